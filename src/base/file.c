@@ -1,0 +1,183 @@
+#include "config.h"
+
+#include "src/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/mem.h"
+
+static enum tb_status
+ident_of(const char *path, const struct stat *st, struct tb_ident *id, struct tb_err *err)
+{
+	if (!S_ISREG(st->st_mode))
+		return tb_fail(err, TB_EFORMAT, "%s: not a regular file", path);
+	*id = (struct tb_ident){
+		.dev = st->st_dev, .ino = st->st_ino, .size = (uint64_t)st->st_size,
+		.mtime_ns = st->st_mtim.tv_sec * INT64_C(1000000000) + st->st_mtim.tv_nsec,
+	};
+	return TB_OK;
+}
+
+enum tb_status
+tb_file_open(struct tb_file *f, const char *path, struct tb_err *err)
+{
+	struct stat st;
+
+	*f = (struct tb_file){ .fd = -1 };
+	/* O_NONBLOCK: opening a FIFO that somebody put there must not hang. */
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (f->fd < 0)
+		return tb_fail_errno(err, "%s", path);
+	if (fstat(f->fd, &st)) {
+		(void)tb_fail_errno(err, "%s", path);
+		tb_file_close(f);
+		return err ? err->code : TB_EIO;
+	}
+	if (ident_of(path, &st, &f->id, err)) {
+		tb_file_close(f);
+		return TB_EFORMAT;
+	}
+	f->path = tb_strdup(path);
+	if (!f->path) {
+		tb_file_close(f);
+		return tb_nomem(err);
+	}
+	return TB_OK;
+}
+
+void
+tb_file_close(struct tb_file *f)
+{
+	if (f->fd >= 0 && (f->path || f->fd > 2))
+		close(f->fd);
+	free(f->path);
+	*f = (struct tb_file){ .fd = -1 };
+}
+
+enum tb_status
+tb_file_read(const struct tb_file *f, uint64_t off, void *buf, size_t len, struct tb_err *err)
+{
+	char *p = buf;
+
+	while (len) {
+		ssize_t n = pread(f->fd, p, len, (off_t)off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return tb_fail_errno(err, "%s: reading %zu bytes at %ju", f->path, len,
+					     (uintmax_t)off);
+		if (n == 0)
+			return tb_fail(err, TB_EIO, "%s: ends at %ju, %zu bytes are missing",
+				       f->path, (uintmax_t)off, len);
+		p += n;
+		off += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return TB_OK;
+}
+
+enum tb_status
+tb_file_ident(const char *path, struct tb_ident *id, struct tb_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return tb_fail_errno(err, "%s", path);
+	return ident_of(path, &st, id, err);
+}
+
+bool
+tb_ident_equal(const struct tb_ident *a, const struct tb_ident *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       a->mtime_ns == b->mtime_ns;
+}
+
+enum tb_status
+tb_file_slurp(const char *path, size_t max, char **out, size_t *len, struct tb_err *err)
+{
+	struct tb_file f;
+	enum tb_status status = tb_file_open(&f, path, err);
+	char *p = NULL;
+
+	*out = NULL;
+	if (status)
+		return status;
+	if (f.id.size > max)
+		status = tb_fail(err, TB_ELIMIT, "%s: %ju bytes, at most %zu are read", path,
+				 (uintmax_t)f.id.size, max);
+	else if (!(p = malloc(f.id.size + 1)))
+		status = tb_nomem(err);
+	else
+		status = tb_file_read(&f, 0, p, f.id.size, err);
+	if (!status) {
+		p[f.id.size] = 0;
+		if (len)
+			*len = f.id.size;
+		else if (strlen(p) != f.id.size)
+			status = tb_fail(err, TB_EFORMAT, "%s: NUL byte in a text", path);
+	}
+	if (status)
+		free(p);
+	else
+		*out = p;
+	tb_file_close(&f);
+	return status;
+}
+
+char *
+tb_path_join(const char *dir, const char *name)
+{
+	size_t n = strlen(dir);
+
+	return tb_asprintf("%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", name);
+}
+
+static enum tb_status
+make_dir(const char *path, struct tb_err *err)
+{
+	if (mkdir(path, 0777) == 0 || (errno == EEXIST && tb_is_dir(path)))
+		return TB_OK;
+	return tb_fail_errno(err, "%s: cannot make the folder", path);
+}
+
+enum tb_status
+tb_mkdirs(const char *path, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	char *copy = tb_strdup(path);
+
+	if (!copy)
+		return tb_nomem(err);
+	for (char *p = copy + 1; !status && *copy && (p = strchr(p, '/')); p++) {
+		*p = 0;
+		status = make_dir(copy, err);
+		*p = '/';
+	}
+	if (!status && *copy)
+		status = make_dir(copy, err);
+	free(copy);
+	return status;
+}
+
+bool
+tb_is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool
+tb_exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}

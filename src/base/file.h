@@ -1,0 +1,64 @@
+/* file.h - reading files without believing them.
+ *
+ * Inputs are opened read-only and must be regular files.  A file can shrink
+ * while it is mapped: the pages that went away then read as zeros instead of
+ * killing the process, and tb_map_torn() says so (see file_map.c). */
+#ifndef TBTUI_BASE_FILE_H
+#define TBTUI_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+
+/* Enough to know that a file has not changed since it was last looked at. */
+struct tb_ident {
+	uint64_t dev, ino, size;
+	int64_t mtime_ns;	/* nanoseconds since 1970, UTC */
+};
+
+struct tb_file {
+	int fd;			/* -1 when closed */
+	char *path;		/* owned */
+	struct tb_ident id;
+};
+
+enum tb_status tb_file_open(struct tb_file *f, const char *path, struct tb_err *err) TB_MUST_USE;
+void tb_file_close(struct tb_file *f);	/* also fine on a zeroed or closed one */
+
+/* Reads exactly `len` bytes at `off`; the error names path, offset and length. */
+enum tb_status tb_file_read(const struct tb_file *f, uint64_t off, void *buf, size_t len,
+			    struct tb_err *err) TB_MUST_USE;
+
+/* stat() without opening; TB_EFORMAT for anything but a regular file. */
+enum tb_status tb_file_ident(const char *path, struct tb_ident *id, struct tb_err *err) TB_MUST_USE;
+bool tb_ident_equal(const struct tb_ident *a, const struct tb_ident *b);
+
+/* The whole file, NUL-terminated, at most `max` bytes (else TB_ELIMIT). *out is
+ * the caller's to free; *len may be NULL (then NUL bytes inside are an error). */
+enum tb_status tb_file_slurp(const char *path, size_t max, char **out, size_t *len,
+			     struct tb_err *err) TB_MUST_USE;
+
+struct tb_map {
+	const uint8_t *p;	/* bytes [off, off + len) of the file; any alignment */
+	size_t len;
+	void *base;		/* private to file_map.c from here */
+	size_t base_len;
+	int slot;
+};
+
+/* Maps [off, off + len), which must lie inside the file.  Valid after the file
+ * is closed.  len == 0 gives p != NULL. */
+enum tb_status tb_map_open(struct tb_map *m, const struct tb_file *f, uint64_t off, size_t len,
+			   struct tb_err *err) TB_MUST_USE;
+bool tb_map_torn(const struct tb_map *m);
+void tb_map_close(struct tb_map *m);
+
+/* dir + "/" + name in fresh memory, NULL when out of memory.  No checks. */
+char *tb_path_join(const char *dir, const char *name);
+/* mkdir -p, mode 0777 & ~umask. */
+enum tb_status tb_mkdirs(const char *path, struct tb_err *err) TB_MUST_USE;
+bool tb_is_dir(const char *path);
+bool tb_exists(const char *path);
+#endif

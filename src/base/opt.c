@@ -1,0 +1,154 @@
+#include "config.h"
+
+#include "src/base/opt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+
+static enum tb_status
+store(const struct tb_opt *o, const char *value, struct tb_err *err)
+{
+	struct tb_strs *list = o->to;
+	char *end;
+
+	switch (o->type) {
+	case TB_OPT_FLAG:
+		*(bool *)o->to = true;
+		return TB_OK;
+	case TB_OPT_STR:
+		*(const char **)o->to = value;
+		return TB_OK;
+	case TB_OPT_LIST:
+		if (!tb_grow(&list->v, &list->cap, list->n + 1, sizeof(*list->v)))
+			return tb_nomem(err);
+		list->v[list->n++] = value;
+		return TB_OK;
+	case TB_OPT_U64:
+		if (tb_parse_u64(value, o->to))
+			return TB_OK;
+		return tb_fail(err, TB_EUSAGE, "--%s: \"%s\" is no whole number", o->name, value);
+	case TB_OPT_F64:
+		errno = 0;
+		*(double *)o->to = strtod(value, &end);
+		if (*value && !*end && !errno)
+			return TB_OK;
+		return tb_fail(err, TB_EUSAGE, "--%s: \"%s\" is no number", o->name, value);
+	}
+	return TB_OK;
+}
+
+static const struct tb_opt *
+find_long(const struct tb_opt *opts, const char *name, size_t n)
+{
+	for (; opts->name; opts++)
+		if (strlen(opts->name) == n && !strncmp(opts->name, name, n))
+			return opts;
+	return NULL;
+}
+
+static const struct tb_opt *
+find_letter(const struct tb_opt *opts, char letter)
+{
+	for (; opts->name; opts++)
+		if (opts->letter && opts->letter == letter)
+			return opts;
+	return NULL;
+}
+
+/* argv[i] starts with "--"; *i moves on when the value is the next word. */
+static enum tb_status
+parse_long(const struct tb_opt *opts, int argc, char **argv, int *i, struct tb_err *err)
+{
+	const char *word = argv[*i] + 2, *eq = strchr(word, '=');
+	size_t n = eq ? (size_t)(eq - word) : strlen(word);
+	const struct tb_opt *o = find_long(opts, word, n);
+
+	if (!o)
+		return tb_fail(err, TB_EUSAGE, "no option \"--%.*s\"; try --help", (int)n, word);
+	if (o->type == TB_OPT_FLAG && eq)
+		return tb_fail(err, TB_EUSAGE, "--%s takes no value", o->name);
+	if (o->type != TB_OPT_FLAG && !eq && *i + 1 >= argc)
+		return tb_fail(err, TB_EUSAGE, "--%s needs a value (%s)", o->name, o->arg);
+	if (o->type == TB_OPT_FLAG)
+		return store(o, NULL, err);
+	return store(o, eq ? eq + 1 : argv[++*i], err);
+}
+
+static enum tb_status
+parse_letters(const struct tb_opt *opts, int argc, char **argv, int *i, struct tb_err *err)
+{
+	for (const char *p = argv[*i] + 1; *p; p++) {
+		const struct tb_opt *o = find_letter(opts, *p);
+		enum tb_status status;
+
+		if (!o)
+			return tb_fail(err, TB_EUSAGE, "no option \"-%c\"; try --help", *p);
+		if (o->type != TB_OPT_FLAG) {
+			if (p[1])
+				return store(o, p + 1, err);
+			if (*i + 1 >= argc)
+				return tb_fail(err, TB_EUSAGE, "-%c needs a value (%s)", *p, o->arg);
+			return store(o, argv[++*i], err);
+		}
+		status = store(o, NULL, err);
+		if (status)
+			return status;
+	}
+	return TB_OK;
+}
+
+enum tb_status
+tb_opt_parse(const struct tb_opt *opts, int *argc, char **argv, bool stop_at_operand,
+	     struct tb_err *err)
+{
+	int kept = 1, i = 1;
+	enum tb_status status = TB_OK;
+
+	for (; i < *argc && !status; i++) {
+		const char *word = argv[i];
+
+		if (!strcmp(word, "--")) {
+			i++;
+			break;
+		}
+		if (word[0] == '-' && word[1] == '-')
+			status = parse_long(opts, *argc, argv, &i, err);
+		else if (word[0] == '-' && word[1])
+			status = parse_letters(opts, *argc, argv, &i, err);
+		else if (stop_at_operand)
+			break;
+		else
+			argv[kept++] = argv[i];
+	}
+	while (i < *argc && !status)
+		argv[kept++] = argv[i++];
+	if (!status) {
+		*argc = kept;
+		argv[kept] = NULL;
+	}
+	return status;
+}
+
+void
+tb_opt_help(const struct tb_opt *opts, FILE *out)
+{
+	for (; opts->name; opts++) {
+		char head[64];
+
+		snprintf(head, sizeof(head), "%c%c%c --%s%s%s", opts->letter ? '-' : ' ',
+			 opts->letter ? opts->letter : ' ', opts->letter ? ',' : ' ', opts->name,
+			 opts->arg ? " " : "", opts->arg ? opts->arg : "");
+		fprintf(out, "  %-28s %s\n", head, opts->help);
+	}
+}
+
+void
+tb_strs_free(struct tb_strs *l)
+{
+	free(l->v);
+	*l = (struct tb_strs){ 0 };
+}

@@ -1,0 +1,161 @@
+#include "config.h"
+
+#include "src/base/out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/file.h"
+#include "src/base/mem.h"
+
+enum tb_status
+tb_out_open(struct tb_out *o, const char *dir, struct tb_err *err)
+{
+	enum tb_status status = tb_mkdirs(dir, err);
+	mode_t mask;
+
+	*o = (struct tb_out){ .fd = -1 };
+	if (status)
+		return status;
+	o->tmp = tb_path_join(dir, ".tbtui-tmp-XXXXXX");
+	if (!o->tmp)
+		return tb_nomem(err);
+	o->fd = mkostemp(o->tmp, O_CLOEXEC);
+	if (o->fd < 0) {
+		status = tb_fail_errno(err, "%s: cannot make a file there", dir);
+		free(o->tmp);
+		o->tmp = NULL;
+		return status;
+	}
+	/* mkstemp makes private files; models are shared like any other file. */
+	mask = umask(0);
+	umask(mask);
+	(void)!fchmod(o->fd, 0666 & ~mask);
+	return TB_OK;
+}
+
+enum tb_status
+tb_out_pwrite(struct tb_out *o, uint64_t off, const void *data, size_t len, struct tb_err *err)
+{
+	const char *p = data;
+
+	while (len) {
+		ssize_t n = pwrite(o->fd, p, len, (off_t)off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return tb_fail_errno(err, "%s: writing %zu bytes at %ju", o->tmp, len,
+					     (uintmax_t)off);
+		p += n;
+		off += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return TB_OK;
+}
+
+enum tb_status
+tb_out_write(struct tb_out *o, const void *data, size_t len, struct tb_err *err)
+{
+	enum tb_status status = tb_out_pwrite(o, o->pos, data, len, err);
+
+	if (!status)
+		o->pos += len;
+	return status;
+}
+
+/* Without this a crash after the rename may leave the old name. */
+static enum tb_status
+sync_dir(const char *path, struct tb_err *err)
+{
+	char *dir = tb_strdup(path), *slash;
+	enum tb_status status = TB_OK;
+	int fd;
+
+	if (!dir)
+		return tb_nomem(err);
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[slash == dir] = 0;
+	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fsync(fd))
+		status = tb_fail_errno(err, "%s: cannot sync its folder", path);
+	if (fd >= 0)
+		close(fd);
+	free(dir);
+	return status;
+}
+
+static enum tb_status
+publish(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
+{
+	if (replace) {
+		if (rename(o->tmp, path))
+			return tb_fail_errno(err, "%s: cannot rename to it", path);
+	} else {
+		/* link(), unlike rename(), never overwrites */
+		if (link(o->tmp, path))
+			return tb_fail_errno(err, "%s", path);
+		unlink(o->tmp);
+	}
+	free(o->tmp);
+	o->tmp = NULL;
+	return sync_dir(path, err);
+}
+
+enum tb_status
+tb_out_commit(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	int fd = o->fd;
+
+	if (fsync(fd))
+		status = tb_fail_errno(err, "%s: cannot sync", o->tmp);
+	o->fd = -1;
+	if (close(fd) && !status)
+		status = tb_fail_errno(err, "%s: cannot close", o->tmp);
+	if (!status)
+		status = publish(o, path, replace, err);
+	if (status)
+		tb_out_abort(o);
+	return status;
+}
+
+void
+tb_out_abort(struct tb_out *o)
+{
+	if (o->fd >= 0)
+		close(o->fd);
+	if (o->tmp) {
+		unlink(o->tmp);
+		free(o->tmp);
+	}
+	*o = (struct tb_out){ .fd = -1 };
+}
+
+enum tb_status
+tb_out_file(const char *path, const void *data, size_t len, bool replace, struct tb_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path)) : tb_strdup(".");
+	struct tb_out o;
+	enum tb_status status;
+
+	if (!dir)
+		return tb_nomem(err);
+	status = tb_out_open(&o, dir, err);
+	free(dir);
+	if (status)
+		return status;
+	status = tb_out_write(&o, data, len, err);
+	if (status) {
+		tb_out_abort(&o);
+		return status;
+	}
+	return tb_out_commit(&o, path, replace, err);
+}

@@ -1,0 +1,38 @@
+/* out.h - writing a file so that it is either there, whole, or not there.
+ *
+ * Bytes go to a temporary file in the destination's folder; commit is
+ * fsync + rename + fsync of the folder.  Nothing is overwritten unless asked. */
+#ifndef TBTUI_BASE_OUT_H
+#define TBTUI_BASE_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+
+struct tb_out {
+	int fd;
+	char *tmp;		/* path of the temporary file; owned */
+	uint64_t pos;		/* where tb_out_write() writes next */
+};
+
+/* A temporary file in `dir` (made if missing), named ".tbtui-tmp-…": the name
+ * under which it will live may depend on its bytes (a digest). */
+enum tb_status tb_out_open(struct tb_out *o, const char *dir, struct tb_err *err) TB_MUST_USE;
+enum tb_status tb_out_write(struct tb_out *o, const void *data, size_t len, struct tb_err *err)
+	TB_MUST_USE;
+/* Out of order, for parallel writers; does not move pos. Thread-safe. */
+enum tb_status tb_out_pwrite(struct tb_out *o, uint64_t off, const void *data, size_t len,
+			     struct tb_err *err) TB_MUST_USE;
+
+/* Makes it visible as `path` (same folder).  replace == false and `path` exists:
+ * TB_EEXIST.  Closes and, on failure, removes the temporary file. */
+enum tb_status tb_out_commit(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
+	TB_MUST_USE;
+void tb_out_abort(struct tb_out *o);	/* removes it; fine after commit */
+
+/* Small files in one call. */
+enum tb_status tb_out_file(const char *path, const void *data, size_t len, bool replace,
+			   struct tb_err *err) TB_MUST_USE;
+#endif

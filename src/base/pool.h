@@ -1,0 +1,23 @@
+/* pool.h - a fixed set of workers that share out the parts of an operation. */
+#ifndef TBTUI_BASE_POOL_H
+#define TBTUI_BASE_POOL_H
+
+#include <stddef.h>
+
+struct tb_pool;
+
+/* threads counts the caller: 1 = no thread is made. 0 = tb_cpus(). NULL on failure. */
+struct tb_pool *tb_pool_new(unsigned threads);
+void tb_pool_free(struct tb_pool *pool);
+unsigned tb_pool_size(const struct tb_pool *pool);	/* workers incl. the caller */
+
+typedef void tb_pool_fn(void *arg, size_t i, unsigned worker);
+
+/* Calls fn(arg, i, worker) once for each i < n, worker < size; returns when all
+ * have ended.  Parts are taken one by one, so they may be unequal.  Several
+ * threads may call at once; a part may not call it again on the same pool.
+ * pool == NULL runs everything in the caller. */
+void tb_pool_each(struct tb_pool *pool, size_t n, tb_pool_fn *fn, void *arg);
+
+unsigned tb_cpus(void);		/* cores that this process may use, >= 1 */
+#endif

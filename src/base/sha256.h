@@ -1,0 +1,30 @@
+/* sha256.h - SHA-256 through libcrypto, which knows the CPU's instructions. */
+#ifndef TBTUI_BASE_SHA256_H
+#define TBTUI_BASE_SHA256_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+
+struct tb_file;
+struct tb_job;
+
+#define TB_SHA256_LEN 32
+#define TB_DIGEST_MAX 72	/* "sha256:" + 64 hex digits + NUL */
+
+struct tb_sha256 { void *ctx; };	/* opaque; one thread at a time */
+
+enum tb_status tb_sha256_init(struct tb_sha256 *s, struct tb_err *err) TB_MUST_USE;
+void tb_sha256_add(struct tb_sha256 *s, const void *data, size_t len);
+/* Writes "sha256:<64 hex>" and frees the state. */
+void tb_sha256_done(struct tb_sha256 *s, char digest[TB_DIGEST_MAX]);
+void tb_sha256_free(struct tb_sha256 *s);	/* without a result; fine when freed */
+
+void tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX]);
+
+/* Hashes a whole file; steps `job` (may be NULL) by the bytes read and stops
+ * with TB_ECANCEL when it is cancelled. */
+enum tb_status tb_sha256_file(const struct tb_file *f, struct tb_job *job,
+			      char digest[TB_DIGEST_MAX], struct tb_err *err) TB_MUST_USE;
+#endif

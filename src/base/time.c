@@ -1,0 +1,41 @@
+/* time.c - clocks. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "src/base/text.h"
+
+int64_t
+tb_now_ns(void)
+{
+	const char *fixed = getenv("TBTUI_NOW");
+	struct timespec ts;
+	uint64_t s;
+
+	if (fixed && tb_parse_u64(fixed, &s) && s < INT64_MAX / 1000000000)
+		return (int64_t)s * 1000000000;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+double
+tb_monotonic(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+const char *
+tb_time_rfc3339(int64_t ns, char out[32])
+{
+	time_t t = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	if (!gmtime_r(&t, &tm) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm))
+		snprintf(out, 32, "?");
+	return out;
+}

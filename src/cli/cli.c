@@ -1,0 +1,144 @@
+/* cli.c - global options, the table of commands, and finding the one to run. */
+#include "config.h"
+
+#include "src/cli/cli.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/ops/ctx.h"
+
+#define C(fn, name, args, summary) \
+	extern enum cli_exit fn(struct cli *cli, int argc, char **argv);
+#include "src/cli/commands.def"
+#undef C
+
+#define C(fn, name, args, summary) { name, args, summary, fn },
+const struct cli_command cli_commands[] = {
+#include "src/cli/commands.def"
+	{ NULL, NULL, NULL, NULL }
+};
+#undef C
+
+static void
+print_help(const struct tb_opt *opts)
+{
+	printf("Usage: tbtui [OPTION...] [COMMAND [ARG...]]\n"
+	       "Without a command: the full-screen program.\n\nOptions:\n");
+	tb_opt_help(opts, stdout);
+	printf("\nCommands:\n");
+	for (const struct cli_command *c = cli_commands; c->name; c++) {
+		char head[64];
+
+		snprintf(head, sizeof(head), "%s %s", c->name, c->args);
+		printf("  %-30s %s\n", head, c->summary);
+	}
+	printf("\n\"tbtui COMMAND --help\" explains a command; \"man tbtui\" has it all.\n");
+}
+
+static const struct cli_command *
+find(const char *name)
+{
+	for (const struct cli_command *c = cli_commands; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
+}
+
+enum tb_status
+cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err)
+{
+	const char *no_color = getenv("NO_COLOR");
+	enum tb_status status = op_ctx_init(ctx, cli->db, cli->stores.v, cli->stores.n,
+					    (unsigned)cli->threads, err);
+
+	ctx->plain = cli->plain;
+	ctx->mono = cli->color ? !strcmp(cli->color, "never") : no_color && *no_color;
+	return status;
+}
+
+static int
+run_screens(struct cli *cli, int (*screens)(struct op_ctx *ctx))
+{
+	struct op_ctx ctx;
+	struct tb_err err;
+	int status;
+
+	if (cli_ctx(cli, &ctx, &err))
+		return cli_fail(&err);
+	status = screens(&ctx);
+	op_ctx_free(&ctx);
+	return status;
+}
+
+static enum cli_exit
+dispatch(struct cli *cli, int argc, char **argv)
+{
+	const struct cli_command *c = find(argv[1]);
+	struct tb_err err;
+
+	if (!c) {
+		(void)tb_fail(&err, TB_EUSAGE, "no command \"%s\"; \"tbtui --help\" lists them",
+			      argv[1]);
+		return cli_fail(&err);
+	}
+	return c->run(cli, argc - 1, argv + 1);
+}
+
+static enum tb_status
+check(const struct cli *cli, struct tb_err *err)
+{
+	if (cli->threads > 1024)
+		return tb_fail(err, TB_EUSAGE, "--threads: at most 1024");
+	if (cli->color && strcmp(cli->color, "auto") && strcmp(cli->color, "always") &&
+	    strcmp(cli->color, "never"))
+		return tb_fail(err, TB_EUSAGE, "--color: auto, always or never");
+	return TB_OK;
+}
+
+int
+cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
+{
+	struct cli cli = { 0 };
+	const struct tb_opt opts[] = {
+		{ 'd', "db", TB_OPT_STR, &cli.db, "FILE", "the index (env TBTUI_DB)" },
+		{ 's', "store", TB_OPT_LIST, &cli.stores, "DIR",
+		  "a store or folder to work on; repeatable" },
+		{ 't', "threads", TB_OPT_U64, &cli.threads, "N", "worker and compute threads" },
+		{ 0, "json", TB_OPT_FLAG, &cli.json, NULL, "JSON on standard output" },
+		{ 'q', "quiet", TB_OPT_FLAG, &cli.quiet, NULL, "say less" },
+		{ 'v', "verbose", TB_OPT_FLAG, &cli.verbose, NULL, "say more" },
+		{ 0, "plain", TB_OPT_FLAG, &cli.plain, NULL,
+		  "no cursor addressing: for screen readers and dumb terminals" },
+		{ 0, "color", TB_OPT_STR, &cli.color, "WHEN", "auto, always or never" },
+		{ 0, "progress", TB_OPT_FLAG, &cli.progress, NULL,
+		  "show progress even if standard error is no terminal" },
+		{ 'y', "yes", TB_OPT_FLAG, &cli.yes, NULL, "answer yes to questions" },
+		{ 'h', "help", TB_OPT_FLAG, &cli.help, NULL, "this text" },
+		{ 'V', "version", TB_OPT_FLAG, &cli.version, NULL, "the version" },
+		{ .name = NULL }
+	};
+	int status = CLI_OK;
+	struct tb_err err;
+
+	setlocale(LC_ALL, "");
+	signal(SIGPIPE, SIG_IGN);
+	if (tb_opt_parse(opts, &argc, argv, true, &err) || check(&cli, &err))
+		status = cli_fail(&err);
+	else if (cli.version)
+		printf("tbtui %s\n", PACKAGE_VERSION);
+	else if (cli.help)
+		print_help(opts);
+	else if (argc < 2)
+		status = run_screens(&cli, screens);
+	else
+		status = dispatch(&cli, argc, argv);
+	if (fflush(stdout) && status == CLI_OK)
+		status = CLI_FAILED;
+	tb_strs_free(&cli.stores);
+	return status;
+}

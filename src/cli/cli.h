@@ -1,0 +1,66 @@
+/* cli.h - the subcommands: they start an operation, show its progress on standard
+ * error and print its result.  No formats, SQL or threads of their own here. */
+#ifndef TBTUI_CLI_CLI_H
+#define TBTUI_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+#include "src/base/opt.h"
+
+struct cJSON;
+struct op_ctx;
+struct tb_job;
+
+/* The exit statuses of cli.md. */
+enum cli_exit { CLI_OK = 0, CLI_WRONG = 1, CLI_FAILED = 2 };
+
+/* The global options. */
+struct cli {
+	const char *db;			/* NULL = the default place */
+	struct tb_strs stores;		/* none = the default roots */
+	uint64_t threads;		/* 0 = all cores */
+	bool json, quiet, verbose, plain, progress, yes, help, version;
+	const char *color;
+};
+
+/* One row of commands.def. argv[0] is the command's name; options are parsed by
+ * the command itself, with cli_parse(). */
+struct cli_command {
+	const char *name;
+	const char *args;		/* "[PATTERN]" */
+	const char *summary;
+	enum cli_exit (*run)(struct cli *cli, int argc, char **argv);
+};
+extern const struct cli_command cli_commands[];	/* ended by name NULL */
+
+/* screens: what runs when there is no command. */
+int cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx));
+
+/* The index, stores and workers that the global options name. */
+enum tb_status cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
+
+/* Parses a command's own options (a table ended by name NULL) and prints its
+ * --help.  false: return *status. min/max operands; max < 0 = any number. */
+bool cli_parse(const struct cli *cli, const struct tb_opt *opts, int *argc, char **argv,
+	       int min, int max, enum cli_exit *status);
+
+/* "tbtui: message" on standard error, cleaned; CLI_FAILED. */
+enum cli_exit cli_fail(const struct tb_err *err);
+/* One document and a newline on standard output; frees it. */
+enum cli_exit cli_print_json(struct cJSON *doc);
+/* A string from outside, cleaned, on standard output; cols 0 = whole. */
+void cli_put(const char *s);
+void cli_put_cols(const char *s, unsigned cols);
+
+/* Runs fn(arg, job, err) here while its progress is drawn on standard error (when
+ * that is a terminal or --progress); SIGINT cancels it. */
+typedef enum tb_status cli_op(void *arg, struct tb_job *job, struct tb_err *err);
+enum tb_status cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg,
+		       struct tb_err *err) TB_MUST_USE;
+
+/* true = yes. Asks on the terminal; --yes answers; without both TB_EUSAGE. */
+enum tb_status cli_confirm(const struct cli *cli, const char *question, bool *yes,
+			   struct tb_err *err) TB_MUST_USE;
+#endif

@@ -1,0 +1,109 @@
+/* print.c - how results and errors of a command are put out. */
+#include "config.h"
+
+#include "src/cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/buf.h"
+#include "src/base/text.h"
+#include "src/format/json.h"
+
+enum cli_exit
+cli_fail(const struct tb_err *err)
+{
+	char clean[sizeof(err->msg) * 2];
+
+	fprintf(stderr, "tbtui: %s\n", tb_text_clean(err->msg, clean, sizeof(clean)));
+	return CLI_FAILED;
+}
+
+enum cli_exit
+cli_print_json(cJSON *doc)
+{
+	struct tb_err err;
+	char *text = json_print(doc);
+
+	json_free(doc);
+	if (!text) {
+		(void)tb_nomem(&err);
+		return cli_fail(&err);
+	}
+	puts(text);
+	free(text);
+	return CLI_OK;
+}
+
+void
+cli_put_cols(const char *s, unsigned cols)
+{
+	struct tb_buf b = TB_BUF(1u << 20);
+
+	tb_text_clip(&b, s, cols ? cols : SIZE_MAX, cols != 0);
+	fputs(tb_buf_cstr(&b), stdout);
+	tb_buf_free(&b);
+}
+
+void
+cli_put(const char *s)
+{
+	cli_put_cols(s, 0);
+}
+
+enum tb_status
+cli_confirm(const struct cli *cli, const char *question, bool *yes, struct tb_err *err)
+{
+	char answer[16];
+
+	*yes = cli->yes;
+	if (cli->yes)
+		return TB_OK;
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return tb_fail(err, TB_EUSAGE, "%s Give --yes to answer without a terminal.",
+			       question);
+	fprintf(stderr, "%s [y/N] ", question);
+	*yes = fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
+	return TB_OK;
+}
+
+bool
+cli_parse(const struct cli *cli, const struct tb_opt *opts, int *argc, char **argv, int min,
+	  int max, enum cli_exit *status)
+{
+	bool help = false;
+	struct tb_opt all[40];
+	const char *command = argv[0];
+	size_t n = 0;
+	struct tb_err err;
+
+	(void)cli;
+	while (opts && opts[n].name && n + 2 < sizeof(all) / sizeof(*all)) {
+		all[n] = opts[n];
+		n++;
+	}
+	all[n++] = (struct tb_opt){ 'h', "help", TB_OPT_FLAG, &help, NULL, "this text" };
+	all[n] = (struct tb_opt){ .name = NULL };
+	*status = CLI_OK;
+	if (tb_opt_parse(all, argc, argv, false, &err)) {
+		*status = cli_fail(&err);
+		return false;
+	}
+	if (help) {
+		for (const struct cli_command *c = cli_commands; c->name; c++)
+			if (!strcmp(c->name, command))
+				printf("Usage: tbtui %s [OPTION...] %s\n%s.\n\nOptions:\n",
+				       c->name, c->args, c->summary);
+		tb_opt_help(all, stdout);
+		return false;
+	}
+	if (*argc - 1 < min || (max >= 0 && *argc - 1 > max)) {
+		(void)tb_fail(&err, TB_EUSAGE, "%s: %s operands; see \"tbtui %s --help\"",
+			      command, *argc - 1 < min ? "too few" : "too many", command);
+		*status = cli_fail(&err);
+		return false;
+	}
+	return true;
+}

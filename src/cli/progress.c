@@ -1,0 +1,108 @@
+/* progress.c - one line on standard error while an operation runs; SIGINT cancels. */
+#include "config.h"
+
+#include "src/cli/cli.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/buf.h"
+#include "src/base/job.h"
+#include "src/base/text.h"
+
+static struct tb_job *interrupted;	/* what SIGINT cancels; set before the handler is */
+
+static void
+on_sigint(int sig)
+{
+	(void)sig;
+	tb_job_cancel(interrupted);
+}
+
+static void
+draw(const char *title, const struct tb_progress *p)
+{
+	struct tb_buf line = TB_BUF(4096);
+	char done[16], total[16], rate[16], eta[16];
+
+	tb_buf_printf(&line, "\r\033[K%s  ", title);
+	if (p->total)
+		tb_buf_printf(&line, "%3d %%  %s of %s  ", (int)(100 * p->done / p->total),
+			      tb_human_bytes(p->done, done), tb_human_bytes(p->total, total));
+	else if (p->done)
+		tb_buf_printf(&line, "%s  ", tb_human_bytes(p->done, done));
+	if (p->items_total)
+		tb_buf_printf(&line, "%ju/%ju  ", (uintmax_t)p->items, (uintmax_t)p->items_total);
+	if (p->rate > 0)
+		tb_buf_printf(&line, "%s/s  ", tb_human_bytes((uint64_t)p->rate, rate));
+	if (p->eta >= 0)
+		tb_buf_printf(&line, "ETA %s  ", tb_human_time(p->eta, eta));
+	tb_text_clip(&line, p->what, 30, false);
+	fputs(tb_buf_cstr(&line), stderr);
+	tb_buf_free(&line);
+}
+
+struct ticker {
+	const char *title;
+	struct tb_job *job;
+	int fd;			/* closed by the other side: the operation has ended */
+};
+
+static void *
+tick(void *arg)
+{
+	struct ticker *t = arg;
+	struct pollfd p = { .fd = t->fd, .events = POLLIN };
+	bool drawn = false;
+
+	while (poll(&p, 1, 250) == 0) {
+		struct tb_progress now;
+
+		tb_job_progress(t->job, &now);
+		draw(t->title, &now);
+		drawn = true;
+	}
+	if (drawn)
+		fputs("\r\033[K", stderr);
+	return NULL;
+}
+
+enum tb_status
+cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg, struct tb_err *err)
+{
+	bool show = cli->progress || (isatty(STDERR_FILENO) && !cli->quiet);
+	struct sigaction sa = { .sa_handler = on_sigint }, old;
+	struct tb_job *job = tb_job_new(-1);
+	struct ticker t = { title, job, -1 };
+	pthread_t thread;
+	int fd[2] = { -1, -1 };
+	enum tb_status status;
+
+	if (!job)
+		return tb_nomem(err);
+	if (show && pipe(fd) == 0) {
+		t.fd = fd[0];
+		show = pthread_create(&thread, NULL, tick, &t) == 0;
+	} else {
+		show = false;
+	}
+	interrupted = job;
+	sigaction(SIGINT, &sa, &old);
+	tb_job_begin(job);
+	status = fn(arg, job, err);
+	tb_job_end(job, status, err);
+	sigaction(SIGINT, &old, NULL);
+	if (fd[1] >= 0)
+		close(fd[1]);
+	if (show)
+		pthread_join(thread, NULL);
+	if (fd[0] >= 0)
+		close(fd[0]);
+	interrupted = NULL;
+	tb_job_free(job);
+	return status;
+}

@@ -1,0 +1,51 @@
+/* engine.h - a model that can be run, in its own vocabulary.
+ *
+ * An engine is immutable once open and may serve several sessions, one at a time
+ * (they share its compute team).  A session is a KV cache and a position. */
+#ifndef TBTUI_ENGINE_ENGINE_H
+#define TBTUI_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+
+struct model;
+struct tb_job;
+struct engine;
+struct session;
+
+struct engine_opts {
+	unsigned threads;	/* 0 = all cores of this process */
+};
+
+/* Maps the model's weights (borrowed: keep `m` open as long as the engine). */
+enum tb_status engine_open(struct engine **out, const struct model *m,
+			   const struct engine_opts *opts, struct tb_err *err) TB_MUST_USE;
+void engine_free(struct engine *e);
+
+struct engine_info {
+	const char *arch;		/* "llama", "mixtral", "qwen3_moe" … */
+	uint32_t vocab, dim, layers, heads, kv_heads, head_dim, ffn, experts, experts_used;
+	uint32_t context;		/* trained positions */
+	uint64_t weight_bytes;		/* read for one token (all but the embedding table) */
+	const char *kernels;		/* "avx512-vnni", "avx2", "scalar" */
+};
+void engine_info(const struct engine *e, struct engine_info *out);
+
+/* context 0 = the model's own. */
+enum tb_status session_new(struct session **out, struct engine *e, uint32_t context,
+			   struct tb_err *err) TB_MUST_USE;
+void session_free(struct session *s);
+uint32_t session_pos(const struct session *s);
+uint32_t session_context(const struct session *s);
+void session_rewind(struct session *s, uint32_t pos);	/* forget what is behind pos */
+
+/* Runs n tokens at the session's position (prefill when n > 1). *logits: [vocab] F32
+ * of the last token, valid until the next call; with `all`, [n][vocab] of every
+ * token.  TB_ELIMIT when the context is full, TB_ECANCEL leaves the position where
+ * it was. */
+enum tb_status session_eval(struct session *s, const uint32_t *ids, size_t n, bool all,
+			    struct tb_job *job, const float **logits, struct tb_err *err) TB_MUST_USE;
+#endif

@@ -1,0 +1,29 @@
+/* sampler.h - choosing the next token from logits. */
+#ifndef TBTUI_ENGINE_SAMPLER_H
+#define TBTUI_ENGINE_SAMPLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+
+struct sampler_opts {
+	float temperature;	/* 0 = greedy */
+	uint32_t top_k;		/* 0 = all */
+	float top_p;		/* 1 = all */
+	float min_p;		/* 0 = all */
+	float repeat_penalty;	/* 1 = none */
+	uint32_t repeat_last;	/* how many recent tokens the penalty sees */
+	uint64_t seed;
+};
+#define SAMPLER_DEFAULTS { .temperature = 0.8f, .top_k = 40, .top_p = 0.9f, .min_p = 0.0f, \
+			   .repeat_penalty = 1.1f, .repeat_last = 64, .seed = 0 }
+
+struct sampler;
+enum tb_status sampler_new(struct sampler **out, const struct sampler_opts *opts, size_t vocab,
+			   struct tb_err *err) TB_MUST_USE;
+void sampler_free(struct sampler *s);
+/* Order: repeat penalty, top-k, softmax with temperature, min-p, top-p, draw.
+ * recent: the last tokens, oldest first. logits are not changed. */
+uint32_t sampler_pick(struct sampler *s, const float *logits, const uint32_t *recent, size_t n);
+#endif

@@ -1,0 +1,7 @@
+noinst_LIBRARIES += src/format/libformat.a
+src_format_libformat_a_CFLAGS = $(AM_CFLAGS) $(CJSON_CFLAGS)
+src_format_libformat_a_SOURCES = \
+	src/format/dtype.h \
+	src/format/json.h \
+	src/format/manifest.h \
+	src/format/safetensors.h

@@ -1,0 +1,45 @@
+#include "config.h"
+
+#include "src/ops/ctx.h"
+
+#include <stdlib.h>
+
+#include "src/base/file.h"
+#include "src/base/mem.h"
+
+static char *
+default_db(void)
+{
+	const char *db = getenv("TBTUI_DB"), *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+
+	if (db && *db)
+		return tb_strdup(db);
+	if (xdg && *xdg == '/')
+		return tb_asprintf("%s/tbtui/index.db", xdg);
+	return tb_asprintf("%s/.local/share/tbtui/index.db", home && *home ? home : ".");
+}
+
+enum tb_status
+op_ctx_init(struct op_ctx *ctx, const char *db, const char *const *dirs, size_t ndirs,
+	    unsigned threads, struct tb_err *err)
+{
+	enum tb_status status;
+
+	*ctx = (struct op_ctx){ .threads = threads ? threads : tb_cpus() };
+	ctx->db_path = db ? tb_strdup(db) : default_db();
+	ctx->pool = tb_pool_new(ctx->threads);
+	status = ctx->db_path && ctx->pool ? store_roots_init(&ctx->roots, dirs, ndirs, err)
+					   : tb_nomem(err);
+	if (status)
+		op_ctx_free(ctx);
+	return status;
+}
+
+void
+op_ctx_free(struct op_ctx *ctx)
+{
+	store_roots_free(&ctx->roots);
+	tb_pool_free(ctx->pool);
+	free(ctx->db_path);
+	*ctx = (struct op_ctx){ 0 };
+}

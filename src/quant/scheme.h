@@ -1,0 +1,49 @@
+/* scheme.h - what a logical tensor is stored as: a plain dtype, or packed codes
+ * with scales (and biases) a group.  One row a kind; names as in the manual. */
+#ifndef TBTUI_QUANT_SCHEME_H
+#define TBTUI_QUANT_SCHEME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+#include "src/format/dtype.h"
+
+enum scheme_kind { SCHEME_PLAIN, SCHEME_AFFINE, SCHEME_MXFP4, SCHEME_MXFP8, SCHEME_NVFP4 };
+
+struct scheme {
+	enum scheme_kind kind;
+	unsigned bits;		/* a code; for SCHEME_PLAIN those of the dtype */
+	unsigned group;		/* elements that share a scale; 0 for SCHEME_PLAIN */
+	enum dtype dtype;	/* SCHEME_PLAIN only */
+};
+
+#define SCHEME_NAME_MAX 24
+
+struct scheme scheme_plain(enum dtype d);
+struct scheme scheme_affine(unsigned bits, unsigned group);
+bool scheme_equal(const struct scheme *a, const struct scheme *b);
+
+/* "f32" "f16" "bf16" "int4" (= affine:4:64) "int8" (= affine:8:64)
+ * "affine:BITS:GROUP" "mxfp4" "mxfp8" "nvfp4", any case.  Also Ollama's aliases
+ * q4 fp4 q8 fp8 (spec ollama.md 1.4).  TB_EUSAGE says what would be accepted. */
+enum tb_status scheme_parse(const char *text, struct scheme *out, struct tb_err *err) TB_MUST_USE;
+/* The shortest name that parses back: "int4", "affine:4:32", "BF16" for plain. */
+const char *scheme_name(const struct scheme *s, char out[SCHEME_NAME_MAX]);
+/* Ollama's quant_type: "int4" whatever the group, NULL when it has none (3 bits). */
+const char *scheme_quant_type(const struct scheme *s);
+/* From quant_type and group_size as found in metadata; 0 = that type's default. */
+bool scheme_from_quant_type(const char *type, unsigned group, struct scheme *out);
+/* From mode/bits/group_size of config.json; mode NULL = affine, 0 = the mode's default. */
+bool scheme_from_mode(const char *mode, unsigned bits, unsigned group, struct scheme *out);
+const char *scheme_mode(const struct scheme *s);	/* "affine", "mxfp4", … */
+
+bool scheme_has_bias(const struct scheme *s);
+enum dtype scheme_scale_dtype(const struct scheme *s, enum dtype source); /* U8 for the fp kinds */
+/* Can rows of k elements be stored so? */
+bool scheme_fits(const struct scheme *s, uint64_t k);
+/* Bytes of the packed codes / of the scales of n elements (n a multiple of group). */
+uint64_t scheme_code_bytes(const struct scheme *s, uint64_t n);
+uint64_t scheme_scales(const struct scheme *s, uint64_t n);	/* how many */
+#endif

@@ -1,0 +1,122 @@
+/* model.h - a model on the disk, whatever its layout: files and logical tensors.
+ *
+ * A logical tensor is what a person means by one: a quantized weight with its
+ * scales, biases and global scale is one, with the shape it has unpacked. */
+#ifndef TBTUI_STORE_MODEL_H
+#define TBTUI_STORE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+#include "src/base/file.h"
+#include "src/base/sha256.h"
+#include "src/format/manifest.h"
+#include "src/format/safetensors.h"
+#include "src/quant/scheme.h"
+
+/* id, name in ls --json */
+#define MODEL_KIND_LIST(X) \
+	X(MODEL_OLLAMA_TENSORS, "ollama-tensors")	/* manifest, one blob a tensor */ \
+	X(MODEL_OLLAMA_GGUF, "ollama-gguf")		/* manifest, a GGUF layer */ \
+	X(MODEL_SAFETENSORS_DIR, "safetensors-dir")	/* HF or MLX directory */ \
+	X(MODEL_SAFETENSORS_FILE, "safetensors-file") \
+	X(MODEL_GGUF_FILE, "gguf-file")
+
+#define X(id, name) id,
+enum model_kind { MODEL_KIND_LIST(X) MODEL_KIND_COUNT };
+#undef X
+const char *model_kind_name(enum model_kind k);
+
+/* Where a model is, before it is opened: what a walk over a store yields. */
+struct model_loc {
+	enum model_kind kind;
+	char *name;		/* how people call it: "qwen3:8b", or the directory's name; owned */
+	char *path;		/* manifest, directory or file; owned */
+	char *root;		/* store root it was found under; owned; "" if given as a path */
+	int64_t mtime_ns;	/* of the manifest, config.json or file */
+};
+void model_loc_free(struct model_loc *loc);
+
+/* A file that belongs to the model: manifest first (Ollama), then as listed. */
+struct model_file {
+	char *path;			/* owned */
+	char *name;			/* layer name or file name; owned; may be NULL */
+	enum media media;		/* MEDIA_UNKNOWN + media_type for the rest */
+	char *media_type;		/* owned; NULL for directories */
+	char digest[TB_DIGEST_MAX];	/* "" when the layout knows none */
+	uint64_t want_size;		/* as the manifest states it */
+	struct tb_ident id;		/* size 0 and ino 0: missing */
+	bool missing;
+	bool is_manifest;
+};
+
+struct tensor_part {
+	unsigned file;			/* index into model.files */
+	enum dtype dtype;
+	unsigned ndim;
+	uint64_t dim[TB_MAX_DIMS];	/* as stored (packed) */
+	uint64_t off, len;		/* bytes in that file; len may be 0 for an empty tensor */
+};
+
+/* Where scheme, bits and group came from, best first. */
+#define ORIGIN_LIST(X) \
+	X(ORIGIN_NONE, "plain")			/* not quantized */ \
+	X(ORIGIN_TENSOR_META, "tensor metadata") \
+	X(ORIGIN_BLOB_META, "blob metadata") \
+	X(ORIGIN_CONFIG, "config.json") \
+	X(ORIGIN_SHAPES, "shapes") \
+	X(ORIGIN_UNKNOWN, "unknown")		/* has scales, but nothing fits */
+#define X(id, name) id,
+enum origin { ORIGIN_LIST(X) };
+#undef X
+const char *origin_name(enum origin o);
+
+struct tensor {
+	const char *name;		/* e.g. "model.layers.0.mlp.up_proj.weight"; owned by the model */
+	struct scheme scheme;
+	enum origin origin;
+	unsigned ndim;
+	uint64_t dim[TB_MAX_DIMS];	/* logical: unpacked */
+	uint64_t elems;			/* product of dim */
+	uint64_t bytes;			/* all parts together */
+	struct tensor_part weight;
+	struct tensor_part scale, bias, global;	/* companions: present when has_* */
+	bool has_scale, has_bias, has_global;
+};
+
+struct model {
+	struct model_loc loc;
+	char *arch;			/* config.json architectures[0], else model_type, else ""; owned */
+	char *model_type;		/* owned, "" if none */
+	struct model_file *files;	/* owned */
+	size_t nfiles;
+	struct tensor *tensors;		/* sorted by natural order of names; owned */
+	size_t ntensors;
+	uint64_t params;		/* elements of all weights (scales, biases not counted) */
+	uint64_t bytes;			/* of all distinct files as they are */
+	char scheme[48];		/* summary: "BF16", "int4/int8" (by bytes, at most two) */
+	/* What could not be read or believed (a damaged blob does not hide the rest):
+	 * one sentence each; owned. */
+	struct model_problem { char *message; char digest[TB_DIGEST_MAX]; } *problems;
+	size_t nproblems;
+	void *names;			/* private */
+};
+
+/* Reads manifests and headers, never tensor data.  Succeeds with problems[] when
+ * parts are damaged or missing; fails when there is nothing to show. */
+enum tb_status model_open(struct model **out, const struct model_loc *loc, struct tb_err *err)
+	TB_MUST_USE;
+void model_free(struct model *m);
+
+const struct tensor *model_tensor(const struct model *m, const char *name);
+
+/* A named small file of the model (config.json, tokenizer.json, …) whatever the
+ * layout; TB_ENOENT if it has none.  Caller frees *out. */
+enum tb_status model_read(const struct model *m, const char *name, size_t max, char **out,
+			  size_t *len, struct tb_err *err) TB_MUST_USE;
+/* The layer of a media kind (template, system, params, license), the i-th of them. */
+enum tb_status model_read_layer(const struct model *m, enum media kind, unsigned i, size_t max,
+				char **out, size_t *len, struct tb_err *err) TB_MUST_USE;
+#endif

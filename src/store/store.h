@@ -1,0 +1,36 @@
+/* store.h - the folders in which models are looked for, and what is in them. */
+#ifndef TBTUI_STORE_STORE_H
+#define TBTUI_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/base/err.h"
+#include "src/store/model.h"
+
+struct store_roots {
+	char **path;		/* owned; made absolute, symlinks kept */
+	size_t n, cap;
+};
+
+/* The given folders, or with n == 0 the default ones that exist (cli.md). */
+enum tb_status store_roots_init(struct store_roots *r, const char *const *dirs, size_t n,
+				struct tb_err *err) TB_MUST_USE;
+void store_roots_free(struct store_roots *r);
+
+/* An Ollama store: has manifests/ or blobs/ (an empty folder is one, too, when
+ * `create`).  */
+bool store_is_ollama(const char *root);
+
+/* Calls fn for each model below root, in name order; loc is borrowed for the call.
+ * fn returning anything but TB_OK ends the walk with it.  What is no model is
+ * skipped silently; a manifest that cannot be read is still yielded. */
+typedef enum tb_status store_walk_fn(void *arg, const struct model_loc *loc, struct tb_err *err);
+enum tb_status store_walk(const char *root, store_walk_fn *fn, void *arg, struct tb_err *err)
+	TB_MUST_USE;
+
+/* REF of the command line -> where it is: a path (recognised by content), a name in
+ * one of the roots, a digest or prefix of one.  TB_ENOENT names what was tried. */
+enum tb_status store_resolve(const struct store_roots *r, const char *ref, struct model_loc *out,
+			     struct tb_err *err) TB_MUST_USE;
+#endif

@@ -1,0 +1,38 @@
+/* chat_template.h - a conversation as the text that a model was trained on.
+ *
+ * Templates are hostile programs from model files: steps, output and depth are
+ * bounded, and a construct that is not supported is an error that names it and
+ * its line, never a guess. */
+#ifndef TBTUI_TEXT_CHAT_TEMPLATE_H
+#define TBTUI_TEXT_CHAT_TEMPLATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/base/buf.h"
+#include "src/base/err.h"
+
+struct chat_message {
+	const char *role;	/* "system", "user", "assistant" */
+	const char *content;
+};
+
+struct chat_template;
+
+/* The Jinja text of tokenizer_config.json "chat_template". */
+enum tb_status chat_template_new(struct chat_template **out, const char *source, size_t len,
+				 struct tb_err *err) TB_MUST_USE;
+void chat_template_free(struct chat_template *t);
+
+struct chat_vars {
+	const struct chat_message *messages;
+	size_t nmessages;
+	const char *bos_token, *eos_token;	/* may be NULL: undefined */
+	bool add_generation_prompt;
+};
+
+/* Appends the rendered text. raise_exception() of the template is TB_EFORMAT with
+ * the template's own words. */
+enum tb_status chat_template_render(const struct chat_template *t, const struct chat_vars *vars,
+				    struct tb_buf *out, struct tb_err *err) TB_MUST_USE;
+#endif
