@@ -1,0 +1,46 @@
+/* matrix.h - y = W x straight from the bytes of a file.
+ *
+ * A matrix borrows its bytes (mapped, any alignment) and knows how they are
+ * packed.  One token goes through fused kernels that read packed weights once;
+ * more tokens through dequantized blocks and sgemm. */
+#ifndef TBTUI_ENGINE_MATRIX_H
+#define TBTUI_ENGINE_MATRIX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+#include "src/quant/scheme.h"
+
+struct team;
+
+struct matrix {
+	struct scheme scheme;		/* SCHEME_PLAIN: dtype F32, F16 or BF16 */
+	uint32_t rows, cols;		/* y has rows, x has cols elements */
+	const uint8_t *codes;		/* plain data or packed codes, row after row */
+	const uint8_t *scales, *biases;	/* NULL where the scheme has none */
+	enum dtype scale_dtype;		/* BF16, F16, F32; U8 for the fp kinds */
+	float global;			/* multiplies everything; 1 = none */
+};
+
+/* Workspace of products: prepared activations, tiles. One at a time a team. */
+struct matmul;
+enum tb_status matmul_new(struct matmul **out, struct team *team, struct tb_err *err) TB_MUST_USE;
+void matmul_free(struct matmul *mm);
+
+/* y[m][rows] = x[m][cols] * W^T, F32.  x and y do not overlap.  Grows its workspace;
+ * TB_ENOMEM is the only failure. */
+enum tb_status matmul_run(struct matmul *mm, const struct matrix *w, const float *x, size_t m,
+			  float *y, struct tb_err *err) TB_MUST_USE;
+
+/* Several matrices with the same x (q k v; gate up): activations are prepared once
+ * and one fork-join serves all. */
+enum tb_status matmul_run_many(struct matmul *mm, const struct matrix *const *w, size_t n,
+			       const float *x, size_t m, float *const *y, struct tb_err *err) TB_MUST_USE;
+
+/* Row r as F32 (embedding look-up). out has cols elements. */
+void matrix_row(const struct matrix *w, uint32_t r, float *out);
+
+/* Which kernels this machine runs: "avx512-vnni", "avx2", "scalar". TBTUI_CPU holds it down. */
+const char *matmul_kernels(void);
+#endif
