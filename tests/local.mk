@@ -1,1 +1,61 @@
-# tests
+# A unit test links the archives of its layer and of those below, no others: the
+# linker checks the direction of the layers a second time.
+#
+#	check_PROGRAMS += tests/unit/test_NAME
+#	TESTS += tests/unit/test_NAME
+#	tests_unit_test_NAME_LDADD = $(TEST_LAYER)
+#
+# "make tests/unit/test_NAME.log" builds and runs one of them, in the surroundings
+# below and without the rest of the program.
+#
+# Shell tests (tests/cli/*.sh, they source lib.sh) and screens (tests/screens/*.scr)
+# go into dist_check_SCRIPTS and SCREENS; what they read into EXTRA_DIST.
+TEST_BASE = tests/unit/libunit.a src/base/libbase.a \
+	$(UTF8PROC_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+TEST_FORMAT = src/format/libformat.a $(CJSON_LIBS) $(TEST_BASE)
+TEST_QUANT = $(QUANT_LIBS) $(TEST_FORMAT)
+TEST_STORE = src/store/libstore.a $(TEST_QUANT)
+TEST_DB = db/libdb.a $(SQLITE_LIBS) $(TEST_STORE)
+TEST_TEXT = src/text/libtext.a $(PCRE2_LIBS) $(TEST_STORE)
+TEST_ENGINE = $(ENGINE_LIBS) $(BLAS_LIBS) $(TEST_STORE)
+TEST_OPS = src/ops/libops.a $(ENGINE_LIBS) $(BLAS_LIBS) src/text/libtext.a $(PCRE2_LIBS) \
+	$(CURL_LIBS) $(TEST_DB)
+TEST_UI = ui/libui.a $(CURSES_LIBS) $(READLINE_LIBS) $(TEST_OPS)
+TEST_CLI = src/cli/libcli.a $(READLINE_LIBS) $(TEST_OPS)
+
+AM_CPPFLAGS += $(CMOCKA_CFLAGS)
+check_LIBRARIES = tests/unit/libunit.a
+tests_unit_libunit_a_SOURCES = tests/unit/unit.c tests/unit/unit.h
+
+TEST_EXTENSIONS = .sh .scr
+SH_LOG_COMPILER = $(SHELL)
+SCREENS =
+dist_check_SCRIPTS =
+
+# The tests see nothing of the person who runs them.
+AM_TESTS_ENVIRONMENT = \
+	if test -z "$$TBTUI_SHARED" && test -d '$(abs_top_srcdir)/../shared'; then \
+		TBTUI_SHARED='$(abs_top_srcdir)/../shared'; export TBTUI_SHARED; \
+	fi; \
+	TBTUI='$(abs_top_builddir)/tbtui'; export TBTUI; \
+	LC_ALL=C.UTF-8; export LC_ALL; \
+	HOME='$(abs_top_builddir)/tests/home'; export HOME; \
+	$(MKDIR_P) "$$HOME"; \
+	XDG_DATA_HOME="$$HOME/data"; export XDG_DATA_HOME; \
+	XDG_CONFIG_HOME="$$HOME/config"; export XDG_CONFIG_HOME; \
+	XDG_CACHE_HOME="$$HOME/cache"; export XDG_CACHE_HOME; \
+	XDG_STATE_HOME="$$HOME/state"; export XDG_STATE_HOME; \
+	OPENBLAS_NUM_THREADS=2; export OPENBLAS_NUM_THREADS; \
+	OMP_NUM_THREADS=2; export OMP_NUM_THREADS; \
+	unset TBTUI_DB TBTUI_CPU TBTUI_NOW OLLAMA_MODELS HF_HOME NO_COLOR INPUTRC;
+
+# base
+check_PROGRAMS += tests/unit/test_base_text
+TESTS += tests/unit/test_base_text
+tests_unit_test_base_text_LDADD = $(TEST_BASE)
+
+TESTS += $(dist_check_SCRIPTS) $(SCREENS)
+EXTRA_DIST += $(SCREENS) tests/cli/lib.sh
+
+clean-local:
+	rm -rf tests/home
