@@ -54,6 +54,11 @@ check_PROGRAMS += tests/unit/test_base_text
 TESTS += tests/unit/test_base_text
 tests_unit_test_base_text_LDADD = $(TEST_BASE)
 
+# format
+check_PROGRAMS += tests/unit/test_json
+TESTS += tests/unit/test_json
+tests_unit_test_json_LDADD = $(TEST_FORMAT)
+
 TESTS += $(dist_check_SCRIPTS) $(SCREENS)
 EXTRA_DIST += $(SCREENS) tests/cli/lib.sh
 

@@ -1,7 +1,12 @@
 noinst_LIBRARIES += src/format/libformat.a
 src_format_libformat_a_CFLAGS = $(AM_CFLAGS) $(CJSON_CFLAGS)
 src_format_libformat_a_SOURCES = \
+	src/format/dtype.c \
 	src/format/dtype.h \
+	src/format/json.c \
 	src/format/json.h \
+	src/format/json_scan.c \
+	src/format/json_scan.h \
+	src/format/json_write.c \
 	src/format/manifest.h \
 	src/format/safetensors.h

@@ -1,0 +1,310 @@
+#include "config.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/buf.h"
+#include "src/base/text.h"
+#include "src/format/json.h"
+
+/* cJSON looks at the low byte of a type (and two flags above it) only. */
+#define BROKEN (1 << 16)	/* a child of this container could not be made */
+
+cJSON *
+json_object(void)
+{
+	return cJSON_CreateObject();
+}
+
+cJSON *
+json_array(void)
+{
+	return cJSON_CreateArray();
+}
+
+static void
+add(cJSON *container, const char *key, cJSON *child)
+{
+	bool ok = container && child &&
+		  (key ? cJSON_AddItemToObject(container, key, child)
+		       : cJSON_AddItemToArray(container, child));
+
+	if (ok)
+		return;
+	cJSON_Delete(child);
+	if (container)
+		container->type |= BROKEN;
+}
+
+/* A string whose bytes are UTF-8 whatever came in; NULL when out of memory. */
+static char *
+clean(const char *s)
+{
+	struct tb_buf b = TB_BUF(SIZE_MAX / 2);
+	size_t left = strlen(s), n;
+	uint32_t cp;
+	char utf8[4];
+
+	for (; left; s += n, left -= n) {
+		n = tb_utf8_next(s, left, &cp);
+		tb_buf_add(&b, utf8, tb_utf8_put(cp, utf8));
+	}
+	return tb_buf_take(&b);
+}
+
+static cJSON *
+string(const char *s)
+{
+	char *safe;
+	cJSON *v;
+
+	if (!s)
+		return cJSON_CreateNull();
+	if (tb_utf8_valid(s, strlen(s)))
+		return cJSON_CreateString(s);
+	safe = clean(s);
+	v = safe ? cJSON_CreateString(safe) : NULL;
+	free(safe);
+	return v;
+}
+
+/* Numbers are made as text: a cJSON number is a double and would round them. */
+static cJSON *
+raw_u64(uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, n);
+	return cJSON_CreateRaw(text);
+}
+
+/* The fewest digits that read back as x.  The decimal separator of the locale,
+ * whatever its bytes, becomes a point. */
+static void
+format_f64(double x, char out[40])
+{
+	char text[40];
+	char *to = out;
+	bool point = false;
+
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, x);
+		if (strtod(text, NULL) == x)
+			break;
+	}
+	for (const char *s = text; *s; s++) {
+		if (strchr("0123456789+-e", *s))
+			*to++ = *s;
+		else if (!point)
+			point = true, *to++ = '.';
+	}
+	*to = 0;
+}
+
+static cJSON *
+raw_f64(double x)
+{
+	char text[40];
+
+	if (!isfinite(x))
+		return cJSON_CreateNull();
+	format_f64(x, text);
+	return cJSON_CreateRaw(text);
+}
+
+void
+json_set(cJSON *object, const char *key, cJSON *child)
+{
+	char *safe = NULL;
+
+	if (!tb_utf8_valid(key, strlen(key))) {
+		key = safe = clean(key);
+		if (!safe) {
+			cJSON_Delete(child);
+			child = NULL;
+			key = "";
+		}
+	}
+	add(object, key, child);
+	free(safe);
+}
+
+void
+json_set_str(cJSON *object, const char *key, const char *s)
+{
+	json_set(object, key, string(s));
+}
+
+void
+json_set_u64(cJSON *object, const char *key, uint64_t n)
+{
+	json_set(object, key, raw_u64(n));
+}
+
+void
+json_set_i64(cJSON *object, const char *key, int64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRId64, n);
+	json_set(object, key, cJSON_CreateRaw(text));
+}
+
+void
+json_set_f64(cJSON *object, const char *key, double x)
+{
+	json_set(object, key, raw_f64(x));
+}
+
+void
+json_set_bool(cJSON *object, const char *key, bool b)
+{
+	json_set(object, key, cJSON_CreateBool(b));
+}
+
+void
+json_push(cJSON *array, cJSON *child)
+{
+	add(array, NULL, child);
+}
+
+void
+json_push_str(cJSON *array, const char *s)
+{
+	add(array, NULL, string(s));
+}
+
+void
+json_push_u64(cJSON *array, uint64_t n)
+{
+	add(array, NULL, raw_u64(n));
+}
+
+void
+json_push_f64(cJSON *array, double x)
+{
+	add(array, NULL, raw_f64(x));
+}
+
+struct printer {
+	struct tb_buf out;
+	bool pretty;
+	unsigned depth;
+};
+
+static void
+print_string(struct tb_buf *out, const char *s)
+{
+	static const char escape[] = "\b\t\n\f\r\"\\", letter[] = "btnfr\"\\";
+
+	tb_buf_chr(out, '"');
+	for (; *s; s++) {
+		const char *e = strchr(escape, *s);
+
+		if (e) {
+			tb_buf_chr(out, '\\');
+			tb_buf_chr(out, letter[e - escape]);
+		} else if ((unsigned char)*s < 0x20) {
+			tb_buf_printf(out, "\\u%04x", *s);
+		} else {
+			tb_buf_chr(out, *s);
+		}
+	}
+	tb_buf_chr(out, '"');
+}
+
+static void
+print_number(struct tb_buf *out, double x)
+{
+	char text[40];
+
+	if (!isfinite(x)) {
+		tb_buf_str(out, "null");
+	} else if (x == floor(x) && fabs(x) <= 0x1p53) {
+		tb_buf_printf(out, "%" PRId64, (int64_t)x);
+	} else {
+		format_f64(x, text);
+		tb_buf_str(out, text);
+	}
+}
+
+static void
+break_line(struct printer *p)
+{
+	if (!p->pretty)
+		return;
+	tb_buf_chr(&p->out, '\n');
+	for (unsigned i = 0; i < p->depth; i++)
+		tb_buf_str(&p->out, "  ");
+}
+
+static void print_value(struct printer *p, const cJSON *v);
+
+static void
+print_container(struct printer *p, const cJSON *v)
+{
+	bool object = cJSON_IsObject(v);
+
+	if (v->type & BROKEN)
+		p->out.failed = true;
+	tb_buf_chr(&p->out, object ? '{' : '[');
+	p->depth++;
+	for (const cJSON *child = v->child; child; child = child->next) {
+		if (child != v->child)
+			tb_buf_chr(&p->out, ',');
+		break_line(p);
+		if (object) {
+			print_string(&p->out, child->string);
+			tb_buf_str(&p->out, p->pretty ? ": " : ":");
+		}
+		print_value(p, child);
+	}
+	p->depth--;
+	if (v->child)
+		break_line(p);
+	tb_buf_chr(&p->out, object ? '}' : ']');
+}
+
+static void
+print_value(struct printer *p, const cJSON *v)
+{
+	if (cJSON_IsObject(v) || cJSON_IsArray(v))
+		print_container(p, v);
+	else if (cJSON_IsString(v))
+		print_string(&p->out, v->valuestring);
+	else if (cJSON_IsRaw(v))
+		tb_buf_str(&p->out, v->valuestring);
+	else if (cJSON_IsNumber(v))
+		print_number(&p->out, v->valuedouble);
+	else if (cJSON_IsBool(v))
+		tb_buf_str(&p->out, cJSON_IsTrue(v) ? "true" : "false");
+	else
+		tb_buf_str(&p->out, "null");
+}
+
+static char *
+print(const cJSON *v, bool pretty)
+{
+	struct printer p = { .out = TB_BUF(SIZE_MAX / 2), .pretty = pretty };
+
+	if (!v)
+		return NULL;
+	print_value(&p, v);
+	return tb_buf_take(&p.out);
+}
+
+char *
+json_print(const cJSON *v)
+{
+	return print(v, false);
+}
+
+char *
+json_print_pretty(const cJSON *v)
+{
+	return print(v, true);
+}
