@@ -4,4 +4,5 @@ src_store_libstore_a_SOURCES = \
 	src/store/model.h \
 	src/store/name.h \
 	src/store/ollama.h \
+	src/store/roots.c \
 	src/store/store.h

@@ -1,0 +1,142 @@
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/mem.h"
+#include "src/store/store.h"
+
+/* The parts of a default root: what $env holds (or, if it is not set, what is
+ * below the home directory), with `tail` behind it. */
+static const struct place {
+	const char *env, *home, *tail;
+} places[] = {
+	{ "OLLAMA_MODELS", NULL, "" },
+	{ NULL, "/.ollama/models", "" },
+	{ NULL, NULL, "/usr/share/ollama/.ollama/models" },
+	{ "HF_HOME", "/.cache/huggingface", "/hub" },
+	{ NULL, "/.lmstudio/models", "" },
+	{ NULL, "/.cache/llama.cpp", "" },
+};
+
+static bool
+same_folder(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+static bool
+has(const struct store_roots *r, const char *path)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->path[i], path) == 0 || same_folder(r->path[i], path))
+			return true;
+	return false;
+}
+
+/* The path from "/" on, without slashes at its end; NULL when out of memory. */
+static char *
+absolute(const char *path)
+{
+	char *cwd = *path == '/' ? NULL : getcwd(NULL, 0), *out;
+	size_t n = strlen(path);
+
+	if (*path != '/' && !cwd)
+		return NULL;
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	out = cwd ? tb_asprintf("%s/%.*s", cwd, (int)n, path) : tb_strndup(path, n);
+	free(cwd);
+	return out;
+}
+
+static enum tb_status
+add(struct store_roots *r, const char *path, struct tb_err *err)
+{
+	char *abs = absolute(path);
+
+	if (!abs || !tb_grow(&r->path, &r->cap, r->n + 1, sizeof(*r->path))) {
+		free(abs);
+		return tb_nomem(err);
+	}
+	if (has(r, abs))
+		free(abs);
+	else
+		r->path[r->n++] = abs;
+	return TB_OK;
+}
+
+/* Ollama takes quotes and blanks around the value away. */
+static char *
+trimmed(const char *value)
+{
+	static const char around[] = " \t\r\n\"'";
+	size_t n;
+
+	value += strspn(value, around);
+	n = strlen(value);
+	while (n && strchr(around, value[n - 1]))
+		n--;
+	return tb_strndup(value, n);
+}
+
+static char *
+default_path(const struct place *p)
+{
+	const char *home = getenv("HOME"), *value = p->env ? getenv(p->env) : NULL;
+	char *base = value ? trimmed(value) : NULL, *path;
+
+	if (base && *base)
+		path = tb_asprintf("%s%s", base, p->tail);
+	else if (p->home)
+		path = tb_asprintf("%s%s%s", home ? home : "", p->home, p->tail);
+	else
+		path = tb_strdup(p->tail);
+	free(base);
+	return path;
+}
+
+static enum tb_status
+add_defaults(struct store_roots *r, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !status; i++) {
+		char *path = default_path(&places[i]);
+
+		if (!path)
+			return tb_nomem(err);
+		if (*path && tb_is_dir(path))
+			status = add(r, path, err);
+		free(path);
+	}
+	return status;
+}
+
+enum tb_status
+store_roots_init(struct store_roots *r, const char *const *dirs, size_t n, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	*r = (struct store_roots){ 0 };
+	if (n == 0)
+		status = add_defaults(r, err);
+	for (size_t i = 0; i < n && !status; i++)
+		status = add(r, dirs[i], err);
+	if (status)
+		store_roots_free(r);
+	return status;
+}
+
+void
+store_roots_free(struct store_roots *r)
+{
+	while (r->n)
+		free(r->path[--r->n]);
+	free(r->path);
+	*r = (struct store_roots){ 0 };
+}
