@@ -59,6 +59,11 @@ check_PROGRAMS += tests/unit/test_json
 TESTS += tests/unit/test_json
 tests_unit_test_json_LDADD = $(TEST_FORMAT)
 
+# engine
+check_PROGRAMS += tests/unit/test_team
+TESTS += tests/unit/test_team
+tests_unit_test_team_LDADD = $(TEST_ENGINE)
+
 TESTS += $(dist_check_SCRIPTS) $(SCREENS)
 EXTRA_DIST += $(SCREENS) tests/cli/lib.sh
 

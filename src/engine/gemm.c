@@ -1,0 +1,90 @@
+#include "config.h"
+
+#include "src/engine/gemm.h"
+
+#include <cblas.h>
+#include <stdlib.h>
+
+#include "src/base/mem.h"
+#include "src/engine/mv.h"
+#include "src/engine/team.h"
+
+#define TILE_BYTES ((size_t)64 << 20)
+#define DECODE_ROWS 16			/* a chunk of the team's */
+
+struct decode_job {
+	const struct matrix *w;
+	float *tile;
+	uint32_t first, end;
+};
+
+void
+gemm_init(struct gemm *g, struct team *team)
+{
+	*g = (struct gemm){ .team = team };
+	openblas_set_num_threads((int)team_size(team));
+}
+
+void
+gemm_free(struct gemm *g)
+{
+	free(g->tile);
+}
+
+static void
+decode_chunk(void *arg, unsigned chunk, unsigned thread)
+{
+	const struct decode_job *j = arg;
+	uint32_t r = j->first + chunk * DECODE_ROWS;
+	uint32_t end = j->end - r < DECODE_ROWS ? j->end : r + DECODE_ROWS;
+
+	(void)thread;
+	for (; r < end; r++)
+		matrix_decode(j->w, r, 0, j->w->cols, 1,
+			      j->tile + (size_t)(r - j->first) * j->w->cols);
+}
+
+static enum tb_status
+tile_need(struct gemm *g, size_t size, struct tb_err *err)
+{
+	if (size <= g->tile_size)
+		return TB_OK;
+	free(g->tile);
+	g->tile = tb_aligned(size);
+	g->tile_size = g->tile ? size : 0;
+	return g->tile ? TB_OK : tb_nomem(err);
+}
+
+/* Rows [first, first + rows) of W are at `tile`; y is its column `first`. */
+static void
+multiply(const struct matrix *w, const float *tile, uint32_t rows, const float *x, size_t m, float *y)
+{
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)rows,
+		    (blasint)w->cols, w->global, x, (blasint)w->cols, tile, (blasint)w->cols, 0, y,
+		    (blasint)w->rows);
+}
+
+enum tb_status
+gemm_run(struct gemm *g, const struct matrix *w, const float *x, size_t m, float *y,
+	 struct tb_err *err)
+{
+	size_t row = (size_t)w->cols * sizeof(float);
+	enum tb_status status;
+	uint32_t rows = (uint32_t)(row < TILE_BYTES ? TILE_BYTES / row : 1);
+
+	if (w->scheme.kind == SCHEME_PLAIN && w->scheme.dtype == DT_F32 &&
+	    (uintptr_t)w->codes % sizeof(float) == 0) {
+		multiply(w, (const float *)w->codes, w->rows, x, m, y);
+		return TB_OK;
+	}
+	rows = rows < w->rows ? rows : w->rows;
+	status = tile_need(g, row * rows, err);
+	for (uint32_t r = 0; !status && r < w->rows; r += rows) {
+		struct decode_job job = { w, g->tile, r, w->rows - r < rows ? w->rows : r + rows };
+
+		team_run(g->team, decode_chunk, &job,
+			 (job.end - r + DECODE_ROWS - 1) / DECODE_ROWS);
+		multiply(w, g->tile, job.end - r, x, m, y + r);
+	}
+	return status;
+}

@@ -1,0 +1,17 @@
+/* gemm.h - Y = X W^T for many x: tiles of rows are decoded to F32, then sgemm. */
+#ifndef TBTUI_ENGINE_GEMM_H
+#define TBTUI_ENGINE_GEMM_H
+
+#include "src/engine/matrix.h"
+
+struct gemm {
+	struct team *team;		/* borrowed */
+	float *tile;			/* decoded rows; owned */
+	size_t tile_size;		/* in bytes */
+};
+
+void gemm_init(struct gemm *g, struct team *team);
+void gemm_free(struct gemm *g);
+enum tb_status gemm_run(struct gemm *g, const struct matrix *w, const float *x, size_t m, float *y,
+			struct tb_err *err) TB_MUST_USE;
+#endif

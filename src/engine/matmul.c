@@ -1,0 +1,219 @@
+/* matmul.c - products are planned here: which kernel, which rows go to whom.
+ *
+ * Few x: the packed rows are read once, a chunk at a time, and each chunk is
+ * multiplied with every x while it is in the cache.  Many: see gemm.c. */
+#include "config.h"
+
+#include "src/engine/matrix.h"
+
+#include <stdlib.h>
+
+#include "src/base/mem.h"
+#include "src/engine/gemm.h"
+#include "src/engine/mv.h"
+#include "src/engine/team.h"
+
+#define BATCH 8				/* matrices that share one fork-join */
+#define CHUNK_BYTES (256u << 10)	/* one x: long stretches of memory */
+#define CHUNK_BYTES_FEW (64u << 10)	/* several: stays in the second-level cache */
+#define CHUNK_BYTES_MIN (8u << 10)	/* less is not worth a fork */
+#define CHUNKS_A_THREAD 4
+
+struct matmul {
+	struct team *team;		/* borrowed */
+	enum mv_level level;
+	char *mem;			/* prepared x; owned */
+	size_t mem_size;
+	struct gemm gemm;
+};
+
+/* One matrix of a fork-join. */
+struct part {
+	const struct matrix *w;
+	const struct mv_kernel *kernel;
+	const struct mv_x *x;		/* [m] */
+	float *y;
+	uint32_t chunk_rows;
+	unsigned chunks;
+};
+
+struct plan {
+	struct part part[BATCH];
+	size_t parts, m;
+};
+
+enum tb_status
+matmul_new(struct matmul **out, struct team *team, struct tb_err *err)
+{
+	*out = tb_calloc(1, sizeof(**out));
+	if (!*out)
+		return tb_nomem(err);
+	(*out)->team = team;
+	(*out)->level = mv_level();
+	gemm_init(&(*out)->gemm, team);
+	return TB_OK;
+}
+
+void
+matmul_free(struct matmul *mm)
+{
+	if (!mm)
+		return;
+	gemm_free(&mm->gemm);
+	free(mm->mem);
+	free(mm);
+}
+
+static enum tb_status
+mem_need(struct matmul *mm, size_t size, struct tb_err *err)
+{
+	if (size <= mm->mem_size)
+		return TB_OK;
+	free(mm->mem);
+	mm->mem = tb_aligned(size);
+	mm->mem_size = mm->mem ? size : 0;
+	return mm->mem ? TB_OK : tb_nomem(err);
+}
+
+static void
+run_chunk(void *arg, unsigned chunk, unsigned thread)
+{
+	const struct plan *plan = arg;
+	const struct part *p = plan->part;
+	uint32_t first, end;
+
+	(void)thread;
+	while (chunk >= p->chunks)
+		chunk -= p++->chunks;
+	first = chunk * p->chunk_rows;
+	end = p->w->rows - first < p->chunk_rows ? p->w->rows : first + p->chunk_rows;
+	for (size_t i = 0; i < plan->m; i++) {
+		float *y = p->y + i * p->w->rows;
+
+		p->kernel->rows(p->w, p->x + i, y, first, end);
+		for (uint32_t r = first; p->w->global != 1 && r < end; r++)
+			y[r] *= p->w->global;
+	}
+}
+
+static void
+cut(struct part *p, size_t m, unsigned threads)
+{
+	uint64_t row = matrix_row_bytes(p->w), all = row * p->w->rows;
+	uint64_t chunk = m > 1 ? CHUNK_BYTES_FEW : CHUNK_BYTES;
+
+	if (chunk > all / (threads * CHUNKS_A_THREAD))
+		chunk = all / (threads * CHUNKS_A_THREAD);
+	if (chunk < CHUNK_BYTES_MIN)
+		chunk = CHUNK_BYTES_MIN;
+	p->chunk_rows = row < chunk ? (uint32_t)(chunk / row) : 1;
+	p->chunks = (p->w->rows + p->chunk_rows - 1) / p->chunk_rows;
+}
+
+/* Parts with the same kernel and group share their prepared x. */
+static const struct mv_x *
+prepared(const struct plan *plan, const struct part *p)
+{
+	for (const struct part *q = plan->part; q < plan->part + plan->parts; q++)
+		if (q->kernel == p->kernel &&
+		    (!q->kernel->prepare || q->w->scheme.group == p->w->scheme.group))
+			return q->x;
+	return NULL;
+}
+
+static bool
+prepare(const struct part *p, struct mv_x *xs, char *data, const float *x, size_t m)
+{
+	uint32_t cols = p->w->cols;
+
+	for (size_t i = 0; i < m; i++) {
+		xs[i] = (struct mv_x){ .x = x + i * cols, .cols = cols, .group = p->w->scheme.group };
+		if (!p->kernel->prepare)
+			continue;
+		mv_x_place(&xs[i], data + i * mv_x_size(cols), cols);
+		if (!p->kernel->prepare(&xs[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The i-th x of the workspace: m descriptions, then m pieces of data. */
+static void
+plan_part(struct plan *plan, char *mem, const struct part *wanted, const float *x)
+{
+	struct part p = *wanted;
+	size_t heads = (plan->m * sizeof(struct mv_x) + 63) / 64 * 64;
+
+	p.x = prepared(plan, &p);
+	if (!p.x) {
+		struct mv_x *xs = (struct mv_x *)mem;
+
+		if (!prepare(&p, xs, mem + heads, x, plan->m)) {
+			p.kernel = &mv_any;
+			(void)prepare(&p, xs, mem + heads, x, plan->m);
+		}
+		p.x = xs;
+	}
+	plan->part[plan->parts++] = p;
+}
+
+static enum tb_status
+run_few(struct matmul *mm, struct plan *plan, const struct part *parts, size_t n, const float *x,
+	struct tb_err *err)
+{
+	size_t heads = (plan->m * sizeof(struct mv_x) + 63) / 64 * 64, each;
+	enum tb_status status;
+	unsigned chunks = 0;
+
+	if (!n)
+		return TB_OK;
+	each = heads + plan->m * mv_x_size(parts[0].w->cols);
+	status = mem_need(mm, n * each, err);
+	if (status)
+		return status;
+	for (size_t i = 0; i < n; i++) {
+		plan_part(plan, mm->mem + i * each, &parts[i], x);
+		cut(&plan->part[i], plan->m, team_size(mm->team));
+		chunks += plan->part[i].chunks;
+	}
+	team_run(mm->team, run_chunk, plan, chunks);
+	return TB_OK;
+}
+
+static enum tb_status
+run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const float *x, size_t m,
+	  float *const *y, struct tb_err *err)
+{
+	struct plan plan = { .m = m };
+	struct part few[BATCH];
+	size_t nfew = 0;
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < n && !status; i++) {
+		const struct mv_kernel *kernel = mv_find(w[i], mm->level);
+
+		if (m <= kernel->few)
+			few[nfew++] = (struct part){ .w = w[i], .kernel = kernel, .y = y[i] };
+		else
+			status = gemm_run(&mm->gemm, w[i], x, m, y[i], err);
+	}
+	return status ? status : run_few(mm, &plan, few, nfew, x, err);
+}
+
+enum tb_status
+matmul_run_many(struct matmul *mm, const struct matrix *const *w, size_t n, const float *x,
+		size_t m, float *const *y, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < n && m && !status; i += BATCH)
+		status = run_batch(mm, w + i, n - i < BATCH ? n - i : BATCH, x, m, y + i, err);
+	return status;
+}
+
+enum tb_status
+matmul_run(struct matmul *mm, const struct matrix *w, const float *x, size_t m, float *y,
+	   struct tb_err *err)
+{
+	return matmul_run_many(mm, &w, 1, x, m, &y, err);
+}

@@ -1,0 +1,114 @@
+/* mv.c - which kernel reads which matrix on which CPU. */
+#include "config.h"
+
+#include "src/engine/mv.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define X(id, name, family) { name, family },
+static const struct { const char *name, *family; } levels[] = { MV_LEVEL_LIST(X) };
+#undef X
+
+/* Best first: the first that fits is taken. */
+static const struct mv_kernel kernels[] = {
+	{ .rows = NULL },
+};
+
+const struct mv_kernel mv_any = { .rows = mv_rows_any, .few = 1 };
+
+static enum mv_level
+cpu_level(void)
+{
+#if defined(HAVE_X86)
+	__builtin_cpu_init();
+	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+	    !__builtin_cpu_supports("f16c"))
+		return MV_SCALAR;
+	if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+	    !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
+		return MV_AVX2;
+	return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi")
+		? MV_AVX512_VNNI : MV_AVX512;
+#else
+	return MV_SCALAR;
+#endif
+}
+
+enum mv_level
+mv_level(void)
+{
+	const char *held = getenv("TBTUI_CPU");
+	enum mv_level level = cpu_level();
+
+	for (unsigned i = MV_LEVELS; held && i-- > 0;)
+		if (!strcmp(held, levels[i].family))
+			return i < level ? i : level;
+	return level;
+}
+
+const char *
+mv_level_name(enum mv_level level)
+{
+	return levels[level].name;
+}
+
+const char *
+matmul_kernels(void)
+{
+	return mv_level_name(mv_level());
+}
+
+static bool
+fits(const struct mv_kernel *k, const struct matrix *w)
+{
+	return k->kind == w->scheme.kind &&
+	       (k->kind == SCHEME_PLAIN ? k->dtype == w->scheme.dtype
+					: !k->bits || k->bits == w->scheme.bits);
+}
+
+const struct mv_kernel *
+mv_find(const struct matrix *w, enum mv_level level)
+{
+	for (const struct mv_kernel *k = kernels; k->rows; k++)
+		if (k->level <= level && fits(k, w))
+			return k;
+	return &mv_any;
+}
+
+/* perm, digit, start are blocks of elements; sum, unit are groups of at least 16. */
+static size_t
+padded(uint32_t cols)
+{
+	return ((size_t)cols + MV_BLOCK - 1) / MV_BLOCK * MV_BLOCK;
+}
+
+static size_t
+groups_size(uint32_t cols)
+{
+	return (padded(cols) / 16 + MV_PAD) * sizeof(float);
+}
+
+size_t
+mv_x_size(uint32_t cols)
+{
+	return padded(cols) * (sizeof(float) + 2) + padded(cols) / 8 * sizeof(int32_t) +
+	       2 * groups_size(cols);
+}
+
+void
+mv_x_place(struct mv_x *x, void *mem, uint32_t cols)
+{
+	char *p = mem;
+
+	x->cols = cols;
+	x->perm = (float *)p;
+	p += padded(cols) * sizeof(float);
+	x->digit = (int8_t *)p;
+	p += padded(cols) * 2;
+	x->start = (int32_t *)p;
+	p += padded(cols) / 8 * sizeof(int32_t);
+	x->sum = (float *)p;
+	x->unit = (float *)(p + groups_size(cols));
+}

@@ -1,0 +1,73 @@
+/* mv.h - private to the engine's products: one x, prepared once, and the kernels
+ * that read packed rows with it.
+ *
+ * A kernel is a row of the table in mv.c: what it multiplies, which CPU it needs,
+ * how x is prepared for it.  Kernels read no byte outside their rows. */
+#ifndef TBTUI_ENGINE_MV_H
+#define TBTUI_ENGINE_MV_H
+
+#include <stdbool.h>
+
+#include "src/engine/matrix.h"
+
+/* What the CPU can do, each level includes those before. */
+#define MV_LEVEL_LIST(X) \
+	X(MV_SCALAR, "scalar", "scalar") \
+	X(MV_AVX2, "avx2", "avx2") \
+	X(MV_AVX512, "avx512", "avx512") \
+	X(MV_AVX512_VNNI, "avx512-vnni", "avx512")	/* name, what TBTUI_CPU calls it */
+
+#define X(id, name, family) id,
+enum mv_level { MV_LEVEL_LIST(X) MV_LEVELS };
+#undef X
+
+enum mv_level mv_level(void);		/* this machine's, held down by TBTUI_CPU */
+const char *mv_level_name(enum mv_level level);
+
+#define MV_BLOCK 128		/* prepared data is zero padded to blocks of elements */
+#define MV_PAD 16		/* and a group's values to this many more */
+
+/* Which members are filled is up to the kernel's prepare function. */
+struct mv_x {
+	const float *x;		/* as given; borrowed */
+	uint32_t cols, group;	/* group: elements that share a scale, 0 = none */
+	float *perm;		/* x in the order in which the kernel meets it */
+	float *sum;		/* sum of x a group */
+	float *unit;		/* what one digit step is worth, a group */
+	int8_t *digit;		/* two signed digits an element, see mv_digits.h */
+	int32_t *start;		/* where the accumulators of 8 elements start */
+};
+
+/* false: this kernel cannot take such an x (not finite, out of range). */
+typedef bool mv_prepare_fn(struct mv_x *x);
+/* y[r] = W[r] x for first <= r < end, without w->global. */
+typedef void mv_rows_fn(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first,
+			uint32_t end);
+
+struct mv_kernel {
+	enum mv_level level;
+	enum scheme_kind kind;
+	unsigned bits;			/* 0 = any */
+	enum dtype dtype;		/* SCHEME_PLAIN only */
+	mv_prepare_fn *prepare;		/* NULL: x as it is */
+	mv_rows_fn *rows;
+	unsigned few;			/* up to so many x at once it beats sgemm */
+};
+
+/* The best kernel for w up to a level; never NULL. */
+const struct mv_kernel *mv_find(const struct matrix *w, enum mv_level level);
+/* The one that takes every x and every scheme. */
+extern const struct mv_kernel mv_any;
+
+/* Memory for one prepared x, and the members of *x put into it. mem: 64-byte aligned. */
+size_t mv_x_size(uint32_t cols);
+void mv_x_place(struct mv_x *x, void *mem, uint32_t cols);
+
+/* Bytes of a row of codes; elements [col, col + n) of row r as F32 times `global`,
+ * col and n multiples of the group. */
+uint64_t matrix_row_bytes(const struct matrix *w);
+void matrix_decode(const struct matrix *w, uint32_t r, uint32_t col, uint32_t n, float global,
+		   float *out);
+
+mv_rows_fn mv_rows_any;
+#endif

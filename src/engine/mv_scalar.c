@@ -1,0 +1,40 @@
+/* mv_scalar.c - the kernel for everything: rows are decoded a block at a time into
+ * the first-level cache and multiplied there. */
+#include "config.h"
+
+#include "src/engine/mv.h"
+
+#define BLOCK 1024		/* a multiple of every group */
+#define LANES 8			/* sums side by side: the compiler makes vectors of them */
+
+static void
+dot_add(const float *a, const float *b, uint32_t n, float sum[LANES])
+{
+	uint32_t i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		for (unsigned l = 0; l < LANES; l++)
+			sum[l] += a[i + l] * b[i + l];
+	for (; i < n; i++)
+		sum[0] += a[i] * b[i];
+}
+
+void
+mv_rows_any(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
+{
+	float block[BLOCK];
+
+	for (uint32_t r = first; r < end; r++) {
+		float sum[LANES] = { 0 };
+
+		for (uint32_t col = 0; col < w->cols; col += BLOCK) {
+			uint32_t n = w->cols - col < BLOCK ? w->cols - col : BLOCK;
+
+			matrix_decode(w, r, col, n, 1, block);
+			dot_add(block, x->x + col, n, sum);
+		}
+		for (unsigned l = 1; l < LANES; l++)
+			sum[0] += sum[l];
+		y[r] = sum[0];
+	}
+}
