@@ -2,4 +2,5 @@ noinst_LIBRARIES += src/ops/libops.a
 src_ops_libops_a_CFLAGS = $(AM_CFLAGS)
 src_ops_libops_a_SOURCES = \
 	src/ops/ctx.c \
-	src/ops/ctx.h
+	src/ops/ctx.h \
+	src/ops/inspect.h

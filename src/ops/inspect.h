@@ -1,0 +1,80 @@
+/* inspect.h - looking into one logical tensor: statistics, histogram, values,
+ * bytes.  Quantized tensors show what they decode to.
+ *
+ * Memory is bounded by windows, whatever the tensor.  A file that changed since
+ * the model was opened, or shrank meanwhile, is an error, not zeros. */
+#ifndef TBTUI_OPS_INSPECT_H
+#define TBTUI_OPS_INSPECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+#include "src/store/model.h"
+
+struct op_ctx;
+struct tb_job;
+
+#define INSPECT_BINS_MAX 512
+#define INSPECT_NONE UINT64_MAX		/* "first_...": there is none */
+#define INSPECT_VALUES_MAX (1u << 20)	/* elements of one window */
+
+/* Counted in elements in row-major order.  min, max, absmax, mean and std (of the
+ * population) are those of the finite values, 0 when there are none. */
+struct inspect_stats {
+	uint64_t count, zeros, nans, infs;
+	uint64_t first_nan, first_inf;
+	double min, max, absmax, mean, std;
+};
+
+/* Equal bins over [lo, hi] = [min, max] of the finite values; hi belongs to the
+ * last bin.  All equal: everything is in bin 0.  n == 0: not asked for. */
+struct inspect_hist {
+	double lo, hi;
+	unsigned n;
+	uint64_t count[INSPECT_BINS_MAX];
+};
+
+struct inspect_request {
+	const struct model *model;	/* borrowed */
+	const struct tensor *tensor;	/* of that model */
+	unsigned bins;			/* 0 = no histogram; it costs a second pass */
+};
+
+struct inspect_result {
+	struct inspect_stats stats;
+	struct inspect_hist hist;
+	double seconds;
+	uint64_t bytes;			/* of the file(s) that were read, both passes */
+};
+
+/* On ctx->pool; progress counts bytes. */
+enum tb_status inspect_run(struct op_ctx *ctx, const struct inspect_request *req,
+			   struct inspect_result *out, struct tb_job *job, struct tb_err *err)
+	TB_MUST_USE;
+
+/* The tensor as a matrix: the last dimension is a row's columns, all others
+ * together the rows; a scalar is 1 x 1. */
+void inspect_matrix(const struct tensor *t, uint64_t *rows, uint64_t *cols);
+
+struct inspect_window {
+	uint64_t row, col;		/* first */
+	uint64_t rows, cols;		/* how many */
+};
+
+/* out: w->rows * w->cols floats, row after row.  TB_EUSAGE if the window is not
+ * inside the matrix or over INSPECT_VALUES_MAX. */
+enum tb_status inspect_values(const struct model *m, const struct tensor *t,
+			      const struct inspect_window *w, float *out, struct tb_err *err)
+	TB_MUST_USE;
+
+enum inspect_part { PART_WEIGHT, PART_SCALE, PART_BIAS, PART_GLOBAL, PART_COUNT };
+const char *inspect_part_name(enum inspect_part p);	/* "weight", "scale", … */
+/* NULL if the tensor has no such part. */
+const struct tensor_part *inspect_part_of(const struct tensor *t, enum inspect_part p);
+
+/* Bytes [off, off + len) of a part as they are in the file. */
+enum tb_status inspect_bytes(const struct model *m, const struct tensor_part *part, uint64_t off,
+			     size_t len, void *out, struct tb_err *err) TB_MUST_USE;
+#endif
