@@ -1,4 +1,114 @@
-/* db.h - the index: one function per query. */
+/* db.h - the index: what was found in the stores, read a window at a time.
+ *
+ * Two files: the index can be made again by a scan; audits.db beside it (runs,
+ * findings, last results, job history: db/audit.h) cannot, so it is never dropped
+ * with the index.  One connection a thread.  Whoever reads needs no index to be
+ * there: what is missing, damaged or foreign reads as empty, db_notice() says why.
+ * Lists own their strings: release each with db_free(&list.mem). */
 #ifndef TBTUI_DB_DB_H
 #define TBTUI_DB_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+#include "src/store/model.h"
+#include "src/store/store.h"
+
+struct db;
+struct db_mem { void *head; };
+void db_free(struct db_mem *mem);	/* also fine on a zeroed or freed one */
+
+/* For reading: never writes, waits at most a second for a writer. */
+enum tb_status db_open_read(struct db **out, const char *path, struct tb_err *err) TB_MUST_USE;
+/* For writing: makes the files, migrates, sets a damaged or foreign file aside. */
+enum tb_status db_open_write(struct db **out, const char *path, struct tb_err *err) TB_MUST_USE;
+void db_close(struct db *db);			/* NULL is fine */
+const char *db_notice(const struct db *db);	/* "" or a sentence for people; borrowed */
+/* Readers: true when what is stored has changed since the last call (cheap: call it
+ * each second); follows files that appeared or were set aside. */
+bool db_changed(struct db *db);
+
+/* How a model or blob stands. Order: worst last. id, word in --json and on screen */
+#define DB_STATE_LIST(X) \
+	X(DB_NEVER, "never")		/* never verified */ \
+	X(DB_OK, "ok") \
+	X(DB_CHANGED, "changed")	/* files changed since it was verified */ \
+	X(DB_DAMAGED, "damaged")	/* by the last verify, or unreadable in the scan */ \
+	X(DB_MISSING, "missing")	/* files are missing */
+#define X(id, word) id,
+enum db_state { DB_STATE_LIST(X) DB_STATE_COUNT };
+#undef X
+const char *db_state_word(enum db_state s);
+
+/* Which rows, in what order. Zeroed: all rows in natural order. */
+struct db_query {
+	const char *filter;	/* NULL, "": all; with * ? [: glob; else substring, any case */
+	const char *sort;	/* a key named at the list; NULL: its first.  TB_EUSAGE else */
+	bool reverse;
+	uint64_t offset, limit;	/* limit 0: all */
+	const struct store_roots *roots;	/* models and blobs: only below these; NULL: all */
+};
+
+struct db_model {
+	int64_t id;		/* stays while the model stays at its path */
+	const char *name, *path, *root;
+	enum model_kind kind;
+	const char *arch, *scheme;
+	uint64_t params, bytes, exclusive, tensors, files, problems;
+	int64_t mtime_ns;
+	enum db_state state;
+	int64_t verified_ns;	/* 0: never */
+	uint64_t bad;		/* errors of the last verify */
+};
+struct db_models { struct db_model *rows; size_t n; uint64_t total; struct db_mem mem; };
+/* total: rows that match, whatever the window; so in every list.
+ * sort: name kind arch params scheme size exclusive tensors state modified.
+ * filter: name. */
+enum tb_status db_models(struct db *db, const struct db_query *q, struct db_models *out,
+			 struct tb_err *err) TB_MUST_USE;
+/* One by id, path or exact name (the first of them that fits); n == 0: none. */
+enum tb_status db_model_by_id(struct db *db, int64_t id, struct db_models *out,
+			      struct tb_err *err) TB_MUST_USE;
+enum tb_status db_model_by_path(struct db *db, const char *path, struct db_models *out,
+				struct tb_err *err) TB_MUST_USE;
+/* What the scan could not read or believe, one sentence each. */
+struct db_lines { const char **rows; size_t n; uint64_t total; struct db_mem mem; };
+enum tb_status db_model_problems(struct db *db, int64_t model, struct db_lines *out,
+				 struct tb_err *err) TB_MUST_USE;
+
+struct db_tensor {
+	int64_t model;
+	uint64_t ord;		/* position in natural order of names, from 0 */
+	const char *name, *scheme;	/* scheme_name(): "BF16", "int4" */
+	const char *dtype;	/* of the stored weight: "U32" */
+	unsigned ndim;
+	uint64_t dim[TB_MAX_DIMS];	/* logical */
+	uint64_t elems, bytes, off;
+	const char *file;	/* path */
+	const char *model_name;	/* db_search() only, else "" */
+};
+struct db_tensors { struct db_tensor *rows; size_t n; uint64_t total; struct db_mem mem; };
+/* sort: name dtype shape scheme params size offset. filter: name. */
+enum tb_status db_tensors(struct db *db, int64_t model, const struct db_query *q,
+			  struct db_tensors *out, struct tb_err *err) TB_MUST_USE;
+/* Over all models by full text: every word of q->filter (3 characters or more; shorter
+ * words filter what the others found) is a substring of the name. sort: name model size. */
+enum tb_status db_search(struct db *db, const struct db_query *q, struct db_tensors *out,
+			 struct tb_err *err) TB_MUST_USE;
+
+/* The tree: what follows `path` ("" = top, else as in a row, e.g. "model.layers"),
+ * one row a dotted component. */
+struct db_branch {
+	const char *path, *label;	/* "model.layers.0", "0" */
+	bool leaf;			/* a tensor: `first` is its ord */
+	uint64_t first, count;		/* ords below it: [first, first + count) */
+	uint64_t elems, bytes;		/* of all tensors below it */
+	const char *scheme;		/* theirs, "" if mixed */
+};
+struct db_branches { struct db_branch *rows; size_t n; uint64_t total; struct db_mem mem; };
+/* parent: the row that is opened, NULL for the top. */
+enum tb_status db_children(struct db *db, int64_t model, const struct db_branch *parent,
+			   struct db_branches *out, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -4,3 +4,8 @@ src_ops_libops_a_SOURCES = \
 	src/ops/ctx.c \
 	src/ops/ctx.h \
 	src/ops/inspect.h
+
+# the index and audits
+src_ops_libops_a_SOURCES += \
+	src/ops/scan.h \
+	src/ops/verify.h

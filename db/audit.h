@@ -1,0 +1,108 @@
+/* audit.h - what cannot be found out again: verify runs, findings, last results,
+ * job history.  Kept in audits.db beside the index.
+ *
+ * Reading works on any connection; writing on one from db_open_write(). */
+#ifndef TBTUI_DB_AUDIT_H
+#define TBTUI_DB_AUDIT_H
+
+#include "db/db.h"
+
+/* id, word */
+#define SEVERITY_LIST(X) \
+	X(SEV_NOTE, "note")		/* space, or something to know: no damage */ \
+	X(SEV_WARNING, "warning")	/* odd, but the data is what it should be */ \
+	X(SEV_ERROR, "error")		/* damage */
+#define X(id, word) id,
+enum severity { SEVERITY_LIST(X) };
+#undef X
+const char *severity_word(enum severity s);
+
+/* id, word */
+#define RUN_LIST(X) \
+	X(RUN_RUNNING, "running")	/* or its program died */ \
+	X(RUN_CLEAN, "clean") \
+	X(RUN_DAMAGE, "damage") \
+	X(RUN_EMPTY, "empty")		/* nothing was checked: not the same as clean */ \
+	X(RUN_CANCELLED, "cancelled") \
+	X(RUN_FAILED, "failed")
+#define X(id, word) id,
+enum run_state { RUN_LIST(X) RUN_STATE_COUNT };
+#undef X
+const char *run_state_word(enum run_state s);
+
+struct db_run {
+	int64_t id;
+	int64_t started_ns, ended_ns;	/* ended 0: not yet */
+	const char *scope;		/* "all models" or the references, blank between */
+	bool deep;
+	enum run_state state;
+	uint64_t models, manifests, blobs, bytes;	/* checked */
+	uint64_t errors, warnings, notes;
+	double seconds;
+	const char *message;		/* why it failed, "" */
+};
+struct db_runs { struct db_run *rows; size_t n; uint64_t total; struct db_mem mem; };
+/* sort: started (newest first) bytes errors seconds. filter: scope. */
+enum tb_status db_runs(struct db *db, const struct db_query *q, struct db_runs *out,
+		       struct tb_err *err) TB_MUST_USE;
+enum tb_status db_run_by_id(struct db *db, int64_t id, struct db_runs *out, struct tb_err *err)
+	TB_MUST_USE;
+
+struct db_finding {
+	int64_t id, run;
+	enum severity severity;
+	const char *code;		/* stable: "digest_mismatch"; see src/ops/verify.h */
+	const char *model;		/* name, "" when it concerns none */
+	const char *model_path;
+	const char *blob;		/* digest or path, "" */
+	const char *tensor;		/* "" */
+	bool has_offset;
+	uint64_t offset;
+	const char *expected, *actual;	/* "" when they say nothing */
+	const char *message;		/* one sentence */
+};
+struct db_findings { struct db_finding *rows; size_t n; uint64_t total; struct db_mem mem; };
+/* sort: severity (worst first, then model) model code blob. filter: message. */
+enum tb_status db_findings(struct db *db, int64_t run, const struct db_query *q,
+			   struct db_findings *out, struct tb_err *err) TB_MUST_USE;
+
+/* Writing. A run is visible from its start; findings from db_commit() on. */
+enum tb_status db_begin(struct db *db, struct tb_err *err) TB_MUST_USE;
+enum tb_status db_commit(struct db *db, struct tb_err *err) TB_MUST_USE;
+void db_rollback(struct db *db);
+enum tb_status db_run_start(struct db *db, const char *scope, bool deep, int64_t *id,
+			    struct tb_err *err) TB_MUST_USE;
+enum tb_status db_run_end(struct db *db, const struct db_run *run, struct tb_err *err) TB_MUST_USE;
+enum tb_status db_finding_add(struct db *db, const struct db_finding *f, struct tb_err *err)
+	TB_MUST_USE;
+
+/* The last result of a model (by path), with the stamp of its files at that time. */
+enum tb_status db_verified_model(struct db *db, const char *path, int64_t run, uint64_t stamp,
+				 uint64_t errors, int64_t now_ns, struct tb_err *err) TB_MUST_USE;
+
+/* The last hash of a file, and what it was then. */
+struct db_hash {
+	struct tb_ident id;
+	char digest[TB_DIGEST_MAX];
+	bool ok;			/* was as its name or manifest said */
+	int64_t when_ns;
+};
+enum tb_status db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
+			   struct tb_err *err) TB_MUST_USE;
+enum tb_status db_hash_put(struct db *db, const char *path, const struct db_hash *h,
+			   struct tb_err *err) TB_MUST_USE;
+
+/* History of background work, newest first; filter: title. */
+struct db_job {
+	int64_t id;
+	const char *kind, *title;	/* "verify", "verify qwen3:8b" */
+	const char *state;		/* "done", "failed", "cancelled" */
+	int64_t started_ns, ended_ns;
+	uint64_t bytes;
+	const char *message;
+};
+struct db_jobs { struct db_job *rows; size_t n; uint64_t total; struct db_mem mem; };
+enum tb_status db_jobs(struct db *db, const struct db_query *q, struct db_jobs *out,
+		       struct tb_err *err) TB_MUST_USE;
+enum tb_status db_job_add(struct db *db, const struct db_job *job, struct tb_err *err) TB_MUST_USE;
+#endif

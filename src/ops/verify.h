@@ -1,0 +1,66 @@
+/* verify.h - are the bytes on the disk what they should be?
+ *
+ * Each distinct blob is hashed once, on the pool; damage never stops the rest.
+ * Works on the stores themselves: the index need not be there. */
+#ifndef TBTUI_OPS_VERIFY_H
+#define TBTUI_OPS_VERIFY_H
+
+#include "db/audit.h"
+#include "src/base/job.h"
+#include "src/ops/ctx.h"
+
+/* id, stable word, severity, what it means */
+#define FINDING_LIST(X) \
+	X(F_MANIFEST_BAD, "manifest_bad", SEV_ERROR, "the manifest cannot be read or parsed") \
+	X(F_BLOB_MISSING, "blob_missing", SEV_ERROR, "a file that the model needs is not there") \
+	X(F_BLOB_UNREADABLE, "blob_unreadable", SEV_ERROR, "a file cannot be read") \
+	X(F_SIZE_MISMATCH, "size_mismatch", SEV_ERROR, "its size is not what the manifest says") \
+	X(F_DIGEST_MISMATCH, "digest_mismatch", SEV_ERROR, "its SHA-256 is not its name") \
+	X(F_CONTENT_CHANGED, "content_changed", SEV_ERROR, \
+	  "other bytes than at the last verify, but the same size and time") \
+	X(F_STRUCTURE_BAD, "structure_bad", SEV_ERROR, "header or tensor ranges are wrong") \
+	X(F_MODEL_BAD, "model_bad", SEV_ERROR, "parts of the model do not fit together") \
+	X(F_INDEX_BAD, "index_bad", SEV_ERROR, "the shard index and the shards differ") \
+	X(F_NONFINITE, "nonfinite", SEV_WARNING, "a tensor holds NaN or infinities (--deep)") \
+	X(F_CHANGED_SINCE, "changed_since", SEV_NOTE, "written since the last verify") \
+	X(F_UNKNOWN_MEDIA, "unknown_media", SEV_NOTE, "a layer of a type nobody knows") \
+	X(F_ORPHAN, "orphan", SEV_NOTE, "a blob that no model uses: space, not damage") \
+	X(F_PARTIAL, "partial", SEV_NOTE, "a download that did not end") \
+	X(F_LEFTOVER, "leftover", SEV_NOTE, "a file that does not belong in blobs/")
+#define X(id, word, severity, meaning) id,
+enum finding_code { FINDING_LIST(X) FINDING_COUNT };
+#undef X
+const char *finding_word(enum finding_code c);
+enum severity finding_severity(enum finding_code c);
+const char *finding_meaning(enum finding_code c);
+
+struct verify_req {
+	const char *const *refs;	/* REFs of cli.md; none: everything in ctx->roots; borrowed */
+	size_t nrefs;
+	bool deep;			/* also hash files without a digest, and look at values */
+	int64_t since_ns;		/* > 0: skip blobs found good since then and not touched */
+};
+
+struct verify_result {
+	int64_t run;			/* in audits.db */
+	enum run_state state;
+	uint64_t models, manifests, blobs, bytes, skipped;	/* checked */
+	uint64_t errors, warnings, notes;
+	double seconds;
+	char notice[512];		/* a database that was set aside, or "" */
+};
+
+/* What tb_job_post() carries as VERIFY_MSG_FINDING; the whole row is in audits.db
+ * when the run ends, and in portions before. */
+struct verify_event {
+	enum severity severity;
+	enum finding_code code;
+	char model[128], message[384];	/* unclean text, cut */
+};
+enum { VERIFY_MSG_FINDING = 1, VERIFY_MSG_RUN = 2 /* int64_t: the run's id, first of all */ };
+
+/* TB_OK also when damage was found.  TB_ENOENT: a reference names nothing.
+ * Cancelled: TB_ECANCEL, and the run stands as cancelled with what was found. */
+enum tb_status op_verify(struct op_ctx *ctx, const struct verify_req *req, struct tb_job *job,
+			 struct verify_result *out, struct tb_err *err) TB_MUST_USE;
+#endif
