@@ -58,6 +58,9 @@ tests_unit_test_base_text_LDADD = $(TEST_BASE)
 check_PROGRAMS += tests/unit/test_json
 TESTS += tests/unit/test_json
 tests_unit_test_json_LDADD = $(TEST_FORMAT)
+check_PROGRAMS += tests/unit/test_safetensors
+TESTS += tests/unit/test_safetensors
+tests_unit_test_safetensors_LDADD = $(TEST_FORMAT)
 
 # engine
 check_PROGRAMS += tests/unit/test_team

@@ -9,4 +9,6 @@ src_format_libformat_a_SOURCES = \
 	src/format/json_scan.h \
 	src/format/json_write.c \
 	src/format/manifest.h \
-	src/format/safetensors.h
+	src/format/safetensors.c \
+	src/format/safetensors.h \
+	src/format/safetensors_write.c

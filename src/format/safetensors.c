@@ -1,0 +1,280 @@
+#include "config.h"
+
+#include "src/format/safetensors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/file.h"
+#include "src/base/mem.h"
+#include "src/format/json.h"
+
+#define METADATA "__metadata__"
+#define FIRST_READ (64u << 10)	/* headers of one-tensor blobs come with the first read */
+
+/* What the checks of one header share. */
+struct reader {
+	struct st_header *h;
+	const char *what;		/* the file, for messages */
+	uint64_t data_len;
+};
+
+/* A name in a message leaves room for the rest of the sentence. */
+#define BAD(r, t, fmt, ...) \
+	tb_fail(err, TB_EFORMAT, "%.200s: tensor %.120s: " fmt, (r)->what, (t)->name, __VA_ARGS__)
+
+static enum tb_status
+read_shape(const struct reader *r, struct st_tensor *t, const cJSON *shape, struct tb_err *err)
+{
+	uint64_t elems = 1, bytes;
+
+	if (!json_is_array(shape))
+		return BAD(r, t, "%s", "has no shape");
+	for (const cJSON *d = json_first(shape); d; d = json_next(d)) {
+		if (t->ndim == TB_MAX_DIMS)
+			return tb_fail(err, TB_EUNSUP, "%.200s: tensor %.120s: more than %d"
+				       " dimensions", r->what, t->name, TB_MAX_DIMS);
+		if (!json_u64(d, &t->dim[t->ndim]))
+			return BAD(r, t, "dimension %u is no exact integer", t->ndim);
+		if (__builtin_mul_overflow(elems, t->dim[t->ndim], &elems))
+			return BAD(r, t, "%s", "shape overflows");
+		t->ndim++;
+	}
+	if (!dtype_bytes(t->dtype, elems, &bytes))
+		return BAD(r, t, "%ju elements of %s are no whole number of bytes",
+			   (uintmax_t)elems, dtype_name(t->dtype));
+	if (bytes != t->len)
+		return BAD(r, t, "shape needs %ju bytes of %s, data_offsets give %ju at %ju",
+			   (uintmax_t)bytes, dtype_name(t->dtype), (uintmax_t)t->len,
+			   (uintmax_t)t->off);
+	return TB_OK;
+}
+
+/* Keys besides the three are ignored, as the reference reader does. */
+static enum tb_status
+read_tensor(const struct reader *r, struct st_tensor *t, const cJSON *entry, struct tb_err *err)
+{
+	const cJSON *offsets = json_get(entry, "data_offsets");
+	const char *dtype = json_str(json_get(entry, "dtype"));
+	uint64_t begin, end;
+
+	*t = (struct st_tensor){ .name = json_key(entry) };
+	if (!json_is_object(entry))
+		return BAD(r, t, "%s", "is not described by an object");
+	if (!dtype)
+		return BAD(r, t, "%s", "has no dtype");
+	if (!dtype_parse(dtype, &t->dtype))
+		return BAD(r, t, "unknown dtype \"%.40s\"", dtype);
+	if (!json_is_array(offsets) || json_count(offsets) != 2 ||
+	    !json_u64(json_first(offsets), &begin) ||
+	    !json_u64(json_next(json_first(offsets)), &end))
+		return BAD(r, t, "%s", "data_offsets are not two exact integers");
+	if (begin > end)
+		return BAD(r, t, "data_offsets run backwards (%ju to %ju)",
+			   (uintmax_t)begin, (uintmax_t)end);
+	if (end > r->data_len)
+		return BAD(r, t, "data ends at offset %ju, the file at %ju",
+			   (uintmax_t)(r->h->data_off + end),
+			   (uintmax_t)(r->h->data_off + r->data_len));
+	t->off = r->h->data_off + begin;
+	t->len = end - begin;
+	return read_shape(r, t, json_get(entry, "shape"), err);
+}
+
+static enum tb_status
+read_meta(const struct reader *r, const cJSON *meta, struct tb_err *err)
+{
+	struct st_header *h = r->h;
+
+	if (json_is_null(meta))
+		return TB_OK;		/* MLX writes it when it has nothing to say */
+	if (!json_is_object(meta))
+		return tb_fail(err, TB_EFORMAT, "%.200s: " METADATA " is neither null nor an object",
+			       r->what);
+	h->meta = tb_calloc(json_count(meta), sizeof(*h->meta));
+	if (!h->meta)
+		return tb_nomem(err);
+	for (const cJSON *v = json_first(meta); v; v = json_next(v)) {
+		if (!json_str(v))
+			return tb_fail(err, TB_EFORMAT, "%.200s: " METADATA " %.120s is not a string",
+				       r->what, json_key(v));
+		h->meta[h->nmeta++] = (struct st_meta){ json_key(v), json_str(v) };
+	}
+	return TB_OK;
+}
+
+static enum tb_status
+read_entries(const struct reader *r, const cJSON *doc, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	struct st_header *h = r->h;
+
+	h->tensors = tb_calloc(json_count(doc), sizeof(*h->tensors));
+	if (!h->tensors)
+		return tb_nomem(err);
+	for (const cJSON *v = json_first(doc); v && !status; v = json_next(v)) {
+		if (strcmp(json_key(v), METADATA) == 0)
+			status = read_meta(r, v, err);
+		else
+			status = read_tensor(r, &h->tensors[h->ntensors++], v, err);
+	}
+	return status;
+}
+
+static int
+offset_cmp(const void *a, const void *b)
+{
+	const struct st_tensor *x = a, *y = b;
+
+	if (x->off != y->off)
+		return x->off < y->off ? -1 : 1;
+	return x->len < y->len ? -1 : x->len > y->len;
+}
+
+static int
+name_cmp(const void *a, const void *b)
+{
+	return strcmp(((const struct st_tensor *)a)->name, ((const struct st_tensor *)b)->name);
+}
+
+static int
+meta_cmp(const void *a, const void *b)
+{
+	return strcmp(((const struct st_meta *)a)->key, ((const struct st_meta *)b)->key);
+}
+
+/* Every byte behind the header belongs to exactly one tensor. */
+static enum tb_status
+check_cover(const struct reader *r, struct tb_err *err)
+{
+	const struct st_header *h = r->h;
+	uint64_t at = h->data_off, end = h->data_off + r->data_len;
+	const struct st_tensor *t;
+
+	qsort(h->tensors, h->ntensors, sizeof(*h->tensors), offset_cmp);
+	for (size_t i = 0; i < h->ntensors; i++) {
+		t = &h->tensors[i];
+		if (t->off < at)
+			return BAD(r, t, "data at %ju overlaps that of %.120s, which ends at %ju",
+				   (uintmax_t)t->off, t[-1].name, (uintmax_t)at);
+		if (t->off > at)
+			return BAD(r, t, "data at %ju, after a hole of %ju bytes",
+				   (uintmax_t)t->off, (uintmax_t)(t->off - at));
+		at = t->off + t->len;
+	}
+	if (at != end)
+		return tb_fail(err, TB_EFORMAT, "%.200s: %ju bytes at %ju belong to no tensor",
+			       r->what, (uintmax_t)(end - at), (uintmax_t)at);
+	return TB_OK;
+}
+
+enum tb_status
+st_parse(struct st_header *h, const char *json, size_t len, uint64_t data_len, const char *what,
+	 struct tb_err *err)
+{
+	struct reader r = { h, what, data_len };
+	enum tb_status status;
+	cJSON *doc = NULL;
+	uint64_t end;
+
+	*h = (struct st_header){ .data_off = 8 + len };
+	if (len == 0 || *json != '{' || __builtin_add_overflow(h->data_off, data_len, &end))
+		return tb_fail(err, TB_EFORMAT, "%.200s: no safetensors header at offset 8", what);
+	status = json_parse(&doc, json, len, what, err);
+	h->doc = doc;
+	if (!status)
+		status = read_entries(&r, doc, err);
+	if (!status)
+		status = check_cover(&r, err);
+	if (status) {
+		st_free(h);
+		return status;
+	}
+	qsort(h->tensors, h->ntensors, sizeof(*h->tensors), name_cmp);
+	if (h->nmeta)
+		qsort(h->meta, h->nmeta, sizeof(*h->meta), meta_cmp);
+	return TB_OK;
+}
+
+static uint64_t
+le64(const unsigned char *p)
+{
+	uint64_t v = 0;
+
+	for (int i = 7; i >= 0; i--)
+		v = v << 8 | p[i];
+	return v;
+}
+
+/* *buf holds the first bytes of the file; makes room for the whole header. */
+static enum tb_status
+rest_of_header(char **buf, size_t have, size_t want, const struct tb_file *f, struct tb_err *err)
+{
+	char *p = want > have ? realloc(*buf, want) : *buf;
+
+	if (!p)
+		return tb_nomem(err);
+	*buf = p;
+	return want > have ? tb_file_read(f, have, p + have, want - have, err) : TB_OK;
+}
+
+enum tb_status
+st_read(struct st_header *h, const struct tb_file *f, struct tb_err *err)
+{
+	size_t have = f->id.size < FIRST_READ ? (size_t)f->id.size : FIRST_READ;
+	enum tb_status status;
+	uint64_t len;
+	char *buf;
+
+	*h = (struct st_header){ 0 };
+	if (have < 8)
+		return tb_fail(err, TB_EFORMAT, "%.200s: %zu bytes are no safetensors file",
+			       f->path, have);
+	buf = malloc(have);
+	if (!buf)
+		return tb_nomem(err);
+	status = tb_file_read(f, 0, buf, have, err);
+	len = status ? 0 : le64((unsigned char *)buf);
+	if (!status && len > ST_HEADER_MAX)
+		status = tb_fail(err, TB_EFORMAT, "%.200s: header of %ju bytes, at most %u are"
+				 " allowed", f->path, (uintmax_t)len, ST_HEADER_MAX);
+	if (!status && len > f->id.size - 8)
+		status = tb_fail(err, TB_EFORMAT, "%.200s: header of %ju bytes in a file of %ju",
+				 f->path, (uintmax_t)len, (uintmax_t)f->id.size);
+	if (!status)
+		status = rest_of_header(&buf, have, (size_t)len + 8, f, err);
+	if (!status)
+		status = st_parse(h, buf + 8, (size_t)len, f->id.size - 8 - len, f->path, err);
+	free(buf);
+	return status;
+}
+
+void
+st_free(struct st_header *h)
+{
+	free(h->tensors);
+	free(h->meta);
+	json_free(h->doc);
+	*h = (struct st_header){ 0 };
+}
+
+const struct st_tensor *
+st_find(const struct st_header *h, const char *name)
+{
+	const struct st_tensor key = { .name = name };
+
+	if (!h->ntensors)
+		return NULL;
+	return bsearch(&key, h->tensors, h->ntensors, sizeof(key), name_cmp);
+}
+
+const char *
+st_meta_find(const struct st_header *h, const char *key)
+{
+	const struct st_meta want = { .key = key }, *found;
+
+	if (!h->nmeta)
+		return NULL;
+	found = bsearch(&want, h->meta, h->nmeta, sizeof(want), meta_cmp);
+	return found ? found->value : NULL;
+}

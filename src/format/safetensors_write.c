@@ -1,0 +1,178 @@
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/safetensors.h"
+
+#define METADATA "__metadata__"
+
+/* One key of the top-level object: a tensor, or the metadata (t == NULL). */
+struct entry {
+	const char *key;
+	const struct st_tensor *t;
+	const char *value;	/* of a metadata pair */
+};
+
+static int
+entry_cmp(const void *a, const void *b)
+{
+	return strcmp(((const struct entry *)a)->key, ((const struct entry *)b)->key);
+}
+
+static enum tb_status
+sort_entries(struct entry *e, size_t n, struct tb_err *err)
+{
+	if (n > 1)
+		qsort(e, n, sizeof(*e), entry_cmp);
+	for (size_t i = 1; i < n; i++)
+		if (strcmp(e[i - 1].key, e[i].key) == 0)
+			return tb_fail(err, TB_EFORMAT, "%.200s: is there twice", e[i].key);
+	return TB_OK;
+}
+
+/* Strings as Go's encoder writes them: safe inside HTML, too. */
+static void
+put_string(struct tb_buf *out, const char *s)
+{
+	static const char escape[] = "\b\t\n\f\r\"\\", letter[] = "btnfr\"\\";
+	size_t left = strlen(s), n;
+	const char *e;
+	uint32_t cp;
+	char utf8[4];
+
+	tb_buf_chr(out, '"');
+	for (; left; s += n, left -= n) {
+		n = tb_utf8_next(s, left, &cp);
+		e = cp < 0x80 ? strchr(escape, (int)cp) : NULL;
+		if (e)
+			tb_buf_printf(out, "\\%c", letter[e - escape]);
+		else if (cp < 0x20 || cp == '<' || cp == '>' || cp == '&' ||
+			 cp == 0x2028 || cp == 0x2029)
+			tb_buf_printf(out, "\\u%04x", cp);
+		else if (cp == 0xfffd && n == 1)
+			tb_buf_str(out, "\\ufffd");
+		else
+			tb_buf_add(out, utf8, tb_utf8_put(cp, utf8));
+	}
+	tb_buf_chr(out, '"');
+}
+
+static void
+put_tensor(struct tb_buf *out, const struct st_tensor *t)
+{
+	tb_buf_printf(out, "{\"dtype\":\"%s\",\"shape\":[", dtype_name(t->dtype));
+	for (unsigned i = 0; i < t->ndim; i++)
+		tb_buf_printf(out, "%s%ju", i ? "," : "", (uintmax_t)t->dim[i]);
+	tb_buf_printf(out, "],\"data_offsets\":[%ju,%ju]}", (uintmax_t)t->off,
+		      (uintmax_t)(t->off + t->len));
+}
+
+static enum tb_status
+put_meta(struct tb_buf *out, const struct st_meta *meta, size_t n, struct tb_err *err)
+{
+	struct entry *e = tb_calloc(n, sizeof(*e));
+	enum tb_status status;
+
+	if (!e)
+		return tb_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		e[i] = (struct entry){ .key = meta[i].key, .value = meta[i].value };
+	status = sort_entries(e, n, err);
+	for (size_t i = 0; i < n && !status; i++) {
+		tb_buf_chr(out, i ? ',' : '{');
+		put_string(out, e[i].key);
+		tb_buf_chr(out, ':');
+		put_string(out, e[i].value);
+	}
+	tb_buf_chr(out, '}');
+	free(e);
+	return status;
+}
+
+/* Sets len and, for now, off as the header counts it: from the data's start. */
+static enum tb_status
+place(struct st_tensor *tensors, size_t n, struct tb_err *err)
+{
+	uint64_t at = 0, elems;
+
+	for (size_t i = 0; i < n; i++) {
+		struct st_tensor *t = &tensors[i];
+		bool fits = t->ndim <= TB_MAX_DIMS;
+
+		elems = 1;
+		for (unsigned d = 0; fits && d < t->ndim; d++)
+			fits = !__builtin_mul_overflow(elems, t->dim[d], &elems);
+		t->off = at;
+		if (!fits || !dtype_bytes(t->dtype, elems, &t->len) ||
+		    __builtin_add_overflow(at, t->len, &at) || at > INT64_MAX - ST_HEADER_MAX - 8)
+			return tb_fail(err, TB_EFORMAT, "tensor %.200s: shape does not fit a file",
+				       t->name);
+		if (strcmp(t->name, METADATA) == 0 || !tb_utf8_valid(t->name, strlen(t->name)))
+			return tb_fail(err, TB_EFORMAT, "tensor %.200s: not a name for a tensor",
+				       t->name);
+	}
+	return TB_OK;
+}
+
+static enum tb_status
+put_header(struct tb_buf *json, const struct st_tensor *tensors, size_t n,
+	   const struct st_meta *meta, size_t nmeta, struct tb_err *err)
+{
+	struct entry *e = tb_calloc(n + 1, sizeof(*e));
+	enum tb_status status;
+	size_t count = n;
+
+	if (!e)
+		return tb_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		e[i] = (struct entry){ .key = tensors[i].name, .t = &tensors[i] };
+	if (nmeta)
+		e[count++] = (struct entry){ .key = METADATA };
+	status = sort_entries(e, count, err);
+	tb_buf_chr(json, '{');
+	for (size_t i = 0; i < count && !status; i++) {
+		if (i)
+			tb_buf_chr(json, ',');
+		put_string(json, e[i].key);
+		tb_buf_chr(json, ':');
+		if (e[i].t)
+			put_tensor(json, e[i].t);
+		else
+			status = put_meta(json, meta, nmeta, err);
+	}
+	tb_buf_chr(json, '}');
+	while (json->len % 8 && !json->failed)
+		tb_buf_chr(json, ' ');
+	free(e);
+	return status;
+}
+
+enum tb_status
+st_layout(struct st_tensor *tensors, size_t n, const struct st_meta *meta, size_t nmeta,
+	  struct tb_buf *out, struct tb_err *err)
+{
+	struct tb_buf json = TB_BUF(ST_HEADER_MAX);
+	enum tb_status status = place(tensors, n, err);
+	unsigned char le[8];
+
+	if (!status)
+		status = put_header(&json, tensors, n, meta, nmeta, err);
+	if (!status && tb_buf_failed(&json))
+		status = tb_fail(err, TB_ELIMIT, "the header would be larger than %u bytes",
+				 ST_HEADER_MAX);
+	if (!status) {
+		for (int i = 0; i < 8; i++)
+			le[i] = (unsigned char)((uint64_t)json.len >> 8 * i);
+		for (size_t i = 0; i < n; i++)
+			tensors[i].off += 8 + json.len;
+		tb_buf_add(out, le, 8);
+		tb_buf_add(out, json.p, json.len);
+		if (tb_buf_failed(out))
+			status = tb_nomem(err);
+	}
+	tb_buf_free(&json);
+	return status;
+}
