@@ -9,3 +9,4 @@ src_ops_libops_a_SOURCES = \
 src_ops_libops_a_SOURCES += \
 	src/ops/scan.h \
 	src/ops/verify.h
+src_ops_libops_a_SOURCES += src/ops/convert.h src/ops/plan.h

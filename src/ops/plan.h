@@ -1,0 +1,165 @@
+/* plan.h - a conversion as data: what each tensor becomes, what it costs, where it
+ * goes.  Built without I/O from an open model, changed row by row (totals follow at
+ * once), priced on samples when asked, executed by convert.h.
+ *
+ * Experts: `<prefix>.<number>.<projection>.weight` tensors are stored together, one
+ * blob a layer.  Stacked: one 3-D tensor a projection; a projection has one scheme,
+ * so setting one expert sets its siblings.  Mixtral's `block_sparse_moe.experts.E.w1`
+ * (w3, w2) become `mlp.experts` gate_proj (up_proj, down_proj) and its router
+ * `block_sparse_moe.gate` becomes `mlp.gate`: readers then need one way only. */
+#ifndef TBTUI_OPS_PLAN_H
+#define TBTUI_OPS_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+#include "src/quant/codec.h"
+#include "src/quant/scheme.h"
+#include "src/store/model.h"
+
+struct tb_job;
+struct tb_pool;
+
+/* id, name on the command line */
+#define PLAN_POLICY_LIST(X) \
+	X(PLAN_OLLAMA, "ollama")	/* what `ollama create --quantize` would choose */ \
+	X(PLAN_UNIFORM, "uniform")	/* every floating tensor of rank >= 2 that fits */
+#define X(id, name) id,
+enum plan_policy { PLAN_POLICY_LIST(X) PLAN_POLICY_COUNT };
+#undef X
+const char *plan_policy_name(enum plan_policy p);
+bool plan_policy_parse(const char *s, enum plan_policy *out);
+
+/* What is written: a model of an Ollama store, a directory (HF/MLX), one file. */
+enum plan_dest { PLAN_TO_STORE, PLAN_TO_DIR, PLAN_TO_FILE };
+
+/* How experts are laid out. As they are: the default for directories and files;
+ * stacked: the default for stores. */
+#define PLAN_EXPERTS_LIST(X) \
+	X(PLAN_EXPERTS_DEFAULT, "default") \
+	X(PLAN_EXPERTS_KEEP, "keep") \
+	X(PLAN_EXPERTS_STACKED, "stacked") \
+	X(PLAN_EXPERTS_EACH, "per-expert")
+#define X(id, name) id,
+enum plan_experts { PLAN_EXPERTS_LIST(X) PLAN_EXPERTS_COUNT };
+#undef X
+const char *plan_experts_name(enum plan_experts e);
+bool plan_experts_parse(const char *s, enum plan_experts *out);
+
+/* Why a row has its target: id, what people read. */
+#define PLAN_WHY_LIST(X) \
+	X(PLAN_ASKED, "as asked") \
+	X(PLAN_RULE, "a rule") \
+	X(PLAN_EDITED, "set by hand") \
+	X(PLAN_HEAD, "output head: 8 bits") \
+	X(PLAN_SENSITIVE, "sensitive: 8 bits") \
+	X(PLAN_ARCH, "the architecture's own rule") \
+	X(PLAN_NAME, "kept: norm, embedding or bias") \
+	X(PLAN_RANK, "kept: not a matrix") \
+	X(PLAN_SMALL, "kept: under 1024 elements") \
+	X(PLAN_GATE, "kept: routing gate") \
+	X(PLAN_VISION, "kept: vision") \
+	X(PLAN_ALIGN, "kept: rows are no multiple of the group") \
+	X(PLAN_DTYPE, "kept: not BF16, F16 or F32") \
+	X(PLAN_QUANTIZED, "kept: quantized already") \
+	X(PLAN_KEPT, "kept")
+#define X(id, text) id,
+enum plan_why { PLAN_WHY_LIST(X) PLAN_WHY_COUNT };
+#undef X
+const char *plan_why_text(enum plan_why w);
+
+/* A target: a scheme, or "as it is". */
+struct plan_target {
+	bool keep;
+	struct scheme scheme;		/* unless keep */
+};
+/* "keep" or what scheme_parse() takes. */
+enum tb_status plan_target_parse(const char *s, struct plan_target *out, struct tb_err *err)
+	TB_MUST_USE;
+
+struct plan_rule { const char *pattern; struct plan_target target; };	/* glob on names */
+/* "PATTERN=SCHEME"; the pattern is cut out of `text` (changed in place, borrowed). */
+enum tb_status plan_rule_parse(char *text, struct plan_rule *out, struct tb_err *err) TB_MUST_USE;
+
+struct plan_request {
+	const struct model *model;	/* borrowed as long as the plan lives */
+	struct plan_target target;
+	enum plan_policy policy;
+	enum flavour flavour;
+	enum plan_dest dest;
+	enum plan_experts experts;
+	const struct plan_rule *rules;	/* borrowed for the call; the last match wins */
+	size_t nrules;
+	bool requantize;		/* touch tensors that are quantized already */
+};
+
+struct plan_row {			/* one logical tensor of the source */
+	const struct tensor *src;	/* borrowed from the model */
+	struct scheme target;		/* equal to src->scheme: bytes are copied */
+	enum plan_why why;
+	uint64_t before, after;		/* bytes of data */
+	double error;			/* relative RMS on a sample; < 0 = not known */
+	size_t blob;			/* index into plan.blobs */
+	size_t stack;			/* private: expert tensors that share a scheme */
+};
+
+struct plan_blob {			/* what is stored together */
+	char *name;			/* a tensor's name or an expert group's prefix; owned */
+	size_t tensors;			/* logical tensors in it */
+	uint64_t bytes;			/* of data */
+};
+
+struct plan_total {
+	uint64_t before, after;		/* bytes of data */
+	size_t tensors, changed, sampled;
+	double bits;			/* a weight, over all */
+	double error;			/* worst sampled row's; < 0 = none yet */
+};
+
+struct plan {
+	const struct model *model;	/* borrowed */
+	enum flavour flavour;
+	enum plan_dest dest;
+	enum plan_experts experts;	/* never DEFAULT */
+	bool requantize;
+	char quant[SCHEME_NAME_MAX];	/* what was asked for: "int4", "keep" */
+	struct plan_row *rows;		/* as model.tensors; owned */
+	size_t nrows;
+	struct plan_blob *blobs;	/* in the order in which they are written; owned */
+	size_t nblobs;
+	struct plan_total total;
+	struct plan_parts *parts;	/* private */
+};
+
+enum tb_status plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
+	TB_MUST_USE;
+void plan_free(struct plan *p);
+
+/* Sets rows by index (all or none are set); keep gives each its source's scheme.
+ * TB_EUSAGE names the first tensor that cannot be stored so. */
+enum tb_status plan_set(struct plan *p, const size_t *rows, size_t n,
+			const struct plan_target *target, struct tb_err *err) TB_MUST_USE;
+/* Can this row be stored so?  Never true for quantized rows without requantize. */
+bool plan_fits(const struct plan *p, size_t row, const struct plan_target *target);
+/* Another destination or expert layout; schemes stay. */
+enum tb_status plan_set_layout(struct plan *p, enum plan_dest dest, enum plan_experts experts,
+			       struct tb_err *err) TB_MUST_USE;
+
+/* Errors on samples.  Pricing reads only the model, so it may run on a worker
+ * while the plan is edited: take the rows, price them, put the results back (those
+ * whose target has changed meanwhile are dropped). */
+struct plan_sample {
+	size_t row;
+	struct scheme target;
+	double error;			/* < 0 until priced */
+};
+/* The rows without an error figure; caller frees *out. */
+enum tb_status plan_unpriced(const struct plan *p, struct plan_sample **out, size_t *n,
+			     struct tb_err *err) TB_MUST_USE;
+enum tb_status plan_price(const struct model *m, enum flavour flavour, struct plan_sample *samples,
+			  size_t n, struct tb_pool *pool, struct tb_job *job, struct tb_err *err)
+	TB_MUST_USE;
+void plan_priced(struct plan *p, const struct plan_sample *samples, size_t n);
+#endif
