@@ -1,0 +1,193 @@
+#include "config.h"
+
+#include "ui/keys.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/base/text.h"
+
+const struct action_info action_info[ACT_COUNT] = {
+	[ACT_NONE] = { "", "", EVERYWHERE, 0, "" },
+#define A(id, name, keys, where, rank, help) [ACT_##id] = { name, keys, where, rank, help },
+#include "ui/action.def"
+#undef A
+#define V(id, tab, keys, rank, ops, title, help) \
+	[ACT_VIEW_##id] = { title, keys, EVERYWHERE, rank, help },
+#include "ui/views.def"
+#undef V
+};
+
+static const struct {
+	const char *name;
+	int key;
+	const char *utf8, *ascii;	/* how people read it */
+} named[] = {
+	{ "Enter", '\r', "⏎", "Enter" }, { "Esc", KEYS_ESC, "Esc", "Esc" },
+	{ "Space", ' ', "Space", "Space" }, { "Tab", '\t', "Tab", "Tab" },
+	{ "S-Tab", KEYS_STAB, "S-Tab", "S-Tab" }, { "BS", KEYS_BACKSPACE, "Bksp", "Bksp" },
+	{ "Up", KEYS_UP, "↑", "Up" }, { "Down", KEYS_DOWN, "↓", "Down" },
+	{ "Left", KEYS_LEFT, "←", "Left" }, { "Right", KEYS_RIGHT, "→", "Right" },
+	{ "Home", KEYS_HOME, "Home", "Home" }, { "End", KEYS_END, "End", "End" },
+	{ "PgUp", KEYS_PGUP, "PgUp", "PgUp" }, { "PgDn", KEYS_PGDN, "PgDn", "PgDn" },
+	{ "Del", KEYS_DELETE, "Del", "Del" },
+};
+#define NNAMED (sizeof(named) / sizeof(*named))
+
+static int
+key_of(const char *s, size_t len)
+{
+	uint32_t cp;
+
+	for (size_t i = 0; i < NNAMED; i++)
+		if (strlen(named[i].name) == len && !memcmp(named[i].name, s, len))
+			return named[i].key;
+	if (len == 3 && !memcmp(s, "C-", 2))
+		return KEYS_CTRL(s[2]);
+	if (len >= 2 && len <= 3 && s[0] == 'F' && isdigit((unsigned char)s[1])) {
+		unsigned n = (unsigned)(s[1] - '0');
+
+		if (len == 3)
+			n = isdigit((unsigned char)s[2]) ? n * 10 + (unsigned)(s[2] - '0') : 0;
+		return n >= 1 && n <= 12 ? KEYS_F1 + (int)n - 1 : 0;
+	}
+	return len && tb_utf8_next(s, len, &cp) == len ? (int)cp : 0;
+}
+
+int
+keys_parse(const char **s)
+{
+	const char *start = *s + strspn(*s, " ");
+	size_t len = strcspn(start, " ");
+
+	*s = start + len + strspn(start + len, " ");
+	return key_of(start, len);
+}
+
+bool
+keys_applies(enum action a, enum view_id in)
+{
+	return a != ACT_NONE &&
+	       (action_info[a].where == EVERYWHERE || (action_info[a].where & 1u << in));
+}
+
+static bool
+has_key(enum action a, int key)
+{
+	for (const char *s = action_info[a].keys; *s; )
+		if (keys_parse(&s) == key)
+			return true;
+	return false;
+}
+
+/* What belongs to the screen alone goes before what is everywhere. */
+enum action
+keys_action(enum view_id in, int key)
+{
+	enum action common = ACT_NONE;
+
+	if (key == KEYS_CTRL('h'))
+		key = KEYS_BACKSPACE;
+	for (enum action a = 1; a < ACT_COUNT; a++) {
+		if (!keys_applies(a, in) || !has_key(a, key))
+			continue;
+		if (action_info[a].where != EVERYWHERE)
+			return a;
+		common = a;
+	}
+	return common;
+}
+
+enum action
+keys_by_name(const char *name, enum view_id in)
+{
+	for (enum action a = 1; a < ACT_COUNT; a++)
+		if (keys_applies(a, in) && !strcasecmp(action_info[a].name, name))
+			return a;
+	return ACT_NONE;
+}
+
+static void
+spell(const char *s, size_t len, bool utf8, char *out, size_t outlen)
+{
+	for (size_t i = 0; i < NNAMED; i++)
+		if (strlen(named[i].name) == len && !memcmp(named[i].name, s, len)) {
+			snprintf(out, outlen, "%s", utf8 ? named[i].utf8 : named[i].ascii);
+			return;
+		}
+	snprintf(out, outlen, "%.*s", (int)len, s);
+}
+
+const char *
+keys_label(enum action a, enum view_id in, bool utf8, char out[16])
+{
+	*out = 0;
+	for (const char *s = action_info[a].keys; *s; ) {
+		const char *start = s;
+		size_t len = strcspn(start, " ");
+
+		if (keys_action(in, keys_parse(&s)) != a)
+			continue;
+		spell(start, len, utf8, out, 16);
+		break;
+	}
+	return out;
+}
+
+void
+keys_all(enum action a, enum view_id in, char *out, size_t outlen)
+{
+	size_t used = 0;
+
+	if (outlen)
+		*out = 0;
+	for (const char *s = action_info[a].keys; *s && used < outlen; ) {
+		const char *start = s;
+		size_t len = strcspn(start, " ");
+
+		if (keys_action(in, keys_parse(&s)) == a)
+			used += (size_t)snprintf(out + used, outlen - used, "%s%.*s",
+						 used ? " " : "", (int)len, start);
+	}
+}
+
+/* In man source a backslash is written \e and a leading dot or quote as \&. */
+static void
+manual_row(FILE *out, enum action a)
+{
+	fprintf(out, ".TP\n\\fB\\&");
+	for (const char *s = action_info[a].keys; *s; s++)
+		fputs(*s == '\\' ? "\\e" : *s == '-' ? "\\-" : (char[]){ *s, 0 }, out);
+	fputs("\\fR\n\\&", out);
+	for (const char *s = action_info[a].help; *s; s++)
+		fputs(*s == '\\' ? "\\e" : *s == '-' ? "\\-" : (char[]){ *s, 0 }, out);
+	fputc('\n', out);
+}
+
+void
+keys_manual(FILE *out)
+{
+	static const char *const titles[] = {
+#define V(id, tab, keys, rank, ops, title, help) title,
+#include "ui/views.def"
+#undef V
+	};
+
+	fprintf(out, ".SS Everywhere\n");
+	for (enum action a = 1; a < ACT_COUNT; a++)
+		if (action_info[a].where == EVERYWHERE && *action_info[a].keys)
+			manual_row(out, a);
+	for (enum view_id v = 0; v < VIEW_COUNT; v++) {
+		bool any = false;
+
+		for (enum action a = 1; a < ACT_COUNT; a++) {
+			if (action_info[a].where == EVERYWHERE || !keys_applies(a, v))
+				continue;
+			if (!any)
+				fprintf(out, ".SS %s\n", titles[v]);
+			any = true;
+			manual_row(out, a);
+		}
+	}
+}
