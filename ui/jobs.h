@@ -1,0 +1,78 @@
+/* jobs.h - operations on threads of their own, for a loop that must not wait.
+ *
+ * The thread owns `arg` from jobs_start() until the job has ended; after that the
+ * loop's thread does.  All callbacks but run() come on the loop's thread. */
+#ifndef TBTUI_UI_JOBS_H
+#define TBTUI_UI_JOBS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+#include "src/base/job.h"
+
+struct tb_buf;
+
+enum {
+	JOB_LISTED = 1,		/* shown in Jobs and in the summary line */
+	JOB_SERIAL = 2,		/* waits for its turn: one of these runs at a time (writers) */
+	JOB_CHANGES = 4		/* the index is another one afterwards: screens read it again */
+};
+
+struct job_ops {
+	unsigned flags;
+	/* The operation, on its thread. */
+	enum tb_status (*run)(void *arg, struct tb_job *job, struct tb_err *err);
+	/* A message the operation posted; owner may have gone: then NULL. May be NULL. */
+	void (*message)(void *owner, void *arg, const struct tb_msg *msg);
+	/* It has ended. Not called when the owner has gone; may be NULL. */
+	void (*done)(void *owner, void *arg, enum tb_status status, const struct tb_err *err);
+	/* One line about a result, for Jobs and the message line; may be NULL. */
+	void (*result)(void *arg, struct tb_buf *out);
+	void (*free)(void *arg);	/* may be NULL */
+};
+
+struct ui_job {
+	struct ui_job *next;	/* newest first */
+	const struct job_ops *ops;
+	uint64_t id;
+	char *title;		/* "verify qwen3:8b"; owned */
+	void *arg, *owner;
+	struct tb_job *job;	/* the mailbox */
+	struct tb_progress progress;	/* as last looked at, on the loop's thread */
+	char *result;		/* owned; NULL until it has ended well */
+	pthread_t thread;
+	bool running, ended;	/* a thread exists; callbacks are through */
+};
+
+struct jobs {
+	struct ui_job *head;
+	int wake_fd;
+	uint64_t last_id;
+	void *user;
+	/* A listed job has ended; set by the loop. */
+	void (*ended)(void *user, const struct ui_job *j);
+};
+
+void jobs_init(struct jobs *js, int wake_fd);
+/* Cancels everything, waits for it and frees it. */
+void jobs_free(struct jobs *js);
+
+/* Takes arg, also when it fails (NULL). owner: passed to callbacks, borrowed until
+ * jobs_disown(); may be NULL. */
+struct ui_job *jobs_start(struct jobs *js, const struct job_ops *ops, void *owner, void *arg,
+			  const char *title, struct tb_err *err);
+/* Looks at all jobs: messages, ends, whose turn it is. After each wake. */
+void jobs_pump(struct jobs *js);
+/* The owner goes: its callbacks are not called any more; what is not listed is
+ * cancelled. */
+void jobs_disown(struct jobs *js, const void *owner);
+void jobs_cancel(struct ui_job *j);
+
+/* Runs or waits. listed_only: those that are nobody's business but the screen's not counted. */
+bool jobs_busy(const struct jobs *js, bool listed_only);
+/* The listed job to show in the summary line, NULL if none runs. */
+const struct ui_job *jobs_current(const struct jobs *js);
+#endif
