@@ -1,0 +1,140 @@
+#include "config.h"
+
+#include "ui/draw.h"
+
+#include <curses.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "src/base/buf.h"
+#include "src/base/text.h"
+
+#define ROW_MAX 1024	/* columns; no terminal is wider */
+
+/* What stands for a character that the locale cannot show. */
+static wchar_t
+narrow(uint32_t cp)
+{
+	return cp < 0x80 ? (wchar_t)cp : cp == 0x2026 ? L'~' : L'?';
+}
+
+/* s is clean and has `w` columns by our count.  Curses counts with the C library:
+ * where that disagrees the row must still not run over its end. */
+static void
+emit(int y, int x, int w, const char *s)
+{
+	wchar_t row[ROW_MAX * 2];
+	size_t n = 0, left = strlen(s);
+	int used = 0;
+
+	while (left && n + 1 < sizeof(row) / sizeof(*row)) {
+		uint32_t cp;
+		size_t len = tb_utf8_next(s, left, &cp);
+		wchar_t wc = theme_utf8() ? (wchar_t)cp : narrow(cp);
+		int cols = wcwidth(wc);
+
+		if (cols < 0) {
+			wc = L'?';
+			cols = 1;
+		}
+		if (cols > w - used)
+			break;
+		row[n++] = wc;
+		used += cols;
+		s += len;
+		left -= len;
+	}
+	mvaddnwstr(y, x, row, (int)n);
+	for (; used < w; used++)
+		addch(' ');
+}
+
+static void
+put(int y, int x, int w, const char *s, enum role role, bool right)
+{
+	struct tb_buf b = TB_BUF(ROW_MAX * 64);
+
+	if (w > COLS - x)
+		w = COLS - x;
+	if (w > ROW_MAX)
+		w = ROW_MAX;
+	if (y < 0 || y >= LINES || x < 0 || w <= 0)
+		return;
+	if (right)
+		tb_text_right(&b, s, (size_t)w);
+	else
+		tb_text_clip(&b, s, (size_t)w, true);
+	attrset((attr_t)theme_attr(role));
+	emit(y, x, w, tb_buf_cstr(&b));
+	attrset(A_NORMAL);
+	tb_buf_free(&b);
+}
+
+void
+put_clip(int y, int x, int w, const char *s, enum role role)
+{
+	put(y, x, w, s, role, false);
+}
+
+void
+put_right(int y, int x, int w, const char *s, enum role role)
+{
+	put(y, x, w, s, role, true);
+}
+
+void
+put_fmt(int y, int x, int w, enum role role, const char *fmt, ...)
+{
+	char line[ROW_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	put_clip(y, x, w, line, role);
+}
+
+void
+put_blank(struct area a)
+{
+	for (int i = 0; i < a.h; i++)
+		put_clip(a.y + i, a.x, a.w, "", ROLE_TEXT);
+}
+
+void
+draw_bar(struct tb_buf *out, uint64_t part, uint64_t whole, int cols)
+{
+	double share = whole ? (double)part / (double)whole : 0;
+	int full = (int)(share * cols + 0.5);
+
+	if (!full && part)
+		full = 1;	/* something is never nothing */
+	for (int i = 0; i < cols; i++)
+		tb_buf_str(out, theme_sign(i < full ? SIGN_FULL : SIGN_EMPTY));
+}
+
+struct area
+area_top(struct area *a, int rows)
+{
+	struct area top = *a;
+
+	if (rows > a->h)
+		rows = a->h;
+	top.h = rows;
+	a->y += rows;
+	a->h -= rows;
+	return top;
+}
+
+void
+draw_cursor(int y, int x)
+{
+	if (y < 0) {
+		curs_set(0);
+		return;
+	}
+	move(y < LINES ? y : LINES - 1, x < COLS ? x : COLS - 1);
+	curs_set(1);
+}

@@ -1,0 +1,35 @@
+/* draw.h - the only code that puts characters on the screen.
+ *
+ * Strings are UTF-8 from anywhere: they are cleaned and cut to the columns they
+ * may have, so nothing a file says reaches the terminal as it is. */
+#ifndef TBTUI_UI_DRAW_H
+#define TBTUI_UI_DRAW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ui/theme.h"
+
+struct tb_buf;
+
+struct area {
+	int y, x, h, w;
+};
+
+/* Exactly `w` columns at (y, x): s, cut with "…" or padded with blanks.  What is
+ * outside the screen is not drawn. */
+void put_clip(int y, int x, int w, const char *s, enum role role);
+void put_right(int y, int x, int w, const char *s, enum role role);
+/* printf to put_clip, for numbers and fixed words. */
+void put_fmt(int y, int x, int w, enum role role, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+void put_blank(struct area a);
+
+/* A bar of `cols` columns, part/whole of it full, appended to a text. */
+void draw_bar(struct tb_buf *out, uint64_t part, uint64_t whole, int cols);
+/* Takes `rows` from the top of *a and returns them. */
+struct area area_top(struct area *a, int rows);
+
+/* Where the cursor stands when there is a prompt; negative y: none. */
+void draw_cursor(int y, int x);
+#endif

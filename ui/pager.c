@@ -1,0 +1,203 @@
+#include "config.h"
+
+#include "ui/pager.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/buf.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+
+#define TAB_STOP 8
+#define LINES_MAX ((size_t)1 << 22)
+
+void
+pager_set(struct pager *p, char *text, bool wrap)
+{
+	pager_free(p);
+	p->text = text;
+	p->wrap = wrap;
+}
+
+void
+pager_free(struct pager *p)
+{
+	free(p->text);
+	free(p->line);
+	*p = (struct pager){ .height = 1 };
+}
+
+/* Bytes of the part of [s, s + len) that is drawn in one row of `width` columns;
+ * breaks at the last blank when there is one. */
+static size_t
+row_bytes(const char *s, size_t len, int width)
+{
+	size_t i = 0, blank = 0;
+	int cols = 0;
+
+	while (i < len) {
+		uint32_t cp;
+		size_t n = tb_utf8_next(s + i, len - i, &cp);
+		int w = cp == '\t' ? TAB_STOP - cols % TAB_STOP : tb_width_cp(cp);
+
+		if (cols + w > width)
+			return blank ? blank : i ? i : n;
+		cols += w;
+		i += n;
+		if (cp == ' ' || cp == '\t')
+			blank = i;
+	}
+	return len;
+}
+
+static void
+lines_make(struct pager *p, int width)
+{
+	const char *s = p->text ? p->text : "";
+
+	p->nlines = 0;
+	p->width = width;
+	while (*s && p->nlines < LINES_MAX) {
+		size_t whole = strcspn(s, "\n");
+		size_t len = p->wrap ? row_bytes(s, whole, width) : whole;
+
+		if (!tb_grow(&p->line, &p->cap, p->nlines + 1, sizeof(*p->line)))
+			return;
+		p->line[p->nlines++] = (struct pager_line){ (size_t)(s - p->text), len };
+		s += len;
+		if (len == whole && *s == '\n')
+			s++;
+	}
+}
+
+/* One row as it is shown: tabs opened, `left` columns gone. */
+static void
+row_text(const struct pager *p, size_t i, struct tb_buf *out)
+{
+	const char *s = p->text + p->line[i].off;
+	size_t left = p->line[i].len, col = 0;
+
+	while (left) {
+		uint32_t cp;
+		size_t n = tb_utf8_next(s, left, &cp);
+		size_t w = cp == '\t' ? TAB_STOP - col % TAB_STOP : (size_t)tb_width_cp(cp);
+
+		for (size_t k = 0; cp == '\t' && k < w; k++)
+			if (col + k >= p->left)
+				tb_buf_chr(out, ' ');
+		if (cp != '\t' && cp && col >= p->left)
+			tb_buf_add(out, s, n);
+		col += w;
+		s += n;
+		left -= n;
+	}
+}
+
+static void
+settle(struct pager *p)
+{
+	size_t last = p->nlines > p->height ? p->nlines - p->height : 0;
+
+	if (p->top > last)
+		p->top = last;
+}
+
+static bool
+row_matches(const struct pager *p, size_t i)
+{
+	struct tb_buf b = TB_BUF(1u << 20);
+	bool hit;
+
+	if (!*p->find)
+		return false;
+	tb_buf_add(&b, p->text + p->line[i].off, p->line[i].len);
+	hit = tb_contains(tb_buf_cstr(&b), p->find);
+	tb_buf_free(&b);
+	return hit;
+}
+
+void
+pager_draw(struct area a, struct pager *p)
+{
+	if (p->width != a.w)
+		lines_make(p, a.w > 0 ? a.w : 1);
+	p->height = a.h > 0 ? (size_t)a.h : 1;
+	settle(p);
+	for (int i = 0; i < a.h; i++) {
+		size_t row = p->top + (size_t)i;
+		struct tb_buf b = TB_BUF(1u << 20);
+
+		if (row < p->nlines)
+			row_text(p, row, &b);
+		put_clip(a.y + i, a.x, a.w, tb_buf_cstr(&b),
+			 row < p->nlines && row_matches(p, row) ? ROLE_MARK : ROLE_TEXT);
+		tb_buf_free(&b);
+	}
+}
+
+void
+pager_scroll(struct pager *p, long by)
+{
+	size_t d = by < 0 ? 0 - (size_t)by : (size_t)by;
+
+	if (by < 0)
+		p->top -= d < p->top ? d : p->top;
+	else
+		p->top += d;
+	settle(p);
+}
+
+void
+pager_shift(struct pager *p, long by)
+{
+	size_t d = by < 0 ? 0 - (size_t)by : (size_t)by;
+
+	if (p->wrap)
+		return;
+	if (by < 0)
+		p->left -= d < p->left ? d : p->left;
+	else if (p->left + d < 4096)
+		p->left += d;
+}
+
+void
+pager_goto(struct pager *p, size_t line)
+{
+	p->top = line;
+	settle(p);
+}
+
+size_t
+pager_find(struct pager *p, const char *text)
+{
+	size_t hits = 0, first = p->nlines;
+
+	snprintf(p->find, sizeof(p->find), "%s", text);
+	for (size_t i = 0; i < p->nlines; i++) {
+		if (!row_matches(p, i))
+			continue;
+		if (first == p->nlines || (first < p->top && i >= p->top))
+			first = i;
+		hits++;
+	}
+	if (hits && (first < p->top || first >= p->top + p->height))
+		pager_goto(p, first);
+	return hits;
+}
+
+bool
+pager_next(struct pager *p, int by)
+{
+	size_t at = p->top;
+
+	for (size_t step = 0; step < p->nlines; step++) {
+		at = by > 0 ? (at + 1) % p->nlines : (at ? at : p->nlines) - 1;
+		if (!row_matches(p, at))
+			continue;
+		pager_goto(p, at);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,179 @@
+#include "config.h"
+
+#include "ui/table.h"
+
+#include <string.h>
+
+#define GAP 2		/* blanks between columns */
+#define LEAD 1		/* in front: the sign of the cursor or of a mark */
+
+static int
+needed(const struct column *cols, size_t n, const short *w)
+{
+	int sum = LEAD;
+
+	for (size_t i = 0, first = 1; i < n; i++) {
+		if (w[i] == 0 || cols[i].min == 0)
+			continue;
+		sum += w[i] + (first ? 0 : GAP);
+		first = 0;
+	}
+	return sum;
+}
+
+/* The shown column that goes first; n when only those with priority 0 are left. */
+static size_t
+least(const struct column *cols, size_t n, const short *w)
+{
+	size_t worst = n;
+
+	for (size_t i = 0; i < n; i++)
+		if (w[i] && cols[i].priority &&
+		    (worst == n || cols[i].priority >= cols[worst].priority))
+			worst = i;
+	return worst;
+}
+
+void
+table_fit(const struct column *cols, size_t n, int w, short *out)
+{
+	size_t drop;
+	int left;
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = cols[i].min;
+	while (needed(cols, n, out) > w && (drop = least(cols, n, out)) < n)
+		out[drop] = 0;
+	left = w - needed(cols, n, out);
+	for (size_t i = 0; i < n && left > 0; i++) {
+		int more = cols[i].max - out[i];
+
+		if (!out[i] || more <= 0)
+			continue;
+		if (more > left)
+			more = left;
+		out[i] = (short)(out[i] + more);
+		left -= more;
+	}
+	/* Not even what must stay fits: the first column gets what there is. */
+	for (size_t i = 0; i < n && left < 0; i++)
+		if (out[i]) {
+			int less = out[i] - 1 < -left ? out[i] - 1 : -left;
+
+			out[i] = (short)(out[i] - less);
+			left += less;
+		}
+}
+
+static void
+draw_titles(struct area a, const struct table *t, const struct list *l, const short *w)
+{
+	int x = a.x + LEAD;
+
+	put_clip(a.y, a.x, a.w, "", ROLE_HEAD);
+	for (size_t i = 0; i < t->ncols; i++) {
+		struct tb_buf b = TB_BUF(256);
+		bool sorted = t->cols[i].sorts && l->sort == i;
+
+		if (!w[i])
+			continue;
+		tb_buf_str(&b, t->cols[i].title);
+		if (sorted)
+			tb_buf_str(&b, theme_sign(l->desc ? SIGN_DESC : SIGN_ASC));
+		(t->cols[i].right ? put_right : put_clip)(a.y, x, w[i], tb_buf_cstr(&b), ROLE_HEAD);
+		tb_buf_free(&b);
+		x += w[i] + GAP;
+	}
+}
+
+/* A role for the whole row beats the cells' own. */
+static void
+draw_row(struct area a, const struct table *t, const struct list *l, void *arg, size_t row,
+	 const short *w)
+{
+	bool on = row == l->cur, marked = l->nmarks && list_marked(l, t->rows->id(arg, row));
+	enum role whole = on ? ROLE_CURSOR : marked ? ROLE_MARK : ROLE_TEXT;
+	struct cell cell = { .text = TB_BUF(1u << 16) };
+	int x = a.x + LEAD;
+
+	put_clip(a.y, a.x, a.w, "", whole);
+	put_clip(a.y, a.x, LEAD, theme_sign(marked ? SIGN_MARK : SIGN_CURSOR),
+		 on || marked ? whole : ROLE_TEXT);
+	if (!on && !marked)
+		put_clip(a.y, a.x, LEAD, "", ROLE_TEXT);
+	for (size_t i = 0; i < t->ncols; i++) {
+		if (!w[i])
+			continue;
+		tb_buf_clear(&cell.text);
+		cell.role = ROLE_TEXT;
+		t->cell(arg, row, i, &cell);
+		(t->cols[i].right ? put_right : put_clip)(a.y, x, w[i], tb_buf_cstr(&cell.text),
+							   whole != ROLE_TEXT ? whole : cell.role);
+		x += w[i] + GAP;
+	}
+	tb_buf_free(&cell.text);
+}
+
+/* What to do next, in the place of rows. */
+static void
+draw_empty(struct area a, const char *text)
+{
+	for (int i = 0; text && *text && i < a.h; i++) {
+		size_t len = strcspn(text, "\n");
+
+		put_fmt(a.y + i, a.x + LEAD, a.w - LEAD, ROLE_TEXT, "%.*s", (int)len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+void
+table_draw(struct area a, const struct table *t, struct list *l, void *arg)
+{
+	short w[TABLE_COLS_MAX];
+
+	table_fit(t->cols, t->ncols, a.w, w);
+	if (a.h >= 3)
+		draw_titles(area_top(&a, 1), t, l, w);
+	l->y = a.y;
+	list_set_height(l, a.h > 0 ? (size_t)a.h : 1);
+	put_blank(a);
+	if (!l->n) {
+		draw_empty(a, t->empty);
+		return;
+	}
+	if (t->window)
+		t->window(arg, l->top, l->n - l->top < l->height ? l->n - l->top : l->height);
+	for (size_t i = 0; i < l->height && l->top + i < l->n; i++)
+		draw_row((struct area){ a.y + (int)i, a.x, 1, a.w }, t, l, arg, l->top + i, w);
+}
+
+bool
+table_sort_next(const struct table *t, struct list *l)
+{
+	for (size_t step = 1; step <= t->ncols; step++) {
+		size_t i = (l->sort + step) % t->ncols;
+
+		if (!t->cols[i].sorts)
+			continue;
+		l->sort = (unsigned)i;
+		return true;
+	}
+	return false;
+}
+
+size_t
+table_column_at(const struct table *t, int w, int x)
+{
+	short widths[TABLE_COLS_MAX];
+	int at = LEAD;
+
+	table_fit(t->cols, t->ncols, w, widths);
+	for (size_t i = 0; i < t->ncols; i++) {
+		if (!widths[i])
+			continue;
+		if (x >= at && x < at + widths[i])
+			return i;
+		at += widths[i] + GAP;
+	}
+	return t->ncols;
+}

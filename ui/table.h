@@ -1,0 +1,51 @@
+/* table.h - a list with columns: which of them fit, and drawing what shows.
+ *
+ * Columns go away by priority when the screen is narrow; a row never wraps. */
+#ifndef TBTUI_UI_TABLE_H
+#define TBTUI_UI_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/base/buf.h"
+#include "ui/draw.h"
+#include "ui/list.h"
+
+#define TABLE_COLS_MAX 16
+
+struct column {
+	const char *title;
+	short min, max;		/* columns wanted; what is left over goes up to max, from the left */
+	bool right;		/* numbers */
+	bool sorts;		/* a list can be sorted by it */
+	unsigned char priority;	/* 0 stays; the greatest goes first */
+};
+
+struct cell {
+	struct tb_buf text;	/* made empty before each cell() */
+	enum role role;		/* ROLE_TEXT before each cell() */
+};
+
+struct table {
+	const struct column *cols;
+	size_t ncols;
+	const struct list_rows *rows;
+	/* Called before the rows [first, first + n) are drawn; may be NULL. */
+	void (*window)(void *arg, size_t first, size_t n);
+	void (*cell)(void *arg, size_t row, size_t col, struct cell *out);
+	/* For n and N: the row matches the filter itself (a tree also shows what is
+	 * above a match).  NULL: all rows do. */
+	bool (*match)(void *arg, size_t row);
+	const char *empty;	/* what to do when there are no rows; may be NULL */
+};
+
+/* Widths of the columns for `w` columns of screen; 0 = left out. */
+void table_fit(const struct column *cols, size_t n, int w, short *out);
+
+/* Titles and rows; sets the list's height. */
+void table_draw(struct area a, const struct table *t, struct list *l, void *arg);
+/* The next column that sorts; false if there is none. */
+bool table_sort_next(const struct table *t, struct list *l);
+/* The column at screen column x when drawn w columns wide; ncols if none. */
+size_t table_column_at(const struct table *t, int w, int x);
+#endif
