@@ -1,0 +1,42 @@
+/* prompt.h - one line (or several) typed with readline inside the screen.
+ *
+ * Readline never sees the terminal: the loop feeds bytes, the prompt is drawn like
+ * all else.  There is one prompt at a time. */
+#ifndef TBTUI_UI_PROMPT_H
+#define TBTUI_UI_PROMPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ui/draw.h"
+
+struct prompt_spec {
+	const char *label;	/* "/", ":" */
+	const char *text;	/* to begin with; NULL = nothing */
+	const char *history;	/* prompts with the same word share one; NULL = none */
+	bool multiline;		/* Alt-Enter puts a line end in */
+	bool stays;		/* after Enter the prompt is still open, and empty (chat) */
+	/* Each change while typing; may be NULL. */
+	void (*changed)(void *arg, const char *text);
+	/* Enter: the text; Esc or Ctrl-C: NULL. */
+	void (*done)(void *arg, const char *text);
+	/* The i-th way to go on with `word`, NULL at the end; borrowed. May be NULL. */
+	const char *(*complete)(void *arg, const char *word, size_t i);
+	void *arg;
+};
+
+/* spec is copied, its strings are borrowed while the prompt is open. */
+void prompt_open(const struct prompt_spec *spec);
+void prompt_close(void);	/* without done(); fine when none is open */
+bool prompt_is_open(void);
+const void *prompt_owner(void);	/* spec.arg, NULL when none is open */
+const char *prompt_text(void);
+
+void prompt_byte(unsigned char c);
+/* Up to `a.h` rows, the end of the text shows; `tail` is put at the right of the
+ * first ("3 of 12", or what Tab found); may be NULL. */
+void prompt_draw(struct area a, const char *tail);
+int prompt_rows(int w);		/* rows it would like, >= 1 */
+const char *prompt_hint(void);	/* candidates after Tab, "" if none */
+void prompt_free(void);
+#endif

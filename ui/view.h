@@ -1,0 +1,116 @@
+/* view.h - what a screen is, and what it may ask of the frame around it.
+ *
+ * How to add a screen:
+ *   1. ui/view_NAME.c: a private state struct, static functions, and at its end
+ *      const struct view_ops view_NAME = { .size = sizeof(struct NAME), … };
+ *   2. a line in ui/views.def: tab, keys and Help come from it;
+ *   3. its actions in ui/action.def, with IN(NAME) (a key of a screen shadows the
+ *      same key of EVERYWHERE; tests/unit/test_ui_keys.c finds clashes);
+ *   4. the file in ui/local.mk, a screen test tests/screens/NAME.scr.
+ *
+ * Rules for the code in it:
+ *   - It runs on the loop's thread and must not wait: no files, no hashing, no
+ *     locks held during I/O.  It may read the index (db.h, windows of rows).
+ *     All else is an operation: view_job() starts it, done() brings the result.
+ *   - It draws only with draw.h, table.h, pager.h and only inside its area.
+ *   - State that a job fills in belongs to the job's arg until done().
+ *
+ * What the frame does for it: line 1, the summary line, key line and messages; for
+ * a table all movement, "/" filter, sort, marks, mouse; for a pager movement and
+ * search; Esc, q, tabs, ":" and resize.  A screen says with table() or pager()
+ * what the keys work on now; without both, act() gets everything. */
+#ifndef TBTUI_UI_VIEW_H
+#define TBTUI_UI_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/base/buf.h"
+#include "src/base/err.h"
+#include "ui/draw.h"
+#include "ui/jobs.h"
+#include "ui/keys.h"
+#include "ui/list.h"
+#include "ui/pager.h"
+#include "ui/prompt.h"
+#include "ui/table.h"
+
+struct db;
+struct model_loc;
+struct op_ctx;
+struct ui;
+struct view;
+
+/* What to open a screen on; everything borrowed for the call. */
+struct view_arg {
+	const struct model_loc *model;	/* NULL if there is none */
+	const char *tensor;
+	int64_t id;		/* of a row in the index: model, audit run */
+};
+
+struct view_ops {
+	size_t size;		/* of the private state, zeroed before open() */
+	bool needs_model;	/* cannot be opened without one under the cursor somewhere */
+
+	/* Fails with a sentence: then the screen is not opened, close() not called. */
+	enum tb_status (*open)(struct view *v, const struct view_arg *arg, struct tb_err *err);
+	void (*close)(struct view *v);		/* frees what state points to; may be NULL */
+	/* Already shows arg: raise it as it is instead of opening it afresh. NULL: always. */
+	bool (*same)(const struct view *v, const struct view_arg *arg);
+
+	/* What the body is now; NULL function or NULL result: neither. */
+	const struct table *(*table)(const struct view *v);
+	struct pager *(*pager)(struct view *v);
+	/* Draws the body; NULL: the table or pager fills it. */
+	void (*draw)(struct view *v, struct area a);
+
+	/* A key or command; false: not mine, the frame does what it does. */
+	bool (*act)(struct view *v, enum action a);
+	/* Would act() do something now, for this row?  Decides what the key line offers;
+	 * asked only about actions IN() this screen and ACT_OPEN. NULL: all. */
+	bool (*can)(const struct view *v, enum action a);
+
+	/* Filter or order of v->list changed, or the index did: read counts again, with
+	 * view_requery().  May be NULL. */
+	void (*refresh)(struct view *v);
+	void (*summary)(struct view *v, struct tb_buf *out);	/* left half; may be NULL */
+	void (*where)(struct view *v, struct tb_buf *out);	/* line 1, right; may be NULL */
+	/* The model that the screen or its row is about: what 2, z, c … open. */
+	bool (*subject)(const struct view *v, struct view_arg *out);
+};
+
+struct view {
+	const struct view_ops *ops;
+	enum view_id id;
+	struct ui *ui;		/* borrowed */
+	struct view *below;	/* what Esc goes back to; owned by the frame */
+	struct list list;	/* for table(); cursor, filter, order, marks */
+	void *state;		/* ops->size bytes; owned by the frame */
+};
+
+/* What the frame offers. */
+struct op_ctx *view_ctx(const struct view *v);
+struct db *view_db(const struct view *v);	/* read-only, the loop's own; NULL while none exists */
+
+/* Opens (or raises) a screen; a failure becomes a message. */
+void view_open(struct view *v, enum view_id id, const struct view_arg *arg);
+void view_back(struct view *v);			/* closes this screen */
+
+/* Starts an operation with v as its owner; arg is taken in every case. NULL: it was
+ * not started and a message says why. */
+struct ui_job *view_job(struct view *v, const struct job_ops *ops, void *arg,
+			const char *title, ...) __attribute__((format(printf, 4, 5)));
+/* All jobs, for Jobs. */
+struct jobs *view_jobs_list(const struct view *v);
+
+/* A line above the keys until the next key. */
+void view_say(struct view *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void view_complain(struct view *v, const struct tb_err *err);
+/* Waits for y; anything else is no. The question names what goes. */
+void view_ask(struct view *v, const char *question, void (*yes)(struct view *v));
+
+/* Counts the rows of v->list again; the cursor stays on its row. */
+void view_requery(struct view *v);
+/* Durations and rates are shown as "-" when the screen is compared by a test. */
+bool view_steady(const struct view *v);
+#endif
