@@ -62,6 +62,11 @@ check_PROGRAMS += tests/unit/test_safetensors
 TESTS += tests/unit/test_safetensors
 tests_unit_test_safetensors_LDADD = $(TEST_FORMAT)
 
+# quant
+check_PROGRAMS += tests/unit/test_quant_golden
+TESTS += tests/unit/test_quant_golden
+tests_unit_test_quant_golden_LDADD = $(TEST_QUANT)
+
 # engine
 check_PROGRAMS += tests/unit/test_team
 TESTS += tests/unit/test_team

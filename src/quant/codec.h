@@ -25,6 +25,11 @@ struct quant_parts {
 void quant_encode(const struct scheme *s, enum flavour f, enum dtype src_dtype, const void *src,
 		  size_t n, const struct quant_parts *out);
 
+/* NVFP4 with MLX's optional global scale: absmax is the largest magnitude of the whole
+ * tensor; decoding then needs `global` = absmax / 2688, which nothing stores. */
+void quant_encode_nvfp4_global(enum flavour f, enum dtype src_dtype, const void *src, size_t n,
+			       float absmax, const struct quant_parts *out);
+
 struct quant_src {
 	const void *codes, *scales, *biases;
 	enum dtype scale_dtype;	/* of scales and biases; U8 for the fp kinds */

@@ -31,7 +31,8 @@ bool scheme_equal(const struct scheme *a, const struct scheme *b);
 enum tb_status scheme_parse(const char *text, struct scheme *out, struct tb_err *err) TB_MUST_USE;
 /* The shortest name that parses back: "int4", "affine:4:32", "BF16" for plain. */
 const char *scheme_name(const struct scheme *s, char out[SCHEME_NAME_MAX]);
-/* Ollama's quant_type: "int4" whatever the group, NULL when it has none (3 bits). */
+/* Ollama's quant_type: "int4" whatever the group; "int3" and the like for widths that
+ * Ollama has no name for (it does not load them); NULL for SCHEME_PLAIN. */
 const char *scheme_quant_type(const struct scheme *s);
 /* From quant_type and group_size as found in metadata; 0 = that type's default. */
 bool scheme_from_quant_type(const char *type, unsigned group, struct scheme *out);

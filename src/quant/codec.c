@@ -1,0 +1,94 @@
+/* codec.c - which code does it: the vector path this machine has, then the scalar one
+ * for what is left. */
+#include "config.h"
+
+#include "src/quant/codec.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/quant/decode.h"
+#include "src/quant/encode.h"
+
+static const char *const flavours[] = { [FLAVOUR_METAL] = "metal", [FLAVOUR_MLX_CPU] = "mlx-cpu" };
+
+bool
+flavour_parse(const char *s, enum flavour *out)
+{
+	for (unsigned i = 0; i < sizeof(flavours) / sizeof(flavours[0]); i++)
+		if (!strcmp(s, flavours[i])) {
+			*out = i;
+			return true;
+		}
+	return false;
+}
+
+const char *
+flavour_name(enum flavour f)
+{
+	return flavours[f];
+}
+
+static const struct quant_kernels *kernels;	/* NULL: scalar */
+static pthread_once_t chosen = PTHREAD_ONCE_INIT;
+
+static void
+choose(void)
+{
+}
+
+static const struct quant_kernels *
+vector(void)
+{
+	pthread_once(&chosen, choose);
+	return kernels;
+}
+
+const char *
+quant_path(void)
+{
+	return vector() ? vector()->name : "scalar";
+}
+
+static void *
+at(void *p, uint64_t off)
+{
+	return p ? (char *)p + off : NULL;
+}
+
+void
+quant_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
+	     const struct quant_parts *out)
+{
+	const struct quant_kernels *k = vector();
+	bool affine = s->kind == SCHEME_AFFINE;
+	size_t done = !k ? 0 : (affine ? k->affine : k->fp)(s, f, t, src, n, out);
+	uint64_t scales = scheme_scales(s, done) * (dtype_bits(scheme_scale_dtype(s, t)) / 8);
+	struct quant_parts rest = { at(out->codes, scheme_code_bytes(s, done)),
+				    at(out->scales, scales), at(out->biases, scales) };
+
+	src = (const char *)src + done * (dtype_bits(t) / 8);
+	(affine ? affine_encode : mx_encode)(s, f, t, src, n - done, &rest);
+}
+
+void
+quant_encode_nvfp4_global(enum flavour f, enum dtype t, const void *src, size_t n, float absmax,
+			  const struct quant_parts *out)
+{
+	nv_encode(f, t, src, n, absmax, out);
+}
+
+void
+quant_decode(const struct scheme *s, const struct quant_src *q, size_t n, float *out)
+{
+	const struct quant_kernels *k = vector();
+	size_t done = k ? k->decode(s, q, n, out) : 0;
+	uint64_t scales = scheme_scales(s, done) * (dtype_bits(q->scale_dtype) / 8);
+	struct quant_src rest = *q;
+
+	rest.codes = (const char *)q->codes + scheme_code_bytes(s, done);
+	rest.scales = (const char *)q->scales + scales;
+	rest.biases = q->biases ? (const char *)q->biases + scales : NULL;
+	decode_f32(s, &rest, n - done, out + done);
+}

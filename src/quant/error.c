@@ -1,0 +1,30 @@
+#include "config.h"
+
+#include <math.h>
+
+#include "src/quant/codec.h"
+
+void
+quant_error_add(struct quant_error *e, const float *a, const float *b, size_t n)
+{
+	double diff = 0, sum = 0, most = e->max_abs_diff;
+
+	for (size_t i = 0; i < n; i++) {
+		double d = fabs((double)a[i] - b[i]);
+
+		diff += d * d;
+		sum += (double)a[i] * a[i];
+		most = d > most ? d : most;
+	}
+	e->sum_sq_diff += diff;
+	e->sum_sq += sum;
+	e->max_abs_diff = most;
+}
+
+double
+quant_error_rms(const struct quant_error *e)
+{
+	if (e->sum_sq_diff == 0)
+		return 0;
+	return sqrt(e->sum_sq_diff / e->sum_sq);
+}

@@ -1,0 +1,124 @@
+/* mx.c - mxfp4, mxfp8 and nvfp4: a small float an element and a byte of scale a group
+ * (spec mlx-quant.md 6, 7).  Metal multiplies by a reciprocal in F32; MLX's CPU
+ * backend divides and rounds each step to the tensor's own dtype. */
+#include "config.h"
+
+#include "src/quant/encode.h"
+
+#include <math.h>
+
+#include "src/quant/bits.h"
+#include "src/quant/fp.h"
+
+/* How the elements of a group become codes, once its scale is known. */
+struct scaling {
+	uint8_t byte;
+	float by;		/* Metal: multiply; CPU: divide */
+	float enc;		/* then multiply, nvfp4 with a global scale; else 1 */
+	bool divide;
+};
+
+static float
+absmax_of(const float *w, unsigned n)
+{
+	float a = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		a = fabsf(w[i]) > a ? fabsf(w[i]) : a;
+	return a;
+}
+
+/* The byte wraps as MLX's conversion does on x86-64; the power of two is built in
+ * the tensor's dtype and may be lost there. */
+static struct scaling
+mx_scaling_cpu(float amax, float top, enum dtype t)
+{
+	float d = fp_round(t, amax / top), e = d == 0 ? 0 : rintf(fp_round(t, log2f(d)));
+
+	if (!isfinite(e))
+		return (struct scaling){ 0xff, INFINITY, 1, true };
+	return (struct scaling){ (uint8_t)((int)e + 127), fp_round(t, ldexpf(1, (int)e)), 1, true };
+}
+
+static struct scaling
+mx_scaling(float amax, float top, enum flavour f, enum dtype t)
+{
+	uint8_t byte;
+
+	if (f == FLAVOUR_MLX_CPU)
+		return mx_scaling_cpu(amax, top, t);
+	byte = fp_e8m0_round(amax / top);
+	return (struct scaling){ byte, 1 / fp_e8m0_decode(byte), 1, false };
+}
+
+static struct scaling
+nv_scaling(float amax, float absmax, enum flavour f, enum dtype t)
+{
+	float enc = absmax > 0 ? 2688 / absmax : 1, scale;
+	uint8_t byte;
+
+	if (f == FLAVOUR_MLX_CPU) {
+		byte = fp_e4m3_encode(fp_round(t, amax / 6) * enc);
+		return (struct scaling){ byte, fp_e4m3_decode(byte), enc, true };
+	}
+	byte = fp_e4m3_encode(amax / 6 * enc);
+	scale = fp_e4m3_decode(byte);
+	return (struct scaling){ byte, scale == 0 ? 0 : enc / scale, 1, false };
+}
+
+static uint8_t
+encode_one(float w, const struct scaling *sc, unsigned bits, enum dtype t)
+{
+	if (!sc->divide)
+		return bits == 8 ? fp_e4m3_encode(w * sc->by) : fp_e2m1_encode(w * sc->by);
+	w = fp_round(t, w / sc->by) * sc->enc;
+	return bits == 8 ? fp_e4m3_encode(w) : fp_e2m1_nearest(w);
+}
+
+static void
+encode_group(const float *w, unsigned n, unsigned bits, const struct scaling *sc, enum dtype t,
+	     uint8_t *out)
+{
+	uint8_t code[QUANT_GROUP_MAX];
+
+	for (unsigned i = 0; i < n; i++)
+		code[i] = encode_one(w[i], sc, bits, t);
+	bits_pack(code, n, bits, out);
+}
+
+static void
+encode(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
+       float absmax, const struct quant_parts *out)
+{
+	size_t bytes = (size_t)scheme_code_bytes(s, s->group);
+	float w[QUANT_GROUP_MAX], top = s->bits == 8 ? 448 : 6;
+
+	for (size_t i = 0; i < n / s->group; i++) {
+		struct scaling sc;
+		float amax;
+
+		for (unsigned j = 0; j < s->group; j++)
+			w[j] = fp_load(t, src, i * s->group + j);
+		amax = absmax_of(w, s->group);
+		sc = s->kind == SCHEME_NVFP4 ? nv_scaling(amax, absmax, f, t)
+					     : mx_scaling(amax, top, f, t);
+		((uint8_t *)out->scales)[i] = sc.byte;
+		encode_group(w, s->group, s->bits, &sc, t, (uint8_t *)out->codes + i * bytes);
+	}
+}
+
+void
+mx_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
+	  const struct quant_parts *out)
+{
+	encode(s, f, t, src, n, 0, out);
+}
+
+void
+nv_encode(enum flavour f, enum dtype t, const void *src, size_t n, float absmax,
+	  const struct quant_parts *out)
+{
+	const struct scheme nvfp4 = { .kind = SCHEME_NVFP4, .bits = 4, .group = 16 };
+
+	encode(&nvfp4, f, t, src, n, absmax, out);
+}

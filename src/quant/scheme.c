@@ -1,0 +1,192 @@
+#include "config.h"
+
+#include "src/quant/scheme.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/base/text.h"
+
+/* One row a kind.  group and bits are those of the mode when nothing else is said;
+ * affine is the only one that has others. */
+static const struct kind {
+	const char *mode;	/* as in config.json, and the command line */
+	unsigned bits, group;
+	bool bias;
+	bool plain_scale;	/* scales have the source's dtype; else U8 */
+} kinds[] = {
+	[SCHEME_AFFINE] = { "affine", 4, 64, true, true },
+	[SCHEME_MXFP4] = { "mxfp4", 4, 32, false, false },
+	[SCHEME_MXFP8] = { "mxfp8", 8, 32, false, false },
+	[SCHEME_NVFP4] = { "nvfp4", 4, 16, false, false },
+};
+#define NKINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* What people type besides the modes' names. */
+static const struct { const char *name; enum scheme_kind kind; unsigned bits; enum dtype dtype; }
+aliases[] = {
+	{ "f32", SCHEME_PLAIN, 32, DT_F32 },
+	{ "f16", SCHEME_PLAIN, 16, DT_F16 },
+	{ "bf16", SCHEME_PLAIN, 16, DT_BF16 },
+	{ "int4", SCHEME_AFFINE, 4, 0 }, { "q4", SCHEME_AFFINE, 4, 0 }, { "fp4", SCHEME_AFFINE, 4, 0 },
+	{ "int8", SCHEME_AFFINE, 8, 0 }, { "q8", SCHEME_AFFINE, 8, 0 }, { "fp8", SCHEME_AFFINE, 8, 0 },
+	{ "mxfp4", SCHEME_MXFP4, 4, 0 },
+	{ "mxfp8", SCHEME_MXFP8, 8, 0 },
+	{ "nvfp4", SCHEME_NVFP4, 4, 0 },
+};
+
+static bool
+affine_valid(uint64_t bits, uint64_t group)
+{
+	return bits >= 2 && bits <= 8 && bits != 7 && (group == 32 || group == 64 || group == 128);
+}
+
+static struct scheme
+quantized(enum scheme_kind kind, unsigned bits, unsigned group)
+{
+	return (struct scheme){ .kind = kind, .bits = bits, .group = group };
+}
+
+struct scheme
+scheme_plain(enum dtype d)
+{
+	return (struct scheme){ .kind = SCHEME_PLAIN, .bits = dtype_bits(d), .dtype = d };
+}
+
+struct scheme
+scheme_affine(unsigned bits, unsigned group)
+{
+	return quantized(SCHEME_AFFINE, bits, group);
+}
+
+bool
+scheme_equal(const struct scheme *a, const struct scheme *b)
+{
+	return a->kind == b->kind && a->bits == b->bits && a->group == b->group &&
+	       (a->kind != SCHEME_PLAIN || a->dtype == b->dtype);
+}
+
+/* "affine:BITS:GROUP" */
+static bool
+parse_affine(const char *text, struct scheme *out)
+{
+	const char *colon;
+	uint64_t bits, group;
+	char digits[8];
+
+	if (strncasecmp(text, "affine:", 7))
+		return false;
+	text += 7;
+	colon = strchr(text, ':');
+	if (!colon || (size_t)(colon - text) >= sizeof(digits))
+		return false;
+	memcpy(digits, text, (size_t)(colon - text));
+	digits[colon - text] = '\0';
+	if (!tb_parse_u64(digits, &bits) || !tb_parse_u64(colon + 1, &group) ||
+	    !affine_valid(bits, group))
+		return false;
+	*out = scheme_affine((unsigned)bits, (unsigned)group);
+	return true;
+}
+
+enum tb_status
+scheme_parse(const char *text, struct scheme *out, struct tb_err *err)
+{
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (strcasecmp(text, aliases[i].name))
+			continue;
+		*out = aliases[i].kind == SCHEME_PLAIN
+			? scheme_plain(aliases[i].dtype)
+			: quantized(aliases[i].kind, aliases[i].bits, kinds[aliases[i].kind].group);
+		return TB_OK;
+	}
+	if (parse_affine(text, out))
+		return TB_OK;
+	return tb_fail(err, TB_EUSAGE, "\"%s\" is no scheme: f32 f16 bf16 int4 int8 mxfp4 mxfp8 "
+		       "nvfp4 affine:BITS:GROUP (bits 2 3 4 5 6 8, group 32 64 128)", text);
+}
+
+const char *
+scheme_name(const struct scheme *s, char out[SCHEME_NAME_MAX])
+{
+	if (s->kind == SCHEME_PLAIN)
+		snprintf(out, SCHEME_NAME_MAX, "%s", dtype_name(s->dtype));
+	else if (s->kind != SCHEME_AFFINE)
+		snprintf(out, SCHEME_NAME_MAX, "%s", kinds[s->kind].mode);
+	else if (s->group == 64 && (s->bits == 4 || s->bits == 8))
+		snprintf(out, SCHEME_NAME_MAX, "int%u", s->bits);
+	else
+		snprintf(out, SCHEME_NAME_MAX, "affine:%u:%u", s->bits, s->group);
+	return out;
+}
+
+const char *
+scheme_quant_type(const struct scheme *s)
+{
+	static const char *const ints[] = { [2] = "int2", [3] = "int3", [4] = "int4",
+					    [5] = "int5", [6] = "int6", [8] = "int8" };
+
+	if (s->kind == SCHEME_PLAIN)
+		return NULL;
+	return s->kind == SCHEME_AFFINE ? ints[s->bits] : kinds[s->kind].mode;
+}
+
+bool
+scheme_from_quant_type(const char *type, unsigned group, struct scheme *out)
+{
+	if (!strncasecmp(type, "int", 3) && type[3] >= '2' && type[3] <= '8' && !type[4])
+		return scheme_from_mode("affine", (unsigned)(type[3] - '0'), group, out);
+	return strcasecmp(type, "affine") && scheme_from_mode(type, 0, group, out);
+}
+
+bool
+scheme_from_mode(const char *mode, unsigned bits, unsigned group, struct scheme *out)
+{
+	for (unsigned k = SCHEME_AFFINE; k < NKINDS; k++) {
+		if (strcasecmp(mode ? mode : "affine", kinds[k].mode))
+			continue;
+		*out = quantized(k, bits ? bits : kinds[k].bits, group ? group : kinds[k].group);
+		if (k == SCHEME_AFFINE)
+			return affine_valid(out->bits, out->group);
+		return out->bits == kinds[k].bits && out->group == kinds[k].group;
+	}
+	return false;
+}
+
+const char *
+scheme_mode(const struct scheme *s)
+{
+	return s->kind == SCHEME_PLAIN ? dtype_name(s->dtype) : kinds[s->kind].mode;
+}
+
+bool
+scheme_has_bias(const struct scheme *s)
+{
+	return kinds[s->kind].bias;
+}
+
+enum dtype
+scheme_scale_dtype(const struct scheme *s, enum dtype source)
+{
+	return kinds[s->kind].plain_scale ? source : DT_U8;
+}
+
+bool
+scheme_fits(const struct scheme *s, uint64_t k)
+{
+	return s->kind == SCHEME_PLAIN || (k > 0 && k % s->group == 0);
+}
+
+/* n elements of plain data may end inside a byte; groups never do. */
+uint64_t
+scheme_code_bytes(const struct scheme *s, uint64_t n)
+{
+	return n / 8 * s->bits + (n % 8 * s->bits + 7) / 8;
+}
+
+uint64_t
+scheme_scales(const struct scheme *s, uint64_t n)
+{
+	return s->kind == SCHEME_PLAIN ? 0 : n / s->group;
+}
