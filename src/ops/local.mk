@@ -10,3 +10,9 @@ src_ops_libops_a_SOURCES += \
 	src/ops/scan.h \
 	src/ops/verify.h
 src_ops_libops_a_SOURCES += src/ops/convert.h src/ops/plan.h
+
+# running models
+src_ops_libops_a_SOURCES += \
+	src/ops/chat.h \
+	src/ops/chat_model.h \
+	src/ops/generate.h
