@@ -9,7 +9,7 @@
 # below and without the rest of the program.
 #
 # Shell tests (tests/cli/*.sh, they source lib.sh) and screens (tests/screens/*.scr)
-# go into dist_check_SCRIPTS and SCREENS; what they read into EXTRA_DIST.
+# (commands: tests/scrtest.c) go into dist_check_SCRIPTS and SCREENS; what they read into EXTRA_DIST.
 TEST_BASE = tests/unit/libunit.a src/base/libbase.a \
 	$(UTF8PROC_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
 TEST_FORMAT = src/format/libformat.a $(CJSON_LIBS) $(TEST_BASE)
@@ -32,13 +32,27 @@ SH_LOG_COMPILER = $(SHELL)
 SCREENS =
 dist_check_SCRIPTS =
 
+# Screens: the terminal that tests/vt.c understands, and what drives it.
+check_PROGRAMS += tests/scrtest
+tests_scrtest_SOURCES = tests/scrtest.c tests/tty.c tests/tty.h tests/vt.c tests/vt.h
+tests_scrtest_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
+SCR_LOG_COMPILER = tests/scrtest
+check_DATA += tests/ti/stamp
+tests/ti/stamp: tests/tbtest.ti
+	$(AM_V_GEN)$(MKDIR_P) tests/ti && \
+		$(TIC) -x -o tests/ti $(srcdir)/tests/tbtest.ti && touch $@
+
+dist_check_SCRIPTS += tests/cli/scrtest.sh
+
 # The tests see nothing of the person who runs them.
 AM_TESTS_ENVIRONMENT = \
 	if test -z "$$TBTUI_SHARED" && test -d '$(abs_top_srcdir)/../shared'; then \
 		TBTUI_SHARED='$(abs_top_srcdir)/../shared'; export TBTUI_SHARED; \
 	fi; \
 	TBTUI='$(abs_top_builddir)/tbtui'; export TBTUI; \
+	SCRTEST='$(abs_top_builddir)/tests/scrtest'; export SCRTEST; \
 	LC_ALL=C.UTF-8; export LC_ALL; \
+	TERMINFO='$(abs_top_builddir)/tests/ti'; export TERMINFO; \
 	HOME='$(abs_top_builddir)/tests/home'; export HOME; \
 	$(MKDIR_P) "$$HOME"; \
 	XDG_DATA_HOME="$$HOME/data"; export XDG_DATA_HOME; \
@@ -73,7 +87,7 @@ TESTS += tests/unit/test_team
 tests_unit_test_team_LDADD = $(TEST_ENGINE)
 
 TESTS += $(dist_check_SCRIPTS) $(SCREENS)
-EXTRA_DIST += $(SCREENS) tests/cli/lib.sh
+EXTRA_DIST += $(SCREENS) tests/cli/lib.sh tests/tbtest.ti
 
 clean-local:
-	rm -rf tests/home
+	rm -rf tests/home tests/ti
