@@ -3,6 +3,7 @@
 #include "tests/tty.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -13,14 +14,17 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utmp.h>
 
 #include "src/base/text.h"
 
 #define SYNC "\035"		/* Ctrl-]: "tell me when you are idle" */
 
 static void
-run_child(char *const *argv)
+run_child(char *const *argv, int slave)
 {
+	if (login_tty(slave))
+		_exit(126);
 	setenv("TERM", "tbtest", 1);
 	setenv("TBTUI_TEST", "1", 1);
 	unsetenv("LINES");
@@ -34,18 +38,21 @@ enum tb_status
 tty_start(struct tty *t, char *const *argv, int rows, int cols, struct tb_err *err)
 {
 	struct winsize ws = { .ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols };
+	int slave;
 
 	if (!vt_init(&t->vt, rows, cols))
 		return tb_nomem(err);
-	t->child = forkpty(&t->master, NULL, NULL, &ws);
-	if (t->child < 0) {
-		t->child = 0;
+	if (openpty(&t->master, &slave, NULL, NULL, &ws))
 		return tb_fail_errno(err, "cannot make a pseudo terminal");
+	fcntl(t->master, F_SETFD, FD_CLOEXEC);
+	if (tcgetattr(slave, &t->before) || (t->child = fork()) < 0) {
+		t->child = 0;
+		close(slave);
+		return tb_fail_errno(err, "cannot start %s", argv[0]);
 	}
 	if (!t->child)
-		run_child(argv);
-	if (tcgetattr(t->master, &t->before))
-		return tb_fail_errno(err, "tcgetattr");
+		run_child(argv, slave);
+	close(slave);
 	/* Once it draws, the terminal does not echo the mark any more. */
 	for (double end = tb_monotonic() + t->timeout; tty_read(t, 100); )
 		if (t->vt.y || t->vt.x || !t->vt.cursor_on)
