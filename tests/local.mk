@@ -75,6 +75,14 @@ tests_unit_test_json_LDADD = $(TEST_FORMAT)
 check_PROGRAMS += tests/unit/test_safetensors
 TESTS += tests/unit/test_safetensors
 tests_unit_test_safetensors_LDADD = $(TEST_FORMAT)
+check_PROGRAMS += tests/unit/test_manifest
+TESTS += tests/unit/test_manifest
+tests_unit_test_manifest_LDADD = $(TEST_FORMAT)
+
+# store
+check_PROGRAMS += tests/unit/test_name
+TESTS += tests/unit/test_name
+tests_unit_test_name_LDADD = $(TEST_STORE)
 
 # quant
 check_PROGRAMS += tests/unit/test_quant_golden

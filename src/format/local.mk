@@ -5,9 +5,12 @@ src_format_libformat_a_SOURCES = \
 	src/format/dtype.h \
 	src/format/json.c \
 	src/format/json.h \
+	src/format/json_quote.c \
+	src/format/json_quote.h \
 	src/format/json_scan.c \
 	src/format/json_scan.h \
 	src/format/json_write.c \
+	src/format/manifest.c \
 	src/format/manifest.h \
 	src/format/safetensors.c \
 	src/format/safetensors.h \

@@ -5,6 +5,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/format/json_quote.h"
 #include "src/format/safetensors.h"
 
 #define METADATA "__metadata__"
@@ -33,33 +34,6 @@ sort_entries(struct entry *e, size_t n, struct tb_err *err)
 	return TB_OK;
 }
 
-/* Strings as Go's encoder writes them: safe inside HTML, too. */
-static void
-put_string(struct tb_buf *out, const char *s)
-{
-	static const char escape[] = "\b\t\n\f\r\"\\", letter[] = "btnfr\"\\";
-	size_t left = strlen(s), n;
-	const char *e;
-	uint32_t cp;
-	char utf8[4];
-
-	tb_buf_chr(out, '"');
-	for (; left; s += n, left -= n) {
-		n = tb_utf8_next(s, left, &cp);
-		e = cp < 0x80 ? strchr(escape, (int)cp) : NULL;
-		if (e)
-			tb_buf_printf(out, "\\%c", letter[e - escape]);
-		else if (cp < 0x20 || cp == '<' || cp == '>' || cp == '&' ||
-			 cp == 0x2028 || cp == 0x2029)
-			tb_buf_printf(out, "\\u%04x", cp);
-		else if (cp == 0xfffd && n == 1)
-			tb_buf_str(out, "\\ufffd");
-		else
-			tb_buf_add(out, utf8, tb_utf8_put(cp, utf8));
-	}
-	tb_buf_chr(out, '"');
-}
-
 static void
 put_tensor(struct tb_buf *out, const struct st_tensor *t)
 {
@@ -83,9 +57,9 @@ put_meta(struct tb_buf *out, const struct st_meta *meta, size_t n, struct tb_err
 	status = sort_entries(e, n, err);
 	for (size_t i = 0; i < n && !status; i++) {
 		tb_buf_chr(out, i ? ',' : '{');
-		put_string(out, e[i].key);
+		json_quote_go(out, e[i].key);
 		tb_buf_chr(out, ':');
-		put_string(out, e[i].value);
+		json_quote_go(out, e[i].value);
 	}
 	tb_buf_chr(out, '}');
 	free(e);
@@ -136,7 +110,7 @@ put_header(struct tb_buf *json, const struct st_tensor *tensors, size_t n,
 	for (size_t i = 0; i < count && !status; i++) {
 		if (i)
 			tb_buf_chr(json, ',');
-		put_string(json, e[i].key);
+		json_quote_go(json, e[i].key);
 		tb_buf_chr(json, ':');
 		if (e[i].t)
 			put_tensor(json, e[i].t);

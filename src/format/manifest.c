@@ -1,0 +1,233 @@
+#include "config.h"
+
+#include "src/format/manifest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/format/json.h"
+#include "src/format/json_quote.h"
+
+#define DOCKER_V2 "application/vnd.docker.distribution.manifest.v2+json"
+
+static const struct row { const char *name, *type; } rows[MEDIA_COUNT] = {
+#define X(id, name, type) [id] = { name, type },
+	MEDIA_LIST(X)
+#undef X
+};
+
+enum media
+media_parse(const char *type)
+{
+	for (enum media m = 0; m < MEDIA_UNKNOWN; m++)
+		if (strcmp(type, rows[m].type) == 0)
+			return m;
+	return MEDIA_UNKNOWN;
+}
+
+const char *
+media_name(enum media m)
+{
+	return m < MEDIA_COUNT ? rows[m].name : "?";
+}
+
+const char *
+media_type(enum media m)
+{
+	return m < MEDIA_COUNT ? rows[m].type : "";
+}
+
+bool
+digest_parse(const char *s, char out[TB_DIGEST_MAX])
+{
+	size_t i;
+
+	if (strncmp(s, "sha256", 6) != 0 || (s[6] != ':' && s[6] != '-'))
+		return false;
+	memcpy(out, "sha256:", 7);
+	for (i = 7; i < 71; i++) {
+		char c = s[i] >= 'A' && s[i] <= 'F' ? (char)(s[i] + 32) : s[i];
+
+		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+			return false;
+		out[i] = c;
+	}
+	out[71] = 0;
+	return s[71] == 0;
+}
+
+/* A string that may be absent; *out is owned by the caller. */
+static enum tb_status
+optional(const cJSON *layer, const char *key, char **out, const char *what, struct tb_err *err)
+{
+	const cJSON *v = json_get(layer, key);
+
+	if (!v || json_is_null(v))
+		return TB_OK;
+	if (!json_str(v))
+		return tb_fail(err, TB_EFORMAT, "%s: %s is not a string", what, key);
+	*out = tb_strdup(json_str(v));
+	return *out ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+read_layer(struct manifest_layer *l, const cJSON *v, const char *what, struct tb_err *err)
+{
+	const char *digest = json_str(json_get(v, "digest"));
+	enum tb_status status;
+
+	if (!json_is_object(v))
+		return tb_fail(err, TB_EFORMAT, "%s: not an object", what);
+	status = optional(v, "mediaType", &l->media_type, what, err);
+	if (!status)
+		status = optional(v, "from", &l->from, what, err);
+	if (!status)
+		status = optional(v, "name", &l->name, what, err);
+	if (status)
+		return status;
+	if (!l->media_type)
+		return tb_fail(err, TB_EFORMAT, "%s: has no mediaType", what);
+	if (!digest || !digest_parse(digest, l->digest))
+		return tb_fail(err, TB_EFORMAT, "%s: bad digest \"%.80s\"", what,
+			       digest ? digest : "");
+	if (!json_u64(json_get(v, "size"), &l->size))
+		return tb_fail(err, TB_EFORMAT, "%s: size is no exact integer", what);
+	return TB_OK;
+}
+
+static void
+layer_free(struct manifest_layer *l)
+{
+	free(l->media_type);
+	free(l->from);
+	free(l->name);
+	*l = (struct manifest_layer){ 0 };
+}
+
+static enum tb_status
+read_layers(struct manifest *m, const cJSON *layers, const char *what, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	char where[300];
+
+	if (!json_is_array(layers) && !json_is_null(layers))
+		return tb_fail(err, TB_EFORMAT, "%.200s: not a manifest: has no layers", what);
+	if (!tb_grow(&m->layers, &m->cap, json_count(layers), sizeof(*m->layers)))
+		return tb_nomem(err);
+	for (const cJSON *v = json_first(layers); v && !status; v = json_next(v)) {
+		snprintf(where, sizeof(where), "%.200s: layer %zu", what, m->nlayers);
+		status = read_layer(&m->layers[m->nlayers++], v, where, err);
+	}
+	return status;
+}
+
+static enum tb_status
+read_document(struct manifest *m, const cJSON *doc, const char *what, struct tb_err *err)
+{
+	const cJSON *config = json_get(doc, "config");
+	enum tb_status status;
+	uint64_t version;
+	char where[300];
+
+	if (!json_is_object(doc) || !json_u64(json_get(doc, "schemaVersion"), &version))
+		return tb_fail(err, TB_EFORMAT, "%.200s: not a manifest: has no schemaVersion", what);
+	if (version != 2)
+		return tb_fail(err, TB_EUNSUP, "%.200s: manifest of version %ju, only 2 is known",
+			       what, (uintmax_t)version);
+	status = optional(doc, "mediaType", &m->media_type, what, err);
+	if (!status && config && !json_is_null(config)) {
+		snprintf(where, sizeof(where), "%.200s: config", what);
+		status = read_layer(&m->config, config, where, err);
+	}
+	return status ? status : read_layers(m, json_get(doc, "layers"), what, err);
+}
+
+enum tb_status
+manifest_parse(struct manifest *m, const char *text, size_t len, const char *what,
+	       struct tb_err *err)
+{
+	enum tb_status status;
+	cJSON *doc;
+
+	*m = (struct manifest){ 0 };
+	if (len > MANIFEST_MAX)
+		return tb_fail(err, TB_ELIMIT, "%.200s: manifest of %zu bytes, at most %u are read",
+			       what, len, MANIFEST_MAX);
+	status = json_parse(&doc, text, len, what, err);
+	if (!status)
+		status = read_document(m, doc, what, err);
+	json_free(doc);
+	if (status)
+		manifest_free(m);
+	return status;
+}
+
+enum tb_status
+manifest_add(struct manifest *m, enum media kind, const char *digest, uint64_t size,
+	     const char *name, struct tb_err *err)
+{
+	struct manifest_layer *l = &m->config, fresh = { .size = size };
+
+	if (!digest_parse(digest, fresh.digest))
+		return tb_fail(err, TB_EFORMAT, "bad digest \"%.80s\"", digest);
+	fresh.media_type = tb_strdup(media_type(kind));
+	fresh.name = name && *name ? tb_strdup(name) : NULL;
+	if (!fresh.media_type || (name && *name && !fresh.name) ||
+	    (kind != MEDIA_CONFIG &&
+	     !tb_grow(&m->layers, &m->cap, m->nlayers + 1, sizeof(*m->layers)))) {
+		layer_free(&fresh);
+		return tb_nomem(err);
+	}
+	if (kind == MEDIA_CONFIG)
+		layer_free(l);
+	else
+		l = &m->layers[m->nlayers++];
+	*l = fresh;
+	return TB_OK;
+}
+
+static void
+print_layer(struct tb_buf *out, const struct manifest_layer *l)
+{
+	tb_buf_str(out, "{\"mediaType\":");
+	json_quote_go(out, l->media_type ? l->media_type : "");
+	tb_buf_printf(out, ",\"digest\":\"%s\",\"size\":%ju", l->digest, (uintmax_t)l->size);
+	if (l->from && *l->from) {
+		tb_buf_str(out, ",\"from\":");
+		json_quote_go(out, l->from);
+	}
+	if (l->name && *l->name) {
+		tb_buf_str(out, ",\"name\":");
+		json_quote_go(out, l->name);
+	}
+	tb_buf_chr(out, '}');
+}
+
+void
+manifest_print(const struct manifest *m, struct tb_buf *out)
+{
+	tb_buf_str(out, "{\"schemaVersion\":2,\"mediaType\":");
+	json_quote_go(out, m->media_type ? m->media_type : DOCKER_V2);
+	tb_buf_str(out, ",\"config\":");
+	print_layer(out, &m->config);
+	tb_buf_str(out, ",\"layers\":[");
+	for (size_t i = 0; i < m->nlayers; i++) {
+		if (i)
+			tb_buf_chr(out, ',');
+		print_layer(out, &m->layers[i]);
+	}
+	tb_buf_str(out, "]}\n");
+}
+
+void
+manifest_free(struct manifest *m)
+{
+	layer_free(&m->config);
+	for (size_t i = 0; i < m->nlayers; i++)
+		layer_free(&m->layers[i]);
+	free(m->layers);
+	free(m->media_type);
+	*m = (struct manifest){ 0 };
+}
