@@ -27,11 +27,14 @@ AM_CPPFLAGS += $(CMOCKA_CFLAGS)
 check_LIBRARIES = tests/unit/libunit.a
 tests_unit_libunit_a_SOURCES = tests/unit/unit.c tests/unit/unit.h
 
-TEST_EXTENSIONS = .sh .scr
-SH_LOG_COMPILER = $(SHELL)
 SCREENS =
 dist_check_SCRIPTS =
 
+# What every change must leave true, whatever it adds.
+dist_check_SCRIPTS += tests/check-layers.sh tests/check-length.sh tests/check-banned.sh
+
+TEST_EXTENSIONS = .sh .scr
+SH_LOG_COMPILER = $(SHELL)
 # Screens: the terminal that tests/vt.c understands, and what drives it.
 check_PROGRAMS += tests/scrtest
 tests_scrtest_SOURCES = tests/scrtest.c tests/tty.c tests/tty.h tests/vt.c tests/vt.h
@@ -93,6 +96,12 @@ tests_unit_test_quant_golden_LDADD = $(TEST_QUANT)
 check_PROGRAMS += tests/unit/test_team
 TESTS += tests/unit/test_team
 tests_unit_test_team_LDADD = $(TEST_ENGINE)
+
+# What runs threads, for a build with --enable-sanitizers=thread.
+THREAD_TESTS = $(SCREENS)
+check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
+.PHONY: check-threads
 
 TESTS += $(dist_check_SCRIPTS) $(SCREENS)
 EXTRA_DIST += $(SCREENS) tests/cli/lib.sh tests/tbtest.ti

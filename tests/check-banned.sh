@@ -1,0 +1,52 @@
+#!/bin/sh
+# Functions that this project does without, and options that break NaN.
+cd "${srcdir:-.}" || exit 99
+bad=0
+files=$(find src db ui tests -name '*.[ch]' | sort)
+[ -n "$files" ] || exit 99
+
+# banned PATTERN WHY FILE...: calls outside comments and strings
+banned() {
+	pattern=$1
+	why=$2
+	shift 2
+	hits=$(awk -v pattern="(^|[^a-zA-Z0-9_.>])($pattern)[ \t]*[(]" '
+		FNR == 1 { comment = 0 }
+		{
+			s = $0
+			gsub(/\\./, "", s)
+			gsub(/"[^"]*"/, "\"\"", s)
+			gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, "", s)
+			if (comment) {
+				if (!sub(/^.*\*\//, "", s))
+					next
+				comment = 0
+			}
+			if (sub(/\/\*.*$/, "", s))
+				comment = 1
+			if (s ~ pattern)
+				print FILENAME ":" FNR ": " $0
+		}' "$@")
+	[ -z "$hits" ] && return
+	echo "$hits"
+	echo "  banned: $why"
+	bad=1
+}
+
+# shellcheck disable=SC2086
+banned 'strcpy|strcat|stpcpy|sprintf|vsprintf|gets' 'no bound; use struct tb_buf or snprintf' $files
+# shellcheck disable=SC2086
+banned 'strtok|atoi|atol|atof|atoll' 'no errors; use tb_parse_u64, strtod' $files
+# shellcheck disable=SC2086
+banned 'system|popen' 'hands names to a shell; use argv' $files
+# shellcheck disable=SC2086
+banned 'alloca|mktemp|tmpnam|tempnam' 'unbounded or racy' $files
+# shellcheck disable=SC2046
+banned 'exit|_exit|abort|quick_exit' 'only src/cli and main end the program' \
+	$(echo "$files" | grep -E '^(db|src/(base|format|quant|store|net|engine|text|ops))/')
+
+if grep -nE 'ffast-math|Ofast|ffinite-math' configure.ac Makefile.am */local.mk src/*/local.mk; then
+	echo "  banned: breaks the checks for NaN and infinity"
+	bad=1
+fi
+exit $bad
