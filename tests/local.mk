@@ -103,6 +103,12 @@ check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
 .PHONY: check-threads
 
+check_PROGRAMS += tests/unit/test_matmul
+TESTS += tests/unit/test_matmul
+tests_unit_test_matmul_SOURCES = tests/unit/matrices.c tests/unit/matrices.h \
+	tests/unit/test_matmul.c
+tests_unit_test_matmul_LDADD = $(TEST_ENGINE)
+
 TESTS += $(dist_check_SCRIPTS) $(SCREENS)
 EXTRA_DIST += $(SCREENS) tests/cli/lib.sh tests/tbtest.ti
 

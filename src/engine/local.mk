@@ -9,8 +9,24 @@ src_engine_libengine_a_SOURCES = \
 	src/engine/matrix.h \
 	src/engine/mv.c \
 	src/engine/mv.h \
+	src/engine/mv_avx512.h \
+	src/engine/mv_digits.h \
 	src/engine/mv_scalar.c \
+	src/engine/mv_x86.h \
 	src/engine/sampler.h \
 	src/engine/team.c \
 	src/engine/team.h
 ENGINE_LIBS = src/engine/libengine.a
+
+# Each set of instructions has an archive of its own; mv.c chooses when it runs.
+if X86
+ENGINE_AVX512 = -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c
+noinst_LIBRARIES += src/engine/libavx512.a src/engine/libvnni.a
+src_engine_libavx512_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512)
+src_engine_libavx512_a_SOURCES = \
+	src/engine/mv_avx512_bytes.c \
+	src/engine/mv_avx512_plain.c
+src_engine_libvnni_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512) -mavx512vnni
+src_engine_libvnni_a_SOURCES = src/engine/mv_avx512_digits.c
+ENGINE_LIBS += src/engine/libvnni.a src/engine/libavx512.a
+endif

@@ -1,0 +1,15 @@
+/* mv_x86.h - the kernels of mv.c's table that need instructions of x86-64. */
+#ifndef TBTUI_ENGINE_MV_X86_H
+#define TBTUI_ENGINE_MV_X86_H
+
+#include "src/engine/mv.h"
+
+mv_prepare_fn mv_avx512_prepare_digits, mv_avx512_prepare_e2m1;
+mv_rows_fn mv_avx512_int4, mv_avx512_mxfp4, mv_avx512_nvfp4;
+
+mv_prepare_fn mv_avx512_prepare_int8, mv_avx512_prepare_mxfp8;
+mv_rows_fn mv_avx512_int8, mv_avx512_mxfp8;
+
+mv_prepare_fn mv_avx512_prepare_bf16;
+mv_rows_fn mv_avx512_bf16, mv_avx512_f16, mv_avx512_f32;
+#endif
