@@ -91,6 +91,9 @@ tests_unit_test_name_LDADD = $(TEST_STORE)
 check_PROGRAMS += tests/unit/test_quant_golden
 TESTS += tests/unit/test_quant_golden
 tests_unit_test_quant_golden_LDADD = $(TEST_QUANT)
+check_PROGRAMS += tests/unit/test_quant_paths
+TESTS += tests/unit/test_quant_paths
+tests_unit_test_quant_paths_LDADD = $(TEST_QUANT)
 
 # engine
 check_PROGRAMS += tests/unit/test_team

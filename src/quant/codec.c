@@ -36,6 +36,18 @@ static pthread_once_t chosen = PTHREAD_ONCE_INIT;
 static void
 choose(void)
 {
+#ifdef HAVE_X86
+	const char *cpu = getenv("TBTUI_CPU");
+	bool avx2 = !cpu || strcmp(cpu, "scalar"), avx512 = avx2 && (!cpu || strcmp(cpu, "avx2"));
+
+	if (avx512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+	    __builtin_cpu_supports("bmi2"))
+		kernels = &quant_avx512;
+	else if (avx2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+		 __builtin_cpu_supports("f16c"))
+		kernels = &quant_avx2;
+#endif
 }
 
 static const struct quant_kernels *

@@ -17,3 +17,20 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/scheme.c \
 	src/quant/scheme.h
 QUANT_LIBS = src/quant/libquant.a
+
+# The same sources for two instruction sets; codec.c chooses when the program runs.
+QUANT_SIMD = \
+	src/quant/affine_simd.h \
+	src/quant/decode_simd.h \
+	src/quant/mx_simd.h \
+	src/quant/pack_simd.h
+if X86
+noinst_LIBRARIES += src/quant/libquant_avx2.a src/quant/libquant_avx512.a
+src_quant_libquant_avx2_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off $(AVX2_CFLAGS) -mbmi2
+src_quant_libquant_avx2_a_SOURCES = src/quant/quant_avx2.c src/quant/simd_avx2.h $(QUANT_SIMD)
+src_quant_libquant_avx512_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off $(AVX512_CFLAGS) -mbmi2
+src_quant_libquant_avx512_a_SOURCES = src/quant/quant_avx512.c src/quant/simd_avx512.h $(QUANT_SIMD)
+QUANT_LIBS += src/quant/libquant_avx512.a src/quant/libquant_avx2.a
+# Each needs the other: the choice is made below what is chosen from.
+QUANT_LIBS += src/quant/libquant.a
+endif

@@ -1,0 +1,15 @@
+/* quant_avx512.c - the vector path, compiled for AVX-512. */
+#include "config.h"
+
+#include <math.h>
+
+#include "src/quant/encode.h"
+#include "src/quant/fp.h"
+#include "src/quant/simd_avx512.h"
+
+#include "src/quant/pack_simd.h"
+#include "src/quant/affine_simd.h"
+#include "src/quant/mx_simd.h"
+#include "src/quant/decode_simd.h"
+
+const struct quant_kernels quant_avx512 = { "avx512", affine_simd, mx_simd, decode_simd };
