@@ -66,19 +66,18 @@ struct db_findings { struct db_finding *rows; size_t n; uint64_t total; struct d
 enum tb_status db_findings(struct db *db, int64_t run, const struct db_query *q,
 			   struct db_findings *out, struct tb_err *err) TB_MUST_USE;
 
-/* Writing. A run is visible from its start; findings from db_commit() on. */
-enum tb_status db_begin(struct db *db, struct tb_err *err) TB_MUST_USE;
-enum tb_status db_commit(struct db *db, struct tb_err *err) TB_MUST_USE;
-void db_rollback(struct db *db);
-enum tb_status db_run_start(struct db *db, const char *scope, bool deep, int64_t *id,
+/* Writing, between db_begin() and db_commit() of db/write.h. */
+/* Uses started_ns, scope and deep; *id is what to put into the other calls. */
+enum tb_status db_run_start(struct db *db, const struct db_run *run, int64_t *id,
 			    struct tb_err *err) TB_MUST_USE;
 enum tb_status db_run_end(struct db *db, const struct db_run *run, struct tb_err *err) TB_MUST_USE;
 enum tb_status db_finding_add(struct db *db, const struct db_finding *f, struct tb_err *err)
 	TB_MUST_USE;
 
 /* The last result of a model (by path), with the stamp of its files at that time. */
-enum tb_status db_verified_model(struct db *db, const char *path, int64_t run, uint64_t stamp,
-				 uint64_t errors, int64_t now_ns, struct tb_err *err) TB_MUST_USE;
+struct db_verified { int64_t run; uint64_t stamp, errors; int64_t when_ns; };
+enum tb_status db_verified_model(struct db *db, const char *path, const struct db_verified *v,
+				 struct tb_err *err) TB_MUST_USE;
 
 /* The last hash of a file, and what it was then. */
 struct db_hash {

@@ -1,6 +1,35 @@
 noinst_LIBRARIES += db/libdb.a
 db_libdb_a_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 db_libdb_a_SOURCES = \
+	db/aside.c \
 	db/audit.h \
+	db/audits.c \
 	db/blob.h \
-	db/db.h
+	db/blobs.c \
+	db/connect.c \
+	db/db.h \
+	db/funcs.c \
+	db/known.c \
+	db/mem.c \
+	db/models.c \
+	db/private.h \
+	db/put.c \
+	db/query.c \
+	db/reader.c \
+	db/schema.c \
+	db/stmt.c \
+	db/tensors.c \
+	db/write.h \
+	db/writer.c
+
+# The schemas are SQL files that anybody can read, and strings in the program.
+sql_strings = db/schema_sql.h db/audits_sql.h
+BUILT_SOURCES += $(sql_strings)
+CLEANFILES += $(sql_strings)
+EXTRA_DIST += db/schema.sql db/audits.sql db/sql.awk
+db/libdb_a-schema.$(OBJEXT): $(sql_strings)
+
+db/schema_sql.h: db/schema.sql db/sql.awk
+	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=schema_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/schema.sql >$@.tmp && mv $@.tmp $@
+db/audits_sql.h: db/audits.sql db/sql.awk
+	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=audits_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/audits.sql >$@.tmp && mv $@.tmp $@

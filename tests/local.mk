@@ -87,6 +87,11 @@ check_PROGRAMS += tests/unit/test_name
 TESTS += tests/unit/test_name
 tests_unit_test_name_LDADD = $(TEST_STORE)
 
+# db
+check_PROGRAMS += tests/unit/test_db
+TESTS += tests/unit/test_db
+tests_unit_test_db_LDADD = $(TEST_DB)
+
 # quant
 check_PROGRAMS += tests/unit/test_quant_golden
 TESTS += tests/unit/test_quant_golden

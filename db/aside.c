@@ -1,0 +1,177 @@
+/* aside.c - what a database file is before it is trusted, and moving away one that
+ * is not ours.  Nothing is ever deleted here: it could be somebody's. */
+#include "config.h"
+
+#include "db/private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/buf.h"
+#include "src/base/file.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+
+const char *
+db_verdict_text(enum db_verdict v)
+{
+	switch (v) {
+	case DB_FILE_NEWER:
+		return "was made by a newer version of this program";
+	case DB_FILE_OLD:
+		return "was made by an older version of this program: scan to renew it";
+	case DB_FILE_OTHER:
+		return "is not a file of this program";
+	default:
+		return "is damaged";
+	}
+}
+
+char *
+db_uri(const char *path, const char *query)
+{
+	struct tb_buf b = TB_BUF(65536);
+
+	tb_buf_str(&b, "file:");
+	for (const char *p = path; *p; p++)
+		if (strchr("%?#", *p))
+			tb_buf_printf(&b, "%%%02x", (unsigned char)*p);
+		else
+			tb_buf_chr(&b, *p);
+	tb_buf_printf(&b, "?%s", query);
+	return tb_buf_take(&b);
+}
+
+/* A reader of a WAL file needs to make its -shm; where it cannot, nobody else
+ * writes there either. */
+char *
+db_read_uri(const char *path)
+{
+	char *shm = tb_asprintf("%s-shm", path), *dir = tb_strdup(path), *uri = NULL;
+	char *slash = dir ? strrchr(dir, '/') : NULL;
+
+	if (slash)
+		slash[slash == dir] = 0;
+	if (shm && dir) {
+		bool fixed = access(slash ? dir : ".", W_OK) && !tb_exists(shm);
+
+		uri = db_uri(path, fixed ? "mode=ro&immutable=1" : "mode=ro");
+	}
+	free(shm);
+	free(dir);
+	return uri;
+}
+
+static enum tb_status
+judge(struct db *probe, const struct db_schema *s, enum db_verdict *out, struct tb_err *err)
+{
+	int64_t app = 0, version = 0, tables = 0;
+	enum tb_status status = db_value(probe, &app, 0, err, "PRAGMA application_id", "");
+
+	if (!status)
+		status = db_value(probe, &version, 0, err, "PRAGMA user_version", "");
+	if (!status)
+		status = db_value(probe, &tables, 0, err,
+				  "SELECT count(*) FROM sqlite_schema", "");
+	if (status)
+		return status;
+	if (app == 0 && version == 0 && tables == 0)
+		*out = DB_FILE_ABSENT;
+	else if (app != s->application)
+		*out = DB_FILE_OTHER;
+	else
+		*out = version == s->version ? DB_FILE_OURS
+		     : version > s->version ? DB_FILE_NEWER : DB_FILE_OLD;
+	return TB_OK;
+}
+
+/* Only what SQLite calls damage is damage: a file that is busy or that we may not
+ * open is an error, or a good index would be set aside. */
+enum tb_status
+db_examine(const char *path, const struct db_schema *s, bool thorough, enum db_verdict *out,
+	   struct tb_err *err)
+{
+	struct db probe = { .path = (char *)path };
+	enum tb_status status = TB_OK;
+	struct stat st;
+	char *uri;
+
+	*out = DB_FILE_ABSENT;
+	if (stat(path, &st))
+		return errno == ENOENT ? TB_OK : tb_fail_errno(err, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return tb_fail(err, TB_EUSAGE, "%s: not a file, so no index", path);
+	if (st.st_size == 0)
+		return TB_OK;
+	uri = db_read_uri(path);
+	if (!uri)
+		return tb_nomem(err);
+	status = db_connect(&probe, uri, false, err);
+	if (!status)
+		status = judge(&probe, s, out, err);
+	if (!status && thorough && *out == DB_FILE_OURS)
+		status = db_schema_check(&probe, s, err);
+	if (status && probe.corrupt) {
+		*out = DB_FILE_BROKEN;
+		status = TB_OK;
+	}
+	db_disconnect(&probe);
+	free(uri);
+	return status;
+}
+
+static enum tb_status
+move(const char *path, const char *to, const char *suffix, struct tb_err *err)
+{
+	char *a = tb_asprintf("%s%s", path, suffix), *b = tb_asprintf("%s%s", to, suffix);
+	enum tb_status status = TB_OK;
+
+	if (!a || !b)
+		status = tb_nomem(err);
+	else if (rename(a, b) && (errno != ENOENT || !*suffix))
+		status = tb_fail_errno(err, "%s: cannot be set aside", a);
+	free(a);
+	free(b);
+	return status;
+}
+
+/* A name that is free: "PATH.damaged-20261120T111500", then with -2, -3, … */
+static char *
+free_name(const char *path)
+{
+	time_t now = (time_t)(tb_now_ns() / 1000000000);
+	char stamp[32] = "";
+	struct tm tm;
+	char *to;
+
+	if (gmtime_r(&now, &tm))
+		strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &tm);
+	to = tb_asprintf("%s.damaged-%s", path, stamp);
+	for (int i = 2; to && tb_exists(to) && i < 1000; i++) {
+		free(to);
+		to = tb_asprintf("%s.damaged-%s-%d", path, stamp, i);
+	}
+	return to;
+}
+
+enum tb_status
+db_set_aside(const char *path, const char *why, char *notice, size_t len, struct tb_err *err)
+{
+	char *to = free_name(path);
+	enum tb_status status = to ? move(path, to, "-wal", err) : tb_nomem(err);
+
+	if (!status)
+		status = move(path, to, "-shm", err);
+	if (!status)
+		status = move(path, to, "", err);
+	if (!status)
+		snprintf(notice, len, "%s %s; it was set aside as %s and a new one was made",
+			 path, why, to);
+	free(to);
+	return status;
+}

@@ -1,0 +1,298 @@
+/* audits.c - runs, findings, last results, job history. */
+#include "config.h"
+
+#include "db/audit.h"
+#include "db/private.h"
+
+#include <string.h>
+
+static const char *const severities[] = {
+#define X(id, word) [id] = word,
+	SEVERITY_LIST(X)
+#undef X
+};
+
+static const char *const states[] = {
+#define X(id, word) [id] = word,
+	RUN_LIST(X)
+#undef X
+};
+
+const char *
+severity_word(enum severity s)
+{
+	return severities[s];
+}
+
+const char *
+run_state_word(enum run_state s)
+{
+	return states[s];
+}
+
+/* ---- runs ---- */
+
+#define RUN_COLUMNS "id, started_ns, ended_ns, scope, deep, state, models, manifests, blobs, " \
+	"bytes, errors, warnings, notes, seconds, message"
+
+static const struct db_sort run_sorts[] = {
+	{ "started", "id", true },
+	{ "bytes", "bytes", true },
+	{ "errors", "errors", true },
+	{ "seconds", "seconds", true },
+	{ NULL, NULL, false }
+};
+
+static void
+read_run(struct db_rows *r, struct db_run *run)
+{
+	int64_t state = rows_i64(r, 5);
+
+	*run = (struct db_run){
+		.id = rows_i64(r, 0), .started_ns = rows_i64(r, 1), .ended_ns = rows_i64(r, 2),
+		.scope = rows_text(r, 3), .deep = rows_i64(r, 4),
+		.state = state >= 0 && state < RUN_STATE_COUNT ? (enum run_state)state : RUN_FAILED,
+		.models = (uint64_t)rows_i64(r, 6), .manifests = (uint64_t)rows_i64(r, 7),
+		.blobs = (uint64_t)rows_i64(r, 8), .bytes = (uint64_t)rows_i64(r, 9),
+		.errors = (uint64_t)rows_i64(r, 10), .warnings = (uint64_t)rows_i64(r, 11),
+		.notes = (uint64_t)rows_i64(r, 12), .seconds = sqlite3_column_double(r->st, 13),
+		.message = rows_text(r, 14),
+	};
+}
+
+static enum tb_status
+read_runs(struct db_rows *r, struct db_runs *out)
+{
+	size_t cap = 0;
+
+	while (rows_next(r)) {
+		struct db_run *more = rows_push(r, out->rows, &out->n, &cap, sizeof(*more));
+
+		if (!more)
+			continue;
+		out->rows = more;
+		read_run(r, &more[out->n - 1]);
+	}
+	if (rows_end(r))
+		*out = (struct db_runs){ 0 };
+	return r->status;
+}
+
+enum tb_status
+db_runs(struct db *db, const struct db_query *q, struct db_runs *out, struct tb_err *err)
+{
+	const struct db_list list = {
+		.columns = RUN_COLUMNS, .from = "audit.runs", .where = "1", .filter = "scope",
+		.tie = "id DESC", .sort = run_sorts,
+	};
+	struct db_rows r;
+	enum tb_status status;
+
+	*out = (struct db_runs){ 0 };
+	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
+	return status ? status : read_runs(&r, out);
+}
+
+enum tb_status
+db_run_by_id(struct db *db, int64_t id, struct db_runs *out, struct tb_err *err)
+{
+	struct db_rows r;
+
+	*out = (struct db_runs){ 0 };
+	rows_open(&r, db, &out->mem, true, err,
+		  "SELECT " RUN_COLUMNS " FROM audit.runs WHERE id = ?", "i", id);
+	(void)read_runs(&r, out);
+	out->total = out->n;
+	return r.status;
+}
+
+enum tb_status
+db_run_start(struct db *db, const struct db_run *run, int64_t *id, struct tb_err *err)
+{
+	enum tb_status status = db_exec(db, err,
+		"INSERT INTO audit.runs(started_ns, scope, deep, state) VALUES (?, ?, ?, ?)",
+		"isii", run->started_ns, run->scope, (int64_t)run->deep, (int64_t)RUN_RUNNING);
+
+	*id = sqlite3_last_insert_rowid(db->sql);
+	return status;
+}
+
+enum tb_status
+db_run_end(struct db *db, const struct db_run *run, struct tb_err *err)
+{
+	return db_exec(db, err,
+		"UPDATE audit.runs SET ended_ns = ?, state = ?, models = ?, manifests = ?, blobs = ?,"
+		" bytes = ?, errors = ?, warnings = ?, notes = ?, seconds = ?, message = ?"
+		" WHERE id = ?", "iiiiiiiiifsi", run->ended_ns, (int64_t)run->state,
+		(int64_t)run->models, (int64_t)run->manifests, (int64_t)run->blobs,
+		(int64_t)run->bytes, (int64_t)run->errors, (int64_t)run->warnings,
+		(int64_t)run->notes, run->seconds, run->message ? run->message : "", run->id);
+}
+
+/* ---- findings ---- */
+
+static const struct db_sort finding_sorts[] = {
+	{ "severity", "severity", true },
+	{ "model", "model COLLATE tb_natural", false },
+	{ "code", "code", false },
+	{ "blob", "blob", false },
+	{ NULL, NULL, false }
+};
+
+static void
+read_finding(struct db_rows *r, struct db_finding *f)
+{
+	int64_t severity = rows_i64(r, 2);
+
+	*f = (struct db_finding){
+		.id = rows_i64(r, 0), .run = rows_i64(r, 1),
+		.severity = severity >= SEV_NOTE && severity <= SEV_ERROR ? (enum severity)severity
+									  : SEV_ERROR,
+		.code = rows_text(r, 3), .model = rows_text(r, 4), .model_path = rows_text(r, 5),
+		.blob = rows_text(r, 6), .tensor = rows_text(r, 7),
+		.has_offset = sqlite3_column_type(r->st, 8) != SQLITE_NULL,
+		.offset = (uint64_t)rows_i64(r, 8), .expected = rows_text(r, 9),
+		.actual = rows_text(r, 10), .message = rows_text(r, 11),
+	};
+}
+
+enum tb_status
+db_findings(struct db *db, int64_t run, const struct db_query *q, struct db_findings *out,
+	    struct tb_err *err)
+{
+	const struct db_list list = {
+		.columns = "id, run, severity, code, model, model_path, blob, tensor, offset, "
+		"expected, actual, message", .from = "audit.findings", .where = "run = ?",
+		.filter = "message", .tie = "model COLLATE tb_natural, code, blob, id",
+		.sort = finding_sorts, .has_arg = true, .arg = run,
+	};
+	struct db_rows r;
+	size_t cap = 0;
+	enum tb_status status;
+
+	*out = (struct db_findings){ 0 };
+	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
+	if (status)
+		return status;
+	while (rows_next(&r)) {
+		struct db_finding *more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
+
+		if (!more)
+			continue;
+		out->rows = more;
+		read_finding(&r, &more[out->n - 1]);
+	}
+	if (rows_end(&r))
+		*out = (struct db_findings){ 0 };
+	return r.status;
+}
+
+static const char *
+some(const char *s)
+{
+	return s ? s : "";
+}
+
+enum tb_status
+db_finding_add(struct db *db, const struct db_finding *f, struct tb_err *err)
+{
+	static const char with[] = "INSERT INTO audit.findings(run, severity, code, model, "
+		"model_path, blob, tensor, expected, actual, message, offset) "
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+	return db_exec(db, err, with, f->has_offset ? "iissssssssi" : "iissssssss", f->run,
+		       (int64_t)f->severity, f->code, some(f->model), some(f->model_path),
+		       some(f->blob), some(f->tensor), some(f->expected), some(f->actual),
+		       some(f->message), (int64_t)f->offset);
+}
+
+/* ---- last results ---- */
+
+enum tb_status
+db_verified_model(struct db *db, const char *path, const struct db_verified *v,
+		  struct tb_err *err)
+{
+	return db_exec(db, err, "INSERT OR REPLACE INTO audit.verified VALUES (?, ?, ?, ?, ?)",
+		       "siiii", path, v->run, (int64_t)v->stamp, (int64_t)v->errors, v->when_ns);
+}
+
+enum tb_status
+db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
+	    struct tb_err *err)
+{
+	struct db_mem mem = { NULL };
+	struct db_rows r;
+
+	*out = (struct db_hash){ 0 };
+	*found = false;
+	rows_open(&r, db, &mem, true, err, "SELECT dev, ino, size, mtime_ns, digest, ok, when_ns "
+		  "FROM audit.hashes WHERE path = ?", "s", path);
+	while (rows_next(&r)) {
+		const char *digest = rows_digest(&r, 4);
+
+		*found = *digest != 0;
+		memcpy(out->digest, digest, strlen(digest) + 1);
+		out->id = (struct tb_ident){ (uint64_t)rows_i64(&r, 0), (uint64_t)rows_i64(&r, 1),
+					     (uint64_t)rows_i64(&r, 2), rows_i64(&r, 3) };
+		out->ok = rows_i64(&r, 5);
+		out->when_ns = rows_i64(&r, 6);
+	}
+	if (!rows_end(&r))
+		db_free(&mem);
+	return r.status;
+}
+
+enum tb_status
+db_hash_put(struct db *db, const char *path, const struct db_hash *h, struct tb_err *err)
+{
+	return db_exec(db, err, "INSERT OR REPLACE INTO audit.hashes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		       "siiiidii", path, (int64_t)h->id.dev, (int64_t)h->id.ino,
+		       (int64_t)h->id.size, h->id.mtime_ns, h->digest, (int64_t)h->ok, h->when_ns);
+}
+
+/* ---- jobs ---- */
+
+enum tb_status
+db_jobs(struct db *db, const struct db_query *q, struct db_jobs *out, struct tb_err *err)
+{
+	static const struct db_sort sorts[] = {
+		{ "started", "started_ns", true }, { "kind", "kind", false }, { NULL, NULL, false }
+	};
+	const struct db_list list = {
+		.columns = "id, kind, title, state, started_ns, ended_ns, bytes, message",
+		.from = "audit.jobs", .where = "1", .filter = "title", .tie = "id DESC",
+		.sort = sorts,
+	};
+	struct db_rows r;
+	size_t cap = 0;
+	enum tb_status status;
+
+	*out = (struct db_jobs){ 0 };
+	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
+	if (status)
+		return status;
+	while (rows_next(&r)) {
+		struct db_job *more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
+
+		if (!more)
+			continue;
+		out->rows = more;
+		more[out->n - 1] = (struct db_job){
+			rows_i64(&r, 0), rows_text(&r, 1), rows_text(&r, 2), rows_text(&r, 3),
+			rows_i64(&r, 4), rows_i64(&r, 5), (uint64_t)rows_i64(&r, 6),
+			rows_text(&r, 7)
+		};
+	}
+	if (rows_end(&r))
+		*out = (struct db_jobs){ 0 };
+	return r.status;
+}
+
+enum tb_status
+db_job_add(struct db *db, const struct db_job *job, struct tb_err *err)
+{
+	return db_exec(db, err, "INSERT INTO audit.jobs(kind, title, state, started_ns, ended_ns, "
+		       "bytes, message) VALUES (?, ?, ?, ?, ?, ?, ?)", "sssiiis", job->kind,
+		       job->title, job->state, job->started_ns, job->ended_ns,
+		       (int64_t)job->bytes, some(job->message));
+}

@@ -1,0 +1,238 @@
+/* blobs.c - lists of files, totals, and SQL for people. */
+#include "config.h"
+
+#include "db/blob.h"
+#include "db/private.h"
+
+#include <string.h>
+
+#include "src/base/buf.h"
+
+#define COLUMNS "f.id, f.path, f.root_path, f.digest, f.kind, f.size, f.owners, f.missing, " \
+	"f.state, f.mtime_ns, f.verified_ns, "
+#define ANY_MEDIA "(SELECT media FROM model_files WHERE file = f.id LIMIT 1)"
+
+static const char *const words[] = {
+#define X(id, word) [id] = word,
+	DB_FILE_LIST(X)
+#undef X
+};
+
+const char *
+db_file_word(enum db_file_kind k)
+{
+	return words[k];
+}
+
+static const struct db_sort sorts[] = {
+	{ "digest", "f.digest", false },
+	{ "size", "f.size", true },
+	{ "owners", "f.owners", true },
+	{ "kind", "f.kind", false },
+	{ "state", "f.state", true },
+	{ "modified", "f.mtime_ns", true },
+	{ NULL, NULL, false }
+};
+
+/* DB_FILE_BLOB = 2; files of directories have no place in a list of blobs. */
+static const char *const sets[] = {
+	[DB_BLOBS_ALL] = "f.kind >= 2",
+	[DB_BLOBS_ORPHANS] = "f.kind = 2 AND f.owners = 0",
+	[DB_BLOBS_SHARED] = "f.kind = 2 AND f.owners > 1",
+	[DB_BLOBS_MISSING] = "f.missing",
+	[DB_BLOBS_LEFT] = "f.kind > 2",
+};
+_Static_assert(DB_FILE_BLOB == 2 && DB_FILE_PARTIAL == 3, "the sets count on it");
+
+static void
+read_row(struct db_rows *r, struct db_blob *b)
+{
+	int64_t kind = rows_i64(r, 4);
+
+	*b = (struct db_blob){
+		.id = rows_i64(r, 0), .path = rows_text(r, 1), .root = rows_text(r, 2),
+		.digest = rows_digest(r, 3), .size = (uint64_t)rows_i64(r, 5),
+		.kind = kind >= 0 && kind < DB_FILE_COUNT ? (enum db_file_kind)kind : DB_FILE_FOREIGN,
+		.owners = (uint64_t)rows_i64(r, 6), .missing = rows_i64(r, 7),
+		.state = (enum db_state)rows_i64(r, 8), .mtime_ns = rows_i64(r, 9),
+		.verified_ns = rows_i64(r, 10), .media = rows_text(r, 11),
+	};
+}
+
+static enum tb_status
+read_all(struct db_rows *r, struct db_blobs *out)
+{
+	size_t cap = 0;
+
+	while (rows_next(r)) {
+		struct db_blob *more = rows_push(r, out->rows, &out->n, &cap, sizeof(*more));
+
+		if (!more)
+			continue;
+		out->rows = more;
+		read_row(r, &out->rows[out->n - 1]);
+	}
+	if (rows_end(r))
+		*out = (struct db_blobs){ 0 };
+	return r->status;
+}
+
+enum tb_status
+db_blobs(struct db *db, enum db_blob_set set, const struct db_query *q, struct db_blobs *out,
+	 struct tb_err *err)
+{
+	const struct db_list list = {
+		.columns = COLUMNS ANY_MEDIA, .from = "file_state f", .where = sets[set],
+		.filter = "f.path", .root = "f.root_path", .tie = "f.path", .sort = sorts,
+	};
+	struct db_rows r;
+	enum tb_status status;
+
+	*out = (struct db_blobs){ 0 };
+	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
+	return status ? status : read_all(&r, out);
+}
+
+enum tb_status
+db_model_blobs(struct db *db, int64_t model, struct db_blobs *out, struct tb_err *err)
+{
+	struct db_rows r;
+
+	*out = (struct db_blobs){ 0 };
+	rows_open(&r, db, &out->mem, true, err,
+		  "SELECT " COLUMNS "CASE WHEN mf.name <> '' THEN mf.name ELSE mf.media END "
+		  "FROM model_files mf JOIN file_state f ON f.id = mf.file "
+		  "WHERE mf.model = ? ORDER BY mf.ord", "i", model);
+	(void)read_all(&r, out);
+	out->total = out->n;
+	return r.status;
+}
+
+/* The first and the last digest that start so. */
+static void
+bounds(const char *hex, char low[TB_DIGEST_MAX], char high[TB_DIGEST_MAX])
+{
+	size_t n = strlen(hex);
+
+	for (size_t i = 0; i < 2 * TB_SHA256_LEN; i++) {
+		low[7 + i] = i < n ? hex[i] : '0';
+		high[7 + i] = i < n ? hex[i] : 'f';
+	}
+	memcpy(low, "sha256:", 7);
+	memcpy(high, "sha256:", 7);
+	low[7 + 2 * TB_SHA256_LEN] = high[7 + 2 * TB_SHA256_LEN] = 0;
+}
+
+enum tb_status
+db_blob_find(struct db *db, const char *hex, const char *path, struct db_blobs *out,
+	     struct tb_err *err)
+{
+	char low[TB_DIGEST_MAX] = "", high[TB_DIGEST_MAX] = "";
+	struct db_rows r;
+
+	*out = (struct db_blobs){ 0 };
+	if (hex && *hex)
+		bounds(hex, low, high);
+	rows_open(&r, db, &out->mem, true, err,
+		  "SELECT " COLUMNS ANY_MEDIA " FROM file_state f WHERE f.id IN "
+		  "(SELECT id FROM files WHERE digest BETWEEN ?1 AND ?2 UNION "
+		  "SELECT id FROM files WHERE path = ?3) ORDER BY f.path", "dds", low, high, path);
+	(void)read_all(&r, out);
+	out->total = out->n;
+	return r.status;
+}
+
+/* ---- totals ---- */
+
+/* One statement: sums over files that are counted once, whoever uses them. */
+static const char totals_sql[] =
+	"WITH w(id) AS (SELECT id FROM roots WHERE ?1 IS NULL OR path = ?1),"
+	" f AS (SELECT * FROM file_state WHERE root IN w),"
+	" m AS (SELECT * FROM models WHERE root IN w)"
+	"SELECT (SELECT count(*) FROM m), (SELECT coalesce(sum(tensors), 0) FROM m),"
+	" (SELECT coalesce(sum(size), 0) FROM f WHERE kind IN (0, 2) AND owners > 0 AND NOT missing),"
+	" count(*) FILTER (WHERE kind = 2 AND NOT missing),"
+	" coalesce(sum(size) FILTER (WHERE kind IN (0, 2) AND owners > 1), 0),"
+	" count(*) FILTER (WHERE kind = 2 AND owners = 0),"
+	" coalesce(sum(size) FILTER (WHERE kind = 2 AND owners = 0), 0),"
+	" count(*) FILTER (WHERE missing), count(*) FILTER (WHERE kind > 2),"
+	" coalesce(sum(size) FILTER (WHERE kind > 2), 0),"
+	" (SELECT coalesce(max(scanned_ns), 0) FROM roots WHERE id IN w) FROM f";
+
+static enum tb_status
+add_totals(struct db *db, const char *root, struct db_totals *out, struct tb_err *err)
+{
+	struct db_rows r;
+
+	rows_open(&r, db, NULL, true, err, totals_sql, "s", root);
+	if (rows_next(&r)) {
+		uint64_t *const to[] = {
+			&out->models, &out->tensors, &out->bytes, &out->blobs, &out->shared_bytes,
+			&out->orphans, &out->orphan_bytes, &out->missing, &out->left,
+			&out->left_bytes,
+		};
+
+		for (int i = 0; i < 10; i++)
+			*to[i] += (uint64_t)rows_i64(&r, i);
+		if (rows_i64(&r, 10) > out->scanned_ns)
+			out->scanned_ns = rows_i64(&r, 10);
+	}
+	return rows_end(&r);
+}
+
+enum tb_status
+db_totals(struct db *db, const struct store_roots *roots, struct db_totals *out,
+	  struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	*out = (struct db_totals){ 0 };
+	if (!roots)
+		return add_totals(db, NULL, out, err);
+	for (size_t i = 0; !status && i < roots->n; i++)
+		status = add_totals(db, roots->path[i], out, err);
+	return status;
+}
+
+/* ---- SQL for people ---- */
+
+#define MAX_COLUMNS 256
+
+static enum tb_status
+one_row(sqlite3_stmt *st, db_row_fn *fn, void *arg, struct tb_err *err)
+{
+	const char *names[MAX_COLUMNS], *values[MAX_COLUMNS];
+	int n = sqlite3_column_count(st);
+
+	if (n > MAX_COLUMNS)
+		return tb_fail(err, TB_ELIMIT, "more than %d columns", MAX_COLUMNS);
+	for (int i = 0; i < n; i++) {
+		names[i] = sqlite3_column_name(st, i);
+		values[i] = (const char *)sqlite3_column_text(st, i);
+	}
+	return fn(arg, n, names, values, err);
+}
+
+enum tb_status
+db_sql(struct db *db, const char *sql, db_row_fn *fn, void *arg, struct tb_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	const char *rest = "";
+	enum tb_status status = TB_OK;
+	int rc = SQLITE_DONE;
+
+	if (sqlite3_prepare_v2(db->sql, sql, -1, &st, &rest))
+		return tb_fail(err, TB_EUSAGE, "sql: %s", sqlite3_errmsg(db->sql));
+	if (!st)
+		return tb_fail(err, TB_EUSAGE, "sql: no statement");
+	if (rest[strspn(rest, " \t\r\n;")])
+		status = tb_fail(err, TB_EUSAGE, "sql: one statement at a time");
+	else if (!sqlite3_stmt_readonly(st) || sqlite3_column_count(st) == 0)
+		status = tb_fail(err, TB_EUSAGE, "sql: only statements that read");
+	while (!status && (rc = sqlite3_step(st)) == SQLITE_ROW)
+		status = one_row(st, fn, arg, err);
+	if (!status && rc != SQLITE_DONE)
+		status = tb_fail(err, TB_EDB, "sql: %s", sqlite3_errmsg(db->sql));
+	sqlite3_finalize(st);
+	return status;
+}

@@ -1,0 +1,123 @@
+/* connect.c - what every connection has. */
+#include "config.h"
+
+#include "db/private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+
+#define WAIT_READ 1000		/* ms */
+#define WAIT_WRITE 15000
+
+/* "DIR/audits.db"; for an index of another name than index.db "NAME.audits.db", so
+ * that two indexes in one folder do not share their audits. */
+static char *
+audits_path(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+	if (!strcmp(base, "index.db"))
+		return tb_asprintf("%.*saudits.db", (int)(base - path), path);
+	return tb_asprintf("%s.audits.db", path);
+}
+
+enum tb_status
+db_new(struct db **out, const char *path, bool writer, struct tb_err *err)
+{
+	struct db *db = tb_calloc(1, sizeof(*db));
+
+	*out = NULL;
+	if (!db)
+		return tb_nomem(err);
+	db->writer = writer;
+	db->path = tb_strdup(path);
+	db->audits = audits_path(path);
+	if (!db->path || !db->audits) {
+		db_close(db);
+		return tb_nomem(err);
+	}
+	*out = db;
+	return TB_OK;
+}
+
+void
+db_disconnect(struct db *db)
+{
+	for (size_t i = 0; i < DB_CACHE; i++) {
+		sqlite3_finalize(db->cache[i].st);
+		db->cache[i].st = NULL;
+		db->cache[i].text = NULL;
+	}
+	sqlite3_close(db->sql);
+	db->sql = NULL;
+}
+
+void
+db_close(struct db *db)
+{
+	if (!db)
+		return;
+	db_disconnect(db);
+	free(db->path);
+	free(db->audits);
+	free(db);
+}
+
+const char *
+db_notice(const struct db *db)
+{
+	return db->notice;
+}
+
+enum tb_status
+db_run_sql(struct db *db, const char *sql, struct tb_err *err)
+{
+	return sqlite3_exec(db->sql, sql, NULL, NULL, NULL) ? db_sql_fail(db, err, "open")
+							    : TB_OK;
+}
+
+enum tb_status
+db_connect(struct db *db, const char *uri, bool write, struct tb_err *err)
+{
+	int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+		    (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+
+	if (sqlite3_open_v2(uri, &db->sql, flags, NULL))
+		return db->sql ? db_sql_fail(db, err, "open") : tb_nomem(err);
+	sqlite3_busy_timeout(db->sql, write ? WAIT_WRITE : WAIT_READ);
+	sqlite3_extended_result_codes(db->sql, 0);
+	return db_functions(db->sql, err);
+}
+
+/* What the lists need to know about the last verify, in one place. A model is what
+ * its last verify said only as long as its files are those of that time. */
+static const char views[] =
+	"PRAGMA temp_store = memory;"
+	"CREATE TEMP VIEW model_state AS SELECT m.*, r.path AS root_path,"
+	"  coalesce(v.when_ns, 0) AS verified_ns, coalesce(v.errors, 0) AS bad,"
+	"  CASE WHEN m.missing > 0 THEN 4 WHEN m.problems > 0 THEN 3"
+	"    WHEN v.path IS NULL THEN 0 WHEN v.stamp <> m.stamp THEN 2"
+	"    WHEN v.errors > 0 THEN 3 ELSE 1 END AS state"
+	"  FROM main.models m JOIN main.roots r ON r.id = m.root"
+	"  LEFT JOIN audit.verified v ON v.path = m.path;"
+	"CREATE TEMP VIEW file_state AS SELECT f.*, r.path AS root_path,"
+	"  (SELECT count(DISTINCT model) FROM main.model_files WHERE file = f.id) AS owners,"
+	"  coalesce(h.when_ns, 0) AS verified_ns,"
+	"  CASE WHEN f.missing THEN 4 WHEN h.path IS NULL THEN 0"
+	"    WHEN h.dev <> f.dev OR h.ino <> f.ino OR h.size <> f.size"
+	"      OR h.mtime_ns <> f.mtime_ns THEN 2"
+	"    WHEN NOT h.ok THEN 3 ELSE 1 END AS state"
+	"  FROM main.files f JOIN main.roots r ON r.id = f.root"
+	"  LEFT JOIN audit.hashes h ON h.path = f.path;";
+_Static_assert(DB_NEVER == 0 && DB_OK == 1 && DB_CHANGED == 2 && DB_DAMAGED == 3 &&
+	       DB_MISSING == 4, "the views count on it");
+
+enum tb_status
+db_attach(struct db *db, const char *uri, struct tb_err *err)
+{
+	enum tb_status status = db_exec(db, err, "ATTACH ? AS audit", "s", uri);
+
+	return status ? status : db_run_sql(db, views, err);
+}

@@ -1,0 +1,66 @@
+/* funcs.c - what SQL in this program can call. */
+#include "config.h"
+
+#include "db/private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+
+/* Names come from files and may hold any bytes but NUL, which SQLite keeps; a
+ * missing text is an empty one. */
+static const char *
+text_of(sqlite3_value *v)
+{
+	const char *s = (const char *)sqlite3_value_text(v);
+
+	return s ? s : "";
+}
+
+/* tb_match(filter, text): a glob if the filter has one, else a part, any case. */
+static void
+match(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+	const char *filter = text_of(v[0]), *text = text_of(v[1]);
+	bool yes = strpbrk(filter, "*?[") ? tb_glob(filter, text) : tb_contains(text, filter);
+
+	(void)n;
+	sqlite3_result_int(ctx, yes);
+}
+
+static int
+natural(void *arg, int na, const void *a, int nb, const void *b)
+{
+	char small[2][256], *sa = small[0], *sb = small[1];
+	int order = 0;
+
+	(void)arg;
+	if (na >= 256)
+		sa = malloc((size_t)na + 1);
+	if (nb >= 256)
+		sb = malloc((size_t)nb + 1);
+	if (sa && sb) {
+		memcpy(sa, a, (size_t)na);
+		memcpy(sb, b, (size_t)nb);
+		sa[na] = sb[nb] = 0;
+		order = tb_natural_cmp(sa, sb);
+	}
+	if (sa != small[0])
+		free(sa);
+	if (sb != small[1])
+		free(sb);
+	return order;
+}
+
+enum tb_status
+db_functions(sqlite3 *sql, struct tb_err *err)
+{
+	int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
+
+	if (sqlite3_create_function(sql, "tb_match", 2, flags, NULL, match, NULL, NULL) ||
+	    sqlite3_create_collation(sql, "tb_natural", SQLITE_UTF8, NULL, natural))
+		return tb_fail(err, TB_EDB, "%s", sqlite3_errmsg(sql));
+	return TB_OK;
+}

@@ -1,0 +1,158 @@
+/* models.c - lists of models. */
+#include "config.h"
+
+#include "db/blob.h"
+#include "db/private.h"
+
+#define COLUMNS "id, name, path, root_path, kind, arch, scheme, params, bytes, exclusive, " \
+	"tensors, files, problems, mtime_ns, state, verified_ns, bad"
+
+static const struct db_sort sorts[] = {
+	{ "name", "name COLLATE tb_natural", false },
+	{ "kind", "kind", false },
+	{ "arch", "arch COLLATE tb_natural", false },
+	{ "params", "params", true },
+	{ "scheme", "scheme COLLATE tb_natural", false },
+	{ "size", "bytes", true },
+	{ "exclusive", "exclusive", true },
+	{ "tensors", "tensors", true },
+	{ "state", "state", true },
+	{ "modified", "mtime_ns", true },
+	{ NULL, NULL, false }
+};
+
+static const char *const words[] = {
+#define X(id, word) [id] = word,
+	DB_STATE_LIST(X)
+#undef X
+};
+
+const char *
+db_state_word(enum db_state s)
+{
+	return words[s];
+}
+
+static void
+read_row(struct db_rows *r, struct db_model *m)
+{
+	int c = 0;
+
+	m->id = rows_i64(r, c++);
+	m->name = rows_text(r, c++);
+	m->path = rows_text(r, c++);
+	m->root = rows_text(r, c++);
+	m->kind = (enum model_kind)rows_i64(r, c++);
+	m->arch = rows_text(r, c++);
+	m->scheme = rows_text(r, c++);
+	m->params = (uint64_t)rows_i64(r, c++);
+	m->bytes = (uint64_t)rows_i64(r, c++);
+	m->exclusive = (uint64_t)rows_i64(r, c++);
+	m->tensors = (uint64_t)rows_i64(r, c++);
+	m->files = (uint64_t)rows_i64(r, c++);
+	m->problems = (uint64_t)rows_i64(r, c++);
+	m->mtime_ns = rows_i64(r, c++);
+	m->state = (enum db_state)rows_i64(r, c++);
+	m->verified_ns = rows_i64(r, c++);
+	m->bad = (uint64_t)rows_i64(r, c++);
+	if (m->kind >= MODEL_KIND_COUNT)
+		m->kind = MODEL_SAFETENSORS_FILE;	/* an index that was tampered with */
+}
+
+static enum tb_status
+read_all(struct db_rows *r, struct db_models *out)
+{
+	size_t cap = 0;
+
+	while (rows_next(r)) {
+		struct db_model *more = rows_push(r, out->rows, &out->n, &cap,
+						  sizeof(*out->rows));
+
+		if (!more)
+			continue;
+		out->rows = more;
+		read_row(r, &out->rows[out->n - 1]);
+	}
+	if (rows_end(r))
+		*out = (struct db_models){ 0 };
+	return r->status;
+}
+
+enum tb_status
+db_models(struct db *db, const struct db_query *q, struct db_models *out, struct tb_err *err)
+{
+	const struct db_list list = {
+		.columns = COLUMNS, .from = "model_state", .where = "1", .filter = "name",
+		.root = "root_path", .tie = "name COLLATE tb_natural, id", .sort = sorts,
+	};
+	struct db_rows r;
+	enum tb_status status;
+
+	*out = (struct db_models){ 0 };
+	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
+	return status ? status : read_all(&r, out);
+}
+
+enum tb_status
+db_model_by_id(struct db *db, int64_t id, struct db_models *out, struct tb_err *err)
+{
+	struct db_rows r;
+
+	*out = (struct db_models){ 0 };
+	rows_open(&r, db, &out->mem, true, err,
+		  "SELECT " COLUMNS " FROM model_state WHERE id = ?", "i", id);
+	(void)read_all(&r, out);
+	out->total = out->n;
+	return r.status;
+}
+
+enum tb_status
+db_model_by_path(struct db *db, const char *path, struct db_models *out, struct tb_err *err)
+{
+	struct db_rows r;
+
+	*out = (struct db_models){ 0 };
+	rows_open(&r, db, &out->mem, true, err,
+		  "SELECT " COLUMNS " FROM model_state WHERE path = ?", "s", path);
+	(void)read_all(&r, out);
+	out->total = out->n;
+	return r.status;
+}
+
+enum tb_status
+db_blob_owners(struct db *db, int64_t blob, struct db_models *out, struct tb_err *err)
+{
+	struct db_rows r;
+
+	*out = (struct db_models){ 0 };
+	rows_open(&r, db, &out->mem, true, err,
+		  "SELECT " COLUMNS " FROM model_state WHERE id IN "
+		  "(SELECT model FROM model_files WHERE file = ?) "
+		  "ORDER BY name COLLATE tb_natural, id", "i", blob);
+	(void)read_all(&r, out);
+	out->total = out->n;
+	return r.status;
+}
+
+enum tb_status
+db_model_problems(struct db *db, int64_t model, struct db_lines *out, struct tb_err *err)
+{
+	struct db_rows r;
+	size_t cap = 0;
+
+	*out = (struct db_lines){ 0 };
+	rows_open(&r, db, &out->mem, true, err,
+		  "SELECT message FROM problems WHERE model = ? ORDER BY ord", "i", model);
+	while (rows_next(&r)) {
+		const char **more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
+
+		if (more) {
+			out->rows = more;
+			out->rows[out->n - 1] = rows_text(&r, 0);
+		}
+	}
+	if (rows_end(&r))
+		*out = (struct db_lines){ 0 };
+	out->total = out->n;
+	return r.status;
+}

@@ -1,0 +1,103 @@
+/* schema.c - the two schemas, step by step, and whether a file has them. */
+#include "config.h"
+
+#include "db/private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "db/audits_sql.h"
+#include "db/schema_sql.h"
+
+/* A new version is a new step at the end, never a change of an old one. */
+static const char *const index_steps[] = { schema_sql };
+static const char *const audit_steps[] = { audits_sql };
+
+#define COUNT(a) ((int)(sizeof(a) / sizeof(*(a))))
+const struct db_schema db_index_schema = { "main", 0x74627478, index_steps, COUNT(index_steps) };
+const struct db_schema db_audit_schema = { "audit", 0x74627461, audit_steps, COUNT(audit_steps) };
+
+/* The steps know no schema name: they run on a connection of their own whose only
+ * file this is ("main"). */
+enum tb_status
+db_migrate(struct db *db, const struct db_schema *s, struct tb_err *err)
+{
+	char sql[96];
+	int64_t version;
+	enum tb_status status = db_run_sql(db, "BEGIN IMMEDIATE", err);
+
+	if (!status)
+		status = db_value(db, &version, 0, err, "PRAGMA user_version", "");
+	for (int64_t v = status ? s->version : version; !status && v < s->version; v++)
+		status = db_run_sql(db, s->steps[v], err);
+	snprintf(sql, sizeof(sql), "PRAGMA application_id = %u; PRAGMA user_version = %d; COMMIT",
+		 s->application, s->version);
+	if (!status)
+		status = db_run_sql(db, sql, err);
+	if (status && !sqlite3_get_autocommit(db->sql))
+		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
+	return status;
+}
+
+/* Everything that makes up the tables, as one number. */
+static enum tb_status
+fingerprint(struct db *db, uint64_t *out, struct tb_err *err)
+{
+	struct db_mem mem = { NULL };
+	struct db_rows r;
+	uint64_t h = 0xcbf29ce484222325;
+
+	rows_open(&r, db, &mem, false, err, "SELECT name, coalesce(sql, '') FROM sqlite_schema "
+		  "WHERE name NOT LIKE 'sqlite_%' ORDER BY name", "");
+	while (rows_next(&r))
+		for (int col = 0; col < 2; col++)
+			for (const char *p = rows_text(&r, col); *p; p++)
+				h = (h ^ (unsigned char)*p) * 0x100000001b3;
+	*out = h;
+	if (rows_end(&r))
+		return r.status;
+	db_free(&mem);
+	return TB_OK;
+}
+
+static enum tb_status
+quick_check(struct db *db, struct tb_err *err)
+{
+	struct db_mem mem = { NULL };
+	struct db_rows r;
+	enum tb_status status;
+	bool fine = true;
+
+	rows_open(&r, db, &mem, false, err, "PRAGMA quick_check(1)", "");
+	while (rows_next(&r))
+		fine = !strcmp(rows_text(&r, 0), "ok");
+	status = rows_end(&r);
+	db_free(&mem);
+	if (!status && !fine) {
+		db->corrupt = true;
+		status = tb_fail(err, TB_EDB, "%s: the index is damaged", db->path);
+	}
+	return status;
+}
+
+enum tb_status
+db_schema_check(struct db *db, const struct db_schema *s, struct tb_err *err)
+{
+	struct db model = { .path = db->path };
+	uint64_t want = 0, have = 0;
+	enum tb_status status = db_connect(&model, "file::memory:", true, err);
+
+	for (int v = 0; !status && v < s->version; v++)
+		status = db_run_sql(&model, s->steps[v], err);
+	if (!status)
+		status = fingerprint(&model, &want, err);
+	if (!status)
+		status = fingerprint(db, &have, err);
+	db_disconnect(&model);
+	if (!status && want != have) {
+		db->corrupt = true;
+		status = tb_fail(err, TB_EDB, "%s: its tables are not those of an index",
+				 db->path);
+	}
+	return status ? status : quick_check(db, err);
+}

@@ -1,0 +1,277 @@
+/* stmt.c - statements: preparing, binding, stepping, and what went wrong. */
+#include "config.h"
+
+#include "db/private.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/text.h"
+
+enum tb_status
+db_sql_fail(struct db *db, struct tb_err *err, const char *what)
+{
+	int code = sqlite3_errcode(db->sql) & 0xff;
+
+	switch (code) {
+	case SQLITE_NOMEM:
+		return tb_nomem(err);
+	case SQLITE_INTERRUPT:
+		return tb_fail(err, TB_ECANCEL, "cancelled");
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return tb_fail(err, TB_EDB, "%s: another program is writing to the index; "
+			       "try again", db->path);
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		db->corrupt = true;
+		return tb_fail(err, TB_EDB, "%s: the index is damaged; \"tbtui scan\" makes "
+			       "a new one", db->path);
+	default:
+		return tb_fail(err, TB_EDB, "%s: %s: %s", db->path, what,
+			       sqlite3_errmsg(db->sql));
+	}
+}
+
+static void
+unhex(const char *digest, unsigned char out[TB_SHA256_LEN])
+{
+	const char *hex = digest + strlen("sha256:");
+
+	for (int i = 0; i < TB_SHA256_LEN; i++) {
+		char pair[3] = { hex[2 * i], hex[2 * i + 1], 0 };
+
+		out[i] = (unsigned char)strtoul(pair, NULL, 16);
+	}
+}
+
+static int
+bind_digest(sqlite3_stmt *st, int i, const char *digest)
+{
+	unsigned char md[TB_SHA256_LEN];
+
+	if (!digest || strlen(digest) != strlen("sha256:") + 2 * TB_SHA256_LEN)
+		return sqlite3_bind_null(st, i);
+	unhex(digest, md);
+	return sqlite3_bind_blob(st, i, md, sizeof(md), SQLITE_TRANSIENT);
+}
+
+static int
+bind_text(sqlite3_stmt *st, int i, const char *s)
+{
+	return s ? sqlite3_bind_text(st, i, s, -1, SQLITE_TRANSIENT) : sqlite3_bind_null(st, i);
+}
+
+static bool
+bind_all(sqlite3_stmt *st, const char *types, va_list ap)
+{
+	int rc = SQLITE_OK;
+
+	for (int i = 1; *types && rc == SQLITE_OK; types++, i++)
+		switch (*types) {
+		case 's':
+			rc = bind_text(st, i, va_arg(ap, const char *));
+			break;
+		case 'd':
+			rc = bind_digest(st, i, va_arg(ap, const char *));
+			break;
+		case 'f':
+			rc = sqlite3_bind_double(st, i, va_arg(ap, double));
+			break;
+		default:
+			rc = sqlite3_bind_int64(st, i, va_arg(ap, int64_t));
+		}
+	return rc == SQLITE_OK;
+}
+
+/* The cache goes by the address of the literal: no comparing, no hashing. */
+static sqlite3_stmt *
+prepare(struct db *db, const char *sql, bool keep)
+{
+	size_t slot = 0;
+	sqlite3_stmt *st = NULL;
+
+	while (keep && slot < DB_CACHE && db->cache[slot].text && db->cache[slot].text != sql)
+		slot++;
+	if (keep && slot < DB_CACHE && db->cache[slot].text)
+		return db->cache[slot].st;
+	if (sqlite3_prepare_v3(db->sql, sql, -1, keep ? SQLITE_PREPARE_PERSISTENT : 0, &st, NULL))
+		return NULL;
+	if (keep && slot < DB_CACHE) {
+		db->cache[slot].text = sql;
+		db->cache[slot].st = st;
+	}
+	return st;
+}
+
+static bool
+is_cached(const struct db *db, const sqlite3_stmt *st)
+{
+	for (size_t i = 0; i < DB_CACHE && db->cache[i].text; i++)
+		if (db->cache[i].st == st)
+			return true;
+	return false;
+}
+
+static void
+release(struct db *db, sqlite3_stmt *st)
+{
+	if (is_cached(db, st)) {
+		sqlite3_reset(st);
+		sqlite3_clear_bindings(st);
+	} else {
+		sqlite3_finalize(st);
+	}
+}
+
+enum tb_status
+db_exec(struct db *db, struct tb_err *err, const char *sql, const char *types, ...)
+{
+	sqlite3_stmt *st = prepare(db, sql, true);
+	enum tb_status status = TB_OK;
+	va_list ap;
+	bool bound;
+
+	if (!st)
+		return db_sql_fail(db, err, "prepare");
+	va_start(ap, types);
+	bound = bind_all(st, types, ap);
+	va_end(ap);
+	if (!bound || sqlite3_step(st) != SQLITE_DONE)
+		status = db_sql_fail(db, err, "write");
+	release(db, st);
+	return status;
+}
+
+enum tb_status
+db_value(struct db *db, int64_t *out, int64_t none, struct tb_err *err, const char *sql,
+	 const char *types, ...)
+{
+	sqlite3_stmt *st = prepare(db, sql, true);
+	enum tb_status status = TB_OK;
+	va_list ap;
+	int rc;
+
+	*out = none;
+	if (!st)
+		return db_sql_fail(db, err, "prepare");
+	va_start(ap, types);
+	rc = bind_all(st, types, ap) ? sqlite3_step(st) : SQLITE_ERROR;
+	va_end(ap);
+	if (rc == SQLITE_ROW)
+		*out = sqlite3_column_int64(st, 0);
+	else if (rc != SQLITE_DONE)
+		status = db_sql_fail(db, err, "read");
+	release(db, st);
+	return status;
+}
+
+void
+rows_open(struct db_rows *r, struct db *db, struct db_mem *mem, bool keep, struct tb_err *err,
+	  const char *sql, const char *types, ...)
+{
+	va_list ap;
+
+	*r = (struct db_rows){ .db = db, .mem = mem, .err = err };
+	r->st = prepare(db, sql, keep);
+	if (!r->st) {
+		r->status = db_sql_fail(db, err, "prepare");
+		return;
+	}
+	va_start(ap, types);
+	if (!bind_all(r->st, types, ap))
+		r->status = db_sql_fail(db, err, "bind");
+	va_end(ap);
+}
+
+bool
+rows_next(struct db_rows *r)
+{
+	int rc;
+
+	if (r->status)
+		return false;
+	if (r->failed) {
+		r->status = tb_nomem(r->err);
+		return false;
+	}
+	rc = sqlite3_step(r->st);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		r->status = db_sql_fail(r->db, r->err, "read");
+	return rc == SQLITE_ROW;
+}
+
+enum tb_status
+rows_end(struct db_rows *r)
+{
+	if (!r->status && r->failed)
+		r->status = tb_nomem(r->err);
+	if (r->st)
+		release(r->db, r->st);
+	r->st = NULL;
+	if (r->status && r->mem)
+		db_free(r->mem);
+	return r->status;
+}
+
+const char *
+rows_text(struct db_rows *r, int col)
+{
+	const char *s = (const char *)sqlite3_column_text(r->st, col);
+	const char *copy = "";
+
+	if (s && *s)
+		copy = mem_text(r->mem, s, (size_t)sqlite3_column_bytes(r->st, col));
+	r->failed |= !copy;
+	return copy ? copy : "";
+}
+
+const char *
+rows_digest(struct db_rows *r, int col)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *md = sqlite3_column_blob(r->st, col);
+	char *out;
+
+	if (!md || sqlite3_column_bytes(r->st, col) != TB_SHA256_LEN)
+		return "";
+	out = mem_alloc(r->mem, TB_DIGEST_MAX);
+	if (!out) {
+		r->failed = true;
+		return "";
+	}
+	memcpy(out, "sha256:", 7);
+	for (int i = 0; i < TB_SHA256_LEN; i++) {
+		out[7 + 2 * i] = digits[md[i] >> 4];
+		out[8 + 2 * i] = digits[md[i] & 15];
+	}
+	out[7 + 2 * TB_SHA256_LEN] = 0;
+	return out;
+}
+
+int64_t
+rows_i64(struct db_rows *r, int col)
+{
+	return sqlite3_column_int64(r->st, col);
+}
+
+void *
+rows_push(struct db_rows *r, void *rows, size_t *n, size_t *cap, size_t size)
+{
+	if (*n == *cap) {
+		size_t more = *cap ? *cap * 2 : 32;
+		void *bigger = mem_alloc(r->mem, more * size);
+
+		if (!bigger) {
+			r->failed = true;
+			return NULL;
+		}
+		if (*n)
+			memcpy(bigger, rows, *n * size);
+		rows = bigger;
+		*cap = more;
+	}
+	++*n;
+	return rows;
+}

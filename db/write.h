@@ -1,0 +1,73 @@
+/* write.h - what the scan writes.  Only on connections from db_open_write(); one
+ * thread at a time.  Functions that change more than one row want to run between
+ * db_begin() and db_commit(). */
+#ifndef TBTUI_DB_WRITE_H
+#define TBTUI_DB_WRITE_H
+
+#include "db/blob.h"
+
+enum tb_status db_begin(struct db *db, struct tb_err *err) TB_MUST_USE;
+enum tb_status db_commit(struct db *db, struct tb_err *err) TB_MUST_USE;
+void db_rollback(struct db *db);
+/* Did SQLite find damage while reading?  Then close, db_condemn(), open again. */
+bool db_damaged(const struct db *db);
+enum tb_status db_condemn(const char *path, char *notice, size_t len, struct tb_err *err)
+	TB_MUST_USE;
+
+/* The root's id, made when it is new. */
+enum tb_status db_root(struct db *db, const char *path, int64_t *id, struct tb_err *err)
+	TB_MUST_USE;
+/* Forgets a root with all that is below it. */
+enum tb_status db_drop_root(struct db *db, const char *path, struct tb_err *err) TB_MUST_USE;
+/* All roots in the index. */
+enum tb_status db_roots(struct db *db, struct db_lines *out, struct tb_err *err) TB_MUST_USE;
+
+/* The identities that a model's files had; n == 0: the model is not known. */
+struct db_known_file { const char *path; struct tb_ident id; bool missing; };
+struct db_known {
+	int64_t model, mtime_ns, dir_ns;
+	enum model_kind kind;
+	struct db_known_file *rows;
+	size_t n;
+	struct db_mem mem;
+};
+enum tb_status db_known(struct db *db, const char *path, struct db_known *out,
+			struct tb_err *err) TB_MUST_USE;
+
+struct db_put {
+	int64_t root;
+	const struct model *model;	/* tensors in natural order; problems as found */
+	int64_t dir_ns;
+	uint64_t stamp;
+};
+/* Puts the model in the place of what was known of that path. */
+enum tb_status db_put_model(struct db *db, const struct db_put *put, struct tb_err *err)
+	TB_MUST_USE;
+enum tb_status db_drop_model(struct db *db, int64_t id, struct tb_err *err) TB_MUST_USE;
+/* Models of a root: id, name and path only, in no order. */
+enum tb_status db_root_models(struct db *db, int64_t root, struct db_models *out,
+			      struct tb_err *err) TB_MUST_USE;
+
+/* Files in blobs/ as the index has them, by path (bytewise). */
+struct db_entry {
+	int64_t id;
+	const char *path, *digest;
+	enum db_file_kind kind;
+	struct tb_ident ident;
+	bool missing;
+};
+struct db_entries { struct db_entry *rows; size_t n; struct db_mem mem; };
+enum tb_status db_root_entries(struct db *db, int64_t root, struct db_entries *out,
+			       struct tb_err *err) TB_MUST_USE;
+enum tb_status db_put_entry(struct db *db, int64_t root, const struct db_entry *e,
+			    struct tb_err *err) TB_MUST_USE;
+/* No longer on the disk: forgotten when no model names it, else missing. */
+enum tb_status db_lost_entry(struct db *db, int64_t id, struct tb_err *err) TB_MUST_USE;
+
+/* The end of a root's scan: drops files that nothing names, sets its time; with
+ * `changed` also exclusive sizes (of all models: roots may share files) and names. */
+enum tb_status db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns,
+			      struct tb_err *err) TB_MUST_USE;
+/* Folds the log into the index file. */
+void db_settle(struct db *db);
+#endif
