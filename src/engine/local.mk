@@ -30,3 +30,26 @@ src_engine_libvnni_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512) -mavx512vnni
 src_engine_libvnni_a_SOURCES = src/engine/mv_avx512_digits.c
 ENGINE_LIBS += src/engine/libvnni.a src/engine/libavx512.a
 endif
+
+# What runs models.
+src_engine_libengine_a_SOURCES += \
+	src/engine/arch.c \
+	src/engine/arch.h \
+	src/engine/attention.c \
+	src/engine/engine.c \
+	src/engine/forward.c \
+	src/engine/hparams.c \
+	src/engine/hparams.h \
+	src/engine/kv.c \
+	src/engine/kv.h \
+	src/engine/moe.c \
+	src/engine/run.h \
+	src/engine/sampler.c \
+	src/engine/session.c \
+	src/engine/synthetic.c \
+	src/engine/synthetic.h \
+	src/engine/vec.c \
+	src/engine/vec.h \
+	src/engine/vec_body.h \
+	src/engine/weights.c \
+	src/engine/weights.h

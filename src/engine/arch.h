@@ -1,0 +1,80 @@
+/* arch.h - model architectures: one row each, and the tensors they are made of.
+ *
+ * A slot is a tensor in our own vocabulary.  Rules say under which names files have
+ * it; a rule counts only where the file has that tensor, so that one table serves
+ * all conventions. */
+#ifndef TBTUI_ENGINE_ARCH_H
+#define TBTUI_ENGINE_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+
+struct tb_buf;
+
+/* The sizes that shapes are made of. DIM_NONE as columns: a vector. */
+enum dim { DIM_NONE, DIM_VOCAB, DIM_MODEL, DIM_Q, DIM_KV, DIM_HEAD, DIM_FFN, DIM_EXPERTS };
+
+/* id, canonical name ({n} layer, {e} expert), rows, columns */
+#define SLOT_LIST(X) \
+	X(SLOT_EMBED, "token_embedding.weight", DIM_VOCAB, DIM_MODEL) \
+	X(SLOT_OUTPUT_NORM, "output_norm.weight", DIM_MODEL, DIM_NONE) \
+	X(SLOT_OUTPUT, "output.weight", DIM_VOCAB, DIM_MODEL) \
+	X(SLOT_ATTN_NORM, "layers.{n}.attention_norm.weight", DIM_MODEL, DIM_NONE) \
+	X(SLOT_Q, "layers.{n}.attention.q.weight", DIM_Q, DIM_MODEL) \
+	X(SLOT_K, "layers.{n}.attention.k.weight", DIM_KV, DIM_MODEL) \
+	X(SLOT_V, "layers.{n}.attention.v.weight", DIM_KV, DIM_MODEL) \
+	X(SLOT_O, "layers.{n}.attention.output.weight", DIM_MODEL, DIM_Q) \
+	X(SLOT_Q_BIAS, "layers.{n}.attention.q.bias", DIM_Q, DIM_NONE) \
+	X(SLOT_K_BIAS, "layers.{n}.attention.k.bias", DIM_KV, DIM_NONE) \
+	X(SLOT_V_BIAS, "layers.{n}.attention.v.bias", DIM_KV, DIM_NONE) \
+	X(SLOT_O_BIAS, "layers.{n}.attention.output.bias", DIM_MODEL, DIM_NONE) \
+	X(SLOT_Q_NORM, "layers.{n}.attention.q_norm.weight", DIM_HEAD, DIM_NONE) \
+	X(SLOT_K_NORM, "layers.{n}.attention.k_norm.weight", DIM_HEAD, DIM_NONE) \
+	X(SLOT_FFN_NORM, "layers.{n}.ffn_norm.weight", DIM_MODEL, DIM_NONE) \
+	X(SLOT_GATE, "layers.{n}.ffn.gate.weight", DIM_FFN, DIM_MODEL) \
+	X(SLOT_UP, "layers.{n}.ffn.up.weight", DIM_FFN, DIM_MODEL) \
+	X(SLOT_DOWN, "layers.{n}.ffn.down.weight", DIM_MODEL, DIM_FFN) \
+	X(SLOT_ROUTER, "layers.{n}.ffn.router.weight", DIM_EXPERTS, DIM_MODEL) \
+	X(SLOT_X_GATE, "layers.{n}.ffn.experts.{e}.gate.weight", DIM_FFN, DIM_MODEL) \
+	X(SLOT_X_UP, "layers.{n}.ffn.experts.{e}.up.weight", DIM_FFN, DIM_MODEL) \
+	X(SLOT_X_DOWN, "layers.{n}.ffn.experts.{e}.down.weight", DIM_MODEL, DIM_FFN)
+
+#define X(id, name, rows, cols) id,
+enum slot { SLOT_LIST(X) SLOT_COUNT };
+#undef X
+
+struct slot_info { const char *name; enum dim rows, cols; };
+const struct slot_info *slot_info(enum slot s);
+bool slot_layered(enum slot s);		/* one a layer */
+bool slot_expert(enum slot s);		/* one an expert of a layer */
+
+/* A name in files.  For an expert slot without {e} the tensor is stacked: its
+ * first dimension counts the experts. */
+struct slot_rule { enum slot slot; const char *pattern; bool stacked; };
+extern const struct slot_rule slot_rules[];	/* ended by pattern NULL; best first */
+extern const char *const slot_prefixes[];	/* what may stand before; ended by NULL */
+/* Expands {n} and {e}; false if it does not fit. */
+bool slot_expand(const char *pattern, uint32_t layer, uint32_t expert, char *out, size_t len);
+/* Tensors that a run does not need: they may be there. */
+bool slot_ignored(const char *name);
+
+struct arch {
+	const char *name;		/* model_type of config.json */
+	const char *class_name;		/* architectures[0] */
+	uint32_t required, optional;	/* bits of slots */
+	const char *experts_key;	/* config.json: how many experts; NULL = dense */
+	const char *expert_ffn_key;	/* width of one expert */
+	bool norm_topk;			/* weights of the chosen experts add up to 1, unless
+					 * config.json says norm_topk_prob */
+	bool window_flag;		/* sliding_window counts only with use_sliding_window */
+	float rms_eps, rope_theta;	/* where config.json is silent */
+};
+
+/* By model_type, else by class name; NULL: not supported. */
+const struct arch *arch_find(const char *model_type, const char *class_name);
+/* "llama, mistral, …" for errors. */
+void arch_list(struct tb_buf *out);
+#endif

@@ -1,0 +1,106 @@
+#include "config.h"
+
+#include "src/engine/engine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "src/base/mem.h"
+#include "src/base/pool.h"
+#include "src/engine/run.h"
+#include "src/engine/synthetic.h"
+#include "src/engine/team.h"
+#include "src/store/model.h"
+
+#define CONFIG_MAX (4u << 20)
+
+static enum tb_status
+engine_new(struct engine **out, const struct engine_opts *opts, struct tb_err *err)
+{
+	unsigned threads = opts && opts->threads ? opts->threads : tb_cpus();
+	struct engine *e = tb_calloc(1, sizeof(*e));
+	enum tb_status status;
+
+	*out = NULL;
+	if (!e)
+		return tb_nomem(err);
+	pthread_mutex_init(&e->lock, NULL);
+	e->team = team_new(threads);
+	status = e->team ? matmul_new(&e->mm, e->team, err) : tb_nomem(err);
+	e->vec = vec_ops();
+	if (status)
+		engine_free(e);
+	else
+		*out = e;
+	return status;
+}
+
+enum tb_status
+engine_open(struct engine **out, const struct model *m, const struct engine_opts *opts,
+	    struct tb_err *err)
+{
+	char *config;
+	size_t len;
+	struct engine *e;
+	enum tb_status status;
+
+	*out = NULL;
+	if ((status = model_read(m, "config.json", CONFIG_MAX, &config, &len, err)))
+		return status;
+	if (!(status = engine_new(&e, opts, err))) {
+		if ((status = hparams_parse(&e->hp, config, len, err)) ||
+		    (status = weights_init(&e->weights, &e->hp, err)) ||
+		    (status = weights_load(&e->weights, &e->hp, m, err)))
+			engine_free(e);
+		else
+			*out = e;
+	}
+	free(config);
+	return status;
+}
+
+enum tb_status
+engine_synthetic(struct engine **out, const struct synthetic *spec, const struct engine_opts *opts,
+		 struct tb_err *err)
+{
+	struct engine *e;
+	enum tb_status status;
+
+	*out = NULL;
+	if ((status = engine_new(&e, opts, err)))
+		return status;
+	if ((status = hparams_parse(&e->hp, spec->config, spec->config_len, err)) ||
+	    (status = weights_init(&e->weights, &e->hp, err)) ||
+	    (status = weights_make(&e->weights, &e->hp, spec, e->team, err)))
+		engine_free(e);
+	else
+		*out = e;
+	return status;
+}
+
+void
+engine_free(struct engine *e)
+{
+	if (!e)
+		return;
+	matmul_free(e->mm);
+	team_free(e->team);
+	weights_free(&e->weights);
+	pthread_mutex_destroy(&e->lock);
+	free(e);
+}
+
+void
+engine_info(const struct engine *e, struct engine_info *out)
+{
+	const struct hparams *hp = &e->hp;
+
+	*out = (struct engine_info){
+		.arch = hp->arch->name, .vocab = hp->vocab, .dim = hp->dim,
+		.layers = hp->layers, .heads = hp->heads, .kv_heads = hp->kv_heads,
+		.head_dim = hp->head_dim, .ffn = hp->ffn, .experts = hp->experts,
+		.experts_used = hp->experts_used, .context = hp->context,
+		.weight_bytes = weights_token_bytes(&e->weights, hp),
+		.kernels = matmul_kernels(),
+	};
+}

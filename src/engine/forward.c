@@ -1,0 +1,205 @@
+/* forward.c - one block of tokens through all layers. */
+#include "config.h"
+
+#include "src/engine/run.h"
+
+#include "src/base/job.h"
+#include "src/engine/team.h"
+
+enum tb_status
+run_matmul(struct run *run, const struct matrix *const *w, size_t n, const float *x, size_t m,
+	   float *const *y)
+{
+	enum tb_status status = tb_job_check(run->job, run->err);
+
+	return status ? status : matmul_run_many(run->e->mm, w, n, x, m, y, run->err);
+}
+
+struct rows {
+	row_fn *fn;
+	void *arg;
+	size_t m, chunks;
+};
+
+static void
+rows_chunk(void *arg, unsigned chunk, unsigned thread)
+{
+	const struct rows *r = arg;
+
+	(void)thread;
+	for (size_t i = r->m * chunk / r->chunks; i < r->m * (chunk + 1) / r->chunks; i++)
+		r->fn(r->arg, i);
+}
+
+void
+run_rows(struct run *run, row_fn *fn, void *arg, size_t m, size_t work)
+{
+	struct rows r = { fn, arg, m, 4 * (size_t)team_size(run->e->team) };
+
+	if (m * work < 1 << 15) {	/* some microseconds: a fork-join costs as much */
+		for (size_t i = 0; i < m; i++)
+			fn(arg, i);
+		return;
+	}
+	r.chunks = r.chunks < m ? r.chunks : m;
+	team_run(run->e->team, rows_chunk, &r, (unsigned)r.chunks);
+}
+
+/* What a row function needs. */
+struct step {
+	struct run *run;
+	const struct layer *l;
+	uint32_t layer;
+	const float *param;	/* weights of the norm, or a bias; NULL: none */
+	float *x;		/* rows of the residual stream */
+};
+
+static void
+norm_row(void *arg, size_t row)
+{
+	const struct step *s = arg;
+	size_t dim = s->run->hp->dim;
+
+	s->run->e->vec->rmsnorm(s->run->s->work.h + row * dim, s->x + row * dim, s->param, dim,
+				s->run->hp->rms_eps);
+}
+
+static void
+add_row(void *arg, size_t row)
+{
+	const struct step *s = arg;
+	size_t dim = s->run->hp->dim;
+
+	if (s->param)
+		s->run->e->vec->add(s->x + row * dim, s->param, dim);
+	s->run->e->vec->add(s->x + row * dim, s->run->s->work.out + row * dim, dim);
+}
+
+static void
+silu_row(void *arg, size_t row)
+{
+	const struct step *s = arg;
+	size_t ffn = s->run->hp->ffn;
+
+	s->run->e->vec->silu_mul(s->run->s->work.gate + row * ffn,
+				 s->run->s->work.up + row * ffn, ffn);
+}
+
+/* Bias, norm per head, and the turn by position: each only where the model has it. */
+static void
+finish_heads(const struct step *s, float *x, size_t heads, const float *bias, const float *norm,
+	     uint32_t pos)
+{
+	const struct vec_ops *vec = s->run->e->vec;
+	size_t hd = s->run->hp->head_dim;
+	const float *angles = kv_angles(&s->run->s->kv, pos);
+
+	if (bias)
+		vec->add(x, bias, heads * hd);
+	for (size_t h = 0; norm && h < heads; h++)
+		vec->rmsnorm(x + h * hd, x + h * hd, norm, hd, s->run->hp->rms_eps);
+	vec->rope(x, heads, hd / 2, angles, angles + hd / 2);
+}
+
+static void
+qkv_row(void *arg, size_t row)
+{
+	const struct step *s = arg;
+	const struct hparams *hp = s->run->hp;
+	struct work *w = &s->run->s->work;
+	size_t q_width = (size_t)hp->heads * hp->head_dim;
+	size_t kv_width = (size_t)hp->kv_heads * hp->head_dim;
+	float *k = w->k + row * kv_width, *v = w->v + row * kv_width;
+	uint32_t pos = s->run->s->pos + (uint32_t)row;
+
+	finish_heads(s, w->q + row * q_width, hp->heads, s->l->v[SLOT_Q_BIAS],
+		     s->l->v[SLOT_Q_NORM], pos);
+	finish_heads(s, k, hp->kv_heads, s->l->v[SLOT_K_BIAS], s->l->v[SLOT_K_NORM], pos);
+	if (s->l->v[SLOT_V_BIAS])
+		s->run->e->vec->add(v, s->l->v[SLOT_V_BIAS], kv_width);
+	kv_store(&s->run->s->kv, s->layer, pos, k, v);
+}
+
+static enum tb_status
+qkv(struct step *s, size_t m)
+{
+	const struct hparams *hp = s->run->hp;
+	struct work *w = &s->run->s->work;
+	const struct matrix *in[] = { &s->l->m[SLOT_Q], &s->l->m[SLOT_K], &s->l->m[SLOT_V] };
+	float *y[] = { w->q, w->k, w->v };
+	enum tb_status status;
+
+	s->param = s->l->v[SLOT_ATTN_NORM];
+	run_rows(s->run, norm_row, s, m, hp->dim);
+	if ((status = run_matmul(s->run, in, 3, w->h, m, y)))
+		return status;
+	run_rows(s->run, qkv_row, s, m, (size_t)(hp->heads + 2 * hp->kv_heads) * hp->head_dim);
+	return TB_OK;
+}
+
+static enum tb_status
+ffn(struct step *s, size_t m)
+{
+	struct work *w = &s->run->s->work;
+	const struct matrix *in[] = { &s->l->m[SLOT_GATE], &s->l->m[SLOT_UP] };
+	const struct matrix *down = &s->l->m[SLOT_DOWN];
+	float *y[] = { w->gate, w->up };
+	enum tb_status status;
+
+	s->param = s->l->v[SLOT_FFN_NORM];
+	run_rows(s->run, norm_row, s, m, s->run->hp->dim);
+	if (s->run->hp->experts) {
+		if ((status = moe(s->run, s->l, m)))
+			return status;
+	} else {
+		if ((status = run_matmul(s->run, in, 2, w->h, m, y)))
+			return status;
+		run_rows(s->run, silu_row, s, m, s->run->hp->ffn);
+		if ((status = run_matmul(s->run, &down, 1, w->gate, m, &w->out)))
+			return status;
+	}
+	s->param = NULL;
+	run_rows(s->run, add_row, s, m, s->run->hp->dim);
+	return TB_OK;
+}
+
+/* In the last layer only the wanted rows go on behind the keys and values. */
+static enum tb_status
+layer_forward(struct step *s, size_t m, size_t want)
+{
+	struct work *w = &s->run->s->work;
+	const struct matrix *o = &s->l->m[SLOT_O];
+	enum tb_status status;
+
+	s->x = w->x;
+	if ((status = qkv(s, m)) || !want)
+		return status;
+	attention(s->run, s->layer, m, want);
+	s->x = w->x + (m - want) * s->run->hp->dim;
+	if ((status = run_matmul(s->run, &o, 1, w->att, want, &w->out)))
+		return status;
+	s->param = s->l->v[SLOT_O_BIAS];
+	run_rows(s->run, add_row, s, want, s->run->hp->dim);
+	return ffn(s, want);
+}
+
+enum tb_status
+forward(struct run *run, const uint32_t *ids, size_t m, size_t want)
+{
+	const struct weights *w = &run->e->weights;
+	struct step s = { .run = run };
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < m; i++)
+		matrix_row(&w->rest->m[SLOT_EMBED], ids[i], run->s->work.x + i * run->hp->dim);
+	for (uint32_t i = 0; i < run->hp->layers && !status; i++) {
+		s.layer = i;
+		s.l = &w->layers[i];
+		status = layer_forward(&s, m, i + 1 < run->hp->layers ? m : want);
+	}
+	if (status || !want)
+		return status;
+	s.param = w->rest->v[SLOT_OUTPUT_NORM];
+	run_rows(run, norm_row, &s, want, run->hp->dim);
+	return TB_OK;
+}

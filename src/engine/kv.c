@@ -1,0 +1,129 @@
+#include "config.h"
+
+#include "src/engine/kv.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/engine/hparams.h"
+
+enum tb_status
+kv_init(struct kv *kv, const struct hparams *hp, uint32_t context, struct tb_err *err)
+{
+	*kv = (struct kv){
+		.layers = hp->layers, .heads = hp->kv_heads, .head_dim = hp->head_dim,
+		.context = context, .max_steps = (context + KV_STEP - 1) / KV_STEP,
+	};
+	kv->step = tb_calloc(kv->max_steps, sizeof(*kv->step));
+	kv->angles = tb_calloc(kv->max_steps, sizeof(*kv->angles));
+	kv->inv_freq = tb_calloc(hp->head_dim / 2, sizeof(*kv->inv_freq));
+	if (!kv->step || !kv->angles || !kv->inv_freq) {
+		kv_free(kv);
+		return tb_nomem(err);
+	}
+	for (uint32_t i = 0; i < hp->head_dim / 2; i++)
+		kv->inv_freq[i] = hparams_inv_freq(hp, i);
+	return TB_OK;
+}
+
+void
+kv_free(struct kv *kv)
+{
+	for (size_t i = 0; i < kv->nsteps; i++) {
+		free(kv->step[i]);
+		free(kv->angles[i]);
+	}
+	free(kv->step);
+	free(kv->angles);
+	free(kv->inv_freq);
+	*kv = (struct kv){ 0 };
+}
+
+static size_t
+plane(const struct kv *kv)
+{
+	return (size_t)KV_STEP * kv->head_dim;
+}
+
+/* In double: a float angle of position 100 000 is off by 0.004. */
+static float *
+make_angles(const struct kv *kv, size_t step)
+{
+	size_t half = kv->head_dim / 2;
+	float *angles = tb_calloc(plane(kv), sizeof(float));
+
+	for (size_t p = 0; angles && p < KV_STEP; p++) {
+		for (size_t i = 0; i < half; i++) {
+			double a = (double)(step * KV_STEP + p) * kv->inv_freq[i];
+
+			angles[p * 2 * half + i] = (float)cos(a);
+			angles[p * 2 * half + half + i] = (float)sin(a);
+		}
+	}
+	return angles;
+}
+
+enum tb_status
+kv_reserve(struct kv *kv, uint32_t n, struct tb_err *err)
+{
+	size_t planes = 2 * (size_t)kv->layers * kv->heads;
+
+	while (kv->nsteps * KV_STEP < n) {
+		float *step = tb_calloc(planes, plane(kv) * sizeof(float));
+		float *angles = make_angles(kv, kv->nsteps);
+
+		if (!step || !angles) {
+			free(step);
+			free(angles);
+			return tb_fail(err, TB_ENOMEM, "no memory for the keys and values of %"
+				       PRIu32 " tokens (%zu MB)", n,
+				       planes * plane(kv) / (1000000 / sizeof(float)) *
+				       (kv->nsteps + 1));
+		}
+		kv->step[kv->nsteps] = step;
+		kv->angles[kv->nsteps++] = angles;
+	}
+	return TB_OK;
+}
+
+static float *
+head_at(const struct kv *kv, uint32_t layer, uint32_t head, size_t step)
+{
+	return kv->step[step] + 2 * ((size_t)layer * kv->heads + head) * plane(kv);
+}
+
+void
+kv_store(struct kv *kv, uint32_t layer, uint32_t pos, const float *k, const float *v)
+{
+	size_t in_step = pos % KV_STEP;
+
+	for (uint32_t h = 0; h < kv->heads; h++, k += kv->head_dim, v += kv->head_dim) {
+		float *keys = head_at(kv, layer, h, pos / KV_STEP);
+
+		for (size_t i = 0; i < kv->head_dim; i++)
+			keys[i * KV_STEP + in_step] = k[i];
+		memcpy(keys + plane(kv) + in_step * kv->head_dim, v,
+		       kv->head_dim * sizeof(*v));
+	}
+}
+
+const float *
+kv_keys(const struct kv *kv, uint32_t layer, uint32_t head, size_t step)
+{
+	return head_at(kv, layer, head, step);
+}
+
+const float *
+kv_values(const struct kv *kv, uint32_t layer, uint32_t head, size_t step)
+{
+	return head_at(kv, layer, head, step) + plane(kv);
+}
+
+const float *
+kv_angles(const struct kv *kv, uint32_t pos)
+{
+	return kv->angles[pos / KV_STEP] + (size_t)(pos % KV_STEP) * kv->head_dim;
+}

@@ -1,0 +1,83 @@
+/* run.h - what engine, session and forward pass share; private to the engine. */
+#ifndef TBTUI_ENGINE_RUN_H
+#define TBTUI_ENGINE_RUN_H
+
+#include <pthread.h>
+
+#include "src/engine/engine.h"
+#include "src/engine/hparams.h"
+#include "src/engine/kv.h"
+#include "src/engine/vec.h"
+#include "src/engine/weights.h"
+
+struct matmul;
+struct team;
+
+struct engine {
+	struct hparams hp;
+	struct weights weights;
+	struct team *team;
+	struct matmul *mm;
+	const struct vec_ops *vec;
+	pthread_mutex_t lock;		/* team and mm serve one evaluation at a time */
+};
+
+/* Rows of activations for one block of tokens; all pointers into one memory. */
+struct work {
+	float *memory;			/* owned */
+	size_t rows;			/* how many tokens there is room for */
+	float *x, *h;			/* [rows][dim]: residual stream, normed */
+	float *q, *att;			/* [rows][heads * head_dim] */
+	float *k, *v;			/* [rows][kv_heads * head_dim] */
+	float *gate, *up;		/* [max(rows, experts_used)][ffn] */
+	float *out;			/* [rows][dim]: what is added to x */
+	/* Experts: tokens gathered for one, router's numbers, who chose whom. */
+	float *gather;			/* [rows][dim] */
+	float *router;			/* [rows][experts] */
+	float *weight;			/* [rows][experts_used] */
+	uint32_t *chosen;		/* [rows][experts_used]; owned */
+	float *scores;			/* [team][VEC_TILE][capacity of kv]; owned */
+	size_t score_len;
+};
+
+struct session {
+	struct engine *e;
+	struct kv kv;
+	uint32_t pos;
+	struct work work;
+	float *logits;			/* owned */
+	size_t logits_cap;
+};
+
+/* One evaluation: what every step of the forward pass needs. */
+struct run {
+	struct session *s;
+	struct engine *e;
+	const struct hparams *hp;
+	struct tb_job *job;
+	struct tb_err *err;
+};
+
+/* Tokens in one pass through the layers: enough that a matrix is unpacked for many,
+ * few enough that activations stay in the caches. */
+#define RUN_BLOCK 512
+
+/* Makes x [m][dim] of the block's last rows pass all layers; m <= RUN_BLOCK.  `want`
+ * rows at the end matter afterwards: they are left, normed, in work.h. */
+enum tb_status forward(struct run *run, const uint32_t *ids, size_t m, size_t want) TB_MUST_USE;
+
+/* att = attention of the last `want` of m tokens over everything up to themselves;
+ * keys and values of all m are stored already. */
+void attention(struct run *run, uint32_t layer, size_t m, size_t want);
+
+/* out = the chosen experts' answer to h, m rows. */
+enum tb_status moe(struct run *run, const struct layer *l, size_t m) TB_MUST_USE;
+
+/* y[i] = w[i] h, after a look at the job. */
+enum tb_status run_matmul(struct run *run, const struct matrix *const *w, size_t n, const float *x,
+			  size_t m, float *const *y) TB_MUST_USE;
+
+/* Calls fn(arg, row) for m rows, on the team when that pays: `work` elements a row. */
+typedef void row_fn(void *arg, size_t row);
+void run_rows(struct run *run, row_fn *fn, void *arg, size_t m, size_t work);
+#endif

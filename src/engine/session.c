@@ -1,0 +1,214 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/engine/run.h"
+#include "src/engine/team.h"
+
+enum tb_status
+session_new(struct session **out, struct engine *e, uint32_t context, struct tb_err *err)
+{
+	struct session *s = tb_calloc(1, sizeof(*s));
+	enum tb_status status;
+
+	*out = NULL;
+	if (!s)
+		return tb_nomem(err);
+	s->e = e;
+	if (!context || context > e->hp.context)
+		context = e->hp.context;
+	if ((status = kv_init(&s->kv, &e->hp, context, err))) {
+		free(s);
+		return status;
+	}
+	*out = s;
+	return TB_OK;
+}
+
+static void
+work_free(struct work *w)
+{
+	free(w->memory);
+	free(w->chosen);
+	free(w->scores);
+	*w = (struct work){ 0 };
+}
+
+void
+session_free(struct session *s)
+{
+	if (!s)
+		return;
+	work_free(&s->work);
+	kv_free(&s->kv);
+	free(s->logits);
+	free(s);
+}
+
+uint32_t
+session_pos(const struct session *s)
+{
+	return s->pos;
+}
+
+uint32_t
+session_context(const struct session *s)
+{
+	return s->kv.context;
+}
+
+void
+session_rewind(struct session *s, uint32_t pos)
+{
+	s->pos = pos < s->pos ? pos : s->pos;
+}
+
+/* Rows start on cache lines where widths allow; all sizes were bounded by
+ * hparams_check(), so 64 bits hold their products. */
+static enum tb_status
+work_rows(struct session *s, size_t rows, struct tb_err *err)
+{
+	const struct hparams *hp = &s->e->hp;
+	struct work *w = &s->work;
+	size_t ffn_rows = rows > hp->experts_used ? rows : hp->experts_used;
+	size_t q = (size_t)hp->heads * hp->head_dim, kv = (size_t)hp->kv_heads * hp->head_dim;
+	struct { float **at; size_t n; } part[] = {
+		{ &w->x, rows * hp->dim }, { &w->h, rows * hp->dim }, { &w->out, rows * hp->dim },
+		{ &w->q, rows * q }, { &w->att, rows * q },
+		{ &w->k, rows * kv }, { &w->v, rows * kv },
+		{ &w->gate, ffn_rows * hp->ffn }, { &w->up, ffn_rows * hp->ffn },
+		{ &w->gather, hp->experts ? rows * hp->dim : 0 },
+		{ &w->router, rows * hp->experts }, { &w->weight, rows * hp->experts_used },
+	};
+	size_t n = sizeof(part) / sizeof(*part), total = 0;
+	float *p;
+
+	if (rows <= w->rows)
+		return TB_OK;
+	work_free(w);
+	for (size_t i = 0; i < n; i++)
+		total += (part[i].n + 15) / 16 * 16;
+	w->memory = p = tb_aligned(total * sizeof(float));
+	w->chosen = tb_calloc(rows * hp->experts_used + 1, sizeof(*w->chosen));
+	if (!w->memory || !w->chosen) {
+		work_free(w);
+		return tb_nomem(err);
+	}
+	for (size_t i = 0; i < n; i++) {
+		*part[i].at = p;
+		p += (part[i].n + 15) / 16 * 16;
+	}
+	w->rows = rows;
+	return TB_OK;
+}
+
+static enum tb_status
+work_scores(struct session *s, struct tb_err *err)
+{
+	struct work *w = &s->work;
+	size_t len = s->kv.nsteps * KV_STEP;
+
+	if (len <= w->score_len)
+		return TB_OK;
+	free(w->scores);
+	w->scores = tb_aligned(len * VEC_TILE * team_size(s->e->team) * sizeof(float));
+	w->score_len = w->scores ? len : 0;
+	return w->scores ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+check_ids(const struct session *s, const uint32_t *ids, size_t n, struct tb_err *err)
+{
+	if (!n)
+		return tb_fail(err, TB_EUSAGE, "no tokens to evaluate");
+	if (n > s->kv.context || s->pos > s->kv.context - n)
+		return tb_fail(err, TB_ELIMIT, "the context of %" PRIu32 " tokens is full: %" PRIu32
+			       " are there and %zu more do not fit", s->kv.context, s->pos, n);
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] >= s->e->hp.vocab)
+			return tb_fail(err, TB_EUSAGE, "token %" PRIu32 ": the model knows %" PRIu32,
+				       ids[i], s->e->hp.vocab);
+	return TB_OK;
+}
+
+static enum tb_status
+reserve(struct session *s, size_t n, size_t rows, struct tb_err *err)
+{
+	size_t need = rows * s->e->hp.vocab;
+	enum tb_status status;
+
+	if (s->logits_cap < need) {
+		free(s->logits);
+		s->logits = need < SIZE_MAX / sizeof(float) ? tb_aligned(need * sizeof(float)) : NULL;
+		s->logits_cap = s->logits ? need : 0;
+		if (!s->logits)
+			return tb_nomem(err);
+	}
+	if ((status = work_rows(s, n < RUN_BLOCK ? n : RUN_BLOCK, err)) ||
+	    (status = kv_reserve(&s->kv, s->pos + (uint32_t)n, err)))
+		return status;
+	return work_scores(s, err);
+}
+
+static enum tb_status
+check_logits(const float *logits, size_t vocab, struct tb_err *err)
+{
+	float zero = 0;
+
+	for (size_t i = 0; i < vocab; i++)
+		zero += logits[i] * 0;		/* NaN as soon as one is not finite */
+	if (isnan(zero))
+		return tb_fail(err, TB_EFORMAT, "the model computes numbers that are not finite: "
+			       "its weights may be damaged");
+	return TB_OK;
+}
+
+/* Blocks move s->pos as they go; the caller puts it back on failure. */
+static enum tb_status
+eval_blocks(struct run *run, const uint32_t *ids, size_t n, bool all)
+{
+	struct session *s = run->s;
+	const struct matrix *head = &run->e->weights.rest->m[SLOT_OUTPUT];
+	enum tb_status status = TB_OK;
+
+	for (size_t at = 0, m; at < n && !status; at += m) {
+		float *logits = s->logits + (all ? at * run->hp->vocab : 0);
+		size_t want;
+
+		m = n - at < RUN_BLOCK ? n - at : RUN_BLOCK;
+		want = all ? m : at + m == n ? 1 : 0;
+		status = forward(run, ids + at, m, want);
+		if (!status && want)
+			status = run_matmul(run, &head, 1, s->work.h, want, &logits);
+		s->pos += (uint32_t)m;
+	}
+	return status;
+}
+
+enum tb_status
+session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct tb_job *job,
+	     const float **logits, struct tb_err *err)
+{
+	struct run run = { .s = s, .e = s->e, .hp = &s->e->hp, .job = job, .err = err };
+	uint32_t pos = s->pos;
+	enum tb_status status;
+
+	*logits = NULL;
+	if ((status = check_ids(s, ids, n, err)) || (status = reserve(s, n, all ? n : 1, err)))
+		return status;
+	pthread_mutex_lock(&s->e->lock);
+	status = eval_blocks(&run, ids, n, all);
+	pthread_mutex_unlock(&s->e->lock);
+	if (!status && !(status = weights_check(&s->e->weights, err)))
+		status = check_logits(s->logits + (all ? n - 1 : 0) * s->e->hp.vocab,
+				      s->e->hp.vocab, err);
+	if (status)
+		s->pos = pos;
+	else
+		*logits = s->logits;
+	return status;
+}

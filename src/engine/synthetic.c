@@ -1,0 +1,181 @@
+#include "config.h"
+
+#include "src/engine/synthetic.h"
+
+#include <string.h>
+
+#include "src/base/half.h"
+#include "src/base/mem.h"
+#include "src/engine/team.h"
+#include "src/engine/weights.h"
+
+const char synthetic_1b_config[] =
+	"{\"model_type\":\"llama\",\"vocab_size\":32000,\"hidden_size\":2048,"
+	"\"intermediate_size\":5632,\"num_hidden_layers\":22,\"num_attention_heads\":32,"
+	"\"num_key_value_heads\":4,\"max_position_embeddings\":2048,\"rms_norm_eps\":1e-5,"
+	"\"rope_theta\":10000,\"tie_word_embeddings\":false}";
+
+#define CHUNK ((size_t)1 << 18)		/* words that one random stream fills */
+
+/* Random bits under a mask that fixes the exponent. */
+struct fill {
+	uint64_t *words;
+	size_t n;
+	uint64_t seed, keep, set;
+};
+
+static uint64_t
+splitmix(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static void
+fill_chunk(void *arg, unsigned chunk, unsigned thread)
+{
+	const struct fill *f = arg;
+	size_t at = chunk * CHUNK, end = at + CHUNK < f->n ? at + CHUNK : f->n;
+	uint64_t state = f->seed + chunk * 0xd1342543de82ef95;
+
+	(void)thread;
+	for (; at < end; at++)
+		f->words[at] = (splitmix(&state) & f->keep) | f->set;
+}
+
+struct maker {
+	struct weights *w;
+	const struct synthetic *spec;
+	struct team *team;
+	uint64_t seed;		/* of the next array */
+	struct tb_err *err;
+};
+
+/* Fresh memory that the weights own; NULL when there is none. */
+static void *
+fresh(struct maker *mk, uint64_t bytes)
+{
+	struct weights *w = mk->w;
+	void *p;
+
+	if (!tb_grow(&w->made, &w->made_cap, w->nmade + 1, sizeof(*w->made)))
+		return NULL;
+	p = tb_aligned((bytes + 63) / 64 * 64);
+	if (p)
+		w->made[w->nmade++] = p;
+	return p;
+}
+
+static const uint8_t *
+random_bits(struct maker *mk, uint64_t bytes, uint64_t keep, uint64_t set)
+{
+	struct fill f = { fresh(mk, bytes), (bytes + 7) / 8, splitmix(&mk->seed), keep, set };
+
+	if (f.words)
+		team_run(mk->team, fill_chunk, &f, (unsigned)((f.n + CHUNK - 1) / CHUNK));
+	return (const uint8_t *)f.words;
+}
+
+static uint64_t
+every(unsigned bits, uint64_t pattern)
+{
+	for (; bits < 64; bits *= 2)
+		pattern |= pattern << bits;
+	return pattern;
+}
+
+/* Plain values lie in ±[1/128, 1/64): sign and mantissa are random. */
+static const uint8_t *
+plain(struct maker *mk, enum dtype d, uint64_t n)
+{
+	if (d == DT_F32)
+		return random_bits(mk, n * 4, every(32, 0x807fffff), every(32, 0x3c000000));
+	if (d == DT_F16)
+		return random_bits(mk, n * 2, every(16, 0x83ff), every(16, 0x2000));
+	return random_bits(mk, n * 2, every(16, 0x807f), every(16, 0x3c00));
+}
+
+/* Affine codes spread evenly over ±1/64. */
+static bool
+affine(struct maker *mk, struct matrix *m, uint64_t n)
+{
+	uint64_t groups = scheme_scales(&m->scheme, n);
+	float scale = 1 / 32.0f / (float)((1u << m->scheme.bits) - 1);
+
+	m->scale_dtype = DT_BF16;
+	m->scales = random_bits(mk, groups * 2, 0, every(16, tb_f32_bf16(scale)));
+	m->biases = random_bits(mk, groups * 2, 0, every(16, tb_f32_bf16(-1 / 64.0f)));
+	return m->scales && m->biases;
+}
+
+static enum tb_status
+make_matrix(struct maker *mk, uint32_t rows, uint32_t cols, struct matrix *m)
+{
+	uint64_t n = (uint64_t)rows * cols, keep = ~(uint64_t)0;
+	bool ok = true;
+
+	*m = (struct matrix){ .scheme = mk->spec->scheme, .rows = rows, .cols = cols, .global = 1 };
+	if (m->scheme.kind != SCHEME_PLAIN && !scheme_fits(&m->scheme, cols))
+		m->scheme = scheme_plain(DT_BF16);
+	if (m->scheme.kind == SCHEME_PLAIN) {
+		m->codes = plain(mk, m->scheme.dtype, n);
+		return m->codes ? TB_OK : tb_nomem(mk->err);
+	}
+	if (m->scheme.kind == SCHEME_AFFINE) {
+		ok = affine(mk, m, n);
+	} else {
+		/* E4M3 1/64, or the power of two 1/256 */
+		uint8_t scale = m->scheme.kind == SCHEME_NVFP4 ? 0x08 : 127 - 8;
+
+		m->scale_dtype = DT_U8;
+		m->scales = random_bits(mk, scheme_scales(&m->scheme, n), 0, every(8, scale));
+		keep = m->scheme.kind == SCHEME_MXFP8 ? every(8, 0xbf) : keep;	/* no NaN */
+		ok = m->scales != NULL;
+	}
+	m->codes = random_bits(mk, scheme_code_bytes(&m->scheme, n), keep, 0);
+	return ok && m->codes ? TB_OK : tb_nomem(mk->err);
+}
+
+static enum tb_status
+make_slot(struct maker *mk, const struct hparams *hp, enum slot s, uint32_t layer)
+{
+	const struct slot_info *info = slot_info(s);
+	uint32_t rows = hparams_dim(hp, info->rows), cols = hparams_dim(hp, info->cols);
+	struct layer *l = weights_at(mk->w, s, layer);
+	enum tb_status status = TB_OK;
+
+	if (slot_expert(s)) {
+		l->x[s] = tb_calloc(hp->experts, sizeof(*l->x[s]));
+		for (uint32_t e = 0; l->x[s] && e < hp->experts && !status; e++)
+			status = make_matrix(mk, rows, cols, &l->x[s][e]);
+		return l->x[s] ? status : tb_nomem(mk->err);
+	}
+	if (info->cols != DIM_NONE)
+		return make_matrix(mk, rows, cols, &l->m[s]);
+	l->v[s] = tb_aligned(rows * sizeof(float));
+	for (uint32_t i = 0; l->v[s] && i < rows; i++)
+		l->v[s][i] = 1 + (float)(i % 7) / 16;
+	return l->v[s] ? TB_OK : tb_nomem(mk->err);
+}
+
+enum tb_status
+weights_make(struct weights *w, const struct hparams *hp, const struct synthetic *spec,
+	     struct team *team, struct tb_err *err)
+{
+	struct maker mk = { w, spec, team, spec->seed, err };
+	uint32_t slots = hp->arch->required | (hp->tied ? 0 : 1u << SLOT_OUTPUT);
+	enum tb_status status = TB_OK;
+
+	for (enum slot s = 0; s < SLOT_COUNT && !status; s++) {
+		uint32_t n = slot_layered(s) ? hp->layers : 1;
+
+		for (uint32_t i = 0; i < n && (slots & 1u << s) && !status; i++)
+			status = make_slot(&mk, hp, s, i);
+	}
+	if (hp->tied)
+		w->rest->m[SLOT_OUTPUT] = w->rest->m[SLOT_EMBED];
+	return status;
+}

@@ -1,0 +1,30 @@
+/* vec.h - what happens between the matrices, for one row at a time.
+ *
+ * One body of code, compiled for several instruction sets and chosen at run time;
+ * it goes with the kernels that matmul_kernels() names. */
+#ifndef TBTUI_ENGINE_VEC_H
+#define TBTUI_ENGINE_VEC_H
+
+#include <stddef.h>
+
+#define VEC_TILE 4	/* rows that vec_tile() works on at once */
+
+struct vec_ops {
+	/* out = x / rms(x) * w; out may be x. */
+	void (*rmsnorm)(float *out, const float *x, const float *w, size_t n, float eps);
+	void (*add)(float *x, const float *y, size_t n);		/* x += y */
+	void (*add_scaled)(float *x, const float *y, float a, size_t n);/* x += a * y */
+	void (*silu_mul)(float *gate, const float *up, size_t n);	/* gate = silu(gate) * up */
+	void (*softmax)(float *x, size_t n, float scale);		/* of scale * x; n > 0 */
+	/* Turns `heads` heads of 2 * half elements by the angles cos, sin [half]. */
+	void (*rope)(float *x, size_t heads, size_t half, const float *cos, const float *sin);
+	/* c[r][0..n) (+)= sum over i < k of a[r][i] * b[i * ldb + 0..n), for rows r < VEC_TILE
+	 * or, with `one`, r = 0 alone. */
+	void (*tile)(const float *const *a, const float *b, size_t ldb, size_t k, size_t n,
+		     float *const *c, int add);
+	void (*tile_one)(const float *const *a, const float *b, size_t ldb, size_t k, size_t n,
+			 float *const *c, int add);
+};
+
+const struct vec_ops *vec_ops(void);
+#endif

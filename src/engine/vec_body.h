@@ -1,0 +1,269 @@
+/* vec_body.h - the functions of vec.h for one width of register.
+ *
+ * Included by vec.c once for each instruction set, with VEC_BYTES (of a register),
+ * VEC_WIDE (registers a row that vec_ops.tile keeps) and VEC_NAME(x) defined. */
+
+typedef float VEC_NAME(vf) __attribute__((vector_size(VEC_BYTES), aligned(4), may_alias));
+typedef int32_t VEC_NAME(vi) __attribute__((vector_size(VEC_BYTES), aligned(4), may_alias));
+#define vf VEC_NAME(vf)
+#define vi VEC_NAME(vi)
+#define LANES (VEC_BYTES / 4)
+#define SELECT(mask, a, b) ((vf)(((vi)(a) & (mask)) | ((vi)(b) & ~(mask))))
+
+static inline float
+VEC_NAME(sum_lanes)(const vf *v)
+{
+	float s[LANES];
+
+	memcpy(s, v, sizeof(s));
+	for (size_t step = LANES / 2; step; step /= 2)
+		for (size_t i = 0; i < step; i++)
+			s[i] += s[i + step];
+	return s[0];
+}
+
+/* exp(x) as 2^n * p(r), |r| <= ln 2 / 2: Cephes' polynomial, below 2 ulp.  Outside
+ * [-87, 88] it stays at the ends; a NaN comes out as NaN. */
+static inline void
+VEC_NAME(exp_lanes)(vf *x)
+{
+	const vf least = (vf){ 0 } - 87.0f, most = (vf){ 0 } + 88.0f, round = (vf){ 0 } + 0x1.8p23f;
+	const vf lo = SELECT(*x < least, least, *x), v = SELECT(lo > most, most, lo);
+	const vf t = v * 1.44269504f + round;	/* n in the last bits */
+	const vi n = (vi)t - (vi)round;
+	const vf fn = t - round;
+	const vf r = v - fn * 0.693359375f + fn * 2.12194440e-4f;
+	vf p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+	const vi two_n = (n + 127) << 23;
+
+	p = p * r + 8.3334519073e-3f;
+	p = p * r + 4.1665795894e-2f;
+	p = p * r + 1.6666665459e-1f;
+	p = p * r + 5.0000001201e-1f;
+	p = p * r * r + r + 1.0f;
+	*x = p * (vf)two_n;
+}
+
+static void
+VEC_NAME(rmsnorm)(float *out, const float *x, const float *w, size_t n, float eps)
+{
+	vf acc = { 0 };
+	float sum, scale;
+	size_t i = 0;
+
+	for (; i + LANES <= n; i += LANES) {
+		vf v = *(const vf *)(x + i);
+
+		acc += v * v;
+	}
+	sum = VEC_NAME(sum_lanes)(&acc);
+	for (; i < n; i++)
+		sum += x[i] * x[i];
+	scale = 1 / sqrtf(sum / (float)n + eps);
+	for (i = 0; i + LANES <= n; i += LANES)
+		*(vf *)(out + i) = *(const vf *)(x + i) * scale * *(const vf *)(w + i);
+	for (; i < n; i++)
+		out[i] = x[i] * scale * w[i];
+}
+
+static void
+VEC_NAME(add_scaled)(float *x, const float *y, float a, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		*(vf *)(x + i) += *(const vf *)(y + i) * a;
+	for (; i < n; i++)
+		x[i] += y[i] * a;
+}
+
+static inline void
+VEC_NAME(silu_mul_lanes)(float *gate, const float *up)
+{
+	vf g = *(vf *)gate, e = -g;
+
+	VEC_NAME(exp_lanes)(&e);
+	*(vf *)gate = g / (1.0f + e) * *(const vf *)up;
+}
+
+/* The last elements go through a padded copy, so that they are computed alike. */
+static void
+VEC_NAME(silu_mul)(float *gate, const float *up, size_t n)
+{
+	float g[LANES] = { 0 }, u[LANES] = { 0 };
+	size_t i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		VEC_NAME(silu_mul_lanes)(gate + i, up + i);
+	if (i < n) {
+		memcpy(g, gate + i, (n - i) * sizeof(*g));
+		memcpy(u, up + i, (n - i) * sizeof(*u));
+		VEC_NAME(silu_mul_lanes)(g, u);
+		memcpy(gate + i, g, (n - i) * sizeof(*g));
+	}
+}
+
+static inline float
+VEC_NAME(max_of)(const float *x, size_t n)
+{
+	float s[LANES], max = x[0];
+	size_t i = 0;
+
+	if (n >= LANES) {
+		vf m = *(const vf *)x;
+
+		for (; i + LANES <= n; i += LANES) {
+			vf v = *(const vf *)(x + i);
+
+			m = SELECT(v > m, v, m);
+		}
+		memcpy(s, &m, sizeof(s));
+		for (size_t j = 0; j < LANES; j++)
+			max = s[j] > max ? s[j] : max;
+	}
+	for (; i < n; i++)
+		max = x[i] > max ? x[i] : max;
+	return max;
+}
+
+static void
+VEC_NAME(softmax)(float *x, size_t n, float scale)
+{
+	float max = VEC_NAME(max_of)(x, n), tail[LANES], sum;
+	size_t i = 0;
+	vf acc = { 0 };
+
+	for (; i + LANES <= n; i += LANES) {
+		vf v = (*(vf *)(x + i) - max) * scale;
+
+		VEC_NAME(exp_lanes)(&v);
+		*(vf *)(x + i) = v;
+		acc += v;
+	}
+	sum = VEC_NAME(sum_lanes)(&acc);
+	if (i < n) {
+		vf v;
+
+		for (size_t j = 0; j < LANES; j++)
+			tail[j] = (x[i + j < n ? i + j : i] - max) * scale;
+		memcpy(&v, tail, sizeof(v));
+		VEC_NAME(exp_lanes)(&v);
+		memcpy(tail, &v, sizeof(v));
+		for (size_t j = 0; i + j < n; j++) {
+			x[i + j] = tail[j];
+			sum += tail[j];
+		}
+	}
+	sum = 1 / sum;
+	for (i = 0; i + LANES <= n; i += LANES)
+		*(vf *)(x + i) *= sum;
+	for (; i < n; i++)
+		x[i] *= sum;
+}
+
+static void
+VEC_NAME(rope)(float *x, size_t heads, size_t half, const float *cos, const float *sin)
+{
+	for (size_t h = 0; h < heads; h++, x += 2 * half) {
+		size_t i = 0;
+
+		for (; i + LANES <= half; i += LANES) {
+			vf a = *(vf *)(x + i), b = *(vf *)(x + half + i);
+			vf c = *(const vf *)(cos + i), s = *(const vf *)(sin + i);
+
+			*(vf *)(x + i) = a * c - b * s;
+			*(vf *)(x + half + i) = b * c + a * s;
+		}
+		for (; i < half; i++) {
+			float a = x[i], b = x[half + i];
+
+			x[i] = a * cos[i] - b * sin[i];
+			x[half + i] = b * cos[i] + a * sin[i];
+		}
+	}
+}
+
+/* Columns [j, j + wide * LANES) of vec_ops.tile. `rows` and `wide` are constants. */
+static inline __attribute__((always_inline)) void
+VEC_NAME(tile_columns)(const float *const *a, const float *b, size_t ldb, size_t k, size_t j,
+		       float *const *c, int add, size_t rows, size_t wide)
+{
+	vf acc[VEC_TILE][4];
+
+#pragma GCC unroll 4
+	for (size_t r = 0; r < rows; r++)
+#pragma GCC unroll 4
+		for (size_t w = 0; w < wide; w++)
+			acc[r][w] = add ? *(vf *)(c[r] + j + w * LANES) : (vf){ 0 };
+	for (size_t i = 0; i < k; i++) {
+		vf bv[4];
+
+#pragma GCC unroll 4
+		for (size_t w = 0; w < wide; w++)
+			bv[w] = *(const vf *)(b + i * ldb + j + w * LANES);
+#pragma GCC unroll 4
+		for (size_t r = 0; r < rows; r++)
+#pragma GCC unroll 4
+			for (size_t w = 0; w < wide; w++)
+				acc[r][w] += bv[w] * a[r][i];
+	}
+#pragma GCC unroll 4
+	for (size_t r = 0; r < rows; r++)
+#pragma GCC unroll 4
+		for (size_t w = 0; w < wide; w++)
+			*(vf *)(c[r] + j + w * LANES) = acc[r][w];
+}
+
+static inline __attribute__((always_inline)) void
+VEC_NAME(tile_rows)(const float *const *a, const float *b, size_t ldb, size_t k, size_t n,
+		    float *const *c, int add, size_t rows, size_t wide)
+{
+	size_t j = 0;
+
+	for (; j + wide * LANES <= n; j += wide * LANES)
+		VEC_NAME(tile_columns)(a, b, ldb, k, j, c, add, rows, wide);
+	for (; j + LANES <= n; j += LANES)
+		VEC_NAME(tile_columns)(a, b, ldb, k, j, c, add, rows, 1);
+	for (; j < n; j++) {
+		for (size_t r = 0; r < rows; r++) {
+			float s = add ? c[r][j] : 0;
+
+			for (size_t i = 0; i < k; i++)
+				s += a[r][i] * b[i * ldb + j];
+			c[r][j] = s;
+		}
+	}
+}
+
+static void
+VEC_NAME(add)(float *x, const float *y, size_t n)
+{
+	VEC_NAME(add_scaled)(x, y, 1, n);
+}
+
+static void
+VEC_NAME(tile)(const float *const *a, const float *b, size_t ldb, size_t k, size_t n,
+	       float *const *c, int add)
+{
+	VEC_NAME(tile_rows)(a, b, ldb, k, n, c, add, VEC_TILE, VEC_WIDE);
+}
+
+static void
+VEC_NAME(tile_one)(const float *const *a, const float *b, size_t ldb, size_t k, size_t n,
+		   float *const *c, int add)
+{
+	VEC_NAME(tile_rows)(a, b, ldb, k, n, c, add, 1, 4);
+}
+
+static const struct vec_ops VEC_NAME(ops) = {
+	VEC_NAME(rmsnorm), VEC_NAME(add), VEC_NAME(add_scaled), VEC_NAME(silu_mul),
+	VEC_NAME(softmax), VEC_NAME(rope), VEC_NAME(tile), VEC_NAME(tile_one)
+};
+
+#undef vf
+#undef vi
+#undef LANES
+#undef SELECT
+#undef VEC_BYTES
+#undef VEC_WIDE
+#undef VEC_NAME
