@@ -100,6 +100,14 @@ check_PROGRAMS += tests/unit/test_quant_paths
 TESTS += tests/unit/test_quant_paths
 tests_unit_test_quant_paths_LDADD = $(TEST_QUANT)
 
+# text
+check_PROGRAMS += tests/unit/test_tokenizer
+TESTS += tests/unit/test_tokenizer
+tests_unit_test_tokenizer_LDADD = $(TEST_TEXT)
+check_PROGRAMS += tests/unit/test_tokenizer_golden
+TESTS += tests/unit/test_tokenizer_golden
+tests_unit_test_tokenizer_golden_LDADD = $(TEST_TEXT)
+
 # engine
 check_PROGRAMS += tests/unit/test_team
 TESTS += tests/unit/test_team

@@ -1,0 +1,184 @@
+/* tok_translate.c - from Oniguruma's Ruby syntax to PCRE2's.
+ *
+ * The two agree on nearly all that tokenizers use.  What looks alike but means
+ * something else is rewritten, or refused by name. */
+#include "config.h"
+
+#include <string.h>
+
+#include "src/text/tok_regex.h"
+
+struct translation {
+	const char *start, *p;		/* the pattern; what is left of it */
+	struct tb_buf *out;
+	struct tb_err *err;
+	bool in_class, class_start;
+};
+
+static enum tb_status
+refuse(struct translation *t, const char *what)
+{
+	return tb_fail(t->err, TB_EUNSUP, "regular expression: %s at \"%.40s\"", what, t->p);
+}
+
+/* Onig's \s is White_Space, PCRE2's has U+180E too; Onig's \w is Alphabetic, marks,
+ * Nd and Pc, PCRE2's differs from release to release. */
+#define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
+
+static enum tb_status
+put_escape(struct translation *t)
+{
+	char c = t->p[1];
+
+	switch (c) {
+	case 0:
+		return refuse(t, "a lone backslash");
+	case 's':
+		tb_buf_str(t->out, "\\p{White_Space}");
+		break;
+	case 'S':
+		tb_buf_str(t->out, "\\P{White_Space}");
+		break;
+	case 'w':
+		tb_buf_str(t->out, t->in_class ? WORD : "[" WORD "]");
+		break;
+	case 'W':
+		if (t->in_class)
+			return refuse(t, "\\W in a class");
+		tb_buf_str(t->out, "[^" WORD "]");
+		break;
+	case 'u':
+		if (strspn(t->p + 2, "0123456789abcdefABCDEF") < 4)
+			return refuse(t, "\\u without four digits");
+		tb_buf_printf(t->out, "\\x{%.4s}", t->p + 2);
+		t->p += 4;
+		break;
+	default:
+		if (strchr("bBhHgkKCQEXRNyYOZ", c))
+			return refuse(t, "an escape that is not supported");
+		tb_buf_add(t->out, t->p, 2);
+	}
+	t->p += 2;
+	return TB_OK;
+}
+
+static enum tb_status
+put_class(struct translation *t)
+{
+	char c = *t->p;
+
+	if (c == '[' && t->p[1] != ':')
+		return refuse(t, "a class in a class");
+	if (c == '[')
+		return refuse(t, "a POSIX class");
+	if (c == '&' && t->p[1] == '&')
+		return refuse(t, "an intersection of classes");
+	if (c == ']' && t->class_start)
+		return refuse(t, "an empty class");
+	t->in_class = c != ']';
+	t->class_start = false;
+	tb_buf_chr(t->out, c);
+	t->p++;
+	return TB_OK;
+}
+
+/* "(?i:" and "(?i)" mean the same in both; m, s and x do not. */
+static enum tb_status
+put_group(struct translation *t)
+{
+	size_t n = strspn(t->p + 1, "?imsx-");
+
+	if (t->p[1] == '*')
+		return refuse(t, "a verb");
+	if (t->p[1] != '?') {
+		tb_buf_str(t->out, "(?:");	/* captures are not asked for */
+		t->p++;
+		return TB_OK;
+	}
+	for (size_t i = 2; i <= n; i++)
+		if (strchr("msx", t->p[i]))
+			return refuse(t, "an option other than i");
+	if (t->p[n + 1] == ')' && t->p != t->start)
+		return refuse(t, "an option in the middle");	/* its scope differs */
+	if (!strchr(":=!>i-<", t->p[2]) || (t->p[2] == '<' && !strchr("=!", t->p[3])))
+		return refuse(t, "a group that is not supported");
+	tb_buf_add(t->out, t->p, 2);
+	t->p += 2;
+	return TB_OK;
+}
+
+/* In Ruby's syntax "{n,m}+" repeats, in PCRE2 it is possessive. */
+static enum tb_status
+put_interval(struct translation *t)
+{
+	size_t n = strspn(t->p + 1, "0123456789,");
+
+	if (!n || t->p[n + 1] != '}')
+		return refuse(t, "a brace that is no interval");
+	if (t->p[1] == ',')
+		return refuse(t, "an interval without a minimum");
+	if (t->p[n + 2] == '+')
+		return refuse(t, "a plus behind an interval");
+	tb_buf_add(t->out, t->p, n + 2);
+	t->p += n + 2;
+	return TB_OK;
+}
+
+static enum tb_status
+put_one(struct translation *t)
+{
+	if (*t->p == '\\') {
+		t->class_start = false;
+		return put_escape(t);
+	}
+	if (t->in_class)
+		return put_class(t);
+	if (*t->p == '(')
+		return put_group(t);
+	if (*t->p == '{')
+		return put_interval(t);
+	if (*t->p == '[') {
+		t->in_class = t->class_start = true;
+		tb_buf_chr(t->out, *t->p++);
+		if (*t->p == '^')
+			tb_buf_chr(t->out, *t->p++);
+		return TB_OK;
+	}
+	tb_buf_chr(t->out, *t->p++);
+	return TB_OK;
+}
+
+/* "\p{L}", "\P{^N}", "\pL": copied whole, so that the brace is not an interval. */
+static bool
+put_property(struct translation *t)
+{
+	size_t n;
+
+	if (t->p[0] != '\\' || (t->p[1] != 'p' && t->p[1] != 'P' && t->p[1] != 'x') ||
+	    t->p[2] != '{')
+		return false;
+	n = strcspn(t->p, "}");
+	if (t->p[n] != '}')
+		return false;
+	tb_buf_add(t->out, t->p, n + 1);
+	t->p += n + 1;
+	t->class_start = false;
+	return true;
+}
+
+enum tb_status
+tok_regex_translate(const char *onig, struct tb_buf *out, struct tb_err *err)
+{
+	struct translation t = { .start = onig, .p = onig, .out = out, .err = err };
+
+	while (*t.p) {
+		enum tb_status status;
+
+		if (put_property(&t))
+			continue;
+		status = put_one(&t);
+		if (status)
+			return status;
+	}
+	return tb_buf_failed(out) ? tb_nomem(err) : TB_OK;
+}

@@ -1,0 +1,141 @@
+#include "config.h"
+
+#include "src/text/tok_vocab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+
+/* Pieces are many and short: they live end to end in chunks that never move. */
+struct tok_chunk {
+	struct tok_chunk *next;
+	size_t used, size;
+	char bytes[];
+};
+
+static const char *
+arena_copy(struct tok_chunk **arena, const char *s, size_t len)
+{
+	struct tok_chunk *c = *arena;
+	char *p;
+
+	if (!c || c->size - c->used <= len) {
+		size_t size = len + 1 > 65536 ? len + 1 : 65536;
+
+		c = malloc(sizeof(*c) + size);
+		if (!c)
+			return NULL;
+		*c = (struct tok_chunk){ .next = *arena, .size = size };
+		*arena = c;
+	}
+	p = c->bytes + c->used;
+	memcpy(p, s, len);
+	p[len] = 0;
+	c->used += len + 1;
+	return p;
+}
+
+static uint64_t
+hash(const char *s, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325u ^ len, w;
+
+	for (; len >= 8; s += 8, len -= 8) {
+		memcpy(&w, s, 8);
+		h = (h ^ w) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 29;
+	}
+	for (w = 0; len; len--)
+		w = w << 8 | (uint8_t)*s++;
+	h = (h ^ w) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 32;
+}
+
+/* The slot of s, or the free one where it belongs. */
+static uint32_t *
+slot_of(const struct tok_vocab *v, const char *s, size_t len)
+{
+	size_t i = hash(s, len) & (v->nslots - 1);
+
+	for (; v->slot[i]; i = (i + 1) & (v->nslots - 1)) {
+		const struct tok_piece *p = &v->piece[v->slot[i] - 1];
+
+		if (p->len == len && !memcmp(p->s, s, len))
+			break;
+	}
+	return &v->slot[i];
+}
+
+static bool
+rehash(struct tok_vocab *v)
+{
+	struct tok_vocab bigger = *v;
+
+	if (v->nslots && v->used < v->nslots / 2)
+		return true;
+	bigger.nslots = v->nslots ? v->nslots * 2 : 1024;
+	bigger.slot = tb_calloc(bigger.nslots, sizeof(*bigger.slot));
+	if (!bigger.slot)
+		return false;
+	for (size_t i = 0; i < v->nslots; i++) {
+		uint32_t id = v->slot[i];
+
+		if (id)
+			*slot_of(&bigger, v->piece[id - 1].s, v->piece[id - 1].len) = id;
+	}
+	free(v->slot);
+	*v = bigger;
+	return true;
+}
+
+enum tb_status
+tok_vocab_add(struct tok_vocab *v, const char *s, size_t len, uint64_t id, struct tb_err *err)
+{
+	struct tok_piece *p;
+	uint32_t *slot;
+
+	if (id >= TOK_ID_MAX)
+		return tb_fail(err, TB_EFORMAT, "token \"%.60s\": id %ju is too large", s,
+			       (uintmax_t)id);
+	if (!rehash(v) || !tb_grow(&v->piece, &v->cap, (size_t)id + 1, sizeof(*v->piece)))
+		return tb_nomem(err);
+	slot = slot_of(v, s, len);
+	p = &v->piece[id];
+	if (*slot && *slot - 1 == id)
+		return TB_OK;
+	if (*slot || p->s)
+		return tb_fail(err, TB_EFORMAT, "token \"%.60s\" with id %ju: %s is taken", s,
+			       (uintmax_t)id, *slot ? "the text" : "the id");
+	p->s = arena_copy(&v->arena, s, len);
+	if (!p->s)
+		return tb_nomem(err);
+	p->len = (uint32_t)len;
+	*slot = (uint32_t)id + 1;
+	v->used++;
+	if (v->n <= id)
+		v->n = (size_t)id + 1;
+	return TB_OK;
+}
+
+bool
+tok_vocab_find(const struct tok_vocab *v, const char *s, size_t len, uint32_t *id)
+{
+	uint32_t at = v->nslots ? *slot_of(v, s, len) : 0;
+
+	if (at)
+		*id = at - 1;
+	return at != 0;
+}
+
+void
+tok_vocab_free(struct tok_vocab *v)
+{
+	for (struct tok_chunk *c = v->arena, *next; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	free(v->piece);
+	free(v->slot);
+	*v = (struct tok_vocab){ 0 };
+}

@@ -1,0 +1,140 @@
+#include "config.h"
+
+#include "src/text/tokenizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/text/tok.h"
+
+static enum tb_status
+read_vocab(struct tokenizer *t, const cJSON *vocab, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	uint64_t id;
+
+	if (!json_is_object(vocab))
+		return tb_fail(err, TB_EFORMAT, "tokenizer: no vocabulary");
+	for (const cJSON *c = json_first(vocab); c && !status; c = json_next(c)) {
+		if (!json_u64(c, &id))
+			return tb_fail(err, TB_EFORMAT, "tokenizer: \"%.60s\" has no id",
+				       json_key(c));
+		status = tok_vocab_add(&t->vocab, json_key(c), strlen(json_key(c)), id, err);
+	}
+	return status;
+}
+
+static enum tb_status
+load(struct tokenizer *t, const cJSON *doc, const cJSON *config, struct tb_err *err)
+{
+	const cJSON *model = json_get(doc, "model");
+	const char *type = json_str(json_get(model, "type"));
+	enum tb_status status;
+
+	if (type && strcmp(type, "BPE"))	/* their vocabularies look different, too */
+		return tb_fail(err, TB_EUNSUP, "tokenizer: model \"%s\" is not supported", type);
+	status = read_vocab(t, json_get(model, "vocab"), err);
+	if (!status)
+		status = tok_bpe_new(&t->bpe, model, &t->vocab, err);
+	if (!status)
+		status = tok_normalizer_new(&t->normalizer, json_get(doc, "normalizer"), err);
+	if (!status)
+		status = tok_splitter_new(&t->splitter, json_get(doc, "pre_tokenizer"), err);
+	if (!status)
+		status = tok_decoder_new(&t->decoder, json_get(doc, "decoder"), err);
+	if (!status)
+		status = tok_read_added(t, doc, config, err);
+	if (!status)
+		status = tok_read_ends(t, doc, config, err);
+	return status;
+}
+
+enum tb_status
+tokenizer_new(struct tokenizer **out, const char *json, size_t len, const char *config_json,
+	      size_t config_len, struct tb_err *err)
+{
+	struct tokenizer *t = tb_calloc(1, sizeof(*t));
+	cJSON *doc = NULL, *config = NULL;
+	enum tb_status status;
+
+	*out = NULL;
+	if (!t)
+		return tb_nomem(err);
+	t->bos = t->eos = TOK_NONE;
+	status = json_parse(&doc, json, len, "tokenizer.json", err);
+	if (!status && config_json)
+		status = json_parse(&config, config_json, config_len, "tokenizer_config.json", err);
+	if (!status)
+		status = load(t, doc, config, err);
+	json_free(doc);
+	json_free(config);
+	if (status)
+		tokenizer_free(t);
+	else
+		*out = t;
+	return status;
+}
+
+void
+tokenizer_free(struct tokenizer *t)
+{
+	if (!t)
+		return;
+	tok_bpe_free(&t->bpe);
+	tok_normalizer_free(&t->normalizer);
+	tok_splitter_free(&t->splitter);
+	tok_decoder_free(&t->decoder);
+	tok_added_free(&t->raw);
+	tok_added_free(&t->normalized);
+	tok_vocab_free(&t->vocab);
+	free(t->before.v);
+	free(t->after.v);
+	free(t);
+}
+
+void
+tokenizer_decode(const struct tokenizer *t, uint32_t id, bool first, struct tb_buf *out)
+{
+	if (id < t->vocab.n && t->vocab.piece[id].s)
+		tok_decode(&t->decoder, t->vocab.piece[id].s, t->vocab.piece[id].len, first, out);
+}
+
+size_t
+tokenizer_size(const struct tokenizer *t)
+{
+	return t->vocab.n;
+}
+
+const char *
+tokenizer_piece(const struct tokenizer *t, uint32_t id)
+{
+	return id < t->vocab.n ? t->vocab.piece[id].s : NULL;
+}
+
+bool
+tokenizer_find(const struct tokenizer *t, const char *piece, uint32_t *id)
+{
+	return tok_vocab_find(&t->vocab, piece, strlen(piece), id);
+}
+
+bool
+tokenizer_is_special(const struct tokenizer *t, uint32_t id)
+{
+	return id < t->vocab.n && t->vocab.piece[id].special;
+}
+
+bool
+tokenizer_bos(const struct tokenizer *t, uint32_t *id)
+{
+	*id = t->bos;
+	return t->bos != TOK_NONE;
+}
+
+bool
+tokenizer_eos(const struct tokenizer *t, uint32_t *id)
+{
+	*id = t->eos;
+	return t->eos != TOK_NONE;
+}
