@@ -67,8 +67,28 @@ AM_TESTS_ENVIRONMENT = \
 	unset TBTUI_DB TBTUI_CPU TBTUI_NOW OLLAMA_MODELS HF_HOME NO_COLOR INPUTRC;
 
 # base
-check_PROGRAMS += tests/unit/test_base_text
-TESTS += tests/unit/test_base_text
+BASE_TESTS = \
+	tests/unit/test_base_file \
+	tests/unit/test_base_half \
+	tests/unit/test_base_job \
+	tests/unit/test_base_match \
+	tests/unit/test_base_mem \
+	tests/unit/test_base_opt \
+	tests/unit/test_base_out \
+	tests/unit/test_base_pool \
+	tests/unit/test_base_sha256 \
+	tests/unit/test_base_text
+check_PROGRAMS += $(BASE_TESTS)
+TESTS += $(BASE_TESTS)
+tests_unit_test_base_file_LDADD = $(TEST_BASE)
+tests_unit_test_base_half_LDADD = $(TEST_BASE)
+tests_unit_test_base_job_LDADD = $(TEST_BASE)
+tests_unit_test_base_match_LDADD = $(TEST_BASE)
+tests_unit_test_base_mem_LDADD = $(TEST_BASE)
+tests_unit_test_base_opt_LDADD = $(TEST_BASE)
+tests_unit_test_base_out_LDADD = $(TEST_BASE)
+tests_unit_test_base_pool_LDADD = $(TEST_BASE)
+tests_unit_test_base_sha256_LDADD = $(TEST_BASE)
 tests_unit_test_base_text_LDADD = $(TEST_BASE)
 
 # format
@@ -114,7 +134,8 @@ TESTS += tests/unit/test_team
 tests_unit_test_team_LDADD = $(TEST_ENGINE)
 
 # What runs threads, for a build with --enable-sanitizers=thread.
-THREAD_TESTS = $(SCREENS)
+THREAD_TESTS = tests/unit/test_base_job tests/unit/test_base_pool tests/unit/test_base_file \
+	tests/unit/test_base_sha256 $(SCREENS)
 check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
 .PHONY: check-threads

@@ -19,15 +19,30 @@ tb_status_text(enum tb_status code)
 enum tb_status
 tb_fail(struct tb_err *err, enum tb_status code, const char *fmt, ...)
 {
+	char msg[sizeof(err->msg)];	/* the arguments may lie in err->msg itself */
 	va_list ap;
 
 	if (!err)
 		return code;
-	err->code = code;
 	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	vsnprintf(msg, sizeof(msg), fmt, ap);
 	va_end(ap);
+	memcpy(err->msg, msg, sizeof(msg));
+	err->code = code;
 	return code;
+}
+
+/* "head: tail" in at most `size` bytes.  A long head (a path) leaves room for the
+ * tail, which says what is wrong. */
+static void
+join(char *out, size_t size, const char *head, const char *tail)
+{
+	size_t keep = strlen(tail) < size / 2 ? size - strlen(tail) - 3 : size / 2;
+
+	if (strlen(head) <= keep)
+		snprintf(out, size, "%s: %s", head, tail);
+	else
+		snprintf(out, size, "%.*s…: %s", (int)(keep - strlen("…")), head, tail);
 }
 
 static enum tb_status
@@ -51,17 +66,16 @@ tb_fail_errno(struct tb_err *err, const char *fmt, ...)
 {
 	int saved = errno;
 	enum tb_status code = from_errno(saved);
-	size_t len;
+	char head[sizeof(err->msg)];
 	va_list ap;
 
 	if (!err)
 		return code;
-	err->code = code;
 	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	vsnprintf(head, sizeof(head), fmt, ap);
 	va_end(ap);
-	len = strlen(err->msg);
-	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", strerror(saved));
+	err->code = code;
+	join(err->msg, sizeof(err->msg), head, strerror(saved));
 	return code;
 }
 
@@ -74,17 +88,15 @@ tb_nomem(struct tb_err *err)
 enum tb_status
 tb_wrap(struct tb_err *err, const char *fmt, ...)
 {
-	char rest[sizeof(err->msg)];
-	size_t len;
+	char head[sizeof(err->msg)], tail[sizeof(err->msg)];
 	va_list ap;
 
 	if (!err)
 		return TB_EIO;
-	memcpy(rest, err->msg, sizeof(rest));
 	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	vsnprintf(head, sizeof(head), fmt, ap);
 	va_end(ap);
-	len = strlen(err->msg);
-	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", rest);
+	memcpy(tail, err->msg, sizeof(tail));
+	join(err->msg, sizeof(err->msg), head, tail);
 	return err->code;
 }

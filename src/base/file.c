@@ -27,33 +27,26 @@ enum tb_status
 tb_file_open(struct tb_file *f, const char *path, struct tb_err *err)
 {
 	struct stat st;
+	enum tb_status status;
 
-	*f = (struct tb_file){ .fd = -1 };
+	*f = (struct tb_file){ .fd = -1, .path = tb_strdup(path) };
+	if (!f->path)
+		return tb_nomem(err);
 	/* O_NONBLOCK: opening a FIFO that somebody put there must not hang. */
 	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (f->fd < 0)
-		return tb_fail_errno(err, "%s", path);
-	if (fstat(f->fd, &st)) {
-		(void)tb_fail_errno(err, "%s", path);
+	if (f->fd < 0 || fstat(f->fd, &st))
+		status = tb_fail_errno(err, "%s", path);
+	else
+		status = ident_of(path, &st, &f->id, err);
+	if (status)
 		tb_file_close(f);
-		return err ? err->code : TB_EIO;
-	}
-	if (ident_of(path, &st, &f->id, err)) {
-		tb_file_close(f);
-		return TB_EFORMAT;
-	}
-	f->path = tb_strdup(path);
-	if (!f->path) {
-		tb_file_close(f);
-		return tb_nomem(err);
-	}
-	return TB_OK;
+	return status;
 }
 
 void
 tb_file_close(struct tb_file *f)
 {
-	if (f->fd >= 0 && (f->path || f->fd > 2))
+	if (f->path && f->fd >= 0)	/* a zeroed one has fd 0 and no path */
 		close(f->fd);
 	free(f->path);
 	*f = (struct tb_file){ .fd = -1 };
@@ -142,8 +135,14 @@ tb_path_join(const char *dir, const char *name)
 static enum tb_status
 make_dir(const char *path, struct tb_err *err)
 {
-	if (mkdir(path, 0777) == 0 || (errno == EEXIST && tb_is_dir(path)))
+	int saved;
+
+	if (mkdir(path, 0777) == 0)
 		return TB_OK;
+	saved = errno;
+	if (tb_is_dir(path))	/* whatever errno: a read-only file system says EROFS */
+		return TB_OK;
+	errno = saved;
 	return tb_fail_errno(err, "%s: cannot make the folder", path);
 }
 

@@ -2,6 +2,7 @@
 
 #include "src/base/job.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -59,6 +60,7 @@ static void
 wake(struct tb_job *job, bool now)
 {
 	double t;
+	ssize_t n;
 
 	if (job->wake_fd < 0 || job->woken)
 		return;
@@ -66,8 +68,11 @@ wake(struct tb_job *job, bool now)
 	if (!now && t - job->last_wake < WAKE_EVERY)
 		return;
 	job->last_wake = t;
+	/* A full pipe (EAGAIN) wakes as well as a byte of ours. */
+	do
+		n = write(job->wake_fd, "", 1);
+	while (n < 0 && errno == EINTR);
 	job->woken = true;
-	(void)!write(job->wake_fd, "", 1);
 }
 
 void
@@ -162,7 +167,8 @@ tb_job_end(struct tb_job *job, enum tb_status status, const struct tb_err *err)
 	if (!job)
 		return;
 	pthread_mutex_lock(&job->mu);
-	job->p.seconds = tb_monotonic() - job->began;
+	if (job->p.state == TB_JOB_RUNNING)
+		job->p.seconds = tb_monotonic() - job->began;
 	job->p.state = status == TB_OK ? TB_JOB_DONE
 		     : status == TB_ECANCEL ? TB_JOB_CANCELLED : TB_JOB_FAILED;
 	if (status && err)
@@ -184,9 +190,10 @@ refresh_rate(struct tb_job *job)
 {
 	struct tb_progress *p = &job->p;
 	double now = tb_monotonic(), span = now - job->rate_at;
+	bool first = job->rate_at <= job->began;
 
 	p->seconds = now - job->began;
-	if (span >= RATE_WINDOW || (p->rate <= 0 && span > WAKE_EVERY)) {
+	if (span >= RATE_WINDOW || ((first || p->rate <= 0) && span > WAKE_EVERY)) {
 		p->rate = (double)(p->done - job->rate_done) / span;
 		if (span >= RATE_WINDOW) {
 			job->rate_at = now;
@@ -199,12 +206,17 @@ refresh_rate(struct tb_job *job)
 void
 tb_job_progress(struct tb_job *job, struct tb_progress *out)
 {
+	*out = (struct tb_progress){ .eta = -1 };
+	if (!job)
+		return;
 	pthread_mutex_lock(&job->mu);
 	job->woken = false;
 	if (job->p.state == TB_JOB_RUNNING)
 		refresh_rate(job);
 	else if (job->p.seconds > 0)
 		job->p.rate = (double)job->p.done / job->p.seconds;
+	if (job->p.state != TB_JOB_RUNNING)
+		job->p.eta = -1;
 	*out = job->p;
 	pthread_mutex_unlock(&job->mu);
 }
@@ -214,6 +226,8 @@ tb_job_take(struct tb_job *job)
 {
 	struct tb_msg *head;
 
+	if (!job)
+		return NULL;
 	pthread_mutex_lock(&job->mu);
 	job->woken = false;
 	head = job->head;

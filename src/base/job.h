@@ -2,8 +2,10 @@
  *
  * The operation (any number of threads) adds progress and posts messages; the
  * owner takes a snapshot or drains the messages.  At most one wake byte is in
- * the owner's pipe, at most ten a second for mere progress.  Every function
- * accepts job == NULL and then does nothing, so operations need no if. */
+ * the owner's pipe, at most ten a second for mere progress.  The owner empties the
+ * pipe first and then looks at every job that writes to it: the other way around,
+ * what comes in between wakes nobody.  Every function accepts job == NULL and then
+ * does nothing, so operations need no if. */
 #ifndef TBTUI_BASE_JOB_H
 #define TBTUI_BASE_JOB_H
 

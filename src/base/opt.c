@@ -3,6 +3,7 @@
 #include "src/base/opt.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ store(const struct tb_opt *o, const char *value, struct tb_err *err)
 	case TB_OPT_F64:
 		errno = 0;
 		*(double *)o->to = strtod(value, &end);
-		if (*value && !*end && !errno)
+		if (*value && !*end && !errno && isfinite(*(double *)o->to))
 			return TB_OK;
 		return tb_fail(err, TB_EUSAGE, "--%s: \"%s\" is no number", o->name, value);
 	}

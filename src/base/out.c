@@ -7,36 +7,50 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
+#include "src/base/text.h"
+
+/* Not mkstemp(), which makes private files: models are shared like any other
+ * file, and umask() cannot be asked without changing it for all threads. */
+static enum tb_status
+open_fresh(struct tb_out *o, const char *dir, struct tb_err *err)
+{
+	for (int tries = 0; tries < 100; tries++) {
+		uint64_t r;
+
+		if (getrandom(&r, sizeof(r), 0) != sizeof(r))
+			r = (uint64_t)tb_now_ns() ^ (uint64_t)(uintptr_t)o ^ (uint64_t)tries << 48;
+		free(o->tmp);
+		o->tmp = tb_asprintf("%s/.tbtui-tmp-%016jx", dir, (uintmax_t)r);
+		if (!o->tmp)
+			return tb_nomem(err);
+		o->fd = open(o->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (o->fd >= 0)
+			return TB_OK;
+		if (errno != EEXIST)
+			break;
+	}
+	return tb_fail_errno(err, "%s: cannot make a file there", dir);
+}
 
 enum tb_status
 tb_out_open(struct tb_out *o, const char *dir, struct tb_err *err)
 {
 	enum tb_status status = tb_mkdirs(dir, err);
-	mode_t mask;
 
 	*o = (struct tb_out){ .fd = -1 };
-	if (status)
-		return status;
-	o->tmp = tb_path_join(dir, ".tbtui-tmp-XXXXXX");
-	if (!o->tmp)
-		return tb_nomem(err);
-	o->fd = mkostemp(o->tmp, O_CLOEXEC);
-	if (o->fd < 0) {
-		status = tb_fail_errno(err, "%s: cannot make a file there", dir);
+	if (!status)
+		status = open_fresh(o, dir, err);
+	if (status) {
 		free(o->tmp);
 		o->tmp = NULL;
-		return status;
 	}
-	/* mkstemp makes private files; models are shared like any other file. */
-	mask = umask(0);
-	umask(mask);
-	(void)!fchmod(o->fd, 0666 & ~mask);
-	return TB_OK;
+	return status;
 }
 
 enum tb_status
@@ -83,7 +97,8 @@ sync_dir(const char *path, struct tb_err *err)
 	if (slash)
 		slash[slash == dir] = 0;
 	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fsync(fd))
+	/* Some file systems have no fsync for folders and say EINVAL. */
+	if (fd < 0 || (fsync(fd) && errno != EINVAL))
 		status = tb_fail_errno(err, "%s: cannot sync its folder", path);
 	if (fd >= 0)
 		close(fd);
@@ -91,18 +106,25 @@ sync_dir(const char *path, struct tb_err *err)
 	return status;
 }
 
+/* A rename that never overwrites; link() where the file system knows no such flag. */
+static int
+rename_new(const char *from, const char *to)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	if (link(from, to))
+		return -1;
+	unlink(from);
+	return 0;
+}
+
 static enum tb_status
 publish(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
 {
-	if (replace) {
-		if (rename(o->tmp, path))
-			return tb_fail_errno(err, "%s: cannot rename to it", path);
-	} else {
-		/* link(), unlike rename(), never overwrites */
-		if (link(o->tmp, path))
-			return tb_fail_errno(err, "%s", path);
-		unlink(o->tmp);
-	}
+	if (replace ? rename(o->tmp, path) : rename_new(o->tmp, path))
+		return tb_fail_errno(err, "%s: cannot be written", path);
 	free(o->tmp);
 	o->tmp = NULL;
 	return sync_dir(path, err);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -33,8 +34,10 @@ unsigned
 tb_cpus(void)
 {
 	cpu_set_t set;
-	int n = sched_getaffinity(0, sizeof(set), &set) ? 0 : CPU_COUNT(&set);
+	long n = sched_getaffinity(0, sizeof(set), &set) ? 0 : CPU_COUNT(&set);
 
+	if (n <= 0)		/* more cores than a cpu_set_t counts */
+		n = sysconf(_SC_NPROCESSORS_ONLN);
 	return n > 0 ? (unsigned)n : 1;
 }
 
@@ -80,11 +83,26 @@ worker_main(void *arg)
 	return NULL;
 }
 
+/* A signal for the program must interrupt the thread that waits for it, not a
+ * worker; one that an instruction raises is for the thread itself. */
+static void
+block_signals(sigset_t *before)
+{
+	static const int own[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT };
+	sigset_t set;
+
+	sigfillset(&set);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		sigdelset(&set, own[i]);
+	pthread_sigmask(SIG_SETMASK, &set, before);
+}
+
 struct tb_pool *
 tb_pool_new(unsigned threads)
 {
 	struct tb_pool *p = tb_calloc(1, sizeof(*p));
 	unsigned want = threads ? threads : tb_cpus();
+	sigset_t before;
 
 	if (!p)
 		return NULL;
@@ -93,6 +111,7 @@ tb_pool_new(unsigned threads)
 	pthread_cond_init(&p->ended, NULL);
 	p->threads = 1;
 	p->th = tb_calloc(want, sizeof(*p->th));
+	block_signals(&before);
 	while (p->th && p->threads < want) {
 		struct worker_start *s = malloc(sizeof(*s));
 
@@ -105,6 +124,7 @@ tb_pool_new(unsigned threads)
 		}
 		p->threads++;
 	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return p;
 }
 

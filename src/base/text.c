@@ -9,15 +9,19 @@
 
 #include "src/base/buf.h"
 
+#define MARKS_MAX 4		/* combining characters on top of one another */
+
 /* What is shown for a character that must not reach a terminal: a blank for line
- * ends and tabs, U+FFFD for other controls, for marks that reorder text, and for
- * line and paragraph separators. */
+ * ends and tabs, U+FFFD for other controls, for marks that reorder or hide text, for
+ * line and paragraph separators, and for what the terminal may not know. */
 static uint32_t
 shown(uint32_t cp)
 {
+	if (cp >= 0x20 && cp < 0x7f)
+		return cp;
 	if (cp == '\n' || cp == '\t' || cp == '\r')
 		return ' ';
-	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
+	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || !tb_printable_cp(cp))
 		return 0xfffd;
 	if ((cp >= 0x200b && cp <= 0x200f) || (cp >= 0x2028 && cp <= 0x202e) ||
 	    (cp >= 0x2060 && cp <= 0x206f) || cp == 0xfeff || cp == 0x061c ||
@@ -26,19 +30,48 @@ shown(uint32_t cp)
 	return cp;
 }
 
+/* A string as it is shown, one character at a time. */
+struct walk {
+	const char *s;
+	size_t left;
+	unsigned marks;		/* combining characters since the last base */
+	bool any;
+	uint32_t cp;		/* of the current character */
+	size_t cols;
+};
+
+/* A mark at the start has nothing to stand on but what the caller wrote before, and
+ * a pile of them runs over the lines above: the one is replaced, the others end. */
+static bool
+walk_next(struct walk *w)
+{
+	while (w->left) {
+		size_t len = tb_utf8_next(w->s, w->left, &w->cp);
+
+		w->s += len;
+		w->left -= len;
+		w->cp = shown(w->cp);
+		w->cols = (size_t)tb_width_cp(w->cp);
+		if (!w->cols && !w->any) {
+			w->cp = 0xfffd;
+			w->cols = 1;
+		}
+		w->any = true;
+		w->marks = w->cols ? 0 : w->marks + 1;
+		if (w->marks <= MARKS_MAX)
+			return true;
+	}
+	return false;
+}
+
 size_t
 tb_width(const char *s)
 {
-	size_t n = strlen(s), cols = 0;
-	uint32_t cp;
+	struct walk w = { .s = s, .left = strlen(s) };
+	size_t cols = 0;
 
-	while (n) {
-		size_t len = tb_utf8_next(s, n, &cp);
-
-		cols += (size_t)tb_width_cp(shown(cp));
-		s += len;
-		n -= len;
-	}
+	while (walk_next(&w))
+		cols += w.cols;
 	return cols;
 }
 
@@ -52,23 +85,15 @@ pad_cols(struct tb_buf *out, size_t n)
 void
 tb_text_clip(struct tb_buf *out, const char *s, size_t cols, bool pad)
 {
-	size_t left = strlen(s), used = 0;
-	size_t limit = cols == SIZE_MAX || tb_width(s) <= cols ? cols : cols ? cols - 1 : 0;
-	bool cut = limit != cols;
+	struct walk w = { .s = s, .left = strlen(s) };
+	bool cut = cols != SIZE_MAX && tb_width(s) > cols;
+	size_t used = 0, limit = cut && cols ? cols - 1 : cols;
 
-	while (left) {
+	while (walk_next(&w) && w.cols <= limit - used) {
 		char utf8[4];
-		uint32_t cp;
-		size_t len = tb_utf8_next(s, left, &cp), w;
 
-		cp = shown(cp);
-		w = (size_t)tb_width_cp(cp);
-		if (limit != SIZE_MAX && w > limit - used)
-			break;
-		tb_buf_add(out, utf8, tb_utf8_put(cp, utf8));
-		used += w;
-		s += len;
-		left -= len;
+		tb_buf_add(out, utf8, tb_utf8_put(w.cp, utf8));
+		used += w.cols;
 	}
 	if (cut && cols) {
 		tb_buf_str(out, "…");
@@ -83,9 +108,9 @@ tb_text_right(struct tb_buf *out, const char *s, size_t cols)
 {
 	size_t w = tb_width(s);
 
-	if (w < cols)
+	if (cols != SIZE_MAX && w < cols)
 		pad_cols(out, cols - w);
-	tb_text_clip(out, s, cols, false);
+	tb_text_clip(out, s, cols, w > cols);
 }
 
 const char *
@@ -118,7 +143,8 @@ tb_text_clean_lines(struct tb_buf *out, const char *s, size_t len)
 		uint32_t cp;
 		size_t n = tb_utf8_next(s, len, &cp);
 
-		if (cp != '\n' && cp != '\t')
+		/* U+200C and U+200D join letters and emoji in honest text. */
+		if (cp != '\n' && cp != '\t' && cp != 0x200c && cp != 0x200d)
 			cp = shown(cp);
 		tb_buf_add(out, utf8, tb_utf8_put(cp, utf8));
 		s += n;
@@ -139,6 +165,8 @@ zeros(const char *s)
 int
 tb_natural_cmp(const char *a, const char *b)
 {
+	const char *all_a = a, *all_b = b;
+
 	while (*a && *b) {
 		if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
 			size_t la, lb;
@@ -162,22 +190,32 @@ tb_natural_cmp(const char *a, const char *b)
 		a++;
 		b++;
 	}
-	return *a ? 1 : *b ? -1 : 0;
+	return *a ? 1 : *b ? -1 : strcmp(all_a, all_b);	/* "a1" and "a01" have an order too */
 }
 
-/* One [set] at p against c; *end is what follows it, NULL if it never closes. */
-static bool
-set_has(const char *p, unsigned char c, const char **end)
+static uint32_t
+take_cp(const char **s)
 {
-	bool negate = p[1] == '!' || p[1] == '^', hit = false;
+	uint32_t cp;
 
-	p += 1 + negate;
-	for (const char *first = p; *p && (*p != ']' || p == first); p++) {
-		unsigned char lo = (unsigned char)*p, hi = lo;
+	*s += tb_utf8_next(*s, strnlen(*s, 4), &cp);
+	return cp;
+}
 
-		if (p[1] == '-' && p[2] && p[2] != ']') {
-			hi = (unsigned char)p[2];
-			p += 2;
+/* The [set] that starts behind p, against c; *end is what follows it, NULL if it
+ * never closes. */
+static bool
+set_has(const char *p, uint32_t c, const char **end)
+{
+	bool negate = *p == '!' || *p == '^', hit = false;
+	const char *first = p + negate;
+
+	for (p = first; *p && (*p != ']' || p == first); ) {
+		uint32_t lo = take_cp(&p), hi = lo;
+
+		if (p[0] == '-' && p[1] && p[1] != ']') {
+			p++;
+			hi = take_cp(&p);
 		}
 		hit |= c >= lo && c <= hi;
 	}
@@ -185,30 +223,45 @@ set_has(const char *p, unsigned char c, const char **end)
 	return hit != negate;
 }
 
+/* Does the first element of the pattern (not a star) take the first character of
+ * s?  Then both move on. */
+static bool
+take_one(const char **pattern, const char **s)
+{
+	const char *p = *pattern, *t = *s, *end;
+	uint32_t want = take_cp(&p), c = take_cp(&t);
+
+	if (want == '[') {
+		bool hit = set_has(p, c, &end);
+
+		if (end ? !hit : c != '[')	/* one that never closes is a plain "[" */
+			return false;
+		p = end ? end : p;
+	} else if (want != '?' && (p - *pattern != t - *s ||
+				   memcmp(*pattern, *s, (size_t)(t - *s)))) {
+		return false;
+	}
+	*pattern = p;
+	*s = t;
+	return true;
+}
+
 /* Remembers only the last "*": going back further never finds more. */
 bool
 tb_glob(const char *pattern, const char *s)
 {
-	const char *star = NULL, *from = NULL, *end;
+	const char *star = NULL, *from = NULL;
 
 	while (*s) {
-		uint32_t cp;
-
 		if (*pattern == '*') {
 			star = ++pattern;
 			from = s;
-		} else if (*pattern == '[' && set_has(pattern, (unsigned char)*s, &end) && end) {
-			pattern = end;
-			s++;
-		} else if (*pattern == '?') {
-			pattern++;
-			s += tb_utf8_next(s, strlen(s), &cp);
-		} else if (*pattern == *s && *pattern != '[') {
-			pattern++;
-			s++;
+		} else if (*pattern && take_one(&pattern, &s)) {
+			continue;
 		} else if (star) {
 			pattern = star;
-			s = ++from;
+			(void)take_cp(&from);
+			s = from;
 		} else {
 			return false;
 		}

@@ -16,6 +16,9 @@ size_t tb_utf8_next(const char *s, size_t n, uint32_t *cp);
 size_t tb_utf8_put(uint32_t cp, char out[4]);
 bool tb_utf8_valid(const char *s, size_t n);
 
+/* Is it assigned, and does the locale (if that is UTF-8) know it too?  curses draws
+ * what the C library does not know as something wider. */
+bool tb_printable_cp(uint32_t cp);
 /* Columns of a code point on a terminal: 0, 1 or 2. */
 int tb_width_cp(uint32_t cp);
 /* Columns of s after cleaning. */

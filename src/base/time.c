@@ -32,7 +32,7 @@ tb_monotonic(void)
 const char *
 tb_time_rfc3339(int64_t ns, char out[32])
 {
-	time_t t = (time_t)(ns / 1000000000);
+	time_t t = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
 	struct tm tm;
 
 	if (!gmtime_r(&t, &tm) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm))

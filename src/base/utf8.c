@@ -1,8 +1,10 @@
 /* utf8.c - UTF-8 and the width of characters on a terminal, through utf8proc. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
+#include <wchar.h>
 
 #include "src/base/text.h"
 
@@ -24,7 +26,9 @@ tb_utf8_next(const char *s, size_t n, uint32_t *cp)
 size_t
 tb_utf8_put(uint32_t cp, char out[4])
 {
-	utf8proc_ssize_t n = utf8proc_encode_char((utf8proc_int32_t)cp, (utf8proc_uint8_t *)out);
+	bool surrogate = cp >= 0xd800 && cp < 0xe000;	/* utf8proc would write them */
+	utf8proc_ssize_t n = surrogate ? 0 : utf8proc_encode_char((utf8proc_int32_t)cp,
+								  (utf8proc_uint8_t *)out);
 
 	if (n > 0)
 		return (size_t)n;
@@ -54,10 +58,33 @@ tb_utf8_valid(const char *s, size_t n)
 	return true;
 }
 
+/* What the C library says in a UTF-8 locale, as curses asks it too; -1 elsewhere. */
+static int
+locale_width(uint32_t cp)
+{
+	return MB_CUR_MAX > 1 ? wcwidth((wchar_t)cp) : -1;
+}
+
+bool
+tb_printable_cp(uint32_t cp)
+{
+	return utf8proc_category((utf8proc_int32_t)cp) != UTF8PROC_CATEGORY_CN &&
+	       (MB_CUR_MAX == 1 || locale_width(cp) >= 0);
+}
+
 int
 tb_width_cp(uint32_t cp)
 {
+	int width;
+
 	if (cp >= 0x20 && cp < 0x7f)
 		return 1;
-	return utf8proc_charwidth((utf8proc_int32_t)cp);
+	width = locale_width(cp);
+	if (width >= 0)
+		return width;
+	width = utf8proc_charwidth((utf8proc_int32_t)cp);
+	/* Vowel signs that stand beside their letter take a column. */
+	if (!width && utf8proc_category((utf8proc_int32_t)cp) == UTF8PROC_CATEGORY_MC)
+		return 1;
+	return width;
 }

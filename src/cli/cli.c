@@ -126,6 +126,7 @@ cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
 	struct tb_err err;
 
 	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C");	/* 0.5 is 0.5 in options and JSON everywhere */
 	signal(SIGPIPE, SIG_IGN);
 	if (tb_opt_parse(opts, &argc, argv, true, &err) || check(&cli, &err))
 		status = cli_fail(&err);

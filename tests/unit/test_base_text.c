@@ -2,6 +2,8 @@
 
 #include "tests/unit/unit.h"
 
+#include <locale.h>
+
 #include "src/base/buf.h"
 #include "src/base/text.h"
 
@@ -55,6 +57,83 @@ clip_lets_no_control_through(void **state)
 	tb_buf_free(&b);
 }
 
+/* Combining characters neither climb over the lines above nor fall on what stood
+ * before; what no terminal knows is replaced. */
+static void
+marks_stay_with_their_letter(void **state)
+{
+	struct tb_buf b = TB_BUF(1u << 20);
+	char pile[2002] = "a";
+
+	(void)state;
+	for (size_t i = 1; i + 1 < sizeof(pile) - 1; i += 2)
+		memcpy(pile + i, "\xcc\x81", 2);
+	assert_string_equal(clipped(&b, pile, 10, false),
+			    "a\xcc\x81\xcc\x81\xcc\x81\xcc\x81");
+	assert_string_equal(clipped(&b, "\xcc\x81" "b", 10, false), "�b");
+	assert_string_equal(clipped(&b, "\xcd\xb8", 10, false), "�");	/* U+0378, unassigned */
+	assert_string_equal(clipped(&b, "\xf4\x8f\xbf\xbf", 10, false), "�");	/* U+10FFFF */
+	tb_buf_clear(&b);
+	tb_text_clean_lines(&b, "a\tb\nc\r\033d\xe2\x80\x8c" "e", 12);
+	assert_string_equal(tb_buf_cstr(&b), "a\tb\nc �d\xe2\x80\x8c" "e");
+	tb_buf_free(&b);
+}
+
+static void
+right_aligned_fills_the_width(void **state)
+{
+	struct tb_buf b = TB_BUF(4096);
+	static const struct { const char *s; size_t cols; const char *want; } rows[] = {
+		{ "12", 4, "  12" }, { "12345", 4, "123…" }, { "模型层", 4, "模… " }, { "", 2, "  " },
+		{ "ab", 2, "ab" }, { "ab", 0, "" }, { "ab", SIZE_MAX, "ab" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		tb_buf_clear(&b);
+		tb_text_right(&b, rows[i].s, rows[i].cols);
+		assert_string_equal(tb_buf_cstr(&b), rows[i].want);
+	}
+	tb_buf_free(&b);
+}
+
+static void
+clean_fits_its_buffer(void **state)
+{
+	char out[8];
+
+	(void)state;
+	assert_string_equal(tb_text_clean("a\033b", out, sizeof(out)), "a�b");
+	assert_string_equal(tb_text_clean("abcdefghij", out, sizeof(out)), "abcdefg");
+	assert_string_equal(tb_text_clean("abcdef模", out, sizeof(out)), "abcdef");
+	assert_string_equal(tb_text_clean("x", out, 1), "");
+}
+
+static void
+utf8_is_checked(void **state)
+{
+	static const struct { const char *s; bool valid; } rows[] = {
+		{ "", true }, { "aé模\xf0\x9f\x98\x80", true }, { "\xc0\x80", false },
+		{ "\xe0\x80\x80", false }, { "\xed\xa0\x80", false }, { "\xf4\x90\x80\x80", false },
+		{ "\xc3", false }, { "\xf0\x9f\x98", false }, { "\x80", false }, { "\xff", false },
+	};
+	uint32_t cp;
+	char out[4];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_int_equal(tb_utf8_valid(rows[i].s, strlen(rows[i].s)), rows[i].valid);
+	assert_int_equal(tb_utf8_next("\xe6\xa8", 2, &cp), 1);
+	assert_int_equal(cp, 0xfffd);
+	for (uint32_t c = 1; c < 0x110000; c++) {
+		size_t n = tb_utf8_put(c, out);
+
+		assert_int_equal(tb_utf8_next(out, n, &cp), n);
+		assert_int_equal(cp, c >= 0xd800 && c < 0xe000 ? 0xfffd : c);
+	}
+	assert_int_equal(tb_utf8_put(0x110000, out), 3);
+}
+
 /* The promise the screens rest on: a padded string has exactly the width asked for. */
 static void
 clip_fills_the_width_exactly(void **state)
@@ -93,8 +172,15 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clip_counts_columns),
 		cmocka_unit_test(clip_lets_no_control_through),
+		cmocka_unit_test(marks_stay_with_their_letter),
+		cmocka_unit_test(right_aligned_fills_the_width),
+		cmocka_unit_test(clean_fits_its_buffer),
+		cmocka_unit_test(utf8_is_checked),
 		cmocka_unit_test(clip_fills_the_width_exactly),
 	};
 
+	/* First by our own tables, then by the C library's, which curses uses. */
+	if (cmocka_run_group_tests(tests, NULL, NULL) || !setlocale(LC_ALL, "C.UTF-8"))
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
