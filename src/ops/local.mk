@@ -13,6 +13,13 @@ src_ops_libops_a_SOURCES += src/ops/convert.h src/ops/plan.h
 
 # running models
 src_ops_libops_a_SOURCES += \
+	src/ops/chat.c \
 	src/ops/chat.h \
+	src/ops/chat_model.c \
 	src/ops/chat_model.h \
-	src/ops/generate.h
+	src/ops/generate.c \
+	src/ops/generate.h \
+	src/ops/score.c \
+	src/ops/score.h \
+	src/ops/stream.c \
+	src/ops/stream.h

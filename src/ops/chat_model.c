@@ -1,0 +1,342 @@
+#include "config.h"
+
+#include "src/ops/chat_model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/json.h"
+#include "src/ops/ctx.h"
+#include "src/store/model.h"
+#include "src/text/chat_template.h"
+#include "src/text/tokenizer.h"
+
+#define TOKENIZER_MAX (256u << 20)
+#define SMALL_MAX (4u << 20)
+#define MAX_EOS 64
+
+/* A file that need not be there; *out NULL then. */
+static enum tb_status
+read_optional(const struct model *m, const char *name, size_t max, char **out, size_t *len,
+	      struct tb_err *err)
+{
+	enum tb_status status = model_read(m, name, max, out, len, err);
+
+	if (status)
+		*out = NULL;
+	return status == TB_ENOENT ? TB_OK : status;
+}
+
+/* The same as JSON; what cannot be parsed is an error, not a default. */
+static enum tb_status
+read_json(const struct model *m, const char *name, cJSON **out, struct tb_err *err)
+{
+	char *text;
+	size_t len;
+	enum tb_status status;
+
+	*out = NULL;
+	if ((status = read_optional(m, name, SMALL_MAX, &text, &len, err)) || !text)
+		return status;
+	status = json_parse(out, text, len, name, err);
+	free(text);
+	return status;
+}
+
+static enum tb_status
+add_eos(struct chat_model *m, uint32_t id, struct tb_err *err)
+{
+	uint32_t *more;
+
+	if (chat_model_is_eos(m, id) || m->neos == MAX_EOS)
+		return TB_OK;
+	more = realloc(m->eos_ids, (m->neos + 1) * sizeof(*more));
+	if (!more)
+		return tb_nomem(err);
+	m->eos_ids = more;
+	m->eos_ids[m->neos++] = id;
+	return TB_OK;
+}
+
+/* eos_token_id: a number or a list of them. */
+static enum tb_status
+add_eos_json(struct chat_model *m, const cJSON *v, struct tb_err *err)
+{
+	const cJSON *item = json_is_array(v) ? json_first(v) : v;
+	enum tb_status status = TB_OK;
+	uint64_t id;
+
+	for (; item && !status; item = json_is_array(v) ? json_next(item) : NULL)
+		if (json_u64(item, &id) && id <= UINT32_MAX)
+			status = add_eos(m, (uint32_t)id, err);
+	return status;
+}
+
+static void
+set_float(const cJSON *object, const char *key, double min, double max, float *out)
+{
+	double x;
+
+	if (json_f64(json_get(object, key), &x) && x >= min && x <= max)
+		*out = (float)x;
+}
+
+static void
+set_u32(const cJSON *object, const char *key, uint32_t *out)
+{
+	uint64_t n;
+
+	if (json_u64(json_get(object, key), &n) && n <= UINT32_MAX)
+		*out = (uint32_t)n;
+}
+
+/* How the model wants to be sampled: names of Hugging Face and of Ollama. */
+static void
+read_wishes(struct sampler_opts *s, const cJSON *v)
+{
+	set_float(v, "temperature", 0, 100, &s->temperature);
+	set_float(v, "top_p", 0, 1, &s->top_p);
+	set_float(v, "min_p", 0, 1, &s->min_p);
+	set_float(v, "repetition_penalty", 0.01, 100, &s->repeat_penalty);
+	set_float(v, "repeat_penalty", 0.01, 100, &s->repeat_penalty);
+	set_u32(v, "top_k", &s->top_k);
+	set_u32(v, "repeat_last_n", &s->repeat_last);
+}
+
+static enum tb_status
+read_configs(struct chat_model *m, struct tb_err *err)
+{
+	static const char *const name[] = { "config.json", "generation_config.json" };
+	enum tb_status status = TB_OK;
+	uint32_t id;
+
+	for (size_t i = 0; i < 2 && !status; i++) {
+		cJSON *v;
+
+		if ((status = read_json(m->model, name[i], &v, err)))
+			break;
+		status = add_eos_json(m, json_get(v, "eos_token_id"), err);
+		if (i)
+			read_wishes(&m->sampler, v);
+		json_free(v);
+	}
+	if (!status && tokenizer_eos(m->tokenizer, &id))
+		status = add_eos(m, id, err);
+	return status;
+}
+
+static void
+add_stops(struct chat_model *m, const cJSON *v)
+{
+	const cJSON *item = json_is_array(v) ? json_first(v) : v;
+
+	for (; item; item = json_is_array(v) ? json_next(item) : NULL) {
+		const char *s = json_str(item);
+
+		if (s && *s && m->nstops < CHAT_MAX_STOPS && (m->stops[m->nstops] = tb_strdup(s)))
+			m->nstops++;
+	}
+}
+
+/* What an Ollama model has beside its tensors: parameters and a system prompt. */
+static enum tb_status
+read_layers(struct chat_model *m, struct tb_err *err)
+{
+	char *text;
+	size_t len;
+	cJSON *v;
+	enum tb_status status;
+
+	status = model_read_layer(m->model, MEDIA_SYSTEM, 0, SMALL_MAX, &m->system, NULL, err);
+	if (status) {
+		m->system = NULL;
+		if (status != TB_ENOENT)
+			return status;
+	}
+	status = model_read_layer(m->model, MEDIA_PARAMS, 0, SMALL_MAX, &text, &len, err);
+	if (status)
+		return status == TB_ENOENT ? TB_OK : status;
+	if (!(status = json_parse(&v, text, len, "params", err))) {
+		read_wishes(&m->sampler, v);
+		add_stops(m, json_get(v, "stop"));
+		json_free(v);
+	}
+	free(text);
+	return status;
+}
+
+/* A string, or { "content": string }. */
+static char *
+special_piece(const cJSON *config, const char *key)
+{
+	const cJSON *v = json_get(config, key);
+	const char *s = json_is_object(v) ? json_str(json_get(v, "content")) : json_str(v);
+
+	return s ? tb_strdup(s) : NULL;
+}
+
+/* A string, or a list of { name, template } of which "default" is meant. */
+static const char *
+template_in(const cJSON *config)
+{
+	const cJSON *v = json_get(config, "chat_template");
+
+	if (!json_is_array(v))
+		return json_str(v);
+	for (const cJSON *t = json_first(v); t; t = json_next(t)) {
+		const char *name = json_str(json_get(t, "name"));
+
+		if (name && !strcmp(name, "default"))
+			return json_str(json_get(t, "template"));
+	}
+	return NULL;
+}
+
+/* A model without a usable template can still complete text: the reason is kept
+ * for whoever wants to chat. */
+static void
+use_template(struct chat_model *m, const char *text, size_t len)
+{
+	enum tb_status status;
+
+	if (!text)
+		status = tb_fail(&m->template_err, TB_EUNSUP, "%s: has no chat template that can "
+				 "be used (chat_template of tokenizer_config.json); \"generate\" "
+				 "completes text without one", chat_model_name(m));
+	else
+		status = chat_template_new(&m->template, text, len, &m->template_err);
+	if (status)
+		m->template = NULL;
+}
+
+static enum tb_status
+read_template(struct chat_model *m, struct tb_err *err)
+{
+	cJSON *config;
+	char *file;
+	const char *text;
+	size_t len = 0;
+	enum tb_status status;
+
+	if ((status = read_json(m->model, "tokenizer_config.json", &config, err)))
+		return status;
+	if (!(status = read_optional(m->model, "chat_template.jinja", SMALL_MAX, &file, &len,
+				     err))) {
+		m->bos = special_piece(config, "bos_token");
+		m->eos = special_piece(config, "eos_token");
+		text = file ? file : template_in(config);
+		use_template(m, text, file ? len : text ? strlen(text) : 0);
+		free(file);
+	}
+	json_free(config);
+	return status;
+}
+
+static enum tb_status
+read_tokenizer(struct chat_model *m, struct tb_err *err)
+{
+	char *json, *config = NULL;
+	size_t len, config_len = 0;
+	enum tb_status status;
+
+	if ((status = model_read(m->model, "tokenizer.json", TOKENIZER_MAX, &json, &len, err)))
+		return status;
+	if (!(status = read_optional(m->model, "tokenizer_config.json", SMALL_MAX, &config,
+				     &config_len, err)))
+		status = tokenizer_new(&m->tokenizer, json, len, config, config_len, err);
+	free(config);
+	free(json);
+	return status;
+}
+
+static uint64_t
+fresh_seed(void)
+{
+	uint64_t seed = 0;
+
+	if (getenv("TBTUI_TEST") || getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		return 1;
+	return seed;
+}
+
+static enum tb_status
+load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_job *job,
+     struct tb_err *err)
+{
+	struct engine_opts opts = { .threads = ctx->threads };
+	struct model_loc loc;
+	enum tb_status status;
+
+	if ((status = store_resolve(&ctx->roots, ref, &loc, err)))
+		return status;
+	tb_job_what(job, "reading %s", loc.name ? loc.name : ref);
+	status = model_open(&m->model, &loc, err);
+	model_loc_free(&loc);
+	if (status || (status = tb_job_check(job, err)))
+		return status;
+	if ((status = engine_open(&m->engine, m->model, &opts, err)) ||
+	    (status = tb_job_check(job, err)))
+		return tb_wrap(err, "%s", chat_model_name(m));
+	tb_job_what(job, "reading the tokenizer");
+	m->sampler = (struct sampler_opts)SAMPLER_DEFAULTS;
+	if ((status = read_tokenizer(m, err)) || (status = read_configs(m, err)) ||
+	    (status = read_layers(m, err)) || (status = read_template(m, err)))
+		return tb_wrap(err, "%s", chat_model_name(m));
+	m->sampler.seed = fresh_seed();
+	return TB_OK;
+}
+
+enum tb_status
+chat_model_open(struct chat_model **out, const struct op_ctx *ctx, const char *ref,
+		struct tb_job *job, struct tb_err *err)
+{
+	struct chat_model *m = tb_calloc(1, sizeof(*m));
+	enum tb_status status;
+
+	*out = NULL;
+	if (!m)
+		return tb_nomem(err);
+	if ((status = load(m, ctx, ref, job, err)))
+		chat_model_free(m);
+	else
+		*out = m;
+	return status;
+}
+
+void
+chat_model_free(struct chat_model *m)
+{
+	if (!m)
+		return;
+	chat_template_free(m->template);
+	tokenizer_free(m->tokenizer);
+	engine_free(m->engine);
+	model_free(m->model);
+	for (size_t i = 0; i < m->nstops; i++)
+		free(m->stops[i]);
+	free(m->system);
+	free(m->bos);
+	free(m->eos);
+	free(m->eos_ids);
+	free(m);
+}
+
+const char *
+chat_model_name(const struct chat_model *m)
+{
+	return m->model->loc.name ? m->model->loc.name : m->model->loc.path;
+}
+
+bool
+chat_model_is_eos(const struct chat_model *m, uint32_t id)
+{
+	for (size_t i = 0; i < m->neos; i++)
+		if (m->eos_ids[i] == id)
+			return true;
+	return false;
+}
