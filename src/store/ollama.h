@@ -7,9 +7,12 @@
 #include "src/store/model.h"
 #include "src/store/name.h"
 
-/* root/blobs/sha256-<hex>; caller frees. */
+/* root/blobs/sha256-<hex>; caller frees. NULL when out of memory or no digest. */
 char *ollama_blob_path(const char *root, const char *digest);
 char *ollama_manifest_path(const char *root, const struct model_name *name);
+/* The manifest of that name, spelled so or else differing in case only, as Ollama
+ * has it; caller frees. NULL: there is none. */
+char *ollama_find_manifest(const char *root, const struct model_name *name);
 
 /* Writing a model: add blobs, then commit the manifest last, so that a reader
  * sees the whole model or none.  A blob that exists with the right size is kept
