@@ -108,6 +108,10 @@ tests_unit_test_manifest_LDADD = $(TEST_FORMAT)
 check_PROGRAMS += tests/unit/test_name
 TESTS += tests/unit/test_name
 tests_unit_test_name_LDADD = $(TEST_STORE)
+check_PROGRAMS += tests/unit/test_model
+TESTS += tests/unit/test_model
+tests_unit_test_model_SOURCES = tests/unit/test_model.c tests/unit/fixture.c tests/unit/fixture.h
+tests_unit_test_model_LDADD = $(TEST_STORE)
 
 # db
 check_PROGRAMS += tests/unit/test_db

@@ -123,6 +123,15 @@ read_layers(struct manifest *m, const cJSON *layers, const char *what, struct tb
 	return status;
 }
 
+/* Ollama writes an absent config as a layer whose members are all empty. */
+static bool
+no_config(const cJSON *config)
+{
+	const char *digest = json_str(json_get(config, "digest"));
+
+	return !config || json_is_null(config) || (digest && !*digest);
+}
+
 static enum tb_status
 read_document(struct manifest *m, const cJSON *doc, const char *what, struct tb_err *err)
 {
@@ -137,7 +146,7 @@ read_document(struct manifest *m, const cJSON *doc, const char *what, struct tb_
 		return tb_fail(err, TB_EUNSUP, "%.200s: manifest of version %ju, only 2 is known",
 			       what, (uintmax_t)version);
 	status = optional(doc, "mediaType", &m->media_type, what, err);
-	if (!status && config && !json_is_null(config)) {
+	if (!status && !no_config(config)) {
 		snprintf(where, sizeof(where), "%.200s: config", what);
 		status = read_layer(&m->config, config, where, err);
 	}

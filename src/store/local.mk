@@ -1,10 +1,23 @@
 noinst_LIBRARIES += src/store/libstore.a
 src_store_libstore_a_CFLAGS = $(AM_CFLAGS)
 src_store_libstore_a_SOURCES = \
+	src/store/arena.c \
+	src/store/arena.h \
+	src/store/model.c \
 	src/store/model.h \
+	src/store/model_build.c \
+	src/store/model_build.h \
+	src/store/model_config.c \
+	src/store/model_dir.c \
+	src/store/model_ollama.c \
+	src/store/model_scheme.c \
+	src/store/model_tensors.c \
 	src/store/name.c \
 	src/store/name.h \
 	src/store/ollama.c \
 	src/store/ollama.h \
 	src/store/roots.c \
-	src/store/store.h
+	src/store/store.c \
+	src/store/store.h \
+	src/store/walk.c \
+	src/store/walk.h

@@ -84,6 +84,7 @@ struct tensor {
 	struct tensor_part weight;
 	struct tensor_part scale, bias, global;	/* companions: present when has_* */
 	bool has_scale, has_bias, has_global;
+	bool global_inverse;		/* stored as its reciprocal: divide (compressed-tensors) */
 };
 
 struct model {

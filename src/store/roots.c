@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "src/base/mem.h"
 #include "src/store/store.h"
+#include "src/store/walk.h"
 
 /* The parts of a default root: what $env holds (or, if it is not set, what is
  * below the home directory), with `tail` behind it. */
@@ -38,26 +38,10 @@ has(const struct store_roots *r, const char *path)
 	return false;
 }
 
-/* The path from "/" on, without slashes at its end; NULL when out of memory. */
-static char *
-absolute(const char *path)
-{
-	char *cwd = *path == '/' ? NULL : getcwd(NULL, 0), *out;
-	size_t n = strlen(path);
-
-	if (*path != '/' && !cwd)
-		return NULL;
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	out = cwd ? tb_asprintf("%s/%.*s", cwd, (int)n, path) : tb_strndup(path, n);
-	free(cwd);
-	return out;
-}
-
 static enum tb_status
 add(struct store_roots *r, const char *path, struct tb_err *err)
 {
-	char *abs = absolute(path);
+	char *abs = store_absolute(path);
 
 	if (!abs || !tb_grow(&r->path, &r->cap, r->n + 1, sizeof(*r->path))) {
 		free(abs);

@@ -24,7 +24,9 @@ bool store_is_ollama(const char *root);
 
 /* Calls fn for each model below root, in name order; loc is borrowed for the call.
  * fn returning anything but TB_OK ends the walk with it.  What is no model is
- * skipped silently; a manifest that cannot be read is still yielded. */
+ * skipped silently; a manifest that cannot be read is still yielded.  No file is
+ * opened: the kind of an Ollama model is MODEL_OLLAMA_TENSORS until model_open()
+ * has seen its layers. */
 typedef enum tb_status store_walk_fn(void *arg, const struct model_loc *loc, struct tb_err *err);
 enum tb_status store_walk(const char *root, store_walk_fn *fn, void *arg, struct tb_err *err)
 	TB_MUST_USE;

@@ -1,0 +1,262 @@
+#include "config.h"
+
+#include "src/store/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/store/model_build.h"
+
+const char *
+model_kind_name(enum model_kind k)
+{
+#define X(id, name) [id] = name,
+	static const char *const names[] = { MODEL_KIND_LIST(X) };
+#undef X
+
+	return k < MODEL_KIND_COUNT ? names[k] : "?";
+}
+
+const char *
+origin_name(enum origin o)
+{
+#define X(id, name) [id] = name,
+	static const char *const names[] = { ORIGIN_LIST(X) };
+#undef X
+
+	return o < sizeof(names) / sizeof(*names) ? names[o] : "?";
+}
+
+void
+model_loc_free(struct model_loc *loc)
+{
+	free(loc->name);
+	free(loc->path);
+	free(loc->root);
+	*loc = (struct model_loc){ 0 };
+}
+
+static int
+file_cmp(const void *a, const void *b)
+{
+	const struct tb_ident *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev < y->dev ? -1 : 1;
+	return (x->ino > y->ino) - (x->ino < y->ino);
+}
+
+/* Two layers may share a blob, two names an inode: each counts once. */
+static enum tb_status
+count_bytes(struct model *m, struct tb_err *err)
+{
+	struct tb_ident *ids = tb_calloc(m->nfiles, sizeof(*ids));
+	size_t n = 0;
+
+	if (!ids)
+		return tb_nomem(err);
+	for (size_t i = 0; i < m->nfiles; i++)
+		if (!m->files[i].missing)
+			ids[n++] = m->files[i].id;
+	if (n > 1)
+		qsort(ids, n, sizeof(*ids), file_cmp);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || file_cmp(&ids[i - 1], &ids[i]) != 0)
+			m->bytes += ids[i].size;
+	free(ids);
+	return TB_OK;
+}
+
+struct share { struct scheme scheme; uint64_t bytes; };
+
+#define MAX_SHARES 64
+
+static int
+share_cmp(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+/* What most of the bytes are stored as; vectors say nothing if there are matrices. */
+static size_t
+shares(const struct model *m, unsigned min_rank, struct share out[MAX_SHARES])
+{
+	size_t n = 0, j;
+
+	for (size_t i = 0; i < m->ntensors; i++) {
+		const struct tensor *t = &m->tensors[i];
+
+		if (t->ndim < min_rank)
+			continue;
+		for (j = 0; j < n && !scheme_equal(&out[j].scheme, &t->scheme); j++)
+			;
+		if (j == MAX_SHARES)
+			continue;
+		if (j == n)
+			out[n++] = (struct share){ .scheme = t->scheme };
+		out[j].bytes += t->bytes;
+	}
+	return n;
+}
+
+static void
+summarize(struct build *b)
+{
+	char first[SCHEME_NAME_MAX], second[SCHEME_NAME_MAX] = "";
+	struct share s[MAX_SHARES];
+	struct model *m = b->m;
+	size_t n = shares(m, 2, s);
+
+	for (size_t i = 0; i < m->ntensors; i++)
+		m->params += m->tensors[i].elems;
+	if (n == 0)
+		n = shares(m, 0, s);
+	if (n == 0) {	/* GGUF: as its manifest has it */
+		snprintf(m->scheme, sizeof(m->scheme), "%s", b->hint);
+		return;
+	}
+	qsort(s, n, sizeof(*s), share_cmp);
+	scheme_name(&s[0].scheme, first);
+	if (n > 1)
+		scheme_name(&s[1].scheme, second);
+	snprintf(m->scheme, sizeof(m->scheme), "%s%s%s", first, n > 1 ? "/" : "", second);
+}
+
+static enum tb_status
+copy_loc(struct model_loc *to, const struct model_loc *from, struct tb_err *err)
+{
+	*to = (struct model_loc){ .kind = from->kind, .mtime_ns = from->mtime_ns,
+		.name = tb_strdup(from->name ? from->name : ""), .path = tb_strdup(from->path),
+		.root = tb_strdup(from->root ? from->root : "") };
+	return to->name && to->path && to->root ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+build(struct build *b, const struct model_loc *loc, struct tb_err *err)
+{
+	enum tb_status status = copy_loc(&b->m->loc, loc, err);
+	struct model *m = b->m;
+
+	m->names = b->arena = arena_new();
+	m->arch = tb_strdup("");
+	m->model_type = tb_strdup("");
+	if (!status && (!b->arena || !m->arch || !m->model_type))
+		status = tb_nomem(err);
+	if (status)
+		return status;
+	if (loc->kind == MODEL_OLLAMA_TENSORS || loc->kind == MODEL_OLLAMA_GGUF)
+		status = build_ollama(b, err);
+	else if (loc->kind == MODEL_SAFETENSORS_DIR)
+		status = build_dir(b, err);
+	else
+		status = build_single(b, err);
+	if (!status)
+		status = build_tensors(b, err);
+	if (!status)
+		status = count_bytes(m, err);
+	if (!status)
+		summarize(b);
+	return status;
+}
+
+enum tb_status
+model_open(struct model **out, const struct model_loc *loc, struct tb_err *err)
+{
+	struct build b = { .m = tb_calloc(1, sizeof(struct model)) };
+	enum tb_status status;
+
+	*out = NULL;
+	if (!b.m)
+		return tb_nomem(err);
+	status = build(&b, loc, err);
+	free(b.raws);
+	free(b.overrides);
+	json_free(b.config);
+	if (status)
+		model_free(b.m);
+	else
+		*out = b.m;
+	return status;
+}
+
+void
+model_free(struct model *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->nfiles; i++) {
+		free(m->files[i].path);
+		free(m->files[i].name);
+		free(m->files[i].media_type);
+	}
+	for (size_t i = 0; i < m->nproblems; i++)
+		free(m->problems[i].message);
+	free(m->files);
+	free(m->problems);
+	free(m->tensors);
+	free(m->arch);
+	free(m->model_type);
+	arena_free(m->names);
+	model_loc_free(&m->loc);
+	free(m);
+}
+
+const struct tensor *
+model_tensor(const struct model *m, const char *name)
+{
+	size_t lo = 0, hi = m->ntensors;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int d = tb_natural_cmp(m->tensors[mid].name, name);
+
+		if (d == 0)
+			d = strcmp(m->tensors[mid].name, name);
+		if (d == 0)
+			return &m->tensors[mid];
+		if (d < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+static enum tb_status
+slurp(const struct model_file *f, size_t max, char **out, size_t *len, struct tb_err *err)
+{
+	enum tb_status status = tb_file_slurp(f->path, max, out, len, err);
+
+	return status && f->name ? tb_wrap(err, "%.100s", f->name) : status;
+}
+
+enum tb_status
+model_read(const struct model *m, const char *name, size_t max, char **out, size_t *len,
+	   struct tb_err *err)
+{
+	*out = NULL;
+	for (size_t i = 0; i < m->nfiles; i++) {
+		const struct model_file *f = &m->files[i];
+
+		if (f->name && strcmp(f->name, name) == 0 &&
+		    (f->media == MEDIA_JSON || !*f->digest))
+			return slurp(f, max, out, len, err);
+	}
+	return tb_fail(err, TB_ENOENT, "%.200s: has no %s", m->loc.name, name);
+}
+
+enum tb_status
+model_read_layer(const struct model *m, enum media kind, unsigned i, size_t max, char **out,
+		 size_t *len, struct tb_err *err)
+{
+	*out = NULL;
+	for (size_t j = 0; j < m->nfiles; j++)
+		if (*m->files[j].digest && m->files[j].media == kind && i-- == 0)
+			return slurp(&m->files[j], max, out, len, err);
+	return tb_fail(err, TB_ENOENT, "%.200s: has no %s layer", m->loc.name, media_name(kind));
+}

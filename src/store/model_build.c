@@ -1,0 +1,172 @@
+#include "config.h"
+
+#include "src/store/model_build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+
+enum tb_status
+build_problem(struct build *b, const char *digest, struct tb_err *err, const char *fmt, ...)
+{
+	struct model *m = b->m;
+	struct model_problem p = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&p.message, fmt, ap) < 0)
+		p.message = NULL;
+	va_end(ap);
+	snprintf(p.digest, sizeof(p.digest), "%s", digest ? digest : "");
+	if (!p.message ||
+	    !tb_grow(&m->problems, &b->problems_cap, m->nproblems + 1, sizeof(p))) {
+		free(p.message);
+		return tb_nomem(err);
+	}
+	m->problems[m->nproblems++] = p;
+	return TB_OK;
+}
+
+enum tb_status
+build_file(struct build *b, char *path, const char *name, struct model_file **out,
+	   struct tb_err *err)
+{
+	struct model *m = b->m;
+	struct model_file *f;
+
+	if (!path || !tb_grow(&m->files, &b->files_cap, m->nfiles + 1, sizeof(*m->files))) {
+		free(path);
+		return tb_nomem(err);
+	}
+	f = *out = &m->files[m->nfiles++];
+	*f = (struct model_file){ .path = path, .media = MEDIA_UNKNOWN, .missing = true };
+	f->name = name ? tb_strdup(name) : NULL;
+	return !name || f->name ? TB_OK : tb_nomem(err);
+}
+
+/* "blob sha256:… (NAME)", or the path. */
+static const char *
+file_label(const struct model_file *f, char out[512])
+{
+	if (*f->digest)
+		snprintf(out, 512, "blob %s%s%.200s%s", f->digest, f->name ? " (" : "",
+			 f->name ? f->name : "", f->name ? ")" : "");
+	else
+		snprintf(out, 512, "%s", f->path);
+	return out;
+}
+
+static enum tb_status
+missing(struct build *b, const struct model_file *f, const struct tb_err *why, struct tb_err *err)
+{
+	char label[512];
+
+	if (why->code == TB_ENOMEM)
+		return tb_nomem(err);
+	if (why->code == TB_ENOENT)
+		return build_problem(b, f->digest, err, "%s: missing", file_label(f, label));
+	return build_problem(b, f->digest, err, "%s: %s", file_label(f, label), why->msg);
+}
+
+static enum tb_status
+check_size(struct build *b, const struct model_file *f, struct tb_err *err)
+{
+	char label[512];
+
+	if (!*f->digest || f->id.size == f->want_size)
+		return TB_OK;
+	return build_problem(b, f->digest, err, "%s: %ju bytes, the manifest says %ju",
+			     file_label(f, label), (uintmax_t)f->id.size,
+			     (uintmax_t)f->want_size);
+}
+
+enum tb_status
+build_stat(struct build *b, struct model_file *f, struct tb_err *err)
+{
+	struct tb_err why = { 0 };
+
+	if (tb_file_ident(f->path, &f->id, &why))
+		return missing(b, f, &why, err);
+	f->missing = false;
+	return check_size(b, f, err);
+}
+
+/* "<tensor>.quant_type" before "quant_type"; the group size belongs to the same level. */
+static enum tb_status
+read_meta(struct build *b, struct raw *r, const struct st_header *h, struct tb_err *err)
+{
+	char *key = tb_asprintf("%s.quant_type", r->name);
+	const char *type = key ? st_meta_find(h, key) : NULL, *group;
+	uint64_t n;
+
+	if (!key)
+		return tb_nomem(err);
+	r->origin = type ? ORIGIN_TENSOR_META : ORIGIN_BLOB_META;
+	if (type)	/* as long as ".quant_type" */
+		memcpy(key + strlen(r->name), ".group_size", sizeof(".group_size"));
+	group = st_meta_find(h, type ? key : "group_size");
+	free(key);
+	if (!type)
+		type = st_meta_find(h, "quant_type");
+	if (!type || !*type)
+		return TB_OK;
+	if (group && tb_parse_u64(group, &n) && n <= 1024)
+		r->group = (unsigned)n;
+	r->quant_type = arena_str(b->arena, type);
+	return r->quant_type ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+add_raws(struct build *b, unsigned file, const struct st_header *h, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	if (!tb_grow(&b->raws, &b->raws_cap, b->nraws + h->ntensors, sizeof(*b->raws)))
+		return tb_nomem(err);
+	for (size_t i = 0; i < h->ntensors && !status; i++) {
+		const struct st_tensor *t = &h->tensors[i];
+		struct raw *r = &b->raws[b->nraws++];
+
+		*r = (struct raw){ .name = arena_str(b->arena, t->name),
+			.part = { .file = file, .dtype = t->dtype, .ndim = t->ndim,
+				  .off = t->off, .len = t->len } };
+		memcpy(r->part.dim, t->dim, sizeof(t->dim));
+		if (!r->name)
+			status = tb_nomem(err);
+		else if (h->nmeta)
+			status = read_meta(b, r, h, err);
+	}
+	return status;
+}
+
+enum tb_status
+build_header(struct build *b, struct model_file *f, struct tb_err *err)
+{
+	unsigned index = (unsigned)(f - b->m->files);
+	struct tb_err why = { 0 };
+	enum tb_status status;
+	struct st_header h;
+	struct tb_file file;
+	char label[512];
+
+	if (tb_file_open(&file, f->path, &why))
+		return missing(b, f, &why, err);
+	f->id = file.id;
+	f->missing = false;
+	status = check_size(b, f, err);
+	if (!status && !st_read(&h, &file, &why)) {
+		status = add_raws(b, index, &h, err);
+		st_free(&h);
+	} else if (!status && why.code == TB_ENOMEM) {
+		status = tb_nomem(err);
+	} else if (!status) {
+		status = build_problem(b, f->digest, err, "%s%s%s",
+				       *f->digest ? file_label(f, label) : "",
+				       *f->digest ? ": " : "", why.msg);
+	}
+	tb_file_close(&file);
+	return status;
+}

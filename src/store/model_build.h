@@ -1,0 +1,68 @@
+/* model_build.h - a model while it is put together. Private to src/store/model*.c. */
+#ifndef TBTUI_STORE_MODEL_BUILD_H
+#define TBTUI_STORE_MODEL_BUILD_H
+
+#include "src/format/json.h"
+#include "src/store/arena.h"
+#include "src/store/model.h"
+
+/* A tensor as some header lists it, with what the header's metadata say about it. */
+struct raw {
+	const char *name;		/* in the arena */
+	struct tensor_part part;
+	const char *quant_type;		/* in the arena; NULL: nothing is said */
+	unsigned group;			/* 0: not said */
+	enum origin origin;		/* whose words quant_type and group are */
+	bool used;			/* it is part of a logical tensor */
+};
+
+/* One module's own entry in config.json's quantization block. */
+struct quant_override { const char *path; const cJSON *v; };
+
+#define MAX_WIDTHS 16
+
+struct build {
+	struct model *m;
+	struct arena *arena;		/* m->names */
+	size_t files_cap, problems_cap;
+	struct raw *raws;		/* owned */
+	size_t nraws, raws_cap;
+	cJSON *config;			/* config.json; owned; NULL: none */
+	const cJSON *quant;		/* its quantization block as MLX writes it, or NULL */
+	struct quant_override *overrides;	/* sorted by path; owned */
+	size_t noverrides;
+	uint64_t width[MAX_WIDTHS];	/* row lengths that config.json lets expect */
+	size_t nwidths;
+	char hint[32];			/* "int4": what the model is said to be, or "" */
+};
+
+/* Out of memory is the only way in which these fail. */
+enum tb_status build_problem(struct build *b, const char *digest, struct tb_err *err,
+			     const char *fmt, ...) TB_MUST_USE TB_PRINTF(4, 5);
+/* Appends a file (path is taken over, also on failure) and counts it as missing. */
+enum tb_status build_file(struct build *b, char *path, const char *name, struct model_file **out,
+			  struct tb_err *err) TB_MUST_USE;
+/* Looks at a file that has no tensors: identity, size. */
+enum tb_status build_stat(struct build *b, struct model_file *f, struct tb_err *err) TB_MUST_USE;
+/* Reads a safetensors file's header; what is wrong with it becomes a problem. */
+enum tb_status build_header(struct build *b, struct model_file *f, struct tb_err *err) TB_MUST_USE;
+
+/* model_config.c: config.json's bytes, read and digested; what is wrong is a problem. */
+enum tb_status build_config(struct build *b, const char *path, struct tb_err *err) TB_MUST_USE;
+/* The scheme that config.json gives to the module `path` (n bytes). */
+bool config_scheme(const struct build *b, const char *path, size_t n, struct scheme *out);
+
+/* model_scheme.c: what a packed weight and its companions are; sets scheme, origin. */
+enum tb_status build_scheme(struct build *b, struct tensor *t, const struct raw *w,
+			    struct tb_err *err) TB_MUST_USE;
+
+/* model_tensors.c: raws become logical tensors. */
+enum tb_status build_sort(struct build *b, struct tb_err *err) TB_MUST_USE;
+const struct raw *build_find(const struct build *b, const char *name);
+enum tb_status build_tensors(struct build *b, struct tb_err *err) TB_MUST_USE;
+
+/* One of them a layout. */
+enum tb_status build_ollama(struct build *b, struct tb_err *err) TB_MUST_USE;
+enum tb_status build_dir(struct build *b, struct tb_err *err) TB_MUST_USE;
+enum tb_status build_single(struct build *b, struct tb_err *err) TB_MUST_USE;
+#endif

@@ -1,0 +1,292 @@
+#include "config.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/store/model_build.h"
+
+#define INDEX "model.safetensors.index.json"
+#define INDEX_MAX (256u << 20)
+
+/* What a model's folder is made of; the rest (pictures, scripts, other formats of the
+ * same weights) is not looked at. */
+static const char *const endings[] = {
+	".safetensors", ".json", ".jinja", ".model", ".txt", ".tiktoken",
+};
+
+static bool
+belongs(const char *name)
+{
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		if (*name != '.' && tb_ends(name, endings[i]))
+			return true;
+	return false;
+}
+
+static int
+entry_cmp(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void
+names_free(char **names, size_t n)
+{
+	while (n)
+		free(names[--n]);
+	free(names);
+}
+
+static enum tb_status
+list(const char *dir, char ***out, size_t *n, struct tb_err *err)
+{
+	DIR *d = opendir(dir);
+	enum tb_status status = TB_OK;
+	struct dirent *e;
+	size_t cap = 0;
+
+	*out = NULL;
+	*n = 0;
+	if (!d)
+		return tb_fail_errno(err, "%s", dir);
+	while (!status && (e = readdir(d))) {
+		if (!belongs(e->d_name))
+			continue;
+		if (!tb_grow(out, &cap, *n + 1, sizeof(**out)) ||
+		    !((*out)[*n] = tb_strdup(e->d_name)))
+			status = tb_nomem(err);
+		else
+			++*n;
+	}
+	closedir(d);
+	if (*n > 1)
+		qsort(*out, *n, sizeof(**out), entry_cmp);
+	return status;
+}
+
+static struct model_file *
+file_named(struct build *b, const char *name)
+{
+	for (size_t i = 0; i < b->m->nfiles; i++)
+		if (b->m->files[i].name && strcmp(b->m->files[i].name, name) == 0)
+			return &b->m->files[i];
+	return NULL;
+}
+
+/* A shard's name as the index has it, looked for among the folder's own entries: it
+ * never becomes part of a path. */
+static enum tb_status
+open_shard(struct build *b, const char *name, bool *opened, struct tb_err *err)
+{
+	struct model_file *f = file_named(b, name);
+
+	if (!f || !tb_ends(name, ".safetensors"))
+		return build_problem(b, NULL, err, "%s: shard %.200s, named in " INDEX ", is missing",
+				     b->m->loc.path, name);
+	if (opened[f - b->m->files])
+		return TB_OK;
+	opened[f - b->m->files] = true;
+	return build_header(b, f, err);
+}
+
+static int
+shard_cmp(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The shards that the index names, each once. */
+static enum tb_status
+open_shards(struct build *b, const cJSON *map, bool *opened, struct tb_err *err)
+{
+	const char **shards = tb_calloc(json_count(map), sizeof(*shards));
+	enum tb_status status = shards ? TB_OK : tb_nomem(err);
+	size_t n = 0;
+
+	for (const cJSON *v = json_first(map); v && !status; v = json_next(v)) {
+		if (json_str(v))
+			shards[n++] = json_str(v);
+		else
+			status = build_problem(b, NULL, err, "%s: " INDEX ": %.200s: the shard is"
+					       " no string", b->m->loc.path, json_key(v));
+	}
+	if (n > 1)
+		qsort(shards, n, sizeof(*shards), shard_cmp);
+	for (size_t i = 0; i < n && !status; i++)
+		if (i == 0 || strcmp(shards[i - 1], shards[i]) != 0)
+			status = open_shard(b, shards[i], opened, err);
+	free(shards);
+	return status;
+}
+
+/* Does what the shards hold agree with what the index says?  b->raws are sorted. */
+static enum tb_status
+check_index(struct build *b, const cJSON *map, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	const struct model_file *shard;
+
+	for (const cJSON *v = json_first(map); v && !status; v = json_next(v)) {
+		const struct raw *r = build_find(b, json_key(v));
+		const char *want = json_str(v);
+
+		shard = want ? file_named(b, want) : NULL;
+		if (!shard || shard->missing)
+			continue;	/* said already */
+		if (!r)
+			status = build_problem(b, NULL, err, "tensor %.200s: " INDEX " has it in"
+					       " %.200s, which lacks it", json_key(v), want);
+		else if (shard != &b->m->files[r->part.file])
+			status = build_problem(b, NULL, err, "tensor %.200s: is in %s, " INDEX " has"
+					       " it in %.200s", json_key(v),
+					       b->m->files[r->part.file].path, want);
+	}
+	return status;
+}
+
+/* Model files that no index entry leads to; "consolidated.safetensors" and the like
+ * are other copies and fine. */
+static enum tb_status
+check_extra(struct build *b, const bool *opened, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < b->m->nfiles && !status; i++) {
+		struct model_file *f = &b->m->files[i];
+
+		if (opened[i] || !tb_ends(f->name, ".safetensors"))
+			continue;
+		status = build_stat(b, f, err);
+		if (!status && tb_starts(f->name, "model"))
+			status = build_problem(b, NULL, err, "%s: not named in " INDEX, f->path);
+	}
+	return status;
+}
+
+static enum tb_status
+read_indexed(struct build *b, const struct model_file *index, bool *opened, struct tb_err *err)
+{
+	struct tb_err why = { 0 };
+	enum tb_status status;
+	char *text = NULL;
+	const cJSON *map;
+	cJSON *doc = NULL;
+	size_t len;
+
+	if (!tb_file_slurp(index->path, INDEX_MAX, &text, &len, &why))
+		(void)!json_parse(&doc, text, len, index->path, &why);
+	free(text);
+	map = json_get(doc, "weight_map");
+	if (!why.code && !json_is_object(map))
+		tb_fail(&why, TB_EFORMAT, "%s: has no weight_map", index->path);
+	if (why.code == TB_ENOMEM)
+		status = tb_nomem(err);
+	else if (why.code)
+		status = build_problem(b, NULL, err, "%s", why.msg);
+	else
+		status = open_shards(b, map, opened, err);
+	if (!status)
+		status = build_sort(b, err);
+	if (!status)
+		status = check_index(b, map, err);
+	if (!status && !why.code)
+		status = check_extra(b, opened, err);
+	json_free(doc);
+	return status;
+}
+
+/* Without an index: model*.safetensors, or, if there is none, every .safetensors. */
+static enum tb_status
+read_all(struct build *b, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	bool model = false;
+
+	for (size_t i = 0; i < b->m->nfiles; i++)
+		model |= tb_starts(b->m->files[i].name, "model") &&
+			 tb_ends(b->m->files[i].name, ".safetensors");
+	for (size_t i = 0; i < b->m->nfiles && !status; i++) {
+		struct model_file *f = &b->m->files[i];
+
+		if (!tb_ends(f->name, ".safetensors"))
+			continue;
+		if (!model || tb_starts(f->name, "model"))
+			status = build_header(b, f, err);
+		else
+			status = build_stat(b, f, err);
+	}
+	return status ? status : build_sort(b, err);
+}
+
+static enum tb_status
+read_weights(struct build *b, struct tb_err *err)
+{
+	const struct model_file *index = file_named(b, INDEX);
+	enum tb_status status;
+	bool *opened;
+
+	if (!index || index->missing)
+		return read_all(b, err);
+	opened = tb_calloc(b->m->nfiles, sizeof(*opened));
+	if (!opened)
+		return tb_nomem(err);
+	status = read_indexed(b, index, opened, err);
+	free(opened);
+	/* an index that cannot be read does not hide the shards beside it */
+	return status || b->nraws ? status : read_all(b, err);
+}
+
+enum tb_status
+build_dir(struct build *b, struct tb_err *err)
+{
+	const char *dir = b->m->loc.path;
+	enum tb_status status;
+	struct model_file *f;
+	size_t n, weights = 0;
+	char **names;
+
+	status = list(dir, &names, &n, err);
+	for (size_t i = 0; i < n && !status; i++) {
+		bool tensors = tb_ends(names[i], ".safetensors");
+
+		weights += tensors;
+		status = build_file(b, tb_path_join(dir, names[i]), names[i], &f, err);
+		if (!status && !tensors)
+			status = build_stat(b, f, err);
+		if (!status && strcmp(names[i], "config.json") == 0 && !f->missing)
+			status = build_config(b, f->path, err);
+	}
+	names_free(names, n);
+	if (status)
+		return status;
+	if (!weights && !file_named(b, INDEX) && !file_named(b, "config.json"))
+		return tb_fail(err, TB_EFORMAT, "%s: no model: neither config.json nor a"
+			       " .safetensors file", dir);
+	return read_weights(b, err);
+}
+
+enum tb_status
+build_single(struct build *b, struct tb_err *err)
+{
+	const char *path = b->m->loc.path, *slash = strrchr(path, '/');
+	struct model_file *f;
+	enum tb_status status = build_file(b, tb_strdup(path), slash ? slash + 1 : path, &f, err);
+
+	if (status)
+		return status;
+	if (b->m->loc.kind == MODEL_GGUF_FILE) {
+		status = build_stat(b, f, err);
+		if (!status)
+			status = build_problem(b, NULL, err, "%s: the tensors of GGUF files are not"
+					       " read yet", path);
+		return status;
+	}
+	status = build_header(b, f, err);
+	if (!status && !b->nraws && b->m->nproblems)	/* nothing of it can be shown */
+		status = tb_fail(err, b->m->files[0].missing ? TB_ENOENT : TB_EFORMAT, "%s",
+				 b->m->problems[0].message);
+	return status ? status : build_sort(b, err);
+}

@@ -1,0 +1,198 @@
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/store/model_build.h"
+#include "src/store/ollama.h"
+
+#define CONFIG_BLOB_MAX (1u << 20)
+
+/* The store's root: known, or five levels above root/manifests/host/ns/model/tag. */
+static char *
+root_of(const struct model_loc *loc)
+{
+	const char *end = loc->path + strlen(loc->path);
+
+	if (*loc->root)
+		return tb_strdup(loc->root);
+	for (int i = 0; i < 5; i++) {
+		end = end > loc->path ? memrchr(loc->path, '/', (size_t)(end - loc->path)) : NULL;
+		if (!end)
+			return NULL;
+	}
+	if (strncmp(end, "/manifests/", 11) != 0)
+		return NULL;
+	return end == loc->path ? tb_strdup("/") : tb_strndup(loc->path, (size_t)(end - loc->path));
+}
+
+/* Marks the layers whose digest came earlier: a blob is read once. */
+struct seen { const char *digest; size_t layer; };
+
+static int
+seen_cmp(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+	int d = strcmp(x->digest, y->digest);
+
+	return d ? d : (x->layer > y->layer) - (x->layer < y->layer);
+}
+
+static bool *
+repeated(const struct manifest *m)
+{
+	struct seen *s = tb_calloc(m->nlayers, sizeof(*s));
+	bool *again = tb_calloc(m->nlayers, sizeof(*again));
+
+	if (!s || !again) {
+		free(s);
+		free(again);
+		return NULL;
+	}
+	for (size_t i = 0; i < m->nlayers; i++)
+		s[i] = (struct seen){ m->layers[i].digest, i };
+	qsort(s, m->nlayers, sizeof(*s), seen_cmp);
+	for (size_t i = 1; i < m->nlayers; i++)
+		again[s[i].layer] = strcmp(s[i - 1].digest, s[i].digest) == 0;
+	free(s);
+	return again;
+}
+
+static enum tb_status
+add_layer(struct build *b, const char *root, const struct manifest_layer *l,
+	  struct model_file **out, struct tb_err *err)
+{
+	enum tb_status status = build_file(b, ollama_blob_path(root, l->digest), l->name, out, err);
+	struct model_file *f = *out;
+
+	if (status)
+		return status;
+	f->media = media_parse(l->media_type);
+	f->media_type = tb_strdup(l->media_type);
+	memcpy(f->digest, l->digest, sizeof(f->digest));
+	f->want_size = l->size;
+	return f->media_type ? TB_OK : tb_nomem(err);
+}
+
+static bool
+holds_gguf(enum media m)
+{
+	return m == MEDIA_MODEL || m == MEDIA_PROJECTOR || m == MEDIA_ADAPTER || m == MEDIA_DRAFT;
+}
+
+/* family and file type as the config blob states them: all that is known of a GGUF
+ * model without its file, and the hint for packed tensors without metadata. */
+static enum tb_status
+read_config_blob(struct build *b, const struct model_file *f, struct tb_err *err)
+{
+	struct tb_err why = { 0 };
+	const char *family, *type;
+	char *text = NULL;
+	cJSON *doc = NULL;
+	size_t len;
+
+	if (!tb_file_slurp(f->path, CONFIG_BLOB_MAX, &text, &len, &why))
+		(void)!json_parse(&doc, text, len, f->path, &why);
+	free(text);
+	if (why.code)
+		return why.code == TB_ENOMEM ? tb_nomem(err)
+					     : build_problem(b, f->digest, err, "%s", why.msg);
+	family = json_str(json_get(doc, "model_family"));
+	type = json_str(json_get(doc, "file_type"));
+	if (type)
+		tb_text_clean(type, b->hint, sizeof(b->hint));
+	if (family && *family && !*b->m->arch) {
+		free(b->m->arch);
+		b->m->arch = tb_strdup(family);
+	}
+	json_free(doc);
+	return b->m->arch ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+read_layers(struct build *b, const char *root, const struct manifest *m, const bool *again,
+	    struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	struct model_file *f;
+	bool gguf = false, tensors = false;
+
+	for (size_t i = 0; i < m->nlayers && !status; i++) {
+		status = add_layer(b, root, &m->layers[i], &f, err);
+		if (status)
+			return status;
+		gguf |= holds_gguf(f->media);
+		tensors |= f->media == MEDIA_TENSOR;
+		if (f->media == MEDIA_TENSOR && !again[i])
+			status = build_header(b, f, err);
+		else if (!again[i])
+			status = build_stat(b, f, err);
+		else
+			f->missing = tb_file_ident(f->path, &f->id, NULL) != TB_OK;
+		if (!status && f->media == MEDIA_JSON && !f->missing && !b->config && f->name &&
+		    strcmp(f->name, "config.json") == 0)
+			status = build_config(b, f->path, err);
+	}
+	if (!status && gguf && !tensors) {
+		b->m->loc.kind = MODEL_OLLAMA_GGUF;
+		status = build_problem(b, NULL, err, "%s: the tensors of GGUF layers are not read yet",
+				       b->m->loc.path);
+	}
+	return status;
+}
+
+static enum tb_status
+read_blobs(struct build *b, const char *root, const struct manifest *m, struct tb_err *err)
+{
+	bool *again = repeated(m);
+	enum tb_status status = again ? TB_OK : tb_nomem(err);
+	size_t config = b->m->nfiles;
+	struct model_file *f;
+
+	if (!status && m->config.media_type) {
+		status = add_layer(b, root, &m->config, &f, err);
+		if (!status)
+			status = build_stat(b, f, err);
+	}
+	if (!status)
+		status = read_layers(b, root, m, again, err);
+	free(again);
+	if (status || !m->config.media_type || b->m->files[config].missing)
+		return status;
+	return read_config_blob(b, &b->m->files[config], err);
+}
+
+enum tb_status
+build_ollama(struct build *b, struct tb_err *err)
+{
+	const struct model_loc *loc = &b->m->loc;
+	struct manifest m = { 0 };
+	char *root = root_of(loc), *text = NULL;
+	enum tb_status status = TB_OK;
+	struct model_file *f;
+	size_t len;
+
+	b->m->loc.kind = MODEL_OLLAMA_TENSORS;
+	if (!root)
+		return tb_fail(err, TB_ENOENT, "%s: a manifest, but not in a store: no blobs",
+			       loc->path);
+	status = tb_file_slurp(loc->path, MANIFEST_MAX, &text, &len, err);
+	if (!status)
+		status = manifest_parse(&m, text, len, loc->path, err);
+	if (!status)
+		status = build_file(b, tb_strdup(loc->path), NULL, &f, err);
+	if (!status) {
+		f->is_manifest = true;
+		status = build_stat(b, f, err);
+	}
+	if (!status)
+		status = read_blobs(b, root, &m, err);
+	if (!status)
+		status = build_sort(b, err);
+	manifest_free(&m);
+	free(text);
+	free(root);
+	return status;
+}

@@ -1,0 +1,221 @@
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/store/model_build.h"
+
+/* How a packed weight and its companions are called, and by whom. */
+static const struct convention {
+	const char *weight;		/* ending of the weight's name */
+	const char *scale, *bias, *global;	/* endings instead of it; NULL: has none */
+	enum dtype dtype;		/* of the weight */
+	bool global_inverse;
+	bool bytes;			/* U8 codes and E4M3 scales of nvfp4: the same bytes as
+					 * U32 and U8, which everybody else writes */
+} conventions[] = {
+	{ "", ".scale", ".bias", ".global_scale", DT_U32, false, false },	/* Ollama */
+	{ ".weight", ".scales", ".biases", NULL, DT_U32, false, false },	/* MLX */
+	{ ".weight", ".weight_scale", NULL, ".weight_scale_2", DT_U8, false, true },	/* ModelOpt */
+	{ ".weight_packed", ".weight_scale", NULL, ".weight_global_scale", DT_U8, true,
+	  true },							/* compressed-tensors */
+};
+#define NCONVENTIONS (sizeof(conventions) / sizeof(*conventions))
+
+static int
+raw_cmp(const void *a, const void *b)
+{
+	const struct raw *x = a, *y = b;
+	int d = strcmp(x->name, y->name);
+
+	return d ? d : (x->part.file > y->part.file) - (x->part.file < y->part.file);
+}
+
+/* Sorts by name; of two tensors with one name the first file's stays. */
+enum tb_status
+build_sort(struct build *b, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	size_t n = 0;
+
+	if (b->nraws > 1)
+		qsort(b->raws, b->nraws, sizeof(*b->raws), raw_cmp);
+	for (size_t i = 0; i < b->nraws && !status; i++) {
+		const struct raw *r = &b->raws[i];
+		const struct model_file *files = b->m->files;
+
+		if (n && strcmp(b->raws[n - 1].name, r->name) == 0)
+			status = build_problem(b, files[r->part.file].digest, err,
+					       "tensor %.200s: is in %s and in %s", r->name,
+					       files[b->raws[n - 1].part.file].path,
+					       files[r->part.file].path);
+		else
+			b->raws[n++] = *r;
+	}
+	b->nraws = n;
+	return status;
+}
+
+static struct raw *
+find(const struct build *b, const char *name)
+{
+	size_t lo = 0, hi = b->nraws;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int d = strcmp(b->raws[mid].name, name);
+
+		if (d == 0)
+			return &b->raws[mid];
+		if (d < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+const struct raw *
+build_find(const struct build *b, const char *name)
+{
+	return find(b, name);
+}
+
+/* The raw tensor called base[0..n) + ending, or NULL; *key is scratch. */
+static struct raw *
+companion(const struct build *b, struct tb_buf *key, const char *base, size_t n,
+	  const char *ending)
+{
+	if (!ending)
+		return NULL;
+	tb_buf_clear(key);
+	tb_buf_add(key, base, n);
+	tb_buf_str(key, ending);
+	return tb_buf_failed(key) ? NULL : find(b, tb_buf_cstr(key));
+}
+
+static bool
+take(struct raw *r, struct tensor_part *part)
+{
+	if (r) {
+		*part = r->part;
+		r->used = true;
+	}
+	return r != NULL;
+}
+
+/* E4M3 scales under codes in bytes: only nvfp4 is stored so. */
+static bool
+byte_codes(const struct raw *w, const struct raw *scale)
+{
+	return w->part.ndim > 0 && w->part.dim[w->part.ndim - 1] % 4 == 0 &&
+	       scale->part.dtype == DT_F8_E4M3;
+}
+
+static void
+relabel(struct tensor *t)
+{
+	t->weight.dtype = DT_U32;
+	t->weight.dim[t->weight.ndim - 1] /= 4;
+	t->scale.dtype = DT_U8;
+}
+
+/* Finds the companions of a packed weight.  false: it has none. */
+static bool
+gather(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
+{
+	for (size_t i = 0; i < NCONVENTIONS; i++) {
+		const struct convention *c = &conventions[i];
+		size_t n = strlen(w->name) - strlen(c->weight);
+		struct raw *scale;
+
+		if (w->part.dtype != c->dtype || !tb_ends(w->name, c->weight))
+			continue;
+		scale = companion(b, key, w->name, n, c->scale);
+		if (!scale || w->part.ndim == 0 || (c->bytes && !byte_codes(w, scale)))
+			continue;
+		take(w, &t->weight);
+		t->has_scale = take(scale, &t->scale);
+		t->has_bias = take(companion(b, key, w->name, n, c->bias), &t->bias);
+		t->has_global = take(companion(b, key, w->name, n, c->global), &t->global);
+		t->global_inverse = t->has_global && c->global_inverse;
+		if (c->bytes)
+			relabel(t);
+		t->name = strcmp(c->weight, ".weight_packed") == 0
+			? arena_cat(b->arena, w->name, n, ".weight") : w->name;
+		return true;
+	}
+	return false;
+}
+
+static void
+total(struct tensor *t)
+{
+	t->elems = 1;
+	for (unsigned i = 0; i < t->ndim; i++)
+		t->elems *= t->dim[i];
+	t->bytes = t->weight.len + (t->has_scale ? t->scale.len : 0) +
+		   (t->has_bias ? t->bias.len : 0) + (t->has_global ? t->global.len : 0);
+}
+
+static enum tb_status
+add_tensor(struct build *b, struct raw *w, struct tb_buf *key, struct tb_err *err)
+{
+	struct tensor *t = &b->m->tensors[b->m->ntensors++];
+	enum tb_status status = TB_OK;
+	bool packed;
+
+	*t = (struct tensor){ .name = w->name, .weight = w->part };
+	packed = gather(b, t, w, key);
+	if (!t->name || tb_buf_failed(key))
+		return tb_nomem(err);
+	t->ndim = t->weight.ndim;
+	memcpy(t->dim, t->weight.dim, sizeof(t->dim));
+	t->scheme = scheme_plain(t->weight.dtype);
+	w->used = true;
+	if (packed)
+		status = build_scheme(b, t, w, err);
+	total(t);
+	return status;
+}
+
+static int
+tensor_cmp(const void *a, const void *b)
+{
+	const char *x = ((const struct tensor *)a)->name, *y = ((const struct tensor *)b)->name;
+	int d = tb_natural_cmp(x, y);
+
+	return d ? d : strcmp(x, y);
+}
+
+/* The order in which weights look for their companions: a U8 tensor may be the
+ * codes of one weight or the scales of another. */
+static unsigned
+turn(const struct raw *r)
+{
+	return r->part.dtype == DT_U32 ? 0 : r->part.dtype == DT_U8 ? 1 : 2;
+}
+
+/* Whatever was taken as a companion is no tensor of its own. */
+enum tb_status
+build_tensors(struct build *b, struct tb_err *err)
+{
+	struct tb_buf key = TB_BUF(ST_HEADER_MAX);
+	enum tb_status status = TB_OK;
+	struct model *m = b->m;
+
+	m->tensors = tb_calloc(b->nraws, sizeof(*m->tensors));
+	if (!m->tensors)
+		return tb_nomem(err);
+	for (unsigned now = 0; now < 3; now++)
+		for (size_t i = 0; i < b->nraws && !status; i++)
+			if (!b->raws[i].used && turn(&b->raws[i]) == now)
+				status = add_tensor(b, &b->raws[i], &key, err);
+	tb_buf_free(&key);
+	if (m->ntensors > 1)
+		qsort(m->tensors, m->ntensors, sizeof(*m->tensors), tensor_cmp);
+	return status;
+}

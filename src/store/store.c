@@ -1,0 +1,314 @@
+#include "config.h"
+
+#include "src/store/store.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/base/buf.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/manifest.h"
+#include "src/store/name.h"
+#include "src/store/ollama.h"
+#include "src/store/walk.h"
+
+#define PREFIX_MIN 8	/* hex digits of a digest that are enough to mean one */
+
+static bool
+has_folder(const char *root, const char *name)
+{
+	char *path = tb_path_join(root, name);
+	bool yes = path && tb_is_dir(path);
+
+	free(path);
+	return yes;
+}
+
+bool
+store_is_ollama(const char *root)
+{
+	/* A Hugging Face repository has blobs/, too, but beside refs/ and snapshots/. */
+	return has_folder(root, "manifests") ||
+	       (has_folder(root, "blobs") && !has_folder(root, "snapshots"));
+}
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* "…/manifests/host/ns/model/tag" -> "model:tag" and the store's root. */
+static enum tb_status
+manifest_loc(const char *path, struct model_loc *out, struct tb_err *err)
+{
+	const char *part[4], *end = path + strlen(path);
+	char *text = NULL, *root = NULL, shown[640];
+	struct model_name name;
+	enum tb_status status;
+
+	for (int i = 3; i >= 0; i--) {
+		const char *slash = end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL;
+
+		part[i] = slash ? slash + 1 : path;
+		end = slash ? slash : path;
+	}
+	if (end - path >= 10 && strncmp(end - 10, "/manifests", 10) == 0) {
+		root = tb_strndup(path, (size_t)(end - 10 - path));
+		text = tb_asprintf("%.*s:%s", (int)(part[3] - 1 - part[0]), part[0], part[3]);
+	}
+	if (text && root && !name_parse(text, &name, NULL))
+		status = loc_make(out, MODEL_OLLAMA_TENSORS, name_format(&name, shown), path, root,
+				  err);
+	else
+		status = loc_make(out, MODEL_OLLAMA_TENSORS, base_name(path), path, "", err);
+	free(text);
+	free(root);
+	return status;
+}
+
+static bool
+is_manifest(const char *path)
+{
+	struct manifest m;
+	char *text = NULL;
+	size_t len;
+	bool yes = !tb_file_slurp(path, MANIFEST_MAX, &text, &len, NULL) && *text == '{' &&
+		   !manifest_parse(&m, text, len, path, NULL);
+
+	if (yes)
+		manifest_free(&m);
+	free(text);
+	return yes;
+}
+
+/* By its first bytes; *kind is set when it is one. */
+static bool
+is_weights(const char *path, enum model_kind *kind)
+{
+	unsigned char head[9] = { 0 };
+	uint64_t len = 0, size;
+	struct tb_file f;
+	bool ok;
+
+	if (tb_file_open(&f, path, NULL))
+		return false;
+	size = f.id.size;
+	ok = size >= sizeof(head) && !tb_file_read(&f, 0, head, sizeof(head), NULL);
+	tb_file_close(&f);
+	if (!ok)
+		return false;
+	*kind = memcmp(head, "GGUF", 4) == 0 ? MODEL_GGUF_FILE : MODEL_SAFETENSORS_FILE;
+	for (int i = 7; i >= 0; i--)
+		len = len << 8 | head[i];
+	return *kind == MODEL_GGUF_FILE ||
+	       (len <= ST_HEADER_MAX && len <= size && head[8] == '{');
+}
+
+/* The status of the last resort is TB_ENOENT: "not this, try the next". */
+static enum tb_status
+by_path(const char *ref, struct model_loc *out, struct tb_err *err)
+{
+	char *path = store_absolute(ref);
+	enum tb_status status;
+	enum model_kind kind;
+
+	if (!path)
+		return tb_nomem(err);
+	if (!tb_exists(path))
+		status = TB_ENOENT;
+	else if (tb_is_dir(path))
+		status = folder_has_weights(path)
+			? loc_make(out, MODEL_SAFETENSORS_DIR, base_name(path), path, "", err)
+			: TB_ENOENT;
+	else if (is_weights(path, &kind))
+		status = loc_make(out, kind, base_name(path), path, "", err);
+	else
+		status = is_manifest(path) ? manifest_loc(path, out, err) : TB_ENOENT;
+	free(path);
+	return status;
+}
+
+static enum tb_status
+by_name(const struct store_roots *r, const char *ref, struct model_loc *out, struct tb_err *err)
+{
+	struct model_name name;
+	char *path = NULL;
+
+	if (name_parse(ref, &name, NULL))
+		return TB_ENOENT;
+	for (int exact = 1; exact >= 0; exact--) {
+		for (size_t i = 0; i < r->n; i++) {
+			path = exact ? ollama_manifest_path(r->path[i], &name)
+				     : ollama_find_manifest(r->path[i], &name);
+			if (path && tb_exists(path) && !tb_is_dir(path)) {
+				enum tb_status status = manifest_loc(path, out, err);
+
+				free(path);
+				return status;
+			}
+			free(path);
+		}
+	}
+	return TB_ENOENT;
+}
+
+/* A name as a walk over the roots gives it: exact, else but for case, else its last
+ * component. */
+struct match {
+	const char *ref;
+	struct model_loc *out;
+	int rank;		/* of what *out holds; 0 = nothing */
+};
+
+static enum tb_status
+consider(void *arg, const struct model_loc *loc, struct tb_err *err)
+{
+	struct match *m = arg;
+	int rank = strcmp(loc->name, m->ref) == 0 ? 4
+		 : strcasecmp(loc->name, m->ref) == 0 ? 3
+		 : strcmp(base_name(loc->name), m->ref) == 0 ? 2
+		 : strcasecmp(base_name(loc->name), m->ref) == 0 ? 1 : 0;
+
+	if (rank <= m->rank)
+		return TB_OK;
+	if (m->rank)
+		model_loc_free(m->out);
+	m->rank = 0;
+	if (loc_make(m->out, loc->kind, loc->name, loc->path, loc->root, err))
+		return TB_ENOMEM;
+	m->rank = rank;
+	return TB_OK;
+}
+
+static enum tb_status
+by_walk(const struct store_roots *r, const char *ref, struct model_loc *out, struct tb_err *err)
+{
+	struct match m = { .ref = ref, .out = out };
+
+	for (size_t i = 0; i < r->n; i++)
+		if (store_walk(r->path[i], consider, &m, err) == TB_ENOMEM)
+			return TB_ENOMEM;
+	return m.rank ? TB_OK : TB_ENOENT;
+}
+
+/* "sha256:" and "sha256-" are dropped; false if the rest is no prefix of a digest. */
+static bool
+hex_prefix(const char *ref, char out[65])
+{
+	size_t n;
+
+	if (tb_starts(ref, "sha256:") || tb_starts(ref, "sha256-"))
+		ref += 7;
+	n = strlen(ref);
+	if (n < PREFIX_MIN || n > 64 || strspn(ref, "0123456789abcdefABCDEF") != n)
+		return false;
+	for (size_t i = 0; i <= n; i++)
+		out[i] = ref[i] >= 'A' && ref[i] <= 'F' ? (char)(ref[i] + 32) : ref[i];
+	return true;
+}
+
+/* Blobs whose digest begins so, in one root: the first one's digest to `found`. */
+static unsigned
+blobs_like(const char *root, const char *hex, char found[TB_DIGEST_MAX])
+{
+	char *dir = tb_path_join(root, "blobs"), digest[TB_DIGEST_MAX];
+	DIR *d = dir ? opendir(dir) : NULL;
+	struct dirent *e;
+	unsigned n = 0;
+
+	while (d && (e = readdir(d))) {
+		if (!digest_parse(e->d_name, digest) || !tb_starts(digest + 7, hex))
+			continue;
+		if (n == 0 || strcmp(digest, found) != 0)
+			n++;
+		memcpy(found, digest, TB_DIGEST_MAX);
+	}
+	if (d)
+		closedir(d);
+	free(dir);
+	return n;
+}
+
+static enum tb_status
+blob_loc(const char *root, const char *digest, struct model_loc *out, struct tb_err *err)
+{
+	char *path = ollama_blob_path(root, digest);
+	enum model_kind kind;
+	enum tb_status status;
+
+	if (!path)
+		return tb_nomem(err);
+	if (is_weights(path, &kind))
+		status = loc_make(out, kind, digest, path, root, err);
+	else
+		status = tb_fail(err, TB_EFORMAT, "%s: neither safetensors nor GGUF", path);
+	free(path);
+	return status;
+}
+
+static enum tb_status
+by_digest(const struct store_roots *r, const char *ref, struct model_loc *out, struct tb_err *err)
+{
+	char hex[65], digest[TB_DIGEST_MAX] = "", seen[TB_DIGEST_MAX] = "";
+	const char *root = NULL;
+
+	if (!hex_prefix(ref, hex))
+		return TB_ENOENT;
+	for (size_t i = 0; i < r->n; i++) {
+		unsigned n = blobs_like(r->path[i], hex, digest);
+
+		if (n > 1 || (n && *seen && strcmp(seen, digest) != 0))
+			return tb_fail(err, TB_EUSAGE, "%s: more than one blob begins so", ref);
+		if (n && !root) {
+			root = r->path[i];
+			memcpy(seen, digest, sizeof(seen));
+		}
+	}
+	return root ? blob_loc(root, seen, out, err) : TB_ENOENT;
+}
+
+static enum tb_status
+not_found(const struct store_roots *r, const char *ref, struct tb_err *err)
+{
+	struct tb_buf b = TB_BUF(4096);
+	enum tb_status status;
+	char hex[65];
+
+	if (tb_exists(ref))
+		tb_buf_str(&b, "the path is there, but holds no model I know");
+	else
+		tb_buf_str(&b, "no such path");
+	tb_buf_printf(&b, "; no %s of that name in ", hex_prefix(ref, hex) ? "model or blob" : "model");
+	for (size_t i = 0; i < r->n; i++)
+		tb_buf_printf(&b, "%s%s", i ? ", " : "", r->path[i]);
+	if (!r->n)
+		tb_buf_str(&b, "any store: there is none");
+	status = tb_fail(err, TB_ENOENT, "%.100s: %s", ref, tb_buf_cstr(&b));
+	tb_buf_free(&b);
+	return status;
+}
+
+enum tb_status
+store_resolve(const struct store_roots *r, const char *ref, struct model_loc *out,
+	      struct tb_err *err)
+{
+	enum tb_status status;
+
+	*out = (struct model_loc){ 0 };
+	if (!*ref)
+		return tb_fail(err, TB_EUSAGE, "a model's name is empty");
+	status = by_path(ref, out, err);
+	if (status == TB_ENOENT)
+		status = by_name(r, ref, out, err);
+	if (status == TB_ENOENT)
+		status = by_digest(r, ref, out, err);
+	if (status == TB_ENOENT)
+		status = by_walk(r, ref, out, err);
+	return status == TB_ENOENT ? not_found(r, ref, err) : status;
+}

@@ -1,0 +1,374 @@
+#include "config.h"
+
+#include "src/store/walk.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/buf.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/store/name.h"
+#include "src/store/store.h"
+
+#define MAX_DEPTH 12
+#define REF_MAX 256	/* bytes of a file in refs/ */
+
+struct ancestor { const struct ancestor *up; dev_t dev; ino_t ino; };
+
+struct walk {
+	const char *root;
+	struct model_loc *locs;		/* owned */
+	size_t n, cap;
+};
+
+char *
+store_absolute(const char *path)
+{
+	struct tb_buf b = TB_BUF(1 << 20);
+	char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+
+	if (*path != '/' && !cwd)
+		return NULL;
+	if (cwd && strcmp(cwd, "/") != 0)
+		tb_buf_str(&b, cwd);
+	free(cwd);
+	while (*path) {
+		size_t n = strcspn(path, "/");
+
+		if (n && !(n == 1 && *path == '.')) {
+			tb_buf_chr(&b, '/');
+			tb_buf_add(&b, path, n);
+		}
+		path += n + (path[n] == '/');
+	}
+	if (!b.len)
+		tb_buf_chr(&b, '/');
+	return tb_buf_take(&b);
+}
+
+static int64_t
+mtime_of(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return 0;
+	return st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
+}
+
+enum tb_status
+loc_make(struct model_loc *loc, enum model_kind kind, const char *name, const char *path,
+	 const char *root, struct tb_err *err)
+{
+	char *config = kind == MODEL_SAFETENSORS_DIR ? tb_path_join(path, "config.json") : NULL;
+
+	*loc = (struct model_loc){ .kind = kind, .name = tb_strdup(name),
+		.path = tb_strdup(path), .root = tb_strdup(root),
+		.mtime_ns = mtime_of(config && tb_exists(config) ? config : path) };
+	free(config);
+	if (loc->name && loc->path && loc->root)
+		return TB_OK;
+	model_loc_free(loc);
+	return tb_nomem(err);
+}
+
+static enum tb_status
+add(struct walk *w, enum model_kind kind, const char *name, const char *path, const char *root,
+    struct tb_err *err)
+{
+	enum tb_status status;
+
+	if (!tb_grow(&w->locs, &w->cap, w->n + 1, sizeof(*w->locs)))
+		return tb_nomem(err);
+	status = loc_make(&w->locs[w->n], kind, name, path, root, err);
+	w->n += !status;
+	return status;
+}
+
+struct entries { char **name; size_t n, cap; };
+
+static void
+entries_free(struct entries *e)
+{
+	while (e->n)
+		free(e->name[--e->n]);
+	free(e->name);
+}
+
+/* All that is not hidden; a folder that cannot be read is empty. */
+static enum tb_status
+read_entries(const char *dir, struct entries *out, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	*out = (struct entries){ 0 };
+	while (d && !status && (e = readdir(d))) {
+		if (*e->d_name == '.')
+			continue;
+		if (!tb_grow(&out->name, &out->cap, out->n + 1, sizeof(*out->name)) ||
+		    !(out->name[out->n] = tb_strdup(e->d_name)))
+			status = tb_nomem(err);
+		else
+			out->n++;
+	}
+	if (d)
+		closedir(d);
+	return status;
+}
+
+/* manifests/host/namespace/model/tag: `below` is what came after manifests/ so far. */
+static enum tb_status
+walk_manifests(struct walk *w, const char *root, const char *below, unsigned level,
+	       struct tb_err *err)
+{
+	char *dir = tb_asprintf("%s/manifests%s%s", root, level ? "/" : "", below);
+	char *path, *next, shown[640];
+	struct entries e = { 0 };
+	enum tb_status status = dir ? read_entries(dir, &e, err) : tb_nomem(err);
+	struct model_name name;
+
+	for (size_t i = 0; i < e.n && !status; i++) {
+		next = tb_asprintf("%s%s%s", below, level == 0 ? "" : level == 3 ? ":" : "/",
+				   e.name[i]);
+		path = tb_path_join(dir, e.name[i]);
+		if (!next || !path)
+			status = tb_nomem(err);
+		else if (tb_is_dir(path) && level < 3)
+			status = walk_manifests(w, root, next, level + 1, err);
+		else if (level == 3 && !tb_is_dir(path) && !name_parse(next, &name, NULL))
+			status = add(w, MODEL_OLLAMA_TENSORS, name_format(&name, shown), path, root,
+				     err);
+		free(next);
+		free(path);
+	}
+	entries_free(&e);
+	free(dir);
+	return status;
+}
+
+static bool
+is_weights(const char *name)
+{
+	return tb_ends(name, ".safetensors");
+}
+
+static bool
+is_model(const struct entries *e)
+{
+	bool config = false, weights = false, model = false;
+
+	for (size_t i = 0; i < e->n; i++) {
+		config |= strcmp(e->name[i], "config.json") == 0;
+		weights |= is_weights(e->name[i]);
+		model |= tb_starts(e->name[i], "model") &&
+			 (is_weights(e->name[i]) || tb_ends(e->name[i], ".safetensors.index.json"));
+	}
+	return model || (config && weights);
+}
+
+bool
+folder_has_weights(const char *dir)
+{
+	struct entries e;
+	bool yes = !read_entries(dir, &e, NULL) && is_model(&e);
+
+	for (size_t i = 0; i < e.n; i++)
+		yes |= is_weights(e.name[i]);
+	entries_free(&e);
+	return yes;
+}
+
+/* The models of one folder: the folder itself, or files in it that stand alone. */
+static enum tb_status
+add_folder(struct walk *w, const char *dir, const char *name, const struct entries *e,
+	   struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	bool model = is_model(e);
+
+	if (model)
+		status = add(w, MODEL_SAFETENSORS_DIR, name, dir, w->root, err);
+	for (size_t i = 0; i < e->n && !status; i++) {
+		bool gguf = tb_ends(e->name[i], ".gguf");
+		char *path, *full;
+
+		if (!gguf && (model || !is_weights(e->name[i])))
+			continue;
+		path = tb_path_join(dir, e->name[i]);
+		full = *name ? tb_path_join(name, e->name[i]) : tb_strdup(e->name[i]);
+		if (!path || !full)
+			status = tb_nomem(err);
+		else if (!tb_is_dir(path))
+			status = add(w, gguf ? MODEL_GGUF_FILE : MODEL_SAFETENSORS_FILE, full, path,
+				     w->root, err);
+		free(path);
+		free(full);
+	}
+	return status;
+}
+
+/* What refs/main of a Hugging Face repository says, or "". */
+static void
+main_revision(const char *repo, char out[REF_MAX])
+{
+	char *path = tb_path_join(repo, "refs/main"), *text = NULL;
+
+	*out = 0;
+	if (path && !tb_file_slurp(path, REF_MAX - 1, &text, NULL, NULL)) {
+		memcpy(out, text, strlen(text) + 1);
+		out[strcspn(out, " \r\n\t")] = 0;
+	}
+	free(path);
+	free(text);
+}
+
+/* "models--org--name" -> "hf:org/name"; NULL when out of memory. */
+static char *
+hub_name(const char *entry)
+{
+	const char *rest = entry + strlen("models--"), *dashes = strstr(rest, "--");
+
+	if (!dashes)
+		return tb_asprintf("hf:%s", rest);
+	return tb_asprintf("hf:%.*s/%s", (int)(dashes - rest), rest, dashes + 2);
+}
+
+static enum tb_status
+add_snapshot(struct walk *w, const char *dir, const char *name, const char *rev, bool plain,
+	     struct tb_err *err)
+{
+	char *full = plain ? tb_strdup(name) : tb_asprintf("%s@%.12s", name, rev);
+	struct entries e = { 0 };
+	enum tb_status status = full ? read_entries(dir, &e, err) : tb_nomem(err);
+
+	if (!status)
+		status = add_folder(w, dir, full, &e, err);
+	entries_free(&e);
+	free(full);
+	return status;
+}
+
+/* models--org--name/snapshots/REV: the revision that "main" means, or the only one,
+ * needs no @REV. */
+static enum tb_status
+walk_hub(struct walk *w, const char *repo, const char *entry, struct tb_err *err)
+{
+	char *snapshots = tb_path_join(repo, "snapshots"), *name = hub_name(entry), *dir;
+	struct entries e = { 0 };
+	enum tb_status status;
+	char rev[REF_MAX];
+
+	main_revision(repo, rev);
+	status = snapshots && name ? read_entries(snapshots, &e, err) : tb_nomem(err);
+	for (size_t i = 0; i < e.n && !status; i++) {
+		dir = tb_path_join(snapshots, e.name[i]);
+		if (!dir)
+			status = tb_nomem(err);
+		else
+			status = add_snapshot(w, dir, name, e.name[i],
+					      e.n == 1 || strcmp(rev, e.name[i]) == 0, err);
+		free(dir);
+	}
+	entries_free(&e);
+	free(snapshots);
+	free(name);
+	return status;
+}
+
+static bool
+is_ancestor(const struct ancestor *a, const struct stat *st)
+{
+	for (; a; a = a->up)
+		if (a->dev == st->st_dev && a->ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static enum tb_status walk_folder(struct walk *w, const char *dir, const char *name,
+				  unsigned depth, const struct ancestor *up, struct tb_err *err);
+
+static enum tb_status
+walk_below(struct walk *w, const char *dir, const char *name, const struct entries *e,
+	   unsigned depth, const struct ancestor *up, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < e->n && !status; i++) {
+		char *path = tb_path_join(dir, e->name[i]);
+		char *full = *name ? tb_path_join(name, e->name[i]) : tb_strdup(e->name[i]);
+
+		if (!path || !full)
+			status = tb_nomem(err);
+		else if (tb_is_dir(path) && tb_starts(e->name[i], "models--"))
+			status = walk_hub(w, path, e->name[i], err);
+		else if (tb_is_dir(path))
+			status = walk_folder(w, path, full, depth + 1, up, err);
+		free(path);
+		free(full);
+	}
+	return status;
+}
+
+/* name: the folder's path below the root, "" for the root. */
+static enum tb_status
+walk_folder(struct walk *w, const char *dir, const char *name, unsigned depth,
+	    const struct ancestor *up, struct tb_err *err)
+{
+	struct ancestor here = { .up = up };
+	struct entries e = { 0 };
+	enum tb_status status;
+	const char *shown;
+	struct stat st;
+
+	if (depth > MAX_DEPTH || stat(dir, &st) || is_ancestor(up, &st))
+		return TB_OK;
+	if (store_is_ollama(dir))
+		return walk_manifests(w, dir, "", 0, err);
+	here.dev = st.st_dev;
+	here.ino = st.st_ino;
+	status = read_entries(dir, &e, err);
+	shown = *name || !is_model(&e) ? name : strrchr(dir, '/') + 1;
+	if (!status)
+		status = add_folder(w, dir, shown, &e, err);
+	if (!status && !is_model(&e))	/* what lies below a model belongs to it */
+		status = walk_below(w, dir, name, &e, depth, &here, err);
+	entries_free(&e);
+	return status;
+}
+
+static int
+loc_cmp(const void *a, const void *b)
+{
+	const struct model_loc *x = a, *y = b;
+	int d = tb_natural_cmp(x->name, y->name);
+
+	return d ? d : strcmp(x->path, y->path);
+}
+
+enum tb_status
+store_walk(const char *root, store_walk_fn *fn, void *arg, struct tb_err *err)
+{
+	char *abs = store_absolute(root);
+	struct walk w = { .root = abs };
+	enum tb_status status = abs ? TB_OK : tb_nomem(err);
+
+	if (!status && !tb_is_dir(abs))
+		status = tb_fail(err, TB_ENOENT, "%s: no such folder", root);
+	if (!status)
+		status = walk_folder(&w, abs, "", 0, NULL, err);
+	if (w.n > 1)
+		qsort(w.locs, w.n, sizeof(*w.locs), loc_cmp);
+	for (size_t i = 0; i < w.n && !status; i++)
+		status = fn(arg, &w.locs[i], err);
+	while (w.n)
+		model_loc_free(&w.locs[--w.n]);
+	free(w.locs);
+	free(abs);
+	return status;
+}
