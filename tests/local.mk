@@ -119,6 +119,9 @@ TESTS += tests/unit/test_db
 tests_unit_test_db_LDADD = $(TEST_DB)
 
 # quant
+check_PROGRAMS += tests/unit/test_quant
+TESTS += tests/unit/test_quant
+tests_unit_test_quant_LDADD = $(TEST_QUANT) -lm
 check_PROGRAMS += tests/unit/test_quant_golden
 TESTS += tests/unit/test_quant_golden
 tests_unit_test_quant_golden_LDADD = $(TEST_QUANT)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "src/quant/bits.h"
 #include "src/quant/encode.h"
 #include "src/quant/fp.h"
 #include "src/quant/simd_avx512.h"

@@ -18,10 +18,15 @@ SIMD vf v_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
 SIMD vf v_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 SIMD vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
 SIMD vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+SIMD vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+SIMD vf v_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }	/* c - a * b */
 SIMD vf v_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.f), a); }
 SIMD vm v_gt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
 SIMD vm v_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
 SIMD vf v_pick(vm m, vf yes, vf no) { return _mm256_blendv_ps(no, yes, m); }
+
+SIMD int m_any(vm m) { return _mm256_movemask_ps(m) != 0; }
+SIMD int m_all(vm m) { return _mm256_movemask_ps(m) == 0xff; }
 
 SIMD vi i_set(uint32_t x) { return _mm256_set1_epi32((int)x); }
 SIMD vi i_of(vf a) { return _mm256_castps_si256(a); }
@@ -31,8 +36,11 @@ SIMD vi i_or(vi a, vi b) { return _mm256_or_si256(a, b); }
 SIMD vi i_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 SIMD vi i_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
 SIMD vi i_right(vi a, int n) { return _mm256_srli_epi32(a, n); }
+SIMD vi i_left(vi a, int n) { return _mm256_slli_epi32(a, n); }
+SIMD vi i_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 SIMD vm i_gt(vi a, vi b) { return v_of(_mm256_cmpgt_epi32(a, b)); }
 SIMD vi i_pick(vm m, vi yes, vi no) { return i_of(v_pick(m, v_of(yes), v_of(no))); }
+SIMD vi i_nearest(vf a) { return _mm256_cvtps_epi32(a); }
 SIMD vi i_trunc(vf a) { return _mm256_cvttps_epi32(a); }
 
 SIMD vf v_trunc(vf a) { return _mm256_round_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
@@ -67,11 +75,21 @@ SIMD void i_store_u16(void *p, vi v)
 							_mm256_extracti128_si256(low, 1)));
 }
 
-SIMD void i_bytes(vi v, uint64_t eight[1])
+SIMD void i_store_u8(void *p, vi v)
 {
 	__m128i w = _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 
-	eight[0] = (uint64_t)_mm_cvtsi128_si64(_mm_packus_epi16(w, w));
+	_mm_storel_epi64((__m128i *)p, _mm_packus_epi16(w, w));
+}
+
+SIMD void i_store_u4(void *p, vi v)
+{
+	__m128i w = _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+	uint32_t nibbles;
+
+	w = _mm_maddubs_epi16(_mm_packus_epi16(w, w), _mm_set1_epi16(0x1001));
+	nibbles = (uint32_t)_mm_cvtsi128_si32(_mm_packus_epi16(w, w));
+	memcpy(p, &nibbles, 4);
 }
 
 SIMD vi i_from_bytes(const uint64_t eight[1])
@@ -79,27 +97,11 @@ SIMD vi i_from_bytes(const uint64_t eight[1])
 	return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)eight[0]));
 }
 
-SIMD void i_store_u8(void *p, vi v)
-{
-	uint64_t eight[1];
-
-	i_bytes(v, eight);
-	memcpy(p, eight, 8);
-}
-
 SIMD vi i_load_u8(const void *p)
 {
 	return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
 }
 SIMD vf v_from_i(vi a) { return _mm256_cvtepi32_ps(a); }
-
-SIMD float v_reduce_max(vf a)
-{
-	__m128 m = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-
-	m = _mm_max_ps(m, _mm_movehl_ps(m, m));
-	return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
-}
 
 SIMD vf v_across(const vf r[LANES], int largest)
 {
@@ -119,11 +121,6 @@ SIMD vf v_across(const vf r[LANES], int largest)
 	return BEST(_mm256_permute2f128_ps(p[0], p[1], 0x20),
 		    _mm256_permute2f128_ps(p[0], p[1], 0x31));
 #undef BEST
-}
-
-SIMD vf v_spread(vf a, unsigned i)
-{
-	return _mm256_permutevar8x32_ps(a, _mm256_set1_epi32((int)i));
 }
 
 /* Two tables of 8; bit 3 of the code chooses. */

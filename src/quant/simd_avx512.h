@@ -20,10 +20,15 @@ SIMD vf v_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
 SIMD vf v_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 SIMD vf v_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 SIMD vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+SIMD vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
+SIMD vf v_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); }	/* c - a * b */
 SIMD vf v_abs(vf a) { return _mm512_abs_ps(a); }
 SIMD vm v_gt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 SIMD vm v_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 SIMD vf v_pick(vm m, vf yes, vf no) { return _mm512_mask_mov_ps(no, m, yes); }
+
+SIMD int m_any(vm m) { return m != 0; }
+SIMD int m_all(vm m) { return m == 0xffff; }
 
 SIMD vi i_set(uint32_t x) { return _mm512_set1_epi32((int)x); }
 SIMD vi i_of(vf a) { return _mm512_castps_si512(a); }
@@ -33,8 +38,11 @@ SIMD vi i_or(vi a, vi b) { return _mm512_or_si512(a, b); }
 SIMD vi i_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 SIMD vi i_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 SIMD vi i_right(vi a, int n) { return _mm512_srli_epi32(a, (unsigned)n); }
+SIMD vi i_left(vi a, int n) { return _mm512_slli_epi32(a, (unsigned)n); }
+SIMD vi i_load(const void *p) { return _mm512_loadu_si512(p); }
 SIMD vm i_gt(vi a, vi b) { return _mm512_cmpgt_epi32_mask(a, b); }	/* signed */
 SIMD vi i_pick(vm m, vi yes, vi no) { return _mm512_mask_mov_epi32(no, m, yes); }
+SIMD vi i_nearest(vf a) { return _mm512_cvtps_epi32(a); }
 SIMD vi i_trunc(vf a) { return _mm512_cvttps_epi32(a); }
 
 SIMD vf v_trunc(vf a)
@@ -79,22 +87,19 @@ SIMD vi i_load_u8(const void *p)
 {
 	return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
 }
-/* The lanes' low bytes in order, and back. */
-SIMD void i_bytes(vi v, uint64_t eight[2])
+/* Codes below 16, even ones in the low nibbles: LANES / 2 bytes. */
+SIMD void i_store_u4(void *p, vi v)
 {
-	__m128i b = _mm512_cvtepi32_epi8(v);
-
-	eight[0] = (uint64_t)_mm_cvtsi128_si64(b);
-	eight[1] = (uint64_t)_mm_extract_epi64(b, 1);
+	_mm_storel_epi64((__m128i *)p, _mm512_cvtepi64_epi8(_mm512_or_si512(
+		v, _mm512_srli_epi64(v, 28))));
 }
 
+/* Two times 8 bytes as lanes. */
 SIMD vi i_from_bytes(const uint64_t eight[2])
 {
 	return _mm512_cvtepu8_epi32(_mm_set_epi64x((int64_t)eight[1], (int64_t)eight[0]));
 }
 SIMD vf v_from_i(vi a) { return _mm512_cvtepi32_ps(a); }
-
-SIMD float v_reduce_max(vf a) { return _mm512_reduce_max_ps(a); }
 
 /* Lane i of the result: the smallest (largest) lane of r[i]. */
 SIMD vf v_across(const vf r[LANES], int largest)
@@ -118,9 +123,6 @@ SIMD vf v_across(const vf r[LANES], int largest)
 	return BEST(_mm512_shuffle_f32x4(q[0], q[1], 0x88), _mm512_shuffle_f32x4(q[0], q[1], 0xdd));
 #undef BEST
 }
-
-/* Every lane becomes lane i. */
-SIMD vf v_spread(vf a, unsigned i) { return _mm512_permutexvar_ps(_mm512_set1_epi32((int)i), a); }
 
 /* table[code & 15] */
 SIMD vf v_look_up16(const float table[16], vi code)
