@@ -3,6 +3,8 @@ src_store_libstore_a_CFLAGS = $(AM_CFLAGS)
 src_store_libstore_a_SOURCES = \
 	src/store/arena.c \
 	src/store/arena.h \
+	src/store/experts.c \
+	src/store/experts.h \
 	src/store/model.c \
 	src/store/model.h \
 	src/store/model_build.c \

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/base/mem.h"
 
@@ -107,12 +108,68 @@ ollama_writer_init(struct ollama_writer *w, const char *root, struct tb_err *err
 	return w->root ? TB_OK : tb_nomem(err);
 }
 
+/* A blob of ours, and its time when we made it: whoever reuses a blob touches it. */
+struct ollama_made { char *path; int64_t mtime_ns; };
+
+static enum tb_status
+remember(struct ollama_writer *w, const char *path, struct tb_err *err)
+{
+	struct ollama_made m = { .path = tb_strdup(path) };
+	struct tb_ident id;
+
+	if (!m.path || !tb_grow(&w->made, &w->made_cap, w->nmade + 1, sizeof(m))) {
+		free(m.path);
+		unlink(path);
+		return tb_nomem(err);
+	}
+	if (!tb_file_ident(path, &id, NULL))
+		m.mtime_ns = id.mtime_ns;
+	w->made[w->nmade++] = m;
+	return TB_OK;
+}
+
+static void
+forget_made(struct ollama_writer *w, bool remove)
+{
+	struct tb_ident id;
+
+	while (w->nmade) {
+		struct ollama_made *m = &w->made[--w->nmade];
+
+		if (remove && !tb_file_ident(m->path, &id, NULL) && id.mtime_ns == m->mtime_ns)
+			unlink(m->path);
+		free(m->path);
+	}
+}
+
 void
 ollama_writer_free(struct ollama_writer *w)
 {
+	forget_made(w, true);
+	free(w->made);
 	free(w->root);
 	manifest_free(&w->manifest);
 	*w = (struct ollama_writer){ 0 };
+}
+
+enum tb_status
+ollama_merge(struct ollama_writer *w, struct ollama_writer *from, struct tb_err *err)
+{
+	struct manifest *to = &w->manifest, *m = &from->manifest;
+	enum tb_status status = TB_OK;
+
+	if (!tb_grow(&to->layers, &to->cap, to->nlayers + m->nlayers, sizeof(*to->layers)) ||
+	    !tb_grow(&w->made, &w->made_cap, w->nmade + from->nmade, sizeof(*w->made))) {
+		status = tb_nomem(err);
+	} else {
+		for (size_t i = 0; i < m->nlayers; i++)
+			to->layers[to->nlayers++] = m->layers[i];
+		for (size_t i = 0; i < from->nmade; i++)
+			w->made[w->nmade++] = from->made[i];
+		m->nlayers = from->nmade = 0;
+	}
+	ollama_writer_free(from);
+	return status;
 }
 
 enum tb_status
@@ -142,6 +199,16 @@ reuse(const char *path, uint64_t size)
 	return true;
 }
 
+/* One of another size is damaged: the right one takes its place, and stays. */
+static enum tb_status
+make(struct ollama_writer *w, struct tb_out *o, const char *path, struct tb_err *err)
+{
+	bool mends = tb_exists(path);
+	enum tb_status status = tb_out_commit(o, path, true, err);
+
+	return status || mends ? status : remember(w, path, err);
+}
+
 enum tb_status
 ollama_add_blob(struct ollama_writer *w, enum media kind, const char *name, struct tb_out *o,
 		const char *digest, uint64_t size, struct tb_err *err)
@@ -151,10 +218,8 @@ ollama_add_blob(struct ollama_writer *w, enum media kind, const char *name, stru
 
 	if (!path)
 		status = tb_fail(err, TB_EFORMAT, "bad digest \"%.80s\"", digest);
-	else if (reuse(path, size))
-		tb_out_abort(o);
-	else	/* one of another size is damaged: put the right one in its place */
-		status = tb_out_commit(o, path, true, err);
+	else if (!reuse(path, size))
+		status = make(w, o, path, err);
 	tb_out_abort(o);
 	free(path);
 	return status ? status : manifest_add(&w->manifest, kind, digest, size, name, err);
@@ -200,6 +265,8 @@ ollama_commit(struct ollama_writer *w, const struct model_name *name, bool repla
 				 name_format(name, shown), MANIFEST_MAX);
 	if (!status)
 		status = tb_out_file(path, text.p, text.len, replace, err);
+	if (!status)
+		forget_made(w, false);
 	tb_buf_free(&text);
 	free(path);
 	return status;

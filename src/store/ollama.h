@@ -16,14 +16,22 @@ char *ollama_find_manifest(const char *root, const struct model_name *name);
 
 /* Writing a model: add blobs, then commit the manifest last, so that a reader
  * sees the whole model or none.  A blob that exists with the right size is kept
- * (its time is touched, as Ollama does, so that pruning spares it). */
+ * (its time is touched, as Ollama does, so that pruning spares it).  One thread at a
+ * time; several writers may fill one store and be merged. */
 struct ollama_writer {
 	char *root;
 	struct manifest manifest;
+	struct ollama_made *made;	/* private: blobs that were not there before */
+	size_t nmade, made_cap;
 };
 enum tb_status ollama_writer_init(struct ollama_writer *w, const char *root, struct tb_err *err)
 	TB_MUST_USE;
+/* Without a commit, the blobs that this writer made go away again (unless somebody
+ * else has touched them since). */
 void ollama_writer_free(struct ollama_writer *w);
+/* Appends what `from` has to `w`; `from` is empty then, also on failure. */
+enum tb_status ollama_merge(struct ollama_writer *w, struct ollama_writer *from,
+			    struct tb_err *err) TB_MUST_USE;
 
 /* A blob from memory; appended to the manifest as `kind` (MEDIA_CONFIG: as config). */
 enum tb_status ollama_add_bytes(struct ollama_writer *w, enum media kind, const char *name,

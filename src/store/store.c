@@ -35,6 +35,39 @@ store_is_ollama(const char *root)
 	       (has_folder(root, "blobs") && !has_folder(root, "snapshots"));
 }
 
+static bool
+is_empty(const char *root)
+{
+	DIR *d = opendir(root);
+	struct dirent *e;
+	bool empty = true;
+
+	if (!d)
+		return !tb_exists(root);
+	while (empty && (e = readdir(d)))
+		empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+	closedir(d);
+	return empty;
+}
+
+enum tb_status
+store_destination(const struct store_roots *r, char **out, struct tb_err *err)
+{
+	const char *root = NULL;
+
+	for (size_t i = 0; i < r->n && !root; i++)
+		if (store_is_ollama(r->path[i]))
+			root = r->path[i];
+	for (size_t i = 0; i < r->n && !root; i++)
+		if (is_empty(r->path[i]))
+			root = r->path[i];
+	*out = root ? tb_strdup(root) : NULL;
+	if (!root)
+		return tb_fail(err, TB_ENOENT, "no Ollama store to write to%s%.300s; name one with"
+			       " --store", r->n ? " in " : "", r->n ? r->path[0] : "");
+	return *out ? TB_OK : tb_nomem(err);
+}
+
 static const char *
 base_name(const char *path)
 {

@@ -18,9 +18,13 @@ enum tb_status store_roots_init(struct store_roots *r, const char *const *dirs, 
 				struct tb_err *err) TB_MUST_USE;
 void store_roots_free(struct store_roots *r);
 
-/* An Ollama store: has manifests/ or blobs/ (an empty folder is one, too, when
- * `create`).  */
+/* An Ollama store: has manifests/ or blobs/. */
 bool store_is_ollama(const char *root);
+
+/* Where new models go: the first root that is an Ollama store or, if there is none,
+ * the first that is empty or missing; caller frees *out. */
+enum tb_status store_destination(const struct store_roots *r, char **out, struct tb_err *err)
+	TB_MUST_USE;
 
 /* Calls fn for each model below root, in name order; loc is borrowed for the call.
  * fn returning anything but TB_OK ends the walk with it.  What is no model is
