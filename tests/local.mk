@@ -155,6 +155,11 @@ tests_unit_test_matmul_SOURCES = tests/unit/matrices.c tests/unit/matrices.h \
 	tests/unit/test_matmul.c
 tests_unit_test_matmul_LDADD = $(TEST_ENGINE)
 
+# running models
+check_PROGRAMS += tests/unit/test_forward
+TESTS += tests/unit/test_forward
+tests_unit_test_forward_LDADD = $(TEST_ENGINE)
+
 TESTS += $(dist_check_SCRIPTS) $(SCREENS)
 EXTRA_DIST += $(SCREENS) tests/cli/lib.sh tests/tbtest.ti
 
