@@ -12,11 +12,6 @@
 
 #include "src/ops/ctx.h"
 
-#define C(fn, name, args, summary) \
-	extern enum cli_exit fn(struct cli *cli, int argc, char **argv);
-#include "src/cli/commands.def"
-#undef C
-
 #define C(fn, name, args, summary) { name, args, summary, fn },
 const struct cli_command cli_commands[] = {
 #include "src/cli/commands.def"
@@ -89,8 +84,8 @@ dispatch(struct cli *cli, int argc, char **argv)
 	return c->run(cli, argc - 1, argv + 1);
 }
 
-static enum tb_status
-check(const struct cli *cli, struct tb_err *err)
+enum tb_status
+cli_check(const struct cli *cli, struct tb_err *err)
 {
 	if (cli->threads > 1024)
 		return tb_fail(err, TB_EUSAGE, "--threads: at most 1024");
@@ -100,35 +95,44 @@ check(const struct cli *cli, struct tb_err *err)
 	return TB_OK;
 }
 
+void
+cli_global_opts(struct cli *cli, struct tb_opt rows[CLI_GLOBALS])
+{
+	const struct tb_opt all[CLI_GLOBALS] = {
+		{ 'd', "db", TB_OPT_STR, &cli->db, "FILE", "the index (env TBTUI_DB)" },
+		{ 's', "store", TB_OPT_LIST, &cli->stores, "DIR",
+		  "a store or folder to work on; repeatable" },
+		{ 't', "threads", TB_OPT_U64, &cli->threads, "N", "worker and compute threads" },
+		{ 0, "json", TB_OPT_FLAG, &cli->json, NULL, "JSON on standard output" },
+		{ 'q', "quiet", TB_OPT_FLAG, &cli->quiet, NULL, "say less" },
+		{ 'v', "verbose", TB_OPT_FLAG, &cli->verbose, NULL, "say more" },
+		{ 0, "plain", TB_OPT_FLAG, &cli->plain, NULL,
+		  "no cursor addressing: for screen readers and dumb terminals" },
+		{ 0, "color", TB_OPT_STR, &cli->color, "WHEN", "auto, always or never" },
+		{ 0, "progress", TB_OPT_FLAG, &cli->progress, NULL,
+		  "show progress even if standard error is no terminal" },
+		{ 'y', "yes", TB_OPT_FLAG, &cli->yes, NULL, "answer yes to questions" },
+		{ 'h', "help", TB_OPT_FLAG, &cli->help, NULL, "this text" },
+		{ 'V', "version", TB_OPT_FLAG, &cli->version, NULL, "the version" },
+		{ .name = NULL }
+	};
+
+	memcpy(rows, all, sizeof(all));
+}
+
 int
 cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
 {
 	struct cli cli = { 0 };
-	const struct tb_opt opts[] = {
-		{ 'd', "db", TB_OPT_STR, &cli.db, "FILE", "the index (env TBTUI_DB)" },
-		{ 's', "store", TB_OPT_LIST, &cli.stores, "DIR",
-		  "a store or folder to work on; repeatable" },
-		{ 't', "threads", TB_OPT_U64, &cli.threads, "N", "worker and compute threads" },
-		{ 0, "json", TB_OPT_FLAG, &cli.json, NULL, "JSON on standard output" },
-		{ 'q', "quiet", TB_OPT_FLAG, &cli.quiet, NULL, "say less" },
-		{ 'v', "verbose", TB_OPT_FLAG, &cli.verbose, NULL, "say more" },
-		{ 0, "plain", TB_OPT_FLAG, &cli.plain, NULL,
-		  "no cursor addressing: for screen readers and dumb terminals" },
-		{ 0, "color", TB_OPT_STR, &cli.color, "WHEN", "auto, always or never" },
-		{ 0, "progress", TB_OPT_FLAG, &cli.progress, NULL,
-		  "show progress even if standard error is no terminal" },
-		{ 'y', "yes", TB_OPT_FLAG, &cli.yes, NULL, "answer yes to questions" },
-		{ 'h', "help", TB_OPT_FLAG, &cli.help, NULL, "this text" },
-		{ 'V', "version", TB_OPT_FLAG, &cli.version, NULL, "the version" },
-		{ .name = NULL }
-	};
+	struct tb_opt opts[CLI_GLOBALS];
 	int status = CLI_OK;
 	struct tb_err err;
 
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C");	/* 0.5 is 0.5 in options and JSON everywhere */
 	signal(SIGPIPE, SIG_IGN);
-	if (tb_opt_parse(opts, &argc, argv, true, &err) || check(&cli, &err))
+	cli_global_opts(&cli, opts);
+	if (tb_opt_parse(opts, &argc, argv, true, &err) || cli_check(&cli, &err))
 		status = cli_fail(&err);
 	else if (cli.version)
 		printf("tbtui %s\n", PACKAGE_VERSION);

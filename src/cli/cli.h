@@ -35,15 +35,27 @@ struct cli_command {
 };
 extern const struct cli_command cli_commands[];	/* ended by name NULL */
 
+#define C(fn, name, args, summary) enum cli_exit fn(struct cli *cli, int argc, char **argv);
+#include "src/cli/commands.def"
+#undef C
+
+/* The global options as rows that fill *cli; they are understood before and after
+ * the command.  Ends with a row of name NULL; CLI_GLOBALS rows with it. */
+#define CLI_GLOBALS 13
+void cli_global_opts(struct cli *cli, struct tb_opt rows[CLI_GLOBALS]);
+/* Are their values ones that we know? */
+enum tb_status cli_check(const struct cli *cli, struct tb_err *err) TB_MUST_USE;
+
 /* screens: what runs when there is no command. */
 int cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx));
 
 /* The index, stores and workers that the global options name. */
 enum tb_status cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
 
-/* Parses a command's own options (a table ended by name NULL) and prints its
- * --help.  false: return *status. min/max operands; max < 0 = any number. */
-bool cli_parse(const struct cli *cli, const struct tb_opt *opts, int *argc, char **argv,
+/* Parses a command's own options (a table ended by name NULL) and the global ones
+ * (a letter that both have is the command's), and prints its --help.  false: return
+ * *status. min/max operands; max < 0 = any number. */
+bool cli_parse(struct cli *cli, const struct tb_opt *opts, int *argc, char **argv,
 	       int min, int max, enum cli_exit *status);
 
 /* "tbtui: message" on standard error, cleaned; CLI_FAILED. */

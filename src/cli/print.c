@@ -69,34 +69,66 @@ cli_confirm(const struct cli *cli, const char *question, bool *yes, struct tb_er
 	return TB_OK;
 }
 
-bool
-cli_parse(const struct cli *cli, const struct tb_opt *opts, int *argc, char **argv, int min,
-	  int max, enum cli_exit *status)
+static bool
+has_row(const struct tb_opt *opts, size_t n, char letter, const char *name)
 {
-	bool help = false;
-	struct tb_opt all[40];
-	const char *command = argv[0];
-	size_t n = 0;
-	struct tb_err err;
+	for (size_t i = 0; i < n; i++)
+		if (name ? !strcmp(opts[i].name, name) : letter && opts[i].letter == letter)
+			return true;
+	return false;
+}
 
-	(void)cli;
-	while (opts && opts[n].name && n + 2 < sizeof(all) / sizeof(*all)) {
-		all[n] = opts[n];
+/* A command's rows, then the global ones that it does not use otherwise. */
+static void
+merge(struct cli *cli, const struct tb_opt *own, struct tb_opt *all, size_t max)
+{
+	struct tb_opt globals[CLI_GLOBALS];
+	size_t n = 0, nown;
+
+	for (; own && own[n].name && n + CLI_GLOBALS < max; n++)
+		all[n] = own[n];
+	nown = n;
+	cli_global_opts(cli, globals);
+	for (size_t i = 0; globals[i].name; i++) {
+		if (has_row(all, nown, 0, globals[i].name))
+			continue;
+		all[n] = globals[i];
+		if (has_row(all, nown, all[n].letter, NULL))
+			all[n].letter = 0;
 		n++;
 	}
-	all[n++] = (struct tb_opt){ 'h', "help", TB_OPT_FLAG, &help, NULL, "this text" };
 	all[n] = (struct tb_opt){ .name = NULL };
+}
+
+static void
+print_help(const char *command, const struct tb_opt *own)
+{
+	static const struct tb_opt none[] = { { .name = NULL } };
+
+	for (const struct cli_command *c = cli_commands; c->name; c++)
+		if (!strcmp(c->name, command))
+			printf("Usage: tbtui %s [OPTION...] %s\n%s.\n\nOptions:\n",
+			       c->name, c->args, c->summary);
+	tb_opt_help(own ? own : none, stdout);
+	printf("\nGlobal options: \"tbtui --help\".\n");
+}
+
+bool
+cli_parse(struct cli *cli, const struct tb_opt *opts, int *argc, char **argv, int min, int max,
+	  enum cli_exit *status)
+{
+	struct tb_opt all[40];
+	const char *command = argv[0];
+	struct tb_err err;
+
+	merge(cli, opts, all, sizeof(all) / sizeof(*all));
 	*status = CLI_OK;
-	if (tb_opt_parse(all, argc, argv, false, &err)) {
+	if (tb_opt_parse(all, argc, argv, false, &err) || cli_check(cli, &err)) {
 		*status = cli_fail(&err);
 		return false;
 	}
-	if (help) {
-		for (const struct cli_command *c = cli_commands; c->name; c++)
-			if (!strcmp(c->name, command))
-				printf("Usage: tbtui %s [OPTION...] %s\n%s.\n\nOptions:\n",
-				       c->name, c->args, c->summary);
-		tb_opt_help(all, stdout);
+	if (cli->help) {
+		print_help(command, opts);
 		return false;
 	}
 	if (*argc - 1 < min || (max >= 0 && *argc - 1 > max)) {
