@@ -28,6 +28,7 @@ struct prompt_spec {
 /* spec is copied, its strings are borrowed while the prompt is open. */
 void prompt_open(const struct prompt_spec *spec);
 void prompt_close(void);	/* without done(); fine when none is open */
+void prompt_cancel(void);	/* as if Esc were pressed */
 bool prompt_is_open(void);
 const void *prompt_owner(void);	/* spec.arg, NULL when none is open */
 const char *prompt_text(void);

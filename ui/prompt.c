@@ -1,0 +1,389 @@
+#include "config.h"
+
+#include "ui/prompt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "src/base/buf.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+
+#define HISTORIES 8
+#define HISTORY_LEN 500
+#define TEXT_MAX ((size_t)1 << 20)	/* bytes of one prompt; pasted text stops there */
+
+/* Readline is one a process and calls back without an argument: static. */
+static struct {
+	bool open;
+	struct prompt_spec spec;
+	unsigned char fed[8];
+	size_t nfed;
+	char *last;		/* text that changed() saw; owned */
+	char hint[1024];
+	FILE *sink;		/* where readline writes to: nowhere */
+	struct { const char *name; HISTORY_STATE *state; } history[HISTORIES];
+} pr;
+
+static int
+give_byte(FILE *unused)
+{
+	int c;
+
+	(void)unused;
+	if (!pr.nfed)
+		return EOF;
+	c = pr.fed[0];
+	memmove(pr.fed, pr.fed + 1, --pr.nfed);
+	return c;
+}
+
+/* Without this readline selects on standard input while it inserts, sees type-ahead
+ * there, asks give_byte() for it, gets EOF and ends the line. */
+static int
+bytes_waiting(void)
+{
+	return pr.nfed > 0;
+}
+
+static void
+nothing(void)
+{
+}
+
+static void
+no_prep(int meta)
+{
+	(void)meta;
+}
+
+static int
+newline_key(int count, int key)
+{
+	(void)count;
+	(void)key;
+	if (pr.spec.multiline)
+		rl_insert_text("\n");
+	return 0;
+}
+
+static char *
+next_candidate(const char *word, int state)
+{
+	static size_t i;
+	const char *s;
+
+	if (!state)
+		i = 0;
+	s = pr.spec.complete ? pr.spec.complete(pr.spec.arg, word, i++) : NULL;
+	return s ? tb_strdup(s) : NULL;
+}
+
+static char **
+complete(const char *word, int start, int end)
+{
+	(void)start;
+	(void)end;
+	rl_attempted_completion_over = 1;	/* never file names */
+	rl_completion_append_character = '\0';
+	return rl_completion_matches(word, next_candidate);
+}
+
+static void
+show_candidates(char **matches, int n, int longest)
+{
+	size_t used = 0;
+
+	(void)longest;
+	for (int i = 1; i <= n && used < sizeof(pr.hint); i++)
+		used += (size_t)snprintf(pr.hint + used, sizeof(pr.hint) - used, "%s%s",
+					 i > 1 ? "  " : "", matches[i]);
+}
+
+/* Once: readline without a terminal. */
+static void
+readline_init(void)
+{
+	if (pr.sink)
+		return;
+	pr.sink = fopen("/dev/null", "w");
+	rl_outstream = pr.sink;
+	rl_readline_name = "tbtui";
+	rl_catch_signals = rl_catch_sigwinch = rl_change_environment = 0;
+	rl_prep_term_function = no_prep;
+	rl_deprep_term_function = nothing;
+	rl_redisplay_function = nothing;
+	rl_getc_function = give_byte;
+	rl_input_available_hook = bytes_waiting;
+	rl_attempted_completion_function = complete;
+	rl_completion_display_matches_hook = show_candidates;
+	rl_completer_word_break_characters = (char *)(uintptr_t)"";
+	rl_initialize();
+	rl_variable_bind("bell-style", "none");
+	rl_variable_bind("show-all-if-ambiguous", "on");
+	rl_variable_bind("completion-query-items", "0");
+	rl_variable_bind("enable-bracketed-paste", "off");
+	rl_bind_keyseq("\\e\\C-m", newline_key);
+	rl_bind_keyseq("\\e\\C-j", newline_key);
+	stifle_history(HISTORY_LEN);
+}
+
+/* Readline keeps one history; each kind of prompt has its own. */
+static void
+history_load(const char *name)
+{
+	static HISTORY_STATE empty;
+
+	for (size_t i = 0; i < HISTORIES; i++)
+		if (name && pr.history[i].name && !strcmp(pr.history[i].name, name)) {
+			history_set_history_state(pr.history[i].state);
+			using_history();
+			return;
+		}
+	history_set_history_state(&empty);
+	using_history();
+}
+
+static void
+history_save(const char *name)
+{
+	size_t i = 0;
+
+	if (!name)
+		return;
+	while (i < HISTORIES && pr.history[i].name && strcmp(pr.history[i].name, name))
+		i++;
+	if (i == HISTORIES)
+		return;
+	free(pr.history[i].state);
+	pr.history[i].name = name;
+	pr.history[i].state = history_get_history_state();
+}
+
+static void
+tell_change(void)
+{
+	if (!pr.open || !rl_line_buffer || (pr.last && !strcmp(pr.last, rl_line_buffer)))
+		return;
+	free(pr.last);
+	pr.last = tb_strdup(rl_line_buffer);
+	if (pr.spec.changed)
+		pr.spec.changed(pr.spec.arg, rl_line_buffer);
+}
+
+void
+prompt_close(void)
+{
+	if (!pr.open)
+		return;
+	history_save(pr.spec.history);
+	rl_callback_handler_remove();
+	pr.open = false;
+	pr.nfed = 0;
+	*pr.hint = 0;
+	free(pr.last);
+	pr.last = NULL;
+}
+
+/* Enter, or end of file (text NULL).  The callback may open another prompt. */
+static void
+line_done(char *text)
+{
+	struct prompt_spec spec = pr.spec;
+
+	if (text && *text && spec.history && (!history_length ||
+	    strcmp(history_get(history_base + history_length - 1)->line, text)))
+		add_history(text);
+	if (!spec.stays)
+		prompt_close();
+	if (spec.done)
+		spec.done(spec.arg, text);
+	free(text);
+}
+
+void
+prompt_open(const struct prompt_spec *spec)
+{
+	readline_init();
+	prompt_close();
+	pr.spec = *spec;
+	pr.open = true;
+	history_load(spec->history);
+	rl_callback_handler_install("", line_done);
+	if (spec->text)
+		rl_insert_text(spec->text);
+	pr.last = tb_strdup(prompt_text());
+}
+
+void
+prompt_cancel(void)
+{
+	struct prompt_spec spec = pr.spec;
+
+	if (!pr.open)
+		return;
+	if (!spec.stays)
+		prompt_close();
+	if (spec.done)
+		spec.done(spec.arg, NULL);
+}
+
+bool
+prompt_is_open(void)
+{
+	return pr.open;
+}
+
+const void *
+prompt_owner(void)
+{
+	return pr.open ? pr.spec.arg : NULL;
+}
+
+const char *
+prompt_text(void)
+{
+	return pr.open && rl_line_buffer ? rl_line_buffer : "";
+}
+
+static size_t
+utf8_len(unsigned char lead)
+{
+	return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
+/* Readline reads the tail of a character itself and takes "no byte yet" for the
+ * end of input: it gets whole characters. */
+void
+prompt_byte(unsigned char c)
+{
+	if (!pr.open || pr.nfed == sizeof(pr.fed))
+		return;
+	pr.fed[pr.nfed++] = c;
+	if (pr.nfed < utf8_len(pr.fed[0]))
+		return;
+	if ((size_t)rl_end > TEXT_MAX && c >= ' ' && c != 127) {
+		pr.nfed = 0;
+		return;
+	}
+	*pr.hint = 0;
+	while (pr.open && pr.nfed)
+		rl_callback_read_char();
+	tell_change();
+}
+
+const char *
+prompt_hint(void)
+{
+	return pr.hint;
+}
+
+/* Rows of text as it is drawn: where each starts, and where the cursor falls. */
+struct layout {
+	int rows, cursor_row, cursor_col;
+};
+
+/* Calls row() for each row of at most w columns; the label goes before the first. */
+static struct layout
+lay_out(int w, void (*row)(void *arg, int i, const char *s, size_t len), void *arg)
+{
+	const char *s = prompt_text();
+	size_t len = strlen(s), start = 0, i = 0, point = (size_t)rl_point;
+	int col = (int)tb_width(pr.spec.label);
+	struct layout l = { 0, 0, col };
+
+	while (i <= len) {
+		uint32_t cp = 0;
+		size_t n = i < len ? tb_utf8_next(s + i, len - i, &cp) : 1;
+		int cols = cp >= ' ' ? tb_width_cp(cp) : 1;
+
+		if (i < len && cp != '\n' && col + cols >= w && i > start) {
+			if (row)
+				row(arg, l.rows, s + start, i - start);
+			l.rows++;
+			start = i;
+			col = 0;
+		}
+		if (i == point) {
+			l.cursor_row = l.rows;
+			l.cursor_col = col;
+		}
+		if (i == len || cp == '\n') {
+			if (row)
+				row(arg, l.rows, s + start, i - start);
+			l.rows++;
+			start = i + 1;
+			col = -cols;
+		}
+		col += cols;
+		i += n;
+	}
+	return l;
+}
+
+int
+prompt_rows(int w)
+{
+	return pr.open ? lay_out(w, NULL, NULL).rows : 1;
+}
+
+struct drawing {
+	struct area a;
+	int first;		/* row of the text at the top of the area */
+};
+
+static void
+draw_row(void *arg, int i, const char *s, size_t len)
+{
+	const struct drawing *d = arg;
+	struct area a = d->a;
+	int y = a.y + i - d->first, skip = i ? 0 : (int)tb_width(pr.spec.label);
+	struct tb_buf b = TB_BUF(TEXT_MAX);
+
+	if (y < a.y || y >= a.y + a.h)
+		return;
+	tb_buf_add(&b, s, len);
+	if (!i)
+		put_clip(y, a.x, skip, pr.spec.label, ROLE_KEY);
+	put_clip(y, a.x + skip, a.w - skip, tb_buf_cstr(&b), ROLE_TEXT);
+	tb_buf_free(&b);
+}
+
+void
+prompt_draw(struct area a, const char *tail)
+{
+	struct layout l = lay_out(a.w, NULL, NULL);
+	struct drawing d = { a, 0 };
+	int used = (int)tb_width(pr.spec.label) + (int)tb_width(prompt_text()) + 2;
+
+	if (!pr.open || a.h < 1)
+		return;
+	if (l.cursor_row >= a.h)
+		d.first = l.cursor_row - a.h + 1;
+	put_blank(a);
+	lay_out(a.w, draw_row, &d);
+	if (tail && *tail && l.rows == 1 && used < a.w)
+		put_right(a.y, a.x + used, a.w - used, tail, ROLE_DIM);
+	draw_cursor(a.y + l.cursor_row - d.first, a.x + l.cursor_col);
+}
+
+void
+prompt_free(void)
+{
+	prompt_close();
+	for (size_t i = 0; i < HISTORIES; i++) {
+		if (!pr.history[i].name)
+			continue;
+		history_set_history_state(pr.history[i].state);
+		clear_history();
+		free(pr.history[i].state);
+		pr.history[i].name = NULL;
+	}
+	if (pr.sink)
+		fclose(pr.sink);
+	pr.sink = NULL;
+}
