@@ -20,6 +20,8 @@ struct area {
  * outside the screen is not drawn. */
 void put_clip(int y, int x, int w, const char *s, enum role role);
 void put_right(int y, int x, int w, const char *s, enum role role);
+/* Cut in the middle: head…tail. */
+void put_middle(int y, int x, int w, const char *s, enum role role);
 /* printf to put_clip, for numbers and fixed words. */
 void put_fmt(int y, int x, int w, enum role role, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));

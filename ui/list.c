@@ -50,12 +50,12 @@ list_current(const struct list *l, const struct list_rows *rows, void *arg, uint
 }
 
 void
-list_requery(struct list *l, const struct list_rows *rows, void *arg, uint64_t id)
+list_requery(struct list *l, const struct list_rows *rows, void *arg, const uint64_t *id)
 {
 	size_t row, offset = l->cur - l->top;
 
 	l->n = rows->count(arg);
-	if (rows->find(arg, id, &row) && row < l->n) {
+	if (id && rows->find(arg, *id, &row) && row < l->n) {
 		l->cur = row;
 		l->top = row > offset ? row - offset : 0;
 	}

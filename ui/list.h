@@ -16,7 +16,7 @@ struct list {
 	size_t cur, top;	/* cur < n or both 0; top: the first that shows */
 	size_t height;		/* rows that fit, >= 1 */
 	unsigned sort;		/* column sorted by; index into the table's columns */
-	bool desc;
+	bool reverse;		/* against the column's own direction */
 	char filter[LIST_FILTER_MAX];	/* "" = everything */
 	uint64_t *marks;	/* sorted identities; owned */
 	size_t nmarks, marks_cap;
@@ -35,8 +35,8 @@ void list_init(struct list *l);
 void list_free(struct list *l);
 
 /* Counts again after filter, order or the rows changed; the cursor stays on the
- * row with identity `id` (as given by list_current before the change). */
-void list_requery(struct list *l, const struct list_rows *rows, void *arg, uint64_t id);
+ * row with identity *id (from list_current() before the change; NULL = none). */
+void list_requery(struct list *l, const struct list_rows *rows, void *arg, const uint64_t *id);
 /* Identity of the row under the cursor; false when the list is empty. */
 bool list_current(const struct list *l, const struct list_rows *rows, void *arg, uint64_t *id);
 

@@ -79,11 +79,18 @@ draw_titles(struct area a, const struct table *t, const struct list *l, const sh
 			continue;
 		tb_buf_str(&b, t->cols[i].title);
 		if (sorted)
-			tb_buf_str(&b, theme_sign(l->desc ? SIGN_DESC : SIGN_ASC));
+			tb_buf_str(&b, theme_sign((t->cols[i].sorts == SORTS_DOWN) != l->reverse ? SIGN_DESC
+								       : SIGN_ASC));
 		(t->cols[i].right ? put_right : put_clip)(a.y, x, w[i], tb_buf_cstr(&b), ROLE_HEAD);
 		tb_buf_free(&b);
 		x += w[i] + GAP;
 	}
+}
+
+static void
+put_cell(const struct column *c, int y, int x, int w, const char *s, enum role role)
+{
+	(c->right ? put_right : c->middle ? put_middle : put_clip)(y, x, w, s, role);
 }
 
 /* A role for the whole row beats the cells' own. */
@@ -107,8 +114,8 @@ draw_row(struct area a, const struct table *t, const struct list *l, void *arg, 
 		tb_buf_clear(&cell.text);
 		cell.role = ROLE_TEXT;
 		t->cell(arg, row, i, &cell);
-		(t->cols[i].right ? put_right : put_clip)(a.y, x, w[i], tb_buf_cstr(&cell.text),
-							   whole != ROLE_TEXT ? whole : cell.role);
+		put_cell(&t->cols[i], a.y, x, w[i], tb_buf_cstr(&cell.text),
+			 whole != ROLE_TEXT ? whole : cell.role);
 		x += w[i] + GAP;
 	}
 	tb_buf_free(&cell.text);

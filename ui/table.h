@@ -17,8 +17,9 @@ struct column {
 	const char *title;
 	short min, max;		/* columns wanted; what is left over goes up to max, from the left */
 	bool right;		/* numbers */
-	bool sorts;		/* a list can be sorted by it */
+	enum { SORTS_NOT, SORTS_UP, SORTS_DOWN } sorts;	/* which end comes first */
 	unsigned char priority;	/* 0 stays; the greatest goes first */
+	bool middle;		/* names: cut in the middle, their ends differ most */
 };
 
 struct cell {

@@ -52,7 +52,7 @@ struct view_ops {
 	size_t size;		/* of the private state, zeroed before open() */
 	bool needs_model;	/* cannot be opened without one under the cursor somewhere */
 
-	/* Fails with a sentence: then the screen is not opened, close() not called. */
+	/* v->below is set. Fails with a sentence: then the screen is not opened, close() not called. */
 	enum tb_status (*open)(struct view *v, const struct view_arg *arg, struct tb_err *err);
 	void (*close)(struct view *v);		/* frees what state points to; may be NULL */
 	/* Already shows arg: raise it as it is instead of opening it afresh. NULL: always. */
@@ -70,8 +70,9 @@ struct view_ops {
 	 * asked only about actions IN() this screen and ACT_OPEN. NULL: all. */
 	bool (*can)(const struct view *v, enum action a);
 
-	/* Filter or order of v->list changed, or the index did: read counts again, with
-	 * view_requery().  May be NULL. */
+	/* Filter or order of v->list changed, or the index did: forget what was read.
+	 * The frame counts the table's rows again afterwards and keeps the cursor on
+	 * its row.  May be NULL. */
 	void (*refresh)(struct view *v);
 	void (*summary)(struct view *v, struct tb_buf *out);	/* left half; may be NULL */
 	void (*where)(struct view *v, struct tb_buf *out);	/* line 1, right; may be NULL */
@@ -109,8 +110,9 @@ void view_complain(struct view *v, const struct tb_err *err);
 /* Waits for y; anything else is no. The question names what goes. */
 void view_ask(struct view *v, const char *question, void (*yes)(struct view *v));
 
-/* Counts the rows of v->list again; the cursor stays on its row. */
-void view_requery(struct view *v);
+/* The rows of the table are others now (a job brought them, a branch was opened):
+ * refresh(), count, and the cursor stays on its row. */
+void view_refresh(struct view *v);
 /* Durations and rates are shown as "-" when the screen is compared by a test. */
 bool view_steady(const struct view *v);
 #endif

@@ -1,0 +1,281 @@
+/* act.c - what a key does when the screen has nothing of its own for it. */
+#include "config.h"
+
+#include "ui/loop.h"
+
+#include <string.h>
+
+#include "ui/term.h"
+
+#define MARK_ALL_MAX 100000	/* rows; more than anybody means */
+
+void
+ui_quit(struct ui *ui)
+{
+	ui->quit = true;
+}
+
+static void
+quit_anyway(struct view *v)
+{
+	ui_quit(v->ui);
+}
+
+static void
+quit(struct ui *ui)
+{
+	struct view *v = ui->top;
+
+	if (v->id != VIEW_MODELS)
+		view_back(v);
+	else if (jobs_busy(&ui->jobs, true))
+		view_ask(v, "A job is still running. Cancel it and quit? [y/N]", quit_anyway);
+	else
+		ui_quit(ui);
+}
+
+void
+ui_filter(struct ui *ui, const char *text)
+{
+	struct view *v = ui->top;
+	struct pager *p = ui_pager(v);
+
+	if (p)
+		pager_find(p, text);
+	else if (ui_table(v) && list_set_filter(&v->list, text))
+		view_refresh(v);
+}
+
+static const char *
+filter_of(struct view *v)
+{
+	struct pager *p = ui_pager(v);
+
+	return p ? p->find : ui_table(v) ? v->list.filter : "";
+}
+
+static void
+back(struct ui *ui)
+{
+	if (*filter_of(ui->top))
+		ui_filter(ui, "");
+	else if (ui->top->id == VIEW_MODELS)
+		ui_say(ui, ROLE_TEXT, "q quits.");
+	else
+		view_back(ui->top);
+}
+
+static void
+filter_changed(void *arg, const char *text)
+{
+	ui_filter(arg, text);
+}
+
+static void
+filter_done(void *arg, const char *text)
+{
+	ui_filter(arg, text ? text : "");
+}
+
+static void
+filter_prompt(struct ui *ui)
+{
+	struct prompt_spec spec = {
+		.label = "/", .text = filter_of(ui->top), .history = "filter",
+		.changed = filter_changed, .done = filter_done, .arg = ui,
+	};
+
+	if (ui_table(ui->top) || ui_pager(ui->top))
+		prompt_open(&spec);
+	else
+		ui_say(ui, ROLE_TEXT, "There is nothing to filter here.");
+}
+
+void
+ui_sort(struct ui *ui, unsigned column, bool reverse)
+{
+	struct list *l = &ui->top->list;
+
+	l->sort = column;
+	l->reverse = reverse;
+	view_refresh(ui->top);
+}
+
+static void
+sort(struct ui *ui, const struct table *t, bool next)
+{
+	struct list *l = &ui->top->list;
+	struct list order = *l;
+
+	if (next && !table_sort_next(t, &order))
+		ui_say(ui, ROLE_TEXT, "There is one order here.");
+	else
+		ui_sort(ui, order.sort, next ? false : !l->reverse);
+}
+
+static void
+mark(struct ui *ui, const struct table *t, enum action a)
+{
+	struct view *v = ui->top;
+	struct list *l = &v->list;
+	uint64_t id;
+	bool ok = true;
+
+	if (a == ACT_UNMARK) {
+		list_unmark_all(l);
+		return;
+	}
+	if (a == ACT_MARK && list_current(l, t->rows, v, &id)) {
+		ok = list_mark(l, id, !list_marked(l, id));
+		list_move(l, 1);
+	}
+	for (size_t i = 0; a == ACT_MARK_ALL && i < l->n && i < MARK_ALL_MAX && ok; i++)
+		ok = list_mark(l, t->rows->id(v, i), true);
+	if (!ok)
+		ui_say(ui, ROLE_ERROR, "out of memory");
+}
+
+/* To the next row that matches by itself, round the end. */
+static void
+next_match(struct view *v, const struct table *t, int by)
+{
+	struct list *l = &v->list;
+	size_t at = l->cur;
+
+	for (size_t step = 0; step < l->n; step++) {
+		at = by > 0 ? (at + 1) % l->n : (at ? at : l->n) - 1;
+		if (t->match && !t->match(v, at))
+			continue;
+		list_goto(l, at);
+		return;
+	}
+}
+
+/* Rows that a movement is worth; 0 = it is no movement. */
+static long
+rows_of(enum action a, size_t height)
+{
+	long page = height > 1 ? (long)height - 1 : 1, half = height > 1 ? (long)height / 2 : 1;
+
+	switch (a) {
+	case ACT_UP: return -1;
+	case ACT_DOWN: return 1;
+	case ACT_PAGE_UP: return -page;
+	case ACT_PAGE_DOWN: return page;
+	case ACT_HALF_UP: return -half;
+	case ACT_HALF_DOWN: return half;
+	default: return 0;
+	}
+}
+
+static bool
+table_act(struct ui *ui, const struct table *t, enum action a)
+{
+	struct view *v = ui->top;
+	struct list *l = &v->list;
+	long by = rows_of(a, l->height);
+
+	if (by)
+		list_move(l, by);
+	else if (a == ACT_FIRST || a == ACT_LAST)
+		list_goto(l, a == ACT_FIRST || !l->n ? 0 : l->n - 1);
+	else if (a == ACT_NEXT_MATCH || a == ACT_PREV_MATCH)
+		next_match(v, t, a == ACT_NEXT_MATCH ? 1 : -1);
+	else if (a == ACT_MARK || a == ACT_MARK_ALL || a == ACT_UNMARK)
+		mark(ui, t, a);
+	else if (a == ACT_SORT || a == ACT_SORT_REVERSE)
+		sort(ui, t, a == ACT_SORT);
+	else
+		return false;
+	return true;
+}
+
+static bool
+pager_act(struct pager *p, enum action a)
+{
+	long by = rows_of(a, p->height);
+
+	if (by)
+		pager_scroll(p, by);
+	else if (a == ACT_LEFT || a == ACT_RIGHT)
+		pager_shift(p, a == ACT_LEFT ? -8 : 8);
+	else if (a == ACT_FIRST || a == ACT_LAST)
+		pager_goto(p, a == ACT_FIRST ? 0 : p->nlines);
+	else if (a == ACT_NEXT_MATCH || a == ACT_PREV_MATCH)
+		(void)pager_next(p, a == ACT_NEXT_MATCH ? 1 : -1);
+	else
+		return false;
+	return true;
+}
+
+/* The stores belong to Models, which is always there. */
+static void
+rescan(struct ui *ui)
+{
+	for (struct view *v = ui->top; v; v = v->below)
+		if (v->id == VIEW_MODELS && v->ops->act)
+			(void)v->ops->act(v, ACT_RESCAN);
+}
+
+static void
+common_act(struct ui *ui, enum action a)
+{
+	switch (a) {
+	case ACT_QUIT: quit(ui); break;
+	case ACT_BACK: back(ui); break;
+	case ACT_FILTER: filter_prompt(ui); break;
+	case ACT_COMMAND: command_prompt(ui); break;
+	case ACT_REDRAW: term_redraw(); break;
+	case ACT_SUSPEND: term_suspend(); break;
+	case ACT_RESCAN: rescan(ui); break;
+	default: break;
+	}
+}
+
+void
+ui_act(struct ui *ui, enum action a)
+{
+	struct view *v = ui->top;
+	const struct table *t = ui_table(v);
+	struct pager *p = ui_pager(v);
+
+	if (!keys_applies(a, v->id) || (v->ops->act && v->ops->act(v, a)))
+		return;
+	if (a >= ACT_VIEW_FIRST)
+		ui_open(ui, (enum view_id)(a - ACT_VIEW_FIRST), NULL);
+	else if (!(t && table_act(ui, t, a)) && !(p && pager_act(p, a)))
+		common_act(ui, a);
+}
+
+static bool
+can_sort(const struct view *v)
+{
+	const struct table *t = ui_table(v);
+	struct list l = v->list;
+
+	return t && l.n > 1 && table_sort_next(t, &l);
+}
+
+bool
+ui_can(const struct ui *ui, enum action a)
+{
+	struct view *v = ui->top;
+	bool own = !v->ops->can || v->ops->can(v, a);
+	struct view_arg subject;
+
+	if (!action_info[a].rank || !keys_applies(a, v->id))
+		return false;
+	if (a >= ACT_VIEW_FIRST) {
+		enum view_id id = (enum view_id)(a - ACT_VIEW_FIRST);
+
+		return id != v->id &&
+		       (!view_rows[id].ops->needs_model || ui_subject(ui, &subject));
+	}
+	switch (a) {
+	case ACT_OPEN: return v->ops->can ? own : ui_table(v) && v->list.n;
+	case ACT_FILTER: return ui_pager(v) || (ui_table(v) && (v->list.n || *v->list.filter));
+	case ACT_SORT: return can_sort(v);
+	case ACT_COMMAND: return true;
+	default: return own;
+	}
+}

@@ -1,0 +1,113 @@
+/* command.c - the line behind ":": actions by name, and a few with a word. */
+#include "config.h"
+
+#include "ui/loop.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/base/text.h"
+
+static bool
+sort_by(struct ui *ui, const char *word)
+{
+	const struct table *t = ui_table(ui->top);
+
+	for (size_t i = 0; t && i < t->ncols; i++)
+		if (t->cols[i].sorts && !strcasecmp(t->cols[i].title, word)) {
+			ui_sort(ui, (unsigned)i, ui->top->list.sort == i && !ui->top->list.reverse);
+			return true;
+		}
+	return false;
+}
+
+static bool
+go_to(struct ui *ui, const char *word)
+{
+	struct pager *p = ui_pager(ui->top);
+	uint64_t n;
+
+	if (!tb_parse_u64(word, &n))
+		return false;
+	if (p)
+		pager_goto(p, n ? n - 1 : 0);
+	else
+		list_goto(&ui->top->list, n ? n - 1 : 0);
+	return true;
+}
+
+void
+command_run(struct ui *ui, const char *text)
+{
+	char word[64];
+	size_t len;
+	enum action a;
+
+	text += strspn(text, " ");
+	len = strcspn(text, " ");
+	if (!len || go_to(ui, text))
+		return;
+	snprintf(word, sizeof(word), "%.*s", (int)len, text);
+	text += len + strspn(text + len, " ");
+	if (!strcasecmp(word, "sort") && *text) {
+		if (!sort_by(ui, text))
+			ui_say(ui, ROLE_ERROR, "No column \"%s\" to sort by.", text);
+		return;
+	}
+	if (!strcasecmp(word, "filter") && *text) {
+		ui_filter(ui, text);
+		return;
+	}
+	a = keys_by_name(word, ui->top->id);
+	if (a == ACT_NONE)
+		ui_say(ui, ROLE_ERROR, "No command \"%s\"; Tab shows them, ? explains.", word);
+	else
+		ui_act(ui, a);
+}
+
+static void
+command_done(void *arg, const char *text)
+{
+	if (text)
+		command_run(arg, text);
+}
+
+/* Completion counts through names, then "sort COLUMN". Static: readline has one. */
+static const char *
+candidate(void *arg, const char *word, size_t i)
+{
+	static char line[64];
+	const struct ui *ui = arg;
+	const struct table *t = ui_table(ui->top);
+	size_t hit = 0;
+
+	for (enum action a = 1; a < ACT_COUNT; a++) {
+		if (!keys_applies(a, ui->top->id) ||
+		    strncasecmp(action_info[a].name, word, strlen(word)))
+			continue;
+		if (hit++ == i) {
+			snprintf(line, sizeof(line), "%s", action_info[a].name);
+			line[0] |= 0x20;
+			return line;
+		}
+	}
+	for (size_t c = 0; t && c < t->ncols; c++) {
+		snprintf(line, sizeof(line), "sort %s", t->cols[c].title);
+		if (strlen(word) > 4 && t->cols[c].sorts && !strncasecmp(line, word, strlen(word)) &&
+		    hit++ == i)
+			return line;
+	}
+	return NULL;
+}
+
+void
+command_prompt(struct ui *ui)
+{
+	struct prompt_spec spec = {
+		.label = ":", .history = "command", .done = command_done,
+		.complete = candidate, .arg = ui,
+	};
+
+	prompt_open(&spec);
+}

@@ -1,0 +1,297 @@
+/* frame.c - line 1, the summary line with the running job, and the key line. */
+#include "config.h"
+
+#include "ui/loop.h"
+
+#include <curses.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "ui/term.h"
+
+#define PROGRAM " tbtui "
+#define JOB_BAR 10
+
+/* Which lines of the frame there is room for: the body comes first, then the key
+ * line (prompts and questions are there), the tabs, the summary. */
+static bool
+has_keys(void)
+{
+	return LINES >= 2;
+}
+
+bool
+frame_has_tabs(void)
+{
+	return LINES >= 4;
+}
+
+static bool
+has_summary(void)
+{
+	return LINES >= 6;
+}
+
+static enum view_id
+tab_of(char digit)
+{
+	enum view_id id = 0;
+
+	while (id < VIEW_COUNT && view_rows[id].tab != digit)
+		id++;
+	return id;
+}
+
+/* The digit and, unless `brief`, the title. Returns columns. */
+static int
+tab_text(enum view_id id, bool brief, char *out, size_t outlen)
+{
+	if (brief)
+		snprintf(out, outlen, " %c ", view_rows[id].tab);
+	else
+		snprintf(out, outlen, " %c %s ", view_rows[id].tab, view_rows[id].title);
+	return (int)tb_width(out);
+}
+
+/* Walks over the tabs: at(x, width, …) for each. brief: only the one we are in has
+ * its title. Returns the column behind the last. */
+static int
+walk_tabs(const struct ui *ui, bool brief,
+	  void (*at)(void *arg, enum view_id id, int x, int w, const char *text), void *arg)
+{
+	int x = brief ? 0 : (int)strlen(PROGRAM);
+
+	for (char digit = '1'; digit <= '9'; digit++) {
+		enum view_id id = tab_of(digit);
+		char text[64];
+		int w;
+
+		if (id == VIEW_COUNT)
+			continue;
+		w = tab_text(id, brief && view_rows[ui->top->id].tab != digit, text,
+			     sizeof(text));
+		if (at)
+			at(arg, id, x, w, text);
+		x += w;
+	}
+	return x;
+}
+
+static bool
+tabs_brief(const struct ui *ui)
+{
+	return walk_tabs(ui, false, NULL, NULL) > COLS;
+}
+
+static void
+draw_tab(void *arg, enum view_id id, int x, int w, const char *text)
+{
+	const struct ui *ui = arg;
+
+	put_clip(0, x, w, text, view_rows[id].tab == view_rows[ui->top->id].tab ? ROLE_TAB_ON
+									   : ROLE_FRAME);
+}
+
+static void
+draw_line1(struct ui *ui)
+{
+	bool brief = tabs_brief(ui);
+	struct tb_buf where = TB_BUF(4096);
+	int x;
+
+	put_clip(0, 0, COLS, brief ? "" : PROGRAM, ROLE_FRAME);
+	x = walk_tabs(ui, brief, draw_tab, ui);
+	if (ui->top->ops->where)
+		ui->top->ops->where(ui->top, &where);
+	if (COLS - x - 3 >= 8)
+		put_right(0, x + 2, COLS - x - 3, tb_buf_cstr(&where), ROLE_FRAME);
+	tb_buf_free(&where);
+}
+
+struct tab_search {
+	int x;
+	enum view_id found;
+};
+
+static void
+match_tab(void *arg, enum view_id id, int x, int w, const char *text)
+{
+	struct tab_search *s = arg;
+
+	(void)text;
+	if (s->x >= x && s->x < x + w)
+		s->found = id;
+}
+
+enum view_id
+frame_tab_at(const struct ui *ui, int x)
+{
+	struct tab_search s = { x, VIEW_COUNT };
+
+	walk_tabs(ui, tabs_brief(ui), match_tab, &s);
+	return s.found;
+}
+
+/* "verify qwen3 ▓▓▓▓░░ 61% 1.9 GB/s 0:21": what runs now. */
+static void
+job_text(const struct ui *ui, const struct ui_job *j, struct tb_buf *out)
+{
+	const struct tb_progress *p = &j->progress;
+	bool bytes = p->total > 0;
+	uint64_t done = bytes ? p->done : p->items, total = bytes ? p->total : p->items_total;
+	char text[16];
+
+	tb_buf_printf(out, "%s ", j->title);
+	if (total) {
+		draw_bar(out, done, total, JOB_BAR);
+		tb_buf_printf(out, " %d%%", (int)(100.0 * (double)done / (double)total));
+	} else if (p->items) {
+		tb_buf_printf(out, "%ju", (uintmax_t)p->items);
+	}
+	if (ui->test)
+		return;
+	if (p->rate > 0)
+		tb_buf_printf(out, " %s/s", tb_human_bytes((uint64_t)p->rate, text));
+	tb_buf_printf(out, " %s", tb_human_time(p->eta >= 0 ? p->eta : p->seconds, text));
+}
+
+static void
+draw_summary(struct ui *ui, int y)
+{
+	const struct ui_job *j = jobs_current(&ui->jobs);
+	struct tb_buf left = TB_BUF(4096), right = TB_BUF(4096);
+	int w;
+
+	if (ui->top->ops->summary)
+		ui->top->ops->summary(ui->top, &left);
+	if (j)
+		job_text(ui, j, &right);
+	w = (int)tb_width(tb_buf_cstr(&right));
+	if (w > COLS / 2 + 10)
+		w = COLS / 2 + 10;
+	put_clip(y, 0, COLS, "", ROLE_DIM);
+	if (*ui->message)
+		put_clip(y, 1, COLS - (w ? w + 4 : 1), ui->message, ui->message_role);
+	else
+		put_clip(y, 1, COLS - (w ? w + 4 : 1), tb_buf_cstr(&left), ROLE_DIM);
+	if (w)
+		put_clip(y, COLS - w - 1, w, tb_buf_cstr(&right), ROLE_BAR);
+	tb_buf_free(&left);
+	tb_buf_free(&right);
+}
+
+/* Draws the key and what it does at x when it fits before `end`; columns used. */
+static int
+put_key(const struct ui *ui, int y, int x, int end, enum action a)
+{
+	char label[16], name[64];
+	int wk, wn;
+
+	keys_label(a, ui->top->id, theme_utf8(), label);
+	snprintf(name, sizeof(name), "%s", action_info[a].name);
+	if (a >= ACT_VIEW_FIRST)
+		name[0] |= 0x20;	/* "Help" of the title */
+	wk = (int)tb_width(label);
+	wn = (int)tb_width(name);
+	if (!wk || x + wk + wn + 1 > end)
+		return 0;
+	put_clip(y, x, wk, label, ROLE_KEY);
+	put_clip(y, x + wk + 1, wn, name, ROLE_DIM);
+	return wk + wn + 3;
+}
+
+/* The usable action with the next rank after `rank`; ACT_NONE at the end. */
+static enum action
+next_ranked(const struct ui *ui, unsigned *rank)
+{
+	enum action best = ACT_NONE;
+
+	for (enum action a = 1; a < ACT_COUNT; a++)
+		if (action_info[a].rank > *rank &&
+		    (best == ACT_NONE || action_info[a].rank < action_info[best].rank) &&
+		    ui_can(ui, a))
+			best = a;
+	if (best != ACT_NONE)
+		*rank = action_info[best].rank;
+	return best;
+}
+
+#define HELP_COLS 8	/* "? help" and the gap before it */
+
+static void
+draw_keys(const struct ui *ui, int y)
+{
+	unsigned rank = 0;
+	enum action a;
+	int x = 1;
+
+	put_clip(y, 0, COLS, "", ROLE_TEXT);
+	while ((a = next_ranked(ui, &rank)) != ACT_NONE) {
+		bool help = a == ACT_VIEW_HELP;
+
+		x += put_key(ui, y, x, help ? COLS : COLS - HELP_COLS, a);
+	}
+}
+
+/* What "/" found, or what Tab offers. */
+static const char *
+prompt_tail(struct ui *ui, char *out, size_t outlen)
+{
+	if (*prompt_hint() || prompt_owner() != ui || !ui_table(ui->top) ||
+	    !*ui->top->list.filter)
+		return prompt_hint();
+	snprintf(out, outlen, "%zu match%s", ui->top->list.n, ui->top->list.n == 1 ? "" : "es");
+	return out;
+}
+
+static void
+draw_bottom(struct ui *ui, int y)
+{
+	struct area line = { y, 0, 1, COLS };
+	char tail[64];
+
+	if (*ui->question)
+		put_clip(y, 0, COLS, ui->question, ROLE_WARN);
+	else if (prompt_is_open() && prompt_owner() == ui)
+		prompt_draw(line, prompt_tail(ui, tail, sizeof(tail)));
+	else if (*ui->message && !has_summary())
+		put_clip(y, 0, COLS, ui->message, ui->message_role);
+	else
+		draw_keys(ui, y);
+}
+
+static void
+draw_body(struct ui *ui, struct area a)
+{
+	struct view *v = ui->top;
+	const struct table *t = ui_table(v);
+	struct pager *p = ui_pager(v);
+
+	if (v->ops->draw)
+		v->ops->draw(v, a);
+	else if (t)
+		table_draw(a, t, &v->list, v);
+	else if (p)
+		pager_draw(a, p);
+}
+
+void
+frame_draw(struct ui *ui)
+{
+	struct area body = { 0, 0, LINES, COLS };
+
+	erase();
+	draw_cursor(-1, 0);
+	if (frame_has_tabs()) {
+		draw_line1(ui);
+		(void)area_top(&body, 1);
+	}
+	body.h -= has_keys() + has_summary();
+	draw_body(ui, body);
+	if (has_summary())
+		draw_summary(ui, LINES - 2);
+	if (has_keys())
+		draw_bottom(ui, LINES - 1);
+	refresh();
+}

@@ -1,0 +1,193 @@
+/* loop.c - poll(terminal, wake pipe), and nothing else that waits. */
+#include "config.h"
+
+#include "ui/loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "db/db.h"
+#include "ui/term.h"
+
+#define KEY_IDLE 035		/* Ctrl-]: a test asks to be told when all is drawn */
+#define ESC_WAIT 25		/* ms after which Esc was not the start of a sequence */
+#define LOOK_EVERY 1000		/* ms between looks whether others changed the index */
+#define WHEEL_ROWS 3
+
+static void
+answer(struct ui *ui, int key)
+{
+	void (*yes)(struct view *v) = ui->yes;
+
+	*ui->question = 0;
+	if (key == 'y' || key == 'Y')
+		yes(ui->asker);
+	else
+		ui_say(ui, ROLE_TEXT, "Nothing was done.");
+}
+
+static void
+click(struct ui *ui)
+{
+	const struct table *t = ui_table(ui->top);
+	struct list *l = &ui->top->list;
+	struct term_click c;
+	size_t row;
+
+	if (!term_click(&c))
+		return;
+	if (c.wheel) {
+		for (int i = 0; i < WHEEL_ROWS; i++)
+			ui_act(ui, c.wheel < 0 ? ACT_UP : ACT_DOWN);
+		return;
+	}
+	if (c.y == 0 && frame_has_tabs()) {
+		enum view_id id = frame_tab_at(ui, c.x);
+
+		if (id != VIEW_COUNT)
+			ui_open(ui, id, NULL);
+		return;
+	}
+	if (!t || c.y < l->y || (size_t)(c.y - l->y) >= l->height)
+		return;
+	row = l->top + (size_t)(c.y - l->y);
+	if (row >= l->n)
+		return;
+	if (row == l->cur)
+		ui_act(ui, ACT_OPEN);
+	else
+		list_goto(l, row);
+}
+
+static void
+key(struct ui *ui, int k)
+{
+	enum action a;
+
+	if (k == TERM_RESIZE)
+		return;			/* the frame asks for the size each time */
+	if (k == KEY_IDLE && ui->test) {
+		ui->idle_asked = true;
+		return;
+	}
+	*ui->message = 0;
+	if (*ui->question) {
+		answer(ui, k);
+		return;
+	}
+	if (k == TERM_MOUSE) {
+		click(ui);
+		return;
+	}
+	a = keys_action(ui->top->id, k);
+	if (a != ACT_NONE)
+		ui_act(ui, a);
+	else
+		ui_say(ui, ROLE_TEXT, "That key does nothing here; ? shows those that do.");
+}
+
+/* Esc alone, or the start of what a key sends? */
+static bool
+escape_alone(int *next)
+{
+	struct pollfd p = { STDIN_FILENO, POLLIN, 0 };
+
+	*next = term_byte();
+	if (*next < 0 && poll(&p, 1, ESC_WAIT) > 0)
+		*next = term_byte();
+	return *next < 0 || *next == KEY_IDLE;
+}
+
+/* A byte for the line that is being typed. */
+static void
+typed(struct ui *ui, int c)
+{
+	int next;
+
+	*ui->message = 0;
+	if (c == KEY_IDLE && ui->test) {
+		ui->idle_asked = true;
+	} else if (c == KEYS_CTRL('c')) {
+		prompt_cancel();
+	} else if (c == KEYS_CTRL('l')) {
+		term_redraw();
+	} else if (c == KEYS_CTRL('z')) {
+		term_suspend();
+	} else if (c != KEYS_ESC) {
+		prompt_byte((unsigned char)c);
+	} else if (escape_alone(&next)) {
+		prompt_cancel();
+		if (next == KEY_IDLE)
+			ui->idle_asked = true;
+	} else {
+		prompt_byte(KEYS_ESC);
+		prompt_byte((unsigned char)next);
+	}
+}
+
+static void
+read_keys(struct ui *ui)
+{
+	while (!ui->quit) {
+		int k;
+
+		term_raw(prompt_is_open());
+		if (prompt_is_open()) {
+			k = term_byte();
+			if (k < 0)
+				break;
+			typed(ui, k);
+		} else {
+			k = term_key();
+			if (k == TERM_NONE)
+				break;
+			key(ui, k);
+		}
+		ui_bury(ui);
+	}
+}
+
+static void
+drain(int fd)
+{
+	char buf[64];
+
+	while (read(fd, buf, sizeof(buf)) > 0)
+		;
+}
+
+/* Tells a waiting test that what it sees is final: in order with the drawing. */
+static void
+say_idle(struct ui *ui)
+{
+	if (!ui->idle_asked || jobs_busy(&ui->jobs, false))
+		return;
+	ui->idle_asked = false;
+	(void)!write(STDOUT_FILENO, "\033]777;idle\a", 11);
+}
+
+void
+loop_run(struct ui *ui)
+{
+	while (!ui->quit && !term_signal()) {
+		struct pollfd p[2] = {
+			{ STDIN_FILENO, POLLIN, 0 }, { ui->wake[0], POLLIN, 0 }
+		};
+		int n;
+
+		frame_draw(ui);
+		say_idle(ui);
+		n = poll(p, 2, LOOK_EVERY);
+		if (n < 0 && errno != EINTR)
+			break;
+		if (n == 0 && db_changed(ui->db))
+			ui_refresh(ui);
+		if (n > 0 && p[1].revents & POLLIN)
+			drain(ui->wake[0]);
+		jobs_pump(&ui->jobs);
+		read_keys(ui);
+		if (n > 0 && p[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+			break;
+	}
+}

@@ -1,0 +1,60 @@
+/* loop.h - the state of the screens and what turns around it.  For the frame's own
+ * files; a screen sees view.h only. */
+#ifndef TBTUI_UI_LOOP_H
+#define TBTUI_UI_LOOP_H
+
+#include <stdbool.h>
+
+#include "src/base/err.h"
+#include "ui/view.h"
+
+struct ui {
+	struct op_ctx *ctx;	/* borrowed */
+	struct db *db;
+	struct view *top, *dead;	/* dead: closed, freed after the key */
+	struct jobs jobs;
+	int wake[2];
+	bool quit, test, idle_asked;
+	char message[512];	/* "" = none; until the next key */
+	enum role message_role;
+	char question[512];	/* "" = none */
+	struct view *asker;
+	void (*yes)(struct view *v);
+};
+
+struct view_row {
+	const struct view_ops *ops;
+	const char *title;
+	char tab;
+};
+extern const struct view_row view_rows[VIEW_COUNT];
+
+/* Waits for keys and jobs until it is time to quit. */
+void loop_run(struct ui *ui);
+
+/* view.c */
+void ui_open(struct ui *ui, enum view_id id, const struct view_arg *arg);
+void ui_close_all(struct ui *ui);
+void ui_bury(struct ui *ui);		/* frees what was closed */
+void ui_refresh(struct ui *ui);		/* the index has changed: all screens count again */
+bool ui_subject(const struct ui *ui, struct view_arg *out);
+void ui_act(struct ui *ui, enum action a);	/* the top screen first, then the frame */
+bool ui_can(const struct ui *ui, enum action a);	/* worth a place in the key line? */
+void ui_say(struct ui *ui, enum role role, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void ui_quit(struct ui *ui);
+const struct table *ui_table(const struct view *v);
+struct pager *ui_pager(struct view *v);
+void ui_filter(struct ui *ui, const char *text);
+void ui_sort(struct ui *ui, unsigned column, bool reverse);
+
+/* frame.c */
+void frame_draw(struct ui *ui);
+/* The tab at column x of line 1, VIEW_COUNT if none. */
+enum view_id frame_tab_at(const struct ui *ui, int x);
+bool frame_has_tabs(void);
+
+/* command.c */
+void command_prompt(struct ui *ui);
+void command_run(struct ui *ui, const char *text);
+#endif

@@ -1,0 +1,292 @@
+/* view.c - the stack of screens, and what the frame does with a key. */
+#include "config.h"
+
+#include "ui/loop.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/db.h"
+#include "src/base/mem.h"
+#include "src/store/model.h"
+#include "ui/term.h"
+
+#define V(id, tab, keys, rank, ops, title, help) extern const struct view_ops ops;
+#include "ui/views.def"
+#undef V
+
+const struct view_row view_rows[VIEW_COUNT] = {
+#define V(id, tab, keys, rank, ops, title, help) [VIEW_##id] = { &ops, title, tab },
+#include "ui/views.def"
+#undef V
+};
+
+struct op_ctx *
+view_ctx(const struct view *v)
+{
+	return v->ui->ctx;
+}
+
+struct db *
+view_db(const struct view *v)
+{
+	return v->ui->db;
+}
+
+struct jobs *
+view_jobs_list(const struct view *v)
+{
+	return &v->ui->jobs;
+}
+
+bool
+view_steady(const struct view *v)
+{
+	return v->ui->test;
+}
+
+const struct table *
+ui_table(const struct view *v)
+{
+	return v->ops->table ? v->ops->table(v) : NULL;
+}
+
+struct pager *
+ui_pager(struct view *v)
+{
+	return v->ops->pager ? v->ops->pager(v) : NULL;
+}
+
+/* Messages. */
+
+void
+ui_say(struct ui *ui, enum role role, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(ui->message, sizeof(ui->message), fmt, ap);
+	va_end(ap);
+	ui->message_role = role;
+}
+
+void
+view_say(struct view *v, const char *fmt, ...)
+{
+	char line[sizeof(v->ui->message)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	ui_say(v->ui, ROLE_TEXT, "%s", line);
+}
+
+void
+view_complain(struct view *v, const struct tb_err *err)
+{
+	ui_say(v->ui, ROLE_ERROR, "%s", err->msg);
+}
+
+void
+view_ask(struct view *v, const char *question, void (*yes)(struct view *v))
+{
+	snprintf(v->ui->question, sizeof(v->ui->question), "%s", question);
+	v->ui->asker = v;
+	v->ui->yes = yes;
+}
+
+struct ui_job *
+view_job(struct view *v, const struct job_ops *ops, void *arg, const char *title, ...)
+{
+	char line[256];
+	struct tb_err err;
+	struct ui_job *j;
+	va_list ap;
+
+	va_start(ap, title);
+	vsnprintf(line, sizeof(line), title, ap);
+	va_end(ap);
+	j = jobs_start(&v->ui->jobs, ops, v, arg, line, &err);
+	if (!j)
+		view_complain(v, &err);
+	return j;
+}
+
+/* The stack. */
+
+/* There is at most one screen of a kind, but for the moment in which another one
+ * takes its place: the upper one is the new one. */
+static struct view *
+find(struct ui *ui, enum view_id id)
+{
+	struct view *v = ui->top;
+
+	while (v && v->id != id)
+		v = v->below;
+	return v;
+}
+
+static struct view **
+place_of(struct ui *ui, const struct view *v)
+{
+	struct view **p = &ui->top;
+
+	while (*p && *p != v)
+		p = &(*p)->below;
+	return p;
+}
+
+static void
+close_at(struct ui *ui, struct view **p)
+{
+	struct view *v = *p;
+
+	if (v == ui->asker)
+		*ui->question = 0;
+	if (prompt_owner() == v || (v == ui->top && prompt_owner() == ui))
+		prompt_close();
+	jobs_disown(&ui->jobs, v);
+	*p = v->below;
+	v->below = ui->dead;
+	ui->dead = v;
+}
+
+void
+ui_bury(struct ui *ui)
+{
+	while (ui->dead) {
+		struct view *v = ui->dead;
+
+		ui->dead = v->below;
+		if (v->ops->close)
+			v->ops->close(v);
+		list_free(&v->list);
+		free(v->state);
+		free(v);
+	}
+}
+
+void
+ui_close_all(struct ui *ui)
+{
+	while (ui->top)
+		close_at(ui, &ui->top);
+	ui_bury(ui);
+}
+
+bool
+ui_subject(const struct ui *ui, struct view_arg *out)
+{
+	for (const struct view *v = ui->top; v; v = v->below) {
+		*out = (struct view_arg){ 0 };
+		if (v->ops->subject && v->ops->subject(v, out) && out->model)
+			return true;
+	}
+	return false;
+}
+
+static struct view *
+view_new(struct ui *ui, enum view_id id)
+{
+	struct view *v = tb_calloc(1, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	*v = (struct view){ .ops = view_rows[id].ops, .id = id, .ui = ui };
+	list_init(&v->list);
+	v->state = tb_calloc(1, v->ops->size);
+	if (v->state)
+		return v;
+	free(v);
+	return NULL;
+}
+
+static void
+push(struct ui *ui, enum view_id id, const struct view_arg *arg)
+{
+	struct view *v = view_new(ui, id);
+	struct tb_err err = { 0 };
+
+	if (!v) {
+		ui_say(ui, ROLE_ERROR, "out of memory");
+		return;
+	}
+	v->below = ui->top;
+	if (v->ops->open && v->ops->open(v, arg, &err)) {
+		jobs_disown(&ui->jobs, v);
+		list_free(&v->list);
+		free(v->state);
+		free(v);
+		ui_say(ui, ROLE_ERROR, "%s", err.msg);
+		return;
+	}
+	ui->top = v;
+	view_refresh(v);
+}
+
+void
+ui_open(struct ui *ui, enum view_id id, const struct view_arg *arg)
+{
+	const struct view_ops *ops = view_rows[id].ops;
+	struct view *v = find(ui, id), **p;
+	struct view_arg subject = { 0 };
+
+	if (!arg && ops->needs_model && !ui_subject(ui, &subject) && !v) {
+		ui_say(ui, ROLE_TEXT, "%s needs a model: go to one on Models first.",
+		       view_rows[id].title);
+		return;
+	}
+	if (!arg)
+		arg = &subject;
+	if (v && (!ops->same || ops->same(v, arg) || (ops->needs_model && !arg->model))) {
+		p = place_of(ui, v);
+		*p = v->below;
+		v->below = ui->top;
+		ui->top = v;
+		return;
+	}
+	push(ui, id, arg);
+	if (v && ui->top != v && ui->top->id == id)
+		close_at(ui, place_of(ui, v));
+}
+
+void
+view_open(struct view *v, enum view_id id, const struct view_arg *arg)
+{
+	ui_open(v->ui, id, arg);
+}
+
+/* Models stays: only ui_quit() leaves it. */
+void
+view_back(struct view *v)
+{
+	struct view **p = place_of(v->ui, v);
+
+	if (*p && v->id != VIEW_MODELS)
+		close_at(v->ui, p);
+}
+
+void
+view_refresh(struct view *v)
+{
+	const struct table *t = ui_table(v);
+	uint64_t id = 0;
+	bool had = t && list_current(&v->list, t->rows, v, &id);
+
+	if (v->ops->refresh)
+		v->ops->refresh(v);
+	t = ui_table(v);
+	if (t)
+		list_requery(&v->list, t->rows, v, had ? &id : NULL);
+}
+
+void
+ui_refresh(struct ui *ui)
+{
+	(void)db_changed(ui->db);	/* follows an index that was not there before */
+	for (struct view *v = ui->top; v; v = v->below)
+		view_refresh(v);
+}
