@@ -1,0 +1,157 @@
+#include "config.h"
+
+#include "ui/tasks.h"
+
+#include <stdlib.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/scan.h"
+#include "src/ops/verify.h"
+#include "ui/view.h"
+#include "ui/words.h"
+
+struct scan_task {
+	struct op_ctx *ctx;
+	struct scan_req req;
+	struct scan_result result;
+};
+
+static enum tb_status
+scan_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct scan_task *t = arg;
+
+	return op_scan(t->ctx, &t->req, job, &t->result, err);
+}
+
+static void
+scan_say(void *arg, struct tb_buf *out)
+{
+	const struct scan_task *t = arg;
+	const struct scan_result *r = &t->result;
+	char text[WORD_MAX];
+
+	tb_buf_str(out, word_count(r->models, "model", text));
+	if (r->added + r->changed + r->removed == 0)
+		tb_buf_str(out, ", nothing new");
+	else
+		tb_buf_printf(out, ", %ju added, %ju changed, %ju removed", (uintmax_t)r->added,
+			      (uintmax_t)r->changed, (uintmax_t)r->removed);
+	if (r->problems)
+		tb_buf_printf(out, ", %ju with problems", (uintmax_t)r->problems);
+	if (*r->notice)
+		tb_buf_printf(out, ". %s", r->notice);
+}
+
+static void
+scan_free(void *arg)
+{
+	struct scan_task *t = arg;
+
+	scan_result_free(&t->result);
+	free(t);
+}
+
+static const struct job_ops scan_job = {
+	.flags = JOB_LISTED | JOB_SERIAL | JOB_CHANGES,
+	.run = scan_run, .result = scan_say, .free = scan_free,
+};
+
+void
+task_scan(struct view *v)
+{
+	struct scan_task *t = tb_calloc(1, sizeof(*t));
+
+	if (!t) {
+		view_say(v, "out of memory");
+		return;
+	}
+	t->ctx = view_ctx(v);
+	(void)view_job(v, &scan_job, t, "scan");
+}
+
+struct verify_task {
+	struct op_ctx *ctx;
+	struct verify_req req;
+	char **refs;		/* owned, as is each */
+	struct verify_result result;
+};
+
+static enum tb_status
+verify_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct verify_task *t = arg;
+
+	return op_verify(t->ctx, &t->req, job, &t->result, err);
+}
+
+static void
+verify_say(void *arg, struct tb_buf *out)
+{
+	const struct verify_result *r = &((struct verify_task *)arg)->result;
+	char text[WORD_MAX], bytes[16];
+
+	if (r->state == RUN_EMPTY)
+		tb_buf_str(out, "there was nothing to check");
+	else if (r->errors)
+		tb_buf_printf(out, "%s %s", theme_sign(SIGN_BAD),
+			      word_count(r->errors, "error", text));
+	else
+		tb_buf_printf(out, "%s clean", theme_sign(SIGN_OK));
+	tb_buf_printf(out, ", %s", word_count(r->blobs, "file", text));
+	tb_buf_printf(out, ", %s", tb_human_bytes(r->bytes, bytes));
+	if (r->warnings)
+		tb_buf_printf(out, ", %s", word_count(r->warnings, "warning", text));
+	if (*r->notice)
+		tb_buf_printf(out, ". %s", r->notice);
+}
+
+static void
+verify_free(void *arg)
+{
+	struct verify_task *t = arg;
+
+	for (size_t i = 0; t->refs && i < t->req.nrefs; i++)
+		free(t->refs[i]);
+	free(t->refs);
+	free(t);
+}
+
+static const struct job_ops verify_job = {
+	.flags = JOB_LISTED | JOB_SERIAL | JOB_CHANGES,
+	.run = verify_run, .result = verify_say, .free = verify_free,
+};
+
+static struct verify_task *
+verify_new(struct op_ctx *ctx, const char *const *refs, size_t nrefs)
+{
+	struct verify_task *t = tb_calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->ctx = ctx;
+	t->refs = tb_calloc(nrefs, sizeof(*t->refs));
+	for (; t->refs && t->req.nrefs < nrefs; t->req.nrefs++) {
+		t->refs[t->req.nrefs] = tb_strdup(refs[t->req.nrefs]);
+		if (!t->refs[t->req.nrefs])
+			break;
+	}
+	if (t->refs && t->req.nrefs == nrefs) {
+		t->req.refs = (const char *const *)t->refs;
+		return t;
+	}
+	verify_free(t);
+	return NULL;
+}
+
+void
+task_verify(struct view *v, const char *const *refs, size_t nrefs, const char *title)
+{
+	struct verify_task *t = verify_new(view_ctx(v), refs, nrefs);
+
+	if (!t)
+		view_say(v, "out of memory");
+	else
+		(void)view_job(v, &verify_job, t, "verify %s", title);
+}

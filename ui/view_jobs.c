@@ -1,0 +1,295 @@
+/* view_jobs.c - operations that run, wait or have ended in this session. */
+#include "config.h"
+
+#include <string.h>
+
+#include "src/base/text.h"
+#include "ui/view.h"
+#include "ui/words.h"
+
+#define ROWS_MAX 256
+
+struct jobs_view {
+	uint64_t id[ROWS_MAX];	/* newest first; ended jobs may be gone again */
+	size_t n;
+	struct pager log;
+	bool log_shown;
+};
+
+enum { COL_TITLE, COL_STATE, COL_BAR, COL_DONE, COL_RATE, COL_TIME, COL_RESULT };
+
+static const struct column cols[] = {
+	[COL_TITLE] = { "JOB", 16, 32, false, SORTS_NOT, 0 },
+	[COL_STATE] = { "STATE", 9, 0, false, SORTS_NOT, 1 },
+	[COL_BAR] = { "PROGRESS", 15, 0, false, SORTS_NOT, 2 },
+	[COL_DONE] = { "DONE", 8, 0, true, SORTS_NOT, 4 },
+	[COL_RATE] = { "RATE", 9, 0, true, SORTS_NOT, 5 },
+	[COL_TIME] = { "TIME", 8, 0, true, SORTS_NOT, 6 },
+	[COL_RESULT] = { "RESULT", 12, 80, false, SORTS_NOT, 3 },
+};
+
+static void
+collect(struct view *v)
+{
+	struct jobs_view *s = v->state;
+
+	s->n = 0;
+	for (const struct ui_job *j = view_jobs_list(v)->head; j && s->n < ROWS_MAX; j = j->next)
+		if (j->ops->flags & JOB_LISTED && tb_contains(j->title, v->list.filter))
+			s->id[s->n++] = j->id;
+}
+
+static size_t
+count(void *arg)
+{
+	struct view *v = arg;
+	struct jobs_view *s = v->state;
+
+	collect(v);
+	return s->n;
+}
+
+static uint64_t
+id_of(void *arg, size_t row)
+{
+	struct view *v = arg;
+	struct jobs_view *s = v->state;
+
+	return row < s->n ? s->id[row] : 0;
+}
+
+static bool
+find(void *arg, uint64_t id, size_t *row)
+{
+	struct view *v = arg;
+	struct jobs_view *s = v->state;
+
+	for (*row = 0; *row < s->n; (*row)++)
+		if (s->id[*row] == id)
+			return true;
+	return false;
+}
+
+static struct ui_job *
+job_at(const struct view *v, size_t row)
+{
+	const struct jobs_view *s = v->state;
+
+	for (struct ui_job *j = view_jobs_list(v)->head; j && row < s->n; j = j->next)
+		if (j->id == s->id[row])
+			return j;
+	return NULL;
+}
+
+static const char *
+state_word(const struct ui_job *j)
+{
+	static const char *const words[] = {
+		[TB_JOB_QUEUED] = "waits", [TB_JOB_RUNNING] = "runs", [TB_JOB_DONE] = "done",
+		[TB_JOB_FAILED] = "failed", [TB_JOB_CANCELLED] = "cancelled",
+	};
+
+	return words[j->progress.state];
+}
+
+static void
+state_cell(const struct ui_job *j, struct cell *out)
+{
+	enum tb_job_state state = j->progress.state;
+
+	out->role = state == TB_JOB_FAILED ? ROLE_BAD : state == TB_JOB_DONE ? ROLE_OK : ROLE_TEXT;
+	tb_buf_str(&out->text, state_word(j));
+}
+
+/* Bytes where the operation counts them, else what it counts. */
+static void
+progress_of(const struct tb_progress *p, uint64_t *done, uint64_t *total)
+{
+	bool bytes = p->total > 0 || (p->done > 0 && !p->items_total);
+
+	*done = bytes ? p->done : p->items;
+	*total = bytes ? p->total : p->items_total;
+	if (p->state == TB_JOB_DONE && !*total)
+		*total = *done = 1;
+}
+
+static void
+bar_cell(const struct tb_progress *p, struct cell *out)
+{
+	uint64_t done, total;
+
+	progress_of(p, &done, &total);
+	out->role = ROLE_BAR;
+	if (!total)
+		return;
+	draw_bar(&out->text, done, total, 10);
+	tb_buf_printf(&out->text, " %3d%%", (int)(100.0 * (double)done / (double)total));
+}
+
+static void
+result_cell(const struct ui_job *j, struct cell *out)
+{
+	if (j->progress.state == TB_JOB_FAILED) {
+		out->role = ROLE_BAD;
+		tb_buf_str(&out->text, j->progress.err.msg);
+	} else {
+		tb_buf_str(&out->text, j->result ? j->result : j->ended ? "" : j->progress.what);
+	}
+}
+
+static void
+cell(void *arg, size_t row, size_t col, struct cell *out)
+{
+	struct view *v = arg;
+	const struct ui_job *j = job_at(v, row);
+	const struct tb_progress *p = j ? &j->progress : NULL;
+	char text[16];
+
+	if (!j)
+		return;
+	switch (col) {
+	case COL_TITLE: tb_buf_str(&out->text, j->title); break;
+	case COL_STATE: state_cell(j, out); break;
+	case COL_BAR: bar_cell(p, out); break;
+	case COL_DONE:
+		if (p->done)
+			tb_buf_str(&out->text, tb_human_bytes(p->done, text));
+		else if (p->items)
+			tb_buf_printf(&out->text, "%ju", (uintmax_t)p->items);
+		break;
+	case COL_RATE:
+		if (view_steady(v))
+			tb_buf_chr(&out->text, '-');
+		else if (p->rate > 0)
+			tb_buf_printf(&out->text, "%s/s", tb_human_bytes((uint64_t)p->rate, text));
+		break;
+	case COL_TIME:
+		if (view_steady(v))
+			tb_buf_chr(&out->text, '-');
+		else if (p->state == TB_JOB_RUNNING && p->eta >= 0)
+			tb_buf_printf(&out->text, "-%s", tb_human_time(p->eta, text));
+		else if (p->state != TB_JOB_QUEUED)
+			tb_buf_str(&out->text, tb_human_time(p->seconds, text));
+		break;
+	case COL_RESULT: result_cell(j, out); break;
+	}
+}
+
+static const struct list_rows rows = { count, id_of, find };
+static const struct table jobs_table = {
+	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows, .cell = cell,
+	.empty = "Nothing has been started yet.\n"
+		 "On Models: R scans the stores, v verifies a model.",
+};
+
+static const struct table *
+table(const struct view *v)
+{
+	const struct jobs_view *s = v->state;
+
+	return s->log_shown ? NULL : &jobs_table;
+}
+
+static struct pager *
+pager(struct view *v)
+{
+	struct jobs_view *s = v->state;
+
+	return s->log_shown ? &s->log : NULL;
+}
+
+static void
+draw(struct view *v, struct area a)
+{
+	struct jobs_view *s = v->state;
+
+	if (s->log_shown) {
+		pager_draw(a, &s->log);
+		return;
+	}
+	view_refresh(v);
+	table_draw(a, &jobs_table, &v->list, v);
+}
+
+/* Everything that is known of one job. */
+static void
+show_log(struct view *v, const struct ui_job *j)
+{
+	struct jobs_view *s = v->state;
+	const struct tb_progress *p = &j->progress;
+	struct tb_buf b = TB_BUF(1u << 16);
+	char text[16];
+
+	tb_buf_printf(&b, "%s\n\n%-10s%s\n", j->title, "state", state_word(j));
+	if (p->done)
+		tb_buf_printf(&b, "%-10s%s\n", "read", tb_human_bytes(p->done, text));
+	if (p->items)
+		tb_buf_printf(&b, "%-10s%ju\n", "items", (uintmax_t)p->items);
+	if (!view_steady(v) && p->state != TB_JOB_QUEUED)
+		tb_buf_printf(&b, "%-10s%s\n", "time", tb_human_time(p->seconds, text));
+	if (*p->what)
+		tb_buf_printf(&b, "%-10s%s\n", "last", p->what);
+	if (j->result)
+		tb_buf_printf(&b, "\n%s\n", j->result);
+	if (p->err.code)
+		tb_buf_printf(&b, "\n%s\n", p->err.msg);
+	pager_set(&s->log, tb_buf_take(&b), true);
+	s->log_shown = true;
+	tb_buf_free(&b);
+}
+
+static bool
+act(struct view *v, enum action a)
+{
+	struct jobs_view *s = v->state;
+	struct ui_job *j = s->log_shown ? NULL : job_at(v, v->list.cur);
+
+	if (a == ACT_BACK && s->log_shown && !*s->log.find)
+		s->log_shown = false;
+	else if (a == ACT_QUIT && s->log_shown)
+		s->log_shown = false;
+	else if (a == ACT_OPEN && j)
+		show_log(v, j);
+	else if (a == ACT_CANCEL && j && !j->ended)
+		jobs_cancel(j);
+	else
+		return a == ACT_OPEN || a == ACT_CANCEL;
+	return true;
+}
+
+static bool
+can(const struct view *v, enum action a)
+{
+	const struct jobs_view *s = v->state;
+	const struct ui_job *j = s->log_shown ? NULL : job_at(v, v->list.cur);
+
+	return j && (a == ACT_OPEN || (a == ACT_CANCEL && !j->ended));
+}
+
+static void
+summary(struct view *v, struct tb_buf *out)
+{
+	const struct jobs_view *s = v->state;
+	size_t running = 0;
+	char text[WORD_MAX];
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct ui_job *j = job_at(v, i);
+
+		running += j && !j->ended;
+	}
+	tb_buf_printf(out, "%s, %zu running or waiting", word_count(s->n, "job", text), running);
+}
+
+static void
+jobs_view_close(struct view *v)
+{
+	struct jobs_view *s = v->state;
+
+	pager_free(&s->log);
+}
+
+const struct view_ops view_jobs = {
+	.size = sizeof(struct jobs_view), .close = jobs_view_close, .table = table,
+	.pager = pager, .draw = draw, .act = act, .can = can, .summary = summary,
+};

@@ -1,0 +1,368 @@
+/* view_models.c - one row a model over all stores, from the index. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/blob.h"
+#include "db/db.h"
+#include "src/base/file.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/ctx.h"
+#include "ui/tasks.h"
+#include "ui/view.h"
+#include "ui/words.h"
+
+#define WINDOW_MIN 64	/* rows read at once */
+
+struct models {
+	struct db_models rows;	/* the window [first, first + rows.n) */
+	uint64_t first;
+	bool stale;
+	struct db_totals totals;
+	struct tb_err err;	/* why there are no rows; code TB_OK = no error */
+	struct model_loc loc;	/* of subject(); borrows from rows */
+};
+
+enum { COL_NAME, COL_ARCH, COL_PARAMS, COL_SCHEME, COL_SIZE, COL_ONLY, COL_STATE, COL_MODIFIED };
+
+static const struct column cols[] = {
+	[COL_NAME] = { "NAME", 22, 60, false, SORTS_UP, 0, .middle = true },
+	[COL_ARCH] = { "ARCH", 8, 14, false, SORTS_UP, 5 },
+	[COL_PARAMS] = { "PARAMS", 7, 0, true, SORTS_DOWN, 4 },
+	[COL_SCHEME] = { "SCHEME", 9, 14, false, SORTS_UP, 3 },
+	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_DOWN, 1 },
+	[COL_ONLY] = { "ONLY THIS", 10, 0, true, SORTS_DOWN, 7 },
+	[COL_STATE] = { "STATE", 11, 14, false, SORTS_DOWN, 2 },
+	[COL_MODIFIED] = { "MODIFIED", 10, 0, false, SORTS_DOWN, 6 },
+};
+static const char *const sort_keys[] = {
+	[COL_NAME] = "name", [COL_ARCH] = "arch", [COL_PARAMS] = "params",
+	[COL_SCHEME] = "scheme", [COL_SIZE] = "size", [COL_ONLY] = "exclusive",
+	[COL_STATE] = "state", [COL_MODIFIED] = "modified",
+};
+
+static struct db_query
+query_of(const struct view *v, uint64_t offset, uint64_t limit)
+{
+	return (struct db_query){
+		.filter = v->list.filter, .sort = sort_keys[v->list.sort],
+		.reverse = v->list.reverse, .offset = offset, .limit = limit,
+		.roots = &view_ctx(v)->roots,
+	};
+}
+
+/* Has the window hold [first, first + n). */
+static void
+load(struct view *v, uint64_t first, uint64_t n)
+{
+	struct models *s = v->state;
+	struct db_query q;
+
+	if (!s->stale && first >= s->first && first + n <= s->first + s->rows.n)
+		return;
+	q = query_of(v, first, n > WINDOW_MIN ? n : WINDOW_MIN);
+	db_free(&s->rows.mem);
+	s->rows = (struct db_models){ 0 };
+	s->first = first;
+	s->stale = false;
+	s->err.code = TB_OK;
+	if (db_models(view_db(v), &q, &s->rows, &s->err))
+		s->rows.n = 0;
+}
+
+static const struct db_model *
+row_at(struct view *v, uint64_t row)
+{
+	struct models *s = v->state;
+
+	load(v, s->stale || row < s->first || row >= s->first + s->rows.n ? row : s->first, 1);
+	return row >= s->first && row - s->first < s->rows.n ? &s->rows.rows[row - s->first] : NULL;
+}
+
+static size_t
+count(void *arg)
+{
+	struct view *v = arg;
+	struct models *s = v->state;
+
+	s->stale = true;
+	load(v, 0, 1);
+	return s->rows.total;
+}
+
+static uint64_t
+id_of(void *arg, size_t row)
+{
+	const struct db_model *m = row_at(arg, row);
+
+	return m ? (uint64_t)m->id : 0;
+}
+
+/* The index knows no position of a row: the names of all rows are few enough. */
+static bool
+find(void *arg, uint64_t id, size_t *row)
+{
+	struct view *v = arg;
+	struct db_query q = query_of(v, 0, 0);
+	struct db_models all = { 0 };
+	bool found = false;
+
+	if (db_models(view_db(v), &q, &all, NULL) == TB_OK)
+		for (size_t i = 0; i < all.n && !found; i++) {
+			*row = i;
+			found = (uint64_t)all.rows[i].id == id;
+		}
+	db_free(&all.mem);
+	return found;
+}
+
+static void
+window(void *arg, size_t first, size_t n)
+{
+	load(arg, first, n);
+}
+
+static void
+state_cell(const struct db_model *m, struct cell *out)
+{
+	char text[WORD_MAX];
+
+	switch (m->state) {
+	case DB_OK:
+		out->role = ROLE_OK;
+		tb_buf_printf(&out->text, "%s %s", theme_sign(SIGN_OK),
+			      word_age(m->verified_ns, text));
+		break;
+	case DB_CHANGED:
+		out->role = ROLE_WARN;
+		tb_buf_printf(&out->text, "%s changed", theme_sign(SIGN_WARN));
+		break;
+	case DB_DAMAGED:
+	case DB_MISSING:
+		out->role = ROLE_BAD;
+		tb_buf_printf(&out->text, "%s ", theme_sign(SIGN_BAD));
+		if (m->bad)
+			tb_buf_str(&out->text, word_count(m->bad, "error", text));
+		else
+			tb_buf_str(&out->text, db_state_word(m->state));
+		break;
+	default:
+		out->role = ROLE_DIM;
+		tb_buf_printf(&out->text, "%s %s", theme_sign(SIGN_NONE), db_state_word(m->state));
+	}
+}
+
+/* "LlamaForCausalLM" -> "Llama": the rest says nothing in a list. */
+static void
+arch_cell(const char *arch, struct cell *out)
+{
+	const char *task = strstr(arch, "For");
+
+	tb_buf_add(&out->text, arch, task && task > arch ? (size_t)(task - arch) : strlen(arch));
+}
+
+static void
+cell(void *arg, size_t row, size_t col, struct cell *out)
+{
+	const struct db_model *m = row_at(arg, row);
+	char text[WORD_MAX], number[16];
+
+	if (!m)
+		return;
+	switch (col) {
+	case COL_NAME: tb_buf_str(&out->text, m->name); break;
+	case COL_ARCH: arch_cell(m->arch, out); break;
+	case COL_PARAMS:
+		tb_buf_str(&out->text, m->params ? tb_human_count(m->params, number) : "-");
+		break;
+	case COL_SCHEME: tb_buf_str(&out->text, m->scheme); break;
+	case COL_SIZE: tb_buf_str(&out->text, tb_human_bytes(m->bytes, number)); break;
+	case COL_ONLY: tb_buf_str(&out->text, tb_human_bytes(m->exclusive, number)); break;
+	case COL_STATE: state_cell(m, out); break;
+	case COL_MODIFIED: tb_buf_str(&out->text, word_date(m->mtime_ns, text)); break;
+	}
+}
+
+static const struct list_rows rows = { count, id_of, find };
+
+static const struct table models_table = {
+	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows,
+	.window = window, .cell = cell,
+	.empty = "No models yet: press R to scan the stores,\n"
+		 "or start with --store DIR to look into another folder.",
+};
+static const struct table no_match_table = {
+	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows,
+	.window = window, .cell = cell,
+	.empty = "No model has that in its name; Esc shows all.",
+};
+
+static const struct table *
+table(const struct view *v)
+{
+	return *v->list.filter ? &no_match_table : &models_table;
+}
+
+static void
+refresh(struct view *v)
+{
+	struct models *s = v->state;
+
+	s->stale = true;
+	if (db_totals(view_db(v), &view_ctx(v)->roots, &s->totals, NULL))
+		s->totals = (struct db_totals){ 0 };
+}
+
+static enum tb_status
+models_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
+{
+	struct models *s = v->state;
+
+	(void)arg;
+	(void)err;
+	s->stale = true;
+	if (!tb_exists(view_ctx(v)->db_path))
+		task_scan(v);
+	return TB_OK;
+}
+
+static void
+models_close(struct view *v)
+{
+	struct models *s = v->state;
+
+	db_free(&s->rows.mem);
+}
+
+static bool
+subject(const struct view *v, struct view_arg *out)
+{
+	struct models *s = v->state;
+	const struct db_model *m = v->list.n ? row_at((struct view *)v, v->list.cur) : NULL;
+
+	if (!m)
+		return false;
+	s->loc = (struct model_loc){
+		.kind = m->kind, .name = (char *)m->name, .path = (char *)m->path,
+		.root = (char *)m->root, .mtime_ns = m->mtime_ns,
+	};
+	*out = (struct view_arg){ .model = &s->loc, .id = m->id };
+	return true;
+}
+
+/* The models with a mark, else the one under the cursor. */
+static void
+verify(struct view *v)
+{
+	struct list *l = &v->list;
+	const struct db_model *m = l->n ? row_at(v, l->cur) : NULL;
+	struct db_models *found;
+	const char **refs;
+	size_t n = 0;
+	char title[WORD_MAX];
+
+	if (!l->nmarks) {
+		if (m)
+			task_verify(v, &m->path, 1, m->name);
+		return;
+	}
+	found = tb_calloc(l->nmarks, sizeof(*found));
+	refs = tb_calloc(l->nmarks, sizeof(*refs));
+	for (size_t i = 0; found && refs && i < l->nmarks; i++)
+		if (db_model_by_id(view_db(v), (int64_t)l->marks[i], &found[i], NULL) == TB_OK &&
+		    found[i].n)
+			refs[n++] = found[i].rows[0].path;
+	if (n)
+		task_verify(v, refs, n, word_count(n, "model", title));
+	for (size_t i = 0; found && i < l->nmarks; i++)
+		db_free(&found[i].mem);
+	free(found);
+	free(refs);
+}
+
+static bool
+act(struct view *v, enum action a)
+{
+	struct view_arg arg;
+
+	switch (a) {
+	case ACT_OPEN:
+		if (subject(v, &arg))
+			view_open(v, VIEW_MODEL, &arg);
+		return true;
+	case ACT_VERIFY:
+		verify(v);
+		return true;
+	case ACT_VERIFY_ALL:
+		task_verify(v, NULL, 0, "all models");
+		return true;
+	case ACT_RESCAN:
+		task_scan(v);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool
+can(const struct view *v, enum action a)
+{
+	return v->list.n || a == ACT_RESCAN;
+}
+
+static void
+summary(struct view *v, struct tb_buf *out)
+{
+	const struct models *s = v->state;
+	const struct db_totals *t = &s->totals;
+	const char *dot = theme_sign(SIGN_DOT), *notice = db_notice(view_db(v));
+	char text[WORD_MAX], bytes[16];
+
+	if (s->err.code || *notice) {
+		tb_buf_str(out, s->err.code ? s->err.msg : notice);
+		return;
+	}
+	if (v->list.nmarks)
+		tb_buf_printf(out, "%zu marked %s ", v->list.nmarks, dot);
+	tb_buf_str(out, word_count(v->list.n, "model", text));
+	if (*v->list.filter) {
+		tb_buf_printf(out, " with \"%s\"", v->list.filter);
+		return;
+	}
+	tb_buf_printf(out, " %s %s", dot, tb_human_bytes(t->bytes, bytes));
+	if (t->shared_bytes)
+		tb_buf_printf(out, " %s shared %s", dot, tb_human_bytes(t->shared_bytes, bytes));
+	if (t->orphans)
+		tb_buf_printf(out, " %s orphans %s (%ju)", dot,
+			      tb_human_bytes(t->orphan_bytes, bytes), (uintmax_t)t->orphans);
+	if (t->missing)
+		tb_buf_printf(out, " %s missing %ju", dot, (uintmax_t)t->missing);
+}
+
+/* The stores, with ~ for the home folder. */
+static void
+where(struct view *v, struct tb_buf *out)
+{
+	const struct store_roots *r = &view_ctx(v)->roots;
+	const char *home = getenv("HOME");
+	size_t len = home ? strlen(home) : 0;
+
+	if (r->n > 1)
+		tb_buf_printf(out, "%zu stores", r->n);
+	else if (r->n && len > 1 && !strncmp(r->path[0], home, len) &&
+		 (r->path[0][len] == '/' || !r->path[0][len]))
+		tb_buf_printf(out, "~%s", r->path[0] + len);
+	else if (r->n)
+		tb_buf_str(out, r->path[0]);
+	else
+		tb_buf_str(out, "no store");
+}
+
+const struct view_ops view_models = {
+	.size = sizeof(struct models), .open = models_open, .close = models_close,
+	.table = table, .act = act, .can = can, .refresh = refresh, .summary = summary,
+	.where = where, .subject = subject,
+};

@@ -1,0 +1,22 @@
+/* words.h - how the screens say times and shapes. */
+#ifndef TBTUI_UI_WORDS_H
+#define TBTUI_UI_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WORD_MAX 96
+
+/* "now", "5 min ago", "3 h ago", "2 d ago", then the date. */
+const char *word_age(int64_t ns, char out[WORD_MAX]);
+/* "Aug 21" within the last half year, else "2024-08-21"; local time. */
+const char *word_date(int64_t ns, char out[WORD_MAX]);
+/* "4096 x 128"; "scalar" without dimensions. */
+const char *word_shape(const uint64_t *dim, unsigned ndim, char out[WORD_MAX]);
+/* "1 model", "2 models", "12,345 tensors". */
+const char *word_count(uint64_t n, const char *what, char out[WORD_MAX]);
+/* A share in percent: "12.3%", "<0.1%". */
+const char *word_percent(uint64_t part, uint64_t whole, char out[WORD_MAX]);
+/* A number for a column of `cols`: "-0.0123", "1.2e-08", "nan". */
+const char *word_number(double x, char out[WORD_MAX]);
+#endif
