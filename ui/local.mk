@@ -1,23 +1,55 @@
 noinst_LIBRARIES += ui/libui.a
 ui_libui_a_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS) $(READLINE_CFLAGS)
 ui_libui_a_SOURCES = \
+	ui/act.c \
 	ui/action.def \
+	ui/command.c \
 	ui/draw.c \
 	ui/draw.h \
+	ui/frame.c \
 	ui/jobs.c \
 	ui/jobs.h \
 	ui/keys.c \
 	ui/keys.h \
 	ui/list.c \
 	ui/list.h \
+	ui/loop.c \
+	ui/loop.h \
+	ui/opened.c \
+	ui/opened.h \
+	ui/page.c \
+	ui/page.h \
 	ui/pager.c \
 	ui/pager.h \
+	ui/plot.c \
+	ui/plot.h \
+	ui/prompt.c \
 	ui/prompt.h \
+	ui/stats.c \
+	ui/stats.h \
 	ui/table.c \
 	ui/table.h \
+	ui/tasks.c \
+	ui/tasks.h \
+	ui/tensor.h \
+	ui/tensor_facts.c \
+	ui/tensor_grid.c \
+	ui/term.c \
+	ui/term.h \
 	ui/theme.c \
 	ui/theme.h \
+	ui/tree.c \
+	ui/tree.h \
 	ui/ui.c \
 	ui/ui.h \
+	ui/view.c \
 	ui/view.h \
-	ui/views.def
+	ui/view_help.c \
+	ui/view_jobs.c \
+	ui/view_model.c \
+	ui/view_models.c \
+	ui/view_tensor.c \
+	ui/view_tensors.c \
+	ui/views.def \
+	ui/words.c \
+	ui/words.h

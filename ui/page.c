@@ -1,0 +1,135 @@
+#include "config.h"
+
+#include "ui/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/buf.h"
+#include "src/base/mem.h"
+#include "src/format/json.h"
+
+#define TEXT_MAX ((size_t)4 << 20)	/* bytes of one text; longer ones are no texts */
+#define LICENCES_MAX 16u
+
+bool
+loc_copy(struct model_loc *out, const struct model_loc *in)
+{
+	*out = (struct model_loc){ .kind = in->kind, .mtime_ns = in->mtime_ns };
+	out->name = tb_strdup(in->name ? in->name : "");
+	out->path = tb_strdup(in->path ? in->path : "");
+	out->root = tb_strdup(in->root ? in->root : "");
+	if (out->name && out->path && out->root)
+		return true;
+	model_loc_free(out);
+	*out = (struct model_loc){ 0 };
+	return false;
+}
+
+bool
+loc_same(const struct model_loc *a, const struct model_loc *b)
+{
+	return a->path && b->path && !strcmp(a->path, b->path);
+}
+
+/* Adds a text under a heading; JSON is laid out for reading when it is sound. */
+static void
+add(struct tb_buf *out, const char *heading, const char *text, size_t len, bool json)
+{
+	cJSON *doc = NULL;
+	char *pretty = NULL;
+
+	if (json && json_parse(&doc, text, len, heading, NULL) == TB_OK)
+		pretty = json_print_pretty(doc);
+	json_free(doc);
+	if (out->len)
+		tb_buf_str(out, "\n\n");
+	if (heading)
+		tb_buf_printf(out, "-- %s --\n\n", heading);
+	tb_buf_add(out, pretty ? pretty : text, pretty ? strlen(pretty) : len);
+	free(pretty);
+}
+
+/* What is missing is not an error here; what cannot be read is. */
+static enum tb_status
+add_file(struct tb_buf *out, const struct model *m, const char *name, bool json,
+	 struct tb_err *err)
+{
+	char *text;
+	size_t len;
+	enum tb_status status = model_read(m, name, TEXT_MAX, &text, &len, err);
+
+	if (status)
+		return status == TB_ENOENT ? TB_OK : status;
+	add(out, name, text, len, json);
+	free(text);
+	return TB_OK;
+}
+
+static enum tb_status
+add_layer(struct tb_buf *out, const struct model *m, enum media kind, unsigned i, bool json,
+	  bool *found, struct tb_err *err)
+{
+	char *text;
+	size_t len;
+	enum tb_status status = model_read_layer(m, kind, i, TEXT_MAX, &text, &len, err);
+
+	*found = status == TB_OK;
+	if (status)
+		return status == TB_ENOENT ? TB_OK : status;
+	add(out, media_name(kind), text, len, json);
+	free(text);
+	return TB_OK;
+}
+
+/* Where a page's texts may be: files by name, layers by kind. */
+static const struct source {
+	enum page page;
+	const char *file;	/* NULL: a layer */
+	enum media layer;
+	bool json;
+} sources[] = {
+	{ PAGE_CONFIG, "config.json", MEDIA_UNKNOWN, true },
+	{ PAGE_CONFIG, NULL, MEDIA_CONFIG, true },
+	{ PAGE_TEMPLATE, NULL, MEDIA_TEMPLATE, false },
+	{ PAGE_TEMPLATE, "chat_template.jinja", MEDIA_UNKNOWN, false },
+	{ PAGE_TEMPLATE, "tokenizer_config.json", MEDIA_UNKNOWN, true },
+	{ PAGE_LICENCE, NULL, MEDIA_LICENSE, false },
+	{ PAGE_LICENCE, "LICENSE", MEDIA_UNKNOWN, false },
+	{ PAGE_LICENCE, "LICENSE.txt", MEDIA_UNKNOWN, false },
+	{ PAGE_PARAMS, NULL, MEDIA_PARAMS, true },
+	{ PAGE_PARAMS, NULL, MEDIA_SYSTEM, false },
+	{ PAGE_PARAMS, "generation_config.json", MEDIA_UNKNOWN, true },
+};
+
+static enum tb_status
+add_source(struct tb_buf *out, const struct model *m, const struct source *s, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	bool found = true;
+
+	if (s->file)
+		return add_file(out, m, s->file, s->json, err);
+	for (unsigned i = 0; found && !status && i < LICENCES_MAX; i++)
+		status = add_layer(out, m, s->layer, i, s->json, &found, err);
+	return status;
+}
+
+enum tb_status
+page_read(const struct model *m, enum page p, char **out, struct tb_err *err)
+{
+	struct tb_buf text = TB_BUF(4 * TEXT_MAX);
+	enum tb_status status = TB_OK;
+
+	*out = NULL;
+	for (size_t i = 0; !status && i < sizeof(sources) / sizeof(*sources); i++)
+		if (sources[i].page == p)
+			status = add_source(&text, m, &sources[i], err);
+	if (!status && text.len) {
+		*out = tb_buf_take(&text);
+		if (!*out)
+			status = tb_nomem(err);
+	}
+	tb_buf_free(&text);
+	return status;
+}

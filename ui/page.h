@@ -1,0 +1,26 @@
+/* page.h - the texts of a model, and which model a screen is about. */
+#ifndef TBTUI_UI_PAGE_H
+#define TBTUI_UI_PAGE_H
+
+#include "src/base/err.h"
+#include "src/store/model.h"
+
+/* A copy; free with model_loc_free(). False: out of memory, and *out is empty. */
+bool loc_copy(struct model_loc *out, const struct model_loc *in);
+bool loc_same(const struct model_loc *a, const struct model_loc *b);
+
+/* The texts of a model, read once; each owned, NULL when it has none. */
+#define PAGE_LIST(X) \
+	X(PAGE_CONFIG, "Config", "No configuration.") \
+	X(PAGE_TEMPLATE, "Template", "No chat template.") \
+	X(PAGE_LICENCE, "Licence", "No licence.") \
+	X(PAGE_PARAMS, "Parameters", "No parameters: those of the program that runs it apply.")
+#define X(id, title, none) id,
+enum page { PAGE_LIST(X) PAGE_COUNT };
+#undef X
+
+/* Reads one; blocks (for a worker).  *out is the caller's to free, NULL when the
+ * model has none. */
+enum tb_status page_read(const struct model *m, enum page p, char **out, struct tb_err *err)
+	TB_MUST_USE;
+#endif

@@ -1,0 +1,171 @@
+#include "config.h"
+
+#include "ui/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/ops/ctx.h"
+#include "ui/page.h"
+#include "ui/view.h"
+#include "ui/words.h"
+
+static size_t
+place(const struct stats *st, uint64_t ord)
+{
+	size_t lo = 0, hi = st->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (st->row[mid].ord < ord)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+const struct inspect_stats *
+stats_get(const struct stats *st, uint64_t ord)
+{
+	size_t i = place(st, ord);
+
+	return i < st->n && st->row[i].ord == ord ? &st->row[i].s : NULL;
+}
+
+void
+stats_put(struct stats *st, uint64_t ord, const struct inspect_stats *s)
+{
+	size_t i = place(st, ord);
+
+	if (i < st->n && st->row[i].ord == ord) {
+		st->row[i].s = *s;
+		return;
+	}
+	if (!tb_grow(&st->row, &st->cap, st->n + 1, sizeof(*st->row)))
+		return;
+	memmove(st->row + i + 1, st->row + i, (st->n - i) * sizeof(*st->row));
+	st->row[i] = (struct stats_row){ ord, *s };
+	st->n++;
+}
+
+void
+stats_free(struct stats *st)
+{
+	free(st->row);
+	*st = (struct stats){ 0 };
+}
+
+enum { STATS_MSG_ROW = 1 };
+
+static enum tb_status
+run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct stats_job *j = arg;
+	struct model *m = NULL;
+	enum tb_status status = model_open(&m, j->loc, err);
+
+	for (size_t i = 0; !status && i < j->n; i++) {
+		const struct tensor *t = model_tensor(m, j->want[i].name);
+		struct inspect_request req = { .model = m, .tensor = t };
+		struct inspect_result result;
+		struct stats_row row = { .ord = j->want[i].ord };
+
+		tb_job_what(job, "%s", j->want[i].name);
+		if (!t)
+			status = tb_fail(err, TB_ENOENT, "%s: %s is not there any more",
+					 j->loc->name, j->want[i].name);
+		else
+			status = inspect_run(j->ctx, &req, &result, job, err);
+		if (status)
+			break;
+		row.s = result.stats;
+		tb_job_post(job, STATS_MSG_ROW, &row, sizeof(row));
+	}
+	model_free(m);
+	return status;
+}
+
+static void
+message(void *owner, void *arg, const struct tb_msg *msg)
+{
+	struct stats_job *j = arg;
+	struct stats_row row;
+
+	if (!owner || msg->kind != STATS_MSG_ROW || msg->len != sizeof(row))
+		return;
+	memcpy(&row, msg->data, sizeof(row));
+	j->found(owner, row.ord, &row.s);
+}
+
+static void
+say(void *arg, struct tb_buf *out)
+{
+	const struct stats_job *j = arg;
+	char text[WORD_MAX];
+
+	tb_buf_str(out, word_count(j->n, "tensor", text));
+}
+
+void
+stats_job_free(struct stats_job *j)
+{
+	if (!j)
+		return;
+	for (size_t i = 0; i < j->n; i++)
+		free(j->want[i].name);
+	free(j->want);
+	if (j->loc)
+		model_loc_free(j->loc);
+	free(j->loc);
+	free(j);
+}
+
+static void
+job_free(void *arg)
+{
+	stats_job_free(arg);
+}
+
+static const struct job_ops stats_ops = {
+	.flags = JOB_LISTED, .run = run, .message = message, .result = say, .free = job_free,
+};
+
+struct stats_job *
+stats_job_new(struct view *v, const struct model_loc *loc)
+{
+	struct stats_job *j = tb_calloc(1, sizeof(*j));
+
+	if (!j)
+		return NULL;
+	j->ctx = view_ctx(v);
+	j->loc = tb_calloc(1, sizeof(*j->loc));
+	if (j->loc && loc_copy(j->loc, loc))
+		return j;
+	free(j->loc);
+	free(j);
+	return NULL;
+}
+
+bool
+stats_job_add(struct stats_job *j, uint64_t ord, const char *name)
+{
+	char *copy = tb_strdup(name);
+
+	if (!copy || !tb_grow(&j->want, &j->cap, j->n + 1, sizeof(*j->want))) {
+		free(copy);
+		return false;
+	}
+	j->want[j->n++] = (struct stats_want){ ord, copy };
+	return true;
+}
+
+void
+stats_job_start(struct view *v, struct stats_job *j)
+{
+	const char *name = j->n == 1 ? j->want[0].name : j->loc->name;
+
+	(void)view_job(v, &stats_ops, j, "statistics %s", name);
+}

@@ -1,0 +1,32 @@
+/* stats.h - statistics of tensors, computed by a worker, remembered by position. */
+#ifndef TBTUI_UI_STATS_H
+#define TBTUI_UI_STATS_H
+
+#include "src/ops/inspect.h"
+
+struct model_loc;
+struct view;
+
+struct stats {
+	struct stats_row { uint64_t ord; struct inspect_stats s; } *row;	/* by ord; owned */
+	size_t n, cap;
+};
+
+const struct inspect_stats *stats_get(const struct stats *st, uint64_t ord);
+void stats_put(struct stats *st, uint64_t ord, const struct inspect_stats *s);
+void stats_free(struct stats *st);
+
+/* Which tensors; names are owned. */
+struct stats_job {
+	struct op_ctx *ctx;
+	struct model_loc *loc;
+	struct stats_want { uint64_t ord; char *name; } *want;
+	size_t n, cap;
+	void (*found)(struct view *v, uint64_t ord, const struct inspect_stats *s);
+};
+struct stats_job *stats_job_new(struct view *v, const struct model_loc *loc);
+bool stats_job_add(struct stats_job *j, uint64_t ord, const char *name);
+void stats_job_free(struct stats_job *j);	/* NULL is fine */
+/* Takes j; found() is called for each tensor as it is done. */
+void stats_job_start(struct view *v, struct stats_job *j);
+#endif

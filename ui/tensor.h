@@ -1,0 +1,53 @@
+/* tensor.h - what the parts of the Tensor screen share; for its own files. */
+#ifndef TBTUI_UI_TENSOR_H
+#define TBTUI_UI_TENSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/ops/inspect.h"
+#include "ui/draw.h"
+#include "ui/opened.h"
+#include "ui/view.h"
+
+enum { PANE_FACTS, PANE_VALUES, PANE_BYTES, PANE_COUNT = PANE_BYTES + PART_COUNT };
+
+/* A window into something large that scrolls: what is wanted, what is there. */
+struct grid {
+	uint64_t rows, cols;		/* the whole */
+	uint64_t row, col;		/* what the screen starts with */
+	unsigned show_rows, show_cols;	/* what fits, as last drawn */
+	struct inspect_window have;	/* what `data` holds */
+	void *data;			/* owned: floats or bytes; NULL = nothing yet */
+	bool loading;
+	char error[256];
+};
+
+struct tensor_view {
+	struct model_loc loc;	/* owned */
+	char *name;		/* owned */
+	int64_t id;		/* of the model in the index */
+	struct opened *o;	/* NULL until opened */
+	const struct tensor *t;	/* of o->m */
+	unsigned pane;
+	char error[512];	/* why there is no t */
+	struct inspect_result *result;	/* owned; NULL until computed */
+	const struct ui_job *computing;	/* borrowed until it is done */
+	char result_error[512];
+	bool log_scale;
+	struct grid values, bytes[PART_COUNT];
+};
+
+/* tensor_facts.c */
+void facts_draw(struct area a, const struct tensor_view *s);
+void facts_compute(struct view *v);	/* statistics and histogram, on a worker */
+
+/* tensor_grid.c */
+void grid_init(struct tensor_view *s);
+void grid_free(struct tensor_view *s);
+/* Draws what is there of the pane and has a worker fetch what is not. */
+void grid_draw(struct view *v, struct area a);
+bool grid_act(struct tensor_view *s, enum action a);
+/* Where the pane is: "row 12 of 512". */
+void grid_place(const struct tensor_view *s, struct tb_buf *out);
+#endif

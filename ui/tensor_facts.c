@@ -1,0 +1,255 @@
+/* tensor_facts.c - what a tensor is, its statistics, and their histogram. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "ui/plot.h"
+#include "ui/tensor.h"
+#include "ui/words.h"
+
+#define BINS 256
+#define LABEL_COLS 10
+#define HALF_MIN 38		/* columns below which facts and statistics are stacked */
+
+/* The worker's part. */
+
+struct compute {
+	struct op_ctx *ctx;
+	struct opened *o;	/* a reference */
+	const struct tensor *t;
+	struct inspect_result *result;	/* owned */
+};
+
+static enum tb_status
+run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct compute *c = arg;
+	struct inspect_request req = { .model = c->o->m, .tensor = c->t, .bins = BINS };
+
+	return inspect_run(c->ctx, &req, c->result, job, err);
+}
+
+static void
+done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct tensor_view *s = ((struct view *)owner)->state;
+	struct compute *c = arg;
+
+	s->computing = NULL;
+	if (status) {
+		snprintf(s->result_error, sizeof(s->result_error), "%s", err->msg);
+		return;
+	}
+	free(s->result);
+	s->result = c->result;
+	c->result = NULL;
+}
+
+static void
+compute_free(void *arg)
+{
+	struct compute *c = arg;
+
+	opened_unref(c->o);
+	free(c->result);
+	free(c);
+}
+
+static const struct job_ops compute_job = { .run = run, .done = done, .free = compute_free };
+
+void
+facts_compute(struct view *v)
+{
+	struct tensor_view *s = v->state;
+	struct compute *c = tb_calloc(1, sizeof(*c));
+
+	if (c)
+		c->result = tb_calloc(1, sizeof(*c->result));
+	if (!c || !c->result) {
+		free(c);
+		snprintf(s->result_error, sizeof(s->result_error), "out of memory");
+		return;
+	}
+	c->ctx = view_ctx(v);
+	c->o = opened_ref(s->o);
+	c->t = s->t;
+	s->computing = view_job(v, &compute_job, c, "statistics %s", s->name);
+}
+
+/* Drawing: rows of a label and a value, one after the other in an area. */
+
+static void
+fact(struct area *a, const char *label, enum role role, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void
+fact(struct area *a, const char *label, enum role role, const char *fmt, ...)
+{
+	struct area row = area_top(a, 1);
+	char value[512];
+	va_list ap;
+
+	if (row.h < 1)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(value, sizeof(value), fmt, ap);
+	va_end(ap);
+	put_clip(row.y, row.x, LABEL_COLS, label, ROLE_DIM);
+	put_clip(row.y, row.x + LABEL_COLS, row.w - LABEL_COLS, value, role);
+}
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "U32 64×8 at 1,234 in model.safetensors" */
+static void
+part_fact(struct area *a, const struct tensor_view *s, enum inspect_part p)
+{
+	const struct tensor_part *part = inspect_part_of(s->t, p);
+	char shape[WORD_MAX], bytes[16];
+
+	if (part)
+		fact(a, inspect_part_name(p), ROLE_TEXT, "%s %s, %s at %ju in %s",
+		     dtype_name(part->dtype), word_shape(part->dim, part->ndim, shape),
+		     tb_human_bytes(part->len, bytes), (uintmax_t)part->off,
+		     base_name(s->o->m->files[part->file].path));
+}
+
+static int
+draw_facts(struct area a, const struct tensor_view *s)
+{
+	const struct tensor *t = s->t;
+	char text[WORD_MAX], name[SCHEME_NAME_MAX];
+	int y = a.y;
+
+	fact(&a, "shape", ROLE_TEXT, "%s", word_shape(t->dim, t->ndim, text));
+	fact(&a, "elements", ROLE_TEXT, "%s", word_count(t->elems, "value", text));
+	fact(&a, "scheme", t->origin == ORIGIN_UNKNOWN ? ROLE_WARN : ROLE_TEXT, "%s (%s)",
+	     scheme_name(&t->scheme, name), origin_name(t->origin));
+	if (t->elems)
+		fact(&a, "size", ROLE_TEXT, "%s, %.2f bits a value", tb_human_bytes(t->bytes, text),
+		     8.0 * (double)t->bytes / (double)t->elems);
+	for (enum inspect_part p = 0; p < PART_COUNT; p++)
+		part_fact(&a, s, p);
+	return a.y - y;
+}
+
+static void
+bad_fact(struct area *a, const char *label, uint64_t n, uint64_t first)
+{
+	if (n)
+		fact(a, label, ROLE_BAD, "%ju, the first at %ju", (uintmax_t)n, (uintmax_t)first);
+	else
+		fact(a, label, ROLE_TEXT, "none");
+}
+
+static void
+draw_progress(struct area a, const struct tensor_view *s)
+{
+	const struct tb_progress *p = s->computing ? &s->computing->progress : NULL;
+
+	if (*s->result_error)
+		put_clip(a.y, a.x, a.w, s->result_error, ROLE_ERROR);
+	else if (p && p->total)
+		put_fmt(a.y, a.x, a.w, ROLE_DIM, "computing statistics… %d%%",
+			(int)(100.0 * (double)p->done / (double)p->total));
+	else
+		put_clip(a.y, a.x, a.w, "computing statistics…", ROLE_DIM);
+}
+
+static int
+draw_stats(struct area a, const struct tensor_view *s)
+{
+	const struct inspect_stats *st = s->result ? &s->result->stats : NULL;
+	char text[WORD_MAX], share[WORD_MAX];
+	int y = a.y;
+
+	if (!st) {
+		if (a.h > 0)
+			draw_progress(a, s);
+		return 1;
+	}
+	fact(&a, "min", ROLE_TEXT, "%s", word_number(st->min, text));
+	fact(&a, "max", ROLE_TEXT, "%s", word_number(st->max, text));
+	fact(&a, "mean", ROLE_TEXT, "%s", word_number(st->mean, text));
+	fact(&a, "std", ROLE_TEXT, "%s", word_number(st->std, text));
+	fact(&a, "zeros", ROLE_TEXT, "%s (%s)", word_count(st->zeros, "value", text),
+	     word_percent(st->zeros, st->count, share));
+	bad_fact(&a, "NaN", st->nans, st->first_nan);
+	bad_fact(&a, "infinite", st->infs, st->first_inf);
+	return a.y - y;
+}
+
+static uint64_t
+tallest(const struct inspect_hist *h)
+{
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < h->n; i++)
+		if (h->count[i] > most)
+			most = h->count[i];
+	return most;
+}
+
+static void
+draw_histogram(struct area a, const struct tensor_view *s)
+{
+	const struct inspect_hist *h = &s->result->hist;
+	int cols = plot_cols(h->n, a.w), rows = a.h - 2;
+	char text[WORD_MAX];
+
+	if (rows < 1 || !h->n)
+		return;
+	put_fmt(a.y, a.x, a.w, ROLE_DIM, "histogram, %u bins, tallest %ju%s", h->n,
+		(uintmax_t)tallest(h), s->log_scale ? ", logarithmic" : "");
+	for (int i = 0; i < rows; i++) {
+		struct tb_buf line = TB_BUF(1u << 16);
+
+		plot_row(&line, h->count, h->n, a.w, rows, i, s->log_scale);
+		put_clip(a.y + 1 + i, a.x, a.w, tb_buf_cstr(&line), ROLE_BAR);
+		tb_buf_free(&line);
+	}
+	put_clip(a.y + 1 + rows, a.x, a.w, "", ROLE_DIM);
+	put_clip(a.y + 1 + rows, a.x, cols / 3, word_number(h->lo, text), ROLE_DIM);
+	put_right(a.y + 1 + rows, a.x + cols - cols / 3, cols / 3, word_number(h->hi, text),
+		  ROLE_DIM);
+	word_number((h->lo + h->hi) / 2, text);
+	put_clip(a.y + 1 + rows, a.x + (cols - (int)strlen(text)) / 2, (int)strlen(text), text,
+		 ROLE_DIM);
+}
+
+void
+facts_draw(struct area a, const struct tensor_view *s)
+{
+	struct area left = a, right = a;
+	int used;
+
+	put_blank(a);
+	a.x++;
+	a.w--;
+	left = right = a;
+	if (a.w >= 2 * HALF_MIN) {
+		left.w = a.w / 2 + 4;
+		right.x += left.w + 1;
+		right.w -= left.w + 1;
+		used = draw_facts(left, s);
+		if (draw_stats(right, s) > used)
+			used = draw_stats(right, s);
+	} else {
+		used = draw_facts(left, s);
+		(void)area_top(&right, used);
+		used += draw_stats(right, s);
+	}
+	(void)area_top(&a, used + (a.h > used + 6));
+	if (s->result)
+		draw_histogram(a, s);
+}

@@ -1,0 +1,286 @@
+/* tensor_grid.c - values and bytes of a tensor, in windows that a worker reads. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "ui/tensor.h"
+#include "ui/words.h"
+
+#define VALUE_COLS 10		/* columns of one value with the gap before it */
+#define LEAD_COLS 10		/* row number or offset */
+
+void
+grid_init(struct tensor_view *s)
+{
+	inspect_matrix(s->t, &s->values.rows, &s->values.cols);
+	for (enum inspect_part p = 0; p < PART_COUNT; p++) {
+		const struct tensor_part *part = inspect_part_of(s->t, p);
+
+		/* Bytes are a matrix, too: of 16 a row, the last one may be short. */
+		s->bytes[p].cols = 16;
+		s->bytes[p].rows = part ? (part->len + 15) / 16 : 0;
+	}
+}
+
+void
+grid_free(struct tensor_view *s)
+{
+	free(s->values.data);
+	for (enum inspect_part p = 0; p < PART_COUNT; p++)
+		free(s->bytes[p].data);
+}
+
+static struct grid *
+grid_of(const struct tensor_view *s)
+{
+	struct tensor_view *own = (struct tensor_view *)s;
+
+	return s->pane == PANE_VALUES ? &own->values : &own->bytes[s->pane - PANE_BYTES];
+}
+
+/* The worker's part. */
+
+struct fetch {
+	struct opened *o;	/* a reference */
+	const struct tensor *t;
+	unsigned pane;
+	struct inspect_window w;
+	void *data;		/* owned */
+};
+
+static enum tb_status
+fetch_values(struct fetch *f, struct tb_err *err)
+{
+	f->data = tb_calloc(f->w.rows * f->w.cols, sizeof(float));
+	if (!f->data)
+		return tb_nomem(err);
+	return inspect_values(f->o->m, f->t, &f->w, f->data, err);
+}
+
+static enum tb_status
+fetch_bytes(struct fetch *f, struct tb_err *err)
+{
+	const struct tensor_part *part = inspect_part_of(f->t, f->pane - PANE_BYTES);
+	uint64_t off = f->w.row * 16, len = f->w.rows * 16;
+
+	if (len > part->len - off)
+		len = part->len - off;
+	f->data = tb_calloc(f->w.rows * 16, 1);
+	if (!f->data)
+		return tb_nomem(err);
+	return inspect_bytes(f->o->m, part, off, (size_t)len, f->data, err);
+}
+
+static enum tb_status
+run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct fetch *f = arg;
+
+	(void)job;
+	return f->pane == PANE_VALUES ? fetch_values(f, err) : fetch_bytes(f, err);
+}
+
+static void
+done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct tensor_view *s = ((struct view *)owner)->state;
+	struct fetch *f = arg;
+	struct grid *g = f->pane == PANE_VALUES ? &s->values : &s->bytes[f->pane - PANE_BYTES];
+
+	g->loading = false;
+	g->have = f->w;
+	free(g->data);
+	g->data = status ? NULL : f->data;
+	if (status)
+		snprintf(g->error, sizeof(g->error), "%s", err->msg);
+	else
+		f->data = NULL;
+}
+
+static void
+fetch_free(void *arg)
+{
+	struct fetch *f = arg;
+
+	opened_unref(f->o);
+	free(f->data);
+	free(f);
+}
+
+static const struct job_ops fetch_job = { .run = run, .done = done, .free = fetch_free };
+
+static struct inspect_window
+wanted(const struct grid *g)
+{
+	uint64_t rows = g->rows - g->row, cols = g->cols - g->col;
+
+	return (struct inspect_window){
+		g->row, g->col, rows < g->show_rows ? rows : g->show_rows,
+		cols < g->show_cols ? cols : g->show_cols,
+	};
+}
+
+static bool
+same_window(const struct inspect_window *a, const struct inspect_window *b)
+{
+	return a->row == b->row && a->col == b->col && a->rows == b->rows && a->cols == b->cols;
+}
+
+/* One worker at a time: when it is done, the next drawing asks for what is wanted
+ * then, however far the person has moved meanwhile. */
+static void
+fetch(struct view *v, struct grid *g)
+{
+	struct tensor_view *s = v->state;
+	struct inspect_window w = wanted(g);
+	struct fetch *f;
+
+	if (g->loading || !w.rows || !w.cols || same_window(&w, &g->have))
+		return;
+	f = tb_calloc(1, sizeof(*f));
+	if (!f)
+		return;
+	*f = (struct fetch){ opened_ref(s->o), s->t, s->pane, w, NULL };
+	*g->error = 0;
+	g->loading = view_job(v, &fetch_job, f, "read %s", s->name) != NULL;
+}
+
+/* Drawing. */
+
+static void
+draw_values(struct area a, const struct grid *g)
+{
+	const float *x = g->data;
+	const struct inspect_window *w = &g->have;
+	char text[WORD_MAX];
+
+	if (a.h > 1) {
+		struct area head = area_top(&a, 1);
+
+		put_right(head.y, head.x, LEAD_COLS - 2, "row", ROLE_HEAD);
+		for (uint64_t c = 0; x && c < w->cols; c++)
+			put_fmt(head.y, head.x + LEAD_COLS + (int)c * VALUE_COLS, VALUE_COLS,
+				ROLE_HEAD, "%*ju", VALUE_COLS - 1, (uintmax_t)(w->col + c));
+	}
+	for (uint64_t r = 0; x && r < w->rows && r < (uint64_t)a.h; r++) {
+		snprintf(text, sizeof(text), "%ju", (uintmax_t)(w->row + r));
+		put_right(a.y + (int)r, a.x, LEAD_COLS - 2, text, ROLE_DIM);
+		for (uint64_t c = 0; c < w->cols; c++)
+			put_right(a.y + (int)r, a.x + LEAD_COLS + (int)c * VALUE_COLS,
+				  VALUE_COLS - 1,
+				  word_number((double)x[r * w->cols + c], text), ROLE_TEXT);
+	}
+}
+
+/* "0000002a  00 01 … 0f  |................|" */
+static void
+hex_row(struct tb_buf *out, const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < 16; i++) {
+		if (i < n)
+			tb_buf_printf(out, "%02x%s", p[i], i == 7 ? "  " : " ");
+		else
+			tb_buf_str(out, i == 7 ? "    " : "   ");
+	}
+	tb_buf_chr(out, ' ');
+	for (size_t i = 0; i < n; i++)
+		tb_buf_chr(out, p[i] >= 0x20 && p[i] < 0x7f ? (char)p[i] : '.');
+}
+
+static void
+draw_bytes(struct area a, const struct tensor_view *s, const struct grid *g)
+{
+	const struct tensor_part *part = inspect_part_of(s->t, s->pane - PANE_BYTES);
+
+	for (uint64_t r = 0; g->data && r < g->have.rows && r < (uint64_t)a.h; r++) {
+		uint64_t off = (g->have.row + r) * 16, left = part->len - off;
+		struct tb_buf line = TB_BUF(1024);
+
+		hex_row(&line, (const uint8_t *)g->data + r * 16, left < 16 ? (size_t)left : 16);
+		put_fmt(a.y + (int)r, a.x + 1, LEAD_COLS, ROLE_DIM, "%08jx", (uintmax_t)off);
+		put_clip(a.y + (int)r, a.x + 1 + LEAD_COLS, a.w - 1 - LEAD_COLS,
+			 tb_buf_cstr(&line), ROLE_TEXT);
+		tb_buf_free(&line);
+	}
+}
+
+void
+grid_draw(struct view *v, struct area a)
+{
+	struct tensor_view *s = v->state;
+	struct grid *g = grid_of(s);
+	bool values = s->pane == PANE_VALUES;
+
+	g->show_rows = a.h > 1 ? (unsigned)(a.h - values) : 1;
+	g->show_cols = !values ? 16 : a.w > LEAD_COLS + VALUE_COLS
+		     ? (unsigned)(a.w - LEAD_COLS) / VALUE_COLS : 1;
+	put_blank(a);
+	fetch(v, g);
+	if (*g->error)
+		put_clip(a.y, a.x + 1, a.w - 1, g->error, ROLE_ERROR);
+	else if (!g->rows || !g->cols)
+		put_clip(a.y, a.x + 1, a.w - 1, "It is empty.", ROLE_DIM);
+	else if (!g->data)
+		put_clip(a.y, a.x + 1, a.w - 1, "reading…", ROLE_DIM);
+	else if (values)
+		draw_values(a, g);
+	else
+		draw_bytes(a, s, g);
+}
+
+/* Moves *at by `by` so that the last `show` of n stay in sight. */
+static void
+move(uint64_t *at, long by, uint64_t n, unsigned show)
+{
+	uint64_t last = n > show ? n - show : 0;
+	uint64_t d = by < 0 ? 0 - (uint64_t)by : (uint64_t)by;
+
+	if (by < 0)
+		*at = d > *at ? 0 : *at - d;
+	else
+		*at = *at > last || d > last - *at ? last : *at + d;
+}
+
+bool
+grid_act(struct tensor_view *s, enum action a)
+{
+	struct grid *g = grid_of(s);
+	long page = g->show_rows > 1 ? (long)g->show_rows - 1 : 1;
+
+	switch (a) {
+	case ACT_UP: move(&g->row, -1, g->rows, g->show_rows); break;
+	case ACT_DOWN: move(&g->row, 1, g->rows, g->show_rows); break;
+	case ACT_PAGE_UP: move(&g->row, -page, g->rows, g->show_rows); break;
+	case ACT_PAGE_DOWN: move(&g->row, page, g->rows, g->show_rows); break;
+	case ACT_HALF_UP: move(&g->row, -(page + 1) / 2, g->rows, g->show_rows); break;
+	case ACT_HALF_DOWN: move(&g->row, (page + 1) / 2, g->rows, g->show_rows); break;
+	case ACT_LEFT: move(&g->col, -1, g->cols, g->show_cols); break;
+	case ACT_RIGHT: move(&g->col, 1, g->cols, g->show_cols); break;
+	case ACT_FIRST: g->row = 0; break;
+	case ACT_LAST: g->row = g->rows > g->show_rows ? g->rows - g->show_rows : 0; break;
+	default: return false;
+	}
+	return true;
+}
+
+void
+grid_place(const struct tensor_view *s, struct tb_buf *out)
+{
+	const struct grid *g = grid_of(s);
+	struct inspect_window w = wanted(g);
+
+	if (!w.rows)
+		return;
+	if (s->pane == PANE_VALUES)
+		tb_buf_printf(out, "rows %ju-%ju of %ju, columns %ju-%ju of %ju",
+			      (uintmax_t)w.row, (uintmax_t)(w.row + w.rows - 1),
+			      (uintmax_t)g->rows, (uintmax_t)w.col,
+			      (uintmax_t)(w.col + w.cols - 1), (uintmax_t)g->cols);
+	else
+		tb_buf_printf(out, "%s bytes from %ju", inspect_part_name(s->pane - PANE_BYTES),
+			      (uintmax_t)(w.row * 16));
+}

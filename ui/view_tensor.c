@@ -1,0 +1,256 @@
+/* view_tensor.c - one tensor: facts and histogram, values, bytes. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "ui/page.h"
+#include "ui/tensor.h"
+
+/* Opening the model, on a worker. */
+
+struct load {
+	struct model_loc loc;	/* owned */
+	struct opened *o;
+};
+
+static enum tb_status
+load_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct load *l = arg;
+
+	(void)job;
+	return opened_new(&l->o, &l->loc, err);
+}
+
+static void
+load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct view *v = owner;
+	struct tensor_view *s = v->state;
+	struct load *l = arg;
+
+	if (status) {
+		snprintf(s->error, sizeof(s->error), "%s", err->msg);
+		return;
+	}
+	s->t = model_tensor(l->o->m, s->name);
+	if (!s->t) {
+		snprintf(s->error, sizeof(s->error), "%s has no %s any more: R reads the stores.",
+			 s->loc.name, s->name);
+		return;
+	}
+	s->o = l->o;
+	l->o = NULL;
+	grid_init(s);
+	facts_compute(v);
+}
+
+static void
+load_free(void *arg)
+{
+	struct load *l = arg;
+
+	opened_unref(l->o);
+	model_loc_free(&l->loc);
+	free(l);
+}
+
+static const struct job_ops load_job = { .run = load_run, .done = load_done, .free = load_free };
+
+static enum tb_status
+tensor_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
+{
+	struct tensor_view *s = v->state;
+	struct load *l;
+
+	if (!arg->tensor)
+		return tb_fail(err, TB_EUSAGE, "Open a tensor from Tensors.");
+	l = tb_calloc(1, sizeof(*l));
+	s->name = tb_strdup(arg->tensor);
+	s->id = arg->id;
+	if (!l || !s->name || !loc_copy(&s->loc, arg->model) || !loc_copy(&l->loc, arg->model)) {
+		model_loc_free(&s->loc);
+		free(s->name);
+		free(l);
+		return tb_nomem(err);
+	}
+	(void)view_job(v, &load_job, l, "open %s", s->loc.name);
+	return TB_OK;
+}
+
+static void
+tensor_close(struct view *v)
+{
+	struct tensor_view *s = v->state;
+
+	grid_free(s);
+	free(s->result);
+	opened_unref(s->o);
+	model_loc_free(&s->loc);
+	free(s->name);
+}
+
+static bool
+same(const struct view *v, const struct view_arg *arg)
+{
+	const struct tensor_view *s = v->state;
+
+	return !arg->tensor || (arg->model && loc_same(&s->loc, arg->model) &&
+				!strcmp(s->name, arg->tensor));
+}
+
+/* Panes. */
+
+static bool
+has_pane(const struct tensor_view *s, unsigned pane)
+{
+	return pane < PANE_BYTES || (s->t && inspect_part_of(s->t, pane - PANE_BYTES));
+}
+
+static const char *
+pane_title(unsigned pane, char out[32])
+{
+	if (pane < PANE_BYTES)
+		return pane == PANE_FACTS ? "Histogram" : "Values";
+	snprintf(out, 32, "Bytes of %s", inspect_part_name(pane - PANE_BYTES));
+	return out;
+}
+
+static void
+turn(struct tensor_view *s, int by)
+{
+	do
+		s->pane = (s->pane + (unsigned)(PANE_COUNT + by)) % PANE_COUNT;
+	while (!has_pane(s, s->pane));
+}
+
+/* b goes to the bytes, and then from part to part. */
+static void
+next_part(struct tensor_view *s)
+{
+	if (s->pane < PANE_BYTES) {
+		s->pane = PANE_BYTES;
+		return;
+	}
+	do
+		s->pane = s->pane + 1 < PANE_COUNT ? s->pane + 1 : PANE_BYTES;
+	while (!has_pane(s, s->pane));
+}
+
+static void
+draw_panes(struct area a, const struct tensor_view *s)
+{
+	char text[32];
+	int x = a.x + 1;
+
+	put_clip(a.y, a.x, a.w, "", ROLE_TEXT);
+	for (unsigned i = 0; i < PANE_COUNT; i++) {
+		const char *title = pane_title(i, text);
+		int w = (int)strlen(title);
+
+		if (!has_pane(s, i))
+			continue;
+		put_clip(a.y, x, w, title, i == s->pane ? ROLE_CURSOR : ROLE_DIM);
+		x += w + 2;
+	}
+}
+
+static void
+draw(struct view *v, struct area a)
+{
+	struct tensor_view *s = v->state;
+
+	if (a.h >= 4) {
+		struct area name = area_top(&a, 1);
+
+		put_clip(name.y, name.x + 1, name.w - 1, s->name, ROLE_TITLE);
+	}
+	if (!s->t) {
+		put_clip(a.y, a.x + 1, a.w - 1, *s->error ? s->error : "Opening…",
+			 *s->error ? ROLE_ERROR : ROLE_DIM);
+		return;
+	}
+	if (a.h >= 4)
+		draw_panes(area_top(&a, 1), s);
+	if (a.h >= 12)
+		put_blank(area_top(&a, 1));
+	if (s->pane == PANE_FACTS)
+		facts_draw(a, s);
+	else
+		grid_draw(v, a);
+}
+
+static bool
+act(struct view *v, enum action a)
+{
+	struct tensor_view *s = v->state;
+
+	if (!s->t)
+		return false;
+	switch (a) {
+	case ACT_NEXT_PANE:
+	case ACT_PREV_PANE:
+		turn(s, a == ACT_NEXT_PANE ? 1 : -1);
+		return true;
+	case ACT_HISTOGRAM:
+		s->pane = PANE_FACTS;
+		return true;
+	case ACT_VALUES:
+		s->pane = PANE_VALUES;
+		return true;
+	case ACT_HEX:
+		next_part(s);
+		return true;
+	case ACT_LOG_SCALE:
+		s->log_scale = !s->log_scale;
+		return true;
+	default:
+		return s->pane != PANE_FACTS && grid_act(s, a);
+	}
+}
+
+static bool
+can(const struct view *v, enum action a)
+{
+	const struct tensor_view *s = v->state;
+
+	if (a == ACT_LOG_SCALE)
+		return s->result && s->pane == PANE_FACTS;
+	return s->t && a != ACT_OPEN;
+}
+
+static void
+summary(struct view *v, struct tb_buf *out)
+{
+	const struct tensor_view *s = v->state;
+
+	if (s->t && s->pane != PANE_FACTS)
+		grid_place(s, out);
+}
+
+static void
+where(struct view *v, struct tb_buf *out)
+{
+	const struct tensor_view *s = v->state;
+
+	tb_buf_str(out, s->loc.name);
+}
+
+static bool
+subject(const struct view *v, struct view_arg *out)
+{
+	const struct tensor_view *s = v->state;
+
+	*out = (struct view_arg){ .model = &s->loc, .tensor = s->name, .id = s->id };
+	return true;
+}
+
+const struct view_ops view_tensor = {
+	.size = sizeof(struct tensor_view), .needs_model = true, .open = tensor_open,
+	.close = tensor_close, .same = same, .draw = draw, .act = act, .can = can,
+	.summary = summary, .where = where, .subject = subject,
+};

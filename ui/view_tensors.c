@@ -1,0 +1,599 @@
+/* view_tensors.c - the tensors of a model, as a tree or as one table, from the
+ * index.  A filter shows the matching ones as a table in either case. */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "ui/page.h"
+#include "ui/stats.h"
+#include "ui/tree.h"
+#include "ui/view.h"
+#include "ui/words.h"
+
+#define WINDOW_MIN 64
+#define MARKS_MAX 100000
+#define BRANCH_ID ((uint64_t)1 << 63)	/* rows that are no tensors */
+
+/* Rows [first, first + rows.n) of a query. */
+struct window {
+	struct db_tensors rows;
+	uint64_t first;
+	bool stale;
+};
+
+struct tensors {
+	struct model_loc loc;	/* owned */
+	int64_t id;
+	uint64_t count, bytes, largest;	/* of the model, as the tree was read */
+	bool flat;
+	struct tree tree;
+	struct window shown;	/* flat, in the list's filter and order */
+	struct window natural;	/* all, in order of names: leaves of the tree */
+	struct stats stats;
+	struct tb_err err;
+};
+
+enum {
+	COL_NAME, COL_SHAPE, COL_DTYPE, COL_SCHEME, COL_BYTES, COL_SHARE,
+	COL_MIN, COL_MAX, COL_MEAN, COL_STD, COL_NAN, COL_COUNT
+};
+
+/* up, down: the directions in which a column sorts, or SORTS_NOT; name: columns that
+ * the names need at least. */
+#define COLS(name, up, down) { \
+	[COL_NAME] = { "NAME", name, 72, false, up, 0, .middle = true }, \
+	[COL_SHAPE] = { "SHAPE", 11, 18, true, down, 3 }, \
+	[COL_DTYPE] = { "DTYPE", 5, 7, false, up, 7 }, \
+	[COL_SCHEME] = { "SCHEME", 8, 14, false, up, 4 }, \
+	[COL_BYTES] = { "SIZE", 8, 0, true, down, 1 }, \
+	[COL_SHARE] = { "SHARE", 17, 0, true, SORTS_NOT, 6 }, \
+	[COL_MIN] = { "MIN", 9, 0, true, SORTS_NOT, 5 }, \
+	[COL_MAX] = { "MAX", 9, 0, true, SORTS_NOT, 5 }, \
+	[COL_MEAN] = { "MEAN", 9, 0, true, SORTS_NOT, 5 }, \
+	[COL_STD] = { "STD", 9, 0, true, SORTS_NOT, 5 }, \
+	[COL_NAN] = { "NAN", 5, 8, true, SORTS_NOT, 2 }, \
+}
+static const struct column tree_cols[COL_COUNT] = COLS(24, SORTS_NOT, SORTS_NOT);
+static const struct column flat_cols[COL_COUNT] = COLS(40, SORTS_UP, SORTS_DOWN);
+static const char *const sort_keys[COL_COUNT] = {
+	[COL_NAME] = "name", [COL_SHAPE] = "shape", [COL_DTYPE] = "dtype",
+	[COL_SCHEME] = "scheme", [COL_BYTES] = "size",
+};
+
+static bool
+is_flat(const struct view *v)
+{
+	const struct tensors *s = v->state;
+
+	return s->flat || *v->list.filter;
+}
+
+static const struct db_tensor *
+window_get(struct view *v, struct window *w, const struct db_query *order, uint64_t row)
+{
+	struct tensors *s = v->state;
+	struct db_query q = *order;
+
+	if (w->stale || row < w->first || row - w->first >= w->rows.n) {
+		q.offset = row;
+		q.limit = WINDOW_MIN;
+		db_free(&w->rows.mem);
+		w->rows = (struct db_tensors){ 0 };
+		w->first = row;
+		w->stale = false;
+		if (db_tensors(view_db(v), s->id, &q, &w->rows, &s->err))
+			w->rows.n = 0;
+	}
+	return row - w->first < w->rows.n ? &w->rows.rows[row - w->first] : NULL;
+}
+
+static struct db_query
+shown_query(const struct view *v)
+{
+	return (struct db_query){
+		.filter = v->list.filter, .sort = sort_keys[v->list.sort],
+		.reverse = v->list.reverse,
+	};
+}
+
+static const struct db_tensor *
+shown_at(struct view *v, uint64_t row)
+{
+	struct tensors *s = v->state;
+	struct db_query q = shown_query(v);
+
+	return window_get(v, &s->shown, &q, row);
+}
+
+static const struct db_tensor *
+by_ord(struct view *v, uint64_t ord)
+{
+	struct tensors *s = v->state;
+	struct db_query all = { 0 };
+
+	return window_get(v, &s->natural, &all, ord);
+}
+
+/* One row, whichever way it is shown. */
+struct row {
+	const struct node *node;	/* NULL in the table */
+	const struct db_tensor *tensor;	/* NULL for a branch */
+};
+
+static struct row
+row_at(struct view *v, size_t i)
+{
+	struct tensors *s = v->state;
+	struct row r = { NULL, NULL };
+
+	if (is_flat(v)) {
+		r.tensor = shown_at(v, i);
+	} else if (i < s->tree.nrows) {
+		r.node = s->tree.row[i];
+		r.tensor = r.node->b.leaf ? by_ord(v, r.node->b.first) : NULL;
+	}
+	return r;
+}
+
+static size_t
+count(void *arg)
+{
+	struct view *v = arg;
+	struct tensors *s = v->state;
+
+	if (!is_flat(v))
+		return s->tree.nrows;
+	s->shown.stale = true;
+	(void)shown_at(v, 0);
+	return s->shown.rows.total;
+}
+
+static uint64_t
+node_id(const struct node *n)
+{
+	return n->b.leaf ? n->b.first : BRANCH_ID | n->b.first << 12 | (n->depth & 0xfff);
+}
+
+static uint64_t
+id_of(void *arg, size_t i)
+{
+	struct row r = row_at(arg, i);
+
+	return r.node ? node_id(r.node) : r.tensor ? r.tensor->ord : UINT64_MAX;
+}
+
+static bool
+find_flat(struct view *v, uint64_t id, size_t *row)
+{
+	struct tensors *s = v->state;
+	struct db_query q = shown_query(v);
+	struct db_tensors all = { 0 };
+	bool found = false;
+
+	if (v->list.n > MARKS_MAX || db_tensors(view_db(v), s->id, &q, &all, NULL))
+		return false;
+	for (size_t i = 0; i < all.n && !found; i++) {
+		*row = i;
+		found = all.rows[i].ord == id;
+	}
+	db_free(&all.mem);
+	return found;
+}
+
+static bool
+find(void *arg, uint64_t id, size_t *row)
+{
+	struct view *v = arg;
+	struct tensors *s = v->state;
+
+	if (is_flat(v))
+		return find_flat(v, id, row);
+	for (*row = 0; *row < s->tree.nrows; (*row)++)
+		if (node_id(s->tree.row[*row]) == id)
+			return true;
+	return false;
+}
+
+/* Cells. */
+
+static void
+name_cell(const struct row *r, struct cell *out)
+{
+	const char *above = r->node && r->node->parent ? r->node->parent->b.path : "";
+	char text[WORD_MAX];
+
+	if (!r->node) {
+		tb_buf_str(&out->text, r->tensor->name);
+		return;
+	}
+	for (unsigned i = 0; i < r->node->depth && i < 32; i++)
+		tb_buf_str(&out->text, "  ");
+	if (r->node->b.leaf) {
+		tb_buf_printf(&out->text, "  %s", r->tensor->name +
+			      (*above && tb_starts(r->tensor->name, above) ? strlen(above) + 1 : 0));
+		return;
+	}
+	tb_buf_printf(&out->text, "%s %s", theme_sign(r->node->open ? SIGN_OPENED : SIGN_CLOSED),
+		      r->node->b.label);
+	if (!r->node->open)
+		tb_buf_printf(&out->text, "  (%s)", word_count(r->node->b.count, "tensor", text));
+	out->role = ROLE_TITLE;
+}
+
+/* Percent of the model; the bar compares with the largest beside it. */
+static void
+share_cell(const struct tensors *s, const struct row *r, uint64_t bytes, struct cell *out)
+{
+	uint64_t largest = !r->node ? s->largest
+			 : r->node->parent ? r->node->parent->largest : s->tree.top.largest;
+	char text[WORD_MAX];
+
+	tb_buf_printf(&out->text, "%6s ", word_percent(bytes, s->bytes, text));
+	draw_bar(&out->text, bytes, largest, 10);
+	out->role = ROLE_BAR;
+}
+
+static void
+stat_cell(const struct inspect_stats *st, size_t col, struct cell *out)
+{
+	char text[WORD_MAX];
+
+	if (!st)
+		return;
+	if (col == COL_NAN) {
+		out->role = st->nans || st->infs ? ROLE_BAD : ROLE_DIM;
+		tb_buf_printf(&out->text, "%ju", (uintmax_t)(st->nans + st->infs));
+		return;
+	}
+	tb_buf_str(&out->text, word_number(col == COL_MIN ? st->min : col == COL_MAX ? st->max
+					   : col == COL_MEAN ? st->mean : st->std, text));
+}
+
+static void
+cell(void *arg, size_t i, size_t col, struct cell *out)
+{
+	struct view *v = arg;
+	struct tensors *s = v->state;
+	struct row r = row_at(v, i);
+	const struct db_tensor *t = r.tensor;
+	uint64_t bytes = t ? t->bytes : r.node ? r.node->b.bytes : 0;
+	char text[WORD_MAX], number[16];
+
+	if (!t && (!r.node || r.node->b.leaf))
+		return;
+	switch (col) {
+	case COL_NAME: name_cell(&r, out); break;
+	case COL_SHAPE:
+		if (t)
+			tb_buf_str(&out->text, word_shape(t->dim, t->ndim, text));
+		break;
+	case COL_DTYPE: tb_buf_str(&out->text, t ? t->dtype : ""); break;
+	case COL_SCHEME: tb_buf_str(&out->text, t ? t->scheme : r.node->b.scheme); break;
+	case COL_BYTES: tb_buf_str(&out->text, tb_human_bytes(bytes, number)); break;
+	case COL_SHARE: share_cell(s, &r, bytes, out); break;
+	default: stat_cell(t ? stats_get(&s->stats, t->ord) : NULL, col, out); break;
+	}
+}
+
+static const struct list_rows rows = { count, id_of, find };
+#define TABLE(cols, n, none) { cols, n, &rows, NULL, cell, NULL, none }
+#define NO_MATCH "No tensor has that in its name; Esc shows all."
+#define NO_TENSOR "Nothing of this model could be read: 1, Enter and Problems say why."
+static const struct table tables[2][2] = {	/* [flat][statistics] */
+	{ TABLE(tree_cols, COL_MIN, NO_TENSOR), TABLE(tree_cols, COL_COUNT, NO_TENSOR) },
+	{ TABLE(flat_cols, COL_MIN, NO_MATCH), TABLE(flat_cols, COL_COUNT, NO_MATCH) },
+};
+
+static const struct table *
+table(const struct view *v)
+{
+	const struct tensors *s = v->state;
+
+	return &tables[is_flat(v) && s->count][s->stats.n > 0];
+}
+
+/* Reading. */
+
+static uint64_t
+largest_tensor(struct view *v)
+{
+	struct tensors *s = v->state;
+	struct db_query q = { .sort = "size", .limit = 1 };
+	struct db_tensors one = { 0 };
+	uint64_t bytes = 0;
+
+	if (db_tensors(view_db(v), s->id, &q, &one, NULL) == TB_OK && one.n)
+		bytes = one.rows[0].bytes;
+	db_free(&one.mem);
+	return bytes;
+}
+
+static enum tb_status
+read_tree(struct view *v, struct tb_err *err)
+{
+	struct tensors *s = v->state;
+
+	tree_free(&s->tree);
+	stats_free(&s->stats);
+	list_unmark_all(&v->list);
+	s->natural.stale = true;
+	if (tree_init(&s->tree, view_db(v), s->id, err))
+		return err->code;
+	s->count = s->bytes = 0;
+	for (size_t i = 0; i < s->tree.top.children.n; i++) {
+		s->bytes += s->tree.top.child[i].b.bytes;
+		s->count += s->tree.top.child[i].b.count;
+	}
+	s->largest = largest_tensor(v);
+	return TB_OK;
+}
+
+/* The tree stays open as it is unless the model is another one now. */
+static void
+refresh(struct view *v)
+{
+	struct tensors *s = v->state;
+	struct db_models now = { 0 };
+
+	s->shown.stale = true;
+	s->err.code = TB_OK;
+	if (db_model_by_id(view_db(v), s->id, &now, &s->err) == TB_OK &&
+	    (!now.n || now.rows[0].tensors != s->count || now.rows[0].mtime_ns != s->loc.mtime_ns)) {
+		s->loc.mtime_ns = now.n ? now.rows[0].mtime_ns : 0;
+		(void)read_tree(v, &s->err);
+	}
+	db_free(&now.mem);
+}
+
+static enum tb_status
+tensors_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
+{
+	struct tensors *s = v->state;
+	struct db_models found = { 0 };
+
+	if (db_model_by_path(view_db(v), arg->model->path, &found, err))
+		return err->code;
+	if (found.n)
+		s->id = found.rows[0].id;
+	db_free(&found.mem);
+	if (!found.n)
+		return tb_fail(err, TB_ENOENT, "%s is not in the index yet: R reads the stores.",
+			       arg->model->name);
+	if (!loc_copy(&s->loc, arg->model))
+		return tb_nomem(err);
+	if (read_tree(v, err) == TB_OK)
+		return TB_OK;
+	model_loc_free(&s->loc);
+	return err->code;
+}
+
+static void
+tensors_close(struct view *v)
+{
+	struct tensors *s = v->state;
+
+	tree_free(&s->tree);
+	stats_free(&s->stats);
+	db_free(&s->shown.rows.mem);
+	db_free(&s->natural.rows.mem);
+	model_loc_free(&s->loc);
+}
+
+static bool
+same(const struct view *v, const struct view_arg *arg)
+{
+	const struct tensors *s = v->state;
+
+	return arg->model && loc_same(&s->loc, arg->model);
+}
+
+/* Keys. */
+
+static void
+set_open(struct view *v, struct node *n, bool open)
+{
+	struct tensors *s = v->state;
+	struct tb_err err;
+
+	if (tree_toggle(&s->tree, n, open, &err))
+		view_complain(v, &err);
+	v->list.n = s->tree.nrows;
+	list_goto(&v->list, tree_row(&s->tree, n));
+}
+
+static void
+open_row(struct view *v)
+{
+	struct tensors *s = v->state;
+	struct row r = row_at(v, v->list.cur);
+	struct view_arg arg = { .model = &s->loc, .id = s->id };
+
+	if (r.tensor) {
+		arg.tensor = r.tensor->name;
+		view_open(v, VIEW_TENSOR, &arg);
+	} else if (r.node) {
+		set_open(v, s->tree.row[v->list.cur], !r.node->open);
+	}
+}
+
+/* Left closes a branch, or goes to the one it hangs on; Right opens. */
+static void
+sideways(struct view *v, bool right)
+{
+	struct tensors *s = v->state;
+	struct node *n = v->list.cur < s->tree.nrows ? s->tree.row[v->list.cur] : NULL;
+
+	if (is_flat(v) || !n)
+		return;
+	if (right && !n->b.leaf && !n->open)
+		set_open(v, n, true);
+	else if (right && !n->b.leaf)
+		list_move(&v->list, 1);
+	else if (!right && n->open)
+		set_open(v, n, false);
+	else if (!right && n->parent)
+		list_goto(&v->list, tree_row(&s->tree, n->parent));
+}
+
+static void
+mark_range(struct view *v, uint64_t first, uint64_t n)
+{
+	bool all = true, ok = true;
+
+	if (n > MARKS_MAX) {
+		view_say(v, "That is more than %d tensors: filter first.", MARKS_MAX);
+		return;
+	}
+	for (uint64_t i = 0; i < n && all; i++)
+		all = list_marked(&v->list, first + i);
+	for (uint64_t i = 0; i < n && ok; i++)
+		ok = list_mark(&v->list, first + i, !all);
+	if (!ok)
+		view_say(v, "out of memory");
+}
+
+/* A mark on a branch is one on each tensor below it. */
+static bool
+mark(struct view *v, enum action a)
+{
+	struct tensors *s = v->state;
+	struct row r = { NULL, NULL };
+
+	if (is_flat(v))
+		return false;
+	if (a == ACT_MARK_ALL) {
+		mark_range(v, 0, s->count);
+		return true;
+	}
+	r = row_at(v, v->list.cur);
+	if (!r.node || r.node->b.leaf)
+		return false;
+	mark_range(v, r.node->b.first, r.node->b.count);
+	list_move(&v->list, 1);
+	return true;
+}
+
+static void
+found_stats(struct view *v, uint64_t ord, const struct inspect_stats *st)
+{
+	struct tensors *s = v->state;
+
+	stats_put(&s->stats, ord, st);
+}
+
+static void
+statistics(struct view *v)
+{
+	struct tensors *s = v->state;
+	struct row r = row_at(v, v->list.cur);
+	const struct list *l = &v->list;
+	struct stats_job *j = stats_job_new(v, &s->loc);
+	bool ok = j != NULL;
+
+	if (ok)
+		j->found = found_stats;
+	for (size_t i = 0; ok && i < l->nmarks; i++) {
+		const struct db_tensor *t = by_ord(v, l->marks[i]);
+
+		ok = !t || stats_job_add(j, t->ord, t->name);
+	}
+	if (ok && !l->nmarks && r.tensor)
+		ok = stats_job_add(j, r.tensor->ord, r.tensor->name);
+	for (uint64_t i = 0; ok && !l->nmarks && r.node && !r.tensor && i < r.node->b.count; i++) {
+		const struct db_tensor *t = by_ord(v, r.node->b.first + i);
+
+		ok = !t || stats_job_add(j, t->ord, t->name);
+	}
+	if (!ok)
+		view_say(v, "out of memory");
+	if (ok)
+		stats_job_start(v, j);
+	else
+		stats_job_free(j);
+}
+
+static bool
+act(struct view *v, enum action a)
+{
+	struct tensors *s = v->state;
+
+	switch (a) {
+	case ACT_OPEN:
+		open_row(v);
+		return true;
+	case ACT_LEFT:
+	case ACT_RIGHT:
+		sideways(v, a == ACT_RIGHT);
+		return true;
+	case ACT_TREE:
+		s->flat = !s->flat;
+		view_refresh(v);
+		return true;
+	case ACT_SORT:		/* an order of all is no tree */
+		if (!s->flat) {
+			s->flat = true;
+			view_refresh(v);
+		}
+		return false;
+	case ACT_MARK:
+	case ACT_MARK_ALL:
+		return mark(v, a);
+	case ACT_STATS:
+		statistics(v);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool
+can(const struct view *v, enum action a)
+{
+	return v->list.n > 0 || a == ACT_TREE;
+}
+
+static void
+summary(struct view *v, struct tb_buf *out)
+{
+	const struct tensors *s = v->state;
+	const char *dot = theme_sign(SIGN_DOT);
+	char text[WORD_MAX], bytes[16];
+
+	if (s->err.code) {
+		tb_buf_str(out, s->err.msg);
+		return;
+	}
+	if (v->list.nmarks)
+		tb_buf_printf(out, "%zu marked %s ", v->list.nmarks, dot);
+	if (*v->list.filter)
+		tb_buf_printf(out, "%zu of ", v->list.n);
+	tb_buf_printf(out, "%s %s %s", word_count(s->count, "tensor", text), dot,
+		      tb_human_bytes(s->bytes, bytes));
+	if (*v->list.filter)
+		tb_buf_printf(out, " %s with \"%s\"", dot, v->list.filter);
+}
+
+static void
+where(struct view *v, struct tb_buf *out)
+{
+	const struct tensors *s = v->state;
+
+	tb_buf_str(out, s->loc.name);
+}
+
+static bool
+subject(const struct view *v, struct view_arg *out)
+{
+	const struct tensors *s = v->state;
+
+	*out = (struct view_arg){ .model = &s->loc, .id = s->id };
+	return true;
+}
+
+const struct view_ops view_tensors = {
+	.size = sizeof(struct tensors), .needs_model = true, .open = tensors_open,
+	.close = tensors_close, .same = same, .table = table, .act = act, .can = can,
+	.refresh = refresh, .summary = summary, .where = where, .subject = subject,
+};
