@@ -142,8 +142,19 @@ check_PROGRAMS += tests/unit/test_team
 TESTS += tests/unit/test_team
 tests_unit_test_team_LDADD = $(TEST_ENGINE)
 
+# ui
+check_PROGRAMS += tests/unit/test_ui_list
+TESTS += tests/unit/test_ui_list
+tests_unit_test_ui_list_LDADD = $(TEST_UI)
+check_PROGRAMS += tests/unit/test_ui_keys
+TESTS += tests/unit/test_ui_keys
+tests_unit_test_ui_keys_LDADD = $(TEST_UI)
+check_PROGRAMS += tests/unit/test_ui_jobs
+TESTS += tests/unit/test_ui_jobs
+tests_unit_test_ui_jobs_LDADD = $(TEST_UI)
+
 # What runs threads, for a build with --enable-sanitizers=thread.
-THREAD_TESTS = tests/unit/test_base_job tests/unit/test_base_pool tests/unit/test_base_file \
+THREAD_TESTS = tests/unit/test_ui_jobs tests/unit/test_base_job tests/unit/test_base_pool tests/unit/test_base_file \
 	tests/unit/test_base_sha256 $(SCREENS)
 check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'

@@ -1,0 +1,303 @@
+/* The job runner: order, messages, cancelling, owners that go. No sleeps: workers
+ * wait for a gate that the test opens. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+
+#include "src/base/buf.h"
+#include "ui/jobs.h"
+
+static int wake[2];
+
+struct work {
+	sem_t *gate;		/* NULL: does not wait */
+	sem_t started;
+	enum tb_status status;
+	bool until_cancelled;
+	int messages;		/* to post */
+	int seen, done, freed;	/* counted by the callbacks; freed outlives the job */
+	enum tb_status end;
+	pthread_t callbacks;
+};
+
+static enum tb_status
+run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct work *w = arg;
+
+	sem_post(&w->started);
+	if (w->gate)
+		while (sem_wait(w->gate))
+			;
+	tb_job_total(job, 100, 1);
+	for (int i = 0; i < w->messages; i++)
+		tb_job_post(job, i, &i, sizeof(i));
+	tb_job_step(job, 100, 1);
+	while (w->until_cancelled && !tb_job_cancelled(job))
+		sched_yield();
+	if (tb_job_check(job, err))
+		return TB_ECANCEL;
+	return w->status ? tb_fail(err, w->status, "it broke") : TB_OK;
+}
+
+static void
+message(void *owner, void *arg, const struct tb_msg *msg)
+{
+	struct work *w = arg;
+
+	(void)owner;
+	assert_int_equal(msg->kind, w->seen);
+	w->seen++;
+}
+
+static void
+done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct work *w = arg;
+
+	assert_ptr_equal(owner, w);
+	assert_true(status == TB_OK || *err->msg || status == TB_ECANCEL);
+	w->done++;
+	w->end = status;
+	w->callbacks = pthread_self();
+}
+
+static void
+result(void *arg, struct tb_buf *out)
+{
+	(void)arg;
+	tb_buf_str(out, "all well");
+}
+
+static void
+freed(void *arg)
+{
+	((struct work *)arg)->freed++;
+}
+
+static const struct job_ops quiet = { 0, run, message, done, result, freed };
+static const struct job_ops listed = { JOB_LISTED, run, message, done, result, freed };
+static const struct job_ops serial = { JOB_LISTED | JOB_SERIAL, run, message, done, result,
+				       freed };
+
+/* Waits for wake bytes and pumps until nothing runs, as the loop does. */
+static void
+settle(struct jobs *js)
+{
+	char buf[16];
+
+	while (jobs_busy(js, false)) {
+		struct pollfd p = { wake[0], POLLIN, 0 };
+
+		assert_int_equal(poll(&p, 1, 10000), 1);
+		while (read(wake[0], buf, sizeof(buf)) > 0)
+			;
+		jobs_pump(js);
+	}
+}
+
+static void
+work_init(struct work *w)
+{
+	*w = (struct work){ 0 };
+	sem_init(&w->started, 0, 0);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	if (pipe(wake))
+		return -1;
+	for (int i = 0; i < 2; i++)
+		if (fcntl(wake[i], F_SETFL, O_NONBLOCK))
+			return -1;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	close(wake[0]);
+	close(wake[1]);
+	return 0;
+}
+
+static void
+test_runs(void **state)
+{
+	struct tb_err err;
+	struct jobs js;
+	struct work w;
+
+	(void)state;
+	work_init(&w);
+	w.messages = 20;
+	jobs_init(&js, wake[1]);
+	assert_non_null(jobs_start(&js, &listed, &w, &w, "work", &err));
+	assert_true(jobs_busy(&js, true));
+	settle(&js);
+	assert_int_equal(w.seen, 20);
+	assert_int_equal(w.done, 1);
+	assert_int_equal(w.end, TB_OK);
+	assert_true(pthread_equal(w.callbacks, pthread_self()));
+	assert_non_null(js.head);
+	assert_string_equal(js.head->result, "all well");
+	assert_int_equal(js.head->progress.done, 100);
+	assert_null(jobs_current(&js));
+	jobs_free(&js);
+	assert_int_equal(w.freed, 1);
+}
+
+static void
+test_fails(void **state)
+{
+	struct tb_err err;
+	struct jobs js;
+	struct work w;
+
+	(void)state;
+	work_init(&w);
+	w.status = TB_EIO;
+	jobs_init(&js, wake[1]);
+	assert_non_null(jobs_start(&js, &listed, &w, &w, "work", &err));
+	settle(&js);
+	assert_int_equal(w.end, TB_EIO);
+	assert_int_equal(js.head->progress.state, TB_JOB_FAILED);
+	assert_string_equal(js.head->progress.err.msg, "it broke");
+	assert_null(js.head->result);
+	jobs_free(&js);
+}
+
+/* The second writer waits for the first; a reader does not. */
+static void
+test_writers_take_turns(void **state)
+{
+	struct tb_err err;
+	struct work first, second, reader;
+	struct jobs js;
+	sem_t gate;
+
+	(void)state;
+	sem_init(&gate, 0, 0);
+	work_init(&first);
+	work_init(&second);
+	work_init(&reader);
+	first.gate = &gate;
+	jobs_init(&js, wake[1]);
+	assert_non_null(jobs_start(&js, &serial, &first, &first, "first", &err));
+	assert_non_null(jobs_start(&js, &serial, &second, &second, "second", &err));
+	assert_non_null(jobs_start(&js, &quiet, &reader, &reader, "reader", &err));
+	sem_wait(&reader.started);
+	sem_wait(&first.started);
+	jobs_pump(&js);
+	assert_int_equal(sem_trywait(&second.started), -1);
+	assert_string_equal(jobs_current(&js)->title, "first");
+	sem_post(&gate);
+	settle(&js);
+	assert_int_equal(sem_trywait(&second.started), 0);
+	assert_int_equal(first.done + second.done + reader.done, 3);
+	assert_int_equal(reader.freed, 1);	/* nobody lists it: gone at its end */
+	jobs_free(&js);
+	assert_int_equal(first.freed + second.freed, 2);
+}
+
+static void
+test_cancel(void **state)
+{
+	struct tb_err err;
+	struct work running, waiting;
+	struct ui_job *one, *two;
+	struct jobs js;
+
+	(void)state;
+	work_init(&running);
+	work_init(&waiting);
+	running.until_cancelled = true;
+	jobs_init(&js, wake[1]);
+	one = jobs_start(&js, &serial, &running, &running, "running", &err);
+	two = jobs_start(&js, &serial, &waiting, &waiting, "waiting", &err);
+	assert_non_null(one);
+	assert_non_null(two);
+	jobs_cancel(two);
+	jobs_cancel(one);
+	settle(&js);
+	assert_int_equal(running.end, TB_ECANCEL);
+	assert_int_equal(waiting.end, TB_ECANCEL);
+	assert_int_equal(sem_trywait(&waiting.started), -1);	/* it never ran */
+	assert_int_equal(one->progress.state, TB_JOB_CANCELLED);
+	jobs_cancel(one);	/* nothing left to cancel */
+	jobs_free(&js);
+	assert_int_equal(running.freed + waiting.freed, 2);
+}
+
+/* A screen that closes is never called again; what only it wanted is cancelled. */
+static void
+test_owner_goes(void **state)
+{
+	struct tb_err err;
+	struct work w, kept;
+	struct jobs js;
+	sem_t gate;
+
+	(void)state;
+	sem_init(&gate, 0, 0);
+	work_init(&w);
+	work_init(&kept);
+	w.until_cancelled = true;
+	kept.gate = &gate;
+	jobs_init(&js, wake[1]);
+	assert_non_null(jobs_start(&js, &quiet, &w, &w, "quiet", &err));
+	assert_non_null(jobs_start(&js, &listed, &kept, &kept, "listed", &err));
+	jobs_disown(&js, &w);
+	jobs_disown(&js, &kept);
+	sem_post(&gate);
+	settle(&js);
+	assert_int_equal(w.done + kept.done, 0);
+	assert_int_equal(w.freed, 1);
+	assert_int_equal(js.head->progress.state, TB_JOB_DONE);
+	jobs_free(&js);
+}
+
+static void
+test_free_waits(void **state)
+{
+	struct tb_err err;
+	struct work w[4];
+	struct jobs js;
+
+	(void)state;
+	jobs_init(&js, wake[1]);
+	for (int i = 0; i < 4; i++) {
+		work_init(&w[i]);
+		w[i].until_cancelled = true;
+		assert_non_null(jobs_start(&js, i < 2 ? &serial : &quiet, &w[i], &w[i], "w", &err));
+	}
+	jobs_free(&js);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(w[i].freed, 1);
+		assert_int_equal(w[i].done, 0);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fails, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_writers_take_turns, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_owner_goes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_free_waits, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
