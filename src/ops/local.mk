@@ -9,7 +9,6 @@ src_ops_libops_a_SOURCES = \
 src_ops_libops_a_SOURCES += \
 	src/ops/scan.h \
 	src/ops/verify.h
-src_ops_libops_a_SOURCES += src/ops/convert.h src/ops/plan.h
 
 # running models
 src_ops_libops_a_SOURCES += \
@@ -23,3 +22,19 @@ src_ops_libops_a_SOURCES += \
 	src/ops/score.h \
 	src/ops/stream.c \
 	src/ops/stream.h
+
+# plans and conversions
+src_ops_libops_a_SOURCES += \
+	src/ops/convert.h \
+	src/ops/expert.c \
+	src/ops/expert.h \
+	src/ops/plan.c \
+	src/ops/plan.h \
+	src/ops/plan_layout.c \
+	src/ops/plan_parts.h \
+	src/ops/plan_policy.c \
+	src/ops/plan_policy.h \
+	src/ops/plan_price.c \
+	src/ops/plan_text.c \
+	src/ops/window.c \
+	src/ops/window.h

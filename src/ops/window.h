@@ -1,0 +1,37 @@
+/* window.h - a stretch of a tensor's elements on their way from one scheme to
+ * another, in buffers of bounded size.  One thread at a time a window. */
+#ifndef TBTUI_OPS_WINDOW_H
+#define TBTUI_OPS_WINDOW_H
+
+#include "src/quant/codec.h"
+#include "src/store/model.h"
+
+#define WINDOW_ELEMS (256u << 10)	/* a multiple of every group and of 8 */
+
+struct window {
+	uint8_t *src;		/* elements in the source dtype */
+	float *f32;
+	struct quant_parts in;	/* packed, as read */
+	struct quant_parts out;	/* packed (or plain: codes alone), as made */
+};
+enum tb_status window_init(struct window *w, struct tb_err *err) TB_MUST_USE;
+void window_free(struct window *w);
+
+/* Bytes of one part, checked against its size. */
+enum tb_status part_read(const struct model *m, const struct tensor_part *p, uint64_t off,
+			 void *buf, size_t len, struct tb_err *err) TB_MUST_USE;
+
+/* w->src: n elements from `first` on (both multiples of the group) in the dtype
+ * plan_source_dtype().  A value that is not finite is an error. */
+enum tb_status window_read(struct window *w, const struct model *m, const struct tensor *t,
+			   uint64_t first, size_t n, struct tb_err *err) TB_MUST_USE;
+/* w->in: the packed parts of the same. */
+enum tb_status window_read_packed(struct window *w, const struct model *m, const struct tensor *t,
+				  uint64_t first, size_t n, struct tb_err *err) TB_MUST_USE;
+/* w->out: w->src as `to`.  An F16 that overflows is an error naming `t` and index. */
+enum tb_status window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
+			     enum flavour flavour, uint64_t first, size_t n, struct tb_err *err)
+	TB_MUST_USE;
+/* w->f32: w->out back again. */
+void window_decode(struct window *w, const struct tensor *t, const struct scheme *from, size_t n);
+#endif
