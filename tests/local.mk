@@ -154,8 +154,8 @@ TESTS += tests/unit/test_ui_jobs
 tests_unit_test_ui_jobs_LDADD = $(TEST_UI)
 
 # What runs threads, for a build with --enable-sanitizers=thread.
-THREAD_TESTS = tests/unit/test_ui_jobs tests/unit/test_base_job tests/unit/test_base_pool tests/unit/test_base_file \
-	tests/unit/test_base_sha256 $(SCREENS)
+THREAD_TESTS = tests/unit/test_base_job tests/unit/test_base_pool \
+	tests/unit/test_base_sha256 tests/unit/test_team tests/unit/test_ui_jobs $(SCREENS)
 check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
 .PHONY: check-threads
