@@ -1,6 +1,8 @@
 noinst_LIBRARIES += src/engine/libengine.a
 src_engine_libengine_a_CFLAGS = $(AM_CFLAGS) $(BLAS_CFLAGS)
 src_engine_libengine_a_SOURCES = \
+	src/engine/blas.c \
+	src/engine/blas.h \
 	src/engine/engine.h \
 	src/engine/gemm.c \
 	src/engine/gemm.h \
@@ -10,9 +12,12 @@ src_engine_libengine_a_SOURCES = \
 	src/engine/mv.c \
 	src/engine/mv.h \
 	src/engine/mv_avx512.h \
+	src/engine/mv_avx512_digits.h \
 	src/engine/mv_digits.h \
 	src/engine/mv_scalar.c \
 	src/engine/mv_x86.h \
+	src/engine/probe.c \
+	src/engine/probe.h \
 	src/engine/sampler.h \
 	src/engine/team.c \
 	src/engine/team.h
@@ -24,10 +29,12 @@ ENGINE_AVX512 = -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c
 noinst_LIBRARIES += src/engine/libavx512.a src/engine/libvnni.a
 src_engine_libavx512_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512)
 src_engine_libavx512_a_SOURCES = \
-	src/engine/mv_avx512_bytes.c \
+	src/engine/mv_avx512_mxfp8.c \
 	src/engine/mv_avx512_plain.c
-src_engine_libvnni_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512) -mavx512vnni
-src_engine_libvnni_a_SOURCES = src/engine/mv_avx512_digits.c
+src_engine_libvnni_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512) -mavx512vnni -mavx512vbmi
+src_engine_libvnni_a_SOURCES = \
+	src/engine/mv_avx512_bytes.c \
+	src/engine/mv_avx512_nibbles.c
 ENGINE_LIBS += src/engine/libvnni.a src/engine/libavx512.a
 endif
 

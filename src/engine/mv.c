@@ -15,12 +15,16 @@ static const struct { const char *name, *family; } levels[] = { MV_LEVEL_LIST(X)
 /* Best first: the first that fits is taken. */
 static const struct mv_kernel kernels[] = {
 #if defined(HAVE_X86)
-	{ MV_AVX512_VNNI, SCHEME_AFFINE, 4, DT_COUNT, mv_avx512_prepare_digits, mv_avx512_int4, 8 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 4, DT_COUNT, mv_avx512_prepare_nibbles, mv_avx512_int4, 8 },
 	{ MV_AVX512_VNNI, SCHEME_MXFP4, 4, DT_COUNT, mv_avx512_prepare_e2m1, mv_avx512_mxfp4, 8 },
 	{ MV_AVX512_VNNI, SCHEME_NVFP4, 4, DT_COUNT, mv_avx512_prepare_e2m1, mv_avx512_nvfp4, 8 },
-	{ MV_AVX512, SCHEME_AFFINE, 8, DT_COUNT, mv_avx512_prepare_int8, mv_avx512_int8, 8 },
-	{ MV_AVX512, SCHEME_MXFP8, 8, DT_COUNT, mv_avx512_prepare_mxfp8, mv_avx512_mxfp8, 8 },
-	{ MV_AVX512, SCHEME_PLAIN, 16, DT_BF16, mv_avx512_prepare_bf16, mv_avx512_bf16, 8 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 8, DT_COUNT, mv_avx512_prepare_bytes, mv_avx512_int8, 8 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 6, DT_COUNT, mv_avx512_prepare_bytes, mv_avx512_int6, 8 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 5, DT_COUNT, mv_avx512_prepare_bytes, mv_avx512_int5, 8 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 3, DT_COUNT, mv_avx512_prepare_bytes, mv_avx512_int3, 8 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 2, DT_COUNT, mv_avx512_prepare_bytes, mv_avx512_int2, 8 },
+	{ MV_AVX512, SCHEME_MXFP8, 8, DT_COUNT, mv_avx512_prepare_pairs, mv_avx512_mxfp8, 8 },
+	{ MV_AVX512, SCHEME_PLAIN, 16, DT_BF16, mv_avx512_prepare_pairs, mv_avx512_bf16, 8 },
 	{ MV_AVX512, SCHEME_PLAIN, 16, DT_F16, NULL, mv_avx512_f16, 8 },
 	{ MV_AVX512, SCHEME_PLAIN, 32, DT_F32, NULL, mv_avx512_f32, 8 },
 #endif
@@ -40,7 +44,8 @@ cpu_level(void)
 	if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
 	    !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
 		return MV_AVX2;
-	return __builtin_cpu_supports("avx512vnni") ? MV_AVX512_VNNI : MV_AVX512;
+	return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi")
+		? MV_AVX512_VNNI : MV_AVX512;
 #else
 	return MV_SCALAR;
 #endif

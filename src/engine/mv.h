@@ -24,7 +24,7 @@ enum mv_level { MV_LEVEL_LIST(X) MV_LEVELS };
 enum mv_level mv_level(void);		/* this machine's, held down by TBTUI_CPU */
 const char *mv_level_name(enum mv_level level);
 
-#define MV_BLOCK 128		/* prepared data is zero padded to blocks of elements */
+#define MV_BLOCK 256		/* prepared data is zero padded to blocks of elements */
 #define MV_PAD 16		/* and a group's values to this many more */
 
 /* Which members are filled is up to the kernel's prepare function. */
@@ -35,7 +35,7 @@ struct mv_x {
 	float *sum;		/* sum of x a group */
 	float *unit;		/* what one digit step is worth, a group */
 	int8_t *digit;		/* two signed digits an element, see mv_digits.h */
-	int32_t *start;		/* where the accumulators of 8 elements start */
+	int32_t *start;		/* where accumulators start, at most one for 8 elements */
 };
 
 /* false: this kernel cannot take such an x (not finite, out of range). */

@@ -1,188 +1,151 @@
-/* mv_avx512_bytes.c - 8-bit codes times F32: int8 and mxfp8.
+/* mv_avx512_bytes.c - codes of 2, 3, 5, 6 and 8 bits, a byte each, times digits.
  *
- * x is dealt once so that lane i of a chunk's step k meets element 4 i + k, which is
- * byte k of the lane.  Bytes become floats without a conversion:
- *   int8   a shift and one ternary operation give 1 + code/256, exactly; then
- *          sum (s q + b) x = 256 s sum (1 + q/256) x + (b - 256 s) sum x
- *   mxfp8  the E4M3 bits fall into place with an exponent that is 120 too small:
- *          2^100 of it is in the dealt x, 2^20 in the scale. */
+ * 64 codes of a row make a vector; narrower ones are spread to bytes first: 8 codes
+ * fill whole bytes, which are copied to a lane of 8 and shifted apart there. */
 #include "config.h"
 
 #include "src/engine/mv_x86.h"
 
-#include "src/engine/mv_avx512.h"
+#include "src/engine/mv_avx512_digits.h"
 
 #define CHUNK 64
-#define SCALE_UP 0x1p100f
-#define REST_UP 0x1p20f
-#define LARGEST 0x1p27f		/* times SCALE_UP still finite */
 
-/* Elements 4 i + k of v[0..63], i = 0..15. */
-INLINE __m512
-every_fourth(const __m512 v[4], int k)
+/* Of every 64 elements the high digits, then the low ones. */
+bool
+mv_avx512_prepare_bytes(struct mv_x *x)
 {
-	__m512i at = _mm512_add_epi32(_mm512_slli_epi32(lane_numbers(), 2), _mm512_set1_epi32(k));
-	__m512 a = _mm512_permutex2var_ps(v[0], at, v[1]);
-	__m512 b = _mm512_permutex2var_ps(v[2], at, v[3]);
+	_Alignas(64) int8_t high[MV_BLOCK], low[MV_BLOCK];
 
-	return _mm512_insertf32x8(a, _mm512_castps512_ps256(b), 1);
-}
+	for (uint32_t c = 0; c < x->cols; c += MV_BLOCK) {
+		uint32_t n = x->cols - c < MV_BLOCK ? x->cols - c : MV_BLOCK;
 
-/* perm is x dealt and times `factor`; false when an element is not below `limit`. */
-INLINE bool
-deal(struct mv_x *x, float factor, float limit)
-{
-	__m512i most = _mm512_setzero_si512();
-
-	for (uint32_t c = 0; c < x->cols; c += CHUNK) {
-		__m512 v[4];
-
-		for (uint32_t i = 0; i < 4; i++) {
-			uint32_t at = c + 16 * i;
-
-			v[i] = load_x(x->x + at, at < x->cols ? x->cols - at : 0);
-			most = _mm512_max_epu32(most, magnitude(v[i]));
-			v[i] = _mm512_mul_ps(v[i], _mm512_set1_ps(factor));
+		if (!digitize_block(x, c, n, high, low))
+			return false;
+		for (uint32_t i = 0; i < MV_BLOCK; i += CHUNK) {
+			memcpy(x->digit + 2 * ((size_t)c + i), high + i, CHUNK);
+			memcpy(x->digit + 2 * ((size_t)c + i) + CHUNK, low + i, CHUNK);
 		}
-#pragma GCC unroll 4
-		for (int k = 0; k < 4; k++)
-			_mm512_store_ps(x->perm + c + 16 * k, every_fourth(v, k));
 	}
-	return _mm512_cmpge_epu32_mask(most, _mm512_castps_si512(_mm512_set1_ps(limit))) == 0;
+	end_groups(x);
+	return true;
 }
 
-bool
-mv_avx512_prepare_int8(struct mv_x *x)
+struct shape {
+	uint32_t cols, group, groups;
+	size_t ahead;			/* bytes of scales, to be prefetched */
+	__m512i to_lane, shifts;	/* of codes that are spread */
+	__m512i group_shift;
+};
+
+INLINE struct shape
+shape_of(uint32_t cols, uint32_t group, enum dtype scale_dtype, unsigned bits)
 {
-	uint32_t groups = x->cols / x->group;
+	_Alignas(64) uint8_t from[64], shift[64];
 
-	for (uint32_t g = 0; g < groups; g++) {
-		const float *from = x->x + (size_t)g * x->group;
-		__m512 sum = _mm512_setzero_ps();
-
-		for (uint32_t i = 0; i < x->group; i += 16)
-			sum = _mm512_add_ps(sum, _mm512_loadu_ps(from + i));
-		x->sum[g] = _mm512_reduce_add_ps(sum);
+	for (unsigned i = 0; i < 64; i++) {
+		from[i] = (uint8_t)((i / 8 * bits + i % 8) & 63);
+		shift[i] = (uint8_t)(i % 8 * bits);
 	}
-	_mm512_storeu_ps(x->sum + groups, _mm512_setzero_ps());
-	return deal(x, 1, 0x1p100f);
+	return (struct shape){
+		.cols = cols, .group = group, .groups = cols / group,
+		.ahead = AHEAD_ROWS * scale_size(scale_dtype) * (cols / group),
+		.to_lane = _mm512_load_si512(from), .shifts = _mm512_load_si512(shift),
+		.group_shift = _mm512_set1_epi32(__builtin_ctz(group)),
+	};
 }
 
-bool
-mv_avx512_prepare_mxfp8(struct mv_x *x)
+/* 64 codes as bytes; `left` bytes from p on are in the row. */
+INLINE __m512i
+load_bytes(unsigned bits, const struct shape *s, const uint8_t *p, size_t left)
 {
-	return deal(x, SCALE_UP, LARGEST);
+	__m512i v;
+
+	if (bits == 8)
+		return load_codes(p, left);
+	left = left < 8 * bits ? left : 8 * bits;
+	v = _mm512_maskz_loadu_epi8((UINT64_C(1) << left) - 1, p);
+	v = _mm512_multishift_epi64_epi8(s->shifts, _mm512_permutexvar_epi8(s->to_lane, v));
+	return _mm512_and_si512(v, _mm512_set1_epi8((char)((1 << bits) - 1)));
 }
 
-/* Byte k of each lane as 1 + q/256: shifted to the top of the mantissa of 1.0. */
-INLINE __m512
-one_plus(__m512i v, int k)
+struct cursor {
+	const uint8_t *codes, *scales, *biases;
+	const __m512i *digit;
+	const float *unit, *sum;
+	__m512 acc, acc_bias;
+};
+
+/* `n` <= 16 groups.  Inlined with n a constant for all but the last ones of a row. */
+INLINE void
+piece(unsigned bits, enum dtype d, const struct shape *s, struct cursor *c, uint32_t n)
 {
-	__m512i t = k == 0 ? _mm512_slli_epi32(v, 15) : k == 1 ? _mm512_slli_epi32(v, 7)
-		  : k == 2 ? _mm512_srli_epi32(v, 1) : _mm512_srli_epi32(v, 9);
+	const __mmask16 mask = group_mask(n);
+	__m512 factors = _mm512_mul_ps(load_scales(d, c->scales, mask), _mm512_loadu_ps(c->unit));
+	__m512i element = _mm512_slli_epi32(lane_numbers(), 2);
+	uint32_t elements = n * s->group;
 
-	return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(
-		t, _mm512_set1_epi32(0x7f8000), _mm512_set1_epi32(0x3f800000), 0xea));
-}
+	prefetch(c->scales + s->ahead);
+	prefetch(c->biases + s->ahead);
+	c->acc_bias = _mm512_fmadd_ps(load_scales(d, c->biases, mask), _mm512_loadu_ps(c->sum),
+				      c->acc_bias);
+	for (uint32_t i = 0; i < elements; i += CHUNK) {
+		__m512i high = _mm512_setzero_si512(), low = high;
+		__m512i lane = _mm512_srlv_epi32(element, s->group_shift);
+		__m512i v = load_bytes(bits, s, c->codes,
+				       n == 16 ? 64 : (size_t)(elements - i) * bits / 8);
 
-INLINE __m512
-dot_int8(__m512i v, const float *x)
-{
-	__m512 a = _mm512_mul_ps(one_plus(v, 0), _mm512_load_ps(x));
-	__m512 b = _mm512_mul_ps(one_plus(v, 1), _mm512_load_ps(x + 16));
-
-	a = _mm512_fmadd_ps(one_plus(v, 2), _mm512_load_ps(x + 32), a);
-	b = _mm512_fmadd_ps(one_plus(v, 3), _mm512_load_ps(x + 48), b);
-	return _mm512_add_ps(a, b);
-}
-
-/* The E4M3 number in the top byte of each lane, times 2^-120. */
-INLINE __m512
-e4m3(__m512i v)
-{
-	return _mm512_castsi512_ps(_mm512_and_si512(_mm512_srai_epi32(v, 4),
-						    _mm512_set1_epi32((int)0x87f00000)));
-}
-
-INLINE __m512
-dot_mxfp8(__m512i v, const float *x)
-{
-	__m512 a = _mm512_mul_ps(e4m3(_mm512_slli_epi32(v, 24)), _mm512_load_ps(x));
-	__m512 b = _mm512_mul_ps(e4m3(_mm512_slli_epi32(v, 16)), _mm512_load_ps(x + 16));
-
-	a = _mm512_fmadd_ps(e4m3(_mm512_slli_epi32(v, 8)), _mm512_load_ps(x + 32), a);
-	b = _mm512_fmadd_ps(e4m3(v), _mm512_load_ps(x + 48), b);
-	return _mm512_add_ps(a, b);
-}
-
-/* The codes of up to 16 groups from element `col` on; p: the row's first of them. */
-INLINE __m512
-row_piece(enum scheme_kind kind, const struct matrix *w, const struct mv_x *x, const uint8_t *p,
-	  uint32_t col, __m512 factors, __m512 acc)
-{
-	const __m128i shift = _mm_cvtsi32_si128(__builtin_ctz(w->scheme.group));
-	uint32_t end = w->cols - col < 16 * w->scheme.group ? w->cols : col + 16 * w->scheme.group;
-	__m512i at = _mm512_slli_epi32(lane_numbers(), 2);
-
-	for (; col < end; col += CHUNK, p += CHUNK) {
-		__m512i v = load_codes(p, w->cols - col);
-		__m512 t = kind == SCHEME_AFFINE ? dot_int8(v, x->perm + col)
-						 : dot_mxfp8(v, x->perm + col);
-
-		prefetch(p + AHEAD_BYTES);
-		acc = _mm512_fmadd_ps(
-			t, _mm512_permutexvar_ps(_mm512_srl_epi32(at, shift), factors), acc);
-		at = _mm512_add_epi32(at, _mm512_set1_epi32(CHUNK));
+		prefetch(c->codes + AHEAD_BYTES);
+		DOT(high, v, c->digit[0]);
+		DOT(low, v, c->digit[1]);
+		c->acc = _mm512_fmadd_ps(_mm512_cvtepi32_ps(joined(high, low)),
+					 _mm512_permutexvar_ps(lane, factors), c->acc);
+		element = _mm512_add_epi32(element, _mm512_set1_epi32(CHUNK));
+		c->codes += CHUNK / 8 * bits;
+		c->digit += 2;
 	}
-	return acc;
+	c->scales += 16 * scale_size(d);
+	c->biases += 16 * scale_size(d);
+	c->unit += 16;
+	c->sum += 16;
 }
 
-void
-mv_avx512_int8(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
+INLINE void
+rows(unsigned bits, enum dtype d, const struct matrix *w, const struct mv_x *x, float *y,
+     uint32_t first, uint32_t end)
 {
-	const uint32_t groups = w->cols / w->scheme.group;
-	const size_t size = scale_size(w->scale_dtype), ahead = AHEAD_ROWS * groups * size;
+	const struct shape s = shape_of(w->cols, w->scheme.group, d, bits);
 
 	for (uint32_t r = first; r < end; r++) {
-		const uint8_t *codes = w->codes + (size_t)w->cols * r;
-		__m512 acc = _mm512_setzero_ps();
+		const size_t skip = (size_t)s.groups * scale_size(d) * r;
+		struct cursor c = {
+			.codes = w->codes + (size_t)w->cols * bits / 8 * r,
+			.scales = w->scales + skip, .biases = w->biases + skip,
+			.digit = (const __m512i *)x->digit, .unit = x->unit, .sum = x->sum,
+			.acc = _mm512_setzero_ps(), .acc_bias = _mm512_setzero_ps(),
+		};
+		uint32_t g = s.groups;
 
-		for (uint32_t g = 0; g < groups; g += 16) {
-			const size_t at = ((size_t)groups * r + g) * size;
-			__mmask16 mask = group_mask(groups - g);
-			__m512 s = load_scales(w->scale_dtype, w->scales + at, mask);
-			__m512 b = load_scales(w->scale_dtype, w->biases + at, mask);
-
-			prefetch(w->scales + at + ahead);
-			prefetch(w->biases + at + ahead);
-			s = _mm512_mul_ps(s, _mm512_set1_ps(256));
-			acc = _mm512_fmadd_ps(_mm512_sub_ps(b, s), _mm512_loadu_ps(x->sum + g), acc);
-			acc = row_piece(SCHEME_AFFINE, w, x, codes + (size_t)g * w->scheme.group,
-					g * w->scheme.group, s, acc);
-		}
-		y[r] = _mm512_reduce_add_ps(acc);
+		for (; g >= 16; g -= 16)
+			piece(bits, d, &s, &c, 16);
+		if (g)
+			piece(bits, d, &s, &c, g);
+		y[r] = _mm512_reduce_add_ps(_mm512_add_ps(c.acc, c.acc_bias));
 	}
 }
 
-void
-mv_avx512_mxfp8(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first,
-		uint32_t end)
-{
-	const uint32_t groups = w->cols / w->scheme.group;
-
-	for (uint32_t r = first; r < end; r++) {
-		const uint8_t *codes = w->codes + (size_t)w->cols * r;
-		const uint8_t *scales = w->scales + (size_t)groups * r;
-		__m512 acc = _mm512_setzero_ps();
-
-		for (uint32_t g = 0; g < groups; g += 16) {
-			__m512 s = load_e8m0(scales + g, group_mask(groups - g));
-
-			prefetch(scales + g + (size_t)AHEAD_ROWS * groups);
-			s = _mm512_mul_ps(s, _mm512_set1_ps(REST_UP));
-			acc = row_piece(SCHEME_MXFP8, w, x, codes + (size_t)g * w->scheme.group,
-					g * w->scheme.group, s, acc);
-		}
-		y[r] = _mm512_reduce_add_ps(acc);
+#define ROWS(name, bits) \
+	void name(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, \
+		  uint32_t end) \
+	{ \
+		if (w->scale_dtype == DT_BF16) \
+			rows(bits, DT_BF16, w, x, y, first, end); \
+		else if (w->scale_dtype == DT_F16) \
+			rows(bits, DT_F16, w, x, y, first, end); \
+		else \
+			rows(bits, DT_F32, w, x, y, first, end); \
 	}
-}
+ROWS(mv_avx512_int2, 2)
+ROWS(mv_avx512_int3, 3)
+ROWS(mv_avx512_int5, 5)
+ROWS(mv_avx512_int6, 6)
+ROWS(mv_avx512_int8, 8)

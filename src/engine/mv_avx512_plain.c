@@ -8,7 +8,7 @@
 /* Of every 32 elements first the even ones, then the odd ones: a lane of BF16 holds
  * one of each. */
 bool
-mv_avx512_prepare_bf16(struct mv_x *x)
+mv_avx512_prepare_pairs(struct mv_x *x)
 {
 	const __m512i even = _mm512_slli_epi32(lane_numbers(), 1);
 	const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));

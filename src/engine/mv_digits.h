@@ -1,8 +1,9 @@
-/* mv_digits.h - x as two signed digits an element, for kernels on 4-bit codes.
+/* mv_digits.h - x as integers of two signed digits, for kernels on small codes.
  *
- * Blocks of 128 elements take 256 bytes of mv_x.digit: the high digits of the even
- * elements, those of the odd ones, then the low digits in the same way.  Codes come
- * out of a byte likewise, low nibbles then high ones. */
+ * A group of x is unit * q with |q| <= 32512 and q = 256 h + l.  Codes times digits
+ * are exact integers, and so is 256 H + L: the error is that of a 16-bit x, 2e-5 of
+ * the result's size.  Sums of x are those of its integers: codes are not centred, and
+ * their bias must meet the same x. */
 #ifndef TBTUI_ENGINE_MV_DIGITS_H
 #define TBTUI_ENGINE_MV_DIGITS_H
 

@@ -4,12 +4,12 @@
 
 #include "src/engine/mv.h"
 
-mv_prepare_fn mv_avx512_prepare_digits, mv_avx512_prepare_e2m1;
+mv_prepare_fn mv_avx512_prepare_nibbles, mv_avx512_prepare_e2m1;
 mv_rows_fn mv_avx512_int4, mv_avx512_mxfp4, mv_avx512_nvfp4;
 
-mv_prepare_fn mv_avx512_prepare_int8, mv_avx512_prepare_mxfp8;
-mv_rows_fn mv_avx512_int8, mv_avx512_mxfp8;
+mv_prepare_fn mv_avx512_prepare_bytes;
+mv_rows_fn mv_avx512_int2, mv_avx512_int3, mv_avx512_int5, mv_avx512_int6, mv_avx512_int8;
 
-mv_prepare_fn mv_avx512_prepare_bf16;
-mv_rows_fn mv_avx512_bf16, mv_avx512_f16, mv_avx512_f32;
+mv_prepare_fn mv_avx512_prepare_pairs;
+mv_rows_fn mv_avx512_mxfp8, mv_avx512_bf16, mv_avx512_f16, mv_avx512_f32;
 #endif
