@@ -1,6 +1,8 @@
 noinst_LIBRARIES += src/ops/libops.a
 src_ops_libops_a_CFLAGS = $(AM_CFLAGS)
 src_ops_libops_a_SOURCES = \
+	src/ops/bench_walk.c \
+	src/ops/bench_walk.h \
 	src/ops/ctx.c \
 	src/ops/ctx.h \
 	src/ops/inspect.h
