@@ -112,6 +112,10 @@ check_PROGRAMS += tests/unit/test_model
 TESTS += tests/unit/test_model
 tests_unit_test_model_SOURCES = tests/unit/test_model.c tests/unit/fixture.c tests/unit/fixture.h
 tests_unit_test_model_LDADD = $(TEST_STORE)
+check_PROGRAMS += tests/unit/test_store
+TESTS += tests/unit/test_store
+tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/fixture.c tests/unit/fixture.h
+tests_unit_test_store_LDADD = $(TEST_STORE)
 
 # db
 check_PROGRAMS += tests/unit/test_db

@@ -1,0 +1,332 @@
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/store/experts.h"
+#include "src/store/store.h"
+#include "tests/unit/fixture.h"
+
+#define DIMS(...) ((const uint64_t[4]){ __VA_ARGS__ })
+
+static void
+weights(const char *rel)
+{
+	struct fixture f = { 0 };
+
+	fixture_add(&f, "a", DT_F32, DIMS(4));
+	fixture_file(&f, rel);
+}
+
+static void
+put_model(const char *root, const char *name)
+{
+	struct tb_err err = { 0 };
+	struct ollama_writer w;
+	struct fixture f = { 0 };
+	struct model_name n;
+
+	assert_ok(ollama_writer_init(&w, root, &err), err);
+	fixture_add(&f, name, DT_F32, DIMS(4));
+	fixture_blob(&f, &w, "a");
+	assert_ok(name_parse(name, &n, &err), err);
+	assert_ok(ollama_commit(&w, &n, false, &err), err);
+	ollama_writer_free(&w);
+}
+
+static enum tb_status
+collect(void *arg, const struct model_loc *loc, struct tb_err *err)
+{
+	struct tb_buf *b = arg;
+
+	(void)err;
+	tb_buf_printf(b, "%s %s\n", loc->name, model_kind_name(loc->kind));
+	assert_true(loc->mtime_ns > 0);
+	return TB_OK;
+}
+
+static void
+walked(const char *root, const char *want)
+{
+	struct tb_buf b = TB_BUF(1 << 20);
+	struct tb_err err = { 0 };
+
+	assert_ok(store_walk(root, collect, &b, &err), err);
+	assert_string_equal(tb_buf_cstr(&b), want);
+	tb_buf_free(&b);
+}
+
+static void
+test_walk_ollama(void **state)
+{
+	const char *root = fixture_dir("ol");
+
+	(void)state;
+	put_model(root, "zeta");
+	put_model(root, "m:2");
+	put_model(root, "m:10");
+	put_model(root, "h:5000/ns/m:t");
+	fixture_text("ol/manifests/registry.ollama.ai/library/m/broken", "{");
+	fixture_text("ol/manifests/registry.ollama.ai/library/m/.DS_Store", "x");
+	fixture_text("ol/manifests/registry.ollama.ai/library/stray", "x");
+	fixture_dir("ol/manifests/registry.ollama.ai/lib.rary/m");
+	fixture_text("ol/manifests/registry.ollama.ai/lib.rary/m/t", "{}");
+	fixture_dir("ol/manifests/registry.ollama.ai/library/m/folder");
+	walked(root, "h:5000/ns/m:t ollama-tensors\nm:2 ollama-tensors\nm:10 ollama-tensors\n"
+	       "m:broken ollama-tensors\nzeta:latest ollama-tensors\n");
+}
+
+static void
+test_walk_folders(void **state)
+{
+	const char *root = fixture_dir("mix");
+
+	(void)state;
+	fixture_dir("mix/pub/mlx");
+	fixture_text("mix/pub/mlx/config.json", "{}");
+	weights("mix/pub/mlx/weights.safetensors");
+	fixture_dir("mix/pub/mlx/original");
+	weights("mix/pub/mlx/original/model.safetensors");
+	fixture_dir("mix/loose");
+	weights("mix/loose/lora.safetensors");
+	fixture_text("mix/loose/x.gguf", "GGUF");
+	fixture_dir("mix/empty/.hidden");
+	weights("mix/empty/.hidden/model.safetensors");
+	fixture_dir("mix/store/blobs");
+	put_model(unit_path("mix/store"), "inner");
+	assert_int_equal(symlink("..", unit_path("mix/empty/loop")), 0);
+	fixture_dir("mix/models--org--name/snapshots/0123456789abcdef");
+	fixture_dir("mix/models--org--name/snapshots/fedcba9876543210");
+	fixture_dir("mix/models--org--name/refs");
+	fixture_text("mix/models--org--name/refs/main", "fedcba9876543210\n");
+	weights("mix/models--org--name/snapshots/0123456789abcdef/model.safetensors");
+	weights("mix/models--org--name/snapshots/fedcba9876543210/model.safetensors");
+	walked(root, "hf:org/name safetensors-dir\nhf:org/name@0123456789ab safetensors-dir\n"
+	       "inner:latest ollama-tensors\nloose/lora.safetensors safetensors-file\n"
+	       "loose/x.gguf gguf-file\npub/mlx safetensors-dir\n");
+	walked(unit_path("mix/pub/mlx"), "mlx safetensors-dir\n");
+}
+
+static void
+test_walk_ends(void **state)
+{
+	struct tb_err err = { 0 };
+
+	(void)state;
+	assert_fails(store_walk(unit_path("nowhere"), collect, NULL, &err), err, TB_ENOENT, "nowhere");
+}
+
+static void
+resolves(const struct store_roots *r, const char *ref, enum model_kind kind, const char *name)
+{
+	struct tb_err err = { 0 };
+	struct model_loc loc;
+
+	assert_ok(store_resolve(r, ref, &loc, &err), err);
+	assert_string_equal(loc.name, name);
+	assert_int_equal(loc.kind, kind);
+	model_loc_free(&loc);
+}
+
+static void
+test_resolve(void **state)
+{
+	const char *dirs[] = { unit_path("ol"), unit_path("mix") };
+	char digest[TB_DIGEST_MAX] = "", prefix[24];
+	struct store_roots r;
+	struct tb_err err = { 0 };
+	struct model_loc loc;
+	DIR *d;
+
+	(void)state;
+	assert_ok(store_roots_init(&r, dirs, 2, &err), err);
+	resolves(&r, "zeta", MODEL_OLLAMA_TENSORS, "zeta:latest");
+	resolves(&r, "Zeta:LATEST", MODEL_OLLAMA_TENSORS, "zeta:latest");
+	put_model(dirs[0], "Twin");
+	fixture_dir("ol/manifests/registry.ollama.ai/library/twin");
+	fixture_text("ol/manifests/registry.ollama.ai/library/twin/latest", "{}");
+	resolves(&r, "twin", MODEL_OLLAMA_TENSORS, "twin:latest");
+	resolves(&r, "Twin", MODEL_OLLAMA_TENSORS, "Twin:latest");
+	resolves(&r, "h:5000/ns/m:t", MODEL_OLLAMA_TENSORS, "h:5000/ns/m:t");
+	resolves(&r, "pub/mlx", MODEL_SAFETENSORS_DIR, "pub/mlx");
+	resolves(&r, "MLX", MODEL_SAFETENSORS_DIR, "pub/mlx");
+	resolves(&r, "hf:org/name", MODEL_SAFETENSORS_DIR, "hf:org/name");
+	resolves(&r, "hf:org/name@0123456789ab", MODEL_SAFETENSORS_DIR, "hf:org/name@0123456789ab");
+	resolves(&r, "inner:latest", MODEL_OLLAMA_TENSORS, "inner:latest");
+	resolves(&r, unit_path("mix/pub/mlx/"), MODEL_SAFETENSORS_DIR, "mlx");
+	resolves(&r, unit_path("ol/manifests/h:5000/ns/m/t"), MODEL_OLLAMA_TENSORS, "h:5000/ns/m:t");
+	d = opendir(unit_path("ol/blobs"));
+	for (struct dirent *e; (e = readdir(d)) && !digest_parse(e->d_name, digest); )
+		;
+	closedir(d);
+	resolves(&r, digest, MODEL_SAFETENSORS_FILE, digest);
+	snprintf(prefix, sizeof(prefix), "%.12s", digest + 7);
+	resolves(&r, prefix, MODEL_SAFETENSORS_FILE, digest);
+	prefix[7] = 0;
+	assert_fails(store_resolve(&r, prefix, &loc, &err), err, TB_ENOENT, prefix);
+	assert_fails(store_resolve(&r, "none:such", &loc, &err), err, TB_ENOENT, dirs[1]);
+	assert_fails(store_resolve(&r, "", &loc, &err), err, TB_EUSAGE, "empty");
+	assert_fails(store_resolve(&r, "../../etc/passwd", &loc, &err), err, TB_ENOENT, "passwd");
+	store_roots_free(&r);
+}
+
+static size_t
+entries(const char *dir)
+{
+	DIR *d = opendir(dir);
+	size_t n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n - 2;
+}
+
+/* A writer that is not committed leaves the store as it was; a damaged blob of the
+ * same digest is mended; a name that differs in case only is taken. */
+static void
+test_writer(void **state)
+{
+	const char *root = fixture_dir("wr");
+	struct ollama_writer w, part;
+	struct tb_err err = { 0 };
+	struct model_name n;
+	char *blob;
+
+	(void)state;
+	assert_ok(ollama_writer_init(&w, root, &err), err);
+	assert_ok(ollama_writer_init(&part, root, &err), err);
+	assert_ok(ollama_add_bytes(&part, MEDIA_JSON, "b", "two", 3, &err), err);
+	assert_ok(ollama_add_bytes(&w, MEDIA_JSON, "a", "one", 3, &err), err);
+	assert_ok(ollama_merge(&w, &part, &err), err);
+	assert_int_equal(w.manifest.nlayers, 2);
+	assert_string_equal(w.manifest.layers[1].name, "b");
+	assert_int_equal(entries(unit_path("wr/blobs")), 2);
+	blob = ollama_blob_path(root, w.manifest.layers[0].digest);
+	ollama_writer_free(&w);
+	assert_int_equal(entries(unit_path("wr/blobs")), 0);
+	assert_false(store_is_ollama(root) && entries(root) > 1);
+
+	assert_ok(tb_out_file(blob, "x", 1, false, &err), err);
+	assert_ok(ollama_writer_init(&w, root, &err), err);
+	assert_ok(ollama_add_bytes(&w, MEDIA_JSON, "a", "one", 3, &err), err);
+	assert_ok(name_parse("Name", &n, &err), err);
+	assert_ok(ollama_commit(&w, &n, false, &err), err);
+	assert_ok(name_parse("name", &n, &err), err);
+	assert_fails(ollama_commit(&w, &n, false, &err), err, TB_EEXIST, "Name/latest");
+	assert_ok(ollama_commit(&w, &n, true, &err), err);
+	assert_int_equal(entries(unit_path("wr/manifests/registry.ollama.ai/library")), 1);
+	ollama_writer_free(&w);
+	assert_int_equal(entries(unit_path("wr/blobs")), 1);
+	free(blob);
+	assert_null(ollama_blob_path(root, "sha256:../../x"));
+}
+
+static void
+test_destination(void **state)
+{
+	struct store_roots r;
+	struct tb_err err = { 0 };
+	char *root;
+
+	(void)state;
+	fixture_dir("dst/empty");
+	fixture_dir("dst/full/x");
+	assert_ok(store_roots_init(&r, (const char *[]){ unit_path("dst/full"),
+		unit_path("dst/empty"), unit_path("wr") }, 3, &err), err);
+	assert_ok(store_destination(&r, &root, &err), err);
+	assert_string_equal(root, r.path[2]);
+	free(root);
+	r.n--;
+	assert_ok(store_destination(&r, &root, &err), err);
+	assert_string_equal(root, r.path[1]);
+	free(root);
+	r.n--;
+	assert_fails(store_destination(&r, &root, &err), err, TB_ENOENT, "full");
+	r.n = 3;
+	store_roots_free(&r);
+}
+
+static void
+test_roots(void **state)
+{
+	struct store_roots r;
+	struct tb_err err = { 0 };
+	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+	char *quoted;
+
+	(void)state;
+	setenv("HOME", fixture_dir("home"), 1);
+	unsetenv("HF_HOME");
+	fixture_dir("home/.ollama/models");
+	fixture_dir("home/.cache/huggingface/hub");
+	assert_true(asprintf(&quoted, " \"%s\" ", fixture_dir("elsewhere")) > 0);
+	setenv("OLLAMA_MODELS", quoted, 1);
+	assert_ok(store_roots_init(&r, NULL, 0, &err), err);
+	assert_true(r.n >= 3);
+	assert_string_equal(r.path[0], unit_path("elsewhere"));
+	assert_string_equal(r.path[1], unit_path("home/.ollama/models"));
+	store_roots_free(&r);
+	unsetenv("OLLAMA_MODELS");
+	assert_ok(store_roots_init(&r, (const char *[]){ "a//b/./", "a/b", "/" }, 3, &err), err);
+	assert_int_equal(r.n, 2);
+	assert_int_equal(*r.path[0], '/');
+	assert_non_null(strstr(r.path[0], "/a/b"));
+	assert_string_equal(r.path[1], "/");
+	store_roots_free(&r);
+	if (home)
+		setenv("HOME", home, 1);
+	free(home);
+	free(quoted);
+}
+
+static void
+test_experts(void **state)
+{
+	static const char *const no[] = {
+		"model.layers.1.mlp.experts.gate_up_proj.weight",
+		"model.layers.1.mlp.shared_experts.gate_proj.weight",
+		"model.layers.1.mlp.experts.3.gate_proj.bias",
+		"model.layers.1.mlp.experts.3.weight",
+		"model.layers.x.mlp.experts.3.gate_proj.weight",
+		"other.layers.1.mlp.experts.3.gate_proj.weight",
+		"model.layers.1.block_sparse_moe.experts.3.w1.weight",
+		"model.layers.1.mlp.experts.99999999999999999999.w1.weight",
+	};
+	struct expert_name e;
+
+	(void)state;
+	assert_true(expert_split("model.layers.12.mlp.experts.3.gate_proj.weight", &e));
+	assert_int_equal(e.prefix, strlen("model.layers.12.mlp.experts"));
+	assert_int_equal(e.index, 3);
+	assert_int_equal(e.proj_len, 9);
+	assert_memory_equal(e.proj, "gate_proj", 9);
+	assert_true(expert_split("layers.0.moe.experts.0.w1.weight", &e));
+	assert_true(expert_split("mtp.layers.0.mixer.shared_experts.0.up.weight", &e));
+	assert_true(expert_split("model.language_model.backbone.layers.0.mlp.switch_mlp.7.a.weight", &e));
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
+		if (expert_split(no[i], &e))
+			fail_msg("%s taken for an expert", no[i]);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_walk_ollama),
+		cmocka_unit_test(test_walk_folders),
+		cmocka_unit_test(test_walk_ends),
+		cmocka_unit_test(test_resolve),
+		cmocka_unit_test(test_writer),
+		cmocka_unit_test(test_destination),
+		cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_experts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
