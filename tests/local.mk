@@ -117,6 +117,13 @@ TESTS += tests/unit/test_store
 tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/fixture.c tests/unit/fixture.h
 tests_unit_test_store_LDADD = $(TEST_STORE)
 
+# import
+check_PROGRAMS += tests/unit/test_import
+TESTS += tests/unit/test_import
+tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/unit/fixture.c tests/unit/fixture.h
+tests_unit_test_import_LDADD = $(TEST_OPS)
+dist_check_SCRIPTS += tests/cli/import.sh
+
 # db
 check_PROGRAMS += tests/unit/test_db
 TESTS += tests/unit/test_db

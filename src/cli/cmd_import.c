@@ -1,0 +1,78 @@
+/* cmd_import.c - tbtui import: a safetensors directory or file into a store. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "src/base/text.h"
+#include "src/cli/cli.h"
+#include "src/format/json.h"
+#include "src/ops/ctx.h"
+#include "src/ops/import.h"
+
+struct task {
+	struct op_ctx *ctx;
+	struct import_req req;
+	struct import_result res;
+};
+
+static enum tb_status
+run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct task *t = arg;
+
+	return op_import(t->ctx, &t->req, job, &t->res, err);
+}
+
+static enum cli_exit
+print(const struct cli *cli, const struct import_result *r)
+{
+	char bytes[16];
+	cJSON *doc;
+
+	if (cli->json) {
+		doc = json_object();
+		json_set_str(doc, "name", r->name);
+		json_set_str(doc, "store", r->root);
+		json_set_u64(doc, "tensors", r->tensors);
+		json_set_u64(doc, "blobs", r->blobs);
+		json_set_u64(doc, "bytes", r->bytes);
+		json_set_f64(doc, "seconds", r->seconds);
+		return cli_print_json(doc);
+	}
+	if (cli->quiet)
+		return CLI_OK;
+	cli_put(r->name);
+	printf(": %zu tensors in %zu blobs, %s, in ", r->tensors, r->blobs,
+	       tb_human_bytes(r->bytes, bytes));
+	cli_put(r->root);
+	putchar('\n');
+	return CLI_OK;
+}
+
+enum cli_exit
+cli_import(struct cli *cli, int argc, char **argv)
+{
+	struct task t = { 0 };
+	const struct tb_opt opts[] = {
+		{ 'f', "replace", TB_OPT_FLAG, &t.req.replace, NULL, "the name may be taken" },
+		{ .name = NULL }
+	};
+	enum cli_exit status;
+	struct op_ctx ctx;
+	struct tb_err err;
+
+	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &status))
+		return status;
+	t.req.path = argv[1];
+	t.req.name = argv[2];
+	if (cli_ctx(cli, &ctx, &err))
+		return cli_fail(&err);
+	t.ctx = &ctx;
+	if (cli_run(cli, "import", run, &t, &err))
+		status = cli_fail(&err);
+	else
+		status = print(cli, &t.res);
+	import_result_free(&t.res);
+	op_ctx_free(&ctx);
+	return status;
+}

@@ -1,0 +1,40 @@
+/* import_plan.h - which blobs an import writes, and from what. Private to import*.c. */
+#ifndef TBTUI_OPS_IMPORT_PLAN_H
+#define TBTUI_OPS_IMPORT_PLAN_H
+
+#include "src/format/safetensors.h"
+#include "src/store/model.h"
+
+/* A stretch of a source file. */
+struct import_piece {
+	const struct tensor_part *part;	/* borrowed from the model */
+	bool inverse;			/* one F32: write its reciprocal */
+};
+
+/* One blob: tensors [tensor, tensor + ntensors), pieces likewise; the pieces'
+ * bytes follow each other as the tensors' data do. */
+struct import_blob {
+	const char *name;		/* of the layer; borrowed from model or plan */
+	size_t tensor, ntensors;
+	size_t piece, npieces;
+	struct scheme scheme;		/* SCHEME_PLAIN: no metadata */
+	uint64_t bytes;			/* of data */
+};
+
+struct import_plan {
+	struct import_blob *blobs;
+	size_t nblobs, blobs_cap;
+	struct st_tensor *tensors;	/* names borrowed from model or plan */
+	size_t ntensors, tensors_cap;
+	struct import_piece *pieces;
+	size_t npieces, pieces_cap;
+	char **names;			/* made for the plan */
+	size_t nnames, names_cap;
+	uint64_t bytes;
+	bool prequantized;
+};
+
+enum tb_status import_plan(struct import_plan *p, const struct model *m, struct tb_err *err)
+	TB_MUST_USE;
+void import_plan_free(struct import_plan *p);
+#endif
