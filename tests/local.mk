@@ -164,6 +164,25 @@ check_PROGRAMS += tests/unit/test_ui_jobs
 TESTS += tests/unit/test_ui_jobs
 tests_unit_test_ui_jobs_LDADD = $(TEST_UI)
 
+# Fuzzing: tests/fuzz/run configures a build of its own with clang, in which
+# "fuzz-targets" are linked with libFuzzer.  "make fuzz SECONDS=60" does it all.
+#
+#	FUZZ_TARGETS += tests/fuzz/fuzz_NAME
+#	tests_fuzz_fuzz_NAME_LDFLAGS = $(FUZZ_LDFLAGS)
+#	tests_fuzz_fuzz_NAME_LDADD = the libraries, without $(TEST_BASE)
+FUZZ_TARGETS = tests/fuzz/fuzz_text
+tests_fuzz_fuzz_text_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_text_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
+
+EXTRA_PROGRAMS = $(FUZZ_TARGETS)
+FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+EXTRA_DIST += tests/fuzz/run
+SECONDS = 60
+fuzz-targets: $(FUZZ_TARGETS)
+fuzz:
+	$(srcdir)/tests/fuzz/run $(SECONDS)
+.PHONY: fuzz fuzz-targets
+
 # What runs threads, for a build with --enable-sanitizers=thread.
 THREAD_TESTS = tests/unit/test_base_job tests/unit/test_base_pool \
 	tests/unit/test_base_sha256 tests/unit/test_team tests/unit/test_ui_jobs $(SCREENS)
