@@ -268,8 +268,8 @@ ui_can(const struct ui *ui, enum action a)
 	if (a >= ACT_VIEW_FIRST) {
 		enum view_id id = (enum view_id)(a - ACT_VIEW_FIRST);
 
-		return id != v->id &&
-		       (!view_rows[id].ops->needs_model || ui_subject(ui, &subject));
+		return id != v->id && (!view_rows[id].ops->needs_model ||
+				       (v->ops->subject && v->ops->subject(v, &subject)));
 	}
 	switch (a) {
 	case ACT_OPEN: return v->ops->can ? own : ui_table(v) && v->list.n;

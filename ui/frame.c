@@ -133,16 +133,15 @@ frame_tab_at(const struct ui *ui, int x)
 	return s.found;
 }
 
-/* "verify qwen3 ▓▓▓▓░░ 61% 1.9 GB/s 0:21": what runs now. */
+/* "▓▓▓▓░░ 61% 1.9 GB/s 0:21": how far it is. */
 static void
-job_text(const struct ui *ui, const struct ui_job *j, struct tb_buf *out)
+job_numbers(const struct ui *ui, const struct ui_job *j, struct tb_buf *out)
 {
 	const struct tb_progress *p = &j->progress;
 	bool bytes = p->total > 0;
 	uint64_t done = bytes ? p->done : p->items, total = bytes ? p->total : p->items_total;
 	char text[16];
 
-	tb_buf_printf(out, "%s ", j->title);
 	if (total) {
 		draw_bar(out, done, total, JOB_BAR);
 		tb_buf_printf(out, " %d%%", (int)(100.0 * (double)done / (double)total));
@@ -156,29 +155,46 @@ job_text(const struct ui *ui, const struct ui_job *j, struct tb_buf *out)
 	tb_buf_printf(out, " %s", tb_human_time(p->eta >= 0 ? p->eta : p->seconds, text));
 }
 
+/* The running job at the right end of the line: its numbers whole, its title in what
+ * is left of half the line.  Returns columns. */
+static int
+draw_job(const struct ui *ui, int y)
+{
+	const struct ui_job *j = jobs_current(&ui->jobs);
+	struct tb_buf numbers = TB_BUF(256);
+	int wn, wt, x;
+
+	if (!j)
+		return 0;
+	job_numbers(ui, j, &numbers);
+	wn = (int)tb_width(tb_buf_cstr(&numbers));
+	wt = (int)tb_width(j->title);
+	if (wt > COLS / 2 - wn)
+		wt = COLS / 2 > wn + 8 ? COLS / 2 - wn : 8;
+	x = COLS - wn - wt - 2;
+	if (x > 0) {
+		put_middle(y, x, wt, j->title, ROLE_DIM);
+		put_clip(y, x + wt + 1, wn, tb_buf_cstr(&numbers), ROLE_BAR);
+	}
+	tb_buf_free(&numbers);
+	return x > 0 ? COLS - x + 2 : 0;
+}
+
 static void
 draw_summary(struct ui *ui, int y)
 {
-	const struct ui_job *j = jobs_current(&ui->jobs);
-	struct tb_buf left = TB_BUF(4096), right = TB_BUF(4096);
+	struct tb_buf left = TB_BUF(4096);
 	int w;
 
 	if (ui->top->ops->summary)
 		ui->top->ops->summary(ui->top, &left);
-	if (j)
-		job_text(ui, j, &right);
-	w = (int)tb_width(tb_buf_cstr(&right));
-	if (w > COLS / 2 + 10)
-		w = COLS / 2 + 10;
 	put_clip(y, 0, COLS, "", ROLE_DIM);
+	w = COLS - 1 - draw_job(ui, y);
 	if (*ui->message)
-		put_clip(y, 1, COLS - (w ? w + 4 : 1), ui->message, ui->message_role);
+		put_clip(y, 1, w, ui->message, ui->message_role);
 	else
-		put_clip(y, 1, COLS - (w ? w + 4 : 1), tb_buf_cstr(&left), ROLE_DIM);
-	if (w)
-		put_clip(y, COLS - w - 1, w, tb_buf_cstr(&right), ROLE_BAR);
+		put_clip(y, 1, w, tb_buf_cstr(&left), ROLE_DIM);
 	tb_buf_free(&left);
-	tb_buf_free(&right);
 }
 
 /* Draws the key and what it does at x when it fits before `end`; columns used. */
@@ -238,10 +254,13 @@ draw_keys(const struct ui *ui, int y)
 static const char *
 prompt_tail(struct ui *ui, char *out, size_t outlen)
 {
-	if (*prompt_hint() || prompt_owner() != ui || !ui_table(ui->top) ||
-	    !*ui->top->list.filter)
+	const struct pager *p = ui_pager(ui->top);
+	bool filters = p ? *p->find : ui_table(ui->top) && *ui->top->list.filter;
+	size_t n = p ? p->hits : ui->top->list.n;
+
+	if (*prompt_hint() || !filters)
 		return prompt_hint();
-	snprintf(out, outlen, "%zu match%s", ui->top->list.n, ui->top->list.n == 1 ? "" : "es");
+	snprintf(out, outlen, "%zu match%s", n, n == 1 ? "" : "es");
 	return out;
 }
 

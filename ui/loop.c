@@ -5,9 +5,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "db/db.h"
+#include "src/base/text.h"
 #include "ui/term.h"
 
 #define KEY_IDLE 035		/* Ctrl-]: a test asks to be told when all is drawn */
@@ -87,16 +89,21 @@ key(struct ui *ui, int k)
 		ui_say(ui, ROLE_TEXT, "That key does nothing here; ? shows those that do.");
 }
 
-/* Esc alone, or the start of what a key sends? */
+/* Esc alone, or the start of what a key or Alt with a key sends?  Then *next is what
+ * follows it. */
 static bool
 escape_alone(int *next)
 {
+	static const char follows[] = "[O\r\n\177bfdulcty.";
 	struct pollfd p = { STDIN_FILENO, POLLIN, 0 };
 
 	*next = term_byte();
 	if (*next < 0 && poll(&p, 1, ESC_WAIT) > 0)
 		*next = term_byte();
-	return *next < 0 || *next == KEY_IDLE;
+	if (*next > 0 && strchr(follows, *next))
+		return false;
+	term_unread(*next);
+	return true;
 }
 
 /* A byte for the line that is being typed. */
@@ -118,8 +125,6 @@ typed(struct ui *ui, int c)
 		prompt_byte((unsigned char)c);
 	} else if (escape_alone(&next)) {
 		prompt_cancel();
-		if (next == KEY_IDLE)
-			ui->idle_asked = true;
 	} else {
 		prompt_byte(KEYS_ESC);
 		prompt_byte((unsigned char)next);
@@ -170,6 +175,8 @@ say_idle(struct ui *ui)
 void
 loop_run(struct ui *ui)
 {
+	double looked = tb_monotonic();
+
 	while (!ui->quit && !term_signal()) {
 		struct pollfd p[2] = {
 			{ STDIN_FILENO, POLLIN, 0 }, { ui->wake[0], POLLIN, 0 }
@@ -181,8 +188,11 @@ loop_run(struct ui *ui)
 		n = poll(p, 2, LOOK_EVERY);
 		if (n < 0 && errno != EINTR)
 			break;
-		if (n == 0 && db_changed(ui->db))
-			ui_refresh(ui);
+		if (tb_monotonic() - looked >= LOOK_EVERY / 1000.0) {
+			looked = tb_monotonic();
+			if (db_changed(ui->db))
+				ui_refresh(ui);
+		}
 		if (n > 0 && p[1].revents & POLLIN)
 			drain(ui->wake[0]);
 		jobs_pump(&ui->jobs);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/buf.h"
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/format/json.h"
 
@@ -50,6 +51,19 @@ add(struct tb_buf *out, const char *heading, const char *text, size_t len, bool 
 	free(pretty);
 }
 
+/* A text in the folder that is no part of the model: a licence. */
+static enum tb_status
+beside(const char *dir, const char *name, char **text, size_t *len, struct tb_err *err)
+{
+	char *path = tb_path_join(dir, name);
+	enum tb_status status = !path ? tb_nomem(err)
+			      : !tb_exists(path) ? tb_fail(err, TB_ENOENT, "%s: no %s", dir, name)
+			      : tb_file_slurp(path, TEXT_MAX, text, len, err);
+
+	free(path);
+	return status;
+}
+
 /* What is missing is not an error here; what cannot be read is. */
 static enum tb_status
 add_file(struct tb_buf *out, const struct model *m, const char *name, bool json,
@@ -59,6 +73,8 @@ add_file(struct tb_buf *out, const struct model *m, const char *name, bool json,
 	size_t len;
 	enum tb_status status = model_read(m, name, TEXT_MAX, &text, &len, err);
 
+	if (status == TB_ENOENT && m->loc.kind == MODEL_SAFETENSORS_DIR)
+		status = beside(m->loc.path, name, &text, &len, err);
 	if (status)
 		return status == TB_ENOENT ? TB_OK : status;
 	add(out, name, text, len, json);

@@ -118,12 +118,42 @@ row_matches(const struct pager *p, size_t i)
 	return hit;
 }
 
+static void
+seek(struct pager *p)
+{
+	size_t first = p->nlines;
+
+	p->seek = false;
+	p->hits = 0;
+	for (size_t i = 0; i < p->nlines; i++) {
+		if (!row_matches(p, i))
+			continue;
+		if (first == p->nlines || (first < p->top && i >= p->top))
+			first = i;
+		p->hits++;
+	}
+	if (p->hits && (first < p->top || first >= p->top + p->height))
+		p->top = first;
+	settle(p);
+}
+
+void
+pager_find(struct pager *p, const char *text)
+{
+	snprintf(p->find, sizeof(p->find), "%s", text);
+	p->seek = true;
+	if (p->width)
+		seek(p);
+}
+
 void
 pager_draw(struct area a, struct pager *p)
 {
 	if (p->width != a.w)
 		lines_make(p, a.w > 0 ? a.w : 1);
 	p->height = a.h > 0 ? (size_t)a.h : 1;
+	if (p->seek)
+		seek(p);
 	settle(p);
 	for (int i = 0; i < a.h; i++) {
 		size_t row = p->top + (size_t)i;
@@ -167,24 +197,6 @@ pager_goto(struct pager *p, size_t line)
 {
 	p->top = line;
 	settle(p);
-}
-
-size_t
-pager_find(struct pager *p, const char *text)
-{
-	size_t hits = 0, first = p->nlines;
-
-	snprintf(p->find, sizeof(p->find), "%s", text);
-	for (size_t i = 0; i < p->nlines; i++) {
-		if (!row_matches(p, i))
-			continue;
-		if (first == p->nlines || (first < p->top && i >= p->top))
-			first = i;
-		hits++;
-	}
-	if (hits && (first < p->top || first >= p->top + p->height))
-		pager_goto(p, first);
-	return hits;
 }
 
 bool

@@ -17,6 +17,8 @@ struct pager {
 	int width;		/* 0 = lines not made yet */
 	size_t top, left, height;
 	char find[LIST_FILTER_MAX];	/* "" = none */
+	bool seek;		/* to be found when the lines have been made */
+	size_t hits;		/* lines that match */
 };
 
 /* Takes the text (NULL = empty); forgets place and search. */
@@ -26,7 +28,7 @@ void pager_draw(struct area a, struct pager *p);
 void pager_scroll(struct pager *p, long by);	/* lines */
 void pager_shift(struct pager *p, long by);	/* columns */
 void pager_goto(struct pager *p, size_t line);
-/* The first match from the top line on is shown; number of lines that match. */
-size_t pager_find(struct pager *p, const char *text);
+/* The first match from the top line on is shown. */
+void pager_find(struct pager *p, const char *text);
 bool pager_next(struct pager *p, int by);	/* next or previous match, round the end */
 #endif

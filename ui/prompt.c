@@ -367,7 +367,7 @@ prompt_draw(struct area a, const char *tail)
 	put_blank(a);
 	lay_out(a.w, draw_row, &d);
 	if (tail && *tail && l.rows == 1 && used < a.w)
-		put_right(a.y, a.x + used, a.w - used, tail, ROLE_DIM);
+		put_right(a.y, a.x + used, a.w - used - 1, tail, ROLE_DIM);
 	draw_cursor(a.y + l.cursor_row - d.first, a.x + l.cursor_col);
 }
 

@@ -12,6 +12,7 @@
 #include "ui/words.h"
 
 #define BINS 256
+#define ROWS_MAX 16		/* of the histogram: higher says no more */
 #define LABEL_COLS 10
 #define HALF_MIN 38		/* columns below which facts and statistics are stacked */
 
@@ -204,7 +205,7 @@ static void
 draw_histogram(struct area a, const struct tensor_view *s)
 {
 	const struct inspect_hist *h = &s->result->hist;
-	int cols = plot_cols(h->n, a.w), rows = a.h - 2;
+	int cols = plot_cols(h->n, a.w), rows = a.h - 2 < ROWS_MAX ? a.h - 2 : ROWS_MAX;
 	char text[WORD_MAX];
 
 	if (rows < 1 || !h->n)

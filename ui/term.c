@@ -219,6 +219,13 @@ term_byte(void)
 	return c == ERR || c > 255 ? -1 : c;
 }
 
+void
+term_unread(int c)
+{
+	if (c >= 0)
+		ungetch(c);
+}
+
 bool
 term_click(struct term_click *out)
 {

@@ -24,6 +24,7 @@ enum { TERM_NONE = 0, TERM_RESIZE = -1, TERM_MOUSE = -2 };
 int term_key(void);
 /* Bytes as they come (for readline): off = keys again. */
 void term_raw(bool on);
+void term_unread(int c);		/* comes again as the next byte or key; < 0: nothing */
 int term_byte(void);		/* -1 = none; TERM_RESIZE is not lost: see term_key() */
 
 struct term_click {

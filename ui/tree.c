@@ -65,18 +65,30 @@ lay_out(struct tree *t, struct tb_err *err)
 	return add_rows(t, &t->top) ? TB_OK : tb_nomem(err);
 }
 
+/* The branch that holds more than half of what is below n, NULL if none does. */
+static struct node *
+most(struct node *n)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < n->children.n; i++)
+		all += n->child[i].b.count;
+	for (size_t i = 0; i < n->children.n; i++)
+		if (n->child[i].b.count > all / 2 && !n->child[i].b.leaf)
+			return &n->child[i];
+	return NULL;
+}
+
 enum tb_status
 tree_init(struct tree *t, struct db *db, int64_t model, struct tb_err *err)
 {
 	*t = (struct tree){ .db = db, .model = model };
-	for (struct node *n = &t->top; ; n = &n->child[0]) {
+	for (struct node *n = &t->top; n; n = most(n)) {
 		if (node_load(t, n, err)) {
 			tree_free(t);
 			return err->code;
 		}
 		n->open = true;
-		if (n->children.n != 1 || n->child[0].b.leaf)
-			break;
 	}
 	return lay_out(t, err);
 }

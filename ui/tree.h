@@ -26,7 +26,7 @@ struct tree {
 	size_t nrows, cap;
 };
 
-/* Reads the top; branches with nothing beside them are opened at once. */
+/* Reads the top and opens the branches that hold most of the tensors. */
 enum tb_status tree_init(struct tree *t, struct db *db, int64_t model, struct tb_err *err)
 	TB_MUST_USE;
 void tree_free(struct tree *t);

@@ -19,13 +19,13 @@ struct jobs_view {
 enum { COL_TITLE, COL_STATE, COL_BAR, COL_DONE, COL_RATE, COL_TIME, COL_RESULT };
 
 static const struct column cols[] = {
-	[COL_TITLE] = { "JOB", 16, 32, false, SORTS_NOT, 0 },
+	[COL_TITLE] = { "JOB", 22, 40, false, SORTS_NOT, 0 },
 	[COL_STATE] = { "STATE", 9, 0, false, SORTS_NOT, 1 },
-	[COL_BAR] = { "PROGRESS", 15, 0, false, SORTS_NOT, 2 },
-	[COL_DONE] = { "DONE", 8, 0, true, SORTS_NOT, 4 },
+	[COL_BAR] = { "PROGRESS", 15, 0, false, SORTS_NOT, 3 },
+	[COL_DONE] = { "DONE", 8, 0, true, SORTS_NOT, 6 },
 	[COL_RATE] = { "RATE", 9, 0, true, SORTS_NOT, 5 },
-	[COL_TIME] = { "TIME", 8, 0, true, SORTS_NOT, 6 },
-	[COL_RESULT] = { "RESULT", 12, 80, false, SORTS_NOT, 3 },
+	[COL_TIME] = { "TIME", 8, 0, true, SORTS_NOT, 4 },
+	[COL_RESULT] = { "RESULT", 12, 80, false, SORTS_NOT, 2 },
 };
 
 static void

@@ -276,8 +276,10 @@ draw_facts(struct area a, const struct model *m)
 	char text[WORD_MAX], number[16];
 
 	tb_buf_str(&b, *m->arch ? m->arch : "no architecture");
-	tb_buf_printf(&b, " %s %s parameters", dot, tb_human_count(m->params, number));
-	tb_buf_printf(&b, " %s %s", dot, m->scheme);
+	if (m->params)
+		tb_buf_printf(&b, " %s %s parameters", dot, tb_human_count(m->params, number));
+	if (*m->scheme)
+		tb_buf_printf(&b, " %s %s", dot, m->scheme);
 	tb_buf_printf(&b, " %s %s", dot, tb_human_bytes(m->bytes, number));
 	tb_buf_printf(&b, " %s %s", dot, word_count(m->ntensors, "tensor", text));
 	tb_buf_printf(&b, " %s %s", dot, model_kind_name(m->loc.kind));

@@ -40,23 +40,27 @@ enum {
 	COL_MIN, COL_MAX, COL_MEAN, COL_STD, COL_NAN, COL_COUNT
 };
 
-/* up, down: the directions in which a column sorts, or SORTS_NOT; name: columns that
- * the names need at least. */
-#define COLS(name, up, down) { \
+/* name: columns that the names need at least; up, down: the directions in which a
+ * column sorts, or SORTS_NOT; which: the priorities. */
+#define COLS(name, up, down, which) { \
 	[COL_NAME] = { "NAME", name, 72, false, up, 0, .middle = true }, \
-	[COL_SHAPE] = { "SHAPE", 11, 18, true, down, 3 }, \
-	[COL_DTYPE] = { "DTYPE", 5, 7, false, up, 7 }, \
-	[COL_SCHEME] = { "SCHEME", 8, 14, false, up, 4 }, \
-	[COL_BYTES] = { "SIZE", 8, 0, true, down, 1 }, \
-	[COL_SHARE] = { "SHARE", 17, 0, true, SORTS_NOT, 6 }, \
-	[COL_MIN] = { "MIN", 9, 0, true, SORTS_NOT, 5 }, \
-	[COL_MAX] = { "MAX", 9, 0, true, SORTS_NOT, 5 }, \
+	[COL_SHAPE] = { "SHAPE", 11, 18, true, down, which(3, 7) }, \
+	[COL_DTYPE] = { "DTYPE", 5, 7, false, up, which(7, 10) }, \
+	[COL_SCHEME] = { "SCHEME", 8, 14, false, up, which(4, 8) }, \
+	[COL_BYTES] = { "SIZE", 8, 0, true, down, which(1, 6) }, \
+	[COL_SHARE] = { "SHARE", 17, 0, true, SORTS_NOT, which(6, 9) }, \
+	[COL_MIN] = { "MIN", 9, 0, true, SORTS_NOT, 3 }, \
+	[COL_MAX] = { "MAX", 9, 0, true, SORTS_NOT, 3 }, \
 	[COL_MEAN] = { "MEAN", 9, 0, true, SORTS_NOT, 5 }, \
-	[COL_STD] = { "STD", 9, 0, true, SORTS_NOT, 5 }, \
-	[COL_NAN] = { "NAN", 5, 8, true, SORTS_NOT, 2 }, \
+	[COL_STD] = { "STD", 9, 0, true, SORTS_NOT, 4 }, \
+	[COL_NAN] = { "NAN", 6, 8, true, SORTS_NOT, 2 }, \
 }
-static const struct column tree_cols[COL_COUNT] = COLS(24, SORTS_NOT, SORTS_NOT);
-static const struct column flat_cols[COL_COUNT] = COLS(40, SORTS_UP, SORTS_DOWN);
+#define WITHOUT(without, with) without
+#define WITH(without, with) with
+static const struct column cols[2][2][COL_COUNT] = {	/* [flat][statistics] */
+	{ COLS(24, SORTS_NOT, SORTS_NOT, WITHOUT), COLS(24, SORTS_NOT, SORTS_NOT, WITH) },
+	{ COLS(40, SORTS_UP, SORTS_DOWN, WITHOUT), COLS(36, SORTS_UP, SORTS_DOWN, WITH) },
+};
 static const char *const sort_keys[COL_COUNT] = {
 	[COL_NAME] = "name", [COL_SHAPE] = "shape", [COL_DTYPE] = "dtype",
 	[COL_SCHEME] = "scheme", [COL_BYTES] = "size",
@@ -278,12 +282,12 @@ cell(void *arg, size_t i, size_t col, struct cell *out)
 }
 
 static const struct list_rows rows = { count, id_of, find };
-#define TABLE(cols, n, none) { cols, n, &rows, NULL, cell, NULL, none }
+#define TABLE(flat, n, none) { cols[flat][n > COL_MIN], n, &rows, NULL, cell, NULL, none }
 #define NO_MATCH "No tensor has that in its name; Esc shows all."
 #define NO_TENSOR "Nothing of this model could be read: 1, Enter and Problems say why."
 static const struct table tables[2][2] = {	/* [flat][statistics] */
-	{ TABLE(tree_cols, COL_MIN, NO_TENSOR), TABLE(tree_cols, COL_COUNT, NO_TENSOR) },
-	{ TABLE(flat_cols, COL_MIN, NO_MATCH), TABLE(flat_cols, COL_COUNT, NO_MATCH) },
+	{ TABLE(0, COL_MIN, NO_TENSOR), TABLE(0, COL_COUNT, NO_TENSOR) },
+	{ TABLE(1, COL_MIN, NO_MATCH), TABLE(1, COL_COUNT, NO_MATCH) },
 };
 
 static const struct table *
