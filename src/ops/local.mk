@@ -25,6 +25,22 @@ src_ops_libops_a_SOURCES += \
 	src/ops/stream.c \
 	src/ops/stream.h
 
+# plans and conversions
+src_ops_libops_a_SOURCES += \
+	src/ops/convert.h \
+	src/ops/expert.c \
+	src/ops/expert.h \
+	src/ops/plan.c \
+	src/ops/plan.h \
+	src/ops/plan_layout.c \
+	src/ops/plan_parts.h \
+	src/ops/plan_policy.c \
+	src/ops/plan_policy.h \
+	src/ops/plan_price.c \
+	src/ops/plan_text.c \
+	src/ops/window.c \
+	src/ops/window.h
+
 # between layouts
 src_ops_libops_a_SOURCES += \
 	src/ops/import.c \
