@@ -103,6 +103,9 @@ tests_unit_test_safetensors_LDADD = $(TEST_FORMAT)
 check_PROGRAMS += tests/unit/test_manifest
 TESTS += tests/unit/test_manifest
 tests_unit_test_manifest_LDADD = $(TEST_FORMAT)
+check_PROGRAMS += tests/st_list
+tests_st_list_LDADD = $(TEST_FORMAT)
+dist_check_SCRIPTS += tests/cli/safetensors.sh
 
 # store
 check_PROGRAMS += tests/unit/test_name
@@ -174,9 +177,21 @@ FUZZ_TARGETS = tests/fuzz/fuzz_text
 tests_fuzz_fuzz_text_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_text_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
 
+FUZZ_TARGETS += tests/fuzz/fuzz_json tests/fuzz/fuzz_manifest tests/fuzz/fuzz_safetensors
+FUZZ_FORMAT = src/format/libformat.a $(CJSON_LIBS) src/base/libbase.a $(UTF8PROC_LIBS) \
+	$(CRYPTO_LIBS)
+tests_fuzz_fuzz_json_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_json_LDADD = $(FUZZ_FORMAT)
+tests_fuzz_fuzz_manifest_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_manifest_LDADD = $(FUZZ_FORMAT)
+tests_fuzz_fuzz_safetensors_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_safetensors_LDADD = $(FUZZ_FORMAT)
+
 EXTRA_PROGRAMS = $(FUZZ_TARGETS)
 FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-EXTRA_DIST += tests/fuzz/run
+EXTRA_DIST += tests/fuzz/run \
+	tests/fuzz/seeds/json/values tests/fuzz/seeds/manifest/tensor \
+	tests/fuzz/seeds/safetensors/packed tests/fuzz/seeds/safetensors/plain
 SECONDS = 60
 fuzz-targets: $(FUZZ_TARGETS)
 fuzz:
