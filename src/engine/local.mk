@@ -11,6 +11,7 @@ src_engine_libengine_a_SOURCES = \
 	src/engine/matrix.h \
 	src/engine/mv.c \
 	src/engine/mv.h \
+	src/engine/mv_avx2.h \
 	src/engine/mv_avx512.h \
 	src/engine/mv_avx512_digits.h \
 	src/engine/mv_digits.h \
@@ -26,7 +27,11 @@ ENGINE_LIBS = src/engine/libengine.a
 # Each set of instructions has an archive of its own; mv.c chooses when it runs.
 if X86
 ENGINE_AVX512 = -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c
-noinst_LIBRARIES += src/engine/libavx512.a src/engine/libvnni.a
+noinst_LIBRARIES += src/engine/libavx2.a src/engine/libavx512.a src/engine/libvnni.a
+src_engine_libavx2_a_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
+src_engine_libavx2_a_SOURCES = \
+	src/engine/mv_avx2_floats.c \
+	src/engine/mv_avx2_nibbles.c
 src_engine_libavx512_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512)
 src_engine_libavx512_a_SOURCES = \
 	src/engine/mv_avx512_mxfp8.c \
@@ -35,7 +40,7 @@ src_engine_libvnni_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512) -mavx512vnni -mavx51
 src_engine_libvnni_a_SOURCES = \
 	src/engine/mv_avx512_bytes.c \
 	src/engine/mv_avx512_nibbles.c
-ENGINE_LIBS += src/engine/libvnni.a src/engine/libavx512.a
+ENGINE_LIBS += src/engine/libvnni.a src/engine/libavx512.a src/engine/libavx2.a
 endif
 
 # What runs models.

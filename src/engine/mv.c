@@ -27,6 +27,14 @@ static const struct mv_kernel kernels[] = {
 	{ MV_AVX512, SCHEME_PLAIN, 16, DT_BF16, mv_avx512_prepare_pairs, mv_avx512_bf16, 8 },
 	{ MV_AVX512, SCHEME_PLAIN, 16, DT_F16, NULL, mv_avx512_f16, 8 },
 	{ MV_AVX512, SCHEME_PLAIN, 32, DT_F32, NULL, mv_avx512_f32, 8 },
+	{ MV_AVX2, SCHEME_AFFINE, 4, DT_COUNT, mv_avx2_prepare_nibbles, mv_avx2_int4, 8 },
+	{ MV_AVX2, SCHEME_MXFP4, 4, DT_COUNT, mv_avx2_prepare_e2m1, mv_avx2_mxfp4, 8 },
+	{ MV_AVX2, SCHEME_NVFP4, 4, DT_COUNT, mv_avx2_prepare_e2m1, mv_avx2_nvfp4, 8 },
+	{ MV_AVX2, SCHEME_AFFINE, 8, DT_COUNT, mv_avx2_prepare_int8, mv_avx2_int8, 8 },
+	{ MV_AVX2, SCHEME_MXFP8, 8, DT_COUNT, NULL, mv_avx2_mxfp8, 8 },
+	{ MV_AVX2, SCHEME_PLAIN, 16, DT_BF16, NULL, mv_avx2_bf16, 8 },
+	{ MV_AVX2, SCHEME_PLAIN, 16, DT_F16, NULL, mv_avx2_f16, 8 },
+	{ MV_AVX2, SCHEME_PLAIN, 32, DT_F32, NULL, mv_avx2_f32, 8 },
 #endif
 	{ .rows = NULL },
 };
