@@ -150,6 +150,9 @@ tests_unit_test_tokenizer_LDADD = $(TEST_TEXT)
 check_PROGRAMS += tests/unit/test_tokenizer_golden
 TESTS += tests/unit/test_tokenizer_golden
 tests_unit_test_tokenizer_golden_LDADD = $(TEST_TEXT)
+check_PROGRAMS += tests/unit/test_chat_template
+TESTS += tests/unit/test_chat_template
+tests_unit_test_chat_template_LDADD = $(TEST_TEXT)
 
 # engine
 check_PROGRAMS += tests/unit/test_team
@@ -176,6 +179,16 @@ tests_unit_test_ui_jobs_LDADD = $(TEST_UI)
 FUZZ_TARGETS = tests/fuzz/fuzz_text
 tests_fuzz_fuzz_text_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_text_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
+FUZZ_TEXT = src/text/libtext.a $(PCRE2_LIBS) src/format/libformat.a $(CJSON_LIBS) \
+	src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
+FUZZ_TARGETS += tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_template
+tests_fuzz_fuzz_tokenizer_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_tokenizer_LDADD = $(FUZZ_TEXT)
+tests_fuzz_fuzz_template_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_template_LDADD = $(FUZZ_TEXT)
+EXTRA_DIST += tests/fuzz/seeds/template/filters.jinja tests/fuzz/seeds/template/loop.jinja \
+	tests/fuzz/seeds/tokenizer/bytes tests/fuzz/seeds/tokenizer/metaspace \
+	tests/fuzz/seeds/tokenizer/spm
 
 FUZZ_TARGETS += tests/fuzz/fuzz_json tests/fuzz/fuzz_manifest tests/fuzz/fuzz_safetensors
 FUZZ_FORMAT = src/format/libformat.a $(CJSON_LIBS) src/base/libbase.a $(UTF8PROC_LIBS) \

@@ -11,6 +11,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/err.h"
+#include "src/format/json.h"
 
 struct chat_message {
 	const char *role;	/* "system", "user", "assistant" */
@@ -27,12 +28,17 @@ void chat_template_free(struct chat_template *t);
 struct chat_vars {
 	const struct chat_message *messages;
 	size_t nmessages;
+	/* Instead of `messages`: a list of objects with whatever keys the template reads
+	 * (tool calls, parts of content).  All may be NULL. */
+	const cJSON *conversation;
+	const cJSON *tools;	/* a list; NULL: none */
+	const cJSON *extra;	/* an object: further variables */
 	const char *bos_token, *eos_token;	/* may be NULL: undefined */
 	bool add_generation_prompt;
 };
 
 /* Appends the rendered text. raise_exception() of the template is TB_EFORMAT with
- * the template's own words. */
+ * the template's own words.  Thread-safe: the template is not changed. */
 enum tb_status chat_template_render(const struct chat_template *t, const struct chat_vars *vars,
 				    struct tb_buf *out, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -1,7 +1,20 @@
 noinst_LIBRARIES += src/text/libtext.a
 src_text_libtext_a_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS) $(UTF8PROC_CFLAGS)
 src_text_libtext_a_SOURCES = \
+	src/text/chat_template.c \
 	src/text/chat_template.h \
+	src/text/jinja.h \
+	src/text/jinja_eval.c \
+	src/text/jinja_expr.c \
+	src/text/jinja_filter.c \
+	src/text/jinja_lex.c \
+	src/text/jinja_method.c \
+	src/text/jinja_parse.c \
+	src/text/jinja_print.c \
+	src/text/jinja_run.c \
+	src/text/jinja_test.c \
+	src/text/jinja_value.c \
+	src/text/jinja_value.h \
 	src/text/tok.h \
 	src/text/tok_added.c \
 	src/text/tok_added.h \

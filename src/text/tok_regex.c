@@ -11,7 +11,7 @@
 #include "src/base/text.h"
 
 #define PATTERN_MAX 65536u
-#define MATCH_LIMIT 10000000u		/* PCRE2's own default; a word takes hundreds */
+#define MATCH_LIMIT 1000000u		/* a word takes hundreds */
 #define DEPTH_LIMIT 250000u
 #define HEAP_LIMIT 65536u		/* KiB */
 #define JIT_STACK_MAX (4u << 20)

@@ -1,0 +1,108 @@
+#include "config.h"
+
+#include "src/text/chat_template.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/text/jinja.h"
+
+#define TREE_MAX (64u << 20)		/* bytes of memory: a template's tree */
+#define VALUES_MAX (256u << 20)		/* and what one rendering makes */
+#define SOURCE_MAX (1u << 20)
+
+struct chat_template {
+	struct jinja_arena arena;
+	const struct jinja_node *body;	/* in the arena; not changed by rendering */
+};
+
+enum tb_status
+chat_template_new(struct chat_template **out, const char *source, size_t len, struct tb_err *err)
+{
+	struct chat_template *t = tb_calloc(1, sizeof(*t));
+	struct jinja_ctx c = { .err = err };
+
+	*out = NULL;
+	if (!t)
+		return tb_nomem(err);
+	t->arena.max = TREE_MAX;
+	c.arena = &t->arena;
+	c.line = 1;
+	if (len > SOURCE_MAX)
+		jinja_fail(&c, TB_ELIMIT, "%zu bytes are too many", len);
+	else if (!tb_utf8_valid(source, len))
+		jinja_fail(&c, TB_EFORMAT, "it is not UTF-8");
+	else
+		t->body = jinja_parse(&c, source, len);
+	if (c.status)
+		chat_template_free(t);
+	else
+		*out = t;
+	return c.status;
+}
+
+void
+chat_template_free(struct chat_template *t)
+{
+	if (t)
+		jinja_arena_free(&t->arena);
+	free(t);
+}
+
+static struct jinja_value
+list_messages(struct jinja_ctx *c, const struct chat_vars *vars)
+{
+	struct jinja_value out;
+
+	if (vars->conversation)
+		return jinja_from_json(c, vars->conversation);
+	out = jinja_list(c);
+	for (size_t i = 0; i < vars->nmessages && jinja_ok(c); i++) {
+		const struct chat_message *m = &vars->messages[i];
+		struct jinja_value v = jinja_dict(c);
+
+		jinja_put(c, v.dict, jinja_text("role"), jinja_text(m->role));
+		jinja_put(c, v.dict, jinja_text("content"), jinja_text(m->content));
+		jinja_push(c, out.list, v);
+	}
+	return out;
+}
+
+static void
+set_vars(struct jinja_ctx *c, struct jinja_scope *s, const struct chat_vars *vars)
+{
+	jinja_add_globals(c, s);
+	for (const cJSON *v = json_first(vars->extra); v && jinja_ok(c); v = json_next(v)) {
+		struct jinja_value name = jinja_copy(c, json_key(v), strlen(json_key(v)));
+
+		jinja_set(c, s, name.str.s, jinja_from_json(c, v));
+	}
+	jinja_set(c, s, "messages", list_messages(c, vars));
+	jinja_set(c, s, "tools", jinja_from_json(c, vars->tools));	/* none if there are none */
+	jinja_set(c, s, "documents", jinja_none());
+	jinja_set(c, s, "add_generation_prompt", jinja_bool(vars->add_generation_prompt));
+	if (vars->bos_token)
+		jinja_set(c, s, "bos_token", jinja_text(vars->bos_token));
+	if (vars->eos_token)
+		jinja_set(c, s, "eos_token", jinja_text(vars->eos_token));
+}
+
+enum tb_status
+chat_template_render(const struct chat_template *t, const struct chat_vars *vars,
+		     struct tb_buf *out, struct tb_err *err)
+{
+	struct jinja_arena arena = { .max = VALUES_MAX };
+	struct jinja_ctx c = { .arena = &arena, .err = err };
+	struct jinja_scope globals = { 0 }, top = { .up = &globals };
+	struct tb_buf text = TB_BUF(JINJA_TEXT_MAX);
+
+	set_vars(&c, &globals, vars);
+	jinja_run(&c, &top, t->body, &text);
+	if (!c.status)
+		tb_buf_add(out, tb_buf_cstr(&text), text.len);
+	tb_buf_free(&text);
+	jinja_arena_free(&arena);
+	return c.status;
+}

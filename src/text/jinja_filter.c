@@ -1,0 +1,523 @@
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/text/jinja.h"
+
+/* A filter is a function whose self is what stands in front of the bar. */
+#define FILTER(name) \
+	static struct jinja_value \
+	name(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+
+/* The method of the same name, of whatever as a string. */
+static struct jinja_value
+as_method(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args,
+	  const char *name)
+{
+	struct jinja_value s = jinja_to_str(c, self);
+
+	return jinja_method(&s, name)(c, &s, args);
+}
+
+FILTER(f_trim)
+{
+	return as_method(c, self, args, "strip");
+}
+
+FILTER(f_upper)
+{
+	return as_method(c, self, args, "upper");
+}
+
+FILTER(f_lower)
+{
+	return as_method(c, self, args, "lower");
+}
+
+FILTER(f_title)
+{
+	return as_method(c, self, args, "title");
+}
+
+FILTER(f_capitalize)
+{
+	return as_method(c, self, args, "capitalize");
+}
+
+FILTER(f_replace)
+{
+	return as_method(c, self, args, "replace");
+}
+
+FILTER(f_string)
+{
+	(void)args;
+	return jinja_to_str(c, self);
+}
+
+FILTER(f_length)
+{
+	(void)args;
+	return jinja_int(jinja_len(c, self));
+}
+
+FILTER(f_first)
+{
+	struct jinja_list *l = jinja_iterate(c, self);
+
+	(void)args;
+	return l->n ? l->v[0] : jinja_undefined("the first of nothing");
+}
+
+FILTER(f_last)
+{
+	struct jinja_list *l = jinja_iterate(c, self);
+
+	(void)args;
+	return l->n ? l->v[l->n - 1] : jinja_undefined("the last of nothing");
+}
+
+FILTER(f_default)
+{
+	const struct jinja_value *otherwise = jinja_arg(args, 0, "default_value");
+	const struct jinja_value *falsy = jinja_arg(args, 1, "boolean");
+
+	(void)c;
+	if (self->type != J_UNDEFINED && !(falsy && jinja_true(falsy) && !jinja_true(self)))
+		return *self;
+	return otherwise ? *otherwise : jinja_text("");
+}
+
+/* "a.b" of a value, as map(attribute=…) and its like take it. */
+static struct jinja_value
+dotted(struct jinja_ctx *c, struct jinja_value v, const struct jinja_value *path)
+{
+	struct jinja_value by = jinja_text("."), parts;
+	struct jinja_args args = { .v = &by, .names = (const char *[]){ NULL }, .n = 1 };
+
+	if (path->type == J_INT)
+		return jinja_item(c, &v, path);
+	if (path->type != J_STR) {
+		jinja_fail(c, TB_EFORMAT, "an attribute is a %s", jinja_type_name(path));
+		return v;
+	}
+	parts = jinja_method(path, "split")(c, path, &args);
+	for (size_t i = 0; i < parts.list->n && jinja_ok(c); i++)
+		v = jinja_item(c, &v, &parts.list->v[i]);
+	return v;
+}
+
+FILTER(f_join)
+{
+	const struct jinja_value *by = jinja_arg(args, 0, "d");
+	const struct jinja_value *attribute = jinja_arg(args, 1, "attribute");
+	struct jinja_list *l = jinja_iterate(c, self);
+	struct tb_buf out = TB_BUF(JINJA_TEXT_MAX);
+
+	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++) {
+		struct jinja_value v = attribute ? dotted(c, l->v[i], attribute) : l->v[i];
+
+		if (i && by)
+			jinja_print(c, by, &out);
+		jinja_print(c, &v, &out);
+	}
+	return jinja_take(c, &out);
+}
+
+FILTER(f_list)
+{
+	struct jinja_list *l = jinja_iterate(c, self);
+	struct jinja_value out = jinja_list(c);
+
+	(void)args;
+	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++)
+		jinja_push(c, out.list, l->v[i]);
+	return out;
+}
+
+FILTER(f_reverse)
+{
+	struct jinja_list *l = jinja_iterate(c, self);
+	struct jinja_value out = jinja_list(c), empty = jinja_text("");
+	struct jinja_args joined = { .v = &out, .names = (const char *[]){ NULL }, .n = 1 };
+
+	(void)args;
+	for (size_t i = l->n; i && jinja_step(c, 1); i--)
+		jinja_push(c, out.list, l->v[i - 1]);
+	return self->type == J_STR ? jinja_method(&empty, "join")(c, &empty, &joined) : out;
+}
+
+FILTER(f_items)
+{
+	if (self->type == J_UNDEFINED)
+		return jinja_list(c);
+	if (self->type != J_DICT) {
+		jinja_fail(c, TB_EFORMAT, "items of a %s", jinja_type_name(self));
+		return jinja_none();
+	}
+	return jinja_method(self, "items")(c, self, args);
+}
+
+static int64_t
+saturated(double f)
+{
+	return f >= 0x1p63 ? INT64_MAX : f <= -0x1p63 ? INT64_MIN : isnan(f) ? 0 : (int64_t)f;
+}
+
+FILTER(f_int)
+{
+	const struct jinja_value *otherwise = jinja_arg(args, 0, "default");
+	char *end;
+	double f;
+
+	if (jinja_is_num(self))
+		return self->type == J_INT ? *self : jinja_int(saturated(jinja_num(self)));
+	(void)c;
+	if (self->type == J_STR && self->str.len) {
+		f = strtod(self->str.s, &end);
+		if (end == self->str.s + self->str.len)
+			return jinja_int(saturated(f));
+	}
+	return otherwise ? *otherwise : jinja_int(0);
+}
+
+FILTER(f_float)
+{
+	const struct jinja_value *otherwise = jinja_arg(args, 0, "default");
+	char *end;
+	double f;
+
+	(void)c;
+	if (jinja_is_num(self))
+		return jinja_float(jinja_num(self));
+	if (self->type == J_STR && self->str.len) {
+		f = strtod(self->str.s, &end);
+		if (end == self->str.s + self->str.len)
+			return jinja_float(f);
+	}
+	return otherwise ? *otherwise : jinja_float(0);
+}
+
+FILTER(f_abs)
+{
+	(void)args;
+	if (!jinja_is_num(self))
+		jinja_fail(c, TB_EFORMAT, "abs of a %s", jinja_type_name(self));
+	if (self->type == J_FLOAT)
+		return jinja_float(fabs(self->f));
+	return jinja_int(self->i < 0 && self->i != INT64_MIN ? -self->i : self->i);
+}
+
+FILTER(f_round)
+{
+	const struct jinja_value *places = jinja_arg(args, 0, "precision");
+	double scale = pow(10, places && places->type == J_INT ? (double)places->i : 0);
+
+	if (!jinja_is_num(self) || jinja_arg(args, 1, "method"))
+		jinja_fail(c, TB_EUNSUP, "round of a %s", jinja_type_name(self));
+	return jinja_float(rint(jinja_num(self) * scale) / scale);
+}
+
+FILTER(f_escape)
+{
+	static const char from[] = "&<>'\"";
+	static const char *const to[] = { "&amp;", "&lt;", "&gt;", "&#39;", "&#34;" };
+	struct jinja_value s = jinja_to_str(c, self);
+	struct tb_buf out = TB_BUF(JINJA_TEXT_MAX);
+
+	(void)args;
+	for (size_t i = 0; i < s.str.len; i++) {
+		const char *hit = s.str.s[i] ? strchr(from, s.str.s[i]) : NULL;
+
+		if (hit)
+			tb_buf_str(&out, to[hit - from]);
+		else
+			tb_buf_chr(&out, s.str.s[i]);
+	}
+	return jinja_take(c, &out);
+}
+
+FILTER(f_same)
+{
+	(void)c;
+	(void)args;
+	return *self;
+}
+
+FILTER(f_tojson)
+{
+	struct jinja_json how = { .indent = -1, .comma = ", ", .colon = ": " };
+	const struct jinja_value *indent = jinja_arg(args, SIZE_MAX, "indent");
+	const struct jinja_value *ascii = jinja_arg(args, SIZE_MAX, "ensure_ascii");
+	const struct jinja_value *sort = jinja_arg(args, SIZE_MAX, "sort_keys");
+	const struct jinja_value *marks = jinja_arg(args, SIZE_MAX, "separators");
+	struct tb_buf out = TB_BUF(JINJA_TEXT_MAX);
+
+	if (!indent && args->n && !args->names[0])
+		indent = &args->v[0];
+	if (indent && indent->type == J_INT && indent->i >= 0 && indent->i <= 16) {
+		how.indent = (int)indent->i;
+		how.comma = ",";
+	}
+	how.ascii = ascii && jinja_true(ascii);
+	how.sort_keys = sort && jinja_true(sort);
+	if (marks && marks->type == J_LIST && marks->list->n == 2 &&
+	    marks->list->v[0].type == J_STR && marks->list->v[1].type == J_STR) {
+		how.comma = marks->list->v[0].str.s;
+		how.colon = marks->list->v[1].str.s;
+	} else if (marks && marks->type != J_NONE) {
+		jinja_fail(c, TB_EFORMAT, "tojson: separators are not two texts");
+	}
+	jinja_to_json(c, self, &how, &out);
+	return jinja_take(c, &out);
+}
+
+FILTER(f_indent)
+{
+	const struct jinja_value *width = jinja_arg(args, 0, "width");
+	const struct jinja_value *first = jinja_arg(args, 1, "first");
+	const struct jinja_value *blank = jinja_arg(args, 2, "blank");
+	struct jinja_value s = jinja_to_str(c, self);
+	struct tb_buf out = TB_BUF(JINJA_TEXT_MAX), pad = TB_BUF(4096);
+	int64_t n = width && width->type == J_INT ? width->i : 4;
+
+	if (width && width->type == J_STR)
+		tb_buf_add(&pad, width->str.s, width->str.len);
+	else
+		for (int64_t i = 0; i < n && i < 1024; i++)
+			tb_buf_chr(&pad, ' ');
+	for (size_t i = 0; i < s.str.len && jinja_step(c, 1); i++) {
+		bool start = i ? s.str.s[i - 1] == '\n' : first && jinja_true(first);
+
+		if (start && (s.str.s[i] != '\n' || (blank && jinja_true(blank))))
+			tb_buf_add(&out, tb_buf_cstr(&pad), pad.len);
+		tb_buf_chr(&out, s.str.s[i]);
+	}
+	tb_buf_free(&pad);
+	return jinja_take(c, &out);
+}
+
+/* What decides: a test on the item, or on an attribute of it; else its truth. */
+static bool
+holds(struct jinja_ctx *c, struct jinja_value item, const struct jinja_args *args, bool attribute)
+{
+	struct jinja_args rest = { 0 };
+	size_t at = attribute;
+
+	if (attribute && !args->n) {
+		jinja_fail(c, TB_EFORMAT, "selectattr without an attribute");
+		return false;
+	}
+	if (attribute)
+		item = dotted(c, item, &args->v[0]);
+	if (args->n <= at || !jinja_ok(c))
+		return jinja_true(&item);
+	if (args->v[at].type != J_STR) {
+		jinja_fail(c, TB_EFORMAT, "the name of a test is a %s",
+			   jinja_type_name(&args->v[at]));
+		return false;
+	}
+	rest = (struct jinja_args){ args->v + at + 1, args->names + at + 1, args->n - at - 1 };
+	return jinja_test(c, args->v[at].str.s, &item, &rest);
+}
+
+static struct jinja_value
+selected(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args,
+	 bool attribute, bool want)
+{
+	struct jinja_list *l = jinja_iterate(c, self);
+	struct jinja_value out = jinja_list(c);
+
+	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++)
+		if (holds(c, l->v[i], args, attribute) == want)
+			jinja_push(c, out.list, l->v[i]);
+	return out;
+}
+
+FILTER(f_select)
+{
+	return selected(c, self, args, false, true);
+}
+
+FILTER(f_reject)
+{
+	return selected(c, self, args, false, false);
+}
+
+FILTER(f_selectattr)
+{
+	return selected(c, self, args, true, true);
+}
+
+FILTER(f_rejectattr)
+{
+	return selected(c, self, args, true, false);
+}
+
+FILTER(f_map)
+{
+	const struct jinja_value *attribute = jinja_arg(args, SIZE_MAX, "attribute");
+	const struct jinja_value *otherwise = jinja_arg(args, SIZE_MAX, "default");
+	struct jinja_list *l = jinja_iterate(c, self);
+	struct jinja_value out = jinja_list(c), v;
+	struct jinja_args rest = { 0 };
+
+	if (!attribute && (!args->n || args->v[0].type != J_STR))
+		jinja_fail(c, TB_EFORMAT, "map without the name of a filter");
+	if (!attribute && args->n)
+		rest = (struct jinja_args){ args->v + 1, args->names + 1, args->n - 1 };
+	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++) {
+		v = attribute ? dotted(c, l->v[i], attribute)
+			      : jinja_filter(c, args->v[0].str.s, &l->v[i], &rest);
+		if (attribute && otherwise && v.type == J_UNDEFINED)
+			v = *otherwise;
+		jinja_push(c, out.list, v);
+	}
+	return out;
+}
+
+struct sort_key {
+	const struct jinja_value *attribute;
+	bool by_pair, with_case;
+	unsigned part;			/* of a pair */
+};
+
+static struct jinja_value
+key_of(struct jinja_ctx *c, const struct jinja_value *v, const struct sort_key *key)
+{
+	const struct jinja_args none = { 0 };
+	struct jinja_value k = *v;
+
+	if (key->attribute)
+		k = dotted(c, k, key->attribute);
+	else if (key->by_pair && v->type == J_LIST && v->list->n > key->part)
+		k = v->list->v[key->part];
+	return k.type == J_STR && !key->with_case ? jinja_method(&k, "lower")(c, &k, &none) : k;
+}
+
+/* Stable and without a global for the comparison, hence merging by hand. */
+static void
+merge_sort(struct jinja_ctx *c, struct jinja_value *v, struct jinja_value *room, size_t n,
+	   const struct sort_key *key, int sign)
+{
+	size_t half = n / 2, i = 0, k = half, to = 0;
+
+	if (n < 2 || !jinja_step(c, n))
+		return;
+	merge_sort(c, v, room, half, key, sign);
+	merge_sort(c, v + half, room, n - half, key, sign);
+	while (i < half && k < n) {
+		struct jinja_value a = key_of(c, &v[i], key), b = key_of(c, &v[k], key);
+
+		room[to++] = jinja_compare(c, &a, &b) * sign <= 0 ? v[i++] : v[k++];
+	}
+	while (i < half)
+		room[to++] = v[i++];
+	memcpy(v, room, to * sizeof(*v));
+}
+
+static struct jinja_value
+sorted(struct jinja_ctx *c, const struct jinja_value *self, const struct sort_key *key,
+       const struct jinja_value *reverse)
+{
+	const struct jinja_args none = { 0 };
+	struct jinja_value out = f_list(c, self, &none);
+	struct jinja_value *room = jinja_get(c, (out.list->n + 1) * sizeof(*room));
+
+	if (room)
+		merge_sort(c, out.list->v, room, out.list->n, key,
+			   reverse && jinja_true(reverse) ? -1 : 1);
+	return out;
+}
+
+FILTER(f_sort)
+{
+	const struct jinja_value *with_case = jinja_arg(args, 1, "case_sensitive");
+	struct sort_key key = { .attribute = jinja_arg(args, 2, "attribute"),
+				.with_case = with_case && jinja_true(with_case) };
+
+	return sorted(c, self, &key, jinja_arg(args, 0, "reverse"));
+}
+
+FILTER(f_dictsort)
+{
+	const struct jinja_value *with_case = jinja_arg(args, 0, "case_sensitive");
+	const struct jinja_value *by = jinja_arg(args, 1, "by");
+	struct sort_key key = { .by_pair = true, .with_case = with_case && jinja_true(with_case) };
+	struct jinja_value items = f_items(c, self, &(struct jinja_args){ 0 });
+
+	key.part = by && by->type == J_STR && !strcmp(by->str.s, "value");
+	return jinja_ok(c) ? sorted(c, &items, &key, jinja_arg(args, 2, "reverse")) : items;
+}
+
+FILTER(f_unique)
+{
+	struct jinja_list *l = jinja_iterate(c, self);
+	struct jinja_value out = jinja_list(c);
+
+	(void)args;
+	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++)
+		if (!jinja_contains(c, &out, &l->v[i]))
+			jinja_push(c, out.list, l->v[i]);
+	return out;
+}
+
+static struct jinja_value
+extreme(struct jinja_ctx *c, const struct jinja_value *self, int sign)
+{
+	struct jinja_list *l = jinja_iterate(c, self);
+	size_t best = 0;
+
+	for (size_t i = 1; i < l->n && jinja_step(c, 1); i++)
+		if (jinja_compare(c, &l->v[i], &l->v[best]) * sign > 0)
+			best = i;
+	return l->n ? l->v[best] : jinja_undefined("the extreme of nothing");
+}
+
+FILTER(f_max)
+{
+	(void)args;
+	return extreme(c, self, 1);
+}
+
+FILTER(f_min)
+{
+	(void)args;
+	return extreme(c, self, -1);
+}
+
+static const struct filter { const char *name; jinja_fn *fn; } filters[] = {
+	{ "trim", f_trim }, { "upper", f_upper }, { "lower", f_lower }, { "title", f_title },
+	{ "capitalize", f_capitalize }, { "replace", f_replace }, { "string", f_string },
+	{ "length", f_length }, { "count", f_length }, { "first", f_first }, { "last", f_last },
+	{ "default", f_default }, { "d", f_default }, { "join", f_join }, { "list", f_list },
+	{ "reverse", f_reverse }, { "items", f_items }, { "int", f_int }, { "float", f_float },
+	{ "abs", f_abs }, { "round", f_round }, { "escape", f_escape }, { "e", f_escape },
+	{ "safe", f_same }, { "tojson", f_tojson }, { "indent", f_indent },
+	{ "select", f_select }, { "reject", f_reject }, { "selectattr", f_selectattr },
+	{ "rejectattr", f_rejectattr }, { "map", f_map }, { "sort", f_sort },
+	{ "dictsort", f_dictsort }, { "unique", f_unique }, { "max", f_max }, { "min", f_min },
+};
+
+static jinja_fn *
+find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++)
+		if (!strcmp(filters[i].name, name))
+			return filters[i].fn;
+	return NULL;
+}
+
+struct jinja_value
+jinja_filter(struct jinja_ctx *c, const char *name, const struct jinja_value *of,
+	     const struct jinja_args *args)
+{
+	jinja_fn *fn = find(name);
+
+	if (!fn)	/* as in Jinja only where it is reached */
+		jinja_fail(c, TB_EUNSUP, "filter \"%.60s\" is not supported", name);
+	return jinja_ok(c) ? fn(c, of, args) : jinja_none();
+}

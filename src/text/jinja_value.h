@@ -1,0 +1,147 @@
+/* jinja_value.h - private to src/text: values of a template, as Python has them.
+ *
+ * Everything a rendering makes lives in one arena with a ceiling and goes with it.
+ * A failure is remembered in the context; whoever loops asks jinja_ok(). */
+#ifndef TBTUI_TEXT_JINJA_VALUE_H
+#define TBTUI_TEXT_JINJA_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/buf.h"
+#include "src/base/err.h"
+#include "src/format/json.h"
+
+struct jinja_arena {
+	struct jinja_chunk *chunks;
+	size_t used, max;		/* bytes */
+};
+void *jinja_arena_get(struct jinja_arena *a, size_t n);	/* zeroed; NULL: over the ceiling */
+void jinja_arena_free(struct jinja_arena *a);
+
+enum jinja_type {
+	J_UNDEFINED, J_NONE, J_BOOL, J_INT, J_FLOAT, J_STR, J_LIST, J_DICT,
+	J_NAMESPACE,			/* a dict whose entries {% set %} may change */
+	J_FUNC,				/* a built-in function, or a bound method */
+	J_MACRO,
+};
+
+struct jinja_args;
+struct jinja_ctx;
+struct jinja_value;
+
+typedef struct jinja_value jinja_fn(struct jinja_ctx *c, const struct jinja_value *self,
+				    const struct jinja_args *args);
+
+struct jinja_value {
+	enum jinja_type type;
+	union {
+		bool b;
+		int64_t i;
+		double f;
+		struct { const char *s; size_t len; } str;	/* UTF-8; for J_UNDEFINED
+								 * the name that is missing */
+		struct jinja_list *list;
+		struct jinja_dict *dict;
+		struct jinja_func *func;
+		struct jinja_macro *macro;
+	};
+};
+
+struct jinja_list {
+	struct jinja_value *v;
+	size_t n, cap;
+	bool tuple;
+};
+struct jinja_pair { struct jinja_value key, value; };
+struct jinja_dict {
+	struct jinja_pair *v;		/* in the order of insertion */
+	size_t n, cap;
+};
+/* One parsing or rendering. */
+struct jinja_ctx {
+	struct jinja_arena *arena;
+	struct tb_err *err;
+	enum tb_status status;		/* the first failure */
+	unsigned line;			/* of the template, being worked on */
+	unsigned depth;			/* of nested calls and expressions */
+	uint64_t steps;			/* so far */
+	enum { JUMP_NONE, JUMP_BREAK, JUMP_CONTINUE } jump;	/* out of a loop's body */
+	/* What is handed out when no memory is left, so that callers need no check. */
+	struct jinja_list no_list;
+	struct jinja_dict no_dict;
+};
+
+#define JINJA_DEPTH_MAX 400
+#define JINJA_STEPS_MAX 5000000u
+#define JINJA_TEXT_MAX (64u << 20)	/* bytes of one string and of the output */
+
+static inline bool
+jinja_ok(const struct jinja_ctx *c)
+{
+	return c->status == TB_OK;
+}
+
+/* Remembers the first failure, "line N: message". */
+void jinja_fail(struct jinja_ctx *c, enum tb_status code, const char *fmt, ...) TB_PRINTF(3, 4);
+void *jinja_get(struct jinja_ctx *c, size_t n);		/* zeroed; NULL: has failed */
+/* Counts work; false: the limit is reached, or something failed before. */
+bool jinja_step(struct jinja_ctx *c, uint64_t n);
+
+struct jinja_func {
+	const char *name;
+	jinja_fn *fn;
+	struct jinja_value self;
+};
+
+/* Keyword arguments stand behind the positional ones; names[i] NULL: positional. */
+struct jinja_args {
+	struct jinja_value *v;
+	const char **names;
+	size_t n;
+};
+
+struct jinja_value jinja_undefined(const char *name);	/* name: borrowed, lives long enough */
+struct jinja_value jinja_none(void);
+struct jinja_value jinja_bool(bool b);
+struct jinja_value jinja_int(int64_t i);
+struct jinja_value jinja_float(double f);
+struct jinja_value jinja_str(const char *s, size_t len);	/* borrowed */
+struct jinja_value jinja_text(const char *s);			/* borrowed */
+struct jinja_value jinja_copy(struct jinja_ctx *c, const char *s, size_t len);
+/* The buffer's text; empties the buffer. */
+struct jinja_value jinja_take(struct jinja_ctx *c, struct tb_buf *b);
+struct jinja_value jinja_list(struct jinja_ctx *c);
+struct jinja_value jinja_dict(struct jinja_ctx *c);
+void jinja_push(struct jinja_ctx *c, struct jinja_list *l, struct jinja_value v);
+void jinja_put(struct jinja_ctx *c, struct jinja_dict *d, struct jinja_value key,
+	       struct jinja_value value);
+const struct jinja_value *jinja_find(struct jinja_ctx *c, const struct jinja_dict *d,
+				     const struct jinja_value *key);
+struct jinja_value jinja_from_json(struct jinja_ctx *c, const cJSON *v);
+
+bool jinja_is_num(const struct jinja_value *v);		/* bool counts, as in Python */
+double jinja_num(const struct jinja_value *v);
+bool jinja_true(const struct jinja_value *v);
+bool jinja_equal(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja_value *b);
+/* < 0, 0, > 0; fails when they have no order. */
+int jinja_compare(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja_value *b);
+const char *jinja_type_name(const struct jinja_value *v);	/* as Python calls it */
+/* What a for loop goes over: a list as it is, a string's characters, a dict's keys. */
+struct jinja_list *jinja_iterate(struct jinja_ctx *c, const struct jinja_value *v);
+bool jinja_contains(struct jinja_ctx *c, const struct jinja_value *all,
+		    const struct jinja_value *one);
+int64_t jinja_len(struct jinja_ctx *c, const struct jinja_value *v);	/* fails if it has none */
+size_t jinja_chars(const struct jinja_value *str);		/* code points */
+
+/* str() and repr() of Python, appended. */
+void jinja_print(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out);
+void jinja_repr(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out);
+struct jinja_value jinja_to_str(struct jinja_ctx *c, const struct jinja_value *v);
+
+/* json.dumps(ensure_ascii=False, …) */
+struct jinja_json { int indent; const char *comma, *colon; bool sort_keys, ascii; };
+void jinja_to_json(struct jinja_ctx *c, const struct jinja_value *v, const struct jinja_json *how,
+		   struct tb_buf *out);
+#endif
