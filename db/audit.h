@@ -33,7 +33,7 @@ const char *run_state_word(enum run_state s);
 struct db_run {
 	int64_t id;
 	int64_t started_ns, ended_ns;	/* ended 0: not yet */
-	const char *scope;		/* "all models" or the references, blank between */
+	const char *scope;		/* the references, a line each; "": all models */
 	bool deep;
 	enum run_state state;
 	uint64_t models, manifests, blobs, bytes;	/* checked */

@@ -19,6 +19,8 @@
 struct db;
 struct db_mem { void *head; };
 void db_free(struct db_mem *mem);	/* also fine on a zeroed or freed one */
+void *db_room(struct db_mem *mem, size_t size);		/* 16-byte aligned; NULL: no memory */
+const char *db_keep(struct db_mem *mem, const char *s);	/* a copy in it; NULL: no memory */
 
 /* For reading: never writes, waits at most a second for a writer. */
 enum tb_status db_open_read(struct db **out, const char *path, struct tb_err *err) TB_MUST_USE;

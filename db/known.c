@@ -63,18 +63,21 @@ db_known(struct db *db, const char *path, struct db_known *out, struct tb_err *e
 	*out = (struct db_known){ 0 };
 	rows_open(&r, db, &out->mem, true, err,
 		  "SELECT m.id, m.mtime_ns, m.dir_ns, m.kind, f.path, f.dev, f.ino, f.size,"
-		  " f.mtime_ns, f.missing FROM models m JOIN model_files mf ON mf.model = m.id"
-		  " JOIN files f ON f.id = mf.file WHERE m.path = ? ORDER BY mf.ord", "s", path);
+		  " f.mtime_ns, f.missing FROM models m LEFT JOIN model_files mf ON mf.model = m.id"
+		  " LEFT JOIN files f ON f.id = mf.file WHERE m.path = ? ORDER BY mf.ord", "s", path);
 	while (rows_next(&r)) {
-		struct db_known_file *more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
+		struct db_known_file *more;
 
-		if (!more)
-			continue;
-		out->rows = more;
 		out->model = rows_i64(&r, 0);
 		out->mtime_ns = rows_i64(&r, 1);
 		out->dir_ns = rows_i64(&r, 2);
 		out->kind = (enum model_kind)rows_i64(&r, 3);
+		if (sqlite3_column_type(r.st, 4) == SQLITE_NULL)
+			continue;	/* a model without files */
+		more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
+		if (!more)
+			continue;
+		out->rows = more;
 		more[out->n - 1] = (struct db_known_file){
 			.path = rows_text(&r, 4), .id = ident(&r, 5), .missing = rows_i64(&r, 9),
 		};
@@ -175,7 +178,7 @@ db_lost_entry(struct db *db, int64_t id, struct tb_err *err)
 /* A file counts by inode: two paths can be one file (links of a cache). */
 static const char exclusive_sql[] =
 	"WITH used AS (SELECT DISTINCT mf.model, f.dev, f.ino, f.size FROM model_files mf"
-	"  JOIN files f ON f.id = mf.file WHERE NOT f.missing AND f.kind <> 1),"
+	"  JOIN files f ON f.id = mf.file WHERE NOT f.missing),"
 	" sole AS (SELECT max(model) AS model, max(size) AS size FROM used"
 	"  GROUP BY dev, ino HAVING count(*) = 1),"
 	" sums AS (SELECT model, sum(size) AS bytes FROM sole GROUP BY model)"

@@ -15,7 +15,7 @@ struct chunk {
 };
 
 void *
-mem_alloc(struct db_mem *mem, size_t size)
+db_room(struct db_mem *mem, size_t size)
 {
 	struct chunk *c = mem->head;
 	size_t want = (size + 15) & ~(size_t)15;
@@ -40,13 +40,19 @@ mem_alloc(struct db_mem *mem, size_t size)
 const char *
 mem_text(struct db_mem *mem, const char *s, size_t len)
 {
-	char *p = mem_alloc(mem, len + 1);
+	char *p = db_room(mem, len + 1);
 
 	if (!p)
 		return NULL;
 	memcpy(p, s, len);
 	p[len] = 0;
 	return p;
+}
+
+const char *
+db_keep(struct db_mem *mem, const char *s)
+{
+	return mem_text(mem, s, strlen(s));
 }
 
 void

@@ -86,8 +86,7 @@ int64_t rows_i64(struct db_rows *r, int col);
 /* Room for one more row of `size` bytes; NULL when out of memory (noted in r). */
 void *rows_push(struct db_rows *r, void *rows, size_t *n, size_t *cap, size_t size);
 
-/* mem.c: chunks that are released together. */
-void *mem_alloc(struct db_mem *mem, size_t size);
+/* mem.c */
 const char *mem_text(struct db_mem *mem, const char *s, size_t len);
 
 /* query.c: WHERE, ORDER BY and LIMIT of a window. After a failure r is closed. */

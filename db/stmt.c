@@ -236,7 +236,7 @@ rows_digest(struct db_rows *r, int col)
 
 	if (!md || sqlite3_column_bytes(r->st, col) != TB_SHA256_LEN)
 		return "";
-	out = mem_alloc(r->mem, TB_DIGEST_MAX);
+	out = db_room(r->mem, TB_DIGEST_MAX);
 	if (!out) {
 		r->failed = true;
 		return "";
@@ -261,7 +261,7 @@ rows_push(struct db_rows *r, void *rows, size_t *n, size_t *cap, size_t size)
 {
 	if (*n == *cap) {
 		size_t more = *cap ? *cap * 2 : 32;
-		void *bigger = mem_alloc(r->mem, more * size);
+		void *bigger = db_room(r->mem, more * size);
 
 		if (!bigger) {
 			r->failed = true;

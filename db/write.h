@@ -22,7 +22,7 @@ enum tb_status db_drop_root(struct db *db, const char *path, struct tb_err *err)
 /* All roots in the index. */
 enum tb_status db_roots(struct db *db, struct db_lines *out, struct tb_err *err) TB_MUST_USE;
 
-/* The identities that a model's files had; n == 0: the model is not known. */
+/* The identities that a model's files had; model == 0: it is not known. */
 struct db_known_file { const char *path; struct tb_ident id; bool missing; };
 struct db_known {
 	int64_t model, mtime_ns, dir_ns;
