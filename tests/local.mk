@@ -47,6 +47,10 @@ tests/ti/stamp: tests/tbtest.ti
 
 dist_check_SCRIPTS += tests/cli/scrtest.sh
 
+# the index and audits
+dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh
+EXTRA_DIST += tests/cli/store.sh
+
 # The tests see nothing of the person who runs them.
 AM_TESTS_ENVIRONMENT = \
 	if test -z "$$TBTUI_SHARED" && test -d '$(abs_top_srcdir)/../shared'; then \

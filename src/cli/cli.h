@@ -10,6 +10,8 @@
 #include "src/base/opt.h"
 
 struct cJSON;
+struct db;
+struct model;
 struct op_ctx;
 struct tb_job;
 
@@ -52,6 +54,15 @@ int cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx));
 /* The index, stores and workers that the global options name. */
 enum tb_status cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
 
+/* The index for reading; tells (cli_note) when it is empty or was not trusted. */
+enum tb_status cli_index(const struct cli *cli, const struct op_ctx *ctx, struct db **out,
+			 struct tb_err *err) TB_MUST_USE;
+/* The model that REF names, opened; model_free() it. */
+enum tb_status cli_model(const struct cli *cli, const char *ref, struct model **out,
+			 struct tb_err *err) TB_MUST_USE;
+/* Has it parts that cannot be read?  (Kinds that nobody reads yet have none.) */
+bool cli_model_damaged(const struct model *m);
+
 /* Parses a command's own options (a table ended by name NULL) and the global ones
  * (a letter that both have is the command's), and prints its --help.  false: return
  * *status. min/max operands; max < 0 = any number. */
@@ -60,6 +71,8 @@ bool cli_parse(struct cli *cli, const struct tb_opt *opts, int *argc, char **arg
 
 /* "tbtui: message" on standard error, cleaned; CLI_FAILED. */
 enum cli_exit cli_fail(const struct tb_err *err);
+/* Something to know, on standard error, cleaned; "" and --quiet: nothing. */
+void cli_note(const struct cli *cli, const char *text);
 /* One document and a newline on standard output; frees it. */
 enum cli_exit cli_print_json(struct cJSON *doc);
 /* A string from outside, cleaned, on standard output; cols 0 = whole. */

@@ -7,3 +7,18 @@ src_cli_libcli_a_SOURCES = \
 	src/cli/commands.def \
 	src/cli/print.c \
 	src/cli/progress.c
+
+# the index and audits
+src_cli_libcli_a_SOURCES += \
+	src/cli/cmd_audit.c \
+	src/cli/cmd_blobs.c \
+	src/cli/cmd_ls.c \
+	src/cli/cmd_scan.c \
+	src/cli/cmd_show.c \
+	src/cli/cmd_sql.c \
+	src/cli/cmd_tensors.c \
+	src/cli/cmd_verify.c \
+	src/cli/index.c \
+	src/cli/table.c \
+	src/cli/table.h \
+	src/cli/verify.h

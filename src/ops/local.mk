@@ -9,8 +9,23 @@ src_ops_libops_a_SOURCES = \
 
 # the index and audits
 src_ops_libops_a_SOURCES += \
+	src/ops/blobdir.c \
+	src/ops/blobdir.h \
+	src/ops/report.c \
+	src/ops/report.h \
+	src/ops/report_diff.c \
+	src/ops/scan.c \
 	src/ops/scan.h \
-	src/ops/verify.h
+	src/ops/scan_open.c \
+	src/ops/scan_open.h \
+	src/ops/verify.c \
+	src/ops/verify.h \
+	src/ops/verify_files.c \
+	src/ops/verify_find.c \
+	src/ops/verify_models.c \
+	src/ops/verify_run.h \
+	src/ops/verify_store.c \
+	src/ops/verify_values.c
 
 # running models
 src_ops_libops_a_SOURCES += \

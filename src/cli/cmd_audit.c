@@ -1,0 +1,280 @@
+/* cmd_audit.c - "tbtui audit": earlier verify runs, and reports that were kept. */
+#include "config.h"
+
+#include "src/cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/cli/table.h"
+#include "src/cli/verify.h"
+#include "src/ops/ctx.h"
+
+/* ---- list ---- */
+
+static cJSON *
+run_json(const struct db_run *r)
+{
+	cJSON *o = json_object();
+	char time[32];
+
+	json_set_i64(o, "run", r->id);
+	json_set_str(o, "started", tb_time_rfc3339(r->started_ns, time));
+	json_set_str(o, "state", run_state_word(r->state));
+	json_set_str(o, "scope", *r->scope ? r->scope : "all models");
+	json_set_bool(o, "deep", r->deep);
+	json_set_u64(o, "models", r->models);
+	json_set_u64(o, "manifests", r->manifests);
+	json_set_u64(o, "blobs", r->blobs);
+	json_set_u64(o, "bytes", r->bytes);
+	json_set_u64(o, "errors", r->errors);
+	json_set_u64(o, "warnings", r->warnings);
+	json_set_u64(o, "notes", r->notes);
+	json_set_f64(o, "seconds", r->seconds);
+	return o;
+}
+
+static void
+run_row(struct cli_table *t, const struct db_run *r)
+{
+	char time[32], bytes[16];
+
+	cli_cellf(t, "%jd", (intmax_t)r->id);
+	cli_cell(t, tb_time_rfc3339(r->started_ns, time));
+	cli_cell(t, run_state_word(r->state));
+	cli_cellf(t, "%ju", (uintmax_t)r->models);
+	cli_cellf(t, "%ju", (uintmax_t)r->blobs);
+	cli_cell(t, tb_human_bytes(r->bytes, bytes));
+	cli_cellf(t, "%ju", (uintmax_t)r->errors);
+	cli_cellf(t, "%ju", (uintmax_t)r->notes);
+	cli_cell(t, *r->scope ? r->scope : "all models");
+}
+
+static enum cli_exit
+list(const struct cli *cli, struct db *db, int argc, char **argv)
+{
+	static const char *const titles[] = { "RUN", "STARTED", "STATE", "MODELS", "BLOBS",
+		"BYTES", "ERRORS", "NOTES", "SCOPE" };
+	struct cli_table t = { .align = "rllrrrrrl" };
+	cJSON *o, *runs_list;
+	struct db_runs runs;
+	struct tb_err err;
+	bool ok;
+
+	(void)argc;
+	(void)argv;
+	if (db_runs(db, NULL, &runs, &err))
+		return cli_fail(&err);
+	if (cli->json) {
+		o = json_object();
+		runs_list = json_array();
+		for (size_t i = 0; i < runs.n; i++)
+			json_push(runs_list, run_json(&runs.rows[i]));
+		json_set(o, "runs", runs_list);
+		db_free(&runs.mem);
+		return cli_print_json(o);
+	}
+	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
+		cli_cell(&t, titles[i]);
+	for (size_t i = 0; i < runs.n; i++)
+		run_row(&t, &runs.rows[i]);
+	ok = cli_table_end(&t);
+	db_free(&runs.mem);
+	return ok ? CLI_OK : CLI_FAILED;
+}
+
+/* ---- show ---- */
+
+static enum tb_status
+load(struct report *r, struct db *db, const char *number, struct tb_err *err)
+{
+	uint64_t n = 0;
+
+	if (number && (!tb_parse_u64(number, &n) || n == 0 || n > INT64_MAX))
+		return tb_fail(err, TB_EUSAGE, "audit: \"%s\" is no number of a run", number);
+	return report_load(r, db, (int64_t)n, err);
+}
+
+static enum cli_exit
+show(const struct cli *cli, struct db *db, int argc, char **argv)
+{
+	struct report r;
+	struct tb_err err;
+	enum cli_exit status;
+
+	if (load(&r, db, argc > 0 ? argv[0] : NULL, &err))
+		return cli_fail(&err);
+	status = cli_print_report(cli, &r, REPORT_TEXT);
+	if (status == CLI_OK)
+		status = cli_run_exit(r.runs.rows->state);
+	report_free(&r);
+	return status;
+}
+
+/* ---- diff ---- */
+
+static void
+put_findings(const char *word, const struct db_finding *const *f, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		printf("%-6s  %-7s  %-15s  ", word, severity_word(f[i]->severity), f[i]->code);
+		cli_put(f[i]->message);
+		putchar('\n');
+	}
+}
+
+static void
+set_findings(cJSON *o, const char *key, const struct db_finding *const *f, size_t n)
+{
+	cJSON *list_ = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		cJSON *x = json_object();
+
+		json_set_str(x, "severity", severity_word(f[i]->severity));
+		json_set_str(x, "code", f[i]->code);
+		json_set_str(x, "model", f[i]->model);
+		json_set_str(x, "blob", f[i]->blob);
+		json_set_str(x, "message", f[i]->message);
+		json_push(list_, x);
+	}
+	json_set(o, key, list_);
+}
+
+static enum cli_exit
+print_diff(const struct cli *cli, const struct report_diff *d)
+{
+	if (cli->json) {
+		cJSON *o = json_object();
+
+		set_findings(o, "gone", d->gone, d->ngone);
+		set_findings(o, "new", d->fresh, d->nfresh);
+		set_findings(o, "same", d->same, d->nsame);
+		return cli_print_json(o);
+	}
+	put_findings("gone", d->gone, d->ngone);
+	put_findings("new", d->fresh, d->nfresh);
+	put_findings("same", d->same, d->nsame);
+	printf("%zu gone, %zu new, %zu the same\n", d->ngone, d->nfresh, d->nsame);
+	return CLI_OK;
+}
+
+static enum cli_exit
+diff(const struct cli *cli, struct db *db, int argc, char **argv)
+{
+	struct report a = { 0 }, b = { 0 };
+	struct report_diff d = { 0 };
+	enum cli_exit status;
+	struct tb_err err;
+
+	(void)argc;
+	if (load(&a, db, argv[0], &err) || load(&b, db, argv[1], &err) ||
+	    report_compare(&a.findings, &b.findings, &d, &err)) {
+		status = cli_fail(&err);
+	} else {
+		status = print_diff(cli, &d);
+		if (status == CLI_OK && (d.ngone || d.nfresh))
+			status = CLI_WRONG;
+	}
+	report_diff_free(&d);
+	report_free(&a);
+	report_free(&b);
+	return status;
+}
+
+/* ---- check ---- */
+
+/* Verifies again what a kept report was about, and says what became of its findings. */
+static enum cli_exit
+check(const struct cli *cli, struct op_ctx *ctx, const char *path)
+{
+	struct report_file was = { 0 };
+	struct report now = { 0 };
+	struct report_diff d = { 0 };
+	struct verify_result out = { 0 };
+	struct verify_req req;
+	struct db *db = NULL;
+	enum cli_exit status = CLI_OK;
+	struct tb_err err;
+	enum tb_status failed = report_read(&was, path, &err);
+
+	req = (struct verify_req){ .refs = (const char *const *)was.refs, .nrefs = was.nrefs,
+				   .deep = was.deep };
+	if (!failed)
+		failed = cli_verify_run(cli, ctx, &req, &out, &err);
+	if (!failed)
+		failed = db_open_read(&db, ctx->db_path, &err);
+	if (!failed)
+		failed = report_load(&now, db, out.run, &err);
+	if (!failed)
+		failed = report_compare(&was.findings, &now.findings, &d, &err);
+	if (failed)
+		status = cli_fail(&err);
+	else
+		status = print_diff(cli, &d);
+	if (status == CLI_OK)
+		status = cli_run_exit(out.state);
+	report_diff_free(&d);
+	report_free(&now);
+	report_file_free(&was);
+	db_close(db);
+	return status;
+}
+
+static const struct {
+	const char *name;
+	int min, max;
+	enum cli_exit (*run)(const struct cli *cli, struct db *db, int argc, char **argv);
+} verbs[] = {
+	{ "list", 0, 0, list },
+	{ "show", 0, 1, show },
+	{ "diff", 2, 2, diff },
+};
+
+static enum cli_exit
+with_db(const struct cli *cli, struct op_ctx *ctx, size_t verb, int argc, char **argv)
+{
+	struct db *db;
+	struct tb_err err;
+	enum cli_exit status;
+
+	if (db_open_read(&db, ctx->db_path, &err))
+		return cli_fail(&err);
+	cli_note(cli, db_notice(db));
+	status = verbs[verb].run(cli, db, argc, argv);
+	db_close(db);
+	return status;
+}
+
+static enum cli_exit
+dispatch(const struct cli *cli, struct op_ctx *ctx, int argc, char **argv)
+{
+	const char *verb = argc ? argv[0] : "list";
+	struct tb_err err;
+
+	if (!strcmp(verb, "check") && argc == 2)
+		return check(cli, ctx, argv[1]);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		if (!strcmp(verbs[i].name, verb) && argc - 1 <= verbs[i].max &&
+		    argc - 1 >= (argc ? verbs[i].min : -1))
+			return with_db(cli, ctx, i, argc ? argc - 1 : 0, argv + 1);
+	(void)tb_fail(&err, TB_EUSAGE, "audit: list, show [N], diff N M, or check FILE");
+	return cli_fail(&err);
+}
+
+enum cli_exit
+cli_audit(struct cli *cli, int argc, char **argv)
+{
+	enum cli_exit status;
+	struct op_ctx ctx;
+	struct tb_err err;
+
+	if (!cli_parse(cli, NULL, &argc, argv, 0, 3, &status))
+		return status;
+	if (cli_ctx(cli, &ctx, &err))
+		return cli_fail(&err);
+	status = dispatch(cli, &ctx, argc - 1, argv + 1);
+	op_ctx_free(&ctx);
+	return status;
+}

@@ -1,0 +1,269 @@
+/* cmd_blobs.c - "tbtui blobs" and "tbtui whose": content-addressed files and who uses
+ * them. */
+#include "config.h"
+
+#include "src/cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/blob.h"
+#include "src/base/file.h"
+#include "src/base/sha256.h"
+#include "src/base/text.h"
+#include "src/cli/table.h"
+#include "src/format/json.h"
+#include "src/ops/ctx.h"
+
+static cJSON *
+blob_json(const struct db_blob *b)
+{
+	cJSON *o = json_object();
+	char time[32];
+
+	json_set_str(o, "path", b->path);
+	json_set_str(o, "digest", *b->digest ? b->digest : NULL);
+	json_set_str(o, "kind", db_file_word(b->kind));
+	json_set_str(o, "media", *b->media ? b->media : NULL);
+	json_set_u64(o, "size", b->size);
+	json_set_u64(o, "owners", b->owners);
+	json_set_bool(o, "missing", b->missing);
+	json_set_str(o, "state", db_state_word(b->state));
+	json_set_str(o, "modified", b->missing ? NULL : tb_time_rfc3339(b->mtime_ns, time));
+	return o;
+}
+
+static enum cli_exit
+blobs_json(const struct db_blobs *blobs)
+{
+	cJSON *o = json_object(), *list = json_array();
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < blobs->n; i++) {
+		json_push(list, blob_json(&blobs->rows[i]));
+		size += blobs->rows[i].missing ? 0 : blobs->rows[i].size;
+	}
+	json_set(o, "blobs", list);
+	json_set_u64(o, "size", size);
+	return cli_print_json(o);
+}
+
+static enum cli_exit
+blobs_text(const struct db_blobs *blobs)
+{
+	static const char *const titles[] = { "DIGEST OR FILE", "KIND", "SIZE", "OWNERS", "STATE" };
+	struct cli_table t = { .align = "llrrl" };
+	uint64_t size = 0;
+	char human[16];
+
+	for (size_t i = 0; blobs->n && i < sizeof(titles) / sizeof(*titles); i++)
+		cli_cell(&t, titles[i]);
+	for (size_t i = 0; i < blobs->n; i++) {
+		const struct db_blob *b = &blobs->rows[i];
+
+		cli_cell(&t, *b->digest ? b->digest : b->path);
+		cli_cell(&t, b->kind == DB_FILE_BLOB && *b->media ? b->media : db_file_word(b->kind));
+		cli_cell(&t, tb_human_bytes(b->size, human));
+		cli_cellf(&t, "%ju", (uintmax_t)b->owners);
+		cli_cell(&t, db_state_word(b->state));
+		size += b->missing ? 0 : b->size;
+	}
+	if (!cli_table_end(&t))
+		return CLI_FAILED;
+	printf("%zu files, %s\n", blobs->n, tb_human_bytes(size, human));
+	return CLI_OK;
+}
+
+static enum cli_exit
+blobs(const struct cli *cli, struct op_ctx *ctx, enum db_blob_set set, struct db_query *q)
+{
+	struct db_blobs found;
+	struct db *db;
+	struct tb_err err;
+	enum cli_exit status;
+
+	q->roots = cli->stores.n ? &ctx->roots : NULL;
+	if (cli_index(cli, ctx, &db, &err))
+		return cli_fail(&err);
+	if (db_blobs(db, set, q, &found, &err))
+		status = cli_fail(&err);
+	else {
+		status = cli->json ? blobs_json(&found) : blobs_text(&found);
+		db_free(&found.mem);
+	}
+	db_close(db);
+	return status;
+}
+
+enum cli_exit
+cli_blobs(struct cli *cli, int argc, char **argv)
+{
+	bool orphans = false, shared = false, missing = false, left = false;
+	struct db_query q = { 0 };
+	const struct tb_opt opts[] = {
+		{ 0, "orphans", TB_OPT_FLAG, &orphans, NULL, "that no model uses" },
+		{ 0, "shared", TB_OPT_FLAG, &shared, NULL, "that two models or more use" },
+		{ 0, "missing", TB_OPT_FLAG, &missing, NULL, "that a model needs and are not there" },
+		{ 0, "left", TB_OPT_FLAG, &left, NULL, "partial downloads and other leftovers" },
+		{ 'S', "sort", TB_OPT_STR, &q.sort, "KEY",
+		  "digest, size, owners, kind, state or modified" },
+		{ .name = NULL }
+	};
+	enum db_blob_set set;
+	enum cli_exit status;
+	struct op_ctx ctx;
+	struct tb_err err;
+
+	if (!cli_parse(cli, opts, &argc, argv, 0, 0, &status))
+		return status;
+	if (orphans + shared + missing + left > 1) {
+		(void)tb_fail(&err, TB_EUSAGE, "blobs: one of --orphans, --shared, --missing, --left");
+		return cli_fail(&err);
+	}
+	set = orphans ? DB_BLOBS_ORPHANS : shared ? DB_BLOBS_SHARED
+	    : missing ? DB_BLOBS_MISSING : left ? DB_BLOBS_LEFT : DB_BLOBS_ALL;
+	if (cli_ctx(cli, &ctx, &err))
+		return cli_fail(&err);
+	status = blobs(cli, &ctx, set, &q);
+	op_ctx_free(&ctx);
+	return status;
+}
+
+/* ---- whose ---- */
+
+/* A digest or the beginning of one as bare lower-case hex. */
+static bool
+as_hex(const char *text, char out[2 * TB_SHA256_LEN + 1])
+{
+	size_t n;
+
+	if (tb_starts(text, "sha256:") || tb_starts(text, "sha256-"))
+		text += 7;
+	n = strlen(text);
+	if (n < 8 || n > 2 * TB_SHA256_LEN || strspn(text, "0123456789abcdefABCDEF") != n)
+		return false;
+	for (size_t i = 0; i <= n; i++)
+		out[i] = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] + 32) : text[i];
+	return true;
+}
+
+struct hashing { const struct tb_file *file; char digest[TB_DIGEST_MAX]; };
+
+static enum tb_status
+hash(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct hashing *h = arg;
+
+	return tb_sha256_file(h->file, job, h->digest, err);
+}
+
+/* A file that the index does not know may be a copy of one that it knows. */
+static enum tb_status
+find_copy(const struct cli *cli, struct db *db, const char *path, struct db_blobs *out,
+	  struct tb_err *err)
+{
+	struct tb_file f;
+	struct hashing h = { .file = &f };
+	enum tb_status status = tb_file_open(&f, path, err);
+
+	if (status)
+		return status;
+	status = cli_run(cli, "hash", hash, &h, err);
+	tb_file_close(&f);
+	return status ? status : db_blob_find(db, h.digest + strlen("sha256:"), NULL, out, err);
+}
+
+static enum tb_status
+find(const struct cli *cli, struct db *db, const char *text, struct db_blobs *out,
+     struct tb_err *err)
+{
+	char hex[2 * TB_SHA256_LEN + 1];
+	char *path = realpath(text, NULL);
+	enum tb_status status;
+
+	if (!path) {
+		if (!as_hex(text, hex))
+			return tb_fail(err, TB_ENOENT, "%s: no such file, and no digest", text);
+		return db_blob_find(db, hex, NULL, out, err);
+	}
+	status = db_blob_find(db, NULL, path, out, err);
+	if (!status && !out->n)
+		status = find_copy(cli, db, path, out, err);
+	free(path);
+	return status;
+}
+
+static enum tb_status
+put_owners(const struct cli *cli, struct db *db, const struct db_blob *b, cJSON *list,
+	   struct tb_err *err)
+{
+	cJSON *o = blob_json(b), *names = json_array();
+	struct db_models owners;
+	enum tb_status status = db_blob_owners(db, b->id, &owners, err);
+
+	if (!status && !cli->json) {
+		cli_put(*b->digest ? b->digest : b->path);
+		puts(owners.n ? "" : "  (no model uses it)");
+	}
+	for (size_t i = 0; !status && i < owners.n; i++) {
+		json_push_str(names, owners.rows[i].name);
+		if (cli->json)
+			continue;
+		fputs("  ", stdout);
+		cli_put(owners.rows[i].name);
+		putchar('\n');
+	}
+	if (!status)
+		db_free(&owners.mem);
+	json_set(o, "models", names);
+	json_push(list, o);
+	return status;
+}
+
+static enum cli_exit
+whose(const struct cli *cli, struct op_ctx *ctx, const char *text)
+{
+	struct db_blobs found = { 0 };
+	cJSON *list = json_array(), *o = json_object();
+	struct db *db = NULL;
+	struct tb_err err;
+	enum tb_status status = cli_index(cli, ctx, &db, &err);
+	enum cli_exit done;
+	size_t n;
+
+	if (!status)
+		status = find(cli, db, text, &found, &err);
+	for (size_t i = 0; !status && i < found.n; i++)
+		status = put_owners(cli, db, &found.rows[i], list, &err);
+	json_set(o, "blobs", list);
+	n = found.n;
+	db_free(&found.mem);
+	db_close(db);
+	if (status) {
+		json_free(o);
+		return cli_fail(&err);
+	}
+	done = CLI_OK;
+	if (cli->json)
+		done = cli_print_json(o);
+	else
+		json_free(o);
+	return done == CLI_OK && !n ? CLI_WRONG : done;
+}
+
+enum cli_exit
+cli_whose(struct cli *cli, int argc, char **argv)
+{
+	enum cli_exit status;
+	struct op_ctx ctx;
+	struct tb_err err;
+
+	if (!cli_parse(cli, NULL, &argc, argv, 1, 1, &status))
+		return status;
+	if (cli_ctx(cli, &ctx, &err))
+		return cli_fail(&err);
+	status = whose(cli, &ctx, argv[1]);
+	op_ctx_free(&ctx);
+	return status;
+}

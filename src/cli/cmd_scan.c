@@ -1,0 +1,115 @@
+/* cmd_scan.c - "tbtui scan". */
+#include "config.h"
+
+#include "src/cli/cli.h"
+
+#include <stdio.h>
+
+#include "src/base/text.h"
+#include "src/format/json.h"
+#include "src/ops/scan.h"
+
+struct args {
+	struct op_ctx *ctx;
+	struct scan_req req;
+	struct scan_result out;
+};
+
+static enum tb_status
+run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct args *a = arg;
+
+	return op_scan(a->ctx, &a->req, job, &a->out, err);
+}
+
+static enum cli_exit
+print_json(const struct scan_result *r)
+{
+	cJSON *o = json_object(), *list = json_array();
+
+	json_set_u64(o, "added", r->added);
+	json_set_u64(o, "changed", r->changed);
+	json_set_u64(o, "removed", r->removed);
+	json_set_u64(o, "unchanged", r->unchanged);
+	json_set_u64(o, "problems", r->problems);
+	json_set_u64(o, "models", r->models);
+	json_set_u64(o, "tensors", r->tensors);
+	json_set_u64(o, "blobs", r->blobs);
+	json_set_u64(o, "orphans", r->orphans);
+	json_set_u64(o, "orphan_bytes", r->orphan_bytes);
+	json_set_u64(o, "missing", r->missing);
+	json_set_u64(o, "leftovers", r->left);
+	for (size_t i = 0; i < r->nitems; i++) {
+		cJSON *item = json_object();
+
+		json_set_str(item, "change", scan_change_word(r->items[i].change));
+		json_set_str(item, "name", r->items[i].name);
+		json_set_str(item, "path", r->items[i].path);
+		json_set_str(item, "problem", r->items[i].problem);
+		json_push(list, item);
+	}
+	json_set(o, "items", list);
+	json_set_f64(o, "seconds", r->seconds);
+	json_set_str(o, "notice", *r->notice ? r->notice : NULL);
+	return cli_print_json(o);
+}
+
+static void
+print_text(const struct cli *cli, const struct scan_result *r)
+{
+	char bytes[16];
+
+	for (size_t i = 0; !cli->quiet && i < r->nitems; i++) {
+		printf("%-10s  ", scan_change_word(r->items[i].change));
+		cli_put(r->items[i].name);
+		if (r->items[i].problem) {
+			printf(": ");
+			cli_put(r->items[i].problem);
+		}
+		putchar('\n');
+	}
+	printf("%ju models: %ju added, %ju changed, %ju removed, %ju unchanged; %ju tensors\n",
+	       (uintmax_t)r->models, (uintmax_t)r->added, (uintmax_t)r->changed,
+	       (uintmax_t)r->removed, (uintmax_t)r->unchanged, (uintmax_t)r->tensors);
+	if (r->problems)
+		printf("%ju models have problems; \"tbtui verify\" tells which\n",
+		       (uintmax_t)r->problems);
+	if (r->blobs || r->missing)
+		printf("%ju blobs, %ju missing, %ju orphans (%s), %ju leftovers\n",
+		       (uintmax_t)r->blobs, (uintmax_t)r->missing, (uintmax_t)r->orphans,
+		       tb_human_bytes(r->orphan_bytes, bytes), (uintmax_t)r->left);
+}
+
+enum cli_exit
+cli_scan(struct cli *cli, int argc, char **argv)
+{
+	struct args a = { 0 };
+	const struct tb_opt opts[] = {
+		{ 'a', "again", TB_OPT_FLAG, &a.req.again, NULL,
+		  "open every model, also those that did not change" },
+		{ .name = NULL }
+	};
+	enum cli_exit status;
+	struct op_ctx ctx;
+	struct tb_err err;
+
+	if (!cli_parse(cli, opts, &argc, argv, 0, -1, &status))
+		return status;
+	if (cli_ctx(cli, &ctx, &err))
+		return cli_fail(&err);
+	a.ctx = &ctx;
+	a.req.dirs = (const char *const *)argv + 1;
+	a.req.ndirs = (size_t)argc - 1;
+	if (cli_run(cli, "scan", run, &a, &err)) {
+		status = cli_fail(&err);
+	} else {
+		cli_note(cli, a.out.notice);
+		status = cli->json ? print_json(&a.out) : CLI_OK;
+		if (!cli->json)
+			print_text(cli, &a.out);
+	}
+	scan_result_free(&a.out);
+	op_ctx_free(&ctx);
+	return status;
+}

@@ -1,0 +1,239 @@
+/* cmd_tensors.c - "tbtui tensors": the logical tensors of one model, read from its files. */
+#include "config.h"
+
+#include "src/cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/buf.h"
+#include "src/base/text.h"
+#include "src/cli/table.h"
+#include "src/format/json.h"
+#include "src/ops/ctx.h"
+
+/* ---- order ---- */
+
+typedef int cmp_fn(const struct tensor *a, const struct tensor *b);
+
+#define DOWN(field) ((a->field < b->field) - (a->field > b->field))
+#define UP(field) ((a->field > b->field) - (a->field < b->field))
+
+static int
+by_name(const struct tensor *a, const struct tensor *b)
+{
+	return tb_natural_cmp(a->name, b->name);
+}
+
+static int
+by_size(const struct tensor *a, const struct tensor *b)
+{
+	return DOWN(bytes);
+}
+
+static int
+by_params(const struct tensor *a, const struct tensor *b)
+{
+	return DOWN(elems);
+}
+
+static int
+by_dtype(const struct tensor *a, const struct tensor *b)
+{
+	return UP(weight.dtype);
+}
+
+static int
+by_scheme(const struct tensor *a, const struct tensor *b)
+{
+	char x[SCHEME_NAME_MAX], y[SCHEME_NAME_MAX];
+
+	return strcmp(scheme_name(&a->scheme, x), scheme_name(&b->scheme, y));
+}
+
+static int
+by_offset(const struct tensor *a, const struct tensor *b)
+{
+	return UP(weight.file) ? UP(weight.file) : UP(weight.off);
+}
+
+static const struct { const char *key; cmp_fn *cmp; } orders[] = {
+	{ "name", by_name }, { "size", by_size }, { "params", by_params }, { "dtype", by_dtype },
+	{ "scheme", by_scheme }, { "offset", by_offset },
+};
+
+struct row { const struct tensor *t; cmp_fn *cmp; };
+
+static int
+compare(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int d = x->cmp(x->t, y->t);
+
+	return d ? d : (x->t > y->t) - (x->t < y->t);	/* natural order of names */
+}
+
+static enum tb_status
+find_order(const char *key, cmp_fn **out, struct tb_err *err)
+{
+	*out = by_name;
+	for (size_t i = 0; key && i < sizeof(orders) / sizeof(*orders); i++)
+		if (!strcmp(key, orders[i].key)) {
+			*out = orders[i].cmp;
+			return TB_OK;
+		}
+	return key ? tb_fail(err, TB_EUSAGE, "--sort: name, size, params, dtype, scheme or offset")
+		   : TB_OK;
+}
+
+/* ---- output ---- */
+
+static cJSON *
+shape_json(const uint64_t *dim, unsigned ndim)
+{
+	cJSON *a = json_array();
+
+	for (unsigned i = 0; i < ndim; i++)
+		json_push_u64(a, dim[i]);
+	return a;
+}
+
+static void
+part_json(cJSON *list, const struct model *m, const char *kind, const struct tensor_part *p)
+{
+	cJSON *o = json_object();
+
+	json_set_str(o, "kind", kind);
+	json_set_str(o, "dtype", dtype_name(p->dtype));
+	json_set(o, "shape", shape_json(p->dim, p->ndim));
+	json_set_u64(o, "bytes", p->len);
+	json_set_str(o, "file", m->files[p->file].path);
+	json_set_u64(o, "offset", p->off);
+	json_push(list, o);
+}
+
+static cJSON *
+tensor_json(const struct model *m, const struct tensor *t)
+{
+	cJSON *o = json_object(), *parts = json_array();
+	char scheme[SCHEME_NAME_MAX];
+
+	json_set_str(o, "name", t->name);
+	json_set_str(o, "dtype", dtype_name(t->weight.dtype));
+	json_set(o, "shape", shape_json(t->dim, t->ndim));
+	json_set_str(o, "scheme", scheme_name(&t->scheme, scheme));
+	json_set_u64(o, "group_size", t->scheme.group);
+	json_set_u64(o, "bytes", t->bytes);
+	json_set_str(o, "file", m->files[t->weight.file].path);
+	json_set_u64(o, "offset", t->weight.off);
+	if (t->has_scale)
+		part_json(parts, m, "scale", &t->scale);
+	if (t->has_bias)
+		part_json(parts, m, "bias", &t->bias);
+	if (t->has_global)
+		part_json(parts, m, "global_scale", &t->global);
+	json_set(o, "companions", parts);
+	json_set_u64(o, "parameters", t->elems);
+	json_set(o, "stored_shape", shape_json(t->weight.dim, t->weight.ndim));
+	json_set_str(o, "origin", origin_name(t->origin));
+	return o;
+}
+
+static enum cli_exit
+print_json(const struct model *m, const struct row *rows, size_t n)
+{
+	cJSON *o = json_object(), *list = json_array();
+
+	json_set_str(o, "model", m->loc.name);
+	for (size_t i = 0; i < n; i++)
+		json_push(list, tensor_json(m, rows[i].t));
+	json_set(o, "tensors", list);
+	return cli_print_json(o);
+}
+
+static void
+text_row(struct cli_table *t, const struct tensor *x)
+{
+	struct tb_buf shape = TB_BUF(256);
+	char scheme[SCHEME_NAME_MAX], count[16], size[16];
+
+	for (unsigned i = 0; i < x->ndim; i++)
+		tb_buf_printf(&shape, "%s%ju", i ? " x " : "", (uintmax_t)x->dim[i]);
+	cli_cell(t, x->name);
+	cli_cell(t, dtype_name(x->weight.dtype));
+	cli_cell(t, x->ndim ? tb_buf_cstr(&shape) : "scalar");
+	cli_cell(t, scheme_name(&x->scheme, scheme));
+	cli_cell(t, tb_human_count(x->elems, count));
+	cli_cell(t, tb_human_bytes(x->bytes, size));
+	tb_buf_free(&shape);
+}
+
+static enum cli_exit
+print_text(const struct row *rows, size_t n)
+{
+	static const char *const titles[] = { "NAME", "DTYPE", "SHAPE", "SCHEME", "PARAMS", "SIZE" };
+	struct cli_table t = { .align = "llllrr" };
+
+	for (size_t i = 0; n && i < sizeof(titles) / sizeof(*titles); i++)
+		cli_cell(&t, titles[i]);
+	for (size_t i = 0; i < n; i++)
+		text_row(&t, rows[i].t);
+	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
+}
+
+static bool
+matches(const char *pattern, const char *name)
+{
+	if (!pattern)
+		return true;
+	return strpbrk(pattern, "*?[") ? tb_glob(pattern, name) : tb_contains(name, pattern);
+}
+
+static enum cli_exit
+print(const struct cli *cli, const struct model *m, const char *pattern, cmp_fn *cmp)
+{
+	struct row *rows = calloc(m->ntensors + 1, sizeof(*rows));
+	enum cli_exit status;
+	struct tb_err err;
+	size_t n = 0;
+
+	if (!rows) {
+		(void)tb_nomem(&err);
+		return cli_fail(&err);
+	}
+	for (size_t i = 0; i < m->ntensors; i++)
+		if (matches(pattern, m->tensors[i].name))
+			rows[n++] = (struct row){ &m->tensors[i], cmp };
+	if (n)
+		qsort(rows, n, sizeof(*rows), compare);
+	status = cli->json ? print_json(m, rows, n) : print_text(rows, n);
+	for (size_t i = 0; i < m->nproblems; i++)
+		cli_note(cli, m->problems[i].message);
+	free(rows);
+	return status == CLI_OK && (!n || cli_model_damaged(m)) ? CLI_WRONG : status;
+}
+
+enum cli_exit
+cli_tensors(struct cli *cli, int argc, char **argv)
+{
+	const char *pattern = NULL, *key = NULL;
+	const struct tb_opt opts[] = {
+		{ 'f', "filter", TB_OPT_STR, &pattern, "PATTERN", "a part of the name, or a glob" },
+		{ 'S', "sort", TB_OPT_STR, &key, "KEY",
+		  "name, size, params, dtype, scheme or offset" },
+		{ .name = NULL }
+	};
+	struct model *m = NULL;
+	enum cli_exit status;
+	struct tb_err err;
+	cmp_fn *cmp;
+
+	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
+		return status;
+	if (find_order(key, &cmp, &err) || cli_model(cli, argv[1], &m, &err))
+		return cli_fail(&err);
+	status = print(cli, m, pattern, cmp);
+	model_free(m);
+	return status;
+}

@@ -1,0 +1,67 @@
+/* index.c - opening the index or a model for a command. */
+#include "config.h"
+
+#include "src/cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "db/blob.h"
+#include "src/base/buf.h"
+#include "src/base/text.h"
+#include "src/ops/ctx.h"
+
+void
+cli_note(const struct cli *cli, const char *text)
+{
+	struct tb_buf clean = TB_BUF(4096);
+
+	if (!*text || cli->quiet)
+		return;
+	tb_text_clip(&clean, text, SIZE_MAX, false);
+	fprintf(stderr, "tbtui: %s\n", tb_buf_cstr(&clean));
+	tb_buf_free(&clean);
+}
+
+enum tb_status
+cli_index(const struct cli *cli, const struct op_ctx *ctx, struct db **out, struct tb_err *err)
+{
+	struct db_totals t;
+	enum tb_status status = db_open_read(out, ctx->db_path, err);
+
+	if (status)
+		return status;
+	cli_note(cli, db_notice(*out));
+	status = db_totals(*out, NULL, &t, err);
+	if (!status && !t.scanned_ns)
+		cli_note(cli, "nothing is indexed yet: \"tbtui scan\" does it");
+	if (status) {
+		db_close(*out);
+		*out = NULL;
+	}
+	return status;
+}
+
+enum tb_status
+cli_model(const struct cli *cli, const char *ref, struct model **out, struct tb_err *err)
+{
+	struct model_loc loc = { 0 };
+	struct op_ctx ctx;
+	enum tb_status status = cli_ctx(cli, &ctx, err);
+
+	*out = NULL;
+	if (status)
+		return status;
+	status = store_resolve(&ctx.roots, ref, &loc, err);
+	if (!status)
+		status = model_open(out, &loc, err);
+	model_loc_free(&loc);
+	op_ctx_free(&ctx);
+	return status;
+}
+
+bool
+cli_model_damaged(const struct model *m)
+{
+	return m->nproblems && m->loc.kind != MODEL_OLLAMA_GGUF && m->loc.kind != MODEL_GGUF_FILE;
+}

@@ -1,0 +1,18 @@
+/* verify.h - what the commands verify and audit share. */
+#ifndef TBTUI_CLI_VERIFY_H
+#define TBTUI_CLI_VERIFY_H
+
+#include "src/cli/cli.h"
+#include "src/ops/report.h"
+#include "src/ops/verify.h"
+
+/* Runs it with progress; *out is filled in every case. */
+enum tb_status cli_verify_run(const struct cli *cli, struct op_ctx *ctx,
+			      const struct verify_req *req, struct verify_result *out,
+			      struct tb_err *err) TB_MUST_USE;
+/* On standard output; --json wins over the format. */
+enum cli_exit cli_print_report(const struct cli *cli, const struct report *r,
+			       enum report_format format);
+/* Clean, damage, or could not be done (nothing checked, too). */
+enum cli_exit cli_run_exit(enum run_state state);
+#endif

@@ -1,0 +1,356 @@
+#include "config.h"
+
+#include "src/ops/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/out.h"
+#include "src/base/text.h"
+
+#define REPORT_MAX (512u << 20)		/* bytes of a rendered report */
+
+static const char *const formats[] = {
+#define X(id, name) [id] = name,
+	REPORT_LIST(X)
+#undef X
+};
+
+enum tb_status
+report_format_parse(const char *name, enum report_format *out, struct tb_err *err)
+{
+	for (int i = 0; i < REPORT_COUNT; i++)
+		if (!strcmp(formats[i], name)) {
+			*out = (enum report_format)i;
+			return TB_OK;
+		}
+	return tb_fail(err, TB_EUSAGE, "no report format \"%s\": text, json, csv, md or html",
+		       name);
+}
+
+enum tb_status
+report_load(struct report *r, struct db *db, int64_t run, struct tb_err *err)
+{
+	struct db_query last = { .limit = 1 };
+	enum tb_status status;
+
+	*r = (struct report){ 0 };
+	status = run ? db_run_by_id(db, run, &r->runs, err) : db_runs(db, &last, &r->runs, err);
+	if (!status && !r->runs.n)
+		status = run ? tb_fail(err, TB_ENOENT, "no verify run %jd", (intmax_t)run)
+			     : tb_fail(err, TB_ENOENT, "nothing was verified yet");
+	if (!status)
+		status = db_findings(db, r->runs.rows->id, NULL, &r->findings, err);
+	if (status)
+		report_free(r);
+	return status;
+}
+
+void
+report_free(struct report *r)
+{
+	db_free(&r->runs.mem);
+	db_free(&r->findings.mem);
+	*r = (struct report){ 0 };
+}
+
+/* ---- JSON ---- */
+
+static void
+set_some(cJSON *o, const char *key, const char *s)
+{
+	json_set_str(o, key, s && *s ? s : NULL);
+}
+
+static cJSON *
+finding_json(const struct db_finding *f)
+{
+	cJSON *o = json_object();
+
+	json_set_str(o, "severity", severity_word(f->severity));
+	json_set_str(o, "code", f->code);
+	set_some(o, "model", f->model);
+	set_some(o, "blob", f->blob);
+	set_some(o, "tensor", f->tensor);
+	if (f->has_offset)
+		json_set_u64(o, "offset", f->offset);
+	else
+		json_set_str(o, "offset", NULL);
+	set_some(o, "expected", f->expected);
+	set_some(o, "actual", f->actual);
+	json_set_str(o, "message", f->message);
+	set_some(o, "model_path", f->model_path);
+	return o;
+}
+
+static cJSON *
+scope_json(const char *scope)
+{
+	cJSON *a = json_array();
+	struct tb_buf ref = TB_BUF(1u << 20);
+
+	for (; *scope; scope += *scope == '\n') {
+		size_t n = strcspn(scope, "\n");
+
+		tb_buf_clear(&ref);
+		tb_buf_add(&ref, scope, n);
+		json_push_str(a, tb_buf_cstr(&ref));
+		scope += n;
+	}
+	tb_buf_free(&ref);
+	return a;
+}
+
+cJSON *
+report_json(const struct report *r)
+{
+	const struct db_run *run = r->runs.rows;
+	cJSON *o = json_object(), *checked = json_object(), *list = json_array();
+	char time[32];
+
+	json_set_u64(checked, "models", run->models);
+	json_set_u64(checked, "manifests", run->manifests);
+	json_set_u64(checked, "blobs", run->blobs);
+	json_set_u64(checked, "bytes", run->bytes);
+	json_set(o, "checked", checked);
+	for (size_t i = 0; i < r->findings.n; i++)
+		json_push(list, finding_json(&r->findings.rows[i]));
+	json_set(o, "findings", list);
+	json_set_bool(o, "clean", run->state == RUN_CLEAN);
+	json_set_f64(o, "seconds", run->seconds);
+	json_set_i64(o, "run", run->id);
+	json_set_str(o, "state", run_state_word(run->state));
+	json_set_str(o, "started", tb_time_rfc3339(run->started_ns, time));
+	json_set_bool(o, "deep", run->deep);
+	json_set(o, "scope", scope_json(run->scope));
+	set_some(o, "message", run->message);
+	return o;
+}
+
+/* ---- the others ---- */
+
+static void
+text_head(const struct db_run *run, struct tb_buf *out)
+{
+	char time[32], bytes[16];
+
+	tb_buf_printf(out, "run %jd of %s, ", (intmax_t)run->id,
+		      tb_time_rfc3339(run->started_ns, time));
+	if (*run->scope)
+		tb_text_clip(out, run->scope, SIZE_MAX, false);
+	else
+		tb_buf_str(out, "all models");
+	tb_buf_printf(out, "%s\n%s: %ju models, %ju manifests, %ju blobs, %s in %.1f s; "
+		      "%ju errors, %ju warnings, %ju notes\n", run->deep ? " (deep)" : "",
+		      run_state_word(run->state), (uintmax_t)run->models,
+		      (uintmax_t)run->manifests, (uintmax_t)run->blobs,
+		      tb_human_bytes(run->bytes, bytes), run->seconds, (uintmax_t)run->errors,
+		      (uintmax_t)run->warnings, (uintmax_t)run->notes);
+	if (*run->message) {
+		tb_text_clip(out, run->message, SIZE_MAX, false);
+		tb_buf_chr(out, '\n');
+	}
+}
+
+static void
+render_text(const struct report *r, struct tb_buf *out)
+{
+	for (size_t i = 0; i < r->findings.n; i++) {
+		const struct db_finding *f = &r->findings.rows[i];
+
+		tb_buf_printf(out, "%-7s  %-15s  ", severity_word(f->severity), f->code);
+		tb_text_clip(out, f->message, SIZE_MAX, false);
+		tb_buf_chr(out, '\n');
+		if (*f->expected || *f->actual) {
+			tb_buf_str(out, "         expected ");
+			tb_text_clip(out, f->expected, SIZE_MAX, false);
+			tb_buf_str(out, "\n         actual   ");
+			tb_text_clip(out, f->actual, SIZE_MAX, false);
+			tb_buf_chr(out, '\n');
+		}
+	}
+	text_head(r->runs.rows, out);
+}
+
+enum { COLUMNS = 10 };
+static const char *const columns[COLUMNS] = { "severity", "code", "model", "blob", "tensor",
+	"offset", "expected", "actual", "message", "model_path" };
+
+static void
+cells(const struct db_finding *f, char offset[24], const char *out[COLUMNS])
+{
+	const char *const all[COLUMNS] = { severity_word(f->severity), f->code, f->model, f->blob,
+		f->tensor, offset, f->expected, f->actual, f->message, f->model_path };
+
+	*offset = 0;
+	if (f->has_offset)
+		snprintf(offset, 24, "%ju", (uintmax_t)f->offset);
+	memcpy(out, all, sizeof(all));
+}
+
+/* One character of a cell: what the format itself means something by is escaped. */
+typedef void escape_fn(struct tb_buf *out, const char *clean);
+
+/* A quote before what a spreadsheet would take for a formula. */
+static void
+csv_cell(struct tb_buf *out, const char *s)
+{
+	tb_buf_chr(out, '"');
+	if (*s && strchr("=+-@", *s))
+		tb_buf_chr(out, '\'');
+	for (; *s; s++) {
+		if (*s == '"')
+			tb_buf_chr(out, '"');
+		tb_buf_chr(out, *s);
+	}
+	tb_buf_chr(out, '"');
+}
+
+static void
+md_cell(struct tb_buf *out, const char *s)
+{
+	for (; *s; s++) {
+		if (strchr("\\`*_{}[]<>()#+-.!|&~", *s))
+			tb_buf_chr(out, '\\');
+		tb_buf_chr(out, *s);
+	}
+}
+
+static void
+html_cell(struct tb_buf *out, const char *s)
+{
+	for (; *s; s++)
+		switch (*s) {
+		case '<': tb_buf_str(out, "&lt;"); break;
+		case '>': tb_buf_str(out, "&gt;"); break;
+		case '&': tb_buf_str(out, "&amp;"); break;
+		case '"': tb_buf_str(out, "&quot;"); break;
+		case '\'': tb_buf_str(out, "&#39;"); break;
+		default: tb_buf_chr(out, *s);
+		}
+}
+
+/* What a table looks like in a format. */
+struct shape { const char *before, *between, *after; escape_fn *cell; };
+
+static void
+row(struct tb_buf *out, const struct shape *s, const char *const cell[COLUMNS])
+{
+	struct tb_buf clean = TB_BUF(1u << 20);
+
+	tb_buf_str(out, s->before);
+	for (int i = 0; i < COLUMNS; i++) {
+		tb_buf_clear(&clean);
+		tb_text_clip(&clean, cell[i], SIZE_MAX, false);
+		tb_buf_str(out, i ? s->between : "");
+		s->cell(out, tb_buf_cstr(&clean));
+	}
+	tb_buf_str(out, s->after);
+	tb_buf_free(&clean);
+}
+
+static void
+rows(const struct report *r, const struct shape *s, struct tb_buf *out)
+{
+	for (size_t i = 0; i < r->findings.n; i++) {
+		const char *cell[COLUMNS];
+		char offset[24];
+
+		cells(&r->findings.rows[i], offset, cell);
+		row(out, s, cell);
+	}
+}
+
+static void
+render_csv(const struct report *r, struct tb_buf *out)
+{
+	static const struct shape s = { "", ",", "\r\n", csv_cell };
+
+	row(out, &s, columns);
+	rows(r, &s, out);
+}
+
+static void
+head(const struct report *r, escape_fn *escape, struct tb_buf *out)
+{
+	struct tb_buf text = TB_BUF(1u << 20);
+
+	text_head(r->runs.rows, &text);
+	escape(out, tb_buf_cstr(&text));
+	tb_buf_free(&text);
+}
+
+static void
+render_md(const struct report *r, struct tb_buf *out)
+{
+	static const struct shape s = { "| ", " | ", " |\n", md_cell };
+
+	tb_buf_str(out, "# Verify report\n\n");
+	head(r, md_cell, out);
+	tb_buf_chr(out, '\n');
+	row(out, &s, columns);
+	for (int i = 0; i < COLUMNS; i++)
+		tb_buf_str(out, "|---");
+	tb_buf_str(out, "|\n");
+	rows(r, &s, out);
+}
+
+static void
+render_html(const struct report *r, struct tb_buf *out)
+{
+	static const struct shape title = { "<tr><th>", "</th><th>", "</th></tr>\n", html_cell };
+	static const struct shape s = { "<tr><td>", "</td><td>", "</td></tr>\n", html_cell };
+
+	tb_buf_str(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+		   "<title>Verify report</title>\n<style>body{font-family:sans-serif}"
+		   "table{border-collapse:collapse}td,th{border:1px solid #999;padding:.2em .5em;"
+		   "text-align:left;overflow-wrap:anywhere}</style></head><body>\n"
+		   "<h1>Verify report</h1>\n<pre>");
+	head(r, html_cell, out);
+	tb_buf_str(out, "</pre>\n<table>\n");
+	row(out, &title, columns);
+	rows(r, &s, out);
+	tb_buf_str(out, "</table>\n</body></html>\n");
+}
+
+static void
+render_json(const struct report *r, struct tb_buf *out)
+{
+	cJSON *doc = report_json(r);
+	char *text = json_print_pretty(doc);
+
+	json_free(doc);
+	if (text) {
+		tb_buf_str(out, text);
+		tb_buf_chr(out, '\n');
+	} else {
+		out->failed = true;
+	}
+	free(text);
+}
+
+enum tb_status
+report_render(const struct report *r, enum report_format f, struct tb_buf *out,
+	      struct tb_err *err)
+{
+	static void (*const render[])(const struct report *, struct tb_buf *) = {
+		[REPORT_TEXT] = render_text, [REPORT_JSON] = render_json,
+		[REPORT_CSV] = render_csv, [REPORT_MD] = render_md, [REPORT_HTML] = render_html,
+	};
+
+	render[f](r, out);
+	return tb_buf_failed(out) ? tb_nomem(err) : TB_OK;
+}
+
+enum tb_status
+report_write(const struct report *r, enum report_format f, const char *path, struct tb_err *err)
+{
+	struct tb_buf text = TB_BUF(REPORT_MAX);
+	enum tb_status status = report_render(r, f, &text, err);
+
+	if (!status)
+		status = tb_out_file(path, tb_buf_cstr(&text), text.len, true, err);
+	tb_buf_free(&text);
+	return status;
+}

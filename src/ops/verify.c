@@ -1,0 +1,133 @@
+#include "config.h"
+
+#include "src/ops/verify.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/buf.h"
+#include "src/base/text.h"
+#include "src/ops/verify_run.h"
+
+static enum tb_status
+start(struct verify_run *r, struct tb_err *err)
+{
+	struct tb_buf scope = TB_BUF(65536);
+	struct db_run run = { .started_ns = r->started_ns, .deep = r->req->deep };
+	enum tb_status status;
+
+	for (size_t i = 0; i < r->req->nrefs; i++)
+		tb_buf_printf(&scope, "%s%s", i ? "\n" : "", r->req->refs[i]);
+	run.scope = tb_buf_cstr(&scope);
+	status = tb_buf_failed(&scope) ? tb_nomem(err) : db_begin(r->db, err);
+	if (!status)
+		status = db_run_start(r->db, &run, &r->out->run, err);
+	if (!status)
+		status = db_commit(r->db, err);
+	if (!status)
+		tb_job_post(r->job, VERIFY_MSG_RUN, &r->out->run, sizeof(r->out->run));
+	tb_buf_free(&scope);
+	return status;
+}
+
+/* What a model's state is from now on: only for what was looked at to the end. */
+static enum tb_status
+remember_models(struct verify_run *r, struct tb_err *err)
+{
+	struct db_verified v = { .run = r->out->run, .when_ns = tb_now_ns() };
+	enum tb_status status = db_begin(r->db, err);
+
+	for (size_t i = 0; !status && i < r->nmodels; i++) {
+		v.stamp = r->models[i].stamp;
+		v.errors = r->models[i].errors;
+		status = db_verified_model(r->db, r->models[i].loc.path, &v, err);
+	}
+	if (!status)
+		status = db_commit(r->db, err);
+	else
+		db_rollback(r->db);
+	return status;
+}
+
+static enum run_state
+state_of(const struct verify_run *r, enum tb_status status)
+{
+	if (status)
+		return status == TB_ECANCEL ? RUN_CANCELLED : RUN_FAILED;
+	if (!r->out->models)
+		return RUN_EMPTY;
+	return r->out->errors ? RUN_DAMAGE : RUN_CLEAN;
+}
+
+static enum tb_status
+end(struct verify_run *r, enum tb_status status, struct tb_err *err)
+{
+	const struct verify_result *out = r->out;
+	struct db_run run = {
+		.id = out->run, .ended_ns = tb_now_ns(), .models = out->models,
+		.manifests = out->manifests, .blobs = out->blobs, .bytes = out->bytes,
+		.errors = out->errors, .warnings = out->warnings, .notes = out->notes,
+		.seconds = out->seconds, .message = status && err ? err->msg : "",
+	};
+	struct tb_err late;
+	enum tb_status failed = verify_flush(r, &late);
+
+	run.state = r->out->state = state_of(r, status ? status : failed);
+	if (!failed)
+		failed = db_begin(r->db, &late);
+	if (!failed)
+		failed = db_run_end(r->db, &run, &late);
+	if (!failed)
+		failed = db_commit(r->db, &late);
+	if (status || !failed)
+		return status;
+	if (err)
+		*err = late;
+	return failed;
+}
+
+static enum tb_status
+run(struct verify_run *r, struct tb_err *err)
+{
+	enum tb_status status = verify_collect(r, err);
+
+	if (!status)
+		status = verify_read_models(r, err);
+	if (!status)
+		status = verify_files(r, err);
+	if (!status && !r->req->nrefs)
+		status = verify_store(r, err);
+	if (!status)
+		status = remember_models(r, err);
+	return status;
+}
+
+enum tb_status
+op_verify(struct op_ctx *ctx, const struct verify_req *req, struct tb_job *job,
+	  struct verify_result *out, struct tb_err *err)
+{
+	struct verify_run r = { .ctx = ctx, .req = req, .job = job, .out = out };
+	double from = tb_monotonic();
+	enum tb_status status;
+
+	*out = (struct verify_result){ .state = RUN_FAILED };
+	status = db_open_write(&r.db, ctx->db_path, err);
+	if (status)
+		return status;
+	snprintf(out->notice, sizeof(out->notice), "%s", db_notice(r.db));
+	r.last = &r.first;
+	r.started_ns = tb_now_ns();
+	r.flushed = from;
+	pthread_mutex_init(&r.lock, NULL);
+	status = start(&r, err);
+	if (!status) {
+		status = run(&r, err);
+		out->seconds = tb_monotonic() - from;
+		status = end(&r, status, err);
+	}
+	verify_drop(&r);
+	verify_free_models(&r);
+	pthread_mutex_destroy(&r.lock);
+	db_close(r.db);
+	return status;
+}

@@ -1,0 +1,285 @@
+/* verify_files.c - every distinct file once, whoever uses it: largest first, so that
+ * no core is left with a large one at the end. */
+#include "config.h"
+
+#include "src/ops/verify_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/sha256.h"
+#include "src/base/text.h"
+
+#define FLUSH_SECONDS 2.0
+
+static const struct verify_file *
+file_of(const struct verify_run *r, struct verify_use u)
+{
+	return &r->models[u.model].files[u.file];
+}
+
+static int
+by_path(const void *a, const void *b, void *arg)
+{
+	const struct verify_use *x = a, *y = b;
+	int order = strcmp(file_of(arg, *x)->path, file_of(arg, *y)->path);
+
+	return order ? order : x->model < y->model ? -1 : x->model > y->model;
+}
+
+static int
+largest_first(const void *a, const void *b)
+{
+	const struct verify_target *x = a, *y = b;
+
+	if (x->file->id.size != y->file->id.size)
+		return x->file->id.size < y->file->id.size ? 1 : -1;
+	return strcmp(x->file->path, y->file->path);
+}
+
+/* Blobs are hashed because their name says what comes out; other files only --deep,
+ * where the last hash is what to compare with. */
+static bool
+wanted(const struct verify_run *r, const struct verify_file *f)
+{
+	return !f->missing && !f->manifest && (*f->digest || r->req->deep);
+}
+
+static enum tb_status
+list_uses(struct verify_run *r, size_t *n, struct tb_err *err)
+{
+	size_t cap = 0;
+
+	*n = 0;
+	for (size_t m = 0; m < r->nmodels; m++)
+		for (size_t f = 0; f < r->models[m].nfiles; f++) {
+			if (!wanted(r, &r->models[m].files[f]))
+				continue;
+			if (!tb_grow(&r->uses, &cap, *n + 1, sizeof(*r->uses)))
+				return tb_nomem(err);
+			r->uses[(*n)++] = (struct verify_use){ (uint32_t)m, (uint32_t)f };
+		}
+	if (*n)
+		qsort_r(r->uses, *n, sizeof(*r->uses), by_path, r);
+	return TB_OK;
+}
+
+static enum tb_status
+list_targets(struct verify_run *r, struct tb_err *err)
+{
+	size_t n, cap = 0;
+	uint64_t bytes = 0;
+	enum tb_status status = list_uses(r, &n, err);
+
+	for (size_t i = 0; !status && i < n; i++) {
+		const struct verify_file *f = file_of(r, r->uses[i]);
+		struct verify_target *t = r->ntargets ? &r->targets[r->ntargets - 1] : NULL;
+
+		if (!t || strcmp(t->file->path, f->path)) {
+			if (!tb_grow(&r->targets, &cap, r->ntargets + 1, sizeof(*r->targets)))
+				return tb_nomem(err);
+			t = &r->targets[r->ntargets++];
+			*t = (struct verify_target){ .file = f, .uses = &r->uses[i] };
+			bytes += f->id.size;
+		}
+		t->nuses++;
+	}
+	for (size_t i = 0; !status && i < r->ntargets; i++)
+		status = db_hash_get(r->db, r->targets[i].file->path, &r->targets[i].was,
+				     &r->targets[i].known, err);
+	if (r->ntargets)
+		qsort(r->targets, r->ntargets, sizeof(*r->targets), largest_first);
+	tb_job_total(r->job, bytes, r->ntargets);
+	return status;
+}
+
+/* ---- one file ---- */
+
+/* The same finding for each model that uses the file (once a model, however often). */
+static void
+find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code code,
+	     const char *expected, const char *actual, const char *message)
+{
+	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
+
+	for (size_t i = 0; i < t->nuses; i++) {
+		const struct verify_model *m = &r->models[t->uses[i].model];
+		struct verify_where at = { .model = m, .blob = blob, .expected = expected,
+					   .actual = actual };
+
+		if (i && t->uses[i - 1].model == t->uses[i].model)
+			continue;
+		verify_find(r, code, &at, "%s: %s %s", m->loc.name, blob, message);
+	}
+	t->bad |= finding_severity(code) == SEV_ERROR;
+}
+
+/* Each manifest says a size of its own. */
+static void
+check_sizes(struct verify_run *r, struct verify_target *t, uint64_t size, bool digest_right)
+{
+	for (size_t i = 0; i < t->nuses; i++) {
+		const struct verify_model *m = &r->models[t->uses[i].model];
+		const struct verify_file *f = file_of(r, t->uses[i]);
+		char want[24], have[24];
+		struct verify_where at = { .model = m, .blob = f->digest, .expected = want,
+					   .actual = have };
+
+		if (!f->sized || f->want_size == size)
+			continue;
+		snprintf(want, sizeof(want), "%ju", (uintmax_t)f->want_size);
+		snprintf(have, sizeof(have), "%ju", (uintmax_t)size);
+		verify_find(r, F_SIZE_MISMATCH, &at, "%s: %s has %s bytes, the manifest says %s%s",
+			    m->loc.name, f->digest, have, want,
+			    digest_right ? "; its digest is right, so the manifest is wrong" : "");
+		t->bad = true;
+	}
+}
+
+static bool
+sizes_agree(const struct verify_run *r, const struct verify_target *t, uint64_t size)
+{
+	for (size_t i = 0; i < t->nuses; i++) {
+		const struct verify_file *f = file_of(r, t->uses[i]);
+
+		if (f->sized && f->want_size != size)
+			return false;
+	}
+	return true;
+}
+
+static void
+judge_digest(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
+	     const char *digest)
+{
+	bool right = !strcmp(digest, t->file->digest);
+
+	check_sizes(r, t, f->id.size, right);
+	if (!right && sizes_agree(r, t, f->id.size))
+		find_for_all(r, t, F_DIGEST_MISMATCH, t->file->digest, digest,
+			     "does not have the bytes that its name says");
+}
+
+/* Files of directories: nobody says what their bytes are, but we know what they were. */
+static void
+judge_change(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
+	     const char *digest)
+{
+	const struct db_hash *was = &t->was;
+
+	if (!t->known || !strcmp(was->digest, digest))
+		return;
+	if (tb_ident_equal(&was->id, &f->id))
+		find_for_all(r, t, F_CONTENT_CHANGED, was->digest, digest,
+			     "has other bytes than at the last verify, but the same size and time");
+	else
+		find_for_all(r, t, F_CHANGED_SINCE, was->digest, digest,
+			     "was written since the last verify");
+}
+
+static bool
+skip(const struct verify_run *r, const struct verify_target *t)
+{
+	const struct db_hash *was = &t->was;
+
+	return t->known && r->req->since_ns > 0 && was->ok && was->when_ns >= r->req->since_ns &&
+	       tb_ident_equal(&was->id, &t->file->id) && sizes_agree(r, t, t->file->id.size);
+}
+
+static enum tb_status
+hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
+	  struct tb_err *err)
+{
+	struct db_hash h = { .id = f->id, .when_ns = tb_now_ns() };
+	enum tb_status status = tb_sha256_file(f, r->job, h.digest, err);
+
+	if (status)
+		return status;
+	if (*t->file->digest)
+		judge_digest(r, t, f, h.digest);
+	else
+		judge_change(r, t, f, h.digest);
+	if (r->req->deep)
+		status = verify_values(r, t, f, err);
+	h.ok = !t->bad;
+	if (!status)
+		verify_remember(r, t->file->path, &h);
+	return status;
+}
+
+static void
+count(struct verify_run *r, const struct tb_file *f, bool skipped)
+{
+	pthread_mutex_lock(&r->lock);
+	if (skipped) {
+		r->out->skipped++;
+	} else {
+		r->out->blobs++;
+		r->out->bytes += f->id.size;
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+static enum tb_status
+check_file(struct verify_run *r, struct verify_target *t, struct tb_err *err)
+{
+	struct tb_file f;
+	enum tb_status status;
+
+	if (skip(r, t)) {
+		tb_job_step(r->job, t->file->id.size, 1);
+		count(r, NULL, true);
+		return TB_OK;
+	}
+	status = tb_file_open(&f, t->file->path, err);
+	if (!status) {
+		status = hash_file(r, t, &f, err);
+		if (!status)
+			count(r, &f, false);
+		tb_file_close(&f);
+	}
+	tb_job_step(r->job, 0, 1);
+	return status;
+}
+
+static void
+one(void *arg, size_t i, unsigned worker)
+{
+	struct verify_run *r = arg;
+	struct verify_target *t = &r->targets[i];
+	struct tb_err err = { 0 };
+	enum tb_status status;
+
+	if (tb_job_cancelled(r->job))
+		return;
+	tb_job_what(r->job, "%s", r->models[t->uses->model].loc.name);
+	status = check_file(r, t, &err);
+	if (status == TB_EIO || status == TB_ENOENT || status == TB_EFORMAT)
+		find_for_all(r, t, F_BLOB_UNREADABLE, "", err.msg, "cannot be read");
+	else if (status && status != TB_ECANCEL)
+		verify_fail(r, status, &err);
+	/* Worker 0 is the thread that called, which owns the connection. */
+	if (worker == 0 && tb_monotonic() - r->flushed > FLUSH_SECONDS) {
+		status = verify_flush(r, &err);
+		if (status)
+			verify_fail(r, status, &err);
+	}
+}
+
+enum tb_status
+verify_files(struct verify_run *r, struct tb_err *err)
+{
+	enum tb_status status = list_targets(r, err);
+
+	if (status)
+		return status;
+	tb_pool_each(r->ctx->pool, r->ntargets, one, r);
+	status = tb_job_check(r->job, err);
+	if (!status && r->status) {
+		*err = r->err;
+		status = r->status;
+	}
+	return status;
+}

@@ -1,0 +1,248 @@
+/* verify_models.c - which models are verified, and what their manifests and headers
+ * alone tell. */
+#include "config.h"
+
+#include "src/ops/verify_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/blobdir.h"
+
+static enum tb_status
+add(struct verify_run *r, const struct model_loc *loc, struct tb_err *err)
+{
+	struct verify_model *m;
+
+	for (size_t i = 0; r->req->nrefs && i < r->nmodels; i++)
+		if (!strcmp(r->models[i].loc.path, loc->path))
+			return TB_OK;		/* named twice */
+	if (!tb_grow(&r->models, &r->cap, r->nmodels + 1, sizeof(*r->models)))
+		return tb_nomem(err);
+	m = &r->models[r->nmodels++];
+	m->loc = (struct model_loc){ loc->kind, tb_strdup(loc->name), tb_strdup(loc->path),
+				     tb_strdup(loc->root), loc->mtime_ns };
+	return m->loc.name && m->loc.path && m->loc.root ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+walked(void *arg, const struct model_loc *loc, struct tb_err *err)
+{
+	struct verify_run *r = arg;
+	enum tb_status status = tb_job_check(r->job, err);
+
+	return status ? status : add(r, loc, err);
+}
+
+enum tb_status
+verify_collect(struct verify_run *r, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; !status && i < r->req->nrefs; i++) {
+		struct model_loc loc = { 0 };
+
+		status = store_resolve(&r->ctx->roots, r->req->refs[i], &loc, err);
+		if (!status)
+			status = add(r, &loc, err);
+		model_loc_free(&loc);
+	}
+	for (size_t i = 0; !status && !r->req->nrefs && i < r->ctx->roots.n; i++)
+		status = store_walk(r->ctx->roots.path[i], walked, r, err);
+	return status;
+}
+
+/* ---- reading, on the pool ---- */
+
+static bool
+ollama(const struct verify_model *m)
+{
+	return m->loc.kind == MODEL_OLLAMA_TENSORS || m->loc.kind == MODEL_OLLAMA_GGUF;
+}
+
+static bool
+gguf(const struct verify_model *m)
+{
+	return m->loc.kind == MODEL_OLLAMA_GGUF || m->loc.kind == MODEL_GGUF_FILE;
+}
+
+static bool
+keep_file(struct verify_file *to, const struct model_file *f, bool sized)
+{
+	bool odd = f->media == MEDIA_UNKNOWN && f->media_type && !f->is_manifest;
+
+	*to = (struct verify_file){
+		.path = tb_strdup(f->path), .want_size = f->want_size, .id = f->id,
+		.missing = f->missing, .manifest = f->is_manifest,
+		.sized = sized && !f->is_manifest,
+		.odd_media = odd ? tb_strdup(f->media_type) : NULL,
+	};
+	memcpy(to->digest, f->digest, sizeof(to->digest));
+	return to->path && (to->odd_media || !odd);
+}
+
+static bool
+keep_model(struct verify_model *to, const struct model *m)
+{
+	to->files = tb_calloc(m->nfiles ? m->nfiles : 1, sizeof(*to->files));
+	to->problems = tb_calloc(m->nproblems ? m->nproblems : 1, sizeof(*to->problems));
+	if (!to->files || !to->problems)
+		return false;
+	for (size_t i = 0; i < m->nfiles; i++, to->nfiles++)
+		if (!keep_file(&to->files[i], &m->files[i], ollama(to)))
+			return to->nfiles++, false;
+	for (size_t i = 0; i < m->nproblems; i++, to->nproblems++) {
+		to->problems[i].message = tb_strdup(m->problems[i].message);
+		memcpy(to->problems[i].digest, m->problems[i].digest, TB_DIGEST_MAX);
+		if (!to->problems[i].message)
+			return false;
+	}
+	to->stamp = model_stamp(m);
+	to->loc.kind = m->loc.kind;	/* what only the manifest tells */
+	return true;
+}
+
+static void
+read_one(void *arg, size_t i, unsigned worker)
+{
+	struct verify_run *r = arg;
+	struct verify_model *v = &r->models[i];
+	struct model *m = NULL;
+	struct tb_err err;
+	enum tb_status status;
+
+	(void)worker;
+	if (tb_job_cancelled(r->job))
+		return;
+	tb_job_what(r->job, "%s", v->loc.name);
+	status = model_open(&m, &v->loc, &err);
+	v->opened = true;
+	if (status == TB_ENOMEM)
+		verify_fail(r, status, &err);
+	else if (status) {
+		v->failure = tb_strdup(err.msg);
+		if (!v->failure)
+			verify_fail(r, tb_nomem(&err), &err);
+	} else {
+		if (!keep_model(v, m))
+			verify_fail(r, tb_nomem(&err), &err);
+		model_free(m);
+	}
+}
+
+/* ---- findings, in the order of the models ---- */
+
+static const struct verify_file *
+file_of(const struct verify_model *m, const char *digest)
+{
+	for (size_t i = 0; *digest && i < m->nfiles; i++)
+		if (!strcmp(m->files[i].digest, digest))
+			return &m->files[i];
+	return NULL;
+}
+
+/* A file that is not there, or has not the bytes that it should, is told of once. */
+static bool
+explained(const struct verify_file *f)
+{
+	return f && (f->missing || (f->sized && f->id.size != f->want_size));
+}
+
+static void
+missing(struct verify_run *r, const struct verify_model *m, size_t i)
+{
+	const struct verify_file *f = &m->files[i];
+	const char *what = *f->digest ? f->digest : f->path;
+	struct verify_where at = { .model = m, .blob = what };
+	struct tb_ident id;
+	struct tb_err why;
+
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(m->files[k].path, f->path))
+			return;
+	if (tb_file_ident(f->path, &id, &why) == TB_ENOENT)
+		verify_find(r, F_BLOB_MISSING, &at, "%s: %s is missing", m->loc.name, what);
+	else
+		verify_find(r, F_BLOB_UNREADABLE, &at, "%s: %s: %s", m->loc.name, what, why.msg);
+}
+
+static void
+judge(struct verify_run *r, const struct verify_model *m)
+{
+	for (size_t i = 0; i < m->nfiles; i++) {
+		const struct verify_file *f = &m->files[i];
+		struct verify_where at = { .model = m, .blob = f->digest, .actual = f->odd_media };
+
+		if (f->missing)
+			missing(r, m, i);
+		if (f->odd_media)
+			verify_find(r, F_UNKNOWN_MEDIA, &at, "%s: a layer of unknown type %s",
+				    m->loc.name, f->odd_media);
+	}
+	for (size_t i = 0; i < m->nproblems; i++) {
+		const struct verify_problem *p = &m->problems[i];
+		struct verify_where at = { .model = m, .blob = p->digest };
+
+		if (!explained(file_of(m, p->digest)))
+			verify_find(r, *p->digest ? F_STRUCTURE_BAD : gguf(m) ? F_NOT_READ
+				    : F_MODEL_BAD, &at, "%s: %s", m->loc.name, p->message);
+	}
+}
+
+static void
+judge_failed(struct verify_run *r, const struct verify_model *m)
+{
+	struct verify_where at = { .model = m };
+
+	verify_find(r, ollama(m) ? F_MANIFEST_BAD : F_MODEL_BAD, &at, "%s: %s", m->loc.name,
+		    m->failure);
+	r->unreadable_manifest |= ollama(m);
+}
+
+enum tb_status
+verify_read_models(struct verify_run *r, struct tb_err *err)
+{
+	enum tb_status status;
+
+	tb_pool_each(r->ctx->pool, r->nmodels, read_one, r);
+	status = tb_job_check(r->job, err);
+	if (!status && r->status) {
+		*err = r->err;
+		status = r->status;
+	}
+	for (size_t i = 0; !status && i < r->nmodels; i++) {
+		const struct verify_model *m = &r->models[i];
+
+		if (m->failure)
+			judge_failed(r, m);
+		else
+			judge(r, m);
+		r->out->models++;
+		r->out->manifests += ollama(m);
+	}
+	return status;
+}
+
+void
+verify_free_models(struct verify_run *r)
+{
+	for (size_t i = 0; i < r->nmodels; i++) {
+		struct verify_model *m = &r->models[i];
+
+		model_loc_free(&m->loc);
+		for (size_t k = 0; k < m->nfiles; k++) {
+			free(m->files[k].path);
+			free(m->files[k].odd_media);
+		}
+		for (size_t k = 0; k < m->nproblems; k++)
+			free(m->problems[k].message);
+		free(m->files);
+		free(m->problems);
+		free(m->failure);
+	}
+	free(r->models);
+	free(r->uses);
+	free(r->targets);
+}

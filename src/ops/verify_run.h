@@ -1,0 +1,96 @@
+/* verify_run.h - inside a verify run: the models, the distinct files, the findings. */
+#ifndef TBTUI_OPS_VERIFY_RUN_H
+#define TBTUI_OPS_VERIFY_RUN_H
+
+#include <pthread.h>
+
+#include "db/write.h"
+#include "src/ops/verify.h"
+
+/* What stays of a model once its headers were read: a store has more tensors than
+ * anybody wants to hold for the length of a run. */
+struct verify_file {
+	char *path;			/* owned */
+	char digest[TB_DIGEST_MAX];
+	uint64_t want_size;
+	struct tb_ident id;
+	bool missing, manifest;
+	bool sized;			/* want_size is what the manifest says */
+	char *odd_media;		/* a media type nobody knows, or NULL; owned */
+};
+
+struct verify_model {
+	struct model_loc loc;		/* owned */
+	struct verify_file *files;
+	size_t nfiles;
+	struct verify_problem { char *message; char digest[TB_DIGEST_MAX]; } *problems;
+	size_t nproblems;
+	char *failure;			/* why it could not be opened at all, or NULL */
+	uint64_t stamp, errors;
+	bool opened;
+};
+
+/* A file that is looked at once, whoever uses it. */
+struct verify_target {
+	const struct verify_file *file;	/* of its first user */
+	struct verify_use { uint32_t model, file; } *uses;	/* borrowed from the run */
+	size_t nuses;
+	struct db_hash was;		/* the last hash, if `known` */
+	bool known, bad;
+};
+
+struct verify_run {
+	struct op_ctx *ctx;
+	const struct verify_req *req;
+	struct tb_job *job;
+	struct verify_result *out;
+	struct db *db;
+	int64_t started_ns;
+
+	struct verify_model *models;	/* owned */
+	size_t nmodels, cap;
+	struct verify_use *uses;	/* owned: by path */
+	struct verify_target *targets;	/* owned: largest first */
+	size_t ntargets;
+	bool unreadable_manifest;	/* then orphans may be its blobs */
+
+	pthread_mutex_t lock;		/* guards what follows, and out's counts */
+	struct verify_note { struct verify_note *next; struct db_finding f; } *first, **last;
+	struct verify_hash { struct verify_hash *next; char *path; struct db_hash h; } *hashes;
+	double flushed;
+	enum tb_status status;		/* first failure of the run itself */
+	struct tb_err err;
+};
+
+/* verify_find.c */
+struct verify_where {
+	const struct verify_model *model;	/* NULL: none */
+	const char *blob, *tensor;		/* NULL: none */
+	const uint64_t *offset;			/* NULL: none */
+	const char *expected, *actual;		/* NULL: none */
+};
+/* One finding: counted, posted, kept for the next flush. Thread-safe. */
+void verify_find(struct verify_run *r, enum finding_code code, const struct verify_where *at,
+		 const char *fmt, ...) TB_PRINTF(4, 5);
+void verify_remember(struct verify_run *r, const char *path, const struct db_hash *h);
+void verify_fail(struct verify_run *r, enum tb_status status, const struct tb_err *err);
+/* Writes what has come together; only on the thread that owns the connection. */
+enum tb_status verify_flush(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+void verify_drop(struct verify_run *r);
+
+/* verify_models.c: collects the models, reads their headers, finds what manifests and
+ * headers alone tell. */
+enum tb_status verify_collect(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+enum tb_status verify_read_models(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+void verify_free_models(struct verify_run *r);
+
+/* verify_files.c: hashes every distinct file once. */
+enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+
+/* verify_values.c (--deep): NaN and infinities in the tensors of a safetensors file. */
+enum tb_status verify_values(struct verify_run *r, const struct verify_target *t,
+			     const struct tb_file *f, struct tb_err *err) TB_MUST_USE;
+
+/* verify_store.c: orphans, partial downloads, leftovers of the roots. */
+enum tb_status verify_store(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+#endif

@@ -1,0 +1,101 @@
+/* verify_store.c - what lies in blobs/ and belongs to no model. */
+#include "config.h"
+
+#include "src/ops/verify_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/ops/blobdir.h"
+
+static int
+by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Paths of all files of all models, sorted; caller frees the array alone. */
+static enum tb_status
+used_paths(const struct verify_run *r, const char ***out, size_t *n, struct tb_err *err)
+{
+	size_t max = 1;
+
+	for (size_t i = 0; i < r->nmodels; i++)
+		max += r->models[i].nfiles;
+	*n = 0;
+	*out = calloc(max, sizeof(**out));
+	if (!*out)
+		return tb_nomem(err);
+	for (size_t i = 0; i < r->nmodels; i++)
+		for (size_t k = 0; k < r->models[i].nfiles; k++)
+			(*out)[(*n)++] = r->models[i].files[k].path;
+	qsort(*out, *n, sizeof(**out), by_text);
+	return TB_OK;
+}
+
+static void
+tell(struct verify_run *r, const struct blobdir_entry *e)
+{
+	struct verify_where at = { .blob = *e->digest ? e->digest : e->path };
+	char size[16];
+
+	tb_human_bytes(e->id.size, size);
+	if (e->kind == DB_FILE_BLOB)
+		verify_find(r, F_ORPHAN, &at, "%s (%s) belongs to no model%s", at.blob, size,
+			    r->unreadable_manifest ? " whose manifest can be read" : "");
+	else if (e->kind == DB_FILE_PARTIAL)
+		verify_find(r, F_PARTIAL, &at, "%s (%s) is a download that did not end", at.blob,
+			    size);
+	else
+		verify_find(r, F_LEFTOVER, &at, "%s (%s) is no blob", at.blob, size);
+}
+
+static bool
+is_ollama(const struct verify_model *m)
+{
+	return m->loc.kind == MODEL_OLLAMA_TENSORS || m->loc.kind == MODEL_OLLAMA_GGUF;
+}
+
+/* The roots, and stores that lie below them. */
+static enum tb_status
+list_all(const struct verify_run *r, struct blobdir *d, struct tb_err *err)
+{
+	const char *last = "";
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; !status && i < r->ctx->roots.n; i++)
+		if (store_is_ollama(r->ctx->roots.path[i]))
+			status = blobdir_add(d, r->ctx->roots.path[i], err);
+	for (size_t i = 0; !status && i < r->nmodels; i++) {
+		const struct model_loc *loc = &r->models[i].loc;
+		bool root = !is_ollama(&r->models[i]) || !strcmp(loc->root, last);
+
+		for (size_t k = 0; !root && k < r->ctx->roots.n; k++)
+			root = !strcmp(loc->root, r->ctx->roots.path[k]);
+		if (root)
+			continue;
+		last = loc->root;
+		status = blobdir_add(d, last, err);
+	}
+	blobdir_sort(d);
+	return status;
+}
+
+enum tb_status
+verify_store(struct verify_run *r, struct tb_err *err)
+{
+	struct blobdir d = { 0 };
+	const char **used = NULL;
+	size_t n = 0;
+	enum tb_status status = list_all(r, &d, err);
+
+	if (!status)
+		status = used_paths(r, &used, &n, err);
+	for (size_t i = 0; !status && i < d.n; i++)
+		if (!bsearch(&d.rows[i].path, used, n, sizeof(*used), by_text))
+			tell(r, &d.rows[i]);
+	blobdir_free(&d);
+	free(used);
+	return status;
+}
