@@ -59,7 +59,7 @@ fake(struct fake *f, const char *name, uint64_t inode)
 		.loc = { .kind = MODEL_OLLAMA_TENSORS, .name = (char *)name, .path = f->manifest,
 			 .root = (char *)"/store", .mtime_ns = 7 },
 		.arch = (char *)"llama", .files = f->files, .nfiles = 3, .tensors = f->tensors,
-		.ntensors = 4, .params = 52, .bytes = 1020, .scheme = "F32",
+		.ntensors = 4, .params = 52, .bytes = 1320, .scheme = "F32",
 	};
 }
 
@@ -142,8 +142,8 @@ test_rows(void **state)
 	assert_ok(db_models(r, NULL, &models, &err), err);
 	assert_int_equal(models.n, 2);
 	assert_string_equal(models.rows[0].name, "a9");	/* natural order */
-	assert_int_equal(models.rows[0].bytes, 1020);
-	assert_int_equal(models.rows[0].exclusive, 20);
+	assert_int_equal(models.rows[0].bytes, 1320);
+	assert_int_equal(models.rows[0].exclusive, 320);
 	assert_int_equal(models.rows[0].state, DB_NEVER);
 	db_free(&models.mem);
 	assert_ok(db_blobs(r, DB_BLOBS_SHARED, NULL, &blobs, &err), err);
@@ -331,7 +331,7 @@ test_drop(void **state)
 	finish(db);
 	assert_ok(db_models(db, NULL, &models, &err), err);
 	assert_int_equal(models.n, 1);
-	assert_int_equal(models.rows[0].exclusive, 1020);
+	assert_int_equal(models.rows[0].exclusive, 1320);
 	db_free(&models.mem);
 	assert_ok(db_totals(db, NULL, &totals, &err), err);
 	assert_int_equal(totals.tensors, 4);
