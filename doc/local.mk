@@ -1,1 +1,9 @@
-# doc
+dist_man_MANS += doc/tbtui.1
+EXTRA_DIST += doc/gen-man.sh doc/tbtui.1.in doc/INTERNALS.md README.md CONTRIBUTING.md
+
+# The manual page is made from the program's own tables, and kept, so that a
+# change of an option shows in the change of the page.
+docs: tbtui
+	LC_ALL=C.UTF-8 $(srcdir)/doc/gen-man.sh ./tbtui >$(srcdir)/doc/tbtui.1.new
+	mv $(srcdir)/doc/tbtui.1.new $(srcdir)/doc/tbtui.1
+.PHONY: docs

@@ -45,7 +45,8 @@ tests/ti/stamp: tests/tbtest.ti
 	$(AM_V_GEN)$(MKDIR_P) tests/ti && \
 		$(TIC) -x -o tests/ti $(srcdir)/tests/tbtest.ti && touch $@
 
-dist_check_SCRIPTS += tests/cli/scrtest.sh
+dist_check_SCRIPTS += tests/cli/scrtest.sh tests/cli/completion.sh
+EXTRA_DIST += tests/check-docs.sh
 
 # the index and audits
 dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh
@@ -178,10 +179,10 @@ tests_unit_test_ui_jobs_LDADD = $(TEST_UI)
 # "fuzz-targets" are linked with libFuzzer.  "make fuzz SECONDS=60" does it all.
 #
 #	FUZZ_TARGETS += tests/fuzz/fuzz_NAME
-#	tests_fuzz_fuzz_NAME_LDFLAGS = $(FUZZ_LDFLAGS)
+#	tests_fuzz_fuzz_NAME_LDFLAGS = $(FUZZ_LINK)
 #	tests_fuzz_fuzz_NAME_LDADD = the libraries, without $(TEST_BASE)
 FUZZ_TARGETS = tests/fuzz/fuzz_text
-tests_fuzz_fuzz_text_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_text_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_text_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
 FUZZ_TEXT = src/text/libtext.a $(PCRE2_LIBS) src/format/libformat.a $(CJSON_LIBS) \
 	src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
@@ -197,15 +198,15 @@ EXTRA_DIST += tests/fuzz/seeds/template/filters.jinja tests/fuzz/seeds/template/
 FUZZ_TARGETS += tests/fuzz/fuzz_json tests/fuzz/fuzz_manifest tests/fuzz/fuzz_safetensors
 FUZZ_FORMAT = src/format/libformat.a $(CJSON_LIBS) src/base/libbase.a $(UTF8PROC_LIBS) \
 	$(CRYPTO_LIBS)
-tests_fuzz_fuzz_json_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_json_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_json_LDADD = $(FUZZ_FORMAT)
-tests_fuzz_fuzz_manifest_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_manifest_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_manifest_LDADD = $(FUZZ_FORMAT)
-tests_fuzz_fuzz_safetensors_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_safetensors_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_safetensors_LDADD = $(FUZZ_FORMAT)
 
 EXTRA_PROGRAMS = $(FUZZ_TARGETS)
-FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+FUZZ_LINK = $(AM_LDFLAGS) -fsanitize=fuzzer
 EXTRA_DIST += tests/fuzz/run \
 	tests/fuzz/seeds/json/values tests/fuzz/seeds/manifest/tensor \
 	tests/fuzz/seeds/safetensors/packed tests/fuzz/seeds/safetensors/plain

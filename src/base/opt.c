@@ -143,7 +143,7 @@ tb_opt_help(const struct tb_opt *opts, FILE *out)
 		snprintf(head, sizeof(head), "%c%c%c --%s%s%s", opts->letter ? '-' : ' ',
 			 opts->letter ? opts->letter : ' ', opts->letter ? ',' : ' ', opts->name,
 			 opts->arg ? " " : "", opts->arg ? opts->arg : "");
-		fprintf(out, "  %-28s %s\n", head, opts->help);
+		fprintf(out, "  %-28s%s%s\n", head, strlen(head) > 27 ? "  " : " ", opts->help);
 	}
 }
 

@@ -1,0 +1,82 @@
+#!/bin/sh
+# doc/gen-man.sh PROGRAM >doc/tbtui.1 - the manual page: tbtui.1.in with the tables
+# that the program itself has (--help of it and of each command) and the keys of
+# ui/action.def put in.  "make docs" runs it; a check compares.
+set -eu
+program=$1
+srcdir=$(dirname "$0")/..
+LC_ALL=C.UTF-8
+export LC_ALL
+
+# Rows of --help, "  -x, --name ARG   text", as roff; what is longer than its column
+# has two blanks behind it all the same.
+options() {
+	awk '
+	function roff(s) {
+		gsub(/\\/, "\\e", s)
+		gsub(/-/, "\\-", s)
+		if (s ~ /^[.\047]/)
+			s = "\\&" s
+		return s
+	}
+	/^  +-/ {
+		sub(/^ +/, "")
+		at = match($0, /  +/)
+		head = at ? substr($0, 1, at - 1) : $0
+		text = at ? substr($0, at + RLENGTH) : ""
+		print ".TP\n.B " roff(head) "\n" roff(text)
+		next
+	}'
+}
+
+roff_line() {
+	sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\\&&/"
+}
+
+command_names() {
+	"$program" --help | awk '/^Commands:/ { on = 1; next } on && /^  [a-z]/ { print $1 }'
+}
+
+commands() {
+	for c in $(command_names); do
+		text=$("$program" "$c" --help)
+		echo ".SS $(echo "$text" | sed -n '1s/^Usage: tbtui //p' | roff_line)"
+		echo "$text" | awk 'NR > 1 && /^Options:/ { exit } NR > 1 && NF' | roff_line
+		echo "$text" | options
+	done
+}
+
+keys() {
+	awk '
+	function roff(s) {
+		gsub(/\\/, "\\e", s)
+		gsub(/-/, "\\-", s)
+		if (s ~ /^[.\047]/)
+			s = "\\&" s
+		return s
+	}
+	/^A\(/ {
+		gsub(/\\"/, "\001")
+		split($0, part, "\"")
+		text = part[6]
+		gsub("\001", "\"", text)
+		where = part[5]
+		gsub(/^[, ]+|,[^,]*,? *$/, "", where)
+		gsub(/IN\(|\)/, "", where)
+		gsub(/ *\| */, ", ", where)
+		where = where == "EVERYWHERE" ? "" : " (" tolower(where) ")"
+		keys = part[4]
+		gsub(/ /, ", ", keys)
+		print ".TP\n.B " roff(keys == "" ? ":" part[2] : keys) "\n" roff(text where)
+	}' "$srcdir/ui/action.def"
+}
+
+version=$("$program" --version | awk '{ print $2 }')
+while IFS= read -r line; do
+	case $line in
+	@OPTIONS@) "$program" --help | awk '/^Commands:/ { exit } { print }' | options ;;
+	@COMMANDS@) commands ;;
+	@KEYS@) keys ;;
+	*) printf '%s\n' "$line" ;;
+	esac
+done <"$srcdir/doc/tbtui.1.in" | sed "s/@VERSION@/$version/"

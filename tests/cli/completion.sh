@@ -1,0 +1,34 @@
+#!/bin/sh
+# The shell completions find what the program itself says it has.
+. "$srcdir/tests/cli/lib.sh"
+command -v bash >/dev/null || skip "no bash"
+
+# complete WORD...: what bash would offer for the last word
+complete() {
+	bash -c 'source "$1/data/bash/tbtui"; shift
+		COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+		_tbtui; printf "%s\n" "${COMPREPLY[@]}"' bash "$srcdir" "$@" >"$T/out" 2>"$T/err"
+	[ ! -s "$T/err" ] || { cat "$T/err" >&2; fail "bash complains"; }
+}
+
+complete "$TBTUI" ''
+commands=$("$TBTUI" --help | sed -n '/^Commands:/,$p' | awk '/^  [a-z]/ { print $1 }')
+[ -n "$commands" ] || fail "--help lists no commands"
+for c in $commands; do
+	has "^$c\$"
+done
+complete "$TBTUI" imp
+has '^import$'
+has_not '^scan$'
+complete "$TBTUI" --
+for o in --db --store --json --version; do
+	has "^$o\$"
+done
+complete "$TBTUI" -d x import --re
+has '^--replace$'
+complete "$TBTUI" --color a
+has '^always$'
+mkdir "$T/folder"
+complete "$TBTUI" --store "$T/fo"
+has "^$T/folder\$"
+exit 0
