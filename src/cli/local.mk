@@ -22,3 +22,13 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/table.c \
 	src/cli/table.h \
 	src/cli/verify.h
+
+# running models
+src_cli_libcli_a_SOURCES += \
+	src/cli/cmd_chat.c \
+	src/cli/cmd_generate.c \
+	src/cli/cmd_score.c \
+	src/cli/line.c \
+	src/cli/line.h \
+	src/cli/run_model.c \
+	src/cli/run_model.h

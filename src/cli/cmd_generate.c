@@ -1,0 +1,140 @@
+/* cmd_generate.c - "generate": a text is continued. */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/cli/run_model.h"
+#include "src/engine/engine.h"
+#include "src/format/json.h"
+#include "src/text/tokenizer.h"
+
+struct generating {
+	struct chat_model *model;
+	const char *prompt;
+	size_t len;
+	bool raw;
+	uint32_t context;
+	struct gen_opts opts;
+	struct token_ids ids;
+	struct gen_result result;
+};
+
+static enum tb_status
+run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct generating *g = arg;
+	struct session *s;
+	enum tb_status status;
+
+	if ((status = tokenizer_encode(g->model->tokenizer, g->prompt, g->len, true, !g->raw,
+				       &g->ids, err)) ||
+	    (status = session_new(&s, g->model->engine, g->context, err)))
+		return status;
+	status = generate(g->model, s, NULL, &g->ids, &g->opts, job, &g->result, err);
+	session_free(s);
+	return status;
+}
+
+static cJSON *
+id_list(const struct token_ids *ids)
+{
+	cJSON *list = json_array();
+
+	for (size_t i = 0; i < ids->n; i++)
+		json_push_u64(list, ids->v[i]);
+	return list;
+}
+
+static enum cli_exit
+print_json(const struct generating *g)
+{
+	cJSON *o = json_object();
+
+	json_set(o, "prompt_ids", id_list(&g->ids));
+	json_set(o, "ids", id_list(&g->result.ids));
+	json_set_str(o, "text", g->result.text);
+	run_json_figures(o, &g->result);
+	return cli_print_json(o);
+}
+
+/* With --json the pieces are not shown: the object at the end has them all. */
+static void
+no_text(void *arg, const char *text, size_t len)
+{
+	(void)arg;
+	(void)text;
+	(void)len;
+}
+
+static enum cli_exit
+generate_with(struct cli *cli, struct run_model *r, struct generating *g)
+{
+	enum cli_exit status = CLI_OK;
+	struct tb_err err;
+
+	g->model = r->model;
+	g->opts.text = cli->json ? no_text : run_show_text;
+	g->opts.stops = (const char *const *)r->model->stops;
+	g->opts.nstops = g->raw ? 0 : r->model->nstops;
+	if (run_quietly(cli, run, g, &err)) {
+		status = cli_fail(&err);
+	} else if (cli->json) {
+		status = print_json(g);
+	} else {
+		putchar('\n');
+		if (cli->verbose)
+			run_print_figures(&g->result.figures);
+	}
+	if (status == CLI_OK && g->result.stop == GEN_CANCELLED)
+		status = CLI_WRONG;
+	free(g->ids.v);
+	gen_result_free(&g->result);
+	return status;
+}
+
+/* Completing text is no conversation: nothing is penalized unless asked for. */
+enum cli_exit
+cli_generate(struct cli *cli, int argc, char **argv)
+{
+	struct run_sampling sampling = RUN_SAMPLING;
+	struct generating g = { .context = 0 };
+	const char *prompt = NULL;
+	const struct tb_opt opts[] = {
+		{ 'p', "prompt", TB_OPT_STR, &prompt, "TEXT", "what to continue; - reads it from "
+		  "standard input" },
+		{ 0, "raw", TB_OPT_FLAG, &g.raw, NULL, "special tokens and stop strings are plain "
+		  "text" },
+		{ 0, "ignore-eos", TB_OPT_FLAG, &g.opts.ignore_eos, NULL, "go on behind the end" },
+		RUN_SAMPLING_OPTIONS(sampling),
+		{ .name = NULL }
+	};
+	struct run_model r;
+	struct tb_err err;
+	char *text;
+	enum cli_exit status;
+
+	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
+		return status;
+	if (!prompt) {
+		(void)tb_fail(&err, TB_EUSAGE, "generate: no prompt; give it with -p");
+		return cli_fail(&err);
+	}
+	if (run_prompt(prompt, &text, &g.len, &err))
+		return cli_fail(&err);
+	g.prompt = text;
+	if (run_model_open(&r, cli, argv[1], &err)) {
+		free(text);
+		return cli_fail(&err);
+	}
+	g.opts.sampler = r.model->sampler;
+	g.opts.sampler.repeat_penalty = 1;
+	if (run_sampling_apply(&sampling, &g.opts.sampler, &g.opts.max_tokens, &g.context, &err))
+		status = cli_fail(&err);
+	else
+		status = generate_with(cli, &r, &g);
+	run_model_close(&r);
+	free(text);
+	return status;
+}

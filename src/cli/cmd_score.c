@@ -1,0 +1,158 @@
+/* cmd_score.c - "logits" and "perplexity": what a model thinks, for checking. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/base/file.h"
+#include "src/cli/run_model.h"
+#include "src/format/json.h"
+#include "src/ops/score.h"
+
+#define TEXT_MAX (256u << 20)
+
+/* One of the two, with what it needs. */
+struct scoring {
+	struct chat_model *model;
+	char *text;
+	size_t len;
+	uint64_t top;
+	struct score_logits logits;
+	struct score_perplexity perplexity;
+};
+
+static enum tb_status
+run_logits(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct scoring *s = arg;
+
+	return score_logits(s->model, s->text, s->len, s->top, job, &s->logits, err);
+}
+
+static enum tb_status
+run_perplexity(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct scoring *s = arg;
+
+	return score_perplexity(s->model, s->text, s->len, job, &s->perplexity, err);
+}
+
+static enum cli_exit
+print_logits_json(const struct scoring *s)
+{
+	cJSON *o = json_object(), *ids = json_array(), *top = json_array();
+
+	for (size_t i = 0; i < s->logits.prompt.n; i++)
+		json_push_u64(ids, s->logits.prompt.v[i]);
+	for (size_t i = 0; i < s->logits.n; i++) {
+		const struct score_top *t = &s->logits.top[i];
+		cJSON *row = json_object();
+
+		json_set_u64(row, "id", t->id);
+		json_set_str(row, "piece", tokenizer_piece(s->model->tokenizer, t->id));
+		json_set_f64(row, "logit", t->logit);
+		json_set_f64(row, "logprob", t->logprob);
+		json_push(top, row);
+	}
+	json_set(o, "prompt_ids", ids);
+	json_set(o, "top", top);
+	return cli_print_json(o);
+}
+
+static enum cli_exit
+print_logits(const struct scoring *s)
+{
+	printf("%8s  %10s  %9s  %s\n", "ID", "LOGIT", "LOGPROB", "PIECE");
+	for (size_t i = 0; i < s->logits.n; i++) {
+		const struct score_top *t = &s->logits.top[i];
+		const char *piece = tokenizer_piece(s->model->tokenizer, t->id);
+
+		printf("%8" PRIu32 "  %10.5f  %9.5f  ", t->id, t->logit, t->logprob);
+		cli_put(piece ? piece : "");
+		putchar('\n');
+	}
+	return CLI_OK;
+}
+
+static enum cli_exit
+print_perplexity(const struct cli *cli, const struct score_perplexity *p)
+{
+	cJSON *o;
+
+	if (!cli->json) {
+		printf("perplexity %.6f  (%" PRIu64 " tokens, mean NLL %.6f, %.2f s)\n",
+		       p->perplexity, p->tokens, p->nll, p->seconds);
+		return CLI_OK;
+	}
+	o = json_object();
+	json_set_u64(o, "tokens", p->tokens);
+	json_set_f64(o, "nll", p->nll);
+	json_set_f64(o, "perplexity", p->perplexity);
+	json_set_f64(o, "seconds", p->seconds);
+	return cli_print_json(o);
+}
+
+enum cli_exit
+cli_logits(struct cli *cli, int argc, char **argv)
+{
+	struct scoring s = { .top = 10 };
+	const char *prompt = NULL;
+	const struct tb_opt opts[] = {
+		{ 'p', "prompt", TB_OPT_STR, &prompt, "TEXT", "what comes before; - reads it from "
+		  "standard input" },
+		{ 0, "top", TB_OPT_U64, &s.top, "K", "how many; default 10" },
+		{ .name = NULL }
+	};
+	struct run_model r;
+	struct tb_err err;
+	enum cli_exit status;
+
+	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
+		return status;
+	if (!prompt) {
+		(void)tb_fail(&err, TB_EUSAGE, "logits: no prompt; give it with -p");
+		return cli_fail(&err);
+	}
+	if (run_prompt(prompt, &s.text, &s.len, &err))
+		return cli_fail(&err);
+	if (run_model_open(&r, cli, argv[1], &err)) {
+		free(s.text);
+		return cli_fail(&err);
+	}
+	s.model = r.model;
+	if (cli_run(cli, "Evaluating", run_logits, &s, &err))
+		status = cli_fail(&err);
+	else
+		status = cli->json ? print_logits_json(&s) : print_logits(&s);
+	score_logits_free(&s.logits);
+	run_model_close(&r);
+	free(s.text);
+	return status;
+}
+
+enum cli_exit
+cli_perplexity(struct cli *cli, int argc, char **argv)
+{
+	struct scoring s = { .top = 0 };
+	struct run_model r;
+	struct tb_err err;
+	enum cli_exit status;
+
+	if (!cli_parse(cli, NULL, &argc, argv, 2, 2, &status))
+		return status;
+	if (tb_file_slurp(argv[2], TEXT_MAX, &s.text, &s.len, &err))
+		return cli_fail(&err);
+	if (run_model_open(&r, cli, argv[1], &err)) {
+		free(s.text);
+		return cli_fail(&err);
+	}
+	s.model = r.model;
+	if (cli_run(cli, "Scoring", run_perplexity, &s, &err))
+		status = cli_fail(&err);
+	else
+		status = print_perplexity(cli, &s.perplexity);
+	run_model_close(&r);
+	free(s.text);
+	return status;
+}

@@ -1,0 +1,156 @@
+#include "config.h"
+
+#include "src/cli/run_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/buf.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/json.h"
+
+#define PROMPT_MAX (64u << 20)
+
+struct opening {
+	struct run_model *r;
+	const char *ref;
+};
+
+static enum tb_status
+open_model(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct opening *o = arg;
+
+	return chat_model_open(&o->r->model, &o->r->ctx, o->ref, job, err);
+}
+
+enum tb_status
+run_model_open(struct run_model *r, const struct cli *cli, const char *ref, struct tb_err *err)
+{
+	struct opening o = { r, ref };
+	enum tb_status status;
+
+	*r = (struct run_model){ .model = NULL };
+	if ((status = cli_ctx(cli, &r->ctx, err)))
+		return status;
+	if ((status = cli_run(cli, "Loading", open_model, &o, err)))
+		op_ctx_free(&r->ctx);
+	return status;
+}
+
+void
+run_model_close(struct run_model *r)
+{
+	chat_model_free(r->model);
+	op_ctx_free(&r->ctx);
+}
+
+static enum tb_status
+take_u32(const char *name, uint64_t from, uint32_t *to, struct tb_err *err)
+{
+	if (from == UINT64_MAX)
+		return TB_OK;
+	if (from > INT32_MAX)
+		return tb_fail(err, TB_EUSAGE, "--%s: too large", name);
+	*to = (uint32_t)from;
+	return TB_OK;
+}
+
+enum tb_status
+run_sampling_apply(const struct run_sampling *s, struct sampler_opts *o, uint32_t *tokens,
+		   uint32_t *context, struct tb_err *err)
+{
+	enum tb_status status;
+
+	if (!isnan(s->temperature))
+		o->temperature = (float)s->temperature;
+	if (!isnan(s->top_p))
+		o->top_p = (float)s->top_p;
+	if (!isnan(s->min_p))
+		o->min_p = (float)s->min_p;
+	if (!isnan(s->repeat_penalty))
+		o->repeat_penalty = (float)s->repeat_penalty;
+	if (s->seed != UINT64_MAX)
+		o->seed = s->seed;
+	if ((status = take_u32("top-k", s->top_k, &o->top_k, err)) ||
+	    (status = take_u32("tokens", s->tokens, tokens, err)))
+		return status;
+	return take_u32("ctx", s->context, context, err);
+}
+
+void
+run_show_text(void *arg, const char *text, size_t len)
+{
+	struct tb_buf b = TB_BUF(len * 4 + 16);
+
+	(void)arg;
+	tb_text_clean_lines(&b, text, len);
+	fputs(tb_buf_cstr(&b), stdout);
+	fflush(stdout);
+	tb_buf_free(&b);
+}
+
+void
+run_json_figures(struct cJSON *o, const struct gen_result *r)
+{
+	const struct gen_figures *f = &r->figures;
+
+	json_set_str(o, "stop", gen_stop_name(r->stop));
+	json_set_u64(o, "prompt_tokens", f->prompt_tokens);
+	json_set_u64(o, "reused_tokens", f->reused_tokens);
+	json_set_f64(o, "prefill_tokens_per_second", gen_prefill_rate(f));
+	json_set_f64(o, "decode_tokens_per_second", gen_decode_rate(f));
+	json_set_f64(o, "time_to_first_token", f->first_token_seconds);
+	json_set_u64(o, "context_used", f->context_used);
+	json_set_u64(o, "context", f->context);
+	json_set_u64(o, "peak_rss", f->peak_rss);
+}
+
+void
+run_print_figures(const struct gen_figures *f)
+{
+	char rss[16];
+
+	fprintf(stderr, "prefill %u tokens %.1f tok/s (%u reused), first token %.2f s, "
+		"decode %u tokens %.1f tok/s, context %u of %u, memory %s\n",
+		f->prompt_tokens, gen_prefill_rate(f), f->reused_tokens, f->first_token_seconds,
+		f->tokens, gen_decode_rate(f), f->context_used, f->context,
+		tb_human_bytes(f->peak_rss, rss));
+}
+
+enum tb_status
+run_quietly(const struct cli *cli, cli_op *fn, void *arg, struct tb_err *err)
+{
+	struct cli quiet = *cli;
+
+	quiet.quiet = true;
+	quiet.progress = false;
+	return cli_run(&quiet, "", fn, arg, err);
+}
+
+enum tb_status
+run_prompt(const char *prompt, char **out, size_t *len, struct tb_err *err)
+{
+	struct tb_buf b = TB_BUF(PROMPT_MAX);
+	char part[4096];
+	size_t n;
+
+	*out = NULL;
+	if (strcmp(prompt, "-")) {
+		*out = tb_strdup(prompt);
+		*len = strlen(prompt);
+		return *out ? TB_OK : tb_nomem(err);
+	}
+	while ((n = fread(part, 1, sizeof(part), stdin)) > 0)
+		tb_buf_add(&b, part, n);
+	*len = b.len;
+	if (ferror(stdin))
+		return tb_fail_errno(err, "standard input");
+	*out = tb_buf_take(&b);
+	return *out ? TB_OK : tb_fail(err, TB_ELIMIT, "standard input: more than %u bytes",
+				      PROMPT_MAX);
+}

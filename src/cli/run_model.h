@@ -1,0 +1,56 @@
+/* run_model.h - what the subcommands that run a model share: loading it, sampling
+ * options, text on its way to the terminal, figures. */
+#ifndef TBTUI_CLI_RUN_MODEL_H
+#define TBTUI_CLI_RUN_MODEL_H
+
+#include <stdint.h>
+
+#include "src/cli/cli.h"
+#include "src/ops/chat_model.h"
+#include "src/ops/ctx.h"
+#include "src/ops/generate.h"
+
+/* A loaded model with the context it was found in. */
+struct run_model {
+	struct op_ctx ctx;
+	struct chat_model *model;
+};
+enum tb_status run_model_open(struct run_model *r, const struct cli *cli, const char *ref,
+			      struct tb_err *err) TB_MUST_USE;
+void run_model_close(struct run_model *r);
+
+/* Values of sampling options; what was not given keeps the model's wish. */
+struct run_sampling {
+	double temperature, top_p, min_p, repeat_penalty;
+	uint64_t top_k, seed, tokens, context;
+};
+#define RUN_SAMPLING { NAN, NAN, NAN, NAN, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 }
+/* The rows of an option table that fill `s`. */
+#define RUN_SAMPLING_OPTIONS(s) \
+	{ 'n', "tokens", TB_OPT_U64, &(s).tokens, "N", "stop after N tokens" }, \
+	{ 0, "temp", TB_OPT_F64, &(s).temperature, "T", "temperature; 0 = always the likeliest" }, \
+	{ 0, "seed", TB_OPT_U64, &(s).seed, "S", "of the random numbers" }, \
+	{ 0, "top-k", TB_OPT_U64, &(s).top_k, "K", "among the K likeliest; 0 = all" }, \
+	{ 0, "top-p", TB_OPT_F64, &(s).top_p, "P", "among those that add up to P" }, \
+	{ 0, "min-p", TB_OPT_F64, &(s).min_p, "P", "at least P times the likeliest" }, \
+	{ 0, "repeat-penalty", TB_OPT_F64, &(s).repeat_penalty, "X", "1 = none" }, \
+	{ 0, "ctx", TB_OPT_U64, &(s).context, "N", "positions to keep; default: the model's" }
+enum tb_status run_sampling_apply(const struct run_sampling *s, struct sampler_opts *o,
+				  uint32_t *tokens, uint32_t *context, struct tb_err *err)
+	TB_MUST_USE;
+
+/* A gen_text_fn: cleaned, on standard output, at once. */
+void run_show_text(void *arg, const char *text, size_t len);
+/* As --json has them, into an object. */
+void run_json_figures(struct cJSON *o, const struct gen_result *r);
+/* One line on standard error. */
+void run_print_figures(const struct gen_figures *f);
+
+/* As cli_run(), but nothing is drawn: the operation writes to the terminal itself. */
+enum tb_status run_quietly(const struct cli *cli, cli_op *fn, void *arg, struct tb_err *err)
+	TB_MUST_USE;
+
+/* The text of -p; "-" reads standard input.  Caller frees *out. */
+enum tb_status run_prompt(const char *prompt, char **out, size_t *len, struct tb_err *err)
+	TB_MUST_USE;
+#endif
