@@ -158,6 +158,7 @@ tests_unit_test_tokenizer_golden_LDADD = $(TEST_TEXT)
 check_PROGRAMS += tests/unit/test_chat_template
 TESTS += tests/unit/test_chat_template
 tests_unit_test_chat_template_LDADD = $(TEST_TEXT)
+dist_check_SCRIPTS += tests/cli/text.sh
 
 # engine
 check_PROGRAMS += tests/unit/test_team

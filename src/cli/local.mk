@@ -4,6 +4,7 @@ src_cli_libcli_a_SOURCES = \
 	src/cli/cli.c \
 	src/cli/cli.h \
 	src/cli/cmd_import.c \
+	src/cli/cmd_text.c \
 	src/cli/commands.def \
 	src/cli/print.c \
 	src/cli/progress.c

@@ -12,11 +12,11 @@
 #include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/ops/ctx.h"
+#include "src/ops/model_text.h"
 #include "src/store/model.h"
 #include "src/text/chat_template.h"
 #include "src/text/tokenizer.h"
 
-#define TOKENIZER_MAX (256u << 20)
 #define SMALL_MAX (4u << 20)
 #define MAX_EOS 64
 
@@ -170,87 +170,21 @@ read_layers(struct chat_model *m, struct tb_err *err)
 	return status;
 }
 
-/* A string, or { "content": string }. */
-static char *
-special_piece(const cJSON *config, const char *key)
-{
-	const cJSON *v = json_get(config, key);
-	const char *s = json_is_object(v) ? json_str(json_get(v, "content")) : json_str(v);
-
-	return s ? tb_strdup(s) : NULL;
-}
-
-/* A string, or a list of { name, template } of which "default" is meant. */
-static const char *
-template_in(const cJSON *config)
-{
-	const cJSON *v = json_get(config, "chat_template");
-
-	if (!json_is_array(v))
-		return json_str(v);
-	for (const cJSON *t = json_first(v); t; t = json_next(t)) {
-		const char *name = json_str(json_get(t, "name"));
-
-		if (name && !strcmp(name, "default"))
-			return json_str(json_get(t, "template"));
-	}
-	return NULL;
-}
-
 /* A model without a usable template can still complete text: the reason is kept
  * for whoever wants to chat. */
-static void
-use_template(struct chat_model *m, const char *text, size_t len)
-{
-	enum tb_status status;
-
-	if (!text)
-		status = tb_fail(&m->template_err, TB_EUNSUP, "%s: has no chat template that can "
-				 "be used (chat_template of tokenizer_config.json); \"generate\" "
-				 "completes text without one", chat_model_name(m));
-	else
-		status = chat_template_new(&m->template, text, len, &m->template_err);
-	if (status)
-		m->template = NULL;
-}
-
 static enum tb_status
 read_template(struct chat_model *m, struct tb_err *err)
 {
-	cJSON *config;
-	char *file;
-	const char *text;
-	size_t len = 0;
-	enum tb_status status;
+	enum tb_status status = model_template(m->model, &m->template, &m->bos, &m->eos,
+					       &m->template_err);
 
-	if ((status = read_json(m->model, "tokenizer_config.json", &config, err)))
-		return status;
-	if (!(status = read_optional(m->model, "chat_template.jinja", SMALL_MAX, &file, &len,
-				     err))) {
-		m->bos = special_piece(config, "bos_token");
-		m->eos = special_piece(config, "eos_token");
-		text = file ? file : template_in(config);
-		use_template(m, text, file ? len : text ? strlen(text) : 0);
-		free(file);
-	}
-	json_free(config);
-	return status;
-}
-
-static enum tb_status
-read_tokenizer(struct chat_model *m, struct tb_err *err)
-{
-	char *json, *config = NULL;
-	size_t len, config_len = 0;
-	enum tb_status status;
-
-	if ((status = model_read(m->model, "tokenizer.json", TOKENIZER_MAX, &json, &len, err)))
-		return status;
-	if (!(status = read_optional(m->model, "tokenizer_config.json", SMALL_MAX, &config,
-				     &config_len, err)))
-		status = tokenizer_new(&m->tokenizer, json, len, config, config_len, err);
-	free(config);
-	free(json);
+	if (status == TB_ENOENT)
+		(void)tb_fail(&m->template_err, TB_EUNSUP, "%s: has no chat template that can "
+			      "be used (chat_template of tokenizer_config.json); \"generate\" "
+			      "completes text without one", chat_model_name(m));
+	if (status != TB_ENOMEM && status != TB_EIO)
+		return TB_OK;
+	*err = m->template_err;
 	return status;
 }
 
@@ -284,7 +218,7 @@ load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_
 		return tb_wrap(err, "%s", chat_model_name(m));
 	tb_job_what(job, "reading the tokenizer");
 	m->sampler = (struct sampler_opts)SAMPLER_DEFAULTS;
-	if ((status = read_tokenizer(m, err)) || (status = read_configs(m, err)) ||
+	if ((status = model_tokenizer(m->model, &m->tokenizer, err)) || (status = read_configs(m, err)) ||
 	    (status = read_layers(m, err)) || (status = read_template(m, err)))
 		return tb_wrap(err, "%s", chat_model_name(m));
 	m->sampler.seed = fresh_seed();

@@ -45,6 +45,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/convert.h \
 	src/ops/expert.c \
 	src/ops/expert.h \
+	src/ops/model_text.c \
+	src/ops/model_text.h \
 	src/ops/plan.c \
 	src/ops/plan.h \
 	src/ops/plan_layout.c \

@@ -204,11 +204,14 @@ FILTER(f_float)
 FILTER(f_abs)
 {
 	(void)args;
-	if (!jinja_is_num(self))
-		jinja_fail(c, TB_EFORMAT, "abs of a %s", jinja_type_name(self));
 	if (self->type == J_FLOAT)
 		return jinja_float(fabs(self->f));
-	return jinja_int(self->i < 0 && self->i != INT64_MIN ? -self->i : self->i);
+	if (self->type == J_BOOL)
+		return jinja_int(self->b);
+	if (self->type == J_INT && self->i != INT64_MIN)
+		return jinja_int(self->i < 0 ? -self->i : self->i);
+	jinja_fail(c, TB_EFORMAT, "abs of a %s", jinja_type_name(self));
+	return jinja_none();
 }
 
 FILTER(f_round)
@@ -216,8 +219,10 @@ FILTER(f_round)
 	const struct jinja_value *places = jinja_arg(args, 0, "precision");
 	double scale = pow(10, places && places->type == J_INT ? (double)places->i : 0);
 
-	if (!jinja_is_num(self) || jinja_arg(args, 1, "method"))
+	if (!jinja_is_num(self) || jinja_arg(args, 1, "method")) {
 		jinja_fail(c, TB_EUNSUP, "round of a %s", jinja_type_name(self));
+		return jinja_none();
+	}
 	return jinja_float(rint(jinja_num(self) * scale) / scale);
 }
 

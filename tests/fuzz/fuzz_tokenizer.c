@@ -41,6 +41,7 @@ use(const struct tokenizer *t, const char *text, size_t len)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const char text[] = "Hello  w\xc3\xb6rld 123\n";
 	const uint8_t *nul = memchr(data, 0, size);
 	size_t len = nul ? (size_t)(nul - data) : size;
 	struct tokenizer *t;
@@ -50,7 +51,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(t == NULL && err.code != TB_OK && *err.msg);
 		return 0;
 	}
-	use(t, "Hello  w\xc3\xb6rld 123\n", 20);
+	use(t, text, sizeof(text) - 1);
 	use(t, "", 0);
 	if (nul)
 		use(t, (const char *)nul + 1, size - len - 1);

@@ -1,0 +1,203 @@
+/* cmd_text.c - tbtui tokenize and tbtui template: the parts of a chat, for checking. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/buf.h"
+#include "src/base/file.h"
+#include "src/base/text.h"
+#include "src/cli/cli.h"
+#include "src/format/json.h"
+#include "src/ops/ctx.h"
+#include "src/ops/model_text.h"
+#include "src/store/model.h"
+#include "src/text/chat_template.h"
+#include "src/text/tokenizer.h"
+
+#define TEXT_MAX (1u << 30)
+
+static enum tb_status
+open_model(const struct cli *cli, const char *ref, struct model **out, struct tb_err *err)
+{
+	struct op_ctx ctx;
+	struct model_loc loc;
+	enum tb_status status = cli_ctx(cli, &ctx, err);
+
+	*out = NULL;
+	if (status)
+		return status;
+	status = store_resolve(&ctx.roots, ref, &loc, err);
+	if (!status) {
+		status = model_open(out, &loc, err);
+		model_loc_free(&loc);
+	}
+	op_ctx_free(&ctx);
+	return status;
+}
+
+/* "-": standard input. */
+static enum tb_status
+read_text(const char *arg, struct tb_buf *out, struct tb_err *err)
+{
+	char part[65536];
+	size_t n;
+
+	*out = TB_BUF(TEXT_MAX);
+	if (strcmp(arg, "-")) {
+		tb_buf_str(out, arg);
+	} else {
+		while ((n = fread(part, 1, sizeof(part), stdin)))
+			tb_buf_add(out, part, n);
+		if (ferror(stdin))
+			return tb_fail_errno(err, "standard input");
+	}
+	return tb_buf_failed(out) ? tb_fail(err, TB_ELIMIT, "the text is too long") : TB_OK;
+}
+
+static enum cli_exit
+print_ids(const struct cli *cli, const struct tokenizer *t, const struct token_ids *ids)
+{
+	cJSON *doc, *list, *pieces;
+
+	if (!cli->json) {
+		for (size_t i = 0; i < ids->n; i++) {
+			printf("%8u  ", ids->v[i]);
+			cli_put(tokenizer_piece(t, ids->v[i]));
+			putchar('\n');
+		}
+		return CLI_OK;
+	}
+	doc = json_object();
+	list = json_array();
+	pieces = json_array();
+	for (size_t i = 0; i < ids->n; i++) {
+		json_push_u64(list, ids->v[i]);
+		json_push_str(pieces, tokenizer_piece(t, ids->v[i]));
+	}
+	json_set(doc, "ids", list);
+	json_set(doc, "pieces", pieces);
+	return cli_print_json(doc);
+}
+
+enum cli_exit
+cli_tokenize(struct cli *cli, int argc, char **argv)
+{
+	bool bare = false, literal = false;
+	const struct tb_opt opts[] = {
+		{ 0, "bare", TB_OPT_FLAG, &bare, NULL,
+		  "without the tokens that begin and end a text" },
+		{ 0, "literal", TB_OPT_FLAG, &literal, NULL,
+		  "special tokens that TEXT spells out are text" },
+		{ .name = NULL }
+	};
+	struct tokenizer *t = NULL;
+	struct token_ids ids = { 0 };
+	struct model *m = NULL;
+	struct tb_buf text = TB_BUF(0);
+	enum cli_exit exit_status;
+	enum tb_status status;
+	struct tb_err err;
+
+	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &exit_status))
+		return exit_status;
+	status = open_model(cli, argv[1], &m, &err);
+	if (!status)
+		status = model_tokenizer(m, &t, &err);
+	if (!status)
+		status = read_text(argv[2], &text, &err);
+	if (!status)
+		status = tokenizer_encode(t, tb_buf_cstr(&text), text.len, !bare, !literal, &ids,
+					  &err);
+	exit_status = status ? cli_fail(&err) : print_ids(cli, t, &ids);
+	free(ids.v);
+	tb_buf_free(&text);
+	tokenizer_free(t);
+	model_free(m);
+	return exit_status;
+}
+
+/* FILE: a list of messages, or an object with "messages" and whatever other
+ * variables the template reads. */
+static enum tb_status
+render(const struct model *m, const char *path, bool finished, struct tb_buf *out,
+       struct tb_err *err)
+{
+	struct chat_vars vars = { .add_generation_prompt = !finished };
+	struct chat_template *t = NULL;
+	char *bos = NULL, *eos = NULL, *text = NULL;
+	cJSON *doc = NULL;
+	size_t len;
+	enum tb_status status = tb_file_slurp(path, TEXT_MAX, &text, &len, err);
+
+	if (!status)
+		status = json_parse(&doc, text, len, path, err);
+	if (!status)
+		status = model_template(m, &t, &bos, &eos, err);
+	vars.bos_token = bos;
+	vars.eos_token = eos;
+	vars.conversation = json_is_array(doc) ? doc : json_get(doc, "messages");
+	vars.tools = json_get(doc, "tools");
+	vars.extra = json_is_object(doc) ? doc : NULL;
+	if (!status && !json_is_array(vars.conversation))
+		status = tb_fail(err, TB_EFORMAT, "%s: no list of messages", path);
+	if (!status)
+		status = chat_template_render(t, &vars, out, err);
+	chat_template_free(t);
+	json_free(doc);
+	free(text);
+	free(bos);
+	free(eos);
+	return status;
+}
+
+/* Byte for byte into a file or pipe; a terminal gets it cleaned. */
+static enum cli_exit
+print_text(const struct cli *cli, const struct tb_buf *text)
+{
+	struct tb_buf clean = TB_BUF(3ul * TEXT_MAX);
+	cJSON *doc;
+
+	if (cli->json) {
+		doc = json_object();
+		json_set_str(doc, "text", tb_buf_cstr(text));
+		return cli_print_json(doc);
+	}
+	if (isatty(STDOUT_FILENO)) {
+		tb_text_clean_lines(&clean, tb_buf_cstr(text), text->len);
+		puts(tb_buf_cstr(&clean));
+		tb_buf_free(&clean);
+	} else {
+		fwrite(tb_buf_cstr(text), 1, text->len, stdout);
+	}
+	return CLI_OK;
+}
+
+enum cli_exit
+cli_template(struct cli *cli, int argc, char **argv)
+{
+	bool finished = false;
+	const struct tb_opt opts[] = {
+		{ 0, "finished", TB_OPT_FLAG, &finished, NULL,
+		  "the conversation alone, without the start of an answer" },
+		{ .name = NULL }
+	};
+	struct tb_buf text = TB_BUF(TEXT_MAX);
+	struct model *m = NULL;
+	enum cli_exit exit_status;
+	enum tb_status status;
+	struct tb_err err;
+
+	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &exit_status))
+		return exit_status;
+	status = open_model(cli, argv[1], &m, &err);
+	if (!status)
+		status = render(m, argv[2], finished, &text, &err);
+	exit_status = status ? cli_fail(&err) : print_text(cli, &text);
+	tb_buf_free(&text);
+	model_free(m);
+	return exit_status;
+}
