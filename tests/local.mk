@@ -49,7 +49,7 @@ dist_check_SCRIPTS += tests/cli/scrtest.sh tests/cli/completion.sh
 EXTRA_DIST += tests/check-docs.sh
 
 # the index and audits
-dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh
+dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/audit.sh
 EXTRA_DIST += tests/cli/store.sh
 
 # The tests see nothing of the person who runs them.

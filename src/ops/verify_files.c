@@ -171,7 +171,8 @@ judge_change(struct verify_run *r, struct verify_target *t, const struct tb_file
 
 	if (!t->known || !strcmp(was->digest, digest))
 		return;
-	if (tb_ident_equal(&was->id, &f->id))
+	t->rotten = tb_ident_equal(&was->id, &f->id);
+	if (t->rotten)
 		find_for_all(r, t, F_CONTENT_CHANGED, was->digest, digest,
 			     "has other bytes than at the last verify, but the same size and time");
 	else
@@ -203,6 +204,8 @@ hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f
 		judge_change(r, t, f, h.digest);
 	if (r->req->deep)
 		status = verify_values(r, t, f, err);
+	if (t->rotten)
+		h = t->was;	/* damage is not what the next run compares with */
 	h.ok = !t->bad;
 	if (!status)
 		verify_remember(r, t->file->path, &h);

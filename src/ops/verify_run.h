@@ -37,6 +37,7 @@ struct verify_target {
 	size_t nuses;
 	struct db_hash was;		/* the last hash, if `known` */
 	bool known, bad;
+	bool rotten;			/* other bytes behind the same identity */
 };
 
 struct verify_run {

@@ -1,0 +1,77 @@
+#!/bin/sh
+# audit: runs are kept, shown, compared; a report is checked again; a cancelled run
+# stands as one.
+. "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/cli/store.sh"
+
+run 0 audit
+run 2 audit show
+err_has 'nothing was verified'
+model "$STORE" one latest 100
+run 0 verify
+flip "$OWN" 300
+run 1 verify --report "$T/report.json" --format json
+run 0 audit list
+has '^ +1 .* clean +1 +5 '
+has '^ +2 .* damage +1 +5 '
+run 0 --json audit
+has '"runs":\[\{"run":2,.*"state":"damage".*\{"run":1,.*"state":"clean"'
+run 0 audit show 1
+has '^clean: '
+run 1 audit show 2
+has '^error +digest_mismatch'
+run 1 audit show
+has 'run 2 of'
+run 1 --json audit show 2
+has '"findings":\[\{"severity":"error","code":"digest_mismatch"'
+run 1 audit diff 1 2
+has '^new +error +digest_mismatch'
+has '^0 gone, 1 new, 0 the same$'
+run 0 audit diff 2 2
+run 1 --json audit diff 2 1
+has '"gone":\[\{"severity":"error"'
+
+# The same again: the damage of the report is still there; then mended, then worse.
+run 1 audit check "$T/report.json"
+has '^same +error +digest_mismatch'
+flip "$OWN" 300
+run 0 audit check "$T/report.json"
+has '^gone +error +digest_mismatch'
+has '^1 gone, 0 new, 0 the same$'
+rm "$OWN"
+run 1 audit check "$T/report.json"
+has '^new +error +blob_missing'
+run 2 audit check "$T/nowhere.json"
+echo '{}' >"$T/empty.json"
+run 2 audit check "$T/empty.json"
+err_has 'not a verify report'
+echo '{"findings":[{"severity":"fatal"}],"checked":{}}' >"$T/odd.json"
+run 2 audit check "$T/odd.json"
+run 2 audit show x
+run 2 audit show 99
+run 2 audit diff 1
+run 2 audit dance
+
+# Cancelled: status 2, and what was found until then is kept. The large blob takes
+# long enough for the signal.
+truncate -s 3G "$T/blob"
+mv "$T/blob" "$STORE/blobs/sha256-0000000000000000000000000000000000000000000000000000000000000000"
+DIGEST=sha256:0000000000000000000000000000000000000000000000000000000000000000
+SIZE=$((3 * 1024 * 1024 * 1024))
+sed -i "s|\"layers\":\[|\"layers\":[$(layer model),|" "$MANIFEST"
+"$TBTUI" --db "$T/index.db" -s "$STORE" verify >"$T/out" 2>"$T/err" &
+pid=$!
+n=0
+until "$TBTUI" --db "$T/index.db" --json audit | grep -q running; do
+	n=$((n + 1))
+	[ $n -lt 100 ] || fail "the run is not to be seen while it runs"
+done
+kill -INT $pid
+wait $pid
+[ $? -eq 2 ] || fail "cancelled, but the status is $?"
+err_has cancelled
+run 0 audit
+has ' cancelled '
+run 2 audit show
+has '^error +blob_missing'
+exit 0

@@ -1,0 +1,203 @@
+#!/bin/sh
+# verify: every kind of damage is found and named, the rest is still checked, and
+# nothing checked is not clean.
+. "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/cli/store.sh"
+
+# fresh: two models that share blobs, in a new store.
+fresh() {
+	rm -rf "$STORE" "$T"/index.db* "$T"/audits.db*
+	model "$STORE" one latest 100
+	ONE=$OWN
+	model "$STORE" two latest 200
+}
+
+mkdir -p "$STORE/blobs"
+run 2 verify
+has '^empty: 0 models'
+run 2 --json verify
+has '"clean":false'
+run 2 verify nobody
+err_has nobody
+
+# No index is needed.
+fresh
+run 0 verify
+has '^clean: 2 models, 2 manifests, 7 blobs, .* 0 errors, 0 warnings, 0 notes'
+run 0 --json verify
+has '"checked":\{"models":2,"manifests":2,"blobs":7,"bytes":[0-9]+\},"findings":\[\],"clean":true,"seconds":[0-9.e-]+'
+run 0 verify one
+has '^clean: 1 models, 1 manifests, 5 blobs'
+
+# One bit, and the time restored.
+flip "$OWN" 300
+run 1 verify
+has "^error +digest_mismatch +two:latest: sha256:${OWN##*sha256-} "
+has "expected sha256:${OWN##*sha256-}"
+has '^damage: 2 models, 2 manifests, 7 blobs, .* 1 errors'
+has_not 'one:latest'
+run 0 verify one
+run 0 scan
+run 0 ls
+has '^one:latest .* ok '
+has '^two:latest .* damaged '
+flip "$OWN" 300
+run 0 verify
+run 0 ls
+has '^two:latest .* ok '
+
+# A shared blob is damage to both, and is hashed once.
+flip "$COMMON" 200
+run 1 --json verify
+has '"blobs":7,'
+has '"code":"digest_mismatch","model":"one:latest","blob":"sha256:[0-9a-f]+"'
+has '"code":"digest_mismatch","model":"two:latest"'
+
+# In the header: the structure is named, too.
+fresh
+flip "$OWN" 9
+run 1 verify
+has 'structure_bad'
+has 'digest_mismatch'
+
+# Cut, emptied, longer than the manifest says.
+fresh
+size=$(($(wc -c <"$OWN")))
+truncate -s $((size - 5)) "$OWN"
+truncate -s 0 "$ONE"
+echo more >>"$COMMON"
+run 1 verify
+has "^error +size_mismatch +two:latest: .* has $((size - 5)) bytes, the manifest says $size"
+has '^error +size_mismatch +one:latest: .* has 0 bytes'
+[ "$(grep -c size_mismatch "$T/out")" -eq 4 ] || fail "the shared blob is not damage to both"
+has '^damage: .* 4 errors'
+
+# Gone.
+fresh
+rm "$OWN"
+run 1 verify
+has "^error +blob_missing +two:latest: sha256:${OWN##*sha256-} is missing"
+has '^damage: 2 models, 2 manifests, 6 blobs'
+run 1 verify two
+run 0 verify one
+
+# A manifest cut in half, one that is no JSON, one with a layer of an unknown type.
+fresh
+half=$(($(wc -c <"$MANIFEST") / 2))
+truncate -s $half "$MANIFEST"
+run 1 verify
+has '^error +manifest_bad +two:latest: '
+has '^note +orphan .* belongs to no model whose manifest can be read'
+has '^damage: 2 models, 2 manifests, 5 blobs'
+printf '\033[31mnone' >"$MANIFEST"
+run 1 verify
+has_not "$(printf '\033')"
+fresh
+sed -i 's/image.json/image.\\u001b[2Jnew/' "$MANIFEST"
+run 0 verify
+has '^note +unknown_media +two:latest: '
+has_not "$(printf '\033')"
+
+# Space is no damage: an orphan, a partial download, what belongs to nobody, a FIFO.
+fresh
+printf orphan >"$T/blob"
+blob "$STORE"
+: >"$STORE/blobs/${DIGEST#sha256:}-partial"
+: >"$STORE/blobs/sha256-${DIGEST#sha256:}-partial-3"
+mkfifo "$STORE/blobs/pipe"
+ln -s circle "$STORE/blobs/circle"
+run 0 verify
+has "^note +orphan +$DIGEST .* belongs to no model$"
+has '^note +partial '
+has '^note +leftover .*pipe'
+has '^clean: .* 5 notes'
+run 0 --json verify
+has '"severity":"note","code":"orphan","model":null,"blob":"sha256:'
+
+# A FIFO in the place of a blob does not hang anything.
+fresh
+rm "$OWN"
+mkfifo "$OWN"
+run 1 verify
+has '^error +blob_unreadable +two:latest: '
+
+# Two tensors in one blob overlap; a shape that does not fit its bytes.
+fresh
+head='{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},"b":{"dtype":"F32","shape":[4],"data_offsets":[8,24]}}'
+{ le64 ${#head}; printf '%s' "$head"; bytes 24 1; } >"$T/blob"
+blob "$STORE"
+sed -i "s|\"layers\":\[|\"layers\":[$(layer tensor a),|" "$MANIFEST"
+run 1 verify
+has '^error +structure_bad +two:latest: '
+has '^damage: 2 models, 2 manifests, 8 blobs'
+
+# Several at once: each is found, each is counted.
+fresh
+flip "$OWN" 300
+rm "$ONE"
+printf x >"$STORE/blobs/foreign"
+run 1 verify
+has digest_mismatch
+has blob_missing
+has leftover
+has '2 errors, 0 warnings, 1 notes'
+
+# Reports: all formats, hostile names escaped, replaced atomically.
+fresh
+MANIFEST=$STORE/manifests/registry.ollama.ai/library/evil/latest
+mkdir -p "${MANIFEST%/*}"
+printf '{"schemaVersion":2,"layers":[{"mediaType":"=<b>\\"x\\",|y","digest":"%s","size":6}]}' \
+	"sha256:0000000000000000000000000000000000000000000000000000000000000000" >"$MANIFEST"
+for format in text json csv md html; do
+	run 1 verify --report "$T/report.$format" --format $format
+	has blob_missing
+	[ -s "$T/report.$format" ] || fail "no report as $format"
+done
+grep -q '"code": "blob_missing"' "$T/report.json" || fail json
+grep -q '^"severity","code","model",' "$T/report.csv" || fail csv
+grep -qF "\"'=<b>\"\"x\"\",|y\"" "$T/report.csv" || fail "csv is not escaped"
+grep -q '<td>=&lt;b&gt;&quot;x&quot;,|y</td>' "$T/report.html" || fail "html is not escaped"
+grep -q '=\\<b\\>"x",\\|y' "$T/report.md" || fail "md is not escaped"
+ls -A "$T" | grep -q tbtui-tmp && fail "a temporary file was left"
+run 2 verify --format pdf
+run 2 verify --report /proc/nowhere/report.csv --format csv
+err_has '/proc/nowhere'
+run 2 verify --since yesterday
+
+# --since leaves out what was found good and was not touched, nothing else.
+fresh
+run 0 verify
+run 0 verify --since 1h
+has '^clean: 2 models, 2 manifests, 0 blobs'
+touch "$OWN"
+run 0 verify --since 1h
+has '^clean: 2 models, 2 manifests, 1 blobs'
+flip "$ONE" 300
+run 0 verify --since 1h
+run 1 verify --since 0s
+
+# A directory: structure always, bytes with --deep against the last time.
+D=$T/dir
+mkdir "$D"
+st w 4 4 1 >"$D/model.safetensors"
+echo '{"model_type":"llama"}' >"$D/config.json"
+STORE=$D
+run 0 verify --deep
+has '^clean: 1 models, 0 manifests, 2 blobs'
+flip "$D/model.safetensors" 100
+run 0 verify
+run 1 verify --deep
+has '^error +content_changed '
+run 1 verify --deep
+has '^error +content_changed '
+touch "$D/model.safetensors"
+run 0 verify --deep
+has '^note +changed_since '
+printf '\377\377\377\177' | dd of="$D/model.safetensors" bs=1 conv=notrunc 2>/dev/null \
+	seek=$(($(wc -c <"$D/model.safetensors") - 4))
+run 0 verify --deep
+has '^warning +nonfinite .*w holds 1 values'
+truncate -s 90 "$D/model.safetensors"
+run 1 verify
+has '^error +model_bad|^error +structure_bad'
+exit 0
