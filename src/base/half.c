@@ -2,6 +2,8 @@
 
 #include "src/base/half.h"
 
+#include "src/base/half_rows.h"
+
 /* 2^-24 steps below 2^-14, then exponent and mantissa move into place. */
 float
 tb_f16_f32(uint16_t h)
@@ -48,7 +50,7 @@ tb_bf16_to_f32(const void *src, size_t n, float *dst)
 {
 	const char *p = src;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = half_bf16_to_f32(src, n, dst); i < n; i++) {
 		uint16_t b;
 
 		memcpy(&b, p + 2 * i, 2);
@@ -61,7 +63,7 @@ tb_f16_to_f32(const void *src, size_t n, float *dst)
 {
 	const char *p = src;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = half_f16_to_f32(src, n, dst); i < n; i++) {
 		uint16_t h;
 
 		memcpy(&h, p + 2 * i, 2);
@@ -74,7 +76,7 @@ tb_f32_to_bf16(const float *src, size_t n, void *dst)
 {
 	char *p = dst;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = half_f32_to_bf16(src, n, dst); i < n; i++) {
 		uint16_t b = tb_f32_bf16(src[i]);
 
 		memcpy(p + 2 * i, &b, 2);
@@ -86,7 +88,7 @@ tb_f32_to_f16(const float *src, size_t n, void *dst)
 {
 	char *p = dst;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = half_f32_to_f16(src, n, dst); i < n; i++) {
 		uint16_t h = tb_f32_f16(src[i]);
 
 		memcpy(p + 2 * i, &h, 2);

@@ -10,6 +10,8 @@ src_base_libbase_a_SOURCES = \
 	src/base/file_map.c \
 	src/base/half.c \
 	src/base/half.h \
+	src/base/half_rows.c \
+	src/base/half_rows.h \
 	src/base/human.c \
 	src/base/job.c \
 	src/base/job.h \

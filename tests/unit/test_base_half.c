@@ -103,6 +103,34 @@ bf16_rounds_to_nearest_even(void **state)
 	assert_true(isnan(tb_bf16_f32(tb_f32_bf16(float_of(0x7f800001)))));
 }
 
+/* All kinds of F32, most of them none that a half can hold. */
+static void
+rows_round_as_single_numbers_do(void **state)
+{
+	enum { N = 1 << 16 };
+	float *in = malloc(N * sizeof(*in));
+	uint16_t *h = malloc(N * 2), *b = malloc(N * 2);
+	uint64_t seed = 1;
+
+	(void)state;
+	for (int round = 0; round < 30; round++) {
+		for (size_t i = 0; i < N; i++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			in[i] = float_of(round % 2 ? (uint32_t)(seed >> 32)	/* any bits */
+					 : 0x33000000 + (uint32_t)(seed >> 37));	/* near F16's range */
+		}
+		tb_f32_to_f16(in, N, h);
+		tb_f32_to_bf16(in, N, b);
+		for (size_t i = 0; i < N; i++) {
+			assert_int_equal(h[i], tb_f32_f16(in[i]));
+			assert_int_equal(b[i], tb_f32_bf16(in[i]));
+		}
+	}
+	free(in);
+	free(h);
+	free(b);
+}
+
 /* Rows give what single numbers give, at any alignment and length. */
 static void
 rows_equal_single_numbers(void **state)
@@ -151,6 +179,7 @@ main(void)
 		cmocka_unit_test(every_f16_is_exact_and_comes_back),
 		cmocka_unit_test(f16_rounds_to_nearest_even),
 		cmocka_unit_test(bf16_rounds_to_nearest_even),
+		cmocka_unit_test(rows_round_as_single_numbers_do),
 		cmocka_unit_test(rows_equal_single_numbers),
 	};
 
