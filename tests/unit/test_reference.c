@@ -1,0 +1,217 @@
+/* Real models against what another engine computed: ids, logits, perplexity. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "src/base/file.h"
+#include "src/format/json.h"
+#include "src/ops/chat_model.h"
+#include "src/ops/ctx.h"
+#include "src/ops/generate.h"
+#include "src/ops/score.h"
+#include "src/text/tokenizer.h"
+
+/* slack: how near two logits may be for their order to be a matter of rounding. */
+struct row {
+	const char *model, *reference;
+	double logits, slack, perplexity;
+};
+#define F32 1e-4, 0, 1e-4
+#define F16 0.01, 0.01, 1e-3
+#define BF16 0.06, 0.06, 2e-3
+
+static const struct row rows[] = {
+	{ "stories260K/hf-f32", "stories260K-f32", F32 },
+	{ "stories260K/hf-f16-sharded", "stories260K-f16", F16 },
+	{ "stories260K/hf-bf16", "stories260K-bf16", BF16 },
+	{ "stories260K-untied/hf", "variants/stories260K-untied", F32 },
+	{ "stories260K-moe4/hf", "variants/stories260K-moe4", F32 },
+	/* four times as wide in BF16: the reference rounds four times as many activations */
+	{ "stories260K-wide256/hf", "variants/stories260K-wide256", 0.08, 0.06, 2e-3 },
+	{ "stories260K-pad192/hf-f32", "stories260K-pad192-f32", F32 },
+	{ "stories260K-rope3/hf", "variants/stories260K-rope3", F32 },
+	{ "stories260K-qwen2/hf", "variants/stories260K-qwen2", F32 },
+	{ "stories260K-qwen3/hf", "variants/stories260K-qwen3", F32 },
+};
+
+static cJSON *
+read_json(const char *path)
+{
+	struct tb_err err;
+	cJSON *v;
+	char *text;
+	size_t len;
+
+	assert_ok(tb_file_slurp(path, 1 << 24, &text, &len, &err), err);
+	assert_ok(json_parse(&v, text, len, path, &err), err);
+	free(text);
+	return v;
+}
+
+static size_t
+read_ids(const cJSON *list, uint32_t *ids, size_t max)
+{
+	size_t n = 0;
+
+	for (const cJSON *v = json_first(list); v; v = json_next(v)) {
+		uint64_t id;
+
+		assert_true(n < max && json_u64(v, &id));
+		ids[n++] = (uint32_t)id;
+	}
+	return n;
+}
+
+/* Follows the reference's ids: each must be our choice as well, or as good as. */
+static void
+check_greedy(const struct row *row, struct chat_model *m, const uint32_t *prompt, size_t nprompt,
+	     const uint32_t *ids, size_t n)
+{
+	struct engine_info info;
+	const float *logits;
+	struct session *s;
+	struct tb_err err;
+
+	engine_info(m->engine, &info);
+	assert_ok(session_new(&s, m->engine, 0, &err), err);
+	assert_ok(session_eval(s, prompt, nprompt, false, NULL, &logits, &err), err);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t best = 0;
+
+		for (uint32_t k = 1; k < info.vocab; k++)
+			best = logits[k] > logits[best] ? k : best;
+		if (best != ids[i] && !(logits[best] - logits[ids[i]] < row->slack))
+			fail_msg("%s: token %zu is %u, not %u", row->model, i, best, ids[i]);
+		assert_ok(session_eval(s, ids + i, 1, false, NULL, &logits, &err), err);
+	}
+	session_free(s);
+}
+
+static void
+check_logits(const struct row *row, struct chat_model *m, const cJSON *p, const uint32_t *prompt,
+	     size_t nprompt)
+{
+	const char *text = json_str(json_get(p, "prompt"));
+	const cJSON *want = json_get(p, "first_logits_top10"), *v;
+	struct score_logits got;
+	struct tb_err err;
+	size_t found = 0;
+
+	assert_ok(score_logits(m, text, strlen(text), 10, NULL, &got, &err), err);
+	assert_int_equal(got.prompt.n, nprompt);
+	assert_memory_equal(got.prompt.v, prompt, nprompt * sizeof(*prompt));
+	for (v = json_first(want); v; v = json_next(v)) {
+		uint64_t id;
+		double logit;
+
+		assert_true(json_u64(json_get(v, "id"), &id));
+		assert_true(json_f64(json_get(v, "logit"), &logit));
+		for (size_t i = 0; i < got.n; i++) {
+			if (got.top[i].id != id)
+				continue;
+			found++;
+			if (!(fabs(got.top[i].logit - logit) <= row->logits))
+				fail_msg("%s: logit of %ju is %g, not %g", row->model,
+					 (uintmax_t)id, got.top[i].logit, logit);
+		}
+	}
+	assert_int_equal(found, 10);
+	score_logits_free(&got);
+}
+
+static void
+check_generate(const struct row *row, struct chat_model *m, const struct token_ids *prompt,
+	       const uint32_t *ids, size_t n, const char *text)
+{
+	struct gen_opts opts = { .sampler = SAMPLER_DEFAULTS, .max_tokens = (uint32_t)n };
+	struct gen_result got;
+	struct session *s;
+	struct tb_err err;
+
+	if (row->slack > 0)
+		return;		/* a tie may send it elsewhere */
+	opts.sampler.temperature = 0;
+	opts.sampler.repeat_penalty = 1;
+	assert_ok(session_new(&s, m->engine, 0, &err), err);
+	assert_ok(generate(m, s, NULL, prompt, &opts, NULL, &got, &err), err);
+	assert_int_equal(got.ids.n, n);
+	assert_memory_equal(got.ids.v, ids, n * sizeof(*ids));
+	assert_int_equal(got.stop, GEN_LENGTH);
+	assert_string_equal(got.text, text);
+	gen_result_free(&got);
+	session_free(s);
+}
+
+static void
+check_perplexity(const struct row *row, struct chat_model *m, const cJSON *want)
+{
+	struct score_perplexity got;
+	struct tb_err err;
+	double perplexity;
+	uint64_t tokens;
+	char *text;
+	size_t len;
+
+	assert_true(json_f64(json_get(want, "perplexity"), &perplexity));
+	assert_true(json_u64(json_get(want, "n_tokens_scored"), &tokens));
+	assert_ok(tb_file_slurp(unit_shared("data/prompts/ppl.txt"), 1 << 20, &text, &len, &err),
+		  err);
+	assert_ok(score_perplexity(m, text, len, NULL, &got, &err), err);
+	assert_int_equal(got.tokens, tokens);
+	if (!(fabs(got.perplexity - perplexity) <= row->perplexity))
+		fail_msg("%s: perplexity %.6f, not %.6f", row->model, got.perplexity, perplexity);
+	free(text);
+}
+
+static void
+check(const struct row *row, const struct op_ctx *ctx)
+{
+	char path[200];
+	struct chat_model *m;
+	struct tb_err err;
+	cJSON *reference;
+
+	snprintf(path, sizeof(path), "data/reference/%s.json", row->reference);
+	reference = read_json(unit_shared(path));
+	snprintf(path, sizeof(path), "data/models/%s", row->model);
+	assert_ok(chat_model_open(&m, ctx, unit_shared(path), NULL, &err), err);
+	for (const cJSON *p = json_first(json_get(reference, "prompts")); p; p = json_next(p)) {
+		uint32_t prompt[200], ids[200];
+		struct token_ids t = { .v = prompt };
+		size_t n = read_ids(json_get(p, "greedy_ids"), ids, 200);
+
+		t.n = read_ids(json_get(p, "prompt_ids"), prompt, 200);
+		check_logits(row, m, p, prompt, t.n);
+		check_greedy(row, m, prompt, t.n, ids, n);
+		check_generate(row, m, &t, ids, n, json_str(json_get(p, "greedy_text")));
+	}
+	check_perplexity(row, m, json_get(reference, "perplexity"));
+	chat_model_free(m);
+	json_free(reference);
+}
+
+static void
+test_references(void **state)
+{
+	const char *dir = unit_tmp();
+	struct op_ctx ctx;
+	struct tb_err err;
+
+	(void)state;
+	(void)unit_shared("data/reference/stories260K-f32.json");
+	assert_ok(op_ctx_init(&ctx, unit_path("index.db"), &dir, 1, 2, &err), err);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		check(&rows[i], &ctx);
+	op_ctx_free(&ctx);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_references) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
