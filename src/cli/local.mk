@@ -33,3 +33,9 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/line.h \
 	src/cli/run_model.c \
 	src/cli/run_model.h
+# conversions
+src_cli_libcli_a_SOURCES += \
+	src/cli/cmd_plan.c \
+	src/cli/cmd_quantize.c \
+	src/cli/plan_args.c \
+	src/cli/plan_args.h

@@ -40,6 +40,7 @@ bool json_bool(const cJSON *v, bool *out);
  * else needs a check.  Children given to json_set/json_push are owned from then. */
 cJSON *json_object(void);
 cJSON *json_array(void);
+cJSON *json_copy(const cJSON *v);	/* with all that is in it */
 void json_set(cJSON *object, const char *key, cJSON *child);
 void json_set_str(cJSON *object, const char *key, const char *s);	/* NULL: null */
 void json_set_u64(cJSON *object, const char *key, uint64_t n);

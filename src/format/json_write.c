@@ -116,6 +116,12 @@ raw_f64(double x)
 	return cJSON_CreateRaw(text);
 }
 
+cJSON *
+json_copy(const cJSON *v)
+{
+	return cJSON_Duplicate(v, true);
+}
+
 void
 json_set(cJSON *object, const char *key, cJSON *child)
 {

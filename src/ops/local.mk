@@ -42,7 +42,19 @@ src_ops_libops_a_SOURCES += \
 
 # plans and conversions
 src_ops_libops_a_SOURCES += \
+	src/ops/blob.c \
+	src/ops/blob.h \
+	src/ops/blob_layout.c \
+	src/ops/blob_layout.h \
+	src/ops/convert.c \
 	src/ops/convert.h \
+	src/ops/convert_check.c \
+	src/ops/convert_json.c \
+	src/ops/convert_target.c \
+	src/ops/dest.h \
+	src/ops/dest_dir.c \
+	src/ops/dest_file.c \
+	src/ops/dest_store.c \
 	src/ops/expert.c \
 	src/ops/expert.h \
 	src/ops/model_text.c \

@@ -93,7 +93,8 @@ add_row(struct layout *l, size_t row, struct tb_err *err)
 
 	if (l->p->experts == PLAN_EXPERTS_KEEP)
 		return add(l, t->name, NULL, all, 0, false, err);
-	if (t->origin != ORIGIN_UNKNOWN && expert_parse(t->name, &e) &&
+	if (t->origin != ORIGIN_UNKNOWN && dtype_bits(t->weight.dtype) >= 8 &&
+	    expert_parse(t->name, &e) &&
 	    t->ndim == (e.stacked ? 3 : 2))
 		return add_expert(l, row, &e, err);
 	return add(l, l->p->dest == PLAN_TO_DIR ? t->name : expert_canonical(t->name, name), NULL,

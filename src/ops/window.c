@@ -136,8 +136,8 @@ say_not_finite(const struct tensor *t, enum dtype d, const uint8_t *p, size_t n,
 		       t->name, (uintmax_t)(first + at), what, count, n, (uintmax_t)first);
 }
 
-static enum tb_status
-global_of(const struct model *m, const struct tensor *t, float *out, struct tb_err *err)
+enum tb_status
+window_global(const struct model *m, const struct tensor *t, float *out, struct tb_err *err)
 {
 	enum tb_status status;
 
@@ -174,7 +174,7 @@ read_quantized(struct window *w, const struct model *m, const struct tensor *t, 
 {
 	struct quant_src q = { w->in.codes, w->in.scales, t->has_bias ? w->in.biases : NULL,
 			       t->scale.dtype, 1 };
-	enum tb_status status = global_of(m, t, &q.global, err);
+	enum tb_status status = window_global(m, t, &q.global, err);
 
 	if (!status)
 		status = window_read_packed(w, m, t, first, n, err);
@@ -186,13 +186,22 @@ read_quantized(struct window *w, const struct model *m, const struct tensor *t, 
 }
 
 enum tb_status
+window_load(struct window *w, const struct model *m, const struct tensor *t, uint64_t first,
+	    size_t n, struct tb_err *err)
+{
+	unsigned size = dtype_bits(plan_source_dtype(t)) / 8;
+
+	if (t->has_scale)
+		return read_quantized(w, m, t, first, n, err);
+	return part_read(m, &t->weight, first * size, w->src, n * size, err);
+}
+
+enum tb_status
 window_read(struct window *w, const struct model *m, const struct tensor *t, uint64_t first,
 	    size_t n, struct tb_err *err)
 {
 	enum dtype d = plan_source_dtype(t);
-	unsigned size = dtype_bits(d) / 8;
-	enum tb_status status = t->has_scale ? read_quantized(w, m, t, first, n, err)
-		: part_read(m, &t->weight, first * size, w->src, n * size, err);
+	enum tb_status status = window_load(w, m, t, first, n, err);
 
 	if (status || !not_finite(d, w->src, n))
 		return status;

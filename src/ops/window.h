@@ -21,9 +21,16 @@ void window_free(struct window *w);
 enum tb_status part_read(const struct model *m, const struct tensor_part *p, uint64_t off,
 			 void *buf, size_t len, struct tb_err *err) TB_MUST_USE;
 
+/* The multiplier of all of a tensor's values; 1 if it has none. */
+enum tb_status window_global(const struct model *m, const struct tensor *t, float *out,
+			     struct tb_err *err) TB_MUST_USE;
+
 /* w->src: n elements from `first` on (both multiples of the group) in the dtype
  * plan_source_dtype().  A value that is not finite is an error. */
 enum tb_status window_read(struct window *w, const struct model *m, const struct tensor *t,
+			   uint64_t first, size_t n, struct tb_err *err) TB_MUST_USE;
+/* The same without a look at the values. */
+enum tb_status window_load(struct window *w, const struct model *m, const struct tensor *t,
 			   uint64_t first, size_t n, struct tb_err *err) TB_MUST_USE;
 /* w->in: the packed parts of the same. */
 enum tb_status window_read_packed(struct window *w, const struct model *m, const struct tensor *t,

@@ -1,0 +1,153 @@
+/* cmd_quantize.c - tbtui quantize, and pack and unpack, which change no value. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "src/base/text.h"
+#include "src/cli/cli.h"
+#include "src/cli/plan_args.h"
+#include "src/format/json.h"
+
+struct task {
+	struct planned p;
+	struct convert_result res;
+	bool replace;
+};
+
+static enum tb_status
+run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct task *t = arg;
+
+	return op_convert(&t->p.ctx, t->p.plan, &t->p.target, t->replace, job, &t->res, err);
+}
+
+static size_t
+left_quantized(const struct plan *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->nrows; i++)
+		n += p->rows[i].why == PLAN_QUANTIZED;
+	return n;
+}
+
+static enum cli_exit
+print_json(const struct task *t)
+{
+	cJSON *doc = json_object();
+
+	json_set_str(doc, "name", t->res.where);
+	json_set_str(doc, "scheme", t->p.plan->quant);
+	json_set_u64(doc, "tensors", t->res.tensors);
+	json_set_u64(doc, "changed", t->res.changed);
+	json_set_u64(doc, "kept_quantized", left_quantized(t->p.plan));
+	json_set_u64(doc, "files", t->res.blobs);
+	json_set_u64(doc, "bytes_read", t->res.bytes_read);
+	json_set_u64(doc, "bytes_written", t->res.bytes_written);
+	json_set_f64(doc, "seconds", t->res.seconds);
+	return cli_print_json(doc);
+}
+
+static enum cli_exit
+print(const struct cli *cli, const struct task *t)
+{
+	const struct convert_result *r = &t->res;
+	size_t left = left_quantized(t->p.plan);
+	char a[16], b[16], c[16];
+
+	if (cli->json)
+		return print_json(t);
+	if (left)
+		fprintf(stderr, "tbtui: %zu tensors are quantized already and stay so "
+			"(--requantize changes them)\n", left);
+	if (cli->quiet)
+		return CLI_OK;
+	cli_put(r->where);
+	printf(": %zu tensors, %zu changed, %s -> %s in %zu files, %.2f s (%s/s)\n", r->tensors,
+	       r->changed, tb_human_bytes(r->bytes_read, a), tb_human_bytes(r->bytes_written, b),
+	       r->blobs, r->seconds,
+	       tb_human_bytes(r->seconds > 0 ? (uint64_t)((double)r->bytes_read / r->seconds) : 0, c));
+	return CLI_OK;
+}
+
+/* Something is there already: --replace, --yes or a person may say that it can go. */
+static enum tb_status
+ask(const struct cli *cli, struct task *t, struct tb_err *err)
+{
+	const char *where = t->p.target.name ? t->p.target.name : t->p.target.path;
+	char question[512], clean[400];
+	enum tb_status status;
+
+	if (!t->p.target.exists || t->replace)
+		return TB_OK;
+	snprintf(question, sizeof(question), "%s exists already. Replace it?",
+		 tb_text_clean(where, clean, sizeof(clean)));
+	status = cli_confirm(cli, question, &t->replace, err);
+	if (!status && !t->replace)
+		status = tb_fail(err, TB_EEXIST, "%s: left as it is", where);
+	return status;
+}
+
+static enum cli_exit
+convert(struct cli *cli, const struct plan_args *a, bool replace, char **argv)
+{
+	struct task t = { .replace = replace };
+	struct tb_err err;
+	enum cli_exit status;
+
+	if (planned_open(&t.p, cli, a, argv[1], argv[2], &err) || ask(cli, &t, &err) ||
+	    cli_run(cli, argv[0], run, &t, &err))
+		status = cli_fail(&err);
+	else
+		status = print(cli, &t);
+	convert_result_free(&t.res);
+	planned_free(&t.p);
+	return status;
+}
+
+enum cli_exit
+cli_quantize(struct cli *cli, int argc, char **argv)
+{
+	struct plan_args a = { 0 };
+	bool replace = false;
+	const struct tb_opt opts[] = {
+		PLAN_OPTS(a),
+		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL, "the destination may exist" },
+		{ .name = NULL }
+	};
+	enum cli_exit status;
+
+	if (cli_parse(cli, opts, &argc, argv, 2, 2, &status))
+		status = convert(cli, &a, replace, argv);
+	tb_strs_free(&a.rules);
+	return status;
+}
+
+static enum cli_exit
+regroup(struct cli *cli, int argc, char **argv, const char *experts)
+{
+	struct plan_args a = { .quant = "keep", .experts = experts };
+	bool replace = false;
+	const struct tb_opt opts[] = {
+		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL, "the destination may exist" },
+		{ .name = NULL }
+	};
+	enum cli_exit status;
+
+	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &status))
+		return status;
+	return convert(cli, &a, replace, argv);
+}
+
+enum cli_exit
+cli_pack(struct cli *cli, int argc, char **argv)
+{
+	return regroup(cli, argc, argv, "stacked");
+}
+
+enum cli_exit
+cli_unpack(struct cli *cli, int argc, char **argv)
+{
+	return regroup(cli, argc, argv, "per-expert");
+}

@@ -1,0 +1,40 @@
+/* plan_args.h - the options that plan, quantize, pack and unpack share. */
+#ifndef TBTUI_CLI_PLAN_ARGS_H
+#define TBTUI_CLI_PLAN_ARGS_H
+
+#include "src/base/opt.h"
+#include "src/ops/convert.h"
+
+struct plan_args {
+	const char *quant, *policy, *flavour, *experts;
+	struct tb_strs rules;
+	bool requantize;
+};
+
+#define PLAN_OPTS(a) \
+	{ 'q', "quantize", TB_OPT_STR, &(a).quant, "SCHEME", "what tensors become: int4 int8 " \
+	  "affine:BITS:GROUP mxfp4 mxfp8 nvfp4 f32 f16 bf16 keep" }, \
+	{ 0, "policy", TB_OPT_STR, &(a).policy, "NAME", "which tensors: ollama (default), uniform" }, \
+	{ 'r', "rule", TB_OPT_LIST, &(a).rules, "PATTERN=SCHEME", \
+	  "for names that a glob matches; repeatable, the last match wins" }, \
+	{ 0, "flavour", TB_OPT_STR, &(a).flavour, "NAME", "whose rounding: metal (default), mlx-cpu" }, \
+	{ 0, "experts", TB_OPT_STR, &(a).experts, "LAYOUT", "stacked, per-expert or keep" }, \
+	{ 0, "requantize", TB_OPT_FLAG, &(a).requantize, NULL, \
+	  "change tensors that are quantized already, too" }
+
+/* A source, open, and its plan for a destination. */
+struct planned {
+	struct op_ctx ctx;
+	struct model_loc loc;
+	struct model *model;
+	struct convert_target target;	/* zeroed without dst */
+	struct plan *plan;
+	char **rules;			/* owned copies, cut at their '=' */
+	size_t nrules;
+};
+struct cli;
+/* dst may be NULL: a store.  planned_free() in every case. */
+enum tb_status planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a,
+			    const char *src, const char *dst, struct tb_err *err) TB_MUST_USE;
+void planned_free(struct planned *p);
+#endif

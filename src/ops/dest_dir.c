@@ -1,0 +1,241 @@
+/* dest_dir.c - a directory as MLX and Hugging Face have them.  It is made beside its
+ * place under another name and moved there whole. */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/dest.h"
+
+/* Calls fn for each name in a folder but . and ..; fn false ends it. */
+static bool
+each_name(const char *dir, bool (*fn)(const char *path))
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	bool ok = d != NULL;
+
+	while (ok && (e = readdir(d))) {
+		char *path;
+
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		path = tb_path_join(dir, e->d_name);
+		ok = path && fn(path);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	return ok;
+}
+
+static bool
+is_file(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+static bool
+nothing(const char *path)
+{
+	(void)path;
+	return false;
+}
+
+static bool
+remove_file(const char *path)
+{
+	return unlink(path) == 0;
+}
+
+static void
+remove_folder(const char *dir)
+{
+	each_name(dir, remove_file);
+	rmdir(dir);
+}
+
+static char *
+beside(const char *path, const char *what)
+{
+	uint64_t r = 0;
+
+	if (getrandom(&r, sizeof(r), 0) != sizeof(r))
+		r = (uint64_t)tb_now_ns();
+	return tb_asprintf("%s.tbtui-%s-%016jx", path, what, (uintmax_t)r);
+}
+
+/* What would be replaced: a folder with nothing but files in it, one of them a model's. */
+static enum tb_status
+check_old(const struct dest *d, struct tb_err *err)
+{
+	const char *path = d->target->path;
+	char *config = tb_path_join(path, "config.json");
+	bool model = config && tb_exists(config);
+
+	free(config);
+	if (!tb_is_dir(path))
+		return tb_fail(err, TB_EEXIST, "%s: is a file", path);
+	if (each_name(path, nothing))
+		return TB_OK;
+	if (!d->replace)
+		return tb_fail(err, TB_EEXIST, "%s: exists already and is not empty", path);
+	if (!model || !each_name(path, is_file))
+		return tb_fail(err, TB_EEXIST, "%s: is not only a model (no config.json, or folders "
+			       "in it) and will not be replaced", path);
+	return TB_OK;
+}
+
+static enum tb_status
+begin(struct dest *d, struct tb_err *err)
+{
+	enum tb_status status = tb_exists(d->target->path) ? check_old(d, err) : TB_OK;
+
+	if (status)
+		return status;
+	d->dir = beside(d->target->path, "tmp");
+	return d->dir ? tb_mkdirs(d->dir, err) : tb_nomem(err);
+}
+
+static enum tb_status
+blob(struct dest *d, struct blob *b, struct tb_err *err)
+{
+	char name[64], *path = tb_path_join(d->dir, shard_name(d->plan, b->index, name));
+	enum tb_status status = path ? tb_out_commit(&b->out, path, false, err) : tb_nomem(err);
+
+	free(path);
+	d->bytes += b->size;
+	d->files++;
+	return status;
+}
+
+static enum tb_status
+write_file(struct dest *d, const char *name, const char *text, size_t len, struct tb_err *err)
+{
+	char *path = tb_path_join(d->dir, name);
+	enum tb_status status = path ? tb_out_file(path, text, len, false, err) : tb_nomem(err);
+
+	free(path);
+	d->bytes += len;
+	d->files++;
+	return status;
+}
+
+/* A layer's name is not a path: "draft/config.json" stays behind. */
+static bool
+plain_name(const char *name)
+{
+	return name && *name && *name != '.' && !strchr(name, '/');
+}
+
+static bool
+comes_along(const struct model_file *f)
+{
+	return plain_name(f->name) && !f->missing && !f->is_manifest &&
+	       !tb_ends(f->name, ".safetensors") && !tb_ends(f->name, ".safetensors.index.json") &&
+	       (!*f->digest || f->media == MEDIA_JSON);
+}
+
+static enum tb_status
+copy_files(struct dest *d, struct tb_err *err)
+{
+	const struct model *m = d->plan->model;
+	enum tb_status status = TB_OK;
+	char *text;
+	size_t len;
+
+	if (m->loc.kind == MODEL_SAFETENSORS_FILE)
+		return TB_OK;
+	for (size_t i = 0; i < m->nfiles && !status; i++) {
+		if (!comes_along(&m->files[i]))
+			continue;
+		status = source_text(d->plan, &m->files[i], &text, &len, err);
+		if (status)
+			break;
+		status = write_file(d, m->files[i].name, text, len, err);
+		free(text);
+	}
+	return status;
+}
+
+static enum tb_status
+write_index(struct dest *d, struct tb_err *err)
+{
+	enum tb_status status;
+	char *text;
+
+	if (d->plan->nblobs < 2)
+		return TB_OK;
+	status = index_text(d->plan, &text, err);
+	if (status)
+		return status;
+	status = write_file(d, "model.safetensors.index.json", text, strlen(text), err);
+	free(text);
+	return status;
+}
+
+/* The old folder steps aside first and goes when the new one is in place. */
+static enum tb_status
+publish(struct dest *d, struct tb_err *err)
+{
+	const char *path = d->target->path;
+	char *old = NULL;
+	enum tb_status status = TB_OK;
+
+	if (tb_exists(path)) {
+		old = beside(path, "old");
+		if (!old || rename(path, old)) {
+			free(old);
+			return tb_fail_errno(err, "%s: cannot be replaced", path);
+		}
+	}
+	if (rename(d->dir, path)) {
+		status = tb_fail_errno(err, "%s: cannot be written", path);
+		if (old && rename(old, path))
+			status = tb_fail(err, TB_EIO, "%s: cannot be written; what was there is now %s",
+					 path, old);
+	} else if (old) {
+		remove_folder(old);
+	}
+	d->published = status == TB_OK;
+	free(old);
+	return status;
+}
+
+static enum tb_status
+commit(struct dest *d, struct tb_err *err)
+{
+	struct model_loc loc = { MODEL_SAFETENSORS_DIR, tb_strdup(d->target->path),
+				 tb_strdup(d->dir), tb_strdup(""), 0 };
+	enum tb_status status = loc.name && loc.path && loc.root ? TB_OK : tb_nomem(err);
+
+	if (!status)
+		status = write_index(d, err);
+	if (!status)
+		status = copy_files(d, err);
+	if (!status)
+		status = convert_check(d->plan, &loc, err);
+	if (!status)
+		status = publish(d, err);
+	model_loc_free(&loc);
+	return status;
+}
+
+static void
+end(struct dest *d)
+{
+	if (d->dir && !d->published)
+		remove_folder(d->dir);
+}
+
+const struct dest_ops dest_dir = { false, begin, blob, commit, end };

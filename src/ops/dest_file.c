@@ -1,0 +1,53 @@
+/* dest_file.c - one .safetensors file with Ollama's names. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/ops/dest.h"
+
+static enum tb_status
+begin(struct dest *d, struct tb_err *err)
+{
+	const char *path = d->target->path, *slash = strrchr(path, '/');
+
+	if (tb_is_dir(path))
+		return tb_fail(err, TB_EEXIST, "%s: is a folder", path);
+	d->dir = slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path)) : tb_strdup(".");
+	return d->dir ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+blob(struct dest *d, struct blob *b, struct tb_err *err)
+{
+	if (d->out.tmp)
+		return tb_fail(err, TB_EFORMAT, "%s: more than one file", d->target->path);
+	d->out = b->out;
+	b->out = (struct tb_out){ .fd = -1 };
+	d->bytes += b->size;
+	d->files++;
+	return TB_OK;
+}
+
+static enum tb_status
+commit(struct dest *d, struct tb_err *err)
+{
+	struct model_loc loc = { MODEL_SAFETENSORS_FILE, tb_strdup(d->target->path),
+				 tb_strdup(d->out.tmp), tb_strdup(""), 0 };
+	enum tb_status status = loc.name && loc.path && loc.root ? TB_OK : tb_nomem(err);
+
+	if (!status)
+		status = convert_check(d->plan, &loc, err);
+	model_loc_free(&loc);
+	return status ? status : tb_out_commit(&d->out, d->target->path, d->replace, err);
+}
+
+static void
+end(struct dest *d)
+{
+	if (d->out.tmp)
+		tb_out_abort(&d->out);
+}
+
+const struct dest_ops dest_file = { false, begin, blob, commit, end };
