@@ -234,6 +234,9 @@ tests_unit_test_matmul_LDADD = $(TEST_ENGINE)
 check_PROGRAMS += tests/unit/test_forward
 TESTS += tests/unit/test_forward
 tests_unit_test_forward_LDADD = $(TEST_ENGINE)
+check_PROGRAMS += tests/unit/test_arch
+TESTS += tests/unit/test_arch
+tests_unit_test_arch_LDADD = $(TEST_ENGINE)
 check_PROGRAMS += tests/unit/test_sampler
 TESTS += tests/unit/test_sampler
 tests_unit_test_sampler_LDADD = $(TEST_ENGINE)
@@ -243,6 +246,7 @@ tests_unit_test_stream_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_reference
 TESTS += tests/unit/test_reference
 tests_unit_test_reference_LDADD = $(TEST_OPS)
+dist_check_SCRIPTS += tests/cli/generate.sh
 
 TESTS += $(dist_check_SCRIPTS) $(SCREENS)
 EXTRA_DIST += $(SCREENS) tests/cli/lib.sh tests/tbtest.ti

@@ -1,0 +1,62 @@
+# generate, logits, perplexity, chat: what they print and how they end.
+. "${srcdir:-.}/tests/cli/lib.sh"
+need_shared
+M=$TBTUI_SHARED/data/models/stories260K/hf-f32
+
+expect 0 "$TBTUI" generate "$M" -p "Once upon a time" --temp 0 -n 8
+has '^, there was a little girl$'
+expect 0 "$TBTUI" generate "$M" -p "Once upon a time" --temp 0 -n 8 --raw --json
+has '^\{"prompt_ids":\[1,403,407,261,378\],"ids":\[432,383,286,261,376,298,315,421\],"text":", there was a little girl","stop":"length",'
+for key in prefill_tokens_per_second decode_tokens_per_second time_to_first_token peak_rss; do
+	has "\"$key\":[0-9]"
+done
+printf 'Once upon a time' >"$T/prompt"
+"$TBTUI" generate "$M" -p - --temp 0 -n 2 <"$T/prompt" >"$T/out" || fail "prompt from a pipe"
+has '^, there$'
+
+# The same seed, the same text; another seed, another text.
+"$TBTUI" generate "$M" -p Tom --temp 1.5 --seed 7 -n 40 >"$T/a" || fail "seed 7"
+"$TBTUI" generate "$M" -p Tom --temp 1.5 --seed 7 -n 40 >"$T/b" || fail "seed 7 again"
+"$TBTUI" generate "$M" -p Tom --temp 1.5 --seed 8 -n 40 >"$T/c" || fail "seed 8"
+cmp -s "$T/a" "$T/b" || fail "the same seed gave another text"
+cmp -s "$T/a" "$T/c" && fail "another seed gave the same text"
+
+# To the end of the context and no further.
+expect 0 "$TBTUI" generate "$M" -p Tom --temp 1 --ignore-eos --ctx 20 --json
+has '"stop":"context".*"context_used":20,"context":20,'
+expect 2 "$TBTUI" generate "$M" -p "Once upon a time there was a big red ball" --ctx 4
+err_has 'the prompt has [0-9]+ tokens, the context 4'
+
+expect 0 "$TBTUI" logits "$M" -p "Once upon a time" --top 3 --json
+has '"top":\[\{"id":432,"piece":",","logit":17\.799'
+expect 0 "$TBTUI" perplexity "$M" "$TBTUI_SHARED/data/prompts/ppl.txt" --json
+has '^\{"tokens":167,"nll":1\.34555.*,"perplexity":3\.84032.*,"seconds":'
+expect 2 "$TBTUI" perplexity "$M" "$T/nothing"
+err_has 'nothing'
+
+# What cannot be done is said, with status 2.
+expect 2 "$TBTUI" generate "$M"
+err_has 'no prompt'
+expect 2 "$TBTUI" generate "$M" -p x --temp -1
+err_has 'temperature -1'
+expect 2 "$TBTUI" generate "$M" -p x --temp warm
+err_has 'warm'
+expect 2 "$TBTUI" generate "$TBTUI_SHARED/data/models/stories260K-gemma/hf" -p x
+err_has '"gemma" cannot be run; supported are llama'
+expect 2 "$TBTUI" generate "$T/no-model" -p x
+
+# A conversation through a pipe: commands act, answers come, one line each as JSON.
+expect 0 "$TBTUI" chat "$M" -p "Once upon a time" --temp 0 -n 5
+printf '/set parameter temperature 0\nOnce upon a time\n/clear\n"""Once upon\na time"""\n/bye\nno\n' |
+	"$TBTUI" chat "$M" -n 6 --json >"$T/out" 2>"$T/err" || fail "chat through a pipe"
+[ "$(grep -c '^{"text":"' "$T/out")" -eq 2 ] || fail "not two answers"
+printf '/set parameter temperature hot\n/nonsense\n' |
+	"$TBTUI" chat "$M" >"$T/out" 2>"$T/err"
+err_has 'No such parameter'
+err_has 'No such command'
+
+# A long conversation drops its oldest turns and says so.
+yes 'Tell me a story about a dog and a cat.' | head -12 |
+	"$TBTUI" chat "$M" -n 20 --ctx 128 >"$T/out" 2>"$T/err" || fail "a long chat"
+err_has 'dropped [0-9]+ turn'
+exit 0
