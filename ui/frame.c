@@ -217,19 +217,24 @@ put_key(const struct ui *ui, int y, int x, int end, enum action a)
 	return wk + wn + 3;
 }
 
-/* The usable action with the next rank after `rank`; ACT_NONE at the end. */
+/* Does a stand before b in the key line? Of equal rank the earlier in the table. */
+static bool
+before(enum action a, enum action b)
+{
+	unsigned ra = action_info[a].rank, rb = action_info[b].rank;
+
+	return ra < rb || (ra == rb && a < b);
+}
+
+/* The usable action that follows `last`; ACT_NONE at the end. */
 static enum action
-next_ranked(const struct ui *ui, unsigned *rank)
+next_ranked(const struct ui *ui, enum action last)
 {
 	enum action best = ACT_NONE;
 
 	for (enum action a = 1; a < ACT_COUNT; a++)
-		if (action_info[a].rank > *rank &&
-		    (best == ACT_NONE || action_info[a].rank < action_info[best].rank) &&
-		    ui_can(ui, a))
+		if (before(last, a) && (best == ACT_NONE || before(a, best)) && ui_can(ui, a))
 			best = a;
-	if (best != ACT_NONE)
-		*rank = action_info[best].rank;
 	return best;
 }
 
@@ -238,12 +243,11 @@ next_ranked(const struct ui *ui, unsigned *rank)
 static void
 draw_keys(const struct ui *ui, int y)
 {
-	unsigned rank = 0;
-	enum action a;
+	enum action a = ACT_NONE;
 	int x = 1;
 
 	put_clip(y, 0, COLS, "", ROLE_TEXT);
-	while ((a = next_ranked(ui, &rank)) != ACT_NONE) {
+	while ((a = next_ranked(ui, a)) != ACT_NONE) {
 		bool help = a == ACT_VIEW_HELP;
 
 		x += put_key(ui, y, x, help ? COLS : COLS - HELP_COLS, a);

@@ -225,7 +225,7 @@ grid_draw(struct view *v, struct area a)
 	else if (!g->rows || !g->cols)
 		put_clip(a.y, a.x + 1, a.w - 1, "It is empty.", ROLE_DIM);
 	else if (!g->data)
-		put_clip(a.y, a.x + 1, a.w - 1, "reading…", ROLE_DIM);
+		put_clip(a.y, a.x + 1, a.w - 1, "reading...", ROLE_DIM);
 	else if (values)
 		draw_values(a, g);
 	else

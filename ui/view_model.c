@@ -310,7 +310,7 @@ draw(struct view *v, struct area a)
 	struct model_view *s = v->state;
 
 	if (!s->m) {
-		put_clip(a.y, a.x + 1, a.w - 1, *s->error ? s->error : "Opening…",
+		put_clip(a.y, a.x + 1, a.w - 1, *s->error ? s->error : "Opening...",
 			 *s->error ? ROLE_ERROR : ROLE_DIM);
 		return;
 	}

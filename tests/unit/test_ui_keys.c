@@ -88,23 +88,6 @@ test_names(void **state)
 	assert_int_equal(keys_by_name("", VIEW_MODELS), ACT_NONE);
 }
 
-/* Two places in the key line are not the same place. */
-static void
-test_ranks(void **state)
-{
-	(void)state;
-	for (enum view_id v = 0; v < VIEW_COUNT; v++)
-		for (enum action a = 1; a < ACT_COUNT; a++)
-			for (enum action b = a + 1; b < ACT_COUNT; b++)
-				if (action_info[a].rank &&
-				    action_info[a].rank == action_info[b].rank &&
-				    keys_applies(a, v) && keys_applies(b, v) &&
-				    action_info[a].where == action_info[b].where)
-					fail_msg("screen %u: %s and %s have rank %u", v,
-						 action_info[a].name, action_info[b].name,
-						 action_info[a].rank);
-}
-
 /* Keys that a terminal, its flow control or job control may keep for itself. */
 static void
 test_fragile_keys_are_not_alone(void **state)
@@ -171,7 +154,7 @@ main(void)
 		cmocka_unit_test(test_every_key_has_a_name),
 		cmocka_unit_test(test_every_action_has_help),
 		cmocka_unit_test(test_no_conflicts), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_ranks), cmocka_unit_test(test_fragile_keys_are_not_alone),
+		cmocka_unit_test(test_fragile_keys_are_not_alone),
 		cmocka_unit_test(test_parse), cmocka_unit_test(test_manual),
 	};
 
