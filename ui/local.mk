@@ -29,6 +29,8 @@ ui_libui_a_SOURCES = \
 	ui/stats.h \
 	ui/table.c \
 	ui/table.h \
+	ui/talk.c \
+	ui/talk.h \
 	ui/tasks.c \
 	ui/tasks.h \
 	ui/tensor.h \
@@ -44,6 +46,7 @@ ui_libui_a_SOURCES = \
 	ui/ui.h \
 	ui/view.c \
 	ui/view.h \
+	ui/view_chat.c \
 	ui/view_help.c \
 	ui/view_jobs.c \
 	ui/view_model.c \

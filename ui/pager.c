@@ -18,6 +18,8 @@ pager_set(struct pager *p, char *text, bool wrap)
 {
 	pager_free(p);
 	p->text = text;
+	p->len = text ? strlen(text) : 0;
+	p->text_cap = text ? p->len + 1 : 0;
 	p->wrap = wrap;
 }
 
@@ -52,13 +54,10 @@ row_bytes(const char *s, size_t len, int width)
 	return len;
 }
 
+/* From the text at s on. */
 static void
-lines_make(struct pager *p, int width)
+lines_add(struct pager *p, const char *s, int width)
 {
-	const char *s = p->text ? p->text : "";
-
-	p->nlines = 0;
-	p->width = width;
 	while (*s && p->nlines < LINES_MAX) {
 		size_t whole = strcspn(s, "\n");
 		size_t len = p->wrap ? row_bytes(s, whole, width) : whole;
@@ -70,6 +69,35 @@ lines_make(struct pager *p, int width)
 		if (len == whole && *s == '\n')
 			s++;
 	}
+}
+
+static void
+lines_make(struct pager *p, int width)
+{
+	p->nlines = 0;
+	p->width = width;
+	lines_add(p, p->text ? p->text : "", width);
+}
+
+/* The rows of the last line of text are made again: it may go on. */
+void
+pager_append(struct pager *p, const char *text)
+{
+	size_t n = strlen(text);
+	char *grown;
+
+	if (!tb_grow(&p->text, &p->text_cap, p->len + n + 1, 1))
+		return;
+	grown = p->text + p->len;
+	memcpy(grown, text, n + 1);
+	p->len += n;
+	while (p->nlines && (p->line[p->nlines - 1].off >= p->len - n ||
+			     p->text[p->line[p->nlines - 1].off + p->line[p->nlines - 1].len] != '\n'))
+		p->nlines--;
+	if (!p->width)
+		return;
+	lines_add(p, p->nlines ? p->text + p->line[p->nlines - 1].off + p->line[p->nlines - 1].len + 1
+			       : p->text, p->width);
 }
 
 /* One row as it is shown: tabs opened, `left` columns gone. */
@@ -154,6 +182,8 @@ pager_draw(struct area a, struct pager *p)
 	p->height = a.h > 0 ? (size_t)a.h : 1;
 	if (p->seek)
 		seek(p);
+	if (p->follow)
+		p->top = p->nlines;
 	settle(p);
 	for (int i = 0; i < a.h; i++) {
 		size_t row = p->top + (size_t)i;

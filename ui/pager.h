@@ -11,6 +11,8 @@
 
 struct pager {
 	char *text;		/* owned */
+	size_t len, text_cap;	/* bytes of text; what it has room for */
+	bool follow;		/* the end stays in sight */
 	bool wrap;		/* long lines go on below; else Left and Right scroll */
 	struct pager_line { size_t off, len; } *line;	/* for `width` columns; owned */
 	size_t nlines, cap;
@@ -23,6 +25,8 @@ struct pager {
 
 /* Takes the text (NULL = empty); forgets place and search. */
 void pager_set(struct pager *p, char *text, bool wrap);
+/* Adds at the end; place and search stay. */
+void pager_append(struct pager *p, const char *text);
 void pager_free(struct pager *p);
 void pager_draw(struct area a, struct pager *p);
 void pager_scroll(struct pager *p, long by);	/* lines */

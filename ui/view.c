@@ -269,6 +269,12 @@ view_back(struct view *v)
 		close_at(v->ui, p);
 }
 
+bool
+view_on_top(const struct view *v)
+{
+	return v->ui->top == v;
+}
+
 void
 view_refresh(struct view *v)
 {

@@ -76,6 +76,8 @@ struct view_ops {
 	void (*refresh)(struct view *v);
 	void (*summary)(struct view *v, struct tb_buf *out);	/* left half; may be NULL */
 	void (*where)(struct view *v, struct tb_buf *out);	/* line 1, right; may be NULL */
+	/* The key line while its prompt is open; NULL: as always. */
+	const char *typing;
 	/* The model that the screen or its row is about: what 2, z, c … open. */
 	bool (*subject)(const struct view *v, struct view_arg *out);
 };
@@ -96,6 +98,7 @@ struct db *view_db(const struct view *v);	/* read-only, the loop's own; NULL whi
 /* Opens (or raises) a screen; a failure becomes a message. */
 void view_open(struct view *v, enum view_id id, const struct view_arg *arg);
 void view_back(struct view *v);			/* closes this screen */
+bool view_on_top(const struct view *v);
 
 /* Starts an operation with v as its owner; arg is taken in every case. NULL: it was
  * not started and a message says why. */

@@ -26,6 +26,11 @@ struct chat_opts {
 /* The model's own wishes over our defaults, and a fresh seed. */
 void chat_opts_init(struct chat_opts *o, const struct chat_model *m);
 
+/* One of them by the name people know it by ("temperature", "top_p", "min_p", "top_k",
+ * "repeat_penalty", "repeat_last_n", "num_predict", "seed"); false: no such name or
+ * value. */
+bool chat_opts_set(struct chat_opts *o, const char *name, const char *value);
+
 /* The model is borrowed and must outlive the chat.  Fails when it has no usable
  * chat template, with the reason. */
 enum tb_status chat_new(struct chat **out, struct chat_model *m, const struct chat_opts *opts,

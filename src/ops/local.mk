@@ -31,6 +31,7 @@ src_ops_libops_a_SOURCES += \
 src_ops_libops_a_SOURCES += \
 	src/ops/chat.c \
 	src/ops/chat.h \
+	src/ops/chat_opts.c \
 	src/ops/chat_model.c \
 	src/ops/chat_model.h \
 	src/ops/generate.c \

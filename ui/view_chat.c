@@ -1,0 +1,458 @@
+/* view_chat.c - a conversation with a model: the transcript, and a line to type in.
+ *
+ * While one types, every key is readline's: Enter sends, Esc stops the answer or
+ * ends typing.  Then the keys are those of a text, and Enter types again. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "ui/page.h"
+#include "ui/talk.h"
+#include "ui/view.h"
+#include "ui/words.h"
+
+struct chat_view {
+	struct model_loc loc;		/* owned */
+	struct talk *talk;		/* NULL until the model is loaded */
+	struct pager text;		/* the transcript */
+	bool fresh;			/* nothing of the answer has come yet */
+	struct ui_job *answering;	/* NULL = nobody speaks */
+	struct gen_figures figures;	/* of the last answer */
+	char error[512];
+};
+
+/* The transcript. */
+
+static void
+say(struct chat_view *s, const char *text)
+{
+	pager_append(&s->text, text);
+}
+
+/* An empty line before whatever comes next, but not at the top. */
+static void
+gap(struct chat_view *s)
+{
+	size_t n = s->text.text ? strlen(s->text.text) : 0;
+
+	if (n)
+		say(s, s->text.text[n - 1] == '\n' ? "\n" : "\n\n");
+}
+
+static void
+note(struct chat_view *s, const char *text)
+{
+	gap(s);
+	say(s, "[");
+	say(s, text);
+	say(s, "]\n");
+}
+
+/* The answer, on a worker. */
+
+struct answer {
+	struct talk *talk;	/* a reference */
+	char *text;		/* what was said; owned */
+	struct chat_answer out;
+};
+
+static enum tb_status
+answer_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct answer *a = arg;
+
+	return chat_say(a->talk->chat, a->text, NULL, NULL, job, &a->out, err);
+}
+
+static void
+answer_message(void *owner, void *arg, const struct tb_msg *msg)
+{
+	struct chat_view *s = owner ? ((struct view *)owner)->state : NULL;
+	struct tb_buf clean = TB_BUF(1u << 20);
+
+	(void)arg;
+	if (!s)
+		return;
+	if (msg->kind == GEN_MSG_FIGURES && msg->len == sizeof(s->figures)) {
+		memcpy(&s->figures, msg->data, sizeof(s->figures));
+	} else if (msg->kind == GEN_MSG_NOTE) {
+		note(s, msg->data);
+	} else if (msg->kind == GEN_MSG_TEXT) {
+		if (s->fresh)
+			gap(s);
+		s->fresh = false;
+		tb_text_clean_lines(&clean, msg->data, msg->len);
+		say(s, tb_buf_cstr(&clean));
+	}
+	tb_buf_free(&clean);
+}
+
+static void
+answer_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct chat_view *s = ((struct view *)owner)->state;
+	const struct answer *a = arg;
+
+	s->answering = NULL;
+	if (status) {
+		note(s, err->msg);
+		return;
+	}
+	s->figures = a->out.gen.figures;
+	if (a->out.gen.stop == GEN_CANCELLED)
+		note(s, "stopped");
+	else if (a->out.gen.stop == GEN_CONTEXT)
+		note(s, "the context is full");
+}
+
+static void
+answer_free(void *arg)
+{
+	struct answer *a = arg;
+
+	chat_answer_free(&a->out);
+	talk_unref(a->talk);
+	free(a->text);
+	free(a);
+}
+
+static const struct job_ops answer_job = {
+	.run = answer_run, .message = answer_message, .done = answer_done, .free = answer_free
+};
+
+static void
+ask(struct view *v, const char *text)
+{
+	struct chat_view *s = v->state;
+	struct answer *a = tb_calloc(1, sizeof(*a));
+	struct tb_buf clean = TB_BUF(1u << 20);
+
+	if (!a || !(a->text = tb_strdup(text))) {
+		free(a);
+		return;
+	}
+	a->talk = talk_ref(s->talk);
+	s->text.follow = s->fresh = true;
+	gap(s);
+	tb_buf_printf(&clean, "%s ", theme_sign(SIGN_CURSOR));
+	tb_text_clean_lines(&clean, text, strlen(text));
+	say(s, tb_buf_cstr(&clean));
+	say(s, "\n");
+	tb_buf_free(&clean);
+	s->answering = view_job(v, &answer_job, a, "answer of %s", s->loc.name);
+}
+
+/* Commands of the line: as in line-mode chat. */
+
+static void
+configure(struct chat_view *s)
+{
+	struct tb_err err;
+
+	if (chat_configure(s->talk->chat, &s->talk->opts, &err))
+		note(s, err.msg);
+}
+
+static void
+set(struct chat_view *s, char *rest)
+{
+	struct talk *t = s->talk;
+	char *value = strchr(rest, ' ');
+
+	if (tb_starts(rest, "system ")) {
+		free(t->system);
+		t->system = tb_strdup(rest + strlen("system "));
+		t->opts.system = t->system;
+		configure(s);
+		note(s, "the system message is another one from now on");
+		return;
+	}
+	if (tb_starts(rest, "parameter ") && value) {
+		rest = value + 1;
+		value = strchr(rest, ' ');
+	}
+	if (value)
+		*value++ = 0;
+	if (!value || !chat_opts_set(&t->opts, rest, value)) {
+		note(s, "no such parameter, or no such value: /help");
+		return;
+	}
+	configure(s);
+	note(s, "set");
+}
+
+static void
+command(struct view *v, char *line)
+{
+	struct chat_view *s = v->state;
+
+	if (!strcmp(line, "/clear")) {
+		chat_clear(s->talk->chat);
+		pager_set(&s->text, NULL, true);
+		s->text.follow = true;
+		view_say(v, "The conversation is forgotten.");
+	} else if (tb_starts(line, "/set ")) {
+		set(s, line + strlen("/set "));
+	} else if (!strcmp(line, "/bye") || !strcmp(line, "/exit") || !strcmp(line, "/quit")) {
+		prompt_close();
+		view_back(v);
+	} else {
+		note(s, "/set system TEXT · /set temperature|top_p|min_p|top_k|repeat_penalty|"
+			"repeat_last_n|num_predict|seed N · /clear forgets the conversation · /bye leaves");
+	}
+}
+
+static void
+typed(void *arg, const char *text)
+{
+	struct view *v = arg;
+	struct chat_view *s = v->state;
+	char *line;
+
+	if (!text) {			/* Esc */
+		if (s->answering)
+			jobs_cancel(s->answering);
+		else
+			prompt_close();
+		return;
+	}
+	if (!text[strspn(text, " \t\n")])
+		return;
+	if (s->answering) {
+		view_say(v, "The model is still speaking: Esc stops it.");
+		return;
+	}
+	if (*text != '/') {
+		ask(v, text);
+		return;
+	}
+	line = tb_strdup(text);
+	if (line)
+		command(v, line);
+	free(line);
+}
+
+static void
+type(struct view *v)
+{
+	struct prompt_spec spec = {
+		.label = "> ", .history = "chat", .multiline = true, .stays = true,
+		.done = typed, .arg = v,
+	};
+
+	prompt_open(&spec);
+}
+
+/* Loading, on a worker. */
+
+struct load {
+	struct op_ctx *ctx;	/* borrowed from the frame, which waits for jobs */
+	char *path;		/* owned */
+	struct talk *talk;
+};
+
+static enum tb_status
+load_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct load *l = arg;
+
+	return talk_new(&l->talk, l->ctx, l->path, job, err);
+}
+
+static void
+load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct view *v = owner;
+	struct chat_view *s = v->state;
+	struct load *l = arg;
+
+	if (status) {
+		snprintf(s->error, sizeof(s->error), "%s", err->msg);
+		return;
+	}
+	s->talk = l->talk;
+	l->talk = NULL;
+	if (view_on_top(v) && !prompt_is_open())
+		type(v);
+}
+
+static void
+load_free(void *arg)
+{
+	struct load *l = arg;
+
+	talk_unref(l->talk);
+	free(l->path);
+	free(l);
+}
+
+static const struct job_ops load_job = { .run = load_run, .done = load_done, .free = load_free };
+
+static enum tb_status
+chat_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
+{
+	struct chat_view *s = v->state;
+	struct load *l = tb_calloc(1, sizeof(*l));
+
+	if (!l || !(l->path = tb_strdup(arg->model->path)) || !loc_copy(&s->loc, arg->model)) {
+		if (l)
+			load_free(l);
+		return tb_nomem(err);
+	}
+	l->ctx = view_ctx(v);
+	pager_set(&s->text, NULL, true);
+	s->text.follow = true;
+	(void)view_job(v, &load_job, l, "load %s", s->loc.name);
+	return TB_OK;
+}
+
+static void
+chat_close(struct view *v)
+{
+	struct chat_view *s = v->state;
+
+	if (s->answering)
+		jobs_cancel(s->answering);
+	pager_free(&s->text);
+	talk_unref(s->talk);
+	model_loc_free(&s->loc);
+}
+
+static bool
+same(const struct view *v, const struct view_arg *arg)
+{
+	const struct chat_view *s = v->state;
+
+	return !arg->model || loc_same(&s->loc, arg->model);
+}
+
+static struct pager *
+pager(struct view *v)
+{
+	struct chat_view *s = v->state;
+
+	return s->talk ? &s->text : NULL;
+}
+
+/* Drawing. */
+
+static void
+draw_state(struct area a, const struct chat_view *s)
+{
+	put_clip(a.y, a.x + 1, a.w - 1,
+		 *s->error ? s->error : s->talk ? "Say something to it." : "Loading…",
+		 *s->error ? ROLE_ERROR : ROLE_DIM);
+}
+
+static void
+draw(struct view *v, struct area a)
+{
+	struct chat_view *s = v->state;
+	bool typing = prompt_owner() == v;
+	int rows = typing ? prompt_rows(a.w - 2) : 0, most = a.h / 2 > 1 ? a.h / 2 : 1;
+	struct area transcript, input;
+
+	if (rows > most)
+		rows = most;
+	transcript = area_top(&a, a.h - rows);
+	if (s->text.text && s->talk) {
+		transcript.x++;
+		transcript.w -= 2;
+		pager_draw(transcript, &s->text);
+	} else {
+		draw_state(transcript, s);
+	}
+	if (!typing)
+		return;
+	input = (struct area){ a.y, a.x + 1, rows, a.w - 2 };
+	prompt_draw(input, prompt_hint());
+}
+
+static void
+summary(struct view *v, struct tb_buf *out)
+{
+	const struct chat_view *s = v->state;
+	const struct gen_figures *f = &s->figures;
+	const char *dot = theme_sign(SIGN_DOT);
+
+	if (!s->talk)
+		return;
+	tb_buf_printf(out, "%s", s->answering ? "speaking" : "ready");
+	if (!f->context)
+		return;
+	if (view_steady(v))
+		tb_buf_printf(out, " %s prefill - %s decode - tok/s %s first -", dot, dot, dot);
+	else
+		tb_buf_printf(out, " %s prefill %.0f %s decode %.1f tok/s %s first %.0f ms", dot,
+			      gen_prefill_rate(f), dot, gen_decode_rate(f), dot,
+			      1000 * f->first_token_seconds);
+	tb_buf_printf(out, " %s context %u/%u", dot, f->context_used, f->context);
+}
+
+static void
+where(struct view *v, struct tb_buf *out)
+{
+	const struct chat_view *s = v->state;
+
+	tb_buf_str(out, s->loc.name);
+}
+
+static bool
+subject(const struct view *v, struct view_arg *out)
+{
+	const struct chat_view *s = v->state;
+
+	*out = (struct view_arg){ .model = &s->loc };
+	return true;
+}
+
+/* Keys, while nobody types. */
+
+static bool
+act(struct view *v, enum action a)
+{
+	struct chat_view *s = v->state;
+
+	if (!s->talk)
+		return false;
+	switch (a) {
+	case ACT_OPEN:
+	case ACT_TYPE:
+		type(v);
+		return true;
+	case ACT_STOP:
+		if (s->answering)
+			jobs_cancel(s->answering);
+		return true;
+	case ACT_LAST:
+		s->text.follow = true;
+		return false;
+	case ACT_UP:
+	case ACT_PAGE_UP:
+	case ACT_HALF_UP:
+	case ACT_FIRST:
+		s->text.follow = false;
+		return false;
+	default:
+		return false;
+	}
+}
+
+static bool
+can(const struct view *v, enum action a)
+{
+	const struct chat_view *s = v->state;
+
+	return s->talk && (a != ACT_STOP || s->answering);
+}
+
+const struct view_ops view_chat = {
+	.size = sizeof(struct chat_view), .needs_model = true, .open = chat_open,
+	.close = chat_close, .same = same, .pager = pager, .draw = draw, .act = act, .can = can,
+	.summary = summary, .where = where, .subject = subject,
+	.typing = "Enter send  Alt-Enter new line  Esc stop, or read with keys  /help",
+};
