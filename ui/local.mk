@@ -46,11 +46,13 @@ ui_libui_a_SOURCES = \
 	ui/ui.h \
 	ui/view.c \
 	ui/view.h \
+	ui/view_audit.c \
 	ui/view_chat.c \
 	ui/view_help.c \
 	ui/view_jobs.c \
 	ui/view_model.c \
 	ui/view_models.c \
+	ui/view_run.c \
 	ui/view_tensor.c \
 	ui/view_tensors.c \
 	ui/views.def \

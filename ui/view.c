@@ -269,6 +269,14 @@ view_back(struct view *v)
 		close_at(v->ui, p);
 }
 
+void
+view_type(struct view *v, const char *label, const char *text, void (*done)(void *v, const char *text))
+{
+	prompt_open(&(struct prompt_spec){
+		.label = label, .text = text, .history = label, .done = done, .arg = v,
+	});
+}
+
 bool
 view_on_top(const struct view *v)
 {

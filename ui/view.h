@@ -110,6 +110,9 @@ struct jobs *view_jobs_list(const struct view *v);
 /* A line above the keys until the next key. */
 void view_say(struct view *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void view_complain(struct view *v, const struct tb_err *err);
+/* A line typed at the bottom: Enter gives it to done(), Esc NULL.  arg of done() is v. */
+void view_type(struct view *v, const char *label, const char *text,
+	       void (*done)(void *v, const char *text));
 /* Waits for y; anything else is no. The question names what goes. */
 void view_ask(struct view *v, const char *question, void (*yes)(struct view *v));
 

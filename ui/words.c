@@ -13,17 +13,33 @@
 #define NS 1000000000LL
 #define DAY (24 * 60 * 60)
 
-const char *
-word_date(int64_t ns, char out[WORD_MAX])
+/* The time of day matters only while the day is near. */
+static const char *
+local_time(int64_t ns, bool hours, char out[WORD_MAX])
 {
 	time_t t = (time_t)(ns / NS);
 	int64_t age = (tb_now_ns() - ns) / NS;
+	bool recent = age >= 0 && age < 182 * DAY;
 	struct tm tm;
 
 	if (!localtime_r(&t, &tm) ||
-	    !strftime(out, WORD_MAX, age >= 0 && age < 182 * DAY ? "%b %d" : "%Y-%m-%d", &tm))
+	    !(!recent ? strftime(out, WORD_MAX, "%Y-%m-%d", &tm)
+	      : hours ? strftime(out, WORD_MAX, "%b %d %H:%M", &tm)
+	      : strftime(out, WORD_MAX, "%b %d", &tm)))
 		snprintf(out, WORD_MAX, "?");
 	return out;
+}
+
+const char *
+word_date(int64_t ns, char out[WORD_MAX])
+{
+	return local_time(ns, false, out);
+}
+
+const char *
+word_time(int64_t ns, char out[WORD_MAX])
+{
+	return local_time(ns, true, out);
 }
 
 const char *

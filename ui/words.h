@@ -11,6 +11,8 @@
 const char *word_age(int64_t ns, char out[WORD_MAX]);
 /* "Aug 21" within the last half year, else "2024-08-21"; local time. */
 const char *word_date(int64_t ns, char out[WORD_MAX]);
+/* "Aug 21 14:05", or "2024-08-21"; local time. */
+const char *word_time(int64_t ns, char out[WORD_MAX]);
 /* "4096 x 128"; "scalar" without dimensions. */
 const char *word_shape(const uint64_t *dim, unsigned ndim, char out[WORD_MAX]);
 /* "1 model", "2 models", "12,345 tensors". */

@@ -1,0 +1,415 @@
+/* view_run.c - the findings of one verify run, worst first, and all about the one
+ * under the cursor below them. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/audit.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/ctx.h"
+#include "src/ops/report.h"
+#include "ui/view.h"
+#include "ui/words.h"
+
+#define WINDOW_MIN 64	/* rows read at once */
+#define DETAIL_ROWS 6
+
+struct run {
+	int64_t id;
+	struct db_runs head;		/* the run itself: one row, or none */
+	struct db_findings rows;	/* the window [first, first + rows.n) */
+	uint64_t first;
+	bool stale;
+	struct tb_err err;
+	struct model_loc loc;		/* of subject(); borrows from found */
+	struct db_models found;
+};
+
+enum { COL_SEVERITY, COL_CODE, COL_MODEL, COL_MESSAGE };
+
+static const struct column cols[] = {
+	[COL_SEVERITY] = { "SEVERITY", 10, 0, false, SORTS_DOWN, 1 },
+	[COL_CODE] = { "WHAT", 15, 18, false, SORTS_UP, 2 },
+	[COL_MODEL] = { "MODEL", 16, 30, false, SORTS_UP, 3, .middle = true },
+	[COL_MESSAGE] = { "MESSAGE", 20, 200, false, SORTS_NOT, 0 },
+};
+static const char *const sort_keys[] = {
+	[COL_SEVERITY] = "severity", [COL_CODE] = "code", [COL_MODEL] = "model",
+};
+
+static void
+load(struct view *v, uint64_t first, uint64_t n)
+{
+	struct run *s = v->state;
+	struct db_query q = {
+		.filter = v->list.filter, .sort = sort_keys[v->list.sort],
+		.reverse = v->list.reverse, .offset = first,
+		.limit = n > WINDOW_MIN ? n : WINDOW_MIN,
+	};
+
+	if (!s->stale && first >= s->first && first + n <= s->first + s->rows.n)
+		return;
+	db_free(&s->rows.mem);
+	s->rows = (struct db_findings){ 0 };
+	s->first = first;
+	s->stale = false;
+	s->err.code = TB_OK;
+	if (db_findings(view_db(v), s->id, &q, &s->rows, &s->err))
+		s->rows.n = 0;
+}
+
+static const struct db_finding *
+finding_at(struct view *v, uint64_t row)
+{
+	struct run *s = v->state;
+
+	load(v, s->stale || row < s->first || row >= s->first + s->rows.n ? row : s->first, 1);
+	return row >= s->first && row - s->first < s->rows.n ? &s->rows.rows[row - s->first] : NULL;
+}
+
+static size_t
+count(void *arg)
+{
+	struct view *v = arg;
+	struct run *s = v->state;
+
+	s->stale = true;
+	load(v, 0, 1);
+	return s->rows.total;
+}
+
+static uint64_t
+id_of(void *arg, size_t row)
+{
+	const struct db_finding *f = finding_at(arg, row);
+
+	return f ? (uint64_t)f->id : 0;
+}
+
+/* Within what is at hand: a finding never moves but by filter or order. */
+static bool
+find(void *arg, uint64_t id, size_t *row)
+{
+	struct view *v = arg;
+	const struct run *s = v->state;
+
+	for (size_t i = 0; i < s->rows.n; i++)
+		if ((uint64_t)s->rows.rows[i].id == id) {
+			*row = s->first + i;
+			return true;
+		}
+	return false;
+}
+
+static void
+window(void *arg, size_t first, size_t n)
+{
+	load(arg, first, n);
+}
+
+static void
+severity_cell(enum severity sev, struct cell *out)
+{
+	static const struct { enum role role; enum sign sign; } looks[] = {
+		[SEV_NOTE] = { ROLE_DIM, SIGN_NONE }, [SEV_WARNING] = { ROLE_WARN, SIGN_WARN },
+		[SEV_ERROR] = { ROLE_BAD, SIGN_BAD },
+	};
+
+	out->role = looks[sev].role;
+	tb_buf_printf(&out->text, "%s %s", theme_sign(looks[sev].sign), severity_word(sev));
+}
+
+static void
+cell(void *arg, size_t row, size_t col, struct cell *out)
+{
+	const struct db_finding *f = finding_at(arg, row);
+
+	if (!f)
+		return;
+	switch (col) {
+	case COL_SEVERITY: severity_cell(f->severity, out); break;
+	case COL_CODE: tb_buf_str(&out->text, f->code); break;
+	case COL_MODEL: tb_buf_str(&out->text, *f->model ? f->model : "-"); break;
+	case COL_MESSAGE: tb_buf_str(&out->text, f->message); break;
+	}
+}
+
+static const struct list_rows rows = { count, id_of, find };
+static const struct table findings_table = {
+	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows,
+	.window = window, .cell = cell, .empty = "Nothing was found.",
+};
+
+static const struct table *
+table(const struct view *v)
+{
+	(void)v;
+	return &findings_table;
+}
+
+/* Below the table: what does not fit into a row. */
+
+static void
+detail(struct area *a, const char *label, const char *text)
+{
+	struct area row;
+
+	if (!*text || a->h < 1)
+		return;
+	row = area_top(a, 1);
+	put_clip(row.y, row.x, row.w, "", ROLE_TEXT);
+	put_clip(row.y, row.x + 1, 9, label, ROLE_HEAD);
+	put_clip(row.y, row.x + 10, row.w - 11, text, ROLE_TEXT);
+}
+
+static void
+draw_details(struct area a, const struct db_finding *f)
+{
+	char offset[48] = "";
+
+	if (f->has_offset)
+		snprintf(offset, sizeof(offset), "%" PRIu64, f->offset);
+	put_blank(a);
+	(void)area_top(&a, 1);
+	detail(&a, "finding", f->message);
+	detail(&a, "blob", f->blob);
+	detail(&a, "tensor", f->tensor);
+	detail(&a, "offset", offset);
+	detail(&a, "expected", f->expected);
+	detail(&a, "actual", f->actual);
+}
+
+static void
+draw(struct view *v, struct area a)
+{
+	bool details = v->list.n && a.h >= 2 * DETAIL_ROWS;
+	struct area top = area_top(&a, details ? a.h - DETAIL_ROWS : a.h);
+	const struct db_finding *f;
+
+	table_draw(top, &findings_table, &v->list, v);
+	f = details ? finding_at(v, v->list.cur) : NULL;
+	if (f)
+		draw_details(a, f);
+}
+
+static void
+refresh(struct view *v)
+{
+	struct run *s = v->state;
+
+	s->stale = true;
+	db_free(&s->head.mem);
+	s->head = (struct db_runs){ 0 };
+	if (db_run_by_id(view_db(v), s->id, &s->head, NULL))
+		s->head.n = 0;
+}
+
+static enum tb_status
+run_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
+{
+	struct run *s = v->state;
+
+	if (!arg->id)
+		return tb_fail(err, TB_EUSAGE, "Open a run from Audit.");
+	s->id = arg->id;
+	s->stale = true;
+	return TB_OK;
+}
+
+static void
+run_close(struct view *v)
+{
+	struct run *s = v->state;
+
+	db_free(&s->head.mem);
+	db_free(&s->rows.mem);
+	db_free(&s->found.mem);
+}
+
+static bool
+same(const struct view *v, const struct view_arg *arg)
+{
+	const struct run *s = v->state;
+
+	return arg->id == s->id;
+}
+
+/* The model that the finding is about, while the index has it. */
+static bool
+subject(const struct view *v, struct view_arg *out)
+{
+	struct run *s = v->state;
+	const struct db_finding *f = v->list.n ? finding_at((struct view *)v, v->list.cur) : NULL;
+	const struct db_model *m;
+
+	db_free(&s->found.mem);
+	if (!f || !*f->model_path ||
+	    db_model_by_path(view_db(v), f->model_path, &s->found, NULL) || !s->found.n)
+		return false;
+	m = s->found.rows;
+	s->loc = (struct model_loc){
+		.kind = m->kind, .name = (char *)m->name, .path = (char *)m->path,
+		.root = (char *)m->root, .mtime_ns = m->mtime_ns,
+	};
+	*out = (struct view_arg){ .model = &s->loc, .id = m->id,
+				  .tensor = *f->tensor ? f->tensor : NULL };
+	return true;
+}
+
+/* Writing a report, on a worker: it may be long, and disks are slow. */
+
+struct writing {
+	char *db_path, *path;	/* owned */
+	int64_t run;
+};
+
+/* The format that the file's ending names; text otherwise. */
+static enum report_format
+format_of(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	enum report_format f;
+
+	if (dot && report_format_parse(dot + 1, &f, NULL) == TB_OK)
+		return f;
+	return REPORT_TEXT;
+}
+
+static enum tb_status
+write_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct writing *w = arg;
+	struct report r = { 0 };
+	struct db *db = NULL;
+	enum tb_status status = db_open_read(&db, w->db_path, err);
+
+	(void)job;
+	if (!status)
+		status = report_load(&r, db, w->run, err);
+	if (!status)
+		status = report_write(&r, format_of(w->path), w->path, err);
+	report_free(&r);
+	db_close(db);
+	return status;
+}
+
+static void
+write_say(void *arg, struct tb_buf *out)
+{
+	const struct writing *w = arg;
+
+	tb_buf_printf(out, "written to %s", w->path);
+}
+
+static void
+write_free(void *arg)
+{
+	struct writing *w = arg;
+
+	free(w->db_path);
+	free(w->path);
+	free(w);
+}
+
+static const struct job_ops write_job = {
+	.flags = JOB_LISTED, .run = write_run, .result = write_say, .free = write_free,
+};
+
+static void
+path_typed(void *arg, const char *text)
+{
+	struct view *v = arg;
+	const struct run *s = v->state;
+	struct writing *w;
+
+	if (!text || !*text)
+		return;
+	w = tb_calloc(1, sizeof(*w));
+	if (!w)
+		return;
+	w->db_path = tb_strdup(view_ctx(v)->db_path);
+	w->path = tb_strdup(text);
+	w->run = s->id;
+	if (w->db_path && w->path)
+		(void)view_job(v, &write_job, w, "report of run %jd", (intmax_t)s->id);
+	else
+		write_free(w);
+}
+
+static void
+ask_path(struct view *v)
+{
+	const struct run *s = v->state;
+	char name[64];
+
+	snprintf(name, sizeof(name), "tbtui-audit-%jd.md", (intmax_t)s->id);
+	view_type(v, "report to (.md .txt .json .csv .html): ", name, path_typed);
+}
+
+static bool
+act(struct view *v, enum action a)
+{
+	struct view_arg arg;
+
+	switch (a) {
+	case ACT_OPEN:
+		if (subject(v, &arg))
+			view_open(v, arg.tensor ? VIEW_TENSOR : VIEW_MODEL, &arg);
+		else
+			view_say(v, "The index has no model for this finding.");
+		return true;
+	case ACT_REPORT:
+		ask_path(v);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool
+can(const struct view *v, enum action a)
+{
+	return a == ACT_REPORT || v->list.n;
+}
+
+static void
+summary(struct view *v, struct tb_buf *out)
+{
+	const struct run *s = v->state;
+	const struct db_run *r = s->head.rows;
+	const char *dot = theme_sign(SIGN_DOT);
+	char text[WORD_MAX];
+
+	if (!s->head.n)
+		return;
+	tb_buf_printf(out, "%s", run_state_word(r->state));
+	tb_buf_printf(out, " %s %s", dot, word_count(r->blobs, "file", text));
+	tb_buf_printf(out, " %s %s", dot, tb_human_bytes(r->bytes, text));
+	tb_buf_printf(out, " %s %s", dot, word_count(r->errors, "error", text));
+	if (r->warnings)
+		tb_buf_printf(out, " %s %s", dot, word_count(r->warnings, "warning", text));
+	if (r->notes)
+		tb_buf_printf(out, " %s %s", dot, word_count(r->notes, "note", text));
+	if (*r->message)
+		tb_buf_printf(out, " %s %s", dot, r->message);
+}
+
+static void
+where(struct view *v, struct tb_buf *out)
+{
+	const struct run *s = v->state;
+	char text[WORD_MAX];
+
+	if (s->head.n)
+		tb_buf_printf(out, "run of %s", word_time(s->head.rows->started_ns, text));
+}
+
+const struct view_ops view_run = {
+	.size = sizeof(struct run), .open = run_open, .close = run_close, .same = same,
+	.table = table, .draw = draw, .act = act, .can = can, .refresh = refresh,
+	.summary = summary, .where = where, .subject = subject,
+};
