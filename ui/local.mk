@@ -25,6 +25,10 @@ ui_libui_a_SOURCES = \
 	ui/plot.h \
 	ui/prompt.c \
 	ui/prompt.h \
+	ui/recipe.c \
+	ui/recipe.h \
+	ui/recipe_ask.c \
+	ui/recipe_plan.h \
 	ui/stats.c \
 	ui/stats.h \
 	ui/table.c \
@@ -48,6 +52,7 @@ ui_libui_a_SOURCES = \
 	ui/view.h \
 	ui/view_audit.c \
 	ui/view_chat.c \
+	ui/view_convert.c \
 	ui/view_help.c \
 	ui/view_jobs.c \
 	ui/view_model.c \

@@ -1,0 +1,307 @@
+/* recipe.c - making, changing, undoing and pricing the plan of the Convert screen. */
+#include "config.h"
+
+#include "ui/recipe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/ops/ctx.h"
+#include "ui/page.h"
+#include "ui/recipe_plan.h"
+
+#define UNDO_MAX 1000
+
+/* Errors on samples, on a worker. */
+
+struct pricing {
+	struct opened *o;		/* a reference */
+	struct op_ctx *ctx;		/* borrowed */
+	enum flavour flavour;
+	struct plan_sample *samples;	/* owned */
+	size_t n;
+};
+
+static enum tb_status
+price_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct pricing *p = arg;
+
+	return plan_price(p->o->m, p->flavour, p->samples, p->n, p->ctx->pool, job, err);
+}
+
+static void
+price_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct view *v = owner;
+	struct recipe *s = v->state;
+	const struct pricing *p = arg;
+
+	s->pricing = NULL;
+	if (status) {
+		view_complain(v, err);
+		return;
+	}
+	if (p->flavour == s->plan->flavour)
+		plan_priced(s->plan, p->samples, p->n);
+	if (s->price_again)
+		recipe_price(v);
+}
+
+static void
+price_free(void *arg)
+{
+	struct pricing *p = arg;
+
+	opened_unref(p->o);
+	free(p->samples);
+	free(p);
+}
+
+static const struct job_ops price_job = {
+	.run = price_run, .done = price_done, .free = price_free
+};
+
+void
+recipe_price(struct view *v)
+{
+	struct recipe *s = v->state;
+	struct pricing *p;
+
+	s->price_again = s->pricing != NULL;
+	if (s->pricing)
+		return;
+	p = tb_calloc(1, sizeof(*p));
+	if (!p || plan_unpriced(s->plan, &p->samples, &p->n, NULL) || !p->n) {
+		if (p)
+			price_free(p);
+		return;
+	}
+	p->o = opened_ref(s->o);
+	p->ctx = view_ctx(v);
+	p->flavour = s->plan->flavour;
+	s->pricing = view_job(v, &price_job, p, "errors of %s", s->loc.name);
+}
+
+/* The plan anew, for another recipe; changes by hand are gone. */
+
+static void
+forget_undo(struct recipe *s)
+{
+	while (s->nundo)
+		free(s->undo[--s->nundo].rows);
+}
+
+static struct plan *
+make(const struct recipe *s, struct tb_err *err)
+{
+	struct plan_rule *rules = tb_calloc(s->nrules, sizeof(*rules));
+	char **text = tb_calloc(s->nrules, sizeof(*text));
+	struct plan_request req = {
+		.model = s->o->m, .policy = s->policy, .flavour = s->flavour, .dest = s->dest,
+		.experts = s->experts, .rules = rules, .nrules = s->nrules,
+	};
+	enum tb_status status = rules && text ? plan_target_parse(s->quant, &req.target, err)
+					      : tb_nomem(err);
+	struct plan *plan = NULL;
+
+	for (size_t i = 0; !status && i < s->nrules; i++) {
+		text[i] = tb_strdup(s->rules[i]);	/* parsing cuts it up */
+		status = text[i] ? plan_rule_parse(text[i], &rules[i], err) : tb_nomem(err);
+	}
+	if (!status)
+		(void)!plan_new(&plan, &req, err);
+	for (size_t i = 0; text && i < s->nrules; i++)
+		free(text[i]);
+	free(text);
+	free(rules);
+	return plan;
+}
+
+bool
+recipe_remake(struct view *v)
+{
+	struct recipe *s = v->state;
+	struct tb_err err = { 0 };
+	struct plan *fresh = make(s, &err);
+
+	if (!fresh) {
+		view_complain(v, &err);
+		return false;
+	}
+	plan_free(s->plan);
+	s->plan = fresh;
+	forget_undo(s);
+	view_refresh(v);
+	recipe_price(v);
+	return true;
+}
+
+struct plan *
+recipe_copy(const struct recipe *s, struct tb_err *err)
+{
+	struct plan *copy = make(s, err);
+
+	for (size_t i = 0; copy && i < copy->nrows; i++) {
+		struct plan_target t = { false, s->plan->rows[i].target };
+
+		if (scheme_equal(&copy->rows[i].target, &t.scheme))
+			continue;
+		t.keep = scheme_equal(&t.scheme, &copy->rows[i].src->scheme);
+		if (plan_set(copy, &i, 1, &t, err)) {
+			plan_free(copy);
+			copy = NULL;
+		}
+	}
+	return copy;
+}
+
+/* Opening, on a worker. */
+
+struct load {
+	struct model_loc loc;	/* owned */
+	struct opened *o;
+};
+
+static enum tb_status
+load_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct load *l = arg;
+
+	(void)job;
+	return opened_new(&l->o, &l->loc, err);
+}
+
+static void
+load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct view *v = owner;
+	struct recipe *s = v->state;
+	struct load *l = arg;
+
+	if (status) {
+		snprintf(s->error, sizeof(s->error), "%s", err->msg);
+		return;
+	}
+	s->o = l->o;
+	l->o = NULL;
+	s->shown = tb_calloc(s->o->m->ntensors, sizeof(*s->shown));
+	if (!s->shown || !recipe_remake(v))
+		snprintf(s->error, sizeof(s->error), "There is no plan for %s.", s->loc.name);
+}
+
+static void
+load_free(void *arg)
+{
+	struct load *l = arg;
+
+	opened_unref(l->o);
+	model_loc_free(&l->loc);
+	free(l);
+}
+
+static const struct job_ops load_job = { .run = load_run, .done = load_done, .free = load_free };
+
+enum tb_status
+recipe_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
+{
+	struct recipe *s = v->state;
+	struct load *l = tb_calloc(1, sizeof(*l));
+
+	if (!l || !loc_copy(&s->loc, arg->model) || !loc_copy(&l->loc, arg->model)) {
+		model_loc_free(&s->loc);
+		free(l);
+		return tb_nomem(err);
+	}
+	snprintf(s->quant, sizeof(s->quant), "int4");
+	(void)view_job(v, &load_job, l, "open %s", s->loc.name);
+	return TB_OK;
+}
+
+void
+recipe_close(struct view *v)
+{
+	struct recipe *s = v->state;
+
+	forget_undo(s);
+	free(s->undo);
+	for (size_t i = 0; i < s->nrules; i++)
+		free(s->rules[i]);
+	free(s->rules);
+	if (s->target)
+		convert_target_free(s->target);
+	free(s->target);
+	plan_free(s->plan);
+	opened_unref(s->o);
+	free(s->shown);
+	model_loc_free(&s->loc);
+}
+
+bool
+recipe_same(const struct recipe *s, const struct view_arg *arg)
+{
+	return !arg->model || loc_same(&s->loc, arg->model);
+}
+
+/* Changes of rows, and back. */
+
+/* A row may take its siblings along (stacked experts): all schemes are kept. */
+static bool
+remember(struct recipe *s)
+{
+	struct recipe_undo u = { tb_calloc(s->plan->nrows, sizeof(*u.rows)), s->plan->nrows };
+
+	if (!u.rows || s->nundo == UNDO_MAX ||
+	    !tb_grow(&s->undo, &s->undo_cap, s->nundo + 1, sizeof(*s->undo))) {
+		free(u.rows);
+		return false;
+	}
+	for (size_t i = 0; i < u.n; i++)
+		u.rows[i] = (struct plan_sample){ i, s->plan->rows[i].target, -1 };
+	s->undo[s->nundo++] = u;
+	return true;
+}
+
+void
+recipe_set(struct view *v, const size_t *row, size_t n, const char *target)
+{
+	struct recipe *s = v->state;
+	struct plan_target t;
+	struct tb_err err;
+
+	if (!remember(s)) {
+		view_say(v, "This cannot be undone any more: write, or undo first.");
+		return;
+	}
+	if (plan_target_parse(target, &t, &err) || plan_set(s->plan, row, n, &t, &err)) {
+		free(s->undo[--s->nundo].rows);
+		view_complain(v, &err);
+		return;
+	}
+	recipe_price(v);
+}
+
+void
+recipe_undo(struct view *v)
+{
+	struct recipe *s = v->state;
+	struct recipe_undo u;
+
+	if (!s->nundo) {
+		view_say(v, "There is nothing to undo.");
+		return;
+	}
+	u = s->undo[--s->nundo];
+	for (size_t i = 0; i < u.n; i++) {
+		const struct plan_row *r = &s->plan->rows[i];
+		struct plan_target t = { scheme_equal(&u.rows[i].target, &r->src->scheme),
+					 u.rows[i].target };
+
+		if (!scheme_equal(&r->target, &t.scheme))
+			(void)!plan_set(s->plan, &i, 1, &t, NULL);
+	}
+	free(u.rows);
+	recipe_price(v);
+}

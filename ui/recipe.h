@@ -1,0 +1,47 @@
+/* recipe.h - the state of the Convert screen: the plan, how to change it, undo it,
+ * price it and write it. */
+#ifndef TBTUI_UI_RECIPE_H
+#define TBTUI_UI_RECIPE_H
+
+#include "src/ops/convert.h"
+#include "src/ops/plan.h"
+#include "ui/opened.h"
+#include "ui/view.h"
+
+struct recipe {
+	struct model_loc loc;		/* owned */
+	struct opened *o;		/* NULL until the model is open */
+	struct plan *plan;		/* owned; NULL until then */
+	size_t *shown, nshown;		/* rows under filter and order; room for all; owned */
+
+	char quant[SCHEME_NAME_MAX];	/* what the plan was made for, with these: */
+	enum plan_policy policy;
+	enum flavour flavour;
+	enum plan_dest dest;
+	enum plan_experts experts;
+	char **rules;			/* "PATTERN=SCHEME"; owned */
+	size_t nrules, rules_cap;
+
+	struct recipe_undo { struct plan_sample *rows; size_t n; } *undo;	/* newest last; owned */
+	size_t nundo, undo_cap;
+	struct ui_job *pricing;		/* errors are being sampled */
+	bool price_again;		/* rows have changed meanwhile */
+
+	struct convert_target *target;	/* while one is asked whether to write; owned */
+	char error[512];
+};
+
+enum tb_status recipe_open(struct view *v, const struct view_arg *arg, struct tb_err *err);
+void recipe_close(struct view *v);
+bool recipe_same(const struct recipe *s, const struct view_arg *arg);
+
+/* Changes; each says what is wrong by itself. */
+void recipe_set(struct view *v, const size_t *row, size_t n, const char *target);
+void recipe_undo(struct view *v);
+void recipe_next_policy(struct view *v);
+void recipe_next_flavour(struct view *v);
+void recipe_next_experts(struct view *v);
+void recipe_ask_rule(struct view *v);
+void recipe_ask_scheme(struct view *v);
+void recipe_ask_target(struct view *v);		/* where to, then whether, then writes */
+#endif

@@ -1,0 +1,250 @@
+/* recipe_ask.c - what the Convert screen asks: scheme, rules, where to write. */
+#include "config.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/scan.h"
+#include "ui/recipe_plan.h"
+
+/* The way a recipe differs, tried; taken back when there is no such plan. */
+
+static void
+try_scheme(void *arg, const char *text)
+{
+	struct view *v = arg;
+	struct recipe *s = v->state;
+	char old[SCHEME_NAME_MAX];
+
+	if (!text || !*text)
+		return;
+	memcpy(old, s->quant, sizeof(old));
+	snprintf(s->quant, sizeof(s->quant), "%s", text);
+	if (!recipe_remake(v))
+		memcpy(s->quant, old, sizeof(old));
+}
+
+void
+recipe_ask_scheme(struct view *v)
+{
+	const struct recipe *s = v->state;
+
+	view_type(v, "scheme for all (int4 int8 affine:6:64 mxfp4 mxfp8 nvfp4 keep): ", s->quant,
+		  try_scheme);
+}
+
+static void
+try_rule(void *arg, const char *text)
+{
+	struct view *v = arg;
+	struct recipe *s = v->state;
+	char *copy;
+
+	if (!text || !*text)
+		return;
+	copy = tb_strdup(text);
+	if (!copy || !tb_grow(&s->rules, &s->rules_cap, s->nrules + 1, sizeof(*s->rules))) {
+		free(copy);
+		return;
+	}
+	s->rules[s->nrules++] = copy;
+	if (!recipe_remake(v))
+		free(s->rules[--s->nrules]);
+}
+
+/* The name with its numbers as "*": what one usually means. */
+static void
+pattern_of(const char *name, char *out, size_t size)
+{
+	size_t n = 0;
+
+	while (*name && n + 2 < size) {
+		bool number = isdigit((unsigned char)*name) && (!n || out[n - 1] == '.');
+
+		out[n++] = number ? '*' : *name++;
+		while (number && isdigit((unsigned char)*name))
+			name++;
+	}
+	out[n] = 0;
+}
+
+void
+recipe_ask_rule(struct view *v)
+{
+	const struct recipe *s = v->state;
+	char pattern[256] = "*", text[300];
+
+	if (v->list.cur < s->nshown)
+		pattern_of(s->plan->rows[s->shown[v->list.cur]].src->name, pattern, sizeof(pattern));
+	snprintf(text, sizeof(text), "%s=int8", pattern);
+	view_type(v, "rule PATTERN=SCHEME: ", text, try_rule);
+}
+
+void
+recipe_next_policy(struct view *v)
+{
+	struct recipe *s = v->state;
+	enum plan_policy old = s->policy;
+
+	s->policy = (enum plan_policy)((old + 1) % PLAN_POLICY_COUNT);
+	if (!recipe_remake(v))
+		s->policy = old;
+}
+
+void
+recipe_next_flavour(struct view *v)
+{
+	struct recipe *s = v->state;
+	enum flavour old = s->flavour;
+
+	s->flavour = old == FLAVOUR_METAL ? FLAVOUR_MLX_CPU : FLAVOUR_METAL;
+	if (!recipe_remake(v))
+		s->flavour = old;
+}
+
+void
+recipe_next_experts(struct view *v)
+{
+	struct recipe *s = v->state;
+	enum plan_experts next = s->plan->experts == PLAN_EXPERTS_STACKED ? PLAN_EXPERTS_EACH
+							 : PLAN_EXPERTS_STACKED;
+	struct tb_err err;
+
+	if (plan_set_layout(s->plan, s->dest, next, &err))
+		view_complain(v, &err);
+	else
+		s->experts = next;
+}
+
+/* Writing, on a worker; then the store is read again. */
+
+struct writing {
+	struct op_ctx *ctx;		/* borrowed */
+	struct opened *o;		/* a reference: the plan borrows the model */
+	struct plan *plan;		/* owned */
+	struct convert_target *target;	/* owned */
+	struct convert_result result;
+};
+
+static enum tb_status
+write_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct writing *w = arg;
+	struct scan_req req = { 0 };
+	struct scan_result scanned = { 0 };
+	enum tb_status status = op_convert(w->ctx, w->plan, w->target, w->target->exists, job,
+					   &w->result, err);
+
+	if (!status && w->target->dest == PLAN_TO_STORE) {
+		status = op_scan(w->ctx, &req, job, &scanned, err);
+		scan_result_free(&scanned);
+	}
+	return status;
+}
+
+static void
+write_say(void *arg, struct tb_buf *out)
+{
+	const struct writing *w = arg;
+	char bytes[16];
+
+	tb_buf_printf(out, "%s written, %s", w->result.where ? w->result.where : "?",
+		      tb_human_bytes(w->result.bytes_written, bytes));
+}
+
+static void
+write_free(void *arg)
+{
+	struct writing *w = arg;
+
+	convert_result_free(&w->result);
+	plan_free(w->plan);
+	opened_unref(w->o);
+	if (w->target)
+		convert_target_free(w->target);
+	free(w->target);
+	free(w);
+}
+
+static const struct job_ops write_job = {
+	.flags = JOB_LISTED | JOB_SERIAL | JOB_CHANGES,
+	.run = write_run, .result = write_say, .free = write_free,
+};
+
+static void
+confirmed(struct view *v)
+{
+	struct recipe *s = v->state;
+	struct writing *w = tb_calloc(1, sizeof(*w));
+	struct tb_err err = { 0 };
+
+	if (!w) {
+		view_say(v, "out of memory");
+		return;
+	}
+	w->ctx = view_ctx(v);
+	w->o = opened_ref(s->o);
+	w->target = s->target;
+	s->target = NULL;
+	w->plan = recipe_copy(s, &err);
+	if (!w->plan || plan_set_layout(w->plan, w->target->dest, s->plan->experts, &err)) {
+		write_free(w);
+		view_complain(v, &err);
+		return;
+	}
+	(void)view_job(v, &write_job, w, "convert %s", s->loc.name);
+}
+
+static void
+try_target(void *arg, const char *text)
+{
+	struct view *v = arg;
+	struct recipe *s = v->state;
+	const struct plan_total *t = &s->plan->total;
+	struct convert_target *target;
+	struct tb_err err;
+	char question[512], before[16], after[16];
+
+	if (!text || !*text)
+		return;
+	target = tb_calloc(1, sizeof(*target));
+	if (!target || convert_target(view_ctx(v), text, target, &err)) {
+		if (target)
+			view_complain(v, &err);
+		free(target);
+		return;
+	}
+	if (s->target)
+		convert_target_free(s->target);
+	free(s->target);
+	s->target = target;
+	snprintf(question, sizeof(question), "%s %s: %s -> %s, %zu of %zu tensors change?",
+		 target->exists ? "REPLACE" : "Write",
+		 target->name ? target->name : target->path, tb_human_bytes(t->before, before),
+		 tb_human_bytes(t->after, after), t->changed, t->tensors);
+	view_ask(v, question, confirmed);
+}
+
+/* "llama3:8b" as int4 -> "llama3:8b-int4"; a folder's name likewise. */
+void
+recipe_ask_target(struct view *v)
+{
+	const struct recipe *s = v->state;
+	const char *name = s->loc.name, *slash = strrchr(name, '/'), *colon;
+	char text[512];
+
+	if (s->loc.kind != MODEL_OLLAMA_TENSORS && slash && slash[1])
+		name = slash + 1;
+	colon = strrchr(name, ':');
+	if (colon && !strcmp(colon, ":latest"))
+		snprintf(text, sizeof(text), "%.*s:%s", (int)(colon - name), name, s->plan->quant);
+	else
+		snprintf(text, sizeof(text), "%s%c%s", name, colon ? '-' : ':', s->plan->quant);
+	for (char *p = strchr(text, ':'); p && (p = strchr(p + 1, ':')); )
+		*p = '-';		/* "affine:6:64" within a tag */
+	view_type(v, "write to (name, folder/ or .safetensors): ", text, try_target);
+}

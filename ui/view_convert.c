@@ -1,0 +1,323 @@
+/* view_convert.c - a conversion as a table: what each tensor becomes and what that
+ * costs.  Keys change rows and totals follow; nothing is written until confirmed. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "ui/recipe.h"
+#include "ui/view.h"
+#include "ui/words.h"
+
+enum { COL_NAME, COL_SHAPE, COL_FROM, COL_TO, COL_BEFORE, COL_AFTER, COL_ERROR, COL_WHY };
+
+static const struct column cols[] = {
+	[COL_NAME] = { "TENSOR", 26, 72, false, SORTS_UP, 0, .middle = true },
+	[COL_SHAPE] = { "SHAPE", 11, 16, true, SORTS_NOT, 5 },
+	[COL_FROM] = { "FROM", 5, 13, false, SORTS_UP, 4 },
+	[COL_TO] = { "TO", 7, 13, false, SORTS_UP, 1 },
+	[COL_BEFORE] = { "BEFORE", 8, 0, true, SORTS_DOWN, 3 },
+	[COL_AFTER] = { "AFTER", 8, 0, true, SORTS_DOWN, 2 },
+	[COL_ERROR] = { "ERROR", 7, 0, true, SORTS_DOWN, 2 },
+	[COL_WHY] = { "WHY", 20, 44, false, SORTS_UP, 6 },
+};
+
+static const struct plan_row *
+plan_row(const struct recipe *s, size_t shown)
+{
+	return shown < s->nshown ? &s->plan->rows[s->shown[shown]] : NULL;
+}
+
+/* The list: rows of the plan under filter and order. */
+
+static int
+compare(const struct plan_row *a, const struct plan_row *b, unsigned col)
+{
+	char x[SCHEME_NAME_MAX], y[SCHEME_NAME_MAX];
+
+	switch (col) {
+	case COL_FROM:
+		return strcmp(scheme_name(&a->src->scheme, x), scheme_name(&b->src->scheme, y));
+	case COL_TO:
+		return strcmp(scheme_name(&a->target, x), scheme_name(&b->target, y));
+	case COL_BEFORE:
+		return (b->before > a->before) - (b->before < a->before);
+	case COL_AFTER:
+		return (b->after > a->after) - (b->after < a->after);
+	case COL_ERROR:
+		return (b->error > a->error) - (b->error < a->error);
+	case COL_WHY:
+		return strcmp(plan_why_text(a->why), plan_why_text(b->why));
+	default:
+		return 0;
+	}
+}
+
+static int
+by_order(const void *a, const void *b, void *arg)
+{
+	const struct view *v = arg;
+	const struct recipe *s = v->state;
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	int d = compare(&s->plan->rows[x], &s->plan->rows[y], v->list.sort);
+
+	if (!d)		/* the plan is in natural order of names */
+		d = x < y ? -1 : x > y;
+	return v->list.reverse ? -d : d;
+}
+
+static size_t
+count(void *arg)
+{
+	struct view *v = arg;
+	struct recipe *s = v->state;
+
+	s->nshown = 0;
+	for (size_t i = 0; s->plan && i < s->plan->nrows; i++)
+		if (tb_contains(s->plan->rows[i].src->name, v->list.filter))
+			s->shown[s->nshown++] = i;
+	if (s->nshown)
+		qsort_r(s->shown, s->nshown, sizeof(*s->shown), by_order, v);
+	return s->nshown;
+}
+
+static uint64_t
+id_of(void *arg, size_t row)
+{
+	const struct recipe *s = ((struct view *)arg)->state;
+
+	return row < s->nshown ? s->shown[row] : 0;
+}
+
+static bool
+find(void *arg, uint64_t id, size_t *row)
+{
+	const struct recipe *s = ((struct view *)arg)->state;
+
+	for (*row = 0; *row < s->nshown; ++*row)
+		if (s->shown[*row] == id)
+			return true;
+	return false;
+}
+
+static void
+cell(void *arg, size_t row, size_t col, struct cell *out)
+{
+	const struct recipe *s = ((struct view *)arg)->state;
+	const struct plan_row *r = plan_row(s, row);
+	char text[WORD_MAX], scheme[SCHEME_NAME_MAX];
+	bool changes;
+
+	if (!r)
+		return;
+	changes = !scheme_equal(&r->src->scheme, &r->target);
+	if (!changes)
+		out->role = ROLE_DIM;
+	switch (col) {
+	case COL_NAME: tb_buf_str(&out->text, r->src->name); break;
+	case COL_SHAPE: tb_buf_str(&out->text, word_shape(r->src->dim, r->src->ndim, text)); break;
+	case COL_FROM: tb_buf_str(&out->text, scheme_name(&r->src->scheme, scheme)); break;
+	case COL_TO:
+		tb_buf_str(&out->text, changes ? scheme_name(&r->target, scheme) : "keep");
+		break;
+	case COL_BEFORE: tb_buf_str(&out->text, tb_human_bytes(r->before, text)); break;
+	case COL_AFTER: tb_buf_str(&out->text, tb_human_bytes(r->after, text)); break;
+	case COL_ERROR:
+		if (!changes)
+			tb_buf_str(&out->text, "0");
+		else if (r->error >= 0)
+			tb_buf_printf(&out->text, "%.2f%%", 100 * r->error);
+		else
+			tb_buf_str(&out->text, "…");
+		break;
+	case COL_WHY: tb_buf_str(&out->text, plan_why_text(r->why)); break;
+	}
+}
+
+static const struct list_rows rows = { count, id_of, find };
+static const struct table plan_table = {
+	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows, .cell = cell,
+	.empty = "No tensor has that in its name; Esc shows all.",
+};
+
+static const struct table *
+table(const struct view *v)
+{
+	const struct recipe *s = v->state;
+
+	return s->plan ? &plan_table : NULL;
+}
+
+/* Drawing. */
+
+static void
+draw_recipe(struct area a, const struct recipe *s)
+{
+	const char *dot = theme_sign(SIGN_DOT);
+	struct tb_buf b = TB_BUF(1024);
+
+	tb_buf_printf(&b, "%s %s policy %s %s rounding %s %s experts %s", s->plan->quant, dot,
+		      plan_policy_name(s->policy), dot, flavour_name(s->plan->flavour), dot,
+		      plan_experts_name(s->plan->experts));
+	if (s->nrules)
+		tb_buf_printf(&b, " %s %zu rule%s", dot, s->nrules, s->nrules == 1 ? "" : "s");
+	put_clip(a.y, a.x, 1, "", ROLE_TITLE);
+	put_clip(a.y, a.x + 1, a.w - 1, tb_buf_cstr(&b), ROLE_TITLE);
+	tb_buf_free(&b);
+}
+
+/* What it comes to, as a bar of what it was. */
+static void
+draw_totals(struct area a, const struct recipe *s)
+{
+	const struct plan_total *t = &s->plan->total;
+	struct tb_buf b = TB_BUF(1024);
+	char before[16], after[16];
+
+	tb_buf_printf(&b, "%s -> %s ", tb_human_bytes(t->before, before),
+		      tb_human_bytes(t->after, after));
+	draw_bar(&b, t->after, t->before, 20);
+	tb_buf_printf(&b, " %.0f%%  %.2f bits a weight  %zu of %zu change",
+		      t->before ? 100.0 * (double)t->after / (double)t->before : 100.0, t->bits,
+		      t->changed, t->tensors);
+	if (t->error >= 0)
+		tb_buf_printf(&b, "  worst error %.2f%%", 100 * t->error);
+	put_clip(a.y, a.x, 1, "", ROLE_TEXT);
+	put_clip(a.y, a.x + 1, a.w - 1, tb_buf_cstr(&b), ROLE_TEXT);
+	tb_buf_free(&b);
+}
+
+static void
+draw(struct view *v, struct area a)
+{
+	const struct recipe *s = v->state;
+
+	if (!s->plan) {
+		put_clip(a.y, a.x + 1, a.w - 1, *s->error ? s->error : "Opening…",
+			 *s->error ? ROLE_ERROR : ROLE_DIM);
+		return;
+	}
+	if (a.h >= 6)
+		draw_recipe(area_top(&a, 1), s);
+	if (a.h >= 5)
+		draw_totals(area_top(&a, 1), s);
+	if (a.h >= 12)
+		put_blank(area_top(&a, 1));
+	table_draw(a, &plan_table, &v->list, v);
+}
+
+static void
+summary(struct view *v, struct tb_buf *out)
+{
+	const struct recipe *s = v->state;
+	char text[WORD_MAX];
+
+	if (!s->plan)
+		return;
+	if (v->list.nmarks)
+		tb_buf_printf(out, "%zu marked %s ", v->list.nmarks, theme_sign(SIGN_DOT));
+	tb_buf_str(out, word_count(v->list.n, "tensor", text));
+	if (*v->list.filter)
+		tb_buf_printf(out, " with \"%s\"", v->list.filter);
+	tb_buf_printf(out, " %s nothing is written yet", theme_sign(SIGN_DOT));
+}
+
+static void
+where(struct view *v, struct tb_buf *out)
+{
+	const struct recipe *s = v->state;
+
+	tb_buf_str(out, s->loc.name);
+}
+
+/* Keys. */
+
+/* Which scheme a key stands for. */
+static const struct { enum action action; const char *target; } scheme_keys[] = {
+	{ ACT_INT4, "int4" }, { ACT_INT8, "int8" }, { ACT_NVFP4, "nvfp4" },
+	{ ACT_MXFP4, "mxfp4" }, { ACT_MXFP8, "mxfp8" }, { ACT_KEEP, "keep" },
+};
+
+static const char *
+target_of(enum action a)
+{
+	for (size_t i = 0; i < sizeof(scheme_keys) / sizeof(*scheme_keys); i++)
+		if (scheme_keys[i].action == a)
+			return scheme_keys[i].target;
+	return NULL;
+}
+
+/* The rows with a mark, else the one under the cursor. */
+static void
+set_rows(struct view *v, const char *target)
+{
+	struct recipe *s = v->state;
+	const struct list *l = &v->list;
+	size_t n = l->nmarks ? l->nmarks : l->n ? 1 : 0, *row = tb_calloc(n, sizeof(*row));
+
+	for (size_t i = 0; row && i < n; i++)
+		row[i] = l->nmarks ? (size_t)l->marks[i] : s->shown[l->cur];
+	if (row && n)
+		recipe_set(v, row, n, target);
+	free(row);
+	view_refresh(v);
+}
+
+static bool
+act(struct view *v, enum action a)
+{
+	struct recipe *s = v->state;
+
+	if (!s->plan)
+		return false;
+	if (target_of(a)) {
+		set_rows(v, target_of(a));
+		return true;
+	}
+	switch (a) {
+	case ACT_WRITE: recipe_ask_target(v); return true;
+	case ACT_UNDO: recipe_undo(v); break;
+	case ACT_RULE: recipe_ask_rule(v); return true;
+	case ACT_SCHEME: recipe_ask_scheme(v); return true;
+	case ACT_POLICY: recipe_next_policy(v); break;
+	case ACT_FLAVOUR: recipe_next_flavour(v); break;
+	case ACT_EXPERTS: recipe_next_experts(v); break;
+	default: return false;
+	}
+	view_refresh(v);
+	return true;
+}
+
+static bool
+can(const struct view *v, enum action a)
+{
+	const struct recipe *s = v->state;
+
+	if (a == ACT_UNDO)
+		return s->nundo > 0;
+	return s->plan && a != ACT_OPEN;
+}
+
+static bool
+subject(const struct view *v, struct view_arg *out)
+{
+	const struct recipe *s = v->state;
+
+	*out = (struct view_arg){ .model = &s->loc };
+	return true;
+}
+
+static bool
+same(const struct view *v, const struct view_arg *arg)
+{
+	return recipe_same(v->state, arg);
+}
+
+const struct view_ops view_convert = {
+	.size = sizeof(struct recipe), .needs_model = true, .open = recipe_open,
+	.close = recipe_close, .same = same, .table = table, .draw = draw, .act = act, .can = can,
+	.summary = summary, .where = where, .subject = subject,
+};
