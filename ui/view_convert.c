@@ -278,6 +278,7 @@ act(struct view *v, enum action a)
 		return true;
 	}
 	switch (a) {
+	case ACT_OPEN:
 	case ACT_WRITE: recipe_ask_target(v); return true;
 	case ACT_UNDO: recipe_undo(v); break;
 	case ACT_RULE: recipe_ask_rule(v); return true;
