@@ -44,8 +44,7 @@ choose(void)
 	    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
 	    __builtin_cpu_supports("bmi2"))
 		kernels = &quant_avx512;
-	else if (avx2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
-		 __builtin_cpu_supports("f16c"))
+	else if (avx2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
 		kernels = &quant_avx2;
 #endif
 }
