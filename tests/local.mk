@@ -188,9 +188,9 @@ tests_fuzz_fuzz_text_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
 FUZZ_TEXT = src/text/libtext.a $(PCRE2_LIBS) src/format/libformat.a $(CJSON_LIBS) \
 	src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
 FUZZ_TARGETS += tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_template
-tests_fuzz_fuzz_tokenizer_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_tokenizer_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_tokenizer_LDADD = $(FUZZ_TEXT)
-tests_fuzz_fuzz_template_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_template_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_template_LDADD = $(FUZZ_TEXT)
 EXTRA_DIST += tests/fuzz/seeds/template/filters.jinja tests/fuzz/seeds/template/loop.jinja \
 	tests/fuzz/seeds/tokenizer/bytes tests/fuzz/seeds/tokenizer/metaspace \
