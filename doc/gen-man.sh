@@ -68,7 +68,14 @@ keys() {
 		keys = part[4]
 		gsub(/ /, ", ", keys)
 		print ".TP\n.B " roff(keys == "" ? ":" part[2] : keys) "\n" roff(text where)
-	}' "$srcdir/ui/action.def"
+	}
+	/^V\(/ {
+		split($0, part, "\"")
+		keys = part[2]
+		gsub(/ /, ", ", keys)
+		print ".TP\n.B " roff(keys == "" ? ":" tolower(part[4]) : keys) "\n" \
+			roff(part[4] ": " part[6])
+	}' "$srcdir/ui/action.def" "$srcdir/ui/views.def"
 }
 
 version=$("$program" --version | awk '{ print $2 }')

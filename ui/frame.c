@@ -98,14 +98,18 @@ draw_line1(struct ui *ui)
 {
 	bool brief = tabs_brief(ui);
 	struct tb_buf where = TB_BUF(4096);
-	int x;
+	int x, w, room;
 
 	put_clip(0, 0, COLS, brief ? "" : PROGRAM, ROLE_FRAME);
 	x = walk_tabs(ui, brief, draw_tab, ui);
 	if (ui->top->ops->where)
 		ui->top->ops->where(ui->top, &where);
-	if (COLS - x - 3 >= 8)
-		put_right(0, x + 2, COLS - x - 3, tb_buf_cstr(&where), ROLE_FRAME);
+	room = COLS - x - 3;
+	w = (int)tb_width(tb_buf_cstr(&where));
+	if (w > room)
+		w = room;
+	if (room >= 8)
+		put_middle(0, COLS - 1 - w, w, tb_buf_cstr(&where), ROLE_FRAME);
 	tb_buf_free(&where);
 }
 

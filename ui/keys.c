@@ -3,6 +3,7 @@
 #include "ui/keys.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -149,45 +150,5 @@ keys_all(enum action a, enum view_id in, char *out, size_t outlen)
 		if (keys_action(in, keys_parse(&s)) == a)
 			used += (size_t)snprintf(out + used, outlen - used, "%s%.*s",
 						 used ? " " : "", (int)len, start);
-	}
-}
-
-/* In man source a backslash is written \e and a leading dot or quote as \&. */
-static void
-manual_row(FILE *out, enum action a)
-{
-	fprintf(out, ".TP\n\\fB\\&");
-	for (const char *s = action_info[a].keys; *s; s++)
-		fputs(*s == '\\' ? "\\e" : *s == '-' ? "\\-" : (char[]){ *s, 0 }, out);
-	fputs("\\fR\n\\&", out);
-	for (const char *s = action_info[a].help; *s; s++)
-		fputs(*s == '\\' ? "\\e" : *s == '-' ? "\\-" : (char[]){ *s, 0 }, out);
-	fputc('\n', out);
-}
-
-void
-keys_manual(FILE *out)
-{
-	static const char *const titles[] = {
-#define V(id, tab, keys, rank, ops, title, help) title,
-#include "ui/views.def"
-#undef V
-	};
-
-	fprintf(out, ".SS Everywhere\n");
-	for (enum action a = 1; a < ACT_COUNT; a++)
-		if (action_info[a].where == EVERYWHERE && *action_info[a].keys)
-			manual_row(out, a);
-	for (enum view_id v = 0; v < VIEW_COUNT; v++) {
-		bool any = false;
-
-		for (enum action a = 1; a < ACT_COUNT; a++) {
-			if (action_info[a].where == EVERYWHERE || !keys_applies(a, v))
-				continue;
-			if (!any)
-				fprintf(out, ".SS %s\n", titles[v]);
-			any = true;
-			manual_row(out, a);
-		}
 	}
 }

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum view_id {
 #define V(id, tab, keys, rank, ops, title, help) VIEW_##id,
@@ -64,7 +63,4 @@ int keys_parse(const char **s);
 const char *keys_label(enum action a, enum view_id in, bool utf8, char out[16]);
 /* All of them, separated by blanks. */
 void keys_all(enum action a, enum view_id in, char *out, size_t outlen);
-
-/* The key tables of the manual, as man macros. */
-void keys_manual(FILE *out);
 #endif

@@ -3,6 +3,7 @@
 
 #include "ui/loop.h"
 
+#include <curses.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -29,13 +30,37 @@ answer(struct ui *ui, int key)
 		ui_say(ui, ROLE_TEXT, "Nothing was done.");
 }
 
+/* On a title: sort by it, a second time the other way round. */
+static void
+click_title(struct ui *ui, const struct table *t, int x)
+{
+	const struct list *l = &ui->top->list;
+	size_t col = table_column_at(t, COLS, x);
+
+	if (col < t->ncols && t->cols[col].sorts)
+		ui_sort(ui, (unsigned)col, l->sort == col && !l->reverse);
+}
+
+static void
+click_row(struct ui *ui, int y)
+{
+	struct list *l = &ui->top->list;
+	size_t row = l->top + (size_t)(y - l->y);
+
+	if ((size_t)(y - l->y) >= l->height || row >= l->n)
+		return;
+	if (row == l->cur)
+		ui_act(ui, ACT_OPEN);
+	else
+		list_goto(l, row);
+}
+
 static void
 click(struct ui *ui)
 {
 	const struct table *t = ui_table(ui->top);
-	struct list *l = &ui->top->list;
+	const struct list *l = &ui->top->list;
 	struct term_click c;
-	size_t row;
 
 	if (!term_click(&c))
 		return;
@@ -51,15 +76,10 @@ click(struct ui *ui)
 			ui_open(ui, id, NULL);
 		return;
 	}
-	if (!t || c.y < l->y || (size_t)(c.y - l->y) >= l->height)
-		return;
-	row = l->top + (size_t)(c.y - l->y);
-	if (row >= l->n)
-		return;
-	if (row == l->cur)
-		ui_act(ui, ACT_OPEN);
-	else
-		list_goto(l, row);
+	if (t && c.y >= l->y)
+		click_row(ui, c.y);
+	else if (t && c.y == l->y - 1)
+		click_title(ui, t, c.x);
 }
 
 static void

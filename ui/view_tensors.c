@@ -48,7 +48,7 @@ enum {
 	[COL_DTYPE] = { "DTYPE", 5, 7, false, up, which(7, 10) }, \
 	[COL_SCHEME] = { "SCHEME", 8, 14, false, up, which(4, 8) }, \
 	[COL_BYTES] = { "SIZE", 8, 0, true, down, which(1, 6) }, \
-	[COL_SHARE] = { "SHARE", 17, 0, true, SORTS_NOT, which(6, 9) }, \
+	[COL_SHARE] = { "SHARE", 15, 0, true, SORTS_NOT, which(6, 9) }, \
 	[COL_MIN] = { "MIN", 9, 0, true, SORTS_NOT, 3 }, \
 	[COL_MAX] = { "MAX", 9, 0, true, SORTS_NOT, 3 }, \
 	[COL_MEAN] = { "MEAN", 9, 0, true, SORTS_NOT, 5 }, \
@@ -58,7 +58,7 @@ enum {
 #define WITHOUT(without, with) without
 #define WITH(without, with) with
 static const struct column cols[2][2][COL_COUNT] = {	/* [flat][statistics] */
-	{ COLS(24, SORTS_NOT, SORTS_NOT, WITHOUT), COLS(24, SORTS_NOT, SORTS_NOT, WITH) },
+	{ COLS(28, SORTS_NOT, SORTS_NOT, WITHOUT), COLS(28, SORTS_NOT, SORTS_NOT, WITH) },
 	{ COLS(40, SORTS_UP, SORTS_DOWN, WITHOUT), COLS(36, SORTS_UP, SORTS_DOWN, WITH) },
 };
 static const char *const sort_keys[COL_COUNT] = {
@@ -235,7 +235,7 @@ share_cell(const struct tensors *s, const struct row *r, uint64_t bytes, struct 
 	char text[WORD_MAX];
 
 	tb_buf_printf(&out->text, "%6s ", word_percent(bytes, s->bytes, text));
-	draw_bar(&out->text, bytes, largest, 10);
+	draw_bar(&out->text, bytes, largest, 8);
 	out->role = ROLE_BAR;
 }
 

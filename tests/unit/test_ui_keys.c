@@ -5,7 +5,6 @@
 #include "tests/unit/unit.h"
 
 #include <ctype.h>
-#include <stdio.h>
 
 #include "src/base/text.h"
 #include "ui/keys.h"
@@ -131,23 +130,6 @@ test_parse(void **state)
 	assert_int_equal(keys_action(VIEW_MODELS, 0x7fffffff), ACT_NONE);
 }
 
-static void
-test_manual(void **state)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	(void)state;
-	assert_non_null(out);
-	keys_manual(out);
-	assert_int_equal(fclose(out), 0);
-	assert_non_null(strstr(text, ".SS Everywhere\n"));
-	assert_non_null(strstr(text, ".SS Tensors\n"));
-	assert_non_null(strstr(text, "\\fB\\&PgDn C\\-f\\fR\n"));
-	free(text);
-}
-
 int
 main(void)
 {
@@ -156,7 +138,7 @@ main(void)
 		cmocka_unit_test(test_every_action_has_help),
 		cmocka_unit_test(test_no_conflicts), cmocka_unit_test(test_names),
 		cmocka_unit_test(test_fragile_keys_are_not_alone),
-		cmocka_unit_test(test_parse), cmocka_unit_test(test_manual),
+		cmocka_unit_test(test_parse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
