@@ -10,7 +10,7 @@
 #include "src/base/err.h"
 #include "src/base/sha256.h"
 
-#define MANIFEST_MAX (4u << 20)		/* bytes; registries refuse larger ones */
+#define MANIFEST_MAX (64u << 20)	/* bytes; registries refuse more than 4 MiB, stores do not */
 
 /* id, short name shown to people, media type */
 #define MEDIA_LIST(X) \
