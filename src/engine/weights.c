@@ -202,6 +202,10 @@ read_global(struct loader *l, const struct tensor *t, uint32_t expert, uint32_t 
 		return status;
 	dtype_to_f32(t->global.dtype, p + (t->global.len == size ? 0 : (size_t)expert * size), 1,
 		     out);
+	if (t->global_inverse && *out == 0)
+		return tb_fail(l->err, TB_EFORMAT, "%s: the global scale is zero", t->name);
+	if (t->global_inverse)
+		*out = 1 / *out;
 	return TB_OK;
 }
 
