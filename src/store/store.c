@@ -199,11 +199,27 @@ struct match {
 	int rank;		/* of what *out holds; 0 = nothing */
 };
 
+/* "hf:org/name@REV": REV is "main", or how the revision's name begins. */
+static bool
+is_revision(const char *ref, const struct model_loc *loc)
+{
+	const char *at = tb_starts(ref, "hf:") ? strchr(ref, '@') : NULL, *in_name, *rev;
+
+	if (!at || !tb_starts(loc->name, "hf:") || !at[1])
+		return false;
+	in_name = strchr(loc->name, '@');
+	rev = strstr(loc->path, "/snapshots/");
+	if (strncmp(loc->name, ref, (size_t)(at - ref)) != 0 ||
+	    strcspn(loc->name, "@") != (size_t)(at - ref) || !rev)
+		return false;
+	return strcmp(at + 1, "main") == 0 ? !in_name : tb_starts(rev + 11, at + 1);
+}
+
 static enum tb_status
 consider(void *arg, const struct model_loc *loc, struct tb_err *err)
 {
 	struct match *m = arg;
-	int rank = strcmp(loc->name, m->ref) == 0 ? 4
+	int rank = strcmp(loc->name, m->ref) == 0 || is_revision(m->ref, loc) ? 4
 		 : strcasecmp(loc->name, m->ref) == 0 ? 3
 		 : strcmp(base_name(loc->name), m->ref) == 0 ? 2
 		 : strcasecmp(base_name(loc->name), m->ref) == 0 ? 1 : 0;

@@ -156,6 +156,10 @@ test_resolve(void **state)
 	resolves(&r, "MLX", MODEL_SAFETENSORS_DIR, "pub/mlx");
 	resolves(&r, "hf:org/name", MODEL_SAFETENSORS_DIR, "hf:org/name");
 	resolves(&r, "hf:org/name@0123456789ab", MODEL_SAFETENSORS_DIR, "hf:org/name@0123456789ab");
+	resolves(&r, "hf:org/name@0123456789abcdef", MODEL_SAFETENSORS_DIR, "hf:org/name@0123456789ab");
+	resolves(&r, "hf:org/name@main", MODEL_SAFETENSORS_DIR, "hf:org/name");
+	resolves(&r, "hf:org/name@fedcba", MODEL_SAFETENSORS_DIR, "hf:org/name");
+	assert_fails(store_resolve(&r, "hf:org/name@77", &loc, &err), err, TB_ENOENT, "hf:org");
 	resolves(&r, "inner:latest", MODEL_OLLAMA_TENSORS, "inner:latest");
 	resolves(&r, unit_path("mix/pub/mlx/"), MODEL_SAFETENSORS_DIR, "mlx");
 	resolves(&r, unit_path("ol/manifests/h:5000/ns/m/t"), MODEL_OLLAMA_TENSORS, "h:5000/ns/m:t");
