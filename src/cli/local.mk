@@ -26,6 +26,7 @@ src_cli_libcli_a_SOURCES += \
 
 # running models
 src_cli_libcli_a_SOURCES += \
+	src/cli/cmd_bench.c \
 	src/cli/cmd_chat.c \
 	src/cli/cmd_generate.c \
 	src/cli/cmd_score.c \

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/engine/probe.h"
 #include "src/engine/team.h"
 
@@ -211,27 +211,18 @@ run_step(struct walk *w, unsigned first, unsigned n, size_t m, struct tb_err *er
 	return matmul_run_many(w->mm, list, n, w->x, m, w->y, err);
 }
 
-static double
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 enum tb_status
 walk_run(struct walk *w, size_t m, double *seconds, struct tb_err *err)
 {
 	enum tb_status status = room(w, m, err);
-	double start = now();
+	double start = tb_monotonic();
 
 	for (unsigned l = 0; l < LAYERS; l++)
 		for (size_t s = 0; s < sizeof(steps) / sizeof(*steps) && !status; s++)
 			status = run_step(w, l * A_LAYER + steps[s].first, steps[s].n, m, err);
 	if (!status && m == 1)
 		status = run_step(w, MATRICES - 1, 1, m, err);
-	*seconds = now() - start;
+	*seconds = tb_monotonic() - start;
 	return status;
 }
 

@@ -1,6 +1,13 @@
 noinst_LIBRARIES += src/ops/libops.a
 src_ops_libops_a_CFLAGS = $(AM_CFLAGS)
 src_ops_libops_a_SOURCES = \
+	src/ops/bench.c \
+	src/ops/bench.h \
+	src/ops/bench_bytes.c \
+	src/ops/bench_limits.c \
+	src/ops/bench_matrices.c \
+	src/ops/bench_model.c \
+	src/ops/bench_parts.h \
 	src/ops/bench_walk.c \
 	src/ops/bench_walk.h \
 	src/ops/ctx.c \
@@ -79,3 +86,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/import_config.h \
 	src/ops/import_plan.c \
 	src/ops/import_plan.h
+
+# Not a test: figures depend on the machine and on who else uses it.
+bench: tbtui
+	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE ./tbtui bench
+.PHONY: bench

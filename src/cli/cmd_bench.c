@@ -1,0 +1,112 @@
+/* cmd_bench.c - "bench": our figures beside this machine's limits. */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/table.h"
+#include "src/format/json.h"
+#include "src/ops/bench.h"
+#include "src/ops/ctx.h"
+
+struct running {
+	struct op_ctx ctx;
+	struct bench_request request;
+	struct bench_result result;
+};
+
+static enum tb_status
+run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct running *r = arg;
+
+	return op_bench(&r->ctx, &r->request, job, &r->result, err);
+}
+
+static enum cli_exit
+print_json(const struct bench_result *r)
+{
+	cJSON *doc = json_object(), *rows = json_array();
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct bench_row *row = &r->rows[i];
+		cJSON *o = json_object();
+
+		json_set_str(o, "what", row->what);
+		json_set_f64(o, "value", row->value);
+		json_set_str(o, "unit", row->unit);
+		json_set_f64(o, "limit", row->limit > 0 ? row->limit : NAN);	/* null */
+		json_set_f64(o, "ratio", row->limit > 0 ? row->value / row->limit : NAN);
+		json_push(rows, o);
+	}
+	json_set(doc, "rows", rows);
+	json_set_u64(doc, "threads", r->threads);
+	json_set_str(doc, "blas_core", r->blas_core);
+	json_set_str(doc, "kernels", r->kernels);
+	json_set_str(doc, "encoder", r->encoder);
+	json_set_str(doc, "warning", r->warning);
+	return cli_print_json(doc);
+}
+
+static enum cli_exit
+print_table(const struct bench_result *r)
+{
+	struct cli_table t = { .align = "lrlrr" };
+
+	printf("threads %u, kernels %s, encoder %s, OpenBLAS core %s\n", r->threads, r->kernels,
+	       r->encoder, r->blas_core);
+	if (r->warning)
+		printf("warning: %s\n", r->warning);
+	cli_cell(&t, "WHAT");
+	cli_cell(&t, "VALUE");
+	cli_cell(&t, "UNIT");
+	cli_cell(&t, "LIMIT");
+	cli_cell(&t, "RATIO");
+	for (size_t i = 0; i < r->n; i++) {
+		const struct bench_row *row = &r->rows[i];
+
+		cli_cell(&t, row->what);
+		cli_cellf(&t, "%.1f", row->value);
+		cli_cell(&t, row->unit);
+		if (row->limit > 0) {
+			cli_cellf(&t, "%.1f", row->limit);
+			cli_cellf(&t, "%.0f %%", 100 * row->value / row->limit);
+		} else {
+			cli_cell(&t, "");
+			cli_cell(&t, "");
+		}
+	}
+	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
+}
+
+enum cli_exit
+cli_bench(struct cli *cli, int argc, char **argv)
+{
+	uint64_t pp = 512, tg = 64;
+	const struct tb_opt opts[] = {
+		{ 0, "pp", TB_OPT_U64, &pp, "N", "tokens of the prompt (512)" },
+		{ 0, "tg", TB_OPT_U64, &tg, "N", "tokens to generate (64)" },
+		{ .name = NULL },
+	};
+	struct running r = { 0 };
+	enum cli_exit exit_status;
+	struct tb_err err;
+
+	if (!cli_parse(cli, opts, &argc, argv, 0, 1, &exit_status))
+		return exit_status;
+	if (pp < 1 || tg < 1 || pp > 2000 || tg > 2000) {
+		(void)tb_fail(&err, TB_EUSAGE, "--pp and --tg take 1 to 2000 tokens");
+		return cli_fail(&err);
+	}
+	r.request = (struct bench_request){ argc > 1 ? argv[1] : NULL, (uint32_t)pp, (uint32_t)tg };
+	if (cli_ctx(cli, &r.ctx, &err))
+		return cli_fail(&err);
+	if (cli_run(cli, "bench", run, &r, &err))
+		exit_status = cli_fail(&err);
+	else
+		exit_status = cli->json ? print_json(&r.result) : print_table(&r.result);
+	bench_result_free(&r.result);
+	op_ctx_free(&r.ctx);
+	return exit_status;
+}
