@@ -159,6 +159,9 @@ check_PROGRAMS += tests/unit/test_chat_template
 TESTS += tests/unit/test_chat_template
 tests_unit_test_chat_template_LDADD = $(TEST_TEXT)
 dist_check_SCRIPTS += tests/cli/text.sh
+check_PROGRAMS += tests/unit/test_inspect
+TESTS += tests/unit/test_inspect
+tests_unit_test_inspect_LDADD = $(TEST_OPS)
 
 # engine
 check_PROGRAMS += tests/unit/test_team

@@ -12,7 +12,11 @@ src_ops_libops_a_SOURCES = \
 	src/ops/bench_walk.h \
 	src/ops/ctx.c \
 	src/ops/ctx.h \
-	src/ops/inspect.h
+	src/ops/inspect.c \
+	src/ops/inspect.h \
+	src/ops/inspect_read.c \
+	src/ops/inspect_read.h \
+	src/ops/inspect_window.c
 
 # the index and audits
 src_ops_libops_a_SOURCES += \

@@ -1,6 +1,6 @@
 # The bytes depend on the order of single operations: no fused multiply-add.
 noinst_LIBRARIES += src/quant/libquant.a
-src_quant_libquant_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+src_quant_libquant_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd
 src_quant_libquant_a_SOURCES = \
 	src/quant/affine.c \
 	src/quant/bits.c \
@@ -15,7 +15,12 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/fp.h \
 	src/quant/mx.c \
 	src/quant/scheme.c \
-	src/quant/scheme.h
+	src/quant/scheme.h \
+	src/quant/stats.c \
+	src/quant/stats.h \
+	src/quant/stats_kernel.h \
+	src/quant/stats_ops.h \
+	src/quant/stats_scalar.c
 QUANT_LIBS = src/quant/libquant.a
 
 # The same sources for two instruction sets; codec.c chooses when the program runs.
@@ -26,10 +31,12 @@ QUANT_SIMD = \
 	src/quant/pack_simd.h
 if X86
 noinst_LIBRARIES += src/quant/libquant_avx2.a src/quant/libquant_avx512.a
-src_quant_libquant_avx2_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off $(AVX2_CFLAGS) -mbmi2
-src_quant_libquant_avx2_a_SOURCES = src/quant/quant_avx2.c src/quant/simd_avx2.h $(QUANT_SIMD)
-src_quant_libquant_avx512_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off $(AVX512_CFLAGS) -mbmi2
-src_quant_libquant_avx512_a_SOURCES = src/quant/quant_avx512.c src/quant/simd_avx512.h $(QUANT_SIMD)
+src_quant_libquant_avx2_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX2_CFLAGS) -mbmi2
+src_quant_libquant_avx2_a_SOURCES = src/quant/quant_avx2.c src/quant/simd_avx2.h \
+	src/quant/stats_avx2.c $(QUANT_SIMD)
+src_quant_libquant_avx512_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX512_CFLAGS) -mbmi2
+src_quant_libquant_avx512_a_SOURCES = src/quant/quant_avx512.c src/quant/simd_avx512.h \
+	src/quant/stats_avx512.c $(QUANT_SIMD)
 QUANT_LIBS += src/quant/libquant_avx512.a src/quant/libquant_avx2.a
 # Each needs the other: the choice is made below what is chosen from.
 QUANT_LIBS += src/quant/libquant.a

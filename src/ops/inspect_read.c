@@ -1,0 +1,144 @@
+#include "config.h"
+
+#include "src/ops/inspect_read.h"
+
+#include <string.h>
+
+enum tb_status
+reader_map(struct tb_map *map, const struct model *m, const struct tensor_part *p,
+	   struct tb_err *err)
+{
+	const struct model_file *file = &m->files[p->file];
+	struct tb_file f;
+	enum tb_status status;
+
+	if (file->missing)
+		return tb_fail(err, TB_ENOENT, "%s: is missing", file->path);
+	status = tb_file_open(&f, file->path, err);
+	if (status)
+		return status;
+	if (!tb_ident_equal(&f.id, &file->id))
+		status = tb_fail(err, TB_EIO, "%s: has changed since it was opened", f.path);
+	else
+		status = tb_map_open(map, &f, p->off, p->len, err);
+	tb_file_close(&f);
+	return status;
+}
+
+bool
+reader_plain(const struct reader *r)
+{
+	return r->t->scheme.kind == SCHEME_PLAIN;
+}
+
+/* What the scheme needs must be there: the decoder does not look back. */
+static enum tb_status
+check_sizes(const struct tensor *t, struct tb_err *err)
+{
+	uint64_t need, scales;
+
+	if (t->scheme.kind == SCHEME_PLAIN) {
+		if (!dtype_bytes(t->scheme.dtype, t->elems, &need) || need > t->weight.len)
+			return tb_fail(err, TB_EFORMAT, "tensor %s: %ju elements of %s do not fit "
+				       "%ju bytes", t->name, (uintmax_t)t->elems,
+				       dtype_name(t->scheme.dtype), (uintmax_t)t->weight.len);
+		return TB_OK;
+	}
+	if (!t->has_scale || t->has_bias != scheme_has_bias(&t->scheme) || !t->scheme.group ||
+	    t->elems % t->scheme.group)
+		return tb_fail(err, TB_EFORMAT, "tensor %s: its parts do not fit its scheme",
+			       t->name);
+	if (!dtype_bytes(t->scale.dtype, scheme_scales(&t->scheme, t->elems), &scales) ||
+	    scheme_code_bytes(&t->scheme, t->elems) > t->weight.len || scales > t->scale.len ||
+	    (t->has_bias && (scales > t->bias.len || t->bias.dtype != t->scale.dtype)))
+		return tb_fail(err, TB_EFORMAT, "tensor %s: a part is shorter than its shape",
+			       t->name);
+	return TB_OK;
+}
+
+static enum tb_status
+read_global(struct reader *r, const struct model *m, struct tb_err *err)
+{
+	const struct tensor *t = r->t;
+	struct tb_map map;
+	enum tb_status status;
+
+	if (!t->has_global)
+		return TB_OK;
+	if (t->global.dtype != DT_F32 || t->global.len != 4)
+		return tb_fail(err, TB_EUNSUP, "tensor %s: its global scale is not one F32",
+			       t->name);
+	status = reader_map(&map, m, &t->global, err);
+	if (status)
+		return status;
+	memcpy(&r->global, map.p, 4);
+	tb_map_close(&map);
+	if (t->global_inverse)
+		r->global = 1 / r->global;
+	return TB_OK;
+}
+
+enum tb_status
+reader_open(struct reader *r, const struct model *m, const struct tensor *t, struct tb_err *err)
+{
+	enum tb_status status = check_sizes(t, err);
+
+	*r = (struct reader){ .t = t, .weight = { .slot = -1 }, .scale = { .slot = -1 },
+			      .bias = { .slot = -1 }, .global = 1 };
+	if (!status)
+		status = reader_map(&r->weight, m, &t->weight, err);
+	if (!status && !reader_plain(r))
+		status = reader_map(&r->scale, m, &t->scale, err);
+	if (!status && !reader_plain(r) && t->has_bias)
+		status = reader_map(&r->bias, m, &t->bias, err);
+	if (!status && !reader_plain(r))
+		status = read_global(r, m, err);
+	if (status)
+		reader_close(r);
+	return status;
+}
+
+void
+reader_close(struct reader *r)
+{
+	tb_map_close(&r->weight);
+	tb_map_close(&r->scale);
+	tb_map_close(&r->bias);
+}
+
+enum tb_status
+reader_check(const struct reader *r, struct tb_err *err)
+{
+	if (tb_map_torn(&r->weight) || tb_map_torn(&r->scale) || tb_map_torn(&r->bias))
+		return tb_fail(err, TB_EIO, "tensor %s: its file shrank while it was read",
+			       r->t->name);
+	return TB_OK;
+}
+
+const void *
+reader_at(const struct reader *r, uint64_t first)
+{
+	return r->weight.p + first / 8 * dtype_bits(r->t->scheme.dtype);
+}
+
+void
+reader_f32(const struct reader *r, uint64_t first, size_t n, float *out)
+{
+	const struct scheme *s = &r->t->scheme;
+	uint64_t scale;
+	struct quant_src q;
+
+	if (reader_plain(r)) {
+		dtype_to_f32(s->dtype, reader_at(r, first), n, out);
+		return;
+	}
+	scale = scheme_scales(s, first) * (dtype_bits(r->t->scale.dtype) / 8);
+	q = (struct quant_src){
+		.codes = r->weight.p + scheme_code_bytes(s, first),
+		.scales = r->scale.p + scale,
+		.biases = r->t->has_bias ? r->bias.p + scale : NULL,
+		.scale_dtype = r->t->scale.dtype,
+		.global = r->global,
+	};
+	quant_decode(s, &q, n, out);
+}

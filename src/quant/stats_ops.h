@@ -1,0 +1,23 @@
+/* stats_ops.h - private to src/quant: what there is once for each instruction set. */
+#ifndef TBTUI_QUANT_STATS_OPS_H
+#define TBTUI_QUANT_STATS_OPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STATS_BLOCK 1024		/* values; few enough to sum them up in F32 */
+
+struct stats_block {
+	float min, max, shift, sum, sq;	/* sum, sq: of the deviations from shift; one of
+					 * them is not finite if a value is not */
+	uint32_t zeros;
+};
+
+/* In the order F32, BF16, F16. */
+struct stats_ops {
+	void (*block[3])(const void *src, size_t n, struct stats_block *out);
+	void (*index[3])(const void *src, size_t n, float lo, float scale, unsigned bins,
+			 uint32_t *index);
+};
+extern const struct stats_ops stats_scalar, stats_avx2, stats_avx512;
+#endif

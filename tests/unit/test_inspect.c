@@ -1,0 +1,351 @@
+/* Statistics, histograms, values and bytes of tensors against plain sums in double. */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "src/base/half.h"
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/ops/ctx.h"
+#include "src/ops/inspect.h"
+#include "src/quant/codec.h"
+#include "src/store/store.h"
+#include "tests/unit/unit.h"
+
+static struct op_ctx ctx;
+
+/* A file that holds the tensors with this data, opened. */
+static struct model *
+model_of(const char *file, struct st_tensor *t, size_t n, const void *const *data,
+	 const struct st_meta *meta, size_t nmeta)
+{
+	struct tb_buf b = TB_BUF(256u << 20);
+	struct tb_err err = { 0 };
+	struct store_roots none = { 0 };
+	struct model_loc loc;
+	struct model *m;
+	const char *path;
+
+	assert_ok(st_layout(t, n, meta, nmeta, &b, &err), err);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(b.len, t[i].off);
+		tb_buf_add(&b, data[i], t[i].len);
+	}
+	assert_false(tb_buf_failed(&b));
+	path = unit_write(file, b.p, b.len);
+	tb_buf_free(&b);
+	assert_ok(store_resolve(&none, path, &loc, &err), err);
+	assert_ok(model_open(&m, &loc, &err), err);
+	model_loc_free(&loc);
+	assert_int_equal(m->nproblems, 0);
+	return m;
+}
+
+static struct model *
+one_tensor(enum dtype d, uint64_t n, const void *data)
+{
+	struct st_tensor t = { .name = "t", .dtype = d, .ndim = 1, .dim = { n } };
+
+	return model_of("one.safetensors", &t, 1, &data, NULL, 0);
+}
+
+static void
+run(const struct model *m, const char *name, unsigned bins, struct inspect_result *out)
+{
+	struct inspect_request req = { m, model_tensor(m, name), bins };
+	struct tb_err err = { 0 };
+
+	assert_non_null(req.tensor);
+	assert_ok(inspect_run(&ctx, &req, out, NULL, &err), err);
+}
+
+static void
+near(double got, double want, double tolerance)
+{
+	if (!(fabs(got - want) <= tolerance))
+		fail_msg("%.17g is not %.17g", got, want);
+}
+
+static uint64_t
+next(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return *state >> 33;
+}
+
+/* Everything the slow way. */
+static void
+check_against(const struct inspect_result *r, const float *v, size_t n, double tolerance)
+{
+	double min = INFINITY, max = -INFINITY, sum = 0, m2 = 0;
+	uint64_t zeros = 0, counted = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		min = v[i] < min ? v[i] : min;
+		max = v[i] > max ? v[i] : max;
+		sum += v[i];
+		zeros += v[i] == 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		m2 += (v[i] - sum / (double)n) * (v[i] - sum / (double)n);
+	assert_int_equal(r->stats.count, n);
+	assert_int_equal(r->stats.zeros, zeros);
+	assert_int_equal(r->stats.nans + r->stats.infs, 0);
+	assert_true(r->stats.min == min && r->stats.max == max);
+	assert_true(r->stats.absmax == fmax(-min, max));
+	near(r->stats.mean, sum / (double)n, tolerance);
+	near(r->stats.std, sqrt(m2 / (double)n), tolerance);
+	for (unsigned i = 0; i < r->hist.n; i++)
+		counted += r->hist.count[i];
+	assert_int_equal(counted, r->hist.n ? n : 0);
+}
+
+/* Over chunks and blocks, in each of the types that have a loop of their own. */
+static void
+test_floats(void **state)
+{
+	static const size_t sizes[] = { 1, 2, 7, 1023, 1024, 1025, 100000, (2u << 20) + 77 };
+	static const enum dtype types[] = { DT_F32, DT_BF16, DT_F16 };
+	float *v = tb_calloc(3u << 20, sizeof(*v));
+	void *raw = tb_calloc(3u << 20, sizeof(*v));
+	struct inspect_result r;
+	uint64_t seed = 1;
+
+	(void)state;
+	for (size_t i = 0; i < 24; i++) {
+		size_t n = sizes[i / 3];
+		enum dtype d = types[i % 3];
+		struct model *m;
+
+		for (size_t k = 0; k < n; k++)
+			v[k] = (float)((double)(int64_t)(next(&seed) % 20001) - 9000) / 3000;
+		if (d == DT_F32)
+			memcpy(raw, v, 4 * n);
+		else
+			(d == DT_BF16 ? tb_f32_to_bf16 : tb_f32_to_f16)(v, n, raw);
+		dtype_to_f32(d, raw, n, v);
+		m = one_tensor(d, n, raw);
+		run(m, "t", 64, &r);
+		check_against(&r, v, n, 1e-6);
+		model_free(m);
+	}
+	free(v);
+	free(raw);
+}
+
+static void
+test_not_finite(void **state)
+{
+	float v[5000];
+	struct inspect_result r;
+	struct model *m;
+
+	(void)state;
+	for (unsigned i = 0; i < 5000; i++)
+		v[i] = 1;
+	v[1500] = INFINITY;
+	v[3000] = -INFINITY;
+	v[2500] = NAN;
+	v[4999] = 3;
+	v[4998] = 0;
+	m = one_tensor(DT_F32, 5000, v);
+	run(m, "t", 4, &r);
+	assert_int_equal(r.stats.nans, 1);
+	assert_int_equal(r.stats.infs, 2);
+	assert_int_equal(r.stats.first_nan, 2500);
+	assert_int_equal(r.stats.first_inf, 1500);
+	assert_int_equal(r.stats.zeros, 1);
+	assert_true(r.stats.min == 0 && r.stats.max == 3);
+	near(r.stats.mean, (4995.0 + 3) / 4997, 1e-9);
+	assert_int_equal(r.hist.count[0], 1);
+	assert_int_equal(r.hist.count[1], 4995);
+	assert_int_equal(r.hist.count[3], 1);
+	model_free(m);
+	for (unsigned i = 0; i < 5000; i++)
+		v[i] = NAN;
+	m = one_tensor(DT_F32, 5000, v);
+	run(m, "t", 4, &r);
+	assert_int_equal(r.stats.nans, 5000);
+	assert_true(r.stats.min == 0 && r.stats.max == 0 && r.stats.std == 0);
+	model_free(m);
+}
+
+/* A small spread around a large mean, values whose squares overflow, all equal. */
+static void
+test_hard_sums(void **state)
+{
+	float v[4096];
+	struct inspect_result r;
+	struct model *m;
+
+	(void)state;
+	for (unsigned i = 0; i < 4096; i++)
+		v[i] = 100000.0f + (i % 2 ? 0.5f : -0.5f);
+	m = one_tensor(DT_F32, 4096, v);
+	run(m, "t", 2, &r);
+	near(r.stats.mean, 100000, 1e-9);
+	near(r.stats.std, 0.5, 1e-9);
+	assert_int_equal(r.hist.count[0], 2048);
+	model_free(m);
+	for (unsigned i = 0; i < 4096; i++)
+		v[i] = i % 2 ? 3e38f : -3e38f;
+	m = one_tensor(DT_F32, 4096, v);
+	run(m, "t", 2, &r);
+	near(r.stats.std / 3e38, 1, 1e-6);
+	assert_int_equal(r.hist.count[0], 2048);
+	assert_int_equal(r.hist.count[1], 2048);
+	model_free(m);
+	for (unsigned i = 0; i < 4096; i++)
+		v[i] = 0.1f;
+	m = one_tensor(DT_F32, 4096, v);
+	run(m, "t", 8, &r);
+	assert_true(r.stats.std == 0 && r.hist.lo == r.hist.hi);
+	assert_int_equal(r.hist.count[0], 4096);
+	model_free(m);
+}
+
+static void
+test_integers(void **state)
+{
+	const int64_t wide[] = { -9007199254740993, 0, 5, 9007199254740993 };
+	const uint8_t narrow[] = { 0, 255, 7 };
+	struct inspect_result r;
+	struct model *m = one_tensor(DT_I64, 4, wide);
+
+	(void)state;
+	run(m, "t", 3, &r);
+	assert_true(r.stats.max == (double)wide[3] && r.stats.min == (double)wide[0]);
+	assert_int_equal(r.hist.count[1], 2);
+	model_free(m);
+	m = one_tensor(DT_U8, 3, narrow);
+	run(m, "t", 0, &r);
+	assert_true(r.stats.max == 255 && r.stats.zeros == 1);
+	near(r.stats.mean, 262 / 3.0, 1e-5);
+	model_free(m);
+	m = one_tensor(DT_F32, 0, narrow);
+	run(m, "t", 8, &r);
+	assert_int_equal(r.stats.count, 0);
+	assert_true(r.stats.first_nan == INSPECT_NONE);
+	model_free(m);
+}
+
+#define ROWS 48u
+#define COLS 320u
+
+static void
+test_quantized(void **state)
+{
+	const struct scheme s = scheme_affine(4, 64);
+	static float v[ROWS * COLS], back[ROWS * COLS], got[7 * 100];
+	static uint8_t codes[ROWS * COLS / 2], scales[ROWS * COLS / 32], biases[ROWS * COLS / 32];
+	uint16_t src[ROWS * COLS];
+	const struct quant_src q = { codes, scales, biases, DT_BF16, 1 };
+	struct st_tensor t[3] = {
+		{ .name = "w", .dtype = DT_U32, .ndim = 2, .dim = { ROWS, COLS / 8 } },
+		{ .name = "w.bias", .dtype = DT_BF16, .ndim = 2, .dim = { ROWS, COLS / 64 } },
+		{ .name = "w.scale", .dtype = DT_BF16, .ndim = 2, .dim = { ROWS, COLS / 64 } },
+	};
+	const struct st_meta meta[] = { { "group_size", "64" }, { "quant_type", "int4" } };
+	const struct inspect_window w = { .row = 3, .col = 37, .rows = 7, .cols = 100 };
+	struct inspect_window out_of = { .row = ROWS, .rows = 1, .cols = 1 };
+	struct tb_err err = { 0 };
+	struct inspect_result r;
+	struct model *m;
+	uint8_t raw[8];
+
+	(void)state;
+	for (unsigned i = 0; i < ROWS * COLS; i++)
+		v[i] = sinf((float)i) * (float)(i % 100);
+	tb_f32_to_bf16(v, ROWS * COLS, src);
+	quant_encode(&s, FLAVOUR_METAL, DT_BF16, src, ROWS * COLS,
+		     &(struct quant_parts){ codes, scales, biases });
+	quant_decode(&s, &q, ROWS * COLS, back);
+	m = model_of("quant.safetensors", t, 3, (const void *[]){ codes, biases, scales }, meta, 2);
+	run(m, "w", 32, &r);
+	check_against(&r, back, ROWS * COLS, 1e-4);
+	assert_ok(inspect_values(m, model_tensor(m, "w"), &w, got, &err), err);
+	for (unsigned i = 0; i < 7; i++)
+		assert_memory_equal(got + i * 100, back + (3 + i) * COLS + 37, 400);
+	assert_fails(inspect_values(m, model_tensor(m, "w"), &out_of, got, &err), err, TB_EUSAGE,
+		     "outside");
+	assert_ok(inspect_bytes(m, inspect_part_of(model_tensor(m, "w"), PART_SCALE), 4, 8, raw,
+				&err), err);
+	assert_memory_equal(raw, scales + 4, 8);
+	assert_fails(inspect_bytes(m, inspect_part_of(model_tensor(m, "w"), PART_SCALE),
+				   sizeof(scales), 1, raw, &err), err, TB_EUSAGE, "outside");
+	assert_null(inspect_part_of(model_tensor(m, "w"), PART_GLOBAL));
+	model_free(m);
+}
+
+/* A file that is another one by now is not read. */
+static void
+test_changed(void **state)
+{
+	float v[1000] = { 0 };
+	struct model *m = one_tensor(DT_F32, 1000, v);
+	struct inspect_request req = { m, model_tensor(m, "t"), 0 };
+	struct inspect_result r;
+	struct tb_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(truncate(unit_path("one.safetensors"), 3000), 0);
+	assert_fails(inspect_run(&ctx, &req, &r, NULL, &err), err, TB_EIO, "changed");
+	model_free(m);
+}
+
+static void
+test_cancel(void **state)
+{
+	float *v = tb_calloc(3u << 20, sizeof(*v));
+	struct model *m = one_tensor(DT_F32, 3u << 20, v);
+	struct inspect_request req = { m, model_tensor(m, "t"), 0 };
+	struct tb_job *job = tb_job_new(-1);
+	struct inspect_result r;
+	struct tb_progress p;
+	struct tb_err err = { 0 };
+
+	(void)state;
+	assert_ok(inspect_run(&ctx, &req, &r, job, &err), err);
+	tb_job_progress(job, &p);
+	assert_int_equal(p.done, p.total);
+	tb_job_cancel(job);
+	assert_int_equal(inspect_run(&ctx, &req, &r, job, &err), TB_ECANCEL);
+	tb_job_free(job);
+	model_free(m);
+	free(v);
+}
+
+static int
+set_up(void **state)
+{
+	struct tb_err err;
+
+	(void)state;
+	return op_ctx_init(&ctx, "/nonexistent", (const char *[]){ unit_tmp() }, 1, 3, &err);
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	op_ctx_free(&ctx);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_floats),
+		cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_hard_sums),
+		cmocka_unit_test(test_integers),
+		cmocka_unit_test(test_quantized),
+		cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_cancel),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
