@@ -89,9 +89,11 @@ open_round(struct conversion *c, struct tb_err *err)
 	r->work = tb_calloc(r->nwork, sizeof(*r->work));
 	if (!r->work)
 		return tb_nomem(err);
-	for (size_t i = 0; i < r->n; i++)
-		for (size_t j = 0; j < r->blobs[i].ntasks; j++)
-			r->work[k++] = (struct work){ &r->blobs[i], &r->blobs[i].tasks[j] };
+	/* Threads that write to one file wait for each other: take the files in turn. */
+	for (size_t j = 0; k < r->nwork; j++)
+		for (size_t i = 0; i < r->n; i++)
+			if (j < r->blobs[i].ntasks)
+				r->work[k++] = (struct work){ &r->blobs[i], &r->blobs[i].tasks[j] };
 	return TB_OK;
 }
 
