@@ -40,3 +40,4 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/cmd_quantize.c \
 	src/cli/plan_args.c \
 	src/cli/plan_args.h
+src_cli_libcli_a_SOURCES += src/cli/cmd_demo.c

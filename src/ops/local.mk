@@ -95,3 +95,9 @@ src_ops_libops_a_SOURCES += \
 bench: tbtui
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE ./tbtui bench
 .PHONY: bench
+# the demo store
+src_ops_libops_a_SOURCES += \
+	src/ops/demo.c \
+	src/ops/demo.h \
+	src/ops/demo_model.c \
+	src/ops/demo_text.c

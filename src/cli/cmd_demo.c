@@ -1,0 +1,64 @@
+/* cmd_demo.c - tbtui demo: a small store to look around in. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "src/cli/cli.h"
+#include "src/format/json.h"
+#include "src/ops/demo.h"
+
+struct task {
+	struct op_ctx ctx;
+	const char *dir;
+	struct demo_result res;
+};
+
+static enum tb_status
+run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct task *t = arg;
+
+	return op_demo(&t->ctx, t->dir, job, &t->res, err);
+}
+
+static enum cli_exit
+print(const struct cli *cli, const struct task *t)
+{
+	cJSON *doc;
+
+	if (cli->json) {
+		doc = json_object();
+		json_set_str(doc, "store", t->dir);
+		json_set_u64(doc, "models", t->res.models);
+		json_set_str(doc, "damaged", t->res.damaged);
+		json_set_str(doc, "orphan", t->res.orphan);
+		return cli_print_json(doc);
+	}
+	if (cli->quiet)
+		return CLI_OK;
+	cli_put(t->dir);
+	printf(": %zu models; a blob of %s is damaged, %.19s… belongs to none\n", t->res.models,
+	       t->res.damaged, t->res.orphan);
+	return CLI_OK;
+}
+
+enum cli_exit
+cli_demo(struct cli *cli, int argc, char **argv)
+{
+	struct task t = { 0 };
+	enum cli_exit status;
+	struct tb_err err;
+
+	if (!cli_parse(cli, NULL, &argc, argv, 1, 1, &status))
+		return status;
+	t.dir = argv[1];
+	if (cli_ctx(cli, &t.ctx, &err))
+		return cli_fail(&err);
+	if (cli_run(cli, "demo", run, &t, &err))
+		status = cli_fail(&err);
+	else
+		status = print(cli, &t);
+	demo_result_free(&t.res);
+	op_ctx_free(&t.ctx);
+	return status;
+}
