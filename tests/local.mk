@@ -132,6 +132,9 @@ tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/unit/fixture.c t
 tests_unit_test_import_LDADD = $(TEST_OPS)
 dist_check_SCRIPTS += tests/cli/import.sh
 
+# conversions
+dist_check_SCRIPTS += tests/cli/quantize.sh tests/cli/demo.sh
+
 # db
 check_PROGRAMS += tests/unit/test_db
 TESTS += tests/unit/test_db

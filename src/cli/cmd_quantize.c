@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "src/base/text.h"
 #include "src/cli/cli.h"
@@ -35,6 +36,7 @@ left_quantized(const struct plan *p)
 static enum cli_exit
 print_json(const struct task *t)
 {
+	struct rusage use;
 	cJSON *doc = json_object();
 
 	json_set_str(doc, "name", t->res.where);
@@ -46,6 +48,8 @@ print_json(const struct task *t)
 	json_set_u64(doc, "bytes_read", t->res.bytes_read);
 	json_set_u64(doc, "bytes_written", t->res.bytes_written);
 	json_set_f64(doc, "seconds", t->res.seconds);
+	if (getrusage(RUSAGE_SELF, &use) == 0)
+		json_set_u64(doc, "peak_rss", (uint64_t)use.ru_maxrss * 1024);
 	return cli_print_json(doc);
 }
 

@@ -14,6 +14,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/convert.h"
+#include "src/store/ollama.h"
 
 static const struct demo_model sources[] = {
 	{ "dense", 20250921, 4, 0 },

@@ -154,18 +154,43 @@ expert_single_hf(const struct expert *e, uint64_t index, char out[EXPERT_NAME_MA
 	return out;
 }
 
+void
+expert_as_mixtral(struct expert *e)
+{
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+		if (families[i].mixtral && !strcmp(families[i].group, e->family->group)) {
+			e->family = &families[i];
+			return;
+		}
+}
+
+static const char mixtral_router[] = ".block_sparse_moe.gate.weight";
+static const char usual_router[] = ".mlp.gate.weight";
+
+/* "<layer>" + from -> "<layer>" + to */
+static const char *
+rename_router(const char *name, const char *from, const char *to, char out[EXPERT_NAME_MAX])
+{
+	size_t n = strlen(name), k = strlen(from);
+
+	if (!tb_ends(name, from) || n + strlen(to) >= EXPERT_NAME_MAX || !is_layer(name, n - k))
+		return name;
+	snprintf(out, EXPERT_NAME_MAX, "%.*s%s", (int)(n - k), name, to);
+	return out;
+}
+
+const char *
+expert_router_mixtral(const char *name, char out[EXPERT_NAME_MAX])
+{
+	return rename_router(name, usual_router, mixtral_router, out);
+}
+
 const char *
 expert_canonical(const char *name, char out[EXPERT_NAME_MAX])
 {
-	static const char router[] = ".block_sparse_moe.gate.weight";
 	struct expert e;
-	size_t n = strlen(name);
 
 	if (expert_parse(name, &e) && !e.shared)
 		return e.stacked ? expert_stacked(&e, out) : expert_single(&e, e.index, out);
-	if (!tb_ends(name, router) || n >= EXPERT_NAME_MAX ||
-	    !is_layer(name, n - strlen(router)))
-		return name;
-	snprintf(out, EXPERT_NAME_MAX, "%.*s.mlp.gate.weight", (int)(n - strlen(router)), name);
-	return out;
+	return rename_router(name, mixtral_router, usual_router, out);
 }

@@ -31,6 +31,10 @@ const char *expert_single(const struct expert *e, uint64_t index, char out[EXPER
 const char *expert_stacked_mlx(const struct expert *e, char out[EXPERT_NAME_MAX]);
 const char *expert_single_hf(const struct expert *e, uint64_t index, char out[EXPERT_NAME_MAX]);
 
+/* Directories of Mixtral models have Mixtral's names again, whatever the source's. */
+void expert_as_mixtral(struct expert *e);
+const char *expert_router_mixtral(const char *name, char out[EXPERT_NAME_MAX]);
+
 /* How a name reads where experts have Ollama's names: Mixtral's experts and router
  * renamed, everything else as it is.  `out` or `name`. */
 const char *expert_canonical(const char *name, char out[EXPERT_NAME_MAX]);

@@ -88,6 +88,7 @@ add_row(struct layout *l, size_t row, struct tb_err *err)
 {
 	const struct tensor *t = l->p->rows[row].src;
 	struct plan_piece all = { row, 0, t->elems };
+	bool mixtral = l->p->dest == PLAN_TO_DIR && !strcmp(l->p->model->model_type, "mixtral");
 	char name[EXPERT_NAME_MAX];
 	struct expert e;
 
@@ -95,9 +96,13 @@ add_row(struct layout *l, size_t row, struct tb_err *err)
 		return add(l, t->name, NULL, all, 0, false, err);
 	if (t->origin != ORIGIN_UNKNOWN && dtype_bits(t->weight.dtype) >= 8 &&
 	    expert_parse(t->name, &e) &&
-	    t->ndim == (e.stacked ? 3 : 2))
+	    t->ndim == (e.stacked ? 3 : 2)) {
+		if (mixtral)
+			expert_as_mixtral(&e);
 		return add_expert(l, row, &e, err);
-	return add(l, l->p->dest == PLAN_TO_DIR ? t->name : expert_canonical(t->name, name), NULL,
+	}
+	return add(l, mixtral ? expert_router_mixtral(t->name, name)
+		   : l->p->dest == PLAN_TO_DIR ? t->name : expert_canonical(t->name, name), NULL,
 		   all, 0, false, err);
 }
 

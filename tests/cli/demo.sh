@@ -1,0 +1,38 @@
+#!/bin/sh
+# The demo store: what is in it, what is wrong with it, and that it runs.
+. "${srcdir:-.}/tests/cli/lib.sh"
+
+expect 0 "$TBTUI" demo "$T/demo"
+has '8 models'
+expect 2 "$TBTUI" demo "$T/demo"
+err_has 'is not empty'
+[ -z "$(ls -d "$T"/demo/.[!.]* 2>/dev/null)" ] || fail "something is left over"
+
+tb() {
+	"$TBTUI" --store "$T/demo" --db "$T/index.db" "$@"
+}
+expect 0 tb scan
+expect 0 tb ls
+for model in demo:bf16 demo:int4 demo:int8 demo:mxfp8 demo-moe:bf16 demo-moe:nvfp4 demo-moe:int4
+do
+	has "^$model "
+done
+expect 1 tb verify
+has 'digest_mismatch *demo-damaged:int8'
+has 'orphan'
+expect 0 tb verify demo:bf16 demo:int4 demo:int8 demo:mxfp8 demo-moe:bf16 demo-moe:nvfp4 demo-moe:int4
+
+# packed experts: one blob a layer where all have one scheme
+expect 0 tb show demo-moe:nvfp4 --json
+has '"model\.layers\.0\.mlp\.experts"'
+
+# the same twice: nothing in it depends on time or chance
+expect 0 "$TBTUI" demo "$T/again"
+(cd "$T/demo" && find blobs manifests -type f | sort) >"$T/a"
+(cd "$T/again" && find blobs manifests -type f | sort) >"$T/b"
+cmp "$T/a" "$T/b" || fail "two demos differ"
+
+for model in demo:int4 demo-moe:nvfp4 demo-moe:int4; do
+	expect 0 tb generate "$model" -p "Hello there" -n 8 --temp 0
+	[ -s "$T/out" ] || fail "$model says nothing"
+done
