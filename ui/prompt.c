@@ -132,12 +132,12 @@ readline_init(void)
 	stifle_history(HISTORY_LEN);
 }
 
+static HISTORY_STATE empty;
+
 /* Readline keeps one history; each kind of prompt has its own. */
 static void
 history_load(const char *name)
 {
-	static HISTORY_STATE empty;
-
 	for (size_t i = 0; i < HISTORIES; i++)
 		if (name && pr.history[i].name && !strcmp(pr.history[i].name, name)) {
 			history_set_history_state(pr.history[i].state);
@@ -380,6 +380,8 @@ prompt_free(void)
 			continue;
 		history_set_history_state(pr.history[i].state);
 		clear_history();
+		free(history_list());	/* the array, which readline would keep */
+		history_set_history_state(&empty);
 		free(pr.history[i].state);
 		pr.history[i].name = NULL;
 	}

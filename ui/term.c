@@ -81,6 +81,7 @@ static enum tb_status
 check_terminal(struct tb_err *err)
 {
 	const char *name = getenv("TERM"), *cup;
+	bool places;
 	int found;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
@@ -92,7 +93,9 @@ check_terminal(struct tb_err *err)
 		return tb_fail(err, TB_EUSAGE, "terminal \"%s\" is not known here; set TERM to "
 			       "one that is, for example TERM=xterm", name);
 	cup = tigetstr("cup");
-	if (!cup || cup == (char *)-1)
+	places = cup && cup != (char *)-1;
+	del_curterm(cur_term);	/* newterm() reads it again */
+	if (!places)
 		return tb_fail(err, TB_EUSAGE, "terminal \"%s\" cannot place its cursor; the "
 			       "commands of \"tbtui --help\" work on it", name);
 	return TB_OK;
