@@ -58,6 +58,7 @@ AM_TESTS_ENVIRONMENT = \
 		TBTUI_SHARED='$(abs_top_srcdir)/../shared'; export TBTUI_SHARED; \
 	fi; \
 	TBTUI='$(abs_top_builddir)/tbtui'; export TBTUI; \
+	TBTUI_SRC='$(abs_top_srcdir)'; export TBTUI_SRC; \
 	SCRTEST='$(abs_top_builddir)/tests/scrtest'; export SCRTEST; \
 	LC_ALL=C.UTF-8; export LC_ALL; \
 	TERMINFO='$(abs_top_builddir)/tests/ti'; export TERMINFO; \
@@ -181,6 +182,15 @@ tests_unit_test_ui_keys_LDADD = $(TEST_UI)
 check_PROGRAMS += tests/unit/test_ui_jobs
 TESTS += tests/unit/test_ui_jobs
 tests_unit_test_ui_jobs_LDADD = $(TEST_UI)
+check_PROGRAMS += tests/unit/test_ui_frame
+TESTS += tests/unit/test_ui_frame
+tests_unit_test_ui_frame_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
+tests_unit_test_ui_frame_LDADD = $(TEST_UI)
+SCREENS += tests/screens/job.scr tests/screens/model.scr tests/screens/models.scr \
+	tests/screens/prompt.scr tests/screens/small.scr tests/screens/tensors.scr \
+	tests/screens/term.scr
+EXTRA_DIST += tests/screens/big.sh tests/screens/store.sh
+dist_check_SCRIPTS += tests/cli/screens.sh
 
 # Fuzzing: tests/fuzz/run configures a build of its own with clang, in which
 # "fuzz-targets" are linked with libFuzzer.  "make fuzz SECONDS=60" does it all.
@@ -225,7 +235,7 @@ fuzz:
 
 # What runs threads, for a build with --enable-sanitizers=thread.
 THREAD_TESTS = tests/unit/test_base_job tests/unit/test_base_pool \
-	tests/unit/test_base_sha256 tests/unit/test_team tests/unit/test_ui_jobs $(SCREENS)
+	tests/unit/test_base_sha256 tests/unit/test_team tests/unit/test_ui_jobs tests/unit/test_ui_frame $(SCREENS)
 check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
 .PHONY: check-threads

@@ -3,9 +3,105 @@
 
 #include "ui/ui.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "db/db.h"
+#include "src/base/text.h"
+#include "src/ops/ctx.h"
+#include "ui/loop.h"
+#include "ui/term.h"
+
+static int
+fail(const struct tb_err *err)
+{
+	char clean[sizeof(err->msg) * 2];
+
+	fprintf(stderr, "tbtui: %s\n", tb_text_clean(err->msg, clean, sizeof(clean)));
+	return 2;
+}
+
+static enum tb_status
+wake_open(struct ui *ui, struct tb_err *err)
+{
+	if (pipe(ui->wake))
+		return tb_fail_errno(err, "pipe");
+	for (int i = 0; i < 2; i++) {
+		int flags = fcntl(ui->wake[i], F_GETFL);
+
+		if (flags < 0 || fcntl(ui->wake[i], F_SETFL, flags | O_NONBLOCK) < 0 ||
+		    fcntl(ui->wake[i], F_SETFD, FD_CLOEXEC) < 0)
+			return tb_fail_errno(err, "pipe");
+	}
+	return TB_OK;
+}
+
+/* A listed job has ended: say so, and read again what it changed. */
+static void
+job_ended(void *user, const struct ui_job *j)
+{
+	struct ui *ui = user;
+
+	if (j->progress.state == TB_JOB_FAILED)
+		ui_say(ui, ROLE_ERROR, "%s: %s", j->title, j->progress.err.msg);
+	else if (j->progress.state == TB_JOB_CANCELLED)
+		ui_say(ui, ROLE_TEXT, "%s: cancelled", j->title);
+	else
+		ui_say(ui, ROLE_TEXT, "%s: %s", j->title, j->result ? j->result : "done");
+	if (j->ops->flags & JOB_CHANGES)
+		ui_refresh(ui);
+}
+
+static enum tb_status
+start(struct ui *ui, struct tb_err *err)
+{
+	enum tb_status status;
+
+	jobs_init(&ui->jobs, -1);
+	status = db_open_read(&ui->db, ui->ctx->db_path, err);
+	if (!status)
+		status = wake_open(ui, err);
+	if (!status)
+		status = term_start(ui->wake[1], err);
+	if (status)
+		return status;
+	theme_locale();
+	theme_init(ui->ctx->mono);
+	jobs_init(&ui->jobs, ui->wake[1]);
+	ui->jobs.user = ui;
+	ui->jobs.ended = job_ended;
+	ui_open(ui, VIEW_MODELS, NULL);
+	if (!ui->top)
+		return tb_fail(err, TB_EDB, "%s", ui->message);
+	return TB_OK;
+}
+
 int
 ui_main(struct op_ctx *ctx)
 {
-	(void)ctx;
-	return 2;
+	struct ui ui = { .ctx = ctx, .wake = { -1, -1 }, .test = getenv("TBTUI_TEST") != NULL };
+	struct tb_err err = { 0 };
+	enum tb_status status;
+
+	if (ctx->plain) {
+		fprintf(stderr, "tbtui: every screen is a command, too: tbtui ls, show, tensors, "
+			"verify … (\"tbtui --help\")\n");
+		return 2;
+	}
+	status = start(&ui, &err);
+	if (!status)
+		loop_run(&ui);
+	ui_close_all(&ui);
+	jobs_free(&ui.jobs);
+	prompt_free();
+	term_stop();
+	db_close(ui.db);
+	for (int i = 0; i < 2; i++)
+		if (ui.wake[i] >= 0)
+			close(ui.wake[i]);
+	if (!status && term_signal())
+		term_die(term_signal());
+	return status ? fail(&err) : 0;
 }

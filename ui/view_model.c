@@ -135,7 +135,7 @@ load(struct view *v)
 enum { COL_FILE, COL_KIND, COL_SIZE, COL_SHARE, COL_STATE, COL_DIGEST };
 
 static const struct column cols[] = {
-	[COL_FILE] = { "FILE", 36, 64, false, SORTS_NOT, 0, .middle = true },
+	[COL_FILE] = { "FILE", 28, 64, false, SORTS_NOT, 0, .middle = true },
 	[COL_KIND] = { "KIND", 9, 14, false, SORTS_NOT, 2 },
 	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_NOT, 1 },
 	[COL_SHARE] = { "SHARE", 17, 0, true, SORTS_NOT, 4 },
