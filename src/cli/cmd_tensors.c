@@ -10,6 +10,7 @@
 #include "src/base/buf.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
+#include "src/cli/tensors.h"
 #include "src/format/json.h"
 #include "src/ops/ctx.h"
 
@@ -113,10 +114,10 @@ part_json(cJSON *list, const struct model *m, const char *kind, const struct ten
 	json_push(list, o);
 }
 
-static cJSON *
-tensor_json(const struct model *m, const struct tensor *t)
+void
+cli_tensor_json(cJSON *o, const struct model *m, const struct tensor *t)
 {
-	cJSON *o = json_object(), *parts = json_array();
+	cJSON *parts = json_array();
 	char scheme[SCHEME_NAME_MAX];
 
 	json_set_str(o, "name", t->name);
@@ -137,7 +138,6 @@ tensor_json(const struct model *m, const struct tensor *t)
 	json_set_u64(o, "parameters", t->elems);
 	json_set(o, "stored_shape", shape_json(t->weight.dim, t->weight.ndim));
 	json_set_str(o, "origin", origin_name(t->origin));
-	return o;
 }
 
 static enum cli_exit
@@ -146,8 +146,12 @@ print_json(const struct model *m, const struct row *rows, size_t n)
 	cJSON *o = json_object(), *list = json_array();
 
 	json_set_str(o, "model", m->loc.name);
-	for (size_t i = 0; i < n; i++)
-		json_push(list, tensor_json(m, rows[i].t));
+	for (size_t i = 0; i < n; i++) {
+		cJSON *row = json_object();
+
+		cli_tensor_json(row, m, rows[i].t);
+		json_push(list, row);
+	}
 	json_set(o, "tensors", list);
 	return cli_print_json(o);
 }

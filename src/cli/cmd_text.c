@@ -1,7 +1,6 @@
 /* cmd_text.c - tbtui tokenize and tbtui template: the parts of a chat, for checking. */
 #include "config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,32 +11,12 @@
 #include "src/base/text.h"
 #include "src/cli/cli.h"
 #include "src/format/json.h"
-#include "src/ops/ctx.h"
 #include "src/ops/model_text.h"
 #include "src/store/model.h"
 #include "src/text/chat_template.h"
 #include "src/text/tokenizer.h"
 
 #define TEXT_MAX (1u << 30)
-
-static enum tb_status
-open_model(const struct cli *cli, const char *ref, struct model **out, struct tb_err *err)
-{
-	struct op_ctx ctx;
-	struct model_loc loc;
-	enum tb_status status = cli_ctx(cli, &ctx, err);
-
-	*out = NULL;
-	if (status)
-		return status;
-	status = store_resolve(&ctx.roots, ref, &loc, err);
-	if (!status) {
-		status = model_open(out, &loc, err);
-		model_loc_free(&loc);
-	}
-	op_ctx_free(&ctx);
-	return status;
-}
 
 /* "-": standard input. */
 static enum tb_status
@@ -104,7 +83,7 @@ cli_tokenize(struct cli *cli, int argc, char **argv)
 
 	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &exit_status))
 		return exit_status;
-	status = open_model(cli, argv[1], &m, &err);
+	status = cli_model(cli, argv[1], &m, &err);
 	if (!status)
 		status = model_tokenizer(m, &t, &err);
 	if (!status)
@@ -193,7 +172,7 @@ cli_template(struct cli *cli, int argc, char **argv)
 
 	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &exit_status))
 		return exit_status;
-	status = open_model(cli, argv[1], &m, &err);
+	status = cli_model(cli, argv[1], &m, &err);
 	if (!status)
 		status = render(m, argv[2], finished, &text, &err);
 	exit_status = status ? cli_fail(&err) : print_text(cli, &text);

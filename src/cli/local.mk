@@ -17,11 +17,13 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/cmd_scan.c \
 	src/cli/cmd_show.c \
 	src/cli/cmd_sql.c \
+	src/cli/cmd_tensor.c \
 	src/cli/cmd_tensors.c \
 	src/cli/cmd_verify.c \
 	src/cli/index.c \
 	src/cli/table.c \
 	src/cli/table.h \
+	src/cli/tensors.h \
 	src/cli/verify.h
 
 # running models

@@ -1,0 +1,56 @@
+# One tensor: its statistics, histogram, values and bytes, from a directory and from
+# a store, against sums that python makes from the file.
+. "${srcdir:-.}/tests/cli/lib.sh"
+need_shared
+model=$TBTUI_SHARED/data/models/stories260K/hf-bf16
+name=model.embed_tokens.weight
+
+cat >"$T/check.py" <<'PY'
+import json, math, struct, sys
+
+got = json.load(open(sys.argv[1]))
+with open(got["file"], "rb") as f:
+    f.seek(got["offset"])
+    raw = f.read(got["bytes"])
+v = [struct.unpack("<f", b"\0\0" + raw[i:i + 2])[0] for i in range(0, len(raw), 2)]
+mean = sum(v) / len(v)
+s, h = got["stats"], got["histogram"]
+assert got["shape"] == [512, 64] and s["count"] == len(v) == sum(h["counts"])
+assert (s["min"], s["max"]) == (min(v), max(v)) == (h["lo"], h["hi"])
+assert s["absmax"] == max(map(abs, v)) and s["zeros"] == v.count(0.0)
+assert abs(s["mean"] - mean) < 1e-7
+assert abs(s["std"] - math.sqrt(sum((x - mean) ** 2 for x in v) / len(v))) < 1e-7
+assert s["nans"] == s["infs"] == 0 and s["first_nan"] is None
+want = [0] * len(h["counts"])
+for x in v:
+    want[min(int((x - h["lo"]) / (h["hi"] - h["lo"]) * len(want)), len(want) - 1)] += 1
+assert sum(abs(a - b) for a, b in zip(want, h["counts"])) <= 4, (want, h["counts"])
+assert got["rows"] == [3, 5] and got["cols"] == [10, 13]
+assert got["values"] == [v[64 * r + 10:64 * r + 13] for r in (3, 4)]
+assert got["hex"]["bytes"] == raw[100:116].hex()
+PY
+
+look() {
+	expect 0 "$TBTUI" -s "$T/store" --json tensor "$1" $name --stats --hist --bins 20 \
+		--values 3:5,10:13 --hex 100:16
+	python3 "$T/check.py" "$T/out" || fail "$1: the numbers differ"
+}
+mkdir -p "$T/store/blobs" "$T/store/manifests"
+look "$model"
+expect 0 "$TBTUI" -s "$T/store" import "$model" tiny
+look tiny
+
+expect 0 "$TBTUI" tensor "$model" $name --stats
+has '^max +1\.328125$'
+expect 0 "$TBTUI" tensor "$model" model.norm.weight --values 0
+has '2\.45312'
+expect 2 "$TBTUI" tensor "$model" nothing
+err_has 'no tensor nothing'
+for bad in 0:513 5:4 0:1,0:65 x 0:1,; do
+	expect 2 "$TBTUI" tensor "$model" $name --values $bad
+done
+for bad in 65536:1 0:99999 5 :5; do
+	expect 2 "$TBTUI" tensor "$model" $name --hex $bad
+done
+expect 2 "$TBTUI" tensor "$model" $name --hex 0:1 --part bias
+expect 2 "$TBTUI" tensor "$model" $name --hist --bins 0
