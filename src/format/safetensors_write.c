@@ -134,7 +134,9 @@ st_layout(struct st_tensor *tensors, size_t n, const struct st_meta *meta, size_
 
 	if (!status)
 		status = put_header(&json, tensors, n, meta, nmeta, err);
-	if (!status && tb_buf_failed(&json))
+	if (!status && tb_buf_failed(&json) && json.cap < ST_HEADER_MAX / 2)
+		status = tb_nomem(err);
+	else if (!status && tb_buf_failed(&json))
 		status = tb_fail(err, TB_ELIMIT, "the header would be larger than %u bytes",
 				 ST_HEADER_MAX);
 	if (!status) {

@@ -213,11 +213,13 @@ enum tb_status
 ollama_add_blob(struct ollama_writer *w, enum media kind, const char *name, struct tb_out *o,
 		const char *digest, uint64_t size, struct tb_err *err)
 {
-	char *path = ollama_blob_path(w->root, digest);
+	char *path = ollama_blob_path(w->root, digest), canonical[TB_DIGEST_MAX];
 	enum tb_status status = TB_OK;
 
-	if (!path)
+	if (!digest_parse(digest, canonical))
 		status = tb_fail(err, TB_EFORMAT, "bad digest \"%.80s\"", digest);
+	else if (!path)
+		status = tb_nomem(err);
 	else if (!reuse(path, size))
 		status = make(w, o, path, err);
 	tb_out_abort(o);
@@ -258,7 +260,7 @@ ollama_commit(struct ollama_writer *w, const struct model_name *name, bool repla
 	if (!path)
 		path = ollama_manifest_path(w->root, name);
 	manifest_print(&w->manifest, &text);
-	if (!path)
+	if (!path || (tb_buf_failed(&text) && text.cap < MANIFEST_MAX / 2))
 		status = tb_nomem(err);
 	else if (!status && tb_buf_failed(&text))
 		status = tb_fail(err, TB_ELIMIT, "%s: a manifest of more than %u bytes",
