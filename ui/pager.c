@@ -177,6 +177,11 @@ pager_find(struct pager *p, const char *text)
 void
 pager_draw(struct area a, struct pager *p)
 {
+	put_blank(a);
+	if (a.w > 8) {		/* a margin, as the tables have */
+		a.x++;
+		a.w -= 2;
+	}
 	if (p->width != a.w)
 		lines_make(p, a.w > 0 ? a.w : 1);
 	p->height = a.h > 0 ? (size_t)a.h : 1;

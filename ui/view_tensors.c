@@ -206,7 +206,6 @@ static void
 name_cell(const struct row *r, struct cell *out)
 {
 	const char *above = r->node && r->node->parent ? r->node->parent->b.path : "";
-	char text[WORD_MAX];
 
 	if (!r->node) {
 		tb_buf_str(&out->text, r->tensor->name);
@@ -221,8 +220,6 @@ name_cell(const struct row *r, struct cell *out)
 	}
 	tb_buf_printf(&out->text, "%s %s", theme_sign(r->node->open ? SIGN_OPENED : SIGN_CLOSED),
 		      r->node->b.label);
-	if (!r->node->open)
-		tb_buf_printf(&out->text, "  (%s)", word_count(r->node->b.count, "tensor", text));
 	out->role = ROLE_TITLE;
 }
 
@@ -270,11 +267,14 @@ cell(void *arg, size_t i, size_t col, struct cell *out)
 	switch (col) {
 	case COL_NAME: name_cell(&r, out); break;
 	case COL_SHAPE:
-		if (t)
-			tb_buf_str(&out->text, word_shape(t->dim, t->ndim, text));
+		tb_buf_str(&out->text, t ? word_shape(t->dim, t->ndim, text)
+					 : word_count(r.node->b.count, "tensor", text));
 		break;
 	case COL_DTYPE: tb_buf_str(&out->text, t ? t->dtype : ""); break;
-	case COL_SCHEME: tb_buf_str(&out->text, t ? t->scheme : r.node->b.scheme); break;
+	case COL_SCHEME:
+		tb_buf_str(&out->text, t ? t->scheme
+					: *r.node->b.scheme ? r.node->b.scheme : "mixed");
+		break;
 	case COL_BYTES: tb_buf_str(&out->text, tb_human_bytes(bytes, number)); break;
 	case COL_SHARE: share_cell(s, &r, bytes, out); break;
 	default: stat_cell(t ? stats_get(&s->stats, t->ord) : NULL, col, out); break;
