@@ -50,6 +50,7 @@ db_disconnect(struct db *db)
 		db->cache[i].st = NULL;
 		db->cache[i].text = NULL;
 	}
+	db_names_forget(db);
 	sqlite3_close(db->sql);
 	db->sql = NULL;
 }

@@ -175,6 +175,28 @@ db_lost_entry(struct db *db, int64_t id, struct tb_err *err)
 
 /* ---- the end of a scan ---- */
 
+enum tb_status
+db_root_open(struct db *db, int64_t root, bool *whole, struct tb_err *err)
+{
+	int64_t was = 0;
+	enum tb_status status = db_value(db, &was, 0, err, "SELECT whole FROM roots WHERE id = ?",
+					 "i", root);
+
+	*whole = was;
+	return status ? status : db_exec(db, err, "UPDATE roots SET whole = 0 WHERE id = ?", "i",
+					 root);
+}
+
+/* A model's names lie all over this index: putting many models with it in place
+ * writes most of its pages again for each of them (4 GB for 2,000 models).  So it is
+ * not part of the schema, comes last, and nothing but speed depends on it. */
+enum tb_status
+db_bulk(struct db *db, bool start, struct tb_err *err)
+{
+	return db_run_sql(db, start ? "DROP INDEX IF EXISTS tensors_name"
+			  : "CREATE INDEX IF NOT EXISTS tensors_name ON tensors(name)", err);
+}
+
 /* A file counts by inode: two paths can be one file (links of a cache). */
 static const char exclusive_sql[] =
 	"WITH used AS (SELECT DISTINCT mf.model, f.dev, f.ino, f.size FROM model_files mf"
@@ -182,21 +204,27 @@ static const char exclusive_sql[] =
 	" sole AS (SELECT max(model) AS model, max(size) AS size FROM used"
 	"  GROUP BY dev, ino HAVING count(*) = 1),"
 	" sums AS (SELECT model, sum(size) AS bytes FROM sole GROUP BY model)"
-	"UPDATE models SET exclusive = coalesce((SELECT bytes FROM sums WHERE model = models.id), 0)";
+	"UPDATE models SET exclusive = sums.bytes FROM sums WHERE sums.model = models.id";
 
 enum tb_status
 db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns, struct tb_err *err)
 {
-	enum tb_status status = db_exec(db, err, "UPDATE roots SET scanned_ns = ? WHERE id = ?",
-					"ii", now_ns, root);
+	enum tb_status status = db_exec(db, err, "UPDATE roots SET scanned_ns = ?, whole = 1 "
+					"WHERE id = ?", "ii", now_ns, root);
 
 	if (status || !changed)
 		return status;
-	status = db_exec(db, err, "DELETE FROM files WHERE root = ? AND (kind < 2 OR missing) AND "
-			 "NOT EXISTS (SELECT 1 FROM model_files WHERE file = files.id)", "i", root);
+	status = db_bulk(db, false, err);
+	if (!status)
+		status = db_exec(db, err, "DELETE FROM files WHERE root = ? AND "
+				 "(kind < 2 OR missing) AND NOT EXISTS "
+				 "(SELECT 1 FROM model_files WHERE file = files.id)", "i", root);
 	if (!status)
 		status = db_exec(db, err, "DELETE FROM names WHERE NOT EXISTS "
 				 "(SELECT 1 FROM tensors WHERE name = names.id)", "");
+	db_names_forget(db);
+	if (!status)
+		status = db_exec(db, err, "UPDATE models SET exclusive = 0", "");
 	if (!status)
 		status = db_exec(db, err, exclusive_sql, "");
 	return status;

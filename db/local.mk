@@ -12,6 +12,7 @@ db_libdb_a_SOURCES = \
 	db/known.c \
 	db/mem.c \
 	db/models.c \
+	db/names.c \
 	db/private.h \
 	db/put.c \
 	db/query.c \

@@ -28,38 +28,8 @@ db_rollback(struct db *db)
 {
 	if (!sqlite3_get_autocommit(db->sql))
 		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
-}
-
-/* The row of a small table that holds a text, made when it is new. */
-static enum tb_status
-intern(struct db *db, const char *find, const char *add, const char *text, int64_t *id,
-       struct tb_err *err)
-{
-	enum tb_status status = db_value(db, id, 0, err, find, "s", text);
-
-	if (!status && !*id) {
-		status = db_exec(db, err, add, "s", text);
-		*id = sqlite3_last_insert_rowid(db->sql);
-	}
-	return status;
-}
-
-/* last_insert_rowid() is that of the statement, not of the trigger that feeds the
- * full-text table: SQLite restores it when a trigger ends. */
-static enum tb_status
-name_id(struct db *db, const char *text, int64_t *id, struct tb_err *err)
-{
-	return intern(db, "SELECT id FROM names WHERE name = ?",
-		      "INSERT INTO names(name) VALUES (?)", text, id, err);
-}
-
-static enum tb_status
-scheme_id(struct db *db, const struct scheme *s, int64_t *id, struct tb_err *err)
-{
-	char name[SCHEME_NAME_MAX];
-
-	return intern(db, "SELECT id FROM schemes WHERE name = ?",
-		      "INSERT INTO schemes(name) VALUES (?)", scheme_name(s, name), id, err);
+	db_names_forget(db);	/* some of the ids may have gone with it */
+	db->scheme_id = 0;
 }
 
 static enum db_file_kind
@@ -117,10 +87,10 @@ put_tensor(struct db *db, int64_t model, size_t ord, const struct tensor *t, str
 {
 	char shape[TB_MAX_DIMS * 21];
 	int64_t name = 0, scheme = 0;
-	enum tb_status status = name_id(db, t->name, &name, err);
+	enum tb_status status = db_name_id(db, t->name, &name, err);
 
 	if (!status)
-		status = scheme_id(db, &t->scheme, &scheme, err);
+		status = db_scheme_id(db, &t->scheme, &scheme, err);
 	shape_text(t, shape);
 	if (!status)
 		status = db_exec(db, err, "INSERT INTO tensors VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -48,7 +48,7 @@ fingerprint(struct db *db, uint64_t *out, struct tb_err *err)
 	uint64_t h = 0xcbf29ce484222325;
 
 	rows_open(&r, db, &mem, false, err, "SELECT name, coalesce(sql, '') FROM sqlite_schema "
-		  "WHERE name NOT LIKE 'sqlite_%' ORDER BY name", "");
+		  "WHERE name NOT LIKE 'sqlite_%' AND name <> 'tensors_name' ORDER BY name", "");
 	while (rows_next(&r))
 		for (int col = 0; col < 2; col++)
 			for (const char *p = rows_text(&r, col); *p; p++)

@@ -8,7 +8,8 @@
 CREATE TABLE roots (
 	id INTEGER PRIMARY KEY,
 	path TEXT NOT NULL UNIQUE,
-	scanned_ns INTEGER NOT NULL DEFAULT 0	-- end of the last whole scan
+	scanned_ns INTEGER NOT NULL DEFAULT 0,	-- end of the last whole scan
+	whole INTEGER NOT NULL DEFAULT 0	-- 0 while one runs or was interrupted
 );
 
 CREATE TABLE models (
@@ -97,7 +98,7 @@ CREATE TABLE tensors (
 	off INTEGER NOT NULL,
 	PRIMARY KEY (model, ord)
 ) WITHOUT ROWID;
-CREATE INDEX tensors_name ON tensors(name);
+-- tensors(name) is indexed, too; db/known.c makes and drops that index.
 
 CREATE VIEW tensor_list AS
 	SELECT m.name AS model, n.name AS tensor, s.name AS scheme, t.shape, t.elems, t.bytes,

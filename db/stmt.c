@@ -57,21 +57,18 @@ bind_digest(sqlite3_stmt *st, int i, const char *digest)
 	return sqlite3_bind_blob(st, i, md, sizeof(md), SQLITE_TRANSIENT);
 }
 
-static int
-bind_text(sqlite3_stmt *st, int i, const char *s)
-{
-	return s ? sqlite3_bind_text(st, i, s, -1, SQLITE_TRANSIENT) : sqlite3_bind_null(st, i);
-}
-
+/* keep: the arguments may be gone when the statement runs. */
 static bool
-bind_all(sqlite3_stmt *st, const char *types, va_list ap)
+bind_all(sqlite3_stmt *st, bool keep, const char *types, va_list ap)
 {
+	sqlite3_destructor_type life = keep ? SQLITE_TRANSIENT : SQLITE_STATIC;
 	int rc = SQLITE_OK;
 
 	for (int i = 1; *types && rc == SQLITE_OK; types++, i++)
 		switch (*types) {
 		case 's':
-			rc = bind_text(st, i, va_arg(ap, const char *));
+			/* a NULL text binds null */
+			rc = sqlite3_bind_text(st, i, va_arg(ap, const char *), -1, life);
 			break;
 		case 'd':
 			rc = bind_digest(st, i, va_arg(ap, const char *));
@@ -136,7 +133,7 @@ db_exec(struct db *db, struct tb_err *err, const char *sql, const char *types, .
 	if (!st)
 		return db_sql_fail(db, err, "prepare");
 	va_start(ap, types);
-	bound = bind_all(st, types, ap);
+	bound = bind_all(st, false, types, ap);
 	va_end(ap);
 	if (!bound || sqlite3_step(st) != SQLITE_DONE)
 		status = db_sql_fail(db, err, "write");
@@ -157,7 +154,7 @@ db_value(struct db *db, int64_t *out, int64_t none, struct tb_err *err, const ch
 	if (!st)
 		return db_sql_fail(db, err, "prepare");
 	va_start(ap, types);
-	rc = bind_all(st, types, ap) ? sqlite3_step(st) : SQLITE_ERROR;
+	rc = bind_all(st, false, types, ap) ? sqlite3_step(st) : SQLITE_ERROR;
 	va_end(ap);
 	if (rc == SQLITE_ROW)
 		*out = sqlite3_column_int64(st, 0);
@@ -180,7 +177,7 @@ rows_open(struct db_rows *r, struct db *db, struct db_mem *mem, bool keep, struc
 		return;
 	}
 	va_start(ap, types);
-	if (!bind_all(r->st, types, ap))
+	if (!bind_all(r->st, true, types, ap))
 		r->status = db_sql_fail(db, err, "bind");
 	va_end(ap);
 }

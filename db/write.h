@@ -64,6 +64,13 @@ enum tb_status db_put_entry(struct db *db, int64_t root, const struct db_entry *
 /* No longer on the disk: forgotten when no model names it, else missing. */
 enum tb_status db_lost_entry(struct db *db, int64_t id, struct tb_err *err) TB_MUST_USE;
 
+/* Before a root's models are put: was its last scan brought to its end?  Until
+ * db_finish_root() it counts as interrupted. */
+enum tb_status db_root_open(struct db *db, int64_t root, bool *whole, struct tb_err *err)
+	TB_MUST_USE;
+/* Around putting many models: the index of names is dropped; db_finish_root() makes
+ * it again, as does the end. */
+enum tb_status db_bulk(struct db *db, bool start, struct tb_err *err) TB_MUST_USE;
 /* The end of a root's scan: drops files that nothing names, sets its time; with
  * `changed` also exclusive sizes (of all models: roots may share files) and names. */
 enum tb_status db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns,

@@ -23,6 +23,8 @@ scan_change_word(enum scan_change c)
 	return words[c];
 }
 
+#define MANY 100	/* models to put at once that are worth an index of names made anew */
+
 struct scan {
 	struct op_ctx *ctx;
 	const struct scan_req *req;
@@ -93,6 +95,7 @@ static enum tb_status
 look(struct scan *s, struct scan_root *root, struct tb_err *err)
 {
 	void *arg[] = { s, root };
+	bool whole = false;
 	enum tb_status status = db_begin(s->db, err);
 
 	if (!status)
@@ -106,6 +109,9 @@ look(struct scan *s, struct scan_root *root, struct tb_err *err)
 		status = store_walk(root->path, collect, arg, err);
 	for (size_t i = 0; !status && i < root->n; i++)
 		status = compare(s, root, &root->models[i], err);
+	if (!status)
+		status = db_root_open(s->db, root->id, &whole, err);
+	root->interrupted = !whole;
 	return status;
 }
 
@@ -206,7 +212,7 @@ static enum tb_status
 settle(struct scan *s, struct scan_root *root, struct tb_err *err)
 {
 	uint64_t removed = s->out->removed;
-	bool changed = root->nstale > 0;
+	bool changed = root->nstale > 0 || root->interrupted;
 	enum tb_status status = db_begin(s->db, err);
 
 	if (!status)
@@ -241,7 +247,7 @@ static enum tb_status
 scan_all(struct scan *s, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
-	uint64_t stale = 0;
+	uint64_t stale = 0, n = 0;
 
 	s->root = tb_calloc(s->roots.n ? s->roots.n : 1, sizeof(*s->root));
 	if (!s->root)
@@ -250,8 +256,11 @@ scan_all(struct scan *s, struct tb_err *err)
 		s->root[i].path = s->roots.path[i];
 		status = look(s, &s->root[i], err);
 		stale += s->root[i].nstale;
+		n += s->root[i].n;
 	}
 	tb_job_total(s->job, 0, stale);
+	if (!status && stale >= MANY && stale * 2 >= n)
+		status = db_bulk(s->db, true, err);
 	for (size_t i = 0; !status && i < s->roots.n; i++) {
 		status = scan_open_stale(s->ctx, s->db, &s->root[i], s->job, s->out, err);
 		if (!status)

@@ -19,6 +19,7 @@ struct scan_root {
 	int64_t id;
 	struct scan_model *models;	/* owned */
 	size_t n, cap, nstale;
+	bool interrupted;		/* the last scan: its sums are to be made again */
 };
 
 /* What stat() says of a file.  Like a model's, it is missing when it is no regular

@@ -23,13 +23,15 @@ has_not '^added'
 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
 export ASAN_OPTIONS
 if strace -o /dev/null true 2>/dev/null; then
-	strace -f -e trace=open,openat -o "$T/trace" "$TBTUI" --db "$T/index.db" -s "$STORE" scan \
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
+		strace -f -e trace=open,openat -o "$T/trace" "$TBTUI" --db "$T/index.db" -s "$STORE" scan \
 		>"$T/out" 2>&1 || fail "scan under strace"
 	has '2 unchanged'
 	grep -q "$STORE" "$T/trace" || fail "the store was not looked at"
 	grep -v O_DIRECTORY "$T/trace" | grep "$STORE/" && fail "a file was opened again"
 	rm "$T/index.db"
-	strace -f -e trace=open,openat -o "$T/trace" "$TBTUI" --db "$T/index.db" -s "$STORE" scan \
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
+		strace -f -e trace=open,openat -o "$T/trace" "$TBTUI" --db "$T/index.db" -s "$STORE" scan \
 		>"$T/out" 2>&1 || fail "scan under strace"
 	grep -v O_DIRECTORY "$T/trace" | grep -q "$STORE/" || fail "strace sees no file opened"
 fi
