@@ -11,6 +11,9 @@
 
 #define TILE_BYTES ((size_t)64 << 20)
 #define DECODE_ROWS 16			/* a chunk of the team's */
+/* Below so many multiplications, a tenth of a millisecond, waking OpenMP's threads
+ * costs more than they bring; on a loaded machine, a hundred times more. */
+#define PARALLEL_PRODUCT ((uint64_t)16 << 20)
 
 struct decode_job {
 	const struct matrix *w;
@@ -22,7 +25,6 @@ void
 gemm_init(struct gemm *g, struct team *team)
 {
 	*g = (struct gemm){ .team = team };
-	openblas_set_num_threads((int)team_size(team));
 }
 
 void
@@ -57,8 +59,12 @@ tile_need(struct gemm *g, size_t size, struct tb_err *err)
 
 /* Rows [first, first + rows) of W are at `tile`; y is its column `first`. */
 static void
-multiply(const struct matrix *w, const float *tile, uint32_t rows, const float *x, size_t m, float *y)
+multiply(const struct gemm *g, const struct matrix *w, const float *tile, uint32_t rows,
+	 const float *x, size_t m, float *y)
 {
+	bool small = (uint64_t)rows * w->cols * m < PARALLEL_PRODUCT;
+
+	openblas_set_num_threads(small ? 1 : (int)team_size(g->team));
 	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)rows,
 		    (blasint)w->cols, w->global, x, (blasint)w->cols, tile, (blasint)w->cols, 0, y,
 		    (blasint)w->rows);
@@ -74,7 +80,7 @@ gemm_run(struct gemm *g, const struct matrix *w, const float *x, size_t m, float
 
 	if (w->scheme.kind == SCHEME_PLAIN && w->scheme.dtype == DT_F32 &&
 	    (uintptr_t)w->codes % sizeof(float) == 0) {
-		multiply(w, (const float *)w->codes, w->rows, x, m, y);
+		multiply(g, w, (const float *)w->codes, w->rows, x, m, y);
 		return TB_OK;
 	}
 	rows = rows < w->rows ? rows : w->rows;
@@ -84,7 +90,7 @@ gemm_run(struct gemm *g, const struct matrix *w, const float *x, size_t m, float
 
 		team_run(g->team, decode_chunk, &job,
 			 (job.end - r + DECODE_ROWS - 1) / DECODE_ROWS);
-		multiply(w, g->tile, job.end - r, x, m, y + r);
+		multiply(g, w, g->tile, job.end - r, x, m, y + r);
 	}
 	return status;
 }
