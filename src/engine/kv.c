@@ -9,6 +9,7 @@
 
 #include "src/base/mem.h"
 #include "src/engine/hparams.h"
+#include "src/engine/vec.h"
 
 enum tb_status
 kv_init(struct kv *kv, const struct hparams *hp, uint32_t context, struct tb_err *err)
@@ -72,7 +73,7 @@ kv_reserve(struct kv *kv, uint32_t n, struct tb_err *err)
 	size_t planes = 2 * (size_t)kv->layers * kv->heads;
 
 	while (kv->nsteps * KV_STEP < n) {
-		float *step = tb_calloc(planes, plane(kv) * sizeof(float));
+		float *step = tb_calloc(planes * plane(kv) + VEC_SLACK, sizeof(float));
 		float *angles = make_angles(kv, kv->nsteps);
 
 		if (!step || !angles) {

@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-#define VEC_TILE 4	/* rows that vec_tile() works on at once */
+#define VEC_TILE 4	/* rows that vec_ops.tile works on at once */
+#define VEC_SLACK 16	/* floats in the widest register */
 
 struct vec_ops {
 	/* out = x / rms(x) * w; out may be x. */
@@ -18,8 +19,9 @@ struct vec_ops {
 	void (*softmax)(float *x, size_t n, float scale);		/* of scale * x; n > 0 */
 	/* Turns `heads` heads of 2 * half elements by the angles cos, sin [half]. */
 	void (*rope)(float *x, size_t heads, size_t half, const float *cos, const float *sin);
-	/* c[r][0..n) (+)= sum over i < k of a[r][i] * b[i * ldb + 0..n), for rows r < VEC_TILE
-	 * or, with `one`, r = 0 alone. */
+	/* c[r][0..n) (+)= sum over i < k of a[r][i] * b[i * ldb + 0..n), for rows r < VEC_TILE,
+	 * in tile_one for r = 0 alone.  Rows may be given twice: all of c is read before
+	 * any is written.  Behind the last b there are VEC_SLACK floats that may be read. */
 	void (*tile)(const float *const *a, const float *b, size_t ldb, size_t k, size_t n,
 		     float *const *c, int add);
 	void (*tile_one)(const float *const *a, const float *b, size_t ldb, size_t k, size_t n,

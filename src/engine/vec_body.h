@@ -214,6 +214,26 @@ VEC_NAME(tile_columns)(const float *const *a, const float *b, size_t ldb, size_t
 			*(vf *)(c[r] + j + w * LANES) = acc[r][w];
 }
 
+/* The last columns, fewer than a register has: it is read whole all the same. */
+static inline __attribute__((always_inline)) void
+VEC_NAME(tile_rest)(const float *const *a, const float *b, size_t ldb, size_t k, size_t j,
+		    size_t n, float *const *c, int add, size_t rows)
+{
+	vf acc[VEC_TILE] = { { 0 } };
+
+	for (size_t r = 0; add && r < rows; r++)
+		memcpy(&acc[r], c[r] + j, (n - j) * sizeof(float));
+	for (size_t i = 0; i < k; i++) {
+		const vf bv = *(const vf *)(b + i * ldb + j);
+
+#pragma GCC unroll 4
+		for (size_t r = 0; r < rows; r++)
+			acc[r] += bv * a[r][i];
+	}
+	for (size_t r = 0; r < rows; r++)
+		memcpy(c[r] + j, &acc[r], (n - j) * sizeof(float));
+}
+
 static inline __attribute__((always_inline)) void
 VEC_NAME(tile_rows)(const float *const *a, const float *b, size_t ldb, size_t k, size_t n,
 		    float *const *c, int add, size_t rows, size_t wide)
@@ -224,15 +244,8 @@ VEC_NAME(tile_rows)(const float *const *a, const float *b, size_t ldb, size_t k,
 		VEC_NAME(tile_columns)(a, b, ldb, k, j, c, add, rows, wide);
 	for (; j + LANES <= n; j += LANES)
 		VEC_NAME(tile_columns)(a, b, ldb, k, j, c, add, rows, 1);
-	for (; j < n; j++) {
-		for (size_t r = 0; r < rows; r++) {
-			float s = add ? c[r][j] : 0;
-
-			for (size_t i = 0; i < k; i++)
-				s += a[r][i] * b[i * ldb + j];
-			c[r][j] = s;
-		}
-	}
+	if (j < n)
+		VEC_NAME(tile_rest)(a, b, ldb, k, j, n, c, add, rows);
 }
 
 static void
