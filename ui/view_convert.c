@@ -179,12 +179,12 @@ draw_totals(struct area a, const struct recipe *s)
 
 	tb_buf_printf(&b, "%s -> %s ", tb_human_bytes(t->before, before),
 		      tb_human_bytes(t->after, after));
-	draw_bar(&b, t->after, t->before, 20);
-	tb_buf_printf(&b, " %.0f%%  %.2f bits a weight  %zu of %zu change",
+	draw_bar(&b, t->after, t->before, a.w < 100 ? 10 : 20);
+	tb_buf_printf(&b, " %.0f%%  %.2f bits a weight  %zu/%zu change",
 		      t->before ? 100.0 * (double)t->after / (double)t->before : 100.0, t->bits,
 		      t->changed, t->tensors);
 	if (t->error >= 0)
-		tb_buf_printf(&b, "  worst error %.2f%%", 100 * t->error);
+		tb_buf_printf(&b, "  error %.1f%%", 100 * t->error);
 	put_clip(a.y, a.x, 1, "", ROLE_TEXT);
 	put_clip(a.y, a.x + 1, a.w - 1, tb_buf_cstr(&b), ROLE_TEXT);
 	tb_buf_free(&b);

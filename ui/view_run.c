@@ -12,11 +12,12 @@
 #include "src/base/text.h"
 #include "src/ops/ctx.h"
 #include "src/ops/report.h"
+#include "src/ops/verify.h"
 #include "ui/view.h"
 #include "ui/words.h"
 
 #define WINDOW_MIN 64	/* rows read at once */
-#define DETAIL_ROWS 6
+#define DETAIL_ROWS 7
 
 struct run {
 	int64_t id;
@@ -29,16 +30,18 @@ struct run {
 	struct db_models found;
 };
 
-enum { COL_SEVERITY, COL_CODE, COL_MODEL, COL_MESSAGE };
+enum { COL_SEVERITY, COL_CODE, COL_MODEL, COL_WHERE, COL_MESSAGE };
 
 static const struct column cols[] = {
 	[COL_SEVERITY] = { "SEVERITY", 10, 0, false, SORTS_DOWN, 1 },
 	[COL_CODE] = { "WHAT", 15, 18, false, SORTS_UP, 2 },
 	[COL_MODEL] = { "MODEL", 16, 30, false, SORTS_UP, 3, .middle = true },
-	[COL_MESSAGE] = { "MESSAGE", 20, 200, false, SORTS_NOT, 0 },
+	[COL_WHERE] = { "WHERE", 20, 72, false, SORTS_UP, 2, .middle = true },
+	[COL_MESSAGE] = { "MESSAGE", 40, 200, false, SORTS_NOT, 5 },
 };
 static const char *const sort_keys[] = {
 	[COL_SEVERITY] = "severity", [COL_CODE] = "code", [COL_MODEL] = "model",
+	[COL_WHERE] = "blob",
 };
 
 static void
@@ -134,6 +137,7 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	case COL_SEVERITY: severity_cell(f->severity, out); break;
 	case COL_CODE: tb_buf_str(&out->text, f->code); break;
 	case COL_MODEL: tb_buf_str(&out->text, *f->model ? f->model : "-"); break;
+	case COL_WHERE: tb_buf_str(&out->text, *f->tensor ? f->tensor : *f->blob ? f->blob : "-"); break;
 	case COL_MESSAGE: tb_buf_str(&out->text, f->message); break;
 	}
 }
@@ -166,6 +170,15 @@ detail(struct area *a, const char *label, const char *text)
 	put_clip(row.y, row.x + 10, row.w - 11, text, ROLE_TEXT);
 }
 
+static const char *
+meaning(const char *code)
+{
+	for (enum finding_code c = 0; c < FINDING_COUNT; c++)
+		if (!strcmp(code, finding_word(c)))
+			return finding_meaning(c);
+	return "";
+}
+
 static void
 draw_details(struct area a, const struct db_finding *f)
 {
@@ -175,6 +188,7 @@ draw_details(struct area a, const struct db_finding *f)
 		snprintf(offset, sizeof(offset), "%" PRIu64, f->offset);
 	put_blank(a);
 	(void)area_top(&a, 1);
+	detail(&a, "means", meaning(f->code));
 	detail(&a, "finding", f->message);
 	detail(&a, "blob", f->blob);
 	detail(&a, "tensor", f->tensor);
@@ -405,7 +419,7 @@ where(struct view *v, struct tb_buf *out)
 	char text[WORD_MAX];
 
 	if (s->head.n)
-		tb_buf_printf(out, "run of %s", word_time(s->head.rows->started_ns, text));
+		tb_buf_str(out, word_time(s->head.rows->started_ns, text));
 }
 
 const struct view_ops view_run = {

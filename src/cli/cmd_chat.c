@@ -83,43 +83,6 @@ turn(struct chatting *c, const char *text)
 	return status;
 }
 
-/* The numbers that /set and the options know. */
-struct setting { const char *name; float *real; uint32_t *whole; };
-
-static bool
-set_number(struct chatting *c, const char *name, const char *value)
-{
-	struct sampler_opts *o = &c->opts.sampler;
-	const struct setting settings[] = {
-		{ "temperature", &o->temperature, NULL }, { "top_p", &o->top_p, NULL },
-		{ "min_p", &o->min_p, NULL }, { "repeat_penalty", &o->repeat_penalty, NULL },
-		{ "top_k", NULL, &o->top_k }, { "repeat_last_n", NULL, &o->repeat_last },
-		{ "num_predict", NULL, &c->opts.max_tokens },
-	};
-	uint64_t n;
-	double x;
-	char *end;
-
-	if (!strcmp(name, "seed"))
-		return tb_parse_u64(value, &o->seed);
-	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
-		if (strcmp(name, settings[i].name))
-			continue;
-		if (settings[i].whole) {
-			if (!tb_parse_u64(value, &n) || n > INT32_MAX)
-				return false;
-			*settings[i].whole = (uint32_t)n;
-			return true;
-		}
-		x = strtod(value, &end);
-		if (end == value || *end || !(x >= 0 && x <= 100))
-			return false;
-		*settings[i].real = (float)x;
-		return true;
-	}
-	return false;
-}
-
 static void
 apply(struct chatting *c)
 {
@@ -177,7 +140,7 @@ cmd_set(struct chatting *c, char *rest)
 	} else if (!strcmp(what, "parameter")) {
 		const char *name = word(&rest);
 
-		if (set_number(c, name, word(&rest)))
+		if (chat_opts_set(&c->opts, name, word(&rest)))
 			apply(c);
 		else
 			fprintf(stderr, "No such parameter, or no such value; see /help.\n");

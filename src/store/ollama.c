@@ -108,18 +108,26 @@ ollama_writer_init(struct ollama_writer *w, const char *root, struct tb_err *err
 	return w->root ? TB_OK : tb_nomem(err);
 }
 
-/* A blob of ours, and its time when we made it: whoever reuses a blob touches it. */
-struct ollama_made { char *path; int64_t mtime_ns; };
+/* A blob that we made or touched, and its time since then: whoever else reuses it
+ * touches it, and then it is no longer ours to remove or to set back. */
+struct ollama_made {
+	char *path;
+	int64_t mtime_ns;
+	bool was_there;
+	int64_t before_ns;	/* its time before we touched it */
+};
 
 static enum tb_status
-remember(struct ollama_writer *w, const char *path, struct tb_err *err)
+remember(struct ollama_writer *w, const char *path, bool was_there, int64_t before_ns,
+	 struct tb_err *err)
 {
-	struct ollama_made m = { .path = tb_strdup(path) };
+	struct ollama_made m = { tb_strdup(path), 0, was_there, before_ns };
 	struct tb_ident id;
 
 	if (!m.path || !tb_grow(&w->made, &w->made_cap, w->nmade + 1, sizeof(m))) {
 		free(m.path);
-		unlink(path);
+		if (!was_there)
+			unlink(path);
 		return tb_nomem(err);
 	}
 	if (!tb_file_ident(path, &id, NULL))
@@ -129,14 +137,29 @@ remember(struct ollama_writer *w, const char *path, struct tb_err *err)
 }
 
 static void
+set_mtime(const char *path, int64_t ns)
+{
+	struct timespec times[2] = {
+		{ .tv_nsec = UTIME_OMIT },
+		{ .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) },
+	};
+
+	(void)!utimensat(AT_FDCWD, path, times, 0);
+}
+
+/* A touched blob gets its time back: to whoever watches times it has not changed. */
+static void
 forget_made(struct ollama_writer *w, bool remove)
 {
 	struct tb_ident id;
 
 	while (w->nmade) {
 		struct ollama_made *m = &w->made[--w->nmade];
+		bool ours = !tb_file_ident(m->path, &id, NULL) && id.mtime_ns == m->mtime_ns;
 
-		if (remove && !tb_file_ident(m->path, &id, NULL) && id.mtime_ns == m->mtime_ns)
+		if (ours && m->was_there)
+			set_mtime(m->path, m->before_ns);
+		else if (ours && remove)
 			unlink(m->path);
 		free(m->path);
 	}
@@ -186,27 +209,45 @@ ollama_blob_open(struct ollama_writer *w, struct tb_out *o, struct tb_err *err)
 	return status;
 }
 
-/* A blob of that name and size is there: spare it from pruning, which takes what is
- * older than an hour and not referenced yet. */
+/* Does the file have the bytes that its name says?  Ollama looks at the size alone
+ * and so keeps a damaged blob for ever. */
 static bool
-reuse(const char *path, uint64_t size)
+is_good(const char *path, const char *digest, uint64_t size)
 {
-	struct tb_ident id;
+	char actual[TB_DIGEST_MAX];
+	struct tb_file f;
+	bool good;
 
-	if (tb_file_ident(path, &id, NULL) || id.size != size)
+	if (tb_file_open(&f, path, NULL))
 		return false;
-	(void)!utimensat(AT_FDCWD, path, NULL, 0);
-	return true;
+	good = f.id.size == size && !tb_sha256_file(&f, NULL, actual, NULL) &&
+	       !strcmp(actual, digest);
+	tb_file_close(&f);
+	return good;
 }
 
-/* One of another size is damaged: the right one takes its place, and stays. */
+/* Spares a blob that is there from pruning, which takes what is older than an hour
+ * and not referenced yet. */
+static enum tb_status
+reuse(struct ollama_writer *w, const char *path, struct tb_err *err)
+{
+	struct tb_ident id;
+	enum tb_status status = tb_file_ident(path, &id, err);
+
+	if (status)
+		return status;
+	(void)!utimensat(AT_FDCWD, path, NULL, 0);
+	return remember(w, path, true, id.mtime_ns, err);
+}
+
+/* One with other bytes is damaged: the right one takes its place, and stays. */
 static enum tb_status
 make(struct ollama_writer *w, struct tb_out *o, const char *path, struct tb_err *err)
 {
 	bool mends = tb_exists(path);
 	enum tb_status status = tb_out_commit(o, path, true, err);
 
-	return status || mends ? status : remember(w, path, err);
+	return status || mends ? status : remember(w, path, false, 0, err);
 }
 
 enum tb_status
@@ -220,7 +261,9 @@ ollama_add_blob(struct ollama_writer *w, enum media kind, const char *name, stru
 		status = tb_fail(err, TB_EFORMAT, "bad digest \"%.80s\"", digest);
 	else if (!path)
 		status = tb_nomem(err);
-	else if (!reuse(path, size))
+	else if (is_good(path, canonical, size))
+		status = reuse(w, path, err);
+	else
 		status = make(w, o, path, err);
 	tb_out_abort(o);
 	free(path);

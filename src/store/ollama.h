@@ -15,8 +15,9 @@ char *ollama_manifest_path(const char *root, const struct model_name *name);
 char *ollama_find_manifest(const char *root, const struct model_name *name);
 
 /* Writing a model: add blobs, then commit the manifest last, so that a reader
- * sees the whole model or none.  A blob that exists with the right size is kept
- * (its time is touched, as Ollama does, so that pruning spares it).  One thread at a
+ * sees the whole model or none.  A blob that is there and good is kept (its
+ * time is touched until the commit, so that pruning spares it); a damaged one is
+ * replaced.  One thread at a
  * time; several writers may fill one store and be merged. */
 struct ollama_writer {
 	char *root;
