@@ -17,12 +17,14 @@
 #define MAX_DEPTH 12
 #define REF_MAX 256	/* bytes of a file in refs/ */
 
-struct ancestor { const struct ancestor *up; dev_t dev; ino_t ino; };
+struct folder { dev_t dev; ino_t ino; };
 
 struct walk {
 	const char *root;
 	struct model_loc *locs;		/* owned */
 	size_t n, cap;
+	struct folder *seen;		/* sorted; owned */
+	size_t nseen, seen_cap;
 };
 
 char *
@@ -99,7 +101,13 @@ entries_free(struct entries *e)
 	free(e->name);
 }
 
-/* All that is not hidden; a folder that cannot be read is empty. */
+static int
+entry_cmp(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* All that is not hidden, sorted; a folder that cannot be read is empty. */
 static enum tb_status
 read_entries(const char *dir, struct entries *out, struct tb_err *err)
 {
@@ -119,6 +127,8 @@ read_entries(const char *dir, struct entries *out, struct tb_err *err)
 	}
 	if (d)
 		closedir(d);
+	if (out->n > 1)
+		qsort(out->name, out->n, sizeof(*out->name), entry_cmp);
 	return status;
 }
 
@@ -281,21 +291,38 @@ walk_hub(struct walk *w, const char *repo, const char *entry, struct tb_err *err
 	return status;
 }
 
-static bool
-is_ancestor(const struct ancestor *a, const struct stat *st)
+/* Symbolic links may lead in circles, or to one place on many ways: each folder is
+ * looked at once.  *again: it has been. */
+static enum tb_status
+visit(struct walk *w, const struct stat *st, bool *again, struct tb_err *err)
 {
-	for (; a; a = a->up)
-		if (a->dev == st->st_dev && a->ino == st->st_ino)
-			return true;
-	return false;
+	const struct folder f = { st->st_dev, st->st_ino };
+	size_t lo = 0, hi = w->nseen;
+
+	while (lo < hi) {
+		const struct folder *mid = &w->seen[(lo + hi) / 2];
+
+		if (mid->ino < f.ino || (mid->ino == f.ino && mid->dev < f.dev))
+			lo = (lo + hi) / 2 + 1;
+		else
+			hi = (lo + hi) / 2;
+	}
+	*again = lo < w->nseen && w->seen[lo].ino == f.ino && w->seen[lo].dev == f.dev;
+	if (*again)
+		return TB_OK;
+	if (!tb_grow(&w->seen, &w->seen_cap, w->nseen + 1, sizeof(f)))
+		return tb_nomem(err);
+	memmove(w->seen + lo + 1, w->seen + lo, (w->nseen++ - lo) * sizeof(f));
+	w->seen[lo] = f;
+	return TB_OK;
 }
 
 static enum tb_status walk_folder(struct walk *w, const char *dir, const char *name,
-				  unsigned depth, const struct ancestor *up, struct tb_err *err);
+				  unsigned depth, struct tb_err *err);
 
 static enum tb_status
 walk_below(struct walk *w, const char *dir, const char *name, const struct entries *e,
-	   unsigned depth, const struct ancestor *up, struct tb_err *err)
+	   unsigned depth, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
@@ -308,7 +335,7 @@ walk_below(struct walk *w, const char *dir, const char *name, const struct entri
 		else if (tb_is_dir(path) && tb_starts(e->name[i], "models--"))
 			status = walk_hub(w, path, e->name[i], err);
 		else if (tb_is_dir(path))
-			status = walk_folder(w, path, full, depth + 1, up, err);
+			status = walk_folder(w, path, full, depth + 1, err);
 		free(path);
 		free(full);
 	}
@@ -318,26 +345,27 @@ walk_below(struct walk *w, const char *dir, const char *name, const struct entri
 /* name: the folder's path below the root, "" for the root. */
 static enum tb_status
 walk_folder(struct walk *w, const char *dir, const char *name, unsigned depth,
-	    const struct ancestor *up, struct tb_err *err)
+	    struct tb_err *err)
 {
-	struct ancestor here = { .up = up };
 	struct entries e = { 0 };
 	enum tb_status status;
 	const char *shown;
 	struct stat st;
+	bool again;
 
-	if (depth > MAX_DEPTH || stat(dir, &st) || is_ancestor(up, &st))
+	if (depth > MAX_DEPTH || stat(dir, &st))
 		return TB_OK;
+	status = visit(w, &st, &again, err);
+	if (status || again)
+		return status;
 	if (store_is_ollama(dir))
 		return walk_manifests(w, dir, "", 0, err);
-	here.dev = st.st_dev;
-	here.ino = st.st_ino;
 	status = read_entries(dir, &e, err);
 	shown = *name || !is_model(&e) ? name : strrchr(dir, '/') + 1;
 	if (!status)
 		status = add_folder(w, dir, shown, &e, err);
 	if (!status && !is_model(&e))	/* what lies below a model belongs to it */
-		status = walk_below(w, dir, name, &e, depth, &here, err);
+		status = walk_below(w, dir, name, &e, depth, err);
 	entries_free(&e);
 	return status;
 }
@@ -361,7 +389,7 @@ store_walk(const char *root, store_walk_fn *fn, void *arg, struct tb_err *err)
 	if (!status && !tb_is_dir(abs))
 		status = tb_fail(err, TB_ENOENT, "%s: no such folder", root);
 	if (!status)
-		status = walk_folder(&w, abs, "", 0, NULL, err);
+		status = walk_folder(&w, abs, "", 0, err);
 	if (w.n > 1)
 		qsort(w.locs, w.n, sizeof(*w.locs), loc_cmp);
 	for (size_t i = 0; i < w.n && !status; i++)
@@ -369,6 +397,7 @@ store_walk(const char *root, store_walk_fn *fn, void *arg, struct tb_err *err)
 	while (w.n)
 		model_loc_free(&w.locs[--w.n]);
 	free(w.locs);
+	free(w.seen);
 	free(abs);
 	return status;
 }

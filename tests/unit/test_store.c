@@ -99,6 +99,7 @@ test_walk_folders(void **state)
 	fixture_dir("mix/store/blobs");
 	put_model(unit_path("mix/store"), "inner");
 	assert_int_equal(symlink("..", unit_path("mix/empty/loop")), 0);
+	assert_int_equal(symlink("pub", unit_path("mix/pub-again")), 0);
 	fixture_dir("mix/models--org--name/snapshots/0123456789abcdef");
 	fixture_dir("mix/models--org--name/snapshots/fedcba9876543210");
 	fixture_dir("mix/models--org--name/refs");
