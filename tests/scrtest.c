@@ -14,7 +14,7 @@
  *	row N |TEXT		row N alone, counted from 0
  *	wait |TEXT		until TEXT stands somewhere on the screen
  *	absent |TEXT		TEXT stands nowhere
- *	signal NAME		TERM, INT, HUP
+ *	signal NAME		TERM, INT, HUP, ABRT
  *	exit STATUS		the program ends by itself with this status
  *
  * A program that runs at the end of the file gets SIGTERM.  However it ends, the
@@ -391,7 +391,7 @@ static enum tb_status
 cmd_signal(struct scr *s, char *arg, struct tb_err *err)
 {
 	static const struct { const char *name; int sig; } known[] = {
-		{ "TERM", SIGTERM }, { "INT", SIGINT }, { "HUP", SIGHUP },
+		{ "TERM", SIGTERM }, { "INT", SIGINT }, { "HUP", SIGHUP }, { "ABRT", SIGABRT },
 	};
 
 	for (size_t i = 0; s->tty.child && i < sizeof(known) / sizeof(*known); i++)
@@ -399,7 +399,7 @@ cmd_signal(struct scr *s, char *arg, struct tb_err *err)
 			kill(s->tty.child, known[i].sig);
 			return TB_OK;
 		}
-	return tb_fail(err, TB_EUSAGE, "TERM, INT or HUP, to a running program");
+	return tb_fail(err, TB_EUSAGE, "TERM, INT, HUP or ABRT, to a running program");
 }
 
 static enum tb_status

@@ -92,9 +92,11 @@ verify_say(void *arg, struct tb_buf *out)
 	const struct verify_result *r = &((struct verify_task *)arg)->result;
 	char text[WORD_MAX], bytes[16];
 
-	if (r->state == RUN_EMPTY)
+	if (r->state == RUN_EMPTY) {
 		tb_buf_str(out, "there was nothing to check");
-	else if (r->errors)
+		return;
+	}
+	if (r->errors)
 		tb_buf_printf(out, "%s %s", theme_sign(SIGN_BAD),
 			      word_count(r->errors, "error", text));
 	else

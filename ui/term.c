@@ -65,7 +65,7 @@ static void
 catch_signals(void)
 {
 	static const int ends[] = { SIGTERM, SIGHUP, SIGINT };
-	static const int crashes[] = { SIGABRT, SIGSEGV, SIGFPE, SIGILL };
+	static const int crashes[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
 	struct sigaction end = { .sa_handler = on_end }, old;
 	struct sigaction crash = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND };
 

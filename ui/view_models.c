@@ -188,22 +188,21 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 
 static const struct list_rows rows = { count, id_of, find };
 
-static const struct table models_table = {
-	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows,
-	.window = window, .cell = cell,
-	.empty = "No models yet: press R to scan the stores,\n"
-		 "or start with --store DIR to look into another folder.",
-};
-static const struct table no_match_table = {
-	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows,
-	.window = window, .cell = cell,
-	.empty = "No model has that in its name; Esc shows all.",
-};
+#define TABLE(none) { cols, sizeof(cols) / sizeof(*cols), &rows, window, cell, NULL, none }
+static const struct table models_table =
+	TABLE("No models yet: press R to scan the stores,\n"
+	      "or start with --store DIR to look into another folder.");
+static const struct table no_store_table =
+	TABLE("None of the usual places holds a store:\n"
+	      "start with --store DIR to look into a folder.");
+static const struct table no_match_table =
+	TABLE("No model has that in its name; Esc shows all.");
 
 static const struct table *
 table(const struct view *v)
 {
-	return *v->list.filter ? &no_match_table : &models_table;
+	return *v->list.filter ? &no_match_table
+	     : view_ctx(v)->roots.n ? &models_table : &no_store_table;
 }
 
 static void
@@ -224,7 +223,7 @@ models_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	(void)arg;
 	(void)err;
 	s->stale = true;
-	if (!tb_exists(view_ctx(v)->db_path))
+	if (view_ctx(v)->roots.n && !tb_exists(view_ctx(v)->db_path))
 		task_scan(v);
 	return TB_OK;
 }
