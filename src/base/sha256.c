@@ -5,11 +5,13 @@
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "src/base/file.h"
 #include "src/base/job.h"
 
-#define CHUNK (1u << 20)	/* fits the second-level cache; a cancel waits for one */
+#define WINDOW (8u << 20)	/* mapped at a time */
+#define CHUNK (1u << 20)	/* a cancel waits for one */
 
 enum tb_status
 tb_sha256_init(struct tb_sha256 *s, struct tb_err *err)
@@ -69,30 +71,58 @@ tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX])
 	hex(md, digest);
 }
 
+/* The pages that are gone read as zeros.  Reading them in the other way says why: the
+ * file was cut short, or the disk fails. */
+static enum tb_status
+torn(const struct tb_file *f, uint64_t off, size_t len, struct tb_err *err)
+{
+	char *buf = malloc(len);
+	enum tb_status status = buf ? tb_file_read(f, off, buf, len, err) : tb_nomem(err);
+
+	free(buf);
+	return status ? status : tb_fail(err, TB_EIO, "%s: changed while it was read", f->path);
+}
+
+/* Mapped, because copying costs an eighth of the time that hashing takes. */
+static enum tb_status
+add_window(struct tb_sha256 *s, const struct tb_file *f, uint64_t off, size_t len,
+	   struct tb_job *job, struct tb_err *err)
+{
+	struct tb_map map;
+	enum tb_status status = tb_map_open(&map, f, off, len, err);
+
+	for (size_t at = 0; !status && at < len; at += CHUNK) {
+		size_t n = len - at < CHUNK ? len - at : CHUNK;
+
+		status = tb_job_check(job, err);
+		if (!status) {
+			tb_sha256_add(s, map.p + at, n);
+			tb_job_step(job, n, 0);
+		}
+	}
+	if (!status && tb_map_torn(&map))
+		status = torn(f, off, len, err);
+	tb_map_close(&map);
+	return status;
+}
+
 enum tb_status
 tb_sha256_file(const struct tb_file *f, struct tb_job *job, char digest[TB_DIGEST_MAX],
 	       struct tb_err *err)
 {
 	struct tb_sha256 s = { 0 };
+	struct stat now;
 	enum tb_status status = tb_sha256_init(&s, err);
-	char *buf = malloc(CHUNK);
 
-	if (!status && !buf)
-		status = tb_nomem(err);
 	(void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	for (uint64_t off = 0; !status && off < f->id.size; ) {
-		size_t n = f->id.size - off < CHUNK ? (size_t)(f->id.size - off) : CHUNK;
+	for (uint64_t off = 0; !status && off < f->id.size; off += WINDOW) {
+		uint64_t left = f->id.size - off;
 
-		status = tb_job_check(job, err);
-		if (!status)
-			status = tb_file_read(f, off, buf, n, err);
-		if (!status) {
-			tb_sha256_add(&s, buf, n);
-			tb_job_step(job, n, 0);
-			off += n;
-		}
+		status = add_window(&s, f, off, left < WINDOW ? (size_t)left : WINDOW, job, err);
 	}
-	free(buf);
+	/* Cut within its last page it reads as zeros there without a fault. */
+	if (!status && f->id.size && !fstat(f->fd, &now) && (uint64_t)now.st_size < f->id.size)
+		status = torn(f, f->id.size - 1, 1, err);
 	if (status)
 		tb_sha256_free(&s);
 	else

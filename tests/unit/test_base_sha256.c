@@ -79,6 +79,8 @@ files_are_hashed_with_progress(void **state)
 
 	tb_job_cancel(job);
 	assert_fails(tb_sha256_file(&f, job, digest, &err), err, TB_ECANCEL, "cancelled");
+	assert_int_equal(truncate(path, (off_t)size - 1), 0);	/* within its last page */
+	assert_fails(tb_sha256_file(&f, NULL, digest, &err), err, TB_EIO, "ends at 3000000");
 	assert_int_equal(truncate(path, 2000000), 0);
 	assert_fails(tb_sha256_file(&f, NULL, digest, &err), err, TB_EIO, "ends at 2000000");
 	tb_file_close(&f);
