@@ -248,6 +248,10 @@ tests_unit_test_matmul_SOURCES = tests/unit/matrices.c tests/unit/matrices.h \
 	tests/unit/test_matmul.c
 tests_unit_test_matmul_LDADD = $(TEST_ENGINE)
 
+check_PROGRAMS += tests/unit/test_bench
+TESTS += tests/unit/test_bench
+tests_unit_test_bench_LDADD = $(TEST_OPS)
+
 # running models
 check_PROGRAMS += tests/unit/test_forward
 TESTS += tests/unit/test_forward

@@ -1,0 +1,135 @@
+/* test_bench.c - the benchmark measures what it says; how fast is not a test. */
+#include "config.h"
+
+#include "src/base/job.h"
+#include "src/engine/probe.h"
+#include "src/engine/team.h"
+#include "src/ops/bench_parts.h"
+#include "src/ops/ctx.h"
+#include "tests/unit/unit.h"
+
+struct surroundings {
+	struct op_ctx ctx;
+	struct bench_request request;
+	struct bench_result result;
+	struct bench bench;
+	struct tb_err err;
+};
+
+static struct surroundings *
+set_up(const char *root)
+{
+	static struct surroundings s;
+
+	memset(&s, 0, sizeof(s));
+	s.request = (struct bench_request){ NULL, 16, 4 };
+	assert_ok(op_ctx_init(&s.ctx, unit_path("index.db"), &root, 1, 2, &s.err), s.err);
+	s.bench = (struct bench){ .ctx = &s.ctx, .req = &s.request, .result = &s.result,
+				  .team = team_new(2), .err = &s.err, .read = 10, .sgemm = 100,
+				  .sha = 1 };
+	assert_non_null(s.bench.team);
+	return &s;
+}
+
+static void
+tear_down(struct surroundings *s)
+{
+	bench_result_free(&s->result);
+	team_free(s->bench.team);
+	op_ctx_free(&s->ctx);
+}
+
+static void
+expect_rows(const struct surroundings *s, size_t n, size_t limits)
+{
+	size_t without = 0;
+
+	assert_int_equal(s->result.n, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_true(s->result.rows[i].value > 0);
+		assert_non_null(s->result.rows[i].unit);
+		without += s->result.rows[i].limit == 0;
+	}
+	assert_int_equal(without, limits);
+}
+
+static void
+median_of_values(void **state)
+{
+	double odd[] = { 5, 1, 3 }, even[] = { 4, 1, 3, 2 };
+
+	(void)state;
+	assert_true(bench_median(odd, 3) == 3);
+	assert_true(bench_median(even, 4) == 2.5);
+}
+
+static void
+machine_limits(void **state)
+{
+	struct surroundings *s = set_up(unit_tmp());
+	size_t len = (size_t)8 << 20;
+	char *memory = aligned_alloc(64, len);
+	double rate = 0;
+
+	(void)state;
+	assert_non_null(memory);
+	memset(memory, 1, len);
+	assert_true(probe_read(s->bench.team, memory, len) > 0);
+	assert_ok(probe_sgemm(2, 3, 17, 33, 2, &rate, &s->err), s->err);
+	assert_true(rate > 0);
+	assert_ok(bench_sha(&s->bench), s->err);
+	expect_rows(s, 1, 1);
+	free(memory);
+	tear_down(s);
+}
+
+static void
+bytes_in_bytes_out(void **state)
+{
+	struct surroundings *s = set_up(unit_tmp());
+
+	(void)state;
+	assert_ok(bench_encode(&s->bench), s->err);
+	assert_ok(bench_hash(&s->bench), s->err);
+	expect_rows(s, 3, 0);
+	tear_down(s);
+}
+
+static void
+a_model_of_ones_own(void **state)
+{
+	struct surroundings *s = set_up(unit_tmp());
+
+	(void)state;
+	assert_ok(bench_model(&s->bench, unit_shared("data/models/stories260K/hf-f32")), s->err);
+	expect_rows(s, 4, 2);
+	assert_fails(bench_model(&s->bench, unit_path("none")), s->err, TB_ENOENT, "none");
+	tear_down(s);
+}
+
+static void
+stops_when_cancelled(void **state)
+{
+	struct surroundings *s = set_up(unit_tmp());
+	struct tb_job *job = tb_job_new(-1);
+
+	(void)state;
+	assert_non_null(job);
+	tb_job_cancel(job);
+	s->bench.job = job;
+	assert_int_equal(bench_encode(&s->bench), TB_ECANCEL);
+	tb_job_free(job);
+	tear_down(s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(median_of_values),    cmocka_unit_test(machine_limits),
+		cmocka_unit_test(bytes_in_bytes_out),  cmocka_unit_test(a_model_of_ones_own),
+		cmocka_unit_test(stops_when_cancelled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
