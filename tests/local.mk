@@ -268,6 +268,9 @@ tests_unit_test_stream_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_reference
 TESTS += tests/unit/test_reference
 tests_unit_test_reference_LDADD = $(TEST_OPS)
+check_PROGRAMS += tests/unit/test_chat
+TESTS += tests/unit/test_chat
+tests_unit_test_chat_LDADD = $(TEST_OPS)
 dist_check_SCRIPTS += tests/cli/generate.sh
 
 TESTS += $(dist_check_SCRIPTS) $(SCREENS)

@@ -1,0 +1,252 @@
+/* Conversations on a real model: what is kept, what is evaluated again, what stops. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+#include "src/base/job.h"
+#include "src/ops/chat.h"
+#include "src/ops/ctx.h"
+
+struct state {
+	struct op_ctx ctx;
+	struct chat_model *m;
+};
+
+static int
+setup(void **state)
+{
+	static struct state s;
+	const char *shared = getenv("TBTUI_SHARED"), *dir = unit_tmp();
+	char path[4096];
+	struct tb_err err;
+
+	if (!shared)
+		return 0;	/* the tests skip themselves */
+	snprintf(path, sizeof(path), "%s/data/models/stories260K/hf-f32", shared);
+	if (op_ctx_init(&s.ctx, unit_path("index.db"), &dir, 1, 2, &err) ||
+	    chat_model_open(&s.m, &s.ctx, path, NULL, &err))
+		return -1;
+	*state = &s;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct state *s = *state;
+
+	if (s) {
+		chat_model_free(s->m);
+		op_ctx_free(&s->ctx);
+	}
+	return 0;
+}
+
+static struct chat *
+start(void **state, uint32_t context, uint32_t max)
+{
+	struct state *s = *state;
+	struct chat_opts o;
+	struct chat *c;
+	struct tb_err err;
+
+	(void)unit_shared("data/models/stories260K/hf-f32/config.json");
+	chat_opts_init(&o, s->m);
+	o.sampler.temperature = 0;
+	o.context = context;
+	o.max_tokens = max;
+	assert_ok(chat_new(&c, s->m, &o, &err), err);
+	return c;
+}
+
+static void
+say(struct chat *c, const char *text, struct tb_job *job, struct chat_answer *a)
+{
+	struct tb_err err;
+
+	assert_ok(chat_say(c, text, NULL, NULL, job, a, &err), err);
+}
+
+/* The second turn evaluates little more than what is new. */
+static void
+test_reuse(void **state)
+{
+	struct chat *c = start(state, 0, 20);
+	struct chat_answer a, b;
+	const struct chat_message *m;
+	size_t n;
+
+	say(c, "Once upon a time", NULL, &a);
+	assert_int_equal(a.gen.stop, GEN_LENGTH);
+	assert_int_equal(a.gen.ids.n, 20);
+	assert_int_equal(a.gen.figures.reused_tokens, 0);
+	say(c, "And then", NULL, &b);
+	assert_true(b.gen.figures.reused_tokens >= a.gen.figures.prompt_tokens);
+	m = chat_messages(c, &n);
+	assert_int_equal(n, 4);
+	assert_string_equal(m[0].content, "Once upon a time");
+	assert_string_equal(m[1].role, "assistant");
+	assert_string_equal(m[1].content, a.gen.text);
+	chat_answer_free(&a);
+	chat_answer_free(&b);
+	chat_clear(c);
+	(void)chat_messages(c, &n);
+	assert_int_equal(n, 0);
+	chat_free(c);
+}
+
+/* With the cache and without it, the answer is the same. */
+static void
+test_same_answer(void **state)
+{
+	struct chat *warm = start(state, 0, 12), *cold = start(state, 0, 12);
+	struct chat_answer a, b;
+
+	say(warm, "Tom and Jane", NULL, &a);
+	chat_answer_free(&a);
+	chat_clear(warm);
+	say(warm, "Tom and Jim", NULL, &a);
+	say(cold, "Tom and Jim", NULL, &b);
+	assert_true(a.gen.figures.reused_tokens > 0);
+	assert_int_equal(b.gen.figures.reused_tokens, 0);
+	assert_string_equal(a.gen.text, b.gen.text);
+	chat_answer_free(&a);
+	chat_answer_free(&b);
+	chat_free(warm);
+	chat_free(cold);
+}
+
+static void
+test_system(void **state)
+{
+	struct chat *c = start(state, 0, 3);
+	struct chat_opts o;
+	struct chat_answer a;
+	const struct chat_message *m;
+	struct tb_err err;
+	size_t n;
+
+	chat_opts_init(&o, ((struct state *)*state)->m);
+	say(c, "Hello", NULL, &a);
+	chat_answer_free(&a);
+	o.system = "first";
+	assert_ok(chat_configure(c, &o, &err), err);
+	m = chat_messages(c, &n);
+	assert_int_equal(n, 3);
+	assert_string_equal(m[0].content, "first");
+	o.system = "second";
+	assert_ok(chat_configure(c, &o, &err), err);
+	m = chat_messages(c, &n);
+	assert_int_equal(n, 3);
+	assert_string_equal(m[0].content, "second");
+	assert_string_equal(m[1].content, "Hello");
+	o.system = NULL;
+	assert_ok(chat_configure(c, &o, &err), err);
+	m = chat_messages(c, &n);
+	assert_int_equal(n, 2);
+	assert_string_equal(m[0].role, "user");
+	chat_free(c);
+}
+
+/* Turns go from the beginning, in pairs, and the person is told. */
+static void
+test_dropping(void **state)
+{
+	struct chat *c = start(state, 96, 16);
+	struct tb_job *job = tb_job_new(-1);
+	const struct chat_message *m;
+	struct tb_msg *msg;
+	unsigned dropped = 0, notes = 0;
+	struct tb_err err;
+	struct chat_answer a;
+	char *big = calloc(1, 2000);
+	size_t n;
+
+	for (unsigned i = 0; i < 8; i++) {
+		say(c, "Tell me a story about a dog.", job, &a);
+		assert_true(a.gen.figures.context_used <= 96);
+		dropped += a.dropped;
+		chat_answer_free(&a);
+	}
+	assert_true(dropped > 0);
+	while ((msg = tb_job_take(job))) {
+		for (struct tb_msg *next; msg; msg = next) {
+			next = msg->next;
+			notes += msg->kind == GEN_MSG_NOTE && strstr(msg->data, "dropped");
+			free(msg);
+		}
+	}
+	assert_true(notes > 0);
+	m = chat_messages(c, &n);
+	assert_true(n < 16 && n % 2 == 0);
+	assert_string_equal(m[0].role, "user");
+	memset(big, 'x', 1999);	/* one message that can never fit */
+	assert_fails(chat_say(c, big, NULL, NULL, job, &a, &err), err, TB_ELIMIT, "context");
+	m = chat_messages(c, &n);
+	assert_true(n == 0 || strcmp(m[n - 1].content, big));
+	free(big);
+	tb_job_free(job);
+	chat_free(c);
+}
+
+struct stopper {
+	struct tb_job *job;
+	size_t pieces;
+};
+
+static void
+stop_after(void *arg, const char *text, size_t len)
+{
+	struct stopper *s = arg;
+
+	assert_true(len > 0 && text);
+	if (!--s->pieces)
+		tb_job_cancel(s->job);
+}
+
+static void
+test_cancel(void **state)
+{
+	struct chat *c = start(state, 0, 0);
+	struct stopper s = { tb_job_new(-1), 5 };
+	const struct chat_message *m;
+	struct chat_answer a;
+	struct tb_err err;
+	size_t n;
+
+	assert_ok(chat_say(c, "Once upon a time", stop_after, &s, s.job, &a, &err), err);
+	assert_int_equal(a.gen.stop, GEN_CANCELLED);
+	assert_true(a.gen.ids.n >= 5 && a.gen.ids.n < 10 && *a.gen.text);
+	m = chat_messages(c, &n);
+	assert_int_equal(n, 2);
+	assert_string_equal(m[1].content, a.gen.text);
+	chat_answer_free(&a);
+	/* cancelled before anything came: as if it had not been said */
+	assert_ok(chat_say(c, "More", stop_after, &s, s.job, &a, &err), err);
+	assert_int_equal(a.gen.stop, GEN_CANCELLED);
+	assert_int_equal(a.gen.ids.n, 0);
+	(void)chat_messages(c, &n);
+	assert_int_equal(n, 2);
+	chat_answer_free(&a);
+	tb_job_free(s.job);
+	say(c, "More", NULL, &a);	/* it goes on */
+	assert_true(a.gen.ids.n > 0);
+	chat_answer_free(&a);
+	chat_free(c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_same_answer),
+		cmocka_unit_test(test_system),
+		cmocka_unit_test(test_dropping),
+		cmocka_unit_test(test_cancel),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
