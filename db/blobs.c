@@ -144,20 +144,11 @@ db_blob_find(struct db *db, const char *hex, const char *path, struct db_blobs *
 
 /* ---- totals ---- */
 
-/* One statement: sums over files that are counted once, whoever uses them. */
+/* Added up by db_finish_root(). */
 static const char totals_sql[] =
-	"WITH w(id) AS (SELECT id FROM roots WHERE ?1 IS NULL OR path = ?1),"
-	" f AS (SELECT * FROM file_state WHERE root IN w),"
-	" m AS (SELECT * FROM models WHERE root IN w)"
-	"SELECT (SELECT count(*) FROM m), (SELECT coalesce(sum(tensors), 0) FROM m),"
-	" (SELECT coalesce(sum(size), 0) FROM f WHERE kind IN (0, 2) AND owners > 0 AND NOT missing),"
-	" count(*) FILTER (WHERE kind = 2 AND NOT missing),"
-	" coalesce(sum(size) FILTER (WHERE kind IN (0, 2) AND owners > 1), 0),"
-	" count(*) FILTER (WHERE kind = 2 AND owners = 0),"
-	" coalesce(sum(size) FILTER (WHERE kind = 2 AND owners = 0), 0),"
-	" count(*) FILTER (WHERE missing), count(*) FILTER (WHERE kind > 2),"
-	" coalesce(sum(size) FILTER (WHERE kind > 2), 0),"
-	" (SELECT coalesce(max(scanned_ns), 0) FROM roots WHERE id IN w) FROM f";
+	"SELECT sum(models), sum(tensors), sum(bytes), sum(blobs), sum(shared_bytes), sum(orphans),"
+	" sum(orphan_bytes), sum(missing), sum(leftovers), sum(leftover_bytes), max(scanned_ns)"
+	" FROM roots WHERE ?1 IS NULL OR path = ?1";
 
 static enum tb_status
 add_totals(struct db *db, const char *root, struct db_totals *out, struct tb_err *err)

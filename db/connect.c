@@ -104,7 +104,6 @@ static const char views[] =
 	"  FROM main.models m JOIN main.roots r ON r.id = m.root"
 	"  LEFT JOIN audit.verified v ON v.path = m.path;"
 	"CREATE TEMP VIEW file_state AS SELECT f.*, r.path AS root_path,"
-	"  (SELECT count(DISTINCT model) FROM main.model_files WHERE file = f.id) AS owners,"
 	"  coalesce(h.when_ns, 0) AS verified_ns,"
 	"  CASE WHEN f.missing THEN 4 WHEN h.path IS NULL THEN 0"
 	"    WHEN h.dev <> f.dev OR h.ino <> f.ino OR h.size <> f.size"

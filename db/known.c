@@ -206,6 +206,26 @@ static const char exclusive_sql[] =
 	" sums AS (SELECT model, sum(size) AS bytes FROM sole GROUP BY model)"
 	"UPDATE models SET exclusive = sums.bytes FROM sums WHERE sums.model = models.id";
 
+/* Only what differs is written: a scan that changes one model writes a few pages. */
+static const char owners_sql[] =
+	"WITH used AS (SELECT file, count(DISTINCT model) AS n FROM model_files GROUP BY file)"
+	"UPDATE files SET owners = coalesce(u.n, 0) FROM files AS f"
+	"  LEFT JOIN used u ON u.file = f.id"
+	"  WHERE f.id = files.id AND files.owners <> coalesce(u.n, 0)";
+
+static const char totals_sql[] =
+	"WITH f AS (SELECT * FROM files WHERE root = ?1)"
+	"UPDATE roots SET (models, tensors) ="
+	"  (SELECT count(*), coalesce(sum(tensors), 0) FROM models WHERE root = ?1),"
+	" (bytes, blobs, shared_bytes, orphans, orphan_bytes, missing, leftovers, leftover_bytes) ="
+	"  (SELECT coalesce(sum(size) FILTER (WHERE kind IN (0, 2) AND owners > 0 AND NOT missing), 0),"
+	"    count(*) FILTER (WHERE kind = 2 AND NOT missing),"
+	"    coalesce(sum(size) FILTER (WHERE kind IN (0, 2) AND owners > 1 AND NOT missing), 0),"
+	"    count(*) FILTER (WHERE kind = 2 AND owners = 0),"
+	"    coalesce(sum(size) FILTER (WHERE kind = 2 AND owners = 0), 0),"
+	"    count(*) FILTER (WHERE missing), count(*) FILTER (WHERE kind > 2),"
+	"    coalesce(sum(size) FILTER (WHERE kind > 2), 0) FROM f) WHERE id = ?1";
+
 enum tb_status
 db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns, struct tb_err *err)
 {
@@ -227,6 +247,10 @@ db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns, struct
 		status = db_exec(db, err, "UPDATE models SET exclusive = 0", "");
 	if (!status)
 		status = db_exec(db, err, exclusive_sql, "");
+	if (!status)
+		status = db_exec(db, err, owners_sql, "");
+	if (!status)
+		status = db_exec(db, err, totals_sql, "i", root);
 	return status;
 }
 

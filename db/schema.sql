@@ -9,7 +9,18 @@ CREATE TABLE roots (
 	id INTEGER PRIMARY KEY,
 	path TEXT NOT NULL UNIQUE,
 	scanned_ns INTEGER NOT NULL DEFAULT 0,	-- end of the last whole scan
-	whole INTEGER NOT NULL DEFAULT 0	-- 0 while one runs or was interrupted
+	whole INTEGER NOT NULL DEFAULT 0,	-- 0 while one runs or was interrupted
+	-- sums of that scan, so that the first screen need not add up 60,000 files
+	models INTEGER NOT NULL DEFAULT 0,
+	tensors INTEGER NOT NULL DEFAULT 0,
+	bytes INTEGER NOT NULL DEFAULT 0,
+	blobs INTEGER NOT NULL DEFAULT 0,
+	shared_bytes INTEGER NOT NULL DEFAULT 0,
+	orphans INTEGER NOT NULL DEFAULT 0,
+	orphan_bytes INTEGER NOT NULL DEFAULT 0,
+	missing INTEGER NOT NULL DEFAULT 0,
+	leftovers INTEGER NOT NULL DEFAULT 0,
+	leftover_bytes INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE models (
@@ -43,7 +54,8 @@ CREATE TABLE files (
 	ino INTEGER NOT NULL,
 	size INTEGER NOT NULL,			-- of a missing file: as the manifest states it
 	mtime_ns INTEGER NOT NULL,
-	missing INTEGER NOT NULL
+	missing INTEGER NOT NULL,
+	owners INTEGER NOT NULL DEFAULT 0	-- models that use it, at the last whole scan
 );
 CREATE INDEX files_root ON files(root, kind);
 CREATE INDEX files_digest ON files(digest);
@@ -110,5 +122,5 @@ CREATE VIEW tensor_list AS
 
 CREATE VIEW blob_list AS
 	SELECT f.path, lower(hex(f.digest)) AS digest, f.size, f.missing,
-		(SELECT count(DISTINCT model) FROM model_files WHERE file = f.id) AS owners
+		f.owners
 	FROM files f WHERE f.digest IS NOT NULL;

@@ -12,9 +12,10 @@
 #include "src/base/text.h"
 
 #define COLUMNS "t.model, t.ord, n.name, s.name, t.dtype, t.shape, t.elems, t.bytes, t.off, f.path"
-#define JOINS "tensors t JOIN names n ON n.id = t.name JOIN schemes s ON s.id = t.scheme " \
-	"LEFT JOIN model_files mf ON mf.model = t.model AND mf.ord = t.file " \
+#define FILES "LEFT JOIN model_files mf ON mf.model = t.model AND mf.ord = t.file " \
 	"LEFT JOIN files f ON f.id = mf.file"
+#define JOINS "tensors t JOIN names n ON n.id = t.name JOIN schemes s ON s.id = t.scheme " \
+	FILES
 
 static const struct db_sort sorts[] = {
 	{ "name", "t.ord", false },
@@ -151,10 +152,12 @@ db_search(struct db *db, const struct db_query *q, struct db_tensors *out, struc
 {
 	struct tb_buf where = TB_BUF(32768);
 	struct db_query window = *q;
+	/* Names first: CROSS JOIN keeps the planner from reading all tensors. */
 	struct db_list list = {
-		.columns = COLUMNS ", m.name", .from = JOINS " JOIN models m ON m.id = t.model "
-		"JOIN roots r ON r.id = m.root", .root = "r.path",
-		.tie = "m.name COLLATE tb_natural, t.model, t.ord", .sort = search_sorts,
+		.columns = COLUMNS ", m.name", .from = "names n CROSS JOIN tensors t ON t.name = n.id "
+		"JOIN models m ON m.id = t.model JOIN roots r ON r.id = m.root "
+		"JOIN schemes s ON s.id = t.scheme " FILES, .root = "r.path",
+		.tie = "t.model, t.ord", .sort = search_sorts,
 	};
 	struct db_rows r;
 	enum tb_status status = TB_OK;
