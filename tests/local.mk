@@ -134,6 +134,9 @@ tests_unit_test_import_LDADD = $(TEST_OPS)
 dist_check_SCRIPTS += tests/cli/import.sh
 
 # conversions
+check_PROGRAMS += tests/unit/test_plan
+TESTS += tests/unit/test_plan
+tests_unit_test_plan_LDADD = $(TEST_OPS)
 dist_check_SCRIPTS += tests/cli/quantize.sh tests/cli/demo.sh
 
 # db
