@@ -170,6 +170,10 @@ check_PROGRAMS += tests/unit/test_inspect
 TESTS += tests/unit/test_inspect
 tests_unit_test_inspect_LDADD = $(TEST_OPS)
 
+check_PROGRAMS += tests/unit/test_oom
+TESTS += tests/unit/test_oom
+tests_unit_test_oom_LDADD = $(TEST_FORMAT)
+
 # engine
 check_PROGRAMS += tests/unit/test_team
 TESTS += tests/unit/test_team

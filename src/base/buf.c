@@ -16,7 +16,7 @@ reserve(struct tb_buf *b, size_t n)
 	if (b->failed)
 		return false;
 	if (n > b->max || b->len > b->max - n)
-		return b->failed = true, false;
+		return b->failed = b->over = true, false;
 	if (b->p && b->cap - b->len > n)
 		return true;
 	want = b->cap + b->cap / 2;
@@ -78,7 +78,7 @@ void
 tb_buf_clear(struct tb_buf *b)
 {
 	b->len = 0;
-	b->failed = false;
+	b->failed = b->over = false;
 	if (b->p)
 		*b->p = 0;
 }
@@ -87,6 +87,16 @@ bool
 tb_buf_failed(const struct tb_buf *b)
 {
 	return b->failed;
+}
+
+enum tb_status
+tb_buf_status(const struct tb_buf *b, const char *what, struct tb_err *err)
+{
+	if (!b->failed)
+		return TB_OK;
+	if (!b->over)
+		return tb_nomem(err);
+	return tb_fail(err, TB_ELIMIT, "%s: over %zu bytes", what, b->max);
 }
 
 const char *

@@ -13,7 +13,7 @@
 struct tb_buf {
 	char *p;		/* always NUL-terminated at p[len] once anything was added; owned */
 	size_t len, cap, max;
-	bool failed;
+	bool failed, over;	/* over: because of max, not of memory */
 };
 
 #define TB_BUF(max_) ((struct tb_buf){ .max = (max_) })
@@ -24,6 +24,9 @@ void tb_buf_chr(struct tb_buf *b, char c);
 void tb_buf_printf(struct tb_buf *b, const char *fmt, ...) TB_PRINTF(2, 3);
 void tb_buf_clear(struct tb_buf *b);	/* keeps the memory */
 bool tb_buf_failed(const struct tb_buf *b);
+/* The same as an error: TB_ELIMIT ("WHAT: over N bytes") or TB_ENOMEM. */
+enum tb_status tb_buf_status(const struct tb_buf *b, const char *what, struct tb_err *err)
+	TB_MUST_USE;
 const char *tb_buf_cstr(const struct tb_buf *b);	/* "" when empty; borrowed */
 
 /* The bytes as a string that the caller frees; empties the buffer.  NULL when

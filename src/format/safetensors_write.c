@@ -134,11 +134,8 @@ st_layout(struct st_tensor *tensors, size_t n, const struct st_meta *meta, size_
 
 	if (!status)
 		status = put_header(&json, tensors, n, meta, nmeta, err);
-	if (!status && tb_buf_failed(&json) && json.cap < ST_HEADER_MAX / 2)
-		status = tb_nomem(err);
-	else if (!status && tb_buf_failed(&json))
-		status = tb_fail(err, TB_ELIMIT, "the header would be larger than %u bytes",
-				 ST_HEADER_MAX);
+	if (!status)
+		status = tb_buf_status(&json, "the safetensors header", err);
 	if (!status) {
 		for (int i = 0; i < 8; i++)
 			le[i] = (unsigned char)((uint64_t)json.len >> 8 * i);
@@ -146,8 +143,7 @@ st_layout(struct st_tensor *tensors, size_t n, const struct st_meta *meta, size_
 			tensors[i].off += 8 + json.len;
 		tb_buf_add(out, le, 8);
 		tb_buf_add(out, json.p, json.len);
-		if (tb_buf_failed(out))
-			status = tb_nomem(err);
+		status = tb_buf_status(out, "the safetensors header", err);
 	}
 	tb_buf_free(&json);
 	return status;

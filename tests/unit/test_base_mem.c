@@ -12,6 +12,7 @@ static void
 buf_stops_at_its_ceiling(void **state)
 {
 	struct tb_buf b = TB_BUF(10);
+	struct tb_err err;
 	char *s;
 
 	(void)state;
@@ -21,6 +22,7 @@ buf_stops_at_its_ceiling(void **state)
 	assert_string_equal(tb_buf_cstr(&b), "1234567890");
 	tb_buf_chr(&b, '!');
 	assert_true(tb_buf_failed(&b));
+	assert_fails(tb_buf_status(&b, "digits", &err), err, TB_ELIMIT, "digits: over 10 bytes");
 	tb_buf_str(&b, "");
 	assert_true(tb_buf_failed(&b));
 	assert_string_equal(tb_buf_cstr(&b), "1234567890");
@@ -28,6 +30,7 @@ buf_stops_at_its_ceiling(void **state)
 	assert_int_equal(b.len, 0);
 
 	tb_buf_str(&b, "again");
+	assert_ok(tb_buf_status(&b, "digits", &err), err);
 	s = tb_buf_take(&b);
 	assert_string_equal(s, "again");
 	free(s);
