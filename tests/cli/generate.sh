@@ -45,6 +45,29 @@ expect 2 "$TBTUI" generate "$TBTUI_SHARED/data/models/stories260K-gemma/hf" -p x
 err_has '"gemma" cannot be run; supported are llama'
 expect 2 "$TBTUI" generate "$T/no-model" -p x
 
+# From a store: the same ids as from the directory; quantized: nearly the same text.
+mkdir -p "$T/store/manifests" "$T/store/blobs"
+for m in stories260K/hf-f32 stories260K/hf-f16-sharded stories260K-moe4/hf stories260K-wide256/hf; do
+	name=$(echo "$m" | tr / - | tr 'A-Z' 'a-z')
+	expect 0 "$TBTUI" -s "$T/store" import "$TBTUI_SHARED/data/models/$m" "$name"
+	for p in "Once upon a time" "Tom and Jane went to the park. They saw"; do
+		"$TBTUI" generate "$TBTUI_SHARED/data/models/$m" -p "$p" --temp 0 -n 60 >"$T/a" ||
+			fail "$m from its directory"
+		"$TBTUI" -s "$T/store" generate "$name" -p "$p" --temp 0 -n 60 >"$T/b" ||
+			fail "$m from the store"
+		cmp -s "$T/a" "$T/b" || fail "$m: the store's copy says something else"
+	done
+done
+expect 0 "$TBTUI" -s "$T/store" quantize stories260k-wide256-hf wide8 -q int8
+"$TBTUI" -s "$T/store" generate wide8 -p "Once upon a time" --temp 0 -n 16 >"$T/out" || fail "int8"
+has '^, there was a little girl named Lily'
+for layout in stacked per-expert; do
+	expect 0 "$TBTUI" -s "$T/store" quantize stories260k-moe4-hf "moe-$layout" -q int8 \
+		--experts "$layout"
+	expect 0 "$TBTUI" -s "$T/store" generate "moe-$layout" -p "Once upon a time" --temp 0 -n 12
+	has '^, there was a little girl named Lily'
+done
+
 # A conversation through a pipe: commands act, answers come, one line each as JSON.
 expect 0 "$TBTUI" chat "$M" -p "Once upon a time" --temp 0 -n 5
 printf '/set parameter temperature 0\nOnce upon a time\n/clear\n"""Once upon\na time"""\n/bye\nno\n' |

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "src/base/buf.h"
 #include "src/base/half.h"
@@ -324,6 +325,40 @@ test_bad_tensors(void **state)
 	assert_fails(try("f", &sum, &err), err, TB_EFORMAT, "model.layers.0.mlp.up_proj.weight");
 }
 
+/* The file goes away under an open engine: an error, neither a crash nor a guess. */
+static void
+test_torn(void **state)
+{
+	static const struct spec spec[] = { ATTENTION("model."), DENSE("model."), END };
+	const char *root = unit_tmp();
+	const uint32_t ids[] = { 1, 2 };
+	const float *logits;
+	struct store_roots roots;
+	struct model_loc loc;
+	struct model *m;
+	struct engine *e;
+	struct session *s;
+	struct tb_err err;
+
+	(void)state;
+	write_model("torn", "{" LLAMA SIZES "}", spec);
+	assert_ok(store_roots_init(&roots, &root, 1, &err), err);
+	assert_ok(store_resolve(&roots, unit_path("torn"), &loc, &err), err);
+	assert_ok(model_open(&m, &loc, &err), err);
+	assert_ok(engine_open(&e, m, &(struct engine_opts){ .threads = 1 }, &err), err);
+	assert_ok(session_new(&s, e, 0, &err), err);
+	assert_ok(session_eval(s, ids, 2, false, NULL, &logits, &err), err);
+	assert_int_equal(truncate(unit_path("torn/model.safetensors"), 0), 0);
+	assert_fails(session_eval(s, ids, 2, false, NULL, &logits, &err), err, TB_EIO, "cut short");
+	assert_int_equal(session_pos(s), 2);
+	session_free(s);
+	engine_free(e);
+	assert_fails(engine_open(&e, m, NULL, &err), err, TB_EIO, "has changed");
+	model_free(m);
+	model_loc_free(&loc);
+	store_roots_free(&roots);
+}
+
 int
 main(void)
 {
@@ -333,6 +368,7 @@ main(void)
 		cmocka_unit_test(test_prefixes),
 		cmocka_unit_test(test_experts),
 		cmocka_unit_test(test_bad_tensors),
+		cmocka_unit_test(test_torn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
