@@ -13,10 +13,11 @@ static bool
 sort_by(struct ui *ui, const char *word)
 {
 	const struct table *t = ui_table(ui->top);
+	const struct list *l = &ui->top->list;
 
 	for (size_t i = 0; t && i < t->ncols; i++)
 		if (t->cols[i].sorts && !strcasecmp(t->cols[i].title, word)) {
-			ui_sort(ui, (unsigned)i, ui->top->list.sort == i && !ui->top->list.reverse);
+			ui_sort(ui, (unsigned)i, l->sort == i && !l->reverse);
 			return true;
 		}
 	return false;
@@ -94,8 +95,8 @@ candidate(void *arg, const char *word, size_t i)
 	}
 	for (size_t c = 0; t && c < t->ncols; c++) {
 		snprintf(line, sizeof(line), "sort %s", t->cols[c].title);
-		if (strlen(word) > 4 && t->cols[c].sorts && !strncasecmp(line, word, strlen(word)) &&
-		    hit++ == i)
+		if (strlen(word) > 4 && t->cols[c].sorts &&
+		    !strncasecmp(line, word, strlen(word)) && hit++ == i)
 			return line;
 	}
 	return NULL;

@@ -56,6 +56,17 @@ click_row(struct ui *ui, int y)
 }
 
 static void
+wheel(struct ui *ui, int by)
+{
+	if (ui_table(ui->top)) {
+		list_scroll(&ui->top->list, (long)by * WHEEL_ROWS);
+		return;
+	}
+	for (int i = 0; i < WHEEL_ROWS; i++)
+		ui_act(ui, by < 0 ? ACT_UP : ACT_DOWN);
+}
+
+static void
 click(struct ui *ui)
 {
 	const struct table *t = ui_table(ui->top);
@@ -65,8 +76,7 @@ click(struct ui *ui)
 	if (!term_click(&c))
 		return;
 	if (c.wheel) {
-		for (int i = 0; i < WHEEL_ROWS; i++)
-			ui_act(ui, c.wheel < 0 ? ACT_UP : ACT_DOWN);
+		wheel(ui, c.wheel);
 		return;
 	}
 	if (c.y == 0 && frame_has_tabs()) {

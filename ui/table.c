@@ -73,14 +73,14 @@ draw_titles(struct area a, const struct table *t, const struct list *l, const sh
 	put_clip(a.y, a.x, a.w, "", ROLE_HEAD);
 	for (size_t i = 0; i < t->ncols; i++) {
 		struct tb_buf b = TB_BUF(256);
-		bool sorted = t->cols[i].sorts && l->sort == i;
+		bool sorted = t->cols[i].sorts && l->sort == i, down;
 
 		if (!w[i])
 			continue;
 		tb_buf_str(&b, t->cols[i].title);
+		down = (t->cols[i].sorts == SORTS_DOWN) != l->reverse;
 		if (sorted)
-			tb_buf_str(&b, theme_sign((t->cols[i].sorts == SORTS_DOWN) != l->reverse ? SIGN_DESC
-								       : SIGN_ASC));
+			tb_buf_str(&b, theme_sign(down ? SIGN_DESC : SIGN_ASC));
 		(t->cols[i].right ? put_right : put_clip)(a.y, x, w[i], tb_buf_cstr(&b), ROLE_HEAD);
 		tb_buf_free(&b);
 		x += w[i] + GAP;

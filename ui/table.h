@@ -15,7 +15,7 @@
 
 struct column {
 	const char *title;
-	short min, max;		/* columns wanted; what is left over goes up to max, from the left */
+	short min, max;		/* what is left over goes up to max, from the left on */
 	bool right;		/* numbers */
 	enum { SORTS_NOT, SORTS_UP, SORTS_DOWN } sorts;	/* which end comes first */
 	unsigned char priority;	/* 0 stays; the greatest goes first */
