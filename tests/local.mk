@@ -248,6 +248,7 @@ THREAD_TESTS = tests/unit/test_base_job tests/unit/test_base_pool \
 	tests/unit/test_base_sha256 tests/unit/test_team tests/unit/test_ui_jobs tests/unit/test_ui_frame $(SCREENS)
 	tests/unit/test_base_sha256 tests/unit/test_team tests/unit/test_ui_jobs \
 	tests/cli/scan.sh tests/cli/verify.sh tests/cli/generate.sh $(SCREENS)
+	tests/unit/test_base_sha256 tests/unit/test_inspect tests/unit/test_team tests/unit/test_ui_jobs tests/unit/test_ui_frame $(SCREENS)
 check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
 .PHONY: check-threads

@@ -1,5 +1,6 @@
 /* stats_kernel.h - private to src/quant: the loops over a block, compiled once for
- * each instruction set (stats.c, stats_avx2.c, stats_avx512.c define STATS_NAME).
+ * each instruction set: stats_scalar.c, stats_avx2.c, stats_avx512.c define STATS_NAME
+ * and STATS_RUN.
  *
  * Plain C that compilers turn into vectors: "omp simd" allows the sums to be taken
  * in another order. */
@@ -46,24 +47,34 @@ load_f16(const void *p, size_t i)
 	return as_float(bits | (h & 0x8000) << 16);
 }
 
+/* Sums in F32 go over STATS_RUN values only: the more lanes, the longer a run may be
+ * before it shows in the sixth digit. */
 #define STATS_BLOCK_FN(name, load) \
 static void \
 name(const void *src, size_t n, struct stats_block *out) \
 { \
-	float min = INFINITY, max = -INFINITY, sum = 0, sq = 0, shift = load(src, 0); \
+	float min = INFINITY, max = -INFINITY, shift = load(src, 0); \
+	double all = 0, all_sq = 0; \
 	uint32_t zeros = 0; \
 \
-	_Pragma("omp simd reduction(min:min) reduction(max:max) reduction(+:sum,sq,zeros)") \
-	for (size_t i = 0; i < n; i++) { \
-		float x = load(src, i), d = x - shift; \
+	for (size_t from = 0; from < n; from += STATS_RUN) { \
+		size_t to = n - from < STATS_RUN ? n : from + STATS_RUN; \
+		float sum = 0, sq = 0; \
 \
-		min = x < min ? x : min; \
-		max = x > max ? x : max; \
-		sum += d; \
-		sq += d * d; \
-		zeros += x == 0; \
+		_Pragma("omp simd reduction(min:min) reduction(max:max) reduction(+:sum,sq,zeros)") \
+		for (size_t i = from; i < to; i++) { \
+			float x = load(src, i), d = x - shift; \
+\
+			min = x < min ? x : min; \
+			max = x > max ? x : max; \
+			sum += d; \
+			sq += d * d; \
+			zeros += x == 0; \
+		} \
+		all += (double)sum; \
+		all_sq += (double)sq; \
 	} \
-	*out = (struct stats_block){ min, max, shift, sum, sq, zeros }; \
+	*out = (struct stats_block){ min, max, shift, all, all_sq, zeros }; \
 }
 
 /* The bin of each; those that are not finite go behind the last. */

@@ -5,11 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATS_BLOCK 1024		/* values; few enough to sum them up in F32 */
+#define STATS_BLOCK 1024		/* values with one shift */
 
 struct stats_block {
-	float min, max, shift, sum, sq;	/* sum, sq: of the deviations from shift; one of
-					 * them is not finite if a value is not */
+	float min, max, shift;
+	double sum, sq;			/* of the deviations from shift; not finite when a
+					 * value is not */
 	uint32_t zeros;
 };
 

@@ -2,7 +2,7 @@
 #ifndef TBTUI_TEXT_JINJA_H
 #define TBTUI_TEXT_JINJA_H
 
-#include "src/text/jinja_value.h"
+#include "src/text/jinja_ops.h"
 
 enum jinja_token_type {
 	T_END, T_DATA, T_VAR_BEGIN, T_VAR_END, T_BLOCK_BEGIN, T_BLOCK_END,

@@ -78,6 +78,8 @@ jinja_item(struct jinja_ctx *c, const struct jinja_value *of, const struct jinja
 		if (hit)
 			return *hit;
 	}
+	if (of->type == J_LIST && of->list->lazy)
+		return jinja_undefined("item");
 	if (key->type == J_INT && (of->type == J_LIST || of->type == J_STR)) {
 		int64_t n = jinja_len(c, of), i = key->i < 0 ? key->i + n : key->i;
 
@@ -160,10 +162,8 @@ jinja_slice(struct jinja_ctx *c, const struct jinja_value *of, const struct jinj
 		undefined_error(c, of);
 		return *of;
 	}
-	if (of->type != J_LIST && of->type != J_STR) {
-		jinja_fail(c, TB_EFORMAT, "a %s has no slices", jinja_type_name(of));
-		return jinja_none();
-	}
+	if ((of->type != J_LIST || of->list->lazy) && of->type != J_STR)
+		return jinja_undefined("slice");
 	count = slice_range(c, part, jinja_len(c, of), &start, &step);
 	if (of->type == J_STR)
 		return slice_str(c, of, start, count, step);
@@ -198,6 +198,7 @@ repeat(struct jinja_ctx *c, const struct jinja_value *of, int64_t times)
 		return jinja_take(c, &out);
 	}
 	list = jinja_list(c);
+	list.list->tuple = of->list->tuple;
 	for (int64_t i = 0; i < times && of->list->n && jinja_ok(c); i++)
 		for (size_t k = 0; k < of->list->n && jinja_step(c, 1); k++)
 			jinja_push(c, list.list, of->list->v[k]);
@@ -281,6 +282,12 @@ as_int(const struct jinja_value *v)
 	return v->type == J_BOOL ? v->b : v->i;
 }
 
+static bool
+is_int(const struct jinja_value *v)
+{
+	return v->type == J_INT || v->type == J_BOOL;
+}
+
 static struct jinja_value
 operate(struct jinja_ctx *c, const char *op, const struct jinja_value *a,
 	const struct jinja_value *b)
@@ -295,10 +302,10 @@ operate(struct jinja_ctx *c, const char *op, const struct jinja_value *a,
 		return join_text(c, a, b);
 	if (!strcmp(op, "+") && a->type == J_LIST && b->type == J_LIST)
 		return joined_lists(c, a->list, b->list);
-	if (!strcmp(op, "*") && (a->type == J_STR || a->type == J_LIST) && b->type == J_INT)
-		return repeat(c, a, b->i);
-	if (!strcmp(op, "*") && (b->type == J_STR || b->type == J_LIST) && a->type == J_INT)
-		return repeat(c, b, a->i);
+	if (!strcmp(op, "*") && (a->type == J_STR || a->type == J_LIST) && is_int(b))
+		return repeat(c, a, as_int(b));
+	if (!strcmp(op, "*") && (b->type == J_STR || b->type == J_LIST) && is_int(a))
+		return repeat(c, b, as_int(a));
 	if (a->type == J_UNDEFINED || b->type == J_UNDEFINED)
 		undefined_error(c, a->type == J_UNDEFINED ? a : b);
 	if (!strcmp(op, "%") && a->type == J_STR)

@@ -37,9 +37,24 @@ FILTER(f_lower)
 	return as_method(c, self, args, "lower");
 }
 
+/* Words begin behind blanks, dashes and opening brackets, unlike str.title()'s. */
 FILTER(f_title)
 {
-	return as_method(c, self, args, "title");
+	struct jinja_value s = jinja_to_str(c, self);
+	struct tb_buf out = TB_BUF(JINJA_TEXT_MAX);
+
+	for (size_t i = 0, k; i < s.str.len && jinja_step(c, 1); i = k) {
+		bool apart = strchr("-({[< \t\n\v\f\r", s.str.s[i]) != NULL;
+		struct jinja_value word;
+
+		for (k = i + 1; k < s.str.len && !apart; k++)
+			if (strchr("-({[< \t\n\v\f\r", s.str.s[k]))
+				break;
+		word = jinja_str(s.str.s + i, k - i);
+		word = jinja_method(&word, "capitalize")(c, &word, args);
+		tb_buf_add(&out, word.str.s, word.str.len);
+	}
+	return jinja_take(c, &out);
 }
 
 FILTER(f_capitalize)
@@ -145,6 +160,7 @@ FILTER(f_reverse)
 	struct jinja_args joined = { .v = &out, .names = (const char *[]){ NULL }, .n = 1 };
 
 	(void)args;
+	out.list->lazy = true;
 	for (size_t i = l->n; i && jinja_step(c, 1); i--)
 		jinja_push(c, out.list, l->v[i - 1]);
 	return self->type == J_STR ? jinja_method(&empty, "join")(c, &empty, &joined) : out;
@@ -223,6 +239,8 @@ FILTER(f_round)
 		jinja_fail(c, TB_EUNSUP, "round of a %s", jinja_type_name(self));
 		return jinja_none();
 	}
+	if (self->type != J_FLOAT)
+		return jinja_int(self->type == J_BOOL ? self->b : self->i);
 	return jinja_float(rint(jinja_num(self) * scale) / scale);
 }
 
@@ -336,6 +354,7 @@ selected(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja
 	struct jinja_list *l = jinja_iterate(c, self);
 	struct jinja_value out = jinja_list(c);
 
+	out.list->lazy = true;
 	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++)
 		if (holds(c, l->v[i], args, attribute) == want)
 			jinja_push(c, out.list, l->v[i]);
@@ -374,6 +393,7 @@ FILTER(f_map)
 		jinja_fail(c, TB_EFORMAT, "map without the name of a filter");
 	if (!attribute && args->n)
 		rest = (struct jinja_args){ args->v + 1, args->names + 1, args->n - 1 };
+	out.list->lazy = true;
 	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++) {
 		v = attribute ? dotted(c, l->v[i], attribute)
 			      : jinja_filter(c, args->v[0].str.s, &l->v[i], &rest);
@@ -464,6 +484,7 @@ FILTER(f_unique)
 	struct jinja_value out = jinja_list(c);
 
 	(void)args;
+	out.list->lazy = true;
 	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++)
 		if (!jinja_contains(c, &out, &l->v[i]))
 			jinja_push(c, out.list, l->v[i]);
@@ -474,11 +495,15 @@ static struct jinja_value
 extreme(struct jinja_ctx *c, const struct jinja_value *self, int sign)
 {
 	struct jinja_list *l = jinja_iterate(c, self);
+	const struct sort_key key = { 0 };
 	size_t best = 0;
 
-	for (size_t i = 1; i < l->n && jinja_step(c, 1); i++)
-		if (jinja_compare(c, &l->v[i], &l->v[best]) * sign > 0)
+	for (size_t i = 1; i < l->n && jinja_step(c, 1); i++) {
+		struct jinja_value a = key_of(c, &l->v[i], &key), b = key_of(c, &l->v[best], &key);
+
+		if (jinja_compare(c, &a, &b) * sign > 0)
 			best = i;
+	}
 	return l->n ? l->v[best] : jinja_undefined("the extreme of nothing");
 }
 

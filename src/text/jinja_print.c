@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/text/jinja_value.h"
+#include "src/text/jinja_ops.h"
 
 /* The shortest digits that read back, in Python's layout: "1.0", "1e+16", "inf". */
 static void
@@ -110,6 +110,8 @@ jinja_repr(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out)
 		jinja_fail(c, TB_ELIMIT, "values are nested too deeply");
 	else if (v->type == J_STR)
 		repr_str(v, out);
+	else if (v->type == J_LIST && v->list->lazy)
+		jinja_fail(c, TB_EUNSUP, "a generator is not text; \"list\" makes it a list");
 	else if (v->type == J_LIST)
 		repr_list(c, v->list, out);
 	else if (v->type == J_DICT)

@@ -1,6 +1,7 @@
 /* jinja_test.c - "is …", and the functions that every template can call. */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -40,8 +41,14 @@ is_mapping(const struct jinja_value *v)
 static bool
 is_sequence(const struct jinja_value *v)
 {
-	return v->type == J_LIST || v->type == J_STR || v->type == J_DICT ||
-	       v->type == J_UNDEFINED;
+	return v->type == J_STR || v->type == J_DICT || v->type == J_UNDEFINED ||
+	       (v->type == J_LIST && !v->list->lazy);
+}
+
+static bool
+is_iterable(const struct jinja_value *v)
+{
+	return v->type == J_LIST || is_sequence(v);
 }
 
 static bool
@@ -77,19 +84,19 @@ is_float(const struct jinja_value *v)
 static bool
 is_odd(const struct jinja_value *v)
 {
-	return v->type == J_INT && v->i % 2 != 0;
+	return jinja_is_num(v) && fabs(fmod(jinja_num(v), 2)) == 1;
 }
 
 static bool
 is_even(const struct jinja_value *v)
 {
-	return v->type == J_INT && v->i % 2 == 0;
+	return jinja_is_num(v) && fmod(jinja_num(v), 2) == 0;
 }
 
 static bool
 is_callable(const struct jinja_value *v)
 {
-	return v->type == J_FUNC || v->type == J_MACRO;
+	return v->type == J_FUNC || v->type == J_MACRO || v->type == J_UNDEFINED;
 }
 
 enum binary { B_NONE, B_EQ, B_NE, B_LT, B_LE, B_GT, B_GE, B_IN, B_DIVISIBLE };
@@ -101,7 +108,7 @@ static const struct test {
 } tests[] = {
 	{ "defined", is_defined, 0 }, { "undefined", is_undefined, 0 }, { "none", is_none, 0 },
 	{ "string", is_string, 0 }, { "mapping", is_mapping, 0 },
-	{ "sequence", is_sequence, 0 }, { "iterable", is_sequence, 0 },
+	{ "sequence", is_sequence, 0 }, { "iterable", is_iterable, 0 },
 	{ "boolean", is_boolean, 0 }, { "true", is_true, 0 }, { "false", is_false, 0 },
 	{ "number", jinja_is_num, 0 }, { "integer", is_integer, 0 }, { "float", is_float, 0 },
 	{ "odd", is_odd, 0 }, { "even", is_even, 0 }, { "callable", is_callable, 0 },

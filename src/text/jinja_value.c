@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/text/jinja_ops.h"
 
 struct jinja_chunk {
 	struct jinja_chunk *next;
@@ -284,7 +285,7 @@ jinja_true(const struct jinja_value *v)
 	case J_STR:
 		return v->str.len > 0;
 	case J_LIST:
-		return v->list->n > 0;
+		return v->list->lazy || v->list->n > 0;
 	case J_DICT:
 		return v->dict->n > 0;
 	default:
@@ -442,7 +443,10 @@ jinja_len(struct jinja_ctx *c, const struct jinja_value *v)
 	case J_STR:
 		return (int64_t)jinja_chars(v);
 	case J_LIST:
-		return (int64_t)v->list->n;
+		if (!v->list->lazy)
+			return (int64_t)v->list->n;
+		jinja_fail(c, TB_EFORMAT, "a generator has no length");
+		return 0;
 	case J_DICT:
 		return (int64_t)v->dict->n;
 	case J_UNDEFINED:

@@ -11,7 +11,6 @@
 
 #include "src/base/buf.h"
 #include "src/base/err.h"
-#include "src/format/json.h"
 
 struct jinja_arena {
 	struct jinja_chunk *chunks;
@@ -53,6 +52,7 @@ struct jinja_list {
 	struct jinja_value *v;
 	size_t n, cap;
 	bool tuple;
+	bool lazy;			/* a generator in Python: true even if empty, no length */
 };
 struct jinja_pair { struct jinja_value key, value; };
 struct jinja_dict {
@@ -117,31 +117,4 @@ struct jinja_value jinja_dict(struct jinja_ctx *c);
 void jinja_push(struct jinja_ctx *c, struct jinja_list *l, struct jinja_value v);
 void jinja_put(struct jinja_ctx *c, struct jinja_dict *d, struct jinja_value key,
 	       struct jinja_value value);
-const struct jinja_value *jinja_find(struct jinja_ctx *c, const struct jinja_dict *d,
-				     const struct jinja_value *key);
-struct jinja_value jinja_from_json(struct jinja_ctx *c, const cJSON *v);
-
-bool jinja_is_num(const struct jinja_value *v);		/* bool counts, as in Python */
-double jinja_num(const struct jinja_value *v);
-bool jinja_true(const struct jinja_value *v);
-bool jinja_equal(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja_value *b);
-/* < 0, 0, > 0; fails when they have no order. */
-int jinja_compare(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja_value *b);
-const char *jinja_type_name(const struct jinja_value *v);	/* as Python calls it */
-/* What a for loop goes over: a list as it is, a string's characters, a dict's keys. */
-struct jinja_list *jinja_iterate(struct jinja_ctx *c, const struct jinja_value *v);
-bool jinja_contains(struct jinja_ctx *c, const struct jinja_value *all,
-		    const struct jinja_value *one);
-int64_t jinja_len(struct jinja_ctx *c, const struct jinja_value *v);	/* fails if it has none */
-size_t jinja_chars(const struct jinja_value *str);		/* code points */
-
-/* str() and repr() of Python, appended. */
-void jinja_print(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out);
-void jinja_repr(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out);
-struct jinja_value jinja_to_str(struct jinja_ctx *c, const struct jinja_value *v);
-
-/* json.dumps(ensure_ascii=False, …) */
-struct jinja_json { int indent; const char *comma, *colon; bool sort_keys, ascii; };
-void jinja_to_json(struct jinja_ctx *c, const struct jinja_value *v, const struct jinja_json *how,
-		   struct tb_buf *out);
 #endif

@@ -18,8 +18,8 @@ s, h = got["stats"], got["histogram"]
 assert got["shape"] == [512, 64] and s["count"] == len(v) == sum(h["counts"])
 assert (s["min"], s["max"]) == (min(v), max(v)) == (h["lo"], h["hi"])
 assert s["absmax"] == max(map(abs, v)) and s["zeros"] == v.count(0.0)
-assert abs(s["mean"] - mean) < 1e-7
-assert abs(s["std"] - math.sqrt(sum((x - mean) ** 2 for x in v) / len(v))) < 1e-7
+assert abs(s["mean"] - mean) < 1e-6
+assert abs(s["std"] - math.sqrt(sum((x - mean) ** 2 for x in v) / len(v))) < 1e-6
 assert s["nans"] == s["infs"] == 0 and s["first_nan"] is None
 want = [0] * len(h["counts"])
 for x in v:

@@ -143,6 +143,12 @@ test_tables(void **state)
 	      "{{ x is not defined }}{{ none is none }}{{ 4 is divisibleby(2) }}",
 	      "TrueTrueTrueTrueTrueTrueTrue");
 	gives("{{ messages[1].content | e }}", " Hi &lt;b&gt;&#34;you&#34;&lt;/b&gt; \n");
+	/* generators are true even when empty */
+	gives("{{ 1 if [] | select('string') }}{{ [] | select('string') | list }}", "1[]");
+	fails("{{ [1] | map('string') | length }}", TB_EFORMAT, "generator");
+	gives("{{ 'a-b (c' | title }}{{ ['B', 'a'] | min }}{{ 2.5 | round }}{{ 3 | round }}",
+	      "A-B (Ca2.03");
+	gives("{{ 3[1:] is undefined }}{{ 2.0 is even }}{{ (1, 2) * true }}", "TrueTrue(1, 2)");
 	gives("{{ bos_token }}{{ eos_token }}{{ tools is none }}{{ add_generation_prompt }}",
 	      "<s>TrueTrue");
 	gives("{{ {'items': 1}['items'] }}{{ {'a': 1}.get('b', 2) }}", "12");

@@ -128,7 +128,7 @@ test_floats(void **state)
 		dtype_to_f32(d, raw, n, v);
 		m = one_tensor(d, n, raw);
 		run(m, "t", 64, &r);
-		check_against(&r, v, n, 1e-6);
+		check_against(&r, v, n, 5e-6);	/* sums of a block are F32 */
 		model_free(m);
 	}
 	free(v);
