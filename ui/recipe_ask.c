@@ -140,7 +140,7 @@ write_run(void *arg, struct tb_job *job, struct tb_err *err)
 					   &w->result, err);
 
 	if (!status && w->target->dest == PLAN_TO_STORE) {
-		status = op_scan(w->ctx, &req, job, &scanned, err);
+		status = op_scan(w->ctx, &req, NULL, &scanned, err);
 		scan_result_free(&scanned);
 	}
 	return status;
