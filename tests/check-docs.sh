@@ -9,6 +9,9 @@ diff -u "$srcdir/doc/tbtui.1" "$new" || {
 	echo "doc/tbtui.1 is out of date: make docs"
 	exit 1
 }
+for c in $(sed -n 's/^    tbtui \(--store DIR \)\{0,1\}\([a-z][a-z]*\).*/\2/p' "$srcdir/README.md"); do
+	"$TBTUI" "$c" --help >/dev/null || { echo "README.md: no command $c"; exit 1; }
+done
 if command -v man >/dev/null; then
 	warnings=$(man --warnings -l "$new" 2>&1 >/dev/null)
 	[ -z "$warnings" ] || { echo "$warnings"; exit 1; }
