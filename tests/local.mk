@@ -249,6 +249,17 @@ THREAD_TESTS = tests/unit/test_base_job tests/unit/test_base_pool \
 	tests/unit/test_base_sha256 tests/unit/test_team tests/unit/test_ui_jobs \
 	tests/cli/scan.sh tests/cli/verify.sh tests/cli/generate.sh $(SCREENS)
 	tests/unit/test_base_sha256 tests/unit/test_inspect tests/unit/test_team tests/unit/test_ui_jobs tests/unit/test_ui_frame $(SCREENS)
+THREAD_TESTS = $(SCREENS)
+THREAD_TESTS += tests/unit/test_base_job
+THREAD_TESTS += tests/unit/test_base_pool
+THREAD_TESTS += tests/unit/test_base_sha256
+THREAD_TESTS += tests/unit/test_team
+THREAD_TESTS += tests/unit/test_ui_jobs
+THREAD_TESTS += tests/unit/test_ui_frame
+THREAD_TESTS += tests/cli/scan.sh
+THREAD_TESTS += tests/cli/verify.sh
+THREAD_TESTS += tests/cli/quantize.sh
+THREAD_TESTS += tests/cli/generate.sh
 check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
 .PHONY: check-threads
