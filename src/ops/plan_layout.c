@@ -10,6 +10,7 @@
 #include "src/ops/plan_parts.h"
 
 #define SHARD_MAX (5000000000u)
+#define EXPERTS_MAX 65536u	/* a shape of no elements may promise any number */
 
 /* One tensor of the source, or one expert's slice of it, on its way out. */
 struct atom {
@@ -52,6 +53,8 @@ add_slices(struct layout *l, size_t row, const struct expert *e, const char *gro
 	enum tb_status status = TB_OK;
 	char name[EXPERT_NAME_MAX];
 
+	if (n > EXPERTS_MAX)
+		return tb_fail(err, TB_ELIMIT, "%s: %ju experts", t->name, (uintmax_t)n);
 	for (uint64_t i = 0; i < n && !status; i++) {
 		if (l->p->dest == PLAN_TO_DIR)
 			expert_single_hf(e, i, name);

@@ -223,6 +223,9 @@ test_bad_groups(void **state)
 	plan_free(p);
 	model.ntensors = 0;
 	assert_fails(plan_new(&p, &req, &err), err, TB_EFORMAT, "no tensors");
+	add("model.layers.0.mlp.experts.up_proj.weight", DT_BF16, 3, UINT64_MAX, 0, 4);
+	req.experts = PLAN_EXPERTS_EACH;
+	assert_fails(plan_new(&p, &req, &err), err, TB_ELIMIT, "18446744073709551615 experts");
 }
 
 static void
