@@ -1,5 +1,5 @@
 #include "config.h"
 
 #define STATS_NAME stats_avx2
-#define STATS_RUN 256
+#define LANES 8
 #include "src/quant/stats_kernel.h"

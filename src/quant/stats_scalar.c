@@ -1,5 +1,5 @@
 #include "config.h"
 
 #define STATS_NAME stats_scalar
-#define STATS_RUN 32
+#define LANES 4
 #include "src/quant/stats_kernel.h"
