@@ -18,9 +18,9 @@ db_root(struct db *db, const char *path, int64_t *id, struct tb_err *err)
 }
 
 enum tb_status
-db_drop_root(struct db *db, const char *path, struct tb_err *err)
+db_drop_root(struct db *db, int64_t root, struct tb_err *err)
 {
-	return db_exec(db, err, "DELETE FROM roots WHERE path = ?", "s", path);
+	return db_exec(db, err, "DELETE FROM roots WHERE id = ?", "i", root);
 }
 
 enum tb_status

@@ -18,7 +18,7 @@ enum tb_status db_condemn(const char *path, char *notice, size_t len, struct tb_
 enum tb_status db_root(struct db *db, const char *path, int64_t *id, struct tb_err *err)
 	TB_MUST_USE;
 /* Forgets a root with all that is below it. */
-enum tb_status db_drop_root(struct db *db, const char *path, struct tb_err *err) TB_MUST_USE;
+enum tb_status db_drop_root(struct db *db, int64_t root, struct tb_err *err) TB_MUST_USE;
 /* All roots in the index. */
 enum tb_status db_roots(struct db *db, struct db_lines *out, struct tb_err *err) TB_MUST_USE;
 

@@ -88,6 +88,8 @@ cli_scan(struct cli *cli, int argc, char **argv)
 	const struct tb_opt opts[] = {
 		{ 'a', "again", TB_OPT_FLAG, &a.req.again, NULL,
 		  "open every model, also those that did not change" },
+		{ 0, "forget", TB_OPT_FLAG, &a.req.forget, NULL,
+		  "drop stores from the index whose folder is there no more" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/blobdir.h"
@@ -270,6 +271,43 @@ scan_all(struct scan *s, struct tb_err *err)
 }
 
 static enum tb_status
+forget_root(struct scan *s, const char *path, struct tb_err *err)
+{
+	struct db_models gone = { 0 };
+	int64_t root;
+	enum tb_status status = db_root(s->db, path, &root, err);
+
+	if (!status)
+		status = db_root_models(s->db, root, &gone, err);
+	for (size_t i = 0; !status && i < gone.n; i++, s->out->removed++)
+		status = scan_note(s->out, SCAN_REMOVED, gone.rows[i].name, gone.rows[i].path,
+				   NULL, err);
+	if (!status)
+		status = db_drop_root(s->db, root, err);
+	db_free(&gone.mem);
+	return status;
+}
+
+static enum tb_status
+forget_gone(struct scan *s, struct tb_err *err)
+{
+	struct db_lines roots = { 0 };
+	enum tb_status status = db_begin(s->db, err);
+
+	if (!status)
+		status = db_roots(s->db, &roots, err);
+	for (size_t i = 0; !status && i < roots.n; i++)
+		if (!tb_is_dir(roots.rows[i]))
+			status = forget_root(s, roots.rows[i], err);
+	db_free(&roots.mem);
+	if (!status)
+		status = db_commit(s->db, err);
+	else
+		db_rollback(s->db);
+	return status;
+}
+
+static enum tb_status
 count(struct scan *s, struct tb_err *err)
 {
 	struct scan_result *out = s->out;
@@ -306,6 +344,8 @@ attempt(struct scan *s, struct tb_err *err)
 	if (*db_notice(s->db))
 		snprintf(s->out->notice, sizeof(s->out->notice), "%s", db_notice(s->db));
 	status = scan_all(s, err);
+	if (!status && s->req->forget)
+		status = forget_gone(s, err);
 	if (!status)
 		status = count(s, err);
 	roots_free(s);

@@ -24,6 +24,8 @@ struct scan_req {
 	const char *const *dirs;	/* instead of ctx->roots when ndirs > 0; borrowed */
 	size_t ndirs;
 	bool again;			/* open everything, changed or not */
+	bool forget;			/* drop roots whose folder is there no more: without it
+					 * they stay, since the disk may only be away */
 };
 
 struct scan_item {

@@ -123,4 +123,11 @@ has '^added +six:latest'
 expect 0 "$TBTUI" --db "$T/index.db" -s "$T/other" ls
 has '^six:latest'
 has_not '^one:latest'
+# A folder that is away stays in the index until it is to be forgotten.
+rm -r "$T/other"
+run 0 scan
+expect 0 "$TBTUI" --db "$T/index.db" ls six
+run 0 scan --forget
+has '^removed +six:latest'
+expect 1 "$TBTUI" --db "$T/index.db" ls six
 exit 0
