@@ -29,7 +29,7 @@ quit(struct ui *ui)
 	if (v->id != VIEW_MODELS)
 		view_back(v);
 	else if (jobs_busy(&ui->jobs, true))
-		view_ask(v, "A job is still running. Cancel it and quit? [y/N]", quit_anyway);
+		view_ask(v, "A job is still running. Cancel it and quit?", quit_anyway);
 	else
 		ui_quit(ui);
 }

@@ -279,7 +279,7 @@ draw_bottom(struct ui *ui, int y)
 	char tail[64];
 
 	if (*ui->question)
-		put_fmt(y, 0, COLS, ROLE_WARN, " %s (y/n)", ui->question);
+		put_fmt(y, 0, COLS, ROLE_WARN, "%s [y/N]", ui->question);
 	else if (prompt_is_open() && prompt_owner() == ui)
 		prompt_draw(line, prompt_tail(ui, tail, sizeof(tail)));
 	else if (prompt_is_open() && prompt_owner() == ui->top && ui->top->ops->typing)
