@@ -13,7 +13,7 @@ struct tok_merge { uint32_t left, right, rank, id; };
 
 struct tok_merges {
 	struct tok_merge *slot;		/* owned; rank TOK_NONE = free */
-	size_t mask, used;
+	size_t mask;
 };
 
 struct tok_bpe {
@@ -44,10 +44,10 @@ enum tb_status tok_bpe_word(const struct tok_bpe *b, struct tok_symbols *room, c
 
 bool tok_ids_push(struct token_ids *out, uint32_t id);
 const struct tok_merge *tok_merge_find(const struct tok_merges *m, uint32_t left, uint32_t right);
-/* Merges the n > 1 symbols in id[]; returns how many are left.  The room is the
- * caller's: heap-based for any n, or quadratic for few. */
+/* Merge the n symbols in id[] and say how many are left: in O(n^2) but fast, for
+ * n <= TOK_FEW, and in O(n log n). */
+#define TOK_FEW 48
 size_t tok_merge_few(const struct tok_merges *m, uint32_t *id, size_t n);
 enum tb_status tok_merge_many(const struct tok_merges *m, uint32_t *id, size_t *n,
 			      struct tb_err *err) TB_MUST_USE;
-#define TOK_FEW 48
 #endif

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/text/tok_bpe.h"
 #include "src/text/tok_uni.h"
-#include "src/base/text.h"
 
 #define MERGES_MAX (1u << 23)
 #define TOK_PIECE_MAX 1024	/* bytes of a half, where it is cut by trying */
@@ -134,7 +134,6 @@ add_merge(struct tok_bpe *b, const cJSON *merge, uint32_t rank, struct tb_buf *j
 	if (is_mark(right.s, right.len) && !(left.len >= 3 && is_mark(left.s + left.len - 3, 3)))
 		b->cut_at_mark = false;
 	slot = (struct tok_merge *)tok_merge_find(&b->merges, m.left, m.right);
-	b->merges.used += slot->rank == TOK_NONE;
 	*slot = m;	/* of a pair that is listed twice the later counts */
 	return TB_OK;
 }
