@@ -115,7 +115,8 @@ rows(unsigned bits, enum dtype d, const struct matrix *w, const struct mv_x *x, 
 {
 	const struct shape s = shape_of(w->cols, w->scheme.group, d, bits);
 
-	for (uint32_t r = first; r < end; r++) {
+	for (uint32_t i = 0; i < end - first; i++) {
+		const uint32_t r = row_in_turn(first, end, i);
 		const size_t skip = (size_t)s.groups * scale_size(d) * r;
 		struct cursor c = {
 			.codes = w->codes + (size_t)w->cols * bits / 8 * r,

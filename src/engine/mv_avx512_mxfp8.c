@@ -65,7 +65,8 @@ mv_avx512_mxfp8(const struct matrix *w, const struct mv_x *x, float *y, uint32_t
 	const uint32_t groups = w->cols / GROUP;
 	const size_t ahead = (size_t)AHEAD_ROWS * groups;
 
-	for (uint32_t r = first; r < end; r++) {
+	for (uint32_t i = 0; i < end - first; i++) {
+		const uint32_t r = row_in_turn(first, end, i);
 		const uint8_t *codes = w->codes + (size_t)w->cols * r;
 		const uint8_t *scales = w->scales + (size_t)groups * r;
 		__m512 acc[2] = { _mm512_setzero_ps(), _mm512_setzero_ps() };

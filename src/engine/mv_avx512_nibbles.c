@@ -116,13 +116,24 @@ mv_avx512_prepare_e2m1(struct mv_x *x)
 }
 
 INLINE __m512i
-codes_to_bytes(enum scheme_kind kind, __m512i nibbles)
+to_bytes(enum scheme_kind kind, __m512i codes)
 {
 	const __m512i e2m1 = _mm512_broadcast_i32x4(
 		_mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
-	__m512i v = _mm512_and_si512(nibbles, _mm512_set1_epi8(15));
 
-	return kind == SCHEME_AFFINE ? v : _mm512_shuffle_epi8(e2m1, v);
+	return kind == SCHEME_AFFINE ? codes : _mm512_shuffle_epi8(e2m1, codes);
+}
+
+INLINE __m512i
+even_codes(enum scheme_kind kind, __m512i v)
+{
+	return to_bytes(kind, _mm512_and_si512(v, _mm512_set1_epi8(15)));
+}
+
+INLINE __m512i
+odd_codes(enum scheme_kind kind, __m512i v)
+{
+	return even_codes(kind, _mm512_srli_epi32(v, 4));
 }
 
 /* A row, cut into pieces of 16 groups: where its next one is. */
@@ -146,10 +157,8 @@ block(enum scheme_kind kind, const struct shape *s, const struct cursor *c, size
 
 	prefetch(c->codes + AHEAD_BYTES);
 	prefetch(c->codes + AHEAD_BYTES + 64);
-	return _mm512_cvtepi32_ps(dot_block(codes_to_bytes(kind, first),
-					    codes_to_bytes(kind, _mm512_srli_epi32(first, 4)),
-					    codes_to_bytes(kind, second),
-					    codes_to_bytes(kind, _mm512_srli_epi32(second, 4)),
+	return _mm512_cvtepi32_ps(dot_block(even_codes(kind, first), odd_codes(kind, first),
+					    even_codes(kind, second), odd_codes(kind, second),
 					    c->digit, start));
 }
 
@@ -228,8 +237,11 @@ rows(enum scheme_kind kind, enum dtype d, const struct matrix *w, const struct m
 {
 	const struct shape s = shape_of(w->cols, w->scheme.group, d);
 
-	for (uint32_t r = first; r < end; r++)
+	for (uint32_t i = 0; i < end - first; i++) {
+		uint32_t r = row_in_turn(first, end, i);
+
 		y[r] = row(kind, d, &s, w, x, r);
+	}
 }
 
 void

@@ -56,8 +56,11 @@ row_bf16(const uint8_t *p, const float *x, uint32_t cols)
 void
 mv_avx512_bf16(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
 {
-	for (uint32_t r = first; r < end; r++)
+	for (uint32_t i = 0; i < end - first; i++) {
+		uint32_t r = row_in_turn(first, end, i);
+
 		y[r] = row_bf16(w->codes + (size_t)w->cols * 2 * r, x->perm, w->cols);
+	}
 }
 
 /* 16 elements of F16 or F32 from element c on, `left` > 0 of them in the row. */
@@ -94,13 +97,19 @@ row_natural(enum dtype d, const uint8_t *p, const float *x, uint32_t cols)
 void
 mv_avx512_f16(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
 {
-	for (uint32_t r = first; r < end; r++)
+	for (uint32_t i = 0; i < end - first; i++) {
+		uint32_t r = row_in_turn(first, end, i);
+
 		y[r] = row_natural(DT_F16, w->codes + (size_t)w->cols * 2 * r, x->x, w->cols);
+	}
 }
 
 void
 mv_avx512_f32(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
 {
-	for (uint32_t r = first; r < end; r++)
+	for (uint32_t i = 0; i < end - first; i++) {
+		uint32_t r = row_in_turn(first, end, i);
+
 		y[r] = row_natural(DT_F32, w->codes + (size_t)w->cols * 4 * r, x->x, w->cols);
+	}
 }
