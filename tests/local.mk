@@ -245,15 +245,11 @@ fuzz:
 .PHONY: fuzz fuzz-targets
 
 # What runs threads, for a build with --enable-sanitizers=thread.
-THREAD_TESTS = tests/unit/test_base_job tests/unit/test_base_pool \
-	tests/unit/test_base_sha256 tests/unit/test_team tests/unit/test_ui_jobs tests/unit/test_ui_frame $(SCREENS)
-	tests/unit/test_base_sha256 tests/unit/test_team tests/unit/test_ui_jobs \
-	tests/cli/scan.sh tests/cli/verify.sh tests/cli/generate.sh $(SCREENS)
-	tests/unit/test_base_sha256 tests/unit/test_inspect tests/unit/test_team tests/unit/test_ui_jobs tests/unit/test_ui_frame $(SCREENS)
 THREAD_TESTS = $(SCREENS)
 THREAD_TESTS += tests/unit/test_base_job
 THREAD_TESTS += tests/unit/test_base_pool
 THREAD_TESTS += tests/unit/test_base_sha256
+THREAD_TESTS += tests/unit/test_inspect
 THREAD_TESTS += tests/unit/test_team
 THREAD_TESTS += tests/unit/test_ui_jobs
 THREAD_TESTS += tests/unit/test_ui_frame
