@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* At once for writing: a transaction that starts by reading could not wait for another
+ * writer any more, it would have to fail. */
 enum tb_status
 db_begin(struct db *db, struct tb_err *err)
 {
-	return db_run_sql(db, "BEGIN", err);
+	return db_run_sql(db, "BEGIN IMMEDIATE", err);
 }
 
 enum tb_status

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
@@ -68,6 +69,27 @@ gguf(const struct verify_model *m)
 	return m->loc.kind == MODEL_OLLAMA_GGUF || m->loc.kind == MODEL_GGUF_FILE;
 }
 
+/* A file of a Hugging Face cache is a link to "…/blobs/<SHA-256>" when it is large
+ * (small ones go by another hash). */
+static void
+linked_digest(const char *path, char digest[TB_DIGEST_MAX])
+{
+	char to[4096];
+	ssize_t n = readlink(path, to, sizeof(to) - 1);
+	const char *hex;
+
+	if (n <= 0)
+		return;
+	to[n] = 0;
+	hex = strrchr(to, '/');
+	if (!hex || hex - to < 6 || memcmp(hex - 6, "/blobs", 6) || strlen(hex + 1) != 64)
+		return;
+	memmove(to + 7, hex + 1, 65);
+	memcpy(to, "sha256:", 7);
+	if (!digest_parse(to, digest))
+		*digest = 0;
+}
+
 static bool
 keep_file(struct verify_file *to, const struct model_file *f, bool sized)
 {
@@ -80,6 +102,8 @@ keep_file(struct verify_file *to, const struct model_file *f, bool sized)
 		.odd_media = odd ? tb_strdup(f->media_type) : NULL,
 	};
 	memcpy(to->digest, f->digest, sizeof(to->digest));
+	if (!*to->digest)
+		linked_digest(f->path, to->digest);
 	return to->path && (to->odd_media || !odd);
 }
 

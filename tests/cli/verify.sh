@@ -176,6 +176,22 @@ flip "$ONE" 300
 run 0 verify --since 1h
 run 1 verify --since 0s
 
+# A Hugging Face cache names its large files by what is in them.
+HUB=$T/hub/models--org--tiny
+mkdir -p "$HUB/blobs" "$HUB/refs" "$HUB/snapshots/abc"
+st w 4 4 3 >"$T/blob"
+SUM=$(sha256sum <"$T/blob" | cut -d' ' -f1)
+mv "$T/blob" "$HUB/blobs/$SUM"
+printf abc >"$HUB/refs/main"
+ln -s "../../blobs/$SUM" "$HUB/snapshots/abc/model.safetensors"
+echo '{}' >"$HUB/snapshots/abc/config.json"
+STORE=$T/hub
+run 0 verify
+has '^clean: 1 models, 0 manifests, 1 blobs'
+flip "$HUB/blobs/$SUM" 100
+run 1 verify
+has "^error +digest_mismatch +hf:org/tiny: sha256:$SUM "
+
 # A directory: structure always, bytes with --deep against the last time.
 D=$T/dir
 mkdir "$D"
