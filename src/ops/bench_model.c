@@ -21,6 +21,7 @@
 
 #define READ_MAX ((size_t)1 << 30)
 #define READ_MIN ((size_t)256 << 20)	/* more than caches hold */
+#define READS 3
 #define WARM_UP 2			/* tokens before the clock starts */
 
 /* An engine that is measured, and memory to read beside it. */
@@ -73,11 +74,19 @@ runner_init(struct runner *r, struct bench *b, const char *name, struct engine *
 	return TB_OK;
 }
 
+/* The best of a few: a single one may fall into somebody else's second. */
 static double
 read_rate(const struct runner *r)
 {
-	return 1e-9 * (double)r->memory_len /
-	       probe_read(r->b->team, r->memory, r->memory_len);
+	double best = 0;
+
+	for (unsigned i = 0; i < READS; i++) {
+		double rate = 1e-9 * (double)r->memory_len /
+			      probe_read(r->b->team, r->memory, r->memory_len);
+
+		best = rate > best ? rate : best;
+	}
+	return best;
 }
 
 /* Token after token; what a token reads is compared with reading it. */
