@@ -54,9 +54,9 @@ state_of(const struct verify_run *r, enum tb_status status)
 {
 	if (status)
 		return status == TB_ECANCEL ? RUN_CANCELLED : RUN_FAILED;
-	if (!r->out->models)
-		return RUN_EMPTY;
-	return r->out->errors ? RUN_DAMAGE : RUN_CLEAN;
+	if (r->out->errors)
+		return RUN_DAMAGE;
+	return r->out->models ? RUN_CLEAN : RUN_EMPTY;
 }
 
 static enum tb_status
@@ -94,9 +94,9 @@ run(struct verify_run *r, struct tb_err *err)
 	if (!status)
 		status = verify_read_models(r, err);
 	if (!status)
+		status = r->req->nrefs ? TB_OK : verify_store(r, err);
+	if (!status)
 		status = verify_files(r, err);
-	if (!status && !r->req->nrefs)
-		status = verify_store(r, err);
 	if (!status)
 		status = remember_models(r, err);
 	return status;

@@ -66,29 +66,53 @@ list_uses(struct verify_run *r, size_t *n, struct tb_err *err)
 	return TB_OK;
 }
 
+/* The next target: f, with as many uses as are added to it. */
+static struct verify_target *
+add_target(struct verify_run *r, size_t *cap, const struct verify_file *f)
+{
+	if (!tb_grow(&r->targets, cap, r->ntargets + 1, sizeof(*r->targets)))
+		return NULL;
+	r->targets[r->ntargets] = (struct verify_target){ .file = f };
+	return &r->targets[r->ntargets++];
+}
+
 static enum tb_status
 list_targets(struct verify_run *r, struct tb_err *err)
 {
 	size_t n, cap = 0;
-	uint64_t bytes = 0;
+	struct verify_target *t = NULL;
 	enum tb_status status = list_uses(r, &n, err);
 
 	for (size_t i = 0; !status && i < n; i++) {
 		const struct verify_file *f = file_of(r, r->uses[i]);
-		struct verify_target *t = r->ntargets ? &r->targets[r->ntargets - 1] : NULL;
 
 		if (!t || strcmp(t->file->path, f->path)) {
-			if (!tb_grow(&r->targets, &cap, r->ntargets + 1, sizeof(*r->targets)))
+			t = add_target(r, &cap, f);
+			if (!t)
 				return tb_nomem(err);
-			t = &r->targets[r->ntargets++];
-			*t = (struct verify_target){ .file = f, .uses = &r->uses[i] };
-			bytes += f->id.size;
+			t->uses = &r->uses[i];
 		}
 		t->nuses++;
 	}
-	for (size_t i = 0; !status && i < r->ntargets; i++)
-		status = db_hash_get(r->db, r->targets[i].file->path, &r->targets[i].was,
-				     &r->targets[i].known, err);
+	for (size_t i = 0; !status && i < r->norphans; i++)
+		if (!add_target(r, &cap, &r->orphans[i]))
+			status = tb_nomem(err);
+	return status;
+}
+
+/* Largest first, with what is known of them. */
+static enum tb_status
+prepare_targets(struct verify_run *r, struct tb_err *err)
+{
+	uint64_t bytes = 0;
+	enum tb_status status = list_targets(r, err);
+
+	for (size_t i = 0; !status && i < r->ntargets; i++) {
+		struct verify_target *t = &r->targets[i];
+
+		bytes += t->file->id.size;
+		status = db_hash_get(r->db, t->file->path, &t->was, &t->known, err);
+	}
 	if (r->ntargets)
 		qsort(r->targets, r->ntargets, sizeof(*r->targets), largest_first);
 	tb_job_total(r->job, bytes, r->ntargets);
@@ -97,21 +121,29 @@ list_targets(struct verify_run *r, struct tb_err *err)
 
 /* ---- one file ---- */
 
+static void
+find_orphan(struct verify_run *r, enum finding_code code, const struct verify_where *at,
+	    const char *message)
+{
+	verify_find(r, code, at, "%s, which belongs to no model%s, %s", at->blob,
+		    r->unreadable_manifest ? " whose manifest can be read" : "", message);
+}
+
 /* The same finding for each model that uses the file (once a model, however often). */
 static void
 find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code code,
 	     const char *expected, const char *actual, const char *message)
 {
 	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
+	struct verify_where at = { .blob = blob, .expected = expected, .actual = actual };
 
+	if (!t->nuses)
+		find_orphan(r, code, &at, message);
 	for (size_t i = 0; i < t->nuses; i++) {
-		const struct verify_model *m = &r->models[t->uses[i].model];
-		struct verify_where at = { .model = m, .blob = blob, .expected = expected,
-					   .actual = actual };
-
 		if (i && t->uses[i - 1].model == t->uses[i].model)
 			continue;
-		verify_find(r, code, &at, "%s: %s %s", m->loc.name, blob, message);
+		at.model = &r->models[t->uses[i].model];
+		verify_find(r, code, &at, "%s: %s %s", at.model->loc.name, blob, message);
 	}
 	t->bad |= finding_severity(code) == SEV_ERROR;
 }
@@ -202,7 +234,7 @@ hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f
 		judge_digest(r, t, f, h.digest);
 	else
 		judge_change(r, t, f, h.digest);
-	if (r->req->deep)
+	if (r->req->deep && t->nuses)
 		status = verify_values(r, t, f, err);
 	if (t->rotten)
 		h = t->was;	/* damage is not what the next run compares with */
@@ -257,7 +289,7 @@ one(void *arg, size_t i, unsigned worker)
 
 	if (tb_job_cancelled(r->job))
 		return;
-	tb_job_what(r->job, "%s", r->models[t->uses->model].loc.name);
+	tb_job_what(r->job, "%s", t->nuses ? r->models[t->uses->model].loc.name : "orphans");
 	status = check_file(r, t, &err);
 	if (status == TB_EIO || status == TB_ENOENT || status == TB_EFORMAT)
 		find_for_all(r, t, F_BLOB_UNREADABLE, "", err.msg, "cannot be read");
@@ -274,7 +306,7 @@ one(void *arg, size_t i, unsigned worker)
 enum tb_status
 verify_files(struct verify_run *r, struct tb_err *err)
 {
-	enum tb_status status = list_targets(r, err);
+	enum tb_status status = prepare_targets(r, err);
 
 	if (status)
 		return status;

@@ -266,6 +266,9 @@ verify_free_models(struct verify_run *r)
 		free(m->problems);
 		free(m->failure);
 	}
+	for (size_t i = 0; i < r->norphans; i++)
+		free(r->orphans[i].path);
+	free(r->orphans);
 	free(r->models);
 	free(r->uses);
 	free(r->targets);

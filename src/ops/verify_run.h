@@ -32,9 +32,9 @@ struct verify_model {
 
 /* A file that is looked at once, whoever uses it. */
 struct verify_target {
-	const struct verify_file *file;	/* of its first user */
+	const struct verify_file *file;	/* of its first user, or an orphan */
 	struct verify_use { uint32_t model, file; } *uses;	/* borrowed from the run */
-	size_t nuses;
+	size_t nuses;			/* 0: an orphan */
 	struct db_hash was;		/* the last hash, if `known` */
 	bool known, bad;
 	bool rotten;			/* other bytes behind the same identity */
@@ -53,6 +53,8 @@ struct verify_run {
 	struct verify_use *uses;	/* owned: by path */
 	struct verify_target *targets;	/* owned: largest first */
 	size_t ntargets;
+	struct verify_file *orphans;	/* owned: those that are hashed, too */
+	size_t norphans, orphans_cap;
 	bool unreadable_manifest;	/* then orphans may be its blobs */
 
 	pthread_mutex_t lock;		/* guards what follows, and out's counts */
@@ -85,13 +87,14 @@ enum tb_status verify_collect(struct verify_run *r, struct tb_err *err) TB_MUST_
 enum tb_status verify_read_models(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
 void verify_free_models(struct verify_run *r);
 
-/* verify_files.c: hashes every distinct file once. */
+/* verify_files.c: hashes every distinct file once, after verify_store(). */
 enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
 
 /* verify_values.c (--deep): NaN and infinities in the tensors of a safetensors file. */
 enum tb_status verify_values(struct verify_run *r, const struct verify_target *t,
 			     const struct tb_file *f, struct tb_err *err) TB_MUST_USE;
 
-/* verify_store.c: orphans, partial downloads, leftovers of the roots. */
+/* verify_store.c: orphans, partial downloads, leftovers of the roots.  Orphans join
+ * what is hashed where damage in them may be damage to a model. */
 enum tb_status verify_store(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
 #endif

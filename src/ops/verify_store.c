@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/blobdir.h"
 
@@ -31,6 +32,26 @@ used_paths(const struct verify_run *r, const char ***out, size_t *n, struct tb_e
 		for (size_t k = 0; k < r->models[i].nfiles; k++)
 			(*out)[(*n)++] = r->models[i].files[k].path;
 	qsort(*out, *n, sizeof(**out), by_text);
+	return TB_OK;
+}
+
+/* An orphan is hashed when it may be the blob of a manifest that cannot be read, and
+ * --deep: `ollama pull` takes a blob that has the right name without looking at it. */
+static enum tb_status
+keep_orphan(struct verify_run *r, const struct blobdir_entry *e, struct tb_err *err)
+{
+	struct verify_file *f;
+
+	if (e->kind != DB_FILE_BLOB || !(r->unreadable_manifest || r->req->deep))
+		return TB_OK;
+	if (!tb_grow(&r->orphans, &r->orphans_cap, r->norphans + 1, sizeof(*r->orphans)))
+		return tb_nomem(err);
+	f = &r->orphans[r->norphans];
+	*f = (struct verify_file){ .path = tb_strdup(e->path), .id = e->id };
+	if (!f->path)
+		return tb_nomem(err);
+	memcpy(f->digest, e->digest, sizeof(f->digest));
+	r->norphans++;
 	return TB_OK;
 }
 
@@ -93,8 +114,10 @@ verify_store(struct verify_run *r, struct tb_err *err)
 	if (!status)
 		status = used_paths(r, &used, &n, err);
 	for (size_t i = 0; !status && i < d.n; i++)
-		if (!bsearch(&d.rows[i].path, used, n, sizeof(*used), by_text))
+		if (!bsearch(&d.rows[i].path, used, n, sizeof(*used), by_text)) {
 			tell(r, &d.rows[i]);
+			status = keep_orphan(r, &d.rows[i], err);
+		}
 	blobdir_free(&d);
 	free(used);
 	return status;

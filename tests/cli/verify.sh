@@ -88,7 +88,7 @@ truncate -s $half "$MANIFEST"
 run 1 verify
 has '^error +manifest_bad +two:latest: '
 has '^note +orphan .* belongs to no model whose manifest can be read'
-has '^damage: 2 models, 2 manifests, 5 blobs'
+has '^damage: 2 models, 2 manifests, 7 blobs, .* 1 error'
 printf '\033[31mnone' >"$MANIFEST"
 run 1 verify
 has_not "$(printf '\033')"
@@ -113,6 +113,28 @@ has '^note +leftover .*pipe'
 has '^clean: .* 5 notes'
 run 0 --json verify
 has '"severity":"note","code":"orphan","model":null,"blob":"sha256:'
+
+# What nobody uses is hashed when a manifest that cannot be read may use it, and --deep.
+fresh
+flip "$OWN" 300
+truncate -s $half "$MANIFEST"
+run 1 verify
+has '^error +manifest_bad +two:latest: '
+has "^error +digest_mismatch +sha256:${OWN##*sha256-}, which belongs to no model whose manifest"
+has_not 'digest_mismatch +one:latest'
+has '^damage: 2 models, 2 manifests, 7 blobs, .* 2 errors'
+run 0 verify one
+has '^clean: .* 5 blobs'
+rm "$MANIFEST"
+run 0 verify
+has '^clean: .* 5 blobs'
+run 1 verify --deep
+has "^error +digest_mismatch +sha256:${OWN##*sha256-}, which belongs to no model, does not"
+has '^damage: .* 7 blobs, .* 1 error'
+run 1 --json verify --deep
+has '"code":"digest_mismatch","model":null,"blob":"sha256:'
+flip "$OWN" 300
+run 0 verify --deep
 
 # A FIFO in the place of a blob does not hang anything.
 fresh
