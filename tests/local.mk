@@ -249,7 +249,6 @@ THREAD_TESTS = $(SCREENS)
 THREAD_TESTS += tests/unit/test_base_job
 THREAD_TESTS += tests/unit/test_base_pool
 THREAD_TESTS += tests/unit/test_base_sha256
-THREAD_TESTS += tests/unit/test_inspect
 THREAD_TESTS += tests/unit/test_team
 THREAD_TESTS += tests/unit/test_ui_jobs
 THREAD_TESTS += tests/unit/test_ui_frame

@@ -187,10 +187,13 @@ bench_model(struct bench *b, const char *ref)
 	struct model *m;
 	enum tb_status status = store_resolve(&b->ctx->roots, ref, &loc, b->err);
 
-	if (status || (status = model_open(&m, &loc, b->err)))
+	if (status)
 		return status;
-	if (!(status = engine_open(&engine, m, &opts, b->err)))
-		status = measure(b, ref, engine);
-	model_free(m);
+	if (!(status = model_open(&m, &loc, b->err))) {
+		if (!(status = engine_open(&engine, m, &opts, b->err)))
+			status = measure(b, ref, engine);
+		model_free(m);
+	}
+	model_loc_free(&loc);
 	return status;
 }
