@@ -3,6 +3,13 @@ src_format_libformat_a_CFLAGS = $(AM_CFLAGS) $(CJSON_CFLAGS)
 src_format_libformat_a_SOURCES = \
 	src/format/dtype.c \
 	src/format/dtype.h \
+	src/format/ggml_type.c \
+	src/format/ggml_type.h \
+	src/format/gguf.c \
+	src/format/gguf.h \
+	src/format/gguf_cursor.c \
+	src/format/gguf_cursor.h \
+	src/format/gguf_value.c \
 	src/format/json.c \
 	src/format/json.h \
 	src/format/json_quote.c \

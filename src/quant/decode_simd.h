@@ -62,17 +62,17 @@ decode_simd(const struct scheme *s, const struct quant_src *q, size_t n, float *
 {
 	switch (s->kind) {
 	case SCHEME_MXFP4:
-		return decode_groups((struct scheme){ SCHEME_MXFP4, 4, 32, 0 }, q, n, out);
+		return decode_groups((struct scheme){ SCHEME_MXFP4, 4, 32, 0, 0 }, q, n, out);
 	case SCHEME_MXFP8:
-		return decode_groups((struct scheme){ SCHEME_MXFP8, 8, 32, 0 }, q, n, out);
+		return decode_groups((struct scheme){ SCHEME_MXFP8, 8, 32, 0, 0 }, q, n, out);
 	case SCHEME_NVFP4:
-		return decode_groups((struct scheme){ SCHEME_NVFP4, 4, 16, 0 }, q, n, out);
+		return decode_groups((struct scheme){ SCHEME_NVFP4, 4, 16, 0, 0 }, q, n, out);
 	default:
 		break;
 	}
 	if (s->bits == 4)
-		return decode_groups((struct scheme){ SCHEME_AFFINE, 4, s->group, 0 }, q, n, out);
+		return decode_groups((struct scheme){ SCHEME_AFFINE, 4, s->group, 0, 0 }, q, n, out);
 	if (s->bits == 8)
-		return decode_groups((struct scheme){ SCHEME_AFFINE, 8, s->group, 0 }, q, n, out);
-	return decode_groups((struct scheme){ SCHEME_AFFINE, s->bits, s->group, 0 }, q, n, out);
+		return decode_groups((struct scheme){ SCHEME_AFFINE, 8, s->group, 0, 0 }, q, n, out);
+	return decode_groups((struct scheme){ SCHEME_AFFINE, s->bits, s->group, 0, 0 }, q, n, out);
 }

@@ -138,7 +138,7 @@ mx_simd(const struct scheme *s, enum flavour f, enum dtype t, const void *src, s
 	if (f != FLAVOUR_METAL)
 		return 0;
 	if (s->kind == SCHEME_NVFP4)
-		return mx_typed((struct scheme){ SCHEME_NVFP4, 4, 16, 0 }, t, src, n, out);
-	return s->bits == 8 ? mx_typed((struct scheme){ SCHEME_MXFP8, 8, 32, 0 }, t, src, n, out)
-			    : mx_typed((struct scheme){ SCHEME_MXFP4, 4, 32, 0 }, t, src, n, out);
+		return mx_typed((struct scheme){ SCHEME_NVFP4, 4, 16, 0, 0 }, t, src, n, out);
+	return s->bits == 8 ? mx_typed((struct scheme){ SCHEME_MXFP8, 8, 32, 0, 0 }, t, src, n, out)
+			    : mx_typed((struct scheme){ SCHEME_MXFP4, 4, 32, 0, 0 }, t, src, n, out);
 }

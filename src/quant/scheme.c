@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "src/base/text.h"
+#include "src/format/ggml_type.h"
 
 /* One row a kind.  group and bits are those of the mode when nothing else is said;
  * affine is the only one that has others. */
@@ -20,8 +21,9 @@ static const struct kind {
 	[SCHEME_MXFP4] = { "mxfp4", 4, 32, false, false },
 	[SCHEME_MXFP8] = { "mxfp8", 8, 32, false, false },
 	[SCHEME_NVFP4] = { "nvfp4", 4, 16, false, false },
+	[SCHEME_GGML] = { "ggml", 0, 0, false, false },
 };
-#define NKINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define NMODES SCHEME_GGML	/* those that config.json can name */
 
 /* What people type besides the modes' names. */
 static const struct { const char *name; enum scheme_kind kind; unsigned bits; enum dtype dtype; }
@@ -60,11 +62,22 @@ scheme_affine(unsigned bits, unsigned group)
 	return quantized(SCHEME_AFFINE, bits, group);
 }
 
+struct scheme
+scheme_ggml(unsigned type)
+{
+	const struct ggml_info *info = ggml_info(type);
+
+	if (info->dtype != DT_COUNT)
+		return scheme_plain(info->dtype);
+	return (struct scheme){ .kind = SCHEME_GGML, .group = info->block, .ggml = type };
+}
+
 bool
 scheme_equal(const struct scheme *a, const struct scheme *b)
 {
 	return a->kind == b->kind && a->bits == b->bits && a->group == b->group &&
-	       (a->kind != SCHEME_PLAIN || a->dtype == b->dtype);
+	       (a->kind != SCHEME_PLAIN || a->dtype == b->dtype) &&
+	       (a->kind != SCHEME_GGML || a->ggml == b->ggml);
 }
 
 /* "affine:BITS:GROUP" */
@@ -90,6 +103,15 @@ parse_affine(const char *text, struct scheme *out)
 	return true;
 }
 
+static bool
+is_ggml_name(const char *text)
+{
+	for (uint32_t type = 0; type <= GGML_Q2_0; type++)
+		if (ggml_info(type) && !strcasecmp(text, ggml_info(type)->name))
+			return true;
+	return false;
+}
+
 enum tb_status
 scheme_parse(const char *text, struct scheme *out, struct tb_err *err)
 {
@@ -103,6 +125,9 @@ scheme_parse(const char *text, struct scheme *out, struct tb_err *err)
 	}
 	if (parse_affine(text, out))
 		return TB_OK;
+	if (is_ggml_name(text))
+		return tb_fail(err, TB_EUNSUP, "\"%s\" is a type of GGUF files, which are read but"
+			       " not written", text);
 	return tb_fail(err, TB_EUSAGE, "\"%s\" is no scheme: f32 f16 bf16 int4 int8 mxfp4 mxfp8 "
 		       "nvfp4 affine:BITS:GROUP (bits 2 3 4 5 6 8, group 32 64 128)", text);
 }
@@ -112,6 +137,8 @@ scheme_name(const struct scheme *s, char out[SCHEME_NAME_MAX])
 {
 	if (s->kind == SCHEME_PLAIN)
 		snprintf(out, SCHEME_NAME_MAX, "%s", dtype_name(s->dtype));
+	else if (s->kind == SCHEME_GGML)
+		snprintf(out, SCHEME_NAME_MAX, "%s", ggml_info(s->ggml)->name);
 	else if (s->kind != SCHEME_AFFINE)
 		snprintf(out, SCHEME_NAME_MAX, "%s", kinds[s->kind].mode);
 	else if (s->group == 64 && (s->bits == 4 || s->bits == 8))
@@ -127,7 +154,7 @@ scheme_quant_type(const struct scheme *s)
 	static const char *const ints[] = { [2] = "int2", [3] = "int3", [4] = "int4",
 					    [5] = "int5", [6] = "int6", [8] = "int8" };
 
-	if (s->kind == SCHEME_PLAIN)
+	if (s->kind == SCHEME_PLAIN || s->kind == SCHEME_GGML)
 		return NULL;
 	return s->kind == SCHEME_AFFINE ? ints[s->bits] : kinds[s->kind].mode;
 }
@@ -143,7 +170,7 @@ scheme_from_quant_type(const char *type, unsigned group, struct scheme *out)
 bool
 scheme_from_mode(const char *mode, unsigned bits, unsigned group, struct scheme *out)
 {
-	for (unsigned k = SCHEME_AFFINE; k < NKINDS; k++) {
+	for (unsigned k = SCHEME_AFFINE; k < NMODES; k++) {
 		if (strcasecmp(mode ? mode : "affine", kinds[k].mode))
 			continue;
 		*out = quantized(k, bits ? bits : kinds[k].bits, group ? group : kinds[k].group);
@@ -182,11 +209,13 @@ scheme_fits(const struct scheme *s, uint64_t k)
 uint64_t
 scheme_code_bytes(const struct scheme *s, uint64_t n)
 {
+	if (s->kind == SCHEME_GGML)
+		return n / s->group * ggml_info(s->ggml)->bytes;
 	return n / 8 * s->bits + (n % 8 * s->bits + 7) / 8;
 }
 
 uint64_t
 scheme_scales(const struct scheme *s, uint64_t n)
 {
-	return s->kind == SCHEME_PLAIN ? 0 : n / s->group;
+	return s->kind == SCHEME_PLAIN || s->kind == SCHEME_GGML ? 0 : n / s->group;
 }

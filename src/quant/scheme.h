@@ -1,5 +1,6 @@
-/* scheme.h - what a logical tensor is stored as: a plain dtype, or packed codes
- * with scales (and biases) a group.  One row a kind; names as in the manual. */
+/* scheme.h - what a logical tensor is stored as: a plain dtype, packed codes with
+ * scales (and biases) a group, or blocks that hold both, as ggml has them.  One row
+ * a kind; names as in the manual. */
 #ifndef TBTUI_QUANT_SCHEME_H
 #define TBTUI_QUANT_SCHEME_H
 
@@ -10,29 +11,36 @@
 #include "src/base/err.h"
 #include "src/format/dtype.h"
 
-enum scheme_kind { SCHEME_PLAIN, SCHEME_AFFINE, SCHEME_MXFP4, SCHEME_MXFP8, SCHEME_NVFP4 };
+enum scheme_kind {
+	SCHEME_PLAIN, SCHEME_AFFINE, SCHEME_MXFP4, SCHEME_MXFP8, SCHEME_NVFP4,
+	SCHEME_GGML	/* scales and all in the blocks: one part, to be read alone */
+};
 
 struct scheme {
 	enum scheme_kind kind;
-	unsigned bits;		/* a code; for SCHEME_PLAIN those of the dtype */
-	unsigned group;		/* elements that share a scale; 0 for SCHEME_PLAIN */
+	unsigned bits;		/* a code; for SCHEME_PLAIN those of the dtype; 0 for SCHEME_GGML */
+	unsigned group;		/* elements that share a scale, or a block's; 0 for SCHEME_PLAIN */
 	enum dtype dtype;	/* SCHEME_PLAIN only */
+	unsigned ggml;		/* enum ggml_type; SCHEME_GGML only */
 };
 
 #define SCHEME_NAME_MAX 24
 
 struct scheme scheme_plain(enum dtype d);
 struct scheme scheme_affine(unsigned bits, unsigned group);
+/* Plain for the types that are plain numbers.  type is one of enum ggml_type. */
+struct scheme scheme_ggml(unsigned type);
 bool scheme_equal(const struct scheme *a, const struct scheme *b);
 
 /* "f32" "f16" "bf16" "int4" (= affine:4:64) "int8" (= affine:8:64)
  * "affine:BITS:GROUP" "mxfp4" "mxfp8" "nvfp4", any case.  Also Ollama's aliases
  * q4 fp4 q8 fp8 (spec ollama.md 1.4).  TB_EUSAGE says what would be accepted. */
 enum tb_status scheme_parse(const char *text, struct scheme *out, struct tb_err *err) TB_MUST_USE;
-/* The shortest name that parses back: "int4", "affine:4:32", "BF16" for plain. */
+/* The shortest name that parses back: "int4", "affine:4:32", "BF16" for plain; of
+ * ggml's, which are read only, the name alone: "Q4_K". */
 const char *scheme_name(const struct scheme *s, char out[SCHEME_NAME_MAX]);
 /* Ollama's quant_type: "int4" whatever the group; "int3" and the like for widths that
- * Ollama has no name for (it does not load them); NULL for SCHEME_PLAIN. */
+ * Ollama has no name for (it does not load them); NULL for SCHEME_PLAIN and SCHEME_GGML. */
 const char *scheme_quant_type(const struct scheme *s);
 /* From quant_type and group_size as found in metadata; 0 = that type's default. */
 bool scheme_from_quant_type(const char *type, unsigned group, struct scheme *out);

@@ -175,10 +175,10 @@ static void
 floating(void **state)
 {
 	(void)state;
-	check_scheme((struct scheme){ SCHEME_MXFP4, 4, 32, DT_COUNT }, DT_U8, 1);
-	check_scheme((struct scheme){ SCHEME_MXFP8, 8, 32, DT_COUNT }, DT_U8, 1);
-	check_scheme((struct scheme){ SCHEME_NVFP4, 4, 16, DT_COUNT }, DT_U8, 1);
-	check_scheme((struct scheme){ SCHEME_NVFP4, 4, 16, DT_COUNT }, DT_U8, 0.0371f);
+	check_scheme((struct scheme){ SCHEME_MXFP4, 4, 32, DT_COUNT, 0 }, DT_U8, 1);
+	check_scheme((struct scheme){ SCHEME_MXFP8, 8, 32, DT_COUNT, 0 }, DT_U8, 1);
+	check_scheme((struct scheme){ SCHEME_NVFP4, 4, 16, DT_COUNT, 0 }, DT_U8, 1);
+	check_scheme((struct scheme){ SCHEME_NVFP4, 4, 16, DT_COUNT, 0 }, DT_U8, 0.0371f);
 }
 
 static void
@@ -191,15 +191,15 @@ plain(void **state)
 }
 
 static const struct { struct scheme scheme; enum dtype scale_dtype; } kinds[] = {
-	{ { SCHEME_AFFINE, 4, 64, DT_COUNT }, DT_BF16 },
-	{ { SCHEME_AFFINE, 8, 32, DT_COUNT }, DT_F16 },
-	{ { SCHEME_AFFINE, 3, 64, DT_COUNT }, DT_F32 },
-	{ { SCHEME_MXFP4, 4, 32, DT_COUNT }, DT_U8 },
-	{ { SCHEME_MXFP8, 8, 32, DT_COUNT }, DT_U8 },
-	{ { SCHEME_NVFP4, 4, 16, DT_COUNT }, DT_U8 },
-	{ { SCHEME_PLAIN, 16, 0, DT_BF16 }, DT_COUNT },
-	{ { SCHEME_PLAIN, 16, 0, DT_F16 }, DT_COUNT },
-	{ { SCHEME_PLAIN, 32, 0, DT_F32 }, DT_COUNT },
+	{ { SCHEME_AFFINE, 4, 64, DT_COUNT, 0 }, DT_BF16 },
+	{ { SCHEME_AFFINE, 8, 32, DT_COUNT, 0 }, DT_F16 },
+	{ { SCHEME_AFFINE, 3, 64, DT_COUNT, 0 }, DT_F32 },
+	{ { SCHEME_MXFP4, 4, 32, DT_COUNT, 0 }, DT_U8 },
+	{ { SCHEME_MXFP8, 8, 32, DT_COUNT, 0 }, DT_U8 },
+	{ { SCHEME_NVFP4, 4, 16, DT_COUNT, 0 }, DT_U8 },
+	{ { SCHEME_PLAIN, 16, 0, DT_BF16, 0 }, DT_COUNT },
+	{ { SCHEME_PLAIN, 16, 0, DT_F16, 0 }, DT_COUNT },
+	{ { SCHEME_PLAIN, 32, 0, DT_F32, 0 }, DT_COUNT },
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 #define STRANGE_ROWS 6
