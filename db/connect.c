@@ -98,7 +98,7 @@ static const char views[] =
 	"PRAGMA temp_store = memory;"
 	"CREATE TEMP VIEW model_state AS SELECT m.*, r.path AS root_path,"
 	"  coalesce(v.when_ns, 0) AS verified_ns, coalesce(v.errors, 0) AS bad,"
-	"  CASE WHEN m.missing > 0 THEN 4 WHEN m.problems > 0 AND m.kind NOT IN (1, 4) THEN 3"
+	"  CASE WHEN m.missing > 0 THEN 4 WHEN m.problems > 0 THEN 3"
 	"    WHEN v.path IS NULL THEN 0 WHEN v.stamp <> m.stamp THEN 2"
 	"    WHEN v.errors > 0 THEN 3 ELSE 1 END AS state"
 	"  FROM main.models m JOIN main.roots r ON r.id = m.root"
@@ -111,8 +111,6 @@ static const char views[] =
 	"    WHEN NOT h.ok THEN 3 ELSE 1 END AS state"
 	"  FROM main.files f JOIN main.roots r ON r.id = f.root"
 	"  LEFT JOIN audit.hashes h ON h.path = f.path;";
-/* The problem of a GGUF model is that nobody reads its tensors yet: no damage. */
-_Static_assert(MODEL_OLLAMA_GGUF == 1 && MODEL_GGUF_FILE == 4, "the views count on it");
 _Static_assert(DB_NEVER == 0 && DB_OK == 1 && DB_CHANGED == 2 && DB_DAMAGED == 3 &&
 	       DB_MISSING == 4, "the views count on it");
 

@@ -10,7 +10,11 @@
 #include "db/schema_sql.h"
 
 /* A new version is a new step at the end, never a change of an old one. */
-static const char *const index_steps[] = { schema_sql };
+static const char *const index_steps[] = {
+	schema_sql,
+	/* 2: tensors in GGUF files; models written down without them look changed */
+	"UPDATE models SET mtime_ns = 0 WHERE kind IN (1, 4);",
+};
 static const char *const audit_steps[] = { audits_sql };
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof(*(a))))

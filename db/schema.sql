@@ -1,4 +1,4 @@
--- schema.sql - the index, version 1.  All of it can be made again by a scan.
+-- schema.sql - the index, as its first version has it.  All of it can be made again by a scan.
 --
 -- Made for 1,000,000 tensors over 60,000 files: a tensor's name is stored once
 -- for all models, its shape as text, its file by position in the model.  Numbers

@@ -112,6 +112,13 @@ tests_unit_test_manifest_LDADD = $(TEST_FORMAT)
 check_PROGRAMS += tests/st_list
 tests_st_list_LDADD = $(TEST_FORMAT)
 dist_check_SCRIPTS += tests/cli/safetensors.sh
+check_PROGRAMS += tests/unit/test_gguf
+TESTS += tests/unit/test_gguf
+tests_unit_test_gguf_SOURCES = tests/unit/test_gguf.c tests/unit/gguf_make.c tests/unit/gguf_make.h
+tests_unit_test_gguf_LDADD = $(TEST_FORMAT)
+check_PROGRAMS += tests/gguf_list
+tests_gguf_list_LDADD = $(TEST_FORMAT)
+dist_check_SCRIPTS += tests/cli/gguf.sh
 
 # store
 check_PROGRAMS += tests/unit/test_name
@@ -121,6 +128,11 @@ check_PROGRAMS += tests/unit/test_model
 TESTS += tests/unit/test_model
 tests_unit_test_model_SOURCES = tests/unit/test_model.c tests/unit/fixture.c tests/unit/fixture.h
 tests_unit_test_model_LDADD = $(TEST_STORE)
+check_PROGRAMS += tests/unit/test_model_gguf
+TESTS += tests/unit/test_model_gguf
+tests_unit_test_model_gguf_SOURCES = tests/unit/test_model_gguf.c tests/unit/fixture.c \
+	tests/unit/fixture.h tests/unit/gguf_make.c tests/unit/gguf_make.h
+tests_unit_test_model_gguf_LDADD = $(TEST_STORE)
 check_PROGRAMS += tests/unit/test_store
 TESTS += tests/unit/test_store
 tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/fixture.c tests/unit/fixture.h
@@ -232,6 +244,11 @@ tests_fuzz_fuzz_manifest_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_manifest_LDADD = $(FUZZ_FORMAT)
 tests_fuzz_fuzz_safetensors_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_safetensors_LDADD = $(FUZZ_FORMAT)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_gguf
+tests_fuzz_fuzz_gguf_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_gguf_LDADD = $(FUZZ_FORMAT)
+EXTRA_DIST += tests/fuzz/seeds/gguf/small
 
 EXTRA_PROGRAMS = $(FUZZ_TARGETS)
 FUZZ_LINK = $(AM_LDFLAGS) -fsanitize=fuzzer

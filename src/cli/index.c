@@ -63,5 +63,5 @@ cli_model(const struct cli *cli, const char *ref, struct model **out, struct tb_
 bool
 cli_model_damaged(const struct model *m)
 {
-	return m->nproblems && m->loc.kind != MODEL_OLLAMA_GGUF && m->loc.kind != MODEL_GGUF_FILE;
+	return m->nproblems;
 }

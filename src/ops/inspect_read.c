@@ -35,6 +35,7 @@ reader_plain(const struct reader *r)
 static enum tb_status
 check_sizes(const struct tensor *t, struct tb_err *err)
 {
+	char name[SCHEME_NAME_MAX];
 	uint64_t need, scales;
 
 	if (t->scheme.kind == SCHEME_PLAIN) {
@@ -44,6 +45,9 @@ check_sizes(const struct tensor *t, struct tb_err *err)
 				       dtype_name(t->scheme.dtype), (uintmax_t)t->weight.len);
 		return TB_OK;
 	}
+	if (t->scheme.kind == SCHEME_GGML)
+		return tb_fail(err, TB_EUNSUP, "tensor %s: the values of %s are not decoded yet",
+			       t->name, scheme_name(&t->scheme, name));
 	if (!t->has_scale || t->has_bias != scheme_has_bias(&t->scheme) || !t->scheme.group ||
 	    t->elems % t->scheme.group)
 		return tb_fail(err, TB_EFORMAT, "tensor %s: its parts do not fit its scheme",

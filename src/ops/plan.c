@@ -190,8 +190,14 @@ plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 	snprintf(p->quant, sizeof(p->quant), "keep");
 	if (!req->target.keep)
 		scheme_name(&req->target.scheme, p->quant);
-	status = req->model->ntensors ? fill(p, req, err)
-		: tb_fail(err, TB_EFORMAT, "%s: no tensors to convert", req->model->loc.path);
+	if (req->model->loc.kind == MODEL_GGUF_FILE || req->model->loc.kind == MODEL_OLLAMA_GGUF)
+		status = tb_fail(err, TB_EUNSUP, "%s: GGUF models are read, but not converted yet",
+				 req->model->loc.path);
+	else if (req->model->ntensors)
+		status = fill(p, req, err);
+	else
+		status = tb_fail(err, TB_EFORMAT, "%s: no tensors to convert",
+				 req->model->loc.path);
 	if (status) {
 		plan_free(p);
 		return status;

@@ -63,12 +63,6 @@ ollama(const struct verify_model *m)
 	return m->loc.kind == MODEL_OLLAMA_TENSORS || m->loc.kind == MODEL_OLLAMA_GGUF;
 }
 
-static bool
-gguf(const struct verify_model *m)
-{
-	return m->loc.kind == MODEL_OLLAMA_GGUF || m->loc.kind == MODEL_GGUF_FILE;
-}
-
 /* A file of a Hugging Face cache is a link to "…/blobs/<SHA-256>" when it is large
  * (small ones go by another hash). */
 static void
@@ -210,8 +204,7 @@ judge(struct verify_run *r, const struct verify_model *m)
 		struct verify_where at = { .model = m, .blob = p->digest };
 
 		if (!explained(file_of(m, p->digest)))
-			verify_find(r, *p->digest ? F_STRUCTURE_BAD : gguf(m) ? F_NOT_READ
-				    : F_MODEL_BAD, &at, "%s: %s", m->loc.name, p->message);
+			verify_find(r, *p->digest ? F_STRUCTURE_BAD : F_MODEL_BAD, &at, "%s: %s", m->loc.name, p->message);
 	}
 }
 

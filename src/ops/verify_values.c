@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/file.h"
 
@@ -60,6 +61,19 @@ worth(const struct st_tensor *t)
 	       t->dtype != DT_C64;
 }
 
+static void
+note_gguf(struct verify_run *r, const struct verify_target *t, const struct tb_file *f)
+{
+	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
+	const struct verify_model *m = &r->models[t->uses->model];
+	struct verify_where at = { .model = m, .blob = blob };
+	char magic[4];
+
+	if (!tb_file_read(f, 0, magic, sizeof(magic), NULL) && !memcmp(magic, "GGUF", 4))
+		verify_find(r, F_NOT_READ, &at, "%s: %s is GGUF, whose values are not looked at",
+			    m->loc.name, blob);
+}
+
 enum tb_status
 verify_values(struct verify_run *r, const struct verify_target *t, const struct tb_file *f,
 	      struct tb_err *err)
@@ -69,8 +83,10 @@ verify_values(struct verify_run *r, const struct verify_target *t, const struct 
 	float *x;
 	enum tb_status status = TB_OK;
 
-	if (st_read(&h, f, NULL))
-		return TB_OK;	/* no safetensors file, or a damaged one: told elsewhere */
+	if (st_read(&h, f, NULL)) {	/* a damaged file is told of elsewhere */
+		note_gguf(r, t, f);
+		return TB_OK;
+	}
 	raw = malloc((size_t)WINDOW * 8);
 	x = malloc((size_t)WINDOW * sizeof(*x));
 	if (!raw || !x)

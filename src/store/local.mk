@@ -11,6 +11,7 @@ src_store_libstore_a_SOURCES = \
 	src/store/model_build.h \
 	src/store/model_config.c \
 	src/store/model_dir.c \
+	src/store/model_gguf.c \
 	src/store/model_ollama.c \
 	src/store/model_scheme.c \
 	src/store/model_tensors.c \
@@ -19,6 +20,8 @@ src_store_libstore_a_SOURCES = \
 	src/store/ollama.c \
 	src/store/ollama.h \
 	src/store/roots.c \
+	src/store/split.c \
+	src/store/split.h \
 	src/store/store.c \
 	src/store/store.h \
 	src/store/walk.c \

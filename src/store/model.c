@@ -116,7 +116,7 @@ summarize(struct build *b)
 		m->params += m->tensors[i].elems;
 	if (n == 0)
 		n = shares(m, 0, s);
-	if (n == 0) {	/* GGUF: as its manifest has it */
+	if (n == 0) {	/* no file could be read: as the manifest has it */
 		snprintf(m->scheme, sizeof(m->scheme), "%s", b->hint);
 		return;
 	}
@@ -153,6 +153,8 @@ build(struct build *b, const struct model_loc *loc, struct tb_err *err)
 		status = build_ollama(b, err);
 	else if (loc->kind == MODEL_SAFETENSORS_DIR)
 		status = build_dir(b, err);
+	else if (loc->kind == MODEL_GGUF_FILE)
+		status = build_gguf_file(b, err);
 	else
 		status = build_single(b, err);
 	if (!status)

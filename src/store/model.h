@@ -56,7 +56,7 @@ struct tensor_part {
 	unsigned file;			/* index into model.files */
 	enum dtype dtype;
 	unsigned ndim;
-	uint64_t dim[TB_MAX_DIMS];	/* as stored (packed) */
+	uint64_t dim[TB_MAX_DIMS];	/* as stored (packed; blocks of ggml: their bytes) */
 	uint64_t off, len;		/* bytes in that file; len may be 0 for an empty tensor */
 };
 
@@ -67,7 +67,8 @@ struct tensor_part {
 	X(ORIGIN_BLOB_META, "blob metadata") \
 	X(ORIGIN_CONFIG, "config.json") \
 	X(ORIGIN_SHAPES, "shapes") \
-	X(ORIGIN_UNKNOWN, "unknown")		/* has scales, but nothing fits */
+	X(ORIGIN_UNKNOWN, "unknown")		/* has scales, but nothing fits */ \
+	X(ORIGIN_TYPE, "tensor type")		/* GGUF: nothing to find out */
 #define X(id, name) id,
 enum origin { ORIGIN_LIST(X) };
 #undef X
@@ -89,7 +90,8 @@ struct tensor {
 
 struct model {
 	struct model_loc loc;
-	char *arch;			/* config.json architectures[0], else model_type, else ""; owned */
+	char *arch;			/* config.json architectures[0], else model_type; GGUF
+					 * general.architecture; else ""; owned */
 	char *model_type;		/* owned, "" if none */
 	struct model_file *files;	/* owned */
 	size_t nfiles;
@@ -97,7 +99,7 @@ struct model {
 	size_t ntensors;
 	uint64_t params;		/* elements of all weights (scales, biases not counted) */
 	uint64_t bytes;			/* of all distinct files as they are */
-	char scheme[48];		/* summary: "BF16", "int4/int8" (by bytes, at most two) */
+	char scheme[48];		/* summary: "BF16", "Q4_K/Q6_K" (by bytes, at most two) */
 	/* What could not be read or believed (a damaged blob does not hide the rest):
 	 * one sentence each; owned. */
 	struct model_problem { char *message; char digest[TB_DIGEST_MAX]; } *problems;

@@ -143,6 +143,36 @@ add_raws(struct build *b, unsigned file, const struct st_header *h, struct tb_er
 }
 
 enum tb_status
+build_open(struct build *b, struct model_file *f, struct tb_file *file, bool *opened,
+	   struct tb_err *err)
+{
+	struct tb_err why = { 0 };
+	enum tb_status status;
+
+	*opened = !tb_file_open(file, f->path, &why);
+	if (!*opened)
+		return missing(b, f, &why, err);
+	f->id = file->id;
+	f->missing = false;
+	status = check_size(b, f, err);
+	if (status)
+		tb_file_close(file);
+	return status;
+}
+
+enum tb_status
+build_bad(struct build *b, const struct model_file *f, const struct tb_err *why,
+	  struct tb_err *err)
+{
+	char label[512];
+
+	if (why->code == TB_ENOMEM)
+		return tb_nomem(err);
+	return build_problem(b, f->digest, err, "%s%s%s", *f->digest ? file_label(f, label) : "",
+			     *f->digest ? ": " : "", why->msg);
+}
+
+enum tb_status
 build_header(struct build *b, struct model_file *f, struct tb_err *err)
 {
 	unsigned index = (unsigned)(f - b->m->files);
@@ -150,22 +180,16 @@ build_header(struct build *b, struct model_file *f, struct tb_err *err)
 	enum tb_status status;
 	struct st_header h;
 	struct tb_file file;
-	char label[512];
+	bool opened;
 
-	if (tb_file_open(&file, f->path, &why))
-		return missing(b, f, &why, err);
-	f->id = file.id;
-	f->missing = false;
-	status = check_size(b, f, err);
-	if (!status && !st_read(&h, &file, &why)) {
+	status = build_open(b, f, &file, &opened, err);
+	if (status || !opened)
+		return status;
+	if (!st_read(&h, &file, &why)) {
 		status = add_raws(b, index, &h, err);
 		st_free(&h);
-	} else if (!status && why.code == TB_ENOMEM) {
-		status = tb_nomem(err);
-	} else if (!status) {
-		status = build_problem(b, f->digest, err, "%s%s%s",
-				       *f->digest ? file_label(f, label) : "",
-				       *f->digest ? ": " : "", why.msg);
+	} else {
+		status = build_bad(b, f, &why, err);
 	}
 	tb_file_close(&file);
 	return status;

@@ -12,6 +12,7 @@ struct raw {
 	struct tensor_part part;
 	const char *quant_type;		/* in the arena; NULL: nothing is said */
 	unsigned group;			/* 0: not said */
+	struct scheme blocks;		/* SCHEME_GGML: scales and all are in the part */
 	enum origin origin;		/* whose words quant_type and group are */
 	bool used;			/* it is part of a logical tensor */
 };
@@ -44,6 +45,13 @@ enum tb_status build_file(struct build *b, char *path, const char *name, struct 
 			  struct tb_err *err) TB_MUST_USE;
 /* Looks at a file that has no tensors: identity, size. */
 enum tb_status build_stat(struct build *b, struct model_file *f, struct tb_err *err) TB_MUST_USE;
+/* Opens a file that should have tensors; when it is missing or cannot be opened, that
+ * becomes a problem and *opened is false. */
+enum tb_status build_open(struct build *b, struct model_file *f, struct tb_file *file,
+			  bool *opened, struct tb_err *err) TB_MUST_USE;
+/* What is wrong with its header (*why) becomes a problem. */
+enum tb_status build_bad(struct build *b, const struct model_file *f, const struct tb_err *why,
+			 struct tb_err *err) TB_MUST_USE;
 /* Reads a safetensors file's header; what is wrong with it becomes a problem. */
 enum tb_status build_header(struct build *b, struct model_file *f, struct tb_err *err) TB_MUST_USE;
 
@@ -60,6 +68,18 @@ enum tb_status build_scheme(struct build *b, struct tensor *t, const struct raw 
 enum tb_status build_sort(struct build *b, struct tb_err *err) TB_MUST_USE;
 const struct raw *build_find(const struct build *b, const char *name);
 enum tb_status build_tensors(struct build *b, struct tb_err *err) TB_MUST_USE;
+
+/* model_gguf.c: what a file says of the model that it is a piece of. */
+struct gguf_split {
+	bool read, said;		/* its header is sound; it has the keys */
+	uint64_t no, count, total;	/* no: from 0; total: tensors of all files */
+	size_t ntensors;		/* its own */
+};
+/* Reads a GGUF file's header, takes over its tensors if asked to; *split may be NULL.
+ * What is wrong with it becomes a problem. */
+enum tb_status build_gguf(struct build *b, struct model_file *f, bool tensors,
+			  struct gguf_split *split, struct tb_err *err) TB_MUST_USE;
+enum tb_status build_gguf_file(struct build *b, struct tb_err *err) TB_MUST_USE;
 
 /* One of them a layout. */
 enum tb_status build_ollama(struct build *b, struct tb_err *err) TB_MUST_USE;

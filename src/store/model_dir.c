@@ -275,16 +275,8 @@ build_single(struct build *b, struct tb_err *err)
 	struct model_file *f;
 	enum tb_status status = build_file(b, tb_strdup(path), slash ? slash + 1 : path, &f, err);
 
-	if (status)
-		return status;
-	if (b->m->loc.kind == MODEL_GGUF_FILE) {
-		status = build_stat(b, f, err);
-		if (!status)
-			status = build_problem(b, NULL, err, "%s: the tensors of GGUF files are not"
-					       " read yet", path);
-		return status;
-	}
-	status = build_header(b, f, err);
+	if (!status)
+		status = build_header(b, f, err);
 	if (!status && !b->nraws && b->m->nproblems)	/* nothing of it can be shown */
 		status = tb_fail(err, b->m->files[0].missing ? TB_ENOENT : TB_EFORMAT, "%s",
 				 b->m->problems[0].message);

@@ -83,7 +83,7 @@ holds_gguf(enum media m)
 }
 
 /* family and file type as the config blob states them: all that is known of a GGUF
- * model without its file, and the hint for packed tensors without metadata. */
+ * model whose file is damaged, and the hint for packed tensors without metadata. */
 static enum tb_status
 read_config_blob(struct build *b, const struct model_file *f, struct tb_err *err)
 {
@@ -127,6 +127,8 @@ read_layers(struct build *b, const char *root, const struct manifest *m, const b
 		tensors |= f->media == MEDIA_TENSOR;
 		if (f->media == MEDIA_TENSOR && !again[i])
 			status = build_header(b, f, err);
+		else if (holds_gguf(f->media) && !again[i])	/* a draft has names of its own */
+			status = build_gguf(b, f, f->media != MEDIA_DRAFT, NULL, err);
 		else if (!again[i])
 			status = build_stat(b, f, err);
 		else
@@ -135,11 +137,8 @@ read_layers(struct build *b, const char *root, const struct manifest *m, const b
 		    strcmp(f->name, "config.json") == 0)
 			status = build_config(b, f->path, err);
 	}
-	if (!status && gguf && !tensors) {
+	if (gguf && !tensors)
 		b->m->loc.kind = MODEL_OLLAMA_GGUF;
-		status = build_problem(b, NULL, err, "%s: the tensors of GGUF layers are not read yet",
-				       b->m->loc.path);
-	}
 	return status;
 }
 

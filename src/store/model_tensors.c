@@ -161,6 +161,16 @@ total(struct tensor *t)
 		   (t->has_bias ? t->bias.len : 0) + (t->has_global ? t->global.len : 0);
 }
 
+/* A row of the part is so many bytes, which are so many elements. */
+static void
+take_blocks(struct tensor *t, const struct raw *w)
+{
+	t->scheme = w->blocks;
+	t->origin = ORIGIN_TYPE;
+	t->dim[t->ndim - 1] = t->dim[t->ndim - 1] / scheme_code_bytes(&t->scheme, t->scheme.group) *
+			      t->scheme.group;
+}
+
 static enum tb_status
 add_tensor(struct build *b, struct raw *w, struct tb_buf *key, struct tb_err *err)
 {
@@ -169,14 +179,16 @@ add_tensor(struct build *b, struct raw *w, struct tb_buf *key, struct tb_err *er
 	bool packed;
 
 	*t = (struct tensor){ .name = w->name, .weight = w->part };
-	packed = gather(b, t, w, key);
+	packed = w->blocks.kind != SCHEME_GGML && gather(b, t, w, key);
 	if (!t->name || tb_buf_failed(key))
 		return tb_nomem(err);
 	t->ndim = t->weight.ndim;
 	memcpy(t->dim, t->weight.dim, sizeof(t->dim));
 	t->scheme = scheme_plain(t->weight.dtype);
 	w->used = true;
-	if (packed)
+	if (w->blocks.kind == SCHEME_GGML)
+		take_blocks(t, w);
+	else if (packed)
 		status = build_scheme(b, t, w, err);
 	total(t);
 	return status;

@@ -12,6 +12,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/store/name.h"
+#include "src/store/split.h"
 #include "src/store/store.h"
 
 #define MAX_DEPTH 12
@@ -194,6 +195,26 @@ folder_has_weights(const char *dir)
 	return yes;
 }
 
+/* One file of a split stands for all: the first that is there. */
+static bool
+is_continued(const struct entries *e, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (split_same(e->name[k], e->name[i]))
+			return true;
+	return false;
+}
+
+/* The name of a split model is that of its files without their numbers. */
+static char *
+file_model_name(const char *folder, const char *entry)
+{
+	struct split s;
+	int n = split_parse(entry, &s) ? (int)s.base : (int)strlen(entry);
+
+	return tb_asprintf("%s%s%.*s", folder, *folder ? "/" : "", n, entry);
+}
+
 /* The models of one folder: the folder itself, or files in it that stand alone. */
 static enum tb_status
 add_folder(struct walk *w, const char *dir, const char *name, const struct entries *e,
@@ -208,10 +229,10 @@ add_folder(struct walk *w, const char *dir, const char *name, const struct entri
 		bool gguf = tb_ends(e->name[i], ".gguf");
 		char *path, *full;
 
-		if (!gguf && (model || !is_weights(e->name[i])))
+		if (gguf ? is_continued(e, i) : model || !is_weights(e->name[i]))
 			continue;
 		path = tb_path_join(dir, e->name[i]);
-		full = *name ? tb_path_join(name, e->name[i]) : tb_strdup(e->name[i]);
+		full = file_model_name(name, e->name[i]);
 		if (!path || !full)
 			status = tb_nomem(err);
 		else if (!tb_is_dir(path))

@@ -576,9 +576,10 @@ test_single_file(void **state)
 	assert_string_equal(m->scheme, "int8");
 	model_free(m);
 	unit_write("x.bin", "GGUF\3\0\0\0\0\0\0\0", 12);
-	m = open_path("x.bin");
-	assert_int_equal(m->loc.kind, MODEL_GGUF_FILE);
-	model_free(m);
+	assert_ok(store_resolve(&none, unit_path("x.bin"), &loc, &err), err);
+	assert_int_equal(loc.kind, MODEL_GGUF_FILE);
+	assert_fails(model_open(&m, &loc, &err), err, TB_EFORMAT, "x.bin: tensors: needs 8 bytes");
+	model_loc_free(&loc);
 	unit_write("broken.safetensors", "\2\0\0\0\0\0\0\0{}trailing", 18);
 	assert_ok(store_resolve(&none, unit_path("broken.safetensors"), &loc, &err), err);
 	assert_fails(model_open(&m, &loc, &err), err, TB_EFORMAT, "8 bytes at 10 belong to no");

@@ -1,0 +1,172 @@
+/* model_gguf.c - models in GGUF files, of which one may be split over several. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/gguf.h"
+#include "src/store/model_build.h"
+#include "src/store/split.h"
+
+#define ARCH_MAX 256
+
+/* Our order of dimensions is the other way round, and rows of blocks are bytes. */
+static struct raw
+make_raw(const struct gguf_tensor *t, unsigned file)
+{
+	const struct ggml_info *info = ggml_info(t->type);
+	struct scheme s = scheme_ggml(t->type);
+	struct raw r = { .part = { .file = file, .dtype = info->dtype, .ndim = t->ndim,
+				   .off = t->off, .len = t->len } };
+
+	for (unsigned i = 0; i < t->ndim; i++)
+		r.part.dim[t->ndim - 1 - i] = t->ne[i];
+	if (s.kind == SCHEME_GGML) {
+		r.blocks = s;
+		r.part.dtype = DT_U8;
+		r.part.dim[t->ndim - 1] = scheme_code_bytes(&s, t->ne[0]);
+	}
+	return r;
+}
+
+static enum tb_status
+add_raws(struct build *b, unsigned file, const struct gguf *g, struct tb_err *err)
+{
+	if (!tb_grow(&b->raws, &b->raws_cap, b->nraws + g->ntensors, sizeof(*b->raws)))
+		return tb_nomem(err);
+	for (size_t i = 0; i < g->ntensors; i++) {
+		struct raw r = make_raw(&g->tensors[i], file);
+
+		r.name = arena_str(b->arena, g->tensors[i].name);
+		if (!r.name)
+			return tb_nomem(err);
+		b->raws[b->nraws++] = r;
+	}
+	return TB_OK;
+}
+
+/* The first file that has one says it. */
+static enum tb_status
+read_arch(struct build *b, const struct model_file *f, const struct tb_file *file,
+	  const struct gguf *g, struct tb_err *err)
+{
+	const struct gguf_kv *kv = gguf_find(g, "general.architecture");
+	struct tb_err why = { 0 };
+	char *arch;
+
+	if (!kv || *b->m->arch)
+		return TB_OK;
+	if (!gguf_string(kv, file, ARCH_MAX, &arch, &why)) {
+		free(b->m->arch);
+		b->m->arch = arch;
+		return TB_OK;
+	}
+	return build_bad(b, f, &why, err);
+}
+
+enum tb_status
+build_gguf(struct build *b, struct model_file *f, bool tensors, struct gguf_split *split,
+	   struct tb_err *err)
+{
+	unsigned index = (unsigned)(f - b->m->files);
+	struct tb_err why = { 0 };
+	enum tb_status status;
+	struct tb_file file;
+	bool opened;
+	struct gguf g;
+
+	status = build_open(b, f, &file, &opened, err);
+	if (status || !opened)
+		return status;
+	if (gguf_read(&g, &file, &why)) {
+		status = build_bad(b, f, &why, err);
+		tb_file_close(&file);
+		return status;
+	}
+	if (tensors)
+		status = add_raws(b, index, &g, err);
+	if (!status && tensors)
+		status = read_arch(b, f, &file, &g, err);
+	if (split) {
+		*split = (struct gguf_split){ .read = true, .ntensors = g.ntensors };
+		split->said = gguf_u64(gguf_find(&g, "split.no"), &split->no) &&
+			      gguf_u64(gguf_find(&g, "split.count"), &split->count) &&
+			      gguf_u64(gguf_find(&g, "split.tensors.count"), &split->total);
+	}
+	gguf_free(&g);
+	tb_file_close(&file);
+	return status;
+}
+
+/* Does the file say of itself what its name says? */
+static enum tb_status
+check_split(struct build *b, const char *path, const struct split *name, unsigned no,
+	    const struct gguf_split *s, struct tb_err *err)
+{
+	if (!s->read)
+		return TB_OK;
+	if (!s->said)
+		return build_problem(b, NULL, err, "%s: named as one of %u files, but says nothing"
+				     " of a split", path, name->count);
+	if (s->no != no - 1 || s->count != name->count)
+		return build_problem(b, NULL, err, "%s: says that it is file %ju of %ju", path,
+				     (uintmax_t)s->no + 1, (uintmax_t)s->count);
+	return TB_OK;
+}
+
+static enum tb_status
+add_file(struct build *b, char *path, struct gguf_split *split, struct tb_err *err)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	char *name = slash ? tb_strdup(slash + 1) : path ? tb_strdup(path) : NULL;
+	struct model_file *f;
+	enum tb_status status = name ? build_file(b, path, name, &f, err) : tb_nomem(err);
+
+	if (!name)
+		free(path);
+	free(name);
+	return status ? status : build_gguf(b, f, true, split, err);
+}
+
+static enum tb_status
+open_split(struct build *b, const struct split *name, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	uint64_t have = 0, total = 0;
+	bool whole = true;
+
+	for (unsigned no = 1; no <= name->count && !status; no++) {
+		char *path = split_path(b->m->loc.path, name, no);
+		struct gguf_split s = { 0 };
+
+		status = add_file(b, path, &s, err);
+		if (!status)
+			status = check_split(b, b->m->files[b->m->nfiles - 1].path, name, no, &s,
+					     err);
+		whole &= s.read && s.said;
+		have += s.ntensors;
+		total = no == 1 ? s.total : total;
+	}
+	if (!status && whole && have != total)
+		status = build_problem(b, NULL, err, "%s: the files have %ju tensors, the first says"
+				       " %ju", b->m->loc.path, (uintmax_t)have, (uintmax_t)total);
+	return status;
+}
+
+enum tb_status
+build_gguf_file(struct build *b, struct tb_err *err)
+{
+	struct split name;
+	enum tb_status status;
+
+	if (split_parse(b->m->loc.path, &name))
+		status = open_split(b, &name, err);
+	else
+		status = add_file(b, tb_strdup(b->m->loc.path), NULL, err);
+	if (!status && !b->nraws && b->m->nproblems)	/* nothing of it can be shown */
+		status = tb_fail(err, b->m->nfiles && b->m->files[0].missing ? TB_ENOENT
+				 : TB_EFORMAT, "%s", b->m->problems[0].message);
+	return status ? status : build_sort(b, err);
+}
