@@ -125,13 +125,17 @@ SIMD void affine_block(const uint8_t *w, enum dtype t, unsigned group, unsigned 
 	v_store_f32(high, recip);
 	v_store_f32(low, v_mul(v_fnma(recip, g.scale, v_set(1)), recip));
 	v_store_f32(bias, g.bias);
-	for (unsigned i = 0; i < LANES; i++, w += step, codes += group / 8 * bits)
+	for (unsigned i = 0; i < LANES; i++, w += step, codes += group / 8 * bits) {
+		/* The next block, while there is arithmetic to do: its first pass has none. */
+		for (unsigned j = 0; j < step; j += 64)
+			_mm_prefetch((const char *)w + LANES * step + j, _MM_HINT_T0);
 		if (ordinary)
 			affine_multiply(w, t, group, bits, f,
 					(struct recip){ v_set(high[i]), v_set(low[i]) },
 					v_set(bias[i]), codes);
 		else
 			affine_divide(w, t, group, bits, f, scale[i], bias[i], codes);
+	}
 }
 
 struct affine_io { const uint8_t *w; size_t n; uint8_t *codes, *scales, *biases; };
