@@ -127,7 +127,8 @@ prepare(const struct part *p, struct mv_x *xs, char *data, const float *x, size_
 	uint32_t cols = p->w->cols;
 
 	for (size_t i = 0; i < m; i++) {
-		xs[i] = (struct mv_x){ .x = x + i * cols, .cols = cols, .group = p->w->scheme.group };
+		xs[i] = (struct mv_x){ .x = x + i * cols, .cols = cols,
+				       .group = p->w->scheme.group };
 		if (!p->kernel->prepare)
 			continue;
 		mv_x_place(&xs[i], data + i * mv_x_size(cols), cols);

@@ -12,33 +12,36 @@
 static const struct { const char *name, *family; } levels[] = { MV_LEVEL_LIST(X) };
 #undef X
 
+#define N DT_COUNT		/* packed: no dtype of its own */
+
 /* Best first: the first that fits is taken.  The last column was measured: a kernel
  * keeps its rate from a few vectors on, decoding and sgemm need many to pass it. */
 static const struct mv_kernel kernels[] = {
 #if defined(HAVE_X86)
-	{ MV_AVX512_VNNI, SCHEME_AFFINE, 4, DT_COUNT, mv_avx512_prepare_nibbles, mv_avx512_int4, 96 },
-	{ MV_AVX512_VNNI, SCHEME_MXFP4, 4, DT_COUNT, mv_avx512_prepare_e2m1, mv_avx512_mxfp4, 64 },
-	{ MV_AVX512_VNNI, SCHEME_NVFP4, 4, DT_COUNT, mv_avx512_prepare_e2m1, mv_avx512_nvfp4, 48 },
-	{ MV_AVX512_VNNI, SCHEME_AFFINE, 8, DT_COUNT, mv_avx512_prepare_bytes, mv_avx512_int8, 48 },
-	{ MV_AVX512_VNNI, SCHEME_AFFINE, 6, DT_COUNT, mv_avx512_prepare_bytes, mv_avx512_int6, 32 },
-	{ MV_AVX512_VNNI, SCHEME_AFFINE, 5, DT_COUNT, mv_avx512_prepare_bytes, mv_avx512_int5, 32 },
-	{ MV_AVX512_VNNI, SCHEME_AFFINE, 3, DT_COUNT, mv_avx512_prepare_bytes, mv_avx512_int3, 32 },
-	{ MV_AVX512_VNNI, SCHEME_AFFINE, 2, DT_COUNT, mv_avx512_prepare_bytes, mv_avx512_int2, 32 },
-	{ MV_AVX512, SCHEME_MXFP8, 8, DT_COUNT, mv_avx512_prepare_pairs, mv_avx512_mxfp8, 12 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 4, N, mv_avx512_prepare_nibbles, mv_avx512_int4, 96 },
+	{ MV_AVX512_VNNI, SCHEME_MXFP4, 4, N, mv_avx512_prepare_e2m1, mv_avx512_mxfp4, 64 },
+	{ MV_AVX512_VNNI, SCHEME_NVFP4, 4, N, mv_avx512_prepare_e2m1, mv_avx512_nvfp4, 48 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 8, N, mv_avx512_prepare_bytes, mv_avx512_int8, 48 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 6, N, mv_avx512_prepare_bytes, mv_avx512_int6, 32 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 5, N, mv_avx512_prepare_bytes, mv_avx512_int5, 32 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 3, N, mv_avx512_prepare_bytes, mv_avx512_int3, 32 },
+	{ MV_AVX512_VNNI, SCHEME_AFFINE, 2, N, mv_avx512_prepare_bytes, mv_avx512_int2, 32 },
+	{ MV_AVX512, SCHEME_MXFP8, 8, N, mv_avx512_prepare_pairs, mv_avx512_mxfp8, 12 },
 	{ MV_AVX512, SCHEME_PLAIN, 16, DT_BF16, mv_avx512_prepare_pairs, mv_avx512_bf16, 32 },
 	{ MV_AVX512, SCHEME_PLAIN, 16, DT_F16, NULL, mv_avx512_f16, 24 },
 	{ MV_AVX512, SCHEME_PLAIN, 32, DT_F32, NULL, mv_avx512_f32, 8 },
-	{ MV_AVX2, SCHEME_AFFINE, 4, DT_COUNT, mv_avx2_prepare_nibbles, mv_avx2_int4, 24 },
-	{ MV_AVX2, SCHEME_MXFP4, 4, DT_COUNT, mv_avx2_prepare_e2m1, mv_avx2_mxfp4, 16 },
-	{ MV_AVX2, SCHEME_NVFP4, 4, DT_COUNT, mv_avx2_prepare_e2m1, mv_avx2_nvfp4, 16 },
-	{ MV_AVX2, SCHEME_AFFINE, 8, DT_COUNT, mv_avx2_prepare_int8, mv_avx2_int8, 16 },
-	{ MV_AVX2, SCHEME_MXFP8, 8, DT_COUNT, NULL, mv_avx2_mxfp8, 8 },
+	{ MV_AVX2, SCHEME_AFFINE, 4, N, mv_avx2_prepare_nibbles, mv_avx2_int4, 24 },
+	{ MV_AVX2, SCHEME_MXFP4, 4, N, mv_avx2_prepare_e2m1, mv_avx2_mxfp4, 16 },
+	{ MV_AVX2, SCHEME_NVFP4, 4, N, mv_avx2_prepare_e2m1, mv_avx2_nvfp4, 16 },
+	{ MV_AVX2, SCHEME_AFFINE, 8, N, mv_avx2_prepare_int8, mv_avx2_int8, 16 },
+	{ MV_AVX2, SCHEME_MXFP8, 8, N, NULL, mv_avx2_mxfp8, 8 },
 	{ MV_AVX2, SCHEME_PLAIN, 16, DT_BF16, NULL, mv_avx2_bf16, 16 },
 	{ MV_AVX2, SCHEME_PLAIN, 16, DT_F16, NULL, mv_avx2_f16, 16 },
 	{ MV_AVX2, SCHEME_PLAIN, 32, DT_F32, NULL, mv_avx2_f32, 8 },
 #endif
 	{ .rows = NULL },
 };
+#undef N
 
 const struct mv_kernel mv_any = { .rows = mv_rows_any, .few = 1 };
 

@@ -119,7 +119,8 @@ rows(enum scheme_kind kind, const struct matrix *w, const struct mv_x *x, float 
 			const uint32_t n = groups - g < 8 ? groups - g : 8;
 			float scale[8];
 
-			_mm256_storeu_ps(scale, load_scales(kind, w->scale_dtype, w->scales + at, n));
+			_mm256_storeu_ps(scale, load_scales(kind, w->scale_dtype, w->scales + at,
+							    n));
 			if (kind == SCHEME_AFFINE)
 				rest = _mm256_fmadd_ps(
 					load_scales(kind, w->scale_dtype, w->biases + at, n),
@@ -127,8 +128,9 @@ rows(enum scheme_kind kind, const struct matrix *w, const struct mv_x *x, float 
 			for (uint32_t i = 0; i < n; i++) {
 				const size_t col = (size_t)(g + i) * group;
 
-				acc = _mm256_fmadd_ps(dot_group(kind, codes + col, x->x + col, group),
-						      _mm256_set1_ps(scale[i]), acc);
+				acc = _mm256_fmadd_ps(
+					dot_group(kind, codes + col, x->x + col, group),
+					_mm256_set1_ps(scale[i]), acc);
 			}
 		}
 		if (kind != SCHEME_AFFINE)

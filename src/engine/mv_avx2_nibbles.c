@@ -53,7 +53,8 @@ to_integers(const float *x, uint32_t n, int16_t *q, float *unit, float *sum)
 INLINE void
 put_digits(__m128i q, int8_t *out, unsigned at)
 {
-	const __m128i deal = _mm_setr_epi8(0, 4, 8, 12, 2, 6, 10, 14, -1, -1, -1, -1, -1, -1, -1, -1);
+	const __m128i deal = _mm_setr_epi8(0, 4, 8, 12, 2, 6, 10, 14,
+					   -1, -1, -1, -1, -1, -1, -1, -1);
 	__m128i h = _mm_srai_epi16(_mm_add_epi16(q, _mm_set1_epi16(128)), 8);
 	__m128i l = _mm_sub_epi16(q, _mm_slli_epi16(h, 8));
 	uint64_t high = (uint64_t)_mm_cvtsi128_si64(_mm_shuffle_epi8(h, deal));
@@ -158,7 +159,8 @@ piece(enum scheme_kind kind, const struct mv_x *x, const uint8_t *p, uint32_t co
 
 		prefetch(p + AHEAD_BYTES);
 		if (kind != SCHEME_AFFINE)
-			t = _mm256_add_epi32(t, _mm256_load_si256((const void *)(x->start + col / 8)));
+			t = _mm256_add_epi32(
+				t, _mm256_load_si256((const void *)(x->start + col / 8)));
 		acc = _mm256_fmadd_ps(_mm256_cvtepi32_ps(t),
 				      _mm256_permutevar8x32_ps(factors, lane), acc);
 		element = _mm256_add_epi32(element, _mm256_set1_epi32(CHUNK));
@@ -179,9 +181,11 @@ rows(enum scheme_kind kind, const struct matrix *w, const struct mv_x *x, float 
 
 		for (uint32_t g = 0; g < groups; g += 8) {
 			const size_t at = ((size_t)groups * r + g) * size;
-			const uint32_t n = groups - g < 8 ? groups - g : 8, col = g * w->scheme.group;
-			__m256 f = _mm256_mul_ps(load_scales(kind, w->scale_dtype, w->scales + at, n),
-						 _mm256_loadu_ps(x->unit + g));
+			const uint32_t n = groups - g < 8 ? groups - g : 8;
+			const uint32_t col = g * w->scheme.group;
+			__m256 f = _mm256_mul_ps(
+				load_scales(kind, w->scale_dtype, w->scales + at, n),
+				_mm256_loadu_ps(x->unit + g));
 
 			if (kind == SCHEME_AFFINE)
 				acc = _mm256_fmadd_ps(

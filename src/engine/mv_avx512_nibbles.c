@@ -153,7 +153,8 @@ block(enum scheme_kind kind, const struct shape *s, const struct cursor *c, size
 	__m512i b = load_codes(c->codes + 64, left > 64 ? left - 64 : 0);
 	__m512i first = _mm512_permutex2var_epi32(a, s->first, b);
 	__m512i second = _mm512_permutex2var_epi32(a, s->second, b);
-	__m512i start = kind == SCHEME_AFFINE ? _mm512_setzero_si512() : _mm512_load_si512(c->start);
+	__m512i start = kind == SCHEME_AFFINE ? _mm512_setzero_si512()
+					      : _mm512_load_si512(c->start);
 
 	prefetch(c->codes + AHEAD_BYTES);
 	prefetch(c->codes + AHEAD_BYTES + 64);
@@ -219,7 +220,8 @@ row(enum scheme_kind kind, enum dtype d, const struct shape *s, const struct mat
 	struct cursor c = {
 		.codes = w->codes + (size_t)(s->cols / 2) * r, .scales = w->scales + skip,
 		.biases = kind == SCHEME_AFFINE ? w->biases + skip : w->scales,
-		.digit = (const __m512i *)x->digit, .start = x->start, .unit = x->unit, .sum = x->sum,
+		.digit = (const __m512i *)x->digit, .start = x->start,
+		.unit = x->unit, .sum = x->sum,
 		.acc = _mm512_setzero_ps(), .acc_bias = _mm512_setzero_ps(),
 	};
 	uint32_t g = s->groups;

@@ -89,7 +89,8 @@ row_natural(enum dtype d, const uint8_t *p, const float *x, uint32_t cols)
 					       _mm512_loadu_ps(x + c + 16 * i), s[i]);
 	}
 	for (; c < cols; c += 16)
-		s[0] = _mm512_fmadd_ps(load_plain(d, p, c, cols - c), load_x(x + c, cols - c), s[0]);
+		s[0] = _mm512_fmadd_ps(load_plain(d, p, c, cols - c), load_x(x + c, cols - c),
+				       s[0]);
 	s[0] = _mm512_add_ps(_mm512_add_ps(s[0], s[1]), _mm512_add_ps(s[2], s[3]));
 	return _mm512_reduce_add_ps(s[0]);
 }

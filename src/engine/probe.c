@@ -41,7 +41,8 @@ double
 probe_read(struct team *team, const void *p, size_t len)
 {
 	unsigned threads = team_size(team);
-	struct read_job job = { .p = p, .piece = len / threads / (STREAMS * LINE) * STREAMS * LINE };
+	const size_t step = STREAMS * LINE;
+	struct read_job job = { .p = p, .piece = len / threads / step * step };
 	double start = tb_monotonic();
 
 	team_run(team, read_piece, &job, threads);
@@ -75,7 +76,8 @@ probe_sgemm(unsigned threads, size_t m, size_t rows, size_t cols, unsigned times
 		double start = tb_monotonic(), rate;
 
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)rows,
-			    (blasint)cols, 1, x, (blasint)cols, w, (blasint)cols, 0, y, (blasint)rows);
+			    (blasint)cols, 1, x, (blasint)cols, w, (blasint)cols, 0, y,
+			    (blasint)rows);
 		rate = 2e-9 * (double)m * (double)rows * (double)cols / (tb_monotonic() - start);
 		best = rate > best ? rate : best;
 	}

@@ -72,8 +72,10 @@ run_parts(struct bench *b)
 	if (!both && !b->result->warning)
 		b->result->warning = "less than 5 GB of memory: BF16 is left out";
 	if ((status = bench_sgemm(b)) || (status = bench_sha(b)) ||
-	    (status = bench_matrices(b, &int4)) || (both && (status = bench_matrices(b, &bf16))) ||
-	    (status = bench_synthetic(b, &int4)) || (both && (status = bench_synthetic(b, &bf16))) ||
+	    (status = bench_matrices(b, &int4)) ||
+	    (both && (status = bench_matrices(b, &bf16))) ||
+	    (status = bench_synthetic(b, &int4)) ||
+	    (both && (status = bench_synthetic(b, &bf16))) ||
 	    (status = bench_encode(b)) || (status = bench_hash(b)))
 		return status;
 	return b->req->ref ? bench_model(b, b->req->ref) : TB_OK;

@@ -36,5 +36,6 @@ struct bench_result {
 void bench_result_free(struct bench_result *r);
 
 enum tb_status op_bench(const struct op_ctx *ctx, const struct bench_request *req,
-			struct tb_job *job, struct bench_result *out, struct tb_err *err) TB_MUST_USE;
+			struct tb_job *job, struct bench_result *out, struct tb_err *err)
+	TB_MUST_USE;
 #endif

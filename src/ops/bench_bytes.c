@@ -141,7 +141,8 @@ hash_file(struct bench *b, const char *path)
 	}
 	tb_file_close(&f);
 	return status ? status
-		      : bench_row(b, "GB/s", best, b->sha, "hash a file in the page cache, 1 thread");
+		      : bench_row(b, "GB/s", best, b->sha,
+				  "hash a file in the page cache, 1 thread");
 }
 
 enum tb_status

@@ -30,8 +30,8 @@ bench_sgemm(struct bench *b)
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes) && !status; i++) {
 		double rate = 0;
 
-		status = probe_sgemm(team_size(b->team), shapes[i].m, shapes[i].rows, shapes[i].cols,
-				     TIMES, &rate, b->err);
+		status = probe_sgemm(team_size(b->team), shapes[i].m, shapes[i].rows,
+				     shapes[i].cols, TIMES, &rate, b->err);
 		if (!status)
 			status = bench_row(b, "GFLOP/s", rate, 0, "limit: sgemm %zux%zux%zu",
 					   shapes[i].m, shapes[i].rows, shapes[i].cols);

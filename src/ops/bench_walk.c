@@ -67,7 +67,8 @@ static void
 fill_chunk(void *arg, unsigned chunk, unsigned thread)
 {
 	const struct fill_job *job = arg;
-	size_t at = chunk * FILL_CHUNK, end = at + FILL_CHUNK < job->len ? at + FILL_CHUNK : job->len;
+	size_t at = chunk * FILL_CHUNK;
+	size_t end = at + FILL_CHUNK < job->len ? at + FILL_CHUNK : job->len;
 	uint64_t seed = (at + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
 	(void)thread;
