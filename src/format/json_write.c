@@ -202,22 +202,34 @@ struct printer {
 	unsigned depth;
 };
 
+/* What JSON allows as it is and a terminal obeys: DEL, C1 (U+009B begins an escape
+ * sequence), and marks that reorder or end lines. */
+static bool
+acts(uint32_t cp)
+{
+	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x61c || cp == 0x200e ||
+	       cp == 0x200f || (cp >= 0x2028 && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
+}
+
 static void
 print_string(struct tb_buf *out, const char *s)
 {
 	static const char escape[] = "\b\t\n\f\r\"\\", letter[] = "btnfr\"\\";
+	size_t left = strlen(s), n;
+	uint32_t cp;
 
 	tb_buf_chr(out, '"');
-	for (; *s; s++) {
+	for (; left; s += n, left -= n) {
 		const char *e = strchr(escape, *s);
 
+		n = tb_utf8_next(s, left, &cp);
 		if (e) {
 			tb_buf_chr(out, '\\');
 			tb_buf_chr(out, letter[e - escape]);
-		} else if ((unsigned char)*s < 0x20) {
-			tb_buf_printf(out, "\\u%04x", *s);
+		} else if (acts(cp)) {
+			tb_buf_printf(out, "\\u%04" PRIx32, cp);
 		} else {
-			tb_buf_chr(out, *s);
+			tb_buf_add(out, s, n);
 		}
 	}
 	tb_buf_chr(out, '"');

@@ -180,6 +180,7 @@ test_writing(void **state)
 	json_set_f64(v, "nan", 0.0 / 0.0);
 	json_set_f64(v, "inf", -1e308 * 10);
 	json_set_str(v, "bad", "a\xff\x01\"\\b");
+	json_set_str(v, "acts", "\x7f\xc2\x9b" "31m\xe2\x80\xae\xc3\xa9");
 	json_set_str(v, "none", NULL);
 	json_set_bool(v, "yes", true);
 	json_push_u64(a, 1);
@@ -190,7 +191,8 @@ test_writing(void **state)
 	text = json_print(v);
 	assert_string_equal(text, "{\"max\":18446744073709551615,\"min\":-9223372036854775808,"
 		"\"tenth\":0.1,\"third\":0.3333333333333333,\"nan\":null,\"inf\":null,"
-		"\"bad\":\"a\xef\xbf\xbd\\u0001\\\"\\\\b\",\"none\":null,\"yes\":true,"
+		"\"bad\":\"a\xef\xbf\xbd\\u0001\\\"\\\\b\","
+		"\"acts\":\"\\u007f\\u009b31m\\u202e\xc3\xa9\",\"none\":null,\"yes\":true,"
 		"\"k\xef\xbf\xbd\":[1,\"x\",1e+300,[]]}");
 	free(text);
 	json_free(v);
