@@ -65,14 +65,18 @@ remove_folder(const char *dir)
 	rmdir(dir);
 }
 
+/* A hidden name, so that a scan meanwhile, or after a crash, does not take it for a
+ * model. */
 static char *
 beside(const char *path, const char *what)
 {
+	const char *slash = strrchr(path, '/');
 	uint64_t r = 0;
 
 	if (getrandom(&r, sizeof(r), 0) != sizeof(r))
 		r = (uint64_t)tb_now_ns();
-	return tb_asprintf("%s.tbtui-%s-%016jx", path, what, (uintmax_t)r);
+	return tb_asprintf("%.*s.tbtui-%s-%016jx", slash ? (int)(slash + 1 - path) : 0, path, what,
+			   (uintmax_t)r);
 }
 
 /* What would be replaced: a folder with nothing but files in it, one of them a model's. */
@@ -96,10 +100,24 @@ check_old(const struct dest *d, struct tb_err *err)
 	return TB_OK;
 }
 
+/* Not through a symbolic link: that is somebody else's folder, which would be emptied. */
+static enum tb_status
+check_place(const struct dest *d, struct tb_err *err)
+{
+	const char *path = d->target->path;
+	struct stat st;
+
+	if (lstat(path, &st))
+		return errno == ENOENT ? TB_OK : tb_fail_errno(err, "%s", path);
+	if (S_ISLNK(st.st_mode))
+		return tb_fail(err, TB_EEXIST, "%s: is a symbolic link and will not be replaced", path);
+	return check_old(d, err);
+}
+
 static enum tb_status
 begin(struct dest *d, struct tb_err *err)
 {
-	enum tb_status status = tb_exists(d->target->path) ? check_old(d, err) : TB_OK;
+	enum tb_status status = check_place(d, err);
 
 	if (status)
 		return status;

@@ -58,6 +58,12 @@ mkdir "$T/mlx/folder"
 expect 2 tb quantize "$T/dense" "$T/mlx" -q int4 --yes
 err_has 'will not be replaced'
 [ -f "$T/mlx/notes" ] || fail "a folder with more than a model in it was replaced"
+expect 0 tb quantize "$T/dense" "$T/linked" -q int8
+ln -s linked "$T/link"
+expect 2 tb quantize "$T/dense" "$T/link" -q int4 --yes
+err_has 'link: is a symbolic link and will not be replaced'
+[ -f "$T/linked/config.json" ] || fail "the folder behind a link was emptied"
+ls -A "$T" | grep -q tbtui- && fail "a temporary folder was left"
 
 # what is quantized stays so unless asked
 expect 0 tb quantize m-int8 again -q int4
