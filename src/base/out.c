@@ -120,9 +120,21 @@ rename_new(const char *from, const char *to)
 	return 0;
 }
 
+/* Renaming over /dev/null or /dev/stdout would put a file in its place, for everybody. */
+static bool
+is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 static enum tb_status
 publish(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
 {
+	if (replace && is_special(path))
+		return tb_fail(err, TB_EEXIST, "%s: no regular file, and will not be replaced",
+			       path);
 	if (replace ? rename(o->tmp, path) : rename_new(o->tmp, path))
 		return tb_fail_errno(err, "%s: cannot be written", path);
 	free(o->tmp);

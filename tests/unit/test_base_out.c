@@ -85,6 +85,27 @@ nothing_is_overwritten_unless_asked(void **state)
 }
 
 static void
+no_special_file_is_replaced(void **state)
+{
+	struct tb_err err;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(mkdir(unit_path("special"), 0700), 0);
+	assert_int_equal(mkfifo(unit_path("special/fifo"), 0600), 0);
+	assert_int_equal(symlink("fifo", unit_path("special/link")), 0);
+	assert_fails(tb_out_file(unit_path("special/fifo"), "x", 1, true, &err), err, TB_EEXIST,
+		     "fifo: no regular file");
+	assert_fails(tb_out_file(unit_path("special/link"), "x", 1, true, &err), err, TB_EEXIST,
+		     "link: no regular file");
+	assert_int_equal(lstat(unit_path("special/fifo"), &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	assert_int_equal(lstat(unit_path("special/link"), &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(entries(unit_path("special")), 2);
+}
+
+static void
 an_abort_leaves_nothing(void **state)
 {
 	const char *dir = unit_path("aborted");
@@ -159,6 +180,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_appears_whole),
 		cmocka_unit_test(nothing_is_overwritten_unless_asked),
+		cmocka_unit_test(no_special_file_is_replaced),
 		cmocka_unit_test(an_abort_leaves_nothing),
 		cmocka_unit_test(a_failed_commit_leaves_nothing),
 		cmocka_unit_test(a_write_that_fails_is_told),
