@@ -89,6 +89,8 @@ cli_check(const struct cli *cli, struct tb_err *err)
 {
 	if (cli->threads > 1024)
 		return tb_fail(err, TB_EUSAGE, "--threads: at most 1024");
+	if (cli->db && !*cli->db)	/* to SQLite, a file that goes when it is closed */
+		return tb_fail(err, TB_EUSAGE, "--db: no name of a file");
 	if (cli->color && strcmp(cli->color, "auto") && strcmp(cli->color, "always") &&
 	    strcmp(cli->color, "never"))
 		return tb_fail(err, TB_EUSAGE, "--color: auto, always or never");

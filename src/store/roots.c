@@ -110,7 +110,8 @@ store_roots_init(struct store_roots *r, const char *const *dirs, size_t n, struc
 	if (n == 0)
 		status = add_defaults(r, err);
 	for (size_t i = 0; i < n && !status; i++)
-		status = add(r, dirs[i], err);
+		status = *dirs[i] ? add(r, dirs[i], err)
+				  : tb_fail(err, TB_EUSAGE, "a store's path is empty");
 	if (status)
 		store_roots_free(r);
 	return status;

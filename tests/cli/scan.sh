@@ -114,6 +114,10 @@ has 'damage'
 # Usage and folders that are not there.
 run 2 scan "$T/nowhere"
 err_has 'nowhere'
+run 2 scan ''
+err_has 'empty'
+run 2 --db '' verify
+err_has '^tbtui: --db'
 run 2 --db "$T" ls
 err_has 'not a file'
 # Two folders at once, each with its own models.
