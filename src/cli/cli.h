@@ -15,7 +15,7 @@ struct model;
 struct op_ctx;
 struct tb_job;
 
-/* The exit statuses of cli.md. */
+/* Done, nothing is wrong; done, something is wrong; could not be done. */
 enum cli_exit { CLI_OK = 0, CLI_WRONG = 1, CLI_FAILED = 2 };
 
 /* The global options. */

@@ -6,6 +6,6 @@ struct cJSON;
 struct model;
 struct tensor;
 
-/* Sets the keys that cli.md gives a tensor. */
+/* What --json says of a tensor. */
 void cli_tensor_json(struct cJSON *o, const struct model *m, const struct tensor *t);
 #endif

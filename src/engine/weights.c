@@ -13,7 +13,7 @@
 
 #define NAME_MAX_LEN 256
 
-/* What is being loaded, so that helpers need one argument. */
+/* What is being loaded, so that what follows needs one argument. */
 struct loader {
 	struct weights *w;
 	const struct hparams *hp;

@@ -51,7 +51,7 @@ const char *st_meta_find(const struct st_header *h, const char *key);
 /* Writing: fill name, dtype, ndim, dim; st_layout() sets off and len (data in the
  * order given, no gaps) and appends length + JSON header to `out`: keys sorted,
  * padded with blanks so that the data starts on a multiple of 8.  This is what
- * Ollama's byte writer makes (spec ollama.md 1.2), byte for byte. */
+ * Ollama's byte writer makes, byte for byte. */
 enum tb_status st_layout(struct st_tensor *tensors, size_t n, const struct st_meta *meta,
 			 size_t nmeta, struct tb_buf *out, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -126,8 +126,8 @@ add_meta(struct header *h, char *key, char *value)
 	h->meta[h->nmeta++] = (struct st_meta){ keep(h, key), keep(h, value) };
 }
 
-/* One line for the whole blob if everything in it is of one scheme, else a tensor
- * each (spec ollama.md 1.3). */
+/* One line for the whole blob if everything in it is of one scheme, else one a
+ * tensor. */
 static void
 ollama_meta(struct header *h, const struct plan_out *outs)
 {

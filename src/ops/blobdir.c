@@ -10,8 +10,8 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
-/* Names that programs give to files on their way (spec of the store: a running
- * create or pull).  Whatever else starts with "sha256-" is one, too. */
+/* Names that programs give to files on their way (a running create or
+ * pull).  Whatever else starts with "sha256-" is one, too. */
 static const char *const temporary[] = {
 	".tbtui-tmp-", "sha256-", "Q4_K_M", "Q4_K_S", "Q8_0", "F16", "BF16", "F32", "COPY",
 	"projector-metadata", "compat-tensors", "split-copy", "split-gguf-",

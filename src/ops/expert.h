@@ -1,5 +1,5 @@
 /* expert.h - names of a layer's experts, whoever gave them, and the names under which
- * they are written (spec ollama.md 1.6). */
+ * they are written. */
 #ifndef TBTUI_OPS_EXPERT_H
 #define TBTUI_OPS_EXPERT_H
 

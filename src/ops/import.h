@@ -1,6 +1,6 @@
 /* import.h - a safetensors directory or file into an Ollama store, bytes unchanged.
  *
- * The blobs equal those that Ollama's byte writer makes (spec ollama.md 1.2, 1.6):
+ * The blobs equal those that Ollama's byte writer makes:
  * a tensor a blob, the experts of a layer stacked in one, a quantized tensor with its
  * scales and biases in one.  The manifest comes last; after an error or a cancel the
  * store is as it was. */

@@ -4,8 +4,8 @@
 
 #include "src/store/model.h"
 
-/* What Ollama's create writes for safetensors (spec ollama.md 2.3), as JSON without
- * a newline; caller frees *out. */
+/* What Ollama's create writes for safetensors, as JSON without a newline;
+ * caller frees *out. */
 enum tb_status import_config(const struct model *m, const char *quant_type, char **out,
 			     struct tb_err *err) TB_MUST_USE;
 #endif

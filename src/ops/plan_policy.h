@@ -1,4 +1,4 @@
-/* plan_policy.h - who gets which scheme when nobody says so (spec ollama.md 1.5). */
+/* plan_policy.h - who gets which scheme when nobody says so. */
 #ifndef TBTUI_OPS_PLAN_POLICY_H
 #define TBTUI_OPS_PLAN_POLICY_H
 

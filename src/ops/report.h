@@ -28,7 +28,7 @@ enum tb_status report_load(struct report *r, struct db *db, int64_t run, struct 
 	TB_MUST_USE;
 void report_free(struct report *r);
 
-/* The document of "verify --json" (cli.md). NULL only when out of memory. */
+/* The document of "verify --json". NULL only when out of memory. */
 cJSON *report_json(const struct report *r);
 /* Text is clean for a terminal in every format. */
 enum tb_status report_render(const struct report *r, enum report_format f, struct tb_buf *out,

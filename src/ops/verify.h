@@ -36,8 +36,8 @@ enum severity finding_severity(enum finding_code c);
 const char *finding_meaning(enum finding_code c);
 
 struct verify_req {
-	const char *const *refs;	/* REFs of cli.md; none: everything in ctx->roots; borrowed */
-	size_t nrefs;
+	const char *const *refs;	/* as store_resolve() takes them; borrowed */
+	size_t nrefs;			/* 0: everything in ctx->roots */
 	bool deep;			/* also hash files without a digest, and look at values */
 	int64_t since_ns;		/* > 0: skip blobs found good since then and not touched */
 };

@@ -1,4 +1,4 @@
-/* affine.c - w = code * scale + bias, a group at a time (spec mlx-quant.md 3).
+/* affine.c - w = code * scale + bias, a group at a time.
  * Everything in F32 and in this order: the bytes depend on it.  NaN is ignored by
  * minimum and maximum; comparisons are written so that vectors do the same. */
 #include "config.h"

@@ -1,5 +1,5 @@
 /* bits.h - codes as a little-endian bit stream, element 0 in the lowest bits: one
- * rule for every width (spec mlx-quant.md 2). */
+ * rule for every width. */
 #ifndef TBTUI_QUANT_BITS_H
 #define TBTUI_QUANT_BITS_H
 

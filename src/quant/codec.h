@@ -1,4 +1,4 @@
-/* codec.h - encoding and decoding groups of elements (spec mlx-quant.md 2 to 8).
+/* codec.h - encoding and decoding groups of elements.
  *
  * Since a group's codes fill whole bytes and a row is whole groups, rows follow
  * each other without gaps: all functions work on n elements, n a multiple of the

@@ -1,5 +1,5 @@
 /* decode.c - codes back to numbers: in F32, and as MLX does it (every step rounded
- * to the result's dtype; spec mlx-quant.md 4, 8). */
+ * to the result's dtype). */
 #include "config.h"
 
 #include "src/quant/decode.h"

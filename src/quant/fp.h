@@ -1,4 +1,4 @@
-/* fp.h - the small floating formats, one value at a time (spec mlx-quant.md 5). */
+/* fp.h - the small floating formats, one value at a time. */
 #ifndef TBTUI_QUANT_FP_H
 #define TBTUI_QUANT_FP_H
 

@@ -1,5 +1,5 @@
-/* mx.c - mxfp4, mxfp8 and nvfp4: a small float an element and a byte of scale a group
- * (spec mlx-quant.md 6, 7).  Metal multiplies by a reciprocal in F32; MLX's CPU
+/* mx.c - mxfp4, mxfp8 and nvfp4: a small float an element and a byte of scale a
+ * group.  Metal multiplies by a reciprocal in F32; MLX's CPU
  * backend divides and rounds each step to the tensor's own dtype. */
 #include "config.h"
 

@@ -34,7 +34,7 @@ bool scheme_equal(const struct scheme *a, const struct scheme *b);
 
 /* "f32" "f16" "bf16" "int4" (= affine:4:64) "int8" (= affine:8:64)
  * "affine:BITS:GROUP" "mxfp4" "mxfp8" "nvfp4", any case.  Also Ollama's aliases
- * q4 fp4 q8 fp8 (spec ollama.md 1.4).  TB_EUSAGE says what would be accepted. */
+ * q4 fp4 q8 fp8.  TB_EUSAGE says what would be accepted. */
 enum tb_status scheme_parse(const char *text, struct scheme *out, struct tb_err *err) TB_MUST_USE;
 /* The shortest name that parses back: "int4", "affine:4:32", "BF16" for plain; of
  * ggml's, which are read only, the name alone: "Q4_K". */

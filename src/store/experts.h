@@ -1,5 +1,5 @@
-/* experts.h - names of expert tensors that Ollama stores together, one group a layer
- * (spec ollama.md 1.6): "<prefix>.<number>.<projection>.weight", where the prefix is
+/* experts.h - names of expert tensors that Ollama stores together, one group a
+ * layer: "<prefix>.<number>.<projection>.weight", where the prefix is
  * "…layers.<number>" and a marker such as ".mlp.experts". */
 #ifndef TBTUI_STORE_EXPERTS_H
 #define TBTUI_STORE_EXPERTS_H

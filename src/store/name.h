@@ -1,5 +1,5 @@
 /* name.h - model names as Ollama writes them: [host/][namespace/]model[:tag].
- * Rules and limits: spec ollama.md 2.4.  A name that parsed is safe as a path. */
+ * A name that parsed is safe as a path. */
 #ifndef TBTUI_STORE_NAME_H
 #define TBTUI_STORE_NAME_H
 

@@ -1,5 +1,4 @@
-/* ollama.h - an Ollama store: blobs/sha256-<hex>, manifests/host/ns/model/tag.
- * Layout and the names of other programs' temporary files: spec ollama.md 2.5. */
+/* ollama.h - an Ollama store: blobs/sha256-<hex>, manifests/host/ns/model/tag. */
 #ifndef TBTUI_STORE_OLLAMA_H
 #define TBTUI_STORE_OLLAMA_H
 

@@ -13,7 +13,7 @@ struct store_roots {
 	size_t n, cap;
 };
 
-/* The given folders, or with n == 0 the default ones that exist (cli.md). */
+/* The given folders, or with n == 0 the default ones that exist. */
 enum tb_status store_roots_init(struct store_roots *r, const char *const *dirs, size_t n,
 				struct tb_err *err) TB_MUST_USE;
 void store_roots_free(struct store_roots *r);
