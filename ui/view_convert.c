@@ -163,7 +163,7 @@ draw_recipe(struct area a, const struct recipe *s)
 		      plan_policy_name(s->policy), dot, flavour_name(s->plan->flavour), dot,
 		      plan_experts_name(s->plan->experts));
 	if (s->nrules)
-		tb_buf_printf(&b, " %s %zu rule%s", dot, s->nrules, s->nrules == 1 ? "" : "s");
+		tb_buf_printf(&b, " %s %zu rule%s", dot, s->nrules, tb_plural(s->nrules));
 	put_clip(a.y, a.x, 1, "", ROLE_TITLE);
 	put_clip(a.y, a.x + 1, a.w - 1, tb_buf_cstr(&b), ROLE_TITLE);
 	tb_buf_free(&b);

@@ -84,7 +84,7 @@ word_count(uint64_t n, const char *what, char out[WORD_MAX])
 		grouped[at++] = digits[i];
 	}
 	grouped[at] = 0;
-	snprintf(out, WORD_MAX, "%s %s%s", grouped, what, n == 1 ? "" : "s");
+	snprintf(out, WORD_MAX, "%s %s%s", grouped, what, tb_plural(n));
 	return out;
 }
 

@@ -36,6 +36,12 @@ tb_human_count(uint64_t n, char out[16])
 }
 
 const char *
+tb_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+const char *
 tb_human_time(double seconds, char out[16])
 {
 	unsigned long s = seconds > 0 && seconds < 1e9 ? (unsigned long)(seconds + 0.5) : 0;

@@ -40,6 +40,8 @@ void tb_text_clean_lines(struct tb_buf *out, const char *s, size_t len);
 const char *tb_human_bytes(uint64_t n, char out[16]);
 /* "8.2B", "260K" parameters. */
 const char *tb_human_count(uint64_t n, char out[16]);
+/* What the word behind a number ends with: "s", or "" behind 1. */
+const char *tb_plural(uint64_t n);
 /* "0:21", "1:02:03". */
 const char *tb_human_time(double seconds, char out[16]);
 /* RFC 3339 UTC with seconds, of nanoseconds since 1970. */

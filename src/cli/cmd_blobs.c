@@ -71,7 +71,8 @@ blobs_text(const struct db_blobs *blobs)
 	}
 	if (!cli_table_end(&t))
 		return CLI_FAILED;
-	printf("%zu files, %s\n", blobs->n, tb_human_bytes(size, human));
+	printf("%zu file%s, %s\n", blobs->n, tb_plural(blobs->n),
+	       tb_human_bytes(size, human));
 	return CLI_OK;
 }
 

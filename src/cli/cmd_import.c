@@ -42,8 +42,8 @@ print(const struct cli *cli, const struct import_result *r)
 	if (cli->quiet)
 		return CLI_OK;
 	cli_put(r->name);
-	printf(": %zu tensors in %zu blobs, %s, in ", r->tensors, r->blobs,
-	       tb_human_bytes(r->bytes, bytes));
+	printf(": %zu tensor%s in %zu blob%s, %s, in ", r->tensors, tb_plural(r->tensors),
+	       r->blobs, tb_plural(r->blobs), tb_human_bytes(r->bytes, bytes));
 	cli_put(r->root);
 	putchar('\n');
 	return CLI_OK;

@@ -103,10 +103,11 @@ print_text(const struct plan *p)
 	}
 	if (!cli_table_end(&t))
 		return CLI_FAILED;
-	printf("%zu tensors, %zu changed, %s -> %s (%.2f bits a weight) in %zu %s",
-	       p->total.tensors, p->total.changed, tb_human_bytes(p->total.before, a),
-	       tb_human_bytes(p->total.after, b), p->total.bits, p->nblobs,
-	       p->dest == PLAN_TO_STORE ? "blobs" : "files");
+	printf("%zu tensor%s, %zu changed, %s -> %s (%.2f bits a weight) in %zu %s%s",
+	       p->total.tensors, tb_plural(p->total.tensors), p->total.changed,
+	       tb_human_bytes(p->total.before, a), tb_human_bytes(p->total.after, b),
+	       p->total.bits, p->nblobs, p->dest == PLAN_TO_STORE ? "blob" : "file",
+	       tb_plural(p->nblobs));
 	if (p->total.error >= 0)
 		printf(", worst error %.2f%%", p->total.error * 100);
 	putchar('\n');

@@ -63,14 +63,14 @@ print(const struct cli *cli, const struct task *t)
 	if (cli->json)
 		return print_json(t);
 	if (left)
-		fprintf(stderr, "tbtui: %zu tensors are quantized already and stay so "
-			"(--requantize changes them)\n", left);
+		fprintf(stderr, "tbtui: quantized already and left so: %zu tensor%s "
+			"(--requantize changes them)\n", left, tb_plural(left));
 	if (cli->quiet)
 		return CLI_OK;
 	cli_put(r->where);
-	printf(": %zu tensors, %zu changed, %s -> %s in %zu files, %.2f s (%s/s)\n", r->tensors,
-	       r->changed, tb_human_bytes(r->bytes_read, a), tb_human_bytes(r->bytes_written, b),
-	       r->blobs, r->seconds,
+	printf(": %zu tensor%s, %zu changed, %s -> %s in %zu file%s, %.2f s (%s/s)\n", r->tensors,
+	       tb_plural(r->tensors), r->changed, tb_human_bytes(r->bytes_read, a),
+	       tb_human_bytes(r->bytes_written, b), r->blobs, tb_plural(r->blobs), r->seconds,
 	       tb_human_bytes(r->seconds > 0 ? (uint64_t)((double)r->bytes_read / r->seconds) : 0, c));
 	return CLI_OK;
 }

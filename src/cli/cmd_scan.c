@@ -69,16 +69,19 @@ print_text(const struct cli *cli, const struct scan_result *r)
 		}
 		putchar('\n');
 	}
-	printf("%ju models: %ju added, %ju changed, %ju removed, %ju unchanged; %ju tensors\n",
-	       (uintmax_t)r->models, (uintmax_t)r->added, (uintmax_t)r->changed,
-	       (uintmax_t)r->removed, (uintmax_t)r->unchanged, (uintmax_t)r->tensors);
+	printf("%ju model%s: %ju added, %ju changed, %ju removed, %ju unchanged; %ju tensor%s\n",
+	       (uintmax_t)r->models, tb_plural(r->models), (uintmax_t)r->added,
+	       (uintmax_t)r->changed, (uintmax_t)r->removed, (uintmax_t)r->unchanged,
+	       (uintmax_t)r->tensors, tb_plural(r->tensors));
 	if (r->problems)
-		printf("%ju models have problems; \"tbtui verify\" tells which\n",
-		       (uintmax_t)r->problems);
+		printf("%ju model%s with problems; \"tbtui verify\" tells which\n",
+		       (uintmax_t)r->problems, tb_plural(r->problems));
 	if (r->blobs || r->missing)
-		printf("%ju blobs, %ju missing, %ju orphans (%s), %ju leftovers\n",
-		       (uintmax_t)r->blobs, (uintmax_t)r->missing, (uintmax_t)r->orphans,
-		       tb_human_bytes(r->orphan_bytes, bytes), (uintmax_t)r->left);
+		printf("%ju blob%s, %ju missing, %ju orphan%s (%s), %ju leftover%s\n",
+		       (uintmax_t)r->blobs, tb_plural(r->blobs), (uintmax_t)r->missing,
+		       (uintmax_t)r->orphans, tb_plural(r->orphans),
+		       tb_human_bytes(r->orphan_bytes, bytes), (uintmax_t)r->left,
+		       tb_plural(r->left));
 }
 
 enum cli_exit

@@ -265,7 +265,8 @@ schemes_text(const struct model *m)
 		char name[SCHEME_NAME_MAX], params[16], size[16];
 
 		cli_cell(&t, scheme_name(&total[i].scheme, name));
-		cli_cellf(&t, "%ju tensors", (uintmax_t)total[i].tensors);
+		cli_cellf(&t, "%ju tensor%s", (uintmax_t)total[i].tensors,
+			  tb_plural(total[i].tensors));
 		cli_cell(&t, tb_human_count(total[i].params, params));
 		cli_cell(&t, tb_human_bytes(total[i].bytes, size));
 	}

@@ -75,7 +75,7 @@ encode_with(struct bench *b, struct encoding *e, struct tb_pool *pool, unsigned 
 		best = rate > best ? rate : best;
 	}
 	return bench_row(b, "GB/s", best, b->read, "quantize, BF16 to %s, %u thread%s",
-			 scheme_name(&e->scheme, name), threads, threads == 1 ? "" : "s");
+			 scheme_name(&e->scheme, name), threads, tb_plural(threads));
 }
 
 enum tb_status

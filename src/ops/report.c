@@ -131,6 +131,12 @@ report_json(const struct report *r)
 /* ---- the others ---- */
 
 static void
+count(struct tb_buf *out, uint64_t n, const char *what, const char *then)
+{
+	tb_buf_printf(out, "%ju %s%s%s", (uintmax_t)n, what, tb_plural(n), then);
+}
+
+static void
 text_head(const struct db_run *run, struct tb_buf *out)
 {
 	char time[32], bytes[16];
@@ -141,12 +147,14 @@ text_head(const struct db_run *run, struct tb_buf *out)
 		tb_text_clip(out, run->scope, SIZE_MAX, false);
 	else
 		tb_buf_str(out, "all models");
-	tb_buf_printf(out, "%s\n%s: %ju models, %ju manifests, %ju blobs, %s in %.1f s; "
-		      "%ju errors, %ju warnings, %ju notes\n", run->deep ? " (deep)" : "",
-		      run_state_word(run->state), (uintmax_t)run->models,
-		      (uintmax_t)run->manifests, (uintmax_t)run->blobs,
-		      tb_human_bytes(run->bytes, bytes), run->seconds, (uintmax_t)run->errors,
-		      (uintmax_t)run->warnings, (uintmax_t)run->notes);
+	tb_buf_printf(out, "%s\n%s: ", run->deep ? " (deep)" : "", run_state_word(run->state));
+	count(out, run->models, "model", ", ");
+	count(out, run->manifests, "manifest", ", ");
+	count(out, run->blobs, "blob", ", ");
+	tb_buf_printf(out, "%s in %.1f s; ", tb_human_bytes(run->bytes, bytes), run->seconds);
+	count(out, run->errors, "error", ", ");
+	count(out, run->warnings, "warning", ", ");
+	count(out, run->notes, "note", "\n");
 	if (*run->message) {
 		tb_text_clip(out, run->message, SIZE_MAX, false);
 		tb_buf_chr(out, '\n');

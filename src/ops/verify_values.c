@@ -47,9 +47,9 @@ report(struct verify_run *r, const struct verify_target *t, const struct st_tens
 	struct verify_where at = { .model = m, .blob = blob, .tensor = s->name,
 				   .offset = &offset };
 
-	verify_find(r, F_NONFINITE, &at, "%s: %s holds %ju values that are NaN or infinite, "
+	verify_find(r, F_NONFINITE, &at, "%s: %s holds %ju value%s NaN or infinite, "
 		    "the first at byte %ju of %s", m->loc.name, s->name, (uintmax_t)tally->bad,
-		    (uintmax_t)offset, blob);
+		    tally->bad == 1 ? " that is" : "s that are", (uintmax_t)offset, blob);
 }
 
 /* Types of less than a byte, and E8M0, which are scales, hold no infinities that say

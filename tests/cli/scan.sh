@@ -59,7 +59,7 @@ run 0 scan
 has '^unreadable +three:latest: '
 has '^added +four:latest: .*missing'
 has '^3 models: 2 added'
-has '^2 models have problems'
+has '^2 models with problems'
 has '1 missing'
 run 0 scan
 has '0 added, 0 changed, 0 removed, 3 unchanged'

@@ -27,14 +27,14 @@ has '^clean: 2 models, 2 manifests, 7 blobs, .* 0 errors, 0 warnings, 0 notes'
 run 0 --json verify
 has '"checked":\{"models":2,"manifests":2,"blobs":7,"bytes":[0-9]+\},"findings":\[\],"clean":true,"seconds":[0-9.e-]+'
 run 0 verify one
-has '^clean: 1 models, 1 manifests, 5 blobs'
+has '^clean: 1 model, 1 manifest, 5 blobs'
 
 # One bit, and the time restored.
 flip "$OWN" 300
 run 1 verify
 has "^error +digest_mismatch +two:latest: sha256:${OWN##*sha256-} "
 has "expected sha256:${OWN##*sha256-}"
-has '^damage: 2 models, 2 manifests, 7 blobs, .* 1 errors'
+has '^damage: 2 models, 2 manifests, 7 blobs, .* 1 error'
 has_not 'one:latest'
 run 0 verify one
 run 0 scan
@@ -88,7 +88,7 @@ truncate -s $half "$MANIFEST"
 run 1 verify
 has '^error +manifest_bad +two:latest: '
 has '^note +orphan .* belongs to no model whose manifest can be read'
-has '^damage: 2 models, 2 manifests, 7 blobs, .* 1 error'
+has '^damage: 2 models, 2 manifests, 7 blobs, .* 1 error,'
 printf '\033[31mnone' >"$MANIFEST"
 run 1 verify
 has_not "$(printf '\033')"
@@ -130,7 +130,7 @@ run 0 verify
 has '^clean: .* 5 blobs'
 run 1 verify --deep
 has "^error +digest_mismatch +sha256:${OWN##*sha256-}, which belongs to no model, does not"
-has '^damage: .* 7 blobs, .* 1 error'
+has '^damage: .* 7 blobs, .* 1 error,'
 run 1 --json verify --deep
 has '"code":"digest_mismatch","model":null,"blob":"sha256:'
 flip "$OWN" 300
@@ -162,7 +162,7 @@ run 1 verify
 has digest_mismatch
 has blob_missing
 has leftover
-has '2 errors, 0 warnings, 1 notes'
+has '2 errors, 0 warnings, 1 note'
 
 # Reports: all formats, hostile names escaped, replaced atomically.
 fresh
@@ -193,7 +193,7 @@ run 0 verify --since 1h
 has '^clean: 2 models, 2 manifests, 0 blobs'
 touch "$OWN"
 run 0 verify --since 1h
-has '^clean: 2 models, 2 manifests, 1 blobs'
+has '^clean: 2 models, 2 manifests, 1 blob'
 flip "$ONE" 300
 run 0 verify --since 1h
 run 1 verify --since 0s
@@ -209,7 +209,7 @@ ln -s "../../blobs/$SUM" "$HUB/snapshots/abc/model.safetensors"
 echo '{}' >"$HUB/snapshots/abc/config.json"
 STORE=$T/hub
 run 0 verify
-has '^clean: 1 models, 0 manifests, 1 blobs'
+has '^clean: 1 model, 0 manifests, 1 blob'
 flip "$HUB/blobs/$SUM" 100
 run 1 verify
 has "^error +digest_mismatch +hf:org/tiny: sha256:$SUM "
@@ -221,7 +221,7 @@ st w 4 4 1 >"$D/model.safetensors"
 echo '{"model_type":"llama"}' >"$D/config.json"
 STORE=$D
 run 0 verify --deep
-has '^clean: 1 models, 0 manifests, 2 blobs'
+has '^clean: 1 model, 0 manifests, 2 blobs'
 flip "$D/model.safetensors" 100
 run 0 verify
 run 1 verify --deep
@@ -234,7 +234,7 @@ has '^note +changed_since '
 printf '\377\377\377\177' | dd of="$D/model.safetensors" bs=1 conv=notrunc 2>/dev/null \
 	seek=$(($(wc -c <"$D/model.safetensors") - 4))
 run 0 verify --deep
-has '^warning +nonfinite .*w holds 1 values'
+has '^warning +nonfinite .*w holds 1 value that is NaN'
 truncate -s 90 "$D/model.safetensors"
 run 1 verify
 has '^error +model_bad|^error +structure_bad'
