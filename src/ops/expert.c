@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/store/experts.h"
 
 /* marker: behind the layer, before "<index>.<proj>.weight" or "<proj>.weight".
  * group: what Ollama calls it.  mlx, hf: stacked and single in directories; NULL: the
@@ -29,12 +30,6 @@ static const struct expert_family families[] = {
 	  "mixer.shared_experts", false, true },
 };
 
-/* What may stand before "layers.<digits>". */
-static const char *const roots[] = {
-	"model.language_model.backbone.", "model.language_model.", "language_model.model.",
-	"language_model.backbone.", "language_model.", "model.", "backbone.", "mtp.", "",
-};
-
 static const struct { const char *mixtral, *name; } projections[] = {
 	{ "w1", "gate_proj" }, { "w2", "down_proj" }, { "w3", "up_proj" },
 };
@@ -45,25 +40,13 @@ digits(const char *s)
 	return strspn(s, "0123456789");
 }
 
-static bool
-is_layer(const char *s, size_t n)
-{
-	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
-		size_t k = strlen(roots[i]);
-
-		if (n > k + 7 && !strncmp(s, roots[i], k) && !strncmp(s + k, "layers.", 7))
-			return digits(s + k + 7) == n - k - 7;
-	}
-	return false;
-}
-
 static const struct expert_family *
 find_family(const char *name, size_t *layer_len, const char **rest)
 {
 	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
 		const char *at = strstr(name, families[i].marker);
 
-		if (at && is_layer(name, (size_t)(at - name))) {
+		if (at && expert_layer(name, (size_t)(at - name))) {
 			*layer_len = (size_t)(at - name);
 			*rest = at + strlen(families[i].marker);
 			return &families[i];
@@ -173,7 +156,7 @@ rename_router(const char *name, const char *from, const char *to, char out[EXPER
 {
 	size_t n = strlen(name), k = strlen(from);
 
-	if (!tb_ends(name, from) || n + strlen(to) >= EXPERT_NAME_MAX || !is_layer(name, n - k))
+	if (!tb_ends(name, from) || n + strlen(to) >= EXPERT_NAME_MAX || !expert_layer(name, n - k))
 		return name;
 	snprintf(out, EXPERT_NAME_MAX, "%.*s%s", (int)(n - k), name, to);
 	return out;

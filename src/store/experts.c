@@ -31,8 +31,8 @@ digits(const char *s, uint64_t *out)
 	return n;
 }
 
-static bool
-is_layer(const char *name, size_t n)
+bool
+expert_layer(const char *name, size_t n)
 {
 	for (size_t i = 0; i < sizeof(stems) / sizeof(*stems); i++) {
 		size_t stem = strlen(stems[i]), number;
@@ -54,7 +54,7 @@ expert_split(const char *name, struct expert_name *out)
 		const char *marker = strstr(name, markers[i]), *rest;
 		size_t n, len;
 
-		if (!marker || !is_layer(name, (size_t)(marker - name)))
+		if (!marker || !expert_layer(name, (size_t)(marker - name)))
 			continue;
 		rest = marker + strlen(markers[i]);
 		n = digits(rest, &out->index);

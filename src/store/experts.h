@@ -15,5 +15,8 @@ struct expert_name {
 	size_t proj_len;
 };
 
+/* Are its first n bytes a layer: "…layers.<number>"? */
+bool expert_layer(const char *name, size_t n);
+
 bool expert_split(const char *name, struct expert_name *out);
 #endif
