@@ -5,21 +5,62 @@
 #include <stdlib.h>
 
 #include "src/base/mem.h"
+#include "ui/page.h"
+#include "ui/view.h"
+
+struct load {
+	struct model_loc loc;	/* owned */
+	opened_fn *done;
+	struct opened *o;	/* a reference, until done() has it */
+};
+
+static enum tb_status
+load_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct load *l = arg;
+
+	(void)job;
+	l->o = tb_calloc(1, sizeof(*l->o));
+	if (!l->o)
+		return tb_nomem(err);
+	atomic_init(&l->o->refs, 1);
+	return model_open(&l->o->m, &l->loc, err);
+}
+
+static void
+load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct load *l = arg;
+	struct opened *o = status ? NULL : l->o;
+
+	if (o)
+		l->o = NULL;
+	l->done(owner, o, err);
+}
+
+static void
+load_free(void *arg)
+{
+	struct load *l = arg;
+
+	opened_unref(l->o);
+	model_loc_free(&l->loc);
+	free(l);
+}
+
+static const struct job_ops load_job = { .run = load_run, .done = load_done, .free = load_free };
 
 enum tb_status
-opened_new(struct opened **out, const struct model_loc *loc, struct tb_err *err)
+opened_load(struct view *v, const struct model_loc *loc, opened_fn *done, struct tb_err *err)
 {
-	struct opened *o = tb_calloc(1, sizeof(*o));
+	struct load *l = tb_calloc(1, sizeof(*l));
 
-	*out = NULL;
-	if (!o)
+	if (!l || !loc_copy(&l->loc, loc)) {
+		free(l);
 		return tb_nomem(err);
-	atomic_init(&o->refs, 1);
-	if (model_open(&o->m, loc, err)) {
-		free(o);
-		return err->code;
 	}
-	*out = o;
+	l->done = done;
+	(void)view_job(v, &load_job, l, "open %s", loc->name);
 	return TB_OK;
 }
 

@@ -158,66 +158,36 @@ recipe_copy(const struct recipe *s, struct tb_err *err)
 	return copy;
 }
 
-/* Opening, on a worker. */
-
-struct load {
-	struct model_loc loc;	/* owned */
-	struct opened *o;
-};
-
-static enum tb_status
-load_run(void *arg, struct tb_job *job, struct tb_err *err)
-{
-	struct load *l = arg;
-
-	(void)job;
-	return opened_new(&l->o, &l->loc, err);
-}
+/* Opening. */
 
 static void
-load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+opened(struct view *v, struct opened *o, const struct tb_err *err)
 {
-	struct view *v = owner;
 	struct recipe *s = v->state;
-	struct load *l = arg;
 
-	if (status) {
+	if (!o) {
 		snprintf(s->error, sizeof(s->error), "%s", err->msg);
 		return;
 	}
-	s->o = l->o;
-	l->o = NULL;
-	s->shown = tb_calloc(s->o->m->ntensors, sizeof(*s->shown));
+	s->o = o;
+	s->shown = tb_calloc(o->m->ntensors, sizeof(*s->shown));
 	if (!s->shown || !recipe_remake(v))
 		snprintf(s->error, sizeof(s->error), "There is no plan for %s.", s->loc.name);
 }
-
-static void
-load_free(void *arg)
-{
-	struct load *l = arg;
-
-	opened_unref(l->o);
-	model_loc_free(&l->loc);
-	free(l);
-}
-
-static const struct job_ops load_job = { .run = load_run, .done = load_done, .free = load_free };
 
 enum tb_status
 recipe_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 {
 	struct recipe *s = v->state;
-	struct load *l = tb_calloc(1, sizeof(*l));
+	enum tb_status status;
 
-	if (!l || !loc_copy(&s->loc, arg->model) || !loc_copy(&l->loc, arg->model)) {
-		model_loc_free(&s->loc);
-		free(l);
+	if (!loc_copy(&s->loc, arg->model))
 		return tb_nomem(err);
-	}
 	snprintf(s->quant, sizeof(s->quant), "int4");
-	(void)view_job(v, &load_job, l, "open %s", s->loc.name);
-	return TB_OK;
+	status = opened_load(v, &s->loc, opened, err);
+	if (status)
+		model_loc_free(&s->loc);
+	return status;
 }
 
 void

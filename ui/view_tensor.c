@@ -10,76 +10,43 @@
 #include "ui/page.h"
 #include "ui/tensor.h"
 
-/* Opening the model, on a worker. */
-
-struct load {
-	struct model_loc loc;	/* owned */
-	struct opened *o;
-};
-
-static enum tb_status
-load_run(void *arg, struct tb_job *job, struct tb_err *err)
-{
-	struct load *l = arg;
-
-	(void)job;
-	return opened_new(&l->o, &l->loc, err);
-}
-
 static void
-load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+opened(struct view *v, struct opened *o, const struct tb_err *err)
 {
-	struct view *v = owner;
 	struct tensor_view *s = v->state;
-	struct load *l = arg;
 
-	if (status) {
-		snprintf(s->error, sizeof(s->error), "%s", err->msg);
-		return;
-	}
-	s->t = model_tensor(l->o->m, s->name);
-	if (!s->t) {
+	s->o = o;
+	s->t = o ? model_tensor(o->m, s->name) : NULL;
+	if (s->t) {
+		grid_init(s);
+		facts_compute(v);
+	} else if (o) {
 		snprintf(s->error, sizeof(s->error), "%s has no %s any more: R reads the stores.",
 			 s->loc.name, s->name);
-		return;
+	} else {
+		snprintf(s->error, sizeof(s->error), "%s", err->msg);
 	}
-	s->o = l->o;
-	l->o = NULL;
-	grid_init(s);
-	facts_compute(v);
 }
-
-static void
-load_free(void *arg)
-{
-	struct load *l = arg;
-
-	opened_unref(l->o);
-	model_loc_free(&l->loc);
-	free(l);
-}
-
-static const struct job_ops load_job = { .run = load_run, .done = load_done, .free = load_free };
 
 static enum tb_status
 tensor_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 {
 	struct tensor_view *s = v->state;
-	struct load *l;
+	enum tb_status status;
 
 	if (!arg->tensor)
 		return tb_fail(err, TB_EUSAGE, "Open a tensor from Tensors.");
-	l = tb_calloc(1, sizeof(*l));
 	s->name = tb_strdup(arg->tensor);
 	s->id = arg->id;
-	if (!l || !s->name || !loc_copy(&s->loc, arg->model) || !loc_copy(&l->loc, arg->model)) {
+	if (s->name && loc_copy(&s->loc, arg->model))
+		status = opened_load(v, &s->loc, opened, err);
+	else
+		status = tb_nomem(err);
+	if (status) {
 		model_loc_free(&s->loc);
 		free(s->name);
-		free(l);
-		return tb_nomem(err);
 	}
-	(void)view_job(v, &load_job, l, "open %s", s->loc.name);
-	return TB_OK;
+	return status;
 }
 
 static void
