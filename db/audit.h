@@ -1,5 +1,5 @@
-/* audit.h - what cannot be found out again: verify runs, findings, last results,
- * job history.  Kept in audits.db beside the index.
+/* audit.h - what cannot be found out again: verify runs, findings, last results.
+ * Kept in audits.db beside the index.
  *
  * Reading works on any connection; writing on one from db_open_write(). */
 #ifndef TBTUI_DB_AUDIT_H
@@ -90,18 +90,4 @@ enum tb_status db_hash_get(struct db *db, const char *path, struct db_hash *out,
 			   struct tb_err *err) TB_MUST_USE;
 enum tb_status db_hash_put(struct db *db, const char *path, const struct db_hash *h,
 			   struct tb_err *err) TB_MUST_USE;
-
-/* History of background work, newest first; filter: title. */
-struct db_job {
-	int64_t id;
-	const char *kind, *title;	/* "verify", "verify qwen3:8b" */
-	const char *state;		/* "done", "failed", "cancelled" */
-	int64_t started_ns, ended_ns;
-	uint64_t bytes;
-	const char *message;
-};
-struct db_jobs { struct db_job *rows; size_t n; uint64_t total; struct db_mem mem; };
-enum tb_status db_jobs(struct db *db, const struct db_query *q, struct db_jobs *out,
-		       struct tb_err *err) TB_MUST_USE;
-enum tb_status db_job_add(struct db *db, const struct db_job *job, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -1,4 +1,4 @@
-/* audits.c - runs, findings, last results, job history. */
+/* audits.c - runs, findings, last results. */
 #include "config.h"
 
 #include "db/audit.h"
@@ -248,51 +248,4 @@ db_hash_put(struct db *db, const char *path, const struct db_hash *h, struct tb_
 	return db_exec(db, err, "INSERT OR REPLACE INTO audit.hashes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		       "siiiidii", path, (int64_t)h->id.dev, (int64_t)h->id.ino,
 		       (int64_t)h->id.size, h->id.mtime_ns, h->digest, (int64_t)h->ok, h->when_ns);
-}
-
-/* ---- jobs ---- */
-
-enum tb_status
-db_jobs(struct db *db, const struct db_query *q, struct db_jobs *out, struct tb_err *err)
-{
-	static const struct db_sort sorts[] = {
-		{ "started", "started_ns", true }, { "kind", "kind", false }, { NULL, NULL, false }
-	};
-	const struct db_list list = {
-		.columns = "id, kind, title, state, started_ns, ended_ns, bytes, message",
-		.from = "audit.jobs", .where = "1", .filter = "title", .tie = "id DESC",
-		.sort = sorts,
-	};
-	struct db_rows r;
-	size_t cap = 0;
-	enum tb_status status;
-
-	*out = (struct db_jobs){ 0 };
-	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
-	if (status)
-		return status;
-	while (rows_next(&r)) {
-		struct db_job *more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
-
-		if (!more)
-			continue;
-		out->rows = more;
-		more[out->n - 1] = (struct db_job){
-			rows_i64(&r, 0), rows_text(&r, 1), rows_text(&r, 2), rows_text(&r, 3),
-			rows_i64(&r, 4), rows_i64(&r, 5), (uint64_t)rows_i64(&r, 6),
-			rows_text(&r, 7)
-		};
-	}
-	if (rows_end(&r))
-		*out = (struct db_jobs){ 0 };
-	return r.status;
-}
-
-enum tb_status
-db_job_add(struct db *db, const struct db_job *job, struct tb_err *err)
-{
-	return db_exec(db, err, "INSERT INTO audit.jobs(kind, title, state, started_ns, ended_ns, "
-		       "bytes, message) VALUES (?, ?, ?, ?, ?, ?, ?)", "sssiiis", job->kind,
-		       job->title, job->state, job->started_ns, job->ended_ns,
-		       (int64_t)job->bytes, some(job->message));
 }

@@ -1,6 +1,6 @@
 -- audits.sql - what cannot be found out again, version 1: verify runs, findings,
--- last results, the history of background work.  A file of its own, so that an
--- index that is damaged or made anew takes nothing of this with it.
+-- last results.  A file of its own, so that an index that is damaged
+-- or made anew takes nothing of this with it.
 
 CREATE TABLE runs (
 	id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -56,14 +56,3 @@ CREATE TABLE hashes (
 	ok INTEGER NOT NULL,
 	when_ns INTEGER NOT NULL
 ) WITHOUT ROWID;
-
-CREATE TABLE jobs (
-	id INTEGER PRIMARY KEY,
-	kind TEXT NOT NULL,
-	title TEXT NOT NULL,
-	state TEXT NOT NULL,
-	started_ns INTEGER NOT NULL,
-	ended_ns INTEGER NOT NULL,
-	bytes INTEGER NOT NULL,
-	message TEXT NOT NULL
-);

@@ -41,10 +41,6 @@ enum db_blob_set {
 /* sort: digest size owners kind state modified. filter: path. */
 enum tb_status db_blobs(struct db *db, enum db_blob_set set, const struct db_query *q,
 			struct db_blobs *out, struct tb_err *err) TB_MUST_USE;
-/* The files of one model, manifest first; q->sort: (order of the manifest) size media.
- * `name` of a layer or file is in db_blob.media's place when it has one. */
-enum tb_status db_model_blobs(struct db *db, int64_t model, struct db_blobs *out,
-			      struct tb_err *err) TB_MUST_USE;
 /* Files whose digest starts with `hex` (lower case, no "sha256:"), or at this path. */
 enum tb_status db_blob_find(struct db *db, const char *hex, const char *path,
 			    struct db_blobs *out, struct tb_err *err) TB_MUST_USE;

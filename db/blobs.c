@@ -93,21 +93,6 @@ db_blobs(struct db *db, enum db_blob_set set, const struct db_query *q, struct d
 	return status ? status : read_all(&r, out);
 }
 
-enum tb_status
-db_model_blobs(struct db *db, int64_t model, struct db_blobs *out, struct tb_err *err)
-{
-	struct db_rows r;
-
-	*out = (struct db_blobs){ 0 };
-	rows_open(&r, db, &out->mem, true, err,
-		  "SELECT " COLUMNS "CASE WHEN mf.name <> '' THEN mf.name ELSE mf.media END "
-		  "FROM model_files mf JOIN file_state f ON f.id = mf.file "
-		  "WHERE mf.model = ? ORDER BY mf.ord", "i", model);
-	(void)read_all(&r, out);
-	out->total = out->n;
-	return r.status;
-}
-
 /* The first and the last digest that start so. */
 static void
 bounds(const char *hex, char low[TB_DIGEST_MAX], char high[TB_DIGEST_MAX])

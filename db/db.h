@@ -1,8 +1,7 @@
 /* db.h - the index: what was found in the stores, read a window at a time.
  *
  * Two files: the index can be made again by a scan; audits.db beside it (runs,
- * findings, last results, job history: db/audit.h) cannot, so it is never dropped
- * with the index.  One connection a thread.  Whoever reads needs no index to be
+ * findings, last results: db/audit.h) cannot, so it is never dropped with the index.  One connection a thread.  Whoever reads needs no index to be
  * there: what is missing, damaged or foreign reads as empty, db_notice() says why.
  * Lists own their strings: release each with db_free(&list.mem). */
 #ifndef TBTUI_DB_DB_H
@@ -75,10 +74,6 @@ enum tb_status db_model_by_id(struct db *db, int64_t id, struct db_models *out,
 			      struct tb_err *err) TB_MUST_USE;
 enum tb_status db_model_by_path(struct db *db, const char *path, struct db_models *out,
 				struct tb_err *err) TB_MUST_USE;
-/* What the scan could not read or believe, one sentence each. */
-struct db_lines { const char **rows; size_t n; uint64_t total; struct db_mem mem; };
-enum tb_status db_model_problems(struct db *db, int64_t model, struct db_lines *out,
-				 struct tb_err *err) TB_MUST_USE;
 
 struct db_tensor {
 	int64_t model;

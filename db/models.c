@@ -133,26 +133,3 @@ db_blob_owners(struct db *db, int64_t blob, struct db_models *out, struct tb_err
 	out->total = out->n;
 	return r.status;
 }
-
-enum tb_status
-db_model_problems(struct db *db, int64_t model, struct db_lines *out, struct tb_err *err)
-{
-	struct db_rows r;
-	size_t cap = 0;
-
-	*out = (struct db_lines){ 0 };
-	rows_open(&r, db, &out->mem, true, err,
-		  "SELECT message FROM problems WHERE model = ? ORDER BY ord", "i", model);
-	while (rows_next(&r)) {
-		const char **more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
-
-		if (more) {
-			out->rows = more;
-			out->rows[out->n - 1] = rows_text(&r, 0);
-		}
-	}
-	if (rows_end(&r))
-		*out = (struct db_lines){ 0 };
-	out->total = out->n;
-	return r.status;
-}

@@ -226,13 +226,3 @@ walk_run(struct walk *w, size_t m, double *seconds, struct tb_err *err)
 	*seconds = tb_monotonic() - start;
 	return status;
 }
-
-double
-walk_gflop(const struct walk *w, size_t m)
-{
-	double sum = 0;
-
-	for (unsigned i = 0; i < MATRICES - (m > 1); i++)
-		sum += 2e-9 * (double)m * w->matrix[i].rows * w->matrix[i].cols;
-	return sum;
-}

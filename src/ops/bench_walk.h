@@ -19,5 +19,4 @@ double walk_read(const struct walk *w);		/* seconds to read them and do nothing 
 /* Seconds for products with m vectors, as an engine asks for them; without the head
  * (the last matrix, only for the last token) when m > 1. */
 enum tb_status walk_run(struct walk *w, size_t m, double *seconds, struct tb_err *err) TB_MUST_USE;
-double walk_gflop(const struct walk *w, size_t m);	/* of such a run */
 #endif
