@@ -8,8 +8,8 @@ srcdir=$(dirname "$0")/..
 LC_ALL=C.UTF-8
 export LC_ALL
 
-# Rows of --help, "  -x, --name ARG   text", as roff; what is longer than its column
-# has two blanks behind it all the same.
+# Rows of --help, "  -x, --name ARG   text", as roff.  Behind the column of the texts
+# a text goes on.
 options() {
 	awk '
 	function roff(s) {
@@ -19,13 +19,27 @@ options() {
 			s = "\\&" s
 		return s
 	}
-	/^  +-/ {
-		sub(/^ +/, "")
-		at = match($0, /  +/)
-		head = at ? substr($0, 1, at - 1) : $0
-		text = at ? substr($0, at + RLENGTH) : ""
-		print ".TP\n.B " roff(head) "\n" roff(text)
+	function row() {
+		if (head != "")
+			print ".TP\n.B " roff(head) "\n" roff(text)
+	}
+	/^  (    )?-/ {
+		row()
+		head = substr($0, 3, 28)
+		text = substr($0, 32)
+		if (length($0) > 30 && substr($0, 31, 1) != " ") {
+			head = $0
+			text = ""
+		}
+		gsub(/^ +| +$/, "", head)
 		next
+	}
+	/^                               [^ ]/ {
+		text = text (text == "" ? "" : " ") substr($0, 32)
+		next
+	}
+	END {
+		row()
 	}'
 }
 
@@ -41,7 +55,7 @@ commands() {
 	for c in $(command_names); do
 		text=$("$program" "$c" --help)
 		echo ".SS $(echo "$text" | sed -n '1s/^Usage: tbtui //p' | roff_line)"
-		echo "$text" | awk 'NR > 1 && /^Options:/ { exit } NR > 1 && NF' | roff_line
+		echo "$text" | awk '/^(Options|Global options):/ { exit } NR > 1 && NF' | roff_line
 		echo "$text" | options
 	done
 }

@@ -10,6 +10,9 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
+#define TEXT_AT 31		/* where the texts of --help begin */
+#define LINE_WIDTH 80
+
 static enum tb_status
 store(const struct tb_opt *o, const char *value, struct tb_err *err)
 {
@@ -135,6 +138,28 @@ tb_opt_parse(const struct tb_opt *opts, int *argc, char **argv, bool stop_at_ope
 }
 
 void
+tb_opt_row(const char *head, const char *text, FILE *out)
+{
+	int at = fprintf(out, "  %-*s", TEXT_AT - 3, head);
+
+	if (at < TEXT_AT)
+		at += fprintf(out, " ");
+	else
+		at = fprintf(out, "\n%*s", TEXT_AT, "") - 1;
+	while (*text) {
+		int word = (int)strcspn(text, " ");
+
+		if (at > TEXT_AT && at + 1 + word > LINE_WIDTH)
+			at = fprintf(out, "\n%*s", TEXT_AT, "") - 1;
+		else if (at > TEXT_AT)
+			at += fprintf(out, " ");
+		at += fprintf(out, "%.*s", word, text);
+		text += word + strspn(text + word, " ");
+	}
+	fputc('\n', out);
+}
+
+void
 tb_opt_help(const struct tb_opt *opts, FILE *out)
 {
 	for (; opts->name; opts++) {
@@ -143,7 +168,7 @@ tb_opt_help(const struct tb_opt *opts, FILE *out)
 		snprintf(head, sizeof(head), "%c%c%c --%s%s%s", opts->letter ? '-' : ' ',
 			 opts->letter ? opts->letter : ' ', opts->letter ? ',' : ' ', opts->name,
 			 opts->arg ? " " : "", opts->arg ? opts->arg : "");
-		fprintf(out, "  %-28s%s%s\n", head, strlen(head) > 27 ? "  " : " ", opts->help);
+		tb_opt_row(head, opts->help, out);
 	}
 }
 

@@ -30,7 +30,7 @@ print_help(const struct tb_opt *opts)
 		char head[64];
 
 		snprintf(head, sizeof(head), "%s %s", c->name, c->args);
-		printf("  %-30s %s\n", head, c->summary);
+		tb_opt_row(head, c->summary, stdout);
 	}
 	printf("\n\"tbtui COMMAND --help\" explains a command; \"man tbtui\" has it all.\n");
 }

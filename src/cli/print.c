@@ -3,6 +3,7 @@
 
 #include "src/cli/cli.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,13 +104,15 @@ merge(struct cli *cli, const struct tb_opt *own, struct tb_opt *all, size_t max)
 static void
 print_help(const char *command, const struct tb_opt *own)
 {
-	static const struct tb_opt none[] = { { .name = NULL } };
-
 	for (const struct cli_command *c = cli_commands; c->name; c++)
 		if (!strcmp(c->name, command))
-			printf("Usage: tbtui %s [OPTION...] %s\n%s.\n\nOptions:\n",
-			       c->name, c->args, c->summary);
-	tb_opt_help(own ? own : none, stdout);
+			printf("Usage: tbtui %s [OPTION...]%s%s\n%c%s.\n", c->name,
+			       *c->args ? " " : "", c->args,
+			       toupper((unsigned char)*c->summary), c->summary + 1);
+	if (own) {
+		printf("\nOptions:\n");
+		tb_opt_help(own, stdout);
+	}
 	printf("\nGlobal options: \"tbtui --help\".\n");
 }
 
