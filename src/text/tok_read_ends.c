@@ -11,7 +11,8 @@
 static enum tb_status
 push(const struct tokenizer *t, struct token_ids *ids, uint64_t id, struct tb_err *err)
 {
-	if (id >= t->vocab.n || ids->n == ENDS_MAX)
+	/* Ids may have gaps: below n is not enough. */
+	if (id >= t->vocab.n || !t->vocab.piece[id].s || ids->n == ENDS_MAX)
 		return tb_fail(err, TB_EFORMAT, "tokenizer: the post-processor adds what "
 			       "cannot be a token");
 	return tok_ids_push(ids, (uint32_t)id) ? TB_OK : tb_nomem(err);

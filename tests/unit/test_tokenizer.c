@@ -331,6 +331,9 @@ test_refusals(void **state)
 	refused(BYTES_WITH(SPLIT("(*LIMIT_MATCH=1)a", "Isolated")), TB_EUNSUP, "verb");
 	refused(BYTES_WITH(SPLIT("a{1,3}+", "Isolated")), TB_EUNSUP, "plus behind");
 	refused("{\"decoder\":{\"type\":\"CTC\"}," SPM_MODEL "}", TB_EUNSUP, "CTC");
+	refused("{\"post_processor\":{\"type\":\"BertProcessing\",\"cls\":[\"x\",1],\"sep\":"
+		"[\"x\",0]},\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":2}}}",
+		TB_EFORMAT, "cannot be a token");	/* no token has the id 1 */
 	refused("{\"post_processor\":{\"type\":\"BertProcessing\",\"cls\":[\"x\",999],\"sep\":"
 		"[\"y\",0]}," SPM_MODEL "}", TB_EFORMAT, "cannot be a token");
 }
