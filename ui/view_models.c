@@ -78,7 +78,7 @@ row_at(struct view *v, uint64_t row)
 {
 	struct models *s = v->state;
 
-	load(v, s->stale || row < s->first || row >= s->first + s->rows.n ? row : s->first, 1);
+	load(v, row, 1);
 	return row >= s->first && row - s->first < s->rows.n ? &s->rows.rows[row - s->first] : NULL;
 }
 
