@@ -80,7 +80,8 @@ void cli_put(const char *s);
 void cli_put_cols(const char *s, unsigned cols);
 
 /* Runs fn(arg, job, err) here while its progress is drawn on standard error (when
- * that is a terminal or --progress); SIGINT cancels it. */
+ * that is a terminal or --progress); SIGINT cancels it,
+ * SIGTERM and SIGHUP cancel it and then end the program. */
 typedef enum tb_status cli_op(void *arg, struct tb_job *job, struct tb_err *err);
 enum tb_status cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg,
 		       struct tb_err *err) TB_MUST_USE;

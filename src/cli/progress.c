@@ -1,4 +1,5 @@
-/* progress.c - one line on standard error while an operation runs; SIGINT cancels. */
+/* progress.c - one line on standard error while an operation runs; SIGINT, SIGTERM and
+ * SIGHUP cancel it. */
 #include "config.h"
 
 #include "src/cli/cli.h"
@@ -14,12 +15,14 @@
 #include "src/base/job.h"
 #include "src/base/text.h"
 
-static struct tb_job *interrupted;	/* what SIGINT cancels; set before the handler is */
+static struct tb_job *interrupted;	/* what a signal cancels; set before the handler is */
+static volatile sig_atomic_t ending;	/* the signal that ends the program after that, or 0 */
 
 static void
-on_sigint(int sig)
+on_signal(int sig)
 {
-	(void)sig;
+	if (sig != SIGINT)
+		ending = sig;
 	tb_job_cancel(interrupted);
 }
 
@@ -71,11 +74,39 @@ tick(void *arg)
 	return NULL;
 }
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+#define NSIGNALS (sizeof(signals) / sizeof(*signals))
+
+/* A SIGHUP or SIGTERM that is ignored (nohup) stays so; SIGINT is ignored in what a
+ * shell runs in the background, and sent on purpose all the same. */
+static void
+catch_signals(struct sigaction old[NSIGNALS])
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	ending = 0;
+	for (size_t i = 0; i < NSIGNALS; i++) {
+		sigaction(signals[i], &sa, &old[i]);
+		if (old[i].sa_handler == SIG_IGN && signals[i] != SIGINT)
+			sigaction(signals[i], &old[i], NULL);
+	}
+}
+
+/* The operation has cleaned up behind itself: now the signal may do its work. */
+static void
+release_signals(const struct sigaction old[NSIGNALS])
+{
+	for (size_t i = 0; i < NSIGNALS; i++)
+		sigaction(signals[i], &old[i], NULL);
+	if (ending)
+		raise(ending);
+}
+
 enum tb_status
 cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg, struct tb_err *err)
 {
 	bool show = cli->progress || (isatty(STDERR_FILENO) && !cli->quiet);
-	struct sigaction sa = { .sa_handler = on_sigint }, old;
+	struct sigaction old[NSIGNALS];
 	struct tb_job *job = tb_job_new(-1);
 	struct ticker t = { title, job, -1 };
 	pthread_t thread;
@@ -91,11 +122,11 @@ cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg, struct 
 		show = false;
 	}
 	interrupted = job;
-	sigaction(SIGINT, &sa, &old);
+	catch_signals(old);
 	tb_job_begin(job);
 	status = fn(arg, job, err);
 	tb_job_end(job, status, err);
-	sigaction(SIGINT, &old, NULL);
+	release_signals(old);
 	if (fd[1] >= 0)
 		close(fd[1]);
 	if (show)

@@ -135,3 +135,15 @@ wait $pid
 [ $? -eq 2 ] || fail "a cancelled conversion does not say 2"
 err_has 'cancel'
 [ -z "$(find "$T/empty" -type f)" ] || fail "a cancelled conversion leaves files"
+
+"$TBTUI" --threads 1 quantize "$T/big" "$T/ended" -q int8 >"$T/out" 2>"$T/err" &
+pid=$!
+n=0
+while [ $n -lt 100000 ] && ! ls -d "$T"/.tbtui-tmp-* >/dev/null 2>&1; do
+	n=$((n + 1))
+done
+kill -TERM $pid
+wait $pid
+[ $? -eq 143 ] || fail "a terminated conversion does not end by the signal"
+ls -A "$T" | grep -q 'tbtui-tmp\|ended' && fail "a terminated conversion leaves files"
+exit 0
