@@ -242,6 +242,60 @@ strange_x(void **state)
 	}
 }
 
+static size_t
+scale_size(enum dtype d)
+{
+	return d == DT_U8 ? 1 : d == DT_F32 ? 4 : 2;
+}
+
+/* A part of a matrix on an odd address; freed by the caller. */
+static uint8_t *
+moved(const uint8_t *part, size_t len)
+{
+	uint8_t *p = part ? test_malloc(len + 1) : NULL;
+
+	if (p)
+		memcpy(p + 1, part, len);
+	return p;
+}
+
+static void
+odd_addresses(void **state)
+{
+	static const size_t ms[] = { 1, 4, 120 };
+
+	(void)state;
+	for (size_t k = 0; k < KINDS; k++) {
+		struct sample s;
+		struct matrix own;
+		uint8_t *part[3];
+		size_t n = (size_t)STRANGE_ROWS * STRANGE_COLS, scales;
+
+		sample_make(&s, kinds[k].scheme, kinds[k].scale_dtype, STRANGE_ROWS, STRANGE_COLS, 1,
+			    8);
+		own = s.w;
+		scales = own.scales ? scheme_scales(&own.scheme, n) * scale_size(own.scale_dtype) : 0;
+		part[0] = moved(own.codes, n * own.scheme.bits / 8);
+		part[1] = moved(own.scales, scales);
+		part[2] = moved(own.biases, scales);
+		s.w.codes = part[0] + 1;
+		s.w.scales = part[1] ? part[1] + 1 : NULL;
+		s.w.biases = part[2] ? part[2] + 1 : NULL;
+		for (size_t p = 0; p < PATHS; p++) {
+			struct bench b = bench_new(paths[p], 2);
+
+			for (size_t i = 0; i < 3; i++)
+				check_shape(&b, paths[p], &s, ms[i]);
+			bench_free(&b);
+		}
+		for (size_t i = 0; i < 3; i++)
+			if (part[i])
+				test_free(part[i]);
+		s.w = own;
+		sample_free(&s);
+	}
+}
+
 /* More matrices than share a fork-join, of all kinds, among them twice the same. */
 static void
 many_at_once(void **state)
@@ -340,7 +394,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_named), cmocka_unit_test(affine),
 		cmocka_unit_test(floating),	   cmocka_unit_test(plain),
-		cmocka_unit_test(strange_x),	   cmocka_unit_test(many_at_once),
+		cmocka_unit_test(strange_x),	   cmocka_unit_test(odd_addresses),
+		cmocka_unit_test(many_at_once),
 		cmocka_unit_test(nothing_to_do),   cmocka_unit_test(rows_as_f32),
 	};
 
