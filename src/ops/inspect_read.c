@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "src/quant/ggml.h"
+
 enum tb_status
 reader_map(struct tb_map *map, const struct model *m, const struct tensor_part *p,
 	   struct tb_err *err)
@@ -25,17 +27,36 @@ reader_map(struct tb_map *map, const struct model *m, const struct tensor_part *
 	return status;
 }
 
+/* Whose parts are apart: neither plain nor in blocks. */
+static bool
+has_scale(const struct tensor *t)
+{
+	return t->scheme.kind != SCHEME_PLAIN && t->scheme.kind != SCHEME_GGML;
+}
+
 bool
 reader_plain(const struct reader *r)
 {
 	return r->t->scheme.kind == SCHEME_PLAIN;
 }
 
+static enum tb_status
+check_blocks(const struct tensor *t, struct tb_err *err)
+{
+	char name[SCHEME_NAME_MAX];
+
+	if (!ggml_decodable(t->scheme.ggml))
+		return tb_fail(err, TB_EUNSUP, "tensor %s: nobody decodes %s", t->name,
+			       scheme_name(&t->scheme, name));
+	if (t->elems % t->scheme.group || scheme_code_bytes(&t->scheme, t->elems) > t->weight.len)
+		return tb_fail(err, TB_EFORMAT, "tensor %s: it is shorter than its shape", t->name);
+	return TB_OK;
+}
+
 /* What the scheme needs must be there: the decoder does not look back. */
 static enum tb_status
 check_sizes(const struct tensor *t, struct tb_err *err)
 {
-	char name[SCHEME_NAME_MAX];
 	uint64_t need, scales;
 
 	if (t->scheme.kind == SCHEME_PLAIN) {
@@ -46,8 +67,7 @@ check_sizes(const struct tensor *t, struct tb_err *err)
 		return TB_OK;
 	}
 	if (t->scheme.kind == SCHEME_GGML)
-		return tb_fail(err, TB_EUNSUP, "tensor %s: the values of %s are not decoded yet",
-			       t->name, scheme_name(&t->scheme, name));
+		return check_blocks(t, err);
 	if (!t->has_scale || t->has_bias != scheme_has_bias(&t->scheme) || !t->scheme.group ||
 	    t->elems % t->scheme.group)
 		return tb_fail(err, TB_EFORMAT, "tensor %s: its parts do not fit its scheme",
@@ -91,11 +111,11 @@ reader_open(struct reader *r, const struct model *m, const struct tensor *t, str
 			      .bias = { .slot = -1 }, .global = 1 };
 	if (!status)
 		status = reader_map(&r->weight, m, &t->weight, err);
-	if (!status && !reader_plain(r))
+	if (!status && has_scale(t))
 		status = reader_map(&r->scale, m, &t->scale, err);
-	if (!status && !reader_plain(r) && t->has_bias)
+	if (!status && has_scale(t) && t->has_bias)
 		status = reader_map(&r->bias, m, &t->bias, err);
-	if (!status && !reader_plain(r))
+	if (!status && has_scale(t))
 		status = read_global(r, m, err);
 	if (status)
 		reader_close(r);
@@ -134,6 +154,11 @@ reader_f32(const struct reader *r, uint64_t first, size_t n, float *out)
 
 	if (reader_plain(r)) {
 		dtype_to_f32(s->dtype, reader_at(r, first), n, out);
+		return;
+	}
+	if (!has_scale(r->t)) {
+		q = (struct quant_src){ .codes = r->weight.p + scheme_code_bytes(s, first) };
+		quant_decode(s, &q, n, out);
 		return;
 	}
 	scale = scheme_scales(s, first) * (dtype_bits(r->t->scale.dtype) / 8);

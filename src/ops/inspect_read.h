@@ -7,7 +7,7 @@
 #include "src/quant/codec.h"
 #include "src/store/model.h"
 
-#define READER_STEP 128u	/* elements: a multiple of every group and of 8 */
+#define READER_STEP 256u	/* elements: a multiple of every group and of 8 */
 
 struct reader {
 	const struct tensor *t;

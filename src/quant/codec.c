@@ -10,6 +10,7 @@
 
 #include "src/quant/decode.h"
 #include "src/quant/encode.h"
+#include "src/quant/ggml.h"
 
 static const char *const flavours[] = { [FLAVOUR_METAL] = "metal", [FLAVOUR_MLX_CPU] = "mlx-cpu" };
 
@@ -94,10 +95,16 @@ void
 quant_decode(const struct scheme *s, const struct quant_src *q, size_t n, float *out)
 {
 	const struct quant_kernels *k = vector();
-	size_t done = k ? k->decode(s, q, n, out) : 0;
-	uint64_t scales = scheme_scales(s, done) * (dtype_bits(q->scale_dtype) / 8);
 	struct quant_src rest = *q;
+	uint64_t scales;
+	size_t done;
 
+	if (s->kind == SCHEME_GGML) {
+		ggml_decode(s->ggml, q->codes, n, out);
+		return;
+	}
+	done = k ? k->decode(s, q, n, out) : 0;
+	scales = scheme_scales(s, done) * (dtype_bits(q->scale_dtype) / 8);
 	rest.codes = (const char *)q->codes + scheme_code_bytes(s, done);
 	rest.scales = (const char *)q->scales + scales;
 	rest.biases = q->biases ? (const char *)q->biases + scales : NULL;

@@ -13,6 +13,18 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/error.c \
 	src/quant/fp.c \
 	src/quant/fp.h \
+	src/quant/ggml.c \
+	src/quant/ggml.h \
+	src/quant/ggml_blocks.h \
+	src/quant/ggml_books.h \
+	src/quant/ggml_books_iq1.c \
+	src/quant/ggml_books_iq2.c \
+	src/quant/ggml_books_iq3.c \
+	src/quant/ggml_few.c \
+	src/quant/ggml_iq.c \
+	src/quant/ggml_k.c \
+	src/quant/ggml_nibble.c \
+	src/quant/ggml_table.c \
 	src/quant/mx.c \
 	src/quant/scheme.c \
 	src/quant/scheme.h \

@@ -1,5 +1,5 @@
 # Our reader and one in Python agree on every GGUF file there is: names, types, shapes,
-# offsets, keys; and "tensors" shows them in our order.
+# offsets, keys; "tensors" shows them in our order, "tensor" their values.
 . "${srcdir:-.}/tests/cli/lib.sh"
 need_shared
 command -v python3 >/dev/null || skip "no python3"
@@ -84,4 +84,17 @@ while read -r file; do
 	python3 "$T/list.py" "$file" json >"$T/theirs" || fail "$file: python3 failed"
 	cmp -s "$T/ours" "$T/theirs" || { diff "$T/ours" "$T/theirs" >&2; fail "$file: tensors"; }
 done <"$T/files"
-echo "$(wc -l <"$T/files") files agree"
+
+# What a block decodes to looks like the floats beside it.
+for file in "$TBTUI_SHARED"/data/gguf-golden/*.gguf; do
+	for of in q.random q.encoded; do	# windows that begin inside a block
+		for what in --stats --hist "--values=3:5,133:391"; do
+			"$TBTUI" tensor "$what" "$file" "$of" | sed -n '/^$/,$p' |
+				grep -v '^read' >"$T/ours" || fail "$file: tensor $what $of"
+			"$TBTUI" tensor "$what" "$file" "$of.f32" | sed -n '/^$/,$p' |
+				grep -v '^read' >"$T/theirs"
+			[ -s "$T/ours" ] || fail "$file: tensor $what $of says nothing"
+			cmp -s "$T/ours" "$T/theirs" || fail "$file: $what of $of and $of.f32 differ"
+		done
+	done
+done
