@@ -91,6 +91,8 @@ list(const struct cli *cli, struct op_ctx *ctx, struct db_query *q)
 		return cli_fail(&err);
 	}
 	status = cli->json ? print_json(&models) : models.n ? print_text(&models) : CLI_OK;
+	if (!models.n && (q->filter || q->roots))
+		cli_note(cli, "no indexed model fits; \"tbtui scan\" looks for new ones");
 	if (!models.n && status == CLI_OK)
 		status = CLI_WRONG;
 	db_free(&models.mem);

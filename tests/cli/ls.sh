@@ -18,6 +18,7 @@ run 0 ls --sort size --reverse 'm1*'
 has '^m10:latest'
 has_not '^m9'
 run 1 ls nothing
+err_has 'no indexed model fits'
 run 2 ls --sort weight
 err_has 'one of: name'
 run 0 --json ls
