@@ -35,7 +35,6 @@ bench_sgemm(struct bench *b)
 		if (!status)
 			status = bench_row(b, "GFLOP/s", rate, 0, "limit: sgemm %zux%zux%zu",
 					   shapes[i].m, shapes[i].rows, shapes[i].cols);
-		b->sgemm = rate > b->sgemm ? rate : b->sgemm;
 	}
 	return status;
 }

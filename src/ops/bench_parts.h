@@ -14,7 +14,7 @@ struct bench {
 	struct team *team;
 	struct tb_job *job;
 	struct tb_err *err;
-	double read, sgemm, sha;	/* limits, set by the first parts: GB/s, GFLOP/s, GB/s */
+	double read, sha;		/* limits in GB/s, set by the first parts */
 };
 
 /* limit 0: the row is a limit itself. */

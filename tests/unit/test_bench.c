@@ -25,8 +25,7 @@ set_up(const char *root)
 	s.request = (struct bench_request){ NULL, 16, 4 };
 	assert_ok(op_ctx_init(&s.ctx, unit_path("index.db"), &root, 1, 2, &s.err), s.err);
 	s.bench = (struct bench){ .ctx = &s.ctx, .req = &s.request, .result = &s.result,
-				  .team = team_new(2), .err = &s.err, .read = 10, .sgemm = 100,
-				  .sha = 1 };
+				  .team = team_new(2), .err = &s.err, .read = 10, .sha = 1 };
 	assert_non_null(s.bench.team);
 	return &s;
 }
