@@ -45,6 +45,9 @@ engine_open(struct engine **out, const struct model *m, const struct engine_opts
 	enum tb_status status;
 
 	*out = NULL;
+	if (m->loc.kind == MODEL_GGUF_FILE || m->loc.kind == MODEL_OLLAMA_GGUF)
+		return tb_fail(err, TB_EUNSUP, "%.200s: GGUF models are read, but not run yet",
+			       m->loc.name);
 	if ((status = model_read(m, "config.json", CONFIG_MAX, &config, &len, err)))
 		return status;
 	if (!(status = engine_new(&e, opts, err))) {

@@ -98,3 +98,18 @@ for file in "$TBTUI_SHARED"/data/gguf-golden/*.gguf; do
 		done
 	done
 done
+
+# A file that ends early is damage; what cannot be done with a sound one is said.
+mkdir "$T/models"
+sound=$TBTUI_SHARED/data/models/stories260K/stories260K-f32.gguf
+cp "$sound" "$T/models/sound.gguf"
+head -c 400000 "$sound" >"$T/models/cut.gguf"
+expect 1 "$TBTUI" -s "$T/models" verify
+has 'cut.gguf: tensor .* bytes of data at offset [0-9]*, the file ends at 400000'
+rm "$T/models/cut.gguf"
+expect 0 "$TBTUI" -s "$T/models" verify
+expect 2 "$TBTUI" generate -p x "$sound"
+err_has "not run yet"
+expect 2 "$TBTUI" quantize -q int4 "$sound" "$T/out.safetensors"
+err_has "not converted yet"
+[ ! -e "$T/out.safetensors" ] || fail "something was left behind"
