@@ -212,38 +212,63 @@ piece(enum scheme_kind kind, enum dtype d, const struct shape *s, struct cursor 
 	c->sum += 16;
 }
 
-INLINE float
-row(enum scheme_kind kind, enum dtype d, const struct shape *s, const struct matrix *w,
-    const struct mv_x *x, uint32_t r)
+INLINE struct cursor
+row_begin(enum scheme_kind kind, enum dtype d, const struct shape *s, const struct matrix *w,
+	  const struct mv_x *x, uint32_t r)
 {
 	const size_t skip = (size_t)s->groups * scale_size(d) * r;
-	struct cursor c = {
+
+	return (struct cursor){
 		.codes = w->codes + (size_t)(s->cols / 2) * r, .scales = w->scales + skip,
 		.biases = kind == SCHEME_AFFINE ? w->biases + skip : w->scales,
 		.digit = (const __m512i *)x->digit, .start = x->start,
 		.unit = x->unit, .sum = x->sum,
 		.acc = _mm512_setzero_ps(), .acc_bias = _mm512_setzero_ps(),
 	};
-	uint32_t g = s->groups;
-
-	for (; g >= 16; g -= 16)
-		piece(kind, d, s, &c, 16);
-	if (g)
-		piece(kind, d, s, &c, g);
-	return _mm512_reduce_add_ps(_mm512_add_ps(c.acc, c.acc_bias));
 }
 
+INLINE float
+row_end(const struct cursor *c)
+{
+	return _mm512_reduce_add_ps(_mm512_add_ps(c->acc, c->acc_bias));
+}
+
+/* Row r, and row r + apart in turn with it, piece by piece; apart 0: only the one. */
+INLINE void
+row_pair(enum scheme_kind kind, enum dtype d, const struct shape *s, const struct matrix *w,
+	 const struct mv_x *x, float *y, uint32_t r, uint32_t apart)
+{
+	struct cursor a = row_begin(kind, d, s, w, x, r);
+	struct cursor b = row_begin(kind, d, s, w, x, r + apart);
+	uint32_t g = s->groups;
+
+	for (; g >= 16; g -= 16) {
+		piece(kind, d, s, &a, 16);
+		if (apart)
+			piece(kind, d, s, &b, 16);
+	}
+	if (g) {
+		piece(kind, d, s, &a, g);
+		if (apart)
+			piece(kind, d, s, &b, g);
+	}
+	y[r] = row_end(&a);
+	if (apart)
+		y[r + apart] = row_end(&b);
+}
+
+/* Two stretches of memory at a time: a core reads faster than along one. */
 INLINE void
 rows(enum scheme_kind kind, enum dtype d, const struct matrix *w, const struct mv_x *x, float *y,
      uint32_t first, uint32_t end)
 {
 	const struct shape s = shape_of(w->cols, w->scheme.group, d);
+	const uint32_t half = (end - first) / 2;
 
-	for (uint32_t i = 0; i < end - first; i++) {
-		uint32_t r = row_in_turn(first, end, i);
-
-		y[r] = row(kind, d, &s, w, x, r);
-	}
+	for (uint32_t r = first; r < first + half; r++)
+		row_pair(kind, d, &s, w, x, y, r, half);
+	if ((end - first) % 2)
+		row_pair(kind, d, &s, w, x, y, end - 1, 0);
 }
 
 void

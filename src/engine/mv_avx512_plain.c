@@ -34,32 +34,37 @@ add_bf16(__m512i v, const float *x, __m512 *even, __m512 *odd)
 	*odd = _mm512_fmadd_ps(_mm512_castsi512_ps(high), _mm512_load_ps(x + 16), *odd);
 }
 
-INLINE float
-row_bf16(const uint8_t *p, const float *x, uint32_t cols)
+/* Two rows side by side: a core reads faster along two stretches of memory than along
+ * one.  p == q: only the one. */
+INLINE void
+rows_bf16(const uint8_t *p, const uint8_t *q, const float *x, uint32_t cols, float *y, float *z)
 {
 	__m512 s[4] = { _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(),
 			_mm512_setzero_ps() };
-	uint32_t c = 0;
 
-	for (; cols - c >= 64; c += 64, p += 128) {
+	for (uint32_t c = 0; c < cols; c += 32, p += 64, q += 64) {
+		size_t left = 2 * (size_t)(cols - c);
+
 		prefetch(p + AHEAD_BYTES);
-		prefetch(p + AHEAD_BYTES + 64);
-		add_bf16(load_codes(p, 64), x + c, &s[0], &s[1]);
-		add_bf16(load_codes(p + 64, 64), x + c + 32, &s[2], &s[3]);
+		prefetch(q + AHEAD_BYTES);
+		add_bf16(load_codes(p, left), x + c, &s[0], &s[1]);
+		add_bf16(load_codes(q, left), x + c, &s[2], &s[3]);
 	}
-	for (; c < cols; c += 32, p += 64)
-		add_bf16(load_codes(p, 2 * (size_t)(cols - c)), x + c, &s[0], &s[1]);
-	s[0] = _mm512_add_ps(_mm512_add_ps(s[0], s[1]), _mm512_add_ps(s[2], s[3]));
-	return _mm512_reduce_add_ps(s[0]);
+	*y = _mm512_reduce_add_ps(_mm512_add_ps(s[0], s[1]));
+	*z = _mm512_reduce_add_ps(_mm512_add_ps(s[2], s[3]));
 }
 
 void
 mv_avx512_bf16(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
 {
-	for (uint32_t i = 0; i < end - first; i++) {
-		uint32_t r = row_in_turn(first, end, i);
+	const uint32_t half = (end - first + 1) / 2;
+	const size_t row = (size_t)w->cols * 2;
 
-		y[r] = row_bf16(w->codes + (size_t)w->cols * 2 * r, x->perm, w->cols);
+	for (uint32_t r = first; r < first + half; r++) {
+		uint32_t other = r + half < end ? r + half : r;
+
+		rows_bf16(w->codes + row * r, w->codes + row * other, x->perm, w->cols, y + r,
+			  y + other);
 	}
 }
 
