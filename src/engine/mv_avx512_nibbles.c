@@ -190,26 +190,43 @@ advance_block(struct cursor *c)
 	c->start += MV_BLOCK / 16;
 }
 
-/* `n` <= 16 groups.  Inlined with n a constant for all but the last ones of a row. */
 INLINE void
-piece(enum scheme_kind kind, enum dtype d, const struct shape *s, struct cursor *c, uint32_t n)
+advance_piece(struct cursor *c, enum dtype d)
 {
-	const __m512i step = _mm512_set1_epi32((int)(MV_BLOCK / s->group));
-	__m512 factors = load_factors(kind, d, s, c, group_mask(n));
-	__m512i lane = s->group_of_lane;
-	size_t left = (size_t)n * s->group / 2;
-
-	for (uint32_t i = 0; i < n * s->group; i += MV_BLOCK) {
-		__m512 t = block(kind, s, c, n == 16 ? MV_BLOCK / 2 : left - i / 2);
-
-		c->acc = _mm512_fmadd_ps(t, _mm512_permutexvar_ps(lane, factors), c->acc);
-		lane = _mm512_add_epi32(lane, step);
-		advance_block(c);
-	}
 	c->scales += 16 * scale_size(d);
 	c->biases += 16 * scale_size(d);
 	c->unit += 16;
 	c->sum += 16;
+}
+
+/* `n` <= 16 groups of `rows` rows, 1 or 2.  Inlined with n a constant for all but the
+ * last ones of a row. */
+INLINE void
+piece(enum scheme_kind kind, enum dtype d, const struct shape *s, struct cursor c[2],
+      unsigned rows, uint32_t n)
+{
+	const __m512i step = _mm512_set1_epi32((int)(MV_BLOCK / s->group));
+	__m512 factors[2];
+	__m512i lane = s->group_of_lane;
+	size_t bytes = (size_t)n * s->group / 2;
+
+#pragma GCC unroll 2
+	for (unsigned k = 0; k < rows; k++)
+		factors[k] = load_factors(kind, d, s, &c[k], group_mask(n));
+	for (uint32_t i = 0; i < n * s->group; i += MV_BLOCK) {
+#pragma GCC unroll 2
+		for (unsigned k = 0; k < rows; k++) {
+			__m512 t = block(kind, s, &c[k], n == 16 ? MV_BLOCK / 2 : bytes - i / 2);
+
+			c[k].acc = _mm512_fmadd_ps(t, _mm512_permutexvar_ps(lane, factors[k]),
+						   c[k].acc);
+			advance_block(&c[k]);
+		}
+		lane = _mm512_add_epi32(lane, step);
+	}
+#pragma GCC unroll 2
+	for (unsigned k = 0; k < rows; k++)
+		advance_piece(&c[k], d);
 }
 
 INLINE struct cursor
@@ -233,28 +250,22 @@ row_end(const struct cursor *c)
 	return _mm512_reduce_add_ps(_mm512_add_ps(c->acc, c->acc_bias));
 }
 
-/* Row r, and row r + apart in turn with it, piece by piece; apart 0: only the one. */
+/* Row r, and when there are two row r + apart side by side with it. */
 INLINE void
 row_pair(enum scheme_kind kind, enum dtype d, const struct shape *s, const struct matrix *w,
-	 const struct mv_x *x, float *y, uint32_t r, uint32_t apart)
+	 const struct mv_x *x, float *y, uint32_t r, uint32_t apart, unsigned rows)
 {
-	struct cursor a = row_begin(kind, d, s, w, x, r);
-	struct cursor b = row_begin(kind, d, s, w, x, r + apart);
+	struct cursor c[2] = { row_begin(kind, d, s, w, x, r),
+			       row_begin(kind, d, s, w, x, r + apart) };
 	uint32_t g = s->groups;
 
-	for (; g >= 16; g -= 16) {
-		piece(kind, d, s, &a, 16);
-		if (apart)
-			piece(kind, d, s, &b, 16);
-	}
-	if (g) {
-		piece(kind, d, s, &a, g);
-		if (apart)
-			piece(kind, d, s, &b, g);
-	}
-	y[r] = row_end(&a);
-	if (apart)
-		y[r + apart] = row_end(&b);
+	for (; g >= 16; g -= 16)
+		piece(kind, d, s, c, rows, 16);
+	if (g)
+		piece(kind, d, s, c, rows, g);
+#pragma GCC unroll 2
+	for (unsigned k = 0; k < rows; k++)
+		y[r + k * apart] = row_end(&c[k]);
 }
 
 /* Two stretches of memory at a time: a core reads faster than along one. */
@@ -266,9 +277,9 @@ rows(enum scheme_kind kind, enum dtype d, const struct matrix *w, const struct m
 	const uint32_t half = (end - first) / 2;
 
 	for (uint32_t r = first; r < first + half; r++)
-		row_pair(kind, d, &s, w, x, y, r, half);
+		row_pair(kind, d, &s, w, x, y, r, half, 2);
 	if ((end - first) % 2)
-		row_pair(kind, d, &s, w, x, y, end - 1, 0);
+		row_pair(kind, d, &s, w, x, y, end - 1, 0, 1);
 }
 
 void
