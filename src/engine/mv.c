@@ -14,8 +14,9 @@ static const struct { const char *name, *family; } levels[] = { MV_LEVEL_LIST(X)
 
 #define N DT_COUNT		/* packed: no dtype of its own */
 
-/* Best first: the first that fits is taken.  The last column was measured: a kernel
- * keeps its rate from a few vectors on, decoding and sgemm need many to pass it. */
+/* Best first: the first that fits is taken.  The last column: from how many vectors
+ * on decoding and sgemm win.  Measured for int4, else estimated from the rates of the
+ * kernels in the cache. */
 static const struct mv_kernel kernels[] = {
 #if defined(HAVE_X86)
 	{ MV_AVX512_VNNI, SCHEME_AFFINE, 4, N, mv_avx512_prepare_nibbles, mv_avx512_int4, 96 },
