@@ -234,6 +234,23 @@ remember(struct recipe *s)
 	return true;
 }
 
+/* Of what was remembered, only the rows that have changed since: a plan may have
+ * tens of thousands, a change is mostly one. */
+static void
+keep_changed(const struct plan *p, struct recipe_undo *u)
+{
+	struct plan_sample *less;
+	size_t n = 0;
+
+	for (size_t i = 0; i < u->n; i++)
+		if (!scheme_equal(&u->rows[i].target, &p->rows[u->rows[i].row].target))
+			u->rows[n++] = u->rows[i];
+	u->n = n;
+	less = realloc(u->rows, (n ? n : 1) * sizeof(*less));
+	if (less)
+		u->rows = less;
+}
+
 void
 recipe_set(struct view *v, const size_t *row, size_t n, const char *target)
 {
@@ -250,6 +267,7 @@ recipe_set(struct view *v, const size_t *row, size_t n, const char *target)
 		view_complain(v, &err);
 		return;
 	}
+	keep_changed(s->plan, &s->undo[s->nundo - 1]);
 	recipe_price(v);
 }
 
@@ -265,12 +283,12 @@ recipe_undo(struct view *v)
 	}
 	u = s->undo[--s->nundo];
 	for (size_t i = 0; i < u.n; i++) {
-		const struct plan_row *r = &s->plan->rows[i];
-		struct plan_target t = { scheme_equal(&u.rows[i].target, &r->src->scheme),
-					 u.rows[i].target };
+		const struct plan_sample *was = &u.rows[i];
+		const struct plan_row *r = &s->plan->rows[was->row];
+		struct plan_target t = { scheme_equal(&was->target, &r->src->scheme), was->target };
 
 		if (!scheme_equal(&r->target, &t.scheme))
-			(void)!plan_set(s->plan, &i, 1, &t, NULL);
+			(void)!plan_set(s->plan, &was->row, 1, &t, NULL);
 	}
 	free(u.rows);
 	recipe_price(v);
