@@ -8,6 +8,7 @@
 #ifndef TBTUI_FORMAT_GGUF_H
 #define TBTUI_FORMAT_GGUF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -81,6 +82,8 @@ void gguf_free(struct gguf *g);
 const struct gguf_kv *gguf_find(const struct gguf *g, const char *key);
 /* An integer of any width that is not negative; false for everything else. */
 bool gguf_u64(const struct gguf_kv *kv, uint64_t *out);
+bool gguf_f64(const struct gguf_kv *kv, double *out);	/* any number, or a bool */
+bool gguf_bool(const struct gguf_kv *kv, bool *out);
 /* A string value, NUL-terminated; the caller frees *out.  TB_EFORMAT if it is none or
  * holds a NUL, TB_ELIMIT over `max` bytes. */
 enum tb_status gguf_string(const struct gguf_kv *kv, const struct tb_file *f, size_t max,

@@ -1,7 +1,7 @@
 /* gguf_value.c - what is said under a key. */
 #include "config.h"
 
-#include "src/format/gguf.h"
+#include "src/format/gguf_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,26 +33,82 @@ gguf_find(const struct gguf *g, const char *key)
 	return g->nkv ? bsearch(&want, g->kv, g->nkv, sizeof(want), key_cmp) : NULL;
 }
 
+/* Two's complement of so many bits. */
+static int64_t
+widen(uint64_t bits, unsigned n)
+{
+	uint64_t sign = 1ull << (n - 1);
+
+	return (int64_t)((bits ^ sign) - sign);
+}
+
+bool
+gguf_number_f64(enum gguf_value type, uint64_t bits, double *out)
+{
+	uint32_t low = (uint32_t)bits;
+	float f;
+
+	switch (type) {
+	case GGUF_F32:
+		memcpy(&f, &low, sizeof(f));
+		*out = (double)f;
+		return true;
+	case GGUF_F64:
+		memcpy(out, &bits, sizeof(*out));
+		return true;
+	case GGUF_I8:
+		*out = (double)widen(bits, 8);
+		return true;
+	case GGUF_I16:
+		*out = (double)widen(bits, 16);
+		return true;
+	case GGUF_I32:
+		*out = (double)widen(bits, 32);
+		return true;
+	case GGUF_I64:
+		*out = (double)widen(bits, 64);
+		return true;
+	case GGUF_STRING:
+	case GGUF_ARRAY:
+	case GGUF_VALUE_COUNT:
+		return false;
+	default:
+		*out = (double)bits;
+		return true;
+	}
+}
+
+bool
+gguf_number_u64(enum gguf_value type, uint64_t bits, uint64_t *out)
+{
+	double value;
+
+	if (type == GGUF_BOOL || type == GGUF_F32 || type == GGUF_F64 ||
+	    !gguf_number_f64(type, bits, &value) || value < 0)
+		return false;
+	*out = bits;
+	return true;
+}
+
 bool
 gguf_u64(const struct gguf_kv *kv, uint64_t *out)
 {
-	if (!kv)
+	return kv && gguf_number_u64(kv->type, kv->bits, out);
+}
+
+bool
+gguf_f64(const struct gguf_kv *kv, double *out)
+{
+	return kv && gguf_number_f64(kv->type, kv->bits, out);
+}
+
+bool
+gguf_bool(const struct gguf_kv *kv, bool *out)
+{
+	if (!kv || kv->type != GGUF_BOOL)
 		return false;
-	*out = kv->bits;
-	switch (kv->type) {
-	case GGUF_U8:
-	case GGUF_U16:
-	case GGUF_U32:
-	case GGUF_U64:
-		return true;
-	case GGUF_I8:
-	case GGUF_I16:
-	case GGUF_I32:
-	case GGUF_I64:
-		return !(kv->bits >> (8 * kv->len - 1));
-	default:
-		return false;
-	}
+	*out = kv->bits != 0;
+	return true;
 }
 
 enum tb_status

@@ -7,6 +7,8 @@ src_format_libformat_a_SOURCES = \
 	src/format/ggml_type.h \
 	src/format/gguf.c \
 	src/format/gguf.h \
+	src/format/gguf_array.c \
+	src/format/gguf_array.h \
 	src/format/gguf_cursor.c \
 	src/format/gguf_cursor.h \
 	src/format/gguf_value.c \

@@ -3,10 +3,11 @@
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "src/base/buf.h"
 #include "src/base/file.h"
-#include "src/format/gguf.h"
+#include "src/format/gguf_array.h"
 #include "tests/unit/gguf_make.h"
 
 static enum tb_status
@@ -115,6 +116,59 @@ test_strings(void **state)
 	free(s);
 	assert_fails(gguf_string(kv, &f, 4, &s, &err), err, TB_ELIMIT, "5 bytes at offset");
 	assert_fails(gguf_string(gguf_find(&g, "nul"), &f, 5, &s, &err), err, TB_EFORMAT, "a NUL");
+	gguf_free(&g);
+	tb_file_close(&f);
+	tb_buf_free(&b);
+}
+
+/* Elements one after another, of strings as well as of numbers that are negative. */
+static void
+test_arrays(void **state)
+{
+	struct tb_buf b = make_head(0, 3);
+	struct tb_err err = { 0 };
+	struct gguf_array *a;
+	struct gguf_item item;
+	struct tb_file f;
+	struct gguf g;
+	double v;
+	uint64_t u;
+
+	(void)state;
+	make_key(&b, "words", GGUF_ARRAY);
+	make_num(&b, GGUF_STRING, 4);
+	make_num(&b, 2, 8);
+	make_str(&b, "");
+	make_num(&b, 3, 8);
+	tb_buf_add(&b, "a\0b", 3);
+	make_key(&b, "numbers", GGUF_ARRAY);
+	make_num(&b, GGUF_I16, 4);
+	make_num(&b, 2, 8);
+	make_num(&b, 0xfffe, 2);
+	make_num(&b, 7, 2);
+	make_key(&b, "one", GGUF_BOOL);
+	make_num(&b, 1, 1);
+	assert_ok(tb_file_open(&f, unit_write("x.gguf", b.p, b.len), &err), err);
+	assert_ok(gguf_read(&g, &f, &err), err);
+	assert_ok(gguf_array_open(&a, gguf_find(&g, "words"), &f, &err), err);
+	assert_true(gguf_array_next(a, &item) && item.len == 0 && !*item.s);
+	assert_true(gguf_array_next(a, &item) && item.len == 3 && !memcmp(item.s, "a\0b", 4));
+	assert_false(gguf_array_next(a, &item));
+	assert_ok(gguf_array_close(a), err);
+	assert_ok(gguf_array_open(&a, gguf_find(&g, "numbers"), &f, &err), err);
+	assert_true(gguf_array_next(a, &item) && !item.s);
+	assert_true(gguf_number_f64(GGUF_I16, item.bits, &v) && v == -2.0);
+	assert_false(gguf_number_u64(GGUF_I16, item.bits, &u));
+	assert_true(gguf_array_next(a, &item) && gguf_number_u64(GGUF_I16, item.bits, &u) && u == 7);
+	assert_false(gguf_array_next(a, &item));
+	assert_ok(gguf_array_close(a), err);
+	assert_fails(gguf_array_open(&a, gguf_find(&g, "one"), &f, &err), err, TB_EFORMAT,
+		     "is bool, not an array");
+	/* The file is cut while it is open. */
+	assert_ok(gguf_array_open(&a, gguf_find(&g, "words"), &f, &err), err);
+	assert_int_equal(truncate(unit_path("x.gguf"), 40), 0);
+	assert_false(gguf_array_next(a, &item));
+	assert_int_equal(gguf_array_close(a), TB_EIO);
 	gguf_free(&g);
 	tb_file_close(&f);
 	tb_buf_free(&b);
@@ -401,6 +455,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_arrays),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_tensors),
 		cmocka_unit_test(test_heads),

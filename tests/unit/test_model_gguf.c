@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "src/format/gguf.h"
+#include "src/store/model_meta.h"
 #include "src/store/split.h"
 #include "src/store/store.h"
 #include "tests/unit/fixture.h"
@@ -245,6 +245,7 @@ test_layers(void **state)
 	struct tb_buf text = small("llama", "q");
 	struct tb_err err = { 0 };
 	struct ollama_writer w;
+	struct model_meta mm;
 	struct model *m;
 
 	(void)state;
@@ -258,6 +259,10 @@ test_layers(void **state)
 	assert_int_equal(m->ntensors, 2);
 	assert_int_equal(m->nproblems, 1);	/* the draft model is cut */
 	problem(m, 0, "tensor norm: 1024 bytes of data at offset");
+	assert_ok(model_meta_open(&mm, m, &err), err);
+	assert_int_equal(mm.g.nkv, 1);
+	assert_int_equal(mm.file.id.size, text.len);
+	model_meta_close(&mm);
 	assert_string_equal(m->problems[0].digest, m->files[3].digest);
 	model_free(m);
 	tb_buf_free(&text);
@@ -268,6 +273,7 @@ test_damaged_layer(void **state)
 {
 	struct tb_err err = { 0 };
 	struct ollama_writer w;
+	struct model_meta mm;
 	struct model *m;
 
 	(void)state;
@@ -278,6 +284,7 @@ test_damaged_layer(void **state)
 	assert_string_equal(m->arch, "old");
 	assert_string_equal(m->scheme, "Q4_K_M");
 	problem(m, 0, "big-endian");
+	assert_fails(model_meta_open(&mm, m, &err), err, TB_EUNSUP, "big-endian");
 	model_free(m);
 }
 

@@ -1,0 +1,41 @@
+#include "config.h"
+
+#include "src/store/model_meta.h"
+
+static bool
+speaks(const struct model *m, const struct model_file *f)
+{
+	if (f->missing)
+		return false;
+	return m->loc.kind == MODEL_GGUF_FILE ||
+	       (m->loc.kind == MODEL_OLLAMA_GGUF && f->media == MEDIA_MODEL);
+}
+
+enum tb_status
+model_meta_open(struct model_meta *out, const struct model *m, struct tb_err *err)
+{
+	const struct model_file *f = NULL;
+	enum tb_status status;
+
+	*out = (struct model_meta){ .file = { .fd = -1 } };
+	for (size_t i = 0; i < m->nfiles && !f; i++)
+		if (speaks(m, &m->files[i]))
+			f = &m->files[i];
+	if (!f)
+		return tb_fail(err, TB_ENOENT, "%s: has no GGUF metadata", m->loc.name);
+	status = tb_file_open(&out->file, f->path, err);
+	if (!status && !tb_ident_equal(&out->file.id, &f->id))
+		status = tb_fail(err, TB_EIO, "%s: has changed since it was looked at", f->path);
+	if (!status)
+		status = gguf_read(&out->g, &out->file, err);
+	if (status)
+		model_meta_close(out);
+	return status;
+}
+
+void
+model_meta_close(struct model_meta *mm)
+{
+	gguf_free(&mm->g);
+	tb_file_close(&mm->file);
+}
