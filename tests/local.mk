@@ -52,6 +52,12 @@ EXTRA_DIST += tests/check-docs.sh
 dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/audit.sh
 EXTRA_DIST += tests/cli/store.sh
 
+# tables of commands
+check_PROGRAMS += tests/unit/test_cli_table
+TESTS += tests/unit/test_cli_table
+tests_unit_test_cli_table_LDADD = $(TEST_CLI)
+dist_check_SCRIPTS += tests/cli/table.sh
+
 # The tests see nothing of the person who runs them.
 AM_TESTS_ENVIRONMENT = \
 	if test -z "$$TBTUI_SHARED" && test -d '$(abs_top_srcdir)/../shared'; then \

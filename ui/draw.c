@@ -84,37 +84,14 @@ put_right(int y, int x, int w, const char *s, enum role role)
 	put(y, x, w, s, role, true);
 }
 
-/* The end of s that is at most `cols` columns wide. */
-static const char *
-tail_of(const char *s, size_t cols)
-{
-	size_t left = strlen(s), w = tb_width(s);
-
-	while (left && w > cols) {
-		uint32_t cp;
-		size_t n = tb_utf8_next(s, left, &cp);
-
-		s += n;
-		left -= n;
-		w = tb_width(s);
-	}
-	return s;
-}
-
 void
 put_middle(int y, int x, int w, const char *s, enum role role)
 {
-	size_t cols = w > 0 ? (size_t)w : 0, width = strlen(s) < ROW_MAX ? tb_width(s) : 0;
 	struct tb_buf b = TB_BUF(ROW_MAX * 8);
 
-	if (width <= cols || cols < 8) {
-		put_clip(y, x, w, s, role);
-		return;
-	}
-	/* tb_text_clip() puts the mark where it cuts: after the head. */
-	tb_text_clip(&b, s, cols / 2, false);
-	tb_buf_str(&b, tail_of(s, cols - cols / 2));
-	put_clip(y, x, w, tb_buf_cstr(&b), role);
+	if (strlen(s) < ROW_MAX && w > 0)
+		tb_text_middle(&b, s, (size_t)w, false);
+	put_clip(y, x, w, b.len ? tb_buf_cstr(&b) : s, role);
 	tb_buf_free(&b);
 }
 

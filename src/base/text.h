@@ -31,6 +31,8 @@ size_t tb_width(const char *s);
 void tb_text_clip(struct tb_buf *out, const char *s, size_t cols, bool pad);
 /* As above but right-aligned. */
 void tb_text_right(struct tb_buf *out, const char *s, size_t cols);
+/* As tb_text_clip(), but what does not fit goes from the middle: "head…tail". */
+void tb_text_middle(struct tb_buf *out, const char *s, size_t cols, bool pad);
 /* Fixed-size convenience: cleans without a limit other than the size of out. */
 const char *tb_text_clean(const char *s, char *out, size_t outlen);
 /* For multi-line text (licences, model output): keeps \n and \t, cleans the rest. */

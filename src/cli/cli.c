@@ -110,6 +110,8 @@ cli_global_opts(struct cli *cli, struct tb_opt rows[CLI_GLOBALS])
 		{ 'v', "verbose", TB_OPT_FLAG, &cli->verbose, NULL, "say more" },
 		{ 0, "plain", TB_OPT_FLAG, &cli->plain, NULL,
 		  "no cursor addressing: for screen readers and dumb terminals" },
+		{ 0, "wide", TB_OPT_FLAG, &cli->wide, NULL,
+		  "whole tables, also where the terminal is narrower" },
 		{ 0, "color", TB_OPT_STR, &cli->color, "WHEN", "auto, always or never" },
 		{ 0, "progress", TB_OPT_FLAG, &cli->progress, NULL,
 		  "show progress even if standard error is no terminal" },

@@ -23,7 +23,7 @@ struct cli {
 	const char *db;			/* NULL = the default place */
 	struct tb_strs stores;		/* none = the default roots */
 	uint64_t threads;		/* 0 = all cores */
-	bool json, quiet, verbose, plain, progress, yes, help, version;
+	bool json, quiet, verbose, plain, wide, progress, yes, help, version;
 	const char *color;
 };
 
@@ -43,7 +43,7 @@ extern const struct cli_command cli_commands[];	/* ended by name NULL */
 
 /* The global options as rows that fill *cli; they are understood before and after
  * the command.  Ends with a row of name NULL; CLI_GLOBALS rows with it. */
-#define CLI_GLOBALS 13
+#define CLI_GLOBALS 14
 void cli_global_opts(struct cli *cli, struct tb_opt rows[CLI_GLOBALS]);
 /* Are their values ones that we know? */
 enum tb_status cli_check(const struct cli *cli, struct tb_err *err) TB_MUST_USE;

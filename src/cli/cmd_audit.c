@@ -56,7 +56,8 @@ list(const struct cli *cli, struct db *db, int argc, char **argv)
 {
 	static const char *const titles[] = { "RUN", "STARTED", "STATE", "MODELS", "BLOBS",
 		"BYTES", "ERRORS", "NOTES", "SCOPE" };
-	struct cli_table t = { .align = "rllrrrrrl" };
+	struct cli_table t = { .align = "rllrrrrrm", .drop = "013675284",
+			       .wide = cli->wide };
 	cJSON *o, *runs_list;
 	struct db_runs runs;
 	struct tb_err err;

@@ -50,10 +50,10 @@ blobs_json(const struct db_blobs *blobs)
 }
 
 static enum cli_exit
-blobs_text(const struct db_blobs *blobs)
+blobs_text(const struct cli *cli, const struct db_blobs *blobs)
 {
 	static const char *const titles[] = { "DIGEST OR FILE", "KIND", "SIZE", "OWNERS", "STATE" };
-	struct cli_table t = { .align = "llrrl" };
+	struct cli_table t = { .align = "elrrl", .drop = "04132", .wide = cli->wide };
 	uint64_t size = 0;
 	char human[16];
 
@@ -90,7 +90,7 @@ blobs(const struct cli *cli, struct op_ctx *ctx, enum db_blob_set set, struct db
 	if (db_blobs(db, set, q, &found, &err))
 		status = cli_fail(&err);
 	else {
-		status = cli->json ? blobs_json(&found) : blobs_text(&found);
+		status = cli->json ? blobs_json(&found) : blobs_text(cli, &found);
 		db_free(&found.mem);
 	}
 	db_close(db);

@@ -62,11 +62,12 @@ text_row(struct cli_table *t, const struct db_model *m)
 }
 
 static enum cli_exit
-print_text(const struct db_models *models)
+print_text(const struct cli *cli, const struct db_models *models)
 {
 	static const char *const titles[] = { "NAME", "KIND", "ARCH", "PARAMS", "SCHEME", "SIZE",
 		"ONLY THIS", "STATE", "MODIFIED" };
-	struct cli_table t = { .align = "lllrlrrll" };
+	struct cli_table t = { .align = "mlmrlrrll", .drop = "085431726",
+			       .wide = cli->wide };
 
 	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
 		cli_cell(&t, titles[i]);
@@ -90,7 +91,7 @@ list(const struct cli *cli, struct op_ctx *ctx, struct db_query *q)
 		db_close(db);
 		return cli_fail(&err);
 	}
-	status = cli->json ? print_json(&models) : models.n ? print_text(&models) : CLI_OK;
+	status = cli->json ? print_json(&models) : models.n ? print_text(cli, &models) : CLI_OK;
 	if (!models.n && (q->filter || q->roots))
 		cli_note(cli, "no indexed model fits; \"tbtui scan\" looks for new ones");
 	if (!models.n && status == CLI_OK)

@@ -82,9 +82,9 @@ print_json(const struct planned *pl, const struct plan_args *a)
 }
 
 static enum cli_exit
-print_text(const struct plan *p)
+print_text(const struct cli *cli, const struct plan *p)
 {
-	struct cli_table t = { .align = "lllrrrl" };
+	struct cli_table t = { .align = "mllrrrl", .drop = "0504123", .wide = cli->wide };
 	char name[SCHEME_NAME_MAX], a[16], b[16];
 
 	for (size_t i = 0; i < p->nrows; i++) {
@@ -136,7 +136,7 @@ cli_plan(struct cli *cli, int argc, char **argv)
 	    (!no_errors && cli_run(cli, "measuring errors", price, &p, &err)))
 		status = cli_fail(&err);
 	else
-		status = cli->json ? print_json(&p, &a) : print_text(p.plan);
+		status = cli->json ? print_json(&p, &a) : print_text(cli, p.plan);
 	planned_free(&p);
 	tb_strs_free(&a.rules);
 	return status;

@@ -174,10 +174,10 @@ text_row(struct cli_table *t, const struct tensor *x)
 }
 
 static enum cli_exit
-print_text(const struct row *rows, size_t n)
+print_text(const struct cli *cli, const struct row *rows, size_t n)
 {
 	static const char *const titles[] = { "NAME", "DTYPE", "SHAPE", "SCHEME", "PARAMS", "SIZE" };
-	struct cli_table t = { .align = "llllrr" };
+	struct cli_table t = { .align = "mlllrr", .drop = "052341", .wide = cli->wide };
 
 	for (size_t i = 0; n && i < sizeof(titles) / sizeof(*titles); i++)
 		cli_cell(&t, titles[i]);
@@ -211,7 +211,7 @@ print(const struct cli *cli, const struct model *m, const char *pattern, cmp_fn 
 			rows[n++] = (struct row){ &m->tensors[i], cmp };
 	if (n)
 		qsort(rows, n, sizeof(*rows), compare);
-	status = cli->json ? print_json(m, rows, n) : print_text(rows, n);
+	status = cli->json ? print_json(m, rows, n) : print_text(cli, rows, n);
 	for (size_t i = 0; i < m->nproblems; i++)
 		cli_note(cli, m->problems[i].message);
 	free(rows);

@@ -3,9 +3,12 @@
 #include "src/cli/table.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "src/base/buf.h"
 #include "src/base/mem.h"
@@ -43,19 +46,106 @@ cli_cellf(struct cli_table *t, const char *fmt, ...)
 	add(t, text);
 }
 
+#define GAP 2	/* blanks between columns */
+
+static bool
+may_cut(const struct cli_table *t, size_t c)
+{
+	return t->align[c] == 'm' || t->align[c] == 'e';
+}
+
+/* Columns of the line that these widths make. */
+static size_t
+line_of(const size_t *width, size_t n)
+{
+	size_t sum = 0;
+
+	for (size_t c = 0; c < n; c++)
+		if (width[c] != CLI_LEFT_OUT)
+			sum += width[c] + (sum ? GAP : 0);
+	return sum;
+}
+
+/* The shown column that goes first; n if all that are left stay. */
+static size_t
+least(const struct cli_table *t, const size_t *width, size_t n)
+{
+	size_t worst = n;
+
+	for (size_t c = 0; t->drop && c < n; c++)
+		if (width[c] != CLI_LEFT_OUT && t->drop[c] > '0' &&
+		    (worst == n || t->drop[c] >= t->drop[worst]))
+			worst = c;
+	return worst;
+}
+
+/* What is left over, or what is too much, is a matter of the columns that may be cut:
+ * from the left on, the first gets most. */
+static void
+share(const struct cli_table *t, const size_t *need, size_t n, size_t room, size_t *out)
+{
+	size_t used = line_of(out, n);
+
+	for (size_t c = 0; c < n && used < room; c++) {
+		size_t more = out[c] == CLI_LEFT_OUT ? 0 : need[c] - out[c];
+
+		more = more < room - used ? more : room - used;
+		out[c] += more;
+		used += more;
+	}
+	for (size_t c = 0; c < n && used > room; c++) {
+		size_t less = out[c] == CLI_LEFT_OUT || !may_cut(t, c) || !out[c] ? 0 : out[c] - 1;
+
+		less = less < used - room ? less : used - room;
+		out[c] -= less;
+		used -= less;
+	}
+}
+
+void
+cli_table_fit(const struct cli_table *t, const size_t *need, size_t room, size_t *out)
+{
+	size_t n = strlen(t->align), c;
+
+	for (c = 0; c < n; c++)
+		out[c] = need[c];
+	if (line_of(out, n) <= room)
+		return;
+	for (c = 0; c < n; c++)
+		if (may_cut(t, c) && out[c] > CLI_CUT_MIN)
+			out[c] = CLI_CUT_MIN;
+	while (line_of(out, n) > room && (c = least(t, out, n)) < n)
+		out[c] = CLI_LEFT_OUT;
+	share(t, need, n, room, out);
+}
+
+size_t
+cli_columns(void)
+{
+	struct winsize w;
+
+	return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col
+	       ? w.ws_col : SIZE_MAX;
+}
+
 static void
 print_row(const struct cli_table *t, char **cell, const size_t *width, size_t cols)
 {
 	struct tb_buf line = TB_BUF(CELL_MAX);
+	size_t last = cols;
 
-	for (size_t c = 0; c < cols; c++) {
-		bool last = c + 1 == cols;
-
-		tb_buf_str(&line, c ? "  " : "");
+	for (size_t c = 0; c < cols; c++)
+		last = width[c] != CLI_LEFT_OUT ? c : last;
+	for (size_t c = 0, shown = 0; c < cols; c++) {
+		if (width[c] == CLI_LEFT_OUT)
+			continue;
+		tb_buf_str(&line, shown++ ? "  " : "");
 		if (t->align[c] == 'r')
 			tb_text_right(&line, cell[c], width[c]);
+		else if (t->align[c] == 'm')
+			tb_text_middle(&line, cell[c], width[c], c != last);
 		else
-			tb_text_clip(&line, cell[c], last ? SIZE_MAX : width[c], !last);
+			tb_text_clip(&line, cell[c], width[c], c != last);
 	}
 	puts(tb_buf_cstr(&line));
 	tb_buf_free(&line);
@@ -64,20 +154,24 @@ print_row(const struct cli_table *t, char **cell, const size_t *width, size_t co
 bool
 cli_table_end(struct cli_table *t)
 {
-	size_t cols = strlen(t->align), *width = tb_calloc(cols + 1, sizeof(*width));
-	bool ok = !t->failed && width;
+	size_t cols = strlen(t->align), *need = tb_calloc(cols + 1, sizeof(*need));
+	size_t *width = tb_calloc(cols + 1, sizeof(*width));
+	bool ok = !t->failed && need && width;
 
 	for (size_t i = 0; ok && i < t->n; i++) {
 		size_t w = tb_width(t->cell[i]);
 
-		if (w > width[i % cols])
-			width[i % cols] = w;
+		if (w > need[i % cols])
+			need[i % cols] = w;
 	}
+	if (ok)
+		cli_table_fit(t, need, t->wide ? SIZE_MAX : cli_columns(), width);
 	for (size_t i = 0; ok && i + cols <= t->n; i += cols)
 		print_row(t, t->cell + i, width, cols);
 	while (t->n)
 		free(t->cell[--t->n]);
 	free(t->cell);
+	free(need);
 	free(width);
 	*t = (struct cli_table){ 0 };
 	return ok;

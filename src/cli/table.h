@@ -1,4 +1,7 @@
-/* table.h - columns of text: cells are cleaned, columns are as wide as they need. */
+/* table.h - columns of text: cells are cleaned, columns are as wide as they need.
+ *
+ * On a terminal that is narrower than the table, columns are cut and left out; what
+ * goes to a file or a pipe is always whole. */
 #ifndef TBTUI_CLI_TABLE_H
 #define TBTUI_CLI_TABLE_H
 
@@ -6,7 +9,12 @@
 #include <stddef.h>
 
 struct cli_table {
-	const char *align;	/* one letter a column: l left, r right; borrowed */
+	/* One letter a column: l left, r right, m left and may be cut in the middle
+	 * (names), e left and may be cut at its end (digests).  Borrowed. */
+	const char *align;
+	/* One digit a column: 0 stays, the greatest goes first.  NULL: all stay. */
+	const char *drop;
+	bool wide;		/* whole also on a terminal */
 	char **cell;		/* owned, row by row */
 	size_t n, cap;
 	bool failed;
@@ -17,4 +25,12 @@ void cli_cell(struct cli_table *t, const char *text);
 void cli_cellf(struct cli_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Prints on standard output and frees; false when memory ran out on the way. */
 bool cli_table_end(struct cli_table *t);
+
+#define CLI_CUT_MIN 16		/* columns that are left of what is cut */
+#define CLI_LEFT_OUT ((size_t)-1)
+/* Widths of columns that need need[i], for `room` columns of screen: need[i], less
+ * where it is cut, or CLI_LEFT_OUT. */
+void cli_table_fit(const struct cli_table *t, const size_t *need, size_t room, size_t *out);
+/* Columns of the terminal on standard output; SIZE_MAX if it is none. */
+size_t cli_columns(void);
 #endif

@@ -27,6 +27,12 @@ clip_counts_columns(void **state)
 	assert_string_equal(clipped(&b, "weight", 1, true), "…");
 	assert_string_equal(clipped(&b, "weight", 0, true), "");
 	assert_string_equal(clipped(&b, "", 3, true), "   ");
+	tb_buf_clear(&b);
+	tb_text_middle(&b, "model.layers.0.mlp.down", 12, true);
+	assert_string_equal(tb_buf_cstr(&b), "model…p.down");
+	tb_buf_clear(&b);
+	tb_text_middle(&b, "模型层模型层模型层", 12, true);
+	assert_int_equal(tb_width(tb_buf_cstr(&b)), 12);
 	assert_string_equal(clipped(&b, "模型层", 6, true), "模型层");
 	assert_string_equal(clipped(&b, "模型层", 5, true), "模型…");
 	/* Half a wide character is never shown: a blank stands for it. */
