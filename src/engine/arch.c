@@ -13,6 +13,7 @@
 enum {
 	COMMON = BIT(SLOT_EMBED) | BIT(SLOT_OUTPUT_NORM) | BIT(SLOT_ATTN_NORM) | BIT(SLOT_Q) |
 		 BIT(SLOT_K) | BIT(SLOT_V) | BIT(SLOT_O) | BIT(SLOT_FFN_NORM),
+	HEAD = BIT(SLOT_OUTPUT) | BIT(SLOT_ROPE_FREQS),
 	DENSE = BIT(SLOT_GATE) | BIT(SLOT_UP) | BIT(SLOT_DOWN),
 	EXPERTS = BIT(SLOT_ROUTER) | BIT(SLOT_X_GATE) | BIT(SLOT_X_UP) | BIT(SLOT_X_DOWN),
 	QKV_BIAS = BIT(SLOT_Q_BIAS) | BIT(SLOT_K_BIAS) | BIT(SLOT_V_BIAS),
@@ -22,24 +23,24 @@ enum {
 _Static_assert(SLOT_COUNT <= 32, "a slot is a bit of uint32_t");
 
 static const struct arch archs[] = {
-	{ .name = "llama", .class_name = "LlamaForCausalLM",
-	  .required = COMMON | DENSE, .optional = BIT(SLOT_OUTPUT) | BIASES,
+	{ .name = "llama", .class_name = "LlamaForCausalLM", .gguf_name = "llama",
+	  .required = COMMON | DENSE, .optional = HEAD | BIASES, .gguf_pairs = true,
 	  .rms_eps = 1e-6f, .rope_theta = 10000 },
 	{ .name = "mistral", .class_name = "MistralForCausalLM",
-	  .required = COMMON | DENSE, .optional = BIT(SLOT_OUTPUT),
+	  .required = COMMON | DENSE, .optional = HEAD,
 	  .rms_eps = 1e-6f, .rope_theta = 10000 },
-	{ .name = "mixtral", .class_name = "MixtralForCausalLM",
-	  .required = COMMON | EXPERTS, .optional = BIT(SLOT_OUTPUT),
+	{ .name = "mixtral", .class_name = "MixtralForCausalLM", .gguf_name = "llama",
+	  .required = COMMON | EXPERTS, .optional = HEAD, .gguf_pairs = true,
 	  .experts_key = "num_local_experts", .expert_ffn_key = "intermediate_size",
 	  .norm_topk = true, .rms_eps = 1e-5f, .rope_theta = 1e6f },
-	{ .name = "qwen2", .class_name = "Qwen2ForCausalLM",
-	  .required = COMMON | DENSE | QKV_BIAS, .optional = BIT(SLOT_OUTPUT),
+	{ .name = "qwen2", .class_name = "Qwen2ForCausalLM", .gguf_name = "qwen2",
+	  .required = COMMON | DENSE | QKV_BIAS, .optional = HEAD,
 	  .window_flag = true, .rms_eps = 1e-6f, .rope_theta = 10000 },
-	{ .name = "qwen3", .class_name = "Qwen3ForCausalLM",
-	  .required = COMMON | DENSE | QK_NORM, .optional = BIT(SLOT_OUTPUT) | BIASES,
+	{ .name = "qwen3", .class_name = "Qwen3ForCausalLM", .gguf_name = "qwen3",
+	  .required = COMMON | DENSE | QK_NORM, .optional = HEAD | BIASES,
 	  .window_flag = true, .rms_eps = 1e-6f, .rope_theta = 10000 },
-	{ .name = "qwen3_moe", .class_name = "Qwen3MoeForCausalLM",
-	  .required = COMMON | EXPERTS | QK_NORM, .optional = BIT(SLOT_OUTPUT) | BIASES,
+	{ .name = "qwen3_moe", .class_name = "Qwen3MoeForCausalLM", .gguf_name = "qwen3moe",
+	  .required = COMMON | EXPERTS | QK_NORM, .optional = HEAD | BIASES,
 	  .experts_key = "num_experts", .expert_ffn_key = "moe_intermediate_size",
 	  .window_flag = true, .rms_eps = 1e-6f, .rope_theta = 10000 },
 };
@@ -88,6 +89,33 @@ const struct slot_rule slot_rules[] = {
 	{ SLOT_X_UP, "layers.{n}.mlp.experts.{e}.up_proj.weight", false },
 	{ SLOT_X_DOWN, "layers.{n}.mlp.experts.{e}.down_proj.weight", false },
 	{ SLOT_OUTPUT, "lm_head.weight", false },
+	/* GGUF's names. */
+	{ SLOT_EMBED, "token_embd.weight", false },
+	{ SLOT_OUTPUT_NORM, "output_norm.weight", false },
+	{ SLOT_OUTPUT, "output.weight", false },
+	{ SLOT_ROPE_FREQS, "rope_freqs.weight", false },
+	{ SLOT_ATTN_NORM, "blk.{n}.attn_norm.weight", false },
+	{ SLOT_Q, "blk.{n}.attn_q.weight", false },
+	{ SLOT_K, "blk.{n}.attn_k.weight", false },
+	{ SLOT_V, "blk.{n}.attn_v.weight", false },
+	{ SLOT_O, "blk.{n}.attn_output.weight", false },
+	{ SLOT_Q_BIAS, "blk.{n}.attn_q.bias", false },
+	{ SLOT_K_BIAS, "blk.{n}.attn_k.bias", false },
+	{ SLOT_V_BIAS, "blk.{n}.attn_v.bias", false },
+	{ SLOT_O_BIAS, "blk.{n}.attn_output.bias", false },
+	{ SLOT_Q_NORM, "blk.{n}.attn_q_norm.weight", false },
+	{ SLOT_K_NORM, "blk.{n}.attn_k_norm.weight", false },
+	{ SLOT_FFN_NORM, "blk.{n}.ffn_norm.weight", false },
+	{ SLOT_GATE, "blk.{n}.ffn_gate.weight", false },
+	{ SLOT_UP, "blk.{n}.ffn_up.weight", false },
+	{ SLOT_DOWN, "blk.{n}.ffn_down.weight", false },
+	{ SLOT_ROUTER, "blk.{n}.ffn_gate_inp.weight", false },
+	{ SLOT_X_GATE, "blk.{n}.ffn_gate_exps.weight", true },
+	{ SLOT_X_UP, "blk.{n}.ffn_up_exps.weight", true },
+	{ SLOT_X_DOWN, "blk.{n}.ffn_down_exps.weight", true },
+	{ SLOT_X_GATE, "blk.{n}.ffn_gate.{e}.weight", false },
+	{ SLOT_X_UP, "blk.{n}.ffn_up.{e}.weight", false },
+	{ SLOT_X_DOWN, "blk.{n}.ffn_down.{e}.weight", false },
 	{ SLOT_COUNT, NULL, false }
 };
 
@@ -161,6 +189,29 @@ arch_find(const char *model_type, const char *class_name)
 		if (class_name && !strcmp(archs[i].class_name, class_name))
 			return &archs[i];
 	return NULL;
+}
+
+const struct arch *
+arch_find_gguf(const char *name, bool experts)
+{
+	for (size_t i = 0; i < NARCHS; i++)
+		if (archs[i].gguf_name && !strcmp(archs[i].gguf_name, name) &&
+		    experts == (archs[i].experts_key != NULL))
+			return &archs[i];
+	return NULL;
+}
+
+bool
+slot_permuted(const struct arch *a, enum slot s)
+{
+	return a->gguf_pairs &&
+	       (s == SLOT_Q || s == SLOT_K || s == SLOT_Q_BIAS || s == SLOT_K_BIAS);
+}
+
+uint32_t
+slot_unpermuted(uint32_t i, uint32_t head_dim)
+{
+	return i / 2 + i % 2 * (head_dim / 2);
 }
 
 void

@@ -15,13 +15,16 @@
 struct tb_buf;
 
 /* The sizes that shapes are made of. DIM_NONE as columns: a vector. */
-enum dim { DIM_NONE, DIM_VOCAB, DIM_MODEL, DIM_Q, DIM_KV, DIM_HEAD, DIM_FFN, DIM_EXPERTS };
+enum dim {
+	DIM_NONE, DIM_VOCAB, DIM_MODEL, DIM_Q, DIM_KV, DIM_HEAD, DIM_PAIRS, DIM_FFN, DIM_EXPERTS
+};
 
 /* id, canonical name ({n} layer, {e} expert), rows, columns */
 #define SLOT_LIST(X) \
 	X(SLOT_EMBED, "token_embedding.weight", DIM_VOCAB, DIM_MODEL) \
 	X(SLOT_OUTPUT_NORM, "output_norm.weight", DIM_MODEL, DIM_NONE) \
 	X(SLOT_OUTPUT, "output.weight", DIM_VOCAB, DIM_MODEL) \
+	X(SLOT_ROPE_FREQS, "rope_frequencies.weight", DIM_PAIRS, DIM_NONE) \
 	X(SLOT_ATTN_NORM, "layers.{n}.attention_norm.weight", DIM_MODEL, DIM_NONE) \
 	X(SLOT_Q, "layers.{n}.attention.q.weight", DIM_Q, DIM_MODEL) \
 	X(SLOT_K, "layers.{n}.attention.k.weight", DIM_KV, DIM_MODEL) \
@@ -64,17 +67,26 @@ bool slot_ignored(const char *name);
 struct arch {
 	const char *name;		/* model_type of config.json */
 	const char *class_name;		/* architectures[0] */
+	const char *gguf_name;		/* general.architecture of GGUF files */
 	uint32_t required, optional;	/* bits of slots */
 	const char *experts_key;	/* config.json: how many experts; NULL = dense */
 	const char *expert_ffn_key;	/* width of one expert */
 	bool norm_topk;			/* weights of the chosen experts add up to 1, unless
 					 * config.json says norm_topk_prob */
+	bool gguf_pairs;		/* see slot_permuted() */
 	bool window_flag;		/* sliding_window counts only with use_sliding_window */
 	float rms_eps, rope_theta;	/* where config.json is silent */
 };
 
 /* By model_type, else by class name; NULL: not supported. */
 const struct arch *arch_find(const char *model_type, const char *class_name);
+/* By general.architecture; some mean another model when there are experts. */
+const struct arch *arch_find_gguf(const char *name, bool experts);
+/* Do GGUF files have a head's rows of this slot as pairs that turn together (0, half,
+ * 1, half + 1, …), where Hugging Face's files have 0, 1, …?  Then row i of a head is
+ * theirs slot_unpermuted(i, head_dim). */
+bool slot_permuted(const struct arch *a, enum slot s);
+uint32_t slot_unpermuted(uint32_t i, uint32_t head_dim);
 /* "llama, mistral, …" for errors. */
 void arch_list(struct tb_buf *out);
 #endif

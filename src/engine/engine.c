@@ -58,6 +58,8 @@ engine_open(struct engine **out, const struct model *m, const struct engine_opts
 		else
 			*out = e;
 	}
+	if (!status)
+		e->hp.rope_factors = e->weights.rest->v[SLOT_ROPE_FREQS];
 	free(config);
 	return status;
 }

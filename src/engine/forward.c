@@ -98,7 +98,10 @@ finish_heads(const struct step *s, float *x, size_t heads, const float *bias, co
 		vec->add(x, bias, heads * hd);
 	for (size_t h = 0; norm && h < heads; h++)
 		vec->rmsnorm(x + h * hd, x + h * hd, norm, hd, s->run->hp->rms_eps);
-	vec->rope(x, heads, hd / 2, angles, angles + hd / 2);
+	if (s->run->hp->rope_pairs)
+		vec->rope_pairs(x, heads, hd / 2, angles, angles + hd / 2);
+	else
+		vec->rope(x, heads, hd / 2, angles, angles + hd / 2);
 }
 
 static void

@@ -265,6 +265,7 @@ hparams_dim(const struct hparams *hp, enum dim d)
 	case DIM_Q: return hp->heads * hp->head_dim;
 	case DIM_KV: return hp->kv_heads * hp->head_dim;
 	case DIM_HEAD: return hp->head_dim;
+	case DIM_PAIRS: return hp->head_dim / 2;
 	case DIM_FFN: return hp->ffn;
 	case DIM_EXPERTS: return hp->experts;
 	case DIM_NONE: break;
@@ -280,6 +281,8 @@ hparams_inv_freq(const struct hparams *hp, uint32_t i)
 	double f = pow(hp->rope_theta, -2.0 * i / hp->head_dim);
 	double turns, blend;
 
+	if (hp->rope_factors)
+		f /= hp->rope_factors[i];
 	if (hp->rope == ROPE_PLAIN)
 		return f;
 	if (hp->rope == ROPE_LINEAR)

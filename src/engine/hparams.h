@@ -20,6 +20,9 @@ struct hparams {
 	float rms_eps;
 	double rope_theta, rope_factor, rope_low, rope_high, rope_original;
 	enum rope_kind rope;
+	bool rope_pairs;		/* neighbours turn together, not i and i + half a head */
+	const float *rope_factors;	/* divide the frequencies, [head_dim / 2]; borrowed;
+					 * NULL: none */
 };
 
 /* Errors name the key, what it is and what it may be. */

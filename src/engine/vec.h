@@ -19,6 +19,9 @@ struct vec_ops {
 	void (*softmax)(float *x, size_t n, float scale);		/* of scale * x; n > 0 */
 	/* Turns `heads` heads of 2 * half elements by the angles cos, sin [half]. */
 	void (*rope)(float *x, size_t heads, size_t half, const float *cos, const float *sin);
+	/* The same where element 2 i turns with 2 i + 1. */
+	void (*rope_pairs)(float *x, size_t heads, size_t half, const float *cos,
+			   const float *sin);
 	/* c[r][0..n) (+)= sum over i < k of a[r][i] * b[i * ldb + 0..n), for rows r < VEC_TILE,
 	 * in tile_one for r = 0 alone.  Rows may be given twice: all of c is read before
 	 * any is written.  Behind the last b there are VEC_SLACK floats that may be read. */

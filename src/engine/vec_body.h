@@ -183,6 +183,19 @@ VEC_NAME(rope)(float *x, size_t heads, size_t half, const float *cos, const floa
 	}
 }
 
+static void
+VEC_NAME(rope_pairs)(float *x, size_t heads, size_t half, const float *cos, const float *sin)
+{
+	for (size_t h = 0; h < heads; h++, x += 2 * half) {
+		for (size_t i = 0; i < half; i++) {
+			float a = x[2 * i], b = x[2 * i + 1];
+
+			x[2 * i] = a * cos[i] - b * sin[i];
+			x[2 * i + 1] = b * cos[i] + a * sin[i];
+		}
+	}
+}
+
 /* Columns [j, j + wide * LANES) of vec_ops.tile. `rows` and `wide` are constants. */
 static inline __attribute__((always_inline)) void
 VEC_NAME(tile_columns)(const float *const *a, const float *b, size_t ldb, size_t k, size_t j,
@@ -270,7 +283,8 @@ VEC_NAME(tile_one)(const float *const *a, const float *b, size_t ldb, size_t k, 
 
 static const struct vec_ops VEC_NAME(ops) = {
 	VEC_NAME(rmsnorm), VEC_NAME(add), VEC_NAME(add_scaled), VEC_NAME(silu_mul),
-	VEC_NAME(softmax), VEC_NAME(rope), VEC_NAME(tile), VEC_NAME(tile_one)
+	VEC_NAME(softmax), VEC_NAME(rope), VEC_NAME(rope_pairs), VEC_NAME(tile),
+	VEC_NAME(tile_one)
 };
 
 #undef vf
