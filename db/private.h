@@ -8,6 +8,8 @@
 
 #define DB_CACHE 48		/* statements kept; more than there are fixed ones */
 
+struct db_schema;
+
 struct db {
 	sqlite3 *sql;
 	char *path, *audits;	/* owned */
@@ -29,6 +31,9 @@ enum tb_status db_new(struct db **out, const char *path, bool writer, struct tb_
 enum tb_status db_connect(struct db *db, const char *uri, bool write, struct tb_err *err)
 	TB_MUST_USE;
 void db_disconnect(struct db *db);	/* keeps *db */
+/* The tables of a schema, empty, in the place of a file that is not there. */
+enum tb_status db_fill_empty(struct db *db, const struct db_schema *s, struct tb_err *err)
+	TB_MUST_USE;
 enum tb_status db_attach(struct db *db, const char *uri, struct tb_err *err) TB_MUST_USE;
 enum tb_status db_run_sql(struct db *db, const char *sql, struct tb_err *err) TB_MUST_USE;
 
@@ -61,7 +66,8 @@ char *db_read_uri(const char *path);
 enum tb_status db_functions(sqlite3 *sql, struct tb_err *err) TB_MUST_USE;
 
 /* stmt.c.  Arguments follow `types`, one letter each: s const char * (NULL: null),
- * i int64_t (cast!), f double, d digest text -> 32 bytes ("" or NULL: null). */
+ * i int64_t (cast!), f double, d digest text -> 32 bytes ("" or NULL: null), b two:
+ * const void * (NULL: null) and size_t. */
 enum tb_status db_sql_fail(struct db *db, struct tb_err *err, const char *what);
 enum tb_status db_exec(struct db *db, struct tb_err *err, const char *sql, const char *types, ...)
 	TB_MUST_USE;

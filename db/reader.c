@@ -10,9 +10,8 @@
 
 #include "src/base/mem.h"
 
-/* An empty database in the place of one that is not there. */
-static enum tb_status
-fill_empty(struct db *db, const struct db_schema *s, struct tb_err *err)
+enum tb_status
+db_fill_empty(struct db *db, const struct db_schema *s, struct tb_err *err)
 {
 	struct db step = { .path = db->path };
 	sqlite3_backup *copy;
@@ -85,9 +84,9 @@ connect_reader(struct db *db, struct tb_err *err)
 	if (!status)
 		status = db_attach(db, audit_uri, err);
 	if (!status && !index)
-		status = fill_empty(db, &db_index_schema, err);
+		status = db_fill_empty(db, &db_index_schema, err);
 	if (!status && !audits)
-		status = fill_empty(db, &db_audit_schema, err);
+		status = db_fill_empty(db, &db_audit_schema, err);
 	if (!status)
 		status = db_run_sql(db, "PRAGMA query_only = on", err);
 	free(main_uri);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "db/audits_sql.h"
+#include "db/facts_sql.h"
 #include "db/schema_sql.h"
 
 /* A new version is a new step at the end, never a change of an old one. */
@@ -15,7 +16,7 @@ static const char *const index_steps[] = {
 	/* 2: tensors in GGUF files; models written down without them look changed */
 	"UPDATE models SET mtime_ns = 0 WHERE kind IN (1, 4);",
 };
-static const char *const audit_steps[] = { audits_sql };
+static const char *const audit_steps[] = { audits_sql, facts_sql };
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof(*(a))))
 const struct db_schema db_index_schema = { "main", 0x74627478, index_steps, COUNT(index_steps) };

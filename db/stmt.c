@@ -62,6 +62,7 @@ static bool
 bind_all(sqlite3_stmt *st, bool keep, const char *types, va_list ap)
 {
 	sqlite3_destructor_type life = keep ? SQLITE_TRANSIENT : SQLITE_STATIC;
+	const void *bytes;
 	int rc = SQLITE_OK;
 
 	for (int i = 1; *types && rc == SQLITE_OK; types++, i++)
@@ -72,6 +73,10 @@ bind_all(sqlite3_stmt *st, bool keep, const char *types, va_list ap)
 			break;
 		case 'd':
 			rc = bind_digest(st, i, va_arg(ap, const char *));
+			break;
+		case 'b':
+			bytes = va_arg(ap, const void *);
+			rc = sqlite3_bind_blob64(st, i, bytes, va_arg(ap, size_t), life);
 			break;
 		case 'f':
 			rc = sqlite3_bind_double(st, i, va_arg(ap, double));

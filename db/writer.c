@@ -1,6 +1,7 @@
 /* writer.c - connections for writing: the files are made, renewed or set aside first. */
 #include "config.h"
 
+#include "db/facts.h"
 #include "db/private.h"
 #include "db/write.h"
 
@@ -28,10 +29,11 @@ make(const char *path, const struct db_schema *s, struct tb_err *err)
 }
 
 static enum tb_status
-prepare_file(struct db *db, const char *path, const struct db_schema *s, struct tb_err *err)
+prepare_file(struct db *db, const char *path, const struct db_schema *s, bool thorough,
+	     struct tb_err *err)
 {
 	enum db_verdict v;
-	enum tb_status status = db_examine(path, s, true, &v, err);
+	enum tb_status status = db_examine(path, s, thorough, &v, err);
 
 	if (!status && v == DB_FILE_NEWER)
 		return tb_fail(err, TB_EUNSUP, "%s was made by a newer version of this program",
@@ -85,11 +87,53 @@ db_open_write(struct db **out, const char *path, struct tb_err *err)
 	if (!status)
 		status = db_new(&db, path, true, err);
 	if (!status)
-		status = prepare_file(db, db->path, &db_index_schema, err);
+		status = prepare_file(db, db->path, &db_index_schema, true, err);
 	if (!status)
-		status = prepare_file(db, db->audits, &db_audit_schema, err);
+		status = prepare_file(db, db->audits, &db_audit_schema, true, err);
 	if (!status)
 		status = connect_writer(db, err);
+	if (status) {
+		db_close(db);
+		return status;
+	}
+	*out = db;
+	return TB_OK;
+}
+
+/* In the place of the index nothing, in memory: whoever puts facts waits neither for a
+ * scan nor for the check of a large index. */
+static enum tb_status
+connect_audits(struct db *db, struct tb_err *err)
+{
+	char *uri = db_uri(db->audits, "mode=rw");
+	enum tb_status status = uri ? db_connect(db, "file:?mode=memory", true, err)
+				    : tb_nomem(err);
+
+	if (!status)
+		status = db_fill_empty(db, &db_index_schema, err);
+	if (!status)
+		status = db_attach(db, uri, err);
+	/* the last facts may be lost with the power: they can be computed again */
+	if (!status)
+		status = db_run_sql(db, "PRAGMA foreign_keys = on; "
+				    "PRAGMA audit.synchronous = normal", err);
+	free(uri);
+	return status;
+}
+
+enum tb_status
+db_facts_open(struct db **out, const char *path, struct tb_err *err)
+{
+	enum tb_status status = make_folder(path, err);
+	struct db *db = NULL;
+
+	*out = NULL;
+	if (!status)
+		status = db_new(&db, path, true, err);
+	if (!status)
+		status = prepare_file(db, db->audits, &db_audit_schema, false, err);
+	if (!status)
+		status = connect_audits(db, err);
 	if (status) {
 		db_close(db);
 		return status;

@@ -164,6 +164,9 @@ dist_check_SCRIPTS += tests/cli/quantize.sh tests/cli/demo.sh
 check_PROGRAMS += tests/unit/test_db
 TESTS += tests/unit/test_db
 tests_unit_test_db_LDADD = $(TEST_DB)
+check_PROGRAMS += tests/unit/test_facts
+TESTS += tests/unit/test_facts
+tests_unit_test_facts_LDADD = $(TEST_DB)
 
 # quant
 check_PROGRAMS += tests/unit/test_quant
