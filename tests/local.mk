@@ -125,6 +125,9 @@ tests_unit_test_gguf_LDADD = $(TEST_FORMAT)
 check_PROGRAMS += tests/gguf_list
 tests_gguf_list_LDADD = $(TEST_FORMAT)
 dist_check_SCRIPTS += tests/cli/gguf.sh
+# what other programs stumble over
+dist_check_SCRIPTS += tests/cli/pitfalls.sh
+EXTRA_DIST += tests/cli/pitfalls.py
 # values of model files, against decoders in Python
 dist_check_SCRIPTS += tests/cli/values.sh
 EXTRA_DIST += tests/cli/values.py

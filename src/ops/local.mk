@@ -36,7 +36,10 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify_models.c \
 	src/ops/verify_run.h \
 	src/ops/verify_store.c \
-	src/ops/verify_values.c
+	src/ops/verify_tensors.c \
+	src/ops/verify_tensors.h \
+	src/ops/verify_values.c \
+	src/ops/verify_zeros.c
 
 # running models
 src_ops_libops_a_SOURCES += \

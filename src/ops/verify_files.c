@@ -132,11 +132,11 @@ find_orphan(struct verify_run *r, enum finding_code code, const struct verify_wh
 /* The same finding for each model that uses the file (once a model, however often). */
 static void
 find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code code,
-	     const char *expected, const char *actual, const char *message)
+	     struct verify_where at, const char *message)
 {
 	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
-	struct verify_where at = { .blob = blob, .expected = expected, .actual = actual };
 
+	at.blob = blob;
 	if (!t->nuses)
 		find_orphan(r, code, &at, message);
 	for (size_t i = 0; i < t->nuses; i++) {
@@ -182,34 +182,61 @@ sizes_agree(const struct verify_run *r, const struct verify_target *t, uint64_t 
 	return true;
 }
 
-static void
+/* Bytes are wrong: says so, and where pages of zeros stand in for some of them. */
+static enum tb_status
+find_damage(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
+	    enum finding_code code, const char *expected, const char *actual,
+	    const char *message, struct tb_err *err)
+{
+	struct verify_where at = { .expected = expected, .actual = actual };
+	char where[400] = "", text[600];
+	struct verify_zeros zeros;
+	enum tb_status status = verify_find_zeros(r, f, &zeros, err);
+
+	if (status)
+		return status;
+	if (zeros.len) {
+		at.offset = &zeros.off;
+		at.tensor = *zeros.tensor ? zeros.tensor : NULL;
+		snprintf(where, sizeof(where), "; %ju bytes from byte %ju on are zero%s%s",
+			 (uintmax_t)zeros.len, (uintmax_t)zeros.off,
+			 *zeros.tensor ? ", in " : "", zeros.tensor);
+	}
+	snprintf(text, sizeof(text), "%s%s", message, where);
+	find_for_all(r, t, code, at, text);
+	return TB_OK;
+}
+
+static enum tb_status
 judge_digest(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
-	     const char *digest)
+	     const char *digest, struct tb_err *err)
 {
 	bool right = !strcmp(digest, t->file->digest);
 
 	check_sizes(r, t, f->id.size, right);
-	if (!right && sizes_agree(r, t, f->id.size))
-		find_for_all(r, t, F_DIGEST_MISMATCH, t->file->digest, digest,
-			     "does not have the bytes that its name says");
+	if (right || !sizes_agree(r, t, f->id.size))
+		return TB_OK;
+	return find_damage(r, t, f, F_DIGEST_MISMATCH, t->file->digest, digest,
+			   "does not have the bytes that its name says", err);
 }
 
 /* Files of directories: nobody says what their bytes are, but we know what they were. */
-static void
+static enum tb_status
 judge_change(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
-	     const char *digest)
+	     const char *digest, struct tb_err *err)
 {
 	const struct db_hash *was = &t->was;
 
 	if (!t->known || !strcmp(was->digest, digest))
-		return;
+		return TB_OK;
 	t->rotten = tb_ident_equal(&was->id, &f->id);
 	if (t->rotten)
-		find_for_all(r, t, F_CONTENT_CHANGED, was->digest, digest,
-			     "has other bytes than at the last verify, but the same size and time");
-	else
-		find_for_all(r, t, F_CHANGED_SINCE, was->digest, digest,
-			     "was written since the last verify");
+		return find_damage(r, t, f, F_CONTENT_CHANGED, was->digest, digest, "has other "
+				   "bytes than at the last verify, but the same size and time",
+				   err);
+	find_for_all(r, t, F_CHANGED_SINCE, (struct verify_where){ .expected = was->digest,
+		     .actual = digest }, "was written since the last verify");
+	return TB_OK;
 }
 
 static bool
@@ -231,10 +258,10 @@ hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f
 	if (status)
 		return status;
 	if (*t->file->digest)
-		judge_digest(r, t, f, h.digest);
+		status = judge_digest(r, t, f, h.digest, err);
 	else
-		judge_change(r, t, f, h.digest);
-	if (r->req->deep && t->nuses)
+		status = judge_change(r, t, f, h.digest, err);
+	if (!status && r->req->deep && t->nuses)
 		status = verify_values(r, t, f, err);
 	if (t->rotten)
 		h = t->was;	/* damage is not what the next run compares with */
@@ -292,7 +319,8 @@ one(void *arg, size_t i, unsigned worker)
 	tb_job_what(r->job, "%s", t->nuses ? r->models[t->uses->model].loc.name : "orphans");
 	status = check_file(r, t, &err);
 	if (status == TB_EIO || status == TB_ENOENT || status == TB_EFORMAT)
-		find_for_all(r, t, F_BLOB_UNREADABLE, "", err.msg, "cannot be read");
+		find_for_all(r, t, F_BLOB_UNREADABLE, (struct verify_where){ .expected = "",
+			     .actual = err.msg }, "cannot be read");
 	else if (status && status != TB_ECANCEL)
 		verify_fail(r, status, &err);
 	/* Worker 0 is the thread that called, which owns the connection. */

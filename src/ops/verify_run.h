@@ -90,9 +90,18 @@ void verify_free_models(struct verify_run *r);
 /* verify_files.c: hashes every distinct file once, after verify_store(). */
 enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
 
-/* verify_values.c (--deep): NaN and infinities in the tensors of a safetensors file. */
+/* verify_values.c (--deep): NaN and infinities in the tensors of a file. */
 enum tb_status verify_values(struct verify_run *r, const struct verify_target *t,
 			     const struct tb_file *f, struct tb_err *err) TB_MUST_USE;
+
+/* verify_zeros.c: the first run of zeros that fills pages, in a file that is known to be
+ * damaged; len 0: there is none. */
+struct verify_zeros {
+	uint64_t off, len;
+	char tensor[256];		/* that it begins in, cut; "": in none */
+};
+enum tb_status verify_find_zeros(struct verify_run *r, const struct tb_file *f,
+				 struct verify_zeros *out, struct tb_err *err) TB_MUST_USE;
 
 /* verify_store.c: orphans, partial downloads, leftovers of the roots.  Orphans join
  * what is hashed where damage in them may be damage to a model. */

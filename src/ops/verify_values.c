@@ -1,107 +1,130 @@
-/* verify_values.c - numbers that are none: NaN and infinities in floating tensors. */
+/* verify_values.c - numbers that are none: NaN and infinities in tensors. */
 #include "config.h"
 
 #include "src/ops/verify_run.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "src/base/file.h"
+#include "src/ops/verify_tensors.h"
+#include "src/quant/ggml.h"
 
-#define WINDOW 65536u		/* elements; 256 KB of floats fit the second-level cache */
+#define WINDOW 65536u		/* elements, whole blocks; 256 KB of floats fit the second-level cache */
 
-struct tally { uint64_t bad, first; };	/* elements; first: index of the first bad one */
+struct tally { uint64_t bad, first; };	/* elements; byte in the file of the first (or of
+					 * the block that has it) */
+
+/* Elements and bytes that stand or fall together. */
+struct unit { unsigned elems, bytes; };
+
+static struct unit
+unit_of(const struct scheme *s)
+{
+	const struct ggml_info *info;
+
+	if (s->kind == SCHEME_PLAIN)
+		return (struct unit){ 1, dtype_bits(s->dtype) / 8 };
+	info = ggml_info(s->ggml);
+	return (struct unit){ info->block, info->bytes };
+}
+
+static void
+decode(const struct scheme *s, const void *raw, size_t n, float *x)
+{
+	if (s->kind == SCHEME_PLAIN)
+		dtype_to_f32(s->dtype, raw, n, x);
+	else
+		ggml_decode(s->ggml, raw, n, x);
+}
 
 static enum tb_status
-scan_tensor(struct verify_run *r, const struct tb_file *f, const struct st_tensor *t,
+scan_tensor(struct verify_run *r, const struct tb_file *f, const struct verify_tensor *t,
 	    void *raw, float *x, struct tally *out, struct tb_err *err)
 {
-	unsigned bytes = dtype_bits(t->dtype) / 8;
-	uint64_t n = t->len / bytes;
+	struct unit u = unit_of(&t->scheme);
+	uint64_t n = t->len / u.bytes;		/* units */
+	size_t window = WINDOW / u.elems;
 	enum tb_status status = TB_OK;
 
-	for (uint64_t at = 0; !status && at < n; at += WINDOW) {
-		size_t len = n - at < WINDOW ? (size_t)(n - at) : WINDOW;
+	for (uint64_t at = 0; !status && at < n; at += window) {
+		size_t units = n - at < window ? (size_t)(n - at) : window;
 
 		status = tb_job_check(r->job, err);
 		if (!status)
-			status = tb_file_read(f, t->off + at * bytes, raw, len * bytes, err);
+			status = tb_file_read(f, t->off + at * u.bytes, raw, units * u.bytes, err);
 		if (status)
 			break;
-		dtype_to_f32(t->dtype, raw, len, x);
-		for (size_t i = 0; i < len; i++)
+		decode(&t->scheme, raw, units * u.elems, x);
+		for (size_t i = 0; i < units * u.elems; i++)
 			if (!isfinite(x[i]) && !out->bad++)
-				out->first = at + i;
+				out->first = t->off + (at + i / u.elems) * u.bytes;
 	}
 	return status;
 }
 
 static void
-report(struct verify_run *r, const struct verify_target *t, const struct st_tensor *s,
+report(struct verify_run *r, const struct verify_target *t, const char *tensor,
        const struct tally *tally)
 {
 	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
-	uint64_t offset = s->off + tally->first * (dtype_bits(s->dtype) / 8);
 	const struct verify_model *m = &r->models[t->uses->model];
-	struct verify_where at = { .model = m, .blob = blob, .tensor = s->name,
-				   .offset = &offset };
+	struct verify_where at = { .model = m, .blob = blob, .tensor = tensor,
+				   .offset = &tally->first };
 
 	verify_find(r, F_NONFINITE, &at, "%s: %s holds %ju value%s NaN or infinite, "
-		    "the first at byte %ju of %s", m->loc.name, s->name, (uintmax_t)tally->bad,
-		    tally->bad == 1 ? " that is" : "s that are", (uintmax_t)offset, blob);
+		    "the first at byte %ju of %s", m->loc.name, tensor, (uintmax_t)tally->bad,
+		    tally->bad == 1 ? " that is" : "s that are", (uintmax_t)tally->first, blob);
 }
 
 /* Types of less than a byte, and E8M0, which are scales, hold no infinities that say
  * anything about the tensor. F64 beyond the range of F32 is told as infinite. */
 static bool
-worth(const struct st_tensor *t)
+worth(const struct scheme *s)
 {
-	return dtype_floating(t->dtype) && dtype_bits(t->dtype) >= 8 && t->dtype != DT_F8_E8M0 &&
-	       t->dtype != DT_C64;
+	if (s->kind == SCHEME_GGML)
+		return ggml_decodable(s->ggml);
+	return dtype_floating(s->dtype) && dtype_bits(s->dtype) >= 8 && s->dtype != DT_F8_E8M0 &&
+	       s->dtype != DT_C64;
 }
 
+/* Not being able to look is not the same as having found nothing. */
 static void
-note_gguf(struct verify_run *r, const struct verify_target *t, const struct tb_file *f)
+note_unread(struct verify_run *r, const struct verify_target *t, const struct verify_tensor *v)
 {
 	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
 	const struct verify_model *m = &r->models[t->uses->model];
-	struct verify_where at = { .model = m, .blob = blob };
-	char magic[4];
+	struct verify_where at = { .model = m, .blob = blob, .tensor = v->name };
+	char scheme[SCHEME_NAME_MAX];
 
-	if (!tb_file_read(f, 0, magic, sizeof(magic), NULL) && !memcmp(magic, "GGUF", 4))
-		verify_find(r, F_NOT_READ, &at, "%s: %s is GGUF, whose values are not looked at",
-			    m->loc.name, blob);
+	if (v->scheme.kind == SCHEME_GGML)
+		verify_find(r, F_NOT_READ, &at, "%s: %s is %s, whose values cannot be looked at",
+			    m->loc.name, v->name, scheme_name(&v->scheme, scheme));
 }
 
 enum tb_status
 verify_values(struct verify_run *r, const struct verify_target *t, const struct tb_file *f,
 	      struct tb_err *err)
 {
-	struct st_header h = { 0 };
-	void *raw;
-	float *x;
-	enum tb_status status = TB_OK;
+	struct verify_tensors list;
+	void *raw = malloc((size_t)WINDOW * 8);
+	float *x = malloc((size_t)WINDOW * sizeof(*x));
+	enum tb_status status = raw && x ? verify_tensors_read(&list, f, err) : tb_nomem(err);
 
-	if (st_read(&h, f, NULL)) {	/* a damaged file is told of elsewhere */
-		note_gguf(r, t, f);
-		return TB_OK;
-	}
-	raw = malloc((size_t)WINDOW * 8);
-	x = malloc((size_t)WINDOW * sizeof(*x));
-	if (!raw || !x)
-		status = tb_nomem(err);
-	for (size_t i = 0; !status && i < h.ntensors; i++) {
+	for (size_t i = 0; !status && i < list.n; i++) {
+		const struct verify_tensor *v = &list.v[i];
 		struct tally tally = { 0 };
 
-		if (!worth(&h.tensors[i]))
+		if (!worth(&v->scheme)) {
+			note_unread(r, t, v);
 			continue;
-		status = scan_tensor(r, f, &h.tensors[i], raw, x, &tally, err);
+		}
+		status = scan_tensor(r, f, v, raw, x, &tally, err);
 		if (!status && tally.bad)
-			report(r, t, &h.tensors[i], &tally);
+			report(r, t, v->name, &tally);
 	}
+	if (raw && x)
+		verify_tensors_free(&list);
 	free(raw);
 	free(x);
-	st_free(&h);
 	return status;
 }

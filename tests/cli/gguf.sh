@@ -113,3 +113,12 @@ err_has "not run yet"
 expect 2 "$TBTUI" quantize -q int4 "$sound" "$T/out.safetensors"
 err_has "not converted yet"
 [ ! -e "$T/out.safetensors" ] || fail "something was left behind"
+
+# A scale that is no number makes a whole block of numbers that are none.
+cp "$TBTUI_SHARED/data/models/stories260K-pad192/stories260K-pad192-Q8_0.gguf" "$T/models/q8.gguf"
+chmod u+w "$T/models/q8.gguf"
+at=$("$TBTUI" --json tensor "$T/models/q8.gguf" blk.1.ffn_up.weight |
+	sed 's/.*"offset":\([0-9]*\).*/\1/')
+printf '\0\176' | dd of="$T/models/q8.gguf" bs=1 seek=$((at + 34)) conv=notrunc 2>/dev/null
+expect 0 "$TBTUI" -s "$T/models" verify --deep
+has "^warning +nonfinite .*blk.1.ffn_up.weight holds 32 values .* the first at byte $((at + 34)) of"
