@@ -334,3 +334,11 @@ EXTRA_DIST += $(SCREENS) tests/cli/lib.sh tests/tbtest.ti
 
 clean-local:
 	rm -rf tests/home tests/ti
+
+# Scale: a synthetic store and what a scan of it is compared with ("make bench-scale").
+check_PROGRAMS += tests/scale/mkstore tests/scale/headread
+tests_scale_mkstore_SOURCES = tests/scale/mkstore.c tests/scale/files.c tests/scale/files.h
+tests_scale_mkstore_LDADD = src/format/libformat.a $(CJSON_LIBS) src/base/libbase.a \
+	$(UTF8PROC_LIBS) $(CRYPTO_LIBS)
+tests_scale_headread_SOURCES = tests/scale/headread.c
+tests_scale_headread_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
