@@ -8,19 +8,18 @@
 #include "src/base/buf.h"
 #include "src/base/text.h"
 
-#define BIT(slot) (1u << (slot))
-
-enum {
-	COMMON = BIT(SLOT_EMBED) | BIT(SLOT_OUTPUT_NORM) | BIT(SLOT_ATTN_NORM) | BIT(SLOT_Q) |
-		 BIT(SLOT_K) | BIT(SLOT_V) | BIT(SLOT_O) | BIT(SLOT_FFN_NORM),
-	HEAD = BIT(SLOT_OUTPUT) | BIT(SLOT_ROPE_FREQS),
-	DENSE = BIT(SLOT_GATE) | BIT(SLOT_UP) | BIT(SLOT_DOWN),
-	EXPERTS = BIT(SLOT_ROUTER) | BIT(SLOT_X_GATE) | BIT(SLOT_X_UP) | BIT(SLOT_X_DOWN),
-	QKV_BIAS = BIT(SLOT_Q_BIAS) | BIT(SLOT_K_BIAS) | BIT(SLOT_V_BIAS),
-	QK_NORM = BIT(SLOT_Q_NORM) | BIT(SLOT_K_NORM),
-	BIASES = QKV_BIAS | BIT(SLOT_O_BIAS),	/* attention_bias of config.json */
-};
-_Static_assert(SLOT_COUNT <= 32, "a slot is a bit of uint32_t");
+#define COMMON (SLOT_BIT(SLOT_EMBED) | SLOT_BIT(SLOT_OUTPUT_NORM) | SLOT_BIT(SLOT_ATTN_NORM) | \
+	SLOT_BIT(SLOT_Q) | SLOT_BIT(SLOT_K) | SLOT_BIT(SLOT_V) | SLOT_BIT(SLOT_O) | \
+	SLOT_BIT(SLOT_FFN_NORM))
+#define DENSE (SLOT_BIT(SLOT_GATE) | SLOT_BIT(SLOT_UP) | SLOT_BIT(SLOT_DOWN))
+#define EXPERTS (SLOT_BIT(SLOT_ROUTER) | SLOT_BIT(SLOT_X_GATE) | SLOT_BIT(SLOT_X_UP) | \
+	SLOT_BIT(SLOT_X_DOWN))
+#define QKV_BIAS (SLOT_BIT(SLOT_Q_BIAS) | SLOT_BIT(SLOT_K_BIAS) | SLOT_BIT(SLOT_V_BIAS))
+#define QK_NORM (SLOT_BIT(SLOT_Q_NORM) | SLOT_BIT(SLOT_K_NORM))
+#define POST_NORMS (SLOT_BIT(SLOT_POST_ATTN_NORM) | SLOT_BIT(SLOT_POST_FFN_NORM))
+#define BIASES (QKV_BIAS | SLOT_BIT(SLOT_O_BIAS))	/* attention_bias of config.json */
+#define HEAD (SLOT_BIT(SLOT_OUTPUT) | SLOT_BIT(SLOT_ROPE_FREQS))
+_Static_assert(SLOT_COUNT <= 64, "a slot is a bit of uint64_t");
 
 static const struct arch archs[] = {
 	{ .name = "llama", .class_name = "LlamaForCausalLM", .gguf_name = "llama",
@@ -35,14 +34,39 @@ static const struct arch archs[] = {
 	  .norm_topk = true, .rms_eps = 1e-5f, .rope_theta = 1e6f },
 	{ .name = "qwen2", .class_name = "Qwen2ForCausalLM", .gguf_name = "qwen2",
 	  .required = COMMON | DENSE | QKV_BIAS, .optional = HEAD,
-	  .window_flag = true, .rms_eps = 1e-6f, .rope_theta = 10000 },
+	  .window_flag = true, .window_from_key = "max_window_layers",
+	  .rms_eps = 1e-6f, .rope_theta = 10000 },
 	{ .name = "qwen3", .class_name = "Qwen3ForCausalLM", .gguf_name = "qwen3",
 	  .required = COMMON | DENSE | QK_NORM, .optional = HEAD | BIASES,
-	  .window_flag = true, .rms_eps = 1e-6f, .rope_theta = 10000 },
+	  .window_flag = true, .window_from_key = "max_window_layers",
+	  .rms_eps = 1e-6f, .rope_theta = 10000 },
 	{ .name = "qwen3_moe", .class_name = "Qwen3MoeForCausalLM", .gguf_name = "qwen3moe",
 	  .required = COMMON | EXPERTS | QK_NORM, .optional = HEAD | BIASES,
 	  .experts_key = "num_experts", .expert_ffn_key = "moe_intermediate_size",
 	  .window_flag = true, .rms_eps = 1e-6f, .rope_theta = 10000 },
+	{ .name = "gemma", .class_name = "GemmaForCausalLM", .gguf_name = "gemma",
+	  .required = COMMON | DENSE, .optional = HEAD | BIASES,
+	  .vocab = 256000, .heads = 16, .kv_heads = 16, .head_dim = 256, .context = 8192,
+	  .act = ACT_GELU_TANH, .act_key = "hidden_activation", .embed_scale = true, .norm_add = 1,
+	  .rms_eps = 1e-6f, .rope_theta = 10000 },
+	{ .name = "gemma2", .class_name = "Gemma2ForCausalLM", .gguf_name = "gemma2",
+	  .required = COMMON | DENSE | POST_NORMS, .optional = HEAD | BIASES,
+	  .ways = WAY_POST_NORMS,
+	  .vocab = 256000, .heads = 8, .kv_heads = 4, .head_dim = 256, .context = 8192,
+	  .act = ACT_GELU_TANH, .act_key = "hidden_activation", .embed_scale = true, .norm_add = 1,
+	  .query_scalar = 256, .softcaps = true, .attn_softcap = 50, .final_softcap = 30,
+	  .window = 4096, .window_period = 2, .rms_eps = 1e-6f, .rope_theta = 10000 },
+	{ .name = "gemma3", .text_name = "gemma3_text", .class_name = "Gemma3ForCausalLM",
+	  .gguf_name = "gemma3",
+	  .required = COMMON | DENSE | QK_NORM | POST_NORMS, .optional = HEAD | BIASES,
+	  .ways = WAY_POST_NORMS,
+	  .vocab = 262208, .heads = 8, .kv_heads = 4, .head_dim = 256, .context = 131072,
+	  .act = ACT_GELU_TANH, .act_key = "hidden_activation", .embed_scale = true, .norm_add = 1,
+	  .query_scalar = 256, .softcaps = true, .window = 4096, .window_period = 6,
+	  .rms_eps = 1e-6f, .rope_theta = 1e6f, .rope_local = 10000 },
+	{ .name = "phi3", .class_name = "Phi3ForCausalLM", .gguf_name = "phi3",
+	  .required = COMMON | DENSE, .optional = HEAD | SLOT_BIT(SLOT_ROPE_LONG), .ways = WAY_FUSED,
+	  .rms_eps = 1e-5f, .rope_theta = 10000, .rope_partial = true },
 };
 #define NARCHS (sizeof(archs) / sizeof(*archs))
 
@@ -50,73 +74,98 @@ static const struct arch archs[] = {
 static const struct slot_info slots[] = { SLOT_LIST(X) };
 #undef X
 
+#define RULE(s, name) { .slot = s, .pattern = name }
+#define STACK(s, name) { .slot = s, .pattern = name, .stacked = true }
+
 const struct slot_rule slot_rules[] = {
-	{ SLOT_EMBED, "embed_tokens.weight", false },
-	{ SLOT_OUTPUT_NORM, "norm.weight", false },
-	{ SLOT_ATTN_NORM, "layers.{n}.input_layernorm.weight", false },
-	{ SLOT_Q, "layers.{n}.self_attn.q_proj.weight", false },
-	{ SLOT_K, "layers.{n}.self_attn.k_proj.weight", false },
-	{ SLOT_V, "layers.{n}.self_attn.v_proj.weight", false },
-	{ SLOT_O, "layers.{n}.self_attn.o_proj.weight", false },
-	{ SLOT_Q_BIAS, "layers.{n}.self_attn.q_proj.bias", false },
-	{ SLOT_K_BIAS, "layers.{n}.self_attn.k_proj.bias", false },
-	{ SLOT_V_BIAS, "layers.{n}.self_attn.v_proj.bias", false },
-	{ SLOT_O_BIAS, "layers.{n}.self_attn.o_proj.bias", false },
-	{ SLOT_Q_NORM, "layers.{n}.self_attn.q_norm.weight", false },
-	{ SLOT_K_NORM, "layers.{n}.self_attn.k_norm.weight", false },
-	{ SLOT_FFN_NORM, "layers.{n}.post_attention_layernorm.weight", false },
-	{ SLOT_GATE, "layers.{n}.mlp.gate_proj.weight", false },
-	{ SLOT_UP, "layers.{n}.mlp.up_proj.weight", false },
-	{ SLOT_DOWN, "layers.{n}.mlp.down_proj.weight", false },
-	{ SLOT_ROUTER, "layers.{n}.block_sparse_moe.gate.weight", false },
-	{ SLOT_ROUTER, "layers.{n}.mlp.gate.weight", false },
-	{ SLOT_X_GATE, "layers.{n}.mlp.experts.gate_proj.weight", true },
-	{ SLOT_X_UP, "layers.{n}.mlp.experts.up_proj.weight", true },
-	{ SLOT_X_DOWN, "layers.{n}.mlp.experts.down_proj.weight", true },
-	{ SLOT_X_GATE, "layers.{n}.mlp.switch_mlp.gate_proj.weight", true },
-	{ SLOT_X_UP, "layers.{n}.mlp.switch_mlp.up_proj.weight", true },
-	{ SLOT_X_DOWN, "layers.{n}.mlp.switch_mlp.down_proj.weight", true },
-	{ SLOT_X_GATE, "layers.{n}.block_sparse_moe.switch_mlp.gate_proj.weight", true },
-	{ SLOT_X_UP, "layers.{n}.block_sparse_moe.switch_mlp.up_proj.weight", true },
-	{ SLOT_X_DOWN, "layers.{n}.block_sparse_moe.switch_mlp.down_proj.weight", true },
-	{ SLOT_X_GATE, "layers.{n}.block_sparse_moe.experts.w1.weight", true },
-	{ SLOT_X_UP, "layers.{n}.block_sparse_moe.experts.w3.weight", true },
-	{ SLOT_X_DOWN, "layers.{n}.block_sparse_moe.experts.w2.weight", true },
-	{ SLOT_X_GATE, "layers.{n}.block_sparse_moe.experts.{e}.w1.weight", false },
-	{ SLOT_X_UP, "layers.{n}.block_sparse_moe.experts.{e}.w3.weight", false },
-	{ SLOT_X_DOWN, "layers.{n}.block_sparse_moe.experts.{e}.w2.weight", false },
-	{ SLOT_X_GATE, "layers.{n}.mlp.experts.{e}.gate_proj.weight", false },
-	{ SLOT_X_UP, "layers.{n}.mlp.experts.{e}.up_proj.weight", false },
-	{ SLOT_X_DOWN, "layers.{n}.mlp.experts.{e}.down_proj.weight", false },
-	{ SLOT_OUTPUT, "lm_head.weight", false },
+	RULE(SLOT_EMBED, "embed_tokens.weight"),
+	RULE(SLOT_OUTPUT_NORM, "norm.weight"),
+	RULE(SLOT_ATTN_NORM, "layers.{n}.input_layernorm.weight"),
+	{ SLOT_Q, "layers.{n}.self_attn.qkv_proj.weight", .only = WAY_FUSED,
+	  .after = { DIM_KV, DIM_KV } },
+	{ SLOT_K, "layers.{n}.self_attn.qkv_proj.weight", .only = WAY_FUSED,
+	  .before = { DIM_Q }, .after = { DIM_KV } },
+	{ SLOT_V, "layers.{n}.self_attn.qkv_proj.weight", .only = WAY_FUSED,
+	  .before = { DIM_Q, DIM_KV } },
+	RULE(SLOT_Q, "layers.{n}.self_attn.q_proj.weight"),
+	RULE(SLOT_K, "layers.{n}.self_attn.k_proj.weight"),
+	RULE(SLOT_V, "layers.{n}.self_attn.v_proj.weight"),
+	RULE(SLOT_O, "layers.{n}.self_attn.o_proj.weight"),
+	RULE(SLOT_Q_BIAS, "layers.{n}.self_attn.q_proj.bias"),
+	RULE(SLOT_K_BIAS, "layers.{n}.self_attn.k_proj.bias"),
+	RULE(SLOT_V_BIAS, "layers.{n}.self_attn.v_proj.bias"),
+	RULE(SLOT_O_BIAS, "layers.{n}.self_attn.o_proj.bias"),
+	RULE(SLOT_Q_NORM, "layers.{n}.self_attn.q_norm.weight"),
+	RULE(SLOT_K_NORM, "layers.{n}.self_attn.k_norm.weight"),
+	{ SLOT_FFN_NORM, "layers.{n}.post_attention_layernorm.weight", .never = WAY_POST_NORMS },
+	{ SLOT_FFN_NORM, "layers.{n}.pre_feedforward_layernorm.weight", .only = WAY_POST_NORMS },
+	{ SLOT_POST_ATTN_NORM, "layers.{n}.post_attention_layernorm.weight",
+	  .only = WAY_POST_NORMS },
+	RULE(SLOT_POST_FFN_NORM, "layers.{n}.post_feedforward_layernorm.weight"),
+	{ SLOT_GATE, "layers.{n}.mlp.gate_up_proj.weight", .only = WAY_FUSED, .after = { DIM_FFN } },
+	{ SLOT_UP, "layers.{n}.mlp.gate_up_proj.weight", .only = WAY_FUSED, .before = { DIM_FFN } },
+	RULE(SLOT_GATE, "layers.{n}.mlp.gate_proj.weight"),
+	RULE(SLOT_UP, "layers.{n}.mlp.up_proj.weight"),
+	RULE(SLOT_DOWN, "layers.{n}.mlp.down_proj.weight"),
+	RULE(SLOT_ROUTER, "layers.{n}.block_sparse_moe.gate.weight"),
+	RULE(SLOT_ROUTER, "layers.{n}.mlp.gate.weight"),
+	STACK(SLOT_X_GATE, "layers.{n}.mlp.experts.gate_proj.weight"),
+	STACK(SLOT_X_UP, "layers.{n}.mlp.experts.up_proj.weight"),
+	STACK(SLOT_X_DOWN, "layers.{n}.mlp.experts.down_proj.weight"),
+	STACK(SLOT_X_GATE, "layers.{n}.mlp.switch_mlp.gate_proj.weight"),
+	STACK(SLOT_X_UP, "layers.{n}.mlp.switch_mlp.up_proj.weight"),
+	STACK(SLOT_X_DOWN, "layers.{n}.mlp.switch_mlp.down_proj.weight"),
+	STACK(SLOT_X_GATE, "layers.{n}.block_sparse_moe.switch_mlp.gate_proj.weight"),
+	STACK(SLOT_X_UP, "layers.{n}.block_sparse_moe.switch_mlp.up_proj.weight"),
+	STACK(SLOT_X_DOWN, "layers.{n}.block_sparse_moe.switch_mlp.down_proj.weight"),
+	STACK(SLOT_X_GATE, "layers.{n}.block_sparse_moe.experts.w1.weight"),
+	STACK(SLOT_X_UP, "layers.{n}.block_sparse_moe.experts.w3.weight"),
+	STACK(SLOT_X_DOWN, "layers.{n}.block_sparse_moe.experts.w2.weight"),
+	RULE(SLOT_X_GATE, "layers.{n}.block_sparse_moe.experts.{e}.w1.weight"),
+	RULE(SLOT_X_UP, "layers.{n}.block_sparse_moe.experts.{e}.w3.weight"),
+	RULE(SLOT_X_DOWN, "layers.{n}.block_sparse_moe.experts.{e}.w2.weight"),
+	RULE(SLOT_X_GATE, "layers.{n}.mlp.experts.{e}.gate_proj.weight"),
+	RULE(SLOT_X_UP, "layers.{n}.mlp.experts.{e}.up_proj.weight"),
+	RULE(SLOT_X_DOWN, "layers.{n}.mlp.experts.{e}.down_proj.weight"),
+	RULE(SLOT_OUTPUT, "lm_head.weight"),
 	/* GGUF's names. */
-	{ SLOT_EMBED, "token_embd.weight", false },
-	{ SLOT_OUTPUT_NORM, "output_norm.weight", false },
-	{ SLOT_OUTPUT, "output.weight", false },
-	{ SLOT_ROPE_FREQS, "rope_freqs.weight", false },
-	{ SLOT_ATTN_NORM, "blk.{n}.attn_norm.weight", false },
-	{ SLOT_Q, "blk.{n}.attn_q.weight", false },
-	{ SLOT_K, "blk.{n}.attn_k.weight", false },
-	{ SLOT_V, "blk.{n}.attn_v.weight", false },
-	{ SLOT_O, "blk.{n}.attn_output.weight", false },
-	{ SLOT_Q_BIAS, "blk.{n}.attn_q.bias", false },
-	{ SLOT_K_BIAS, "blk.{n}.attn_k.bias", false },
-	{ SLOT_V_BIAS, "blk.{n}.attn_v.bias", false },
-	{ SLOT_O_BIAS, "blk.{n}.attn_output.bias", false },
-	{ SLOT_Q_NORM, "blk.{n}.attn_q_norm.weight", false },
-	{ SLOT_K_NORM, "blk.{n}.attn_k_norm.weight", false },
-	{ SLOT_FFN_NORM, "blk.{n}.ffn_norm.weight", false },
-	{ SLOT_GATE, "blk.{n}.ffn_gate.weight", false },
-	{ SLOT_UP, "blk.{n}.ffn_up.weight", false },
-	{ SLOT_DOWN, "blk.{n}.ffn_down.weight", false },
-	{ SLOT_ROUTER, "blk.{n}.ffn_gate_inp.weight", false },
-	{ SLOT_X_GATE, "blk.{n}.ffn_gate_exps.weight", true },
-	{ SLOT_X_UP, "blk.{n}.ffn_up_exps.weight", true },
-	{ SLOT_X_DOWN, "blk.{n}.ffn_down_exps.weight", true },
-	{ SLOT_X_GATE, "blk.{n}.ffn_gate.{e}.weight", false },
-	{ SLOT_X_UP, "blk.{n}.ffn_up.{e}.weight", false },
-	{ SLOT_X_DOWN, "blk.{n}.ffn_down.{e}.weight", false },
-	{ SLOT_COUNT, NULL, false }
+	RULE(SLOT_EMBED, "token_embd.weight"),
+	RULE(SLOT_OUTPUT_NORM, "output_norm.weight"),
+	RULE(SLOT_OUTPUT, "output.weight"),
+	RULE(SLOT_ROPE_FREQS, "rope_freqs.weight"),
+	RULE(SLOT_ROPE_FREQS, "rope_factors_short.weight"),
+	RULE(SLOT_ROPE_LONG, "rope_factors_long.weight"),
+	RULE(SLOT_ATTN_NORM, "blk.{n}.attn_norm.weight"),
+	{ SLOT_Q, "blk.{n}.attn_qkv.weight", .only = WAY_FUSED, .after = { DIM_KV, DIM_KV } },
+	{ SLOT_K, "blk.{n}.attn_qkv.weight", .only = WAY_FUSED, .before = { DIM_Q },
+	  .after = { DIM_KV } },
+	{ SLOT_V, "blk.{n}.attn_qkv.weight", .only = WAY_FUSED, .before = { DIM_Q, DIM_KV } },
+	RULE(SLOT_Q, "blk.{n}.attn_q.weight"),
+	RULE(SLOT_K, "blk.{n}.attn_k.weight"),
+	RULE(SLOT_V, "blk.{n}.attn_v.weight"),
+	RULE(SLOT_O, "blk.{n}.attn_output.weight"),
+	RULE(SLOT_Q_BIAS, "blk.{n}.attn_q.bias"),
+	RULE(SLOT_K_BIAS, "blk.{n}.attn_k.bias"),
+	RULE(SLOT_V_BIAS, "blk.{n}.attn_v.bias"),
+	RULE(SLOT_O_BIAS, "blk.{n}.attn_output.bias"),
+	RULE(SLOT_Q_NORM, "blk.{n}.attn_q_norm.weight"),
+	RULE(SLOT_K_NORM, "blk.{n}.attn_k_norm.weight"),
+	RULE(SLOT_POST_ATTN_NORM, "blk.{n}.post_attention_norm.weight"),
+	RULE(SLOT_POST_FFN_NORM, "blk.{n}.post_ffw_norm.weight"),
+	RULE(SLOT_FFN_NORM, "blk.{n}.ffn_norm.weight"),
+	{ SLOT_GATE, "blk.{n}.ffn_up.weight", .only = WAY_FUSED, .after = { DIM_FFN } },
+	{ SLOT_UP, "blk.{n}.ffn_up.weight", .only = WAY_FUSED, .before = { DIM_FFN } },
+	RULE(SLOT_GATE, "blk.{n}.ffn_gate.weight"),
+	RULE(SLOT_UP, "blk.{n}.ffn_up.weight"),
+	RULE(SLOT_DOWN, "blk.{n}.ffn_down.weight"),
+	RULE(SLOT_ROUTER, "blk.{n}.ffn_gate_inp.weight"),
+	STACK(SLOT_X_GATE, "blk.{n}.ffn_gate_exps.weight"),
+	STACK(SLOT_X_UP, "blk.{n}.ffn_up_exps.weight"),
+	STACK(SLOT_X_DOWN, "blk.{n}.ffn_down_exps.weight"),
+	RULE(SLOT_X_GATE, "blk.{n}.ffn_gate.{e}.weight"),
+	RULE(SLOT_X_UP, "blk.{n}.ffn_up.{e}.weight"),
+	RULE(SLOT_X_DOWN, "blk.{n}.ffn_down.{e}.weight"),
+	{ .slot = SLOT_COUNT }
 };
 
 /* lm_head.weight stands outside the inner "model.": each is tried for every rule. */
@@ -126,6 +175,8 @@ const char *const slot_prefixes[] = {
 
 static const char *const ignored[] = {
 	"*.rotary_emb.inv_freq",	/* computed from config.json instead */
+	"vision_tower.*", "model.vision_tower.*",	/* text does not pass through it */
+	"multi_modal_projector.*", "model.multi_modal_projector.*",
 	NULL
 };
 
@@ -145,6 +196,12 @@ bool
 slot_expert(enum slot s)
 {
 	return strstr(slots[s].name, "{e}") != NULL;
+}
+
+bool
+slot_norm(enum slot s)
+{
+	return strstr(slots[s].name, "norm.weight") != NULL;
 }
 
 bool
@@ -183,7 +240,8 @@ const struct arch *
 arch_find(const char *model_type, const char *class_name)
 {
 	for (size_t i = 0; i < NARCHS; i++)
-		if (model_type && !strcmp(archs[i].name, model_type))
+		if (model_type && (!strcmp(archs[i].name, model_type) ||
+				   (archs[i].text_name && !strcmp(archs[i].text_name, model_type))))
 			return &archs[i];
 	for (size_t i = 0; i < NARCHS && !(model_type && *model_type); i++)
 		if (class_name && !strcmp(archs[i].class_name, class_name))

@@ -36,27 +36,46 @@ enum dim {
 	X(SLOT_O_BIAS, "layers.{n}.attention.output.bias", DIM_MODEL, DIM_NONE) \
 	X(SLOT_Q_NORM, "layers.{n}.attention.q_norm.weight", DIM_HEAD, DIM_NONE) \
 	X(SLOT_K_NORM, "layers.{n}.attention.k_norm.weight", DIM_HEAD, DIM_NONE) \
+	X(SLOT_POST_ATTN_NORM, "layers.{n}.attention.post_norm.weight", DIM_MODEL, DIM_NONE) \
 	X(SLOT_FFN_NORM, "layers.{n}.ffn_norm.weight", DIM_MODEL, DIM_NONE) \
 	X(SLOT_GATE, "layers.{n}.ffn.gate.weight", DIM_FFN, DIM_MODEL) \
 	X(SLOT_UP, "layers.{n}.ffn.up.weight", DIM_FFN, DIM_MODEL) \
 	X(SLOT_DOWN, "layers.{n}.ffn.down.weight", DIM_MODEL, DIM_FFN) \
+	X(SLOT_POST_FFN_NORM, "layers.{n}.ffn.post_norm.weight", DIM_MODEL, DIM_NONE) \
 	X(SLOT_ROUTER, "layers.{n}.ffn.router.weight", DIM_EXPERTS, DIM_MODEL) \
 	X(SLOT_X_GATE, "layers.{n}.ffn.experts.{e}.gate.weight", DIM_FFN, DIM_MODEL) \
 	X(SLOT_X_UP, "layers.{n}.ffn.experts.{e}.up.weight", DIM_FFN, DIM_MODEL) \
-	X(SLOT_X_DOWN, "layers.{n}.ffn.experts.{e}.down.weight", DIM_MODEL, DIM_FFN)
+	X(SLOT_X_DOWN, "layers.{n}.ffn.experts.{e}.down.weight", DIM_MODEL, DIM_FFN) \
+	X(SLOT_ROPE_LONG, "rope_long_frequencies.weight", DIM_PAIRS, DIM_NONE)
 
 #define X(id, name, rows, cols) id,
 enum slot { SLOT_LIST(X) SLOT_COUNT };
 #undef X
+#define SLOT_BIT(slot) ((uint64_t)1 << (slot))
 
 struct slot_info { const char *name; enum dim rows, cols; };
 const struct slot_info *slot_info(enum slot s);
 bool slot_layered(enum slot s);		/* one a layer */
 bool slot_expert(enum slot s);		/* one an expert of a layer */
+bool slot_norm(enum slot s);		/* the weights of a norm */
+
+/* Ways of naming and packing in which architectures differ; bits. */
+enum way {
+	WAY_POST_NORMS = 1,	/* "post_attention" is what stands behind the attention, not
+				 * before the feed-forward part */
+	WAY_FUSED = 2,		/* q k v are rows of one tensor, gate and up of another */
+};
 
 /* A name in files.  For an expert slot without {e} the tensor is stacked: its
- * first dimension counts the experts. */
-struct slot_rule { enum slot slot; const char *pattern; bool stacked; };
+ * first dimension counts the experts.  A tensor may hold other slots' rows as well:
+ * `before` and `after` say how many, each ended by DIM_NONE. */
+struct slot_rule {
+	enum slot slot;
+	const char *pattern;
+	bool stacked;
+	enum way only, never;	/* ways of the architectures it is for; 0: all, none */
+	enum dim before[3], after[3];
+};
 extern const struct slot_rule slot_rules[];	/* ended by pattern NULL; best first */
 extern const char *const slot_prefixes[];	/* what may stand before; ended by NULL */
 /* Expands {n} and {e}; false if it does not fit. */
@@ -64,18 +83,37 @@ bool slot_expand(const char *pattern, uint32_t layer, uint32_t expert, char *out
 /* Tensors that a run does not need: they may be there. */
 bool slot_ignored(const char *name);
 
+enum activation { ACT_SILU, ACT_GELU_TANH, ACT_COUNT };
+
+/* A row of the table.  Numbers count where the file is silent; 0: it must not be. */
 struct arch {
-	const char *name;		/* model_type of config.json */
+	const char *name, *text_name;	/* model_type of config.json; of text_config in it */
 	const char *class_name;		/* architectures[0] */
 	const char *gguf_name;		/* general.architecture of GGUF files */
-	uint32_t required, optional;	/* bits of slots */
+	uint64_t required, optional;	/* bits of slots */
+	unsigned ways;			/* bits of enum way */
 	const char *experts_key;	/* config.json: how many experts; NULL = dense */
 	const char *expert_ffn_key;	/* width of one expert */
 	bool norm_topk;			/* weights of the chosen experts add up to 1, unless
 					 * config.json says norm_topk_prob */
+	uint32_t vocab, heads, kv_heads, head_dim, context;
+	float rms_eps, rope_theta;
+	enum activation act;
+	const char *act_key;		/* config.json: names the activation; NULL: hidden_act */
+	bool embed_scale;		/* embeddings are multiplied by sqrt(dim) */
 	bool gguf_pairs;		/* see slot_permuted() */
+	float norm_add;			/* what Hugging Face's files lack in the weights of norms;
+					 * GGUF has them whole */
+	float query_scalar;		/* of query_pre_attn_scalar, where the file may say that
+					 * q k is divided by another root than head_dim's */
+	float attn_softcap, final_softcap;
+	bool softcaps;			/* the file may say otherwise */
+	uint32_t window;		/* positions that layers with a window see; 0: all */
+	uint32_t window_period;		/* each so-manieth layer has no window; 0: all have one */
 	bool window_flag;		/* sliding_window counts only with use_sliding_window */
-	float rms_eps, rope_theta;	/* where config.json is silent */
+	const char *window_from_key;	/* config.json: the first layer with a window */
+	float rope_local;		/* theta of layers with a window; 0: the same as others' */
+	bool rope_partial;		/* partial_rotary_factor may be below 1 */
 };
 
 /* By model_type, else by class name; NULL: not supported. */

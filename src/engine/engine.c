@@ -35,6 +35,24 @@ engine_new(struct engine **out, const struct engine_opts *opts, struct tb_err *e
 	return status;
 }
 
+/* Factors of frequencies that are tensors go where those of config.json are. */
+static void
+take_factors(struct engine *e)
+{
+	float **v = e->weights.rest->v;
+
+	if (v[SLOT_ROPE_FREQS]) {
+		free(e->hp.rope.factors);
+		e->hp.rope.factors = v[SLOT_ROPE_FREQS];
+		v[SLOT_ROPE_FREQS] = NULL;
+	}
+	if (v[SLOT_ROPE_LONG]) {
+		free(e->hp.rope.long_factors);
+		e->hp.rope.long_factors = v[SLOT_ROPE_LONG];
+		v[SLOT_ROPE_LONG] = NULL;
+	}
+}
+
 enum tb_status
 engine_open(struct engine **out, const struct model *m, const struct engine_opts *opts,
 	    struct tb_err *err)
@@ -59,7 +77,7 @@ engine_open(struct engine **out, const struct model *m, const struct engine_opts
 			*out = e;
 	}
 	if (!status)
-		e->hp.rope_factors = e->weights.rest->v[SLOT_ROPE_FREQS];
+		take_factors(e);
 	free(config);
 	return status;
 }
@@ -91,6 +109,7 @@ engine_free(struct engine *e)
 	matmul_free(e->mm);
 	team_free(e->team);
 	weights_free(&e->weights);
+	hparams_free(&e->hp);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
 }

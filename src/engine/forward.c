@@ -50,8 +50,9 @@ struct step {
 	struct run *run;
 	const struct layer *l;
 	uint32_t layer;
-	const float *param;	/* weights of the norm, or a bias; NULL: none */
+	const float *norm, *bias;	/* weights; NULL: none */
 	float *x;		/* rows of the residual stream */
+	const uint32_t *ids;
 };
 
 static void
@@ -60,29 +61,34 @@ norm_row(void *arg, size_t row)
 	const struct step *s = arg;
 	size_t dim = s->run->hp->dim;
 
-	s->run->e->vec->rmsnorm(s->run->s->work.h + row * dim, s->x + row * dim, s->param, dim,
+	s->run->e->vec->rmsnorm(s->run->s->work.h + row * dim, s->x + row * dim, s->norm, dim,
 				s->run->hp->rms_eps);
 }
 
+/* What a part of a layer has computed joins the stream. */
 static void
 add_row(void *arg, size_t row)
 {
 	const struct step *s = arg;
+	const struct vec_ops *vec = s->run->e->vec;
 	size_t dim = s->run->hp->dim;
+	float *out = s->run->s->work.out + row * dim;
 
-	if (s->param)
-		s->run->e->vec->add(s->x + row * dim, s->param, dim);
-	s->run->e->vec->add(s->x + row * dim, s->run->s->work.out + row * dim, dim);
+	if (s->bias)
+		vec->add(out, s->bias, dim);
+	if (s->norm)
+		vec->rmsnorm(out, out, s->norm, dim, s->run->hp->rms_eps);
+	vec->add(s->x + row * dim, out, dim);
 }
 
 static void
-silu_row(void *arg, size_t row)
+act_row(void *arg, size_t row)
 {
 	const struct step *s = arg;
-	size_t ffn = s->run->hp->ffn;
+	const struct hparams *hp = s->run->hp;
+	struct work *w = &s->run->s->work;
 
-	s->run->e->vec->silu_mul(s->run->s->work.gate + row * ffn,
-				 s->run->s->work.up + row * ffn, ffn);
+	s->run->e->vec->act_mul[hp->act](w->gate + row * hp->ffn, w->up + row * hp->ffn, hp->ffn);
 }
 
 /* Bias, norm per head, and the turn by position: each only where the model has it. */
@@ -91,17 +97,18 @@ finish_heads(const struct step *s, float *x, size_t heads, const float *bias, co
 	     uint32_t pos)
 {
 	const struct vec_ops *vec = s->run->e->vec;
+	const struct kv *kv = &s->run->s->kv;
 	size_t hd = s->run->hp->head_dim;
-	const float *angles = kv_angles(&s->run->s->kv, pos);
+	const float *angles = kv_angles(kv, hparams_windowed(s->run->hp, s->layer), pos);
 
 	if (bias)
 		vec->add(x, bias, heads * hd);
 	for (size_t h = 0; norm && h < heads; h++)
 		vec->rmsnorm(x + h * hd, x + h * hd, norm, hd, s->run->hp->rms_eps);
 	if (s->run->hp->rope_pairs)
-		vec->rope_pairs(x, heads, hd / 2, angles, angles + hd / 2);
+		vec->rope_pairs(x, heads, hd, kv->half, angles, angles + kv->half);
 	else
-		vec->rope(x, heads, hd / 2, angles, angles + hd / 2);
+		vec->rope(x, heads, hd, kv->half, angles, angles + kv->half);
 }
 
 static void
@@ -132,7 +139,7 @@ qkv(struct step *s, size_t m)
 	float *y[] = { w->q, w->k, w->v };
 	enum tb_status status;
 
-	s->param = s->l->v[SLOT_ATTN_NORM];
+	s->norm = s->l->v[SLOT_ATTN_NORM];
 	run_rows(s->run, norm_row, s, m, hp->dim);
 	if ((status = run_matmul(s->run, in, 3, w->h, m, y)))
 		return status;
@@ -149,7 +156,7 @@ ffn(struct step *s, size_t m)
 	float *y[] = { w->gate, w->up };
 	enum tb_status status;
 
-	s->param = s->l->v[SLOT_FFN_NORM];
+	s->norm = s->l->v[SLOT_FFN_NORM];
 	run_rows(s->run, norm_row, s, m, s->run->hp->dim);
 	if (s->run->hp->experts) {
 		if ((status = moe(s->run, s->l, m)))
@@ -157,11 +164,12 @@ ffn(struct step *s, size_t m)
 	} else {
 		if ((status = run_matmul(s->run, in, 2, w->h, m, y)))
 			return status;
-		run_rows(s->run, silu_row, s, m, s->run->hp->ffn);
+		run_rows(s->run, act_row, s, m, s->run->hp->ffn);
 		if ((status = run_matmul(s->run, &down, 1, w->gate, m, &w->out)))
 			return status;
 	}
-	s->param = NULL;
+	s->bias = NULL;
+	s->norm = s->l->v[SLOT_POST_FFN_NORM];
 	run_rows(s->run, add_row, s, m, s->run->hp->dim);
 	return TB_OK;
 }
@@ -181,20 +189,32 @@ layer_forward(struct step *s, size_t m, size_t want)
 	s->x = w->x + (m - want) * s->run->hp->dim;
 	if ((status = run_matmul(s->run, &o, 1, w->att, want, &w->out)))
 		return status;
-	s->param = s->l->v[SLOT_O_BIAS];
+	s->bias = s->l->v[SLOT_O_BIAS];
+	s->norm = s->l->v[SLOT_POST_ATTN_NORM];
 	run_rows(s->run, add_row, s, want, s->run->hp->dim);
 	return ffn(s, want);
+}
+
+static void
+embed_row(void *arg, size_t row)
+{
+	const struct step *s = arg;
+	const struct hparams *hp = s->run->hp;
+	float *x = s->x + row * hp->dim;
+
+	matrix_row(&s->run->e->weights.rest->m[SLOT_EMBED], s->ids[row], x);
+	for (size_t i = 0; hp->embed_scale != 1 && i < hp->dim; i++)
+		x[i] *= hp->embed_scale;
 }
 
 enum tb_status
 forward(struct run *run, const uint32_t *ids, size_t m, size_t want)
 {
 	const struct weights *w = &run->e->weights;
-	struct step s = { .run = run };
+	struct step s = { .run = run, .ids = ids, .x = run->s->work.x };
 	enum tb_status status = TB_OK;
 
-	for (size_t i = 0; i < m; i++)
-		matrix_row(&w->rest->m[SLOT_EMBED], ids[i], run->s->work.x + i * run->hp->dim);
+	run_rows(run, embed_row, &s, m, run->hp->dim);
 	for (uint32_t i = 0; i < run->hp->layers && !status; i++) {
 		s.layer = i;
 		s.l = &w->layers[i];
@@ -202,7 +222,29 @@ forward(struct run *run, const uint32_t *ids, size_t m, size_t want)
 	}
 	if (status || !want)
 		return status;
-	s.param = w->rest->v[SLOT_OUTPUT_NORM];
+	s.norm = w->rest->v[SLOT_OUTPUT_NORM];
 	run_rows(run, norm_row, &s, want, run->hp->dim);
 	return TB_OK;
+}
+
+static void
+softcap_row(void *arg, size_t row)
+{
+	const struct step *s = arg;
+	size_t vocab = s->run->hp->vocab;
+
+	s->run->e->vec->softcap(s->x + row * vocab, vocab, 1, s->run->hp->final_softcap);
+}
+
+enum tb_status
+run_logits(struct run *run, size_t m, float *logits)
+{
+	const struct matrix *head = &run->e->weights.rest->m[SLOT_OUTPUT];
+	struct step s = { .run = run, .x = logits };
+	enum tb_status status;
+
+	if (!(status = run_matmul(run, &head, 1, run->s->work.h, m, &logits)) &&
+	    run->hp->final_softcap > 0)
+		run_rows(run, softcap_row, &s, m, run->hp->vocab);
+	return status;
 }

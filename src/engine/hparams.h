@@ -1,4 +1,7 @@
-/* hparams.h - what config.json says about a model, checked before it is believed. */
+/* hparams.h - the numbers that a model is made of, checked before they are believed.
+ *
+ * They come from config.json or from other metadata: hparams_init() with the row of
+ * the architecture, then what the file says, then hparams_finish(). */
 #ifndef TBTUI_ENGINE_HPARAMS_H
 #define TBTUI_ENGINE_HPARAMS_H
 
@@ -9,28 +12,66 @@
 #include "src/base/err.h"
 #include "src/engine/arch.h"
 
+/* Far above any model there is, and far below what overflows a product of two. */
+#define HP_MAX_DIM (1u << 20)
+#define HP_MAX_VOCAB (1u << 24)
+#define HP_MAX_LAYERS 4096u
+#define HP_MAX_HEAD_DIM 4096u
+#define HP_MAX_CONTEXT (1u << 26)
+#define HP_MAX_EXPERTS 8192u
+
 enum rope_kind { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3 };
+
+/* How positions turn pairs of elements.  Factors divide the frequencies further. */
+struct rope {
+	enum rope_kind kind;
+	double theta, factor, low, high;
+	double original;		/* context before it was stretched; 0: it was not */
+	double magnitude;		/* 0 or 1: turned vectors keep their length */
+	float *factors, *long_factors;	/* owned; [rope_dims / 2]; NULL: none.  The second
+					 * is for sessions longer than `original` */
+};
 
 struct hparams {
 	const struct arch *arch;
 	uint32_t vocab, dim, layers, heads, kv_heads, head_dim, ffn, context;
 	uint32_t experts, experts_used;		/* 0 = dense */
 	bool norm_topk;				/* see struct arch */
-	bool tied, tied_known;			/* head = embedding; does config.json say */
+	bool tied, tied_known;			/* head = embedding; does the file say */
+	enum activation act;
 	float rms_eps;
-	double rope_theta, rope_factor, rope_low, rope_high, rope_original;
-	enum rope_kind rope;
-	bool rope_pairs;		/* neighbours turn together, not i and i + half a head */
-	const float *rope_factors;	/* divide the frequencies, [head_dim / 2]; borrowed;
-					 * NULL: none */
+	float embed_scale;			/* multiplies embeddings; 0: by what the row says */
+	float norm_add;				/* to the weights of norms as they are in files */
+	float attn_scale;			/* of q k; 0: 1 / sqrt(head_dim) */
+	float attn_softcap, final_softcap;	/* 0: none */
+	uint32_t window;			/* positions that layers with a window see,
+						 * their own included; 0: no layer has one */
+	uint64_t windowed[HP_MAX_LAYERS / 64];	/* bit a layer: has a window */
+	struct rope rope, rope_local;		/* of layers without and with a window; local
+						 * theta 0: there is only one */
+	uint32_t rope_dims;			/* of a head that turn, the first ones; 0: all */
+	bool rope_pairs;			/* 2i turns with 2i + 1, not with i + half */
 };
 
-/* Errors name the key, what it is and what it may be. */
+/* What the row says; nothing that it leaves to the file. */
+void hparams_init(struct hparams *hp, const struct arch *arch);
+/* Computes what follows from other numbers and checks how they go together. */
+enum tb_status hparams_finish(struct hparams *hp, struct tb_err *err) TB_MUST_USE;
+void hparams_free(struct hparams *hp);
+/* All of that from config.json.  Errors name the key, what it is and what it may be.
+ * hparams_free() is needed after success only. */
 enum tb_status hparams_parse(struct hparams *hp, const char *json, size_t len, struct tb_err *err)
 	TB_MUST_USE;
-/* Relations between the numbers; for parameters that came from elsewhere. */
-enum tb_status hparams_check(const struct hparams *hp, struct tb_err *err) TB_MUST_USE;
+
+/* Gives a window to all layers from `first` on but each period-th; period 0: to all. */
+void hparams_set_windows(struct hparams *hp, uint32_t first, uint32_t period);
+void hparams_set_window(struct hparams *hp, uint32_t layer, bool on);
+bool hparams_windowed(const struct hparams *hp, uint32_t layer);
+const struct rope *hparams_rope(const struct hparams *hp, uint32_t layer);
+
 uint32_t hparams_dim(const struct hparams *hp, enum dim d);
-/* The angle a position turns pair i < head_dim / 2 by, scaling included. */
-double hparams_inv_freq(const struct hparams *hp, uint32_t i);
+/* The angle a position turns pair i < rope_dims / 2 by, scaling included, in a session
+ * of `context` positions. */
+double hparams_inv_freq(const struct hparams *hp, const struct rope *rope, uint32_t i,
+			uint32_t context);
 #endif

@@ -14,19 +14,25 @@
 enum tb_status
 kv_init(struct kv *kv, const struct hparams *hp, uint32_t context, struct tb_err *err)
 {
+	const struct rope *rope[KV_ROPES] = { &hp->rope, &hp->rope_local };
+
 	*kv = (struct kv){
 		.layers = hp->layers, .heads = hp->kv_heads, .head_dim = hp->head_dim,
 		.context = context, .max_steps = (context + KV_STEP - 1) / KV_STEP,
+		.half = hp->rope_dims / 2, .ropes = hp->rope_local.theta > 0 ? KV_ROPES : 1,
 	};
 	kv->step = tb_calloc(kv->max_steps, sizeof(*kv->step));
 	kv->angles = tb_calloc(kv->max_steps, sizeof(*kv->angles));
-	kv->inv_freq = tb_calloc(hp->head_dim / 2, sizeof(*kv->inv_freq));
+	kv->inv_freq = tb_calloc(kv->ropes * kv->half, sizeof(*kv->inv_freq));
 	if (!kv->step || !kv->angles || !kv->inv_freq) {
 		kv_free(kv);
 		return tb_nomem(err);
 	}
-	for (uint32_t i = 0; i < hp->head_dim / 2; i++)
-		kv->inv_freq[i] = hparams_inv_freq(hp, i);
+	for (unsigned k = 0; k < kv->ropes; k++) {
+		kv->magnitude[k] = rope[k]->magnitude > 0 ? rope[k]->magnitude : 1;
+		for (uint32_t i = 0; i < kv->half; i++)
+			kv->inv_freq[k * kv->half + i] = hparams_inv_freq(hp, rope[k], i, context);
+	}
 	return TB_OK;
 }
 
@@ -49,21 +55,29 @@ plane(const struct kv *kv)
 	return (size_t)KV_STEP * kv->head_dim;
 }
 
+static void
+turn(const struct kv *kv, unsigned rope, size_t pos, float *out)
+{
+	const double *inv_freq = kv->inv_freq + rope * kv->half;
+
+	for (size_t i = 0; i < kv->half; i++) {
+		double a = (double)pos * inv_freq[i];
+
+		out[i] = (float)(cos(a) * kv->magnitude[rope]);
+		out[kv->half + i] = (float)(sin(a) * kv->magnitude[rope]);
+	}
+}
+
 /* In double: a float angle of position 100 000 is off by 0.004. */
 static float *
 make_angles(const struct kv *kv, size_t step)
 {
-	size_t half = kv->head_dim / 2;
-	float *angles = tb_calloc(plane(kv), sizeof(float));
+	float *angles = tb_calloc(kv->ropes * KV_STEP * 2 * kv->half, sizeof(float));
 
-	for (size_t p = 0; angles && p < KV_STEP; p++) {
-		for (size_t i = 0; i < half; i++) {
-			double a = (double)(step * KV_STEP + p) * kv->inv_freq[i];
-
-			angles[p * 2 * half + i] = (float)cos(a);
-			angles[p * 2 * half + half + i] = (float)sin(a);
-		}
-	}
+	for (size_t k = 0; angles && k < kv->ropes; k++)
+		for (size_t p = 0; p < KV_STEP; p++)
+			turn(kv, (unsigned)k, step * KV_STEP + p,
+			     angles + (k * KV_STEP + p) * 2 * kv->half);
 	return angles;
 }
 
@@ -124,7 +138,9 @@ kv_values(const struct kv *kv, uint32_t layer, uint32_t head, size_t step)
 }
 
 const float *
-kv_angles(const struct kv *kv, uint32_t pos)
+kv_angles(const struct kv *kv, bool local, uint32_t pos)
 {
-	return kv->angles[pos / KV_STEP] + (size_t)(pos % KV_STEP) * kv->head_dim;
+	size_t rope = local && kv->ropes > 1 ? 1 : 0;
+
+	return kv->angles[pos / KV_STEP] + (rope * KV_STEP + pos % KV_STEP) * 2 * kv->half;
 }

@@ -6,6 +6,7 @@
 #ifndef TBTUI_ENGINE_KV_H
 #define TBTUI_ENGINE_KV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,14 +15,18 @@
 struct hparams;
 
 #define KV_STEP 256
+#define KV_ROPES 2		/* of layers without and with a window */
 
 struct kv {
 	uint32_t layers, heads, head_dim, context;
 	size_t nsteps, max_steps;
 	float **step;		/* owned; each [layers][heads][k: head_dim x KV_STEP,
 				 * v: KV_STEP x head_dim] */
-	float **angles;		/* owned; each [KV_STEP][cos: head_dim / 2, sin: as many] */
-	double *inv_freq;	/* owned; [head_dim / 2] */
+	size_t half;		/* pairs of a head that turn */
+	unsigned ropes;		/* KV_ROPES, or 1 when they are the same */
+	float **angles;		/* owned; each [ropes][KV_STEP][cos: half, sin: half] */
+	double *inv_freq;	/* owned; [ropes][half] */
+	double magnitude[KV_ROPES];
 };
 
 enum tb_status kv_init(struct kv *kv, const struct hparams *hp, uint32_t context,
@@ -35,6 +40,6 @@ void kv_store(struct kv *kv, uint32_t layer, uint32_t pos, const float *k, const
 /* A head's keys [head_dim][KV_STEP] and values [KV_STEP][head_dim] in a step. */
 const float *kv_keys(const struct kv *kv, uint32_t layer, uint32_t head, size_t step);
 const float *kv_values(const struct kv *kv, uint32_t layer, uint32_t head, size_t step);
-/* [head_dim / 2] cosines, then as many sines. */
-const float *kv_angles(const struct kv *kv, uint32_t pos);
+/* kv->half cosines, then as many sines. `local`: of layers with a window. */
+const float *kv_angles(const struct kv *kv, bool local, uint32_t pos);
 #endif

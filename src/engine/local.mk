@@ -52,6 +52,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/forward.c \
 	src/engine/hparams.c \
 	src/engine/hparams.h \
+	src/engine/hparams_config.c \
 	src/engine/kv.c \
 	src/engine/kv.h \
 	src/engine/moe.c \

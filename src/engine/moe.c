@@ -68,7 +68,7 @@ one_token(struct run *run, const struct layer *l)
 		}
 		if ((status = run_matmul(run, m, 2 * n, w->h, 1, y)))
 			return status;
-		run->e->vec->silu_mul(w->gate, w->up, (size_t)n * hp->ffn);
+		run->e->vec->act_mul[hp->act](w->gate, w->up, (size_t)n * hp->ffn);
 		for (uint32_t i = 0; i < n; i++) {
 			m[0] = &l->x[SLOT_X_DOWN][w->chosen[at + i]];
 			if ((status = run_matmul(run, m, 1, w->gate + (size_t)i * hp->ffn, 1,
@@ -81,13 +81,13 @@ one_token(struct run *run, const struct layer *l)
 }
 
 static void
-silu_row(void *arg, size_t row)
+act_row(void *arg, size_t row)
 {
 	struct run *run = arg;
+	const struct hparams *hp = run->hp;
 	struct work *w = &run->s->work;
 
-	run->e->vec->silu_mul(w->gate + row * run->hp->ffn, w->up + row * run->hp->ffn,
-			      run->hp->ffn);
+	run->e->vec->act_mul[hp->act](w->gate + row * hp->ffn, w->up + row * hp->ffn, hp->ffn);
 }
 
 static enum tb_status
@@ -109,7 +109,7 @@ one_expert(struct run *run, const struct layer *l, uint32_t e, size_t m)
 		return TB_OK;
 	if ((status = run_matmul(run, in, 2, w->gather, n, y)))
 		return status;
-	run_rows(run, silu_row, run, n, hp->ffn);
+	run_rows(run, act_row, run, n, hp->ffn);
 	if ((status = run_matmul(run, &down, 1, w->gate, n, &w->gather)))
 		return status;
 	n = 0;

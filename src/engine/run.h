@@ -66,8 +66,11 @@ struct run {
  * rows at the end matter afterwards: they are left, normed, in work.h. */
 enum tb_status forward(struct run *run, const uint32_t *ids, size_t m, size_t want) TB_MUST_USE;
 
-/* att = attention of the last `want` of m tokens over everything up to themselves;
- * keys and values of all m are stored already. */
+/* Logits [m][vocab] of the rows that forward() left. */
+enum tb_status run_logits(struct run *run, size_t m, float *logits) TB_MUST_USE;
+
+/* att = attention of the last `want` of m tokens over what they may see up to
+ * themselves; keys and values of all m are stored already. */
 void attention(struct run *run, uint32_t layer, size_t m, size_t want);
 
 /* out = the chosen experts' answer to h, m rows. */

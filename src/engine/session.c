@@ -68,7 +68,7 @@ session_rewind(struct session *s, uint32_t pos)
 }
 
 /* Rows start on cache lines where widths allow; all sizes were bounded by
- * hparams_check(), so 64 bits hold their products. */
+ * hparams_finish(), so 64 bits hold their products. */
 static enum tb_status
 work_rows(struct session *s, size_t rows, struct tb_err *err)
 {
@@ -172,7 +172,6 @@ static enum tb_status
 eval_blocks(struct run *run, const uint32_t *ids, size_t n, bool all)
 {
 	struct session *s = run->s;
-	const struct matrix *head = &run->e->weights.rest->m[SLOT_OUTPUT];
 	enum tb_status status = TB_OK;
 
 	for (size_t at = 0, m; at < n && !status; at += m) {
@@ -183,7 +182,7 @@ eval_blocks(struct run *run, const uint32_t *ids, size_t n, bool all)
 		want = all ? m : at + m == n ? 1 : 0;
 		status = forward(run, ids + at, m, want);
 		if (!status && want)
-			status = run_matmul(run, &head, 1, s->work.h, want, &logits);
+			status = run_logits(run, want, logits);
 		s->pos += (uint32_t)m;
 	}
 	return status;

@@ -166,13 +166,13 @@ weights_make(struct weights *w, const struct hparams *hp, const struct synthetic
 	     struct team *team, struct tb_err *err)
 {
 	struct maker mk = { w, spec, team, spec->seed, err };
-	uint32_t slots = hp->arch->required | (hp->tied ? 0 : 1u << SLOT_OUTPUT);
+	uint64_t slots = hp->arch->required | (hp->tied ? 0 : SLOT_BIT(SLOT_OUTPUT));
 	enum tb_status status = TB_OK;
 
 	for (enum slot s = 0; s < SLOT_COUNT && !status; s++) {
 		uint32_t n = slot_layered(s) ? hp->layers : 1;
 
-		for (uint32_t i = 0; i < n && (slots & 1u << s) && !status; i++)
+		for (uint32_t i = 0; i < n && (slots & SLOT_BIT(s)) && !status; i++)
 			status = make_slot(&mk, hp, s, i);
 	}
 	if (hp->tied)

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "src/engine/arch.h"
+
 #define VEC_TILE 4	/* rows that vec_ops.tile works on at once */
 #define VEC_SLACK 16	/* floats in the widest register */
 
@@ -15,12 +17,17 @@ struct vec_ops {
 	void (*rmsnorm)(float *out, const float *x, const float *w, size_t n, float eps);
 	void (*add)(float *x, const float *y, size_t n);		/* x += y */
 	void (*add_scaled)(float *x, const float *y, float a, size_t n);/* x += a * y */
-	void (*silu_mul)(float *gate, const float *up, size_t n);	/* gate = silu(gate) * up */
+	/* gate = act(gate) * up */
+	void (*act_mul[ACT_COUNT])(float *gate, const float *up, size_t n);
+	/* x = cap * tanh(a * x / cap) */
+	void (*softcap)(float *x, size_t n, float a, float cap);
 	void (*softmax)(float *x, size_t n, float scale);		/* of scale * x; n > 0 */
-	/* Turns `heads` heads of 2 * half elements by the angles cos, sin [half]. */
-	void (*rope)(float *x, size_t heads, size_t half, const float *cos, const float *sin);
+	/* Turns the first 2 * half elements of `heads` heads, `width` apart, by the angles
+	 * cos, sin [half]. */
+	void (*rope)(float *x, size_t heads, size_t width, size_t half, const float *cos,
+		     const float *sin);
 	/* The same where element 2 i turns with 2 i + 1. */
-	void (*rope_pairs)(float *x, size_t heads, size_t half, const float *cos,
+	void (*rope_pairs)(float *x, size_t heads, size_t width, size_t half, const float *cos,
 			   const float *sin);
 	/* c[r][0..n) (+)= sum over i < k of a[r][i] * b[i * ldb + 0..n), for rows r < VEC_TILE,
 	 * in tile_one for r = 0 alone.  Rows may be given twice: all of c is read before

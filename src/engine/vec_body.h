@@ -86,20 +86,69 @@ VEC_NAME(silu_mul_lanes)(float *gate, const float *up)
 	*(vf *)gate = g / (1.0f + e) * *(const vf *)up;
 }
 
-/* The last elements go through a padded copy, so that they are computed alike. */
-static void
-VEC_NAME(silu_mul)(float *gate, const float *up, size_t n)
+/* x (1 + tanh(y)) / 2 = x / (1 + exp(-2y)), y = sqrt(2/pi) (x + 0.044715 x^3) */
+static inline void
+VEC_NAME(gelu_mul_lanes)(float *gate, const float *up)
 {
-	float g[LANES] = { 0 }, u[LANES] = { 0 };
+	vf g = *(vf *)gate, e = g * (g * g * -0.071354816f - 1.5957691f);
+
+	VEC_NAME(exp_lanes)(&e);
+	*(vf *)gate = g / (1.0f + e) * *(const vf *)up;
+}
+
+typedef void VEC_NAME(pair_fn)(float *x, const float *y);
+
+/* The last elements go through a padded copy, so that they are computed alike. */
+static inline __attribute__((always_inline)) void
+VEC_NAME(each_lanes)(VEC_NAME(pair_fn) *fn, float *x, const float *y, size_t n)
+{
+	float a[LANES] = { 0 }, b[LANES] = { 0 };
 	size_t i = 0;
 
 	for (; i + LANES <= n; i += LANES)
-		VEC_NAME(silu_mul_lanes)(gate + i, up + i);
+		fn(x + i, y + i);
 	if (i < n) {
-		memcpy(g, gate + i, (n - i) * sizeof(*g));
-		memcpy(u, up + i, (n - i) * sizeof(*u));
-		VEC_NAME(silu_mul_lanes)(g, u);
-		memcpy(gate + i, g, (n - i) * sizeof(*g));
+		memcpy(a, x + i, (n - i) * sizeof(*a));
+		memcpy(b, y + i, (n - i) * sizeof(*b));
+		fn(a, b);
+		memcpy(x + i, a, (n - i) * sizeof(*a));
+	}
+}
+
+static void
+VEC_NAME(silu_mul)(float *gate, const float *up, size_t n)
+{
+	VEC_NAME(each_lanes)(VEC_NAME(silu_mul_lanes), gate, up, n);
+}
+
+static void
+VEC_NAME(gelu_mul)(float *gate, const float *up, size_t n)
+{
+	VEC_NAME(each_lanes)(VEC_NAME(gelu_mul_lanes), gate, up, n);
+}
+
+/* tanh(y) = 1 - 2 / (1 + exp(2y)): off by one in the last place of `cap`, not of x. */
+static inline void
+VEC_NAME(softcap_lanes)(float *x, float twice, float cap)
+{
+	vf e = *(vf *)x * twice;
+
+	VEC_NAME(exp_lanes)(&e);
+	*(vf *)x = cap - 2 * cap / (1.0f + e);
+}
+
+static void
+VEC_NAME(softcap)(float *x, size_t n, float a, float cap)
+{
+	float rest[LANES] = { 0 }, twice = 2 * a / cap;
+	size_t i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		VEC_NAME(softcap_lanes)(x + i, twice, cap);
+	if (i < n) {
+		memcpy(rest, x + i, (n - i) * sizeof(*rest));
+		VEC_NAME(softcap_lanes)(rest, twice, cap);
+		memcpy(x + i, rest, (n - i) * sizeof(*rest));
 	}
 }
 
@@ -162,9 +211,10 @@ VEC_NAME(softmax)(float *x, size_t n, float scale)
 }
 
 static void
-VEC_NAME(rope)(float *x, size_t heads, size_t half, const float *cos, const float *sin)
+VEC_NAME(rope)(float *x, size_t heads, size_t width, size_t half, const float *cos,
+	       const float *sin)
 {
-	for (size_t h = 0; h < heads; h++, x += 2 * half) {
+	for (size_t h = 0; h < heads; h++, x += width) {
 		size_t i = 0;
 
 		for (; i + LANES <= half; i += LANES) {
@@ -184,9 +234,10 @@ VEC_NAME(rope)(float *x, size_t heads, size_t half, const float *cos, const floa
 }
 
 static void
-VEC_NAME(rope_pairs)(float *x, size_t heads, size_t half, const float *cos, const float *sin)
+VEC_NAME(rope_pairs)(float *x, size_t heads, size_t width, size_t half, const float *cos,
+		     const float *sin)
 {
-	for (size_t h = 0; h < heads; h++, x += 2 * half) {
+	for (size_t h = 0; h < heads; h++, x += width) {
 		for (size_t i = 0; i < half; i++) {
 			float a = x[2 * i], b = x[2 * i + 1];
 
@@ -282,9 +333,10 @@ VEC_NAME(tile_one)(const float *const *a, const float *b, size_t ldb, size_t k, 
 }
 
 static const struct vec_ops VEC_NAME(ops) = {
-	VEC_NAME(rmsnorm), VEC_NAME(add), VEC_NAME(add_scaled), VEC_NAME(silu_mul),
-	VEC_NAME(softmax), VEC_NAME(rope), VEC_NAME(rope_pairs), VEC_NAME(tile),
-	VEC_NAME(tile_one)
+	VEC_NAME(rmsnorm), VEC_NAME(add), VEC_NAME(add_scaled),
+	{ [ACT_SILU] = VEC_NAME(silu_mul), [ACT_GELU_TANH] = VEC_NAME(gelu_mul) },
+	VEC_NAME(softcap), VEC_NAME(softmax), VEC_NAME(rope), VEC_NAME(rope_pairs),
+	VEC_NAME(tile), VEC_NAME(tile_one)
 };
 
 #undef vf

@@ -98,6 +98,21 @@ map_part(struct loader *l, const struct tensor *t, const struct tensor_part *par
 	return TB_OK;
 }
 
+/* Rows [first, first + …) of a tensor of experts * rows. */
+struct view { uint64_t first, rows; uint32_t expert, experts; };
+
+/* The next rule for a slot in this architecture; r NULL: the first. */
+static const struct slot_rule *
+next_rule(const struct loader *l, enum slot s, const struct slot_rule *r)
+{
+	unsigned ways = l->hp->arch->ways;
+
+	for (r = r ? r + 1 : slot_rules; r->pattern; r++)
+		if (r->slot == s && (!r->only || ways & r->only) && !(ways & r->never))
+			return r;
+	return NULL;
+}
+
 /* The tensor that a rule means here, or NULL; its name goes to `name`. */
 static const struct tensor *
 find(const struct loader *l, const char *pattern, uint32_t layer, uint32_t expert,
@@ -117,18 +132,43 @@ find(const struct loader *l, const char *pattern, uint32_t layer, uint32_t exper
 	return NULL;
 }
 
-static enum tb_status
-check_shape(const struct loader *l, const struct tensor *t, enum slot s, bool stacked)
+static uint64_t
+sum_dims(const struct hparams *hp, const enum dim *d)
 {
-	const struct slot_info *info = slot_info(s);
+	uint64_t sum = 0;
+
+	for (; *d != DIM_NONE; d++)
+		sum += hparams_dim(hp, *d);
+	return sum;
+}
+
+/* Which rows of a tensor are a slot's (an expert's of it). */
+static struct view
+view_of(const struct loader *l, const struct slot_rule *r, uint32_t expert)
+{
+	uint64_t own = hparams_dim(l->hp, slot_info(r->slot)->rows);
+	uint64_t before = sum_dims(l->hp, r->before), after = sum_dims(l->hp, r->after);
+	struct view v = { .expert = r->stacked ? expert : 0, .experts = 1 };
+
+	if (r->stacked)
+		v.experts = l->hp->experts;
+	v.rows = before + own + after;
+	v.first = v.rows * v.expert + before;
+	return v;
+}
+
+static enum tb_status
+check_shape(const struct loader *l, const struct tensor *t, const struct slot_rule *r)
+{
+	const struct slot_info *info = slot_info(r->slot);
 	uint64_t want[3], n = 0;
 	struct tb_buf is = TB_BUF(400), should = TB_BUF(400);
 	bool same;
 	enum tb_status status = TB_OK;
 
-	if (stacked)
+	if (r->stacked)
 		want[n++] = l->hp->experts;
-	want[n++] = hparams_dim(l->hp, info->rows);
+	want[n++] = view_of(l, r, 0).rows;
 	if (info->cols != DIM_NONE)
 		want[n++] = hparams_dim(l->hp, info->cols);
 	same = t->ndim == n && !memcmp(t->dim, want, n * sizeof(*want));
@@ -212,32 +252,32 @@ read_global(struct loader *l, const struct tensor *t, uint32_t expert, uint32_t 
 	return TB_OK;
 }
 
-/* Matrix number `expert` of the `of` that a tensor is. */
 static enum tb_status
-load_matrix(struct loader *l, const struct tensor *t, enum slot s, uint32_t expert, uint32_t of,
+load_matrix(struct loader *l, const struct tensor *t, enum slot s, const struct view *v,
 	    struct matrix *out)
 {
 	const struct slot_info *info = slot_info(s);
 	uint64_t rows = hparams_dim(l->hp, info->rows), cols = hparams_dim(l->hp, info->cols);
+	uint64_t all = v->rows * v->experts;
 	struct matrix m = { .scheme = t->scheme, .rows = (uint32_t)rows, .cols = (uint32_t)cols };
 	enum tb_status status;
 
-	if ((status = check_parts(l, t, rows * cols * of)) ||
+	if ((status = check_parts(l, t, all * cols)) ||
 	    (status = map_part(l, t, &t->weight, &m.codes)))
 		return status;
-	m.codes += t->weight.len / of * expert;
+	m.codes += t->weight.len / all * v->first;
 	if (t->has_scale) {
 		if ((status = map_part(l, t, &t->scale, &m.scales)))
 			return status;
-		m.scales += t->scale.len / of * expert;
+		m.scales += t->scale.len / all * v->first;
 		m.scale_dtype = t->scale.dtype;
 	}
 	if (t->has_bias) {
 		if ((status = map_part(l, t, &t->bias, &m.biases)))
 			return status;
-		m.biases += t->bias.len / of * expert;
+		m.biases += t->bias.len / all * v->first;
 	}
-	if ((status = read_global(l, t, expert, of, &m.global)))
+	if ((status = read_global(l, t, v->expert, v->experts, &m.global)))
 		return status;
 	*out = m;
 	return TB_OK;
@@ -260,6 +300,8 @@ load_vector(struct loader *l, const struct tensor *t, enum slot s, float **out)
 	if (!*out)
 		return tb_nomem(l->err);
 	dtype_to_f32(t->scheme.dtype, p, n, *out);
+	for (uint64_t i = 0; slot_norm(s) && i < n; i++)
+		(*out)[i] += l->hp->norm_add;
 	return TB_OK;
 }
 
@@ -268,13 +310,26 @@ missing(const struct loader *l, enum slot s, uint32_t layer, uint32_t expert)
 {
 	char name[NAME_MAX_LEN];
 
-	for (const struct slot_rule *r = slot_rules; r->pattern; r++)
-		if (r->slot == s && !r->stacked &&
-		    slot_expand(r->pattern, layer, expert, name, sizeof(name)))
+	for (const struct slot_rule *r = NULL; (r = next_rule(l, s, r));)
+		if (!r->stacked && slot_expand(r->pattern, layer, expert, name, sizeof(name)))
 			return tb_fail(l->err, TB_EFORMAT, "no tensor %s%s (%s of %s)",
 				       s == SLOT_OUTPUT ? "" : slot_prefixes[0], name,
 				       slot_info(s)->name, l->hp->arch->name);
 	return tb_fail(l->err, TB_EFORMAT, "no tensor for %s", slot_info(s)->name);
+}
+
+/* The best rule that a tensor of the model answers to; *t NULL: there is none. */
+static const struct slot_rule *
+find_slot(const struct loader *l, enum slot s, uint32_t layer, uint32_t expert,
+	  const struct tensor **t)
+{
+	char name[NAME_MAX_LEN];
+	const struct slot_rule *r = NULL;
+
+	for (*t = NULL; (r = next_rule(l, s, r));)
+		if ((*t = find(l, r->pattern, layer, expert, name)))
+			return r;
+	return NULL;
 }
 
 /* All experts of one layer's slot: stacked in one tensor, or a tensor each. */
@@ -283,22 +338,20 @@ load_experts(struct loader *l, enum slot s, uint32_t layer)
 {
 	uint32_t n = l->hp->experts;
 	struct matrix *x = tb_calloc(n, sizeof(*x));
-	char name[NAME_MAX_LEN];
 	enum tb_status status = x ? TB_OK : tb_nomem(l->err);
 
 	l->w->layers[layer].x[s] = x;
 	for (uint32_t e = 0; e < n && !status; e++) {
-		const struct tensor *t = NULL;
-		const struct slot_rule *r;
+		const struct tensor *t;
+		const struct slot_rule *r = find_slot(l, s, layer, e, &t);
 
-		for (r = slot_rules; r->pattern; r++)
-			if (r->slot == s && (t = find(l, r->pattern, layer, e, name)))
-				break;
-		if (!t)
+		if (!t) {
 			status = missing(l, s, layer, e);
-		else if (!(status = check_shape(l, t, s, r->stacked)))
-			status = load_matrix(l, t, s, r->stacked ? e : 0, r->stacked ? n : 1,
-					     &x[e]);
+		} else if (!(status = check_shape(l, t, r))) {
+			struct view v = view_of(l, r, e);
+
+			status = load_matrix(l, t, s, &v, &x[e]);
+		}
 	}
 	return status;
 }
@@ -307,22 +360,22 @@ static enum tb_status
 load_slot(struct loader *l, enum slot s, uint32_t layer)
 {
 	struct layer *at = weights_at(l->w, s, layer);
-	const struct tensor *t = NULL;
-	char name[NAME_MAX_LEN];
+	const struct slot_rule *r;
+	const struct tensor *t;
+	struct view v;
 	enum tb_status status;
 
 	if (slot_expert(s))
 		return load_experts(l, s, layer);
-	for (const struct slot_rule *r = slot_rules; r->pattern && !t; r++)
-		if (r->slot == s)
-			t = find(l, r->pattern, layer, 0, name);
+	r = find_slot(l, s, layer, 0, &t);
 	if (!t)
-		return l->hp->arch->required & 1u << s ? missing(l, s, layer, 0) : TB_OK;
-	if ((status = check_shape(l, t, s, false)))
+		return l->hp->arch->required & SLOT_BIT(s) ? missing(l, s, layer, 0) : TB_OK;
+	if ((status = check_shape(l, t, r)))
 		return status;
 	if (slot_info(s)->cols == DIM_NONE)
 		return load_vector(l, t, s, &at->v[s]);
-	return load_matrix(l, t, s, 0, 1, &at->m[s]);
+	v = view_of(l, r, 0);
+	return load_matrix(l, t, s, &v, &at->m[s]);
 }
 
 /* A tensor that nothing uses means that we would compute something else than the
@@ -354,7 +407,7 @@ enum tb_status
 weights_load(struct weights *w, const struct hparams *hp, const struct model *m,
 	     struct tb_err *err)
 {
-	uint32_t slots = hp->arch->required | hp->arch->optional;
+	uint64_t slots = hp->arch->required | hp->arch->optional;
 	struct loader l = { w, hp, m, tb_calloc(m->ntensors, sizeof(bool)), err };
 	enum tb_status status = TB_OK;
 
@@ -365,7 +418,7 @@ weights_load(struct weights *w, const struct hparams *hp, const struct model *m,
 	for (enum slot s = 0; s < SLOT_COUNT && !status; s++) {
 		uint32_t n = slot_layered(s) ? hp->layers : 1;
 
-		for (uint32_t i = 0; i < n && (slots & 1u << s) && !status; i++)
+		for (uint32_t i = 0; i < n && (slots & SLOT_BIT(s)) && !status; i++)
 			status = load_slot(&l, s, i);
 	}
 	if (!status && !(status = check_head(&l)))

@@ -102,13 +102,15 @@ test_values(void **state)
 
 	(void)state;
 	assert_ok(hparams_parse(&hp, config, sizeof(config) - 1, &err), err);
-	assert_int_equal(hp.context, 7);
+	assert_int_equal(hp.context, 16);
+	assert_int_equal(hp.window, 7);
+	assert_true(hparams_windowed(&hp, 0));
 	assert_int_equal(hp.head_dim, 4);
 	assert_false(hp.tied_known);
-	assert_true(fabs(hparams_inv_freq(&hp, 0) - 0.25) < 1e-12);
-	assert_true(fabs(hparams_inv_freq(&hp, 1) - 0.25 / 100) < 1e-12);
+	assert_true(fabs(hparams_inv_freq(&hp, &hp.rope, 0, 16) - 0.25) < 1e-12);
+	assert_true(fabs(hparams_inv_freq(&hp, &hp.rope, 1, 16) - 0.25 / 100) < 1e-12);
 	assert_ok(hparams_parse(&hp, qwen, sizeof(qwen) - 1, &err), err);
-	assert_int_equal(hp.context, 16);
+	assert_false(hparams_windowed(&hp, 0));
 	assert_int_equal(hparams_dim(&hp, DIM_Q), 12);
 	assert_int_equal(hparams_dim(&hp, DIM_KV), 6);
 }

@@ -111,7 +111,7 @@ heads(const struct hparams *hp, double *x, uint32_t n, const float *bias, const 
 		if (w)
 			norm(x, x, w, hd, hp->rms_eps);
 		for (uint32_t i = 0; i < half; i++) {
-			double a = pos * hparams_inv_freq(hp, i), p = x[i], q = x[half + i];
+			double a = pos * hparams_inv_freq(hp, &hp->rope, i, 700), p = x[i], q = x[half + i];
 
 			x[i] = p * cos(a) - q * sin(a);
 			x[half + i] = q * cos(a) + p * sin(a);
