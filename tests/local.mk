@@ -48,6 +48,9 @@ tests/ti/stamp: tests/tbtest.ti
 dist_check_SCRIPTS += tests/cli/scrtest.sh tests/cli/completion.sh
 EXTRA_DIST += tests/check-docs.sh
 
+# numbered menus
+dist_check_SCRIPTS += tests/cli/plain.sh
+
 # the index and audits
 dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/audit.sh
 EXTRA_DIST += tests/cli/store.sh

@@ -85,11 +85,6 @@ ui_main(struct op_ctx *ctx)
 	struct tb_err err = { 0 };
 	enum tb_status status;
 
-	if (ctx->plain) {
-		fprintf(stderr, "tbtui: every screen is a command, too: tbtui ls, show, tensors, "
-			"verify … (\"tbtui --help\")\n");
-		return 2;
-	}
 	status = start(&ui, &err);
 	if (!status)
 		loop_run(&ui);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/cli/plain.h"
 #include "src/ops/ctx.h"
 
 #define C(fn, name, args, summary) { name, args, summary, fn },
@@ -51,7 +52,6 @@ cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err)
 	enum tb_status status = op_ctx_init(ctx, cli->db, cli->stores.v, cli->stores.n,
 					    (unsigned)cli->threads, err);
 
-	ctx->plain = cli->plain;
 	ctx->mono = cli->color ? !strcmp(cli->color, "never") : no_color && *no_color;
 	return status;
 }
@@ -82,6 +82,12 @@ dispatch(struct cli *cli, int argc, char **argv)
 		return cli_fail(&err);
 	}
 	return c->run(cli, argc - 1, argv + 1);
+}
+
+static enum cli_exit
+run_plain(struct cli *cli, int argc, char **argv)
+{
+	return find(argv[0])->run(cli, argc, argv);
 }
 
 enum tb_status
@@ -142,6 +148,8 @@ cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
 		printf("tbtui %s\n", PACKAGE_VERSION);
 	else if (cli.help)
 		print_help(opts);
+	else if (argc < 2 && cli.plain)
+		status = plain_main(&cli, run_plain);
 	else if (argc < 2)
 		status = run_screens(&cli, screens);
 	else

@@ -43,3 +43,4 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/plan_args.c \
 	src/cli/plan_args.h
 src_cli_libcli_a_SOURCES += src/cli/cmd_demo.c
+src_cli_libcli_a_SOURCES += src/cli/plain.c src/cli/plain.h

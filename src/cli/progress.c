@@ -26,13 +26,14 @@ on_signal(int sig)
 	tb_job_cancel(interrupted);
 }
 
+/* Over the last one, or (plain) a line of its own. */
 static void
-draw(const char *title, const struct tb_progress *p)
+draw(const char *title, const struct tb_progress *p, bool plain)
 {
 	struct tb_buf line = TB_BUF(4096);
 	char done[16], total[16], rate[16], eta[16];
 
-	tb_buf_printf(&line, "\r\033[K%s  ", title);
+	tb_buf_printf(&line, "%s%s  ", plain ? "" : "\r\033[K", title);
 	if (p->total)
 		tb_buf_printf(&line, "%3d %%  %s of %s  ", (int)(100 * p->done / p->total),
 			      tb_human_bytes(p->done, done), tb_human_bytes(p->total, total));
@@ -45,6 +46,8 @@ draw(const char *title, const struct tb_progress *p)
 	if (p->eta >= 0)
 		tb_buf_printf(&line, "ETA %s  ", tb_human_time(p->eta, eta));
 	tb_text_clip(&line, p->what, 30, false);
+	if (plain)
+		tb_buf_chr(&line, '\n');
 	fputs(tb_buf_cstr(&line), stderr);
 	tb_buf_free(&line);
 }
@@ -53,7 +56,12 @@ struct ticker {
 	const char *title;
 	struct tb_job *job;
 	int fd;			/* closed by the other side: the operation has ended */
+	bool plain;
 };
+
+/* A line that is heard or printed on paper is worth less than one that is looked at. */
+#define TICK_MS 250
+#define PLAIN_TICK_MS 5000
 
 static void *
 tick(void *arg)
@@ -62,12 +70,12 @@ tick(void *arg)
 	struct pollfd p = { .fd = t->fd, .events = POLLIN };
 	bool drawn = false;
 
-	while (poll(&p, 1, 250) == 0) {
+	while (poll(&p, 1, t->plain ? PLAIN_TICK_MS : TICK_MS) == 0) {
 		struct tb_progress now;
 
 		tb_job_progress(t->job, &now);
-		draw(t->title, &now);
-		drawn = true;
+		draw(t->title, &now, t->plain);
+		drawn = !t->plain;
 	}
 	if (drawn)
 		fputs("\r\033[K", stderr);
@@ -108,7 +116,7 @@ cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg, struct 
 	bool show = cli->progress || (isatty(STDERR_FILENO) && !cli->quiet);
 	struct sigaction old[NSIGNALS];
 	struct tb_job *job = tb_job_new(-1);
-	struct ticker t = { title, job, -1 };
+	struct ticker t = { title, job, -1, cli->plain };
 	pthread_t thread;
 	int fd[2] = { -1, -1 };
 	enum tb_status status;

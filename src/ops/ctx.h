@@ -14,7 +14,6 @@ struct op_ctx {
 	unsigned threads;		/* >= 1 */
 	struct tb_pool *pool;		/* `threads` workers; owned */
 	bool mono;			/* no colours (NO_COLOR, --color never) */
-	bool plain;			/* no cursor addressing */
 };
 
 /* db NULL: $TBTUI_DB, else $XDG_DATA_HOME/tbtui/index.db, else ~/.local/share/…;
