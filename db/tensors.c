@@ -42,15 +42,23 @@ read_shape(struct db_tensor *t, const char *text)
 	}
 }
 
+/* Bytes are blocks of a type of their own, which is the scheme, or U8, which is as well. */
+static const char *
+dtype_word(int64_t dtype, const char *scheme)
+{
+	if (dtype == DT_U8)
+		return scheme;
+	return dtype >= 0 && dtype < DT_COUNT ? dtype_name((enum dtype)dtype) : "?";
+}
+
 static void
 read_row(struct db_rows *r, struct db_tensor *t)
 {
-	int64_t dtype = rows_i64(r, 4);
 
 	*t = (struct db_tensor){
 		.model = rows_i64(r, 0), .ord = (uint64_t)rows_i64(r, 1),
 		.name = rows_text(r, 2), .scheme = rows_text(r, 3),
-		.dtype = dtype >= 0 && dtype < DT_COUNT ? dtype_name((enum dtype)dtype) : "?",
+		.dtype = dtype_word(rows_i64(r, 4), rows_text(r, 3)),
 		.elems = (uint64_t)rows_i64(r, 6), .bytes = (uint64_t)rows_i64(r, 7),
 		.off = (uint64_t)rows_i64(r, 8), .file = rows_text(r, 9), .model_name = "",
 	};

@@ -121,7 +121,7 @@ cli_tensor_json(cJSON *o, const struct model *m, const struct tensor *t)
 	char scheme[SCHEME_NAME_MAX];
 
 	json_set_str(o, "name", t->name);
-	json_set_str(o, "dtype", dtype_name(t->weight.dtype));
+	json_set_str(o, "dtype", tensor_dtype(t));
 	json_set(o, "shape", shape_json(t->dim, t->ndim));
 	json_set_str(o, "scheme", scheme_name(&t->scheme, scheme));
 	json_set_u64(o, "group_size", t->scheme.group);
@@ -131,9 +131,11 @@ cli_tensor_json(cJSON *o, const struct model *m, const struct tensor *t)
 	if (t->has_scale)
 		part_json(parts, m, "scale", &t->scale);
 	if (t->has_bias)
-		part_json(parts, m, "bias", &t->bias);
+		part_json(parts, m, scheme_foreign(&t->scheme) ? "zeros" : "bias", &t->bias);
 	if (t->has_global)
 		part_json(parts, m, "global_scale", &t->global);
+	if (t->has_order)
+		part_json(parts, m, "order", &t->order);
 	json_set(o, "companions", parts);
 	json_set_u64(o, "parameters", t->elems);
 	json_set(o, "stored_shape", shape_json(t->weight.dim, t->weight.ndim));
@@ -165,7 +167,7 @@ text_row(struct cli_table *t, const struct tensor *x)
 	for (unsigned i = 0; i < x->ndim; i++)
 		tb_buf_printf(&shape, "%s%ju", i ? " x " : "", (uintmax_t)x->dim[i]);
 	cli_cell(t, x->name);
-	cli_cell(t, dtype_name(x->weight.dtype));
+	cli_cell(t, tensor_dtype(x));
 	cli_cell(t, x->ndim ? tb_buf_cstr(&shape) : "scalar");
 	cli_cell(t, scheme_name(&x->scheme, scheme));
 	cli_cell(t, tb_human_count(x->elems, count));

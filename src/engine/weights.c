@@ -209,7 +209,7 @@ check_parts(const struct loader *l, const struct tensor *t, uint64_t n)
 				       "shape", t->name, t->weight.len);
 		return TB_OK;
 	}
-	if (s->kind == SCHEME_GGML)
+	if (s->kind == SCHEME_GGML || scheme_foreign(s))
 		return tb_fail(l->err, TB_EUNSUP, "%s: cannot compute with %s yet", t->name,
 			       scheme_name(s, name));
 	if (t->origin == ORIGIN_UNKNOWN || !scheme_fits(s, t->dim[t->ndim - 1]))

@@ -279,6 +279,7 @@ static enum tb_status
 open_source(const char *path, struct model **out, struct tb_err *err)
 {
 	struct store_roots none = { 0 };
+	char name[SCHEME_NAME_MAX];
 	struct model_loc loc;
 	enum tb_status status = tb_exists(path)
 		? store_resolve(&none, path, &loc, err)
@@ -296,6 +297,10 @@ open_source(const char *path, struct model **out, struct tb_err *err)
 		status = tb_fail(err, TB_EFORMAT, "%s", (*out)->problems[0].message);
 	else if (!status && !(*out)->ntensors)
 		status = tb_fail(err, TB_EFORMAT, "%s: has no tensors", path);
+	else if (!status && model_foreign(*out))
+		status = tb_fail(err, TB_EUNSUP, "%s: %.200s is %s, which Ollama does not read", path,
+				 model_foreign(*out)->name,
+				 scheme_name(&model_foreign(*out)->scheme, name));
 	return status;
 }
 

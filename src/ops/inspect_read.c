@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "src/quant/foreign.h"
 #include "src/quant/ggml.h"
 
 enum tb_status
@@ -53,6 +54,35 @@ check_blocks(const struct tensor *t, struct tb_err *err)
 	return TB_OK;
 }
 
+/* Rows and columns of one matrix, and how many the tensor is; false: none. */
+static bool
+matrices(const struct tensor *t, uint64_t *rows, uint64_t *cols, uint64_t *many)
+{
+	*cols = t->ndim ? t->dim[t->ndim - 1] : 0;
+	*rows = t->ndim > 1 ? t->dim[t->ndim - 2] : 1;
+	*many = *rows && *cols ? t->elems / *rows / *cols : 0;
+	return *many != 0;
+}
+
+static enum tb_status
+check_foreign(const struct tensor *t, struct tb_err *err)
+{
+	unsigned size = dtype_bits(t->scale.dtype) / 8;
+	uint64_t rows, cols, many;
+	struct foreign_need need;
+
+	if (!t->elems)
+		return TB_OK;
+	if (!matrices(t, &rows, &cols, &many) || !foreign_need(&t->scheme, rows, cols, &need) ||
+	    !t->has_scale || !size || need.codes * many > t->weight.len ||
+	    (need.scales * many * size > t->scale.len && t->scale.len != size) ||
+	    (t->has_bias && need.zeros * many > t->bias.len) ||
+	    (t->has_order && cols * many * 4 > t->order.len))
+		return tb_fail(err, TB_EFORMAT, "tensor %s: a part is shorter than its shape",
+			       t->name);
+	return TB_OK;
+}
+
 /* What the scheme needs must be there: the decoder does not look back. */
 static enum tb_status
 check_sizes(const struct tensor *t, struct tb_err *err)
@@ -68,6 +98,8 @@ check_sizes(const struct tensor *t, struct tb_err *err)
 	}
 	if (t->scheme.kind == SCHEME_GGML)
 		return check_blocks(t, err);
+	if (scheme_foreign(&t->scheme))
+		return check_foreign(t, err);
 	if (!t->has_scale || t->has_bias != scheme_has_bias(&t->scheme) || !t->scheme.group ||
 	    t->elems % t->scheme.group)
 		return tb_fail(err, TB_EFORMAT, "tensor %s: its parts do not fit its scheme",
@@ -102,13 +134,54 @@ read_global(struct reader *r, const struct model *m, struct tb_err *err)
 	return TB_OK;
 }
 
+/* Matrix number i as the decoder takes it. */
+static struct foreign_src
+foreign_at(const struct reader *r, uint64_t i)
+{
+	const struct tensor *t = r->t;
+	unsigned size = dtype_bits(t->scale.dtype) / 8;
+	struct foreign_src q = { .scale_dtype = t->scale.dtype };
+	struct foreign_need need = { 0 };
+	uint64_t many;
+
+	(void)(matrices(t, &q.rows, &q.cols, &many) &&
+	       foreign_need(&t->scheme, q.rows, q.cols, &need));
+	q.codes = r->weight.p + i * need.codes;
+	q.scales = r->scale.p + (t->scale.len == size ? 0 : i * need.scales * size);
+	q.zeros = t->has_bias ? r->bias.p + i * need.zeros : NULL;
+	q.order = t->has_order ? r->order.p + i * q.cols * 4 : NULL;
+	return q;
+}
+
+static enum tb_status
+open_order(struct reader *r, const struct model *m, struct tb_err *err)
+{
+	const struct tensor *t = r->t;
+	enum tb_status status = reader_map(&r->order, m, &t->order, err);
+	uint64_t rows, cols, many, bad;
+
+	if (status || !matrices(t, &rows, &cols, &many))
+		return status;
+	for (uint64_t i = 0; i < many; i++) {
+		struct foreign_src q = foreign_at(r, i);
+
+		bad = foreign_bad_order(&t->scheme, &q);
+		if (bad < cols)
+			return tb_fail(err, TB_EFORMAT, "tensor %s: the group of column %ju is none"
+				       " of its groups (byte %ju of %s)", t->name, (uintmax_t)bad,
+				       (uintmax_t)(t->order.off + (i * cols + bad) * 4),
+				       m->files[t->order.file].path);
+	}
+	return TB_OK;
+}
+
 enum tb_status
 reader_open(struct reader *r, const struct model *m, const struct tensor *t, struct tb_err *err)
 {
 	enum tb_status status = check_sizes(t, err);
 
 	*r = (struct reader){ .t = t, .weight = { .slot = -1 }, .scale = { .slot = -1 },
-			      .bias = { .slot = -1 }, .global = 1 };
+			      .bias = { .slot = -1 }, .order = { .slot = -1 }, .global = 1 };
 	if (!status)
 		status = reader_map(&r->weight, m, &t->weight, err);
 	if (!status && has_scale(t))
@@ -117,6 +190,8 @@ reader_open(struct reader *r, const struct model *m, const struct tensor *t, str
 		status = reader_map(&r->bias, m, &t->bias, err);
 	if (!status && has_scale(t))
 		status = read_global(r, m, err);
+	if (!status && t->has_order)
+		status = open_order(r, m, err);
 	if (status)
 		reader_close(r);
 	return status;
@@ -128,12 +203,14 @@ reader_close(struct reader *r)
 	tb_map_close(&r->weight);
 	tb_map_close(&r->scale);
 	tb_map_close(&r->bias);
+	tb_map_close(&r->order);
 }
 
 enum tb_status
 reader_check(const struct reader *r, struct tb_err *err)
 {
-	if (tb_map_torn(&r->weight) || tb_map_torn(&r->scale) || tb_map_torn(&r->bias))
+	if (tb_map_torn(&r->weight) || tb_map_torn(&r->scale) || tb_map_torn(&r->bias) ||
+	    tb_map_torn(&r->order))
 		return tb_fail(err, TB_EIO, "tensor %s: its file shrank while it was read",
 			       r->t->name);
 	return TB_OK;
@@ -145,6 +222,25 @@ reader_at(const struct reader *r, uint64_t first)
 	return r->weight.p + first / 8 * dtype_bits(r->t->scheme.dtype);
 }
 
+static void
+foreign_f32(const struct reader *r, uint64_t first, size_t n, float *out)
+{
+	uint64_t rows, cols, many;
+
+	if (!matrices(r->t, &rows, &cols, &many))
+		return;
+	while (n) {
+		uint64_t at = first % (rows * cols), left = rows * cols - at;
+		struct foreign_src q = foreign_at(r, first / (rows * cols));
+		size_t part = left < n ? (size_t)left : n;
+
+		foreign_decode(&r->t->scheme, &q, at, part, out);
+		first += part;
+		out += part;
+		n -= part;
+	}
+}
+
 void
 reader_f32(const struct reader *r, uint64_t first, size_t n, float *out)
 {
@@ -154,6 +250,10 @@ reader_f32(const struct reader *r, uint64_t first, size_t n, float *out)
 
 	if (reader_plain(r)) {
 		dtype_to_f32(s->dtype, reader_at(r, first), n, out);
+		return;
+	}
+	if (scheme_foreign(s)) {
+		foreign_f32(r, first, n, out);
 		return;
 	}
 	if (!has_scale(r->t)) {

@@ -11,7 +11,7 @@
 
 struct reader {
 	const struct tensor *t;
-	struct tb_map weight, scale, bias;
+	struct tb_map weight, scale, bias, order;
 	float global;
 };
 

@@ -173,6 +173,23 @@ fill(struct plan *p, const struct plan_request *req, struct tb_err *err)
 	return plan_layout(p, err);
 }
 
+static enum tb_status
+check_source(const struct model *m, struct tb_err *err)
+{
+	const struct tensor *foreign = model_foreign(m);
+	char name[SCHEME_NAME_MAX];
+
+	if (m->loc.kind == MODEL_GGUF_FILE || m->loc.kind == MODEL_OLLAMA_GGUF)
+		return tb_fail(err, TB_EUNSUP, "%s: GGUF models are read, but not converted yet",
+			       m->loc.path);
+	if (foreign)
+		return tb_fail(err, TB_EUNSUP, "%s: %.200s is %s, which is read, but not converted",
+			       m->loc.path, foreign->name, scheme_name(&foreign->scheme, name));
+	if (!m->ntensors)
+		return tb_fail(err, TB_EFORMAT, "%s: no tensors to convert", m->loc.path);
+	return TB_OK;
+}
+
 enum tb_status
 plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 {
@@ -190,14 +207,9 @@ plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 	snprintf(p->quant, sizeof(p->quant), "keep");
 	if (!req->target.keep)
 		scheme_name(&req->target.scheme, p->quant);
-	if (req->model->loc.kind == MODEL_GGUF_FILE || req->model->loc.kind == MODEL_OLLAMA_GGUF)
-		status = tb_fail(err, TB_EUNSUP, "%s: GGUF models are read, but not converted yet",
-				 req->model->loc.path);
-	else if (req->model->ntensors)
+	status = check_source(req->model, err);
+	if (!status)
 		status = fill(p, req, err);
-	else
-		status = tb_fail(err, TB_EFORMAT, "%s: no tensors to convert",
-				 req->model->loc.path);
 	if (status) {
 		plan_free(p);
 		return status;

@@ -11,6 +11,8 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/decode.h \
 	src/quant/encode.h \
 	src/quant/error.c \
+	src/quant/foreign.c \
+	src/quant/foreign.h \
 	src/quant/fp.c \
 	src/quant/fp.h \
 	src/quant/ggml.c \

@@ -22,6 +22,12 @@ static const struct kind {
 	[SCHEME_MXFP8] = { "mxfp8", 8, 32, false, false },
 	[SCHEME_NVFP4] = { "nvfp4", 4, 16, false, false },
 	[SCHEME_GGML] = { "ggml", 0, 0, false, false },
+	[SCHEME_AWQ] = { "awq", 4, 0, false, false },
+	[SCHEME_GPTQ] = { "gptq", 4, 0, false, false },
+	[SCHEME_GPTQ_V2] = { "gptq_v2", 4, 0, false, false },
+	[SCHEME_CT_INT] = { "ct-int", 4, 0, false, false },
+	[SCHEME_INT8] = { "ct-int8", 8, 0, false, false },
+	[SCHEME_FP8] = { "fp8", 8, 0, false, false },
 };
 #define NMODES SCHEME_GGML	/* those that config.json can name */
 
@@ -80,6 +86,12 @@ scheme_equal(const struct scheme *a, const struct scheme *b)
 	       (a->kind != SCHEME_GGML || a->ggml == b->ggml);
 }
 
+bool
+scheme_foreign(const struct scheme *s)
+{
+	return s->kind > SCHEME_GGML;
+}
+
 /* "affine:BITS:GROUP" */
 static bool
 parse_affine(const char *text, struct scheme *out)
@@ -132,9 +144,31 @@ scheme_parse(const char *text, struct scheme *out, struct tb_err *err)
 		       "nvfp4 affine:BITS:GROUP (bits 2 3 4 5 6 8, group 32 64 128)", text);
 }
 
+static const char *
+foreign_name(const struct scheme *s, char out[SCHEME_NAME_MAX])
+{
+	const char *mode = kinds[s->kind].mode;
+	char group[12];
+
+	snprintf(group, sizeof(group), "%u", s->group);
+	if (s->group >= SCHEME_PER_ROW)
+		snprintf(group, sizeof(group), s->group == SCHEME_PER_ROW ? "row" : "tensor");
+	if (s->kind == SCHEME_FP8 && s->group < SCHEME_PER_ROW)
+		snprintf(out, SCHEME_NAME_MAX, "%s:%ux%u", mode, s->group, s->group);
+	else if (s->kind == SCHEME_FP8 || s->kind == SCHEME_INT8)
+		snprintf(out, SCHEME_NAME_MAX, "%s:%s", mode, group);
+	else if (s->kind == SCHEME_CT_INT)
+		snprintf(out, SCHEME_NAME_MAX, "%s%u:%s", mode, s->bits, group);
+	else
+		snprintf(out, SCHEME_NAME_MAX, "%s:%u:%s", mode, s->bits, group);
+	return out;
+}
+
 const char *
 scheme_name(const struct scheme *s, char out[SCHEME_NAME_MAX])
 {
+	if (scheme_foreign(s))
+		return foreign_name(s, out);
 	if (s->kind == SCHEME_PLAIN)
 		snprintf(out, SCHEME_NAME_MAX, "%s", dtype_name(s->dtype));
 	else if (s->kind == SCHEME_GGML)
@@ -154,7 +188,7 @@ scheme_quant_type(const struct scheme *s)
 	static const char *const ints[] = { [2] = "int2", [3] = "int3", [4] = "int4",
 					    [5] = "int5", [6] = "int6", [8] = "int8" };
 
-	if (s->kind == SCHEME_PLAIN || s->kind == SCHEME_GGML)
+	if (s->kind == SCHEME_PLAIN || s->kind >= SCHEME_GGML)
 		return NULL;
 	return s->kind == SCHEME_AFFINE ? ints[s->bits] : kinds[s->kind].mode;
 }
@@ -202,7 +236,7 @@ scheme_scale_dtype(const struct scheme *s, enum dtype source)
 bool
 scheme_fits(const struct scheme *s, uint64_t k)
 {
-	return s->kind == SCHEME_PLAIN || (k > 0 && k % s->group == 0);
+	return s->kind == SCHEME_PLAIN || (!scheme_foreign(s) && k > 0 && k % s->group == 0);
 }
 
 /* n elements of plain data may end inside a byte; groups never do. */
@@ -217,5 +251,5 @@ scheme_code_bytes(const struct scheme *s, uint64_t n)
 uint64_t
 scheme_scales(const struct scheme *s, uint64_t n)
 {
-	return s->kind == SCHEME_PLAIN || s->kind == SCHEME_GGML ? 0 : n / s->group;
+	return s->kind == SCHEME_PLAIN || s->kind >= SCHEME_GGML ? 0 : n / s->group;
 }

@@ -13,8 +13,14 @@
 
 enum scheme_kind {
 	SCHEME_PLAIN, SCHEME_AFFINE, SCHEME_MXFP4, SCHEME_MXFP8, SCHEME_NVFP4,
-	SCHEME_GGML	/* scales and all in the blocks: one part, to be read alone */
+	SCHEME_GGML,	/* scales and all in the blocks: one part, to be read alone */
+	/* Of other programs, read whole and never written: src/quant/foreign.h. */
+	SCHEME_AWQ, SCHEME_GPTQ, SCHEME_GPTQ_V2, SCHEME_CT_INT, SCHEME_INT8, SCHEME_FP8
 };
+
+/* What `group` may be of the foreign ones besides a number. */
+#define SCHEME_PER_ROW (1u << 30)
+#define SCHEME_PER_TENSOR (SCHEME_PER_ROW + 1)
 
 struct scheme {
 	enum scheme_kind kind;
@@ -31,16 +37,18 @@ struct scheme scheme_affine(unsigned bits, unsigned group);
 /* Plain for the types that are plain numbers.  type is one of enum ggml_type. */
 struct scheme scheme_ggml(unsigned type);
 bool scheme_equal(const struct scheme *a, const struct scheme *b);
+bool scheme_foreign(const struct scheme *s);	/* SCHEME_AWQ and what comes behind it */
 
 /* "f32" "f16" "bf16" "int4" (= affine:4:64) "int8" (= affine:8:64)
  * "affine:BITS:GROUP" "mxfp4" "mxfp8" "nvfp4", any case.  Also Ollama's aliases
  * q4 fp4 q8 fp8.  TB_EUSAGE says what would be accepted. */
 enum tb_status scheme_parse(const char *text, struct scheme *out, struct tb_err *err) TB_MUST_USE;
 /* The shortest name that parses back: "int4", "affine:4:32", "BF16" for plain; of
- * ggml's, which are read only, the name alone: "Q4_K". */
+ * ggml's, which are read only, the name alone: "Q4_K"; so are the foreign ones:
+ * "awq:4:128", "gptq:4:row", "ct-int4:128", "ct-int8:row", "fp8:128x128". */
 const char *scheme_name(const struct scheme *s, char out[SCHEME_NAME_MAX]);
 /* Ollama's quant_type: "int4" whatever the group; "int3" and the like for widths that
- * Ollama has no name for (it does not load them); NULL for SCHEME_PLAIN and SCHEME_GGML. */
+ * Ollama has no name for (it does not load them); NULL for what MLX does not write. */
 const char *scheme_quant_type(const struct scheme *s);
 /* From quant_type and group_size as found in metadata; 0 = that type's default. */
 bool scheme_from_quant_type(const char *type, unsigned group, struct scheme *out);
@@ -54,5 +62,5 @@ enum dtype scheme_scale_dtype(const struct scheme *s, enum dtype source); /* U8 
 bool scheme_fits(const struct scheme *s, uint64_t k);
 /* Bytes of the packed codes / of the scales of n elements (n a multiple of group). */
 uint64_t scheme_code_bytes(const struct scheme *s, uint64_t n);
-uint64_t scheme_scales(const struct scheme *s, uint64_t n);	/* how many */
+uint64_t scheme_scales(const struct scheme *s, uint64_t n);	/* how many; foreign: 0 */
 #endif

@@ -8,6 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/format/ggml_type.h"
 #include "src/store/model_build.h"
 
 const char *
@@ -28,6 +29,13 @@ origin_name(enum origin o)
 #undef X
 
 	return o < sizeof(names) / sizeof(*names) ? names[o] : "?";
+}
+
+const char *
+tensor_dtype(const struct tensor *t)
+{
+	return t->scheme.kind == SCHEME_GGML ? ggml_info(t->scheme.ggml)->name
+					     : dtype_name(t->weight.dtype);
 }
 
 void
@@ -91,7 +99,7 @@ shares(const struct model *m, unsigned min_rank, struct share out[MAX_SHARES])
 	for (size_t i = 0; i < m->ntensors; i++) {
 		const struct tensor *t = &m->tensors[i];
 
-		if (t->ndim < min_rank)
+		if (t->ndim < min_rank || t->draft)
 			continue;
 		for (j = 0; j < n && !scheme_equal(&out[j].scheme, &t->scheme); j++)
 			;
@@ -113,7 +121,7 @@ summarize(struct build *b)
 	size_t n = shares(m, 2, s);
 
 	for (size_t i = 0; i < m->ntensors; i++)
-		m->params += m->tensors[i].elems;
+		*(m->tensors[i].draft ? &m->draft_params : &m->params) += m->tensors[i].elems;
 	if (n == 0)
 		n = shares(m, 0, s);
 	if (n == 0) {	/* no file could be read: as the manifest has it */
@@ -226,6 +234,15 @@ model_tensor(const struct model *m, const char *name)
 		else
 			hi = mid;
 	}
+	return NULL;
+}
+
+const struct tensor *
+model_foreign(const struct model *m)
+{
+	for (size_t i = 0; i < m->ntensors; i++)
+		if (scheme_foreign(&m->tensors[i].scheme))
+			return &m->tensors[i];
 	return NULL;
 }
 

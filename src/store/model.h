@@ -83,10 +83,16 @@ struct tensor {
 	uint64_t elems;			/* product of dim */
 	uint64_t bytes;			/* all parts together */
 	struct tensor_part weight;
-	struct tensor_part scale, bias, global;	/* companions: present when has_* */
-	bool has_scale, has_bias, has_global;
+	/* Companions: present when has_*.  Of a foreign scheme `bias` are the zero points,
+	 * as codes; order is the group of each column, where that is not its place. */
+	struct tensor_part scale, bias, global, order;
+	bool has_scale, has_bias, has_global, has_order;
 	bool global_inverse;		/* stored as its reciprocal: divide (compressed-tensors) */
+	bool draft;			/* of the small model that guesses ahead of this one */
 };
+
+/* What its bytes are, as a column says it: "BF16", "U32", "Q4_K". */
+const char *tensor_dtype(const struct tensor *t);
 
 struct model {
 	struct model_loc loc;
@@ -98,6 +104,7 @@ struct model {
 	struct tensor *tensors;		/* sorted by natural order of names; owned */
 	size_t ntensors;
 	uint64_t params;		/* elements of all weights (scales, biases not counted) */
+	uint64_t draft_params;		/* those of draft tensors, which are not in params */
 	uint64_t bytes;			/* of all distinct files as they are */
 	char scheme[48];		/* summary: "BF16", "Q4_K/Q6_K" (by bytes, at most two) */
 	/* What could not be read or believed (a damaged blob does not hide the rest):
@@ -114,6 +121,8 @@ enum tb_status model_open(struct model **out, const struct model_loc *loc, struc
 void model_free(struct model *m);
 
 const struct tensor *model_tensor(const struct model *m, const char *name);
+/* The first of a foreign scheme (scheme_foreign()), or NULL. */
+const struct tensor *model_foreign(const struct model *m);
 
 /* A named small file of the model (config.json, tokenizer.json, …) whatever the
  * layout; TB_ENOENT if it has none.  Caller frees *out. */

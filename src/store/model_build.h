@@ -60,6 +60,9 @@ enum tb_status build_config(struct build *b, const char *path, struct tb_err *er
 /* The scheme that config.json gives to the module `path` (n bytes). */
 bool config_scheme(const struct build *b, const char *path, size_t n, struct scheme *out);
 
+/* A row length that config.json lets expect. */
+bool config_width(const struct build *b, uint64_t k);
+
 /* model_scheme.c: what a packed weight and its companions are; sets scheme, origin. */
 enum tb_status build_scheme(struct build *b, struct tensor *t, const struct raw *w,
 			    struct tb_err *err) TB_MUST_USE;
@@ -67,6 +70,17 @@ enum tb_status build_scheme(struct build *b, struct tensor *t, const struct raw 
 /* model_tensors.c: raws become logical tensors. */
 enum tb_status build_sort(struct build *b, struct tb_err *err) TB_MUST_USE;
 const struct raw *build_find(const struct build *b, const char *name);
+/* The raw tensor called base[0..n) + ending, or NULL; *key is scratch. */
+struct raw *build_companion(const struct build *b, struct tb_buf *key, const char *base, size_t n,
+			    const char *ending);
+/* Makes it a part of a logical tensor; false: there is none. */
+bool build_take(struct raw *r, struct tensor_part *part);
+
+/* model_foreign.c: a weight that another program quantized; *done: it is one, with
+ * name, parts, shape and scheme. */
+enum tb_status build_foreign(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key,
+			     bool *done, struct tb_err *err) TB_MUST_USE;
+
 enum tb_status build_tensors(struct build *b, struct tb_err *err) TB_MUST_USE;
 
 /* model_gguf.c: what a file says of the model that it is a piece of. */

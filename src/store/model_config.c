@@ -64,6 +64,15 @@ add_width(struct build *b, uint64_t n)
 		b->width[b->nwidths++] = n;
 }
 
+bool
+config_width(const struct build *b, uint64_t k)
+{
+	for (size_t i = 0; i < b->nwidths; i++)
+		if (b->width[i] == k)
+			return true;
+	return false;
+}
+
 static void
 read_widths(struct build *b, const cJSON *config)
 {

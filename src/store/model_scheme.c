@@ -72,15 +72,6 @@ meta_scheme(const struct raw *w, const struct tensor *t, struct scheme *out)
 	return fits(out, t);
 }
 
-static bool
-expected_width(const struct build *b, uint64_t k)
-{
-	for (size_t i = 0; i < b->nwidths; i++)
-		if (b->width[i] == k)
-			return true;
-	return false;
-}
-
 #define MAX_CANDIDATES 8
 
 static size_t
@@ -133,7 +124,7 @@ shape_scheme(const struct build *b, const struct tensor *t, struct scheme *out)
 	size_t n = candidates(t, s), expected = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (n > 1 && !expected_width(b, row_elems(&t->weight, s[i].bits)))
+		if (n > 1 && !config_width(b, row_elems(&t->weight, s[i].bits)))
 			continue;
 		*out = s[i];
 		expected++;

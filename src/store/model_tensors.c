@@ -14,14 +14,19 @@ static const struct convention {
 	const char *scale, *bias, *global;	/* endings instead of it; NULL: has none */
 	enum dtype dtype;		/* of the weight */
 	bool global_inverse;
-	bool bytes;			/* U8 codes and E4M3 scales of nvfp4: the same bytes as
-					 * U32 and U8, which everybody else writes */
+	/* Codes in bytes, and these scales: the same bytes as U32 and U8, which everybody
+	 * else writes.  DT_COUNT: no such thing. */
+	enum dtype scales;
 } conventions[] = {
-	{ "", ".scale", ".bias", ".global_scale", DT_U32, false, false },	/* Ollama */
-	{ ".weight", ".scales", ".biases", NULL, DT_U32, false, false },	/* MLX */
-	{ ".weight", ".weight_scale", NULL, ".weight_scale_2", DT_U8, false, true },	/* ModelOpt */
+	{ "", ".scale", ".bias", ".global_scale", DT_U32, false, DT_COUNT },	/* Ollama */
+	{ ".weight", ".scales", ".biases", NULL, DT_U32, false, DT_COUNT },	/* MLX */
+	{ ".weight", ".weight_scale", NULL, ".weight_scale_2", DT_U8, false,
+	  DT_F8_E4M3 },							/* ModelOpt */
 	{ ".weight_packed", ".weight_scale", NULL, ".weight_global_scale", DT_U8, true,
-	  true },							/* compressed-tensors */
+	  DT_F8_E4M3 },					/* compressed-tensors: nvfp4 */
+	{ ".weight_packed", ".weight_scale", NULL, NULL, DT_U8, false, DT_U8 },	/* mxfp4 */
+	{ ".weight", ".weight_scale", NULL, NULL, DT_F8_E4M3, false, DT_U8 },	/* mxfp8 */
+	{ "_blocks", "_scales", NULL, NULL, DT_U8, false, DT_U8 },	/* gpt-oss: mxfp4 */
 };
 #define NCONVENTIONS (sizeof(conventions) / sizeof(*conventions))
 
@@ -84,10 +89,9 @@ build_find(const struct build *b, const char *name)
 	return find(b, name);
 }
 
-/* The raw tensor called base[0..n) + ending, or NULL; *key is scratch. */
-static struct raw *
-companion(const struct build *b, struct tb_buf *key, const char *base, size_t n,
-	  const char *ending)
+struct raw *
+build_companion(const struct build *b, struct tb_buf *key, const char *base, size_t n,
+		const char *ending)
 {
 	if (!ending)
 		return NULL;
@@ -97,8 +101,8 @@ companion(const struct build *b, struct tb_buf *key, const char *base, size_t n,
 	return tb_buf_failed(key) ? NULL : find(b, tb_buf_cstr(key));
 }
 
-static bool
-take(struct raw *r, struct tensor_part *part)
+bool
+build_take(struct raw *r, struct tensor_part *part)
 {
 	if (r) {
 		*part = r->part;
@@ -107,12 +111,23 @@ take(struct raw *r, struct tensor_part *part)
 	return r != NULL;
 }
 
-/* E4M3 scales under codes in bytes: only nvfp4 is stored so. */
+/* Codes in bytes, under the scales that the convention has. */
 static bool
-byte_codes(const struct raw *w, const struct raw *scale)
+byte_codes(const struct convention *c, const struct raw *w, const struct raw *scale)
 {
-	return w->part.ndim > 0 && w->part.dim[w->part.ndim - 1] % 4 == 0 &&
-	       scale->part.dtype == DT_F8_E4M3;
+	return w->part.dim[w->part.ndim - 1] % 4 == 0 &&
+	       (scale->part.dtype == c->scales ||
+		(c->scales == DT_U8 && scale->part.dtype == DT_F8_E8M0));
+}
+
+/* gpt-oss gives the bytes of a group a dimension of their own. */
+static void
+join_blocks(struct tensor_part *p)
+{
+	if (p->ndim < 2)
+		return;
+	p->ndim--;
+	p->dim[p->ndim - 1] *= p->dim[p->ndim];
 }
 
 static void
@@ -134,17 +149,21 @@ gather(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
 
 		if (w->part.dtype != c->dtype || !tb_ends(w->name, c->weight))
 			continue;
-		scale = companion(b, key, w->name, n, c->scale);
-		if (!scale || w->part.ndim == 0 || (c->bytes && !byte_codes(w, scale)))
+		scale = build_companion(b, key, w->name, n, c->scale);
+		if (!scale || w->part.ndim == 0 ||
+		    (c->scales != DT_COUNT && !byte_codes(c, w, scale)))
 			continue;
-		take(w, &t->weight);
-		t->has_scale = take(scale, &t->scale);
-		t->has_bias = take(companion(b, key, w->name, n, c->bias), &t->bias);
-		t->has_global = take(companion(b, key, w->name, n, c->global), &t->global);
+		build_take(w, &t->weight);
+		t->has_scale = build_take(scale, &t->scale);
+		t->has_bias = build_take(build_companion(b, key, w->name, n, c->bias), &t->bias);
+		t->has_global = build_take(build_companion(b, key, w->name, n, c->global), &t->global);
 		t->global_inverse = t->has_global && c->global_inverse;
-		if (c->bytes)
+		if (*c->weight == '_')
+			join_blocks(&t->weight);
+		if (c->scales != DT_COUNT)
 			relabel(t);
-		t->name = strcmp(c->weight, ".weight_packed") == 0
+		t->name = *c->weight == '_' ? arena_cat(b->arena, w->name, n, NULL)
+			: strcmp(c->weight, ".weight_packed") == 0
 			? arena_cat(b->arena, w->name, n, ".weight") : w->name;
 		return true;
 	}
@@ -158,7 +177,8 @@ total(struct tensor *t)
 	for (unsigned i = 0; i < t->ndim; i++)
 		t->elems *= t->dim[i];
 	t->bytes = t->weight.len + (t->has_scale ? t->scale.len : 0) +
-		   (t->has_bias ? t->bias.len : 0) + (t->has_global ? t->global.len : 0);
+		   (t->has_bias ? t->bias.len : 0) + (t->has_global ? t->global.len : 0) +
+		   (t->has_order ? t->order.len : 0);
 }
 
 /* A row of the part is so many bytes, which are so many elements. */
@@ -175,10 +195,15 @@ static enum tb_status
 add_tensor(struct build *b, struct raw *w, struct tb_buf *key, struct tb_err *err)
 {
 	struct tensor *t = &b->m->tensors[b->m->ntensors++];
-	enum tb_status status = TB_OK;
+	enum tb_status status;
 	bool packed;
 
 	*t = (struct tensor){ .name = w->name, .weight = w->part };
+	status = build_foreign(b, t, w, key, &packed, err);
+	if (packed || status) {
+		total(t);
+		return status;
+	}
 	packed = w->blocks.kind != SCHEME_GGML && gather(b, t, w, key);
 	if (!t->name || tb_buf_failed(key))
 		return tb_nomem(err);
@@ -208,7 +233,11 @@ tensor_cmp(const void *a, const void *b)
 static unsigned
 turn(const struct raw *r)
 {
-	return r->part.dtype == DT_U32 ? 0 : r->part.dtype == DT_U8 ? 1 : 2;
+	if (r->part.dtype == DT_U32 || tb_ends(r->name, ".qweight") ||
+	    tb_ends(r->name, ".weight_packed") ||
+	    (r->part.dtype == DT_F8_E4M3 && tb_ends(r->name, ".weight")))
+		return 0;
+	return r->part.dtype == DT_U8 ? 1 : 2;
 }
 
 /* Whatever was taken as a companion is no tensor of its own. */
