@@ -29,6 +29,8 @@ ui_libui_a_SOURCES = \
 	ui/recipe.h \
 	ui/recipe_ask.c \
 	ui/recipe_plan.h \
+	ui/rows.c \
+	ui/rows.h \
 	ui/stats.c \
 	ui/stats.h \
 	ui/table.c \

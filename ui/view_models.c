@@ -11,18 +11,14 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/ctx.h"
+#include "ui/rows.h"
 #include "ui/tasks.h"
 #include "ui/view.h"
 #include "ui/words.h"
 
-#define WINDOW_MIN 64	/* rows read at once */
-
 struct models {
-	struct db_models rows;	/* the window [first, first + rows.n) */
-	uint64_t first;
-	bool stale;
+	struct rows rows;	/* of struct db_model */
 	struct db_totals totals;
-	struct tb_err err;	/* why there are no rows; code TB_OK = no error */
 	struct model_loc loc;	/* of subject(); borrows from rows */
 };
 
@@ -54,23 +50,15 @@ query_of(const struct view *v, uint64_t offset, uint64_t limit)
 	};
 }
 
-/* Has the window hold [first, first + n). */
-static void
-load(struct view *v, uint64_t first, uint64_t n)
+static enum tb_status
+read_rows(struct view *v, uint64_t first, uint64_t n, struct rows *out)
 {
-	struct models *s = v->state;
-	struct db_query q;
+	struct db_query q = query_of(v, first, n);
+	struct db_models list = { 0 };
+	enum tb_status status = db_models(view_db(v), &q, &list, &out->err);
 
-	if (!s->stale && first >= s->first && first + n <= s->first + s->rows.n)
-		return;
-	q = query_of(v, first, n > WINDOW_MIN ? n : WINDOW_MIN);
-	db_free(&s->rows.mem);
-	s->rows = (struct db_models){ 0 };
-	s->first = first;
-	s->stale = false;
-	s->err.code = TB_OK;
-	if (db_models(view_db(v), &q, &s->rows, &s->err))
-		s->rows.n = 0;
+	ROWS_TAKE(out, list);
+	return status;
 }
 
 static const struct db_model *
@@ -78,8 +66,7 @@ row_at(struct view *v, uint64_t row)
 {
 	struct models *s = v->state;
 
-	load(v, row, 1);
-	return row >= s->first && row - s->first < s->rows.n ? &s->rows.rows[row - s->first] : NULL;
+	return rows_at(&s->rows, v, row);
 }
 
 static size_t
@@ -88,9 +75,7 @@ count(void *arg)
 	struct view *v = arg;
 	struct models *s = v->state;
 
-	s->stale = true;
-	load(v, 0, 1);
-	return s->rows.total;
+	return rows_count(&s->rows, v);
 }
 
 static uint64_t
@@ -122,7 +107,10 @@ find(void *arg, uint64_t id, size_t *row)
 static void
 window(void *arg, size_t first, size_t n)
 {
-	load(arg, first, n);
+	struct view *v = arg;
+	struct models *s = v->state;
+
+	rows_show(&s->rows, v, first, n);
 }
 
 static void
@@ -210,7 +198,7 @@ refresh(struct view *v)
 {
 	struct models *s = v->state;
 
-	s->stale = true;
+	rows_forget(&s->rows);
 	if (db_totals(view_db(v), &view_ctx(v)->roots, &s->totals, NULL))
 		s->totals = (struct db_totals){ 0 };
 }
@@ -222,7 +210,7 @@ models_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 
 	(void)arg;
 	(void)err;
-	s->stale = true;
+	s->rows = (struct rows){ .read = read_rows, .size = sizeof(struct db_model), .stale = true };
 	if (view_ctx(v)->roots.n && !tb_exists(view_ctx(v)->db_path))
 		task_scan(v);
 	return TB_OK;
@@ -233,7 +221,7 @@ models_close(struct view *v)
 {
 	struct models *s = v->state;
 
-	db_free(&s->rows.mem);
+	rows_free(&s->rows);
 }
 
 static bool
@@ -320,8 +308,8 @@ summary(struct view *v, struct tb_buf *out)
 	const char *dot = theme_sign(SIGN_DOT), *notice = db_notice(view_db(v));
 	char text[WORD_MAX], bytes[16];
 
-	if (s->err.code || *notice) {
-		tb_buf_str(out, s->err.code ? s->err.msg : notice);
+	if (s->rows.err.code || *notice) {
+		tb_buf_str(out, s->rows.err.code ? s->rows.err.msg : notice);
 		return;
 	}
 	if (v->list.nmarks)

@@ -13,19 +13,16 @@
 #include "src/ops/ctx.h"
 #include "src/ops/report.h"
 #include "src/ops/verify.h"
+#include "ui/rows.h"
 #include "ui/view.h"
 #include "ui/words.h"
 
-#define WINDOW_MIN 64	/* rows read at once */
 #define DETAIL_ROWS 7
 
 struct run {
 	int64_t id;
 	struct db_runs head;		/* the run itself: one row, or none */
-	struct db_findings rows;	/* the window [first, first + rows.n) */
-	uint64_t first;
-	bool stale;
-	struct tb_err err;
+	struct rows rows;		/* of struct db_finding */
 	struct model_loc loc;		/* of subject(); borrows from found */
 	struct db_models found;
 };
@@ -44,25 +41,19 @@ static const char *const sort_keys[] = {
 	[COL_WHERE] = "blob",
 };
 
-static void
-load(struct view *v, uint64_t first, uint64_t n)
+static enum tb_status
+read_rows(struct view *v, uint64_t first, uint64_t n, struct rows *out)
 {
-	struct run *s = v->state;
-	struct db_query q = {
+	const struct run *s = v->state;
+	const struct db_query q = {
 		.filter = v->list.filter, .sort = sort_keys[v->list.sort],
-		.reverse = v->list.reverse, .offset = first,
-		.limit = n > WINDOW_MIN ? n : WINDOW_MIN,
+		.reverse = v->list.reverse, .offset = first, .limit = n,
 	};
+	struct db_findings list = { 0 };
+	enum tb_status status = db_findings(view_db(v), s->id, &q, &list, &out->err);
 
-	if (!s->stale && first >= s->first && first + n <= s->first + s->rows.n)
-		return;
-	db_free(&s->rows.mem);
-	s->rows = (struct db_findings){ 0 };
-	s->first = first;
-	s->stale = false;
-	s->err.code = TB_OK;
-	if (db_findings(view_db(v), s->id, &q, &s->rows, &s->err))
-		s->rows.n = 0;
+	ROWS_TAKE(out, list);
+	return status;
 }
 
 static const struct db_finding *
@@ -70,8 +61,7 @@ finding_at(struct view *v, uint64_t row)
 {
 	struct run *s = v->state;
 
-	load(v, row, 1);
-	return row >= s->first && row - s->first < s->rows.n ? &s->rows.rows[row - s->first] : NULL;
+	return rows_at(&s->rows, v, row);
 }
 
 static size_t
@@ -80,9 +70,7 @@ count(void *arg)
 	struct view *v = arg;
 	struct run *s = v->state;
 
-	s->stale = true;
-	load(v, 0, 1);
-	return s->rows.total;
+	return rows_count(&s->rows, v);
 }
 
 static uint64_t
@@ -99,10 +87,11 @@ find(void *arg, uint64_t id, size_t *row)
 {
 	struct view *v = arg;
 	const struct run *s = v->state;
+	const struct db_finding *f = s->rows.v;
 
 	for (size_t i = 0; i < s->rows.n; i++)
-		if ((uint64_t)s->rows.rows[i].id == id) {
-			*row = s->first + i;
+		if ((uint64_t)f[i].id == id) {
+			*row = s->rows.first + i;
 			return true;
 		}
 	return false;
@@ -111,7 +100,10 @@ find(void *arg, uint64_t id, size_t *row)
 static void
 window(void *arg, size_t first, size_t n)
 {
-	load(arg, first, n);
+	struct view *v = arg;
+	struct run *s = v->state;
+
+	rows_show(&s->rows, v, first, n);
 }
 
 static void
@@ -215,7 +207,7 @@ refresh(struct view *v)
 {
 	struct run *s = v->state;
 
-	s->stale = true;
+	rows_forget(&s->rows);
 	db_free(&s->head.mem);
 	s->head = (struct db_runs){ 0 };
 	if (db_run_by_id(view_db(v), s->id, &s->head, NULL))
@@ -230,7 +222,7 @@ run_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	if (!arg->id)
 		return tb_fail(err, TB_EUSAGE, "Open a run from Audit.");
 	s->id = arg->id;
-	s->stale = true;
+	s->rows = (struct rows){ .read = read_rows, .size = sizeof(struct db_finding), .stale = true };
 	return TB_OK;
 }
 
@@ -240,7 +232,7 @@ run_close(struct view *v)
 	struct run *s = v->state;
 
 	db_free(&s->head.mem);
-	db_free(&s->rows.mem);
+	rows_free(&s->rows);
 	db_free(&s->found.mem);
 }
 
