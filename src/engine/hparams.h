@@ -20,7 +20,7 @@
 #define HP_MAX_CONTEXT (1u << 26)
 #define HP_MAX_EXPERTS 8192u
 
-enum rope_kind { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3 };
+enum rope_kind { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3, ROPE_LONGROPE };
 
 /* How positions turn pairs of elements.  Factors divide the frequencies further. */
 struct rope {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "src/base/buf.h"
+#include "src/base/mem.h"
 #include "src/format/json.h"
 
 static const cJSON *
@@ -136,27 +137,55 @@ read_experts(struct hparams *hp, const cJSON *c, struct tb_err *err)
 	return TB_OK;
 }
 
-/* How frequencies are changed for contexts longer than the model was first trained
- * for; r NULL: not at all. */
+/* A list of rope_dims / 2 numbers that frequencies are divided by. */
 static enum tb_status
-read_scaling(struct rope *rope, const cJSON *r, struct tb_err *err)
+read_factors(const struct hparams *hp, const cJSON *r, const char *key, float **out,
+	     struct tb_err *err)
 {
-	static const struct { const char *name; enum rope_kind kind; } kinds[] = {
-		{ "default", ROPE_PLAIN }, { "linear", ROPE_LINEAR }, { "llama3", ROPE_LLAMA3 },
-	};
-	const char *name = json_str(json_get(r, "rope_type"));
-	size_t i = 0, n = sizeof(kinds) / sizeof(*kinds);
+	const cJSON *list = value(r, key), *v = json_first(list);
+	size_t n = hp->rope_dims / 2;
+	double x;
+
+	if (!list || json_count(list) != n)
+		return tb_fail(err, TB_EFORMAT, "config.json: %s is not a list of %zu numbers", key,
+			       n);
+	*out = tb_calloc(n, sizeof(**out));
+	if (!*out)
+		return tb_nomem(err);
+	for (size_t i = 0; i < n; i++, v = json_next(v)) {
+		if (!json_f64(v, &x) || !(x >= 1e-6 && x <= 1e6))
+			return tb_fail(err, TB_EFORMAT, "config.json: %s: number %zu is not from "
+				       "1e-6 to 1e6", key, i + 1);
+		(*out)[i] = (float)x;
+	}
+	return TB_OK;
+}
+
+/* Each frequency has its own factor, one below and one beyond the original context. */
+static enum tb_status
+read_longrope(const struct hparams *hp, const cJSON *c, const cJSON *r, struct rope *rope,
+	      struct tb_err *err)
+{
+	const char *original = "original_max_position_embeddings";
+	double stretch;
 	enum tb_status status;
 
-	name = name ? name : json_str(json_get(r, "type"));
-	while (i < n && !(name && !strcmp(name, kinds[i].name)))
-		i++;
-	if (r && i == n)
-		return tb_fail(err, TB_EUNSUP, "config.json: rope_scaling of type \"%.40s\" cannot "
-			       "be run; default, linear and llama3 can", name ? name : "(none)");
-	rope->kind = r ? kinds[i].kind : ROPE_PLAIN;
-	if (rope->kind == ROPE_PLAIN)
-		return TB_OK;
+	if ((status = real(value(c, original) ? c : r, original, 2, HP_MAX_CONTEXT, hp->context,
+			   &rope->original, err)) ||
+	    (status = real(r, "factor", 1, 1e6, hp->context / rope->original, &stretch, err)) ||
+	    (status = real(r, "attention_factor", 1e-3, 1e3,
+			   stretch > 1 ? sqrt(1 + log(stretch) / log(rope->original)) : 1,
+			   &rope->magnitude, err)) ||
+	    (status = read_factors(hp, r, "short_factor", &rope->factors, err)))
+		return status;
+	return read_factors(hp, r, "long_factor", &rope->long_factors, err);
+}
+
+static enum tb_status
+read_stretch(const cJSON *r, struct rope *rope, struct tb_err *err)
+{
+	enum tb_status status;
+
 	if ((status = real(r, "factor", 1, 1e6, NAN, &rope->factor, err)) ||
 	    (status = real(r, "low_freq_factor", 1e-6, 1e6, NAN, &rope->low, err)) ||
 	    (status = real(r, "high_freq_factor", 1e-6, 1e6, NAN, &rope->high, err)) ||
@@ -166,8 +195,34 @@ read_scaling(struct rope *rope, const cJSON *r, struct tb_err *err)
 	if (isnan(rope->factor) ||
 	    (rope->kind == ROPE_LLAMA3 && !(rope->high > rope->low && rope->original > 0)))
 		return tb_fail(err, TB_EFORMAT, "config.json: rope_scaling of type %s lacks a factor",
-			       name);
+			       rope->kind == ROPE_LLAMA3 ? "llama3" : "linear");
 	return TB_OK;
+}
+
+/* How frequencies are changed for contexts longer than the model was first trained
+ * for; r NULL: not at all. */
+static enum tb_status
+read_scaling(const struct hparams *hp, const cJSON *c, const cJSON *r, struct rope *rope,
+	     struct tb_err *err)
+{
+	static const struct { const char *name; enum rope_kind kind; } kinds[] = {
+		{ "default", ROPE_PLAIN }, { "linear", ROPE_LINEAR }, { "llama3", ROPE_LLAMA3 },
+		{ "longrope", ROPE_LONGROPE }, { "su", ROPE_LONGROPE },
+	};
+	const char *name = json_str(json_get(r, "rope_type"));
+	size_t i = 0, n = sizeof(kinds) / sizeof(*kinds);
+
+	name = name ? name : json_str(json_get(r, "type"));
+	while (i < n && !(name && !strcmp(name, kinds[i].name)))
+		i++;
+	if (r && i == n)
+		return tb_fail(err, TB_EUNSUP, "config.json: rope_scaling of type \"%.40s\" cannot "
+			       "be run; default, linear, llama3 and longrope can",
+			       name ? name : "(none)");
+	rope->kind = r ? kinds[i].kind : ROPE_PLAIN;
+	if (rope->kind == ROPE_LONGROPE)
+		return read_longrope(hp, c, r, rope, err);
+	return rope->kind == ROPE_PLAIN ? TB_OK : read_stretch(r, rope, err);
 }
 
 static enum tb_status
@@ -206,7 +261,7 @@ read_rope(struct hparams *hp, const cJSON *c, struct tb_err *err)
 	r = full ? full : r;
 	if ((status = read_partial(hp, r && value(r, "partial_rotary_factor") ? r : c, err)) ||
 	    (status = read_theta(r && value(r, "rope_theta") ? r : c, "rope_theta", &hp->rope, err)) ||
-	    (status = read_scaling(&hp->rope, r ? r : value(c, "rope_scaling"), err)))
+	    (status = read_scaling(hp, c, r ? r : value(c, "rope_scaling"), &hp->rope, err)))
 		return status;
 	if (local && !(hp->rope_local.theta > 0))
 		hp->rope_local.theta = hp->arch->rope_theta;
@@ -215,7 +270,7 @@ read_rope(struct hparams *hp, const cJSON *c, struct tb_err *err)
 	if ((status = read_theta(c, "rope_local_base_freq", &hp->rope_local, err)) ||
 	    (status = read_theta(local, "rope_theta", &hp->rope_local, err)))
 		return status;
-	return read_scaling(&hp->rope_local, local, err);
+	return read_scaling(hp, c, local, &hp->rope_local, err);
 }
 
 /* Which layers have the window: a list by name, or a rule. */
