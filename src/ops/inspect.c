@@ -31,39 +31,6 @@ struct pass {
 	atomic_bool stop;
 };
 
-/* Numbers that F32 would round are widened to double instead. */
-static bool
-is_wide(const struct reader *r)
-{
-	enum dtype d = r->t->scheme.dtype;
-
-	return reader_plain(r) && (d == DT_F64 || d == DT_I64 || d == DT_U64 || d == DT_I32 ||
-				   d == DT_U32);
-}
-
-static void
-widen(enum dtype d, const uint8_t *p, size_t n, double *out)
-{
-#define ROW(id, type) \
-	case id: \
-		for (size_t i = 0; i < n; i++) { \
-			type v; \
-\
-			memcpy(&v, p + i * sizeof(v), sizeof(v)); \
-			out[i] = (double)v; \
-		} \
-		break;
-	switch (d) {
-	ROW(DT_F64, double)
-	ROW(DT_I64, int64_t)
-	ROW(DT_U64, uint64_t)
-	ROW(DT_I32, int32_t)
-	default:
-	ROW(DT_U32, uint32_t)
-	}
-#undef ROW
-}
-
 static bool
 has_kernel(const struct reader *r)
 {
@@ -86,10 +53,9 @@ static void
 take_wide(const struct pass *p, uint64_t first, size_t n, struct stats *stats,
 	  struct stats_bins *bins)
 {
-	const struct reader *r = p->reader;
 	double v[PIECE];
 
-	widen(r->t->scheme.dtype, reader_at(r, first), n, v);
+	reader_f64(p->reader, first, n, v);
 	if (stats)
 		stats_add_f64(stats, v, n, first);
 	else
@@ -110,7 +76,7 @@ take_range(const struct pass *p, uint64_t first, size_t n, struct stats *stats,
 	}
 	for (size_t i = 0, k; i < n; i += k) {
 		k = n - i < PIECE ? n - i : PIECE;
-		if (is_wide(r)) {
+		if (reader_wide(r)) {
 			take_wide(p, first + i, k, stats, bins);
 			continue;
 		}

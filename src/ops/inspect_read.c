@@ -219,7 +219,9 @@ reader_check(const struct reader *r, struct tb_err *err)
 const void *
 reader_at(const struct reader *r, uint64_t first)
 {
-	return r->weight.p + first / 8 * dtype_bits(r->t->scheme.dtype);
+	unsigned bits = dtype_bits(r->t->scheme.dtype);
+
+	return r->weight.p + first / 8 * bits + first % 8 * bits / 8;
 }
 
 static void
@@ -270,4 +272,53 @@ reader_f32(const struct reader *r, uint64_t first, size_t n, float *out)
 		.global = r->global,
 	};
 	quant_decode(s, &q, n, out);
+}
+
+bool
+reader_wide(const struct reader *r)
+{
+	enum dtype d = r->t->scheme.dtype;
+
+	return reader_plain(r) && (d == DT_F64 || d == DT_I64 || d == DT_U64 || d == DT_I32 ||
+				   d == DT_U32);
+}
+
+static void
+widen(enum dtype d, const uint8_t *p, size_t n, double *out)
+{
+#define ROW(id, type) \
+	case id: \
+		for (size_t i = 0; i < n; i++) { \
+			type v; \
+\
+			memcpy(&v, p + i * sizeof(v), sizeof(v)); \
+			out[i] = (double)v; \
+		} \
+		break;
+	switch (d) {
+	ROW(DT_F64, double)
+	ROW(DT_I64, int64_t)
+	ROW(DT_U64, uint64_t)
+	ROW(DT_I32, int32_t)
+	default:
+	ROW(DT_U32, uint32_t)
+	}
+#undef ROW
+}
+
+void
+reader_f64(const struct reader *r, uint64_t first, size_t n, double *out)
+{
+	float v[READER_STEP];
+
+	if (reader_wide(r)) {
+		widen(r->t->scheme.dtype, reader_at(r, first), n, out);
+		return;
+	}
+	for (size_t i = 0, k; i < n; i += k) {
+		k = n - i < READER_STEP ? n - i : READER_STEP;
+		reader_f32(r, first + i, k, v);
+		for (size_t j = 0; j < k; j++)
+			out[i + j] = (double)v[j];
+	}
 }

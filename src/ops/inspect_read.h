@@ -23,11 +23,16 @@ void reader_close(struct reader *r);
 enum tb_status reader_check(const struct reader *r, struct tb_err *err) TB_MUST_USE;
 
 bool reader_plain(const struct reader *r);
-/* Of a plain tensor, where its elements from `first` on lie; first % 8 == 0. */
+/* Of a plain tensor, where its elements from `first` on lie; with less than 8 bits each
+ * first % 8 == 0. */
 const void *reader_at(const struct reader *r, uint64_t first);
 /* n elements from `first` on, a multiple of READER_STEP unless the tensor is plain
  * and then of 8; n as well, except at the tensor's end. */
 void reader_f32(const struct reader *r, uint64_t first, size_t n, float *out);
+/* Numbers that F32 would round, or some of them. */
+bool reader_wide(const struct reader *r);
+/* As reader_f32(), of wide numbers without rounding where double has room. */
+void reader_f64(const struct reader *r, uint64_t first, size_t n, double *out);
 
 /* Opens the file of a part and maps it. */
 enum tb_status reader_map(struct tb_map *map, const struct model *m,
