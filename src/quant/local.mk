@@ -7,6 +7,11 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/bits.h \
 	src/quant/codec.c \
 	src/quant/codec.h \
+	src/quant/compare.c \
+	src/quant/compare.h \
+	src/quant/compare_kernel.h \
+	src/quant/compare_ops.h \
+	src/quant/compare_scalar.c \
 	src/quant/decode.c \
 	src/quant/decode.h \
 	src/quant/encode.h \
@@ -47,10 +52,10 @@ if X86
 noinst_LIBRARIES += src/quant/libquant_avx2.a src/quant/libquant_avx512.a
 src_quant_libquant_avx2_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX2_CFLAGS) -mbmi2
 src_quant_libquant_avx2_a_SOURCES = src/quant/quant_avx2.c src/quant/simd_avx2.h \
-	src/quant/stats_avx2.c $(QUANT_SIMD)
+	src/quant/compare_avx2.c src/quant/stats_avx2.c $(QUANT_SIMD)
 src_quant_libquant_avx512_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX512_CFLAGS) -mbmi2
 src_quant_libquant_avx512_a_SOURCES = src/quant/quant_avx512.c src/quant/simd_avx512.h \
-	src/quant/stats_avx512.c $(QUANT_SIMD)
+	src/quant/compare_avx512.c src/quant/stats_avx512.c $(QUANT_SIMD)
 QUANT_LIBS += src/quant/libquant_avx512.a src/quant/libquant_avx2.a
 # Each needs the other: the choice is made below what is chosen from.
 QUANT_LIBS += src/quant/libquant.a
