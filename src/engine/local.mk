@@ -48,6 +48,8 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/arch.c \
 	src/engine/arch.h \
 	src/engine/attention.c \
+	src/engine/canon.c \
+	src/engine/canon.h \
 	src/engine/engine.c \
 	src/engine/forward.c \
 	src/engine/hparams.c \
