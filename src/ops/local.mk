@@ -104,3 +104,13 @@ src_ops_libops_a_SOURCES += \
 	src/ops/demo.h \
 	src/ops/demo_model.c \
 	src/ops/demo_text.c
+
+# two models
+src_ops_libops_a_SOURCES += \
+	src/ops/diff.c \
+	src/ops/diff.h \
+	src/ops/diff_known.c \
+	src/ops/diff_match.c \
+	src/ops/diff_pair.c \
+	src/ops/diff_run.h \
+	src/ops/diff_tasks.c
