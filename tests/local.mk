@@ -196,6 +196,17 @@ check_PROGRAMS += tests/unit/test_quant_paths
 TESTS += tests/unit/test_quant_paths
 tests_unit_test_quant_paths_LDADD = $(TEST_QUANT)
 
+check_PROGRAMS += tests/unit/test_compare
+TESTS += tests/unit/test_compare
+tests_unit_test_compare_LDADD = $(TEST_QUANT) -lm
+
+# two models
+check_PROGRAMS += tests/unit/test_diff
+TESTS += tests/unit/test_diff
+tests_unit_test_diff_SOURCES = tests/unit/test_diff.c tests/unit/gguf_make.c \
+	tests/unit/gguf_make.h
+tests_unit_test_diff_LDADD = $(TEST_OPS) -lm
+
 # text
 check_PROGRAMS += tests/unit/test_tokenizer
 TESTS += tests/unit/test_tokenizer
@@ -206,6 +217,7 @@ tests_unit_test_tokenizer_golden_LDADD = $(TEST_TEXT)
 check_PROGRAMS += tests/unit/test_chat_template
 TESTS += tests/unit/test_chat_template
 tests_unit_test_chat_template_LDADD = $(TEST_TEXT)
+dist_check_SCRIPTS += tests/cli/diff.sh
 dist_check_SCRIPTS += tests/cli/text.sh tests/cli/tensor.sh
 check_PROGRAMS += tests/unit/test_inspect
 TESTS += tests/unit/test_inspect
@@ -300,6 +312,7 @@ THREAD_TESTS += tests/unit/test_ui_jobs
 THREAD_TESTS += tests/unit/test_ui_frame
 THREAD_TESTS += tests/unit/test_db
 THREAD_TESTS += tests/unit/test_inspect
+THREAD_TESTS += tests/unit/test_diff
 THREAD_TESTS += tests/cli/audit.sh
 THREAD_TESTS += tests/cli/scan.sh
 THREAD_TESTS += tests/cli/verify.sh
