@@ -15,18 +15,26 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
+bool tb_out_hidden;
+
+static char *
+hidden_name(const char *dir, size_t len, int salt)
+{
+	uint64_t r;
+
+	if (getrandom(&r, sizeof(r), 0) != sizeof(r))
+		r = (uint64_t)tb_now_ns() ^ (uint64_t)(uintptr_t)dir ^ (uint64_t)salt << 48;
+	return tb_asprintf("%.*s/.tbtui-tmp-%016jx", (int)len, dir, (uintmax_t)r);
+}
+
 /* Not mkstemp(), which makes private files: models are shared like any other
  * file, and umask() cannot be asked without changing it for all threads. */
 static enum tb_status
-open_fresh(struct tb_out *o, const char *dir, struct tb_err *err)
+open_hidden(struct tb_out *o, const char *dir, struct tb_err *err)
 {
 	for (int tries = 0; tries < 100; tries++) {
-		uint64_t r;
-
-		if (getrandom(&r, sizeof(r), 0) != sizeof(r))
-			r = (uint64_t)tb_now_ns() ^ (uint64_t)(uintptr_t)o ^ (uint64_t)tries << 48;
 		free(o->tmp);
-		o->tmp = tb_asprintf("%s/.tbtui-tmp-%016jx", dir, (uintmax_t)r);
+		o->tmp = hidden_name(dir, strlen(dir), tries);
 		if (!o->tmp)
 			return tb_nomem(err);
 		o->fd = open(o->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -38,6 +46,26 @@ open_fresh(struct tb_out *o, const char *dir, struct tb_err *err)
 	return tb_fail_errno(err, "%s: cannot make a file there", dir);
 }
 
+static enum tb_status
+open_fresh(struct tb_out *o, const char *dir, struct tb_err *err)
+{
+	o->dir = tb_strdup(dir);
+	if (!o->dir)
+		return tb_nomem(err);
+	o->fd = tb_out_hidden ? -1 : open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+	if (o->fd < 0)		/* the file system has no such files */
+		return open_hidden(o, dir, err);
+	o->tmp = tb_asprintf("/proc/self/fd/%d", o->fd);
+	if (!o->tmp)
+		return tb_nomem(err);
+	if (access(o->tmp, F_OK)) {	/* and without /proc no way to give it a name */
+		close(o->fd);
+		return open_hidden(o, dir, err);
+	}
+	o->nameless = true;
+	return TB_OK;
+}
+
 enum tb_status
 tb_out_open(struct tb_out *o, const char *dir, struct tb_err *err)
 {
@@ -46,10 +74,8 @@ tb_out_open(struct tb_out *o, const char *dir, struct tb_err *err)
 	*o = (struct tb_out){ .fd = -1 };
 	if (!status)
 		status = open_fresh(o, dir, err);
-	if (status) {
-		free(o->tmp);
-		o->tmp = NULL;
-	}
+	if (status)
+		tb_out_abort(o);
 	return status;
 }
 
@@ -64,7 +90,7 @@ tb_out_pwrite(struct tb_out *o, uint64_t off, const void *data, size_t len, stru
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return tb_fail_errno(err, "%s: writing %zu bytes at %ju", o->tmp, len,
+			return tb_fail_errno(err, "%s: writing %zu bytes at %ju", o->dir, len,
 					     (uintmax_t)off);
 		p += n;
 		off += (uint64_t)n;
@@ -129,14 +155,44 @@ is_special(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+/* Gives it a name: `path`, or if that is to be replaced, a hidden one. */
+static enum tb_status
+name_it(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char *to;
+
+	if (replace)
+		to = slash ? hidden_name(path, (size_t)(slash - path), 0) : hidden_name(".", 1, 0);
+	else
+		to = tb_strdup(path);
+	if (!to)
+		return tb_nomem(err);
+	if (linkat(AT_FDCWD, o->tmp, AT_FDCWD, to, AT_SYMLINK_FOLLOW)) {
+		free(to);
+		return tb_fail_errno(err, "%s: cannot be written", path);
+	}
+	free(o->tmp);
+	o->tmp = to;
+	o->nameless = false;
+	return TB_OK;
+}
+
 static enum tb_status
 publish(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
 {
+	bool named = o->nameless && !replace;
+	enum tb_status status = TB_OK;
+
 	if (replace && is_special(path))
 		return tb_fail(err, TB_EEXIST, "%s: no regular file, and will not be replaced",
 			       path);
-	if (replace ? rename(o->tmp, path) : rename_new(o->tmp, path))
-		return tb_fail_errno(err, "%s: cannot be written", path);
+	if (o->nameless)
+		status = name_it(o, path, replace, err);
+	if (!status && !named && (replace ? rename(o->tmp, path) : rename_new(o->tmp, path)))
+		status = tb_fail_errno(err, "%s: cannot be written", path);
+	if (status)
+		return status;
 	free(o->tmp);
 	o->tmp = NULL;
 	return sync_dir(path, err);
@@ -146,17 +202,12 @@ enum tb_status
 tb_out_commit(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
-	int fd = o->fd;
 
-	if (fsync(fd))
-		status = tb_fail_errno(err, "%s: cannot sync", o->tmp);
-	o->fd = -1;
-	if (close(fd) && !status)
-		status = tb_fail_errno(err, "%s: cannot close", o->tmp);
+	if (fsync(o->fd))
+		status = tb_fail_errno(err, "%s: cannot sync", o->dir);
 	if (!status)
 		status = publish(o, path, replace, err);
-	if (status)
-		tb_out_abort(o);
+	tb_out_abort(o);	/* of what was committed, nothing is left to remove */
 	return status;
 }
 
@@ -165,10 +216,10 @@ tb_out_abort(struct tb_out *o)
 {
 	if (o->fd >= 0)
 		close(o->fd);
-	if (o->tmp) {
+	if (o->tmp && !o->nameless)
 		unlink(o->tmp);
-		free(o->tmp);
-	}
+	free(o->tmp);
+	free(o->dir);
 	*o = (struct tb_out){ .fd = -1 };
 }
 

@@ -1,7 +1,9 @@
 /* out.h - writing a file so that it is either there, whole, or not there.
  *
- * Bytes go to a temporary file in the destination's folder; commit is
- * fsync + rename + fsync of the folder.  Nothing is overwritten unless asked. */
+ * Bytes go to a file without a name in the destination's folder, which is gone when
+ * the process is, however it ends; where the file system has no such files, to a
+ * hidden one.  Commit is fsync + link or rename + fsync of the folder.  Nothing is
+ * overwritten unless asked. */
 #ifndef TBTUI_BASE_OUT_H
 #define TBTUI_BASE_OUT_H
 
@@ -13,12 +15,17 @@
 
 struct tb_out {
 	int fd;
-	char *tmp;		/* path of the temporary file; owned */
+	char *tmp;		/* path by which it can be read until commit; owned */
+	char *dir;		/* the folder that it is in, for messages; owned */
+	bool nameless;		/* tmp is of /proc, for this process alone */
 	uint64_t pos;		/* where tb_out_write() writes next */
 };
 
-/* A temporary file in `dir` (made if missing), named ".tbtui-tmp-…": the name
- * under which it will live may depend on its bytes (a digest). */
+/* For tests: as on a file system that has no files without a name. */
+extern bool tb_out_hidden;
+
+/* In `dir` (made if missing); hidden ones are named ".tbtui-tmp-…".  The name under which
+ * it will live may depend on its bytes (a digest). */
 enum tb_status tb_out_open(struct tb_out *o, const char *dir, struct tb_err *err) TB_MUST_USE;
 enum tb_status tb_out_write(struct tb_out *o, const void *data, size_t len, struct tb_err *err)
 	TB_MUST_USE;

@@ -247,7 +247,7 @@ verify_chunk(struct blob *b, const struct tb_file *f, const struct chunk *c, str
 
 	if (!status && sum_of(all, c->len) != c->sum)
 		status = tb_fail(err, TB_EIO, "%s: what was written at %ju reads differently",
-				 b->out.tmp, (uintmax_t)c->off);
+				 b->out.dir, (uintmax_t)c->off);
 	if (!status && sha->ctx)
 		tb_sha256_add(sha, all, c->len);
 	if (all != buf)
@@ -267,13 +267,13 @@ verify_chunks(struct blob *b, const struct tb_file *f, struct tb_sha256 *sha, ui
 	for (size_t i = 0; i < n && !status; at += c[i++]->len) {
 		if (c[i]->off != at)
 			status = tb_fail(err, TB_EFORMAT, "%s: bytes from %ju on were not written",
-					 b->out.tmp, (uintmax_t)at);
+					 b->out.dir, (uintmax_t)at);
 		else if (!(status = tb_job_check(job, err)))
 			status = verify_chunk(b, f, c[i], sha, buf, len, err);
 	}
 	free(c);
 	if (!status && (at != b->size || f->id.size != b->size))
-		status = tb_fail(err, TB_EIO, "%s: has %ju bytes, not %ju", b->out.tmp,
+		status = tb_fail(err, TB_EIO, "%s: a file of %ju bytes, not %ju", b->out.dir,
 				 (uintmax_t)f->id.size, (uintmax_t)b->size);
 	return status;
 }

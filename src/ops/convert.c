@@ -236,7 +236,7 @@ op_convert(const struct op_ctx *ctx, const struct plan *plan, const struct conve
 		return tb_nomem(err);
 	*c = (struct conversion){ .plan = plan, .pool = ctx->pool, .job = job,
 		.mu = PTHREAD_MUTEX_INITIALIZER,
-		.dest = { .plan = plan, .target = target, .replace = replace,
+		.dest = { .lock = -1, .plan = plan, .target = target, .replace = replace,
 			  .ops = kinds[target->dest], .out = { .fd = -1 } } };
 	if (plan->dest != target->dest)
 		status = tb_fail(err, TB_EUSAGE, "the plan was made for another kind of destination");

@@ -22,6 +22,7 @@ struct dest {
 	size_t ncreated, created_cap;
 	/* directory: dir is the one that gets renamed */
 	bool published;
+	int lock;			/* on it, while it is worked in; -1: none */
 	/* file */
 	struct tb_out out;
 };

@@ -4,9 +4,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -114,15 +116,73 @@ check_place(const struct dest *d, struct tb_err *err)
 	return check_old(d, err);
 }
 
+/* Whoever works in such a folder holds a lock on it, which ends with the process. */
+static int
+lock_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+		int why = errno;
+
+		close(fd);
+		errno = why;
+		fd = -1;
+	}
+	return fd;
+}
+
+/* A folder that a conversion left behind when it was killed. */
+static bool
+sweep(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int fd = tb_starts(slash + 1, ".tbtui-tmp-") ? lock_folder(path) : -1;
+
+	if (fd >= 0) {
+		remove_folder(path);
+		close(fd);
+	}
+	return true;
+}
+
+/* Somebody who sweeps may have taken it between its making and its lock. */
+static enum tb_status
+make_folder(struct dest *d, struct tb_err *err)
+{
+	for (int tries = 0; tries < 10; tries++) {
+		enum tb_status status;
+
+		free(d->dir);
+		d->dir = beside(d->target->path, "tmp");
+		status = d->dir ? tb_mkdirs(d->dir, err) : tb_nomem(err);
+		if (status)
+			return status;
+		d->lock = lock_folder(d->dir);
+		/* Where there are no locks, nobody can sweep either. */
+		if ((d->lock >= 0 || errno != EWOULDBLOCK) && tb_is_dir(d->dir))
+			return TB_OK;
+		if (d->lock >= 0)
+			close(d->lock);
+		d->lock = -1;
+	}
+	return tb_fail(err, TB_EIO, "%s: cannot be locked", d->dir);
+}
+
 static enum tb_status
 begin(struct dest *d, struct tb_err *err)
 {
-	enum tb_status status = check_place(d, err);
+	const char *path = d->target->path, *slash = strrchr(path, '/');
+	char *parent = slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path))
+			     : tb_strdup(".");
+	enum tb_status status = parent ? check_place(d, err) : tb_nomem(err);
 
-	if (status)
-		return status;
-	d->dir = beside(d->target->path, "tmp");
-	return d->dir ? tb_mkdirs(d->dir, err) : tb_nomem(err);
+	if (!status) {
+		each_name(parent, sweep);
+		status = make_folder(d, err);
+	}
+	free(parent);
+	return status;
 }
 
 static enum tb_status
@@ -254,6 +314,8 @@ end(struct dest *d)
 {
 	if (d->dir && !d->published)
 		remove_folder(d->dir);
+	if (d->lock >= 0)
+		close(d->lock);
 }
 
 const struct dest_ops dest_dir = { false, begin, blob, commit, end };

@@ -123,27 +123,46 @@ rss=$(sed -n 's/.*"peak_rss":\([0-9]*\).*/\1/p' "$T/out")
 [ -n "$rss" ] || fail "no peak_rss"
 [ "$rss" -lt 536870912 ] || [ -n "${ASAN_OPTIONS:-}" ] || fail "took $rss bytes of memory"
 
+# begun PID: waits until a file that has no name yet is written to.
+begun() {
+	n=0
+	while [ $n -lt 100000 ] && ! ls -l "/proc/$1/fd" 2>/dev/null | grep -q "$T.*(deleted)"; do
+		n=$((n + 1))
+	done
+}
+
 mkdir "$T/empty"
 "$TBTUI" --store "$T/empty" --threads 1 quantize "$T/big" big -q int8 >"$T/out" 2>"$T/err" &
 pid=$!
-n=0
-while [ $n -lt 100000 ] && ! ls "$T"/empty/blobs/.tbtui-tmp-* >/dev/null 2>&1; do
-	n=$((n + 1))
-done
+begun $pid
 kill -INT $pid
 wait $pid
 [ $? -eq 2 ] || fail "a cancelled conversion does not say 2"
 err_has 'cancel'
 [ -z "$(find "$T/empty" -type f)" ] || fail "a cancelled conversion leaves files"
 
+# Not even this leaves anything, but in a directory that is being made.
+"$TBTUI" --store "$T/empty" --threads 1 quantize "$T/big" big -q int8 >"$T/out" 2>"$T/err" &
+pid=$!
+begun $pid
+kill -KILL $pid
+wait $pid 2>/dev/null
+[ -z "$(find "$T/empty" -type f)" ] || fail "a killed conversion leaves files"
+
 "$TBTUI" --threads 1 quantize "$T/big" "$T/ended" -q int8 >"$T/out" 2>"$T/err" &
 pid=$!
-n=0
-while [ $n -lt 100000 ] && ! ls -d "$T"/.tbtui-tmp-* >/dev/null 2>&1; do
-	n=$((n + 1))
-done
+begun $pid
 kill -TERM $pid
 wait $pid
 [ $? -eq 143 ] || fail "a terminated conversion does not end by the signal"
 ls -A "$T" | grep -q 'tbtui-tmp\|ended' && fail "a terminated conversion leaves files"
+
+"$TBTUI" --threads 1 quantize "$T/big" "$T/ended" -q int8 >"$T/out" 2>"$T/err" &
+pid=$!
+begun $pid
+kill -KILL $pid
+wait $pid 2>/dev/null
+ls -A "$T" | grep -q 'tbtui-tmp' || fail "a killed conversion had not begun"
+expect 0 tb quantize "$T/big" "$T/ended" -q int8
+[ -z "$(ls -A "$T" | grep tbtui-tmp)" ] || fail "the next one leaves what was left"
 exit 0

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -115,7 +116,7 @@ an_abort_leaves_nothing(void **state)
 	(void)state;
 	assert_ok(tb_out_open(&o, dir, &err), err);
 	assert_ok(tb_out_write(&o, "abc", 3, &err), err);
-	assert_int_equal(entries(dir), 1);
+	assert_int_equal(entries(dir), tb_out_hidden);
 	tb_out_abort(&o);
 	assert_int_equal(entries(dir), 0);
 }
@@ -187,5 +188,14 @@ main(void)
 		cmocka_unit_test(relative_paths_work),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	/* Once on what there is, and in a child as where files cannot be without a name. */
+	pid_t child = fork();
+	int status = 1, failed;
+
+	tb_out_hidden = child == 0;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	if (child == 0)
+		return failed;
+	waitpid(child, &status, 0);
+	return failed || status;
 }
