@@ -61,6 +61,14 @@ TESTS += tests/unit/test_cli_table
 tests_unit_test_cli_table_LDADD = $(TEST_CLI)
 dist_check_SCRIPTS += tests/cli/table.sh
 
+# what a model says about itself
+check_PROGRAMS += tests/unit/test_metadata
+TESTS += tests/unit/test_metadata
+tests_unit_test_metadata_SOURCES = tests/unit/test_metadata.c tests/unit/fixture.c \
+	tests/unit/fixture.h tests/unit/gguf_make.c tests/unit/gguf_make.h
+tests_unit_test_metadata_LDADD = $(TEST_OPS)
+dist_check_SCRIPTS += tests/cli/show.sh
+
 # The tests see nothing of the person who runs them.
 AM_TESTS_ENVIRONMENT = \
 	if test -z "$$TBTUI_SHARED" && test -d '$(abs_top_srcdir)/../shared'; then \

@@ -1,249 +1,37 @@
 /* cmd_show.c - "tbtui show": one model, read from its files. */
 #include "config.h"
 
-#include "src/cli/cli.h"
+#include "src/cli/show.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/buf.h"
+#include "src/base/pool.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
-#include "src/format/json.h"
-#include "src/ops/ctx.h"
-
-#define TEXT_MAX (16u << 20)
-
-/* ---- totals by scheme ---- */
-
-#define MAX_SCHEMES 64
-
-struct total { struct scheme scheme; uint64_t tensors, params, bytes; };
-
-static int
-largest_first(const void *a, const void *b)
-{
-	const struct total *x = a, *y = b;
-
-	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
-}
-
-static size_t
-totals(const struct model *m, struct total out[MAX_SCHEMES])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->ntensors; i++) {
-		const struct tensor *t = &m->tensors[i];
-		size_t k = 0;
-
-		while (k < n && !scheme_equal(&out[k].scheme, &t->scheme))
-			k++;
-		if (k == MAX_SCHEMES)
-			k = MAX_SCHEMES - 1;
-		if (k == n)
-			out[n++] = (struct total){ .scheme = t->scheme };
-		out[k].tensors++;
-		out[k].params += t->elems;
-		out[k].bytes += t->bytes;
-	}
-	qsort(out, n, sizeof(*out), largest_first);
-	return n;
-}
-
-/* ---- texts of a model: where each layout keeps them ---- */
-
-static const struct text {
-	const char *key, *title;
-	enum media media;		/* layer, or MEDIA_UNKNOWN */
-	const char *file;		/* file of that name, or NULL */
-	bool json;
-} texts[] = {
-	{ "config", "Config", MEDIA_UNKNOWN, "config.json", true },
-	{ "store_config", "Config blob", MEDIA_CONFIG, NULL, true },
-	{ "parameters_set", "Parameters", MEDIA_PARAMS, "generation_config.json", true },
-	{ "template", "Template", MEDIA_TEMPLATE, "chat_template.jinja", false },
-	{ "system", "System", MEDIA_SYSTEM, NULL, false },
-	{ "license", "Licence", MEDIA_LICENSE, "LICENSE.txt", false },
-};
-
-static char *
-read_text(const struct model *m, const struct text *t)
-{
-	char *text = NULL;
-	size_t len;
-
-	if (t->media != MEDIA_UNKNOWN && !model_read_layer(m, t->media, 0, TEXT_MAX, &text, &len, NULL))
-		return text;
-	if (t->file && !model_read(m, t->file, TEXT_MAX, &text, &len, NULL))
-		return text;
-	return NULL;
-}
-
-/* tokenizer_config.json keeps the template of models without a file for it. */
-static char *
-read_template(const struct model *m)
-{
-	char *text = NULL, *out = NULL;
-	const char *s;
-	cJSON *doc;
-	size_t len;
-
-	if (model_read(m, "tokenizer_config.json", TEXT_MAX, &text, &len, NULL))
-		return NULL;
-	if (!json_parse(&doc, text, len, "tokenizer_config.json", NULL)) {
-		s = json_str(json_get(doc, "chat_template"));
-		out = s ? strdup(s) : NULL;
-		json_free(doc);
-	}
-	free(text);
-	return out;
-}
-
-static char *
-text_of(const struct model *m, const struct text *t)
-{
-	char *text = read_text(m, t);
-
-	return !text && !strcmp(t->key, "template") ? read_template(m) : text;
-}
-
-/* ---- JSON ---- */
-
-static cJSON *
-file_json(const struct model_file *f)
-{
-	cJSON *o = json_object();
-
-	json_set_str(o, "name", f->name);
-	json_set_str(o, "kind", f->is_manifest ? "manifest" : f->media != MEDIA_UNKNOWN
-			? media_name(f->media) : f->media_type ? "unknown" : "file");
-	json_set_str(o, "media_type", f->media_type);
-	json_set_str(o, "digest", *f->digest ? f->digest : NULL);
-	json_set_u64(o, "size", f->missing ? f->want_size : f->id.size);
-	json_set_str(o, "path", f->path);
-	json_set_bool(o, "missing", f->missing);
-	return o;
-}
+#include "src/ops/shape.h"
 
 static void
-texts_json(cJSON *o, const struct model *m)
+head(const struct show *s)
 {
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		char *text = text_of(m, &texts[i]);
-		cJSON *doc = NULL;
-
-		if (text && texts[i].json &&
-		    !json_parse(&doc, text, strlen(text), texts[i].key, NULL))
-			json_set(o, texts[i].key, doc);
-		else
-			json_set_str(o, texts[i].key, text);
-		free(text);
-	}
-}
-
-static cJSON *
-metadata_json(const struct model *m)
-{
-	cJSON *o = json_object();
-
-	for (size_t i = 0; i < m->nfiles; i++) {
-		struct st_header h;
-		struct tb_file f;
-		bool weights = m->loc.kind == MODEL_SAFETENSORS_FILE ||
-			       (m->files[i].name && tb_ends(m->files[i].name, ".safetensors"));
-
-		if (!weights || m->files[i].missing || tb_file_open(&f, m->files[i].path, NULL))
-			continue;
-		if (!st_read(&h, &f, NULL)) {
-			for (size_t k = 0; k < h.nmeta; k++)
-				if (!json_get(o, h.meta[k].key))
-					json_set_str(o, h.meta[k].key, h.meta[k].value);
-			st_free(&h);
-		}
-		tb_file_close(&f);
-	}
-	return o;
-}
-
-static cJSON *
-schemes_json(const struct model *m)
-{
-	struct total t[MAX_SCHEMES];
-	size_t n = totals(m, t);
-	cJSON *list = json_array();
-
-	for (size_t i = 0; i < n; i++) {
-		cJSON *o = json_object();
-		char name[SCHEME_NAME_MAX];
-
-		json_set_str(o, "scheme", scheme_name(&t[i].scheme, name));
-		json_set_u64(o, "tensors", t[i].tensors);
-		json_set_u64(o, "parameters", t[i].params);
-		json_set_u64(o, "bytes", t[i].bytes);
-		json_push(list, o);
-	}
-	return list;
-}
-
-static cJSON *
-model_json(const struct model *m)
-{
-	cJSON *o = json_object(), *files = json_array(), *problems = json_array();
-	char time[32];
-
-	json_set_str(o, "name", m->loc.name);
-	json_set_str(o, "kind", model_kind_name(m->loc.kind));
-	json_set_str(o, "path", m->loc.path);
-	json_set_str(o, "architecture", *m->arch ? m->arch : NULL);
-	json_set_str(o, "model_type", *m->model_type ? m->model_type : NULL);
-	json_set_u64(o, "parameters", m->params);
-	json_set_str(o, "scheme", *m->scheme ? m->scheme : NULL);
-	json_set_u64(o, "size", m->bytes);
-	json_set_u64(o, "tensors", m->ntensors);
-	json_set_str(o, "modified", tb_time_rfc3339(m->loc.mtime_ns, time));
-	json_set(o, "schemes", schemes_json(m));
-	for (size_t i = 0; i < m->nfiles; i++)
-		json_push(files, file_json(&m->files[i]));
-	json_set(o, "files", files);
-	json_set(o, "metadata", metadata_json(m));
-	texts_json(o, m);
-	for (size_t i = 0; i < m->nproblems; i++)
-		json_push_str(problems, m->problems[i].message);
-	json_set(o, "problems", problems);
-	return o;
-}
-
-/* ---- text ---- */
-
-static void
-put_lines(const char *title, const char *text)
-{
-	struct tb_buf b = TB_BUF(TEXT_MAX + 65536);
-
-	printf("\n%s\n", title);
-	tb_text_clean_lines(&b, text, strlen(text));
-	fputs(tb_buf_cstr(&b), stdout);
-	if (b.len && b.p[b.len - 1] != '\n')
-		putchar('\n');
-	tb_buf_free(&b);
-}
-
-static void
-head(const struct model *m)
-{
-	char params[16], size[16], time[32], count[24];
+	const struct model *m = s->m;
+	char params[40], number[16], size[16], bytes[16], time[32], count[24];
 	const char *const rows[][2] = {
 		{ "name", m->loc.name }, { "kind", model_kind_name(m->loc.kind) },
 		{ "path", m->loc.path }, { "architecture", *m->arch ? m->arch : "-" },
-		{ "parameters", tb_human_count(m->params, params) },
+		{ "parameters", params },
 		{ "scheme", *m->scheme ? m->scheme : "-" },
-		{ "size", tb_human_bytes(m->bytes, size) }, { "tensors", count },
+		{ "size", tb_human_bytes(m->bytes, bytes) }, { "tensors", count },
 		{ "modified", tb_time_rfc3339(m->loc.mtime_ns, time) },
 	};
 
 	snprintf(count, sizeof(count), "%zu", m->ntensors);
+	snprintf(params, sizeof(params), "%s", tb_human_count(m->params, number));
+	if (s->params.total.active != s->params.total.params)
+		snprintf(params, sizeof(params), "%s, %s active",
+			 tb_human_count(m->params, number),
+			 tb_human_count(s->params.total.active, size));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		printf("%-14s", rows[i][0]);
 		cli_put(rows[i][1]);
@@ -252,31 +40,10 @@ head(const struct model *m)
 }
 
 static bool
-schemes_text(const struct model *m)
+files_text(const struct show *s)
 {
-	struct total total[MAX_SCHEMES];
-	size_t n = totals(m, total);
-	struct cli_table t = { .align = "lrrr" };
-
-	if (!n)
-		return true;
-	printf("\nTensors by scheme\n");
-	for (size_t i = 0; i < n; i++) {
-		char name[SCHEME_NAME_MAX], params[16], size[16];
-
-		cli_cell(&t, scheme_name(&total[i].scheme, name));
-		cli_cellf(&t, "%ju tensor%s", (uintmax_t)total[i].tensors,
-			  tb_plural(total[i].tensors));
-		cli_cell(&t, tb_human_count(total[i].params, params));
-		cli_cell(&t, tb_human_bytes(total[i].bytes, size));
-	}
-	return cli_table_end(&t);
-}
-
-static bool
-files_text(const struct model *m)
-{
-	struct cli_table t = { .align = "lrll" };
+	const struct model *m = s->m;
+	struct cli_table t = { .align = "lrme", .drop = "0103", .wide = s->cli->wide };
 
 	printf("\nFiles\n");
 	for (size_t i = 0; i < m->nfiles; i++) {
@@ -295,29 +62,31 @@ files_text(const struct model *m)
 static void
 texts_text(const struct model *m)
 {
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		char *text = text_of(m, &texts[i]), *pretty = NULL;
+	for (const struct show_text *t = show_texts; t->key; t++) {
+		char *text = show_text_read(m, t), *pretty = NULL;
 		cJSON *doc;
 
 		if (!text)
 			continue;
-		if (texts[i].json && !json_parse(&doc, text, strlen(text), texts[i].key, NULL)) {
+		if (t->json && !json_parse(&doc, text, strlen(text), t->key, NULL)) {
 			pretty = json_print_pretty(doc);
 			json_free(doc);
 		}
-		put_lines(texts[i].title, pretty ? pretty : text);
+		printf("\n%s\n", t->title);
+		show_lines(pretty ? pretty : text);
 		free(pretty);
 		free(text);
 	}
 }
 
 static enum cli_exit
-print_text(const struct model *m)
+print_text(const struct show *s)
 {
+	const struct model *m = s->m;
 	bool ok;
 
-	head(m);
-	ok = schemes_text(m) && files_text(m);
+	head(s);
+	ok = show_params(s) && show_memory(s) && files_text(s) && show_metadata(s);
 	texts_text(m);
 	if (m->nproblems)
 		printf("\nProblems\n");
@@ -328,20 +97,54 @@ print_text(const struct model *m)
 	return ok ? CLI_OK : CLI_FAILED;
 }
 
-enum cli_exit
-cli_show(struct cli *cli, int argc, char **argv)
+/* Everything that the printing works on. */
+static enum tb_status
+gather(struct show *s, struct tb_err *err)
 {
-	struct model *m = NULL;
+	struct model_shape shape;
+	enum tb_status status = model_shape(s->m, &shape, err);
+
+	if (status)
+		return status;
+	params_count(s->m, &shape, &s->params);
+	memory_needed(&shape, &s->params, s->cli->threads ? (unsigned)s->cli->threads : tb_cpus(),
+		      &s->memory);
+	model_shape_free(&shape);
+	return TB_OK;
+}
+
+static enum cli_exit
+print(struct show *s)
+{
 	enum cli_exit status;
 	struct tb_err err;
 
-	if (!cli_parse(cli, NULL, &argc, argv, 1, 1, &status))
+	if (gather(s, &err))
+		return cli_fail(&err);
+	status = s->cli->json ? cli_print_json(show_json(s)) : print_text(s);
+	return status == CLI_OK && cli_model_damaged(s->m) ? CLI_WRONG : status;
+}
+
+enum cli_exit
+cli_show(struct cli *cli, int argc, char **argv)
+{
+	const char *key = NULL;
+	const struct tb_opt opts[] = {
+		{ 'k', "key", TB_OPT_STR, &key, "NAME", "the whole value of one key of its metadata: "
+		  "of GGUF, config.json (rope_scaling.factor) or safetensors" },
+		{ .name = NULL }
+	};
+	struct model *m = NULL;
+	struct show s = { .cli = cli };
+	enum cli_exit status;
+	struct tb_err err;
+
+	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
 		return status;
 	if (cli_model(cli, argv[1], &m, &err))
 		return cli_fail(&err);
-	status = cli->json ? cli_print_json(model_json(m)) : print_text(m);
-	if (status == CLI_OK && cli_model_damaged(m))
-		status = CLI_WRONG;
+	s.m = m;
+	status = key ? show_key(&s, key) : print(&s);
 	model_free(m);
 	return status;
 }

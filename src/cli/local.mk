@@ -22,6 +22,11 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/cmd_tensors.c \
 	src/cli/cmd_verify.c \
 	src/cli/index.c \
+	src/cli/show.h \
+	src/cli/show_json.c \
+	src/cli/show_meta.c \
+	src/cli/show_sizes.c \
+	src/cli/show_texts.c \
 	src/cli/table.c \
 	src/cli/table.h \
 	src/cli/tensors.h \

@@ -147,6 +147,8 @@ print_row(const struct cli_table *t, char **cell, const size_t *width, size_t co
 		else
 			tb_text_clip(&line, cell[c], width[c], c != last);
 	}
+	while (line.len && line.p[line.len - 1] == ' ')
+		line.p[--line.len] = '\0';
 	puts(tb_buf_cstr(&line));
 	tb_buf_free(&line);
 }

@@ -68,6 +68,16 @@ turn(const struct kv *kv, unsigned rope, size_t pos, float *out)
 	}
 }
 
+uint64_t
+kv_bytes(const struct hparams *hp, uint32_t n)
+{
+	uint64_t steps = ((uint64_t)n + KV_STEP - 1) / KV_STEP;
+	uint64_t planes = 2 * (uint64_t)hp->layers * hp->kv_heads;
+	uint64_t angles = (uint64_t)(hp->rope_local.theta > 0 ? KV_ROPES : 1) * hp->rope_dims;
+
+	return steps * KV_STEP * (planes * hp->head_dim + angles) * sizeof(float);
+}
+
 /* In double: a float angle of position 100 000 is off by 0.004. */
 static float *
 make_angles(const struct kv *kv, size_t step)

@@ -32,6 +32,8 @@ struct kv {
 enum tb_status kv_init(struct kv *kv, const struct hparams *hp, uint32_t context,
 		       struct tb_err *err) TB_MUST_USE;
 void kv_free(struct kv *kv);
+/* Bytes that n positions take, rounded up to steps. */
+uint64_t kv_bytes(const struct hparams *hp, uint32_t n);
 /* Room for positions < n <= context. TB_ENOMEM leaves what was there usable. */
 enum tb_status kv_reserve(struct kv *kv, uint32_t n, struct tb_err *err) TB_MUST_USE;
 

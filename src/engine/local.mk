@@ -50,6 +50,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/attention.c \
 	src/engine/canon.c \
 	src/engine/canon.h \
+	src/engine/need.h \
 	src/engine/engine.c \
 	src/engine/forward.c \
 	src/engine/hparams.c \

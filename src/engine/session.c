@@ -6,6 +6,7 @@
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
+#include "src/engine/need.h"
 #include "src/engine/run.h"
 #include "src/engine/team.h"
 
@@ -67,16 +68,17 @@ session_rewind(struct session *s, uint32_t pos)
 	s->pos = pos < s->pos ? pos : s->pos;
 }
 
+struct part { float **at; size_t n; };
+#define WORK_PARTS 12
+
 /* Rows start on cache lines where widths allow; all sizes were bounded by
- * hparams_finish(), so 64 bits hold their products. */
-static enum tb_status
-work_rows(struct session *s, size_t rows, struct tb_err *err)
+ * hparams_finish(), so 64 bits hold their products.  Returns the floats of all. */
+static size_t
+work_parts(struct work *w, const struct hparams *hp, size_t rows, struct part out[WORK_PARTS])
 {
-	const struct hparams *hp = &s->e->hp;
-	struct work *w = &s->work;
 	size_t ffn_rows = rows > hp->experts_used ? rows : hp->experts_used;
 	size_t q = (size_t)hp->heads * hp->head_dim, kv = (size_t)hp->kv_heads * hp->head_dim;
-	struct { float **at; size_t n; } part[] = {
+	const struct part part[WORK_PARTS] = {
 		{ &w->x, rows * hp->dim }, { &w->h, rows * hp->dim }, { &w->out, rows * hp->dim },
 		{ &w->q, rows * q }, { &w->att, rows * q },
 		{ &w->k, rows * kv }, { &w->v, rows * kv },
@@ -84,26 +86,52 @@ work_rows(struct session *s, size_t rows, struct tb_err *err)
 		{ &w->gather, hp->experts ? rows * hp->dim : 0 },
 		{ &w->router, rows * hp->experts }, { &w->weight, rows * hp->experts_used },
 	};
-	size_t n = sizeof(part) / sizeof(*part), total = 0;
+	size_t total = 0;
+
+	for (size_t i = 0; i < WORK_PARTS; i++) {
+		out[i] = (struct part){ part[i].at, (part[i].n + 15) / 16 * 16 };
+		total += out[i].n;
+	}
+	return total;
+}
+
+static enum tb_status
+work_rows(struct session *s, size_t rows, struct tb_err *err)
+{
+	const struct hparams *hp = &s->e->hp;
+	struct work *w = &s->work;
+	struct part part[WORK_PARTS];
 	float *p;
 
 	if (rows <= w->rows)
 		return TB_OK;
 	work_free(w);
-	for (size_t i = 0; i < n; i++)
-		total += (part[i].n + 15) / 16 * 16;
-	w->memory = p = tb_aligned(total * sizeof(float));
+	w->memory = p = tb_aligned(work_parts(w, hp, rows, part) * sizeof(float));
 	w->chosen = tb_calloc(rows * hp->experts_used + 1, sizeof(*w->chosen));
 	if (!w->memory || !w->chosen) {
 		work_free(w);
 		return tb_nomem(err);
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < WORK_PARTS; i++) {
 		*part[i].at = p;
-		p += (part[i].n + 15) / 16 * 16;
+		p += part[i].n;
 	}
 	w->rows = rows;
 	return TB_OK;
+}
+
+void
+engine_need(const struct hparams *hp, uint32_t context, unsigned threads,
+	    struct engine_need *out)
+{
+	struct work w;
+	struct part part[WORK_PARTS];
+	size_t rows = context < RUN_BLOCK ? context : RUN_BLOCK;
+	uint64_t positions = ((uint64_t)context + KV_STEP - 1) / KV_STEP * KV_STEP;
+	uint64_t floats = work_parts(&w, hp, rows, part) + (uint64_t)rows * hp->experts_used +
+			  positions * VEC_TILE * threads + hp->vocab;
+
+	*out = (struct engine_need){ .kv = kv_bytes(hp, context), .work = floats * sizeof(float) };
 }
 
 static enum tb_status

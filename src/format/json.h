@@ -50,7 +50,9 @@ void json_set_bool(cJSON *object, const char *key, bool b);
 void json_push(cJSON *array, cJSON *child);
 void json_push_str(cJSON *array, const char *s);
 void json_push_u64(cJSON *array, uint64_t n);
+void json_push_i64(cJSON *array, int64_t n);
 void json_push_f64(cJSON *array, double x);
+void json_push_bool(cJSON *array, bool b);
 
 /* Compact text, no newline; caller frees. NULL when out of memory. */
 char *json_print(const cJSON *v);

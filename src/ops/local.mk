@@ -18,6 +18,20 @@ src_ops_libops_a_SOURCES = \
 	src/ops/inspect_read.h \
 	src/ops/inspect_window.c
 
+# what a model says about itself
+src_ops_libops_a_SOURCES += \
+	src/ops/metadata.c \
+	src/ops/metadata.h \
+	src/ops/metadata_config.c \
+	src/ops/metadata_gguf.c \
+	src/ops/metadata_parts.h \
+	src/ops/memory.c \
+	src/ops/memory.h \
+	src/ops/params.c \
+	src/ops/params.h \
+	src/ops/shape.c \
+	src/ops/shape.h
+
 # the index and audits
 src_ops_libops_a_SOURCES += \
 	src/ops/blobdir.c \

@@ -1,0 +1,70 @@
+/* show_json.c - one model as a JSON document. */
+#include "config.h"
+
+#include "src/cli/show.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/text.h"
+
+static cJSON *
+file_json(const struct model_file *f)
+{
+	cJSON *o = json_object();
+
+	json_set_str(o, "name", f->name);
+	json_set_str(o, "kind", f->is_manifest ? "manifest" : f->media != MEDIA_UNKNOWN
+			? media_name(f->media) : f->media_type ? "unknown" : "file");
+	json_set_str(o, "media_type", f->media_type);
+	json_set_str(o, "digest", *f->digest ? f->digest : NULL);
+	json_set_u64(o, "size", f->missing ? f->want_size : f->id.size);
+	json_set_str(o, "path", f->path);
+	json_set_bool(o, "missing", f->missing);
+	return o;
+}
+
+static void
+texts_json(cJSON *o, const struct model *m)
+{
+	for (const struct show_text *t = show_texts; t->key; t++) {
+		char *text = show_text_read(m, t);
+		cJSON *doc = NULL;
+
+		if (text && t->json && !json_parse(&doc, text, strlen(text), t->key, NULL))
+			json_set(o, t->key, doc);
+		else
+			json_set_str(o, t->key, text);
+		free(text);
+	}
+}
+
+cJSON *
+show_json(const struct show *s)
+{
+	const struct model *m = s->m;
+	cJSON *o = json_object(), *files = json_array(), *problems = json_array();
+	char time[32];
+
+	json_set_str(o, "name", m->loc.name);
+	json_set_str(o, "kind", model_kind_name(m->loc.kind));
+	json_set_str(o, "path", m->loc.path);
+	json_set_str(o, "architecture", *m->arch ? m->arch : NULL);
+	json_set_str(o, "model_type", *m->model_type ? m->model_type : NULL);
+	json_set_u64(o, "parameters", m->params);
+	json_set_str(o, "scheme", *m->scheme ? m->scheme : NULL);
+	json_set_u64(o, "size", m->bytes);
+	json_set_u64(o, "tensors", m->ntensors);
+	json_set_str(o, "modified", tb_time_rfc3339(m->loc.mtime_ns, time));
+	show_set_params(s, o);
+	json_set(o, "memory", show_memory_json(s));
+	for (size_t i = 0; i < m->nfiles; i++)
+		json_push(files, file_json(&m->files[i]));
+	json_set(o, "files", files);
+	show_set_metadata(s, o);
+	texts_json(o, m);
+	for (size_t i = 0; i < m->nproblems; i++)
+		json_push_str(problems, m->problems[i].message);
+	json_set(o, "problems", problems);
+	return o;
+}

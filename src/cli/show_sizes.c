@@ -1,0 +1,209 @@
+/* show_sizes.c - parameters by group and scheme, and the memory that a run takes. */
+#include "config.h"
+
+#include "src/cli/show.h"
+
+#include <stdio.h>
+
+#include "src/base/text.h"
+#include "src/cli/table.h"
+
+/* ---- parameters ---- */
+
+static void
+sum_cells(struct cli_table *t, const struct param_sum *s, bool active)
+{
+	char text[16];
+
+	cli_cellf(t, "%ju", (uintmax_t)s->tensors);
+	cli_cell(t, tb_human_count(s->params, text));
+	cli_cell(t, tb_human_bytes(s->bytes, text));
+	if (active)
+		cli_cell(t, tb_human_count(s->active, text));
+	else
+		cli_cell(t, "");
+}
+
+static void
+titles(struct cli_table *t, const char *first, bool active)
+{
+	const char *const all[] = { first, "TENSORS", "PARAMS", "SIZE", active ? "ACTIVE" : "" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		cli_cell(t, all[i]);
+}
+
+static bool
+groups_text(const struct show *s)
+{
+	const struct params *p = &s->params;
+	bool active = p->total.active != p->total.params;
+	struct cli_table t = { .align = "lrrrr", .drop = "02013", .wide = s->cli->wide };
+
+	printf("\nParameters");
+	if (p->experts && p->experts_used)
+		printf(" (%ju of %ju experts work on a token)", (uintmax_t)p->experts_used,
+		       (uintmax_t)p->experts);
+	else if (p->experts)
+		printf(" (%ju experts; how many work on a token is not said)",
+		       (uintmax_t)p->experts);
+	putchar('\n');
+	titles(&t, "GROUP", active);
+	for (int g = 0; g < PARAM_COUNT; g++) {
+		if (!p->group[g].tensors)
+			continue;
+		cli_cell(&t, param_words((enum param_group)g));
+		sum_cells(&t, &p->group[g], active);
+	}
+	cli_cell(&t, "Total");
+	sum_cells(&t, &p->total, active);
+	return cli_table_end(&t);
+}
+
+bool
+show_params(const struct show *s)
+{
+	struct cli_table t = { .align = "lrrrr", .drop = "02013", .wide = s->cli->wide };
+
+	if (!s->params.total.tensors)
+		return true;
+	if (!groups_text(s))
+		return false;
+	printf("\nTensors by scheme\n");
+	titles(&t, "SCHEME", false);
+	for (size_t i = 0; i < s->params.nschemes; i++) {
+		char name[SCHEME_NAME_MAX];
+
+		cli_cell(&t, scheme_name(&s->params.scheme[i].scheme, name));
+		sum_cells(&t, &s->params.scheme[i].sum, false);
+	}
+	return cli_table_end(&t);
+}
+
+static cJSON *
+sum_json(const struct param_sum *s)
+{
+	cJSON *o = json_object();
+
+	json_set_u64(o, "tensors", s->tensors);
+	json_set_u64(o, "parameters", s->params);
+	json_set_u64(o, "bytes", s->bytes);
+	json_set_u64(o, "active_parameters", s->active);
+	json_set_u64(o, "bytes_per_token", s->read);
+	return o;
+}
+
+static cJSON *
+schemes_json(const struct params *p)
+{
+	cJSON *list = json_array();
+
+	for (size_t i = 0; i < p->nschemes; i++) {
+		cJSON *o = json_object();
+		char name[SCHEME_NAME_MAX];
+
+		json_set_str(o, "scheme", scheme_name(&p->scheme[i].scheme, name));
+		json_set_u64(o, "tensors", p->scheme[i].sum.tensors);
+		json_set_u64(o, "parameters", p->scheme[i].sum.params);
+		json_set_u64(o, "bytes", p->scheme[i].sum.bytes);
+		json_push(list, o);
+	}
+	return list;
+}
+
+void
+show_set_params(const struct show *s, cJSON *o)
+{
+	const struct params *p = &s->params;
+	cJSON *groups = json_object();
+
+	for (int g = 0; g < PARAM_COUNT; g++)
+		if (p->group[g].tensors)
+			json_set(groups, param_key((enum param_group)g), sum_json(&p->group[g]));
+	json_set_u64(o, "active_parameters", p->total.active);
+	json_set_u64(o, "experts", p->experts);
+	json_set_u64(o, "experts_used", p->experts_used);
+	json_set(o, "groups", groups);
+	json_set(o, "schemes", schemes_json(p));
+}
+
+/* ---- memory ---- */
+
+/* Does it fit into what this machine has, or has free? */
+static const char *
+fits(const struct memory *m, uint64_t total)
+{
+	return !m->machine ? "" : total <= m->available ? "fits"
+	     : total <= m->machine ? "fits when others make room" : "does not fit";
+}
+
+static void
+memory_line(const struct memory *m)
+{
+	char a[16], b[16];
+
+	printf("weights %s, of which a token reads %s", tb_human_bytes(m->weights, a),
+	       tb_human_bytes(m->token, b));
+	if (m->work)
+		printf("; room to work %s", tb_human_bytes(m->work, a));
+	if (m->machine)
+		printf("; this machine has %s, %s of it free", tb_human_bytes(m->machine, a),
+		       tb_human_bytes(m->available, b));
+	putchar('\n');
+}
+
+bool
+show_memory(const struct show *s)
+{
+	static const char *const titles[] = { "CONTEXT", "KV F32", "KV F16", "ALL, KV F32", "" };
+	struct cli_table t = { .align = "rrrrl", .drop = "01203", .wide = s->cli->wide };
+	const struct memory *m = &s->memory;
+	char text[16];
+
+	if (!m->weights)
+		return true;
+	printf("\nMemory to run%s\n", m->runs ? "" : " (from the numbers it states: tbtui does"
+	       " not run this architecture)");
+	memory_line(m);
+	if (!m->n) {
+		puts(m->why);
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
+		cli_cell(&t, titles[i]);
+	for (size_t i = 0; i < m->n; i++) {
+		const struct memory_row *r = &m->row[i];
+
+		cli_cellf(&t, "%ju", (uintmax_t)r->context);
+		cli_cell(&t, tb_human_bytes(r->kv, text));
+		cli_cell(&t, tb_human_bytes(r->kv_f16, text));
+		cli_cell(&t, tb_human_bytes(r->total, text));
+		cli_cell(&t, fits(m, r->total));
+	}
+	return cli_table_end(&t);
+}
+
+cJSON *
+show_memory_json(const struct show *s)
+{
+	const struct memory *m = &s->memory;
+	cJSON *o = json_object(), *list = json_array();
+
+	json_set_u64(o, "weights", m->weights);
+	json_set_u64(o, "bytes_per_token", m->token);
+	json_set_u64(o, "work", m->work);
+	for (size_t i = 0; i < m->n; i++) {
+		cJSON *row = json_object();
+
+		json_set_u64(row, "context", m->row[i].context);
+		json_set_u64(row, "kv_f32", m->row[i].kv);
+		json_set_u64(row, "kv_f16", m->row[i].kv_f16);
+		json_set_u64(row, "total", m->row[i].total);
+		json_push(list, row);
+	}
+	json_set(o, "contexts", list);
+	json_set_bool(o, "runs", m->runs);
+	json_set_u64(o, "machine", m->machine);
+	json_set_u64(o, "available", m->available);
+	return o;
+}

@@ -1,0 +1,16 @@
+/* need.h - memory that a session takes besides the weights, before there is one. */
+#ifndef TBTUI_ENGINE_NEED_H
+#define TBTUI_ENGINE_NEED_H
+
+#include <stdint.h>
+
+struct hparams;
+
+struct engine_need {
+	uint64_t kv;		/* keys, values and angles of `context` positions */
+	uint64_t work;		/* activations, scores and logits of a long prompt */
+};
+
+void engine_need(const struct hparams *hp, uint32_t context, unsigned threads,
+		 struct engine_need *out);
+#endif

@@ -1,0 +1,127 @@
+#include "config.h"
+
+#include "src/ops/params.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/ops/shape.h"
+#include "src/store/model.h"
+
+static const struct { const char *key, *words; } groups[] = {
+#define X(id, key, words) [id] = { key, words },
+	PARAM_LIST(X)
+#undef X
+};
+
+const char *
+param_key(enum param_group g)
+{
+	return groups[g].key;
+}
+
+const char *
+param_words(enum param_group g)
+{
+	return groups[g].words;
+}
+
+/* The first that fits: names of Hugging Face, MLX, Ollama and llama.cpp. */
+static const struct { const char *pattern; enum param_group group; } rules[] = {
+	{ "v.*", PARAM_MEDIA }, { "a.*", PARAM_MEDIA }, { "mm.*", PARAM_MEDIA },
+	{ "*vision*", PARAM_MEDIA }, { "*visual.*", PARAM_MEDIA }, { "*audio*", PARAM_MEDIA },
+	{ "*multi_modal_projector*", PARAM_MEDIA },
+	{ "*shared_expert*", PARAM_SHARED }, { "*_shexp*", PARAM_SHARED },
+	{ "*ffn_gate_inp*", PARAM_ROUTER }, { "*.router.*", PARAM_ROUTER },
+	{ "*.mlp.gate.*", PARAM_ROUTER }, { "*block_sparse_moe.gate.*", PARAM_ROUTER },
+	{ "*.experts.*", PARAM_EXPERTS }, { "*switch_mlp*", PARAM_EXPERTS },
+	{ "*_exps.*", PARAM_EXPERTS },
+	{ "*norm*", PARAM_NORM }, { "*.ln_*", PARAM_NORM },
+	{ "*embed*", PARAM_EMBED }, { "token_embd*", PARAM_EMBED }, { "position_embd*", PARAM_EMBED },
+	{ "*.wte.*", PARAM_EMBED }, { "wte.*", PARAM_EMBED },
+	{ "*lm_head*", PARAM_HEAD }, { "output.*", PARAM_HEAD },
+	{ "*attn*", PARAM_ATTENTION }, { "*attention*", PARAM_ATTENTION },
+	{ "*.mlp.*", PARAM_FFN }, { "*ffn_*", PARAM_FFN }, { "*feed_forward*", PARAM_FFN },
+};
+
+enum param_group
+param_group(const char *tensor)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		if (tb_glob(rules[i].pattern, tensor))
+			return rules[i].group;
+	return PARAM_OTHER;
+}
+
+static int
+largest_first(const void *a, const void *b)
+{
+	const struct param_scheme *x = a, *y = b;
+
+	return (x->sum.bytes < y->sum.bytes) - (x->sum.bytes > y->sum.bytes);
+}
+
+static struct param_sum *
+scheme_sum(struct params *p, const struct scheme *s)
+{
+	size_t k = 0;
+
+	while (k < p->nschemes && !scheme_equal(&p->scheme[k].scheme, s))
+		k++;
+	if (k == PARAM_SCHEMES)
+		k--;
+	if (k == p->nschemes)
+		p->scheme[p->nschemes++] = (struct param_scheme){ .scheme = *s };
+	return &p->scheme[k].sum;
+}
+
+static void
+add(struct param_sum *to, const struct param_sum *t)
+{
+	to->tensors += t->tensors;
+	to->params += t->params;
+	to->bytes += t->bytes;
+	to->active += t->active;
+	to->read += t->read;
+}
+
+static uint64_t
+part(uint64_t n, uint64_t used, uint64_t of)
+{
+	return (uint64_t)((double)n * (double)used / (double)of);
+}
+
+/* Of an embedding a token reads one row; as a head it reads all. */
+static struct param_sum
+count(const struct params *p, const struct tensor *t, enum param_group g)
+{
+	struct param_sum s = { 1, t->elems, t->bytes, t->elems, t->bytes };
+
+	if (g == PARAM_EXPERTS && p->experts_used && p->experts_used <= p->experts) {
+		s.active = part(t->elems, p->experts_used, p->experts);
+		s.read = part(t->bytes, p->experts_used, p->experts);
+	} else if (g == PARAM_EMBED && !p->tied) {
+		s.read = 0;
+	}
+	return s;
+}
+
+void
+params_count(const struct model *m, const struct model_shape *shape, struct params *out)
+{
+	*out = (struct params){ .tied = true, .experts = shape->experts,
+				.experts_used = shape->experts ? shape->experts_used : 0 };
+	for (size_t i = 0; i < m->ntensors; i++)
+		out->tied &= param_group(m->tensors[i].name) != PARAM_HEAD;
+	for (size_t i = 0; i < m->ntensors; i++) {
+		const struct tensor *t = &m->tensors[i];
+		enum param_group g = param_group(t->name);
+		struct param_sum s = count(out, t, g);
+
+		add(&out->group[g], &s);
+		add(&out->total, &s);
+		add(scheme_sum(out, &t->scheme), &s);
+	}
+	qsort(out->scheme, out->nschemes, sizeof(*out->scheme), largest_first);
+}

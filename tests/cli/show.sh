@@ -1,0 +1,42 @@
+#!/bin/sh
+# show: keys in full, counts and memory of real models.
+. "$srcdir/tests/cli/lib.sh"
+need_shared
+models=$TBTUI_SHARED/data/models
+moe=$models/stories260K-moe4
+
+for m in "$moe/hf" "$moe/stories260K-moe4.gguf"; do
+	expect 0 "$TBTUI" show "$m"
+	has '^parameters +789K, 459K active'
+	has 'Experts +[0-9]+ +660K +2.6 MB +330K'
+	has '^Total +[0-9]+ +789K +3.2 MB +459K'
+	expect 0 "$TBTUI" --json show "$m"
+	has '"parameters":789440,'
+	has '"active_parameters":459200,"experts":4,"experts_used":2'
+	has '"experts":\{"tensors":[0-9]+,"parameters":660480,'
+	has '"memory":\{"weights":3157760,"bytes_per_token":1705728,'
+done
+has '"gguf":\{"version":3,"alignment":32,"file_type":"F32"\}'
+has '"llama.expert_count":4,'
+has '"tokenizer.ggml.add_bos_token":true'
+has '"tokenizer.ggml.tokens":\["<unk>","<s>",'
+has '"template":"\{\{ bos_token'
+
+gguf=$moe/stories260K-moe4.gguf
+expect 0 "$TBTUI" show "$gguf"
+has '^Metadata \(GGUF version 3, alignment 32, 29 keys\)'
+has '^general.file_type +u32 +0 \(F32\)'
+has '^tokenizer.ggml.tokens +string\[512\] +"<unk>", "<s>", .*…$'
+has_not ' $'
+expect 0 "$TBTUI" show "$gguf" --key tokenizer.ggml.tokens
+[ "$(wc -l <"$T/out")" -eq 512 ] || fail "$(wc -l <"$T/out") tokens"
+[ "$(sed -n 3p "$T/out")" = '</s>' ] || fail "not the third token"
+expect 0 "$TBTUI" --json show "$gguf" --key llama.rope.freq_base
+[ "$(cat "$T/out")" = '{"key":"llama.rope.freq_base","value":10000}' ] || fail "$(cat "$T/out")"
+expect 2 "$TBTUI" show "$gguf" --key no.such
+err_has 'no key "no.such"'
+expect 0 "$TBTUI" show "$models/stories260K-rope3/hf" --key rope_scaling.factor
+[ "$(cat "$T/out")" = 8 ] || fail "$(cat "$T/out")"
+expect 0 "$TBTUI" show "$moe/hf" --key format
+[ "$(cat "$T/out")" = pt ] || fail "$(cat "$T/out")"
+exit 0
