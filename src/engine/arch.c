@@ -54,16 +54,16 @@ static const struct arch archs[] = {
 	  .ways = WAY_POST_NORMS,
 	  .vocab = 256000, .heads = 8, .kv_heads = 4, .head_dim = 256, .context = 8192,
 	  .act = ACT_GELU_TANH, .act_key = "hidden_activation", .embed_scale = true, .norm_add = 1,
-	  .query_scalar = 256, .softcaps = true, .attn_softcap = 50, .final_softcap = 30,
-	  .window = 4096, .window_period = 2, .rms_eps = 1e-6f, .rope_theta = 10000 },
+	  .query_scalar = 256, .gguf_wide_layers = 46, .softcaps = true, .attn_softcap = 50,
+	  .final_softcap = 30, .window = 4096, .window_period = 2, .rms_eps = 1e-6f, .rope_theta = 10000 },
 	{ .name = "gemma3", .text_name = "gemma3_text", .class_name = "Gemma3ForCausalLM",
 	  .gguf_name = "gemma3",
 	  .required = COMMON | DENSE | QK_NORM | POST_NORMS, .optional = HEAD | BIASES,
 	  .ways = WAY_POST_NORMS,
 	  .vocab = 262208, .heads = 8, .kv_heads = 4, .head_dim = 256, .context = 131072,
 	  .act = ACT_GELU_TANH, .act_key = "hidden_activation", .embed_scale = true, .norm_add = 1,
-	  .query_scalar = 256, .softcaps = true, .window = 4096, .window_period = 6,
-	  .rms_eps = 1e-6f, .rope_theta = 1e6f, .rope_local = 10000 },
+	  .query_scalar = 256, .gguf_wide_layers = 62, .softcaps = true, .window = 4096,
+	  .window_period = 6, .rms_eps = 1e-6f, .rope_theta = 1e6f, .rope_local = 10000 },
 	{ .name = "phi3", .class_name = "Phi3ForCausalLM", .gguf_name = "phi3",
 	  .required = COMMON | DENSE, .optional = HEAD | SLOT_BIT(SLOT_ROPE_LONG), .ways = WAY_FUSED,
 	  .rms_eps = 1e-5f, .rope_theta = 10000, .rope_partial = true },
@@ -234,6 +234,16 @@ slot_expand(const char *pattern, uint32_t layer, uint32_t expert, char *out, siz
 		memcpy(out, tb_buf_cstr(&b), b.len + 1);
 	tb_buf_free(&b);
 	return fits;
+}
+
+bool
+slot_rule_gguf(const struct slot_rule *r)
+{
+	const struct slot_rule *first = slot_rules;
+
+	while (strcmp(first->pattern, "token_embd.weight"))
+		first++;
+	return r >= first;
 }
 
 const struct arch *

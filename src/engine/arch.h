@@ -76,6 +76,7 @@ struct slot_rule {
 	enum way only, never;	/* ways of the architectures it is for; 0: all, none */
 	enum dim before[3], after[3];
 };
+bool slot_rule_gguf(const struct slot_rule *r);	/* is it a name of GGUF files? */
 extern const struct slot_rule slot_rules[];	/* ended by pattern NULL; best first */
 extern const char *const slot_prefixes[];	/* what may stand before; ended by NULL */
 /* Expands {n} and {e}; false if it does not fit. */
@@ -106,6 +107,7 @@ struct arch {
 					 * GGUF has them whole */
 	float query_scalar;		/* of query_pre_attn_scalar, where the file may say that
 					 * q k is divided by another root than head_dim's */
+	uint32_t gguf_wide_layers;	/* GGUF files with so many divide by sqrt(dim / heads) */
 	float attn_softcap, final_softcap;
 	bool softcaps;			/* the file may say otherwise */
 	uint32_t window;		/* positions that layers with a window see; 0: all */

@@ -4,10 +4,13 @@
 
 #include <cblas.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/mem.h"
 #include "src/engine/mv.h"
+#include "src/engine/mv_ggml.h"
 #include "src/engine/team.h"
+#include "src/engine/vec.h"
 
 #define TILE_BYTES ((size_t)64 << 20)
 #define DECODE_ROWS 16			/* a chunk of the team's */
@@ -31,6 +34,7 @@ void
 gemm_free(struct gemm *g)
 {
 	free(g->tile);
+	free(g->rounded);
 }
 
 static void
@@ -47,14 +51,41 @@ decode_chunk(void *arg, unsigned chunk, unsigned thread)
 }
 
 static enum tb_status
-tile_need(struct gemm *g, size_t size, struct tb_err *err)
+need(float **p, size_t *have, size_t size, struct tb_err *err)
 {
-	if (size <= g->tile_size)
+	if (size <= *have)
 		return TB_OK;
-	free(g->tile);
-	g->tile = tb_aligned(size);
-	g->tile_size = g->tile ? size : 0;
-	return g->tile ? TB_OK : tb_nomem(err);
+	free(*p);
+	*p = tb_aligned(size);
+	*have = *p ? size : 0;
+	return *p ? TB_OK : tb_nomem(err);
+}
+
+struct round_job { const float *x; float *out; size_t cols, block; };
+
+static void
+round_row(void *arg, unsigned row, unsigned thread)
+{
+	const struct round_job *j = arg;
+	const float *x = j->x + row * j->cols;
+
+	(void)thread;
+	if (!vec_ops()->round8(j->out + row * j->cols, x, j->cols, j->block))
+		memcpy(j->out + row * j->cols, x, j->cols * sizeof(*x));
+}
+
+/* What *x is multiplied as. */
+static enum tb_status
+round_x(struct gemm *g, const struct matrix *w, const float **x, size_t m, struct tb_err *err)
+{
+	struct round_job job = { *x, NULL, w->cols, round8_block(w->scheme.group) };
+	enum tb_status status = need(&g->rounded, &g->rounded_size, m * w->cols * sizeof(**x), err);
+
+	if (status)
+		return status;
+	*x = job.out = g->rounded;
+	team_run(g->team, round_row, &job, (unsigned)m);
+	return TB_OK;
 }
 
 /* Rows [first, first + rows) of W are at `tile`; y is its column `first`. */
@@ -84,7 +115,9 @@ gemm_run(struct gemm *g, const struct matrix *w, const float *x, size_t m, float
 		return TB_OK;
 	}
 	rows = rows < w->rows ? rows : w->rows;
-	status = tile_need(g, row * rows, err);
+	status = need(&g->tile, &g->tile_size, row * rows, err);
+	if (!status && w->scheme.kind == SCHEME_GGML)
+		status = round_x(g, w, &x, m, err);
 	for (uint32_t r = 0; !status && r < w->rows; r += rows) {
 		struct decode_job job = { w, g->tile, r, w->rows - r < rows ? w->rows : r + rows };
 

@@ -62,6 +62,10 @@ void hparams_free(struct hparams *hp);
  * hparams_free() is needed after success only. */
 enum tb_status hparams_parse(struct hparams *hp, const char *json, size_t len, struct tb_err *err)
 	TB_MUST_USE;
+/* The same from a GGUF's metadata. */
+struct model_meta;
+enum tb_status hparams_gguf(struct hparams *hp, const struct model_meta *mm, struct tb_err *err)
+	TB_MUST_USE;
 
 /* Gives a window to all layers from `first` on but each period-th; period 0: to all. */
 void hparams_set_windows(struct hparams *hp, uint32_t first, uint32_t period);

@@ -15,6 +15,7 @@ src_engine_libengine_a_SOURCES = \
 	src/engine/mv_avx512.h \
 	src/engine/mv_avx512_digits.h \
 	src/engine/mv_digits.h \
+	src/engine/mv_ggml.h \
 	src/engine/mv_scalar.c \
 	src/engine/mv_x86.h \
 	src/engine/probe.c \
@@ -56,6 +57,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/hparams.c \
 	src/engine/hparams.h \
 	src/engine/hparams_config.c \
+	src/engine/hparams_gguf.c \
 	src/engine/kv.c \
 	src/engine/kv.h \
 	src/engine/moe.c \

@@ -8,13 +8,14 @@
 #include "src/base/half.h"
 #include "src/engine/mv.h"
 #include "src/quant/codec.h"
+#include "src/quant/ggml.h"
 
 uint64_t
 matrix_row_bytes(const struct matrix *w)
 {
 	if (w->scheme.kind == SCHEME_PLAIN)
 		return (uint64_t)w->cols * (w->scheme.dtype == DT_F32 ? 4 : 2);
-	return (uint64_t)w->cols * w->scheme.bits / 8;
+	return scheme_code_bytes(&w->scheme, w->cols);
 }
 
 static void
@@ -36,9 +37,13 @@ matrix_decode(const struct matrix *w, uint32_t r, uint32_t col, uint32_t n, floa
 	uint64_t group, skip;
 	struct quant_src q;
 
-	if (w->scheme.kind == SCHEME_PLAIN) {
-		decode_plain(w->scheme.dtype,
-			     codes + (size_t)col * (w->scheme.dtype == DT_F32 ? 4 : 2), n, out);
+	if (w->scheme.kind == SCHEME_PLAIN || w->scheme.kind == SCHEME_GGML) {
+		if (w->scheme.kind == SCHEME_PLAIN)
+			decode_plain(w->scheme.dtype, codes + (size_t)col * dtype_bits(w->scheme.dtype) / 8,
+				     n, out);
+		else
+			ggml_decode(w->scheme.ggml, codes + scheme_code_bytes(&w->scheme, col), n,
+				    out);
 		for (uint32_t i = 0; global != 1 && i < n; i++)
 			out[i] *= global;
 		return;

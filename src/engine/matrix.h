@@ -28,7 +28,7 @@ struct matmul;
 enum tb_status matmul_new(struct matmul **out, struct team *team, struct tb_err *err) TB_MUST_USE;
 void matmul_free(struct matmul *mm);
 
-/* y[m][rows] = x[m][cols] * W^T, F32.  x and y do not overlap.  Grows its workspace;
+/* y[m][rows] = x[m][cols] * W^T, F32; types of ggml's meet an x of 8 bits (mv_ggml.h).  x and y do not overlap.  Grows its workspace;
  * TB_ENOMEM is the only failure. */
 enum tb_status matmul_run(struct matmul *mm, const struct matrix *w, const float *x, size_t m,
 			  float *y, struct tb_err *err) TB_MUST_USE;

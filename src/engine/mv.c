@@ -12,7 +12,7 @@
 static const struct { const char *name, *family; } levels[] = { MV_LEVEL_LIST(X) };
 #undef X
 
-#define N DT_COUNT		/* packed: no dtype of its own */
+#define N MV_ANY			/* packed: no dtype of its own */
 
 /* Best first: the first that fits is taken.  The last column: from how many vectors
  * on decoding and sgemm win.  Measured for int4, else estimated from the rates of the
@@ -40,6 +40,7 @@ static const struct mv_kernel kernels[] = {
 	{ MV_AVX2, SCHEME_PLAIN, 16, DT_F16, NULL, mv_avx2_f16, 16 },
 	{ MV_AVX2, SCHEME_PLAIN, 32, DT_F32, NULL, mv_avx2_f32, 8 },
 #endif
+	{ MV_SCALAR, SCHEME_GGML, 0, MV_ANY, mv_prepare_ggml, mv_rows_ggml, 1 },
 	{ .rows = NULL },
 };
 #undef N
@@ -90,9 +91,13 @@ matmul_kernels(void)
 static bool
 fits(const struct mv_kernel *k, const struct matrix *w)
 {
-	return k->kind == w->scheme.kind &&
-	       (k->kind == SCHEME_PLAIN ? k->dtype == w->scheme.dtype
-					: !k->bits || k->bits == w->scheme.bits);
+	if (k->kind != w->scheme.kind)
+		return false;
+	if (k->kind == SCHEME_PLAIN)
+		return k->type == (unsigned)w->scheme.dtype;
+	if (k->kind == SCHEME_GGML)
+		return k->type == MV_ANY || k->type == w->scheme.ggml;
+	return k->bits == w->scheme.bits;
 }
 
 const struct mv_kernel *
@@ -120,7 +125,7 @@ groups_size(uint32_t cols)
 size_t
 mv_x_size(uint32_t cols)
 {
-	return padded(cols) * (sizeof(float) + 2) + padded(cols) / 8 * sizeof(int32_t) +
+	return padded(cols) * (sizeof(float) + 2) + padded(cols) / 4 * sizeof(int32_t) +
 	       2 * groups_size(cols);
 }
 
@@ -135,7 +140,7 @@ mv_x_place(struct mv_x *x, void *mem, uint32_t cols)
 	x->digit = (int8_t *)p;
 	p += padded(cols) * 2;
 	x->start = (int32_t *)p;
-	p += padded(cols) / 8 * sizeof(int32_t);
+	p += padded(cols) / 4 * sizeof(int32_t);
 	x->sum = (float *)p;
 	x->unit = (float *)(p + groups_size(cols));
 }

@@ -6,6 +6,7 @@
 #ifndef TBTUI_ENGINE_MV_H
 #define TBTUI_ENGINE_MV_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "src/engine/matrix.h"
@@ -24,6 +25,7 @@ enum mv_level { MV_LEVEL_LIST(X) MV_LEVELS };
 enum mv_level mv_level(void);		/* this machine's, held down by TBTUI_CPU */
 const char *mv_level_name(enum mv_level level);
 
+#define MV_ANY UINT_MAX
 #define MV_BLOCK 256		/* prepared data is zero padded to blocks of elements */
 #define MV_PAD 16		/* and a group's values to this many more */
 
@@ -35,7 +37,7 @@ struct mv_x {
 	float *sum;		/* sum of x a group */
 	float *unit;		/* what one digit step is worth, a group */
 	int8_t *digit;		/* two signed digits an element, see mv_digits.h */
-	int32_t *start;		/* where accumulators start, at most one for 8 elements */
+	int32_t *start;		/* where accumulators start, at most one for 4 elements */
 };
 
 /* false: this kernel cannot take such an x (not finite, out of range). */
@@ -48,7 +50,8 @@ struct mv_kernel {
 	enum mv_level level;
 	enum scheme_kind kind;
 	unsigned bits;			/* 0 = any */
-	enum dtype dtype;		/* SCHEME_PLAIN only */
+	unsigned type;			/* SCHEME_PLAIN: enum dtype; SCHEME_GGML: enum ggml_type,
+					 * or MV_ANY */
 	mv_prepare_fn *prepare;		/* NULL: x as it is */
 	mv_rows_fn *rows;
 	unsigned few;			/* up to so many x at once it beats sgemm */
@@ -69,5 +72,6 @@ uint64_t matrix_row_bytes(const struct matrix *w);
 void matrix_decode(const struct matrix *w, uint32_t r, uint32_t col, uint32_t n, float global,
 		   float *out);
 
-mv_rows_fn mv_rows_any;
+mv_rows_fn mv_rows_any, mv_rows_ggml;
+mv_prepare_fn mv_prepare_ggml;
 #endif

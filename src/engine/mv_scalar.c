@@ -4,6 +4,9 @@
 
 #include "src/engine/mv.h"
 
+#include "src/engine/mv_ggml.h"
+#include "src/engine/vec.h"
+
 #define BLOCK 1024		/* a multiple of every group */
 #define LANES 8			/* sums side by side: the compiler makes vectors of them */
 
@@ -19,8 +22,8 @@ dot_add(const float *a, const float *b, uint32_t n, float sum[LANES])
 		sum[0] += a[i] * b[i];
 }
 
-void
-mv_rows_any(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
+static void
+rows(const struct matrix *w, const float *x, float *y, uint32_t first, uint32_t end)
 {
 	float block[BLOCK];
 
@@ -31,10 +34,28 @@ mv_rows_any(const struct matrix *w, const struct mv_x *x, float *y, uint32_t fir
 			uint32_t n = w->cols - col < BLOCK ? w->cols - col : BLOCK;
 
 			matrix_decode(w, r, col, n, 1, block);
-			dot_add(block, x->x + col, n, sum);
+			dot_add(block, x + col, n, sum);
 		}
 		for (unsigned l = 1; l < LANES; l++)
 			sum[0] += sum[l];
 		y[r] = sum[0];
 	}
+}
+
+void
+mv_rows_any(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
+{
+	rows(w, x->x, y, first, end);
+}
+
+bool
+mv_prepare_ggml(struct mv_x *x)
+{
+	return vec_ops()->round8(x->perm, x->x, x->cols, round8_block(x->group));
+}
+
+void
+mv_rows_ggml(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
+{
+	rows(w, x->perm, y, first, end);
 }

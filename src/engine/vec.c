@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/engine/matrix.h"
+#include "src/engine/mv_ggml.h"
 
 #define VEC_BYTES 16
 #define VEC_WIDE 2

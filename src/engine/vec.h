@@ -5,6 +5,7 @@
 #ifndef TBTUI_ENGINE_VEC_H
 #define TBTUI_ENGINE_VEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "src/engine/arch.h"
@@ -29,6 +30,9 @@ struct vec_ops {
 	/* The same where element 2 i turns with 2 i + 1. */
 	void (*rope_pairs)(float *x, size_t heads, size_t width, size_t half, const float *cos,
 			   const float *sin);
+	/* x as 8 bits would hold it, see mv_ggml.h; n whole blocks.  false: not finite,
+	 * out is not to be used. */
+	bool (*round8)(float *out, const float *x, size_t n, size_t block);
 	/* c[r][0..n) (+)= sum over i < k of a[r][i] * b[i * ldb + 0..n), for rows r < VEC_TILE,
 	 * in tile_one for r = 0 alone.  Rows may be given twice: all of c is read before
 	 * any is written.  Behind the last b there are VEC_SLACK floats that may be read. */

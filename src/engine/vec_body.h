@@ -247,6 +247,34 @@ VEC_NAME(rope_pairs)(float *x, size_t heads, size_t width, size_t half, const fl
 	}
 }
 
+static bool
+VEC_NAME(round8)(float *out, const float *x, size_t n, size_t block)
+{
+	const vf round = (vf){ 0 } + 0x1.8p23f;
+
+	for (size_t b = 0; b < n; b += block) {
+		vi most = { 0 };
+		uint32_t bits[LANES], high = 0;
+		struct round8 r;
+
+		for (size_t i = b; i < b + block; i += LANES) {
+			vi a = *(const vi *)(x + i) & 0x7fffffff;
+
+			most = (a & (a > most)) | (most & ~(a > most));
+		}
+		memcpy(bits, &most, sizeof(bits));
+		for (size_t i = 0; i < LANES; i++)
+			high = bits[i] > high ? bits[i] : high;
+		if (!round8_of(high, block, &r))
+			return false;
+		for (size_t i = b; i < b + block; i += LANES)
+			*(vf *)(out + i) = *(const vf *)(x + i) * r.steps;
+		for (size_t i = b; i < b + block; i += LANES)	/* the product is rounded first */
+			*(vf *)(out + i) = (*(vf *)(out + i) + round - round) * r.unit;
+	}
+	return true;
+}
+
 /* Columns [j, j + wide * LANES) of vec_ops.tile. `rows` and `wide` are constants. */
 static inline __attribute__((always_inline)) void
 VEC_NAME(tile_columns)(const float *const *a, const float *b, size_t ldb, size_t k, size_t j,
@@ -336,7 +364,7 @@ static const struct vec_ops VEC_NAME(ops) = {
 	VEC_NAME(rmsnorm), VEC_NAME(add), VEC_NAME(add_scaled),
 	{ [ACT_SILU] = VEC_NAME(silu_mul), [ACT_GELU_TANH] = VEC_NAME(gelu_mul) },
 	VEC_NAME(softcap), VEC_NAME(softmax), VEC_NAME(rope), VEC_NAME(rope_pairs),
-	VEC_NAME(tile), VEC_NAME(tile_one)
+	VEC_NAME(round8), VEC_NAME(tile), VEC_NAME(tile_one)
 };
 
 #undef vf

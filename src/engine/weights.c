@@ -9,6 +9,7 @@
 #include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/format/dtype.h"
+#include "src/quant/ggml.h"
 #include "src/store/model.h"
 
 #define NAME_MAX_LEN 256
@@ -177,8 +178,8 @@ check_shape(const struct loader *l, const struct tensor *t, const struct slot_ru
 			tb_buf_printf(&is, "%s%" PRIu64, i ? ", " : "", t->dim[i]);
 		for (unsigned i = 0; i < n; i++)
 			tb_buf_printf(&should, "%s%" PRIu64, i ? ", " : "", want[i]);
-		status = tb_fail(l->err, TB_EFORMAT, "%s: shape [%s], but config.json makes it "
-				 "[%s]", t->name, tb_buf_cstr(&is), tb_buf_cstr(&should));
+		status = tb_fail(l->err, TB_EFORMAT, "%s: shape [%s], but the model's description"
+				 " makes it [%s]", t->name, tb_buf_cstr(&is), tb_buf_cstr(&should));
 	}
 	tb_buf_free(&is);
 	tb_buf_free(&should);
@@ -209,14 +210,18 @@ check_parts(const struct loader *l, const struct tensor *t, uint64_t n)
 				       "shape", t->name, t->weight.len);
 		return TB_OK;
 	}
-	if (s->kind == SCHEME_GGML || scheme_foreign(s))
-		return tb_fail(l->err, TB_EUNSUP, "%s: cannot compute with %s yet", t->name,
+	if (scheme_foreign(s) || (s->kind == SCHEME_GGML && !ggml_decodable(s->ggml)))
+		return tb_fail(l->err, TB_EUNSUP, "%s: cannot compute with %s", t->name,
 			       scheme_name(s, name));
 	if (t->origin == ORIGIN_UNKNOWN || !scheme_fits(s, t->dim[t->ndim - 1]))
 		return tb_fail(l->err, TB_EUNSUP, "%s: quantized in a way that is not known",
 			       t->name);
 	codes = scheme_code_bytes(s, n);
 	scales = scheme_scales(s, n);
+	if (s->kind == SCHEME_GGML)
+		return t->weight.len == codes ? TB_OK
+			: tb_fail(l->err, TB_EFORMAT, "%s: %" PRIu64 " bytes do not fit the shape",
+				  t->name, t->weight.len);
 	if (t->weight.len != codes || !t->has_scale || t->has_bias != scheme_has_bias(s) ||
 	    scheme_scale_dtype(s, t->scale.dtype) != t->scale.dtype ||
 	    t->scale.len != scales * dtype_bits(t->scale.dtype) / 8 ||
@@ -308,12 +313,14 @@ load_vector(struct loader *l, const struct tensor *t, enum slot s, float **out)
 static enum tb_status
 missing(const struct loader *l, enum slot s, uint32_t layer, uint32_t expert)
 {
+	bool gguf = l->m->loc.kind == MODEL_GGUF_FILE || l->m->loc.kind == MODEL_OLLAMA_GGUF;
 	char name[NAME_MAX_LEN];
 
 	for (const struct slot_rule *r = NULL; (r = next_rule(l, s, r));)
-		if (!r->stacked && slot_expand(r->pattern, layer, expert, name, sizeof(name)))
+		if (slot_rule_gguf(r) == gguf && (gguf || !r->stacked) &&
+		    slot_expand(r->pattern, layer, expert, name, sizeof(name)))
 			return tb_fail(l->err, TB_EFORMAT, "no tensor %s%s (%s of %s)",
-				       s == SLOT_OUTPUT ? "" : slot_prefixes[0], name,
+				       gguf || s == SLOT_OUTPUT ? "" : slot_prefixes[0], name,
 				       slot_info(s)->name, l->hp->arch->name);
 	return tb_fail(l->err, TB_EFORMAT, "no tensor for %s", slot_info(s)->name);
 }
