@@ -15,6 +15,7 @@
 #include "src/cli/tensors.h"
 #include "src/format/json.h"
 #include "src/ops/ctx.h"
+#include "src/ops/digest.h"
 #include "src/ops/inspect.h"
 
 #define HEX_MAX (1u << 20)
@@ -25,11 +26,12 @@ struct task {
 	struct model *m;
 	const struct tensor *t;
 	/* what is asked for */
-	bool stats, hist;
+	bool stats, hist, digest;
 	uint64_t bins;
 	const char *values, *hex, *part;
 	/* and what came of it */
 	struct inspect_result res;
+	struct digest_item sum;
 	struct inspect_window win;
 	float *v;			/* owned; NULL: not asked for */
 	enum inspect_part of;
@@ -225,6 +227,8 @@ print_json(const struct task *k)
 
 	json_set_str(o, "model", k->m->loc.name);
 	cli_tensor_json(o, k->m, k->t);
+	if (k->digest)
+		json_set_str(o, "digest", *k->sum.digest ? k->sum.digest : NULL);
 	if (k->stats)
 		json_set(o, "stats", stats_json(&k->res));
 	if (k->hist)
@@ -368,6 +372,8 @@ print_text(const struct task *k)
 	bool good = true;
 
 	print_facts(k);
+	if (*k->sum.digest)
+		printf("digest       %s\n", k->sum.digest);
 	if (k->stats)
 		print_stats(&k->res);
 	if (k->hist)
@@ -391,6 +397,20 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static enum tb_status
+digest(const struct cli *cli, struct task *k, struct tb_err *err)
+{
+	enum tb_status status;
+
+	k->sum.t = k->t;
+	status = cli_digests(cli, &k->ctx, k->m, &k->sum, 1, err);
+	if (!status && k->sum.err.code) {
+		*err = k->sum.err;
+		status = err->code;
+	}
+	return status;
+}
+
+static enum tb_status
 work(struct cli *cli, const char *name, struct task *k, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
@@ -406,7 +426,7 @@ work(struct cli *cli, const char *name, struct task *k, struct tb_err *err)
 		status = read_hex(k, err);
 	if (!status && (k->stats || k->hist))
 		status = cli_run(cli, "tensor", run, k, err);
-	return status;
+	return status || !k->digest ? status : digest(cli, k, err);
 }
 
 enum cli_exit
@@ -414,6 +434,7 @@ cli_tensor(struct cli *cli, int argc, char **argv)
 {
 	struct task k = { .bins = 32 };
 	const struct tb_opt opts[] = {
+		{ 0, "digest", TB_OPT_FLAG, &k.digest, NULL, "the same wherever the same bytes are" },
 		{ 0, "stats", TB_OPT_FLAG, &k.stats, NULL, "statistics over all values" },
 		{ 0, "hist", TB_OPT_FLAG, &k.hist, NULL, "a histogram" },
 		{ 0, "bins", TB_OPT_U64, &k.bins, "N", "of the histogram (32)" },

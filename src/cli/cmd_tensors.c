@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "src/base/buf.h"
+#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
 #include "src/cli/tensors.h"
 #include "src/format/json.h"
 #include "src/ops/ctx.h"
+#include "src/ops/digest.h"
 
 /* ---- order ---- */
 
@@ -64,7 +66,11 @@ static const struct { const char *key; cmp_fn *cmp; } orders[] = {
 	{ "scheme", by_scheme }, { "offset", by_offset },
 };
 
-struct row { const struct tensor *t; cmp_fn *cmp; };
+struct row {
+	const struct tensor *t;
+	cmp_fn *cmp;
+	const struct digest_item *sum;	/* NULL: not asked for */
+};
 
 static int
 compare(const void *a, const void *b)
@@ -152,6 +158,8 @@ print_json(const struct model *m, const struct row *rows, size_t n)
 		cJSON *row = json_object();
 
 		cli_tensor_json(row, m, rows[i].t);
+		if (rows[i].sum)
+			json_set_str(row, "digest", *rows[i].sum->digest ? rows[i].sum->digest : NULL);
 		json_push(list, row);
 	}
 	json_set(o, "tensors", list);
@@ -159,8 +167,9 @@ print_json(const struct model *m, const struct row *rows, size_t n)
 }
 
 static void
-text_row(struct cli_table *t, const struct tensor *x)
+text_row(struct cli_table *t, const struct row *row)
 {
+	const struct tensor *x = row->t;
 	struct tb_buf shape = TB_BUF(256);
 	char scheme[SCHEME_NAME_MAX], count[16], size[16];
 
@@ -172,19 +181,25 @@ text_row(struct cli_table *t, const struct tensor *x)
 	cli_cell(t, scheme_name(&x->scheme, scheme));
 	cli_cell(t, tb_human_count(x->elems, count));
 	cli_cell(t, tb_human_bytes(x->bytes, size));
+	if (row->sum)
+		cli_cell(t, *row->sum->digest ? row->sum->digest : "-");
 	tb_buf_free(&shape);
 }
 
 static enum cli_exit
 print_text(const struct cli *cli, const struct row *rows, size_t n)
 {
-	static const char *const titles[] = { "NAME", "DTYPE", "SHAPE", "SCHEME", "PARAMS", "SIZE" };
-	struct cli_table t = { .align = "mlllrr", .drop = "052341", .wide = cli->wide };
+	static const char *const titles[] = {
+		"NAME", "DTYPE", "SHAPE", "SCHEME", "PARAMS", "SIZE", "DIGEST"
+	};
+	bool sums = n && rows->sum;
+	struct cli_table t = { .align = sums ? "mlllrre" : "mlllrr", .wide = cli->wide,
+			       .drop = sums ? "0523410" : "052341" };
 
-	for (size_t i = 0; n && i < sizeof(titles) / sizeof(*titles); i++)
+	for (size_t i = 0; n && i < sizeof(titles) / sizeof(*titles) - !sums; i++)
 		cli_cell(&t, titles[i]);
 	for (size_t i = 0; i < n; i++)
-		text_row(&t, rows[i].t);
+		text_row(&t, &rows[i]);
 	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
 }
 
@@ -196,10 +211,42 @@ matches(const char *pattern, const char *name)
 	return strpbrk(pattern, "*?[") ? tb_glob(pattern, name) : tb_contains(name, pattern);
 }
 
-static enum cli_exit
-print(const struct cli *cli, const struct model *m, const char *pattern, cmp_fn *cmp)
+struct task {
+	const struct model *m;
+	const char *pattern;
+	cmp_fn *cmp;
+	bool digests;
+};
+
+/* *items is the caller's to free, also when this fails. */
+static enum tb_status
+add_digests(const struct cli *cli, const struct task *k, struct row *rows, size_t n,
+	    struct digest_item **items, struct tb_err *err)
 {
-	struct row *rows = calloc(m->ntensors + 1, sizeof(*rows));
+	struct op_ctx ctx;
+	enum tb_status status;
+
+	*items = tb_calloc(n, sizeof(**items));
+	if (!*items)
+		return tb_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		(*items)[i].t = rows[i].t;
+		rows[i].sum = &(*items)[i];
+	}
+	status = cli_ctx(cli, &ctx, err);
+	if (status)
+		return status;
+	status = cli_digests(cli, &ctx, k->m, *items, n, err);
+	op_ctx_free(&ctx);
+	return status;
+}
+
+static enum cli_exit
+print(const struct cli *cli, const struct task *k)
+{
+	const struct model *m = k->m;
+	struct row *rows = tb_calloc(m->ntensors + 1, sizeof(*rows));
+	struct digest_item *items = NULL;
 	enum cli_exit status;
 	struct tb_err err;
 	size_t n = 0;
@@ -209,13 +256,19 @@ print(const struct cli *cli, const struct model *m, const char *pattern, cmp_fn 
 		return cli_fail(&err);
 	}
 	for (size_t i = 0; i < m->ntensors; i++)
-		if (matches(pattern, m->tensors[i].name))
-			rows[n++] = (struct row){ &m->tensors[i], cmp };
+		if (matches(k->pattern, m->tensors[i].name))
+			rows[n++] = (struct row){ &m->tensors[i], k->cmp, NULL };
 	if (n)
 		qsort(rows, n, sizeof(*rows), compare);
-	status = cli->json ? print_json(m, rows, n) : print_text(cli, rows, n);
+	if (k->digests && n && add_digests(cli, k, rows, n, &items, &err))
+		status = cli_fail(&err);
+	else
+		status = cli->json ? print_json(m, rows, n) : print_text(cli, rows, n);
 	for (size_t i = 0; i < m->nproblems; i++)
 		cli_note(cli, m->problems[i].message);
+	for (size_t i = 0; i < n && items && status == CLI_OK; i++)
+		status = *items[i].digest ? CLI_OK : CLI_FAILED;
+	free(items);
 	free(rows);
 	return status == CLI_OK && (!n || cli_model_damaged(m)) ? CLI_WRONG : status;
 }
@@ -223,23 +276,27 @@ print(const struct cli *cli, const struct model *m, const char *pattern, cmp_fn 
 enum cli_exit
 cli_tensors(struct cli *cli, int argc, char **argv)
 {
-	const char *pattern = NULL, *key = NULL;
+	struct task k = { 0 };
+	const char *key = NULL;
 	const struct tb_opt opts[] = {
-		{ 'f', "filter", TB_OPT_STR, &pattern, "PATTERN", "a part of the name, or a glob" },
+		{ 'f', "filter", TB_OPT_STR, &k.pattern, "PATTERN",
+		  "a part of the name, or a glob" },
 		{ 'S', "sort", TB_OPT_STR, &key, "KEY",
 		  "name, size, params, dtype, scheme or offset" },
+		{ 0, "digests", TB_OPT_FLAG, &k.digests, NULL,
+		  "with what is the same wherever the same bytes are" },
 		{ .name = NULL }
 	};
 	struct model *m = NULL;
 	enum cli_exit status;
 	struct tb_err err;
-	cmp_fn *cmp;
 
 	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
 		return status;
-	if (find_order(key, &cmp, &err) || cli_model(cli, argv[1], &m, &err))
+	if (find_order(key, &k.cmp, &err) || cli_model(cli, argv[1], &m, &err))
 		return cli_fail(&err);
-	status = print(cli, m, pattern, cmp);
+	k.m = m;
+	status = print(cli, &k);
 	model_free(m);
 	return status;
 }

@@ -14,6 +14,7 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/cmd_audit.c \
 	src/cli/cmd_blobs.c \
 	src/cli/cmd_diff.c \
+	src/cli/digests.c \
 	src/cli/cmd_ls.c \
 	src/cli/cmd_scan.c \
 	src/cli/cmd_show.c \

@@ -34,6 +34,7 @@ same_places(const struct diff_request *req, const struct diff_row *row)
 	       same_place(req, &a->weight, &b->weight) &&
 	       (!a->has_scale || same_place(req, &a->scale, &b->scale)) &&
 	       (!a->has_bias || same_place(req, &a->bias, &b->bias)) &&
+	       (!a->has_order || same_place(req, &a->order, &b->order)) &&
 	       (!a->has_global || same_place(req, &a->global, &b->global));
 }
 

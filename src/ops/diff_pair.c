@@ -30,6 +30,25 @@ same_part(bool has_a, const struct tensor_part *a, bool has_b, const struct tens
 	return has_a == has_b && (!has_a || a->dtype == b->dtype);
 }
 
+/* Do its elements lie one behind the other, in each part? */
+static bool
+in_rows(const struct tensor *t)
+{
+	return !opaque(t) && !scheme_foreign(&t->scheme);
+}
+
+/* What is compared in slices of its parts has to have parts of one size, and all of
+ * them. */
+static bool
+same_sizes(const struct diff_row *row)
+{
+	const struct tensor *a = row->a.t, *b = row->b.t;
+
+	return row->a.expert == DIFF_WHOLE && row->b.expert == DIFF_WHOLE &&
+	       a->weight.len == b->weight.len && a->scale.len == b->scale.len &&
+	       a->bias.len == b->bias.len && a->order.len == b->order.len;
+}
+
 bool
 diff_same_coding(const struct diff_row *row)
 {
@@ -40,8 +59,8 @@ diff_same_coding(const struct diff_row *row)
 	       same_part(a->has_scale, &a->scale, b->has_scale, &b->scale) &&
 	       same_part(a->has_bias, &a->bias, b->has_bias, &b->bias) &&
 	       same_part(a->has_global, &a->global, b->has_global, &b->global) &&
-	       a->global_inverse == b->global_inverse &&
-	       (!diff_row_opaque(row) || a->weight.len == b->weight.len);
+	       same_part(a->has_order, &a->order, b->has_order, &b->order) &&
+	       a->global_inverse == b->global_inverse && (in_rows(a) || same_sizes(row));
 }
 
 uint64_t
@@ -66,12 +85,14 @@ open_bytes(struct reader *r, const struct model *m, const struct tensor *t, stru
 	enum tb_status status;
 
 	*r = (struct reader){ .t = t, .weight = { .slot = -1 }, .scale = { .slot = -1 },
-			      .bias = { .slot = -1 }, .global = 1 };
+			      .bias = { .slot = -1 }, .order = { .slot = -1 }, .global = 1 };
 	status = reader_map(&r->weight, m, &t->weight, err);
 	if (!status && t->has_scale)
 		status = reader_map(&r->scale, m, &t->scale, err);
 	if (!status && t->has_bias)
 		status = reader_map(&r->bias, m, &t->bias, err);
+	if (!status && t->has_order)
+		status = reader_map(&r->order, m, &t->order, err);
 	if (status)
 		reader_close(r);
 	return status;
@@ -154,6 +175,29 @@ diff_pair_check(const struct diff_pair *p, struct tb_err *err)
 	return status ? status : reader_check(&p->b, err);
 }
 
+/* A file that was written to, or cut within its last page, gives no sign of it. */
+static enum tb_status
+same_still(const struct model *m, const struct tensor *t, struct tb_err *err)
+{
+	const struct model_file *f = &m->files[t->weight.file];
+	struct tb_ident now;
+	enum tb_status status = tb_file_ident(f->path, &now, err);
+
+	if (!status && !tb_ident_equal(&now, &f->id))
+		status = tb_fail(err, TB_EIO, "%s: changed while it was read", f->path);
+	return status;
+}
+
+enum tb_status
+diff_pair_end(const struct diff_pair *p, const struct diff_request *req, struct tb_err *err)
+{
+	enum tb_status status = diff_pair_check(p, err);
+
+	if (!status)
+		status = same_still(req->a, p->row->a.t, err);
+	return status ? status : same_still(req->b, p->row->b.t, err);
+}
+
 static bool
 same_scales(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n)
 {
@@ -166,11 +210,28 @@ same_scales(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n)
 	       (!p->a.t->has_bias || !memcmp(p->a.bias.p + a, p->b.bias.p + b, len));
 }
 
-/* The whole of a companion of something that nobody decodes. */
+/* The slice of a part that belongs to [first, first + n) of `all`: what comes before and
+ * behind adds up to all of its bytes, wherever in it the elements are. */
 static bool
-same_map(const struct tb_map *a, const struct tb_map *b)
+same_slice(const struct tb_map *a, const struct tb_map *b, uint64_t first, uint64_t n,
+	   uint64_t all)
 {
-	return a->len == b->len && (!a->len || !memcmp(a->p, b->p, a->len));
+	double each = (double)a->len / (double)all;
+	size_t from = (size_t)(each * (double)first);
+	size_t to = first + n == all ? a->len : (size_t)(each * (double)(first + n));
+
+	return to <= from || to > a->len || !memcmp(a->p + from, b->p + from, to - from);
+}
+
+static bool
+same_slices(const struct diff_pair *p, uint64_t first, uint64_t n)
+{
+	uint64_t all = diff_row_length(p->row);
+
+	return same_slice(&p->a.weight, &p->b.weight, first, n, all) &&
+	       same_slice(&p->a.scale, &p->b.scale, first, n, all) &&
+	       same_slice(&p->a.bias, &p->b.bias, first, n, all) &&
+	       same_slice(&p->a.order, &p->b.order, first, n, all);
 }
 
 bool
@@ -179,12 +240,11 @@ diff_pair_equal(const struct diff_pair *p, uint64_t first, size_t n)
 	const struct scheme *s = &p->a.t->scheme;
 	uint64_t a = p->row->a.first + first, b = p->row->b.first + first;
 
-	if (p->opaque)
-		return !memcmp(p->a.weight.p + first, p->b.weight.p + first, n) &&
-		       (first || (same_map(&p->a.scale, &p->b.scale) &&
-				  same_map(&p->a.bias, &p->b.bias)));
-	return memcmp(&p->a.global, &p->b.global, sizeof(p->a.global)) == 0 &&
-	       !memcmp(p->a.weight.p + scheme_code_bytes(s, a),
+	if (memcmp(&p->a.global, &p->b.global, sizeof(p->a.global)))
+		return false;
+	if (!in_rows(p->a.t))
+		return same_slices(p, first, n);
+	return !memcmp(p->a.weight.p + scheme_code_bytes(s, a),
 		       p->b.weight.p + scheme_code_bytes(s, b), (size_t)scheme_code_bytes(s, n)) &&
 	       (!p->a.t->has_scale || s->kind == SCHEME_PLAIN || s->kind == SCHEME_GGML ||
 		same_scales(p, a, b, n));

@@ -70,11 +70,15 @@ enter(struct diff_run *r, struct work *w)
 static void
 leave(struct diff_run *r, struct work *w, uint64_t read)
 {
+	struct tb_err err = { 0 };
+
 	pthread_mutex_lock(&r->lock);
 	r->out->read += read;
-	if (w->open && !w->err.code && diff_pair_check(&w->pair, &w->err))
-		atomic_store(&w->differs, true);
-	if (--w->left == 0 && w->open) {
+	w->left--;
+	if (w->open && (w->left ? diff_pair_check(&w->pair, &err)
+			        : diff_pair_end(&w->pair, r->req, &err)) && !w->err.code)
+		w->err = err;
+	if (w->left == 0 && w->open) {
 		diff_pair_close(&w->pair);
 		w->open = false;
 	}

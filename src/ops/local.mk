@@ -127,4 +127,6 @@ src_ops_libops_a_SOURCES += \
 	src/ops/diff_match.c \
 	src/ops/diff_pair.c \
 	src/ops/diff_run.h \
-	src/ops/diff_tasks.c
+	src/ops/diff_tasks.c \
+	src/ops/digest.c \
+	src/ops/digest.h
