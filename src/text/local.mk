@@ -25,20 +25,30 @@ src_text_libtext_a_SOURCES = \
 	src/text/tok_decode.c \
 	src/text/tok_decode.h \
 	src/text/tok_encode.c \
+	src/text/tok_gguf.c \
+	src/text/tok_gguf.h \
+	src/text/tok_gguf_ends.c \
 	src/text/tok_merge.c \
 	src/text/tok_normalize.c \
 	src/text/tok_normalize.h \
+	src/text/tok_pre.c \
+	src/text/tok_pre.h \
 	src/text/tok_read_added.c \
 	src/text/tok_read_ends.c \
 	src/text/tok_regex.c \
 	src/text/tok_regex.h \
+	src/text/tok_seams.c \
+	src/text/tok_seams.h \
 	src/text/tok_split.c \
 	src/text/tok_split.h \
 	src/text/tok_split_read.c \
 	src/text/tok_translate.c \
+	src/text/tok_typed.c \
 	src/text/tok_uni.c \
 	src/text/tok_uni.h \
 	src/text/tok_vocab.c \
 	src/text/tok_vocab.h \
+	src/text/tok_wpm.c \
+	src/text/tok_wpm.h \
 	src/text/tokenizer.c \
 	src/text/tokenizer.h

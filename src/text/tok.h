@@ -8,6 +8,7 @@
 #include "src/text/tok_normalize.h"
 #include "src/text/tok_split.h"
 #include "src/text/tok_vocab.h"
+#include "src/text/tok_wpm.h"
 #include "src/text/tokenizer.h"
 
 struct tokenizer {
@@ -19,12 +20,31 @@ struct tokenizer {
 	/* Found in the text as it is, and in the text as it was normalized. */
 	struct tok_added_set raw, normalized;
 	struct token_ids before, after;		/* what the post-processor puts around */
+	struct token_ids ends;			/* what ends a generation; sorted */
 	uint32_t bos, eos;			/* TOK_NONE: none known */
+	bool wordpiece;				/* words by longest match instead of merging */
+	struct tok_wpm wpm;
+	bool plain_specials;			/* what is not of type normal or byte stands for
+						 * its piece as it is, whatever the decoder */
+	const char *kind, *note;		/* static */
 };
+
+#define TOK_MARK "\xe2\x96\x81"	/* U+2581, SentencePiece's blank */
+
+struct tokenizer *tok_new(void);
+
+/* Common to formats that give each token a type: what is control or unknown is
+ * special, and all that is not normal, unused or byte is found in the text as it is. */
+enum tb_status tok_add_typed(struct tokenizer *t, struct tb_err *err) TB_MUST_USE;
+/* Merging by score, blanks as U+2581 (prefix: one is put in front), bytes where
+ * nothing else fits. */
+enum tb_status tok_make_spm(struct tokenizer *t, bool prefix, struct tb_err *err) TB_MUST_USE;
 
 /* "added_tokens", and those of tokenizer_config.json that it lacks. */
 enum tb_status tok_read_added(struct tokenizer *t, const cJSON *doc, const cJSON *config,
 			      struct tb_err *err) TB_MUST_USE;
+/* "bos_token" and the like: a string or { "content": string }; TOK_NONE: not there. */
+uint32_t tok_named(const struct tokenizer *t, const cJSON *config, const char *key);
 /* "post_processor", bos_token, eos_token, add_bos_token, add_eos_token. */
 enum tb_status tok_read_ends(struct tokenizer *t, const cJSON *doc, const cJSON *config,
 			     struct tb_err *err) TB_MUST_USE;

@@ -9,11 +9,9 @@
 #include "src/base/text.h"
 #include "src/text/tok_uni.h"
 
-#define MARK "\xe2\x96\x81"
-
 struct tok_symbols {
-	uint32_t *id;
-	size_t n, cap;
+	uint32_t *id, *off;
+	size_t n, cap, off_cap;
 	struct tb_buf mapped;
 };
 
@@ -34,6 +32,7 @@ tok_symbols_free(struct tok_symbols *s)
 		return;
 	tb_buf_free(&s->mapped);
 	free(s->id);
+	free(s->off);
 	free(s);
 }
 
@@ -112,32 +111,55 @@ add_bytes(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size
 	}
 }
 
-/* Is the word as a whole in the vocabulary? */
+/* The word in byte-level characters, in room->mapped. */
 static bool
-whole(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_t len, bool bytes,
-      uint32_t *id)
+map_bytes(struct tok_symbols *room, const char *s, size_t len)
 {
 	char utf8[4];
 
-	if (!bytes)
-		return tok_vocab_find(b->vocab, s, len, id);
 	tb_buf_clear(&room->mapped);
 	for (size_t i = 0; i < len; i++)
 		tb_buf_add(&room->mapped, utf8,
 			   tb_utf8_put(tok_byte_cp((uint8_t)s[i]), utf8));
-	return !tb_buf_failed(&room->mapped) &&
-	       tok_vocab_find(b->vocab, room->mapped.p, room->mapped.len, id);
+	return !tb_buf_failed(&room->mapped);
 }
 
+static bool
+newlines(const char *s, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && s[n] == '\n')
+		n++;
+	return n == len;
+}
+
+/* Is the word as a whole in the vocabulary, and does that matter?  Text never becomes
+ * a special token here. */
+static bool
+whole(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_t len, bool bytes,
+      uint32_t *id)
+{
+	if (!b->ignore_merges && !(b->whole_newlines && newlines(s, len)))
+		return false;
+	if (bytes) {
+		if (!map_bytes(room, s, len))
+			return false;
+		s = tb_buf_cstr(&room->mapped);
+		len = room->mapped.len;
+	}
+	return tok_vocab_find(b->vocab, s, len, id) && !b->vocab->piece[*id].special;
+}
+
+/* ---- by pairs ---- */
+
 static enum tb_status
-merge_word(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_t len,
-	   bool bytes, struct token_ids *out, struct tb_err *err)
+merge_pairs(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_t len,
+	    bool bytes, struct token_ids *out, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
-	uint32_t id;
+	struct tok_run run;
 
-	if (b->ignore_merges && whole(b, room, s, len, bytes, &id))
-		return tok_ids_push(out, id) ? TB_OK : tb_nomem(err);
 	/* a character becomes at most as many symbols as it has bytes; byte-level
 	 * characters without an id may fall back to two */
 	if (!tb_grow(&room->id, &room->cap, 2 * len, sizeof(*room->id)))
@@ -147,43 +169,117 @@ merge_word(const struct tok_bpe *b, struct tok_symbols *room, const char *s, siz
 		add_bytes(b, room, s, len);
 	else
 		add_chars(b, room, s, len);
-	if (room->n > TOK_FEW)
-		status = tok_merge_many(&b->merges, room->id, &room->n, err);
+	run = (struct tok_run){ .id = room->id, .n = room->n };
+	if (run.n > TOK_FEW)
+		status = tok_merge_many(b, &run, err);
 	else
-		room->n = tok_merge_few(&b->merges, room->id, room->n);
+		tok_merge_few(b, &run);
 	if (status)
 		return status;
-	if (!tb_grow(&out->v, &out->cap, out->n + room->n, sizeof(*out->v)))
+	if (!tb_grow(&out->v, &out->cap, out->n + run.n, sizeof(*out->v)))
 		return tb_nomem(err);
-	if (room->n)
-		memcpy(out->v + out->n, room->id, room->n * sizeof(*room->id));
-	out->n += room->n;
+	if (run.n)
+		memcpy(out->v + out->n, run.id, run.n * sizeof(*run.id));
+	out->n += run.n;
 	return TB_OK;
 }
 
-/* Bytes up to the next mark that follows something else. */
-static size_t
-to_mark(const char *s, size_t len)
-{
-	size_t mark = sizeof(MARK) - 1, i = 0;
-	const char *hit;
+/* ---- by pieces ---- */
 
-	while (len - i >= mark && !memcmp(s + i, MARK, mark))
-		i += mark;
-	hit = memmem(s + i, len - i, MARK, mark);
-	return hit ? (size_t)(hit - s) : len;
+static void
+split_chars(const struct tok_bpe *b, struct tok_run *run, size_t len)
+{
+	uint32_t cp;
+
+	for (size_t at = 0, n; at < len; at += n, run->n++) {
+		n = tb_utf8_next(run->text + at, len - at, &cp);
+		run->off[run->n] = (uint32_t)at;
+		if (!tok_vocab_find(b->vocab, run->text + at, n, &run->id[run->n]) ||
+		    b->piece_rank[run->id[run->n]] == TOK_NONE)
+			run->id[run->n] = TOK_STRANGE;
+	}
+	run->off[run->n] = (uint32_t)len;
+}
+
+/* What could not be merged and is no token either becomes its bytes. */
+static bool
+push_run(const struct tok_bpe *b, const struct tok_run *run, struct token_ids *out)
+{
+	bool ok = tb_grow(&out->v, &out->cap, out->n + run->n, sizeof(*out->v)), unk = false;
+
+	for (size_t i = 0; i < run->n && ok; i++) {
+		const char *s = run->text + run->off[i];
+		size_t len = run->off[i + 1] - run->off[i];
+
+		if (run->id[i] != TOK_STRANGE) {
+			out->v[out->n++] = run->id[i];
+			unk = false;
+		} else if (has_fallback(b, s, len)) {
+			ok = tb_grow(&out->v, &out->cap, out->n + len + run->n - i,
+				     sizeof(*out->v));
+			for (size_t k = 0; k < len && ok; k++)
+				out->v[out->n++] = b->fallback[(uint8_t)s[k]];
+			unk = false;
+		} else if (b->unk != TOK_NONE) {
+			if (!(unk && b->fuse_unk))
+				out->v[out->n++] = b->unk;
+			unk = true;
+		}
+	}
+	return ok;
+}
+
+static enum tb_status
+merge_pieces(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_t len,
+	     bool bytes, struct token_ids *out, struct tb_err *err)
+{
+	struct tok_run run;
+	enum tb_status status = TB_OK;
+
+	if (bytes && !map_bytes(room, s, len))
+		return tb_nomem(err);
+	run = (struct tok_run){ .text = bytes ? tb_buf_cstr(&room->mapped) : s };
+	len = bytes ? room->mapped.len : len;
+	if (len >= UINT32_MAX / 4)
+		return tb_fail(err, TB_ELIMIT, "tokenizer: a word of %zu bytes", len);
+	if (!tb_grow(&room->id, &room->cap, len + 1, sizeof(*room->id)) ||
+	    !tb_grow(&room->off, &room->off_cap, len + 1, sizeof(*room->off)))
+		return tb_nomem(err);
+	run.id = room->id;
+	run.off = room->off;
+	split_chars(b, &run, len);
+	if (run.n > TOK_FEW)
+		status = tok_merge_many(b, &run, err);
+	else
+		tok_merge_few(b, &run);
+	if (!status && !push_run(b, &run, out))
+		status = tb_nomem(err);
+	return status;
+}
+
+static enum tb_status
+merge_word(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_t len,
+	   bool bytes, struct token_ids *out, struct tb_err *err)
+{
+	uint32_t id;
+
+	if (whole(b, room, s, len, bytes, &id))
+		return tok_ids_push(out, id) ? TB_OK : tb_nomem(err);
+	return (b->piece_rank ? merge_pieces : merge_pairs)(b, room, s, len, bytes, out, err);
 }
 
 enum tb_status
 tok_bpe_word(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_t len,
 	     bool bytes, struct token_ids *out, struct tb_err *err)
 {
+	/* a run of unknown characters is one: it must not be cut */
+	const struct tok_vocab *known = b->unk != TOK_NONE && b->fuse_unk ? b->vocab : NULL;
 	enum tb_status status = TB_OK;
 
-	if (!b->cut_at_mark || bytes)
+	if (!b->seams.bit || bytes)
 		return merge_word(b, room, s, len, bytes, out, err);
 	while (len && !status) {
-		size_t n = to_mark(s, len);
+		size_t n = tok_seams_next(&b->seams, known, s, len);
 
 		status = merge_word(b, room, s, n, false, out, err);
 		s += n;

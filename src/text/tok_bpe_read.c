@@ -13,9 +13,10 @@
 #define MERGES_MAX (1u << 23)
 #define TOK_PIECE_MAX 1024	/* bytes of a half, where it is cut by trying */
 
-static enum tb_status
-merges_init(struct tok_merges *m, size_t n, struct tb_err *err)
+enum tb_status
+tok_bpe_room(struct tok_bpe *b, size_t n, struct tb_err *err)
 {
+	struct tok_merges *m = &b->merges;
 	size_t slots = 16;
 
 	if (n > MERGES_MAX)
@@ -31,10 +32,8 @@ merges_init(struct tok_merges *m, size_t n, struct tb_err *err)
 	return TB_OK;
 }
 
-struct half { const char *s; size_t len; };
-
 static bool
-fits(const struct tok_vocab *vocab, struct half a, struct half b)
+fits(const struct tok_vocab *vocab, struct tok_half a, struct tok_half b)
 {
 	struct tb_buf joined = TB_BUF(1u << 24);
 	uint32_t id;
@@ -52,20 +51,20 @@ fits(const struct tok_vocab *vocab, struct half a, struct half b)
 /* "a b".  Some files have halves with blanks in them: then the cut is where both
  * halves and the whole are tokens, if there is one such place. */
 static bool
-cut_at_blank(const struct tok_vocab *vocab, const char *both, struct half *a, struct half *b)
+cut_at_blank(const struct tok_vocab *vocab, const char *both, struct tok_half *a, struct tok_half *b)
 {
 	const char *first = strchr(both, ' '), *end = both + strlen(both);
 	unsigned found = 0;
 
 	if (!first || end - both > 2 * TOK_PIECE_MAX)
 		return false;
-	*a = (struct half){ both, (size_t)(first - both) };
-	*b = (struct half){ first + 1, (size_t)(end - first - 1) };
+	*a = (struct tok_half){ both, (size_t)(first - both) };
+	*b = (struct tok_half){ first + 1, (size_t)(end - first - 1) };
 	if (!strchr(first + 1, ' '))
 		return true;
 	for (const char *p = first; p; p = strchr(p + 1, ' ')) {
-		struct half left = { both, (size_t)(p - both) };
-		struct half right = { p + 1, (size_t)(end - p - 1) };
+		struct tok_half left = { both, (size_t)(p - both) };
+		struct tok_half right = { p + 1, (size_t)(end - p - 1) };
 
 		if (!left.len || !right.len || !fits(vocab, left, right))
 			continue;
@@ -78,7 +77,7 @@ cut_at_blank(const struct tok_vocab *vocab, const char *both, struct half *a, st
 
 /* "a b" or ["a", "b"] */
 static bool
-read_halves(const struct tok_vocab *vocab, const cJSON *merge, struct half *a, struct half *b)
+read_halves(const struct tok_vocab *vocab, const cJSON *merge, struct tok_half *a, struct tok_half *b)
 {
 	if (json_str(merge))
 		return cut_at_blank(vocab, json_str(merge), a, b);
@@ -94,7 +93,8 @@ read_halves(const struct tok_vocab *vocab, const cJSON *merge, struct half *a, s
 }
 
 static enum tb_status
-find_half(const struct tok_bpe *b, struct half h, uint32_t rank, uint32_t *id, struct tb_err *err)
+find_half(const struct tok_bpe *b, struct tok_half h, uint32_t rank, uint32_t *id,
+	  struct tb_err *err)
 {
 	if (tok_vocab_find(b->vocab, h.s, h.len, id))
 		return TB_OK;
@@ -102,23 +102,13 @@ find_half(const struct tok_bpe *b, struct half h, uint32_t rank, uint32_t *id, s
 		       (uintmax_t)rank, h.len > 60 ? 60 : (int)h.len, h.s);
 }
 
-static bool
-is_mark(const char *s, size_t len)
+enum tb_status
+tok_bpe_put(struct tok_bpe *b, struct tok_half left, struct tok_half right, uint32_t rank,
+	    bool later, struct tb_buf *joined, struct tb_err *err)
 {
-	return len >= 3 && !memcmp(s, "\xe2\x96\x81", 3);
-}
-
-static enum tb_status
-add_merge(struct tok_bpe *b, const cJSON *merge, uint32_t rank, struct tb_buf *joined,
-	  struct tb_err *err)
-{
-	struct half left, right;
 	struct tok_merge m = { .rank = rank }, *slot;
 	enum tb_status status;
 
-	if (!read_halves(b->vocab, merge, &left, &right) || !left.len || !right.len)
-		return tb_fail(err, TB_EFORMAT, "tokenizer: merge %ju is no pair",
-			       (uintmax_t)rank);
 	tb_buf_clear(joined);
 	tb_buf_add(joined, left.s, left.len);
 	tb_buf_add(joined, right.s, right.len);
@@ -128,20 +118,32 @@ add_merge(struct tok_bpe *b, const cJSON *merge, uint32_t rank, struct tb_buf *j
 	if (!status)
 		status = find_half(b, right, rank, &m.right, err);
 	if (!status)
-		status = find_half(b, (struct half){ joined->p, joined->len }, rank, &m.id, err);
+		status = find_half(b, (struct tok_half){ joined->p, joined->len }, rank, &m.id,
+				   err);
 	if (status)
 		return status;
-	if (is_mark(right.s, right.len) && !(left.len >= 3 && is_mark(left.s + left.len - 3, 3)))
-		b->cut_at_mark = false;
 	slot = (struct tok_merge *)tok_merge_find(&b->merges, m.left, m.right);
-	*slot = m;	/* of a pair that is listed twice the later counts */
+	if (later || slot->rank == TOK_NONE)
+		*slot = m;
 	return TB_OK;
+}
+
+static enum tb_status
+add_merge(struct tok_bpe *b, const cJSON *merge, uint32_t rank, struct tb_buf *joined,
+	  struct tb_err *err)
+{
+	struct tok_half left, right;
+
+	if (!read_halves(b->vocab, merge, &left, &right) || !left.len || !right.len)
+		return tb_fail(err, TB_EFORMAT, "tokenizer: merge %ju is no pair",
+			       (uintmax_t)rank);
+	return tok_bpe_put(b, left, right, rank, true, joined, err);
 }
 
 static enum tb_status
 read_merges(struct tok_bpe *b, const cJSON *merges, struct tb_err *err)
 {
-	enum tb_status status = merges_init(&b->merges, json_count(merges), err);
+	enum tb_status status = tok_bpe_room(b, json_count(merges), err);
 	struct tb_buf joined = TB_BUF(1u << 24);
 	uint32_t rank = 0;
 
@@ -199,6 +201,13 @@ find_bytes(struct tok_bpe *b)
 	}
 }
 
+void
+tok_bpe_init(struct tok_bpe *b, const struct tok_vocab *vocab)
+{
+	*b = (struct tok_bpe){ .vocab = vocab, .unk = TOK_NONE };
+	find_bytes(b);
+}
+
 enum tb_status
 tok_bpe_new(struct tok_bpe *b, const cJSON *model, const struct tok_vocab *vocab,
 	    struct tb_err *err)
@@ -207,23 +216,72 @@ tok_bpe_new(struct tok_bpe *b, const cJSON *model, const struct tok_vocab *vocab
 	enum tb_status status = refuse_options(model, err);
 	uint32_t mark;
 
-	*b = (struct tok_bpe){ .vocab = vocab, .unk = TOK_NONE };
+	tok_bpe_init(b, vocab);
 	if (status)
 		return status;
 	b->fuse_unk = flag(model, "fuse_unk");
 	b->byte_fallback = flag(model, "byte_fallback");
 	b->ignore_merges = flag(model, "ignore_merges");
-	b->cut_at_mark = !b->ignore_merges && tok_vocab_find(vocab, "\xe2\x96\x81", 3, &mark);
-	find_bytes(b);
 	if (unk && *unk && !tok_vocab_find(vocab, unk, strlen(unk), &b->unk))
 		return tb_fail(err, TB_EFORMAT, "tokenizer: unk_token \"%.60s\" is not in the "
 			       "vocabulary", unk);
-	return read_merges(b, json_get(model, "merges"), err);
+	/* without the mark the text is cut into words before it comes here */
+	if (tok_vocab_find(vocab, "\xe2\x96\x81", 3, &mark))
+		status = tok_seams_new(&b->seams, vocab, err);
+	return status ? status : read_merges(b, json_get(model, "merges"), err);
+}
+
+/* ---- merging by pieces ---- */
+
+/* Larger first; not for NaN. */
+static uint32_t
+rank_of(float score)
+{
+	union { float f; uint32_t u; } v = { .f = score + 0.0f };	/* -0 is 0 */
+
+	return v.u & 0x80000000 ? v.u : ~(v.u | 0x80000000);
+}
+
+static enum tb_status
+rank_pieces(struct tok_bpe *b, bool by_score, struct tb_err *err)
+{
+	const struct tok_vocab *v = b->vocab;
+
+	b->piece_rank = tb_calloc(v->n, sizeof(*b->piece_rank));
+	if (!b->piece_rank)
+		return tb_nomem(err);
+	for (size_t id = 0; id < v->n; id++) {
+		const struct tok_piece *p = &v->piece[id];
+		/* what stands for itself only is not what a text is merged into */
+		bool mergeable = p->type == TOKEN_NORMAL || p->type == TOKEN_USER ||
+				 p->type == TOKEN_UNUSED || p->type == TOKEN_UNDEFINED;
+
+		b->piece_rank[id] = !p->s || !mergeable ? TOK_NONE
+				    : by_score ? rank_of(v->score ? v->score[id] : 0)
+					       : (uint32_t)id;
+		if (mergeable && p->len > b->longest)
+			b->longest = p->len;
+	}
+	return TB_OK;
+}
+
+enum tb_status
+tok_bpe_rank_scores(struct tok_bpe *b, struct tb_err *err)
+{
+	return rank_pieces(b, true, err);
+}
+
+enum tb_status
+tok_bpe_rank_ids(struct tok_bpe *b, struct tb_err *err)
+{
+	return rank_pieces(b, false, err);
 }
 
 void
 tok_bpe_free(struct tok_bpe *b)
 {
 	free(b->merges.slot);
+	free(b->piece_rank);
+	tok_seams_free(&b->seams);
 	*b = (struct tok_bpe){ 0 };
 }

@@ -156,6 +156,39 @@ tok_decoder_new(struct tok_decoder *d, const cJSON *spec, struct tb_err *err)
 	return status;
 }
 
+static enum tb_status
+add(struct tok_decoder *d, enum tok_dec_kind kind, const char *from, const char *to,
+    struct tb_err *err)
+{
+	struct tok_dec *s;
+
+	if (!tb_grow(&d->v, &d->cap, d->n + 1, sizeof(*d->v)))
+		return tb_nomem(err);
+	s = &d->v[d->n++];
+	*s = (struct tok_dec){ .kind = kind, .only_first = true };
+	s->from = from ? tb_strdup(from) : NULL;
+	s->to = to ? tb_strdup(to) : NULL;
+	return (!from || s->from) && (!to || s->to) ? TB_OK : tb_nomem(err);
+}
+
+enum tb_status
+tok_decoder_blanks(struct tok_decoder *d, const char *mark, bool prefix, struct tb_err *err)
+{
+	enum tb_status status = add(d, DEC_REPLACE, mark, " ", err);
+
+	if (!status)
+		status = add(d, DEC_FALLBACK, NULL, NULL, err);
+	if (!status && prefix)
+		status = add(d, DEC_STRIP, " ", NULL, err);
+	return status;
+}
+
+enum tb_status
+tok_decoder_bytes(struct tok_decoder *d, struct tb_err *err)
+{
+	return add(d, DEC_BYTES, NULL, NULL, err);
+}
+
 void
 tok_decoder_free(struct tok_decoder *d)
 {

@@ -24,6 +24,12 @@ struct tok_decoder {
 
 enum tb_status tok_decoder_new(struct tok_decoder *d, const cJSON *spec, struct tb_err *err)
 	TB_MUST_USE;
+/* Single stages behind those that are there (on {0} for the first): SentencePiece's
+ * (mark becomes ' ', "<0x0A>" its byte; prefix: a blank that begins the text is not of
+ * it), and GPT-2's bytes. */
+enum tb_status tok_decoder_blanks(struct tok_decoder *d, const char *mark, bool prefix,
+				  struct tb_err *err) TB_MUST_USE;
+enum tb_status tok_decoder_bytes(struct tok_decoder *d, struct tb_err *err) TB_MUST_USE;
 void tok_decoder_free(struct tok_decoder *d);
 void tok_decode(const struct tok_decoder *d, const char *piece, size_t len, bool first,
 		struct tb_buf *out);

@@ -91,6 +91,8 @@ encode_text(struct encoder *e, const char *s, size_t len, bool first)
 	bool bytes = tok_splitter_bytes(&e->t->splitter);
 	enum tb_status status = TB_OK;
 
+	if (e->t->wordpiece)
+		return tok_wpm_encode(&e->t->wpm, &e->t->vocab, s, len, e->out, e->err);
 	for (size_t i = 0; i < len && !status;) {
 		size_t good = tok_utf8_run(s + i, len - i), bad = 0;
 

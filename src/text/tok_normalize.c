@@ -125,6 +125,26 @@ tok_normalizer_new(struct tok_normalizer *t, const cJSON *spec, struct tb_err *e
 	return status;
 }
 
+enum tb_status
+tok_normalizer_blanks(struct tok_normalizer *t, const char *mark, bool prefix, struct tb_err *err)
+{
+	struct tok_norm *n;
+
+	if (!tb_grow(&t->v, &t->cap, t->n + 2, sizeof(*t->v)))
+		return tb_nomem(err);
+	if (prefix) {
+		n = &t->v[t->n++];
+		*n = (struct tok_norm){ .kind = NORM_PREPEND, .text = tb_strdup(mark) };
+		if (!n->text)
+			return tb_nomem(err);
+	}
+	n = &t->v[t->n++];
+	*n = (struct tok_norm){ .kind = NORM_REPLACE, .text = tb_strdup(mark) };
+	n->pattern.literal = tb_strdup(" ");
+	n->pattern.literal_len = 1;
+	return n->text && n->pattern.literal ? TB_OK : tb_nomem(err);
+}
+
 void
 tok_normalizer_free(struct tok_normalizer *t)
 {

@@ -23,6 +23,9 @@ struct tok_normalizer {
 /* spec: "normalizer" of tokenizer.json; null or NULL is none. */
 enum tb_status tok_normalizer_new(struct tok_normalizer *t, const cJSON *spec, struct tb_err *err)
 	TB_MUST_USE;
+/* SentencePiece's: ' ' becomes `mark`, and one is put in front if `prefix` (on {0}). */
+enum tb_status tok_normalizer_blanks(struct tok_normalizer *t, const char *mark, bool prefix,
+				     struct tb_err *err) TB_MUST_USE;
 void tok_normalizer_free(struct tok_normalizer *t);
 
 /* Replaces the text in *b (valid UTF-8).  continued: it goes on behind bytes that

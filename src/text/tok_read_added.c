@@ -59,6 +59,7 @@ read_token(struct tokenizer *t, const cJSON *spec, uint64_t id, struct tb_err *e
 	a.rstrip = flag(spec, "rstrip", false);
 	a.normalized = flag(spec, "normalized", !a.special);
 	t->vocab.piece[a.id].special |= a.special;
+	t->vocab.piece[a.id].type = t->vocab.piece[a.id].special ? TOKEN_CONTROL : TOKEN_USER;
 	return put(t, content, &a, err);
 }
 

@@ -105,9 +105,8 @@ read_post(struct tokenizer *t, const cJSON *spec, unsigned depth, struct tb_err 
 	return status;
 }
 
-/* "bos_token": "<s>" or { "content": "<s>" } */
-static uint32_t
-named(const struct tokenizer *t, const cJSON *config, const char *key)
+uint32_t
+tok_named(const struct tokenizer *t, const cJSON *config, const char *key)
 {
 	const cJSON *v = json_get(config, key);
 	const char *s = json_is_object(v) ? json_str(json_get(v, "content")) : json_str(v);
@@ -143,8 +142,8 @@ tok_read_ends(struct tokenizer *t, const cJSON *doc, const cJSON *config, struct
 {
 	enum tb_status status = read_post(t, json_get(doc, "post_processor"), 0, err);
 
-	t->bos = named(t, config, "bos_token");
-	t->eos = named(t, config, "eos_token");
+	t->bos = tok_named(t, config, "bos_token");
+	t->eos = tok_named(t, config, "eos_token");
 	if (!status)
 		status = set_end(t, config, "add_bos_token", t->bos, &t->before, err);
 	if (!status)

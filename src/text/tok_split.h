@@ -52,6 +52,10 @@ struct tok_splitter {
 
 enum tb_status tok_splitter_new(struct tok_splitter *t, const cJSON *spec, struct tb_err *err)
 	TB_MUST_USE;
+/* Single stages behind those that are there (on {0} for the first). */
+enum tb_status tok_splitter_cut(struct tok_splitter *t, const char *regex, struct tb_err *err)
+	TB_MUST_USE;
+enum tb_status tok_splitter_to_bytes(struct tok_splitter *t, struct tb_err *err) TB_MUST_USE;
 void tok_splitter_free(struct tok_splitter *t);
 bool tok_splitter_bytes(const struct tok_splitter *t);	/* is there a SPLIT_BYTES? */
 

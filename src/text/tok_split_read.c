@@ -80,6 +80,18 @@ add_class(struct tok_splitter *t, tok_class *cls, enum tok_behavior behavior, st
 	return TB_OK;
 }
 
+enum tb_status
+tok_splitter_cut(struct tok_splitter *t, const char *regex, struct tb_err *err)
+{
+	return add_regex(t, regex, BEHAVIOR_ISOLATED, false, err);
+}
+
+enum tb_status
+tok_splitter_to_bytes(struct tok_splitter *t, struct tb_err *err)
+{
+	return add(t, SPLIT_BYTES) ? TB_OK : full(t, err);
+}
+
 static bool
 flag(const cJSON *spec, const char *key, bool otherwise)
 {

@@ -67,14 +67,16 @@ slot_of(const struct tok_vocab *v, const char *s, size_t len)
 	return &v->slot[i];
 }
 
+/* Room for n in half of the slots. */
 static bool
-rehash(struct tok_vocab *v)
+rehash(struct tok_vocab *v, size_t n)
 {
 	struct tok_vocab bigger = *v;
 
-	if (v->nslots && v->used < v->nslots / 2)
+	if (v->nslots && n < v->nslots / 2)
 		return true;
-	bigger.nslots = v->nslots ? v->nslots * 2 : 1024;
+	for (bigger.nslots = v->nslots ? v->nslots : 512; n >= bigger.nslots / 2;)
+		bigger.nslots *= 2;
 	bigger.slot = tb_calloc(bigger.nslots, sizeof(*bigger.slot));
 	if (!bigger.slot)
 		return false;
@@ -90,6 +92,16 @@ rehash(struct tok_vocab *v)
 }
 
 enum tb_status
+tok_vocab_reserve(struct tok_vocab *v, size_t n, struct tb_err *err)
+{
+	if (n > TOK_ID_MAX)
+		return tb_fail(err, TB_ELIMIT, "tokenizer: a vocabulary of %zu tokens", n);
+	if (!rehash(v, n) || !tb_grow(&v->piece, &v->cap, n, sizeof(*v->piece)))
+		return tb_nomem(err);
+	return TB_OK;
+}
+
+enum tb_status
 tok_vocab_add(struct tok_vocab *v, const char *s, size_t len, uint64_t id, struct tb_err *err)
 {
 	struct tok_piece *p;
@@ -98,7 +110,7 @@ tok_vocab_add(struct tok_vocab *v, const char *s, size_t len, uint64_t id, struc
 	if (id >= TOK_ID_MAX)
 		return tb_fail(err, TB_EFORMAT, "token \"%.60s\": id %ju is too large", s,
 			       (uintmax_t)id);
-	if (!rehash(v) || !tb_grow(&v->piece, &v->cap, (size_t)id + 1, sizeof(*v->piece)))
+	if (!rehash(v, v->used) || !tb_grow(&v->piece, &v->cap, (size_t)id + 1, sizeof(*v->piece)))
 		return tb_nomem(err);
 	slot = slot_of(v, s, len);
 	p = &v->piece[id];
@@ -111,6 +123,7 @@ tok_vocab_add(struct tok_vocab *v, const char *s, size_t len, uint64_t id, struc
 	if (!p->s)
 		return tb_nomem(err);
 	p->len = (uint32_t)len;
+	p->type = TOKEN_NORMAL;
 	*slot = (uint32_t)id + 1;
 	v->used++;
 	if (v->n <= id)
@@ -137,5 +150,6 @@ tok_vocab_free(struct tok_vocab *v)
 	}
 	free(v->piece);
 	free(v->slot);
+	free(v->score);
 	*v = (struct tok_vocab){ 0 };
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "src/base/err.h"
+#include "src/text/tokenizer.h"
 
 #define TOK_ID_MAX (1u << 22)		/* ids are below; the largest vocabularies have 2^18 */
 
@@ -14,16 +15,20 @@ struct tok_piece {
 	const char *s;			/* NUL-terminated, in the arena; NULL: no such id */
 	uint32_t len;
 	bool special;			/* an added token marked so */
+	uint8_t type;			/* enum token_type */
 };
 
 struct tok_vocab {
 	struct tok_piece *piece;	/* owned */
 	size_t n, cap;			/* ids are < n */
+	float *score;			/* owned; n of them, NULL: there are none */
 	uint32_t *slot;			/* owned: id + 1, 0 = free; open addressing */
 	size_t nslots, used;
 	struct tok_chunk *arena;
 };
 
+/* Room for n pieces, so that nothing is moved while they come. */
+enum tb_status tok_vocab_reserve(struct tok_vocab *v, size_t n, struct tb_err *err) TB_MUST_USE;
 /* Two ids for one piece or two pieces for one id: TB_EFORMAT; the same again is fine. */
 enum tb_status tok_vocab_add(struct tok_vocab *v, const char *s, size_t len, uint64_t id,
 			     struct tb_err *err) TB_MUST_USE;

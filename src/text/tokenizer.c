@@ -26,6 +26,37 @@ read_vocab(struct tokenizer *t, const cJSON *vocab, struct tb_err *err)
 	return status;
 }
 
+const char *
+token_type_name(enum token_type t)
+{
+#define X(id, name) [id] = name,
+	static const char *const names[] = { TOKEN_TYPE_LIST(X) };
+#undef X
+
+	return t < TOKEN_TYPE_COUNT ? names[t] : "?";
+}
+
+struct tokenizer *
+tok_new(void)
+{
+	struct tokenizer *t = tb_calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->bos = t->eos = TOK_NONE;
+	t->kind = t->note = "";
+	return t;
+}
+
+/* What pieces are that look like bytes. */
+static void
+mark_bytes(struct tokenizer *t)
+{
+	for (unsigned i = 0; t->bpe.byte_fallback && i < 256; i++)
+		if (t->bpe.fallback[i] != TOK_NONE)
+			t->vocab.piece[t->bpe.fallback[i]].type = TOKEN_BYTE;
+}
+
 static enum tb_status
 load(struct tokenizer *t, const cJSON *doc, const cJSON *config, struct tb_err *err)
 {
@@ -48,6 +79,8 @@ load(struct tokenizer *t, const cJSON *doc, const cJSON *config, struct tb_err *
 		status = tok_read_added(t, doc, config, err);
 	if (!status)
 		status = tok_read_ends(t, doc, config, err);
+	mark_bytes(t);
+	t->kind = tok_splitter_bytes(&t->splitter) ? "byte-level BPE" : "BPE";
 	return status;
 }
 
@@ -55,14 +88,13 @@ enum tb_status
 tokenizer_new(struct tokenizer **out, const char *json, size_t len, const char *config_json,
 	      size_t config_len, struct tb_err *err)
 {
-	struct tokenizer *t = tb_calloc(1, sizeof(*t));
+	struct tokenizer *t = tok_new();
 	cJSON *doc = NULL, *config = NULL;
 	enum tb_status status;
 
 	*out = NULL;
 	if (!t)
 		return tb_nomem(err);
-	t->bos = t->eos = TOK_NONE;
 	status = json_parse(&doc, json, len, "tokenizer.json", err);
 	if (!status && config_json)
 		status = json_parse(&config, config_json, config_len, "tokenizer_config.json", err);
@@ -91,14 +123,24 @@ tokenizer_free(struct tokenizer *t)
 	tok_vocab_free(&t->vocab);
 	free(t->before.v);
 	free(t->after.v);
+	free(t->ends.v);
 	free(t);
 }
 
 void
 tokenizer_decode(const struct tokenizer *t, uint32_t id, bool first, struct tb_buf *out)
 {
-	if (id < t->vocab.n && t->vocab.piece[id].s)
-		tok_decode(&t->decoder, t->vocab.piece[id].s, t->vocab.piece[id].len, first, out);
+	enum token_type type = tokenizer_type(t, id);
+	const struct tok_piece *p;
+
+	if (id >= t->vocab.n || !t->vocab.piece[id].s)
+		return;
+	p = &t->vocab.piece[id];
+	if (t->plain_specials && (type == TOKEN_CONTROL || type == TOKEN_UNKNOWN ||
+				  type == TOKEN_USER))
+		tb_buf_add(out, p->s, p->len);
+	else
+		tok_decode(&t->decoder, p->s, p->len, first, out);
 }
 
 size_t
@@ -123,6 +165,39 @@ bool
 tokenizer_is_special(const struct tokenizer *t, uint32_t id)
 {
 	return id < t->vocab.n && t->vocab.piece[id].special;
+}
+
+enum token_type
+tokenizer_type(const struct tokenizer *t, uint32_t id)
+{
+	return id < t->vocab.n ? t->vocab.piece[id].type : TOKEN_UNDEFINED;
+}
+
+bool
+tokenizer_score(const struct tokenizer *t, uint32_t id, float *score)
+{
+	if (!t->vocab.score || id >= t->vocab.n)
+		return false;
+	*score = t->vocab.score[id];
+	return true;
+}
+
+const struct token_ids *
+tokenizer_ends(const struct tokenizer *t)
+{
+	return &t->ends;
+}
+
+const char *
+tokenizer_kind(const struct tokenizer *t)
+{
+	return t->kind;
+}
+
+const char *
+tokenizer_note(const struct tokenizer *t)
+{
+	return t->note;
 }
 
 bool
