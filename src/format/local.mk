@@ -21,6 +21,8 @@ src_format_libformat_a_SOURCES = \
 	src/format/json_write.c \
 	src/format/manifest.c \
 	src/format/manifest.h \
+	src/format/protobuf.c \
+	src/format/protobuf.h \
 	src/format/safetensors.c \
 	src/format/safetensors.h \
 	src/format/safetensors_write.c

@@ -109,11 +109,24 @@ read_wishes(struct sampler_opts *s, const cJSON *v)
 }
 
 static enum tb_status
+add_ends(struct chat_model *m, struct tb_err *err)
+{
+	const struct token_ids *ends = tokenizer_ends(m->tokenizer);
+	enum tb_status status = TB_OK;
+	uint32_t id;
+
+	for (size_t i = 0; i < ends->n && !status; i++)
+		status = add_eos(m, ends->v[i], err);
+	if (!status && tokenizer_eos(m->tokenizer, &id))
+		status = add_eos(m, id, err);
+	return status;
+}
+
+static enum tb_status
 read_configs(struct chat_model *m, struct tb_err *err)
 {
 	static const char *const name[] = { "config.json", "generation_config.json" };
 	enum tb_status status = TB_OK;
-	uint32_t id;
 
 	for (size_t i = 0; i < 2 && !status; i++) {
 		cJSON *v;
@@ -125,9 +138,7 @@ read_configs(struct chat_model *m, struct tb_err *err)
 			read_wishes(&m->sampler, v);
 		json_free(v);
 	}
-	if (!status && tokenizer_eos(m->tokenizer, &id))
-		status = add_eos(m, id, err);
-	return status;
+	return status ? status : add_ends(m, err);
 }
 
 static void
@@ -180,7 +191,7 @@ read_template(struct chat_model *m, struct tb_err *err)
 
 	if (status == TB_ENOENT)
 		(void)tb_fail(&m->template_err, TB_EUNSUP, "%s: has no chat template that can "
-			      "be used (chat_template of tokenizer_config.json); \"generate\" "
+			      "be used (chat_template of tokenizer_config.json or of a GGUF); \"generate\" "
 			      "completes text without one", chat_model_name(m));
 	if (status != TB_ENOMEM && status != TB_EIO)
 		return TB_OK;

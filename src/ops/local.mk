@@ -88,6 +88,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/expert.h \
 	src/ops/model_text.c \
 	src/ops/model_text.h \
+	src/ops/model_tokenizer.c \
 	src/ops/plan.c \
 	src/ops/plan.h \
 	src/ops/plan_layout.c \

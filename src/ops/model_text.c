@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/format/gguf_array.h"
 #include "src/format/json.h"
 #include "src/store/model.h"
+#include "src/store/model_meta.h"
 #include "src/text/chat_template.h"
-#include "src/text/tokenizer.h"
 
-#define TOKENIZER_MAX (256u << 20)
+#define PIECE_MAX 1024
 #define SMALL_MAX (4u << 20)
 
 /* A file that need not be there; *out NULL then. */
@@ -24,24 +25,6 @@ read_optional(const struct model *m, const char *name, char **out, size_t *len,
 	if (status)
 		*out = NULL;
 	return status == TB_ENOENT ? TB_OK : status;
-}
-
-enum tb_status
-model_tokenizer(const struct model *m, struct tokenizer **out, struct tb_err *err)
-{
-	char *json, *config = NULL;
-	size_t len, config_len = 0;
-	enum tb_status status = model_read(m, "tokenizer.json", TOKENIZER_MAX, &json, &len, err);
-
-	*out = NULL;
-	if (status)
-		return status;
-	status = read_optional(m, "tokenizer_config.json", &config, &config_len, err);
-	if (!status)
-		status = tokenizer_new(out, json, len, config, config_len, err);
-	free(config);
-	free(json);
-	return status;
 }
 
 /* A string, or { "content": string }. */
@@ -71,22 +54,74 @@ template_in(const cJSON *config)
 	return NULL;
 }
 
+/* ---- GGUF ---- */
+
+/* The piece whose id is said under a key; without reading the vocabulary as a whole. */
+static char *
+piece_of(const struct model_meta *mm, const char *key)
+{
+	const struct gguf_kv *kv = gguf_find(&mm->g, "tokenizer.ggml.tokens");
+	struct gguf_array *a;
+	struct gguf_item item;
+	struct tb_err ignored;
+	char *piece = NULL;
+	uint64_t id;
+
+	if (!kv || kv->elem != GGUF_STRING || !gguf_u64(gguf_find(&mm->g, key), &id) ||
+	    id >= kv->count || gguf_array_open(&a, kv, &mm->file, &ignored))
+		return NULL;
+	for (uint64_t i = 0; gguf_array_next(a, &item); i++)
+		if (i == id) {
+			piece = item.len <= PIECE_MAX ? tb_strdup(item.s) : NULL;
+			break;
+		}
+	return gguf_array_close(a) ? (free(piece), NULL) : piece;
+}
+
+/* TB_ENOENT: it is of no GGUF, or has no template. */
 static enum tb_status
-new_template(const struct model *m, const cJSON *config, struct chat_template **out,
-	     struct tb_err *err)
+gguf_template(const struct model *m, char **text, char **bos, char **eos, struct tb_err *err)
+{
+	const struct gguf_kv *kv;
+	struct model_meta mm;
+	enum tb_status status = model_meta_open(&mm, m, err);
+
+	if (status)
+		return status;
+	if (!*bos)
+		*bos = piece_of(&mm, "tokenizer.ggml.bos_token_id");
+	if (!*eos)
+		*eos = piece_of(&mm, "tokenizer.ggml.eos_token_id");
+	kv = gguf_find(&mm.g, "tokenizer.chat_template");
+	status = kv ? gguf_string(kv, &mm.file, SMALL_MAX, text, err)
+		    : tb_fail(err, TB_ENOENT, "%s: has no tokenizer.chat_template", mm.file.path);
+	model_meta_close(&mm);
+	return status;
+}
+
+static enum tb_status
+new_template(const struct model *m, const cJSON *config, struct chat_template **out, char **bos,
+	     char **eos, struct tb_err *err)
 {
 	const char *text = template_in(config);
-	char *file;
+	char *file = NULL;
 	size_t len = 0;
 	enum tb_status status = read_optional(m, "chat_template.jinja", &file, &len, err);
 
-	if (!status && file)
-		status = chat_template_new(out, file, len, err);
-	else if (!status && text)
-		status = chat_template_new(out, text, strlen(text), err);
-	else if (!status)
+	if (status || file || text) {
+		if (!status)
+			status = chat_template_new(out, file ? file : text,
+						   file ? len : strlen(text), err);
+		free(file);
+		return status;
+	}
+	status = gguf_template(m, &file, bos, eos, err);
+	if (!status)
+		status = chat_template_new(out, file, strlen(file), err);
+	else if (status == TB_ENOENT)
 		status = tb_fail(err, TB_ENOENT, "there is no chat template that can be used "
-				 "(chat_template of tokenizer_config.json)");
+				 "(chat_template of tokenizer_config.json, or "
+				 "tokenizer.chat_template of a GGUF)");
 	free(file);
 	return status;
 }
@@ -109,7 +144,7 @@ model_template(const struct model *m, struct chat_template **out, char **bos, ch
 		return status;
 	*bos = special_piece(config, "bos_token");
 	*eos = special_piece(config, "eos_token");
-	status = new_template(m, config, out, err);
+	status = new_template(m, config, out, bos, eos, err);
 	json_free(config);
 	return status;
 }

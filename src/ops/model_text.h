@@ -10,13 +10,18 @@ struct chat_template;
 struct model;
 struct tokenizer;
 
-/* tokenizer.json, with tokenizer_config.json if there is one. */
+/* From what the model has, best first: tokenizer.json, a GGUF's own keys,
+ * tokenizer.model, vocab.json and merges.txt, a list for tiktoken; each with
+ * tokenizer_config.json if there is one.  TB_ENOENT: there is none of them. */
 enum tb_status model_tokenizer(const struct model *m, struct tokenizer **out, struct tb_err *err)
 	TB_MUST_USE;
+/* The same, and which it was: "tokenizer.json", "GGUF", … (static). */
+enum tb_status model_tokenizer_of(const struct model *m, struct tokenizer **out,
+				  const char **source, struct tb_err *err) TB_MUST_USE;
 
-/* chat_template.jinja, else chat_template of tokenizer_config.json.  *bos and *eos:
- * the pieces that templates use, NULL if there are none; the caller frees them,
- * whatever is returned.  TB_ENOENT: the model has no template. */
+/* chat_template.jinja, else chat_template of tokenizer_config.json or of the GGUF.
+ * *bos and *eos: the pieces that templates use, NULL if there are none; the caller
+ * frees them, whatever is returned.  TB_ENOENT: the model has no template. */
 enum tb_status model_template(const struct model *m, struct chat_template **out, char **bos,
 			      char **eos, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -25,6 +25,7 @@ src_text_libtext_a_SOURCES = \
 	src/text/tok_decode.c \
 	src/text/tok_decode.h \
 	src/text/tok_encode.c \
+	src/text/tok_files.c \
 	src/text/tok_gguf.c \
 	src/text/tok_gguf.h \
 	src/text/tok_gguf_ends.c \
@@ -42,6 +43,7 @@ src_text_libtext_a_SOURCES = \
 	src/text/tok_split.c \
 	src/text/tok_split.h \
 	src/text/tok_split_read.c \
+	src/text/tok_spm.c \
 	src/text/tok_translate.c \
 	src/text/tok_typed.c \
 	src/text/tok_uni.c \

@@ -189,14 +189,15 @@ merge_pairs(const struct tok_bpe *b, struct tok_symbols *room, const char *s, si
 static void
 split_chars(const struct tok_bpe *b, struct tok_run *run, size_t len)
 {
-	uint32_t cp;
+	uint32_t cp, id;
 
 	for (size_t at = 0, n; at < len; at += n, run->n++) {
 		n = tb_utf8_next(run->text + at, len - at, &cp);
 		run->off[run->n] = (uint32_t)at;
-		if (!tok_vocab_find(b->vocab, run->text + at, n, &run->id[run->n]) ||
-		    b->piece_rank[run->id[run->n]] == TOK_NONE)
-			run->id[run->n] = TOK_STRANGE;
+		if (!tok_vocab_find(b->vocab, run->text + at, n, &id) || id >= b->ranked ||
+		    b->piece_rank[id] == TOK_NONE)
+			id = TOK_STRANGE;
+		run->id[run->n] = id;
 	}
 	run->off[run->n] = (uint32_t)len;
 }

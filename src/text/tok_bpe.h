@@ -25,7 +25,8 @@ struct tok_bpe {
 	 * piece when they are put together (SentencePiece, tiktoken): then piece_rank
 	 * says how early, by id; TOK_NONE: never. */
 	struct tok_merges merges;
-	uint32_t *piece_rank;		/* owned; vocab->n, NULL: pairs */
+	uint32_t *piece_rank;		/* owned; NULL: pairs */
+	size_t ranked;			/* how many; tokens that were added later have none */
 	size_t longest;			/* bytes of the longest piece; for piece_rank */
 	uint32_t unk;			/* TOK_NONE: characters without an id are dropped */
 	bool fuse_unk, byte_fallback, ignore_merges;

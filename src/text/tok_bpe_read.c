@@ -250,6 +250,7 @@ rank_pieces(struct tok_bpe *b, bool by_score, struct tb_err *err)
 	b->piece_rank = tb_calloc(v->n, sizeof(*b->piece_rank));
 	if (!b->piece_rank)
 		return tb_nomem(err);
+	b->ranked = v->n;
 	for (size_t id = 0; id < v->n; id++) {
 		const struct tok_piece *p = &v->piece[id];
 		/* what stands for itself only is not what a text is merged into */
@@ -257,7 +258,7 @@ rank_pieces(struct tok_bpe *b, bool by_score, struct tb_err *err)
 				 p->type == TOKEN_UNUSED || p->type == TOKEN_UNDEFINED;
 
 		b->piece_rank[id] = !p->s || !mergeable ? TOK_NONE
-				    : by_score ? rank_of(v->score ? v->score[id] : 0)
+				    : by_score ? rank_of(id < v->nscores ? v->score[id] : 0)
 					       : (uint32_t)id;
 		if (mergeable && p->len > b->longest)
 			b->longest = p->len;

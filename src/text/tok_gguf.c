@@ -127,6 +127,7 @@ read_vocab(struct reader *r)
 
 	if (!status && scores) {
 		r->t->vocab.score = tb_calloc(r->t->vocab.n, sizeof(*r->t->vocab.score));
+		r->t->vocab.nscores = r->t->vocab.score ? r->t->vocab.n : 0;
 		status = r->t->vocab.score ? each(r, scores, read_score) : tb_nomem(r->err);
 	}
 	if (!status && types)

@@ -34,7 +34,8 @@ join(const struct tok_bpe *b, const struct tok_run *r, size_t left, size_t right
 		return (struct joined){ m->rank, m->id };
 	}
 	len = r->off[end] - r->off[left];
-	if (len > b->longest || !tok_vocab_find(b->vocab, r->text + r->off[left], len, &id))
+	if (len > b->longest || !tok_vocab_find(b->vocab, r->text + r->off[left], len, &id) ||
+	    id >= b->ranked)
 		return (struct joined){ TOK_NONE, TOK_NONE };
 	return (struct joined){ b->piece_rank[id], id };
 }

@@ -21,7 +21,8 @@ struct tok_piece {
 struct tok_vocab {
 	struct tok_piece *piece;	/* owned */
 	size_t n, cap;			/* ids are < n */
-	float *score;			/* owned; n of them, NULL: there are none */
+	float *score;			/* owned; by id */
+	size_t nscores;
 	uint32_t *slot;			/* owned: id + 1, 0 = free; open addressing */
 	size_t nslots, used;
 	struct tok_chunk *arena;

@@ -176,7 +176,7 @@ tokenizer_type(const struct tokenizer *t, uint32_t id)
 bool
 tokenizer_score(const struct tokenizer *t, uint32_t id, float *score)
 {
-	if (!t->vocab.score || id >= t->vocab.n)
+	if (id >= t->vocab.nscores)
 		return false;
 	*score = t->vocab.score[id];
 	return true;
