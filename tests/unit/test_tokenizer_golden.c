@@ -159,73 +159,103 @@ test_gguf_pairs(void **state)
 	}
 }
 
-/* A list of merges, a line each, and the vocabulary as a tokenizer.json; numbered:
- * the vocabulary is only the bytes, and the merges go on from there. */
-static cJSON *
-from_merges(const char *rel, cJSON *vocab, bool numbered, const char *regex)
+/* Other files of the same vocabularies. */
+static void
+test_spm(void **state)
 {
-	cJSON *doc = json_object(), *model = json_object(), *merges = json_array();
-	cJSON *pre = json_object(), *split = json_object(), *list = json_array();
-	cJSON *pattern = json_object(), *bytes = json_object(), *decoder = json_object();
-	size_t len, id = 256;
-	char *text = slurped(rel, &len), *line, *rest = text;
-
-	while ((line = strsep(&rest, "\n"))) {
-		char *blank = strchr(line, ' ');
-
-		if (!blank || tb_starts(line, "#version"))
-			continue;
-		json_push_str(merges, line);
-		memmove(blank, blank + 1, strlen(blank));
-		if (numbered)
-			json_set_u64(vocab, line, id++);
-	}
-	json_set_str(model, "type", "BPE");
-	json_set_bool(model, "ignore_merges", !numbered);
-	json_set(model, "vocab", vocab);
-	json_set(model, "merges", merges);
-	json_set_str(pattern, "Regex", regex);
-	json_set_str(split, "type", "Split");
-	json_set_str(split, "behavior", "Isolated");
-	json_set(split, "pattern", pattern);
-	json_set_str(bytes, "type", "ByteLevel");
-	json_set_bool(bytes, "add_prefix_space", false);
-	json_set_bool(bytes, "use_regex", false);
-	json_push(list, split);
-	json_push(list, bytes);
-	json_set_str(pre, "type", "Sequence");
-	json_set(pre, "pretokenizers", list);
-	json_set_str(decoder, "type", "ByteLevel");
-	json_set(doc, "model", model);
-	json_set(doc, "pre_tokenizer", pre);
-	json_set(doc, "decoder", decoder);
-	free(text);
-	return doc;
-}
-
-static struct tokenizer *
-loaded(cJSON *doc)
-{
+	size_t len;
+	char *model = slurped("data/tokenizers/spm/llama2-32k.tokenizer.model", &len);
 	struct tb_err err = { 0 };
 	struct tokenizer *t;
-	char *json = json_print(doc);
+	uint32_t id;
 
-	assert_non_null(json);
-	assert_ok(tokenizer_new(&t, json, strlen(json), NULL, 0, &err), err);
-	free(json);
-	json_free(doc);
-	return t;
+	(void)state;
+	assert_ok(tokenizer_from_spm(&t, model, len, NULL, 0, &err), err);
+	check_pairs(t, "llama-spm");
+	assert_true(tokenizer_bos(t, &id) && id == 1);
+	assert_true(tokenizer_eos(t, &id) && id == 2);
+	assert_int_equal(tokenizer_type(t, 0), TOKEN_UNKNOWN);
+	assert_int_equal(tokenizer_type(t, 13), TOKEN_BYTE);
+	tokenizer_free(t);
+	for (size_t cut = 0; cut < len; cut += len / 64) {	/* never more than is there */
+		char *part = malloc(cut ? cut : 1);
+
+		memcpy(part, model, cut);
+		if (!tokenizer_from_spm(&t, part, cut, NULL, 0, &err))
+			tokenizer_free(t);
+		free(part);
+	}
+	free(model);
 }
 
+static void
+test_unigram(void **state)
+{
+	size_t len;
+	char *model = slurped("data/tokenizers/spm/google-test_model.model", &len);
+	struct tb_err err = { 0 };
+	struct tokenizer *t;
+
+	(void)state;
+	assert_fails(tokenizer_from_spm(&t, model, len, NULL, 0, &err), err, TB_EUNSUP,
+		     "unigram");
+	free(model);
+}
+
+static void
+test_tiktoken(void **state)
+{
+	static const struct { const char *list, *pre, *pairs; } row[] = {
+		{ "data/tokenizers/tiktoken/qwen.tiktoken", "qwen2", "qwen2" },
+		{ "data/tokenizers/tiktoken/gpt2.tiktoken", NULL, "gpt-2" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		size_t len;
+		char *list = slurped(row[i].list, &len);
+		struct tb_err err = { 0 };
+		struct tokenizer *t;
+
+		assert_ok(tokenizer_from_tiktoken(&t, list, len, row[i].pre, NULL, 0, &err), err);
+		check_pairs(t, row[i].pairs);
+		tokenizer_free(t);
+		free(list);
+	}
+}
+
+static void
+test_merges(void **state)
+{
+	size_t len, merges_len;
+	char *vocab = slurped("data/tokenizers/llama3.2-bpe/encoder.json", &len);
+	char *merges = slurped("data/tokenizers/llama3.2-bpe/vocab.bpe", &merges_len);
+	struct tb_err err = { 0 };
+	struct tokenizer *t;
+
+	(void)state;
+	assert_ok(tokenizer_from_merges(&t, vocab, len, merges, merges_len, "llama-bpe", NULL, 0,
+					&err), err);
+	check_pairs(t, "llama-bpe");
+	tokenizer_free(t);
+	free(vocab);
+	free(merges);
+}
+
+/* GPT-2's vocabulary is its bytes in the order of their characters, then what its
+ * merges make. */
 static void
 test_gpt2(void **state)
 {
 	unsigned id = 0, other = 188;
+	size_t merges_len;
+	char *merges, *rest, *line, *json;
+	struct tb_err err = { 0 };
 	struct tokenizer *t;
 	cJSON *vocab;
 
 	(void)state;
-	unit_shared("");	/* skips before anything is allocated */
+	merges = slurped("data/tokenizers/hf/gpt2/merges.txt", &merges_len);
 	vocab = json_object();
 	for (unsigned byte = 0; byte < 256; byte++) {
 		bool plain = (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
@@ -234,31 +264,25 @@ test_gpt2(void **state)
 		s[tb_utf8_put(plain ? byte : 256 + other - 188, s)] = 0;
 		json_set_u64(vocab, s, plain ? id++ : other++);
 	}
-	t = loaded(from_merges("data/tokenizers/hf/gpt2/merges.txt", vocab, true,
-			       "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| "
-			       "?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"));
+	id = 256;
+	rest = line = tb_strdup(merges);
+	for (char *one; (one = strsep(&rest, "\n"));) {
+		char *blank = strchr(one, ' ');
+
+		if (!blank || tb_starts(one, "#version"))
+			continue;
+		memmove(blank, blank + 1, strlen(blank));
+		json_set_u64(vocab, one, id++);
+	}
+	json = json_print(vocab);
+	assert_ok(tokenizer_from_merges(&t, json, strlen(json), merges, merges_len, NULL, NULL, 0,
+					&err), err);
 	check_pairs(t, "gpt-2");
 	tokenizer_free(t);
-}
-
-static void
-test_llama3(void **state)
-{
-	struct tb_err err = { 0 };
-	struct tokenizer *t;
-	cJSON *vocab;
-	size_t len;
-	char *json = slurped("data/tokenizers/llama3.2-bpe/encoder.json", &len);
-
-	(void)state;
-	assert_ok(json_parse(&vocab, json, len, "encoder.json", &err), err);
+	json_free(vocab);
 	free(json);
-	t = loaded(from_merges("data/tokenizers/llama3.2-bpe/vocab.bpe", vocab, false,
-			       "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|"
-			       "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|"
-			       "\\s+(?!\\S)|\\s+"));
-	check_pairs(t, "llama-bpe");
-	tokenizer_free(t);
+	free(line);
+	free(merges);
 }
 
 static void
@@ -276,10 +300,8 @@ read_ids(const cJSON *list, struct token_ids *ids)
 
 /* The prompts of the reference runs, and the text of the perplexity. */
 static void
-test_reference(void **state)
+check_reference(const struct tokenizer *t)
 {
-	struct tokenizer *t = tokenizer_of("data/models/stories260K/hf-f32/tokenizer.json",
-					   "data/models/stories260K/hf-f32/tokenizer_config.json");
 	size_t len;
 	char *ppl = slurped("data/prompts/ppl.txt", &len);
 	char *json = slurped("data/reference/stories260K-f32.json", NULL);
@@ -288,7 +310,6 @@ test_reference(void **state)
 	unsigned n = 0;
 	cJSON *doc;
 
-	(void)state;
 	assert_ok(json_parse(&doc, json, strlen(json), "reference", &err), err);
 	read_ids(json_path(doc, "perplexity.ids"), &want);
 	assert_true(agrees(t, ppl, len, true, &want));
@@ -303,7 +324,30 @@ test_reference(void **state)
 	free(want.v);
 	free(json);
 	free(ppl);
+}
+
+static void
+test_reference(void **state)
+{
+	struct tokenizer *t = tokenizer_of("data/models/stories260K/hf-f32/tokenizer.json",
+					   "data/models/stories260K/hf-f32/tokenizer_config.json");
+	struct tb_err err = { 0 };
+	char *model, *config;
+	size_t len, config_len;
+
+	(void)state;
+	check_reference(t);
 	tokenizer_free(t);
+	t = tokenizer_of_gguf("data/models/stories260K/stories260K-f32.gguf");
+	check_reference(t);
+	tokenizer_free(t);
+	model = slurped("data/models/stories260K/hf-f32/tokenizer.model", &len);
+	config = slurped("data/models/stories260K/hf-f32/tokenizer_config.json", &config_len);
+	assert_ok(tokenizer_from_spm(&t, model, len, config, config_len, &err), err);
+	check_reference(t);
+	tokenizer_free(t);
+	free(model);
+	free(config);
 }
 
 int
@@ -314,7 +358,10 @@ main(void)
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_gguf_pairs),
 		cmocka_unit_test(test_gpt2),
-		cmocka_unit_test(test_llama3),
+		cmocka_unit_test(test_merges),
+		cmocka_unit_test(test_spm),
+		cmocka_unit_test(test_unigram),
+		cmocka_unit_test(test_tiktoken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
