@@ -298,8 +298,9 @@ read_layers(struct hparams *hp, const cJSON *c, struct tb_err *err)
 		return TB_OK;
 	if (key && !json_u64(value(c, key), &first))
 		return tb_fail(err, TB_EFORMAT, "config.json: %s is not a number of layers", key);
-	if (period && (status = number(c, "sliding_window_pattern", HP_MAX_LAYERS, period, &period,
-				       err)))
+	if (period &&
+	    ((status = number(c, "_sliding_window_pattern", HP_MAX_LAYERS, period, &period, err)) ||
+	     (status = number(c, "sliding_window_pattern", HP_MAX_LAYERS, period, &period, err))))
 		return status;
 	hparams_set_windows(hp, first < hp->layers ? (uint32_t)first : hp->layers, period);
 	return TB_OK;

@@ -11,10 +11,31 @@
 #include "src/engine/hparams.h"
 #include "src/engine/vec.h"
 
+/* Factors of frequencies may come from a tensor, which nobody has looked into. */
+static enum tb_status
+make_frequencies(struct kv *kv, const struct hparams *hp, struct tb_err *err)
+{
+	const struct rope *rope[KV_ROPES] = { &hp->rope, &hp->rope_local };
+
+	for (unsigned k = 0; k < kv->ropes; k++) {
+		kv->magnitude[k] = rope[k]->magnitude > 0 ? rope[k]->magnitude : 1;
+		for (uint32_t i = 0; i < kv->half; i++) {
+			double f = hparams_inv_freq(hp, rope[k], i, kv->context);
+
+			if (!(f > 0 && f <= 1e6))
+				return tb_fail(err, TB_EFORMAT, "positions cannot turn pair %" PRIu32
+					       " of a head by %g: the factors of frequencies may be"
+					       " damaged", i, f);
+			kv->inv_freq[k * kv->half + i] = f;
+		}
+	}
+	return TB_OK;
+}
+
 enum tb_status
 kv_init(struct kv *kv, const struct hparams *hp, uint32_t context, struct tb_err *err)
 {
-	const struct rope *rope[KV_ROPES] = { &hp->rope, &hp->rope_local };
+	enum tb_status status;
 
 	*kv = (struct kv){
 		.layers = hp->layers, .heads = hp->kv_heads, .head_dim = hp->head_dim,
@@ -28,12 +49,9 @@ kv_init(struct kv *kv, const struct hparams *hp, uint32_t context, struct tb_err
 		kv_free(kv);
 		return tb_nomem(err);
 	}
-	for (unsigned k = 0; k < kv->ropes; k++) {
-		kv->magnitude[k] = rope[k]->magnitude > 0 ? rope[k]->magnitude : 1;
-		for (uint32_t i = 0; i < kv->half; i++)
-			kv->inv_freq[k * kv->half + i] = hparams_inv_freq(hp, rope[k], i, context);
-	}
-	return TB_OK;
+	if ((status = make_frequencies(kv, hp, err)))
+		kv_free(kv);
+	return status;
 }
 
 void

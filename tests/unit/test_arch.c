@@ -20,6 +20,11 @@
 	"\"max_position_embeddings\":16"
 #define MIXTRAL "\"model_type\":\"mixtral\",\"num_local_experts\":3,\"num_experts_per_tok\":2"
 
+#define GEMMA2 "\"model_type\":\"gemma2\""
+#define GEMMA3 "\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"gemma3_text\""
+#define PHI3 "\"model_type\":\"phi3\""
+#define LONG ",\"rope_scaling\":{\"type\":\"longrope\","
+
 static const struct {
 	const char *config;
 	enum tb_status code;
@@ -72,6 +77,39 @@ static const struct {
 	{ "{\"model_type\":\"qwen3_moe\",\"num_experts\":3,\"num_experts_per_tok\":2,"
 	  "\"moe_intermediate_size\":4,\"mlp_only_layers\":[0]" SIZES "}", TB_EUNSUP,
 	  "mlp_only_layers" },
+	{ "{" GEMMA2 SIZES "}", TB_OK, NULL },
+	{ "{" GEMMA3 SIZES "}}", TB_OK, NULL },
+	{ "{" GEMMA2 ",\"hidden_activation\":\"gelu\"" SIZES "}", TB_EUNSUP, "\"gelu\"" },
+	{ "{" GEMMA2 ",\"sliding_window\":0" SIZES "}", TB_EFORMAT, "sliding_window" },
+	{ "{" GEMMA2 ",\"attn_logit_softcapping\":-1" SIZES "}", TB_EFORMAT, "attn_logit" },
+	{ "{" GEMMA2 ",\"final_logit_softcapping\":\"30\"" SIZES "}", TB_EFORMAT, "final_logit" },
+	{ "{" GEMMA2 ",\"query_pre_attn_scalar\":0" SIZES "}", TB_EFORMAT, "query_pre_attn" },
+	{ "{" GEMMA3 ",\"sliding_window_pattern\":0" SIZES "}}", TB_EFORMAT, "window_pattern" },
+	{ "{" GEMMA3 ",\"layer_types\":[]" SIZES "}}", TB_EFORMAT, "layer_types are not 1" },
+	{ "{" GEMMA3 ",\"layer_types\":[\"linear_attention\"]" SIZES "}}", TB_EUNSUP,
+	  "linear_attention" },
+	{ "{" GEMMA3 ",\"layer_types\":[3]" SIZES "}}", TB_EUNSUP, "(none)" },
+	{ "{" GEMMA3 ",\"rope_local_base_freq\":0" SIZES "}}", TB_EFORMAT, "rope_local" },
+	{ "{" GEMMA3 ",\"use_bidirectional_attention\":true" SIZES "}}", TB_EUNSUP,
+	  "both directions" },
+	{ "{\"model_type\":\"gemma3\",\"text_config\":7}", TB_EFORMAT, "not an object" },
+	{ "{\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"llama\"}}", TB_EUNSUP,
+	  "gemma3" },
+	{ "{" PHI3 ",\"partial_rotary_factor\":0.5" SIZES "}", TB_OK, NULL },
+	{ "{" PHI3 ",\"partial_rotary_factor\":0.75" SIZES "}", TB_EFORMAT, "3 elements" },
+	{ "{" PHI3 ",\"partial_rotary_factor\":0.1" SIZES "}", TB_EFORMAT, "nothing of a head" },
+	{ "{" PHI3 LONG "\"short_factor\":[1,2],\"long_factor\":[1,2]}" SIZES "}", TB_OK, NULL },
+	{ "{" PHI3 LONG "\"short_factor\":[1,2]}" SIZES "}", TB_EFORMAT, "long_factor" },
+	{ "{" PHI3 LONG "\"short_factor\":[1],\"long_factor\":[1,2]}" SIZES "}", TB_EFORMAT,
+	  "short_factor is not a list of 2" },
+	{ "{" PHI3 LONG "\"short_factor\":[1,2],\"long_factor\":[1,0]}" SIZES "}", TB_EFORMAT,
+	  "long_factor: number 2" },
+	{ "{" PHI3 LONG "\"short_factor\":[1,2],\"long_factor\":{\"a\":1,\"b\":\"x\"}}" SIZES "}",
+	  TB_EFORMAT, "long_factor: number 2" },
+	{ "{" PHI3 LONG "\"attention_factor\":0,\"short_factor\":[1,2],\"long_factor\":[1,2]}"
+	  SIZES "}", TB_EFORMAT, "attention_factor" },
+	{ "{\"model_type\":\"qwen2\",\"use_sliding_window\":true,\"sliding_window\":4" SIZES "}",
+	  TB_EFORMAT, "max_window_layers" },
 };
 
 static void
@@ -87,6 +125,8 @@ test_configs(void **state)
 		if (got != configs[i].code ||
 		    (got && !strstr(err.msg, configs[i].says)))
 			fail_msg("%s: %d \"%s\"", c, got, err.msg);
+		if (!got)
+			hparams_free(&hp);
 	}
 }
 
@@ -113,6 +153,41 @@ test_values(void **state)
 	assert_false(hparams_windowed(&hp, 0));
 	assert_int_equal(hparams_dim(&hp, DIM_Q), 12);
 	assert_int_equal(hparams_dim(&hp, DIM_KV), 6);
+}
+
+static void
+parse(struct hparams *hp, const char *config)
+{
+	struct tb_err err;
+
+	assert_ok(hparams_parse(hp, config, strlen(config), &err), err);
+}
+
+/* null takes away what the row has; silence does not. */
+static void
+test_gemma_values(void **state)
+{
+	struct hparams hp;
+
+	(void)state;
+	parse(&hp, "{" GEMMA2 SIZES "}");
+	assert_true(hp.attn_softcap == 50 && hp.final_softcap == 30 && hp.norm_add == 1);
+	assert_true(hp.attn_scale == 1 / 16.0f);	/* of a query_pre_attn_scalar of 256 */
+	assert_int_equal(hp.window, 4096);
+	assert_int_equal(hp.head_dim, 256);
+	parse(&hp, "{" GEMMA2 ",\"attn_logit_softcapping\":null,\"final_logit_softcapping\":null,"
+	      "\"sliding_window\":null" SIZES "}");
+	assert_true(hp.attn_softcap == 0 && hp.final_softcap == 0);
+	assert_false(hparams_windowed(&hp, 0));
+	parse(&hp, "{" GEMMA3 ",\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"linear\","
+	      "\"factor\":8,\"rope_theta\":1e6},\"sliding_attention\":{\"rope_type\":\"default\","
+	      "\"rope_theta\":300}},\"_sliding_window_pattern\":3" SIZES "}}");
+	assert_true(hp.rope.kind == ROPE_LINEAR && hp.rope.factor == 8 && hp.rope.theta == 1e6);
+	assert_true(hp.rope_local.kind == ROPE_PLAIN && hp.rope_local.theta == 300);
+	assert_ptr_equal(hparams_rope(&hp, 0), &hp.rope_local);
+	assert_int_equal(hp.context, 16);
+	parse(&hp, "{\"model_type\":\"mistral\",\"sliding_window\":null" SIZES "}");
+	assert_false(hparams_windowed(&hp, 0));
 }
 
 /* A model as a directory: tensors from a list of names and shapes.  All values of a
@@ -367,6 +442,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_configs),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_gemma_values),
 		cmocka_unit_test(test_prefixes),
 		cmocka_unit_test(test_experts),
 		cmocka_unit_test(test_bad_tensors),

@@ -128,14 +128,20 @@ at(const struct spec *s, size_t layer, const char *name)
 	return text;
 }
 
-static const float *
-get(const struct arrays *all, const char *name)
+static const struct array *
+find(const struct arrays *all, const char *name)
 {
 	for (size_t i = 0; i < all->n; i++)
 		if (!strcmp(all->t[i].name, name))
-			return all->t[i].v;
+			return &all->t[i];
 	fail_msg("no tensor %s", name);
 	return NULL;
+}
+
+static const float *
+get(const struct arrays *all, const char *name)
+{
+	return find(all, name)->v;
 }
 
 static void
@@ -486,11 +492,150 @@ test_families(void **state)
 		check_family(&specs[i]);
 }
 
+/* A matrix as codes, scales and biases, as MLX names them. */
+static void
+quantized(const struct array *a, const struct scheme *scheme, char (*names)[140],
+	  struct st_tensor *t, struct tb_buf *data)
+{
+	static const char *const endings[] = { "weight", "scales", "biases" };
+	size_t n = a->rows * a->cols, codes = scheme_code_bytes(scheme, n);
+	size_t scales = scheme_scales(scheme, n) * 4, stem = strlen(a->name) - strlen("weight");
+	uint8_t *bytes = malloc(codes + 2 * scales);
+	struct quant_parts parts = { bytes, bytes + codes, bytes + codes + scales };
+
+	quant_encode(scheme, FLAVOUR_METAL, DT_F32, a->v, n, &parts);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(names[i], sizeof(names[i]), "%.*s%s", (int)stem, a->name, endings[i]);
+		t[i] = (struct st_tensor){
+			.name = names[i], .dtype = i ? DT_F32 : DT_U32, .ndim = 2,
+			.dim = { a->rows, i ? a->cols / scheme->group : a->cols * scheme->bits / 32 }
+		};
+	}
+	tb_buf_add(data, bytes, codes + 2 * scales);
+	free(bytes);
+}
+
+static void
+save_quantized(const struct arrays *all, const char *dir, const char *config)
+{
+	static char names[3 * MAX_ARRAYS][140];
+	struct st_tensor t[3 * MAX_ARRAYS];
+	struct tb_buf data = TB_BUF(8 << 20);
+	struct scheme scheme;
+	struct tb_err err;
+	size_t n = 0;
+
+	assert_ok(scheme_parse("int4", &scheme, &err), err);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct array *a = &all->t[i];
+
+		if (a->cols) {
+			quantized(a, &scheme, names + n, t + n, &data);
+			n += 3;
+		} else {
+			t[n++] = (struct st_tensor){ .name = a->name, .dtype = DT_F32, .ndim = 1,
+						     .dim = { a->rows } };
+			tb_buf_add(&data, a->v, a->rows * 4);
+		}
+	}
+	write_file(dir, config, t, n, &data);
+	tb_buf_free(&data);
+}
+
+/* The array `name` of layer l, as the rows of several behind each other. */
+static void
+fuse(const struct spec *s, const struct arrays *from, size_t l, const char *name,
+     const char *const parts[3], struct arrays *to)
+{
+	struct array *t = &to->t[to->n++];
+
+	*t = (struct array){ .cols = s->dim, .v = malloc(512 * s->dim * sizeof(float)) };
+	for (size_t i = 0; i < 3 && parts[i]; i++) {
+		const struct array *a = find(from, at(s, l, parts[i]));
+
+		assert_true(t->rows + a->rows <= 512);
+		memcpy(t->v + t->rows * t->cols, a->v, a->rows * t->cols * sizeof(float));
+		t->rows += a->rows;
+	}
+	snprintf(t->name, sizeof(t->name), "%s", at(s, l, name));
+}
+
+static void
+fuse_all(const struct spec *s, const struct arrays *from, struct arrays *to)
+{
+	static const char *const qkv[] = { "self_attn.q_proj.weight", "self_attn.k_proj.weight",
+					   "self_attn.v_proj.weight" };
+	static const char *const mlp[] = { "mlp.gate_proj.weight", "mlp.up_proj.weight", NULL };
+
+	to->n = 0;
+	for (size_t l = 0; l < s->layers; l++) {
+		fuse(s, from, l, "self_attn.qkv_proj.weight", qkv, to);
+		fuse(s, from, l, "mlp.gate_up_proj.weight", mlp, to);
+	}
+	for (size_t i = 0; i < from->n; i++) {
+		const struct array *a = &from->t[i];
+		size_t n = a->rows * (a->cols ? a->cols : 1);
+
+		if (strstr(a->name, "q_proj") || strstr(a->name, "k_proj") ||
+		    strstr(a->name, "v_proj") || strstr(a->name, "gate_proj") ||
+		    strstr(a->name, "up_proj"))
+			continue;
+		to->t[to->n] = *a;
+		to->t[to->n].v = malloc(n * sizeof(float));
+		memcpy(to->t[to->n++].v, a->v, n * sizeof(float));
+	}
+}
+
+static void
+check_same(const char *a, const char *b)
+{
+	static const uint32_t ids[] = { 1, 5, 9, 20, 3, 7, 11 };
+	struct opened x, y;
+	const float *p, *q;
+	struct tb_err err;
+
+	open_model(&x, a);
+	open_model(&y, b);
+	assert_ok(session_eval(x.s, ids, 7, true, NULL, &p, &err), err);
+	assert_ok(session_eval(y.s, ids, 7, true, NULL, &q, &err), err);
+	assert_memory_equal(p, q, 7 * 50 * sizeof(float));
+	close_model(&x);
+	close_model(&y);
+}
+
+/* Views of rows are the same bytes as matrices of their own, codes and scales too. */
+static void
+test_fused(void **state)
+{
+	static const struct spec s = { .prefix = "model.", .vocab = 50, .dim = 64, .ffn = 128,
+				       .layers = 2, .heads = 4, .kv = 2, .hd = 16 };
+#define BODY SIZES(50, 64, 128, 2) HEADS(4, 2, 16)
+#define QUANTIZED BODY ",\"quantization\":{\"group_size\":64,\"bits\":4}"
+	static const char llama[] = "{\"model_type\":\"llama\"," BODY "}";
+	static const char phi3[] = "{\"model_type\":\"phi3\"," BODY "}";
+	static const char llama_q[] = "{\"model_type\":\"llama\"," QUANTIZED "}";
+	static const char phi3_q[] = "{\"model_type\":\"phi3\"," QUANTIZED "}";
+	struct arrays each, fused;
+
+	(void)state;
+	make(&s, &each);
+	fuse_all(&s, &each, &fused);
+	save(&each, "each", llama);
+	save(&fused, "fused", phi3);
+	check_same("each", "fused");
+	save_quantized(&each, "each-q", llama_q);
+	save_quantized(&fused, "fused-q", phi3_q);
+	check_same("each-q", "fused-q");
+	arrays_free(&each);
+	arrays_free(&fused);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_fused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -476,6 +476,27 @@ test_not_finite(void **state)
 	engine_free(e);
 }
 
+static void
+test_bad_factors(void **state)
+{
+	static const float bad[] = { 0, NAN, -1, INFINITY };
+	struct engine *e = make(SMALL, "f32");
+	struct session *s;
+	struct tb_err err;
+
+	(void)state;
+	e->hp.rope.factors = malloc(3 * sizeof(float));
+	for (size_t i = 0; i < 4; i++) {
+		memcpy(e->hp.rope.factors, (float[]){ 1, 1, bad[i] }, 3 * sizeof(float));
+		assert_fails(session_new(&s, e, 0, &err), err, TB_EFORMAT, "pair 2");
+		assert_null(s);
+	}
+	e->hp.rope.factors[2] = 3;
+	assert_ok(session_new(&s, e, 0, &err), err);
+	session_free(s);
+	engine_free(e);
+}
+
 int
 main(void)
 {
@@ -487,6 +508,7 @@ main(void)
 		cmocka_unit_test(test_rewind),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_bad_factors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

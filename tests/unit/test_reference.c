@@ -6,8 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "src/base/buf.h"
 #include "src/base/file.h"
 #include "src/format/json.h"
+#include "src/format/safetensors.h"
 #include "src/ops/chat_model.h"
 #include "src/ops/ctx.h"
 #include "src/ops/generate.h"
@@ -42,6 +44,9 @@ static const struct row rows[] = {
 	{ "stories260K-gemma2/hf", "variants/stories260K-gemma2", GELU, 2e-3 },
 	{ "stories260K-gemma3/hf", "variants/stories260K-gemma3", GELU, 0.5 },
 };
+
+/* Tensors of a file to be written. */
+struct fused { struct st_tensor t[100]; char names[20][80]; size_t n; };
 
 static cJSON *
 read_json(const char *path)
@@ -173,7 +178,7 @@ check_perplexity(const struct row *row, struct chat_model *m, const cJSON *want)
 }
 
 static void
-check(const struct row *row, const struct op_ctx *ctx)
+check(const struct row *row, const char *dir, const struct op_ctx *ctx)
 {
 	char path[200];
 	struct chat_model *m;
@@ -182,8 +187,7 @@ check(const struct row *row, const struct op_ctx *ctx)
 
 	snprintf(path, sizeof(path), "data/reference/%s.json", row->reference);
 	reference = read_json(unit_shared(path));
-	snprintf(path, sizeof(path), "data/models/%s", row->model);
-	assert_ok(chat_model_open(&m, ctx, unit_shared(path), NULL, &err), err);
+	assert_ok(chat_model_open(&m, ctx, dir, NULL, &err), err);
 	for (const cJSON *p = json_first(json_get(reference, "prompts")); p; p = json_next(p)) {
 		uint32_t prompt[200], ids[200];
 		struct token_ids t = { .v = prompt };
@@ -199,6 +203,15 @@ check(const struct row *row, const struct op_ctx *ctx)
 	json_free(reference);
 }
 
+static const char *
+model_path(const char *model)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "data/models/%s", model);
+	return unit_shared(path);
+}
+
 static void
 test_references(void **state)
 {
@@ -210,14 +223,123 @@ test_references(void **state)
 	(void)unit_shared("data/reference/stories260K-f32.json");
 	assert_ok(op_ctx_init(&ctx, unit_path("index.db"), &dir, 1, 2, &err), err);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		check(&rows[i], &ctx);
+		check(&rows[i], model_path(rows[i].model), &ctx);
+	op_ctx_free(&ctx);
+}
+
+/* One tensor of the rows of several, for every layer; `parts` leave the file. */
+static void
+fuse(const struct st_header *h, const char *data, const char *name, const char *const *parts,
+     struct tb_buf *out, struct fused *f)
+{
+	for (unsigned layer = 0; layer < 5; layer++) {
+		struct st_tensor *t = &f->t[f->n];
+
+		snprintf(f->names[f->n], sizeof(f->names[0]), "model.layers.%u.%s.weight", layer,
+			 name);
+		*t = (struct st_tensor){ .name = f->names[f->n++], .ndim = 2 };
+		for (size_t i = 0; parts[i]; i++) {
+			char part[100];
+			const struct st_tensor *from;
+
+			snprintf(part, sizeof(part), "model.layers.%u.%s.weight", layer, parts[i]);
+			from = st_find(h, part);
+			assert_non_null(from);
+			t->dtype = from->dtype;
+			t->dim[0] += from->dim[0];
+			t->dim[1] = from->dim[1];
+			tb_buf_add(out, data + from->off, from->len);
+		}
+	}
+}
+
+static bool
+is_part(const char *name, const char *const *parts)
+{
+	for (; *parts; parts++)
+		if (strstr(name, *parts))
+			return true;
+	return false;
+}
+
+/* The tensors of stories260K as Phi-3 has them. */
+static void
+fuse_all(const char *file, const char *to)
+{
+	static const char *const qkv[] = { "self_attn.q_proj", "self_attn.k_proj",
+					   "self_attn.v_proj", NULL };
+	static const char *const mlp[] = { "mlp.gate_proj", "mlp.up_proj", NULL };
+	struct tb_buf head = TB_BUF(8 << 20), data = TB_BUF(8 << 20);
+	struct fused f = { .n = 0 };
+	struct st_header h;
+	struct tb_file in;
+	struct tb_err err;
+	char *bytes;
+	size_t len;
+
+	assert_ok(tb_file_slurp(file, 8 << 20, &bytes, &len, &err), err);
+	assert_ok(tb_file_open(&in, file, &err), err);
+	assert_ok(st_read(&h, &in, &err), err);
+	tb_file_close(&in);
+	fuse(&h, bytes, "self_attn.qkv_proj", qkv, &data, &f);
+	fuse(&h, bytes, "mlp.gate_up_proj", mlp, &data, &f);
+	for (size_t i = 0; i < h.ntensors; i++) {
+		if (is_part(h.tensors[i].name, qkv) || is_part(h.tensors[i].name, mlp))
+			continue;
+		f.t[f.n++] = h.tensors[i];
+		tb_buf_add(&data, bytes + h.tensors[i].off, h.tensors[i].len);
+	}
+	assert_ok(st_layout(f.t, f.n, NULL, 0, &head, &err), err);
+	tb_buf_add(&head, data.p, data.len);
+	unit_write(to, head.p, head.len);
+	tb_buf_free(&head);
+	tb_buf_free(&data);
+	st_free(&h);
+	free(bytes);
+}
+
+/* There is no reference of Phi-3: Llama's, fused. */
+static void
+test_fused(void **state)
+{
+	static const struct row row = { "stories260K/hf-f32", "stories260K-f32", F32 };
+	static const char *const files[] = { "config.json", "tokenizer.json",
+					     "tokenizer_config.json" };
+	const char *dir = unit_tmp();
+	struct op_ctx ctx;
+	struct tb_err err;
+
+	(void)state;
+	(void)unit_shared("data/reference/stories260K-f32.json");
+	assert_ok(tb_mkdirs(unit_path("phi3"), &err), err);
+	for (size_t i = 0; i < 3; i++) {
+		char path[200], *text, *type;
+		size_t len;
+
+		snprintf(path, sizeof(path), "data/models/stories260K/hf-f32/%s", files[i]);
+		assert_ok(tb_file_slurp(unit_shared(path), 1 << 20, &text, &len, &err), err);
+		type = strstr(text, "\"model_type\": \"llama\"");
+		assert_true(i || type);
+		if (!i)
+			memcpy(type, "\"model_type\": \"phi3\" ", strlen("\"model_type\": \"llama\""));
+		snprintf(path, sizeof(path), "phi3/%s", files[i]);
+		unit_write(path, text, len);
+		free(text);
+	}
+	fuse_all(unit_shared("data/models/stories260K/hf-f32/model.safetensors"),
+		 "phi3/model.safetensors");
+	assert_ok(op_ctx_init(&ctx, unit_path("index2.db"), &dir, 1, 2, &err), err);
+	check(&row, unit_path("phi3"), &ctx);
 	op_ctx_free(&ctx);
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_references) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_references),
+		cmocka_unit_test(test_fused),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
