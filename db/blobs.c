@@ -9,8 +9,7 @@
 #include "src/base/buf.h"
 
 #define COLUMNS "f.id, f.path, f.root_path, f.digest, f.kind, f.size, f.owners, f.missing, " \
-	"f.state, f.mtime_ns, f.verified_ns, "
-#define ANY_MEDIA "(SELECT media FROM model_files WHERE file = f.id LIMIT 1)"
+	"f.state, f.mtime_ns, f.verified_ns, f.media"
 
 static const char *const words[] = {
 #define X(id, word) [id] = word,
@@ -82,7 +81,7 @@ db_blobs(struct db *db, enum db_blob_set set, const struct db_query *q, struct d
 	 struct tb_err *err)
 {
 	const struct db_list list = {
-		.columns = COLUMNS ANY_MEDIA, .from = "file_state f", .where = sets[set],
+		.columns = COLUMNS, .from = "file_state f", .where = sets[set],
 		.filter = "f.path", .root = "f.root_path", .tie = "f.path", .sort = sorts,
 	};
 	struct db_rows r;
@@ -119,7 +118,7 @@ db_blob_find(struct db *db, const char *hex, const char *path, struct db_blobs *
 	if (hex && *hex)
 		bounds(hex, low, high);
 	rows_open(&r, db, &out->mem, true, err,
-		  "SELECT " COLUMNS ANY_MEDIA " FROM file_state f WHERE f.id IN "
+		  "SELECT " COLUMNS " FROM file_state f WHERE f.id IN "
 		  "(SELECT id FROM files WHERE digest BETWEEN ?1 AND ?2 UNION "
 		  "SELECT id FROM files WHERE path = ?3) ORDER BY f.path", "dds", low, high, path);
 	(void)read_all(&r, out);

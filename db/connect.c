@@ -1,7 +1,8 @@
 /* connect.c - what every connection has. */
 #include "config.h"
 
-#include "db/private.h"
+#include "db/dict.h"
+#include "db/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,9 @@ db_disconnect(struct db *db)
 		db->cache[i].text = NULL;
 	}
 	db_names_forget(db);
+	db_search_forget(db);
+	db_look_forget(db);
+	db_dict_forget(db);
 	sqlite3_close(db->sql);
 	db->sql = NULL;
 }
@@ -89,7 +93,9 @@ db_connect(struct db *db, const char *uri, bool write, struct tb_err *err)
 		return db->sql ? db_sql_fail(db, err, "open") : tb_nomem(err);
 	sqlite3_busy_timeout(db->sql, write ? WAIT_WRITE : WAIT_READ);
 	sqlite3_extended_result_codes(db->sql, 0);
-	return db_functions(db->sql, err);
+	if (db_functions(db->sql, err))
+		return err->code;
+	return db_tables(db, err);
 }
 
 /* What the lists need to know about the last verify, in one place. A model is what

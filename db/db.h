@@ -90,8 +90,12 @@ struct db_tensors { struct db_tensor *rows; size_t n; uint64_t total; struct db_
 /* sort: name dtype shape scheme params size offset. filter: name. */
 enum tb_status db_tensors(struct db *db, int64_t model, const struct db_query *q,
 			  struct db_tensors *out, struct tb_err *err) TB_MUST_USE;
-/* Over all models by full text: every word of q->filter (3 characters or more; shorter
- * words filter what the others found) is a substring of the name. sort: name model size. */
+/* Where the tensor `ord` is in the list that q asks for. */
+enum tb_status db_tensors_find(struct db *db, int64_t model, const struct db_query *q,
+			       uint64_t ord, uint64_t *row, bool *found, struct tb_err *err)
+	TB_MUST_USE;
+/* Over all models: every word of q->filter is a part of the name, any case, or a glob of
+ * it. sort: model (then natural order) name size. */
 enum tb_status db_search(struct db *db, const struct db_query *q, struct db_tensors *out,
 			 struct tb_err *err) TB_MUST_USE;
 

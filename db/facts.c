@@ -130,8 +130,7 @@ db_facts_list(struct db *db, int64_t model, uint64_t first, uint64_t n, struct d
 	rows_open(&r, db, &out->mem, true, err, "SELECT " COLUMNS ", t.ord FROM main.models m "
 		  "CROSS JOIN audit.fact_models fm ON fm.path = m.path "
 		  "CROSS JOIN main.tensors t ON t.model = m.id AND t.ord >= ? AND t.ord < ? "
-		  "CROSS JOIN main.names n ON n.id = t.name "
-		  "CROSS JOIN audit.facts f ON f.model = fm.id AND f.tensor = n.name "
+		  "CROSS JOIN audit.facts f ON f.model = fm.id AND f.tensor = t.name "
 		  "AND f.model_stamp = m.stamp WHERE m.id = ? ORDER BY t.ord", "iii",
 		  (int64_t)first, (int64_t)(first + n), model);
 	return read_facts(&r, out);

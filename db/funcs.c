@@ -1,7 +1,7 @@
 /* funcs.c - what SQL in this program can call. */
 #include "config.h"
 
-#include "db/private.h"
+#include "db/list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +24,9 @@ static void
 match(sqlite3_context *ctx, int n, sqlite3_value **v)
 {
 	const char *filter = text_of(v[0]), *text = text_of(v[1]);
-	bool yes = strpbrk(filter, "*?[") ? tb_glob(filter, text) : tb_contains(text, filter);
 
 	(void)n;
-	sqlite3_result_int(ctx, yes);
+	sqlite3_result_int(ctx, db_match(filter, text));
 }
 
 static int

@@ -1,6 +1,7 @@
 /* known.c - what the last scan found, for the next one to compare with. */
 #include "config.h"
 
+#include "db/pack.h"
 #include "db/private.h"
 #include "db/write.h"
 
@@ -58,33 +59,73 @@ enum tb_status
 db_known(struct db *db, const char *path, struct db_known *out, struct tb_err *err)
 {
 	struct db_rows r;
-	size_t cap = 0;
 
 	*out = (struct db_known){ 0 };
-	rows_open(&r, db, &out->mem, true, err,
-		  "SELECT m.id, m.mtime_ns, m.dir_ns, m.kind, f.path, f.dev, f.ino, f.size,"
-		  " f.mtime_ns, f.missing FROM models m LEFT JOIN model_files mf ON mf.model = m.id"
-		  " LEFT JOIN files f ON f.id = mf.file WHERE m.path = ? ORDER BY mf.ord", "s", path);
-	while (rows_next(&r)) {
-		struct db_known_file *more;
+	rows_open(&r, db, &out->mem, true, err, "SELECT m.id, m.mtime_ns, m.dir_ns, m.kind, c.files"
+		  " FROM models m LEFT JOIN contents c ON c.model = m.id WHERE m.path = ?", "s",
+		  path);
+	if (rows_next(&r)) {
+		const void *p = sqlite3_column_blob(r.st, 4);
+		size_t len = (size_t)sqlite3_column_bytes(r.st, 4);
 
 		out->model = rows_i64(&r, 0);
 		out->mtime_ns = rows_i64(&r, 1);
 		out->dir_ns = rows_i64(&r, 2);
 		out->kind = (enum model_kind)rows_i64(&r, 3);
-		if (sqlite3_column_type(r.st, 4) == SQLITE_NULL)
-			continue;	/* a model without files */
-		more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
-		if (!more)
-			continue;
-		out->rows = more;
-		more[out->n - 1] = (struct db_known_file){
-			.path = rows_text(&r, 4), .id = ident(&r, 5), .missing = rows_i64(&r, 9),
-		};
+		out->n = pack_count(p, len);
+		out->files = db_room(&out->mem, (out->n + 1) * sizeof(*out->files));
+		r.failed = !out->files;
+		/* an index without the lists of a model is that of an earlier version */
+		if (out->files && (!p || !pack_read64(p, len, out->files, out->n)))
+			out->mtime_ns = 0;
 	}
 	if (rows_end(&r))
 		*out = (struct db_known){ 0 };
 	return r.status;
+}
+
+enum tb_status
+db_known_files(struct db *db, struct db_known_files *out, struct tb_err *err)
+{
+	struct db_rows r;
+	size_t cap = 0;
+
+	*out = (struct db_known_files){ 0 };
+	rows_open(&r, db, &out->mem, true, err, "SELECT id, path, dev, ino, size, mtime_ns, missing"
+		  " FROM files ORDER BY id", "");
+	while (rows_next(&r)) {
+		struct db_known_file *more = rows_push(&r, out->rows, &out->n, &cap,
+						       sizeof(*more));
+
+		if (!more)
+			continue;
+		out->rows = more;
+		more[out->n - 1] = (struct db_known_file){
+			.id = (uint64_t)rows_i64(&r, 0), .path = rows_text(&r, 1),
+			.ident = ident(&r, 2), .missing = rows_i64(&r, 6),
+		};
+	}
+	if (rows_end(&r))
+		*out = (struct db_known_files){ 0 };
+	return r.status;
+}
+
+struct db_known_file *
+db_known_file(const struct db_known_files *f, uint64_t id)
+{
+	size_t lo = 0, hi = f->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->rows[mid].id == id)
+			return &f->rows[mid];
+		if (f->rows[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
 }
 
 enum tb_status
@@ -163,17 +204,11 @@ db_put_entry(struct db *db, int64_t root, const struct db_entry *e, struct tb_er
 enum tb_status
 db_lost_entry(struct db *db, int64_t id, struct tb_err *err)
 {
-	enum tb_status status = db_exec(db, err, "DELETE FROM files WHERE id = ? AND id NOT IN "
-					"(SELECT file FROM model_files WHERE file = files.id)",
-					"i", id);
-
-	if (!status)
-		status = db_exec(db, err, "UPDATE files SET missing = 1, dev = 0, ino = 0 "
-				 "WHERE id = ?", "i", id);
-	return status;
+	return db_exec(db, err, "UPDATE files SET missing = 1, dev = 0, ino = 0 WHERE id = ?", "i",
+		       id);
 }
 
-/* ---- the end of a scan ---- */
+/* ---- around the scan of a root ---- */
 
 enum tb_status
 db_root_open(struct db *db, int64_t root, bool *whole, struct tb_err *err)
@@ -185,73 +220,6 @@ db_root_open(struct db *db, int64_t root, bool *whole, struct tb_err *err)
 	*whole = was;
 	return status ? status : db_exec(db, err, "UPDATE roots SET whole = 0 WHERE id = ?", "i",
 					 root);
-}
-
-/* A model's names lie all over this index: putting many models with it in place
- * writes most of its pages again for each of them (4 GB for 2,000 models).  So it is
- * not part of the schema, comes last, and nothing but speed depends on it. */
-enum tb_status
-db_bulk(struct db *db, bool start, struct tb_err *err)
-{
-	return db_run_sql(db, start ? "DROP INDEX IF EXISTS tensors_name"
-			  : "CREATE INDEX IF NOT EXISTS tensors_name ON tensors(name)", err);
-}
-
-/* A file counts by inode: two paths can be one file (links of a cache). */
-static const char exclusive_sql[] =
-	"WITH used AS (SELECT DISTINCT mf.model, f.dev, f.ino, f.size FROM model_files mf"
-	"  JOIN files f ON f.id = mf.file WHERE NOT f.missing),"
-	" sole AS (SELECT max(model) AS model, max(size) AS size FROM used"
-	"  GROUP BY dev, ino HAVING count(*) = 1),"
-	" sums AS (SELECT model, sum(size) AS bytes FROM sole GROUP BY model)"
-	"UPDATE models SET exclusive = sums.bytes FROM sums WHERE sums.model = models.id";
-
-/* Only what differs is written: a scan that changes one model writes a few pages. */
-static const char owners_sql[] =
-	"WITH used AS (SELECT file, count(DISTINCT model) AS n FROM model_files GROUP BY file)"
-	"UPDATE files SET owners = coalesce(u.n, 0) FROM files AS f"
-	"  LEFT JOIN used u ON u.file = f.id"
-	"  WHERE f.id = files.id AND files.owners <> coalesce(u.n, 0)";
-
-static const char totals_sql[] =
-	"WITH f AS (SELECT * FROM files WHERE root = ?1)"
-	"UPDATE roots SET (models, tensors) ="
-	"  (SELECT count(*), coalesce(sum(tensors), 0) FROM models WHERE root = ?1),"
-	" (bytes, blobs, shared_bytes, orphans, orphan_bytes, missing, leftovers, leftover_bytes) ="
-	"  (SELECT coalesce(sum(size) FILTER (WHERE kind IN (0, 2) AND owners > 0 AND NOT missing), 0),"
-	"    count(*) FILTER (WHERE kind = 2 AND NOT missing),"
-	"    coalesce(sum(size) FILTER (WHERE kind IN (0, 2) AND owners > 1 AND NOT missing), 0),"
-	"    count(*) FILTER (WHERE kind = 2 AND owners = 0),"
-	"    coalesce(sum(size) FILTER (WHERE kind = 2 AND owners = 0), 0),"
-	"    count(*) FILTER (WHERE missing), count(*) FILTER (WHERE kind > 2),"
-	"    coalesce(sum(size) FILTER (WHERE kind > 2), 0) FROM f) WHERE id = ?1";
-
-enum tb_status
-db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns, struct tb_err *err)
-{
-	enum tb_status status = db_exec(db, err, "UPDATE roots SET scanned_ns = ?, whole = 1 "
-					"WHERE id = ?", "ii", now_ns, root);
-
-	if (status || !changed)
-		return status;
-	status = db_bulk(db, false, err);
-	if (!status)
-		status = db_exec(db, err, "DELETE FROM files WHERE root = ? AND "
-				 "(kind < 2 OR missing) AND NOT EXISTS "
-				 "(SELECT 1 FROM model_files WHERE file = files.id)", "i", root);
-	if (!status)
-		status = db_exec(db, err, "DELETE FROM names WHERE NOT EXISTS "
-				 "(SELECT 1 FROM tensors WHERE name = names.id)", "");
-	db_names_forget(db);
-	if (!status)
-		status = db_exec(db, err, "UPDATE models SET exclusive = 0", "");
-	if (!status)
-		status = db_exec(db, err, exclusive_sql, "");
-	if (!status)
-		status = db_exec(db, err, owners_sql, "");
-	if (!status)
-		status = db_exec(db, err, totals_sql, "i", root);
-	return status;
 }
 
 void

@@ -8,32 +8,46 @@ db_libdb_a_SOURCES = \
 	db/blobs.c \
 	db/connect.c \
 	db/db.h \
+	db/dict.c \
+	db/dict.h \
 	db/facts.c \
 	db/facts.h \
+	db/finish.c \
 	db/funcs.c \
+	db/ids.c \
+	db/ids.h \
 	db/known.c \
+	db/list.c \
+	db/list.h \
 	db/mem.c \
 	db/models.c \
 	db/names.c \
+	db/names.h \
+	db/pack.c \
+	db/pack.h \
 	db/private.h \
 	db/put.c \
 	db/query.c \
 	db/reader.c \
 	db/schema.c \
+	db/search.c \
 	db/stmt.c \
 	db/tensors.c \
+	db/vtab.c \
 	db/write.h \
 	db/writer.c
 
 # The schemas are SQL files that anybody can read, and strings in the program.
-sql_strings = db/schema_sql.h db/audits_sql.h db/facts_sql.h
+sql_strings = db/schema_sql.h db/schema3_sql.h db/audits_sql.h db/facts_sql.h
 BUILT_SOURCES += $(sql_strings)
 CLEANFILES += $(sql_strings)
-EXTRA_DIST += db/schema.sql db/audits.sql db/facts.sql db/sql.awk
+EXTRA_DIST += db/schema.sql db/schema3.sql db/audits.sql db/facts.sql db/sql.awk
 db/libdb_a-schema.$(OBJEXT): $(sql_strings)
 
 db/schema_sql.h: db/schema.sql db/sql.awk
 	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=schema_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/schema.sql >$@.tmp && mv $@.tmp $@
+db/schema3_sql.h: db/schema3.sql db/sql.awk
+	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=schema3_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/schema3.sql >$@.tmp && mv $@.tmp $@
 db/audits_sql.h: db/audits.sql db/sql.awk
 	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=audits_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/audits.sql >$@.tmp && mv $@.tmp $@
 db/facts_sql.h: db/facts.sql db/sql.awk

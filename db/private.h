@@ -17,10 +17,10 @@ struct db {
 	bool corrupt;		/* SQLite found damage */
 	char notice[512];
 	struct { const char *text; sqlite3_stmt *st; } cache[DB_CACHE];
-	/* names.c: what a writer need not ask for again */
-	struct db_names *names;
-	struct scheme scheme;
-	int64_t scheme_id;	/* of `scheme`; 0: none yet */
+	struct db_names *names;		/* what a writer need not ask for again */
+	struct dict *dict;		/* names and forms as a reader has them */
+	struct db_look *look;		/* the model that was read last */
+	struct db_search *search;	/* and what was searched for */
 	/* what a reader saw last: of the index, then of the audits */
 	struct db_seen { uint64_t dev, ino; int64_t version; } seen[2];
 };
@@ -96,12 +96,12 @@ int64_t rows_i64(struct db_rows *r, int col);
 /* Room for one more row of `size` bytes; NULL when out of memory (noted in r). */
 void *rows_push(struct db_rows *r, void *rows, size_t *n, size_t *cap, size_t size);
 
-/* names.c: the ids of texts that are stored once, made when they are new. */
-enum tb_status db_name_id(struct db *db, const char *text, int64_t *id, struct tb_err *err)
-	TB_MUST_USE;
-enum tb_status db_scheme_id(struct db *db, const struct scheme *s, int64_t *id,
-			    struct tb_err *err) TB_MUST_USE;
-void db_names_forget(struct db *db);
+/* What a connection remembers is forgotten with it: tensors.c, search.c */
+void db_look_forget(struct db *db);
+void db_search_forget(struct db *db);
+
+/* vtab.c: the tables "tensors" and "model_files". */
+enum tb_status db_tables(struct db *db, struct tb_err *err) TB_MUST_USE;
 
 /* mem.c */
 const char *mem_text(struct db_mem *mem, const char *s, size_t len);

@@ -1,10 +1,10 @@
-/* put.c - a model as rows: itself, its files, tensors and problems. */
+/* put.c - a model in the index: itself, its files, what is in it, its problems. */
 #include "config.h"
 
-#include "db/private.h"
+#include "db/names.h"
+#include "db/pack.h"
 #include "db/write.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* At once for writing: a transaction that starts by reading could not wait for another
@@ -12,7 +12,9 @@
 enum tb_status
 db_begin(struct db *db, struct tb_err *err)
 {
-	return db_run_sql(db, "BEGIN IMMEDIATE", err);
+	enum tb_status status = db_run_sql(db, "BEGIN IMMEDIATE", err);
+
+	return status ? status : db_names_check(db, err);
 }
 
 enum tb_status
@@ -31,7 +33,6 @@ db_rollback(struct db *db)
 	if (!sqlite3_get_autocommit(db->sql))
 		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
 	db_names_forget(db);	/* some of the ids may have gone with it */
-	db->scheme_id = 0;
 }
 
 static enum db_file_kind
@@ -44,63 +45,37 @@ kind_of(const struct model *m, const struct model_file *f)
 	return DB_FILE_MODEL;
 }
 
-static enum tb_status
-put_file(struct db *db, const struct db_put *put, int64_t model, size_t i, struct tb_err *err)
+static const char *
+media_of(const struct model_file *f)
 {
-	const struct model_file *f = &put->model->files[i];
-	const char *media = f->is_manifest ? "manifest"
-			  : f->media == MEDIA_UNKNOWN && f->media_type ? f->media_type
-			  : f->media == MEDIA_UNKNOWN ? "" : media_name(f->media);
-	int64_t file = 0;
-	enum tb_status status = db_exec(db, err,
-		"INSERT INTO files(root, path, kind, digest, dev, ino, size, mtime_ns, missing)"
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(path) DO UPDATE SET"
+	if (f->is_manifest)
+		return "manifest";
+	if (f->media != MEDIA_UNKNOWN)
+		return media_name(f->media);
+	return f->media_type ? f->media_type : "";
+}
+
+/* A file belongs to many models, and is mostly put already. */
+static enum tb_status
+put_file(struct db *db, const struct db_put *put, const struct model_file *f, int64_t *id,
+	 struct tb_err *err)
+{
+	enum tb_status status = db_file_known(db, f->path, &f->id, f->missing, id, err);
+
+	if (status || *id)
+		return status;
+	status = db_value(db, id, 0, err,
+		"INSERT INTO files(root, path, kind, digest, dev, ino, size, mtime_ns, missing,"
+		" media) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(path) DO UPDATE SET"
 		" root = excluded.root, kind = excluded.kind,"
 		" digest = coalesce(excluded.digest, digest), dev = excluded.dev,"
 		" ino = excluded.ino, size = excluded.size, mtime_ns = excluded.mtime_ns,"
-		" missing = excluded.missing", "isidiiiii",
+		" missing = excluded.missing, media = excluded.media RETURNING id", "isidiiiiis",
 		put->root, f->path, (int64_t)kind_of(put->model, f), f->digest,
 		(int64_t)f->id.dev, (int64_t)f->id.ino,
 		(int64_t)(f->missing ? f->want_size : f->id.size), f->id.mtime_ns,
-		(int64_t)f->missing);
-
-	if (!status)
-		status = db_value(db, &file, 0, err, "SELECT id FROM files WHERE path = ?", "s",
-				  f->path);
-	if (!status)
-		status = db_exec(db, err, "INSERT INTO model_files VALUES (?, ?, ?, ?, ?)", "iiiss",
-				 model, (int64_t)i, file, media, f->name ? f->name : "");
-	return status;
-}
-
-static void
-shape_text(const struct tensor *t, char out[TB_MAX_DIMS * 21])
-{
-	size_t n = 0;
-
-	*out = 0;
-	for (unsigned i = 0; i < t->ndim; i++)
-		n += (size_t)snprintf(out + n, TB_MAX_DIMS * 21 - n, "%s%ju", i ? "," : "",
-				      (uintmax_t)t->dim[i]);
-}
-
-static enum tb_status
-put_tensor(struct db *db, int64_t model, size_t ord, const struct tensor *t, struct tb_err *err)
-{
-	char shape[TB_MAX_DIMS * 21];
-	int64_t name = 0, scheme = 0;
-	enum tb_status status = db_name_id(db, t->name, &name, err);
-
-	if (!status)
-		status = db_scheme_id(db, &t->scheme, &scheme, err);
-	shape_text(t, shape);
-	if (!status)
-		status = db_exec(db, err, "INSERT INTO tensors VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-				 "iiiiisiiii", model, (int64_t)ord, name, scheme,
-				 (int64_t)t->weight.dtype, shape, (int64_t)t->elems,
-				 (int64_t)t->bytes, (int64_t)t->weight.file,
-				 (int64_t)t->weight.off);
-	return status;
+		(int64_t)f->missing, media_of(f));
+	return status ? status : db_file_remember(db, f->path, &f->id, f->missing, *id, err);
 }
 
 /* The row keeps its id as long as the model keeps its path, so that a cursor in a
@@ -110,11 +85,10 @@ put_row(struct db *db, const struct db_put *put, int64_t *id, struct tb_err *err
 {
 	const struct model *m = put->model;
 	int64_t missing = 0;
-	enum tb_status status;
 
 	for (size_t i = 0; i < m->nfiles; i++)
 		missing += m->files[i].missing;
-	status = db_exec(db, err,
+	return db_value(db, id, 0, err,
 		"INSERT INTO models(root, path, kind, name, arch, scheme, params, bytes, tensors,"
 		" files, missing, problems, mtime_ns, dir_ns, stamp)"
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(path) DO UPDATE"
@@ -122,26 +96,72 @@ put_row(struct db *db, const struct db_put *put, int64_t *id, struct tb_err *err
 		" arch = excluded.arch, scheme = excluded.scheme, params = excluded.params,"
 		" bytes = excluded.bytes, tensors = excluded.tensors, files = excluded.files,"
 		" missing = excluded.missing, problems = excluded.problems,"
-		" mtime_ns = excluded.mtime_ns, dir_ns = excluded.dir_ns, stamp = excluded.stamp",
+		" mtime_ns = excluded.mtime_ns, dir_ns = excluded.dir_ns, stamp = excluded.stamp"
+		" RETURNING id",
 		"isisssiiiiiiiii", put->root, m->loc.path, (int64_t)m->loc.kind, m->loc.name,
 		m->arch ? m->arch : "", m->scheme, (int64_t)m->params, (int64_t)m->bytes,
 		(int64_t)m->ntensors, (int64_t)m->nfiles, missing, (int64_t)m->nproblems,
 		m->loc.mtime_ns, put->dir_ns, (int64_t)put->stamp);
-	if (!status)
-		status = db_value(db, id, 0, err, "SELECT id FROM models WHERE path = ?", "s",
-				  m->loc.path);
+}
+
+/* ---- what is in it: five lists, see schema3.sql ---- */
+
+enum { NAMES, FORMS, PLACES, OFFSETS, FILES, LISTS };
+#define LIST_MAX (1u << 29)	/* bytes; SQLite takes no more than 10^9 */
+
+struct lists { struct tb_buf list[LISTS]; uint64_t last[LISTS]; };
+#define BYTES(l, which) \
+	((l).list[which].len ? (l).list[which].p : ""), (l).list[which].len
+
+static void
+append(struct lists *l, int which, uint64_t v)
+{
+	pack_put(&l->list[which], &l->last[which], v);
+}
+
+static enum tb_status
+pack(struct db *db, const struct db_put *put, struct lists *l, struct tb_err *err)
+{
+	const struct model *m = put->model;
+	enum tb_status status = TB_OK;
+	int64_t id;
+
+	for (size_t i = 0; i < m->nfiles && !status; i++) {
+		status = put_file(db, put, &m->files[i], &id, err);
+		append(l, FILES, (uint64_t)id);
+	}
+	for (size_t i = 0; i < m->ntensors && !status; i++) {
+		const struct tensor *t = &m->tensors[i];
+
+		status = db_name_id(db, t->name, &id, err);
+		append(l, NAMES, (uint64_t)id);
+		if (!status)
+			status = db_form_id(db, t, &id, err);
+		append(l, FORMS, (uint64_t)id);
+		append(l, PLACES, t->weight.file);
+		append(l, OFFSETS, t->weight.off);
+	}
 	return status;
 }
 
 static enum tb_status
-clear(struct db *db, int64_t id, struct tb_err *err)
+put_contents(struct db *db, const struct db_put *put, int64_t id, struct tb_err *err)
 {
-	enum tb_status status = db_exec(db, err, "DELETE FROM tensors WHERE model = ?", "i", id);
+	struct lists l = { 0 };
+	enum tb_status status;
 
+	for (int i = 0; i < LISTS; i++)
+		l.list[i] = TB_BUF(LIST_MAX);
+	status = pack(db, put, &l, err);
+	for (int i = 0; i < LISTS && !status; i++)
+		status = tb_buf_status(&l.list[i], put->model->loc.name, err);
 	if (!status)
-		status = db_exec(db, err, "DELETE FROM model_files WHERE model = ?", "i", id);
-	if (!status)
-		status = db_exec(db, err, "DELETE FROM problems WHERE model = ?", "i", id);
+		status = db_exec(db, err, "INSERT OR REPLACE INTO contents(model, names, forms, places,"
+				 " offsets, files) VALUES (?, ?, ?, ?, ?, ?)", "ibbbbb", id,
+				 BYTES(l, NAMES), BYTES(l, FORMS), BYTES(l, PLACES),
+				 BYTES(l, OFFSETS), BYTES(l, FILES));
+	for (int i = 0; i < LISTS; i++)
+		tb_buf_free(&l.list[i]);
 	return status;
 }
 
@@ -153,11 +173,9 @@ db_put_model(struct db *db, const struct db_put *put, struct tb_err *err)
 	enum tb_status status = put_row(db, put, &id, err);
 
 	if (!status)
-		status = clear(db, id, err);
-	for (size_t i = 0; !status && i < m->nfiles; i++)
-		status = put_file(db, put, id, i, err);
-	for (size_t i = 0; !status && i < m->ntensors; i++)
-		status = put_tensor(db, id, i, &m->tensors[i], err);
+		status = put_contents(db, put, id, err);
+	if (!status)
+		status = db_exec(db, err, "DELETE FROM problems WHERE model = ?", "i", id);
 	for (size_t i = 0; !status && i < m->nproblems; i++)
 		status = db_exec(db, err, "INSERT INTO problems VALUES (?, ?, ?)", "iis", id,
 				 (int64_t)i, m->problems[i].message);

@@ -8,6 +8,7 @@
 
 #include "db/audits_sql.h"
 #include "db/facts_sql.h"
+#include "db/schema3_sql.h"
 #include "db/schema_sql.h"
 
 /* A new version is a new step at the end, never a change of an old one. */
@@ -15,6 +16,7 @@ static const char *const index_steps[] = {
 	schema_sql,
 	/* 2: tensors in GGUF files; models written down without them look changed */
 	"UPDATE models SET mtime_ns = 0 WHERE kind IN (1, 4);",
+	schema3_sql,
 };
 static const char *const audit_steps[] = { audits_sql, facts_sql };
 

@@ -34,16 +34,20 @@ db_sql_fail(struct db *db, struct tb_err *err, const char *what)
 	}
 }
 
+/* Of a digest, which is lower-case hex by then. */
+static unsigned
+nibble(char c)
+{
+	return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10) & 15;
+}
+
 static void
 unhex(const char *digest, unsigned char out[TB_SHA256_LEN])
 {
 	const char *hex = digest + strlen("sha256:");
 
-	for (int i = 0; i < TB_SHA256_LEN; i++) {
-		char pair[3] = { hex[2 * i], hex[2 * i + 1], 0 };
-
-		out[i] = (unsigned char)strtoul(pair, NULL, 16);
-	}
+	for (int i = 0; i < TB_SHA256_LEN; i++)
+		out[i] = (unsigned char)(nibble(hex[2 * i]) << 4 | nibble(hex[2 * i + 1]));
 }
 
 static int
@@ -161,7 +165,7 @@ db_value(struct db *db, int64_t *out, int64_t none, struct tb_err *err, const ch
 	va_start(ap, types);
 	rc = bind_all(st, false, types, ap) ? sqlite3_step(st) : SQLITE_ERROR;
 	va_end(ap);
-	if (rc == SQLITE_ROW)
+	if (rc == SQLITE_ROW)	/* what RETURNING returns has been done by then */
 		*out = sqlite3_column_int64(st, 0);
 	else if (rc != SQLITE_DONE)
 		status = db_sql_fail(db, err, "read");

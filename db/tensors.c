@@ -1,261 +1,345 @@
-/* tensors.c - lists of tensors: of a model, of all models, and as a tree. */
+/* tensors.c - lists of the tensors of a model: as a table, and as a tree. */
 #include "config.h"
 
-#include "db/private.h"
+#include "db/list.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
-#define COLUMNS "t.model, t.ord, n.name, s.name, t.dtype, t.shape, t.elems, t.bytes, t.off, f.path"
-#define FILES "LEFT JOIN model_files mf ON mf.model = t.model AND mf.ord = t.file " \
-	"LEFT JOIN files f ON f.id = mf.file"
-#define JOINS "tensors t JOIN names n ON n.id = t.name JOIN schemes s ON s.id = t.scheme " \
-	FILES
-
-static const struct db_sort sorts[] = {
-	{ "name", "t.ord", false },
-	{ "dtype", "t.dtype", false },
-	{ "shape", "t.shape COLLATE tb_natural", true },
-	{ "scheme", "s.name", false },
-	{ "params", "t.elems", true },
-	{ "size", "t.bytes", true },
-	{ "offset", "t.file, t.off", false },
-	{ NULL, NULL, false }
+static const char *const keys[] = {
+	"name", "dtype", "shape", "scheme", "params", "size", "offset", NULL
 };
 
-/* "4096,11008" */
-static void
-read_shape(struct db_tensor *t, const char *text)
+/* The model that was asked for last, and its rows as they were. */
+struct db_look {
+	struct order shown, read;
+	struct contents c;	/* of read.model */
+	uint32_t *row;		/* in order; owned */
+	size_t n;
+	char *path;		/* of the file that was named last; owned */
+	uint64_t file;
+};
+
+void
+db_look_forget(struct db *db)
 {
-	for (t->ndim = 0; *text && t->ndim < TB_MAX_DIMS; text += *text == ',') {
-		char *end;
+	struct db_look *l = db->look;
 
-		t->dim[t->ndim++] = strtoull(text, &end, 10);
-		if (end == text)
-			break;
-		text = end;
-	}
-}
-
-/* Bytes are blocks of a type of their own, which is the scheme, or U8, which is as well. */
-static const char *
-dtype_word(int64_t dtype, const char *scheme)
-{
-	if (dtype == DT_U8)
-		return scheme;
-	return dtype >= 0 && dtype < DT_COUNT ? dtype_name((enum dtype)dtype) : "?";
-}
-
-static void
-read_row(struct db_rows *r, struct db_tensor *t)
-{
-
-	*t = (struct db_tensor){
-		.model = rows_i64(r, 0), .ord = (uint64_t)rows_i64(r, 1),
-		.name = rows_text(r, 2), .scheme = rows_text(r, 3),
-		.dtype = dtype_word(rows_i64(r, 4), rows_text(r, 3)),
-		.elems = (uint64_t)rows_i64(r, 6), .bytes = (uint64_t)rows_i64(r, 7),
-		.off = (uint64_t)rows_i64(r, 8), .file = rows_text(r, 9), .model_name = "",
-	};
-	read_shape(t, rows_text(r, 5));
+	if (!l)
+		return;
+	order_free(&l->shown);
+	order_free(&l->read);
+	contents_free(&l->c);
+	free(l->row);
+	free(l->path);
+	free(l);
+	db->look = NULL;
 }
 
 static enum tb_status
-read_all(struct db_rows *r, struct db_tensors *out, bool with_model)
+look_at(struct db *db, int64_t model, struct db_look **out, struct dict **d, struct tb_err *err)
 {
-	size_t cap = 0;
+	static const struct db_query all;
+	enum tb_status status;
+	bool same = false;
 
-	while (rows_next(r)) {
-		struct db_tensor *more = rows_push(r, out->rows, &out->n, &cap,
-						   sizeof(*out->rows));
+	if (!db->look)
+		db->look = tb_calloc(1, sizeof(*db->look));
+	*out = db->look;
+	status = db->look ? order_same(db, &db->look->read, model, &all, &same, err)
+			  : tb_nomem(err);
+	*d = db->dict;
+	if (status || (same && db->dict))
+		return status;
+	contents_free(&db->look->c);
+	db->look->shown.valid = false;
+	status = db_contents(db, model, &db->look->c, err);
+	if (!status)
+		status = db_dict(db, d, err);
+	db->look->read.valid = !status;
+	return status;
+}
 
-		if (!more)
-			continue;
-		out->rows = more;
-		read_row(r, &out->rows[out->n - 1]);
-		if (with_model)
-			out->rows[out->n - 1].model_name = rows_text(r, 10);
+/* ---- the order of a table ---- */
+
+struct ranking { const uint32_t *rank, *form, *row; size_t n; };
+
+static uint32_t
+rank_at(const void *arg, size_t i)
+{
+	const struct ranking *k = arg;
+	uint32_t form = k->form[k->row[i]];
+
+	return form < k->n ? k->rank[form] : 0;
+}
+
+static bool
+by_form(struct db_look *l, const struct dict *d, const char *key, bool reverse)
+{
+	size_t nranks = 0;
+	uint32_t *rank = dict_ranks(d, key, &nranks);
+	uint32_t *order = tb_calloc(l->n + 1, sizeof(*order));
+	struct ranking k = { rank, l->c.form, l->row, d->nforms };
+	bool ok = rank && order && rank_order(rank_at, &k, l->n, nranks, reverse, order);
+
+	for (size_t i = 0; ok && i < l->n; i++)
+		order[i] = l->row[order[i]];
+	free(rank);
+	free(ok ? l->row : order);
+	if (ok)
+		l->row = order;
+	return ok;
+}
+
+struct placed { uint32_t place, ord; uint64_t off; };
+
+static int
+placed_cmp(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	if (x->off != y->off)
+		return x->off < y->off ? -1 : 1;
+	return (x->ord > y->ord) - (x->ord < y->ord);
+}
+
+static bool
+by_offset(struct db_look *l)
+{
+	struct placed *p = tb_calloc(l->n + 1, sizeof(*p));
+
+	if (!p)
+		return false;
+	for (size_t i = 0; i < l->n; i++)
+		p[i] = (struct placed){ l->c.place[l->row[i]], l->row[i], l->c.off[l->row[i]] };
+	qsort(p, l->n, sizeof(*p), placed_cmp);
+	for (size_t i = 0; i < l->n; i++)
+		l->row[i] = p[i].ord;
+	free(p);
+	return true;
+}
+
+static void
+turn_round(struct db_look *l)
+{
+	for (size_t i = 0; i < l->n / 2; i++) {
+		uint32_t t = l->row[i];
+
+		l->row[i] = l->row[l->n - 1 - i];
+		l->row[l->n - 1 - i] = t;
 	}
-	if (rows_end(r))
-		*out = (struct db_tensors){ 0 };
-	return r->status;
+}
+
+static enum tb_status
+put_in_order(struct db_look *l, const struct dict *d, const struct db_query *q, const char *key,
+	     struct tb_err *err)
+{
+	bool all = !q->filter || !*q->filter, ok = true;
+
+	free(l->row);
+	l->row = tb_calloc(l->c.n + 1, sizeof(*l->row));
+	if (!l->row)
+		return tb_nomem(err);
+	l->n = 0;
+	for (size_t i = 0; i < l->c.n; i++)
+		if (all || db_match(q->filter, dict_name(d, l->c.name[i])))
+			l->row[l->n++] = (uint32_t)i;
+	if (!strcmp(key, "name") || !strcmp(key, "offset")) {
+		ok = *key == 'n' || by_offset(l);
+		if (q->reverse)
+			turn_round(l);
+	} else {
+		ok = by_form(l, d, key, q->reverse);
+	}
+	return ok ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+rows_of(struct db *db, int64_t model, const struct db_query *q, struct db_look **out,
+	struct dict **d, struct tb_err *err)
+{
+	const char *key;
+	bool same = false;
+	enum tb_status status = order_key(q->sort, keys, &key, err);
+
+	if (!status)
+		status = look_at(db, model, out, d, err);
+	if (!status)
+		status = order_same(db, &(*out)->shown, model, q, &same, err);
+	if (status || same)
+		return status;
+	status = put_in_order(*out, *d, q, key, err);
+	(*out)->shown.valid = !status;
+	return status;
+}
+
+/* ---- windows ---- */
+
+/* Rows that follow each other are mostly in one file. */
+static enum tb_status
+file_path(struct db *db, struct db_look *l, uint32_t place, struct db_mem *mem, const char **out,
+	  struct tb_err *err)
+{
+	uint64_t file = place < l->c.nfiles ? l->c.file[place] : 0;
+	struct db_rows r;
+
+	if (!l->path || file != l->file) {
+		free(l->path);
+		l->path = NULL;
+		rows_open(&r, db, NULL, true, err, "SELECT path FROM files WHERE id = ?", "i",
+			  (int64_t)file);
+		if (rows_next(&r))
+			l->path = tb_strdup((const char *)sqlite3_column_text(r.st, 0));
+		if (rows_end(&r))
+			return r.status;
+		l->file = file;
+	}
+	*out = db_keep(mem, l->path ? l->path : "");
+	return *out ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+make_rows(struct db *db, struct db_look *l, const struct dict *d, size_t first,
+	  struct db_tensors *out, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < out->n && !status; i++) {
+		uint32_t ord = l->row[first + i];
+
+		if (!tensor_row(d, &l->c, ord, &out->mem, &out->rows[i]))
+			return tb_nomem(err);
+		out->rows[i].model = l->read.model;
+		status = file_path(db, l, l->c.place[ord], &out->mem, &out->rows[i].file, err);
+	}
+	return status;
 }
 
 enum tb_status
 db_tensors(struct db *db, int64_t model, const struct db_query *q, struct db_tensors *out,
 	   struct tb_err *err)
 {
-	const struct db_list list = {
-		.columns = COLUMNS, .from = JOINS, .where = "t.model = ?", .filter = "n.name",
-		.tie = "t.ord", .sort = sorts, .has_arg = true, .arg = model,
-	};
-	struct db_rows r;
+	static const struct db_query all;
+	struct db_look *l;
+	struct dict *d;
 	enum tb_status status;
+	size_t first;
 
 	*out = (struct db_tensors){ 0 };
-	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
-	return status ? status : read_all(&r, out, false);
-}
-
-/* ---- over all models ---- */
-
-static const struct db_sort search_sorts[] = {
-	{ "name", "n.name COLLATE tb_natural", false },
-	{ "model", "m.name COLLATE tb_natural", false },
-	{ "size", "t.bytes", true },
-	{ NULL, NULL, false }
-};
-
-/* SQL text of a string literal. */
-static void
-quote(struct tb_buf *out, const char *s, size_t len)
-{
-	tb_buf_chr(out, '\'');
-	for (size_t i = 0; i < len; i++) {
-		if (s[i] == '\'')
-			tb_buf_chr(out, '\'');
-		tb_buf_chr(out, s[i]);
+	q = q ? q : &all;
+	status = rows_of(db, model, q, &l, &d, err);
+	if (status)
+		return status;
+	out->total = l->n;
+	out->n = window_of(q, l->n, &first);
+	out->rows = db_room(&out->mem, (out->n + 1) * sizeof(*out->rows));
+	status = out->rows ? make_rows(db, l, d, first, out, err) : tb_nomem(err);
+	if (status) {
+		db_free(&out->mem);
+		*out = (struct db_tensors){ 0 };
 	}
-	tb_buf_chr(out, '\'');
-}
-
-/* The trigram index answers LIKE for words of three characters and more.  LIKE reads
- * _ and % as wildcards, so it may find too much, and tb_match() has the last word. */
-static void
-where_words(struct tb_buf *sql, const char *text)
-{
-	tb_buf_str(sql, "1");
-	while (*text) {
-		size_t len;
-		struct tb_buf like = TB_BUF(4096);
-
-		text += strspn(text, " \t");
-		len = strcspn(text, " \t");
-		if (!len)
-			break;
-		tb_buf_chr(&like, '%');
-		tb_buf_add(&like, text, len);
-		tb_buf_chr(&like, '%');
-		if (len >= 3 && !memchr(text, '*', len) && !memchr(text, '?', len) &&
-		    !memchr(text, '[', len)) {
-			tb_buf_str(sql, " AND n.id IN (SELECT rowid FROM names_fts WHERE name LIKE ");
-			quote(sql, tb_buf_cstr(&like), like.len);
-			tb_buf_chr(sql, ')');
-		}
-		tb_buf_free(&like);
-		tb_buf_str(sql, " AND tb_match(");
-		quote(sql, text, len);
-		tb_buf_str(sql, ", n.name)");
-		text += len;
-	}
+	return status;
 }
 
 enum tb_status
-db_search(struct db *db, const struct db_query *q, struct db_tensors *out, struct tb_err *err)
+db_tensors_find(struct db *db, int64_t model, const struct db_query *q, uint64_t ord,
+		uint64_t *row, bool *found, struct tb_err *err)
 {
-	struct tb_buf where = TB_BUF(32768);
-	struct db_query window = *q;
-	/* Names first: CROSS JOIN keeps the planner from reading all tensors. */
-	struct db_list list = {
-		.columns = COLUMNS ", m.name", .from = "names n CROSS JOIN tensors t ON t.name = n.id "
-		"JOIN models m ON m.id = t.model JOIN roots r ON r.id = m.root "
-		"JOIN schemes s ON s.id = t.scheme " FILES, .root = "r.path",
-		.tie = "t.model, t.ord", .sort = search_sorts,
-	};
-	struct db_rows r;
-	enum tb_status status = TB_OK;
+	struct db_look *l;
+	struct dict *d;
+	enum tb_status status = rows_of(db, model, q, &l, &d, err);
 
-	*out = (struct db_tensors){ 0 };
-	window.filter = NULL;
-	where_words(&where, q->filter ? q->filter : "");
-	list.where = tb_buf_cstr(&where);
-	if (tb_buf_failed(&where))
-		status = tb_fail(err, TB_ELIMIT, "the text to search for is too long");
-	if (!status)
-		status = db_list_open(&r, db, &list, &window, &out->mem, &out->total, err);
-	tb_buf_free(&where);
-	return status ? status : read_all(&r, out, true);
+	*found = false;
+	for (size_t i = 0; !status && !*found && i < l->n; i++) {
+		*row = i;
+		*found = l->row[i] == ord;
+	}
+	return status;
 }
 
 /* ---- the tree ---- */
 
 struct tree {
-	struct db_rows *r;
+	const struct db_look *look;
+	const struct dict *dict;
 	struct db_branches *out;
 	size_t cap, prefix;		/* bytes of the parent's path and its dot */
 };
 
 static struct db_branch *
-new_branch(struct tree *t, const char *name, size_t len, bool leaf)
+new_branch(struct tree *t, size_t ord, const char *name, size_t len, bool leaf)
 {
 	struct db_branches *out = t->out;
-	struct db_branch *more = rows_push(t->r, out->rows, &out->n, &t->cap, sizeof(*more));
+	struct db_rows room = { .mem = &out->mem };
+	struct db_branch *more = rows_push(&room, out->rows, &out->n, &t->cap, sizeof(*more));
 	struct db_branch *b;
 
 	if (!more)
 		return NULL;
 	out->rows = more;
 	b = &out->rows[out->n - 1];
-	*b = (struct db_branch){ .leaf = leaf, .first = (uint64_t)rows_i64(t->r, 0) };
-	b->path = mem_text(t->r->mem, name, len);
-	if (!b->path) {
-		t->r->failed = true;
-		b->path = "";
-	}
-	b->label = strlen(b->path) >= t->prefix ? b->path + t->prefix : b->path;
-	b->scheme = rows_text(t->r, 4);
+	*b = (struct db_branch){ .leaf = leaf, .first = ord };
+	b->path = mem_text(&out->mem, name, len);
+	b->scheme = db_keep(&out->mem, dict_form(t->dict, t->look->c.form[ord])->scheme);
+	if (!b->path || !b->scheme)
+		return NULL;
+	b->label = len >= t->prefix ? b->path + t->prefix : b->path;
 	return b;
 }
 
 /* Natural order keeps what shares a component together, so only the last row can be
  * the one to add to. */
-static void
-add(struct tree *t)
+static bool
+add(struct tree *t, size_t ord)
 {
-	const char *name = (const char *)sqlite3_column_text(t->r->st, 1);
-	size_t len = name ? strlen(name) : 0;
+	const char *name = dict_name(t->dict, t->look->c.name[ord]);
+	const struct form *f = dict_form(t->dict, t->look->c.form[ord]);
+	size_t len = strlen(name);
 	const char *dot = len > t->prefix ? strchr(name + t->prefix, '.') : NULL;
 	struct db_branch *b = t->out->n ? &t->out->rows[t->out->n - 1] : NULL;
 
-	if (!name)
-		return;
 	if (dot)
 		len = (size_t)(dot - name);
-	if (!b || b->leaf || !dot || strlen(b->path) != len || memcmp(b->path, name, len))
-		b = new_branch(t, name, len, !dot);
+	if (!b || b->leaf || !dot || strncmp(b->path, name, len) || b->path[len])
+		b = new_branch(t, ord, name, len, !dot);
 	if (!b)
-		return;
+		return false;
 	b->count++;
-	b->elems += (uint64_t)rows_i64(t->r, 2);
-	b->bytes += (uint64_t)rows_i64(t->r, 3);
-	if (strcmp(b->scheme, (const char *)sqlite3_column_text(t->r->st, 4)))
+	b->elems += f->elems;
+	b->bytes += f->bytes;
+	if (*b->scheme && strcmp(b->scheme, f->scheme))
 		b->scheme = "";
+	return true;
 }
 
 enum tb_status
 db_children(struct db *db, int64_t model, const struct db_branch *parent,
 	    struct db_branches *out, struct tb_err *err)
 {
-	struct db_rows r;
-	struct tree t = { .r = &r, .out = out, .prefix = parent ? strlen(parent->path) + 1 : 0 };
-	int64_t first = parent ? (int64_t)parent->first : 0;
-	int64_t end = parent ? first + (int64_t)parent->count : INT64_MAX;
+	struct tree t = { .out = out, .prefix = parent ? strlen(parent->path) + 1 : 0 };
+	struct db_look *l;
+	struct dict *d;
+	enum tb_status status = look_at(db, model, &l, &d, err);
+	size_t first, end;
 
 	*out = (struct db_branches){ 0 };
-	rows_open(&r, db, &out->mem, true, err,
-		  "SELECT t.ord, n.name, t.elems, t.bytes, s.name FROM tensors t "
-		  "JOIN names n ON n.id = t.name JOIN schemes s ON s.id = t.scheme "
-		  "WHERE t.model = ? AND t.ord >= ? AND t.ord < ? ORDER BY t.ord", "iii",
-		  model, first, end);
-	while (rows_next(&r))
-		add(&t);
-	if (rows_end(&r))
-		*out = (struct db_branches){ 0 };
+	if (status)
+		return status;
+	t.look = l;
+	t.dict = d;
+	first = parent ? (size_t)parent->first : 0;
+	end = parent && parent->count < l->c.n ? first + (size_t)parent->count : l->c.n;
+	for (size_t i = first; i < end && i < l->c.n; i++)
+		if (!add(&t, i)) {
+			db_free(&out->mem);
+			*out = (struct db_branches){ 0 };
+			return tb_nomem(err);
+		}
 	out->total = out->n;
-	return r.status;
+	return TB_OK;
 }

@@ -23,17 +23,28 @@ enum tb_status db_drop_root(struct db *db, int64_t root, struct tb_err *err) TB_
 struct db_lines { const char **rows; size_t n; uint64_t total; struct db_mem mem; };
 enum tb_status db_roots(struct db *db, struct db_lines *out, struct tb_err *err) TB_MUST_USE;
 
-/* The identities that a model's files had; model == 0: it is not known. */
-struct db_known_file { const char *path; struct tb_ident id; bool missing; };
+/* What is known of a model; model == 0: nothing. */
 struct db_known {
 	int64_t model, mtime_ns, dir_ns;
 	enum model_kind kind;
-	struct db_known_file *rows;
+	uint64_t *files;		/* ids of its files */
 	size_t n;
 	struct db_mem mem;
 };
 enum tb_status db_known(struct db *db, const char *path, struct db_known *out,
 			struct tb_err *err) TB_MUST_USE;
+/* The identities that all files had. */
+struct db_known_file {
+	uint64_t id;
+	const char *path;
+	struct tb_ident ident;
+	bool missing;
+	enum { FILE_UNSEEN, FILE_SAME, FILE_DIFFERS } now;	/* whoever looks notes it here */
+};
+struct db_known_files { struct db_known_file *rows; size_t n; struct db_mem mem; };
+enum tb_status db_known_files(struct db *db, struct db_known_files *out, struct tb_err *err)
+	TB_MUST_USE;
+struct db_known_file *db_known_file(const struct db_known_files *f, uint64_t id);	/* or NULL */
 
 struct db_put {
 	int64_t root;
@@ -62,16 +73,13 @@ enum tb_status db_root_entries(struct db *db, int64_t root, struct db_entries *o
 			       struct tb_err *err) TB_MUST_USE;
 enum tb_status db_put_entry(struct db *db, int64_t root, const struct db_entry *e,
 			    struct tb_err *err) TB_MUST_USE;
-/* No longer on the disk: forgotten when no model names it, else missing. */
+/* No longer on the disk: missing; db_finish_root() forgets it when no model names it. */
 enum tb_status db_lost_entry(struct db *db, int64_t id, struct tb_err *err) TB_MUST_USE;
 
 /* Before a root's models are put: was its last scan brought to its end?  Until
  * db_finish_root() it counts as interrupted. */
 enum tb_status db_root_open(struct db *db, int64_t root, bool *whole, struct tb_err *err)
 	TB_MUST_USE;
-/* Around putting many models: the index of names is dropped; db_finish_root() makes
- * it again, as does the end. */
-enum tb_status db_bulk(struct db *db, bool start, struct tb_err *err) TB_MUST_USE;
 /* The end of a root's scan: drops files that nothing names, sets its time; with
  * `changed` also exclusive sizes (of all models: roots may share files) and names. */
 enum tb_status db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns,

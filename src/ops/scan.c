@@ -24,8 +24,6 @@ scan_change_word(enum scan_change c)
 	return words[c];
 }
 
-#define MANY 100	/* models to put at once that are worth an index of names made anew */
-
 struct scan {
 	struct op_ctx *ctx;
 	const struct scan_req *req;
@@ -33,6 +31,7 @@ struct scan {
 	struct scan_result *out;
 	struct store_roots roots;	/* owned */
 	struct scan_root *root;		/* one a root; owned */
+	struct db_known_files files;	/* all that the index knows; owned */
 	struct db *db;
 };
 
@@ -59,16 +58,28 @@ collect(void *arg, const struct model_loc *loc, struct tb_err *err)
 	return TB_OK;
 }
 
+/* Many models have the same files: each is looked at once. */
 static bool
-same_files(const struct db_known *k)
+same_file(struct db_known_file *f)
+{
+	struct tb_ident id;
+	bool missing;
+
+	if (f->now == FILE_UNSEEN) {
+		scan_probe(f->path, &id, &missing);
+		f->now = missing == f->missing && (missing || tb_ident_equal(&id, &f->ident))
+			 ? FILE_SAME : FILE_DIFFERS;
+	}
+	return f->now == FILE_SAME;
+}
+
+static bool
+same_files(const struct scan *s, const struct db_known *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
-		struct tb_ident id;
-		bool missing;
+		struct db_known_file *f = db_known_file(&s->files, k->files[i]);
 
-		scan_probe(k->rows[i].path, &id, &missing);
-		if (missing != k->rows[i].missing ||
-		    (!missing && !tb_ident_equal(&id, &k->rows[i].id)))
+		if (!f || !same_file(f))
 			return false;
 	}
 	return true;
@@ -85,7 +96,8 @@ compare(struct scan *s, struct scan_root *root, struct scan_model *m, struct tb_
 	if (status)
 		return status;
 	m->known = k.model != 0;
-	m->stale = s->req->again || !m->known || k.mtime_ns != m->loc.mtime_ns || k.dir_ns != m->dir_ns || !same_files(&k);
+	m->stale = s->req->again || !m->known || k.mtime_ns != m->loc.mtime_ns ||
+		   k.dir_ns != m->dir_ns || !same_files(s, &k);
 	root->nstale += m->stale;
 	s->out->unchanged += !m->stale;
 	db_free(&k.mem);
@@ -247,21 +259,21 @@ roots_free(struct scan *s)
 static enum tb_status
 scan_all(struct scan *s, struct tb_err *err)
 {
-	enum tb_status status = TB_OK;
-	uint64_t stale = 0, n = 0;
+	enum tb_status status;
+	uint64_t stale = 0;
 
 	s->root = tb_calloc(s->roots.n ? s->roots.n : 1, sizeof(*s->root));
 	if (!s->root)
 		return tb_nomem(err);
+	status = db_known_files(s->db, &s->files, err);
 	for (size_t i = 0; !status && i < s->roots.n; i++) {
 		s->root[i].path = s->roots.path[i];
 		status = look(s, &s->root[i], err);
 		stale += s->root[i].nstale;
-		n += s->root[i].n;
 	}
+	db_free(&s->files.mem);
+	s->files = (struct db_known_files){ 0 };
 	tb_job_total(s->job, 0, stale);
-	if (!status && stale >= MANY && stale * 2 >= n)
-		status = db_bulk(s->db, true, err);
 	for (size_t i = 0; !status && i < s->roots.n; i++) {
 		status = scan_open_stale(s->ctx, s->db, &s->root[i], s->job, s->out, err);
 		if (!status)

@@ -1,8 +1,7 @@
 /* scan.h - bringing the index up to date with the stores.
  *
  * Models whose manifest and files have the identity they had (device, inode, size,
- * mtime) are not opened.  One transaction a model: an interrupted scan leaves every
- * model as it was or as it is. */
+ * mtime) are not opened.  An interrupted scan leaves every model as it was or as it is. */
 #ifndef TBTUI_OPS_SCAN_H
 #define TBTUI_OPS_SCAN_H
 

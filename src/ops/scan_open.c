@@ -8,11 +8,16 @@
 #include <sys/stat.h>
 
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/ops/blobdir.h"
 
 /* Opened models that wait for the writer: enough to keep both sides busy, few enough
  * that headers of large models do not pile up. */
 #define WAITING 8
+/* Models in a transaction, and how long one may last: others want to write, and people
+ * to see what has been found. */
+#define BATCH 64
+#define BATCH_SECONDS 0.25
 
 void
 scan_probe(const char *path, struct tb_ident *id, bool *missing)
@@ -189,14 +194,8 @@ write_one(struct scanner *s, const struct opened *o, struct tb_err *err)
 	const char *problem = m->nproblems ? m->problems[0].message : NULL;
 	enum scan_change change = !o->model ? SCAN_UNREADABLE
 				: o->from->known ? SCAN_CHANGED : SCAN_ADDED;
-	enum tb_status status = db_begin(s->db, err);
+	enum tb_status status = db_put_model(s->db, &put, err);
 
-	if (!status)
-		status = db_put_model(s->db, &put, err);
-	if (!status)
-		status = db_commit(s->db, err);
-	else
-		db_rollback(s->db);
 	if (status)
 		return status;
 	if (o->from->known)
@@ -208,6 +207,32 @@ write_one(struct scanner *s, const struct opened *o, struct tb_err *err)
 	return scan_note(s->out, change, m->loc.name, m->loc.path, problem, err);
 }
 
+static bool
+failed(struct scanner *s)
+{
+	return __atomic_load_n(&s->status, __ATOMIC_RELAXED) != TB_OK;
+}
+
+/* A transaction of some models, the first of them `o`: each is in the index as it was or
+ * as it is. */
+static enum tb_status
+write_batch(struct scanner *s, struct opened *o, struct tb_err *err)
+{
+	double end = tb_monotonic() + BATCH_SECONDS;
+	enum tb_status status = db_begin(s->db, err);
+
+	for (int n = 1; o; n++) {
+		if (!status)
+			status = write_one(s, o, err);
+		opened_free(o);
+		o = !status && n < BATCH && tb_monotonic() < end && !failed(s) ? take(s) : NULL;
+	}
+	if (!status)
+		return db_commit(s->db, err);
+	db_rollback(s->db);
+	return status;
+}
+
 static void *
 write_all(void *arg)
 {
@@ -216,12 +241,15 @@ write_all(void *arg)
 
 	while ((o = take(s))) {
 		struct tb_err err = { 0 };
-		enum tb_status status = __atomic_load_n(&s->status, __ATOMIC_RELAXED)
-					? TB_OK : write_one(s, o, &err);
+		enum tb_status status;
 
+		if (failed(s)) {
+			opened_free(o);
+			continue;
+		}
+		status = write_batch(s, o, &err);
 		if (status)
 			fail(s, status, &err);
-		opened_free(o);
 	}
 	return NULL;
 }

@@ -27,8 +27,8 @@ struct scan_root {
 void scan_probe(const char *path, struct tb_ident *id, bool *missing);
 int64_t scan_dir_mtime(const char *path);
 
-/* Opens the stale models of a root and puts them into the index, one transaction
- * each; adds to out's counts and items. */
+/* Opens the stale models of a root and puts them into the index, some in a transaction;
+ * adds to out's counts and items. */
 enum tb_status scan_open_stale(struct op_ctx *ctx, struct db *db, struct scan_root *root,
 			       struct tb_job *job, struct scan_result *out, struct tb_err *err)
 	TB_MUST_USE;
