@@ -55,6 +55,7 @@ ui_libui_a_SOURCES = \
 	ui/view_audit.c \
 	ui/view_chat.c \
 	ui/view_convert.c \
+	ui/view_diff.c \
 	ui/view_help.c \
 	ui/view_jobs.c \
 	ui/view_model.c \

@@ -46,6 +46,9 @@ struct view_arg {
 	const struct model_loc *model;	/* NULL if there is none */
 	const char *tensor;
 	int64_t id;		/* of a row in the index: model, audit run */
+	/* What to compare it with; NULL: nothing. */
+	const struct model_loc *other;
+	int64_t other_id;
 };
 
 struct view_ops {

@@ -224,6 +224,16 @@ models_close(struct view *v)
 	rows_free(&s->rows);
 }
 
+/* Borrows from m. */
+static struct model_loc
+loc_of(const struct db_model *m)
+{
+	return (struct model_loc){
+		.kind = m->kind, .name = (char *)m->name, .path = (char *)m->path,
+		.root = (char *)m->root, .mtime_ns = m->mtime_ns,
+	};
+}
+
 static bool
 subject(const struct view *v, struct view_arg *out)
 {
@@ -232,10 +242,7 @@ subject(const struct view *v, struct view_arg *out)
 
 	if (!m)
 		return false;
-	s->loc = (struct model_loc){
-		.kind = m->kind, .name = (char *)m->name, .path = (char *)m->path,
-		.root = (char *)m->root, .mtime_ns = m->mtime_ns,
-	};
+	s->loc = loc_of(m);
 	*out = (struct view_arg){ .model = &s->loc, .id = m->id };
 	return true;
 }
@@ -270,6 +277,46 @@ verify(struct view *v)
 	free(refs);
 }
 
+/* The one that is higher on the screen is A. */
+static void
+compare(struct view *v, uint64_t one, uint64_t two)
+{
+	struct db_models found[2] = { 0 };
+	struct model_loc loc[2];
+	size_t row[2] = { 0 };
+	bool turned = find(v, one, &row[0]) && find(v, two, &row[1]) && row[1] < row[0];
+	const uint64_t id[2] = { turned ? two : one, turned ? one : two };
+	bool there = true;
+
+	for (unsigned i = 0; i < 2 && there; i++) {
+		there = !db_model_by_id(view_db(v), (int64_t)id[i], &found[i], NULL) && found[i].n;
+		if (there)
+			loc[i] = loc_of(&found[i].rows[0]);
+	}
+	if (there)
+		view_open(v, VIEW_DIFF, &(struct view_arg){
+			.model = &loc[0], .id = (int64_t)id[0],
+			.other = &loc[1], .other_id = (int64_t)id[1],
+		});
+	db_free(&found[0].mem);
+	db_free(&found[1].mem);
+}
+
+/* Two marked ones, or the only marked one and that under the cursor. */
+static void
+compare_marked(struct view *v)
+{
+	struct list *l = &v->list;
+	uint64_t current = l->n ? id_of(v, l->cur) : 0;
+
+	if (l->nmarks == 2)
+		compare(v, l->marks[0], l->marks[1]);
+	else if (l->nmarks == 1 && current && current != l->marks[0])
+		compare(v, l->marks[0], current);
+	else
+		view_say(v, "Mark two models with Space, or one and go to another; then =.");
+}
+
 static bool
 act(struct view *v, enum action a)
 {
@@ -285,6 +332,9 @@ act(struct view *v, enum action a)
 		return true;
 	case ACT_VERIFY_ALL:
 		task_verify(v, NULL, 0, "all models");
+		return true;
+	case ACT_COMPARE:
+		compare_marked(v);
 		return true;
 	case ACT_RESCAN:
 		task_scan(v);
