@@ -10,11 +10,12 @@
 #include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/cli/cli.h"
+#include "src/cli/vocab.h"
 #include "src/format/json.h"
 #include "src/ops/model_text.h"
+#include "src/ops/vocab.h"
 #include "src/store/model.h"
 #include "src/text/chat_template.h"
-#include "src/text/tokenizer.h"
 
 #define TEXT_MAX (1u << 30)
 
@@ -37,64 +38,50 @@ read_text(const char *arg, struct tb_buf *out, struct tb_err *err)
 	return tb_buf_failed(out) ? tb_fail(err, TB_ELIMIT, "the text is too long") : TB_OK;
 }
 
-static enum cli_exit
-print_ids(const struct cli *cli, const struct tokenizer *t, const struct token_ids *ids)
-{
-	cJSON *doc, *list, *pieces;
-
-	if (!cli->json) {
-		for (size_t i = 0; i < ids->n; i++) {
-			printf("%8u  ", ids->v[i]);
-			cli_put(tokenizer_piece(t, ids->v[i]));
-			putchar('\n');
-		}
-		return CLI_OK;
-	}
-	doc = json_object();
-	list = json_array();
-	pieces = json_array();
-	for (size_t i = 0; i < ids->n; i++) {
-		json_push_u64(list, ids->v[i]);
-		json_push_str(pieces, tokenizer_piece(t, ids->v[i]));
-	}
-	json_set(doc, "ids", list);
-	json_set(doc, "pieces", pieces);
-	return cli_print_json(doc);
-}
-
 enum cli_exit
 cli_tokenize(struct cli *cli, int argc, char **argv)
 {
-	bool bare = false, literal = false;
+	bool bare = false, literal = false, spans = false;
+	const char *search = NULL, *decode = NULL;
 	const struct tb_opt opts[] = {
 		{ 0, "bare", TB_OPT_FLAG, &bare, NULL,
 		  "without the tokens that begin and end a text" },
 		{ 0, "literal", TB_OPT_FLAG, &literal, NULL,
 		  "special tokens that TEXT spells out are text" },
+		{ 0, "spans", TB_OPT_FLAG, &spans, NULL, "with the bytes of TEXT each came from" },
+		{ 0, "search", TB_OPT_STR, &search, "PART",
+		  "instead the tokens of the vocabulary that hold PART (\"\": all)" },
+		{ 0, "decode", TB_OPT_STR, &decode, "ID,...", "instead the text that ids stand for" },
 		{ .name = NULL }
 	};
-	struct tokenizer *t = NULL;
-	struct token_ids ids = { 0 };
 	struct model *m = NULL;
+	struct vocab *v = NULL;
 	struct tb_buf text = TB_BUF(0);
 	enum cli_exit exit_status;
 	enum tb_status status;
 	struct tb_err err;
 
-	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &exit_status))
+	if (!cli_parse(cli, opts, &argc, argv, 1, 2, &exit_status))
 		return exit_status;
+	if ((argc == 3) + (search != NULL) + (decode != NULL) != 1) {
+		tb_fail(&err, TB_EUSAGE, "tokenize: one of TEXT, --search and --decode is needed");
+		return cli_fail(&err);
+	}
 	status = cli_model(cli, argv[1], &m, &err);
 	if (!status)
-		status = model_tokenizer(m, &t, &err);
-	if (!status)
+		status = vocab_open(&v, m, &err);
+	if (!status && argc == 3)
 		status = read_text(argv[2], &text, &err);
-	if (!status)
-		status = tokenizer_encode(t, tb_buf_cstr(&text), text.len, !bare, !literal, &ids,
-					  &err);
-	exit_status = status ? cli_fail(&err) : print_ids(cli, t, &ids);
-	free(ids.v);
+	if (status)
+		exit_status = cli_fail(&err);
+	else if (search)
+		exit_status = cli_vocab_search(cli, v, search);
+	else if (decode)
+		exit_status = cli_vocab_decode(cli, v, decode);
+	else
+		exit_status = cli_vocab_encode(cli, v, &text, !bare, !literal, spans);
 	tb_buf_free(&text);
-	tokenizer_free(t);
+	vocab_free(v);
 	model_free(m);
 	return exit_status;
 }

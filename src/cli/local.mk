@@ -31,7 +31,9 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/table.c \
 	src/cli/table.h \
 	src/cli/tensors.h \
-	src/cli/verify.h
+	src/cli/verify.h \
+	src/cli/vocab.c \
+	src/cli/vocab.h
 
 # running models
 src_cli_libcli_a_SOURCES += \

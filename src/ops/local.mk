@@ -43,6 +43,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/scan.h \
 	src/ops/scan_open.c \
 	src/ops/scan_open.h \
+	src/ops/vocab.c \
+	src/ops/vocab.h \
 	src/ops/verify.c \
 	src/ops/verify.h \
 	src/ops/verify_files.c \

@@ -51,9 +51,9 @@ void vocab_row(const struct vocab *v, uint32_t id, struct vocab_row *row);
 enum tb_status vocab_search(const struct vocab *v, const char *needle, uint32_t **ids, size_t *n,
 			    struct tb_err *err) TB_MUST_USE;
 
-/* A token and the bytes of the text it came from.  len 0: it was added, or stands
- * for a part of what the token before it begins (a character split over tokens has
- * its bytes each; a text that was normalized may not be found again). */
+/* A token and the bytes of the text it came from (of a character split over tokens
+ * each has its own).  len 0: it was added, or the text was rewritten before it was cut
+ * so that its place is not known. */
 struct vocab_span { uint32_t id; size_t off, len; };
 
 /* free() *spans. */

@@ -34,3 +34,35 @@ expect 2 "$TBTUI" template "$model" "$T/empty.json"
 err_has 'no list of messages'
 expect 2 "$TBTUI" tokenize "$T/nowhere" x
 expect 2 "$TBTUI" tokenize "$model"
+
+# the vocabulary, whatever the file
+gguf=$TBTUI_SHARED/data/models/stories260K/stories260K-f32.gguf
+for ref in "$model" "$gguf"; do
+	expect 0 "$TBTUI" --json tokenize --spans "$ref" "Once  upon"
+	has '^\{"ids":\[1,403,[0-9,]*407\],.*"spans":\[\[0,0\],\[0,4\],.*\[5,5\]\]\}$'
+	expect 0 "$TBTUI" tokenize --decode 1,403,407,261,378 "$ref"
+	has '^(<s>)?Once upon a time$'
+	expect 0 "$TBTUI" tokenize --search ONCE "$ref"
+	has '^ +403  normal .* ▁Once$'
+	[ "$(wc -l <"$T/out")" -lt 9 ] || fail "too many are found"
+	expect 0 "$TBTUI" tokenize --search "" "$ref"
+	[ "$(wc -l <"$T/out")" -eq 512 ] || fail "not all are listed"
+	has '^ +2  control +ends .*</s>$'
+	expect 2 "$TBTUI" tokenize --decode 512 "$ref"
+	err_has '512: no token'
+	expect 2 "$TBTUI" tokenize --decode x "$ref"
+	expect 2 "$TBTUI" tokenize --decode 1 "$ref" text
+done
+expect 0 "$TBTUI" --json tokenize --search "▁Once" "$gguf"
+has '^\{"source":"GGUF","kind":"SentencePiece BPE","size":512,"tokens":\[\{"id":403,.*"text":" Once",'
+expect 0 "$TBTUI" template "$gguf" "$T/list.json"
+cmp "$T/out" "$T/want" || fail "the template of the GGUF renders otherwise"
+
+# a folder without tokenizer.json
+mkdir "$T/spm"
+cp "$model/config.json" "$model/model.safetensors" "$model/tokenizer.model" "$T/spm"
+expect 0 "$TBTUI" --json tokenize "$T/spm" "Once upon a time"
+has '"ids":\[1,403,407,261,378\]'
+rm "$T/spm/tokenizer.model"
+expect 2 "$TBTUI" tokenize "$T/spm" x
+err_has 'has no tokenizer'

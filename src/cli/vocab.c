@@ -1,0 +1,187 @@
+#include "config.h"
+
+#include "src/cli/vocab.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/buf.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/json.h"
+#include "src/ops/vocab.h"
+
+#define DECODED_MAX (1u << 30)
+
+static void
+note(const struct cli *cli, const struct vocab *v)
+{
+	cli_note(cli, vocab_info(v).note);
+}
+
+/* ---- a text ---- */
+
+static enum cli_exit
+spans_json(const struct vocab *v, const struct vocab_span *s, size_t n, bool places)
+{
+	cJSON *doc = json_object(), *ids = json_array(), *pieces = json_array();
+	cJSON *ranges = places ? json_array() : NULL;
+	struct vocab_row row;
+
+	for (size_t i = 0; i < n; i++) {
+		vocab_row(v, s[i].id, &row);
+		json_push_u64(ids, s[i].id);
+		json_push_str(pieces, row.piece);
+		if (places) {
+			cJSON *range = json_array();
+
+			json_push_u64(range, s[i].off);
+			json_push_u64(range, s[i].len);
+			json_push(ranges, range);
+		}
+	}
+	json_set(doc, "ids", ids);
+	json_set(doc, "pieces", pieces);
+	if (places)
+		json_set(doc, "spans", ranges);
+	return cli_print_json(doc);
+}
+
+enum cli_exit
+cli_vocab_encode(const struct cli *cli, const struct vocab *v, const struct tb_buf *text,
+		 bool add_special, bool parse_special, bool places)
+{
+	struct vocab_span *s;
+	struct vocab_row row;
+	struct tb_err err;
+	enum cli_exit exit_status = CLI_OK;
+	size_t n;
+
+	note(cli, v);
+	if (vocab_encode(v, tb_buf_cstr(text), text->len, add_special, parse_special, &s, &n, &err))
+		return cli_fail(&err);
+	if (cli->json)
+		exit_status = spans_json(v, s, n, places);
+	for (size_t i = 0; i < n && !cli->json; i++) {
+		vocab_row(v, s[i].id, &row);
+		printf("%8u  ", s[i].id);
+		if (places && s[i].len)
+			printf("%8zu %4zu  ", s[i].off, s[i].len);
+		else if (places)
+			printf("%8s %4s  ", "-", "-");
+		cli_put(row.piece);
+		putchar('\n');
+	}
+	free(s);
+	return exit_status;
+}
+
+/* ---- the vocabulary ---- */
+
+static void
+print_row(const struct vocab_row *row)
+{
+	printf("%8u  %-12s %-4s ", row->id, token_type_name(row->type), row->ends ? "ends" : "");
+	if (row->has_score)
+		printf("%12.6g  ", (double)row->score);
+	cli_put(row->piece);
+	putchar('\n');
+}
+
+static cJSON *
+row_json(const struct vocab_row *row)
+{
+	cJSON *o = json_object();
+
+	json_set_u64(o, "id", row->id);
+	json_set_str(o, "piece", row->piece);
+	json_set_str(o, "text", tb_utf8_valid(row->text, row->text_len) ? row->text : NULL);
+	json_set_str(o, "type", token_type_name(row->type));
+	json_set_bool(o, "ends", row->ends);
+	if (row->has_score)
+		json_set_f64(o, "score", (double)row->score);
+	return o;
+}
+
+enum cli_exit
+cli_vocab_search(const struct cli *cli, const struct vocab *v, const char *part)
+{
+	struct vocab_info info = vocab_info(v);
+	enum cli_exit exit_status = CLI_OK;
+	cJSON *doc, *rows;
+	struct vocab_row row;
+	struct tb_err err;
+	uint32_t *ids;
+	size_t n;
+
+	note(cli, v);
+	if (vocab_search(v, part, &ids, &n, &err))
+		return cli_fail(&err);
+	doc = cli->json ? json_object() : NULL;
+	rows = cli->json ? json_array() : NULL;
+	for (size_t i = 0; i < n; i++) {
+		vocab_row(v, ids[i], &row);
+		if (cli->json)
+			json_push(rows, row_json(&row));
+		else
+			print_row(&row);
+	}
+	if (cli->json) {
+		json_set_str(doc, "source", info.source);
+		json_set_str(doc, "kind", info.kind);
+		json_set_u64(doc, "size", info.size);
+		json_set(doc, "tokens", rows);
+		exit_status = cli_print_json(doc);
+	}
+	free(ids);
+	return exit_status;
+}
+
+static enum tb_status
+parse_ids(const char *list, struct token_ids *ids, struct tb_err *err)
+{
+	char *copy = tb_strdup(list), *rest = copy, *one;
+	enum tb_status status = copy ? TB_OK : tb_nomem(err);
+	uint64_t id;
+
+	while (!status && (one = strsep(&rest, ", "))) {
+		if (!*one)
+			continue;
+		if (!tb_parse_u64(one, &id) || id > UINT32_MAX)
+			status = tb_fail(err, TB_EUSAGE, "--decode: \"%.40s\" is no id", one);
+		else if (!tb_grow(&ids->v, &ids->cap, ids->n + 1, sizeof(*ids->v)))
+			status = tb_nomem(err);
+		else
+			ids->v[ids->n++] = (uint32_t)id;
+	}
+	free(copy);
+	return status;
+}
+
+enum cli_exit
+cli_vocab_decode(const struct cli *cli, const struct vocab *v, const char *list)
+{
+	struct tb_buf text = TB_BUF(DECODED_MAX), clean = TB_BUF(3ul * DECODED_MAX);
+	enum cli_exit exit_status = CLI_OK;
+	struct token_ids ids = { 0 };
+	struct tb_err err;
+	cJSON *doc;
+
+	if (parse_ids(list, &ids, &err) || vocab_decode(v, ids.v, ids.n, &text, &err)) {
+		exit_status = cli_fail(&err);
+	} else {
+		tb_text_clean_lines(&clean, tb_buf_cstr(&text), text.len);
+		if (cli->json) {
+			doc = json_object();
+			json_set_str(doc, "text", tb_buf_cstr(&clean));
+			exit_status = cli_print_json(doc);
+		} else {
+			puts(tb_buf_cstr(&clean));
+		}
+	}
+	free(ids.v);
+	tb_buf_free(&text);
+	tb_buf_free(&clean);
+	return exit_status;
+}
