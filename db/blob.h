@@ -16,6 +16,9 @@
 enum db_file_kind { DB_FILE_LIST(X) DB_FILE_COUNT };
 #undef X
 const char *db_file_word(enum db_file_kind k);
+/* Written less than an hour ago: as long as Ollama waits before it prunes what no model
+ * uses, since a pull or a create writes the manifest last. */
+bool db_young(int64_t mtime_ns);
 
 struct db_blob {
 	int64_t id;
@@ -26,6 +29,7 @@ struct db_blob {
 	uint64_t size;			/* on the disk; as the manifest states it when missing */
 	uint64_t owners;		/* models that use it */
 	bool missing;
+	bool young;			/* no model uses it, but one may be on its way */
 	enum db_state state;		/* missing, or by its last hash */
 	int64_t mtime_ns, verified_ns;
 };
@@ -33,7 +37,7 @@ struct db_blobs { struct db_blob *rows; size_t n; uint64_t total; struct db_mem 
 
 enum db_blob_set {
 	DB_BLOBS_ALL,		/* everything in a blobs/ folder, and what should be there */
-	DB_BLOBS_ORPHANS,	/* blobs that no model uses */
+	DB_BLOBS_ORPHANS,	/* blobs that no model uses, young ones left out */
 	DB_BLOBS_SHARED,	/* used by two models or more */
 	DB_BLOBS_MISSING,
 	DB_BLOBS_LEFT,		/* partial, temporary, foreign */

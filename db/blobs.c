@@ -36,7 +36,7 @@ static const struct db_sort sorts[] = {
 /* DB_FILE_BLOB = 2; files of directories have no place in a list of blobs. */
 static const char *const sets[] = {
 	[DB_BLOBS_ALL] = "f.kind >= 2",
-	[DB_BLOBS_ORPHANS] = "f.kind = 2 AND f.owners = 0",
+	[DB_BLOBS_ORPHANS] = "f.kind = 2 AND f.owners = 0 AND NOT tb_young(f.mtime_ns)",
 	[DB_BLOBS_SHARED] = "f.kind = 2 AND f.owners > 1",
 	[DB_BLOBS_MISSING] = "f.missing",
 	[DB_BLOBS_LEFT] = "f.kind > 2",
@@ -56,6 +56,7 @@ read_row(struct db_rows *r, struct db_blob *b)
 		.state = (enum db_state)rows_i64(r, 8), .mtime_ns = rows_i64(r, 9),
 		.verified_ns = rows_i64(r, 10), .media = rows_text(r, 11),
 	};
+	b->young = b->kind == DB_FILE_BLOB && !b->owners && !b->missing && db_young(b->mtime_ns);
 }
 
 static enum tb_status

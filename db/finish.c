@@ -296,25 +296,32 @@ static const char totals_sql[] =
 	"  (SELECT coalesce(sum(size) FILTER (WHERE kind IN (0, 2) AND owners > 0 AND NOT missing), 0),"
 	"    count(*) FILTER (WHERE kind = 2 AND NOT missing),"
 	"    coalesce(sum(size) FILTER (WHERE kind IN (0, 2) AND owners > 1 AND NOT missing), 0),"
-	"    count(*) FILTER (WHERE kind = 2 AND owners = 0),"
-	"    coalesce(sum(size) FILTER (WHERE kind = 2 AND owners = 0), 0),"
+	"    count(*) FILTER (WHERE kind = 2 AND owners = 0 AND NOT tb_young(mtime_ns)),"
+	"    coalesce(sum(size) FILTER (WHERE kind = 2 AND owners = 0 AND NOT tb_young(mtime_ns)), 0),"
 	"    count(*) FILTER (WHERE missing), count(*) FILTER (WHERE kind > 2),"
 	"    coalesce(sum(size) FILTER (WHERE kind > 2), 0) FROM f) WHERE id = ?1";
 
+static enum tb_status
+clean_up(struct db *db, int64_t root, struct tb_err *err)
+{
+	enum tb_status status;
+
+	db_names_forget(db);
+	status = count_owners(db, err);
+	if (!status)
+		status = db_exec(db, err, "DELETE FROM files WHERE root = ? AND owners = 0 AND"
+				 " (kind < 2 OR missing)", "i", root);
+	return status ? status : drop_names(db, err);
+}
+
+/* Sums are made in any case: a blob that nobody uses becomes an orphan by itself. */
 enum tb_status
 db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns, struct tb_err *err)
 {
 	enum tb_status status = db_exec(db, err, "UPDATE roots SET scanned_ns = ?, whole = 1 "
 					"WHERE id = ?", "ii", now_ns, root);
 
-	if (status || !changed)
-		return status;
-	db_names_forget(db);
-	status = count_owners(db, err);
-	if (!status)
-		status = db_exec(db, err, "DELETE FROM files WHERE root = ? AND owners = 0 AND"
-				 " (kind < 2 OR missing)", "i", root);
-	if (!status)
-		status = drop_names(db, err);
+	if (!status && changed)
+		status = clean_up(db, root, err);
 	return status ? status : db_exec(db, err, totals_sql, "i", root);
 }

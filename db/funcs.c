@@ -1,6 +1,7 @@
 /* funcs.c - what SQL in this program can call. */
 #include "config.h"
 
+#include "db/blob.h"
 #include "db/list.h"
 
 #include <stdlib.h>
@@ -27,6 +28,19 @@ match(sqlite3_context *ctx, int n, sqlite3_value **v)
 
 	(void)n;
 	sqlite3_result_int(ctx, db_match(filter, text));
+}
+
+bool
+db_young(int64_t mtime_ns)
+{
+	return mtime_ns > tb_now_ns() - INT64_C(3600) * 1000000000;
+}
+
+static void
+young(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+	(void)n;
+	sqlite3_result_int(ctx, db_young(sqlite3_value_int64(v[0])));
 }
 
 static int
@@ -61,6 +75,7 @@ db_functions(sqlite3 *sql, struct tb_err *err)
 	int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
 
 	if (sqlite3_create_function(sql, "tb_match", 2, flags, NULL, match, NULL, NULL) ||
+	    sqlite3_create_function(sql, "tb_young", 1, SQLITE_UTF8, NULL, young, NULL, NULL) ||
 	    sqlite3_create_collation(sql, "tb_natural", SQLITE_UTF8, NULL, natural))
 		return tb_fail(err, TB_EDB, "%s", sqlite3_errmsg(sql));
 	return TB_OK;

@@ -29,6 +29,7 @@ blob_json(const struct db_blob *b)
 	json_set_u64(o, "size", b->size);
 	json_set_u64(o, "owners", b->owners);
 	json_set_bool(o, "missing", b->missing);
+	json_set_bool(o, "young", b->young);
 	json_set_str(o, "state", db_state_word(b->state));
 	json_set_str(o, "modified", b->missing ? NULL : tb_time_rfc3339(b->mtime_ns, time));
 	return o;
@@ -63,7 +64,8 @@ blobs_text(const struct cli *cli, const struct db_blobs *blobs)
 		const struct db_blob *b = &blobs->rows[i];
 
 		cli_cell(&t, *b->digest ? b->digest : b->path);
-		cli_cell(&t, b->kind == DB_FILE_BLOB && *b->media ? b->media : db_file_word(b->kind));
+		cli_cell(&t, b->young ? "young" : b->kind == DB_FILE_BLOB && *b->media ? b->media
+			     : db_file_word(b->kind));
 		cli_cell(&t, tb_human_bytes(b->size, human));
 		cli_cellf(&t, "%ju", (uintmax_t)b->owners);
 		cli_cell(&t, db_state_word(b->state));
@@ -103,7 +105,7 @@ cli_blobs(struct cli *cli, int argc, char **argv)
 	bool orphans = false, shared = false, missing = false, left = false;
 	struct db_query q = { 0 };
 	const struct tb_opt opts[] = {
-		{ 0, "orphans", TB_OPT_FLAG, &orphans, NULL, "that no model uses" },
+		{ 0, "orphans", TB_OPT_FLAG, &orphans, NULL, "that no model uses, older than an hour" },
 		{ 0, "shared", TB_OPT_FLAG, &shared, NULL, "that two models or more use" },
 		{ 0, "missing", TB_OPT_FLAG, &missing, NULL, "that a model needs and are not there" },
 		{ 0, "left", TB_OPT_FLAG, &left, NULL, "partial downloads and other leftovers" },

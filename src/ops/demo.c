@@ -16,6 +16,8 @@
 #include "src/ops/convert.h"
 #include "src/store/ollama.h"
 
+#define LONG_AGO 1000000000	/* seconds since 1970 */
+
 static const struct demo_model sources[] = {
 	{ "dense", 20250921, 4, 0 },
 	{ "moe", 977, 3, 4 },
@@ -162,6 +164,7 @@ damage(const char *store, const char *text, struct tb_err *err)
 static enum tb_status
 orphan(const char *store, char **digest, struct tb_err *err)
 {
+	const struct timespec long_ago[2] = { { .tv_sec = LONG_AGO }, { .tv_sec = LONG_AGO } };
 	char text[4096], *path;
 	enum tb_status status;
 
@@ -172,6 +175,8 @@ orphan(const char *store, char **digest, struct tb_err *err)
 	tb_sha256_bytes(text, sizeof(text), *digest);
 	path = ollama_blob_path(store, *digest);
 	status = path ? tb_out_file(path, text, sizeof(text), false, err) : tb_nomem(err);
+	if (!status)	/* a young one might still be waiting for its model */
+		(void)!utimensat(AT_FDCWD, path, long_ago, 0);
 	free(path);
 	return status;
 }

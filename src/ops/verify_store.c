@@ -62,7 +62,11 @@ tell(struct verify_run *r, const struct blobdir_entry *e)
 	char size[16];
 
 	tb_human_bytes(e->id.size, size);
-	if (e->kind == DB_FILE_BLOB)
+	if (e->kind == DB_FILE_BLOB && db_young(e->id.mtime_ns))
+		verify_find(r, F_YOUNG, &at, "%s (%s) belongs to no model%s, but is less than an hour"
+			    " old", at.blob, size,
+			    r->unreadable_manifest ? " whose manifest can be read" : "");
+	else if (e->kind == DB_FILE_BLOB)
 		verify_find(r, F_ORPHAN, &at, "%s (%s) belongs to no model%s", at.blob, size,
 			    r->unreadable_manifest ? " whose manifest can be read" : "");
 	else if (e->kind == DB_FILE_PARTIAL)

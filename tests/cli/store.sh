@@ -35,6 +35,7 @@ blob() {
 	mkdir -p "$1/blobs"
 	DIGEST=sha256:$(sha256sum <"$T/blob" | cut -d' ' -f1)
 	SIZE=$(($(wc -c <"$T/blob")))
+	touch -d '2 days ago' "$T/blob"		# a young one is no orphan yet
 	mv "$T/blob" "$1/blobs/sha256-${DIGEST#sha256:}"
 }
 

@@ -114,6 +114,25 @@ has '^clean: .* 5 notes'
 run 0 --json verify
 has '"severity":"note","code":"orphan","model":null,"blob":"sha256:'
 
+# A blob on its way is no orphan yet, whatever lists them.
+touch "$STORE/blobs/sha256-${DIGEST#sha256:}"
+run 0 verify
+has "^note +young +$DIGEST .* but is less than an hour old$"
+has_not 'orphan'
+run 0 scan
+has ' 0 orphans .* 4 leftovers'
+run 0 blobs --orphans
+has_not "$DIGEST"
+run 0 blobs --left
+has ' partial '
+run 0 blobs
+has "^$DIGEST +young "
+touch -d '2 hours ago' "$STORE/blobs/sha256-${DIGEST#sha256:}"
+run 0 scan
+has ' 1 orphan '
+run 0 blobs --orphans
+has "^$DIGEST +blob "
+
 # What nobody uses is hashed when a manifest that cannot be read may use it, and --deep.
 fresh
 flip "$OWN" 300
