@@ -113,6 +113,7 @@ keep_model(struct verify_model *to, const struct model *m)
 			return to->nfiles++, false;
 	for (size_t i = 0; i < m->nproblems; i++, to->nproblems++) {
 		to->problems[i].message = tb_strdup(m->problems[i].message);
+		to->problems[i].absent = m->problems[i].absent;
 		memcpy(to->problems[i].digest, m->problems[i].digest, TB_DIGEST_MAX);
 		if (!to->problems[i].message)
 			return false;
@@ -203,7 +204,7 @@ judge(struct verify_run *r, const struct verify_model *m)
 		const struct verify_problem *p = &m->problems[i];
 		struct verify_where at = { .model = m, .blob = p->digest };
 
-		if (!explained(file_of(m, p->digest)))
+		if (!p->absent && !explained(file_of(m, p->digest)))
 			verify_find(r, *p->digest ? F_STRUCTURE_BAD : F_MODEL_BAD, &at, "%s: %s", m->loc.name, p->message);
 	}
 }

@@ -23,7 +23,11 @@ struct verify_model {
 	struct model_loc loc;		/* owned */
 	struct verify_file *files;
 	size_t nfiles;
-	struct verify_problem { char *message; char digest[TB_DIGEST_MAX]; } *problems;
+	struct verify_problem {
+		char *message;
+		char digest[TB_DIGEST_MAX];
+		bool absent;
+	} *problems;
 	size_t nproblems;
 	char *failure;			/* why it could not be opened at all, or NULL */
 	uint64_t stamp, errors;

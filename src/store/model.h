@@ -109,7 +109,11 @@ struct model {
 	char scheme[48];		/* summary: "BF16", "Q4_K/Q6_K" (by bytes, at most two) */
 	/* What could not be read or believed (a damaged blob does not hide the rest):
 	 * one sentence each; owned. */
-	struct model_problem { char *message; char digest[TB_DIGEST_MAX]; } *problems;
+	struct model_problem {
+		char *message;
+		char digest[TB_DIGEST_MAX];
+		bool absent;		/* a file is not there: its `missing` says so, too */
+	} *problems;
 	size_t nproblems;
 	void *names;			/* private */
 };

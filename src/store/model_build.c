@@ -66,8 +66,12 @@ missing(struct build *b, const struct model_file *f, const struct tb_err *why, s
 
 	if (why->code == TB_ENOMEM)
 		return tb_nomem(err);
-	if (why->code == TB_ENOENT)
-		return build_problem(b, f->digest, err, "%s: missing", file_label(f, label));
+	if (why->code == TB_ENOENT) {
+		if (build_problem(b, f->digest, err, "%s: missing", file_label(f, label)))
+			return TB_ENOMEM;
+		b->m->problems[b->m->nproblems - 1].absent = true;
+		return TB_OK;
+	}
 	return build_problem(b, f->digest, err, "%s: %s", file_label(f, label), why->msg);
 }
 

@@ -108,6 +108,25 @@ expect 1 "$TBTUI" -s "$T/models" verify
 has 'cut.gguf: tensor .* bytes of data at offset [0-9]*, the file ends at 400000'
 rm "$T/models/cut.gguf"
 expect 0 "$TBTUI" -s "$T/models" verify
+
+# A file of a split that is not there is told of once; a vocabulary alone is a model
+# without tensors, and nothing wrong with it.
+mkdir "$T/split"
+cp "$sound" "$T/split/part-00001-of-00002.gguf"
+expect 1 "$TBTUI" -s "$T/split" verify
+[ "$(grep -c 'part-00002-of-00002.gguf' "$T/out")" -eq 1 ] || fail "told of more than once"
+has '^error +blob_missing .*part-00002-of-00002.gguf is missing'
+vocab=$TBTUI_SHARED/data/tokenizers/llama.cpp-vocab/ggml-vocab-baichuan.gguf
+expect 0 "$TBTUI" tensors "$vocab"
+expect 1 "$TBTUI" tensors -f x "$vocab"
+expect 0 "$TBTUI" show "$vocab"
+has '^tensors +0$'
+# What blocks are is in every list of types.
+q8=$TBTUI_SHARED/data/models/stories260K-pad192/stories260K-pad192-Q8_0.gguf
+expect 0 "$TBTUI" tensors -f blk.1.ffn_up "$q8"
+has 'blk.1.ffn_up.weight +Q8_0 +192 x 64 +Q8_0'
+expect 0 "$TBTUI" --json tensors -f blk.1.ffn_up "$q8"
+has '"dtype":"Q8_0"'
 expect 2 "$TBTUI" quantize -q int4 "$sound" "$T/out.safetensors"
 err_has "not converted yet"
 [ ! -e "$T/out.safetensors" ] || fail "something was left behind"
