@@ -19,6 +19,7 @@ const struct show_text show_texts[] = {
 	{ "template", "Template", MEDIA_TEMPLATE, "chat_template.jinja", "tokenizer.chat_template",
 	  false },
 	{ "system", "System", MEDIA_SYSTEM, NULL, NULL, false },
+	{ "messages", "Messages", MEDIA_MESSAGES, NULL, NULL, true },
 	{ "license", "Licence", MEDIA_LICENSE, "LICENSE.txt", "general.license", false },
 	{ NULL, NULL, MEDIA_UNKNOWN, NULL, NULL, false }
 };

@@ -113,13 +113,15 @@ params_count(const struct model *m, const struct model_shape *shape, struct para
 	*out = (struct params){ .tied = true, .experts = shape->experts,
 				.experts_used = shape->experts ? shape->experts_used : 0 };
 	for (size_t i = 0; i < m->ntensors; i++)
-		out->tied &= param_group(m->tensors[i].name) != PARAM_HEAD;
+		out->tied &= m->tensors[i].draft || param_group(m->tensors[i].name) != PARAM_HEAD;
 	for (size_t i = 0; i < m->ntensors; i++) {
 		const struct tensor *t = &m->tensors[i];
-		enum param_group g = param_group(t->name);
+		enum param_group g = t->draft ? PARAM_DRAFT : param_group(t->name);
 		struct param_sum s = count(out, t, g);
 
 		add(&out->group[g], &s);
+		if (t->draft)
+			continue;
 		add(&out->total, &s);
 		add(scheme_sum(out, &t->scheme), &s);
 	}

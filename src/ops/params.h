@@ -25,13 +25,15 @@ struct model_shape;
 	X(PARAM_NORM, "norms", "Norms") \
 	X(PARAM_HEAD, "head", "Output head") \
 	X(PARAM_MEDIA, "media", "Vision, audio") \
-	X(PARAM_OTHER, "other", "Other")
+	X(PARAM_OTHER, "other", "Other") \
+	X(PARAM_DRAFT, "draft", "Draft model")	/* not in any sum */
 #define X(id, key, words) id,
 enum param_group { PARAM_LIST(X) PARAM_COUNT };
 #undef X
 const char *param_key(enum param_group g);
 const char *param_words(enum param_group g);
-/* Where a tensor belongs, by its name in any of the usual conventions. */
+/* Where a tensor belongs, by its name in any of the usual conventions; a draft's is in
+ * a group of its own whatever its name. */
 enum param_group param_group(const char *tensor);
 
 struct param_sum {

@@ -15,6 +15,7 @@ struct raw {
 	struct scheme blocks;		/* SCHEME_GGML: scales and all are in the part */
 	enum origin origin;		/* whose words quant_type and group are */
 	bool used;			/* it is part of a logical tensor */
+	bool draft;			/* of the small model that guesses ahead */
 };
 
 /* One module's own entry in config.json's quantization block. */
@@ -35,6 +36,7 @@ struct build {
 	uint64_t width[MAX_WIDTHS];	/* row lengths that config.json lets expect */
 	size_t nwidths;
 	char hint[32];			/* "int4": what the model is said to be, or "" */
+	char draft[64];			/* how names of a draft's tensors start; "": none has */
 };
 
 /* Out of memory is the only way in which these fail. */
@@ -89,10 +91,11 @@ struct gguf_split {
 	uint64_t no, count, total;	/* no: from 0; total: tensors of all files */
 	size_t ntensors;		/* its own */
 };
-/* Reads a GGUF file's header, takes over its tensors if asked to; *split may be NULL.
- * What is wrong with it becomes a problem. */
-enum tb_status build_gguf(struct build *b, struct model_file *f, bool tensors,
-			  struct gguf_split *split, struct tb_err *err) TB_MUST_USE;
+/* Reads a GGUF file's header and takes over its tensors; *split may be NULL.  What is
+ * wrong with it becomes a problem.  Those of a draft, whose names may be the model's
+ * own, are called "draft.NAME". */
+enum tb_status build_gguf(struct build *b, struct model_file *f, struct gguf_split *split,
+			  struct tb_err *err) TB_MUST_USE;
 enum tb_status build_gguf_file(struct build *b, struct tb_err *err) TB_MUST_USE;
 
 /* One of them a layout. */

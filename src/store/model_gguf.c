@@ -34,12 +34,16 @@ make_raw(const struct gguf_tensor *t, unsigned file)
 static enum tb_status
 add_raws(struct build *b, unsigned file, const struct gguf *g, struct tb_err *err)
 {
+	bool draft = b->m->files[file].media == MEDIA_DRAFT;
+
 	if (!tb_grow(&b->raws, &b->raws_cap, b->nraws + g->ntensors, sizeof(*b->raws)))
 		return tb_nomem(err);
 	for (size_t i = 0; i < g->ntensors; i++) {
 		struct raw r = make_raw(&g->tensors[i], file);
 
-		r.name = arena_str(b->arena, g->tensors[i].name);
+		r.draft = draft;
+		r.name = arena_cat(b->arena, draft ? "draft." : "", draft ? 6 : 0,
+				   g->tensors[i].name);
 		if (!r.name)
 			return tb_nomem(err);
 		b->raws[b->nraws++] = r;
@@ -67,8 +71,7 @@ read_arch(struct build *b, const struct model_file *f, const struct tb_file *fil
 }
 
 enum tb_status
-build_gguf(struct build *b, struct model_file *f, bool tensors, struct gguf_split *split,
-	   struct tb_err *err)
+build_gguf(struct build *b, struct model_file *f, struct gguf_split *split, struct tb_err *err)
 {
 	unsigned index = (unsigned)(f - b->m->files);
 	struct tb_err why = { 0 };
@@ -85,9 +88,8 @@ build_gguf(struct build *b, struct model_file *f, bool tensors, struct gguf_spli
 		tb_file_close(&file);
 		return status;
 	}
-	if (tensors)
-		status = add_raws(b, index, &g, err);
-	if (!status && tensors)
+	status = add_raws(b, index, &g, err);
+	if (!status && f->media != MEDIA_DRAFT)
 		status = read_arch(b, f, &file, &g, err);
 	if (split) {
 		*split = (struct gguf_split){ .read = true, .ntensors = g.ntensors };
@@ -127,7 +129,7 @@ add_file(struct build *b, char *path, struct gguf_split *split, struct tb_err *e
 	if (!name)
 		free(path);
 	free(name);
-	return status ? status : build_gguf(b, f, true, split, err);
+	return status ? status : build_gguf(b, f, split, err);
 }
 
 static enum tb_status

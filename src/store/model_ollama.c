@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,17 @@ holds_gguf(enum media m)
 	return m == MEDIA_MODEL || m == MEDIA_PROJECTOR || m == MEDIA_ADAPTER || m == MEDIA_DRAFT;
 }
 
+/* A draft of tensor layers is told from the model by its names alone. */
+static void
+read_draft(struct build *b, const cJSON *doc)
+{
+	const cJSON *draft = json_get(doc, "draft");
+	const char *prefix = json_str(json_get(draft, "tensor_prefix"));
+
+	if (json_is_object(draft))
+		snprintf(b->draft, sizeof(b->draft), "%s", prefix && *prefix ? prefix : "draft.");
+}
+
 /* family and file type as the config blob states them: all that is known of a GGUF
  * model whose file is damaged, and the hint for packed tensors without metadata. */
 static enum tb_status
@@ -101,6 +113,7 @@ read_config_blob(struct build *b, const struct model_file *f, struct tb_err *err
 					     : build_problem(b, f->digest, err, "%s", why.msg);
 	family = json_str(json_get(doc, "model_family"));
 	type = json_str(json_get(doc, "file_type"));
+	read_draft(b, doc);
 	if (type)
 		tb_text_clean(type, b->hint, sizeof(b->hint));
 	if (family && *family && !*b->m->arch) {
@@ -127,8 +140,8 @@ read_layers(struct build *b, const char *root, const struct manifest *m, const b
 		tensors |= f->media == MEDIA_TENSOR;
 		if (f->media == MEDIA_TENSOR && !again[i])
 			status = build_header(b, f, err);
-		else if (holds_gguf(f->media) && !again[i])	/* a draft has names of its own */
-			status = build_gguf(b, f, f->media != MEDIA_DRAFT, NULL, err);
+		else if (holds_gguf(f->media) && !again[i])
+			status = build_gguf(b, f, NULL, err);
 		else if (!again[i])
 			status = build_stat(b, f, err);
 		else

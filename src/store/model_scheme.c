@@ -140,6 +140,15 @@ settle(struct tensor *t, enum origin origin, const struct scheme *s)
 	t->dim[t->ndim - 1] = row_elems(&t->weight, s->bits);
 }
 
+/* A word that nobody knows may mean anything, whatever the shapes would allow. */
+static bool
+is_quant_type(const char *type)
+{
+	struct scheme s;
+
+	return scheme_from_quant_type(type, 0, &s);
+}
+
 enum tb_status
 build_scheme(struct build *b, struct tensor *t, const struct raw *w, struct tb_err *err)
 {
@@ -152,6 +161,11 @@ build_scheme(struct build *b, struct tensor *t, const struct raw *w, struct tb_e
 	if (w->quant_type) {
 		if (meta_scheme(w, t, &s))
 			return settle(t, w->origin, &s), TB_OK;
+		if (!is_quant_type(w->quant_type)) {
+			t->origin = ORIGIN_UNKNOWN;
+			return build_problem(b, digest, err, "tensor %.200s: quant_type %.40s is not"
+					     " known", t->name, w->quant_type);
+		}
 		status = build_problem(b, digest, err, "tensor %.200s: shapes do not fit its"
 				       " metadata (quant_type %.40s, group_size %u)", t->name,
 				       w->quant_type, w->group);

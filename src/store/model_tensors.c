@@ -198,7 +198,8 @@ add_tensor(struct build *b, struct raw *w, struct tb_buf *key, struct tb_err *er
 	enum tb_status status;
 	bool packed;
 
-	*t = (struct tensor){ .name = w->name, .weight = w->part };
+	*t = (struct tensor){ .name = w->name, .weight = w->part,
+		.draft = w->draft || (*b->draft && tb_starts(w->name, b->draft)) };
 	status = build_foreign(b, t, w, key, &packed, err);
 	if (packed || status) {
 		total(t);

@@ -268,6 +268,41 @@ test_layers(void **state)
 	tb_buf_free(&text);
 }
 
+/* A draft's names are the model's own: they stay apart, and out of its sums.  Layers of
+ * all other kinds are files of the model. */
+static void
+test_draft(void **state)
+{
+	static const enum media texts[] = { MEDIA_TEMPLATE, MEDIA_SYSTEM, MEDIA_PARAMS,
+		MEDIA_MESSAGES, MEDIA_LICENSE, MEDIA_EMBED, MEDIA_JSON };
+	struct tb_buf text = small("llama", "q"), draft = small("tiny", "q");
+	struct tb_err err = { 0 };
+	struct ollama_writer w;
+	struct model *m;
+
+	(void)state;
+	assert_ok(ollama_writer_init(&w, fixture_dir("dr"), &err), err);
+	assert_ok(ollama_add_bytes(&w, MEDIA_MODEL, NULL, text.p, text.len, &err), err);
+	assert_ok(ollama_add_bytes(&w, MEDIA_DRAFT, NULL, draft.p, draft.len, &err), err);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		assert_ok(ollama_add_bytes(&w, texts[i], NULL, "{}", i % 2 + 1, &err), err);
+	m = finish(&w);
+	assert_int_equal(m->nproblems, 0);
+	assert_int_equal(m->ntensors, 4);
+	assert_true(model_tensor(m, "draft.q")->draft && model_tensor(m, "draft.norm")->draft);
+	assert_false(model_tensor(m, "q")->draft);
+	assert_int_equal(m->params, 8 * 256 + 256);
+	assert_int_equal(m->draft_params, 8 * 256 + 256);
+	assert_string_equal(m->arch, "llama");
+	assert_string_equal(tensor_dtype(model_tensor(m, "q")), "Q4_K");
+	for (size_t i = 0, k = 0; i < m->nfiles; i++)
+		if (k < sizeof(texts) / sizeof(*texts) && m->files[i].media == texts[k])
+			assert_int_equal(m->files[i].id.size, k++ % 2 + 1);
+	model_free(m);
+	tb_buf_free(&text);
+	tb_buf_free(&draft);
+}
+
 static void
 test_damaged_layer(void **state)
 {
@@ -299,6 +334,7 @@ main(void)
 		cmocka_unit_test(test_split_names),
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_damaged_layer),
+		cmocka_unit_test(test_draft),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
