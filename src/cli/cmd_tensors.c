@@ -270,7 +270,7 @@ print(const struct cli *cli, const struct task *k)
 		status = *items[i].digest ? CLI_OK : CLI_FAILED;
 	free(items);
 	free(rows);
-	return status == CLI_OK && ((pattern && !n) || cli_model_damaged(m)) ? CLI_WRONG : status;
+	return status == CLI_OK && ((k->pattern && !n) || cli_model_damaged(m)) ? CLI_WRONG : status;
 }
 
 enum cli_exit
