@@ -6,6 +6,8 @@ db_libdb_a_SOURCES = \
 	db/audits.c \
 	db/blob.h \
 	db/blobs.c \
+	db/blob_keys.c \
+	db/blob_keys.h \
 	db/connect.c \
 	db/db.h \
 	db/dict.c \

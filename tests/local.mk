@@ -266,6 +266,11 @@ SCREENS += tests/screens/audit.scr tests/screens/chat.scr tests/screens/convert.
 	tests/screens/job.scr tests/screens/model.scr tests/screens/models.scr \
 	tests/screens/prompt.scr tests/screens/small.scr tests/screens/tensors.scr \
 	tests/screens/term.scr
+check_PROGRAMS += tests/unit/test_ui_blobs
+TESTS += tests/unit/test_ui_blobs
+tests_unit_test_ui_blobs_LDADD = $(TEST_UI)
+SCREENS += tests/screens/blobs.scr
+EXTRA_DIST += tests/screens/blobs.sh
 EXTRA_DIST += tests/screens/big.sh tests/screens/store.sh
 dist_check_SCRIPTS += tests/cli/screens.sh
 

@@ -12,6 +12,7 @@
 
 #define PROGRAM " tbtui "
 #define JOB_BAR 10
+#define WHERE_MIN 8	/* columns; less of a name says nothing */
 
 /* Which lines of the frame there is room for: the body comes first, then the key
  * line (prompts and questions are there), the tabs, the summary. */
@@ -93,24 +94,38 @@ draw_tab(void *arg, enum view_id id, int x, int w, const char *text)
 									   : ROLE_FRAME);
 }
 
+/* Says at the right end of a line with room for it what the screen is about. */
+static void
+draw_where(struct ui *ui, int y, int room, enum role role)
+{
+	struct tb_buf where = TB_BUF(4096);
+	int w;
+
+	if (ui->top->ops->where)
+		ui->top->ops->where(ui->top, &where);
+	w = (int)tb_width(tb_buf_cstr(&where));
+	if (w > room)
+		w = room;
+	if (room >= WHERE_MIN)
+		put_middle(y, COLS - 1 - w, w, tb_buf_cstr(&where), role);
+	tb_buf_free(&where);
+}
+
+/* What the tabs leave of line 1. */
+static int
+line1_room(const struct ui *ui)
+{
+	return COLS - walk_tabs(ui, tabs_brief(ui), NULL, NULL) - 3;
+}
+
 static void
 draw_line1(struct ui *ui)
 {
 	bool brief = tabs_brief(ui);
-	struct tb_buf where = TB_BUF(4096);
-	int x, w, room;
 
 	put_clip(0, 0, COLS, brief ? "" : PROGRAM, ROLE_FRAME);
-	x = walk_tabs(ui, brief, draw_tab, ui);
-	if (ui->top->ops->where)
-		ui->top->ops->where(ui->top, &where);
-	room = COLS - x - 3;
-	w = (int)tb_width(tb_buf_cstr(&where));
-	if (w > room)
-		w = room;
-	if (room >= 8)
-		put_middle(0, COLS - 1 - w, w, tb_buf_cstr(&where), ROLE_FRAME);
-	tb_buf_free(&where);
+	(void)walk_tabs(ui, brief, draw_tab, ui);
+	draw_where(ui, 0, line1_room(ui), ROLE_FRAME);
 }
 
 struct tab_search {
@@ -194,10 +209,13 @@ draw_summary(struct ui *ui, int y)
 		ui->top->ops->summary(ui->top, &left);
 	put_clip(y, 0, COLS, "", ROLE_DIM);
 	w = COLS - 1 - draw_job(ui, y);
-	if (*ui->message)
+	if (*ui->message) {
 		put_clip(y, 1, w, ui->message, ui->message_role);
-	else
+	} else {
 		put_clip(y, 1, w, tb_buf_cstr(&left), ROLE_DIM);
+		if (w == COLS - 1 && line1_room(ui) < WHERE_MIN)
+			draw_where(ui, y, w - 3 - (int)tb_width(tb_buf_cstr(&left)), ROLE_DIM);
+	}
 	tb_buf_free(&left);
 }
 

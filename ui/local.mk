@@ -3,6 +3,10 @@ ui_libui_a_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS) $(READLINE_CFLAGS)
 ui_libui_a_SOURCES = \
 	ui/act.c \
 	ui/action.def \
+	ui/blob_cells.c \
+	ui/blob_cells.h \
+	ui/blob_rows.c \
+	ui/blob_rows.h \
 	ui/command.c \
 	ui/draw.c \
 	ui/draw.h \
@@ -53,6 +57,8 @@ ui_libui_a_SOURCES = \
 	ui/view.c \
 	ui/view.h \
 	ui/view_audit.c \
+	ui/view_blob.c \
+	ui/view_blobs.c \
 	ui/view_chat.c \
 	ui/view_convert.c \
 	ui/view_diff.c \

@@ -11,6 +11,7 @@
 struct ui {
 	struct op_ctx *ctx;	/* borrowed */
 	struct db *db;
+	unsigned index;		/* counts its changes */
 	struct view *top, *dead;	/* dead: closed, freed after the key */
 	struct jobs jobs;
 	int wake[2];

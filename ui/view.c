@@ -297,9 +297,16 @@ view_refresh(struct view *v)
 		list_requery(&v->list, t->rows, v, had ? &id : NULL);
 }
 
+unsigned
+view_index(const struct view *v)
+{
+	return v->ui->index;
+}
+
 void
 ui_refresh(struct ui *ui)
 {
+	ui->index++;
 	(void)db_changed(ui->db);	/* follows an index that was not there before */
 	for (struct view *v = ui->top; v; v = v->below)
 		view_refresh(v);

@@ -98,6 +98,9 @@ struct view {
 struct op_ctx *view_ctx(const struct view *v);
 struct db *view_db(const struct view *v);	/* read-only, the loop's own; NULL while none exists */
 
+/* Another number each time the index has changed: what was read whole is old. */
+unsigned view_index(const struct view *v);
+
 /* Opens (or raises) a screen; a failure becomes a message. */
 void view_open(struct view *v, enum view_id id, const struct view_arg *arg);
 void view_back(struct view *v);			/* closes this screen */

@@ -379,21 +379,16 @@ summary(struct view *v, struct tb_buf *out)
 		tb_buf_printf(out, " %s missing %ju", dot, (uintmax_t)t->missing);
 }
 
-/* The stores, with ~ for the home folder. */
+/* The stores. */
 static void
 where(struct view *v, struct tb_buf *out)
 {
 	const struct store_roots *r = &view_ctx(v)->roots;
-	const char *home = getenv("HOME");
-	size_t len = home ? strlen(home) : 0;
 
 	if (r->n > 1)
 		tb_buf_printf(out, "%zu stores", r->n);
-	else if (r->n && len > 1 && !strncmp(r->path[0], home, len) &&
-		 (r->path[0][len] == '/' || !r->path[0][len]))
-		tb_buf_printf(out, "~%s", r->path[0] + len);
 	else if (r->n)
-		tb_buf_str(out, r->path[0]);
+		word_path(r->path[0], out);
 	else
 		tb_buf_str(out, "no store");
 }

@@ -4,9 +4,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "src/base/buf.h"
 #include "src/base/text.h"
 #include "ui/theme.h"
 
@@ -114,4 +116,14 @@ word_number(double x, char out[WORD_MAX])
 	else
 		snprintf(out, WORD_MAX, "%.*f", a >= 1000 ? 1 : a >= 100 ? 2 : a >= 10 ? 3 : 4, x);
 	return out;
+}
+
+void
+word_path(const char *path, struct tb_buf *out)
+{
+	const char *home = getenv("HOME");
+	size_t len = home ? strlen(home) : 0;
+	bool inside = len > 1 && !strncmp(path, home, len) && (path[len] == '/' || !path[len]);
+
+	tb_buf_printf(out, "%s%s", inside ? "~" : "", inside ? path + len : path);
 }

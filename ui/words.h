@@ -17,6 +17,9 @@ const char *word_time(int64_t ns, char out[WORD_MAX]);
 const char *word_shape(const uint64_t *dim, unsigned ndim, char out[WORD_MAX]);
 /* "1 model", "2 models", "12,345 tensors". */
 const char *word_count(uint64_t n, const char *what, char out[WORD_MAX]);
+/* A path, with ~ for the home folder; appended. */
+struct tb_buf;
+void word_path(const char *path, struct tb_buf *out);
 /* A share in percent: "12.3%", "<0.1%". */
 const char *word_percent(uint64_t part, uint64_t whole, char out[WORD_MAX]);
 /* A number for a column of `cols`: "-0.0123", "1.2e-08", "nan". */

@@ -236,7 +236,7 @@ test_tabs(void **state)
 	}
 	assert_int_equal(frame_tab_at(&ui, 0), VIEW_COUNT);
 	assert_int_equal(frame_tab_at(&ui, 9), VIEW_MODELS);
-	draw_at(24, 24);		/* digits alone, and where one is */
+	draw_at(24, 30);		/* digits alone, and where one is */
 	assert_non_null(strstr(row(0), "7 Jobs"));
 	assert_null(strstr(row(0), "Models"));
 	assert_int_equal(frame_tab_at(&ui, 1), VIEW_MODELS);

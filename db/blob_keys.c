@@ -1,0 +1,164 @@
+#include "config.h"
+
+#include "db/blob_keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/private.h"
+#include "src/base/mem.h"
+
+/* ---- which roots ---- */
+
+struct roots { int64_t *id; size_t n, cap; bool all; };
+
+static bool
+wanted(const struct roots *r, int64_t root)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->id[i] == root)
+			return true;
+	return r->all;
+}
+
+static enum tb_status
+find_roots(struct db *db, const struct store_roots *roots, struct roots *out, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	int64_t id;
+
+	*out = (struct roots){ .all = !roots };
+	for (size_t i = 0; roots && i < roots->n && !status; i++) {
+		status = db_value(db, &id, 0, err, "SELECT id FROM roots WHERE path = ?", "s",
+				  roots->path[i]);
+		if (status || !id)
+			continue;
+		if (!tb_grow(&out->id, &out->cap, out->n + 1, sizeof(*out->id)))
+			status = tb_nomem(err);
+		else
+			out->id[out->n++] = id;
+	}
+	return status;
+}
+
+/* ---- the keys ---- */
+
+static const char keys_sql[] =
+	"SELECT f.id, f.root, f.digest, f.kind, f.size, f.owners, f.missing, f.state, f.mtime_ns,"
+	" (SELECT media FROM model_files WHERE file = f.id LIMIT 1),"
+	" CASE WHEN f.digest IS NULL OR f.kind <> 2 THEN f.path END"
+	" FROM file_state f WHERE f.kind >= 2 ORDER BY f.digest IS NULL, f.digest, f.path";
+_Static_assert(DB_FILE_BLOB == 2, "keys_sql counts on it");
+
+static uint8_t
+media_of(const char *word)
+{
+	uint8_t m = 0;
+
+	while (m < MEDIA_UNKNOWN && (!word || strcmp(media_name((enum media)m), word)))
+		m++;
+	return m;
+}
+
+static void
+read_key(struct db_rows *r, struct db_blob_key *k)
+{
+	const void *digest = sqlite3_column_blob(r->st, 2);
+	int64_t kind = rows_i64(r, 3), state = rows_i64(r, 7);
+
+	*k = (struct db_blob_key){
+		.id = rows_i64(r, 0), .size = (uint64_t)rows_i64(r, 4),
+		.kind = kind < DB_FILE_COUNT ? (uint8_t)kind : DB_FILE_FOREIGN,
+		.state = state >= 0 && state < DB_STATE_COUNT ? (uint8_t)state : 0,
+		.owners = (uint32_t)rows_i64(r, 5), .missing = rows_i64(r, 6),
+		.mtime_ns = rows_i64(r, 8),
+		.media = media_of((const char *)sqlite3_column_text(r->st, 9)),
+	};
+	if (digest && sqlite3_column_bytes(r->st, 2) == TB_SHA256_LEN) {
+		k->hashed = true;
+		memcpy(k->digest, digest, TB_SHA256_LEN);
+	}
+	if (sqlite3_column_type(r->st, 10) != SQLITE_NULL)
+		k->path = rows_text(r, 10);
+}
+
+enum tb_status
+db_blob_keys(struct db *db, const struct store_roots *roots, struct db_blob_keys *out,
+	     struct tb_err *err)
+{
+	struct roots only;
+	struct db_rows r;
+	size_t cap = 0;
+	enum tb_status status = find_roots(db, roots, &only, err);
+
+	*out = (struct db_blob_keys){ 0 };
+	if (status) {
+		free(only.id);
+		return status;
+	}
+	rows_open(&r, db, &out->mem, true, err, keys_sql, "");
+	while (rows_next(&r)) {
+		struct db_blob_key *more;
+
+		if (!wanted(&only, rows_i64(&r, 1)))
+			continue;
+		more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
+		if (!more)
+			continue;
+		out->rows = more;
+		read_key(&r, &out->rows[out->n - 1]);
+	}
+	free(only.id);
+	if (rows_end(&r))
+		*out = (struct db_blob_keys){ 0 };
+	return r.status;
+}
+
+/* ---- a window ---- */
+
+static const char one_sql[] =
+	"SELECT f.id, f.path, f.root_path, f.digest, f.kind, f.size, f.owners, f.missing, f.state,"
+	" f.mtime_ns, f.verified_ns, coalesce(mf.media, ''), coalesce(m.name, ''),"
+	" coalesce(mf.name, '')"
+	" FROM file_state f LEFT JOIN model_files mf ON mf.file = f.id"
+	" LEFT JOIN models m ON m.id = mf.model WHERE f.id = ?"
+	" ORDER BY m.name COLLATE tb_natural LIMIT 1";
+
+static void
+read_use(struct db_rows *r, struct db_blob_use *u)
+{
+	int64_t kind = rows_i64(r, 4);
+
+	u->blob = (struct db_blob){
+		.id = rows_i64(r, 0), .path = rows_text(r, 1), .root = rows_text(r, 2),
+		.digest = rows_digest(r, 3), .size = (uint64_t)rows_i64(r, 5),
+		.kind = kind >= 0 && kind < DB_FILE_COUNT ? (enum db_file_kind)kind : DB_FILE_FOREIGN,
+		.owners = (uint64_t)rows_i64(r, 6), .missing = rows_i64(r, 7),
+		.state = (enum db_state)rows_i64(r, 8), .mtime_ns = rows_i64(r, 9),
+		.verified_ns = rows_i64(r, 10), .media = rows_text(r, 11),
+	};
+	u->owner = rows_text(r, 12);
+	u->name = rows_text(r, 13);
+}
+
+enum tb_status
+db_blob_window(struct db *db, const int64_t *ids, size_t n, struct db_blob_uses *out,
+	       struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	struct db_rows r;
+
+	*out = (struct db_blob_uses){ 0 };
+	out->rows = db_room(&out->mem, (n + 1) * sizeof(*out->rows));
+	if (!out->rows)
+		return tb_nomem(err);
+	for (size_t i = 0; i < n && !status; i++) {
+		rows_open(&r, db, &out->mem, true, err, one_sql, "i", ids[i]);
+		if (rows_next(&r))
+			read_use(&r, &out->rows[out->n++]);
+		status = rows_end(&r);
+	}
+	if (status)
+		*out = (struct db_blob_uses){ 0 };
+	return status;
+}
