@@ -14,6 +14,7 @@ src_engine_libengine_a_SOURCES = \
 	src/engine/mv_avx2.h \
 	src/engine/mv_avx512.h \
 	src/engine/mv_avx512_digits.h \
+	src/engine/mv_avx512_ggml.h \
 	src/engine/mv_digits.h \
 	src/engine/mv_ggml.h \
 	src/engine/mv_scalar.c \
@@ -40,6 +41,8 @@ src_engine_libavx512_a_SOURCES = \
 src_engine_libvnni_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512) -mavx512vnni -mavx512vbmi
 src_engine_libvnni_a_SOURCES = \
 	src/engine/mv_avx512_bytes.c \
+	src/engine/mv_avx512_ggml_32.c \
+	src/engine/mv_avx512_ggml_k.c \
 	src/engine/mv_avx512_nibbles.c
 ENGINE_LIBS += src/engine/libvnni.a src/engine/libavx512.a src/engine/libavx2.a
 endif

@@ -1,0 +1,220 @@
+/* mv_avx512_ggml_k.c - ggml's blocks of 256: Q4_K, Q5_K, Q6_K.
+ *
+ * A vector is 64 codes of the block, and a lane of it, 4 of them, the sum of whose
+ * products fits 16 bits: VPDPWSSD multiplies it with its small scale and adds. Only
+ * the block's sum is converted. */
+#include "config.h"
+
+#include "src/engine/mv_x86.h"
+
+#include "src/engine/mv_avx512_ggml.h"
+
+#define SUPER 256
+#define VECTORS 4		/* of a block */
+
+enum { Q4_BYTES = 144, Q5_BYTES = 176, Q6_BYTES = 210 };
+
+/* Vector v is groups v / 2 * 4 + v % 2 and that + 2, as they lie in the nibbles. */
+INLINE void
+deal_groups(const int8_t *q, int8_t *out)
+{
+	for (unsigned v = 0; v < VECTORS; v++)
+		for (unsigned half = 0; half < 2; half++)
+			memcpy(out + v * 64 + half * 32,
+			       q + (v / 2 * 4 + v % 2 + half * 2) * 32, 32);
+}
+
+/* Sums of groups, as 8 words a block, stand where others have starts. */
+INLINE int16_t *
+group_sums(const struct mv_x *x, uint32_t col)
+{
+	return (int16_t *)(x->start + col / 64);
+}
+
+bool
+mv_avx512_prepare_q45_k(struct mv_x *x)
+{
+	_Alignas(64) int8_t q[SUPER];
+	struct round8 r;
+
+	for (uint32_t c = 0; c < x->cols; c += SUPER) {
+		if (!round_block(x->x + c, SUPER, q, &r))
+			return false;
+		deal_groups(q, x->digit + c);
+		x->unit[c / SUPER] = r.unit;
+		for (unsigned g = 0; g < 8; g++)
+			group_sums(x, c)[g] = (int16_t)sum32(q + g * 32);
+	}
+	return true;
+}
+
+/* In order; starts of 64 codes are 16. */
+bool
+mv_avx512_prepare_q6_k(struct mv_x *x)
+{
+	struct round8 r;
+
+	for (uint32_t c = 0; c < x->cols; c += SUPER) {
+		if (!round_block(x->x + c, SUPER, x->digit + c, &r))
+			return false;
+		x->unit[c / SUPER] = r.unit;
+		for (unsigned i = 0; i < SUPER; i += 64)
+			_mm512_store_si512(x->start + (c + i) / 4,
+					   less(_mm512_setzero_si512(), 32, x->digit + c + i));
+	}
+	return true;
+}
+
+/* Byte `first` in lanes 0 to 7 and `second` in the others; scales are the low words. */
+INLINE __m512i
+pick(unsigned first, unsigned second)
+{
+	return _mm512_inserti64x4(_mm512_set1_epi32((int)(0x80808000 | first)),
+				  _mm256_set1_epi32((int)(0x80808000 | second)), 1);
+}
+
+/* Eight scales and eight minima of 6 bits, from 12 bytes to 16. */
+INLINE __m128i
+scales_minima(const uint8_t *p)
+{
+	uint32_t a = load32(p), b = load32(p + 4), c = load32(p + 8);
+	uint32_t high_scales = (c & 0x0f0f0f0f) | (a >> 2 & 0x30303030);
+	uint32_t high_minima = (c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030);
+
+	return _mm_set_epi64x((int64_t)((uint64_t)high_minima << 32 | (b & 0x3f3f3f3f)),
+			      (int64_t)((uint64_t)high_scales << 32 | (a & 0x3f3f3f3f)));
+}
+
+INLINE void
+prefetch_block(const uint8_t *p, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 64)
+		prefetch(p + AHEAD_BYTES + i);
+}
+
+struct sums { __m512 scaled; __m128 minima; };
+
+INLINE void
+add_scaled(__m512i *sum, __m512i codes, const int8_t *x, __m128i scales, __m512i which)
+{
+	__m512i t = _mm512_setzero_si512();
+
+	DOT8(t, codes, *(const __m512i *)x);
+	DOT16(*sum, t, _mm512_shuffle_epi8(_mm512_broadcast_i32x4(scales), which));
+}
+
+/* 64 of the fifth bits: the `first` one of bytes on the left, `second` on the right. */
+INLINE __m512i
+fifth(const uint8_t *high, int first, int second)
+{
+	const __m512i turn = _mm512_inserti64x4(_mm512_set1_epi32((4 - first) & 31),
+						_mm256_set1_epi32((4 - second) & 31), 1);
+	__m512i v = _mm512_broadcast_i64x4(_mm256_loadu_si256((const void *)high));
+
+	return _mm512_and_si512(_mm512_rolv_epi32(v, turn), _mm512_set1_epi8(16));
+}
+
+INLINE void
+block45(bool five, const uint8_t *p, const struct mv_x *x, uint32_t col, struct sums *s)
+{
+	const uint8_t *codes = p + (five ? 48 : 16);
+	const int8_t *digit = x->digit + col;
+	__m128i sm = scales_minima(p + 4), products;
+	__m128 d = _mm_mul_ps(halves(p), _mm_set1_ps(x->unit[col / SUPER]));
+	__m512i sum = _mm512_setzero_si512();
+
+	prefetch_block(p, five ? Q5_BYTES : Q4_BYTES);
+#pragma GCC unroll 2
+	for (int k = 0; k < 2; k++) {
+		__m512i v = _mm512_loadu_si512(codes + 64 * k), mask = _mm512_set1_epi8(15);
+		__m512i low = _mm512_and_si512(v, mask);
+		__m512i high = _mm512_and_si512(_mm512_srli_epi32(v, 4), mask);
+
+		if (five) {
+			low = _mm512_or_si512(low, fifth(p + 16, 4 * k, 4 * k + 2));
+			high = _mm512_or_si512(high, fifth(p + 16, 4 * k + 1, 4 * k + 3));
+		}
+		add_scaled(&sum, low, digit + 128 * k, sm, pick(4 * k, 4 * k + 2));
+		add_scaled(&sum, high, digit + 128 * k + 64, sm, pick(4 * k + 1, 4 * k + 3));
+	}
+	s->scaled = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_broadcastss_ps(d), s->scaled);
+	products = _mm_madd_epi16(_mm_cvtepu8_epi16(_mm_unpackhi_epi64(sm, sm)),
+				  _mm_loadu_si128((const void *)group_sums(x, col)));
+	s->minima = _mm_fmadd_ps(_mm_cvtepi32_ps(products), _mm_shuffle_ps(d, d, 0x55), s->minima);
+}
+
+/* 64 codes of low nibbles and the pairs of bits above them. */
+INLINE __m512i
+six(__m512i nibbles, __m512i pairs, int first, int second)
+{
+	const __m512i turn = _mm512_inserti64x4(_mm512_set1_epi32((4 - first) & 31),
+						_mm256_set1_epi32((4 - second) & 31), 1);
+	__m512i high = _mm512_rolv_epi32(pairs, turn);
+
+	high = _mm512_ternarylogic_epi32(_mm512_set1_epi8(15), nibbles, high, 0xca);
+	return _mm512_and_si512(high, _mm512_set1_epi8(63));
+}
+
+/* A scale has a sign: it stands in the upper byte of a word, 256 times too large. */
+INLINE void
+block6(const uint8_t *p, const struct mv_x *x, uint32_t col, struct sums *s)
+{
+	const __m512i which = _mm512_inserti64x4(
+		_mm512_castsi256_si512(_mm256_setr_epi32(
+			(int)0x80800080, (int)0x80800080, (int)0x80800080, (int)0x80800080,
+			(int)0x80800180, (int)0x80800180, (int)0x80800180, (int)0x80800180)),
+		_mm256_setr_epi32(
+			(int)0x80800280, (int)0x80800280, (int)0x80800280, (int)0x80800280,
+			(int)0x80800380, (int)0x80800380, (int)0x80800380, (int)0x80800380), 1);
+	__m128i scales = _mm_loadu_si128((const void *)(p + 192));
+	float d = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128((int)(load32(p + 206) >> 16))));
+	__m512i sum = _mm512_setzero_si512();
+
+	prefetch_block(p, Q6_BYTES);
+#pragma GCC unroll 4
+	for (int i = 0; i < VECTORS; i++) {
+		__m512i v = _mm512_loadu_si512(p + 64 * (i / 2));
+		__m512i pairs = _mm512_broadcast_i64x4(
+			_mm256_loadu_si256((const void *)(p + 128 + 32 * (i / 2))));
+		__m512i t = _mm512_load_si512(x->start + (col + 64 * i) / 4);
+		__m512i at = _mm512_add_epi8(which, _mm512_set1_epi32(0x400 * i));
+
+		v = i % 2 ? six(_mm512_srli_epi32(v, 4), pairs, 4, 6) : six(v, pairs, 0, 2);
+		DOT8(t, v, *(const __m512i *)(x->digit + col + 64 * i));
+		DOT16(sum, t, _mm512_shuffle_epi8(_mm512_broadcast_i32x4(scales), at));
+	}
+	s->scaled = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum),
+				    _mm512_set1_ps(d * (x->unit[col / SUPER] / 256)), s->scaled);
+}
+
+INLINE void
+rows(unsigned bits, size_t bytes, const struct matrix *w, const struct mv_x *x, float *y,
+     uint32_t first, uint32_t end)
+{
+	const size_t row = w->cols / SUPER * bytes;
+
+	for (uint32_t i = 0; i < end - first; i++) {
+		const uint32_t r = row_in_turn(first, end, i);
+		const uint8_t *p = w->codes + row * r;
+		struct sums s = { _mm512_setzero_ps(), _mm_setzero_ps() };
+
+		for (uint32_t c = 0; c < w->cols; c += SUPER, p += bytes) {
+			if (bits == 6)
+				block6(p, x, c, &s);
+			else
+				block45(bits == 5, p, x, c, &s);
+		}
+		y[r] = _mm512_reduce_add_ps(_mm512_sub_ps(s.scaled,
+							  _mm512_zextps128_ps512(s.minima)));
+	}
+}
+
+#define ROWS(name, bits, bytes) \
+	void name(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, \
+		  uint32_t end) \
+	{ \
+		rows(bits, bytes, w, x, y, first, end); \
+	}
+ROWS(mv_avx512_q4_k, 4, Q4_BYTES)
+ROWS(mv_avx512_q5_k, 5, Q5_BYTES)
+ROWS(mv_avx512_q6_k, 6, Q6_BYTES)
