@@ -69,6 +69,8 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/session.c \
 	src/engine/synthetic.c \
 	src/engine/synthetic.h \
+	src/engine/synthetic_ggml.c \
+	src/engine/synthetic_ggml.h \
 	src/engine/vec.c \
 	src/engine/vec.h \
 	src/engine/vec_body.h \

@@ -6,6 +6,7 @@
 
 #include "src/base/half.h"
 #include "src/base/mem.h"
+#include "src/engine/synthetic_ggml.h"
 #include "src/engine/team.h"
 #include "src/engine/weights.h"
 
@@ -111,6 +112,17 @@ affine(struct maker *mk, struct matrix *m, uint64_t n)
 	return m->scales && m->biases;
 }
 
+static bool
+blocks(struct maker *mk, struct matrix *m, uint64_t n)
+{
+	uint64_t bytes = scheme_code_bytes(&m->scheme, n);
+
+	m->codes = random_bits(mk, bytes, ~(uint64_t)0, 0);
+	if (m->codes)
+		synthetic_ggml(m->scheme.ggml, (uint8_t *)m->codes, n / m->scheme.group);
+	return m->codes != NULL;
+}
+
 static enum tb_status
 make_matrix(struct maker *mk, uint32_t rows, uint32_t cols, struct matrix *m)
 {
@@ -124,6 +136,8 @@ make_matrix(struct maker *mk, uint32_t rows, uint32_t cols, struct matrix *m)
 		m->codes = plain(mk, m->scheme.dtype, n);
 		return m->codes ? TB_OK : tb_nomem(mk->err);
 	}
+	if (m->scheme.kind == SCHEME_GGML)
+		return blocks(mk, m, n) ? TB_OK : tb_nomem(mk->err);
 	if (m->scheme.kind == SCHEME_AFFINE) {
 		ok = affine(mk, m, n);
 	} else {

@@ -11,6 +11,7 @@
 #include "src/engine/blas.h"
 #include "src/engine/matrix.h"
 #include "src/engine/team.h"
+#include "src/format/ggml_type.h"
 #include "src/ops/bench_parts.h"
 #include "src/ops/ctx.h"
 #include "src/quant/codec.h"
@@ -66,6 +67,7 @@ static enum tb_status
 run_parts(struct bench *b)
 {
 	const struct scheme int4 = scheme_affine(4, 64), bf16 = scheme_plain(DT_BF16);
+	const struct scheme q4_k = scheme_ggml(GGML_Q4_K), q8_0 = scheme_ggml(GGML_Q8_0);
 	bool both = room_for_bf16();
 	enum tb_status status;
 
@@ -73,8 +75,10 @@ run_parts(struct bench *b)
 		b->result->warning = "less than 5 GB of memory: BF16 is left out";
 	if ((status = bench_sgemm(b)) || (status = bench_sha(b)) ||
 	    (status = bench_matrices(b, &int4)) ||
+	    (status = bench_matrices(b, &q4_k)) || (status = bench_matrices(b, &q8_0)) ||
 	    (both && (status = bench_matrices(b, &bf16))) ||
 	    (status = bench_synthetic(b, &int4)) ||
+	    (status = bench_synthetic(b, &q4_k)) || (status = bench_synthetic(b, &q8_0)) ||
 	    (both && (status = bench_synthetic(b, &bf16))) ||
 	    (status = bench_encode(b)) || (status = bench_hash(b)))
 		return status;

@@ -8,7 +8,9 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/engine/probe.h"
+#include "src/engine/synthetic_ggml.h"
 #include "src/engine/team.h"
+#include "src/format/ggml_type.h"
 
 enum { LAYERS = 22, DIM = 2048, KV = 256, FFN = 5632, VOCAB = 32000 };
 enum { Q, K, V, O, GATE, UP, DOWN, A_LAYER, MATRICES = LAYERS * A_LAYER + 1 };
@@ -123,6 +125,9 @@ fill_matrix(struct walk *w, const struct matrix *m)
 	bool affine = m->scheme.kind == SCHEME_AFFINE;
 
 	fill(w, (uint8_t *)m->codes, codes, m->scheme.kind == SCHEME_PLAIN ? bf16_word : any_word);
+	if (m->scheme.kind == SCHEME_GGML)
+		synthetic_ggml(m->scheme.ggml, (uint8_t *)m->codes,
+			       codes / ggml_info(m->scheme.ggml)->bytes);
 	if (m->scales)
 		fill(w, (uint8_t *)m->scales, scales * (affine ? 2 : 1),
 		     affine ? bf16_word : m->scheme.kind == SCHEME_NVFP4 ? byte_word : e8m0_word);
