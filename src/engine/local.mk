@@ -33,6 +33,7 @@ noinst_LIBRARIES += src/engine/libavx2.a src/engine/libavx512.a src/engine/libvn
 src_engine_libavx2_a_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
 src_engine_libavx2_a_SOURCES = \
 	src/engine/mv_avx2_floats.c \
+	src/engine/mv_avx2_ggml.c \
 	src/engine/mv_avx2_nibbles.c
 src_engine_libavx512_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512)
 src_engine_libavx512_a_SOURCES = \

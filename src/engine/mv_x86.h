@@ -25,4 +25,8 @@ mv_rows_fn mv_avx512_q4_k, mv_avx512_q5_k, mv_avx512_q6_k;
 mv_prepare_fn mv_avx2_prepare_nibbles, mv_avx2_prepare_e2m1, mv_avx2_prepare_int8;
 mv_rows_fn mv_avx2_int4, mv_avx2_mxfp4, mv_avx2_nvfp4, mv_avx2_int8, mv_avx2_mxfp8;
 mv_rows_fn mv_avx2_bf16, mv_avx2_f16, mv_avx2_f32;
+
+mv_prepare_fn mv_avx2_prepare_q32, mv_avx2_prepare_q256;
+mv_rows_fn mv_avx2_q8_0, mv_avx2_q4_0, mv_avx2_q4_1, mv_avx2_q5_0, mv_avx2_q5_1, mv_avx2_iq4_nl;
+mv_rows_fn mv_avx2_ggml_mxfp4, mv_avx2_iq4_xs, mv_avx2_q4_k, mv_avx2_q5_k, mv_avx2_q6_k;
 #endif
