@@ -9,6 +9,8 @@ db_libdb_a_SOURCES = \
 	db/blob_keys.c \
 	db/blob_keys.h \
 	db/connect.c \
+	db/copies.c \
+	db/copies.h \
 	db/db.h \
 	db/dict.c \
 	db/dict.h \

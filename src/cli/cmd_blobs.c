@@ -12,6 +12,7 @@
 #include "src/base/file.h"
 #include "src/base/sha256.h"
 #include "src/base/text.h"
+#include "src/cli/copies.h"
 #include "src/cli/table.h"
 #include "src/format/json.h"
 #include "src/ops/ctx.h"
@@ -102,13 +103,15 @@ blobs(const struct cli *cli, struct op_ctx *ctx, enum db_blob_set set, struct db
 enum cli_exit
 cli_blobs(struct cli *cli, int argc, char **argv)
 {
-	bool orphans = false, shared = false, missing = false, left = false;
+	bool orphans = false, shared = false, missing = false, left = false, copies = false;
 	struct db_query q = { 0 };
 	const struct tb_opt opts[] = {
 		{ 0, "orphans", TB_OPT_FLAG, &orphans, NULL, "that no model uses, older than an hour" },
 		{ 0, "shared", TB_OPT_FLAG, &shared, NULL, "that two models or more use" },
 		{ 0, "missing", TB_OPT_FLAG, &missing, NULL, "that a model needs and are not there" },
 		{ 0, "left", TB_OPT_FLAG, &left, NULL, "partial downloads and other leftovers" },
+		{ 0, "duplicates", TB_OPT_FLAG, &copies, NULL,
+		  "the same content in several files, in whatever store or folder" },
 		{ 'S', "sort", TB_OPT_STR, &q.sort, "KEY",
 		  "digest, size, owners, kind, state or modified" },
 		{ .name = NULL }
@@ -120,15 +123,16 @@ cli_blobs(struct cli *cli, int argc, char **argv)
 
 	if (!cli_parse(cli, opts, &argc, argv, 0, 0, &status))
 		return status;
-	if (orphans + shared + missing + left > 1) {
-		(void)tb_fail(&err, TB_EUSAGE, "blobs: one of --orphans, --shared, --missing, --left");
+	if (orphans + shared + missing + left + copies > 1) {
+		(void)tb_fail(&err, TB_EUSAGE, "blobs: one of --orphans, --shared, --missing, --left, "
+			      "--duplicates");
 		return cli_fail(&err);
 	}
 	set = orphans ? DB_BLOBS_ORPHANS : shared ? DB_BLOBS_SHARED
 	    : missing ? DB_BLOBS_MISSING : left ? DB_BLOBS_LEFT : DB_BLOBS_ALL;
 	if (cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
-	status = blobs(cli, &ctx, set, &q);
+	status = copies ? cli_copies(cli, &ctx, true) : blobs(cli, &ctx, set, &q);
 	op_ctx_free(&ctx);
 	return status;
 }

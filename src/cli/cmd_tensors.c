@@ -10,6 +10,7 @@
 #include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/cli/copies.h"
 #include "src/cli/table.h"
 #include "src/cli/tensors.h"
 #include "src/format/json.h"
@@ -273,11 +274,26 @@ print(const struct cli *cli, const struct task *k)
 	return status == CLI_OK && ((k->pattern && !n) || cli_model_damaged(m)) ? CLI_WRONG : status;
 }
 
+static enum cli_exit
+duplicates(const struct cli *cli)
+{
+	struct op_ctx ctx;
+	enum cli_exit status;
+	struct tb_err err;
+
+	if (cli_ctx(cli, &ctx, &err))
+		return cli_fail(&err);
+	status = cli_copies(cli, &ctx, false);
+	op_ctx_free(&ctx);
+	return status;
+}
+
 enum cli_exit
 cli_tensors(struct cli *cli, int argc, char **argv)
 {
 	struct task k = { 0 };
 	const char *key = NULL;
+	bool copies = false;
 	const struct tb_opt opts[] = {
 		{ 'f', "filter", TB_OPT_STR, &k.pattern, "PATTERN",
 		  "a part of the name, or a glob" },
@@ -285,14 +301,22 @@ cli_tensors(struct cli *cli, int argc, char **argv)
 		  "name, size, params, dtype, scheme or offset" },
 		{ 0, "digests", TB_OPT_FLAG, &k.digests, NULL,
 		  "with what is the same wherever the same bytes are" },
+		{ 0, "duplicates", TB_OPT_FLAG, &copies, NULL,
+		  "without REF: those with kept digests that are on the disk more than once" },
 		{ .name = NULL }
 	};
 	struct model *m = NULL;
 	enum cli_exit status;
 	struct tb_err err;
 
-	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
+	if (!cli_parse(cli, opts, &argc, argv, 0, 1, &status))
 		return status;
+	if (copies != (argc == 1)) {
+		(void)tb_fail(&err, TB_EUSAGE, "tensors: a REF, or --duplicates without one");
+		return cli_fail(&err);
+	}
+	if (copies)
+		return duplicates(cli);
 	if (find_order(key, &k.cmp, &err) || cli_model(cli, argv[1], &m, &err))
 		return cli_fail(&err);
 	k.m = m;

@@ -14,6 +14,8 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/cmd_audit.c \
 	src/cli/cmd_blobs.c \
 	src/cli/cmd_diff.c \
+	src/cli/copies.c \
+	src/cli/copies.h \
 	src/cli/digests.c \
 	src/cli/cmd_ls.c \
 	src/cli/cmd_scan.c \
