@@ -45,8 +45,13 @@ enum db_blob_set {
 /* sort: digest size owners kind state modified. filter: path. */
 enum tb_status db_blobs(struct db *db, enum db_blob_set set, const struct db_query *q,
 			struct db_blobs *out, struct tb_err *err) TB_MUST_USE;
-/* Files whose digest starts with `hex` (lower case, no "sha256:"), or at this path. */
+/* Files whose digest starts with `hex` (lower case, no "sha256:"), by their last hash or
+ * by their name, or that are at this path. */
 enum tb_status db_blob_find(struct db *db, const char *hex, const char *path,
+			    struct db_blobs *out, struct tb_err *err) TB_MUST_USE;
+/* The file at this path or of this identity, whatever its names, and all that is known
+ * to hold the same. */
+enum tb_status db_blob_like(struct db *db, const char *path, const struct tb_ident *id,
 			    struct db_blobs *out, struct tb_err *err) TB_MUST_USE;
 /* Models that use a file, by name. */
 enum tb_status db_blob_owners(struct db *db, int64_t blob, struct db_models *out,

@@ -93,9 +93,8 @@ db_blobs(struct db *db, enum db_blob_set set, const struct db_query *q, struct d
 	return status ? status : read_all(&r, out);
 }
 
-/* The first and the last digest that start so. */
-static void
-bounds(const char *hex, char low[TB_DIGEST_MAX], char high[TB_DIGEST_MAX])
+void
+db_digest_bounds(const char *hex, char low[TB_DIGEST_MAX], char high[TB_DIGEST_MAX])
 {
 	size_t n = strlen(hex);
 
@@ -108,6 +107,10 @@ bounds(const char *hex, char low[TB_DIGEST_MAX], char high[TB_DIGEST_MAX])
 	low[7 + 2 * TB_SHA256_LEN] = high[7 + 2 * TB_SHA256_LEN] = 0;
 }
 
+/* Hashes of files that are still what they were then. */
+#define HASHES "audit.hashes h JOIN files x ON x.path = h.path AND x.dev = h.dev AND " \
+	"x.ino = h.ino AND x.size = h.size AND x.mtime_ns = h.mtime_ns "
+
 enum tb_status
 db_blob_find(struct db *db, const char *hex, const char *path, struct db_blobs *out,
 	     struct tb_err *err)
@@ -117,11 +120,35 @@ db_blob_find(struct db *db, const char *hex, const char *path, struct db_blobs *
 
 	*out = (struct db_blobs){ 0 };
 	if (hex && *hex)
-		bounds(hex, low, high);
+		db_digest_bounds(hex, low, high);
 	rows_open(&r, db, &out->mem, true, err,
 		  "SELECT " COLUMNS " FROM file_state f WHERE f.id IN "
 		  "(SELECT id FROM files WHERE digest BETWEEN ?1 AND ?2 UNION "
+		  "SELECT x.id FROM " HASHES "WHERE h.digest BETWEEN ?1 AND ?2 UNION "
 		  "SELECT id FROM files WHERE path = ?3) ORDER BY f.path", "dds", low, high, path);
+	(void)read_all(&r, out);
+	out->total = out->n;
+	return r.status;
+}
+
+static const char like_sql[] =
+	"WITH me AS MATERIALIZED (SELECT id, path, digest FROM files "
+	" WHERE path = ?1 OR (ino = ?2 AND dev = ?3 AND NOT missing)), "
+	"content AS MATERIALIZED (SELECT digest FROM me WHERE digest IS NOT NULL UNION "
+	" SELECT h.digest FROM " HASHES "WHERE x.id IN (SELECT id FROM me)) "
+	"SELECT " COLUMNS " FROM file_state f WHERE f.id IN (SELECT id FROM me UNION "
+	" SELECT id FROM files WHERE digest IN content UNION "
+	" SELECT x.id FROM " HASHES "WHERE h.digest IN content) ORDER BY f.path";
+
+enum tb_status
+db_blob_like(struct db *db, const char *path, const struct tb_ident *id, struct db_blobs *out,
+	     struct tb_err *err)
+{
+	struct db_rows r;
+
+	*out = (struct db_blobs){ 0 };
+	rows_open(&r, db, &out->mem, true, err, like_sql, "sii", path, (int64_t)id->ino,
+		  (int64_t)id->dev);
 	(void)read_all(&r, out);
 	out->total = out->n;
 	return r.status;

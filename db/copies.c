@@ -228,3 +228,33 @@ db_copies_of_tensors(struct db *db, const struct store_roots *roots, struct db_c
 {
 	return read_copies(db, tensors_sql, roots, out, err);
 }
+
+enum tb_status
+db_copies_of_digest(struct db *db, const char *hex, struct db_copies *out, struct tb_err *err)
+{
+	char low[TB_DIGEST_MAX], high[TB_DIGEST_MAX];
+	struct db_rows r;
+	size_t cap = 0;
+
+	*out = (struct db_copies){ 0 };
+	db_digest_bounds(hex, low, high);
+	rows_open(&r, db, &out->mem, true, err, "SELECT f.digest, m.path, m.name, f.tensor "
+		  "FROM audit.facts f JOIN audit.fact_models fm ON fm.id = f.model "
+		  "JOIN main.models m ON m.path = fm.path AND m.stamp = f.model_stamp "
+		  "WHERE f.digest BETWEEN ? AND ? ORDER BY f.digest, m.name, f.tensor", "dd", low,
+		  high);
+	while (rows_next(&r)) {
+		struct db_copy *more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
+
+		if (!more)
+			continue;
+		out->rows = more;
+		more[out->n - 1] = (struct db_copy){
+			.digest = rows_digest(&r, 0), .path = rows_text(&r, 1), .root = "",
+			.model = rows_text(&r, 2), .tensor = rows_text(&r, 3),
+		};
+	}
+	if (rows_end(&r))
+		*out = (struct db_copies){ 0 };
+	return r.status;
+}

@@ -32,4 +32,9 @@ enum tb_status db_copies_of_files(struct db *db, const struct store_roots *roots
 				  struct db_copies *out, struct tb_err *err) TB_MUST_USE;
 enum tb_status db_copies_of_tensors(struct db *db, const struct store_roots *roots,
 				    struct db_copies *out, struct tb_err *err) TB_MUST_USE;
+
+/* Tensors whose kept digest starts with `hex` (lower case, no "sha256:"): digest, path of
+ * the model, model and tensor. */
+enum tb_status db_copies_of_digest(struct db *db, const char *hex, struct db_copies *out,
+				   struct tb_err *err) TB_MUST_USE;
 #endif

@@ -103,6 +103,9 @@ void db_search_forget(struct db *db);
 /* vtab.c: the tables "tensors" and "model_files". */
 enum tb_status db_tables(struct db *db, struct tb_err *err) TB_MUST_USE;
 
+/* blobs.c: the first and the last digest that start with `hex`. */
+void db_digest_bounds(const char *hex, char low[TB_DIGEST_MAX], char high[TB_DIGEST_MAX]);
+
 /* mem.c */
 const char *mem_text(struct db_mem *mem, const char *s, size_t len);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "db/blob.h"
+#include "db/copies.h"
 #include "src/base/file.h"
 #include "src/base/sha256.h"
 #include "src/base/text.h"
@@ -183,18 +184,22 @@ find_copy(const struct cli *cli, struct db *db, const char *path, struct db_blob
 
 static enum tb_status
 find(const struct cli *cli, struct db *db, const char *text, struct db_blobs *out,
-     struct tb_err *err)
+     struct db_copies *tensors, struct tb_err *err)
 {
 	char hex[2 * TB_SHA256_LEN + 1];
 	char *path = realpath(text, NULL);
+	struct tb_ident id;
 	enum tb_status status;
 
 	if (!path) {
 		if (!as_hex(text, hex))
 			return tb_fail(err, TB_ENOENT, "%s: no such file, and no digest", text);
-		return db_blob_find(db, hex, NULL, out, err);
+		status = db_blob_find(db, hex, NULL, out, err);
+		return status ? status : db_copies_of_digest(db, hex, tensors, err);
 	}
-	status = db_blob_find(db, NULL, path, out, err);
+	status = tb_file_ident(path, &id, err);
+	if (!status)
+		status = db_blob_like(db, path, &id, out, err);
 	if (!status && !out->n)
 		status = find_copy(cli, db, path, out, err);
 	free(path);
@@ -202,15 +207,15 @@ find(const struct cli *cli, struct db *db, const char *text, struct db_blobs *ou
 }
 
 static enum tb_status
-put_owners(const struct cli *cli, struct db *db, const struct db_blob *b, cJSON *list,
-	   struct tb_err *err)
+put_owners(const struct cli *cli, struct db *db, const struct db_blob *b, bool alone,
+	   cJSON *list, struct tb_err *err)
 {
 	cJSON *o = blob_json(b), *names = json_array();
 	struct db_models owners;
 	enum tb_status status = db_blob_owners(db, b->id, &owners, err);
 
 	if (!status && !cli->json) {
-		cli_put(*b->digest ? b->digest : b->path);
+		cli_put(alone && *b->digest ? b->digest : b->path);
 		puts(owners.n ? "" : "  (no model uses it)");
 	}
 	for (size_t i = 0; !status && i < owners.n; i++) {
@@ -228,11 +233,35 @@ put_owners(const struct cli *cli, struct db *db, const struct db_blob *b, cJSON 
 	return status;
 }
 
+static void
+put_tensors(const struct cli *cli, const struct db_copies *tensors, cJSON *list)
+{
+	for (size_t i = 0; i < tensors->n; i++) {
+		const struct db_copy *x = &tensors->rows[i];
+		cJSON *o = json_object();
+
+		json_set_str(o, "digest", x->digest);
+		json_set_str(o, "model", x->model);
+		json_set_str(o, "tensor", x->tensor);
+		json_push(list, o);
+		if (cli->json)
+			continue;
+		if (!i || strcmp(x->digest, tensors->rows[i - 1].digest))
+			printf("tensor %s\n", x->digest);
+		fputs("  ", stdout);
+		cli_put(x->model);
+		fputs("  ", stdout);
+		cli_put(x->tensor);
+		putchar('\n');
+	}
+}
+
 static enum cli_exit
 whose(const struct cli *cli, struct op_ctx *ctx, const char *text)
 {
 	struct db_blobs found = { 0 };
-	cJSON *list = json_array(), *o = json_object();
+	struct db_copies tensors = { 0 };
+	cJSON *list = json_array(), *more = json_array(), *o = json_object();
 	struct db *db = NULL;
 	struct tb_err err;
 	enum tb_status status = cli_index(cli, ctx, &db, &err);
@@ -240,12 +269,16 @@ whose(const struct cli *cli, struct op_ctx *ctx, const char *text)
 	size_t n;
 
 	if (!status)
-		status = find(cli, db, text, &found, &err);
+		status = find(cli, db, text, &found, &tensors, &err);
 	for (size_t i = 0; !status && i < found.n; i++)
-		status = put_owners(cli, db, &found.rows[i], list, &err);
+		status = put_owners(cli, db, &found.rows[i], found.n == 1, list, &err);
+	if (!status)
+		put_tensors(cli, &tensors, more);
 	json_set(o, "blobs", list);
-	n = found.n;
+	json_set(o, "tensors", more);
+	n = found.n + tensors.n;
 	db_free(&found.mem);
+	db_free(&tensors.mem);
 	db_close(db);
 	if (status) {
 		json_free(o);
@@ -256,6 +289,8 @@ whose(const struct cli *cli, struct op_ctx *ctx, const char *text)
 		done = cli_print_json(o);
 	else
 		json_free(o);
+	if (!n)
+		cli_note(cli, "nothing in the index holds that");
 	return done == CLI_OK && !n ? CLI_WRONG : done;
 }
 
