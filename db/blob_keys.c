@@ -45,7 +45,7 @@ find_roots(struct db *db, const struct store_roots *roots, struct roots *out, st
 
 static const char keys_sql[] =
 	"SELECT f.id, f.root, f.digest, f.kind, f.size, f.owners, f.missing, f.state, f.mtime_ns,"
-	" (SELECT media FROM model_files WHERE file = f.id LIMIT 1),"
+	" f.media,"
 	" CASE WHEN f.digest IS NULL OR f.kind <> 2 THEN f.path END"
 	" FROM file_state f WHERE f.kind >= 2 ORDER BY f.digest IS NULL, f.digest, f.path";
 _Static_assert(DB_FILE_BLOB == 2, "keys_sql counts on it");
@@ -82,6 +82,90 @@ read_key(struct db_rows *r, struct db_blob_key *k)
 		k->path = rows_text(r, 10);
 }
 
+/* ---- whose they are ---- */
+
+/* The keys by id, and the place of each model in the order of names. */
+struct place { int64_t id; size_t at; };
+struct places { struct place *v; size_t n, cap; };
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static const struct place *
+place_of(const struct places *p, int64_t id)
+{
+	const struct place key = { .id = id };
+
+	return p->n ? bsearch(&key, p->v, p->n, sizeof(key), by_id) : NULL;
+}
+
+static bool
+add_place(struct places *p, int64_t id, size_t at)
+{
+	if (!tb_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v)))
+		return false;
+	p->v[p->n++] = (struct place){ id, at };
+	return true;
+}
+
+static enum tb_status
+read_models(struct db *db, struct places *out, struct tb_err *err)
+{
+	struct db_rows r;
+
+	rows_open(&r, db, NULL, true, err,
+		  "SELECT id FROM models ORDER BY name COLLATE tb_natural, id", "");
+	while (rows_next(&r))
+		r.failed |= !add_place(out, rows_i64(&r, 0), out->n);
+	if (out->n)
+		qsort(out->v, out->n, sizeof(*out->v), by_id);
+	return rows_end(&r);
+}
+
+/* One walk over the files of all models. */
+static enum tb_status
+read_owners(struct db *db, const struct places *models, const struct places *keys,
+	    struct db_blob_keys *out, struct tb_err *err)
+{
+	struct db_rows r;
+
+	rows_open(&r, db, NULL, true, err, "SELECT model, file FROM model_files", "");
+	while (rows_next(&r)) {
+		const struct place *model = place_of(models, rows_i64(&r, 0));
+		const struct place *file = place_of(keys, rows_i64(&r, 1));
+		const struct place *best = file ? place_of(models, out->rows[file->at].owner) : NULL;
+
+		if (model && file && (!best || model->at < best->at))
+			out->rows[file->at].owner = model->id;
+	}
+	return rows_end(&r);
+}
+
+static enum tb_status
+find_owners(struct db *db, struct db_blob_keys *out, struct tb_err *err)
+{
+	struct places models = { 0 }, keys = { 0 };
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < out->n && !status; i++)
+		if (!add_place(&keys, out->rows[i].id, i))
+			status = tb_nomem(err);
+	if (keys.n)
+		qsort(keys.v, keys.n, sizeof(*keys.v), by_id);
+	if (!status)
+		status = read_models(db, &models, err);
+	if (!status)
+		status = read_owners(db, &models, &keys, out, err);
+	free(models.v);
+	free(keys.v);
+	return status;
+}
+
 enum tb_status
 db_blob_keys(struct db *db, const struct store_roots *roots, struct db_blob_keys *out,
 	     struct tb_err *err)
@@ -109,20 +193,25 @@ db_blob_keys(struct db *db, const struct store_roots *roots, struct db_blob_keys
 		read_key(&r, &out->rows[out->n - 1]);
 	}
 	free(only.id);
-	if (rows_end(&r))
+	status = rows_end(&r);
+	if (status) {
 		*out = (struct db_blob_keys){ 0 };
-	return r.status;
+		return status;
+	}
+	status = find_owners(db, out, err);
+	if (status) {
+		db_free(&out->mem);
+		*out = (struct db_blob_keys){ 0 };
+	}
+	return status;
 }
 
 /* ---- a window ---- */
 
 static const char one_sql[] =
 	"SELECT f.id, f.path, f.root_path, f.digest, f.kind, f.size, f.owners, f.missing, f.state,"
-	" f.mtime_ns, f.verified_ns, coalesce(mf.media, ''), coalesce(m.name, ''),"
-	" coalesce(mf.name, '')"
-	" FROM file_state f LEFT JOIN model_files mf ON mf.file = f.id"
-	" LEFT JOIN models m ON m.id = mf.model WHERE f.id = ?"
-	" ORDER BY m.name COLLATE tb_natural LIMIT 1";
+	" f.mtime_ns, f.verified_ns, f.media, (SELECT name FROM models WHERE id = ?2)"
+	" FROM file_state f WHERE f.id = ?1";
 
 static void
 read_use(struct db_rows *r, struct db_blob_use *u)
@@ -138,12 +227,11 @@ read_use(struct db_rows *r, struct db_blob_use *u)
 		.verified_ns = rows_i64(r, 10), .media = rows_text(r, 11),
 	};
 	u->owner = rows_text(r, 12);
-	u->name = rows_text(r, 13);
 }
 
 enum tb_status
-db_blob_window(struct db *db, const int64_t *ids, size_t n, struct db_blob_uses *out,
-	       struct tb_err *err)
+db_blob_window(struct db *db, const struct db_blob_key *const *keys, size_t n,
+	       struct db_blob_uses *out, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	struct db_rows r;
@@ -153,7 +241,7 @@ db_blob_window(struct db *db, const int64_t *ids, size_t n, struct db_blob_uses 
 	if (!out->rows)
 		return tb_nomem(err);
 	for (size_t i = 0; i < n && !status; i++) {
-		rows_open(&r, db, &out->mem, true, err, one_sql, "i", ids[i]);
+		rows_open(&r, db, &out->mem, true, err, one_sql, "ii", keys[i]->id, keys[i]->owner);
 		if (rows_next(&r))
 			read_use(&r, &out->rows[out->n++]);
 		status = rows_end(&r);

@@ -8,6 +8,7 @@
 
 struct db_blob_key {
 	int64_t id;
+	int64_t owner;			/* the first model by name that uses it; 0: none */
 	uint64_t size;
 	int64_t mtime_ns;
 	const char *path;		/* of what has no digest for a name; else NULL */
@@ -25,11 +26,11 @@ enum tb_status db_blob_keys(struct db *db, const struct store_roots *roots,
 
 struct db_blob_use {
 	struct db_blob blob;
-	const char *owner;		/* a model that uses it, "" if none */
-	const char *name;		/* what that model calls it, "" if nothing */
+	const char *owner;		/* the name of its key's owner, "" if none */
 };
 struct db_blob_uses { struct db_blob_use *rows; size_t n; struct db_mem mem; };
-/* Those with the given ids, in that order; ids that are gone are left out. */
-enum tb_status db_blob_window(struct db *db, const int64_t *ids, size_t n,
+/* Those of the keys, in that order (of a key only id and owner count); files that are
+ * gone are left out. */
+enum tb_status db_blob_window(struct db *db, const struct db_blob_key *const *keys, size_t n,
 			      struct db_blob_uses *out, struct tb_err *err) TB_MUST_USE;
 #endif

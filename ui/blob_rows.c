@@ -102,7 +102,13 @@ in_digest(const struct db_blob_key *k, const struct needle *n)
 		hex[2 * i] = digit[k->digest[i] >> 4];
 		hex[2 * i + 1] = digit[k->digest[i] & 15];
 	}
-	return memmem(hex, HEX_LEN, n->hex, n->hex_len) != NULL;
+	/* memmem() prepares more than so short a search takes. */
+	for (const char *p = hex, *end = hex + HEX_LEN - n->hex_len + 1; p < end; p++) {
+		p = memchr(p, n->hex[0], (size_t)(end - p));
+		if (!p || !memcmp(p, n->hex, n->hex_len))
+			return p != NULL;
+	}
+	return false;
 }
 
 static bool
@@ -140,8 +146,9 @@ number(const struct db_blob_key *k, enum blob_order order)
 
 struct item { uint64_t key; uint32_t row; };
 
-/* Bytes from the low end; what is equal stays in the order it had. */
-static void
+/* Bytes from the low end; what is equal stays in the order it had.  Returns which of the
+ * two has the result. */
+static struct item *
 radix(struct item *a, struct item *b, size_t n)
 {
 	for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -150,6 +157,8 @@ radix(struct item *a, struct item *b, size_t n)
 
 		for (size_t i = 0; i < n; i++)
 			at[(a[i].key >> shift & 255) + 1]++;
+		if (n && at[(a[0].key >> shift & 255) + 1] == n)
+			continue;	/* all have the same byte there */
 		for (size_t i = 0; i < 256; i++)
 			at[i + 1] += at[i];
 		for (size_t i = 0; i < n; i++)
@@ -157,12 +166,13 @@ radix(struct item *a, struct item *b, size_t n)
 		a = b;
 		b = swap;
 	}
+	return a;
 }
 
 static void
 sort(struct blob_rows *b, enum blob_order order, bool down)
 {
-	struct item *a = tb_calloc(2 * b->n + 1, sizeof(*a));
+	struct item *a = tb_calloc(2 * b->n + 1, sizeof(*a)), *sorted;
 
 	if (!a)		/* the order of digests stays */
 		return;
@@ -171,9 +181,9 @@ sort(struct blob_rows *b, enum blob_order order, bool down)
 
 		a[i] = (struct item){ down ? ~key : key, b->row[i] };
 	}
-	radix(a, a + b->n, b->n);
+	sorted = radix(a, a + b->n, b->n);
 	for (size_t i = 0; i < b->n; i++)
-		b->row[i] = a[i].row;
+		b->row[i] = sorted[i].row;
 	free(a);
 }
 

@@ -112,9 +112,10 @@ static enum tb_status
 read_all(struct view *v, struct tb_err *err)
 {
 	struct blob_view *s = v->state;
+	const struct db_blob_key key = { .id = s->id }, *only = &key;
 
 	forget(s);
-	if (db_blob_window(view_db(v), &s->id, 1, &s->blob, err) ||
+	if (db_blob_window(view_db(v), &only, 1, &s->blob, err) ||
 	    db_blob_owners(view_db(v), s->id, &s->owners, err))
 		return err->code;
 	s->row = db_room(&s->owners.mem, (s->owners.n + 1) * sizeof(*s->row));
@@ -161,9 +162,8 @@ same(const struct view *v, const struct view_arg *arg)
 /* Drawing. */
 
 static void
-draw_facts(struct area *a, const struct db_blob_use *u)
+draw_facts(struct area *a, const struct db_blob *b)
 {
-	const struct db_blob *b = &u->blob;
 	const char *dot = theme_sign(SIGN_DOT);
 	struct cell state = { .text = TB_BUF(256) };
 	struct tb_buf line = TB_BUF(1024), path = TB_BUF(1u << 16);
@@ -172,8 +172,6 @@ draw_facts(struct area *a, const struct db_blob_use *u)
 	blob_state_cell(b->state, b->kind, b->owners, &state);
 	tb_buf_printf(&line, "%s %s %s", b->kind == DB_FILE_BLOB && *b->media ? b->media
 		      : db_file_word(b->kind), dot, tb_human_bytes(b->size, number));
-	if (*u->name)
-		tb_buf_printf(&line, " %s %s", dot, u->name);
 	if (b->state != DB_NEVER || !b->owners)
 		tb_buf_printf(&line, " %s %s", dot, tb_buf_cstr(&state.text));
 	if (b->verified_ns)
@@ -202,7 +200,7 @@ draw(struct view *v, struct area a)
 	const struct blob_view *s = v->state;
 
 	if (s->blob.n && a.h >= 8)
-		draw_facts(&a, &s->blob.rows[0]);
+		draw_facts(&a, &s->blob.rows[0].blob);
 	table_draw(a, table(v), &v->list, v);
 }
 

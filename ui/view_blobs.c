@@ -100,13 +100,12 @@ load(struct view *v)
 /* The list. */
 
 enum {
-	COL_DIGEST, COL_WHAT, COL_KIND, COL_SIZE, COL_OWNERS, COL_USER, COL_STATE, COL_MODIFIED,
+	COL_DIGEST, COL_KIND, COL_SIZE, COL_OWNERS, COL_USER, COL_STATE, COL_MODIFIED,
 	COL_STORE
 };
 
 static const struct column cols[] = {
-	[COL_DIGEST] = { "DIGEST", 13, 20, false, SORTS_UP, 0 },
-	[COL_WHAT] = { "NAME", 16, 56, false, SORTS_NOT, 5, .middle = true },
+	[COL_DIGEST] = { "DIGEST", 13, 24, false, SORTS_UP, 0 },
 	[COL_KIND] = { "KIND", 9, 12, false, SORTS_UP, 3 },
 	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_DOWN, 0 },
 	[COL_OWNERS] = { "OWNERS", 7, 0, true, SORTS_DOWN, 6 },
@@ -116,7 +115,7 @@ static const struct column cols[] = {
 	[COL_STORE] = { "STORE", 12, 40, false, SORTS_NOT, 8, .middle = true },
 };
 static const enum blob_order orders[] = {
-	[COL_DIGEST] = ORDER_DIGEST, [COL_WHAT] = ORDER_DIGEST, [COL_KIND] = ORDER_KIND, [COL_SIZE] = ORDER_SIZE,
+	[COL_DIGEST] = ORDER_DIGEST, [COL_KIND] = ORDER_KIND, [COL_SIZE] = ORDER_SIZE,
 	[COL_OWNERS] = ORDER_OWNERS, [COL_USER] = ORDER_OWNERS, [COL_STATE] = ORDER_STATE,
 	[COL_MODIFIED] = ORDER_MODIFIED, [COL_STORE] = ORDER_DIGEST,
 };
@@ -134,7 +133,7 @@ read_rows(struct view *v, uint64_t first, uint64_t n, struct rows *out)
 {
 	const struct blobs *s = v->state;
 	struct db_blob_uses list = { 0 };
-	int64_t *ids;
+	const struct db_blob_key **keys;
 	enum tb_status status;
 
 	out->total = s->all.n;
@@ -142,13 +141,13 @@ read_rows(struct view *v, uint64_t first, uint64_t n, struct rows *out)
 		return TB_OK;
 	if (n > s->all.n - first)
 		n = s->all.n - first;
-	ids = tb_calloc(n + 1, sizeof(*ids));
-	if (!ids)
+	keys = tb_calloc(n + 1, sizeof(*keys));
+	if (!keys)
 		return tb_nomem(&out->err);
 	for (uint64_t i = 0; i < n; i++)
-		ids[i] = key_at(v, first + i)->id;
-	status = db_blob_window(view_db(v), ids, n, &list, &out->err);
-	free(ids);
+		keys[i] = key_at(v, first + i);
+	status = db_blob_window(view_db(v), keys, n, &list, &out->err);
+	free(keys);
 	out->v = list.rows;
 	out->n = list.n;
 	out->mem = list.mem;
@@ -227,10 +226,6 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 			tb_buf_str(&out->text, u->blob.digest + strlen("sha256:"));
 		else if (u)
 			tb_buf_str(&out->text, blob_file(u->blob.path));
-		break;
-	case COL_WHAT:
-		if (u)
-			tb_buf_str(&out->text, u->name);
 		break;
 	case COL_KIND: tb_buf_str(&out->text, blob_kind(k)); break;
 	case COL_SIZE: tb_buf_str(&out->text, tb_human_bytes(k->size, number)); break;
