@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -31,14 +32,14 @@ tb_sha256_add(struct tb_sha256 *s, const void *data, size_t len)
 }
 
 static void
-hex(const unsigned char *md, char digest[TB_DIGEST_MAX])
+hex(const char *prefix, const unsigned char *md, int n, char digest[TB_DIGEST_MAX])
 {
 	static const char digits[] = "0123456789abcdef";
 	char *p = digest;
 
-	for (const char *c = "sha256:"; *c; c++)
+	for (const char *c = prefix; *c; c++)
 		*p++ = *c;
-	for (int i = 0; i < TB_SHA256_LEN; i++) {
+	for (int i = 0; i < n; i++) {
 		*p++ = digits[md[i] >> 4];
 		*p++ = digits[md[i] & 15];
 	}
@@ -51,7 +52,7 @@ tb_sha256_done(struct tb_sha256 *s, char digest[TB_DIGEST_MAX])
 	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
 
 	EVP_DigestFinal_ex(s->ctx, md, NULL);
-	hex(md, digest);
+	hex("sha256:", md, TB_SHA256_LEN, digest);
 	tb_sha256_free(s);
 }
 
@@ -68,7 +69,7 @@ tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX])
 	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
 
 	EVP_Digest(data, len, md, NULL, EVP_sha256(), NULL);
-	hex(md, digest);
+	hex("sha256:", md, TB_SHA256_LEN, digest);
 }
 
 /* The pages that are gone read as zeros.  Reading them in the other way says why: the
@@ -106,26 +107,58 @@ add_window(struct tb_sha256 *s, const struct tb_file *f, uint64_t off, size_t le
 	return status;
 }
 
-enum tb_status
-tb_sha256_file(const struct tb_file *f, struct tb_job *job, char digest[TB_DIGEST_MAX],
-	       struct tb_err *err)
+static enum tb_status
+add_file(struct tb_sha256 *s, const struct tb_file *f, struct tb_job *job, struct tb_err *err)
 {
-	struct tb_sha256 s = { 0 };
+	enum tb_status status = TB_OK;
 	struct stat now;
-	enum tb_status status = tb_sha256_init(&s, err);
 
 	(void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	for (uint64_t off = 0; !status && off < f->id.size; off += WINDOW) {
 		uint64_t left = f->id.size - off;
 
-		status = add_window(&s, f, off, left < WINDOW ? (size_t)left : WINDOW, job, err);
+		status = add_window(s, f, off, left < WINDOW ? (size_t)left : WINDOW, job, err);
 	}
 	/* Cut within its last page it reads as zeros there without a fault. */
 	if (!status && f->id.size && !fstat(f->fd, &now) && (uint64_t)now.st_size < f->id.size)
 		status = torn(f, f->id.size - 1, 1, err);
+	return status;
+}
+
+enum tb_status
+tb_sha256_file(const struct tb_file *f, struct tb_job *job, char digest[TB_DIGEST_MAX],
+	       struct tb_err *err)
+{
+	struct tb_sha256 s = { 0 };
+	enum tb_status status = tb_sha256_init(&s, err);
+
+	if (!status)
+		status = add_file(&s, f, job, err);
 	if (status)
 		tb_sha256_free(&s);
 	else
 		tb_sha256_done(&s, digest);
+	return status;
+}
+
+enum tb_status
+tb_gitsha1_file(const struct tb_file *f, struct tb_job *job, char digest[TB_DIGEST_MAX],
+		struct tb_err *err)
+{
+	struct tb_sha256 s = { EVP_MD_CTX_new() };
+	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
+	enum tb_status status = TB_OK;
+	char head[32];
+	int n = snprintf(head, sizeof(head), "blob %ju", (uintmax_t)f->id.size) + 1;
+
+	if (!s.ctx || EVP_DigestInit_ex(s.ctx, EVP_sha1(), NULL) != 1)
+		status = tb_fail(err, TB_ENOMEM, "libcrypto gives no SHA-1");
+	if (!status)
+		EVP_DigestUpdate(s.ctx, head, (size_t)n);
+	if (!status)
+		status = add_file(&s, f, job, err);
+	if (!status && EVP_DigestFinal_ex(s.ctx, md, NULL) == 1)
+		hex("gitsha1:", md, 20, digest);
+	tb_sha256_free(&s);
 	return status;
 }

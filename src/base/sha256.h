@@ -27,4 +27,9 @@ void tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX]);
  * with TB_ECANCEL when it is cancelled. */
 enum tb_status tb_sha256_file(const struct tb_file *f, struct tb_job *job,
 			      char digest[TB_DIGEST_MAX], struct tb_err *err) TB_MUST_USE;
+
+/* What git calls those bytes: "gitsha1:<40 hex>", the SHA-1 of "blob LENGTH", a NUL and
+ * them. */
+enum tb_status tb_gitsha1_file(const struct tb_file *f, struct tb_job *job,
+			       char digest[TB_DIGEST_MAX], struct tb_err *err) TB_MUST_USE;
 #endif

@@ -9,6 +9,8 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/store/hub.h"
+#include "src/store/store.h"
 
 /* Names that programs give to files on their way (a running create or
  * pull).  Whatever else starts with "sha256-" is one, too. */
@@ -31,6 +33,20 @@ kind_of(const char *name, bool regular, char digest[TB_DIGEST_MAX])
 		if (tb_starts(name, temporary[i]))
 			return DB_FILE_TEMP;
 	return DB_FILE_FOREIGN;
+}
+
+/* How names of downloads end that have not: Hugging Face, llama.cpp, others. */
+static const char *const endings[] = {
+	".incomplete", ".downloadInProgress", ".part", ".partial", ".crdownload", ".aria2",
+};
+
+static bool
+is_partial(const char *name)
+{
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		if (tb_ends(name, endings[i]))
+			return true;
+	return false;
 }
 
 static enum tb_status
@@ -60,23 +76,103 @@ by_path(const void *a, const void *b)
 		      ((const struct blobdir_entry *)b)->path);
 }
 
-enum tb_status
-blobdir_add(struct blobdir *d, const char *root, struct tb_err *err)
+/* Calls fn for each entry of a folder that may be missing. */
+typedef enum tb_status entry_fn(struct blobdir *d, const char *dir, const char *name,
+				struct tb_err *err);
+
+static enum tb_status
+each(struct blobdir *d, const char *dir, entry_fn *fn, struct tb_err *err)
 {
-	char *dir = tb_path_join(root, "blobs");
-	enum tb_status status = dir ? TB_OK : tb_nomem(err);
-	DIR *handle = dir ? opendir(dir) : NULL;
+	DIR *handle = opendir(dir);
+	enum tb_status status = TB_OK;
 	struct dirent *entry;
 
-	if (!status && !handle && errno != ENOENT)
+	if (!handle && errno != ENOENT && fn == add)
 		status = tb_fail_errno(err, "%s", dir);
 	while (!status && handle && (entry = readdir(handle)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			status = add(d, dir, entry->d_name, err);
+			status = fn(d, dir, entry->d_name, err);
 	if (handle)
 		closedir(handle);
+	return status;
+}
+
+static enum tb_status
+add_blobs(struct blobdir *d, const char *root, struct tb_err *err)
+{
+	char *dir = tb_path_join(root, "blobs");
+	enum tb_status status = dir ? each(d, dir, add, err) : tb_nomem(err);
+
 	free(dir);
 	return status;
+}
+
+/* A file in the blobs/ of a repository that no snapshot leads to. */
+static enum tb_status
+add_left(void *arg, const char *path, struct tb_err *err)
+{
+	struct blobdir *d = arg;
+	const char *name = strrchr(path, '/') + 1;
+	struct blobdir_entry *e;
+	bool regular, hash;
+
+	if (!tb_grow(&d->rows, &d->cap, d->n + 1, sizeof(*d->rows)))
+		return tb_nomem(err);
+	e = &d->rows[d->n];
+	*e = (struct blobdir_entry){ .path = tb_strdup(path) };
+	if (!e->path)
+		return tb_nomem(err);
+	d->n++;
+	regular = tb_file_ident(path, &e->id, NULL) == TB_OK;
+	if (!regular)
+		e->id = (struct tb_ident){ 0 };
+	hash = hub_digest(path, e->digest);
+	if (!hash || !tb_starts(e->digest, "sha256:"))
+		*e->digest = 0;
+	e->kind = regular && hash ? DB_FILE_BLOB : is_partial(name) ? DB_FILE_PARTIAL
+						 : DB_FILE_FOREIGN;
+	return TB_OK;
+}
+
+/* An entry of a folder that is no Ollama store. */
+static enum tb_status
+add_loose(struct blobdir *d, const char *dir, const char *name, struct tb_err *err)
+{
+	char *path = tb_path_join(dir, name);
+	enum tb_status status = TB_OK;
+
+	if (!path)
+		return tb_nomem(err);
+	if (tb_starts(name, "models--") && tb_is_dir(path))
+		status = hub_left(path, add_left, d, err);
+	else if (is_partial(name) && !tb_is_dir(path))
+		status = add_left(d, path, err);
+	free(path);
+	return status;
+}
+
+enum tb_status
+blobdir_root(struct blobdir *d, const char *root, struct tb_err *err)
+{
+	return store_is_ollama(root) ? add_blobs(d, root, err) : each(d, root, add_loose, err);
+}
+
+enum tb_status
+blobdir_model(struct blobdir *d, const char *root, const struct model_loc *loc,
+	      struct tb_err *err)
+{
+	bool ollama = loc->kind == MODEL_OLLAMA_TENSORS || loc->kind == MODEL_OLLAMA_GGUF;
+	size_t n = ollama ? strlen(loc->root) : hub_repository(loc->path);
+	const char *path = ollama ? loc->root : loc->path;
+
+	if (!n || (ollama && !strcmp(path, root)) ||
+	    (d->last && strlen(d->last) == n && !strncmp(d->last, path, n)))
+		return TB_OK;
+	free(d->last);
+	d->last = tb_strndup(path, n);
+	if (!d->last)
+		return tb_nomem(err);
+	return ollama ? add_blobs(d, d->last, err) : hub_left(d->last, add_left, d, err);
 }
 
 void
@@ -100,6 +196,7 @@ blobdir_free(struct blobdir *d)
 	while (d->n)
 		free(d->rows[--d->n].path);
 	free(d->rows);
+	free(d->last);
 	*d = (struct blobdir){ 0 };
 }
 

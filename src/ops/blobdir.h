@@ -1,4 +1,5 @@
-/* blobdir.h - what lies in the blobs/ folder of an Ollama store. */
+/* blobdir.h - what lies in the blobs/ folders of Ollama stores, all of it, and what is left
+ * in those of Hugging Face caches and other folders that programs download into. */
 #ifndef TBTUI_OPS_BLOBDIR_H
 #define TBTUI_OPS_BLOBDIR_H
 
@@ -17,10 +18,14 @@ struct blobdir_entry {
 struct blobdir {
 	struct blobdir_entry *rows;
 	size_t n, cap;
+	char *last;			/* private */
 };
 
-/* Adds a store's; looks with stat() alone; a store without blobs/ has none. */
-enum tb_status blobdir_add(struct blobdir *d, const char *root, struct tb_err *err) TB_MUST_USE;
+/* Adds those of a root; looks with stat() alone. */
+enum tb_status blobdir_root(struct blobdir *d, const char *root, struct tb_err *err) TB_MUST_USE;
+/* Adds those of the store that a model below `root` is in, if that is another. */
+enum tb_status blobdir_model(struct blobdir *d, const char *root, const struct model_loc *loc,
+			     struct tb_err *err) TB_MUST_USE;
 void blobdir_sort(struct blobdir *d);	/* by path, bytewise, each once */
 void blobdir_free(struct blobdir *d);
 

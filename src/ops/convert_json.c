@@ -17,7 +17,7 @@ is_json(const struct model *m, const struct model_file *f)
 {
 	if (f->missing || f->is_manifest || !f->name || m->loc.kind == MODEL_SAFETENSORS_FILE)
 		return false;
-	if (*f->digest)
+	if (f->media_type)
 		return f->media == MEDIA_JSON;
 	return tb_ends(f->name, ".json") && !tb_ends(f->name, ".safetensors.index.json");
 }

@@ -221,7 +221,7 @@ comes_along(const struct model_file *f)
 {
 	return plain_name(f->name) && !f->missing && !f->is_manifest &&
 	       !tb_ends(f->name, ".safetensors") && !tb_ends(f->name, ".safetensors.index.json") &&
-	       (!*f->digest || f->media == MEDIA_JSON);
+	       (!f->media_type || f->media == MEDIA_JSON);
 }
 
 static enum tb_status

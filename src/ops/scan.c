@@ -198,19 +198,11 @@ sync_blobs(struct scan *s, struct scan_root *root, bool *changed, struct tb_err 
 {
 	struct blobdir disk = { 0 };
 	struct db_entries known = { 0 };
-	const char *last = "";
-	enum tb_status status = TB_OK;
+	enum tb_status status;
 
-	if (store_is_ollama(root->path))
-		status = blobdir_add(&disk, root->path, err);
-	for (size_t i = 0; !status && i < root->n; i++) {	/* stores below the root */
-		const struct model_loc *loc = &root->models[i].loc;
-
-		if (!strcmp(loc->root, last) || !strcmp(loc->root, root->path))
-			continue;
-		last = loc->root;
-		status = blobdir_add(&disk, last, err);
-	}
+	status = blobdir_root(&disk, root->path, err);
+	for (size_t i = 0; !status && i < root->n; i++)	/* stores below the root */
+		status = blobdir_model(&disk, root->path, &root->models[i].loc, err);
 	blobdir_sort(&disk);
 	if (!status)
 		status = db_root_entries(s->db, root->id, &known, err);

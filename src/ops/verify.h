@@ -26,6 +26,7 @@
 	X(F_CHANGED_SINCE, "changed_since", SEV_NOTE, "written since the last verify") \
 	X(F_UNKNOWN_MEDIA, "unknown_media", SEV_NOTE, "a layer of a type nobody knows") \
 	X(F_ORPHAN, "orphan", SEV_NOTE, "a blob that no model uses: space, not damage") \
+	X(F_OUTSIDE, "outside", SEV_NOTE, "a link that leads out of the store") \
 	X(F_YOUNG, "young", SEV_NOTE, "a blob that no model uses yet, less than an hour old") \
 	X(F_PARTIAL, "partial", SEV_NOTE, "a download that did not end") \
 	X(F_LEFTOVER, "leftover", SEV_NOTE, "a file that does not belong in blobs/")

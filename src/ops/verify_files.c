@@ -254,11 +254,14 @@ hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f
 {
 	struct db_hash h = { .id = f->id, .when_ns = tb_now_ns() };
 	enum tb_status status = tb_sha256_file(f, r->job, h.digest, err);
+	char git[TB_DIGEST_MAX] = "";
 
+	if (!status && tb_starts(t->file->digest, "gitsha1:"))
+		status = tb_gitsha1_file(f, NULL, git, err);
 	if (status)
 		return status;
 	if (*t->file->digest)
-		status = judge_digest(r, t, f, h.digest, err);
+		status = judge_digest(r, t, f, *git ? git : h.digest, err);
 	else
 		status = judge_change(r, t, f, h.digest, err);
 	if (!status && r->req->deep && t->nuses)

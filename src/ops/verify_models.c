@@ -11,6 +11,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/blobdir.h"
+#include "src/store/hub.h"
 
 static enum tb_status
 add(struct verify_run *r, const struct model_loc *loc, struct tb_err *err)
@@ -63,27 +64,6 @@ ollama(const struct verify_model *m)
 	return m->loc.kind == MODEL_OLLAMA_TENSORS || m->loc.kind == MODEL_OLLAMA_GGUF;
 }
 
-/* A file of a Hugging Face cache is a link to "…/blobs/<SHA-256>" when it is large
- * (small ones go by another hash). */
-static void
-linked_digest(const char *path, char digest[TB_DIGEST_MAX])
-{
-	char to[4096];
-	ssize_t n = readlink(path, to, sizeof(to) - 1);
-	const char *hex;
-
-	if (n <= 0)
-		return;
-	to[n] = 0;
-	hex = strrchr(to, '/');
-	if (!hex || hex - to < 6 || memcmp(hex - 6, "/blobs", 6) || strlen(hex + 1) != 64)
-		return;
-	memmove(to + 7, hex + 1, 65);
-	memcpy(to, "sha256:", 7);
-	if (!digest_parse(to, digest))
-		*digest = 0;
-}
-
 static bool
 keep_file(struct verify_file *to, const struct model_file *f, bool sized)
 {
@@ -91,13 +71,13 @@ keep_file(struct verify_file *to, const struct model_file *f, bool sized)
 
 	*to = (struct verify_file){
 		.path = tb_strdup(f->path), .want_size = f->want_size, .id = f->id,
-		.missing = f->missing, .manifest = f->is_manifest,
+		.missing = f->missing, .outside = f->outside, .manifest = f->is_manifest,
 		.sized = sized && !f->is_manifest,
 		.odd_media = odd ? tb_strdup(f->media_type) : NULL,
 	};
 	memcpy(to->digest, f->digest, sizeof(to->digest));
-	if (!*to->digest)
-		linked_digest(f->path, to->digest);
+	if (!*to->digest && !hub_digest(f->path, to->digest))
+		*to->digest = 0;
 	return to->path && (to->odd_media || !odd);
 }
 
@@ -187,14 +167,37 @@ missing(struct verify_run *r, const struct verify_model *m, size_t i)
 		verify_find(r, F_BLOB_UNREADABLE, &at, "%s: %s: %s", m->loc.name, what, why.msg);
 }
 
+/* What is linked from elsewhere may go away without the store: said once a model. */
+static void
+find_outside(struct verify_run *r, const struct verify_model *m)
+{
+	char *root = *m->loc.root ? realpath(m->loc.root, NULL) : NULL;
+	size_t n = root ? strlen(root) : 0;
+	bool found = false;
+
+	for (size_t i = 0; root && i < m->nfiles && !found; i++) {
+		const struct verify_file *f = &m->files[i];
+		char *real = realpath(f->path, NULL);
+		struct verify_where at = { .model = m, .blob = f->path, .actual = real };
+
+		found = real && n > 1 && (strncmp(real, root, n) != 0 || real[n] != '/');
+		if (found)
+			verify_find(r, F_OUTSIDE, &at, "%s: %s leads out of the store, to %s",
+				    m->loc.name, f->path, real);
+		free(real);
+	}
+	free(root);
+}
+
 static void
 judge(struct verify_run *r, const struct verify_model *m)
 {
+	find_outside(r, m);
 	for (size_t i = 0; i < m->nfiles; i++) {
 		const struct verify_file *f = &m->files[i];
 		struct verify_where at = { .model = m, .blob = f->digest, .actual = f->odd_media };
 
-		if (f->missing)
+		if (f->missing && !f->outside)
 			missing(r, m, i);
 		if (f->odd_media)
 			verify_find(r, F_UNKNOWN_MEDIA, &at, "%s: a layer of unknown type %s",

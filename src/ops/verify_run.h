@@ -11,10 +11,10 @@
  * anybody wants to hold for the length of a run. */
 struct verify_file {
 	char *path;			/* owned */
-	char digest[TB_DIGEST_MAX];
+	char digest[TB_DIGEST_MAX];	/* "gitsha1:…" as well */
 	uint64_t want_size;
 	struct tb_ident id;
-	bool missing, manifest;
+	bool missing, outside, manifest;
 	bool sized;			/* want_size is what the manifest says */
 	char *odd_media;		/* a media type nobody knows, or NULL; owned */
 };

@@ -76,33 +76,16 @@ tell(struct verify_run *r, const struct blobdir_entry *e)
 		verify_find(r, F_LEFTOVER, &at, "%s (%s) is no blob", at.blob, size);
 }
 
-static bool
-is_ollama(const struct verify_model *m)
-{
-	return m->loc.kind == MODEL_OLLAMA_TENSORS || m->loc.kind == MODEL_OLLAMA_GGUF;
-}
-
 /* The roots, and stores that lie below them. */
 static enum tb_status
 list_all(const struct verify_run *r, struct blobdir *d, struct tb_err *err)
 {
-	const char *last = "";
 	enum tb_status status = TB_OK;
 
 	for (size_t i = 0; !status && i < r->ctx->roots.n; i++)
-		if (store_is_ollama(r->ctx->roots.path[i]))
-			status = blobdir_add(d, r->ctx->roots.path[i], err);
-	for (size_t i = 0; !status && i < r->nmodels; i++) {
-		const struct model_loc *loc = &r->models[i].loc;
-		bool root = !is_ollama(&r->models[i]) || !strcmp(loc->root, last);
-
-		for (size_t k = 0; !root && k < r->ctx->roots.n; k++)
-			root = !strcmp(loc->root, r->ctx->roots.path[k]);
-		if (root)
-			continue;
-		last = loc->root;
-		status = blobdir_add(d, last, err);
-	}
+		status = blobdir_root(d, r->ctx->roots.path[i], err);
+	for (size_t i = 0; !status && i < r->nmodels; i++)
+		status = blobdir_model(d, "", &r->models[i].loc, err);
 	blobdir_sort(d);
 	return status;
 }

@@ -263,7 +263,7 @@ model_read(const struct model *m, const char *name, size_t max, char **out, size
 		const struct model_file *f = &m->files[i];
 
 		if (f->name && strcmp(f->name, name) == 0 &&
-		    (f->media == MEDIA_JSON || !*f->digest))
+		    (f->media == MEDIA_JSON || !f->media_type) && !f->outside)
 			return slurp(f, max, out, len, err);
 	}
 	return tb_fail(err, TB_ENOENT, "%.200s: has no %s", m->loc.name, name);

@@ -45,10 +45,11 @@ struct model_file {
 	char *name;			/* layer name or file name; owned; may be NULL */
 	enum media media;		/* MEDIA_UNKNOWN + media_type for the rest */
 	char *media_type;		/* owned; NULL for directories */
-	char digest[TB_DIGEST_MAX];	/* "" when the layout knows none */
+	char digest[TB_DIGEST_MAX];	/* SHA-256; "" when the layout knows none */
 	uint64_t want_size;		/* as the manifest states it */
 	struct tb_ident id;		/* size 0 and ino 0: missing */
 	bool missing;
+	bool outside;			/* a link that leads out of its store: not followed */
 	bool is_manifest;
 };
 

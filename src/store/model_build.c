@@ -8,6 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/store/hub.h"
 
 enum tb_status
 build_problem(struct build *b, const char *digest, struct tb_err *err, const char *fmt, ...)
@@ -30,6 +31,26 @@ build_problem(struct build *b, const char *digest, struct tb_err *err, const cha
 	return TB_OK;
 }
 
+/* The entry of a snapshot stands for a blob, which several revisions may share. */
+static enum tb_status
+follow(struct model_file *f, struct tb_err *err)
+{
+	enum hub_link kind;
+	char *blob;
+	enum tb_status status = hub_follow(f->path, &kind, &blob, err);
+
+	if (status || kind == HUB_PLAIN)
+		return status;
+	f->outside = kind == HUB_OUTSIDE;
+	if (f->outside)
+		return TB_OK;
+	free(f->path);
+	f->path = blob;
+	if (!hub_digest(blob, f->digest) || !tb_starts(f->digest, "sha256:"))
+		*f->digest = 0;
+	return TB_OK;
+}
+
 enum tb_status
 build_file(struct build *b, char *path, const char *name, struct model_file **out,
 	   struct tb_err *err)
@@ -44,7 +65,7 @@ build_file(struct build *b, char *path, const char *name, struct model_file **ou
 	f = *out = &m->files[m->nfiles++];
 	*f = (struct model_file){ .path = path, .media = MEDIA_UNKNOWN, .missing = true };
 	f->name = name ? tb_strdup(name) : NULL;
-	return !name || f->name ? TB_OK : tb_nomem(err);
+	return !name || f->name ? follow(f, err) : tb_nomem(err);
 }
 
 /* "blob sha256:… (NAME)", or the path. */
@@ -76,11 +97,18 @@ missing(struct build *b, const struct model_file *f, const struct tb_err *why, s
 }
 
 static enum tb_status
+outside(struct build *b, const struct model_file *f, struct tb_err *err)
+{
+	return build_problem(b, NULL, err, "%s: a link that leads out of its repository, and is not"
+			     " followed", f->path);
+}
+
+static enum tb_status
 check_size(struct build *b, const struct model_file *f, struct tb_err *err)
 {
 	char label[512];
 
-	if (!*f->digest || f->id.size == f->want_size)
+	if (!f->media_type || f->id.size == f->want_size)
 		return TB_OK;
 	return build_problem(b, f->digest, err, "%s: %ju bytes, the manifest says %ju",
 			     file_label(f, label), (uintmax_t)f->id.size,
@@ -92,6 +120,8 @@ build_stat(struct build *b, struct model_file *f, struct tb_err *err)
 {
 	struct tb_err why = { 0 };
 
+	if (f->outside)
+		return outside(b, f, err);
 	if (tb_file_ident(f->path, &f->id, &why))
 		return missing(b, f, &why, err);
 	f->missing = false;
@@ -153,6 +183,9 @@ build_open(struct build *b, struct model_file *f, struct tb_file *file, bool *op
 	struct tb_err why = { 0 };
 	enum tb_status status;
 
+	*opened = false;
+	if (f->outside)
+		return outside(b, f, err);
 	*opened = !tb_file_open(file, f->path, &why);
 	if (!*opened)
 		return missing(b, f, &why, err);

@@ -16,9 +16,12 @@ static const struct place {
 	{ "OLLAMA_MODELS", NULL, "" },
 	{ NULL, "/.ollama/models", "" },
 	{ NULL, NULL, "/usr/share/ollama/.ollama/models" },
+	{ NULL, NULL, "/var/lib/ollama/.ollama/models" },
+	{ "HF_HUB_CACHE", NULL, "" },
 	{ "HF_HOME", "/.cache/huggingface", "/hub" },
 	{ NULL, "/.lmstudio/models", "" },
-	{ NULL, "/.cache/llama.cpp", "" },
+	{ NULL, "/.cache/lm-studio/models", "" },
+	{ "LLAMA_CACHE", "/.cache/llama.cpp", "" },
 };
 
 static bool

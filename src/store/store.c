@@ -11,6 +11,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/manifest.h"
+#include "src/store/hub.h"
 #include "src/store/name.h"
 #include "src/store/ollama.h"
 #include "src/store/walk.h"
@@ -199,20 +200,22 @@ struct match {
 	int rank;		/* of what *out holds; 0 = nothing */
 };
 
-/* "hf:org/name@REV": REV is "main", or how the revision's name begins. */
+/* "hf:org/name@REV": REV is a name in refs/, or how the revision's name begins. */
 static bool
 is_revision(const char *ref, const struct model_loc *loc)
 {
-	const char *at = tb_starts(ref, "hf:") ? strchr(ref, '@') : NULL, *in_name, *rev;
+	const char *at = tb_starts(ref, "hf:") ? strchr(ref, '@') : NULL, *rev;
+	char meant[HUB_REVISION_MAX];
+	size_t n;
 
 	if (!at || !tb_starts(loc->name, "hf:") || !at[1])
 		return false;
-	in_name = strchr(loc->name, '@');
+	n = (size_t)(at - ref);
 	rev = strstr(loc->path, "/snapshots/");
-	if (strncmp(loc->name, ref, (size_t)(at - ref)) != 0 ||
-	    strcspn(loc->name, "@") != (size_t)(at - ref) || !rev)
+	if (strncmp(loc->name, ref, n) != 0 || (loc->name[n] && !strchr("@/", loc->name[n])) || !rev)
 		return false;
-	return strcmp(at + 1, "main") == 0 ? !in_name : tb_starts(rev + 11, at + 1);
+	hub_ref(loc->path, at + 1, meant);
+	return *meant ? tb_starts(rev + 11, meant) : tb_starts(rev + 11, at + 1);
 }
 
 static enum tb_status

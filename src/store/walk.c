@@ -11,12 +11,12 @@
 #include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/store/hub.h"
 #include "src/store/name.h"
 #include "src/store/split.h"
 #include "src/store/store.h"
 
 #define MAX_DEPTH 12
-#define REF_MAX 256	/* bytes of a file in refs/ */
 
 struct folder { dev_t dev; ino_t ino; };
 
@@ -244,21 +244,6 @@ add_folder(struct walk *w, const char *dir, const char *name, const struct entri
 	return status;
 }
 
-/* What refs/main of a Hugging Face repository says, or "". */
-static void
-main_revision(const char *repo, char out[REF_MAX])
-{
-	char *path = tb_path_join(repo, "refs/main"), *text = NULL;
-
-	*out = 0;
-	if (path && !tb_file_slurp(path, REF_MAX - 1, &text, NULL, NULL)) {
-		memcpy(out, text, strlen(text) + 1);
-		out[strcspn(out, " \r\n\t")] = 0;
-	}
-	free(path);
-	free(text);
-}
-
 /* "models--org--name" -> "hf:org/name"; NULL when out of memory. */
 static char *
 hub_name(const char *entry)
@@ -270,17 +255,16 @@ hub_name(const char *entry)
 	return tb_asprintf("hf:%.*s/%s", (int)(dashes - rest), rest, dashes + 2);
 }
 
+static enum tb_status walk_folder(struct walk *w, const char *dir, const char *name,
+				  unsigned depth, struct tb_err *err);
+
 static enum tb_status
-add_snapshot(struct walk *w, const char *dir, const char *name, const char *rev, bool plain,
-	     struct tb_err *err)
+walk_snapshot(struct walk *w, const char *dir, const char *name, const char *rev, bool plain,
+	      struct tb_err *err)
 {
 	char *full = plain ? tb_strdup(name) : tb_asprintf("%s@%.12s", name, rev);
-	struct entries e = { 0 };
-	enum tb_status status = full ? read_entries(dir, &e, err) : tb_nomem(err);
+	enum tb_status status = full ? walk_folder(w, dir, full, 1, err) : tb_nomem(err);
 
-	if (!status)
-		status = add_folder(w, dir, full, &e, err);
-	entries_free(&e);
 	free(full);
 	return status;
 }
@@ -293,17 +277,17 @@ walk_hub(struct walk *w, const char *repo, const char *entry, struct tb_err *err
 	char *snapshots = tb_path_join(repo, "snapshots"), *name = hub_name(entry), *dir;
 	struct entries e = { 0 };
 	enum tb_status status;
-	char rev[REF_MAX];
+	char rev[HUB_REVISION_MAX];
 
-	main_revision(repo, rev);
+	hub_ref(repo, "main", rev);
 	status = snapshots && name ? read_entries(snapshots, &e, err) : tb_nomem(err);
 	for (size_t i = 0; i < e.n && !status; i++) {
 		dir = tb_path_join(snapshots, e.name[i]);
 		if (!dir)
 			status = tb_nomem(err);
 		else
-			status = add_snapshot(w, dir, name, e.name[i],
-					      e.n == 1 || strcmp(rev, e.name[i]) == 0, err);
+			status = walk_snapshot(w, dir, name, e.name[i],
+					       e.n == 1 || strcmp(rev, e.name[i]) == 0, err);
 		free(dir);
 	}
 	entries_free(&e);
@@ -338,8 +322,14 @@ visit(struct walk *w, const struct stat *st, bool *again, struct tb_err *err)
 	return TB_OK;
 }
 
-static enum tb_status walk_folder(struct walk *w, const char *dir, const char *name,
-				  unsigned depth, struct tb_err *err);
+/* Snapshots link to files alone: a folder behind a link is none of theirs. */
+static bool
+leads_out(const char *path)
+{
+	struct stat st;
+
+	return hub_repository(path) && (lstat(path, &st) || S_ISLNK(st.st_mode));
+}
 
 static enum tb_status
 walk_below(struct walk *w, const char *dir, const char *name, const struct entries *e,
@@ -355,7 +345,7 @@ walk_below(struct walk *w, const char *dir, const char *name, const struct entri
 			status = tb_nomem(err);
 		else if (tb_is_dir(path) && tb_starts(e->name[i], "models--"))
 			status = walk_hub(w, path, e->name[i], err);
-		else if (tb_is_dir(path))
+		else if (tb_is_dir(path) && !leads_out(path))
 			status = walk_folder(w, path, full, depth + 1, err);
 		free(path);
 		free(full);

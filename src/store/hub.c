@@ -1,0 +1,220 @@
+#include "config.h"
+
+#include "src/store/hub.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/file.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+
+#define MAX_DEPTH 8		/* folders below a snapshot */
+#define TARGET_MAX 4096
+
+size_t
+hub_repository(const char *path)
+{
+	const char *at = strstr(path, "/models--"), *end = at ? strchr(at + 1, '/') : NULL;
+
+	return end && tb_starts(end, "/snapshots/") ? (size_t)(end - path) : 0;
+}
+
+static bool
+is_hash(const char *name)
+{
+	size_t n = strspn(name, "0123456789abcdef");
+
+	return !name[n] && (n == 64 || n == 40);
+}
+
+bool
+hub_digest(const char *path, char digest[TB_DIGEST_MAX])
+{
+	const char *name = strrchr(path, '/'), *repo = strstr(path, "/models--");
+
+	if (!name || !repo || name - path < 6 || strncmp(name - 6, "/blobs", 6) != 0 ||
+	    !is_hash(name + 1))
+		return false;
+	snprintf(digest, TB_DIGEST_MAX, "%s:%s", strlen(name + 1) == 64 ? "sha256" : "gitsha1",
+		 name + 1);
+	return true;
+}
+
+/* A link to nothing still says which blob it means, if it is one of the usual ones. */
+static char *
+broken(const char *repo, size_t n, const char *target)
+{
+	const char *rest = target;
+
+	while (tb_starts(rest, "../"))
+		rest += 3;
+	if (rest == target || !tb_starts(rest, "blobs/") || !is_hash(rest + 6))
+		return NULL;
+	return tb_asprintf("%.*s/%s", (int)n, repo, rest);
+}
+
+/* `real` is below the folder that `repo` is; its path as seen from there. */
+static char *
+inside(const char *repo, size_t n, const char *real)
+{
+	char *folder = tb_strndup(repo, n), *base = folder ? realpath(folder, NULL) : NULL;
+	size_t len = base ? strlen(base) : 0;
+	char *path = NULL;
+
+	if (base && tb_starts(real, base) && real[len] == '/')
+		path = tb_asprintf("%s%s", folder, real + len);
+	free(folder);
+	free(base);
+	return path;
+}
+
+enum tb_status
+hub_follow(const char *path, enum hub_link *kind, char **blob, struct tb_err *err)
+{
+	size_t n = hub_repository(path);
+	char target[TARGET_MAX], *real;
+	ssize_t len = n ? readlink(path, target, sizeof(target) - 1) : -1;
+
+	*kind = HUB_PLAIN;
+	*blob = NULL;
+	if (len < 0)
+		return TB_OK;
+	target[len] = 0;
+	real = realpath(path, NULL);
+	if (!real && errno == ENOMEM)
+		return tb_nomem(err);
+	*blob = real ? inside(path, n, real) : broken(path, n, target);
+	*kind = *blob ? HUB_BLOB : HUB_OUTSIDE;
+	free(real);
+	return TB_OK;
+}
+
+static bool
+is_ref(const char *ref)
+{
+	return *ref && *ref != '/' && *ref != '.' && !strstr(ref, "..");
+}
+
+const char *
+hub_ref(const char *path, const char *ref, char out[HUB_REVISION_MAX])
+{
+	size_t n = hub_repository(path);
+	char *file = is_ref(ref) ? tb_asprintf("%.*s/refs/%s", (int)(n ? n : strlen(path)), path, ref)
+				 : NULL;
+	char *text = NULL;
+
+	*out = 0;
+	if (file && !tb_file_slurp(file, HUB_REVISION_MAX - 1, &text, NULL, NULL)) {
+		memcpy(out, text, strlen(text) + 1);
+		out[strcspn(out, " \r\n\t")] = 0;
+	}
+	free(file);
+	free(text);
+	return out;
+}
+
+/* ---- what no snapshot leads to ---- */
+
+struct names { char **v; size_t n, cap; };
+
+static void
+names_free(struct names *s)
+{
+	while (s->n)
+		free(s->v[--s->n]);
+	free(s->v);
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static enum tb_status
+keep(struct names *to, const char *name, struct tb_err *err)
+{
+	if (!tb_grow(&to->v, &to->cap, to->n + 1, sizeof(*to->v)) ||
+	    !(to->v[to->n] = tb_strdup(name)))
+		return tb_nomem(err);
+	to->n++;
+	return TB_OK;
+}
+
+/* The last names of all links below `dir`. */
+static enum tb_status
+links(const char *dir, unsigned depth, struct names *out, struct tb_err *err)
+{
+	DIR *d = depth ? opendir(dir) : NULL;
+	enum tb_status status = TB_OK;
+	char target[TARGET_MAX];
+	struct dirent *e;
+
+	while (d && !status && (e = readdir(d))) {
+		char *path = *e->d_name == '.' && (!e->d_name[1] || !strcmp(e->d_name, ".."))
+			     ? NULL : tb_path_join(dir, e->d_name);
+		ssize_t n = path ? readlink(path, target, sizeof(target) - 1) : -1;
+
+		if (n > 0) {
+			target[n] = 0;
+			status = keep(out, strrchr(target, '/') ? strrchr(target, '/') + 1 : target,
+				      err);
+		} else if (path && tb_is_dir(path)) {
+			status = links(path, depth - 1, out, err);
+		}
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	return status;
+}
+
+static enum tb_status
+each_left(const char *dir, const struct names *used, hub_left_fn *fn, void *arg,
+	  struct tb_err *err)
+{
+	DIR *d = opendir(dir);
+	enum tb_status status = TB_OK;
+	struct dirent *e;
+
+	while (d && !status && (e = readdir(d))) {
+		const char *name = e->d_name;
+		char *path;
+
+		if (*name == '.' || (used->n && bsearch(&name, used->v, used->n, sizeof(*used->v),
+							by_name)))
+			continue;
+		path = tb_path_join(dir, name);
+		status = path ? fn(arg, path, err) : tb_nomem(err);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	return status;
+}
+
+enum tb_status
+hub_left(const char *repository, hub_left_fn *fn, void *arg, struct tb_err *err)
+{
+	char *snapshots = tb_path_join(repository, "snapshots");
+	char *blobs = tb_path_join(repository, "blobs");
+	enum tb_status status = snapshots && blobs ? TB_OK : tb_nomem(err);
+	struct names used = { 0 };
+
+	if (!status)
+		status = links(snapshots, MAX_DEPTH, &used, err);
+	if (used.n)
+		qsort(used.v, used.n, sizeof(*used.v), by_name);
+	if (!status)
+		status = each_left(blobs, &used, fn, arg, err);
+	names_free(&used);
+	free(snapshots);
+	free(blobs);
+	return status;
+}

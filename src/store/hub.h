@@ -1,0 +1,37 @@
+/* hub.h - a Hugging Face cache: models--ORG--NAME with refs/, snapshots/REV and blobs/.
+ * What a snapshot holds are links to ../../blobs/HASH; large files are named by their
+ * SHA-256, small ones as git names them. */
+#ifndef TBTUI_STORE_HUB_H
+#define TBTUI_STORE_HUB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/base/err.h"
+#include "src/base/sha256.h"
+
+/* Bytes of `path` that are the repository's folder, when it lies in one of its snapshots;
+ * 0: it does not. */
+size_t hub_repository(const char *path);
+
+/* Where the entry of a snapshot leads to: into the repository's folder (then *blob is
+ * that path, whether or not it is there), nowhere (no link), or out of it. */
+enum hub_link { HUB_PLAIN, HUB_BLOB, HUB_OUTSIDE };
+enum tb_status hub_follow(const char *path, enum hub_link *kind, char **blob, struct tb_err *err)
+	TB_MUST_USE;
+
+/* What the name of a file in blobs/ says of its bytes: "sha256:…" or "gitsha1:…"; false:
+ * nothing. */
+bool hub_digest(const char *path, char digest[TB_DIGEST_MAX]);
+
+/* The revision that a name in refs/ ("main", "pr/1") means, or "".  `path` lies in the
+ * repository or is its folder. */
+#define HUB_REVISION_MAX 128
+const char *hub_ref(const char *path, const char *ref, char out[HUB_REVISION_MAX]);
+
+/* Calls fn for each file in the blobs/ of a repository that no snapshot leads to:
+ * partial downloads (NAME.incomplete), what was left behind by an update. */
+typedef enum tb_status hub_left_fn(void *arg, const char *path, struct tb_err *err);
+enum tb_status hub_left(const char *repository, hub_left_fn *fn, void *arg, struct tb_err *err)
+	TB_MUST_USE;
+#endif
