@@ -35,9 +35,12 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/mx.c \
 	src/quant/scheme.c \
 	src/quant/scheme.h \
+	src/quant/sketch.c \
+	src/quant/sketch.h \
 	src/quant/stats.c \
 	src/quant/stats.h \
 	src/quant/stats_kernel.h \
+	src/quant/stats_lanes.h \
 	src/quant/stats_ops.h \
 	src/quant/stats_scalar.c
 QUANT_LIBS = src/quant/libquant.a
@@ -47,7 +50,8 @@ QUANT_SIMD = \
 	src/quant/affine_simd.h \
 	src/quant/decode_simd.h \
 	src/quant/mx_simd.h \
-	src/quant/pack_simd.h
+	src/quant/pack_simd.h \
+	src/quant/stats_simd.h
 if X86
 noinst_LIBRARIES += src/quant/libquant_avx2.a src/quant/libquant_avx512.a
 src_quant_libquant_avx2_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX2_CFLAGS) -mbmi2

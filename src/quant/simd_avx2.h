@@ -40,6 +40,19 @@ SIMD vi i_left(vi a, int n) { return _mm256_slli_epi32(a, n); }
 SIMD vi i_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 SIMD vm i_gt(vi a, vi b) { return v_of(_mm256_cmpgt_epi32(a, b)); }
 SIMD vi i_pick(vm m, vi yes, vi no) { return i_of(v_pick(m, v_of(yes), v_of(no))); }
+SIMD unsigned v_zeros(vf x)
+{
+	return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_ps(
+		_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_EQ_OQ)));
+}
+SIMD unsigned half_zeros(vi x)
+{
+	__m256i bits = _mm256_and_si256(x, _mm256_set1_epi16(0x7fff));
+
+	return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(
+		_mm256_cmpeq_epi16(bits, _mm256_setzero_si256()))) / 2;
+}
+
 SIMD vi i_nearest(vf a) { return _mm256_cvtps_epi32(a); }
 SIMD vi i_trunc(vf a) { return _mm256_cvttps_epi32(a); }
 

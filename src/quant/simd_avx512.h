@@ -42,6 +42,17 @@ SIMD vi i_left(vi a, int n) { return _mm512_slli_epi32(a, (unsigned)n); }
 SIMD vi i_load(const void *p) { return _mm512_loadu_si512(p); }
 SIMD vm i_gt(vi a, vi b) { return _mm512_cmpgt_epi32_mask(a, b); }	/* signed */
 SIMD vi i_pick(vm m, vi yes, vi no) { return _mm512_mask_mov_epi32(no, m, yes); }
+/* Lanes that are zero; halves of lanes that are zero but for the highest bit. */
+SIMD unsigned v_zeros(vf x)
+{
+	return (unsigned)__builtin_popcount(
+		_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_EQ_OQ));
+}
+SIMD unsigned half_zeros(vi x)
+{
+	return (unsigned)__builtin_popcount(_mm512_testn_epi16_mask(x, _mm512_set1_epi16(0x7fff)));
+}
+
 SIMD vi i_nearest(vf a) { return _mm512_cvtps_epi32(a); }
 SIMD vi i_trunc(vf a) { return _mm512_cvttps_epi32(a); }
 

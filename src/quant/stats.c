@@ -9,6 +9,8 @@
 #include "src/quant/codec.h"
 #include "src/quant/stats_ops.h"
 
+#define NARROW 0.5		/* of the squares' sum: the part that may be left */
+
 void
 stats_init(struct stats *s)
 {
@@ -103,29 +105,45 @@ stats_add_f64(struct stats *s, const double *v, size_t n, uint64_t at)
 }
 
 static void
-add_block(struct stats *s, const struct stats_block *b, size_t n)
+add_block(struct stats *s, const struct stats_block *b, double shift, size_t n)
 {
 	double mean = b->sum / (double)n, m2 = b->sq - mean * b->sum;
 
 	widen(s, b->min, b->max);
 	s->zeros += b->zeros;
-	merge_moments(s, n, b->shift + mean, m2 > 0 ? m2 : 0);
+	merge_moments(s, n, shift + mean, m2 > 0 ? m2 : 0);
+}
+
+/* Values that lie close together, far from zero: their squares tell little of their
+ * spread.  From one of them the deviations are small. */
+static bool
+is_narrow(const struct stats_block *b, size_t n)
+{
+	double square = b->sum * b->sum / (double)n;
+
+	return square > 0 && b->sq - square < NARROW * b->sq;
 }
 
 void
 stats_add(struct stats *s, enum dtype d, const void *src, size_t n, uint64_t at)
 {
-	void (*block)(const void *src, size_t n, struct stats_block *out) = ops()->block[row(d)];
+	void (*block)(const void *src, size_t n, float shift, struct stats_block *out) =
+		ops()->block[row(d)];
 	const uint8_t *p = src;
 	unsigned size = dtype_bits(d) / 8;
 
 	for (size_t i = 0, k; i < n; i += k) {
 		struct stats_block b;
+		float shift = 0;
 
 		k = n - i < STATS_BLOCK ? n - i : STATS_BLOCK;
-		block(p + i * size, k, &b);
+		block(p + i * size, k, shift, &b);
+		if (isfinite(b.sq) && is_narrow(&b, k)) {
+			shift = b.min;
+			block(p + i * size, k, shift, &b);
+		}
 		if (isfinite(b.sum) && isfinite(b.sq)) {
-			add_block(s, &b, k);
+			add_block(s, &b, (double)shift, k);
 		} else {
 			float f[STATS_BLOCK];
 			double v[STATS_BLOCK];

@@ -5,18 +5,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATS_BLOCK 1024		/* values with one shift */
+#define STATS_BLOCK 2048		/* values with one shift */
 
 struct stats_block {
-	float min, max, shift;
+	float min, max;
 	double sum, sq;			/* of the deviations from shift; not finite when a
-					 * value is not */
+					 * value is not.  The sums are F32 inside: where sq
+					 * is far more than it would be with the mean as
+					 * shift, the difference is lost */
 	uint32_t zeros;
 };
 
 /* In the order F32, BF16, F16. */
 struct stats_ops {
-	void (*block[3])(const void *src, size_t n, struct stats_block *out);
+	void (*block[3])(const void *src, size_t n, float shift, struct stats_block *out);
 	void (*index[3])(const void *src, size_t n, float lo, float scale, unsigned bins,
 			 uint32_t *index);
 };

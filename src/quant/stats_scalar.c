@@ -1,5 +1,5 @@
 #include "config.h"
 
 #define STATS_NAME stats_scalar
-#define LANES 4
+#define STATS_WITH "src/quant/stats_lanes.h"
 #include "src/quant/stats_kernel.h"
