@@ -136,6 +136,19 @@ db_facts_list(struct db *db, int64_t model, uint64_t first, uint64_t n, struct d
 	return read_facts(&r, out);
 }
 
+enum tb_status
+db_facts_any(struct db *db, int64_t model, bool *any, struct tb_err *err)
+{
+	int64_t found;
+	enum tb_status status = db_value(db, &found, 0, err, "SELECT EXISTS(SELECT 1 "
+		"FROM main.models m CROSS JOIN audit.fact_models fm ON fm.path = m.path "
+		"CROSS JOIN audit.facts f ON f.model = fm.id AND f.model_stamp = m.stamp "
+		"AND f.stats_ns IS NOT NULL WHERE m.id = ?)", "i", model);
+
+	*any = found != 0;
+	return status;
+}
+
 /* ---- putting ---- */
 
 static enum tb_status

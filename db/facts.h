@@ -41,6 +41,10 @@ enum tb_status db_facts_get(struct db *db, const struct model *m, const struct t
 enum tb_status db_facts_list(struct db *db, int64_t model, uint64_t first, uint64_t n,
 			     struct db_facts *out, struct tb_err *err) TB_MUST_USE;
 
+/* Is there any of the kind that db_facts_list() gives, with statistics? */
+enum tb_status db_facts_any(struct db *db, int64_t model, bool *any, struct tb_err *err)
+	TB_MUST_USE;
+
 /* For putting facts without touching the index, which need not be there: a connection
  * to audits.db alone, which is made when it is missing.  `path` is the index's. */
 enum tb_status db_facts_open(struct db **out, const char *path, struct tb_err *err) TB_MUST_USE;

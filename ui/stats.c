@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/facts.h"
 #include "src/base/mem.h"
 #include "src/ops/ctx.h"
 #include "ui/page.h"
@@ -27,28 +28,59 @@ place(const struct stats *st, uint64_t ord)
 	return lo;
 }
 
-const struct inspect_stats *
-stats_get(const struct stats *st, uint64_t ord)
+static struct stats_row *
+row_of(struct stats *st, uint64_t ord)
 {
 	size_t i = place(st, ord);
 
-	return i < st->n && st->row[i].ord == ord ? &st->row[i].s : NULL;
+	if (i < st->n && st->row[i].ord == ord)
+		return &st->row[i];
+	if (!tb_grow(&st->row, &st->cap, st->n + 1, sizeof(*st->row)))
+		return NULL;
+	memmove(st->row + i + 1, st->row + i, (st->n - i) * sizeof(*st->row));
+	st->row[i] = (struct stats_row){ .ord = ord, .none = true };
+	st->n++;
+	return &st->row[i];
+}
+
+void
+stats_start(struct stats *st, struct db *db, int64_t model)
+{
+	if (db_facts_any(db, model, &st->any, NULL))
+		st->any = false;
+}
+
+const struct inspect_stats *
+stats_get(struct stats *st, struct db *db, int64_t model, uint64_t ord)
+{
+	size_t i = place(st, ord);
+	bool asked = i < st->n && st->row[i].ord == ord;
+	struct stats_row *row;
+	struct db_facts f;
+
+	if (asked || !st->any)
+		return asked && !st->row[i].none ? &st->row[i].s : NULL;
+	if (db_facts_list(db, model, ord, 1, &f, NULL))
+		return NULL;
+	row = row_of(st, ord);
+	if (row && f.n && f.rows[0].has_stats) {
+		inspect_stats_of(&f.rows[0].stats, &row->s);
+		row->none = false;
+	}
+	db_free(&f.mem);
+	return row && !row->none ? &row->s : NULL;
 }
 
 void
 stats_put(struct stats *st, uint64_t ord, const struct inspect_stats *s)
 {
-	size_t i = place(st, ord);
+	struct stats_row *row = row_of(st, ord);
 
-	if (i < st->n && st->row[i].ord == ord) {
-		st->row[i].s = *s;
+	if (!row)
 		return;
-	}
-	if (!tb_grow(&st->row, &st->cap, st->n + 1, sizeof(*st->row)))
-		return;
-	memmove(st->row + i + 1, st->row + i, (st->n - i) * sizeof(*st->row));
-	st->row[i] = (struct stats_row){ ord, *s };
-	st->n++;
+	row->s = *s;
+	row->none = false;
+	st->any = true;
 }
 
 void
@@ -64,12 +96,13 @@ static enum tb_status
 run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct stats_job *j = arg;
+	struct db *facts = inspect_facts(j->ctx);
 	struct model *m = NULL;
 	enum tb_status status = model_open(&m, j->loc, err);
 
 	for (size_t i = 0; !status && i < j->n; i++) {
 		const struct tensor *t = model_tensor(m, j->want[i].name);
-		struct inspect_request req = { .model = m, .tensor = t };
+		struct inspect_request req = { .model = m, .tensor = t, .facts = facts };
 		struct inspect_result result;
 		struct stats_row row = { .ord = j->want[i].ord };
 
@@ -85,6 +118,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 		tb_job_post(job, STATS_MSG_ROW, &row, sizeof(row));
 	}
 	model_free(m);
+	db_close(facts);
 	return status;
 }
 

@@ -4,15 +4,25 @@
 
 #include "src/ops/inspect.h"
 
+struct db;
 struct model_loc;
 struct view;
 
 struct stats {
-	struct stats_row { uint64_t ord; struct inspect_stats s; } *row;	/* by ord; owned */
+	struct stats_row {
+		uint64_t ord;
+		bool none;		/* nothing is kept, nothing was computed */
+		struct inspect_stats s;
+	} *row;				/* by ord; owned */
 	size_t n, cap;
+	bool any;			/* is something known of any tensor? */
 };
 
-const struct inspect_stats *stats_get(const struct stats *st, uint64_t ord);
+/* Is something kept of the model's tensors? */
+void stats_start(struct stats *st, struct db *db, int64_t model);
+/* What was computed, else what is kept; NULL: neither. */
+const struct inspect_stats *stats_get(struct stats *st, struct db *db, int64_t model,
+				      uint64_t ord);
 void stats_put(struct stats *st, uint64_t ord, const struct inspect_stats *s);
 void stats_free(struct stats *st);
 

@@ -40,7 +40,8 @@ struct tensor_view {
 
 /* tensor_facts.c */
 void facts_draw(struct area a, const struct tensor_view *s);
-void facts_compute(struct view *v);	/* statistics and histogram, on a worker */
+/* Statistics and histogram, on a worker; again: not those that are kept. */
+void facts_compute(struct view *v, bool again);
 
 /* tensor_grid.c */
 void grid_init(struct tensor_view *s);

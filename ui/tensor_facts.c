@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/db.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "ui/plot.h"
 #include "ui/tensor.h"
 #include "ui/words.h"
 
-#define BINS 256
 #define ROWS_MAX 16		/* of the histogram: higher says no more */
 #define LABEL_COLS 10
 #define HALF_MIN 38		/* columns below which facts and statistics are stacked */
@@ -22,6 +22,7 @@ struct compute {
 	struct op_ctx *ctx;
 	struct opened *o;	/* a reference */
 	const struct tensor *t;
+	bool again;
 	struct inspect_result *result;	/* owned */
 };
 
@@ -29,9 +30,12 @@ static enum tb_status
 run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct compute *c = arg;
-	struct inspect_request req = { .model = c->o->m, .tensor = c->t, .bins = BINS };
+	struct inspect_request req = { .model = c->o->m, .tensor = c->t, .again = c->again,
+				       .facts = inspect_facts(c->ctx) };
+	enum tb_status status = inspect_run(c->ctx, &req, c->result, job, err);
 
-	return inspect_run(c->ctx, &req, c->result, job, err);
+	db_close(req.facts);
+	return status;
 }
 
 static void
@@ -63,7 +67,7 @@ compute_free(void *arg)
 static const struct job_ops compute_job = { .run = run, .done = done, .free = compute_free };
 
 void
-facts_compute(struct view *v)
+facts_compute(struct view *v, bool again)
 {
 	struct tensor_view *s = v->state;
 	struct compute *c = tb_calloc(1, sizeof(*c));
@@ -78,6 +82,7 @@ facts_compute(struct view *v)
 	c->ctx = view_ctx(v);
 	c->o = opened_ref(s->o);
 	c->t = s->t;
+	c->again = again;
 	s->computing = view_job(v, &compute_job, c, "statistics %s", s->name);
 }
 
@@ -145,12 +150,44 @@ draw_facts(struct area a, const struct tensor_view *s)
 }
 
 static void
-bad_fact(struct area *a, const char *label, uint64_t n, uint64_t first)
+bad_fact(struct area *a, const struct tensor *t, const char *label, uint64_t n, uint64_t first)
 {
-	if (n)
-		fact(a, label, ROLE_BAD, "%ju, the first at %ju", (uintmax_t)n, (uintmax_t)first);
-	else
+	struct inspect_place p;
+
+	if (!n) {
 		fact(a, label, ROLE_TEXT, "none");
+		return;
+	}
+	inspect_place(t, first, &p);
+	fact(a, label, ROLE_BAD, "%ju, first in row %ju, column %ju", (uintmax_t)n,
+	     (uintmax_t)p.row, (uintmax_t)p.col);
+	fact(a, "", ROLE_BAD, "at offset %ju", (uintmax_t)p.off);
+}
+
+/* Three in a row. */
+static void
+quantile_facts(struct area *a, const struct inspect_dist *d)
+{
+	static const char *const label[] = { "p0.1 1 5", "p25 50 75", "p95-99.9" };
+	char text[3][WORD_MAX];
+
+	for (unsigned i = 0; i < INSPECT_QUANTILES; i += 3)
+		fact(a, label[i / 3], ROLE_TEXT, "%s %s %s", word_number(d->quantile[i], text[0]),
+		     word_number(d->quantile[i + 1], text[1]),
+		     word_number(d->quantile[i + 2], text[2]));
+}
+
+static void
+source_fact(struct area *a, const struct inspect_result *r)
+{
+	uint64_t finite = r->stats.count - r->stats.nans - r->stats.infs;
+	char text[WORD_MAX], count[16];
+
+	if (!r->dist.exact)
+		fact(a, "quantiles", ROLE_DIM, r->dist.counted < finite ? "of %s values"
+		     : "of %s values, +-0.8%%", tb_human_count(r->dist.counted, count));
+	if (r->kept_ns)
+		fact(a, "kept", ROLE_DIM, "%s; x computes again", word_age(r->kept_ns, text));
 }
 
 static void
@@ -185,8 +222,10 @@ draw_stats(struct area a, const struct tensor_view *s)
 	fact(&a, "std", ROLE_TEXT, "%s", word_number(st->std, text));
 	fact(&a, "zeros", ROLE_TEXT, "%s (%s)", word_count(st->zeros, "value", text),
 	     word_percent(st->zeros, st->count, share));
-	bad_fact(&a, "NaN", st->nans, st->first_nan);
-	bad_fact(&a, "infinite", st->infs, st->first_inf);
+	bad_fact(&a, s->t, "NaN", st->nans, st->first_nan);
+	bad_fact(&a, s->t, "infinite", st->infs, st->first_inf);
+	quantile_facts(&a, &s->result->dist);
+	source_fact(&a, s->result);
 	return a.y - y;
 }
 
@@ -204,7 +243,7 @@ tallest(const struct inspect_hist *h)
 static void
 draw_histogram(struct area a, const struct tensor_view *s)
 {
-	const struct inspect_hist *h = &s->result->hist;
+	const struct inspect_hist *h = &s->result->dist.hist;
 	int cols = plot_cols(h->n, a.w), rows = a.h - 2 < ROWS_MAX ? a.h - 2 : ROWS_MAX;
 	char text[WORD_MAX];
 

@@ -19,7 +19,7 @@ opened(struct view *v, struct opened *o, const struct tb_err *err)
 	s->t = o ? model_tensor(o->m, s->name) : NULL;
 	if (s->t) {
 		grid_init(s);
-		facts_compute(v);
+		facts_compute(v, false);
 	} else if (o) {
 		snprintf(s->error, sizeof(s->error), "%s has no %s any more: R reads the stores.",
 			 s->loc.name, s->name);
@@ -172,6 +172,10 @@ act(struct view *v, enum action a)
 	case ACT_HEX:
 		next_part(s);
 		return true;
+	case ACT_AGAIN:
+		if (!s->computing)
+			facts_compute(v, true);
+		return true;
 	case ACT_LOG_SCALE:
 		s->log_scale = !s->log_scale;
 		return true;
@@ -187,6 +191,8 @@ can(const struct view *v, enum action a)
 
 	if (a == ACT_LOG_SCALE)
 		return s->result && s->pane == PANE_FACTS;
+	if (a == ACT_AGAIN)
+		return s->result && !s->computing && s->pane == PANE_FACTS;
 	return s->t && a != ACT_OPEN;
 }
 

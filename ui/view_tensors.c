@@ -277,7 +277,9 @@ cell(void *arg, size_t i, size_t col, struct cell *out)
 		break;
 	case COL_BYTES: tb_buf_str(&out->text, tb_human_bytes(bytes, number)); break;
 	case COL_SHARE: share_cell(s, &r, bytes, out); break;
-	default: stat_cell(t ? stats_get(&s->stats, t->ord) : NULL, col, out); break;
+	default:
+		stat_cell(t ? stats_get(&s->stats, view_db(v), s->id, t->ord) : NULL, col, out);
+		break;
 	}
 }
 
@@ -295,7 +297,7 @@ table(const struct view *v)
 {
 	const struct tensors *s = v->state;
 
-	return &tables[is_flat(v) && s->count][s->stats.n > 0];
+	return &tables[is_flat(v) && s->count][s->stats.any];
 }
 
 /* Reading. */
@@ -331,6 +333,7 @@ read_tree(struct view *v, struct tb_err *err)
 		s->count += s->tree.top.child[i].b.count;
 	}
 	s->largest = largest_tensor(v);
+	stats_start(&s->stats, view_db(v), s->id);
 	return TB_OK;
 }
 

@@ -32,6 +32,9 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/show_texts.c \
 	src/cli/table.c \
 	src/cli/table.h \
+	src/cli/tensor_json.c \
+	src/cli/tensor_task.h \
+	src/cli/tensor_text.c \
 	src/cli/tensors.h \
 	src/cli/verify.h \
 	src/cli/vocab.c \

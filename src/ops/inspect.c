@@ -12,6 +12,8 @@
 #include "src/base/pool.h"
 #include "src/base/text.h"
 #include "src/ops/ctx.h"
+#include "src/ops/inspect_dist.h"
+#include "src/ops/inspect_kept.h"
 #include "src/ops/inspect_read.h"
 #include "src/quant/stats.h"
 
@@ -28,6 +30,7 @@ struct pass {
 	uint64_t bytes;			/* of all parts */
 	struct stats *stats;		/* one a chunk; NULL in the second pass */
 	struct stats_bins *bins;	/* one a worker */
+	struct dist_pass dist;		/* of the first pass */
 	atomic_bool stop;
 };
 
@@ -40,48 +43,50 @@ has_kernel(const struct reader *r)
 }
 
 static void
-take(enum dtype d, const void *src, size_t n, uint64_t at, struct stats *stats,
-     struct stats_bins *bins)
+take_floats(struct pass *p, const void *src, size_t n, uint64_t first, struct stats *stats,
+	    unsigned worker)
 {
-	if (stats)
-		stats_add(stats, d, src, n, at);
-	else
-		stats_bin(bins, d, src, n);
+	enum dtype d = has_kernel(p->reader) ? p->reader->t->scheme.dtype : DT_F32;
+
+	if (!stats) {
+		stats_bin(&p->bins[worker], d, src, n);
+		return;
+	}
+	stats_add(stats, d, src, n, first);
+	dist_add(&p->dist, worker, src, n, first);
 }
 
 static void
-take_wide(const struct pass *p, uint64_t first, size_t n, struct stats *stats,
-	  struct stats_bins *bins)
+take_wide(struct pass *p, uint64_t first, size_t n, struct stats *stats, unsigned worker)
 {
 	double v[PIECE];
+	float f[PIECE];
 
 	reader_f64(p->reader, first, n, v);
-	if (stats)
-		stats_add_f64(stats, v, n, first);
-	else
-		stats_bin_f64(bins, v, n);
+	if (!stats) {
+		stats_bin_f64(&p->bins[worker], v, n);
+		return;
+	}
+	stats_add_f64(stats, v, n, first);
+	for (size_t i = 0; i < n; i++)
+		f[i] = (float)v[i];
+	dist_add(&p->dist, worker, f, n, first);
 }
 
-/* At most CHUNK elements. */
+/* At most PIECE elements. */
 static void
-take_range(const struct pass *p, uint64_t first, size_t n, struct stats *stats,
-	   struct stats_bins *bins)
+take_piece(struct pass *p, uint64_t first, size_t n, struct stats *stats, unsigned worker)
 {
 	const struct reader *r = p->reader;
 	float v[PIECE];
 
 	if (has_kernel(r)) {
-		take(r->t->scheme.dtype, reader_at(r, first), n, first, stats, bins);
-		return;
-	}
-	for (size_t i = 0, k; i < n; i += k) {
-		k = n - i < PIECE ? n - i : PIECE;
-		if (reader_wide(r)) {
-			take_wide(p, first + i, k, stats, bins);
-			continue;
-		}
-		reader_f32(r, first + i, k, v);
-		take(DT_F32, v, k, first + i, stats, bins);
+		take_floats(p, reader_at(r, first), n, first, stats, worker);
+	} else if (reader_wide(r)) {
+		take_wide(p, first, n, stats, worker);
+	} else {
+		reader_f32(r, first, n, v);
+		take_floats(p, v, n, first, stats, worker);
 	}
 }
 
@@ -95,8 +100,9 @@ run_chunk(void *arg, size_t i, unsigned worker)
 	while (first < end && !atomic_load_explicit(&p->stop, memory_order_relaxed)) {
 		size_t n = end - first < CHUNK ? (size_t)(end - first) : CHUNK;
 
-		take_range(p, first, n, p->stats ? &p->stats[i] : NULL,
-			   p->stats ? NULL : &p->bins[worker]);
+		for (size_t at = 0; at < n; at += PIECE)
+			take_piece(p, first + at, n - at < PIECE ? n - at : PIECE,
+				   p->stats ? &p->stats[i] : NULL, worker);
 		tb_job_step(p->job, (uint64_t)((double)p->bytes * (double)n / (double)p->elems), 0);
 		if (tb_job_cancelled(p->job))
 			atomic_store(&p->stop, true);
@@ -142,10 +148,14 @@ set_stats(struct inspect_stats *out, const struct stats *s, uint64_t elems)
 static enum tb_status
 gather(struct op_ctx *ctx, struct pass *p, struct stats *all, struct tb_err *err)
 {
+	enum dtype d = has_kernel(p->reader) ? p->reader->t->scheme.dtype : DT_F32;
 	size_t chunks = count_chunks(p);
 	enum tb_status status;
 
 	stats_init(all);
+	status = dist_init(&p->dist, tb_pool_size(ctx->pool), d, p->elems, err);
+	if (status)
+		return status;
 	p->stats = tb_calloc(chunks, sizeof(*p->stats));
 	if (!p->stats)
 		return tb_nomem(err);
@@ -195,31 +205,47 @@ histogram(struct op_ctx *ctx, struct pass *p, const struct stats *s, struct insp
 	return status;
 }
 
-enum tb_status
-inspect_run(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_result *out,
-	    struct tb_job *job, struct tb_err *err)
+static enum tb_status
+compute(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_result *out,
+	struct tb_job *job, struct tb_err *err)
 {
-	double start = tb_monotonic();
 	struct reader reader;
 	struct pass p = { .reader = &reader, .job = job, .elems = req->tensor->elems,
 			  .bytes = req->tensor->bytes };
 	struct stats all;
-	enum tb_status status;
+	enum tb_status status = reader_open(&reader, req->model, req->tensor, err);
 
-	*out = (struct inspect_result){ .hist = { .n = req->bins } };
-	if (req->bins > INSPECT_BINS_MAX)
-		return tb_fail(err, TB_EUSAGE, "a histogram has at most %d bins", INSPECT_BINS_MAX);
-	status = reader_open(&reader, req->model, req->tensor, err);
 	if (status)
 		return status;
 	tb_job_what(job, "%s", req->tensor->name);
 	tb_job_total(job, (req->bins ? 2 : 1) * p.bytes, 0);
 	status = gather(ctx, &p, &all, err);
+	set_stats(&out->stats, &all, p.elems);
+	if (!status)
+		status = dist_finish(&p.dist, &reader, &out->stats, &out->dist, err);
 	if (!status && req->bins)
 		status = histogram(ctx, &p, &all, &out->hist, err);
+	dist_free(&p.dist);
 	reader_close(&reader);
-	set_stats(&out->stats, &all, p.elems);
 	out->bytes = (req->bins && all.n && all.min < all.max ? 2 : 1) * p.bytes;
+	return status;
+}
+
+enum tb_status
+inspect_run(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_result *out,
+	    struct tb_job *job, struct tb_err *err)
+{
+	double start = tb_monotonic();
+	enum tb_status status;
+
+	*out = (struct inspect_result){ .hist = { .n = req->bins } };
+	if (req->bins > INSPECT_BINS_MAX)
+		return tb_fail(err, TB_EUSAGE, "a histogram has at most %d bins", INSPECT_BINS_MAX);
+	if (!req->again && !req->bins && kept_get(req, out))
+		return TB_OK;
+	status = compute(ctx, req, out, job, err);
 	out->seconds = tb_monotonic() - start;
+	if (!status)
+		kept_put(req, out);
 	return status;
 }

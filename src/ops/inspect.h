@@ -13,6 +13,8 @@
 #include "src/base/err.h"
 #include "src/store/model.h"
 
+struct db;
+struct db_stats;
 struct op_ctx;
 struct tb_job;
 
@@ -36,18 +38,45 @@ struct inspect_hist {
 	uint64_t count[INSPECT_BINS_MAX];
 };
 
+#define INSPECT_QUANTILES 9
+#define INSPECT_DIST_BINS 256
+extern const double inspect_shares[INSPECT_QUANTILES];	/* 0.001 … 0.999 */
+
+/* How the finite values are distributed, gathered in the first pass: below quantile[i]
+ * lies inspect_shares[i] of them, between neighbours as numpy's "linear" has it.
+ * exact: of all of them.  Else either only `counted` of them were looked at (blocks
+ * spread over the tensor, 2^23 values at least), or, unless they are BF16 or F16, they
+ * were taken to lie evenly in buckets 2^-7 of their magnitude wide, or both. */
+struct inspect_dist {
+	double quantile[INSPECT_QUANTILES];
+	uint64_t counted;
+	bool exact;
+	struct inspect_hist hist;
+};
+
 struct inspect_request {
 	const struct model *model;	/* borrowed */
 	const struct tensor *tensor;	/* of that model */
-	unsigned bins;			/* 0 = no histogram; it costs a second pass */
+	unsigned bins;			/* 0 = no histogram but dist.hist; it costs a second
+					 * pass and nothing kept has it */
+	struct db *facts;		/* from inspect_facts(): where results are kept; or NULL */
+	bool again;			/* do not take what is kept */
 };
 
 struct inspect_result {
 	struct inspect_stats stats;
+	struct inspect_dist dist;
 	struct inspect_hist hist;
+	int64_t kept_ns;		/* when it was computed; 0: now */
 	double seconds;
 	uint64_t bytes;			/* of the file(s) that were read, both passes */
 };
+
+/* Where results are kept, from one call to the next and from one program to the next; NULL
+ * if nothing can be written there: nothing is lost but time.  db_close() it. */
+struct db *inspect_facts(const struct op_ctx *ctx);
+/* What db_facts_list() of it says. */
+void inspect_stats_of(const struct db_stats *s, struct inspect_stats *out);
 
 /* On ctx->pool; progress counts bytes. */
 enum tb_status inspect_run(struct op_ctx *ctx, const struct inspect_request *req,
@@ -57,6 +86,11 @@ enum tb_status inspect_run(struct op_ctx *ctx, const struct inspect_request *req
 /* The tensor as a matrix: the last dimension is a row's columns, all others
  * together the rows; a scalar is 1 x 1. */
 void inspect_matrix(const struct tensor *t, uint64_t *rows, uint64_t *cols);
+
+/* Where the element with that index is; off: the first byte in weight.file that has to do
+ * with it alone, or its block's (ggml). */
+struct inspect_place { uint64_t row, col, off; };
+void inspect_place(const struct tensor *t, uint64_t index, struct inspect_place *out);
 
 struct inspect_window {
 	uint64_t row, col;		/* first */

@@ -15,6 +15,21 @@ inspect_matrix(const struct tensor *t, uint64_t *rows, uint64_t *cols)
 	*rows = *cols ? t->elems / *cols : 0;
 }
 
+void
+inspect_place(const struct tensor *t, uint64_t index, struct inspect_place *out)
+{
+	const struct scheme *s = &t->scheme;
+	uint64_t rows, cols, off;
+
+	inspect_matrix(t, &rows, &cols);
+	if (s->kind == SCHEME_GGML)
+		off = scheme_code_bytes(s, index / s->group * s->group);
+	else	/* in two steps, or it could overflow */
+		off = index / 8 * s->bits + index % 8 * s->bits / 8;
+	*out = (struct inspect_place){ cols ? index / cols : 0, cols ? index % cols : 0,
+				       t->weight.off + off };
+}
+
 /* n elements from anywhere, through a window that begins and ends where the reader
  * can. */
 static void

@@ -14,6 +14,10 @@ src_ops_libops_a_SOURCES = \
 	src/ops/ctx.h \
 	src/ops/inspect.c \
 	src/ops/inspect.h \
+	src/ops/inspect_dist.c \
+	src/ops/inspect_dist.h \
+	src/ops/inspect_kept.c \
+	src/ops/inspect_kept.h \
 	src/ops/inspect_read.c \
 	src/ops/inspect_read.h \
 	src/ops/inspect_window.c

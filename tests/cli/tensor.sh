@@ -25,6 +25,14 @@ want = [0] * len(h["counts"])
 for x in v:
     want[min(int((x - h["lo"]) / (h["hi"] - h["lo"]) * len(want)), len(want) - 1)] += 1
 assert sum(abs(a - b) for a, b in zip(want, h["counts"])) <= 4, (want, h["counts"])
+v.sort()
+for p, x in s["quantiles"].items():
+    if p[0] == "p":
+        at = float(p[1:]) / 100 * (len(v) - 1)
+        k = int(at)
+        assert abs(v[k] + (v[min(k + 1, len(v) - 1)] - v[k]) * (at - k) - x) < 1e-9, (p, x)
+assert len(s["quantiles"]) == 11 and s["quantiles"]["exact"] is True
+v = [struct.unpack("<f", b"\0\0" + raw[i:i + 2])[0] for i in range(0, len(raw), 2)]
 assert got["rows"] == [3, 5] and got["cols"] == [10, 13]
 assert got["values"] == [v[64 * r + 10:64 * r + 13] for r in (3, 4)]
 assert got["hex"]["bytes"] == raw[100:116].hex()
@@ -42,6 +50,20 @@ look tiny
 
 expect 0 "$TBTUI" tensor "$model" $name --stats
 has '^max +1\.328125$'
+# what was computed is kept, until it is asked for again
+expect 0 "$TBTUI" --db "$T/kept/index.db" tensor "$model" $name --stats
+has '^read '
+expect 0 "$TBTUI" --db "$T/kept/index.db" tensor "$model" $name --stats
+has '^kept +now'
+has '^max +1\.328125$'
+has '^p50 '
+expect 0 "$TBTUI" --db "$T/kept/index.db" tensor "$model" $name --stats --again
+has '^read '
+[ ! -e "$T/kept/index.db" ] || fail "statistics made an index"
+# where nothing can be kept, it is computed
+expect 0 "$TBTUI" --db /dev/null/index.db tensor "$model" $name --stats
+has '^max +1\.328125$'
+
 expect 0 "$TBTUI" tensor "$model" model.norm.weight --values 0
 has '2\.45312'
 expect 2 "$TBTUI" tensor "$model" nothing

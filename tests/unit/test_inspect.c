@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "db/db.h"
 #include "src/base/half.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/ops/ctx.h"
 #include "src/ops/inspect.h"
+#include "src/ops/inspect_dist.h"
+#include "src/ops/inspect_read.h"
 #include "src/quant/codec.h"
 #include "src/store/store.h"
 #include "tests/unit/unit.h"
@@ -54,7 +57,7 @@ one_tensor(enum dtype d, uint64_t n, const void *data)
 static void
 run(const struct model *m, const char *name, unsigned bins, struct inspect_result *out)
 {
-	struct inspect_request req = { m, model_tensor(m, name), bins };
+	struct inspect_request req = { .model = m, .tensor = model_tensor(m, name), .bins = bins };
 	struct tb_err err = { 0 };
 
 	assert_non_null(req.tensor);
@@ -231,6 +234,185 @@ test_integers(void **state)
 	model_free(m);
 }
 
+/* ---- quantiles ---- */
+
+static int
+by_value(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* As numpy.quantile() has it. */
+static double
+quantile(const float *sorted, size_t n, double q)
+{
+	double at = q * (double)(n - 1);
+	size_t k = (size_t)at;
+
+	return k + 1 < n ? (double)sorted[k] + ((double)sorted[k + 1] - (double)sorted[k]) *
+			   (at - (double)k) : (double)sorted[n - 1];
+}
+
+/* BF16 and F16: the very values, however many; F32: of a few the very values, of many
+ * within their bucket. */
+static void
+test_quantiles(void **state)
+{
+	static const size_t sizes[] = { 1, 2, 999, 65536, 300000 };
+	static const enum dtype types[] = { DT_F32, DT_BF16, DT_F16 };
+	float *v = tb_calloc(300000, sizeof(*v));
+	void *raw = tb_calloc(300000, sizeof(*v));
+	struct inspect_result r;
+	uint64_t seed = 5;
+
+	(void)state;
+	for (size_t i = 0; i < 15; i++) {
+		size_t n = sizes[i / 3];
+		enum dtype d = types[i % 3];
+		bool exact = d != DT_F32 || n <= 65536;
+		uint64_t counted = 0;
+		struct model *m;
+
+		for (size_t k = 0; k < n; k++)
+			v[k] = (float)(sqrt(-2 * log(((double)next(&seed) + 1) * 0x1p-31)) *
+				       cos((double)next(&seed)));
+		if (d == DT_F32)
+			memcpy(raw, v, 4 * n);
+		else
+			(d == DT_BF16 ? tb_f32_to_bf16 : tb_f32_to_f16)(v, n, raw);
+		m = one_tensor(d, n, raw);
+		dtype_to_f32(d, raw, n, v);
+		run(m, "t", 0, &r);
+		qsort(v, n, sizeof(*v), by_value);
+		assert_int_equal(r.dist.exact, exact);
+		assert_int_equal(r.dist.counted, n);
+		for (unsigned q = 0; q < INSPECT_QUANTILES; q++) {
+			double want = quantile(v, n, inspect_shares[q]);
+
+			near(r.dist.quantile[q], want, exact ? 1e-12 : fabs(want) / 128 + 1e-5);
+		}
+		for (unsigned b = 0; b < INSPECT_DIST_BINS; b++)
+			counted += r.dist.hist.count[b];
+		assert_int_equal(counted, n);
+		model_free(m);
+	}
+	free(v);
+	free(raw);
+}
+
+/* Norms: all values in one or two buckets. */
+static void
+test_narrow(void **state)
+{
+	float v[4096];
+	struct inspect_result r;
+	struct model *m;
+
+	(void)state;
+	for (unsigned i = 0; i < 4096; i++)
+		v[i] = 1 + (float)i * 0x1p-20f;
+	m = one_tensor(DT_F32, 4096, v);
+	run(m, "t", 0, &r);
+	near(r.dist.quantile[4], 1 + 2047.5 * 0x1p-20, 1e-12);
+	assert_int_equal(r.dist.hist.count[0], 16);
+	assert_int_equal(r.dist.hist.count[255], 16);
+	near(r.stats.std, 4096 * 0x1p-20 / sqrt(12), 1e-9);
+	model_free(m);
+}
+
+/* Of a large tensor only some blocks are looked at.  Values that depend on the column
+ * alone, as rows of 4096, must still come out with their shares. */
+static void
+test_sampled(void **state)
+{
+	const uint64_t elems = UINT64_C(1) << 27;
+	static float v[8192];
+	struct inspect_stats st = { .count = elems, .min = 0, .max = 1 };
+	struct tensor t = { .name = "t", .elems = elems };
+	struct reader r = { .t = &t };
+	struct inspect_dist out;
+	struct dist_pass d;
+	struct tb_err err = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < 8192; i++)
+		v[i] = (float)(i % 4096) / 4096;
+	assert_ok(dist_init(&d, 2, DT_F32, elems, &err), err);
+	assert_int_equal(d.every, 8);
+	for (uint64_t at = 0; at < elems; at += 8192)
+		dist_add(&d, at / 8192 % 2, v, 8192, at);
+	assert_ok(dist_finish(&d, &r, &st, &out, &err), err);
+	assert_false(out.exact);
+	assert_int_equal(out.counted, elems / 8);
+	for (unsigned q = 0; q < INSPECT_QUANTILES; q++)
+		near(out.quantile[q], inspect_shares[q], 0.005);
+	dist_free(&d);
+}
+
+/* ---- kept results ---- */
+
+static void
+test_kept(void **state)
+{
+	float v[3000];
+	struct inspect_result first, second;
+	struct inspect_request req = { 0 };
+	struct op_ctx with = ctx;
+	struct tb_err err = { 0 };
+	struct model *m;
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++)
+		v[i] = (float)i / 7 - 100;
+	v[7] = NAN;
+	m = one_tensor(DT_F32, 3000, v);
+	with.db_path = tb_strdup(unit_path("index/index.db"));
+	req = (struct inspect_request){ .model = m, .tensor = model_tensor(m, "t"),
+					.facts = inspect_facts(&with) };
+	assert_non_null(req.facts);
+	assert_ok(inspect_run(&with, &req, &first, NULL, &err), err);
+	assert_true(first.kept_ns == 0 && first.bytes == 12000);
+	assert_ok(inspect_run(&with, &req, &second, NULL, &err), err);
+	assert_true(second.kept_ns != 0 && second.bytes == 0);
+	assert_memory_equal(&first.stats, &second.stats, sizeof(first.stats));
+	assert_memory_equal(first.dist.quantile, second.dist.quantile,
+			    sizeof(first.dist.quantile));
+	assert_memory_equal(&first.dist.hist, &second.dist.hist, sizeof(first.dist.hist));
+	req.again = true;
+	assert_ok(inspect_run(&with, &req, &second, NULL, &err), err);
+	assert_int_equal(second.kept_ns, 0);
+	model_free(m);
+	/* other bytes in its place */
+	v[8] = 1e6;
+	m = one_tensor(DT_F32, 3000, v);
+	req = (struct inspect_request){ .model = m, .tensor = model_tensor(m, "t"),
+					.facts = req.facts };
+	assert_ok(inspect_run(&with, &req, &second, NULL, &err), err);
+	assert_true(second.kept_ns == 0 && second.stats.max == 1e6);
+	db_close(req.facts);
+	model_free(m);
+	free(with.db_path);
+}
+
+static void
+test_place(void **state)
+{
+	struct tensor t = { .scheme = scheme_affine(4, 64), .ndim = 2, .dim = { 10, 640 },
+			    .elems = 6400, .weight = { .off = 1000 } };
+	struct inspect_place p;
+
+	(void)state;
+	inspect_place(&t, 641, &p);
+	assert_true(p.row == 1 && p.col == 1 && p.off == 1320);
+	inspect_place(&t, 642, &p);
+	assert_int_equal(p.off, 1321);
+	t.scheme = scheme_plain(DT_F32);
+	inspect_place(&t, 6399, &p);
+	assert_true(p.row == 9 && p.col == 639 && p.off == 1000 + 4 * 6399);
+}
+
 #define ROWS 48u
 #define COLS 320u
 
@@ -285,7 +467,7 @@ test_changed(void **state)
 {
 	float v[1000] = { 0 };
 	struct model *m = one_tensor(DT_F32, 1000, v);
-	struct inspect_request req = { m, model_tensor(m, "t"), 0 };
+	struct inspect_request req = { .model = m, .tensor = model_tensor(m, "t") };
 	struct inspect_result r;
 	struct tb_err err = { 0 };
 
@@ -300,7 +482,7 @@ test_cancel(void **state)
 {
 	float *v = tb_calloc(3u << 20, sizeof(*v));
 	struct model *m = one_tensor(DT_F32, 3u << 20, v);
-	struct inspect_request req = { m, model_tensor(m, "t"), 0 };
+	struct inspect_request req = { .model = m, .tensor = model_tensor(m, "t") };
 	struct tb_job *job = tb_job_new(-1);
 	struct inspect_result r;
 	struct tb_progress p;
@@ -342,6 +524,11 @@ main(void)
 		cmocka_unit_test(test_not_finite),
 		cmocka_unit_test(test_hard_sums),
 		cmocka_unit_test(test_integers),
+		cmocka_unit_test(test_quantiles),
+		cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_sampled),
+		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_quantized),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_cancel),

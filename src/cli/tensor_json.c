@@ -1,0 +1,153 @@
+/* tensor_json.c - "tbtui tensor --json". */
+#include "config.h"
+
+#include "src/cli/tensor_task.h"
+
+#include <stdio.h>
+
+#include "src/base/buf.h"
+#include "src/base/text.h"
+#include "src/cli/tensors.h"
+#include "src/format/json.h"
+
+static void
+set_index(cJSON *o, const char *key, uint64_t index)
+{
+	if (index == INSPECT_NONE)
+		json_set_str(o, key, NULL);
+	else
+		json_set_u64(o, key, index);
+}
+
+/* Where the first of its kind is, as people and other tools count. */
+static void
+set_place(cJSON *o, const char *key, const struct tensor *t, uint64_t index)
+{
+	struct inspect_place p;
+	cJSON *at;
+
+	if (index == INSPECT_NONE)
+		return;
+	inspect_place(t, index, &p);
+	at = json_object();
+	json_set_u64(at, "row", p.row);
+	json_set_u64(at, "col", p.col);
+	json_set_u64(at, "offset", p.off);
+	json_set(o, key, at);
+}
+
+static cJSON *
+quantiles_json(const struct inspect_dist *d)
+{
+	cJSON *o = json_object();
+	char key[16];
+
+	for (unsigned i = 0; i < INSPECT_QUANTILES; i++) {
+		snprintf(key, sizeof(key), "p%g", 100 * inspect_shares[i]);
+		json_set_f64(o, key, d->quantile[i]);
+	}
+	json_set_u64(o, "counted", d->counted);
+	json_set_bool(o, "exact", d->exact);
+	return o;
+}
+
+static cJSON *
+stats_json(const struct inspect_result *r, const struct tensor *t)
+{
+	const struct inspect_stats *s = &r->stats;
+	cJSON *o = json_object();
+	char when[32];
+
+	json_set_u64(o, "count", s->count);
+	json_set_u64(o, "zeros", s->zeros);
+	json_set_u64(o, "nans", s->nans);
+	json_set_u64(o, "infs", s->infs);
+	set_index(o, "first_nan", s->first_nan);
+	set_index(o, "first_inf", s->first_inf);
+	set_place(o, "first_nan_at", t, s->first_nan);
+	set_place(o, "first_inf_at", t, s->first_inf);
+	json_set_f64(o, "min", s->min);
+	json_set_f64(o, "max", s->max);
+	json_set_f64(o, "absmax", s->absmax);
+	json_set_f64(o, "mean", s->mean);
+	json_set_f64(o, "std", s->std);
+	json_set(o, "quantiles", quantiles_json(&r->dist));
+	json_set_f64(o, "seconds", r->seconds);
+	json_set_str(o, "kept", r->kept_ns ? tb_time_rfc3339(r->kept_ns, when) : NULL);
+	return o;
+}
+
+static cJSON *
+hist_json(const struct inspect_hist *h)
+{
+	cJSON *o = json_object(), *counts = json_array();
+
+	json_set_f64(o, "lo", h->lo);
+	json_set_f64(o, "hi", h->hi);
+	for (unsigned i = 0; i < h->n; i++)
+		json_push_u64(counts, h->count[i]);
+	json_set(o, "counts", counts);
+	return o;
+}
+
+static cJSON *
+pair_json(uint64_t from, uint64_t count)
+{
+	cJSON *a = json_array();
+
+	json_push_u64(a, from);
+	json_push_u64(a, from + count);
+	return a;
+}
+
+static void
+values_json(cJSON *o, const struct tensor_task *k)
+{
+	cJSON *rows = json_array();
+
+	for (uint64_t i = 0; i < k->win.rows; i++) {
+		cJSON *row = json_array();
+
+		for (uint64_t c = 0; c < k->win.cols; c++)
+			json_push_f64(row, (double)k->v[i * k->win.cols + c]);
+		json_push(rows, row);
+	}
+	json_set(o, "rows", pair_json(k->win.row, k->win.rows));
+	json_set(o, "cols", pair_json(k->win.col, k->win.cols));
+	json_set(o, "values", rows);
+}
+
+static cJSON *
+hex_json(const struct tensor_task *k)
+{
+	struct tb_buf hex = TB_BUF(2 * TENSOR_HEX_MAX);
+	cJSON *o = json_object();
+
+	for (uint64_t i = 0; i < k->len; i++)
+		tb_buf_printf(&hex, "%02x", k->bytes[i]);
+	json_set_str(o, "part", inspect_part_name(k->of));
+	json_set_u64(o, "offset", k->off);
+	json_set_str(o, "bytes", tb_buf_cstr(&hex));
+	tb_buf_free(&hex);
+	return o;
+}
+
+enum cli_exit
+tensor_json(const struct tensor_task *k)
+{
+	cJSON *o = json_object();
+
+	json_set_str(o, "model", k->m->loc.name);
+	cli_tensor_json(o, k->m, k->t);
+	if (k->digest)
+		json_set_str(o, "digest", *k->sum.digest ? k->sum.digest : NULL);
+	if (k->stats)
+		json_set(o, "stats", stats_json(&k->res, k->t));
+	if (k->hist)
+		json_set(o, "histogram", hist_json(&k->res.hist));
+	if (k->v)
+		values_json(o, k);
+	if (k->bytes)
+		json_set(o, "hex", hex_json(k));
+	return cli_print_json(o);
+}

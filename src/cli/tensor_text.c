@@ -1,0 +1,186 @@
+/* tensor_text.c - "tbtui tensor" for people. */
+#include "config.h"
+
+#include "src/cli/tensor_task.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/cli/table.h"
+
+#define BAR 50			/* columns of the longest bar */
+
+static void
+print_part(const struct tensor_task *k, enum inspect_part p)
+{
+	const struct tensor_part *part = inspect_part_of(k->t, p);
+
+	if (!part)
+		return;
+	printf("%-13s%s", inspect_part_name(p), dtype_name(part->dtype));
+	for (unsigned i = 0; i < part->ndim; i++)
+		printf("%s%ju", i ? " x " : " ", (uintmax_t)part->dim[i]);
+	printf(", %ju bytes at %ju in ", (uintmax_t)part->len, (uintmax_t)part->off);
+	cli_put(k->m->files[part->file].path);
+	putchar('\n');
+}
+
+static void
+print_facts(const struct tensor_task *k)
+{
+	char scheme[SCHEME_NAME_MAX], count[16], size[16];
+
+	printf("name         ");
+	cli_put(k->t->name);
+	printf("\nshape        ");
+	for (unsigned i = 0; i < k->t->ndim; i++)
+		printf("%s%ju", i ? " x " : "", (uintmax_t)k->t->dim[i]);
+	printf("%s (%s values)\n", k->t->ndim ? "" : "scalar", tb_human_count(k->t->elems, count));
+	printf("scheme       %s (%s)\n", scheme_name(&k->t->scheme, scheme),
+	       origin_name(k->t->origin));
+	printf("size         %s\n", tb_human_bytes(k->t->bytes, size));
+	for (enum inspect_part p = 0; p < PART_COUNT; p++)
+		print_part(k, p);
+}
+
+static void
+print_bad(const struct tensor_task *k, const char *what, uint64_t n, uint64_t first)
+{
+	struct inspect_place p;
+
+	printf("%-13s%ju", what, (uintmax_t)n);
+	if (n) {
+		inspect_place(k->t, first, &p);
+		printf(", the first at %ju: row %ju, column %ju, offset %ju", (uintmax_t)first,
+		       (uintmax_t)p.row, (uintmax_t)p.col, (uintmax_t)p.off);
+	}
+	putchar('\n');
+}
+
+static void
+print_quantiles(const struct tensor_task *k)
+{
+	const struct inspect_dist *d = &k->res.dist;
+	char count[16], label[16];
+
+	for (unsigned i = 0; i < INSPECT_QUANTILES; i++) {
+		snprintf(label, sizeof(label), "p%g", 100 * inspect_shares[i]);
+		printf("%-13s%.9g\n", label, d->quantile[i]);
+	}
+	if (d->exact)
+		printf("quantiles    exact\n");
+	else if (d->counted < k->res.stats.count - k->res.stats.nans - k->res.stats.infs)
+		printf("quantiles    of %s values in blocks all over the tensor\n",
+		       tb_human_count(d->counted, count));
+	else
+		printf("quantiles    within 0.8 %%\n");
+}
+
+static void
+print_stats(const struct tensor_task *k)
+{
+	const struct inspect_result *r = &k->res;
+	const struct inspect_stats *s = &r->stats;
+	char text[16];
+
+	printf("\nmin          %.9g\nmax          %.9g\nabsmax       %.9g\n", s->min, s->max,
+	       s->absmax);
+	printf("mean         %.9g\nstd          %.9g\n", s->mean, s->std);
+	printf("zeros        %ju (%.3g %%)\n", (uintmax_t)s->zeros,
+	       s->count ? 100.0 * (double)s->zeros / (double)s->count : 0.0);
+	print_bad(k, "NaN", s->nans, s->first_nan);
+	print_bad(k, "Inf", s->infs, s->first_inf);
+	print_quantiles(k);
+	if (r->kept_ns)
+		printf("kept         %s; --again computes\n", tb_human_ago(r->kept_ns, text));
+	else if (r->seconds > 0)
+		printf("read         %s/s\n",
+		       tb_human_bytes((uint64_t)((double)r->bytes / r->seconds), text));
+}
+
+static void
+print_hist(const struct inspect_hist *h)
+{
+	uint64_t most = 1;
+
+	for (unsigned i = 0; i < h->n; i++)
+		most = h->count[i] > most ? h->count[i] : most;
+	putchar('\n');
+	for (unsigned i = 0; i < h->n; i++) {
+		double lo = h->lo + (h->hi - h->lo) * i / h->n;
+		int bar = (int)ceil((double)h->count[i] * BAR / (double)most);
+
+		printf("%12.5g %12ju ", lo, (uintmax_t)h->count[i]);
+		for (int c = 0; c < bar; c++)
+			putchar('#');
+		putchar('\n');
+	}
+	printf("%12.5g\n", h->hi);
+}
+
+static bool
+print_values(const struct tensor_task *k)
+{
+	char *align = tb_calloc((size_t)k->win.cols + 2, 1);
+	struct cli_table t = { .align = align };
+
+	if (!align)
+		return false;
+	memset(align, 'r', (size_t)k->win.cols + 1);
+	putchar('\n');
+	cli_cell(&t, "");
+	for (uint64_t c = 0; c < k->win.cols; c++)
+		cli_cellf(&t, "%ju", (uintmax_t)(k->win.col + c));
+	for (uint64_t i = 0; i < k->win.rows; i++) {
+		cli_cellf(&t, "%ju", (uintmax_t)(k->win.row + i));
+		for (uint64_t c = 0; c < k->win.cols; c++)
+			cli_cellf(&t, "%.6g", (double)k->v[i * k->win.cols + c]);
+	}
+	if (!cli_table_end(&t)) {
+		free(align);
+		return false;
+	}
+	free(align);
+	return true;
+}
+
+static void
+print_hex(const struct tensor_task *k)
+{
+	putchar('\n');
+	for (uint64_t i = 0; i < k->len; i += 16) {
+		printf("%08jx ", (uintmax_t)(k->off + i));
+		for (uint64_t c = i; c < i + 16; c++)
+			if (c < k->len)
+				printf(" %02x", k->bytes[c]);
+			else
+				printf("   ");
+		printf("  ");
+		for (uint64_t c = i; c < i + 16 && c < k->len; c++)
+			putchar(k->bytes[c] >= 0x20 && k->bytes[c] < 0x7f ? k->bytes[c] : '.');
+		putchar('\n');
+	}
+}
+
+enum cli_exit
+tensor_text(const struct tensor_task *k)
+{
+	bool good = true;
+
+	print_facts(k);
+	if (*k->sum.digest)
+		printf("digest       %s\n", k->sum.digest);
+	if (k->stats)
+		print_stats(k);
+	if (k->hist)
+		print_hist(&k->res.hist);
+	if (k->v)
+		good = print_values(k);
+	if (k->bytes)
+		print_hex(k);
+	return good ? CLI_OK : CLI_FAILED;
+}
