@@ -356,6 +356,8 @@ TESTS += tests/unit/test_forward
 tests_unit_test_forward_LDADD = $(TEST_ENGINE)
 check_PROGRAMS += tests/unit/test_families
 TESTS += tests/unit/test_families
+tests_unit_test_families_SOURCES = tests/unit/test_families.c tests/unit/families.c \
+	tests/unit/families.h tests/unit/gguf_make.c tests/unit/gguf_make.h
 tests_unit_test_families_LDADD = $(TEST_ENGINE)
 check_PROGRAMS += tests/unit/test_arch
 TESTS += tests/unit/test_arch

@@ -63,7 +63,8 @@ static const struct arch archs[] = {
 	  .vocab = 262208, .heads = 8, .kv_heads = 4, .head_dim = 256, .context = 131072,
 	  .act = ACT_GELU_TANH, .act_key = "hidden_activation", .embed_scale = true, .norm_add = 1,
 	  .query_scalar = 256, .gguf_wide_layers = 62, .softcaps = true, .window = 4096,
-	  .window_period = 6, .rms_eps = 1e-6f, .rope_theta = 1e6f, .rope_local = 10000 },
+	  .window_period = 6, .rms_eps = 1e-6f, .rope_theta = 1e6f, .rope_local = 10000,
+	  .gguf_silent = true, .gguf_stretch = 8, .gguf_stretch_from = 131072 },
 	{ .name = "phi3", .class_name = "Phi3ForCausalLM", .gguf_name = "phi3",
 	  .required = COMMON | DENSE, .optional = HEAD | SLOT_BIT(SLOT_ROPE_LONG), .ways = WAY_FUSED,
 	  .rms_eps = 1e-5f, .rope_theta = 10000, .rope_partial = true },
@@ -176,7 +177,7 @@ const char *const slot_prefixes[] = {
 static const char *const ignored[] = {
 	"*.rotary_emb.inv_freq",	/* computed from config.json instead */
 	"vision_tower.*", "model.vision_tower.*",	/* text does not pass through it */
-	"multi_modal_projector.*", "model.multi_modal_projector.*",
+	"multi_modal_projector.*", "model.multi_modal_projector.*", "v.*", "mm.*",
 	NULL
 };
 

@@ -108,6 +108,9 @@ struct arch {
 	float query_scalar;		/* of query_pre_attn_scalar, where the file may say that
 					 * q k is divided by another root than head_dim's */
 	uint32_t gguf_wide_layers;	/* GGUF files with so many divide by sqrt(dim / heads) */
+	bool gguf_silent;		/* GGUF files may lack theta and eps: these hold … */
+	float gguf_stretch;		/* … and are stretched linearly by so much, when they */
+	uint32_t gguf_stretch_from;	/* say nothing of that and have so long a context */
 	float attn_softcap, final_softcap;
 	bool softcaps;			/* the file may say otherwise */
 	uint32_t window;		/* positions that layers with a window see; 0: all */

@@ -141,12 +141,23 @@ read_arch(struct hparams *hp, struct reader *r, char **name)
 	return status;
 }
 
-/* The tokenizer counts; vocab_size is for files without one. */
+/* The embedding counts: some tokenizers know words that the model does not.  Then the
+ * tokenizer; vocab_size is for files without one. */
 static enum tb_status
 read_vocab(struct hparams *hp, struct reader *r)
 {
 	const struct gguf_kv *kv = gguf_find(&r->mm->g, "tokenizer.ggml.tokens");
+	const struct gguf *g = &r->mm->g;
 
+	for (size_t i = 0; i < g->ntensors; i++) {
+		const struct gguf_tensor *t = &g->tensors[i];
+
+		if (strcmp(t->name, "token_embd.weight") || t->ne[1] < 1 ||
+		    t->ne[1] > HP_MAX_VOCAB)
+			continue;
+		hp->vocab = (uint32_t)t->ne[1];
+		return TB_OK;
+	}
 	if (!kv || kv->type != GGUF_ARRAY)
 		return number(r, "vocab_size", HP_MAX_VOCAB, 0, &hp->vocab);
 	if (kv->count < 1 || kv->count > HP_MAX_VOCAB)
@@ -225,6 +236,7 @@ read_scaling(struct hparams *hp, struct reader *r)
 							    : "rope.scale_linear";
 	bool tensors = hp->arch->optional & SLOT_BIT(SLOT_ROPE_LONG);
 	const struct gguf_kv *kv = find(r, "rope.scaling.type");
+	double usual = 0;
 	char *type = NULL;
 	bool linear, none;
 	enum tb_status status;
@@ -239,7 +251,9 @@ read_scaling(struct hparams *hp, struct reader *r)
 	free(type);
 	if (status || none)
 		return status;
-	if ((status = real(r, factor, 0, 1e6, 0, &hp->rope.factor)))
+	if (!kv && hp->arch->gguf_stretch > 0 && hp->context >= hp->arch->gguf_stretch_from)
+		usual = hp->arch->gguf_stretch;
+	if ((status = real(r, factor, 0, 1e6, usual, &hp->rope.factor)))
 		return status;
 	if (hp->rope.factor > 0 && hp->rope.factor != 1)
 		hp->rope.kind = ROPE_LINEAR;
@@ -250,13 +264,18 @@ static enum tb_status
 read_rope(struct hparams *hp, struct reader *r)
 {
 	bool tensors = hp->arch->optional & SLOT_BIT(SLOT_ROPE_LONG);
+	const char *base = find(r, "rope.global.freq_base") ? "rope.global.freq_base"
+							    : "rope.freq_base";
+	const char *local = find(r, "rope.local.freq_base") ? "rope.local.freq_base"
+							    : "rope.freq_base_swa";
 	enum tb_status status;
 
 	hp->rope_pairs = hp->arch->gguf_pairs;
-	if ((status = real(r, "rope.freq_base", 1, 1e12, 10000, &hp->rope.theta)) ||
+	if ((status = real(r, base, 1, 1e12,
+			   hp->arch->gguf_silent ? hp->arch->rope_theta : 10000,
+			   &hp->rope.theta)) ||
 	    (hp->rope_local.theta > 0 &&
-	     (status = real(r, "rope.freq_base_swa", 1, 1e12, hp->rope_local.theta,
-			    &hp->rope_local.theta))) ||
+	     (status = real(r, local, 1, 1e12, hp->rope_local.theta, &hp->rope_local.theta))) ||
 	    (status = tensors ? real(r, "rope.scaling.attn_factor", 0, 1e3, 1,
 				     &hp->rope.magnitude)
 			      : only(r, "rope.scaling.attn_factor", 1)) ||
@@ -335,9 +354,9 @@ read_rest(struct hparams *hp, struct reader *r)
 
 	if ((status = read_cap(r, caps, "attn_logit_softcapping", &hp->attn_softcap)) ||
 	    (status = read_cap(r, caps, "final_logit_softcapping", &hp->final_softcap)) ||
-	    (status = real(r, "attention.layer_norm_rms_epsilon", 1e-30, 1, 0, &eps)))
+	    (status = real(r, "attention.layer_norm_rms_epsilon", 1e-30, 1, hp->rms_eps, &eps)))
 		return status;
-	if (!find(r, "attention.layer_norm_rms_epsilon"))
+	if (!hp->arch->gguf_silent && !find(r, "attention.layer_norm_rms_epsilon"))
 		return missing(r);
 	hp->rms_eps = (float)eps;
 	if (hp->arch->gguf_wide_layers == hp->layers)

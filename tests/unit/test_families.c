@@ -1,6 +1,4 @@
-/* Small models of each family in files as Hugging Face has them, run by the engine and
- * computed here in doubles from the same numbers, found by their names in the file:
- * this knows nothing of slots, rules and struct hparams. */
+/* Small models of each family in files, run by the engine and computed in doubles. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -14,23 +12,8 @@
 #include "src/format/safetensors.h"
 #include "src/quant/codec.h"
 #include "src/store/store.h"
-
-#define TOKENS 24
-#define WIDEST 2048
-#define MAX_ARRAYS 100
-
-struct spec {
-	const char *dir, *prefix, *config;
-	size_t vocab, dim, ffn, layers, heads, kv, hd;
-	bool post_norms, qk_norms, biases, fused, gelu, vision;
-	double norm_add, embed, scalar;		/* scalar: of q k; 0: hd */
-	double attn_cap, final_cap;
-	size_t window;
-	unsigned windowed;			/* bits of layers */
-	double theta, local, factor;		/* local: of layers with a window; factor: others' */
-	size_t rot;				/* elements that turn; 0: all */
-	double divide[4], longer;		/* of frequencies; length of what turned */
-};
+#include "tests/unit/families.h"
+#include "tests/unit/gguf_make.h"
 
 #define S(n) #n
 #define SIZES(vocab, dim, ffn, layers) "\"vocab_size\":" S(vocab) ",\"hidden_size\":" S(dim) \
@@ -84,128 +67,6 @@ static const struct spec specs[] = {
 	  .qk_norms = true, .window = 3, .windowed = 1, .theta = 500 },
 };
 
-/* The tensors of one file. */
-struct array { char name[128]; size_t rows, cols; float *v; };
-struct arrays { struct array t[MAX_ARRAYS]; size_t n; uint64_t seed; };
-
-static float
-uniform(uint64_t *seed)
-{
-	*seed = *seed * 6364136223846793005 + 1442695040888963407;
-	return (float)(int32_t)(*seed >> 32) / 2147483648.0f;
-}
-
-/* cols 0: a vector of values around `mean` */
-static void
-add(struct arrays *all, const char *name, size_t rows, size_t cols, double mean)
-{
-	struct array *t = &all->t[all->n++];
-	double spread = cols ? 2 / sqrt((double)cols) : 0.3;
-
-	assert_true(all->n <= MAX_ARRAYS);
-	snprintf(t->name, sizeof(t->name), "%s", name);
-	t->rows = rows;
-	t->cols = cols;
-	t->v = calloc(rows * (cols ? cols : 1), sizeof(float));
-	for (size_t i = 0; i < rows * (cols ? cols : 1); i++)
-		t->v[i] = (float)(mean + spread * uniform(&all->seed));
-}
-
-static void
-arrays_free(struct arrays *all)
-{
-	for (size_t i = 0; i < all->n; i++)
-		free(all->t[i].v);
-	all->n = 0;
-}
-
-static const char *
-at(const struct spec *s, size_t layer, const char *name)
-{
-	static char text[160];
-
-	snprintf(text, sizeof(text), "%slayers.%zu.%s", s->prefix, layer, name);
-	return text;
-}
-
-static const struct array *
-find(const struct arrays *all, const char *name)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (!strcmp(all->t[i].name, name))
-			return &all->t[i];
-	fail_msg("no tensor %s", name);
-	return NULL;
-}
-
-static const float *
-get(const struct arrays *all, const char *name)
-{
-	return find(all, name)->v;
-}
-
-static void
-make_attention(const struct spec *s, size_t l, struct arrays *all)
-{
-	size_t q = s->heads * s->hd, kv = s->kv * s->hd;
-	double one = 1 - s->norm_add;
-
-	if (s->fused) {
-		add(all, at(s, l, "self_attn.qkv_proj.weight"), q + 2 * kv, s->dim, 0);
-	} else {
-		add(all, at(s, l, "self_attn.q_proj.weight"), q, s->dim, 0);
-		add(all, at(s, l, "self_attn.k_proj.weight"), kv, s->dim, 0);
-		add(all, at(s, l, "self_attn.v_proj.weight"), kv, s->dim, 0);
-	}
-	if (s->biases) {
-		add(all, at(s, l, "self_attn.q_proj.bias"), q, 0, 0);
-		add(all, at(s, l, "self_attn.k_proj.bias"), kv, 0, 0);
-		add(all, at(s, l, "self_attn.v_proj.bias"), kv, 0, 0);
-	}
-	if (s->qk_norms) {
-		add(all, at(s, l, "self_attn.q_norm.weight"), s->hd, 0, one);
-		add(all, at(s, l, "self_attn.k_norm.weight"), s->hd, 0, one);
-	}
-	add(all, at(s, l, "self_attn.o_proj.weight"), s->dim, q, 0);
-}
-
-static void
-make_layer(const struct spec *s, size_t l, struct arrays *all)
-{
-	double one = 1 - s->norm_add;
-
-	add(all, at(s, l, "input_layernorm.weight"), s->dim, 0, one);
-	add(all, at(s, l, "post_attention_layernorm.weight"), s->dim, 0, one);
-	if (s->post_norms) {
-		add(all, at(s, l, "pre_feedforward_layernorm.weight"), s->dim, 0, one);
-		add(all, at(s, l, "post_feedforward_layernorm.weight"), s->dim, 0, one);
-	}
-	make_attention(s, l, all);
-	if (s->fused) {
-		add(all, at(s, l, "mlp.gate_up_proj.weight"), 2 * s->ffn, s->dim, 0);
-	} else {
-		add(all, at(s, l, "mlp.gate_proj.weight"), s->ffn, s->dim, 0);
-		add(all, at(s, l, "mlp.up_proj.weight"), s->ffn, s->dim, 0);
-	}
-	add(all, at(s, l, "mlp.down_proj.weight"), s->dim, s->ffn, 0);
-}
-
-static void
-make(const struct spec *s, struct arrays *all)
-{
-	char name[128];
-
-	*all = (struct arrays){ .seed = s->dim * 7 + s->layers };
-	snprintf(name, sizeof(name), "%sembed_tokens.weight", s->prefix);
-	add(all, name, s->vocab, s->dim, 0);
-	snprintf(name, sizeof(name), "%snorm.weight", s->prefix);
-	add(all, name, s->dim, 0, 1 - s->norm_add);
-	for (size_t l = 0; l < s->layers; l++)
-		make_layer(s, l, all);
-	if (s->vision)
-		add(all, "vision_tower.vision_model.embeddings.patch_embedding.weight", 7, 3, 0);
-}
-
 /* A file, and config.json beside it. */
 static void
 write_file(const char *dir, const char *config, struct st_tensor *t, size_t n,
@@ -229,7 +90,7 @@ write_file(const char *dir, const char *config, struct st_tensor *t, size_t n,
 static void
 save(const struct arrays *all, const char *dir, const char *config)
 {
-	struct st_tensor t[MAX_ARRAYS];
+	struct st_tensor t[FAMILY_MAX];
 	struct tb_buf data = TB_BUF(8 << 20);
 
 	for (size_t i = 0; i < all->n; i++) {
@@ -276,177 +137,6 @@ close_model(struct opened *o)
 }
 
 static void
-times(const float *w, const double *x, size_t rows, size_t cols, double *y)
-{
-	for (size_t r = 0; r < rows; r++) {
-		y[r] = 0;
-		for (size_t i = 0; i < cols; i++)
-			y[r] += w[r * cols + i] * x[i];
-	}
-}
-
-static void
-norm(const struct spec *s, const float *w, const double *x, size_t n, double *out)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += x[i] * x[i];
-	for (size_t i = 0; i < n; i++)
-		out[i] = x[i] / sqrt(sum / (double)n + 1e-6) * (w[i] + s->norm_add);
-}
-
-/* Norm and turn of the heads of q or k. */
-static void
-turn(const struct spec *s, const float *w, bool windowed, size_t pos, size_t heads, double *x)
-{
-	size_t rot = s->rot ? s->rot : s->hd, half = rot / 2;
-	bool local = windowed && s->local > 0;
-
-	for (size_t h = 0; h < heads; h++, x += s->hd) {
-		if (w)
-			norm(s, w, x, s->hd, x);
-		for (size_t i = 0; i < half; i++) {
-			double f = pow(local ? s->local : s->theta, -2.0 * (double)i / (double)rot);
-			double len = s->longer > 0 ? s->longer : 1, p = x[i], q = x[half + i], a;
-
-			f /= local || !(s->factor > 0) ? 1 : s->factor;
-			a = f / (s->longer > 0 ? s->divide[i] : 1) * (double)pos;
-			x[i] = len * (p * cos(a) - q * sin(a));
-			x[half + i] = len * (q * cos(a) + p * sin(a));
-		}
-	}
-}
-
-static double keys[6][TOKENS][WIDEST], values[6][TOKENS][WIDEST];
-
-/* The rows of a projection, which may begin after others in a tensor. */
-static void
-project(const struct spec *s, const struct arrays *all, size_t l, const char *name,
-	const char *fused, size_t skip, size_t rows, const double *x, double *y)
-{
-	char full[80];
-	const float *w;
-
-	snprintf(full, sizeof(full), "%s.weight", s->fused ? fused : name);
-	w = get(all, at(s, l, full));
-	times(s->fused ? w + skip * s->dim : w, x, rows, s->dim, y);
-	snprintf(full, sizeof(full), "%s.bias", name);
-	if (s->biases && strstr(name, "attn")) {
-		w = get(all, at(s, l, full));
-		for (size_t i = 0; i < rows; i++)
-			y[i] += w[i];
-	}
-}
-
-static double
-cap(double x, double most)
-{
-	return most > 0 ? most * tanh(x / most) : x;
-}
-
-static void
-look_back(const struct spec *s, size_t l, size_t pos, const double *q, double *out)
-{
-	bool windowed = s->windowed >> l & 1;
-	size_t from = windowed && pos + 1 > s->window ? pos + 1 - s->window : 0;
-
-	for (size_t h = 0; h < s->heads; h++) {
-		size_t kv = h / (s->heads / s->kv) * s->hd;
-		double w[TOKENS], sum = 0;
-
-		for (size_t p = from; p <= pos; p++) {
-			w[p] = 0;
-			for (size_t i = 0; i < s->hd; i++)
-				w[p] += q[h * s->hd + i] * keys[l][p][kv + i];
-			w[p] /= sqrt(s->scalar > 0 ? s->scalar : (double)s->hd);
-			sum += w[p] = exp(cap(w[p], s->attn_cap));
-		}
-		for (size_t i = 0; i < s->hd; i++) {
-			out[h * s->hd + i] = 0;
-			for (size_t p = from; p <= pos; p++)
-				out[h * s->hd + i] += w[p] / sum * values[l][p][kv + i];
-		}
-	}
-}
-
-static void
-attention(const struct spec *s, const struct arrays *all, size_t l, size_t pos, const double *h,
-	  double *out)
-{
-	size_t q_rows = s->heads * s->hd, kv_rows = s->kv * s->hd;
-	bool windowed = s->windowed >> l & 1;
-	double q[WIDEST], mixed[WIDEST], *k = keys[l][pos], *v = values[l][pos];
-	const char *fused = "self_attn.qkv_proj";
-
-	project(s, all, l, "self_attn.q_proj", fused, 0, q_rows, h, q);
-	project(s, all, l, "self_attn.k_proj", fused, q_rows, kv_rows, h, k);
-	project(s, all, l, "self_attn.v_proj", fused, q_rows + kv_rows, kv_rows, h, v);
-	turn(s, s->qk_norms ? get(all, at(s, l, "self_attn.q_norm.weight")) : NULL, windowed, pos,
-	     s->heads, q);
-	turn(s, s->qk_norms ? get(all, at(s, l, "self_attn.k_norm.weight")) : NULL, windowed, pos,
-	     s->kv, k);
-	look_back(s, l, pos, q, mixed);
-	times(get(all, at(s, l, "self_attn.o_proj.weight")), mixed, s->dim, q_rows, out);
-}
-
-static void
-feed_forward(const struct spec *s, const struct arrays *all, size_t l, const double *h, double *out)
-{
-	double g[WIDEST], u[WIDEST];
-
-	project(s, all, l, "mlp.gate_proj", "mlp.gate_up_proj", 0, s->ffn, h, g);
-	project(s, all, l, "mlp.up_proj", "mlp.gate_up_proj", s->ffn, s->ffn, h, u);
-	for (size_t i = 0; i < s->ffn; i++) {
-		double x = g[i], t = sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
-
-		g[i] = u[i] * (s->gelu ? x / 2 * (1 + tanh(t)) : x / (1 + exp(-x)));
-	}
-	times(get(all, at(s, l, "mlp.down_proj.weight")), g, s->dim, s->ffn, out);
-}
-
-static void
-plain_layer(const struct spec *s, const struct arrays *all, size_t l, size_t pos, double *x)
-{
-	double h[WIDEST], out[WIDEST];
-	const char *before = s->post_norms ? "pre_feedforward_layernorm.weight"
-					   : "post_attention_layernorm.weight";
-
-	norm(s, get(all, at(s, l, "input_layernorm.weight")), x, s->dim, h);
-	attention(s, all, l, pos, h, out);
-	if (s->post_norms)
-		norm(s, get(all, at(s, l, "post_attention_layernorm.weight")), out, s->dim, out);
-	for (size_t i = 0; i < s->dim; i++)
-		x[i] += out[i];
-	norm(s, get(all, at(s, l, before)), x, s->dim, h);
-	feed_forward(s, all, l, h, out);
-	if (s->post_norms)
-		norm(s, get(all, at(s, l, "post_feedforward_layernorm.weight")), out, s->dim, out);
-	for (size_t i = 0; i < s->dim; i++)
-		x[i] += out[i];
-}
-
-static void
-plain_token(const struct spec *s, const struct arrays *all, uint32_t id, size_t pos, double *logits)
-{
-	char name[128];
-	const float *embed;
-	double x[WIDEST];
-
-	snprintf(name, sizeof(name), "%sembed_tokens.weight", s->prefix);
-	embed = get(all, name);
-	for (size_t i = 0; i < s->dim; i++)
-		x[i] = embed[id * s->dim + i] * (s->embed > 0 ? s->embed : 1);
-	for (size_t l = 0; l < s->layers; l++)
-		plain_layer(s, all, l, pos, x);
-	snprintf(name, sizeof(name), "%snorm.weight", s->prefix);
-	norm(s, get(all, name), x, s->dim, x);
-	times(embed, x, s->vocab, s->dim, logits);
-	for (size_t i = 0; i < s->vocab; i++)
-		logits[i] = cap(logits[i], s->final_cap);
-}
-
-static void
 check_row(const struct spec *s, size_t pos, const float *got, const double *want)
 {
 	for (size_t i = 0; i < s->vocab; i++)
@@ -455,41 +145,44 @@ check_row(const struct spec *s, size_t pos, const float *got, const double *want
 				 want[i]);
 }
 
+/* The model in unit_tmp()/where against the arrays, at once and token by token. */
 static void
-check_family(const struct spec *s)
+compare(const struct spec *s, const struct arrays *all, const char *where)
 {
-	double want[TOKENS][64];
-	uint32_t ids[TOKENS];
+	double want[FAMILY_TOKENS][64];
+	uint32_t ids[FAMILY_TOKENS];
 	const float *logits;
-	struct arrays all;
 	struct opened o;
 	struct tb_err err;
 
-	make(s, &all);
-	save(&all, s->dir, s->config);
-	for (uint32_t t = 0; t < TOKENS; t++) {
+	for (uint32_t t = 0; t < FAMILY_TOKENS; t++) {
 		ids[t] = (t * t * 11 + 3 * t + 1) % (uint32_t)s->vocab;
-		plain_token(s, &all, ids[t], t, want[t]);
+		family_token(s, all, ids[t], t, want[t]);
 	}
-	open_model(&o, s->dir);
-	assert_ok(session_eval(o.s, ids, TOKENS, true, NULL, &logits, &err), err);
-	for (size_t t = 0; t < TOKENS; t++)
+	open_model(&o, where);
+	assert_ok(session_eval(o.s, ids, FAMILY_TOKENS, true, NULL, &logits, &err), err);
+	for (size_t t = 0; t < FAMILY_TOKENS; t++)
 		check_row(s, t, logits + t * s->vocab, want[t]);
 	session_rewind(o.s, 0);
-	for (size_t t = 0; t < TOKENS; t++) {
+	for (size_t t = 0; t < FAMILY_TOKENS; t++) {
 		assert_ok(session_eval(o.s, ids + t, 1, false, NULL, &logits, &err), err);
 		check_row(s, t, logits, want[t]);
 	}
 	close_model(&o);
-	arrays_free(&all);
 }
 
 static void
 test_families(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
-		check_family(&specs[i]);
+	for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+		struct arrays all;
+
+		family_make(&specs[i], &all);
+		save(&all, specs[i].dir, specs[i].config);
+		compare(&specs[i], &all, specs[i].dir);
+		arrays_free(&all);
+	}
 }
 
 /* A matrix as codes, scales and biases, as MLX names them. */
@@ -518,8 +211,8 @@ quantized(const struct array *a, const struct scheme *scheme, char (*names)[140]
 static void
 save_quantized(const struct arrays *all, const char *dir, const char *config)
 {
-	static char names[3 * MAX_ARRAYS][140];
-	struct st_tensor t[3 * MAX_ARRAYS];
+	static char names[3 * FAMILY_MAX][140];
+	struct st_tensor t[3 * FAMILY_MAX];
 	struct tb_buf data = TB_BUF(8 << 20);
 	struct scheme scheme;
 	struct tb_err err;
@@ -551,13 +244,13 @@ fuse(const struct spec *s, const struct arrays *from, size_t l, const char *name
 
 	*t = (struct array){ .cols = s->dim, .v = malloc(512 * s->dim * sizeof(float)) };
 	for (size_t i = 0; i < 3 && parts[i]; i++) {
-		const struct array *a = find(from, at(s, l, parts[i]));
+		const struct array *a = arrays_find(from, family_name(s, l, parts[i]));
 
 		assert_true(t->rows + a->rows <= 512);
 		memcpy(t->v + t->rows * t->cols, a->v, a->rows * t->cols * sizeof(float));
 		t->rows += a->rows;
 	}
-	snprintf(t->name, sizeof(t->name), "%s", at(s, l, name));
+	snprintf(t->name, sizeof(t->name), "%s", family_name(s, l, name));
 }
 
 static void
@@ -618,7 +311,7 @@ test_fused(void **state)
 	struct arrays each, fused;
 
 	(void)state;
-	make(&s, &each);
+	family_make(&s, &each);
 	fuse_all(&s, &each, &fused);
 	save(&each, "each", llama);
 	save(&fused, "fused", phi3);
@@ -630,12 +323,192 @@ test_fused(void **state)
 	arrays_free(&fused);
 }
 
+/* The name that GGUF has for it. */
+static void
+gguf_name(const struct spec *s, const char *name, char out[128])
+{
+	static const char *const names[][2] = {
+		{ "post_attention_layernorm", "ffn_norm" },
+		{ "embed_tokens", "token_embd" }, { "norm", "output_norm" },
+		{ "input_layernorm", "attn_norm" },
+		{ "self_attn.qkv_proj", "attn_qkv" }, { "self_attn.q_proj", "attn_q" },
+		{ "self_attn.k_proj", "attn_k" }, { "self_attn.v_proj", "attn_v" },
+		{ "self_attn.o_proj", "attn_output" }, { "self_attn.q_norm", "attn_q_norm" },
+		{ "self_attn.k_norm", "attn_k_norm" }, { "mlp.gate_proj", "ffn_gate" },
+		{ "mlp.up_proj", "ffn_up" }, { "mlp.gate_up_proj", "ffn_up" },
+		{ "mlp.down_proj", "ffn_down" }, { "pre_feedforward_layernorm", "ffn_norm" },
+		{ "post_feedforward_layernorm", "post_ffw_norm" },
+	};
+	size_t prefix = strlen(s->prefix), n, i = 0;
+	unsigned layer;
+	int skip = 0;
+
+	snprintf(out, 128, "%s%s", strncmp(name, "rope", 4) ? "v." : "", name);
+	if (strncmp(name, s->prefix, prefix))
+		return;
+	name += prefix;
+	if (sscanf(name, "layers.%u.%n", &layer, &skip) == 1)
+		name += skip;
+	n = strlen(name) - strlen(".weight");
+	while (strlen(names[i][0]) != n || strncmp(names[i][0], name, n))
+		i++;
+	name = i == 0 && s->post_norms ? "post_attention_norm" : names[i][1];
+	if (skip)
+		snprintf(out, 128, "blk.%u.%s.weight", layer, name);
+	else
+		snprintf(out, 128, "%s.weight", name);
+}
+
+static void
+gguf_tensors(const struct spec *s, const struct arrays *all, struct tb_buf *head,
+	     struct tb_buf *data)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct array *a = &all->t[i];
+		char name[128];
+
+		make_pad(data, 32, 0);
+		gguf_name(s, a->name, name);
+		make_str(head, name);
+		make_num(head, a->cols ? 2 : 1, 4);
+		if (a->cols)
+			make_num(head, a->cols, 8);
+		make_num(head, a->rows, 8);
+		make_num(head, 0, 4);	/* F32 */
+		make_num(head, data->len, 8);
+		for (size_t k = 0; k < a->rows * (a->cols ? a->cols : 1); k++) {
+			float x = a->v[k] + (strstr(name, "norm") ? (float)s->norm_add : 0);
+
+			tb_buf_add(data, &x, sizeof(x));
+		}
+	}
+}
+
+/* Numbers under "arch.key", ended by key NULL; "~key" is a float. */
+struct number { const char *key; double value; };
+
+static void
+save_gguf(const struct spec *s, const struct arrays *all, const char *arch, unsigned words,
+	  const struct number *numbers, const char *file)
+{
+	struct tb_buf head, data = TB_BUF(8 << 20), whole = TB_BUF(8 << 20);
+	size_t n = 0;
+
+	while (numbers[n].key)
+		n++;
+	head = make_head(all->n, n + 2);
+	make_key(&head, "general.architecture", 8);
+	make_str(&head, arch);
+	make_key(&head, "tokenizer.ggml.tokens", 9);
+	make_num(&head, 8, 4);
+	make_num(&head, words, 8);
+	for (unsigned i = 0; i < words; i++)
+		make_str(&head, "x");
+	for (size_t i = 0; i < n; i++) {
+		float f = (float)numbers[i].value;
+		bool real = numbers[i].key[0] == '~';
+		char key[100];
+
+		snprintf(key, sizeof(key), "%s.%s", arch, numbers[i].key + real);
+		make_key(&head, key, real ? 6 : 4);
+		if (real)
+			tb_buf_add(&head, &f, sizeof(f));
+		else
+			make_num(&head, (uint64_t)numbers[i].value, 4);
+	}
+	gguf_tensors(s, all, &head, &data);
+	make_pad(&head, 32, 0);
+	tb_buf_add(&whole, head.p, head.len);
+	tb_buf_add(&whole, data.p, data.len);
+	assert_false(tb_buf_failed(&whole));
+	unit_write(file, whole.p, whole.len);
+	tb_buf_free(&whole);
+	tb_buf_free(&head);
+	tb_buf_free(&data);
+}
+
+static const struct spec *
+spec_of(const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(specs[i].dir, name))
+		i++;
+	return &specs[i];
+}
+
+/* As Ollama's converter wrote Gemma 3: neither eps nor theta nor the factor of long
+ * contexts, more words than the embedding has rows, pictures in the same file. */
+static void
+test_gguf_gemma3(void **state)
+{
+	static const struct number numbers[] = {
+		{ "block_count", 6 }, { "context_length", 131072 }, { "embedding_length", 16 },
+		{ "feed_forward_length", 24 }, { "attention.head_count", 8 },
+		{ "attention.head_count_kv", 4 }, { "attention.key_length", 256 },
+		{ "attention.value_length", 256 }, { "attention.sliding_window", 6 },
+		{ "vision.block_count", 1 }, { "mm.tokens_per_image", 256 }, { NULL, 0 }
+	};
+	static const struct number named[] = {
+		{ "block_count", 6 }, { "context_length", 32768 }, { "embedding_length", 16 },
+		{ "feed_forward_length", 24 }, { "attention.head_count", 8 },
+		{ "attention.head_count_kv", 4 }, { "attention.key_length", 256 },
+		{ "attention.value_length", 256 }, { "attention.sliding_window", 6 },
+		{ "~rope.global.freq_base", 5e5 }, { "~rope.local.freq_base", 3000 }, { NULL, 0 }
+	};
+	struct spec s = *spec_of("gemma3");
+	struct arrays all;
+
+	(void)state;
+	family_make(&s, &all);
+	save_gguf(&s, &all, "gemma3", 51, numbers, "gemma3.gguf");
+	compare(&s, &all, "gemma3.gguf");
+	save_gguf(&s, &all, "gemma3", 51, named, "named.gguf");
+	s.theta = 5e5;
+	s.local = 3000;
+	s.factor = 1;
+	compare(&s, &all, "named.gguf");
+	arrays_free(&all);
+}
+
+static void
+test_gguf_phi3(void **state)
+{
+	static const struct number numbers[] = {
+		{ "block_count", 2 }, { "context_length", 32 }, { "embedding_length", 16 },
+		{ "feed_forward_length", 40 }, { "attention.head_count", 4 },
+		{ "attention.head_count_kv", 2 }, { "attention.sliding_window", 9 },
+		{ "attention.key_length", 8 }, { "attention.value_length", 8 },
+		{ "rope.dimension_count", 4 }, { "rope.scaling.original_context_length", 8 },
+		{ "~rope.scaling.attn_factor", 1.2909944487358056 },
+		{ "~attention.layer_norm_rms_epsilon", 1e-6 }, { NULL, 0 }
+	};
+	const struct spec *s = spec_of("phi3");
+	struct arrays all;
+	struct array *t;
+
+	(void)state;
+	family_make(s, &all);
+	for (size_t i = 0; i < 2; i++) {
+		t = &all.t[all.n++];
+		*t = (struct array){ .rows = 2, .v = malloc(2 * sizeof(float)) };
+		snprintf(t->name, sizeof(t->name), "rope_factors_%s.weight", i ? "long" : "short");
+		t->v[0] = i ? (float)s->divide[0] : 1;
+		t->v[1] = i ? (float)s->divide[1] : 1;
+	}
+	save_gguf(s, &all, "phi3", 50, numbers, "phi3.gguf");
+	compare(s, &all, "phi3.gguf");
+	arrays_free(&all);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_fused),
+		cmocka_unit_test(test_gguf_gemma3),
+		cmocka_unit_test(test_gguf_phi3),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,299 @@
+#include "config.h"
+
+#include "tests/unit/families.h"
+
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define WIDEST 2048
+
+static float
+uniform(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005 + 1442695040888963407;
+	return (float)(int32_t)(*seed >> 32) / 2147483648.0f;
+}
+
+/* cols 0: a vector of values around `mean` */
+static void
+add(struct arrays *all, const char *name, size_t rows, size_t cols, double mean)
+{
+	struct array *t = &all->t[all->n++];
+	double spread = cols ? 2 / sqrt((double)cols) : 0.3;
+
+	assert_true(all->n <= FAMILY_MAX);
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	t->rows = rows;
+	t->cols = cols;
+	t->v = calloc(rows * (cols ? cols : 1), sizeof(float));
+	for (size_t i = 0; i < rows * (cols ? cols : 1); i++)
+		t->v[i] = (float)(mean + spread * uniform(&all->seed));
+}
+
+void
+arrays_free(struct arrays *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		free(all->t[i].v);
+	all->n = 0;
+}
+
+const char *
+family_name(const struct spec *s, size_t layer, const char *name)
+{
+	static char text[160];
+
+	snprintf(text, sizeof(text), "%slayers.%zu.%s", s->prefix, layer, name);
+	return text;
+}
+
+const struct array *
+arrays_find(const struct arrays *all, const char *name)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!strcmp(all->t[i].name, name))
+			return &all->t[i];
+	fail_msg("no tensor %s", name);
+	return NULL;
+}
+
+static const float *
+get(const struct arrays *all, const char *name)
+{
+	return arrays_find(all, name)->v;
+}
+
+static void
+make_attention(const struct spec *s, size_t l, struct arrays *all)
+{
+	size_t q = s->heads * s->hd, kv = s->kv * s->hd;
+	double one = 1 - s->norm_add;
+
+	if (s->fused) {
+		add(all, family_name(s, l, "self_attn.qkv_proj.weight"), q + 2 * kv, s->dim, 0);
+	} else {
+		add(all, family_name(s, l, "self_attn.q_proj.weight"), q, s->dim, 0);
+		add(all, family_name(s, l, "self_attn.k_proj.weight"), kv, s->dim, 0);
+		add(all, family_name(s, l, "self_attn.v_proj.weight"), kv, s->dim, 0);
+	}
+	if (s->biases) {
+		add(all, family_name(s, l, "self_attn.q_proj.bias"), q, 0, 0);
+		add(all, family_name(s, l, "self_attn.k_proj.bias"), kv, 0, 0);
+		add(all, family_name(s, l, "self_attn.v_proj.bias"), kv, 0, 0);
+	}
+	if (s->qk_norms) {
+		add(all, family_name(s, l, "self_attn.q_norm.weight"), s->hd, 0, one);
+		add(all, family_name(s, l, "self_attn.k_norm.weight"), s->hd, 0, one);
+	}
+	add(all, family_name(s, l, "self_attn.o_proj.weight"), s->dim, q, 0);
+}
+
+static void
+make_layer(const struct spec *s, size_t l, struct arrays *all)
+{
+	double one = 1 - s->norm_add;
+
+	add(all, family_name(s, l, "input_layernorm.weight"), s->dim, 0, one);
+	add(all, family_name(s, l, "post_attention_layernorm.weight"), s->dim, 0, one);
+	if (s->post_norms) {
+		add(all, family_name(s, l, "pre_feedforward_layernorm.weight"), s->dim, 0, one);
+		add(all, family_name(s, l, "post_feedforward_layernorm.weight"), s->dim, 0, one);
+	}
+	make_attention(s, l, all);
+	if (s->fused) {
+		add(all, family_name(s, l, "mlp.gate_up_proj.weight"), 2 * s->ffn, s->dim, 0);
+	} else {
+		add(all, family_name(s, l, "mlp.gate_proj.weight"), s->ffn, s->dim, 0);
+		add(all, family_name(s, l, "mlp.up_proj.weight"), s->ffn, s->dim, 0);
+	}
+	add(all, family_name(s, l, "mlp.down_proj.weight"), s->dim, s->ffn, 0);
+}
+
+void
+family_make(const struct spec *s, struct arrays *all)
+{
+	char name[128];
+
+	*all = (struct arrays){ .seed = s->dim * 7 + s->layers };
+	snprintf(name, sizeof(name), "%sembed_tokens.weight", s->prefix);
+	add(all, name, s->vocab, s->dim, 0);
+	snprintf(name, sizeof(name), "%snorm.weight", s->prefix);
+	add(all, name, s->dim, 0, 1 - s->norm_add);
+	for (size_t l = 0; l < s->layers; l++)
+		make_layer(s, l, all);
+	if (s->vision)
+		add(all, "vision_tower.vision_model.embeddings.patch_embedding.weight", 7, 3, 0);
+}
+
+static void
+times(const float *w, const double *x, size_t rows, size_t cols, double *y)
+{
+	for (size_t r = 0; r < rows; r++) {
+		y[r] = 0;
+		for (size_t i = 0; i < cols; i++)
+			y[r] += w[r * cols + i] * x[i];
+	}
+}
+
+static void
+norm(const struct spec *s, const float *w, const double *x, size_t n, double *out)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i] * x[i];
+	for (size_t i = 0; i < n; i++)
+		out[i] = x[i] / sqrt(sum / (double)n + 1e-6) * (w[i] + s->norm_add);
+}
+
+/* Norm and turn of the heads of q or k. */
+static void
+turn(const struct spec *s, const float *w, bool windowed, size_t pos, size_t heads, double *x)
+{
+	size_t rot = s->rot ? s->rot : s->hd, half = rot / 2;
+	bool local = windowed && s->local > 0;
+
+	for (size_t h = 0; h < heads; h++, x += s->hd) {
+		if (w)
+			norm(s, w, x, s->hd, x);
+		for (size_t i = 0; i < half; i++) {
+			double f = pow(local ? s->local : s->theta, -2.0 * (double)i / (double)rot);
+			double len = s->longer > 0 ? s->longer : 1, p = x[i], q = x[half + i], a;
+
+			f /= local || !(s->factor > 0) ? 1 : s->factor;
+			a = f / (s->longer > 0 ? s->divide[i] : 1) * (double)pos;
+			x[i] = len * (p * cos(a) - q * sin(a));
+			x[half + i] = len * (q * cos(a) + p * sin(a));
+		}
+	}
+}
+
+static double keys[6][FAMILY_TOKENS][WIDEST], values[6][FAMILY_TOKENS][WIDEST];
+
+/* The rows of a projection, which may begin after others in a tensor. */
+static void
+project(const struct spec *s, const struct arrays *all, size_t l, const char *name,
+	const char *fused, size_t skip, size_t rows, const double *x, double *y)
+{
+	char full[80];
+	const float *w;
+
+	snprintf(full, sizeof(full), "%s.weight", s->fused ? fused : name);
+	w = get(all, family_name(s, l, full));
+	times(s->fused ? w + skip * s->dim : w, x, rows, s->dim, y);
+	snprintf(full, sizeof(full), "%s.bias", name);
+	if (s->biases && strstr(name, "attn")) {
+		w = get(all, family_name(s, l, full));
+		for (size_t i = 0; i < rows; i++)
+			y[i] += w[i];
+	}
+}
+
+static double
+cap(double x, double most)
+{
+	return most > 0 ? most * tanh(x / most) : x;
+}
+
+static void
+look_back(const struct spec *s, size_t l, size_t pos, const double *q, double *out)
+{
+	bool windowed = s->windowed >> l & 1;
+	size_t from = windowed && pos + 1 > s->window ? pos + 1 - s->window : 0;
+
+	for (size_t h = 0; h < s->heads; h++) {
+		size_t kv = h / (s->heads / s->kv) * s->hd;
+		double w[FAMILY_TOKENS], sum = 0;
+
+		for (size_t p = from; p <= pos; p++) {
+			w[p] = 0;
+			for (size_t i = 0; i < s->hd; i++)
+				w[p] += q[h * s->hd + i] * keys[l][p][kv + i];
+			w[p] /= sqrt(s->scalar > 0 ? s->scalar : (double)s->hd);
+			sum += w[p] = exp(cap(w[p], s->attn_cap));
+		}
+		for (size_t i = 0; i < s->hd; i++) {
+			out[h * s->hd + i] = 0;
+			for (size_t p = from; p <= pos; p++)
+				out[h * s->hd + i] += w[p] / sum * values[l][p][kv + i];
+		}
+	}
+}
+
+static void
+attention(const struct spec *s, const struct arrays *all, size_t l, size_t pos, const double *h,
+	  double *out)
+{
+	size_t q_rows = s->heads * s->hd, kv_rows = s->kv * s->hd;
+	bool windowed = s->windowed >> l & 1;
+	double q[WIDEST], mixed[WIDEST], *k = keys[l][pos], *v = values[l][pos];
+	const char *fused = "self_attn.qkv_proj";
+
+	project(s, all, l, "self_attn.q_proj", fused, 0, q_rows, h, q);
+	project(s, all, l, "self_attn.k_proj", fused, q_rows, kv_rows, h, k);
+	project(s, all, l, "self_attn.v_proj", fused, q_rows + kv_rows, kv_rows, h, v);
+	turn(s, s->qk_norms ? get(all, family_name(s, l, "self_attn.q_norm.weight")) : NULL, windowed, pos,
+	     s->heads, q);
+	turn(s, s->qk_norms ? get(all, family_name(s, l, "self_attn.k_norm.weight")) : NULL, windowed, pos,
+	     s->kv, k);
+	look_back(s, l, pos, q, mixed);
+	times(get(all, family_name(s, l, "self_attn.o_proj.weight")), mixed, s->dim, q_rows, out);
+}
+
+static void
+feed_forward(const struct spec *s, const struct arrays *all, size_t l, const double *h, double *out)
+{
+	double g[WIDEST], u[WIDEST];
+
+	project(s, all, l, "mlp.gate_proj", "mlp.gate_up_proj", 0, s->ffn, h, g);
+	project(s, all, l, "mlp.up_proj", "mlp.gate_up_proj", s->ffn, s->ffn, h, u);
+	for (size_t i = 0; i < s->ffn; i++) {
+		double x = g[i], t = sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+
+		g[i] = u[i] * (s->gelu ? x / 2 * (1 + tanh(t)) : x / (1 + exp(-x)));
+	}
+	times(get(all, family_name(s, l, "mlp.down_proj.weight")), g, s->dim, s->ffn, out);
+}
+
+static void
+plain_layer(const struct spec *s, const struct arrays *all, size_t l, size_t pos, double *x)
+{
+	double h[WIDEST], out[WIDEST];
+	const char *before = s->post_norms ? "pre_feedforward_layernorm.weight"
+					   : "post_attention_layernorm.weight";
+
+	norm(s, get(all, family_name(s, l, "input_layernorm.weight")), x, s->dim, h);
+	attention(s, all, l, pos, h, out);
+	if (s->post_norms)
+		norm(s, get(all, family_name(s, l, "post_attention_layernorm.weight")), out, s->dim, out);
+	for (size_t i = 0; i < s->dim; i++)
+		x[i] += out[i];
+	norm(s, get(all, family_name(s, l, before)), x, s->dim, h);
+	feed_forward(s, all, l, h, out);
+	if (s->post_norms)
+		norm(s, get(all, family_name(s, l, "post_feedforward_layernorm.weight")), out, s->dim, out);
+	for (size_t i = 0; i < s->dim; i++)
+		x[i] += out[i];
+}
+
+void
+family_token(const struct spec *s, const struct arrays *all, uint32_t id, size_t pos, double *logits)
+{
+	char name[128];
+	const float *embed;
+	double x[WIDEST];
+
+	snprintf(name, sizeof(name), "%sembed_tokens.weight", s->prefix);
+	embed = get(all, name);
+	for (size_t i = 0; i < s->dim; i++)
+		x[i] = embed[id * s->dim + i] * (s->embed > 0 ? s->embed : 1);
+	for (size_t l = 0; l < s->layers; l++)
+		plain_layer(s, all, l, pos, x);
+	snprintf(name, sizeof(name), "%snorm.weight", s->prefix);
+	norm(s, get(all, name), x, s->dim, x);
+	times(embed, x, s->vocab, s->dim, logits);
+	for (size_t i = 0; i < s->vocab; i++)
+		logits[i] = cap(logits[i], s->final_cap);
+}
