@@ -1,6 +1,8 @@
 /* mv_avx512_plain.c - BF16, F16 and F32 rows times F32. */
 #include "config.h"
 
+#include <string.h>
+
 #include "src/engine/mv_x86.h"
 
 #include "src/engine/mv_avx512.h"
@@ -20,6 +22,9 @@ mv_avx512_prepare_pairs(struct mv_x *x)
 		_mm512_store_ps(x->perm + c, _mm512_permutex2var_ps(a, even, b));
 		_mm512_store_ps(x->perm + c + 16, _mm512_permutex2var_ps(a, odd, b));
 	}
+	/* MXFP8 reads 64 at once: nothing times what was left here may be NaN. */
+	if ((x->cols + 31) / 32 % 2)
+		memset(x->perm + (x->cols + 31) / 32 * 32, 0, 32 * sizeof(*x->perm));
 	return true;
 }
 
