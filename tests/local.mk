@@ -226,6 +226,11 @@ tests_unit_test_tokenizer_LDADD = $(TEST_TEXT)
 check_PROGRAMS += tests/unit/test_tokenizer_golden
 TESTS += tests/unit/test_tokenizer_golden
 tests_unit_test_tokenizer_golden_LDADD = $(TEST_TEXT)
+check_PROGRAMS += tests/unit/test_tokenizer_gguf
+TESTS += tests/unit/test_tokenizer_gguf
+tests_unit_test_tokenizer_gguf_SOURCES = tests/unit/test_tokenizer_gguf.c \
+	tests/unit/gguf_make.c tests/unit/gguf_make.h
+tests_unit_test_tokenizer_gguf_LDADD = $(TEST_TEXT)
 check_PROGRAMS += tests/unit/test_chat_template
 TESTS += tests/unit/test_chat_template
 tests_unit_test_chat_template_LDADD = $(TEST_TEXT)
@@ -308,6 +313,15 @@ FUZZ_TARGETS += tests/fuzz/fuzz_gguf
 tests_fuzz_fuzz_gguf_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_gguf_LDADD = $(FUZZ_FORMAT)
 EXTRA_DIST += tests/fuzz/seeds/gguf/small
+
+FUZZ_TARGETS += tests/fuzz/fuzz_gguf_vocab tests/fuzz/fuzz_spm
+tests_fuzz_fuzz_gguf_vocab_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_gguf_vocab_LDADD = $(FUZZ_TEXT)
+tests_fuzz_fuzz_spm_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_spm_LDADD = $(FUZZ_TEXT)
+EXTRA_DIST += tests/fuzz/seeds/gguf_vocab/bert tests/fuzz/seeds/gguf_vocab/gemma4 \
+	tests/fuzz/seeds/gguf_vocab/gpt2 tests/fuzz/seeds/gguf_vocab/llama \
+	tests/fuzz/seeds/spm/bpe tests/fuzz/seeds/spm/list
 
 EXTRA_PROGRAMS = $(FUZZ_TARGETS)
 FUZZ_LINK = $(AM_LDFLAGS) -fsanitize=fuzzer

@@ -19,6 +19,7 @@ struct tokenizer {
 	struct tok_decoder decoder;
 	/* Found in the text as it is, and in the text as it was normalized. */
 	struct tok_added_set raw, normalized;
+	bool raw_only;				/* all of them in the text as it is */
 	struct token_ids before, after;		/* what the post-processor puts around */
 	struct token_ids ends;			/* what ends a generation; sorted */
 	uint32_t bos, eos;			/* TOK_NONE: none known */
@@ -36,8 +37,8 @@ struct tokenizer *tok_new(void);
 /* Common to formats that give each token a type: what is control or unknown is
  * special, and all that is not normal, unused or byte is found in the text as it is. */
 enum tb_status tok_add_typed(struct tokenizer *t, struct tb_err *err) TB_MUST_USE;
-/* Merging by score, blanks as U+2581 (prefix: one is put in front), bytes where
- * nothing else fits. */
+/* Merging by score, bytes where nothing else fits, and the way back (prefix: a blank is
+ * put in front of texts).  The normalizer is not set. */
 enum tb_status tok_make_spm(struct tokenizer *t, bool prefix, struct tb_err *err) TB_MUST_USE;
 
 /* "added_tokens", and those of tokenizer_config.json that it lacks. */

@@ -166,6 +166,8 @@ make_llama(struct reader *r, const char *model)
 	t->bos = read_id(r, "bos_token_id", 1);
 	t->eos = read_id(r, "eos_token_id", 2);
 	status = tok_make_spm(t, r->add_prefix, r->err);
+	if (!status)
+		status = tok_normalizer_blanks(&t->normalizer, TOK_MARK, r->add_prefix, r->err);
 	t->bpe.unk = read_id(r, "unknown_token_id", 0);
 	return status;
 }

@@ -1,6 +1,7 @@
-/* tok_pre.c - the patterns are those that the models were published with.  Where a
- * model's own pattern says the case of letters in any way ((?i:...)), the letters are
- * written out, so that nothing but ASCII folds. */
+/* tok_pre.c - the patterns are those that the models were published with, in two points
+ * written otherwise.  Where they fold case ((?i:...)), the letters are written out, so
+ * that nothing but ASCII folds.  And where they would try each blank of a megabyte of
+ * blanks, or need a stack for each letter, they say the same in a way that does not. */
 #include "config.h"
 
 #include "src/text/tok_pre.h"
@@ -10,7 +11,9 @@
 #define ENDINGS "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]"
 #define LETTERS "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
 #define SIGNS " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
-#define BLANKS "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+/* to the last newline of a run of blanks, if it has one */
+#define NEWLINES "(?=[^\\S\\r\\n]*+[\\r\\n])\\s*[\\r\\n]"
+#define BLANKS NEWLINES "|\\s+(?!\\S)|\\s+"
 #define WITH_DIGITS(digits) ENDINGS "|" LETTERS "|" digits "|" SIGNS "|" BLANKS
 
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
@@ -48,10 +51,14 @@
 	"\U0001e900-\U0001e943"
 #define CJK "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+"
 
-#define NO_HAN "(?!\\p{sc:Han})"
-#define KIMI "\\p{sc:Han}+|[^\\r\\n\\p{L}\\p{N}]?(?:" NO_HAN UPPER ")*(?:" NO_HAN LOWER ")+" \
-	"(?:" ENDINGS ")?|[^\\r\\n\\p{L}\\p{N}]?(?:" NO_HAN UPPER ")+(?:" NO_HAN LOWER ")*" \
-	"(?:" ENDINGS ")?|\\p{N}{1,3}|" SIGNS "|" BLANKS
+/* The same, but not Chinese characters: whatever is in no other category. */
+#define NOT_LETTERS "\\p{N}\\p{P}\\p{S}\\p{Z}\\p{C}\\p{sc:Han}"
+#define UPPER_ELSE "[^\\p{Ll}" NOT_LETTERS "]"
+#define LOWER_ELSE "[^\\p{Lu}\\p{Lt}" NOT_LETTERS "]"
+#define KIMI "\\p{sc:Han}+|[^\\r\\n\\p{L}\\p{N}]?" UPPER_ELSE "*" LOWER_ELSE "+(?:" ENDINGS ")?" \
+	"|[^\\r\\n\\p{L}\\p{N}]?" UPPER_ELSE "+" LOWER_ELSE "*(?:" ENDINGS ")?" \
+	"|\\p{N}{1,3}|" SIGNS "|" BLANKS
+#define MARKED "\\p{L}[\\p{L}\\p{M}]*+"
 #define YOUTU "[\uac00-\ud7a3\u3131-\u318e]+|[\uff01\u2026\u201c\u201d\u2018\u2019\u2014\uff1a" \
 	"\uff1b\uff0c\u3001-\u303f\ufe30-\ufe4f]+|[\u3105-\u312f]+|" KANA
 #define BLOOM " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+"
@@ -103,16 +110,16 @@ static const struct tok_pre rows[] = {
 	  .add_bos = true },
 	{ .names = "superbpe", .stage = { "\\p{N}+", "(?=(\\d{3})+(?!\\d))" } },
 	{ .names = "bailingmoe bailingmoe2 llada-moe",
-	  .stage = { ENDINGS "|" LETTERS "|\\p{N}|" SIGNS "|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+" } },
+	  .stage = { ENDINGS "|" LETTERS "|\\p{N}|" SIGNS "|" BLANKS } },
 	{ .names = "seed-coder",
 	  .stage = { ENDINGS "|" LETTERS "|\\p{N}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" BLANKS } },
 	{ .names = "ufakzeka", .stage = { LETTERS "|\\p{N}|" SIGNS "|" BLANKS } },
 	{ .names = "laguna", .stage = { LINES, QWEN2 } },
 	{ .names = "exaone-moe",
-	  .stage = { ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}|"
-		     " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+" } },
+	  .stage = { ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?" MARKED "(?: " MARKED ")*+|\\p{N}|"
+		     " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|" BLANKS } },
 	{ .names = "jais-2",
-	  .stage = { ENDINGS "|" LETTERS "|\\p{N}{1,3}|" SIGNS "|\\s*[\\r\\n]+|\\s{512}(?!\\S)|"
+	  .stage = { ENDINGS "|" LETTERS "|\\p{N}{1,3}|" SIGNS "|" NEWLINES "|\\s{512}(?!\\S)|"
 		     "\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|"
 		     "\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}" } },
 	{ .names = "minicpm5", .stage = { "\\p{N}{1,3}", WITH_DIGITS("\\p{N}+") },

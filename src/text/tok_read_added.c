@@ -23,9 +23,10 @@ put(struct tokenizer *t, const char *content, const struct tok_added *a, struct 
 	struct tok_matcher *matcher;
 	enum tb_status status;
 
-	if (a->special || !a->normalized || !t->normalizer.n)
-		return tok_added_put(a->special || !a->normalized ? &t->raw : &t->normalized,
-				     content, strlen(content), a, err);
+	if (a->special || !a->normalized || t->raw_only)
+		return tok_added_put(&t->raw, content, strlen(content), a, err);
+	if (!t->normalizer.n)
+		return tok_added_put(&t->normalized, content, strlen(content), a, err);
 	matcher = tok_matcher_new();
 	tb_buf_str(&text, content);
 	status = matcher && !tb_buf_failed(&text)

@@ -201,9 +201,12 @@ load(struct spm *s, const void *model, size_t len, const cJSON *config)
 	if (status)
 		return status;
 	s->t->bpe.unk = own_id(s, s->unk);
+	s->t->raw_only = true;
 	status = tok_add_typed(s->t, s->err);
 	if (!status)
 		status = tok_read_added(s->t, NULL, config, s->err);
+	if (!status)
+		status = tok_normalizer_blanks(&s->t->normalizer, TOK_MARK, s->prefix, s->err);
 	return status ? status : read_ends(s, config);
 }
 

@@ -40,7 +40,5 @@ tok_make_spm(struct tokenizer *t, bool prefix, struct tb_err *err)
 	status = tok_bpe_rank_scores(&t->bpe, err);
 	if (!status)
 		status = tok_seams_new(&t->bpe.seams, &t->vocab, err);
-	if (!status)
-		status = tok_normalizer_blanks(&t->normalizer, TOK_MARK, prefix, err);
 	return status ? status : tok_decoder_blanks(&t->decoder, TOK_MARK, prefix, err);
 }
