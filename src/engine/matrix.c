@@ -8,7 +8,6 @@
 #include "src/base/half.h"
 #include "src/engine/mv.h"
 #include "src/quant/codec.h"
-#include "src/quant/ggml.h"
 
 uint64_t
 matrix_row_bytes(const struct matrix *w)
@@ -38,12 +37,11 @@ matrix_decode(const struct matrix *w, uint32_t r, uint32_t col, uint32_t n, floa
 	struct quant_src q;
 
 	if (w->scheme.kind == SCHEME_PLAIN || w->scheme.kind == SCHEME_GGML) {
+		q = (struct quant_src){ .codes = codes + scheme_code_bytes(&w->scheme, col) };
 		if (w->scheme.kind == SCHEME_PLAIN)
-			decode_plain(w->scheme.dtype, codes + (size_t)col * dtype_bits(w->scheme.dtype) / 8,
-				     n, out);
+			decode_plain(w->scheme.dtype, q.codes, n, out);
 		else
-			ggml_decode(w->scheme.ggml, codes + scheme_code_bytes(&w->scheme, col), n,
-				    out);
+			quant_decode(&w->scheme, &q, n, out);
 		for (uint32_t i = 0; global != 1 && i < n; i++)
 			out[i] *= global;
 		return;

@@ -100,7 +100,9 @@ quant_decode(const struct scheme *s, const struct quant_src *q, size_t n, float 
 	size_t done;
 
 	if (s->kind == SCHEME_GGML) {
-		ggml_decode(s->ggml, q->codes, n, out);
+		done = k ? k->ggml(s->ggml, q->codes, n, out) : 0;
+		ggml_decode(s->ggml, (const char *)q->codes + scheme_code_bytes(s, done), n - done,
+			    out + done);
 		return;
 	}
 	done = k ? k->decode(s, q, n, out) : 0;

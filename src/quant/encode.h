@@ -23,6 +23,7 @@ struct quant_kernels {
 	size_t (*fp)(const struct scheme *s, enum flavour f, enum dtype t, const void *src,
 		     size_t n, const struct quant_parts *out);
 	size_t (*decode)(const struct scheme *s, const struct quant_src *q, size_t n, float *out);
+	size_t (*ggml)(unsigned type, const void *src, size_t n, float *out);
 };
 extern const struct quant_kernels quant_avx512, quant_avx2;
 #endif

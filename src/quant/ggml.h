@@ -10,6 +10,7 @@
 /* Is there a decoder for this enum ggml_type?  (Q8_1 and Q8_K have none: they
  * are for activations.) */
 bool ggml_decodable(unsigned type);
-/* n elements, whole blocks, of a decodable type; src may have any alignment. */
+/* n elements, whole blocks, of a decodable type; src may have any alignment.  One element
+ * at a time; quant_decode() has the machine's own path. */
 void ggml_decode(unsigned type, const void *src, size_t n, float *out);
 #endif

@@ -49,6 +49,7 @@ QUANT_LIBS = src/quant/libquant.a
 QUANT_SIMD = \
 	src/quant/affine_simd.h \
 	src/quant/decode_simd.h \
+	src/quant/ggml_simd.h \
 	src/quant/mx_simd.h \
 	src/quant/pack_simd.h \
 	src/quant/stats_simd.h

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "src/format/ggml_type.h"
 #include "src/quant/bits.h"
 #include "src/quant/encode.h"
 #include "src/quant/fp.h"
@@ -12,5 +13,7 @@
 #include "src/quant/affine_simd.h"
 #include "src/quant/mx_simd.h"
 #include "src/quant/decode_simd.h"
+#include "src/quant/ggml_simd.h"
 
-const struct quant_kernels quant_avx512 = { "avx512", affine_simd, mx_simd, decode_simd };
+const struct quant_kernels quant_avx512 = { "avx512", affine_simd, mx_simd, decode_simd,
+	ggml_simd };

@@ -106,6 +106,35 @@ test_golden(void **state)
 	assert_int_equal(seen, DECODERS);
 }
 
+/* The machine's own path against one element at a time, on any bits at all. */
+static void
+test_paths(void **state)
+{
+	enum { N = 7 * 256 };
+	static float one[N], other[N];
+	uint8_t src[N * 4 + 1];
+	uint64_t seed = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 40 * DECODERS; i++) {
+		unsigned type = i % (GGML_Q2_0 + 1);
+		struct quant_src q = { .codes = src + i % 2, .global = 1 };
+		struct scheme s;
+
+		if (!ggml_decodable(type))
+			continue;
+		s = scheme_ggml(type);
+		for (size_t k = 0; k < sizeof(src); k++) {
+			seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+			src[k] = (uint8_t)(seed >> 56);
+		}
+		quant_decode(&s, &q, N, one);
+		ggml_decode(type, q.codes, N, other);
+		if (memcmp(one, other, sizeof(one)))
+			fail_msg("%s: the vector path differs", ggml_info(type)->name);
+	}
+}
+
 static void
 test_scheme(void **state)
 {
@@ -138,6 +167,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scheme),
 		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_paths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
