@@ -94,6 +94,11 @@ print_text(const struct show *s)
 		cli_put(m->problems[i].message);
 		putchar('\n');
 	}
+	if (m->remark) {
+		printf("\nRemark\n");
+		cli_put(m->remark);
+		putchar('\n');
+	}
 	return ok ? CLI_OK : CLI_FAILED;
 }
 

@@ -66,5 +66,6 @@ show_json(const struct show *s)
 	for (size_t i = 0; i < m->nproblems; i++)
 		json_push_str(problems, m->problems[i].message);
 	json_set(o, "problems", problems);
+	json_set_str(o, "remark", m->remark);
 	return o;
 }

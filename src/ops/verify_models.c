@@ -94,10 +94,14 @@ keep_model(struct verify_model *to, const struct model *m)
 	for (size_t i = 0; i < m->nproblems; i++, to->nproblems++) {
 		to->problems[i].message = tb_strdup(m->problems[i].message);
 		to->problems[i].absent = m->problems[i].absent;
+		to->problems[i].index = m->problems[i].index;
 		memcpy(to->problems[i].digest, m->problems[i].digest, TB_DIGEST_MAX);
 		if (!to->problems[i].message)
 			return false;
 	}
+	to->remark = m->remark ? tb_strdup(m->remark) : NULL;
+	if (m->remark && !to->remark)
+		return false;
 	to->stamp = model_stamp(m);
 	to->loc.kind = m->loc.kind;	/* what only the manifest tells */
 	return true;
@@ -208,8 +212,12 @@ judge(struct verify_run *r, const struct verify_model *m)
 		struct verify_where at = { .model = m, .blob = p->digest };
 
 		if (!p->absent && !explained(file_of(m, p->digest)))
-			verify_find(r, *p->digest ? F_STRUCTURE_BAD : F_MODEL_BAD, &at, "%s: %s", m->loc.name, p->message);
+			verify_find(r, p->index ? F_INDEX_BAD : *p->digest ? F_STRUCTURE_BAD
+				    : F_MODEL_BAD, &at, "%s: %s", m->loc.name, p->message);
 	}
+	if (m->remark)
+		verify_find(r, F_INDEX_SIZE, &(struct verify_where){ .model = m }, "%s: %s",
+			    m->loc.name, m->remark);
 }
 
 static void
@@ -262,6 +270,7 @@ verify_free_models(struct verify_run *r)
 		free(m->files);
 		free(m->problems);
 		free(m->failure);
+		free(m->remark);
 	}
 	for (size_t i = 0; i < r->norphans; i++)
 		free(r->orphans[i].path);

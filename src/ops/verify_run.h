@@ -26,8 +26,9 @@ struct verify_model {
 	struct verify_problem {
 		char *message;
 		char digest[TB_DIGEST_MAX];
-		bool absent;
+		bool absent, index;
 	} *problems;
+	char *remark;			/* or NULL */
 	size_t nproblems;
 	char *failure;			/* why it could not be opened at all, or NULL */
 	uint64_t stamp, errors;

@@ -208,6 +208,7 @@ model_free(struct model *m)
 		free(m->problems[i].message);
 	free(m->files);
 	free(m->problems);
+	free(m->remark);
 	free(m->tensors);
 	free(m->arch);
 	free(m->model_type);

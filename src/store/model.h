@@ -114,8 +114,10 @@ struct model {
 		char *message;
 		char digest[TB_DIGEST_MAX];
 		bool absent;		/* a file is not there: its `missing` says so, too */
+		bool index;		/* model.safetensors.index.json says otherwise */
 	} *problems;
 	size_t nproblems;
+	char *remark;			/* what is odd and harms nothing; owned; NULL: nothing */
 	void *names;			/* private */
 };
 

@@ -15,6 +15,7 @@ struct raw {
 	struct scheme blocks;		/* SCHEME_GGML: scales and all are in the part */
 	enum origin origin;		/* whose words quant_type and group are */
 	bool used;			/* it is part of a logical tensor */
+	bool named;			/* the shard index says that it is in this file */
 	bool draft;			/* of the small model that guesses ahead */
 };
 
@@ -70,6 +71,8 @@ enum tb_status build_scheme(struct build *b, struct tensor *t, const struct raw 
 			    struct tb_err *err) TB_MUST_USE;
 
 /* model_tensors.c: raws become logical tensors. */
+void build_order(struct build *b);	/* by name */
+/* Orders them; of those with one name that stays which the index names, or the first. */
 enum tb_status build_sort(struct build *b, struct tb_err *err) TB_MUST_USE;
 const struct raw *build_find(const struct build *b, const char *name);
 /* The raw tensor called base[0..n) + ending, or NULL; *key is scratch. */

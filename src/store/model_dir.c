@@ -76,6 +76,15 @@ file_named(struct build *b, const char *name)
 	return NULL;
 }
 
+/* Marks the problem that was just noted as one of the index. */
+static enum tb_status
+differs(struct build *b, enum tb_status status)
+{
+	if (!status)
+		b->m->problems[b->m->nproblems - 1].index = true;
+	return status;
+}
+
 /* A shard's name as the index has it, looked for among the folder's own entries: it
  * never becomes part of a path. */
 static enum tb_status
@@ -84,8 +93,8 @@ open_shard(struct build *b, const char *name, bool *opened, struct tb_err *err)
 	struct model_file *f = file_named(b, name);
 
 	if (!f || !tb_ends(name, ".safetensors"))
-		return build_problem(b, NULL, err, "%s: shard %.200s, named in " INDEX ", is missing",
-				     b->m->loc.path, name);
+		return differs(b, build_problem(b, NULL, err, "%s: shard %.200s, named in " INDEX
+						", is missing", b->m->loc.path, name));
 	if (opened[f - b->m->files])
 		return TB_OK;
 	opened[f - b->m->files] = true;
@@ -122,6 +131,23 @@ open_shards(struct build *b, const cJSON *map, bool *opened, struct tb_err *err)
 	return status;
 }
 
+/* Where the index says of a tensor that is in several shards which of them it means, that
+ * one is right.  b->raws are in order. */
+static void
+prefer(struct build *b, const cJSON *map)
+{
+	for (const cJSON *v = json_first(map); v; v = json_next(v)) {
+		const struct raw *r = build_find(b, json_key(v));
+		const struct model_file *shard = json_str(v) ? file_named(b, json_str(v)) : NULL;
+		size_t i = r ? (size_t)(r - b->raws) : b->nraws;
+
+		while (r && i > 0 && !strcmp(b->raws[i - 1].name, r->name))
+			i--;
+		for (; r && shard && i < b->nraws && !strcmp(b->raws[i].name, r->name); i++)
+			b->raws[i].named = shard == &b->m->files[b->raws[i].part.file];
+	}
+}
+
 /* Does what the shards hold agree with what the index says?  b->raws are sorted. */
 static enum tb_status
 check_index(struct build *b, const cJSON *map, struct tb_err *err)
@@ -137,14 +163,37 @@ check_index(struct build *b, const cJSON *map, struct tb_err *err)
 		if (!shard || shard->missing)
 			continue;	/* said already */
 		if (!r)
-			status = build_problem(b, NULL, err, "tensor %.200s: " INDEX " has it in"
-					       " %.200s, which lacks it", json_key(v), want);
+			status = differs(b, build_problem(b, NULL, err, "tensor %.200s: " INDEX " has"
+							  " it in %.200s, which lacks it",
+							  json_key(v), want));
 		else if (shard != &b->m->files[r->part.file])
-			status = build_problem(b, NULL, err, "tensor %.200s: is in %s, " INDEX " has"
-					       " it in %.200s", json_key(v),
-					       b->m->files[r->part.file].path, want);
+			status = differs(b, build_problem(b, NULL, err, "tensor %.200s: is in %s, "
+							  INDEX " has it in %.200s", json_key(v),
+							  b->m->files[r->part.file].path, want));
 	}
 	return status;
+}
+
+/* metadata.total_size are the bytes of all tensors.  Nobody needs it, so it is a remark;
+ * without all shards it says nothing. */
+static enum tb_status
+check_total(struct build *b, const cJSON *doc, const bool *opened, struct tb_err *err)
+{
+	uint64_t want, have = 0;
+
+	if (!json_u64(json_path(doc, "metadata.total_size"), &want))
+		return TB_OK;
+	for (size_t i = 0; i < b->m->nfiles; i++)
+		if (opened[i] && b->m->files[i].missing)
+			return TB_OK;
+	for (size_t i = 0; i < b->nraws; i++)
+		have += b->raws[i].part.len;
+	if (have == want || b->m->nproblems)
+		return TB_OK;
+	free(b->m->remark);
+	b->m->remark = tb_asprintf(INDEX " says that the tensors have %ju bytes, they have %ju",
+				   (uintmax_t)want, (uintmax_t)have);
+	return b->m->remark ? TB_OK : tb_nomem(err);
 }
 
 /* Model files that no index entry leads to; "consolidated.safetensors" and the like
@@ -161,7 +210,8 @@ check_extra(struct build *b, const bool *opened, struct tb_err *err)
 			continue;
 		status = build_stat(b, f, err);
 		if (!status && tb_starts(f->name, "model"))
-			status = build_problem(b, NULL, err, "%s: not named in " INDEX, f->path);
+			status = differs(b, build_problem(b, NULL, err, "%s: not named in " INDEX,
+							  f->path));
 	}
 	return status;
 }
@@ -188,12 +238,18 @@ read_indexed(struct build *b, const struct model_file *index, bool *opened, stru
 		status = build_problem(b, NULL, err, "%s", why.msg);
 	else
 		status = open_shards(b, map, opened, err);
+	if (!status && !why.code) {
+		build_order(b);
+		prefer(b, map);
+	}
 	if (!status)
 		status = build_sort(b, err);
 	if (!status)
 		status = check_index(b, map, err);
 	if (!status && !why.code)
 		status = check_extra(b, opened, err);
+	if (!status && !why.code)
+		status = check_total(b, doc, opened, err);
 	json_free(doc);
 	return status;
 }

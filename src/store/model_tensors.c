@@ -39,26 +39,34 @@ raw_cmp(const void *a, const void *b)
 	return d ? d : (x->part.file > y->part.file) - (x->part.file < y->part.file);
 }
 
-/* Sorts by name; of two tensors with one name the first file's stays. */
+void
+build_order(struct build *b)
+{
+	if (b->nraws > 1)
+		qsort(b->raws, b->nraws, sizeof(*b->raws), raw_cmp);
+}
+
 enum tb_status
 build_sort(struct build *b, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	size_t n = 0;
 
-	if (b->nraws > 1)
-		qsort(b->raws, b->nraws, sizeof(*b->raws), raw_cmp);
+	build_order(b);
 	for (size_t i = 0; i < b->nraws && !status; i++) {
-		const struct raw *r = &b->raws[i];
 		const struct model_file *files = b->m->files;
+		const struct raw *r = &b->raws[i];
+		struct raw *kept = n ? &b->raws[n - 1] : NULL;
 
-		if (n && strcmp(b->raws[n - 1].name, r->name) == 0)
-			status = build_problem(b, files[r->part.file].digest, err,
-					       "tensor %.200s: is in %s and in %s", r->name,
-					       files[b->raws[n - 1].part.file].path,
-					       files[r->part.file].path);
-		else
+		if (!kept || strcmp(kept->name, r->name) != 0) {
 			b->raws[n++] = *r;
+			continue;
+		}
+		status = build_problem(b, files[r->part.file].digest, err, "tensor %.200s: is in %s"
+				       " and in %s", r->name, files[kept->part.file].path,
+				       files[r->part.file].path);
+		if (r->named && !kept->named)
+			*kept = *r;
 	}
 	b->nraws = n;
 	return status;

@@ -233,6 +233,32 @@ flip "$HUB/blobs/$SUM" 100
 run 1 verify
 has "^error +digest_mismatch +hf:org/tiny: sha256:$SUM "
 
+# Shards and their index: what differs is damage, a wrong total is not.
+D=$T/shards
+mkdir "$D"
+st w 4 4 1 >"$D/model-00001-of-00002.safetensors"
+st v 4 4 2 >"$D/model-00002-of-00002.safetensors"
+index() {
+	printf '{"metadata":{"total_size":%s},"weight_map":{"w":"%s","v":"model-0000%s-of-00002.safetensors"}}' \
+		"$1" model-00001-of-00002.safetensors "$2" >"$D/model.safetensors.index.json"
+}
+STORE=$D
+index 128 2
+run 0 verify
+has ' 0 errors, 0 warnings'
+index 129 2
+run 0 verify
+has '^warning +index_size .* have 129 bytes, they have 128'
+run 0 show "$D"
+has '^model.safetensors.index.json says that the tensors have 129 bytes'
+index 128 1
+run 1 verify
+has '^error +index_bad .*tensor v: .* which lacks it'
+has '^error +index_bad .*00002-of-00002.safetensors: not named in'
+index 128 3
+run 1 verify
+has '^error +index_bad .*shard model-00003-of-00002.safetensors, named in .*, is missing'
+
 # A directory: structure always, bytes with --deep against the last time.
 D=$T/dir
 mkdir "$D"

@@ -434,6 +434,16 @@ test_shards(void **state)
 	m = models_open("sh");
 	models_clean(m);
 	assert_int_equal(m->ntensors, 3);
+	assert_null(m->remark);
+	model_free(m);
+
+	fixture_text("sh/model.safetensors.index.json", "{\"metadata\":{\"total_size\":25},"
+		"\"weight_map\":{\"a\":\"model-1.safetensors\",\"b\":\"model-1.safetensors\","
+		"\"c\":\"model-2.safetensors\"}}");
+	m = models_open("sh");
+	models_clean(m);		/* nobody needs the total */
+	assert_string_equal(m->remark, "model.safetensors.index.json says that the tensors have 25"
+			    " bytes, they have 24");
 	model_free(m);
 
 	shard("sh/model-2.safetensors", "c", "a");	/* a in two shards */
@@ -459,6 +469,32 @@ test_shards(void **state)
 	assert_int_equal(m->ntensors, 4);
 	models_problem(m, "index.json: not JSON");
 	model_free(m);
+}
+
+/* One name in two shards: the index says which is meant, else the first is. */
+static void
+test_twice(void **state)
+{
+	static const char *const named[] = { "model-1.safetensors", "model-2.safetensors" };
+
+	(void)state;
+	fixture_dir("tw");
+	shard("tw/model-1.safetensors", "a", "b");
+	shard("tw/model-2.safetensors", "c", "a");
+	for (size_t i = 0; i < 2; i++) {
+		char text[200];
+		struct model *m;
+
+		snprintf(text, sizeof(text), "{\"weight_map\":{\"a\":\"%s\",\"b\":"
+			 "\"model-1.safetensors\",\"c\":\"model-2.safetensors\"}}", named[i]);
+		fixture_text("tw/model.safetensors.index.json", text);
+		m = models_open("tw");
+		assert_int_equal(m->nproblems, 1);
+		models_problem(m, "tensor a: is in ");
+		assert_int_equal(m->ntensors, 3);
+		assert_string_equal(m->files[model_tensor(m, "a")->weight.file].name, named[i]);
+		model_free(m);
+	}
 }
 
 static void
@@ -511,6 +547,7 @@ main(void)
 		cmocka_unit_test(test_quantization_config),
 		cmocka_unit_test(test_foreign_nvfp4),
 		cmocka_unit_test(test_shards),
+		cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_single_file),
 	};
 
