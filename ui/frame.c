@@ -260,7 +260,7 @@ next_ranked(const struct ui *ui, enum action last)
 	return best;
 }
 
-#define HELP_COLS 8	/* "? help" and the gap before it */
+#define HELP_COLS 9	/* "? help", the gap before it, and the corner: curses leaves it */
 
 static void
 draw_keys(const struct ui *ui, int y)
@@ -272,7 +272,7 @@ draw_keys(const struct ui *ui, int y)
 	while ((a = next_ranked(ui, a)) != ACT_NONE) {
 		bool help = a == ACT_VIEW_HELP;
 
-		x += put_key(ui, y, x, help ? COLS : COLS - HELP_COLS, a);
+		x += put_key(ui, y, x, help ? COLS - 1 : COLS - HELP_COLS, a);
 	}
 }
 

@@ -19,6 +19,11 @@ ui_libui_a_SOURCES = \
 	ui/list.h \
 	ui/loop.c \
 	ui/loop.h \
+	ui/model_files.c \
+	ui/model_keys.c \
+	ui/model_load.c \
+	ui/model_tokens.c \
+	ui/model_view.h \
 	ui/opened.c \
 	ui/opened.h \
 	ui/page.c \
@@ -35,6 +40,8 @@ ui_libui_a_SOURCES = \
 	ui/recipe_plan.h \
 	ui/rows.c \
 	ui/rows.h \
+	ui/sizes.c \
+	ui/sizes.h \
 	ui/stats.c \
 	ui/stats.h \
 	ui/table.c \

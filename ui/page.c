@@ -9,6 +9,7 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/format/json.h"
+#include "src/store/model_meta.h"
 
 #define TEXT_MAX ((size_t)4 << 20)	/* bytes of one text; longer ones are no texts */
 #define LICENCES_MAX 16u
@@ -98,24 +99,76 @@ add_layer(struct tb_buf *out, const struct model *m, enum media kind, unsigned i
 	return TB_OK;
 }
 
-/* Where a page's texts may be: files by name, layers by kind. */
+/* A template written as a string of JSON; there may be a list of them with names. */
+static enum tb_status
+add_templates(struct tb_buf *out, const struct model *m, struct tb_err *err)
+{
+	char *text;
+	size_t len;
+	cJSON *doc;
+	const cJSON *v;
+	enum tb_status status = model_read(m, "tokenizer_config.json", TEXT_MAX, &text, &len, err);
+
+	if (status)
+		return status == TB_ENOENT ? TB_OK : status;
+	status = json_parse(&doc, text, len, "tokenizer_config.json", err);
+	free(text);
+	if (status)
+		return status;
+	v = json_get(doc, "chat_template");
+	if (json_str(v))
+		add(out, "tokenizer_config.json", json_str(v), strlen(json_str(v)), false);
+	for (const cJSON *t = json_is_array(v) ? json_first(v) : NULL; t; t = json_next(t)) {
+		const char *name = json_str(json_get(t, "name"));
+		const char *s = json_str(json_get(t, "template"));
+
+		if (s)
+			add(out, name ? name : "tokenizer_config.json", s, strlen(s), false);
+	}
+	json_free(doc);
+	return TB_OK;
+}
+
+static enum tb_status
+add_key(struct tb_buf *out, const struct model *m, const char *key, struct tb_err *err)
+{
+	struct model_meta mm;
+	const struct gguf_kv *kv;
+	char *text;
+	enum tb_status status = model_meta_open(&mm, m, err);
+
+	if (status)
+		return status == TB_ENOENT ? TB_OK : status;
+	kv = gguf_find(&mm.g, key);
+	if (kv && !(status = gguf_string(kv, &mm.file, TEXT_MAX, &text, err))) {
+		add(out, key, text, strlen(text), false);
+		free(text);
+	}
+	model_meta_close(&mm);
+	return status;
+}
+
+/* Where a page's texts may be: files by name, layers by kind, keys of GGUF. */
 static const struct source {
 	enum page page;
-	const char *file;	/* NULL: a layer */
+	enum { IN_FILE, IN_LAYER, IN_GGUF, IN_TEMPLATES } where;
+	const char *name;	/* of a file or a key */
 	enum media layer;
 	bool json;
 } sources[] = {
-	{ PAGE_CONFIG, "config.json", MEDIA_UNKNOWN, true },
-	{ PAGE_CONFIG, NULL, MEDIA_CONFIG, true },
-	{ PAGE_TEMPLATE, NULL, MEDIA_TEMPLATE, false },
-	{ PAGE_TEMPLATE, "chat_template.jinja", MEDIA_UNKNOWN, false },
-	{ PAGE_TEMPLATE, "tokenizer_config.json", MEDIA_UNKNOWN, true },
-	{ PAGE_LICENCE, NULL, MEDIA_LICENSE, false },
-	{ PAGE_LICENCE, "LICENSE", MEDIA_UNKNOWN, false },
-	{ PAGE_LICENCE, "LICENSE.txt", MEDIA_UNKNOWN, false },
-	{ PAGE_PARAMS, NULL, MEDIA_PARAMS, true },
-	{ PAGE_PARAMS, NULL, MEDIA_SYSTEM, false },
-	{ PAGE_PARAMS, "generation_config.json", MEDIA_UNKNOWN, true },
+	{ PAGE_TEMPLATE, IN_LAYER, NULL, MEDIA_TEMPLATE, false },
+	{ PAGE_TEMPLATE, IN_FILE, "chat_template.jinja", MEDIA_UNKNOWN, false },
+	{ PAGE_TEMPLATE, IN_TEMPLATES, NULL, MEDIA_UNKNOWN, false },
+	{ PAGE_TEMPLATE, IN_GGUF, "tokenizer.chat_template", MEDIA_UNKNOWN, false },
+	{ PAGE_LICENCE, IN_LAYER, NULL, MEDIA_LICENSE, false },
+	{ PAGE_LICENCE, IN_FILE, "LICENSE", MEDIA_UNKNOWN, false },
+	{ PAGE_LICENCE, IN_FILE, "LICENSE.txt", MEDIA_UNKNOWN, false },
+	{ PAGE_LICENCE, IN_GGUF, "general.license", MEDIA_UNKNOWN, false },
+	{ PAGE_LICENCE, IN_GGUF, "general.license.link", MEDIA_UNKNOWN, false },
+	{ PAGE_SETTINGS, IN_LAYER, NULL, MEDIA_PARAMS, true },
+	{ PAGE_SETTINGS, IN_LAYER, NULL, MEDIA_SYSTEM, false },
+	{ PAGE_SETTINGS, IN_LAYER, NULL, MEDIA_MESSAGES, true },
+	{ PAGE_SETTINGS, IN_FILE, "generation_config.json", MEDIA_UNKNOWN, true },
 };
 
 static enum tb_status
@@ -124,8 +177,11 @@ add_source(struct tb_buf *out, const struct model *m, const struct source *s, st
 	enum tb_status status = TB_OK;
 	bool found = true;
 
-	if (s->file)
-		return add_file(out, m, s->file, s->json, err);
+	if (s->where == IN_FILE)
+		return add_file(out, m, s->name, s->json, err);
+	if (s->where != IN_LAYER)
+		return s->where == IN_GGUF ? add_key(out, m, s->name, err)
+					   : add_templates(out, m, err);
 	for (unsigned i = 0; found && !status && i < LICENCES_MAX; i++)
 		status = add_layer(out, m, s->layer, i, s->json, &found, err);
 	return status;

@@ -10,14 +10,7 @@ bool loc_copy(struct model_loc *out, const struct model_loc *in);
 bool loc_same(const struct model_loc *a, const struct model_loc *b);
 
 /* The texts of a model, read once; each owned, NULL when it has none. */
-#define PAGE_LIST(X) \
-	X(PAGE_CONFIG, "Config", "No configuration.") \
-	X(PAGE_TEMPLATE, "Template", "No chat template.") \
-	X(PAGE_LICENCE, "Licence", "No licence.") \
-	X(PAGE_PARAMS, "Parameters", "No parameters: those of the program that runs it apply.")
-#define X(id, title, none) id,
-enum page { PAGE_LIST(X) PAGE_COUNT };
-#undef X
+enum page { PAGE_TEMPLATE, PAGE_LICENCE, PAGE_SETTINGS };
 
 /* Reads one; blocks (for a worker).  *out is the caller's to free, NULL when the
  * model has none. */

@@ -80,7 +80,7 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 		return;
 	switch (col) {
 	case COL_NAME: tb_buf_str(&out->text, m->name); break;
-	case COL_ARCH: tb_buf_str(&out->text, m->arch); break;
+	case COL_ARCH: word_arch(m->arch, &out->text); break;
 	case COL_PARAMS: tb_buf_str(&out->text, tb_human_count(m->params, number)); break;
 	case COL_SCHEME: tb_buf_str(&out->text, m->scheme); break;
 	case COL_SIZE: tb_buf_str(&out->text, tb_human_bytes(m->bytes, number)); break;

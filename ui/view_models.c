@@ -143,15 +143,6 @@ state_cell(const struct db_model *m, struct cell *out)
 	}
 }
 
-/* "LlamaForCausalLM" -> "Llama": the rest says nothing in a list. */
-static void
-arch_cell(const char *arch, struct cell *out)
-{
-	const char *task = strstr(arch, "For");
-
-	tb_buf_add(&out->text, arch, task && task > arch ? (size_t)(task - arch) : strlen(arch));
-}
-
 static void
 cell(void *arg, size_t row, size_t col, struct cell *out)
 {
@@ -162,7 +153,7 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 		return;
 	switch (col) {
 	case COL_NAME: tb_buf_str(&out->text, m->name); break;
-	case COL_ARCH: arch_cell(m->arch, out); break;
+	case COL_ARCH: word_arch(m->arch, &out->text); break;
 	case COL_PARAMS:
 		tb_buf_str(&out->text, m->params ? tb_human_count(m->params, number) : "-");
 		break;

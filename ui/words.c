@@ -127,3 +127,11 @@ word_path(const char *path, struct tb_buf *out)
 
 	tb_buf_printf(out, "%s%s", inside ? "~" : "", inside ? path + len : path);
 }
+
+void
+word_arch(const char *arch, struct tb_buf *out)
+{
+	const char *task = strstr(arch, "For");
+
+	tb_buf_add(out, arch, task && task > arch ? (size_t)(task - arch) : strlen(arch));
+}

@@ -67,8 +67,8 @@ add_row(struct memory *m, const struct model_shape *s, uint64_t context, unsigne
 
 	*r = (struct memory_row){ .context = context, .kv = 4 * s->kv_width * context,
 				  .kv_f16 = 2 * s->kv_width * context };
-	if (s->runs) {
-		engine_need(&s->hp, (uint32_t)context, threads, &need);
+	if (s->hp) {
+		engine_need(s->hp, (uint32_t)context, threads, &need);
 		r->kv = need.kv;
 		m->work = need.work;
 	}
@@ -82,7 +82,7 @@ memory_needed(const struct model_shape *s, const struct params *p, unsigned thre
 	static const uint64_t contexts[] = { 4096, 8192, 32768 };
 
 	*out = (struct memory){ .weights = p->total.bytes, .token = p->total.read, .why = "",
-				.runs = s->runs };
+				.runs = s->hp != NULL };
 	memory_machine(&out->machine, &out->available);
 	if (!s->kv_width || s->kv_width > (uint64_t)1 << 32) {
 		out->why = "What it keeps of each token is not known for this architecture.";

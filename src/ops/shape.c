@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/mem.h"
+#include "src/engine/hparams.h"
 #include "src/format/gguf_array.h"
 #include "src/format/json.h"
 #include "src/store/model.h"
@@ -45,6 +47,17 @@ field(struct model_shape *s, const struct number *n)
 	return (uint64_t *)(void *)((char *)s + n->at);
 }
 
+static bool
+keep(struct model_shape *s, struct hparams *hp)
+{
+	s->hp = tb_calloc(1, sizeof(*s->hp));
+	if (s->hp)
+		*s->hp = *hp;
+	else
+		hparams_free(hp);
+	return s->hp != NULL;
+}
+
 static void
 finish(struct model_shape *s, uint64_t kv_sum)
 {
@@ -80,6 +93,7 @@ from_config(struct model_shape *s, const cJSON *config)
 static enum tb_status
 read_config(const struct model *m, struct model_shape *s, struct tb_err *err)
 {
+	struct hparams hp;
 	cJSON *config = NULL;
 	char *text;
 	size_t len;
@@ -87,7 +101,10 @@ read_config(const struct model *m, struct model_shape *s, struct tb_err *err)
 
 	if (status)
 		return status;
-	s->runs = hparams_parse(&s->hp, text, len, NULL) == TB_OK;
+	if (hparams_parse(&hp, text, len, NULL) == TB_OK && !keep(s, &hp)) {
+		free(text);
+		return tb_nomem(err);
+	}
 	status = json_parse(&config, text, len, "config.json", err);
 	if (!status)
 		from_config(s, config);
@@ -153,14 +170,17 @@ from_gguf(struct model_shape *s, const struct model_meta *mm, const char *arch)
 static enum tb_status
 read_gguf(const struct model *m, struct model_shape *s, struct tb_err *err)
 {
+	struct hparams hp;
 	struct model_meta mm;
 	enum tb_status status = model_meta_open(&mm, m, err);
 
 	if (status)
 		return status;
+	if (hparams_gguf(&hp, &mm, NULL) == TB_OK && !keep(s, &hp))
+		status = tb_nomem(err);
 	from_gguf(s, &mm, m->arch);
 	model_meta_close(&mm);
-	return TB_OK;
+	return status;
 }
 
 enum tb_status
@@ -181,7 +201,8 @@ model_shape(const struct model *m, struct model_shape *out, struct tb_err *err)
 void
 model_shape_free(struct model_shape *s)
 {
-	if (s->runs)
-		hparams_free(&s->hp);
+	if (s->hp)
+		hparams_free(s->hp);
+	free(s->hp);
 	*s = (struct model_shape){ 0 };
 }

@@ -3,12 +3,11 @@
 #ifndef TBTUI_OPS_SHAPE_H
 #define TBTUI_OPS_SHAPE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "src/base/err.h"
-#include "src/engine/hparams.h"
 
+struct hparams;
 struct model;
 
 /* 0: nobody says so. */
@@ -16,8 +15,7 @@ struct model_shape {
 	uint64_t layers, dim, heads, kv_heads, head_dim, context;
 	uint64_t experts, experts_used;
 	uint64_t kv_width;	/* of keys and values of a position, all layers together */
-	bool runs;		/* the engine knows the architecture: hp is valid */
-	struct hparams hp;
+	struct hparams *hp;	/* the engine's; owned; NULL: it does not run the model */
 };
 
 /* Fails only when memory runs out: what is not said is 0.  model_shape_free() it. */

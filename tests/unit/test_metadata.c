@@ -5,6 +5,7 @@
 
 #include <malloc.h>
 
+#include "src/engine/hparams.h"
 #include "src/engine/kv.h"
 #include "src/engine/need.h"
 #include "src/format/json.h"
@@ -271,7 +272,7 @@ test_experts(void **state)
 	fixture_file(&f, "moe/model.safetensors");
 	m = open_path("moe");
 	assert_ok(model_shape(m, &shape, &err), err);
-	assert_false(shape.runs);
+	assert_null(shape.hp);
 	params_count(m, &shape, &p);
 	assert_int_equal(p.group[PARAM_EXPERTS].tensors, 1);
 	assert_int_equal(p.group[PARAM_EXPERTS].params, 4 * 32 * 64);

@@ -1,0 +1,146 @@
+/* model_load.c - what the Model screen shows, put together by a worker. */
+#include "config.h"
+
+#include "ui/model_view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/base/mem.h"
+#include "src/ops/ctx.h"
+#include "src/ops/shape.h"
+#include "ui/sizes.h"
+
+struct load {
+	struct model_loc loc;		/* owned */
+	struct opened *o;		/* a reference, until the screen has it */
+	struct metadata meta;		/* owned, likewise */
+	char *text[PANE_COUNT];		/* owned, likewise */
+	unsigned threads;
+	bool steady;
+};
+
+static const struct { enum pane pane; enum page page; } pages[] = {
+	{ PANE_TEMPLATE, PAGE_TEMPLATE }, { PANE_LICENCE, PAGE_LICENCE },
+	{ PANE_SETTINGS, PAGE_SETTINGS },
+};
+
+static enum tb_status
+read_sizes(struct load *l, struct tb_err *err)
+{
+	struct model_shape shape;
+	struct params params;
+	struct memory memory;
+	enum tb_status status = model_shape(l->o->m, &shape, err);
+
+	if (status)
+		return status;
+	params_count(l->o->m, &shape, &params);
+	memory_needed(&shape, &params, l->threads, &memory);
+	l->text[PANE_PARAMETERS] = sizes_params(&params);
+	l->text[PANE_MEMORY] = sizes_memory(&memory, l->steady);
+	model_shape_free(&shape);
+	return TB_OK;
+}
+
+static char *
+problems_text(const struct model *m)
+{
+	struct tb_buf b = TB_BUF(1u << 22);
+	char *text;
+
+	for (size_t i = 0; i < m->nproblems; i++)
+		tb_buf_printf(&b, "%s %s\n", theme_sign(SIGN_BAD), m->problems[i].message);
+	text = tb_buf_take(&b);
+	tb_buf_free(&b);
+	return text;
+}
+
+static enum tb_status
+load_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct load *l = arg;
+	enum tb_status status;
+
+	l->o = tb_calloc(1, sizeof(*l->o));
+	if (!l->o)
+		return tb_nomem(err);
+	atomic_init(&l->o->refs, 1);
+	status = model_open(&l->o->m, &l->loc, err);
+	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages) && !status; i++) {
+		struct tb_err why;
+
+		status = tb_job_check(job, err);
+		/* One damaged text does not hide the others. */
+		if (!status && page_read(l->o->m, pages[i].page, &l->text[pages[i].pane], &why))
+			l->text[pages[i].pane] = tb_strdup(why.msg);
+	}
+	if (!status && l->o->m->nproblems)
+		l->text[PANE_PROBLEMS] = problems_text(l->o->m);
+	if (!status)
+		status = read_sizes(l, err);
+	return status ? status : metadata_read(l->o->m, &l->meta, job, err);
+}
+
+static void
+load_free(void *arg)
+{
+	struct load *l = arg;
+
+	opened_unref(l->o);
+	metadata_free(&l->meta);
+	model_loc_free(&l->loc);
+	for (int p = 0; p < PANE_COUNT; p++)
+		free(l->text[p]);
+	free(l);
+}
+
+static void
+load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	static const char *const none[PANE_COUNT] = {
+#define X(id, title, none) [id] = none,
+		PANE_LIST(X)
+#undef X
+	};
+	struct view *v = owner;
+	struct model_view *s = v->state;
+	struct load *l = arg;
+	size_t n;
+
+	if (status) {
+		snprintf(s->error, sizeof(s->error), "%s", err->msg);
+		return;
+	}
+	n = l->o->m->nfiles > l->meta.n ? l->o->m->nfiles : l->meta.n;
+	s->row = tb_calloc(n + 1, sizeof(*s->row));
+	s->o = l->o;
+	s->m = s->o->m;
+	s->meta = l->meta;
+	l->o = NULL;
+	l->meta = (struct metadata){ 0 };
+	for (int p = 0; p < PANE_COUNT; p++) {
+		pager_set(&s->text[p], l->text[p] ? l->text[p] : tb_strdup(none[p]),
+			  p != PANE_PARAMETERS);
+		l->text[p] = NULL;
+	}
+	view_refresh(v);
+}
+
+static const struct job_ops load_job = { .run = load_run, .done = load_done, .free = load_free };
+
+void
+model_load(struct view *v)
+{
+	struct model_view *s = v->state;
+	struct load *l = tb_calloc(1, sizeof(*l));
+
+	if (l && loc_copy(&l->loc, &s->loc)) {
+		l->threads = view_ctx(v)->threads;
+		l->steady = view_steady(v);
+		(void)view_job(v, &load_job, l, "open %s", s->loc.name);
+		return;
+	}
+	free(l);
+	view_say(v, "out of memory");
+}
