@@ -80,7 +80,9 @@ run_parts(struct bench *b)
 	    (status = bench_synthetic(b, &int4)) ||
 	    (status = bench_synthetic(b, &q4_k)) || (status = bench_synthetic(b, &q8_0)) ||
 	    (both && (status = bench_synthetic(b, &bf16))) ||
-	    (status = bench_encode(b)) || (status = bench_hash(b)))
+	    (status = bench_encode(b)) || (status = bench_hash(b)) ||
+	    (both && (status = bench_stats(b, BENCH_STATS_BF16, 8192))) ||
+	    (both && (status = bench_stats(b, BENCH_STATS_INT4, 16384))))
 		return status;
 	return b->req->ref ? bench_model(b, b->req->ref) : TB_OK;
 }

@@ -31,6 +31,9 @@ enum tb_status bench_model(struct bench *b, const char *ref) TB_MUST_USE;
 /* Encoding BF16 to int4, hashing a file. */
 enum tb_status bench_encode(struct bench *b) TB_MUST_USE;
 enum tb_status bench_hash(struct bench *b) TB_MUST_USE;
+/* Statistics of a tensor of rows x 65536 in a file. */
+enum { BENCH_STATS_BF16, BENCH_STATS_INT4 };
+enum tb_status bench_stats(struct bench *b, unsigned which, uint64_t rows) TB_MUST_USE;
 
 double bench_median(double *v, size_t n);	/* sorts v */
 #endif

@@ -45,7 +45,7 @@ extern const double inspect_shares[INSPECT_QUANTILES];	/* 0.001 … 0.999 */
 /* How the finite values are distributed, gathered in the first pass: below quantile[i]
  * lies inspect_shares[i] of them, between neighbours as numpy's "linear" has it.
  * exact: of all of them.  Else either only `counted` of them were looked at (blocks
- * spread over the tensor, 2^23 values at least), or, unless they are BF16 or F16, they
+ * spread over the tensor, 2^22 values at least), or, unless they are BF16 or F16, they
  * were taken to lie evenly in buckets 2^-7 of their magnitude wide, or both. */
 struct inspect_dist {
 	double quantile[INSPECT_QUANTILES];

@@ -8,6 +8,7 @@ src_ops_libops_a_SOURCES = \
 	src/ops/bench_matrices.c \
 	src/ops/bench_model.c \
 	src/ops/bench_parts.h \
+	src/ops/bench_stats.c \
 	src/ops/bench_walk.c \
 	src/ops/bench_walk.h \
 	src/ops/ctx.c \

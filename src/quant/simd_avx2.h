@@ -53,6 +53,9 @@ SIMD unsigned half_zeros(vi x)
 		_mm256_cmpeq_epi16(bits, _mm256_setzero_si256()))) / 2;
 }
 
+SIMD vi half_max(vi a, vi b) { return _mm256_max_epu16(a, b); }
+SIMD vi half_max_signed(vi a, vi b) { return _mm256_max_epi16(a, b); }
+
 SIMD vi i_nearest(vf a) { return _mm256_cvtps_epi32(a); }
 SIMD vi i_trunc(vf a) { return _mm256_cvttps_epi32(a); }
 

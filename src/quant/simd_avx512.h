@@ -53,6 +53,9 @@ SIMD unsigned half_zeros(vi x)
 	return (unsigned)__builtin_popcount(_mm512_testn_epi16_mask(x, _mm512_set1_epi16(0x7fff)));
 }
 
+SIMD vi half_max(vi a, vi b) { return _mm512_max_epu16(a, b); }
+SIMD vi half_max_signed(vi a, vi b) { return _mm512_max_epi16(a, b); }
+
 SIMD vi i_nearest(vf a) { return _mm512_cvtps_epi32(a); }
 SIMD vi i_trunc(vf a) { return _mm512_cvttps_epi32(a); }
 

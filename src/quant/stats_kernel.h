@@ -1,6 +1,6 @@
 /* stats_kernel.h - private to src/quant: the loops over a block, compiled once for
  * each instruction set: stats_scalar.c, stats_avx2.c, stats_avx512.c define STATS_NAME
- * and STATS_WITH, the header with STATS_BLOCK_FN.  Each lane has its own sums. */
+ * and STATS_WITH, the header with the blocks.  Each lane has its own sums. */
 #include <math.h>
 #include <string.h>
 
@@ -77,9 +77,6 @@ name(const void *src, size_t n, float lo, float scale, unsigned bins, uint32_t *
 	} \
 }
 
-STATS_BLOCK_FN(block_f32, load_f32, four_f32, 4)
-STATS_BLOCK_FN(block_bf16, load_bf16, four_bf16, 2)
-STATS_BLOCK_FN(block_f16, load_f16, four_f16, 2)
 STATS_INDEX_FN(index_f32, load_f32)
 STATS_INDEX_FN(index_bf16, load_bf16)
 STATS_INDEX_FN(index_f16, load_f16)

@@ -82,3 +82,7 @@ name(const void *src, size_t n, float shift, struct stats_block *out) \
 	for (; i < n; i++) \
 		block_one(out, load(src, i), shift); \
 }
+
+STATS_BLOCK_FN(block_f32, load_f32, four_f32, 4)
+STATS_BLOCK_FN(block_bf16, load_bf16, four_bf16, 2)
+STATS_BLOCK_FN(block_f16, load_f16, four_f16, 2)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATS_BLOCK 2048		/* values with one shift */
+#define STATS_BLOCK 4096		/* values with one shift */
 
 struct stats_block {
 	float min, max;

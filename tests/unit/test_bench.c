@@ -82,6 +82,21 @@ machine_limits(void **state)
 	tear_down(s);
 }
 
+/* A small file does; that it is gone afterwards is part of it. */
+static void
+statistics(void **state)
+{
+	struct surroundings *s = set_up(unit_tmp());
+
+	(void)state;
+	setenv("TMPDIR", unit_tmp(), 1);
+	assert_ok(bench_stats(&s->bench, BENCH_STATS_BF16, 16), s->err);
+	assert_ok(bench_stats(&s->bench, BENCH_STATS_INT4, 16), s->err);
+	expect_rows(s, 4, 2);
+	unsetenv("TMPDIR");
+	tear_down(s);
+}
+
 static void
 bytes_in_bytes_out(void **state)
 {
@@ -127,6 +142,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(median_of_values),    cmocka_unit_test(machine_limits),
+		cmocka_unit_test(statistics),
 		cmocka_unit_test(bytes_in_bytes_out),  cmocka_unit_test(a_model_of_ones_own),
 		cmocka_unit_test(stops_when_cancelled),
 	};
