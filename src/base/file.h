@@ -52,6 +52,9 @@ struct tb_map {
  * is closed.  len == 0 gives p != NULL. */
 enum tb_status tb_map_open(struct tb_map *m, const struct tb_file *f, uint64_t off, size_t len,
 			   struct tb_err *err) TB_MUST_USE;
+/* [off, off + len) of the map is done with: its pages count no more as this process's
+ * memory; reading them again is fine. */
+void tb_map_forget(const struct tb_map *m, size_t off, size_t len);
 bool tb_map_torn(const struct tb_map *m);
 void tb_map_close(struct tb_map *m);
 

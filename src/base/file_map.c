@@ -126,6 +126,20 @@ tb_map_open(struct tb_map *m, const struct tb_file *f, uint64_t off, size_t len,
 	return TB_OK;
 }
 
+/* Only whole pages: the others have neighbours. */
+void
+tb_map_forget(const struct tb_map *m, size_t off, size_t len)
+{
+	uintptr_t base = (uintptr_t)m->base, from, end;
+
+	if (!m->base || off > m->len || len > m->len - off)
+		return;
+	from = ((uintptr_t)m->p + off + page - 1) / page * page;
+	end = ((uintptr_t)m->p + off + len) / page * page;
+	if (from < end)
+		(void)madvise((char *)m->base + (from - base), end - from, MADV_DONTNEED);
+}
+
 bool
 tb_map_torn(const struct tb_map *m)
 {

@@ -210,17 +210,23 @@ same_scales(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n)
 	       (!p->a.t->has_bias || !memcmp(p->a.bias.p + a, p->b.bias.p + b, len));
 }
 
-/* The slice of a part that belongs to [first, first + n) of `all`: what comes before and
- * behind adds up to all of its bytes, wherever in it the elements are. */
+/* Where a part's slice ends that belongs to the first n of `all`: slices add up to all of
+ * its bytes, wherever in it the elements are. */
+static size_t
+slice_end(const struct tb_map *m, uint64_t n, uint64_t all)
+{
+	double end = (double)m->len / (double)all * (double)n;
+
+	return n >= all || end > (double)m->len ? m->len : (size_t)end;
+}
+
 static bool
 same_slice(const struct tb_map *a, const struct tb_map *b, uint64_t first, uint64_t n,
 	   uint64_t all)
 {
-	double each = (double)a->len / (double)all;
-	size_t from = (size_t)(each * (double)first);
-	size_t to = first + n == all ? a->len : (size_t)(each * (double)(first + n));
+	size_t from = slice_end(a, first, all), to = slice_end(a, first + n, all);
 
-	return to <= from || to > a->len || !memcmp(a->p + from, b->p + from, to - from);
+	return to <= from || !memcmp(a->p + from, b->p + from, to - from);
 }
 
 static bool
@@ -328,4 +334,28 @@ diff_pair_add(const struct diff_pair *p, uint64_t first, size_t n, struct compar
 		k = n - i < PIECE ? n - i : PIECE;
 		add(p, first + i, first + i, k, c);
 	}
+}
+
+static void
+forget_side(const struct reader *r, const struct diff_side *s, uint64_t first, uint64_t n,
+	    uint64_t all)
+{
+	const struct tb_map *maps[] = { &r->weight, &r->scale, &r->bias };
+
+	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		size_t from = slice_end(maps[i], s->first + first, all);
+		size_t to = slice_end(maps[i], s->first + first + n, all);
+
+		if (to > from)
+			tb_map_forget(maps[i], from, to - from);
+	}
+}
+
+void
+diff_pair_forget(const struct diff_pair *p, uint64_t first, size_t n)
+{
+	uint64_t all = p->opaque ? diff_row_length(p->row) : 0;
+
+	forget_side(&p->a, &p->row->a, first, n, all ? all : p->a.t->elems);
+	forget_side(&p->b, &p->row->b, first, n, all ? all : p->b.t->elems);
 }

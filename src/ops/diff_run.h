@@ -41,6 +41,8 @@ enum tb_status diff_pair_end(const struct diff_pair *p, const struct diff_reques
  * only where diff_same_coding(); values: not of what is opaque. */
 bool diff_pair_equal(const struct diff_pair *p, uint64_t first, size_t n);
 void diff_pair_add(const struct diff_pair *p, uint64_t first, size_t n, struct compare *c);
+/* They are not needed any more: their pages go. */
+void diff_pair_forget(const struct diff_pair *p, uint64_t first, size_t n);
 /* Bytes of a side that n of its elements are. */
 uint64_t diff_side_bytes(const struct diff_side *s, uint64_t n);
 

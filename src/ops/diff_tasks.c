@@ -167,8 +167,10 @@ run_task(void *arg, size_t i, unsigned worker)
 	(void)worker;
 	if (atomic_load_explicit(&r->stop, memory_order_relaxed))
 		p = NULL;
-	else if ((p = enter(r, w)))
+	else if ((p = enter(r, w))) {
 		compare_task(r, t, w, p);
+		diff_pair_forget(p, t->first, (size_t)t->n);
+	}
 	tb_job_what(r->job, "%s", w->row->name);
 	tb_job_step(r->job, bytes_of(w, t->n), begins);
 	leave(r, w, p && t->state != TASK_SKIPPED ? bytes_of(w, t->n) : 0);

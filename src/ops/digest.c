@@ -74,6 +74,7 @@ add_part(struct run *r, struct tb_sha256 *sha, const struct tensor_part *p, stru
 		status = tb_job_check(r->job, err);
 		if (!status)
 			tb_sha256_add(sha, map.p + at, n);
+		tb_map_forget(&map, at, n);
 		tb_job_step(r->job, n, 0);
 	}
 	if (!status && tb_map_torn(&map))

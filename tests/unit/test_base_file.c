@@ -143,6 +143,10 @@ maps_start_anywhere(void **state)
 		assert_ok(tb_map_open(&m, &f, off, size - off, &err), err);
 		assert_memory_equal(m.p, bytes + off, size - off);
 		assert_false(tb_map_torn(&m));
+		tb_map_forget(&m, m.len / 3, m.len / 2);
+		tb_map_forget(&m, 0, m.len);
+		tb_map_forget(&m, m.len, 1);
+		assert_memory_equal(m.p, bytes + off, m.len);
 		tb_map_close(&m);
 		tb_map_close(&m);
 	}
