@@ -334,7 +334,7 @@ load_kind(struct reader *r, const struct kind *k)
 	if (!status)
 		status = read_ends(r);
 	if (!status)
-		status = tok_gguf_ends(r->t, r->g, r->err);
+		status = tok_gguf_ends(r->t, r->g, r->f, r->err);
 	if (!status)
 		status = tok_add_typed(r->t, r->err);
 	return status ? status : tok_gguf_strip(r->t, r->g, r->f, r->err);

@@ -7,8 +7,8 @@
 
 /* Fills t->ends, and sets the type of tokens that files have as normal text.  Before
  * tok_add_typed(). */
-enum tb_status tok_gguf_ends(struct tokenizer *t, const struct gguf *g, struct tb_err *err)
-	TB_MUST_USE;
+enum tb_status tok_gguf_ends(struct tokenizer *t, const struct gguf *g, const struct tb_file *f,
+			     struct tb_err *err) TB_MUST_USE;
 /* Tokens that take the blanks beside them along; after it. */
 enum tb_status tok_gguf_strip(struct tokenizer *t, const struct gguf *g, const struct tb_file *f,
 			      struct tb_err *err) TB_MUST_USE;

@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/format/gguf_array.h"
 #include "src/text/tok_gguf.h"
+
+#define ENDS_MAX 64		/* of a list; nobody means more */
 
 enum meaning {
 	ENDS,			/* a generation */
@@ -152,6 +155,27 @@ take_back(struct tokenizer *t)
 		take_out(t, end, TOKEN_NORMAL);
 }
 
+/* Ollama writes a list of them. */
+static enum tb_status
+take_list(struct tokenizer *t, const struct gguf_kv *kv, const struct tb_file *f,
+	  struct tb_err *err)
+{
+	struct gguf_array *a;
+	struct gguf_item item;
+	enum tb_status status;
+	uint64_t id;
+
+	if (!kv || kv->type != GGUF_ARRAY || kv->count > ENDS_MAX)
+		return TB_OK;
+	status = gguf_array_open(&a, kv, f, err);
+	if (status)
+		return status;
+	while (!status && gguf_array_next(a, &item))
+		if (gguf_number_u64(kv->elem, item.bits, &id) && id < t->vocab.n)
+			status = put(t, (uint32_t)id, err);
+	return status ? ((void)!gguf_array_close(a), status) : gguf_array_close(a);
+}
+
 static int
 id_cmp(const void *a, const void *b)
 {
@@ -161,7 +185,8 @@ id_cmp(const void *a, const void *b)
 }
 
 enum tb_status
-tok_gguf_ends(struct tokenizer *t, const struct gguf *g, struct tb_err *err)
+tok_gguf_ends(struct tokenizer *t, const struct gguf *g, const struct tb_file *f,
+	      struct tb_err *err)
 {
 	bool found[MEANINGS] = { false };
 	enum tb_status status = TB_OK;
@@ -175,6 +200,8 @@ tok_gguf_ends(struct tokenizer *t, const struct gguf *g, struct tb_err *err)
 		found[keys[i].meaning] = true;
 		status = put(t, (uint32_t)id, err);
 	}
+	if (!status)
+		status = take_list(t, gguf_find(g, "tokenizer.ggml.eos_token_ids"), f, err);
 	if (!status)
 		status = take_spelled(t, found, err);
 	if (status)

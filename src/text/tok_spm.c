@@ -166,7 +166,9 @@ check(const struct spm *s)
 static uint32_t
 own_id(const struct spm *s, uint64_t id)
 {
-	return id < s->t->vocab.n ? (uint32_t)id : TOK_NONE;
+	const struct tok_vocab *v = &s->t->vocab;
+
+	return id < v->n && v->piece[id].s ? (uint32_t)id : TOK_NONE;
 }
 
 /* What the file names, unless the configuration names another; bos is put in front

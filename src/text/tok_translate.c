@@ -148,10 +148,28 @@ put_one(struct translation *t)
 	return TB_OK;
 }
 
+/* To PCRE2 the bare name of a script also means the characters that several share. */
+static bool
+is_script(const char *name, size_t len)
+{
+	static const char *const scripts[] = {
+		"Arabic", "Armenian", "Bengali", "Bopomofo", "Cyrillic", "Devanagari", "Georgian",
+		"Greek", "Gujarati", "Gurmukhi", "Han", "Hangul", "Hebrew", "Hiragana", "Kannada",
+		"Katakana", "Khmer", "Lao", "Latin", "Malayalam", "Myanmar", "Sinhala", "Tamil",
+		"Telugu", "Thai", "Tibetan",
+	};
+
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++)
+		if (strlen(scripts[i]) == len && !memcmp(scripts[i], name, len))
+			return true;
+	return false;
+}
+
 /* "\p{L}", "\P{^N}", "\pL": copied whole, so that the brace is not an interval. */
 static bool
 put_property(struct translation *t)
 {
+	bool negated;
 	size_t n;
 
 	if (t->p[0] != '\\' || (t->p[1] != 'p' && t->p[1] != 'P' && t->p[1] != 'x') ||
@@ -160,7 +178,12 @@ put_property(struct translation *t)
 	n = strcspn(t->p, "}");
 	if (t->p[n] != '}')
 		return false;
-	tb_buf_add(t->out, t->p, n + 1);
+	negated = t->p[3] == '^';
+	if (t->p[1] != 'x' && is_script(t->p + 3 + negated, n - 3 - negated))
+		tb_buf_printf(t->out, "\\%c{%ssc:%.*s}", t->p[1], negated ? "^" : "",
+			      (int)(n - 3 - negated), t->p + 3 + negated);
+	else
+		tb_buf_add(t->out, t->p, n + 1);
 	t->p += n + 1;
 	t->class_start = false;
 	return true;

@@ -206,6 +206,17 @@ test_split_behaviors(void **state)
 		 "he1", "4 5 4 10");
 }
 
+/* A script is its own characters: U+3002 is common to several. */
+static void
+test_scripts(void **state)
+{
+	(void)state;
+	split_is("{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\p{Han}+\"},"
+		 "\"behavior\":\"Removed\"},\"model\":{\"type\":\"BPE\","
+		 "\"vocab\":{\"\\u4e2d\":0,\"\\u3002\":1,\"a\":2},\"merges\":[]}}",
+		 "a\u4e2d\u3002a", "2 1 2");
+}
+
 static void
 test_metaspace(void **state)
 {
@@ -367,6 +378,7 @@ main(void)
 		cmocka_unit_test(test_broken_utf8),
 		cmocka_unit_test(test_byte_level),
 		cmocka_unit_test(test_split_behaviors),
+		cmocka_unit_test(test_scripts),
 		cmocka_unit_test(test_metaspace),
 		cmocka_unit_test(test_normalizers),
 		cmocka_unit_test(test_config),

@@ -263,6 +263,35 @@ test_long(void **state)
 	tokenizer_free(t);
 }
 
+/* Ollama's list of ends, beside what the pieces say. */
+static void
+test_ends(void **state)
+{
+	struct tb_buf b = make_head(0, 3);
+	struct tb_err err = { 0 };
+	struct tokenizer *t;
+	struct tb_file f;
+	struct gguf g;
+
+	(void)state;
+	put_text(&b, "tokenizer.ggml.model", "llama");
+	put_strings(&b, "tokenizer.ggml.tokens", spm_pieces);
+	make_key(&b, "tokenizer.ggml.eos_token_ids", ARRAY);
+	make_num(&b, I32, 4);
+	make_num(&b, 3, 8);
+	make_num(&b, 7, 4);
+	make_num(&b, 6, 4);
+	make_num(&b, 99, 4);
+	assert_ok(tb_file_open(&f, unit_write("ends.gguf", b.p, b.len), &err), err);
+	assert_ok(gguf_read(&g, &f, &err), err);
+	assert_ok(tokenizer_from_gguf(&t, &g, &f, &err), err);
+	ends_are(t, "2 6 7");
+	tokenizer_free(t);
+	gguf_free(&g);
+	tb_file_close(&f);
+	tb_buf_free(&b);
+}
+
 /* ---- gpt2 ---- */
 
 #define G "\xc4\xa0"			/* a blank */
@@ -553,6 +582,11 @@ test_model_file(void **state)
 	ids_are(t, "a<new>aqa", true, true, "1 11 17 11 18 11");
 	ends_are(t, "17");
 	tokenizer_free(t);
+	/* ids that the file means, but does not have */
+	assert_ok(tokenizer_from_spm(&t, "\x0a\3\x0a\1a\x12\2\x18\2\x1a\2\x20\0", 13, config,
+				     strlen(config), &err), err);
+	ids_are(t, "q", true, true, "18");
+	tokenizer_free(t);
 	for (size_t len = 0; len < b.len; len++)	/* whatever is missing */
 		if (!tokenizer_from_spm(&t, b.p, len, NULL, 0, &err))
 			tokenizer_free(t);
@@ -617,6 +651,7 @@ main(void)
 		cmocka_unit_test(test_spm),
 		cmocka_unit_test(test_spm_flags),
 		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_bpe),
 		cmocka_unit_test(test_pre),
 		cmocka_unit_test(test_words),
