@@ -74,6 +74,7 @@ read_key(struct db_rows *r, struct db_blob_key *k)
 		.mtime_ns = rows_i64(r, 8),
 		.media = media_of((const char *)sqlite3_column_text(r->st, 9)),
 	};
+	k->young = k->kind == DB_FILE_BLOB && !k->owners && !k->missing && db_young(k->mtime_ns);
 	if (digest && sqlite3_column_bytes(r->st, 2) == TB_SHA256_LEN) {
 		k->hashed = true;
 		memcpy(k->digest, digest, TB_SHA256_LEN);
@@ -226,6 +227,8 @@ read_use(struct db_rows *r, struct db_blob_use *u)
 		.state = (enum db_state)rows_i64(r, 8), .mtime_ns = rows_i64(r, 9),
 		.verified_ns = rows_i64(r, 10), .media = rows_text(r, 11),
 	};
+	u->blob.young = u->blob.kind == DB_FILE_BLOB && !u->blob.owners && !u->blob.missing &&
+			db_young(u->blob.mtime_ns);
 	u->owner = rows_text(r, 12);
 }
 

@@ -13,23 +13,25 @@ blob_file(const char *path)
 }
 
 void
-blob_state_cell(enum db_state state, unsigned kind, uint64_t owners, struct cell *out)
+blob_state_cell(struct blob_state s, struct cell *out)
 {
 	enum sign sign = SIGN_NONE;
-	const char *word = db_state_word(state);
+	const char *word = db_state_word(s.state);
 
 	out->role = ROLE_DIM;
-	if (state == DB_MISSING || state == DB_DAMAGED) {
+	if (s.state == DB_MISSING || s.state == DB_DAMAGED) {
 		sign = SIGN_BAD;
 		out->role = ROLE_BAD;
-	} else if (kind > DB_FILE_BLOB || (kind == DB_FILE_BLOB && !owners)) {
+	} else if (s.young) {
+		word = "young";
+	} else if (s.kind > DB_FILE_BLOB || (s.kind == DB_FILE_BLOB && !s.used)) {
 		sign = SIGN_WARN;
-		word = kind > DB_FILE_BLOB ? db_file_word((enum db_file_kind)kind) : "orphan";
+		word = s.kind > DB_FILE_BLOB ? db_file_word((enum db_file_kind)s.kind) : "orphan";
 		out->role = ROLE_WARN;
-	} else if (state == DB_OK) {
+	} else if (s.state == DB_OK) {
 		sign = SIGN_OK;
 		out->role = ROLE_OK;
-	} else if (state == DB_CHANGED) {
+	} else if (s.state == DB_CHANGED) {
 		sign = SIGN_WARN;
 		out->role = ROLE_WARN;
 	}

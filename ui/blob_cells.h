@@ -7,6 +7,6 @@
 
 /* The last part of a path. */
 const char *blob_file(const char *path);
-/* kind: enum db_file_kind. */
-void blob_state_cell(enum db_state state, unsigned kind, uint64_t owners, struct cell *out);
+struct blob_state { enum db_state state; unsigned kind; bool used, young; };
+void blob_state_cell(struct blob_state s, struct cell *out);
 #endif

@@ -7,8 +7,8 @@
 
 /* id, title of the pane, what it says when it is empty */
 #define BLOB_SET_LIST(X) \
-	X(SET_ALL, "All", "No content-addressed files: no Ollama store or Hugging Face cache was" \
-	  "\nfound yet.  R reads the stores.") \
+	X(SET_ALL, "All", "No content-addressed files yet: Ollama stores and" \
+	  "\nHugging Face caches have them.  R reads the stores.") \
 	X(SET_ORPHANS, "Orphans", "No orphans: every blob is used by a model.") \
 	X(SET_SHARED, "Shared", "No blob is used by two models.") \
 	X(SET_MISSING, "Missing", "Nothing is missing: every file that a model names is there.") \

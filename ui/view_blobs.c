@@ -235,7 +235,8 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 			user_cell(u, out);
 		break;
 	case COL_STATE:
-		blob_state_cell((enum db_state)k->state, k->kind, k->owners, out);
+		blob_state_cell((struct blob_state){ (enum db_state)k->state, k->kind,
+						     k->owners > 0, k->young }, out);
 		break;
 	case COL_MODIFIED:
 		if (!k->missing)
