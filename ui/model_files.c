@@ -8,13 +8,14 @@
 #include "src/base/text.h"
 #include "ui/words.h"
 
-enum { COL_FILE, COL_KIND, COL_SIZE, COL_SHARE, COL_STATE, COL_DIGEST };
+enum { COL_FILE, COL_KIND, COL_SIZE, COL_SHARE, COL_BAR, COL_STATE, COL_DIGEST };
 
 static const struct column cols[] = {
 	[COL_FILE] = { "FILE", 28, 64, false, SORTS_NOT, 0, .middle = true },
 	[COL_KIND] = { "KIND", 9, 14, false, SORTS_NOT, 2 },
 	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_NOT, 1 },
-	[COL_SHARE] = { "SHARE", 17, 0, true, SORTS_NOT, 4 },
+	[COL_SHARE] = { "SHARE", 6, 0, true, SORTS_NOT, 4 },
+	[COL_BAR] = { "", 10, 0, false, SORTS_NOT, 6 },	/* names need the room more */
 	[COL_STATE] = { "", 9, 0, false, SORTS_NOT, 3 },
 	[COL_DIGEST] = { "DIGEST", 19, 71, false, SORTS_NOT, 5 },
 };
@@ -79,22 +80,13 @@ find(void *arg, uint64_t id, size_t *row)
 }
 
 static void
-share(struct tb_buf *out, uint64_t part, uint64_t whole)
-{
-	char text[WORD_MAX];
-
-	tb_buf_printf(out, "%6s ", word_percent(part, whole, text));
-	draw_bar(out, part, whole, 10);
-}
-
-static void
 cell(void *arg, size_t row, size_t col, struct cell *out)
 {
 	struct view *v = arg;
 	struct model_view *s = v->state;
 	const struct model_file *f = file_at(v, row);
 	uint64_t size = f && !f->missing ? f->id.size : f ? f->want_size : 0;
-	char text[16];
+	char text[16], word[WORD_MAX];
 
 	if (!f)
 		return;
@@ -102,7 +94,11 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	case COL_FILE: tb_buf_str(&out->text, file_name(f)); break;
 	case COL_KIND: tb_buf_str(&out->text, file_kind(f)); break;
 	case COL_SIZE: tb_buf_str(&out->text, tb_human_bytes(size, text)); break;
-	case COL_SHARE: share(&out->text, size, s->m->bytes); break;
+	case COL_SHARE: tb_buf_str(&out->text, word_percent(size, s->m->bytes, word)); break;
+	case COL_BAR:
+		draw_bar(&out->text, size, s->m->bytes, 10);
+		out->role = ROLE_BAR;
+		break;
 	case COL_DIGEST: tb_buf_str(&out->text, f->digest); break;
 	case COL_STATE:
 		if (f->missing)
