@@ -75,6 +75,12 @@ tb_file_read(const struct tb_file *f, uint64_t off, void *buf, size_t len, struc
 	return TB_OK;
 }
 
+void
+tb_file_random(const struct tb_file *f)
+{
+	(void)!posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);
+}
+
 enum tb_status
 tb_file_ident(const char *path, struct tb_ident *id, struct tb_err *err)
 {

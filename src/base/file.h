@@ -31,6 +31,9 @@ void tb_file_close(struct tb_file *f);	/* also fine on a zeroed or closed one */
 enum tb_status tb_file_read(const struct tb_file *f, uint64_t off, void *buf, size_t len,
 			    struct tb_err *err) TB_MUST_USE;
 
+/* Only what is asked for will be read: nothing ahead of it. */
+void tb_file_random(const struct tb_file *f);
+
 /* stat() without opening; TB_EFORMAT for anything but a regular file. */
 enum tb_status tb_file_ident(const char *path, struct tb_ident *id, struct tb_err *err) TB_MUST_USE;
 bool tb_ident_equal(const struct tb_ident *a, const struct tb_ident *b);

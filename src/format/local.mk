@@ -14,6 +14,8 @@ src_format_libformat_a_SOURCES = \
 	src/format/gguf_value.c \
 	src/format/json.c \
 	src/format/json.h \
+	src/format/json_plain.c \
+	src/format/json_plain.h \
 	src/format/json_quote.c \
 	src/format/json_quote.h \
 	src/format/json_scan.c \
@@ -21,8 +23,12 @@ src_format_libformat_a_SOURCES = \
 	src/format/json_write.c \
 	src/format/manifest.c \
 	src/format/manifest.h \
+	src/format/manifest_plain.c \
+	src/format/manifest_plain.h \
 	src/format/protobuf.c \
 	src/format/protobuf.h \
 	src/format/safetensors.c \
 	src/format/safetensors.h \
-	src/format/safetensors_write.c
+	src/format/safetensors_write.c \
+	src/format/st_plain.c \
+	src/format/st_plain.h

@@ -9,6 +9,7 @@
 #include "src/base/mem.h"
 #include "src/format/json.h"
 #include "src/format/json_quote.h"
+#include "src/format/manifest_plain.h"
 
 #define DOCKER_V2 "application/vnd.docker.distribution.manifest.v2+json"
 
@@ -159,11 +160,17 @@ manifest_parse(struct manifest *m, const char *text, size_t len, const char *wha
 {
 	enum tb_status status;
 	cJSON *doc;
+	bool nomem;
 
 	*m = (struct manifest){ 0 };
 	if (len > MANIFEST_MAX)
 		return tb_fail(err, TB_ELIMIT, "%.200s: manifest of %zu bytes, at most %u are read",
 			       what, len, MANIFEST_MAX);
+	if (manifest_plain(m, text, len, &nomem))
+		return TB_OK;
+	manifest_free(m);
+	if (nomem)
+		return tb_nomem(err);
 	status = json_parse(&doc, text, len, what, err);
 	if (!status)
 		status = read_document(m, doc, what, err);

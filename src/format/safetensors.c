@@ -8,9 +8,11 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/format/json.h"
+#include "src/format/st_plain.h"
 
 #define METADATA "__metadata__"
-#define FIRST_READ (64u << 10)	/* headers of one-tensor blobs come with the first read */
+#define FIRST_READ 4096u	/* headers of one-tensor blobs come with the first read; the
+				 * data behind them would be read for nothing */
 
 /* What the checks of one header share. */
 struct reader {
@@ -176,10 +178,17 @@ st_parse(struct st_header *h, const char *json, size_t len, uint64_t data_len, c
 	enum tb_status status;
 	cJSON *doc = NULL;
 	uint64_t end;
+	bool nomem;
 
 	*h = (struct st_header){ .data_off = 8 + len };
 	if (len == 0 || *json != '{' || __builtin_add_overflow(h->data_off, data_len, &end))
 		return tb_fail(err, TB_EFORMAT, "%.200s: no safetensors header at offset 8", what);
+	if (st_plain(h, json, len, data_len, &nomem))
+		return TB_OK;
+	st_free(h);
+	if (nomem)
+		return tb_nomem(err);
+	h->data_off = 8 + len;
 	status = json_parse(&doc, json, len, what, err);
 	h->doc = doc;
 	if (!status)
@@ -233,6 +242,7 @@ st_read(struct st_header *h, const struct tb_file *f, struct tb_err *err)
 	buf = malloc(have);
 	if (!buf)
 		return tb_nomem(err);
+	tb_file_random(f);
 	status = tb_file_read(f, 0, buf, have, err);
 	len = status ? 0 : le64((unsigned char *)buf);
 	if (!status && len > ST_HEADER_MAX)
@@ -255,6 +265,7 @@ st_free(struct st_header *h)
 	free(h->tensors);
 	free(h->meta);
 	json_free(h->doc);
+	free(h->text);
 	*h = (struct st_header){ 0 };
 }
 

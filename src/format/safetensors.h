@@ -33,7 +33,8 @@ struct st_header {
 	struct st_meta *meta;		/* __metadata__, sorted by key */
 	size_t nmeta;
 	uint64_t data_off;		/* where the data region starts */
-	void *doc;			/* private */
+	void *doc;			/* private, as is text */
+	char *text;
 };
 
 /* Reads and checks the header of a file.  Refused: lengths over ST_HEADER_MAX or

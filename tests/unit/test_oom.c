@@ -121,6 +121,9 @@ static const char header[] =
 	"{\"__metadata__\":{\"format\":\"pt\"},"
 	"\"a.weight\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
 	"\"b.weight\":{\"dtype\":\"BF16\",\"shape\":[4],\"data_offsets\":[16,24]}}";
+/* The same, but not as everybody writes it. */
+static const char odd_header[] =
+	"{\"\\u0061.weight\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}";
 static const char layers[] =
 	"{\"schemaVersion\":2,\"mediaType\":\"application/vnd.docker.distribution.manifest.v2+json\","
 	"\"config\":{\"mediaType\":\"application/vnd.docker.container.image.v1+json\",\"digest\":"
@@ -210,6 +213,17 @@ read_header(struct tb_err *err)
 }
 
 static enum tb_status
+read_odd_header(struct tb_err *err)
+{
+	struct st_header h;
+	enum tb_status status = st_parse(&h, odd_header, sizeof(odd_header) - 1, 16, "header", err);
+
+	if (!status)
+		st_free(&h);
+	return status;
+}
+
+static enum tb_status
 write_header(struct tb_err *err)
 {
 	struct st_tensor t[] = {
@@ -258,6 +272,7 @@ every_allocation_may_fail(void **state)
 	torture("reading JSON", read_json);
 	torture("writing JSON", write_json);
 	torture("a safetensors header", read_header);
+	torture("one with an escape", read_odd_header);
 	torture("writing a safetensors header", write_header);
 	torture("a manifest", manifest);
 #endif
