@@ -68,9 +68,12 @@ connect_writer(struct db *db, struct tb_err *err)
 
 	if (!status)
 		status = db_attach(db, audit_uri, err);
+	/* The index does not wait for the disk: if the power fails it may be damaged, which is
+	 * found out when it is next opened, and a scan makes it again. */
 	if (!status)
-		status = db_run_sql(db, "PRAGMA foreign_keys = on; PRAGMA main.synchronous = normal;"
+		status = db_run_sql(db, "PRAGMA foreign_keys = on; PRAGMA main.synchronous = off;"
 			     "PRAGMA audit.synchronous = full; PRAGMA main.cache_size = -16000;"
+			     "PRAGMA wal_autocheckpoint = 16384;"
 			     "PRAGMA main.journal_size_limit = 16777216", err);
 	free(main_uri);
 	free(audit_uri);
