@@ -237,6 +237,33 @@ tb_natural_cmp(const char *a, const char *b)
 	return *a ? 1 : *b ? -1 : strcmp(all_a, all_b);	/* "a1" and "a01" have an order too */
 }
 
+/* A number is a digit, so that it stands where digits do, how long it is, and itself. */
+size_t
+tb_natural_key(const char *s, char *out)
+{
+	char *p = out;
+
+	while (*s) {
+		size_t n;
+
+		if (!is_digit(*s)) {
+			*p++ = *s++;
+			continue;
+		}
+		s += zeros(s);
+		n = digits(s);
+		*p++ = '0';
+		*p++ = (char)(n < 200 ? n + 1 : 255);
+		for (int shift = 63; n >= 200 && shift >= 0; shift -= 7)
+			*p++ = (char)(0x80 | (n >> shift & 0x7f));
+		memcpy(p, s, n);
+		p += n;
+		s += n;
+	}
+	*p = 0;
+	return (size_t)(p - out);
+}
+
 static uint32_t
 take_cp(const char **s)
 {

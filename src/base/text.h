@@ -56,6 +56,9 @@ double tb_monotonic(void);	/* seconds, for durations */
 
 /* Natural order: digits compare as numbers, so layers.2 < layers.10. */
 int tb_natural_cmp(const char *a, const char *b);
+/* The same order for strcmp(): writes a key of at most 3 * strlen(s) bytes and a NUL, and
+ * returns its length.  Only of "a1" and "a01" the keys are equal. */
+size_t tb_natural_key(const char *s, char *out);
 /* Glob: * any run, ? one character, [a-z] sets; whole string. Never slow (no backtracking blow-up). */
 bool tb_glob(const char *pattern, const char *s);
 /* Case-insensitive (ASCII) substring; needle "" matches. */

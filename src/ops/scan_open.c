@@ -71,6 +71,7 @@ struct scanner {
 	struct tb_job *job;
 	struct scan_result *out;
 	const struct scan_model **stale;	/* owned */
+	struct model_cache *cache;	/* owned */
 
 	pthread_mutex_t lock;
 	pthread_cond_t room, some;
@@ -152,7 +153,7 @@ open_one(void *arg, size_t i, unsigned worker)
 	}
 	o->from = s->stale[i];
 	tb_job_what(s->job, "%s", o->from->loc.name);
-	status = model_open(&o->model, &o->from->loc, &err);
+	status = model_open_cached(&o->model, &o->from->loc, s->cache, &err);
 	if (status == TB_ENOMEM) {
 		fail(s, status, &err);
 		opened_free(o);
@@ -283,8 +284,12 @@ scan_open_stale(struct op_ctx *ctx, struct db *db, struct scan_root *root, struc
 	if (!root->nstale)
 		return TB_OK;
 	s.stale = tb_calloc(root->nstale, sizeof(*s.stale));
-	if (!s.stale)
+	s.cache = model_cache_new();
+	if (!s.stale || !s.cache) {
+		free(s.stale);
+		model_cache_free(s.cache);
 		return tb_nomem(err);
+	}
 	for (size_t i = 0; i < root->n; i++)
 		if (root->models[i].stale)
 			s.stale[n++] = &root->models[i];
@@ -295,6 +300,7 @@ scan_open_stale(struct op_ctx *ctx, struct db *db, struct scan_root *root, struc
 	pthread_cond_destroy(&s.some);
 	pthread_cond_destroy(&s.room);
 	pthread_mutex_destroy(&s.lock);
+	model_cache_free(s.cache);
 	free(s.stale);
 	return status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CHUNK_FIRST 512u		/* a header of one tensor needs no more */
 #define CHUNK (64u << 10)
 
 struct chunk {
@@ -15,7 +16,7 @@ struct chunk {
 struct arena {
 	struct chunk *chunks;
 	char *p;		/* free bytes of the first chunk */
-	size_t left;
+	size_t left, chunk;	/* chunk: size of the next one */
 };
 
 struct arena *
@@ -41,11 +42,13 @@ arena_free(struct arena *a)
 static char *
 take(struct arena *a, size_t n)
 {
-	size_t size = n > CHUNK ? n : CHUNK;
+	size_t size = a->chunk ? a->chunk : CHUNK_FIRST;
 	struct chunk *c;
 	char *p;
 
 	if (n > a->left) {
+		a->chunk = size * 2 < CHUNK ? size * 2 : CHUNK;
+		size = size > n ? size : n;
 		c = malloc(sizeof(*c) + size);
 		if (!c)
 			return NULL;

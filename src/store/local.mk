@@ -5,6 +5,8 @@ src_store_libstore_a_SOURCES = \
 	src/store/arena.h \
 	src/store/experts.c \
 	src/store/experts.h \
+	src/store/headers.c \
+	src/store/headers.h \
 	src/store/hub.c \
 	src/store/hub.h \
 	src/store/model.c \

@@ -9,7 +9,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/ggml_type.h"
-#include "src/store/model_build.h"
+#include "src/store/headers.h"
 
 const char *
 model_kind_name(enum model_kind k)
@@ -175,9 +175,10 @@ build(struct build *b, const struct model_loc *loc, struct tb_err *err)
 }
 
 enum tb_status
-model_open(struct model **out, const struct model_loc *loc, struct tb_err *err)
+model_open_cached(struct model **out, const struct model_loc *loc, struct model_cache *cache,
+		  struct tb_err *err)
 {
-	struct build b = { .m = tb_calloc(1, sizeof(struct model)) };
+	struct build b = { .m = tb_calloc(1, sizeof(struct model)), .cache = cache };
 	enum tb_status status;
 
 	*out = NULL;
@@ -194,11 +195,22 @@ model_open(struct model **out, const struct model_loc *loc, struct tb_err *err)
 	return status;
 }
 
+enum tb_status
+model_open(struct model **out, const struct model_loc *loc, struct tb_err *err)
+{
+	return model_open_cached(out, loc, NULL, err);
+}
+
 void
 model_free(struct model *m)
 {
+	const struct build_ready *held = m ? m->held : NULL;
+
 	if (!m)
 		return;
+	for (size_t i = 0; i < m->nheld; i++)
+		headers_unref(held[i].h);
+	free(m->held);
 	for (size_t i = 0; i < m->nfiles; i++) {
 		free(m->files[i].path);
 		free(m->files[i].name);

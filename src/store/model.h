@@ -118,7 +118,8 @@ struct model {
 	} *problems;
 	size_t nproblems;
 	char *remark;			/* what is odd and harms nothing; owned; NULL: nothing */
-	void *names;			/* private */
+	void *names, *held;		/* private */
+	size_t nheld;
 };
 
 /* Reads manifests and headers, never tensor data.  Succeeds with problems[] when
@@ -126,6 +127,13 @@ struct model {
 enum tb_status model_open(struct model **out, const struct model_loc *loc, struct tb_err *err)
 	TB_MUST_USE;
 void model_free(struct model *m);
+/* For opening many models that share files: what their headers say is kept and read once.
+ * Any thread; a cache is for some seconds, since it does not look whether files change. */
+struct model_cache;
+struct model_cache *model_cache_new(void);		/* NULL: no memory */
+void model_cache_free(struct model_cache *c);		/* NULL is fine */
+enum tb_status model_open_cached(struct model **out, const struct model_loc *loc,
+				 struct model_cache *cache, struct tb_err *err) TB_MUST_USE;
 
 const struct tensor *model_tensor(const struct model *m, const char *name);
 /* The first of a foreign scheme (scheme_foreign()), or NULL. */

@@ -8,6 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/store/headers.h"
 #include "src/store/hub.h"
 
 enum tb_status
@@ -153,8 +154,8 @@ read_meta(struct build *b, struct raw *r, const struct st_header *h, struct tb_e
 	return r->quant_type ? TB_OK : tb_nomem(err);
 }
 
-static enum tb_status
-add_raws(struct build *b, unsigned file, const struct st_header *h, struct tb_err *err)
+enum tb_status
+build_raws(struct build *b, unsigned file, const struct st_header *h, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
@@ -209,25 +210,83 @@ build_bad(struct build *b, const struct model_file *f, const struct tb_err *why,
 			     *f->digest ? ": " : "", why->msg);
 }
 
+static enum tb_status
+use_header(struct build *b, struct model_file *f, struct header *h, struct tb_err *err)
+{
+	unsigned index = (unsigned)(f - b->m->files);
+	struct build_ready *r;
+
+	if (!tb_grow(&b->ready, &b->ready_cap, b->nready + 1, sizeof(*b->ready))) {
+		headers_unref(h);
+		return tb_nomem(err);
+	}
+	r = &b->ready[b->nready++];
+	*r = (struct build_ready){ h, index };
+	b->m->held = b->ready;
+	b->m->nheld = b->nready;
+	return h->nready ? TB_OK : build_raws(b, index, &h->h, err);
+}
+
+/* Only blobs belong to many models. */
+static bool
+shares(const struct build *b)
+{
+	return b->cache && b->m->loc.kind == MODEL_OLLAMA_TENSORS;
+}
+
+/* The file as another model has found it. */
+static enum tb_status
+known_header(struct build *b, struct model_file *f, bool *known, struct tb_err *err)
+{
+	struct header *h = shares(b) ? headers_find(b->cache, f->path) : NULL;
+	enum tb_status status;
+
+	*known = h != NULL;
+	if (!h)
+		return TB_OK;
+	f->id = h->id;
+	f->missing = false;
+	status = check_size(b, f, err);
+	if (!status)
+		return use_header(b, f, h, err);
+	headers_unref(h);
+	return status;
+}
+
+static enum tb_status
+fresh_header(struct build *b, struct model_file *f, struct st_header *h, struct tb_err *err)
+{
+	struct header *shared;
+	enum tb_status status;
+
+	if (shares(b)) {
+		status = headers_put(b->cache, f->path, &f->id, h, &shared, err);
+		return status ? status : use_header(b, f, shared, err);
+	}
+	status = build_raws(b, (unsigned)(f - b->m->files), h, err);
+	st_free(h);
+	return status;
+}
+
 enum tb_status
 build_header(struct build *b, struct model_file *f, struct tb_err *err)
 {
-	unsigned index = (unsigned)(f - b->m->files);
 	struct tb_err why = { 0 };
 	enum tb_status status;
 	struct st_header h;
 	struct tb_file file;
-	bool opened;
+	bool done;
 
-	status = build_open(b, f, &file, &opened, err);
-	if (status || !opened)
+	status = known_header(b, f, &done, err);
+	if (status || done)
 		return status;
-	if (!st_read(&h, &file, &why)) {
-		status = add_raws(b, index, &h, err);
-		st_free(&h);
-	} else {
+	status = build_open(b, f, &file, &done, err);
+	if (status || !done)
+		return status;
+	if (!st_read(&h, &file, &why))
+		status = fresh_header(b, f, &h, err);
+	else
 		status = build_bad(b, f, &why, err);
-	}
 	tb_file_close(&file);
 	return status;
 }

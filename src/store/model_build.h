@@ -37,6 +37,10 @@ struct build {
 	uint64_t width[MAX_WIDTHS];	/* row lengths that config.json lets expect */
 	size_t nwidths;
 	char hint[32];			/* "int4": what the model is said to be, or "" */
+	struct model_cache *cache;	/* borrowed; NULL: none */
+	/* Headers whose tensors are ready, and m->files of theirs; owned by m */
+	struct build_ready { struct header *h; unsigned file; } *ready;
+	size_t nready, ready_cap;
 	char draft[64];			/* how names of a draft's tensors start; "": none has */
 };
 
@@ -55,6 +59,9 @@ enum tb_status build_open(struct build *b, struct model_file *f, struct tb_file 
 /* What is wrong with its header (*why) becomes a problem. */
 enum tb_status build_bad(struct build *b, const struct model_file *f, const struct tb_err *why,
 			 struct tb_err *err) TB_MUST_USE;
+/* The entries of a header, of the file with that index. */
+enum tb_status build_raws(struct build *b, unsigned file, const struct st_header *h,
+			  struct tb_err *err) TB_MUST_USE;
 /* Reads a safetensors file's header; what is wrong with it becomes a problem. */
 enum tb_status build_header(struct build *b, struct model_file *f, struct tb_err *err) TB_MUST_USE;
 
@@ -73,6 +80,8 @@ enum tb_status build_scheme(struct build *b, struct tensor *t, const struct raw 
 /* model_tensors.c: raws become logical tensors. */
 void build_order(struct build *b);	/* by name */
 /* Orders them; of those with one name that stays which the index names, or the first. */
+/* What sorts bytewise as the name does naturally, in the arena; NULL: no memory. */
+const char *build_key(struct arena *a, const char *name);
 enum tb_status build_sort(struct build *b, struct tb_err *err) TB_MUST_USE;
 const struct raw *build_find(const struct build *b, const char *name);
 /* The raw tensor called base[0..n) + ending, or NULL; *key is scratch. */

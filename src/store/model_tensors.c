@@ -6,7 +6,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/store/model_build.h"
+#include "src/store/headers.h"
 
 /* How a packed weight and its companions are called, and by whom. */
 static const struct convention {
@@ -200,9 +200,9 @@ take_blocks(struct tensor *t, const struct raw *w)
 }
 
 static enum tb_status
-add_tensor(struct build *b, struct raw *w, struct tb_buf *key, struct tb_err *err)
+add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_buf *key,
+	   struct tb_err *err)
 {
-	struct tensor *t = &b->m->tensors[b->m->ntensors++];
 	enum tb_status status;
 	bool packed;
 
@@ -228,15 +228,6 @@ add_tensor(struct build *b, struct raw *w, struct tb_buf *key, struct tb_err *er
 	return status;
 }
 
-static int
-tensor_cmp(const void *a, const void *b)
-{
-	const char *x = ((const struct tensor *)a)->name, *y = ((const struct tensor *)b)->name;
-	int d = tb_natural_cmp(x, y);
-
-	return d ? d : strcmp(x, y);
-}
-
 /* The order in which weights look for their companions: a U8 tensor may be the
  * codes of one weight or the scales of another. */
 static unsigned
@@ -249,23 +240,147 @@ turn(const struct raw *r)
 	return r->part.dtype == DT_U8 ? 1 : 2;
 }
 
+/* ---- all of them, in natural order ---- */
+
+const char *
+build_key(struct arena *a, const char *name)
+{
+	char small[512], *key = small, *big = NULL;
+	size_t room = 3 * strlen(name) + 1;
+	const char *kept;
+
+	if (room > sizeof(small))
+		key = big = malloc(room);
+	kept = key ? arena_cat(a, key, tb_natural_key(name, key), NULL) : NULL;
+	free(big);
+	return kept;
+}
+
+struct place { const char *key; const struct tensor *t; unsigned file; bool ready; };
+
+static int
+place_cmp(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int d = strcmp(x->key, y->key);
+
+	return d ? d : strcmp(x->t->name, y->t->name);
+}
+
+static void
+put_place(struct tensor *to, const struct place *p)
+{
+	*to = *p->t;
+	if (!p->ready)
+		return;
+	to->weight.file = to->scale.file = to->bias.file = to->global.file = p->file;
+}
+
+static enum tb_status
+list_places(struct build *b, const struct tensor *made, size_t n, struct place *p,
+	    struct tb_err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		*p++ = (struct place){ build_key(b->arena, made[i].name), &made[i], 0, false };
+		if (!p[-1].key)
+			return tb_nomem(err);
+	}
+	for (size_t i = 0; i < b->nready; i++)
+		for (size_t k = 0; k < b->ready[i].h->nready; k++) {
+			const struct ready_tensor *r = &b->ready[i].h->ready[k];
+
+			*p++ = (struct place){ r->key, &r->t, b->ready[i].file, true };
+		}
+	return TB_OK;
+}
+
 /* Whatever was taken as a companion is no tensor of its own. */
-enum tb_status
-build_tensors(struct build *b, struct tb_err *err)
+static enum tb_status
+resolve(struct build *b, struct tensor *made, size_t *n, struct tb_err *err)
 {
 	struct tb_buf key = TB_BUF(ST_HEADER_MAX);
 	enum tb_status status = TB_OK;
-	struct model *m = b->m;
 
-	m->tensors = tb_calloc(b->nraws, sizeof(*m->tensors));
-	if (!m->tensors)
-		return tb_nomem(err);
+	for (size_t i = 0; i < b->nraws; i++)
+		b->raws[i].used = false;
+	*n = 0;
 	for (unsigned now = 0; now < 3; now++)
 		for (size_t i = 0; i < b->nraws && !status; i++)
 			if (!b->raws[i].used && turn(&b->raws[i]) == now)
-				status = add_tensor(b, &b->raws[i], &key, err);
+				status = add_tensor(b, &b->raws[i], &made[(*n)++], &key, err);
 	tb_buf_free(&key);
-	if (m->ntensors > 1)
-		qsort(m->tensors, m->ntensors, sizeof(*m->tensors), tensor_cmp);
 	return status;
+}
+
+/* Two with one name, or what might be the scales of a tensor that is ready. */
+static bool
+conflict(const struct build *b, const struct place *p, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (!strcmp(p[i - 1].t->name, p[i].t->name))
+			return true;
+	for (size_t i = 0; i < b->nraws && b->nready; i++)
+		if (strstr(b->raws[i].name, ".weight."))
+			return true;
+	return false;
+}
+
+/* Tensors of other files may have to do with them after all: from the start, with every
+ * entry of every header. */
+static enum tb_status
+start_over(struct build *b, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	size_t n = b->nready;
+
+	for (size_t i = 0; i < n && !status; i++)
+		if (b->ready[i].h->nready)
+			status = build_raws(b, b->ready[i].file, &b->ready[i].h->h, err);
+	b->nready = 0;		/* m holds them still */
+	return status ? status : build_sort(b, err);
+}
+
+static enum tb_status
+build_all(struct build *b, bool *again, struct tb_err *err)
+{
+	size_t n = 0, nready = 0, all;
+	struct tensor *made = tb_calloc(b->nraws, sizeof(*made));
+	struct place *p = NULL;
+	enum tb_status status = made ? resolve(b, made, &n, err) : tb_nomem(err);
+
+	for (size_t i = 0; i < b->nready; i++)
+		nready += b->ready[i].h->nready;
+	all = n + nready;
+	if (!status) {
+		p = tb_calloc(all, sizeof(*p));
+		status = p ? list_places(b, made, n, p, err) : tb_nomem(err);
+	}
+	if (!status && all > 1)
+		qsort(p, all, sizeof(*p), place_cmp);
+	*again = !status && nready && conflict(b, p, all);
+	if (!status && !*again) {
+		b->m->tensors = malloc((all + 1) * sizeof(*b->m->tensors));
+		if (!b->m->tensors)
+			status = tb_nomem(err);
+		for (size_t i = 0; !status && i < all; i++)
+			put_place(&b->m->tensors[b->m->ntensors++], &p[i]);
+	}
+	free(p);
+	free(made);
+	return status;
+}
+
+enum tb_status
+build_tensors(struct build *b, struct tb_err *err)
+{
+	size_t problems = b->m->nproblems;
+	bool again = false;
+	enum tb_status status = build_all(b, &again, err);
+
+	if (status || !again)
+		return status;
+	while (b->m->nproblems > problems)	/* they will be found again */
+		free(b->m->problems[--b->m->nproblems].message);
+	status = start_over(b, err);
+	return status ? status : build_all(b, &again, err);
 }
