@@ -105,6 +105,22 @@ read_hex(struct tensor_task *k, struct tb_err *err)
 	return inspect_bytes(k->m, part, k->off, (size_t)k->len, k->bytes, err);
 }
 
+/* "16x64" */
+static bool
+parse_cells(const char *s, struct heat_request *req)
+{
+	const char *x = strchr(s, 'x');
+	char *rows = tb_strndup(s, x ? (size_t)(x - s) : 0);
+	uint64_t r = 0, c = 0;
+	bool good = rows && x && tb_parse_u64(rows, &r) && tb_parse_u64(x + 1, &c) &&
+		    r <= HEAT_SIDE_MAX && c <= HEAT_SIDE_MAX && r && c;
+
+	free(rows);
+	req->rows = (unsigned)r;
+	req->cols = (unsigned)c;
+	return good;
+}
+
 /* ---- the command ---- */
 
 static enum tb_status
@@ -120,6 +136,18 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 	status = inspect_run(&k->ctx, &req, &k->res, job, err);
 	db_close(req.facts);
 	return status;
+}
+
+static enum tb_status
+run_heat(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct tensor_task *k = arg;
+	struct heat_request req = { .model = k->m, .tensor = k->t };
+
+	if (!parse_cells(k->cells, &req))
+		return tb_fail(err, TB_EUSAGE, "--cells %s: not ROWSxCOLUMNS, each 1 to %u",
+			       k->cells, HEAT_SIDE_MAX);
+	return heat_run(&k->ctx, &req, &k->map, job, err);
 }
 
 static enum tb_status
@@ -152,13 +180,15 @@ work(struct cli *cli, const char *name, struct tensor_task *k, struct tb_err *er
 		status = read_hex(k, err);
 	if (!status && (k->stats || k->hist))
 		status = cli_run(cli, "tensor", run, k, err);
+	if (!status && k->heat)
+		status = cli_run(cli, "map", run_heat, k, err);
 	return status || !k->digest ? status : digest(cli, k, err);
 }
 
 enum cli_exit
 cli_tensor(struct cli *cli, int argc, char **argv)
 {
-	struct tensor_task k = { .bins = 32 };
+	struct tensor_task k = { .bins = 32, .cells = "16x64" };
 	const struct tb_opt opts[] = {
 		{ 0, "digest", TB_OPT_FLAG, &k.digest, NULL, "the same wherever the same bytes are" },
 		{ 0, "stats", TB_OPT_FLAG, &k.stats, NULL, "statistics over all values" },
@@ -166,6 +196,8 @@ cli_tensor(struct cli *cli, int argc, char **argv)
 		  "compute statistics that are kept from last time" },
 		{ 0, "hist", TB_OPT_FLAG, &k.hist, NULL, "a histogram" },
 		{ 0, "bins", TB_OPT_U64, &k.bins, "N", "of the histogram (32)" },
+		{ 0, "heat", TB_OPT_FLAG, &k.heat, NULL, "a map: how large values are where" },
+		{ 0, "cells", TB_OPT_STR, &k.cells, "ROWSxCOLS", "of the map (16x64)" },
 		{ 0, "values", TB_OPT_STR, &k.values, "R0:R1,C0:C1",
 		  "rows and columns of values, without R1 and C1" },
 		{ 0, "hex", TB_OPT_STR, &k.hex, "OFF:LEN", "bytes as they are in the file" },
@@ -184,6 +216,7 @@ cli_tensor(struct cli *cli, int argc, char **argv)
 		status = cli_fail(&err);
 	else
 		status = cli->json ? tensor_json(&k) : tensor_text(&k);
+	heat_free(&k.map);
 	free(k.v);
 	free(k.bytes);
 	model_free(k.m);

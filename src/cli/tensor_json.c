@@ -91,13 +91,45 @@ hist_json(const struct inspect_hist *h)
 }
 
 static cJSON *
-pair_json(uint64_t from, uint64_t count)
+pair_json(uint64_t a, uint64_t b)
 {
-	cJSON *a = json_array();
+	cJSON *pair = json_array();
 
-	json_push_u64(a, from);
-	json_push_u64(a, from + count);
-	return a;
+	json_push_u64(pair, a);
+	json_push_u64(pair, b);
+	return pair;
+}
+
+static void
+cells_json(cJSON *o, const struct heat *h, bool max)
+{
+	cJSON *rows = json_array();
+
+	for (unsigned r = 0; r < h->rows; r++) {
+		cJSON *row = json_array();
+
+		for (unsigned c = 0; c < h->cols; c++) {
+			const struct heat_cell *cell = &h->cell[r * h->cols + c];
+
+			json_push_f64(row, (double)(max ? cell->max : cell->mean));
+		}
+		json_push(rows, row);
+	}
+	json_set(o, max ? "max" : "mean", rows);
+}
+
+static cJSON *
+heat_json(const struct heat *h)
+{
+	cJSON *o = json_object(), *bad = json_array();
+
+	cells_json(o, h, false);
+	cells_json(o, h, true);
+	for (unsigned i = 0; i < h->rows * h->cols; i++)
+		if (h->cell[i].bad)
+			json_push(bad, pair_json(i / h->cols, i % h->cols));
+	json_set(o, "not_finite", bad);
+	return o;
 }
 
 static void
@@ -112,8 +144,8 @@ values_json(cJSON *o, const struct tensor_task *k)
 			json_push_f64(row, (double)k->v[i * k->win.cols + c]);
 		json_push(rows, row);
 	}
-	json_set(o, "rows", pair_json(k->win.row, k->win.rows));
-	json_set(o, "cols", pair_json(k->win.col, k->win.cols));
+	json_set(o, "rows", pair_json(k->win.row, k->win.row + k->win.rows));
+	json_set(o, "cols", pair_json(k->win.col, k->win.col + k->win.cols));
 	json_set(o, "values", rows);
 }
 
@@ -145,6 +177,8 @@ tensor_json(const struct tensor_task *k)
 		json_set(o, "stats", stats_json(&k->res, k->t));
 	if (k->hist)
 		json_set(o, "histogram", hist_json(&k->res.hist));
+	if (k->heat)
+		json_set(o, "heat", heat_json(&k->map));
 	if (k->v)
 		values_json(o, k);
 	if (k->bytes)

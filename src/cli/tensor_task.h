@@ -6,6 +6,7 @@
 #include "src/cli/cli.h"
 #include "src/ops/ctx.h"
 #include "src/ops/digest.h"
+#include "src/ops/heat.h"
 #include "src/ops/inspect.h"
 
 #define TENSOR_HEX_MAX (1u << 20)
@@ -15,12 +16,13 @@ struct tensor_task {
 	struct model *m;
 	const struct tensor *t;
 	/* what is asked for */
-	bool stats, hist, again, digest;
+	bool stats, hist, again, digest, heat;
 	uint64_t bins;
-	const char *values, *hex, *part;
+	const char *values, *hex, *part, *cells;
 	/* and what came of it */
 	struct inspect_result res;
 	struct digest_item sum;
+	struct heat map;		/* owned */
 	struct inspect_window win;
 	float *v;			/* owned; NULL: not asked for */
 	enum inspect_part of;

@@ -122,6 +122,28 @@ print_hist(const struct inspect_hist *h)
 	printf("%12.5g\n", h->hi);
 }
 
+/* Nothing for the least, '@' for the most; '!' where something is NaN or infinite. */
+static void
+print_heat(const struct heat *h)
+{
+	static const char ramp[] = " .:-=+*#%@";
+	float lo, hi;
+
+	heat_range(h, false, &lo, &hi);
+	printf("\nmean |w| in each of %u x %u cells, '%c' %.4g to '%c' %.4g\n", h->rows, h->cols,
+	       ramp[0], (double)lo, ramp[sizeof(ramp) - 2], (double)hi);
+	for (unsigned r = 0; r < h->rows; r++) {
+		printf("%12ju |", (uintmax_t)heat_row(h, r));
+		for (unsigned c = 0; c < h->cols; c++) {
+			const struct heat_cell *cell = &h->cell[r * h->cols + c];
+
+			putchar(cell->bad ? '!' : ramp[heat_level(cell, false, lo, hi,
+								  sizeof(ramp) - 1)]);
+		}
+		printf("|\n");
+	}
+}
+
 static bool
 print_values(const struct tensor_task *k)
 {
@@ -178,6 +200,8 @@ tensor_text(const struct tensor_task *k)
 		print_stats(k);
 	if (k->hist)
 		print_hist(&k->res.hist);
+	if (k->heat)
+		print_heat(&k->map);
 	if (k->v)
 		good = print_values(k);
 	if (k->bytes)

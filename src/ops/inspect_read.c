@@ -322,3 +322,23 @@ reader_f64(const struct reader *r, uint64_t first, size_t n, double *out)
 			out[i + j] = (double)v[j];
 	}
 }
+
+void
+reader_any(const struct reader *r, uint64_t first, size_t n, float *out)
+{
+	float v[8 * READER_STEP];
+
+	while (n) {
+		uint64_t from = first / READER_STEP * READER_STEP;
+		size_t skip = (size_t)(first - from), have = sizeof(v) / sizeof(*v), k;
+
+		if (r->t->elems - from < have)
+			have = (size_t)(r->t->elems - from);
+		k = have - skip < n ? have - skip : n;
+		reader_f32(r, from, have, v);
+		memcpy(out, v + skip, k * sizeof(*v));
+		out += k;
+		first += k;
+		n -= k;
+	}
+}

@@ -29,6 +29,8 @@ const void *reader_at(const struct reader *r, uint64_t first);
 /* n elements from `first` on, a multiple of READER_STEP unless the tensor is plain
  * and then of 8; n as well, except at the tensor's end. */
 void reader_f32(const struct reader *r, uint64_t first, size_t n, float *out);
+/* n elements from anywhere, through a window that begins and ends where the reader can. */
+void reader_any(const struct reader *r, uint64_t first, size_t n, float *out);
 /* Numbers that F32 would round, or some of them. */
 bool reader_wide(const struct reader *r);
 /* As reader_f32(), of wide numbers without rounding where double has room. */

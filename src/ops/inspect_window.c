@@ -30,28 +30,6 @@ inspect_place(const struct tensor *t, uint64_t index, struct inspect_place *out)
 				       t->weight.off + off };
 }
 
-/* n elements from anywhere, through a window that begins and ends where the reader
- * can. */
-static void
-read_any(const struct reader *r, uint64_t first, size_t n, float *out)
-{
-	float v[8 * READER_STEP];
-
-	while (n) {
-		uint64_t from = first / READER_STEP * READER_STEP;
-		size_t skip = (size_t)(first - from), have = sizeof(v) / sizeof(*v), k;
-
-		if (r->t->elems - from < have)
-			have = (size_t)(r->t->elems - from);
-		k = have - skip < n ? have - skip : n;
-		reader_f32(r, from, have, v);
-		memcpy(out, v + skip, k * sizeof(*v));
-		out += k;
-		first += k;
-		n -= k;
-	}
-}
-
 enum tb_status
 inspect_values(const struct model *m, const struct tensor *t, const struct inspect_window *w,
 	       float *out, struct tb_err *err)
@@ -74,7 +52,7 @@ inspect_values(const struct model *m, const struct tensor *t, const struct inspe
 	if (status)
 		return status;
 	for (uint64_t i = 0; i < w->rows; i++)
-		read_any(&r, (w->row + i) * cols + w->col, (size_t)w->cols, out + i * w->cols);
+		reader_any(&r, (w->row + i) * cols + w->col, (size_t)w->cols, out + i * w->cols);
 	status = reader_check(&r, err);
 	reader_close(&r);
 	return status;

@@ -109,6 +109,8 @@ src_ops_libops_a_SOURCES += \
 
 # between layouts
 src_ops_libops_a_SOURCES += \
+	src/ops/heat.c \
+	src/ops/heat.h \
 	src/ops/import.c \
 	src/ops/import.h \
 	src/ops/import_config.c \

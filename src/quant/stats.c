@@ -156,6 +156,32 @@ stats_add(struct stats *s, enum dtype d, const void *src, size_t n, uint64_t at)
 	}
 }
 
+/* In F32 over short stretches, as the registers like it. */
+size_t
+stats_magnitudes(const float *v, size_t n, double *sum, float *max)
+{
+	size_t bad = 0;
+
+	for (size_t at = 0; at < n; at += 256) {
+		size_t end = n - at < 256 ? n : at + 256;
+		float part = 0, most = 0;
+		uint32_t odd = 0;
+
+		_Pragma("omp simd reduction(+:part, odd) reduction(max:most)")
+		for (size_t i = at; i < end; i++) {
+			float x = fabsf(v[i]), good = x <= FLT_MAX ? x : 0;
+
+			part += good;
+			most = good > most ? good : most;
+			odd += !(x <= FLT_MAX);
+		}
+		*sum += (double)part;
+		*max = most > *max ? most : *max;
+		bad += odd;
+	}
+	return bad;
+}
+
 static void
 count_index(struct stats_bins *b, const uint32_t *index, size_t n)
 {

@@ -25,6 +25,9 @@ void stats_add(struct stats *s, enum dtype d, const void *src, size_t n, uint64_
 void stats_add_f64(struct stats *s, const double *v, size_t n, uint64_t at);
 void stats_merge(struct stats *s, const struct stats *other);
 
+/* Adds the magnitudes to *sum and widens *max, of what is finite; how many are not. */
+size_t stats_magnitudes(const float *v, size_t n, double *sum, float *max);
+
 /* Equal bins over [lo, hi], lo < hi; the last one holds hi, too.  Adds to count[bins]. */
 #define STATS_BINS_MAX 512
 struct stats_bins {

@@ -76,3 +76,29 @@ for bad in 65536:1 0:99999 5 :5; do
 done
 expect 2 "$TBTUI" tensor "$model" $name --hex 0:1 --part bias
 expect 2 "$TBTUI" tensor "$model" $name --hist --bins 0
+
+# the map, against the values themselves
+cat >"$T/heat.py" <<'PY'
+import json, struct, sys
+
+got = json.load(open(sys.argv[1]))
+with open(got["file"], "rb") as f:
+    f.seek(got["offset"])
+    raw = f.read(got["bytes"])
+v = [struct.unpack("<f", b"\0\0" + raw[i:i + 2])[0] for i in range(0, len(raw), 2)]
+for r in range(5):
+    for c in range(7):
+        cell = [abs(v[64 * i + k]) for i in range(512 * r // 5, 512 * (r + 1) // 5)
+                for k in range(64 * c // 7, 64 * (c + 1) // 7)]
+        assert abs(got["heat"]["mean"][r][c] - sum(cell) / len(cell)) < 1e-6
+        assert got["heat"]["max"][r][c] == max(cell)
+assert got["heat"]["not_finite"] == []
+PY
+expect 0 "$TBTUI" --json tensor "$model" $name --heat --cells 5x7
+python3 "$T/heat.py" "$T/out" || fail "the map differs"
+expect 0 "$TBTUI" tensor "$model" $name --heat
+has 'mean \|w\| in each of 16 x 64 cells'
+[ "$(grep -c '|$' "$T/out")" -eq 16 ] || fail "not 16 rows of cells"
+for bad in 0x4 5 x 4x1025 4x; do
+	expect 2 "$TBTUI" tensor "$model" $name --heat --cells $bad
+done

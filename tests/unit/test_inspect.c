@@ -10,6 +10,7 @@
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/ops/ctx.h"
+#include "src/ops/heat.h"
 #include "src/ops/inspect.h"
 #include "src/ops/inspect_dist.h"
 #include "src/ops/inspect_read.h"
@@ -136,6 +137,34 @@ test_floats(void **state)
 	}
 	free(v);
 	free(raw);
+}
+
+/* The ends of BF16 are found by patterns: of one sign, with zeros of either. */
+static void
+test_signs(void **state)
+{
+	float v[5000];
+	uint16_t raw[5000];
+	struct inspect_result r;
+	struct model *m;
+
+	(void)state;
+	for (int sign = -2; sign <= 2; sign++) {
+		for (int i = 0; i < 5000; i++)
+			v[i] = sign == 0 ? (i % 2 ? 0.f : -0.f)
+			     : (float)((i * 37) % 1000 + (sign * sign == 1)) / (float)sign;
+		tb_f32_to_bf16(v, 5000, raw);
+		dtype_to_f32(DT_BF16, raw, 5000, v);
+		m = one_tensor(DT_BF16, 5000, raw);
+		run(m, "t", 0, &r);
+		check_against(&r, v, 5000, 5e-3);
+		model_free(m);
+	}
+	raw[4100] = 0xff80;
+	m = one_tensor(DT_BF16, 5000, raw);
+	run(m, "t", 0, &r);
+	assert_true(r.stats.infs == 1 && r.stats.first_inf == 4100 && r.stats.min == 0);
+	model_free(m);
 }
 
 static void
@@ -396,6 +425,92 @@ test_kept(void **state)
 	free(with.db_path);
 }
 
+/* ---- maps ---- */
+
+/* Every cell against the plain sums, for matrices and windows that divide unevenly. */
+static void
+check_heat(const struct model *m, const float *v, struct inspect_window w, unsigned rows,
+	   unsigned cols)
+{
+	struct heat_request req = { .model = m, .tensor = model_tensor(m, "t"), .of = w,
+				    .rows = rows, .cols = cols };
+	uint64_t width = req.tensor->dim[1];
+	struct tb_err err = { 0 };
+	struct heat h;
+
+	assert_ok(heat_run(&ctx, &req, &h, NULL, &err), err);
+	assert_int_equal(h.rows, w.rows < rows ? w.rows : rows);
+	assert_int_equal(h.cols, w.cols < cols ? w.cols : cols);
+	assert_int_equal(heat_row(&h, h.rows), w.row + w.rows);
+	for (unsigned r = 0; r < h.rows; r++)
+		for (unsigned c = 0; c < h.cols; c++) {
+			double sum = 0, max = 0, n = 0;
+
+			for (uint64_t i = heat_row(&h, r); i < heat_row(&h, r + 1); i++)
+				for (uint64_t k = heat_col(&h, c); k < heat_col(&h, c + 1); k++) {
+					sum += fabs((double)v[i * width + k]);
+					max = fmax(max, fabs((double)v[i * width + k]));
+					n++;
+				}
+			assert_true(n > 0);
+			near((double)h.cell[r * h.cols + c].mean, sum / n, 1e-5 * sum / n);
+			assert_true((double)h.cell[r * h.cols + c].max == max);
+		}
+	heat_free(&h);
+}
+
+static struct model *
+matrix(uint64_t rows, uint64_t cols, const float *v)
+{
+	struct st_tensor t = { .name = "t", .dtype = DT_F32, .ndim = 2, .dim = { rows, cols } };
+
+	return model_of("matrix.safetensors", &t, 1, (const void *[]){ v }, NULL, 0);
+}
+
+static void
+test_heat(void **state)
+{
+	static const uint64_t shapes[][2] = { { 300, 7 }, { 3, 20001 }, { 100, 1000 }, { 1, 1 } };
+	float *v = tb_calloc(100000, sizeof(*v));
+	struct heat_request req = { .rows = 4, .cols = 4 };
+	struct tb_err err = { 0 };
+	uint64_t seed = 3;
+	struct heat h;
+	struct model *m;
+	float lo, hi;
+
+	(void)state;
+	for (unsigned i = 0; i < 100000; i++)
+		v[i] = ((float)(next(&seed) % 2001) - 1000) / 77;
+	for (size_t i = 0; i < 4; i++) {
+		uint64_t rows = shapes[i][0], cols = shapes[i][1];
+
+		m = matrix(rows, cols, v);
+		check_heat(m, v, (struct inspect_window){ 0, 0, rows, cols }, 7, 30);
+		check_heat(m, v, (struct inspect_window){ rows / 3, cols / 4, rows - rows / 3,
+							  cols - cols / 4 - cols / 5 }, 40, 3);
+		model_free(m);
+	}
+	v[5 * 1000 + 999] = NAN;
+	v[99 * 1000] = INFINITY;
+	m = matrix(100, 1000, v);
+	req.model = m;
+	req.tensor = model_tensor(m, "t");
+	assert_ok(heat_run(&ctx, &req, &h, NULL, &err), err);
+	for (unsigned i = 0; i < 16; i++)
+		assert_int_equal(h.cell[i].bad, i == 3 || i == 12);
+	heat_range(&h, false, &lo, &hi);
+	assert_true(lo > 0 && hi < 13 && lo < hi);
+	heat_free(&h);
+	req.of.row = 100;
+	req.of.rows = 1;
+	assert_fails(heat_run(&ctx, &req, &h, NULL, &err), err, TB_EUSAGE, "outside");
+	req = (struct heat_request){ .model = m, .tensor = req.tensor, .rows = 0, .cols = 1 };
+	assert_fails(heat_run(&ctx, &req, &h, NULL, &err), err, TB_EUSAGE, "cells");
+	model_free(m);
+	free(v);
+}
+
 static void
 test_place(void **state)
 {
@@ -529,6 +644,8 @@ main(void)
 		cmocka_unit_test(test_sampled),
 		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_place),
+		cmocka_unit_test(test_heat),
+		cmocka_unit_test(test_signs),
 		cmocka_unit_test(test_quantized),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_cancel),
