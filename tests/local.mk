@@ -269,7 +269,7 @@ tests_unit_test_ui_frame_LDADD = $(TEST_UI)
 SCREENS += tests/screens/audit.scr tests/screens/chat.scr tests/screens/convert.scr \
 	tests/screens/diff.scr \
 	tests/screens/job.scr tests/screens/model.scr tests/screens/models.scr \
-	tests/screens/prompt.scr tests/screens/small.scr tests/screens/tensors.scr \
+	tests/screens/prompt.scr tests/screens/small.scr tests/screens/tensor.scr tests/screens/tensors.scr \
 	tests/screens/term.scr
 check_PROGRAMS += tests/unit/test_ui_blobs
 TESTS += tests/unit/test_ui_blobs

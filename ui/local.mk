@@ -40,6 +40,8 @@ ui_libui_a_SOURCES = \
 	ui/recipe_plan.h \
 	ui/rows.c \
 	ui/rows.h \
+	ui/shade.c \
+	ui/shade.h \
 	ui/sizes.c \
 	ui/sizes.h \
 	ui/stats.c \
@@ -53,6 +55,7 @@ ui_libui_a_SOURCES = \
 	ui/tensor.h \
 	ui/tensor_facts.c \
 	ui/tensor_grid.c \
+	ui/tensor_heat.c \
 	ui/term.c \
 	ui/term.h \
 	ui/theme.c \

@@ -5,12 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/ops/heat.h"
 #include "src/ops/inspect.h"
 #include "ui/draw.h"
 #include "ui/opened.h"
 #include "ui/view.h"
 
-enum { PANE_FACTS, PANE_VALUES, PANE_BYTES, PANE_COUNT = PANE_BYTES + PART_COUNT };
+enum { PANE_FACTS, PANE_HEAT, PANE_VALUES, PANE_BYTES, PANE_COUNT = PANE_BYTES + PART_COUNT };
 
 /* A window into something large that scrolls: what is wanted, what is there. */
 struct grid {
@@ -20,6 +21,16 @@ struct grid {
 	struct inspect_window have;	/* what `data` holds */
 	void *data;			/* owned: floats or bytes; NULL = nothing yet */
 	bool loading;
+	char error[256];
+};
+
+/* The map: what is wanted (a window, and cells for the screen), asked for, there. */
+struct heat_view {
+	uint64_t all_rows, all_cols;
+	struct heat_request want, asked, have;	/* window and cells only */
+	struct heat map;		/* owned */
+	struct ui_job *job;		/* borrowed until it is done */
+	bool max;			/* the largest value of a cell, not the mean */
 	char error[256];
 };
 
@@ -35,6 +46,7 @@ struct tensor_view {
 	const struct ui_job *computing;	/* borrowed until it is done */
 	char result_error[512];
 	bool log_scale;
+	struct heat_view heat;
 	struct grid values, bytes[PART_COUNT];
 };
 
@@ -42,6 +54,14 @@ struct tensor_view {
 void facts_draw(struct area a, const struct tensor_view *s);
 /* Statistics and histogram, on a worker; again: not those that are kept. */
 void facts_compute(struct view *v, bool again);
+
+/* tensor_heat.c */
+void heat_view_init(struct tensor_view *s);
+void heat_view_free(struct tensor_view *s);
+void heat_draw(struct view *v, struct area a);
+bool heat_act(struct tensor_view *s, enum action a);
+void heat_place(const struct tensor_view *s, struct tb_buf *out);
+void heat_leave(struct tensor_view *s);		/* what is being read is not wanted now */
 
 /* tensor_grid.c */
 void grid_init(struct tensor_view *s);

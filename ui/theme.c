@@ -25,7 +25,7 @@ static const struct {
 
 /* Of the one terminal that there is; written before the first frame. */
 static unsigned long attrs[ROLE_COUNT];
-static bool utf8;
+static bool utf8, in_color;
 
 void
 theme_locale(void)
@@ -50,6 +50,7 @@ theme_init(bool mono)
 {
 	bool colors = !mono && has_colors() && start_color() == OK;
 
+	in_color = colors;
 	if (colors)
 		use_default_colors();
 	for (int r = 0; r < ROLE_COUNT; r++) {
@@ -59,6 +60,12 @@ theme_init(bool mono)
 		if (colors && fg >= 0 && init_pair((short)(r + 1), fg, -1) == OK)
 			attrs[r] |= (unsigned long)COLOR_PAIR(r + 1);
 	}
+}
+
+bool
+theme_colors(void)
+{
+	return in_color;
 }
 
 unsigned long

@@ -48,6 +48,8 @@ enum sign { SIGN_LIST(X) SIGN_COUNT };
 
 /* After curses has started. mono: attributes only. */
 void theme_init(bool mono);
+/* Are colours in use? */
+bool theme_colors(void);
 /* curses attributes of a role. */
 unsigned long theme_attr(enum role r);
 

@@ -19,6 +19,7 @@ opened(struct view *v, struct opened *o, const struct tb_err *err)
 	s->t = o ? model_tensor(o->m, s->name) : NULL;
 	if (s->t) {
 		grid_init(s);
+		heat_view_init(s);
 		facts_compute(v, false);
 	} else if (o) {
 		snprintf(s->error, sizeof(s->error), "%s has no %s any more: R reads the stores.",
@@ -55,6 +56,7 @@ tensor_close(struct view *v)
 	struct tensor_view *s = v->state;
 
 	grid_free(s);
+	heat_view_free(s);
 	free(s->result);
 	opened_unref(s->o);
 	model_loc_free(&s->loc);
@@ -82,7 +84,7 @@ static const char *
 pane_title(unsigned pane, char out[32])
 {
 	if (pane < PANE_BYTES)
-		return pane == PANE_FACTS ? "Histogram" : "Values";
+		return pane == PANE_FACTS ? "Histogram" : pane == PANE_HEAT ? "Map" : "Values";
 	snprintf(out, 32, "Bytes of %s", inspect_part_name(pane - PANE_BYTES));
 	return out;
 }
@@ -145,8 +147,12 @@ draw(struct view *v, struct area a)
 		draw_panes(area_top(&a, 1), s);
 	if (a.h >= 12)
 		put_blank(area_top(&a, 1));
+	if (s->pane != PANE_HEAT)
+		heat_leave(s);
 	if (s->pane == PANE_FACTS)
 		facts_draw(a, s);
+	else if (s->pane == PANE_HEAT)
+		heat_draw(v, a);
 	else
 		grid_draw(v, a);
 }
@@ -166,6 +172,10 @@ act(struct view *v, enum action a)
 	case ACT_HISTOGRAM:
 		s->pane = PANE_FACTS;
 		return true;
+	case ACT_HEAT:		/* once more: the other measure */
+		s->heat.max ^= s->pane == PANE_HEAT;
+		s->pane = PANE_HEAT;
+		return true;
 	case ACT_VALUES:
 		s->pane = PANE_VALUES;
 		return true;
@@ -180,7 +190,8 @@ act(struct view *v, enum action a)
 		s->log_scale = !s->log_scale;
 		return true;
 	default:
-		return s->pane != PANE_FACTS && grid_act(s, a);
+		return s->pane == PANE_HEAT ? heat_act(s, a)
+					    : s->pane != PANE_FACTS && grid_act(s, a);
 	}
 }
 
@@ -191,6 +202,8 @@ can(const struct view *v, enum action a)
 
 	if (a == ACT_LOG_SCALE)
 		return s->result && s->pane == PANE_FACTS;
+	if (a == ACT_ZOOM_IN || a == ACT_ZOOM_OUT)
+		return s->t && s->pane == PANE_HEAT;
 	if (a == ACT_AGAIN)
 		return s->result && !s->computing && s->pane == PANE_FACTS;
 	return s->t && a != ACT_OPEN;
@@ -201,7 +214,9 @@ summary(struct view *v, struct tb_buf *out)
 {
 	const struct tensor_view *s = v->state;
 
-	if (s->t && s->pane != PANE_FACTS)
+	if (s->t && s->pane == PANE_HEAT)
+		heat_place(s, out);
+	else if (s->t && s->pane != PANE_FACTS)
 		grid_place(s, out);
 }
 

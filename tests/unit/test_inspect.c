@@ -473,6 +473,7 @@ test_heat(void **state)
 	static const uint64_t shapes[][2] = { { 300, 7 }, { 3, 20001 }, { 100, 1000 }, { 1, 1 } };
 	float *v = tb_calloc(100000, sizeof(*v));
 	struct heat_request req = { .rows = 4, .cols = 4 };
+	struct tb_job *job = tb_job_new(-1);
 	struct tb_err err = { 0 };
 	uint64_t seed = 3;
 	struct heat h;
@@ -502,6 +503,10 @@ test_heat(void **state)
 	heat_range(&h, false, &lo, &hi);
 	assert_true(lo > 0 && hi < 13 && lo < hi);
 	heat_free(&h);
+	tb_job_cancel(job);
+	assert_int_equal(heat_run(&ctx, &req, &h, job, &err), TB_ECANCEL);
+	assert_null(h.cell);
+	tb_job_free(job);
 	req.of.row = 100;
 	req.of.rows = 1;
 	assert_fails(heat_run(&ctx, &req, &h, NULL, &err), err, TB_EUSAGE, "outside");
