@@ -52,7 +52,8 @@ EXTRA_DIST += tests/check-docs.sh
 dist_check_SCRIPTS += tests/cli/plain.sh
 
 # the index and audits
-dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/audit.sh tests/cli/hub.sh
+dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/audit.sh tests/cli/hub.sh \
+	tests/cli/oci.sh
 EXTRA_DIST += tests/cli/store.sh
 
 # tables of commands
@@ -322,6 +323,25 @@ tests_fuzz_fuzz_spm_LDADD = $(FUZZ_TEXT)
 EXTRA_DIST += tests/fuzz/seeds/gguf_vocab/bert tests/fuzz/seeds/gguf_vocab/gemma4 \
 	tests/fuzz/seeds/gguf_vocab/gpt2 tests/fuzz/seeds/gguf_vocab/llama \
 	tests/fuzz/seeds/spm/bpe tests/fuzz/seeds/spm/list
+
+# what is read from folders
+FUZZ_STORE = src/store/libstore.a $(QUANT_LIBS) $(FUZZ_FORMAT)
+FUZZ_TARGETS += tests/fuzz/fuzz_config tests/fuzz/fuzz_shards tests/fuzz/fuzz_hub tests/fuzz/fuzz_oci
+FOLDER = tests/fuzz/folder.c tests/fuzz/folder.h
+tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c $(FOLDER)
+tests_fuzz_fuzz_config_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_config_LDADD = $(FUZZ_STORE)
+tests_fuzz_fuzz_shards_SOURCES = tests/fuzz/fuzz_shards.c $(FOLDER)
+tests_fuzz_fuzz_shards_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_shards_LDADD = $(FUZZ_STORE)
+tests_fuzz_fuzz_hub_SOURCES = tests/fuzz/fuzz_hub.c $(FOLDER)
+tests_fuzz_fuzz_hub_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_hub_LDADD = $(FUZZ_STORE)
+tests_fuzz_fuzz_oci_SOURCES = tests/fuzz/fuzz_oci.c $(FOLDER)
+tests_fuzz_fuzz_oci_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_oci_LDADD = $(FUZZ_STORE)
+EXTRA_DIST += tests/fuzz/seeds/config/ct tests/fuzz/seeds/config/gptq \
+	tests/fuzz/seeds/config/mlx tests/fuzz/seeds/shards/whole tests/fuzz/seeds/oci/image
 
 EXTRA_PROGRAMS = $(FUZZ_TARGETS)
 FUZZ_LINK = $(AM_LDFLAGS) -fsanitize=fuzzer

@@ -152,7 +152,7 @@ void
 canon_model(struct canon_model *out, const struct model *m)
 {
 	*out = (struct canon_model){
-		.gguf = m->loc.kind == MODEL_GGUF_FILE || m->loc.kind == MODEL_OLLAMA_GGUF,
+		.gguf = model_is_gguf(m),
 	};
 	if (!out->gguf) {
 		out->arch = arch_find(m->model_type, m->arch);

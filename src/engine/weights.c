@@ -313,7 +313,7 @@ load_vector(struct loader *l, const struct tensor *t, enum slot s, float **out)
 static enum tb_status
 missing(const struct loader *l, enum slot s, uint32_t layer, uint32_t expert)
 {
-	bool gguf = l->m->loc.kind == MODEL_GGUF_FILE || l->m->loc.kind == MODEL_OLLAMA_GGUF;
+	bool gguf = model_is_gguf(l->m);
 	char name[NAME_MAX_LEN];
 
 	for (const struct slot_rule *r = NULL; (r = next_rule(l, s, r));)

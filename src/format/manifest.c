@@ -73,6 +73,20 @@ optional(const cJSON *layer, const char *key, char **out, const char *what, stru
 	return *out ? TB_OK : tb_nomem(err);
 }
 
+/* Images of others have no "name": the file that a layer was made of is annotated. */
+static enum tb_status
+annotated(const cJSON *layer, char **name, const char *what, struct tb_err *err)
+{
+	static const char *const keys[] = { "org.opencontainers.image.title",
+		"org.cncf.model.filepath", "org.cnai.model.filepath" };
+	const cJSON *a = json_get(layer, "annotations");
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys) && !*name && !status; i++)
+		status = optional(a, keys[i], name, what, err);
+	return status;
+}
+
 static enum tb_status
 read_layer(struct manifest_layer *l, const cJSON *v, const char *what, struct tb_err *err)
 {
@@ -86,6 +100,8 @@ read_layer(struct manifest_layer *l, const cJSON *v, const char *what, struct tb
 		status = optional(v, "from", &l->from, what, err);
 	if (!status)
 		status = optional(v, "name", &l->name, what, err);
+	if (!status && !l->name)
+		status = annotated(v, &l->name, what, err);
 	if (status)
 		return status;
 	if (!l->media_type)

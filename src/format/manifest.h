@@ -42,7 +42,7 @@ struct manifest_layer {
 	char *media_type;		/* owned, as are from and name (both may be NULL) */
 	char digest[TB_DIGEST_MAX];	/* "sha256:" + 64 lower-case hex, checked */
 	uint64_t size;
-	char *from, *name;
+	char *from, *name;		/* name: of an image, what annotations call the file */
 };
 
 struct manifest {

@@ -179,7 +179,7 @@ check_source(const struct model *m, struct tb_err *err)
 	const struct tensor *foreign = model_foreign(m);
 	char name[SCHEME_NAME_MAX];
 
-	if (m->loc.kind == MODEL_GGUF_FILE || m->loc.kind == MODEL_OLLAMA_GGUF)
+	if (model_is_gguf(m))
 		return tb_fail(err, TB_EUNSUP, "%s: GGUF models are read, but not converted yet",
 			       m->loc.path);
 	if (foreign)

@@ -44,7 +44,7 @@ largest_first(const void *a, const void *b)
 static bool
 wanted(const struct verify_run *r, const struct verify_file *f)
 {
-	return !f->missing && !f->manifest && (*f->digest || r->req->deep);
+	return !f->missing && (!f->manifest || *f->digest) && (*f->digest || r->req->deep);
 }
 
 static enum tb_status

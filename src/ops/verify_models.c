@@ -65,6 +65,12 @@ ollama(const struct verify_model *m)
 }
 
 static bool
+image(const struct verify_model *m)
+{
+	return m->loc.kind == MODEL_OCI_TENSORS || m->loc.kind == MODEL_OCI_GGUF;
+}
+
+static bool
 keep_file(struct verify_file *to, const struct model_file *f, bool sized)
 {
 	bool odd = f->media == MEDIA_UNKNOWN && f->media_type && !f->is_manifest;
@@ -89,7 +95,7 @@ keep_model(struct verify_model *to, const struct model *m)
 	if (!to->files || !to->problems)
 		return false;
 	for (size_t i = 0; i < m->nfiles; i++, to->nfiles++)
-		if (!keep_file(&to->files[i], &m->files[i], ollama(to)))
+		if (!keep_file(&to->files[i], &m->files[i], m->files[i].media_type))
 			return to->nfiles++, false;
 	for (size_t i = 0; i < m->nproblems; i++, to->nproblems++) {
 		to->problems[i].message = tb_strdup(m->problems[i].message);
@@ -225,7 +231,7 @@ judge_failed(struct verify_run *r, const struct verify_model *m)
 {
 	struct verify_where at = { .model = m };
 
-	verify_find(r, ollama(m) ? F_MANIFEST_BAD : F_MODEL_BAD, &at, "%s: %s", m->loc.name,
+	verify_find(r, ollama(m) || image(m) ? F_MANIFEST_BAD : F_MODEL_BAD, &at, "%s: %s", m->loc.name,
 		    m->failure);
 	r->unreadable_manifest |= ollama(m);
 }
@@ -249,7 +255,7 @@ verify_read_models(struct verify_run *r, struct tb_err *err)
 		else
 			judge(r, m);
 		r->out->models++;
-		r->out->manifests += ollama(m);
+		r->out->manifests += ollama(m) || image(m);
 	}
 	return status;
 }

@@ -24,6 +24,8 @@ src_store_libstore_a_SOURCES = \
 	src/store/model_tensors.c \
 	src/store/name.c \
 	src/store/name.h \
+	src/store/oci.c \
+	src/store/oci.h \
 	src/store/ollama.c \
 	src/store/ollama.h \
 	src/store/roots.c \

@@ -144,6 +144,19 @@ copy_loc(struct model_loc *to, const struct model_loc *from, struct tb_err *err)
 	return to->name && to->path && to->root ? TB_OK : tb_nomem(err);
 }
 
+bool
+model_is_gguf(const struct model *m)
+{
+	return m->loc.kind == MODEL_GGUF_FILE || m->loc.kind == MODEL_OLLAMA_GGUF ||
+	       m->loc.kind == MODEL_OCI_GGUF;
+}
+
+bool
+model_is_image(const struct model *m)
+{
+	return m->loc.kind == MODEL_OCI_TENSORS || m->loc.kind == MODEL_OCI_GGUF;
+}
+
 static enum tb_status
 build(struct build *b, const struct model_loc *loc, struct tb_err *err)
 {
@@ -157,7 +170,8 @@ build(struct build *b, const struct model_loc *loc, struct tb_err *err)
 		status = tb_nomem(err);
 	if (status)
 		return status;
-	if (loc->kind == MODEL_OLLAMA_TENSORS || loc->kind == MODEL_OLLAMA_GGUF)
+	if (loc->kind == MODEL_OLLAMA_TENSORS || loc->kind == MODEL_OLLAMA_GGUF ||
+	    model_is_image(b->m))
 		status = build_ollama(b, err);
 	else if (loc->kind == MODEL_SAFETENSORS_DIR)
 		status = build_dir(b, err);

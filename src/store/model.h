@@ -22,7 +22,9 @@
 	X(MODEL_OLLAMA_GGUF, "ollama-gguf")		/* manifest, a GGUF layer */ \
 	X(MODEL_SAFETENSORS_DIR, "safetensors-dir")	/* HF or MLX directory */ \
 	X(MODEL_SAFETENSORS_FILE, "safetensors-file") \
-	X(MODEL_GGUF_FILE, "gguf-file")
+	X(MODEL_GGUF_FILE, "gguf-file") \
+	X(MODEL_OCI_TENSORS, "oci-tensors")		/* an image layout's manifest, as Ollama's */ \
+	X(MODEL_OCI_GGUF, "oci-gguf")
 
 #define X(id, name) id,
 enum model_kind { MODEL_KIND_LIST(X) MODEL_KIND_COUNT };
@@ -135,6 +137,8 @@ void model_cache_free(struct model_cache *c);		/* NULL is fine */
 enum tb_status model_open_cached(struct model **out, const struct model_loc *loc,
 				 struct model_cache *cache, struct tb_err *err) TB_MUST_USE;
 
+bool model_is_gguf(const struct model *m);
+bool model_is_image(const struct model *m);	/* of an OCI layout */
 const struct tensor *model_tensor(const struct model *m, const char *name);
 /* The first of a foreign scheme (scheme_foreign()), or NULL. */
 const struct tensor *model_foreign(const struct model *m);

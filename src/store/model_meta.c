@@ -8,7 +8,7 @@ speaks(const struct model *m, const struct model_file *f)
 	if (f->missing)
 		return false;
 	return m->loc.kind == MODEL_GGUF_FILE ||
-	       (m->loc.kind == MODEL_OLLAMA_GGUF && f->media == MEDIA_MODEL);
+	       (model_is_gguf(m) && f->media == MEDIA_MODEL);
 }
 
 enum tb_status

@@ -7,7 +7,9 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/store/model_build.h"
+#include "src/store/oci.h"
 #include "src/store/ollama.h"
+#include "src/store/walk.h"
 
 #define CONFIG_BLOB_MAX (1u << 20)
 
@@ -61,16 +63,32 @@ repeated(const struct manifest *m)
 	return again;
 }
 
+/* Images of others say in many ways what a layer is: what is in it says it best. */
+static enum media
+media_of(const struct model_file *f)
+{
+	enum model_kind kind;
+
+	if (file_is_weights(f->path, &kind))
+		return kind == MODEL_GGUF_FILE ? MEDIA_MODEL : MEDIA_TENSOR;
+	return f->name && tb_ends(f->name, ".json") ? MEDIA_JSON : MEDIA_UNKNOWN;
+}
+
 static enum tb_status
 add_layer(struct build *b, const char *root, const struct manifest_layer *l,
 	  struct model_file **out, struct tb_err *err)
 {
-	enum tb_status status = build_file(b, ollama_blob_path(root, l->digest), l->name, out, err);
+	bool image = model_is_image(b->m);
+	char *path = image ? oci_blob_path(root, l->digest) : ollama_blob_path(root, l->digest);
+	const char *slash = image && l->name ? strrchr(l->name, '/') : NULL;
+	enum tb_status status = build_file(b, path, slash ? slash + 1 : l->name, out, err);
 	struct model_file *f = *out;
 
 	if (status)
 		return status;
 	f->media = media_parse(l->media_type);
+	if (image && f->media == MEDIA_UNKNOWN)
+		f->media = media_of(f);
 	f->media_type = tb_strdup(l->media_type);
 	memcpy(f->digest, l->digest, sizeof(f->digest));
 	f->want_size = l->size;
@@ -151,7 +169,7 @@ read_layers(struct build *b, const char *root, const struct manifest *m, const b
 			status = build_config(b, f->path, err);
 	}
 	if (gguf && !tensors)
-		b->m->loc.kind = MODEL_OLLAMA_GGUF;
+		b->m->loc.kind = model_is_image(b->m) ? MODEL_OCI_GGUF : MODEL_OLLAMA_GGUF;
 	return status;
 }
 
@@ -171,34 +189,55 @@ read_blobs(struct build *b, const char *root, const struct manifest *m, struct t
 	if (!status)
 		status = read_layers(b, root, m, again, err);
 	free(again);
-	if (status || !m->config.media_type || b->m->files[config].missing)
+	if (status || !m->config.media_type || b->m->files[config].missing ||
+	    b->m->files[config].media != MEDIA_CONFIG)
 		return status;
 	return read_config_blob(b, &b->m->files[config], err);
+}
+
+/* A manifest of a layout is a blob itself, whose name says what its bytes are. */
+static char *
+layout_root(const struct model_loc *loc)
+{
+	size_t n = oci_layout_of(loc->path);
+
+	return n ? tb_strndup(loc->path, n) : NULL;
+}
+
+static enum tb_status
+add_manifest(struct build *b, struct tb_err *err)
+{
+	const char *path = b->m->loc.path;
+	struct model_file *f;
+	enum tb_status status = build_file(b, tb_strdup(path), NULL, &f, err);
+
+	if (status)
+		return status;
+	f->is_manifest = true;
+	if (model_is_image(b->m))
+		snprintf(f->digest, sizeof(f->digest), "sha256:%.64s", strrchr(path, '/') + 1);
+	return build_stat(b, f, err);
 }
 
 enum tb_status
 build_ollama(struct build *b, struct tb_err *err)
 {
 	const struct model_loc *loc = &b->m->loc;
+	bool image = model_is_image(b->m);
 	struct manifest m = { 0 };
-	char *root = root_of(loc), *text = NULL;
-	enum tb_status status = TB_OK;
-	struct model_file *f;
+	char *root = image ? layout_root(loc) : root_of(loc), *text = NULL;
+	enum tb_status status;
 	size_t len;
 
-	b->m->loc.kind = MODEL_OLLAMA_TENSORS;
-	if (!root)
-		return tb_fail(err, TB_ENOENT, "%s: a manifest, but not in a store: no blobs",
-			       loc->path);
+	b->m->loc.kind = image ? MODEL_OCI_TENSORS : MODEL_OLLAMA_TENSORS;
 	status = tb_file_slurp(loc->path, MANIFEST_MAX, &text, &len, err);
 	if (!status)
 		status = manifest_parse(&m, text, len, loc->path, err);
+	if (!status && !root)
+		status = tb_fail(err, TB_ENOENT, "%s: a manifest, but not in a store: no blobs",
+				 loc->path);
 	if (!status)
-		status = build_file(b, tb_strdup(loc->path), NULL, &f, err);
-	if (!status) {
-		f->is_manifest = true;
-		status = build_stat(b, f, err);
-	}
+		status = add_manifest(b, err);
 	if (!status)
 		status = read_blobs(b, root, &m, err);
 	if (!status)

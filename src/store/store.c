@@ -13,6 +13,7 @@
 #include "src/format/manifest.h"
 #include "src/store/hub.h"
 #include "src/store/name.h"
+#include "src/store/oci.h"
 #include "src/store/ollama.h"
 #include "src/store/walk.h"
 
@@ -33,7 +34,7 @@ store_is_ollama(const char *root)
 {
 	/* A Hugging Face repository has blobs/, too, but beside refs/ and snapshots/. */
 	return has_folder(root, "manifests") ||
-	       (has_folder(root, "blobs") && !has_folder(root, "snapshots"));
+	       (has_folder(root, "blobs") && !has_folder(root, "snapshots") && !oci_is_layout(root));
 }
 
 static bool
@@ -121,9 +122,8 @@ is_manifest(const char *path)
 	return yes;
 }
 
-/* By its first bytes; *kind is set when it is one. */
-static bool
-is_weights(const char *path, enum model_kind *kind)
+bool
+file_is_weights(const char *path, enum model_kind *kind)
 {
 	unsigned char head[9] = { 0 };
 	uint64_t len = 0, size;
@@ -144,6 +144,32 @@ is_weights(const char *path, enum model_kind *kind)
 	       (len <= ST_HEADER_MAX && len <= size && head[8] == '{');
 }
 
+struct only { struct model_loc *out; unsigned n; };
+
+static enum tb_status
+keep_image(void *arg, const char *manifest, const char *ref, struct tb_err *err)
+{
+	struct only *o = arg;
+
+	(void)ref;
+	return o->n++ ? TB_OK : loc_make(o->out, MODEL_OCI_TENSORS, base_name(manifest), manifest, "",
+					 err);
+}
+
+/* A layout with one model in it is that model. */
+static enum tb_status
+by_layout(const char *dir, struct model_loc *out, struct tb_err *err)
+{
+	struct only o = { .out = out };
+	enum tb_status status = oci_images(dir, keep_image, NULL, &o, err);
+
+	if (!status && o.n > 1)
+		status = tb_fail(err, TB_EUSAGE, "%s: holds %u models; name one of them", dir, o.n);
+	if (status && o.n)
+		model_loc_free(out);
+	return status ? status : o.n ? TB_OK : TB_ENOENT;
+}
+
 /* The status of the last resort is TB_ENOENT: "not this, try the next". */
 static enum tb_status
 by_path(const char *ref, struct model_loc *out, struct tb_err *err)
@@ -156,14 +182,20 @@ by_path(const char *ref, struct model_loc *out, struct tb_err *err)
 		return tb_nomem(err);
 	if (!tb_exists(path))
 		status = TB_ENOENT;
+	else if (tb_is_dir(path) && oci_is_layout(path))
+		status = by_layout(path, out, err);
 	else if (tb_is_dir(path))
 		status = folder_has_weights(path)
 			? loc_make(out, MODEL_SAFETENSORS_DIR, base_name(path), path, "", err)
 			: TB_ENOENT;
-	else if (is_weights(path, &kind))
+	else if (file_is_weights(path, &kind))
 		status = loc_make(out, kind, base_name(path), path, "", err);
+	else if (!is_manifest(path))
+		status = TB_ENOENT;
 	else
-		status = is_manifest(path) ? manifest_loc(path, out, err) : TB_ENOENT;
+		status = oci_layout_of(path)
+			? loc_make(out, MODEL_OCI_TENSORS, base_name(path), path, "", err)
+			: manifest_loc(path, out, err);
 	free(path);
 	return status;
 }
@@ -296,7 +328,7 @@ blob_loc(const char *root, const char *digest, struct model_loc *out, struct tb_
 
 	if (!path)
 		return tb_nomem(err);
-	if (is_weights(path, &kind))
+	if (file_is_weights(path, &kind))
 		status = loc_make(out, kind, digest, path, root, err);
 	else
 		status = tb_fail(err, TB_EFORMAT, "%s: neither safetensors nor GGUF", path);

@@ -13,6 +13,7 @@
 #include "src/base/text.h"
 #include "src/store/hub.h"
 #include "src/store/name.h"
+#include "src/store/oci.h"
 #include "src/store/split.h"
 #include "src/store/store.h"
 
@@ -353,6 +354,40 @@ walk_below(struct walk *w, const char *dir, const char *name, const struct entri
 	return status;
 }
 
+/* ---- image layouts ---- */
+
+struct layout { struct walk *w; const char *name; };
+
+/* "oci:FOLDER:REF", or without a reference the first digits of the manifest's digest. */
+static enum tb_status
+add_image(void *arg, const char *manifest, const char *ref, struct tb_err *err)
+{
+	struct layout *l = arg;
+	char *name = *ref ? tb_asprintf("oci:%s:%s", l->name, ref)
+			  : tb_asprintf("oci:%s@%.12s", l->name, strrchr(manifest, '/') + 1);
+	enum tb_status status = name ? add(l->w, MODEL_OCI_TENSORS, name, manifest, l->w->root, err)
+				     : tb_nomem(err);
+
+	free(name);
+	return status;
+}
+
+/* It is yielded, so that whoever opens it learns why it cannot be read. */
+static enum tb_status
+add_broken(void *arg, const char *path, const char *why, struct tb_err *err)
+{
+	(void)why;
+	return tb_exists(path) && !tb_is_dir(path) ? add_image(arg, path, "", err) : TB_OK;
+}
+
+static enum tb_status
+walk_layout(struct walk *w, const char *dir, const char *name, struct tb_err *err)
+{
+	struct layout l = { w, *name ? name : strrchr(dir, '/') + 1 };
+
+	return oci_images(dir, add_image, add_broken, &l, err);
+}
+
 /* name: the folder's path below the root, "" for the root. */
 static enum tb_status
 walk_folder(struct walk *w, const char *dir, const char *name, unsigned depth,
@@ -369,6 +404,8 @@ walk_folder(struct walk *w, const char *dir, const char *name, unsigned depth,
 	status = visit(w, &st, &again, err);
 	if (status || again)
 		return status;
+	if (oci_is_layout(dir))
+		return walk_layout(w, dir, name, err);
 	if (store_is_ollama(dir))
 		return walk_manifests(w, dir, "", 0, err);
 	status = read_entries(dir, &e, err);

@@ -1,0 +1,184 @@
+#include "config.h"
+
+#include "src/store/oci.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/file.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/json.h"
+#include "src/format/manifest.h"
+
+#define INDEX_MAX (16u << 20)
+#define MAX_NESTING 4		/* indexes of indexes */
+#define MAX_IMAGES 1000u
+#define BLOBS "/blobs/sha256/"
+
+static bool
+has(const char *dir, const char *name, bool folder)
+{
+	char *path = tb_path_join(dir, name);
+	bool yes = path && tb_exists(path) && tb_is_dir(path) == folder;
+
+	free(path);
+	return yes;
+}
+
+bool
+oci_is_layout(const char *dir)
+{
+	return has(dir, "oci-layout", false) && has(dir, "blobs/sha256", true);
+}
+
+char *
+oci_blob_path(const char *layout, const char *digest)
+{
+	char canonical[TB_DIGEST_MAX];
+
+	if (!digest_parse(digest, canonical))
+		return NULL;
+	return tb_asprintf("%s" BLOBS "%s", layout, canonical + 7);
+}
+
+size_t
+oci_layout_of(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t n = name ? (size_t)(name + 1 - path) : 0;
+	char *dir;
+	bool yes;
+
+	if (n <= strlen(BLOBS) || strlen(name + 1) != 64 ||
+	    strncmp(path + n - strlen(BLOBS), BLOBS, strlen(BLOBS)) != 0)
+		return 0;
+	n -= strlen(BLOBS);
+	dir = tb_strndup(path, n);
+	yes = dir && oci_is_layout(dir);
+	free(dir);
+	return yes ? n : 0;
+}
+
+/* ---- images ---- */
+
+struct images {
+	const char *layout;
+	oci_image_fn *fn, *broken;
+	void *arg;
+	unsigned n;
+};
+
+static bool
+is_model(const struct manifest *m)
+{
+	static const char *const words[] = { "gguf", "safetensors", "model.weight" };
+
+	for (size_t i = 0; i < m->nlayers; i++) {
+		const struct manifest_layer *l = &m->layers[i];
+		enum media media = media_parse(l->media_type);
+
+		if (media == MEDIA_MODEL || media == MEDIA_TENSOR)
+			return true;
+		if (l->name && (tb_ends(l->name, ".gguf") || tb_ends(l->name, ".safetensors")))
+			return true;
+		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
+			if (tb_contains(l->media_type, words[k]))
+				return true;
+	}
+	return false;
+}
+
+static enum tb_status
+skip(const struct images *im, const char *path, const struct tb_err *why, struct tb_err *err)
+{
+	if (why->code == TB_ENOMEM)
+		return tb_nomem(err);
+	return im->broken ? im->broken(im->arg, path, why->msg, err) : TB_OK;
+}
+
+static const char *
+ref_of(const cJSON *descriptor)
+{
+	const cJSON *a = json_get(descriptor, "annotations");
+	const char *ref = json_str(json_get(a, "org.opencontainers.image.ref.name"));
+
+	if (!ref)
+		ref = json_str(json_get(a, "io.containerd.image.name"));
+	return ref ? ref : "";
+}
+
+static enum tb_status read_index(struct images *im, const char *path, unsigned depth,
+				 struct tb_err *err);
+
+/* What an index lists: an image, or another index. */
+static enum tb_status
+read_image(struct images *im, const cJSON *d, unsigned depth, struct tb_err *err)
+{
+	const char *digest = json_str(json_get(d, "digest"));
+	const char *type = json_str(json_get(d, "mediaType"));
+	char *path = digest ? oci_blob_path(im->layout, digest) : NULL, *text = NULL;
+	struct tb_err why = { 0 };
+	enum tb_status status = TB_OK;
+	struct manifest m = { 0 };
+	size_t len;
+
+	if (!path)
+		return tb_fail(&why, TB_EFORMAT, "%.200s/index.json: bad digest \"%.80s\"", im->layout,
+			       digest ? digest : ""), skip(im, im->layout, &why, err);
+	if (++im->n > MAX_IMAGES) {
+		tb_fail(&why, TB_ELIMIT, "%.200s: more than %u images", im->layout, MAX_IMAGES);
+		status = im->n == MAX_IMAGES + 1 ? skip(im, path, &why, err) : TB_OK;
+	} else if (type && (tb_ends(type, "image.index.v1+json") ||
+			    tb_ends(type, "manifest.list.v2+json"))) {
+		status = read_index(im, path, depth + 1, err);
+	} else if (tb_file_slurp(path, MANIFEST_MAX, &text, &len, &why) ||
+		   manifest_parse(&m, text, len, path, &why)) {
+		status = skip(im, path, &why, err);
+	} else {
+		if (is_model(&m))
+			status = im->fn(im->arg, path, ref_of(d), err);
+		manifest_free(&m);
+	}
+	free(text);
+	free(path);
+	return status;
+}
+
+static enum tb_status
+read_index(struct images *im, const char *path, unsigned depth, struct tb_err *err)
+{
+	struct tb_err why = { 0 };
+	enum tb_status status = TB_OK;
+	char *text = NULL;
+	cJSON *doc = NULL;
+	size_t len;
+
+	if (depth > MAX_NESTING)
+		tb_fail(&why, TB_ELIMIT, "%.200s: indexes in indexes, too deep", path);
+	else if (!tb_file_slurp(path, INDEX_MAX, &text, &len, &why))
+		(void)!json_parse(&doc, text, len, path, &why);
+	if (!why.code && !json_is_array(json_get(doc, "manifests")))
+		tb_fail(&why, TB_EFORMAT, "%.200s: has no manifests", path);
+	if (why.code)
+		status = skip(im, path, &why, err);
+	else
+		for (const cJSON *d = json_first(json_get(doc, "manifests")); d && !status;
+		     d = json_next(d))
+			status = read_image(im, d, depth, err);
+	json_free(doc);
+	free(text);
+	return status;
+}
+
+enum tb_status
+oci_images(const char *layout, oci_image_fn *fn, oci_image_fn *broken, void *arg,
+	   struct tb_err *err)
+{
+	struct images im = { layout, fn, broken, arg, 0 };
+	char *path = tb_path_join(layout, "index.json");
+	enum tb_status status = path ? read_index(&im, path, 0, err) : tb_nomem(err);
+
+	free(path);
+	return status;
+}
