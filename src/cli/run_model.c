@@ -12,6 +12,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/json.h"
+#include "src/text/tokenizer.h"
 
 #define PROMPT_MAX (64u << 20)
 
@@ -39,6 +40,8 @@ run_model_open(struct run_model *r, const struct cli *cli, const char *ref, stru
 		return status;
 	if ((status = cli_run(cli, "Loading", open_model, &o, err)))
 		op_ctx_free(&r->ctx);
+	else
+		cli_note(cli, tokenizer_note(r->model->tokenizer));
 	return status;
 }
 

@@ -66,3 +66,22 @@ has '"ids":\[1,403,407,261,378\]'
 rm "$T/spm/tokenizer.model"
 expect 2 "$TBTUI" tokenize "$T/spm" x
 err_has 'has no tokenizer'
+
+# a model of Ollama's that is a GGUF: its own template, not the one for Go
+put() {
+	digest=$(sha256sum "$1" | cut -d' ' -f1)
+	cp "$1" "$T/gguf/blobs/sha256-$digest"
+	printf '{"mediaType":"application/vnd.%s","digest":"sha256:%s","size":%s}' "$2" "$digest" \
+		"$(wc -c <"$1" | tr -d ' ')"
+}
+names=$T/gguf/manifests/registry.ollama.ai/library/tiny
+mkdir -p "$T/gguf/blobs" "$names"
+printf '{"model_format":"gguf"}' >"$T/config"
+printf '{{ .Prompt }}' >"$T/go"
+printf '{"schemaVersion":2,"config":%s,"layers":[%s,%s]}' \
+	"$(put "$T/config" docker.container.image.v1+json)" \
+	"$(put "$gguf" ollama.image.model)" "$(put "$T/go" ollama.image.template)" >"$names/latest"
+expect 0 "$TBTUI" -s "$T/gguf" --json tokenize tiny "Once upon a time"
+has '"ids":\[1,403,407,261,378\]'
+expect 0 "$TBTUI" -s "$T/gguf" template tiny "$T/list.json"
+cmp "$T/out" "$T/want" || fail "the template of the GGUF in a store renders otherwise"
