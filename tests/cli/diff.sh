@@ -92,6 +92,21 @@ expect 2 tb diff "$moe" packed
 err_has 'missing|not there'
 mv "$T/gone" "$T/store/blobs/$blob"
 
+# Two blobs of one name are the same, until a verify has found out that one is not.
+mkdir -p "$T/second/blobs" "$T/second/manifests"
+expect 0 "$TBTUI" -s "$T/second" import "$S/hf-bf16" twin
+both() {
+	"$TBTUI" -s "$T/store" -s "$T/second" "$@"
+}
+expect 0 both diff tiny twin
+has '^1\.0 MB not read'
+blob=$(tb --json tensor tiny model.embed_tokens.weight |
+	python3 -c 'import json, sys; print(json.load(sys.stdin)["file"])')
+printf '\100\100' | dd of="$blob" bs=1 seek=3000 conv=notrunc 2>"$T/dd"
+expect 1 both verify tiny
+expect 1 both diff tiny twin
+has '46 same, 1 differs'
+
 expect 2 tb diff tiny
 expect 2 tb diff tiny nothing
 err_has 'nothing'
