@@ -74,4 +74,6 @@ typedef enum tb_status db_row_fn(void *arg, int ncols, const char *const *names,
 				 const char *const *values, struct tb_err *err);
 enum tb_status db_sql(struct db *db, const char *sql, db_row_fn *fn, void *arg,
 		      struct tb_err *err) TB_MUST_USE;
+/* A statement for db_sql(): the tables that there are, and their columns. */
+extern const char db_tables_sql[];
 #endif

@@ -201,6 +201,18 @@ db_totals(struct db *db, const struct store_roots *roots, struct db_totals *out,
 
 #define MAX_COLUMNS 256
 
+/* First the views and tables that are made for people. */
+const char db_tables_sql[] =
+	"SELECT s.name AS \"table\", group_concat(c.name, ' ') AS columns FROM ("
+	"SELECT 'tensor_list' AS name, 0 AS ord UNION ALL SELECT 'blob_list', 1"
+	" UNION ALL SELECT 'model_state', 2 UNION ALL SELECT 'file_state', 3"
+	" UNION ALL SELECT 'tensors', 4 UNION ALL SELECT 'model_files', 5"
+	" UNION ALL SELECT name, 100 + rowid FROM main.sqlite_schema WHERE type = 'table'"
+	" AND name NOT GLOB 'sqlite_*' AND name <> 'contents'"
+	" UNION ALL SELECT name, 200 + rowid FROM audit.sqlite_schema WHERE type = 'table'"
+	" AND name NOT GLOB 'sqlite_*') s JOIN pragma_table_info(s.name) c "
+	"GROUP BY s.ord, s.name ORDER BY s.ord";
+
 static enum tb_status
 one_row(sqlite3_stmt *st, db_row_fn *fn, void *arg, struct tb_err *err)
 {

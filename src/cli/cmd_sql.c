@@ -80,11 +80,11 @@ cli_sql(struct cli *cli, int argc, char **argv)
 	struct op_ctx ctx;
 	struct tb_err err;
 
-	if (!cli_parse(cli, NULL, &argc, argv, 1, 1, &status))
+	if (!cli_parse(cli, NULL, &argc, argv, 0, 1, &status))
 		return status;
 	if (cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
-	status = query(cli, &ctx, argv[1]);
+	status = query(cli, &ctx, argc > 1 ? argv[1] : db_tables_sql);
 	op_ctx_free(&ctx);
 	return status;
 }

@@ -74,6 +74,9 @@ run 0 sql 'SELECT name, tensors FROM models ORDER BY name'
 has '^m10:latest	3$'
 run 0 --json sql 'SELECT count(*) AS n FROM tensor_list'
 has '"columns":\["n"\],"rows":\[\["6"\]\]'
+run 0 sql
+has '^tensor_list	model tensor scheme shape '
+has '^hashes	path dev '
 run 2 sql 'DELETE FROM models'
 run 2 sql 'nonsense'
 exit 0
