@@ -239,7 +239,13 @@ dist_check_SCRIPTS += tests/cli/diff.sh tests/cli/digest.sh tests/cli/duplicates
 dist_check_SCRIPTS += tests/cli/text.sh tests/cli/tensor.sh
 check_PROGRAMS += tests/unit/test_inspect
 TESTS += tests/unit/test_inspect
+tests_unit_test_inspect_SOURCES = tests/unit/test_inspect.c tests/unit/tensors.c \
+	tests/unit/tensors.h
 tests_unit_test_inspect_LDADD = $(TEST_OPS)
+check_PROGRAMS += tests/unit/test_heat
+TESTS += tests/unit/test_heat
+tests_unit_test_heat_SOURCES = tests/unit/test_heat.c tests/unit/tensors.c tests/unit/tensors.h
+tests_unit_test_heat_LDADD = $(TEST_OPS)
 
 check_PROGRAMS += tests/unit/test_oom
 TESTS += tests/unit/test_oom
@@ -363,6 +369,7 @@ THREAD_TESTS += tests/unit/test_team
 THREAD_TESTS += tests/unit/test_ui_jobs
 THREAD_TESTS += tests/unit/test_ui_frame
 THREAD_TESTS += tests/unit/test_db
+THREAD_TESTS += tests/unit/test_heat
 THREAD_TESTS += tests/unit/test_inspect
 THREAD_TESTS += tests/unit/test_diff
 THREAD_TESTS += tests/cli/audit.sh

@@ -105,6 +105,16 @@ read_hex(struct tensor_task *k, struct tb_err *err)
 	return inspect_bytes(k->m, part, k->off, (size_t)k->len, k->bytes, err);
 }
 
+static enum tb_status
+take_block(struct tensor_task *k, struct tb_err *err)
+{
+	uint64_t index;
+
+	if (!tb_parse_u64(k->block, &index))
+		return tb_fail(err, TB_EUSAGE, "--block %s: not a number", k->block);
+	return block_read(k->m, k->t, index, &k->taken, err);
+}
+
 /* "16x64" */
 static bool
 parse_cells(const char *s, struct heat_request *req)
@@ -178,6 +188,8 @@ work(struct cli *cli, const char *name, struct tensor_task *k, struct tb_err *er
 		status = read_values(k, err);
 	if (!status && k->hex)
 		status = read_hex(k, err);
+	if (!status && k->block)
+		status = take_block(k, err);
 	if (!status && (k->stats || k->hist))
 		status = cli_run(cli, "tensor", run, k, err);
 	if (!status && k->heat)
@@ -201,6 +213,8 @@ cli_tensor(struct cli *cli, int argc, char **argv)
 		{ 0, "values", TB_OPT_STR, &k.values, "R0:R1,C0:C1",
 		  "rows and columns of values, without R1 and C1" },
 		{ 0, "hex", TB_OPT_STR, &k.hex, "OFF:LEN", "bytes as they are in the file" },
+		{ 0, "block", TB_OPT_STR, &k.block, "N",
+		  "a block taken apart: scale, codes, values" },
 		{ 0, "part", TB_OPT_STR, &k.part, "PART",
 		  "whose bytes: weight, scale, bias or global" },
 		{ .name = NULL }

@@ -164,6 +164,37 @@ hex_json(const struct tensor_task *k)
 	return o;
 }
 
+static cJSON *
+numbers_json(const double *v, unsigned n)
+{
+	cJSON *a = json_array();
+
+	for (unsigned i = 0; i < n; i++)
+		json_push_f64(a, v[i]);
+	return a;
+}
+
+static cJSON *
+block_json(const struct tensor_task *k)
+{
+	const struct block *b = &k->taken;
+	cJSON *o = json_object(), *fields = json_object();
+	double v[BLOCK_VALUES];
+
+	json_set_u64(o, "index", b->index);
+	json_set_u64(o, "blocks", block_count(k->t));
+	json_set_u64(o, "first", b->first);
+	json_set_u64(o, "offset", k->t->weight.off + b->off);
+	json_set_u64(o, "bytes", b->len);
+	for (unsigned i = 0; i < b->nfields; i++)
+		json_set(fields, b->field[i].name, numbers_json(b->field[i].v, b->field[i].n));
+	json_set(o, "fields", fields);
+	for (unsigned i = 0; i < b->n; i++)
+		v[i] = (double)b->value[i];
+	json_set(o, "values", numbers_json(v, b->n));
+	return o;
+}
+
 enum cli_exit
 tensor_json(const struct tensor_task *k)
 {
@@ -183,5 +214,7 @@ tensor_json(const struct tensor_task *k)
 		values_json(o, k);
 	if (k->bytes)
 		json_set(o, "hex", hex_json(k));
+	if (k->block)
+		json_set(o, "block", block_json(k));
 	return cli_print_json(o);
 }

@@ -5,6 +5,7 @@
 
 #include "src/cli/cli.h"
 #include "src/ops/ctx.h"
+#include "src/ops/block.h"
 #include "src/ops/digest.h"
 #include "src/ops/heat.h"
 #include "src/ops/inspect.h"
@@ -18,11 +19,12 @@ struct tensor_task {
 	/* what is asked for */
 	bool stats, hist, again, digest, heat;
 	uint64_t bins;
-	const char *values, *hex, *part, *cells;
+	const char *values, *hex, *part, *cells, *block;
 	/* and what came of it */
 	struct inspect_result res;
 	struct digest_item sum;
 	struct heat map;		/* owned */
+	struct block taken;		/* if block */
 	struct inspect_window win;
 	float *v;			/* owned; NULL: not asked for */
 	enum inspect_part of;

@@ -188,6 +188,37 @@ print_hex(const struct tensor_task *k)
 	}
 }
 
+/* Codes are short, values are not. */
+static void
+print_numbers(const char *name, const double *v, unsigned n, bool whole)
+{
+	unsigned line = whole ? 12 : 5;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (i % line == 0)
+			printf("%s%-12s", i ? "\n" : "", i ? "" : name);
+		printf(whole ? " %4.0f" : " %12.6g", v[i]);
+	}
+	putchar('\n');
+}
+
+static void
+print_block(const struct tensor_task *k)
+{
+	const struct block *b = &k->taken;
+	double v[BLOCK_VALUES];
+
+	printf("\nblock        %ju of %ju: elements %ju to %ju, %ju bytes at %ju\n",
+	       (uintmax_t)b->index, (uintmax_t)block_count(k->t), (uintmax_t)b->first,
+	       (uintmax_t)(b->first + b->n - 1), (uintmax_t)b->len,
+	       (uintmax_t)(k->t->weight.off + b->off));
+	for (unsigned i = 0; i < b->nfields; i++)
+		print_numbers(b->field[i].name, b->field[i].v, b->field[i].n, b->field[i].whole);
+	for (unsigned i = 0; i < b->n; i++)
+		v[i] = (double)b->value[i];
+	print_numbers("values", v, b->n, false);
+}
+
 enum cli_exit
 tensor_text(const struct tensor_task *k)
 {
@@ -206,5 +237,7 @@ tensor_text(const struct tensor_task *k)
 		good = print_values(k);
 	if (k->bytes)
 		print_hex(k);
+	if (k->block)
+		print_block(k);
 	return good ? CLI_OK : CLI_FAILED;
 }

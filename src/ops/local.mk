@@ -81,6 +81,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/blob.c \
 	src/ops/blob.h \
 	src/ops/blob_layout.c \
+	src/ops/block.c \
+	src/ops/block.h \
 	src/ops/blob_layout.h \
 	src/ops/convert.c \
 	src/ops/convert.h \

@@ -34,6 +34,8 @@ void ggml_q3_k(const uint8_t *p, float *out);
 void ggml_q4_k(const uint8_t *p, float *out);
 void ggml_q5_k(const uint8_t *p, float *out);
 void ggml_q6_k(const uint8_t *p, float *out);
+/* Scale and minimum number j of eight, 6 bits each, in 12 bytes. */
+void ggml_scale_min(const uint8_t *s, int j, int *scale, int *min);
 /* ggml_table.c: codes look up a value */
 void ggml_iq4_nl(const uint8_t *p, float *out);
 void ggml_iq4_xs(const uint8_t *p, float *out);

@@ -46,8 +46,8 @@ ggml_q3_k(const uint8_t *p, float *out)
 }
 
 /* Eight scales and minima of 6 bits in 12 bytes. */
-static void
-scale_min(const uint8_t *s, int j, int *scale, int *min)
+void
+ggml_scale_min(const uint8_t *s, int j, int *scale, int *min)
 {
 	if (j < 4) {
 		*scale = s[j] & 63;
@@ -70,7 +70,7 @@ four_or_five(const uint8_t *p, const uint8_t *high, const uint8_t *q, float *out
 		int scale, min;
 		float dl, ml;
 
-		scale_min(p + 4, j, &scale, &min);
+		ggml_scale_min(p + 4, j, &scale, &min);
 		dl = d * (float)scale;
 		ml = dmin * (float)min;
 		for (int l = 0; l < 32; l++) {

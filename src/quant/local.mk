@@ -28,6 +28,8 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/ggml_books_iq2.c \
 	src/quant/ggml_books_iq3.c \
 	src/quant/ggml_few.c \
+	src/quant/ggml_fields.c \
+	src/quant/ggml_fields.h \
 	src/quant/ggml_iq.c \
 	src/quant/ggml_k.c \
 	src/quant/ggml_nibble.c \

@@ -102,3 +102,19 @@ has 'mean \|w\| in each of 16 x 64 cells'
 for bad in 0x4 5 x 4x1025 4x; do
 	expect 2 "$TBTUI" tensor "$model" $name --heat --cells $bad
 done
+
+# a block taken apart
+expect 0 "$TBTUI" --json tensor "$model" $name --block 6 --hex 96:16
+python3 - "$T/out" <<'PY' || fail "the block differs"
+import json, struct, sys
+got = json.load(open(sys.argv[1]))
+raw = bytes.fromhex(got["hex"]["bytes"])
+want = [struct.unpack("<f", b"\0\0" + raw[i:i + 2])[0] for i in range(0, 16, 2)]
+assert got["block"]["values"] == want and got["block"]["first"] == 48
+PY
+expect 0 "$TBTUI" tensor "$TBTUI_SHARED/data/gguf-golden/Q4_K.gguf" q.random --block 47
+has '^block +47 of 48: elements 12032 to 12287, 144 bytes'
+has '^dmin '
+has '^mins '
+expect 2 "$TBTUI" tensor "$TBTUI_SHARED/data/gguf-golden/Q4_K.gguf" q.random --block 48
+expect 2 "$TBTUI" tensor "$model" $name --block x

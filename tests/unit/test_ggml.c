@@ -1,6 +1,8 @@
 /* ggml's own values of random and of encoded blocks: the files hold both. */
 #include "config.h"
 
+#include <math.h>
+
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
@@ -12,6 +14,7 @@
 #include "src/format/gguf.h"
 #include "src/quant/codec.h"
 #include "src/quant/ggml.h"
+#include "src/quant/ggml_fields.h"
 
 /* Types that have a decoder: golden files must have been seen for each. */
 #define DECODERS 25
@@ -161,10 +164,156 @@ test_scheme(void **state)
 	assert_false(ggml_decodable(UINT32_MAX));
 }
 
+/* ---- fields ---- */
+
+struct parts { double v[8][GGML_FIELD_NUMBERS]; unsigned n[8]; };
+
+static void
+take_apart(unsigned type, const uint8_t *block, struct parts *out)
+{
+	const struct ggml_field *f;
+
+	for (unsigned i = 0; i < 8 && (f = ggml_field(type, i)); i++)
+		out->n[i] = ggml_field_read(f, block, out->v[i]);
+}
+
+static double
+value_q4_0(const struct parts *p, unsigned i)
+{
+	return (p->v[1][i % 16 * 2 + i / 16] - 8) * p->v[0][0];
+}
+
+static double
+value_q8_0(const struct parts *p, unsigned i)
+{
+	return p->v[1][i] * p->v[0][0];
+}
+
+static double
+value_q2_k(const struct parts *p, unsigned i)
+{
+	unsigned g = i / 16;
+	double q = p->v[1][(i / 128 * 32 + i % 32) * 4 + i / 32 % 4];
+
+	return p->v[2][0] * p->v[0][2 * g] * q - p->v[3][0] * p->v[0][2 * g + 1];
+}
+
+static double
+value_q3_k(const struct parts *p, unsigned i)
+{
+	double q = p->v[1][(i / 128 * 32 + i % 32) * 4 + i / 32 % 4];
+	double high = p->v[0][i % 32 * 8 + i / 32];
+
+	return p->v[3][0] * p->v[2][i / 16] * (q - (high != 0 ? 0 : 4));
+}
+
+static double
+value_q4_k(const struct parts *p, unsigned i)
+{
+	double q = p->v[4][(i / 64 * 32 + i % 32) * 2 + i / 32 % 2];
+
+	return p->v[0][0] * p->v[2][i / 32] * q - p->v[1][0] * p->v[3][i / 32];
+}
+
+static double
+value_q6_k(const struct parts *p, unsigned i)
+{
+	unsigned run = i / 32 % 4, half = i / 128;
+	double low = p->v[0][(half * 64 + run % 2 * 32 + i % 32) * 2 + run / 2];
+	double high = p->v[1][(half * 32 + i % 32) * 4 + run];
+
+	return p->v[3][0] * p->v[2][i / 16] * (low + 16 * high - 32);
+}
+
+static double
+e2m1(double code)
+{
+	static const double table[] = { 0, .5, 1, 1.5, 2, 3, 4, 6 };
+	unsigned c = (unsigned)code;
+
+	return c & 8 ? -table[c & 7] : table[c];
+}
+
+static double
+value_mxfp4(const struct parts *p, unsigned i)
+{
+	return p->v[0][0] * e2m1(p->v[1][i % 16 * 2 + i / 16]);
+}
+
+static double
+value_nvfp4(const struct parts *p, unsigned i)
+{
+	return p->v[0][i / 16] * e2m1(p->v[1][(i / 16 * 8 + i % 8) * 2 + i / 8 % 2]);
+}
+
+/* What is said of a block's fields leads to the values that the decoders make. */
+static void
+test_fields(void **state)
+{
+	static const struct { unsigned type; double (*value)(const struct parts *, unsigned); }
+	rows[] = {
+		{ GGML_Q4_0, value_q4_0 }, { GGML_Q8_0, value_q8_0 }, { GGML_Q2_K, value_q2_k },
+		{ GGML_Q3_K, value_q3_k }, { GGML_Q4_K, value_q4_k }, { GGML_Q6_K, value_q6_k },
+		{ GGML_MXFP4, value_mxfp4 }, { GGML_NVFP4, value_nvfp4 },
+	};
+	uint64_t seed = 9;
+
+	(void)state;
+	for (size_t r = 0; r < 50 * sizeof(rows) / sizeof(*rows); r++) {
+		unsigned type = rows[r / 50].type;
+		struct parts p = { 0 };
+		uint8_t block[256];
+		float want[GGML_BLOCK_MAX];
+
+		for (unsigned i = 0; i < sizeof(block); i++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			block[i] = (uint8_t)(seed >> 40) & 0xbb;	/* no NaN, no infinity */
+		}
+		ggml_decode(type, block, ggml_info(type)->block, want);
+		take_apart(type, block, &p);
+		for (unsigned i = 0; i < ggml_info(type)->block; i++) {
+			double got = rows[r / 50].value(&p, i), w = (double)want[i];
+
+			if (fabs(got - w) > 1e-5 * (fabs(w) + 1e-3))
+				fail_msg("%s: element %u: %g, not %g", ggml_info(type)->name, i,
+					 got, w);
+		}
+	}
+}
+
+/* Every byte of every block belongs to a field, and no field leaves its block. */
+static void
+test_fields_cover(void **state)
+{
+	static const uint8_t zeros[512];
+	double out[GGML_FIELD_NUMBERS];
+
+	(void)state;
+	for (unsigned type = 0; type < 64; type++) {
+		const struct ggml_info *info = ggml_info(type);
+		uint8_t seen[512] = { 0 };
+		const struct ggml_field *f;
+
+		if (!info || info->block == 1 || !ggml_decodable(type)) {
+			assert_null(ggml_field(type, 0));
+			continue;
+		}
+		for (unsigned i = 0; (f = ggml_field(type, i)); i++) {
+			assert_true(i < 8 && f->off + f->len <= info->bytes);
+			memset(seen + f->off, 1, f->len);
+			assert_true(ggml_field_read(f, zeros, out) <= GGML_FIELD_NUMBERS);
+		}
+		for (unsigned i = 0; i < info->bytes; i++)
+			assert_int_equal(seen[i], 1);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_fields_cover),
 		cmocka_unit_test(test_scheme),
 		cmocka_unit_test(test_golden),
 		cmocka_unit_test(test_paths),
