@@ -98,6 +98,10 @@ enum tb_status db_tensors_find(struct db *db, int64_t model, const struct db_que
  * it. sort: model (then natural order) name size. */
 enum tb_status db_search(struct db *db, const struct db_query *q, struct db_tensors *out,
 			 struct tb_err *err) TB_MUST_USE;
+/* Where the tensor is in the list that q asks for. */
+enum tb_status db_search_find(struct db *db, const struct db_query *q, int64_t model,
+			      uint64_t ord, uint64_t *row, bool *found, struct tb_err *err)
+	TB_MUST_USE;
 
 /* The tree: what follows `path` ("" = top, else as in a row, e.g. "model.layers"),
  * one row a dotted component. */

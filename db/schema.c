@@ -17,6 +17,12 @@ static const char *const index_steps[] = {
 	/* 2: tensors in GGUF files; models written down without them look changed */
 	"UPDATE models SET mtime_ns = 0 WHERE kind IN (1, 4);",
 	schema3_sql,
+	/* the file of a tensor without a look at all files of its model */
+	"DROP VIEW tensor_list;"
+	"CREATE VIEW tensor_list AS"
+	"	SELECT m.name AS model, t.name AS tensor, t.scheme, t.shape, t.elems, t.bytes,"
+	"		f.path AS file, t.off AS offset"
+	"	FROM models m JOIN tensors t ON t.model = m.id JOIN files f ON f.id = t.file_id;",
 };
 static const char *const audit_steps[] = { audits_sql, facts_sql };
 

@@ -73,21 +73,36 @@ below(const struct store_roots *roots, const char *path)
 static bool
 add_model(struct db_search *s, struct db_rows *r)
 {
-	const void *p = sqlite3_column_blob(r->st, 3);
-	size_t len = (size_t)sqlite3_column_bytes(r->st, 3), n = pack_count(p, len);
+	const char *name = (const char *)sqlite3_column_text(r->st, 1);
 
-	if (!tb_grow(&s->model, &s->cap, s->n + 2, sizeof(*s->model)) ||
-	    !tb_grow(&s->name, &s->names_cap, s->nnames + n, sizeof(*s->name)))
+	if (!tb_grow(&s->model, &s->cap, s->n + 2, sizeof(*s->model)))
 		return false;
-	s->model[s->n] = (struct listed){ rows_i64(r, 0),
-		tb_strdup((const char *)sqlite3_column_text(r->st, 1)), s->nnames };
-	if (!s->model[s->n].name)
-		return false;
-	s->n++;
-	if (pack_read32(p, len, s->name + s->nnames, n))	/* damaged: has none */
-		s->nnames += n;
-	s->model[s->n].start = s->nnames;
-	return s->nnames < UINT32_MAX;
+	s->model[s->n].name = tb_strdup(name ? name : "");
+	s->model[s->n].id = rows_i64(r, 0);
+	return s->model[s->n++].name != NULL;
+}
+
+/* Of the model i; those before it have theirs. */
+static enum tb_status
+add_names(struct db *db, struct db_search *s, size_t i, struct tb_err *err)
+{
+	struct db_rows r;
+
+	s->model[i].start = s->nnames;
+	rows_open(&r, db, NULL, true, err, "SELECT names FROM contents WHERE model = ?", "i",
+		  s->model[i].id);
+	if (rows_next(&r)) {
+		const void *p = sqlite3_column_blob(r.st, 0);
+		size_t len = (size_t)sqlite3_column_bytes(r.st, 0), n = pack_count(p, len);
+
+		if (s->nnames + n >= UINT32_MAX ||
+		    !tb_grow(&s->name, &s->names_cap, s->nnames + n, sizeof(*s->name)))
+			r.failed = true;
+		else if (pack_read32(p, len, s->name + s->nnames, n))	/* damaged: has none */
+			s->nnames += n;
+	}
+	s->model[i + 1].start = s->nnames;
+	return rows_end(&r);
 }
 
 static enum tb_status
@@ -101,21 +116,19 @@ list_models(struct db *db, struct db_search *s, const struct db_query *q, struct
 	if (status || same)
 		return status;
 	forget_models(s);
-	rows_open(&r, db, NULL, true, err,
-		  "WITH o AS (SELECT m.id, m.name, r.path FROM models m JOIN roots r ON r.id = m.root"
-		  " ORDER BY m.name COLLATE tb_natural, m.id)"
-		  " SELECT o.id, o.name, o.path, c.names FROM o CROSS JOIN contents c"
-		  " ON c.model = o.id", "");
+	rows_open(&r, db, NULL, true, err, "SELECT m.id, m.name, r.path FROM models m JOIN roots r"
+		  " ON r.id = m.root ORDER BY m.name COLLATE tb_natural, m.id", "");
 	while (rows_next(&r)) {
 		const char *root = (const char *)sqlite3_column_text(r.st, 2);
 
 		if (below(q->roots, root ? root : ""))
 			r.failed |= !add_model(s, &r);
 	}
-	if (rows_end(&r))
-		return r.status;
-	s->listed.valid = true;
-	return TB_OK;
+	status = rows_end(&r);
+	for (size_t i = 0; i < s->n && !status; i++)
+		status = add_names(db, s, i, err);
+	s->listed.valid = !status;
+	return status;
 }
 
 /* ---- those that fit ---- */
@@ -283,11 +296,16 @@ last_model_first(struct db_search *s)
 static enum tb_status
 search(struct db *db, const struct db_query *q, struct dict **d, struct tb_err *err)
 {
-	struct db_search *s = db->search;
 	const char *key;
 	bool same = false;
 	enum tb_status status = order_key(q->sort, keys, &key, err);
+	struct db_search *s;
 
+	if (!db->search)
+		db->search = tb_calloc(1, sizeof(*db->search));
+	s = db->search;
+	if (!s)
+		return tb_nomem(err);
 	if (!status)
 		status = list_models(db, s, q, err);
 	if (!status)
@@ -352,9 +370,7 @@ db_search(struct db *db, const struct db_query *q, struct db_tensors *out, struc
 	size_t first;
 
 	*out = (struct db_tensors){ 0 };
-	if (!db->search)
-		db->search = tb_calloc(1, sizeof(*db->search));
-	status = db->search ? search(db, q, &d, err) : tb_nomem(err);
+	status = search(db, q, &d, err);
 	if (status)
 		return status;
 	out->total = db->search->nhits;
@@ -370,4 +386,27 @@ db_search(struct db *db, const struct db_query *q, struct db_tensors *out, struc
 		*out = (struct db_tensors){ 0 };
 	}
 	return status;
+}
+
+enum tb_status
+db_search_find(struct db *db, const struct db_query *q, int64_t model, uint64_t ord,
+	       uint64_t *row, bool *found, struct tb_err *err)
+{
+	const struct db_search *s;
+	struct dict *d;
+	enum tb_status status = search(db, q, &d, err);
+	uint64_t at = UINT64_MAX;
+
+	*found = false;
+	if (status)
+		return status;
+	s = db->search;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->model[i].id == model && ord < s->model[i + 1].start - s->model[i].start)
+			at = s->model[i].start + ord;
+	for (size_t i = 0; i < s->nhits && !*found; i++) {
+		*row = i;
+		*found = s->hit[i] == at;
+	}
+	return TB_OK;
 }

@@ -1,6 +1,6 @@
 /* vtab.c - the packed lists of db/schema3.sql as the tables that people expect:
  *
- *	tensors(model, ord, name, scheme, dtype, shape, elems, bytes, file, off)
+ *	tensors(model, ord, name, scheme, dtype, shape, elems, bytes, file, off, file_id)
  *	model_files(model, ord, file)
  *
  * Read-only, in order of models; fast when the model is given. */
@@ -34,7 +34,8 @@ connect(sqlite3 *sql, void *db, int argc, const char *const *argv, sqlite3_vtab 
 	int rc = sqlite3_declare_vtab(sql, files
 		? "CREATE TABLE t(model INTEGER, ord INTEGER, file INTEGER)"
 		: "CREATE TABLE t(model INTEGER, ord INTEGER, name TEXT, scheme TEXT, dtype TEXT,"
-		  " shape TEXT, elems INTEGER, bytes INTEGER, file INTEGER, off INTEGER)");
+		  " shape TEXT, elems INTEGER, bytes INTEGER, file INTEGER, off INTEGER,"
+		  " file_id INTEGER)");
 
 	(void)message;
 	if (rc)
@@ -175,7 +176,9 @@ tensor_column(const struct cursor *c, sqlite3_context *ctx, int col)
 	case 6: sqlite3_result_int64(ctx, (int64_t)f->elems); break;
 	case 7: sqlite3_result_int64(ctx, (int64_t)f->bytes); break;
 	case 8: sqlite3_result_int64(ctx, c->c.place[c->at]); break;
-	default: sqlite3_result_int64(ctx, (int64_t)c->c.off[c->at]); break;
+	case 9: sqlite3_result_int64(ctx, (int64_t)c->c.off[c->at]); break;
+	default: sqlite3_result_int64(ctx, c->c.place[c->at] < c->c.nfiles
+				      ? (int64_t)c->c.file[c->c.place[c->at]] : 0);
 	}
 }
 

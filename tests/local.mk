@@ -430,6 +430,9 @@ EXTRA_DIST += $(SCREENS) tests/cli/lib.sh tests/tbtest.ti
 clean-local:
 	rm -rf tests/home tests/ti
 
+dist_check_SCRIPTS += tests/cli/search.sh
+SCREENS += tests/screens/search.scr
+
 # Scale: a synthetic store and what a scan of it is compared with ("make bench-scale").
 check_PROGRAMS += tests/scale/mkstore tests/scale/headread
 tests_scale_mkstore_SOURCES = tests/scale/mkstore.c tests/scale/files.c tests/scale/files.h

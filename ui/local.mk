@@ -77,6 +77,7 @@ ui_libui_a_SOURCES = \
 	ui/view_model.c \
 	ui/view_models.c \
 	ui/view_run.c \
+	ui/view_search.c \
 	ui/view_tensor.c \
 	ui/view_tensors.c \
 	ui/views.def \

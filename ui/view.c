@@ -227,8 +227,8 @@ push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 	view_refresh(v);
 }
 
-void
-ui_open(struct ui *ui, enum view_id id, const struct view_arg *arg)
+static void
+raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 {
 	const struct view_ops *ops = view_rows[id].ops;
 	struct view *v = find(ui, id), **p;
@@ -251,6 +251,14 @@ ui_open(struct ui *ui, enum view_id id, const struct view_arg *arg)
 	push(ui, id, arg);
 	if (v && ui->top != v && ui->top->id == id)
 		close_at(ui, place_of(ui, v));
+}
+
+void
+ui_open(struct ui *ui, enum view_id id, const struct view_arg *arg)
+{
+	raise_or_push(ui, id, arg);
+	if (ui->top && ui->top->id == id && ui->top->ops->opens_typing)
+		ui_act(ui, ACT_FILTER);
 }
 
 void

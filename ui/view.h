@@ -54,6 +54,7 @@ struct view_arg {
 struct view_ops {
 	size_t size;		/* of the private state, zeroed before open() */
 	bool needs_model;	/* cannot be opened without one under the cursor somewhere */
+	bool opens_typing;	/* what to filter by is the first thing to be asked */
 
 	/* v->below is set. Fails with a sentence: then the screen is not opened, close() not called. */
 	enum tb_status (*open)(struct view *v, const struct view_arg *arg, struct tb_err *err);

@@ -173,16 +173,12 @@ find_flat(struct view *v, uint64_t id, size_t *row)
 {
 	struct tensors *s = v->state;
 	struct db_query q = shown_query(v);
-	struct db_tensors all = { 0 };
-	bool found = false;
+	uint64_t at;
+	bool found;
 
-	if (v->list.n > MARKS_MAX || db_tensors(view_db(v), s->id, &q, &all, NULL))
+	if (db_tensors_find(view_db(v), s->id, &q, id, &at, &found, NULL))
 		return false;
-	for (size_t i = 0; i < all.n && !found; i++) {
-		*row = i;
-		found = all.rows[i].ord == id;
-	}
-	db_free(&all.mem);
+	*row = (size_t)at;
 	return found;
 }
 

@@ -19,6 +19,7 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/digests.c \
 	src/cli/cmd_ls.c \
 	src/cli/cmd_scan.c \
+	src/cli/cmd_search.c \
 	src/cli/cmd_show.c \
 	src/cli/cmd_sql.c \
 	src/cli/cmd_tensor.c \

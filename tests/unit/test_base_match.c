@@ -62,7 +62,15 @@ natural_order(void **state)
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++) {
 			int d = tb_natural_cmp(sorted[i], sorted[k]);
+			char a[64], b[64];
 
+			tb_natural_key(sorted[i], a);
+			tb_natural_key(sorted[k], b);
+			if (strcmp(a, b) && (strcmp(a, b) < 0) != (i < k))
+				fail_msg("keys of \"%s\" and \"%s\"", sorted[i], sorted[k]);
+			if (!strcmp(a, b) && i != k && strncmp(sorted[i], "a01", 3) &&
+			    strncmp(sorted[k], "a01", 3))
+				fail_msg("\"%s\" and \"%s\" have one key", sorted[i], sorted[k]);
 			if ((d < 0) != (i < k) || (d > 0) != (i > k))
 				fail_msg("\"%s\" and \"%s\": %d", sorted[i], sorted[k], d);
 		}

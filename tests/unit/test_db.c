@@ -266,6 +266,91 @@ test_tensors(void **state)
 	free(path);
 }
 
+/* Windows of a search fit together, in every order, and agree with what SQL says. */
+static void
+check_search(struct db *db, const char *words, const char *sort, bool reverse, size_t want)
+{
+	struct db_query q = { .filter = words, .sort = sort, .reverse = reverse };
+	struct tb_err err = { 0 };
+	struct db_tensors all, part;
+	uint64_t at;
+	bool found;
+
+	assert_ok(db_search(db, &q, &all, &err), err);
+	assert_int_equal(all.total, want);
+	assert_int_equal(all.n, want);
+	for (size_t i = 0; i < all.n; i++) {
+		q.offset = i;
+		q.limit = i % 3 + 1;
+		assert_ok(db_search(db, &q, &part, &err), err);
+		assert_int_equal(part.total, want);
+		assert_int_equal(part.n, i + q.limit <= want ? q.limit : want - i);
+		assert_string_equal(part.rows[0].name, all.rows[i].name);
+		assert_string_equal(part.rows[0].model_name, all.rows[i].model_name);
+		assert_ok(db_search_find(db, &q, all.rows[i].model, all.rows[i].ord, &at, &found,
+					 &err), err);
+		assert_true(found && at == i);
+		db_free(&part.mem);
+	}
+	q.offset = want + 5;
+	assert_ok(db_search(db, &q, &part, &err), err);
+	assert_int_equal(part.n, 0);
+	assert_int_equal(part.total, want);
+	db_free(&part.mem);
+	db_free(&all.mem);
+}
+
+static void
+test_search(void **state)
+{
+	char *path = fresh("search"), name[16];
+	struct tb_err err = { 0 };
+	struct db_query q = { .filter = "p_proj", .sort = "name", .limit = 3 };
+	struct db_tensors t;
+	struct fake f;
+	struct db *w, *r;
+
+	(void)state;
+	assert_ok(db_open_write(&w, path, &err), err);
+	for (int i = 12; i-- > 0; ) {
+		snprintf(name, sizeof(name), "m%d", i);
+		fake(&f, name, 1000 + 10 * (uint64_t)i);
+		put(w, &f, 1);
+	}
+	assert_ok(db_open_read(&r, path, &err), err);
+	for (int reverse = 0; reverse < 2; reverse++)
+		for (int i = 0; i < 4; i++) {
+			static const char *const sorts[] = { NULL, "model", "name", "size" };
+
+			check_search(r, "", sorts[i], reverse, 48);
+			check_search(r, "layers", sorts[i], reverse, 24);
+			check_search(r, "LAYERS.10 proj", sorts[i], reverse, 12);
+			check_search(r, "*.layers.10.*", sorts[i], reverse, 12);
+			check_search(w, "proj", sorts[i], reverse, 24);
+		}
+	check_search(r, "layers nowhere", NULL, false, 0);
+	assert_ok(db_search(r, &q, &t, &err), err);
+	assert_string_equal(t.rows[0].name, t.rows[1].name);	/* models in natural order */
+	assert_string_equal(t.rows[0].model_name, "m0");
+	assert_string_equal(t.rows[2].model_name, "m2");
+	db_free(&t.mem);
+	q.sort = NULL;
+	q.offset = 22;		/* the last two are m11's, not m9's */
+	assert_ok(db_search(r, &q, &t, &err), err);
+	assert_int_equal(t.n, 2);
+	assert_string_equal(t.rows[0].model_name, "m11");
+	db_free(&t.mem);
+	fake(&f, "m5", 2000);		/* a reader sees what a writer puts */
+	f.tensors[0].name = "new.name.p_proj";
+	put(w, &f, 2);
+	check_search(r, "new.name", NULL, false, 1);
+	q.sort = "weight";
+	assert_fails(db_search(r, &q, &t, &err), err, TB_EUSAGE, "one of: model name size");
+	db_close(r);
+	db_close(w);
+	free(path);
+}
+
 static void
 test_states(void **state)
 {
@@ -592,6 +677,7 @@ main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_tensors),
+		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_drop),
 		cmocka_unit_test(test_damaged),
