@@ -1,4 +1,4 @@
-/* cmd_import.c - tbtui import: a safetensors directory or file into a store. */
+/* cmd_import.c - tbtui import: safetensors or a GGUF file into a store. */
 #include "config.h"
 
 #include <stdio.h>

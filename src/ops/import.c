@@ -14,6 +14,7 @@
 #include "src/base/text.h"
 #include "src/ops/ctx.h"
 #include "src/ops/import_config.h"
+#include "src/ops/import_gguf.h"
 #include "src/ops/import_plan.h"
 #include "src/store/ollama.h"
 
@@ -257,12 +258,14 @@ quant_type(const struct import_plan *p)
 }
 
 static enum tb_status
-write_model(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
-	    const struct model_name *name, bool replace, struct tb_err *err)
+write_safetensors(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
+		  struct tb_err *err)
 {
-	enum tb_status status = write_blobs(im, pool, w, err);
+	enum tb_status status = import_plan(&im->plan, im->m, err);
 	char *config = NULL;
 
+	if (!status)
+		status = write_blobs(im, pool, w, err);
 	if (!status)
 		status = add_json(im->m, w, err);
 	if (!status)
@@ -270,6 +273,16 @@ write_model(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
 	if (!status)
 		status = ollama_add_bytes(w, MEDIA_CONFIG, NULL, config, strlen(config), err);
 	free(config);
+	return status;
+}
+
+static enum tb_status
+write_model(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
+	    const struct model_name *name, bool replace, struct tb_err *err)
+{
+	enum tb_status status = im->m->loc.kind == MODEL_GGUF_FILE
+		? import_gguf(im->m, w, im->job, err) : write_safetensors(im, pool, w, err);
+
 	if (!status)
 		status = tb_job_check(im->job, err);
 	return status ? status : ollama_commit(w, name, replace, err);
@@ -287,9 +300,10 @@ open_source(const char *path, struct model **out, struct tb_err *err)
 
 	if (status)
 		return status;
-	if (loc.kind != MODEL_SAFETENSORS_DIR && loc.kind != MODEL_SAFETENSORS_FILE)
-		status = tb_fail(err, TB_EUNSUP, "%s: is %s; only safetensors can be imported",
-				 path, model_kind_name(loc.kind));
+	if (loc.kind != MODEL_SAFETENSORS_DIR && loc.kind != MODEL_SAFETENSORS_FILE &&
+	    loc.kind != MODEL_GGUF_FILE)
+		status = tb_fail(err, TB_EUNSUP, "%s: is %s; safetensors and GGUF files can be "
+				 "imported", path, model_kind_name(loc.kind));
 	else
 		status = model_open(out, &loc, err);
 	model_loc_free(&loc);
@@ -316,8 +330,6 @@ run(struct import *im, const struct op_ctx *ctx, const struct model_name *name, 
 		status = tb_fail(err, TB_EEXIST, "%s: exists already", name_format(name, shown));
 	free(taken);
 	if (!status)
-		status = import_plan(&im->plan, im->m, err);
-	if (!status)
 		status = ollama_writer_init(&w, im->root, err);
 	if (!status)
 		status = write_model(im, ctx->pool, &w, name, replace, err);
@@ -329,8 +341,8 @@ static void
 fill(struct import_result *out, const struct import *im, double seconds)
 {
 	out->tensors = im->m->ntensors;
-	out->blobs = im->plan.nblobs;
-	out->bytes = im->plan.bytes;
+	out->blobs = im->plan.nblobs ? im->plan.nblobs : 1;
+	out->bytes = im->plan.nblobs ? im->plan.bytes : im->m->bytes;
 	out->seconds = seconds;
 }
 

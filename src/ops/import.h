@@ -1,6 +1,7 @@
-/* import.h - a safetensors directory or file into an Ollama store, bytes unchanged.
+/* import.h - a safetensors directory or file, or a GGUF file, into an Ollama store, bytes
+ * unchanged.
  *
- * The blobs equal those that Ollama's byte writer makes:
+ * The blobs equal those that Ollama's byte writer makes: a GGUF is one; of safetensors
  * a tensor a blob, the experts of a layer stacked in one, a quantized tensor with its
  * scales and biases in one.  The manifest comes last; after an error or a cancel the
  * store is as it was. */
@@ -17,7 +18,7 @@ struct op_ctx;
 struct tb_job;
 
 struct import_req {
-	const char *path;	/* directory or .safetensors file */
+	const char *path;	/* directory, .safetensors or .gguf file */
 	const char *name;	/* what it will be called */
 	bool replace;		/* the name may be taken */
 };
@@ -26,7 +27,7 @@ struct import_result {
 	char *name;		/* canonical short name; owned, as is root */
 	char *root;		/* the store it went to */
 	size_t tensors;		/* of the source, logical */
-	size_t blobs;		/* tensor layers written or reused */
+	size_t blobs;		/* layers of tensors written or reused */
 	uint64_t bytes;		/* of those */
 	double seconds;
 };

@@ -117,6 +117,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/import.h \
 	src/ops/import_config.c \
 	src/ops/import_config.h \
+	src/ops/import_gguf.c \
+	src/ops/import_gguf.h \
 	src/ops/import_plan.c \
 	src/ops/import_plan.h
 

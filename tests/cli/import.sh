@@ -69,6 +69,21 @@ for dir in stories260K/hf-f32 stories260K/hf-f16-sharded stories260K-moe4/hf; do
 	[ -z "$have_python" ] || expect 0 python3 "$T/same.py" "$models/$dir" "$T/store" "$name"
 done
 
+# A GGUF is one layer, the same bytes, and runs as the file does.
+gguf=$models/stories260K-pad192/stories260K-pad192-Q4_0.gguf
+expect 0 "$TBTUI" -s "$T/store" import "$gguf" small:q4_0
+has "small:q4_0: [0-9]+ tensors in 1 blob"
+cmp "$gguf" "$T/store/blobs/sha256-$(sha256sum <"$gguf" | cut -d' ' -f1)" || fail "other bytes"
+expect 0 "$TBTUI" -s "$T/store" --json show small:q4_0
+has '"kind":"ollama-gguf"'
+expect 0 "$TBTUI" -s "$T/store" verify
+for what in "generate -n 20 --temp 0 -p Once" "logits -p Once"; do
+	expect 0 "$TBTUI" $what "$gguf"
+	mv "$T/out" "$T/file"
+	expect 0 "$TBTUI" -s "$T/store" $what small:q4_0
+	[ -s "$T/out" ] && cmp "$T/file" "$T/out" || fail "$what: the model in the store differs"
+done
+
 # What has the bytes of a blob is not written again; the name is not taken silently.
 before=$(ls -i "$T/store/blobs" | sort)
 expect 2 "$TBTUI" -s "$T/store" import "$models/stories260K/hf-f32" Stories260k-hf-F32
@@ -81,10 +96,11 @@ has '"name":"copy:latest".*"tensors":[1-9]'
 before=$(find "$T/store" | sort)
 expect 2 "$TBTUI" -s "$T/store" import "$T/nothing" x
 err_has "nothing: no such file"
-expect 2 "$TBTUI" -s "$T/store" import "$models/stories260K/stories260K-f32.gguf" x
-err_has "gguf-file"
 expect 2 "$TBTUI" -s "$T/store" import "$models/stories260K/hf-f32" ../x
 err_has "not a model name"
+head -c 100000 "$gguf" >"$T/cut.gguf"
+expect 2 "$TBTUI" -s "$T/store" import "$T/cut.gguf" x
+err_has "cut.gguf: tensor .* the file ends at 100000"
 mkdir "$T/bad"
 cp "$models/stories260K/hf-f32/config.json" "$T/bad"
 head -c 300000 "$models/stories260K/hf-f32/model.safetensors" >"$T/bad/model.safetensors"
