@@ -18,25 +18,59 @@ struct vocab {
 	/* What all ids stand for, end to end with a NUL behind each; off has size + 1. */
 	struct tb_buf text;
 	size_t *off;
+	/* Pieces and texts in small letters, for one search through all of it. */
+	struct tb_buf folded;
+	size_t *folded_off;
 	size_t pieces;
 };
+
+static char
+fold(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* With a NUL behind it, which no needle has. */
+static void
+add_folded(struct tb_buf *b, const char *s, size_t len)
+{
+	size_t from = b->len;
+
+	tb_buf_add(b, s, len);
+	tb_buf_chr(b, '\0');
+	for (size_t i = from; i < b->len; i++)
+		b->p[i] = fold(b->p[i]);
+}
 
 static enum tb_status
 spell_out(struct vocab *v, struct tb_err *err)
 {
 	size_t n = tokenizer_size(v->t);
 
-	v->text = TB_BUF(TEXT_MAX);
-	v->off = tb_calloc(n + 1, sizeof(*v->off));
+	v->text = v->folded = TB_BUF(TEXT_MAX);
+	v->off = tb_calloc(n + 1, 2 * sizeof(*v->off));
 	if (!v->off)
 		return tb_nomem(err);
-	for (size_t id = 0; id < n; id++) {
+	v->folded_off = v->off + n + 1;
+	for (size_t id = 0; id < n && !tb_buf_failed(&v->text); id++) {
+		const char *piece = tokenizer_piece(v->t, (uint32_t)id);
+
 		v->off[id] = v->text.len;
-		v->pieces += tokenizer_piece(v->t, (uint32_t)id) != NULL;
-		tokenizer_decode(v->t, (uint32_t)id, false, &v->text);
+		v->folded_off[id] = v->folded.len;
+		if (piece) {
+			tokenizer_decode(v->t, (uint32_t)id, false, &v->text);
+			add_folded(&v->folded, piece, strlen(piece));
+			if (!tb_buf_failed(&v->text) && v->text.len > v->off[id])
+				add_folded(&v->folded, v->text.p + v->off[id],
+					   v->text.len - v->off[id]);
+			v->pieces++;
+		}
 		tb_buf_chr(&v->text, '\0');
 	}
 	v->off[n] = v->text.len;
+	v->folded_off[n] = v->folded.len;
+	if (tb_buf_failed(&v->folded))
+		return tb_buf_status(&v->folded, "the vocabulary", err);
 	return tb_buf_status(&v->text, "the vocabulary", err);
 }
 
@@ -66,6 +100,7 @@ vocab_free(struct vocab *v)
 		return;
 	tokenizer_free(v->t);
 	tb_buf_free(&v->text);
+	tb_buf_free(&v->folded);
 	free(v->off);
 	free(v);
 }
@@ -116,28 +151,45 @@ vocab_row(const struct vocab *v, uint32_t id, struct vocab_row *row)
 	row->has_score = tokenizer_score(v->t, id, &row->score);
 }
 
+static enum tb_status
+search(const struct vocab *v, const char *needle, size_t len, uint32_t **ids, size_t *n,
+       struct tb_err *err)
+{
+	const char *all = tb_buf_cstr(&v->folded);
+	size_t cap = 0, at = 0, id = 0;
+	const char *hit;
+
+	while (at < v->folded.len && (hit = memmem(all + at, v->folded.len - at, needle, len))) {
+		while (v->folded_off[id + 1] <= (size_t)(hit - all))
+			id++;
+		if (!tb_grow(ids, &cap, *n + 1, sizeof(**ids)))
+			return tb_nomem(err);
+		(*ids)[(*n)++] = (uint32_t)id;
+		at = v->folded_off[++id];
+	}
+	return TB_OK;
+}
+
 enum tb_status
 vocab_search(const struct vocab *v, const char *needle, uint32_t **ids, size_t *n,
 	     struct tb_err *err)
 {
-	size_t cap = 0, len;
+	char *folded = tb_strdup(needle);
+	enum tb_status status;
 
 	*ids = NULL;
 	*n = 0;
-	for (uint32_t id = 0; id < tokenizer_size(v->t); id++) {
-		const char *piece = tokenizer_piece(v->t, id);
-
-		if (!piece || (!tb_contains(piece, needle) &&
-			       !tb_contains(text_of(v, id, &len), needle)))
-			continue;
-		if (!tb_grow(ids, &cap, *n + 1, sizeof(**ids))) {
-			free(*ids);
-			*ids = NULL;
-			return tb_nomem(err);
-		}
-		(*ids)[(*n)++] = id;
+	if (!folded)
+		return tb_nomem(err);
+	for (char *p = folded; *p; p++)
+		*p = fold(*p);
+	status = search(v, folded, strlen(folded), ids, n, err);
+	free(folded);
+	if (status) {
+		free(*ids);
+		*ids = NULL;
 	}
-	return TB_OK;
+	return status;
 }
 
 /* ---- texts ---- */
