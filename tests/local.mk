@@ -214,6 +214,9 @@ TESTS += tests/unit/test_compare
 tests_unit_test_compare_LDADD = $(TEST_QUANT) -lm
 
 # two models
+check_PROGRAMS += tests/unit/test_canon
+TESTS += tests/unit/test_canon
+tests_unit_test_canon_LDADD = $(TEST_ENGINE)
 check_PROGRAMS += tests/unit/test_diff
 TESTS += tests/unit/test_diff
 tests_unit_test_diff_SOURCES = tests/unit/test_diff.c tests/unit/gguf_make.c \
