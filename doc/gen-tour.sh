@@ -21,7 +21,7 @@ start() {	# ROWS COLUMNS STORE...
 	shift 2
 	stores=()
 	for s in "$@"; do stores+=(-s "$dir/$s"); done
-	term kill-server 2>/dev/null || true
+	term kill-server 2>/dev/null && sleep 0.5 || true
 	term new-session -d -y "$rows" -x "$cols" "$tbtui" "${stores[@]}"
 	sleep 1
 }

@@ -7,7 +7,6 @@
 
 #include "db/blob.h"
 #include "db/db.h"
-#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/ctx.h"
@@ -194,6 +193,22 @@ refresh(struct view *v)
 		s->totals = (struct db_totals){ 0 };
 }
 
+/* Is one of the stores new to the index? */
+static bool
+unknown_store(const struct view *v)
+{
+	const struct store_roots *r = &view_ctx(v)->roots;
+	struct db_totals t;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct store_roots one = { .path = &r->path[i], .n = 1 };
+
+		if (!db_totals(view_db(v), &one, &t, NULL) && !t.scanned_ns)
+			return true;
+	}
+	return false;
+}
+
 static enum tb_status
 models_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 {
@@ -202,7 +217,7 @@ models_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	(void)arg;
 	(void)err;
 	s->rows = (struct rows){ .read = read_rows, .size = sizeof(struct db_model), .stale = true };
-	if (view_ctx(v)->roots.n && !tb_exists(view_ctx(v)->db_path))
+	if (unknown_store(v))
 		task_scan(v);
 	return TB_OK;
 }
