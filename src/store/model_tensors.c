@@ -170,6 +170,8 @@ gather(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
 			join_blocks(&t->weight);
 		if (c->scales != DT_COUNT)
 			relabel(t);
+		else if (t->scale.dtype == DT_F8_E8M0 || t->scale.dtype == DT_F8_E4M3)
+			t->scale.dtype = DT_U8;		/* as which MLX takes them */
 		t->name = *c->weight == '_' ? arena_cat(b->arena, w->name, n, NULL)
 			: strcmp(c->weight, ".weight_packed") == 0
 			? arena_cat(b->arena, w->name, n, ".weight") : w->name;

@@ -6,7 +6,7 @@
 #include "src/format/safetensors.h"
 #include "src/store/ollama.h"
 
-#define FIXTURE_MAX 64
+#define FIXTURE_MAX 80
 
 /* The tensors of one file. Names are borrowed or owned by the fixture. */
 struct fixture {

@@ -374,6 +374,50 @@ test_quantization_config(void **state)
 	model_free(m);
 }
 
+/* All widths and groups; scales of the fp modes under their own types, as MLX reads them
+ * but does not write them; "quantization" comes first of all blocks. */
+static void
+test_mlx_widths(void **state)
+{
+	static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 }, groups[] = { 32, 64, 128 };
+	struct fixture f = { 0 };
+	struct tb_buf config = TB_BUF(8192);
+	char base[16], scheme[SCHEME_NAME_MAX];
+	struct model *m;
+
+	(void)state;
+	fixture_dir("widths");
+	tb_buf_str(&config, "{\"quantization\":{\"group_size\":64,\"bits\":4,\"e\":{\"mode\":\"mxfp8\"},"
+			    "\"n\":{\"mode\":\"nvfp4\",\"bits\":null}");
+	for (unsigned i = 0; i < 18; i++) {
+		struct scheme s = scheme_affine(bits[i / 3], groups[i % 3]);
+
+		snprintf(base, sizeof(base), "t%u", i);
+		fixture_quant(&f, base, scheme_name(&s, scheme), DIMS(2, 128), MLX);
+		tb_buf_printf(&config, ",\"%s\":{\"bits\":%u,\"group_size\":%u}", base, s.bits, s.group);
+	}
+	tb_buf_str(&config, "},\"quantization_config\":{\"group_size\":32,\"bits\":2}}");
+	fixture_add(&f, "e.weight", DT_U32, DIMS(2, 16));
+	fixture_add(&f, "e.scales", DT_F8_E8M0, DIMS(2, 2));
+	fixture_add(&f, "n.weight", DT_U32, DIMS(2, 8));
+	fixture_add(&f, "n.scales", DT_F8_E4M3, DIMS(2, 4));
+	fixture_text("widths/config.json", tb_buf_cstr(&config));
+	fixture_file(&f, "widths/model.safetensors");
+	m = models_open("widths");
+	models_clean(m);
+	for (unsigned i = 0; i < 18; i++) {
+		struct scheme s = scheme_affine(bits[i / 3], groups[i % 3]);
+
+		snprintf(base, sizeof(base), "t%u.weight", i);
+		models_expect(m, base, scheme_name(&s, scheme), ORIGIN_CONFIG, DIMS(2, 128));
+	}
+	models_expect(m, "e.weight", "mxfp8", ORIGIN_CONFIG, DIMS(2, 64));
+	models_expect(m, "n.weight", "nvfp4", ORIGIN_CONFIG, DIMS(2, 64));
+	assert_int_equal(m->params, 18 * 256 + 2 * 128);
+	model_free(m);
+	tb_buf_free(&config);
+}
+
 /* nvfp4 as ModelOpt and compressed-tensors leave it. */
 static void
 test_foreign_nvfp4(void **state)
@@ -545,6 +589,7 @@ main(void)
 		cmocka_unit_test(test_gguf_layers),
 		cmocka_unit_test(test_mlx_dir),
 		cmocka_unit_test(test_quantization_config),
+		cmocka_unit_test(test_mlx_widths),
 		cmocka_unit_test(test_foreign_nvfp4),
 		cmocka_unit_test(test_shards),
 		cmocka_unit_test(test_twice),
