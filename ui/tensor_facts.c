@@ -121,11 +121,13 @@ static void
 part_fact(struct area *a, const struct tensor_view *s, enum inspect_part p)
 {
 	const struct tensor_part *part = inspect_part_of(s->t, p);
+	bool blocks = p == PART_WEIGHT && s->t->scheme.kind == SCHEME_GGML;
 	char shape[WORD_MAX], bytes[16];
 
 	if (part)
-		fact(a, inspect_part_name(p), ROLE_TEXT, "%s %s, %s at %ju in %s",
-		     dtype_name(part->dtype), word_shape(part->dim, part->ndim, shape),
+		fact(a, inspect_part_word(s->t, p), ROLE_TEXT, "%s %s, %s at %ju in %s",
+		     blocks ? tensor_dtype(s->t) : dtype_name(part->dtype),
+		     word_shape(blocks ? s->t->dim : part->dim, part->ndim, shape),
 		     tb_human_bytes(part->len, bytes), (uintmax_t)part->off,
 		     base_name(s->o->m->files[part->file].path));
 }

@@ -18,12 +18,15 @@ static void
 print_part(const struct tensor_task *k, enum inspect_part p)
 {
 	const struct tensor_part *part = inspect_part_of(k->t, p);
+	bool blocks = p == PART_WEIGHT && k->t->scheme.kind == SCHEME_GGML;
+	const uint64_t *dim;
 
 	if (!part)
 		return;
-	printf("%-13s%s", inspect_part_name(p), dtype_name(part->dtype));
+	dim = blocks ? k->t->dim : part->dim;	/* bytes of blocks say nothing to people */
+	printf("%-13s%s", inspect_part_word(k->t, p), blocks ? tensor_dtype(k->t) : dtype_name(part->dtype));
 	for (unsigned i = 0; i < part->ndim; i++)
-		printf("%s%ju", i ? " x " : " ", (uintmax_t)part->dim[i]);
+		printf("%s%ju", i ? " x " : " ", (uintmax_t)dim[i]);
 	printf(", %ju bytes at %ju in ", (uintmax_t)part->len, (uintmax_t)part->off);
 	cli_put(k->m->files[part->file].path);
 	putchar('\n');

@@ -104,6 +104,8 @@ enum tb_status inspect_values(const struct model *m, const struct tensor *t,
 	TB_MUST_USE;
 
 enum inspect_part { PART_WEIGHT, PART_SCALE, PART_BIAS, PART_GLOBAL, PART_COUNT };
+/* As this tensor's scheme calls it: the bias of a foreign one are zero points. */
+const char *inspect_part_word(const struct tensor *t, enum inspect_part p);
 const char *inspect_part_name(enum inspect_part p);	/* "weight", "scale", … */
 /* NULL if the tensor has no such part. */
 const struct tensor_part *inspect_part_of(const struct tensor *t, enum inspect_part p);

@@ -66,6 +66,12 @@ inspect_part_name(enum inspect_part p)
 	return p < PART_COUNT ? names[p] : "?";
 }
 
+const char *
+inspect_part_word(const struct tensor *t, enum inspect_part p)
+{
+	return p == PART_BIAS && scheme_foreign(&t->scheme) ? "zeros" : inspect_part_name(p);
+}
+
 const struct tensor_part *
 inspect_part_of(const struct tensor *t, enum inspect_part p)
 {
