@@ -54,6 +54,7 @@ ui_libui_a_SOURCES = \
 	ui/tasks.h \
 	ui/tensor.h \
 	ui/tensor_facts.c \
+	ui/tensor_bytes.c \
 	ui/tensor_grid.c \
 	ui/tensor_heat.c \
 	ui/term.c \

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/ops/block.h"
 #include "src/ops/heat.h"
 #include "src/ops/inspect.h"
 #include "ui/draw.h"
@@ -20,6 +21,9 @@ struct grid {
 	unsigned show_rows, show_cols;	/* what fits, as last drawn */
 	struct inspect_window have;	/* what `data` holds */
 	void *data;			/* owned: floats or bytes; NULL = nothing yet */
+	uint64_t cur;			/* bytes: where the cursor is */
+	struct block *block;		/* bytes: the one under it; owned, NULL: none (yet) */
+	uint64_t asked;			/* its number, as asked for */
 	bool loading;
 	char error[256];
 };
@@ -69,6 +73,15 @@ void grid_free(struct tensor_view *s);
 /* Draws what is there of the pane and has a worker fetch what is not. */
 void grid_draw(struct view *v, struct area a);
 bool grid_act(struct tensor_view *s, enum action a);
+/* tensor_bytes.c: is there room for the block under the cursor, how many rows of bytes
+ * are left, and which block it is */
+bool bytes_panel(const struct tensor_view *s, struct area a);
+unsigned bytes_rows(const struct tensor_view *s, struct area a);
+uint64_t bytes_block(const struct tensor_view *s, const struct grid *g);
+void bytes_draw(struct area a, const struct tensor_view *s, const struct grid *g);
+void bytes_follow(struct grid *g);	/* the cursor stays in sight */
+bool bytes_act(const struct tensor_view *s, struct grid *g, enum action a);
+
 /* Where the pane is: "row 12 of 512". */
 void grid_place(const struct tensor_view *s, struct tb_buf *out);
 #endif

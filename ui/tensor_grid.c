@@ -26,12 +26,21 @@ grid_init(struct tensor_view *s)
 	}
 }
 
+static void
+grid_drop(struct grid *g)
+{
+	free(g->data);
+	free(g->block);
+	g->data = NULL;
+	g->block = NULL;
+}
+
 void
 grid_free(struct tensor_view *s)
 {
-	free(s->values.data);
+	grid_drop(&s->values);
 	for (enum inspect_part p = 0; p < PART_COUNT; p++)
-		free(s->bytes[p].data);
+		grid_drop(&s->bytes[p]);
 }
 
 static struct grid *
@@ -50,6 +59,8 @@ struct fetch {
 	unsigned pane;
 	struct inspect_window w;
 	void *data;		/* owned */
+	uint64_t block;		/* INSPECT_NONE: none */
+	struct block *taken;	/* owned */
 };
 
 static enum tb_status
@@ -76,12 +87,30 @@ fetch_bytes(struct fetch *f, struct tb_err *err)
 }
 
 static enum tb_status
+fetch_block(struct fetch *f, struct tb_err *err)
+{
+	f->taken = tb_calloc(1, sizeof(*f->taken));
+	if (!f->taken)
+		return tb_nomem(err);
+	return block_read(f->o->m, f->t, f->block, f->taken, err);
+}
+
+static enum tb_status
 run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct fetch *f = arg;
+	enum tb_status status;
 
 	(void)job;
-	return f->pane == PANE_VALUES ? fetch_values(f, err) : fetch_bytes(f, err);
+	if (f->pane == PANE_VALUES)
+		return fetch_values(f, err);
+	status = fetch_bytes(f, err);
+	/* a block that cannot be read leaves its bytes, which show why */
+	if (!status && f->block != INSPECT_NONE && fetch_block(f, err)) {
+		free(f->taken);
+		f->taken = NULL;
+	}
+	return status;
 }
 
 static void
@@ -93,8 +122,10 @@ done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
 
 	g->loading = false;
 	g->have = f->w;
-	free(g->data);
+	grid_drop(g);
 	g->data = status ? NULL : f->data;
+	g->block = f->taken;
+	f->taken = NULL;
 	if (status)
 		snprintf(g->error, sizeof(g->error), "%s", err->msg);
 	else
@@ -108,6 +139,7 @@ fetch_free(void *arg)
 
 	opened_unref(f->o);
 	free(f->data);
+	free(f->taken);
 	free(f);
 }
 
@@ -137,14 +169,17 @@ fetch(struct view *v, struct grid *g)
 {
 	struct tensor_view *s = v->state;
 	struct inspect_window w = wanted(g);
+	uint64_t block = s->pane == PANE_VALUES ? INSPECT_NONE : bytes_block(s, g);
 	struct fetch *f;
 
-	if (g->loading || !w.rows || !w.cols || same_window(&w, &g->have))
+	if (g->loading || !w.rows || !w.cols || (same_window(&w, &g->have) && block == g->asked))
 		return;
 	f = tb_calloc(1, sizeof(*f));
 	if (!f)
 		return;
-	*f = (struct fetch){ opened_ref(s->o), s->t, s->pane, w, NULL };
+	*f = (struct fetch){ .o = opened_ref(s->o), .t = s->t, .pane = s->pane, .w = w,
+			     .block = block };
+	g->asked = block;
 	*g->error = 0;
 	g->loading = view_job(v, &fetch_job, f, "read %s", s->name) != NULL;
 }
@@ -176,38 +211,6 @@ draw_values(struct area a, const struct grid *g)
 	}
 }
 
-/* "0000002a  00 01 … 0f  |................|" */
-static void
-hex_row(struct tb_buf *out, const uint8_t *p, size_t n)
-{
-	for (size_t i = 0; i < 16; i++) {
-		if (i < n)
-			tb_buf_printf(out, "%02x%s", p[i], i == 7 ? "  " : " ");
-		else
-			tb_buf_str(out, i == 7 ? "    " : "   ");
-	}
-	tb_buf_chr(out, ' ');
-	for (size_t i = 0; i < n; i++)
-		tb_buf_chr(out, p[i] >= 0x20 && p[i] < 0x7f ? (char)p[i] : '.');
-}
-
-static void
-draw_bytes(struct area a, const struct tensor_view *s, const struct grid *g)
-{
-	const struct tensor_part *part = inspect_part_of(s->t, s->pane - PANE_BYTES);
-
-	for (uint64_t r = 0; g->data && r < g->have.rows && r < (uint64_t)a.h; r++) {
-		uint64_t off = (g->have.row + r) * 16, left = part->len - off;
-		struct tb_buf line = TB_BUF(1024);
-
-		hex_row(&line, (const uint8_t *)g->data + r * 16, left < 16 ? (size_t)left : 16);
-		put_fmt(a.y + (int)r, a.x + 1, LEAD_COLS, ROLE_DIM, "%08jx", (uintmax_t)off);
-		put_clip(a.y + (int)r, a.x + 1 + LEAD_COLS, a.w - 1 - LEAD_COLS,
-			 tb_buf_cstr(&line), ROLE_TEXT);
-		tb_buf_free(&line);
-	}
-}
-
 void
 grid_draw(struct view *v, struct area a)
 {
@@ -215,9 +218,11 @@ grid_draw(struct view *v, struct area a)
 	struct grid *g = grid_of(s);
 	bool values = s->pane == PANE_VALUES;
 
-	g->show_rows = a.h > 1 ? (unsigned)(a.h - values) : 1;
+	g->show_rows = !values ? bytes_rows(s, a) : a.h > 1 ? (unsigned)(a.h - 1) : 1;
 	g->show_cols = !values ? 16 : a.w > LEAD_COLS + VALUE_COLS
 		     ? (unsigned)(a.w - LEAD_COLS) / VALUE_COLS : 1;
+	if (!values)
+		bytes_follow(g);
 	put_blank(a);
 	fetch(v, g);
 	if (*g->error)
@@ -229,7 +234,7 @@ grid_draw(struct view *v, struct area a)
 	else if (values)
 		draw_values(a, g);
 	else
-		draw_bytes(a, s, g);
+		bytes_draw(a, s, g);
 }
 
 /* Moves *at by `by` so that the last `show` of n stay in sight. */
@@ -249,7 +254,11 @@ bool
 grid_act(struct tensor_view *s, enum action a)
 {
 	struct grid *g = grid_of(s);
-	long page = g->show_rows > 1 ? (long)g->show_rows - 1 : 1;
+	long page;
+
+	if (s->pane != PANE_VALUES)
+		return bytes_act(s, g, a);
+	page = g->show_rows > 1 ? (long)g->show_rows - 1 : 1;
 
 	switch (a) {
 	case ACT_UP: move(&g->row, -1, g->rows, g->show_rows); break;
@@ -281,6 +290,7 @@ grid_place(const struct tensor_view *s, struct tb_buf *out)
 			      (uintmax_t)g->rows, (uintmax_t)w.col,
 			      (uintmax_t)(w.col + w.cols - 1), (uintmax_t)g->cols);
 	else
-		tb_buf_printf(out, "%s bytes from %ju", inspect_part_name(s->pane - PANE_BYTES),
-			      (uintmax_t)(w.row * 16));
+		tb_buf_printf(out, "%s byte %ju of %ju", inspect_part_name(s->pane - PANE_BYTES),
+			      (uintmax_t)g->cur,
+			      (uintmax_t)inspect_part_of(s->t, s->pane - PANE_BYTES)->len);
 }

@@ -88,7 +88,7 @@ enum tb_status inspect_run(struct op_ctx *ctx, const struct inspect_request *req
 void inspect_matrix(const struct tensor *t, uint64_t *rows, uint64_t *cols);
 
 /* Where the element with that index is; off: the first byte in weight.file that has to do
- * with it alone, or its block's (ggml). */
+ * with it alone, or its block's (ggml), or its word's (packed by other programs). */
 struct inspect_place { uint64_t row, col, off; };
 void inspect_place(const struct tensor *t, uint64_t index, struct inspect_place *out);
 

@@ -298,6 +298,17 @@ test_place(void **state)
 	assert_true(p.row == 1 && p.col == 1 && p.off == 1320);
 	inspect_place(&t, 642, &p);
 	assert_int_equal(p.off, 1321);
+	t.scheme = (struct scheme){ .kind = SCHEME_GPTQ, .bits = 4, .group = 64 };
+	inspect_place(&t, 3 * 640 + 17, &p);	/* third word down, row 3 of 10 */
+	assert_int_equal(p.off, 1000 + (2 * 10 + 3) * 4);
+	t.scheme.kind = SCHEME_CT_INT;
+	inspect_place(&t, 3 * 640 + 17, &p);
+	assert_int_equal(p.off, 1000 + (3 * 80 + 2) * 4);
+	t.scheme.kind = SCHEME_AWQ;
+	t.dim[0] = 16;
+	inspect_place(&t, 9 * 640 + 17, &p);
+	assert_int_equal(p.off, 1000 + (17 * 2 + 1) * 4);
+	t.dim[0] = 10;
 	t.scheme = scheme_plain(DT_F32);
 	inspect_place(&t, 6399, &p);
 	assert_true(p.row == 9 && p.col == 639 && p.off == 1000 + 4 * 6399);
