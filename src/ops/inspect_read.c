@@ -190,7 +190,7 @@ reader_open(struct reader *r, const struct model *m, const struct tensor *t, str
 		status = reader_map(&r->bias, m, &t->bias, err);
 	if (!status && has_scale(t))
 		status = read_global(r, m, err);
-	if (!status && t->has_order)
+	if (!status && t->has_order && scheme_foreign(&t->scheme))	/* else it says nothing */
 		status = open_order(r, m, err);
 	if (status)
 		reader_close(r);

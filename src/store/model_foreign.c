@@ -167,6 +167,8 @@ fit_qweight(const struct said *said, const struct tensor *t, struct found out[MA
 	struct shape w = shape_of(&t->weight), s = shape_of(&t->scale);
 	unsigned n = 0;
 
+	if (t->weight.ndim < 2)		/* its shape could not say what it is */
+		return 0;
 	if (s.cols != w.cols)
 		return put(out, SCHEME_AWQ, 4, group_of(said, w.rows, s.rows), t, s.cols, w.rows);
 	for (unsigned i = 0; i < 4; i++) {

@@ -177,6 +177,35 @@ test_bad_order(void **state)
 	model_free(m);
 }
 
+/* An order of columns beside parts that are no matrix of a known kind says nothing. */
+static void
+test_order_of_nothing(void **state)
+{
+	struct inspect_window w = { 0, 0, 1, 1 };
+	struct fixture f = { 0 };
+	struct tb_err err = { 0 };
+	struct model *m;
+	struct tb_buf b;
+	float v;
+
+	(void)state;
+	fixture_add(&f, "a.g_idx", DT_I32, DIMS(3));
+	fixture_add(&f, "a.qweight", DT_I32, DIMS(8, 16));
+	fixture_add(&f, "a.qzeros", DT_I32, DIMS(2, 2));
+	fixture_add(&f, "a.scales", DT_F16, DIMS(2, 16));
+	fixture_add(&f, "b.qweight", DT_I32, DIMS(16));		/* one row of 16 words */
+	fixture_add(&f, "b.qzeros", DT_I32, DIMS(1, 2));
+	fixture_add(&f, "b.scales", DT_F16, DIMS(1, 16));
+	b = folder("nothing", &f, "{}");
+	m = models_open("nothing");
+	assert_int_equal(m->nproblems, 2);
+	models_expect(m, "a.weight", "I32", ORIGIN_UNKNOWN, DIMS(8, 16));
+	models_expect(m, "b.weight", "I32", ORIGIN_UNKNOWN, DIMS(16));
+	assert_int_equal(inspect_values(m, &m->tensors[0], &w, &v, &err), TB_OK);
+	tb_buf_free(&b);
+	model_free(m);
+}
+
 static void
 test_compressed_tensors(void **state)
 {
@@ -323,6 +352,7 @@ main(void)
 		cmocka_unit_test(test_awq),
 		cmocka_unit_test(test_gptq),
 		cmocka_unit_test(test_bad_order),
+		cmocka_unit_test(test_order_of_nothing),
 		cmocka_unit_test(test_compressed_tensors),
 		cmocka_unit_test(test_block_fp8),
 		cmocka_unit_test(test_gpt_oss),
