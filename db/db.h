@@ -69,6 +69,9 @@ struct db_models { struct db_model *rows; size_t n; uint64_t total; struct db_me
  * filter: name. */
 enum tb_status db_models(struct db *db, const struct db_query *q, struct db_models *out,
 			 struct tb_err *err) TB_MUST_USE;
+/* Where the model is in the list that q asks for. */
+enum tb_status db_models_find(struct db *db, const struct db_query *q, int64_t id, uint64_t *row,
+			      bool *found, struct tb_err *err) TB_MUST_USE;
 /* One by id, path or exact name (the first of them that fits); n == 0: none. */
 enum tb_status db_model_by_id(struct db *db, int64_t id, struct db_models *out,
 			      struct tb_err *err) TB_MUST_USE;

@@ -20,6 +20,7 @@ db_dict_forget(struct db *db)
 		return;
 	free(d->name);
 	free(d->form);
+	free(d->rank);
 	db_free(&d->mem);
 	free(d);
 	db->dict = NULL;
@@ -254,8 +255,14 @@ dict_ranks(const struct dict *d, const char *key, size_t *nranks)
 	return NULL;
 }
 
-uint32_t *
-dict_name_ranks(const struct dict *d, size_t *nranks)
+const uint32_t *
+dict_name_ranks(struct dict *d, size_t *nranks)
 {
-	return ranks(d, d->nnames, NULL, name_cmp, nranks);
+	if (!d->rank || d->ranked != d->nnames) {
+		free(d->rank);
+		d->rank = ranks(d, d->nnames, NULL, name_cmp, &d->nranks);
+		d->ranked = d->nnames;
+	}
+	*nranks = d->nranks;
+	return d->rank;
 }

@@ -19,6 +19,8 @@ struct dict {
 	size_t nnames, names_cap;
 	struct form *form;		/* by id, scheme NULL: none */
 	size_t nforms, forms_cap;
+	uint32_t *rank;			/* of the first ranked names; owned, NULL: not needed yet */
+	size_t ranked, nranks;
 	struct db_mem mem;
 };
 
@@ -41,7 +43,8 @@ enum tb_status db_contents(struct db *db, int64_t model, struct contents *out,
 void contents_free(struct contents *c);
 
 /* The rank of each form by a key of lists ("size"), of each name in natural order; those
- * that are equal have the same.  NULL: no memory, or no such key.  Caller frees. */
+ * that are equal have the same.  NULL: no memory, or no such key.  Caller frees
+ * those of forms; those of names are kept. */
 uint32_t *dict_ranks(const struct dict *d, const char *key, size_t *nranks);
-uint32_t *dict_name_ranks(const struct dict *d, size_t *nranks);
+const uint32_t *dict_name_ranks(struct dict *d, size_t *nranks);
 #endif

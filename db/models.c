@@ -78,19 +78,44 @@ read_all(struct db_rows *r, struct db_models *out)
 	return r->status;
 }
 
+#define LIST(what) { \
+	.columns = what, .from = "model_state", .where = "1", .filter = "name", \
+	.root = "root_path", .tie = "name COLLATE tb_natural, id", .sort = sorts, \
+}
+
 enum tb_status
 db_models(struct db *db, const struct db_query *q, struct db_models *out, struct tb_err *err)
 {
-	const struct db_list list = {
-		.columns = COLUMNS, .from = "model_state", .where = "1", .filter = "name",
-		.root = "root_path", .tie = "name COLLATE tb_natural, id", .sort = sorts,
-	};
+	static const struct db_list list = LIST(COLUMNS);
 	struct db_rows r;
 	enum tb_status status;
 
 	*out = (struct db_models){ 0 };
 	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
 	return status ? status : read_all(&r, out);
+}
+
+enum tb_status
+db_models_find(struct db *db, const struct db_query *q, int64_t id, uint64_t *row, bool *found,
+	       struct tb_err *err)
+{
+	static const struct db_list list = LIST("id");
+	struct db_query all = *q;
+	struct db_rows r;
+	enum tb_status status;
+	uint64_t total;
+
+	*found = false;
+	all.offset = all.limit = 0;
+	status = db_list_open(&r, db, &list, &all, NULL, &total, err);
+	if (status)
+		return status;
+	for (*row = 0; rows_next(&r); ++*row)
+		if (rows_i64(&r, 0) == id) {
+			*found = true;
+			break;
+		}
+	return rows_end(&r);
 }
 
 enum tb_status

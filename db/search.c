@@ -244,24 +244,26 @@ all_forms(struct db *db, const struct db_search *s, struct tb_err *err)
 }
 
 static enum tb_status
-sort_hits(struct db *db, struct db_search *s, const struct dict *d, const char *key,
+sort_hits(struct db *db, struct db_search *s, struct dict *d, const char *key,
 	  bool reverse, struct tb_err *err)
 {
 	bool size = !strcmp(key, "size"), ok;
-	uint32_t *form = size ? all_forms(db, s, err) : NULL, *rank, *order;
+	uint32_t *form = size ? all_forms(db, s, err) : NULL, *order, *sizes;
+	const uint32_t *rank;
 	struct by_rank k;
 	size_t n = 0;
 
 	if (size && !form)
 		return err->code;
-	rank = size ? dict_ranks(d, key, &n) : dict_name_ranks(d, &n);
+	sizes = size ? dict_ranks(d, key, &n) : NULL;
+	rank = size ? sizes : dict_name_ranks(d, &n);
 	order = tb_calloc(s->nhits + 1, sizeof(*order));
 	k = (struct by_rank){ rank, size ? form : s->name, s->hit, size ? d->nforms : d->nnames };
 	ok = rank && order && rank_order(rank_at, &k, s->nhits, n, reverse, order);
 	for (size_t i = 0; ok && i < s->nhits; i++)
 		order[i] = s->hit[order[i]];
 	free(form);
-	free(rank);
+	free(sizes);
 	if (!ok) {
 		free(order);
 		return tb_nomem(err);

@@ -445,5 +445,12 @@ check_PROGRAMS += tests/scale/mkstore tests/scale/headread
 tests_scale_mkstore_SOURCES = tests/scale/mkstore.c tests/scale/files.c tests/scale/files.h
 tests_scale_mkstore_LDADD = src/format/libformat.a $(CJSON_LIBS) src/base/libbase.a \
 	$(UTF8PROC_LIBS) $(CRYPTO_LIBS)
+check_PROGRAMS += tests/scale/latency
+tests_scale_latency_SOURCES = tests/scale/latency.c tests/tty.c tests/tty.h tests/vt.c tests/vt.h
+tests_scale_latency_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
+EXTRA_DIST += tests/scale/bench.sh tests/scale/session tests/scale/session-busy
+bench-scale: tbtui tests/scale/mkstore tests/scale/headread tests/scale/latency tests/ti/stamp
+	BUILD=$(abs_top_builddir) TBTUI_SRC=$(abs_top_srcdir) $(SHELL) $(srcdir)/tests/scale/bench.sh
+.PHONY: bench-scale
 tests_scale_headread_SOURCES = tests/scale/headread.c
 tests_scale_headread_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)

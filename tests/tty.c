@@ -19,6 +19,7 @@
 #include "src/base/text.h"
 
 #define SYNC "\035"		/* Ctrl-]: "tell me when you are idle" */
+#define DRAWN "\036"		/* Ctrl-^: "tell me when you have drawn" */
 
 static void
 run_child(char *const *argv, int slave)
@@ -56,7 +57,7 @@ tty_start(struct tty *t, char *const *argv, int rows, int cols, struct tb_err *e
 	/* Once it draws, the terminal does not echo the mark any more. */
 	for (double end = tb_monotonic() + t->timeout; tty_read(t, 100); )
 		if (t->vt.y || t->vt.x || !t->vt.cursor_on)
-			return tty_settle(t, err);
+			return t->busy ? tty_drawn(t, err) : tty_settle(t, err);
 		else if (tb_monotonic() > end)
 			return tb_fail(err, TB_EIO, "nothing was drawn in %d s", t->timeout);
 	return TB_OK;
@@ -94,17 +95,29 @@ tty_read(struct tty *t, int ms)
 	return !t->closed;
 }
 
-enum tb_status
-tty_settle(struct tty *t, struct tb_err *err)
+static enum tb_status
+wait_mark(struct tty *t, const char *ask, struct tb_err *err)
 {
 	unsigned long want = t->vt.idle + 1;
 	double end = tb_monotonic() + t->timeout;
-	enum tb_status status = put(t, SYNC, 1, err);
+	enum tb_status status = put(t, ask, 1, err);
 
 	while (!status && t->vt.idle < want && tty_read(t, 100))
 		if (tb_monotonic() > end)
 			status = tb_fail(err, TB_EIO, "not idle after %d s", t->timeout);
 	return status;
+}
+
+enum tb_status
+tty_settle(struct tty *t, struct tb_err *err)
+{
+	return wait_mark(t, SYNC, err);
+}
+
+enum tb_status
+tty_drawn(struct tty *t, struct tb_err *err)
+{
+	return wait_mark(t, DRAWN, err);
 }
 
 enum tb_status

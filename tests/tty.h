@@ -17,6 +17,7 @@ struct tty {
 	int status;			/* exit status, 128 + N after signal N */
 	struct termios before;
 	int timeout;			/* seconds to wait for anything */
+	bool busy;			/* to start it, it needs to have drawn only */
 };
 
 /* The program runs with TERM=tbtest and TBTUI_TEST=1; argv ends with NULL. */
@@ -28,6 +29,8 @@ enum tb_status tty_keys(struct tty *t, const char *keys, struct tb_err *err) TB_
 enum tb_status tty_resize(struct tty *t, int rows, int cols, struct tb_err *err) TB_MUST_USE;
 /* Reads what the program draws until it says that nothing is left to do, or has ended. */
 enum tb_status tty_settle(struct tty *t, struct tb_err *err) TB_MUST_USE;
+/* The same until it has drawn, whatever jobs it has. */
+enum tb_status tty_drawn(struct tty *t, struct tb_err *err) TB_MUST_USE;
 /* Reads for at most `ms`; false once the program has closed the terminal. */
 bool tty_read(struct tty *t, int ms);
 bool tty_ended(struct tty *t);		/* by itself, and nobody has waited for it */

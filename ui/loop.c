@@ -13,7 +13,8 @@
 #include "src/base/text.h"
 #include "ui/term.h"
 
-#define KEY_IDLE 035		/* Ctrl-]: a test asks to be told when all is drawn */
+#define KEY_IDLE 035		/* Ctrl-]: a test asks to be told when all is done and drawn */
+#define KEY_DRAWN 036		/* Ctrl-^: the same, but jobs may run on */
 #define ESC_WAIT 25		/* ms after which Esc was not the start of a sequence */
 #define LOOK_EVERY 1000		/* ms between looks whether others changed the index */
 #define WHEEL_ROWS 3
@@ -92,6 +93,17 @@ click(struct ui *ui)
 		click_title(ui, t, c.x);
 }
 
+/* What a test asks between the keys. */
+static bool
+ask(struct ui *ui, int k)
+{
+	if (!ui->test || (k != KEY_IDLE && k != KEY_DRAWN))
+		return false;
+	ui->idle_asked |= k == KEY_IDLE;
+	ui->drawn_asked |= k == KEY_DRAWN;
+	return true;
+}
+
 static void
 key(struct ui *ui, int k)
 {
@@ -99,10 +111,8 @@ key(struct ui *ui, int k)
 
 	if (k == TERM_RESIZE)
 		return;			/* the frame asks for the size each time */
-	if (k == KEY_IDLE && ui->test) {
-		ui->idle_asked = true;
+	if (ask(ui, k))
 		return;
-	}
 	*ui->message = 0;
 	if (*ui->question) {
 		answer(ui, k);
@@ -143,9 +153,9 @@ typed(struct ui *ui, int c)
 	int next;
 
 	*ui->message = 0;
-	if (c == KEY_IDLE && ui->test) {
-		ui->idle_asked = true;
-	} else if (c == KEYS_CTRL('c')) {
+	if (ask(ui, c))
+		return;
+	if (c == KEYS_CTRL('c')) {
 		prompt_cancel();
 	} else if (c == KEYS_CTRL('l')) {
 		term_redraw();
@@ -196,9 +206,10 @@ drain(int fd)
 static void
 say_idle(struct ui *ui)
 {
-	if (!ui->idle_asked || jobs_busy(&ui->jobs, false))
+	if (!ui->drawn_asked && (!ui->idle_asked || jobs_busy(&ui->jobs, false)))
 		return;
-	ui->idle_asked = false;
+	ui->idle_asked &= ui->drawn_asked;
+	ui->drawn_asked = false;
 	(void)!write(STDOUT_FILENO, "\033]777;idle\a", 11);
 }
 

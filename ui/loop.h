@@ -15,7 +15,7 @@ struct ui {
 	struct view *top, *dead;	/* dead: closed, freed after the key */
 	struct jobs jobs;
 	int wake[2];
-	bool quit, test, idle_asked;
+	bool quit, test, idle_asked, drawn_asked;
 	char message[512];	/* "" = none; until the next key */
 	enum role message_role;
 	char question[512];	/* "" = none */

@@ -85,21 +85,17 @@ id_of(void *arg, size_t row)
 	return m ? (uint64_t)m->id : 0;
 }
 
-/* The index knows no position of a row: the names of all rows are few enough. */
 static bool
 find(void *arg, uint64_t id, size_t *row)
 {
 	struct view *v = arg;
 	struct db_query q = query_of(v, 0, 0);
-	struct db_models all = { 0 };
-	bool found = false;
+	uint64_t at;
+	bool found;
 
-	if (db_models(view_db(v), &q, &all, NULL) == TB_OK)
-		for (size_t i = 0; i < all.n && !found; i++) {
-			*row = i;
-			found = (uint64_t)all.rows[i].id == id;
-		}
-	db_free(&all.mem);
+	if (db_models_find(view_db(v), &q, (int64_t)id, &at, &found, NULL))
+		return false;
+	*row = (size_t)at;
 	return found;
 }
 
