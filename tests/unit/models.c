@@ -23,6 +23,66 @@ models_json(struct ollama_writer *w, const char *name, const char *text)
 	assert_ok(ollama_add_bytes(w, MEDIA_JSON, name, text, strlen(text), &err), err);
 }
 
+static void
+same_part(const struct tensor_part *a, const struct tensor_part *b)
+{
+	assert_int_equal(a->file, b->file);
+	assert_int_equal(a->dtype, b->dtype);
+	assert_int_equal(a->ndim, b->ndim);
+	assert_memory_equal(a->dim, b->dim, sizeof(a->dim));
+	assert_int_equal(a->off, b->off);
+	assert_int_equal(a->len, b->len);
+}
+
+static void
+same_tensor(const struct tensor *a, const struct tensor *b)
+{
+	assert_string_equal(a->name, b->name);
+	assert_true(scheme_equal(&a->scheme, &b->scheme));
+	assert_int_equal(a->origin, b->origin);
+	assert_int_equal(a->ndim, b->ndim);
+	assert_memory_equal(a->dim, b->dim, sizeof(a->dim));
+	assert_int_equal(a->elems, b->elems);
+	assert_int_equal(a->bytes, b->bytes);
+	same_part(&a->weight, &b->weight);
+	assert_int_equal(a->has_scale, b->has_scale);
+	assert_int_equal(a->has_bias, b->has_bias);
+	assert_int_equal(a->has_global, b->has_global);
+	assert_int_equal(a->has_order, b->has_order);
+	if (a->has_scale)
+		same_part(&a->scale, &b->scale);
+	if (a->has_bias)
+		same_part(&a->bias, &b->bias);
+	if (a->has_global)
+		same_part(&a->global, &b->global);
+}
+
+/* Headers that are kept make no difference: not when they are new, nor later. */
+static void
+same_with_cache(const struct model *m, const struct model_loc *loc)
+{
+	struct model_cache *cache = model_cache_new();
+	struct tb_err err = { 0 };
+	struct model *c;
+
+	assert_non_null(cache);
+	for (int i = 0; i < 3; i++) {
+		assert_ok(model_open_cached(&c, loc, cache, &err), err);
+		assert_int_equal(c->ntensors, m->ntensors);
+		assert_int_equal(c->nfiles, m->nfiles);
+		assert_int_equal(c->nproblems, m->nproblems);
+		assert_int_equal(c->params, m->params);
+		assert_int_equal(c->bytes, m->bytes);
+		assert_string_equal(c->scheme, m->scheme);
+		for (size_t k = 0; k < m->ntensors; k++)
+			same_tensor(&m->tensors[k], &c->tensors[k]);
+		for (size_t k = 0; k < m->nproblems; k++)
+			assert_string_equal(c->problems[k].message, m->problems[k].message);
+		model_free(c);
+	}
+	model_cache_free(cache);
+}
+
 /* Commits as `name` with a config blob, opens it through the store. */
 struct model *
 models_finish(struct ollama_writer *w, const char *name, const char *config)
@@ -39,6 +99,7 @@ models_finish(struct ollama_writer *w, const char *name, const char *config)
 	assert_ok(store_roots_init(&roots, (const char *[]){ w->root }, 1, &err), err);
 	assert_ok(store_resolve(&roots, name, &loc, &err), err);
 	assert_ok(model_open(&m, &loc, &err), err);
+	same_with_cache(m, &loc);
 	model_loc_free(&loc);
 	store_roots_free(&roots);
 	ollama_writer_free(w);

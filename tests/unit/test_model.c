@@ -51,6 +51,49 @@ test_era_a(void **state)
 	model_free(m);
 }
 
+/* Blobs that say all about their tensors, and others that have a say after all: the same
+ * name once more, and what could be another's scales. */
+static void
+test_shared_blobs(void **state)
+{
+	struct fixture a = { 0 }, b = { 0 }, c = { 0 }, again = { 0 }, scale = { 0 };
+	struct ollama_writer w;
+	struct model *m;
+
+	(void)state;
+	models_begin(&w, "sh");
+	fixture_quant(&a, L0 "q_proj.weight", "int4", DIMS(16, 64), OLLAMA);
+	fixture_meta(&a, "quant_type", "int4");
+	fixture_blob(&a, &w, L0 "q_proj.weight");
+	fixture_add(&b, L0 "norm.weight", DT_BF16, DIMS(16));
+	fixture_blob(&b, &w, L0 "norm.weight");
+	fixture_add(&c, L0 "norm10.weight", DT_BF16, DIMS(8));
+	fixture_blob(&c, &w, L0 "norm10.weight");
+	m = models_finish(&w, "plain:a", "{}");
+	models_clean(m);
+	assert_int_equal(m->ntensors, 3);
+	model_free(m);
+
+	models_begin(&w, "sh");
+	fixture_blob(&a, &w, L0 "q_proj.weight");
+	fixture_blob(&b, &w, L0 "norm.weight");
+	fixture_add(&again, L0 "norm.weight", DT_F16, DIMS(32));
+	fixture_blob(&again, &w, L0 "norm.weight");
+	m = models_finish(&w, "twice:a", "{}");
+	models_problem(m, "norm.weight: is in ");
+	assert_int_equal(m->ntensors, 2);
+	model_free(m);
+
+	models_begin(&w, "sh");
+	fixture_blob(&a, &w, L0 "q_proj.weight");
+	fixture_add(&scale, L0 "q_proj.weight.scale", DT_BF16, DIMS(16, 1));
+	fixture_blob(&scale, &w, L0 "q_proj.weight.scale");
+	m = models_finish(&w, "scale:a", "{}");
+	models_problem(m, "q_proj.weight.scale: is in ");
+	assert_int_equal(m->ntensors, 1);
+	model_free(m);
+}
+
 /* Era B: int4 of group 64 without metadata has the shapes of int8 of group 32; the
  * model's file type or the width that config.json gives decides. */
 static void
@@ -579,6 +622,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_era_a),
+		cmocka_unit_test(test_shared_blobs),
 		cmocka_unit_test(test_era_b),
 		cmocka_unit_test(test_undecided),
 		cmocka_unit_test(test_era_c),
