@@ -41,8 +41,11 @@ expect 2 "$TBTUI" generate "$M" -p x --temp -1
 err_has 'temperature -1'
 expect 2 "$TBTUI" generate "$M" -p x --temp warm
 err_has 'warm'
-expect 2 "$TBTUI" generate "$TBTUI_SHARED/data/models/stories260K-gemma/hf" -p x
-err_has '"gemma" cannot be run; supported are llama'
+mkdir "$T/other"
+cp "$M"/* "$T/other"
+sed -i 's/"llama"/"mamba"/' "$T/other/config.json"
+expect 2 "$TBTUI" generate "$T/other" -p x
+err_has '"mamba" cannot be run; supported are llama'
 expect 2 "$TBTUI" generate "$T/no-model" -p x
 
 # From a store: the same ids as from the directory; quantized: nearly the same text.
