@@ -96,44 +96,21 @@ each_header(const struct model *m, header_fn *fn, void *arg, struct tb_job *job,
 	return status;
 }
 
-struct gather {
-	struct metadata *md;
-	size_t first;		/* rows from there on are of safetensors */
-};
-
-static struct meta_row *
-find_row(const struct gather *g, const struct st_meta *meta)
-{
-	for (size_t i = g->first; i < g->md->n; i++)
-		if (!strcmp(g->md->rows[i].key, meta->key) &&
-		    !strncmp(g->md->rows[i].text, meta->value, META_LINE))
-			return &g->md->rows[i];
-	return NULL;
-}
-
-/* What many files say alike is one row. */
 static enum tb_status
 gather(void *arg, const struct st_header *h, struct tb_err *err)
 {
-	struct gather *g = arg;
+	struct metadata *md = arg;
 
 	for (size_t i = 0; i < h->nmeta; i++) {
-		struct meta_row *r = find_row(g, &h->meta[i]);
-		bool whole = strlen(h->meta[i].value) < META_LINE &&
-			     !strchr(h->meta[i].value, '\n');
-		char *text;
+		const char *value = h->meta[i].value;
+		bool whole = strlen(value) < META_LINE && !strchr(value, '\n');
+		char *text = tb_strndup(value, META_LINE);
+		bool ok = text && meta_add(md, META_SAFETENSORS, h->meta[i].key, "string", text,
+					   whole);
 
-		if (r) {
-			r->files++;
-			continue;
-		}
-		text = tb_strndup(h->meta[i].value, META_LINE);
-		if (!text || !meta_add(g->md, META_SAFETENSORS, h->meta[i].key, "string", text,
-				       whole)) {
-			free(text);
-			return tb_nomem(err);
-		}
 		free(text);
+		if (!ok)
+			return tb_nomem(err);
 	}
 	return TB_OK;
 }
@@ -144,17 +121,27 @@ by_key(const void *a, const void *b)
 	const struct meta_row *x = a, *y = b;
 	int d = strcmp(x->key, y->key);
 
-	return d ? d : (x->files < y->files) - (x->files > y->files);
+	return d ? d : strcmp(x->text, y->text);
 }
 
+/* What many files say alike is one row. */
 static enum tb_status
 header_rows(const struct model *m, struct metadata *md, struct tb_job *job, struct tb_err *err)
 {
-	struct gather g = { md, md->n };
-	enum tb_status status = each_header(m, gather, &g, job, err);
+	size_t first = md->n, n = first;
+	enum tb_status status = each_header(m, gather, md, job, err);
 
-	if (md->n > g.first + 1)
-		qsort(md->rows + g.first, md->n - g.first, sizeof(*md->rows), by_key);
+	if (md->n > first + 1)
+		qsort(md->rows + first, md->n - first, sizeof(*md->rows), by_key);
+	for (size_t i = first; i < md->n; i++) {
+		if (n > first && !by_key(&md->rows[n - 1], &md->rows[i])) {
+			md->rows[n - 1].files++;
+			row_free(&md->rows[i]);
+		} else {
+			md->rows[n++] = md->rows[i];
+		}
+	}
+	md->n = n;
 	return status;
 }
 
