@@ -201,6 +201,12 @@ take_blocks(struct tensor *t, const struct raw *w)
 			      t->scheme.group;
 }
 
+static bool
+is_draft(const struct build *b, const char *name)
+{
+	return *b->draft && tb_starts(name, b->draft);
+}
+
 static enum tb_status
 add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_buf *key,
 	   struct tb_err *err)
@@ -209,7 +215,7 @@ add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_buf *key,
 	bool packed;
 
 	*t = (struct tensor){ .name = w->name, .weight = w->part,
-		.draft = w->draft || (*b->draft && tb_starts(w->name, b->draft)) };
+		.draft = w->draft || is_draft(b, w->name) };
 	status = build_foreign(b, t, w, key, &packed, err);
 	if (packed || status) {
 		total(t);
@@ -269,12 +275,14 @@ place_cmp(const void *a, const void *b)
 	return d ? d : strcmp(x->t->name, y->t->name);
 }
 
+/* What a file says of itself is ready; whether it is a draft says the model. */
 static void
-put_place(struct tensor *to, const struct place *p)
+put_place(const struct build *b, struct tensor *to, const struct place *p)
 {
 	*to = *p->t;
 	if (!p->ready)
 		return;
+	to->draft = is_draft(b, to->name);
 	to->weight.file = to->scale.file = to->bias.file = to->global.file = p->file;
 }
 
@@ -365,7 +373,7 @@ build_all(struct build *b, bool *again, struct tb_err *err)
 		if (!b->m->tensors)
 			status = tb_nomem(err);
 		for (size_t i = 0; !status && i < all; i++)
-			put_place(&b->m->tensors[b->m->ntensors++], &p[i]);
+			put_place(b, &b->m->tensors[b->m->ntensors++], &p[i]);
 	}
 	free(p);
 	free(made);
