@@ -271,7 +271,10 @@ print(const struct cli *cli, const struct task *k)
 		status = *items[i].digest ? CLI_OK : CLI_FAILED;
 	free(items);
 	free(rows);
-	return status == CLI_OK && ((k->pattern && !n) || cli_model_damaged(m)) ? CLI_WRONG : status;
+	/* Nothing listed is not fine, but for a vocabulary, which GGUF files may be alone. */
+	if (status == CLI_OK && ((!n && (k->pattern || !model_is_gguf(m))) || cli_model_damaged(m)))
+		status = CLI_WRONG;
+	return status;
 }
 
 static enum cli_exit
