@@ -75,16 +75,16 @@ order_key(const char *sort, const char *const *keys, const char **key, struct tb
 {
 	struct tb_buf list = TB_BUF(512);
 	enum tb_status status;
+	size_t i = 0;
 
-	*key = keys[0];
-	if (!sort || !*sort)
+	if (sort && *sort)
+		while (keys[i] && strcmp(keys[i], sort))
+			i++;
+	*key = keys[i];
+	if (*key)
 		return TB_OK;
-	for (size_t i = 0; keys[i]; i++) {
-		*key = keys[i];
-		if (!strcmp(keys[i], sort))
-			return TB_OK;
+	for (i = 0; keys[i]; i++)
 		tb_buf_printf(&list, " %s", keys[i]);
-	}
 	status = tb_fail(err, TB_EUSAGE, "cannot sort by \"%s\"; one of:%s", sort,
 			 tb_buf_cstr(&list));
 	tb_buf_free(&list);
