@@ -285,7 +285,6 @@ put_place(const struct build *b, struct tensor *to, const struct place *p)
 	to->draft = is_draft(b, to->name);
 	to->weight.file = to->scale.file = to->bias.file = to->global.file = p->file;
 	to->order.file = p->file;
-	to->draft = *b->draft && tb_starts(to->name, b->draft);	/* as this model has it */
 }
 
 static enum tb_status
