@@ -43,17 +43,21 @@ media_type(enum media m)
 bool
 digest_parse(const char *s, char out[TB_DIGEST_MAX])
 {
-	size_t i;
+	/* each hex digit in lower case, 0 for all else */
+	static const char hex[256] = {
+		['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3', ['4'] = '4', ['5'] = '5',
+		['6'] = '6', ['7'] = '7', ['8'] = '8', ['9'] = '9', ['a'] = 'a', ['b'] = 'b',
+		['c'] = 'c', ['d'] = 'd', ['e'] = 'e', ['f'] = 'f', ['A'] = 'a', ['B'] = 'b',
+		['C'] = 'c', ['D'] = 'd', ['E'] = 'e', ['F'] = 'f',
+	};
 
 	if (strncmp(s, "sha256", 6) != 0 || (s[6] != ':' && s[6] != '-'))
 		return false;
 	memcpy(out, "sha256:", 7);
-	for (i = 7; i < 71; i++) {
-		char c = s[i] >= 'A' && s[i] <= 'F' ? (char)(s[i] + 32) : s[i];
-
-		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+	for (size_t i = 7; i < 71; i++) {
+		out[i] = hex[(unsigned char)s[i]];
+		if (!out[i])
 			return false;
-		out[i] = c;
 	}
 	out[71] = 0;
 	return s[71] == 0;

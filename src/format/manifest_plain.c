@@ -69,8 +69,13 @@ read_layer(struct plain *in, struct manifest_layer *l)
 static bool
 read_layers(struct plain *in, struct manifest *m)
 {
+	/* room for all at once: a layer takes some 200 bytes of text */
 	if (!plain_char(in, '['))
 		return false;
+	if (!tb_grow(&m->layers, &m->cap, strlen(in->p) / 192 + 1, sizeof(*m->layers))) {
+		in->nomem = true;
+		return false;
+	}
 	do {
 		if (!tb_grow(&m->layers, &m->cap, m->nlayers + 1, sizeof(*m->layers))) {
 			in->nomem = true;

@@ -150,6 +150,9 @@ read_layers(struct build *b, const char *root, const struct manifest *m, const b
 	struct model_file *f;
 	bool gguf = false, tensors = false;
 
+	if (!tb_grow(&b->m->files, &b->files_cap, b->m->nfiles + m->nlayers,
+		     sizeof(*b->m->files)))
+		return tb_nomem(err);
 	for (size_t i = 0; i < m->nlayers && !status; i++) {
 		status = add_layer(b, root, &m->layers[i], &f, err);
 		if (status)
