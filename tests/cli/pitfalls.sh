@@ -15,7 +15,7 @@ has_not '^error .*wiped'
 for name in zero-bytes eight-bytes; do
 	run 1 tensors $name
 done
-run 0 --json tensors no-tensors
+run 1 --json tensors no-tensors
 has '"tensors":\[\]'
 
 # The group size of the blob counts, not a table's; where it came from is said.
