@@ -256,6 +256,15 @@ hub_name(const char *entry)
 	return tb_asprintf("hf:%.*s/%s", (int)(dashes - rest), rest, dashes + 2);
 }
 
+/* Snapshots link to files alone: a folder behind a link is none of theirs. */
+static bool
+leads_out(const char *path)
+{
+	struct stat st;
+
+	return hub_repository(path) && (lstat(path, &st) || S_ISLNK(st.st_mode));
+}
+
 static enum tb_status walk_folder(struct walk *w, const char *dir, const char *name,
 				  unsigned depth, struct tb_err *err);
 
@@ -286,7 +295,7 @@ walk_hub(struct walk *w, const char *repo, const char *entry, struct tb_err *err
 		dir = tb_path_join(snapshots, e.name[i]);
 		if (!dir)
 			status = tb_nomem(err);
-		else
+		else if (!leads_out(dir))
 			status = walk_snapshot(w, dir, name, e.name[i],
 					       e.n == 1 || strcmp(rev, e.name[i]) == 0, err);
 		free(dir);
@@ -321,15 +330,6 @@ visit(struct walk *w, const struct stat *st, bool *again, struct tb_err *err)
 	memmove(w->seen + lo + 1, w->seen + lo, (w->nseen++ - lo) * sizeof(f));
 	w->seen[lo] = f;
 	return TB_OK;
-}
-
-/* Snapshots link to files alone: a folder behind a link is none of theirs. */
-static bool
-leads_out(const char *path)
-{
-	struct stat st;
-
-	return hub_repository(path) && (lstat(path, &st) || S_ISLNK(st.st_mode));
 }
 
 static enum tb_status

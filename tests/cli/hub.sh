@@ -61,6 +61,15 @@ run 0 whose "$WEIGHTS"
 has '^  hf:org/tiny$'
 has '^  hf:org/tiny@111111111111$'
 
+# A revision that is a link leads anywhere, and is not followed.
+mkdir -p "$T/elsewhere/other"
+cp "$T/blob" "$T/elsewhere/other/picture.png"
+st w 4 4 3 >"$T/elsewhere/other/model.safetensors"
+ln -s "$T/elsewhere" "$REPO/snapshots/outside"
+run 0 scan
+has '^2 models: 0 added'
+rm "$REPO/snapshots/outside"
+
 # Both kinds of names say what the bytes are.
 flip "$REPO/blobs/$CONFIG" 3
 flip "$REPO/blobs/$WEIGHTS" 100
