@@ -26,6 +26,7 @@ struct db_search {
 	size_t n, cap;
 	uint32_t *name;			/* owned */
 	size_t nnames, names_cap;
+	uint32_t *form;			/* forms.id beside it, once asked for; owned */
 	/* those that fit: indices into name, as they are or in order */
 	uint8_t *fits;			/* by names.id; owned */
 	uint32_t *hit;			/* owned */
@@ -38,6 +39,8 @@ forget_models(struct db_search *s)
 	while (s->n)
 		free(s->model[--s->n].name);
 	s->nnames = 0;
+	free(s->form);
+	s->form = NULL;
 	s->listed.valid = s->order.valid = false;
 }
 
@@ -217,13 +220,16 @@ rank_at(const void *arg, size_t i)
 	return id < k->n ? k->rank[id] : 0;
 }
 
-/* forms.id of all tensors, beside s->name; NULL: no memory. */
-static uint32_t *
-all_forms(struct db *db, const struct db_search *s, struct tb_err *err)
+/* Fills s->form; NULL: that failed. */
+static const uint32_t *
+all_forms(struct db *db, struct db_search *s, struct tb_err *err)
 {
-	uint32_t *form = tb_calloc(s->nnames + 1, sizeof(*form));
+	uint32_t *form = s->form;
 	struct db_rows r;
 
+	if (form)
+		return form;
+	form = tb_calloc(s->nnames + 1, sizeof(*form));
 	for (size_t i = 0; form && i < s->n; i++) {
 		size_t n = s->model[i + 1].start - s->model[i].start;
 
@@ -240,6 +246,7 @@ all_forms(struct db *db, const struct db_search *s, struct tb_err *err)
 	}
 	if (!form)
 		(void)tb_nomem(err);
+	s->form = form;
 	return form;
 }
 
@@ -248,8 +255,8 @@ sort_hits(struct db *db, struct db_search *s, struct dict *d, const char *key,
 	  bool reverse, struct tb_err *err)
 {
 	bool size = !strcmp(key, "size"), ok;
-	uint32_t *form = size ? all_forms(db, s, err) : NULL, *order, *sizes;
-	const uint32_t *rank;
+	const uint32_t *form = size ? all_forms(db, s, err) : NULL, *rank;
+	uint32_t *order, *sizes;
 	struct by_rank k;
 	size_t n = 0;
 
@@ -262,7 +269,6 @@ sort_hits(struct db *db, struct db_search *s, struct dict *d, const char *key,
 	ok = rank && order && rank_order(rank_at, &k, s->nhits, n, reverse, order);
 	for (size_t i = 0; ok && i < s->nhits; i++)
 		order[i] = s->hit[order[i]];
-	free(form);
 	free(sizes);
 	if (!ok) {
 		free(order);
