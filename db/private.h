@@ -23,6 +23,9 @@ struct db {
 	struct db_search *search;	/* and what was searched for */
 	/* what a reader saw last: of the index, then of the audits */
 	struct db_seen { uint64_t dev, ino; int64_t version; } seen[2];
+	/* A reader: that file is there, but of another version or somebody else's, and
+	 * something empty stands for it. */
+	bool strange[2];
 };
 
 /* connect.c */

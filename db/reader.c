@@ -31,14 +31,16 @@ db_fill_empty(struct db *db, const struct db_schema *s, struct tb_err *err)
 }
 
 static enum tb_status
-readable(struct db *db, const char *path, const struct db_schema *s, bool *yes,
-	 struct tb_err *err)
+readable(struct db *db, int which, bool *yes, struct tb_err *err)
 {
+	const char *path = which ? db->audits : db->path;
 	enum db_verdict v;
-	enum tb_status status = db_examine(path, s, false, &v, err);
+	enum tb_status status = db_examine(path, which ? &db_audit_schema : &db_index_schema, false,
+					   &v, err);
 
 	*yes = !status && v == DB_FILE_OURS;
-	if (!status && !*yes && v != DB_FILE_ABSENT)
+	db->strange[which] = !status && !*yes && v != DB_FILE_ABSENT;
+	if (db->strange[which])
 		snprintf(db->notice, sizeof(db->notice), "%s %s", path, db_verdict_text(v));
 	return status;
 }
@@ -73,9 +75,9 @@ connect_reader(struct db *db, struct tb_err *err)
 
 	*db->notice = 0;
 	db->corrupt = false;
-	status = readable(db, db->path, &db_index_schema, &index, err);
+	status = readable(db, 0, &index, err);
 	if (!status)
-		status = readable(db, db->audits, &db_audit_schema, &audits, err);
+		status = readable(db, 1, &audits, err);
 	if (status)
 		return status;
 	main_uri = index ? db_read_uri(db->path) : tb_strdup("file:?mode=memory");
@@ -109,6 +111,27 @@ db_open_read(struct db **out, const char *path, struct tb_err *err)
 	return status;
 }
 
+/* Has a writer renewed in its place what an older version had made? */
+static bool
+renewed(struct db *db)
+{
+	bool ours = false;
+
+	for (int i = 0; i < 2 && !ours; i++)
+		if (db->strange[i] && readable(db, i, &ours, NULL))
+			ours = false;
+	return ours;
+}
+
+static bool
+replaced(const struct db *db, const struct db_seen was[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (was[i].dev != db->seen[i].dev || was[i].ino != db->seen[i].ino)
+			return true;
+	return false;
+}
+
 bool
 db_changed(struct db *db)
 {
@@ -117,14 +140,11 @@ db_changed(struct db *db)
 
 	memcpy(was, db->seen, sizeof(was));
 	look(db);
-	if (!memcmp(was, db->seen, sizeof(was)))
-		return false;
-	for (int i = 0; i < 2; i++)
-		if (was[i].dev != db->seen[i].dev || was[i].ino != db->seen[i].ino) {
-			db_disconnect(db);
-			if (connect_reader(db, &err))
-				snprintf(db->notice, sizeof(db->notice), "%s", err.msg);
-			break;
-		}
-	return true;
+	if (replaced(db, was) || renewed(db)) {
+		db_disconnect(db);
+		if (connect_reader(db, &err))
+			snprintf(db->notice, sizeof(db->notice), "%s", err.msg);
+		return true;
+	}
+	return memcmp(was, db->seen, sizeof(was)) != 0;
 }

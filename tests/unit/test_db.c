@@ -557,19 +557,33 @@ test_versions(void **state)
 	char *path = fresh("versions");
 	struct tb_err err = { 0 };
 	static const unsigned char newer[4] = { 0, 0, 0, 99 };
-	struct db *db;
+	unsigned char was[4];
+	struct db_models models;
+	struct db *db, *writer;
 	int fd;
 
 	(void)state;
 	fill(path);
-	fd = open(path, O_WRONLY);
+	fd = open(path, O_RDWR);
+	assert_int_equal(pread(fd, was, 4, 60), 4);
 	assert_int_equal(pwrite(fd, newer, 4, 60), 4);
 	close(fd);
 	assert_ok(db_open_read(&db, path, &err), err);
 	assert_non_null(strstr(db_notice(db), "newer version"));
-	db_close(db);
-	assert_fails(db_open_write(&db, path, &err), err, TB_EUNSUP, "newer version");
+	assert_fails(db_open_write(&writer, path, &err), err, TB_EUNSUP, "newer version");
 	assert_int_equal(set_aside(path), 0);
+
+	/* When it is one of ours in its place, whoever reads sees what is in it. */
+	assert_false(db_changed(db));
+	fd = open(path, O_WRONLY);
+	assert_int_equal(pwrite(fd, was, 4, 60), 4);
+	close(fd);
+	assert_true(db_changed(db));
+	assert_string_equal(db_notice(db), "");
+	assert_ok(db_models(db, NULL, &models, &err), err);
+	assert_true(models.n > 0);
+	db_free(&models.mem);
+	db_close(db);
 	free(path);
 }
 
