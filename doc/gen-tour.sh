@@ -52,7 +52,7 @@ say 'Memory: what a run takes by context, compared with this machine.'
 keys Tab; picture
 say '## Tensors' && say '`2`: the tree of names; `t` makes it a table, `/` filters as one types.'
 keys 1 g j j j j 2; picture; keys t / q _ p r o j Enter; picture
-say '## A tensor' && say 'Enter: facts, statistics and histogram; `w` its values, `b` its bytes.'
+say '## A tensor' && say 'Enter: facts, statistics and histogram; `m` a map of how large its values are (in colour, so not here), `w` values, `b` bytes and what the block under the cursor is made of.'
 keys Enter; sleep 0.5; picture; keys w; picture; keys b; picture
 say '## Two models side by side' && say '`=` on two marked models compares them tensor by tensor, whatever their formats: same bytes, same values, or how far apart.'
 keys Escape Escape Escape Escape 1 g j j j j Space Space '='; sleep 2; picture
@@ -71,6 +71,8 @@ say '## 2,000 models' && say 'A synthetic store of `tests/scale/mkstore`: 2,000 
 start 24 80 big/ollama big/files; keys G; picture; keys s s s s s g; picture; keys 3; sleep 2; picture
 say '## A GGUF model' && say 'One of them is a GGUF file: its metadata with types, arrays shortened (Enter shows them in full).'
 keys 1; type '/.gguf'; keys Enter Enter Tab; picture; keys 2 t; picture
+say '## Search' && say '`f`: tensors of all models whose names have the words, a million of them here, as one types.'
+keys f; type 'layers.7. q_proj'; keys Enter; picture
 say '## Wider' && say 'At 120 columns there is room for more, here statistics of all tensors (`*` marks, `x` computes).'
 start 30 120 models
 keys g j j j j 2 t '*' x; sleep 1; picture
