@@ -67,7 +67,23 @@ struct images {
 	oci_image_fn *fn, *broken;
 	void *arg;
 	unsigned n;
+	char **seen;		/* indexes and broken images that were dealt with; owned */
+	size_t nseen, seen_cap;
 };
+
+/* Is that path met for the first time?  Without memory to remember it, yes: the number
+ * of images is bounded all the same. */
+static bool
+first_time(struct images *im, const char *path)
+{
+	for (size_t i = 0; i < im->nseen; i++)
+		if (!strcmp(im->seen[i], path))
+			return false;
+	if (tb_grow(&im->seen, &im->seen_cap, im->nseen + 1, sizeof(*im->seen)) &&
+	    (im->seen[im->nseen] = tb_strdup(path)))
+		im->nseen++;
+	return true;
+}
 
 static bool
 is_model(const struct manifest *m)
@@ -131,10 +147,10 @@ read_image(struct images *im, const cJSON *d, unsigned depth, struct tb_err *err
 		status = im->n == MAX_IMAGES + 1 ? skip(im, path, &why, err) : TB_OK;
 	} else if (type && (tb_ends(type, "image.index.v1+json") ||
 			    tb_ends(type, "manifest.list.v2+json"))) {
-		status = read_index(im, path, depth + 1, err);
+		status = first_time(im, path) ? read_index(im, path, depth + 1, err) : TB_OK;
 	} else if (tb_file_slurp(path, MANIFEST_MAX, &text, &len, &why) ||
 		   manifest_parse(&m, text, len, path, &why)) {
-		status = skip(im, path, &why, err);
+		status = first_time(im, path) ? skip(im, path, &why, err) : TB_OK;
 	} else {
 		if (is_model(&m))
 			status = im->fn(im->arg, path, ref_of(d), err);
@@ -175,10 +191,13 @@ enum tb_status
 oci_images(const char *layout, oci_image_fn *fn, oci_image_fn *broken, void *arg,
 	   struct tb_err *err)
 {
-	struct images im = { layout, fn, broken, arg, 0 };
+	struct images im = { .layout = layout, .fn = fn, .broken = broken, .arg = arg };
 	char *path = tb_path_join(layout, "index.json");
 	enum tb_status status = path ? read_index(&im, path, 0, err) : tb_nomem(err);
 
 	free(path);
+	for (size_t i = 0; i < im.nseen; i++)
+		free(im.seen[i]);
+	free(im.seen);
 	return status;
 }

@@ -112,6 +112,23 @@ printf '[]' >"$L/index.json"
 run 1 verify
 has '^error +manifest_bad +oci:one@index.json'
 
+# What is wrong is told once, however often it is listed, and a circle has an end.  (Who
+# has listed this one's digest in it must have searched for long: a file of that name will do.)
+index=application/vnd.oci.image.index.v1+json
+HASH=$(printf 'a circle' | sha256sum | cut -d' ' -f1)
+SIZE=1
+again=$(descriptor $index)
+printf junk >"$T/blob"
+circle=$HASH
+keep
+junk=$(descriptor $manifest)
+HASH=$circle
+printf '{"schemaVersion":2,"manifests":[%s,%s,%s,%s]}' "$again" "$junk" "$again" "$junk" \
+	>"$L/blobs/sha256/$HASH"
+printf '{"schemaVersion":2,"manifests":[%s,%s]}' "$again" "$again" >"$L/index.json"
+run 1 verify
+[ "$(grep -c manifest_bad "$T/out")" -eq 1 ] || fail "told more than once, or not at all"
+
 need_shared
 L=$STORE/two
 mkdir -p "$L/blobs/sha256"
