@@ -190,7 +190,13 @@ dist_check_SCRIPTS += tests/cli/quantize.sh tests/cli/demo.sh
 # db
 check_PROGRAMS += tests/unit/test_db
 TESTS += tests/unit/test_db
+tests_unit_test_db_SOURCES = tests/unit/test_db.c tests/unit/db_fake.c tests/unit/db_fake.h
 tests_unit_test_db_LDADD = $(TEST_DB)
+check_PROGRAMS += tests/unit/test_db_files
+TESTS += tests/unit/test_db_files
+tests_unit_test_db_files_SOURCES = tests/unit/test_db_files.c tests/unit/db_fake.c \
+	tests/unit/db_fake.h
+tests_unit_test_db_files_LDADD = $(TEST_DB)
 check_PROGRAMS += tests/unit/test_facts
 TESTS += tests/unit/test_facts
 tests_unit_test_facts_LDADD = $(TEST_DB)
@@ -371,7 +377,7 @@ THREAD_TESTS += tests/unit/test_base_sha256
 THREAD_TESTS += tests/unit/test_team
 THREAD_TESTS += tests/unit/test_ui_jobs
 THREAD_TESTS += tests/unit/test_ui_frame
-THREAD_TESTS += tests/unit/test_db
+THREAD_TESTS += tests/unit/test_db_files
 THREAD_TESTS += tests/unit/test_heat
 THREAD_TESTS += tests/unit/test_inspect
 THREAD_TESTS += tests/unit/test_diff
