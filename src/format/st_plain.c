@@ -224,6 +224,8 @@ st_plain(struct st_header *h, const char *json, size_t len, uint64_t data_len, b
 	if (!read || r.in.p != text + len)
 		return false;
 	if (!covers(h, data_len)) {
+		if (!h->ntensors)	/* nothing to sort, and bytes that belong to nobody */
+			return false;
 		qsort(h->tensors, h->ntensors, sizeof(*h->tensors), offset_cmp);
 		if (!covers(h, data_len))
 			return false;

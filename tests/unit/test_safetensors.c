@@ -70,6 +70,7 @@ static const struct { const char *json; uint64_t data; const char *part; } refus
 	{ " {}", 0, "no safetensors header" },
 	{ "[]", 0, "no safetensors header" },
 	{ "{}", 1, "1 bytes at 10 belong to no tensor" },
+	{ "{\"__metadata__\":{\"format\":\"pt\"}}", 3, "3 bytes at" },
 	{ "{} x", 0, "not JSON" },
 	{ "{\"a\":1}", 0, "tensor a: is not described" },
 	{ "{\"a\":{}}", 0, "tensor a: has no dtype" },
