@@ -409,6 +409,10 @@ TESTS += tests/unit/test_families
 tests_unit_test_families_SOURCES = tests/unit/test_families.c tests/unit/families.c \
 	tests/unit/families.h tests/unit/gguf_make.c tests/unit/gguf_make.h
 tests_unit_test_families_LDADD = $(TEST_ENGINE)
+check_PROGRAMS += tests/unit/test_slots
+TESTS += tests/unit/test_slots
+tests_unit_test_slots_SOURCES = tests/unit/test_slots.c tests/unit/fixture.c tests/unit/fixture.h
+tests_unit_test_slots_LDADD = $(TEST_ENGINE)
 check_PROGRAMS += tests/unit/test_arch
 TESTS += tests/unit/test_arch
 tests_unit_test_arch_LDADD = $(TEST_ENGINE)

@@ -10,10 +10,6 @@
 #include "src/engine/run.h"
 #include "src/engine/synthetic.h"
 #include "src/engine/team.h"
-#include "src/store/model.h"
-#include "src/store/model_meta.h"
-
-#define CONFIG_MAX (4u << 20)
 
 static enum tb_status
 engine_new(struct engine **out, const struct engine_opts *opts, struct tb_err *err)
@@ -54,28 +50,6 @@ take_factors(struct engine *e)
 	}
 }
 
-/* A GGUF speaks for itself; other models have config.json. */
-static enum tb_status
-read_hparams(struct hparams *hp, const struct model *m, struct tb_err *err)
-{
-	struct model_meta mm;
-	char *config;
-	size_t len;
-	enum tb_status status = model_meta_open(&mm, m, err);
-
-	if (!status) {
-		status = hparams_gguf(hp, &mm, err);
-		model_meta_close(&mm);
-		return status;
-	}
-	if (status != TB_ENOENT || (status = model_read(m, "config.json", CONFIG_MAX, &config, &len,
-							err)))
-		return status;
-	status = hparams_parse(hp, config, len, err);
-	free(config);
-	return status;
-}
-
 enum tb_status
 engine_open(struct engine **out, const struct model *m, const struct engine_opts *opts,
 	    struct tb_err *err)
@@ -86,7 +60,7 @@ engine_open(struct engine **out, const struct model *m, const struct engine_opts
 	*out = NULL;
 	if ((status = engine_new(&e, opts, err)))
 		return status;
-	if ((status = read_hparams(&e->hp, m, err)) ||
+	if ((status = hparams_model(&e->hp, m, err)) ||
 	    (status = weights_init(&e->weights, &e->hp, err)) ||
 	    (status = weights_load(&e->weights, &e->hp, m, err))) {
 		engine_free(e);

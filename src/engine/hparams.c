@@ -7,6 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "src/store/model.h"
+#include "src/store/model_meta.h"
+
+#define CONFIG_MAX (4u << 20)
+
 void
 hparams_init(struct hparams *hp, const struct arch *arch)
 {
@@ -135,4 +140,25 @@ hparams_inv_freq(const struct hparams *hp, const struct rope *rope, uint32_t i, 
 	f = rope->kind == ROPE_LINEAR ? f / rope->factor :
 	    rope->kind == ROPE_LLAMA3 ? llama3(rope, f) : f;
 	return factors ? f / factors[i] : f;
+}
+
+enum tb_status
+hparams_model(struct hparams *hp, const struct model *m, struct tb_err *err)
+{
+	struct model_meta mm;
+	char *config;
+	size_t len;
+	enum tb_status status = model_meta_open(&mm, m, err);
+
+	if (!status) {
+		status = hparams_gguf(hp, &mm, err);
+		model_meta_close(&mm);
+		return status;
+	}
+	if (status != TB_ENOENT || (status = model_read(m, "config.json", CONFIG_MAX, &config, &len,
+							err)))
+		return status;
+	status = hparams_parse(hp, config, len, err);
+	free(config);
+	return status;
 }

@@ -66,6 +66,12 @@ enum tb_status hparams_parse(struct hparams *hp, const char *json, size_t len, s
 struct model_meta;
 enum tb_status hparams_gguf(struct hparams *hp, const struct model_meta *mm, struct tb_err *err)
 	TB_MUST_USE;
+/* From whichever of them the model has: a GGUF speaks for itself, other models have
+ * config.json.  TB_EUNSUP: a model that cannot be run; TB_EFORMAT: it says what no model
+ * can be; TB_ENOENT: it says nothing. */
+struct model;
+enum tb_status hparams_model(struct hparams *hp, const struct model *m, struct tb_err *err)
+	TB_MUST_USE;
 
 /* Gives a window to all layers from `first` on but each period-th; period 0: to all. */
 void hparams_set_windows(struct hparams *hp, uint32_t first, uint32_t period);

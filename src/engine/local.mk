@@ -68,6 +68,8 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/run.h \
 	src/engine/sampler.c \
 	src/engine/session.c \
+	src/engine/slots.c \
+	src/engine/slots.h \
 	src/engine/synthetic.c \
 	src/engine/synthetic.h \
 	src/engine/synthetic_ggml.c \

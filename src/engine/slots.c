@@ -1,0 +1,302 @@
+#include "config.h"
+
+#include "src/engine/slots.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/buf.h"
+#include "src/base/mem.h"
+#include "src/format/dtype.h"
+#include "src/quant/ggml.h"
+#include "src/store/model.h"
+
+#define NAME_MAX_LEN 256
+
+/* A visit, so that what follows needs one argument. */
+struct visit {
+	const struct hparams *hp;
+	const struct model *m;
+	const struct slot_visitor *v;
+	bool *used;		/* [m->ntensors] */
+	bool head;		/* the model has a head of its own */
+	struct tb_err *err;
+};
+
+static enum tb_status
+tell(struct visit *v, enum slot_fault fault, enum slot s, uint32_t layer, const char *name,
+     const struct tensor *t, const struct tb_err *why)
+{
+	struct slot_wrong w = { fault, s, layer, name, t, why };
+
+	return v->v->wrong(v->v->arg, &w, v->err);
+}
+
+/* The next rule for a slot in this architecture; r NULL: the first. */
+static const struct slot_rule *
+next_rule(const struct visit *v, enum slot s, const struct slot_rule *r)
+{
+	unsigned ways = v->hp->arch->ways;
+
+	for (r = r ? r + 1 : slot_rules; r->pattern; r++)
+		if (r->slot == s && (!r->only || ways & r->only) && !(ways & r->never))
+			return r;
+	return NULL;
+}
+
+/* The tensor that a rule means here, or NULL. */
+static const struct tensor *
+find(const struct visit *v, const char *pattern, uint32_t layer, uint32_t expert)
+{
+	char name[NAME_MAX_LEN];
+
+	for (const char *const *p = slot_prefixes; *p; p++) {
+		size_t n = strlen(*p);
+		const struct tensor *t;
+
+		memcpy(name, *p, n);
+		if (slot_expand(pattern, layer, expert, name + n, NAME_MAX_LEN - n) &&
+		    (t = model_tensor(v->m, name))) {
+			v->used[t - v->m->tensors] = true;
+			return t;
+		}
+	}
+	return NULL;
+}
+
+/* The best rule that a tensor of the model answers to; *t NULL: there is none. */
+static const struct slot_rule *
+find_slot(const struct visit *v, enum slot s, uint32_t layer, uint32_t expert,
+	  const struct tensor **t)
+{
+	const struct slot_rule *r = NULL;
+
+	for (*t = NULL; (r = next_rule(v, s, r));)
+		if ((*t = find(v, r->pattern, layer, expert)))
+			return r;
+	return NULL;
+}
+
+static uint64_t
+sum_dims(const struct hparams *hp, const enum dim *d)
+{
+	uint64_t sum = 0;
+
+	for (; *d != DIM_NONE; d++)
+		sum += hparams_dim(hp, *d);
+	return sum;
+}
+
+/* Which rows of a tensor are a slot's (an expert's of it). */
+static struct slot_at
+place(const struct visit *v, const struct slot_rule *r, const struct tensor *t, uint32_t layer,
+      uint32_t expert)
+{
+	uint64_t own = hparams_dim(v->hp, slot_info(r->slot)->rows);
+	uint64_t before = sum_dims(v->hp, r->before), after = sum_dims(v->hp, r->after);
+	struct slot_at at = { .slot = r->slot, .layer = layer, .expert = expert, .t = t,
+			      .experts = 1 };
+
+	if (r->stacked) {
+		at.nth = expert;
+		at.experts = v->hp->experts;
+	}
+	at.rows = before + own + after;
+	at.first = at.rows * at.nth + before;
+	return at;
+}
+
+static enum tb_status
+check_shape(const struct visit *v, const struct slot_rule *r, const struct slot_at *at,
+	    struct tb_err *why)
+{
+	const struct slot_info *info = slot_info(at->slot);
+	const struct tensor *t = at->t;
+	uint64_t want[3], n = 0;
+	struct tb_buf is = TB_BUF(400), should = TB_BUF(400);
+	enum tb_status status = TB_OK;
+
+	if (r->stacked)
+		want[n++] = at->experts;
+	want[n++] = at->rows;
+	if (info->cols != DIM_NONE)
+		want[n++] = hparams_dim(v->hp, info->cols);
+	if (t->ndim != n || memcmp(t->dim, want, n * sizeof(*want)) != 0) {
+		for (unsigned i = 0; i < t->ndim; i++)
+			tb_buf_printf(&is, "%s%" PRIu64, i ? ", " : "", t->dim[i]);
+		for (unsigned i = 0; i < n; i++)
+			tb_buf_printf(&should, "%s%" PRIu64, i ? ", " : "", want[i]);
+		status = tb_fail(why, TB_EFORMAT, "%s: shape [%s], but the model's description"
+				 " makes it [%s]", t->name, tb_buf_cstr(&is), tb_buf_cstr(&should));
+	}
+	tb_buf_free(&is);
+	tb_buf_free(&should);
+	return status;
+}
+
+static enum tb_status
+check_plain(const struct tensor *t, uint64_t n, struct tb_err *why)
+{
+	const struct scheme *s = &t->scheme;
+	uint64_t bytes;
+
+	if (s->dtype != DT_F32 && s->dtype != DT_F16 && s->dtype != DT_BF16)
+		return tb_fail(why, TB_EUNSUP, "%s: cannot compute with %s", t->name,
+			       dtype_name(s->dtype));
+	if (!dtype_bytes(s->dtype, n, &bytes) || bytes != t->weight.len)
+		return tb_fail(why, TB_EFORMAT, "%s: %" PRIu64 " bytes do not fit the shape",
+			       t->name, t->weight.len);
+	return TB_OK;
+}
+
+/* Do the parts have the bytes that their scheme says? n elements in all. */
+static enum tb_status
+check_parts(const struct tensor *t, uint64_t n, struct tb_err *why)
+{
+	const struct scheme *s = &t->scheme;
+	char name[SCHEME_NAME_MAX];
+	uint64_t codes, scales;
+
+	if (s->kind == SCHEME_PLAIN)
+		return check_plain(t, n, why);
+	if (scheme_foreign(s) || (s->kind == SCHEME_GGML && !ggml_decodable(s->ggml)))
+		return tb_fail(why, TB_EUNSUP, "%s: cannot compute with %s", t->name,
+			       scheme_name(s, name));
+	if (t->origin == ORIGIN_UNKNOWN || !scheme_fits(s, t->dim[t->ndim - 1]))
+		return tb_fail(why, TB_EUNSUP, "%s: quantized in a way that is not known",
+			       t->name);
+	codes = scheme_code_bytes(s, n);
+	scales = scheme_scales(s, n);
+	if (s->kind == SCHEME_GGML)
+		return t->weight.len == codes ? TB_OK
+			: tb_fail(why, TB_EFORMAT, "%s: %" PRIu64 " bytes do not fit the shape",
+				  t->name, t->weight.len);
+	if (t->weight.len != codes || !t->has_scale || t->has_bias != scheme_has_bias(s) ||
+	    scheme_scale_dtype(s, t->scale.dtype) != t->scale.dtype ||
+	    t->scale.len != scales * dtype_bits(t->scale.dtype) / 8 ||
+	    (t->has_bias && (t->bias.len != t->scale.len || t->bias.dtype != t->scale.dtype)))
+		return tb_fail(why, TB_EFORMAT, "%s: weight, scale and bias do not fit %s",
+			       t->name, scheme_name(s, name));
+	return TB_OK;
+}
+
+/* *fault: SLOT_FAULTS if the tensor is what the slot needs, else what it is not. */
+static enum tb_status
+check(const struct visit *v, const struct slot_rule *r, const struct slot_at *at,
+      enum slot_fault *fault, struct tb_err *why)
+{
+	const struct slot_info *info = slot_info(at->slot);
+	uint64_t n = at->rows * at->experts;
+	enum tb_status status;
+
+	*fault = SLOT_MISSHAPEN;
+	if ((status = check_shape(v, r, at, why)))
+		return status;
+	if (info->cols != DIM_NONE)
+		n *= hparams_dim(v->hp, info->cols);
+	status = check_parts(at->t, n, why);
+	if (!status && info->cols == DIM_NONE && at->t->scheme.kind != SCHEME_PLAIN)
+		status = tb_fail(why, TB_EUNSUP, "%s: a quantized vector", at->t->name);
+	*fault = !status ? SLOT_FAULTS : status == TB_EUNSUP ? SLOT_UNSUP : SLOT_BROKEN;
+	return status;
+}
+
+/* As files of the model's kind would call it. */
+static enum tb_status
+absent(struct visit *v, enum slot s, uint32_t layer, uint32_t expert)
+{
+	bool gguf = model_is_gguf(v->m);
+	char name[NAME_MAX_LEN] = "";
+	const char *prefix = gguf || s == SLOT_OUTPUT ? "" : slot_prefixes[0];
+	size_t n = strlen(prefix);
+	struct tb_err why;
+
+	memcpy(name, prefix, n);
+	for (const struct slot_rule *r = NULL; (r = next_rule(v, s, r));)
+		if (slot_rule_gguf(r) == gguf && (gguf || !r->stacked) &&
+		    slot_expand(r->pattern, layer, expert, name + n, sizeof(name) - n)) {
+			(void)tb_fail(&why, TB_EFORMAT, "no tensor %s (%s of %s)", name,
+				      slot_info(s)->name, v->hp->arch->name);
+			return tell(v, SLOT_ABSENT, s, layer, name, NULL, &why);
+		}
+	(void)tb_fail(&why, TB_EFORMAT, "no tensor for %s", slot_info(s)->name);
+	return tell(v, SLOT_ABSENT, s, layer, slot_info(s)->name, NULL, &why);
+}
+
+/* One tensor, or one expert's part of it; *last: no other expert need be asked. */
+static enum tb_status
+visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *last)
+{
+	const struct tensor *t;
+	const struct slot_rule *r = find_slot(v, s, layer, expert, &t);
+	enum slot_fault fault;
+	struct slot_at at;
+	struct tb_err why;
+
+	*last = false;
+	if (!t)
+		return slot_expert(s) || v->hp->arch->required & SLOT_BIT(s)
+		       ? absent(v, s, layer, expert) : TB_OK;
+	at = place(v, r, t, layer, expert);
+	v->head |= s == SLOT_OUTPUT;
+	if (check(v, r, &at, &fault, &why)) {
+		*last = r->stacked;
+		return tell(v, fault, s, layer, t->name, t, &why);
+	}
+	return v->v->fits ? v->v->fits(v->v->arg, &at, v->err) : TB_OK;
+}
+
+static enum tb_status
+visit_slot(struct visit *v, enum slot s, uint32_t layer)
+{
+	uint32_t n = slot_expert(s) ? v->hp->experts : 1;
+	enum tb_status status = TB_OK;
+	bool last = false;
+
+	for (uint32_t e = 0; e < n && !status && !last; e++)
+		status = visit_one(v, s, layer, e, &last);
+	return status;
+}
+
+/* A tensor that nothing uses means that we would compute something else than the
+ * model does: better said than done. */
+static enum tb_status
+visit_unused(struct visit *v)
+{
+	enum tb_status status = TB_OK;
+	struct tb_err why;
+
+	for (size_t i = 0; i < v->m->ntensors && !status; i++) {
+		const struct tensor *t = &v->m->tensors[i];
+
+		if (v->used[i] || slot_ignored(t->name))
+			continue;
+		(void)tb_fail(&why, TB_EUNSUP, "%s: no such tensor is known in %s; without it the "
+			      "model would not be what it is", t->name, v->hp->arch->name);
+		status = tell(v, SLOT_UNUSED, SLOT_COUNT, 0, t->name, t, &why);
+	}
+	return status;
+}
+
+enum tb_status
+slots_visit(const struct hparams *hp, const struct model *m, const struct slot_visitor *visitor,
+	    struct tb_err *err)
+{
+	uint64_t slots = hp->arch->required | hp->arch->optional;
+	struct visit v = { hp, m, visitor, tb_calloc(m->ntensors, sizeof(bool)), false, err };
+	enum tb_status status = v.used ? TB_OK : tb_nomem(err);
+
+	for (enum slot s = 0; s < SLOT_COUNT && !status; s++) {
+		uint32_t n = slot_layered(s) ? hp->layers : 1;
+
+		for (uint32_t i = 0; i < n && (slots & SLOT_BIT(s)) && !status; i++)
+			status = visit_slot(&v, s, i);
+	}
+	if (!status && !v.head && hp->tied_known && !hp->tied)
+		status = absent(&v, SLOT_OUTPUT, 0, 0);
+	if (!status)
+		status = visit_unused(&v);
+	free(v.used);
+	return status;
+}
