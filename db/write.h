@@ -19,7 +19,7 @@ enum tb_status db_root(struct db *db, const char *path, int64_t *id, struct tb_e
 	TB_MUST_USE;
 /* Forgets a root with all that is below it. */
 enum tb_status db_drop_root(struct db *db, int64_t root, struct tb_err *err) TB_MUST_USE;
-/* All roots in the index. */
+/* All roots in the index; also on a connection for reading. */
 struct db_lines { const char **rows; size_t n; uint64_t total; struct db_mem mem; };
 enum tb_status db_roots(struct db *db, struct db_lines *out, struct tb_err *err) TB_MUST_USE;
 

@@ -199,7 +199,8 @@ unknown_store(const struct view *v)
 	for (size_t i = 0; i < r->n; i++) {
 		const struct store_roots one = { .path = &r->path[i], .n = 1 };
 
-		if (!db_totals(view_db(v), &one, &t, NULL) && !t.scanned_ns)
+		if (!store_root_away(r, i) && !db_totals(view_db(v), &one, &t, NULL) &&
+		    !t.scanned_ns)
 			return true;
 	}
 	return false;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "db/write.h"
 #include "src/base/file.h"
 #include "src/base/mem.h"
 
@@ -19,6 +20,25 @@ default_db(void)
 	return tb_asprintf("%s/.local/share/tbtui/index.db", home && *home ? home : ".");
 }
 
+/* A store that was scanned once belongs to those that are looked into, until it is
+ * removed: the index remembers them.  One that cannot be read has none; who needs it
+ * says so. */
+static enum tb_status
+add_scanned(struct op_ctx *ctx, struct tb_err *err)
+{
+	struct db_lines roots = { 0 };
+	struct db *db = NULL;
+	enum tb_status status = TB_OK;
+
+	if (tb_exists(ctx->db_path) && !db_open_read(&db, ctx->db_path, NULL) &&
+	    !db_roots(db, &roots, NULL))
+		for (size_t i = 0; i < roots.n && !status; i++)
+			status = store_roots_add(&ctx->roots, roots.rows[i], err);
+	db_free(&roots.mem);
+	db_close(db);
+	return status;
+}
+
 enum tb_status
 op_ctx_init(struct op_ctx *ctx, const char *db, const char *const *dirs, size_t ndirs,
 	    unsigned threads, struct tb_err *err)
@@ -30,6 +50,8 @@ op_ctx_init(struct op_ctx *ctx, const char *db, const char *const *dirs, size_t 
 	ctx->pool = tb_pool_new(ctx->threads);
 	status = ctx->db_path && ctx->pool ? store_roots_init(&ctx->roots, dirs, ndirs, err)
 					   : tb_nomem(err);
+	if (!status && !ndirs)
+		status = add_scanned(ctx, err);
 	if (status)
 		op_ctx_free(ctx);
 	return status;

@@ -17,7 +17,8 @@ struct op_ctx {
 };
 
 /* db NULL: $TBTUI_DB, else $XDG_DATA_HOME/tbtui/index.db, else ~/.local/share/…;
- * no dirs: the default stores that exist; threads 0: all cores. */
+ * no dirs: the default stores that exist and those that were scanned before; threads 0:
+ * all cores. */
 enum tb_status op_ctx_init(struct op_ctx *ctx, const char *db, const char *const *dirs, size_t ndirs,
 			   unsigned threads, struct tb_err *err) TB_MUST_USE;
 void op_ctx_free(struct op_ctx *ctx);

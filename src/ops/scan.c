@@ -104,6 +104,21 @@ compare(struct scan *s, struct scan_root *root, struct scan_model *m, struct tb_
 	return TB_OK;
 }
 
+/* Before the index hears of it: what never was there is not remembered. */
+static enum tb_status
+not_there(struct scan *s, size_t i, struct tb_err *err)
+{
+	const char *path = s->roots.path[i];
+
+	s->root[i].away = true;
+	if (!store_root_away(&s->roots, i))
+		return tb_fail(err, TB_ENOENT, "%s: no such folder", path);
+	if (s->req->forget)
+		return TB_OK;
+	return scan_note(s->out, SCAN_AWAY, path, path, "not there now; its models stay listed",
+			 err);
+}
+
 static enum tb_status
 look(struct scan *s, struct scan_root *root, struct tb_err *err)
 {
@@ -260,13 +275,16 @@ scan_all(struct scan *s, struct tb_err *err)
 	status = db_known_files(s->db, &s->files, err);
 	for (size_t i = 0; !status && i < s->roots.n; i++) {
 		s->root[i].path = s->roots.path[i];
-		status = look(s, &s->root[i], err);
+		status = tb_is_dir(s->root[i].path) ? look(s, &s->root[i], err)
+						    : not_there(s, i, err);
 		stale += s->root[i].nstale;
 	}
 	db_free(&s->files.mem);
 	s->files = (struct db_known_files){ 0 };
 	tb_job_total(s->job, 0, stale);
 	for (size_t i = 0; !status && i < s->roots.n; i++) {
+		if (s->root[i].away)
+			continue;
 		status = scan_open_stale(s->ctx, s->db, &s->root[i], s->job, s->out, err);
 		if (!status)
 			status = settle(s, &s->root[i], err);
@@ -390,6 +408,7 @@ op_scan(struct op_ctx *ctx, const struct scan_req *req, struct tb_job *job,
 	else
 		status = store_roots_init(&s.roots, (const char *const *)ctx->roots.path,
 					  ctx->roots.n, err);
+	s.roots.given = req->ndirs || ctx->roots.given;
 	if (!status && !req->ndirs && !ctx->roots.n)
 		status = tb_fail(err, TB_ENOENT, "no store to scan: name a folder");
 	if (!status)

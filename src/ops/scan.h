@@ -13,7 +13,8 @@
 	X(SCAN_ADDED, "added") \
 	X(SCAN_CHANGED, "changed") \
 	X(SCAN_REMOVED, "removed") \
-	X(SCAN_UNREADABLE, "unreadable")	/* nothing of it can be shown; listed as damaged */
+	X(SCAN_UNREADABLE, "unreadable")	/* nothing of it can be shown; listed as damaged */ \
+	X(SCAN_AWAY, "away")	/* a store that is not there now: its models stay listed */
 #define X(id, word) id,
 enum scan_change { SCAN_CHANGE_LIST(X) SCAN_CHANGE_COUNT };
 #undef X

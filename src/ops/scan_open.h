@@ -20,6 +20,7 @@ struct scan_root {
 	struct scan_model *models;	/* owned */
 	size_t n, cap, nstale;
 	bool interrupted;		/* the last scan: its sums are to be made again */
+	bool away;			/* is not there now, and left alone */
 };
 
 /* What stat() says of a file.  Like a model's, it is missing when it is no regular

@@ -23,6 +23,7 @@
 	X(F_INDEX_BAD, "index_bad", SEV_ERROR, "the shard index and the shards differ") \
 	X(F_NONFINITE, "nonfinite", SEV_WARNING, "a tensor holds NaN or infinities (--deep)") \
 	X(F_INDEX_SIZE, "index_size", SEV_WARNING, "the shard index states another total size") \
+	X(F_STORE_AWAY, "store_away", SEV_WARNING, "a store is not there: an unplugged disk?") \
 	X(F_NOT_READ, "not_read", SEV_NOTE, "of a kind whose inside is not looked at") \
 	X(F_CHANGED_SINCE, "changed_since", SEV_NOTE, "written since the last verify") \
 	X(F_UNKNOWN_MEDIA, "unknown_media", SEV_NOTE, "a layer of a type nobody knows") \

@@ -38,6 +38,51 @@ walked(void *arg, const struct model_loc *loc, struct tb_err *err)
 	return status ? status : add(r, loc, err);
 }
 
+/* Stores may lie in one another: a model is looked at once. */
+static int
+by_place(const void *a, const void *b)
+{
+	const struct verify_model *const *x = a, *const *y = b;
+	int d = strcmp((*x)->loc.path, (*y)->loc.path);
+
+	return d ? d : *x < *y ? -1 : *x > *y;
+}
+
+static void
+drop_doubles(struct verify_run *r)
+{
+	struct verify_model **all = tb_calloc(r->nmodels + 1, sizeof(*all));
+	size_t n = 0;
+
+	for (size_t i = 0; all && i < r->nmodels; i++)
+		all[i] = &r->models[i];
+	if (all)
+		qsort(all, r->nmodels, sizeof(*all), by_place);
+	for (size_t i = 1; all && i < r->nmodels; i++)
+		if (!strcmp(all[i]->loc.path, all[i - 1]->loc.path))
+			all[i]->doubled = true;
+	free(all);
+	for (size_t i = 0; i < r->nmodels; i++)
+		if (r->models[i].doubled)
+			model_loc_free(&r->models[i].loc);
+		else
+			r->models[n++] = r->models[i];
+	r->nmodels = n;
+}
+
+static enum tb_status
+collect_root(struct verify_run *r, size_t i, struct tb_err *err)
+{
+	const char *path = r->ctx->roots.path[i];
+	struct verify_where at = { .blob = path };
+
+	if (!store_root_away(&r->ctx->roots, i))
+		return store_walk(path, walked, r, err);
+	verify_find(r, F_STORE_AWAY, &at, "%s: this store is not there now, so nothing of it was"
+		    " verified (\"tbtui scan --forget\" drops it)", path);
+	return TB_OK;
+}
+
 enum tb_status
 verify_collect(struct verify_run *r, struct tb_err *err)
 {
@@ -52,7 +97,9 @@ verify_collect(struct verify_run *r, struct tb_err *err)
 		model_loc_free(&loc);
 	}
 	for (size_t i = 0; !status && !r->req->nrefs && i < r->ctx->roots.n; i++)
-		status = store_walk(r->ctx->roots.path[i], walked, r, err);
+		status = collect_root(r, i, err);
+	if (!status && r->ctx->roots.n > 1)
+		drop_doubles(r);
 	return status;
 }
 

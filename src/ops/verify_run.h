@@ -33,6 +33,7 @@ struct verify_model {
 	char *failure;			/* why it could not be opened at all, or NULL */
 	uint64_t stamp, errors;
 	bool opened;
+	bool doubled;			/* another store has listed it, too */
 };
 
 /* A file that is looked at once, whoever uses it. */

@@ -83,7 +83,8 @@ list_all(const struct verify_run *r, struct blobdir *d, struct tb_err *err)
 	enum tb_status status = TB_OK;
 
 	for (size_t i = 0; !status && i < r->ctx->roots.n; i++)
-		status = blobdir_root(d, r->ctx->roots.path[i], err);
+		if (!store_root_away(&r->ctx->roots, i))
+			status = blobdir_root(d, r->ctx->roots.path[i], err);
 	for (size_t i = 0; !status && i < r->nmodels; i++)
 		status = blobdir_model(d, "", &r->models[i].loc, err);
 	blobdir_sort(d);

@@ -41,8 +41,8 @@ has(const struct store_roots *r, const char *path)
 	return false;
 }
 
-static enum tb_status
-add(struct store_roots *r, const char *path, struct tb_err *err)
+enum tb_status
+store_roots_add(struct store_roots *r, const char *path, struct tb_err *err)
 {
 	char *abs = store_absolute(path);
 
@@ -98,7 +98,7 @@ add_defaults(struct store_roots *r, struct tb_err *err)
 		if (!path)
 			return tb_nomem(err);
 		if (*path && tb_is_dir(path))
-			status = add(r, path, err);
+			status = store_roots_add(r, path, err);
 		free(path);
 	}
 	return status;
@@ -109,15 +109,21 @@ store_roots_init(struct store_roots *r, const char *const *dirs, size_t n, struc
 {
 	enum tb_status status = TB_OK;
 
-	*r = (struct store_roots){ 0 };
+	*r = (struct store_roots){ .given = n > 0 };
 	if (n == 0)
 		status = add_defaults(r, err);
 	for (size_t i = 0; i < n && !status; i++)
-		status = *dirs[i] ? add(r, dirs[i], err)
+		status = *dirs[i] ? store_roots_add(r, dirs[i], err)
 				  : tb_fail(err, TB_EUSAGE, "a store's path is empty");
 	if (status)
 		store_roots_free(r);
 	return status;
+}
+
+bool
+store_root_away(const struct store_roots *r, size_t i)
+{
+	return !r->given && !tb_is_dir(r->path[i]);
 }
 
 void

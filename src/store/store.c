@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "src/base/buf.h"
 #include "src/base/mem.h"
@@ -61,7 +62,7 @@ store_destination(const struct store_roots *r, char **out, struct tb_err *err)
 		if (store_is_ollama(r->path[i]))
 			root = r->path[i];
 	for (size_t i = 0; i < r->n && !root; i++)
-		if (is_empty(r->path[i]))
+		if (!store_root_away(r, i) && is_empty(r->path[i]))
 			root = r->path[i];
 	*out = root ? tb_strdup(root) : NULL;
 	if (!root)
@@ -200,28 +201,53 @@ by_path(const char *ref, struct model_loc *out, struct tb_err *err)
 	return status;
 }
 
+/* Stores that overlap have the same model on two ways. */
+static bool
+same_place(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return strcmp(a, b) == 0 || (!stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev &&
+				     sa.st_ino == sb.st_ino);
+}
+
+static enum tb_status
+ambiguous(const char *ref, const char *a, const char *b, struct tb_err *err)
+{
+	return tb_fail(err, TB_EUSAGE, "%.80s: two stores have one of that name, %.170s and %.170s;"
+		       " say which with --store, or by its path", ref, a, b);
+}
+
 static enum tb_status
 by_name(const struct store_roots *r, const char *ref, struct model_loc *out, struct tb_err *err)
 {
+	enum tb_status status = TB_OK;
 	struct model_name name;
-	char *path = NULL;
+	char *path, *found = NULL;
+	size_t in = 0;
 
 	if (name_parse(ref, &name, NULL))
 		return TB_ENOENT;
-	for (int exact = 1; exact >= 0; exact--) {
-		for (size_t i = 0; i < r->n; i++) {
+	for (int exact = 1; exact >= 0 && !found; exact--) {
+		for (size_t i = 0; i < r->n && !status; i++) {
 			path = exact ? ollama_manifest_path(r->path[i], &name)
 				     : ollama_find_manifest(r->path[i], &name);
 			if (path && tb_exists(path) && !tb_is_dir(path)) {
-				enum tb_status status = manifest_loc(path, out, err);
-
-				free(path);
-				return status;
+				if (found && !same_place(found, path))
+					status = ambiguous(ref, r->path[in], r->path[i], err);
+				if (!found) {
+					found = path;
+					in = i;
+					continue;
+				}
 			}
 			free(path);
 		}
 	}
-	return TB_ENOENT;
+	if (!status)
+		status = found ? manifest_loc(found, out, err) : TB_ENOENT;
+	free(found);
+	return status;
 }
 
 /* A name as a walk over the roots gives it: exact, else but for case, else its last
@@ -230,6 +256,8 @@ struct match {
 	const char *ref;
 	struct model_loc *out;
 	int rank;		/* of what *out holds; 0 = nothing */
+	size_t root, in;	/* that is walked; that *out is in */
+	size_t other;		/* a root with another of that rank, or SIZE_MAX */
 };
 
 /* "hf:org/name@REV": REV is a name in refs/, or how the revision's name begins. */
@@ -259,26 +287,36 @@ consider(void *arg, const struct model_loc *loc, struct tb_err *err)
 		 : strcmp(base_name(loc->name), m->ref) == 0 ? 2
 		 : strcasecmp(base_name(loc->name), m->ref) == 0 ? 1 : 0;
 
+	if (rank && rank == m->rank && m->root != m->in &&
+	    !same_place(loc->path, m->out->path))
+		m->other = m->root;
 	if (rank <= m->rank)
 		return TB_OK;
 	if (m->rank)
 		model_loc_free(m->out);
+	m->other = SIZE_MAX;
 	m->rank = 0;
 	if (loc_make(m->out, loc->kind, loc->name, loc->path, loc->root, err))
 		return TB_ENOMEM;
 	m->rank = rank;
+	m->in = m->root;
 	return TB_OK;
 }
 
 static enum tb_status
 by_walk(const struct store_roots *r, const char *ref, struct model_loc *out, struct tb_err *err)
 {
-	struct match m = { .ref = ref, .out = out };
+	struct match m = { .ref = ref, .out = out, .other = SIZE_MAX };
+	enum tb_status status = TB_OK;
 
-	for (size_t i = 0; i < r->n; i++)
-		if (store_walk(r->path[i], consider, &m, err) == TB_ENOMEM)
-			return TB_ENOMEM;
-	return m.rank ? TB_OK : TB_ENOENT;
+	for (; m.root < r->n && status != TB_ENOMEM; m.root++)
+		status = store_walk(r->path[m.root], consider, &m, err);
+	if (status != TB_ENOMEM)
+		status = m.other != SIZE_MAX ? ambiguous(ref, r->path[m.in], r->path[m.other], err)
+			 : m.rank ? TB_OK : TB_ENOENT;
+	if (status && m.rank)
+		model_loc_free(out);
+	return status;
 }
 
 /* "sha256:" and "sha256-" are dropped; false if the rest is no prefix of a digest. */

@@ -11,18 +11,25 @@
 struct store_roots {
 	char **path;		/* owned; made absolute, symlinks kept */
 	size_t n, cap;
+	bool given;		/* named by a person for this run: must be there */
 };
 
 /* The given folders, or with n == 0 the default ones that exist. */
 enum tb_status store_roots_init(struct store_roots *r, const char *const *dirs, size_t n,
 				struct tb_err *err) TB_MUST_USE;
+/* One more, if it is none of them already. */
+enum tb_status store_roots_add(struct store_roots *r, const char *dir, struct tb_err *err)
+	TB_MUST_USE;
 void store_roots_free(struct store_roots *r);
+/* Is root i not there, as that of a disk that is unplugged?  Of those that were given
+ * this is an error for whoever opens them, and false. */
+bool store_root_away(const struct store_roots *r, size_t i);
 
 /* An Ollama store: has manifests/ or blobs/. */
 bool store_is_ollama(const char *root);
 
 /* Where new models go: the first root that is an Ollama store or, if there is none,
- * the first that is empty or missing; caller frees *out. */
+ * the first that is empty or (if it was given) missing; caller frees *out. */
 enum tb_status store_destination(const struct store_roots *r, char **out, struct tb_err *err)
 	TB_MUST_USE;
 
@@ -36,7 +43,8 @@ enum tb_status store_walk(const char *root, store_walk_fn *fn, void *arg, struct
 	TB_MUST_USE;
 
 /* REF of the command line -> where it is: a path (recognised by content), a name in
- * one of the roots, a digest or prefix of one.  TB_ENOENT names what was tried. */
+ * one of the roots, a digest or prefix of one.  TB_ENOENT names what was tried; TB_EUSAGE:
+ * models of two stores are called so, and which they are. */
 enum tb_status store_resolve(const struct store_roots *r, const char *ref, struct model_loc *out,
 			     struct tb_err *err) TB_MUST_USE;
 #endif

@@ -7,7 +7,8 @@ trap 'rm -rf "$T"' EXIT
 trap 'exit 99' HUP INT TERM
 HOME=$T/home
 XDG_DATA_HOME=$HOME/data
-export HOME XDG_DATA_HOME
+XDG_CONFIG_HOME=$HOME/config
+export HOME XDG_DATA_HOME XDG_CONFIG_HOME
 mkdir -p "$HOME"
 
 fail() {
