@@ -18,7 +18,8 @@
 	X(TB_ELIMIT, "over a limit") \
 	X(TB_ENOMEM, "out of memory") \
 	X(TB_ECANCEL, "cancelled") \
-	X(TB_EDB, "index failed")
+	X(TB_EDB, "index failed") \
+	X(TB_ESYNC, "written, but not synced")
 
 #define X(id, text) id,
 enum tb_status { TB_STATUS_LIST(X) };

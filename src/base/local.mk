@@ -23,6 +23,8 @@ src_base_libbase_a_SOURCES = \
 	src/base/out.h \
 	src/base/pool.c \
 	src/base/pool.h \
+	src/base/replace.c \
+	src/base/replace.h \
 	src/base/sha256.c \
 	src/base/sha256.h \
 	src/base/text.c \

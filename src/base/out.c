@@ -2,18 +2,23 @@
 
 #include "src/base/out.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
+#include "src/base/replace.h"
 #include "src/base/text.h"
+
+#define HIDDEN ".tbtui-tmp-"
 
 bool tb_out_hidden;
 
@@ -24,7 +29,18 @@ hidden_name(const char *dir, size_t len, int salt)
 
 	if (getrandom(&r, sizeof(r), 0) != sizeof(r))
 		r = (uint64_t)tb_now_ns() ^ (uint64_t)(uintptr_t)dir ^ (uint64_t)salt << 48;
-	return tb_asprintf("%.*s/.tbtui-tmp-%016jx", (int)len, dir, (uintmax_t)r);
+	return tb_asprintf("%.*s/" HIDDEN "%016jx", (int)len, dir, (uintmax_t)r);
+}
+
+/* False: somebody who sweeps was quicker than the lock. */
+static bool
+hold(int fd)
+{
+	struct stat st;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return false;
+	return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
 /* Not mkstemp(), which makes private files: models are shared like any other
@@ -38,10 +54,13 @@ open_hidden(struct tb_out *o, const char *dir, struct tb_err *err)
 		if (!o->tmp)
 			return tb_nomem(err);
 		o->fd = open(o->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (o->fd >= 0)
+		if (o->fd >= 0 && hold(o->fd))
 			return TB_OK;
-		if (errno != EEXIST)
+		if (o->fd < 0 && errno != EEXIST)
 			break;
+		if (o->fd >= 0)
+			close(o->fd);
+		o->fd = -1;
 	}
 	return tb_fail_errno(err, "%s: cannot make a file there", dir);
 }
@@ -109,43 +128,6 @@ tb_out_write(struct tb_out *o, const void *data, size_t len, struct tb_err *err)
 	return status;
 }
 
-/* Without this a crash after the rename may leave the old name. */
-static enum tb_status
-sync_dir(const char *path, struct tb_err *err)
-{
-	char *dir = tb_strdup(path), *slash;
-	enum tb_status status = TB_OK;
-	int fd;
-
-	if (!dir)
-		return tb_nomem(err);
-	slash = strrchr(dir, '/');
-	if (slash)
-		slash[slash == dir] = 0;
-	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* Some file systems have no fsync for folders and say EINVAL. */
-	if (fd < 0 || (fsync(fd) && errno != EINVAL))
-		status = tb_fail_errno(err, "%s: cannot sync its folder", path);
-	if (fd >= 0)
-		close(fd);
-	free(dir);
-	return status;
-}
-
-/* A rename that never overwrites; link() where the file system knows no such flag. */
-static int
-rename_new(const char *from, const char *to)
-{
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -1;
-	if (link(from, to))
-		return -1;
-	unlink(from);
-	return 0;
-}
-
 /* Renaming over /dev/null or /dev/stdout would put a file in its place, for everybody. */
 static bool
 is_special(const char *path)
@@ -168,6 +150,7 @@ name_it(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
 		to = tb_strdup(path);
 	if (!to)
 		return tb_nomem(err);
+	(void)flock(o->fd, LOCK_EX | LOCK_NB);	/* from now on it can be swept */
 	if (linkat(AT_FDCWD, o->tmp, AT_FDCWD, to, AT_SYMLINK_FOLLOW)) {
 		free(to);
 		return tb_fail_errno(err, "%s: cannot be written", path);
@@ -178,37 +161,74 @@ name_it(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
 	return TB_OK;
 }
 
-static enum tb_status
-publish(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
-{
-	bool named = o->nameless && !replace;
-	enum tb_status status = TB_OK;
+/* How a name that is taken is dealt with. */
+struct taken {
+	bool replace;
+	const char *keep;	/* not NULL: what was there is kept, and *kept its name */
+	char **kept;
+};
 
-	if (replace && is_special(path))
-		return tb_fail(err, TB_EEXIST, "%s: no regular file, and will not be replaced",
-			       path);
-	if (o->nameless)
-		status = name_it(o, path, replace, err);
-	if (!status && !named && (replace ? rename(o->tmp, path) : rename_new(o->tmp, path)))
-		status = tb_fail_errno(err, "%s: cannot be written", path);
-	if (status)
-		return status;
-	free(o->tmp);
-	o->tmp = NULL;
-	return sync_dir(path, err);
+static enum tb_status
+move(struct tb_out *o, const char *path, const struct taken *t, struct tb_err *err)
+{
+	if (t->keep)
+		return tb_replace(o->tmp, path, t->keep, t->kept, err);
+	if (t->replace ? rename(o->tmp, path) : tb_rename_new(o->tmp, path))
+		return tb_fail_errno(err, "%s: cannot be written", path);
+	return TB_OK;
 }
 
-enum tb_status
-tb_out_commit(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
+/* Whatever may fail but the sync does so before others see it. */
+static enum tb_status
+publish(struct tb_out *o, const char *path, const struct taken *t, struct tb_err *err)
+{
+	bool named = o->nameless && !t->replace;
+	enum tb_status status;
+	int folder;
+
+	if (t->replace && is_special(path))
+		return tb_fail(err, TB_EEXIST, "%s: no regular file, and will not be replaced",
+			       path);
+	status = tb_folder_open(path, &folder, err);
+	if (!status && o->nameless)
+		status = name_it(o, path, t->replace, err);
+	if (!status && !named)
+		status = move(o, path, t, err);
+	if (status) {
+		if (folder >= 0)
+			close(folder);
+		return status;
+	}
+	free(o->tmp);
+	o->tmp = NULL;
+	return tb_folder_sync(folder, path, err);
+}
+
+static enum tb_status
+commit(struct tb_out *o, const char *path, const struct taken *t, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
 	if (fsync(o->fd))
 		status = tb_fail_errno(err, "%s: cannot sync", o->dir);
 	if (!status)
-		status = publish(o, path, replace, err);
+		status = publish(o, path, t, err);
 	tb_out_abort(o);	/* of what was committed, nothing is left to remove */
 	return status;
+}
+
+enum tb_status
+tb_out_commit(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
+{
+	return commit(o, path, &(struct taken){ .replace = replace }, err);
+}
+
+enum tb_status
+tb_out_replace(struct tb_out *o, const char *path, const char *keep, char **kept,
+	       struct tb_err *err)
+{
+	*kept = NULL;
+	return commit(o, path, &(struct taken){ true, keep, kept }, err);
 }
 
 void
@@ -221,6 +241,38 @@ tb_out_abort(struct tb_out *o)
 	free(o->tmp);
 	free(o->dir);
 	*o = (struct tb_out){ .fd = -1 };
+}
+
+bool
+tb_is_temporary(const char *name)
+{
+	return tb_starts(name, HIDDEN);
+}
+
+static void
+sweep_one(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		unlinkat(dir, name, 0);
+	close(fd);
+}
+
+void
+tb_out_sweep(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (tb_is_temporary(e->d_name))
+			sweep_one(dirfd(d), e->d_name);
+	if (d)
+		closedir(d);
 }
 
 enum tb_status

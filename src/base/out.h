@@ -2,8 +2,8 @@
  *
  * Bytes go to a file without a name in the destination's folder, which is gone when
  * the process is, however it ends; where the file system has no such files, to a
- * hidden one.  Commit is fsync + link or rename + fsync of the folder.  Nothing is
- * overwritten unless asked. */
+ * hidden one, which the next writer there takes away.  Commit is fsync + link or rename +
+ * fsync of the folder.  Nothing is overwritten unless asked. */
 #ifndef TBTUI_BASE_OUT_H
 #define TBTUI_BASE_OUT_H
 
@@ -34,10 +34,19 @@ enum tb_status tb_out_pwrite(struct tb_out *o, uint64_t off, const void *data, s
 			     struct tb_err *err) TB_MUST_USE;
 
 /* Makes it visible as `path` (same folder).  replace == false and `path` exists:
- * TB_EEXIST.  Closes and, on failure, removes the temporary file. */
+ * TB_EEXIST.  Closes and, on failure, removes the temporary file.  TB_ESYNC alone means
+ * that it is visible nevertheless: nobody may take back what others see. */
 enum tb_status tb_out_commit(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
 	TB_MUST_USE;
+/* The same with replace, and what was there is kept: see tb_replace(). */
+enum tb_status tb_out_replace(struct tb_out *o, const char *path, const char *keep, char **kept,
+			      struct tb_err *err) TB_MUST_USE;
 void tb_out_abort(struct tb_out *o);	/* removes it; fine after commit */
+
+/* Removes the hidden files that killed writers left in `dir`: whoever still writes one
+ * holds a lock on it.  Where there are no locks, they stay. */
+void tb_out_sweep(const char *dir);
+bool tb_is_temporary(const char *name);		/* of such a file, or folder */
 
 /* Small files in one call. */
 enum tb_status tb_out_file(const char *path, const void *data, size_t len, bool replace,
