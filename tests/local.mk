@@ -183,6 +183,11 @@ tests_unit_test_import_LDADD = $(TEST_OPS)
 dist_check_SCRIPTS += tests/cli/import.sh
 
 # conversions
+check_PROGRAMS += tests/unit/test_row_lengths
+TESTS += tests/unit/test_row_lengths
+tests_unit_test_row_lengths_SOURCES = tests/unit/test_row_lengths.c tests/unit/tensors.c \
+	tests/unit/tensors.h
+tests_unit_test_row_lengths_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_plan
 TESTS += tests/unit/test_plan
 tests_unit_test_plan_LDADD = $(TEST_OPS)

@@ -76,7 +76,7 @@ slot_shape(struct st_tensor *t, const struct plan *p, const struct plan_out *o, 
 	if (s->kind == SCHEME_PLAIN)
 		return;
 	last = &t->dim[t->ndim - 1];
-	*last = slot == SLOT_WEIGHT ? *last / 32 * s->bits : *last / s->group;
+	*last = slot == SLOT_WEIGHT ? scheme_code_bytes(s, *last) / 4 : *last / s->group;
 	t->dtype = slot == SLOT_WEIGHT ? DT_U32 : scheme_scale_dtype(s, plan_source_dtype(r->src));
 }
 
@@ -103,9 +103,6 @@ add_out(struct header *h, const struct plan_out *o, size_t index, struct tb_err 
 {
 	bool quantized = slot_exists(h->p, o, SLOT_SCALE);
 
-	if (slot_exists(h->p, o, SLOT_GLOBAL) && h->p->dest == PLAN_TO_DIR)
-		return tb_fail(err, TB_EUNSUP, "%s: an MLX directory has no place for its global "
-			       "scale; requantize it", o->name);
 	for (enum slot s = 0; s < SLOTS; s++) {
 		struct st_tensor *t = &h->tensors[h->ntensors];
 

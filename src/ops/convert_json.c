@@ -139,6 +139,19 @@ new_config(const struct plan *p, const cJSON *old)
 	return text;
 }
 
+bool
+plan_quantizes(const struct plan *p)
+{
+	return main_scheme(p) != NULL;
+}
+
+enum tb_status
+bare_config(const struct plan *p, char **out, struct tb_err *err)
+{
+	*out = new_config(p, NULL);
+	return *out ? TB_OK : tb_nomem(err);
+}
+
 /* Does config.json have to say something else than it did? */
 static bool
 config_changes(const struct plan *p, const cJSON *old)

@@ -53,6 +53,10 @@ const struct model_file *source_json(const struct model *m, size_t i);
  * store) or with (to directory) a description of the quantization, others as they are. */
 enum tb_status source_text(const struct plan *p, const struct model_file *f, char **out,
 			   size_t *len, struct tb_err *err) TB_MUST_USE;
+/* config.json of a source that has none: what is quantized how, which shapes alone do
+ * not always tell. */
+bool plan_quantizes(const struct plan *p);
+enum tb_status bare_config(const struct plan *p, char **out, struct tb_err *err) TB_MUST_USE;
 /* The config blob of a store's model. */
 enum tb_status store_config(const struct plan *p, char **out, struct tb_err *err) TB_MUST_USE;
 /* model.safetensors.index.json */

@@ -228,21 +228,28 @@ static enum tb_status
 copy_files(struct dest *d, struct tb_err *err)
 {
 	const struct model *m = d->plan->model;
+	bool alone = m->loc.kind == MODEL_SAFETENSORS_FILE, config = false;
 	enum tb_status status = TB_OK;
 	char *text;
 	size_t len;
 
-	if (m->loc.kind == MODEL_SAFETENSORS_FILE)
-		return TB_OK;
-	for (size_t i = 0; i < m->nfiles && !status; i++) {
+	for (size_t i = 0; i < m->nfiles && !alone && !status; i++) {
 		if (!comes_along(&m->files[i]))
 			continue;
+		config |= !strcmp(m->files[i].name, "config.json");
 		status = source_text(d->plan, &m->files[i], &text, &len, err);
 		if (status)
 			break;
 		status = write_file(d, m->files[i].name, text, len, err);
 		free(text);
 	}
+	if (status || config || !plan_quantizes(d->plan))
+		return status;
+	status = bare_config(d->plan, &text, err);
+	if (status)
+		return status;
+	status = write_file(d, "config.json", text, strlen(text), err);
+	free(text);
 	return status;
 }
 

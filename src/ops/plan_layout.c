@@ -179,12 +179,31 @@ shape(struct plan_out *o, const struct tensor *t, const struct atom *a, size_t n
 	o->elems = n * a->piece.elems;
 }
 
+/* What MLX has no name or no place for, said before anything is written. */
+static enum tb_status
+check_mlx(const struct layout *l, const struct atom *a, struct tb_err *err)
+{
+	const struct plan_row *r = &l->p->rows[a->piece.row];
+
+	if (l->p->dest != PLAN_TO_DIR || r->target.kind == SCHEME_PLAIN)
+		return TB_OK;
+	if (r->src->has_global && scheme_equal(&r->target, &r->src->scheme))
+		return tb_fail(err, TB_EUNSUP, "%s: an MLX directory has no place for its global "
+			       "scale; requantize it", a->name);
+	if (!tb_ends(a->name, ".weight"))
+		return tb_fail(err, TB_EUNSUP, "%s: an MLX directory has no name for its scales, "
+			       "for it does not end in .weight; keep it or write a file", a->name);
+	return TB_OK;
+}
+
 static enum tb_status
 add_out(struct layout *l, size_t i, size_t end, struct tb_err *err)
 {
 	struct plan_out *o = &l->parts->outs[l->parts->nouts];
 	enum tb_status status = check_stack(l, i, end, err);
 
+	for (size_t k = i; k < end && !status; k++)
+		status = check_mlx(l, &l->atoms[k], err);
 	if (status)
 		return status;
 	*o = (struct plan_out){ .piece = l->parts->npieces, .npieces = end - i,

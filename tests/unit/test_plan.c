@@ -228,6 +228,35 @@ test_bad_groups(void **state)
 	assert_fails(plan_new(&p, &req, &err), err, TB_ELIMIT, "18446744073709551615 experts");
 }
 
+/* What a directory cannot hold is said when the plan is made, not when it has run. */
+static void
+test_directories(void **state)
+{
+	struct plan_request req = { .model = &model, .target = { .keep = true },
+				    .dest = PLAN_TO_DIR };
+	struct tensor *t;
+	struct tb_err err;
+	struct plan *p;
+
+	(void)state;
+	begin("LlamaForCausalLM");
+	t = add("w.weight", DT_BF16, 2, 64, 64, 0);
+	assert_ok(scheme_parse("nvfp4", &t->scheme, &err), err);
+	t->has_scale = t->has_global = true;
+	assert_fails(plan_new(&p, &req, &err), err, TB_EUNSUP, "w.weight: an MLX directory");
+	t->has_global = false;
+	assert_ok(plan_new(&p, &req, &err), err);
+	plan_free(p);
+	t->name = "w";
+	assert_fails(plan_new(&p, &req, &err), err, TB_EUNSUP, "does not end in .weight");
+	req.dest = PLAN_TO_STORE;
+	assert_ok(plan_new(&p, &req, &err), err);
+	assert_fails(plan_set_layout(p, PLAN_TO_DIR, PLAN_EXPERTS_KEEP, &err), err, TB_EUNSUP,
+		     "does not end in .weight");
+	assert_int_equal(p->dest, PLAN_TO_STORE);
+	plan_free(p);
+}
+
 static void
 test_names(void **state)
 {
@@ -310,7 +339,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ollama_policy), cmocka_unit_test(test_architectures),
 		cmocka_unit_test(test_uniform), cmocka_unit_test(test_grouping),
-		cmocka_unit_test(test_bad_groups), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_bad_groups), cmocka_unit_test(test_directories),
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_rules), cmocka_unit_test(test_stale_price),
 	};
 
