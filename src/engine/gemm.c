@@ -21,6 +21,7 @@
 struct decode_job {
 	const struct matrix *w;
 	float *tile;
+	size_t width;			/* of a row of it */
 	uint32_t first, end;
 };
 
@@ -45,9 +46,13 @@ decode_chunk(void *arg, unsigned chunk, unsigned thread)
 	uint32_t end = j->end - r < DECODE_ROWS ? j->end : r + DECODE_ROWS;
 
 	(void)thread;
-	for (; r < end; r++)
-		matrix_decode(j->w, r, 0, j->w->cols, 1,
-			      j->tile + (size_t)(r - j->first) * j->w->cols);
+	for (; r < end; r++) {
+		float *row = j->tile + (r - j->first) * j->width;
+
+		matrix_decode(j->w, r, 0, j->w->cols, 1, row);
+		if (j->width > j->w->cols)
+			ggml_row_minima(j->w, r, row + j->w->cols);
+	}
 }
 
 static enum tb_status
@@ -61,25 +66,32 @@ need(float **p, size_t *have, size_t size, struct tb_err *err)
 	return *p ? TB_OK : tb_nomem(err);
 }
 
-struct round_job { const float *x; float *out; size_t cols, block; };
+struct round_job { const float *x; float *out; size_t cols, width, block; };
 
 static void
 round_row(void *arg, unsigned row, unsigned thread)
 {
 	const struct round_job *j = arg;
 	const float *x = j->x + row * j->cols;
+	float *out = j->out + row * j->width;
+	bool rounded = vec_ops()->round8(out, x, j->cols, j->block);
 
 	(void)thread;
-	if (!vec_ops()->round8(j->out + row * j->cols, x, j->cols, j->block))
-		memcpy(j->out + row * j->cols, x, j->cols * sizeof(*x));
+	if (!rounded)
+		memcpy(out, x, j->cols * sizeof(*x));
+	if (rounded && j->width > j->cols)
+		round8_apart(x, j->cols, out + j->cols);
+	else
+		memset(out + j->cols, 0, (j->width - j->cols) * sizeof(*out));
 }
 
 /* What *x is multiplied as. */
 static enum tb_status
-round_x(struct gemm *g, const struct matrix *w, const float **x, size_t m, struct tb_err *err)
+round_x(struct gemm *g, const struct matrix *w, const float **x, size_t m, size_t width,
+	struct tb_err *err)
 {
-	struct round_job job = { *x, NULL, w->cols, round8_block(w->scheme.group) };
-	enum tb_status status = need(&g->rounded, &g->rounded_size, m * w->cols * sizeof(**x), err);
+	struct round_job job = { *x, NULL, w->cols, width, round8_block(w->scheme.group) };
+	enum tb_status status = need(&g->rounded, &g->rounded_size, m * width * sizeof(**x), err);
 
 	if (status)
 		return status;
@@ -91,13 +103,13 @@ round_x(struct gemm *g, const struct matrix *w, const float **x, size_t m, struc
 /* Rows [first, first + rows) of W are at `tile`; y is its column `first`. */
 static void
 multiply(const struct gemm *g, const struct matrix *w, const float *tile, uint32_t rows,
-	 const float *x, size_t m, float *y)
+	 size_t width, const float *x, size_t m, float *y)
 {
 	bool small = (uint64_t)rows * w->cols * m < PARALLEL_PRODUCT;
 
 	openblas_set_num_threads(small ? 1 : (int)team_size(g->team));
 	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)rows,
-		    (blasint)w->cols, w->global, x, (blasint)w->cols, tile, (blasint)w->cols, 0, y,
+		    (blasint)width, w->global, x, (blasint)width, tile, (blasint)width, 0, y,
 		    (blasint)w->rows);
 }
 
@@ -105,25 +117,28 @@ enum tb_status
 gemm_run(struct gemm *g, const struct matrix *w, const float *x, size_t m, float *y,
 	 struct tb_err *err)
 {
-	size_t row = (size_t)w->cols * sizeof(float);
+	/* Minima, and what they meet, stand behind the others: one product does it all. */
+	size_t width = w->cols + (ggml_minima(w) ? w->cols / ROUND8_BLOCK : 0);
+	size_t row = width * sizeof(float);
 	enum tb_status status;
 	uint32_t rows = (uint32_t)(row < TILE_BYTES ? TILE_BYTES / row : 1);
 
 	if (w->scheme.kind == SCHEME_PLAIN && w->scheme.dtype == DT_F32 &&
 	    (uintptr_t)w->codes % sizeof(float) == 0) {
-		multiply(g, w, (const float *)w->codes, w->rows, x, m, y);
+		multiply(g, w, (const float *)w->codes, w->rows, width, x, m, y);
 		return TB_OK;
 	}
 	rows = rows < w->rows ? rows : w->rows;
 	status = need(&g->tile, &g->tile_size, row * rows, err);
 	if (!status && w->scheme.kind == SCHEME_GGML)
-		status = round_x(g, w, &x, m, err);
+		status = round_x(g, w, &x, m, width, err);
 	for (uint32_t r = 0; !status && r < w->rows; r += rows) {
-		struct decode_job job = { w, g->tile, r, w->rows - r < rows ? w->rows : r + rows };
+		struct decode_job job = { w, g->tile, width, r,
+					  w->rows - r < rows ? w->rows : r + rows };
 
 		team_run(g->team, decode_chunk, &job,
 			 (job.end - r + DECODE_ROWS - 1) / DECODE_ROWS);
-		multiply(g, w, g->tile, job.end - r, x, m, y + r);
+		multiply(g, w, g->tile, job.end - r, width, x, m, y + r);
 	}
 	return status;
 }

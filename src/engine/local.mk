@@ -16,6 +16,7 @@ src_engine_libengine_a_SOURCES = \
 	src/engine/mv_avx512_digits.h \
 	src/engine/mv_avx512_ggml.h \
 	src/engine/mv_digits.h \
+	src/engine/mv_ggml.c \
 	src/engine/mv_ggml.h \
 	src/engine/mv_scalar.c \
 	src/engine/mv_x86.h \

@@ -18,8 +18,7 @@ static const struct { const char *name, *family; } levels[] = { MV_LEVEL_LIST(X)
 
 /* Best first: the first that fits is taken.  The last column: from how many vectors
  * on decoding and sgemm win.  Measured for int4 and ggml's types, else estimated from
- * the rates of the kernels in the cache.  Q4_1 and Q5_1 always: their minima meet a sum
- * of x that went through F16, of which sgemm knows nothing. */
+ * the rates of the kernels in the cache. */
 static const struct mv_kernel kernels[] = {
 #if defined(HAVE_X86)
 	{ MV_AVX512_VNNI, SCHEME_AFFINE, 4, N, mv_avx512_prepare_nibbles, mv_avx512_int4, 96 },
@@ -32,9 +31,9 @@ static const struct mv_kernel kernels[] = {
 	{ MV_AVX512_VNNI, SCHEME_AFFINE, 2, N, mv_avx512_prepare_bytes, mv_avx512_int2, 32 },
 	{ MV_AVX512_VNNI, G, 0, GGML_Q8_0, mv_avx512_prepare_q8_0, mv_avx512_q8_0, 32 },
 	{ MV_AVX512_VNNI, G, 0, GGML_Q4_0, mv_avx512_prepare_q4_0, mv_avx512_q4_0, 40 },
-	{ MV_AVX512_VNNI, G, 0, GGML_Q4_1, mv_avx512_prepare_q45_1, mv_avx512_q4_1, 512 },
+	{ MV_AVX512_VNNI, G, 0, GGML_Q4_1, mv_avx512_prepare_q45_1, mv_avx512_q4_1, 40 },
 	{ MV_AVX512_VNNI, G, 0, GGML_Q5_0, mv_avx512_prepare_q5_0, mv_avx512_q5_0, 40 },
-	{ MV_AVX512_VNNI, G, 0, GGML_Q5_1, mv_avx512_prepare_q45_1, mv_avx512_q5_1, 512 },
+	{ MV_AVX512_VNNI, G, 0, GGML_Q5_1, mv_avx512_prepare_q45_1, mv_avx512_q5_1, 40 },
 	{ MV_AVX512_VNNI, G, 0, GGML_IQ4_NL, mv_avx512_prepare_iq4_nl, mv_avx512_iq4_nl, 40 },
 	{ MV_AVX512_VNNI, G, 0, GGML_MXFP4, mv_avx512_prepare_mxfp4, mv_avx512_ggml_mxfp4, 40 },
 	{ MV_AVX512_VNNI, G, 0, GGML_IQ4_XS, mv_avx512_prepare_iq4_xs, mv_avx512_iq4_xs, 40 },

@@ -44,4 +44,17 @@ round8_of(uint32_t bits, size_t block, struct round8 *out)
 	out->unit = block == ROUND8_SUPER ? 1 / out->steps : tb_f16_f32(tb_f32_f16(out->exact));
 	return true;
 }
+
+struct matrix;
+
+/* Blocks of Q4_1 and Q5_1 have a minimum, which meets the sum of a block of x; and that
+ * went through F16 on its own.  Who multiplies decoded values with rounded x has to add
+ * a block's minimum times what the two sums are apart. */
+bool ggml_minima(const struct matrix *w);
+/* Of row r, one a block. */
+void ggml_row_minima(const struct matrix *w, uint32_t r, float *out);
+/* Their sum with what blocks of x are apart. */
+float ggml_minima_dot(const struct matrix *w, uint32_t r, const float *apart);
+/* out[b] for each block of n elements of x, for all of which round8_of() is true. */
+void round8_apart(const float *x, size_t n, float *out);
 #endif

@@ -51,11 +51,17 @@ mv_rows_any(const struct matrix *w, const struct mv_x *x, float *y, uint32_t fir
 bool
 mv_prepare_ggml(struct mv_x *x)
 {
-	return vec_ops()->round8(x->perm, x->x, x->cols, round8_block(x->group));
+	if (!vec_ops()->round8(x->perm, x->x, x->cols, round8_block(x->group)))
+		return false;
+	if (x->group == ROUND8_BLOCK)
+		round8_apart(x->x, x->cols, x->sum);
+	return true;
 }
 
 void
 mv_rows_ggml(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
 {
 	rows(w, x->perm, y, first, end);
+	for (uint32_t r = first; ggml_minima(w) && r < end; r++)
+		y[r] += ggml_minima_dot(w, r, x->sum);
 }
