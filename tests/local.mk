@@ -55,7 +55,7 @@ dist_check_SCRIPTS += tests/cli/plain.sh
 dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/audit.sh tests/cli/hub.sh \
 	tests/cli/oci.sh
 EXTRA_DIST += tests/cli/store.sh
-dist_check_SCRIPTS += tests/cli/stores.sh
+dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh
 
 # tables of commands
 check_PROGRAMS += tests/unit/test_cli_table
@@ -100,6 +100,7 @@ BASE_TESTS = \
 	tests/unit/test_base_job \
 	tests/unit/test_base_match \
 	tests/unit/test_base_mem \
+	tests/unit/test_base_near \
 	tests/unit/test_base_opt \
 	tests/unit/test_base_out \
 	tests/unit/test_base_pool \
@@ -112,6 +113,7 @@ tests_unit_test_base_half_LDADD = $(TEST_BASE)
 tests_unit_test_base_job_LDADD = $(TEST_BASE)
 tests_unit_test_base_match_LDADD = $(TEST_BASE)
 tests_unit_test_base_mem_LDADD = $(TEST_BASE)
+tests_unit_test_base_near_LDADD = $(TEST_BASE)
 tests_unit_test_base_opt_LDADD = $(TEST_BASE)
 tests_unit_test_base_out_LDADD = $(TEST_BASE)
 tests_unit_test_base_pool_LDADD = $(TEST_BASE)

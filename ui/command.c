@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/base/near.h"
 #include "src/base/text.h"
 
 static bool
@@ -38,6 +39,20 @@ go_to(struct ui *ui, const char *word)
 	return true;
 }
 
+static void
+no_command(struct ui *ui, const char *word)
+{
+	struct tb_near near = { .word = word };
+	char hint[128];
+
+	for (enum action a = 1; a < ACT_COUNT; a++)
+		if (keys_applies(a, ui->top->id))
+			tb_near_try(&near, action_info[a].name);
+	tb_near_text(&near, hint, sizeof(hint));
+	ui_say(ui, ROLE_ERROR, "No command \"%s\"%s", word,
+	       *hint ? hint : "; Tab shows them, ? explains.");
+}
+
 void
 command_run(struct ui *ui, const char *text)
 {
@@ -62,7 +77,7 @@ command_run(struct ui *ui, const char *text)
 	}
 	a = keys_by_name(word, ui->top->id);
 	if (a == ACT_NONE)
-		ui_say(ui, ROLE_ERROR, "No command \"%s\"; Tab shows them, ? explains.", word);
+		no_command(ui, word);
 	else
 		ui_act(ui, a);
 }

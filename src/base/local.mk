@@ -17,6 +17,8 @@ src_base_libbase_a_SOURCES = \
 	src/base/job.h \
 	src/base/mem.c \
 	src/base/mem.h \
+	src/base/near.c \
+	src/base/near.h \
 	src/base/opt.c \
 	src/base/opt.h \
 	src/base/out.c \

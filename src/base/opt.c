@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/near.h"
 #include "src/base/text.h"
 
 #define TEXT_AT 31		/* where the texts of --help begin */
@@ -63,6 +64,24 @@ find_letter(const struct tb_opt *opts, char letter)
 	return NULL;
 }
 
+static enum tb_status
+no_option(const struct tb_opt *opts, const char *word, size_t n, struct tb_err *err)
+{
+	char typed[64], hint[128];
+	struct tb_near near = { .word = typed };
+
+	snprintf(typed, sizeof(typed), "--%.*s", (int)(n < 56 ? n : 56), word);
+	for (; opts->name; opts++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "--%s", opts->name);
+		tb_near_try(&near, name);
+	}
+	tb_near_text(&near, hint, sizeof(hint));
+	return tb_fail(err, TB_EUSAGE, "no option \"%s\"%s", typed,
+		       *hint ? hint : "; try --help");
+}
+
 /* argv[i] starts with "--"; *i moves on when the value is the next word. */
 static enum tb_status
 parse_long(const struct tb_opt *opts, int argc, char **argv, int *i, struct tb_err *err)
@@ -72,7 +91,7 @@ parse_long(const struct tb_opt *opts, int argc, char **argv, int *i, struct tb_e
 	const struct tb_opt *o = find_long(opts, word, n);
 
 	if (!o)
-		return tb_fail(err, TB_EUSAGE, "no option \"--%.*s\"; try --help", (int)n, word);
+		return no_option(opts, word, n, err);
 	if (o->type == TB_OPT_FLAG && eq)
 		return tb_fail(err, TB_EUSAGE, "--%s takes no value", o->name);
 	if (o->type != TB_OPT_FLAG && !eq && *i + 1 >= argc)

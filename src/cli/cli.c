@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/near.h"
 #include "src/cli/plain.h"
 #include "src/ops/ctx.h"
 
@@ -71,17 +72,26 @@ run_screens(struct cli *cli, int (*screens)(struct op_ctx *ctx))
 }
 
 static enum cli_exit
+no_command(const char *word)
+{
+	struct tb_near near = { .word = word };
+	char hint[128];
+	struct tb_err err;
+
+	for (const struct cli_command *c = cli_commands; c->name; c++)
+		tb_near_try(&near, c->name);
+	tb_near_text(&near, hint, sizeof(hint));
+	(void)tb_fail(&err, TB_EUSAGE, "no command \"%.100s\"%s", word,
+		      *hint ? hint : "; \"tbtui --help\" lists them");
+	return cli_fail(&err);
+}
+
+static enum cli_exit
 dispatch(struct cli *cli, int argc, char **argv)
 {
 	const struct cli_command *c = find(argv[1]);
-	struct tb_err err;
 
-	if (!c) {
-		(void)tb_fail(&err, TB_EUSAGE, "no command \"%s\"; \"tbtui --help\" lists them",
-			      argv[1]);
-		return cli_fail(&err);
-	}
-	return c->run(cli, argc - 1, argv + 1);
+	return c ? c->run(cli, argc - 1, argv + 1) : no_command(argv[1]);
 }
 
 static enum cli_exit

@@ -8,6 +8,7 @@
 
 #include "db/db.h"
 #include "src/base/mem.h"
+#include "src/base/near.h"
 #include "src/base/text.h"
 #include "src/cli/tensors.h"
 
@@ -175,13 +176,25 @@ digest(const struct cli *cli, struct tensor_task *k, struct tb_err *err)
 }
 
 static enum tb_status
+no_tensor(const struct model *m, const char *name, struct tb_err *err)
+{
+	struct tb_near near = { .word = name };
+	char hint[320];
+
+	for (size_t i = 0; i < m->ntensors; i++)
+		tb_near_try(&near, m->tensors[i].name);
+	return tb_fail(err, TB_ENOENT, "%.60s: no tensor %.100s%s", m->loc.name, name,
+		       tb_near_text(&near, hint, sizeof(hint)));
+}
+
+static enum tb_status
 work(struct cli *cli, const char *name, struct tensor_task *k, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
 	k->t = model_tensor(k->m, name);
 	if (!k->t)
-		return tb_fail(err, TB_ENOENT, "%s: no tensor %s", k->m->loc.name, name);
+		return no_tensor(k->m, name, err);
 	if (!k->bins || k->bins > INSPECT_BINS_MAX)
 		return tb_fail(err, TB_EUSAGE, "--bins: 1 to %d", INSPECT_BINS_MAX);
 	if (k->values)

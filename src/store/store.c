@@ -3,6 +3,7 @@
 #include "src/store/store.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -10,6 +11,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/mem.h"
+#include "src/base/near.h"
 #include "src/base/text.h"
 #include "src/format/manifest.h"
 #include "src/store/hub.h"
@@ -395,13 +397,40 @@ by_digest(const struct store_roots *r, const char *ref, struct model_loc *out, s
 	return root ? blob_loc(root, seen, out, err) : TB_ENOENT;
 }
 
+/* As people type it: without the tag that goes without saying. */
+static enum tb_status
+try_name(void *near, const struct model_loc *loc, struct tb_err *err)
+{
+	char short_name[256];
+
+	(void)err;
+	snprintf(short_name, sizeof(short_name), "%s", loc->name);
+	if (tb_ends(short_name, ":latest"))
+		short_name[strlen(short_name) - strlen(":latest")] = 0;
+	tb_near_try(near, short_name);
+	return TB_OK;
+}
+
+static const char *
+hint(const struct store_roots *r, const char *ref, char *out, size_t outlen)
+{
+	struct tb_near near = { .word = ref };
+
+	for (size_t i = 0; i < r->n; i++)
+		if (store_walk(r->path[i], try_name, &near, NULL))
+			continue;	/* it has been told where that matters */
+	return tb_near_text(&near, out, outlen);
+}
+
 static enum tb_status
 not_found(const struct store_roots *r, const char *ref, struct tb_err *err)
 {
 	struct tb_buf b = TB_BUF(4096);
 	enum tb_status status;
-	char hex[65];
+	char hex[65], near[200];
 
+	if (!tb_exists(ref) && *hint(r, ref, near, sizeof(near)))
+		return tb_fail(err, TB_ENOENT, "%.100s: no model or path of that name%s", ref, near);
 	if (tb_exists(ref))
 		tb_buf_str(&b, "the path is there, but holds no model I know");
 	else
