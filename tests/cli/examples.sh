@@ -1,0 +1,31 @@
+#!/bin/sh
+# The examples of the manual, one after the other as they stand there.
+. "$srcdir/tests/cli/lib.sh"
+
+# The lines between .nf and .fi of the section, as a shell reads them.
+sed -n '/^\.SH EXAMPLES/,/^\.SH EXIT/p' "$srcdir/doc/tbtui.1.in" |
+	sed -n '/^\.nf/,/^\.fi/{/^\./d;s/\\-/-/g;s/\\(aq/'"'"'/g;p;}' >"$T/examples"
+[ "$(wc -l <"$T/examples")" -ge 15 ] || fail "too few examples"
+mkdir "$T/bin" "$T/work"
+ln -s "$TBTUI" "$T/bin/tbtui"
+PATH=$T/bin:$PATH
+cd "$T/work" || exit 99
+while IFS= read -r line; do
+	case $line in
+	'tbtui --store ./demo') continue ;;	# a screen
+	*' | jq '*) command -v jq >/dev/null || line=${line%% | jq*} ;;
+	esac
+	sh -c "$line" >"$T/out" 2>"$T/err" </dev/null
+	status=$?
+	case $line in
+	# one model of the demo is damaged, and two models differ
+	'tbtui verify' | 'tbtui verify --json' | 'tbtui diff '*) want=1 ;;
+	*) want=0 ;;
+	esac
+	[ $status -eq $want ] || {
+		cat "$T/err" >&2
+		fail "exit status $status: $line"
+	}
+	[ -s "$T/out" ] || [ "$line" = "tbtui chat demo:bf16" ] || fail "prints nothing: $line"
+done <"$T/examples"
+exit 0
