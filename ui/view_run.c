@@ -271,19 +271,8 @@ subject(const struct view *v, struct view_arg *out)
 struct writing {
 	char *db_path, *path;	/* owned */
 	int64_t run;
+	enum report_format format;
 };
-
-/* The format that the file's ending names; text otherwise. */
-static enum report_format
-format_of(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-	enum report_format f;
-
-	if (dot && report_format_parse(dot + 1, &f, NULL) == TB_OK)
-		return f;
-	return REPORT_TEXT;
-}
 
 static enum tb_status
 write_run(void *arg, struct tb_job *job, struct tb_err *err)
@@ -297,7 +286,7 @@ write_run(void *arg, struct tb_job *job, struct tb_err *err)
 	if (!status)
 		status = report_load(&r, db, w->run, err);
 	if (!status)
-		status = report_write(&r, format_of(w->path), w->path, err);
+		status = report_write(&r, w->format, w->path, false, err);
 	report_free(&r);
 	db_close(db);
 	return status;
@@ -325,18 +314,28 @@ static const struct job_ops write_job = {
 	.flags = JOB_LISTED, .run = write_run, .result = write_say, .free = write_free,
 };
 
+static const char report_to[] = "report to (.md .txt .json .csv .html): ";
+
 static void
 path_typed(void *arg, const char *text)
 {
 	struct view *v = arg;
 	const struct run *s = v->state;
+	enum report_format format;
 	struct writing *w;
+	struct tb_err err;
 
 	if (!text || !*text)
 		return;
+	if (report_format_of(text, &format, &err)) {
+		view_type(v, report_to, text, path_typed);
+		view_complain(v, &err);
+		return;
+	}
 	w = tb_calloc(1, sizeof(*w));
 	if (!w)
 		return;
+	w->format = format;
 	w->db_path = tb_strdup(view_ctx(v)->db_path);
 	w->path = tb_strdup(text);
 	w->run = s->id;
@@ -353,7 +352,7 @@ ask_path(struct view *v)
 	char name[64];
 
 	snprintf(name, sizeof(name), "tbtui-audit-%jd.md", (intmax_t)s->id);
-	view_type(v, "report to (.md .txt .json .csv .html): ", name, path_typed);
+	view_type(v, report_to, name, path_typed);
 }
 
 static bool

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/cli/verify.h"
 #include "src/ops/ctx.h"
@@ -104,7 +105,7 @@ put_report(const struct cli *cli, struct op_ctx *ctx, int64_t run_id, const char
 		db_close(db);
 		return cli_fail(&err);
 	}
-	if (file && report_write(&r, format, file, &err))
+	if (file && report_write(&r, format, file, true, &err))
 		status = cli_fail(&err);
 	else
 		status = cli_print_report(cli, &r, file ? REPORT_TEXT : format);
@@ -131,6 +132,32 @@ verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_req *req, 
 	return done == CLI_OK ? cli_run_exit(out.state) : done;
 }
 
+/* Before hours of reading: can the report be put there, and as what? */
+static enum tb_status
+check_report(const struct cli *cli, const char *file, const char *format, enum report_format *f,
+	     struct tb_err *err)
+{
+	char question[512], clean[400];
+	enum tb_status status = TB_OK;
+	bool yes = false;
+
+	if (format)
+		status = report_format_parse(format, f, err);
+	else if (file)
+		status = report_format_of(file, f, err);
+	if (status || !file)
+		return status;
+	status = report_place(file, true, err);
+	if (status || !tb_exists(file))
+		return status;
+	snprintf(question, sizeof(question), "%s exists already. Replace it?",
+		 tb_text_clean(file, clean, sizeof(clean)));
+	status = cli_confirm(cli, question, &yes, err);
+	if (!status && !yes)
+		status = tb_fail(err, TB_EEXIST, "%s: left as it is", file);
+	return status;
+}
+
 enum cli_exit
 cli_verify(struct cli *cli, int argc, char **argv)
 {
@@ -141,8 +168,10 @@ cli_verify(struct cli *cli, int argc, char **argv)
 		  "hash files without a digest, too, and look for NaN and infinities" },
 		{ 0, "since", TB_OPT_STR, &since, "T",
 		  "skip blobs found good since then (7d, 2026-01-31) and not touched" },
-		{ 'o', "report", TB_OPT_STR, &file, "FILE", "write a report" },
-		{ 'F', "format", TB_OPT_STR, &format, "FORMAT", "text, json, csv, md or html" },
+		{ 'o', "report", TB_OPT_STR, &file, "FILE",
+		  "write a report: .txt, .json, .csv, .md or .html" },
+		{ 'F', "format", TB_OPT_STR, &format, "FORMAT",
+		  "text, json, csv, md or html, whatever FILE is called" },
 		{ .name = NULL }
 	};
 	enum report_format f = REPORT_TEXT;
@@ -153,7 +182,7 @@ cli_verify(struct cli *cli, int argc, char **argv)
 	if (!cli_parse(cli, opts, &argc, argv, 0, -1, &status))
 		return status;
 	if ((since && parse_since(since, &req.since_ns, &err)) ||
-	    (format && report_format_parse(format, &f, &err)) || cli_ctx(cli, &ctx, &err))
+	    check_report(cli, file, format, &f, &err) || cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
 	req.refs = (const char *const *)argv + 1;
 	req.nrefs = (size_t)argc - 1;

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "src/base/file.h"
+#include "src/base/mem.h"
 #include "src/base/out.h"
 #include "src/base/text.h"
 
@@ -27,6 +30,45 @@ report_format_parse(const char *name, enum report_format *out, struct tb_err *er
 		}
 	return tb_fail(err, TB_EUSAGE, "no report format \"%s\": text, json, csv, md or html",
 		       name);
+}
+
+enum tb_status
+report_format_of(const char *path, enum report_format *out, struct tb_err *err)
+{
+	static const struct { const char *ending; enum report_format format; } endings[] = {
+		{ ".txt", REPORT_TEXT }, { ".text", REPORT_TEXT }, { ".json", REPORT_JSON },
+		{ ".csv", REPORT_CSV }, { ".md", REPORT_MD }, { ".markdown", REPORT_MD },
+		{ ".html", REPORT_HTML }, { ".htm", REPORT_HTML },
+	};
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+
+	*out = REPORT_TEXT;
+	for (size_t i = 0; dot && i < sizeof(endings) / sizeof(*endings); i++)
+		if (!strcasecmp(dot, endings[i].ending)) {
+			*out = endings[i].format;
+			return TB_OK;
+		}
+	return !dot ? TB_OK : tb_fail(err, TB_EUSAGE, "%.300s: no report is written as %.20s; end"
+				      " it with .txt, .json, .csv, .md or .html", path, dot);
+}
+
+enum tb_status
+report_place(const char *path, bool replace, struct tb_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path)) : tb_strdup(".");
+	enum tb_status status = TB_OK;
+
+	if (!dir)
+		return tb_nomem(err);
+	if (!tb_is_dir(dir))
+		status = tb_fail(err, TB_ENOENT, "%.400s: there is no folder %s", path, dir);
+	else if (tb_is_dir(path))
+		status = tb_fail(err, TB_EEXIST, "%.400s is a folder; name a file in it", path);
+	else if (!replace && tb_exists(path))
+		status = tb_fail(err, TB_EEXIST, "%.400s exists already; give another name", path);
+	free(dir);
+	return status;
 }
 
 enum tb_status
@@ -352,13 +394,16 @@ report_render(const struct report *r, enum report_format f, struct tb_buf *out,
 }
 
 enum tb_status
-report_write(const struct report *r, enum report_format f, const char *path, struct tb_err *err)
+report_write(const struct report *r, enum report_format f, const char *path, bool replace,
+	     struct tb_err *err)
 {
 	struct tb_buf text = TB_BUF(REPORT_MAX);
-	enum tb_status status = report_render(r, f, &text, err);
+	enum tb_status status = report_place(path, replace, err);
 
 	if (!status)
-		status = tb_out_file(path, tb_buf_cstr(&text), text.len, true, err);
+		status = report_render(r, f, &text, err);
+	if (!status)
+		status = tb_out_file(path, tb_buf_cstr(&text), text.len, replace, err);
 	tb_buf_free(&text);
 	return status;
 }

@@ -19,6 +19,13 @@ enum report_format { REPORT_LIST(X) REPORT_COUNT };
 enum tb_status report_format_parse(const char *name, enum report_format *out, struct tb_err *err)
 	TB_MUST_USE;
 
+/* What the ending of a file's name means; a name without one is text. TB_EUSAGE: another. */
+enum tb_status report_format_of(const char *path, enum report_format *out, struct tb_err *err)
+	TB_MUST_USE;
+/* May a report be written there?  TB_ENOENT: the folder is missing; TB_EEXIST: something
+ * has that name, which only a regular file gives up, and that only with `replace`. */
+enum tb_status report_place(const char *path, bool replace, struct tb_err *err) TB_MUST_USE;
+
 struct report {
 	struct db_runs runs;		/* exactly one */
 	struct db_findings findings;	/* worst first */
@@ -33,9 +40,9 @@ cJSON *report_json(const struct report *r);
 /* Text is clean for a terminal in every format. */
 enum tb_status report_render(const struct report *r, enum report_format f, struct tb_buf *out,
 			     struct tb_err *err) TB_MUST_USE;
-/* Renders into a file, atomically; replaces one that is there. */
+/* Renders into a file, atomically, where report_place() lets it. */
 enum tb_status report_write(const struct report *r, enum report_format f, const char *path,
-			    struct tb_err *err) TB_MUST_USE;
+			    bool replace, struct tb_err *err) TB_MUST_USE;
 
 /* What became of findings: those of `a` that b lacks, those of b that a lacks, and
  * those of both.  Findings are the same when code, model, blob and tensor are. */

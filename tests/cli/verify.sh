@@ -202,7 +202,28 @@ grep -q '=\\<b\\>"x",\\|y' "$T/report.md" || fail "md is not escaped"
 ls -A "$T" | grep -q tbtui-tmp && fail "a temporary file was left"
 run 2 verify --format pdf
 run 2 verify --report /proc/nowhere/report.csv --format csv
-err_has '/proc/nowhere'
+err_has 'there is no folder /proc/nowhere'
+
+# Where a report goes is known before anything is read; nothing is overwritten unasked.
+run 2 audit show 1000000
+runs=$("$TBTUI" --db "$T/index.db" audit --json | grep -o '"run":' | wc -l)
+echo mine >"$T/mine.md"
+run 2 verify --report "$T/mine.md"
+err_has 'mine.md exists already. Replace it\?'
+[ "$(cat "$T/mine.md")" = mine ] || fail "a file was overwritten"
+run 2 verify --report "$T/report.pdf"
+err_has 'no report is written as .pdf; end it with .txt'
+run 2 verify --report "$T/new/report.md"
+err_has "there is no folder $T/new"
+[ ! -e "$T/new" ] || fail "a folder was made"
+run 2 verify --report "$T"
+err_has 'is a folder'
+[ "$("$TBTUI" --db "$T/index.db" audit --json | grep -o '"run":' | wc -l)" -eq "$runs" ] ||
+	fail "it was verified all the same"
+run 1 verify --yes --report "$T/mine.md"
+grep -q '^# Verify report' "$T/mine.md" || fail "the ending does not say the format"
+run 1 verify --report "$T/by-ending.HTM"
+grep -q '<!DOCTYPE html>' "$T/by-ending.HTM" || fail "the ending does not say the format"
 run 2 verify --since yesterday
 
 # --since leaves out what was found good and was not touched, nothing else.
