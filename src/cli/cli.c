@@ -4,6 +4,7 @@
 #include "src/cli/cli.h"
 
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,15 @@ cli_global_opts(struct cli *cli, struct tb_opt rows[CLI_GLOBALS])
 	memcpy(rows, all, sizeof(all));
 }
 
+/* Who read it has seen enough ("tbtui ls | head"), which is no failure. */
+static bool
+reader_gone(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
 int
 cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
 {
@@ -164,7 +174,7 @@ cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
 		status = run_screens(&cli, screens);
 	else
 		status = dispatch(&cli, argc, argv);
-	if (fflush(stdout) && status == CLI_OK)
+	if (fflush(stdout) && status == CLI_OK && !reader_gone())
 		status = CLI_FAILED;
 	tb_strs_free(&cli.stores);
 	return status;

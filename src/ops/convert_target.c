@@ -63,12 +63,16 @@ store_target(const struct op_ctx *ctx, const char *dst, struct convert_target *o
 {
 	struct model_name name;
 	char shown[640], *manifest;
-	enum tb_status status = name_parse(dst, &name, err);
+	struct tb_err why = { 0 };
+	enum tb_status status = name_parse(dst, &name, &why);
 
 	if (!status)
-		status = store_destination(&ctx->roots, &out->root, err);
+		status = store_destination(&ctx->roots, &out->root, &why);
+	if (status && strchr(dst, '/'))
+		return tb_fail(err, status, "%.300s; if a folder is meant, write ./%.100s", why.msg,
+			       dst);
 	if (status)
-		return status;
+		return tb_fail(err, status, "%s", why.msg);
 	out->dest = PLAN_TO_STORE;
 	out->name = tb_strdup(name_format(&name, shown));
 	manifest = ollama_find_manifest(out->root, &name);
