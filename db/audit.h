@@ -24,7 +24,9 @@ const char *severity_word(enum severity s);
 	X(RUN_DAMAGE, "damage") \
 	X(RUN_EMPTY, "empty")		/* nothing was checked: not the same as clean */ \
 	X(RUN_CANCELLED, "cancelled") \
-	X(RUN_FAILED, "failed")
+	X(RUN_FAILED, "failed") \
+	X(RUN_RECORDED, "recorded")	/* read, but there was nothing to compare with yet */ \
+	X(RUN_SKIPPED, "skipped")	/* all was found good before, so nothing was read */
 #define X(id, word) id,
 enum run_state { RUN_LIST(X) RUN_STATE_COUNT };
 #undef X
@@ -37,6 +39,9 @@ struct db_run {
 	bool deep;
 	enum run_state state;
 	uint64_t models, manifests, blobs, bytes;	/* checked */
+	uint64_t recorded;		/* of the blobs: had no digest to be compared with */
+	uint64_t skipped;		/* not read: found good since since_ns, and not touched */
+	int64_t since_ns;		/* 0: nothing was skipped */
 	uint64_t errors, warnings, notes;
 	double seconds;
 	const char *message;		/* why it failed, "" */
@@ -67,23 +72,37 @@ enum tb_status db_findings(struct db *db, int64_t run, const struct db_query *q,
 			   struct db_findings *out, struct tb_err *err) TB_MUST_USE;
 
 /* Writing, between db_begin() and db_commit() of db/write.h. */
-/* Uses started_ns, scope and deep; *id is what to put into the other calls. */
+/* Uses started_ns, scope, since_ns and deep; *id is what to put into the other calls. */
 enum tb_status db_run_start(struct db *db, const struct db_run *run, int64_t *id,
 			    struct tb_err *err) TB_MUST_USE;
 enum tb_status db_run_end(struct db *db, const struct db_run *run, struct tb_err *err) TB_MUST_USE;
 enum tb_status db_finding_add(struct db *db, const struct db_finding *f, struct tb_err *err)
 	TB_MUST_USE;
 
-/* The last result of a model (by path), with the stamp of its files at that time. */
-struct db_verified { int64_t run; uint64_t stamp, errors; int64_t when_ns; };
+/* The last result of a model (by path), with the stamp of its files at that time; and that
+ * of the run. */
+struct db_verified {
+	int64_t run;
+	const char *name;
+	uint64_t stamp, errors;
+	enum db_state state;
+	int64_t when_ns;
+};
 enum tb_status db_verified_model(struct db *db, const char *path, const struct db_verified *v,
 				 struct tb_err *err) TB_MUST_USE;
+
+/* The models of a run, by name. */
+struct db_run_model { const char *name, *path; enum db_state state; };
+struct db_run_models { struct db_run_model *rows; size_t n; struct db_mem mem; };
+enum tb_status db_run_models(struct db *db, int64_t run, struct db_run_models *out,
+			     struct tb_err *err) TB_MUST_USE;
 
 /* The last hash of a file, and what it was then. */
 struct db_hash {
 	struct tb_ident id;
 	char digest[TB_DIGEST_MAX];
-	bool ok;			/* was as its name or manifest said */
+	bool ok;			/* was as its name, its manifest or the hash before said */
+	bool recorded;			/* ok, but there was nothing to compare with */
 	int64_t when_ns;
 };
 enum tb_status db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,

@@ -33,7 +33,7 @@ run_state_word(enum run_state s)
 /* ---- runs ---- */
 
 #define RUN_COLUMNS "id, started_ns, ended_ns, scope, deep, state, models, manifests, blobs, " \
-	"bytes, errors, warnings, notes, seconds, message"
+	"bytes, errors, warnings, notes, seconds, message, recorded, skipped, since_ns"
 
 static const struct db_sort run_sorts[] = {
 	{ "started", "id", true },
@@ -56,7 +56,8 @@ read_run(struct db_rows *r, struct db_run *run)
 		.blobs = (uint64_t)rows_i64(r, 8), .bytes = (uint64_t)rows_i64(r, 9),
 		.errors = (uint64_t)rows_i64(r, 10), .warnings = (uint64_t)rows_i64(r, 11),
 		.notes = (uint64_t)rows_i64(r, 12), .seconds = sqlite3_column_double(r->st, 13),
-		.message = rows_text(r, 14),
+		.message = rows_text(r, 14), .recorded = (uint64_t)rows_i64(r, 15),
+		.skipped = (uint64_t)rows_i64(r, 16), .since_ns = rows_i64(r, 17),
 	};
 }
 
@@ -110,8 +111,9 @@ enum tb_status
 db_run_start(struct db *db, const struct db_run *run, int64_t *id, struct tb_err *err)
 {
 	enum tb_status status = db_exec(db, err,
-		"INSERT INTO audit.runs(started_ns, scope, deep, state) VALUES (?, ?, ?, ?)",
-		"isii", run->started_ns, run->scope, (int64_t)run->deep, (int64_t)RUN_RUNNING);
+		"INSERT INTO audit.runs(started_ns, scope, deep, since_ns, state)"
+		" VALUES (?, ?, ?, ?, ?)", "isiii", run->started_ns, run->scope, (int64_t)run->deep, run->since_ns,
+		(int64_t)RUN_RUNNING);
 
 	*id = sqlite3_last_insert_rowid(db->sql);
 	return status;
@@ -122,10 +124,12 @@ db_run_end(struct db *db, const struct db_run *run, struct tb_err *err)
 {
 	return db_exec(db, err,
 		"UPDATE audit.runs SET ended_ns = ?, state = ?, models = ?, manifests = ?, blobs = ?,"
-		" bytes = ?, errors = ?, warnings = ?, notes = ?, seconds = ?, message = ?"
-		" WHERE id = ?", "iiiiiiiiifsi", run->ended_ns, (int64_t)run->state,
+		" bytes = ?, recorded = ?, skipped = ?, errors = ?, warnings = ?, notes = ?,"
+		" seconds = ?, message = ? WHERE id = ?", "iiiiiiiiiiifsi", run->ended_ns,
+		(int64_t)run->state,
 		(int64_t)run->models, (int64_t)run->manifests, (int64_t)run->blobs,
-		(int64_t)run->bytes, (int64_t)run->errors, (int64_t)run->warnings,
+		(int64_t)run->bytes, (int64_t)run->recorded, (int64_t)run->skipped,
+		(int64_t)run->errors, (int64_t)run->warnings,
 		(int64_t)run->notes, run->seconds, run->message ? run->message : "", run->id);
 }
 
@@ -212,9 +216,44 @@ enum tb_status
 db_verified_model(struct db *db, const char *path, const struct db_verified *v,
 		  struct tb_err *err)
 {
-	return db_exec(db, err, "INSERT OR REPLACE INTO audit.verified VALUES (?, ?, ?, ?, ?)",
-		       "siiii", path, v->run, (int64_t)v->stamp, (int64_t)v->errors, v->when_ns);
+	static const char last[] = "INSERT OR REPLACE INTO audit.verified(path, run, stamp, errors,"
+		" when_ns, state) VALUES (?, ?, ?, ?, ?, ?)";
+	static const char of_run[] = "INSERT OR REPLACE INTO audit.run_models(run, path, name, state)"
+		" VALUES (?, ?, ?, ?)";
+	enum tb_status status;
+
+	status = db_exec(db, err, last, "siiiii", path, v->run, (int64_t)v->stamp,
+			 (int64_t)v->errors, v->when_ns, (int64_t)v->state);
+	return status ? status : db_exec(db, err, of_run, "issi", v->run, path, some(v->name),
+					 (int64_t)v->state);
 }
+
+enum tb_status
+db_run_models(struct db *db, int64_t run, struct db_run_models *out, struct tb_err *err)
+{
+	struct db_rows r;
+	size_t cap = 0;
+
+	*out = (struct db_run_models){ 0 };
+	rows_open(&r, db, &out->mem, true, err, "SELECT name, path, state FROM audit.run_models "
+		  "WHERE run = ? ORDER BY name COLLATE tb_natural, path", "i", run);
+	while (rows_next(&r)) {
+		struct db_run_model *more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
+
+		if (!more)
+			continue;
+		out->rows = more;
+		more[out->n - 1] = (struct db_run_model){
+			rows_text(&r, 0), rows_text(&r, 1), db_state_of(rows_i64(&r, 2)),
+		};
+	}
+	if (rows_end(&r))
+		*out = (struct db_run_models){ 0 };
+	return r.status;
+}
+
+/* hashes.ok: what it was compared with did not hold, did, or was not there. */
+enum { NOT_OK, OK, RECORDED };
 
 enum tb_status
 db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
@@ -234,7 +273,8 @@ db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
 		memcpy(out->digest, digest, strlen(digest) + 1);
 		out->id = (struct tb_ident){ (uint64_t)rows_i64(&r, 0), (uint64_t)rows_i64(&r, 1),
 					     (uint64_t)rows_i64(&r, 2), rows_i64(&r, 3) };
-		out->ok = rows_i64(&r, 5);
+		out->ok = rows_i64(&r, 5) != NOT_OK;
+		out->recorded = rows_i64(&r, 5) == RECORDED;
 		out->when_ns = rows_i64(&r, 6);
 	}
 	if (!rows_end(&r))
@@ -247,5 +287,6 @@ db_hash_put(struct db *db, const char *path, const struct db_hash *h, struct tb_
 {
 	return db_exec(db, err, "INSERT OR REPLACE INTO audit.hashes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		       "siiiidii", path, (int64_t)h->id.dev, (int64_t)h->id.ino,
-		       (int64_t)h->id.size, h->id.mtime_ns, h->digest, (int64_t)h->ok, h->when_ns);
+		       (int64_t)h->id.size, h->id.mtime_ns, h->digest,
+		       (int64_t)(!h->ok ? NOT_OK : h->recorded ? RECORDED : OK), h->when_ns);
 }

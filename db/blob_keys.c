@@ -64,12 +64,12 @@ static void
 read_key(struct db_rows *r, struct db_blob_key *k)
 {
 	const void *digest = sqlite3_column_blob(r->st, 2);
-	int64_t kind = rows_i64(r, 3), state = rows_i64(r, 7);
+	int64_t kind = rows_i64(r, 3);
 
 	*k = (struct db_blob_key){
 		.id = rows_i64(r, 0), .size = (uint64_t)rows_i64(r, 4),
 		.kind = kind < DB_FILE_COUNT ? (uint8_t)kind : DB_FILE_FOREIGN,
-		.state = state >= 0 && state < DB_STATE_COUNT ? (uint8_t)state : 0,
+		.state = (uint8_t)db_state_of(rows_i64(r, 7)),
 		.owners = (uint32_t)rows_i64(r, 5), .missing = rows_i64(r, 6),
 		.mtime_ns = rows_i64(r, 8),
 		.media = media_of((const char *)sqlite3_column_text(r->st, 9)),

@@ -53,7 +53,7 @@ read_row(struct db_rows *r, struct db_blob *b)
 		.digest = rows_digest(r, 3), .size = (uint64_t)rows_i64(r, 5),
 		.kind = kind >= 0 && kind < DB_FILE_COUNT ? (enum db_file_kind)kind : DB_FILE_FOREIGN,
 		.owners = (uint64_t)rows_i64(r, 6), .missing = rows_i64(r, 7),
-		.state = (enum db_state)rows_i64(r, 8), .mtime_ns = rows_i64(r, 9),
+		.state = db_state_of(rows_i64(r, 8)), .mtime_ns = rows_i64(r, 9),
 		.verified_ns = rows_i64(r, 10), .media = rows_text(r, 11),
 	};
 	b->young = b->kind == DB_FILE_BLOB && !b->owners && !b->missing && db_young(b->mtime_ns);

@@ -99,26 +99,29 @@ db_connect(struct db *db, const char *uri, bool write, struct tb_err *err)
 }
 
 /* What the lists need to know about the last verify, in one place. A model is what
- * its last verify said only as long as its files are those of that time. */
+ * its last verify said only as long as its files are those of that time; and what the
+ * scan has found wrong since is wrong, whatever was hashed. */
 static const char views[] =
 	"PRAGMA temp_store = memory;"
 	"CREATE TEMP VIEW model_state AS SELECT m.*, r.path AS root_path,"
 	"  coalesce(v.when_ns, 0) AS verified_ns, coalesce(v.errors, 0) AS bad,"
-	"  CASE WHEN m.missing > 0 THEN 4 WHEN m.problems > 0 THEN 3"
-	"    WHEN v.path IS NULL THEN 0 WHEN v.stamp <> m.stamp THEN 2"
-	"    WHEN v.errors > 0 THEN 3 ELSE 1 END AS state"
+	"  v.stamp IS NOT NULL AND v.stamp <> m.stamp AS changed,"
+	"  CASE WHEN v.stamp = m.stamp AND v.errors > 0 THEN v.state"
+	"    WHEN m.missing > 0 OR m.problems > 0 THEN 5"
+	"    WHEN v.stamp = m.stamp THEN v.state ELSE 0 END AS state"
 	"  FROM main.models m JOIN main.roots r ON r.id = m.root"
 	"  LEFT JOIN audit.verified v ON v.path = m.path;"
 	"CREATE TEMP VIEW file_state AS SELECT f.*, r.path AS root_path,"
 	"  coalesce(h.when_ns, 0) AS verified_ns,"
-	"  CASE WHEN f.missing THEN 4 WHEN h.path IS NULL THEN 0"
+	"  CASE WHEN f.missing THEN 6 WHEN h.path IS NULL THEN 0"
 	"    WHEN h.dev <> f.dev OR h.ino <> f.ino OR h.size <> f.size"
-	"      OR h.mtime_ns <> f.mtime_ns THEN 2"
-	"    WHEN NOT h.ok THEN 3 ELSE 1 END AS state"
+	"      OR h.mtime_ns <> f.mtime_ns THEN 3"
+	"    WHEN NOT h.ok THEN 5 WHEN h.ok = 2 THEN 2 ELSE 1 END AS state"
 	"  FROM main.files f JOIN main.roots r ON r.id = f.root"
 	"  LEFT JOIN audit.hashes h ON h.path = f.path;";
-_Static_assert(DB_NEVER == 0 && DB_OK == 1 && DB_CHANGED == 2 && DB_DAMAGED == 3 &&
-	       DB_MISSING == 4, "the views count on it");
+_Static_assert(DB_NEVER == 0 && DB_HASHED == 1 && DB_STRUCTURE == 2 && DB_CHANGED == 3 &&
+	       DB_INCOMPLETE == 4 && DB_DAMAGED == 5 && DB_MISSING == 6,
+	       "the views and db/states.sql count on it");
 
 enum tb_status
 db_attach(struct db *db, const char *uri, struct tb_err *err)

@@ -31,17 +31,23 @@ const char *db_notice(const struct db *db);	/* "" or a sentence for people; borr
  * each second); follows files that appeared or were set aside. */
 bool db_changed(struct db *db);
 
-/* How a model or blob stands. Order: worst last. id, word in --json and on screen */
+/* How a model or file stands, as it is kept in audits.db. Order: worst last. id, word in
+ * --json and on screen, what it means */
 #define DB_STATE_LIST(X) \
-	X(DB_NEVER, "never")		/* never verified */ \
-	X(DB_OK, "ok") \
-	X(DB_CHANGED, "changed")	/* files changed since it was verified */ \
-	X(DB_DAMAGED, "damaged")	/* by the last verify, or unreadable in the scan */ \
-	X(DB_MISSING, "missing")	/* files are missing */
-#define X(id, word) id,
+	X(DB_NEVER, "never", "never verified, as it is now") \
+	X(DB_HASHED, "hashed", "every byte is what its digest says") \
+	X(DB_STRUCTURE, "structure", "looked at, but not all bytes could be compared") \
+	X(DB_CHANGED, "changed", "another file than was verified")	/* files alone */ \
+	X(DB_INCOMPLETE, "incomplete", "whole, but would not run") \
+	X(DB_DAMAGED, "damaged", "wrong in the last verify, or in the scan since") \
+	X(DB_MISSING, "missing", "not there")				/* files alone */
+#define X(id, word, meaning) id,
 enum db_state { DB_STATE_LIST(X) DB_STATE_COUNT };
 #undef X
 const char *db_state_word(enum db_state s);
+const char *db_state_meaning(enum db_state s);
+/* As a database has it; a number that is none is DB_NEVER. */
+enum db_state db_state_of(int64_t number);
 
 /* Which rows, in what order. Zeroed: all rows in natural order. */
 struct db_query {
@@ -60,6 +66,7 @@ struct db_model {
 	uint64_t params, bytes, exclusive, tensors, files, problems;
 	int64_t mtime_ns;
 	enum db_state state;
+	bool changed;		/* was verified, but its files were others then */
 	int64_t verified_ns;	/* 0: never */
 	uint64_t bad;		/* errors of the last verify */
 };

@@ -5,7 +5,7 @@
 #include "db/private.h"
 
 #define COLUMNS "id, name, path, root_path, kind, arch, scheme, params, bytes, exclusive, " \
-	"tensors, files, problems, mtime_ns, state, verified_ns, bad"
+	"tensors, files, problems, mtime_ns, state, changed, verified_ns, bad"
 
 static const struct db_sort sorts[] = {
 	{ "name", "name COLLATE tb_natural", false },
@@ -21,8 +21,8 @@ static const struct db_sort sorts[] = {
 	{ NULL, NULL, false }
 };
 
-static const char *const words[] = {
-#define X(id, word) [id] = word,
+static const struct { const char *word, *meaning; } states[] = {
+#define X(id, word, meaning) [id] = { word, meaning },
 	DB_STATE_LIST(X)
 #undef X
 };
@@ -30,7 +30,19 @@ static const char *const words[] = {
 const char *
 db_state_word(enum db_state s)
 {
-	return words[s];
+	return states[s].word;
+}
+
+const char *
+db_state_meaning(enum db_state s)
+{
+	return states[s].meaning;
+}
+
+enum db_state
+db_state_of(int64_t number)
+{
+	return number >= 0 && number < DB_STATE_COUNT ? (enum db_state)number : DB_NEVER;
 }
 
 static void
@@ -52,7 +64,8 @@ read_row(struct db_rows *r, struct db_model *m)
 	m->files = (uint64_t)rows_i64(r, c++);
 	m->problems = (uint64_t)rows_i64(r, c++);
 	m->mtime_ns = rows_i64(r, c++);
-	m->state = (enum db_state)rows_i64(r, c++);
+	m->state = db_state_of(rows_i64(r, c++));
+	m->changed = rows_i64(r, c++);
 	m->verified_ns = rows_i64(r, c++);
 	m->bad = (uint64_t)rows_i64(r, c++);
 	if (m->kind >= MODEL_KIND_COUNT)

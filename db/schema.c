@@ -10,6 +10,7 @@
 #include "db/facts_sql.h"
 #include "db/schema3_sql.h"
 #include "db/schema_sql.h"
+#include "db/states_sql.h"
 
 /* A new version is a new step at the end, never a change of an old one. */
 static const char *const index_steps[] = {
@@ -24,7 +25,7 @@ static const char *const index_steps[] = {
 	"		f.path AS file, t.off AS offset"
 	"	FROM models m JOIN tensors t ON t.model = m.id JOIN files f ON f.id = t.file_id;",
 };
-static const char *const audit_steps[] = { audits_sql, facts_sql };
+static const char *const audit_steps[] = { audits_sql, facts_sql, states_sql };
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof(*(a))))
 const struct db_schema db_index_schema = { "main", 0x74627478, index_steps, COUNT(index_steps) };

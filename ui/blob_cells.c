@@ -28,9 +28,12 @@ blob_state_cell(struct blob_state s, struct cell *out)
 		sign = SIGN_WARN;
 		word = s.kind > DB_FILE_BLOB ? db_file_word((enum db_file_kind)s.kind) : "orphan";
 		out->role = ROLE_WARN;
-	} else if (s.state == DB_OK) {
+	} else if (s.state == DB_HASHED) {
 		sign = SIGN_OK;
 		out->role = ROLE_OK;
+	} else if (s.state == DB_STRUCTURE) {
+		sign = SIGN_PART;
+		out->role = ROLE_TEXT;
 	} else if (s.state == DB_CHANGED) {
 		sign = SIGN_WARN;
 		out->role = ROLE_WARN;

@@ -93,16 +93,23 @@ verify_say(void *arg, struct tb_buf *out)
 	char text[WORD_MAX], bytes[16];
 
 	if (r->state == RUN_EMPTY) {
-		tb_buf_str(out, "there was nothing to check");
+		tb_buf_str(out, r->models ? "none of their bytes could be read"
+			   : "there was nothing to check");
 		return;
 	}
 	if (r->errors)
 		tb_buf_printf(out, "%s %s", theme_sign(SIGN_BAD),
 			      word_count(r->errors, "error", text));
 	else
-		tb_buf_printf(out, "%s clean", theme_sign(SIGN_OK));
+		tb_buf_printf(out, "%s %s", theme_sign(r->state == RUN_CLEAN ? SIGN_OK : SIGN_PART),
+			      run_state_word(r->state));
 	tb_buf_printf(out, ", %s", word_count(r->blobs, "file", text));
 	tb_buf_printf(out, ", %s", tb_human_bytes(r->bytes, bytes));
+	if (r->state == RUN_RECORDED)
+		tb_buf_str(out, "; the next verify compares");
+	else if (r->recorded)
+		tb_buf_printf(out, "; %s recorded for the next verify",
+			      word_count(r->recorded, "file", text));
 	if (r->warnings)
 		tb_buf_printf(out, ", %s", word_count(r->warnings, "warning", text));
 	if (*r->notice)

@@ -32,6 +32,7 @@ enum role { ROLE_LIST(X) ROLE_COUNT };
 	X(SIGN_BAD, "✗", "x") \
 	X(SIGN_NONE, "·", "-")		/* not known, never done */ \
 	X(SIGN_WARN, "!", "!") \
+	X(SIGN_PART, "~", "~")		/* looked at, as far as one can */ \
 	X(SIGN_CURSOR, "▸", ">") \
 	X(SIGN_MARK, "•", "*") \
 	X(SIGN_DOT, "·", "|")		/* between things in a line */ \

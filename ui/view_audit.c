@@ -90,6 +90,9 @@ result_cell(const struct db_run *r, struct cell *out)
 		tb_buf_printf(&out->text, "%s %s", theme_sign(SIGN_BAD),
 			      word_count(r->errors, "error", text));
 		break;
+	case RUN_RECORDED:
+		tb_buf_printf(&out->text, "%s recorded", theme_sign(SIGN_PART));
+		break;
 	default:
 		out->role = ROLE_DIM;
 		tb_buf_printf(&out->text, "%s %s", theme_sign(SIGN_NONE), run_state_word(r->state));

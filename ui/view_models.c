@@ -21,7 +21,10 @@ struct models {
 	struct model_loc loc;	/* of subject(); borrows from rows */
 };
 
-enum { COL_NAME, COL_ARCH, COL_PARAMS, COL_SCHEME, COL_SIZE, COL_ONLY, COL_STATE, COL_MODIFIED };
+enum {
+	COL_NAME, COL_ARCH, COL_PARAMS, COL_SCHEME, COL_SIZE, COL_ONLY, COL_STATE, COL_MODIFIED,
+	COL_VERIFIED
+};
 
 static const struct column cols[] = {
 	[COL_NAME] = { "NAME", 22, 60, false, SORTS_UP, 0, .middle = true },
@@ -30,8 +33,9 @@ static const struct column cols[] = {
 	[COL_SCHEME] = { "SCHEME", 9, 14, false, SORTS_UP, 3 },
 	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_DOWN, 1 },
 	[COL_ONLY] = { "ONLY THIS", 10, 0, true, SORTS_DOWN, 7 },
-	[COL_STATE] = { "STATE", 11, 14, false, SORTS_DOWN, 2 },
+	[COL_STATE] = { "STATE", 12, 14, false, SORTS_DOWN, 2 },
 	[COL_MODIFIED] = { "MODIFIED", 10, 0, false, SORTS_DOWN, 6 },
+	[COL_VERIFIED] = { "VERIFIED", 10, 0, false, SORTS_NOT, 8 },
 };
 static const char *const sort_keys[] = {
 	[COL_NAME] = "name", [COL_ARCH] = "arch", [COL_PARAMS] = "params",
@@ -113,29 +117,18 @@ state_cell(const struct db_model *m, struct cell *out)
 {
 	char text[WORD_MAX];
 
-	switch (m->state) {
-	case DB_OK:
-		out->role = ROLE_OK;
-		tb_buf_printf(&out->text, "%s %s", theme_sign(SIGN_OK),
-			      word_age(m->verified_ns, text));
-		break;
-	case DB_CHANGED:
-		out->role = ROLE_WARN;
-		tb_buf_printf(&out->text, "%s changed", theme_sign(SIGN_WARN));
-		break;
-	case DB_DAMAGED:
-	case DB_MISSING:
-		out->role = ROLE_BAD;
-		tb_buf_printf(&out->text, "%s ", theme_sign(SIGN_BAD));
-		if (m->bad)
-			tb_buf_str(&out->text, word_count(m->bad, "error", text));
-		else
-			tb_buf_str(&out->text, db_state_word(m->state));
-		break;
-	default:
-		out->role = ROLE_DIM;
-		tb_buf_printf(&out->text, "%s %s", theme_sign(SIGN_NONE), db_state_word(m->state));
-	}
+	static const struct { enum role role; enum sign sign; } looks[DB_STATE_COUNT] = {
+		[DB_NEVER] = { ROLE_DIM, SIGN_NONE }, [DB_HASHED] = { ROLE_OK, SIGN_OK },
+		[DB_STRUCTURE] = { ROLE_TEXT, SIGN_PART },
+		[DB_INCOMPLETE] = { ROLE_WARN, SIGN_WARN }, [DB_DAMAGED] = { ROLE_BAD, SIGN_BAD },
+		[DB_CHANGED] = { ROLE_DIM, SIGN_NONE }, [DB_MISSING] = { ROLE_BAD, SIGN_BAD },
+	};
+	const char *word = m->state == DB_NEVER && m->changed ? "changed" : db_state_word(m->state);
+
+	if (m->state == DB_DAMAGED && m->bad && !m->changed)
+		word = word_count(m->bad, "error", text);
+	out->role = looks[m->state].role;
+	tb_buf_printf(&out->text, "%s %s", theme_sign(looks[m->state].sign), word);
 }
 
 static void
@@ -157,6 +150,9 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	case COL_ONLY: tb_buf_str(&out->text, tb_human_bytes(m->exclusive, number)); break;
 	case COL_STATE: state_cell(m, out); break;
 	case COL_MODIFIED: tb_buf_str(&out->text, word_date(m->mtime_ns, text)); break;
+	case COL_VERIFIED:
+		tb_buf_str(&out->text, m->verified_ns ? word_age(m->verified_ns, text) : "-");
+		break;
 	}
 }
 

@@ -29,6 +29,7 @@ model_json(const struct db_model *m)
 	json_set_u64(o, "tensors", m->tensors);
 	json_set_str(o, "state", db_state_word(m->state));
 	json_set_str(o, "modified", tb_time_rfc3339(m->mtime_ns, time));
+	json_set_bool(o, "changed", m->changed);
 	json_set_str(o, "verified", m->verified_ns ? tb_time_rfc3339(m->verified_ns, time) : NULL);
 	json_set_u64(o, "problems", m->problems);
 	return o;
@@ -57,7 +58,7 @@ text_row(struct cli_table *t, const struct db_model *m)
 	cli_cell(t, *m->scheme ? m->scheme : "-");
 	cli_cell(t, tb_human_bytes(m->bytes, size));
 	cli_cell(t, tb_human_bytes(m->exclusive, only));
-	cli_cell(t, db_state_word(m->state));
+	cli_cell(t, m->state == DB_NEVER && m->changed ? "changed" : db_state_word(m->state));
 	cli_cellf(t, "%.10s", tb_time_rfc3339(m->mtime_ns, time));
 }
 

@@ -87,7 +87,9 @@ cli_print_report(const struct cli *cli, const struct report *r, enum report_form
 enum cli_exit
 cli_run_exit(enum run_state state)
 {
-	return state == RUN_CLEAN ? CLI_OK : state == RUN_DAMAGE ? CLI_WRONG : CLI_FAILED;
+	if (state == RUN_CLEAN || state == RUN_RECORDED)
+		return CLI_OK;
+	return state == RUN_DAMAGE ? CLI_WRONG : CLI_FAILED;
 }
 
 static enum cli_exit
@@ -127,7 +129,7 @@ verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_req *req, 
 		done = put_report(cli, ctx, out.run, file, format);
 	if (status)
 		return cli_fail(&err);
-	if (out.state == RUN_EMPTY)
+	if (out.state == RUN_EMPTY && !out.models)
 		cli_note(cli, "there was nothing to verify");
 	return done == CLI_OK ? cli_run_exit(out.state) : done;
 }
@@ -165,9 +167,9 @@ cli_verify(struct cli *cli, int argc, char **argv)
 	const char *since = NULL, *file = NULL, *format = NULL;
 	const struct tb_opt opts[] = {
 		{ 'D', "deep", TB_OPT_FLAG, &req.deep, NULL,
-		  "hash files without a digest, too, and look for NaN and infinities" },
+		  "also look for NaN and infinities, and hash what no model uses" },
 		{ 0, "since", TB_OPT_STR, &since, "T",
-		  "skip blobs found good since then (7d, 2026-01-31) and not touched" },
+		  "skip files found good since then (7d, 2026-01-31) and not touched" },
 		{ 'o', "report", TB_OPT_STR, &file, "FILE",
 		  "write a report: .txt, .json, .csv, .md or .html" },
 		{ 'F', "format", TB_OPT_STR, &format, "FORMAT",

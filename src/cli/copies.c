@@ -105,7 +105,7 @@ print_text(const struct cli *cli, const struct db_copies *c, bool files)
 	       tb_human_bytes(c->spare, size));
 	if (c->unknown) {
 		snprintf(note, sizeof(note), "%ju file%s (%s) as large as another one were never "
-			 "hashed: \"tbtui verify --deep\" finds out", (uintmax_t)c->unknown,
+			 "hashed: \"tbtui verify\" finds out", (uintmax_t)c->unknown,
 			 tb_plural(c->unknown), tb_human_bytes(c->unknown_bytes, size));
 		cli_note(cli, note);
 	}

@@ -56,6 +56,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify_find.c \
 	src/ops/verify_models.c \
 	src/ops/verify_run.h \
+	src/ops/verify_state.c \
 	src/ops/verify_store.c \
 	src/ops/verify_tensors.c \
 	src/ops/verify_tensors.h \

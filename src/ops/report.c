@@ -84,6 +84,8 @@ report_load(struct report *r, struct db *db, int64_t run, struct tb_err *err)
 			     : tb_fail(err, TB_ENOENT, "nothing was verified yet");
 	if (!status)
 		status = db_findings(db, r->runs.rows->id, NULL, &r->findings, err);
+	if (!status)
+		status = db_run_models(db, r->runs.rows->id, &r->models, err);
 	if (status)
 		report_free(r);
 	return status;
@@ -94,6 +96,7 @@ report_free(struct report *r)
 {
 	db_free(&r->runs.mem);
 	db_free(&r->findings.mem);
+	db_free(&r->models.mem);
 	*r = (struct report){ 0 };
 }
 
@@ -127,6 +130,22 @@ finding_json(const struct db_finding *f)
 }
 
 static cJSON *
+models_json(const struct db_run_models *models)
+{
+	cJSON *list = json_array();
+
+	for (size_t i = 0; i < models->n; i++) {
+		cJSON *o = json_object();
+
+		json_set_str(o, "name", models->rows[i].name);
+		json_set_str(o, "path", models->rows[i].path);
+		json_set_str(o, "state", db_state_word(models->rows[i].state));
+		json_push(list, o);
+	}
+	return list;
+}
+
+static cJSON *
 scope_json(const char *scope)
 {
 	cJSON *a = json_array();
@@ -144,6 +163,13 @@ scope_json(const char *scope)
 	return a;
 }
 
+/* Bytes were read, and nothing is known to be wrong with any. */
+static bool
+report_clean(enum run_state s)
+{
+	return s == RUN_CLEAN || s == RUN_RECORDED;
+}
+
 cJSON *
 report_json(const struct report *r)
 {
@@ -159,7 +185,7 @@ report_json(const struct report *r)
 	for (size_t i = 0; i < r->findings.n; i++)
 		json_push(list, finding_json(&r->findings.rows[i]));
 	json_set(o, "findings", list);
-	json_set_bool(o, "clean", run->state == RUN_CLEAN);
+	json_set_bool(o, "clean", report_clean(run->state));
 	json_set_f64(o, "seconds", run->seconds);
 	json_set_i64(o, "run", run->id);
 	json_set_str(o, "state", run_state_word(run->state));
@@ -167,6 +193,9 @@ report_json(const struct report *r)
 	json_set_bool(o, "deep", run->deep);
 	json_set(o, "scope", scope_json(run->scope));
 	set_some(o, "message", run->message);
+	json_set_u64(o, "recorded", run->recorded);
+	json_set_u64(o, "skipped", run->skipped);
+	json_set(o, "models", models_json(&r->models));
 	return o;
 }
 
@@ -178,9 +207,52 @@ count(struct tb_buf *out, uint64_t n, const char *what, const char *then)
 	tb_buf_printf(out, "%ju %s%s%s", (uintmax_t)n, what, tb_plural(n), then);
 }
 
+/* "models: 79 hashed, 1 structure, 1 damaged". */
 static void
-text_head(const struct db_run *run, struct tb_buf *out)
+text_states(const struct db_run_models *models, struct tb_buf *out)
 {
+	size_t n[DB_STATE_COUNT] = { 0 };
+	const char *before = "models: ";
+
+	for (size_t i = 0; i < models->n; i++)
+		n[models->rows[i].state]++;
+	for (int s = 0; s < DB_STATE_COUNT; s++)
+		if (n[s]) {
+			tb_buf_printf(out, "%s%zu %s", before, n[s],
+				      db_state_word((enum db_state)s));
+			before = ", ";
+		}
+	if (models->n)
+		tb_buf_chr(out, '\n');
+}
+
+/* What was not compared with anything, and why. */
+static void
+text_uncompared(const struct db_run *run, struct tb_buf *out)
+{
+	char time[32];
+
+	if (run->recorded) {
+		count(out, run->recorded, "file", " read and recorded; the next verify compares\n");
+	} else if (run->state == RUN_EMPTY && run->models) {
+		tb_buf_str(out, "none of their bytes was read: that says nothing about them\n");
+	}
+	if (!run->skipped)
+		return;
+	tb_time_rfc3339(run->since_ns, time);
+	if (run->state == RUN_SKIPPED) {
+		count(out, run->models, "model", "");
+		tb_buf_printf(out, ", all found good since %s; nothing read\n", time);
+	} else {
+		count(out, run->skipped, "file", "");
+		tb_buf_printf(out, " found good since %s, not read again\n", time);
+	}
+}
+
+static void
+text_head(const struct report *r, struct tb_buf *out)
+{
+	const struct db_run *run = r->runs.rows;
 	char time[32], bytes[16];
 
 	tb_buf_printf(out, "run %jd of %s, ", (intmax_t)run->id,
@@ -197,6 +269,8 @@ text_head(const struct db_run *run, struct tb_buf *out)
 	count(out, run->errors, "error", ", ");
 	count(out, run->warnings, "warning", ", ");
 	count(out, run->notes, "note", "\n");
+	text_states(&r->models, out);
+	text_uncompared(run, out);
 	if (*run->message) {
 		tb_text_clip(out, run->message, SIZE_MAX, false);
 		tb_buf_chr(out, '\n');
@@ -220,7 +294,7 @@ render_text(const struct report *r, struct tb_buf *out)
 			tb_buf_chr(out, '\n');
 		}
 	}
-	text_head(r->runs.rows, out);
+	text_head(r, out);
 }
 
 enum { COLUMNS = 10 };
@@ -300,6 +374,19 @@ row(struct tb_buf *out, const struct shape *s, const char *const cell[COLUMNS])
 	tb_buf_free(&clean);
 }
 
+/* A model's state in the columns of a finding. */
+static void
+model_rows(const struct report *r, const struct shape *s, struct tb_buf *out)
+{
+	for (size_t i = 0; i < r->models.n; i++) {
+		const struct db_run_model *m = &r->models.rows[i];
+		const char *cell[COLUMNS] = { "state", db_state_word(m->state), m->name, "", "", "",
+			"", "", db_state_meaning(m->state), m->path };
+
+		row(out, s, cell);
+	}
+}
+
 static void
 rows(const struct report *r, const struct shape *s, struct tb_buf *out)
 {
@@ -310,6 +397,7 @@ rows(const struct report *r, const struct shape *s, struct tb_buf *out)
 		cells(&r->findings.rows[i], offset, cell);
 		row(out, s, cell);
 	}
+	model_rows(r, s, out);
 }
 
 static void
@@ -326,7 +414,7 @@ head(const struct report *r, escape_fn *escape, struct tb_buf *out)
 {
 	struct tb_buf text = TB_BUF(1u << 20);
 
-	text_head(r->runs.rows, &text);
+	text_head(r, &text);
 	escape(out, tb_buf_cstr(&text));
 	tb_buf_free(&text);
 }

@@ -29,6 +29,7 @@ enum tb_status report_place(const char *path, bool replace, struct tb_err *err) 
 struct report {
 	struct db_runs runs;		/* exactly one */
 	struct db_findings findings;	/* worst first */
+	struct db_run_models models;	/* how each stands after the run, by name */
 };
 /* A run of the audits; TB_ENOENT if there is none of that number, 0 = the last one. */
 enum tb_status report_load(struct report *r, struct db *db, int64_t run, struct tb_err *err)

@@ -3,6 +3,7 @@
 #include "src/ops/verify.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/buf.h"
@@ -13,7 +14,8 @@ static enum tb_status
 start(struct verify_run *r, struct tb_err *err)
 {
 	struct tb_buf scope = TB_BUF(65536);
-	struct db_run run = { .started_ns = r->started_ns, .deep = r->req->deep };
+	struct db_run run = { .started_ns = r->started_ns, .deep = r->req->deep,
+			      .since_ns = r->req->since_ns };
 	enum tb_status status;
 
 	for (size_t i = 0; i < r->req->nrefs; i++)
@@ -35,28 +37,27 @@ static enum tb_status
 remember_models(struct verify_run *r, struct tb_err *err)
 {
 	struct db_verified v = { .run = r->out->run, .when_ns = tb_now_ns() };
-	enum tb_status status = db_begin(r->db, err);
+	bool *hashed;
+	enum tb_status status = verify_hashed(r, &hashed, err);
 
+	if (status)
+		return status;
+	status = db_begin(r->db, err);
 	for (size_t i = 0; !status && i < r->nmodels; i++) {
-		v.stamp = r->models[i].stamp;
-		v.errors = r->models[i].errors;
-		status = db_verified_model(r->db, r->models[i].loc.path, &v, err);
+		const struct verify_model *m = &r->models[i];
+
+		v.name = m->loc.name;
+		v.stamp = m->stamp;
+		v.errors = m->errors;
+		v.state = verify_model_state(m, hashed[i]);
+		status = db_verified_model(r->db, m->loc.path, &v, err);
 	}
 	if (!status)
 		status = db_commit(r->db, err);
 	else
 		db_rollback(r->db);
+	free(hashed);
 	return status;
-}
-
-static enum run_state
-state_of(const struct verify_run *r, enum tb_status status)
-{
-	if (status)
-		return status == TB_ECANCEL ? RUN_CANCELLED : RUN_FAILED;
-	if (r->out->errors)
-		return RUN_DAMAGE;
-	return r->out->models ? RUN_CLEAN : RUN_EMPTY;
 }
 
 static enum tb_status
@@ -66,13 +67,14 @@ end(struct verify_run *r, enum tb_status status, struct tb_err *err)
 	struct db_run run = {
 		.id = out->run, .ended_ns = tb_now_ns(), .models = out->models,
 		.manifests = out->manifests, .blobs = out->blobs, .bytes = out->bytes,
+		.recorded = out->recorded, .skipped = out->skipped,
 		.errors = out->errors, .warnings = out->warnings, .notes = out->notes,
 		.seconds = out->seconds, .message = status && err ? err->msg : "",
 	};
 	struct tb_err late;
 	enum tb_status failed = verify_flush(r, &late);
 
-	run.state = r->out->state = state_of(r, status ? status : failed);
+	run.state = r->out->state = verify_run_state(out, status ? status : failed);
 	if (!failed)
 		failed = db_begin(r->db, &late);
 	if (!failed)

@@ -1,6 +1,8 @@
 /* verify.h - are the bytes on the disk what they should be?
  *
- * Each distinct blob is hashed once, on the pool; damage never stops the rest.
+ * Each distinct file is hashed once, on the pool; damage never stops the rest.  A blob is
+ * compared with its name; a file of which nobody says what its bytes are, with what it
+ * was at the last verify: the first one only records that.
  * Works on the stores themselves: the index need not be there. */
 #ifndef TBTUI_OPS_VERIFY_H
 #define TBTUI_OPS_VERIFY_H
@@ -42,14 +44,15 @@ const char *finding_meaning(enum finding_code c);
 struct verify_req {
 	const char *const *refs;	/* as store_resolve() takes them; borrowed */
 	size_t nrefs;			/* 0: everything in ctx->roots */
-	bool deep;			/* also hash files without a digest, and look at values */
-	int64_t since_ns;		/* > 0: skip blobs found good since then and not touched */
+	bool deep;			/* also look at values, and hash what no model uses */
+	int64_t since_ns;		/* > 0: skip files found good since then and not touched */
 };
 
 struct verify_result {
 	int64_t run;			/* in audits.db */
 	enum run_state state;
-	uint64_t models, manifests, blobs, bytes, skipped;	/* checked */
+	uint64_t models, manifests, blobs, bytes;	/* checked */
+	uint64_t compared, recorded, skipped;	/* files: see struct db_run */
 	uint64_t errors, warnings, notes;
 	double seconds;
 	char notice[512];		/* a database that was set aside, or "" */

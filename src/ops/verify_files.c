@@ -39,12 +39,12 @@ largest_first(const void *a, const void *b)
 	return strcmp(x->file->path, y->file->path);
 }
 
-/* Blobs are hashed because their name says what comes out; other files only --deep,
- * where the last hash is what to compare with. */
+/* Blobs are hashed because their name says what comes out; other files are compared with
+ * their last hash. */
 static bool
-wanted(const struct verify_run *r, const struct verify_file *f)
+wanted(const struct verify_file *f)
 {
-	return !f->missing && (!f->manifest || *f->digest) && (*f->digest || r->req->deep);
+	return !f->missing && (!f->manifest || *f->digest);
 }
 
 static enum tb_status
@@ -55,7 +55,7 @@ list_uses(struct verify_run *r, size_t *n, struct tb_err *err)
 	*n = 0;
 	for (size_t m = 0; m < r->nmodels; m++)
 		for (size_t f = 0; f < r->models[m].nfiles; f++) {
-			if (!wanted(r, &r->models[m].files[f]))
+			if (!wanted(&r->models[m].files[f]))
 				continue;
 			if (!tb_grow(&r->uses, &cap, *n + 1, sizeof(*r->uses)))
 				return tb_nomem(err);
@@ -214,26 +214,30 @@ judge_digest(struct verify_run *r, struct verify_target *t, const struct tb_file
 	bool right = !strcmp(digest, t->file->digest);
 
 	check_sizes(r, t, f->id.size, right);
+	t->equal = right;
 	if (right || !sizes_agree(r, t, f->id.size))
 		return TB_OK;
 	return find_damage(r, t, f, F_DIGEST_MISMATCH, t->file->digest, digest,
 			   "does not have the bytes that its name says", err);
 }
 
-/* Files of directories: nobody says what their bytes are, but we know what they were. */
+/* Files of directories: nobody says what their bytes are, but we know what they were.  A
+ * copy that was put in their place is no excuse: whoever keeps the time of a file keeps
+ * its bytes. */
 static enum tb_status
 judge_change(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
 	     const char *digest, struct tb_err *err)
 {
 	const struct db_hash *was = &t->was;
 
-	if (!t->known || !strcmp(was->digest, digest))
+	t->equal = t->known && !strcmp(was->digest, digest);
+	if (!t->known || t->equal)
 		return TB_OK;
-	t->rotten = tb_ident_equal(&was->id, &f->id);
+	t->rotten = was->id.size == f->id.size && was->id.mtime_ns == f->id.mtime_ns;
 	if (t->rotten)
 		return find_damage(r, t, f, F_CONTENT_CHANGED, was->digest, digest, "has other "
-				   "bytes than at the last verify, but the same size and time",
-				   err);
+				   "bytes than at the last verify, but the same size and time (if "
+				   "that was on purpose, touch it and verify again)", err);
 	find_for_all(r, t, F_CHANGED_SINCE, (struct verify_where){ .expected = was->digest,
 		     .actual = digest }, "was written since the last verify");
 	return TB_OK;
@@ -266,23 +270,29 @@ hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f
 		status = judge_change(r, t, f, h.digest, err);
 	if (!status && r->req->deep && t->nuses)
 		status = verify_values(r, t, f, err);
-	if (t->rotten)
-		h = t->was;	/* damage is not what the next run compares with */
+	if (t->rotten)	/* damage is not what the next run compares with */
+		memcpy(h.digest, t->was.digest, sizeof(h.digest));
 	h.ok = !t->bad;
+	h.recorded = !*t->file->digest && !t->equal && !t->rotten;
 	if (!status)
 		verify_remember(r, t->file->path, &h);
 	return status;
 }
 
+/* f NULL: it was skipped. */
 static void
-count(struct verify_run *r, const struct tb_file *f, bool skipped)
+count(struct verify_run *r, const struct verify_target *t, const struct tb_file *f)
 {
+	bool compared = *t->file->digest || t->equal || t->rotten;
+
 	pthread_mutex_lock(&r->lock);
-	if (skipped) {
-		r->out->skipped++;
-	} else {
+	if (f) {
 		r->out->blobs++;
 		r->out->bytes += f->id.size;
+		r->out->compared += compared;
+		r->out->recorded += !compared;
+	} else {
+		r->out->skipped++;
 	}
 	pthread_mutex_unlock(&r->lock);
 }
@@ -295,14 +305,15 @@ check_file(struct verify_run *r, struct verify_target *t, struct tb_err *err)
 
 	if (skip(r, t)) {
 		tb_job_step(r->job, t->file->id.size, 1);
-		count(r, NULL, true);
+		t->equal = !t->was.recorded;
+		count(r, t, NULL);
 		return TB_OK;
 	}
 	status = tb_file_open(&f, t->file->path, err);
 	if (!status) {
 		status = hash_file(r, t, &f, err);
 		if (!status)
-			count(r, &f, false);
+			count(r, t, &f);
 		tb_file_close(&f);
 	}
 	tb_job_step(r->job, 0, 1);

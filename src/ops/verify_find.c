@@ -101,6 +101,14 @@ verify_fail(struct verify_run *r, enum tb_status status, const struct tb_err *er
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* The lock is held. */
+static void
+count_error(struct verify_model *m, enum finding_code code)
+{
+	m->errors++;
+	m->incomplete += !strcmp(table[code].word, "incomplete");
+}
+
 void
 verify_find(struct verify_run *r, enum finding_code code, const struct verify_where *at,
 	    const char *fmt, ...)
@@ -125,7 +133,7 @@ verify_find(struct verify_run *r, enum finding_code code, const struct verify_wh
 		pthread_mutex_lock(&r->lock);
 		++*counts[table[code].severity];
 		if (at->model && table[code].severity == SEV_ERROR)
-			((struct verify_model *)at->model)->errors++;
+			count_error((struct verify_model *)at->model, code);
 		*r->last = n;
 		r->last = &n->next;
 		pthread_mutex_unlock(&r->lock);

@@ -32,6 +32,8 @@ struct verify_model {
 	size_t nproblems;
 	char *failure;			/* why it could not be opened at all, or NULL */
 	uint64_t stamp, errors;
+	uint64_t incomplete;		/* of the errors: nothing is damaged, but something is not
+					 * there that a run would need */
 	bool opened;
 	bool doubled;			/* another store has listed it, too */
 };
@@ -43,7 +45,9 @@ struct verify_target {
 	size_t nuses;			/* 0: an orphan */
 	struct db_hash was;		/* the last hash, if `known` */
 	bool known, bad;
-	bool rotten;			/* other bytes behind the same identity */
+	bool rotten;			/* other bytes behind the same size and time */
+	/* Every byte is what a digest says: now, or when it was skipped. */
+	bool equal;
 };
 
 struct verify_run {
@@ -95,6 +99,13 @@ void verify_free_models(struct verify_run *r);
 
 /* verify_files.c: hashes every distinct file once, after verify_store(). */
 enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+
+/* verify_state.c: what it comes to, for a model and for the run.  `hashed`: a flag for each
+ * model, all of whose files are equal to a digest; caller frees. */
+enum tb_status verify_hashed(const struct verify_run *r, bool **hashed, struct tb_err *err)
+	TB_MUST_USE;
+enum db_state verify_model_state(const struct verify_model *m, bool hashed);
+enum run_state verify_run_state(const struct verify_result *out, enum tb_status status);
 
 /* verify_values.c (--deep): NaN and infinities in the tensors of a file. */
 enum tb_status verify_values(struct verify_run *r, const struct verify_target *t,

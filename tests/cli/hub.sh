@@ -152,6 +152,6 @@ has '^1 model: 1 added'
 run 0 blobs --left
 has 'downloadInProgress +partial '
 run 0 verify
-has '^clean: 1 model'
+has '^recorded: 1 model'
 has '^note +partial '
 exit 0

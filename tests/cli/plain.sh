@@ -26,7 +26,7 @@ hear 0 1 v q q
 has '^tbtui verify -- /.*/one/latest$'
 has '^clean: 1 model'
 has '^done$'
-has '^1  one:latest, .* verified: ok$'
+has '^1  one:latest, .* verified: hashed$'
 hear 0 2 3 s
 has '^3  model.layers.10.mlp.up_proj.weight, F32, 16 by 8, 512 B$'
 has '^tbtui tensor --stats -- /.*/two/latest model.layers.10.mlp.up_proj.weight$'

@@ -65,7 +65,7 @@ run 0 scan
 has '0 added, 0 changed, 0 removed, 3 unchanged'
 run 0 ls
 has '^three:latest .* damaged '
-has '^four:latest .* missing '
+has '^four:latest .* damaged '
 has '^one:latest .* never '
 
 # What does not belong into blobs/, links in a loop and a FIFO stop nothing.

@@ -39,12 +39,12 @@ has_not 'one:latest'
 run 0 verify one
 run 0 scan
 run 0 ls
-has '^one:latest .* ok '
+has '^one:latest .* hashed '
 has '^two:latest .* damaged '
 flip "$OWN" 300
 run 0 verify
 run 0 ls
-has '^two:latest .* ok '
+has '^two:latest .* hashed '
 
 # A shared blob is damage to both, and is hashed once.
 flip "$COMMON" 200
@@ -229,13 +229,23 @@ run 2 verify --since yesterday
 # --since leaves out what was found good and was not touched, nothing else.
 fresh
 run 0 verify
-run 0 verify --since 1h
-has '^clean: 2 models, 2 manifests, 0 blobs'
+run 2 verify --since 1h
+has '^skipped: 2 models, 2 manifests, 0 blobs, 0 B '
+has '^models: 2 hashed$'
+has '^2 models, all found good since 20[0-9-]*T[0-9:]*Z; nothing read$'
+has_not clean
+run 2 --json verify --since 1h
+has '"clean":false'
+has '"state":"skipped"'
+has '"recorded":0,"skipped":7'
+run 0 audit list
+has ' skipped '
 touch "$OWN"
 run 0 verify --since 1h
 has '^clean: 2 models, 2 manifests, 1 blob'
+has '^6 files found good since .*, not read again$'
 flip "$ONE" 300
-run 0 verify --since 1h
+run 2 verify --since 1h
 run 1 verify --since 0s
 
 # A Hugging Face cache names its large files by what is in them.
@@ -249,7 +259,10 @@ ln -s "../../blobs/$SUM" "$HUB/snapshots/abc/model.safetensors"
 echo '{}' >"$HUB/snapshots/abc/config.json"
 STORE=$T/hub
 run 0 verify
-has '^clean: 1 model, 0 manifests, 1 blob'
+has '^clean: 1 model, 0 manifests, 2 blobs'
+has '^models: 1 structure$'
+run 0 verify
+has '^models: 1 hashed$'
 flip "$HUB/blobs/$SUM" 100
 run 1 verify
 has "^error +digest_mismatch +hf:org/tiny: sha256:$SUM "
@@ -280,23 +293,87 @@ index 128 3
 run 1 verify
 has '^error +index_bad .*shard model-00003-of-00002.safetensors, named in .*, is missing'
 
-# A directory: structure always, bytes with --deep against the last time.
+# What nobody says the bytes of is read and recorded by the first verify, and compared by
+# the next: a directory, a single safetensors file.
+state() {
+	run 0 scan
+	run 0 --json ls
+	has "\"state\":\"$1\""
+	run 0 ls
+	has " $1 "
+}
 D=$T/dir
 mkdir "$D"
 st w 4 4 1 >"$D/model.safetensors"
 echo '{"model_type":"llama"}' >"$D/config.json"
-STORE=$D
-run 0 verify --deep
-has '^clean: 1 model, 0 manifests, 2 blobs'
-flip "$D/model.safetensors" 100
+for STORE in "$D" "$D/alone"; do
+	WEIGHTS=$D/model.safetensors FILES=2
+	if [ "$STORE" != "$D" ]; then
+		mkdir "$STORE"
+		WEIGHTS=$STORE/weights.safetensors FILES=1
+		st w 4 4 1 >"$WEIGHTS"
+	fi
+	state never
+	run 0 verify
+	has "^recorded: 1 model, 0 manifests, $FILES blob.*, [1-9]"
+	has '^models: 1 structure$'
+	has "^$FILES files? read and recorded; the next verify compares$"
+	has_not clean
+	state structure
+	run 0 --json verify
+	has '"state":"clean",.*"recorded":0,"skipped":0,"models":\[\{.*"state":"hashed"\}\]'
+	state hashed
+	run 2 verify --since 1h
+	has '^1 model, all found good'
+	state hashed
+	flip "$WEIGHTS" 100
+	run 1 verify
+	has '^error +content_changed .* the same size and time'
+	has '^models: 1 damaged$'
+	state damaged
+	run 1 verify
+	has '^error +content_changed '
+	cp -p "$WEIGHTS" "$T/copy"
+	mv "$T/copy" "$WEIGHTS"
+	run 1 verify
+	has '^error +content_changed '
+	flip "$WEIGHTS" 100
+	run 0 verify
+	state hashed
+	flip "$WEIGHTS" 100
+	touch "$WEIGHTS"
+	run 0 scan
+	run 0 --json ls
+	has '"state":"never",.*"changed":true'
+	run 0 ls
+	has ' changed '
+	run 0 verify
+	has '^note +changed_since '
+	has '^models: 1 structure$'
+	has '^1 file read and recorded'
+	run 0 verify
+	has '^clean: .* 0 notes'
+	state hashed
+done
+for format in csv md html; do
+	run 0 verify --report "$T/states.$format" --format $format
+	grep -q hashed "$T/states.$format" || fail "no state in a report as $format"
+done
+grep -q '^"state","hashed","weights.safetensors",' "$T/states.csv" || fail "state in csv"
+
+# A file of no tensors is a file all the same; a model none of whose bytes can be read is
+# not clean.
+{ le64 2; printf '{}'; } >"$D/alone/weights.safetensors"
+STORE=$D/alone
 run 0 verify
-run 1 verify --deep
-has '^error +content_changed '
-run 1 verify --deep
-has '^error +content_changed '
-touch "$D/model.safetensors"
-run 0 verify --deep
-has '^note +changed_since '
+has ', 1 blob, 10 B '
+STORE=$T/hollow
+mkdir -p "$STORE"
+: >"$STORE/weights.safetensors"
+run 1 verify
+STORE=$D
+WEIGHTS=
+rm -r "$D/alone"
 printf '\377\377\377\177' | dd of="$D/model.safetensors" bs=1 conv=notrunc 2>/dev/null \
 	seek=$(($(wc -c <"$D/model.safetensors") - 4))
 run 0 verify --deep

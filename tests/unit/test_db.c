@@ -271,7 +271,8 @@ test_states(void **state)
 {
 	char *path = fake_path("states");
 	struct tb_err err = { 0 };
-	struct db_verified v = { .run = 1, .stamp = 1, .when_ns = 5 };
+	struct db_run_models run;
+	struct db_verified v = { .name = "m", .stamp = 1, .when_ns = 5 };
 	struct db_hash h = { .id = { 1, 2, 3, 4 }, .digest = OWN, .ok = true, .when_ns = 6 }, got;
 	struct db_models models;
 	struct fake f;
@@ -281,24 +282,44 @@ test_states(void **state)
 	(void)state;
 	assert_ok(db_open_write(&db, path, &err), err);
 	fake_model(&f, "m", 100);
-	for (int i = 0; i < 4; i++) {
-		static const enum db_state want[] = { DB_OK, DB_CHANGED, DB_DAMAGED, DB_MISSING };
+	assert_ok(db_run_start(db, &(struct db_run){ .scope = "" }, &v.run, &err), err);
+	for (int i = 0; i < 7; i++) {
+		static const struct { enum db_state kept, want; bool changed, missing; } rows[] = {
+			{ DB_HASHED, DB_HASHED, false, false },
+			{ DB_STRUCTURE, DB_STRUCTURE, false, false },
+			{ DB_HASHED, DB_NEVER, true, false },
+			{ DB_INCOMPLETE, DB_INCOMPLETE, false, false },
+			{ DB_INCOMPLETE, DB_DAMAGED, true, true },
+			{ DB_DAMAGED, DB_DAMAGED, false, false },
+			{ DB_HASHED, DB_DAMAGED, false, true },
+		};
 
-		f.files[2].missing = i == 3;
-		v.errors = i == 2 ? 3 : 0;
-		fake_put(db, &f, i == 1 ? 2 : 1);
+		f.files[2].missing = rows[i].missing;
+		v.state = rows[i].kept;
+		v.errors = v.state >= DB_INCOMPLETE ? 3 : 0;
+		fake_put(db, &f, rows[i].changed ? 2 : 1);
 		assert_ok(db_verified_model(db, f.manifest, &v, &err), err);
 		assert_ok(db_models(db, NULL, &models, &err), err);
 		assert_int_equal(models.n, 1);
-		assert_int_equal(models.rows[0].state, want[i]);
+		assert_int_equal(models.rows[0].state, rows[i].want);
+		assert_int_equal(models.rows[0].changed, rows[i].changed);
 		assert_int_equal(models.rows[0].verified_ns, 5);
 		db_free(&models.mem);
+		assert_ok(db_run_models(db, v.run, &run, &err), err);
+		assert_int_equal(run.n, 1);
+		assert_string_equal(run.rows[0].path, f.manifest);
+		assert_int_equal(run.rows[0].state, v.state);
+		db_free(&run.mem);
 	}
 	assert_ok(db_hash_get(db, "/x", &got, &found, &err), err);
 	assert_false(found);
 	assert_ok(db_hash_put(db, "/x", &h, &err), err);
 	assert_ok(db_hash_get(db, "/x", &got, &found, &err), err);
-	assert_true(found && tb_ident_equal(&got.id, &h.id) && got.ok);
+	assert_true(found && tb_ident_equal(&got.id, &h.id) && got.ok && !got.recorded);
+	h.recorded = true;
+	assert_ok(db_hash_put(db, "/x", &h, &err), err);
+	assert_ok(db_hash_get(db, "/x", &got, &found, &err), err);
+	assert_true(found && got.ok && got.recorded);
 	assert_string_equal(got.digest, OWN);
 	db_close(db);
 	free(path);
