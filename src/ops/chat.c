@@ -46,7 +46,8 @@ drop(struct chat *c, size_t i, size_t n)
 {
 	for (size_t k = i; k < i + n; k++)
 		free((char *)c->msg[k].content);
-	memmove(c->msg + i, c->msg + i + n, (c->n - i - n) * sizeof(*c->msg));
+	if (n)		/* there may be no array yet */
+		memmove(c->msg + i, c->msg + i + n, (c->n - i - n) * sizeof(*c->msg));
 	c->n -= n;
 }
 
