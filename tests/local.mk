@@ -58,6 +58,9 @@ EXTRA_DIST += tests/cli/store.sh
 dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.sh
 
 # tables of commands
+check_PROGRAMS += tests/unit/test_cli_progress
+TESTS += tests/unit/test_cli_progress
+tests_unit_test_cli_progress_LDADD = $(TEST_CLI)
 check_PROGRAMS += tests/unit/test_cli_table
 TESTS += tests/unit/test_cli_table
 tests_unit_test_cli_table_LDADD = $(TEST_CLI)

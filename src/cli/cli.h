@@ -86,6 +86,12 @@ typedef enum tb_status cli_op(void *arg, struct tb_job *job, struct tb_err *err)
 enum tb_status cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg,
 		       struct tb_err *err) TB_MUST_USE;
 
+/* How far it is, in at most `cols` columns (SIZE_MAX: no limit); appended. */
+struct tb_buf;
+struct tb_progress;
+void cli_progress_line(struct tb_buf *out, const char *title, const struct tb_progress *p,
+		       size_t cols);
+
 /* true = yes. Asks on the terminal; --yes answers; without both TB_EUSAGE. */
 enum tb_status cli_confirm(const struct cli *cli, const char *question, bool *yes,
 			   struct tb_err *err) TB_MUST_USE;

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "src/base/buf.h"
@@ -26,29 +27,65 @@ on_signal(int sig)
 	tb_job_cancel(interrupted);
 }
 
-/* Over the last one, or (plain) a line of its own. */
+/* Columns of the terminal, as it is now. */
+static int
+columns(void)
+{
+	struct winsize ws;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col ? ws.ws_col : 80;
+}
+
+static void
+add_numbers(struct tb_buf *out, const struct tb_progress *p)
+{
+	char done[16], total[16], rate[16], eta[16];
+
+	if (p->total)
+		tb_buf_printf(out, "  %3d %%  %s of %s", (int)(100 * p->done / p->total),
+			      tb_human_bytes(p->done, done), tb_human_bytes(p->total, total));
+	else if (p->done)
+		tb_buf_printf(out, "  %s", tb_human_bytes(p->done, done));
+	if (p->items_total)
+		tb_buf_printf(out, "  %ju/%ju", (uintmax_t)p->items, (uintmax_t)p->items_total);
+	if (p->rate > 0)
+		tb_buf_printf(out, "  %s/s", tb_human_bytes((uint64_t)p->rate, rate));
+	if (p->eta >= 0)
+		tb_buf_printf(out, "  ETA %s", tb_human_time(p->eta, eta));
+}
+
+#define WHAT_COLS 30
+#define WHAT_MIN 8	/* less of a name says nothing */
+
+void
+cli_progress_line(struct tb_buf *out, const char *title, const struct tb_progress *p, size_t cols)
+{
+	struct tb_buf line = TB_BUF(4096);
+	size_t used, what = WHAT_COLS;
+
+	tb_buf_str(&line, title);
+	add_numbers(&line, p);
+	used = tb_width(tb_buf_cstr(&line)) + 2;
+	if (cols < used + what)
+		what = cols > used ? cols - used : 0;
+	if (*p->what && what >= WHAT_MIN) {
+		tb_buf_str(&line, "  ");
+		tb_text_middle(&line, p->what, what, false);
+	}
+	tb_text_clip(out, tb_buf_cstr(&line), cols, false);
+	tb_buf_free(&line);
+}
+
+/* Over the last one, or (plain) a line of its own.  The cursor goes back to the first
+ * column: where a narrower terminal folds the line, it still stands in front of all. */
 static void
 draw(const char *title, const struct tb_progress *p, bool plain)
 {
 	struct tb_buf line = TB_BUF(4096);
-	char done[16], total[16], rate[16], eta[16];
 
-	tb_buf_printf(&line, "%s%s  ", plain ? "" : "\r\033[K", title);
-	if (p->total)
-		tb_buf_printf(&line, "%3d %%  %s of %s  ", (int)(100 * p->done / p->total),
-			      tb_human_bytes(p->done, done), tb_human_bytes(p->total, total));
-	else if (p->done)
-		tb_buf_printf(&line, "%s  ", tb_human_bytes(p->done, done));
-	if (p->items_total)
-		tb_buf_printf(&line, "%ju/%ju  ", (uintmax_t)p->items, (uintmax_t)p->items_total);
-	if (p->rate > 0)
-		tb_buf_printf(&line, "%s/s  ", tb_human_bytes((uint64_t)p->rate, rate));
-	if (p->eta >= 0)
-		tb_buf_printf(&line, "ETA %s  ", tb_human_time(p->eta, eta));
-	tb_text_clip(&line, p->what, 30, false);
-	if (plain)
-		tb_buf_chr(&line, '\n');
-	fputs(tb_buf_cstr(&line), stderr);
+	cli_progress_line(&line, title, p, plain ? SIZE_MAX : (size_t)columns() - 1);
+	fprintf(stderr, plain ? "%s\n" : "\r\033[J%s\r", tb_buf_cstr(&line));
+	fflush(stderr);
 	tb_buf_free(&line);
 }
 
@@ -78,7 +115,7 @@ tick(void *arg)
 		drawn = !t->plain;
 	}
 	if (drawn)
-		fputs("\r\033[K", stderr);
+		fputs("\r\033[J", stderr);
 	return NULL;
 }
 

@@ -49,7 +49,7 @@ copy_part(struct blob *b, size_t row, const struct tensor_part *part, uint64_t o
 {
 	for (uint64_t at = 0; at < part->len; at += COPY_BYTES) {
 		uint64_t n = part->len - at < COPY_BYTES ? part->len - at : COPY_BYTES;
-		struct blob_task t = { BLOB_COPY, row, part, at, n, { { off + at, n, 0 } } };
+		struct blob_task t = { BLOB_COPY, row, part, at, n, { { off + at, n, 0 } }, false };
 
 		if (!add_task(b, t))
 			return false;
@@ -83,7 +83,7 @@ piece_tasks(struct blob *b, const struct plan_piece *piece, const struct placed 
 		struct blob_task t = { same ? BLOB_PACKED : BLOB_ENCODE, piece->row, NULL,
 			piece->first + i, n, { { at->off[SLOT_WEIGHT] + off.codes, len.codes, 0 },
 			{ at->off[SLOT_SCALE] + off.scales, len.scales, 0 },
-			{ at->off[SLOT_BIAS] + off.biases, len.biases, 0 } } };
+			{ at->off[SLOT_BIAS] + off.biases, len.biases, 0 } }, false };
 
 		if (!add_task(b, t))
 			return false;
@@ -96,7 +96,7 @@ out_tasks(struct blob *b, const struct plan_out *o, const struct placed *at)
 {
 	const struct plan_piece *pieces = b->plan->parts->pieces + o->piece;
 	struct blob_task global = { BLOB_GLOBAL, o->row, NULL, 0, 0,
-				    { { at->off[SLOT_GLOBAL], 4, 0 } } };
+				    { { at->off[SLOT_GLOBAL], 4, 0 } }, false };
 	uint64_t to = 0;
 
 	if (at->has[SLOT_GLOBAL] && !add_task(b, global))
@@ -121,9 +121,12 @@ blob_open(struct blob *b, const struct plan *p, size_t index, const char *dir, s
 	*b = (struct blob){ .plan = p, .index = index, .out = { .fd = -1 } };
 	outs = blob_outs(p, index, &n);
 	status = blob_layout(p, index, &head, &placed, &n, &b->size, err);
-	for (size_t i = 0; i < n && !status; i++)
+	for (size_t i = 0; i < n && !status; i++) {
 		if (!out_tasks(b, &outs[i], &placed[i]))
 			status = tb_nomem(err);
+		else if (b->ntasks)
+			b->tasks[b->ntasks - 1].last = true;
+	}
 	free(placed);
 	if (!status)
 		status = tb_out_open(&b->out, dir, err);

@@ -26,6 +26,7 @@ struct blob_task {
 	const struct tensor_part *part;	/* BLOB_COPY */
 	uint64_t first, n;		/* of the source's elements or the part's bytes */
 	struct chunk chunk[3];		/* codes, scales, biases; len 0: none */
+	bool last;			/* of its tensor, for progress */
 };
 
 struct blob {

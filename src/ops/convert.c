@@ -108,7 +108,7 @@ run_work(struct conversion *c, struct work *w, struct window *window)
 	if (blob_run(w->blob, w->task, window, &err))
 		fail(c, &err);
 	else
-		tb_job_step(c->job, blob_task_bytes(w->blob, w->task), 0);
+		tb_job_step(c->job, blob_task_bytes(w->blob, w->task), w->task->last);
 }
 
 /* Part i: a blob of the round before, or a task of this one. */
@@ -129,8 +129,6 @@ run_part(void *arg, size_t i, unsigned worker)
 	b = &c->before.blobs[i];
 	if (blob_verify(b, c->dest.ops->hash, w->src, 4 * WINDOW_ELEMS, c->job, &err))
 		fail(c, &err);
-	else
-		tb_job_step(c->job, 0, c->plan->blobs[b->index].tensors);
 }
 
 static enum tb_status
