@@ -7,14 +7,15 @@
  *	setup COMMAND		by the shell, in the fresh folder $TMP; must succeed
  *	size ROWS COLS		of the next run (24 80)
  *	run PROGRAM ARG...	words are split at blanks; $NAME is replaced in them
- *	keys TEXT		type <Esc>:q<Enter> and the like, then wait until idle
+ *	keys TEXT		type <Esc>:q<Enter> and the like, then wait until idle;
+ *				<Paste>text<Enter>text</Paste> as a terminal pastes it
  *	type TEXT		the same without waiting
  *	resize ROWS COLS
  *	screen, attrs		followed by one |line a row: all of them
  *	row N |TEXT		row N alone, counted from 0
  *	wait |TEXT		until TEXT stands somewhere on the screen
  *	absent |TEXT		TEXT stands nowhere
- *	signal NAME		TERM, INT, HUP, ABRT
+ *	signal NAME		TERM, INT, HUP, ABRT, TSTP
  *	exit STATUS		the program ends by itself with this status
  *
  * A program that runs at the end of the file gets SIGTERM.  However it ends, the
@@ -392,6 +393,7 @@ cmd_signal(struct scr *s, char *arg, struct tb_err *err)
 {
 	static const struct { const char *name; int sig; } known[] = {
 		{ "TERM", SIGTERM }, { "INT", SIGINT }, { "HUP", SIGHUP }, { "ABRT", SIGABRT },
+		{ "TSTP", SIGTSTP },
 	};
 
 	for (size_t i = 0; s->tty.child && i < sizeof(known) / sizeof(*known); i++)
@@ -399,7 +401,7 @@ cmd_signal(struct scr *s, char *arg, struct tb_err *err)
 			kill(s->tty.child, known[i].sig);
 			return TB_OK;
 		}
-	return tb_fail(err, TB_EUSAGE, "TERM, INT, HUP or ABRT, to a running program");
+	return tb_fail(err, TB_EUSAGE, "TERM, INT, HUP, ABRT or TSTP, to a running program");
 }
 
 static enum tb_status

@@ -138,7 +138,8 @@ static const struct { const char *name, *bytes; } named[] = {
 	{ "Up", "\033[A" }, { "Down", "\033[B" }, { "Right", "\033[C" }, { "Left", "\033[D" },
 	{ "Home", "\033[1~" }, { "End", "\033[4~" }, { "PgUp", "\033[5~" }, { "PgDn", "\033[6~" },
 	{ "F1", "\033[11~" }, { "F2", "\033[12~" }, { "F3", "\033[13~" }, { "F4", "\033[14~" },
-	{ "F5", "\033[15~" },
+	{ "F5", "\033[15~" }, { "Paste", "\033[200~" }, { "/Paste", "\033[201~" },
+	{ "WheelUp", "\033[M`!!" },
 };
 
 /* One <name> of `len` characters. */
@@ -187,6 +188,8 @@ check_restored(struct tty *t, struct tb_err *err)
 		return tb_fail(err, TB_EIO, "the terminal's modes are not as they were");
 	if (!t->vt.cursor_on)
 		return tb_fail(err, TB_EIO, "the cursor is still hidden");
+	if (t->vt.marks_paste)
+		return tb_fail(err, TB_EIO, "the terminal still marks what is pasted");
 	return TB_OK;
 }
 

@@ -178,6 +178,10 @@ csi(struct vt *vt, char *args, char final)
 		vt->cursor_on = final == 'h';
 		return true;
 	}
+	if (!strcmp(args, "?2004") && (final == 'h' || final == 'l')) {
+		vt->marks_paste = final == 'h';
+		return true;
+	}
 	for (char *p = args; n < 8; p++) {
 		v[n++] = strtol(p, &p, 10);
 		if (*p != ';')

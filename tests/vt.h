@@ -1,8 +1,8 @@
 /* vt.h - the smallest terminal that can show what tbtui drew.
  *
- * Understands exactly the sequences listed in tbtest.ti plus one private OSC
- * (OSC 777 ; idle BEL), which the program under test emits when it has nothing
- * left to do.  Anything else is an error, not a guess: vt_feed() remembers the
+ * Understands exactly the sequences listed in tbtest.ti, the mode that marks what is
+ * pasted, and one private OSC (OSC 777 ; idle BEL), which the program under test emits
+ * when it has nothing left to do.  Anything else is an error, not a guess: vt_feed() remembers the
  * first unknown sequence and the test fails with it. */
 #ifndef TBTUI_TESTS_VT_H
 #define TBTUI_TESTS_VT_H
@@ -25,6 +25,7 @@ struct vt {
 	int rows, cols;
 	int y, x;		/* x == cols: the next character wraps */
 	bool cursor_on;
+	bool marks_paste;	/* private mode 2004 */
 	unsigned long idle;	/* idle marks seen so far */
 	struct vt_cell pen, *cell;
 	char esc[64];

@@ -3,8 +3,10 @@
 
 #include "ui/loop.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "src/base/buf.h"
 #include "ui/term.h"
 
 #define MARK_ALL_MAX 100000	/* rows; more than anybody means */
@@ -22,14 +24,29 @@ quit_anyway(struct view *v)
 }
 
 static void
+ask_losing(struct view *v, const struct view *loses)
+{
+	struct tb_buf b = TB_BUF(1024);
+
+	tb_buf_str(&b, "The conversation with ");
+	loses->ops->where((struct view *)loses, &b);
+	tb_buf_str(&b, " ends with the program. Quit?");
+	view_ask(v, tb_buf_cstr(&b), quit_anyway);
+	tb_buf_free(&b);
+}
+
+static void
 quit(struct ui *ui)
 {
 	struct view *v = ui->top;
+	const struct view *loses = ui_loses(ui);
 
 	if (v->id != VIEW_MODELS)
 		view_back(v);
 	else if (jobs_busy(&ui->jobs, true))
 		view_ask(v, "A job is still running. Cancel it and quit?", quit_anyway);
+	else if (loses)
+		ask_losing(v, loses);
 	else
 		ui_quit(ui);
 }
@@ -71,24 +88,29 @@ filter_changed(void *arg, const char *text)
 	ui_filter(arg, text);
 }
 
+/* Esc: as it was before. */
 static void
 filter_done(void *arg, const char *text)
 {
-	ui_filter(arg, text ? text : "");
+	struct ui *ui = arg;
+
+	ui_filter(ui, text ? text : ui->filter_was);
 }
 
 static void
 filter_prompt(struct ui *ui)
 {
 	struct prompt_spec spec = {
-		.label = "/", .text = filter_of(ui->top), .history = "filter",
+		.label = "/", .text = ui->filter_was, .selected = true, .history = "filter",
 		.changed = filter_changed, .done = filter_done, .arg = ui,
 	};
 
-	if (ui_table(ui->top) || ui_pager(ui->top))
-		prompt_open(&spec);
-	else
+	if (!ui_table(ui->top) && !ui_pager(ui->top)) {
 		ui_say(ui, ROLE_TEXT, "There is nothing to filter here.");
+		return;
+	}
+	snprintf(ui->filter_was, sizeof(ui->filter_was), "%s", filter_of(ui->top));
+	prompt_open(&spec);
 }
 
 void

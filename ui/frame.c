@@ -301,7 +301,7 @@ draw_bottom(struct ui *ui, int y)
 	else if (prompt_is_open() && prompt_owner() == ui)
 		prompt_draw(line, prompt_tail(ui, tail, sizeof(tail)));
 	else if (prompt_is_open() && prompt_owner() == ui->top && ui->top->ops->typing)
-		put_fmt(y, 0, COLS, ROLE_DIM, " %s", ui->top->ops->typing);
+		put_fmt(y, 0, COLS, ROLE_DIM, " %s", ui->top->ops->typing(ui->top));
 	else if (prompt_is_open())
 		prompt_draw(line, prompt_hint());
 	else if (*ui->message && !has_summary())

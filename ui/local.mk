@@ -30,6 +30,8 @@ ui_libui_a_SOURCES = \
 	ui/page.h \
 	ui/pager.c \
 	ui/pager.h \
+	ui/paste.c \
+	ui/paste.h \
 	ui/plot.c \
 	ui/plot.h \
 	ui/prompt.c \

@@ -6,6 +6,7 @@
 #include <curses.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -105,6 +106,19 @@ ask(struct ui *ui, int k)
 }
 
 static void
+pasted(struct ui *ui)
+{
+	struct paste *p = &ui->paste;
+
+	*ui->message = 0;
+	if (!prompt_is_open())
+		ui_say(ui, ROLE_TEXT, "Nothing can be pasted here: no text is being typed.");
+	else if (!prompt_paste(tb_buf_cstr(&p->text), p->text.len) || p->cut)
+		ui_say(ui, ROLE_ERROR, "What was pasted is too long: its end is missing.");
+	paste_end(p);
+}
+
+static void
 key(struct ui *ui, int k)
 {
 	enum action a;
@@ -113,6 +127,10 @@ key(struct ui *ui, int k)
 		return;			/* the frame asks for the size each time */
 	if (ask(ui, k))
 		return;
+	if (k == TERM_PASTE) {
+		paste_begin(&ui->paste);
+		return;
+	}
 	*ui->message = 0;
 	if (*ui->question) {
 		answer(ui, k);
@@ -129,21 +147,82 @@ key(struct ui *ui, int k)
 		ui_say(ui, ROLE_TEXT, "That key does nothing here; ? shows those that do.");
 }
 
+/* Of a sequence, which comes at once: -1 = there is no more. */
+static int
+next_byte(void)
+{
+	struct pollfd p = { STDIN_FILENO, POLLIN, 0 };
+	int c = term_byte();
+
+	if (c < 0 && poll(&p, 1, ESC_WAIT) > 0)
+		c = term_byte();
+	return c;
+}
+
 /* Esc alone, or the start of what a key or Alt with a key sends?  Then *next is what
  * follows it. */
 static bool
 escape_alone(int *next)
 {
 	static const char follows[] = "[O\r\n\177bfdulcty.";
-	struct pollfd p = { STDIN_FILENO, POLLIN, 0 };
 
-	*next = term_byte();
-	if (*next < 0 && poll(&p, 1, ESC_WAIT) > 0)
-		*next = term_byte();
+	*next = next_byte();
 	if (*next > 0 && strchr(follows, *next))
 		return false;
 	term_unread(*next);
 	return true;
+}
+
+/* Button codes of a wheel: 64 up, 65 down. */
+static void
+wheel_code(struct ui *ui, long code)
+{
+	if (code == 64 || code == 65)
+		wheel(ui, code == 64 ? -1 : 1);
+}
+
+/* seq: what came behind Esc.  true: it was none of the line's, which would type its
+ * tail. */
+static bool
+sequence(struct ui *ui, const char *seq, size_t len)
+{
+	if (!strcmp(seq, TERM_PASTE_SEQ)) {
+		paste_begin(&ui->paste);
+	} else if (!strcmp(seq, "[M")) {	/* a mouse, in three bytes */
+		int code = next_byte() - ' ';
+
+		(void)next_byte();
+		(void)next_byte();
+		wheel_code(ui, code);
+	} else if (seq[1] == '<' && (seq[len - 1] == 'M' || seq[len - 1] == 'm')) {
+		wheel_code(ui, strtol(seq + 2, NULL, 10));
+	} else if (ui_pager(ui->top) && prompt_owner() == ui->top &&
+		   (!strcmp(seq, "[5~") || !strcmp(seq, "[6~"))) {
+		ui_act(ui, seq[1] == '5' ? ACT_PAGE_UP : ACT_PAGE_DOWN);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void
+control_sequence(struct ui *ui)
+{
+	char seq[32] = "[";
+	size_t n = 1;
+	int c = 0;
+
+	while (n + 1 < sizeof(seq) && (c = next_byte()) >= 0) {
+		seq[n++] = (char)c;
+		if (c >= 0x40 && c <= 0x7e)
+			break;
+	}
+	seq[n] = 0;
+	if (sequence(ui, seq, n))
+		return;
+	prompt_byte(KEYS_ESC);
+	for (size_t i = 0; i < n; i++)
+		prompt_byte((unsigned char)seq[i]);
 }
 
 /* A byte for the line that is being typed. */
@@ -152,9 +231,9 @@ typed(struct ui *ui, int c)
 {
 	int next;
 
-	*ui->message = 0;
 	if (ask(ui, c))
 		return;
+	*ui->message = 0;
 	if (c == KEYS_CTRL('c')) {
 		prompt_cancel();
 	} else if (c == KEYS_CTRL('l')) {
@@ -165,6 +244,8 @@ typed(struct ui *ui, int c)
 		prompt_byte((unsigned char)c);
 	} else if (escape_alone(&next)) {
 		prompt_cancel();
+	} else if (next == '[') {
+		control_sequence(ui);
 	} else {
 		prompt_byte(KEYS_ESC);
 		prompt_byte((unsigned char)next);
@@ -175,22 +256,25 @@ static void
 read_keys(struct ui *ui)
 {
 	while (!ui->quit) {
+		bool raw = ui->paste.on || prompt_is_open();
 		int k;
 
-		term_raw(prompt_is_open());
-		if (prompt_is_open()) {
-			k = term_byte();
-			if (k < 0)
-				break;
+		term_raw(raw);
+		k = raw ? term_byte() : term_key();
+		if (raw ? k < 0 : k == TERM_NONE)
+			break;
+		if (ui->paste.on) {
+			if (paste_byte(&ui->paste, (unsigned char)k))
+				pasted(ui);
+		} else if (raw) {
 			typed(ui, k);
 		} else {
-			k = term_key();
-			if (k == TERM_NONE)
-				break;
 			key(ui, k);
 		}
 		ui_bury(ui);
 	}
+	if (paste_stalled(&ui->paste))
+		pasted(ui);
 }
 
 static void
@@ -236,6 +320,8 @@ loop_run(struct ui *ui)
 		}
 		if (n > 0 && p[1].revents & POLLIN)
 			drain(ui->wake[0]);
+		if (term_stop_asked())
+			term_suspend();
 		jobs_pump(&ui->jobs);
 		read_keys(ui);
 		if (n > 0 && p[0].revents & (POLLHUP | POLLERR | POLLNVAL))

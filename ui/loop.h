@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "src/base/err.h"
+#include "ui/paste.h"
 #include "ui/view.h"
 
 struct ui {
@@ -13,11 +14,14 @@ struct ui {
 	struct db *db;
 	unsigned index;		/* counts its changes */
 	struct view *top, *dead;	/* dead: closed, freed after the key */
+	struct view *kept;	/* left, but they wait to be opened again; the last one first */
+	struct paste paste;
 	struct jobs jobs;
 	int wake[2];
 	bool quit, test, idle_asked, drawn_asked;
 	char message[512];	/* "" = none; until the next key */
 	enum role message_role;
+	char filter_was[LIST_FILTER_MAX];	/* while another one is typed */
 	char question[512];	/* "" = none */
 	struct view *asker;
 	void (*yes)(struct view *v);
@@ -44,6 +48,7 @@ bool ui_can(const struct ui *ui, enum action a);	/* worth a place in the key lin
 void ui_say(struct ui *ui, enum role role, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void ui_quit(struct ui *ui);
+const struct view *ui_loses(const struct ui *ui);	/* a screen with something to lose, or NULL */
 const struct table *ui_table(const struct view *v);
 struct pager *ui_pager(struct view *v);
 void ui_filter(struct ui *ui, const char *text);

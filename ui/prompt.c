@@ -19,7 +19,7 @@
 
 /* Readline is one a process and calls back without an argument: static. */
 static struct {
-	bool open;
+	bool open, selected;
 	struct prompt_spec spec;
 	unsigned char fed[8];
 	size_t nfed;
@@ -68,6 +68,55 @@ newline_key(int count, int key)
 	(void)key;
 	if (pr.spec.multiline)
 		rl_insert_text("\n");
+	return 0;
+}
+
+static int
+enter_key(int count, int key)
+{
+	if (!pr.spec.holds || !pr.spec.holds(pr.spec.arg, rl_line_buffer))
+		return rl_newline(count, key);
+	rl_point = rl_end;
+	if (rl_end)
+		rl_insert_text("\n");
+	return 0;
+}
+
+/* Up and Down go through the lines of the text; at its edge, through the history. */
+static int
+line_up(int count, int key)
+{
+	const char *text = rl_line_buffer;
+	int start = rl_point, above;
+
+	while (start && text[start - 1] != '\n')
+		start--;
+	if (!start)
+		return rl_get_previous_history(count, key);
+	above = start - 1;
+	while (above && text[above - 1] != '\n')
+		above--;
+	rl_point = above + rl_point - start < start ? above + rl_point - start : start - 1;
+	while (rl_point > above && ((unsigned char)text[rl_point] & 0xc0) == 0x80)
+		rl_point--;
+	return 0;
+}
+
+static int
+line_down(int count, int key)
+{
+	const char *text = rl_line_buffer, *end = strchr(text + rl_point, '\n');
+	int start = rl_point, below, last;
+
+	if (!end)
+		return rl_get_next_history(count, key);
+	while (start && text[start - 1] != '\n')
+		start--;
+	below = (int)(end - text) + 1;
+	last = below + (int)strcspn(text + below, "\n");
+	rl_point = below + rl_point - start < last ? below + rl_point - start : last;
+	while (rl_point > below && ((unsigned char)text[rl_point] & 0xc0) == 0x80)
+		rl_point--;
 	return 0;
 }
 
@@ -127,6 +176,12 @@ readline_init(void)
 	rl_variable_bind("show-all-if-ambiguous", "on");
 	rl_variable_bind("completion-query-items", "0");
 	rl_variable_bind("enable-bracketed-paste", "off");
+	rl_bind_key('\r', enter_key);
+	rl_bind_key('\n', enter_key);
+	rl_bind_keyseq("\\e[A", line_up);
+	rl_bind_keyseq("\\eOA", line_up);
+	rl_bind_keyseq("\\e[B", line_down);
+	rl_bind_keyseq("\\eOB", line_down);
 	rl_bind_keyseq("\\e\\C-m", newline_key);
 	rl_bind_keyseq("\\e\\C-j", newline_key);
 	stifle_history(HISTORY_LEN);
@@ -182,7 +237,7 @@ prompt_close(void)
 		return;
 	history_save(pr.spec.history);
 	rl_callback_handler_remove();
-	pr.open = false;
+	pr.open = pr.selected = false;
 	pr.nfed = 0;
 	*pr.hint = 0;
 	free(pr.last);
@@ -216,7 +271,20 @@ prompt_open(const struct prompt_spec *spec)
 	rl_callback_handler_install("", line_done);
 	if (spec->text)
 		rl_insert_text(spec->text);
+	pr.selected = spec->selected && spec->text && *spec->text;
 	pr.last = tb_strdup(prompt_text());
+}
+
+/* What was typed waits at the end of the history while one looks at older lines. */
+static void
+leave_history(void)
+{
+	const HIST_ENTRY *h = current_history();
+
+	if (h && rl_line_buffer && !strcmp(h->line, rl_line_buffer))
+		while (where_history() < history_length)
+			rl_get_next_history(1, 0);
+	tell_change();
 }
 
 void
@@ -226,6 +294,8 @@ prompt_cancel(void)
 
 	if (!pr.open)
 		return;
+	if (spec.stays)
+		leave_history();
 	if (!spec.stays)
 		prompt_close();
 	if (spec.done)
@@ -256,6 +326,21 @@ utf8_len(unsigned char lead)
 	return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
+/* The first key after a text that is selected: a character takes its place, Backspace
+ * takes it away (true: that was all), others begin to change it. */
+static bool
+replaces_selected(unsigned char c)
+{
+	bool rubs = c == 127 || c == 8;
+
+	if (!pr.selected)
+		return false;
+	pr.selected = false;
+	if (rubs || c >= ' ')
+		rl_delete_text(0, rl_end), rl_point = 0;
+	return rubs;
+}
+
 /* Readline reads the tail of a character itself and takes "no byte yet" for the
  * end of input: it gets whole characters. */
 void
@@ -271,9 +356,42 @@ prompt_byte(unsigned char c)
 		return;
 	}
 	*pr.hint = 0;
+	if (replaces_selected(pr.fed[0]))
+		pr.nfed = 0;
 	while (pr.open && pr.nfed)
 		rl_callback_read_char();
 	tell_change();
+}
+
+bool
+prompt_paste(const char *s, size_t len)
+{
+	struct tb_buf lf = TB_BUF(TEXT_MAX), clean = TB_BUF(4 * TEXT_MAX);
+	size_t room, used;
+
+	if (!pr.open)
+		return true;
+	(void)replaces_selected(' ');
+	room = (size_t)rl_end < TEXT_MAX ? TEXT_MAX - (size_t)rl_end : 0;
+	for (size_t i = 0; i < len && lf.len < room; i++)
+		if (s[i] == '\r' || s[i] == '\n') {
+			tb_buf_chr(&lf, pr.spec.multiline ? '\n' : ' ');
+			i += s[i] == '\r' && i + 1 < len && s[i + 1] == '\n';
+		} else {
+			tb_buf_chr(&lf, s[i]);
+		}
+	tb_text_clean_lines(&clean, tb_buf_cstr(&lf), lf.len);
+	used = clean.len;
+	if (!pr.spec.multiline)
+		while (used && clean.p[used - 1] == ' ')
+			clean.p[--used] = 0;
+	*pr.hint = 0;
+	rl_insert_text(tb_buf_cstr(&clean));
+	tell_change();
+	used = lf.len;
+	tb_buf_free(&lf);
+	tb_buf_free(&clean);
+	return used < room || used >= len;
 }
 
 const char *
@@ -350,6 +468,8 @@ draw_row(void *arg, int i, const char *s, size_t len)
 	if (!i)
 		put_clip(y, a.x, skip, pr.spec.label, ROLE_KEY);
 	put_clip(y, a.x + skip, a.w - skip, tb_buf_cstr(&b), ROLE_TEXT);
+	if (pr.selected)
+		put_clip(y, a.x + skip, (int)tb_width(tb_buf_cstr(&b)), tb_buf_cstr(&b), ROLE_CURSOR);
 	tb_buf_free(&b);
 }
 

@@ -14,10 +14,14 @@ struct prompt_spec {
 	const char *label;	/* "/", ":" */
 	const char *text;	/* to begin with; NULL = nothing */
 	const char *history;	/* prompts with the same word share one; NULL = none */
+	bool selected;		/* what is typed takes the place of `text` */
 	bool multiline;		/* Alt-Enter puts a line end in */
 	bool stays;		/* after Enter the prompt is still open, and empty (chat) */
 	/* Each change while typing; may be NULL. */
 	void (*changed)(void *arg, const char *text);
+	/* Enter, and the text cannot be taken now: it stays, and a line end behind it.
+	 * NULL: it always can. */
+	bool (*holds)(void *arg, const char *text);
 	/* Enter: the text; Esc or Ctrl-C: NULL. */
 	void (*done)(void *arg, const char *text);
 	/* The i-th way to go on with `word`, NULL at the end; borrowed. May be NULL. */
@@ -34,6 +38,9 @@ const void *prompt_owner(void);	/* spec.arg, NULL when none is open */
 const char *prompt_text(void);
 
 void prompt_byte(unsigned char c);
+/* Text from elsewhere, with its line ends: blanks where one line is typed.  false: it
+ * was too long, and the end is missing. */
+bool prompt_paste(const char *s, size_t len);
 /* Up to `a.h` rows, the end of the text shows; `tail` is put at the right of the
  * first ("3 of 12", or what Tab found); may be NULL. */
 void prompt_draw(struct area a, const char *tail);

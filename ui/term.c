@@ -20,7 +20,13 @@ static struct termios before;
 static char give_back[256];	/* what puts the terminal right, for dying in a hurry */
 static size_t give_back_len;
 static int wake_fd = -1;
-static volatile sig_atomic_t got_signal;
+static volatile sig_atomic_t got_signal, got_stop;
+static bool tells_paste;	/* it was asked to mark what is pasted */
+
+/* The terminal's private mode 2004: what is pasted comes between Esc [200~ and Esc [201~. */
+#define PASTE_ON "\033[?2004h"
+#define PASTE_OFF "\033[?2004l"
+#define KEY_PASTE (KEY_MAX + 1)
 
 static void
 on_end(int sig)
@@ -28,6 +34,18 @@ on_end(int sig)
 	int saved = errno;
 
 	got_signal = sig;
+	if (wake_fd >= 0)
+		(void)!write(wake_fd, "", 1);
+	errno = saved;
+}
+
+static void
+on_stop(int sig)
+{
+	int saved = errno;
+
+	(void)sig;
+	got_stop = 1;
 	if (wake_fd >= 0)
 		(void)!write(wake_fd, "", 1);
 	errno = saved;
@@ -43,14 +61,10 @@ on_crash(int sig)
 	raise(sig);
 }
 
-/* Adds a capability without its padding, "$<5>". */
+/* Adds a sequence without its padding, "$<5>". */
 static void
-give_back_add(const char *cap)
+give_back_add(const char *s)
 {
-	const char *s = tigetstr(cap);
-
-	if (!s || s == (char *)-1)
-		return;
 	while (*s && give_back_len < sizeof(give_back)) {
 		const char *end = s[0] == '$' && s[1] == '<' ? strchr(s, '>') : NULL;
 
@@ -62,15 +76,40 @@ give_back_add(const char *cap)
 }
 
 static void
+give_back_fill(void)
+{
+	static const char *const caps[] = { "sgr0", "op", "rmkx", "rmcup", "cnorm" };
+
+	give_back_len = 0;
+	if (tells_paste)
+		give_back_add(PASTE_OFF);
+	for (size_t i = 0; i < sizeof(caps) / sizeof(*caps); i++) {
+		const char *s = tigetstr(caps[i]);
+
+		if (s && s != (char *)-1)
+			give_back_add(s);
+	}
+}
+
+/* Terminals that obey Esc [ take a mode that they do not know for nothing. */
+static void
+paste_mode(bool on)
+{
+	if (tells_paste)
+		(void)!write(STDOUT_FILENO, on ? PASTE_ON : PASTE_OFF, sizeof(PASTE_ON) - 1);
+}
+
+static void
 catch_signals(void)
 {
 	static const int ends[] = { SIGTERM, SIGHUP, SIGINT };
 	static const int crashes[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
-	struct sigaction end = { .sa_handler = on_end }, old;
+	struct sigaction end = { .sa_handler = on_end }, old, stop = { .sa_handler = on_stop };
 	struct sigaction crash = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND };
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		sigaction(ends[i], &end, NULL);
+	sigaction(SIGTSTP, &stop, NULL);	/* curses' own knows nothing of pasting */
 	/* A sanitizer's or anybody else's handler stays. */
 	for (size_t i = 0; i < sizeof(crashes) / sizeof(*crashes); i++)
 		if (sigaction(crashes[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
@@ -104,7 +143,7 @@ check_terminal(struct tb_err *err)
 enum tb_status
 term_start(int fd, struct tb_err *err)
 {
-	static const char *const caps[] = { "sgr0", "op", "rmkx", "rmcup", "cnorm" };
+	const char *cup;
 
 	if (check_terminal(err))
 		return err->code;
@@ -113,9 +152,9 @@ term_start(int fd, struct tb_err *err)
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return tb_fail(err, TB_EUSAGE, "terminal \"%s\" cannot be used", getenv("TERM"));
-	give_back_len = 0;
-	for (size_t i = 0; i < sizeof(caps) / sizeof(*caps); i++)
-		give_back_add(caps[i]);
+	cup = tigetstr("cup");
+	tells_paste = cup && cup != (char *)-1 && cup[0] == '\033' && cup[1] == '[';
+	give_back_fill();
 	wake_fd = fd;
 	catch_signals();
 	raw();
@@ -127,6 +166,8 @@ term_start(int fd, struct tb_err *err)
 	leaveok(stdscr, FALSE);
 	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
 	mouseinterval(0);
+	define_key("\033" TERM_PASTE_SEQ, KEY_PASTE);
+	paste_mode(true);
 	return TB_OK;
 }
 
@@ -135,6 +176,7 @@ term_stop(void)
 {
 	if (!screen)
 		return;
+	paste_mode(false);
 	curs_set(1);
 	endwin();
 	delscreen(screen);
@@ -162,11 +204,22 @@ term_suspend(void)
 {
 	struct sigaction dfl = { .sa_handler = SIG_DFL }, old;
 
+	paste_mode(false);
 	endwin();
 	sigaction(SIGTSTP, &dfl, &old);
 	kill(0, SIGTSTP);	/* the whole job, as the terminal itself would */
 	sigaction(SIGTSTP, &old, NULL);
+	paste_mode(true);
 	term_redraw();
+}
+
+bool
+term_stop_asked(void)
+{
+	bool asked = got_stop;
+
+	got_stop = 0;
+	return asked;
 }
 
 void
@@ -184,6 +237,7 @@ function_key(wint_t c)
 		{ KEY_PPAGE, KEYS_PGUP }, { KEY_NPAGE, KEYS_PGDN }, { KEY_BTAB, KEYS_STAB },
 		{ KEY_DC, KEYS_DELETE }, { KEY_ENTER, '\r' }, { KEY_BACKSPACE, KEYS_BACKSPACE },
 		{ KEY_RESIZE, TERM_RESIZE }, { KEY_MOUSE, TERM_MOUSE },
+		{ KEY_PASTE, TERM_PASTE },
 	};
 
 	for (size_t i = 0; i < sizeof(map) / sizeof(*map); i++)

@@ -17,10 +17,14 @@ int term_signal(void);
 void term_die(int sig) __attribute__((noreturn));
 
 void term_suspend(void);	/* stops the process; returns when it goes on */
+bool term_stop_asked(void);	/* SIGTSTP from outside, once: term_suspend() is wanted */
 void term_redraw(void);		/* the next refresh draws everything */
 
-/* What was pressed: a key as in keys.h, or one of these. */
-enum { TERM_NONE = 0, TERM_RESIZE = -1, TERM_MOUSE = -2 };
+/* What was pressed: a key as in keys.h, or one of these.  After TERM_PASTE come the
+ * bytes of what was pasted, then TERM_PASTE_END. */
+enum { TERM_NONE = 0, TERM_RESIZE = -1, TERM_MOUSE = -2, TERM_PASTE = -3 };
+#define TERM_PASTE_SEQ "[200~"		/* behind Esc */
+#define TERM_PASTE_END "\033[201~"
 int term_key(void);
 /* Bytes as they come (for readline): off = keys again. */
 void term_raw(bool on);

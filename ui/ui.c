@@ -89,6 +89,7 @@ ui_main(struct op_ctx *ctx)
 	if (!status)
 		loop_run(&ui);
 	ui_close_all(&ui);
+	paste_end(&ui.paste);
 	jobs_free(&ui.jobs);
 	prompt_free();
 	term_stop();

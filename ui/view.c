@@ -139,8 +139,9 @@ place_of(struct ui *ui, const struct view *v)
 	return p;
 }
 
-static void
-close_at(struct ui *ui, struct view **p)
+/* Takes it out of the list that p is in; nothing is asked or typed there any more. */
+static struct view *
+take_out(struct ui *ui, struct view **p)
 {
 	struct view *v = *p;
 
@@ -148,10 +149,65 @@ close_at(struct ui *ui, struct view **p)
 		*ui->question = 0;
 	if (prompt_owner() == v || (v == ui->top && prompt_owner() == ui))
 		prompt_close();
-	jobs_disown(&ui->jobs, v);
 	*p = v->below;
+	return v;
+}
+
+static void
+close_at(struct ui *ui, struct view **p)
+{
+	struct view *v = take_out(ui, p);
+
+	jobs_disown(&ui->jobs, v);
 	v->below = ui->dead;
 	ui->dead = v;
+}
+
+/* As its person leaves it: some wait to be opened again. */
+static void
+leave_at(struct ui *ui, struct view **p)
+{
+	struct view *v = *p;
+
+	if (!v->ops->keeps || !v->ops->keeps(v)) {
+		close_at(ui, p);
+		return;
+	}
+	(void)take_out(ui, p);
+	v->below = ui->kept;
+	ui->kept = v;
+}
+
+/* One that waits and shows arg; NULL: none. */
+static struct view **
+find_kept(struct ui *ui, enum view_id id, const struct view_arg *arg)
+{
+	for (struct view **p = &ui->kept; *p; p = &(*p)->below)
+		if ((*p)->id == id && (*p)->ops->same(*p, arg))
+			return p;
+	return NULL;
+}
+
+static void
+raise_at(struct ui *ui, struct view **p)
+{
+	struct view *v = *p;
+
+	*p = v->below;
+	v->below = ui->top;
+	ui->top = v;
+}
+
+const struct view *
+ui_loses(const struct ui *ui)
+{
+	const struct view *lists[] = { ui->top, ui->kept };
+
+	for (size_t i = 0; i < 2; i++)
+		for (const struct view *v = lists[i]; v; v = v->below)
+			if (v->ops->loses && v->ops->loses(v))
+				return v;
+	return NULL;
 }
 
 void
@@ -174,6 +230,8 @@ ui_close_all(struct ui *ui)
 {
 	while (ui->top)
 		close_at(ui, &ui->top);
+	while (ui->kept)
+		close_at(ui, &ui->kept);
 	ui_bury(ui);
 }
 
@@ -231,10 +289,11 @@ static void
 raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 {
 	const struct view_ops *ops = view_rows[id].ops;
-	struct view *v = find(ui, id), **p;
+	struct view *v = find(ui, id), **kept;
 	struct view_arg subject = { 0 };
 
-	if (!arg && ops->needs_model && !ui_subject(ui, &subject) && !v) {
+	if (!arg && ops->needs_model && !ui_subject(ui, &subject) && !v &&
+	    !find_kept(ui, id, &subject)) {
 		ui_say(ui, ROLE_TEXT, "%s needs a model: go to one on Models first.",
 		       view_rows[id].title);
 		return;
@@ -242,23 +301,30 @@ raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 	if (!arg)
 		arg = &subject;
 	if (v && (!ops->same || ops->same(v, arg) || (ops->needs_model && !arg->model))) {
-		p = place_of(ui, v);
-		*p = v->below;
-		v->below = ui->top;
-		ui->top = v;
+		raise_at(ui, place_of(ui, v));
 		return;
 	}
-	push(ui, id, arg);
+	kept = find_kept(ui, id, arg);
+	if (kept) {
+		raise_at(ui, kept);
+		view_refresh(ui->top);
+	} else {
+		push(ui, id, arg);
+	}
 	if (v && ui->top != v && ui->top->id == id)
-		close_at(ui, place_of(ui, v));
+		leave_at(ui, place_of(ui, v));
 }
 
 void
 ui_open(struct ui *ui, enum view_id id, const struct view_arg *arg)
 {
 	raise_or_push(ui, id, arg);
-	if (ui->top && ui->top->id == id && ui->top->ops->opens_typing)
+	if (!ui->top || ui->top->id != id)
+		return;
+	if (ui->top->ops->opens_typing)
 		ui_act(ui, ACT_FILTER);
+	if (ui->top->ops->entered)
+		ui->top->ops->entered(ui->top);
 }
 
 void
@@ -274,7 +340,7 @@ view_back(struct view *v)
 	struct view **p = place_of(v->ui, v);
 
 	if (*p && v->id != VIEW_MODELS)
-		close_at(v->ui, p);
+		leave_at(v->ui, p);
 }
 
 void

@@ -59,6 +59,13 @@ struct view_ops {
 	/* v->below is set. Fails with a sentence: then the screen is not opened, close() not called. */
 	enum tb_status (*open)(struct view *v, const struct view_arg *arg, struct tb_err *err);
 	void (*close)(struct view *v);		/* frees what state points to; may be NULL */
+	/* Left by its person, should it wait as it is, jobs and all, until it is opened
+	 * again on what it shows?  It needs same(). NULL: never. */
+	bool (*keeps)(const struct view *v);
+	/* Would the end of the program take something away that somebody made here? */
+	bool (*loses)(const struct view *v);
+	/* It was opened or raised by its key or name; may be NULL. */
+	void (*entered)(struct view *v);
 	/* Already shows arg: raise it as it is instead of opening it afresh. NULL: always. */
 	bool (*same)(const struct view *v, const struct view_arg *arg);
 
@@ -81,7 +88,7 @@ struct view_ops {
 	void (*summary)(struct view *v, struct tb_buf *out);	/* left half; may be NULL */
 	void (*where)(struct view *v, struct tb_buf *out);	/* line 1, right; may be NULL */
 	/* The key line while its prompt is open; NULL: as always. */
-	const char *typing;
+	const char *(*typing)(const struct view *v);
 	/* The model that the screen or its row is about: what 2, z, c … open. */
 	bool (*subject)(const struct view *v, struct view_arg *out);
 };
@@ -104,7 +111,7 @@ unsigned view_index(const struct view *v);
 
 /* Opens (or raises) a screen; a failure becomes a message. */
 void view_open(struct view *v, enum view_id id, const struct view_arg *arg);
-void view_back(struct view *v);			/* closes this screen */
+void view_back(struct view *v);			/* leaves this screen */
 bool view_on_top(const struct view *v);
 
 /* Starts an operation with v as its owner; arg is taken in every case. NULL: it was

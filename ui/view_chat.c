@@ -1,7 +1,10 @@
 /* view_chat.c - a conversation with a model: the transcript, and a line to type in.
  *
  * While one types, every key is readline's: Enter sends, Esc stops the answer or
- * ends typing.  Then the keys are those of a text, and Enter types again. */
+ * ends typing.  Then the keys are those of a text, and Enter types again.
+ *
+ * Left, the screen waits (view.h, keeps): what was said, an answer that is coming and
+ * what was typed but not sent are there when the chat with this model is opened again. */
 #include "config.h"
 
 #include <stdio.h>
@@ -19,6 +22,8 @@ struct chat_view {
 	struct model_loc loc;		/* owned */
 	struct talk *talk;		/* NULL until the model is loaded */
 	struct pager text;		/* the transcript */
+	char *draft;			/* typed and not sent; owned; NULL = nothing */
+	bool said;			/* is there a conversation? */
 	bool fresh;			/* nothing of the answer has come yet */
 	struct ui_job *answering;	/* NULL = nobody speaks */
 	struct gen_figures figures;	/* of the last answer */
@@ -37,7 +42,7 @@ say(struct chat_view *s, const char *text)
 static void
 gap(struct chat_view *s)
 {
-	size_t n = s->text.text ? strlen(s->text.text) : 0;
+	size_t n = s->text.len;
 
 	if (n)
 		say(s, s->text.text[n - 1] == '\n' ? "\n" : "\n\n");
@@ -136,7 +141,7 @@ ask(struct view *v, const char *text)
 		return;
 	}
 	a->talk = talk_ref(s->talk);
-	s->text.follow = s->fresh = true;
+	s->text.follow = s->fresh = s->said = true;
 	gap(s);
 	tb_buf_printf(&clean, "%s ", theme_sign(SIGN_CURSOR));
 	tb_text_clean_lines(&clean, text, strlen(text));
@@ -185,6 +190,22 @@ set(struct chat_view *s, char *rest)
 	note(s, "set");
 }
 
+static bool
+leaves(const char *line)
+{
+	return !strcmp(line, "/bye") || !strcmp(line, "/exit") || !strcmp(line, "/quit");
+}
+
+/* Each change of what is typed: whatever closes the line, nothing of it is lost. */
+static void
+keep_draft(void *arg, const char *text)
+{
+	struct chat_view *s = ((struct view *)arg)->state;
+
+	free(s->draft);
+	s->draft = *text ? tb_strdup(text) : NULL;
+}
+
 static void
 command(struct view *v, char *line)
 {
@@ -194,16 +215,44 @@ command(struct view *v, char *line)
 		chat_clear(s->talk->chat);
 		pager_set(&s->text, NULL, true);
 		s->text.follow = true;
+		s->said = false;
 		view_say(v, "The conversation is forgotten.");
 	} else if (tb_starts(line, "/set ")) {
 		set(s, line + strlen("/set "));
-	} else if (!strcmp(line, "/bye") || !strcmp(line, "/exit") || !strcmp(line, "/quit")) {
+	} else if (leaves(line)) {
+		keep_draft(v, "");
 		prompt_close();
 		view_back(v);
 	} else {
 		note(s, "/set system TEXT · /set temperature|top_p|min_p|top_k|repeat_penalty|"
-			"repeat_last_n|num_predict|seed N · /clear forgets the conversation · /bye leaves");
+			"repeat_last_n|num_predict|seed N · /clear forgets the conversation · "
+			"/bye leaves; the conversation waits for you");
 	}
+}
+
+/* Nothing is sent while it loads or speaks: lines that come meanwhile wait in the input. */
+static bool
+holds(void *arg, const char *text)
+{
+	struct view *v = arg;
+	const struct chat_view *s = v->state;
+
+	if (leaves(text) || (s->talk && !s->answering))
+		return false;
+	view_say(v, s->talk ? "Still speaking: your text stays here. Esc stops the answer, "
+			      "then Enter sends."
+			    : "Still loading: your text stays here. Enter sends it afterwards.");
+	return true;
+}
+
+/* Esc stops the answer, a second one ends typing. */
+static void
+escape(struct chat_view *s)
+{
+	if (s->answering)
+		jobs_cancel(s->answering);
+	else
+		prompt_close();
 }
 
 static void
@@ -211,40 +260,59 @@ typed(void *arg, const char *text)
 {
 	struct view *v = arg;
 	struct chat_view *s = v->state;
+	size_t len;
 	char *line;
 
-	if (!text) {			/* Esc */
-		if (s->answering)
-			jobs_cancel(s->answering);
-		else
-			prompt_close();
+	if (!text) {
+		escape(s);
 		return;
 	}
-	if (!text[strspn(text, " \t\n")])
-		return;
-	if (s->answering) {
-		view_say(v, "The model is still speaking: Esc stops it.");
-		return;
-	}
-	if (*text != '/') {
-		ask(v, text);
-		return;
-	}
-	line = tb_strdup(text);
-	if (line)
+	len = strlen(text);
+	while (len && strchr(" \t\n", text[len - 1]))
+		len--;
+	line = len ? tb_strndup(text, len) : NULL;
+	if (line && *line == '/')
 		command(v, line);
+	else if (line)
+		ask(v, line);
 	free(line);
 }
 
 static void
 type(struct view *v)
 {
+	const struct chat_view *s = v->state;
 	struct prompt_spec spec = {
-		.label = "> ", .history = "chat", .multiline = true, .stays = true,
-		.done = typed, .arg = v,
+		.label = "> ", .text = s->draft, .history = "chat", .multiline = true,
+		.stays = true, .changed = keep_draft, .holds = holds, .done = typed, .arg = v,
 	};
 
 	prompt_open(&spec);
+}
+
+static void
+entered(struct view *v)
+{
+	const struct chat_view *s = v->state;
+
+	if (!*s->error && !prompt_is_open())
+		type(v);
+}
+
+static bool
+keeps(const struct view *v)
+{
+	const struct chat_view *s = v->state;
+
+	return s->text.len || s->draft;
+}
+
+static bool
+loses(const struct view *v)
+{
+	const struct chat_view *s = v->state;
+
+	return s->said || s->draft;
 }
 
 /* Loading, on a worker. */
@@ -272,12 +340,12 @@ load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *er
 
 	if (status) {
 		snprintf(s->error, sizeof(s->error), "%s", err->msg);
+		if (prompt_owner() == v)
+			prompt_close();
 		return;
 	}
 	s->talk = l->talk;
 	l->talk = NULL;
-	if (view_on_top(v) && !prompt_is_open())
-		type(v);
 }
 
 static void
@@ -318,6 +386,7 @@ chat_close(struct view *v)
 	if (s->answering)
 		jobs_cancel(s->answering);
 	pager_free(&s->text);
+	free(s->draft);
 	talk_unref(s->talk);
 	model_loc_free(&s->loc);
 }
@@ -348,12 +417,19 @@ draw_state(struct area a, const struct chat_view *s)
 		 *s->error ? ROLE_ERROR : ROLE_DIM);
 }
 
+/* What waits to be sent while the keys are those of the text. */
+static void
+draw_draft(struct area a, const struct chat_view *s)
+{
+	put_fmt(a.y, a.x, a.w, ROLE_DIM, "> %.*s", a.w * 4, s->draft);
+}
+
 static void
 draw(struct view *v, struct area a)
 {
 	struct chat_view *s = v->state;
 	bool typing = prompt_owner() == v;
-	int rows = typing ? prompt_rows(a.w - 2) : 0, most = a.h / 2 > 1 ? a.h / 2 : 1;
+	int rows = typing ? prompt_rows(a.w - 2) : s->draft != NULL, most = a.h / 2 > 1 ? a.h / 2 : 1;
 	struct area transcript, input;
 
 	if (rows > most)
@@ -366,10 +442,11 @@ draw(struct view *v, struct area a)
 	} else {
 		draw_state(transcript, s);
 	}
-	if (!typing)
-		return;
 	input = (struct area){ a.y, a.x + 1, rows, a.w - 2 };
-	prompt_draw(input, prompt_hint());
+	if (typing)
+		prompt_draw(input, prompt_hint());
+	else if (s->draft)
+		draw_draft(input, s);
 }
 
 static void
@@ -417,7 +494,7 @@ act(struct view *v, enum action a)
 {
 	struct chat_view *s = v->state;
 
-	if (!s->talk)
+	if (*s->error)
 		return false;
 	switch (a) {
 	case ACT_OPEN:
@@ -428,8 +505,19 @@ act(struct view *v, enum action a)
 		if (s->answering)
 			jobs_cancel(s->answering);
 		return true;
+	case ACT_BACK:
+		if (!s->answering)
+			return false;
+		jobs_cancel(s->answering);
+		return true;
 	case ACT_LAST:
 		s->text.follow = true;
+		return false;
+	case ACT_DOWN:
+	case ACT_PAGE_DOWN:
+	case ACT_HALF_DOWN:
+		s->text.follow = s->text.top + s->text.height +
+				 (a == ACT_DOWN ? 1 : s->text.height) > s->text.nlines;
 		return false;
 	case ACT_UP:
 	case ACT_PAGE_UP:
@@ -447,12 +535,21 @@ can(const struct view *v, enum action a)
 {
 	const struct chat_view *s = v->state;
 
-	return s->talk && (a != ACT_STOP || s->answering);
+	return !*s->error && (a != ACT_STOP || s->answering);
+}
+
+static const char *
+typing(const struct view *v)
+{
+	const struct chat_view *s = v->state;
+
+	return s->answering ? "Esc stop the answer  Alt-Enter new line  PgUp PgDn scroll"
+	     : "Enter send  Alt-Enter new line  PgUp PgDn scroll  Esc read  /help";
 }
 
 const struct view_ops view_chat = {
 	.size = sizeof(struct chat_view), .needs_model = true, .open = chat_open,
 	.close = chat_close, .same = same, .pager = pager, .draw = draw, .act = act, .can = can,
 	.summary = summary, .where = where, .subject = subject,
-	.typing = "Enter send  Alt-Enter new line  Esc stop, or read with keys  /help",
+	.typing = typing, .keeps = keeps, .loses = loses, .entered = entered,
 };
