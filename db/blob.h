@@ -57,6 +57,16 @@ enum tb_status db_blob_like(struct db *db, const char *path, const struct tb_ide
 enum tb_status db_blob_owners(struct db *db, int64_t blob, struct db_models *out,
 			      struct tb_err *err) TB_MUST_USE;
 
+/* The tensors of a model whose weights are in a file, in order of their place there.
+ * limit 0: all. */
+struct db_place { const char *tensor; uint64_t off; };
+struct db_places { struct db_place *rows; size_t n; uint64_t total; struct db_mem mem; };
+enum tb_status db_blob_tensors(struct db *db, int64_t blob, int64_t model, uint64_t limit,
+			       struct db_places *out, struct tb_err *err) TB_MUST_USE;
+/* Has the model, as the index knows it, a tensor of that name? */
+enum tb_status db_has_tensor(struct db *db, int64_t model, const char *name, bool *yes,
+			     struct tb_err *err) TB_MUST_USE;
+
 struct db_totals {
 	uint64_t models, tensors, bytes;	/* bytes: distinct files of models */
 	uint64_t blobs, shared_bytes;		/* bytes of blobs that several models use */

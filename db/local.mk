@@ -6,6 +6,7 @@ db_libdb_a_SOURCES = \
 	db/audits.c \
 	db/blob.h \
 	db/blobs.c \
+	db/blob_tensors.c \
 	db/blob_keys.c \
 	db/blob_keys.h \
 	db/connect.c \

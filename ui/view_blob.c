@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/blob.h"
 #include "db/blob_keys.h"
 #include "src/base/text.h"
 #include "ui/blob_cells.h"
@@ -15,6 +16,7 @@ struct blob_view {
 	int64_t id;
 	struct db_blob_uses blob;	/* one row, or none when it is gone */
 	struct db_models owners;
+	struct db_places held;		/* the first tensor in it, as the first of them sees it */
 	size_t *row;			/* in owners.mem: those that the filter lets through */
 	struct model_loc loc;		/* of subject(); borrows from owners */
 	struct tb_err err;
@@ -103,6 +105,8 @@ forget(struct blob_view *s)
 {
 	db_free(&s->blob.mem);
 	db_free(&s->owners.mem);
+	db_free(&s->held.mem);
+	s->held = (struct db_places){ 0 };
 	s->blob = (struct db_blob_uses){ 0 };
 	s->owners = (struct db_models){ 0 };
 	s->row = NULL;
@@ -117,6 +121,8 @@ read_all(struct view *v, struct tb_err *err)
 	forget(s);
 	if (db_blob_window(view_db(v), &only, 1, &s->blob, err) ||
 	    db_blob_owners(view_db(v), s->id, &s->owners, err))
+		return err->code;
+	if (s->owners.n && db_blob_tensors(view_db(v), s->id, s->owners.rows->id, 1, &s->held, err))
 		return err->code;
 	s->row = db_room(&s->owners.mem, (s->owners.n + 1) * sizeof(*s->row));
 	return s->row ? TB_OK : tb_nomem(err);
@@ -162,7 +168,20 @@ same(const struct view *v, const struct view_arg *arg)
 /* Drawing. */
 
 static void
-draw_facts(struct area *a, const struct db_blob *b)
+draw_held(struct area *a, const struct db_places *held)
+{
+	struct tb_buf line = TB_BUF(1u << 16);
+
+	tb_buf_printf(&line, "tensor %s", held->rows->tensor);
+	if (held->total > 1)
+		tb_buf_printf(&line, " and %ju more", (uintmax_t)(held->total - 1));
+	put_middle(a->y, a->x + 1, a->w - 1, tb_buf_cstr(&line), ROLE_TEXT);
+	(void)area_top(a, 1);
+	tb_buf_free(&line);
+}
+
+static void
+draw_facts(struct area *a, const struct db_blob *b, const struct db_places *held)
 {
 	const char *dot = theme_sign(SIGN_DOT);
 	struct cell state = { .text = TB_BUF(256) };
@@ -188,6 +207,8 @@ draw_facts(struct area *a, const struct db_blob *b)
 	(void)area_top(a, 1);
 	put_clip(a->y, a->x + 1, a->w - 1, tb_buf_cstr(&line), state.role);
 	(void)area_top(a, 1);
+	if (held->n)
+		draw_held(a, held);
 	put_blank(area_top(a, 1));
 	tb_buf_free(&line);
 	tb_buf_free(&path);
@@ -200,7 +221,7 @@ draw(struct view *v, struct area a)
 	const struct blob_view *s = v->state;
 
 	if (s->blob.n && a.h >= 8)
-		draw_facts(&a, &s->blob.rows[0].blob);
+		draw_facts(&a, &s->blob.rows[0].blob, &s->held);
 	table_draw(a, table(v), &v->list, v);
 }
 

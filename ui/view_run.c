@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "db/audit.h"
+#include "db/blob.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/ctx.h"
@@ -174,19 +175,20 @@ meaning(const char *code)
 static void
 draw_details(struct area a, const struct db_finding *f)
 {
-	char offset[48] = "";
+	struct tb_buf place = TB_BUF(1u << 16);
 
+	tb_buf_str(&place, f->tensor);
 	if (f->has_offset)
-		snprintf(offset, sizeof(offset), "%" PRIu64, f->offset);
+		tb_buf_printf(&place, "%sbyte %" PRIu64, *f->tensor ? ", " : "", f->offset);
 	put_blank(a);
 	(void)area_top(&a, 1);
 	detail(&a, "means", meaning(f->code));
 	detail(&a, "finding", f->message);
 	detail(&a, "blob", f->blob);
-	detail(&a, "tensor", f->tensor);
-	detail(&a, "offset", offset);
+	detail(&a, *f->tensor ? "tensor" : "offset", tb_buf_cstr(&place));
 	detail(&a, "expected", f->expected);
 	detail(&a, "actual", f->actual);
+	tb_buf_free(&place);
 }
 
 static void
@@ -355,17 +357,48 @@ ask_path(struct view *v)
 	view_type(v, report_to, name, path_typed);
 }
 
+/* The file that the finding is about, as a row of the index; 0: it has none. */
+static int64_t
+blob_of(struct view *v, const struct db_finding *f)
+{
+	bool digest = tb_starts(f->blob, "sha256:");
+	struct db_blobs found = { 0 };
+	int64_t id = 0;
+
+	if (*f->blob && !db_blob_find(view_db(v), digest ? f->blob + 7 : NULL,
+				      digest ? NULL : f->blob, &found, NULL) && found.n)
+		id = found.rows->id;
+	db_free(&found.mem);
+	return id;
+}
+
+/* To the tensor while the model has it, else to the file, else to the model. */
+static void
+open_finding(struct view *v)
+{
+	const struct db_finding *f = v->list.n ? finding_at(v, v->list.cur) : NULL;
+	struct view_arg arg = { 0 };
+	bool model = subject(v, &arg), tensor = false;
+	int64_t blob = f ? blob_of(v, f) : 0;
+
+	if (model && arg.tensor && db_has_tensor(view_db(v), arg.id, arg.tensor, &tensor, NULL))
+		tensor = false;
+	if (tensor)
+		view_open(v, VIEW_TENSOR, &arg);
+	else if (blob)
+		view_open(v, VIEW_BLOB, &(struct view_arg){ .id = blob });
+	else if (model)
+		view_open(v, VIEW_MODEL, &arg);
+	else
+		view_say(v, "The index knows neither the file nor the model: R on Models reads them.");
+}
+
 static bool
 act(struct view *v, enum action a)
 {
-	struct view_arg arg;
-
 	switch (a) {
 	case ACT_OPEN:
-		if (subject(v, &arg))
-			view_open(v, arg.tensor ? VIEW_TENSOR : VIEW_MODEL, &arg);
-		else
-			view_say(v, "The index has no model for this finding.");
+		open_finding(v);
 		return true;
 	case ACT_REPORT:
 		ask_path(v);

@@ -156,6 +156,8 @@ as_hex(const char *text, char out[2 * TB_SHA256_LEN + 1])
 	return true;
 }
 
+#define HELD_MAX 8	/* tensors of a file that are named one by one, for people */
+
 struct hashing { const struct tb_file *file; char digest[TB_DIGEST_MAX]; };
 
 static enum tb_status
@@ -206,11 +208,40 @@ find(const struct cli *cli, struct db *db, const char *text, struct db_blobs *ou
 	return status;
 }
 
+/* Of each model that uses the file, what is in it. */
+static enum tb_status
+put_held(const struct cli *cli, struct db *db, const struct db_blob *b, const struct db_model *m,
+	 cJSON *list, struct tb_err *err)
+{
+	struct db_places held;
+	enum tb_status status = db_blob_tensors(db, b->id, m->id, cli->json ? 0 : HELD_MAX, &held,
+						err);
+
+	for (size_t i = 0; !status && i < held.n; i++) {
+		cJSON *o = json_object();
+
+		json_set_str(o, "model", m->name);
+		json_set_str(o, "tensor", held.rows[i].tensor);
+		json_set_u64(o, "offset", held.rows[i].off);
+		json_push(list, o);
+		if (cli->json)
+			continue;
+		fputs("      tensor ", stdout);
+		cli_put(held.rows[i].tensor);
+		printf(" at byte %ju\n", (uintmax_t)held.rows[i].off);
+	}
+	if (!status && held.n < held.total)
+		printf("      and %ju more\n", (uintmax_t)(held.total - held.n));
+	if (!status)
+		db_free(&held.mem);
+	return status;
+}
+
 static enum tb_status
 put_owners(const struct cli *cli, struct db *db, const struct db_blob *b, bool alone,
 	   cJSON *list, struct tb_err *err)
 {
-	cJSON *o = blob_json(b), *names = json_array();
+	cJSON *o = blob_json(b), *names = json_array(), *held = json_array();
 	struct db_models owners;
 	enum tb_status status = db_blob_owners(db, b->id, &owners, err);
 
@@ -220,15 +251,16 @@ put_owners(const struct cli *cli, struct db *db, const struct db_blob *b, bool a
 	}
 	for (size_t i = 0; !status && i < owners.n; i++) {
 		json_push_str(names, owners.rows[i].name);
-		if (cli->json)
-			continue;
-		fputs("  ", stdout);
-		cli_put(owners.rows[i].name);
-		putchar('\n');
+		if (!cli->json) {
+			fputs("  ", stdout);
+			cli_put(owners.rows[i].name);
+			putchar('\n');
+		}
+		status = put_held(cli, db, b, &owners.rows[i], held, err);
 	}
-	if (!status)
-		db_free(&owners.mem);
+	db_free(&owners.mem);
 	json_set(o, "models", names);
+	json_set(o, "tensors", held);
 	json_push(list, o);
 	return status;
 }

@@ -55,6 +55,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify_files.c \
 	src/ops/verify_find.c \
 	src/ops/verify_models.c \
+	src/ops/verify_names.c \
 	src/ops/verify_run.h \
 	src/ops/verify_state.c \
 	src/ops/verify_store.c \

@@ -135,17 +135,22 @@ find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code co
 	     struct verify_where at, const char *message)
 {
 	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
+	bool damage = finding_severity(code) == SEV_ERROR;
 
 	at.blob = blob;
 	if (!t->nuses)
 		find_orphan(r, code, &at, message);
 	for (size_t i = 0; i < t->nuses; i++) {
+		struct verify_where mine = at;
+		char name[VERIFY_NAME_MAX];
+
 		if (i && t->uses[i - 1].model == t->uses[i].model)
 			continue;
-		at.model = &r->models[t->uses[i].model];
-		verify_find(r, code, &at, "%s: %s %s", at.model->loc.name, blob, message);
+		mine.model = &r->models[t->uses[i].model];
+		verify_name(damage ? file_of(r, t->uses[i]) : NULL, &mine, name);
+		verify_find(r, code, &mine, "%s: %s %s%s", mine.model->loc.name, blob, message, name);
 	}
-	t->bad |= finding_severity(code) == SEV_ERROR;
+	t->bad |= damage;
 }
 
 /* Each manifest says a size of its own. */
@@ -155,7 +160,7 @@ check_sizes(struct verify_run *r, struct verify_target *t, uint64_t size, bool d
 	for (size_t i = 0; i < t->nuses; i++) {
 		const struct verify_model *m = &r->models[t->uses[i].model];
 		const struct verify_file *f = file_of(r, t->uses[i]);
-		char want[24], have[24];
+		char want[24], have[24], name[VERIFY_NAME_MAX];
 		struct verify_where at = { .model = m, .blob = f->digest, .expected = want,
 					   .actual = have };
 
@@ -163,9 +168,10 @@ check_sizes(struct verify_run *r, struct verify_target *t, uint64_t size, bool d
 			continue;
 		snprintf(want, sizeof(want), "%ju", (uintmax_t)f->want_size);
 		snprintf(have, sizeof(have), "%ju", (uintmax_t)size);
-		verify_find(r, F_SIZE_MISMATCH, &at, "%s: %s has %s bytes, the manifest says %s%s",
-			    m->loc.name, f->digest, have, want,
-			    digest_right ? "; its digest is right, so the manifest is wrong" : "");
+		verify_name(f, &at, name);
+		verify_find(r, F_SIZE_MISMATCH, &at, "%s: %s has %s bytes, the manifest says %s%s%s",
+			    m->loc.name, f->digest, have, want, digest_right
+			    ? "; its digest is right, so the manifest is wrong" : "", name);
 		t->bad = true;
 	}
 }

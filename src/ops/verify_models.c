@@ -144,6 +144,8 @@ keep_model(struct verify_model *to, const struct model *m)
 	for (size_t i = 0; i < m->nfiles; i++, to->nfiles++)
 		if (!keep_file(&to->files[i], &m->files[i], m->files[i].media_type))
 			return to->nfiles++, false;
+	if (!verify_name_tensors(to, m))
+		return false;
 	for (size_t i = 0; i < m->nproblems; i++, to->nproblems++) {
 		to->problems[i].message = tb_strdup(m->problems[i].message);
 		to->problems[i].absent = m->problems[i].absent;
@@ -212,16 +214,19 @@ missing(struct verify_run *r, const struct verify_model *m, size_t i)
 	const struct verify_file *f = &m->files[i];
 	const char *what = *f->digest ? f->digest : f->path;
 	struct verify_where at = { .model = m, .blob = what };
+	char name[VERIFY_NAME_MAX];
 	struct tb_ident id;
 	struct tb_err why;
 
 	for (size_t k = 0; k < i; k++)
 		if (!strcmp(m->files[k].path, f->path))
 			return;
+	verify_name(f, &at, name);
 	if (tb_file_ident(f->path, &id, &why) == TB_ENOENT)
-		verify_find(r, F_BLOB_MISSING, &at, "%s: %s is missing", m->loc.name, what);
+		verify_find(r, F_BLOB_MISSING, &at, "%s: %s is missing%s", m->loc.name, what, name);
 	else
-		verify_find(r, F_BLOB_UNREADABLE, &at, "%s: %s: %s", m->loc.name, what, why.msg);
+		verify_find(r, F_BLOB_UNREADABLE, &at, "%s: %s: %s%s", m->loc.name, what, why.msg,
+			    name);
 }
 
 /* What is linked from elsewhere may go away without the store: said once a model. */
@@ -262,9 +267,12 @@ judge(struct verify_run *r, const struct verify_model *m)
 	}
 	for (size_t i = 0; i < m->nproblems; i++) {
 		const struct verify_problem *p = &m->problems[i];
+		const struct verify_file *f = file_of(m, p->digest);
 		struct verify_where at = { .model = m, .blob = p->digest };
+		char name[VERIFY_NAME_MAX];
 
-		if (!p->absent && !explained(file_of(m, p->digest)))
+		verify_name(f, &at, name);
+		if (!p->absent && !explained(f))
 			verify_find(r, p->index ? F_INDEX_BAD : *p->digest ? F_STRUCTURE_BAD
 				    : F_MODEL_BAD, &at, "%s: %s", m->loc.name, p->message);
 	}
@@ -317,6 +325,7 @@ verify_free_models(struct verify_run *r)
 		for (size_t k = 0; k < m->nfiles; k++) {
 			free(m->files[k].path);
 			free(m->files[k].odd_media);
+			free(m->files[k].tensor);
 		}
 		for (size_t k = 0; k < m->nproblems; k++)
 			free(m->problems[k].message);

@@ -17,6 +17,9 @@ struct verify_file {
 	bool missing, outside, manifest;
 	bool sized;			/* want_size is what the manifest says */
 	char *odd_media;		/* a media type nobody knows, or NULL; owned */
+	char *tensor;			/* the first in it, or NULL; owned */
+	uint64_t tensor_off;		/* of its bytes; if ntensors */
+	uint32_t ntensors;		/* 0: only the manifest says what it should hold */
 };
 
 struct verify_model {
@@ -96,6 +99,14 @@ void verify_drop(struct verify_run *r);
 enum tb_status verify_collect(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
 enum tb_status verify_read_models(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
 void verify_free_models(struct verify_run *r);
+
+/* verify_names.c: the tensors in each file; false: no memory. */
+bool verify_name_tensors(struct verify_model *to, const struct model *m) TB_MUST_USE;
+/* Puts the tensor of the file (NULL: of none) into *at, unless it has one, and gives words
+ * for the end of a message: "" or "; it holds …". */
+#define VERIFY_NAME_MAX 320
+const char *verify_name(const struct verify_file *f, struct verify_where *at,
+			char out[VERIFY_NAME_MAX]);
 
 /* verify_files.c: hashes every distinct file once, after verify_store(). */
 enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;

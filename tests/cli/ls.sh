@@ -61,12 +61,14 @@ digest=${COMMON##*sha256-}
 run 0 whose "$(echo "$digest" | cut -c1-12)"
 has '^  m10:latest$'
 has '^  m9:8b$'
+has '^      tensor model.embed_tokens.weight at byte [1-9][0-9]+$'
 cp "$OWN" "$T/copy"
 run 0 whose "$T/copy"
 has '^  m9:8b$'
 has_not m10
 run 0 --json whose "sha256:$digest"
 has '"owners":2.*"models":\["m9:8b","m10:latest"\]'
+has '"tensors":\[\{"model":"m9:8b","tensor":"model.embed_tokens.weight","offset":[1-9][0-9]+\},\{"model":"m10'
 run 1 whose ffffffffffff
 run 2 whose "$T/no-such-file"
 

@@ -35,7 +35,10 @@ run 1 verify
 has "^error +digest_mismatch +two:latest: sha256:${OWN##*sha256-} "
 has "expected sha256:${OWN##*sha256-}"
 has '^damage: 2 models, 2 manifests, 7 blobs, .* 1 error'
+has 'its name says; it holds the tensor model.layers.10.mlp.up_proj.weight$'
 has_not 'one:latest'
+run 1 --json verify
+has '"tensor":"model.layers.10.mlp.up_proj.weight","offset":[1-9][0-9]+,"expected"'
 run 0 verify one
 run 0 scan
 run 0 ls
@@ -52,6 +55,8 @@ run 1 --json verify
 has '"blobs":7,'
 has '"code":"digest_mismatch","model":"one:latest","blob":"sha256:[0-9a-f]+"'
 has '"code":"digest_mismatch","model":"two:latest"'
+[ "$(grep -o '"tensor":"model.embed_tokens.weight"' "$T/out" | wc -l)" -eq 2 ] ||
+	fail "the shared tensor is not named twice"
 
 # In the header: the structure is named, too.
 fresh
@@ -59,6 +64,9 @@ flip "$OWN" 9
 run 1 verify
 has 'structure_bad'
 has 'digest_mismatch'
+run 1 --json verify
+has '"code":"structure_bad",.*"tensor":"model.layers.10.mlp.up_proj.weight","offset":null'
+has '"code":"digest_mismatch",.*"tensor":"model.layers.10.mlp.up_proj.weight","offset":null'
 
 # Cut, emptied, longer than the manifest says.
 fresh
@@ -76,7 +84,7 @@ has '^damage: .* 4 errors'
 fresh
 rm "$OWN"
 run 1 verify
-has "^error +blob_missing +two:latest: sha256:${OWN##*sha256-} is missing"
+has "^error +blob_missing +two:latest: sha256:${OWN##*sha256-} is missing; it holds the tensor model.layers.10"
 has '^damage: 2 models, 2 manifests, 6 blobs'
 run 1 verify two
 run 0 verify one
@@ -161,6 +169,19 @@ rm "$OWN"
 mkfifo "$OWN"
 run 1 verify
 has '^error +blob_unreadable +two:latest: '
+
+# A blob of several tensors: the first, and how many.
+fresh
+head='{"a":{"dtype":"F32","shape":[4],"data_offsets":[16,32]},"b":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}'
+{ le64 ${#head}; printf '%s' "$head"; bytes 32 1; } >"$T/blob"
+blob "$STORE"
+sed -i "s|\"layers\":\[|\"layers\":[$(layer tensor a),|" "$MANIFEST"
+flip "$STORE/blobs/sha256-${DIGEST#sha256:}" $((8 + ${#head} + 20))
+run 1 verify
+has "^error +digest_mismatch +two:latest: $DIGEST .*; it holds 2 tensors, from b on$"
+run 1 verify --report "$T/tensors.csv" --format csv
+grep -q "^\"error\",\"digest_mismatch\",\"two:latest\",\"$DIGEST\",\"b\",\"$((8 + ${#head}))\"," \
+	"$T/tensors.csv" || fail "no tensor in csv"
 
 # Two tensors in one blob overlap; a shape that does not fit its bytes.
 fresh
