@@ -199,24 +199,40 @@ run(struct conversion *c, struct tb_err *err)
 		status = run_round(c, err);
 	if (!status)
 		status = tb_job_check(c->job, err);
-	if (!status)
-		status = c->dest.ops->commit(&c->dest, err);
+	if (status)
+		return status;
+	status = c->dest.ops->commit(&c->dest, err);
+	if (status == TB_EEXIST)	/* it was not when we began */
+		return tb_fail(err, status, "%s: exists already (made meanwhile); name another "
+			       "destination, or replace it",
+			       c->dest.target->name ? c->dest.target->name : c->dest.target->path);
 	return status;
 }
 
+static void
+fill_result(struct conversion *c, double seconds, struct convert_result *out)
+{
+	out->bytes_read = c->plan->total.before;
+	out->bytes_written = c->dest.bytes;
+	out->tensors = c->plan->total.tensors;
+	out->changed = c->plan->total.changed;
+	out->blobs = c->dest.files;
+	out->seconds = seconds;
+	out->kept = c->dest.kept;
+	c->dest.kept = (struct kept){ 0 };
+}
+
+/* Refuses what is known to fail before anything is written. */
 static enum tb_status
-fill_result(const struct conversion *c, double seconds, struct convert_result *out,
-	    struct tb_err *err)
+check(const struct conversion *c, struct tb_err *err)
 {
 	const struct convert_target *t = c->dest.target;
 
-	*out = (struct convert_result){
-		.bytes_read = c->plan->total.before, .bytes_written = c->dest.bytes,
-		.tensors = c->plan->total.tensors, .changed = c->plan->total.changed,
-		.blobs = c->dest.files, .seconds = seconds,
-		.where = tb_strdup(t->dest == PLAN_TO_STORE ? t->name : t->path),
-	};
-	return out->where ? TB_OK : tb_nomem(err);
+	if (c->plan->dest != t->dest)
+		return tb_fail(err, TB_EUSAGE, "the plan was made for another kind of destination");
+	if (t->exists && !c->dest.replace)
+		return tb_fail(err, TB_EEXIST, "%s: exists already", t->name ? t->name : t->path);
+	return TB_OK;
 }
 
 enum tb_status
@@ -236,21 +252,22 @@ op_convert(const struct op_ctx *ctx, const struct plan *plan, const struct conve
 		.mu = PTHREAD_MUTEX_INITIALIZER,
 		.dest = { .lock = -1, .plan = plan, .target = target, .replace = replace,
 			  .ops = kinds[target->dest], .out = { .fd = -1 } } };
-	if (plan->dest != target->dest)
-		status = tb_fail(err, TB_EUSAGE, "the plan was made for another kind of destination");
-	else if (target->exists && !replace)
-		status = tb_fail(err, TB_EEXIST, "%s: exists already",
-				 target->name ? target->name : target->path);
-	else
-		status = run(c, err);
+	/* The name now: behind the commit nothing else may fail. */
+	out->where = tb_strdup(target->name ? target->name : target->path);
+	status = out->where ? check(c, err) : tb_nomem(err);
 	if (!status)
-		status = fill_result(c, tb_monotonic() - begin, out, err);
+		status = run(c, err);
+	if (!status || status == TB_ESYNC)
+		fill_result(c, tb_monotonic() - begin, out);
+	else
+		convert_result_free(out);
 	close_round(&c->now);
 	close_round(&c->before);
 	for (unsigned i = 0; c->windows && i < c->workers; i++)
 		window_free(&c->windows[i]);
 	free(c->windows);
 	c->dest.ops->end(&c->dest);
+	kept_free(&c->dest.kept);
 	free(c->dest.dir);
 	free(c);
 	return status;
@@ -260,5 +277,6 @@ void
 convert_result_free(struct convert_result *r)
 {
 	free(r->where);
+	kept_free(&r->kept);
 	*r = (struct convert_result){ 0 };
 }

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,19 +32,22 @@ expand(const char *dst)
 	return path;
 }
 
-/* An empty folder is as good as none. */
+/* An empty folder is as good as none; one that cannot be read is not known to be. */
 static bool
 is_taken(const char *path)
 {
 	DIR *d = opendir(path);
 	size_t n = 0;
+	bool failed;
 
 	if (!d)
 		return tb_exists(path);
+	errno = 0;
 	while (n < 3 && readdir(d))
 		n++;
+	failed = errno != 0;
 	closedir(d);
-	return n > 2;
+	return failed || n > 2;
 }
 
 static enum tb_status

@@ -5,6 +5,7 @@
 
 #include "src/ops/blob.h"
 #include "src/ops/convert.h"
+#include "src/ops/kept.h"
 #include "src/store/ollama.h"
 
 struct dest {
@@ -15,14 +16,14 @@ struct dest {
 	char *dir;			/* where temporary files are made; owned */
 	uint64_t bytes;			/* of all files so far */
 	size_t files;
+	struct kept kept;		/* what was replaced; owned */
 
 	/* store */
 	struct ollama_writer writer;
-	char **created;			/* paths of blobs that were not there before; owned */
-	size_t ncreated, created_cap;
 	/* directory: dir is the one that gets renamed */
 	bool published;
-	int lock;			/* on it, while it is worked in; -1: none */
+	bool was_empty;			/* a folder with nothing in it is there */
+	int lock;			/* on dir, while it is worked in; -1: none */
 	/* file */
 	struct tb_out out;
 };
@@ -33,7 +34,8 @@ struct dest_ops {
 	enum tb_status (*begin)(struct dest *d, struct tb_err *err);
 	/* A verified file, in plan order. */
 	enum tb_status (*blob)(struct dest *d, struct blob *b, struct tb_err *err);
-	/* Everything else, a look at the whole, and then it is visible. */
+	/* Everything else, a look at the whole, and then it is visible: from there on it
+	 * stays, and TB_ESYNC is the only failure. */
 	enum tb_status (*commit)(struct dest *d, struct tb_err *err);
 	/* Without a commit before: leaves nothing. */
 	void (*end)(struct dest *d);

@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "src/base/mem.h"
+#include "src/base/replace.h"
 #include "src/base/text.h"
 #include "src/ops/dest.h"
 
-/* Calls fn for each name in a folder but . and ..; fn false ends it. */
+/* Calls fn for each name in a folder but . and ..; fn false ends it.  What cannot be
+ * read to its end is not all so. */
 static bool
 each_name(const char *dir, bool (*fn)(const char *path))
 {
@@ -25,9 +27,15 @@ each_name(const char *dir, bool (*fn)(const char *path))
 	struct dirent *e;
 	bool ok = d != NULL;
 
-	while (ok && (e = readdir(d))) {
+	while (ok) {
 		char *path;
 
+		errno = 0;
+		e = readdir(d);
+		if (!e) {
+			ok = errno == 0;
+			break;
+		}
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		path = tb_path_join(dir, e->d_name);
@@ -83,7 +91,7 @@ beside(const char *path, const char *what)
 
 /* What would be replaced: a folder with nothing but files in it, one of them a model's. */
 static enum tb_status
-check_old(const struct dest *d, struct tb_err *err)
+check_old(struct dest *d, struct tb_err *err)
 {
 	const char *path = d->target->path;
 	char *config = tb_path_join(path, "config.json");
@@ -92,7 +100,8 @@ check_old(const struct dest *d, struct tb_err *err)
 	free(config);
 	if (!tb_is_dir(path))
 		return tb_fail(err, TB_EEXIST, "%s: is a file", path);
-	if (each_name(path, nothing))
+	d->was_empty = each_name(path, nothing);
+	if (d->was_empty)
 		return TB_OK;
 	if (!d->replace)
 		return tb_fail(err, TB_EEXIST, "%s: exists already and is not empty", path);
@@ -104,7 +113,7 @@ check_old(const struct dest *d, struct tb_err *err)
 
 /* Not through a symbolic link: that is somebody else's folder, which would be emptied. */
 static enum tb_status
-check_place(const struct dest *d, struct tb_err *err)
+check_place(struct dest *d, struct tb_err *err)
 {
 	const char *path = d->target->path;
 	struct stat st;
@@ -137,7 +146,7 @@ static bool
 sweep(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	int fd = tb_starts(slash + 1, ".tbtui-tmp-") ? lock_folder(path) : -1;
+	int fd = tb_is_temporary(slash + 1) ? lock_folder(path) : -1;
 
 	if (fd >= 0) {
 		remove_folder(path);
@@ -179,10 +188,19 @@ begin(struct dest *d, struct tb_err *err)
 
 	if (!status) {
 		each_name(parent, sweep);
+		tb_out_sweep(parent);
 		status = make_folder(d, err);
 	}
 	free(parent);
 	return status;
+}
+
+/* A file within the folder: of the model nothing is there yet. */
+static enum tb_status
+part(enum tb_status status, struct tb_err *err)
+{
+	return status == TB_ESYNC || status == TB_EEXIST ? tb_fail(err, TB_EIO, "%s", err->msg)
+							 : status;
 }
 
 static enum tb_status
@@ -194,7 +212,7 @@ blob(struct dest *d, struct blob *b, struct tb_err *err)
 	free(path);
 	d->bytes += b->size;
 	d->files++;
-	return status;
+	return part(status, err);
 }
 
 static enum tb_status
@@ -206,7 +224,7 @@ write_file(struct dest *d, const char *name, const char *text, size_t len, struc
 	free(path);
 	d->bytes += len;
 	d->files++;
-	return status;
+	return part(status, err);
 }
 
 /* A layer's name is not a path: "draft/config.json" stays behind. */
@@ -269,31 +287,40 @@ write_index(struct dest *d, struct tb_err *err)
 	return status;
 }
 
-/* The old folder steps aside first and goes when the new one is in place. */
+/* What somebody else made there meanwhile stays: rename() goes over empty folders alone,
+ * and without one at the beginning over nothing. */
+static enum tb_status
+take_place(struct dest *d, struct tb_err *err)
+{
+	const char *path = d->target->path;
+	char *old;
+	enum tb_status status;
+
+	if ((d->was_empty ? rename(d->dir, path) : tb_rename_new(d->dir, path)) == 0)
+		return TB_OK;
+	if (errno == ENOTEMPTY)
+		errno = EEXIST;
+	if (errno != EEXIST || !d->replace)
+		return tb_fail_errno(err, "%s: cannot be written", path);
+	status = tb_replace(d->dir, path, path, &old, err);
+	keep_path(&d->kept, path, old);
+	return status;
+}
+
 static enum tb_status
 publish(struct dest *d, struct tb_err *err)
 {
-	const char *path = d->target->path;
-	char *old = NULL;
-	enum tb_status status = TB_OK;
+	int folder;
+	enum tb_status status = tb_folder_open(d->target->path, &folder, err);
 
-	if (tb_exists(path)) {
-		old = beside(path, "old");
-		if (!old || rename(path, old)) {
-			free(old);
-			return tb_fail_errno(err, "%s: cannot be replaced", path);
-		}
+	if (!status) {
+		status = take_place(d, err);
+		d->published = status == TB_OK;
 	}
-	if (rename(d->dir, path)) {
-		status = tb_fail_errno(err, "%s: cannot be written", path);
-		if (old && rename(old, path))
-			status = tb_fail(err, TB_EIO, "%s: cannot be written; what was there is now %s",
-					 path, old);
-	} else if (old) {
-		remove_folder(old);
-	}
-	d->published = status == TB_OK;
-	free(old);
+	if (d->published)
+		return tb_folder_sync(folder, d->target->path, err);
+	if (folder >= 0)
+		close(folder);
 	return status;
 }
 

@@ -15,7 +15,10 @@ begin(struct dest *d, struct tb_err *err)
 	if (tb_is_dir(path))
 		return tb_fail(err, TB_EEXIST, "%s: is a folder", path);
 	d->dir = slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path)) : tb_strdup(".");
-	return d->dir ? TB_OK : tb_nomem(err);
+	if (!d->dir)
+		return tb_nomem(err);
+	tb_out_sweep(d->dir);
+	return TB_OK;
 }
 
 static enum tb_status
@@ -36,11 +39,18 @@ commit(struct dest *d, struct tb_err *err)
 	struct model_loc loc = { MODEL_SAFETENSORS_FILE, tb_strdup(d->target->path),
 				 tb_strdup(d->out.tmp), tb_strdup(""), 0 };
 	enum tb_status status = loc.name && loc.path && loc.root ? TB_OK : tb_nomem(err);
+	char *old;
 
 	if (!status)
 		status = convert_check(d->plan, &loc, err);
 	model_loc_free(&loc);
-	return status ? status : tb_out_commit(&d->out, d->target->path, d->replace, err);
+	if (status)
+		return status;
+	if (!d->replace)
+		return tb_out_commit(&d->out, d->target->path, false, err);
+	status = tb_out_replace(&d->out, d->target->path, d->target->path, &old, err);
+	keep_path(&d->kept, d->target->path, old);
+	return status;
 }
 
 static void

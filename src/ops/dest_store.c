@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/base/mem.h"
 #include "src/ops/dest.h"
@@ -21,37 +20,16 @@ begin(struct dest *d, struct tb_err *err)
 	if (status)
 		return status;
 	d->dir = tb_path_join(d->target->root, "blobs");
-	return d->dir ? tb_mkdirs(d->dir, err) : tb_nomem(err);
-}
-
-/* Remembers a blob that is not there yet, to take it away if the rest fails. */
-static enum tb_status
-remember(struct dest *d, const char *digest, struct tb_err *err)
-{
-	char *path = ollama_blob_path(d->target->root, digest);
-
-	if (!path)
-		return tb_nomem(err);
-	if (tb_exists(path)) {
-		free(path);
-		return TB_OK;
-	}
-	if (!tb_grow(&d->created, &d->created_cap, d->ncreated + 1, sizeof(*d->created))) {
-		free(path);
-		return tb_nomem(err);
-	}
-	d->created[d->ncreated++] = path;
-	return TB_OK;
+	return d->dir ? TB_OK : tb_nomem(err);
 }
 
 static enum tb_status
 blob(struct dest *d, struct blob *b, struct tb_err *err)
 {
-	enum tb_status status = remember(d, b->digest, err);
+	enum tb_status status = ollama_add_blob(&d->writer, MEDIA_TENSOR,
+						d->plan->blobs[b->index].name, &b->out, b->digest,
+						b->size, err);
 
-	if (!status)
-		status = ollama_add_blob(&d->writer, MEDIA_TENSOR, d->plan->blobs[b->index].name,
-					 &b->out, b->digest, b->size, err);
 	d->bytes += b->size;
 	d->files++;
 	return status;
@@ -61,13 +39,8 @@ static enum tb_status
 add_bytes(struct dest *d, enum media kind, const char *name, const void *data, size_t len,
 	  struct tb_err *err)
 {
-	char digest[TB_DIGEST_MAX];
-	enum tb_status status;
+	enum tb_status status = ollama_add_bytes(&d->writer, kind, name, data, len, err);
 
-	tb_sha256_bytes(data, len, digest);
-	status = remember(d, digest, err);
-	if (!status)
-		status = ollama_add_bytes(&d->writer, kind, name, data, len, err);
 	d->bytes += len;
 	d->files++;
 	return status;
@@ -165,19 +138,14 @@ commit(struct dest *d, struct tb_err *err)
 		status = name_parse(d->target->name, &name, err);
 	if (!status)
 		status = ollama_commit(&d->writer, &name, d->replace, err);
-	d->published = status == TB_OK;
+	if (!status || status == TB_ESYNC)
+		keep_manifest(&d->kept, &d->writer);
 	return status;
 }
 
 static void
 end(struct dest *d)
 {
-	for (size_t i = 0; i < d->ncreated; i++) {
-		if (!d->published)
-			unlink(d->created[i]);
-		free(d->created[i]);
-	}
-	free(d->created);
 	ollama_writer_free(&d->writer);
 }
 

@@ -119,7 +119,7 @@ write_blob(struct import *im, size_t index, char *buf, struct tb_err *err)
 {
 	const struct import_blob *b = &im->plan.blobs[index];
 	struct ollama_writer *w = &im->parts[index];
-	enum tb_status status = ollama_writer_init(w, im->root, err);
+	enum tb_status status = ollama_part_init(w, im->root, err);
 	char digest[TB_DIGEST_MAX];
 	struct stream s = { .out.fd = -1 };
 
@@ -203,10 +203,11 @@ write_blobs(struct import *im, struct tb_pool *pool, struct ollama_writer *w, st
 		if (im->err.code)
 			status = tb_fail(err, im->err.code, "%s", im->err.msg);
 	}
-	for (size_t i = 0; i < n && im->parts; i++) {
-		if (!status)
-			status = ollama_merge(w, &im->parts[i], err);
-		ollama_writer_free(&im->parts[i]);
+	for (size_t i = 0; i < n && im->parts; i++) {	/* also to be taken back */
+		struct tb_err late;
+
+		if (ollama_merge(w, &im->parts[i], &late) && !status)
+			status = tb_nomem(err);
 	}
 	for (size_t i = 0; i < im->m->nfiles && im->files; i++)
 		tb_file_close(&im->files[i]);
@@ -320,7 +321,7 @@ open_source(const char *path, struct model **out, struct tb_err *err)
 
 static enum tb_status
 run(struct import *im, const struct op_ctx *ctx, const struct model_name *name, bool replace,
-    struct tb_err *err)
+    struct kept *kept, struct tb_err *err)
 {
 	struct ollama_writer w = { 0 };
 	char *taken = replace ? NULL : ollama_find_manifest(im->root, name), shown[640];
@@ -329,10 +330,16 @@ run(struct import *im, const struct op_ctx *ctx, const struct model_name *name, 
 	if (taken)	/* known before a byte is copied; the commit looks again */
 		status = tb_fail(err, TB_EEXIST, "%s: exists already", name_format(name, shown));
 	free(taken);
-	if (!status)
-		status = ollama_writer_init(&w, im->root, err);
+	if (status)
+		return status;
+	status = ollama_writer_init(&w, im->root, err);
 	if (!status)
 		status = write_model(im, ctx->pool, &w, name, replace, err);
+	if (!status || status == TB_ESYNC)
+		keep_manifest(kept, &w);
+	else if (status == TB_EEXIST)
+		tb_fail(err, status, "%s: exists already (made meanwhile); name another, or replace "
+			"it", name_format(name, shown));
 	ollama_writer_free(&w);
 	return status;
 }
@@ -363,14 +370,15 @@ op_import(const struct op_ctx *ctx, const struct import_req *req, struct tb_job 
 		status = store_destination(&ctx->roots, &out->root, err);
 	if (!status)
 		status = open_source(req->path, &m, err);
+	/* The name now: behind the commit nothing else may fail. */
+	if (!status && !(out->name = tb_strdup(name_format(&name, shown))))
+		status = tb_nomem(err);
 	if (!status) {
 		im.m = m;
 		im.root = out->root;
-		status = run(&im, ctx, &name, req->replace, err);
+		status = run(&im, ctx, &name, req->replace, &out->kept, err);
 	}
-	if (!status && !(out->name = tb_strdup(name_format(&name, shown))))
-		status = tb_nomem(err);
-	if (!status)
+	if (!status || status == TB_ESYNC)
 		fill(out, &im, tb_monotonic() - start);
 	else
 		import_result_free(out);
@@ -384,5 +392,6 @@ import_result_free(struct import_result *r)
 {
 	free(r->name);
 	free(r->root);
+	kept_free(&r->kept);
 	*r = (struct import_result){ 0 };
 }

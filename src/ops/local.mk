@@ -30,6 +30,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/metadata_config.c \
 	src/ops/metadata_gguf.c \
 	src/ops/metadata_parts.h \
+	src/ops/kept.c \
+	src/ops/kept.h \
 	src/ops/memory.c \
 	src/ops/memory.h \
 	src/ops/params.c \
@@ -88,6 +90,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/blob_layout.h \
 	src/ops/convert.c \
 	src/ops/convert.h \
+	src/ops/convert_apart.c \
 	src/ops/convert_check.c \
 	src/ops/convert_json.c \
 	src/ops/convert_target.c \

@@ -28,6 +28,7 @@ src_store_libstore_a_SOURCES = \
 	src/store/oci.h \
 	src/store/ollama.c \
 	src/store/ollama.h \
+	src/store/ollama_write.c \
 	src/store/roots.c \
 	src/store/split.c \
 	src/store/split.h \

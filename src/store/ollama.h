@@ -13,21 +13,36 @@ char *ollama_manifest_path(const char *root, const struct model_name *name);
  * has it; caller frees. NULL: there is none. */
 char *ollama_find_manifest(const char *root, const struct model_name *name);
 
+/* Calls fn for each digest that a manifest of the store names, often more than once.
+ * Fails when any manifest, or a folder of them, cannot be read: then what is named is
+ * not known, and nothing may be said to be named by nobody. */
+typedef void ollama_named_fn(void *arg, const char *digest);
+enum tb_status ollama_named(const char *root, ollama_named_fn *fn, void *arg, struct tb_err *err)
+	TB_MUST_USE;
+
 /* Writing a model: add blobs, then commit the manifest last, so that a reader
- * sees the whole model or none.  A blob that is there and good is kept (its
- * time is touched until the commit, so that pruning spares it); a damaged one is
- * replaced.  One thread at a
- * time; several writers may fill one store and be merged. */
+ * sees the whole model or none.  A blob that is there and good is kept (and touched,
+ * so that pruning spares it); a damaged one is replaced.  Whoever writes holds a shared
+ * lock on blobs/.  One thread at a time; parts may be filled by others and be merged. */
 struct ollama_writer {
 	char *root;
+	int lock;			/* -1: none (a part, or no locks there) */
 	struct manifest manifest;
-	struct ollama_made *made;	/* private: blobs that were not there before */
+	struct ollama_made *made;	/* private: blobs that were made or touched */
 	size_t nmade, made_cap;
+	/* After a commit that replaced: the old one's, under another tag. */
+	char *path, *kept_path;		/* of the manifests; owned; kept_path NULL: none was there */
+	char kept[640];			/* its name */
 };
+/* Makes blobs/ if it is missing, and takes away what killed writers left there. */
 enum tb_status ollama_writer_init(struct ollama_writer *w, const char *root, struct tb_err *err)
 	TB_MUST_USE;
-/* Without a commit, the blobs that this writer made go away again (unless somebody
- * else has touched them since). */
+/* For a thread: to be merged into a writer of the same store, which is there as long. */
+enum tb_status ollama_part_init(struct ollama_writer *part, const char *root, struct tb_err *err)
+	TB_MUST_USE;
+/* Without a commit, the blobs that this writer made go away again: but only if nobody
+ * else writes to the store, all of its manifests can be read and none names them.  They
+ * stay otherwise, and belong to no model. */
 void ollama_writer_free(struct ollama_writer *w);
 /* Appends what `from` has to `w`; `from` is empty then, also on failure. */
 enum tb_status ollama_merge(struct ollama_writer *w, struct ollama_writer *from,
@@ -43,7 +58,8 @@ enum tb_status ollama_blob_open(struct ollama_writer *w, struct tb_out *o, struc
 enum tb_status ollama_add_blob(struct ollama_writer *w, enum media kind, const char *name,
 			       struct tb_out *o, const char *digest, uint64_t size,
 			       struct tb_err *err) TB_MUST_USE;
-/* TB_EEXIST if the name is taken and not `replace`. */
+/* TB_EEXIST if the name is taken and not `replace`; else the old manifest is kept, which
+ * keeps its blobs.  TB_ESYNC: it is there nevertheless. */
 enum tb_status ollama_commit(struct ollama_writer *w, const struct model_name *name, bool replace,
 			     struct tb_err *err) TB_MUST_USE;
 #endif

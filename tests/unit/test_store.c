@@ -232,6 +232,112 @@ test_writer(void **state)
 	assert_null(ollama_blob_path(root, "sha256:../../x"));
 }
 
+/* Two writers of one model: what the first made and the second published is nobody's to
+ * take back, whether the first fails before that or after. */
+static void
+test_two_writers(void **state)
+{
+	const char *root = fixture_dir("two");
+	struct ollama_writer a, b;
+	struct tb_err err = { 0 };
+	struct model_name n;
+
+	(void)state;
+	assert_ok(name_parse("m", &n, &err), err);
+	assert_ok(ollama_writer_init(&a, root, &err), err);
+	assert_ok(ollama_writer_init(&b, root, &err), err);
+	assert_ok(ollama_add_bytes(&a, MEDIA_JSON, "x", "one", 3, &err), err);
+	assert_ok(ollama_add_bytes(&a, MEDIA_JSON, "y", "of a", 4, &err), err);
+	assert_ok(ollama_add_bytes(&b, MEDIA_JSON, "x", "one", 3, &err), err);
+	ollama_writer_free(&a);			/* b still writes: all stays */
+	assert_int_equal(entries(unit_path("two/blobs")), 2);
+	assert_ok(ollama_writer_init(&a, root, &err), err);
+	assert_ok(ollama_add_bytes(&a, MEDIA_JSON, "z", "two", 3, &err), err);
+	assert_ok(ollama_add_bytes(&b, MEDIA_JSON, "z", "two", 3, &err), err);
+	assert_ok(ollama_commit(&b, &n, false, &err), err);
+	ollama_writer_free(&b);
+	assert_fails(ollama_commit(&a, &n, false, &err), err, TB_EEXIST, "exists already");
+	ollama_writer_free(&a);			/* alone, but the manifest names it */
+	assert_int_equal(entries(unit_path("two/blobs")), 3);
+}
+
+/* With a manifest that cannot be read it is not known what is needed. */
+static void
+test_unread_manifest(void **state)
+{
+	const char *root = fixture_dir("unread");
+	struct ollama_writer w;
+	struct tb_err err = { 0 };
+
+	(void)state;
+	fixture_dir("unread/manifests/h/n/m");
+	unit_write("unread/manifests/h/n/m/tag", "{\"layers\":", 10);
+	assert_ok(ollama_writer_init(&w, root, &err), err);
+	assert_ok(ollama_add_bytes(&w, MEDIA_JSON, "x", "one", 3, &err), err);
+	ollama_writer_free(&w);
+	assert_int_equal(entries(unit_path("unread/blobs")), 1);
+	assert_int_equal(unlink(unit_path("unread/manifests/h/n/m/tag")), 0);
+	assert_ok(ollama_writer_init(&w, root, &err), err);
+	assert_ok(ollama_add_bytes(&w, MEDIA_JSON, "y", "two", 3, &err), err);
+	ollama_writer_free(&w);
+	assert_int_equal(entries(unit_path("unread/blobs")), 1);
+}
+
+/* The old manifest is kept under another tag, and with it its blobs. */
+static void
+test_replace_keeps(void **state)
+{
+	char tag[81] = "", name[96];
+	const char *root = fixture_dir("rk");
+	struct ollama_writer w;
+	struct tb_err err = { 0 };
+	struct model_name n;
+	struct model_loc loc;
+	struct store_roots r;
+
+	(void)state;
+	setenv("TBTUI_NOW", "1795312121", 1);
+	for (size_t i = 0; i < 80; i++)
+		tag[i] = (char)('a' + i % 26);
+	for (int k = 0; k < 2; k++) {
+		snprintf(name, sizeof(name), "Name:%s", k ? tag : "t");
+		put_model(root, name);
+		assert_ok(name_parse(k ? name : "name:T", &n, &err), err);
+		assert_ok(ollama_writer_init(&w, root, &err), err);
+		assert_ok(ollama_add_bytes(&w, MEDIA_JSON, "a", "new", 3, &err), err);
+		assert_ok(ollama_commit(&w, &n, true, &err), err);
+		if (!k)
+			assert_string_equal(w.kept, "name:t.replaced-20261122T014841Z");
+		assert_int_equal(store_roots_init(&r, &root, 1, &err), TB_OK);
+		assert_ok(store_resolve(&r, w.kept, &loc, &err), err);
+		assert_string_equal(loc.path, w.kept_path);
+		model_loc_free(&loc);
+		store_roots_free(&r);
+		ollama_writer_free(&w);
+	}
+	unsetenv("TBTUI_NOW");
+	assert_int_equal(entries(unit_path("rk/manifests/registry.ollama.ai/library/Name")), 4);
+	assert_int_equal(entries(unit_path("rk/blobs")), 3);
+}
+
+/* The second time a digest comes it is there: it is ours nevertheless. */
+static void
+test_taken_back_once(void **state)
+{
+	struct tb_err err = { 0 };
+	struct ollama_writer w, part;
+
+	(void)state;
+	assert_ok(ollama_writer_init(&w, fixture_dir("once"), &err), err);
+	for (int i = 0; i < 3; i++) {
+		assert_ok(ollama_part_init(&part, w.root, &err), err);
+		assert_ok(ollama_add_bytes(&part, MEDIA_JSON, "x", "one", 3, &err), err);
+		assert_ok(ollama_merge(&w, &part, &err), err);
+	}
+	ollama_writer_free(&w);
+	assert_int_equal(entries(unit_path("once/blobs")), 0);
+}
+
 static void
 test_destination(void **state)
 {
@@ -328,6 +434,10 @@ main(void)
 		cmocka_unit_test(test_walk_ends),
 		cmocka_unit_test(test_resolve),
 		cmocka_unit_test(test_writer),
+		cmocka_unit_test(test_two_writers),
+		cmocka_unit_test(test_unread_manifest),
+		cmocka_unit_test(test_replace_keeps),
+		cmocka_unit_test(test_taken_back_once),
 		cmocka_unit_test(test_destination),
 		cmocka_unit_test(test_roots),
 		cmocka_unit_test(test_experts),

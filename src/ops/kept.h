@@ -1,0 +1,17 @@
+/* kept.h - what was replaced, how to have it back and how to be rid of it. */
+#ifndef TBTUI_OPS_KEPT_H
+#define TBTUI_OPS_KEPT_H
+
+struct ollama_writer;
+
+struct kept {
+	char *where;		/* name or path of the old one; NULL: nothing was there; owned */
+	char *restore, *remove;	/* commands for a shell; NULL when memory ran out; owned */
+};
+
+/* A file or folder `path`, which is `old` now (taken; NULL: nothing was there). */
+void keep_path(struct kept *k, const char *path, char *old);
+/* After a commit; names it as its store does. */
+void keep_manifest(struct kept *k, const struct ollama_writer *w);
+void kept_free(struct kept *k);
+#endif

@@ -1,0 +1,391 @@
+/* ollama_write.c - writing into an Ollama store, beside others who do. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/file.h"
+#include "src/base/mem.h"
+#include "src/base/sha256.h"
+#include "src/store/ollama.h"
+
+#define LOCK_TRIES 200		/* of 50 ms */
+#define KEPT_MAX 51		/* bytes of a tag's 80 that are left beside ".replaced-…" */
+
+/* Others take this lock alone for the moment in which they take blobs back. */
+static enum tb_status
+hold_store(struct ollama_writer *w, struct tb_err *err)
+{
+	char *dir = tb_path_join(w->root, "blobs");
+	enum tb_status status = dir ? tb_mkdirs(dir, err) : tb_nomem(err);
+
+	if (!status && (w->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		status = tb_fail_errno(err, "%s: cannot be opened", dir);
+	for (int i = 0; !status && flock(w->lock, LOCK_SH | LOCK_NB); i++) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			break;			/* the file system has no locks */
+		if (i == LOCK_TRIES)
+			status = tb_fail(err, TB_EIO, "%s: somebody else has it locked; try again "
+					 "later", dir);
+		nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	}
+	if (!status)
+		tb_out_sweep(dir);
+	free(dir);
+	return status;
+}
+
+enum tb_status
+ollama_part_init(struct ollama_writer *part, const char *root, struct tb_err *err)
+{
+	*part = (struct ollama_writer){ .root = tb_strdup(root), .lock = -1 };
+	return part->root ? TB_OK : tb_nomem(err);
+}
+
+enum tb_status
+ollama_writer_init(struct ollama_writer *w, const char *root, struct tb_err *err)
+{
+	enum tb_status status = ollama_part_init(w, root, err);
+
+	if (!status)
+		status = hold_store(w, err);
+	if (status)
+		ollama_writer_free(w);
+	return status;
+}
+
+/* A blob that we made or touched, and its time since then: other programs know nothing
+ * of locks, but touch what they reuse, and then it is not ours alone. */
+struct ollama_made {
+	char *path;
+	char digest[TB_DIGEST_MAX];
+	int64_t mtime_ns;
+	bool was_there, named;
+};
+
+static enum tb_status
+remember(struct ollama_writer *w, const char *path, const char *digest, bool was_there,
+	 struct tb_err *err)
+{
+	struct ollama_made m = { .path = tb_strdup(path), .was_there = was_there };
+	struct tb_ident id;
+
+	if (!m.path || !tb_grow(&w->made, &w->made_cap, w->nmade + 1, sizeof(m))) {
+		free(m.path);
+		return tb_nomem(err);
+	}
+	memcpy(m.digest, digest, sizeof(m.digest));
+	if (!tb_file_ident(path, &id, NULL))
+		m.mtime_ns = id.mtime_ns;
+	w->made[w->nmade++] = m;
+	return TB_OK;
+}
+
+static void
+forget_made(struct ollama_writer *w)
+{
+	while (w->nmade)
+		free(w->made[--w->nmade].path);
+}
+
+static int
+by_digest(const void *a, const void *b)
+{
+	return strcmp(((const struct ollama_made *)a)->digest,
+		      ((const struct ollama_made *)b)->digest);
+}
+
+/* made[i .. result) are of one blob. */
+static size_t
+same_blob(const struct ollama_writer *w, size_t i)
+{
+	size_t end = i + 1;
+
+	while (end < w->nmade && by_digest(&w->made[i], &w->made[end]) == 0)
+		end++;
+	return end;
+}
+
+static void
+mark_named(void *arg, const char *digest)
+{
+	struct ollama_writer *w = arg;
+	struct ollama_made key = { 0 }, *m;
+
+	memcpy(key.digest, digest, sizeof(key.digest));
+	m = bsearch(&key, w->made, w->nmade, sizeof(*m), by_digest);
+	if (!m)
+		return;
+	while (m > w->made && by_digest(m - 1, &key) == 0)
+		m--;
+	for (; m < w->made + w->nmade && by_digest(m, &key) == 0; m++)
+		m->named = true;
+}
+
+/* Removes made[i .. end) if it was not there before and nobody else touched it since. */
+static void
+take_back_one(const struct ollama_writer *w, size_t i, size_t end)
+{
+	const char *path = w->made[i].path;
+	bool made = false, ours = false;
+	struct tb_ident id;
+
+	if (w->made[i].named || tb_file_ident(path, &id, NULL))
+		return;
+	for (; i < end; i++) {
+		made |= !w->made[i].was_there;
+		ours |= w->made[i].mtime_ns == id.mtime_ns;
+	}
+	if (made && ours)
+		unlink(path);
+}
+
+/* Blobs may be those of another store, whose manifests are elsewhere. */
+static bool
+is_shared(const char *root)
+{
+	char *dir = tb_path_join(root, "blobs");
+	struct stat st;
+	bool shared = !dir || lstat(dir, &st) || !S_ISDIR(st.st_mode);
+
+	free(dir);
+	return shared;
+}
+
+static void
+take_back(struct ollama_writer *w)
+{
+	if (!w->nmade || w->lock < 0 || is_shared(w->root) || flock(w->lock, LOCK_EX | LOCK_NB))
+		return;
+	qsort(w->made, w->nmade, sizeof(*w->made), by_digest);
+	if (ollama_named(w->root, mark_named, w, NULL))
+		return;
+	for (size_t i = 0, end; i < w->nmade; i = end) {
+		end = same_blob(w, i);
+		take_back_one(w, i, end);
+	}
+}
+
+void
+ollama_writer_free(struct ollama_writer *w)
+{
+	if (!w->root)
+		return;			/* zeroed: its lock is none */
+	take_back(w);
+	forget_made(w);
+	if (w->lock >= 0)
+		close(w->lock);
+	free(w->made);
+	free(w->root);
+	free(w->path);
+	free(w->kept_path);
+	manifest_free(&w->manifest);
+	*w = (struct ollama_writer){ .lock = -1 };
+}
+
+enum tb_status
+ollama_merge(struct ollama_writer *w, struct ollama_writer *from, struct tb_err *err)
+{
+	struct manifest *to = &w->manifest, *m = &from->manifest;
+	enum tb_status status = TB_OK;
+
+	if (!tb_grow(&to->layers, &to->cap, to->nlayers + m->nlayers, sizeof(*to->layers)) ||
+	    !tb_grow(&w->made, &w->made_cap, w->nmade + from->nmade, sizeof(*w->made))) {
+		status = tb_nomem(err);
+	} else {
+		for (size_t i = 0; i < m->nlayers; i++)
+			to->layers[to->nlayers++] = m->layers[i];
+		for (size_t i = 0; i < from->nmade; i++)
+			w->made[w->nmade++] = from->made[i];
+		m->nlayers = from->nmade = 0;
+	}
+	ollama_writer_free(from);
+	return status;
+}
+
+enum tb_status
+ollama_blob_open(struct ollama_writer *w, struct tb_out *o, struct tb_err *err)
+{
+	char *dir = tb_path_join(w->root, "blobs");
+	enum tb_status status;
+
+	*o = (struct tb_out){ .fd = -1 };
+	if (!dir)
+		return tb_nomem(err);
+	status = tb_out_open(o, dir, err);
+	free(dir);
+	return status;
+}
+
+/* Does the file have the bytes that its name says?  Ollama looks at the size alone
+ * and so keeps a damaged blob for ever. */
+static bool
+is_good(const char *path, const char *digest, uint64_t size)
+{
+	char actual[TB_DIGEST_MAX];
+	struct tb_file f;
+	bool good;
+
+	if (tb_file_open(&f, path, NULL))
+		return false;
+	good = f.id.size == size && !tb_sha256_file(&f, NULL, actual, NULL) &&
+	       !strcmp(actual, digest);
+	tb_file_close(&f);
+	return good;
+}
+
+/* Spares a blob that is there from pruning, which takes what is older than an hour
+ * and not referenced yet. */
+static enum tb_status
+reuse(struct ollama_writer *w, const char *path, const char *digest, struct tb_err *err)
+{
+	(void)!utimensat(AT_FDCWD, path, NULL, 0);
+	return remember(w, path, digest, true, err);
+}
+
+/* One with other bytes is damaged: the right one takes its place, and stays.  One that
+ * another writer made meanwhile is as good as ours, and is theirs. */
+static enum tb_status
+make(struct ollama_writer *w, struct tb_out *o, const char *path, const char *digest,
+     uint64_t size, struct tb_err *err)
+{
+	bool mends = tb_exists(path);
+	enum tb_status status = tb_out_commit(o, path, mends, err), late;
+
+	if (status == TB_EEXIST && !mends && is_good(path, digest, size))
+		return reuse(w, path, digest, err);
+	if (status == TB_EEXIST)
+		return tb_fail(err, TB_EIO, "%s: somebody else makes it, with other bytes", path);
+	if (status && status != TB_ESYNC)
+		return status;
+	if (mends)
+		return status ? tb_fail(err, TB_EIO, "%s: cannot be synced", path) : TB_OK;
+	late = remember(w, path, digest, false, NULL);
+	if (status)		/* of the model nothing is there yet */
+		return err ? tb_fail(err, TB_EIO, "%s", err->msg) : TB_EIO;
+	return late ? tb_nomem(err) : TB_OK;
+}
+
+enum tb_status
+ollama_add_blob(struct ollama_writer *w, enum media kind, const char *name, struct tb_out *o,
+		const char *digest, uint64_t size, struct tb_err *err)
+{
+	char *path = ollama_blob_path(w->root, digest), canonical[TB_DIGEST_MAX];
+	enum tb_status status = TB_OK;
+
+	if (!digest_parse(digest, canonical))
+		status = tb_fail(err, TB_EFORMAT, "bad digest \"%.80s\"", digest);
+	else if (!path)
+		status = tb_nomem(err);
+	else if (is_good(path, canonical, size))
+		status = reuse(w, path, canonical, err);
+	else
+		status = make(w, o, path, canonical, size, err);
+	tb_out_abort(o);
+	free(path);
+	return status ? status : manifest_add(&w->manifest, kind, digest, size, name, err);
+}
+
+enum tb_status
+ollama_add_bytes(struct ollama_writer *w, enum media kind, const char *name, const void *data,
+		 size_t len, struct tb_err *err)
+{
+	char digest[TB_DIGEST_MAX];
+	enum tb_status status;
+	struct tb_out o;
+
+	tb_sha256_bytes(data, len, digest);
+	status = ollama_blob_open(w, &o, err);
+	if (!status)
+		status = tb_out_write(&o, data, len, err);
+	if (status) {
+		tb_out_abort(&o);
+		return status;
+	}
+	return ollama_add_blob(w, kind, name, &o, digest, len, err);
+}
+
+/* "…/latest" -> what its name as a replaced one begins with: a tag has 80 bytes. */
+static char *
+keep_as(const char *path)
+{
+	const char *tag = strrchr(path, '/') + 1;
+
+	return tb_asprintf("%.*s%.*s", (int)(tag - path), path, KEPT_MAX, tag);
+}
+
+/* The name of the kept manifest, which differs by its tag and perhaps in case. */
+static void
+name_kept(struct ollama_writer *w, const struct model_name *name)
+{
+	struct model_name old = *name;
+	const char *tag = w->kept_path ? strrchr(w->kept_path, '/') + 1 : "";
+
+	if (!*tag || strlen(tag) >= sizeof(old.tag))
+		return;
+	memcpy(old.tag, tag, strlen(tag) + 1);
+	name_format(&old, w->kept);
+}
+
+static enum tb_status
+publish(struct ollama_writer *w, const struct tb_buf *text, bool replace, struct tb_err *err)
+{
+	const char *slash = strrchr(w->path, '/');
+	char *dir = tb_strndup(w->path, (size_t)(slash - w->path)), *keep = keep_as(w->path);
+	struct tb_out o = { .fd = -1 };
+	enum tb_status status = dir && keep ? tb_out_open(&o, dir, err) : tb_nomem(err);
+
+	if (!status) {
+		tb_out_sweep(dir);
+		status = tb_out_write(&o, text->p, text->len, err);
+		if (status)
+			tb_out_abort(&o);
+		else if (replace)
+			status = tb_out_replace(&o, w->path, keep, &w->kept_path, err);
+		else
+			status = tb_out_commit(&o, w->path, false, err);
+	}
+	free(dir);
+	free(keep);
+	return status;
+}
+
+enum tb_status
+ollama_commit(struct ollama_writer *w, const struct model_name *name, bool replace,
+	      struct tb_err *err)
+{
+	char shown[640];
+	struct tb_buf text = TB_BUF(MANIFEST_MAX);
+	enum tb_status status = TB_OK;
+
+	free(w->path);
+	free(w->kept_path);
+	w->kept_path = NULL;
+	*w->kept = 0;
+	w->path = ollama_find_manifest(w->root, name);
+	if (w->path && !replace)
+		status = tb_fail(err, TB_EEXIST, "%s: exists already (%s)",
+				 name_format(name, shown), w->path);
+	if (!w->path)
+		w->path = ollama_manifest_path(w->root, name);
+	manifest_print(&w->manifest, &text);
+	if (!w->path || (tb_buf_failed(&text) && text.cap < MANIFEST_MAX / 2))
+		status = tb_nomem(err);
+	else if (!status && tb_buf_failed(&text))
+		status = tb_fail(err, TB_ELIMIT, "%s: a manifest of more than %u bytes",
+				 name_format(name, shown), MANIFEST_MAX);
+	if (!status)
+		status = publish(w, &text, replace, err);
+	if (!status || status == TB_ESYNC) {
+		forget_made(w);
+		name_kept(w, name);
+	}
+	tb_buf_free(&text);
+	return status;
+}
