@@ -136,12 +136,15 @@ write_run(void *arg, struct tb_job *job, struct tb_err *err)
 	struct writing *w = arg;
 	struct scan_req req = { 0 };
 	struct scan_result scanned = { 0 };
-	enum tb_status status = op_convert(w->ctx, w->plan, w->target, w->target->exists, job,
-					   &w->result, err);
+	struct tb_err late;
+	enum tb_status failed, status = op_convert(w->ctx, w->plan, w->target, w->target->exists,
+						   job, &w->result, err);
 
-	if (!status && w->target->dest == PLAN_TO_STORE) {
-		status = op_scan(w->ctx, &req, NULL, &scanned, err);
+	if ((!status || status == TB_ESYNC) && w->target->dest == PLAN_TO_STORE) {
+		failed = op_scan(w->ctx, &req, NULL, &scanned, &late);
 		scan_result_free(&scanned);
+		if (!status && failed)
+			status = tb_fail(err, failed, "%s", late.msg);
 	}
 	return status;
 }
@@ -154,6 +157,8 @@ write_say(void *arg, struct tb_buf *out)
 
 	tb_buf_printf(out, "%s written, %s", w->result.where ? w->result.where : "?",
 		      tb_human_bytes(w->result.bytes_written, bytes));
+	if (w->result.kept.where)
+		tb_buf_printf(out, "; the old one is kept: %s", w->result.kept.where);
 }
 
 static void
@@ -199,34 +204,98 @@ confirmed(struct view *v)
 	(void)view_job(v, &write_job, w, "convert %s", s->loc.name);
 }
 
-static void
-try_target(void *arg, const char *text)
+/* Where it would go, and what is there: looked at on a worker. */
+
+struct asking {
+	struct op_ctx *ctx;		/* borrowed */
+	struct opened *o;		/* a reference */
+	char *text;			/* owned */
+	struct convert_target *target;	/* owned */
+	char victim[128];
+};
+
+static enum tb_status
+ask_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct view *v = arg;
+	struct asking *q = arg;
+	enum tb_status status = convert_target(q->ctx, q->text, q->target, err);
+
+	(void)job;
+	if (!status)
+		status = convert_target_check(q->target, q->o->m, err);
+	if (!status)
+		convert_victim(q->target, q->victim, sizeof(q->victim));
+	return status;
+}
+
+static void
+ask_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct view *v = owner;
 	struct recipe *s = v->state;
+	struct asking *q = arg;
 	const struct plan_total *t = &s->plan->total;
-	struct convert_target *target;
-	struct tb_err err;
+	const char *where = q->target->name ? q->target->name : q->target->path;
 	char question[512], before[16], after[16];
 
-	if (!text || !*text)
-		return;
-	target = tb_calloc(1, sizeof(*target));
-	if (!target || convert_target(view_ctx(v), text, target, &err)) {
-		if (target)
-			view_complain(v, &err);
-		free(target);
+	if (status) {
+		view_complain(v, err);
 		return;
 	}
 	if (s->target)
 		convert_target_free(s->target);
 	free(s->target);
-	s->target = target;
-	snprintf(question, sizeof(question), "%s %s: %s -> %s, %zu of %zu tensors change?",
-		 target->exists ? "REPLACE" : "Write",
-		 target->name ? target->name : target->path, tb_human_bytes(t->before, before),
-		 tb_human_bytes(t->after, after), t->changed, t->tensors);
+	tb_human_bytes(t->before, before);
+	tb_human_bytes(t->after, after);
+	if (q->target->exists)
+		snprintf(question, sizeof(question), "REPLACE %s (%s; is kept) by %s, %s?", where,
+			 q->victim, s->plan->quant, after);
+	else
+		snprintf(question, sizeof(question), "Write %s: %s -> %s, %zu of %zu tensors change?",
+			 where, before, after, t->changed, t->tensors);
+	s->target = q->target;
+	q->target = NULL;
 	view_ask(v, question, confirmed);
+}
+
+static void
+ask_free(void *arg)
+{
+	struct asking *q = arg;
+
+	opened_unref(q->o);
+	if (q->target)
+		convert_target_free(q->target);
+	free(q->target);
+	free(q->text);
+	free(q);
+}
+
+static const struct job_ops ask_job = { .run = ask_run, .done = ask_done, .free = ask_free };
+
+static void
+try_target(void *arg, const char *text)
+{
+	struct view *v = arg;
+	struct recipe *s = v->state;
+	struct asking *q;
+
+	if (!text || !*text)
+		return;
+	q = tb_calloc(1, sizeof(*q));
+	if (q) {
+		q->ctx = view_ctx(v);
+		q->o = opened_ref(s->o);
+		q->text = tb_strdup(text);
+		q->target = tb_calloc(1, sizeof(*q->target));
+	}
+	if (q && q->text && q->target) {
+		(void)view_job(v, &ask_job, q, "look at %s", text);
+		return;
+	}
+	if (q)
+		ask_free(q);
+	view_say(v, "out of memory");
 }
 
 /* "llama3:8b" as int4 -> "llama3:8b-int4"; a folder's name likewise. */

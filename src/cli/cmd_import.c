@@ -5,6 +5,7 @@
 
 #include "src/base/text.h"
 #include "src/cli/cli.h"
+#include "src/cli/kept.h"
 #include "src/format/json.h"
 #include "src/ops/ctx.h"
 #include "src/ops/import.h"
@@ -37,6 +38,7 @@ print(const struct cli *cli, const struct import_result *r)
 		json_set_u64(doc, "blobs", r->blobs);
 		json_set_u64(doc, "bytes", r->bytes);
 		json_set_f64(doc, "seconds", r->seconds);
+		kept_json(doc, &r->kept);
 		return cli_print_json(doc);
 	}
 	if (cli->quiet)
@@ -46,6 +48,7 @@ print(const struct cli *cli, const struct import_result *r)
 	       r->blobs, tb_plural(r->blobs), tb_human_bytes(r->bytes, bytes));
 	cli_put(r->root);
 	putchar('\n');
+	kept_print(&r->kept);
 	return CLI_OK;
 }
 
@@ -54,9 +57,10 @@ cli_import(struct cli *cli, int argc, char **argv)
 {
 	struct task t = { 0 };
 	const struct tb_opt opts[] = {
-		{ 'f', "replace", TB_OPT_FLAG, &t.req.replace, NULL, "the name may be taken" },
+		{ 'f', "replace", TB_OPT_FLAG, &t.req.replace, NULL, "the name may be taken; the old one is kept" },
 		{ .name = NULL }
 	};
+	enum tb_status failed;
 	enum cli_exit status;
 	struct op_ctx ctx;
 	struct tb_err err;
@@ -68,10 +72,10 @@ cli_import(struct cli *cli, int argc, char **argv)
 	if (cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
 	t.ctx = &ctx;
-	if (cli_run(cli, "import", run, &t, &err))
+	failed = cli_run(cli, "import", run, &t, &err);
+	status = failed && failed != TB_ESYNC ? CLI_FAILED : print(cli, &t.res);
+	if (failed)
 		status = cli_fail(&err);
-	else
-		status = print(cli, &t.res);
 	import_result_free(&t.res);
 	op_ctx_free(&ctx);
 	return status;

@@ -6,6 +6,7 @@
 
 #include "src/base/text.h"
 #include "src/cli/cli.h"
+#include "src/cli/kept.h"
 #include "src/cli/plan_args.h"
 #include "src/format/json.h"
 
@@ -48,6 +49,7 @@ print_json(const struct task *t)
 	json_set_u64(doc, "bytes_read", t->res.bytes_read);
 	json_set_u64(doc, "bytes_written", t->res.bytes_written);
 	json_set_f64(doc, "seconds", t->res.seconds);
+	kept_json(doc, &t->res.kept);
 	if (getrusage(RUSAGE_SELF, &use) == 0)
 		json_set_u64(doc, "peak_rss", (uint64_t)use.ru_maxrss * 1024);
 	return cli_print_json(doc);
@@ -72,21 +74,24 @@ print(const struct cli *cli, const struct task *t)
 	       tb_plural(r->tensors), r->changed, tb_human_bytes(r->bytes_read, a),
 	       tb_human_bytes(r->bytes_written, b), r->blobs, tb_plural(r->blobs), r->seconds,
 	       tb_human_bytes(r->seconds > 0 ? (uint64_t)((double)r->bytes_read / r->seconds) : 0, c));
+	kept_print(&r->kept);
 	return CLI_OK;
 }
 
-/* Something is there already: --replace, --yes or a person may say that it can go. */
+/* Something is there already: --replace, --yes or a person may say that it can go.  That
+ * the source is there, nobody may. */
 static enum tb_status
 ask(const struct cli *cli, struct task *t, struct tb_err *err)
 {
 	const char *where = t->p.target.name ? t->p.target.name : t->p.target.path;
-	char question[512], clean[400];
-	enum tb_status status;
+	char question[768], clean[400], victim[128];
+	enum tb_status status = convert_target_check(&t->p.target, t->p.model, err);
 
-	if (!t->p.target.exists || t->replace)
-		return TB_OK;
-	snprintf(question, sizeof(question), "%s exists already. Replace it?",
-		 tb_text_clean(where, clean, sizeof(clean)));
+	if (status || !t->p.target.exists || t->replace)
+		return status;
+	convert_victim(&t->p.target, victim, sizeof(victim));
+	snprintf(question, sizeof(question), "%s exists already: %s. Replace it? (The old one is "
+		 "kept beside it.)", tb_text_clean(where, clean, sizeof(clean)), victim);
 	status = cli_confirm(cli, question, &t->replace, err);
 	if (!status && !t->replace)
 		status = tb_fail(err, TB_EEXIST, "%s: left as it is", where);
@@ -97,17 +102,19 @@ static enum cli_exit
 convert(struct cli *cli, const struct plan_args *a, bool replace, char **argv)
 {
 	struct task t = { .replace = replace };
+	enum cli_exit shown = CLI_OK;
 	struct tb_err err;
-	enum cli_exit status;
+	enum tb_status status = planned_open(&t.p, cli, a, argv[1], argv[2], &err);
 
-	if (planned_open(&t.p, cli, a, argv[1], argv[2], &err) || ask(cli, &t, &err) ||
-	    cli_run(cli, argv[0], run, &t, &err))
-		status = cli_fail(&err);
-	else
-		status = print(cli, &t);
+	if (!status)
+		status = ask(cli, &t, &err);
+	if (!status)
+		status = cli_run(cli, argv[0], run, &t, &err);
+	if (!status || status == TB_ESYNC)
+		shown = print(cli, &t);
 	convert_result_free(&t.res);
 	planned_free(&t.p);
-	return status;
+	return status ? cli_fail(&err) : shown;
 }
 
 enum cli_exit
@@ -117,7 +124,7 @@ cli_quantize(struct cli *cli, int argc, char **argv)
 	bool replace = false;
 	const struct tb_opt opts[] = {
 		PLAN_OPTS(a),
-		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL, "the destination may exist" },
+		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL, "the destination may exist; the old one is kept" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;
@@ -134,7 +141,7 @@ regroup(struct cli *cli, int argc, char **argv, const char *experts)
 	struct plan_args a = { .quant = "keep", .experts = experts };
 	bool replace = false;
 	const struct tb_opt opts[] = {
-		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL, "the destination may exist" },
+		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL, "the destination may exist; the old one is kept" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

@@ -6,6 +6,8 @@ src_cli_libcli_a_SOURCES = \
 	src/cli/cmd_import.c \
 	src/cli/cmd_text.c \
 	src/cli/commands.def \
+	src/cli/kept.c \
+	src/cli/kept.h \
 	src/cli/print.c \
 	src/cli/progress.c
 
