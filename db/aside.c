@@ -27,6 +27,8 @@ db_verdict_text(enum db_verdict v)
 		return "was made by an older version of this program: scan to renew it";
 	case DB_FILE_OTHER:
 		return "is not a file of this program";
+	case DB_FILE_CHANGED:
+		return "was changed by something else than a scan";
 	default:
 		return "is damaged";
 	}
@@ -68,7 +70,8 @@ db_read_uri(const char *path)
 }
 
 static enum tb_status
-judge(struct db *probe, const struct db_schema *s, enum db_verdict *out, struct tb_err *err)
+judge(struct db *probe, const struct db_schema *s, bool thorough, enum db_verdict *out,
+      struct tb_err *err)
 {
 	int64_t app = 0, version = 0, tables = 0;
 	enum tb_status status = db_value(probe, &app, 0, err, "PRAGMA application_id", "");
@@ -84,9 +87,13 @@ judge(struct db *probe, const struct db_schema *s, enum db_verdict *out, struct 
 		*out = DB_FILE_ABSENT;
 	else if (app != s->application)
 		*out = DB_FILE_OTHER;
+	else if (version < 1)
+		*out = DB_FILE_BROKEN;
 	else
 		*out = version == s->version ? DB_FILE_OURS
 		     : version > s->version ? DB_FILE_NEWER : DB_FILE_OLD;
+	if (thorough && (*out == DB_FILE_OURS || *out == DB_FILE_OLD))
+		return db_schema_check(probe, s, (int)version, err);
 	return TB_OK;
 }
 
@@ -113,9 +120,7 @@ db_examine(const char *path, const struct db_schema *s, bool thorough, enum db_v
 		return tb_nomem(err);
 	status = db_connect(&probe, uri, false, err);
 	if (!status)
-		status = judge(&probe, s, out, err);
-	if (!status && thorough && *out == DB_FILE_OURS)
-		status = db_schema_check(&probe, s, err);
+		status = judge(&probe, s, thorough, out, err);
 	if (status && probe.corrupt) {
 		*out = DB_FILE_BROKEN;
 		status = TB_OK;
@@ -142,7 +147,7 @@ move(const char *path, const char *to, const char *suffix, struct tb_err *err)
 
 /* A name that is free: "PATH.damaged-20261120T111500", then with -2, -3, … */
 static char *
-free_name(const char *path)
+free_name(const char *path, const char *what)
 {
 	time_t now = (time_t)(tb_now_ns() / 1000000000);
 	char stamp[32] = "";
@@ -151,18 +156,19 @@ free_name(const char *path)
 
 	if (gmtime_r(&now, &tm))
 		strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &tm);
-	to = tb_asprintf("%s.damaged-%s", path, stamp);
+	to = tb_asprintf("%s.%s-%s", path, what, stamp);
 	for (int i = 2; to && tb_exists(to) && i < 1000; i++) {
 		free(to);
-		to = tb_asprintf("%s.damaged-%s-%d", path, stamp, i);
+		to = tb_asprintf("%s.%s-%s-%d", path, what, stamp, i);
 	}
 	return to;
 }
 
 enum tb_status
-db_set_aside(const char *path, const char *why, char *notice, size_t len, struct tb_err *err)
+db_set_aside(const char *path, enum db_verdict why, char *notice, size_t len,
+	     struct tb_err *err)
 {
-	char *to = free_name(path);
+	char *to = free_name(path, why == DB_FILE_NEWER ? "newer" : "damaged");
 	enum tb_status status = to ? move(path, to, "-wal", err) : tb_nomem(err);
 
 	if (!status)
@@ -171,7 +177,7 @@ db_set_aside(const char *path, const char *why, char *notice, size_t len, struct
 		status = move(path, to, "", err);
 	if (!status)
 		snprintf(notice, len, "%s %s; it was set aside as %s and a new one was made",
-			 path, why, to);
+			 path, db_verdict_text(why), to);
 	free(to);
 	return status;
 }

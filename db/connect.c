@@ -88,14 +88,14 @@ db_connect(struct db *db, const char *uri, bool write, struct tb_err *err)
 {
 	int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
 		    (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+	enum tb_status status;
 
 	if (sqlite3_open_v2(uri, &db->sql, flags, NULL))
 		return db->sql ? db_sql_fail(db, err, "open") : tb_nomem(err);
 	sqlite3_busy_timeout(db->sql, write ? WAIT_WRITE : WAIT_READ);
 	sqlite3_extended_result_codes(db->sql, 0);
-	if (db_functions(db->sql, err))
-		return err->code;
-	return db_tables(db, err);
+	status = db_functions(db->sql, err);
+	return status ? status : db_tables(db, err);
 }
 
 /* What the lists need to know about the last verify, in one place. A model is what

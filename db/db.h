@@ -25,6 +25,8 @@ const char *db_keep(struct db_mem *mem, const char *s);	/* a copy in it; NULL: n
 enum tb_status db_open_read(struct db **out, const char *path, struct tb_err *err) TB_MUST_USE;
 /* For writing: makes the files, migrates, sets a damaged or foreign file aside. */
 enum tb_status db_open_write(struct db **out, const char *path, struct tb_err *err) TB_MUST_USE;
+/* For writing, empty, in memory: where the one at `path` cannot be written. */
+enum tb_status db_open_scratch(struct db **out, const char *path, struct tb_err *err) TB_MUST_USE;
 void db_close(struct db *db);			/* NULL is fine */
 const char *db_notice(const struct db *db);	/* "" or a sentence for people; borrowed */
 /* Readers: true when what is stored has changed since the last call (cheap: call it

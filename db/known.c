@@ -225,6 +225,7 @@ db_root_open(struct db *db, int64_t root, bool *whole, struct tb_err *err)
 void
 db_settle(struct db *db)
 {
-	sqlite3_exec(db->sql, "PRAGMA optimize; PRAGMA main.wal_checkpoint(truncate);"
-		     "PRAGMA audit.wal_checkpoint(passive)", NULL, NULL, NULL);
+	sqlite3_exec(db->sql, "PRAGMA optimize", NULL, NULL, NULL);
+	db_seal(db);
+	sqlite3_exec(db->sql, "PRAGMA audit.wal_checkpoint(passive)", NULL, NULL, NULL);
 }

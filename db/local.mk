@@ -35,6 +35,7 @@ db_libdb_a_SOURCES = \
 	db/query.c \
 	db/reader.c \
 	db/schema.c \
+	db/seal.c \
 	db/search.c \
 	db/stmt.c \
 	db/tensors.c \
@@ -44,10 +45,11 @@ db_libdb_a_SOURCES = \
 
 # The schemas are SQL files that anybody can read, and strings in the program.
 sql_strings = db/schema_sql.h db/schema3_sql.h db/audits_sql.h db/facts_sql.h \
-	db/states_sql.h
+	db/states_sql.h db/seal_sql.h
 BUILT_SOURCES += $(sql_strings)
 CLEANFILES += $(sql_strings)
-EXTRA_DIST += db/schema.sql db/schema3.sql db/audits.sql db/facts.sql db/states.sql db/sql.awk
+EXTRA_DIST += db/schema.sql db/schema3.sql db/audits.sql db/facts.sql db/states.sql \
+	db/seal.sql db/sql.awk
 db/libdb_a-schema.$(OBJEXT): $(sql_strings)
 
 db/schema_sql.h: db/schema.sql db/sql.awk
@@ -60,3 +62,5 @@ db/states_sql.h: db/states.sql db/sql.awk
 	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=states_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/states.sql >$@.tmp && mv $@.tmp $@
 db/facts_sql.h: db/facts.sql db/sql.awk
 	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=facts_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/facts.sql >$@.tmp && mv $@.tmp $@
+db/seal_sql.h: db/seal.sql db/sql.awk
+	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=seal_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/seal.sql >$@.tmp && mv $@.tmp $@

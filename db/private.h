@@ -50,17 +50,21 @@ struct db_schema {
 extern const struct db_schema db_index_schema, db_audit_schema;
 /* These two work on the main file of a connection. */
 enum tb_status db_migrate(struct db *db, const struct db_schema *s, struct tb_err *err) TB_MUST_USE;
-/* Are the tables those of the schema, and whole?  Sets db->corrupt if not. */
-enum tb_status db_schema_check(struct db *db, const struct db_schema *s, struct tb_err *err)
-	TB_MUST_USE;
+/* Are the tables those of that version of the schema, and whole?  Sets db->corrupt if not. */
+enum tb_status db_schema_check(struct db *db, const struct db_schema *s, int version,
+			       struct tb_err *err) TB_MUST_USE;
+
+/* seal.c: has anybody but a scan changed the index? */
+enum tb_status db_seal_check(struct db *db, bool *broken, struct tb_err *err) TB_MUST_USE;
+void db_seal(struct db *db);		/* also puts all into the file; without one on failure */
 
 /* aside.c: what a file is, before it is trusted, and moving it away. */
 enum db_verdict { DB_FILE_ABSENT, DB_FILE_OURS, DB_FILE_OLD, DB_FILE_NEWER, DB_FILE_OTHER,
-	DB_FILE_BROKEN };
+	DB_FILE_BROKEN, DB_FILE_CHANGED };
 enum tb_status db_examine(const char *path, const struct db_schema *s, bool thorough,
 			  enum db_verdict *out, struct tb_err *err) TB_MUST_USE;
 const char *db_verdict_text(enum db_verdict v);		/* "is damaged" */
-enum tb_status db_set_aside(const char *path, const char *why, char *notice, size_t len,
+enum tb_status db_set_aside(const char *path, enum db_verdict why, char *notice, size_t len,
 			    struct tb_err *err) TB_MUST_USE;
 char *db_uri(const char *path, const char *query);	/* "file:…?query"; caller frees */
 char *db_read_uri(const char *path);

@@ -10,6 +10,7 @@
 #include "db/facts_sql.h"
 #include "db/schema3_sql.h"
 #include "db/schema_sql.h"
+#include "db/seal_sql.h"
 #include "db/states_sql.h"
 
 /* A new version is a new step at the end, never a change of an old one. */
@@ -25,7 +26,7 @@ static const char *const index_steps[] = {
 	"		f.path AS file, t.off AS offset"
 	"	FROM models m JOIN tensors t ON t.model = m.id JOIN files f ON f.id = t.file_id;",
 };
-static const char *const audit_steps[] = { audits_sql, facts_sql, states_sql };
+static const char *const audit_steps[] = { audits_sql, facts_sql, states_sql, seal_sql };
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof(*(a))))
 const struct db_schema db_index_schema = { "main", 0x74627478, index_steps, COUNT(index_steps) };
@@ -42,6 +43,8 @@ db_migrate(struct db *db, const struct db_schema *s, struct tb_err *err)
 
 	if (!status)
 		status = db_value(db, &version, 0, err, "PRAGMA user_version", "");
+	if (!status && (version < 0 || version > s->version))
+		status = tb_fail(err, TB_EDB, "%s: has no version that there ever was", db->path);
 	for (int64_t v = status ? s->version : version; !status && v < s->version; v++)
 		status = db_run_sql(db, s->steps[v], err);
 	snprintf(sql, sizeof(sql), "PRAGMA application_id = %u; PRAGMA user_version = %d; COMMIT",
@@ -95,13 +98,13 @@ quick_check(struct db *db, struct tb_err *err)
 }
 
 enum tb_status
-db_schema_check(struct db *db, const struct db_schema *s, struct tb_err *err)
+db_schema_check(struct db *db, const struct db_schema *s, int version, struct tb_err *err)
 {
 	struct db model = { .path = db->path };
 	uint64_t want = 0, have = 0;
 	enum tb_status status = db_connect(&model, "file::memory:", true, err);
 
-	for (int v = 0; !status && v < s->version; v++)
+	for (int v = 0; !status && v < version; v++)
 		status = db_run_sql(&model, s->steps[v], err);
 	if (!status)
 		status = fingerprint(&model, &want, err);

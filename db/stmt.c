@@ -3,6 +3,7 @@
 
 #include "db/private.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,16 @@ db_sql_fail(struct db *db, struct tb_err *err, const char *what)
 		db->corrupt = true;
 		return tb_fail(err, TB_EDB, "%s: the index is damaged; \"tbtui scan\" makes "
 			       "a new one", db->path);
+	case SQLITE_IOERR:
+	case SQLITE_FULL:
+	case SQLITE_CANTOPEN:
+		errno = sqlite3_system_errno(db->sql);	/* SQLite has not always kept it */
+		if (errno)
+			return tb_fail_errno(err, "%s: the index cannot be %s", db->path,
+					     code == SQLITE_CANTOPEN ? "opened" : "read or written");
+		return tb_fail(err, TB_EDB, "%s: the index cannot be read or written (%s): is the disk "
+			       "full, or a limit of file sizes reached?", db->path,
+			       sqlite3_errmsg(db->sql));
 	default:
 		return tb_fail(err, TB_EDB, "%s: %s: %s", db->path, what,
 			       sqlite3_errmsg(db->sql));

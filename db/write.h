@@ -84,6 +84,8 @@ enum tb_status db_root_open(struct db *db, int64_t root, bool *whole, struct tb_
  * `changed` also exclusive sizes (of all models: roots may share files) and names. */
 enum tb_status db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns,
 			      struct tb_err *err) TB_MUST_USE;
-/* Folds the log into the index file. */
+/* Before the first change, and at the end: folds the log into the index file and seals it,
+ * so that a change by anybody else is found out when it is next opened for writing. */
+enum tb_status db_unseal(struct db *db, struct tb_err *err) TB_MUST_USE;
 void db_settle(struct db *db);
 #endif

@@ -30,18 +30,16 @@ make(const char *path, const struct db_schema *s, struct tb_err *err)
 
 static enum tb_status
 prepare_file(struct db *db, const char *path, const struct db_schema *s, bool thorough,
-	     struct tb_err *err)
+	     bool *made, struct tb_err *err)
 {
 	enum db_verdict v;
 	enum tb_status status = db_examine(path, s, thorough, &v, err);
 
-	if (!status && v == DB_FILE_NEWER)
-		return tb_fail(err, TB_EUNSUP, "%s was made by a newer version of this program",
-			       path);
-	if (!status && (v == DB_FILE_OTHER || v == DB_FILE_BROKEN))
-		status = db_set_aside(path, db_verdict_text(v), db->notice, sizeof(db->notice), err);
+	if (!status && (v == DB_FILE_OTHER || v == DB_FILE_BROKEN || v == DB_FILE_NEWER))
+		status = db_set_aside(path, v, db->notice, sizeof(db->notice), err);
 	if (!status && v != DB_FILE_OURS)
 		status = make(path, s, err);
+	*made = v != DB_FILE_OURS;
 	return status;
 }
 
@@ -80,21 +78,55 @@ connect_writer(struct db *db, struct tb_err *err)
 	return status;
 }
 
+/* A file that may not be written is opened for reading only, and nobody says so. */
+static enum tb_status
+check_writable(struct db *db, struct tb_err *err)
+{
+	if (sqlite3_db_readonly(db->sql, "main") == 1)
+		return tb_fail(err, TB_EIO, "%s: may not be written", db->path);
+	if (sqlite3_db_readonly(db->sql, "audit") == 1)
+		return tb_fail(err, TB_EIO, "%s: may not be written", db->audits);
+	return TB_OK;
+}
+
+/* The seal is that of another file, or it is broken: then this one is made again. */
+static enum tb_status
+trust_index(struct db *db, bool made, struct tb_err *err)
+{
+	bool broken = false;
+	enum tb_status status = made ? db_unseal(db, err) : db_seal_check(db, &broken, err);
+
+	if (status || !broken)
+		return status;
+	status = db_unseal(db, err);
+	db_disconnect(db);
+	if (!status)
+		status = db_set_aside(db->path, DB_FILE_CHANGED, db->notice, sizeof(db->notice), err);
+	if (!status)
+		status = make(db->path, &db_index_schema, err);
+	return status ? status : connect_writer(db, err);
+}
+
 enum tb_status
 db_open_write(struct db **out, const char *path, struct tb_err *err)
 {
 	enum tb_status status = make_folder(path, err);
 	struct db *db = NULL;
+	bool made, audits;
 
 	*out = NULL;
 	if (!status)
 		status = db_new(&db, path, true, err);
 	if (!status)
-		status = prepare_file(db, db->path, &db_index_schema, true, err);
+		status = prepare_file(db, db->path, &db_index_schema, true, &made, err);
 	if (!status)
-		status = prepare_file(db, db->audits, &db_audit_schema, true, err);
+		status = prepare_file(db, db->audits, &db_audit_schema, true, &audits, err);
 	if (!status)
 		status = connect_writer(db, err);
+	if (!status)
+		status = check_writable(db, err);
+	if (!status)
+		status = trust_index(db, made, err);
 	if (status) {
 		db_close(db);
 		return status;
@@ -129,12 +161,13 @@ db_facts_open(struct db **out, const char *path, struct tb_err *err)
 {
 	enum tb_status status = make_folder(path, err);
 	struct db *db = NULL;
+	bool made;
 
 	*out = NULL;
 	if (!status)
 		status = db_new(&db, path, true, err);
 	if (!status)
-		status = prepare_file(db, db->audits, &db_audit_schema, false, err);
+		status = prepare_file(db, db->audits, &db_audit_schema, false, &made, err);
 	if (!status)
 		status = connect_audits(db, err);
 	if (status) {
@@ -143,6 +176,26 @@ db_facts_open(struct db **out, const char *path, struct tb_err *err)
 	}
 	*out = db;
 	return TB_OK;
+}
+
+enum tb_status
+db_open_scratch(struct db **out, const char *path, struct tb_err *err)
+{
+	enum tb_status status = db_new(out, path, true, err);
+
+	if (!status)
+		status = db_connect(*out, "file:?mode=memory", true, err);
+	if (!status)
+		status = db_attach(*out, "file:?mode=memory", err);
+	if (!status)
+		status = db_fill_empty(*out, &db_index_schema, err);
+	if (!status)
+		status = db_fill_empty(*out, &db_audit_schema, err);
+	if (status) {
+		db_close(*out);
+		*out = NULL;
+	}
+	return status;
 }
 
 bool
@@ -154,5 +207,5 @@ db_damaged(const struct db *db)
 enum tb_status
 db_condemn(const char *path, char *notice, size_t len, struct tb_err *err)
 {
-	return db_set_aside(path, db_verdict_text(DB_FILE_BROKEN), notice, len, err);
+	return db_set_aside(path, DB_FILE_BROKEN, notice, len, err);
 }

@@ -365,7 +365,9 @@ attempt(struct scan *s, struct tb_err *err)
 		return status;
 	if (*db_notice(s->db))
 		snprintf(s->out->notice, sizeof(s->out->notice), "%s", db_notice(s->db));
-	status = scan_all(s, err);
+	status = db_unseal(s->db, err);
+	if (!status)
+		status = scan_all(s, err);
 	if (!status && s->req->forget)
 		status = forget_gone(s, err);
 	if (!status)

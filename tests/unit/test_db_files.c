@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <pthread.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,9 +16,9 @@
 #include "tests/unit/db_fake.h"
 
 static unsigned
-set_aside(const char *path)
+set_aside_as(const char *path, const char *word)
 {
-	char *pattern = tb_asprintf("%s.damaged-*", path);
+	char *pattern = tb_asprintf("%s.%s-*", path, word);
 	glob_t g;
 	unsigned n = 0;
 
@@ -28,6 +29,12 @@ set_aside(const char *path)
 	}
 	free(pattern);
 	return n;
+}
+
+static unsigned
+set_aside(const char *path)
+{
+	return set_aside_as(path, "damaged");
 }
 
 static void
@@ -126,7 +133,7 @@ test_versions(void **state)
 	static const unsigned char newer[4] = { 0, 0, 0, 99 };
 	unsigned char was[4];
 	struct db_models models;
-	struct db *db, *writer;
+	struct db *db;
 	int fd;
 
 	(void)state;
@@ -137,8 +144,6 @@ test_versions(void **state)
 	close(fd);
 	assert_ok(db_open_read(&db, path, &err), err);
 	assert_non_null(strstr(db_notice(db), "newer version"));
-	assert_fails(db_open_write(&writer, path, &err), err, TB_EUNSUP, "newer version");
-	assert_int_equal(set_aside(path), 0);
 
 	/* When it is one of ours in its place, whoever reads sees what is in it. */
 	assert_false(db_changed(db));
@@ -151,6 +156,68 @@ test_versions(void **state)
 	assert_true(models.n > 0);
 	db_free(&models.mem);
 	db_close(db);
+
+	fd = open(path, O_WRONLY);
+	assert_int_equal(pwrite(fd, newer, 4, 60), 4);
+	close(fd);
+	assert_ok(db_open_write(&db, path, &err), err);
+	assert_non_null(strstr(db_notice(db), "newer version"));
+	assert_int_equal(set_aside_as(path, "newer"), 1);
+	db_close(db);
+	free(path);
+}
+
+/* Versions that there never were, or whose tables others are. */
+static void
+test_no_version(void **state)
+{
+	static const unsigned char versions[][4] = {
+		{ 0xff, 0xff, 0xff, 0xff }, { 0x80, 0, 0, 0 }, { 0, 0, 0, 0 }, { 0, 0, 0, 1 },
+		{ 0, 0, 0, 3 },
+	};
+	char *path = fake_path("no-version");
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		int fd;
+
+		unlink(unit_path("no-version/audits.db"));
+		fake_index(path);
+		fd = open(path, O_WRONLY);
+		assert_int_equal(pwrite(fd, versions[i], 4, 60), 4);
+		close(fd);
+		check_renewed(path, i + 1);
+	}
+	free(path);
+}
+
+/* Nothing is damaged, and yet the lists would be wrong. */
+static void
+test_changed_by_others(void **state)
+{
+	static const char *const how[] = {
+		"UPDATE roots SET path = '/elsewhere'", "UPDATE models SET root = 77",
+		"UPDATE names SET name = 'x'", "DELETE FROM contents", "INSERT INTO problems "
+		"VALUES (1, 9, 'made up')", "UPDATE roots SET models = -1",
+	};
+	char *path = fake_path("changed");
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(how) / sizeof(*how); i++) {
+		struct tb_err err = { 0 };
+		sqlite3 *sql;
+		struct db *db;
+
+		unlink(unit_path("changed/audits.db"));
+		fake_index(path);
+		assert_ok(db_open_write(&db, path, &err), err);
+		assert_string_equal(db_notice(db), "");
+		db_close(db);
+		assert_int_equal(sqlite3_open(path, &sql), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(sql, how[i], NULL, NULL, NULL), SQLITE_OK);
+		sqlite3_close(sql);
+		check_renewed(path, i + 1);
+	}
 	free(path);
 }
 
@@ -221,6 +288,8 @@ main(void)
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_no_version),
+		cmocka_unit_test(test_changed_by_others),
 		cmocka_unit_test(test_concurrent),
 	};
 
