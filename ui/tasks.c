@@ -124,6 +124,7 @@ verify_free(void *arg)
 	for (size_t i = 0; t->refs && i < t->req.nrefs; i++)
 		free(t->refs[i]);
 	free(t->refs);
+	db_close(t->result.unkept);
 	free(t);
 }
 

@@ -195,7 +195,6 @@ check(const struct cli *cli, struct op_ctx *ctx, const char *path)
 	struct report_diff d = { 0 };
 	struct verify_result out = { 0 };
 	struct verify_req req;
-	struct db *db = NULL;
 	enum cli_exit status = CLI_OK;
 	struct tb_err err;
 	enum tb_status failed = report_read(&was, path, &err);
@@ -205,9 +204,7 @@ check(const struct cli *cli, struct op_ctx *ctx, const char *path)
 	if (!failed)
 		failed = cli_verify_run(cli, ctx, &req, &out, &err);
 	if (!failed)
-		failed = db_open_read(&db, ctx->db_path, &err);
-	if (!failed)
-		failed = report_load(&now, db, out.run, &err);
+		failed = cli_load_run(ctx, &out, &now, &err);
 	if (!failed)
 		failed = report_compare(&was.findings, &now.findings, &d, &err);
 	if (failed)
@@ -219,7 +216,7 @@ check(const struct cli *cli, struct op_ctx *ctx, const char *path)
 	report_diff_free(&d);
 	report_free(&now);
 	report_file_free(&was);
-	db_close(db);
+	db_close(out.unkept);
 	return status;
 }
 

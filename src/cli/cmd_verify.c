@@ -79,7 +79,7 @@ cli_print_report(const struct cli *cli, const struct report *r, enum report_form
 		return cli_print_json(report_json(r));
 	status = report_render(r, format, &text, &err);
 	if (!status)
-		fputs(tb_buf_cstr(&text), stdout);
+		cli_put_buf(&text);
 	tb_buf_free(&text);
 	return status ? cli_fail(&err) : CLI_OK;
 }
@@ -92,27 +92,37 @@ cli_run_exit(enum run_state state)
 	return state == RUN_DAMAGE ? CLI_WRONG : CLI_FAILED;
 }
 
+enum tb_status
+cli_load_run(const struct op_ctx *ctx, const struct verify_result *out, struct report *r,
+	     struct tb_err *err)
+{
+	struct db *db = NULL;
+	enum tb_status status;
+
+	if (out->unkept)
+		return report_load(r, out->unkept, out->run, err);
+	status = db_open_read(&db, ctx->db_path, err);
+	if (!status)
+		status = report_load(r, db, out->run, err);
+	db_close(db);
+	return status;
+}
+
 static enum cli_exit
-put_report(const struct cli *cli, struct op_ctx *ctx, int64_t run_id, const char *file,
-	   enum report_format format)
+put_report(const struct cli *cli, struct op_ctx *ctx, const struct verify_result *out,
+	   const char *file, enum report_format format)
 {
 	struct report r;
-	struct db *db;
 	struct tb_err err;
 	enum cli_exit status;
 
-	if (db_open_read(&db, ctx->db_path, &err))
+	if (cli_load_run(ctx, out, &r, &err))
 		return cli_fail(&err);
-	if (report_load(&r, db, run_id, &err)) {
-		db_close(db);
-		return cli_fail(&err);
-	}
 	if (file && report_write(&r, format, file, true, &err))
 		status = cli_fail(&err);
 	else
 		status = cli_print_report(cli, &r, file ? REPORT_TEXT : format);
 	report_free(&r);
-	db_close(db);
 	return status;
 }
 
@@ -126,7 +136,8 @@ verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_req *req, 
 	enum cli_exit done = CLI_OK;
 
 	if (out.run && (!status || status == TB_ECANCEL))
-		done = put_report(cli, ctx, out.run, file, format);
+		done = put_report(cli, ctx, &out, file, format);
+	db_close(out.unkept);
 	if (status)
 		return cli_fail(&err);
 	if (out.state == RUN_EMPTY && !out.models)

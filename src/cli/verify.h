@@ -6,10 +6,13 @@
 #include "src/ops/report.h"
 #include "src/ops/verify.h"
 
-/* Runs it with progress; *out is filled in every case. */
+/* Runs it with progress; *out is filled in every case: db_close(out->unkept). */
 enum tb_status cli_verify_run(const struct cli *cli, struct op_ctx *ctx,
 			      const struct verify_req *req, struct verify_result *out,
 			      struct tb_err *err) TB_MUST_USE;
+/* What that run found, from where it is kept; report_free() it. */
+enum tb_status cli_load_run(const struct op_ctx *ctx, const struct verify_result *out,
+			    struct report *r, struct tb_err *err) TB_MUST_USE;
 /* On standard output; --json wins over the format. */
 enum cli_exit cli_print_report(const struct cli *cli, const struct report *r,
 			       enum report_format format);

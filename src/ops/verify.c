@@ -26,7 +26,7 @@ start(struct verify_run *r, struct tb_err *err)
 		status = db_run_start(r->db, &run, &r->out->run, err);
 	if (!status)
 		status = db_commit(r->db, err);
-	if (!status)
+	if (!status && !r->out->unkept)	/* or those who watch would open another one */
 		tb_job_post(r->job, VERIFY_MSG_RUN, &r->out->run, sizeof(r->out->run));
 	tb_buf_free(&scope);
 	return status;
@@ -104,6 +104,25 @@ run(struct verify_run *r, struct tb_err *err)
 	return status;
 }
 
+/* What cannot be kept can still be found out. */
+static enum tb_status
+open_audits(struct verify_run *r, struct tb_err *err)
+{
+	enum tb_status status = db_open_write(&r->db, r->ctx->db_path, err);
+
+	if (!status) {
+		snprintf(r->out->notice, sizeof(r->out->notice), "%s", db_notice(r->db));
+		return TB_OK;
+	}
+	if (status == TB_ENOMEM || status == TB_EUSAGE || status == TB_ECANCEL)
+		return status;
+	snprintf(r->out->notice, sizeof(r->out->notice), "this run cannot be kept: %.450s",
+		 err ? err->msg : "its file cannot be written");
+	status = db_open_scratch(&r->db, r->ctx->db_path, err);
+	r->out->unkept = r->db;
+	return status;
+}
+
 enum tb_status
 op_verify(struct op_ctx *ctx, const struct verify_req *req, struct tb_job *job,
 	  struct verify_result *out, struct tb_err *err)
@@ -113,10 +132,9 @@ op_verify(struct op_ctx *ctx, const struct verify_req *req, struct tb_job *job,
 	enum tb_status status;
 
 	*out = (struct verify_result){ .state = RUN_FAILED };
-	status = db_open_write(&r.db, ctx->db_path, err);
+	status = open_audits(&r, err);
 	if (status)
 		return status;
-	snprintf(out->notice, sizeof(out->notice), "%s", db_notice(r.db));
 	r.last = &r.first;
 	r.started_ns = tb_now_ns();
 	r.flushed = from;
@@ -130,6 +148,7 @@ op_verify(struct op_ctx *ctx, const struct verify_req *req, struct tb_job *job,
 	verify_drop(&r);
 	verify_free_models(&r);
 	pthread_mutex_destroy(&r.lock);
-	db_close(r.db);
+	if (!out->unkept)
+		db_close(r.db);
 	return status;
 }

@@ -56,6 +56,9 @@ struct verify_result {
 	uint64_t errors, warnings, notes;
 	double seconds;
 	char notice[512];		/* a database that was set aside, or "" */
+	/* Where the run is kept instead when audits.db cannot be written, or NULL; the
+	 * caller's to db_close(), after a failure, too. */
+	struct db *unkept;
 };
 
 /* What tb_job_post() carries as VERIFY_MSG_FINDING; the whole row is in audits.db

@@ -402,4 +402,16 @@ has '^warning +nonfinite .*w holds 1 value that is NaN'
 truncate -s 90 "$D/model.safetensors"
 run 1 verify
 has '^error +model_bad|^error +structure_bad'
+
+# Where nothing can be kept, what was found is still said; not even a place for it is needed.
+nowhere() {
+	expect 1 "$TBTUI" --db "$D/model.safetensors/index.db" -s "$D" "$@"
+}
+nowhere verify
+has '^error +'
+has '^damage: 1 model'
+err_has 'this run cannot be kept: .*model.safetensors'
+nowhere verify --report "$T/unkept.json" --format json
+grep -q '"findings"' "$T/unkept.json" || fail "no report"
+nowhere audit check "$T/unkept.json"
 exit 0
