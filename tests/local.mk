@@ -64,7 +64,7 @@ tests_unit_test_cli_progress_LDADD = $(TEST_CLI)
 check_PROGRAMS += tests/unit/test_cli_table
 TESTS += tests/unit/test_cli_table
 tests_unit_test_cli_table_LDADD = $(TEST_CLI)
-dist_check_SCRIPTS += tests/cli/table.sh
+dist_check_SCRIPTS += tests/cli/table.sh tests/cli/output.sh
 
 # what a model says about itself
 check_PROGRAMS += tests/unit/test_metadata

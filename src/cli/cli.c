@@ -4,7 +4,6 @@
 #include "src/cli/cli.h"
 
 #include <locale.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,15 +140,6 @@ cli_global_opts(struct cli *cli, struct tb_opt rows[CLI_GLOBALS])
 	memcpy(rows, all, sizeof(all));
 }
 
-/* Who read it has seen enough ("tbtui ls | head"), which is no failure. */
-static bool
-reader_gone(void)
-{
-	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
-
-	return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
-}
-
 int
 cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
 {
@@ -161,6 +151,7 @@ cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C");	/* 0.5 is 0.5 in options and JSON everywhere */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* a limit of sizes is an error as a full disk is */
 	cli_global_opts(&cli, opts);
 	if (tb_opt_parse(opts, &argc, argv, true, &err) || cli_check(&cli, &err))
 		status = cli_fail(&err);
@@ -174,8 +165,7 @@ cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
 		status = run_screens(&cli, screens);
 	else
 		status = dispatch(&cli, argc, argv);
-	if (fflush(stdout) && status == CLI_OK && !reader_gone())
-		status = CLI_FAILED;
+	status = cli_end(status);
 	tb_strs_free(&cli.stores);
 	return status;
 }

@@ -73,6 +73,13 @@ bool cli_parse(struct cli *cli, const struct tb_opt *opts, int *argc, char **arg
 enum cli_exit cli_fail(const struct tb_err *err);
 /* Something to know, on standard error, cleaned; "" and --quiet: nothing. */
 void cli_note(const struct cli *cli, const char *text);
+/* Something that belongs on standard output could not be put together: cli_end() says so. */
+void cli_lost(void);
+/* The last of all: has everything been written?  The exit status of the program. */
+int cli_end(int status);
+/* What came together in a buffer, on standard output. */
+struct tb_buf;
+void cli_put_buf(const struct tb_buf *b);
 /* One document and a newline on standard output; frees it. */
 enum cli_exit cli_print_json(struct cJSON *doc);
 /* A string from outside, cleaned, on standard output; cols 0 = whole. */

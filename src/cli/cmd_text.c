@@ -134,10 +134,11 @@ print_text(const struct cli *cli, const struct tb_buf *text)
 	}
 	if (isatty(STDOUT_FILENO)) {
 		tb_text_clean_lines(&clean, tb_buf_cstr(text), text->len);
-		puts(tb_buf_cstr(&clean));
+		cli_put_buf(&clean);
+		putchar('\n');
 		tb_buf_free(&clean);
 	} else {
-		fwrite(tb_buf_cstr(text), 1, text->len, stdout);
+		cli_put_buf(text);
 	}
 	return CLI_OK;
 }

@@ -14,13 +14,10 @@
 void
 cli_note(const struct cli *cli, const char *text)
 {
-	struct tb_buf clean = TB_BUF(4096);
+	char clean[2048];
 
-	if (!*text || cli->quiet)
-		return;
-	tb_text_clip(&clean, text, SIZE_MAX, false);
-	fprintf(stderr, "tbtui: %s\n", tb_buf_cstr(&clean));
-	tb_buf_free(&clean);
+	if (*text && !cli->quiet)
+		fprintf(stderr, "tbtui: %s\n", tb_text_clean(text, clean, sizeof(clean)));
 }
 
 enum tb_status

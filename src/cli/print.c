@@ -4,6 +4,8 @@
 #include "src/cli/cli.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,51 @@ cli_fail(const struct tb_err *err)
 
 	fprintf(stderr, "tbtui: %s\n", tb_text_clean(err->msg, clean, sizeof(clean)));
 	return CLI_FAILED;
+}
+
+static bool lost;
+
+void
+cli_lost(void)
+{
+	lost = true;
+}
+
+/* Who read it has seen enough ("tbtui ls | head"), which is no failure. */
+static bool
+reader_gone(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return errno == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
+}
+
+/* No memory is needed here: there may be none. */
+int
+cli_end(int status)
+{
+	struct tb_err err;
+
+	errno = 0;
+	if (fflush(stdout) || ferror(stdout)) {
+		if (reader_gone())
+			return status;
+		(void)(errno ? tb_fail_errno(&err, "standard output could not be written")
+		       : tb_fail(&err, TB_EIO, "standard output could not be written"));
+		return cli_fail(&err);
+	}
+	if (!lost)
+		return status;
+	(void)tb_fail(&err, TB_ENOMEM, "out of memory: what was printed is not whole");
+	return cli_fail(&err);
+}
+
+void
+cli_put_buf(const struct tb_buf *b)
+{
+	if (tb_buf_failed(b))
+		cli_lost();
+	fwrite(tb_buf_cstr(b), 1, b->len, stdout);
 }
 
 enum cli_exit
@@ -44,7 +91,7 @@ cli_put_cols(const char *s, unsigned cols)
 	struct tb_buf b = TB_BUF(1u << 20);
 
 	tb_text_clip(&b, s, cols ? cols : SIZE_MAX, cols != 0);
-	fputs(tb_buf_cstr(&b), stdout);
+	cli_put_buf(&b);
 	tb_buf_free(&b);
 }
 

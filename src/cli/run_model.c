@@ -92,7 +92,7 @@ run_show_text(void *arg, const char *text, size_t len)
 
 	(void)arg;
 	tb_text_clean_lines(&b, text, len);
-	fputs(tb_buf_cstr(&b), stdout);
+	cli_put_buf(&b);
 	fflush(stdout);
 	tb_buf_free(&b);
 }

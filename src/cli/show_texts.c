@@ -78,7 +78,7 @@ show_lines(const char *text)
 	struct tb_buf b = TB_BUF(8 * (size_t)SHOW_TEXT_MAX);
 
 	tb_text_clean_lines(&b, text, strlen(text));
-	fputs(tb_buf_cstr(&b), stdout);
+	cli_put_buf(&b);
 	if (b.len && b.p[b.len - 1] != '\n')
 		putchar('\n');
 	tb_buf_free(&b);

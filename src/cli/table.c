@@ -13,6 +13,7 @@
 #include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/cli/cli.h"
 
 #define CELL_MAX (1u << 20)
 
@@ -149,7 +150,8 @@ print_row(const struct cli_table *t, char **cell, const size_t *width, size_t co
 	}
 	while (line.len && line.p[line.len - 1] == ' ')
 		line.p[--line.len] = '\0';
-	puts(tb_buf_cstr(&line));
+	cli_put_buf(&line);
+	putchar('\n');
 	tb_buf_free(&line);
 }
 
@@ -170,6 +172,8 @@ cli_table_end(struct cli_table *t)
 		cli_table_fit(t, need, t->wide ? SIZE_MAX : cli_columns(), width);
 	for (size_t i = 0; ok && i + cols <= t->n; i += cols)
 		print_row(t, t->cell + i, width, cols);
+	if (!ok)
+		cli_lost();
 	while (t->n)
 		free(t->cell[--t->n]);
 	free(t->cell);

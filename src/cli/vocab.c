@@ -177,7 +177,8 @@ cli_vocab_decode(const struct cli *cli, const struct vocab *v, const char *list)
 			json_set_str(doc, "text", tb_buf_cstr(&clean));
 			exit_status = cli_print_json(doc);
 		} else {
-			puts(tb_buf_cstr(&clean));
+			cli_put_buf(&clean);
+			putchar('\n');
 		}
 	}
 	free(ids.v);
