@@ -44,14 +44,18 @@ tab_of(char digit)
 	return id;
 }
 
-/* The digit and, unless `brief`, the title. Returns columns. */
+/* The key that opens it from here (a digit, unless that means something else in this
+ * screen) and, unless `brief`, the title. Returns columns. */
 static int
-tab_text(enum view_id id, bool brief, char *out, size_t outlen)
+tab_text(enum view_id from, enum view_id id, bool brief, char *out, size_t outlen)
 {
-	if (brief)
-		snprintf(out, outlen, " %c ", view_rows[id].tab);
-	else
-		snprintf(out, outlen, " %c %s ", view_rows[id].tab, view_rows[id].title);
+	enum action opens = (enum action)(ACT_VIEW_FIRST + (int)id);
+	char key[16];
+
+	snprintf(key, sizeof(key), "%c", view_rows[id].tab);
+	if (keys_action(from, view_rows[id].tab) != opens)
+		keys_label(opens, from, theme_utf8(), key);
+	snprintf(out, outlen, " %s%s%s ", key, brief ? "" : " ", brief ? "" : view_rows[id].title);
 	return (int)tb_width(out);
 }
 
@@ -70,7 +74,7 @@ walk_tabs(const struct ui *ui, bool brief,
 
 		if (id == VIEW_COUNT)
 			continue;
-		w = tab_text(id, brief && view_rows[ui->top->id].tab != digit, text,
+		w = tab_text(ui->top->id, id, brief && view_rows[ui->top->id].tab != digit, text,
 			     sizeof(text));
 		if (at)
 			at(arg, id, x, w, text);

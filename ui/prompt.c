@@ -24,6 +24,8 @@ static struct {
 	unsigned char fed[8];
 	size_t nfed;
 	char *last;		/* text that changed() saw; owned */
+	bool reading;		/* readline is at work, and begins a line afterwards */
+	char *later;		/* what that line begins with; owned */
 	char hint[1024];
 	FILE *sink;		/* where readline writes to: nowhere */
 	struct { const char *name; HISTORY_STATE *state; } history[HISTORIES];
@@ -269,7 +271,9 @@ prompt_open(const struct prompt_spec *spec)
 	pr.open = true;
 	history_load(spec->history);
 	rl_callback_handler_install("", line_done);
-	if (spec->text)
+	free(pr.later);
+	pr.later = pr.reading && spec->text ? tb_strdup(spec->text) : NULL;
+	if (spec->text && !pr.reading)
 		rl_insert_text(spec->text);
 	pr.selected = spec->selected && spec->text && *spec->text;
 	pr.last = tb_strdup(prompt_text());
@@ -341,6 +345,20 @@ replaces_selected(unsigned char c)
 	return rubs;
 }
 
+/* A prompt that was opened by the end of another one: its text can be typed now. */
+static void
+begin_later(void)
+{
+	if (pr.open && pr.later) {
+		rl_insert_text(pr.later);
+		free(pr.last);
+		pr.last = pr.later;
+		pr.later = NULL;
+	}
+	free(pr.later);
+	pr.later = NULL;
+}
+
 /* Readline reads the tail of a character itself and takes "no byte yet" for the
  * end of input: it gets whole characters. */
 void
@@ -358,8 +376,11 @@ prompt_byte(unsigned char c)
 	*pr.hint = 0;
 	if (replaces_selected(pr.fed[0]))
 		pr.nfed = 0;
+	pr.reading = true;
 	while (pr.open && pr.nfed)
 		rl_callback_read_char();
+	pr.reading = false;
+	begin_later();
 	tell_change();
 }
 

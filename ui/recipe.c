@@ -203,6 +203,7 @@ recipe_close(struct view *v)
 	if (s->target)
 		convert_target_free(s->target);
 	free(s->target);
+	free(s->wanted);
 	plan_free(s->plan);
 	opened_unref(s->o);
 	free(s->shown);

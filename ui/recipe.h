@@ -27,7 +27,9 @@ struct recipe {
 	struct ui_job *pricing;		/* errors are being sampled */
 	bool price_again;		/* rows have changed meanwhile */
 
+	char *wanted;			/* where to, as typed and not written yet; owned */
 	struct convert_target *target;	/* while one is asked whether to write; owned */
+	bool legend;			/* its row with the keys is on the screen */
 	char error[512];
 };
 

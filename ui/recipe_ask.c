@@ -8,10 +8,17 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/ops/ctx.h"
 #include "src/ops/scan.h"
+#include "src/store/store.h"
 #include "ui/recipe_plan.h"
+#include "ui/words.h"
 
-/* The way a recipe differs, tried; taken back when there is no such plan. */
+/* The way a recipe differs, tried; taken back when there is no such plan, and what was
+ * typed is there to be put right. */
+
+static void
+ask_scheme(struct view *v, const char *text);
 
 static void
 try_scheme(void *arg, const char *text)
@@ -24,8 +31,17 @@ try_scheme(void *arg, const char *text)
 		return;
 	memcpy(old, s->quant, sizeof(old));
 	snprintf(s->quant, sizeof(s->quant), "%s", text);
-	if (!recipe_remake(v))
-		memcpy(s->quant, old, sizeof(old));
+	if (recipe_remake(v))
+		return;
+	memcpy(s->quant, old, sizeof(old));
+	ask_scheme(v, text);
+}
+
+static void
+ask_scheme(struct view *v, const char *text)
+{
+	view_type(v, "scheme for all (int4 int8 affine:6:64 mxfp4 mxfp8 nvfp4 keep): ", text,
+		  try_scheme);
 }
 
 void
@@ -33,9 +49,10 @@ recipe_ask_scheme(struct view *v)
 {
 	const struct recipe *s = v->state;
 
-	view_type(v, "scheme for all (int4 int8 affine:6:64 mxfp4 mxfp8 nvfp4 keep): ", s->quant,
-		  try_scheme);
+	ask_scheme(v, s->quant);
 }
+
+#define RULE_LABEL "rule PATTERN=SCHEME: "
 
 static void
 try_rule(void *arg, const char *text)
@@ -52,8 +69,10 @@ try_rule(void *arg, const char *text)
 		return;
 	}
 	s->rules[s->nrules++] = copy;
-	if (!recipe_remake(v))
-		free(s->rules[--s->nrules]);
+	if (recipe_remake(v))
+		return;
+	free(s->rules[--s->nrules]);
+	view_type(v, RULE_LABEL, text, try_rule);
 }
 
 /* The name with its numbers as "*": what one usually means. */
@@ -81,7 +100,7 @@ recipe_ask_rule(struct view *v)
 	if (v->list.cur < s->nshown)
 		pattern_of(s->plan->rows[s->shown[v->list.cur]].src->name, pattern, sizeof(pattern));
 	snprintf(text, sizeof(text), "%s=int8", pattern);
-	view_type(v, "rule PATTERN=SCHEME: ", text, try_rule);
+	view_type(v, RULE_LABEL, text, try_rule);
 }
 
 void
@@ -191,6 +210,8 @@ confirmed(struct view *v)
 		view_say(v, "out of memory");
 		return;
 	}
+	free(s->wanted);
+	s->wanted = NULL;
 	w->ctx = view_ctx(v);
 	w->o = opened_ref(s->o);
 	w->target = s->target;
@@ -229,6 +250,9 @@ ask_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
+ask_target(struct view *v, const char *text);
+
+static void
 ask_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct view *v = owner;
@@ -240,6 +264,8 @@ ask_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err
 
 	if (status) {
 		view_complain(v, err);
+		if (view_on_top(v) && !prompt_is_open())
+			ask_target(v, q->text);
 		return;
 	}
 	if (s->target)
@@ -282,6 +308,8 @@ try_target(void *arg, const char *text)
 
 	if (!text || !*text)
 		return;
+	free(s->wanted);
+	s->wanted = tb_strdup(text);
 	q = tb_calloc(1, sizeof(*q));
 	if (q) {
 		q->ctx = view_ctx(v);
@@ -298,22 +326,71 @@ try_target(void *arg, const char *text)
 	view_say(v, "out of memory");
 }
 
-/* "llama3:8b" as int4 -> "llama3:8b-int4"; a folder's name likewise. */
+static void
+ask_target(struct view *v, const char *text)
+{
+	view_type(v, "write to (name, folder/ or .safetensors): ", text, try_target);
+}
+
+/* "llama3:8b" as int4 -> "llama3:8b-int4". */
+static void
+default_name(const struct recipe *s, const char *name, struct tb_buf *out)
+{
+	const char *colon = strrchr(name, ':');
+
+	if (colon && !strcmp(colon, ":latest"))
+		tb_buf_printf(out, "%.*s:%s", (int)(colon - name), name, s->plan->quant);
+	else
+		tb_buf_printf(out, "%s%c%s", name, colon ? '-' : ':', s->plan->quant);
+	for (char *p = out->p ? strchr(out->p, ':') : NULL; p && (p = strchr(p + 1, ':')); )
+		*p = '-';		/* "affine:6:64" within a tag */
+}
+
+/* Is it a folder or file that somebody put there, and no other program's cache? */
+static bool
+has_neighbours(const struct model_loc *loc)
+{
+	return (loc->kind == MODEL_SAFETENSORS_DIR || loc->kind == MODEL_SAFETENSORS_FILE ||
+		loc->kind == MODEL_GGUF_FILE) && !strstr(loc->path, "/snapshots/");
+}
+
+/* A folder beside the model where people look for it, else one here. */
+static void
+default_folder(const struct recipe *s, const char *name, struct tb_buf *out)
+{
+	const char *slash = has_neighbours(&s->loc) ? strrchr(s->loc.path, '/') : NULL;
+	char *folder = slash ? tb_strndup(s->loc.path, (size_t)(slash - s->loc.path)) : NULL;
+	size_t start;
+
+	word_path(folder ? folder : ".", out);
+	start = out->len;
+	tb_buf_printf(out, "/%s-%s/", name, s->plan->quant);
+	for (size_t i = start; i < out->len; i++)
+		if (out->p[i] == ':')
+			out->p[i] = '-';
+	free(folder);
+}
+
+/* A name in the store that can take one, else a folder; the last one that was typed. */
 void
 recipe_ask_target(struct view *v)
 {
 	const struct recipe *s = v->state;
-	const char *name = s->loc.name, *slash = strrchr(name, '/'), *colon;
-	char text[512];
+	const char *name = s->loc.name, *slash = strrchr(name, '/');
+	struct tb_buf text = TB_BUF(65536);
+	char *root = NULL;
 
+	if (s->wanted) {
+		ask_target(v, s->wanted);
+		return;
+	}
 	if (s->loc.kind != MODEL_OLLAMA_TENSORS && slash && slash[1])
 		name = slash + 1;
-	colon = strrchr(name, ':');
-	if (colon && !strcmp(colon, ":latest"))
-		snprintf(text, sizeof(text), "%.*s:%s", (int)(colon - name), name, s->plan->quant);
+	if (store_destination(&view_ctx(v)->roots, &root, NULL))
+		default_folder(s, name, &text);
 	else
-		snprintf(text, sizeof(text), "%s%c%s", name, colon ? '-' : ':', s->plan->quant);
-	for (char *p = strchr(text, ':'); p && (p = strchr(p + 1, ':')); )
-		*p = '-';		/* "affine:6:64" within a tag */
-	view_type(v, "write to (name, folder/ or .safetensors): ", text, try_target);
+		default_name(s, name, &text);
+	free(root);
+	ask_target(v, tb_buf_cstr(&text));
+	tb_buf_free(&text);
 }

@@ -153,20 +153,63 @@ table(const struct view *v)
 
 /* Drawing. */
 
+/* The recipe, each part behind the key that changes it.  Returns columns. */
+static int
+put_recipe(struct area a, const struct recipe *s, bool brief)
+{
+	char rules[32];
+	const struct { enum action key; const char *word, *value; } parts[] = {
+		{ ACT_SCHEME, "scheme ", s->plan->quant },
+		{ ACT_POLICY, "policy ", plan_policy_name(s->policy) },
+		{ ACT_FLAVOUR, "rounding ", flavour_name(s->plan->flavour) },
+		{ ACT_EXPERTS, "experts ", plan_experts_name(s->plan->experts) },
+		{ ACT_RULE, "", rules },
+	};
+	int x = 1;
+
+	snprintf(rules, sizeof(rules), "%zu rule%s", s->nrules, tb_plural(s->nrules));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		char key[16], text[128];
+		int w;
+
+		keys_label(parts[i].key, VIEW_CONVERT, theme_utf8(), key);
+		snprintf(text, sizeof(text), "%s%s", brief ? "" : parts[i].word, parts[i].value);
+		w = (int)tb_width(text);
+		if (a.h && x + 2 < a.w) {
+			put_clip(a.y, a.x + x, 1, key, ROLE_KEY);
+			put_clip(a.y, a.x + x + 2, w < a.w - x - 2 ? w : a.w - x - 2, text,
+				 ROLE_TEXT);
+		}
+		x += w + 4;
+	}
+	return x - 2;
+}
+
 static void
 draw_recipe(struct area a, const struct recipe *s)
 {
-	const char *dot = theme_sign(SIGN_DOT);
-	struct tb_buf b = TB_BUF(1024);
+	struct area nowhere = { 0 };
 
-	tb_buf_printf(&b, "%s %s policy %s %s rounding %s %s experts %s", s->plan->quant, dot,
-		      plan_policy_name(s->policy), dot, flavour_name(s->plan->flavour), dot,
-		      plan_experts_name(s->plan->experts));
-	if (s->nrules)
-		tb_buf_printf(&b, " %s %zu rule%s", dot, s->nrules, tb_plural(s->nrules));
-	put_clip(a.y, a.x, 1, "", ROLE_TITLE);
-	put_clip(a.y, a.x + 1, a.w - 1, tb_buf_cstr(&b), ROLE_TITLE);
-	tb_buf_free(&b);
+	put_blank(a);
+	(void)put_recipe(a, s, put_recipe(nowhere, s, false) > a.w);
+}
+
+/* The row under the cursor: its name whole, and why it becomes what it does. */
+static void
+draw_current(struct area a, const struct view *v)
+{
+	const struct plan_row *r = plan_row(v->state, v->list.cur);
+	const char *why = r ? plan_why_text(r->why) : "";
+	int w = (int)tb_width(why), room = a.w - 2 - w - 2;
+
+	put_blank(a);
+	if (!r)
+		return;
+	if (room > (int)tb_width(r->src->name))
+		room = (int)tb_width(r->src->name);
+	if (room > 0)
+		put_middle(a.y, a.x + 1, room, r->src->name, ROLE_TITLE);
+	put_clip(a.y, a.x + 1 + (room > 0 ? room + 2 : 0), w, why, ROLE_DIM);
 }
 
 /* What it comes to, as a bar of what it was. */
@@ -193,19 +236,20 @@ draw_totals(struct area a, const struct recipe *s)
 static void
 draw(struct view *v, struct area a)
 {
-	const struct recipe *s = v->state;
+	struct recipe *s = v->state;
 
+	s->legend = s->plan && a.h >= 6;
 	if (!s->plan) {
 		put_clip(a.y, a.x + 1, a.w - 1, *s->error ? s->error : "Opening…",
 			 *s->error ? ROLE_ERROR : ROLE_DIM);
 		return;
 	}
-	if (a.h >= 6)
+	if (s->legend)
 		draw_recipe(area_top(&a, 1), s);
 	if (a.h >= 5)
 		draw_totals(area_top(&a, 1), s);
 	if (a.h >= 12)
-		put_blank(area_top(&a, 1));
+		draw_current(area_top(&a, 1), v);
 	table_draw(a, &plan_table, &v->list, v);
 }
 
@@ -299,6 +343,9 @@ can(const struct view *v, enum action a)
 
 	if (a == ACT_UNDO)
 		return s->nundo > 0;
+	if (s->legend && (a == ACT_SCHEME || a == ACT_POLICY || a == ACT_FLAVOUR ||
+			  a == ACT_EXPERTS || a == ACT_RULE))
+		return false;		/* they are in draw_recipe()'s row */
 	return s->plan && a != ACT_OPEN;
 }
 
