@@ -291,7 +291,7 @@ drop_names(struct db *db, struct tb_err *err)
 static const char totals_sql[] =
 	"WITH f AS (SELECT * FROM files WHERE root = ?1)"
 	"UPDATE roots SET (models, tensors) ="
-	"  (SELECT count(*), coalesce(sum(tensors), 0) FROM models WHERE root = ?1),"
+	"  (SELECT count(*), coalesce(sum(tensors), 0) FROM models WHERE root = ?1 AND kind <> 7),"
 	" (bytes, blobs, shared_bytes, orphans, orphan_bytes, missing, leftovers, leftover_bytes) ="
 	"  (SELECT coalesce(sum(size) FILTER (WHERE kind IN (0, 2) AND owners > 0 AND NOT missing), 0),"
 	"    count(*) FILTER (WHERE kind = 2 AND NOT missing),"

@@ -25,6 +25,8 @@ static const char *const index_steps[] = {
 	"	SELECT m.name AS model, t.name AS tensor, t.scheme, t.shape, t.elems, t.bytes,"
 	"		f.path AS file, t.off AS offset"
 	"	FROM models m JOIN tensors t ON t.model = m.id JOIN files f ON f.id = t.file_id;",
+	/* what was taken for a model and is a container's image; names of adapters */
+	"UPDATE models SET mtime_ns = 0 WHERE kind = 1 OR (kind = 0 AND tensors = 0);",
 };
 static const char *const audit_steps[] = { audits_sql, facts_sql, states_sql, seal_sql };
 

@@ -199,6 +199,8 @@ write_one(struct scanner *s, const struct opened *o, struct tb_err *err)
 
 	if (status)
 		return status;
+	if (m->loc.kind == MODEL_CONTAINER)
+		return TB_OK;
 	if (o->from->known)
 		s->out->changed++;
 	else

@@ -46,6 +46,8 @@ remember_models(struct verify_run *r, struct tb_err *err)
 	for (size_t i = 0; !status && i < r->nmodels; i++) {
 		const struct verify_model *m = &r->models[i];
 
+		if (m->loc.kind == MODEL_CONTAINER)
+			continue;
 		v.name = m->loc.name;
 		v.stamp = m->stamp;
 		v.errors = m->errors;

@@ -29,6 +29,7 @@
 	X(F_NOT_READ, "not_read", SEV_NOTE, "of a kind whose inside is not looked at") \
 	X(F_CHANGED_SINCE, "changed_since", SEV_NOTE, "written since the last verify") \
 	X(F_UNKNOWN_MEDIA, "unknown_media", SEV_NOTE, "a layer of a type nobody knows") \
+	X(F_NOT_MODEL, "not_model", SEV_NOTE, "a container image among the models") \
 	X(F_ORPHAN, "orphan", SEV_NOTE, "a blob that no model uses: space, not damage") \
 	X(F_OUTSIDE, "outside", SEV_NOTE, "a link that leads out of the store") \
 	X(F_YOUNG, "young", SEV_NOTE, "a blob that no model uses yet, less than an hour old") \

@@ -118,6 +118,12 @@ image(const struct verify_model *m)
 }
 
 static bool
+container(const struct verify_model *m)
+{
+	return m->loc.kind == MODEL_CONTAINER;
+}
+
+static bool
 keep_file(struct verify_file *to, const struct model_file *f, bool sized)
 {
 	bool odd = f->media == MEDIA_UNKNOWN && f->media_type && !f->is_manifest;
@@ -255,13 +261,17 @@ static void
 judge(struct verify_run *r, const struct verify_model *m)
 {
 	find_outside(r, m);
+	if (container(m))
+		verify_find(r, F_NOT_MODEL, &(struct verify_where){ .model = m }, "%s: a container "
+			    "image, no model; its blobs are compared with their digests",
+			    m->loc.name);
 	for (size_t i = 0; i < m->nfiles; i++) {
 		const struct verify_file *f = &m->files[i];
 		struct verify_where at = { .model = m, .blob = f->digest, .actual = f->odd_media };
 
 		if (f->missing && !f->outside)
 			missing(r, m, i);
-		if (f->odd_media)
+		if (f->odd_media && !container(m))
 			verify_find(r, F_UNKNOWN_MEDIA, &at, "%s: a layer of unknown type %s",
 				    m->loc.name, f->odd_media);
 	}
@@ -309,8 +319,8 @@ verify_read_models(struct verify_run *r, struct tb_err *err)
 			judge_failed(r, m);
 		else
 			judge(r, m);
-		r->out->models++;
-		r->out->manifests += ollama(m) || image(m);
+		r->out->models += !container(m);
+		r->out->manifests += ollama(m) || image(m) || container(m);
 	}
 	return status;
 }

@@ -24,7 +24,8 @@
 	X(MODEL_SAFETENSORS_FILE, "safetensors-file") \
 	X(MODEL_GGUF_FILE, "gguf-file") \
 	X(MODEL_OCI_TENSORS, "oci-tensors")		/* an image layout's manifest, as Ollama's */ \
-	X(MODEL_OCI_GGUF, "oci-gguf")
+	X(MODEL_OCI_GGUF, "oci-gguf") \
+	X(MODEL_CONTAINER, "container-image")	/* a program's image among models: none itself */
 
 #define X(id, name) id,
 enum model_kind { MODEL_KIND_LIST(X) MODEL_KIND_COUNT };

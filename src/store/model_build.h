@@ -104,8 +104,8 @@ struct gguf_split {
 	size_t ntensors;		/* its own */
 };
 /* Reads a GGUF file's header and takes over its tensors; *split may be NULL.  What is
- * wrong with it becomes a problem.  Those of a draft, whose names may be the model's
- * own, are called "draft.NAME". */
+ * wrong with it becomes a problem.  Those of a draft and of adapters, whose names may be
+ * the model's own, are called "draft.NAME", "adapter.NAME", "adapter2.NAME". */
 enum tb_status build_gguf(struct build *b, struct model_file *f, struct gguf_split *split,
 			  struct tb_err *err) TB_MUST_USE;
 enum tb_status build_gguf_file(struct build *b, struct tb_err *err) TB_MUST_USE;

@@ -1,6 +1,7 @@
 /* model_gguf.c - models in GGUF files, of which one may be split over several. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,10 +32,34 @@ make_raw(const struct gguf_tensor *t, unsigned file)
 	return r;
 }
 
+/* What the names of a file's tensors are led by, where they may be those of another: all
+ * adapters change the same tensors. */
+static size_t
+prefix_of(const struct build *b, unsigned file, char out[32])
+{
+	const struct model_file *files = b->m->files;
+	unsigned n = 1;
+
+	*out = 0;
+	if (files[file].media == MEDIA_DRAFT)
+		memcpy(out, "draft.", 7);
+	if (files[file].media != MEDIA_ADAPTER)
+		return strlen(out);
+	for (unsigned i = 0; i < file; i++)
+		n += files[i].media == MEDIA_ADAPTER;
+	if (n > 1)
+		snprintf(out, 32, "adapter%u.", n);
+	else
+		memcpy(out, "adapter.", 9);
+	return strlen(out);
+}
+
 static enum tb_status
 add_raws(struct build *b, unsigned file, const struct gguf *g, struct tb_err *err)
 {
 	bool draft = b->m->files[file].media == MEDIA_DRAFT;
+	char prefix[32];
+	size_t n = prefix_of(b, file, prefix);
 
 	if (!tb_grow(&b->raws, &b->raws_cap, b->nraws + g->ntensors, sizeof(*b->raws)))
 		return tb_nomem(err);
@@ -42,8 +67,7 @@ add_raws(struct build *b, unsigned file, const struct gguf *g, struct tb_err *er
 		struct raw r = make_raw(&g->tensors[i], file);
 
 		r.draft = draft;
-		r.name = arena_cat(b->arena, draft ? "draft." : "", draft ? 6 : 0,
-				   g->tensors[i].name);
+		r.name = arena_cat(b->arena, prefix, n, g->tensors[i].name);
 		if (!r.name)
 			return tb_nomem(err);
 		b->raws[b->nraws++] = r;

@@ -198,6 +198,25 @@ read_blobs(struct build *b, const char *root, const struct manifest *m, struct t
 	return read_config_blob(b, &b->m->files[config], err);
 }
 
+/* Programs are kept as models are, in layers: those of a container's file system, and none
+ * of which anybody knows that a model has it. */
+static bool
+is_container(const struct model *model, const struct manifest *m)
+{
+	static const char *const words[] = { "vnd.docker.image.", "vnd.oci.image.layer." };
+	bool layers = false;
+
+	if (model_is_image(model))
+		return !oci_is_model(m);
+	for (size_t i = 0; i < m->nlayers; i++) {
+		if (media_parse(m->layers[i].media_type) != MEDIA_UNKNOWN)
+			return false;
+		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
+			layers |= tb_contains(m->layers[i].media_type, words[k]);
+	}
+	return layers;
+}
+
 /* A manifest of a layout is a blob itself, whose name says what its bytes are. */
 static char *
 layout_root(const struct model_loc *loc)
@@ -243,6 +262,8 @@ build_ollama(struct build *b, struct tb_err *err)
 		status = add_manifest(b, err);
 	if (!status)
 		status = read_blobs(b, root, &m, err);
+	if (!status && is_container(b->m, &m))
+		b->m->loc.kind = MODEL_CONTAINER;
 	if (!status)
 		status = build_sort(b, err);
 	manifest_free(&m);

@@ -64,7 +64,7 @@ oci_layout_of(const char *path)
 
 struct images {
 	const char *layout;
-	oci_image_fn *fn, *broken;
+	oci_image_fn *fn, *other, *broken;
 	void *arg;
 	unsigned n;
 	char **seen;		/* indexes and broken images that were dealt with; owned */
@@ -85,8 +85,8 @@ first_time(struct images *im, const char *path)
 	return true;
 }
 
-static bool
-is_model(const struct manifest *m)
+bool
+oci_is_model(const struct manifest *m)
 {
 	static const char *const words[] = { "gguf", "safetensors", "model.weight" };
 
@@ -152,8 +152,10 @@ read_image(struct images *im, const cJSON *d, unsigned depth, struct tb_err *err
 		   manifest_parse(&m, text, len, path, &why)) {
 		status = first_time(im, path) ? skip(im, path, &why, err) : TB_OK;
 	} else {
-		if (is_model(&m))
-			status = im->fn(im->arg, path, ref_of(d), err);
+		oci_image_fn *fn = oci_is_model(&m) ? im->fn : im->other;
+
+		if (fn)
+			status = fn(im->arg, path, ref_of(d), err);
 		manifest_free(&m);
 	}
 	free(text);
@@ -188,10 +190,11 @@ read_index(struct images *im, const char *path, unsigned depth, struct tb_err *e
 }
 
 enum tb_status
-oci_images(const char *layout, oci_image_fn *fn, oci_image_fn *broken, void *arg,
-	   struct tb_err *err)
+oci_images(const char *layout, oci_image_fn *fn, oci_image_fn *other, oci_image_fn *broken,
+	   void *arg, struct tb_err *err)
 {
-	struct images im = { .layout = layout, .fn = fn, .broken = broken, .arg = arg };
+	struct images im = { .layout = layout, .fn = fn, .other = other, .broken = broken,
+			     .arg = arg };
 	char *path = tb_path_join(layout, "index.json");
 	enum tb_status status = path ? read_index(&im, path, 0, err) : tb_nomem(err);
 

@@ -8,6 +8,7 @@
 
 #include "src/base/err.h"
 #include "src/base/sha256.h"
+#include "src/format/manifest.h"
 
 bool oci_is_layout(const char *dir);
 /* layout/blobs/sha256/<hex>; caller frees. NULL when out of memory or no digest. */
@@ -15,11 +16,15 @@ char *oci_blob_path(const char *layout, const char *digest);
 /* Bytes of `path` that are the layout's folder, when it is a blob of one; 0: it is none. */
 size_t oci_layout_of(const char *path);
 
-/* Calls fn for each image that is a model: the path of its manifest, what the index
- * calls it ("" if it does not).  An index or manifest that cannot be read is skipped:
- * `broken`, which may be NULL, is called with its path and why. */
+bool oci_is_model(const struct manifest *m);
+
+/* Calls fn for each image that is a model, and `other` (NULL: nobody asks) for each that
+ * is none: the path of its manifest, what the index calls it ("" if it does not).  An
+ * index or manifest that cannot be read is skipped: `broken`, which may be NULL, is called
+ * with its path and why. */
 typedef enum tb_status oci_image_fn(void *arg, const char *manifest, const char *ref,
 				    struct tb_err *err);
-enum tb_status oci_images(const char *layout, oci_image_fn *fn, oci_image_fn *broken, void *arg,
+enum tb_status oci_images(const char *layout, oci_image_fn *fn, oci_image_fn *other,
+			  oci_image_fn *broken, void *arg,
 			  struct tb_err *err) TB_MUST_USE;
 #endif

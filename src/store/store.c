@@ -164,7 +164,7 @@ static enum tb_status
 by_layout(const char *dir, struct model_loc *out, struct tb_err *err)
 {
 	struct only o = { .out = out };
-	enum tb_status status = oci_images(dir, keep_image, NULL, &o, err);
+	enum tb_status status = oci_images(dir, keep_image, NULL, NULL, &o, err);
 
 	if (!status && o.n > 1)
 		status = tb_fail(err, TB_EUSAGE, "%s: holds %u models; name one of them", dir, o.n);

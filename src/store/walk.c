@@ -385,7 +385,7 @@ walk_layout(struct walk *w, const char *dir, const char *name, struct tb_err *er
 {
 	struct layout l = { w, *name ? name : strrchr(dir, '/') + 1 };
 
-	return oci_images(dir, add_image, add_broken, &l, err);
+	return oci_images(dir, add_image, add_image, add_broken, &l, err);
 }
 
 /* name: the folder's path below the root, "" for the root. */

@@ -85,7 +85,8 @@ has '^v +F32'
 run 2 tensors "$L"
 err_has 'holds 2 models'
 run 0 verify
-has '^clean: 2 models, 2 manifests, 7 blobs, .* 0 errors'
+has '^note +not_model +oci:one:tool: a container image'
+has '^clean: 2 models, 3 manifests, 9 blobs, .* 0 errors'
 flip "$L/blobs/sha256/$WEIGHTS" 100
 run 1 verify
 has "^error +digest_mismatch +oci:one:files: sha256:$WEIGHTS "

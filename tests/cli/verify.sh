@@ -106,6 +106,34 @@ run 0 verify
 has '^note +unknown_media +two:latest: '
 has_not "$(printf '\033')"
 
+# A container image among the models is none: said, not listed, and its blobs are used.
+fresh
+printf 'a file system' >"$T/blob"
+blob "$STORE"
+ROOTFS=$STORE/blobs/sha256-${DIGEST#sha256:}
+mkdir -p "$STORE/manifests/registry.ollama.ai/library/tool"
+printf '{"schemaVersion":2,"config":%s,"layers":[%s]}' "$config" \
+	"{\"mediaType\":\"application/vnd.docker.image.rootfs.diff.tar.gzip\",\"digest\":\"$DIGEST\",\"size\":$SIZE}" \
+	>"$STORE/manifests/registry.ollama.ai/library/tool/latest"
+run 0 verify
+has '^note +not_model +tool:latest: a container image, no model'
+has_not unknown_media
+has '^clean: 2 models, 3 manifests, 8 blobs, .* 1 note'
+has '^models: 2 hashed$'
+for again in 1 2; do
+	run 0 scan
+	has '^2 models: . added, 0 changed, 0 removed, . unchanged'
+	has ' 0 orphans'
+done
+has ' 2 unchanged'
+run 0 ls
+has_not tool
+run 0 whose "$ROOTFS"
+has '^  tool:latest$'
+flip "$ROOTFS" 3
+run 1 verify
+has '^error +digest_mismatch +tool:latest: '
+
 # Space is no damage: an orphan, a partial download, what belongs to nobody, a FIFO.
 fresh
 printf orphan >"$T/blob"

@@ -268,6 +268,34 @@ test_layers(void **state)
 	tb_buf_free(&text);
 }
 
+/* Adapters change the same tensors of a model: that two have the same names is no damage. */
+static void
+test_adapters(void **state)
+{
+	static const char *const names[] = { "adapter.norm", "adapter.q", "adapter2.norm",
+		"adapter2.q", "norm", "q" };
+	struct tb_buf text = small("llama", "q"), one = small("one", "q"), two = small("two", "q");
+	struct tb_err err = { 0 };
+	struct ollama_writer w;
+	struct model *m;
+
+	(void)state;
+	assert_ok(ollama_writer_init(&w, fixture_dir("ad"), &err), err);
+	assert_ok(ollama_add_bytes(&w, MEDIA_MODEL, NULL, text.p, text.len, &err), err);
+	assert_ok(ollama_add_bytes(&w, MEDIA_ADAPTER, NULL, one.p, one.len, &err), err);
+	assert_ok(ollama_add_bytes(&w, MEDIA_ADAPTER, NULL, two.p, two.len, &err), err);
+	m = finish(&w);
+	assert_int_equal(m->nproblems, 0);
+	assert_int_equal(m->ntensors, 6);
+	for (size_t i = 0; i < 6; i++)
+		assert_string_equal(m->tensors[i].name, names[i]);
+	assert_string_equal(m->arch, "llama");
+	model_free(m);
+	tb_buf_free(&text);
+	tb_buf_free(&one);
+	tb_buf_free(&two);
+}
+
 /* A draft's names are the model's own: they stay apart, and out of its sums.  Layers of
  * all other kinds are files of the model. */
 static void
@@ -334,6 +362,7 @@ main(void)
 		cmocka_unit_test(test_split_names),
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_damaged_layer),
+		cmocka_unit_test(test_adapters),
 		cmocka_unit_test(test_draft),
 	};
 
