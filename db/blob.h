@@ -11,7 +11,8 @@
 	X(DB_FILE_BLOB, "blob")		/* blobs/sha256-<64 hex> */ \
 	X(DB_FILE_PARTIAL, "partial")	/* a download that did not end */ \
 	X(DB_FILE_TEMP, "temporary")	/* left behind by some program */ \
-	X(DB_FILE_FOREIGN, "foreign")	/* in blobs/, and nobody knows why */
+	X(DB_FILE_FOREIGN, "foreign")	/* in blobs/, and nobody knows why */ \
+	X(DB_FILE_KEPT, "kept")		/* an old model, beside the one that took its place */
 #define X(id, word) id,
 enum db_file_kind { DB_FILE_LIST(X) DB_FILE_COUNT };
 #undef X
@@ -40,7 +41,7 @@ enum db_blob_set {
 	DB_BLOBS_ORPHANS,	/* blobs that no model uses, young ones left out */
 	DB_BLOBS_SHARED,	/* used by two models or more */
 	DB_BLOBS_MISSING,
-	DB_BLOBS_LEFT,		/* partial, temporary, foreign */
+	DB_BLOBS_LEFT,		/* partial, temporary, foreign, kept */
 };
 /* sort: digest size owners kind state modified. filter: path. */
 enum tb_status db_blobs(struct db *db, enum db_blob_set set, const struct db_query *q,

@@ -58,8 +58,10 @@ open_hidden(struct tb_out *o, const char *dir, struct tb_err *err)
 			return TB_OK;
 		if (o->fd < 0 && errno != EEXIST)
 			break;
-		if (o->fd >= 0)
+		if (o->fd >= 0) {
+			unlink(o->tmp);
 			close(o->fd);
+		}
 		o->fd = -1;
 	}
 	return tb_fail_errno(err, "%s: cannot make a file there", dir);

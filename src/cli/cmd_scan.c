@@ -76,7 +76,7 @@ print_text(const struct cli *cli, const struct scan_result *r)
 	if (r->problems)
 		printf("%ju model%s with problems; \"tbtui verify\" tells which\n",
 		       (uintmax_t)r->problems, tb_plural(r->problems));
-	if (r->blobs || r->missing)
+	if (r->blobs || r->missing || r->left)
 		printf("%ju blob%s, %ju missing, %ju orphan%s (%s), %ju leftover%s\n",
 		       (uintmax_t)r->blobs, tb_plural(r->blobs), (uintmax_t)r->missing,
 		       (uintmax_t)r->orphans, tb_plural(r->orphans),

@@ -9,6 +9,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/ops/leftover.h"
 #include "src/store/hub.h"
 #include "src/store/store.h"
 
@@ -154,7 +155,10 @@ add_loose(struct blobdir *d, const char *dir, const char *name, struct tb_err *e
 enum tb_status
 blobdir_root(struct blobdir *d, const char *root, struct tb_err *err)
 {
-	return store_is_ollama(root) ? add_blobs(d, root, err) : each(d, root, add_loose, err);
+	enum tb_status status = store_is_ollama(root) ? add_blobs(d, root, err)
+						      : each(d, root, add_loose, err);
+
+	return status ? status : leftover_root(d, root, err);
 }
 
 enum tb_status
@@ -183,7 +187,8 @@ blobdir_sort(struct blobdir *d)
 	if (d->n)
 		qsort(d->rows, d->n, sizeof(*d->rows), by_path);
 	for (size_t i = 0; i < d->n; i++)
-		if (n && !strcmp(d->rows[n - 1].path, d->rows[i].path))
+		if ((n && !strcmp(d->rows[n - 1].path, d->rows[i].path)) ||
+		    (d->rows[i].kind == DB_FILE_TEMP && leftover_in_use(d->rows[i].path)))
 			free(d->rows[i].path);
 		else
 			d->rows[n++] = d->rows[i];

@@ -26,7 +26,8 @@ enum tb_status blobdir_root(struct blobdir *d, const char *root, struct tb_err *
 /* Adds those of the store that a model below `root` is in, if that is another. */
 enum tb_status blobdir_model(struct blobdir *d, const char *root, const struct model_loc *loc,
 			     struct tb_err *err) TB_MUST_USE;
-void blobdir_sort(struct blobdir *d);	/* by path, bytewise, each once */
+/* By path, bytewise, each once; without temporary files that are still written. */
+void blobdir_sort(struct blobdir *d);
 void blobdir_free(struct blobdir *d);
 
 /* One number for the identities of all files of a model: equal as long as no file

@@ -171,6 +171,7 @@ make_folder(struct dest *d, struct tb_err *err)
 		/* Where there are no locks, nobody can sweep either. */
 		if ((d->lock >= 0 || errno != EWOULDBLOCK) && tb_is_dir(d->dir))
 			return TB_OK;
+		rmdir(d->dir);
 		if (d->lock >= 0)
 			close(d->lock);
 		d->lock = -1;

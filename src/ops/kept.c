@@ -47,8 +47,8 @@ swap_back(const char *path, const char *old)
 	return tb_buf_take(&b);
 }
 
-static char *
-take_away(const char *old)
+char *
+kept_remove(const char *old)
 {
 	struct tb_buf b = TB_BUF(65536);
 
@@ -63,7 +63,7 @@ keep_path(struct kept *k, const char *path, char *old)
 	*k = (struct kept){ 0 };
 	if (!old)
 		return;
-	*k = (struct kept){ old, swap_back(path, old), take_away(old) };
+	*k = (struct kept){ old, swap_back(path, old), kept_remove(old) };
 }
 
 void
@@ -73,7 +73,7 @@ keep_manifest(struct kept *k, const struct ollama_writer *w)
 	if (!w->kept_path)
 		return;
 	*k = (struct kept){ tb_strdup(w->kept), swap_back(w->path, w->kept_path),
-			    take_away(w->kept_path) };
+			    kept_remove(w->kept_path) };
 }
 
 void

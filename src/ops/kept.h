@@ -13,5 +13,7 @@ struct kept {
 void keep_path(struct kept *k, const char *path, char *old);
 /* After a commit; names it as its store does. */
 void keep_manifest(struct kept *k, const struct ollama_writer *w);
+/* The command that removes a file or folder; caller frees, NULL when out of memory. */
+char *kept_remove(const char *path);
 void kept_free(struct kept *k);
 #endif

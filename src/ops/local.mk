@@ -32,6 +32,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/metadata_parts.h \
 	src/ops/kept.c \
 	src/ops/kept.h \
+	src/ops/leftover.c \
+	src/ops/leftover.h \
 	src/ops/memory.c \
 	src/ops/memory.h \
 	src/ops/params.c \

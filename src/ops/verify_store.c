@@ -9,6 +9,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/blobdir.h"
+#include "src/ops/leftover.h"
 
 static int
 by_text(const void *a, const void *b)
@@ -56,6 +57,17 @@ keep_orphan(struct verify_run *r, const struct blobdir_entry *e, struct tb_err *
 }
 
 static void
+tell_left(struct verify_run *r, const struct blobdir_entry *e, const char *size)
+{
+	struct verify_where at = { .blob = e->path };
+	char *text = leftover_text(e->path);
+
+	verify_find(r, e->kind == DB_FILE_KEPT ? F_KEPT : F_LEFTOVER, &at, "%s (%s) %s", e->path, size,
+		    text && *text ? text : "is no blob");
+	free(text);
+}
+
+static void
 tell(struct verify_run *r, const struct blobdir_entry *e)
 {
 	struct verify_where at = { .blob = *e->digest ? e->digest : e->path };
@@ -73,7 +85,7 @@ tell(struct verify_run *r, const struct blobdir_entry *e)
 		verify_find(r, F_PARTIAL, &at, "%s (%s) is a download that did not end", at.blob,
 			    size);
 	else
-		verify_find(r, F_LEFTOVER, &at, "%s (%s) is no blob", at.blob, size);
+		tell_left(r, e, size);
 }
 
 /* The roots, and stores that lie below them. */

@@ -64,7 +64,7 @@ store_destination(const struct store_roots *r, char **out, struct tb_err *err)
 		if (store_is_ollama(r->path[i]))
 			root = r->path[i];
 	for (size_t i = 0; i < r->n && !root; i++)
-		if (!store_root_away(r, i) && is_empty(r->path[i]))
+		if (!store_root_away(r, i) && (is_empty(r->path[i]) || store_is_ollama(r->path[i])))
 			root = r->path[i];
 	*out = root ? tb_strdup(root) : NULL;
 	if (!root)

@@ -10,6 +10,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/mem.h"
+#include "src/base/replace.h"
 #include "src/base/text.h"
 #include "src/store/hub.h"
 #include "src/store/name.h"
@@ -399,6 +400,8 @@ walk_folder(struct walk *w, const char *dir, const char *name, unsigned depth,
 	struct stat st;
 	bool again;
 
+	if (depth && tb_is_replaced(dir))	/* kept beside the model that took its place */
+		return TB_OK;
 	if (depth > MAX_DEPTH || stat(dir, &st))
 		return TB_OK;
 	status = visit(w, &st, &again, err);

@@ -137,6 +137,58 @@ echo x >"$T/precious/config.json"
 expect 2 tb quantize "$d" "$T/precious" -q int4 -f
 err_has 'will not be replaced'
 
+# ---- what was left over is listed, is no model, and goes with the next one ----
+
+mkdir "$T/left" "$T/left/deep"
+expect 0 tb quantize "$d" "$T/left/deep/x" -q int4
+expect 0 tb quantize "$d" "$T/left/deep/x" -q int8 -f
+expect 0 tb quantize "$d" "$T/left/y.safetensors" -q int4
+expect 0 tb quantize "$d" "$T/left/y.safetensors" -q int8 -f
+cp -r "$T/left/deep/x" "$T/left/deep/.tbtui-tmp-0011223344556677"
+cp -r "$T/left/deep/x" "$T/left/deep/.tbtui-old-0011223344556677"
+echo x >"$T/left/.tbtui-tmp-0123456789abcdef"
+left() {
+	"$TBTUI" --store "$T/left" --db "$T/left.db" "$@"
+}
+expect 0 left scan
+has '^2 models'
+has ' 5 leftovers'
+expect 0 left blobs --left
+has 'x\.replaced-.* kept '
+has '\.tbtui-tmp-.* temporary '
+expect 0 left verify
+has '^note +leftover .*deep/\.tbtui-tmp-0011223344556677 \([0-9]+ kB\) is left over'
+has '^note +leftover .*left/\.tbtui-tmp-0123456789abcdef \(2 B\) is left over'
+has '^note +leftover .*deep/\.tbtui-old-.*all that is left of the old model'
+has '^note +kept .*x\.replaced-.* is an old model, kept'
+has '^note +kept .*y\.safetensors\.replaced-.* is an old model, kept'
+expect 0 tb quantize "$d" "$T/left/deep/z" -q int4
+expect 0 tb quantize "$d" "$T/left/z.safetensors" -q int4
+expect 0 left scan
+has ' 3 leftovers'
+[ -d "$T/left/deep/.tbtui-old-0011223344556677" ] || fail "perhaps the only copy was removed"
+
+# in a store, too; a tag that was kept is a model, a lock says that one is written
+expect 0 "$TBTUI" --store "$T/lefts" --db "$T/p.db" import "$d" a:t
+echo x >"$T/lefts/blobs/.tbtui-tmp-0123456789abcdef"
+m=$T/lefts/manifests/registry.ollama.ai/library/a
+echo x >"$m/.tbtui-tmp-0123456789abcdef"
+echo x >"$T/lefts/blobs/.tbtui-tmp-in-use"
+exec 8<"$T/lefts/blobs/.tbtui-tmp-in-use"
+flock 8
+expect 0 "$TBTUI" --store "$T/lefts" --db "$T/p.db" scan
+has '^1 model'
+has ' 2 leftovers'
+expect 0 "$TBTUI" --store "$T/lefts" --db "$T/p.db" verify
+has '^note +leftover .*blobs/\.tbtui-tmp-0123456789abcdef'
+has '^note +leftover .*library/a/\.tbtui-tmp-0123456789abcdef'
+expect 0 "$TBTUI" --store "$T/lefts" --db "$T/p.db" import "$d" a:t -f
+[ "$(find "$T/lefts" -name '.tbtui-tmp-*')" = "$T/lefts/blobs/.tbtui-tmp-in-use" ] ||
+	fail "not swept, or what is in use was swept"
+exec 8<&-
+expect 0 "$TBTUI" --store "$T/lefts" --db "$T/p.db" scan
+has '^2 models'
+
 # ---- two at once ----
 
 # pair STORE DST COMMAND...: runs two of them; $ok says how many said 0
