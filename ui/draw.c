@@ -114,6 +114,59 @@ put_blank(struct area a)
 		put_clip(a.y + i, a.x, a.w, "", ROLE_TEXT);
 }
 
+size_t
+draw_row_bytes(const char *s, size_t len, int width)
+{
+	size_t i = 0, blank = 0;
+	int cols = 0;
+
+	while (i < len) {
+		uint32_t cp;
+		size_t n = tb_utf8_next(s + i, len - i, &cp);
+		int w = cp == '\t' ? DRAW_TAB - cols % DRAW_TAB : tb_width_cp(cp);
+
+		if (cols + w > width)
+			return blank ? blank : i ? i : n;
+		cols += w;
+		i += n;
+		if (cp == ' ' || cp == '\t')
+			blank = i;
+	}
+	return len;
+}
+
+/* put: draws the rows, too. */
+static int
+wrap(struct area a, const char *s, enum role role, bool put)
+{
+	int rows = 0;
+
+	while (*s && rows < a.h) {
+		size_t whole = strcspn(s, "\n"), len = draw_row_bytes(s, whole, a.w);
+		bool cut = rows + 1 == a.h;
+
+		if (put)
+			put_fmt(a.y + rows, a.x, a.w, role, "%.*s", (int)(cut ? whole : len), s);
+		rows++;
+		s += len;
+		if (len == whole && *s == '\n')
+			s++;
+	}
+	return rows;
+}
+
+int
+put_wrap(struct area a, const char *s, enum role role)
+{
+	return a.w > 0 ? wrap(a, s, role, true) : 0;
+}
+
+int
+wrap_rows(const char *s, int width)
+{
+	return wrap((struct area){ .h = LINES, .w = width > 0 ? width : 1 }, s, ROLE_TEXT, false);
+}
+
 void
 draw_bar(struct tb_buf *out, uint64_t part, uint64_t whole, int cols)
 {

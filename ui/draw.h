@@ -27,6 +27,15 @@ void put_fmt(int y, int x, int w, enum role role, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 void put_blank(struct area a);
 
+#define DRAW_TAB 8
+/* Bytes of [s, s + len) that go into one row of `width` columns: up to the last blank
+ * that fits when there is one. */
+size_t draw_row_bytes(const char *s, size_t len, int width);
+/* A text in as many rows as it needs, those of `a` at most: then the last one is cut.
+ * Its own line ends are kept.  Returns the rows it takes. */
+int put_wrap(struct area a, const char *s, enum role role);
+int wrap_rows(const char *s, int width);	/* how many that would be */
+
 /* A bar of `cols` columns, part/whole of it full, appended to a text. */
 void draw_bar(struct tb_buf *out, uint64_t part, uint64_t whole, int cols);
 /* Takes `rows` from the top of *a and returns them. */

@@ -12,6 +12,7 @@
 
 #define PROGRAM " tbtui "
 #define JOB_BAR 10
+#define YES_NO " [y/N]"
 #define WHERE_MIN 8	/* columns; less of a name says nothing */
 
 /* Which lines of the frame there is room for: the body comes first, then the key
@@ -203,19 +204,35 @@ draw_job(const struct ui *ui, int y)
 	return x > 0 ? COLS - x + 2 : 0;
 }
 
-static void
-draw_summary(struct ui *ui, int y)
+/* Rows above the summary line that a message needs: `w` columns are free in that, or
+ * all of it when no job is there. */
+static int
+message_rows(const struct ui *ui, int w, int most)
 {
-	struct tb_buf left = TB_BUF(4096);
-	int w;
+	int rows;
 
+	if (!*ui->message || (int)tb_width(ui->message) <= w)
+		return 0;
+	rows = wrap_rows(ui->message, COLS - 2) - (w == COLS - 1);
+	return rows < most ? rows : most;
+}
+
+/* w: columns that the job leaves; above: rows of the message. */
+static void
+draw_summary(struct ui *ui, int y, int w, int above)
+{
+	struct area said = { y - above, 1, above + (w == COLS - 1), COLS - 2 };
+	struct tb_buf left = TB_BUF(4096);
+
+	if (above) {
+		put_blank((struct area){ said.y, 0, said.h, COLS });
+		(void)put_wrap(said, ui->message, ui->message_role);
+	} else if (*ui->message) {
+		put_clip(y, 1, w, ui->message, ui->message_role);
+	}
 	if (ui->top->ops->summary)
 		ui->top->ops->summary(ui->top, &left);
-	put_clip(y, 0, COLS, "", ROLE_DIM);
-	w = COLS - 1 - draw_job(ui, y);
-	if (*ui->message) {
-		put_clip(y, 1, w, ui->message, ui->message_role);
-	} else {
+	if (!*ui->message || (above && w < COLS - 1)) {
 		put_clip(y, 1, w, tb_buf_cstr(&left), ROLE_DIM);
 		if (w == COLS - 1 && line1_room(ui) < WHERE_MIN)
 			draw_where(ui, y, w - 3 - (int)tb_width(tb_buf_cstr(&left)), ROLE_DIM);
@@ -294,6 +311,30 @@ prompt_tail(struct ui *ui, char *out, size_t outlen)
 	return out;
 }
 
+/* Rows for the keys, or for the whole of a question. */
+static int
+bottom_rows(const struct ui *ui)
+{
+	char text[sizeof(ui->question) + sizeof(YES_NO)];
+	int rows;
+
+	if (!has_keys() || !*ui->question)
+		return has_keys();
+	snprintf(text, sizeof(text), "%s" YES_NO, ui->question);
+	rows = wrap_rows(text, COLS);
+	return rows < LINES / 2 ? rows : LINES / 2;
+}
+
+static void
+draw_question(const struct ui *ui, struct area a)
+{
+	char text[sizeof(ui->question) + sizeof(YES_NO)];
+
+	snprintf(text, sizeof(text), "%s" YES_NO, ui->question);
+	put_blank(a);
+	(void)put_wrap(a, text, ROLE_WARN);
+}
+
 static void
 draw_bottom(struct ui *ui, int y)
 {
@@ -301,7 +342,7 @@ draw_bottom(struct ui *ui, int y)
 	char tail[64];
 
 	if (*ui->question)
-		put_fmt(y, 0, COLS, ROLE_WARN, "%s [y/N]", ui->question);
+		draw_question(ui, (struct area){ y, 0, LINES - y, COLS });
 	else if (prompt_is_open() && prompt_owner() == ui)
 		prompt_draw(line, prompt_tail(ui, tail, sizeof(tail)));
 	else if (prompt_is_open() && prompt_owner() == ui->top && ui->top->ops->typing)
@@ -333,6 +374,7 @@ void
 frame_draw(struct ui *ui)
 {
 	struct area body = { 0, 0, LINES, COLS };
+	int bottom = bottom_rows(ui), y = LINES - bottom - 1, room = 0, above = 0;
 
 	erase();
 	draw_cursor(-1, 0);
@@ -340,11 +382,17 @@ frame_draw(struct ui *ui)
 		draw_line1(ui);
 		(void)area_top(&body, 1);
 	}
-	body.h -= has_keys() + has_summary();
+	body.h -= bottom + has_summary();
+	if (has_summary()) {
+		put_clip(y, 0, COLS, "", ROLE_DIM);
+		room = COLS - 1 - draw_job(ui, y);
+		above = message_rows(ui, room, body.h / 2);
+	}
+	body.h -= above;
 	draw_body(ui, body);
 	if (has_summary())
-		draw_summary(ui, LINES - 2);
+		draw_summary(ui, y, room, above);
 	if (has_keys())
-		draw_bottom(ui, LINES - 1);
+		draw_bottom(ui, LINES - bottom);
 	refresh();
 }

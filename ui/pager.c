@@ -10,7 +10,6 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
-#define TAB_STOP 8
 #define LINES_MAX ((size_t)1 << 22)
 
 void
@@ -31,36 +30,13 @@ pager_free(struct pager *p)
 	*p = (struct pager){ .height = 1 };
 }
 
-/* Bytes of the part of [s, s + len) that is drawn in one row of `width` columns;
- * breaks at the last blank when there is one. */
-static size_t
-row_bytes(const char *s, size_t len, int width)
-{
-	size_t i = 0, blank = 0;
-	int cols = 0;
-
-	while (i < len) {
-		uint32_t cp;
-		size_t n = tb_utf8_next(s + i, len - i, &cp);
-		int w = cp == '\t' ? TAB_STOP - cols % TAB_STOP : tb_width_cp(cp);
-
-		if (cols + w > width)
-			return blank ? blank : i ? i : n;
-		cols += w;
-		i += n;
-		if (cp == ' ' || cp == '\t')
-			blank = i;
-	}
-	return len;
-}
-
 /* From the text at s on. */
 static void
 lines_add(struct pager *p, const char *s, int width)
 {
 	while (*s && p->nlines < LINES_MAX) {
 		size_t whole = strcspn(s, "\n");
-		size_t len = p->wrap ? row_bytes(s, whole, width) : whole;
+		size_t len = p->wrap ? draw_row_bytes(s, whole, width) : whole;
 
 		if (!tb_grow(&p->line, &p->cap, p->nlines + 1, sizeof(*p->line)))
 			return;
@@ -110,7 +86,7 @@ row_text(const struct pager *p, size_t i, struct tb_buf *out)
 	while (left) {
 		uint32_t cp;
 		size_t n = tb_utf8_next(s, left, &cp);
-		size_t w = cp == '\t' ? TAB_STOP - col % TAB_STOP : (size_t)tb_width_cp(cp);
+		size_t w = cp == '\t' ? DRAW_TAB - col % DRAW_TAB : (size_t)tb_width_cp(cp);
 
 		for (size_t k = 0; cp == '\t' && k < w; k++)
 			if (col + k >= p->left)

@@ -121,18 +121,6 @@ draw_row(struct area a, const struct table *t, const struct list *l, void *arg, 
 	tb_buf_free(&cell.text);
 }
 
-/* What to do next, in the place of rows. */
-static void
-draw_empty(struct area a, const char *text)
-{
-	for (int i = 0; text && *text && i < a.h; i++) {
-		size_t len = strcspn(text, "\n");
-
-		put_fmt(a.y + i, a.x + LEAD, a.w - LEAD, ROLE_TEXT, "%.*s", (int)len, text);
-		text += len + (text[len] == '\n');
-	}
-}
-
 void
 table_draw(struct area a, const struct table *t, struct list *l, void *arg)
 {
@@ -145,7 +133,10 @@ table_draw(struct area a, const struct table *t, struct list *l, void *arg)
 	list_set_height(l, a.h > 0 ? (size_t)a.h : 1);
 	put_blank(a);
 	if (!l->n) {
-		draw_empty(a, t->empty);
+		/* What to do next, in the place of rows. */
+		a.x += LEAD;
+		a.w -= LEAD;
+		(void)put_wrap(a, t->empty ? t->empty : "", ROLE_TEXT);
 		return;
 	}
 	if (t->window)

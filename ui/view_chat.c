@@ -239,9 +239,8 @@ holds(void *arg, const char *text)
 
 	if (leaves(text) || (s->talk && !s->answering))
 		return false;
-	view_say(v, s->talk ? "Still speaking: your text stays here. Esc stops the answer, "
-			      "then Enter sends."
-			    : "Still loading: your text stays here. Enter sends it afterwards.");
+	view_say(v, s->talk ? "Still speaking: your text stays. Esc stops it, then Enter sends."
+			    : "Still loading: your text stays. Enter sends it afterwards.");
 	return true;
 }
 
@@ -412,9 +411,10 @@ pager(struct view *v)
 static void
 draw_state(struct area a, const struct chat_view *s)
 {
-	put_clip(a.y, a.x + 1, a.w - 1,
-		 *s->error ? s->error : s->talk ? "Say something to it." : "Loading…",
-		 *s->error ? ROLE_ERROR : ROLE_DIM);
+	a.x++;
+	a.w -= 2;
+	(void)put_wrap(a, *s->error ? s->error : s->talk ? "Say something to it." : "Loading…",
+		       *s->error ? ROLE_ERROR : ROLE_DIM);
 }
 
 /* What waits to be sent while the keys are those of the text. */

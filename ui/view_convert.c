@@ -240,8 +240,10 @@ draw(struct view *v, struct area a)
 
 	s->legend = s->plan && a.h >= 6;
 	if (!s->plan) {
-		put_clip(a.y, a.x + 1, a.w - 1, *s->error ? s->error : "Opening…",
-			 *s->error ? ROLE_ERROR : ROLE_DIM);
+		a.x++;
+		a.w -= 2;
+		(void)put_wrap(a, *s->error ? s->error : "Opening…",
+			       *s->error ? ROLE_ERROR : ROLE_DIM);
 		return;
 	}
 	if (s->legend)

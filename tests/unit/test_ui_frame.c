@@ -208,19 +208,43 @@ test_cancel_key(void **state)
 	assert_true(shown("PROGRESS"));
 }
 
-/* Quitting asks while a job runs, and only y is yes. */
+/* What does not fit in a line takes more of them: there are empty ones above. */
 static void
 test_messages(void **state)
 {
 	(void)state;
 	draw_at(10, 40);
-	ui_say(&ui, ROLE_ERROR, "evil \033]0;title\007 and long enough to be cut at the end");
+	ui_say(&ui, ROLE_ERROR, "evil \033]0;title\007 and long enough to go on below");
 	frame_draw(&ui);
 	assert_false(shown("\033"));
-	assert_non_null(strstr(row(LINES - 2), "evil"));
-	assert_non_null(strstr(row(LINES - 2), "…"));
+	assert_non_null(strstr(row(LINES - 3), "evil"));
+	assert_non_null(strstr(row(LINES - 2), " below"));
+	start_half("long");		/* its bar keeps the line */
+	frame_draw(&ui);
+	assert_non_null(strstr(row(LINES - 4), "evil"));
+	assert_non_null(strstr(row(LINES - 3), " below"));
+	assert_non_null(strstr(row(LINES - 2), "40%"));
+	finish();
+	ui_say(&ui, ROLE_ERROR, "evil");
 	draw_at(4, 40);			/* no summary line: it goes where the keys are */
 	assert_non_null(strstr(row(LINES - 1), "evil"));
+}
+
+/* Nobody can say yes to what is not there to be read. */
+static void
+test_long_question(void **state)
+{
+	(void)state;
+	draw_at(10, 40);
+	view_ask(ui.top, "REPLACE a:model (int8, 7.2 GB; it is kept beside the new one) by int4, "
+		 "4.1 GB?", NULL);
+	frame_draw(&ui);
+	assert_non_null(strstr(row(LINES - 3), "REPLACE a:model"));
+	assert_non_null(strstr(row(LINES - 1), "[y/N]"));
+	assert_non_null(strstr(row(0), "7 Jobs"));
+	*ui.question = 0;
+	draw_at(10, 40);
+	assert_null(strstr(row(LINES - 3), "REPLACE"));
 }
 
 static void
@@ -264,6 +288,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_resize_during_job, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel_key, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_messages, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_question, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tabs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ascii, setup_ascii, teardown),
 	};
