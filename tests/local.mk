@@ -55,7 +55,7 @@ dist_check_SCRIPTS += tests/cli/plain.sh
 dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/audit.sh tests/cli/hub.sh \
 	tests/cli/oci.sh
 EXTRA_DIST += tests/cli/store.sh
-dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.sh
+dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.sh tests/cli/config.sh
 
 # tables of commands
 check_PROGRAMS += tests/unit/test_cli_progress

@@ -46,6 +46,23 @@ find(const char *name)
 	return NULL;
 }
 
+/* Once, however often a command asks for what the options name. */
+static void
+tell_config(const struct cli *cli, const struct config *c)
+{
+	static bool told;
+
+	for (const char *s = tb_buf_cstr(&c->wrong); *s && !told; ) {
+		char line[512];
+		size_t n = strcspn(s, "\n");
+
+		snprintf(line, sizeof(line), "%.*s", (int)n, s);
+		cli_note(cli, line);
+		s += n + (s[n] == '\n');
+	}
+	told = true;
+}
+
 enum tb_status
 cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err)
 {
@@ -53,6 +70,8 @@ cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err)
 	enum tb_status status = op_ctx_init(ctx, cli->db, cli->stores.v, cli->stores.n,
 					    (unsigned)cli->threads, err);
 
+	if (!status)
+		tell_config(cli, &ctx->config);
 	ctx->mono = cli->color ? !strcmp(cli->color, "never") : no_color && *no_color;
 	return status;
 }

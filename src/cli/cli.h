@@ -80,6 +80,8 @@ int cli_end(int status);
 /* What came together in a buffer, on standard output. */
 struct tb_buf;
 void cli_put_buf(const struct tb_buf *b);
+/* The same, and where models were looked for, and how to get some; for people only. */
+void cli_explain(const struct cli *cli, const struct op_ctx *ctx, const char *text);
 /* One document and a newline on standard output; frees it. */
 enum cli_exit cli_print_json(struct cJSON *doc);
 /* A string from outside, cleaned, on standard output; cols 0 = whole. */

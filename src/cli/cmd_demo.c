@@ -39,6 +39,9 @@ print(const struct cli *cli, const struct task *t)
 	cli_put(t->dir);
 	printf(": %zu models; a blob of %s is damaged, %.19s… belongs to none\n", t->res.models,
 	       t->res.damaged, t->res.orphan);
+	printf("look at it with: tbtui --store ");
+	cli_put(t->dir);
+	putchar('\n');
 	return CLI_OK;
 }
 
@@ -49,9 +52,9 @@ cli_demo(struct cli *cli, int argc, char **argv)
 	enum cli_exit status;
 	struct tb_err err;
 
-	if (!cli_parse(cli, NULL, &argc, argv, 1, 1, &status))
+	if (!cli_parse(cli, NULL, &argc, argv, 0, 1, &status))
 		return status;
-	t.dir = argv[1];
+	t.dir = argc > 1 ? argv[1] : "tbtui-demo";
 	if (cli_ctx(cli, &t.ctx, &err))
 		return cli_fail(&err);
 	if (cli_run(cli, "demo", run, &t, &err))

@@ -81,6 +81,7 @@ static enum cli_exit
 list(const struct cli *cli, struct op_ctx *ctx, struct db_query *q)
 {
 	struct db_models models;
+	struct db_totals t;
 	struct db *db = NULL;
 	struct tb_err err;
 	enum cli_exit status;
@@ -95,6 +96,8 @@ list(const struct cli *cli, struct op_ctx *ctx, struct db_query *q)
 	status = cli->json ? print_json(&models) : models.n ? print_text(cli, &models) : CLI_OK;
 	if (!models.n && (q->filter || q->roots))
 		cli_note(cli, "no indexed model fits; \"tbtui scan\" looks for new ones");
+	else if (!models.n && !db_totals(db, NULL, &t, NULL) && t.scanned_ns)
+		cli_explain(cli, ctx, "there are no models");
 	if (!models.n && status == CLI_OK)
 		status = CLI_WRONG;
 	db_free(&models.mem);

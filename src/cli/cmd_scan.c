@@ -106,13 +106,18 @@ cli_scan(struct cli *cli, int argc, char **argv)
 	a.ctx = &ctx;
 	a.req.dirs = (const char *const *)argv + 1;
 	a.req.ndirs = (size_t)argc - 1;
-	if (cli_run(cli, "scan", run, &a, &err)) {
+	if (!a.req.ndirs && !ctx.roots.n) {
+		cli_explain(cli, &ctx, "there is no store to scan");
+		status = CLI_FAILED;
+	} else if (cli_run(cli, "scan", run, &a, &err)) {
 		status = cli_fail(&err);
 	} else {
 		cli_note(cli, a.out.notice);
 		status = cli->json ? print_json(&a.out) : CLI_OK;
 		if (!cli->json)
 			print_text(cli, &a.out);
+		if (!a.out.models && !a.req.ndirs)
+			cli_explain(cli, &ctx, "there are no models");
 	}
 	scan_result_free(&a.out);
 	op_ctx_free(&ctx);

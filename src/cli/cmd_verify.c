@@ -141,7 +141,7 @@ verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_req *req, 
 	if (status)
 		return cli_fail(&err);
 	if (out.state == RUN_EMPTY && !out.models)
-		cli_note(cli, "there was nothing to verify");
+		cli_explain(cli, ctx, "there was nothing to verify");
 	return done == CLI_OK ? cli_run_exit(out.state) : done;
 }
 

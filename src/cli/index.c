@@ -10,6 +10,7 @@
 #include "src/base/buf.h"
 #include "src/base/text.h"
 #include "src/ops/ctx.h"
+#include "src/ops/places.h"
 
 void
 cli_note(const struct cli *cli, const char *text)
@@ -18,6 +19,21 @@ cli_note(const struct cli *cli, const char *text)
 
 	if (*text && !cli->quiet)
 		fprintf(stderr, "tbtui: %s\n", tb_text_clean(text, clean, sizeof(clean)));
+}
+
+void
+cli_explain(const struct cli *cli, const struct op_ctx *ctx, const char *text)
+{
+	struct tb_buf b = TB_BUF(1u << 16), clean = TB_BUF(1u << 18);
+
+	cli_note(cli, text);
+	if (cli->quiet || cli->json)
+		return;
+	places_explain(ctx, &b);
+	tb_text_clean_lines(&clean, tb_buf_cstr(&b), b.len);
+	fputs(tb_buf_cstr(&clean), stderr);
+	tb_buf_free(&b);
+	tb_buf_free(&clean);
 }
 
 enum tb_status
@@ -31,7 +47,7 @@ cli_index(const struct cli *cli, const struct op_ctx *ctx, struct db **out, stru
 	cli_note(cli, db_notice(*out));
 	status = db_totals(*out, NULL, &t, err);
 	if (!status && !t.scanned_ns)
-		cli_note(cli, "nothing is indexed yet: \"tbtui scan\" does it");
+		cli_explain(cli, ctx, "nothing is indexed yet");
 	if (status) {
 		db_close(*out);
 		*out = NULL;

@@ -24,6 +24,7 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/cmd_search.c \
 	src/cli/cmd_show.c \
 	src/cli/cmd_sql.c \
+	src/cli/cmd_stores.c \
 	src/cli/cmd_tensor.c \
 	src/cli/cmd_tensors.c \
 	src/cli/cmd_verify.c \

@@ -39,6 +39,25 @@ add_scanned(struct op_ctx *ctx, struct tb_err *err)
 	return status;
 }
 
+static enum tb_status
+known_roots(struct op_ctx *ctx, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < ctx->config.n && !status; i++) {
+		char *dir = config_store(&ctx->config.lines[i]);
+
+		if (dir)
+			status = store_roots_add(&ctx->roots, dir, err);
+		free(dir);
+	}
+	ctx->nconfig = ctx->roots.n;
+	if (!status)
+		status = store_roots_add_usual(&ctx->roots, err);
+	ctx->nusual = ctx->roots.n - ctx->nconfig;
+	return status ? status : add_scanned(ctx, err);
+}
+
 enum tb_status
 op_ctx_init(struct op_ctx *ctx, const char *db, const char *const *dirs, size_t ndirs,
 	    unsigned threads, struct tb_err *err)
@@ -48,10 +67,10 @@ op_ctx_init(struct op_ctx *ctx, const char *db, const char *const *dirs, size_t 
 	*ctx = (struct op_ctx){ .threads = threads ? threads : tb_cpus() };
 	ctx->db_path = db ? tb_strdup(db) : default_db();
 	ctx->pool = tb_pool_new(ctx->threads);
-	status = ctx->db_path && ctx->pool ? store_roots_init(&ctx->roots, dirs, ndirs, err)
-					   : tb_nomem(err);
-	if (!status && !ndirs)
-		status = add_scanned(ctx, err);
+	status = ctx->db_path && ctx->pool ? config_load(&ctx->config, err) : tb_nomem(err);
+	if (!status)
+		status = ndirs ? store_roots_init(&ctx->roots, dirs, ndirs, err)
+			       : known_roots(ctx, err);
 	if (status)
 		op_ctx_free(ctx);
 	return status;
@@ -63,5 +82,6 @@ op_ctx_free(struct op_ctx *ctx)
 	store_roots_free(&ctx->roots);
 	tb_pool_free(ctx->pool);
 	free(ctx->db_path);
+	config_free(&ctx->config);
 	*ctx = (struct op_ctx){ 0 };
 }

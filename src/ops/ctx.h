@@ -6,19 +6,24 @@
 
 #include "src/base/err.h"
 #include "src/base/pool.h"
+#include "src/ops/settings.h"
 #include "src/store/store.h"
 
 struct op_ctx {
 	char *db_path;			/* owned */
+	struct config config;
+	/* Those that were given; or those of the configuration, then usual places that are
+	 * there, then what was scanned before. */
 	struct store_roots roots;
+	size_t nconfig, nusual;
 	unsigned threads;		/* >= 1 */
 	struct tb_pool *pool;		/* `threads` workers; owned */
 	bool mono;			/* no colours (NO_COLOR, --color never) */
 };
 
 /* db NULL: $TBTUI_DB, else $XDG_DATA_HOME/tbtui/index.db, else ~/.local/share/…;
- * no dirs: the default stores that exist and those that were scanned before; threads 0:
- * all cores. */
+ * no dirs: those of the configuration, the usual ones that exist, and those that were
+ * scanned before; threads 0: all cores. */
 enum tb_status op_ctx_init(struct op_ctx *ctx, const char *db, const char *const *dirs, size_t ndirs,
 			   unsigned threads, struct tb_err *err) TB_MUST_USE;
 void op_ctx_free(struct op_ctx *ctx);

@@ -11,6 +11,10 @@ src_ops_libops_a_SOURCES = \
 	src/ops/bench_stats.c \
 	src/ops/bench_walk.c \
 	src/ops/bench_walk.h \
+	src/ops/settings.c \
+	src/ops/settings.h \
+	src/ops/places.c \
+	src/ops/places.h \
 	src/ops/ctx.c \
 	src/ops/ctx.h \
 	src/ops/inspect.c \

@@ -32,13 +32,14 @@ same_folder(const char *a, const char *b)
 	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-static bool
-has(const struct store_roots *r, const char *path)
+size_t
+store_roots_find(const struct store_roots *r, const char *dir)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (strcmp(r->path[i], path) == 0 || same_folder(r->path[i], path))
-			return true;
-	return false;
+	size_t i = 0;
+
+	while (i < r->n && strcmp(r->path[i], dir) != 0 && !same_folder(r->path[i], dir))
+		i++;
+	return i;
 }
 
 enum tb_status
@@ -50,7 +51,7 @@ store_roots_add(struct store_roots *r, const char *path, struct tb_err *err)
 		free(abs);
 		return tb_nomem(err);
 	}
-	if (has(r, abs))
+	if (store_roots_find(r, abs) < r->n)
 		free(abs);
 	else
 		r->path[r->n++] = abs;
@@ -87,20 +88,36 @@ default_path(const struct place *p)
 	return path;
 }
 
-static enum tb_status
-add_defaults(struct store_roots *r, struct tb_err *err)
+enum tb_status
+store_usual(struct store_roots *out, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
+	*out = (struct store_roots){ 0 };
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !status; i++) {
 		char *path = default_path(&places[i]);
 
 		if (!path)
-			return tb_nomem(err);
-		if (*path && tb_is_dir(path))
-			status = store_roots_add(r, path, err);
+			status = tb_nomem(err);
+		else if (*path)
+			status = store_roots_add(out, path, err);
 		free(path);
 	}
+	if (status)
+		store_roots_free(out);
+	return status;
+}
+
+enum tb_status
+store_roots_add_usual(struct store_roots *r, struct tb_err *err)
+{
+	struct store_roots all;
+	enum tb_status status = store_usual(&all, err);
+
+	for (size_t i = 0; i < all.n && !status; i++)
+		if (tb_is_dir(all.path[i]))
+			status = store_roots_add(r, all.path[i], err);
+	store_roots_free(&all);
 	return status;
 }
 
@@ -111,7 +128,7 @@ store_roots_init(struct store_roots *r, const char *const *dirs, size_t n, struc
 
 	*r = (struct store_roots){ .given = n > 0 };
 	if (n == 0)
-		status = add_defaults(r, err);
+		status = store_roots_add_usual(r, err);
 	for (size_t i = 0; i < n && !status; i++)
 		status = *dirs[i] ? store_roots_add(r, dirs[i], err)
 				  : tb_fail(err, TB_EUSAGE, "a store's path is empty");

@@ -17,6 +17,12 @@ struct store_roots {
 /* The given folders, or with n == 0 the default ones that exist. */
 enum tb_status store_roots_init(struct store_roots *r, const char *const *dirs, size_t n,
 				struct tb_err *err) TB_MUST_USE;
+/* The places where programs keep models, there or not, in the order of looking. */
+enum tb_status store_usual(struct store_roots *out, struct tb_err *err) TB_MUST_USE;
+/* Those that are there. */
+enum tb_status store_roots_add_usual(struct store_roots *r, struct tb_err *err) TB_MUST_USE;
+/* The root that is that folder, or n. */
+size_t store_roots_find(const struct store_roots *r, const char *dir);
 /* One more, if it is none of them already. */
 enum tb_status store_roots_add(struct store_roots *r, const char *dir, struct tb_err *err)
 	TB_MUST_USE;

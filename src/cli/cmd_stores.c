@@ -1,0 +1,136 @@
+/* cmd_stores.c - "tbtui stores": the places that are looked into without --store. */
+#include "config.h"
+
+#include "src/cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/cli/table.h"
+#include "src/format/json.h"
+#include "src/ops/ctx.h"
+#include "src/ops/places.h"
+
+static enum cli_exit
+print_json(const struct places *p)
+{
+	cJSON *o = json_object(), *list = json_array();
+	char time[32];
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct place *r = &p->rows[i];
+		cJSON *row = json_object();
+
+		json_set_str(row, "path", r->path);
+		json_set_str(row, "from", place_from_word(r->from));
+		json_set_str(row, "state", place_state_word(r->state));
+		json_set_u64(row, "models", r->models);
+		json_set_u64(row, "size", r->bytes);
+		json_set_str(row, "scanned", r->scanned_ns ? tb_time_rfc3339(r->scanned_ns, time)
+							   : NULL);
+		json_push(list, row);
+	}
+	json_set(o, "stores", list);
+	return cli_print_json(o);
+}
+
+static enum cli_exit
+print_text(const struct cli *cli, const struct places *p)
+{
+	static const char *const titles[] = { "STORE", "FROM", "STATE", "MODELS", "SIZE",
+					      "SCANNED" };
+	struct cli_table t = { .align = "mllrrl", .drop = "040213", .wide = cli->wide };
+
+	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
+		cli_cell(&t, titles[i]);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct place *r = &p->rows[i];
+		char size[16], time[32];
+
+		cli_cell(&t, r->path);
+		cli_cell(&t, place_from_word(r->from));
+		cli_cell(&t, place_state_word(r->state));
+		cli_cellf(&t, "%ju", (uintmax_t)r->models);
+		cli_cell(&t, r->models ? tb_human_bytes(r->bytes, size) : "-");
+		cli_cellf(&t, "%.10s", r->scanned_ns ? tb_time_rfc3339(r->scanned_ns, time) : "-");
+	}
+	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
+}
+
+static enum cli_exit
+list(const struct cli *cli, const struct op_ctx *ctx, bool all)
+{
+	struct places p;
+	struct tb_err err;
+	enum cli_exit status;
+	bool none;
+
+	if (op_places(ctx, all, &p, &err))
+		return cli_fail(&err);
+	none = !p.n;
+	status = cli->json ? print_json(&p) : none ? CLI_OK : print_text(cli, &p);
+	places_free(&p);
+	if (none)
+		cli_explain(cli, ctx, "there is no store");
+	return none && status == CLI_OK ? CLI_WRONG : status;
+}
+
+static enum cli_exit
+change(const struct cli *cli, const struct op_ctx *ctx, const char *word, const char *dir)
+{
+	bool adds = !strcmp(word, "add"), known = false;
+	uint64_t models = 0;
+	struct tb_err err;
+	cJSON *o;
+
+	if (adds ? place_add(ctx, dir, &known, &err) : place_remove(ctx, dir, &models, &err))
+		return cli_fail(&err);
+	if (cli->json) {
+		o = json_object();
+		json_set_str(o, adds ? "added" : "removed", dir);
+		json_set_bool(o, "changed", !known);
+		json_set_u64(o, "models_forgotten", models);
+		return cli_print_json(o);
+	}
+	if (cli->quiet)
+		return CLI_OK;
+	cli_put(dir);
+	if (adds)
+		puts(known ? ": is one of the stores already"
+			   : ": added; \"tbtui scan\" indexes what is in it");
+	else
+		printf(": removed; the index has forgotten %ju model%s, nothing on the disk is"
+		       " touched\n", (uintmax_t)models, tb_plural(models));
+	return CLI_OK;
+}
+
+enum cli_exit
+cli_stores(struct cli *cli, int argc, char **argv)
+{
+	bool all = false;
+	const struct tb_opt opts[] = {
+		{ 'a', "all", TB_OPT_FLAG, &all, NULL, "list the usual places that are not there, too" },
+		{ .name = NULL }
+	};
+	const char *word;
+	enum cli_exit status;
+	struct op_ctx ctx;
+	struct tb_err err;
+
+	if (!cli_parse(cli, opts, &argc, argv, 0, 2, &status))
+		return status;
+	word = argc > 1 ? argv[1] : "list";
+	if (strcmp(word, "list") && strcmp(word, "add") && strcmp(word, "remove"))
+		(void)tb_fail(&err, TB_EUSAGE, "stores: list, add DIR or remove DIR, not \"%.100s\"",
+			      word);
+	else if ((argc > 2) != (strcmp(word, "list") != 0))
+		(void)tb_fail(&err, TB_EUSAGE, argc > 2 ? "stores list: no operand is wanted"
+							: "stores %s: which folder?", word);
+	else if (!cli_ctx(cli, &ctx, &err)) {
+		status = argc > 2 ? change(cli, &ctx, word, argv[2]) : list(cli, &ctx, all);
+		op_ctx_free(&ctx);
+		return status;
+	}
+	return cli_fail(&err);
+}

@@ -1,0 +1,134 @@
+#!/bin/sh
+# The configuration file, "stores", and what somebody sees who has no models.
+. "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/cli/store.sh"
+
+tb() {
+	status=$1
+	shift
+	expect "$status" "$TBTUI" "$@"
+}
+CONFIG=$XDG_CONFIG_HOME/tbtui/config
+
+# Nothing at all: where it looked, and what to do.
+for command in ls scan verify stores; do
+	case $command in ls | stores) want=1 ;; *) want=2 ;; esac
+	tb $want $command
+	err_has '^  ~/\.ollama/models +not there$'
+	err_has '^  ~/\.cache/huggingface/hub +not there$'
+	err_has '^tbtui stores add DIR '
+	err_has '^tbtui demo '
+done
+tb 1 ls --json
+has '^\{"models":\[\]\}$'
+[ "$(wc -l <"$T/err")" -eq 1 ] || fail "text beside JSON"
+mkdir -p "$HOME/.ollama/models"
+tb 1 ls
+err_has '^  ~/\.ollama/models +empty$'
+model "$HOME/.ollama/models" usual latest 10
+tb 1 ls
+err_has '^  ~/\.ollama/models +not scanned yet$'
+err_has '^tbtui scan '
+rm -rf "$HOME/.ollama"
+
+# A demo without a name.
+(cd "$T" && "$TBTUI" demo >"$T/out") || fail demo
+has '^look at it with: tbtui '
+[ -d "$T/tbtui-demo/manifests" ] || fail "no demo"
+rm -rf "$T/tbtui-demo"
+
+# add: the file is made; a store is known without a scan.
+model "$STORE" one latest 100
+tb 0 stores add "$STORE"
+has ': added; "tbtui scan"'
+grep -qx "store $STORE" "$CONFIG" || fail "not in the configuration"
+tb 0 show one
+tb 0 stores add "$STORE/"
+has 'is one of the stores already'
+[ "$(grep -c '^store' "$CONFIG")" -eq 1 ] || fail "twice in the configuration"
+tb 0 stores
+has "^$STORE +config +not scanned yet +0 "
+tb 0 scan
+tb 0 stores list
+has "^$STORE +config +indexed +1 .* 20"
+tb 0 stores --json
+has "^\{\"stores\":\[\{\"path\":\"$STORE\",\"from\":\"config\",\"state\":\"indexed\",\"models\":1,\"size\":[0-9]+,\"scanned\":\"20"
+tb 0 stores -a
+has "^$HOME/.ollama/models +usual +not there"
+tb 2 stores add "$T/nowhere"
+err_has 'there is no such folder'
+tb 2 stores add
+tb 2 stores lits
+err_has 'list, add DIR or remove DIR'
+
+# What people wrote stays as it is, also behind a link, with blanks, without a line end.
+mkdir -p "$T/my disk/a \"b\"" "$T/dotfiles"
+mv "$CONFIG" "$T/dotfiles/tbtui"
+ln -s "$T/dotfiles/tbtui" "$CONFIG"
+printf '# mine\n\n  store   "%s"  \n# the end' "$T/my disk" >>"$T/dotfiles/tbtui"
+chmod 600 "$T/dotfiles/tbtui"
+tb 0 stores
+has "^$T/my disk +config +not scanned"
+tb 0 stores add "$T/my disk/a \"b\""
+[ -L "$CONFIG" ] || fail "a link was replaced"
+[ "$(stat -c %a "$T/dotfiles/tbtui")" = 600 ] || fail "another mode"
+tb 0 stores
+has "^$T/my disk/a \"b\" +config"
+tb 0 stores remove "$T/my disk"
+tb 0 stores remove "$T/my disk/a \"b\""
+grep -q '^# mine$' "$T/dotfiles/tbtui" || fail "a comment is gone"
+grep -q '^# the end$' "$T/dotfiles/tbtui" || fail "a comment is gone"
+[ "$(grep -c store "$T/dotfiles/tbtui")" -eq 1 ] || fail "$(cat "$T/dotfiles/tbtui")"
+
+# remove: from the configuration and the index, not from the disk.
+tb 0 stores remove "$STORE"
+has 'the index has forgotten 1 model,'
+[ -d "$STORE/manifests" ] || fail "files are gone"
+tb 1 stores
+tb 2 show one
+tb 2 stores remove "$STORE"
+err_has 'is none of the stores'
+tb 0 scan "$STORE"
+tb 0 stores
+has "^$STORE +scanned +indexed +1 "
+tb 2 stores remove "$T/sotre"
+err_has "did you mean \"$STORE\"\?"
+mv "$STORE" "$T/away"
+tb 0 stores
+has "^$STORE +scanned +not there +1 "
+tb 0 stores remove "$STORE"
+tb 1 stores
+mv "$T/away" "$STORE"
+mkdir -p "$HOME/.lmstudio/models"
+tb 2 stores remove "$HOME/.lmstudio/models"
+err_has 'one of the usual places'
+
+# Mistakes are told with file and line and stop nothing.
+cat >"$CONFIG" <<END
+# comment
+stroe /x
+store $STORE
+store relative/path
+store
+store "unfinished
+key models x
+END
+tb 0 show one
+err_has "^tbtui: $CONFIG:2: no setting \"stroe\"; did you mean \"store\"\?$"
+err_has ':4: "relative/path": a store begins with / or ~/$'
+err_has ':5: "store DIR" is wanted$'
+err_has ':6: the closing " is missing$'
+err_has ':7: "key VIEW KEY ACTION" is wanted$'
+[ "$(wc -l <"$T/err")" -eq 5 ] || fail "told more than once: $(cat "$T/err")"
+printf 'store ~/in-home\n' >"$CONFIG"
+mkdir -p "$HOME/in-home"
+tb 0 stores
+has "^$HOME/in-home +config +empty"
+printf 'store %s\n' "$T/unplugged" >"$CONFIG"
+tb 0 scan
+has "^away +$T/unplugged"
+tb 2 verify
+head -c 2000000 /dev/zero >"$CONFIG"
+tb 1 ls
+err_has "$CONFIG"
+exit 0
