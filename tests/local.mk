@@ -304,6 +304,7 @@ SCREENS += tests/screens/audit.scr tests/screens/chat.scr tests/screens/convert.
 check_PROGRAMS += tests/unit/test_ui_blobs
 TESTS += tests/unit/test_ui_blobs
 tests_unit_test_ui_blobs_LDADD = $(TEST_UI)
+SCREENS += tests/screens/first.scr
 SCREENS += tests/screens/blobs.scr tests/screens/pages.scr tests/screens/states.scr
 EXTRA_DIST += tests/screens/blobs.sh
 EXTRA_DIST += tests/screens/big.sh tests/screens/store.sh

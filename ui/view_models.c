@@ -10,6 +10,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/ctx.h"
+#include "src/ops/places.h"
 #include "ui/rows.h"
 #include "ui/tasks.h"
 #include "ui/view.h"
@@ -19,6 +20,8 @@ struct models {
 	struct rows rows;	/* of struct db_model */
 	struct db_totals totals;
 	struct model_loc loc;	/* of subject(); borrows from rows */
+	char *places;		/* where was looked, while there is nothing to show; owned */
+	struct table nothing;	/* says so */
 };
 
 enum {
@@ -162,17 +165,71 @@ static const struct list_rows rows = { count, id_of, find };
 static const struct table models_table =
 	TABLE("No models yet: press R to scan the stores,\n"
 	      "or start with --store DIR to look into another folder.");
-static const struct table no_store_table =
-	TABLE("None of the usual places holds a store:\n"
-	      "start with --store DIR to look into a folder.");
 static const struct table no_match_table =
 	TABLE("No model has that in its name; Esc shows all.");
 
 static const struct table *
 table(const struct view *v)
 {
-	return *v->list.filter ? &no_match_table
-	     : view_ctx(v)->roots.n ? &models_table : &no_store_table;
+	const struct models *s = v->state;
+
+	return *v->list.filter ? &no_match_table : s->places ? &s->nothing : &models_table;
+}
+
+/* Looking at folders may take its time: a worker does it. */
+struct looking {
+	const struct op_ctx *ctx;
+	struct tb_buf text;
+};
+
+static enum tb_status
+look_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct looking *l = arg;
+
+	(void)job;
+	(void)err;
+	places_explain(l->ctx, true, &l->text);
+	return TB_OK;
+}
+
+static void
+look_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct view *v = owner;
+	struct models *s = v->state;
+	struct looking *l = arg;
+
+	(void)status;
+	(void)err;
+	free(s->places);
+	s->places = tb_buf_take(&l->text);
+	s->nothing = models_table;
+	s->nothing.empty = s->places;
+}
+
+static void
+look_free(void *arg)
+{
+	struct looking *l = arg;
+
+	tb_buf_free(&l->text);
+	free(l);
+}
+
+static const struct job_ops look_job = {
+	.run = look_run, .done = look_done, .free = look_free,
+};
+
+static void
+look(struct view *v)
+{
+	struct looking *l = tb_calloc(1, sizeof(*l));
+
+	if (!l)
+		return;
+	*l = (struct looking){ .ctx = view_ctx(v), .text = TB_BUF(1u << 16) };
+	(void)view_job(v, &look_job, l, "places");
 }
 
 static void
@@ -183,6 +240,8 @@ refresh(struct view *v)
 	rows_forget(&s->rows);
 	if (db_totals(view_db(v), &view_ctx(v)->roots, &s->totals, NULL))
 		s->totals = (struct db_totals){ 0 };
+	if (!s->totals.models)
+		look(v);
 }
 
 /* Is one of the stores new to the index? */
@@ -221,6 +280,7 @@ models_close(struct view *v)
 	struct models *s = v->state;
 
 	rows_free(&s->rows);
+	free(s->places);
 }
 
 /* Borrows from m. */

@@ -29,7 +29,7 @@ cli_explain(const struct cli *cli, const struct op_ctx *ctx, const char *text)
 	cli_note(cli, text);
 	if (cli->quiet || cli->json)
 		return;
-	places_explain(ctx, &b);
+	places_explain(ctx, false, &b);
 	tb_text_clean_lines(&clean, tb_buf_cstr(&b), b.len);
 	fputs(tb_buf_cstr(&clean), stderr);
 	tb_buf_free(&b);

@@ -137,7 +137,7 @@ put_path(struct tb_buf *out, const char *path, size_t cols)
 }
 
 void
-places_explain(const struct op_ctx *ctx, struct tb_buf *out)
+places_explain(const struct op_ctx *ctx, bool screen, struct tb_buf *out)
 {
 	struct places p;
 	size_t wide = 0;
@@ -157,8 +157,9 @@ places_explain(const struct op_ctx *ctx, struct tb_buf *out)
 		put_path(out, p.rows[i].path, wide < 52 ? wide : 52);
 		tb_buf_printf(out, "  %s\n", place_state_word(p.rows[i].state));
 	}
+	tb_buf_chr(out, '\n');
 	if (fresh)
-		tb_buf_str(out, "tbtui scan            indexes what is there\n");
+		tb_buf_printf(out, "%-20s  indexes what is there\n", screen ? "R" : "tbtui scan");
 	tb_buf_str(out, "tbtui stores add DIR  adds a folder of yours; tbtui DIR shows it\n"
 		   "tbtui demo            makes a small store to try things on\n");
 	places_free(&p);

@@ -41,8 +41,9 @@ enum tb_status op_places(const struct op_ctx *ctx, bool all, struct places *out,
 			 struct tb_err *err) TB_MUST_USE;
 void places_free(struct places *p);
 
-/* For who has no models: each place with its state, and what can be done, in lines. */
-void places_explain(const struct op_ctx *ctx, struct tb_buf *out);
+/* For who has no models: each place with its state, and what can be done, in lines; on a
+ * screen a scan is a key. */
+void places_explain(const struct op_ctx *ctx, bool screen, struct tb_buf *out);
 
 /* A folder more for the configuration.  *known: it was looked into before. */
 enum tb_status place_add(const struct op_ctx *ctx, const char *dir, bool *known,
