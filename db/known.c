@@ -135,6 +135,18 @@ db_drop_model(struct db *db, int64_t id, struct tb_err *err)
 }
 
 enum tb_status
+db_unseen_model(struct db *db, int64_t id, const char *problem, struct tb_err *err)
+{
+	enum tb_status status = db_exec(db, err, "UPDATE models SET problems = 1, dir_ns = -1"
+					" WHERE id = ?", "i", id);
+
+	if (!status)
+		status = db_exec(db, err, "DELETE FROM problems WHERE model = ?", "i", id);
+	return status ? status : db_exec(db, err, "INSERT INTO problems VALUES (?, 0, ?)", "is", id,
+					 problem);
+}
+
+enum tb_status
 db_root_models(struct db *db, int64_t root, struct db_models *out, struct tb_err *err)
 {
 	struct db_rows r;

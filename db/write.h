@@ -56,6 +56,10 @@ struct db_put {
 enum tb_status db_put_model(struct db *db, const struct db_put *put, struct tb_err *err)
 	TB_MUST_USE;
 enum tb_status db_drop_model(struct db *db, int64_t id, struct tb_err *err) TB_MUST_USE;
+/* The place of the model could not be read: it stays as it was, with that as its problem,
+ * and looks changed to the next scan. */
+enum tb_status db_unseen_model(struct db *db, int64_t id, const char *problem,
+			       struct tb_err *err) TB_MUST_USE;
 /* Models of a root: id, name and path only, in no order. */
 enum tb_status db_root_models(struct db *db, int64_t root, struct db_models *out,
 			      struct tb_err *err) TB_MUST_USE;

@@ -45,6 +45,10 @@ banned 'alloca|mktemp|tmpnam|tempnam' 'unbounded or racy' $files
 banned 'exit|_exit|abort|quick_exit' 'only src/cli and main end the program' \
 	$(echo "$files" | grep -E '^(db|src/(base|format|quant|store|net|engine|text|ops))/')
 
+# shellcheck disable=SC2046
+banned 'opendir|fdopendir|readdir|scandir|nftw|ftw' 'looks empty when it fails; use src/base/dir.h' \
+	$(echo "$files" | grep -E '^(db|ui|src)/' | grep -v '^src/base/dir.c$')
+
 if grep -nE 'ffast-math|Ofast|ffinite-math' configure.ac Makefile.am */local.mk src/*/local.mk; then
 	echo "  banned: breaks the checks for NaN and infinity"
 	bad=1

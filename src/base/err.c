@@ -51,10 +51,13 @@ from_errno(int e)
 	switch (e) {
 	case ENOENT:
 	case ENOTDIR:
+	case ELOOP:	/* links that lead nowhere */
 		return TB_ENOENT;
 	case EEXIST:
 		return TB_EEXIST;
 	case ENOMEM:
+	case EMFILE:	/* nothing is wrong with the file: the process has come to an end */
+	case ENFILE:
 		return TB_ENOMEM;
 	default:
 		return TB_EIO;
@@ -75,7 +78,9 @@ tb_fail_errno(struct tb_err *err, const char *fmt, ...)
 	vsnprintf(head, sizeof(head), fmt, ap);
 	va_end(ap);
 	err->code = code;
-	join(err->msg, sizeof(err->msg), head, strerror(saved));
+	join(err->msg, sizeof(err->msg), head, saved == EMFILE
+	     ? "too many open files; allow more with \"ulimit -n\", or use fewer threads (-t)"
+	     : strerror(saved));
 	return code;
 }
 
@@ -83,6 +88,12 @@ enum tb_status
 tb_nomem(struct tb_err *err)
 {
 	return tb_fail(err, TB_ENOMEM, "out of memory");
+}
+
+enum tb_status
+tb_pass(struct tb_err *err, const struct tb_err *why)
+{
+	return tb_fail(err, why->code, "%s", why->msg);
 }
 
 enum tb_status

@@ -16,7 +16,7 @@
 	X(TB_EFORMAT, "bad format") \
 	X(TB_EUNSUP, "not supported") \
 	X(TB_ELIMIT, "over a limit") \
-	X(TB_ENOMEM, "out of memory") \
+	X(TB_ENOMEM, "out of memory or file descriptors") \
 	X(TB_ECANCEL, "cancelled") \
 	X(TB_EDB, "index failed") \
 	X(TB_ESYNC, "written, but not synced")
@@ -43,6 +43,9 @@ enum tb_status tb_fail_errno(struct tb_err *err, const char *fmt, ...) TB_PRINTF
 
 /* "out of memory", for the many places that have nothing to add. */
 enum tb_status tb_nomem(struct tb_err *err);
+
+/* Hands on what another error says: "return tb_pass(err, &why)". */
+enum tb_status tb_pass(struct tb_err *err, const struct tb_err *why);
 
 /* Puts "prefix: " before a message that is there already; returns its code. */
 enum tb_status tb_wrap(struct tb_err *err, const char *fmt, ...) TB_PRINTF(2, 3);

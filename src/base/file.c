@@ -186,3 +186,20 @@ tb_exists(const char *path)
 
 	return lstat(path, &st) == 0;
 }
+
+bool
+tb_absent(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) && (errno == ENOENT || errno == ENOTDIR);
+}
+
+bool
+tb_no_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? errno == ENOENT || errno == ENOTDIR || errno == ELOOP
+			       : !S_ISDIR(st.st_mode);
+}

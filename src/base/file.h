@@ -67,4 +67,7 @@ char *tb_path_join(const char *dir, const char *name);
 enum tb_status tb_mkdirs(const char *path, struct tb_err *err) TB_MUST_USE;
 bool tb_is_dir(const char *path);
 bool tb_exists(const char *path);
+/* These are known: false also when nobody can say. */
+bool tb_absent(const char *path);	/* there is nothing */
+bool tb_no_dir(const char *path);	/* there is no folder, nor a link to one */
 #endif

@@ -3,6 +3,8 @@ src_base_libbase_a_CFLAGS = $(AM_CFLAGS) $(UTF8PROC_CFLAGS) $(CRYPTO_CFLAGS)
 src_base_libbase_a_SOURCES = \
 	src/base/buf.c \
 	src/base/buf.h \
+	src/base/dir.c \
+	src/base/dir.h \
 	src/base/err.c \
 	src/base/err.h \
 	src/base/file.c \

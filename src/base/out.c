@@ -2,7 +2,6 @@
 
 #include "src/base/out.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/dir.h"
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/replace.h"
@@ -267,14 +267,16 @@ sweep_one(int dir, const char *name)
 void
 tb_out_sweep(const char *dir)
 {
-	DIR *d = opendir(dir);
-	struct dirent *e;
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct tb_names names = { 0 };
 
-	while (d && (e = readdir(d)))
-		if (tb_is_temporary(e->d_name))
-			sweep_one(dirfd(d), e->d_name);
-	if (d)
-		closedir(d);
+	if (fd >= 0 && !tb_names_read(&names, dir, NULL))
+		for (size_t i = 0; i < names.n; i++)
+			if (tb_is_temporary(names.v[i]))
+				sweep_one(fd, names.v[i]);
+	tb_names_free(&names);
+	if (fd >= 0)
+		close(fd);
 }
 
 enum tb_status

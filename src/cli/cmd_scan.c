@@ -4,6 +4,7 @@
 #include "src/cli/cli.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "src/base/text.h"
 #include "src/format/json.h"
@@ -32,6 +33,8 @@ print_json(const struct scan_result *r)
 	json_set_u64(o, "changed", r->changed);
 	json_set_u64(o, "removed", r->removed);
 	json_set_u64(o, "unchanged", r->unchanged);
+	json_set_u64(o, "unseen", r->unseen);
+	json_set_u64(o, "unreadable", r->unread);
 	json_set_u64(o, "problems", r->problems);
 	json_set_u64(o, "models", r->models);
 	json_set_u64(o, "tensors", r->tensors);
@@ -61,11 +64,17 @@ print_text(const struct cli *cli, const struct scan_result *r)
 	char bytes[16];
 
 	for (size_t i = 0; !cli->quiet && i < r->nitems; i++) {
-		printf("%-10s  ", scan_change_word(r->items[i].change));
-		cli_put(r->items[i].name);
-		if (r->items[i].problem) {
-			printf(": ");
-			cli_put(r->items[i].problem);
+		const struct scan_item *item = &r->items[i];
+		/* what is wrong with a folder names it */
+		bool named = item->problem && tb_starts(item->problem, item->path) &&
+			     !strcmp(item->name, item->path);
+
+		printf("%-10s  ", scan_change_word(item->change));
+		if (!named)
+			cli_put(item->name);
+		if (item->problem) {
+			fputs(named ? "" : ": ", stdout);
+			cli_put(item->problem);
 		}
 		putchar('\n');
 	}
@@ -73,6 +82,9 @@ print_text(const struct cli *cli, const struct scan_result *r)
 	       (uintmax_t)r->models, tb_plural(r->models), (uintmax_t)r->added,
 	       (uintmax_t)r->changed, (uintmax_t)r->removed, (uintmax_t)r->unchanged,
 	       (uintmax_t)r->tensors, tb_plural(r->tensors));
+	if (r->unseen)
+		printf("%ju model%s not seen: where they lie could not be read, so they stay listed\n",
+		       (uintmax_t)r->unseen, tb_plural(r->unseen));
 	if (r->problems)
 		printf("%ju model%s with problems; \"tbtui verify\" tells which\n",
 		       (uintmax_t)r->problems, tb_plural(r->problems));
@@ -118,6 +130,8 @@ cli_scan(struct cli *cli, int argc, char **argv)
 			print_text(cli, &a.out);
 		if (!a.out.models && !a.req.ndirs)
 			cli_explain(cli, &ctx, "there are no models");
+		if (status == CLI_OK && a.out.unread)
+			status = CLI_WRONG;
 	}
 	scan_result_free(&a.out);
 	op_ctx_free(&ctx);

@@ -2,11 +2,10 @@
 
 #include "src/ops/blobdir.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/dir.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/leftover.h"
@@ -50,24 +49,41 @@ is_partial(const char *name)
 	return false;
 }
 
+/* A new row for the path (owned, may be NULL), with what stat() says.  What is gone
+ * meanwhile gets none: *out is NULL. */
+static enum tb_status
+add_row(struct blobdir *d, char *path, struct blobdir_entry **out, bool *regular,
+	struct tb_err *err)
+{
+	struct tb_ident id = { 0 };
+	enum tb_status status;
+
+	*out = NULL;
+	if (!path || !tb_grow(&d->rows, &d->cap, d->n + 1, sizeof(*d->rows))) {
+		free(path);
+		return tb_nomem(err);
+	}
+	status = tb_file_ident(path, &id, err);
+	*regular = !status;
+	if (status && !tb_exists(path)) {	/* else it is something, or a link to nothing */
+		free(path);
+		return status == TB_ENOENT ? TB_OK : status;
+	}
+	*out = &d->rows[d->n++];
+	**out = (struct blobdir_entry){ .path = path, .id = id };
+	return TB_OK;
+}
+
 static enum tb_status
 add(struct blobdir *d, const char *dir, const char *name, struct tb_err *err)
 {
 	struct blobdir_entry *e;
 	bool regular;
+	enum tb_status status = add_row(d, tb_path_join(dir, name), &e, &regular, err);
 
-	if (!tb_grow(&d->rows, &d->cap, d->n + 1, sizeof(*d->rows)))
-		return tb_nomem(err);
-	e = &d->rows[d->n];
-	*e = (struct blobdir_entry){ .path = tb_path_join(dir, name) };
-	if (!e->path)
-		return tb_nomem(err);
-	d->n++;
-	regular = tb_file_ident(e->path, &e->id, NULL) == TB_OK;
-	if (!regular)
-		e->id = (struct tb_ident){ 0 };
-	e->kind = kind_of(name, regular, e->digest);
-	return TB_OK;
+	if (e)
+		e->kind = kind_of(name, regular, e->digest);
+	return status;
 }
 
 static int
@@ -84,18 +100,14 @@ typedef enum tb_status entry_fn(struct blobdir *d, const char *dir, const char *
 static enum tb_status
 each(struct blobdir *d, const char *dir, entry_fn *fn, struct tb_err *err)
 {
-	DIR *handle = opendir(dir);
-	enum tb_status status = TB_OK;
-	struct dirent *entry;
+	struct tb_names names;
+	struct tb_err why;
+	enum tb_status status = tb_names_read(&names, dir, &why);
 
-	if (!handle && errno != ENOENT && fn == add)
-		status = tb_fail_errno(err, "%s", dir);
-	while (!status && handle && (entry = readdir(handle)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			status = fn(d, dir, entry->d_name, err);
-	if (handle)
-		closedir(handle);
-	return status;
+	for (size_t i = 0; !status && i < names.n; i++)
+		status = fn(d, dir, names.v[i], &why);
+	tb_names_free(&names);
+	return unread_note(&d->unread, dir, status, &why, err);
 }
 
 static enum tb_status
@@ -116,23 +128,25 @@ add_left(void *arg, const char *path, struct tb_err *err)
 	const char *name = strrchr(path, '/') + 1;
 	struct blobdir_entry *e;
 	bool regular, hash;
+	enum tb_status status = add_row(d, tb_strdup(path), &e, &regular, err);
 
-	if (!tb_grow(&d->rows, &d->cap, d->n + 1, sizeof(*d->rows)))
-		return tb_nomem(err);
-	e = &d->rows[d->n];
-	*e = (struct blobdir_entry){ .path = tb_strdup(path) };
-	if (!e->path)
-		return tb_nomem(err);
-	d->n++;
-	regular = tb_file_ident(path, &e->id, NULL) == TB_OK;
-	if (!regular)
-		e->id = (struct tb_ident){ 0 };
+	if (!e)
+		return status;
 	hash = hub_digest(path, e->digest);
 	if (!hash || !tb_starts(e->digest, "sha256:"))
 		*e->digest = 0;
 	e->kind = regular && hash ? DB_FILE_BLOB : is_partial(name) ? DB_FILE_PARTIAL
 						 : DB_FILE_FOREIGN;
 	return TB_OK;
+}
+
+static enum tb_status
+add_repository(struct blobdir *d, const char *path, struct tb_err *err)
+{
+	struct tb_err why;
+	enum tb_status status = hub_left(path, add_left, d, &why);
+
+	return unread_note(&d->unread, path, status, &why, err);
 }
 
 /* An entry of a folder that is no Ollama store. */
@@ -145,7 +159,7 @@ add_loose(struct blobdir *d, const char *dir, const char *name, struct tb_err *e
 	if (!path)
 		return tb_nomem(err);
 	if (tb_starts(name, "models--") && tb_is_dir(path))
-		status = hub_left(path, add_left, d, err);
+		status = add_repository(d, path, err);
 	else if (is_partial(name) && !tb_is_dir(path))
 		status = add_left(d, path, err);
 	free(path);
@@ -176,7 +190,7 @@ blobdir_model(struct blobdir *d, const char *root, const struct model_loc *loc,
 	d->last = tb_strndup(path, n);
 	if (!d->last)
 		return tb_nomem(err);
-	return ollama ? add_blobs(d, d->last, err) : hub_left(d->last, add_left, d, err);
+	return ollama ? add_blobs(d, d->last, err) : add_repository(d, d->last, err);
 }
 
 void
@@ -202,6 +216,7 @@ blobdir_free(struct blobdir *d)
 		free(d->rows[--d->n].path);
 	free(d->rows);
 	free(d->last);
+	unread_free(&d->unread);
 	*d = (struct blobdir){ 0 };
 }
 

@@ -7,6 +7,7 @@
 
 #include "db/blob.h"
 #include "src/base/file.h"
+#include "src/store/unread.h"
 
 struct blobdir_entry {
 	char *path;			/* owned by the list */
@@ -18,6 +19,7 @@ struct blobdir_entry {
 struct blobdir {
 	struct blobdir_entry *rows;
 	size_t n, cap;
+	struct unread unread;		/* folders that could not be read; owned */
 	char *last;			/* private */
 };
 

@@ -157,25 +157,27 @@ check_path(const char *path, const struct model *m, struct tb_err *err)
 	return status;
 }
 
-/* The manifest that would be replaced, or NULL; caller frees. */
-static char *
-manifest_of(const struct convert_target *t)
+/* The manifest that would be replaced, or NULL; caller frees *out. */
+static enum tb_status
+manifest_of(const struct convert_target *t, char **out, struct tb_err *err)
 {
 	struct model_name name;
+	enum tb_status status = name_parse(t->name, &name, err);
 
-	return name_parse(t->name, &name, NULL) ? NULL : ollama_find_manifest(t->root, &name);
+	*out = NULL;
+	return status ? status : ollama_find_manifest(t->root, &name, out, err);
 }
 
 enum tb_status
 convert_target_check(const struct convert_target *t, const struct model *source, struct tb_err *err)
 {
-	enum tb_status status = TB_OK;
+	enum tb_status status;
 	struct stat st;
 	char *manifest;
 
 	if (t->dest != PLAN_TO_STORE)
 		return check_path(t->path, source, err);
-	manifest = manifest_of(t);
+	status = manifest_of(t, &manifest, err);
 	if (manifest && stat(manifest, &st) == 0 && is_same(source->loc.path, &st))
 		status = is_source(t->name, err);
 	free(manifest);
@@ -188,14 +190,18 @@ convert_victim(const struct convert_target *t, char *out, size_t size)
 	struct store_roots none = { 0 };
 	struct model_loc loc = { 0 };
 	struct model *m = NULL;
-	char *manifest, bytes[16];
-	enum tb_status status;
+	char *manifest = NULL, bytes[16];
+	enum tb_status status = TB_OK;
 
 	*out = 0;
 	if (!t->exists)
 		return;
-	manifest = t->dest == PLAN_TO_STORE ? manifest_of(t) : tb_strdup(t->path);
-	status = manifest ? store_resolve(&none, manifest, &loc, NULL) : TB_ENOENT;
+	if (t->dest == PLAN_TO_STORE)
+		status = manifest_of(t, &manifest, NULL);
+	else
+		manifest = tb_strdup(t->path);
+	if (!status)
+		status = manifest ? store_resolve(&none, manifest, &loc, NULL) : TB_ENOENT;
 	if (!status)
 		status = model_open(&m, &loc, NULL);
 	if (status)

@@ -1,11 +1,10 @@
 /* convert_target.c - what DST on the command line means. */
 #include "config.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/dir.h"
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
@@ -32,33 +31,19 @@ expand(const char *dst)
 	return path;
 }
 
-/* An empty folder is as good as none; one that cannot be read is not known to be. */
-static bool
-is_taken(const char *path)
-{
-	DIR *d = opendir(path);
-	size_t n = 0;
-	bool failed;
-
-	if (!d)
-		return tb_exists(path);
-	errno = 0;
-	while (n < 3 && readdir(d))
-		n++;
-	failed = errno != 0;
-	closedir(d);
-	return failed || n > 2;
-}
-
 static enum tb_status
 path_target(const char *dst, enum plan_dest dest, struct convert_target *out, struct tb_err *err)
 {
+	enum tb_status status;
+	bool free_place;
+
 	out->dest = dest;
 	out->path = expand(dst);
 	if (!out->path)
 		return tb_nomem(err);
-	out->exists = is_taken(out->path);
-	return TB_OK;
+	status = tb_dir_empty(out->path, &free_place, err);	/* as good as none */
+	out->exists = !free_place;
+	return status;
 }
 
 static enum tb_status
@@ -66,7 +51,7 @@ store_target(const struct op_ctx *ctx, const char *dst, struct convert_target *o
 	     struct tb_err *err)
 {
 	struct model_name name;
-	char shown[640], *manifest;
+	char shown[640], *manifest = NULL;
 	struct tb_err why = { 0 };
 	enum tb_status status = name_parse(dst, &name, &why);
 
@@ -79,10 +64,10 @@ store_target(const struct op_ctx *ctx, const char *dst, struct convert_target *o
 		return tb_fail(err, status, "%s", why.msg);
 	out->dest = PLAN_TO_STORE;
 	out->name = tb_strdup(name_format(&name, shown));
-	manifest = ollama_find_manifest(out->root, &name);
+	status = ollama_find_manifest(out->root, &name, &manifest, err);
 	out->exists = manifest != NULL;
 	free(manifest);
-	return out->name ? TB_OK : tb_nomem(err);
+	return status || out->name ? status : tb_nomem(err);
 }
 
 enum tb_status

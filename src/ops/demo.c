@@ -2,7 +2,6 @@
 
 #include "src/ops/demo.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/dir.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
@@ -45,15 +45,10 @@ static const struct product {
 static enum tb_status
 check_empty(const char *dir, struct tb_err *err)
 {
-	DIR *d = opendir(dir);
-	size_t n = 0;
+	bool empty;
+	enum tb_status status = tb_dir_empty(dir, &empty, err);
 
-	if (!d)
-		return tb_exists(dir) ? tb_fail_errno(err, "%s", dir) : TB_OK;
-	while (n < 3 && readdir(d))
-		n++;
-	closedir(d);
-	return n < 3 ? TB_OK : tb_fail(err, TB_EEXIST, "%s: is not empty", dir);
+	return status || empty ? status : tb_fail(err, TB_EEXIST, "%s: is not empty", dir);
 }
 
 static enum tb_status
@@ -84,18 +79,18 @@ make(const struct op_ctx *ctx, const struct product *p, const char *src, const c
 static void
 remove_source(const char *dir)
 {
-	DIR *d = opendir(dir);
-	struct dirent *e;
+	struct tb_names names;
 
-	while (d && (e = readdir(d))) {
-		char *path = tb_path_join(dir, e->d_name);
+	if (tb_names_read(&names, dir, NULL))
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		char *path = tb_path_join(dir, names.v[i]);
 
-		if (path && *e->d_name != '.')
+		if (path)
 			unlink(path);
 		free(path);
 	}
-	if (d)
-		closedir(d);
+	tb_names_free(&names);
 	rmdir(dir);
 }
 

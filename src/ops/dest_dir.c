@@ -2,7 +2,6 @@
  * place under another name and moved there whole. */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/dir.h"
 #include "src/base/mem.h"
 #include "src/base/replace.h"
 #include "src/base/text.h"
@@ -23,27 +23,16 @@
 static bool
 each_name(const char *dir, bool (*fn)(const char *path))
 {
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	bool ok = d != NULL;
+	struct tb_names names;
+	bool ok = !tb_names_read(&names, dir, NULL);
 
-	while (ok) {
-		char *path;
+	for (size_t i = 0; ok && i < names.n; i++) {
+		char *path = tb_path_join(dir, names.v[i]);
 
-		errno = 0;
-		e = readdir(d);
-		if (!e) {
-			ok = errno == 0;
-			break;
-		}
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		path = tb_path_join(dir, e->d_name);
 		ok = path && fn(path);
 		free(path);
 	}
-	if (d)
-		closedir(d);
+	tb_names_free(&names);
 	return ok;
 }
 

@@ -324,9 +324,11 @@ run(struct import *im, const struct op_ctx *ctx, const struct model_name *name, 
     struct kept *kept, struct tb_err *err)
 {
 	struct ollama_writer w = { 0 };
-	char *taken = replace ? NULL : ollama_find_manifest(im->root, name), shown[640];
 	enum tb_status status = TB_OK;
+	char *taken = NULL, shown[640];
 
+	if (!replace)
+		status = ollama_find_manifest(im->root, name, &taken, err);
 	if (taken)	/* known before a byte is copied; the commit looks again */
 		status = tb_fail(err, TB_EEXIST, "%s: exists already", name_format(name, shown));
 	free(taken);

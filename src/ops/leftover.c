@@ -2,7 +2,6 @@
 
 #include "src/ops/leftover.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/dir.h"
 #include "src/base/mem.h"
 #include "src/base/out.h"
 #include "src/base/replace.h"
@@ -31,16 +31,20 @@ is_old(const char *name)
 static uint64_t
 size_of(const char *dir)
 {
-	DIR *d = opendir(dir);
+	struct tb_names names;
 	uint64_t sum = 0;
-	struct dirent *e;
 	struct stat st;
 
-	while (d && (e = readdir(d)))
-		if (!fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+	if (tb_names_read(&names, dir, NULL))
+		return 0;
+	for (size_t i = 0; i < names.n; i++) {
+		char *path = tb_path_join(dir, names.v[i]);
+
+		if (path && !lstat(path, &st) && S_ISREG(st.st_mode))
 			sum += (uint64_t)st.st_size;
-	if (d)
-		closedir(d);
+		free(path);
+	}
+	tb_names_free(&names);
 	return sum;
 }
 
@@ -67,50 +71,49 @@ add(struct blobdir *d, const char *path, bool kept, struct tb_err *err)
 }
 
 static bool
-is_folder(int dir, const struct dirent *e)
+is_folder(const char *path)
 {
 	struct stat st;
 
-	if (e->d_type != DT_UNKNOWN)
-		return e->d_type == DT_DIR;
-	return !fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode);
+	return !lstat(path, &st) && S_ISDIR(st.st_mode);
 }
 
 /* Where the walk is.  Files of a store's blobs/ are listed already, and a manifest that
  * was replaced is a model like others, under another tag. */
 enum place { IN_FOLDERS, IN_STORE, IN_MANIFESTS };
 
-/* A folder that cannot be read is told of by the walk over models. */
 static enum tb_status
 walk(struct blobdir *d, const char *dir, unsigned depth, enum place place, struct tb_err *err)
 {
-	DIR *handle = depth < MAX_DEPTH ? opendir(dir) : NULL;
+	struct tb_names names = { 0 };
 	enum tb_status status = TB_OK;
-	struct dirent *e;
+	struct tb_err why;
 
-	while (!status && handle && (e = readdir(handle))) {
-		const char *name = e->d_name;
+	if (depth < MAX_DEPTH)
+		status = unread_note(&d->unread, dir, tb_names_read(&names, dir, &why), &why, err);
+	for (size_t i = 0; !status && i < names.n; i++) {
+		const char *name = names.v[i];
 		bool kept = place == IN_FOLDERS && tb_is_replaced(name);
 		bool left = tb_is_temporary(name) || is_old(name);
 		char *path;
 
 		if (!kept && !left && (*name == '.' || tb_starts(name, "models--") ||
-				       (place == IN_STORE && strcmp(name, "manifests")) ||
-				       !is_folder(dirfd(handle), e)))
+				       (place == IN_STORE && strcmp(name, "manifests"))))
 			continue;
 		path = tb_path_join(dir, name);
 		if (!path)
 			status = tb_nomem(err);
 		else if (kept || left)
 			status = add(d, path, kept, err);
+		else if (!is_folder(path))
+			status = TB_OK;
 		else if (place == IN_FOLDERS)
 			status = walk(d, path, depth + 1, store_is_ollama(path) ? IN_STORE : place, err);
 		else
 			status = walk(d, path, depth + 1, IN_MANIFESTS, err);
 		free(path);
 	}
-	if (handle)
-		closedir(handle);
+	tb_names_free(&names);
 	return status;
 }
 

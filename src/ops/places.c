@@ -2,7 +2,6 @@
 
 #include "src/ops/places.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "db/blob.h"
 #include "db/write.h"
+#include "src/base/dir.h"
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/near.h"
@@ -37,22 +37,13 @@ static enum place_state
 look(const char *path)
 {
 	struct stat st;
-	struct dirent *e;
-	unsigned n = 0;
-	DIR *d;
+	bool empty;
 
 	if (stat(path, &st))
 		return errno == ENOENT || errno == ENOTDIR ? PLACE_ABSENT : PLACE_UNREADABLE;
-	d = S_ISDIR(st.st_mode) ? opendir(path) : NULL;
-	if (!d)
+	if (!S_ISDIR(st.st_mode) || tb_dir_empty(path, &empty, NULL))
 		return PLACE_UNREADABLE;
-	errno = 0;
-	while (n < 3 && (e = readdir(d)))
-		n++;
-	if (n < 3 && errno)
-		n = 0;
-	closedir(d);
-	return n == 0 ? PLACE_UNREADABLE : n < 3 ? PLACE_EMPTY : PLACE_NEW;
+	return empty ? PLACE_EMPTY : PLACE_NEW;
 }
 
 static enum tb_status

@@ -134,7 +134,7 @@ look(struct scan *s, struct scan_root *root, struct tb_err *err)
 		db_rollback(s->db);
 	tb_job_what(s->job, "%s", root->path);
 	if (!status)
-		status = store_walk(root->path, collect, arg, err);
+		status = store_walk(root->path, collect, arg, &root->unread, err);
 	for (size_t i = 0; !status && i < root->n; i++)
 		status = compare(s, root, &root->models[i], err);
 	if (!status)
@@ -152,9 +152,26 @@ by_path(const void *a, const void *b)
 		      ((const struct scan_model *)b)->loc.path);
 }
 
+/* Nobody knows whether it is still there. */
+static enum tb_status
+keep_unseen(struct scan *s, const struct db_model *m, const struct unread_place *hidden,
+	    struct tb_err *err)
+{
+	char *problem = tb_asprintf("not seen: %s", hidden->why);
+	enum tb_status status = problem ? db_unseen_model(s->db, m->id, problem, err)
+					: tb_nomem(err);
+
+	if (!status)
+		status = scan_note(s->out, SCAN_UNSEEN, m->name, m->path, problem, err);
+	s->out->unseen++;
+	free(problem);
+	return status;
+}
+
 static enum tb_status
 drop_gone(struct scan *s, struct scan_root *root, struct tb_err *err)
 {
+	const struct unread_place *hidden;
 	struct db_models known;
 	enum tb_status status = db_root_models(s->db, root->id, &known, err);
 
@@ -167,6 +184,11 @@ drop_gone(struct scan *s, struct scan_root *root, struct tb_err *err)
 
 		if (root->n && bsearch(&key, root->models, root->n, sizeof(key), by_path))
 			continue;
+		hidden = unread_above(&root->unread, known.rows[i].path);
+		if (hidden) {
+			status = keep_unseen(s, &known.rows[i], hidden, err);
+			continue;
+		}
 		status = db_drop_model(s->db, known.rows[i].id, err);
 		if (!status)
 			status = scan_note(s->out, SCAN_REMOVED, known.rows[i].name,
@@ -198,7 +220,7 @@ merge_blobs(struct scan *s, struct scan_root *root, const struct blobdir *disk,
 
 			status = db_put_entry(s->db, root->id, &put, err);
 			*changed = true;
-		} else if (order > 0 && !e->missing) {
+		} else if (order > 0 && !e->missing && !unread_above(&disk->unread, e->path)) {
 			status = db_lost_entry(s->db, e->id, err);
 			*changed = true;
 		}
@@ -222,6 +244,8 @@ sync_blobs(struct scan *s, struct scan_root *root, bool *changed, struct tb_err 
 	if (!status)
 		status = db_root_entries(s->db, root->id, &known, err);
 	if (!status)
+		status = unread_add(&root->unread, &disk.unread, err);
+	if (!status)
 		status = merge_blobs(s, root, &disk, &known, changed, err);
 	db_free(&known.mem);
 	blobdir_free(&disk);
@@ -229,17 +253,30 @@ sync_blobs(struct scan *s, struct scan_root *root, bool *changed, struct tb_err 
 }
 
 static enum tb_status
+tell_unread(struct scan *s, const struct scan_root *root, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; !status && i < root->unread.n; i++, s->out->unread++)
+		status = scan_note(s->out, SCAN_UNREADABLE, root->unread.v[i].path,
+				   root->unread.v[i].path, root->unread.v[i].why, err);
+	return status;
+}
+
+static enum tb_status
 settle(struct scan *s, struct scan_root *root, struct tb_err *err)
 {
-	uint64_t removed = s->out->removed;
+	uint64_t was = s->out->removed + s->out->unseen;
 	bool changed = root->nstale > 0 || root->interrupted;
 	enum tb_status status = db_begin(s->db, err);
 
 	if (!status)
 		status = drop_gone(s, root, err);
-	changed |= s->out->removed != removed;
+	changed |= s->out->removed + s->out->unseen != was;
 	if (!status)
 		status = sync_blobs(s, root, &changed, err);
+	if (!status)
+		status = tell_unread(s, root, err);
 	if (!status)
 		status = db_finish_root(s->db, root->id, changed, tb_now_ns(), err);
 	if (!status)
@@ -258,6 +295,7 @@ roots_free(struct scan *s)
 		for (size_t k = 0; k < s->root[i].n; k++)
 			model_loc_free(&s->root[i].models[k].loc);
 		free(s->root[i].models);
+		unread_free(&s->root[i].unread);
 	}
 	free(s->root);
 	s->root = NULL;
@@ -275,8 +313,8 @@ scan_all(struct scan *s, struct tb_err *err)
 	status = db_known_files(s->db, &s->files, err);
 	for (size_t i = 0; !status && i < s->roots.n; i++) {
 		s->root[i].path = s->roots.path[i];
-		status = tb_is_dir(s->root[i].path) ? look(s, &s->root[i], err)
-						    : not_there(s, i, err);
+		status = tb_no_dir(s->root[i].path) ? not_there(s, i, err)
+						    : look(s, &s->root[i], err);
 		stale += s->root[i].nstale;
 	}
 	db_free(&s->files.mem);
@@ -319,7 +357,7 @@ forget_gone(struct scan *s, struct tb_err *err)
 	if (!status)
 		status = db_roots(s->db, &roots, err);
 	for (size_t i = 0; !status && i < roots.n; i++)
-		if (!tb_is_dir(roots.rows[i]))
+		if (tb_no_dir(roots.rows[i]))
 			status = forget_root(s, roots.rows[i], err);
 	db_free(&roots.mem);
 	if (!status)

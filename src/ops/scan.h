@@ -14,6 +14,7 @@
 	X(SCAN_CHANGED, "changed") \
 	X(SCAN_REMOVED, "removed") \
 	X(SCAN_UNREADABLE, "unreadable")	/* nothing of it can be shown; listed as damaged */ \
+	X(SCAN_UNSEEN, "unseen")	/* where it lies could not be read: it stays listed */ \
 	X(SCAN_AWAY, "away")	/* a store that is not there now: its models stay listed */
 #define X(id, word) id,
 enum scan_change { SCAN_CHANGE_LIST(X) SCAN_CHANGE_COUNT };
@@ -36,6 +37,8 @@ struct scan_item {
 
 struct scan_result {
 	uint64_t added, changed, removed, unchanged;
+	uint64_t unseen;		/* models that stay listed though they were not seen */
+	uint64_t unread;		/* folders and files that could not be read */
 	uint64_t problems;		/* models with parts that cannot be read */
 	uint64_t models, tensors;	/* in the index now, below the scanned folders */
 	uint64_t blobs, orphans, orphan_bytes, missing, left;

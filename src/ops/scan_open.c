@@ -61,7 +61,7 @@ struct opened {
 	struct model broken;
 	struct model_file file;
 	struct model_problem problem;
-	char message[sizeof(((struct tb_err *)0)->msg)];
+	struct tb_err why;
 };
 
 struct scanner {
@@ -103,15 +103,14 @@ fail(struct scanner *s, enum tb_status status, const struct tb_err *err)
 }
 
 static void
-stand_in(struct opened *o, const char *why)
+stand_in(struct opened *o)
 {
 	const struct model_loc *loc = &o->from->loc;
 
-	memcpy(o->message, why, strlen(why) + 1);
 	o->file = (struct model_file){ .path = loc->path, .media = MEDIA_UNKNOWN };
 	scan_probe(loc->path, &o->file.id, &o->file.missing);
 	o->file.is_manifest = loc->kind == MODEL_OLLAMA_TENSORS || loc->kind == MODEL_OLLAMA_GGUF;
-	o->problem = (struct model_problem){ .message = o->message };
+	o->problem = (struct model_problem){ .message = o->why.msg };
 	o->broken = (struct model){ .loc = *loc, .arch = (char *)"", .files = &o->file,
 		.nfiles = o->from->dir_ns ? 0 : 1, .problems = &o->problem, .nproblems = 1 };
 }
@@ -153,15 +152,15 @@ open_one(void *arg, size_t i, unsigned worker)
 	}
 	o->from = s->stale[i];
 	tb_job_what(s->job, "%s", o->from->loc.name);
-	status = model_open_cached(&o->model, &o->from->loc, s->cache, &err);
+	status = model_open_cached(&o->model, &o->from->loc, s->cache, &o->why);
 	if (status == TB_ENOMEM) {
-		fail(s, status, &err);
+		fail(s, status, &o->why);
 		opened_free(o);
 		return;
 	}
 	if (status) {
 		o->model = NULL;
-		stand_in(o, err.msg);
+		stand_in(o);
 	}
 	hand_over(s, o);
 }
@@ -186,11 +185,27 @@ take(struct scanner *s)
 	return o;
 }
 
+/* Permissions come back without a trace in any time: what could not be read looks changed
+ * to the next scan. */
+#define DIR_UNREAD INT64_C(-1)
+
+static bool
+unread(const struct opened *o)
+{
+	const struct model *m = o->model ? o->model : &o->broken;
+
+	for (size_t i = 0; i < m->nfiles; i++)
+		if (m->files[i].unread)
+			return true;
+	return o->why.code == TB_EIO;
+}
+
 static enum tb_status
 write_one(struct scanner *s, const struct opened *o, struct tb_err *err)
 {
 	const struct model *m = o->model ? o->model : &o->broken;
-	struct db_put put = { .root = s->root->id, .model = m, .dir_ns = o->from->dir_ns,
+	struct db_put put = { .root = s->root->id, .model = m,
+			      .dir_ns = unread(o) ? DIR_UNREAD : o->from->dir_ns,
 			      .stamp = model_stamp(m) };
 	const char *problem = m->nproblems ? m->problems[0].message : NULL;
 	enum scan_change change = !o->model ? SCAN_UNREADABLE
@@ -199,6 +214,7 @@ write_one(struct scanner *s, const struct opened *o, struct tb_err *err)
 
 	if (status)
 		return status;
+	s->out->unread += unread(o);
 	if (m->loc.kind == MODEL_CONTAINER)
 		return TB_OK;
 	if (o->from->known)

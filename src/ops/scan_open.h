@@ -5,6 +5,7 @@
 
 #include "db/write.h"
 #include "src/ops/scan.h"
+#include "src/store/unread.h"
 
 /* A model as the walk found it. */
 struct scan_model {
@@ -21,6 +22,7 @@ struct scan_root {
 	size_t n, cap, nstale;
 	bool interrupted;		/* the last scan: its sums are to be made again */
 	bool away;			/* is not there now, and left alone */
+	struct unread unread;		/* below it; owned */
 };
 
 /* What stat() says of a file.  Like a model's, it is missing when it is no regular

@@ -16,6 +16,7 @@
 	X(F_MANIFEST_BAD, "manifest_bad", SEV_ERROR, "the manifest cannot be read or parsed") \
 	X(F_BLOB_MISSING, "blob_missing", SEV_ERROR, "a file that the model needs is not there") \
 	X(F_BLOB_UNREADABLE, "blob_unreadable", SEV_ERROR, "a file cannot be read") \
+	X(F_UNREADABLE, "unreadable", SEV_ERROR, "a folder cannot be read: what is in it is unknown") \
 	X(F_SIZE_MISMATCH, "size_mismatch", SEV_ERROR, "its size is not what the manifest says") \
 	X(F_DIGEST_MISMATCH, "digest_mismatch", SEV_ERROR, "its SHA-256 is not its name") \
 	X(F_CONTENT_CHANGED, "content_changed", SEV_ERROR, \
@@ -31,6 +32,8 @@
 	X(F_UNKNOWN_MEDIA, "unknown_media", SEV_NOTE, "a layer of a type nobody knows") \
 	X(F_NOT_MODEL, "not_model", SEV_NOTE, "a container image among the models") \
 	X(F_ORPHAN, "orphan", SEV_NOTE, "a blob that no model uses: space, not damage") \
+	X(F_UNCLEAR, "unclear", SEV_NOTE, \
+	  "a blob that may belong to a model whose manifest could not be read") \
 	X(F_OUTSIDE, "outside", SEV_NOTE, "a link that leads out of the store") \
 	X(F_YOUNG, "young", SEV_NOTE, "a blob that no model uses yet, less than an hour old") \
 	X(F_PARTIAL, "partial", SEV_NOTE, "a download that did not end") \

@@ -44,7 +44,7 @@ largest_first(const void *a, const void *b)
 static bool
 wanted(const struct verify_file *f)
 {
-	return !f->missing && (!f->manifest || *f->digest);
+	return !f->missing && !f->unread && (!f->manifest || *f->digest);
 }
 
 static enum tb_status
@@ -123,10 +123,10 @@ prepare_targets(struct verify_run *r, struct tb_err *err)
 
 static void
 find_orphan(struct verify_run *r, enum finding_code code, const struct verify_where *at,
-	    const char *message)
+	    const char *path, const char *message)
 {
 	verify_find(r, code, at, "%s, which belongs to no model%s, %s", at->blob,
-		    r->unreadable_manifest ? " whose manifest can be read" : "", message);
+		    verify_unclear(r, path) ? " whose manifest can be read" : "", message);
 }
 
 /* The same finding for each model that uses the file (once a model, however often). */
@@ -139,7 +139,7 @@ find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code co
 
 	at.blob = blob;
 	if (!t->nuses)
-		find_orphan(r, code, &at, message);
+		find_orphan(r, code, &at, t->file->path, message);
 	for (size_t i = 0; i < t->nuses; i++) {
 		struct verify_where mine = at;
 		char name[VERIFY_NAME_MAX];

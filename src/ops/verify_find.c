@@ -143,6 +143,14 @@ verify_find(struct verify_run *r, enum finding_code code, const struct verify_wh
 }
 
 void
+verify_find_unread(struct verify_run *r, const struct unread_place *p)
+{
+	struct verify_where at = { .blob = p->path };
+
+	verify_find(r, F_UNREADABLE, &at, "%s: what is in it is unknown", p->why);
+}
+
+void
 verify_remember(struct verify_run *r, const char *path, const struct db_hash *h)
 {
 	struct verify_hash *item = tb_calloc(1, sizeof(*item));

@@ -77,7 +77,7 @@ collect_root(struct verify_run *r, size_t i, struct tb_err *err)
 	struct verify_where at = { .blob = path };
 
 	if (!store_root_away(&r->ctx->roots, i))
-		return store_walk(path, walked, r, err);
+		return store_walk(path, walked, r, &r->unread, err);
 	verify_find(r, F_STORE_AWAY, &at, "%s: this store is not there now, so nothing of it was"
 		    " verified (\"tbtui scan --forget\" drops it)", path);
 	return TB_OK;
@@ -100,6 +100,8 @@ verify_collect(struct verify_run *r, struct tb_err *err)
 		status = collect_root(r, i, err);
 	if (!status && r->ctx->roots.n > 1)
 		drop_doubles(r);
+	for (size_t i = 0; i < r->unread.n; i++)
+		verify_find_unread(r, &r->unread.v[i]);
 	return status;
 }
 
@@ -130,7 +132,7 @@ keep_file(struct verify_file *to, const struct model_file *f, bool sized)
 
 	*to = (struct verify_file){
 		.path = tb_strdup(f->path), .want_size = f->want_size, .id = f->id,
-		.missing = f->missing, .outside = f->outside, .manifest = f->is_manifest,
+		.missing = f->missing, .unread = f->unread, .outside = f->outside, .manifest = f->is_manifest,
 		.sized = sized && !f->is_manifest,
 		.odd_media = odd ? tb_strdup(f->media_type) : NULL,
 	};
@@ -211,7 +213,7 @@ file_of(const struct verify_model *m, const char *digest)
 static bool
 explained(const struct verify_file *f)
 {
-	return f && (f->missing || (f->sized && f->id.size != f->want_size));
+	return f && (f->missing || f->unread || (f->sized && f->id.size != f->want_size));
 }
 
 static void
@@ -221,14 +223,22 @@ missing(struct verify_run *r, const struct verify_model *m, size_t i)
 	const char *what = *f->digest ? f->digest : f->path;
 	struct verify_where at = { .model = m, .blob = what };
 	char name[VERIFY_NAME_MAX];
-	struct tb_ident id;
+	struct tb_file file;
 	struct tb_err why;
+	enum tb_status status;
 
 	for (size_t k = 0; k < i; k++)
 		if (!strcmp(m->files[k].path, f->path))
 			return;
 	verify_name(f, &at, name);
-	if (tb_file_ident(f->path, &id, &why) == TB_ENOENT)
+	status = tb_file_open(&file, f->path, &why);
+	if (!status) {
+		tb_file_close(&file);
+		(void)tb_fail(&why, TB_EIO, "could not be opened, and now can: verify again");
+	}
+	if (status == TB_ENOMEM)
+		verify_fail(r, status, &why);
+	else if (status == TB_ENOENT)
 		verify_find(r, F_BLOB_MISSING, &at, "%s: %s is missing%s", m->loc.name, what, name);
 	else
 		verify_find(r, F_BLOB_UNREADABLE, &at, "%s: %s: %s%s", m->loc.name, what, why.msg,
@@ -269,7 +279,7 @@ judge(struct verify_run *r, const struct verify_model *m)
 		const struct verify_file *f = &m->files[i];
 		struct verify_where at = { .model = m, .blob = f->digest, .actual = f->odd_media };
 
-		if (f->missing && !f->outside)
+		if ((f->missing || f->unread) && !f->outside)
 			missing(r, m, i);
 		if (f->odd_media && !container(m))
 			verify_find(r, F_UNKNOWN_MEDIA, &at, "%s: a layer of unknown type %s",
@@ -295,10 +305,23 @@ static void
 judge_failed(struct verify_run *r, const struct verify_model *m)
 {
 	struct verify_where at = { .model = m };
+	struct tb_err why, err;
+	enum tb_status status = tb_fail(&why, TB_EIO, "%s", m->failure);
 
 	verify_find(r, ollama(m) || image(m) ? F_MANIFEST_BAD : F_MODEL_BAD, &at, "%s: %s", m->loc.name,
 		    m->failure);
-	r->unreadable_manifest |= ollama(m);
+	if (ollama(m) && unread_note(&r->unread, m->loc.path, status, &why, &err))
+		verify_fail(r, err.code, &err);
+}
+
+bool
+verify_unclear(const struct verify_run *r, const char *blob)
+{
+	const char *blobs = strstr(blob, "/blobs/");
+
+	for (const char *p = blobs; p; p = strstr(p + 1, "/blobs/"))
+		blobs = p;
+	return blobs && unread_below(&r->unread, blob, (size_t)(blobs - blob));
 }
 
 enum tb_status
@@ -350,4 +373,5 @@ verify_free_models(struct verify_run *r)
 	free(r->models);
 	free(r->uses);
 	free(r->targets);
+	unread_free(&r->unread);
 }

@@ -6,6 +6,7 @@
 
 #include "db/write.h"
 #include "src/ops/verify.h"
+#include "src/store/unread.h"
 
 /* What stays of a model once its headers were read: a store has more tensors than
  * anybody wants to hold for the length of a run. */
@@ -14,7 +15,7 @@ struct verify_file {
 	char digest[TB_DIGEST_MAX];	/* "gitsha1:…" as well */
 	uint64_t want_size;
 	struct tb_ident id;
-	bool missing, outside, manifest;
+	bool missing, unread, outside, manifest;
 	bool sized;			/* want_size is what the manifest says */
 	char *odd_media;		/* a media type nobody knows, or NULL; owned */
 	char *tensor;			/* the first in it, or NULL; owned */
@@ -68,7 +69,7 @@ struct verify_run {
 	size_t ntargets;
 	struct verify_file *orphans;	/* owned: those that are hashed, too */
 	size_t norphans, orphans_cap;
-	bool unreadable_manifest;	/* then orphans may be its blobs */
+	struct unread unread;		/* folders and manifests; owned */
 
 	pthread_mutex_t lock;		/* guards what follows, and out's counts */
 	struct verify_note { struct verify_note *next; struct db_finding f; } *first, **last;
@@ -88,6 +89,8 @@ struct verify_where {
 /* One finding: counted, posted, kept for the next flush. Thread-safe. */
 void verify_find(struct verify_run *r, enum finding_code code, const struct verify_where *at,
 		 const char *fmt, ...) TB_PRINTF(4, 5);
+/* A folder that could not be read. */
+void verify_find_unread(struct verify_run *r, const struct unread_place *p);
 void verify_remember(struct verify_run *r, const char *path, const struct db_hash *h);
 void verify_fail(struct verify_run *r, enum tb_status status, const struct tb_err *err);
 /* Writes what has come together; only on the thread that owns the connection. */
@@ -107,6 +110,9 @@ bool verify_name_tensors(struct verify_model *to, const struct model *m) TB_MUST
 #define VERIFY_NAME_MAX 320
 const char *verify_name(const struct verify_file *f, struct verify_where *at,
 			char out[VERIFY_NAME_MAX]);
+
+/* Something of the store that `blob` lies in could not be read: perhaps what uses it. */
+bool verify_unclear(const struct verify_run *r, const char *blob);
 
 /* verify_files.c: hashes every distinct file once, after verify_store(). */
 enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;

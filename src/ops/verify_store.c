@@ -43,7 +43,7 @@ keep_orphan(struct verify_run *r, const struct blobdir_entry *e, struct tb_err *
 {
 	struct verify_file *f;
 
-	if (e->kind != DB_FILE_BLOB || !(r->unreadable_manifest || r->req->deep))
+	if (e->kind != DB_FILE_BLOB || !(r->req->deep || verify_unclear(r, e->path)))
 		return TB_OK;
 	if (!tb_grow(&r->orphans, &r->orphans_cap, r->norphans + 1, sizeof(*r->orphans)))
 		return tb_nomem(err);
@@ -71,16 +71,18 @@ static void
 tell(struct verify_run *r, const struct blobdir_entry *e)
 {
 	struct verify_where at = { .blob = *e->digest ? e->digest : e->path };
+	bool unclear = e->kind == DB_FILE_BLOB && verify_unclear(r, e->path);
 	char size[16];
 
 	tb_human_bytes(e->id.size, size);
-	if (e->kind == DB_FILE_BLOB && db_young(e->id.mtime_ns))
-		verify_find(r, F_YOUNG, &at, "%s (%s) belongs to no model%s, but is less than an hour"
-			    " old", at.blob, size,
-			    r->unreadable_manifest ? " whose manifest can be read" : "");
+	if (unclear)
+		verify_find(r, F_UNCLEAR, &at, "%s (%s) belongs to no model that could be read, perhaps"
+			    " to one that could not", at.blob, size);
+	else if (e->kind == DB_FILE_BLOB && db_young(e->id.mtime_ns))
+		verify_find(r, F_YOUNG, &at, "%s (%s) belongs to no model, but is less than an hour"
+			    " old", at.blob, size);
 	else if (e->kind == DB_FILE_BLOB)
-		verify_find(r, F_ORPHAN, &at, "%s (%s) belongs to no model%s", at.blob, size,
-			    r->unreadable_manifest ? " whose manifest can be read" : "");
+		verify_find(r, F_ORPHAN, &at, "%s (%s) belongs to no model", at.blob, size);
 	else if (e->kind == DB_FILE_PARTIAL)
 		verify_find(r, F_PARTIAL, &at, "%s (%s) is a download that did not end", at.blob,
 			    size);
@@ -103,6 +105,18 @@ list_all(const struct verify_run *r, struct blobdir *d, struct tb_err *err)
 	return status;
 }
 
+/* Those that the walk over the models has not told already. */
+static enum tb_status
+find_unread(struct verify_run *r, const struct unread *u, struct tb_err *err)
+{
+	size_t told = r->unread.n;
+	enum tb_status status = unread_add(&r->unread, u, err);
+
+	for (size_t i = told; i < r->unread.n; i++)
+		verify_find_unread(r, &r->unread.v[i]);
+	return status;
+}
+
 enum tb_status
 verify_store(struct verify_run *r, struct tb_err *err)
 {
@@ -111,6 +125,8 @@ verify_store(struct verify_run *r, struct tb_err *err)
 	size_t n = 0;
 	enum tb_status status = list_all(r, &d, err);
 
+	if (!status)
+		status = find_unread(r, &d.unread, err);
 	if (!status)
 		status = used_paths(r, &used, &n, err);
 	for (size_t i = 0; !status && i < d.n; i++)

@@ -2,7 +2,6 @@
 
 #include "src/store/hub.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/dir.h"
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
@@ -147,44 +147,51 @@ keep(struct names *to, const char *name, struct tb_err *err)
 	return TB_OK;
 }
 
+static enum tb_status
+keep_target(struct names *to, char *target, size_t n, struct tb_err *err)
+{
+	const char *slash;
+
+	target[n] = 0;
+	slash = strrchr(target, '/');
+	return keep(to, slash ? slash + 1 : target, err);
+}
+
 /* The last names of all links below `dir`. */
 static enum tb_status
 links(const char *dir, unsigned depth, struct names *out, struct tb_err *err)
 {
-	DIR *d = depth ? opendir(dir) : NULL;
-	enum tb_status status = TB_OK;
+	struct tb_names names = { 0 };
+	enum tb_status status = depth ? tb_names_read(&names, dir, err) : TB_OK;
 	char target[TARGET_MAX];
-	struct dirent *e;
 
-	while (d && !status && (e = readdir(d))) {
-		char *path = *e->d_name == '.' && (!e->d_name[1] || !strcmp(e->d_name, ".."))
-			     ? NULL : tb_path_join(dir, e->d_name);
+	for (size_t i = 0; !status && i < names.n; i++) {
+		char *path = tb_path_join(dir, names.v[i]);
 		ssize_t n = path ? readlink(path, target, sizeof(target) - 1) : -1;
 
-		if (n > 0) {
-			target[n] = 0;
-			status = keep(out, strrchr(target, '/') ? strrchr(target, '/') + 1 : target,
-				      err);
-		} else if (path && tb_is_dir(path)) {
+		if (!path)
+			status = tb_nomem(err);
+		else if (n > 0)
+			status = keep_target(out, target, (size_t)n, err);
+		else if (errno != EINVAL && errno != ENOENT)	/* EINVAL: no link */
+			status = tb_fail_errno(err, "%s", path);
+		else if (tb_is_dir(path))
 			status = links(path, depth - 1, out, err);
-		}
 		free(path);
 	}
-	if (d)
-		closedir(d);
-	return status;
+	tb_names_free(&names);
+	return status == TB_ENOENT ? TB_OK : status;
 }
 
 static enum tb_status
 each_left(const char *dir, const struct names *used, hub_left_fn *fn, void *arg,
 	  struct tb_err *err)
 {
-	DIR *d = opendir(dir);
-	enum tb_status status = TB_OK;
-	struct dirent *e;
+	struct tb_names names;
+	enum tb_status status = tb_names_read(&names, dir, err);
 
-	while (d && !status && (e = readdir(d))) {
-		const char *name = e->d_name;
+	for (size_t i = 0; !status && i < names.n; i++) {
+		const char *name = names.v[i];
 		char *path;
 
 		if (*name == '.' || (used->n && bsearch(&name, used->v, used->n, sizeof(*used->v),
@@ -194,9 +201,8 @@ each_left(const char *dir, const struct names *used, hub_left_fn *fn, void *arg,
 		status = path ? fn(arg, path, err) : tb_nomem(err);
 		free(path);
 	}
-	if (d)
-		closedir(d);
-	return status;
+	tb_names_free(&names);
+	return status == TB_ENOENT ? TB_OK : status;
 }
 
 enum tb_status

@@ -34,5 +34,7 @@ src_store_libstore_a_SOURCES = \
 	src/store/split.h \
 	src/store/store.c \
 	src/store/store.h \
+	src/store/unread.c \
+	src/store/unread.h \
 	src/store/walk.c \
 	src/store/walk.h

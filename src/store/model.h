@@ -52,6 +52,7 @@ struct model_file {
 	uint64_t want_size;		/* as the manifest states it */
 	struct tb_ident id;		/* size 0 and ino 0: missing */
 	bool missing;
+	bool unread;			/* it is there, or may be, and cannot be opened */
 	bool outside;			/* a link that leads out of its store: not followed */
 	bool is_manifest;
 };
@@ -116,7 +117,8 @@ struct model {
 	struct model_problem {
 		char *message;
 		char digest[TB_DIGEST_MAX];
-		bool absent;		/* a file is not there: its `missing` says so, too */
+		bool absent;		/* a file is not there, or cannot be opened: its
+					 * `missing` or `unread` says so, too */
 		bool index;		/* model.safetensors.index.json says otherwise */
 	} *problems;
 	size_t nproblems;

@@ -81,20 +81,26 @@ file_label(const struct model_file *f, char out[512])
 	return out;
 }
 
+/* A file that could not be opened: it is not there, it is no file, or it cannot be read,
+ * which is something else. */
 static enum tb_status
-missing(struct build *b, const struct model_file *f, const struct tb_err *why, struct tb_err *err)
+missing(struct build *b, struct model_file *f, const struct tb_err *why, struct tb_err *err)
 {
 	char label[512];
+	bool absent = why->code == TB_ENOENT;
+	enum tb_status status;
 
 	if (why->code == TB_ENOMEM)
-		return tb_nomem(err);
-	if (why->code == TB_ENOENT) {
-		if (build_problem(b, f->digest, err, "%s: missing", file_label(f, label)))
-			return TB_ENOMEM;
-		b->m->problems[b->m->nproblems - 1].absent = true;
-		return TB_OK;
-	}
-	return build_problem(b, f->digest, err, "%s: %s", file_label(f, label), why->msg);
+		return tb_pass(err, why);
+	f->unread = why->code == TB_EIO;
+	f->missing = !f->unread;
+	if (f->unread && tb_file_ident(f->path, &f->id, NULL))
+		f->id = (struct tb_ident){ 0 };
+	status = build_problem(b, f->digest, err, "%s: %s", file_label(f, label),
+			       absent ? "missing" : why->msg);
+	if (!status)
+		b->m->problems[b->m->nproblems - 1].absent = absent || f->unread;
+	return status;
 }
 
 static enum tb_status
@@ -205,7 +211,7 @@ build_bad(struct build *b, const struct model_file *f, const struct tb_err *why,
 	char label[512];
 
 	if (why->code == TB_ENOMEM)
-		return tb_nomem(err);
+		return tb_pass(err, why);
 	return build_problem(b, f->digest, err, "%s%s%s", *f->digest ? file_label(f, label) : "",
 			     *f->digest ? ": " : "", why->msg);
 }
@@ -289,4 +295,13 @@ build_header(struct build *b, struct model_file *f, struct tb_err *err)
 		status = build_bad(b, f, &why, err);
 	tb_file_close(&file);
 	return status;
+}
+
+enum tb_status
+build_nothing(const struct build *b, struct tb_err *err)
+{
+	const struct model_file *f = b->m->nfiles ? b->m->files : NULL;
+
+	return tb_fail(err, f && f->missing ? TB_ENOENT : f && f->unread ? TB_EIO : TB_EFORMAT, "%s",
+		       b->m->problems[0].message);
 }

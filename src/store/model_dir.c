@@ -1,9 +1,9 @@
 #include "config.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/dir.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/store/model_build.h"
@@ -24,47 +24,6 @@ belongs(const char *name)
 		if (*name != '.' && tb_ends(name, endings[i]))
 			return true;
 	return false;
-}
-
-static int
-entry_cmp(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void
-names_free(char **names, size_t n)
-{
-	while (n)
-		free(names[--n]);
-	free(names);
-}
-
-static enum tb_status
-list(const char *dir, char ***out, size_t *n, struct tb_err *err)
-{
-	DIR *d = opendir(dir);
-	enum tb_status status = TB_OK;
-	struct dirent *e;
-	size_t cap = 0;
-
-	*out = NULL;
-	*n = 0;
-	if (!d)
-		return tb_fail_errno(err, "%s", dir);
-	while (!status && (e = readdir(d))) {
-		if (!belongs(e->d_name))
-			continue;
-		if (!tb_grow(out, &cap, *n + 1, sizeof(**out)) ||
-		    !((*out)[*n] = tb_strdup(e->d_name)))
-			status = tb_nomem(err);
-		else
-			++*n;
-	}
-	closedir(d);
-	if (*n > 1)
-		qsort(*out, *n, sizeof(**out), entry_cmp);
-	return status;
 }
 
 static struct model_file *
@@ -233,7 +192,7 @@ read_indexed(struct build *b, const struct model_file *index, bool *opened, stru
 	if (!why.code && !json_is_object(map))
 		tb_fail(&why, TB_EFORMAT, "%s: has no weight_map", index->path);
 	if (why.code == TB_ENOMEM)
-		status = tb_nomem(err);
+		status = tb_pass(err, &why);
 	else if (why.code)
 		status = build_problem(b, NULL, err, "%s", why.msg);
 	else
@@ -301,21 +260,24 @@ build_dir(struct build *b, struct tb_err *err)
 	const char *dir = b->m->loc.path;
 	enum tb_status status;
 	struct model_file *f;
-	size_t n, weights = 0;
-	char **names;
+	struct tb_names names;
+	size_t weights = 0;
 
-	status = list(dir, &names, &n, err);
-	for (size_t i = 0; i < n && !status; i++) {
-		bool tensors = tb_ends(names[i], ".safetensors");
+	status = tb_names_read(&names, dir, err);
+	for (size_t i = 0; i < names.n && !status; i++) {
+		const char *name = names.v[i];
+		bool tensors = tb_ends(name, ".safetensors");
 
+		if (!belongs(name))
+			continue;
 		weights += tensors;
-		status = build_file(b, tb_path_join(dir, names[i]), names[i], &f, err);
+		status = build_file(b, tb_path_join(dir, name), name, &f, err);
 		if (!status && !tensors)
 			status = build_stat(b, f, err);
-		if (!status && strcmp(names[i], "config.json") == 0 && !f->missing)
+		if (!status && strcmp(name, "config.json") == 0 && !f->missing)
 			status = build_config(b, f->path, err);
 	}
-	names_free(names, n);
+	tb_names_free(&names);
 	if (status)
 		return status;
 	if (!weights && !file_named(b, INDEX) && !file_named(b, "config.json"))
@@ -334,7 +296,6 @@ build_single(struct build *b, struct tb_err *err)
 	if (!status)
 		status = build_header(b, f, err);
 	if (!status && !b->nraws && b->m->nproblems)	/* nothing of it can be shown */
-		status = tb_fail(err, b->m->files[0].missing ? TB_ENOENT : TB_EFORMAT, "%s",
-				 b->m->problems[0].message);
+		status = build_nothing(b, err);
 	return status ? status : build_sort(b, err);
 }

@@ -192,7 +192,6 @@ build_gguf_file(struct build *b, struct tb_err *err)
 	else
 		status = add_file(b, tb_strdup(b->m->loc.path), NULL, err);
 	if (!status && !b->nraws && b->m->nproblems)	/* nothing of it can be shown */
-		status = tb_fail(err, b->m->nfiles && b->m->files[0].missing ? TB_ENOENT
-				 : TB_EFORMAT, "%s", b->m->problems[0].message);
+		status = build_nothing(b, err);
 	return status ? status : build_sort(b, err);
 }

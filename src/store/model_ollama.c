@@ -69,7 +69,7 @@ media_of(const struct model_file *f)
 {
 	enum model_kind kind;
 
-	if (file_is_weights(f->path, &kind))
+	if (!file_is_weights(f->path, &kind, NULL))
 		return kind == MODEL_GGUF_FILE ? MEDIA_MODEL : MEDIA_TENSOR;
 	return f->name && tb_ends(f->name, ".json") ? MEDIA_JSON : MEDIA_UNKNOWN;
 }
@@ -127,7 +127,7 @@ read_config_blob(struct build *b, const struct model_file *f, struct tb_err *err
 		(void)!json_parse(&doc, text, len, f->path, &why);
 	free(text);
 	if (why.code)
-		return why.code == TB_ENOMEM ? tb_nomem(err)
+		return why.code == TB_ENOMEM ? tb_pass(err, &why)
 					     : build_problem(b, f->digest, err, "%s", why.msg);
 	family = json_str(json_get(doc, "model_family"));
 	type = json_str(json_get(doc, "file_type"));
@@ -140,6 +140,16 @@ read_config_blob(struct build *b, const struct model_file *f, struct tb_err *err
 	}
 	json_free(doc);
 	return b->m->arch ? TB_OK : tb_nomem(err);
+}
+
+/* A blob that an earlier layer has told the problems of. */
+static void
+look_again(struct model_file *f)
+{
+	enum tb_status status = tb_file_ident(f->path, &f->id, NULL);
+
+	f->unread = status == TB_EIO;
+	f->missing = status && !f->unread;
 }
 
 static enum tb_status
@@ -166,7 +176,7 @@ read_layers(struct build *b, const char *root, const struct manifest *m, const b
 		else if (!again[i])
 			status = build_stat(b, f, err);
 		else
-			f->missing = tb_file_ident(f->path, &f->id, NULL) != TB_OK;
+			look_again(f);
 		if (!status && f->media == MEDIA_JSON && !f->missing && !b->config && f->name &&
 		    strcmp(f->name, "config.json") == 0)
 			status = build_config(b, f->path, err);

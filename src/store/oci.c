@@ -109,7 +109,7 @@ static enum tb_status
 skip(const struct images *im, const char *path, const struct tb_err *why, struct tb_err *err)
 {
 	if (why->code == TB_ENOMEM)
-		return tb_nomem(err);
+		return tb_pass(err, why);
 	return im->broken ? im->broken(im->arg, path, why->msg, err) : TB_OK;
 }
 

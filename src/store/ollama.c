@@ -2,12 +2,12 @@
 
 #include "src/store/ollama.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "src/base/dir.h"
 #include "src/base/mem.h"
 
 char *
@@ -28,75 +28,59 @@ ollama_manifest_path(const char *root, const struct model_name *name)
 	return tb_asprintf("%s/manifests/%s", root, name_path(name, below));
 }
 
-static int
-entry_cmp(const void *a, const void *b)
+static enum tb_status descend(const char *dir, const char *const *parts, int left, char **found,
+			      struct tb_err *err);
+
+static enum tb_status
+descend_into(const char *dir, const char *entry, const char *const *parts, int left, char **found,
+	     struct tb_err *err)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	char *path = tb_path_join(dir, entry);
+	enum tb_status status = path ? descend(path, parts, left, found, err) : tb_nomem(err);
+
+	free(path);
+	return status;
 }
 
-/* Entries of `dir` that are `part` but for case, the one spelled so first. */
-static size_t
-entries_like(const char *dir, const char *part, char **found, size_t max)
+/* Goes down from `dir` along parts[0..3], by any spelling but for case, the one that is
+ * asked for first; *found is the path of the manifest or stays NULL. */
+static enum tb_status
+descend(const char *dir, const char *const *parts, int left, char **found, struct tb_err *err)
 {
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	size_t n = 0;
+	struct tb_names names;
+	enum tb_status status;
 
-	while (d && (e = readdir(d)) && n < max) {
-		if (strcasecmp(e->d_name, part) != 0)
-			continue;
-		found[n] = tb_strdup(e->d_name);
-		n += found[n] != NULL;
+	if (!left) {
+		*found = tb_exists(dir) && !tb_is_dir(dir) ? tb_strdup(dir) : NULL;
+		return TB_OK;
 	}
-	if (d)
-		closedir(d);
-	qsort(found, n, sizeof(*found), entry_cmp);
-	for (size_t i = 1; i < n; i++) {
-		if (strcmp(found[i], part) == 0) {
-			char *exact = found[i];
-
-			memmove(found + 1, found, i * sizeof(*found));
-			found[0] = exact;
-		}
-	}
-	return n;
+	status = tb_names_read(&names, dir, err);
+	if (!status && tb_names_have(&names, *parts))
+		status = descend_into(dir, *parts, parts + 1, left - 1, found, err);
+	for (size_t i = 0; i < names.n && !status && !*found; i++)
+		if (!strcasecmp(names.v[i], *parts))
+			status = descend_into(dir, names.v[i], parts + 1, left - 1, found, err);
+	tb_names_free(&names);
+	return status == TB_ENOENT ? TB_OK : status;
 }
 
-#define MAX_SPELLINGS 16
-
-/* Goes down from `dir` along parts[0..3]; the path of the manifest or NULL. */
-static char *
-descend(const char *dir, const char *const *parts, int left)
-{
-	char *found[MAX_SPELLINGS], *path, *result = NULL;
-	size_t n;
-
-	if (!left)
-		return tb_exists(dir) && !tb_is_dir(dir) ? tb_strdup(dir) : NULL;
-	n = entries_like(dir, *parts, found, MAX_SPELLINGS);
-	for (size_t i = 0; i < n; i++) {
-		path = result ? NULL : tb_path_join(dir, found[i]);
-		if (path)
-			result = descend(path, parts + 1, left - 1);
-		free(path);
-		free(found[i]);
-	}
-	return result;
-}
-
-char *
-ollama_find_manifest(const char *root, const struct model_name *name)
+enum tb_status
+ollama_find_manifest(const char *root, const struct model_name *name, char **out,
+		     struct tb_err *err)
 {
 	const char *parts[] = { name->host, name->ns, name->model, name->tag };
-	char *exact = ollama_manifest_path(root, name), *dir, *path;
+	char *dir;
+	enum tb_status status;
 
-	if (!exact || (tb_exists(exact) && !tb_is_dir(exact)))
-		return exact;
-	free(exact);
+	*out = ollama_manifest_path(root, name);
+	if (!*out || (tb_exists(*out) && !tb_is_dir(*out)))
+		return *out ? TB_OK : tb_nomem(err);
+	free(*out);
+	*out = NULL;
 	dir = tb_path_join(root, "manifests");
-	path = dir ? descend(dir, parts, 4) : NULL;
+	status = dir ? descend(dir, parts, 4, out, err) : tb_nomem(err);
 	free(dir);
-	return path;
+	return status;
 }
 
 #define MANIFEST_DEPTH 8	/* four are usual */
@@ -125,26 +109,16 @@ named_in(const char *path, ollama_named_fn *fn, void *arg, struct tb_err *err)
 static enum tb_status
 named_below(const char *dir, unsigned depth, ollama_named_fn *fn, void *arg, struct tb_err *err)
 {
-	DIR *d = opendir(dir);
-	enum tb_status status = TB_OK;
-	struct dirent *e;
+	struct tb_names names;
+	enum tb_status status = tb_names_read(&names, dir, err);
 
-	if (!d)
-		return tb_fail_errno(err, "%s", dir);
-	while (!status) {
+	for (size_t i = 0; !status && i < names.n; i++) {
 		char *path;
 
-		errno = 0;
-		e = readdir(d);
-		if (!e && errno)
-			status = tb_fail_errno(err, "%s", dir);
-		if (!e)
-			break;
 		/* A writer that is about to commit holds a lock, so this is none's. */
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-		    tb_is_temporary(e->d_name))
+		if (tb_is_temporary(names.v[i]))
 			continue;
-		path = tb_path_join(dir, e->d_name);
+		path = tb_path_join(dir, names.v[i]);
 		if (!path)
 			status = tb_nomem(err);
 		else if (!tb_is_dir(path))
@@ -155,7 +129,7 @@ named_below(const char *dir, unsigned depth, ollama_named_fn *fn, void *arg, str
 			status = tb_fail(err, TB_ELIMIT, "%s: too deep", path);
 		free(path);
 	}
-	closedir(d);
+	tb_names_free(&names);
 	return status;
 }
 

@@ -10,8 +10,9 @@
 char *ollama_blob_path(const char *root, const char *digest);
 char *ollama_manifest_path(const char *root, const struct model_name *name);
 /* The manifest of that name, spelled so or else differing in case only, as Ollama
- * has it; caller frees. NULL: there is none. */
-char *ollama_find_manifest(const char *root, const struct model_name *name);
+ * has it; caller frees *out. NULL: there is none. */
+enum tb_status ollama_find_manifest(const char *root, const struct model_name *name, char **out,
+				    struct tb_err *err) TB_MUST_USE;
 
 /* Calls fn for each digest that a manifest of the store names, often more than once.
  * Fails when any manifest, or a folder of them, cannot be read: then what is named is

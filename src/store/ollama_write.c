@@ -362,13 +362,13 @@ ollama_commit(struct ollama_writer *w, const struct model_name *name, bool repla
 {
 	char shown[640];
 	struct tb_buf text = TB_BUF(MANIFEST_MAX);
-	enum tb_status status = TB_OK;
+	enum tb_status status;
 
 	free(w->path);
 	free(w->kept_path);
 	w->kept_path = NULL;
 	*w->kept = 0;
-	w->path = ollama_find_manifest(w->root, name);
+	status = ollama_find_manifest(w->root, name, &w->path, err);
 	if (w->path && !replace)
 		status = tb_fail(err, TB_EEXIST, "%s: exists already (%s)",
 				 name_format(name, shown), w->path);

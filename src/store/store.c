@@ -2,7 +2,6 @@
 
 #include "src/store/store.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "src/base/buf.h"
+#include "src/base/dir.h"
 #include "src/base/mem.h"
 #include "src/base/near.h"
 #include "src/base/text.h"
@@ -40,33 +40,26 @@ store_is_ollama(const char *root)
 	       (has_folder(root, "blobs") && !has_folder(root, "snapshots") && !oci_is_layout(root));
 }
 
-static bool
-is_empty(const char *root)
-{
-	DIR *d = opendir(root);
-	struct dirent *e;
-	bool empty = true;
-
-	if (!d)
-		return !tb_exists(root);
-	while (empty && (e = readdir(d)))
-		empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
-	closedir(d);
-	return empty;
-}
-
 enum tb_status
 store_destination(const struct store_roots *r, char **out, struct tb_err *err)
 {
+	enum tb_status status = TB_OK;
 	const char *root = NULL;
+	bool empty;
 
 	for (size_t i = 0; i < r->n && !root; i++)
 		if (store_is_ollama(r->path[i]))
 			root = r->path[i];
-	for (size_t i = 0; i < r->n && !root; i++)
-		if (!store_root_away(r, i) && (is_empty(r->path[i]) || store_is_ollama(r->path[i])))
+	for (size_t i = 0; i < r->n && !root && !status; i++) {
+		if (store_root_away(r, i))
+			continue;
+		status = tb_dir_empty(r->path[i], &empty, err);
+		if (!status && (empty || store_is_ollama(r->path[i])))
 			root = r->path[i];
+	}
 	*out = root ? tb_strdup(root) : NULL;
+	if (status)
+		return status;
 	if (!root)
 		return tb_fail(err, TB_ENOENT, "no Ollama store to write to%s%.300s; name one with"
 			       " --store", r->n ? " in " : "", r->n ? r->path[0] : "");
@@ -125,26 +118,29 @@ is_manifest(const char *path)
 	return yes;
 }
 
-bool
-file_is_weights(const char *path, enum model_kind *kind)
+enum tb_status
+file_is_weights(const char *path, enum model_kind *kind, struct tb_err *err)
 {
 	unsigned char head[9] = { 0 };
 	uint64_t len = 0, size;
 	struct tb_file f;
-	bool ok;
+	enum tb_status status = tb_file_open(&f, path, err);
 
-	if (tb_file_open(&f, path, NULL))
-		return false;
+	if (status)
+		return status;
 	size = f.id.size;
-	ok = size >= sizeof(head) && !tb_file_read(&f, 0, head, sizeof(head), NULL);
+	if (size >= sizeof(head))
+		status = tb_file_read(&f, 0, head, sizeof(head), err);
 	tb_file_close(&f);
-	if (!ok)
-		return false;
+	if (status)
+		return status;
 	*kind = memcmp(head, "GGUF", 4) == 0 ? MODEL_GGUF_FILE : MODEL_SAFETENSORS_FILE;
 	for (int i = 7; i >= 0; i--)
 		len = len << 8 | head[i];
-	return *kind == MODEL_GGUF_FILE ||
-	       (len <= ST_HEADER_MAX && len <= size && head[8] == '{');
+	if (*kind == MODEL_GGUF_FILE || (size >= sizeof(head) && len <= ST_HEADER_MAX &&
+					 len <= size && head[8] == '{'))
+		return TB_OK;
+	return tb_fail(err, TB_EFORMAT, "%s: neither safetensors nor GGUF", path);
 }
 
 struct only { struct model_loc *out; unsigned n; };
@@ -173,34 +169,74 @@ by_layout(const char *dir, struct model_loc *out, struct tb_err *err)
 	return status ? status : o.n ? TB_OK : TB_ENOENT;
 }
 
+static enum tb_status
+by_folder(const char *path, struct model_loc *out, struct tb_err *err)
+{
+	bool weights;
+	enum tb_status status = folder_has_weights(path, &weights, err);
+
+	if (status)
+		return status;
+	return weights ? loc_make(out, MODEL_SAFETENSORS_DIR, base_name(path), path, "", err)
+		       : TB_ENOENT;
+}
+
+static enum tb_status
+by_file(const char *path, struct model_loc *out, struct tb_err *err)
+{
+	enum model_kind kind;
+	enum tb_status status = file_is_weights(path, &kind, err);
+
+	if (!status)
+		return loc_make(out, kind, base_name(path), path, "", err);
+	if (status != TB_EFORMAT)
+		return status;
+	if (!is_manifest(path))
+		return TB_ENOENT;
+	return oci_layout_of(path) ? loc_make(out, MODEL_OCI_TENSORS, base_name(path), path, "", err)
+				   : manifest_loc(path, out, err);
+}
+
 /* The status of the last resort is TB_ENOENT: "not this, try the next". */
 static enum tb_status
 by_path(const char *ref, struct model_loc *out, struct tb_err *err)
 {
 	char *path = store_absolute(ref);
 	enum tb_status status;
-	enum model_kind kind;
 
 	if (!path)
 		return tb_nomem(err);
-	if (!tb_exists(path))
+	if (tb_absent(path))
 		status = TB_ENOENT;
 	else if (tb_is_dir(path) && oci_is_layout(path))
 		status = by_layout(path, out, err);
 	else if (tb_is_dir(path))
-		status = folder_has_weights(path)
-			? loc_make(out, MODEL_SAFETENSORS_DIR, base_name(path), path, "", err)
-			: TB_ENOENT;
-	else if (file_is_weights(path, &kind))
-		status = loc_make(out, kind, base_name(path), path, "", err);
-	else if (!is_manifest(path))
-		status = TB_ENOENT;
+		status = by_folder(path, out, err);
 	else
-		status = oci_layout_of(path)
-			? loc_make(out, MODEL_OCI_TENSORS, base_name(path), path, "", err)
-			: manifest_loc(path, out, err);
+		status = by_file(path, out, err);
 	free(path);
 	return status;
+}
+
+/* The manifest of that name in one root, spelled so or but for case; NULL: there is none,
+ * or none that can be found. */
+static enum tb_status
+manifest_in(const char *root, const struct model_name *name, bool exact, char **path,
+	    struct unread *unread, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	struct tb_err why;
+
+	*path = NULL;
+	if (exact)
+		*path = ollama_manifest_path(root, name);
+	else
+		status = ollama_find_manifest(root, name, path, &why);
+	if (*path && (!tb_exists(*path) || tb_is_dir(*path))) {
+		free(*path);
+		*path = NULL;
+	}
+	return unread_note(unread, root, status, &why, err);
 }
 
 /* Stores that overlap have the same model on two ways. */
@@ -221,7 +257,8 @@ ambiguous(const char *ref, const char *a, const char *b, struct tb_err *err)
 }
 
 static enum tb_status
-by_name(const struct store_roots *r, const char *ref, struct model_loc *out, struct tb_err *err)
+by_name(const struct store_roots *r, const char *ref, struct model_loc *out,
+	struct unread *unread, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	struct model_name name;
@@ -232,16 +269,13 @@ by_name(const struct store_roots *r, const char *ref, struct model_loc *out, str
 		return TB_ENOENT;
 	for (int exact = 1; exact >= 0 && !found; exact--) {
 		for (size_t i = 0; i < r->n && !status; i++) {
-			path = exact ? ollama_manifest_path(r->path[i], &name)
-				     : ollama_find_manifest(r->path[i], &name);
-			if (path && tb_exists(path) && !tb_is_dir(path)) {
-				if (found && !same_place(found, path))
-					status = ambiguous(ref, r->path[in], r->path[i], err);
-				if (!found) {
-					found = path;
-					in = i;
-					continue;
-				}
+			status = manifest_in(r->path[i], &name, exact, &path, unread, err);
+			if (!status && path && found && !same_place(found, path))
+				status = ambiguous(ref, r->path[in], r->path[i], err);
+			if (path && !found) {
+				found = path;
+				in = i;
+				continue;
 			}
 			free(path);
 		}
@@ -306,13 +340,14 @@ consider(void *arg, const struct model_loc *loc, struct tb_err *err)
 }
 
 static enum tb_status
-by_walk(const struct store_roots *r, const char *ref, struct model_loc *out, struct tb_err *err)
+by_walk(const struct store_roots *r, const char *ref, struct model_loc *out,
+	struct unread *unread, struct tb_err *err)
 {
 	struct match m = { .ref = ref, .out = out, .other = SIZE_MAX };
 	enum tb_status status = TB_OK;
 
 	for (; m.root < r->n && status != TB_ENOMEM; m.root++)
-		status = store_walk(r->path[m.root], consider, &m, err);
+		status = store_walk(r->path[m.root], consider, &m, unread, err);
 	if (status != TB_ENOMEM)
 		status = m.other != SIZE_MAX ? ambiguous(ref, r->path[m.in], r->path[m.other], err)
 			 : m.rank ? TB_OK : TB_ENOENT;
@@ -337,26 +372,28 @@ hex_prefix(const char *ref, char out[65])
 	return true;
 }
 
-/* Blobs whose digest begins so, in one root: the first one's digest to `found`. */
-static unsigned
-blobs_like(const char *root, const char *hex, char found[TB_DIGEST_MAX])
+/* Blobs whose digest begins so, in one root: how many, and the digest of one of them. */
+static enum tb_status
+blobs_like(const char *root, const char *hex, char found[TB_DIGEST_MAX], unsigned *n,
+	   struct unread *unread, struct tb_err *err)
 {
 	char *dir = tb_path_join(root, "blobs"), digest[TB_DIGEST_MAX];
-	DIR *d = dir ? opendir(dir) : NULL;
-	struct dirent *e;
-	unsigned n = 0;
+	struct tb_names names = { 0 };
+	struct tb_err why;
+	enum tb_status status = dir ? tb_names_read(&names, dir, &why) : tb_nomem(&why);
 
-	while (d && (e = readdir(d))) {
-		if (!digest_parse(e->d_name, digest) || !tb_starts(digest + 7, hex))
+	*n = 0;
+	for (size_t i = 0; i < names.n; i++) {
+		if (!digest_parse(names.v[i], digest) || !tb_starts(digest + 7, hex))
 			continue;
-		if (n == 0 || strcmp(digest, found) != 0)
-			n++;
+		if (*n == 0 || strcmp(digest, found) != 0)
+			++*n;
 		memcpy(found, digest, TB_DIGEST_MAX);
 	}
-	if (d)
-		closedir(d);
+	status = unread_note(unread, dir ? dir : "", status, &why, err);
+	tb_names_free(&names);
 	free(dir);
-	return n;
+	return status;
 }
 
 static enum tb_status
@@ -368,25 +405,28 @@ blob_loc(const char *root, const char *digest, struct model_loc *out, struct tb_
 
 	if (!path)
 		return tb_nomem(err);
-	if (file_is_weights(path, &kind))
+	status = file_is_weights(path, &kind, err);
+	if (!status)
 		status = loc_make(out, kind, digest, path, root, err);
-	else
-		status = tb_fail(err, TB_EFORMAT, "%s: neither safetensors nor GGUF", path);
 	free(path);
 	return status;
 }
 
 static enum tb_status
-by_digest(const struct store_roots *r, const char *ref, struct model_loc *out, struct tb_err *err)
+by_digest(const struct store_roots *r, const char *ref, struct model_loc *out,
+	  struct unread *unread, struct tb_err *err)
 {
 	char hex[65], digest[TB_DIGEST_MAX] = "", seen[TB_DIGEST_MAX] = "";
 	const char *root = NULL;
+	unsigned n;
 
 	if (!hex_prefix(ref, hex))
 		return TB_ENOENT;
 	for (size_t i = 0; i < r->n; i++) {
-		unsigned n = blobs_like(r->path[i], hex, digest);
+		enum tb_status status = blobs_like(r->path[i], hex, digest, &n, unread, err);
 
+		if (status)
+			return status;
 		if (n > 1 || (n && *seen && strcmp(seen, digest) != 0))
 			return tb_fail(err, TB_EUSAGE, "%s: more than one blob begins so", ref);
 		if (n && !root) {
@@ -415,15 +455,18 @@ static const char *
 hint(const struct store_roots *r, const char *ref, char *out, size_t outlen)
 {
 	struct tb_near near = { .word = ref };
+	struct unread unread = { 0 };
 
 	for (size_t i = 0; i < r->n; i++)
-		if (store_walk(r->path[i], try_name, &near, NULL))
+		if (store_walk(r->path[i], try_name, &near, &unread, NULL))
 			continue;	/* it has been told where that matters */
+	unread_free(&unread);
 	return tb_near_text(&near, out, outlen);
 }
 
 static enum tb_status
-not_found(const struct store_roots *r, const char *ref, struct tb_err *err)
+not_found(const struct store_roots *r, const char *ref, const struct unread *unread,
+	  struct tb_err *err)
 {
 	struct tb_buf b = TB_BUF(4096);
 	enum tb_status status;
@@ -440,6 +483,8 @@ not_found(const struct store_roots *r, const char *ref, struct tb_err *err)
 		tb_buf_printf(&b, "%s%s", i ? ", " : "", r->path[i]);
 	if (!r->n)
 		tb_buf_str(&b, "any store: there is none");
+	if (unread->n)
+		tb_buf_printf(&b, "; it may be in what could not be read: %s", unread->v[0].why);
 	status = tb_fail(err, TB_ENOENT, "%.100s: %s", ref, tb_buf_cstr(&b));
 	tb_buf_free(&b);
 	return status;
@@ -449,6 +494,7 @@ enum tb_status
 store_resolve(const struct store_roots *r, const char *ref, struct model_loc *out,
 	      struct tb_err *err)
 {
+	struct unread unread = { 0 };
 	enum tb_status status;
 
 	*out = (struct model_loc){ 0 };
@@ -456,10 +502,13 @@ store_resolve(const struct store_roots *r, const char *ref, struct model_loc *ou
 		return tb_fail(err, TB_EUSAGE, "a model's name is empty");
 	status = by_path(ref, out, err);
 	if (status == TB_ENOENT)
-		status = by_name(r, ref, out, err);
+		status = by_name(r, ref, out, &unread, err);
 	if (status == TB_ENOENT)
-		status = by_digest(r, ref, out, err);
+		status = by_digest(r, ref, out, &unread, err);
 	if (status == TB_ENOENT)
-		status = by_walk(r, ref, out, err);
-	return status == TB_ENOENT ? not_found(r, ref, err) : status;
+		status = by_walk(r, ref, out, &unread, err);
+	if (status == TB_ENOENT)
+		status = not_found(r, ref, &unread, err);
+	unread_free(&unread);
+	return status;
 }

@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/store/model.h"
+#include "src/store/unread.h"
 
 struct store_roots {
 	char **path;		/* owned; made absolute, symlinks kept */
@@ -41,12 +42,13 @@ enum tb_status store_destination(const struct store_roots *r, char **out, struct
 
 /* Calls fn for each model below root, in name order; loc is borrowed for the call.
  * fn returning anything but TB_OK ends the walk with it.  What is no model is
- * skipped silently; a manifest that cannot be read is still yielded.  No file is
+ * skipped silently; a manifest that cannot be read is still yielded; folders that cannot
+ * be read are added to `unread`, and the rest goes on.  No file is
  * opened: the kind of an Ollama model is MODEL_OLLAMA_TENSORS until model_open()
  * has seen its layers. */
 typedef enum tb_status store_walk_fn(void *arg, const struct model_loc *loc, struct tb_err *err);
-enum tb_status store_walk(const char *root, store_walk_fn *fn, void *arg, struct tb_err *err)
-	TB_MUST_USE;
+enum tb_status store_walk(const char *root, store_walk_fn *fn, void *arg, struct unread *unread,
+			  struct tb_err *err) TB_MUST_USE;
 
 /* REF of the command line -> where it is: a path (recognised by content), a name in
  * one of the roots, a digest or prefix of one.  TB_ENOENT names what was tried; TB_EUSAGE:

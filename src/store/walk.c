@@ -2,13 +2,14 @@
 
 #include "src/store/walk.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/buf.h"
+#include "src/base/dir.h"
 #include "src/base/mem.h"
 #include "src/base/replace.h"
 #include "src/base/text.h"
@@ -17,6 +18,7 @@
 #include "src/store/oci.h"
 #include "src/store/split.h"
 #include "src/store/store.h"
+#include "src/store/unread.h"
 
 #define MAX_DEPTH 12
 
@@ -24,6 +26,7 @@ struct folder { dev_t dev; ino_t ino; };
 
 struct walk {
 	const char *root;
+	struct unread *unread;		/* borrowed */
 	struct model_loc *locs;		/* owned */
 	size_t n, cap;
 	struct folder *seen;		/* sorted; owned */
@@ -94,45 +97,38 @@ add(struct walk *w, enum model_kind kind, const char *name, const char *path, co
 	return status;
 }
 
-struct entries { char **name; size_t n, cap; };
-
-static void
-entries_free(struct entries *e)
-{
-	while (e->n)
-		free(e->name[--e->n]);
-	free(e->name);
-}
-
-static int
-entry_cmp(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* All that is not hidden, sorted; a folder that cannot be read is empty. */
+/* All that is not hidden; a folder that cannot be read is noted and has nothing then. */
 static enum tb_status
-read_entries(const char *dir, struct entries *out, struct tb_err *err)
+read_entries(struct walk *w, const char *dir, struct tb_names *out, struct tb_err *err)
+{
+	struct tb_err why;
+	enum tb_status status = tb_names_read(out, dir, &why);
+	size_t n = 0;
+
+	for (size_t i = 0; i < out->n; i++)
+		if (*out->v[i] == '.')
+			free(out->v[i]);
+		else
+			out->v[n++] = out->v[i];
+	out->n = n;
+	return unread_note(w->unread, dir, status, &why, err);
+}
+
+/* What an entry of `dir` is; a link that leads nowhere is no folder.  Where it cannot be
+ * said, `dir` is noted, whose other entries will be no different, or the link. */
+static enum tb_status
+look(struct walk *w, const char *dir, const char *path, bool *folder, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
-	DIR *d = opendir(dir);
-	struct dirent *e;
+	struct tb_err why;
+	struct stat st;
 
-	*out = (struct entries){ 0 };
-	while (d && !status && (e = readdir(d))) {
-		if (*e->d_name == '.')
-			continue;
-		if (!tb_grow(&out->name, &out->cap, out->n + 1, sizeof(*out->name)) ||
-		    !(out->name[out->n] = tb_strdup(e->d_name)))
-			status = tb_nomem(err);
-		else
-			out->n++;
-	}
-	if (d)
-		closedir(d);
-	if (out->n > 1)
-		qsort(out->name, out->n, sizeof(*out->name), entry_cmp);
-	return status;
+	*folder = false;
+	if (!stat(path, &st))
+		*folder = S_ISDIR(st.st_mode);
+	else
+		status = tb_fail_errno(&why, "%s", path);
+	return unread_note(w->unread, status && tb_exists(path) ? path : dir, status, &why, err);
 }
 
 /* manifests/host/namespace/model/tag: `below` is what came after manifests/ so far. */
@@ -142,25 +138,25 @@ walk_manifests(struct walk *w, const char *root, const char *below, unsigned lev
 {
 	char *dir = tb_asprintf("%s/manifests%s%s", root, level ? "/" : "", below);
 	char *path, *next, shown[640];
-	struct entries e = { 0 };
-	enum tb_status status = dir ? read_entries(dir, &e, err) : tb_nomem(err);
+	bool folder = false;
+	struct tb_names e = { 0 };
+	enum tb_status status = dir ? read_entries(w, dir, &e, err) : tb_nomem(err);
 	struct model_name name;
 
 	for (size_t i = 0; i < e.n && !status; i++) {
 		next = tb_asprintf("%s%s%s", below, level == 0 ? "" : level == 3 ? ":" : "/",
-				   e.name[i]);
-		path = tb_path_join(dir, e.name[i]);
-		if (!next || !path)
-			status = tb_nomem(err);
-		else if (tb_is_dir(path) && level < 3)
+				   e.v[i]);
+		path = tb_path_join(dir, e.v[i]);
+		status = next && path ? look(w, dir, path, &folder, err) : tb_nomem(err);
+		if (!status && folder && level < 3)
 			status = walk_manifests(w, root, next, level + 1, err);
-		else if (level == 3 && !tb_is_dir(path) && !name_parse(next, &name, NULL))
+		else if (!status && level == 3 && !folder && !name_parse(next, &name, NULL))
 			status = add(w, MODEL_OLLAMA_TENSORS, name_format(&name, shown), path, root,
 				     err);
 		free(next);
 		free(path);
 	}
-	entries_free(&e);
+	tb_names_free(&e);
 	free(dir);
 	return status;
 }
@@ -172,37 +168,38 @@ is_weights(const char *name)
 }
 
 static bool
-is_model(const struct entries *e)
+is_model(const struct tb_names *e)
 {
 	bool config = false, weights = false, model = false;
 
 	for (size_t i = 0; i < e->n; i++) {
-		config |= strcmp(e->name[i], "config.json") == 0;
-		weights |= is_weights(e->name[i]);
-		model |= tb_starts(e->name[i], "model") &&
-			 (is_weights(e->name[i]) || tb_ends(e->name[i], ".safetensors.index.json"));
+		config |= strcmp(e->v[i], "config.json") == 0;
+		weights |= is_weights(e->v[i]);
+		model |= tb_starts(e->v[i], "model") &&
+			 (is_weights(e->v[i]) || tb_ends(e->v[i], ".safetensors.index.json"));
 	}
 	return model || (config && weights);
 }
 
-bool
-folder_has_weights(const char *dir)
+enum tb_status
+folder_has_weights(const char *dir, bool *yes, struct tb_err *err)
 {
-	struct entries e;
-	bool yes = !read_entries(dir, &e, NULL) && is_model(&e);
+	struct tb_names e;
+	enum tb_status status = tb_names_read(&e, dir, err);
 
+	*yes = is_model(&e);
 	for (size_t i = 0; i < e.n; i++)
-		yes |= is_weights(e.name[i]);
-	entries_free(&e);
-	return yes;
+		*yes |= *e.v[i] != '.' && is_weights(e.v[i]);
+	tb_names_free(&e);
+	return status;
 }
 
 /* One file of a split stands for all: the first that is there. */
 static bool
-is_continued(const struct entries *e, size_t i)
+is_continued(const struct tb_names *e, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (split_same(e->name[k], e->name[i]))
+		if (split_same(e->v[k], e->v[i]))
 			return true;
 	return false;
 }
@@ -219,7 +216,7 @@ file_model_name(const char *folder, const char *entry)
 
 /* The models of one folder: the folder itself, or files in it that stand alone. */
 static enum tb_status
-add_folder(struct walk *w, const char *dir, const char *name, const struct entries *e,
+add_folder(struct walk *w, const char *dir, const char *name, const struct tb_names *e,
 	   struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
@@ -228,13 +225,13 @@ add_folder(struct walk *w, const char *dir, const char *name, const struct entri
 	if (model)
 		status = add(w, MODEL_SAFETENSORS_DIR, name, dir, w->root, err);
 	for (size_t i = 0; i < e->n && !status; i++) {
-		bool gguf = tb_ends(e->name[i], ".gguf");
+		bool gguf = tb_ends(e->v[i], ".gguf");
 		char *path, *full;
 
-		if (gguf ? is_continued(e, i) : model || !is_weights(e->name[i]))
+		if (gguf ? is_continued(e, i) : model || !is_weights(e->v[i]))
 			continue;
-		path = tb_path_join(dir, e->name[i]);
-		full = file_model_name(name, e->name[i]);
+		path = tb_path_join(dir, e->v[i]);
+		full = file_model_name(name, e->v[i]);
 		if (!path || !full)
 			status = tb_nomem(err);
 		else if (!tb_is_dir(path))
@@ -286,22 +283,22 @@ static enum tb_status
 walk_hub(struct walk *w, const char *repo, const char *entry, struct tb_err *err)
 {
 	char *snapshots = tb_path_join(repo, "snapshots"), *name = hub_name(entry), *dir;
-	struct entries e = { 0 };
+	struct tb_names e = { 0 };
 	enum tb_status status;
 	char rev[HUB_REVISION_MAX];
 
 	hub_ref(repo, "main", rev);
-	status = snapshots && name ? read_entries(snapshots, &e, err) : tb_nomem(err);
+	status = snapshots && name ? read_entries(w, snapshots, &e, err) : tb_nomem(err);
 	for (size_t i = 0; i < e.n && !status; i++) {
-		dir = tb_path_join(snapshots, e.name[i]);
+		dir = tb_path_join(snapshots, e.v[i]);
 		if (!dir)
 			status = tb_nomem(err);
 		else if (!leads_out(dir))
-			status = walk_snapshot(w, dir, name, e.name[i],
-					       e.n == 1 || strcmp(rev, e.name[i]) == 0, err);
+			status = walk_snapshot(w, dir, name, e.v[i],
+					       e.n == 1 || strcmp(rev, e.v[i]) == 0, err);
 		free(dir);
 	}
-	entries_free(&e);
+	tb_names_free(&e);
 	free(snapshots);
 	free(name);
 	return status;
@@ -334,20 +331,20 @@ visit(struct walk *w, const struct stat *st, bool *again, struct tb_err *err)
 }
 
 static enum tb_status
-walk_below(struct walk *w, const char *dir, const char *name, const struct entries *e,
+walk_below(struct walk *w, const char *dir, const char *name, const struct tb_names *e,
 	   unsigned depth, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
 	for (size_t i = 0; i < e->n && !status; i++) {
-		char *path = tb_path_join(dir, e->name[i]);
-		char *full = *name ? tb_path_join(name, e->name[i]) : tb_strdup(e->name[i]);
+		char *path = tb_path_join(dir, e->v[i]);
+		char *full = *name ? tb_path_join(name, e->v[i]) : tb_strdup(e->v[i]);
+		bool folder = false;
 
-		if (!path || !full)
-			status = tb_nomem(err);
-		else if (tb_is_dir(path) && tb_starts(e->name[i], "models--"))
-			status = walk_hub(w, path, e->name[i], err);
-		else if (tb_is_dir(path) && !leads_out(path))
+		status = path && full ? look(w, dir, path, &folder, err) : tb_nomem(err);
+		if (!status && folder && tb_starts(e->v[i], "models--"))
+			status = walk_hub(w, path, e->v[i], err);
+		else if (!status && folder && !leads_out(path))
 			status = walk_folder(w, path, full, depth + 1, err);
 		free(path);
 		free(full);
@@ -378,7 +375,7 @@ static enum tb_status
 add_broken(void *arg, const char *path, const char *why, struct tb_err *err)
 {
 	(void)why;
-	return tb_exists(path) && !tb_is_dir(path) ? add_image(arg, path, "", err) : TB_OK;
+	return !tb_absent(path) && !tb_is_dir(path) ? add_image(arg, path, "", err) : TB_OK;
 }
 
 static enum tb_status
@@ -394,16 +391,17 @@ static enum tb_status
 walk_folder(struct walk *w, const char *dir, const char *name, unsigned depth,
 	    struct tb_err *err)
 {
-	struct entries e = { 0 };
+	struct tb_names e = { 0 };
 	enum tb_status status;
 	const char *shown;
+	struct tb_err why;
 	struct stat st;
 	bool again;
 
-	if (depth && tb_is_replaced(dir))	/* kept beside the model that took its place */
+	if (depth > MAX_DEPTH || (depth && tb_is_replaced(dir)))	/* kept beside its successor */
 		return TB_OK;
-	if (depth > MAX_DEPTH || stat(dir, &st))
-		return TB_OK;
+	if (stat(dir, &st))
+		return unread_note(w->unread, dir, tb_fail_errno(&why, "%s", dir), &why, err);
 	status = visit(w, &st, &again, err);
 	if (status || again)
 		return status;
@@ -411,13 +409,13 @@ walk_folder(struct walk *w, const char *dir, const char *name, unsigned depth,
 		return walk_layout(w, dir, name, err);
 	if (store_is_ollama(dir))
 		return walk_manifests(w, dir, "", 0, err);
-	status = read_entries(dir, &e, err);
+	status = read_entries(w, dir, &e, err);
 	shown = *name || !is_model(&e) ? name : strrchr(dir, '/') + 1;
 	if (!status)
 		status = add_folder(w, dir, shown, &e, err);
 	if (!status && !is_model(&e))	/* what lies below a model belongs to it */
 		status = walk_below(w, dir, name, &e, depth, err);
-	entries_free(&e);
+	tb_names_free(&e);
 	return status;
 }
 
@@ -431,13 +429,14 @@ loc_cmp(const void *a, const void *b)
 }
 
 enum tb_status
-store_walk(const char *root, store_walk_fn *fn, void *arg, struct tb_err *err)
+store_walk(const char *root, store_walk_fn *fn, void *arg, struct unread *unread,
+	   struct tb_err *err)
 {
 	char *abs = store_absolute(root);
-	struct walk w = { .root = abs };
+	struct walk w = { .root = abs, .unread = unread };
 	enum tb_status status = abs ? TB_OK : tb_nomem(err);
 
-	if (!status && !tb_is_dir(abs))
+	if (!status && tb_no_dir(abs))
 		status = tb_fail(err, TB_ENOENT, "%s: no such folder", root);
 	if (!status)
 		status = walk_folder(&w, abs, "", 0, err);

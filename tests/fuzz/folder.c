@@ -181,11 +181,13 @@ folder_open_all(void)
 {
 	char *repo = tb_path_join(folder(), "models--o--n");
 	struct store_roots roots = { 0 };
+	struct unread unread = { 0 };
 	struct tb_err err = { 0 };
 	struct model_loc loc;
 
-	if (store_walk(folder(), each, NULL, &err) || hub_left(repo, left, NULL, &err))
+	if (store_walk(folder(), each, NULL, &unread, &err) || hub_left(repo, left, NULL, &err))
 		abort();
+	unread_free(&unread);
 	free(repo);
 	if (store_roots_init(&roots, (const char *[]){ folder() }, 1, &err))
 		abort();

@@ -144,6 +144,7 @@ static void
 test_split(void **state)
 {
 	struct tb_buf b = TB_BUF(1000);
+	struct unread unread = { 0 };
 	struct tb_err err = { 0 };
 	struct model *m;
 
@@ -153,7 +154,8 @@ test_split(void **state)
 	write_split("s/m-00002-of-00003.gguf", "b", 1, 3, 3);
 	write_split("s/m-00003-of-00003.gguf", "c", 2, 3, 3);
 	write_file("s/x.gguf", small("llama", "q"));
-	assert_ok(store_walk(unit_path("s"), note, &b, &err), err);
+	assert_ok(store_walk(unit_path("s"), note, &b, &unread, &err), err);
+	assert_int_equal(unread.n, 0);
 	assert_string_equal(tb_buf_cstr(&b), "m m-00001-of-00003.gguf\nx.gguf x.gguf\n");
 	tb_buf_free(&b);
 	m = open_path("s/m-00002-of-00003.gguf");	/* any of them will do */

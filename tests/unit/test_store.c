@@ -3,6 +3,8 @@
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +12,10 @@
 #include "src/store/experts.h"
 #include "src/store/store.h"
 #include "tests/unit/fixture.h"
+
+#include "src/base/dir.h"
+#include "src/base/mem.h"
+#include "src/store/hub.h"
 
 #define DIMS(...) ((const uint64_t[4]){ __VA_ARGS__ })
 
@@ -53,11 +59,138 @@ static void
 walked(const char *root, const char *want)
 {
 	struct tb_buf b = TB_BUF(1 << 20);
+	struct unread unread = { 0 };
 	struct tb_err err = { 0 };
 
-	assert_ok(store_walk(root, collect, &b, &err), err);
+	assert_ok(store_walk(root, collect, &b, &unread, &err), err);
 	assert_string_equal(tb_buf_cstr(&b), want);
+	assert_int_equal(unread.n, 0);
 	tb_buf_free(&b);
+}
+
+/* ---- a disk that fails while a folder is read ---- */
+
+static DIR *failing;		/* of whose names only the first `left` can be read */
+static const char *fails_in;
+static unsigned left;
+
+DIR *
+opendir(const char *path)
+{
+	DIR *(*next)(const char *) = (DIR *(*)(const char *))dlsym(RTLD_NEXT, "opendir");
+	DIR *d = next(path);
+
+	if (fails_in && !strcmp(path, fails_in)) {
+		failing = d;
+		left = 3;
+	}
+	return d;
+}
+
+struct dirent *
+readdir(DIR *d)
+{
+	struct dirent *(*next)(DIR *) = (struct dirent *(*)(DIR *))dlsym(RTLD_NEXT, "readdir");
+
+	if (d != failing || left--)
+		return next(d);
+	failing = NULL;
+	errno = EIO;
+	return NULL;
+}
+
+static void
+test_broken_folder(void **state)
+{
+	const char *root = fixture_dir("eio");
+	struct tb_buf b = TB_BUF(1 << 20);
+	struct unread unread = { 0 };
+	struct tb_err err = { 0 };
+	struct tb_names names;
+	struct model_loc loc = { .kind = MODEL_SAFETENSORS_DIR };
+	struct model *m;
+
+	(void)state;
+	fixture_dir("eio/dir");
+	fixture_text("eio/dir/config.json", "{}");
+	fixture_text("eio/dir/generation_config.json", "{}");
+	weights("eio/dir/model.safetensors");
+	fixture_dir("eio/other");
+	fixture_text("eio/other/config.json", "{}");
+	weights("eio/other/model.safetensors");
+	fails_in = unit_path("eio/dir");
+	assert_fails(tb_names_read(&names, fails_in, &err), err, TB_EIO, "eio/dir: reading the");
+	assert_int_equal(names.n, 0);
+	/* the rest goes on, and the place is named */
+	assert_ok(store_walk(root, collect, &b, &unread, &err), err);
+	assert_string_equal(tb_buf_cstr(&b), "other safetensors-dir\n");
+	assert_int_equal(unread.n, 1);
+	assert_string_equal(unread.v[0].path, fails_in);
+	assert_non_null(strstr(unread.v[0].why, "eio/dir: reading the folder: Input/output"));
+	assert_non_null(unread_above(&unread, unit_path("eio/dir/model.safetensors")));
+	assert_null(unread_above(&unread, unit_path("eio/dire")));
+	/* half a model is none */
+	loc = (struct model_loc){ MODEL_SAFETENSORS_DIR, (char *)"dir", (char *)fails_in,
+				  (char *)"", 0 };
+	assert_fails(model_open(&m, &loc, &err), err, TB_EIO, "eio/dir: reading");
+	fails_in = NULL;
+	tb_buf_free(&b);
+	unread_free(&unread);
+}
+
+static enum tb_status
+no_file(void *arg, const char *path, struct tb_err *err)
+{
+	(void)arg;
+	(void)err;
+	fail_msg("%s is left over", path);
+	return TB_OK;
+}
+
+/* Of a repository whose snapshot cannot be read nobody knows which files are used. */
+static void
+test_broken_snapshot(void **state)
+{
+	char *repo = tb_strdup(fixture_dir("hub/models--o--n"));
+	struct tb_err err = { 0 };
+
+	(void)state;
+	fixture_dir("hub/models--o--n/blobs");
+	fixture_dir("hub/models--o--n/snapshots/abc");
+	fixture_text("hub/models--o--n/blobs/x", "x");
+	assert_int_equal(symlink("../../blobs/x", unit_path("hub/models--o--n/snapshots/abc/m")), 0);
+	assert_ok(hub_left(repo, no_file, NULL, &err), err);
+	fails_in = unit_path("hub/models--o--n/snapshots");
+	assert_fails(hub_left(repo, no_file, NULL, &err), err, TB_EIO, "snapshots: reading");
+	fails_in = NULL;
+	free(repo);
+}
+
+/* A name might be taken by a spelling that could not be seen. */
+static void
+test_broken_names(void **state)
+{
+	const char *root = fixture_dir("names");
+	struct store_roots roots;
+	struct model_name name;
+	struct tb_err err = { 0 };
+	struct model_loc loc;
+	char *path;
+
+	(void)state;
+	put_model(root, "Taken:1");
+	assert_ok(name_parse("taken:1", &name, &err), err);
+	assert_ok(ollama_find_manifest(root, &name, &path, &err), err);
+	assert_non_null(path);
+	free(path);
+	fails_in = unit_path("names/manifests/registry.ollama.ai/library");
+	assert_fails(ollama_find_manifest(root, &name, &path, &err), err, TB_EIO, "library: reading");
+	assert_null(path);
+	assert_ok(store_roots_init(&roots, (const char *[]){ root }, 1, &err), err);
+	assert_fails(store_resolve(&roots, "taken:1", &loc, &err), err, TB_ENOENT,
+		     "it may be in what could not be read: ");
+	fails_in = NULL;
+	store_roots_free(&roots);
 }
 
 static void
@@ -115,10 +248,11 @@ test_walk_folders(void **state)
 static void
 test_walk_ends(void **state)
 {
+	struct unread unread = { 0 };
 	struct tb_err err = { 0 };
 
 	(void)state;
-	assert_fails(store_walk(unit_path("nowhere"), collect, NULL, &err), err, TB_ENOENT, "nowhere");
+	assert_fails(store_walk(unit_path("nowhere"), collect, NULL, &unread, &err), err, TB_ENOENT, "nowhere");
 }
 
 static void
@@ -432,6 +566,9 @@ main(void)
 		cmocka_unit_test(test_walk_ollama),
 		cmocka_unit_test(test_walk_folders),
 		cmocka_unit_test(test_walk_ends),
+		cmocka_unit_test(test_broken_folder),
+		cmocka_unit_test(test_broken_snapshot),
+		cmocka_unit_test(test_broken_names),
 		cmocka_unit_test(test_resolve),
 		cmocka_unit_test(test_writer),
 		cmocka_unit_test(test_two_writers),

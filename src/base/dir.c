@@ -1,0 +1,88 @@
+#include "config.h"
+
+#include "src/base/dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/file.h"
+#include "src/base/mem.h"
+
+static int
+by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static enum tb_status
+keep(struct tb_names *to, const char *name, struct tb_err *err)
+{
+	if (!strcmp(name, ".") || !strcmp(name, ".."))
+		return TB_OK;
+	if (!tb_grow(&to->v, &to->cap, to->n + 1, sizeof(*to->v)) ||
+	    !(to->v[to->n] = tb_strdup(name)))
+		return tb_nomem(err);
+	to->n++;
+	return TB_OK;
+}
+
+enum tb_status
+tb_names_read(struct tb_names *out, const char *dir, struct tb_err *err)
+{
+	DIR *d = opendir(dir);
+	enum tb_status status = TB_OK;
+	struct dirent *e;
+
+	*out = (struct tb_names){ 0 };
+	if (!d)
+		return tb_fail_errno(err, "%s", dir);
+	for (;;) {
+		errno = 0;	/* the end and an error look alike otherwise */
+		e = readdir(d);
+		if (!e && errno)
+			status = tb_fail_errno(err, "%s: reading the folder", dir);
+		if (!e || status)
+			break;
+		status = keep(out, e->d_name, err);
+		if (status)
+			break;
+	}
+	closedir(d);
+	if (status)
+		tb_names_free(out);
+	else if (out->n > 1)
+		qsort(out->v, out->n, sizeof(*out->v), by_bytes);
+	return status;
+}
+
+void
+tb_names_free(struct tb_names *n)
+{
+	while (n->n)
+		free(n->v[--n->n]);
+	free(n->v);
+	*n = (struct tb_names){ 0 };
+}
+
+bool
+tb_names_have(const struct tb_names *n, const char *name)
+{
+	return n->n && bsearch(&name, n->v, n->n, sizeof(*n->v), by_bytes);
+}
+
+enum tb_status
+tb_dir_empty(const char *dir, bool *empty, struct tb_err *err)
+{
+	struct tb_names names;
+	enum tb_status status = tb_names_read(&names, dir, err);
+
+	if (status == TB_ENOENT) {	/* a file, or a link to nothing, is no empty folder */
+		*empty = !tb_exists(dir);
+		return TB_OK;
+	}
+	*empty = !status && !names.n;
+	tb_names_free(&names);
+	return status;
+}

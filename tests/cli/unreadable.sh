@@ -1,0 +1,115 @@
+#!/bin/sh
+# What cannot be read is not absent: it is named, the rest goes on, and nothing is
+# forgotten or called unused because of it.
+. "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/cli/store.sh"
+
+# Permissions mean nothing to root unless its right to ignore them is taken away.
+if [ "$(id -u)" -eq 0 ]; then
+	drop=-dac_override,-dac_read_search
+	command -v setpriv >/dev/null || skip "root, and no setpriv"
+	TBTUI="setpriv --bounding-set=$drop --inh-caps=$drop $TBTUI"
+	mkdir "$T/shut"
+	chmod 0 "$T/shut"
+	# shellcheck disable=SC2086
+	${TBTUI% *} ls "$T/shut" >/dev/null 2>&1 && skip "permissions are not obeyed here"
+fi
+
+A=$T/a
+B=$T/b
+two() {
+	# shellcheck disable=SC2086
+	expect "$1" $TBTUI -d "$T/index.db" -s "$A" -s "$B" "$2" ${3:-} ${4:-}
+}
+
+model "$A" one latest 100
+model "$A" two latest 200
+model "$B" three latest 300
+MANIFESTS=$A/manifests/registry.ollama.ai/library
+two 0 scan
+two 0 verify
+has '^clean: 3 models'
+
+# The folder of one model: its row stays, its blobs are no orphans.
+chmod 0 "$MANIFESTS/two"
+two 1 verify
+has "^error +unreadable +$MANIFESTS/two: Permission denied"
+has_not orphan
+has '^note +unclear +sha256:[0-9a-f]* .* perhaps to one that could not'
+has '^damage: 2 models, 2 manifests, '
+two 1 scan
+has "^unreadable +$MANIFESTS/two: Permission denied"
+has "^unseen +two:latest: not seen: $MANIFESTS/two: Permission denied"
+has '^3 models: 0 added, 0 changed, 0 removed, 2 unchanged'
+has '^1 model not seen: '
+has ' 0 orphans '
+two 1 --json scan
+has '"removed":0,"unchanged":2,"unseen":1,"unreadable":1,'
+two 0 ls
+has '^two:latest .* damaged'
+chmod 755 "$MANIFESTS/two"
+two 0 verify
+has_not unclear
+two 0 scan
+has '^3 models: 0 added, 1 changed, 0 removed, 2 unchanged'
+two 0 ls
+has '^two:latest .* hashed '
+
+# All manifests of a store, its blobs, the store itself: the other one is verified.
+for shut in "$A/manifests" "$A/blobs" "$A"; do
+	chmod 0 "$shut"
+	two 1 verify
+	has "^error +[a-z_]+ .*$shut.*: Permission denied"
+	has_not orphan
+	has '^damage: [13] models?, '
+	two 1 scan
+	has '^3 models: 0 added, [0-9] changed, 0 removed, '
+	has ' 0 orphans '
+	chmod 755 "$shut"
+done
+chmod 644 "$A/blobs"	# names can be listed, and that is all
+two 1 verify
+has "^error +blob_unreadable +one:latest: sha256:.*Permission denied"
+has_not leftover
+chmod 755 "$A/blobs"
+two 0 scan
+two 0 verify
+has '^clean: 3 models'
+
+# A manifest, a blob.
+chmod 0 "$MANIFESTS/two/latest"
+two 1 scan --again
+has '^unreadable +two:latest: .*Permission denied'
+two 1 verify
+has '^error +manifest_bad +two:latest: .*Permission denied'
+has_not orphan
+chmod 644 "$MANIFESTS/two/latest"
+chmod 0 "$OWN"
+two 1 scan --again
+has "^changed +three:latest: blob sha256:.*Permission denied"
+two 0 ls
+has '^three:latest .* damaged'
+two 1 verify
+has '^error +blob_unreadable +three:latest: .*: Permission denied;'
+[ "$(grep -c '^error' "$T/out")" -eq 1 ] || fail "told more than once"
+chmod 644 "$OWN"
+two 0 scan
+two 0 verify
+two 0 ls
+has '^three:latest .* hashed '
+
+# A store that only cannot be looked into is not forgotten.
+mkdir "$T/up"
+mv "$B" "$T/up/b"
+# shellcheck disable=SC2086
+expect 0 $TBTUI -d "$T/index.db" -s "$T/up/b" scan
+chmod 0 "$T/up"
+expect 1 $TBTUI -d "$T/index.db" scan --forget
+has "^unreadable +$T/up/b: "
+has '^unseen +three:latest: '
+has ', 1 removed, '	# its old place, which is gone indeed
+# shellcheck disable=SC2086
+expect 0 $TBTUI -d "$T/index.db" ls
+has '^three:latest '
+chmod 755 "$T/up"
+exit 0
