@@ -188,6 +188,10 @@ tests_unit_test_import_LDADD = $(TEST_OPS)
 dist_check_SCRIPTS += tests/cli/import.sh
 
 # conversions
+check_PROGRAMS += tests/unit/test_writers
+TESTS += tests/unit/test_writers
+tests_unit_test_writers_SOURCES = tests/unit/test_writers.c tests/unit/fixture.c tests/unit/fixture.h
+tests_unit_test_writers_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_row_lengths
 TESTS += tests/unit/test_row_lengths
 tests_unit_test_row_lengths_SOURCES = tests/unit/test_row_lengths.c tests/unit/tensors.c \

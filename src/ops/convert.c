@@ -4,16 +4,15 @@
 
 #include "src/ops/convert.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/dest.h"
+#include "src/ops/space.h"
 
 #define ROUND_BLOBS 64			/* open files, twice */
 #define ROUND_BYTES (512u << 20)	/* of source: enough to share out evenly */
@@ -168,23 +167,6 @@ open_windows(struct conversion *c, struct tb_err *err)
 	return status;
 }
 
-/* Better now than when it is nearly done. */
-static enum tb_status
-check_space(const struct conversion *c, struct tb_err *err)
-{
-	uint64_t need = c->plan->total.after + (16u << 20), have;
-	struct statvfs fs;
-	char a[16], b[16];
-
-	if (statvfs(c->dest.dir, &fs))
-		return errno == ENOENT ? TB_OK : tb_fail_errno(err, "%s", c->dest.dir);
-	have = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (have >= need)
-		return TB_OK;
-	return tb_fail(err, TB_ELIMIT, "%s: the result needs %s, free are %s", c->dest.dir,
-		       tb_human_bytes(need, a), tb_human_bytes(have, b));
-}
-
 static enum tb_status
 run(struct conversion *c, struct tb_err *err)
 {
@@ -192,7 +174,7 @@ run(struct conversion *c, struct tb_err *err)
 
 	tb_job_total(c->job, c->plan->total.before, c->plan->parts->nouts);
 	if (!status)
-		status = check_space(c, err);
+		status = space_check(c->dest.dir, c->plan->total.after, err);
 	if (!status)
 		status = open_windows(c, err);
 	while (!status && (c->next < c->plan->nblobs || c->before.n))

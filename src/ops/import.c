@@ -16,6 +16,7 @@
 #include "src/ops/import_config.h"
 #include "src/ops/import_gguf.h"
 #include "src/ops/import_plan.h"
+#include "src/ops/space.h"
 #include "src/store/ollama.h"
 
 #define WINDOW (1u << 20)
@@ -265,6 +266,8 @@ write_safetensors(struct import *im, struct tb_pool *pool, struct ollama_writer 
 	enum tb_status status = import_plan(&im->plan, im->m, err);
 	char *config = NULL;
 
+	if (!status)
+		status = space_check(im->root, im->plan.bytes, err);
 	if (!status)
 		status = write_blobs(im, pool, w, err);
 	if (!status)

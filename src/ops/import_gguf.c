@@ -12,6 +12,7 @@
 #include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/ops/metadata.h"
+#include "src/ops/space.h"
 #include "src/store/model_meta.h"
 
 #define WINDOW (1u << 20)
@@ -105,7 +106,8 @@ import_gguf(const struct model *m, struct ollama_writer *w, struct tb_job *job,
 	if ((status = model_meta_open(&mm, m, err)))
 		return status;
 	tb_job_total(job, mm.file.id.size, 1);
-	if (!(status = add_layer(&mm.file, w, job, err)))
+	status = space_check(w->root, mm.file.id.size, err);
+	if (!status && !(status = add_layer(&mm.file, w, job, err)))
 		status = add_config(m, &mm.g, w, err);
 	model_meta_close(&mm);
 	return status;

@@ -43,6 +43,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/params.c \
 	src/ops/params.h \
 	src/ops/shape.c \
+	src/ops/space.c \
+	src/ops/space.h \
 	src/ops/shape.h
 
 # the index and audits
