@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define LIST_FILTER_MAX 256
+#define LIST_COLS_MAX 16
 
 struct list {
 	size_t n;		/* rows under the present filter */
@@ -21,6 +22,11 @@ struct list {
 	uint64_t *marks;	/* sorted identities; owned */
 	size_t nmarks, marks_cap;
 	int y;			/* screen row of `top` when last drawn; for the mouse */
+	/* Columns of the screen that the texts drawn so far take, and in which table of
+	 * how many columns that was: they fit without jumping to and fro. */
+	short want[LIST_COLS_MAX];
+	const void *want_of;
+	int want_w;
 };
 
 /* The rows behind a list, in its present filter and order. */

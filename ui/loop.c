@@ -37,7 +37,7 @@ static void
 click_title(struct ui *ui, const struct table *t, int x)
 {
 	const struct list *l = &ui->top->list;
-	size_t col = table_column_at(t, COLS, x);
+	size_t col = table_column_at(t, l, COLS, x);
 
 	if (col < t->ncols && t->cols[col].sorts)
 		ui_sort(ui, (unsigned)col, l->sort == col && !l->reverse);

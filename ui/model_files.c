@@ -17,7 +17,7 @@ static const struct column cols[] = {
 	[COL_SHARE] = { "SHARE", 6, 0, true, SORTS_NOT, 4 },
 	[COL_BAR] = { "", 10, 0, false, SORTS_NOT, 6 },	/* names need the room more */
 	[COL_STATE] = { "", 9, 0, false, SORTS_NOT, 3 },
-	[COL_DIGEST] = { "DIGEST", 19, 71, false, SORTS_NOT, 5 },
+	[COL_DIGEST] = { "DIGEST", 19, 71, false, SORTS_NOT, 5, .head = true },
 };
 
 static const char *

@@ -4,7 +4,10 @@
 
 #include <string.h>
 
+#include "src/base/text.h"
+
 #define GAP 2		/* blanks between columns */
+#define WANT_MAX 1000	/* columns; no terminal is wider */
 #define LEAD 1		/* in front: the sign of the cursor or of a mark */
 
 static int
@@ -34,8 +37,59 @@ least(const struct column *cols, size_t n, const short *w)
 	return worst;
 }
 
+/* Columns that a column's texts need more than it has; a name is given any number. */
+static int
+lacks(const struct column *c, int want, int has)
+{
+	int most = c->middle ? want : c->max > c->min ? c->max : c->min;
+
+	return (want < most ? want : most) - has;
+}
+
+/* What the columns can do without when their texts are short; the title stays. */
+static int
+spare(const struct column *c, int want, int has)
+{
+	int title = (int)tb_width(c->title) + (c->sorts != SORTS_NOT);
+
+	return has - (want > title ? want : title);
+}
+
+/* Gives what the texts need: of what is left, and of what others do not need. */
+static int
+fit_texts(const struct column *cols, size_t n, const short *want, int left, short *out)
+{
+	int need = -left;
+
+	for (size_t i = 0; i < n; i++)
+		if (out[i] && !cols[i].head && lacks(&cols[i], want[i], out[i]) > 0)
+			need += lacks(&cols[i], want[i], out[i]);
+	for (size_t i = 0; i < n && need > 0; i++) {
+		int less = out[i] ? spare(&cols[i], want[i], out[i]) : 0;
+
+		less = less > need ? need : less;
+		if (less <= 0)
+			continue;
+		out[i] = (short)(out[i] - less);
+		left += less;
+		need -= less;
+	}
+	for (int names = 1; names >= 0; names--)
+		for (size_t i = 0; i < n && left > 0; i++) {
+			int more = out[i] && cols[i].middle == names
+				 ? lacks(&cols[i], want[i], out[i]) : 0;
+
+			more = more > left ? left : more;
+			if (more <= 0)
+				continue;
+			out[i] = (short)(out[i] + more);
+			left -= more;
+		}
+	return left;
+}
+
 void
-table_fit(const struct column *cols, size_t n, int w, short *out)
+table_fit(const struct column *cols, size_t n, int w, const short *want, short *out)
 {
 	size_t drop;
 	int left;
@@ -45,6 +99,8 @@ table_fit(const struct column *cols, size_t n, int w, short *out)
 	while (needed(cols, n, out) > w && (drop = least(cols, n, out)) < n)
 		out[drop] = 0;
 	left = w - needed(cols, n, out);
+	if (want && left >= 0)
+		left = fit_texts(cols, n, want, left, out);
 	for (size_t i = 0; i < n && left > 0; i++) {
 		int more = cols[i].max - out[i];
 
@@ -93,9 +149,18 @@ put_cell(const struct column *c, int y, int x, int w, const char *s, enum role r
 	(c->right ? put_right : c->middle ? put_middle : put_clip)(y, x, w, s, role);
 }
 
+static void
+measure(short *want, const char *text)
+{
+	size_t w = tb_width(text);
+
+	if (w > (size_t)*want)
+		*want = (short)(w < WANT_MAX ? w : WANT_MAX);
+}
+
 /* A role for the whole row beats the cells' own. */
 static void
-draw_row(struct area a, const struct table *t, const struct list *l, void *arg, size_t row,
+draw_row(struct area a, const struct table *t, struct list *l, void *arg, size_t row,
 	 const short *w)
 {
 	bool on = row == l->cur, marked = l->nmarks && list_marked(l, t->rows->id(arg, row));
@@ -114,6 +179,7 @@ draw_row(struct area a, const struct table *t, const struct list *l, void *arg, 
 		tb_buf_clear(&cell.text);
 		cell.role = ROLE_TEXT;
 		t->cell(arg, row, i, &cell);
+		measure(&l->want[i], tb_buf_cstr(&cell.text));
 		put_cell(&t->cols[i], a.y, x, w[i], tb_buf_cstr(&cell.text),
 			 whole != ROLE_TEXT ? whole : cell.role);
 		x += w[i] + GAP;
@@ -121,28 +187,43 @@ draw_row(struct area a, const struct table *t, const struct list *l, void *arg, 
 	tb_buf_free(&cell.text);
 }
 
+static void
+draw_rows(struct area a, const struct table *t, struct list *l, void *arg, const short *w)
+{
+	for (size_t i = 0; i < l->height && l->top + i < l->n; i++)
+		draw_row((struct area){ a.y + (int)i, a.x, 1, a.w }, t, l, arg, l->top + i, w);
+}
+
 void
 table_draw(struct area a, const struct table *t, struct list *l, void *arg)
 {
-	short w[TABLE_COLS_MAX];
+	short w[TABLE_COLS_MAX], again[TABLE_COLS_MAX];
+	struct area titles = { 0 };
 
-	table_fit(t->cols, t->ncols, a.w, w);
+	if (l->want_of != t->cols || l->want_w != a.w)
+		memset(l->want, 0, sizeof(l->want));
+	l->want_of = t->cols;
+	l->want_w = a.w;
+	table_fit(t->cols, t->ncols, a.w, l->want, w);
 	if (a.h >= 3)
-		draw_titles(area_top(&a, 1), t, l, w);
+		titles = area_top(&a, 1);
 	l->y = a.y;
 	list_set_height(l, a.h > 0 ? (size_t)a.h : 1);
 	put_blank(a);
-	if (!l->n) {
-		/* What to do next, in the place of rows. */
-		a.x += LEAD;
-		a.w -= LEAD;
-		(void)put_wrap(a, t->empty ? t->empty : "", ROLE_TEXT);
-		return;
-	}
-	if (t->window)
+	if (t->window && l->n)
 		t->window(arg, l->top, l->n - l->top < l->height ? l->n - l->top : l->height);
-	for (size_t i = 0; i < l->height && l->top + i < l->n; i++)
-		draw_row((struct area){ a.y + (int)i, a.x, 1, a.w }, t, l, arg, l->top + i, w);
+	draw_rows(a, t, l, arg, w);
+	table_fit(t->cols, t->ncols, a.w, l->want, again);
+	if (memcmp(w, again, t->ncols * sizeof(*w)))
+		draw_rows(a, t, l, arg, again);
+	if (titles.h)
+		draw_titles(titles, t, l, again);
+	if (l->n)
+		return;
+	/* What to do next, in the place of rows. */
+	a.x += LEAD;
+	a.w -= LEAD;
+	(void)put_wrap(a, t->empty ? t->empty : "", ROLE_TEXT);
 }
 
 bool
@@ -160,12 +241,12 @@ table_sort_next(const struct table *t, struct list *l)
 }
 
 size_t
-table_column_at(const struct table *t, int w, int x)
+table_column_at(const struct table *t, const struct list *l, int w, int x)
 {
 	short widths[TABLE_COLS_MAX];
 	int at = LEAD;
 
-	table_fit(t->cols, t->ncols, w, widths);
+	table_fit(t->cols, t->ncols, w, l->want, widths);
 	for (size_t i = 0; i < t->ncols; i++) {
 		if (!widths[i])
 			continue;

@@ -11,15 +11,19 @@
 #include "ui/draw.h"
 #include "ui/list.h"
 
-#define TABLE_COLS_MAX 16
+#define TABLE_COLS_MAX LIST_COLS_MAX
 
 struct column {
 	const char *title;
-	short min, max;		/* what is left over goes up to max, from the left on */
+	/* What is left over goes where texts are cut, names first and as far as they need,
+	 * others to their max; then up to max, from the left on.  A column whose texts need
+	 * less than min lends to those. */
+	short min, max;
 	bool right;		/* numbers */
 	enum { SORTS_NOT, SORTS_UP, SORTS_DOWN } sorts;	/* which end comes first */
 	unsigned char priority;	/* 0 stays; the greatest goes first */
 	bool middle;		/* names: cut in the middle, their ends differ most */
+	bool head;		/* digests: their head says enough, others need not lend */
 };
 
 struct cell {
@@ -40,13 +44,14 @@ struct table {
 	const char *empty;	/* what to do when there are no rows; may be NULL */
 };
 
-/* Widths of the columns for `w` columns of screen; 0 = left out. */
-void table_fit(const struct column *cols, size_t n, int w, short *out);
+/* Widths of the columns for `w` columns of screen; 0 = left out.  want: what their
+ * texts take, NULL = not known. */
+void table_fit(const struct column *cols, size_t n, int w, const short *want, short *out);
 
 /* Titles and rows; sets the list's height. */
 void table_draw(struct area a, const struct table *t, struct list *l, void *arg);
 /* The next column that sorts; false if there is none. */
 bool table_sort_next(const struct table *t, struct list *l);
 /* The column at screen column x when drawn w columns wide; ncols if none. */
-size_t table_column_at(const struct table *t, int w, int x);
+size_t table_column_at(const struct table *t, const struct list *l, int w, int x);
 #endif

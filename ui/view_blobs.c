@@ -105,7 +105,7 @@ enum {
 };
 
 static const struct column cols[] = {
-	[COL_DIGEST] = { "DIGEST", 13, 24, false, SORTS_UP, 0 },
+	[COL_DIGEST] = { "DIGEST", 13, 24, false, SORTS_UP, 0, .head = true },
 	[COL_KIND] = { "KIND", 9, 12, false, SORTS_UP, 3 },
 	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_DOWN, 0 },
 	[COL_OWNERS] = { "OWNERS", 7, 0, true, SORTS_DOWN, 6 },

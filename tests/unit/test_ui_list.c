@@ -246,10 +246,10 @@ test_filter_change(void **state)
 /* Columns. */
 
 static const struct column cols[] = {
-	{ "NAME", 10, 40, false, SORTS_UP, 0, false },
-	{ "A", 8, 0, true, SORTS_DOWN, 2, false },
-	{ "B", 8, 0, true, SORTS_NOT, 3, false },
-	{ "C", 8, 12, true, SORTS_DOWN, 1, false },
+	{ "NAME", 10, 40, false, SORTS_UP, 0, .middle = true },
+	{ "A", 8, 0, true, SORTS_DOWN, 2, .head = false },
+	{ "B", 8, 0, true, SORTS_NOT, 3, .head = false },
+	{ "C", 8, 12, true, SORTS_DOWN, 1, .head = false },
 };
 #define NCOLS (sizeof(cols) / sizeof(*cols))
 
@@ -272,20 +272,55 @@ test_columns_drop(void **state)
 	short w[NCOLS];
 
 	(void)state;
-	table_fit(cols, NCOLS, 100, w);
+	table_fit(cols, NCOLS, 100, NULL, w);
 	assert_int_equal(w[0], 40);
 	assert_int_equal(w[3], 12);
-	table_fit(cols, NCOLS, 38, w);
+	table_fit(cols, NCOLS, 38, NULL, w);
 	assert_true(w[0] && w[1] && !w[2] && w[3]);
-	table_fit(cols, NCOLS, 25, w);
+	table_fit(cols, NCOLS, 25, NULL, w);
 	assert_true(w[0] && !w[1] && !w[2] && w[3]);
-	table_fit(cols, NCOLS, 16, w);
+	table_fit(cols, NCOLS, 16, NULL, w);
 	assert_true(w[0] == 15 && !w[1] && !w[2] && !w[3]);
 	for (int width = 3; width < 200; width++) {
-		table_fit(cols, NCOLS, width, w);
+		table_fit(cols, NCOLS, width, NULL, w);
 		assert_true(w[0] >= 1);
 		assert_true(total(w) <= width);
 	}
+}
+
+static void
+expect_fit(int width, const short want[NCOLS], const short result[NCOLS])
+{
+	short w[NCOLS];
+
+	table_fit(cols, NCOLS, width, want, w);
+	for (size_t i = 0; i < NCOLS; i++)
+		assert_int_equal(w[i], result[i]);
+	assert_true(total(w) <= width);
+}
+
+/* No text is cut beside blanks: names first, then others up to their max. */
+static void
+test_columns_lend(void **state)
+{
+	static const short lends[NCOLS] = { 20, 4, 8, 8 }, all[NCOLS] = { 60, 4, 2, 3 };
+	static const short other[NCOLS] = { 6, 8, 8, 20 }, title[NCOLS] = { 99, 0, 0, 0 };
+
+	(void)state;
+	expect_fit(41, (short[NCOLS]){ 10, 8, 8, 8 }, (short[NCOLS]){ 10, 8, 8, 8 });
+	expect_fit(47, lends, (short[NCOLS]){ 20, 4, 8, 8 });
+	expect_fit(42, lends, (short[NCOLS]){ 15, 4, 8, 8 });
+	expect_fit(100, all, (short[NCOLS]){ 60, 8, 8, 12 });
+	expect_fit(41, other, (short[NCOLS]){ 6, 8, 8, 12 });
+	expect_fit(41, title, (short[NCOLS]){ 29, 2, 1, 2 });
+	for (short width = 3; width < 200; width++)
+		for (short n = 0; n < 120; n = (short)(n + 7)) {
+			short w[NCOLS];
+
+			table_fit(cols, NCOLS, width, (short[NCOLS]){ n, 3, n, 9 }, w);
+			assert_true(w[0] >= 1);
+			assert_true(total(w) <= width);
+		}
 }
 
 static void
@@ -309,11 +344,12 @@ static void
 test_column_at(void **state)
 {
 	const struct table t = { .cols = cols, .ncols = NCOLS };
+	struct list l = { 0 };
 
 	(void)state;
-	assert_int_equal(table_column_at(&t, 25, 0), NCOLS);
-	assert_int_equal(table_column_at(&t, 25, 1), 0);
-	assert_int_equal(table_column_at(&t, 25, 24), 3);
+	assert_int_equal(table_column_at(&t, &l, 25, 0), NCOLS);
+	assert_int_equal(table_column_at(&t, &l, 25, 1), 0);
+	assert_int_equal(table_column_at(&t, &l, 25, 24), 3);
 }
 
 int
@@ -324,7 +360,8 @@ main(void)
 		cmocka_unit_test(test_resize), cmocka_unit_test(test_scroll),
 		cmocka_unit_test(test_cursor_survives), cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_never_all_rows), cmocka_unit_test(test_filter_change),
-		cmocka_unit_test(test_columns_drop), cmocka_unit_test(test_sort_cycles),
+		cmocka_unit_test(test_columns_drop), cmocka_unit_test(test_columns_lend),
+		cmocka_unit_test(test_sort_cycles),
 		cmocka_unit_test(test_column_at),
 	};
 
