@@ -28,6 +28,7 @@ struct tensors {
 	int64_t id;
 	uint64_t count, bytes, largest;	/* of the model, as the tree was read */
 	bool flat;
+	bool figures;		/* columns: statistics before shape and size */
 	struct tree tree;
 	struct window shown;	/* flat, in the list's filter and order */
 	struct window natural;	/* all, in order of names: leaves of the tree */
@@ -293,7 +294,7 @@ table(const struct view *v)
 {
 	const struct tensors *s = v->state;
 
-	return &tables[is_flat(v) && s->count][s->stats.any];
+	return &tables[is_flat(v) && s->count][s->figures];
 }
 
 /* Reading. */
@@ -509,12 +510,23 @@ statistics(struct view *v)
 
 		ok = !t || stats_job_add(j, t->ord, t->name);
 	}
-	if (!ok)
+	if (!ok) {
 		view_say(v, "out of memory");
-	if (ok)
-		stats_job_start(v, j);
-	else
 		stats_job_free(j);
+		return;
+	}
+	s->figures = true;
+	stats_job_start(v, j);
+}
+
+static void
+other_columns(struct view *v)
+{
+	struct tensors *s = v->state;
+
+	s->figures = !s->figures;
+	if (s->figures && !s->stats.any)
+		view_say(v, "No statistics yet: x computes those of a tensor, or of all marked.");
 }
 
 static bool
@@ -546,6 +558,9 @@ act(struct view *v, enum action a)
 	case ACT_STATS:
 		statistics(v);
 		return true;
+	case ACT_COLUMNS:
+		other_columns(v);
+		return true;
 	default:
 		return false;
 	}
@@ -554,6 +569,10 @@ act(struct view *v, enum action a)
 static bool
 can(const struct view *v, enum action a)
 {
+	const struct tensors *s = v->state;
+
+	if (a == ACT_COLUMNS)
+		return s->figures || s->stats.any;
 	return v->list.n > 0 || a == ACT_TREE;
 }
 
