@@ -92,7 +92,7 @@ static enum tb_status
 render(const struct model *m, const char *path, bool finished, struct tb_buf *out,
        struct tb_err *err)
 {
-	struct chat_vars vars = { .add_generation_prompt = !finished };
+	struct chat_vars vars = { .add_generation_prompt = !finished, .forgive_no_tools = true };
 	struct chat_template *t = NULL;
 	char *bos = NULL, *eos = NULL, *text = NULL;
 	cJSON *doc = NULL;

@@ -156,7 +156,7 @@ render(const struct chat *c, struct token_ids *ids, struct tb_err *err)
 {
 	struct chat_vars vars = {
 		.messages = c->msg, .nmessages = c->n, .bos_token = c->m->bos,
-		.eos_token = c->m->eos, .add_generation_prompt = true,
+		.eos_token = c->m->eos, .add_generation_prompt = true, .forgive_no_tools = true,
 	};
 	struct tb_buf text = TB_BUF(RENDER_MAX);
 	enum tb_status status;

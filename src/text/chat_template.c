@@ -70,18 +70,22 @@ list_messages(struct jinja_ctx *c, const struct chat_vars *vars)
 	return out;
 }
 
+/* tools: where the template takes None for a list, an empty one. */
 static void
-set_vars(struct jinja_ctx *c, struct jinja_scope *s, const struct chat_vars *vars)
+set_vars(struct jinja_ctx *c, struct jinja_scope *s, const struct chat_vars *vars, bool empty)
 {
 	jinja_add_globals(c, s);
+	jinja_set(c, s, "documents", jinja_none());	/* unless the caller has some */
 	for (const cJSON *v = json_first(vars->extra); v && jinja_ok(c); v = json_next(v)) {
 		struct jinja_value name = jinja_copy(c, json_key(v), strlen(json_key(v)));
 
 		jinja_set(c, s, name.str.s, jinja_from_json(c, v));
 	}
 	jinja_set(c, s, "messages", list_messages(c, vars));
-	jinja_set(c, s, "tools", jinja_from_json(c, vars->tools));	/* none if there are none */
-	jinja_set(c, s, "documents", jinja_none());
+	if (vars->tools)
+		jinja_set(c, s, "tools", jinja_from_json(c, vars->tools));
+	else
+		jinja_set(c, s, "tools", empty ? jinja_list(c) : jinja_no_list());
 	jinja_set(c, s, "add_generation_prompt", jinja_bool(vars->add_generation_prompt));
 	if (vars->bos_token)
 		jinja_set(c, s, "bos_token", jinja_text(vars->bos_token));
@@ -89,20 +93,31 @@ set_vars(struct jinja_ctx *c, struct jinja_scope *s, const struct chat_vars *var
 		jinja_set(c, s, "eos_token", jinja_text(vars->eos_token));
 }
 
+static enum tb_status
+render(const struct chat_template *t, const struct chat_vars *vars, struct tb_buf *out,
+       struct jinja_ctx *c, bool empty)
+{
+	struct jinja_arena arena = { .max = VALUES_MAX };
+	struct jinja_scope globals = { 0 }, top = { .up = &globals };
+	struct tb_buf text = TB_BUF(JINJA_TEXT_MAX);
+
+	c->arena = &arena;
+	set_vars(c, &globals, vars, empty);
+	jinja_run(c, &top, t->body, &text);
+	if (!c->status)
+		tb_buf_add(out, tb_buf_cstr(&text), text.len);
+	tb_buf_free(&text);
+	jinja_arena_free(&arena);
+	return c->status;
+}
+
 enum tb_status
 chat_template_render(const struct chat_template *t, const struct chat_vars *vars,
 		     struct tb_buf *out, struct tb_err *err)
 {
-	struct jinja_arena arena = { .max = VALUES_MAX };
-	struct jinja_ctx c = { .arena = &arena, .err = err };
-	struct jinja_scope globals = { 0 }, top = { .up = &globals };
-	struct tb_buf text = TB_BUF(JINJA_TEXT_MAX);
+	struct jinja_ctx c = { .err = err }, again = { .err = err };
 
-	set_vars(&c, &globals, vars);
-	jinja_run(&c, &top, t->body, &text);
-	if (!c.status)
-		tb_buf_add(out, tb_buf_cstr(&text), text.len);
-	tb_buf_free(&text);
-	jinja_arena_free(&arena);
-	return c.status;
+	if (!render(t, vars, out, &c, false) || !c.took_none || !vars->forgive_no_tools)
+		return c.status;
+	return render(t, vars, out, &again, true);
 }

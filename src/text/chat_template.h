@@ -35,6 +35,9 @@ struct chat_vars {
 	const cJSON *extra;	/* an object: further variables */
 	const char *bos_token, *eos_token;	/* may be NULL: undefined */
 	bool add_generation_prompt;
+	/* Without tools, jinja2 fails where a template goes over them and does not ask whether
+	 * there are any: rather render as with an empty list. */
+	bool forgive_no_tools;
 };
 
 /* Appends the rendered text. raise_exception() of the template is TB_EFORMAT with

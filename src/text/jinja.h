@@ -105,6 +105,19 @@ bool jinja_test(struct jinja_ctx *c, const char *name, const struct jinja_value 
 jinja_fn *jinja_method(const struct jinja_value *of, const char *name);
 void jinja_add_globals(struct jinja_ctx *c, struct jinja_scope *s);
 
+/* Filters of jinja_number.c. */
+jinja_fn jinja_f_int, jinja_f_float, jinja_f_abs, jinja_f_round;
+
+/* As text that is marked as HTML; with what HTML gives a meaning replaced; as text again. */
+struct jinja_value jinja_markup(struct jinja_ctx *c, const struct jinja_value *v);
+struct jinja_value jinja_escape(struct jinja_ctx *c, const struct jinja_value *v);
+struct jinja_value jinja_plain(struct jinja_ctx *c, const struct jinja_value *v);
+/* Appends v as it becomes part of `all`: escaped where that is marked. */
+void jinja_print_in(struct jinja_ctx *c, const struct jinja_value *all,
+		    const struct jinja_value *v, struct tb_buf *out);
+/* What a method of self gave, marked as self is: text, or the texts of a list. */
+struct jinja_value jinja_markup_like(const struct jinja_value *self, struct jinja_value v);
+
 /* The i-th positional argument or the one called `name`; NULL: not given. */
 const struct jinja_value *jinja_arg(const struct jinja_args *args, size_t i, const char *name);
 /* A string argument; NULL (and failed) if it is something else, NULL if not given. */

@@ -166,7 +166,7 @@ jinja_slice(struct jinja_ctx *c, const struct jinja_value *of, const struct jinj
 		return jinja_undefined("slice");
 	count = slice_range(c, part, jinja_len(c, of), &start, &step);
 	if (of->type == J_STR)
-		return slice_str(c, of, start, count, step);
+		return jinja_markup_like(of, slice_str(c, of, start, count, step));
 	out = jinja_list(c);
 	out.list->tuple = of->list->tuple;
 	for (int64_t i = 0; i < count && jinja_step(c, 1); i++)
@@ -185,6 +185,19 @@ join_text(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja_v
 	return jinja_take(c, &out);
 }
 
+/* If one is marked, the sum is, and the other one is escaped. */
+static struct jinja_value
+add_texts(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja_value *b)
+{
+	struct jinja_value x, y;
+
+	if (!a->markup && !b->markup)
+		return join_text(c, a, b);
+	x = jinja_escape(c, a);
+	y = jinja_escape(c, b);
+	return jinja_markup_like(&x, join_text(c, &x, &y));
+}
+
 static struct jinja_value
 repeat(struct jinja_ctx *c, const struct jinja_value *of, int64_t times)
 {
@@ -195,7 +208,7 @@ repeat(struct jinja_ctx *c, const struct jinja_value *of, int64_t times)
 		for (int64_t i = 0; i < times && of->str.len && jinja_step(c, 1) &&
 		     !tb_buf_failed(&out); i++)
 			tb_buf_add(&out, of->str.s, of->str.len);
-		return jinja_take(c, &out);
+		return jinja_markup_like(of, jinja_take(c, &out));
 	}
 	list = jinja_list(c);
 	list.list->tuple = of->list->tuple;
@@ -299,7 +312,7 @@ operate(struct jinja_ctx *c, const char *op, const struct jinja_value *a,
 			       ? float_op(c, op, jinja_num(a), jinja_num(b))
 			       : int_op(c, op, as_int(a), as_int(b));
 	if (!strcmp(op, "+") && a->type == J_STR && b->type == J_STR)
-		return join_text(c, a, b);
+		return add_texts(c, a, b);
 	if (!strcmp(op, "+") && a->type == J_LIST && b->type == J_LIST)
 		return joined_lists(c, a->list, b->list);
 	if (!strcmp(op, "*") && (a->type == J_STR || a->type == J_LIST) && is_int(b))
@@ -417,7 +430,7 @@ jinja_call(struct jinja_ctx *c, const struct jinja_value *fn, const struct jinja
 	if (!jinja_ok(c))
 		return jinja_none();
 	if (fn->type == J_FUNC)
-		return fn->func->fn(c, &fn->func->self, args);
+		return jinja_markup_like(&fn->func->self, fn->func->fn(c, &fn->func->self, args));
 	if (fn->type == J_MACRO)
 		return jinja_call_macro(c, fn->macro, args);
 	if (fn->type == J_UNDEFINED)

@@ -1,7 +1,5 @@
 #include "config.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/text.h"
@@ -19,7 +17,7 @@ as_method(struct jinja_ctx *c, const struct jinja_value *self, const struct jinj
 {
 	struct jinja_value s = jinja_to_str(c, self);
 
-	return jinja_method(&s, name)(c, &s, args);
+	return jinja_markup_like(&s, jinja_method(&s, name)(c, &s, args));
 }
 
 FILTER(f_trim)
@@ -62,9 +60,20 @@ FILTER(f_capitalize)
 	return as_method(c, self, args, "capitalize");
 }
 
+/* Of texts that are all plain, whatever they were. */
 FILTER(f_replace)
 {
-	return as_method(c, self, args, "replace");
+	struct jinja_value s = jinja_plain(c, self), v[3];
+	const char *names[3] = { NULL };
+	struct jinja_args plain = { v, names, args->n < 3 ? args->n : 3 };
+
+	if (plain.n == 3 && args->v[2].type == J_NONE)
+		plain.n = 2;
+	for (size_t i = 0; i < plain.n; i++) {
+		v[i] = i < 2 ? jinja_plain(c, &args->v[i]) : args->v[i];
+		names[i] = args->names[i];
+	}
+	return jinja_method(&s, "replace")(c, &s, &plain);
 }
 
 FILTER(f_string)
@@ -108,20 +117,31 @@ FILTER(f_default)
 
 /* "a.b" of a value, as map(attribute=…) and its like take it. */
 static struct jinja_value
-dotted(struct jinja_ctx *c, struct jinja_value v, const struct jinja_value *path)
+dotted(struct jinja_ctx *c, struct jinja_value v, const struct jinja_value *path,
+       const struct jinja_value *otherwise)
 {
 	struct jinja_value by = jinja_text("."), parts;
 	struct jinja_args args = { .v = &by, .names = (const char *[]){ NULL }, .n = 1 };
 
-	if (path->type == J_INT)
-		return jinja_item(c, &v, path);
+	if (path->type == J_INT) {
+		v = jinja_item(c, &v, path);
+		return v.type == J_UNDEFINED && otherwise ? *otherwise : v;
+	}
 	if (path->type != J_STR) {
 		jinja_fail(c, TB_EFORMAT, "an attribute is a %s", jinja_type_name(path));
 		return v;
 	}
 	parts = jinja_method(path, "split")(c, path, &args);
-	for (size_t i = 0; i < parts.list->n && jinja_ok(c); i++)
-		v = jinja_item(c, &v, &parts.list->v[i]);
+	for (size_t i = 0; i < parts.list->n && jinja_ok(c); i++) {
+		struct jinja_value part = parts.list->v[i];
+		uint64_t at;
+
+		if (tb_parse_u64(part.str.s, &at))
+			part = jinja_int((int64_t)at);
+		v = jinja_item(c, &v, &part);
+		if (v.type == J_UNDEFINED && otherwise)
+			v = *otherwise;
+	}
 	return v;
 }
 
@@ -133,7 +153,7 @@ FILTER(f_join)
 	struct tb_buf out = TB_BUF(JINJA_TEXT_MAX);
 
 	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++) {
-		struct jinja_value v = attribute ? dotted(c, l->v[i], attribute) : l->v[i];
+		struct jinja_value v = attribute ? dotted(c, l->v[i], attribute, NULL) : l->v[i];
 
 		if (i && by)
 			jinja_print(c, by, &out);
@@ -163,7 +183,8 @@ FILTER(f_reverse)
 	out.list->lazy = true;
 	for (size_t i = l->n; i && jinja_step(c, 1); i--)
 		jinja_push(c, out.list, l->v[i - 1]);
-	return self->type == J_STR ? jinja_method(&empty, "join")(c, &empty, &joined) : out;
+	return self->type == J_STR
+		? jinja_markup_like(self, jinja_method(&empty, "join")(c, &empty, &joined)) : out;
 }
 
 FILTER(f_items)
@@ -177,97 +198,24 @@ FILTER(f_items)
 	return jinja_method(self, "items")(c, self, args);
 }
 
-static int64_t
-saturated(double f)
-{
-	return f >= 0x1p63 ? INT64_MAX : f <= -0x1p63 ? INT64_MIN : isnan(f) ? 0 : (int64_t)f;
-}
-
-FILTER(f_int)
-{
-	const struct jinja_value *otherwise = jinja_arg(args, 0, "default");
-	char *end;
-	double f;
-
-	if (jinja_is_num(self))
-		return self->type == J_INT ? *self : jinja_int(saturated(jinja_num(self)));
-	(void)c;
-	if (self->type == J_STR && self->str.len) {
-		f = strtod(self->str.s, &end);
-		if (end == self->str.s + self->str.len)
-			return jinja_int(saturated(f));
-	}
-	return otherwise ? *otherwise : jinja_int(0);
-}
-
-FILTER(f_float)
-{
-	const struct jinja_value *otherwise = jinja_arg(args, 0, "default");
-	char *end;
-	double f;
-
-	(void)c;
-	if (jinja_is_num(self))
-		return jinja_float(jinja_num(self));
-	if (self->type == J_STR && self->str.len) {
-		f = strtod(self->str.s, &end);
-		if (end == self->str.s + self->str.len)
-			return jinja_float(f);
-	}
-	return otherwise ? *otherwise : jinja_float(0);
-}
-
-FILTER(f_abs)
-{
-	(void)args;
-	if (self->type == J_FLOAT)
-		return jinja_float(fabs(self->f));
-	if (self->type == J_BOOL)
-		return jinja_int(self->b);
-	if (self->type == J_INT && self->i != INT64_MIN)
-		return jinja_int(self->i < 0 ? -self->i : self->i);
-	jinja_fail(c, TB_EFORMAT, "abs of a %s", jinja_type_name(self));
-	return jinja_none();
-}
-
-FILTER(f_round)
-{
-	const struct jinja_value *places = jinja_arg(args, 0, "precision");
-	double scale = pow(10, places && places->type == J_INT ? (double)places->i : 0);
-
-	if (!jinja_is_num(self) || jinja_arg(args, 1, "method")) {
-		jinja_fail(c, TB_EUNSUP, "round of a %s", jinja_type_name(self));
-		return jinja_none();
-	}
-	if (self->type != J_FLOAT)
-		return jinja_int(self->type == J_BOOL ? self->b : self->i);
-	return jinja_float(rint(jinja_num(self) * scale) / scale);
-}
-
 FILTER(f_escape)
 {
-	static const char from[] = "&<>'\"";
-	static const char *const to[] = { "&amp;", "&lt;", "&gt;", "&#39;", "&#34;" };
-	struct jinja_value s = jinja_to_str(c, self);
-	struct tb_buf out = TB_BUF(JINJA_TEXT_MAX);
-
 	(void)args;
-	for (size_t i = 0; i < s.str.len; i++) {
-		const char *hit = s.str.s[i] ? strchr(from, s.str.s[i]) : NULL;
-
-		if (hit)
-			tb_buf_str(&out, to[hit - from]);
-		else
-			tb_buf_chr(&out, s.str.s[i]);
-	}
-	return jinja_take(c, &out);
+	return jinja_escape(c, self);
 }
 
-FILTER(f_same)
+FILTER(f_forceescape)
 {
-	(void)c;
+	struct jinja_value plain = jinja_plain(c, self);
+
 	(void)args;
-	return *self;
+	return jinja_escape(c, &plain);
+}
+
+FILTER(f_safe)
+{
+	(void)args;
+	return jinja_markup(c, self);
 }
 
 FILTER(f_tojson)
@@ -320,7 +268,7 @@ FILTER(f_indent)
 		tb_buf_chr(&out, s.str.s[i]);
 	}
 	tb_buf_free(&pad);
-	return jinja_take(c, &out);
+	return jinja_markup_like(&s, jinja_take(c, &out));
 }
 
 /* What decides: a test on the item, or on an attribute of it; else its truth. */
@@ -335,7 +283,7 @@ holds(struct jinja_ctx *c, struct jinja_value item, const struct jinja_args *arg
 		return false;
 	}
 	if (attribute)
-		item = dotted(c, item, &args->v[0]);
+		item = dotted(c, item, &args->v[0], NULL);
 	if (args->n <= at || !jinja_ok(c))
 		return jinja_true(&item);
 	if (args->v[at].type != J_STR) {
@@ -347,11 +295,18 @@ holds(struct jinja_ctx *c, struct jinja_value item, const struct jinja_args *arg
 	return jinja_test(c, args->v[at].str.s, &item, &rest);
 }
 
+/* What select, map and their like go over: nothing, where what they got is false. */
+static struct jinja_list *
+iterate_true(struct jinja_ctx *c, const struct jinja_value *self)
+{
+	return jinja_true(self) ? jinja_iterate(c, self) : jinja_list(c).list;
+}
+
 static struct jinja_value
 selected(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args,
 	 bool attribute, bool want)
 {
-	struct jinja_list *l = jinja_iterate(c, self);
+	struct jinja_list *l = iterate_true(c, self);
 	struct jinja_value out = jinja_list(c);
 
 	out.list->lazy = true;
@@ -385,20 +340,20 @@ FILTER(f_map)
 {
 	const struct jinja_value *attribute = jinja_arg(args, SIZE_MAX, "attribute");
 	const struct jinja_value *otherwise = jinja_arg(args, SIZE_MAX, "default");
-	struct jinja_list *l = jinja_iterate(c, self);
+	struct jinja_list *l = iterate_true(c, self);
 	struct jinja_value out = jinja_list(c), v;
 	struct jinja_args rest = { 0 };
 
-	if (!attribute && (!args->n || args->v[0].type != J_STR))
+	if (l->n && !attribute && (!args->n || args->v[0].type != J_STR))
 		jinja_fail(c, TB_EFORMAT, "map without the name of a filter");
+	if (otherwise && otherwise->type == J_NONE)
+		otherwise = NULL;
 	if (!attribute && args->n)
 		rest = (struct jinja_args){ args->v + 1, args->names + 1, args->n - 1 };
 	out.list->lazy = true;
 	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++) {
-		v = attribute ? dotted(c, l->v[i], attribute)
+		v = attribute ? dotted(c, l->v[i], attribute, otherwise)
 			      : jinja_filter(c, args->v[0].str.s, &l->v[i], &rest);
-		if (attribute && otherwise && v.type == J_UNDEFINED)
-			v = *otherwise;
 		jinja_push(c, out.list, v);
 	}
 	return out;
@@ -417,7 +372,7 @@ key_of(struct jinja_ctx *c, const struct jinja_value *v, const struct sort_key *
 	struct jinja_value k = *v;
 
 	if (key->attribute)
-		k = dotted(c, k, key->attribute);
+		k = dotted(c, k, key->attribute, NULL);
 	else if (key->by_pair && v->type == J_LIST && v->list->n > key->part)
 		k = v->list->v[key->part];
 	return k.type == J_STR && !key->with_case ? jinja_method(&k, "lower")(c, &k, &none) : k;
@@ -437,7 +392,9 @@ merge_sort(struct jinja_ctx *c, struct jinja_value *v, struct jinja_value *room,
 	while (i < half && k < n) {
 		struct jinja_value a = key_of(c, &v[i], key), b = key_of(c, &v[k], key);
 
-		room[to++] = jinja_compare(c, &a, &b) * sign <= 0 ? v[i++] : v[k++];
+		/* what is equal needs no order */
+		room[to++] = jinja_equal(c, &a, &b) || jinja_compare(c, &a, &b) * sign <= 0
+			? v[i++] : v[k++];
 	}
 	while (i < half)
 		room[to++] = v[i++];
@@ -464,6 +421,8 @@ FILTER(f_sort)
 	struct sort_key key = { .attribute = jinja_arg(args, 2, "attribute"),
 				.with_case = with_case && jinja_true(with_case) };
 
+	if (key.attribute && key.attribute->type == J_STR && strchr(key.attribute->str.s, ','))
+		jinja_fail(c, TB_EUNSUP, "sort by several attributes is not supported");
 	return sorted(c, self, &key, jinja_arg(args, 0, "reverse"));
 }
 
@@ -478,24 +437,41 @@ FILTER(f_dictsort)
 	return jinja_ok(c) ? sorted(c, &items, &key, jinja_arg(args, 2, "reverse")) : items;
 }
 
+/* unique, min and max: by the item or an attribute of it, with case or without. */
+static struct sort_key
+item_key(const struct jinja_args *args)
+{
+	const struct jinja_value *with_case = jinja_arg(args, 0, "case_sensitive");
+	const struct jinja_value *attribute = jinja_arg(args, 1, "attribute");
+
+	return (struct sort_key){
+		.attribute = attribute && attribute->type != J_NONE ? attribute : NULL,
+		.with_case = with_case && jinja_true(with_case) };
+}
+
 FILTER(f_unique)
 {
 	struct jinja_list *l = jinja_iterate(c, self);
-	struct jinja_value out = jinja_list(c);
+	struct jinja_value out = jinja_list(c), seen = jinja_dict(c);
+	const struct sort_key key = item_key(args);
 
-	(void)args;
 	out.list->lazy = true;
-	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++)
-		if (!jinja_contains(c, &out, &l->v[i]))
-			jinja_push(c, out.list, l->v[i]);
+	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++) {
+		struct jinja_value k = key_of(c, &l->v[i], &key);
+
+		if (jinja_find(c, seen.dict, &k))
+			continue;
+		jinja_put(c, seen.dict, k, jinja_none());
+		jinja_push(c, out.list, l->v[i]);
+	}
 	return out;
 }
 
 static struct jinja_value
-extreme(struct jinja_ctx *c, const struct jinja_value *self, int sign)
+extreme(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args, int sign)
 {
 	struct jinja_list *l = jinja_iterate(c, self);
-	const struct sort_key key = { 0 };
+	const struct sort_key key = item_key(args);
 	size_t best = 0;
 
 	for (size_t i = 1; i < l->n && jinja_step(c, 1); i++) {
@@ -509,14 +485,12 @@ extreme(struct jinja_ctx *c, const struct jinja_value *self, int sign)
 
 FILTER(f_max)
 {
-	(void)args;
-	return extreme(c, self, 1);
+	return extreme(c, self, args, 1);
 }
 
 FILTER(f_min)
 {
-	(void)args;
-	return extreme(c, self, -1);
+	return extreme(c, self, args, -1);
 }
 
 static const struct filter { const char *name; jinja_fn *fn; } filters[] = {
@@ -524,9 +498,11 @@ static const struct filter { const char *name; jinja_fn *fn; } filters[] = {
 	{ "capitalize", f_capitalize }, { "replace", f_replace }, { "string", f_string },
 	{ "length", f_length }, { "count", f_length }, { "first", f_first }, { "last", f_last },
 	{ "default", f_default }, { "d", f_default }, { "join", f_join }, { "list", f_list },
-	{ "reverse", f_reverse }, { "items", f_items }, { "int", f_int }, { "float", f_float },
-	{ "abs", f_abs }, { "round", f_round }, { "escape", f_escape }, { "e", f_escape },
-	{ "safe", f_same }, { "tojson", f_tojson }, { "indent", f_indent },
+	{ "reverse", f_reverse }, { "items", f_items }, { "int", jinja_f_int },
+	{ "float", jinja_f_float },
+	{ "abs", jinja_f_abs }, { "round", jinja_f_round }, { "escape", f_escape },
+	{ "e", f_escape }, { "forceescape", f_forceescape },
+	{ "safe", f_safe }, { "tojson", f_tojson }, { "indent", f_indent },
 	{ "select", f_select }, { "reject", f_reject }, { "selectattr", f_selectattr },
 	{ "rejectattr", f_rejectattr }, { "map", f_map }, { "sort", f_sort },
 	{ "dictsort", f_dictsort }, { "unique", f_unique }, { "max", f_max }, { "min", f_min },

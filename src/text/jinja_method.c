@@ -290,7 +290,7 @@ METHOD(str_replace)
 	while (max-- && (hit = memmem(s, (size_t)(end - s), from->str.s, from->str.len)) &&
 	       jinja_step(c, 1) && !tb_buf_failed(&out)) {
 		tb_buf_add(&out, s, (size_t)(hit - s));
-		tb_buf_add(&out, to->str.s, to->str.len);
+		jinja_print_in(c, self, to, &out);
 		s = hit + from->str.len;
 	}
 	tb_buf_add(&out, s, (size_t)(end - s));
@@ -352,7 +352,7 @@ METHOD(str_join)
 			tb_buf_add(&out, self->str.s, self->str.len);
 		if (l->v[i].type != J_STR)
 			jinja_fail(c, TB_EFORMAT, "join() of a %s", jinja_type_name(&l->v[i]));
-		jinja_print(c, &l->v[i], &out);
+		jinja_print_in(c, self, &l->v[i], &out);
 	}
 	return jinja_take(c, &out);
 }
@@ -463,7 +463,7 @@ METHOD(str_format)
 			jinja_fail(c, TB_EFORMAT, "format() lacks an argument");
 			break;
 		}
-		jinja_print(c, v, &out);
+		jinja_print_in(c, self, v, &out);
 		s = close;
 	}
 	return jinja_take(c, &out);

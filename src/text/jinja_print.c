@@ -78,6 +78,16 @@ repr_str(const struct jinja_value *v, struct tb_buf *out)
 }
 
 static void
+repr_marked(const struct jinja_value *v, struct tb_buf *out)
+{
+	if (v->markup)
+		tb_buf_str(out, "Markup(");
+	repr_str(v, out);
+	if (v->markup)
+		tb_buf_chr(out, ')');
+}
+
+static void
 repr_list(struct jinja_ctx *c, const struct jinja_list *l, struct tb_buf *out)
 {
 	tb_buf_chr(out, l->tuple ? '(' : '[');
@@ -109,7 +119,7 @@ jinja_repr(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out)
 	if (c->depth++ > JINJA_DEPTH_MAX)
 		jinja_fail(c, TB_ELIMIT, "values are nested too deeply");
 	else if (v->type == J_STR)
-		repr_str(v, out);
+		repr_marked(v, out);
 	else if (v->type == J_LIST && v->list->lazy)
 		jinja_fail(c, TB_EUNSUP, "a generator is not text; \"list\" makes it a list");
 	else if (v->type == J_LIST)

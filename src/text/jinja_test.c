@@ -99,7 +99,13 @@ is_callable(const struct jinja_value *v)
 	return v->type == J_FUNC || v->type == J_MACRO || v->type == J_UNDEFINED;
 }
 
-enum binary { B_NONE, B_EQ, B_NE, B_LT, B_LE, B_GT, B_GE, B_IN, B_DIVISIBLE };
+static bool
+is_escaped(const struct jinja_value *v)
+{
+	return v->type == J_STR && v->markup;
+}
+
+enum binary { B_NONE, B_EQ, B_NE, B_LT, B_LE, B_GT, B_GE, B_IN, B_DIVISIBLE, B_SAME };
 
 static const struct test {
 	const char *name;
@@ -112,10 +118,14 @@ static const struct test {
 	{ "boolean", is_boolean, 0 }, { "true", is_true, 0 }, { "false", is_false, 0 },
 	{ "number", jinja_is_num, 0 }, { "integer", is_integer, 0 }, { "float", is_float, 0 },
 	{ "odd", is_odd, 0 }, { "even", is_even, 0 }, { "callable", is_callable, 0 },
-	{ "eq", NULL, B_EQ }, { "equalto", NULL, B_EQ }, { "ne", NULL, B_NE },
-	{ "lt", NULL, B_LT }, { "lessthan", NULL, B_LT }, { "le", NULL, B_LE },
-	{ "gt", NULL, B_GT }, { "greaterthan", NULL, B_GT }, { "ge", NULL, B_GE },
-	{ "in", NULL, B_IN }, { "divisibleby", NULL, B_DIVISIBLE },
+	{ "escaped", is_escaped, 0 },
+	{ "eq", NULL, B_EQ }, { "equalto", NULL, B_EQ }, { "==", NULL, B_EQ },
+	{ "ne", NULL, B_NE }, { "!=", NULL, B_NE },
+	{ "lt", NULL, B_LT }, { "lessthan", NULL, B_LT }, { "<", NULL, B_LT },
+	{ "le", NULL, B_LE }, { "<=", NULL, B_LE },
+	{ "gt", NULL, B_GT }, { "greaterthan", NULL, B_GT }, { ">", NULL, B_GT },
+	{ "ge", NULL, B_GE }, { ">=", NULL, B_GE },
+	{ "in", NULL, B_IN }, { "divisibleby", NULL, B_DIVISIBLE }, { "sameas", NULL, B_SAME },
 };
 
 static const struct test *
@@ -135,6 +145,8 @@ binary_test(struct jinja_ctx *c, enum binary op, const struct jinja_value *a,
 
 	if (op == B_EQ || op == B_NE)
 		return jinja_equal(c, a, b) == (op == B_EQ);
+	if (op == B_SAME)
+		return a->type == b->type && jinja_equal(c, a, b);
 	if (op == B_IN)
 		return jinja_contains(c, b, a);
 	if (op == B_DIVISIBLE) {

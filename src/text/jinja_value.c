@@ -98,6 +98,12 @@ jinja_none(void)
 }
 
 struct jinja_value
+jinja_no_list(void)
+{
+	return (struct jinja_value){ .type = J_NONE, .b = true };
+}
+
+struct jinja_value
 jinja_bool(bool b)
 {
 	return (struct jinja_value){ .type = J_BOOL, .b = b };
@@ -211,7 +217,7 @@ jinja_put(struct jinja_ctx *c, struct jinja_dict *d, struct jinja_value key,
 {
 	struct jinja_value *old = (struct jinja_value *)jinja_find(c, d, &key);
 
-	if (key.type == J_LIST || key.type == J_DICT)
+	if ((key.type == J_LIST && !key.list->tuple) || key.type == J_DICT)
 		jinja_fail(c, TB_EFORMAT, "a %s cannot be a key", jinja_type_name(&key));
 	if (old)
 		*old = value;
@@ -394,13 +400,15 @@ jinja_iterate(struct jinja_ctx *c, const struct jinja_value *v)
 	if (v->type == J_LIST)
 		return v->list;
 	out = jinja_list(c);
-	if (v->type == J_STR)
+	if (v->type == J_STR) {
 		push_chars(c, v, out.list);
-	else if (v->type == J_DICT)
+	} else if (v->type == J_DICT) {
 		for (size_t i = 0; i < v->dict->n; i++)
 			jinja_push(c, out.list, v->dict->v[i].key);
-	else if (v->type != J_UNDEFINED)
+	} else if (v->type != J_UNDEFINED) {
+		c->took_none |= jinja_ok(c) && v->type == J_NONE && v->b;
 		jinja_fail(c, TB_EFORMAT, "a %s cannot be iterated", jinja_type_name(v));
+	}
 	return out.list;
 }
 
@@ -452,6 +460,7 @@ jinja_len(struct jinja_ctx *c, const struct jinja_value *v)
 	case J_UNDEFINED:
 		return 0;
 	default:
+		c->took_none |= jinja_ok(c) && v->type == J_NONE && v->b;
 		jinja_fail(c, TB_EFORMAT, "a %s has no length", jinja_type_name(v));
 		return 0;
 	}

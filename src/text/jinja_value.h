@@ -35,6 +35,7 @@ typedef struct jinja_value jinja_fn(struct jinja_ctx *c, const struct jinja_valu
 
 struct jinja_value {
 	enum jinja_type type;
+	bool markup;			/* J_STR: what "|safe" gives: text added to it is escaped */
 	union {
 		bool b;
 		int64_t i;
@@ -68,6 +69,7 @@ struct jinja_ctx {
 	unsigned depth;			/* of nested calls and expressions */
 	uint64_t steps;			/* so far */
 	enum { JUMP_NONE, JUMP_BREAK, JUMP_CONTINUE } jump;	/* out of a loop's body */
+	bool took_none;			/* failed for jinja_no_list() was taken for a list */
 	/* What is handed out when no memory is left, so that callers need no check. */
 	struct jinja_list no_list;
 	struct jinja_dict no_dict;
@@ -104,6 +106,8 @@ struct jinja_args {
 
 struct jinja_value jinja_undefined(const char *name);	/* name: borrowed, lives long enough */
 struct jinja_value jinja_none(void);
+/* None where a list might be: who iterates it is remembered. */
+struct jinja_value jinja_no_list(void);
 struct jinja_value jinja_bool(bool b);
 struct jinja_value jinja_int(int64_t i);
 struct jinja_value jinja_float(double f);

@@ -8,7 +8,9 @@ src_text_libtext_a_SOURCES = \
 	src/text/jinja_expr.c \
 	src/text/jinja_filter.c \
 	src/text/jinja_lex.c \
+	src/text/jinja_markup.c \
 	src/text/jinja_method.c \
+	src/text/jinja_number.c \
 	src/text/jinja_ops.h \
 	src/text/jinja_parse.c \
 	src/text/jinja_print.c \

@@ -154,6 +154,127 @@ test_tables(void **state)
 	gives("{{ {'items': 1}['items'] }}{{ {'a': 1}.get('b', 2) }}", "12");
 }
 
+/* Texts and bits as Python's int(), float() and round() have them. */
+static void
+test_numbers(void **state)
+{
+	(void)state;
+	gives("{{ ' 12 ' | int }} {{ '1_000' | int }} {{ '-7.9' | int }} {{ '1e3' | int }}",
+	      "12 1000 -7 1000");
+	gives("{{ '0x1f' | int }} {{ '0x1f' | int(base=16) }} {{ '0b11' | int(0, 0) }}"
+	      " {{ '1__0' | int(5) }} {{ 'inf' | int(6) }} {{ none | int }}", "0 31 3 5 6 0");
+	gives("{{ ' 1_0.5 ' | float }} {{ '0x1p3' | float }} {{ '-inf' | float }}", "10.5 0.0 -inf");
+	gives("{{ 2.675 | round(2) }} {{ 0.125 | round(2) }} {{ 1.005 | round(2) }}"
+	      " {{ 3.5 | round }} {{ -2.5 | round }}", "2.67 0.12 1.0 4.0 -2.0");
+	gives("{{ 1234 | round(-2) }} {{ 25 | round(-1) }} {{ 7 | round(2) }}", "1200 20 7");
+	gives("{{ 2.341 | round(1, 'ceil') }} {{ 2.39 | round(1, method='floor') }}", "2.4 2.3");
+	fails("{{ x | int }}", TB_EFORMAT, "'x' is undefined");
+	fails("{{ '99999999999999999999' | int }}", TB_ELIMIT, "too large");
+}
+
+/* What is false has no items for filters that are generators, whatever it is. */
+static void
+test_nothing(void **state)
+{
+	(void)state;
+	gives("{{ none | select | list }}{{ none | reject('string') | list }}"
+	      "{{ false | selectattr('a') | list }}{{ 0 | rejectattr('a') | list }}"
+	      "{{ none | map(attribute='a') | list }}{{ none | map('upper') | join }}", "[][][][][]");
+	fails("{{ 1 | select | list }}", TB_EFORMAT, "cannot be iterated");
+	fails("{{ none | list }}", TB_EFORMAT, "cannot be iterated");
+}
+
+static void
+test_items(void **state)
+{
+	(void)state;
+	gives("{{ ['a', 'A', 'b', 'B', 'a'] | unique | list }}"
+	      "{{ ['a', 'A', 'a'] | unique(true) | list }}", "['a', 'b']['a', 'A']");
+	gives("{{ [{'k': 'x', 'n': 1}, {'k': 'X', 'n': 2}] | unique(attribute='k')"
+	      " | map(attribute='n') | list }}", "[1]");
+	gives("{{ [{'k': {'n': 1}}, {'k': {'n': 1}}] | unique(attribute='k.n') | list | length }}",
+	      "1");
+	fails("{{ [[1], [1]] | unique | list }}", TB_EFORMAT, "cannot be a key");
+	gives("{{ [{'k': 3}, {'k': 5}] | max(attribute='k') }}{{ ['b', 'A'] | min(true) }}",
+	      "{'k': 5}A");
+	gives("{{ [['p', 'q']] | map(attribute='0') | list }}"
+	      "{{ [{}] | map(attribute='a.b', default='d') | list }}", "['p']['d']");
+	gives("{{ messages | selectattr('role', '==', 'user') | list | length }}"
+	      "{{ messages | rejectattr('role', '!=', 'user') | list | length }}", "11");
+	gives("{{ true is sameas true }}{{ 1 is sameas true }}", "TrueFalse");
+	gives("{{ [none, none] | sort }}{{ 'a1b1' | replace(1, 2) }}", "[None, None]a2b2");
+	fails("{{ [] | sort(attribute='a,b') }}", TB_EUNSUP, "several attributes");
+}
+
+/* What is safe stays so, and what is put to it is escaped. */
+static void
+test_markup(void **state)
+{
+	(void)state;
+	gives("{{ '<a>' | safe }}{{ ('<a>' | safe) + '<' }}{{ '&' + ('<a>' | safe) }}",
+	      "<a><a>&lt;&amp;<a>");
+	gives("{{ ('<' | safe) + ('>' | safe) + '\"' }}{{ ('<' | e) + '<' }}{{ '<' | e | e }}",
+	      "<>&#34;&lt;&lt;&lt;");
+	gives("{{ ('<a' | safe | upper) + '<' }}{{ (' < ' | safe | trim) + '<' }}"
+	      "{{ ('a<b' | safe).split('<')[0] + '<' }}{{ ('<<' | safe)[1:] + '<' }}",
+	      "<A&lt;<&lt;a&lt;<&lt;");
+	gives("{{ ('{}' | safe).format('<') }}{{ (', ' | safe).join(['<', '>' | safe]) }}"
+	      "{{ ('a' | safe).replace('a', '<') }}{{ ('<' | safe) * 2 + '<' }}",
+	      "&lt;&lt;, >&lt;<<&lt;");
+	/* but not by "~", filters that make new text, and blocks */
+	gives("{{ ('<' | safe) ~ '>' }}{{ (['<', '>'] | join('|' | safe)) + '<' }}"
+	      "{{ ('a' | safe | replace('a', '<')) + '<' }}{{ ('a' | safe | title) + '<' }}",
+	      "<><|><<<A<");
+	gives("{% set x %}{{ '<' | safe }}{% endset %}{{ x + '<' }}"
+	      "{% macro m() %}<{% endmacro %}{{ m() + '<' }}", "<<<<");
+	gives("{{ ['<' | safe] }}{{ ('<' | safe) == '<' }}{{ '<' | safe is escaped }}"
+	      "{{ ('<' | safe) is string }}{{ ['<' | safe] | tojson }}",
+	      "[Markup('<')]TrueTrueTrue[\"<\"]");
+}
+
+static enum tb_status
+with(const char *source, const struct chat_vars *vars, struct tb_buf *out, struct tb_err *err)
+{
+	struct chat_template *t;
+	enum tb_status status = chat_template_new(&t, source, strlen(source), err);
+
+	tb_buf_clear(out);
+	if (!status)
+		status = chat_template_render(t, vars, out, err);
+	chat_template_free(t);
+	return status;
+}
+
+static void
+test_variables(void **state)
+{
+	static const char text[] = "{\"documents\":[{\"title\":\"T\"}],\"x\":1}";
+	static const char loop[] = "{% for t in tools %}{{ t }}{% endfor %}{{ tools | length }}";
+	struct chat_vars vars = { .messages = hello, .nmessages = 3 };
+	struct tb_buf out = TB_BUF(1000);
+	struct tb_err err = { 0 };
+	cJSON *extra;
+
+	(void)state;
+	assert_ok(json_parse(&extra, text, strlen(text), "extra", &err), err);
+	assert_ok(with("{{ documents is none }}", &vars, &out, &err), err);
+	assert_string_equal(tb_buf_cstr(&out), "True");
+	/* no tools: None, as the template asks or not */
+	assert_fails(with(loop, &vars, &out, &err), err, TB_EFORMAT, "cannot be iterated");
+	vars.forgive_no_tools = true;
+	assert_ok(with(loop, &vars, &out, &err), err);
+	assert_string_equal(tb_buf_cstr(&out), "0");
+	assert_ok(with("{{ tools is none }}", &vars, &out, &err), err);
+	assert_string_equal(tb_buf_cstr(&out), "True");
+	assert_fails(with("{% for i in none %}{% endfor %}", &vars, &out, &err), err, TB_EFORMAT,
+		     "cannot be iterated");
+	vars.extra = extra;
+	assert_ok(with("{{ documents[0].title }}{{ x }}", &vars, &out, &err), err);
+	assert_string_equal(tb_buf_cstr(&out), "T1");
+	json_free(extra);
+	tb_buf_free(&out);
+}
+
 static void
 test_errors(void **state)
 {
@@ -280,6 +401,11 @@ main(void)
 		cmocka_unit_test(test_expressions),
 		cmocka_unit_test(test_statements),
 		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_items),
+		cmocka_unit_test(test_markup),
+		cmocka_unit_test(test_variables),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_references),
