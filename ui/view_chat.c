@@ -345,6 +345,8 @@ load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *er
 	}
 	s->talk = l->talk;
 	l->talk = NULL;
+	if (*chat_model_note(s->talk->model))
+		note(s, chat_model_note(s->talk->model));
 }
 
 static void

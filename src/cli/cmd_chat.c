@@ -255,6 +255,7 @@ cli_chat(struct cli *cli, int argc, char **argv)
 		return cli_fail(&err);
 	}
 	c.model = r.model;
+	cli_note(cli, chat_model_note(r.model));
 	c.figures = cli->verbose;
 	status = chat_with(&c, &sampling, system, text);
 	run_model_close(&r);

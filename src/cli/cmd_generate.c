@@ -78,6 +78,7 @@ generate_with(struct cli *cli, struct run_model *r, struct generating *g)
 	g->opts.text = cli->json ? no_text : run_show_text;
 	g->opts.stops = (const char *const *)r->model->stops;
 	g->opts.nstops = g->raw ? 0 : r->model->nstops;
+	g->opts.specials = g->raw;
 	if (run_quietly(cli, run, g, &err)) {
 		status = cli_fail(&err);
 	} else if (cli->json) {

@@ -10,6 +10,7 @@
 #include "src/base/pool.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
+#include "src/ops/model_text.h"
 #include "src/ops/shape.h"
 
 static void
@@ -59,6 +60,19 @@ files_text(const struct show *s)
 	return cli_table_end(&t);
 }
 
+/* Which one a conversation is written with; the one that follows may be another. */
+static void
+template_line(const struct model *m)
+{
+	struct template_used used = model_template_used(m);
+	char note[TEMPLATE_NOTE_MAX];
+
+	if (*template_note(&used, note))
+		printf("(%s)\n", note);
+	else
+		printf("(used: that of %s)\n", used.source);
+}
+
 static void
 texts_text(const struct model *m)
 {
@@ -73,6 +87,8 @@ texts_text(const struct model *m)
 			json_free(doc);
 		}
 		printf("\n%s\n", t->title);
+		if (!strcmp(t->key, "template"))
+			template_line(m);
 		show_lines(pretty ? pretty : text);
 		free(pretty);
 		free(text);

@@ -90,7 +90,7 @@ cli_tokenize(struct cli *cli, int argc, char **argv)
  * variables the template reads. */
 static enum tb_status
 render(const struct model *m, const char *path, bool finished, struct tb_buf *out,
-       struct tb_err *err)
+       struct template_used *used, struct tb_err *err)
 {
 	struct chat_vars vars = { .add_generation_prompt = !finished, .forgive_no_tools = true };
 	struct chat_template *t = NULL;
@@ -102,7 +102,7 @@ render(const struct model *m, const char *path, bool finished, struct tb_buf *ou
 	if (!status)
 		status = json_parse(&doc, text, len, path, err);
 	if (!status)
-		status = model_template(m, &t, &bos, &eos, err);
+		status = model_template(m, &t, &bos, &eos, used, err);
 	vars.bos_token = bos;
 	vars.eos_token = eos;
 	vars.conversation = json_is_array(doc) ? doc : json_get(doc, "messages");
@@ -153,6 +153,8 @@ cli_template(struct cli *cli, int argc, char **argv)
 		{ .name = NULL }
 	};
 	struct tb_buf text = TB_BUF(TEXT_MAX);
+	struct template_used used;
+	char note[TEMPLATE_NOTE_MAX];
 	struct model *m = NULL;
 	enum cli_exit exit_status;
 	enum tb_status status;
@@ -162,7 +164,9 @@ cli_template(struct cli *cli, int argc, char **argv)
 		return exit_status;
 	status = cli_model(cli, argv[1], &m, &err);
 	if (!status)
-		status = render(m, argv[2], finished, &text, &err);
+		status = render(m, argv[2], finished, &text, &used, &err);
+	if (!status)
+		cli_note(cli, template_note(&used, note));
 	exit_status = status ? cli_fail(&err) : print_text(cli, &text);
 	tb_buf_free(&text);
 	model_free(m);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/ops/model_text.h"
 
 static cJSON *
 file_json(const struct model_file *f)
@@ -44,6 +45,7 @@ show_json(const struct show *s)
 {
 	const struct model *m = s->m;
 	cJSON *o = json_object(), *files = json_array(), *problems = json_array();
+	struct template_used used = model_template_used(m);
 	char time[32];
 
 	json_set_str(o, "name", m->loc.name);
@@ -63,6 +65,8 @@ show_json(const struct show *s)
 	json_set(o, "files", files);
 	show_set_metadata(s, o);
 	texts_json(o, m);
+	json_set_str(o, "template_used", used.source);
+	json_set_bool(o, "template_own_unused", used.own);
 	for (size_t i = 0; i < m->nproblems; i++)
 		json_push_str(problems, m->problems[i].message);
 	json_set(o, "problems", problems);

@@ -102,7 +102,7 @@ chat_new(struct chat **out, struct chat_model *m, const struct chat_opts *opts, 
 	enum tb_status status;
 
 	*out = NULL;
-	if (!m->template) {
+	if (!m->template && m->template_err.code != TB_ENOENT) {
 		if (err)
 			*err = m->template_err;
 		return m->template_err.code;
@@ -151,6 +151,29 @@ chat_answer_free(struct chat_answer *a)
 	a->dropped = 0;
 }
 
+/* Without a template: what was said so far, each message of the person on a line of its
+ * own. */
+static enum tb_status
+as_text(const struct chat *c, struct token_ids *ids, struct tb_err *err)
+{
+	struct tb_buf text = TB_BUF(RENDER_MAX);
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < c->n; i++) {
+		if (i && text.len && text.p[text.len - 1] != '\n' && strcmp(c->msg[i].role, "assistant"))
+			tb_buf_chr(&text, '\n');
+		tb_buf_str(&text, c->msg[i].content);
+	}
+	if (tb_buf_failed(&text))
+		status = tb_fail(err, TB_ELIMIT, "the conversation is longer than %u bytes",
+				 RENDER_MAX);
+	else
+		status = tokenizer_encode(c->m->tokenizer, tb_buf_cstr(&text), text.len, true,
+					  false, ids, err);
+	tb_buf_free(&text);
+	return status;
+}
+
 static enum tb_status
 render(const struct chat *c, struct token_ids *ids, struct tb_err *err)
 {
@@ -162,6 +185,8 @@ render(const struct chat *c, struct token_ids *ids, struct tb_err *err)
 	enum tb_status status;
 
 	ids->n = 0;
+	if (!c->m->template)
+		return as_text(c, ids, err);
 	status = chat_template_render(c->m->template, &vars, &text, err);
 	if (!status && tb_buf_failed(&text))
 		status = tb_fail(err, TB_ELIMIT, "the conversation is longer than %u bytes",
@@ -218,7 +243,7 @@ answer(struct chat *c, gen_text_fn *fn, void *arg, struct tb_job *job, struct ch
        struct tb_err *err)
 {
 	struct gen_opts opts = {
-		.sampler = c->o.sampler, .max_tokens = c->o.max_tokens, .begins = true,
+		.sampler = c->o.sampler, .max_tokens = c->o.max_tokens, .begins = c->m->template != NULL,
 		.stops = (const char *const *)c->m->stops, .nstops = c->m->nstops,
 		.text = fn, .text_arg = arg,
 	};

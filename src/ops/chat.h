@@ -31,8 +31,9 @@ void chat_opts_init(struct chat_opts *o, const struct chat_model *m);
  * value. */
 bool chat_opts_set(struct chat_opts *o, const char *name, const char *value);
 
-/* The model is borrowed and must outlive the chat.  Fails when it has no usable
- * chat template, with the reason. */
+/* The model is borrowed and must outlive the chat.  Fails when its chat template cannot
+ * be used, with the reason.  Without any, messages are text that is continued: the model
+ * has a note about it. */
 enum tb_status chat_new(struct chat **out, struct chat_model *m, const struct chat_opts *opts,
 			struct tb_err *err) TB_MUST_USE;
 void chat_free(struct chat *c);

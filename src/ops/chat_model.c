@@ -3,6 +3,7 @@
 #include "src/ops/chat_model.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -181,18 +182,21 @@ read_layers(struct chat_model *m, struct tb_err *err)
 	return status;
 }
 
-/* A model without a usable template can still complete text: the reason is kept
- * for whoever wants to chat. */
+/* A model without a template continues text.  Why one cannot be used is kept for whoever
+ * wants to chat. */
 static enum tb_status
 read_template(struct chat_model *m, struct tb_err *err)
 {
-	enum tb_status status = model_template(m->model, &m->template, &m->bos, &m->eos,
+	struct template_used used;
+	char note[TEMPLATE_NOTE_MAX];
+	enum tb_status status = model_template(m->model, &m->template, &m->bos, &m->eos, &used,
 					       &m->template_err);
 
+	if (*template_note(&used, note))
+		snprintf(m->note, sizeof(m->note), "%.80s: %s%s", chat_model_name(m), note,
+			 used.source ? "" : "; what is said is continued as text");
 	if (status == TB_ENOENT)
-		(void)tb_fail(&m->template_err, TB_EUNSUP, "%s: has no chat template that can "
-			      "be used (chat_template of tokenizer_config.json or of a GGUF); \"generate\" "
-			      "completes text without one", chat_model_name(m));
+		return TB_OK;
 	if (status != TB_ENOMEM && status != TB_EIO)
 		return TB_OK;
 	*err = m->template_err;
@@ -275,6 +279,12 @@ const char *
 chat_model_name(const struct chat_model *m)
 {
 	return m->model->loc.name ? m->model->loc.name : m->model->loc.path;
+}
+
+const char *
+chat_model_note(const struct chat_model *m)
+{
+	return m->note;
 }
 
 bool

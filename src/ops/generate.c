@@ -55,6 +55,7 @@ struct gen {
 	struct stream stream;
 	struct tb_job *job;
 	struct gen_result *out;
+	bool shown;			/* a token that stands for text came already */
 	double began, first, reported;	/* tb_monotonic() */
 	struct tb_err *err;
 };
@@ -140,6 +141,20 @@ prefill(struct gen *g, const struct token_ids *prompt, const float **logits)
 	return status;
 }
 
+/* "<s>" and its like are no text, unless one of the stop strings begins so. */
+static bool
+is_text(const struct gen *g, uint32_t id)
+{
+	const char *piece = tokenizer_piece(g->m->tokenizer, id);
+
+	if (g->opts->specials || !tokenizer_is_special(g->m->tokenizer, id))
+		return true;
+	for (size_t i = 0; piece && i < g->opts->nstops; i++)
+		if (!strncmp(g->opts->stops[i], piece, strlen(piece)))
+			return true;
+	return false;
+}
+
 /* Takes one token in: true while more should come. */
 static bool
 take(struct gen *g, uint32_t id, enum tb_status *status)
@@ -159,7 +174,10 @@ take(struct gen *g, uint32_t id, enum tb_status *status)
 		*status = tb_nomem(g->err);
 		return false;
 	}
-	tokenizer_decode(g->m->tokenizer, id, o->begins && out->ids.n == 1, &g->stream.raw);
+	if (is_text(g, id)) {
+		tokenizer_decode(g->m->tokenizer, id, o->begins && !g->shown, &g->stream.raw);
+		g->shown = true;
+	}
 	show(g, stream_pass(&g->stream, false, &stopped));
 	tb_job_step(g->job, 0, 1);
 	report(g, false);

@@ -53,6 +53,7 @@ struct gen_opts {
 	struct sampler_opts sampler;
 	uint32_t max_tokens;		/* 0 = until the context is full */
 	bool ignore_eos;
+	bool specials;			/* show what control tokens are called */
 	bool begins;			/* the text begins here: no blank before its first word */
 	const char *const *stops;	/* borrowed */
 	size_t nstops;

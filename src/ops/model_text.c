@@ -2,6 +2,7 @@
 
 #include "src/ops/model_text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,14 +102,15 @@ gguf_template(const struct model *m, char **text, char **bos, char **eos, struct
 
 static enum tb_status
 new_template(const struct model *m, const cJSON *config, struct chat_template **out, char **bos,
-	     char **eos, struct tb_err *err)
+	     char **eos, struct template_used *used, struct tb_err *err)
 {
 	const char *text = template_in(config);
-	char *file = NULL;
+	char *file = NULL, note[TEMPLATE_NOTE_MAX];
 	size_t len = 0;
 	enum tb_status status = read_optional(m, "chat_template.jinja", &file, &len, err);
 
 	if (status || file || text) {
+		used->source = status || file ? "chat_template.jinja" : "tokenizer_config.json";
 		if (!status)
 			status = chat_template_new(out, file ? file : text,
 						   file ? len : strlen(text), err);
@@ -116,19 +118,29 @@ new_template(const struct model *m, const cJSON *config, struct chat_template **
 		return status;
 	}
 	status = gguf_template(m, &file, bos, eos, err);
+	used->source = status == TB_ENOENT ? NULL : "GGUF";
 	if (!status)
 		status = chat_template_new(out, file, strlen(file), err);
 	else if (status == TB_ENOENT)
-		status = tb_fail(err, TB_ENOENT, "there is no chat template that can be used "
-				 "(chat_template of tokenizer_config.json, or "
-				 "tokenizer.chat_template of a GGUF)");
+		status = tb_fail(err, TB_ENOENT, "%s (chat_template of tokenizer_config.json, or "
+				 "tokenizer.chat_template of a GGUF, would be used)",
+				 template_note(used, note));
 	free(file);
 	return status;
 }
 
+static bool
+has_own(const struct model *m)
+{
+	for (size_t i = 0; i < m->nfiles; i++)
+		if (m->files[i].media == MEDIA_TEMPLATE)
+			return true;
+	return false;
+}
+
 enum tb_status
 model_template(const struct model *m, struct chat_template **out, char **bos, char **eos,
-	       struct tb_err *err)
+	       struct template_used *used, struct tb_err *err)
 {
 	cJSON *config = NULL;
 	char *text;
@@ -137,6 +149,7 @@ model_template(const struct model *m, struct chat_template **out, char **bos, ch
 
 	*out = NULL;
 	*bos = *eos = NULL;
+	*used = (struct template_used){ .own = has_own(m) };
 	if (!status && text)
 		status = json_parse(&config, text, len, "tokenizer_config.json", err);
 	free(text);
@@ -144,7 +157,37 @@ model_template(const struct model *m, struct chat_template **out, char **bos, ch
 		return status;
 	*bos = special_piece(config, "bos_token");
 	*eos = special_piece(config, "eos_token");
-	status = new_template(m, config, out, bos, eos, err);
+	status = new_template(m, config, out, bos, eos, used, err);
 	json_free(config);
 	return status;
+}
+
+struct template_used
+model_template_used(const struct model *m)
+{
+	struct template_used used;
+	struct chat_template *t;
+	struct tb_err ignored;
+	char *bos, *eos;
+
+	if (!model_template(m, &t, &bos, &eos, &used, &ignored))
+		chat_template_free(t);
+	free(bos);
+	free(eos);
+	return used;
+}
+
+const char *
+template_note(const struct template_used *used, char out[TEMPLATE_NOTE_MAX])
+{
+	*out = 0;
+	if (used->own && used->source)
+		snprintf(out, TEMPLATE_NOTE_MAX, "its own chat template is in Go's language, which "
+			 "is not run yet: the Jinja template of %s is used", used->source);
+	else if (used->own)
+		snprintf(out, TEMPLATE_NOTE_MAX, "its chat template is in Go's language, which is "
+			 "not run yet, and there is no other");
+	else if (!used->source)
+		snprintf(out, TEMPLATE_NOTE_MAX, "it has no chat template");
+	return out;
 }

@@ -2,6 +2,7 @@
 #ifndef TBTUI_OPS_MODEL_TEXT_H
 #define TBTUI_OPS_MODEL_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "src/base/err.h"
@@ -19,9 +20,22 @@ enum tb_status model_tokenizer(const struct model *m, struct tokenizer **out, st
 enum tb_status model_tokenizer_of(const struct model *m, struct tokenizer **out,
 				  const char **source, struct tb_err *err) TB_MUST_USE;
 
+/* Which template a model's conversations are written with. */
+struct template_used {
+	const char *source;	/* "chat_template.jinja", "tokenizer_config.json", "GGUF": static;
+				 * NULL: there is none that can be run */
+	bool own;		/* its store has a TEMPLATE for it, in Go's language: not run yet */
+};
+
 /* chat_template.jinja, else chat_template of tokenizer_config.json or of the GGUF.
  * *bos and *eos: the pieces that templates use, NULL if there are none; the caller
- * frees them, whatever is returned.  TB_ENOENT: the model has no template. */
+ * frees them, whatever is returned, and *used is set.  TB_ENOENT: the model has none. */
 enum tb_status model_template(const struct model *m, struct chat_template **out, char **bos,
-			      char **eos, struct tb_err *err) TB_MUST_USE;
+			      char **eos, struct template_used *used, struct tb_err *err)
+	TB_MUST_USE;
+/* The choice alone, also where the template cannot be used. */
+struct template_used model_template_used(const struct model *m);
+/* What a person should know of it; "" when there is nothing. */
+#define TEMPLATE_NOTE_MAX 160
+const char *template_note(const struct template_used *used, char out[TEMPLATE_NOTE_MAX]);
 #endif

@@ -1,0 +1,61 @@
+# Which template a conversation is written with, and what is shown: with nothing but the
+# demo's models.
+. "${srcdir:-.}/tests/cli/lib.sh"
+
+expect 0 "$TBTUI" demo "$T/demo"
+expect 0 "$TBTUI" --store "$T/demo" quantize demo:bf16 "$T/dense" -q keep
+
+# a model with a template: nothing to say
+expect 0 "$TBTUI" chat "$T/dense" -p hello -n 4
+[ -s "$T/err" ] && fail "there is a note: $(cat "$T/err")"
+expect 0 "$TBTUI" show "$T/dense"
+has '^\(used: that of tokenizer_config\.json\)$'
+
+# without one: said, and text is continued
+cp -r "$T/dense" "$T/base"
+sed 's/"chat_template":/"was":/' "$T/dense/tokenizer_config.json" >"$T/base/tokenizer_config.json"
+expect 0 "$TBTUI" chat "$T/base" -p "once upon" -n 6 --temp 0
+err_has 'base: it has no chat template; what is said is continued as text$'
+cp "$T/out" "$T/chat"
+expect 0 "$TBTUI" generate "$T/base" -p "once upon" -n 6 --temp 0
+cmp "$T/out" "$T/chat" || fail "a base model in chat does not continue the text"
+printf 'one\ntwo\n' | "$TBTUI" chat "$T/base" -n 3 --json >"$T/out" 2>"$T/err" ||
+	fail "two turns without a template"
+[ "$(grep -c '"text":' "$T/out")" -eq 2 ] || fail "not two answers"
+echo '[{"role":"user","content":"x"}]' >"$T/talk.json"
+expect 2 "$TBTUI" template "$T/base" "$T/talk.json"
+err_has 'it has no chat template'
+
+# a broken one is an error, not a reason to guess
+sed 's/"chat_template": *"/&{% if /' "$T/dense/tokenizer_config.json" \
+	>"$T/base/tokenizer_config.json"
+expect 2 "$TBTUI" chat "$T/base" -p hello
+err_has 'chat template'
+
+# a store's own template in Go's language: what is used instead is said everywhere
+cat >"$T/own" <<'EOF'
+{{ .Prompt }}
+EOF
+sum=$(sha256sum "$T/own" | cut -d' ' -f1)
+cp "$T/own" "$T/demo/blobs/sha256-$sum"
+layer='{"mediaType":"application/vnd.ollama.image.template","digest":"sha256:'$sum'","size":14}'
+sed -i 's|"layers": *\[|&'"$layer"',|' "$T/demo/manifests/registry.ollama.ai/library/demo/bf16"
+expect 0 "$TBTUI" --store "$T/demo" chat demo:bf16 -p hello -n 4
+err_has 'demo:bf16: its own chat template is in Go.s language, which is not run yet: the Jinja template of tokenizer_config\.json is used$'
+expect 0 "$TBTUI" --store "$T/demo" template demo:bf16 "$T/talk.json"
+err_has 'its own chat template is in Go.s language'
+expect 0 "$TBTUI" --store "$T/demo" show demo:bf16
+has '^\(its own chat template is in Go.s language'
+expect 0 "$TBTUI" --store "$T/demo" --json show demo:bf16
+has '"template_used":"tokenizer_config\.json","template_own_unused":true'
+
+# control tokens are no text, unless it is asked for
+expect 0 "$TBTUI" generate "$T/dense" -p a -n 600 --temp 100 --top-k 0 --top-p 1 --min-p 0 \
+	--ignore-eos --seed 1 --json
+special=$(sed -n 's/.*"bos_token": *"\([^"]*\)".*/\1/p' "$T/dense/tokenizer_config.json")
+[ -n "$special" ] || fail "the demo has no special token"
+grep -Fq "$special" "$T/out" && fail "a control token is printed"
+expect 0 "$TBTUI" generate "$T/dense" -p a -n 600 --temp 100 --top-k 0 --top-p 1 --min-p 0 \
+	--ignore-eos --seed 1 --json --raw
+grep -Fq "$special" "$T/out" || fail "no control token came: this shows nothing"
+exit 0
