@@ -36,7 +36,10 @@ price_stretch(struct pricing *p, struct window *w, const struct plan_sample *s, 
 		status = window_encode(w, t, &s->target, p->flavour, first, n, err);
 	if (status)
 		return status;
-	dtype_to_f32(plan_source_dtype(t), w->src, n, before);
+	if (t->has_scale && s->target.kind == SCHEME_PLAIN)
+		memcpy(before, w->f32, n * sizeof(*before));
+	else
+		dtype_to_f32(plan_source_dtype(t), w->src, n, before);
 	window_decode(w, t, &s->target, n);
 	quant_error_add(e, before, w->f32, n);
 	return TB_OK;

@@ -202,7 +202,8 @@ window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
 		quant_encode(to, flavour, d, w->src, n, &w->out);
 		return TB_OK;
 	}
-	to_f32(d, w->src, n, w->f32);
+	if (!t->has_scale)		/* else they are there, as exact as they can be */
+		to_f32(d, w->src, n, w->f32);
 	from_f32(to->dtype, w->f32, n, w->out.codes);
 	if (not_finite(to->dtype, w->out.codes, n))
 		return say_not_finite(t, to->dtype, w->out.codes, n, first,

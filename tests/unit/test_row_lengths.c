@@ -99,18 +99,16 @@ check(const struct model *m, const struct scheme *s, enum dtype d)
 	}
 }
 
-static void
-convert(const struct model *source_model, const struct scheme *s, enum dtype d,
-	const char *dst)
+static struct model *
+convert(const struct model *source_model, const struct scheme *s, const char *dst)
 {
 	const char *roots[] = { unit_path("store") };
 	struct plan_request req = { .model = source_model, .target = { .scheme = *s },
-				    .policy = PLAN_UNIFORM };
+				    .policy = PLAN_UNIFORM, .requantize = true };
 	struct convert_target target;
 	struct convert_result done;
 	struct tb_err err = { 0 };
 	struct op_ctx ctx;
-	struct model *m;
 	struct plan *p;
 
 	assert_ok(op_ctx_init(&ctx, "/nonexistent", roots, 1, 2, &err), err);
@@ -121,13 +119,21 @@ convert(const struct model *source_model, const struct scheme *s, enum dtype d,
 	assert_ok(plan_new(&p, &req, &err), err);
 	assert_ok(op_convert(&ctx, p, &target, true, NULL, &done, &err), err);
 	assert_int_equal(done.changed, GROUPS);
-	m = open_model(dst);
-	check(m, s, d);
-	model_free(m);
 	convert_result_free(&done);
 	plan_free(p);
 	convert_target_free(&target);
 	op_ctx_free(&ctx);
+	return open_model(dst);
+}
+
+static void
+convert_and_check(const struct model *source_model, const struct scheme *s, enum dtype d,
+		  const char *dst)
+{
+	struct model *m = convert(source_model, s, dst);
+
+	check(m, s, d);
+	model_free(m);
 }
 
 static void
@@ -143,9 +149,9 @@ every_destination(const char *scheme, enum dtype d)
 	snprintf(dir, sizeof(dir), "%s/", unit_path("dir"));
 	snprintf(file, sizeof(file), "%s", unit_path("file.safetensors"));
 	snprintf(name, sizeof(name), "m%u-%u-%u-%u", s.kind, s.bits, s.group, d);
-	convert(m, &s, d, dir);
-	convert(m, &s, d, file);
-	convert(m, &s, d, name);
+	convert_and_check(m, &s, d, dir);
+	convert_and_check(m, &s, d, file);
+	convert_and_check(m, &s, d, name);
 	model_free(m);
 }
 
@@ -188,9 +194,46 @@ test_alone(void **state)
 	assert_ok(scheme_parse("int4", &s, &err), err);
 	m = make_source(&s, DT_BF16);
 	file = open_model(unit_path("source/model.safetensors"));
-	convert(file, &s, DT_BF16, unit_path("made/"));
+	convert_and_check(file, &s, DT_BF16, unit_path("made/"));
 	model_free(file);
 	model_free(m);
+}
+
+/* What is quantized becomes F32 with all the bits that its decoder gives. */
+static void
+test_back(void **state)
+{
+	static const char *const schemes[] = { "int4", "affine:3:32", "mxfp4", "nvfp4" };
+	static float got[MOST], want[MOST];
+	struct scheme f32 = scheme_plain(DT_F32);
+	struct tb_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct model *m, *q, *back;
+		struct scheme s;
+		unsigned low = 0;
+
+		assert_ok(scheme_parse(schemes[i], &s, &err), err);
+		m = make_source(&s, DT_BF16);
+		q = convert(m, &s, unit_path("packed.safetensors"));
+		back = convert(q, &f32, unit_path("back.safetensors"));
+		for (unsigned g = 1; g <= GROUPS; g++) {
+			struct inspect_window w = { 0, 0, ROWS, g * s.group };
+			size_t n = ROWS * g * s.group;
+
+			assert_ok(inspect_values(back, model_tensor(back, name_of(g)), &w, got, &err),
+				  err);
+			decoded(&s, DT_BF16, n, want);
+			assert_memory_equal(got, want, n * sizeof(*got));
+			for (size_t k = 0; k < n; k++)
+				low += want[k] != tb_bf16_f32(tb_f32_bf16(want[k]));
+		}
+		assert_true(low > 0 || s.kind != SCHEME_AFFINE);	/* or this shows nothing */
+		model_free(back);
+		model_free(q);
+		model_free(m);
+	}
 }
 
 static int
@@ -215,7 +258,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_affine),
 					    cmocka_unit_test(test_floats),
-					    cmocka_unit_test(test_alone) };
+					    cmocka_unit_test(test_alone),
+					    cmocka_unit_test(test_back) };
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
 }
