@@ -162,13 +162,13 @@ static void
 job_numbers(const struct ui *ui, const struct ui_job *j, struct tb_buf *out)
 {
 	const struct tb_progress *p = &j->progress;
-	bool bytes = p->total > 0;
-	uint64_t done = bytes ? p->done : p->items, total = bytes ? p->total : p->items_total;
+	uint64_t done, total;
 	char text[16];
 
+	tb_progress_part(p, &done, &total);
 	if (total) {
 		draw_bar(out, done, total, JOB_BAR);
-		tb_buf_printf(out, " %d%%", (int)(100.0 * (double)done / (double)total));
+		tb_buf_printf(out, " %u%%", tb_percent(done, total));
 	} else if (p->items) {
 		tb_buf_printf(out, "%ju", (uintmax_t)p->items);
 	}

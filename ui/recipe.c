@@ -204,6 +204,7 @@ recipe_close(struct view *v)
 		convert_target_free(s->target);
 	free(s->target);
 	free(s->wanted);
+	free(s->written);
 	plan_free(s->plan);
 	opened_unref(s->o);
 	free(s->shown);

@@ -28,6 +28,9 @@ struct recipe {
 	bool price_again;		/* rows have changed meanwhile */
 
 	char *wanted;			/* where to, as typed and not written yet; owned */
+	unsigned writing;		/* jobs that write what was confirmed here */
+	char *written;			/* where this plan was written to, NULL once it is another;
+					 * owned */
 	struct convert_target *target;	/* while one is asked whether to write; owned */
 	bool legend;			/* its row with the keys is on the screen */
 	char error[512];

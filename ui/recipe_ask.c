@@ -159,7 +159,8 @@ write_run(void *arg, struct tb_job *job, struct tb_err *err)
 	enum tb_status failed, status = op_convert(w->ctx, w->plan, w->target, w->target->exists,
 						   job, &w->result, err);
 
-	if ((!status || status == TB_ESYNC) && w->target->dest == PLAN_TO_STORE) {
+	/* folders and files may lie in a store as well */
+	if ((!status || status == TB_ESYNC) && w->ctx->roots.n) {
 		failed = op_scan(w->ctx, &req, NULL, &scanned, &late);
 		scan_result_free(&scanned);
 		if (!status && failed)
@@ -194,9 +195,23 @@ write_free(void *arg)
 	free(w);
 }
 
+static void
+write_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct recipe *s = ((struct view *)owner)->state;
+	const struct writing *w = arg;
+
+	(void)err;
+	s->writing--;
+	if (status || !w->result.where)
+		return;
+	free(s->written);
+	s->written = tb_strdup(w->result.where);
+}
+
 static const struct job_ops write_job = {
 	.flags = JOB_LISTED | JOB_SERIAL | JOB_CHANGES,
-	.run = write_run, .result = write_say, .free = write_free,
+	.run = write_run, .done = write_done, .result = write_say, .free = write_free,
 };
 
 static void
@@ -222,7 +237,10 @@ confirmed(struct view *v)
 		view_complain(v, &err);
 		return;
 	}
-	(void)view_job(v, &write_job, w, "convert %s", s->loc.name);
+	free(s->written);
+	s->written = NULL;
+	if (view_job(v, &write_job, w, "convert %s", s->loc.name))
+		s->writing++;
 }
 
 /* Where it would go, and what is there: looked at on a worker. */

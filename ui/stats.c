@@ -100,9 +100,11 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 	struct model *m = NULL;
 	enum tb_status status = model_open(&m, j->loc, err);
 
+	tb_job_total(job, 0, j->n);
 	for (size_t i = 0; !status && i < j->n; i++) {
 		const struct tensor *t = model_tensor(m, j->want[i].name);
-		struct inspect_request req = { .model = m, .tensor = t, .facts = facts };
+		struct inspect_request req = { .model = m, .tensor = t, .facts = facts,
+						.one_of_many = true };
 		struct inspect_result result;
 		struct stats_row row = { .ord = j->want[i].ord };
 
@@ -115,6 +117,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 		if (status)
 			break;
 		row.s = result.stats;
+		tb_job_step(job, 0, 1);
 		tb_job_post(job, STATS_MSG_ROW, &row, sizeof(row));
 	}
 	model_free(m);

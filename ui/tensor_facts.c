@@ -200,8 +200,8 @@ draw_progress(struct area a, const struct tensor_view *s)
 	if (*s->result_error)
 		put_clip(a.y, a.x, a.w, s->result_error, ROLE_ERROR);
 	else if (p && p->total)
-		put_fmt(a.y, a.x, a.w, ROLE_DIM, "computing statistics... %d%%",
-			(int)(100.0 * (double)p->done / (double)p->total));
+		put_fmt(a.y, a.x, a.w, ROLE_DIM, "computing statistics... %u%%",
+			tb_percent(p->done, p->total));
 	else
 		put_clip(a.y, a.x, a.w, "computing statistics...", ROLE_DIM);
 }

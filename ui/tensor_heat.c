@@ -170,8 +170,8 @@ draw_legend(struct area a, const struct heat_view *h, float lo, float hi)
 	for (unsigned i = 0; i < shade_levels() && x < end; i++)
 		shade_put(a.y, x++, i, i);
 	if (p && p->total)
-		snprintf(size, sizeof(size), "reading... %d%%",
-			 (int)(100.0 * (double)p->done / (double)p->total));
+		snprintf(size, sizeof(size), "reading... %u%%",
+			 tb_percent(p->done, p->total));
 	else if (h->job)
 		snprintf(size, sizeof(size), "reading...");
 	else
@@ -209,8 +209,8 @@ heat_draw(struct view *v, struct area a)
 	} else if (!h->all_rows || !h->all_cols) {
 		put_clip(map.y, map.x + 1, map.w - 1, "It is empty.", ROLE_DIM);
 	} else {
-		put_fmt(map.y, map.x + 1, map.w - 1, ROLE_DIM, "reading... %d%%",
-			p && p->total ? (int)(100.0 * (double)p->done / (double)p->total) : 0);
+		put_fmt(map.y, map.x + 1, map.w - 1, ROLE_DIM, "reading... %u%%",
+			p && p->total ? tb_percent(p->done, p->total) : 0);
 	}
 }
 

@@ -268,7 +268,13 @@ summary(struct view *v, struct tb_buf *out)
 	tb_buf_str(out, word_count(v->list.n, "tensor", text));
 	if (*v->list.filter)
 		tb_buf_printf(out, " with \"%s\"", v->list.filter);
-	tb_buf_printf(out, " %s nothing is written yet", theme_sign(SIGN_DOT));
+	tb_buf_printf(out, " %s ", theme_sign(SIGN_DOT));
+	if (s->writing)
+		tb_buf_str(out, "is being written");
+	else
+		tb_buf_str(out, s->written ? "written to " : "nothing is written yet");
+	if (!s->writing && s->written)
+		word_path(s->written, out);
 }
 
 static void
@@ -319,13 +325,17 @@ act(struct view *v, enum action a)
 
 	if (!s->plan)
 		return false;
+	if (a == ACT_OPEN || a == ACT_WRITE) {
+		recipe_ask_target(v);
+		return true;
+	}
+	free(s->written);
+	s->written = NULL;
 	if (target_of(a)) {
 		set_rows(v, target_of(a));
 		return true;
 	}
 	switch (a) {
-	case ACT_OPEN:
-	case ACT_WRITE: recipe_ask_target(v); return true;
 	case ACT_UNDO: recipe_undo(v); break;
 	case ACT_RULE: recipe_ask_rule(v); return true;
 	case ACT_SCHEME: recipe_ask_scheme(v); return true;

@@ -101,15 +101,12 @@ state_cell(const struct ui_job *j, struct cell *out)
 	tb_buf_str(&out->text, state_word(j));
 }
 
-/* Bytes where the operation counts them, else what it counts. */
+/* What is done is done, also where less was to be read than was feared. */
 static void
 progress_of(const struct tb_progress *p, uint64_t *done, uint64_t *total)
 {
-	bool bytes = p->total > 0 || (p->done > 0 && !p->items_total);
-
-	*done = bytes ? p->done : p->items;
-	*total = bytes ? p->total : p->items_total;
-	if (p->state == TB_JOB_DONE && !*total)
+	tb_progress_part(p, done, total);
+	if (p->state == TB_JOB_DONE)
 		*total = *done = 1;
 }
 
@@ -123,7 +120,7 @@ bar_cell(const struct tb_progress *p, struct cell *out)
 	if (!total)
 		return;
 	draw_bar(&out->text, done, total, 10);
-	tb_buf_printf(&out->text, " %3d%%", (int)(100.0 * (double)done / (double)total));
+	tb_buf_printf(&out->text, " %3u%%", tb_percent(done, total));
 }
 
 static void

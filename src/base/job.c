@@ -76,6 +76,23 @@ wake(struct tb_job *job, bool now)
 }
 
 void
+tb_progress_part(const struct tb_progress *p, uint64_t *done, uint64_t *total)
+{
+	bool bytes = p->total > 0 || (p->done > 0 && !p->items_total);
+
+	*total = bytes ? p->total : p->items_total;
+	*done = bytes ? p->done : p->items;
+	if (*total && *done > *total)
+		*done = *total;
+}
+
+unsigned
+tb_percent(uint64_t done, uint64_t total)
+{
+	return done < total ? (unsigned)(100.0 * (double)done / (double)total) : 100;
+}
+
+void
 tb_job_total(struct tb_job *job, uint64_t bytes, uint64_t items)
 {
 	if (!job)

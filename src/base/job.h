@@ -28,6 +28,12 @@ struct tb_progress {
 	struct tb_err err;		/* why it failed */
 };
 
+/* How far it is: bytes where they are counted, else items; never past the end, whatever was
+ * promised.  total 0: nobody knows. */
+void tb_progress_part(const struct tb_progress *p, uint64_t *done, uint64_t *total);
+/* Of a total that is not 0; 100 is the end. */
+unsigned tb_percent(uint64_t done, uint64_t total);
+
 struct tb_job;
 
 /* wake_fd: where to write a byte when something is new; -1 = nobody waits. */
@@ -35,6 +41,7 @@ struct tb_job *tb_job_new(int wake_fd);
 void tb_job_free(struct tb_job *job);
 
 /* For the operation. Thread-safe. */
+/* Of the whole job: who works for another operation leaves this to it. */
 void tb_job_total(struct tb_job *job, uint64_t bytes, uint64_t items);
 void tb_job_step(struct tb_job *job, uint64_t bytes, uint64_t items);
 void tb_job_what(struct tb_job *job, const char *fmt, ...) TB_PRINTF(2, 3);

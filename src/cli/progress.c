@@ -42,7 +42,7 @@ add_numbers(struct tb_buf *out, const struct tb_progress *p)
 	char done[16], total[16], rate[16], eta[16];
 
 	if (p->total)
-		tb_buf_printf(out, "  %3d %%  %s of %s", (int)(100 * p->done / p->total),
+		tb_buf_printf(out, "  %3d %%  %s of %s", (int)tb_percent(p->done, p->total),
 			      tb_human_bytes(p->done, done), tb_human_bytes(p->total, total));
 	else if (p->done)
 		tb_buf_printf(out, "  %s", tb_human_bytes(p->done, done));

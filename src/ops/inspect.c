@@ -218,7 +218,8 @@ compute(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_re
 	if (status)
 		return status;
 	tb_job_what(job, "%s", req->tensor->name);
-	tb_job_total(job, (req->bins ? 2 : 1) * p.bytes, 0);
+	if (!req->one_of_many)
+		tb_job_total(job, (req->bins ? 2 : 1) * p.bytes, 0);
 	status = gather(ctx, &p, &all, err);
 	set_stats(&out->stats, &all, p.elems);
 	if (!status)

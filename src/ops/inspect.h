@@ -61,6 +61,7 @@ struct inspect_request {
 					 * pass and nothing kept has it */
 	struct db *facts;		/* from inspect_facts(): where results are kept; or NULL */
 	bool again;			/* do not take what is kept */
+	bool one_of_many;		/* the job's total is the caller's to say */
 };
 
 struct inspect_result {

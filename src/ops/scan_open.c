@@ -112,7 +112,8 @@ stand_in(struct opened *o)
 	o->file.is_manifest = loc->kind == MODEL_OLLAMA_TENSORS || loc->kind == MODEL_OLLAMA_GGUF;
 	o->problem = (struct model_problem){ .message = o->why.msg };
 	o->broken = (struct model){ .loc = *loc, .arch = (char *)"", .files = &o->file,
-		.nfiles = o->from->dir_ns ? 0 : 1, .problems = &o->problem, .nproblems = 1 };
+		.nfiles = o->from->dir_ns ? 0 : 1, .bytes = o->from->dir_ns ? 0 : o->file.id.size,
+		.problems = &o->problem, .nproblems = 1 };
 }
 
 /* ---- one side: opening, on the pool ---- */

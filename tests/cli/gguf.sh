@@ -107,6 +107,9 @@ cp "$sound" "$T/models/sound.gguf"
 head -c 400000 "$sound" >"$T/models/cut.gguf"
 expect 1 "$TBTUI" -s "$T/models" verify
 has 'cut.gguf: tensor .* bytes of data at offset [0-9]*, the file ends at 400000'
+expect 0 "$TBTUI" --db "$T/cut.db" -s "$T/models" scan
+expect 0 "$TBTUI" --db "$T/cut.db" -s "$T/models" --json ls
+has '"name":"cut.gguf","kind":"gguf-file",.*"size":400000,"exclusive_size":400000,.*"state":"damaged"'
 rm "$T/models/cut.gguf"
 expect 0 "$TBTUI" -s "$T/models" verify
 

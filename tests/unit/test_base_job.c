@@ -32,6 +32,31 @@ a_job_may_be_missing(void **state)
 	tb_job_free(NULL);
 }
 
+/* An operation that reads more than it promised is at its end, not at 19355200 %. */
+static void
+progress_ends_at_the_end(void **state)
+{
+	struct tb_progress p = { .done = 193552, .total = 1, .items = 3, .items_total = 4 };
+	uint64_t done, total;
+
+	(void)state;
+	tb_progress_part(&p, &done, &total);
+	assert_int_equal(done, 1);
+	assert_int_equal(total, 1);
+	assert_int_equal(tb_percent(193552, 1), 100);
+	assert_int_equal(tb_percent(999, 1000), 99);
+	assert_int_equal(tb_percent(0, 1), 0);
+	assert_int_equal(tb_percent(UINT64_MAX - 1, UINT64_MAX), 100);
+	p.total = 0;		/* bytes that nobody has promised: items say how far it is */
+	tb_progress_part(&p, &done, &total);
+	assert_int_equal(done, 3);
+	assert_int_equal(total, 4);
+	p.items_total = 0;
+	tb_progress_part(&p, &done, &total);
+	assert_int_equal(done, 193552);
+	assert_int_equal(total, 0);
+}
+
 static void
 progress_adds_up(void **state)
 {
@@ -235,6 +260,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_may_be_missing),
 		cmocka_unit_test(progress_adds_up),
+		cmocka_unit_test(progress_ends_at_the_end),
 		cmocka_unit_test(ends_have_states),
 		cmocka_unit_test(one_wake_byte_at_a_time),
 		cmocka_unit_test(many_threads_one_reader),
