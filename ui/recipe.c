@@ -231,7 +231,7 @@ remember(struct recipe *s)
 		return false;
 	}
 	for (size_t i = 0; i < u.n; i++)
-		u.rows[i] = (struct plan_sample){ i, s->plan->rows[i].target, -1 };
+		u.rows[i] = (struct recipe_was){ i, s->plan->rows[i].target, s->plan->rows[i].why };
 	s->undo[s->nundo++] = u;
 	return true;
 }
@@ -241,7 +241,7 @@ remember(struct recipe *s)
 static void
 keep_changed(const struct plan *p, struct recipe_undo *u)
 {
-	struct plan_sample *less;
+	struct recipe_was *less;
 	size_t n = 0;
 
 	for (size_t i = 0; i < u->n; i++)
@@ -285,12 +285,13 @@ recipe_undo(struct view *v)
 	}
 	u = s->undo[--s->nundo];
 	for (size_t i = 0; i < u.n; i++) {
-		const struct plan_sample *was = &u.rows[i];
-		const struct plan_row *r = &s->plan->rows[was->row];
+		const struct recipe_was *was = &u.rows[i];
+		struct plan_row *r = &s->plan->rows[was->row];
 		struct plan_target t = { scheme_equal(&was->target, &r->src->scheme), was->target };
 
 		if (!scheme_equal(&r->target, &t.scheme))
 			(void)!plan_set(s->plan, &was->row, 1, &t, NULL);
+		r->why = was->why;
 	}
 	free(u.rows);
 	recipe_price(v);

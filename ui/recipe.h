@@ -22,7 +22,11 @@ struct recipe {
 	char **rules;			/* "PATTERN=SCHEME"; owned */
 	size_t nrules, rules_cap;
 
-	struct recipe_undo { struct plan_sample *rows; size_t n; } *undo;	/* newest last; owned */
+	/* What rows were before each change, newest last; owned. */
+	struct recipe_undo {
+		struct recipe_was { size_t row; struct scheme target; enum plan_why why; } *rows;
+		size_t n;
+	} *undo;
 	size_t nundo, undo_cap;
 	struct ui_job *pricing;		/* errors are being sampled */
 	bool price_again;		/* rows have changed meanwhile */
