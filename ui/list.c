@@ -163,5 +163,6 @@ list_set_filter(struct list *l, const char *text)
 	if (!strcmp(l->filter, text))
 		return false;
 	snprintf(l->filter, sizeof(l->filter), "%s", text);
+	memset(l->want, 0, sizeof(l->want));
 	return true;
 }

@@ -18,7 +18,6 @@
 #include "ui/view.h"
 #include "ui/words.h"
 
-#define DETAIL_ROWS 7
 
 struct run {
 	int64_t id;
@@ -150,18 +149,12 @@ table(const struct view *v)
 
 /* Below the table: what does not fit into a row. */
 
-static void
-detail(struct area *a, const char *label, const char *text)
-{
-	struct area row;
+#define DETAILS 6
+#define LABEL_COLS 10
 
-	if (!*text || a->h < 1)
-		return;
-	row = area_top(a, 1);
-	put_clip(row.y, row.x, row.w, "", ROLE_TEXT);
-	put_clip(row.y, row.x + 1, 9, label, ROLE_HEAD);
-	put_clip(row.y, row.x + 10, row.w - 11, text, ROLE_TEXT);
-}
+struct detail {
+	const char *label, *text;
+};
 
 static const char *
 meaning(const char *code)
@@ -172,36 +165,77 @@ meaning(const char *code)
 	return "";
 }
 
+/* What there is to say of f; place: scratch. */
 static void
-draw_details(struct area a, const struct db_finding *f)
+details_of(const struct db_finding *f, struct tb_buf *place, struct detail out[DETAILS])
 {
-	struct tb_buf place = TB_BUF(1u << 16);
-
-	tb_buf_str(&place, f->tensor);
+	tb_buf_str(place, f->tensor);
 	if (f->has_offset)
-		tb_buf_printf(&place, "%sbyte %" PRIu64, *f->tensor ? ", " : "", f->offset);
-	put_blank(a);
-	(void)area_top(&a, 1);
-	detail(&a, "means", meaning(f->code));
-	detail(&a, "finding", f->message);
-	detail(&a, "blob", f->blob);
-	detail(&a, *f->tensor ? "tensor" : "offset", tb_buf_cstr(&place));
-	detail(&a, "expected", f->expected);
-	detail(&a, "actual", f->actual);
-	tb_buf_free(&place);
+		tb_buf_printf(place, "%sbyte %" PRIu64, *f->tensor ? ", " : "", f->offset);
+	out[0] = (struct detail){ "means", meaning(f->code) };
+	out[1] = (struct detail){ "finding", f->message };
+	out[2] = (struct detail){ "blob", f->blob };
+	out[3] = (struct detail){ *f->tensor ? "tensor" : "offset", tb_buf_cstr(place) };
+	out[4] = (struct detail){ "expected", f->expected };
+	out[5] = (struct detail){ "actual", f->actual };
 }
 
 static void
+draw_detail(struct area *a, const struct detail *d)
+{
+	struct area lines = area_top(a, wrap_rows(d->text, a->w - LABEL_COLS - 1));
+
+	if (!lines.h)
+		return;
+	put_clip(lines.y, lines.x + 1, LABEL_COLS - 1, d->label, ROLE_HEAD);
+	lines.x += LABEL_COLS;
+	lines.w -= LABEL_COLS + 1;
+	(void)put_wrap(lines, d->text, ROLE_TEXT);
+}
+
+/* Rows that the details take below the list, which has half of the screen at least. */
+static int
+detail_rows(struct view *v, struct area a)
+{
+	const struct db_finding *f = v->list.n ? finding_at(v, v->list.cur) : NULL;
+	struct tb_buf place = TB_BUF(1u << 16);
+	struct detail details[DETAILS];
+	int lines = 1;
+
+	if (!f || a.h < 2 * DETAILS)
+		return 0;
+	details_of(f, &place, details);
+	for (size_t i = 0; i < DETAILS; i++)
+		lines += wrap_rows(details[i].text, a.w - LABEL_COLS - 1);
+	tb_buf_free(&place);
+	return lines < a.h / 2 ? lines : a.h / 2;
+}
+
+static void
+draw_details(struct view *v, struct area a)
+{
+	const struct db_finding *f = finding_at(v, v->list.cur);
+	struct tb_buf place = TB_BUF(1u << 16);
+	struct detail details[DETAILS];
+
+	if (f)
+		details_of(f, &place, details);
+	put_blank(a);
+	(void)area_top(&a, 1);
+	for (size_t i = 0; f && i < DETAILS; i++)
+		draw_detail(&a, &details[i]);
+	tb_buf_free(&place);
+}
+
+/* The list reads rows as it is drawn: the finding is looked up behind it again. */
+static void
 draw(struct view *v, struct area a)
 {
-	bool details = v->list.n && a.h >= 2 * DETAIL_ROWS;
-	struct area top = area_top(&a, details ? a.h - DETAIL_ROWS : a.h);
-	const struct db_finding *f;
+	int lines = detail_rows(v, a);
 
-	table_draw(top, &findings_table, &v->list, v);
-	f = details ? finding_at(v, v->list.cur) : NULL;
-	if (f)
-		draw_details(a, f);
+	table_draw(area_top(&a, a.h - lines), &findings_table, &v->list, v);
+	if (lines)
+		draw_details(v, a);
 }
 
 static void
