@@ -102,6 +102,10 @@ format_f64(double x, char out[40])
 		else if (!point)
 			point = true, *to++ = '.';
 	}
+	if (x == 0 && signbit(x)) {	/* "-0" is an integer to many readers, and just 0 */
+		*to++ = '.';
+		*to++ = '0';
+	}
 	*to = 0;
 }
 

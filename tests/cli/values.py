@@ -138,6 +138,11 @@ def iq4_xs(b):
     return out
 
 
+def mxfp4(b):
+    halves = (0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12)
+    return [f32(halves[q] * 2.0 ** (b[0] - 128)) for q in nibbles(b[1:17])]
+
+
 # number in a GGUF file: name, elements and bytes of a block, decoder
 GGML = {
     0: ("F32", 1, 4, plain("f")), 1: ("F16", 1, 2, plain("e")), 30: ("BF16", 1, 2, bf16),
@@ -145,7 +150,7 @@ GGML = {
     7: ("Q5_1", 32, 24, q5_1), 8: ("Q8_0", 32, 34, q8_0), 10: ("Q2_K", 256, 84, q2_k),
     11: ("Q3_K", 256, 110, q3_k), 12: ("Q4_K", 256, 144, q4_k), 13: ("Q5_K", 256, 176, q5_k),
     14: ("Q6_K", 256, 210, q6_k), 20: ("IQ4_NL", 32, 18, iq4_nl),
-    23: ("IQ4_XS", 256, 136, iq4_xs),
+    23: ("IQ4_XS", 256, 136, iq4_xs), 39: ("MXFP4", 32, 17, mxfp4),
 }
 SAFETENSORS = {name: (name, 1, size, decode) for _, (name, _, size, decode) in GGML.items()
                if name in ("F32", "F16", "BF16")}
@@ -197,7 +202,8 @@ def read_safetensors(data):
     n = struct.unpack_from("<Q", data)[0]
     header = json.loads(data[8:8 + n])
     return [(name, SAFETENSORS[t["dtype"]], t["shape"], 8 + n + t["data_offsets"][0])
-            for name, t in header.items() if name != "__metadata__"]
+            for name, t in header.items()   # packed codes are no values
+            if name != "__metadata__" and t["dtype"] in SAFETENSORS]
 
 
 def decode(data, kind, off, first, n):
@@ -212,7 +218,9 @@ def decode(data, kind, off, first, n):
 
 
 def same(a, b):
-    return a == b or (math.isnan(a) and math.isnan(b))
+    if math.isnan(a):
+        return math.isnan(b)
+    return a == b and math.copysign(1, a) == math.copysign(1, b)
 
 
 def check(tbtui, path):

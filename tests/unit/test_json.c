@@ -175,6 +175,7 @@ test_writing(void **state)
 	(void)state;
 	json_set_u64(v, "max", UINT64_MAX);
 	json_set_i64(v, "min", INT64_MIN);
+	json_set_f64(v, "minus", -0.0);
 	json_set_f64(v, "tenth", 0.1);
 	json_set_f64(v, "third", 1.0 / 3);
 	json_set_f64(v, "nan", 0.0 / 0.0);
@@ -190,7 +191,7 @@ test_writing(void **state)
 	json_set(v, "k\xfe", a);
 	text = json_print(v);
 	assert_string_equal(text, "{\"max\":18446744073709551615,\"min\":-9223372036854775808,"
-		"\"tenth\":0.1,\"third\":0.3333333333333333,\"nan\":null,\"inf\":null,"
+		"\"minus\":-0.0,\"tenth\":0.1,\"third\":0.3333333333333333,\"nan\":null,\"inf\":null,"
 		"\"bad\":\"a\xef\xbf\xbd\\u0001\\\"\\\\b\","
 		"\"acts\":\"\\u007f\\u009b31m\\u202e\xc3\xa9\",\"none\":null,\"yes\":true,"
 		"\"k\xef\xbf\xbd\":[1,\"x\",1e+300,[]]}");
