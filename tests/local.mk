@@ -66,6 +66,10 @@ TESTS += tests/unit/test_cli_table
 tests_unit_test_cli_table_LDADD = $(TEST_CLI)
 dist_check_SCRIPTS += tests/cli/table.sh tests/cli/output.sh
 
+check_PROGRAMS += tests/unit/test_cli_wrap
+TESTS += tests/unit/test_cli_wrap
+tests_unit_test_cli_wrap_LDADD = $(TEST_CLI)
+
 # what a model says about itself
 check_PROGRAMS += tests/unit/test_metadata
 TESTS += tests/unit/test_metadata

@@ -11,6 +11,8 @@
 #include "src/base/text.h"
 #include "src/cli/line.h"
 #include "src/cli/run_model.h"
+#include "src/cli/table.h"
+#include "src/cli/wrap.h"
 #include "src/format/json.h"
 #include "src/ops/chat.h"
 
@@ -25,6 +27,20 @@ struct chatting {
 	struct chat_answer answer;
 };
 
+/* On a terminal lines end between words. */
+static void
+show_wrapped(void *arg, const char *text, size_t len)
+{
+	struct tb_buf clean = TB_BUF(len * 4 + 16), out = TB_BUF(len * 8 + (2u << 20));
+
+	tb_text_clean_lines(&clean, text, len);
+	wrap_add(arg, tb_buf_cstr(&clean), clean.len, &out);
+	fputs(tb_buf_cstr(&out), stdout);
+	fflush(stdout);
+	tb_buf_free(&clean);
+	tb_buf_free(&out);
+}
+
 static void
 no_text(void *arg, const char *text, size_t len)
 {
@@ -37,9 +53,16 @@ static enum tb_status
 say(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct chatting *c = arg;
+	struct wrap wrap = WRAP(cli_columns());
+	struct tb_buf last = TB_BUF(2u << 20);
+	gen_text_fn *fn = c->cli->json ? no_text : wrap.columns == SIZE_MAX ? run_show_text
+									: show_wrapped;
+	enum tb_status status = chat_say(c->chat, c->text, fn, &wrap, job, &c->answer, err);
 
-	return chat_say(c->chat, c->text, c->cli->json ? no_text : run_show_text, NULL, job,
-			&c->answer, err);
+	wrap_end(&wrap, &last);
+	fputs(tb_buf_cstr(&last), stdout);
+	tb_buf_free(&last);
+	return status;
 }
 
 static enum cli_exit
@@ -237,7 +260,7 @@ cli_chat(struct cli *cli, int argc, char **argv)
 		{ 'p', "prompt", TB_OPT_STR, &prompt, "TEXT", "say this, print the answer, leave; "
 		  "- reads it from standard input" },
 		{ 0, "system", TB_OPT_STR, &system, "TEXT", "what the model is told first" },
-		RUN_SAMPLING_OPTIONS(sampling),
+		RUN_SAMPLING_OPTIONS(sampling, RUN_ELSE(SAMPLER_REPEAT_PENALTY)),
 		{ .name = NULL }
 	};
 	struct run_model r;

@@ -35,6 +35,8 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/show_sizes.c \
 	src/cli/show_texts.c \
 	src/cli/table.c \
+	src/cli/wrap.c \
+	src/cli/wrap.h \
 	src/cli/table.h \
 	src/cli/tensor_json.c \
 	src/cli/tensor_task.h \
