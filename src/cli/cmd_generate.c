@@ -108,7 +108,7 @@ cli_generate(struct cli *cli, int argc, char **argv)
 		{ 0, "raw", TB_OPT_FLAG, &g.raw, NULL, "special tokens and stop strings are plain "
 		  "text" },
 		{ 0, "ignore-eos", TB_OPT_FLAG, &g.opts.ignore_eos, NULL, "go on behind the end" },
-		RUN_SAMPLING_OPTIONS(sampling),
+		RUN_SAMPLING_OPTIONS(sampling, " (1)"),
 		{ .name = NULL }
 	};
 	struct run_model r;

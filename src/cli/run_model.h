@@ -25,16 +25,23 @@ struct run_sampling {
 	uint64_t top_k, seed, tokens, context;
 };
 #define RUN_SAMPLING { NAN, NAN, NAN, NAN, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 }
-/* The rows of an option table that fill `s`. */
-#define RUN_SAMPLING_OPTIONS(s) \
-	{ 'n', "tokens", TB_OPT_U64, &(s).tokens, "N", "stop after N tokens" }, \
-	{ 0, "temp", TB_OPT_F64, &(s).temperature, "T", "temperature; 0 = always the likeliest" }, \
-	{ 0, "seed", TB_OPT_U64, &(s).seed, "S", "of the random numbers" }, \
-	{ 0, "top-k", TB_OPT_U64, &(s).top_k, "K", "among the K likeliest; 0 = all" }, \
-	{ 0, "top-p", TB_OPT_F64, &(s).top_p, "P", "among those that add up to P" }, \
-	{ 0, "min-p", TB_OPT_F64, &(s).min_p, "P", "at least P times the likeliest" }, \
-	{ 0, "repeat-penalty", TB_OPT_F64, &(s).repeat_penalty, "X", "1 = none" }, \
-	{ 0, "ctx", TB_OPT_U64, &(s).context, "N", "positions to keep; default: the model's" }
+/* The rows of an option table that fill `s`; penalty: what is said of the default. */
+#define RUN_TEXT(x) #x
+#define RUN_ELSE(value) " (the model's, else " RUN_TEXT(value) ")"
+#define RUN_SAMPLING_OPTIONS(s, penalty) \
+	{ 'n', "tokens", TB_OPT_U64, &(s).tokens, "N", "stop after N tokens (to the end of the " \
+	  "answer or of the context)" }, \
+	{ 0, "temp", TB_OPT_F64, &(s).temperature, "T", "temperature; 0 = always the likeliest" \
+	  RUN_ELSE(SAMPLER_TEMPERATURE) }, \
+	{ 0, "seed", TB_OPT_U64, &(s).seed, "S", "of the random numbers (another one each time)" }, \
+	{ 0, "top-k", TB_OPT_U64, &(s).top_k, "K", "among the K likeliest; 0 = all" \
+	  RUN_ELSE(SAMPLER_TOP_K) }, \
+	{ 0, "top-p", TB_OPT_F64, &(s).top_p, "P", "among those that add up to P" \
+	  RUN_ELSE(SAMPLER_TOP_P) }, \
+	{ 0, "min-p", TB_OPT_F64, &(s).min_p, "P", "at least P times the likeliest" \
+	  RUN_ELSE(SAMPLER_MIN_P) }, \
+	{ 0, "repeat-penalty", TB_OPT_F64, &(s).repeat_penalty, "X", "1 = none" penalty }, \
+	{ 0, "ctx", TB_OPT_U64, &(s).context, "N", "positions to keep (the model's)" }
 enum tb_status run_sampling_apply(const struct run_sampling *s, struct sampler_opts *o,
 				  uint32_t *tokens, uint32_t *context, struct tb_err *err)
 	TB_MUST_USE;

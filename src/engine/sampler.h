@@ -16,8 +16,16 @@ struct sampler_opts {
 	uint32_t repeat_last;	/* how many recent tokens the penalty sees */
 	uint64_t seed;
 };
-#define SAMPLER_DEFAULTS { .temperature = 0.8f, .top_k = 40, .top_p = 0.9f, .min_p = 0.0f, \
-			   .repeat_penalty = 1.1f, .repeat_last = 64, .seed = 0 }
+/* Where neither a person nor the model says anything; the help tells them, too. */
+#define SAMPLER_TEMPERATURE 0.8
+#define SAMPLER_TOP_K 40
+#define SAMPLER_TOP_P 0.9
+#define SAMPLER_MIN_P 0
+#define SAMPLER_REPEAT_PENALTY 1.1
+#define SAMPLER_DEFAULTS { .temperature = (float)SAMPLER_TEMPERATURE, .top_k = SAMPLER_TOP_K, \
+			   .top_p = (float)SAMPLER_TOP_P, .min_p = (float)SAMPLER_MIN_P, \
+			   .repeat_penalty = (float)SAMPLER_REPEAT_PENALTY, .repeat_last = 64, \
+			   .seed = 0 }
 
 struct sampler;
 enum tb_status sampler_new(struct sampler **out, const struct sampler_opts *opts, size_t vocab,

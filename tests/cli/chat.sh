@@ -58,4 +58,14 @@ grep -Fq "$special" "$T/out" && fail "a control token is printed"
 expect 0 "$TBTUI" generate "$T/dense" -p a -n 600 --temp 100 --top-k 0 --top-p 1 --min-p 0 \
 	--ignore-eos --seed 1 --json --raw
 grep -Fq "$special" "$T/out" || fail "no control token came: this shows nothing"
+
+# what counts where nothing is said
+for c in chat generate; do
+	expect 0 "$TBTUI" $c --help
+	tr -s ' \n' ' ' <"$T/out" >"$T/flat"
+	for d in 'temperature; 0 = always the likeliest \(the model.s, else 0\.8\)' \
+		'0 = all \(the model.s, else 40\)' 'up to P \(the model.s, else 0\.9\)'; do
+		grep -Eq "$d" "$T/flat" || fail "$c --help does not say: $d"
+	done
+done
 exit 0
