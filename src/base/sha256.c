@@ -3,6 +3,7 @@
 #include "src/base/sha256.h"
 
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +15,20 @@
 #define WINDOW (8u << 20)	/* mapped at a time */
 #define CHUNK (1u << 20)	/* a cancel waits for one */
 
+/* libcrypto crashes when it is used although there was no memory to set it up. */
+static bool
+ready(void)
+{
+	return OPENSSL_init_crypto(0, NULL) == 1 && OSSL_LIB_CTX_get0_global_default();
+}
+
 enum tb_status
 tb_sha256_init(struct tb_sha256 *s, struct tb_err *err)
 {
-	s->ctx = EVP_MD_CTX_new();
+	s->ctx = ready() ? EVP_MD_CTX_new() : NULL;
 	if (!s->ctx || EVP_DigestInit_ex(s->ctx, EVP_sha256(), NULL) != 1) {
 		tb_sha256_free(s);
-		return tb_fail(err, TB_ENOMEM, "libcrypto gives no SHA-256");
+		return tb_fail(err, TB_ENOMEM, "out of memory: libcrypto gives no SHA-256");
 	}
 	return TB_OK;
 }
@@ -63,13 +71,17 @@ tb_sha256_free(struct tb_sha256 *s)
 	s->ctx = NULL;
 }
 
-void
-tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX])
+enum tb_status
+tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX], struct tb_err *err)
 {
-	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
+	struct tb_sha256 s;
+	enum tb_status status = tb_sha256_init(&s, err);
 
-	EVP_Digest(data, len, md, NULL, EVP_sha256(), NULL);
-	hex("sha256:", md, TB_SHA256_LEN, digest);
+	if (status)
+		return status;
+	tb_sha256_add(&s, data, len);
+	tb_sha256_done(&s, digest);
+	return TB_OK;
 }
 
 /* The pages that are gone read as zeros.  Reading them in the other way says why: the
@@ -145,19 +157,21 @@ enum tb_status
 tb_gitsha1_file(const struct tb_file *f, struct tb_job *job, char digest[TB_DIGEST_MAX],
 		struct tb_err *err)
 {
-	struct tb_sha256 s = { EVP_MD_CTX_new() };
+	struct tb_sha256 s = { ready() ? EVP_MD_CTX_new() : NULL };
 	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
 	enum tb_status status = TB_OK;
 	char head[32];
 	int n = snprintf(head, sizeof(head), "blob %ju", (uintmax_t)f->id.size) + 1;
 
 	if (!s.ctx || EVP_DigestInit_ex(s.ctx, EVP_sha1(), NULL) != 1)
-		status = tb_fail(err, TB_ENOMEM, "libcrypto gives no SHA-1");
+		status = tb_fail(err, TB_ENOMEM, "out of memory: libcrypto gives no SHA-1");
 	if (!status)
 		EVP_DigestUpdate(s.ctx, head, (size_t)n);
 	if (!status)
 		status = add_file(&s, f, job, err);
-	if (!status && EVP_DigestFinal_ex(s.ctx, md, NULL) == 1)
+	if (!status && EVP_DigestFinal_ex(s.ctx, md, NULL) != 1)
+		status = tb_fail(err, TB_ENOMEM, "out of memory: libcrypto gives no SHA-1");
+	if (!status)
 		hex("gitsha1:", md, 20, digest);
 	tb_sha256_free(&s);
 	return status;

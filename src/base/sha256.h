@@ -21,7 +21,8 @@ void tb_sha256_add(struct tb_sha256 *s, const void *data, size_t len);
 void tb_sha256_done(struct tb_sha256 *s, char digest[TB_DIGEST_MAX]);
 void tb_sha256_free(struct tb_sha256 *s);	/* without a result; fine when freed */
 
-void tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX]);
+enum tb_status tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX],
+			       struct tb_err *err) TB_MUST_USE;
 
 /* Hashes a whole file; steps `job` (may be NULL) by the bytes read and stops
  * with TB_ECANCEL when it is cancelled. */

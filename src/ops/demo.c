@@ -167,7 +167,9 @@ orphan(const char *store, char **digest, struct tb_err *err)
 	*digest = tb_calloc(1, TB_DIGEST_MAX);
 	if (!*digest)
 		return tb_nomem(err);
-	tb_sha256_bytes(text, sizeof(text), *digest);
+	status = tb_sha256_bytes(text, sizeof(text), *digest, err);
+	if (status)
+		return status;
 	path = ollama_blob_path(store, *digest);
 	status = path ? tb_out_file(path, text, sizeof(text), false, err) : tb_nomem(err);
 	if (!status)	/* a young one might still be waiting for its model */

@@ -297,11 +297,11 @@ ollama_add_bytes(struct ollama_writer *w, enum media kind, const char *name, con
 		 size_t len, struct tb_err *err)
 {
 	char digest[TB_DIGEST_MAX];
-	enum tb_status status;
-	struct tb_out o;
+	enum tb_status status = tb_sha256_bytes(data, len, digest, err);
+	struct tb_out o = { .fd = -1 };
 
-	tb_sha256_bytes(data, len, digest);
-	status = ollama_blob_open(w, &o, err);
+	if (!status)
+		status = ollama_blob_open(w, &o, err);
 	if (!status)
 		status = tb_out_write(&o, data, len, err);
 	if (status) {

@@ -150,7 +150,8 @@ digest_of(const char *what, uint64_t a, uint64_t b, uint64_t c, char out[TB_DIGE
 	int n = snprintf(key, sizeof(key), "%s %ju %ju %ju", what, (uintmax_t)a, (uintmax_t)b,
 			 (uintmax_t)c);
 
-	tb_sha256_bytes(key, (size_t)n, out);
+	if (tb_sha256_bytes(key, (size_t)n, out, NULL))
+		abort();
 }
 
 static const char *
