@@ -490,3 +490,19 @@ bench-scale: tbtui tests/scale/mkstore tests/scale/headread tests/scale/latency 
 .PHONY: bench-scale
 tests_scale_headread_SOURCES = tests/scale/headread.c
 tests_scale_headread_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
+
+# What fails: calls, one after another; kills; writers beside one another.  "make check" does
+# some of each, "make check-faults" every call ("FAULTS=long", the better part of an hour) or
+# what FAULTS names: calls, kills, pairs, an operation of tests/faults/faults.py.
+FAULTS = long
+check_DATA += tests/faults/shim.so
+EXTRA_DIST += tests/faults/shim.c tests/faults/faults.py
+CLEANFILES += tests/faults/shim.so
+dist_check_SCRIPTS += tests/faults/faults.sh
+tests/faults/shim.so: tests/faults/shim.c
+	$(AM_V_CC)$(MKDIR_P) tests/faults && $(CC) -std=gnu11 $(WARN_CFLAGS) -O1 -fPIC -shared \
+		-o $@ $(srcdir)/tests/faults/shim.c
+check-faults: tbtui tests/faults/shim.so
+	TBTUI='$(abs_top_builddir)/tbtui' SHIM='$(abs_top_builddir)/tests/faults/shim.so' \
+		$(SHELL) $(srcdir)/tests/faults/faults.sh $(FAULTS)
+.PHONY: check-faults

@@ -1,0 +1,456 @@
+#!/usr/bin/env python3
+"""Every call that can fail, failing; kills at random moments; writers beside one another.
+
+An operation runs once to count its calls, then again and again with one of them failing.
+After each run the result is whole (exit status 0), or there is a message, and everything is
+as before or as after; what is left besides is listed by scan or verify.
+
+faults.py TBTUI SHIM [long] [calls|kills|pairs|FUNCTION|OPERATION|every=N]...
+
+every=N: in the long form, each N-th allocation (there are 100,000).  FAULTS_SEED makes the
+moments of kills the same again.
+"""
+import collections, concurrent.futures, errno, hashlib, json, os, random, re, shutil
+import signal, struct, subprocess, sys, tempfile, time
+
+TBTUI, SHIM = map(os.path.abspath, sys.argv[1:3])
+WORDS = sys.argv[3:]
+LONG = "long" in WORDS
+PARTS = [w for w in WORDS if w in ("calls", "kills", "pairs")] or ["calls", "kills", "pairs"]
+NAMES = ["open", "pwrite", "write", "fsync", "rename", "linkat", "mkdir", "readdir", "malloc"]
+FUNCTIONS = [w for w in WORDS if w in NAMES] or NAMES
+EVERY = max([1] + [int(w[6:]) for w in WORDS if w.startswith("every=")])
+SHORT = 0               # an "errno" of the shim: fewer bytes are written than asked for
+CODES = {
+    "open": [errno.EIO, errno.EMFILE], "pwrite": [errno.ENOSPC, SHORT],
+    "write": [errno.ENOSPC, SHORT], "fsync": [errno.EIO, errno.ENOSYS],
+    "rename": [errno.EIO, errno.EINVAL], "linkat": [errno.EIO, errno.EPERM],
+    "mkdir": [errno.ENOSPC], "readdir": [errno.EIO], "malloc": [errno.ENOMEM],
+}
+# What stays as it is: a full disk, no memory, a file system without fsync.
+STAYS = {"pwrite": [errno.ENOSPC], "malloc": [errno.ENOMEM], "fsync": [errno.ENOSYS]}
+
+# {W}: the folder of one run; its store has demo:bf16, demo:int8 and demo-moe:bf16.
+STORE = ["-s", "{W}/store"]
+OPS = {
+    "quantize-store": STORE + ["quantize", "demo:bf16", "new:int4", "-q", "int4"],
+    "quantize-store-replace": STORE + ["quantize", "demo:bf16", "demo:int8", "-q", "int4",
+                                       "--replace", "-y"],
+    "quantize-dir": STORE + ["quantize", "demo:bf16", "{W}/out/new", "-q", "int8"],
+    "quantize-dir-replace": STORE + ["quantize", "demo:bf16", "{W}/out/old", "-q", "int4",
+                                     "--replace", "-y"],
+    "quantize-file": STORE + ["quantize", "demo:bf16", "{W}/out/new.safetensors", "-q", "int8"],
+    "quantize-file-replace": STORE + ["quantize", "demo:bf16", "{W}/out/old.safetensors", "-q",
+                                      "int4", "--replace", "-y"],
+    "import": STORE + ["import", "{W}/src", "fresh:latest"],
+    "import-replace": STORE + ["import", "{W}/src", "demo:int8", "--replace", "-y"],
+    "pack": STORE + ["unpack", "demo-moe:bf16", "moe:apart"],
+    "scan": STORE + ["-d", "{W}/db/index.db", "scan"],
+    "verify": STORE + ["-d", "{W}/db/index.db", "verify", "--report", "{W}/rep/r.json",
+                       "--format", "json"],
+}
+WRITES = [op for op in OPS if op not in ("scan", "verify")]
+ONLY = [w for w in WORDS if w in OPS] or list(OPS)
+
+T = tempfile.mkdtemp(prefix="tbtui-faults-")
+ENV = dict(os.environ, HOME=T + "/home", XDG_DATA_HOME=T + "/home/data", LC_ALL="C.UTF-8",
+           OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+BEFORE, AFTER, COUNTS, TOOK, REFERENCE = {}, {}, {}, {}, {}
+
+
+def words(op, w):
+    return [TBTUI, "-t", "1"] + [a.replace("{W}", w) for a in OPS[op]]
+
+
+def run(argv, env=None, timeout=120):
+    """Exit status (negative: a signal, None: it hangs), standard output and error."""
+    try:
+        p = subprocess.run(argv, env={**ENV, **(env or {})}, stdin=subprocess.DEVNULL,
+                           capture_output=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return None, "", ""
+    return (p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace"))
+
+
+def need(argv, *good):
+    rc, out, err = run(argv)
+    if rc not in (good or (0,)):
+        sys.exit("%s: exit status %s\n%s%s" % (" ".join(argv), rc, out, err))
+    return out
+
+
+KEPT = re.compile(r"\.replaced-[0-9TZ]+(-[0-9]+)?")
+
+
+def tree(w, skip=("db", "rep")):
+    """Paths below a folder and what is in them; of what is kept when it is replaced, the
+    time in its name is left out."""
+    out = {}
+    for folder, dirs, files in os.walk(w):
+        if folder == w:
+            dirs[:] = [d for d in dirs if d not in skip]
+        for f in files:
+            path = os.path.join(folder, f)
+            with open(path, "rb") as data:
+                name = KEPT.sub(".replaced", os.path.relpath(path, w))
+                out[name] = hashlib.sha1(data.read()).digest()
+        if not dirs and not files:
+            out[KEPT.sub(".replaced", os.path.relpath(folder, w)) + "/"] = b""
+    return out
+
+
+def without_kept(files):
+    return {p: what for p, what in files.items() if ".replaced" not in p}
+
+
+def make_template():
+    t = T + "/template"
+    need([TBTUI, "demo", t + "/store"])
+    library = t + "/store/manifests/registry.ollama.ai/library/"
+    keep = {"demo": ["bf16", "int8"], "demo-moe": ["bf16"]}
+    used = set()
+    for model in os.listdir(library):
+        for tag in os.listdir(library + model):
+            path = library + model + "/" + tag
+            if tag not in keep.get(model, []):
+                os.unlink(path)
+                continue
+            with open(path) as f:
+                m = json.load(f)
+            used |= {x["digest"].replace(":", "-") for x in m["layers"] + [m["config"]]}
+        if not os.listdir(library + model):
+            os.rmdir(library + model)
+    for blob in set(os.listdir(t + "/store/blobs")) - used:
+        os.unlink(t + "/store/blobs/" + blob)
+    base = [TBTUI, "-s", t + "/store", "quantize", "demo:bf16"]
+    os.makedirs(t + "/out")
+    need(base + [t + "/src", "-q", "keep"])
+    need(base + [t + "/out/old", "-q", "int8"])
+    need(base + [t + "/out/old.safetensors", "-q", "int8"])
+    need([TBTUI, "-s", t + "/store", "-d", T + "/db0", "verify"])
+
+
+def fresh(name):
+    w = "%s/%s" % (T, name)
+    shutil.copytree(T + "/template", w)
+    os.makedirs(w + "/rep")
+    return w
+
+
+def listed(w, path, text):
+    """Does scan or verify say that it is there?"""
+    for part in path.split("/"):
+        if part and part in text or part.replace("sha256-", "sha256:") in text and \
+           part.startswith("sha256-"):
+            return True
+    return False
+
+
+def checks(w):
+    """What verify and scan say about all that is there: exit status, words."""
+    said, worst = "", 0
+    for argv in (["verify"], ["scan"]):
+        rc, out, err = run([TBTUI, "-s", w + "/store", "-s", w + "/out", "-d", T + "/x/%s.db" %
+                            os.path.basename(w)] + argv)
+        said += out + err
+        worst = max(worst, 2 if rc is None or rc < 0 else rc)
+    return worst, said
+
+
+def state(w, op):
+    """"before", "after", or what is wrong."""
+    now, before, after = tree(w), BEFORE[op], AFTER[op]
+    if now == before:
+        return "before"
+    if now == after:
+        return "after"
+    if any(now.get(p) not in (before.get(p), after.get(p)) for p in before.keys() & after.keys()):
+        return "a file is neither the old nor the new one"
+    gone = [p for p in before if p not in now and not p.endswith("/")]
+    lost = [p for p in after if p not in now and not p.endswith("/")]
+    if gone and lost:
+        return "missing of what was there: %s, of what should be: %s" % (gone[:3], lost[:3])
+    rc, said = checks(w)
+    if rc:
+        return "verify says:\n" + said
+    more = now.keys() - (after if gone else before).keys()
+    unlisted = [p for p in more if not p.endswith("/") and not listed(w, p, said)]
+    if unlisted:
+        return "left and not listed: %s" % unlisted[:3]
+    return "before" if not gone else "after"
+
+
+def plain_report(w):
+    try:
+        with open(w + "/rep/r.json") as f:
+            r = json.load(f)
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        return "no JSON"
+    for f in r["findings"]:
+        f["model_path"] = ""
+    return json.dumps([r["checked"], r["findings"], r["clean"], r["state"]])
+
+
+def index(w):
+    rc, out, _ = run([TBTUI, "-d", w + "/db/index.db", "ls", "--json"])
+    try:
+        rows = json.loads(out)["models"] if rc == 0 else None
+    except (ValueError, KeyError):
+        return None
+    for r in rows or []:
+        for k in [k for k in r if k in ("path", "root", "modified", "mtime") or "verif" in k]:
+            del r[k]
+    return json.dumps(rows, sort_keys=True).replace(w, "")
+
+
+def judge_index(w, op, rc, err, fn):
+    """scan and verify change nothing but the index; what it has is whole when they say so."""
+    if tree(w) != BEFORE[op]:
+        return "the store has changed"
+    if op == "verify":
+        report = plain_report(w)
+        if rc == 0 and report != REFERENCE[op]:
+            return "exit status 0 without the whole report"
+        if rc == 1 and fn == "malloc":
+            return "no memory is called damage"
+        if rc == 1 and (report is None or '"error"' not in report):
+            return "exit status 1 without a finding"
+        return "the report is cut" if report == "no JSON" else None
+    if rc == 0 and index(w) != REFERENCE[op]:
+        return "exit status 0 without all models"
+    if run(words(op, w))[0] or index(w) != REFERENCE[op]:
+        return "the next scan does not mend it"
+    return None
+
+
+def judge(w, op, rc, out, err, fn):
+    if rc is None:
+        return "hangs"
+    if rc < 0:
+        return "ended by signal %d" % -rc
+    if rc not in (0, 1, 2):
+        return "exit status %d" % rc
+    if rc == 2 and not ("tbtui: " in err and ("/" in err or "out of memory" in err)):
+        return "no message that names a file: %r" % err
+    if op not in WRITES:
+        return judge_index(w, op, rc, err, fn)
+    was = state(w, op)
+    if was not in ("before", "after"):
+        return was
+    return "exit status 0, and nothing is there" if rc == 0 and was != "after" else None
+
+
+def count(op):
+    """Runs it once, undisturbed: the calls, the time, what is there before and after."""
+    w, counts = fresh("ref-" + op), T + "/counts"
+    BEFORE[op] = tree(w)
+    with open(counts, "wb") as f:
+        f.write(bytes(8 * len(NAMES)))
+    start = time.monotonic()
+    env = {"LD_PRELOAD": SHIM, "FAULT_COUNT": counts}
+    rc, out, err = run(words(op, w), env)
+    TOOK[op] = time.monotonic() - start
+    if rc:
+        sys.exit("%s: exit status %s undisturbed\n%s" % (op, rc, err))
+    with open(counts, "rb") as f:
+        COUNTS[op] = dict(zip(NAMES, struct.unpack("%dQ" % len(NAMES), f.read())))
+    if not COUNTS[op]["malloc"]:
+        sys.exit("%s is not preloaded" % SHIM)
+    AFTER[op] = tree(w)
+    REFERENCE[op] = plain_report(w) if op == "verify" else index(w) if op == "scan" else None
+    if op in WRITES and checks(w)[0]:
+        sys.exit("%s: verify finds something, undisturbed" % op)
+    shutil.rmtree(w)
+
+
+def with_fault(case):
+    op, fn, n, code, on, serial = case
+    w = fresh("run-%d" % serial)
+    env = {"LD_PRELOAD": SHIM, "FAULT_FN": fn, "FAULT_AT": str(n), "FAULT_ERRNO": str(code)}
+    if on:
+        env["FAULT_ON"] = "1"
+    rc, out, err = run(words(op, w), env)
+    wrong = judge(w, op, rc, out, err, fn)
+    shutil.rmtree(w, ignore_errors=True)
+    return case, rc, wrong, err
+
+
+def call_cases():
+    """All of them, or some of each kind, spread evenly."""
+    for op in ONLY:
+        for fn in FUNCTIONS:
+            calls = COUNTS[op][fn]
+            for on, codes in ((False, CODES[fn]), (True, STAYS.get(fn, []))):
+                for code in codes:
+                    if LONG:
+                        step = (EVERY if fn == "malloc" else 1) * (29 if on else 1)
+                    else:
+                        step = max(1, calls // (1 if on else 8 if fn == "malloc" else 3))
+                    for n in range(1 + step // 3, calls + 1, step):
+                        yield op, fn, n, code, on
+
+
+def in_parallel(work, cases):
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        yield from pool.map(work, cases)
+
+
+def report_bad(what, wrong, err=""):
+    print("BAD %s: %s%s" % (what, wrong, "\n    " + err.strip()[:300] if err.strip() else ""),
+          flush=True)
+
+
+def fail_calls():
+    done, bad = collections.Counter(), collections.Counter()
+    cases = [c + (i,) for i, c in enumerate(call_cases())]
+    for (op, fn, n, code, on, _), rc, wrong, err in in_parallel(with_fault, cases):
+        done[op, fn] += 1
+        if wrong:
+            bad[op, fn] += 1
+            name = "short" if code == SHORT else errno.errorcode[code]
+            report_bad("%s: %s %d %s%s, exit status %s" % (op, fn, n, name, " and on" * on, rc),
+                       wrong, err)
+    print("%-24s" % "failed calls" + "".join("%9s" % n for n in FUNCTIONS))
+    for op in ONLY:
+        print("%-24s" % op + "".join("%9s" % ("%d%s" % (done[op, f], "!%d" % bad[op, f]
+              if bad[op, f] else "")) for f in FUNCTIONS))
+    print("%d calls failed, %d bad outcomes" % (sum(done.values()), sum(bad.values())))
+    return sum(bad.values())
+
+
+# ---- kills ----
+
+def with_kill(case):
+    op, wait, serial = case
+    w = fresh("kill-%d" % serial)
+    p = subprocess.Popen(words(op, w), env=ENV, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(wait)
+    killed = p.poll() is None
+    p.kill()
+    p.wait()
+    if op in WRITES:
+        was = state(w, op)
+        wrong = None if was in ("before", "after") else was
+    else:
+        wrong = judge_index(w, op, 2, "", "kill")
+    if not wrong and op in WRITES:
+        again = words(op, w)
+        rc, _, err = run(again if was == "before" or "--replace" in again else again + ["-f"])
+        if rc:
+            wrong = "cannot be run again: " + err
+        elif without_kept(tree(w)) != without_kept(AFTER[op]):
+            wrong = "run again it leaves %s" % sorted(tree(w).keys() ^ AFTER[op].keys())[:3]
+    shutil.rmtree(w, ignore_errors=True)
+    return case, killed, wrong
+
+
+def kill_all():
+    rnd = random.Random(os.environ.get("FAULTS_SEED"))
+    per_op = 115 if LONG else 4
+    cases = [(op, rnd.uniform(0, 1.1) * TOOK[op], k * 1000 + i)
+             for i, op in enumerate(ONLY) for k in range(per_op)]
+    kills, wrongs = 0, 0
+    for (op, wait, _), killed, wrong in in_parallel(with_kill, cases):
+        kills += killed
+        if wrong:
+            wrongs += 1
+            report_bad("%s killed after %.1f ms" % (op, wait * 1000), wrong)
+    print("%d kills over %d operations, %d bad outcomes" % (kills, len(ONLY), wrongs))
+    return wrongs
+
+
+# ---- pairs: two at once, one of them with a slow fsync and interrupted ----
+
+def start(argv, slow):
+    env = {**ENV, "LD_PRELOAD": SHIM, "FAULT_SLOW": str(slow)} if slow else ENV
+    return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE)
+
+
+PAIRS = {
+    "two names": (["quantize", "demo:bf16", "one:a", "-q", "int4"],
+                  ["quantize", "demo:bf16", "two:a", "-q", "int4"]),
+    "one name": (["quantize", "demo:bf16", "one:a", "-q", "int4"],
+                 ["quantize", "demo:bf16", "one:a", "-q", "mxfp8"]),
+    "one name, replacing": (["quantize", "demo:bf16", "demo:int8", "-q", "int4", "-f", "-y"],
+                            ["quantize", "demo:bf16", "demo:int8", "-q", "mxfp8", "-f", "-y"]),
+    "imports": (["import", "{W}/src", "one:a"], ["import", "{W}/src", "two:a"]),
+    "imports of one name": (["import", "{W}/src", "one:a"], ["import", "{W}/src", "one:a"]),
+    "import and quantize": (["import", "{W}/src", "one:a"],
+                            ["quantize", "demo:bf16", "two:a", "-q", "keep"]),
+    "one folder": (["quantize", "demo:bf16", "{W}/out/n", "-q", "int4"],
+                   ["quantize", "demo:bf16", "{W}/out/n", "-q", "int8"]),
+    "one folder, replacing": (["quantize", "demo:bf16", "{W}/out/old", "-q", "int4", "-f", "-y"],
+                              ["quantize", "demo:bf16", "{W}/out/old", "-q", "int8", "-f", "-y"]),
+}
+
+
+def pair(case):
+    name, sig, slow, wait, serial = case
+    w = fresh("pair-%d" % serial)
+    before = tree(w)
+    both = [[TBTUI, "-t", "1", "-s", w + "/store"] + [a.replace("{W}", w) for a in half]
+            for half in PAIRS[name]]
+    a, b = start(both[0], slow), start(both[1], 0)
+    if sig:
+        time.sleep(wait)
+        a.send_signal(sig)
+    errs = [p.communicate()[1].decode(errors="replace") for p in (a, b)]
+    rc, said = checks(w)
+    wrong = None
+    if rc:
+        wrong = "exit statuses %d and %d; verify says:\n%s" % (a.returncode, b.returncode, said)
+    elif name in ("one name", "imports of one name", "one folder") and \
+            a.returncode == 0 and b.returncode == 0:
+        wrong = "both have the one name"
+    elif b.returncode not in (0, 2) or (b.returncode and "exist" not in errs[1] and
+                                        "busy" not in errs[1]):
+        wrong = "the other one: exit status %d: %s" % (b.returncode, errs[1])
+    elif b.returncode and a.returncode:
+        wrong = "neither is done: %s%s" % (errs[0], errs[1])
+    now = tree(w)
+    if not wrong and any(p not in now for p in before if "replacing" not in name):
+        wrong = "something of before is missing"
+    left = [p for p in now if p not in before and "/.tbtui" in p and not listed(w, p, said)]
+    if not wrong and left:
+        wrong = "left and not listed: %s" % left[:3]
+    shutil.rmtree(w, ignore_errors=True)
+    return case, wrong
+
+
+def run_pairs():
+    rnd = random.Random(os.environ.get("FAULTS_SEED"))
+    n, wrongs = 40 if LONG else 3, 0
+    cases = []
+    for i, name in enumerate(PAIRS):
+        for k in range(n):
+            sig = (0, signal.SIGINT, signal.SIGTERM)[k % 3]
+            slow = rnd.choice([1, 5, 20])
+            cases.append((name, sig, slow, rnd.uniform(0.01, 0.1 + 0.02 * slow), i * 1000 + k))
+    for (name, sig, slow, wait, _), wrong in map(pair, cases):
+        if wrong:
+            wrongs += 1
+            report_bad("pair %s, fsync %d ms, signal %d after %.0f ms" %
+                       (name, slow, sig, wait * 1000), wrong)
+    print("%d pairs of writers, %d bad outcomes" % (len(cases), wrongs))
+    return wrongs
+
+
+def main():
+    os.makedirs(T + "/home")
+    os.makedirs(T + "/x")
+    make_template()
+    for op in ONLY:
+        count(op)
+    parts = {"calls": fail_calls, "kills": kill_all, "pairs": run_pairs}
+    return sum(parts[p]() for p in PARTS)
+
+
+try:
+    wrong = main()
+finally:
+    shutil.rmtree(T, ignore_errors=True)
+sys.exit(1 if wrong else 0)
