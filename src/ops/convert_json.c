@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/ops/dest.h"
+#include "src/ops/optional.h"
 
 static bool
 is_json(const struct model *m, const struct model_file *f)
@@ -83,7 +84,9 @@ quantization(const struct plan *p, const struct scheme *most)
 		const char *name = p->parts->outs[i].name;
 		char *module = tb_strndup(name, strlen(name) - strlen(".weight"));
 
-		if (s->kind != SCHEME_PLAIN && !scheme_equal(s, most) && module)
+		if (!module)
+			json_set(q, name, NULL);	/* notes that it is not whole */
+		else if (s->kind != SCHEME_PLAIN && !scheme_equal(s, most))
 			json_set(q, module, scheme_json(s));
 		free(module);
 	}
@@ -162,24 +165,27 @@ config_changes(const struct plan *p, const cJSON *old)
 	return torch_name(p) || (p->dest == PLAN_TO_DIR && main_scheme(p));
 }
 
-/* A store has no chat_template.jinja; readers look into tokenizer_config.json. */
-static char *
-with_template(const struct plan *p, const cJSON *old)
+/* A store has no chat_template.jinja; readers look into tokenizer_config.json.
+ * *out NULL: it stays as it is. */
+static enum tb_status
+with_template(const struct plan *p, const cJSON *old, char **out, struct tb_err *err)
 {
-	char *jinja, *text;
-	struct tb_err ignored;
+	enum tb_status status;
+	char *jinja;
 	cJSON *doc;
-	size_t len;
 
-	if (p->dest != PLAN_TO_STORE || json_get(old, "chat_template") ||
-	    model_read(p->model, "chat_template.jinja", SMALL_FILE_MAX, &jinja, &len, &ignored))
-		return NULL;
+	*out = NULL;
+	if (p->dest != PLAN_TO_STORE || json_get(old, "chat_template"))
+		return TB_OK;
+	status = optional_text(p->model, "chat_template.jinja", &jinja, err);
+	if (status || !jinja)
+		return status;
 	doc = json_copy(old);
 	json_set_str(doc, "chat_template", jinja);
-	text = json_print_pretty(doc);
+	*out = json_print_pretty(doc);
 	json_free(doc);
 	free(jinja);
-	return text;
+	return *out ? TB_OK : tb_nomem(err);
 }
 
 enum tb_status
@@ -189,7 +195,7 @@ source_text(const struct plan *p, const struct model_file *f, char **out, size_t
 	bool config = !strcmp(f->name, "config.json");
 	enum tb_status status = tb_file_slurp(f->path, SMALL_FILE_MAX, out, len, err);
 	char *text = NULL;
-	cJSON *doc;
+	cJSON *doc = NULL;
 
 	if (status || (!config && strcmp(f->name, "tokenizer_config.json")))
 		return status;
@@ -198,10 +204,9 @@ source_text(const struct plan *p, const struct model_file *f, char **out, size_t
 		text = new_config(p, doc);
 		status = text ? TB_OK : tb_nomem(err);
 	} else if (!status && !config) {
-		text = with_template(p, doc);
+		status = with_template(p, doc, &text, err);
 	}
-	if (!status)
-		json_free(doc);
+	json_free(doc);
 	if (status || text)
 		free(*out);
 	if (text) {
@@ -235,7 +240,10 @@ index_out(const struct plan *p, const struct plan_out *o, cJSON *map)
 		size_t n = strlen(o->name) - (tb_ends(o->name, ".weight") ? strlen(".weight") : 0);
 		char *name = tb_asprintf("%.*s%s", (int)n, o->name, companions[i]);
 
-		json_set_str(map, name ? name : "", shard);
+		if (name)
+			json_set_str(map, name, shard);
+		else
+			json_set(map, o->name, NULL);	/* notes that it is not whole */
 		free(name);
 	}
 }
@@ -255,40 +263,19 @@ index_text(const struct plan *p, char **out, struct tb_err *err)
 	return *out ? TB_OK : tb_nomem(err);
 }
 
-/* The config blob of a source that is a store's model itself; NULL: it is none. */
-static cJSON *
-old_config(const struct model *m)
-{
-	struct tb_err ignored;
-	cJSON *doc = NULL;
-	char *text;
-	size_t len;
-
-	if (model_read_layer(m, MEDIA_CONFIG, 0, 1u << 20, &text, &len, &ignored))
-		return NULL;
-	(void)!json_parse(&doc, text, len, "config", &ignored);
-	free(text);
-	return doc;
-}
-
 /* What a model says of itself: its chat template and config.json. */
-static void
-capabilities(const struct model *m, cJSON *list)
+static enum tb_status
+capabilities(const struct model *m, cJSON *list, struct tb_err *err)
 {
-	char *text = NULL, *jinja = NULL;
+	char *jinja = NULL;
 	const char *template;
 	cJSON *config = NULL, *tokenizer = NULL;
-	struct tb_err ignored;
-	size_t len;
+	enum tb_status status = optional_json(m, "config.json", &config, err);
 
-	if (!model_read(m, "config.json", SMALL_FILE_MAX, &text, &len, &ignored))
-		(void)!json_parse(&config, text, len, "config.json", &ignored);
-	free(text);
-	text = NULL;
-	if (!model_read(m, "tokenizer_config.json", SMALL_FILE_MAX, &text, &len, &ignored))
-		(void)!json_parse(&tokenizer, text, len, "tokenizer_config.json", &ignored);
-	if (model_read(m, "chat_template.jinja", SMALL_FILE_MAX, &jinja, &len, &ignored))
-		jinja = NULL;
+	if (!status)
+		status = optional_json(m, "tokenizer_config.json", &tokenizer, err);
+	if (!status)
+		status = optional_text(m, "chat_template.jinja", &jinja, err);
 	template = jinja ? jinja : json_str(json_get(tokenizer, "chat_template"));
 	json_push_str(list, "completion");
 	if (json_get(config, "vision_config"))
@@ -299,10 +286,10 @@ capabilities(const struct model *m, cJSON *list)
 		json_push_str(list, "tools");
 	if (template && strstr(template, "<think>") && strstr(template, "</think>"))
 		json_push_str(list, "thinking");
-	free(text);
 	free(jinja);
 	json_free(config);
 	json_free(tokenizer);
+	return status;
 }
 
 static void
@@ -329,7 +316,8 @@ file_type(const struct plan *p)
 enum tb_status
 store_config(const struct plan *p, char **out, struct tb_err *err)
 {
-	cJSON *doc = json_object(), *old = old_config(p->model), *list = json_array();
+	cJSON *doc = json_object(), *old = NULL, *list = json_array();
+	enum tb_status status = optional_layer(p->model, MEDIA_CONFIG, &old, err);
 	const char *requires = json_str(json_get(old, "requires"));
 
 	json_set_str(doc, "model_format", "safetensors");
@@ -340,7 +328,8 @@ store_config(const struct plan *p, char **out, struct tb_err *err)
 	carry(doc, old, "renderer");
 	carry(doc, old, "parser");
 	json_set_str(doc, "requires", requires ? requires : "0.19.0");
-	capabilities(p->model, list);
+	if (!status)
+		status = capabilities(p->model, list, err);
 	if (json_is_array(json_get(old, "capabilities"))) {
 		carry(doc, old, "capabilities");
 		json_free(list);
@@ -351,8 +340,8 @@ store_config(const struct plan *p, char **out, struct tb_err *err)
 	carry(doc, old, "embedding_length");
 	json_set_str(doc, "architecture", "");
 	json_set_str(doc, "os", "");
-	*out = json_print(doc);
+	*out = status ? NULL : json_print(doc);
 	json_free(doc);
 	json_free(old);
-	return *out ? TB_OK : tb_nomem(err);
+	return status ? status : *out ? TB_OK : tb_nomem(err);
 }

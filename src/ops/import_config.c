@@ -5,40 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/format/json.h"
+#include "src/base/mem.h"
+#include "src/ops/optional.h"
 
-#define SMALL_FILE (16u << 20)
 #define REQUIRES "0.19.0"	/* the first Ollama that reads tensor layers */
 
-/* A JSON file of the model, or NULL when it has none that can be read. */
-static cJSON *
-load(const struct model *m, const char *name)
-{
-	cJSON *doc = NULL;
-	char *text = NULL;
-	size_t len;
-
-	if (!model_read(m, name, SMALL_FILE, &text, &len, NULL))
-		(void)!json_parse(&doc, text, len, name, NULL);
-	free(text);
-	return doc;
-}
-
 /* The chat template's text; caller frees. NULL: none. */
-static char *
-chat_template(const struct model *m)
+static enum tb_status
+chat_template(const struct model *m, char **out, struct tb_err *err)
 {
-	cJSON *doc;
+	enum tb_status status = optional_text(m, "chat_template.jinja", out, err);
 	const char *text;
-	char *out = NULL;
+	cJSON *doc;
 
-	if (!model_read(m, "chat_template.jinja", SMALL_FILE, &out, NULL, NULL))
-		return out;
-	doc = load(m, "tokenizer_config.json");
+	if (status || *out)
+		return status;
+	status = optional_json(m, "tokenizer_config.json", &doc, err);
+	if (status)
+		return status;
 	text = json_str(json_get(doc, "chat_template"));
-	out = text ? strdup(text) : NULL;
+	*out = text ? tb_strdup(text) : NULL;
 	json_free(doc);
-	return out;
+	return text && !*out ? tb_nomem(err) : TB_OK;
 }
 
 static bool
@@ -50,11 +38,15 @@ given(const cJSON *config, const char *key)
 	return json_is_object(v) || (json_bool(v, &flag) && flag);
 }
 
-static cJSON *
-capabilities(const struct model *m)
+static enum tb_status
+capabilities(const struct model *m, cJSON *list, struct tb_err *err)
 {
-	cJSON *list = json_array(), *config = load(m, "config.json");
-	char *chat = chat_template(m);
+	cJSON *config = NULL;
+	char *chat = NULL;
+	enum tb_status status = optional_json(m, "config.json", &config, err);
+
+	if (!status)
+		status = chat_template(m, &chat, err);
 
 	json_push_str(list, "completion");
 	if (given(config, "vision_config") || given(config, "has_vision"))
@@ -67,13 +59,14 @@ capabilities(const struct model *m)
 		json_push_str(list, "thinking");
 	free(chat);
 	json_free(config);
-	return list;
+	return status;
 }
 
 enum tb_status
 import_config(const struct model *m, const char *quant_type, char **out, struct tb_err *err)
 {
-	cJSON *doc = json_object();
+	cJSON *doc = json_object(), *list = json_array();
+	enum tb_status status = capabilities(m, list, err);
 
 	json_set_str(doc, "model_format", "safetensors");
 	json_set_str(doc, "model_family", "");
@@ -81,10 +74,10 @@ import_config(const struct model *m, const char *quant_type, char **out, struct 
 	json_set_str(doc, "model_type", "");
 	json_set_str(doc, "file_type", quant_type ? quant_type : "");
 	json_set_str(doc, "requires", REQUIRES);
-	json_set(doc, "capabilities", capabilities(m));
+	json_set(doc, "capabilities", list);
 	json_set_str(doc, "architecture", "");
 	json_set_str(doc, "os", "");
-	*out = json_print(doc);
+	*out = status ? NULL : json_print(doc);
 	json_free(doc);
-	return *out ? TB_OK : tb_nomem(err);
+	return status ? status : *out ? TB_OK : tb_nomem(err);
 }

@@ -40,6 +40,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/leftover.h \
 	src/ops/memory.c \
 	src/ops/memory.h \
+	src/ops/optional.c \
+	src/ops/optional.h \
 	src/ops/params.c \
 	src/ops/params.h \
 	src/ops/shape.c \
