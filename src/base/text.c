@@ -300,8 +300,15 @@ static bool
 take_one(const char **pattern, const char **s)
 {
 	const char *p = *pattern, *t = *s, *end;
-	uint32_t want = take_cp(&p), c = take_cp(&t);
+	uint32_t want, c;
 
+	if (!((*p | *t) & 0x80) && *p != '[') {		/* nearly always */
+		++*pattern;
+		++*s;
+		return *p == '?' || *p == *t;
+	}
+	want = take_cp(&p);
+	c = take_cp(&t);
 	if (want == '[') {
 		bool hit = set_has(p, c, &end);
 

@@ -12,8 +12,13 @@ size_t
 tb_utf8_next(const char *s, size_t n, uint32_t *cp)
 {
 	utf8proc_int32_t c;
-	utf8proc_ssize_t len = utf8proc_iterate((const utf8proc_uint8_t *)s,
-						n > 4 ? 4 : (utf8proc_ssize_t)n, &c);
+	utf8proc_ssize_t len;
+
+	if (n && !(*s & 0x80)) {
+		*cp = (uint32_t)*s;
+		return 1;
+	}
+	len = utf8proc_iterate((const utf8proc_uint8_t *)s, n > 4 ? 4 : (utf8proc_ssize_t)n, &c);
 
 	if (len <= 0) {
 		*cp = 0xfffd;

@@ -27,31 +27,55 @@ param_words(enum param_group g)
 	return groups[g].words;
 }
 
-/* The first that fits: names of Hugging Face, MLX, Ollama and llama.cpp. */
-static const struct { const char *pattern; enum param_group group; } rules[] = {
-	{ "v.*", PARAM_MEDIA }, { "a.*", PARAM_MEDIA }, { "mm.*", PARAM_MEDIA },
-	{ "*vision*", PARAM_MEDIA }, { "*visual.*", PARAM_MEDIA }, { "*audio*", PARAM_MEDIA },
-	{ "*multi_modal_projector*", PARAM_MEDIA },
-	{ "*shared_expert*", PARAM_SHARED }, { "*_shexp*", PARAM_SHARED },
-	{ "*ffn_gate_inp*", PARAM_ROUTER }, { "*.router.*", PARAM_ROUTER },
-	{ "*.mlp.gate.*", PARAM_ROUTER }, { "*block_sparse_moe.gate.*", PARAM_ROUTER },
-	{ "*.experts.*", PARAM_EXPERTS }, { "*switch_mlp*", PARAM_EXPERTS },
-	{ "*_exps.*", PARAM_EXPERTS },
-	{ "*norm*", PARAM_NORM }, { "*.ln_*", PARAM_NORM },
-	{ "*embed*", PARAM_EMBED }, { "token_embd*", PARAM_EMBED }, { "position_embd*", PARAM_EMBED },
-	{ "*.wte.*", PARAM_EMBED }, { "wte.*", PARAM_EMBED },
-	{ "*lm_head*", PARAM_HEAD }, { "output.*", PARAM_HEAD },
-	{ "*attn*", PARAM_ATTENTION }, { "*attention*", PARAM_ATTENTION },
-	{ "*.mlp.*", PARAM_FFN }, { "*ffn_*", PARAM_FFN }, { "*feed_forward*", PARAM_FFN },
+/* The first that fits: names of Hugging Face, MLX, Ollama and llama.cpp.  Of a model with
+ * 100,000 tensors each is asked of each, so these are no globs. */
+static const struct { enum { BEGINS, HAS } how; const char *part; enum param_group group; }
+rules[] = {
+	{ BEGINS, "v.", PARAM_MEDIA }, { BEGINS, "a.", PARAM_MEDIA },
+	{ BEGINS, "mm.", PARAM_MEDIA }, { HAS, "vision", PARAM_MEDIA },
+	{ HAS, "visual.", PARAM_MEDIA }, { HAS, "audio", PARAM_MEDIA },
+	{ HAS, "multi_modal_projector", PARAM_MEDIA },
+	{ HAS, "shared_expert", PARAM_SHARED }, { HAS, "_shexp", PARAM_SHARED },
+	{ HAS, "ffn_gate_inp", PARAM_ROUTER }, { HAS, ".router.", PARAM_ROUTER },
+	{ HAS, ".mlp.gate.", PARAM_ROUTER },
+	{ HAS, "block_sparse_moe.gate.", PARAM_ROUTER },
+	{ HAS, ".experts.", PARAM_EXPERTS }, { HAS, "switch_mlp", PARAM_EXPERTS },
+	{ HAS, "_exps.", PARAM_EXPERTS }, { HAS, "norm", PARAM_NORM },
+	{ HAS, ".ln_", PARAM_NORM }, { HAS, "embed", PARAM_EMBED },
+	{ BEGINS, "token_embd", PARAM_EMBED }, { BEGINS, "position_embd", PARAM_EMBED },
+	{ HAS, ".wte.", PARAM_EMBED }, { BEGINS, "wte.", PARAM_EMBED },
+	{ HAS, "lm_head", PARAM_HEAD }, { BEGINS, "output.", PARAM_HEAD },
+	{ HAS, "attn", PARAM_ATTENTION }, { HAS, "attention", PARAM_ATTENTION },
+	{ HAS, ".mlp.", PARAM_FFN }, { HAS, "ffn_", PARAM_FFN },
+	{ HAS, "feed_forward", PARAM_FFN },
 };
+#define NRULES (sizeof(rules) / sizeof(*rules))
+
+static bool
+fits(size_t rule, const char *tensor)
+{
+	if (rules[rule].how == BEGINS)
+		return tb_starts(tensor, rules[rule].part);
+	return strstr(tensor, rules[rule].part);
+}
 
 enum param_group
 param_group(const char *tensor)
 {
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
-		if (tb_glob(rules[i].pattern, tensor))
+	for (size_t i = 0; i < NRULES; i++)
+		if (fits(i, tensor))
 			return rules[i].group;
 	return PARAM_OTHER;
+}
+
+/* As param_group() == PARAM_HEAD, for asking of all tensors. */
+static bool
+is_head(const char *tensor)
+{
+	for (size_t i = 0; i < NRULES; i++)
+		if (rules[i].group == PARAM_HEAD && fits(i, tensor))
+			return param_group(tensor) == PARAM_HEAD;
+	return false;
 }
 
 static int
@@ -113,7 +137,7 @@ params_count(const struct model *m, const struct model_shape *shape, struct para
 	*out = (struct params){ .tied = true, .experts = shape->experts,
 				.experts_used = shape->experts ? shape->experts_used : 0 };
 	for (size_t i = 0; i < m->ntensors; i++)
-		out->tied &= m->tensors[i].draft || param_group(m->tensors[i].name) != PARAM_HEAD;
+		out->tied &= m->tensors[i].draft || !is_head(m->tensors[i].name);
 	for (size_t i = 0; i < m->ntensors; i++) {
 		const struct tensor *t = &m->tensors[i];
 		enum param_group g = t->draft ? PARAM_DRAFT : param_group(t->name);

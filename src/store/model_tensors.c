@@ -351,11 +351,52 @@ start_over(struct build *b, struct tb_err *err)
 	return status ? status : build_sort(b, err);
 }
 
+/* Puts `made` itself in the order of p, which is used up: a second array of a million
+ * tensors would be most of what the model needs. */
+static void
+reorder(struct tensor *made, struct place *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct tensor first = made[i];
+		size_t to = i, from;
+
+		while ((from = (size_t)(p[to].t - made)) != i) {
+			made[to] = made[from];
+			p[to].t = &made[to];
+			to = from;
+		}
+		made[to] = first;
+		p[to].t = &made[to];
+	}
+}
+
+/* The model's tensors: `made` (owned) and those that are ready. */
+static enum tb_status
+take_all(struct build *b, struct tensor *made, size_t n, struct place *p, size_t all,
+	 struct tb_err *err)
+{
+	struct model *m = b->m;
+
+	if (n == all) {
+		reorder(made, p, n);
+		m->tensors = realloc(made, (n + 1) * sizeof(*made));
+		if (!m->tensors)	/* then it is too large, and that is all */
+			m->tensors = made;
+		m->ntensors = n;
+		return TB_OK;
+	}
+	m->tensors = malloc((all + 1) * sizeof(*m->tensors));
+	for (size_t i = 0; m->tensors && i < all; i++)
+		put_place(b, &m->tensors[m->ntensors++], &p[i]);
+	free(made);
+	return m->tensors ? TB_OK : tb_nomem(err);
+}
+
 static enum tb_status
 build_all(struct build *b, bool *again, struct tb_err *err)
 {
 	size_t n = 0, nready = 0, all;
-	struct tensor *made = tb_calloc(b->nraws, sizeof(*made));
+	struct tensor *made = tb_calloc(b->nraws + 1, sizeof(*made));
 	struct place *p = NULL;
 	enum tb_status status = made ? resolve(b, made, &n, err) : tb_nomem(err);
 
@@ -370,11 +411,8 @@ build_all(struct build *b, bool *again, struct tb_err *err)
 		qsort(p, all, sizeof(*p), place_cmp);
 	*again = !status && nready && conflict(b, p, all);
 	if (!status && !*again) {
-		b->m->tensors = malloc((all + 1) * sizeof(*b->m->tensors));
-		if (!b->m->tensors)
-			status = tb_nomem(err);
-		for (size_t i = 0; !status && i < all; i++)
-			put_place(b, &b->m->tensors[b->m->ntensors++], &p[i]);
+		status = take_all(b, made, n, p, all, err);
+		made = NULL;
 	}
 	free(p);
 	free(made);
