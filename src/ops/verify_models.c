@@ -200,13 +200,47 @@ read_one(void *arg, size_t i, unsigned worker)
 
 /* ---- findings, in the order of the models ---- */
 
-static const struct verify_file *
-file_of(const struct verify_model *m, const char *digest)
+/* A model's files by digest, those of one digest as the manifest has them: a model whose
+ * 40,000 layers are all missing has as many problems. */
+struct digests { const struct verify_file **v; size_t n; };	/* v owned */
+
+static int
+by_digest(const void *a, const void *b)
 {
-	for (size_t i = 0; *digest && i < m->nfiles; i++)
-		if (!strcmp(m->files[i].digest, digest))
-			return &m->files[i];
-	return NULL;
+	const struct verify_file *x = *(const struct verify_file *const *)a;
+	const struct verify_file *y = *(const struct verify_file *const *)b;
+	int d = strcmp(x->digest, y->digest);
+
+	return d ? d : (x > y) - (x < y);
+}
+
+static bool
+list_digests(const struct verify_model *m, struct digests *out)
+{
+	*out = (struct digests){ .v = tb_calloc(m->nfiles + 1, sizeof(*out->v)) };
+	for (size_t i = 0; out->v && i < m->nfiles; i++)
+		if (*m->files[i].digest)
+			out->v[out->n++] = &m->files[i];
+	if (out->n > 1)
+		qsort(out->v, out->n, sizeof(*out->v), by_digest);
+	return out->v;
+}
+
+/* The first with that digest, or NULL. */
+static const struct verify_file *
+file_of(const struct digests *d, const char *digest)
+{
+	size_t lo = 0, hi = d->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (strcmp(d->v[mid]->digest, digest) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < d->n && !strcmp(d->v[lo]->digest, digest) ? d->v[lo] : NULL;
 }
 
 /* A file that is not there, or has not the bytes that it should, is told of once. */
@@ -217,9 +251,8 @@ explained(const struct verify_file *f)
 }
 
 static void
-missing(struct verify_run *r, const struct verify_model *m, size_t i)
+missing(struct verify_run *r, const struct verify_model *m, const struct verify_file *f)
 {
-	const struct verify_file *f = &m->files[i];
 	const char *what = *f->digest ? f->digest : f->path;
 	struct verify_where at = { .model = m, .blob = what };
 	char name[VERIFY_NAME_MAX];
@@ -227,9 +260,6 @@ missing(struct verify_run *r, const struct verify_model *m, size_t i)
 	struct tb_err why;
 	enum tb_status status;
 
-	for (size_t k = 0; k < i; k++)
-		if (!strcmp(m->files[k].path, f->path))
-			return;
 	verify_name(f, &at, name);
 	status = tb_file_open(&file, f->path, &why);
 	if (!status) {
@@ -268,34 +298,53 @@ find_outside(struct verify_run *r, const struct verify_model *m)
 }
 
 static void
+judge_file(struct verify_run *r, const struct verify_model *m, const struct verify_file *f,
+	   const struct digests *d)
+{
+	struct verify_where at = { .model = m, .blob = f->digest, .actual = f->odd_media };
+	bool again = *f->digest && file_of(d, f->digest) != f;
+
+	if ((f->missing || f->unread) && !f->outside && !again)
+		missing(r, m, f);
+	if (f->odd_media && !container(m))
+		verify_find(r, F_UNKNOWN_MEDIA, &at, "%s: a layer of unknown type %s", m->loc.name,
+			    f->odd_media);
+}
+
+static void
+judge_problem(struct verify_run *r, const struct verify_model *m, const struct verify_problem *p,
+	      const struct digests *d)
+{
+	const struct verify_file *f = *p->digest ? file_of(d, p->digest) : NULL;
+	struct verify_where at = { .model = m, .blob = p->digest };
+	char name[VERIFY_NAME_MAX];
+
+	verify_name(f, &at, name);
+	if (!p->absent && !explained(f))
+		verify_find(r, p->index ? F_INDEX_BAD : *p->digest ? F_STRUCTURE_BAD : F_MODEL_BAD,
+			    &at, "%s: %s", m->loc.name, p->message);
+}
+
+static void
 judge(struct verify_run *r, const struct verify_model *m)
 {
+	struct digests d;
+	struct tb_err err;
+
+	if (!list_digests(m, &d)) {
+		verify_fail(r, tb_nomem(&err), &err);
+		return;
+	}
 	find_outside(r, m);
 	if (container(m))
 		verify_find(r, F_NOT_MODEL, &(struct verify_where){ .model = m }, "%s: a container "
 			    "image, no model; its blobs are compared with their digests",
 			    m->loc.name);
-	for (size_t i = 0; i < m->nfiles; i++) {
-		const struct verify_file *f = &m->files[i];
-		struct verify_where at = { .model = m, .blob = f->digest, .actual = f->odd_media };
-
-		if ((f->missing || f->unread) && !f->outside)
-			missing(r, m, i);
-		if (f->odd_media && !container(m))
-			verify_find(r, F_UNKNOWN_MEDIA, &at, "%s: a layer of unknown type %s",
-				    m->loc.name, f->odd_media);
-	}
-	for (size_t i = 0; i < m->nproblems; i++) {
-		const struct verify_problem *p = &m->problems[i];
-		const struct verify_file *f = file_of(m, p->digest);
-		struct verify_where at = { .model = m, .blob = p->digest };
-		char name[VERIFY_NAME_MAX];
-
-		verify_name(f, &at, name);
-		if (!p->absent && !explained(f))
-			verify_find(r, p->index ? F_INDEX_BAD : *p->digest ? F_STRUCTURE_BAD
-				    : F_MODEL_BAD, &at, "%s: %s", m->loc.name, p->message);
-	}
+	for (size_t i = 0; i < m->nfiles; i++)
+		judge_file(r, m, &m->files[i], &d);
+	for (size_t i = 0; i < m->nproblems; i++)
+		judge_problem(r, m, &m->problems[i], &d);
+	free(d.v);
 	if (m->remark)
 		verify_find(r, F_INDEX_SIZE, &(struct verify_where){ .model = m }, "%s: %s",
 			    m->loc.name, m->remark);
