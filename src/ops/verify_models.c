@@ -192,7 +192,7 @@ read_one(void *arg, size_t i, unsigned worker)
 		if (!v->failure)
 			verify_fail(r, tb_nomem(&err), &err);
 	} else {
-		if (!keep_model(v, m))
+		if (!keep_model(v, m) || (r->req->deep && !verify_keep_bytes(v, m)))
 			verify_fail(r, tb_nomem(&err), &err);
 		model_free(m);
 	}
@@ -407,6 +407,7 @@ verify_free_models(struct verify_run *r)
 		for (size_t k = 0; k < m->nfiles; k++) {
 			free(m->files[k].path);
 			free(m->files[k].odd_media);
+			free(m->files[k].bytes);
 			free(m->files[k].tensor);
 		}
 		for (size_t k = 0; k < m->nproblems; k++)

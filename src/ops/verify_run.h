@@ -21,6 +21,8 @@ struct verify_file {
 	char *tensor;			/* the first in it, or NULL; owned */
 	uint64_t tensor_off;		/* of its bytes; if ntensors */
 	uint32_t ntensors;		/* 0: only the manifest says what it should hold */
+	struct verify_bytes *bytes;	/* owned; by offset; --deep */
+	size_t nbytes, bytes_cap;
 };
 
 struct verify_model {
@@ -124,7 +126,11 @@ enum tb_status verify_hashed(const struct verify_run *r, bool **hashed, struct t
 enum db_state verify_model_state(const struct verify_model *m, bool hashed);
 enum run_state verify_run_state(const struct verify_result *out, enum tb_status status);
 
-/* verify_values.c (--deep): NaN and infinities in the tensors of a file. */
+/* verify_values.c (--deep): which U8 and U32 in the files are floats of 8 bits (scales,
+ * codes), as the model has it; false: no memory. */
+struct verify_bytes { uint64_t off, len; enum dtype dtype; };
+bool verify_keep_bytes(struct verify_model *to, const struct model *m) TB_MUST_USE;
+/* NaN and infinities in the tensors of a file. */
 enum tb_status verify_values(struct verify_run *r, const struct verify_target *t,
 			     const struct tb_file *f, struct tb_err *err) TB_MUST_USE;
 

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "src/base/mem.h"
 #include "src/ops/verify_tensors.h"
 #include "src/quant/ggml.h"
 
@@ -76,15 +77,72 @@ report(struct verify_run *r, const struct verify_target *t, const char *tensor,
 		    tally->bad == 1 ? " that is" : "s that are", (uintmax_t)tally->first, blob);
 }
 
-/* Types of less than a byte, and E8M0, which are scales, hold no infinities that say
- * anything about the tensor. F64 beyond the range of F32 is told as infinite. */
+/* ---- floats of 8 bits that the file calls U8 or U32 ---- */
+
+static int
+by_offset(const void *a, const void *b)
+{
+	const struct verify_bytes *x = a, *y = b;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+static bool
+keep(struct verify_model *to, const struct tensor_part *p, enum dtype dtype)
+{
+	struct verify_file *f = &to->files[p->file];
+
+	if (!tb_grow(&f->bytes, &f->bytes_cap, f->nbytes + 1, sizeof(*f->bytes)))
+		return false;
+	f->bytes[f->nbytes++] = (struct verify_bytes){ p->off, p->len, dtype };
+	return true;
+}
+
+bool
+verify_keep_bytes(struct verify_model *to, const struct model *m)
+{
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < m->ntensors; i++) {
+		const struct tensor *t = &m->tensors[i];
+		enum scheme_kind kind = t->scheme.kind;
+
+		if (!t->has_scale || (kind != SCHEME_NVFP4 && kind != SCHEME_MXFP4 &&
+				      kind != SCHEME_MXFP8))
+			continue;
+		if (t->scale.dtype == DT_U8)
+			ok = keep(to, &t->scale, kind == SCHEME_NVFP4 ? DT_F8_E4M3 : DT_F8_E8M0);
+		if (kind == SCHEME_MXFP8)
+			ok = ok && keep(to, &t->weight, DT_F8_E4M3);
+	}
+	for (size_t i = 0; i < to->nfiles; i++)
+		if (to->files[i].nbytes > 1)
+			qsort(to->files[i].bytes, to->files[i].nbytes, sizeof(*to->files[i].bytes),
+			      by_offset);
+	return ok;
+}
+
+/* The tensor as the model reads it. */
+static struct verify_tensor
+meant(const struct verify_file *f, const struct verify_tensor *t)
+{
+	const struct verify_bytes key = { .off = t->off };
+	const struct verify_bytes *b = f->nbytes ? bsearch(&key, f->bytes, f->nbytes, sizeof(key),
+							   by_offset) : NULL;
+	struct verify_tensor v = *t;
+
+	if (b && b->len == t->len)
+		v.scheme = scheme_plain(b->dtype);
+	return v;
+}
+
+/* Types of less than a byte hold no infinities, and 255 is the only NaN of E8M0. F64 beyond the range of F32 is told as infinite. */
 static bool
 worth(const struct scheme *s)
 {
 	if (s->kind == SCHEME_GGML)
 		return ggml_decodable(s->ggml);
-	return dtype_floating(s->dtype) && dtype_bits(s->dtype) >= 8 && s->dtype != DT_F8_E8M0 &&
-	       s->dtype != DT_C64;
+	return dtype_floating(s->dtype) && dtype_bits(s->dtype) >= 8 && s->dtype != DT_C64;
 }
 
 /* Not being able to look is not the same as having found nothing. */
@@ -111,16 +169,16 @@ verify_values(struct verify_run *r, const struct verify_target *t, const struct 
 	enum tb_status status = raw && x ? verify_tensors_read(&list, f, err) : tb_nomem(err);
 
 	for (size_t i = 0; !status && i < list.n; i++) {
-		const struct verify_tensor *v = &list.v[i];
+		const struct verify_tensor v = meant(t->file, &list.v[i]);
 		struct tally tally = { 0 };
 
-		if (!worth(&v->scheme)) {
-			note_unread(r, t, v);
+		if (!worth(&v.scheme)) {
+			note_unread(r, t, &v);
 			continue;
 		}
-		status = scan_tensor(r, f, v, raw, x, &tally, err);
+		status = scan_tensor(r, f, &v, raw, x, &tally, err);
 		if (!status && tally.bad)
-			report(r, t, v->name, &tally);
+			report(r, t, v.name, &tally);
 	}
 	if (raw && x)
 		verify_tensors_free(&list);

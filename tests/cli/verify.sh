@@ -428,6 +428,26 @@ printf '\377\377\377\177' | dd of="$D/model.safetensors" bs=1 conv=notrunc 2>/de
 	seek=$(($(wc -c <"$D/model.safetensors") - 4))
 run 0 verify --deep
 has '^warning +nonfinite .*w holds 1 value that is NaN'
+# Scales are floats of 8 bits, whatever the file calls them.
+for q in nvfp4 mxfp4 mxfp8; do
+	S=$T/src-$q
+	D=$T/dst-$q
+	mkdir "$S"
+	st model.layers.0.mlp.up_proj.weight 4 64 1 >"$S/model.safetensors"
+	echo '{"model_type":"llama"}' >"$S/config.json"
+	run 0 quantize "$S" "$D/" -q $q --policy uniform
+	STORE=$D
+	run 0 verify --deep
+	has_not nonfinite
+	head=$(tr -d '\0' <"$D/model.safetensors" | grep -ao '"[^"]*scales":{[^}]*}')
+	n=$(od -An -tu8 -N8 "$D/model.safetensors")
+	at=$(echo "$head" | sed 's/.*offsets":\[\([0-9]*\),.*/\1/')
+	printf '\377' | dd of="$D/model.safetensors" bs=1 conv=notrunc seek=$((8 + n + at + 1)) 2>/dev/null
+	run 0 verify --deep
+	has "^warning +nonfinite .*up_proj.scales holds 1 value that is NaN.* at byte $((8 + n + at + 1)) "
+done
+D=$T/dir
+STORE=$D
 truncate -s 90 "$D/model.safetensors"
 run 1 verify
 has '^error +model_bad|^error +structure_bad'
