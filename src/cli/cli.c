@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "src/base/near.h"
@@ -159,6 +160,18 @@ cli_global_opts(struct cli *cli, struct tb_opt rows[CLI_GLOBALS])
 	memcpy(rows, all, sizeof(all));
 }
 
+/* Each thread opens files: as many as the system lets us have. */
+static void
+allow_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)!setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 int
 cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
 {
@@ -171,6 +184,7 @@ cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
 	setlocale(LC_NUMERIC, "C");	/* 0.5 is 0.5 in options and JSON everywhere */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);	/* a limit of sizes is an error as a full disk is */
+	allow_files();
 	cli_global_opts(&cli, opts);
 	if (tb_opt_parse(opts, &argc, argv, true, &err) || cli_check(&cli, &err))
 		status = cli_fail(&err);

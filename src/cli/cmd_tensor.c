@@ -181,10 +181,11 @@ no_tensor(const struct model *m, const char *name, struct tb_err *err)
 	struct tb_near near = { .word = name };
 	char hint[320];
 
-	for (size_t i = 0; i < m->ntensors; i++)
+	for (size_t i = 0; !m->nproblems && i < m->ntensors; i++)
 		tb_near_try(&near, m->tensors[i].name);
-	return tb_fail(err, TB_ENOENT, "%.60s: no tensor %.100s%s", m->loc.name, name,
-		       tb_near_text(&near, hint, sizeof(hint)));
+	(void)tb_fail(err, TB_ENOENT, "%.60s: no tensor %.100s%s", m->loc.name, name,
+		      m->nproblems ? "" : tb_near_text(&near, hint, sizeof(hint)));
+	return model_blame(m, name, err);
 }
 
 static enum tb_status

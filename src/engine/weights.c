@@ -198,9 +198,10 @@ load(void *arg, const struct slot_at *at, struct tb_err *err)
 static enum tb_status
 refuse(void *arg, const struct slot_wrong *w, struct tb_err *err)
 {
-	(void)arg;
+	const struct loader *l = arg;
+
 	*err = *w->why;
-	return w->why->code;
+	return model_blame(l->m, w->name, err);
 }
 
 enum tb_status

@@ -273,6 +273,22 @@ model_foreign(const struct model *m)
 	return NULL;
 }
 
+enum tb_status
+model_blame(const struct model *m, const char *tensor, struct tb_err *err)
+{
+	const struct model_problem *worst = m->problems;
+
+	if (!m->nproblems)
+		return err->code;
+	for (size_t i = 0; i < m->nproblems; i++)
+		if (strstr(m->problems[i].message, tensor)) {
+			worst = &m->problems[i];
+			break;
+		}
+	return tb_fail(err, err->code, "%.200s; not all of the model can be read: %s", err->msg,
+		       worst->message);
+}
+
 static enum tb_status
 slurp(const struct model_file *f, size_t max, char **out, size_t *len, struct tb_err *err)
 {

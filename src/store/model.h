@@ -143,6 +143,9 @@ enum tb_status model_open_cached(struct model **out, const struct model_loc *loc
 bool model_is_gguf(const struct model *m);
 bool model_is_image(const struct model *m);	/* of an OCI layout */
 const struct tensor *model_tensor(const struct model *m, const char *name);
+/* Where a part of the model could not be read, says so in *err, which says that `tensor`
+ * (a name, as far as known) is not there or not as it should be.  Returns its code. */
+enum tb_status model_blame(const struct model *m, const char *tensor, struct tb_err *err);
 /* The first of a foreign scheme (scheme_foreign()), or NULL. */
 const struct tensor *model_foreign(const struct model *m);
 

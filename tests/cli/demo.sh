@@ -36,3 +36,25 @@ for model in demo:int4 demo-moe:nvfp4 demo-moe:int4; do
 	expect 0 tb generate "$model" -p "Hello there" -n 8 --temp 0
 	[ -s "$T/out" ] || fail "$model says nothing"
 done
+
+# Who wants to run a model hears which file is missing, cut or cannot be read.
+expect 0 tb --json show demo-moe:bf16
+blob=$(tr '{' '\n' <"$T/out" |
+	sed -n 's/^"name":"model\.layers\.1\.mlp\.experts.*"digest":"sha256:\([0-9a-f]*\)".*/\1/p' | head -1)
+[ -n "$blob" ] || fail "no blob of experts"
+file=$T/demo/blobs/sha256-$blob
+mv "$file" "$T/away"
+expect 2 tb generate demo-moe:bf16 -p a -n 1
+err_has "no tensor .*; not all of the model can be read: blob sha256:$blob .*: missing"
+expect 2 tb tensor demo-moe:bf16 model.layers.1.mlp.experts.0.gate_proj.weight
+err_has "no tensor .*; not all of the model can be read: blob sha256:$blob .*: missing"
+head -c 100 "$T/away" >"$file"
+expect 2 tb generate demo-moe:bf16 -p a -n 1
+err_has "not all of the model can be read: blob sha256:$blob .*100 bytes, the manifest says"
+rm "$file"
+ln -s "$file/loop" "$file"
+expect 2 tb generate demo-moe:bf16 -p a -n 1
+err_has "not all of the model can be read: blob sha256:$blob "
+rm "$file"
+mv "$T/away" "$file"
+expect 0 tb generate demo-moe:bf16 -p a -n 1

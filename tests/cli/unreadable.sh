@@ -4,6 +4,31 @@
 . "$srcdir/tests/cli/lib.sh"
 . "$srcdir/tests/cli/store.sh"
 
+# Running out of descriptors is no damage: all of it is done, or none, and why.
+model "$T/a" one latest 100
+model "$T/a" two latest 200
+done=0
+for n in 9 10 11 12 14 16 20 40; do
+	for what in scan verify; do
+		(ulimit -n $n; exec "$TBTUI" -d "$T/index.db" -s "$T/a" -t 2 $what) \
+			>"$T/out" 2>"$T/err" </dev/null
+		got=$?
+		if [ $got -eq 0 ]; then
+			done=$((done + 1))
+			continue
+		fi
+		[ $got -eq 2 ] || fail "$what with $n files: exit status $got"
+		err_has 'too many open files'
+		has_not '^error|^removed|^changed'
+	done
+done
+[ $done -gt 0 ] || fail "40 files are not enough"
+ls "$T"/*.damaged-* >/dev/null 2>&1 && fail "an index was set aside"
+# A soft limit is no reason: the program raises it.
+(ulimit -S -n 9; exec "$TBTUI" -d "$T/index.db" -s "$T/a" verify) >"$T/out" 2>&1 ||
+	fail "the soft limit was not raised"
+rm -rf "$T/a" "$T"/index.db* "$T"/audits.db*
+
 # Permissions mean nothing to root unless its right to ignore them is taken away.
 if [ "$(id -u)" -eq 0 ]; then
 	drop=-dac_override,-dac_read_search

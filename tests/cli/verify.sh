@@ -88,6 +88,12 @@ has "^error +blob_missing +two:latest: sha256:${OWN##*sha256-} is missing; it ho
 has '^damage: 2 models, 2 manifests, 6 blobs'
 run 1 verify two
 run 0 verify one
+# Two layers of one blob: told once, and its size is not said beside that.
+fresh
+sed -i 's|\(.*\)\({"mediaType":"[^"]*tensor".*}\)\]|\1\2,\2]|' "$MANIFEST"
+rm "$OWN"
+run 1 verify
+[ "$(grep -c "^error" "$T/out")" -eq 1 ] || fail "not told once"
 
 # A manifest cut in half, one that is no JSON, one with a layer of an unknown type.
 fresh
