@@ -57,7 +57,7 @@ struct db_query {
 	const char *sort;	/* a key named at the list; NULL: its first.  TB_EUSAGE else */
 	bool reverse;
 	uint64_t offset, limit;	/* limit 0: all */
-	const struct store_roots *roots;	/* models and blobs: only below these; NULL: all */
+	const struct store_roots *roots;	/* models and blobs: only in and below these; NULL: all */
 };
 
 struct db_model {

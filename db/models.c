@@ -95,7 +95,7 @@ read_all(struct db_rows *r, struct db_models *out)
 _Static_assert(MODEL_CONTAINER == 7, "lists and db/finish.c count on it");
 #define LIST(what) { \
 	.columns = what, .from = "model_state", .where = "kind <> 7", .filter = "name", \
-	.root = "root_path", .tie = "name COLLATE tb_natural, id", .sort = sorts, \
+	.root = "root_path", .path = "path", .tie = "name COLLATE tb_natural, id", .sort = sorts, \
 }
 
 enum tb_status

@@ -123,6 +123,7 @@ struct db_list {
 	const char *where;		/* "1" if none */
 	const char *filter;		/* the expression that q->filter is matched with */
 	const char *root;		/* the expression of the root's path; NULL: not by root */
+	const char *path;		/* that of the row's own: roots may lie in one another */
 	const char *tie;		/* last in ORDER BY, so that windows fit together */
 	const struct db_sort *sort;
 	bool has_arg;			/* `where` has one ?, and it is this: */

@@ -44,8 +44,13 @@ where_roots(struct tb_buf *sql, const struct db_list *l, const struct db_query *
 	if (!l->root || !q->roots)
 		return;
 	tb_buf_str(sql, " AND (0");
-	for (size_t i = 0; i < q->roots->n; i++)
-		tb_buf_printf(sql, " OR %s = ?", l->root);
+	for (size_t i = 0; i < q->roots->n; i++) {
+		unsigned at = (unsigned)i + 1 + l->has_arg + (q->filter && *q->filter);
+
+		/* '0' is the character behind '/' */
+		tb_buf_printf(sql, " OR %s = ?%u OR (%s > ?%u || '/' AND %s < ?%u || '0')",
+			      l->root, at, l->path, at, l->path, at);
+	}
 	tb_buf_chr(sql, ')');
 }
 

@@ -7,5 +7,7 @@
 int
 main(int argc, char **argv)
 {
-	return cli_main(argc, argv, ui_main);
+	static const struct cli_screens screens = { .run = ui_main };
+
+	return cli_main(argc, argv, &screens);
 }

@@ -55,7 +55,7 @@ dist_check_SCRIPTS += tests/cli/plain.sh
 dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/unreadable.sh tests/cli/audit.sh tests/cli/hub.sh \
 	tests/cli/oci.sh
 EXTRA_DIST += tests/cli/store.sh
-dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.sh tests/cli/config.sh
+dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.sh tests/cli/config.sh tests/cli/path.sh
 
 # tables of commands
 check_PROGRAMS += tests/unit/test_cli_progress
@@ -312,7 +312,7 @@ SCREENS += tests/screens/audit.scr tests/screens/chat.scr tests/screens/convert.
 check_PROGRAMS += tests/unit/test_ui_blobs
 TESTS += tests/unit/test_ui_blobs
 tests_unit_test_ui_blobs_LDADD = $(TEST_UI)
-SCREENS += tests/screens/first.scr
+SCREENS += tests/screens/first.scr tests/screens/path.scr
 SCREENS += tests/screens/blobs.scr tests/screens/pages.scr tests/screens/states.scr tests/screens/writes.scr
 EXTRA_DIST += tests/screens/blobs.sh
 EXTRA_DIST += tests/screens/big.sh tests/screens/store.sh

@@ -79,13 +79,15 @@ start(struct ui *ui, struct tb_err *err)
 }
 
 int
-ui_main(struct op_ctx *ctx)
+ui_main(struct op_ctx *ctx, const struct model_loc *open)
 {
 	struct ui ui = { .ctx = ctx, .wake = { -1, -1 }, .test = getenv("TBTUI_TEST") != NULL };
 	struct tb_err err = { 0 };
 	enum tb_status status;
 
 	status = start(&ui, &err);
+	if (!status && open)
+		ui_open(&ui, VIEW_MODEL, &(struct view_arg){ .model = open });
 	if (!status)
 		loop_run(&ui);
 	ui_close_all(&ui);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/base/near.h"
+#include "src/cli/open.h"
 #include "src/cli/plain.h"
 #include "src/ops/ctx.h"
 
@@ -26,7 +27,9 @@ static void
 print_help(const struct tb_opt *opts)
 {
 	printf("Usage: tbtui [OPTION...] [COMMAND [ARG...]]\n"
-	       "Without a command: the full-screen program.\n\nOptions:\n");
+	       "       tbtui [OPTION...] PATH\n"
+	       "Without a command: the full-screen program; with a path, on that model or folder."
+	       "\n\nOptions:\n");
 	tb_opt_help(opts, stdout);
 	printf("\nCommands:\n");
 	for (const struct cli_command *c = cli_commands; c->name; c++) {
@@ -78,7 +81,7 @@ cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err)
 }
 
 static int
-run_screens(struct cli *cli, int (*screens)(struct op_ctx *ctx))
+run_screens(struct cli *cli, const struct cli_screens *screens)
 {
 	struct op_ctx ctx;
 	struct tb_err err;
@@ -86,7 +89,7 @@ run_screens(struct cli *cli, int (*screens)(struct op_ctx *ctx))
 
 	if (cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
-	status = screens(&ctx);
+	status = screens->run(&ctx, NULL);
 	op_ctx_free(&ctx);
 	return status;
 }
@@ -173,7 +176,7 @@ allow_files(void)
 }
 
 int
-cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
+cli_main(int argc, char **argv, const struct cli_screens *screens)
 {
 	struct cli cli = { 0 };
 	struct tb_opt opts[CLI_GLOBALS];
@@ -196,6 +199,8 @@ cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx))
 		status = plain_main(&cli, run_plain);
 	else if (argc < 2)
 		status = run_screens(&cli, screens);
+	else if (!find(argv[1]) && cli_is_path(argv[1]))
+		status = cli_open(&cli, argc - 1, argv + 1, screens);
 	else
 		status = dispatch(&cli, argc, argv);
 	status = cli_end(status);

@@ -12,6 +12,7 @@
 struct cJSON;
 struct db;
 struct model;
+struct model_loc;
 struct op_ctx;
 struct tb_job;
 
@@ -48,8 +49,12 @@ void cli_global_opts(struct cli *cli, struct tb_opt rows[CLI_GLOBALS]);
 /* Are their values ones that we know? */
 enum tb_status cli_check(const struct cli *cli, struct tb_err *err) TB_MUST_USE;
 
-/* screens: what runs when there is no command. */
-int cli_main(int argc, char **argv, int (*screens)(struct op_ctx *ctx));
+/* The full-screen program, of which nothing is known here. */
+struct cli_screens {
+	/* open: the model whose page comes first, NULL: the list of all. */
+	int (*run)(struct op_ctx *ctx, const struct model_loc *open);
+};
+int cli_main(int argc, char **argv, const struct cli_screens *screens);
 
 /* The index, stores and workers that the global options name. */
 enum tb_status cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;

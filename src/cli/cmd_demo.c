@@ -39,7 +39,7 @@ print(const struct cli *cli, const struct task *t)
 	cli_put(t->dir);
 	printf(": %zu models; a blob of %s is damaged, %.19s… belongs to none\n", t->res.models,
 	       t->res.damaged, t->res.orphan);
-	printf("look at it with: tbtui --store ");
+	printf("look at it with: tbtui ");
 	cli_put(t->dir);
 	putchar('\n');
 	return CLI_OK;

@@ -29,6 +29,8 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/cmd_tensors.c \
 	src/cli/cmd_verify.c \
 	src/cli/index.c \
+	src/cli/open.c \
+	src/cli/open.h \
 	src/cli/show.h \
 	src/cli/show_json.c \
 	src/cli/show_meta.c \

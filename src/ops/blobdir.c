@@ -169,9 +169,11 @@ add_loose(struct blobdir *d, const char *dir, const char *name, struct tb_err *e
 enum tb_status
 blobdir_root(struct blobdir *d, const char *root, struct tb_err *err)
 {
-	enum tb_status status = store_is_ollama(root) ? add_blobs(d, root, err)
-						      : each(d, root, add_loose, err);
+	enum tb_status status;
 
+	if (tb_exists(root) && tb_no_dir(root))	/* a model in one file */
+		return TB_OK;
+	status = store_is_ollama(root) ? add_blobs(d, root, err) : each(d, root, add_loose, err);
 	return status ? status : leftover_root(d, root, err);
 }
 

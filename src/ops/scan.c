@@ -124,17 +124,19 @@ look(struct scan *s, struct scan_root *root, struct tb_err *err)
 {
 	void *arg[] = { s, root };
 	bool whole = false;
-	enum tb_status status = db_begin(s->db, err);
+	enum tb_status status;
 
+	tb_job_what(s->job, "%s", root->path);
+	status = store_walk(root->path, collect, arg, &root->unread, err);
+	if (status)		/* nothing that can be remembered */
+		return status;
+	status = db_begin(s->db, err);
 	if (!status)
 		status = db_root(s->db, root->path, &root->id, err);
 	if (!status)
 		status = db_commit(s->db, err);
 	else
 		db_rollback(s->db);
-	tb_job_what(s->job, "%s", root->path);
-	if (!status)
-		status = store_walk(root->path, collect, arg, &root->unread, err);
 	for (size_t i = 0; !status && i < root->n; i++)
 		status = compare(s, root, &root->models[i], err);
 	if (!status)
@@ -313,8 +315,8 @@ scan_all(struct scan *s, struct tb_err *err)
 	status = db_known_files(s->db, &s->files, err);
 	for (size_t i = 0; !status && i < s->roots.n; i++) {
 		s->root[i].path = s->roots.path[i];
-		status = tb_no_dir(s->root[i].path) ? not_there(s, i, err)
-						    : look(s, &s->root[i], err);
+		status = tb_no_dir(s->root[i].path) && !tb_exists(s->root[i].path)
+			 ? not_there(s, i, err) : look(s, &s->root[i], err);
 		stale += s->root[i].nstale;
 	}
 	db_free(&s->files.mem);
@@ -357,7 +359,7 @@ forget_gone(struct scan *s, struct tb_err *err)
 	if (!status)
 		status = db_roots(s->db, &roots, err);
 	for (size_t i = 0; !status && i < roots.n; i++)
-		if (tb_no_dir(roots.rows[i]))
+		if (tb_no_dir(roots.rows[i]) && !tb_exists(roots.rows[i]))
 			status = forget_root(s, roots.rows[i], err);
 	db_free(&roots.mem);
 	if (!status)

@@ -140,7 +140,7 @@ store_roots_init(struct store_roots *r, const char *const *dirs, size_t n, struc
 bool
 store_root_away(const struct store_roots *r, size_t i)
 {
-	return !r->given && tb_no_dir(r->path[i]);
+	return !r->given && tb_no_dir(r->path[i]) && !tb_exists(r->path[i]);
 }
 
 void

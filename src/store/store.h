@@ -40,7 +40,8 @@ bool store_is_ollama(const char *root);
 enum tb_status store_destination(const struct store_roots *r, char **out, struct tb_err *err)
 	TB_MUST_USE;
 
-/* Calls fn for each model below root, in name order; loc is borrowed for the call.
+/* Calls fn for each model below root (or in it, if it is a file), in name order; loc is
+ * borrowed for the call.
  * fn returning anything but TB_OK ends the walk with it.  What is no model is
  * skipped silently; a manifest that cannot be read is still yielded; folders that cannot
  * be read are added to `unread`, and the rest goes on.  No file is

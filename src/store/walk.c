@@ -428,6 +428,24 @@ loc_cmp(const void *a, const void *b)
 	return d ? d : strcmp(x->path, y->path);
 }
 
+/* A root may be a model in one file. */
+static enum tb_status
+walk_file(struct walk *w, const char *path, struct tb_err *err)
+{
+	enum model_kind kind;
+	enum tb_status status;
+	char *name;
+
+	if (!tb_exists(path))
+		return tb_fail(err, TB_ENOENT, "%s: no such folder", path);
+	if ((status = file_is_weights(path, &kind, err)))
+		return status;
+	name = file_model_name("", strrchr(path, '/') + 1);
+	status = name ? add(w, kind, name, path, w->root, err) : tb_nomem(err);
+	free(name);
+	return status;
+}
+
 enum tb_status
 store_walk(const char *root, store_walk_fn *fn, void *arg, struct unread *unread,
 	   struct tb_err *err)
@@ -437,8 +455,8 @@ store_walk(const char *root, store_walk_fn *fn, void *arg, struct unread *unread
 	enum tb_status status = abs ? TB_OK : tb_nomem(err);
 
 	if (!status && tb_no_dir(abs))
-		status = tb_fail(err, TB_ENOENT, "%s: no such folder", root);
-	if (!status)
+		status = walk_file(&w, abs, err);
+	else if (!status)
 		status = walk_folder(&w, abs, "", 0, err);
 	if (w.n > 1)
 		qsort(w.locs, w.n, sizeof(*w.locs), loc_cmp);

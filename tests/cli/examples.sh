@@ -12,7 +12,7 @@ PATH=$T/bin:$PATH
 cd "$T/work" || exit 99
 while IFS= read -r line; do
 	case $line in
-	'tbtui --store ./demo') continue ;;	# a screen
+	'tbtui ./demo') continue ;;	# a screen
 	*' | jq '*) command -v jq >/dev/null || line=${line%% | jq*} ;;
 	esac
 	sh -c "$line" >"$T/out" 2>"$T/err" </dev/null
