@@ -107,9 +107,10 @@ db_digest_bounds(const char *hex, char low[TB_DIGEST_MAX], char high[TB_DIGEST_M
 	low[7 + 2 * TB_SHA256_LEN] = high[7 + 2 * TB_SHA256_LEN] = 0;
 }
 
-/* Hashes of files that are still what they were then. */
+/* Hashes of files that are still what they were then; see db/copies.c. */
 #define HASHES "audit.hashes h JOIN files x ON x.path = h.path AND x.dev = h.dev AND " \
-	"x.ino = h.ino AND x.size = h.size AND x.mtime_ns = h.mtime_ns "
+	"x.ino = h.ino AND x.size = h.size AND x.mtime_ns = h.mtime_ns " \
+	"AND (h.ok OR x.digest IS NOT NULL) "
 
 enum tb_status
 db_blob_find(struct db *db, const char *hex, const char *path, struct db_blobs *out,

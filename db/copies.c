@@ -22,11 +22,13 @@ struct reading {
 	const struct store_roots *roots;
 };
 
-/* A file that was hashed holds what was found then, whatever it is called. */
+/* A file that was hashed holds what was found then, whatever it is called; but of one that
+ * has rotted what it should hold is kept, not what it does. */
 #define KNOWN "WITH known AS MATERIALIZED (SELECT f.path, r.path AS root, f.size, f.owners, " \
 	"f.dev, f.ino, coalesce(h.digest, f.digest) AS digest FROM main.files f " \
 	"JOIN main.roots r ON r.id = f.root LEFT JOIN audit.hashes h ON h.path = f.path " \
 	"AND h.dev = f.dev AND h.ino = f.ino AND h.size = f.size AND h.mtime_ns = f.mtime_ns " \
+	"AND (h.ok OR f.digest IS NOT NULL) " \
 	"WHERE NOT f.missing AND f.size > 0 AND f.kind IN (0, 2)) "
 _Static_assert(DB_FILE_MODEL == 0 && DB_FILE_BLOB == 2, "files of models, and blobs");
 

@@ -22,6 +22,7 @@
 struct run {
 	int64_t id;
 	struct db_runs head;		/* the run itself: one row, or none */
+	struct db_run_models models;	/* how they stood after it */
 	struct rows rows;		/* of struct db_finding */
 	struct model_loc loc;		/* of subject(); borrows from found */
 	struct db_models found;
@@ -245,9 +246,12 @@ refresh(struct view *v)
 
 	rows_forget(&s->rows);
 	db_free(&s->head.mem);
+	db_free(&s->models.mem);
 	s->head = (struct db_runs){ 0 };
 	if (db_run_by_id(view_db(v), s->id, &s->head, NULL))
 		s->head.n = 0;
+	if (db_run_models(view_db(v), s->id, &s->models, NULL))
+		s->models.n = 0;
 }
 
 static enum tb_status
@@ -268,6 +272,7 @@ run_close(struct view *v)
 	struct run *s = v->state;
 
 	db_free(&s->head.mem);
+	db_free(&s->models.mem);
 	rows_free(&s->rows);
 	db_free(&s->found.mem);
 }
@@ -459,6 +464,10 @@ summary(struct view *v, struct tb_buf *out)
 	if (!s->head.n)
 		return;
 	tb_buf_printf(out, "%s", run_state_word(r->state));
+	if (s->models.n) {
+		tb_buf_printf(out, " %s ", dot);
+		report_states(&s->models, out);
+	}
 	tb_buf_printf(out, " %s %s", dot, word_count(r->blobs, "file", text));
 	tb_buf_printf(out, " %s %s", dot, tb_human_bytes(r->bytes, text));
 	tb_buf_printf(out, " %s %s", dot, word_count(r->errors, "error", text));

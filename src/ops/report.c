@@ -207,12 +207,11 @@ count(struct tb_buf *out, uint64_t n, const char *what, const char *then)
 	tb_buf_printf(out, "%ju %s%s%s", (uintmax_t)n, what, tb_plural(n), then);
 }
 
-/* "models: 79 hashed, 1 structure, 1 damaged". */
-static void
-text_states(const struct db_run_models *models, struct tb_buf *out)
+void
+report_states(const struct db_run_models *models, struct tb_buf *out)
 {
 	size_t n[DB_STATE_COUNT] = { 0 };
-	const char *before = "models: ";
+	const char *before = "";
 
 	for (size_t i = 0; i < models->n; i++)
 		n[models->rows[i].state]++;
@@ -222,8 +221,6 @@ text_states(const struct db_run_models *models, struct tb_buf *out)
 				      db_state_word((enum db_state)s));
 			before = ", ";
 		}
-	if (models->n)
-		tb_buf_chr(out, '\n');
 }
 
 /* What was not compared with anything, and why. */
@@ -269,7 +266,9 @@ text_head(const struct report *r, struct tb_buf *out)
 	count(out, run->errors, "error", ", ");
 	count(out, run->warnings, "warning", ", ");
 	count(out, run->notes, "note", "\n");
-	text_states(&r->models, out);
+	tb_buf_str(out, r->models.n ? "models: " : "");
+	report_states(&r->models, out);
+	tb_buf_str(out, r->models.n ? "\n" : "");
 	text_uncompared(run, out);
 	if (*run->message) {
 		tb_text_clip(out, run->message, SIZE_MAX, false);

@@ -36,6 +36,9 @@ enum tb_status report_load(struct report *r, struct db *db, int64_t run, struct 
 	TB_MUST_USE;
 void report_free(struct report *r);
 
+/* "79 hashed, 1 structure, 1 damaged"; nothing for no models. */
+void report_states(const struct db_run_models *models, struct tb_buf *out);
+
 /* The document of "verify --json". NULL only when out of memory. */
 cJSON *report_json(const struct report *r);
 /* Text is clean for a terminal in every format. */

@@ -100,6 +100,31 @@ list_targets(struct verify_run *r, struct tb_err *err)
 	return status;
 }
 
+/* What a file was does not depend on how somebody came to it. */
+static enum tb_status
+recall(struct verify_run *r, struct verify_target *t, struct tb_err *err)
+{
+	enum tb_status status = db_hash_get(r->db, t->file->path, &t->was, &t->known, err);
+	struct db_hash other;
+	bool known;
+
+	if (status || *t->file->digest)
+		return status;
+	t->real = realpath(t->file->path, NULL);
+	if (t->real && !strcmp(t->real, t->file->path)) {
+		free(t->real);
+		t->real = NULL;
+	}
+	if (!t->real)
+		return TB_OK;
+	status = db_hash_get(r->db, t->real, &other, &known, err);
+	if (!status && known && (!t->known || other.when_ns > t->was.when_ns)) {
+		t->was = other;
+		t->known = true;
+	}
+	return status;
+}
+
 /* Largest first, with what is known of them. */
 static enum tb_status
 prepare_targets(struct verify_run *r, struct tb_err *err)
@@ -111,7 +136,7 @@ prepare_targets(struct verify_run *r, struct tb_err *err)
 		struct verify_target *t = &r->targets[i];
 
 		bytes += t->file->id.size;
-		status = db_hash_get(r->db, t->file->path, &t->was, &t->known, err);
+		status = recall(r, t, err);
 	}
 	if (r->ntargets)
 		qsort(r->targets, r->ntargets, sizeof(*r->targets), largest_first);
@@ -282,6 +307,8 @@ hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f
 	h.recorded = !*t->file->digest && !t->equal && !t->rotten;
 	if (!status)
 		verify_remember(r, t->file->path, &h);
+	if (!status && t->real)
+		verify_remember(r, t->real, &h);
 	return status;
 }
 

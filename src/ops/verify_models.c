@@ -422,6 +422,8 @@ verify_free_models(struct verify_run *r)
 	free(r->orphans);
 	free(r->models);
 	free(r->uses);
+	for (size_t i = 0; i < r->ntargets; i++)
+		free(r->targets[i].real);
 	free(r->targets);
 	unread_free(&r->unread);
 }

@@ -49,6 +49,8 @@ struct verify_target {
 	const struct verify_file *file;	/* of its first user, or an orphan */
 	struct verify_use { uint32_t model, file; } *uses;	/* borrowed from the run */
 	size_t nuses;			/* 0: an orphan */
+	char *real;			/* its path without links and "..", where that is another
+					 * one: what it was is found under both; owned */
 	struct db_hash was;		/* the last hash, if `known` */
 	bool known, bad;
 	bool rotten;			/* other bytes behind the same size and time */

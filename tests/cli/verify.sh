@@ -417,6 +417,37 @@ for format in csv md html; do
 done
 grep -q '^"state","hashed","weights.safetensors",' "$T/states.csv" || fail "state in csv"
 
+# By whatever path one comes to it, it is the same file.
+cp "$D/model.safetensors" "$T/spelled.safetensors"
+ln -s spelled.safetensors "$T/link.safetensors"
+run 0 verify "$T/link.safetensors"
+has '^recorded: '
+run 0 verify "$T/spelled.safetensors"
+has '^models: 1 hashed$'
+flip "$T/spelled.safetensors" 100
+run 1 verify "$D/../spelled.safetensors"
+has '^error +content_changed '
+
+# What has rotted is no copy of what it was.
+cp "$D/model.safetensors" "$T/copy"
+cp "$T/copy" "$D/alone/weights.safetensors"
+cp "$T/copy" "$T/third.safetensors"
+three() {
+	expect "$1" "$TBTUI" --db "$T/index.db" -s "$D" -s "$D/alone" -s "$T/third" "$2" ${3:-}
+}
+mkdir "$T/third"
+mv "$T/third.safetensors" "$T/third"
+three 0 verify
+three 0 scan
+three 0 blobs --duplicates
+has '/dir/model.safetensors$'
+flip "$D/model.safetensors" 100
+three 1 verify
+three 0 blobs --duplicates
+has ' 2 copies$'
+has_not '/dir/model.safetensors$'
+flip "$D/model.safetensors" 100
+
 # A file of no tensors is a file all the same; a model none of whose bytes can be read is
 # not clean.
 { le64 2; printf '{}'; } >"$D/alone/weights.safetensors"
