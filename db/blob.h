@@ -31,6 +31,7 @@ struct db_blob {
 	uint64_t owners;		/* models that use it */
 	bool missing;
 	bool young;			/* no model uses it, but one may be on its way */
+	bool unclear;			/* no model that could be read uses it */
 	enum db_state state;		/* missing, or by its last hash */
 	int64_t mtime_ns, verified_ns;
 };
@@ -38,7 +39,7 @@ struct db_blobs { struct db_blob *rows; size_t n; uint64_t total; struct db_mem 
 
 enum db_blob_set {
 	DB_BLOBS_ALL,		/* everything in a blobs/ folder, and what should be there */
-	DB_BLOBS_ORPHANS,	/* blobs that no model uses, young ones left out */
+	DB_BLOBS_ORPHANS,	/* blobs that no model uses, young and unclear ones left out */
 	DB_BLOBS_SHARED,	/* used by two models or more */
 	DB_BLOBS_MISSING,
 	DB_BLOBS_LEFT,		/* partial, temporary, foreign, kept */

@@ -65,16 +65,21 @@ read_key(struct db_rows *r, struct db_blob_key *k)
 {
 	const void *digest = sqlite3_column_blob(r->st, 2);
 	int64_t kind = rows_i64(r, 3);
+	struct db_blob fate;
 
 	*k = (struct db_blob_key){
 		.id = rows_i64(r, 0), .size = (uint64_t)rows_i64(r, 4),
 		.kind = kind < DB_FILE_COUNT ? (uint8_t)kind : DB_FILE_FOREIGN,
 		.state = (uint8_t)db_state_of(rows_i64(r, 7)),
-		.owners = (uint32_t)rows_i64(r, 5), .missing = rows_i64(r, 6),
+		.missing = rows_i64(r, 6),
 		.mtime_ns = rows_i64(r, 8),
 		.media = media_of((const char *)sqlite3_column_text(r->st, 9)),
 	};
-	k->young = k->kind == DB_FILE_BLOB && !k->owners && !k->missing && db_young(k->mtime_ns);
+	fate = (struct db_blob){ .kind = k->kind, .missing = k->missing, .mtime_ns = k->mtime_ns };
+	db_blob_fate(&fate, rows_i64(r, 5));
+	k->owners = (uint32_t)fate.owners;
+	k->young = fate.young;
+	k->unclear = fate.unclear;
 	if (digest && sqlite3_column_bytes(r->st, 2) == TB_SHA256_LEN) {
 		k->hashed = true;
 		memcpy(k->digest, digest, TB_SHA256_LEN);
@@ -223,12 +228,11 @@ read_use(struct db_rows *r, struct db_blob_use *u)
 		.id = rows_i64(r, 0), .path = rows_text(r, 1), .root = rows_text(r, 2),
 		.digest = rows_digest(r, 3), .size = (uint64_t)rows_i64(r, 5),
 		.kind = kind >= 0 && kind < DB_FILE_COUNT ? (enum db_file_kind)kind : DB_FILE_FOREIGN,
-		.owners = (uint64_t)rows_i64(r, 6), .missing = rows_i64(r, 7),
+		.missing = rows_i64(r, 7),
 		.state = (enum db_state)rows_i64(r, 8), .mtime_ns = rows_i64(r, 9),
 		.verified_ns = rows_i64(r, 10), .media = rows_text(r, 11),
 	};
-	u->blob.young = u->blob.kind == DB_FILE_BLOB && !u->blob.owners && !u->blob.missing &&
-			db_young(u->blob.mtime_ns);
+	db_blob_fate(&u->blob, rows_i64(r, 6));
 	u->owner = rows_text(r, 12);
 }
 

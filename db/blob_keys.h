@@ -14,7 +14,8 @@ struct db_blob_key {
 	const char *path;		/* of what has no digest for a name; else NULL */
 	uint32_t owners;
 	uint8_t kind, state, media;	/* enum db_file_kind, db_state, media */
-	bool missing, hashed, young;	/* hashed: digest is its name; young: see db_blob */
+	/* hashed: digest is its name; young, unclear: see db_blob */
+	bool missing, hashed, young, unclear;
 	uint8_t digest[TB_SHA256_LEN];
 };
 /* By digest, then what has none by path. */

@@ -43,6 +43,17 @@ static const char *const sets[] = {
 };
 _Static_assert(DB_FILE_BLOB == 2 && DB_FILE_PARTIAL == 3, "the sets count on it");
 
+/* owners is -1 where the scan could not read who uses it: see db_finish_root(). */
+void
+db_blob_fate(struct db_blob *b, int64_t owners)
+{
+	bool unused = b->kind == DB_FILE_BLOB && owners <= 0 && !b->missing;
+
+	b->owners = owners > 0 ? (uint64_t)owners : 0;
+	b->unclear = unused && owners < 0;
+	b->young = unused && owners == 0 && db_young(b->mtime_ns);
+}
+
 static void
 read_row(struct db_rows *r, struct db_blob *b)
 {
@@ -52,11 +63,11 @@ read_row(struct db_rows *r, struct db_blob *b)
 		.id = rows_i64(r, 0), .path = rows_text(r, 1), .root = rows_text(r, 2),
 		.digest = rows_digest(r, 3), .size = (uint64_t)rows_i64(r, 5),
 		.kind = kind >= 0 && kind < DB_FILE_COUNT ? (enum db_file_kind)kind : DB_FILE_FOREIGN,
-		.owners = (uint64_t)rows_i64(r, 6), .missing = rows_i64(r, 7),
+		.missing = rows_i64(r, 7),
 		.state = db_state_of(rows_i64(r, 8)), .mtime_ns = rows_i64(r, 9),
 		.verified_ns = rows_i64(r, 10), .media = rows_text(r, 11),
 	};
-	b->young = b->kind == DB_FILE_BLOB && !b->owners && !b->missing && db_young(b->mtime_ns);
+	db_blob_fate(b, rows_i64(r, 6));
 }
 
 static enum tb_status

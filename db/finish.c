@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "src/base/mem.h"
+#include "src/store/model.h"
 
 struct used_file {
 	int64_t id;
@@ -314,14 +315,68 @@ clean_up(struct db *db, int64_t root, struct tb_err *err)
 	return status ? status : drop_names(db, err);
 }
 
+/* ---- whose they are, nobody knows ---- */
+
+static enum tb_status
+mark_store(struct db *db, int64_t root, const char *path, struct tb_err *err)
+{
+	char *blobs = tb_asprintf("%.*s/blobs/", (int)unread_store(path), path);
+	enum tb_status status;
+
+	if (!blobs)
+		return tb_nomem(err);
+	status = db_exec(db, err, "UPDATE files SET owners = -1 WHERE root = ?1 AND kind = 2 AND"
+			 " owners = 0 AND NOT missing AND substr(path, 1, length(?2)) = ?2", "is",
+			 root, blobs);
+	free(blobs);
+	return status;
+}
+
+/* Kinds 0 and 1 are models of an Ollama store; of one whose manifest could not be used the
+ * manifest is the only file. */
+static const char bad_manifests[] =
+	"SELECT path FROM models WHERE root = ? AND kind < 2 AND problems > 0 AND files < 2";
+_Static_assert(MODEL_OLLAMA_TENSORS == 0 && MODEL_OLLAMA_GGUF == 1, "the query counts on it");
+
+static enum tb_status
+mark_unclear(struct db *db, int64_t root, const struct unread *unread, struct tb_err *err)
+{
+	struct unread all = { 0 };
+	struct db_mem mem = { NULL };
+	struct db_rows r;
+	enum tb_status status = unread_add(&all, unread, err), failed;
+	struct tb_err why;
+
+	rows_open(&r, db, &mem, true, err, bad_manifests, "i", root);
+	while (rows_next(&r)) {
+		const char *path = rows_text(&r, 0);
+
+		failed = tb_fail(&why, TB_EFORMAT, "%s", path);
+		r.failed |= unread_note(&all, path, failed, &why, err) != TB_OK;
+	}
+	if (rows_end(&r))
+		status = r.status;
+	if (!status)
+		status = db_exec(db, err, "UPDATE files SET owners = 0 WHERE root = ? AND owners < 0",
+				 "i", root);
+	for (size_t i = 0; i < all.n && !status; i++)
+		status = mark_store(db, root, all.v[i].path, err);
+	db_free(&mem);
+	unread_free(&all);
+	return status;
+}
+
 /* Sums are made in any case: a blob that nobody uses becomes an orphan by itself. */
 enum tb_status
-db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns, struct tb_err *err)
+db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns,
+	       const struct unread *unread, struct tb_err *err)
 {
 	enum tb_status status = db_exec(db, err, "UPDATE roots SET scanned_ns = ?, whole = 1 "
 					"WHERE id = ?", "ii", now_ns, root);
 
 	if (!status && changed)
 		status = clean_up(db, root, err);
+	if (!status)
+		status = mark_unclear(db, root, unread, err);
 	return status ? status : db_exec(db, err, totals_sql, "i", root);
 }

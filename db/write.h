@@ -5,6 +5,7 @@
 #define TBTUI_DB_WRITE_H
 
 #include "db/blob.h"
+#include "src/store/unread.h"
 
 enum tb_status db_begin(struct db *db, struct tb_err *err) TB_MUST_USE;
 enum tb_status db_commit(struct db *db, struct tb_err *err) TB_MUST_USE;
@@ -85,9 +86,11 @@ enum tb_status db_lost_entry(struct db *db, int64_t id, struct tb_err *err) TB_M
 enum tb_status db_root_open(struct db *db, int64_t root, bool *whole, struct tb_err *err)
 	TB_MUST_USE;
 /* The end of a root's scan: drops files that nothing names, sets its time; with
- * `changed` also exclusive sizes (of all models: roots may share files) and names. */
+ * `changed` also exclusive sizes (of all models: roots may share files) and names.  What
+ * is unused in stores of which something is `unread`, or a manifest cannot be used, has -1
+ * owners: nobody knows. */
 enum tb_status db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns,
-			      struct tb_err *err) TB_MUST_USE;
+			      const struct unread *unread, struct tb_err *err) TB_MUST_USE;
 /* Before the first change, and at the end: folds the log into the index file and seals it,
  * so that a change by anybody else is found out when it is next opened for writing. */
 enum tb_status db_unseal(struct db *db, struct tb_err *err) TB_MUST_USE;

@@ -24,6 +24,8 @@ blob_state_cell(struct blob_state s, struct cell *out)
 		out->role = ROLE_BAD;
 	} else if (s.young) {
 		word = "young";
+	} else if (s.unclear) {
+		word = "unclear";
 	} else if (s.kind > DB_FILE_BLOB || (s.kind == DB_FILE_BLOB && !s.used)) {
 		sign = SIGN_WARN;
 		word = s.kind > DB_FILE_BLOB ? db_file_word((enum db_file_kind)s.kind) : "orphan";

@@ -7,6 +7,6 @@
 
 /* The last part of a path. */
 const char *blob_file(const char *path);
-struct blob_state { enum db_state state; unsigned kind; bool used, young; };
+struct blob_state { enum db_state state; unsigned kind; bool used, young, unclear; };
 void blob_state_cell(struct blob_state s, struct cell *out);
 #endif

@@ -40,6 +40,10 @@ scan_say(void *arg, struct tb_buf *out)
 			      (uintmax_t)r->changed, (uintmax_t)r->removed);
 	if (r->problems)
 		tb_buf_printf(out, ", %ju with problems", (uintmax_t)r->problems);
+	if (r->unseen)
+		tb_buf_printf(out, ", %ju not seen", (uintmax_t)r->unseen);
+	if (r->unread)
+		tb_buf_printf(out, "; %s could not be read", word_count(r->unread, "place", text));
 	if (*r->notice)
 		tb_buf_printf(out, ". %s", r->notice);
 }

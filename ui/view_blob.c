@@ -188,7 +188,8 @@ draw_facts(struct area *a, const struct db_blob *b, const struct db_places *held
 	struct tb_buf line = TB_BUF(1024), path = TB_BUF(1u << 16);
 	char text[WORD_MAX], number[16];
 
-	blob_state_cell((struct blob_state){ b->state, b->kind, b->owners > 0, b->young }, &state);
+	blob_state_cell((struct blob_state){ b->state, b->kind, b->owners > 0, b->young,
+			b->unclear }, &state);
 	tb_buf_printf(&line, "%s %s %s", b->kind == DB_FILE_BLOB && *b->media ? b->media
 		      : db_file_word(b->kind), dot, tb_human_bytes(b->size, number));
 	if (b->state != DB_NEVER || !b->owners)

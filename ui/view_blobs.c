@@ -236,7 +236,8 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 		break;
 	case COL_STATE:
 		blob_state_cell((struct blob_state){ (enum db_state)k->state, k->kind,
-						     k->owners > 0, k->young }, out);
+						     k->owners > 0, k->young, k->unclear },
+				out);
 		break;
 	case COL_MODIFIED:
 		if (!k->missing)

@@ -32,6 +32,7 @@ blob_json(const struct db_blob *b)
 	json_set_u64(o, "owners", b->owners);
 	json_set_bool(o, "missing", b->missing);
 	json_set_bool(o, "young", b->young);
+	json_set_bool(o, "unclear", b->unclear);
 	json_set_str(o, "state", db_state_word(b->state));
 	json_set_str(o, "modified", b->missing ? NULL : tb_time_rfc3339(b->mtime_ns, time));
 	return o;
@@ -66,7 +67,7 @@ blobs_text(const struct cli *cli, const struct db_blobs *blobs)
 		const struct db_blob *b = &blobs->rows[i];
 
 		cli_cell(&t, *b->digest ? b->digest : b->path);
-		cli_cell(&t, b->young ? "young" : b->kind == DB_FILE_BLOB && *b->media ? b->media
+		cli_cell(&t, b->young ? "young" : b->unclear ? "unclear" : b->kind == DB_FILE_BLOB && *b->media ? b->media
 			     : db_file_word(b->kind));
 		cli_cell(&t, tb_human_bytes(b->size, human));
 		cli_cellf(&t, "%ju", (uintmax_t)b->owners);

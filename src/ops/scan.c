@@ -280,7 +280,7 @@ settle(struct scan *s, struct scan_root *root, struct tb_err *err)
 	if (!status)
 		status = tell_unread(s, root, err);
 	if (!status)
-		status = db_finish_root(s->db, root->id, changed, tb_now_ns(), err);
+		status = db_finish_root(s->db, root->id, changed, tb_now_ns(), &root->unread, err);
 	if (!status)
 		status = db_commit(s->db, err);
 	else

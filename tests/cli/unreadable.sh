@@ -105,6 +105,7 @@ has '^clean: 3 models'
 chmod 0 "$MANIFESTS/two/latest"
 two 1 scan --again
 has '^unreadable +two:latest: .*Permission denied'
+has ' 0 orphans '
 two 1 verify
 has '^error +manifest_bad +two:latest: .*Permission denied'
 has_not orphan
@@ -137,4 +138,42 @@ has ', 1 removed, '	# its old place, which is gone indeed
 expect 0 $TBTUI -d "$T/index.db" ls
 has '^three:latest '
 chmod 755 "$T/up"
+
+# Blobs of a store that was never seen whole are no orphans, nor are those of a manifest
+# that says nothing; once it says something, or is gone, they are again what they are.
+STORE=$T/new
+model "$STORE" four latest 400
+MANIFESTS=$STORE/manifests/registry.ollama.ai/library
+new() {
+	status=$1
+	shift
+	# shellcheck disable=SC2086
+	expect "$status" $TBTUI -d "$T/new.db" -s "$STORE" "$@"
+}
+chmod 0 "$STORE/manifests"
+new 1 scan
+has ' 0 orphans '
+new 0 blobs --orphans
+has '^0 files'
+new 0 blobs
+has '^sha256:[0-9a-f]* +unclear '
+new 0 --json blobs
+has '"owners":0,"missing":false,"young":false,"unclear":true'
+chmod 755 "$STORE/manifests"
+new 0 scan
+has ' 0 orphans '
+new 0 blobs
+has_not unclear
+cp "$MANIFESTS/four/latest" "$T/manifest"
+printf '{' >"$MANIFESTS/four/latest"
+new 0 scan
+has ' 0 orphans '
+new 0 scan
+has ' 0 orphans '
+new 0 blobs
+has ' unclear '
+rm "$MANIFESTS/four/latest"
+new 0 scan
+has ' 5 orphans '
+new 0 blobs --orphans
 exit 0

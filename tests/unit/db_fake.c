@@ -72,7 +72,7 @@ fake_finish(struct db *db)
 
 	assert_ok(db_root(db, "/store", &root, &err), err);
 	assert_ok(db_begin(db, &err), err);
-	assert_ok(db_finish_root(db, root, true, 99, &err), err);
+	assert_ok(db_finish_root(db, root, true, 99, &(struct unread){ 0 }, &err), err);
 	assert_ok(db_commit(db, &err), err);
 }
 
