@@ -32,6 +32,8 @@ src_text_libtext_a_SOURCES = \
 	src/text/tok_gguf.h \
 	src/text/tok_gguf_ends.c \
 	src/text/tok_merge.c \
+	src/text/tok_newer.c \
+	src/text/tok_newer.h \
 	src/text/tok_normalize.c \
 	src/text/tok_normalize.h \
 	src/text/tok_pre.c \

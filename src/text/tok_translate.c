@@ -4,8 +4,10 @@
  * something else is rewritten, or refused by name. */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "src/text/tok_newer.h"
 #include "src/text/tok_regex.h"
 
 struct translation {
@@ -21,9 +23,42 @@ refuse(struct translation *t, const char *what)
 	return tb_fail(t->err, TB_EUNSUP, "regular expression: %s at \"%.40s\"", what, t->p);
 }
 
+/* A property, and what has it since a Unicode that PCRE2 does not know; where there is any,
+ * a class.  In a class a negated one stays PCRE2's: nothing can be taken from it there. */
+static void
+put_named(struct translation *t, const char *name, size_t len, bool negated)
+{
+	struct tb_buf newer = TB_BUF(1u << 16);
+	bool script = len > 2 && !memcmp(name, "sc:", 3);
+
+	tok_newer_put(name + (script ? 3 : 0), len - (script ? 3 : 0), &newer);
+	if (!newer.len || (t->in_class && negated))
+		tb_buf_printf(t->out, "\\%c{%.*s}", negated ? 'P' : 'p', (int)len, name);
+	else if (t->in_class)
+		tb_buf_printf(t->out, "\\p{%.*s}%s", (int)len, name, tb_buf_cstr(&newer));
+	else
+		tb_buf_printf(t->out, "[%s\\p{%.*s}%s]", negated ? "^" : "", (int)len, name,
+			      tb_buf_cstr(&newer));
+	tb_buf_free(&newer);
+}
+
 /* Onig's \s is White_Space, PCRE2's has U+180E too; Onig's \w is Alphabetic, marks,
  * Nd and Pc, PCRE2's differs from release to release. */
-#define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
+static void
+put_word(struct translation *t, bool negated)
+{
+	static const char *const parts[] = { "Alphabetic", "M", "Nd", "Pc" };
+	bool bare = !t->in_class;
+
+	if (bare)
+		tb_buf_str(t->out, negated ? "[^" : "[");
+	t->in_class = true;
+	for (size_t i = 0; i < 4; i++)
+		put_named(t, parts[i], strlen(parts[i]), false);
+	t->in_class = !bare;
+	if (bare)
+		tb_buf_chr(t->out, ']');
+}
 
 static enum tb_status
 put_escape(struct translation *t)
@@ -40,12 +75,14 @@ put_escape(struct translation *t)
 		tb_buf_str(t->out, "\\P{White_Space}");
 		break;
 	case 'w':
-		tb_buf_str(t->out, t->in_class ? WORD : "[" WORD "]");
-		break;
 	case 'W':
-		if (t->in_class)
+		if (t->in_class && c == 'W')
 			return refuse(t, "\\W in a class");
-		tb_buf_str(t->out, "[^" WORD "]");
+		put_word(t, c == 'W');
+		break;
+	case 'd':
+	case 'D':
+		put_named(t, "Nd", 2, c == 'D');
 		break;
 	case 'u':
 		if (strspn(t->p + 2, "0123456789abcdefABCDEF") < 4)
@@ -165,25 +202,38 @@ is_script(const char *name, size_t len)
 	return false;
 }
 
-/* "\p{L}", "\P{^N}", "\pL": copied whole, so that the brace is not an interval. */
+/* "\p{L}", "\P{^N}", "\pL", and "\x{2028}", which is copied: whole, so that the brace is
+ * not an interval. */
 static bool
 put_property(struct translation *t)
 {
-	bool negated;
-	size_t n;
+	const char *name = t->p + 3;
+	bool negated = t->p[0] && t->p[1] == 'P', braced = t->p[0] && t->p[1] && t->p[2] == '{';
+	size_t n = strcspn(t->p, "}"), len;
+	char script[32];
 
-	if (t->p[0] != '\\' || (t->p[1] != 'p' && t->p[1] != 'P' && t->p[1] != 'x') ||
-	    t->p[2] != '{')
+	if (t->p[0] != '\\' || !t->p[1] || !strchr("pPx", t->p[1]))
 		return false;
-	n = strcspn(t->p, "}");
-	if (t->p[n] != '}')
+	if ((braced && t->p[n] != '}') || (!braced && (t->p[1] == 'x' || !strchr("LMNPSZC", t->p[2]) ||
+						       !t->p[2])))
 		return false;
-	negated = t->p[3] == '^';
-	if (t->p[1] != 'x' && is_script(t->p + 3 + negated, n - 3 - negated))
-		tb_buf_printf(t->out, "\\%c{%ssc:%.*s}", t->p[1], negated ? "^" : "",
-			      (int)(n - 3 - negated), t->p + 3 + negated);
-	else
+	len = braced ? n - 3 : 1;
+	if (!braced) {
+		n = 2;
+		name = t->p + 2;
+	} else if (t->p[1] != 'x' && *name == '^') {
+		negated = !negated;
+		name++;
+		len--;
+	}
+	if (t->p[1] == 'x') {
 		tb_buf_add(t->out, t->p, n + 1);
+	} else if (is_script(name, len)) {
+		snprintf(script, sizeof(script), "sc:%.*s", (int)len, name);
+		put_named(t, script, strlen(script), negated);
+	} else {
+		put_named(t, name, len, negated);
+	}
 	t->p += n + 1;
 	t->class_start = false;
 	return true;

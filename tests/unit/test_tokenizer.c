@@ -2,8 +2,10 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <utf8proc.h>
 
 #include "src/base/buf.h"
+#include "src/text/tok_regex.h"
 #include "src/text/tokenizer.h"
 #include "tests/unit/unit.h"
 
@@ -369,6 +371,48 @@ test_hostile_pattern(void **state)
 	tokenizer_free(t);
 }
 
+/* Characters that came with Unicode 15 are what they are, also where PCRE2's tables are
+ * older: Kawi, Nag Mundari, an ideograph of extension H, a digit of Kawi. */
+static void
+test_newer_unicode(void **state)
+{
+#define KAWI "\xf0\x91\xbc\x84"
+#define NAG "\xf0\x9e\x93\x90"
+#define EXT_H "\xf0\xb1\x8d\x90"
+#define DIGIT "\xf0\x91\xbd\x90"
+	static const struct { const char *pattern, *text; size_t start, end; } rows[] = {
+		{ "\\p{L}+", "1a" KAWI "b" NAG "1", 1, 11 }, { "\\pL+", "1a" KAWI "1", 1, 6 },
+		{ "[\\p{Ll}\\p{Lo}]+", "1a" KAWI EXT_H "1", 1, 10 },
+		{ "[^\\s\\p{L}\\p{N}]+", KAWI "!" DIGIT, 4, 5 }, { "\\P{L}+", KAWI "!" NAG, 4, 5 },
+		{ "\\p{^L}+", KAWI "!" NAG, 4, 5 }, { "\\P{^L}+", "!" KAWI "!", 1, 5 },
+		{ "\\p{Han}+", KAWI "\xe4\xbd\xa0" EXT_H "a", 4, 11 },
+		{ "[\\p{Han}]+", KAWI EXT_H "a", 4, 8 },
+		{ "\\p{N}{1,3}", "a1" DIGIT "2", 1, 7 }, { "\\d+", KAWI DIGIT "!", 4, 8 },
+		{ "\\D+", DIGIT "a" DIGIT, 4, 5 }, { "\\w+", "!" KAWI DIGIT "_!", 1, 10 },
+		{ "\\W+", KAWI "!" KAWI, 4, 5 }, { "[\\w.]+", "!" NAG ".!", 1, 6 },
+		{ "\\x{11f04}", "a" KAWI, 1, 5 },
+	};
+	struct tok_matcher *matcher = tok_matcher_new();
+	struct tb_err err;
+
+	(void)state;
+	if (utf8proc_category(0x11f04) == UTF8PROC_CATEGORY_CN)
+		skip();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct tok_pattern p = { 0 };
+		struct tok_match m = { 0 };
+
+		assert_ok(tok_regex_new(&p.regex, rows[i].pattern, &err), err);
+		assert_ok(tok_pattern_next(&p, matcher, rows[i].text, strlen(rows[i].text), &m, &err),
+			  err);
+		if (!m.found || m.start != rows[i].start || m.end != rows[i].end)
+			fail_msg("%s finds %zu-%zu, not %zu-%zu", rows[i].pattern, m.start, m.end,
+				 rows[i].start, rows[i].end);
+		tok_pattern_free(&p);
+	}
+	tok_matcher_free(matcher);
+}
+
 int
 main(void)
 {
@@ -384,6 +428,7 @@ main(void)
 		cmocka_unit_test(test_config),
 		cmocka_unit_test(test_long_words),
 		cmocka_unit_test(test_ignore_merges),
+		cmocka_unit_test(test_newer_unicode),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_hostile_pattern),
 	};
