@@ -421,7 +421,7 @@ hparams_parse(struct hparams *hp, const char *json, size_t len, struct tb_err *e
 	enum tb_status status;
 
 	*hp = (struct hparams){ 0 };
-	if ((status = json_parse(&config, json, len, "config.json", err)))
+	if ((status = json_parse_python(&config, json, len, "config.json", err)))
 		return status;
 	if ((status = read_all(hp, config, err)))
 		hparams_free(hp);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/format/json_scan.h"
 
@@ -84,6 +85,62 @@ json_parse(cJSON **out, const char *text, size_t len, const char *what, struct t
 		*out = v;
 	free(c.keys);
 	free(numbers.odd);
+	return status;
+}
+
+/* A word that Python writes for a number that JSON has not; its length, or 0. */
+static size_t
+odd_number(const char *p, const char *end)
+{
+	static const char *const words[] = { "-Infinity", "Infinity", "NaN" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		size_t n = strlen(words[i]);
+
+		if ((size_t)(end - p) >= n && !memcmp(p, words[i], n))
+			return n;
+	}
+	return 0;
+}
+
+/* Such words outside of strings become null.  false: there is none. */
+static bool
+replace_odd(const char *text, size_t len, struct tb_buf *out)
+{
+	const char *end = text + len;
+	bool in_string = false, any = false;
+
+	for (const char *p = text; p < end; p++) {
+		size_t n = in_string ? 0 : odd_number(p, end);
+
+		if (n) {
+			tb_buf_str(out, "null");
+			p += n - 1;
+			any = true;
+			continue;
+		}
+		if (in_string && *p == '\\' && p + 1 < end)
+			tb_buf_chr(out, *p++);
+		else if (*p == '"')
+			in_string = !in_string;
+		tb_buf_chr(out, *p);
+	}
+	return any;
+}
+
+enum tb_status
+json_parse_python(cJSON **out, const char *text, size_t len, const char *what, struct tb_err *err)
+{
+	struct tb_err why, again;
+	enum tb_status status = json_parse(out, text, len, what, &why);
+	struct tb_buf b = TB_BUF(2 * len + 16);
+
+	if (status == TB_EFORMAT && replace_odd(text, len, &b) && !tb_buf_failed(&b) &&
+	    !json_parse(out, tb_buf_cstr(&b), b.len, what, &again))
+		status = TB_OK;
+	tb_buf_free(&b);
+	if (status && err)
+		*err = why;
 	return status;
 }
 

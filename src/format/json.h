@@ -17,6 +17,9 @@ typedef struct cJSON cJSON;
 /* `what` names the document in errors. *out is released with json_free(). */
 enum tb_status json_parse(cJSON **out, const char *text, size_t len, const char *what,
 			  struct tb_err *err) TB_MUST_USE;
+/* The same for files that Python writes: NaN, Infinity and -Infinity are taken as null. */
+enum tb_status json_parse_python(cJSON **out, const char *text, size_t len, const char *what,
+				 struct tb_err *err) TB_MUST_USE;
 void json_free(cJSON *v);
 
 /* Reading. All accept NULL and answer NULL / false for it. Everything returned

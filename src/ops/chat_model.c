@@ -44,7 +44,7 @@ read_json(const struct model *m, const char *name, cJSON **out, struct tb_err *e
 	*out = NULL;
 	if ((status = read_optional(m, name, SMALL_MAX, &text, &len, err)) || !text)
 		return status;
-	status = json_parse(out, text, len, name, err);
+	status = json_parse_python(out, text, len, name, err);
 	free(text);
 	return status;
 }

@@ -157,7 +157,7 @@ read_config(const struct model *m, cJSON **out, struct tb_err *err)
 	*out = NULL;
 	if (status)
 		return status;
-	status = json_parse(out, text, len, "config.json", err);
+	status = json_parse_python(out, text, len, "config.json", err);
 	free(text);
 	return status;
 }

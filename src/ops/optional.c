@@ -18,7 +18,7 @@ static enum tb_status
 parse(char *text, size_t len, const char *name, cJSON **out, struct tb_err *err)
 {
 	struct tb_err why = { 0 };
-	enum tb_status status = text ? json_parse(out, text, len, name, &why) : TB_OK;
+	enum tb_status status = text ? json_parse_python(out, text, len, name, &why) : TB_OK;
 
 	if (status)
 		*out = NULL;

@@ -105,7 +105,7 @@ read_config(const struct model *m, struct model_shape *s, struct tb_err *err)
 		free(text);
 		return tb_nomem(err);
 	}
-	status = json_parse(&config, text, len, "config.json", err);
+	status = json_parse_python(&config, text, len, "config.json", err);
 	if (!status)
 		from_config(s, config);
 	json_free(config);

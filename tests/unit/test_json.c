@@ -280,11 +280,36 @@ test_dtype_table(void **state)
 	assert_true(dtype_bytes(DT_F64, 0, &n) && n == 0);
 }
 
+/* Python's json writes what JSON has not; only outside of strings, only such words. */
+static void
+test_python(void **state)
+{
+	static const char text[] = "{\"a\":[0.0,Infinity,-Infinity],\"b\":NaN,"
+				   "\"c\":\"Infinity \\\" NaN\"}";
+	static const char *const bad[] = { "{\"a\":Infinite}", "[nan]", "[NaN", "[NaN1]", "", "[--Infinity]" };
+	struct tb_err err = { 0 };
+	cJSON *v;
+
+	(void)state;
+	REFUSED("{\"a\":Infinity}", "not a value");
+	assert_int_equal(json_parse_python(&v, text, strlen(text), "doc", &err), TB_OK);
+	assert_int_equal(err.code, TB_OK);
+	assert_int_equal(json_count(json_get(v, "a")), 3);
+	assert_true(json_is_null(json_next(json_first(json_get(v, "a")))));
+	assert_true(json_is_null(json_get(v, "b")));
+	assert_string_equal(json_str(json_get(v, "c")), "Infinity \" NaN");
+	json_free(v);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(json_parse_python(&v, bad[i], strlen(bad[i]), "doc", &err),
+				 TB_EFORMAT);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_python),
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_integers),
