@@ -141,7 +141,7 @@ read_meta(struct build *b, struct raw *r, const struct st_header *h, struct tb_e
 {
 	char *key = tb_asprintf("%s.quant_type", r->name);
 	const char *type = key ? st_meta_find(h, key) : NULL, *group;
-	uint64_t n;
+	uint64_t n = 0;
 
 	if (!key)
 		return tb_nomem(err);
@@ -154,10 +154,15 @@ read_meta(struct build *b, struct raw *r, const struct st_header *h, struct tb_e
 		type = st_meta_find(h, "quant_type");
 	if (!type || !*type)
 		return TB_OK;
-	if (group && tb_parse_u64(group, &n) && n <= 1024)
-		r->group = (unsigned)n;
 	r->quant_type = arena_str(b->arena, type);
-	return r->quant_type ? TB_OK : tb_nomem(err);
+	if (!r->quant_type)
+		return tb_nomem(err);
+	if (group && (!tb_parse_u64(group, &n) || n < 1 || n > 1024))
+		return build_problem(b, b->m->files[r->part.file].digest, err, "tensor %.200s: "
+				     "group_size \"%.40s\" is no number from 1 to 1024", r->name,
+				     group);
+	r->group = (unsigned)n;
+	return TB_OK;
 }
 
 enum tb_status

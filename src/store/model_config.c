@@ -57,6 +57,45 @@ index_overrides(struct build *b, struct tb_err *err)
 	return TB_OK;
 }
 
+/* null and absence mean the mode's default; anything else must be a number of the kind. */
+static bool
+number_or_default(const cJSON *block, const char *key, uint64_t max)
+{
+	const cJSON *v = json_get(block, key);
+	uint64_t n;
+
+	return !v || json_is_null(v) || (json_u64(v, &n) && n >= 1 && n <= max);
+}
+
+static enum tb_status
+check_block(struct build *b, const cJSON *block, const char *path, struct tb_err *err)
+{
+	static const struct { const char *key; uint64_t max; } keys[] = {
+		{ "bits", 64 }, { "group_size", 4096 },
+	};
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys) && !status; i++)
+		if (!number_or_default(block, keys[i].key, keys[i].max))
+			status = build_problem(b, NULL, err, "config.json: quantization of %.200s: %s "
+					       "is no number from 1 to %ju", path, keys[i].key,
+					       (uintmax_t)keys[i].max);
+	return status;
+}
+
+/* The block for all and those of single modules; once is enough where all are wrong. */
+static enum tb_status
+check_blocks(struct build *b, struct tb_err *err)
+{
+	size_t problems = b->m->nproblems;
+	enum tb_status status = check_block(b, b->quant, "all", err);
+
+	for (size_t i = 0; i < b->noverrides && !status && b->m->nproblems == problems; i++)
+		if (json_is_object(b->overrides[i].v))
+			status = check_block(b, b->overrides[i].v, b->overrides[i].path, err);
+	return status;
+}
+
 static void
 add_width(struct build *b, uint64_t n)
 {
@@ -115,7 +154,7 @@ build_config(struct build *b, const char *path, struct tb_err *err)
 	size_t len;
 
 	if (!tb_file_slurp(path, CONFIG_MAX, &text, &len, &why))
-		(void)!json_parse(&b->config, text, len, path, &why);
+		(void)!json_parse_python(&b->config, text, len, path, &why);
 	free(text);
 	if (why.code == TB_ENOMEM)
 		return tb_nomem(err);
@@ -129,7 +168,7 @@ build_config(struct build *b, const char *path, struct tb_err *err)
 	b->quant = find_block(b->config);
 	read_widths(b, b->config);
 	read_widths(b, json_get(b->config, "text_config"));
-	if (b->quant && index_overrides(b, err))
+	if (b->quant && (index_overrides(b, err) || check_blocks(b, err)))
 		return TB_ENOMEM;
 	return take_names(b, err);
 }
