@@ -29,7 +29,8 @@ has(const char *dir, const char *name, bool folder)
 bool
 oci_is_layout(const char *dir)
 {
-	return has(dir, "oci-layout", false) && has(dir, "blobs/sha256", true);
+	return has(dir, "oci-layout", false) &&		/* its blobs may be what is lost */
+	       (has(dir, "blobs/sha256", true) || has(dir, "index.json", false));
 }
 
 char *

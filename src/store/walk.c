@@ -131,6 +131,22 @@ look(struct walk *w, const char *dir, const char *path, bool *folder, struct tb_
 	return unread_note(w->unread, status && tb_exists(path) ? path : dir, status, &why, err);
 }
 
+/* A folder in the place of a manifest is damage, unless links led there in a circle. */
+static bool
+in_place(const char *root, const char *path)
+{
+	char *top = realpath(root, NULL), *real = realpath(path, NULL);
+	size_t n = top ? strlen(top) : 0;
+	unsigned deep = 0;
+
+	if (real && n && !strncmp(real, top, n) && tb_starts(real + n, "/manifests/"))
+		for (const char *p = real + n + 1; *p; p++)
+			deep += *p == '/';
+	free(top);
+	free(real);
+	return deep == 4;
+}
+
 /* manifests/host/namespace/model/tag: `below` is what came after manifests/ so far. */
 static enum tb_status
 walk_manifests(struct walk *w, const char *root, const char *below, unsigned level,
@@ -150,7 +166,8 @@ walk_manifests(struct walk *w, const char *root, const char *below, unsigned lev
 		status = next && path ? look(w, dir, path, &folder, err) : tb_nomem(err);
 		if (!status && folder && level < 3)
 			status = walk_manifests(w, root, next, level + 1, err);
-		else if (!status && level == 3 && !folder && !name_parse(next, &name, NULL))
+		else if (!status && level == 3 && (!folder || in_place(root, path)) &&
+			 !name_parse(next, &name, NULL))
 			status = add(w, MODEL_OLLAMA_TENSORS, name_format(&name, shown), path, root,
 				     err);
 		free(next);
@@ -375,7 +392,7 @@ static enum tb_status
 add_broken(void *arg, const char *path, const char *why, struct tb_err *err)
 {
 	(void)why;
-	return !tb_absent(path) && !tb_is_dir(path) ? add_image(arg, path, "", err) : TB_OK;
+	return tb_is_dir(path) ? TB_OK : add_image(arg, path, "", err);
 }
 
 static enum tb_status

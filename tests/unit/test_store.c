@@ -210,7 +210,7 @@ test_walk_ollama(void **state)
 	fixture_text("ol/manifests/registry.ollama.ai/lib.rary/m/t", "{}");
 	fixture_dir("ol/manifests/registry.ollama.ai/library/m/folder");
 	walked(root, "h:5000/ns/m:t ollama-tensors\nm:2 ollama-tensors\nm:10 ollama-tensors\n"
-	       "m:broken ollama-tensors\nzeta:latest ollama-tensors\n");
+	       "m:broken ollama-tensors\nm:folder ollama-tensors\nzeta:latest ollama-tensors\n");
 }
 
 static void
