@@ -234,7 +234,7 @@ visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *l
 	struct slot_at at;
 	struct tb_err why;
 
-	*last = false;
+	*last = !t;
 	if (!t)
 		return slot_expert(s) || v->hp->arch->required & SLOT_BIT(s)
 		       ? absent(v, s, layer, expert) : TB_OK;

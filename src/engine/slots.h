@@ -51,7 +51,8 @@ struct slot_visitor {
 
 /* Slot by slot, each layer by layer and expert by expert; then the head, where the
  * model says that it is no copy of the embedding; then tensors that nothing uses.
- * An expert stack is told of once for each of its experts, its faults once. */
+ * An expert stack fits once for each of its experts; the first fault of a layer's
+ * experts ends those of that slot. */
 enum tb_status slots_visit(const struct hparams *hp, const struct model *m,
 			   const struct slot_visitor *v, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -64,6 +64,14 @@ src_ops_libops_a_SOURCES += \
 	src/ops/vocab.h \
 	src/ops/verify.c \
 	src/ops/verify.h \
+	src/ops/verify_complete.c \
+	src/ops/verify_complete.h \
+	src/ops/verify_complete_config.c \
+	src/ops/verify_complete_files.c \
+	src/ops/verify_complete_gguf.c \
+	src/ops/verify_complete_layers.c \
+	src/ops/verify_complete_packed.c \
+	src/ops/verify_complete_slots.c \
 	src/ops/verify_files.c \
 	src/ops/verify_find.c \
 	src/ops/verify_models.c \

@@ -24,10 +24,18 @@
 	X(F_STRUCTURE_BAD, "structure_bad", SEV_ERROR, "header or tensor ranges are wrong") \
 	X(F_MODEL_BAD, "model_bad", SEV_ERROR, "parts of the model do not fit together") \
 	X(F_INDEX_BAD, "index_bad", SEV_ERROR, "the shard index and the shards differ") \
+	X(F_INCOMPLETE, "incomplete", SEV_ERROR, "something that a run needs is not there") \
+	X(F_CONTRADICTION, "contradiction", SEV_ERROR, \
+	  "the model's description and its tensors differ") \
+	X(F_FILE_BAD, "file_bad", SEV_ERROR, "a file that a run reads makes no sense") \
+	X(F_TOKENIZER, "tokenizer", SEV_WARNING, \
+	  "there is no tokenizer, or it has tokens that the model does not know") \
 	X(F_NONFINITE, "nonfinite", SEV_WARNING, "a tensor holds NaN or infinities (--deep)") \
 	X(F_INDEX_SIZE, "index_size", SEV_WARNING, "the shard index states another total size") \
 	X(F_STORE_AWAY, "store_away", SEV_WARNING, "a store is not there: an unplugged disk?") \
 	X(F_NOT_READ, "not_read", SEV_NOTE, "of a kind whose inside is not looked at") \
+	X(F_NOT_RUN, "not_run", SEV_NOTE, \
+	  "tbtui cannot run it, so that its structure alone was looked at") \
 	X(F_CHANGED_SINCE, "changed_since", SEV_NOTE, "written since the last verify") \
 	X(F_UNKNOWN_MEDIA, "unknown_media", SEV_NOTE, "a layer of a type nobody knows") \
 	X(F_NOT_MODEL, "not_model", SEV_NOTE, "a container image among the models") \

@@ -192,7 +192,8 @@ read_one(void *arg, size_t i, unsigned worker)
 		if (!v->failure)
 			verify_fail(r, tb_nomem(&err), &err);
 	} else {
-		if (!keep_model(v, m) || (r->req->deep && !verify_keep_bytes(v, m)))
+		if (!keep_model(v, m) || (r->req->deep && !verify_keep_bytes(v, m)) ||
+		    verify_complete(m, &v->gaps, &err))
 			verify_fail(r, tb_nomem(&err), &err);
 		model_free(m);
 	}
@@ -326,6 +327,14 @@ judge_problem(struct verify_run *r, const struct verify_model *m, const struct v
 }
 
 static void
+judge_gap(struct verify_run *r, const struct verify_model *m, const struct verify_gap *gap)
+{
+	struct verify_where at = { .model = m, .tensor = gap->tensor };
+
+	verify_find(r, gap->code, &at, "%s: %s", m->loc.name, gap->message);
+}
+
+static void
 judge(struct verify_run *r, const struct verify_model *m)
 {
 	struct digests d;
@@ -345,6 +354,8 @@ judge(struct verify_run *r, const struct verify_model *m)
 	for (size_t i = 0; i < m->nproblems; i++)
 		judge_problem(r, m, &m->problems[i], &d);
 	free(d.v);
+	for (size_t i = 0; i < m->gaps.n; i++)
+		judge_gap(r, m, &m->gaps.v[i]);
 	if (m->remark)
 		verify_find(r, F_INDEX_SIZE, &(struct verify_where){ .model = m }, "%s: %s",
 			    m->loc.name, m->remark);
@@ -412,6 +423,7 @@ verify_free_models(struct verify_run *r)
 		}
 		for (size_t k = 0; k < m->nproblems; k++)
 			free(m->problems[k].message);
+		gaps_free(&m->gaps);
 		free(m->files);
 		free(m->problems);
 		free(m->failure);

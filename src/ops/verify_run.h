@@ -6,6 +6,7 @@
 
 #include "db/write.h"
 #include "src/ops/verify.h"
+#include "src/ops/verify_complete.h"
 #include "src/store/unread.h"
 
 /* What stays of a model once its headers were read: a store has more tensors than
@@ -36,6 +37,7 @@ struct verify_model {
 	} *problems;
 	char *remark;			/* or NULL */
 	size_t nproblems;
+	struct verify_gaps gaps;	/* why it would not run */
 	char *failure;			/* why it could not be opened at all, or NULL */
 	uint64_t stamp, errors;
 	uint64_t incomplete;		/* of the errors: nothing is damaged, but something is not

@@ -6,7 +6,7 @@
 
 #include "src/base/mem.h"
 
-#define ENDING "-00001-of-00001.gguf"
+#define NUMBERS "-00001-of-00001"
 #define DIGITS 5
 
 /* Exactly five digits. */
@@ -23,18 +23,24 @@ number(const char *s, unsigned *out)
 }
 
 bool
-split_parse(const char *name, struct split *out)
+split_parse_as(const char *name, const char *ending, struct split *out)
 {
-	size_t n = strlen(name);
+	size_t n = strlen(name), numbers = strlen(NUMBERS), tail = numbers + strlen(ending);
 	const char *end;
 
-	if (n <= strlen(ENDING))
+	if (n <= tail)
 		return false;
-	out->base = n - strlen(ENDING);
+	out->base = n - tail;
 	end = name + out->base;
 	return *end == '-' && number(end + 1, &out->no) && !strncmp(end + 6, "-of-", 4) &&
-	       number(end + 10, &out->count) && !strcmp(end + 15, ".gguf") && out->no >= 1 &&
+	       number(end + 10, &out->count) && !strcmp(end + numbers, ending) && out->no >= 1 &&
 	       out->no <= out->count && out->count <= SPLIT_MAX;
+}
+
+bool
+split_parse(const char *name, struct split *out)
+{
+	return split_parse_as(name, ".gguf", out);
 }
 
 bool

@@ -12,6 +12,8 @@ struct split {
 	unsigned no, count;	/* no: from 1 */
 };
 bool split_parse(const char *name, struct split *out);
+/* The same of files with another ending: ".safetensors". */
+bool split_parse_as(const char *name, const char *ending, struct split *out);
 /* Does `name`, a split as well, belong to the same model? */
 bool split_same(const char *a, const char *b);
 /* The file `no` of the model that `name` belongs to; NULL when out of memory. */

@@ -26,7 +26,7 @@ run 1 --json audit show 2
 has '"findings":\[\{"severity":"error","code":"digest_mismatch"'
 run 1 audit diff 1 2
 has '^new +error +digest_mismatch'
-has '^0 gone, 1 new, 0 the same$'
+has '^0 gone, 1 new, 1 the same$'	# a note that it cannot be run
 run 0 audit diff 2 2
 run 1 --json audit diff 2 1
 has '"gone":\[\{"severity":"error"'
@@ -37,7 +37,7 @@ has '^same +error +digest_mismatch'
 flip "$OWN" 300
 run 0 audit check "$T/report.json"
 has '^gone +error +digest_mismatch'
-has '^1 gone, 0 new, 0 the same$'
+has '^1 gone, 0 new, 1 the same$'
 rm "$OWN"
 run 1 audit check "$T/report.json"
 has '^new +error +blob_missing'

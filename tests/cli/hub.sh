@@ -31,10 +31,10 @@ st w 4 4 3 >"$T/blob"
 lfs $A model.safetensors
 WEIGHTS=$HASH
 lfs $B model.safetensors
-echo '{"model_type":"llama"}' >"$T/blob"
+echo '{"model_type":"small"}' >"$T/blob"
 put $A config.json
 CONFIG=$HASH
-echo '{"model_type":"qwen3"}' >"$T/blob"
+echo '{"model_type":"other"}' >"$T/blob"
 put $B config.json
 printf pictures >"$T/blob"
 lfs $A picture.png
@@ -47,14 +47,14 @@ run 0 --json ls
 has '"name":"hf:org/tiny","kind":"safetensors-dir","path":".*/snapshots/2222'
 has '"exclusive_size":23'
 run 0 show hf:org/tiny@pr/1
-has '^architecture +llama$'
+has '^architecture +small$'
 has "model.safetensors +sha256:$WEIGHTS"
 run 0 show hf:org/tiny@main
-has '^architecture +qwen3$'
+has '^architecture +other$'
 run 0 show hf:org/tiny@1111
-has '^architecture +llama$'
+has '^architecture +small$'
 run 0 verify
-has '^clean: 2 models, 0 manifests, 3 blobs, .* 0 notes'
+has '^clean: 2 models, 0 manifests, 3 blobs, .* 2 notes'
 run 0 blobs --orphans
 has '^0 files'
 run 0 whose "$WEIGHTS"
@@ -135,7 +135,7 @@ has '^added +lmstudio-community/Tiny-MLX$'
 has '^added +me/linked$'
 run 0 verify
 has '^note +outside +me/linked: .* leads out of the store, to .*/secret/model.safetensors'
-has ' 1 note'
+has ' 2 notes'
 
 # llama.cpp: everything in one folder, with notes of its own beside it.
 need_shared

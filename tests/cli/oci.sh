@@ -43,7 +43,7 @@ st w 4 4 1 >"$T/blob"
 keep
 WEIGHTS=$HASH
 layers=$(descriptor application/octet-stream $title files/model.safetensors)
-echo '{"model_type":"llama"}' >"$T/blob"
+echo '{"model_type":"small"}' >"$T/blob"
 keep
 layers=$layers,$(descriptor application/octet-stream $title config.json)
 image "$empty" "$layers"
@@ -76,7 +76,7 @@ has '^2 models: 2 added'
 run 0 --json ls
 has '"name":"oci:one:files","kind":"oci-tensors"'
 run 0 show oci:one:files
-has '^architecture +llama$'
+has '^architecture +small$'
 has "^tensor +[0-9]+ B +model.safetensors +sha256:$WEIGHTS"
 run 0 tensors oci:one:files
 has '^w +F32 +4 x 4'

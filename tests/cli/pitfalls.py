@@ -6,7 +6,7 @@ import struct
 import sys
 
 STORE = sys.argv[1]
-CONFIG = b'{"architectures":["LlamaForCausalLM"],"model_type":"llama"}'
+CONFIG = b'{"architectures":["LlamaForCausalLM"],"model_type":"small"}'
 UP = "model.layers.0.mlp.up_proj.weight"
 
 

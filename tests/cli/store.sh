@@ -51,7 +51,7 @@ model() {
 	printf '{"model_format":"safetensors"}' >"$T/blob"
 	blob "$1"
 	config="{\"mediaType\":\"application/vnd.docker.container.image.v1+json\",\"digest\":\"$DIGEST\",\"size\":$SIZE}"
-	printf '{"architectures":["LlamaForCausalLM"],"model_type":"llama"}' >"$T/blob"
+	printf '{"architectures":["LlamaForCausalLM"],"model_type":"small"}' >"$T/blob"
 	blob "$1"
 	layers=$(layer json config.json)
 	st model.embed_tokens.weight 8 16 7 >"$T/blob"
