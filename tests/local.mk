@@ -150,6 +150,9 @@ dist_check_SCRIPTS += tests/cli/gguf.sh
 # what other programs stumble over
 dist_check_SCRIPTS += tests/cli/pitfalls.sh
 EXTRA_DIST += tests/cli/pitfalls.py
+# every kind of damage, and what verify says
+dist_check_SCRIPTS += tests/cli/damage.sh
+EXTRA_DIST += tests/cli/damage.py tests/cli/damage_make.py
 # values of model files, against decoders in Python
 dist_check_SCRIPTS += tests/cli/values.sh
 EXTRA_DIST += tests/cli/values.py
