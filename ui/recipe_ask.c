@@ -286,6 +286,11 @@ ask_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err
 			ask_target(v, q->text);
 		return;
 	}
+	/* What is typed elsewhere by now is no answer to this. */
+	if (!view_on_top(v) || prompt_is_open()) {
+		view_say(v, "Nothing is written: press w on Convert again.");
+		return;
+	}
 	if (s->target)
 		convert_target_free(s->target);
 	free(s->target);
