@@ -43,6 +43,17 @@ young(sqlite3_context *ctx, int n, sqlite3_value **v)
 	sqlite3_result_int(ctx, db_young(sqlite3_value_int64(v[0])));
 }
 
+/* tb_family(arch): as lists show it, so that they are in its order. */
+static void
+family(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+	const char *arch = (const char *)sqlite3_value_text(v[0]);
+	char out[MODEL_FAMILY_MAX];
+
+	(void)n;
+	sqlite3_result_text(ctx, model_family(arch ? arch : "", out), -1, SQLITE_TRANSIENT);
+}
+
 static int
 natural(void *arg, int na, const void *a, int nb, const void *b)
 {
@@ -76,6 +87,7 @@ db_functions(sqlite3 *sql, struct tb_err *err)
 
 	if (sqlite3_create_function(sql, "tb_match", 2, flags, NULL, match, NULL, NULL) ||
 	    sqlite3_create_function(sql, "tb_young", 1, SQLITE_UTF8, NULL, young, NULL, NULL) ||
+	    sqlite3_create_function(sql, "tb_family", 1, flags, NULL, family, NULL, NULL) ||
 	    sqlite3_create_collation(sql, "tb_natural", SQLITE_UTF8, NULL, natural))
 		return tb_fail(err, TB_EDB, "%s", sqlite3_errmsg(sql));
 	return TB_OK;

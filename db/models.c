@@ -10,7 +10,7 @@
 static const struct db_sort sorts[] = {
 	{ "name", "name COLLATE tb_natural", false },
 	{ "kind", "kind", false },
-	{ "arch", "arch COLLATE tb_natural", false },
+	{ "arch", "tb_family(arch) COLLATE tb_natural", false },
 	{ "params", "params", true },
 	{ "scheme", "scheme COLLATE tb_natural", false },
 	{ "size", "bytes", true },

@@ -27,6 +27,8 @@ static const char *const index_steps[] = {
 	"	FROM models m JOIN tensors t ON t.model = m.id JOIN files f ON f.id = t.file_id;",
 	/* what was taken for a model and is a container's image; names of adapters */
 	"UPDATE models SET mtime_ns = 0 WHERE kind = 1 OR (kind = 0 AND tensors = 0);",
+	/* GGUF files are called what they say that they are: "Q4_K_M" */
+	"UPDATE models SET mtime_ns = 0 WHERE kind IN (1, 4, 6);",
 };
 static const char *const audit_steps[] = { audits_sql, facts_sql, states_sql, seal_sql };
 

@@ -10,6 +10,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/text.h"
+#include "src/store/model.h"
 #include "ui/theme.h"
 
 #define NS 1000000000LL
@@ -131,7 +132,7 @@ word_path(const char *path, struct tb_buf *out)
 void
 word_arch(const char *arch, struct tb_buf *out)
 {
-	const char *task = strstr(arch, "For");
+	char family[MODEL_FAMILY_MAX];
 
-	tb_buf_add(out, arch, task && task > arch ? (size_t)(task - arch) : strlen(arch));
+	tb_buf_str(out, model_family(arch, family));
 }

@@ -49,11 +49,11 @@ print_json(const struct db_models *models)
 static void
 text_row(struct cli_table *t, const struct db_model *m)
 {
-	char params[16], size[16], only[16], time[32];
+	char params[16], size[16], only[16], time[32], family[MODEL_FAMILY_MAX];
 
 	cli_cell(t, m->name);
 	cli_cell(t, model_kind_name(m->kind));
-	cli_cell(t, *m->arch ? m->arch : "-");
+	cli_cell(t, *m->arch ? model_family(m->arch, family) : "-");
 	cli_cell(t, m->params ? tb_human_count(m->params, params) : "-");
 	cli_cell(t, *m->scheme ? m->scheme : "-");
 	cli_cell(t, tb_human_bytes(m->bytes, size));

@@ -113,7 +113,7 @@ list_models(struct plain *p, struct place *at)
 	struct db_query q = window(at);
 	struct db_models models;
 	enum tb_status status;
-	char params[16], size[16];
+	char params[16], size[16], family[MODEL_FAMILY_MAX];
 
 	q.roots = p->cli->stores.n ? &p->ctx.roots : NULL;
 	status = db_models(p->db, &q, &models, p->err);
@@ -125,7 +125,7 @@ list_models(struct plain *p, struct place *at)
 		struct tb_buf b = TB_BUF(4096);
 
 		tb_buf_printf(&b, "%s, %s, %s parameters, %s, %s, verified: %s", m->name,
-			      *m->arch ? m->arch : "architecture unknown",
+			      *m->arch ? model_family(m->arch, family) : "architecture unknown",
 			      tb_human_count(m->params, params), *m->scheme ? m->scheme : "no tensors",
 			      tb_human_bytes(m->bytes, size), db_state_word(m->state));
 		status = add_row(p, at, &b, m->path, m->id);

@@ -64,4 +64,9 @@ struct ggml_info {
 const struct ggml_info *ggml_info(uint32_t number);
 /* Numbers that old files have: "Q4_2" for 4, …; NULL for the others. */
 const char *ggml_removed(uint32_t number);
+
+/* What a converter was asked for, as general.file_type has it: the type that most
+ * matrices get, and the one for those whose rows are no whole blocks of it. */
+struct gguf_mixture { const char *name; uint32_t main, instead; };
+const struct gguf_mixture *gguf_mixture(uint64_t file_type);	/* NULL: nobody knows */
 #endif

@@ -11,6 +11,7 @@
 #include "src/base/file.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
+#include "src/format/ggml_type.h"
 #include "src/format/gguf_array.h"
 #include "src/format/json.h"
 #include "src/store/model_meta.h"
@@ -18,21 +19,12 @@
 #define NUMBER_MAX 40
 #define CHECK_EVERY 4096	/* elements between two looks at the job */
 
-/* general.file_type: the mixture that a converter was asked for. */
-static const char *const file_types[] = {
-	[0] = "F32", [1] = "F16", [2] = "Q4_0", [3] = "Q4_1", [7] = "Q8_0", [8] = "Q5_0",
-	[9] = "Q5_1", [10] = "Q2_K", [11] = "Q3_K_S", [12] = "Q3_K_M", [13] = "Q3_K_L",
-	[14] = "Q4_K_S", [15] = "Q4_K_M", [16] = "Q5_K_S", [17] = "Q5_K_M", [18] = "Q6_K",
-	[19] = "IQ2_XXS", [20] = "IQ2_XS", [21] = "Q2_K_S", [22] = "IQ3_XS", [23] = "IQ3_XXS",
-	[24] = "IQ1_S", [25] = "IQ4_NL", [26] = "IQ3_S", [27] = "IQ3_M", [28] = "IQ2_S",
-	[29] = "IQ2_M", [30] = "IQ4_XS", [31] = "IQ1_M", [32] = "BF16", [36] = "TQ1_0",
-	[37] = "TQ2_0", [38] = "MXFP4_MOE", [39] = "NVFP4", [40] = "Q1_0", [41] = "Q2_0",
-};
-
 const char *
 metadata_file_type(uint64_t n)
 {
-	return n < sizeof(file_types) / sizeof(*file_types) ? file_types[n] : NULL;
+	const struct gguf_mixture *m = gguf_mixture(n);
+
+	return m ? m->name : NULL;
 }
 
 static int64_t

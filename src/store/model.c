@@ -78,7 +78,28 @@ count_bytes(struct model *m, struct tb_err *err)
 	return TB_OK;
 }
 
-struct share { struct scheme scheme; uint64_t bytes; };
+/* What a class is for is no part of the family: the first "For…", "LMHeadModel" and
+ * "Model" behind a name end it. */
+const char *
+model_family(const char *arch, char out[MODEL_FAMILY_MAX])
+{
+	static const char *const ends[] = { "For", "LMHead", "Model", "PreTrained" };
+	size_t len = strlen(arch), n = 0;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		const char *end = strstr(arch, ends[i]);
+
+		if (end && end > arch && (size_t)(end - arch) < len)
+			len = (size_t)(end - arch);
+	}
+	for (size_t i = 0; i < len && n + 1 < MODEL_FAMILY_MAX; i++)
+		if (arch[i] != '_' && arch[i] != '-')
+			out[n++] = arch[i] >= 'A' && arch[i] <= 'Z' ? (char)(arch[i] + 32) : arch[i];
+	out[n] = 0;
+	return out;
+}
+
+struct share { struct scheme scheme; uint64_t bytes; size_t tensors; };
 
 #define MAX_SHARES 64
 
@@ -108,8 +129,29 @@ shares(const struct model *m, unsigned min_rank, struct share out[MAX_SHARES])
 		if (j == n)
 			out[n++] = (struct share){ .scheme = t->scheme };
 		out[j].bytes += t->bytes;
+		out[j].tensors++;
 	}
 	return n;
+}
+
+/* Is a GGUF file what it says, a mixture of some type?  Then that type, or what stands in
+ * for it where rows do not fit, has most bytes, or (of a small model with a large
+ * vocabulary) a third of the matrices. */
+static bool
+is_mixture(const struct gguf_mixture *g, const struct share *s, size_t n)
+{
+	const struct scheme main = scheme_ggml(g->main), instead = scheme_ggml(g->instead);
+	size_t own = 0, all = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool is = scheme_equal(&s[i].scheme, &main) || scheme_equal(&s[i].scheme, &instead);
+
+		if (is && i == 0)
+			return true;
+		own += is ? s[i].tensors : 0;
+		all += s[i].tensors;
+	}
+	return own * 3 >= all;
 }
 
 static void
@@ -129,6 +171,10 @@ summarize(struct build *b)
 		return;
 	}
 	qsort(s, n, sizeof(*s), share_cmp);
+	if (b->mixture && is_mixture(b->mixture, s, n)) {
+		snprintf(m->scheme, sizeof(m->scheme), "%s", b->mixture->name);
+		return;
+	}
 	scheme_name(&s[0].scheme, first);
 	if (n > 1)
 		scheme_name(&s[1].scheme, second);

@@ -99,6 +99,11 @@ struct tensor {
 /* What its bytes are, as a column says it: "BF16", "U32", "Q4_K". */
 const char *tensor_dtype(const struct tensor *t);
 
+/* An architecture as people read it, whoever wrote it down: "LlamaForCausalLM", "llama"
+ * and "Llama" are llama; "Qwen3MoeForCausalLM" and "qwen3_moe" are qwen3moe. */
+#define MODEL_FAMILY_MAX 64
+const char *model_family(const char *arch, char out[MODEL_FAMILY_MAX]);
+
 struct model {
 	struct model_loc loc;
 	char *arch;			/* config.json architectures[0], else model_type; GGUF

@@ -2,6 +2,7 @@
 #ifndef TBTUI_STORE_MODEL_BUILD_H
 #define TBTUI_STORE_MODEL_BUILD_H
 
+#include "src/format/ggml_type.h"
 #include "src/format/json.h"
 #include "src/store/arena.h"
 #include "src/store/model.h"
@@ -37,6 +38,7 @@ struct build {
 	uint64_t width[MAX_WIDTHS];	/* row lengths that config.json lets expect */
 	size_t nwidths;
 	char hint[32];			/* "int4": what the model is said to be, or "" */
+	const struct gguf_mixture *mixture;	/* what a GGUF file is said to be, or NULL */
 	struct model_cache *cache;	/* borrowed; NULL: none */
 	/* Headers whose tensors are ready, and m->files of theirs; owned by m */
 	struct build_ready { struct header *h; unsigned file; } *ready;

@@ -75,15 +75,18 @@ add_raws(struct build *b, unsigned file, const struct gguf *g, struct tb_err *er
 	return TB_OK;
 }
 
-/* The first file that has one says it. */
+/* The first file that has them says what it is and how it was made. */
 static enum tb_status
 read_arch(struct build *b, const struct model_file *f, const struct tb_file *file,
 	  const struct gguf *g, struct tb_err *err)
 {
 	const struct gguf_kv *kv = gguf_find(g, "general.architecture");
 	struct tb_err why = { 0 };
+	uint64_t type;
 	char *arch;
 
+	if (!b->mixture && gguf_u64(gguf_find(g, "general.file_type"), &type))
+		b->mixture = gguf_mixture(type);
 	if (!kv || *b->m->arch)
 		return TB_OK;
 	if (!gguf_string(kv, file, ARCH_MAX, &arch, &why)) {

@@ -13,7 +13,7 @@ model "$STORE" m9 8b 200
 run 0 scan
 run 0 ls
 [ "$(sed -n 2p "$T/out" | cut -d' ' -f1)" = m9:8b ] || fail "not in natural order"
-has '^m10:latest +ollama-tensors +LlamaForCausalLM +384 +F32 '
+has '^m10:latest +ollama-tensors +llama +384 +F32 '
 run 0 ls --sort size --reverse 'm1*'
 has '^m10:latest'
 has_not '^m9'
@@ -26,6 +26,7 @@ for key in name kind path architecture parameters scheme size exclusive_size ten
 	has "\"$key\":"
 done
 has '"parameters":384,"scheme":"F32"'
+has '"architecture":"LlamaForCausalLM"'
 has '"state":"never"'
 # What both use (config, config.json, a tensor) is not exclusive.
 size=$(sed 's/.*"size":\([0-9]*\),"exclusive_size":\([0-9]*\).*/\1 \2/' "$T/out")

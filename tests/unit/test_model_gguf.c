@@ -353,11 +353,94 @@ test_damaged_layer(void **state)
 	model_free(m);
 }
 
+/* Three matrices of the given types, of `cols` elements a row, and what the file says
+ * that it is (file_type 99: nothing). */
+static struct tb_buf
+mixture(unsigned file_type, const unsigned types[3], unsigned cols)
+{
+	struct tb_buf b = make_head(3, 1 + (file_type != 99));
+	uint64_t off = 0;
+
+	add_arch(&b, "llama");
+	if (file_type != 99) {
+		make_key(&b, "general.file_type", GGUF_U32);
+		make_num(&b, file_type, 4);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		const struct ggml_info *info = ggml_info(types[i]);
+		char name[] = { (char)('a' + i), 0 };
+
+		make_tensor(&b, name, cols, 8 * (i + 1), types[i], off);
+		off += (uint64_t)cols / info->block * info->bytes * 8 * (i + 1);
+		off = (off + 31) / 32 * 32;
+	}
+	make_pad(&b, 32, off);
+	return b;
+}
+
+/* A file is called what it says as long as its tensors do not say otherwise. */
+static void
+test_mixtures(void **state)
+{
+	static const struct {
+		unsigned file_type, types[3], cols;
+		const char *scheme;
+	} rows[] = {
+		{ 15, { GGML_Q6_K, GGML_Q4_K, GGML_Q4_K }, 256, "Q4_K_M" },
+		{ 14, { GGML_Q5_K, GGML_Q4_K, GGML_Q4_K }, 256, "Q4_K_S" },
+		/* rows of no whole blocks of 256: what stands in for it */
+		{ 15, { GGML_Q8_0, GGML_F16, GGML_Q5_0 }, 64, "Q4_K_M" },
+		/* an output matrix that outweighs the rest */
+		{ 15, { GGML_Q4_K, GGML_Q4_K, GGML_Q8_0 }, 256, "Q4_K_M" },
+		{ 2, { GGML_Q4_0, GGML_Q4_0, GGML_Q6_K }, 256, "Q4_0" },
+		/* it says what it is not */
+		{ 15, { GGML_F16, GGML_F16, GGML_F16 }, 256, "F16" },
+		{ 7, { GGML_Q6_K, GGML_Q4_K, GGML_Q4_K }, 256, "Q4_K/Q6_K" },
+		{ 1, { GGML_Q8_0, GGML_Q5_0, GGML_Q5_0 }, 64, "Q5_0/Q8_0" },
+		{ 98, { GGML_Q8_0, GGML_Q5_0, GGML_Q5_0 }, 64, "Q5_0/Q8_0" },
+		/* it says nothing: what has most bytes first */
+		{ 99, { GGML_F16, GGML_Q4_0, GGML_Q4_0 }, 64, "Q4_0/F16" },
+		{ 99, { GGML_Q4_0, GGML_F16, GGML_Q4_0 }, 64, "F16/Q4_0" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct model *m;
+
+		write_file("mixture.gguf", mixture(rows[i].file_type, rows[i].types, rows[i].cols));
+		m = open_path("mixture.gguf");
+		assert_int_equal(m->nproblems, 0);
+		if (strcmp(m->scheme, rows[i].scheme))
+			fail_msg("row %zu: %s, not %s", i, m->scheme, rows[i].scheme);
+		model_free(m);
+	}
+}
+
+static void
+test_families(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "LlamaForCausalLM", "llama" }, { "llama", "llama" }, { "Llama", "llama" },
+		{ "Qwen3MoeForCausalLM", "qwen3moe" }, { "qwen3_moe", "qwen3moe" },
+		{ "qwen3moe", "qwen3moe" }, { "GptOssForCausalLM", "gptoss" },
+		{ "gpt-oss", "gptoss" }, { "Gemma3ForConditionalGeneration", "gemma3" },
+		{ "NomicBertModel", "nomicbert" }, { "GPT2LMHeadModel", "gpt2" }, { "", "" },
+		{ "ForCausalLM", "forcausallm" }, { "Model", "model" },
+	};
+	char out[MODEL_FAMILY_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_string_equal(model_family(rows[i][0], out), rows[i][1]);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_mixtures),
+		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_split),
 		cmocka_unit_test(test_split_damage),
