@@ -9,6 +9,7 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/format/json.h"
+#include "src/ops/model_text.h"
 #include "src/store/model_meta.h"
 
 #define TEXT_MAX ((size_t)4 << 20)	/* bytes of one text; longer ones are no texts */
@@ -187,6 +188,17 @@ add_source(struct tb_buf *out, const struct model *m, const struct source *s, st
 	return status;
 }
 
+/* Several may follow: where the first is not the one in use, that is said. */
+static void
+add_template_note(struct tb_buf *out, const struct model *m)
+{
+	struct template_used used = model_template_used(m);
+	char note[TEMPLATE_NOTE_MAX];
+
+	if (used.own)
+		tb_buf_printf(out, "(%s)\n\n", template_note(&used, note));
+}
+
 enum tb_status
 page_read(const struct model *m, enum page p, char **out, struct tb_err *err)
 {
@@ -194,6 +206,8 @@ page_read(const struct model *m, enum page p, char **out, struct tb_err *err)
 	enum tb_status status = TB_OK;
 
 	*out = NULL;
+	if (p == PAGE_TEMPLATE)
+		add_template_note(&text, m);
 	for (size_t i = 0; !status && i < sizeof(sources) / sizeof(*sources); i++)
 		if (sources[i].page == p)
 			status = add_source(&text, m, &sources[i], err);

@@ -1,0 +1,71 @@
+/* What the page of templates says where a store's own is not the one in use. */
+#include "config.h"
+
+#include "src/ops/model_text.h"
+#include "tests/unit/models.h"
+#include "tests/unit/unit.h"
+#include "ui/page.h"
+
+static struct model *
+make(const char *root, bool own, const char *jinja)
+{
+	struct ollama_writer w;
+	struct fixture f = { 0 };
+	struct tb_err err = { 0 };
+
+	models_begin(&w, root);
+	fixture_add(&f, "w", DT_BF16, DIMS(4, 4));
+	fixture_blob(&f, &w, "w");
+	if (own)
+		assert_ok(ollama_add_bytes(&w, MEDIA_TEMPLATE, NULL, "{{ .Prompt }}", 13, &err), err);
+	if (jinja)
+		models_json(&w, "tokenizer_config.json", jinja);
+	return models_finish(&w, "m", "{}");
+}
+
+/* Page and choice; part NULL: the page has no such remark. */
+static void
+says(const char *root, bool own, const char *jinja, const char *source, const char *part)
+{
+	struct model *m = make(root, own, jinja);
+	struct template_used used = model_template_used(m);
+	struct tb_err err;
+	char *text;
+
+	assert_int_equal(used.own, own);
+	if (source)
+		assert_string_equal(used.source, source);
+	else
+		assert_null(used.source);
+	assert_ok(page_read(m, PAGE_TEMPLATE, &text, &err), err);
+	if (part)
+		assert_non_null(strstr(text, part));
+	else
+		assert_true(!text || !strstr(text, "Go's language"));
+	if (own)
+		assert_non_null(strstr(text, "{{ .Prompt }}"));
+	free(text);
+	model_free(m);
+}
+
+static void
+test_templates(void **state)
+{
+	static const char jinja[] = "{\"chat_template\":\"{{ messages }}\"}";
+
+	(void)state;
+	says("neither", false, NULL, NULL, NULL);
+	says("jinja", false, jinja, "tokenizer_config.json", NULL);
+	says("both", true, jinja, "tokenizer_config.json",
+	     "not run yet: the Jinja template of tokenizer_config.json is used)");
+	says("own", true, NULL, NULL, "not run yet, and there is no other)");
+	says("broken", true, "{\"chat_template\":\"{% if\"}", "tokenizer_config.json", "is used)");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_templates) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
