@@ -26,13 +26,19 @@ belongs(const char *name)
 	return false;
 }
 
+static int
+name_cmp(const void *name, const void *file)
+{
+	return strcmp(name, ((const struct model_file *)file)->name);
+}
+
+/* A folder's files are in order of their names; the index asks for each tensor's. */
 static struct model_file *
 file_named(struct build *b, const char *name)
 {
-	for (size_t i = 0; i < b->m->nfiles; i++)
-		if (b->m->files[i].name && strcmp(b->m->files[i].name, name) == 0)
-			return &b->m->files[i];
-	return NULL;
+	const struct model *m = b->m;
+
+	return m->nfiles ? bsearch(name, m->files, m->nfiles, sizeof(*m->files), name_cmp) : NULL;
 }
 
 /* Marks the problem that was just noted as one of the index. */
