@@ -103,6 +103,24 @@ missing(struct build *b, struct model_file *f, const struct tb_err *why, struct 
 	return status;
 }
 
+enum tb_status
+build_small_bad(struct build *b, const char *path, const char *digest, const struct tb_err *why,
+		struct tb_err *err)
+{
+	enum tb_status status;
+
+	if (why->code == TB_ENOMEM)
+		return tb_pass(err, why);
+	status = build_problem(b, digest, err, "%s", why->msg);
+	for (size_t i = 0; !status && why->code == TB_EIO && i < b->m->nfiles; i++) {
+		if (strcmp(b->m->files[i].path, path) != 0)
+			continue;
+		b->m->files[i].unread = true;
+		b->m->problems[b->m->nproblems - 1].absent = true;
+	}
+	return status;
+}
+
 static enum tb_status
 outside(struct build *b, const struct model_file *f, struct tb_err *err)
 {

@@ -61,6 +61,9 @@ enum tb_status build_open(struct build *b, struct model_file *f, struct tb_file 
 /* What is wrong with its header (*why) becomes a problem. */
 enum tb_status build_bad(struct build *b, const struct model_file *f, const struct tb_err *why,
 			 struct tb_err *err) TB_MUST_USE;
+/* The same of a small file that was to be read whole; one that cannot be read is marked. */
+enum tb_status build_small_bad(struct build *b, const char *path, const char *digest,
+			       const struct tb_err *why, struct tb_err *err) TB_MUST_USE;
 /* Nothing of the model can be shown: its first problem as the error. */
 enum tb_status build_nothing(const struct build *b, struct tb_err *err) TB_MUST_USE;
 /* The entries of a header, of the file with that index. */

@@ -156,14 +156,12 @@ build_config(struct build *b, const char *path, struct tb_err *err)
 	if (!tb_file_slurp(path, CONFIG_MAX, &text, &len, &why))
 		(void)!json_parse_python(&b->config, text, len, path, &why);
 	free(text);
-	if (why.code == TB_ENOMEM)
-		return tb_nomem(err);
 	if (why.code == TB_OK && !json_is_object(b->config))
 		tb_fail(&why, TB_EFORMAT, "%s: not an object", path);
 	if (why.code) {
 		json_free(b->config);
 		b->config = NULL;
-		return build_problem(b, NULL, err, "%s", why.msg);
+		return build_small_bad(b, path, NULL, &why, err);
 	}
 	b->quant = find_block(b->config);
 	read_widths(b, b->config);

@@ -197,10 +197,8 @@ read_indexed(struct build *b, const struct model_file *index, bool *opened, stru
 	map = json_get(doc, "weight_map");
 	if (!why.code && !json_is_object(map))
 		tb_fail(&why, TB_EFORMAT, "%s: has no weight_map", index->path);
-	if (why.code == TB_ENOMEM)
-		status = tb_pass(err, &why);
-	else if (why.code)
-		status = build_problem(b, NULL, err, "%s", why.msg);
+	if (why.code)
+		status = build_small_bad(b, index->path, NULL, &why, err);
 	else
 		status = open_shards(b, map, opened, err);
 	if (!status && !why.code) {

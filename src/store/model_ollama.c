@@ -127,8 +127,7 @@ read_config_blob(struct build *b, const struct model_file *f, struct tb_err *err
 		(void)!json_parse(&doc, text, len, f->path, &why);
 	free(text);
 	if (why.code)
-		return why.code == TB_ENOMEM ? tb_pass(err, &why)
-					     : build_problem(b, f->digest, err, "%s", why.msg);
+		return build_small_bad(b, f->path, f->digest, &why, err);
 	family = json_str(json_get(doc, "model_family"));
 	type = json_str(json_get(doc, "file_type"));
 	read_draft(b, doc);
