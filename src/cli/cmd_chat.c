@@ -35,7 +35,9 @@ show_wrapped(void *arg, const char *text, size_t len)
 
 	tb_text_clean_lines(&clean, text, len);
 	wrap_add(arg, tb_buf_cstr(&clean), clean.len, &out);
-	fputs(tb_buf_cstr(&out), stdout);
+	if (tb_buf_failed(&clean))
+		cli_lost();
+	cli_put_buf(&out);
 	fflush(stdout);
 	tb_buf_free(&clean);
 	tb_buf_free(&out);
@@ -60,7 +62,7 @@ say(void *arg, struct tb_job *job, struct tb_err *err)
 	enum tb_status status = chat_say(c->chat, c->text, fn, &wrap, job, &c->answer, err);
 
 	wrap_end(&wrap, &last);
-	fputs(tb_buf_cstr(&last), stdout);
+	cli_put_buf(&last);
 	tb_buf_free(&last);
 	return status;
 }

@@ -200,7 +200,7 @@ text_row(struct cli_table *t, const struct diff_row *r)
 	cli_cell(t, r->name);
 	cli_cell(t, diff_text(r->verdict));
 	schemes(r, &text);
-	cli_cell(t, tb_buf_cstr(&text));
+	cli_cell_buf(t, &text);
 	tb_buf_clear(&text);
 	if (r->verdict == DIFF_SHAPE) {
 		shape(&r->a, &text);
@@ -212,7 +212,7 @@ text_row(struct cli_table *t, const struct diff_row *r)
 	else if (r->c.n)
 		cli_cellf(t, "%.6f", compare_cos(&r->c));
 	else
-		cli_cell(t, tb_buf_cstr(&text));
+		cli_cell_buf(t, &text);
 	cli_cellf(t, r->c.n ? "%.2e" : "", compare_nmse(&r->c));
 	cli_cellf(t, r->c.n ? "%.3g" : "", r->c.max);
 	place(t, r);

@@ -56,7 +56,9 @@ text_row(struct cli_table *table, const struct db_tensor *t)
 	cli_cell(table, t->model_name);
 	cli_cell(table, t->name);
 	cli_cell(table, t->scheme);
-	cli_cell(table, t->ndim ? tb_buf_cstr(&shape) : "scalar");
+	if (!t->ndim)
+		tb_buf_str(&shape, "scalar");
+	cli_cell_buf(table, &shape);
 	cli_cell(table, tb_human_bytes(t->bytes, size));
 	tb_buf_free(&shape);
 }

@@ -178,7 +178,9 @@ text_row(struct cli_table *t, const struct row *row)
 		tb_buf_printf(&shape, "%s%ju", i ? " x " : "", (uintmax_t)x->dim[i]);
 	cli_cell(t, x->name);
 	cli_cell(t, tensor_dtype(x));
-	cli_cell(t, x->ndim ? tb_buf_cstr(&shape) : "scalar");
+	if (!x->ndim)
+		tb_buf_str(&shape, "scalar");
+	cli_cell_buf(t, &shape);
 	cli_cell(t, scheme_name(&x->scheme, scheme));
 	cli_cell(t, tb_human_count(x->elems, count));
 	cli_cell(t, tb_human_bytes(x->bytes, size));

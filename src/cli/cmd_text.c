@@ -129,7 +129,7 @@ print_text(const struct cli *cli, const struct tb_buf *text)
 
 	if (cli->json) {
 		doc = json_object();
-		json_set_str(doc, "text", tb_buf_cstr(text));
+		json_set_buf(doc, "text", text);
 		return cli_print_json(doc);
 	}
 	if (isatty(STDOUT_FILENO)) {

@@ -25,7 +25,7 @@ value_cell(struct cli_table *t, const struct meta_row *r)
 		tb_buf_str(&line, "…");
 	if (r->files > 1)
 		tb_buf_printf(&line, " (%ju files)", (uintmax_t)r->files);
-	cli_cell(t, tb_buf_cstr(&line));
+	cli_cell_buf(t, &line);
 	tb_buf_free(&line);
 }
 

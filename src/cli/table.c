@@ -35,6 +35,12 @@ cli_cell(struct cli_table *t, const char *text)
 }
 
 void
+cli_cell_buf(struct cli_table *t, const struct tb_buf *b)
+{
+	add(t, tb_buf_failed(b) ? NULL : tb_strdup(tb_buf_cstr(b)));
+}
+
+void
 cli_cellf(struct cli_table *t, const char *fmt, ...)
 {
 	char *text;

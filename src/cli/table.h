@@ -24,6 +24,9 @@ struct cli_table {
 void cli_cell(struct cli_table *t, const char *text);
 void cli_cellf(struct cli_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Prints on standard output and frees; false when memory ran out on the way. */
+/* What came together in a buffer, whole. */
+struct tb_buf;
+void cli_cell_buf(struct cli_table *t, const struct tb_buf *b);
 bool cli_table_end(struct cli_table *t);
 
 #define CLI_CUT_MIN 16		/* columns that are left of what is cut */

@@ -159,7 +159,7 @@ hex_json(const struct tensor_task *k)
 		tb_buf_printf(&hex, "%02x", k->bytes[i]);
 	json_set_str(o, "part", inspect_part_name(k->of));
 	json_set_u64(o, "offset", k->off);
-	json_set_str(o, "bytes", tb_buf_cstr(&hex));
+	json_set_buf(o, "bytes", &hex);
 	tb_buf_free(&hex);
 	return o;
 }

@@ -174,7 +174,7 @@ cli_vocab_decode(const struct cli *cli, const struct vocab *v, const char *list)
 		tb_text_clean_lines(&clean, tb_buf_cstr(&text), text.len);
 		if (cli->json) {
 			doc = json_object();
-			json_set_str(doc, "text", tb_buf_cstr(&clean));
+			json_set_buf(doc, "text", &clean);
 			exit_status = cli_print_json(doc);
 		} else {
 			cli_put_buf(&clean);

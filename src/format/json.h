@@ -12,6 +12,8 @@
 
 #include "src/base/err.h"
 
+struct tb_buf;
+
 typedef struct cJSON cJSON;
 
 /* `what` names the document in errors. *out is released with json_free(). */
@@ -45,6 +47,7 @@ cJSON *json_object(void);
 cJSON *json_array(void);
 cJSON *json_copy(const cJSON *v);	/* with all that is in it */
 void json_set(cJSON *object, const char *key, cJSON *child);
+void json_set_buf(cJSON *object, const char *key, const struct tb_buf *b);	/* whole */
 void json_set_str(cJSON *object, const char *key, const char *s);	/* NULL: null */
 void json_set_u64(cJSON *object, const char *key, uint64_t n);
 void json_set_i64(cJSON *object, const char *key, int64_t n);

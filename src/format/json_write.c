@@ -150,6 +150,12 @@ json_set_str(cJSON *object, const char *key, const char *s)
 }
 
 void
+json_set_buf(cJSON *object, const char *key, const struct tb_buf *b)
+{
+	json_set(object, key, tb_buf_failed(b) ? NULL : string(tb_buf_cstr(b)));
+}
+
+void
 json_set_u64(cJSON *object, const char *key, uint64_t n)
 {
 	json_set(object, key, raw_u64(n));

@@ -164,10 +164,8 @@ as_text(const struct chat *c, struct token_ids *ids, struct tb_err *err)
 			tb_buf_chr(&text, '\n');
 		tb_buf_str(&text, c->msg[i].content);
 	}
-	if (tb_buf_failed(&text))
-		status = tb_fail(err, TB_ELIMIT, "the conversation is longer than %u bytes",
-				 RENDER_MAX);
-	else
+	status = tb_buf_status(&text, "the conversation", err);
+	if (!status)
 		status = tokenizer_encode(c->m->tokenizer, tb_buf_cstr(&text), text.len, true,
 					  false, ids, err);
 	tb_buf_free(&text);
@@ -188,9 +186,8 @@ render(const struct chat *c, struct token_ids *ids, struct tb_err *err)
 	if (!c->m->template)
 		return as_text(c, ids, err);
 	status = chat_template_render(c->m->template, &vars, &text, err);
-	if (!status && tb_buf_failed(&text))
-		status = tb_fail(err, TB_ELIMIT, "the conversation is longer than %u bytes",
-				 RENDER_MAX);
+	if (!status)
+		status = tb_buf_status(&text, "the conversation", err);
 	if (!status)
 		status = tokenizer_encode(c->m->tokenizer, tb_buf_cstr(&text), text.len, false,
 					  true, ids, err);

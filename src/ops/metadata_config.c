@@ -43,7 +43,7 @@ add_leaf(struct metadata *md, const char *path, const cJSON *v, struct tb_err *e
 	type_text(v, type, sizeof(type));
 	if (text)
 		tb_text_clip(&line, text, META_LINE, false);
-	ok = text && meta_add(md, META_CONFIG, path, type, whole ? text : tb_buf_cstr(&line),
+	ok = text && !tb_buf_failed(&line) && meta_add(md, META_CONFIG, path, type, whole ? text : tb_buf_cstr(&line),
 			      whole);
 	tb_buf_free(&line);
 	free(text);

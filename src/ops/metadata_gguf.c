@@ -180,6 +180,8 @@ meta_gguf_rows(struct metadata *md, struct model_meta *mm, struct tb_err *err)
 		tb_buf_clear(&line);
 		type_text(kv, type, sizeof(type));
 		status = value_line(mm, kv, &line, &whole, err);
+		if (!status)
+			status = tb_buf_status(&line, kv->key, err);
 		if (!status && !meta_add(md, META_GGUF, kv->key, type, tb_buf_cstr(&line), whole))
 			status = tb_nomem(err);
 	}

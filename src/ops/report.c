@@ -156,7 +156,10 @@ scope_json(const char *scope)
 
 		tb_buf_clear(&ref);
 		tb_buf_add(&ref, scope, n);
-		json_push_str(a, tb_buf_cstr(&ref));
+		if (tb_buf_failed(&ref))
+			json_push(a, NULL);	/* notes that it is not whole */
+		else
+			json_push_str(a, tb_buf_cstr(&ref));
 		scope += n;
 	}
 	tb_buf_free(&ref);
@@ -368,6 +371,7 @@ row(struct tb_buf *out, const struct shape *s, const char *const cell[COLUMNS])
 		tb_text_clip(&clean, cell[i], SIZE_MAX, false);
 		tb_buf_str(out, i ? s->between : "");
 		s->cell(out, tb_buf_cstr(&clean));
+		out->failed |= tb_buf_failed(&clean);
 	}
 	tb_buf_str(out, s->after);
 	tb_buf_free(&clean);
@@ -415,6 +419,7 @@ head(const struct report *r, escape_fn *escape, struct tb_buf *out)
 
 	text_head(r, &text);
 	escape(out, tb_buf_cstr(&text));
+	out->failed |= tb_buf_failed(&text);
 	tb_buf_free(&text);
 }
 

@@ -267,6 +267,7 @@ FILTER(f_indent)
 			tb_buf_add(&out, tb_buf_cstr(&pad), pad.len);
 		tb_buf_chr(&out, s.str.s[i]);
 	}
+	out.failed |= tb_buf_failed(&pad);
 	tb_buf_free(&pad);
 	return jinja_markup_like(&s, jinja_take(c, &out));
 }

@@ -354,6 +354,7 @@ jinja_run(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *b
 	     n = n->next)
 		run_one(c, s, n, out);
 	if (tb_buf_failed(out))
-		jinja_fail(c, TB_ELIMIT, "the text is too long");
+		jinja_fail(c, out->over ? TB_ELIMIT : TB_ENOMEM,
+			   out->over ? "the text is too long" : "out of memory");
 	c->depth--;
 }

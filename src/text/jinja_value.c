@@ -151,7 +151,8 @@ jinja_take(struct jinja_ctx *c, struct tb_buf *b)
 	struct jinja_value v;
 
 	if (tb_buf_failed(b))
-		jinja_fail(c, TB_ELIMIT, "a text is too long");
+		jinja_fail(c, b->over ? TB_ELIMIT : TB_ENOMEM, b->over ? "a text is too long"
+								       : "out of memory");
 	v = jinja_copy(c, tb_buf_cstr(b), b->len);
 	tb_buf_free(b);
 	return v;

@@ -266,11 +266,13 @@ tok_decode(const struct tok_decoder *d, const char *piece, size_t len, bool firs
 	   struct tb_buf *out)
 {
 	struct tb_buf now = TB_BUF(out->max), next = TB_BUF(out->max), swap;
+	bool failed = false;
 
 	if (d->blanks && !first)
 		tb_buf_chr(out, ' ');
 	tb_buf_add(&now, piece, len);
 	for (size_t i = 0; i < d->n; i++) {
+		failed |= tb_buf_failed(&now);
 		tb_buf_clear(&next);
 		apply(&d->v[i], &now, first, &next);
 		swap = now;
@@ -278,8 +280,7 @@ tok_decode(const struct tok_decoder *d, const char *piece, size_t len, bool firs
 		next = swap;
 	}
 	tb_buf_add(out, tb_buf_cstr(&now), now.len);
-	if (tb_buf_failed(&now))
-		out->failed = true;
+	out->failed |= failed || tb_buf_failed(&now);
 	tb_buf_free(&now);
 	tb_buf_free(&next);
 }
