@@ -27,6 +27,8 @@ db_verdict_text(enum db_verdict v)
 		return "was made by an older version of this program: scan to renew it";
 	case DB_FILE_OTHER:
 		return "is not a file of this program";
+	case DB_FILE_UNFINISHED:
+		return "was not made to its end: scan to make it";
 	case DB_FILE_CHANGED:
 		return "was changed by something else than a scan";
 	default:
@@ -115,14 +117,18 @@ db_examine(const char *path, const struct db_schema *s, bool thorough, enum db_v
 		return tb_fail(err, TB_EUSAGE, "%s: not a file, so no index", path);
 	if (st.st_size == 0)
 		return TB_OK;
-	uri = db_read_uri(path);
+	/* Whoever made it may have been killed over it: only who writes can take that back. */
+	uri = thorough ? db_uri(path, "mode=rw") : db_read_uri(path);
 	if (!uri)
 		return tb_nomem(err);
-	status = db_connect(&probe, uri, false, err);
+	status = db_connect(&probe, uri, thorough, err);
 	if (!status)
 		status = judge(&probe, s, thorough, out, err);
 	if (status && probe.corrupt) {
 		*out = DB_FILE_BROKEN;
+		status = TB_OK;
+	} else if (status && !thorough && (sqlite3_errcode(probe.sql) & 0xff) == SQLITE_READONLY) {
+		*out = DB_FILE_UNFINISHED;
 		status = TB_OK;
 	}
 	db_disconnect(&probe);

@@ -60,7 +60,7 @@ void db_seal(struct db *db);		/* also puts all into the file; without one on fai
 
 /* aside.c: what a file is, before it is trusted, and moving it away. */
 enum db_verdict { DB_FILE_ABSENT, DB_FILE_OURS, DB_FILE_OLD, DB_FILE_NEWER, DB_FILE_OTHER,
-	DB_FILE_BROKEN, DB_FILE_CHANGED };
+	DB_FILE_BROKEN, DB_FILE_CHANGED, DB_FILE_UNFINISHED };
 enum tb_status db_examine(const char *path, const struct db_schema *s, bool thorough,
 			  enum db_verdict *out, struct tb_err *err) TB_MUST_USE;
 const char *db_verdict_text(enum db_verdict v);		/* "is damaged" */

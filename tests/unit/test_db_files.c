@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "db/audit.h"
@@ -191,6 +192,45 @@ test_no_version(void **state)
 	free(path);
 }
 
+/* Somebody is killed while the first tables are made: SQLite leaves a journal, which whoever
+ * only reads may not play back. */
+static void
+test_killed_over_making(void **state)
+{
+	static const char half[] = "PRAGMA cache_size = 1; BEGIN IMMEDIATE; CREATE TABLE t(x);"
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000)"
+		"INSERT INTO t SELECT randomblob(500) FROM n";
+	char *path = fake_path("killed"), *journal = tb_asprintf("%s-journal", path);
+	struct tb_err err = { 0 };
+	struct db_models models;
+	struct db *db;
+	pid_t pid;
+	int how;
+
+	(void)state;
+	fake_index(path);	/* for the folder */
+	assert_int_equal(unlink(path), 0);
+	pid = fork();
+	if (!pid) {
+		sqlite3 *sql;
+
+		_exit(sqlite3_open(path, &sql) || sqlite3_exec(sql, half, NULL, NULL, NULL));
+	}
+	assert_int_equal(waitpid(pid, &how, 0), pid);
+	assert_int_equal(how, 0);
+	assert_int_equal(access(journal, F_OK), 0);
+	assert_ok(db_open_read(&db, path, &err), err);
+	assert_non_null(strstr(db_notice(db), "not made to its end"));
+	db_close(db);
+	assert_ok(db_open_write(&db, path, &err), err);
+	assert_ok(db_models(db, NULL, &models, &err), err);
+	assert_int_equal(models.total, 0);
+	db_free(&models.mem);
+	db_close(db);
+	free(journal);
+	free(path);
+}
+
 /* Nothing is damaged, and yet the lists would be wrong. */
 static void
 test_changed_by_others(void **state)
@@ -290,6 +330,7 @@ main(void)
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_no_version),
 		cmocka_unit_test(test_changed_by_others),
+		cmocka_unit_test(test_killed_over_making),
 		cmocka_unit_test(test_concurrent),
 	};
 
