@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -169,6 +170,14 @@ tb_mkdirs(const char *path, struct tb_err *err)
 		status = make_dir(copy, err);
 	free(copy);
 	return status;
+}
+
+const char *
+tb_path_in(struct tb_path *p, const char *dir, const char *name)
+{
+	if ((size_t)snprintf(p->s, sizeof(p->s), "%s/%s", dir, name) >= sizeof(p->s))
+		*p->s = 0;
+	return p->s;
 }
 
 bool

@@ -65,6 +65,10 @@ void tb_map_close(struct tb_map *m);
 char *tb_path_join(const char *dir, const char *name);
 /* mkdir -p, mode 0777 & ~umask. */
 enum tb_status tb_mkdirs(const char *path, struct tb_err *err) TB_MUST_USE;
+/* The same without memory: a question of yes or no has no answer for its lack.  What is
+ * longer than any path becomes "", which is nothing. */
+struct tb_path { char s[4096]; };
+const char *tb_path_in(struct tb_path *p, const char *dir, const char *name);
 bool tb_is_dir(const char *path);
 bool tb_exists(const char *path);
 /* These are known: false also when nobody can say. */

@@ -83,10 +83,9 @@ static enum tb_status
 check_old(struct dest *d, struct tb_err *err)
 {
 	const char *path = d->target->path;
-	char *config = tb_path_join(path, "config.json");
-	bool model = config && tb_exists(config);
+	struct tb_path config;
+	bool model = tb_exists(tb_path_in(&config, path, "config.json"));
 
-	free(config);
 	if (!tb_is_dir(path))
 		return tb_fail(err, TB_EEXIST, "%s: is a file", path);
 	d->was_empty = each_name(path, nothing);

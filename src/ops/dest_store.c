@@ -103,10 +103,8 @@ check(struct dest *d, struct tb_err *err)
 	}
 	manifest_print(&d->writer.manifest, &text);
 	loc.path = tb_strdup(o.tmp);
-	if (tb_buf_failed(&text))
-		status = tb_fail(err, TB_ELIMIT, "%s: a manifest of more than %u bytes",
-				 d->target->name, MANIFEST_MAX);
-	else if (!loc.name || !loc.path || !loc.root)
+	status = tb_buf_status(&text, "the manifest", err);
+	if (!status && (!loc.name || !loc.path || !loc.root))
 		status = tb_nomem(err);
 	if (!status)
 		status = tb_out_write(&o, text.p, text.len, err);

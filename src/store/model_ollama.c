@@ -13,22 +13,33 @@
 
 #define CONFIG_BLOB_MAX (1u << 20)
 
-/* The store's root: known, or five levels above root/manifests/host/ns/model/tag. */
-static char *
-root_of(const struct model_loc *loc)
+/* How much of the path of a manifest is the store's root: five levels above
+ * root/manifests/host/ns/model/tag; 0: it is in none. */
+static size_t
+root_len(const char *path)
 {
-	const char *end = loc->path + strlen(loc->path);
+	const char *end = path + strlen(path);
 
-	if (*loc->root)
-		return tb_strdup(loc->root);
 	for (int i = 0; i < 5; i++) {
-		end = end > loc->path ? memrchr(loc->path, '/', (size_t)(end - loc->path)) : NULL;
+		end = end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL;
 		if (!end)
-			return NULL;
+			return 0;
 	}
 	if (strncmp(end, "/manifests/", 11) != 0)
-		return NULL;
-	return end == loc->path ? tb_strdup("/") : tb_strndup(loc->path, (size_t)(end - loc->path));
+		return 0;
+	return end == path ? 1 : (size_t)(end - path);
+}
+
+static enum tb_status
+find_root(const struct model_loc *loc, bool image, char **root, struct tb_err *err)
+{
+	size_t n = image ? oci_layout_of(loc->path) : *loc->root ? 0 : root_len(loc->path);
+
+	*root = NULL;
+	if (!n && (image || !*loc->root))
+		return tb_fail(err, TB_ENOENT, "%s: a manifest, but not in a store: no blobs", loc->path);
+	*root = n ? tb_strndup(loc->path, n) : tb_strdup(loc->root);
+	return *root ? TB_OK : tb_nomem(err);
 }
 
 /* Marks the layers whose digest came earlier: a blob is read once. */
@@ -227,14 +238,6 @@ is_container(const struct model *model, const struct manifest *m)
 }
 
 /* A manifest of a layout is a blob itself, whose name says what its bytes are. */
-static char *
-layout_root(const struct model_loc *loc)
-{
-	size_t n = oci_layout_of(loc->path);
-
-	return n ? tb_strndup(loc->path, n) : NULL;
-}
-
 static enum tb_status
 add_manifest(struct build *b, struct tb_err *err)
 {
@@ -256,7 +259,7 @@ build_ollama(struct build *b, struct tb_err *err)
 	const struct model_loc *loc = &b->m->loc;
 	bool image = model_is_image(b->m);
 	struct manifest m = { 0 };
-	char *root = image ? layout_root(loc) : root_of(loc), *text = NULL;
+	char *root = NULL, *text = NULL;
 	enum tb_status status;
 	size_t len;
 
@@ -264,9 +267,8 @@ build_ollama(struct build *b, struct tb_err *err)
 	status = tb_file_slurp(loc->path, MANIFEST_MAX, &text, &len, err);
 	if (!status)
 		status = manifest_parse(&m, text, len, loc->path, err);
-	if (!status && !root)
-		status = tb_fail(err, TB_ENOENT, "%s: a manifest, but not in a store: no blobs",
-				 loc->path);
+	if (!status)
+		status = find_root(loc, image, &root, err);
 	if (!status)
 		status = add_manifest(b, err);
 	if (!status)

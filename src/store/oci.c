@@ -19,11 +19,9 @@
 static bool
 has(const char *dir, const char *name, bool folder)
 {
-	char *path = tb_path_join(dir, name);
-	bool yes = path && tb_exists(path) && tb_is_dir(path) == folder;
+	struct tb_path path;
 
-	free(path);
-	return yes;
+	return tb_exists(tb_path_in(&path, dir, name)) && tb_is_dir(path.s) == folder;
 }
 
 bool
@@ -48,17 +46,17 @@ oci_layout_of(const char *path)
 {
 	const char *name = strrchr(path, '/');
 	size_t n = name ? (size_t)(name + 1 - path) : 0;
-	char *dir;
-	bool yes;
+	struct tb_path dir;
 
 	if (n <= strlen(BLOBS) || strlen(name + 1) != 64 ||
 	    strncmp(path + n - strlen(BLOBS), BLOBS, strlen(BLOBS)) != 0)
 		return 0;
 	n -= strlen(BLOBS);
-	dir = tb_strndup(path, n);
-	yes = dir && oci_is_layout(dir);
-	free(dir);
-	return yes ? n : 0;
+	if (n >= sizeof(dir.s))
+		return 0;
+	memcpy(dir.s, path, n);
+	dir.s[n] = 0;
+	return oci_is_layout(dir.s) ? n : 0;
 }
 
 /* ---- images ---- */

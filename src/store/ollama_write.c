@@ -375,11 +375,10 @@ ollama_commit(struct ollama_writer *w, const struct model_name *name, bool repla
 	if (!w->path)
 		w->path = ollama_manifest_path(w->root, name);
 	manifest_print(&w->manifest, &text);
-	if (!w->path || (tb_buf_failed(&text) && text.cap < MANIFEST_MAX / 2))
+	if (!w->path)
 		status = tb_nomem(err);
-	else if (!status && tb_buf_failed(&text))
-		status = tb_fail(err, TB_ELIMIT, "%s: a manifest of more than %u bytes",
-				 name_format(name, shown), MANIFEST_MAX);
+	if (!status)
+		status = tb_buf_status(&text, "the manifest", err);
 	if (!status)
 		status = publish(w, &text, replace, err);
 	if (!status || status == TB_ESYNC) {

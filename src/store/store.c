@@ -25,11 +25,9 @@
 static bool
 has_folder(const char *root, const char *name)
 {
-	char *path = tb_path_join(root, name);
-	bool yes = path && tb_is_dir(path);
+	struct tb_path path;
 
-	free(path);
-	return yes;
+	return tb_is_dir(tb_path_in(&path, root, name));
 }
 
 bool
@@ -92,6 +90,11 @@ manifest_loc(const char *path, struct model_loc *out, struct tb_err *err)
 	if (end - path >= 10 && strncmp(end - 10, "/manifests", 10) == 0) {
 		root = tb_strndup(path, (size_t)(end - 10 - path));
 		text = tb_asprintf("%.*s:%s", (int)(part[3] - 1 - part[0]), part[0], part[3]);
+		if (!root || !text) {
+			free(text);
+			free(root);
+			return tb_nomem(err);
+		}
 	}
 	if (text && root && !name_parse(text, &name, NULL))
 		status = loc_make(out, MODEL_OLLAMA_TENSORS, name_format(&name, shown), path, root,
@@ -103,19 +106,23 @@ manifest_loc(const char *path, struct model_loc *out, struct tb_err *err)
 	return status;
 }
 
-static bool
-is_manifest(const char *path)
+/* TB_ENOENT: it is none. */
+static enum tb_status
+is_manifest(const char *path, struct tb_err *err)
 {
 	struct manifest m;
 	char *text = NULL;
 	size_t len;
-	bool yes = !tb_file_slurp(path, MANIFEST_MAX, &text, &len, NULL) && *text == '{' &&
-		   !manifest_parse(&m, text, len, path, NULL);
+	enum tb_status status = tb_file_slurp(path, MANIFEST_MAX, &text, &len, err);
 
-	if (yes)
+	if (!status && *text != '{')
+		status = TB_ENOENT;
+	if (!status)
+		status = manifest_parse(&m, text, len, path, err);
+	if (!status)
 		manifest_free(&m);
 	free(text);
-	return yes;
+	return status && status != TB_ENOMEM ? TB_ENOENT : status;
 }
 
 enum tb_status
@@ -191,8 +198,9 @@ by_file(const char *path, struct model_loc *out, struct tb_err *err)
 		return loc_make(out, kind, base_name(path), path, "", err);
 	if (status != TB_EFORMAT)
 		return status;
-	if (!is_manifest(path))
-		return TB_ENOENT;
+	status = is_manifest(path, err);
+	if (status)
+		return status;
 	return oci_layout_of(path) ? loc_make(out, MODEL_OCI_TENSORS, base_name(path), path, "", err)
 				   : manifest_loc(path, out, err);
 }
@@ -228,10 +236,10 @@ manifest_in(const char *root, const struct model_name *name, bool exact, char **
 	struct tb_err why;
 
 	*path = NULL;
-	if (exact)
-		*path = ollama_manifest_path(root, name);
-	else
+	if (!exact)
 		status = ollama_find_manifest(root, name, path, &why);
+	else if (!(*path = ollama_manifest_path(root, name)))
+		return tb_nomem(err);
 	if (*path && (!tb_exists(*path) || tb_is_dir(*path))) {
 		free(*path);
 		*path = NULL;

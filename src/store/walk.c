@@ -72,12 +72,13 @@ enum tb_status
 loc_make(struct model_loc *loc, enum model_kind kind, const char *name, const char *path,
 	 const char *root, struct tb_err *err)
 {
-	char *config = kind == MODEL_SAFETENSORS_DIR ? tb_path_join(path, "config.json") : NULL;
+	struct tb_path config = { "" };
 
+	if (kind == MODEL_SAFETENSORS_DIR)
+		tb_path_in(&config, path, "config.json");
 	*loc = (struct model_loc){ .kind = kind, .name = tb_strdup(name),
 		.path = tb_strdup(path), .root = tb_strdup(root),
-		.mtime_ns = mtime_of(config && tb_exists(config) ? config : path) };
-	free(config);
+		.mtime_ns = mtime_of(tb_exists(config.s) ? config.s : path) };
 	if (loc->name && loc->path && loc->root)
 		return TB_OK;
 	model_loc_free(loc);
