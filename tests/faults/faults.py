@@ -49,6 +49,9 @@ OPS = {
     "verify": STORE + ["-d", "{W}/db/index.db", "verify", "--report", "{W}/rep/r.json",
                        "--format", "json"],
 }
+# The same where temporary files have names.
+NAMED = ["quantize-store", "quantize-dir", "quantize-file-replace", "import"]
+OPS.update({op + "-named": OPS[op] for op in NAMED})
 WRITES = [op for op in OPS if op not in ("scan", "verify")]
 # What only prints: what it prints is whole, or it says that it is not.
 INDEX = ["-d", "{W}/../index/index.db"]
@@ -80,6 +83,11 @@ def words(op, w):
     return [TBTUI, "-t", "1"] + [a.replace("{W}", w) for a in OPS[op]]
 
 
+def shim(op, **env):
+    """The environment that an operation runs in."""
+    return dict(env, LD_PRELOAD=SHIM, **({"FAULT_NAMED": "1"} if op.endswith("-named") else {}))
+
+
 def run(argv, env=None, timeout=120):
     """Exit status (negative: a signal, None: it hangs), standard output and error."""
     try:
@@ -87,7 +95,8 @@ def run(argv, env=None, timeout=120):
                            capture_output=True, timeout=timeout)
     except subprocess.TimeoutExpired:
         return None, "", ""
-    return (p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace"))
+    out = re.sub("[0-9.]+ .B of it free", "", p.stdout.decode(errors="replace"))
+    return p.returncode, out, p.stderr.decode(errors="replace")
 
 
 def need(argv, *good):
@@ -275,8 +284,7 @@ def count(op):
     with open(counts, "wb") as f:
         f.write(bytes(8 * len(NAMES)))
     start = time.monotonic()
-    env = {"LD_PRELOAD": SHIM, "FAULT_COUNT": counts}
-    rc, out, err = run(words(op, w), env)
+    rc, out, err = run(words(op, w), shim(op, FAULT_COUNT=counts))
     TOOK[op] = time.monotonic() - start
     if rc:
         sys.exit("%s: exit status %s undisturbed\n%s" % (op, rc, err))
@@ -299,7 +307,7 @@ def count(op):
 def with_fault(case):
     op, fn, n, code, on, serial = case
     w = T + "/template" if op in PRINTS else fresh("run-%d" % serial)
-    env = {"LD_PRELOAD": SHIM, "FAULT_FN": fn, "FAULT_AT": str(n), "FAULT_ERRNO": str(code)}
+    env = shim(op, FAULT_FN=fn, FAULT_AT=str(n), FAULT_ERRNO=str(code))
     if on:
         env["FAULT_ON"] = "1"
     rc, out, err = run(words(op, w), env)
@@ -319,7 +327,8 @@ def call_cases():
                     if LONG:
                         step = (EVERY if fn == "malloc" else 1) * (29 if on else 1)
                     else:
-                        step = max(1, calls // (1 if on else 8 if fn == "malloc" else 3))
+                        some = 6 if fn == "malloc" and op not in PRINTS else 2
+                        step = max(1, calls // (1 if on else some))
                     for n in range(1 + step // 3, calls + 1, step):
                         yield op, fn, n, code, on
 
@@ -344,9 +353,9 @@ def fail_calls():
             name = "short" if code == SHORT else errno.errorcode[code]
             report_bad("%s: %s %d %s%s, exit status %s" % (op, fn, n, name, " and on" * on, rc),
                        wrong, err)
-    print("%-24s" % "failed calls" + "".join("%9s" % n for n in FUNCTIONS))
+    print("%-28s" % "failed calls" + "".join("%9s" % n for n in FUNCTIONS))
     for op in ONLY:
-        print("%-24s" % op + "".join("%9s" % ("%d%s" % (done[op, f], "!%d" % bad[op, f]
+        print("%-28s" % op + "".join("%9s" % ("%d%s" % (done[op, f], "!%d" % bad[op, f]
               if bad[op, f] else "")) for f in FUNCTIONS))
     print("%d calls failed, %d bad outcomes" % (sum(done.values()), sum(bad.values())))
     return sum(bad.values())
@@ -355,14 +364,16 @@ def fail_calls():
 # ---- kills ----
 
 def with_kill(case):
-    op, wait, serial = case
+    """Killed at a moment (fn None, `when` in seconds), or as it makes the n-th call of fn."""
+    op, fn, when, serial = case
     w = fresh("kill-%d" % serial)
-    p = subprocess.Popen(words(op, w), env=ENV, stdin=subprocess.DEVNULL,
+    env = shim(op, FAULT_FN=fn, FAULT_AT=str(when), FAULT_ERRNO="-1") if fn else shim(op)
+    p = subprocess.Popen(words(op, w), env={**ENV, **env}, stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(wait)
-    killed = p.poll() is None
-    p.kill()
-    p.wait()
+    if not fn:
+        time.sleep(when)
+        p.kill()
+    killed = p.wait() == -signal.SIGKILL
     if op in WRITES:
         was = state(w, op)
         wrong = None if was in ("before", "after") else was
@@ -370,7 +381,8 @@ def with_kill(case):
         wrong = judge_index(w, op, 2, "", "kill")
     if not wrong and op in WRITES:
         again = words(op, w)
-        rc, _, err = run(again if was == "before" or "--replace" in again else again + ["-f"])
+        rc, _, err = run(again if was == "before" or "--replace" in again else again + ["-f"],
+                         shim(op))
         if rc:
             wrong = "cannot be run again: " + err
         elif without_kept(tree(w)) != without_kept(AFTER[op]):
@@ -381,17 +393,23 @@ def with_kill(case):
 
 def kill_all():
     rnd = random.Random(os.environ.get("FAULTS_SEED"))
-    per_op = 115 if LONG else 4
-    cases = [(op, rnd.uniform(0, 1.1) * TOOK[op], k * 1000 + i)
-             for i, op in enumerate(ONLY) if op not in PRINTS for k in range(per_op)]
+    per_op = 80 if LONG else 2
+    ops = [op for op in ONLY if op not in PRINTS]
+    cases = [(op, None, rnd.uniform(0, 1.1) * TOOK[op]) for op in ops for _ in range(per_op)]
+    for op in ops:
+        for fn in FUNCTIONS:
+            if fn not in ("malloc", "readdir", "open"):
+                calls = range(1, COUNTS[op][fn] + 1)
+                cases += [(op, fn, n) for n in (calls if LONG else rnd.sample(calls, len(calls) > 0))]
+    cases = [c + (i,) for i, c in enumerate(cases)]
     kills, wrongs = 0, 0
-    for (op, wait, _), killed, wrong in in_parallel(with_kill, cases):
+    for (op, fn, when, _), killed, wrong in in_parallel(with_kill, cases):
         kills += killed
         if wrong:
             wrongs += 1
-            report_bad("%s killed after %.1f ms" % (op, wait * 1000), wrong)
-    print("%d kills over %d operations, %d bad outcomes" %
-          (kills, len({c[0] for c in cases}), wrongs))
+            report_bad("%s killed %s" % (op, "at %s %d" % (fn, when) if fn else
+                                         "after %.1f ms" % (when * 1000)), wrong)
+    print("%d kills over %d operations, %d bad outcomes" % (kills, len(ops), wrongs))
     return wrongs
 
 
@@ -442,7 +460,7 @@ def pair(case):
     elif b.returncode not in (0, 2) or (b.returncode and "exist" not in errs[1] and
                                         "busy" not in errs[1]):
         wrong = "the other one: exit status %d: %s" % (b.returncode, errs[1])
-    elif b.returncode and a.returncode:
+    elif b.returncode and a.returncode and tree(w) == before:
         wrong = "neither is done: %s%s" % (errs[0], errs[1])
     now = tree(w)
     if not wrong and any(p not in now for p in before if "replacing" not in name):
@@ -456,11 +474,11 @@ def pair(case):
 
 def run_pairs():
     rnd = random.Random(os.environ.get("FAULTS_SEED"))
-    n, wrongs = 40 if LONG else 3, 0
+    n, wrongs = 40 if LONG else 2, 0
     cases = []
     for i, name in enumerate(PAIRS):
         for k in range(n):
-            sig = (0, signal.SIGINT, signal.SIGTERM)[k % 3]
+            sig = (0, signal.SIGINT, signal.SIGTERM)[(i + k) % 3]
             slow = rnd.choice([1, 5, 20])
             cases.append((name, sig, slow, rnd.uniform(0.01, 0.1 + 0.02 * slow), i * 1000 + k))
     for (name, sig, slow, wait, _), wrong in map(pair, cases):

@@ -2,17 +2,19 @@
  *
  *	FAULT_FN=NAME     which: a name of FN_LIST
  *	FAULT_AT=N        the N-th such call after main() has begun; 0 or unset: none
- *	FAULT_ERRNO=N     with this errno; 0: a short write
+ *	FAULT_ERRNO=N     with this errno; 0: a short write; -1: the program is killed instead
  *	FAULT_ON=1        and all that follow: a disk that is full stays full
  *	FAULT_UNDER=PATH  only calls on files below PATH count (malloc: all)
  *	FAULT_COUNT=FILE  a file of 8 bytes a function, where the calls are counted
- *	FAULT_SLOW=MS     each fsync takes so long, whatever FAULT_FN is */
+ *	FAULT_SLOW=MS     each fsync takes so long, whatever FAULT_FN is
+ *	FAULT_NAMED=1     the file system has no files without a name (O_TMPFILE) */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +37,7 @@ enum fn { FN_LIST(X) FN_COUNT };
 static const char *const names[] = { FN_LIST(X) };
 #undef X
 
-static bool active, stays;
+static bool active, stays, named;
 static int wanted = -1, code;
 static uint64_t at, own[FN_COUNT], *count = own;
 static const char *under;
@@ -50,6 +52,7 @@ setup(void)
 
 	under = getenv("FAULT_UNDER");
 	stays = getenv("FAULT_ON") != NULL;
+	named = getenv("FAULT_NAMED") != NULL;
 	at = n ? strtoull(n, NULL, 10) : 0;
 	code = e ? (int)strtol(e, NULL, 10) : EIO;
 	slow_ms = slow ? strtol(slow, NULL, 10) : 0;
@@ -99,6 +102,8 @@ fails(enum fn fn)
 
 	if ((int)fn != wanted || !at || (stays ? n < at : n != at))
 		return false;
+	if (code < 0)
+		kill(getpid(), SIGKILL);
 	errno = code;
 	return true;
 }
@@ -159,9 +164,19 @@ aligned_alloc(size_t align, size_t n)
 #define MODE(flags, mode) do { \
 		va_list ap_; \
 		va_start(ap_, flags); \
-		mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(ap_, mode_t) : 0; \
+		mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(ap_, mode_t) : 0; \
 		va_end(ap_); \
 	} while (0)
+
+static bool
+open_fails(const char *path, int flags)
+{
+	if (active && named && (flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return true;
+	}
+	return fails_on(FN_open, -1, path, NULL);
+}
 
 #define OPENAT(name) int \
 name(int dir, const char *path, int flags, ...) \
@@ -169,7 +184,7 @@ name(int dir, const char *path, int flags, ...) \
 	mode_t mode; \
 	REAL(int, #name, int, const char *, int, ...); \
 	MODE(flags, mode); \
-	return fails_on(FN_open, -1, path, NULL) ? -1 : real(dir, path, flags, mode); \
+	return open_fails(path, flags) ? -1 : real(dir, path, flags, mode); \
 }
 OPENAT(openat)
 OPENAT(openat64)
@@ -180,7 +195,7 @@ name(const char *path, int flags, ...) \
 	mode_t mode; \
 	REAL(int, #name, const char *, int, ...); \
 	MODE(flags, mode); \
-	return fails_on(FN_open, -1, path, NULL) ? -1 : real(path, flags, mode); \
+	return open_fails(path, flags) ? -1 : real(path, flags, mode); \
 }
 OPEN(open)
 OPEN(open64)
