@@ -23,6 +23,7 @@ struct chat_view {
 	struct talk *talk;		/* NULL until the model is loaded */
 	struct pager text;		/* the transcript */
 	char *draft;			/* typed and not sent; owned; NULL = nothing */
+	size_t start;			/* bytes of the transcript that were there at first */
 	bool said;			/* is there a conversation? */
 	bool fresh;			/* nothing of the answer has come yet */
 	struct ui_job *answering;	/* NULL = nobody speaks */
@@ -215,6 +216,7 @@ command(struct view *v, char *line)
 		chat_clear(s->talk->chat);
 		pager_set(&s->text, NULL, true);
 		s->text.follow = true;
+		s->start = 0;
 		s->said = false;
 		view_say(v, "The conversation is forgotten.");
 	} else if (tb_starts(line, "/set ")) {
@@ -303,7 +305,7 @@ keeps(const struct view *v)
 {
 	const struct chat_view *s = v->state;
 
-	return s->text.len || s->draft;
+	return s->text.len > s->start || s->draft;
 }
 
 static bool
@@ -347,6 +349,7 @@ load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *er
 	l->talk = NULL;
 	if (*chat_model_note(s->talk->model))
 		note(s, chat_model_note(s->talk->model));
+	s->start = s->text.len;
 }
 
 static void
