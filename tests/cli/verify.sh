@@ -111,8 +111,12 @@ fresh
 sed -i 's/image.json/image.\\u001b[2Jnew/' "$MANIFEST"
 run 1 verify
 has '^error +incomplete +two:latest: config.json: not there$'
+has '^models: .*1 incomplete'
 has '^note +unknown_media +two:latest: '
 has_not "$(printf '\033')"
+run 0 scan
+run 0 --json ls
+has '"name":"two:latest",.*"state":"incomplete"'
 
 # A container image among the models is none: said, not listed, and its blobs are used.
 fresh
