@@ -82,14 +82,53 @@ has_key(enum action a, int key)
 	return false;
 }
 
+/* Of the one program; written before the first key is read. */
+static struct bound { int in, key; enum action action; char name[16]; } bound[256];
+static size_t nbound;
+
+bool
+keys_bind(int in, const char *key, enum action a)
+{
+	struct bound b = { .in = in, .key = key_of(key, strlen(key)), .action = a };
+
+	if (!b.key || nbound == sizeof(bound) / sizeof(*bound) || strlen(key) >= sizeof(b.name))
+		return false;
+	snprintf(b.name, sizeof(b.name), "%s", key);
+	bound[nbound++] = b;
+	return true;
+}
+
+const char *
+keys_bound(size_t i, int *in, enum action *a)
+{
+	if (i >= nbound)
+		return NULL;
+	*in = bound[i].in;
+	*a = bound[i].action;
+	return bound[i].name;
+}
+
+/* The last one said counts. */
+static const struct bound *
+own_binding(int in, int key)
+{
+	for (size_t i = nbound; i-- > 0; )
+		if (bound[i].in == in && bound[i].key == key)
+			return &bound[i];
+	return NULL;
+}
+
 /* What belongs to the screen alone goes before what is everywhere. */
 enum action
 keys_action(enum view_id in, int key)
 {
 	enum action common = ACT_NONE;
+	const struct bound *own;
 
 	if (key == KEYS_CTRL('h'))
 		key = KEYS_BACKSPACE;
+	if ((own = own_binding((int)in, key)))
+		return own->action;
 	for (enum action a = 1; a < ACT_COUNT; a++) {
 		if (!keys_applies(a, in) || !has_key(a, key))
 			continue;
@@ -97,7 +136,9 @@ keys_action(enum view_id in, int key)
 			return a;
 		common = a;
 	}
-	return common;
+	own = own_binding(KEYS_EVERYWHERE, key);
+	return own && (own->action == ACT_NONE || keys_applies(own->action, in)) ? own->action
+										  : common;
 }
 
 enum action
@@ -120,35 +161,64 @@ spell(const char *s, size_t len, bool utf8, char *out, size_t outlen)
 	snprintf(out, outlen, "%.*s", (int)len, s);
 }
 
+/* The i-th key of the action, own ones first, whether it reaches it or not; NULL after the
+ * last. */
+static const char *
+nth_key(enum action a, size_t i, size_t *len)
+{
+	const char *s = action_info[a].keys;
+
+	for (size_t k = 0; k < nbound; k++)
+		if (bound[k].action == a && i-- == 0) {
+			*len = strlen(bound[k].name);
+			return bound[k].name;
+		}
+	for (; *s; s += *len + strspn(s + *len, " ")) {
+		*len = strcspn(s, " ");
+		if (i-- == 0)
+			return s;
+	}
+	return NULL;
+}
+
 const char *
 keys_label(enum action a, enum view_id in, bool utf8, char out[16])
 {
-	*out = 0;
-	for (const char *s = action_info[a].keys; *s; ) {
-		const char *start = s;
-		size_t len = strcspn(start, " ");
+	const char *key;
+	size_t len;
 
-		if (keys_action(in, keys_parse(&s)) != a)
-			continue;
-		spell(start, len, utf8, out, 16);
-		break;
-	}
+	*out = 0;
+	for (size_t i = 0; (key = nth_key(a, i, &len)); i++)
+		if (keys_action(in, key_of(key, len)) == a) {
+			spell(key, len, utf8, out, 16);
+			break;
+		}
 	return out;
+}
+
+static bool
+has_word(const char *list, const char *word, size_t len)
+{
+	for (; *list; list += strspn(list, " ")) {
+		size_t n = strcspn(list, " ");
+
+		if (n == len && !memcmp(list, word, len))
+			return true;
+		list += n;
+	}
+	return false;
 }
 
 void
 keys_all(enum action a, enum view_id in, char *out, size_t outlen)
 {
-	size_t used = 0;
+	const char *key;
+	size_t used = 0, len;
 
 	if (outlen)
 		*out = 0;
-	for (const char *s = action_info[a].keys; *s && used < outlen; ) {
-		const char *start = s;
-		size_t len = strcspn(start, " ");
-
-		if (keys_action(in, keys_parse(&s)) == a)
+	for (size_t i = 0; used < outlen && (key = nth_key(a, i, &len)); i++)
+		if (keys_action(in, key_of(key, len)) == a && !has_word(out, key, len))
 			used += (size_t)snprintf(out + used, outlen - used, "%s%.*s",
-						 used ? " " : "", (int)len, start);
-	}
+						 used ? " " : "", (int)len, key);
 }

@@ -50,6 +50,10 @@ struct action_info {
 };
 extern const struct action_info action_info[ACT_COUNT];
 
+/* A key of one's own, in a screen or (KEYS_EVERYWHERE) in all; ACT_NONE takes it away.  It
+ * goes before what the tables say of the same screens.  false: no such key, or no room. */
+#define KEYS_EVERYWHERE (-1)
+bool keys_bind(int in, const char *key, enum action a);
 /* What `key` does in the screen; ACT_NONE = nothing. */
 enum action keys_action(enum view_id in, int key);
 bool keys_applies(enum action a, enum view_id in);
@@ -61,6 +65,8 @@ int keys_parse(const char **s);
 /* The first key of the action that reaches it in this screen, as people read it
  * ("⏎" where the terminal can show it); "" if none. */
 const char *keys_label(enum action a, enum view_id in, bool utf8, char out[16]);
+/* The i-th key that was bound; NULL after the last. */
+const char *keys_bound(size_t i, int *in, enum action *a);
 /* All of them, separated by blanks. */
 void keys_all(enum action a, enum view_id in, char *out, size_t outlen);
 #endif

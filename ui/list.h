@@ -21,6 +21,7 @@ struct list {
 	char filter[LIST_FILTER_MAX];	/* "" = everything */
 	uint64_t *marks;	/* sorted identities; owned */
 	size_t nmarks, marks_cap;
+	const char *columns;	/* those to show, "name size"; NULL: all; borrowed */
 	int y;			/* screen row of `top` when last drawn; for the mouse */
 	/* Columns of the screen that the texts drawn so far take, and in which table of
 	 * how many columns that was: they fit without jumping to and fro. */

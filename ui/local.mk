@@ -42,6 +42,8 @@ ui_libui_a_SOURCES = \
 	ui/recipe_plan.h \
 	ui/rows.c \
 	ui/rows.h \
+	ui/setup.c \
+	ui/setup.h \
 	ui/shade.c \
 	ui/shade.h \
 	ui/sizes.c \

@@ -2,6 +2,7 @@
 
 #include "ui/table.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "src/base/text.h"
@@ -121,6 +122,50 @@ table_fit(const struct column *cols, size_t n, int w, const short *want, short *
 		}
 }
 
+const char *
+table_column_word(const struct column *c, char out[32])
+{
+	size_t n = 0;
+
+	for (const char *s = c->title; *s && n < 31; s++)
+		out[n++] = *s == ' ' ? '-' : (char)tolower((unsigned char)*s);
+	out[n] = 0;
+	return out;
+}
+
+static bool
+is_chosen(const char *columns, const struct column *c)
+{
+	char word[32];
+	size_t len = strlen(table_column_word(c, word));
+
+	while (*columns) {
+		size_t n = strcspn(columns, " ");
+
+		if (n == len && !memcmp(columns, word, n))
+			return true;
+		columns += n + strspn(columns + n, " ");
+	}
+	return false;
+}
+
+/* What was not chosen needs no room.  A choice of which this table has nothing is none. */
+static void
+fit(const struct table *t, const struct list *l, int w, short *out)
+{
+	struct column cols[TABLE_COLS_MAX];
+	bool any = false;
+
+	for (size_t i = 0; i < t->ncols; i++) {
+		cols[i] = t->cols[i];
+		if (l->columns && is_chosen(l->columns, &cols[i]))
+			any = true;
+		else if (l->columns)
+			cols[i].min = cols[i].max = 0;
+	}
+	table_fit(any ? cols : t->cols, t->ncols, w, l->want, out);
+}
+
 static void
 draw_titles(struct area a, const struct table *t, const struct list *l, const short *w)
 {
@@ -204,7 +249,7 @@ table_draw(struct area a, const struct table *t, struct list *l, void *arg)
 		memset(l->want, 0, sizeof(l->want));
 	l->want_of = t->cols;
 	l->want_w = a.w;
-	table_fit(t->cols, t->ncols, a.w, l->want, w);
+	fit(t, l, a.w, w);
 	if (a.h >= 3)
 		titles = area_top(&a, 1);
 	l->y = a.y;
@@ -213,7 +258,7 @@ table_draw(struct area a, const struct table *t, struct list *l, void *arg)
 	if (t->window && l->n)
 		t->window(arg, l->top, l->n - l->top < l->height ? l->n - l->top : l->height);
 	draw_rows(a, t, l, arg, w);
-	table_fit(t->cols, t->ncols, a.w, l->want, again);
+	fit(t, l, a.w, again);
 	if (memcmp(w, again, t->ncols * sizeof(*w)))
 		draw_rows(a, t, l, arg, again);
 	if (titles.h)
@@ -246,7 +291,7 @@ table_column_at(const struct table *t, const struct list *l, int w, int x)
 	short widths[TABLE_COLS_MAX];
 	int at = LEAD;
 
-	table_fit(t->cols, t->ncols, w, l->want, widths);
+	fit(t, l, w, widths);
 	for (size_t i = 0; i < t->ncols; i++) {
 		if (!widths[i])
 			continue;

@@ -52,6 +52,8 @@ void table_fit(const struct column *cols, size_t n, int w, const short *want, sh
 void table_draw(struct area a, const struct table *t, struct list *l, void *arg);
 /* The next column that sorts; false if there is none. */
 bool table_sort_next(const struct table *t, struct list *l);
+/* "only-this": what the configuration calls a column. */
+const char *table_column_word(const struct column *c, char out[32]);
 /* The column at screen column x when drawn w columns wide; ncols if none. */
 size_t table_column_at(const struct table *t, const struct list *l, int w, int x);
 #endif

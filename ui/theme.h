@@ -3,6 +3,9 @@
 #define TBTUI_UI_THEME_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+struct tb_buf;
 
 /* id, foreground with 8 colours, with 256 (-1 = the terminal's own), attributes
  * with colours, attributes without */
@@ -46,6 +49,14 @@ enum role { ROLE_LIST(X) ROLE_COUNT };
 #define X(id, utf8, ascii) id,
 enum sign { SIGN_LIST(X) SIGN_COUNT };
 #undef X
+
+/* "tab-on": what the configuration calls a role. */
+const char *theme_role(enum role r, char out[16]);
+/* Before theme_init(): other colours ("default", "red", "0" to "255") and attributes.
+ * Returns the word that is not understood, or NULL. */
+const char *theme_set(enum role r, const char *fg, const char *bg, char *const *attrs, size_t n);
+/* As a line of the configuration. */
+void theme_print(enum role r, struct tb_buf *out);
 
 /* After curses has started. mono: attributes only. */
 void theme_init(bool mono);

@@ -6,13 +6,16 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "db/db.h"
 #include "src/base/text.h"
 #include "src/ops/ctx.h"
 #include "ui/loop.h"
+#include "ui/setup.h"
 #include "ui/term.h"
+#include "ui/words.h"
 
 static int
 fail(const struct tb_err *err)
@@ -48,10 +51,26 @@ job_ended(void *user, const struct ui_job *j)
 		ui_say(ui, ROLE_ERROR, "%s: %s", j->title, j->progress.err.msg);
 	else if (j->progress.state == TB_JOB_CANCELLED)
 		ui_say(ui, ROLE_TEXT, "%s: cancelled", j->title);
-	else
+	else if (!*ui->message || ui->message_role != ROLE_ERROR)	/* that is worth more */
 		ui_say(ui, ROLE_TEXT, "%s: %s", j->title, j->result ? j->result : "done");
 	if (j->ops->flags & JOB_CHANGES)
 		ui_refresh(ui);
+}
+
+/* The first thing that the configuration file has wrong. */
+static void
+tell_config(struct ui *ui)
+{
+	const struct config *c = &ui->ctx->config;
+	struct tb_buf line = TB_BUF(1u << 16), shown = TB_BUF(1u << 16);
+
+	if (c->nwrong) {
+		tb_buf_add(&line, c->wrong.p, strcspn(tb_buf_cstr(&c->wrong), "\n"));
+		word_path(tb_buf_cstr(&line), &shown);
+		ui_say(ui, ROLE_ERROR, "%s", tb_buf_cstr(&shown));
+	}
+	tb_buf_free(&line);
+	tb_buf_free(&shown);
 }
 
 static enum tb_status
@@ -68,6 +87,7 @@ start(struct ui *ui, struct tb_err *err)
 	if (status)
 		return status;
 	theme_locale();
+	setup(&ui->ctx->config);
 	theme_init(ui->ctx->mono);
 	jobs_init(&ui->jobs, ui->wake[1]);
 	ui->jobs.user = ui;
@@ -75,6 +95,7 @@ start(struct ui *ui, struct tb_err *err)
 	ui_open(ui, VIEW_MODELS, NULL);
 	if (!ui->top)
 		return tb_fail(err, TB_EDB, "%s", ui->message);
+	tell_config(ui);
 	return TB_OK;
 }
 

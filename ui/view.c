@@ -11,6 +11,7 @@
 #include "db/db.h"
 #include "src/base/mem.h"
 #include "src/store/model.h"
+#include "ui/setup.h"
 #include "ui/term.h"
 
 #define V(id, tab, keys, rank, ops, title, help) extern const struct view_ops ops;
@@ -255,6 +256,7 @@ view_new(struct ui *ui, enum view_id id)
 		return NULL;
 	*v = (struct view){ .ops = view_rows[id].ops, .id = id, .ui = ui };
 	list_init(&v->list);
+	v->list.columns = setup_columns(id);
 	v->state = tb_calloc(1, v->ops->size);
 	if (v->state)
 		return v;

@@ -69,6 +69,8 @@ struct view_ops {
 	/* Already shows arg: raise it as it is instead of opening it afresh. NULL: always. */
 	bool (*same)(const struct view *v, const struct view_arg *arg);
 
+	/* The table whose columns people may choose; NULL: none. */
+	const struct table *columns;
 	/* What the body is now; NULL function or NULL result: neither. */
 	const struct table *(*table)(const struct view *v);
 	struct pager *(*pager)(struct view *v);

@@ -191,6 +191,7 @@ summary(struct view *v, struct tb_buf *out)
 }
 
 const struct view_ops view_audit = {
+	.columns = &runs_table,
 	.size = sizeof(struct audit), .close = audit_close, .table = table, .act = act, .can = can,
 	.summary = summary,
 };

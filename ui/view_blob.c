@@ -286,6 +286,7 @@ where(struct view *v, struct tb_buf *out)
 }
 
 const struct view_ops view_blob = {
+	.columns = &owners_table,
 	.size = sizeof(struct blob_view), .open = blob_open, .close = blob_close, .same = same,
 	.table = table, .draw = draw, .act = act, .can = can, .refresh = refresh,
 	.summary = summary, .where = where, .subject = subject,

@@ -408,6 +408,7 @@ summary(struct view *v, struct tb_buf *out)
 }
 
 const struct view_ops view_blobs = {
+	.columns = &reading_table,
 	.size = sizeof(struct blobs), .open = blobs_open, .close = blobs_close, .table = table,
 	.draw = draw, .act = act, .can = can, .refresh = refresh, .summary = summary,
 };

@@ -377,6 +377,7 @@ same(const struct view *v, const struct view_arg *arg)
 }
 
 const struct view_ops view_convert = {
+	.columns = &plan_table,
 	.size = sizeof(struct recipe), .needs_model = true, .open = recipe_open,
 	.close = recipe_close, .same = same, .table = table, .draw = draw, .act = act, .can = can,
 	.summary = summary, .where = where, .subject = subject,

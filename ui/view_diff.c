@@ -513,6 +513,7 @@ subject(const struct view *v, struct view_arg *out)
 }
 
 const struct view_ops view_diff = {
+	.columns = &diff_table,
 	.size = sizeof(struct diff), .open = diff_open, .close = diff_close, .same = same,
 	.table = table, .draw = draw, .act = act, .can = can, .summary = summary, .where = where,
 	.subject = subject,

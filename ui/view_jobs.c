@@ -287,6 +287,7 @@ jobs_view_close(struct view *v)
 }
 
 const struct view_ops view_jobs = {
+	.columns = &jobs_table,
 	.size = sizeof(struct jobs_view), .close = jobs_view_close, .table = table,
 	.pager = pager, .draw = draw, .act = act, .can = can, .summary = summary,
 };

@@ -453,6 +453,7 @@ where(struct view *v, struct tb_buf *out)
 }
 
 const struct view_ops view_models = {
+	.columns = &models_table,
 	.size = sizeof(struct models), .open = models_open, .close = models_close,
 	.table = table, .act = act, .can = can, .refresh = refresh, .summary = summary,
 	.where = where, .subject = subject,

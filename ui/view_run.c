@@ -490,6 +490,7 @@ where(struct view *v, struct tb_buf *out)
 }
 
 const struct view_ops view_run = {
+	.columns = &findings_table,
 	.size = sizeof(struct run), .open = run_open, .close = run_close, .same = same,
 	.table = table, .draw = draw, .act = act, .can = can, .refresh = refresh,
 	.summary = summary, .where = where, .subject = subject,

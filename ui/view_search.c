@@ -233,6 +233,7 @@ where(struct view *v, struct tb_buf *out)
 }
 
 const struct view_ops view_search = {
+	.columns = &all_table,
 	.size = sizeof(struct search), .opens_typing = true, .open = search_open,
 	.close = search_close, .table = table, .act = act, .can = can, .refresh = refresh,
 	.summary = summary, .where = where, .subject = subject,

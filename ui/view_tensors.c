@@ -615,6 +615,7 @@ subject(const struct view *v, struct view_arg *out)
 }
 
 const struct view_ops view_tensors = {
+	.columns = &tables[1][0],
 	.size = sizeof(struct tensors), .needs_model = true, .open = tensors_open,
 	.close = tensors_close, .same = same, .table = table, .act = act, .can = can,
 	.refresh = refresh, .summary = summary, .where = where, .subject = subject,

@@ -155,6 +155,8 @@ cli_global_opts(struct cli *cli, struct tb_opt rows[CLI_GLOBALS])
 		{ 0, "progress", TB_OPT_FLAG, &cli->progress, NULL,
 		  "show progress even if standard error is no terminal" },
 		{ 'y', "yes", TB_OPT_FLAG, &cli->yes, NULL, "answer yes to questions" },
+		{ 0, "print-config", TB_OPT_FLAG, &cli->print_config, NULL,
+		  "stores, keys, colours and columns, as a configuration file" },
 		{ 'h', "help", TB_OPT_FLAG, &cli->help, NULL, "this text" },
 		{ 'V', "version", TB_OPT_FLAG, &cli->version, NULL, "the version" },
 		{ .name = NULL }
@@ -173,6 +175,26 @@ allow_files(void)
 		limit.rlim_cur = limit.rlim_max;
 		(void)!setrlimit(RLIMIT_NOFILE, &limit);
 	}
+}
+
+static enum cli_exit
+print_config(struct cli *cli, const struct cli_screens *screens)
+{
+	struct tb_buf out = TB_BUF(1u << 20);
+	struct config config;
+	struct tb_err err;
+	bool wrong;
+
+	if (config_load(&config, &err))
+		return cli_fail(&err);
+	config_print(&config, &out);
+	screens->print_config(&config, &out);
+	cli_put_buf(&out);
+	tell_config(cli, &config);
+	wrong = config.nwrong;
+	tb_buf_free(&out);
+	config_free(&config);
+	return wrong ? CLI_WRONG : CLI_OK;
 }
 
 int
@@ -195,6 +217,8 @@ cli_main(int argc, char **argv, const struct cli_screens *screens)
 		printf("tbtui %s\n", PACKAGE_VERSION);
 	else if (cli.help)
 		print_help(opts);
+	else if (cli.print_config)
+		status = print_config(&cli, screens);
 	else if (argc < 2 && cli.plain)
 		status = plain_main(&cli, run_plain);
 	else if (argc < 2)

@@ -10,6 +10,8 @@
 #include "src/base/opt.h"
 
 struct cJSON;
+struct tb_buf;
+struct config;
 struct db;
 struct model;
 struct model_loc;
@@ -24,7 +26,7 @@ struct cli {
 	const char *db;			/* NULL = the default place */
 	struct tb_strs stores;		/* none = the default roots */
 	uint64_t threads;		/* 0 = all cores */
-	bool json, quiet, verbose, plain, wide, progress, yes, help, version;
+	bool json, quiet, verbose, plain, wide, progress, yes, help, version, print_config;
 	const char *color;
 };
 
@@ -44,7 +46,7 @@ extern const struct cli_command cli_commands[];	/* ended by name NULL */
 
 /* The global options as rows that fill *cli; they are understood before and after
  * the command.  Ends with a row of name NULL; CLI_GLOBALS rows with it. */
-#define CLI_GLOBALS 14
+#define CLI_GLOBALS 15
 void cli_global_opts(struct cli *cli, struct tb_opt rows[CLI_GLOBALS]);
 /* Are their values ones that we know? */
 enum tb_status cli_check(const struct cli *cli, struct tb_err *err) TB_MUST_USE;
@@ -53,6 +55,9 @@ enum tb_status cli_check(const struct cli *cli, struct tb_err *err) TB_MUST_USE;
 struct cli_screens {
 	/* open: the model whose page comes first, NULL: the list of all. */
 	int (*run)(struct op_ctx *ctx, const struct model_loc *open);
+	/* Keys, colours and columns as they are, in lines of the configuration; what is
+	 * wrong with its lines joins config->wrong. */
+	void (*print_config)(struct config *config, struct tb_buf *out);
 };
 int cli_main(int argc, char **argv, const struct cli_screens *screens);
 

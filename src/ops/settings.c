@@ -268,6 +268,24 @@ put_word(struct tb_buf *out, const char *word)
 	tb_buf_chr(out, '"');
 }
 
+void
+config_print(const struct config *c, struct tb_buf *out)
+{
+	tb_buf_str(out, "# tbtui's configuration: $XDG_CONFIG_HOME/tbtui/config, else"
+		   " ~/.config/tbtui/config.\n# A line is a word and what it wants; # begins a"
+		   " comment.\n\n# store DIR: a folder that is looked into without --store.\n");
+	for (size_t i = 0; i < c->n; i++) {
+		char *dir = config_store(&c->lines[i]);
+
+		if (dir) {
+			tb_buf_str(out, "store ");
+			put_word(out, dir);
+			tb_buf_chr(out, '\n');
+		}
+		free(dir);
+	}
+}
+
 enum tb_status
 config_add_store(const struct config *c, const char *dir, struct tb_err *err)
 {

@@ -45,6 +45,9 @@ void config_wrong(struct config *c, const struct config_line *l, const char *fmt
  * understood.  Caller frees. */
 char *config_store(const struct config_line *l);
 
+/* The stores, and what the file is, as lines of one. */
+void config_print(const struct config *c, struct tb_buf *out);
+
 /* Writes the file with one store more or without it; all other lines stay as they are.
  * Dropping sets *dropped to whether there was one. */
 enum tb_status config_add_store(const struct config *c, const char *dir, struct tb_err *err)

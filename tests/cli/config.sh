@@ -128,6 +128,57 @@ printf 'store %s\n' "$T/unplugged" >"$CONFIG"
 tb 0 scan
 has "^away +$T/unplugged"
 tb 2 verify
+
+# What can be set: printed as a file that sets the same, and as data/config has it.
+rm -f "$CONFIG"
+tb 0 --print-config
+cp "$T/out" "$T/default"
+has '^key models v verify$'
+has '^color head 73 default bold$'
+has '^columns models name arch .* modified'
+sed 's/^#\([a-z][a-z]* \)/\1/' "$srcdir/data/config" >"$CONFIG"
+tb 0 --print-config
+grep -v '^key' "$T/default" >"$T/a"
+grep -v '^key' "$T/out" | cmp - "$T/a" || fail "data/config does not set what is"
+sort -u "$T/default" >"$T/a"
+sort -u "$T/out" | cmp - "$T/a" || fail "data/config does not set what is"
+cat >"$CONFIG" <<END
+store $T/a store
+store "$T/a store"
+key models W verify
+key all v none
+key moddels v verify
+key models v verfy
+key models Entre verify
+color haed red default
+color head mauve default
+color head red default shiny
+color ok 200 blue bold underline
+columns models size nmae name
+columns chat name
+END
+tb 1 --print-config
+has '^key models W verify$'
+has '^key all v none$'
+has '^color ok 200 blue bold underline$'
+has '^columns models size name$'
+has "^store \"$T/a store\"$"
+err_has ':1: "store DIR" is wanted'
+err_has ':5: no screen "moddels"; did you mean "Models"'
+err_has ':6: no action "verfy"; did you mean "verify"'
+err_has ':7: no key "Entre"'
+err_has ':8: no role "haed"; did you mean "head"'
+err_has ':9: no color or attribute "mauve"'
+err_has ':10: no color or attribute "shiny"'
+err_has ':12: no column "nmae"; did you mean "name"'
+err_has ':13: "chat" has no columns to choose'
+[ "$(wc -l <"$T/err")" -eq 9 ] || fail "$(cat "$T/err")"
+cp "$T/out" "$CONFIG"
+cp "$T/out" "$T/first"
+tb 0 --print-config
+sort -u "$T/first" >"$T/a"
+sort -u "$T/out" | cmp - "$T/a" || fail "what is printed does not set what was"
+
 head -c 2000000 /dev/zero >"$CONFIG"
 tb 1 ls
 err_has "$CONFIG"
