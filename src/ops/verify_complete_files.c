@@ -151,7 +151,9 @@ no_tokenizer(const struct model *m, uint32_t vocab, struct verify_gaps *g)
 
 	if (missing || !vocab || !m->ntensors)
 		return;		/* told as a file that lacks; or needs perhaps none */
-	if (expected)
+	if (named(m, "tekken.json"))
+		gap_add(g, F_NOT_RUN, NULL, "tokenizer: tekken.json, which tbtui does not read");
+	else if (expected)
 		gap_add(g, F_INCOMPLETE, NULL, "%s", what);
 	else
 		gap_add(g, F_TOKENIZER, NULL, "%s: can be run on ids alone", what);

@@ -78,9 +78,10 @@ static void
 check_numbers(const struct model *m, const struct gguf *h, const struct tensor *embed,
 	      struct verify_gaps *g)
 {
-	uint64_t n, layer, layers = 0;
+	uint64_t n, layer, layers = 0, ahead = 0, features;
 
-	if (number(h, m->arch, "embedding_length", &n) && n != embed->dim[1])
+	if (number(h, m->arch, "embedding_length", &n) && n != embed->dim[1] &&
+	    !number(h, m->arch, "features_length", &features))
 		gap_add(g, F_CONTRADICTION, embed->name, "%s.embedding_length is %" PRIu64 ", but %s "
 			"has %" PRIu64 " columns", m->arch, n, embed->name, embed->dim[1]);
 	for (size_t i = 0; i < m->ntensors; i++) {
@@ -89,7 +90,9 @@ check_numbers(const struct model *m, const struct gguf *h, const struct tensor *
 		if (tb_starts(name, "blk.") && (layer = strtoul(name + 4, NULL, 10)) >= layers)
 			layers = layer + 1;
 	}
-	if (number(h, m->arch, "block_count", &n) && layers && n != layers)
+	/* blocks that guess ahead are counted and may be left out */
+	(void)number(h, m->arch, "nextn_predict_layers", &ahead);
+	if (number(h, m->arch, "block_count", &n) && layers && (n < layers || n > layers + ahead))
 		gap_add(g, F_CONTRADICTION, NULL, "%s.block_count is %" PRIu64 ", but the tensors are "
 			"those of %" PRIu64 " blocks", m->arch, n, layers);
 }

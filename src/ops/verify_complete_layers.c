@@ -53,6 +53,8 @@ fits_name(const char *layer, const char *tensor)
 
 	if (tb_starts(tensor, layer) && (tensor[n] == 0 || tensor[n] == '.'))
 		return true;
+	if (strchr(layer, '/') && tb_ends(layer, tensor))	/* FOLDER/NAME: of several models */
+		return true;
 	return tb_ends(layer, ".experts") && !strncmp(layer, tensor, n - experts);
 }
 

@@ -36,6 +36,22 @@ fits(void *arg, const struct slot_at *at, struct tb_err *err)
 	return TB_OK;
 }
 
+/* Other classes of a known type have heads and inputs of their own. */
+static bool
+usual_class(const struct model *m, const struct arch *a)
+{
+	static const char *const endings[] = {
+		"Model", "ForCausalLM", "ForConditionalGeneration", "ForSequenceClassification",
+		"ForTokenClassification",
+	};
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		if (tb_ends(m->arch, endings[i]))
+			return true;
+	return !*m->arch || model_is_gguf(m) || !strcmp(m->arch, m->model_type) ||
+	       !strcmp(m->arch, a->class_name);
+}
+
 /* A model that gives no words out has no head: embeddings, classifiers. */
 static bool
 speaks(const struct model *m)
@@ -291,6 +307,11 @@ complete_slots(const struct model *m, struct hparams *hp, struct verify_gaps *g,
 	}
 	if (!m->ntensors)
 		return true;	/* why is told elsewhere */
+	if (!usual_class(m, hp->arch)) {
+		gap_add(g, F_NOT_RUN, NULL, "a model of class \"%.80s\": what it needs is not known; "
+			"its structure alone was looked at", m->arch);
+		return true;
+	}
 	l.fits = tb_calloc(hp->layers, sizeof(*l.fits));
 	l.absent = tb_calloc(hp->layers, sizeof(*l.absent));
 	if (!l.fits || !l.absent || slots_visit(hp, m, &v, err))

@@ -251,10 +251,6 @@ class Layout(Place):
 
 # ---- whole models ----
 
-def make_store(path, source, name):
-    """The store with one of its models alone."""
-    run("-s", path, "quantize", source, name, "-q", "keep", "-y")
-
 
 def copy_model(store, name, to):
     model, tag = name.split(":")
@@ -324,6 +320,53 @@ write(WHOLE + "gguf/model.gguf", GGUF.bytes())
 make_gguf_store(WHOLE + "store-gguf")
 make_layout(WHOLE + "layout")
 
+
+
+def make_whole(name, change):
+    """Another model that is whole, from a copy of the first."""
+    path = f"{WHOLE}folder-{name}/{name}"
+    shutil.copytree(WHOLE + "folder-plain/plain", path)
+    change(Folder(path))
+
+
+def make_others():
+    """What is not a model that answers on its own, and needs less than one."""
+    def embedder(f):
+        f.tensors(lambda t: t.pop("lm_head.weight"))
+        f.config(architectures=["LlamaModel"])
+
+    def draft(f):
+        f.tensors(lambda t: t.pop("model.norm.weight"))
+        f.config(architectures=["LlamaForCausalLMEagle3"])
+
+    def adapter(f):
+        f.tensors(lambda t: [t.pop(n) for n in list(t) if "norm" in n or "embed" in n])
+        for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+            os.remove(f.file(name))
+        write(f.file("adapter_config.json"), '{"peft_type":"LORA"}')
+
+    def unknown(f):
+        f.tensors(lambda t: t.pop("lm_head.weight"))
+        f.config(architectures=["ZorkForCausalLM"], model_type="zork", time_step_limit=[0, 1e999])
+
+    def packed_by_others(f):
+        f.tensors(lambda t: t.update({n: ("U8", [len(v[2]) // 8, 1], v[2][:len(v[2]) // 8])
+                                      for n, v in t.items() if "proj" in n}))
+        f.config(quantization_config={"quant_method": "bitsandbytes", "load_in_4bit": True})
+
+    make_whole("embedder", embedder)
+    make_whole("draft", draft)
+    make_whole("adapter", adapter)
+    make_whole("unknown", unknown)
+    make_whole("others", packed_by_others)
+    s = Store(WHOLE + "store-remote")
+    config = s.add(b'{"remote_host":"https://example.org","remote_model":"large"}')
+    doc = {"schemaVersion": 2, "layers": None,
+           "config": {"mediaType": "application/vnd.docker.container.image.v1+json", **config}}
+    write(s.file("manifests/registry.ollama.ai/library/remote/cloud"), json.dumps(doc))
+
+
+make_others()
 PLACES = {
     "plain": (Folder, "folder-plain"), "packed": (Folder, "folder-packed"),
     "experts": (Folder, "folder-experts"), "shards": (Folder, "folder-shards"),
