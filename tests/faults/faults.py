@@ -73,7 +73,10 @@ PRINTS = {
 OPS.update(PRINTS)
 ONLY = [w for w in WORDS if w in OPS] or list(OPS)
 
-T = tempfile.mkdtemp(prefix="tbtui-faults-")
+# In memory if there is room: 700 copies of a store are most of the time on a disk.
+ROOM = "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) and \
+    shutil.disk_usage("/dev/shm").free > 1 << 29 else None
+T = tempfile.mkdtemp(prefix="tbtui-faults-", dir=os.environ.get("TMPDIR") or ROOM)
 ENV = dict(os.environ, HOME=T + "/home", XDG_DATA_HOME=T + "/home/data", LC_ALL="C.UTF-8",
            OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 BEFORE, AFTER, COUNTS, TOOK, REFERENCE = {}, {}, {}, {}, {}
