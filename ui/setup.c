@@ -36,13 +36,12 @@ view_of(struct config *c, const struct config_line *l, const char *word, int *id
 {
 	struct tb_near near = { .word = word };
 
-	for (*id = 0; *id < VIEW_COUNT; ++*id) {
-		if (!strcasecmp(view_rows[*id].title, word))
-			return true;
+	for (*id = 0; *id < VIEW_COUNT && strcasecmp(view_rows[*id].title, word); ++*id)
 		tb_near_try(&near, view_rows[*id].title);
-	}
-	if (!strcmp(word, "all"))
+	if (*id < VIEW_COUNT || !strcmp(word, "all")) {
+		tb_near_free(&near);
 		return true;
+	}
 	no_word(c, l, "screen", &near);
 	return false;
 }
@@ -73,7 +72,7 @@ set_key(struct config *c, const struct config_line *l)
 			no_word(c, l, "action", &near);
 			return;
 		}
-		tb_near_text(&near, (char[160]){ 0 }, 160);	/* frees them */
+		tb_near_free(&near);
 	}
 	if (!keys_bind(view == VIEW_COUNT ? KEYS_EVERYWHERE : view, l->word[2], a))
 		config_wrong(c, l, "no key \"%.60s\"", l->word[2]);
@@ -93,7 +92,7 @@ set_color(struct config *c, const struct config_line *l)
 		no_word(c, l, "role", &near);
 		return;
 	}
-	tb_near_text(&near, (char[160]){ 0 }, 160);
+	tb_near_free(&near);
 	odd = theme_set((enum role)r, l->word[2], l->word[3], l->word + 4, l->n - 4);
 	if (odd)
 		config_wrong(c, l, "no color or attribute \"%.60s\"", odd);
@@ -123,7 +122,7 @@ set_columns(struct config *c, const struct config_line *l)
 			no_word(c, l, "column", &near);
 		else
 			snprintf(list + used, sizeof(list) - used, "%s%s", used ? " " : "", word);
-		tb_near_text(&near, (char[160]){ 0 }, 160);
+		tb_near_free(&near);
 	}
 	memcpy(columns[view], list, sizeof(list));
 }

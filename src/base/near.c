@@ -91,6 +91,13 @@ tb_near_try(struct tb_near *n, const char *name)
 	n->n++;
 }
 
+void
+tb_near_free(struct tb_near *n)
+{
+	while (n->n)
+		free(n->hit[--n->n]);
+}
+
 const char *
 tb_near_text(struct tb_near *n, char *out, size_t outlen)
 {
@@ -103,10 +110,9 @@ tb_near_text(struct tb_near *n, char *out, size_t outlen)
 		if (used < outlen)
 			used += (size_t)snprintf(out + used, outlen - used, "%s\"%s\"%s", before,
 						 n->hit[i], i + 1 < n->n ? "" : "?");
-		free(n->hit[i]);
 	}
 	if (used >= outlen)		/* half a name helps nobody */
 		*out = 0;
-	*n = (struct tb_near){ .word = n->word };
+	tb_near_free(n);
 	return out;
 }

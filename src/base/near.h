@@ -21,4 +21,5 @@ unsigned tb_distance(const char *a, const char *b, unsigned limit);
 void tb_near_try(struct tb_near *n, const char *name);
 /* `; did you mean "a" or "b"?`, or "" where nothing is near.  Frees the names. */
 const char *tb_near_text(struct tb_near *n, char *out, size_t outlen);
+void tb_near_free(struct tb_near *n);	/* without asking: nothing was wrong */
 #endif

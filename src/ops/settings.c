@@ -126,7 +126,7 @@ in_form(struct config *c, const struct config_line *l)
 			tb_near_try(&near, forms[i].word);
 			continue;
 		}
-		tb_near_text(&near, hint, sizeof(hint));	/* frees them */
+		tb_near_free(&near);
 		if (l->n - 1 >= forms[i].min && l->n - 1 <= forms[i].max)
 			return true;
 		config_wrong(c, l, "\"%s\" is wanted", forms[i].usage);
