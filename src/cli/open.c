@@ -21,7 +21,11 @@ cli_is_path(const char *word)
 	return strchr(word, '/') || tb_exists(word);
 }
 
-struct found { struct model_loc loc; size_t n; };
+struct found {
+	struct model_loc loc;		/* owned; if n */
+	size_t n;
+	struct unread unread;		/* owned */
+};
 
 static enum tb_status
 count(void *arg, const struct model_loc *loc, struct tb_err *err)
@@ -44,7 +48,7 @@ look(const char *path, struct found *f, struct tb_err *err)
 	if (!tb_exists(path))
 		return tb_fail(err, TB_ENOENT, "%s: no such file or folder", path);
 	if (tb_is_dir(path))
-		return store_walk(path, count, f, NULL, err);
+		return store_walk(path, count, f, &f->unread, err);
 	f->n = 1;
 	return store_resolve(&none, path, &f->loc, err);
 }
@@ -84,42 +88,56 @@ print_models(struct cli *cli, struct op_ctx *ctx)
 	return cli_ls(cli, 1, (char *[]){ (char *)"ls", NULL });
 }
 
+/* What could not be read is said; where nothing else is wrong, that is. */
+static enum cli_exit
+tell_unread(const struct cli *cli, const struct unread *u, enum cli_exit status)
+{
+	for (size_t i = 0; i < u->n; i++)
+		cli_note(cli, u->v[i].why);
+	return status == CLI_OK && u->n ? CLI_WRONG : status;
+}
+
+/* The stores that are looked into anyway, if the model is in one; else the path alone. */
+static enum tb_status
+ctx_for(struct cli *cli, char *path, const struct found *f, struct op_ctx *ctx, struct tb_err *err)
+{
+	struct tb_strs *stores = &cli->stores;
+	enum tb_status status = cli_ctx(cli, ctx, err);
+
+	if (status || (f->n == 1 && is_known(ctx, f->loc.path)))
+		return status;
+	op_ctx_free(ctx);
+	stores->n = 0;
+	if (!tb_grow(&stores->v, &stores->cap, 1, sizeof(*stores->v)))
+		return tb_nomem(err);
+	stores->v[stores->n++] = path;
+	return cli_ctx(cli, ctx, err);
+}
+
 int
 cli_open(struct cli *cli, int argc, char **argv, const struct cli_screens *screens)
 {
-	struct found f = { .n = 0 };
-	struct tb_strs *stores = &cli->stores;
-	struct op_ctx ctx = { 0 };
 	bool show = !cli->json && !cli->plain && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
+	struct found f = { .n = 0 };
+	struct op_ctx ctx = { 0 };
 	enum cli_exit status;
 	struct tb_err err;
-	char *path;
 
 	if (!cli_parse(cli, NULL, &argc, argv, 0, 0, &status))
 		return status;
-	path = argv[0];
-	if (look(path, &f, &err))
-		return cli_fail(&err);
-	status = CLI_OK;
-	if (f.n == 1 && !show) {
-		status = cli_show(cli, 2, (char *[]){ (char *)"show", f.loc.path, NULL });
-	} else if (cli_ctx(cli, &ctx, &err)) {
+	if (look(argv[0], &f, &err))
 		status = cli_fail(&err);
-	} else {
-		if (f.n != 1 || !is_known(&ctx, f.loc.path)) {
-			op_ctx_free(&ctx);
-			stores->n = 0;
-			if (!tb_grow(&stores->v, &stores->cap, 1, sizeof(*stores->v)))
-				return cli_fail((tb_nomem(&err), &err));
-			stores->v[stores->n++] = path;
-			if (cli_ctx(cli, &ctx, &err))
-				status = cli_fail(&err);
-		}
-		if (status == CLI_OK)
-			status = show ? (enum cli_exit)screens->run(&ctx, f.n == 1 ? &f.loc : NULL)
-				      : print_models(cli, &ctx);
-	}
+	else if (f.n == 1 && !show)
+		status = cli_show(cli, 2, (char *[]){ (char *)"show", f.loc.path, NULL });
+	else if (ctx_for(cli, argv[0], &f, &ctx, &err))
+		status = cli_fail(&err);
+	else
+		status = show ? (enum cli_exit)screens->run(&ctx, f.n == 1 ? &f.loc : NULL)
+			      : print_models(cli, &ctx);
+	if (!show)
+		status = tell_unread(cli, &f.unread, status);
 	op_ctx_free(&ctx);
 	model_loc_free(&f.loc);
+	unread_free(&f.unread);
 	return status;
 }

@@ -80,6 +80,16 @@ has '^3 models: 0 added, 1 changed, 0 removed, 2 unchanged'
 two 0 ls
 has '^two:latest .* hashed '
 
+# A folder by its path, with one in it that is shut.
+mkdir "$T/work" "$T/work/shut"
+printf '{}' >"$T/work/config.json"
+chmod 0 "$T/work/shut"
+# shellcheck disable=SC2086
+expect 1 $TBTUI -d "$T/path.db" "$T"
+err_has "$T/work/shut: Permission denied"
+has '^one:latest '
+rm -rf "$T/work" "$T"/path.db*
+
 # All manifests of a store, its blobs, the store itself: the other one is verified.
 for shut in "$A/manifests" "$A/blobs" "$A"; do
 	chmod 0 "$shut"
