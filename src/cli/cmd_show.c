@@ -78,12 +78,18 @@ texts_text(const struct model *m)
 {
 	for (const struct show_text *t = show_texts; t->key; t++) {
 		char *text = show_text_read(m, t), *pretty = NULL;
+		enum tb_status parsed;
 		cJSON *doc;
 
 		if (!text)
 			continue;
-		if (t->json && !json_parse(&doc, text, strlen(text), t->key, NULL)) {
+		parsed = t->json ? json_parse(&doc, text, strlen(text), t->key, NULL) : TB_EFORMAT;
+		if (parsed == TB_ENOMEM)
+			cli_lost();
+		if (!parsed) {
 			pretty = json_print_pretty(doc);
+			if (!pretty)
+				cli_lost();
 			json_free(doc);
 		}
 		printf("\n%s\n", t->title);

@@ -34,6 +34,15 @@ keep(void *arg, const char *text, size_t len, struct tb_err *err)
 	return *out ? TB_OK : tb_nomem(err);
 }
 
+/* A text that is not there is none; one that there was no memory for is missing. */
+static bool
+got(enum tb_status status)
+{
+	if (status == TB_ENOMEM)
+		cli_lost();
+	return status == TB_OK;
+}
+
 /* tokenizer_config.json keeps the template of models without a file for it. */
 static char *
 read_template(const struct model *m)
@@ -43,11 +52,13 @@ read_template(const struct model *m)
 	cJSON *doc;
 	size_t len;
 
-	if (model_read(m, "tokenizer_config.json", SHOW_TEXT_MAX, &text, &len, NULL))
+	if (!got(model_read(m, "tokenizer_config.json", SHOW_TEXT_MAX, &text, &len, NULL)))
 		return NULL;
-	if (!json_parse(&doc, text, len, "tokenizer_config.json", NULL)) {
+	if (got(json_parse(&doc, text, len, "tokenizer_config.json", NULL))) {
 		s = json_str(json_get(doc, "chat_template"));
 		out = s ? tb_strdup(s) : NULL;
+		if (s && !out)
+			cli_lost();
 		json_free(doc);
 	}
 	free(text);
@@ -61,12 +72,12 @@ show_text_read(const struct model *m, const struct show_text *t)
 	size_t len;
 
 	if (t->media != MEDIA_UNKNOWN &&
-	    !model_read_layer(m, t->media, 0, SHOW_TEXT_MAX, &text, &len, NULL))
+	    got(model_read_layer(m, t->media, 0, SHOW_TEXT_MAX, &text, &len, NULL)))
 		return text;
-	if (t->file && !model_read(m, t->file, SHOW_TEXT_MAX, &text, &len, NULL))
+	if (t->file && got(model_read(m, t->file, SHOW_TEXT_MAX, &text, &len, NULL)))
 		return text;
 	text = NULL;
-	if (t->gguf && !metadata_each(m, t->gguf, keep, &text, NULL, NULL))
+	if (t->gguf && got(metadata_each(m, t->gguf, keep, &text, NULL, NULL)))
 		return text;
 	free(text);
 	return !strcmp(t->key, "template") ? read_template(m) : NULL;
