@@ -172,6 +172,14 @@ tb_mkdirs(const char *path, struct tb_err *err)
 	return status;
 }
 
+char *
+tb_path_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path)) : tb_strdup(".");
+}
+
 const char *
 tb_path_in(struct tb_path *p, const char *dir, const char *name)
 {
@@ -197,11 +205,25 @@ tb_exists(const char *path)
 }
 
 bool
+tb_same_place(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+static bool
+says_absent(int why)
+{
+	return why == ENOENT || why == ENOTDIR || why == ELOOP;
+}
+
+bool
 tb_absent(const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) && (errno == ENOENT || errno == ENOTDIR);
+	return lstat(path, &st) && says_absent(errno);
 }
 
 bool
@@ -209,6 +231,5 @@ tb_no_dir(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) ? errno == ENOENT || errno == ENOTDIR || errno == ELOOP
-			       : !S_ISDIR(st.st_mode);
+	return stat(path, &st) ? says_absent(errno) : !S_ISDIR(st.st_mode);
 }

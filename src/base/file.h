@@ -63,6 +63,8 @@ void tb_map_close(struct tb_map *m);
 
 /* dir + "/" + name in fresh memory, NULL when out of memory.  No checks. */
 char *tb_path_join(const char *dir, const char *name);
+/* The folder that a file or folder is in, "." for a name alone; NULL when out of memory. */
+char *tb_path_parent(const char *path);
 /* mkdir -p, mode 0777 & ~umask. */
 enum tb_status tb_mkdirs(const char *path, struct tb_err *err) TB_MUST_USE;
 /* The same without memory: a question of yes or no has no answer for its lack.  What is
@@ -71,6 +73,7 @@ struct tb_path { char s[4096]; };
 const char *tb_path_in(struct tb_path *p, const char *dir, const char *name);
 bool tb_is_dir(const char *path);
 bool tb_exists(const char *path);
+bool tb_same_place(const char *a, const char *b);	/* are both there, and one? */
 /* These are known: false also when nobody can say. */
 bool tb_absent(const char *path);	/* there is nothing */
 bool tb_no_dir(const char *path);	/* there is no folder, nor a link to one */

@@ -32,6 +32,14 @@ hidden_name(const char *dir, size_t len, int salt)
 	return tb_asprintf("%.*s/" HIDDEN "%016jx", (int)len, dir, (uintmax_t)r);
 }
 
+char *
+tb_hidden_beside(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? hidden_name(path, (size_t)(slash - path), 0) : hidden_name(".", 1, 0);
+}
+
 /* False: somebody who sweeps was quicker than the lock. */
 static bool
 hold(int fd)
@@ -143,13 +151,8 @@ is_special(const char *path)
 static enum tb_status
 name_it(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
 {
-	const char *slash = strrchr(path, '/');
-	char *to;
+	char *to = replace ? tb_hidden_beside(path) : tb_strdup(path);
 
-	if (replace)
-		to = slash ? hidden_name(path, (size_t)(slash - path), 0) : hidden_name(".", 1, 0);
-	else
-		to = tb_strdup(path);
 	if (!to)
 		return tb_nomem(err);
 	(void)flock(o->fd, LOCK_EX | LOCK_NB);	/* from now on it can be swept */
@@ -282,8 +285,7 @@ tb_out_sweep(const char *dir)
 enum tb_status
 tb_out_file(const char *path, const void *data, size_t len, bool replace, struct tb_err *err)
 {
-	const char *slash = strrchr(path, '/');
-	char *dir = slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path)) : tb_strdup(".");
+	char *dir = tb_path_parent(path);
 	struct tb_out o;
 	enum tb_status status;
 

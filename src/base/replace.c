@@ -171,8 +171,7 @@ is_unknown(int why)
 enum tb_status
 tb_folder_open(const char *path, int *fd, struct tb_err *err)
 {
-	const char *slash = strrchr(path, '/');
-	char *dir = slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path)) : tb_strdup(".");
+	char *dir = tb_path_parent(path);
 	enum tb_status status = TB_OK;
 
 	*fd = -1;

@@ -7,6 +7,7 @@
 
 #include "src/base/dir.h"
 #include "src/base/mem.h"
+#include "src/base/out.h"
 #include "src/base/text.h"
 #include "src/ops/leftover.h"
 #include "src/store/hub.h"
@@ -15,7 +16,7 @@
 /* Names that programs give to files on their way (a running create or
  * pull).  Whatever else starts with "sha256-" is one, too. */
 static const char *const temporary[] = {
-	".tbtui-tmp-", "sha256-", "Q4_K_M", "Q4_K_S", "Q8_0", "F16", "BF16", "F32", "COPY",
+	"sha256-", "Q4_K_M", "Q4_K_S", "Q8_0", "F16", "BF16", "F32", "COPY",
 	"projector-metadata", "compat-tensors", "split-copy", "split-gguf-",
 };
 
@@ -32,7 +33,7 @@ kind_of(const char *name, bool regular, char digest[TB_DIGEST_MAX])
 	for (size_t i = 0; i < sizeof(temporary) / sizeof(*temporary); i++)
 		if (tb_starts(name, temporary[i]))
 			return DB_FILE_TEMP;
-	return DB_FILE_FOREIGN;
+	return tb_is_temporary(name) ? DB_FILE_TEMP : DB_FILE_FOREIGN;
 }
 
 /* How names of downloads end that have not: Hugging Face, llama.cpp, others. */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,20 +61,6 @@ remove_folder(const char *dir)
 {
 	each_name(dir, remove_file);
 	rmdir(dir);
-}
-
-/* A hidden name, so that a scan meanwhile, or after a crash, does not take it for a
- * model. */
-static char *
-beside(const char *path, const char *what)
-{
-	const char *slash = strrchr(path, '/');
-	uint64_t r = 0;
-
-	if (getrandom(&r, sizeof(r), 0) != sizeof(r))
-		r = (uint64_t)tb_now_ns();
-	return tb_asprintf("%.*s.tbtui-%s-%016jx", slash ? (int)(slash + 1 - path) : 0, path, what,
-			   (uintmax_t)r);
 }
 
 /* What would be replaced: a folder with nothing but files in it, one of them a model's. */
@@ -151,7 +136,7 @@ make_folder(struct dest *d, struct tb_err *err)
 		enum tb_status status;
 
 		free(d->dir);
-		d->dir = beside(d->target->path, "tmp");
+		d->dir = tb_hidden_beside(d->target->path);
 		status = d->dir ? tb_mkdirs(d->dir, err) : tb_nomem(err);
 		if (status)
 			return status;
@@ -170,9 +155,7 @@ make_folder(struct dest *d, struct tb_err *err)
 static enum tb_status
 begin(struct dest *d, struct tb_err *err)
 {
-	const char *path = d->target->path, *slash = strrchr(path, '/');
-	char *parent = slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path))
-			     : tb_strdup(".");
+	char *parent = tb_path_parent(d->target->path);
 	enum tb_status status = parent ? check_place(d, err) : tb_nomem(err);
 
 	if (!status) {

@@ -10,11 +10,11 @@
 static enum tb_status
 begin(struct dest *d, struct tb_err *err)
 {
-	const char *path = d->target->path, *slash = strrchr(path, '/');
+	const char *path = d->target->path;
 
 	if (tb_is_dir(path))
 		return tb_fail(err, TB_EEXIST, "%s: is a folder", path);
-	d->dir = slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path)) : tb_strdup(".");
+	d->dir = tb_path_parent(path);
 	if (!d->dir)
 		return tb_nomem(err);
 	tb_out_sweep(d->dir);

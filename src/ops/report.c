@@ -55,8 +55,7 @@ report_format_of(const char *path, enum report_format *out, struct tb_err *err)
 enum tb_status
 report_place(const char *path, bool replace, struct tb_err *err)
 {
-	const char *slash = strrchr(path, '/');
-	char *dir = slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path)) : tb_strdup(".");
+	char *dir = tb_path_parent(path);
 	enum tb_status status = TB_OK;
 
 	if (!dir)

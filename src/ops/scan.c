@@ -315,8 +315,8 @@ scan_all(struct scan *s, struct tb_err *err)
 	status = db_known_files(s->db, &s->files, err);
 	for (size_t i = 0; !status && i < s->roots.n; i++) {
 		s->root[i].path = s->roots.path[i];
-		status = tb_no_dir(s->root[i].path) && !tb_exists(s->root[i].path)
-			 ? not_there(s, i, err) : look(s, &s->root[i], err);
+		status = tb_absent(s->root[i].path) ? not_there(s, i, err)
+						    : look(s, &s->root[i], err);
 		stale += s->root[i].nstale;
 	}
 	db_free(&s->files.mem);
@@ -359,7 +359,7 @@ forget_gone(struct scan *s, struct tb_err *err)
 	if (!status)
 		status = db_roots(s->db, &roots, err);
 	for (size_t i = 0; !status && i < roots.n; i++)
-		if (tb_no_dir(roots.rows[i]) && !tb_exists(roots.rows[i]))
+		if (tb_absent(roots.rows[i]))
 			status = forget_root(s, roots.rows[i], err);
 	db_free(&roots.mem);
 	if (!status)

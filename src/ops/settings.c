@@ -315,10 +315,7 @@ config_add_store(const struct config *c, const char *dir, struct tb_err *err)
 static bool
 same_folder(const char *a, const char *b)
 {
-	struct stat sa, sb;
-
-	return !strcmp(a, b) || (!stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev &&
-				 sa.st_ino == sb.st_ino);
+	return !strcmp(a, b) || tb_same_place(a, b);
 }
 
 static bool

@@ -2,7 +2,6 @@
 
 #include "src/store/ollama.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -141,7 +140,7 @@ ollama_named(const char *root, ollama_named_fn *fn, void *arg, struct tb_err *er
 
 	if (!dir)
 		return tb_nomem(err);
-	status = !tb_exists(dir) && errno == ENOENT ? TB_OK : named_below(dir, 0, fn, arg, err);
+	status = tb_absent(dir) ? TB_OK : named_below(dir, 0, fn, arg, err);
 	free(dir);
 	return status;
 }

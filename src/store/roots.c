@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "src/base/mem.h"
 #include "src/store/store.h"
@@ -24,20 +23,12 @@ static const struct place {
 	{ "LLAMA_CACHE", "/.cache/llama.cpp", "" },
 };
 
-static bool
-same_folder(const char *a, const char *b)
-{
-	struct stat sa, sb;
-
-	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
-}
-
 size_t
 store_roots_find(const struct store_roots *r, const char *dir)
 {
 	size_t i = 0;
 
-	while (i < r->n && strcmp(r->path[i], dir) != 0 && !same_folder(r->path[i], dir))
+	while (i < r->n && strcmp(r->path[i], dir) != 0 && !tb_same_place(r->path[i], dir))
 		i++;
 	return i;
 }
@@ -140,7 +131,7 @@ store_roots_init(struct store_roots *r, const char *const *dirs, size_t n, struc
 bool
 store_root_away(const struct store_roots *r, size_t i)
 {
-	return !r->given && tb_no_dir(r->path[i]) && !tb_exists(r->path[i]);
+	return !r->given && tb_absent(r->path[i]);
 }
 
 void

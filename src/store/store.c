@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "src/base/buf.h"
 #include "src/base/dir.h"
@@ -249,12 +248,9 @@ manifest_in(const char *root, const struct model_name *name, bool exact, char **
 
 /* Stores that overlap have the same model on two ways. */
 static bool
-same_place(const char *a, const char *b)
+same_model(const char *a, const char *b)
 {
-	struct stat sa, sb;
-
-	return strcmp(a, b) == 0 || (!stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev &&
-				     sa.st_ino == sb.st_ino);
+	return strcmp(a, b) == 0 || tb_same_place(a, b);
 }
 
 static enum tb_status
@@ -278,7 +274,7 @@ by_name(const struct store_roots *r, const char *ref, struct model_loc *out,
 	for (int exact = 1; exact >= 0 && !found; exact--) {
 		for (size_t i = 0; i < r->n && !status; i++) {
 			status = manifest_in(r->path[i], &name, exact, &path, unread, err);
-			if (!status && path && found && !same_place(found, path))
+			if (!status && path && found && !same_model(found, path))
 				status = ambiguous(ref, r->path[in], r->path[i], err);
 			if (path && !found) {
 				found = path;
@@ -332,7 +328,7 @@ consider(void *arg, const struct model_loc *loc, struct tb_err *err)
 		 : strcasecmp(base_name(loc->name), m->ref) == 0 ? 1 : 0;
 
 	if (rank && rank == m->rank && m->root != m->in &&
-	    !same_place(loc->path, m->out->path))
+	    !same_model(loc->path, m->out->path))
 		m->other = m->root;
 	if (rank <= m->rank)
 		return TB_OK;
