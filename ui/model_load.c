@@ -135,7 +135,7 @@ model_load(struct view *v)
 	struct model_view *s = v->state;
 	struct load *l = tb_calloc(1, sizeof(*l));
 
-	if (l && loc_copy(&l->loc, &s->loc)) {
+	if (l && !model_loc_copy(&l->loc, &s->loc, NULL)) {
 		l->threads = view_ctx(v)->threads;
 		l->steady = view_steady(v);
 		(void)view_job(v, &load_job, l, "open %s", s->loc.name);

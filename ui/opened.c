@@ -55,7 +55,7 @@ opened_load(struct view *v, const struct model_loc *loc, opened_fn *done, struct
 {
 	struct load *l = tb_calloc(1, sizeof(*l));
 
-	if (!l || !loc_copy(&l->loc, loc)) {
+	if (!l || model_loc_copy(&l->loc, loc, NULL)) {
 		free(l);
 		return tb_nomem(err);
 	}

@@ -16,20 +16,6 @@
 #define LICENCES_MAX 16u
 
 bool
-loc_copy(struct model_loc *out, const struct model_loc *in)
-{
-	*out = (struct model_loc){ .kind = in->kind, .mtime_ns = in->mtime_ns };
-	out->name = tb_strdup(in->name ? in->name : "");
-	out->path = tb_strdup(in->path ? in->path : "");
-	out->root = tb_strdup(in->root ? in->root : "");
-	if (out->name && out->path && out->root)
-		return true;
-	model_loc_free(out);
-	*out = (struct model_loc){ 0 };
-	return false;
-}
-
-bool
 loc_same(const struct model_loc *a, const struct model_loc *b)
 {
 	return a->path && b->path && !strcmp(a->path, b->path);

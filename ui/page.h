@@ -5,8 +5,6 @@
 #include "src/base/err.h"
 #include "src/store/model.h"
 
-/* A copy; free with model_loc_free(). False: out of memory, and *out is empty. */
-bool loc_copy(struct model_loc *out, const struct model_loc *in);
 bool loc_same(const struct model_loc *a, const struct model_loc *b);
 
 /* The texts of a model, read once; each owned, NULL when it has none. */

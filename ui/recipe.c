@@ -181,7 +181,7 @@ recipe_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	struct recipe *s = v->state;
 	enum tb_status status;
 
-	if (!loc_copy(&s->loc, arg->model))
+	if (model_loc_copy(&s->loc, arg->model, NULL))
 		return tb_nomem(err);
 	snprintf(s->quant, sizeof(s->quant), "int4");
 	status = opened_load(v, &s->loc, opened, err);

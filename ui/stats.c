@@ -179,7 +179,7 @@ stats_job_new(struct view *v, const struct model_loc *loc)
 		return NULL;
 	j->ctx = view_ctx(v);
 	j->loc = tb_calloc(1, sizeof(*j->loc));
-	if (j->loc && loc_copy(j->loc, loc))
+	if (j->loc && !model_loc_copy(j->loc, loc, NULL))
 		return j;
 	free(j->loc);
 	free(j);

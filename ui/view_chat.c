@@ -370,7 +370,8 @@ chat_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	struct chat_view *s = v->state;
 	struct load *l = tb_calloc(1, sizeof(*l));
 
-	if (!l || !(l->path = tb_strdup(arg->model->path)) || !loc_copy(&s->loc, arg->model)) {
+	if (!l || !(l->path = tb_strdup(arg->model->path)) ||
+	    model_loc_copy(&s->loc, arg->model, NULL)) {
 		if (l)
 			load_free(l);
 		return tb_nomem(err);

@@ -148,7 +148,8 @@ start(struct view *v, bool reread)
 	struct diff *s = v->state;
 	struct work *w = tb_calloc(1, sizeof(*w));
 
-	if (w && loc_copy(&w->loc[0], &s->loc[0]) && loc_copy(&w->loc[1], &s->loc[1])) {
+	if (w && !model_loc_copy(&w->loc[0], &s->loc[0], NULL) &&
+	    !model_loc_copy(&w->loc[1], &s->loc[1], NULL)) {
 		w->ctx = view_ctx(v);
 		w->reread = reread;
 		s->job = view_job(v, &work_job, w, "diff %s %s", s->loc[0].name, s->loc[1].name);
@@ -166,7 +167,8 @@ diff_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 
 	if (!arg->model || !arg->other)
 		return tb_fail(err, TB_EUSAGE, "Mark two models with Space, then press =.");
-	if (!loc_copy(&s->loc[0], arg->model) || !loc_copy(&s->loc[1], arg->other)) {
+	if (model_loc_copy(&s->loc[0], arg->model, NULL) ||
+	    model_loc_copy(&s->loc[1], arg->other, NULL)) {
 		model_loc_free(&s->loc[0]);
 		return tb_nomem(err);
 	}

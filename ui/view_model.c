@@ -318,7 +318,7 @@ model_view_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 {
 	struct model_view *s = v->state;
 
-	if (!loc_copy(&s->loc, arg->model))
+	if (model_loc_copy(&s->loc, arg->model, NULL))
 		return tb_nomem(err);
 	s->id = arg->id;
 	for (int i = 0; i < PANE_COUNT; i++)

@@ -39,7 +39,7 @@ tensor_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 		return tb_fail(err, TB_EUSAGE, "Open a tensor from Tensors.");
 	s->name = tb_strdup(arg->tensor);
 	s->id = arg->id;
-	if (s->name && loc_copy(&s->loc, arg->model))
+	if (s->name && !model_loc_copy(&s->loc, arg->model, NULL))
 		status = opened_load(v, &s->loc, opened, err);
 	else
 		status = tb_nomem(err);

@@ -365,7 +365,7 @@ tensors_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	if (!found.n)
 		return tb_fail(err, TB_ENOENT, "%s is not in the index yet: R reads the stores.",
 			       arg->model->name);
-	if (!loc_copy(&s->loc, arg->model))
+	if (model_loc_copy(&s->loc, arg->model, NULL))
 		return tb_nomem(err);
 	if (read_tree(v, err) == TB_OK)
 		return TB_OK;

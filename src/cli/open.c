@@ -34,9 +34,7 @@ count(void *arg, const struct model_loc *loc, struct tb_err *err)
 
 	if (f->n++)
 		return TB_OK;
-	f->loc = (struct model_loc){ loc->kind, tb_strdup(loc->name), tb_strdup(loc->path),
-				     tb_strdup(loc->root), loc->mtime_ns };
-	return f->loc.name && f->loc.path && f->loc.root ? TB_OK : tb_nomem(err);
+	return model_loc_copy(&f->loc, loc, err);
 }
 
 /* The only model there, or the number of them. */

@@ -50,12 +50,8 @@ collect(void *arg, const struct model_loc *loc, struct tb_err *err)
 	if (!tb_grow(&root->models, &root->cap, root->n + 1, sizeof(*root->models)))
 		return tb_nomem(err);
 	m = &root->models[root->n++];
-	m->loc = (struct model_loc){ loc->kind, tb_strdup(loc->name), tb_strdup(loc->path),
-				     tb_strdup(loc->root), loc->mtime_ns };
-	if (!m->loc.name || !m->loc.path || !m->loc.root)
-		return tb_nomem(err);
 	m->dir_ns = scan_dir_mtime(loc->path);
-	return TB_OK;
+	return model_loc_copy(&m->loc, loc, err);
 }
 
 /* Many models have the same files: each is looked at once. */

@@ -109,7 +109,7 @@ stand_in(struct opened *o)
 
 	o->file = (struct model_file){ .path = loc->path, .media = MEDIA_UNKNOWN };
 	scan_probe(loc->path, &o->file.id, &o->file.missing);
-	o->file.is_manifest = loc->kind == MODEL_OLLAMA_TENSORS || loc->kind == MODEL_OLLAMA_GGUF;
+	o->file.is_manifest = model_kind_ollama(loc->kind);
 	o->problem = (struct model_problem){ .message = o->why.msg };
 	o->broken = (struct model){ .loc = *loc, .arch = (char *)"", .files = &o->file,
 		.nfiles = o->from->dir_ns ? 0 : 1, .bytes = o->from->dir_ns ? 0 : o->file.id.size,

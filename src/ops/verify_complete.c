@@ -123,8 +123,7 @@ complete_partial(const struct model *m)
 static bool
 store_kind(const struct model *m)
 {
-	return m->loc.kind == MODEL_OLLAMA_TENSORS || m->loc.kind == MODEL_OLLAMA_GGUF ||
-	       model_is_image(m);
+	return model_kind_ollama(m->loc.kind) || model_is_image(m);
 }
 
 enum tb_status

@@ -16,17 +16,12 @@
 static enum tb_status
 add(struct verify_run *r, const struct model_loc *loc, struct tb_err *err)
 {
-	struct verify_model *m;
-
 	for (size_t i = 0; r->req->nrefs && i < r->nmodels; i++)
 		if (!strcmp(r->models[i].loc.path, loc->path))
 			return TB_OK;		/* named twice */
 	if (!tb_grow(&r->models, &r->cap, r->nmodels + 1, sizeof(*r->models)))
 		return tb_nomem(err);
-	m = &r->models[r->nmodels++];
-	m->loc = (struct model_loc){ loc->kind, tb_strdup(loc->name), tb_strdup(loc->path),
-				     tb_strdup(loc->root), loc->mtime_ns };
-	return m->loc.name && m->loc.path && m->loc.root ? TB_OK : tb_nomem(err);
+	return model_loc_copy(&r->models[r->nmodels++].loc, loc, err);
 }
 
 static enum tb_status
@@ -110,13 +105,13 @@ verify_collect(struct verify_run *r, struct tb_err *err)
 static bool
 ollama(const struct verify_model *m)
 {
-	return m->loc.kind == MODEL_OLLAMA_TENSORS || m->loc.kind == MODEL_OLLAMA_GGUF;
+	return model_kind_ollama(m->loc.kind);
 }
 
 static bool
 image(const struct verify_model *m)
 {
-	return m->loc.kind == MODEL_OCI_TENSORS || m->loc.kind == MODEL_OCI_GGUF;
+	return model_kind_image(m->loc.kind);
 }
 
 static bool

@@ -38,6 +38,31 @@ tensor_dtype(const struct tensor *t)
 					     : dtype_name(t->weight.dtype);
 }
 
+bool
+model_kind_ollama(enum model_kind k)
+{
+	return k == MODEL_OLLAMA_TENSORS || k == MODEL_OLLAMA_GGUF;
+}
+
+bool
+model_kind_image(enum model_kind k)
+{
+	return k == MODEL_OCI_TENSORS || k == MODEL_OCI_GGUF;
+}
+
+enum tb_status
+model_loc_copy(struct model_loc *out, const struct model_loc *in, struct tb_err *err)
+{
+	*out = (struct model_loc){ .kind = in->kind, .mtime_ns = in->mtime_ns };
+	out->name = tb_strdup(in->name ? in->name : "");
+	out->path = tb_strdup(in->path ? in->path : "");
+	out->root = tb_strdup(in->root ? in->root : "");
+	if (out->name && out->path && out->root)
+		return TB_OK;
+	model_loc_free(out);
+	return tb_nomem(err);
+}
+
 void
 model_loc_free(struct model_loc *loc)
 {
@@ -181,15 +206,6 @@ summarize(struct build *b)
 	snprintf(m->scheme, sizeof(m->scheme), "%s%s%s", first, n > 1 ? "/" : "", second);
 }
 
-static enum tb_status
-copy_loc(struct model_loc *to, const struct model_loc *from, struct tb_err *err)
-{
-	*to = (struct model_loc){ .kind = from->kind, .mtime_ns = from->mtime_ns,
-		.name = tb_strdup(from->name ? from->name : ""), .path = tb_strdup(from->path),
-		.root = tb_strdup(from->root ? from->root : "") };
-	return to->name && to->path && to->root ? TB_OK : tb_nomem(err);
-}
-
 bool
 model_is_gguf(const struct model *m)
 {
@@ -200,13 +216,13 @@ model_is_gguf(const struct model *m)
 bool
 model_is_image(const struct model *m)
 {
-	return m->loc.kind == MODEL_OCI_TENSORS || m->loc.kind == MODEL_OCI_GGUF;
+	return model_kind_image(m->loc.kind);
 }
 
 static enum tb_status
 build(struct build *b, const struct model_loc *loc, struct tb_err *err)
 {
-	enum tb_status status = copy_loc(&b->m->loc, loc, err);
+	enum tb_status status = model_loc_copy(&b->m->loc, loc, err);
 	struct model *m = b->m;
 
 	m->names = b->arena = arena_new();
@@ -216,8 +232,7 @@ build(struct build *b, const struct model_loc *loc, struct tb_err *err)
 		status = tb_nomem(err);
 	if (status)
 		return status;
-	if (loc->kind == MODEL_OLLAMA_TENSORS || loc->kind == MODEL_OLLAMA_GGUF ||
-	    model_is_image(b->m))
+	if (model_kind_ollama(loc->kind) || model_is_image(b->m))
 		status = build_ollama(b, err);
 	else if (loc->kind == MODEL_SAFETENSORS_DIR)
 		status = build_dir(b, err);

@@ -31,6 +31,8 @@
 enum model_kind { MODEL_KIND_LIST(X) MODEL_KIND_COUNT };
 #undef X
 const char *model_kind_name(enum model_kind k);
+bool model_kind_ollama(enum model_kind k);	/* a manifest of an Ollama store */
+bool model_kind_image(enum model_kind k);	/* one of an OCI layout */
 
 /* Where a model is, before it is opened: what a walk over a store yields. */
 struct model_loc {
@@ -40,6 +42,9 @@ struct model_loc {
 	char *root;		/* store root it was found under; owned; "" if given as a path */
 	int64_t mtime_ns;	/* of the manifest, config.json or file */
 };
+/* After a failure *out is empty, as model_loc_free() leaves it. */
+enum tb_status model_loc_copy(struct model_loc *out, const struct model_loc *in,
+			      struct tb_err *err) TB_MUST_USE;
 void model_loc_free(struct model_loc *loc);
 
 /* A file that belongs to the model: manifest first (Ollama), then as listed. */
