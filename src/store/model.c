@@ -232,7 +232,7 @@ build(struct build *b, const struct model_loc *loc, struct tb_err *err)
 		status = tb_nomem(err);
 	if (status)
 		return status;
-	if (model_kind_ollama(loc->kind) || model_is_image(b->m))
+	if (model_kind_ollama(loc->kind) || model_is_image(b->m) || loc->kind == MODEL_CONTAINER)
 		status = build_ollama(b, err);
 	else if (loc->kind == MODEL_SAFETENSORS_DIR)
 		status = build_dir(b, err);

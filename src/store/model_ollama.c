@@ -257,7 +257,8 @@ enum tb_status
 build_ollama(struct build *b, struct tb_err *err)
 {
 	const struct model_loc *loc = &b->m->loc;
-	bool image = model_is_image(b->m);
+	bool image = model_is_image(b->m) ||
+		     (loc->kind == MODEL_CONTAINER && oci_layout_of(loc->path));
 	struct manifest m = { 0 };
 	char *root = NULL, *text = NULL;
 	enum tb_status status;

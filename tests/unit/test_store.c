@@ -166,6 +166,33 @@ test_broken_snapshot(void **state)
 	free(repo);
 }
 
+/* Opened again as what it was found to be: the owner of a blob on a screen. */
+static void
+test_container_again(void **state)
+{
+	char *root = tb_strdup(fixture_dir("box")), *path;
+	struct model_loc loc = { MODEL_OLLAMA_TENSORS, (char *)"tool", NULL, root, 0 };
+	struct tb_err err = { 0 };
+	struct model *m;
+
+	(void)state;
+	fixture_dir("box/blobs");
+	fixture_dir("box/manifests/h/n/tool");
+	fixture_text("box/manifests/h/n/tool/t", "{\"schemaVersion\":2,\"layers\":[{\"mediaType\":"
+		     "\"application/vnd.docker.image.rootfs.diff.tar.gzip\",\"size\":1,\"digest\":"
+		     "\"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}]}");
+	loc.path = path = tb_strdup(unit_path("box/manifests/h/n/tool/t"));
+	for (int again = 0; again < 2; again++) {
+		assert_ok(model_open(&m, &loc, &err), err);
+		assert_int_equal(m->loc.kind, MODEL_CONTAINER);
+		assert_int_equal(m->nfiles, 2);
+		loc.kind = m->loc.kind;
+		model_free(m);
+	}
+	free(path);
+	free(root);
+}
+
 /* A name might be taken by a spelling that could not be seen. */
 static void
 test_broken_names(void **state)
@@ -573,6 +600,7 @@ main(void)
 		cmocka_unit_test(test_writer),
 		cmocka_unit_test(test_two_writers),
 		cmocka_unit_test(test_unread_manifest),
+		cmocka_unit_test(test_container_again),
 		cmocka_unit_test(test_replace_keeps),
 		cmocka_unit_test(test_taken_back_once),
 		cmocka_unit_test(test_destination),
