@@ -86,7 +86,8 @@ facts_compute(struct view *v, bool again)
 	s->computing = view_job(v, &compute_job, c, "statistics %s", s->name);
 }
 
-/* Drawing: rows of a label and a value, one after the other in an area. */
+/* Drawing: rows of a label and a value, one after the other in an area; a value that is
+ * longer goes on in the next rows. */
 
 static void
 fact(struct area *a, const char *label, enum role role, const char *fmt, ...)
@@ -95,17 +96,21 @@ fact(struct area *a, const char *label, enum role role, const char *fmt, ...)
 static void
 fact(struct area *a, const char *label, enum role role, const char *fmt, ...)
 {
-	struct area row = area_top(a, 1);
+	struct area text = *a;
 	char value[512];
 	va_list ap;
+	int rows;
 
-	if (row.h < 1)
+	if (a->h < 1)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(value, sizeof(value), fmt, ap);
 	va_end(ap);
-	put_clip(row.y, row.x, LABEL_COLS, label, ROLE_DIM);
-	put_clip(row.y, row.x + LABEL_COLS, row.w - LABEL_COLS, value, role);
+	put_clip(a->y, a->x, LABEL_COLS, label, ROLE_DIM);
+	text.x += LABEL_COLS;
+	text.w -= LABEL_COLS;
+	rows = put_wrap(text, value, role);
+	(void)area_top(a, rows ? rows : 1);
 }
 
 static const char *
@@ -116,20 +121,24 @@ base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "U32 64×8 at 1,234 in model.safetensors" */
+/* "U32 64×8 at 1,234 in model.safetensors", in two rows at most: a digest is cut. */
 static void
 part_fact(struct area *a, const struct tensor_view *s, enum inspect_part p)
 {
 	const struct tensor_part *part = inspect_part_of(s->t, p);
 	bool blocks = p == PART_WEIGHT && s->t->scheme.kind == SCHEME_GGML;
+	struct tb_buf file = TB_BUF(4096);
 	char shape[WORD_MAX], bytes[16];
 
-	if (part)
-		fact(a, inspect_part_word(s->t, p), ROLE_TEXT, "%s %s, %s at %ju in %s",
-		     blocks ? tensor_dtype(s->t) : dtype_name(part->dtype),
-		     word_shape(blocks ? s->t->dim : part->dim, part->ndim, shape),
-		     tb_human_bytes(part->len, bytes), (uintmax_t)part->off,
-		     base_name(s->o->m->files[part->file].path));
+	if (!part)
+		return;
+	tb_text_clip(&file, base_name(s->o->m->files[part->file].path),
+		     a->w > LABEL_COLS ? (size_t)(a->w - LABEL_COLS) : 1, false);
+	fact(a, inspect_part_word(s->t, p), ROLE_TEXT, "%s %s, %s at %ju in %s",
+	     blocks ? tensor_dtype(s->t) : dtype_name(part->dtype),
+	     word_shape(blocks ? s->t->dim : part->dim, part->ndim, shape),
+	     tb_human_bytes(part->len, bytes), (uintmax_t)part->off, tb_buf_cstr(&file));
+	tb_buf_free(&file);
 }
 
 static int
@@ -198,7 +207,7 @@ draw_progress(struct area a, const struct tensor_view *s)
 	const struct tb_progress *p = s->computing ? &s->computing->progress : NULL;
 
 	if (*s->result_error)
-		put_clip(a.y, a.x, a.w, s->result_error, ROLE_ERROR);
+		(void)put_wrap(a, s->result_error, ROLE_ERROR);
 	else if (p && p->total)
 		put_fmt(a.y, a.x, a.w, ROLE_DIM, "computing statistics... %u%%",
 			tb_percent(p->done, p->total));

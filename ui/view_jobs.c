@@ -8,6 +8,7 @@
 #include "ui/words.h"
 
 #define ROWS_MAX 256
+#define RESULT_MAX 3		/* rows */
 
 struct jobs_view {
 	uint64_t id[ROWS_MAX];	/* newest first; ended jobs may be gone again */
@@ -123,15 +124,13 @@ bar_cell(const struct tb_progress *p, struct cell *out)
 	tb_buf_printf(&out->text, " %3u%%", tb_percent(done, total));
 }
 
-static void
-result_cell(const struct ui_job *j, struct cell *out)
+static const char *
+result_of(const struct ui_job *j, enum role *role)
 {
-	if (j->progress.state == TB_JOB_FAILED) {
-		out->role = ROLE_BAD;
-		tb_buf_str(&out->text, j->progress.err.msg);
-	} else {
-		tb_buf_str(&out->text, j->result ? j->result : j->ended ? "" : j->progress.what);
-	}
+	bool failed = j->progress.state == TB_JOB_FAILED;
+
+	*role = failed ? ROLE_BAD : ROLE_TEXT;
+	return failed ? j->progress.err.msg : j->result ? j->result : j->ended ? "" : j->progress.what;
 }
 
 static void
@@ -168,7 +167,7 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 		else if (p->state != TB_JOB_QUEUED)
 			tb_buf_str(&out->text, tb_human_time(p->seconds, text));
 		break;
-	case COL_RESULT: result_cell(j, out); break;
+	case COL_RESULT: tb_buf_str(&out->text, result_of(j, &out->role)); break;
 	}
 }
 
@@ -195,6 +194,26 @@ pager(struct view *v)
 	return s->log_shown ? &s->log : NULL;
 }
 
+/* In full below the list what came of the job under the cursor: its column is short. */
+static void
+draw_result(struct area *a, const struct ui_job *j)
+{
+	enum role role = ROLE_TEXT;
+	const char *text = j ? result_of(j, &role) : "";
+	struct area below = *a;
+	int lines = wrap_rows(text, a->w - 1);
+
+	if (!lines || a->h < 3 * RESULT_MAX)
+		return;
+	below.h = lines < RESULT_MAX ? lines : RESULT_MAX;
+	a->h -= below.h;
+	below.y += a->h;
+	put_blank(below);
+	below.x++;
+	below.w--;
+	(void)put_wrap(below, text, role);
+}
+
 static void
 draw(struct view *v, struct area a)
 {
@@ -205,6 +224,7 @@ draw(struct view *v, struct area a)
 		return;
 	}
 	view_refresh(v);
+	draw_result(&a, job_at(v, v->list.cur));
 	table_draw(a, &jobs_table, &v->list, v);
 }
 

@@ -130,8 +130,9 @@ draw_waiting(struct area a, const struct model_view *s)
 	bool failed = *s->tok.error;
 
 	put_blank(a);
-	put_clip(a.y, a.x + 1, a.w - 1, failed ? s->tok.error : "Reading...",
-		 failed ? ROLE_TEXT : ROLE_DIM);
+	a.x++;
+	a.w--;
+	(void)put_wrap(a, failed ? s->tok.error : "Reading...", failed ? ROLE_TEXT : ROLE_DIM);
 }
 
 static void
@@ -141,8 +142,10 @@ draw(struct view *v, struct area a)
 	const struct table *t = table(v);
 
 	if (!s->m) {
-		put_clip(a.y, a.x + 1, a.w - 1, *s->error ? s->error : "Opening...",
-			 *s->error ? ROLE_ERROR : ROLE_DIM);
+		a.x++;
+		a.w--;
+		(void)put_wrap(a, *s->error ? s->error : "Opening...",
+			       *s->error ? ROLE_ERROR : ROLE_DIM);
 		return;
 	}
 	if (a.h >= 8)
@@ -299,7 +302,11 @@ summary(struct view *v, struct tb_buf *out)
 				      s->meta.version, dot, (uintmax_t)s->meta.alignment);
 		return;
 	}
+	if (*v->list.filter)
+		tb_buf_printf(out, "%zu of ", v->list.n);
 	tb_buf_str(out, word_count(s->m->nfiles, "file", text));
+	if (*v->list.filter)
+		tb_buf_printf(out, " %s with \"%s\"", dot, v->list.filter);
 	if (s->m->nproblems)
 		tb_buf_printf(out, " %s %s %s", dot, theme_sign(SIGN_BAD),
 			      word_count(s->m->nproblems, "problem", text));

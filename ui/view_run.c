@@ -119,6 +119,16 @@ severity_cell(enum severity sev, struct cell *out)
 	tb_buf_printf(&out->text, "%s %s", theme_sign(looks[sev].sign), severity_word(sev));
 }
 
+/* Without the model's name in front, which has a column. */
+static const char *
+message_of(const struct db_finding *f)
+{
+	size_t n = strlen(f->model);
+
+	return n && !strncmp(f->message, f->model, n) && !strncmp(f->message + n, ": ", 2)
+	     ? f->message + n + 2 : f->message;
+}
+
 static void
 cell(void *arg, size_t row, size_t col, struct cell *out)
 {
@@ -131,7 +141,7 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	case COL_CODE: tb_buf_str(&out->text, f->code); break;
 	case COL_MODEL: tb_buf_str(&out->text, *f->model ? f->model : "-"); break;
 	case COL_WHERE: tb_buf_str(&out->text, *f->tensor ? f->tensor : *f->blob ? f->blob : "-"); break;
-	case COL_MESSAGE: tb_buf_str(&out->text, f->message); break;
+	case COL_MESSAGE: tb_buf_str(&out->text, message_of(f)); break;
 	}
 }
 
@@ -194,14 +204,14 @@ draw_detail(struct area *a, const struct detail *d)
 	(void)put_wrap(lines, d->text, ROLE_TEXT);
 }
 
-/* Rows that the details take below the list, which has half of the screen at least. */
+/* Rows that the details take below the list, which has all it needs or half of the screen. */
 static int
 detail_rows(struct view *v, struct area a)
 {
 	const struct db_finding *f = v->list.n ? finding_at(v, v->list.cur) : NULL;
 	struct tb_buf place = TB_BUF(1u << 16);
 	struct detail details[DETAILS];
-	int lines = 1;
+	int lines = 1, most = a.h / 2;
 
 	if (!f || a.h < 2 * DETAILS)
 		return 0;
@@ -209,7 +219,9 @@ detail_rows(struct view *v, struct area a)
 	for (size_t i = 0; i < DETAILS; i++)
 		lines += wrap_rows(details[i].text, a.w - LABEL_COLS - 1);
 	tb_buf_free(&place);
-	return lines < a.h / 2 ? lines : a.h / 2;
+	if (v->list.n + 1 < (size_t)(a.h - most))
+		most = a.h - (int)v->list.n - 1;	/* titles */
+	return lines < most ? lines : most;
 }
 
 static void

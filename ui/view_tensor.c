@@ -139,8 +139,10 @@ draw(struct view *v, struct area a)
 		put_clip(name.y, name.x + 1, name.w - 1, s->name, ROLE_TITLE);
 	}
 	if (!s->t) {
-		put_clip(a.y, a.x + 1, a.w - 1, *s->error ? s->error : "Opening...",
-			 *s->error ? ROLE_ERROR : ROLE_DIM);
+		a.x++;
+		a.w--;
+		(void)put_wrap(a, *s->error ? s->error : "Opening...",
+			       *s->error ? ROLE_ERROR : ROLE_DIM);
 		return;
 	}
 	if (a.h >= 4)

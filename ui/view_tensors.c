@@ -591,10 +591,12 @@ summary(struct view *v, struct tb_buf *out)
 		tb_buf_printf(out, "%zu marked %s ", v->list.nmarks, dot);
 	if (*v->list.filter)
 		tb_buf_printf(out, "%zu of ", v->list.n);
-	tb_buf_printf(out, "%s %s %s", word_count(s->count, "tensor", text), dot,
-		      tb_human_bytes(s->bytes, bytes));
+	tb_buf_str(out, word_count(s->count, "tensor", text));
+	/* The bytes are those of all. */
 	if (*v->list.filter)
 		tb_buf_printf(out, " %s with \"%s\"", dot, v->list.filter);
+	else
+		tb_buf_printf(out, " %s %s", dot, tb_human_bytes(s->bytes, bytes));
 }
 
 static void
