@@ -273,6 +273,8 @@ print(const struct cli *cli, const struct task *k)
 		status = *items[i].digest ? CLI_OK : CLI_FAILED;
 	free(items);
 	free(rows);
+	if (!n && k->pattern && m->ntensors && !cli->json)
+		cli_note(cli, "no tensor of the model has a name like that");
 	/* Nothing listed is not fine, but for a vocabulary, which GGUF files may be alone. */
 	if (status == CLI_OK && ((!n && (k->pattern || !model_is_gguf(m))) || cli_model_damaged(m)))
 		status = CLI_WRONG;

@@ -29,6 +29,10 @@ err_has 'no tensor model.layers.0.mlp.up_porj.weight; did you mean "model.layers
 run 2 tensor wombat layers.10.mlp.up_proj
 err_has 'did you mean "model.layers.10.mlp.up_proj.weight"\?'
 
+# A filter that fits no tensor says so.
+run 1 tensors wombat -f q_porj
+err_has 'no tensor of the model has a name like that'
+
 # A destination that looks like a path.
 mkdir -p "$T/src"
 printf '{"architectures":["LlamaForCausalLM"],"model_type":"llama"}' >"$T/src/config.json"
