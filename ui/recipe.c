@@ -120,6 +120,17 @@ make(const struct recipe *s, struct tb_err *err)
 	return plan;
 }
 
+/* What was written was another plan. */
+static void
+changed(struct view *v)
+{
+	struct recipe *s = v->state;
+
+	free(s->written);
+	s->written = NULL;
+	recipe_price(v);
+}
+
 bool
 recipe_remake(struct view *v)
 {
@@ -135,7 +146,7 @@ recipe_remake(struct view *v)
 	s->plan = fresh;
 	forget_undo(s);
 	view_refresh(v);
-	recipe_price(v);
+	changed(v);
 	return true;
 }
 
@@ -270,7 +281,7 @@ recipe_set(struct view *v, const size_t *row, size_t n, const char *target)
 		return;
 	}
 	keep_changed(s->plan, &s->undo[s->nundo - 1]);
-	recipe_price(v);
+	changed(v);
 }
 
 void
@@ -294,5 +305,5 @@ recipe_undo(struct view *v)
 		r->why = was->why;
 	}
 	free(u.rows);
-	recipe_price(v);
+	changed(v);
 }

@@ -329,8 +329,6 @@ act(struct view *v, enum action a)
 		recipe_ask_target(v);
 		return true;
 	}
-	free(s->written);
-	s->written = NULL;
 	if (target_of(a)) {
 		set_rows(v, target_of(a));
 		return true;
