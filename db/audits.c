@@ -112,8 +112,8 @@ db_run_start(struct db *db, const struct db_run *run, int64_t *id, struct tb_err
 {
 	enum tb_status status = db_exec(db, err,
 		"INSERT INTO audit.runs(started_ns, scope, deep, since_ns, state)"
-		" VALUES (?, ?, ?, ?, ?)", "isiii", run->started_ns, run->scope, (int64_t)run->deep, run->since_ns,
-		(int64_t)RUN_RUNNING);
+		" VALUES (?, ?, ?, ?, ?)", "isiii", run->started_ns, run->scope, (int64_t)run->deep,
+		run->since_ns, (int64_t)RUN_RUNNING);
 
 	*id = sqlite3_last_insert_rowid(db->sql);
 	return status;

@@ -229,7 +229,7 @@ read_use(struct db_rows *r, struct db_blob_use *u)
 		.digest = rows_digest(r, 3), .size = (uint64_t)rows_i64(r, 5),
 		.kind = kind >= 0 && kind < DB_FILE_COUNT ? (enum db_file_kind)kind : DB_FILE_FOREIGN,
 		.missing = rows_i64(r, 7),
-		.state = (enum db_state)rows_i64(r, 8), .mtime_ns = rows_i64(r, 9),
+		.state = db_state_of(rows_i64(r, 8)), .mtime_ns = rows_i64(r, 9),
 		.verified_ns = rows_i64(r, 10), .media = rows_text(r, 11),
 	};
 	db_blob_fate(&u->blob, rows_i64(r, 6));

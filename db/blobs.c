@@ -94,7 +94,8 @@ db_blobs(struct db *db, enum db_blob_set set, const struct db_query *q, struct d
 {
 	const struct db_list list = {
 		.columns = COLUMNS, .from = "file_state f", .where = sets[set],
-		.filter = "f.path", .root = "f.root_path", .path = "f.path", .tie = "f.path", .sort = sorts,
+		.filter = "f.path", .root = "f.root_path", .path = "f.path", .tie = "f.path",
+		.sort = sorts,
 	};
 	struct db_rows r;
 	enum tb_status status;

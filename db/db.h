@@ -57,7 +57,8 @@ struct db_query {
 	const char *sort;	/* a key named at the list; NULL: its first.  TB_EUSAGE else */
 	bool reverse;
 	uint64_t offset, limit;	/* limit 0: all */
-	const struct store_roots *roots;	/* models and blobs: only in and below these; NULL: all */
+	/* Models and blobs: only in and below these; NULL: all. */
+	const struct store_roots *roots;
 };
 
 struct db_model {
@@ -72,6 +73,8 @@ struct db_model {
 	int64_t verified_ns;	/* 0: never */
 	uint64_t bad;		/* errors of the last verify */
 };
+/* The word for its state in lists: "changed" for one that was verified as another. */
+const char *db_model_word(const struct db_model *m);
 struct db_models { struct db_model *rows; size_t n; uint64_t total; struct db_mem mem; };
 /* total: rows that match, whatever the window; so in every list.
  * sort: name kind arch params scheme size exclusive tensors state modified.

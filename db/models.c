@@ -34,6 +34,12 @@ db_state_word(enum db_state s)
 }
 
 const char *
+db_model_word(const struct db_model *m)
+{
+	return m->state == DB_NEVER && m->changed ? "changed" : db_state_word(m->state);
+}
+
+const char *
 db_state_meaning(enum db_state s)
 {
 	return states[s].meaning;

@@ -110,10 +110,10 @@ void db_search_forget(struct db *db);
 /* vtab.c: the tables "tensors" and "model_files". */
 enum tb_status db_tables(struct db *db, struct tb_err *err) TB_MUST_USE;
 
-/* blobs.c: the first and the last digest that start with `hex`. */
-/* Fills owners, young and unclear from the column "owners". */
+/* blobs.c: fills owners, young and unclear from the column "owners". */
 struct db_blob;
 void db_blob_fate(struct db_blob *b, int64_t owners);
+/* The first and the last digest that start with `hex`. */
 void db_digest_bounds(const char *hex, char low[TB_DIGEST_MAX], char high[TB_DIGEST_MAX]);
 
 /* mem.c */

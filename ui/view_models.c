@@ -126,7 +126,7 @@ state_cell(const struct db_model *m, struct cell *out)
 		[DB_INCOMPLETE] = { ROLE_WARN, SIGN_WARN }, [DB_DAMAGED] = { ROLE_BAD, SIGN_BAD },
 		[DB_CHANGED] = { ROLE_DIM, SIGN_NONE }, [DB_MISSING] = { ROLE_BAD, SIGN_BAD },
 	};
-	const char *word = m->state == DB_NEVER && m->changed ? "changed" : db_state_word(m->state);
+	const char *word = db_model_word(m);
 
 	if (m->state == DB_DAMAGED && m->bad && !m->changed)
 		word = word_count(m->bad, "error", text);

@@ -67,7 +67,8 @@ blobs_text(const struct cli *cli, const struct db_blobs *blobs)
 		const struct db_blob *b = &blobs->rows[i];
 
 		cli_cell(&t, *b->digest ? b->digest : b->path);
-		cli_cell(&t, b->young ? "young" : b->unclear ? "unclear" : b->kind == DB_FILE_BLOB && *b->media ? b->media
+		cli_cell(&t, b->young ? "young" : b->unclear ? "unclear"
+			     : b->kind == DB_FILE_BLOB && *b->media ? b->media
 			     : db_file_word(b->kind));
 		cli_cell(&t, tb_human_bytes(b->size, human));
 		cli_cellf(&t, "%ju", (uintmax_t)b->owners);

@@ -57,7 +57,8 @@ cli_import(struct cli *cli, int argc, char **argv)
 {
 	struct task t = { 0 };
 	const struct tb_opt opts[] = {
-		{ 'f', "replace", TB_OPT_FLAG, &t.req.replace, NULL, "the name may be taken; the old one is kept" },
+		{ 'f', "replace", TB_OPT_FLAG, &t.req.replace, NULL,
+		  "the name may be taken; the old one is kept" },
 		{ .name = NULL }
 	};
 	enum tb_status failed;

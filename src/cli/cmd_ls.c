@@ -58,7 +58,7 @@ text_row(struct cli_table *t, const struct db_model *m)
 	cli_cell(t, *m->scheme ? m->scheme : "-");
 	cli_cell(t, tb_human_bytes(m->bytes, size));
 	cli_cell(t, tb_human_bytes(m->exclusive, only));
-	cli_cell(t, m->state == DB_NEVER && m->changed ? "changed" : db_state_word(m->state));
+	cli_cell(t, db_model_word(m));
 	cli_cellf(t, "%.10s", tb_time_rfc3339(m->mtime_ns, time));
 }
 

@@ -124,7 +124,8 @@ cli_quantize(struct cli *cli, int argc, char **argv)
 	bool replace = false;
 	const struct tb_opt opts[] = {
 		PLAN_OPTS(a),
-		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL, "the destination may exist; the old one is kept" },
+		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL,
+		  "the destination may exist; the old one is kept" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;
@@ -141,7 +142,8 @@ regroup(struct cli *cli, int argc, char **argv, const char *experts)
 	struct plan_args a = { .quant = "keep", .experts = experts };
 	bool replace = false;
 	const struct tb_opt opts[] = {
-		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL, "the destination may exist; the old one is kept" },
+		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL,
+		  "the destination may exist; the old one is kept" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

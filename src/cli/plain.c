@@ -127,7 +127,7 @@ list_models(struct plain *p, struct place *at)
 		tb_buf_printf(&b, "%s, %s, %s parameters, %s, %s, verified: %s", m->name,
 			      *m->arch ? model_family(m->arch, family) : "architecture unknown",
 			      tb_human_count(m->params, params), *m->scheme ? m->scheme : "no tensors",
-			      tb_human_bytes(m->bytes, size), db_state_word(m->state));
+			      tb_human_bytes(m->bytes, size), db_model_word(m));
 		status = add_row(p, at, &b, m->path, m->id);
 	}
 	db_free(&models.mem);

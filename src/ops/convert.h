@@ -2,8 +2,8 @@
  *
  * Memory is bounded whatever the model: windows of a few MiB.  Everything written is
  * read again and compared before it becomes visible; after an error or a cancel
- * nothing is left, but blobs that somebody else may need.  A value that is not finite is an error naming tensor and index,
- * because no scheme can hold it. */
+ * nothing is left, but blobs that somebody else may need.  A value that is not finite is
+ * an error naming tensor and index, because no scheme can hold it. */
 #ifndef TBTUI_OPS_CONVERT_H
 #define TBTUI_OPS_CONVERT_H
 

@@ -45,7 +45,8 @@
 	X(F_OUTSIDE, "outside", SEV_NOTE, "a link that leads out of the store") \
 	X(F_YOUNG, "young", SEV_NOTE, "a blob that no model uses yet, less than an hour old") \
 	X(F_PARTIAL, "partial", SEV_NOTE, "a download that did not end") \
-	X(F_LEFTOVER, "leftover", SEV_NOTE, "left by a writer that did not end, or a file that does not belong in blobs/") \
+	X(F_LEFTOVER, "leftover", SEV_NOTE, \
+	  "left by a writer that did not end, or a file that does not belong in blobs/") \
 	X(F_KEPT, "kept", SEV_NOTE, "an old model, kept when another took its place")
 #define X(id, word, severity, meaning) id,
 enum finding_code { FINDING_LIST(X) FINDING_COUNT };

@@ -5,13 +5,11 @@
 #include "src/ops/verify_complete.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/format/json.h"
+#include "src/ops/optional.h"
 
-#define CONFIG_MAX (16u << 20)
 #define LARGEST (UINT64_C(1) << 31)
 
 static const char *const counts[] = {
@@ -55,18 +53,12 @@ void
 complete_config(const struct model *m, struct verify_gaps *g)
 {
 	const struct tensor *embed = embedding(m);
-	struct tb_err ignored;
-	cJSON *doc = NULL;
+	cJSON *doc;
 	const cJSON *c;
 	uint64_t n;
-	char *text;
-	size_t len;
 
-	if (model_read(m, "config.json", CONFIG_MAX, &text, &len, &ignored))
+	if (optional_json(m, "config.json", &doc, NULL) || !doc)
 		return;
-	if (json_parse_python(&doc, text, len, "config.json", &ignored))
-		doc = NULL;
-	free(text);
 	c = json_is_object(json_get(doc, "text_config")) ? json_get(doc, "text_config") : doc;
 	check_counts(c, g);
 	if (embed && json_u64(json_get(c, "hidden_size"), &n) && n != embed->dim[1])

@@ -8,9 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/format/json.h"
-
-#define CONFIG_MAX (1u << 20)
+#include "src/ops/optional.h"
 
 static bool
 has_media(const struct model *m, uint64_t bits)
@@ -29,18 +27,12 @@ has_media(const struct model *m, uint64_t bits)
 static bool
 remote(const struct model *m)
 {
-	struct tb_err ignored;
-	cJSON *doc = NULL;
-	char *text;
-	size_t len;
-	bool yes;
+	cJSON *doc;
+	bool yes = !optional_layer(m, MEDIA_CONFIG, &doc, NULL) &&
+		   (json_str(json_get(doc, "remote_host")) ||
+		    json_str(json_get(doc, "remote_model")));
 
-	if (model_read_layer(m, MEDIA_CONFIG, 0, CONFIG_MAX, &text, &len, &ignored))
-		return false;
-	yes = !json_parse(&doc, text, len, "config", &ignored) &&
-	      (json_str(json_get(doc, "remote_host")) || json_str(json_get(doc, "remote_model")));
 	json_free(doc);
-	free(text);
 	return yes;
 }
 

@@ -127,8 +127,8 @@ keep_file(struct verify_file *to, const struct model_file *f, bool sized)
 
 	*to = (struct verify_file){
 		.path = tb_strdup(f->path), .want_size = f->want_size, .id = f->id,
-		.missing = f->missing, .unread = f->unread, .outside = f->outside, .manifest = f->is_manifest,
-		.sized = sized && !f->is_manifest,
+		.missing = f->missing, .unread = f->unread, .outside = f->outside,
+		.manifest = f->is_manifest, .sized = sized && !f->is_manifest,
 		.odd_media = odd ? tb_strdup(f->media_type) : NULL,
 	};
 	memcpy(to->digest, f->digest, sizeof(to->digest));

@@ -136,7 +136,8 @@ meant(const struct verify_file *f, const struct verify_tensor *t)
 	return v;
 }
 
-/* Types of less than a byte hold no infinities, and 255 is the only NaN of E8M0. F64 beyond the range of F32 is told as infinite. */
+/* Types of less than a byte hold no infinities, and 255 is the only NaN of E8M0.  F64
+ * beyond the range of F32 is told as infinite. */
 static bool
 worth(const struct scheme *s)
 {

@@ -36,7 +36,8 @@ enum tb_status window_load(struct window *w, const struct model *m, const struct
 /* w->in: the packed parts of the same. */
 enum tb_status window_read_packed(struct window *w, const struct model *m, const struct tensor *t,
 				  uint64_t first, size_t n, struct tb_err *err) TB_MUST_USE;
-/* w->out: w->src as `to`, or w->f32 if that is plain and t quantized.  An F16 that overflows is an error naming `t` and index. */
+/* w->out: w->src as `to`, or w->f32 if that is plain and t quantized.  An F16 that
+ * overflows is an error naming `t` and index. */
 enum tb_status window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
 			     enum flavour flavour, uint64_t first, size_t n, struct tb_err *err)
 	TB_MUST_USE;
