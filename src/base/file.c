@@ -180,6 +180,12 @@ tb_path_parent(const char *path)
 	return slash ? tb_strndup(path, (size_t)(slash - path) + (slash == path)) : tb_strdup(".");
 }
 
+bool
+tb_path_inside(const char *path, const char *folder, size_t n)
+{
+	return !strncmp(path, folder, n) && (!path[n] || path[n] == '/' || (n && folder[n - 1] == '/'));
+}
+
 const char *
 tb_path_in(struct tb_path *p, const char *dir, const char *name)
 {

@@ -65,6 +65,9 @@ void tb_map_close(struct tb_map *m);
 char *tb_path_join(const char *dir, const char *name);
 /* The folder that a file or folder is in, "." for a name alone; NULL when out of memory. */
 char *tb_path_parent(const char *path);
+/* Is `path` the folder whose name are the first n bytes of `folder`, or below it, as the
+ * names say? */
+bool tb_path_inside(const char *path, const char *folder, size_t n);
 /* mkdir -p, mode 0777 & ~umask. */
 enum tb_status tb_mkdirs(const char *path, struct tb_err *err) TB_MUST_USE;
 /* The same without memory: a question of yes or no has no answer for its lack.  What is

@@ -55,12 +55,9 @@ look(const char *path, struct found *f, struct tb_err *err)
 static bool
 is_known(const struct op_ctx *ctx, const char *path)
 {
-	for (size_t i = 0; i < ctx->roots.n; i++) {
-		size_t n = strlen(ctx->roots.path[i]);
-
-		if (!strncmp(ctx->roots.path[i], path, n) && (path[n] == '/' || !path[n]))
+	for (size_t i = 0; i < ctx->roots.n; i++)
+		if (tb_path_inside(path, ctx->roots.path[i], strlen(ctx->roots.path[i])))
 			return true;
-	}
 	return false;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/store/hub.h"
@@ -55,18 +56,11 @@ unread_free(struct unread *u)
 	*u = (struct unread){ 0 };
 }
 
-/* Is `path` the folder of n bytes, or in it? */
-static bool
-inside(const char *path, const char *folder, size_t n)
-{
-	return !strncmp(path, folder, n) && (!path[n] || path[n] == '/' || (n && folder[n - 1] == '/'));
-}
-
 const struct unread_place *
 unread_above(const struct unread *u, const char *path)
 {
 	for (size_t i = 0; i < u->n; i++)
-		if (inside(path, u->v[i].path, strlen(u->v[i].path)))
+		if (tb_path_inside(path, u->v[i].path, strlen(u->v[i].path)))
 			return &u->v[i];
 	return NULL;
 }
@@ -75,7 +69,7 @@ const struct unread_place *
 unread_below(const struct unread *u, const char *path, size_t n)
 {
 	for (size_t i = 0; i < u->n; i++)
-		if (inside(u->v[i].path, path, n))
+		if (tb_path_inside(u->v[i].path, path, n))
 			return &u->v[i];
 	return NULL;
 }
