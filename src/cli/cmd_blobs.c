@@ -85,6 +85,7 @@ blobs_text(const struct cli *cli, const struct db_blobs *blobs)
 static enum cli_exit
 blobs(const struct cli *cli, struct op_ctx *ctx, enum db_blob_set set, struct db_query *q)
 {
+	struct db_totals t;
 	struct db_blobs found;
 	struct db *db;
 	struct tb_err err;
@@ -93,11 +94,16 @@ blobs(const struct cli *cli, struct op_ctx *ctx, enum db_blob_set set, struct db
 	q->roots = cli->stores.n ? &ctx->roots : NULL;
 	if (cli_index(cli, ctx, &db, &err))
 		return cli_fail(&err);
-	if (db_blobs(db, set, q, &found, &err))
+	if (db_totals(db, q->roots, &t, &err) || db_blobs(db, set, q, &found, &err))
 		status = cli_fail(&err);
 	else {
 		status = cli->json ? blobs_json(&found) : blobs_text(cli, &found);
 		db_free(&found.mem);
+		/* "No orphans" is no answer where nobody looked. */
+		if (status == CLI_OK && !t.scanned_ns) {
+			cli_note(cli, q->roots ? "not indexed yet; \"scan\" with the same -s does it" : "");
+			status = CLI_WRONG;
+		}
 	}
 	db_close(db);
 	return status;

@@ -13,7 +13,13 @@ tb() {
 model "$STORE" one latest 100
 model "$STORE" two 8b 200
 tb 2 show one
+tb 1 blobs --orphans
+err_has 'nothing is indexed yet'
+tb 1 -s "$STORE" blobs
 tb 0 -s "$STORE" scan
+tb 0 blobs --orphans
+tb 1 -s "$T" blobs --orphans
+err_has 'not indexed yet; "scan" with the same -s does it'
 tb 0 show one
 has "^path +$STORE/manifests/"
 tb 0 tensors two:8b
