@@ -70,6 +70,10 @@ print(const struct cli *cli, const struct task *t)
 	if (cli->quiet)
 		return CLI_OK;
 	cli_put(r->where);
+	if (t->p.target.name) {		/* which store nobody said */
+		fputs(" in ", stdout);
+		cli_put(t->p.target.root);
+	}
 	printf(": %zu tensor%s, %zu changed, %s -> %s in %zu file%s, %.2f s (%s/s)\n", r->tensors,
 	       tb_plural(r->tensors), r->changed, tb_human_bytes(r->bytes_read, a),
 	       tb_human_bytes(r->bytes_written, b), r->blobs, tb_plural(r->blobs), r->seconds,

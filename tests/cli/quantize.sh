@@ -18,6 +18,7 @@ for q in int4 int8 affine:2:32 affine:3:64 affine:5:128 affine:6:32 affine:8:128
 	nvfp4 f16 f32; do
 	name=$(echo "m-$q" | tr : -)
 	expect 0 tb quantize "$T/dense" "$name" -q "$q"
+	has "^$name:latest in $T/[a-z]+: [0-9]+ tensors"
 	expect 0 tb quantize "$T/moe" "$name:moe" -q "$q" --policy uniform --flavour mlx-cpu
 done
 expect 0 tb verify
