@@ -231,7 +231,8 @@ generate(struct chat_model *m, struct session *s, struct token_ids *held,
 	if (!prompt->n)
 		return tb_fail(err, TB_EUSAGE, "the prompt is empty");
 	if (prompt->n > session_context(s))
-		return tb_fail(err, TB_ELIMIT, "the prompt has %zu tokens, the context %u",
+		return tb_fail(err, TB_ELIMIT, "the prompt has %zu tokens, the context %u; "
+			       "shorten it",
 			       prompt->n, session_context(s));
 	engine_info(m->engine, &info);
 	if ((status = sampler_new(&g.sampler, &opts->sampler, info.vocab, err)))

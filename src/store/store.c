@@ -478,7 +478,10 @@ not_found(const struct store_roots *r, const char *ref, const struct unread *unr
 
 	if (!tb_exists(ref) && *hint(r, ref, near, sizeof(near)))
 		return tb_fail(err, TB_ENOENT, "%.100s: no model or path of that name%s", ref, near);
-	if (tb_exists(ref))
+	if (tb_is_dir(ref))
+		tb_buf_printf(&b, "the folder is no model; -s %.100s takes it for a store, with all "
+			      "models in it", ref);
+	else if (tb_exists(ref))
 		tb_buf_str(&b, "the path is there, but holds no model I know");
 	else
 		tb_buf_str(&b, "no such path");
@@ -486,7 +489,8 @@ not_found(const struct store_roots *r, const char *ref, const struct unread *unr
 	for (size_t i = 0; i < r->n; i++)
 		tb_buf_printf(&b, "%s%s", i ? ", " : "", r->path[i]);
 	if (!r->n)
-		tb_buf_str(&b, "any store: there is none");
+		tb_buf_str(&b, "any store: there is none; \"tbtui stores add DIR\" adds a folder of "
+			   "models");
 	if (unread->n)
 		tb_buf_printf(&b, "; it may be in what could not be read: %s", unread->v[0].why);
 	status = tb_fail(err, TB_ENOENT, "%.100s: %s", ref, tb_buf_cstr(&b));

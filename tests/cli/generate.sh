@@ -25,7 +25,7 @@ cmp -s "$T/a" "$T/c" && fail "another seed gave the same text"
 expect 0 "$TBTUI" generate "$M" -p Tom --temp 1 --ignore-eos --ctx 20 --json
 has '"stop":"context".*"context_used":20,"context":20,'
 expect 2 "$TBTUI" generate "$M" -p "Once upon a time there was a big red ball" --ctx 4
-err_has 'the prompt has [0-9]+ tokens, the context 4'
+err_has 'the prompt has [0-9]+ tokens, the context 4; shorten it'
 
 expect 0 "$TBTUI" logits "$M" -p "Once upon a time" --top 3 --json
 has '"top":\[\{"id":432,"piece":",","logit":17\.799'

@@ -29,6 +29,13 @@ err_has 'no tensor model.layers.0.mlp.up_porj.weight; did you mean "model.layers
 run 2 tensor wombat layers.10.mlp.up_proj
 err_has 'did you mean "model.layers.10.mlp.up_proj.weight"\?'
 
+# A folder of models is no model.
+mkdir -p "$T/folder/inner"
+run 2 show "$T/folder"
+err_has 'the folder is no model; -s .*/folder takes it for a store, with all models in it; no model'
+expect 2 "$TBTUI" --db "$T/none.db" show wombat
+err_has 'there is none; "tbtui stores add DIR" adds a folder of models$'
+
 # A filter that fits no tensor says so.
 run 1 tensors wombat -f q_porj
 err_has 'no tensor of the model has a name like that'
