@@ -9,7 +9,7 @@
 enum tb_status leftover_root(struct blobdir *d, const char *root, struct tb_err *err) TB_MUST_USE;
 /* Does somebody still write it? */
 bool leftover_in_use(const char *path);
-/* What it is, for a person: "left by …"; "" if it is none of these.  Caller frees; NULL
+/* What it is, for a person: "is left over from …"; "" if it is none of these.  Caller frees; NULL
  * when out of memory. */
 char *leftover_text(const char *path);
 #endif

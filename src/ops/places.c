@@ -221,6 +221,8 @@ forget(const struct op_ctx *ctx, const char *path, bool *found, uint64_t *models
 	if (!status && *found)
 		status = db_totals(db, &one, &t, err);
 	if (!status && *found)
+		status = db_unseal(db, err);
+	if (!status && *found)
 		status = db_begin(db, err);
 	if (!status && *found) {
 		status = db_root(db, path, &id, err);
@@ -230,6 +232,8 @@ forget(const struct op_ctx *ctx, const char *path, bool *found, uint64_t *models
 			status = db_commit(db, err);
 		else
 			db_rollback(db);
+		if (!status)
+			db_settle(db);
 	}
 	*models = t.models;
 	db_free(&roots.mem);

@@ -56,6 +56,13 @@ tb 0 scan "$T/dirs/a" "$T/dirs/b"
 tb 2 show tiny
 err_has "two stores have one of that name, $T/dirs/a and $T/dirs/b;"
 
+# What is taken out of the index is no change by somebody else.
+tb 0 stores remove "$T/dirs/b"
+tb 0 verify
+tb 0 ls
+has '^tiny '
+ls "$XDG_DATA_HOME"/tbtui/*.damaged-* >/dev/null 2>&1 && fail "the index was set aside"
+
 # A disk that is unplugged: a warning, and its models stay.
 mv "$T/other" "$T/unplugged"
 tb 0 scan
