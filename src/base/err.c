@@ -97,17 +97,17 @@ tb_pass(struct tb_err *err, const struct tb_err *why)
 }
 
 enum tb_status
-tb_wrap(struct tb_err *err, const char *fmt, ...)
+tb_wrap(struct tb_err *err, enum tb_status status, const char *fmt, ...)
 {
 	char head[sizeof(err->msg)], tail[sizeof(err->msg)];
 	va_list ap;
 
 	if (!err)
-		return TB_EIO;
+		return status;
 	va_start(ap, fmt);
 	vsnprintf(head, sizeof(head), fmt, ap);
 	va_end(ap);
 	memcpy(tail, err->msg, sizeof(tail));
 	join(err->msg, sizeof(err->msg), head, tail);
-	return err->code;
+	return status;
 }

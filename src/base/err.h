@@ -47,8 +47,10 @@ enum tb_status tb_nomem(struct tb_err *err);
 /* Hands on what another error says: "return tb_pass(err, &why)". */
 enum tb_status tb_pass(struct tb_err *err, const struct tb_err *why);
 
-/* Puts "prefix: " before a message that is there already; returns its code. */
-enum tb_status tb_wrap(struct tb_err *err, const char *fmt, ...) TB_PRINTF(2, 3);
+/* Puts "prefix: " before a message that is there already; returns status, which is its
+ * code (nobody may want the message: err NULL). */
+enum tb_status tb_wrap(struct tb_err *err, enum tb_status status, const char *fmt, ...)
+	TB_PRINTF(3, 4);
 
 /* A static name for a code, never NULL. */
 const char *tb_status_text(enum tb_status code);

@@ -410,7 +410,7 @@ read_all(struct hparams *hp, const cJSON *config, struct tb_err *err)
 	    (status = read_rest(hp, config, c, err)))
 		return status;
 	if ((status = hparams_finish(hp, err)))
-		tb_wrap(err, "config.json");
+		(void)tb_wrap(err, status, "config.json");
 	return status;
 }
 

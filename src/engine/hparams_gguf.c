@@ -376,7 +376,7 @@ hparams_gguf(struct hparams *hp, const struct model_meta *mm, struct tb_err *err
 	    !(status = read_experts(hp, &r)) && !(status = read_rope(hp, &r)) &&
 	    !(status = read_window(hp, &r)) && !(status = read_rest(hp, &r)) &&
 	    (status = hparams_finish(hp, err)))
-		tb_wrap(err, "%.200s", mm->file.path);
+		(void)tb_wrap(err, status, "%.200s", mm->file.path);
 	free(name);
 	if (status)
 		hparams_free(hp);

@@ -21,6 +21,7 @@ struct scan {
 	size_t count;			/* numbers so far */
 	struct json_numbers *numbers;
 	const char *why;		/* what is wrong, NULL so far */
+	bool nomem;			/* that, and not the text */
 };
 
 static bool
@@ -149,7 +150,8 @@ scan_number(struct scan *s)
 	if ((size_t)(s->p - start) > NUMBER_MAX)
 		return wrong(s, "number of too many digits");
 	if (!exact(start, (size_t)(s->p - start))) {
-		if (!tb_grow(&l->odd, &l->cap, l->n + 1, sizeof(*l->odd)))
+		s->nomem = !tb_grow(&l->odd, &l->cap, l->n + 1, sizeof(*l->odd));
+		if (s->nomem)
 			return wrong(s, "out of memory");
 		l->odd[l->n++] = s->count;
 	}
@@ -266,6 +268,8 @@ json_scan(const char *text, size_t len, const char *what, struct json_numbers *n
 			break;
 	if (!s.why && (state != AFTER || s.depth))
 		s.why = "the text ends too early";
+	if (s.nomem)
+		return tb_nomem(err);
 	if (s.why)
 		return tb_fail(err, TB_EFORMAT, "%s: not JSON at byte %zu: %s", what,
 			       (size_t)(s.p - text), s.why);

@@ -230,12 +230,12 @@ load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_
 		return status;
 	if ((status = engine_open(&m->engine, m->model, &opts, err)) ||
 	    (status = tb_job_check(job, err)))
-		return tb_wrap(err, "%s", chat_model_name(m));
+		return tb_wrap(err, status, "%s", chat_model_name(m));
 	tb_job_what(job, "reading the tokenizer");
 	m->sampler = (struct sampler_opts)SAMPLER_DEFAULTS;
 	if ((status = model_tokenizer(m->model, &m->tokenizer, err)) || (status = read_configs(m, err)) ||
 	    (status = read_layers(m, err)) || (status = read_template(m, err)))
-		return tb_wrap(err, "%s", chat_model_name(m));
+		return tb_wrap(err, status, "%s", chat_model_name(m));
 	m->sampler.seed = fresh_seed();
 	return TB_OK;
 }

@@ -152,12 +152,12 @@ diff_pair_open(struct diff_pair *p, const struct diff_request *req, const struct
 		return status;
 	status = open_side(p, &p->a, req->a, &row->a, err);
 	if (status)
-		return tb_wrap(err, "A");
+		return tb_wrap(err, status, "A");
 	status = open_side(p, &p->b, req->b, &row->b, err);
 	if (!status)
 		return TB_OK;
 	reader_close(&p->a);
-	return tb_wrap(err, "B");
+	return tb_wrap(err, status, "B");
 }
 
 void

@@ -355,7 +355,7 @@ slurp(const struct model_file *f, size_t max, char **out, size_t *len, struct tb
 {
 	enum tb_status status = tb_file_slurp(f->path, max, out, len, err);
 
-	return status && f->name ? tb_wrap(err, "%.100s", f->name) : status;
+	return status && f->name ? tb_wrap(err, status, "%.100s", f->name) : status;
 }
 
 enum tb_status

@@ -135,7 +135,8 @@ messages_say_what_and_why(void **state)
 	(void)state;
 	assert_int_equal(tb_fail(&err, TB_EFORMAT, "%s: bad", "a.safetensors"), TB_EFORMAT);
 	assert_string_equal(err.msg, "a.safetensors: bad");
-	assert_int_equal(tb_wrap(&err, "model %d", 3), TB_EFORMAT);
+	assert_int_equal(tb_wrap(&err, TB_EFORMAT, "model %d", 3), TB_EFORMAT);
+	assert_int_equal(tb_wrap(NULL, TB_ENOMEM, "model %d", 3), TB_ENOMEM);
 	assert_string_equal(err.msg, "model 3: a.safetensors: bad");
 	/* The message as its own argument. */
 	assert_int_equal(tb_fail(&err, TB_ELIMIT, "again: %s", err.msg), TB_ELIMIT);
@@ -165,7 +166,7 @@ long_paths_do_not_push_the_reason_out(void **state)
 		assert_int_equal(tb_fail_errno(&err, "%s", path), TB_EIO);
 		assert_true(tb_ends(err.msg, ": Permission denied"));
 		assert_true(tb_starts(err.msg, "p"));
-		(void)tb_wrap(&err, "%s", path);
+		(void)tb_wrap(&err, TB_EIO, "%s", path);
 		assert_true(strlen(err.msg) < sizeof(err.msg));
 	}
 }
