@@ -175,14 +175,16 @@ add_source(struct tb_buf *out, const struct model *m, const struct source *s, st
 }
 
 /* Several may follow: where the first is not the one in use, that is said. */
-static void
-add_template_note(struct tb_buf *out, const struct model *m)
+static enum tb_status
+add_template_note(struct tb_buf *out, const struct model *m, struct tb_err *err)
 {
-	struct template_used used = model_template_used(m);
+	struct template_used used;
 	char note[TEMPLATE_NOTE_MAX];
+	enum tb_status status = model_template_used(m, &used, err);
 
-	if (used.own)
+	if (!status && used.own)
 		tb_buf_printf(out, "(%s)\n\n", template_note(&used, note));
+	return status;
 }
 
 enum tb_status
@@ -193,7 +195,7 @@ page_read(const struct model *m, enum page p, char **out, struct tb_err *err)
 
 	*out = NULL;
 	if (p == PAGE_TEMPLATE)
-		add_template_note(&text, m);
+		status = add_template_note(&text, m, err);
 	for (size_t i = 0; !status && i < sizeof(sources) / sizeof(*sources); i++)
 		if (sources[i].page == p)
 			status = add_source(&text, m, &sources[i], err);

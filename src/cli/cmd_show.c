@@ -64,10 +64,12 @@ files_text(const struct show *s)
 static void
 template_line(const struct model *m)
 {
-	struct template_used used = model_template_used(m);
+	struct template_used used;
 	char note[TEMPLATE_NOTE_MAX];
 
-	if (*template_note(&used, note))
+	if (model_template_used(m, &used, NULL))
+		cli_lost();
+	else if (*template_note(&used, note))
 		printf("(%s)\n", note);
 	else
 		printf("(used: that of %s)\n", used.source);

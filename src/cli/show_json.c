@@ -45,9 +45,11 @@ show_json(const struct show *s)
 {
 	const struct model *m = s->m;
 	cJSON *o = json_object(), *files = json_array(), *problems = json_array();
-	struct template_used used = model_template_used(m);
+	struct template_used used;
 	char time[32];
 
+	if (model_template_used(m, &used, NULL))
+		cli_lost();
 	json_set_str(o, "name", m->loc.name);
 	json_set_str(o, "kind", model_kind_name(m->loc.kind));
 	json_set_str(o, "path", m->loc.path);

@@ -2,9 +2,10 @@
 
 #include "src/ops/memory.h"
 
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/engine/need.h"
 #include "src/ops/params.h"
@@ -18,41 +19,49 @@ smaller(uint64_t a, uint64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
+/* The beginning of a file of the kernel's; "" where there is none.  Without stdio, whose
+ * buffers may not be had just when it is asked how much memory is left. */
+static const char *
+read_kernel(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return text;
+}
+
 /* "max" and what is no number count as none. */
 static uint64_t
 read_number(const char *path)
 {
-	FILE *f = fopen(path, "r");
-	char line[64] = "";
-	uint64_t n;
+	char line[64];
+	uint64_t n = strtoull(read_kernel(path, line, sizeof(line)), NULL, 10);
 
-	if (!f)
-		return 0;
-	if (!fgets(line, sizeof(line), f))
-		*line = 0;
-	fclose(f);
-	n = strtoull(line, NULL, 10);
 	return n < INT64_MAX ? n : 0;
+}
+
+/* Bytes behind a word of /proc/meminfo, or 0. */
+static uint64_t
+meminfo(const char *text, const char *word)
+{
+	const char *p = strstr(text, word);
+
+	return p ? strtoull(p + strlen(word), NULL, 10) * 1024 : 0;
 }
 
 void
 memory_machine(uint64_t *total, uint64_t *available)
 {
-	FILE *f = fopen("/proc/meminfo", "r");
 	uint64_t limit = read_number("/sys/fs/cgroup/memory.max");
 	uint64_t used = read_number("/sys/fs/cgroup/memory.current");
-	char line[128];
+	char text[1024];	/* both words are in its first lines */
 
-	*total = *available = 0;
-	while (f && fgets(line, sizeof(line), f)) {
-		if (!strncmp(line, "MemTotal:", 9))
-			*total = strtoull(line + 9, NULL, 10) * 1024;
-		else if (!strncmp(line, "MemAvailable:", 13))
-			*available = strtoull(line + 13, NULL, 10) * 1024;
-	}
-	if (f)
-		fclose(f);
-	*total = smaller(*total, limit);
+	read_kernel("/proc/meminfo", text, sizeof(text));
+	*total = smaller(meminfo(text, "MemTotal:"), limit);
+	*available = meminfo(text, "MemAvailable:");
 	if (limit)
 		*available = smaller(*available, limit > used ? limit - used : 1);
 }

@@ -28,14 +28,15 @@ read_optional(const struct model *m, const char *name, char **out, size_t *len,
 	return status == TB_ENOENT ? TB_OK : status;
 }
 
-/* A string, or { "content": string }. */
-static char *
-special_piece(const cJSON *config, const char *key)
+/* A string, or { "content": string }; *out NULL: neither. */
+static enum tb_status
+special_piece(const cJSON *config, const char *key, char **out, struct tb_err *err)
 {
 	const cJSON *v = json_get(config, key);
 	const char *s = json_is_object(v) ? json_str(json_get(v, "content")) : json_str(v);
 
-	return s ? tb_strdup(s) : NULL;
+	*out = s ? tb_strdup(s) : NULL;
+	return s && !*out ? tb_nomem(err) : TB_OK;
 }
 
 /* A string, or a list of { name, template } of which "default" is meant. */
@@ -57,26 +58,31 @@ template_in(const cJSON *config)
 
 /* ---- GGUF ---- */
 
-/* The piece whose id is said under a key; without reading the vocabulary as a whole. */
-static char *
-piece_of(const struct model_meta *mm, const char *key)
+/* The piece whose id is said under a key, without reading the vocabulary as a whole; one
+ * that is known already stays.  *out NULL: there is none. */
+static enum tb_status
+piece_of(const struct model_meta *mm, const char *key, char **out, struct tb_err *err)
 {
 	const struct gguf_kv *kv = gguf_find(&mm->g, "tokenizer.ggml.tokens");
 	struct gguf_array *a;
 	struct gguf_item item;
-	struct tb_err ignored;
-	char *piece = NULL;
+	enum tb_status status, read;
 	uint64_t id;
 
-	if (!kv || kv->elem != GGUF_STRING || !gguf_u64(gguf_find(&mm->g, key), &id) ||
-	    id >= kv->count || gguf_array_open(&a, kv, &mm->file, &ignored))
-		return NULL;
-	for (uint64_t i = 0; gguf_array_next(a, &item); i++)
-		if (i == id) {
-			piece = item.len <= PIECE_MAX ? tb_strdup(item.s) : NULL;
-			break;
-		}
-	return gguf_array_close(a) ? (free(piece), NULL) : piece;
+	if (*out || !kv || kv->elem != GGUF_STRING || !gguf_u64(gguf_find(&mm->g, key), &id) ||
+	    id >= kv->count)
+		return TB_OK;
+	if ((status = gguf_array_open(&a, kv, &mm->file, err)))
+		return status;
+	for (uint64_t i = 0; gguf_array_next(a, &item); i++) {
+		if (i < id)
+			continue;
+		if (item.len <= PIECE_MAX && !(*out = tb_strdup(item.s)))
+			status = tb_nomem(err);
+		break;
+	}
+	read = gguf_array_close(a);
+	return read ? read : status;
 }
 
 /* TB_ENOENT: it is of no GGUF, or has no template. */
@@ -89,13 +95,14 @@ gguf_template(const struct model *m, char **text, char **bos, char **eos, struct
 
 	if (status)
 		return status;
-	if (!*bos)
-		*bos = piece_of(&mm, "tokenizer.ggml.bos_token_id");
-	if (!*eos)
-		*eos = piece_of(&mm, "tokenizer.ggml.eos_token_id");
 	kv = gguf_find(&mm.g, "tokenizer.chat_template");
-	status = kv ? gguf_string(kv, &mm.file, SMALL_MAX, text, err)
-		    : tb_fail(err, TB_ENOENT, "%s: has no tokenizer.chat_template", mm.file.path);
+	status = piece_of(&mm, "tokenizer.ggml.bos_token_id", bos, err);
+	if (!status)
+		status = piece_of(&mm, "tokenizer.ggml.eos_token_id", eos, err);
+	if (!status)
+		status = kv ? gguf_string(kv, &mm.file, SMALL_MAX, text, err)
+			    : tb_fail(err, TB_ENOENT, "%s: has no tokenizer.chat_template",
+				      mm.file.path);
 	model_meta_close(&mm);
 	return status;
 }
@@ -155,26 +162,27 @@ model_template(const struct model *m, struct chat_template **out, char **bos, ch
 	free(text);
 	if (status)
 		return status;
-	*bos = special_piece(config, "bos_token");
-	*eos = special_piece(config, "eos_token");
-	status = new_template(m, config, out, bos, eos, used, err);
+	status = special_piece(config, "bos_token", bos, err);
+	if (!status)
+		status = special_piece(config, "eos_token", eos, err);
+	if (!status)
+		status = new_template(m, config, out, bos, eos, used, err);
 	json_free(config);
 	return status;
 }
 
-struct template_used
-model_template_used(const struct model *m)
+enum tb_status
+model_template_used(const struct model *m, struct template_used *used, struct tb_err *err)
 {
-	struct template_used used;
 	struct chat_template *t;
-	struct tb_err ignored;
 	char *bos, *eos;
+	enum tb_status status = model_template(m, &t, &bos, &eos, used, err);
 
-	if (!model_template(m, &t, &bos, &eos, &used, &ignored))
+	if (!status)
 		chat_template_free(t);
 	free(bos);
 	free(eos);
-	return used;
+	return status == TB_ENOMEM ? status : TB_OK;
 }
 
 const char *

@@ -33,8 +33,10 @@ struct template_used {
 enum tb_status model_template(const struct model *m, struct chat_template **out, char **bos,
 			      char **eos, struct template_used *used, struct tb_err *err)
 	TB_MUST_USE;
-/* The choice alone, also where the template cannot be used. */
-struct template_used model_template_used(const struct model *m);
+/* The choice alone, also where the template cannot be used.  Fails only when memory runs
+ * out. */
+enum tb_status model_template_used(const struct model *m, struct template_used *used,
+				   struct tb_err *err) TB_MUST_USE;
 /* What a person should know of it; "" when there is nothing. */
 #define TEMPLATE_NOTE_MAX 160
 const char *template_note(const struct template_used *used, char out[TEMPLATE_NOTE_MAX]);

@@ -47,15 +47,18 @@ field(struct model_shape *s, const struct number *n)
 	return (uint64_t *)(void *)((char *)s + n->at);
 }
 
-static bool
-keep(struct model_shape *s, struct hparams *hp)
+/* What the engine made of it; that it does not run the model is no failure. */
+static enum tb_status
+keep(struct model_shape *s, enum tb_status read, struct hparams *hp, struct tb_err *err)
 {
+	if (read)
+		return read == TB_ENOMEM ? tb_nomem(err) : TB_OK;
 	s->hp = tb_calloc(1, sizeof(*s->hp));
 	if (s->hp)
 		*s->hp = *hp;
 	else
 		hparams_free(hp);
-	return s->hp != NULL;
+	return s->hp ? TB_OK : tb_nomem(err);
 }
 
 static void
@@ -101,11 +104,9 @@ read_config(const struct model *m, struct model_shape *s, struct tb_err *err)
 
 	if (status)
 		return status;
-	if (hparams_parse(&hp, text, len, NULL) == TB_OK && !keep(s, &hp)) {
-		free(text);
-		return tb_nomem(err);
-	}
-	status = json_parse_python(&config, text, len, "config.json", err);
+	status = keep(s, hparams_parse(&hp, text, len, NULL), &hp, err);
+	if (!status)
+		status = json_parse_python(&config, text, len, "config.json", err);
 	if (!status)
 		from_config(s, config);
 	json_free(config);
@@ -124,37 +125,44 @@ find_kv(const struct model_meta *mm, const char *arch, const char *key)
 	return gguf_find(&mm->g, name);
 }
 
-/* A number for each layer: their sum, and the largest as the number. */
-static uint64_t
-sum_array(const struct model_meta *mm, const struct gguf_kv *kv, uint64_t *largest)
+/* A number for each layer: their sum (0: not to be had), and the largest as the number. */
+static enum tb_status
+sum_array(const struct model_meta *mm, const struct gguf_kv *kv, uint64_t *largest,
+	  uint64_t *out, struct tb_err *err)
 {
 	struct gguf_array *a;
 	struct gguf_item item;
-	struct tb_err err;
 	uint64_t sum = 0, n;
+	enum tb_status status = gguf_array_open(&a, kv, &mm->file, err);
 
-	if (gguf_array_open(&a, kv, &mm->file, &err))
-		return 0;
+	*out = 0;
+	if (status)
+		return status;
 	while (sum < SANE && gguf_array_next(a, &item))
 		if (!item.s && gguf_number_u64(kv->elem, item.bits, &n) && n < SANE) {
 			sum += n;
 			*largest = n > *largest ? n : *largest;
 		}
-	return gguf_array_close(a) ? 0 : sum;
+	status = gguf_array_close(a);
+	*out = status ? 0 : sum;
+	return status;
 }
 
-static void
-from_gguf(struct model_shape *s, const struct model_meta *mm, const char *arch)
+/* Fails only when memory runs out. */
+static enum tb_status
+from_gguf(struct model_shape *s, const struct model_meta *mm, const char *arch,
+	  struct tb_err *err)
 {
+	enum tb_status status = TB_OK;
 	uint64_t kv_sum = 0;
 	bool other = false;
 
-	for (size_t i = 0; i < NNUMBERS; i++) {
+	for (size_t i = 0; i < NNUMBERS && status != TB_ENOMEM; i++) {
 		const struct gguf_kv *kv = find_kv(mm, arch, numbers[i].gguf);
 		uint64_t *to = field(s, &numbers[i]), sum;
 
 		if (kv && kv->type == GGUF_ARRAY) {
-			sum = sum_array(mm, kv, to);
+			status = sum_array(mm, kv, to, &sum, err);
 			kv_sum = to == &s->kv_heads ? sum : kv_sum;
 		} else if (!gguf_u64(kv, to) || *to > SANE) {
 			*to = 0;
@@ -165,6 +173,7 @@ from_gguf(struct model_shape *s, const struct model_meta *mm, const char *arch)
 	finish(s, kv_sum);
 	if (other)
 		s->kv_width = 0;
+	return status == TB_ENOMEM ? status : TB_OK;
 }
 
 static enum tb_status
@@ -176,9 +185,9 @@ read_gguf(const struct model *m, struct model_shape *s, struct tb_err *err)
 
 	if (status)
 		return status;
-	if (hparams_gguf(&hp, &mm, NULL) == TB_OK && !keep(s, &hp))
-		status = tb_nomem(err);
-	from_gguf(s, &mm, m->arch);
+	status = keep(s, hparams_gguf(&hp, &mm, NULL), &hp, err);
+	if (!status)
+		status = from_gguf(s, &mm, m->arch, err);
 	model_meta_close(&mm);
 	return status;
 }

@@ -28,10 +28,11 @@ static void
 says(const char *root, bool own, const char *jinja, const char *source, const char *part)
 {
 	struct model *m = make(root, own, jinja);
-	struct template_used used = model_template_used(m);
+	struct template_used used;
 	struct tb_err err;
 	char *text;
 
+	assert_ok(model_template_used(m, &used, &err), err);
 	assert_int_equal(used.own, own);
 	if (source)
 		assert_string_equal(used.source, source);
