@@ -270,7 +270,9 @@ def judge(w, op, rc, out, err, fn):
         return "no message that names a file: %r" % err
     if op in PRINTS:
         if rc == 0 and out != REFERENCE[op]:
-            return "exit status 0 without all that is printed"
+            lines = zip(out.split("\n") + [""], REFERENCE[op].split("\n"))
+            return "exit status 0 without all that is printed: %r, not %r" % next(
+                (pair for pair in lines if pair[0] != pair[1]), ("", ""))
         return "no memory is called damage" if rc == 1 and fn == "malloc" else None
     if op not in WRITES:
         return judge_index(w, op, rc, err, fn)
