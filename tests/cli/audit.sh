@@ -59,12 +59,16 @@ mv "$T/blob" "$STORE/blobs/sha256-0000000000000000000000000000000000000000000000
 DIGEST=sha256:0000000000000000000000000000000000000000000000000000000000000000
 SIZE=$((3 * 1024 * 1024 * 1024))
 sed -i "s|\"layers\":\[|\"layers\":[$(layer model),|" "$MANIFEST"
-"$TBTUI" --db "$T/index.db" -s "$STORE" verify >"$T/out" 2>"$T/err" &
+"$TBTUI" --db "$T/index.db" -s "$STORE" --progress verify >"$T/out" 2>"$T/err" &
 pid=$!
 n=0
 until "$TBTUI" --db "$T/index.db" --json audit | grep -q running; do
 	n=$((n + 1))
 	[ $n -lt 100 ] || fail "the run is not to be seen while it runs"
+done
+# What is missing is found before the first byte is hashed: then something is kept.
+until grep -q '[kMG]B of' "$T/err"; do
+	kill -0 $pid || fail "the run ended without progress"
 done
 kill -INT $pid
 wait $pid
