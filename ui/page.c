@@ -98,7 +98,7 @@ add_templates(struct tb_buf *out, const struct model *m, struct tb_err *err)
 
 	if (status)
 		return status == TB_ENOENT ? TB_OK : status;
-	status = json_parse(&doc, text, len, "tokenizer_config.json", err);
+	status = json_parse_python(&doc, text, len, "tokenizer_config.json", err);
 	free(text);
 	if (status)
 		return status;

@@ -54,7 +54,7 @@ read_template(const struct model *m)
 
 	if (!got(model_read(m, "tokenizer_config.json", SHOW_TEXT_MAX, &text, &len, NULL)))
 		return NULL;
-	if (got(json_parse(&doc, text, len, "tokenizer_config.json", NULL))) {
+	if (got(json_parse_python(&doc, text, len, "tokenizer_config.json", NULL))) {
 		s = json_str(json_get(doc, "chat_template"));
 		out = s ? tb_strdup(s) : NULL;
 		if (s && !out)

@@ -158,7 +158,7 @@ model_template(const struct model *m, struct chat_template **out, char **bos, ch
 	*bos = *eos = NULL;
 	*used = (struct template_used){ .own = has_own(m) };
 	if (!status && text)
-		status = json_parse(&config, text, len, "tokenizer_config.json", err);
+		status = json_parse_python(&config, text, len, "tokenizer_config.json", err);
 	free(text);
 	if (status)
 		return status;

@@ -124,7 +124,7 @@ find_pre(const struct config *c, const char **pre, struct tb_err *err)
 	const char *cls;
 
 	*pre = NULL;
-	if (c->json && json_parse(&config, c->json, c->len, "tokenizer_config.json", err))
+	if (c->json && json_parse_python(&config, c->json, c->len, "tokenizer_config.json", err))
 		return err->code;
 	cls = json_str(json_get(config, "tokenizer_class"));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && status; i++)

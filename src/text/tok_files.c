@@ -36,7 +36,7 @@ configure(struct tokenizer *t, const char *json, size_t len, struct tb_err *err)
 	enum tb_status status = TB_OK;
 
 	if (json)
-		status = json_parse(&config, json, len, "tokenizer_config.json", err);
+		status = json_parse_python(&config, json, len, "tokenizer_config.json", err);
 	if (!status)
 		status = tok_read_added(t, NULL, config, err);
 	if (!status)

@@ -226,7 +226,8 @@ tokenizer_from_spm(struct tokenizer **out, const void *model, size_t len,
 	if (!s.t)
 		return tb_nomem(err);
 	if (config_json)
-		status = json_parse(&config, config_json, config_len, "tokenizer_config.json", err);
+		status = json_parse_python(&config, config_json, config_len,
+					   "tokenizer_config.json", err);
 	if (!status)
 		status = load(&s, model, len, config);
 	json_free(config);

@@ -97,7 +97,8 @@ tokenizer_new(struct tokenizer **out, const char *json, size_t len, const char *
 		return tb_nomem(err);
 	status = json_parse(&doc, json, len, "tokenizer.json", err);
 	if (!status && config_json)
-		status = json_parse(&config, config_json, config_len, "tokenizer_config.json", err);
+		status = json_parse_python(&config, config_json, config_len,
+					   "tokenizer_config.json", err);
 	if (!status)
 		status = load(t, doc, config, err);
 	json_free(doc);

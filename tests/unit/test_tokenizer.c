@@ -259,6 +259,7 @@ test_config(void **state)
 	struct tokenizer *t = loaded(SPM, "{\"tokenizer_class\":\"LlamaTokenizer\","
 				     "\"bos_token\":{\"content\":\"<s>\"},\"eos_token\":\"</s>\","
 				     "\"add_bos_token\":false,\"add_eos_token\":true,"
+				     "\"model_max_length\":Infinity,"
 				     "\"added_tokens_decoder\":{\"40\":{\"content\":\"<y>\","
 				     "\"special\":true}}}");
 	uint32_t id;
