@@ -198,7 +198,7 @@ config_load(struct config *c, struct tb_err *err)
 	*c = (struct config){ .path = default_path(), .wrong = TB_BUF(1u << 20) };
 	if (!c->path)
 		return tb_nomem(err);
-	if (!tb_exists(c->path))
+	if (tb_absent(c->path))
 		return TB_OK;
 	if (tb_file_slurp(c->path, CONFIG_MAX, &text, NULL, &why)) {
 		complain(c, 0, why.msg);
@@ -229,7 +229,7 @@ static const char head[] =
 static enum tb_status
 read_text(const struct config *c, char **text, struct tb_err *err)
 {
-	if (tb_exists(c->path))
+	if (!tb_absent(c->path))
 		return tb_file_slurp(c->path, CONFIG_MAX, text, NULL, err);
 	*text = tb_strdup(head);
 	return *text ? TB_OK : tb_nomem(err);
@@ -340,7 +340,7 @@ config_drop_store(const struct config *c, const char *dir, bool *dropped, struct
 	char *text;
 
 	*dropped = false;
-	if (!tb_exists(c->path))
+	if (tb_absent(c->path))
 		return TB_OK;
 	status = read_text(c, &text, err);
 	if (status)

@@ -149,6 +149,15 @@ expect 0 $TBTUI -d "$T/index.db" ls
 has '^three:latest '
 chmod 755 "$T/up"
 
+# A configuration that cannot be read is not none.
+mkdir -p "$T/cfg/tbtui"
+printf 'store /nowhere\n' >"$T/cfg/tbtui/config"
+chmod 0 "$T/cfg/tbtui"
+# shellcheck disable=SC2086
+expect 0 env XDG_CONFIG_HOME="$T/cfg" $TBTUI -d "$T/index.db" ls
+err_has 'tbtui/config: Permission denied'
+chmod 755 "$T/cfg/tbtui"
+
 # Blobs of a store that was never seen whole are no orphans, nor are those of a manifest
 # that says nothing; once it says something, or is gone, they are again what they are.
 STORE=$T/new
