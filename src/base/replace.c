@@ -5,6 +5,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,18 +54,36 @@ tb_rename_new(const char *from, const char *to)
 	return errno == EINVAL || errno == ENOSYS ? rename_without_flag(from, to) : -1;
 }
 
+/* So much of the path `keep` that `more` bytes fit behind its name, no character in two:
+ * a name that is as long as names can be is found out when hours of work are done. */
+static int
+room_before(const char *keep, size_t more, const char *path)
+{
+	const char *slash = strrchr(keep, '/'), *name = slash ? slash + 1 : keep;
+	long max = pathconf(path, _PC_NAME_MAX);
+	size_t most = max > 0 ? (size_t)max : NAME_MAX, n = strlen(name);
+
+	if (n + more > most) {
+		n = most > more ? most - more : 0;
+		for (int i = 0; i < 3 && n && ((unsigned char)name[n] & 0xc0) == 0x80; i++)
+			n--;
+	}
+	return (int)(name - keep + (ptrdiff_t)n);
+}
+
 static char *
-kept_name(const char *keep, int n)
+kept_name(const char *path, const char *keep, int n)
 {
 	time_t now = (time_t)(tb_now_ns() / 1000000000);
-	char when[32], more[16] = "";
+	char when[32], more[16] = "", mark[64];
 	struct tm tm;
 
 	if (!gmtime_r(&now, &tm) || !strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm))
 		return NULL;
 	if (n > 1)
 		snprintf(more, sizeof(more), "-%d", n);
-	return tb_asprintf("%s" MARK "%s%s", keep, when, more);
+	snprintf(mark, sizeof(mark), MARK "%s%s", when, more);
+	return tb_asprintf("%.*s%s", room_before(keep, strlen(mark), path), keep, mark);
 }
 
 bool
@@ -139,7 +159,7 @@ tb_replace(const char *from, const char *path, const char *keep, char **kept, st
 				break;
 			continue;		/* made meanwhile */
 		}
-		to = kept_name(keep, n);
+		to = kept_name(path, keep, n);
 		if (!to)
 			return tb_nomem(err);
 		if (swap(from, path, to) == 0) {

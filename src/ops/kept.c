@@ -2,13 +2,45 @@
 
 #include "src/ops/kept.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/buf.h"
 #include "src/base/file.h"
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/store/ollama.h"
+
+/* Would a terminal show it as it is? */
+static bool
+shows(const char *word)
+{
+	struct tb_buf b = TB_BUF(65536);
+	bool same;
+
+	tb_text_clip(&b, word, SIZE_MAX, false);
+	same = !strcmp(tb_buf_cstr(&b), word);
+	tb_buf_free(&b);
+	return same;
+}
+
+/* $'…' of shells: what a terminal obeys, or cannot show, is copied by its number. */
+static void
+quote_bytes(struct tb_buf *out, const char *word)
+{
+	tb_buf_str(out, "$'");
+	for (; *word; word++) {
+		unsigned char c = (unsigned char)*word;
+
+		if (c < ' ' || c > '~')
+			tb_buf_printf(out, "\\%03o", c);
+		else
+			tb_buf_printf(out, c == '\'' || c == '\\' ? "\\%c" : "%c", c);
+	}
+	tb_buf_chr(out, '\'');
+}
 
 /* As one word of a shell. */
 static void
@@ -19,6 +51,10 @@ quote(struct tb_buf *out, const char *word)
 
 	if (*word && strspn(word, plain) == strlen(word)) {
 		tb_buf_str(out, word);
+		return;
+	}
+	if (!shows(word)) {
+		quote_bytes(out, word);
 		return;
 	}
 	tb_buf_chr(out, '\'');

@@ -96,6 +96,19 @@ for dst in ./out ./out.safetensors; do
 	ls -d ./*.replaced-* 2>/dev/null && fail "not removed"
 	rm -r $dst.new
 done
+
+# names that are as long as names can be, or that no terminal shows
+long=$(printf '%0243d.safetensors' 0)
+odd=$(printf 'an\033[1m odd\007\\name\377')
+for dst in "./$long" "./$odd"; do
+	expect 0 tb quantize "$d" "$dst" -q int4
+	expect 0 tb quantize "$d" "$dst" -q int8 -y
+	kept
+	[ "$(printf %s "$remove" | tr -d '\n\40-\176')" = "" ] || fail "what is no text: $remove"
+	expect 0 bash -c "$remove"	# words as bash, ksh and zsh read them
+	ls -d ./*.replaced-* 2>/dev/null && fail "not removed"
+	rm -r "$dst"
+done
 cd / || exit 99
 
 expect 0 tb quantize "$d" s:t -q int4

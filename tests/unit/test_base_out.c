@@ -322,6 +322,38 @@ what_is_replaced_is_kept(void **state)
 	assert_false(tb_is_replaced("x.replaced-by-y"));
 }
 
+/* A name of 255 bytes leaves no room for what is put behind it. */
+static void
+long_names_are_kept(void **state)
+{
+	enum { FOLDER = 3, REST = 255 - 27 };	/* the mark has 26 bytes, a character 3 */
+	char name[FOLDER + 255 + 1] = "ln/", old[sizeof(name)];
+	struct tb_err err;
+	char *kept;
+
+	(void)state;
+	setenv("TBTUI_NOW", "1795312121", 1);
+	for (size_t i = 0; i < 255; i += 3)
+		memcpy(name + FOLDER + i, "\xe2\x82\xac", 4);
+	snprintf(old, sizeof(old), "%.*s.replaced-20261122T014841Z", FOLDER + REST, name);
+	for (size_t i = 0; i < 3; i++) {
+		rename_errno = rename_errnos[i];
+		assert_ok(tb_out_file(unit_path(name), "old", 3, true, &err), err);
+		assert_ok(tb_out_file(unit_path("ln/new"), "new", 3, false, &err), err);
+		assert_ok(tb_replace(unit_path("ln/new"), unit_path(name), unit_path(name), &kept,
+				     &err), err);
+		assert_string_equal(kept, unit_path(old));
+		assert_true(tb_is_replaced(strrchr(kept, '/') + 1));
+		assert_holds(unit_path(old), "old");
+		assert_holds(unit_path(name), "new");
+		assert_int_equal(unlink(kept), 0);
+		assert_int_equal(unlink(unit_path(name)), 0);
+		free(kept);
+	}
+	rename_errno = 0;
+	unsetenv("TBTUI_NOW");
+}
+
 /* What a writer that was killed left goes, what one still writes stays. */
 static void
 left_files_are_swept(void **state)
@@ -359,6 +391,7 @@ main(void)
 		cmocka_unit_test(a_failed_sync_takes_nothing_back),
 		cmocka_unit_test(renames_do_not_replace),
 		cmocka_unit_test(what_is_replaced_is_kept),
+		cmocka_unit_test(long_names_are_kept),
 		cmocka_unit_test(left_files_are_swept),
 	};
 
