@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/base/near.h"
+#include "src/base/text.h"
 #include "src/cli/open.h"
 #include "src/cli/plain.h"
 #include "src/ops/ctx.h"
@@ -180,7 +181,7 @@ allow_files(void)
 static enum cli_exit
 print_config(struct cli *cli, const struct cli_screens *screens)
 {
-	struct tb_buf out = TB_BUF(1u << 20);
+	struct tb_buf out = TB_BUF(4u << 20), clean = TB_BUF(4u << 20);
 	struct config config;
 	struct tb_err err;
 	bool wrong;
@@ -189,10 +190,13 @@ print_config(struct cli *cli, const struct cli_screens *screens)
 		return cli_fail(&err);
 	config_print(&config, &out);
 	screens->print_config(&config, &out);
-	cli_put_buf(&out);
+	if (isatty(STDOUT_FILENO))
+		tb_text_clean_lines(&clean, tb_buf_cstr(&out), out.len);
+	cli_put_buf(isatty(STDOUT_FILENO) ? &clean : &out);
 	tell_config(cli, &config);
 	wrong = config.nwrong;
 	tb_buf_free(&out);
+	tb_buf_free(&clean);
 	config_free(&config);
 	return wrong ? CLI_WRONG : CLI_OK;
 }

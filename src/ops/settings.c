@@ -16,6 +16,8 @@
 #include "src/base/text.h"
 
 #define CONFIG_MAX (1u << 20)
+#define WRONG_MAX 20u			/* lines that are told */
+#define STORES_MAX 1000u		/* each is compared with all others, on the disk */
 
 /* The words that begin a line, and how many follow. */
 static const struct { const char *word; size_t min, max; const char *usage; } forms[] = {
@@ -36,18 +38,25 @@ default_path(void)
 	return tb_asprintf("%s/.config/tbtui/config", home && *home ? home : ".");
 }
 
+/* no: the line, 0 if `what` says what it is about.  A file that is something else than a
+ * configuration has too many to tell. */
 static void
 complain(struct config *c, unsigned no, const char *what)
 {
-	struct tb_buf clean = TB_BUF(4096);
+	struct tb_buf line = TB_BUF(8192), clean = TB_BUF(8192);
 
-	tb_text_clip(&clean, what, SIZE_MAX, false);
-	if (no)
-		tb_buf_printf(&c->wrong, "%s:%u: %s\n", c->path, no, tb_buf_cstr(&clean));
+	if (++c->nwrong > WRONG_MAX + 1)
+		return;
+	if (c->nwrong > WRONG_MAX)
+		tb_buf_printf(&line, "%s: more lines are wrong", c->path);
+	else if (no)
+		tb_buf_printf(&line, "%s:%u: %s", c->path, no, what);
 	else
-		tb_buf_printf(&c->wrong, "%s: %s\n", c->path, tb_buf_cstr(&clean));
+		tb_buf_str(&line, what);
+	tb_text_clip(&clean, tb_buf_cstr(&line), SIZE_MAX, false);
+	tb_buf_printf(&c->wrong, "%s\n", tb_buf_cstr(&clean));
+	tb_buf_free(&line);
 	tb_buf_free(&clean);
-	c->nwrong++;
 }
 
 void
@@ -150,19 +159,27 @@ config_store(const struct config_line *l)
 	return *dir == '/' ? tb_strdup(dir) : NULL;
 }
 
-static void
-check_store(struct config *c, const struct config_line *l)
+/* Shall the line be kept?  *stores counts them. */
+static bool
+check_store(struct config *c, const struct config_line *l, size_t *stores)
 {
 	const char *dir = l->word[1];
 
-	if (!strcmp(l->word[0], "store") && *dir != '/' && !tb_starts(dir, "~/"))
+	if (strcmp(l->word[0], "store"))
+		return true;
+	if (*dir != '/' && !tb_starts(dir, "~/"))
 		config_wrong(c, l, "\"%.200s\": a store begins with / or ~/", dir);
+	if (++*stores == STORES_MAX + 1)
+		config_wrong(c, l, "this store and those below are left out: %u are enough",
+			     STORES_MAX);
+	return *stores <= STORES_MAX;
 }
 
 static enum tb_status
 parse(struct config *c, const char *text, struct tb_err *err)
 {
 	unsigned no = 0;
+	size_t stores = 0;
 
 	for (const char *s = text; *s; ) {
 		const char *end = s + strcspn(s, "\n"), *why;
@@ -171,8 +188,7 @@ parse(struct config *c, const char *text, struct tb_err *err)
 
 		if (why)
 			config_wrong(c, &l, "%s", why);
-		if (!status && !why && l.n && in_form(c, &l)) {
-			check_store(c, &l);
+		if (!status && !why && l.n && in_form(c, &l) && check_store(c, &l, &stores)) {
 			if (!tb_grow(&c->lines, &c->cap, c->n + 1, sizeof(*c->lines)))
 				status = TB_ENOMEM;
 			else

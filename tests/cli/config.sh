@@ -179,7 +179,23 @@ tb 0 --print-config
 sort -u "$T/first" >"$T/a"
 sort -u "$T/out" | cmp - "$T/a" || fail "what is printed does not set what was"
 
+# What is no configuration at all: some lines are told, and commands go on.
 head -c 2000000 /dev/zero >"$CONFIG"
 tb 1 ls
-err_has "$CONFIG"
+err_has "^tbtui: $CONFIG"
+[ "$(grep -c "$CONFIG.*$CONFIG" "$T/err")" -eq 0 ] || fail "its name twice"
+yes 'x y z' | head -n 100000 >"$CONFIG"
+tb 1 --print-config
+[ "$(grep -c 'no setting "x"' "$T/err")" -eq 20 ] || fail "told: $(wc -l <"$T/err") lines"
+err_has 'config: more lines are wrong$'
+seq -f "store /nowhere%.0f" 40000 >"$CONFIG"
+expect 0 timeout 30 "$TBTUI" stores
+err_has ':1001: this store and those below are left out: 1000 are enough$'
+[ "$(grep -c '^/nowhere' "$T/out")" -eq 1000 ] || fail "$(wc -l <"$T/out") stores"
+XDG_CONFIG_HOME="$(printf '%s/\033]0;title\007' "$T")"
+export XDG_CONFIG_HOME
+mkdir -p "$XDG_CONFIG_HOME/tbtui"
+printf 'x\033[31m \007\n' >"$XDG_CONFIG_HOME/tbtui/config"
+tb 1 --print-config
+LC_ALL=C grep -q "$(printf '[\033\007]')" "$T/err" && fail "control characters in a message"
 exit 0
