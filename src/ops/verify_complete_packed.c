@@ -10,6 +10,7 @@
 #include "src/base/text.h"
 
 #define NAME_MAX_LEN 512
+#define TOLD_MAX 64u		/* one by one */
 
 /* How companions end, and what their weight is called instead. */
 static const struct { const char *ending, *weight; } companions[] = {
@@ -27,27 +28,26 @@ there(const struct model *m, const char *name, size_t n, const char *ending)
 	       model_tensor(m, full);
 }
 
-/* The weight whose scales these are, when it is not there. */
-static void
-check_companion(const struct model *m, const struct tensor *t, struct verify_gaps *g)
+/* The weight whose scales these are, when it is not there and nobody said so yet; else
+ * false. */
+static bool
+lacks_weight(const struct model *m, const struct tensor *t, const struct verify_gaps *g,
+	     char weight[NAME_MAX_LEN])
 {
 	for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
 		size_t n = strlen(t->name);
-		char weight[NAME_MAX_LEN];
 
 		if (!tb_ends(t->name, companions[i].ending))
 			continue;
 		n -= strlen(companions[i].ending);
-		snprintf(weight, sizeof(weight), "%.*s%s", (int)n, t->name, companions[i].weight);
-		if (there(m, t->name, n, companions[i].weight) || complete_unread(m, weight) ||
-		    g->holes || gaps_about(g, weight))
-			return;
+		snprintf(weight, NAME_MAX_LEN, "%.*s%s", (int)n, t->name, companions[i].weight);
+		if (g->holes || there(m, t->name, n, companions[i].weight) ||
+		    complete_unread(m, weight) || gaps_about(g, weight))
+			return false;
 		/* biases alone may be what a model calls so */
-		if (!strcmp(companions[i].ending, ".biases") && !there(m, t->name, n, ".scales"))
-			return;
-		gap_add(g, F_INCOMPLETE, weight, "%s: not there, though %s is", weight, t->name);
-		return;
+		return strcmp(companions[i].ending, ".biases") || there(m, t->name, n, ".scales");
 	}
+	return false;
 }
 
 /* No weight is made of such numbers, but codes are: of MLX, or gpt-oss's blocks. */
@@ -61,15 +61,26 @@ codes_alone(const struct tensor *t)
 void
 complete_packed(const struct model *m, struct verify_gaps *g)
 {
+	char weight[NAME_MAX_LEN];
+	unsigned told = 0;
+
 	for (size_t i = 0; i < m->ntensors; i++) {
 		const struct tensor *t = &m->tensors[i];
+		bool codes;
 
 		if (t->scheme.kind != SCHEME_PLAIN)
 			continue;
-		if (codes_alone(t) && !g->holes && !complete_unread(m, t->name))
+		codes = codes_alone(t) && !g->holes && !complete_unread(m, t->name);
+		if (!codes && !lacks_weight(m, t, g, weight))
+			continue;
+		if (told++ >= TOLD_MAX)
+			continue;
+		if (codes)
 			gap_add(g, F_INCOMPLETE, t->name, "%s: packed codes without their scales",
 				t->name);
 		else
-			check_companion(m, t, g);
+			gap_add(g, F_INCOMPLETE, weight, "%s: not there, though %s is", weight, t->name);
 	}
+	if (told > TOLD_MAX)
+		gap_add(g, F_INCOMPLETE, NULL, "%u more packed tensors lack a part", told - TOLD_MAX);
 }

@@ -13,6 +13,7 @@
 #include "src/engine/slots.h"
 
 #define SAID_MAX 8u		/* faults of a kind that are told one by one */
+#define BROKEN_MAX 64u		/* each may be a damaged file of its own */
 
 struct look {
 	const struct model *m;
@@ -23,6 +24,7 @@ struct look {
 	uint32_t extra;			/* the highest layer that there should not be, + 1 */
 	const char *extra_name, *unsup;	/* of a tensor; NULL: none */
 	unsigned misshapen, more;	/* told; not told */
+	unsigned broken;
 };
 
 static enum tb_status
@@ -97,6 +99,8 @@ broken(struct look *l, const struct slot_wrong *w)
 {
 	const struct tensor *t = w->t;
 
+	if (l->broken++ >= BROKEN_MAX)
+		return;
 	if (!t->has_scale || (scheme_has_bias(&t->scheme) && !t->has_bias))
 		gap_add(l->g, F_INCOMPLETE, w->name, "%s: packed codes without their %s", w->name,
 			t->has_scale ? "biases" : "scales");
@@ -227,6 +231,9 @@ tell(struct look *l, struct tb_err *err)
 	if (l->more)
 		gap_add(l->g, F_CONTRADICTION, NULL, "%u more tensors have other shapes than the "
 			"model's description makes them", l->more);
+	if (l->broken > BROKEN_MAX)
+		gap_add(l->g, F_INCOMPLETE, NULL, "%u more packed tensors have parts that lack or do "
+			"not fit", l->broken - BROKEN_MAX);
 	tell_layers(l);
 	if (some_absent(l) && slots_visit(l->hp, l->m, &v, err))
 		l->g->nomem = true;
