@@ -115,11 +115,15 @@ show(const struct cli *cli, struct db *db, int argc, char **argv)
 
 /* ---- diff ---- */
 
+#define CODE_COLS 15
+
 static void
 put_findings(const char *word, const struct db_finding *const *f, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		printf("%-6s  %-7s  %-15s  ", word, severity_word(f[i]->severity), f[i]->code);
+		printf("%-6s  %-7s  ", word, severity_word(f[i]->severity));
+		cli_put_cols(f[i]->code, CODE_COLS);
+		fputs("  ", stdout);
 		cli_put(f[i]->message);
 		putchar('\n');
 	}

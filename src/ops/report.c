@@ -278,13 +278,17 @@ text_head(const struct report *r, struct tb_buf *out)
 	}
 }
 
+#define CODE_COLS 15
+
 static void
 render_text(const struct report *r, struct tb_buf *out)
 {
 	for (size_t i = 0; i < r->findings.n; i++) {
 		const struct db_finding *f = &r->findings.rows[i];
 
-		tb_buf_printf(out, "%-7s  %-15s  ", severity_word(f->severity), f->code);
+		tb_buf_printf(out, "%-7s  ", severity_word(f->severity));
+		tb_text_clip(out, f->code, CODE_COLS, true);
+		tb_buf_str(out, "  ");
 		tb_text_clip(out, f->message, SIZE_MAX, false);
 		tb_buf_chr(out, '\n');
 		if (*f->expected || *f->actual) {

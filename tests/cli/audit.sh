@@ -41,6 +41,11 @@ has '^1 gone, 0 new, 1 the same$'
 rm "$OWN"
 run 1 audit check "$T/report.json"
 has '^new +error +blob_missing'
+# a report is a file that anybody can have written
+sed 's/"digest_mismatch"/"\\u001b]0;title\\u0007"/' "$T/report.json" >"$T/evil.json"
+"$TBTUI" -s "$STORE" audit check "$T/evil.json" >"$T/out" 2>&1
+has '^gone +error +.*\]0;title'
+LC_ALL=C grep -q "$(printf '[\033\007]')" "$T/out" && fail "control characters of a report"
 run 2 audit check "$T/nowhere.json"
 echo '{}' >"$T/empty.json"
 run 2 audit check "$T/empty.json"
