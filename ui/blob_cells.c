@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "db/db.h"
+#include "ui/words.h"
+
 const char *
 blob_file(const char *path)
 {
@@ -41,4 +44,23 @@ blob_state_cell(struct blob_state s, struct cell *out)
 		out->role = ROLE_WARN;
 	}
 	tb_buf_printf(&out->text, "%s %s", theme_sign(sign), word);
+}
+
+void
+model_state_cell(const struct db_model *m, struct cell *out)
+{
+	char text[WORD_MAX];
+
+	static const struct { enum role role; enum sign sign; } looks[DB_STATE_COUNT] = {
+		[DB_NEVER] = { ROLE_DIM, SIGN_NONE }, [DB_HASHED] = { ROLE_OK, SIGN_OK },
+		[DB_STRUCTURE] = { ROLE_TEXT, SIGN_PART },
+		[DB_INCOMPLETE] = { ROLE_WARN, SIGN_WARN }, [DB_DAMAGED] = { ROLE_BAD, SIGN_BAD },
+		[DB_CHANGED] = { ROLE_DIM, SIGN_NONE }, [DB_MISSING] = { ROLE_BAD, SIGN_BAD },
+	};
+	const char *word = db_model_word(m);
+
+	if (m->state == DB_DAMAGED && m->bad && !m->changed)
+		word = word_count(m->bad, "error", text);
+	out->role = looks[m->state].role;
+	tb_buf_printf(&out->text, "%s %s", theme_sign(looks[m->state].sign), word);
 }

@@ -1,4 +1,4 @@
-/* blob_cells.h - how a blob's state and file are written, in lists and on its own. */
+/* blob_cells.h - how a blob's state and file, and a model's state, are written. */
 #ifndef TBTUI_UI_BLOB_CELLS_H
 #define TBTUI_UI_BLOB_CELLS_H
 
@@ -9,4 +9,6 @@
 const char *blob_file(const char *path);
 struct blob_state { enum db_state state; unsigned kind; bool used, young, unclear; };
 void blob_state_cell(struct blob_state s, struct cell *out);
+struct db_model;
+void model_state_cell(const struct db_model *m, struct cell *out);
 #endif

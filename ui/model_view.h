@@ -51,6 +51,7 @@ struct model_view {
 	struct pager value;
 	struct tokens tok;
 	char error[512];	/* why there is no m */
+	char state[64];		/* what the last verify said; "" = nothing */
 };
 
 /* model_load.c: opens the model and makes the texts, on a worker. */

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/db.h"
 #include "src/base/text.h"
+#include "ui/blob_cells.h"
 #include "ui/model_view.h"
 #include "ui/tasks.h"
 #include "ui/words.h"
@@ -310,6 +312,8 @@ summary(struct view *v, struct tb_buf *out)
 	if (s->m->nproblems)
 		tb_buf_printf(out, " %s %s %s", dot, theme_sign(SIGN_BAD),
 			      word_count(s->m->nproblems, "problem", text));
+	else if (*s->state)
+		tb_buf_printf(out, " %s %s", dot, s->state);
 }
 
 static void
@@ -318,6 +322,21 @@ where(struct view *v, struct tb_buf *out)
 	const struct model_view *s = v->state;
 
 	tb_buf_str(out, s->loc.name);
+}
+
+static void
+refresh(struct view *v)
+{
+	struct model_view *s = v->state;
+	struct db_models found = { 0 };
+	struct cell cell = { .text = TB_BUF(256) };
+
+	if (view_db(v) && !db_model_by_path(view_db(v), s->loc.path, &found, NULL) && found.n &&
+	    (found.rows[0].state != DB_NEVER || found.rows[0].changed))
+		model_state_cell(&found.rows[0], &cell);
+	snprintf(s->state, sizeof(s->state), "%s", tb_buf_cstr(&cell.text));
+	tb_buf_free(&cell.text);
+	db_free(&found.mem);
 }
 
 static enum tb_status
@@ -330,6 +349,7 @@ model_view_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	s->id = arg->id;
 	for (int i = 0; i < PANE_COUNT; i++)
 		list_init(&s->kept[i]);
+	refresh(v);
 	model_load(v);
 	return TB_OK;
 }
@@ -363,5 +383,5 @@ same(const struct view *v, const struct view_arg *arg)
 const struct view_ops view_model = {
 	.size = sizeof(struct model_view), .needs_model = true, .open = model_view_open,
 	.close = model_view_close, .same = same, .table = table, .pager = pager, .draw = draw,
-	.act = act, .can = can, .summary = summary, .where = where, .subject = subject,
+	.act = act, .can = can, .refresh = refresh, .summary = summary, .where = where, .subject = subject,
 };

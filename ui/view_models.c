@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/ops/ctx.h"
 #include "src/ops/places.h"
+#include "ui/blob_cells.h"
 #include "ui/rows.h"
 #include "ui/tasks.h"
 #include "ui/view.h"
@@ -116,25 +117,6 @@ window(void *arg, size_t first, size_t n)
 }
 
 static void
-state_cell(const struct db_model *m, struct cell *out)
-{
-	char text[WORD_MAX];
-
-	static const struct { enum role role; enum sign sign; } looks[DB_STATE_COUNT] = {
-		[DB_NEVER] = { ROLE_DIM, SIGN_NONE }, [DB_HASHED] = { ROLE_OK, SIGN_OK },
-		[DB_STRUCTURE] = { ROLE_TEXT, SIGN_PART },
-		[DB_INCOMPLETE] = { ROLE_WARN, SIGN_WARN }, [DB_DAMAGED] = { ROLE_BAD, SIGN_BAD },
-		[DB_CHANGED] = { ROLE_DIM, SIGN_NONE }, [DB_MISSING] = { ROLE_BAD, SIGN_BAD },
-	};
-	const char *word = db_model_word(m);
-
-	if (m->state == DB_DAMAGED && m->bad && !m->changed)
-		word = word_count(m->bad, "error", text);
-	out->role = looks[m->state].role;
-	tb_buf_printf(&out->text, "%s %s", theme_sign(looks[m->state].sign), word);
-}
-
-static void
 cell(void *arg, size_t row, size_t col, struct cell *out)
 {
 	const struct db_model *m = row_at(arg, row);
@@ -151,7 +133,7 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	case COL_SCHEME: tb_buf_str(&out->text, m->scheme); break;
 	case COL_SIZE: tb_buf_str(&out->text, tb_human_bytes(m->bytes, number)); break;
 	case COL_ONLY: tb_buf_str(&out->text, tb_human_bytes(m->exclusive, number)); break;
-	case COL_STATE: state_cell(m, out); break;
+	case COL_STATE: model_state_cell(m, out); break;
 	case COL_MODIFIED: tb_buf_str(&out->text, word_date(m->mtime_ns, text)); break;
 	case COL_VERIFIED:
 		tb_buf_str(&out->text, m->verified_ns ? word_age(m->verified_ns, text) : "-");
