@@ -31,6 +31,7 @@ const char *severity_word(enum severity s);
 enum run_state { RUN_LIST(X) RUN_STATE_COUNT };
 #undef X
 const char *run_state_word(enum run_state s);
+bool run_state_good(enum run_state s);	/* bytes were read, and nothing is known to be wrong */
 
 struct db_run {
 	int64_t id;

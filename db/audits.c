@@ -30,6 +30,12 @@ run_state_word(enum run_state s)
 	return states[s];
 }
 
+bool
+run_state_good(enum run_state s)
+{
+	return s == RUN_CLEAN || s == RUN_RECORDED;
+}
+
 /* ---- runs ---- */
 
 #define RUN_COLUMNS "id, started_ns, ended_ns, scope, deep, state, models, manifests, blobs, " \

@@ -16,6 +16,7 @@ struct db;
 struct model;
 struct model_loc;
 struct op_ctx;
+struct tb_buf;
 struct tb_job;
 
 /* Done, nothing is wrong; done, something is wrong; could not be done. */
@@ -88,7 +89,6 @@ void cli_lost(void);
 /* The last of all: has everything been written?  The exit status of the program. */
 int cli_end(int status);
 /* What came together in a buffer, on standard output. */
-struct tb_buf;
 void cli_put_buf(const struct tb_buf *b);
 /* The same, and where models were looked for, and how to get some; for people only. */
 void cli_explain(const struct cli *cli, const struct op_ctx *ctx, const char *text);
@@ -106,7 +106,6 @@ enum tb_status cli_run(const struct cli *cli, const char *title, cli_op *fn, voi
 		       struct tb_err *err) TB_MUST_USE;
 
 /* How far it is, in at most `cols` columns (SIZE_MAX: no limit); appended. */
-struct tb_buf;
 struct tb_progress;
 void cli_progress_line(struct tb_buf *out, const char *title, const struct tb_progress *p,
 		       size_t cols);

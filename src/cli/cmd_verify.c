@@ -87,7 +87,7 @@ cli_print_report(const struct cli *cli, const struct report *r, enum report_form
 enum cli_exit
 cli_run_exit(enum run_state state)
 {
-	if (state == RUN_CLEAN || state == RUN_RECORDED)
+	if (run_state_good(state))
 		return CLI_OK;
 	return state == RUN_DAMAGE ? CLI_WRONG : CLI_FAILED;
 }

@@ -165,13 +165,6 @@ scope_json(const char *scope)
 	return a;
 }
 
-/* Bytes were read, and nothing is known to be wrong with any. */
-static bool
-report_clean(enum run_state s)
-{
-	return s == RUN_CLEAN || s == RUN_RECORDED;
-}
-
 cJSON *
 report_json(const struct report *r)
 {
@@ -187,7 +180,7 @@ report_json(const struct report *r)
 	for (size_t i = 0; i < r->findings.n; i++)
 		json_push(list, finding_json(&r->findings.rows[i]));
 	json_set(o, "findings", list);
-	json_set_bool(o, "clean", report_clean(run->state));
+	json_set_bool(o, "clean", run_state_good(run->state));
 	json_set_f64(o, "seconds", run->seconds);
 	json_set_i64(o, "run", run->id);
 	json_set_str(o, "state", run_state_word(run->state));

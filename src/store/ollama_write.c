@@ -33,7 +33,8 @@ hold_store(struct ollama_writer *w, struct tb_err *err)
 		if (i == LOCK_TRIES)
 			status = tb_fail(err, TB_EIO, "%s: somebody else has it locked; try again "
 					 "later", dir);
-		nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+		else
+			nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
 	}
 	if (!status)
 		tb_out_sweep(dir);
