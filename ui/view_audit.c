@@ -138,12 +138,15 @@ static const struct table runs_table = {
 	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows, .cell = cell,
 	.empty = "Nothing was verified yet: press v to check the digests\nof everything in the stores.",
 };
+static const struct table no_match_table = {
+	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows, .cell = cell,
+	.empty = "No run has that in it; Esc shows all.",
+};
 
 static const struct table *
 table(const struct view *v)
 {
-	(void)v;
-	return &runs_table;
+	return *v->list.filter ? &no_match_table : &runs_table;
 }
 
 static void

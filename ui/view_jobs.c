@@ -177,13 +177,17 @@ static const struct table jobs_table = {
 	.empty = "Nothing has been started yet.\n"
 		 "On Models: R scans the stores, v verifies a model.",
 };
+static const struct table no_match_table = {
+	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows, .cell = cell,
+	.empty = "No job has that in its name; Esc shows all.",
+};
 
 static const struct table *
 table(const struct view *v)
 {
 	const struct jobs_view *s = v->state;
 
-	return s->log_shown ? NULL : &jobs_table;
+	return s->log_shown ? NULL : *v->list.filter ? &no_match_table : &jobs_table;
 }
 
 static struct pager *
@@ -225,7 +229,7 @@ draw(struct view *v, struct area a)
 	}
 	view_refresh(v);
 	draw_result(&a, job_at(v, v->list.cur));
-	table_draw(a, &jobs_table, &v->list, v);
+	table_draw(a, table(v), &v->list, v);
 }
 
 /* Everything that is known of one job. */

@@ -150,12 +150,15 @@ static const struct table findings_table = {
 	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows,
 	.window = window, .cell = cell, .empty = "Nothing was found.",
 };
+static const struct table no_match_table = {
+	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows,
+	.window = window, .cell = cell, .empty = "No finding has that in it; Esc shows all.",
+};
 
 static const struct table *
 table(const struct view *v)
 {
-	(void)v;
-	return &findings_table;
+	return *v->list.filter ? &no_match_table : &findings_table;
 }
 
 /* Below the table: what does not fit into a row. */
@@ -246,7 +249,7 @@ draw(struct view *v, struct area a)
 {
 	int lines = detail_rows(v, a);
 
-	table_draw(area_top(&a, a.h - lines), &findings_table, &v->list, v);
+	table_draw(area_top(&a, a.h - lines), table(v), &v->list, v);
 	if (lines)
 		draw_details(v, a);
 }
