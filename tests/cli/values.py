@@ -1,7 +1,7 @@
-"""values.py TBTUI FILE... - what "tensor --values" shows of safetensors and GGUF files
+"""values.py TBTUI EVERY FILE... - what "tensor --values" shows of safetensors and GGUF files
 against a reader and decoders of its own, written from the formats' descriptions with
-nothing but Python's standard library.  Two rows of every tensor; prints how many
-values were the same."""
+nothing but Python's standard library.  Two rows of each EVERY-th tensor; prints how
+many values were the same."""
 import json
 import math
 import struct
@@ -223,11 +223,12 @@ def same(a, b):
     return a == b and math.copysign(1, a) == math.copysign(1, b)
 
 
-def check(tbtui, path):
+def check(tbtui, every, path):
     with open(path, "rb") as f:
         data = f.read()
     values = 0
-    for name, kind, shape, off in (read_gguf if data[:4] == b"GGUF" else read_safetensors)(data):
+    tensors = (read_gguf if data[:4] == b"GGUF" else read_safetensors)(data)
+    for name, kind, shape, off in tensors[len(path) % every::every]:
         cols, rows = shape[-1], math.prod(shape[:-1])
         lo = (7919 * len(name) + off) % rows    # anywhere, but always there
         hi = min(lo + 2, rows)
@@ -244,4 +245,4 @@ def check(tbtui, path):
     return values
 
 
-print(sum(check(sys.argv[1], path) for path in sys.argv[2:]), "values")
+print(sum(check(sys.argv[1], int(sys.argv[2]), path) for path in sys.argv[3:]), "values")
