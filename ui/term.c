@@ -265,7 +265,9 @@ term_key(void)
 void
 term_raw(bool on)
 {
-	keypad(stdscr, !on);
+	/* asked for each byte of a paste; each time curses would tell the terminal */
+	if (is_keypad(stdscr) == on)
+		keypad(stdscr, !on);
 }
 
 int
