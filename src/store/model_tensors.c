@@ -101,7 +101,7 @@ struct raw *
 build_companion(const struct build *b, struct tb_buf *key, const char *base, size_t n,
 		const char *ending)
 {
-	if (!ending)
+	if (!ending || tb_buf_failed(key))	/* add_tensor() says so */
 		return NULL;
 	tb_buf_clear(key);
 	tb_buf_add(key, base, n);
