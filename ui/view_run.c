@@ -18,7 +18,6 @@
 #include "ui/view.h"
 #include "ui/words.h"
 
-
 struct run {
 	int64_t id;
 	struct db_runs head;		/* the run itself: one row, or none */

@@ -12,8 +12,9 @@ int tb_rename_new(const char *from, const char *to);
 
 /* Renames `from` to `path`, both in one folder.  What was at `path` is at *kept then,
  * which is `keep` (or as much of its name as there is room for) with
- * ".replaced-20261122T014841Z" behind it (NULL: nothing was there); the caller's to free.  At each moment there is something whole at `path`, where the
- * file system can exchange names; else the old one is never under a hidden name. */
+ * ".replaced-20261122T014841Z" behind it (NULL: nothing was there); the caller's to free.
+ * At each moment there is something whole at `path`, where the file system can exchange
+ * names; else the old one is never under a hidden name. */
 enum tb_status tb_replace(const char *from, const char *path, const char *keep, char **kept,
 			  struct tb_err *err) TB_MUST_USE;
 /* Is it a name that tb_replace() made? */
