@@ -14,40 +14,13 @@
 #include "src/format/json.h"
 #include "src/ops/ctx.h"
 #include "src/ops/model_text.h"
+#include "src/ops/optional.h"
 #include "src/store/model.h"
 #include "src/text/chat_template.h"
 #include "src/text/tokenizer.h"
 
 #define SMALL_MAX (4u << 20)
 #define MAX_EOS 64
-
-/* A file that need not be there; *out NULL then. */
-static enum tb_status
-read_optional(const struct model *m, const char *name, size_t max, char **out, size_t *len,
-	      struct tb_err *err)
-{
-	enum tb_status status = model_read(m, name, max, out, len, err);
-
-	if (status)
-		*out = NULL;
-	return status == TB_ENOENT ? TB_OK : status;
-}
-
-/* The same as JSON; what cannot be parsed is an error, not a default. */
-static enum tb_status
-read_json(const struct model *m, const char *name, cJSON **out, struct tb_err *err)
-{
-	char *text;
-	size_t len;
-	enum tb_status status;
-
-	*out = NULL;
-	if ((status = read_optional(m, name, SMALL_MAX, &text, &len, err)) || !text)
-		return status;
-	status = json_parse_python(out, text, len, name, err);
-	free(text);
-	return status;
-}
 
 static enum tb_status
 add_eos(struct chat_model *m, uint32_t id, struct tb_err *err)
@@ -132,7 +105,7 @@ read_configs(struct chat_model *m, struct tb_err *err)
 	for (size_t i = 0; i < 2 && !status; i++) {
 		cJSON *v;
 
-		if ((status = read_json(m->model, name[i], &v, err)))
+		if ((status = strict_json(m->model, name[i], &v, err)))
 			break;
 		status = add_eos_json(m, json_get(v, "eos_token_id"), err);
 		if (i)

@@ -9,24 +9,13 @@
 #include "src/base/mem.h"
 #include "src/format/gguf_array.h"
 #include "src/format/json.h"
+#include "src/ops/optional.h"
 #include "src/store/model.h"
 #include "src/store/model_meta.h"
 #include "src/text/chat_template.h"
 
 #define PIECE_MAX 1024
 #define SMALL_MAX (4u << 20)
-
-/* A file that need not be there; *out NULL then. */
-static enum tb_status
-read_optional(const struct model *m, const char *name, char **out, size_t *len,
-	      struct tb_err *err)
-{
-	enum tb_status status = model_read(m, name, SMALL_MAX, out, len, err);
-
-	if (status)
-		*out = NULL;
-	return status == TB_ENOENT ? TB_OK : status;
-}
 
 /* A string, or { "content": string }; *out NULL: neither. */
 static enum tb_status
@@ -114,7 +103,7 @@ new_template(const struct model *m, const cJSON *config, struct chat_template **
 	const char *text = template_in(config);
 	char *file = NULL, note[TEMPLATE_NOTE_MAX];
 	size_t len = 0;
-	enum tb_status status = read_optional(m, "chat_template.jinja", &file, &len, err);
+	enum tb_status status = strict_text(m, "chat_template.jinja", &file, &len, err);
 
 	if (status || file || text) {
 		used->source = status || file ? "chat_template.jinja" : "tokenizer_config.json";
@@ -149,17 +138,12 @@ enum tb_status
 model_template(const struct model *m, struct chat_template **out, char **bos, char **eos,
 	       struct template_used *used, struct tb_err *err)
 {
-	cJSON *config = NULL;
-	char *text;
-	size_t len;
-	enum tb_status status = read_optional(m, "tokenizer_config.json", &text, &len, err);
+	cJSON *config;
+	enum tb_status status = strict_json(m, "tokenizer_config.json", &config, err);
 
 	*out = NULL;
 	*bos = *eos = NULL;
 	*used = (struct template_used){ .own = has_own(m) };
-	if (!status && text)
-		status = json_parse_python(&config, text, len, "tokenizer_config.json", err);
-	free(text);
 	if (status)
 		return status;
 	status = special_piece(config, "bos_token", bos, err);

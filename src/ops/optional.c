@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define SMALL_FILE (16u << 20)
+#define STRICT_FILE (4u << 20)
 
 /* Only what could not be found out is a failure. */
 static enum tb_status
@@ -60,4 +61,28 @@ optional_layer(const struct model *m, enum media kind, cJSON **out, struct tb_er
 	*out = NULL;
 	return status ? unless_absent(status, &why, err)
 		      : parse(text, len, media_name(kind), out, err);
+}
+
+enum tb_status
+strict_text(const struct model *m, const char *name, char **out, size_t *len, struct tb_err *err)
+{
+	enum tb_status status = model_read(m, name, STRICT_FILE, out, len, err);
+
+	if (status)
+		*out = NULL;
+	return status == TB_ENOENT ? TB_OK : status;
+}
+
+enum tb_status
+strict_json(const struct model *m, const char *name, cJSON **out, struct tb_err *err)
+{
+	char *text;
+	size_t len;
+	enum tb_status status = strict_text(m, name, &text, &len, err);
+
+	*out = NULL;
+	if (!status && text)
+		status = json_parse_python(out, text, len, name, err);
+	free(text);
+	return status;
 }

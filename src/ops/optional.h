@@ -15,4 +15,10 @@ enum tb_status optional_json(const struct model *m, const char *name, cJSON **ou
 /* Of the layer of a kind instead of a file. */
 enum tb_status optional_layer(const struct model *m, enum media kind, cJSON **out,
 			      struct tb_err *err) TB_MUST_USE;
+
+/* Where a run depends on it: one that is there and cannot be used is an error. */
+enum tb_status strict_text(const struct model *m, const char *name, char **out, size_t *len,
+			   struct tb_err *err) TB_MUST_USE;
+enum tb_status strict_json(const struct model *m, const char *name, cJSON **out,
+			   struct tb_err *err) TB_MUST_USE;
 #endif
