@@ -57,7 +57,7 @@ enum tb_status db_run_by_id(struct db *db, int64_t id, struct db_runs *out, stru
 struct db_finding {
 	int64_t id, run;
 	enum severity severity;
-	const char *code;		/* stable: "digest_mismatch"; see src/ops/verify.h */
+	const char *code;		/* stable: "digest_mismatch"; see src/ops/verify/verify.h */
 	const char *model;		/* name, "" when it concerns none */
 	const char *model_path;
 	const char *blob;		/* digest or path, "" */

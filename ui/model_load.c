@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "src/base/mem.h"
-#include "src/ops/ctx.h"
-#include "src/ops/shape.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/about/shape.h"
 #include "ui/sizes.h"
 
 struct load {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/ops/ctx.h"
+#include "src/ops/home/ctx.h"
 #include "ui/page.h"
 #include "ui/recipe_plan.h"
 

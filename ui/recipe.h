@@ -3,8 +3,8 @@
 #ifndef TBTUI_UI_RECIPE_H
 #define TBTUI_UI_RECIPE_H
 
-#include "src/ops/convert.h"
-#include "src/ops/plan.h"
+#include "src/ops/convert/convert.h"
+#include "src/ops/plan/plan.h"
 #include "ui/opened.h"
 #include "ui/view.h"
 

@@ -8,8 +8,8 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/ctx.h"
-#include "src/ops/scan.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/scan/scan.h"
 #include "src/store/store.h"
 #include "ui/recipe_plan.h"
 #include "ui/words.h"

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "src/ops/memory.h"
-#include "src/ops/params.h"
+#include "src/ops/about/memory.h"
+#include "src/ops/about/params.h"
 
 /* NULL when there is nothing to say or no memory; the caller frees it. */
 char *sizes_params(const struct params *p);

@@ -2,7 +2,7 @@
 #ifndef TBTUI_UI_STATS_H
 #define TBTUI_UI_STATS_H
 
-#include "src/ops/inspect.h"
+#include "src/ops/inspect/inspect.h"
 
 struct db;
 struct model_loc;

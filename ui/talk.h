@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "src/ops/chat.h"
+#include "src/ops/chat/chat.h"
 
 struct op_ctx;
 

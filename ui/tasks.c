@@ -6,8 +6,8 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/scan.h"
-#include "src/ops/verify.h"
+#include "src/ops/scan/scan.h"
+#include "src/ops/verify/verify.h"
 #include "ui/view.h"
 #include "ui/words.h"
 

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/ops/block.h"
-#include "src/ops/heat.h"
-#include "src/ops/inspect.h"
+#include "src/ops/inspect/block.h"
+#include "src/ops/inspect/heat.h"
+#include "src/ops/inspect/inspect.h"
 #include "ui/draw.h"
 #include "ui/opened.h"
 #include "ui/view.h"

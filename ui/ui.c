@@ -11,7 +11,7 @@
 
 #include "db/db.h"
 #include "src/base/text.h"
-#include "src/ops/ctx.h"
+#include "src/ops/home/ctx.h"
 #include "ui/loop.h"
 #include "ui/setup.h"
 #include "ui/term.h"

@@ -8,7 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/ctx.h"
+#include "src/ops/home/ctx.h"
 #include "ui/blob_cells.h"
 #include "ui/blob_rows.h"
 #include "ui/rows.h"

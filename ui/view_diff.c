@@ -8,7 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/diff.h"
+#include "src/ops/diff/diff.h"
 #include "ui/page.h"
 #include "ui/view.h"
 #include "ui/words.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "src/base/text.h"
-#include "src/ops/ctx.h"
+#include "src/ops/home/ctx.h"
 #include "src/store/model.h"
 #include "ui/rows.h"
 #include "ui/view.h"

@@ -15,7 +15,7 @@
 #include "src/base/text.h"
 #include "src/cli/open.h"
 #include "src/cli/plain.h"
-#include "src/ops/ctx.h"
+#include "src/ops/home/ctx.h"
 
 #define C(fn, name, args, summary) { name, args, summary, fn },
 const struct cli_command cli_commands[] = {

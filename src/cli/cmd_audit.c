@@ -9,7 +9,7 @@
 #include "src/base/text.h"
 #include "src/cli/table.h"
 #include "src/cli/verify.h"
-#include "src/ops/ctx.h"
+#include "src/ops/home/ctx.h"
 
 /* ---- list ---- */
 

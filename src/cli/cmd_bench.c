@@ -7,8 +7,8 @@
 #include "src/cli/cli.h"
 #include "src/cli/table.h"
 #include "src/format/json.h"
-#include "src/ops/bench.h"
-#include "src/ops/ctx.h"
+#include "src/ops/bench/bench.h"
+#include "src/ops/home/ctx.h"
 
 struct running {
 	struct op_ctx ctx;

@@ -14,7 +14,7 @@
 #include "src/cli/table.h"
 #include "src/cli/wrap.h"
 #include "src/format/json.h"
-#include "src/ops/chat.h"
+#include "src/ops/chat/chat.h"
 
 struct chatting {
 	struct cli *cli;

@@ -5,7 +5,7 @@
 
 #include "src/cli/cli.h"
 #include "src/format/json.h"
-#include "src/ops/demo.h"
+#include "src/ops/demo/demo.h"
 
 struct task {
 	struct op_ctx ctx;

@@ -12,8 +12,8 @@
 #include "src/base/text.h"
 #include "src/cli/table.h"
 #include "src/format/json.h"
-#include "src/ops/ctx.h"
-#include "src/ops/diff.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/diff/diff.h"
 
 struct task {
 	struct op_ctx ctx;

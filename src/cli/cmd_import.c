@@ -7,8 +7,8 @@
 #include "src/cli/cli.h"
 #include "src/cli/kept.h"
 #include "src/format/json.h"
-#include "src/ops/ctx.h"
-#include "src/ops/import.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/import/import.h"
 
 struct task {
 	struct op_ctx *ctx;

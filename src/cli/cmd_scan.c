@@ -8,7 +8,7 @@
 
 #include "src/base/text.h"
 #include "src/format/json.h"
-#include "src/ops/scan.h"
+#include "src/ops/scan/scan.h"
 
 struct args {
 	struct op_ctx *ctx;

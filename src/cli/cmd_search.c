@@ -10,7 +10,7 @@
 #include "src/base/text.h"
 #include "src/cli/table.h"
 #include "src/format/json.h"
-#include "src/ops/ctx.h"
+#include "src/ops/home/ctx.h"
 
 #define WORDS_MAX 65536
 

@@ -10,8 +10,8 @@
 #include "src/base/pool.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
-#include "src/ops/model_text.h"
-#include "src/ops/shape.h"
+#include "src/ops/about/model_text.h"
+#include "src/ops/about/shape.h"
 
 static void
 head(const struct show *s)

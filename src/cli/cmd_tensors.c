@@ -14,8 +14,8 @@
 #include "src/cli/table.h"
 #include "src/cli/tensors.h"
 #include "src/format/json.h"
-#include "src/ops/ctx.h"
-#include "src/ops/digest.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/inspect/digest.h"
 
 /* ---- order ---- */
 

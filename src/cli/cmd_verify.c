@@ -11,7 +11,7 @@
 #include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/cli/verify.h"
-#include "src/ops/ctx.h"
+#include "src/ops/home/ctx.h"
 
 struct args {
 	struct op_ctx *ctx;

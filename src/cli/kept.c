@@ -6,7 +6,7 @@
 
 #include "src/cli/cli.h"
 #include "src/format/json.h"
-#include "src/ops/kept.h"
+#include "src/ops/convert/kept.h"
 
 static void
 line(const char *label, const char *text)

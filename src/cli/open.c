@@ -12,8 +12,8 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/ctx.h"
-#include "src/ops/scan.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/scan/scan.h"
 
 bool
 cli_is_path(const char *word)

@@ -15,7 +15,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/line.h"
-#include "src/ops/ctx.h"
+#include "src/ops/home/ctx.h"
 
 #define PAGE 20
 #define WORDS 8

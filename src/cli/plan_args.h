@@ -3,7 +3,7 @@
 #define TBTUI_CLI_PLAN_ARGS_H
 
 #include "src/base/opt.h"
-#include "src/ops/convert.h"
+#include "src/ops/convert/convert.h"
 
 struct plan_args {
 	const char *quant, *policy, *flavour, *experts;

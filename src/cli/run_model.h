@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "src/cli/cli.h"
-#include "src/ops/chat_model.h"
-#include "src/ops/ctx.h"
-#include "src/ops/generate.h"
+#include "src/ops/chat/chat_model.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/chat/generate.h"
 
 /* A loaded model with the context it was found in. */
 struct run_model {

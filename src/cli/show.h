@@ -4,8 +4,8 @@
 
 #include "src/cli/cli.h"
 #include "src/format/json.h"
-#include "src/ops/memory.h"
-#include "src/ops/params.h"
+#include "src/ops/about/memory.h"
+#include "src/ops/about/params.h"
 #include "src/store/model.h"
 
 #define SHOW_TEXT_MAX (16u << 20)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/ops/model_text.h"
+#include "src/ops/about/model_text.h"
 
 static cJSON *
 file_json(const struct model_file *f)

@@ -10,7 +10,7 @@
 #include "src/base/buf.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
-#include "src/ops/metadata.h"
+#include "src/ops/about/metadata.h"
 
 /* A value as one line: what would end it becomes a blank. */
 static void

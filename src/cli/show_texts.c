@@ -10,7 +10,7 @@
 #include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/metadata.h"
+#include "src/ops/about/metadata.h"
 
 const struct show_text show_texts[] = {
 	{ "config", "Config", MEDIA_UNKNOWN, "config.json", NULL, true },

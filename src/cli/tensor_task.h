@@ -4,11 +4,11 @@
 #define TBTUI_CLI_TENSOR_TASK_H
 
 #include "src/cli/cli.h"
-#include "src/ops/ctx.h"
-#include "src/ops/block.h"
-#include "src/ops/digest.h"
-#include "src/ops/heat.h"
-#include "src/ops/inspect.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/inspect/block.h"
+#include "src/ops/inspect/digest.h"
+#include "src/ops/inspect/heat.h"
+#include "src/ops/inspect/inspect.h"
 
 #define TENSOR_HEX_MAX (1u << 20)
 

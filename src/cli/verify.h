@@ -3,8 +3,8 @@
 #define TBTUI_CLI_VERIFY_H
 
 #include "src/cli/cli.h"
-#include "src/ops/report.h"
-#include "src/ops/verify.h"
+#include "src/ops/verify/report.h"
+#include "src/ops/verify/verify.h"
 
 /* Runs it with progress; *out is filled in every case: db_close(out->unkept). */
 enum tb_status cli_verify_run(const struct cli *cli, struct op_ctx *ctx,

@@ -3,8 +3,8 @@
 #define TBTUI_TESTS_TENSORS_H
 
 #include "src/format/safetensors.h"
-#include "src/ops/ctx.h"
-#include "src/ops/inspect.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/inspect/inspect.h"
 #include "tests/unit/unit.h"
 
 extern struct op_ctx tensors_ctx;

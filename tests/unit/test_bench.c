@@ -4,8 +4,8 @@
 #include "src/base/job.h"
 #include "src/engine/probe.h"
 #include "src/engine/team.h"
-#include "src/ops/bench_parts.h"
-#include "src/ops/ctx.h"
+#include "src/ops/bench/bench_parts.h"
+#include "src/ops/home/ctx.h"
 #include "tests/unit/unit.h"
 
 struct surroundings {

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "src/base/job.h"
-#include "src/ops/chat.h"
-#include "src/ops/ctx.h"
+#include "src/ops/chat/chat.h"
+#include "src/ops/home/ctx.h"
 
 struct state {
 	struct op_ctx ctx;

@@ -9,7 +9,7 @@
 #include "src/base/half.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
-#include "src/ops/diff_run.h"
+#include "src/ops/diff/diff_run.h"
 #include "src/quant/codec.h"
 #include "src/store/store.h"
 #include "tests/unit/gguf_make.h"

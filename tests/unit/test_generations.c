@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "src/base/half.h"
-#include "src/ops/inspect.h"
+#include "src/ops/inspect/inspect.h"
 #include "src/quant/codec.h"
 #include "tests/unit/models.h"
 

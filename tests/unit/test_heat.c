@@ -8,10 +8,10 @@
 #include "src/base/half.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
-#include "src/ops/block.h"
-#include "src/ops/heat.h"
-#include "src/ops/inspect_dist.h"
-#include "src/ops/inspect_read.h"
+#include "src/ops/inspect/block.h"
+#include "src/ops/inspect/heat.h"
+#include "src/ops/inspect/inspect_dist.h"
+#include "src/ops/inspect/inspect_read.h"
 #include "tests/unit/tensors.h"
 
 /* ---- quantiles ---- */

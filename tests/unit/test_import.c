@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "src/base/job.h"
-#include "src/ops/ctx.h"
-#include "src/ops/import.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/import/import.h"
 #include "tests/unit/fixture.h"
 
 #define DIMS(...) ((const uint64_t[4]){ __VA_ARGS__ })

@@ -8,7 +8,7 @@
 #include "src/base/half.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
-#include "src/ops/block.h"
+#include "src/ops/inspect/block.h"
 #include "src/quant/codec.h"
 #include "tests/unit/tensors.h"
 

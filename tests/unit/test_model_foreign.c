@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "src/ops/inspect.h"
+#include "src/ops/inspect/inspect.h"
 #include "tests/unit/models.h"
 
 /* A folder with one file; the tensor of `g_idx`, if there is one, is put in order. */

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "src/base/text.h"
-#include "src/ops/expert.h"
-#include "src/ops/plan.h"
+#include "src/ops/plan/expert.h"
+#include "src/ops/plan/plan.h"
 #include "tests/unit/unit.h"
 
 #define MAX 64

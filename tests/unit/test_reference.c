@@ -10,10 +10,10 @@
 #include "src/base/file.h"
 #include "src/format/json.h"
 #include "src/format/safetensors.h"
-#include "src/ops/chat_model.h"
-#include "src/ops/ctx.h"
-#include "src/ops/generate.h"
-#include "src/ops/score.h"
+#include "src/ops/chat/chat_model.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/chat/generate.h"
+#include "src/ops/chat/score.h"
 #include "src/text/tokenizer.h"
 
 /* slack: how near two logits may be for their order to be a matter of rounding. */

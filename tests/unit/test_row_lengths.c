@@ -8,7 +8,7 @@
 
 #include "src/base/file.h"
 #include "src/base/half.h"
-#include "src/ops/convert.h"
+#include "src/ops/convert/convert.h"
 #include "src/quant/codec.h"
 #include "src/store/store.h"
 

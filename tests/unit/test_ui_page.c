@@ -1,7 +1,7 @@
 /* What the page of templates says where a store's own is not the one in use. */
 #include "config.h"
 
-#include "src/ops/model_text.h"
+#include "src/ops/about/model_text.h"
 #include "tests/unit/models.h"
 #include "tests/unit/unit.h"
 #include "ui/page.h"

@@ -14,8 +14,8 @@
 
 #include "src/base/job.h"
 #include "src/base/replace.h"
-#include "src/ops/convert.h"
-#include "src/ops/import.h"
+#include "src/ops/convert/convert.h"
+#include "src/ops/import/import.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/unit.h"
 

@@ -1,0 +1,108 @@
+#include "config.h"
+
+#include "src/ops/bench/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/engine/blas.h"
+#include "src/engine/matrix.h"
+#include "src/engine/team.h"
+#include "src/format/ggml_type.h"
+#include "src/ops/bench/bench_parts.h"
+#include "src/ops/home/ctx.h"
+#include "src/quant/codec.h"
+
+void
+bench_result_free(struct bench_result *r)
+{
+	free(r->rows);
+	*r = (struct bench_result){ 0 };
+}
+
+enum tb_status
+bench_row(struct bench *b, const char *unit, double value, double limit, const char *fmt, ...)
+{
+	struct bench_result *r = b->result;
+	struct bench_row *row;
+	va_list ap;
+
+	if (!tb_grow(&r->rows, &r->cap, r->n + 1, sizeof(*r->rows)))
+		return tb_nomem(b->err);
+	row = &r->rows[r->n++];
+	*row = (struct bench_row){ .value = value, .unit = unit, .limit = limit };
+	va_start(ap, fmt);
+	vsnprintf(row->what, sizeof(row->what), fmt, ap);
+	va_end(ap);
+	tb_job_step(b->job, 0, 1);
+	return tb_job_check(b->job, b->err);
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double
+bench_median(double *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* The BF16 model takes 2.2 GB, and up to 1 GB beside it is read. */
+static bool
+room_for_bf16(void)
+{
+	return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) >= 5e9;
+}
+
+static enum tb_status
+run_parts(struct bench *b)
+{
+	const struct scheme int4 = scheme_affine(4, 64), bf16 = scheme_plain(DT_BF16);
+	const struct scheme q4_k = scheme_ggml(GGML_Q4_K), q8_0 = scheme_ggml(GGML_Q8_0);
+	bool both = room_for_bf16();
+	enum tb_status status;
+
+	if (!both && !b->result->warning)
+		b->result->warning = "less than 5 GB of memory: BF16 is left out";
+	if ((status = bench_sgemm(b)) || (status = bench_sha(b)) ||
+	    (status = bench_matrices(b, &int4)) ||
+	    (status = bench_matrices(b, &q4_k)) || (status = bench_matrices(b, &q8_0)) ||
+	    (both && (status = bench_matrices(b, &bf16))) ||
+	    (status = bench_synthetic(b, &int4)) ||
+	    (status = bench_synthetic(b, &q4_k)) || (status = bench_synthetic(b, &q8_0)) ||
+	    (both && (status = bench_synthetic(b, &bf16))) ||
+	    (status = bench_encode(b)) || (status = bench_hash(b)) ||
+	    (both && (status = bench_stats(b, BENCH_STATS_BF16, 8192))) ||
+	    (both && (status = bench_stats(b, BENCH_STATS_INT4, 16384))))
+		return status;
+	return b->req->ref ? bench_model(b, b->req->ref) : TB_OK;
+}
+
+enum tb_status
+op_bench(const struct op_ctx *ctx, const struct bench_request *req, struct tb_job *job,
+	 struct bench_result *out, struct tb_err *err)
+{
+	struct bench b = { .ctx = ctx, .req = req, .result = out, .job = job, .err = err };
+	enum tb_status status;
+
+	*out = (struct bench_result){ .blas_core = blas_core(), .kernels = matmul_kernels(),
+				      .encoder = quant_path(), .warning = blas_held_down() };
+	b.team = team_new(ctx->threads);
+	if (!b.team)
+		return tb_nomem(err);
+	out->threads = team_size(b.team);
+	status = run_parts(&b);
+	team_free(b.team);
+	if (status)
+		bench_result_free(out);
+	return status;
+}

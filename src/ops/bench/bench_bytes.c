@@ -1,0 +1,170 @@
+/* bench_bytes.c - bytes in, bytes out: encoding weights, hashing files. */
+#include "config.h"
+
+#include "src/ops/bench/bench_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/file.h"
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/base/pool.h"
+#include "src/base/sha256.h"
+#include "src/base/text.h"
+#include "src/ops/home/ctx.h"
+#include "src/quant/codec.h"
+
+#define ENCODED ((size_t)128 << 20)	/* bytes of BF16 */
+#define PART ((size_t)1 << 20)		/* a call of the encoder's */
+#define HASHED ((size_t)256 << 20)
+#define TIMES 3
+
+struct encoding {
+	struct scheme scheme;
+	uint8_t *src, *codes, *scales, *biases;
+};
+
+static void
+encode_part(void *arg, size_t i, unsigned worker)
+{
+	const struct encoding *e = arg;
+	const size_t n = PART / 2;
+	const struct quant_parts out = {
+		.codes = e->codes + i * scheme_code_bytes(&e->scheme, n),
+		.scales = e->scales + i * scheme_scales(&e->scheme, n) * 2,
+		.biases = e->biases + i * scheme_scales(&e->scheme, n) * 2,
+	};
+
+	(void)worker;
+	quant_encode(&e->scheme, FLAVOUR_METAL, DT_BF16, e->src + i * PART, n, &out);
+}
+
+/* BF16 between 2^-8 and 2^-6, either sign. */
+static void
+fill_part(void *arg, size_t i, unsigned worker)
+{
+	const struct encoding *e = arg;
+	uint64_t seed = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+	(void)worker;
+	for (size_t at = i * PART; at < (i + 1) * PART; at += 8) {
+		uint64_t word;
+
+		seed ^= seed << 13;
+		seed ^= seed >> 7;
+		seed ^= seed << 17;
+		word = (seed & UINT64_C(0x80ff80ff80ff80ff)) | UINT64_C(0x3b803b803b803b80);
+		memcpy(e->src + at, &word, 8);
+	}
+}
+
+static enum tb_status
+encode_with(struct bench *b, struct encoding *e, struct tb_pool *pool, unsigned threads)
+{
+	char name[SCHEME_NAME_MAX];
+	double best = 0;
+
+	for (unsigned i = 0; i < TIMES; i++) {
+		double start = tb_monotonic(), rate;
+
+		tb_pool_each(pool, ENCODED / PART, encode_part, e);
+		rate = 1e-9 * (double)ENCODED / (tb_monotonic() - start);
+		best = rate > best ? rate : best;
+	}
+	return bench_row(b, "GB/s", best, b->read, "quantize, BF16 to %s, %u thread%s",
+			 scheme_name(&e->scheme, name), threads, tb_plural(threads));
+}
+
+enum tb_status
+bench_encode(struct bench *b)
+{
+	struct encoding e = { .scheme = scheme_affine(4, 64) };
+	unsigned threads = tb_pool_size(b->ctx->pool);
+	enum tb_status status = TB_OK;
+
+	tb_job_what(b->job, "quantize");
+	e.src = tb_aligned(ENCODED);
+	e.codes = tb_aligned(scheme_code_bytes(&e.scheme, ENCODED / 2));
+	e.scales = tb_aligned(scheme_scales(&e.scheme, ENCODED / 2) * 2);
+	e.biases = tb_aligned(scheme_scales(&e.scheme, ENCODED / 2) * 2);
+	if (!e.src || !e.codes || !e.scales || !e.biases)
+		status = tb_nomem(b->err);
+	else
+		tb_pool_each(b->ctx->pool, ENCODED / PART, fill_part, &e);
+	if (!status)
+		status = encode_with(b, &e, NULL, 1);
+	if (!status && threads > 1)
+		status = encode_with(b, &e, b->ctx->pool, threads);
+	free(e.src);
+	free(e.codes);
+	free(e.scales);
+	free(e.biases);
+	return status;
+}
+
+/* HASHED bytes, which the page cache keeps. */
+static enum tb_status
+write_file(const char *path, int fd, struct tb_err *err)
+{
+	char *block = tb_aligned(PART);
+	enum tb_status status = TB_OK;
+
+	if (!block)
+		return tb_nomem(err);
+	memset(block, 0x5a, PART);
+	for (size_t i = 0; i < HASHED && !status; i += PART)
+		if (write(fd, block, PART) != (ssize_t)PART)
+			status = tb_fail_errno(err, "%s", path);
+	free(block);
+	return status;
+}
+
+static enum tb_status
+hash_file(struct bench *b, const char *path)
+{
+	char digest[TB_DIGEST_MAX];
+	double best = 0;
+	struct tb_file f;
+	enum tb_status status = tb_file_open(&f, path, b->err);
+
+	if (status)
+		return status;
+	for (unsigned i = 0; i < TIMES && !status; i++) {
+		double start = tb_monotonic(), rate;
+
+		status = tb_sha256_file(&f, NULL, digest, b->err);
+		rate = 1e-9 * (double)HASHED / (tb_monotonic() - start);
+		best = rate > best ? rate : best;
+	}
+	tb_file_close(&f);
+	return status ? status
+		      : bench_row(b, "GB/s", best, b->sha,
+				  "hash a file in the page cache, 1 thread");
+}
+
+enum tb_status
+bench_hash(struct bench *b)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *path = tb_asprintf("%s/tbtui-bench-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+	enum tb_status status;
+	int fd;
+
+	tb_job_what(b->job, "hash");
+	if (!path)
+		return tb_nomem(b->err);
+	fd = mkstemp(path);
+	if (fd < 0) {
+		status = tb_fail_errno(b->err, "%s", path);
+	} else {
+		if (!(status = write_file(path, fd, b->err)))
+			status = hash_file(b, path);
+		unlink(path);
+		close(fd);
+	}
+	free(path);
+	return status;
+}

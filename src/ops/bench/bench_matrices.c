@@ -1,0 +1,44 @@
+#include "config.h"
+
+#include "src/ops/bench/bench_parts.h"
+
+#include "src/base/job.h"
+#include "src/engine/team.h"
+#include "src/ops/bench/bench_walk.h"
+#include "src/quant/scheme.h"
+
+#define WALKS 7
+
+enum tb_status
+bench_matrices(struct bench *b, const struct scheme *s)
+{
+	char name[SCHEME_NAME_MAX];
+	double rate[WALKS], read[WALKS], share[WALKS], seconds, before;
+	enum tb_status status;
+	struct walk *w;
+
+	tb_job_what(b->job, "matrices, %s", scheme_name(s, name));
+	if ((status = walk_new(&w, s, b->team, b->err)))
+		return status;
+	status = walk_run(w, 1, &seconds, b->err);	/* grows the workspace */
+	for (unsigned i = 0; i < WALKS && !status; i++) {
+		before = walk_read(w);
+		status = walk_run(w, 1, &seconds, b->err);
+		read[i] = 2e-9 * (double)walk_bytes(w) / (before + walk_read(w));
+		rate[i] = 1e-9 * (double)walk_bytes(w) / seconds;
+		share[i] = rate[i] / read[i];
+	}
+	if (!status) {
+		double median = bench_median(rate, WALKS);
+
+		b->read = median / bench_median(share, WALKS);
+		status = bench_row(b, "GB/s", bench_median(read, WALKS), 0,
+				   "limit: memory read, %u threads, %.0f MB", team_size(b->team),
+				   1e-6 * (double)walk_bytes(w));
+		if (!status)
+			status = bench_row(b, "GB/s", median, b->read, "decode, 155 matrices, %s",
+					   scheme_name(s, name));
+	}
+	walk_free(w);
+	return status;
+}

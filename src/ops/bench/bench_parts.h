@@ -1,0 +1,39 @@
+/* bench_parts.h - private to the benchmark: its parts, each of which adds rows. */
+#ifndef TBTUI_OPS_BENCH_PARTS_H
+#define TBTUI_OPS_BENCH_PARTS_H
+
+#include "src/ops/bench/bench.h"
+
+struct scheme;
+struct team;
+
+struct bench {
+	const struct op_ctx *ctx;
+	const struct bench_request *req;
+	struct bench_result *result;
+	struct team *team;
+	struct tb_job *job;
+	struct tb_err *err;
+	double read, sha;		/* limits in GB/s, set by the first parts */
+};
+
+/* limit 0: the row is a limit itself. */
+enum tb_status bench_row(struct bench *b, const char *unit, double value, double limit,
+			 const char *fmt, ...) TB_PRINTF(5, 6) TB_MUST_USE;
+
+enum tb_status bench_sgemm(struct bench *b) TB_MUST_USE;
+enum tb_status bench_sha(struct bench *b) TB_MUST_USE;
+/* Products alone, over the matrices of a 1.1B llama: decode and the memory's rate. */
+enum tb_status bench_matrices(struct bench *b, const struct scheme *s) TB_MUST_USE;
+/* Whole tokens through the engine. */
+enum tb_status bench_synthetic(struct bench *b, const struct scheme *s) TB_MUST_USE;
+enum tb_status bench_model(struct bench *b, const char *ref) TB_MUST_USE;
+/* Encoding BF16 to int4, hashing a file. */
+enum tb_status bench_encode(struct bench *b) TB_MUST_USE;
+enum tb_status bench_hash(struct bench *b) TB_MUST_USE;
+/* Statistics of a tensor of rows x 65536 in a file. */
+enum { BENCH_STATS_BF16, BENCH_STATS_INT4 };
+enum tb_status bench_stats(struct bench *b, unsigned which, uint64_t rows) TB_MUST_USE;
+
+double bench_median(double *v, size_t n);	/* sorts v */
+#endif

@@ -1,0 +1,51 @@
+/* chat_opts.c - parameters of a conversation by name. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/ops/chat/chat.h"
+
+static bool
+set_whole(uint32_t *to, const char *value)
+{
+	uint64_t n;
+
+	if (!tb_parse_u64(value, &n) || n > INT32_MAX)
+		return false;
+	*to = (uint32_t)n;
+	return true;
+}
+
+static bool
+set_real(float *to, const char *value)
+{
+	char *end;
+	double x = strtod(value, &end);
+
+	if (end == value || *end || !(x >= 0 && x <= 100))
+		return false;
+	*to = (float)x;
+	return true;
+}
+
+bool
+chat_opts_set(struct chat_opts *o, const char *name, const char *value)
+{
+	struct sampler_opts *s = &o->sampler;
+	const struct { const char *name; float *real; uint32_t *whole; } rows[] = {
+		{ "temperature", &s->temperature, NULL }, { "top_p", &s->top_p, NULL },
+		{ "min_p", &s->min_p, NULL }, { "repeat_penalty", &s->repeat_penalty, NULL },
+		{ "top_k", NULL, &s->top_k }, { "repeat_last_n", NULL, &s->repeat_last },
+		{ "num_predict", NULL, &o->max_tokens },
+	};
+
+	if (!strcmp(name, "seed"))
+		return tb_parse_u64(value, &s->seed);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strcmp(name, rows[i].name))
+			return rows[i].real ? set_real(rows[i].real, value)
+					    : set_whole(rows[i].whole, value);
+	return false;
+}

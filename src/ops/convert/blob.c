@@ -1,0 +1,303 @@
+#include "config.h"
+
+#include "src/ops/convert/blob.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/file.h"
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/base/sha256.h"
+#include "src/ops/convert/blob_layout.h"
+
+#define COPY_BYTES (4 * WINDOW_ELEMS)
+
+/* Not for adversaries: for disks and memory that lose bits, and for our own mistakes
+ * with offsets.  The digest comes from the file itself. */
+static uint64_t
+sum_of(const void *data, size_t len)
+{
+	const uint64_t k = 0x9e3779b97f4a7c15u;
+	uint64_t lane[4] = { 1, 2, 3, 4 }, v[4];
+	const char *p = data;
+	size_t i;
+
+	for (i = 0; i + 32 <= len; i += 32) {
+		memcpy(v, p + i, 32);
+		for (int j = 0; j < 4; j++)
+			lane[j] = (lane[j] ^ v[j]) * k + (lane[j] >> 32);
+	}
+	memset(v, 0, sizeof(v));
+	memcpy(v, p + i, len - i);
+	for (int j = 0; j < 4; j++)
+		lane[j] = (lane[j] ^ v[j]) * k + (lane[j] >> 29);
+	return (lane[0] ^ lane[1] * 3) + (lane[2] ^ lane[3] * 5) + len;
+}
+
+static struct blob_task *
+add_task(struct blob *b, struct blob_task t)
+{
+	if (!tb_grow(&b->tasks, &b->cap, b->ntasks + 1, sizeof(*b->tasks)))
+		return NULL;
+	b->tasks[b->ntasks] = t;
+	return &b->tasks[b->ntasks++];
+}
+
+static bool
+copy_part(struct blob *b, size_t row, const struct tensor_part *part, uint64_t off)
+{
+	for (uint64_t at = 0; at < part->len; at += COPY_BYTES) {
+		uint64_t n = part->len - at < COPY_BYTES ? part->len - at : COPY_BYTES;
+		struct blob_task t = { BLOB_COPY, row, part, at, n, { { off + at, n, 0 } }, false };
+
+		if (!add_task(b, t))
+			return false;
+	}
+	return true;
+}
+
+static bool
+copy_whole(struct blob *b, size_t row, const struct placed *at)
+{
+	const struct tensor *t = b->plan->rows[row].src;
+
+	return copy_part(b, row, &t->weight, at->off[SLOT_WEIGHT]) &&
+	       (!t->has_scale || copy_part(b, row, &t->scale, at->off[SLOT_SCALE])) &&
+	       (!t->has_bias || copy_part(b, row, &t->bias, at->off[SLOT_BIAS]));
+}
+
+/* Windows of one piece, which begins at element `to` of what is written. */
+static bool
+piece_tasks(struct blob *b, const struct plan_piece *piece, const struct placed *at, uint64_t to)
+{
+	const struct plan_row *r = &b->plan->rows[piece->row];
+	const struct scheme *s = &r->target;
+	enum dtype d = plan_source_dtype(r->src);
+	bool same = scheme_equal(s, &r->src->scheme);
+	uint64_t step = dtype_bits(d) > 32 ? WINDOW_ELEMS / 4 : WINDOW_ELEMS;
+
+	for (uint64_t i = 0; i < piece->elems; i += step) {
+		uint64_t n = piece->elems - i < step ? piece->elems - i : step;
+		struct plan_bytes off = plan_bytes(s, d, to + i), len = plan_bytes(s, d, n);
+		struct blob_task t = { same ? BLOB_PACKED : BLOB_ENCODE, piece->row, NULL,
+			piece->first + i, n, { { at->off[SLOT_WEIGHT] + off.codes, len.codes, 0 },
+			{ at->off[SLOT_SCALE] + off.scales, len.scales, 0 },
+			{ at->off[SLOT_BIAS] + off.biases, len.biases, 0 } }, false };
+
+		if (!add_task(b, t))
+			return false;
+	}
+	return true;
+}
+
+static bool
+out_tasks(struct blob *b, const struct plan_out *o, const struct placed *at)
+{
+	const struct plan_piece *pieces = b->plan->parts->pieces + o->piece;
+	struct blob_task global = { BLOB_GLOBAL, o->row, NULL, 0, 0,
+				    { { at->off[SLOT_GLOBAL], 4, 0 } }, false };
+	uint64_t to = 0;
+
+	if (at->has[SLOT_GLOBAL] && !add_task(b, global))
+		return false;
+	if (plan_out_whole(b->plan, o))
+		return copy_whole(b, o->row, at);
+	for (size_t i = 0; i < o->npieces; to += pieces[i++].elems)
+		if (!piece_tasks(b, &pieces[i], at, to))
+			return false;
+	return true;
+}
+
+enum tb_status
+blob_open(struct blob *b, const struct plan *p, size_t index, const char *dir, struct tb_err *err)
+{
+	struct tb_buf head = TB_BUF(ST_HEADER_MAX + 16u);
+	struct placed *placed = NULL;
+	const struct plan_out *outs;
+	enum tb_status status;
+	size_t n;
+
+	*b = (struct blob){ .plan = p, .index = index, .out = { .fd = -1 } };
+	outs = blob_outs(p, index, &n);
+	status = blob_layout(p, index, &head, &placed, &n, &b->size, err);
+	for (size_t i = 0; i < n && !status; i++) {
+		if (!out_tasks(b, &outs[i], &placed[i]))
+			status = tb_nomem(err);
+		else if (b->ntasks)
+			b->tasks[b->ntasks - 1].last = true;
+	}
+	free(placed);
+	if (!status)
+		status = tb_out_open(&b->out, dir, err);
+	if (!status)
+		status = tb_out_pwrite(&b->out, 0, head.p, head.len, err);
+	b->header = (struct chunk){ 0, head.len, head.p ? sum_of(head.p, head.len) : 0 };
+	tb_buf_free(&head);
+	if (status)
+		blob_free(b);
+	return status;
+}
+
+void
+blob_free(struct blob *b)
+{
+	if (b->out.tmp)
+		tb_out_abort(&b->out);
+	free(b->tasks);
+	*b = (struct blob){ .out = { .fd = -1 } };
+}
+
+uint64_t
+blob_task_bytes(const struct blob *b, const struct blob_task *t)
+{
+	struct plan_bytes n;
+
+	if (t->what == BLOB_COPY)
+		return t->n;
+	if (t->what == BLOB_GLOBAL)
+		return 4;
+	n = plan_bytes(&b->plan->rows[t->row].src->scheme,
+		       plan_source_dtype(b->plan->rows[t->row].src), t->n);
+	return n.codes + n.scales + n.biases;
+}
+
+/* Puts the bytes of a task into buffers: data[i] has t->chunk[i].len of them. */
+static enum tb_status
+produce(const struct blob *b, const struct blob_task *t, struct window *w, const void *data[3],
+	struct tb_err *err)
+{
+	const struct plan_row *r = &b->plan->rows[t->row];
+	const struct model *m = b->plan->model;
+	enum tb_status status;
+
+	data[0] = w->src;
+	switch (t->what) {
+	case BLOB_COPY:
+		return part_read(m, t->part, t->first, w->src, t->n, err);
+	case BLOB_GLOBAL:
+		data[0] = w->f32;
+		return window_global(m, r->src, w->f32, err);
+	case BLOB_PACKED:
+		if (!r->src->has_scale)
+			return part_read(m, &r->src->weight,
+					 plan_bytes(&r->target, r->target.dtype, t->first).codes,
+					 w->src, t->chunk[0].len, err);
+		data[0] = w->in.codes;
+		data[1] = w->in.scales;
+		data[2] = w->in.biases;
+		return window_read_packed(w, m, r->src, t->first, t->n, err);
+	default:
+		data[0] = w->out.codes;
+		data[1] = w->out.scales;
+		data[2] = w->out.biases;
+		status = window_read(w, m, r->src, t->first, t->n, err);
+		return status ? status : window_encode(w, r->src, &r->target, b->plan->flavour,
+						       t->first, t->n, err);
+	}
+}
+
+enum tb_status
+blob_run(struct blob *b, struct blob_task *t, struct window *w, struct tb_err *err)
+{
+	const void *data[3] = { NULL, NULL, NULL };
+	enum tb_status status = produce(b, t, w, data, err);
+
+	for (int i = 0; i < 3 && !status; i++) {
+		if (!t->chunk[i].len)
+			continue;
+		t->chunk[i].sum = sum_of(data[i], t->chunk[i].len);
+		status = tb_out_pwrite(&b->out, t->chunk[i].off, data[i], t->chunk[i].len, err);
+	}
+	return status;
+}
+
+static int
+chunk_cmp(const void *va, const void *vb)
+{
+	const struct chunk *a = *(const struct chunk *const *)va;
+	const struct chunk *b = *(const struct chunk *const *)vb;
+
+	return (a->off > b->off) - (a->off < b->off);
+}
+
+/* All chunks in the order of the file. */
+static const struct chunk **
+sorted_chunks(const struct blob *b, size_t *n)
+{
+	const struct chunk **c = tb_calloc(b->ntasks * 3 + 1, sizeof(*c));
+
+	*n = 0;
+	if (!c)
+		return NULL;
+	c[(*n)++] = &b->header;
+	for (size_t i = 0; i < b->ntasks; i++)
+		for (int j = 0; j < 3; j++)
+			if (b->tasks[i].chunk[j].len)
+				c[(*n)++] = &b->tasks[i].chunk[j];
+	qsort(c, *n, sizeof(*c), chunk_cmp);
+	return c;
+}
+
+/* A header may be longer than the buffer: it has no sum of its own then but is read
+ * in pieces like everything else. */
+static enum tb_status
+verify_chunk(struct blob *b, const struct tb_file *f, const struct chunk *c, struct tb_sha256 *sha,
+	     uint8_t *buf, size_t len, struct tb_err *err)
+{
+	uint8_t *all = c->len <= len ? buf : malloc(c->len);
+	enum tb_status status = all ? tb_file_read(f, c->off, all, c->len, err) : tb_nomem(err);
+
+	if (!status && sum_of(all, c->len) != c->sum)
+		status = tb_fail(err, TB_EIO, "%s: what was written at %ju reads differently",
+				 b->out.dir, (uintmax_t)c->off);
+	if (!status && sha->ctx)
+		tb_sha256_add(sha, all, c->len);
+	if (all != buf)
+		free(all);
+	return status;
+}
+
+static enum tb_status
+verify_chunks(struct blob *b, const struct tb_file *f, struct tb_sha256 *sha, uint8_t *buf,
+	      size_t len, struct tb_job *job, struct tb_err *err)
+{
+	size_t n;
+	const struct chunk **c = sorted_chunks(b, &n);
+	enum tb_status status = c ? TB_OK : tb_nomem(err);
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < n && !status; at += c[i++]->len) {
+		if (c[i]->off != at)
+			status = tb_fail(err, TB_EFORMAT, "%s: bytes from %ju on were not written",
+					 b->out.dir, (uintmax_t)at);
+		else if (!(status = tb_job_check(job, err)))
+			status = verify_chunk(b, f, c[i], sha, buf, len, err);
+	}
+	free(c);
+	if (!status && (at != b->size || f->id.size != b->size))
+		status = tb_fail(err, TB_EIO, "%s: a file of %ju bytes, not %ju", b->out.dir,
+				 (uintmax_t)f->id.size, (uintmax_t)b->size);
+	return status;
+}
+
+enum tb_status
+blob_verify(struct blob *b, bool hash, uint8_t *buf, size_t len, struct tb_job *job,
+	    struct tb_err *err)
+{
+	struct tb_sha256 sha = { NULL };
+	struct tb_file f;
+	enum tb_status status = tb_file_open(&f, b->out.tmp, err);
+
+	if (status)
+		return status;
+	if (hash)
+		status = tb_sha256_init(&sha, err);
+	if (!status)
+		status = verify_chunks(b, &f, &sha, buf, len, job, err);
+	if (!status && hash)
+		tb_sha256_done(&sha, b->digest);
+	tb_sha256_free(&sha);
+	tb_file_close(&f);
+	return status;
+}

@@ -1,0 +1,58 @@
+/* blob.h - one file of a conversion while it is written: a header, then tasks that
+ * any threads run in any order, then a look at what is on the disk. */
+#ifndef TBTUI_OPS_BLOB_H
+#define TBTUI_OPS_BLOB_H
+
+#include "src/base/out.h"
+#include "src/ops/plan/plan_parts.h"
+#include "src/ops/convert/window.h"
+
+struct tb_job;
+
+/* Bytes that were written, and their check sum for the second look. */
+struct chunk { uint64_t off, len, sum; };
+
+/* What a task does. */
+enum blob_do {
+	BLOB_ENCODE,		/* n elements from another scheme */
+	BLOB_PACKED,		/* n elements as they are */
+	BLOB_COPY,		/* n bytes of a part as they are */
+	BLOB_GLOBAL,		/* a global scale */
+};
+
+struct blob_task {
+	enum blob_do what;
+	size_t row;			/* source */
+	const struct tensor_part *part;	/* BLOB_COPY */
+	uint64_t first, n;		/* of the source's elements or the part's bytes */
+	struct chunk chunk[3];		/* codes, scales, biases; len 0: none */
+	bool last;			/* of its tensor, for progress */
+};
+
+struct blob {
+	const struct plan *plan;
+	size_t index;			/* of plan.blobs */
+	struct tb_out out;
+	uint64_t size;
+	struct chunk header;
+	struct blob_task *tasks;	/* owned */
+	size_t ntasks, cap;
+	char digest[TB_DIGEST_MAX];	/* after blob_verify() with `hash` */
+};
+
+/* A temporary file in `dir` with its header written; blob_free() removes it unless
+ * b->out has been committed or taken. */
+enum tb_status blob_open(struct blob *b, const struct plan *p, size_t index, const char *dir,
+			 struct tb_err *err) TB_MUST_USE;
+void blob_free(struct blob *b);
+
+enum tb_status blob_run(struct blob *b, struct blob_task *t, struct window *w, struct tb_err *err)
+	TB_MUST_USE;
+/* Source bytes that a task stands for, for progress. */
+uint64_t blob_task_bytes(const struct blob *b, const struct blob_task *t);
+
+/* After all tasks: reads the whole file again, compares every chunk, hashes.  buf:
+ * 1 MiB at least of scratch (len). */
+enum tb_status blob_verify(struct blob *b, bool hash, uint8_t *buf, size_t len, struct tb_job *job,
+			   struct tb_err *err) TB_MUST_USE;
+#endif

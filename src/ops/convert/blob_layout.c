@@ -1,0 +1,219 @@
+#include "config.h"
+
+#include "src/ops/convert/blob_layout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+
+/* What companions are called: Ollama's blobs, MLX's directories. */
+static const char *const ollama_names[SLOTS] = { "", ".scale", ".bias", ".global_scale" };
+static const char *const mlx_names[SLOTS] = { ".weight", ".scales", ".biases", NULL };
+
+struct header {
+	const struct plan *p;
+	struct st_tensor *tensors;
+	size_t *slot;			/* tensors[i] is slot[i] % SLOTS of out slot[i] / SLOTS */
+	char **strings;			/* names and metadata; owned */
+	struct st_meta *meta;
+	size_t ntensors, nstrings, nmeta, outs;
+};
+
+const struct plan_out *
+blob_outs(const struct plan *p, size_t blob, size_t *n)
+{
+	size_t i = 0, end;
+
+	while (i < p->parts->nouts && p->parts->outs[i].blob != blob)
+		i++;
+	for (end = i; end < p->parts->nouts && p->parts->outs[end].blob == blob; end++)
+		;
+	*n = end - i;
+	return &p->parts->outs[i];
+}
+
+static const char *
+keep(struct header *h, char *s)
+{
+	h->strings[h->nstrings++] = s;
+	return s;
+}
+
+static const char *
+slot_name(struct header *h, const struct plan_out *o, enum slot slot, bool quantized)
+{
+	size_t base = strlen(o->name);
+
+	if (!quantized || h->p->dest != PLAN_TO_DIR)
+		return keep(h, tb_asprintf("%s%s", o->name, quantized ? ollama_names[slot] : ""));
+	if (tb_ends(o->name, ".weight"))
+		base -= strlen(".weight");
+	return keep(h, tb_asprintf("%.*s%s", (int)base, o->name, mlx_names[slot]));
+}
+
+/* The shape of a part: stored as it was, or the logical one with packed rows. */
+static void
+slot_shape(struct st_tensor *t, const struct plan *p, const struct plan_out *o, enum slot slot)
+{
+	const struct plan_row *r = &p->rows[o->row];
+	const struct tensor_part *parts[] = { &r->src->weight, &r->src->scale, &r->src->bias,
+					      &r->src->global };
+	const struct scheme *s = &r->target;
+	uint64_t *last;
+
+	if (plan_out_whole(p, o) || slot == SLOT_GLOBAL) {
+		t->dtype = parts[slot]->dtype;
+		t->ndim = parts[slot]->ndim;
+		memcpy(t->dim, parts[slot]->dim, sizeof(t->dim));
+		return;
+	}
+	t->ndim = o->ndim;
+	memcpy(t->dim, o->dim, sizeof(t->dim));
+	t->dtype = s->dtype;
+	if (s->kind == SCHEME_PLAIN)
+		return;
+	last = &t->dim[t->ndim - 1];
+	*last = slot == SLOT_WEIGHT ? scheme_code_bytes(s, *last) / 4 : *last / s->group;
+	t->dtype = slot == SLOT_WEIGHT ? DT_U32 : scheme_scale_dtype(s, plan_source_dtype(r->src));
+}
+
+static bool
+slot_exists(const struct plan *p, const struct plan_out *o, enum slot slot)
+{
+	const struct plan_row *r = &p->rows[o->row];
+	bool same = scheme_equal(&r->target, &r->src->scheme);
+
+	switch (slot) {
+	case SLOT_SCALE:
+		return same ? r->src->has_scale : r->target.kind != SCHEME_PLAIN;
+	case SLOT_BIAS:
+		return same ? r->src->has_bias : scheme_has_bias(&r->target);
+	case SLOT_GLOBAL:
+		return same && r->src->has_global;
+	default:
+		return true;
+	}
+}
+
+static enum tb_status
+add_out(struct header *h, const struct plan_out *o, size_t index, struct tb_err *err)
+{
+	bool quantized = slot_exists(h->p, o, SLOT_SCALE);
+
+	for (enum slot s = 0; s < SLOTS; s++) {
+		struct st_tensor *t = &h->tensors[h->ntensors];
+
+		if (!slot_exists(h->p, o, s))
+			continue;
+		t->name = slot_name(h, o, s, quantized);
+		if (!t->name)
+			return tb_nomem(err);
+		slot_shape(t, h->p, o, s);
+		h->slot[h->ntensors++] = index * SLOTS + s;
+	}
+	return TB_OK;
+}
+
+static void
+add_meta(struct header *h, char *key, char *value)
+{
+	h->meta[h->nmeta++] = (struct st_meta){ keep(h, key), keep(h, value) };
+}
+
+/* One line for the whole blob if everything in it is of one scheme, else one a
+ * tensor. */
+static void
+ollama_meta(struct header *h, const struct plan_out *outs)
+{
+	const struct scheme *first = &h->p->rows[outs[0].row].target;
+	bool uniform = true;
+
+	for (size_t i = 0; i < h->outs; i++)
+		uniform &= scheme_equal(first, &h->p->rows[outs[i].row].target);
+	for (size_t i = 0; i < (uniform ? 1 : h->outs); i++) {
+		const struct scheme *s = &h->p->rows[outs[i].row].target;
+		const char *dot = uniform ? "" : ".", *name = uniform ? "" : outs[i].name;
+
+		if (s->kind == SCHEME_PLAIN)
+			continue;
+		add_meta(h, tb_asprintf("%s%sgroup_size", name, dot), tb_asprintf("%u", s->group));
+		add_meta(h, tb_asprintf("%s%squant_type", name, dot),
+			 tb_strdup(scheme_quant_type(s)));
+	}
+}
+
+/* Transformers will not load a file that does not say "pt". */
+static void
+dir_meta(struct header *h, const struct plan_out *outs)
+{
+	bool quantized = false;
+
+	for (size_t i = 0; i < h->outs; i++)
+		quantized |= slot_exists(h->p, &outs[i], SLOT_SCALE);
+	add_meta(h, tb_strdup("format"), tb_strdup(quantized ? "mlx" : "pt"));
+}
+
+static enum tb_status
+fill(struct header *h, const struct plan_out *outs, struct tb_buf *out, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < h->outs && !status; i++)
+		status = add_out(h, &outs[i], i, err);
+	if (status)
+		return status;
+	if (h->p->dest == PLAN_TO_DIR)
+		dir_meta(h, outs);
+	else
+		ollama_meta(h, outs);
+	for (size_t i = 0; i < h->nstrings; i++)
+		if (!h->strings[i])
+			return tb_nomem(err);
+	return st_layout(h->tensors, h->ntensors, h->meta, h->nmeta, out, err);
+}
+
+static bool
+room(struct header *h)
+{
+	h->tensors = tb_calloc(h->outs * SLOTS, sizeof(*h->tensors));
+	h->slot = tb_calloc(h->outs * SLOTS, sizeof(*h->slot));
+	h->strings = tb_calloc(h->outs * (SLOTS + 4) + 2, sizeof(*h->strings));
+	h->meta = tb_calloc(h->outs * 2 + 1, sizeof(*h->meta));
+	return h->tensors && h->slot && h->strings && h->meta;
+}
+
+enum tb_status
+blob_layout(const struct plan *p, size_t blob, struct tb_buf *out, struct placed **placed,
+	    size_t *n, uint64_t *size, struct tb_err *err)
+{
+	struct header h = { .p = p };
+	const struct plan_out *outs = blob_outs(p, blob, &h.outs);
+	enum tb_status status;
+
+	*n = h.outs;
+	*placed = tb_calloc(h.outs, sizeof(**placed));
+	status = *placed && room(&h) ? fill(&h, outs, out, err) : tb_nomem(err);
+	*size = out->len;
+	for (size_t i = 0; i < h.ntensors && !status; i++) {
+		const struct st_tensor *t = &h.tensors[i];
+
+		(*placed)[h.slot[i] / SLOTS].off[h.slot[i] % SLOTS] = t->off;
+		(*placed)[h.slot[i] / SLOTS].has[h.slot[i] % SLOTS] = true;
+		if (t->off + t->len > *size)
+			*size = t->off + t->len;
+	}
+	for (size_t i = 0; i < h.nstrings; i++)
+		free(h.strings[i]);
+	free(h.tensors);
+	free(h.slot);
+	free(h.strings);
+	free(h.meta);
+	if (status) {
+		free(*placed);
+		*placed = NULL;
+	}
+	return status;
+}

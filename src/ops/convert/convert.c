@@ -1,0 +1,264 @@
+/* convert.c - runs a plan: rounds of blobs.  While the pool encodes one round, it also
+ * reads the round before again, to check and hash it. */
+#include "config.h"
+
+#include "src/ops/convert/convert.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/convert/dest.h"
+#include "src/ops/convert/space.h"
+
+#define ROUND_BLOBS 64			/* open files, twice */
+#define ROUND_BYTES (512u << 20)	/* of source: enough to share out evenly */
+
+struct work { struct blob *blob; struct blob_task *task; };
+
+struct round {
+	struct blob blobs[ROUND_BLOBS];
+	size_t n;
+	struct work *work;		/* owned */
+	size_t nwork;
+};
+
+struct conversion {
+	const struct plan *plan;
+	struct tb_pool *pool;
+	struct tb_job *job;
+	struct dest dest;
+	struct window *windows;		/* one a worker */
+	unsigned workers;
+	struct round now, before;
+	size_t next;			/* the first blob of the next round */
+	uint64_t bytes_read;
+	pthread_mutex_t mu;
+	struct tb_err err;		/* the first failure */
+};
+
+static void
+fail(struct conversion *c, const struct tb_err *err)
+{
+	pthread_mutex_lock(&c->mu);
+	if (!c->err.code)
+		c->err = *err;
+	pthread_mutex_unlock(&c->mu);
+}
+
+static bool
+stopped(struct conversion *c)
+{
+	bool failed;
+
+	pthread_mutex_lock(&c->mu);
+	failed = c->err.code != TB_OK;
+	pthread_mutex_unlock(&c->mu);
+	return failed || tb_job_cancelled(c->job);
+}
+
+static void
+close_round(struct round *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		blob_free(&r->blobs[i]);
+	free(r->work);
+	memset(r, 0, sizeof(*r));
+}
+
+/* As many blobs as make a round, with their headers written. */
+static enum tb_status
+open_round(struct conversion *c, struct tb_err *err)
+{
+	struct round *r = &c->now;
+	uint64_t bytes = 0;
+	size_t k = 0;
+
+	while (c->next < c->plan->nblobs && r->n < ROUND_BLOBS && bytes < ROUND_BYTES) {
+		enum tb_status status = blob_open(&r->blobs[r->n], c->plan, c->next, c->dest.dir, err);
+
+		if (status)
+			return status;
+		bytes += c->plan->blobs[c->next++].bytes;
+		r->nwork += r->blobs[r->n++].ntasks;
+	}
+	r->work = tb_calloc(r->nwork, sizeof(*r->work));
+	if (!r->work)
+		return tb_nomem(err);
+	/* Threads that write to one file wait for each other: take the files in turn. */
+	for (size_t j = 0; k < r->nwork; j++)
+		for (size_t i = 0; i < r->n; i++)
+			if (j < r->blobs[i].ntasks)
+				r->work[k++] = (struct work){ &r->blobs[i], &r->blobs[i].tasks[j] };
+	return TB_OK;
+}
+
+static void
+run_work(struct conversion *c, struct work *w, struct window *window)
+{
+	struct tb_err err = { 0 };
+	const struct tensor *t = c->plan->rows[w->task->row].src;
+
+	if (w->task->first == 0)
+		tb_job_what(c->job, "%s", t->name);
+	if (blob_run(w->blob, w->task, window, &err))
+		fail(c, &err);
+	else
+		tb_job_step(c->job, blob_task_bytes(w->blob, w->task), w->task->last);
+}
+
+/* Part i: a blob of the round before, or a task of this one. */
+static void
+run_part(void *arg, size_t i, unsigned worker)
+{
+	struct conversion *c = arg;
+	struct window *w = &c->windows[worker];
+	struct tb_err err = { 0 };
+	struct blob *b;
+
+	if (stopped(c))
+		return;
+	if (i >= c->before.n) {
+		run_work(c, &c->now.work[i - c->before.n], w);
+		return;
+	}
+	b = &c->before.blobs[i];
+	if (blob_verify(b, c->dest.ops->hash, w->src, 4 * WINDOW_ELEMS, c->job, &err))
+		fail(c, &err);
+}
+
+static enum tb_status
+run_round(struct conversion *c, struct tb_err *err)
+{
+	enum tb_status status = tb_job_check(c->job, err);
+
+	if (!status)
+		status = open_round(c, err);
+	if (status)
+		return status;
+	tb_pool_each(c->pool, c->before.n + c->now.nwork, run_part, c);
+	status = tb_job_check(c->job, err);
+	if (!status && c->err.code)
+		status = tb_fail(err, c->err.code, "%s", c->err.msg);
+	for (size_t i = 0; i < c->before.n && !status; i++)
+		status = c->dest.ops->blob(&c->dest, &c->before.blobs[i], err);
+	close_round(&c->before);
+	free(c->now.work);		/* points at blobs, which move */
+	c->now.work = NULL;
+	c->before = c->now;
+	memset(&c->now, 0, sizeof(c->now));
+	return status;
+}
+
+static enum tb_status
+open_windows(struct conversion *c, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	c->workers = tb_pool_size(c->pool);
+	c->windows = tb_calloc(c->workers, sizeof(*c->windows));
+	if (!c->windows)
+		return tb_nomem(err);
+	for (unsigned i = 0; i < c->workers && !status; i++)
+		status = window_init(&c->windows[i], err);
+	return status;
+}
+
+static enum tb_status
+run(struct conversion *c, struct tb_err *err)
+{
+	enum tb_status status = c->dest.ops->begin(&c->dest, err);
+
+	tb_job_total(c->job, c->plan->total.before, c->plan->parts->nouts);
+	if (!status)
+		status = space_check(c->dest.dir, c->plan->total.after, err);
+	if (!status)
+		status = open_windows(c, err);
+	while (!status && (c->next < c->plan->nblobs || c->before.n))
+		status = run_round(c, err);
+	if (!status)
+		status = tb_job_check(c->job, err);
+	if (status)
+		return status;
+	status = c->dest.ops->commit(&c->dest, err);
+	if (status == TB_EEXIST)	/* it was not when we began */
+		return tb_fail(err, status, "%s: exists already (made meanwhile); name another "
+			       "destination, or replace it",
+			       c->dest.target->name ? c->dest.target->name : c->dest.target->path);
+	return status;
+}
+
+static void
+fill_result(struct conversion *c, double seconds, struct convert_result *out)
+{
+	out->bytes_read = c->plan->total.before;
+	out->bytes_written = c->dest.bytes;
+	out->tensors = c->plan->total.tensors;
+	out->changed = c->plan->total.changed;
+	out->blobs = c->dest.files;
+	out->seconds = seconds;
+	out->kept = c->dest.kept;
+	c->dest.kept = (struct kept){ 0 };
+}
+
+/* Refuses what is known to fail before anything is written. */
+static enum tb_status
+check(const struct conversion *c, struct tb_err *err)
+{
+	const struct convert_target *t = c->dest.target;
+
+	if (c->plan->dest != t->dest)
+		return tb_fail(err, TB_EUSAGE, "the plan was made for another kind of destination");
+	if (t->exists && !c->dest.replace)
+		return tb_fail(err, TB_EEXIST, "%s: exists already", t->name ? t->name : t->path);
+	return TB_OK;
+}
+
+enum tb_status
+op_convert(const struct op_ctx *ctx, const struct plan *plan, const struct convert_target *target,
+	   bool replace, struct tb_job *job, struct convert_result *out, struct tb_err *err)
+{
+	static const struct dest_ops *const kinds[] = {
+		[PLAN_TO_STORE] = &dest_store, [PLAN_TO_DIR] = &dest_dir, [PLAN_TO_FILE] = &dest_file };
+	struct conversion *c = tb_calloc(1, sizeof(*c));
+	double begin = tb_monotonic();
+	enum tb_status status;
+
+	*out = (struct convert_result){ 0 };
+	if (!c)
+		return tb_nomem(err);
+	*c = (struct conversion){ .plan = plan, .pool = ctx->pool, .job = job,
+		.mu = PTHREAD_MUTEX_INITIALIZER,
+		.dest = { .lock = -1, .plan = plan, .target = target, .replace = replace,
+			  .ops = kinds[target->dest], .out = { .fd = -1 } } };
+	/* The name now: behind the commit nothing else may fail. */
+	out->where = tb_strdup(target->name ? target->name : target->path);
+	status = out->where ? check(c, err) : tb_nomem(err);
+	if (!status)
+		status = run(c, err);
+	if (!status || status == TB_ESYNC)
+		fill_result(c, tb_monotonic() - begin, out);
+	else
+		convert_result_free(out);
+	close_round(&c->now);
+	close_round(&c->before);
+	for (unsigned i = 0; c->windows && i < c->workers; i++)
+		window_free(&c->windows[i]);
+	free(c->windows);
+	c->dest.ops->end(&c->dest);
+	kept_free(&c->dest.kept);
+	free(c->dest.dir);
+	free(c);
+	return status;
+}
+
+void
+convert_result_free(struct convert_result *r)
+{
+	free(r->where);
+	kept_free(&r->kept);
+	*r = (struct convert_result){ 0 };
+}

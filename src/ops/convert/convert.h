@@ -1,0 +1,51 @@
+/* convert.h - executing a plan: read, encode, hash and write at the same time.
+ *
+ * Memory is bounded whatever the model: windows of a few MiB.  Everything written is
+ * read again and compared before it becomes visible; after an error or a cancel
+ * nothing is left, but blobs that somebody else may need.  A value that is not finite is
+ * an error naming tensor and index, because no scheme can hold it. */
+#ifndef TBTUI_OPS_CONVERT_H
+#define TBTUI_OPS_CONVERT_H
+
+#include "src/ops/home/ctx.h"
+#include "src/ops/convert/kept.h"
+#include "src/ops/plan/plan.h"
+
+struct tb_job;
+
+/* DST of the command line: ends in ".safetensors": a file; begins with "." "/" or "~/",
+ * ends in "/" or is a folder: a directory; else a name in the first --store root that
+ * is an Ollama store. */
+struct convert_target {
+	enum plan_dest dest;
+	char *path;		/* file or directory; NULL for stores; owned */
+	char *root;		/* store; NULL for the others; owned */
+	char *name;		/* store: canonical short name; owned */
+	bool exists;		/* something is there: needs `replace` */
+};
+enum tb_status convert_target(const struct op_ctx *ctx, const char *dst,
+			      struct convert_target *out, struct tb_err *err) TB_MUST_USE;
+void convert_target_free(struct convert_target *t);
+/* Whatever the options: a destination that is the source, holds it or lies in it, links
+ * followed, is refused.  op_convert() asks, too; whoever asks a person does so before. */
+enum tb_status convert_target_check(const struct convert_target *t, const struct model *source,
+				    struct tb_err *err) TB_MUST_USE;
+/* What would be lost if nothing were kept: "BF16, 1.3 MB", for a question.  "" if nothing
+ * is there.  Opens it. */
+void convert_victim(const struct convert_target *t, char *out, size_t size);
+
+struct convert_result {
+	uint64_t bytes_read, bytes_written;
+	size_t tensors, changed, blobs;	/* blobs or files written */
+	double seconds;
+	char *where;		/* the name, directory or file; owned */
+	struct kept kept;	/* what was replaced; owned */
+};
+
+/* job counts source bytes and tensors. *out is zeroed on failure, but for TB_ESYNC: then
+ * all is written, and only a power cut could take it away. */
+enum tb_status op_convert(const struct op_ctx *ctx, const struct plan *plan,
+			  const struct convert_target *target, bool replace, struct tb_job *job,
+			  struct convert_result *out, struct tb_err *err) TB_MUST_USE;
+void convert_result_free(struct convert_result *r);
+#endif

@@ -1,0 +1,122 @@
+/* convert_check.c - is what was written what was planned?  Read as any reader would. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/convert/dest.h"
+#include "src/ops/plan/plan_parts.h"
+#include "src/quant/fp.h"
+
+#define SAMPLE 4096u		/* elements; a multiple of every group */
+
+struct check {
+	const struct plan *p;
+	struct model *m;
+	struct window *was, *is;
+	float *values;
+};
+
+/* The first elements of the source, as they should read in the result. */
+static enum tb_status
+expected(struct check *c, const struct plan_out *o, size_t n, struct tb_err *err)
+{
+	const struct plan_piece *piece = &c->p->parts->pieces[o->piece];
+	const struct plan_row *r = &c->p->rows[piece->row];
+	enum tb_status status = window_load(c->was, c->p->model, r->src, piece->first, n, err);
+
+	if (status)
+		return status;
+	if (scheme_equal(&r->target, &r->src->scheme)) {
+		dtype_to_f32(plan_source_dtype(r->src), c->was->src, n, c->values);
+		return TB_OK;
+	}
+	status = window_encode(c->was, r->src, &r->target, c->p->flavour, piece->first, n, err);
+	if (status)
+		return status;
+	window_decode(c->was, r->src, &r->target, n);
+	memcpy(c->values, c->was->f32, n * sizeof(float));
+	return TB_OK;
+}
+
+/* What the new file gives, rounded as window_load() rounds. */
+static enum tb_status
+sample(struct check *c, const struct plan_out *o, const struct tensor *t, struct tb_err *err)
+{
+	const struct plan_piece *piece = &c->p->parts->pieces[o->piece];
+	enum dtype d = plan_source_dtype(t), source = plan_source_dtype(c->p->rows[o->row].src);
+	size_t n = piece->elems < SAMPLE ? piece->elems : SAMPLE;
+	enum tb_status status;
+
+	if ((d != DT_BF16 && d != DT_F16 && d != DT_F32) || t->origin == ORIGIN_UNKNOWN ||
+	    (source != DT_BF16 && source != DT_F16 && source != DT_F32))
+		return TB_OK;
+	status = expected(c, o, n, err);
+	if (!status)
+		status = window_load(c->is, c->m, t, 0, n, err);
+	if (status)
+		return status;
+	dtype_to_f32(d, c->is->src, n, c->is->f32);
+	for (size_t i = 0; i < n; i++) {
+		float want = t->has_scale ? fp_round(d, c->values[i]) : c->values[i];
+
+		if (want != c->is->f32[i] && !(isnan(want) && isnan(c->is->f32[i])))
+			return tb_fail(err, TB_EIO, "%s: element %zu reads %g, not %g", o->name, i,
+				       (double)c->is->f32[i], (double)want);
+	}
+	return TB_OK;
+}
+
+static enum tb_status
+check_out(struct check *c, const struct plan_out *o, struct tb_err *err)
+{
+	const struct plan_row *r = &c->p->rows[o->row];
+	const struct tensor *t = model_tensor(c->m, o->name);
+	char want[SCHEME_NAME_MAX], got[SCHEME_NAME_MAX];
+
+	if (!t)
+		return tb_fail(err, TB_EFORMAT, "%s: is not found in what was written", o->name);
+	if (r->src->origin == ORIGIN_UNKNOWN)
+		return TB_OK;
+	if (!scheme_equal(&t->scheme, &r->target))
+		return tb_fail(err, TB_EFORMAT, "%s: reads as %s, not %s", o->name,
+			       scheme_name(&t->scheme, got), scheme_name(&r->target, want));
+	if (t->ndim != o->ndim || memcmp(t->dim, o->dim, o->ndim * sizeof(*o->dim)))
+		return tb_fail(err, TB_EFORMAT, "%s: has another shape than planned", o->name);
+	return sample(c, o, t, err);
+}
+
+static enum tb_status
+check_all(struct check *c, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	if (c->m->nproblems && !c->p->model->nproblems)
+		return tb_fail(err, TB_EFORMAT, "what was written: %s", c->m->problems[0].message);
+	for (size_t i = 0; i < c->p->parts->nouts && !status; i++)
+		status = check_out(c, &c->p->parts->outs[i], err);
+	return status;
+}
+
+enum tb_status
+convert_check(const struct plan *p, const struct model_loc *loc, struct tb_err *err)
+{
+	struct window was = { 0 }, is = { 0 };
+	struct check c = { p, NULL, &was, &is, tb_calloc(SAMPLE, sizeof(float)) };
+	enum tb_status status = c.values ? model_open(&c.m, loc, err) : tb_nomem(err);
+
+	if (!status)
+		status = window_init(&was, err);
+	if (!status)
+		status = window_init(&is, err);
+	if (!status)
+		status = check_all(&c, err);
+	window_free(&was);
+	window_free(&is);
+	model_free(c.m);
+	free(c.values);
+	return status;
+}

@@ -1,0 +1,102 @@
+/* convert_target.c - what DST on the command line means. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/dir.h"
+#include "src/base/file.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/convert/convert.h"
+#include "src/store/ollama.h"
+
+static bool
+is_path(const char *dst)
+{
+	return *dst == '.' || *dst == '/' || tb_starts(dst, "~/") || tb_ends(dst, "/") ||
+	       tb_is_dir(dst);
+}
+
+/* "dir/" is "dir". */
+static char *
+expand(const char *dst)
+{
+	const char *home = getenv("HOME");
+	char *path = tb_starts(dst, "~/") && home ? tb_path_join(home, dst + 2) : tb_strdup(dst);
+	size_t n = path ? strlen(path) : 0;
+
+	while (n > 1 && path[n - 1] == '/')
+		path[--n] = 0;
+	return path;
+}
+
+static enum tb_status
+path_target(const char *dst, enum plan_dest dest, struct convert_target *out, struct tb_err *err)
+{
+	enum tb_status status;
+	bool free_place;
+
+	out->dest = dest;
+	out->path = expand(dst);
+	if (!out->path)
+		return tb_nomem(err);
+	status = tb_dir_empty(out->path, &free_place, err);	/* as good as none */
+	out->exists = !free_place;
+	return status;
+}
+
+static enum tb_status
+store_target(const struct op_ctx *ctx, const char *dst, struct convert_target *out,
+	     struct tb_err *err)
+{
+	struct model_name name;
+	char shown[640], *manifest = NULL;
+	struct tb_err why = { 0 };
+	enum tb_status status = name_parse(dst, &name, &why);
+
+	if (!status)
+		status = store_destination(&ctx->roots, &out->root, &why);
+	if (status && strchr(dst, '/'))
+		return tb_fail(err, status, "%.300s; if a folder is meant, write ./%.100s", why.msg,
+			       dst);
+	if (status)
+		return tb_fail(err, status, "%s", why.msg);
+	out->dest = PLAN_TO_STORE;
+	out->name = tb_strdup(name_format(&name, shown));
+	status = ollama_find_manifest(out->root, &name, &manifest, err);
+	out->exists = manifest != NULL;
+	free(manifest);
+	return status || out->name ? status : tb_nomem(err);
+}
+
+enum tb_status
+convert_target(const struct op_ctx *ctx, const char *dst, struct convert_target *out,
+	       struct tb_err *err)
+{
+	enum tb_status status;
+
+	*out = (struct convert_target){ 0 };
+	if (!*dst)
+		return tb_fail(err, TB_EUSAGE, "the destination has no name");
+	if (tb_ends(dst, ".gguf"))
+		return tb_fail(err, TB_EUNSUP, "%s: GGUF files are not written yet", dst);
+	if (tb_ends(dst, ".safetensors"))
+		status = path_target(dst, PLAN_TO_FILE, out, err);
+	else if (is_path(dst))
+		status = path_target(dst, PLAN_TO_DIR, out, err);
+	else
+		status = store_target(ctx, dst, out, err);
+	if (status)
+		convert_target_free(out);
+	return status;
+}
+
+void
+convert_target_free(struct convert_target *t)
+{
+	free(t->path);
+	free(t->root);
+	free(t->name);
+	*t = (struct convert_target){ 0 };
+}

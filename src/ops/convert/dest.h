@@ -1,0 +1,70 @@
+/* dest.h - where the files of a conversion end up.  One table a kind of destination;
+ * convert.c drives it.  Private to convert*.c and dest*.c. */
+#ifndef TBTUI_OPS_DEST_H
+#define TBTUI_OPS_DEST_H
+
+#include "src/ops/convert/blob.h"
+#include "src/ops/convert/convert.h"
+#include "src/ops/convert/kept.h"
+#include "src/store/ollama.h"
+
+struct dest {
+	const struct plan *plan;	/* borrowed, as is target */
+	const struct convert_target *target;
+	bool replace;
+	const struct dest_ops *ops;
+	char *dir;			/* where temporary files are made; owned */
+	uint64_t bytes;			/* of all files so far */
+	size_t files;
+	struct kept kept;		/* what was replaced; owned */
+
+	/* store */
+	struct ollama_writer writer;
+	/* directory: dir is the one that gets renamed */
+	bool published;
+	bool was_empty;			/* a folder with nothing in it is there */
+	int lock;			/* on dir, while it is worked in; -1: none */
+	/* file */
+	struct tb_out out;
+};
+
+struct dest_ops {
+	bool hash;			/* are blobs called by their digest? */
+	/* Refuses what cannot be; sets d->dir. */
+	enum tb_status (*begin)(struct dest *d, struct tb_err *err);
+	/* A verified file, in plan order. */
+	enum tb_status (*blob)(struct dest *d, struct blob *b, struct tb_err *err);
+	/* Everything else, a look at the whole, and then it is visible: from there on it
+	 * stays, and TB_ESYNC is the only failure. */
+	enum tb_status (*commit)(struct dest *d, struct tb_err *err);
+	/* Without a commit before: leaves nothing. */
+	void (*end)(struct dest *d);
+};
+extern const struct dest_ops dest_store, dest_dir, dest_file;
+
+/* convert_check.c: opens what was written as a model, compares it with the plan, and
+ * decodes samples both ways. */
+enum tb_status convert_check(const struct plan *p, const struct model_loc *loc, struct tb_err *err)
+	TB_MUST_USE;
+
+/* convert_json.c: the small files.  *out are the caller's. */
+/* The source's JSON files, as a store has them: those in a directory, or the layers.
+ * i counts; NULL after the last. */
+const struct model_file *source_json(const struct model *m, size_t i);
+/* A source's file, ready to be stored beside the new tensors: config.json without (to
+ * store) or with (to directory) a description of the quantization, others as they are. */
+enum tb_status source_text(const struct plan *p, const struct model_file *f, char **out,
+			   size_t *len, struct tb_err *err) TB_MUST_USE;
+/* config.json of a source that has none: what is quantized how, which shapes alone do
+ * not always tell. */
+bool plan_quantizes(const struct plan *p);
+enum tb_status bare_config(const struct plan *p, char **out, struct tb_err *err) TB_MUST_USE;
+/* The config blob of a store's model. */
+enum tb_status store_config(const struct plan *p, char **out, struct tb_err *err) TB_MUST_USE;
+/* model.safetensors.index.json */
+enum tb_status index_text(const struct plan *p, char **out, struct tb_err *err) TB_MUST_USE;
+/* "model.safetensors" or "model-00001-of-00003.safetensors". */
+const char *shard_name(const struct plan *p, size_t blob, char out[64]);
+
+#define SMALL_FILE_MAX (256u << 20)
+#endif

@@ -1,0 +1,327 @@
+/* dest_dir.c - a directory as MLX and Hugging Face have them.  It is made beside its
+ * place under another name and moved there whole. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/dir.h"
+#include "src/base/mem.h"
+#include "src/base/replace.h"
+#include "src/base/text.h"
+#include "src/ops/convert/dest.h"
+
+/* Calls fn for each name in a folder but . and ..; fn false ends it.  What cannot be
+ * read to its end is not all so. */
+static bool
+each_name(const char *dir, bool (*fn)(const char *path))
+{
+	struct tb_names names;
+	bool ok = !tb_names_read(&names, dir, NULL);
+
+	for (size_t i = 0; ok && i < names.n; i++) {
+		char *path = tb_path_join(dir, names.v[i]);
+
+		ok = path && fn(path);
+		free(path);
+	}
+	tb_names_free(&names);
+	return ok;
+}
+
+static bool
+is_file(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+static bool
+nothing(const char *path)
+{
+	(void)path;
+	return false;
+}
+
+static bool
+remove_file(const char *path)
+{
+	return unlink(path) == 0;
+}
+
+static void
+remove_folder(const char *dir)
+{
+	each_name(dir, remove_file);
+	rmdir(dir);
+}
+
+/* What would be replaced: a folder with nothing but files in it, one of them a model's. */
+static enum tb_status
+check_old(struct dest *d, struct tb_err *err)
+{
+	const char *path = d->target->path;
+	struct tb_path config;
+	bool model = tb_exists(tb_path_in(&config, path, "config.json"));
+
+	if (!tb_is_dir(path))
+		return tb_fail(err, TB_EEXIST, "%s: is a file", path);
+	d->was_empty = each_name(path, nothing);
+	if (d->was_empty)
+		return TB_OK;
+	if (!d->replace)
+		return tb_fail(err, TB_EEXIST, "%s: exists already and is not empty", path);
+	if (!model || !each_name(path, is_file))
+		return tb_fail(err, TB_EEXIST, "%s: is not only a model (no config.json, or folders "
+			       "in it) and will not be replaced", path);
+	return TB_OK;
+}
+
+/* Not through a symbolic link: that is somebody else's folder, which would be emptied. */
+static enum tb_status
+check_place(struct dest *d, struct tb_err *err)
+{
+	const char *path = d->target->path;
+	struct stat st;
+
+	if (lstat(path, &st))
+		return errno == ENOENT ? TB_OK : tb_fail_errno(err, "%s", path);
+	if (S_ISLNK(st.st_mode))
+		return tb_fail(err, TB_EEXIST, "%s: is a symbolic link and will not be replaced", path);
+	return check_old(d, err);
+}
+
+/* Whoever works in such a folder holds a lock on it, which ends with the process. */
+static int
+lock_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+		int why = errno;
+
+		close(fd);
+		errno = why;
+		fd = -1;
+	}
+	return fd;
+}
+
+/* A folder that a conversion left behind when it was killed. */
+static bool
+sweep(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int fd = tb_is_temporary(slash + 1) ? lock_folder(path) : -1;
+
+	if (fd >= 0) {
+		remove_folder(path);
+		close(fd);
+	}
+	return true;
+}
+
+/* Somebody who sweeps may have taken it between its making and its lock. */
+static enum tb_status
+make_folder(struct dest *d, struct tb_err *err)
+{
+	for (int tries = 0; tries < 10; tries++) {
+		enum tb_status status;
+
+		free(d->dir);
+		d->dir = tb_hidden_beside(d->target->path);
+		status = d->dir ? tb_mkdirs(d->dir, err) : tb_nomem(err);
+		if (status)
+			return status;
+		d->lock = lock_folder(d->dir);
+		/* Where there are no locks, nobody can sweep either. */
+		if ((d->lock >= 0 || errno != EWOULDBLOCK) && tb_is_dir(d->dir))
+			return TB_OK;
+		rmdir(d->dir);
+		if (d->lock >= 0)
+			close(d->lock);
+		d->lock = -1;
+	}
+	return tb_fail(err, TB_EIO, "%s: cannot be locked", d->dir);
+}
+
+static enum tb_status
+begin(struct dest *d, struct tb_err *err)
+{
+	char *parent = tb_path_parent(d->target->path);
+	enum tb_status status = parent ? check_place(d, err) : tb_nomem(err);
+
+	if (!status) {
+		each_name(parent, sweep);
+		tb_out_sweep(parent);
+		status = make_folder(d, err);
+	}
+	free(parent);
+	return status;
+}
+
+/* A file within the folder: of the model nothing is there yet. */
+static enum tb_status
+part(enum tb_status status, struct tb_err *err)
+{
+	return status == TB_ESYNC || status == TB_EEXIST ? tb_fail(err, TB_EIO, "%s", err->msg)
+							 : status;
+}
+
+static enum tb_status
+blob(struct dest *d, struct blob *b, struct tb_err *err)
+{
+	char name[64], *path = tb_path_join(d->dir, shard_name(d->plan, b->index, name));
+	enum tb_status status = path ? tb_out_commit(&b->out, path, false, err) : tb_nomem(err);
+
+	free(path);
+	d->bytes += b->size;
+	d->files++;
+	return part(status, err);
+}
+
+static enum tb_status
+write_file(struct dest *d, const char *name, const char *text, size_t len, struct tb_err *err)
+{
+	char *path = tb_path_join(d->dir, name);
+	enum tb_status status = path ? tb_out_file(path, text, len, false, err) : tb_nomem(err);
+
+	free(path);
+	d->bytes += len;
+	d->files++;
+	return part(status, err);
+}
+
+/* A layer's name is not a path: "draft/config.json" stays behind. */
+static bool
+plain_name(const char *name)
+{
+	return name && *name && *name != '.' && !strchr(name, '/');
+}
+
+static bool
+comes_along(const struct model_file *f)
+{
+	return plain_name(f->name) && !f->missing && !f->is_manifest &&
+	       !tb_ends(f->name, ".safetensors") && !tb_ends(f->name, ".safetensors.index.json") &&
+	       (!f->media_type || f->media == MEDIA_JSON);
+}
+
+static enum tb_status
+copy_files(struct dest *d, struct tb_err *err)
+{
+	const struct model *m = d->plan->model;
+	bool alone = m->loc.kind == MODEL_SAFETENSORS_FILE, config = false;
+	enum tb_status status = TB_OK;
+	char *text;
+	size_t len;
+
+	for (size_t i = 0; i < m->nfiles && !alone && !status; i++) {
+		if (!comes_along(&m->files[i]))
+			continue;
+		config |= !strcmp(m->files[i].name, "config.json");
+		status = source_text(d->plan, &m->files[i], &text, &len, err);
+		if (status)
+			break;
+		status = write_file(d, m->files[i].name, text, len, err);
+		free(text);
+	}
+	if (status || config || !plan_quantizes(d->plan))
+		return status;
+	status = bare_config(d->plan, &text, err);
+	if (status)
+		return status;
+	status = write_file(d, "config.json", text, strlen(text), err);
+	free(text);
+	return status;
+}
+
+static enum tb_status
+write_index(struct dest *d, struct tb_err *err)
+{
+	enum tb_status status;
+	char *text;
+
+	if (d->plan->nblobs < 2)
+		return TB_OK;
+	status = index_text(d->plan, &text, err);
+	if (status)
+		return status;
+	status = write_file(d, "model.safetensors.index.json", text, strlen(text), err);
+	free(text);
+	return status;
+}
+
+/* What somebody else made there meanwhile stays: rename() goes over empty folders alone,
+ * and without one at the beginning over nothing. */
+static enum tb_status
+take_place(struct dest *d, struct tb_err *err)
+{
+	const char *path = d->target->path;
+	char *old;
+	enum tb_status status;
+
+	if ((d->was_empty ? rename(d->dir, path) : tb_rename_new(d->dir, path)) == 0)
+		return TB_OK;
+	if (errno == ENOTEMPTY)
+		errno = EEXIST;
+	if (errno != EEXIST || !d->replace)
+		return tb_fail_errno(err, "%s: cannot be written", path);
+	status = tb_replace(d->dir, path, path, &old, err);
+	keep_path(&d->kept, path, old);
+	return status;
+}
+
+static enum tb_status
+publish(struct dest *d, struct tb_err *err)
+{
+	int folder;
+	enum tb_status status = tb_folder_open(d->target->path, &folder, err);
+
+	if (!status) {
+		status = take_place(d, err);
+		d->published = status == TB_OK;
+	}
+	if (d->published)
+		return tb_folder_sync(folder, d->target->path, err);
+	if (folder >= 0)
+		close(folder);
+	return status;
+}
+
+static enum tb_status
+commit(struct dest *d, struct tb_err *err)
+{
+	struct model_loc loc = { MODEL_SAFETENSORS_DIR, tb_strdup(d->target->path),
+				 tb_strdup(d->dir), tb_strdup(""), 0 };
+	enum tb_status status = loc.name && loc.path && loc.root ? TB_OK : tb_nomem(err);
+
+	if (!status)
+		status = write_index(d, err);
+	if (!status)
+		status = copy_files(d, err);
+	if (!status)
+		status = convert_check(d->plan, &loc, err);
+	if (!status)
+		status = publish(d, err);
+	model_loc_free(&loc);
+	return status;
+}
+
+static void
+end(struct dest *d)
+{
+	if (d->dir && !d->published)
+		remove_folder(d->dir);
+	if (d->lock >= 0)
+		close(d->lock);
+}
+
+const struct dest_ops dest_dir = { false, begin, blob, commit, end };

@@ -1,0 +1,63 @@
+/* dest_file.c - one .safetensors file with Ollama's names. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/ops/convert/dest.h"
+
+static enum tb_status
+begin(struct dest *d, struct tb_err *err)
+{
+	const char *path = d->target->path;
+
+	if (tb_is_dir(path))
+		return tb_fail(err, TB_EEXIST, "%s: is a folder", path);
+	d->dir = tb_path_parent(path);
+	if (!d->dir)
+		return tb_nomem(err);
+	tb_out_sweep(d->dir);
+	return TB_OK;
+}
+
+static enum tb_status
+blob(struct dest *d, struct blob *b, struct tb_err *err)
+{
+	if (d->out.tmp)
+		return tb_fail(err, TB_EFORMAT, "%s: more than one file", d->target->path);
+	d->out = b->out;
+	b->out = (struct tb_out){ .fd = -1 };
+	d->bytes += b->size;
+	d->files++;
+	return TB_OK;
+}
+
+static enum tb_status
+commit(struct dest *d, struct tb_err *err)
+{
+	struct model_loc loc = { MODEL_SAFETENSORS_FILE, tb_strdup(d->target->path),
+				 tb_strdup(d->out.tmp), tb_strdup(""), 0 };
+	enum tb_status status = loc.name && loc.path && loc.root ? TB_OK : tb_nomem(err);
+	char *old;
+
+	if (!status)
+		status = convert_check(d->plan, &loc, err);
+	model_loc_free(&loc);
+	if (status)
+		return status;
+	if (!d->replace)
+		return tb_out_commit(&d->out, d->target->path, false, err);
+	status = tb_out_replace(&d->out, d->target->path, d->target->path, &old, err);
+	keep_path(&d->kept, d->target->path, old);
+	return status;
+}
+
+static void
+end(struct dest *d)
+{
+	if (d->out.tmp)
+		tb_out_abort(&d->out);
+}
+
+const struct dest_ops dest_file = { false, begin, blob, commit, end };

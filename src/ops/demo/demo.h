@@ -1,0 +1,34 @@
+/* demo.h - a small store to look around in: models made from a seed, in several
+ * schemes, with one damaged blob and one that nobody uses. */
+#ifndef TBTUI_OPS_DEMO_H
+#define TBTUI_OPS_DEMO_H
+
+#include "src/ops/home/ctx.h"
+
+struct tb_job;
+
+struct demo_result {
+	size_t models;
+	char *damaged;		/* name of the model with the damaged blob; owned */
+	char *orphan;		/* digest of the blob that nobody uses; owned */
+};
+
+/* Makes an Ollama store of `dir`, which must be empty or not there. */
+enum tb_status op_demo(const struct op_ctx *ctx, const char *dir, struct tb_job *job,
+		       struct demo_result *out, struct tb_err *err) TB_MUST_USE;
+void demo_result_free(struct demo_result *r);
+
+/* Private to demo*.c: a Hugging Face directory with a model of random weights. */
+struct demo_model {
+	const char *name;
+	uint64_t seed;
+	unsigned layers, experts;	/* experts 0: a dense llama; else a Mixtral */
+};
+enum tb_status demo_write(const struct demo_model *m, const char *dir, struct tb_err *err)
+	TB_MUST_USE;
+/* A byte-level tokenizer of a few merges; its number of tokens. */
+enum tb_status demo_write_text(const char *dir, struct tb_err *err) TB_MUST_USE;
+unsigned demo_vocab(void);
+/* Is token `id` a character that people can read? */
+bool demo_readable(unsigned id);
+#endif

@@ -1,0 +1,361 @@
+/* diff_pair.c - two sides of a row, opened: are they the same bytes, how far are their
+ * values apart? */
+#include "config.h"
+
+#include <string.h>
+
+#include "src/engine/arch.h"
+#include "src/ops/diff/diff_run.h"
+#include "src/quant/ggml.h"
+
+#define PIECE 4096u		/* elements decoded at a time: both sides stay in the cache */
+
+/* Is how it is stored so little known that only bytes can be compared? */
+static bool
+opaque(const struct tensor *t)
+{
+	return t->origin == ORIGIN_UNKNOWN ||
+	       (t->scheme.kind == SCHEME_GGML && !ggml_decodable(t->scheme.ggml));
+}
+
+bool
+diff_row_opaque(const struct diff_row *row)
+{
+	return opaque(row->a.t) || opaque(row->b.t);
+}
+
+static bool
+same_part(bool has_a, const struct tensor_part *a, bool has_b, const struct tensor_part *b)
+{
+	return has_a == has_b && (!has_a || a->dtype == b->dtype);
+}
+
+/* Do its elements lie one behind the other, in each part? */
+static bool
+in_rows(const struct tensor *t)
+{
+	return !opaque(t) && !scheme_foreign(&t->scheme);
+}
+
+/* What is compared in slices of its parts has to have parts of one size, and all of
+ * them. */
+static bool
+same_sizes(const struct diff_row *row)
+{
+	const struct tensor *a = row->a.t, *b = row->b.t;
+
+	return row->a.expert == DIFF_WHOLE && row->b.expert == DIFF_WHOLE &&
+	       a->weight.len == b->weight.len && a->scale.len == b->scale.len &&
+	       a->bias.len == b->bias.len && a->order.len == b->order.len;
+}
+
+bool
+diff_same_coding(const struct diff_row *row)
+{
+	const struct tensor *a = row->a.t, *b = row->b.t;
+
+	return row->a.pairs == row->b.pairs && row->a.add == row->b.add &&
+	       scheme_equal(&a->scheme, &b->scheme) && opaque(a) == opaque(b) &&
+	       same_part(a->has_scale, &a->scale, b->has_scale, &b->scale) &&
+	       same_part(a->has_bias, &a->bias, b->has_bias, &b->bias) &&
+	       same_part(a->has_global, &a->global, b->has_global, &b->global) &&
+	       same_part(a->has_order, &a->order, b->has_order, &b->order) &&
+	       a->global_inverse == b->global_inverse && (in_rows(a) || same_sizes(row));
+}
+
+uint64_t
+diff_side_bytes(const struct diff_side *s, uint64_t n)
+{
+	if (n == s->t->elems || s->t->elems == 0)
+		return s->t->bytes;
+	return (uint64_t)((double)s->t->bytes * ((double)n / (double)s->t->elems));
+}
+
+/* What is compared of a row, in elements: of what nobody decodes the bytes. */
+uint64_t
+diff_row_length(const struct diff_row *row)
+{
+	return diff_row_opaque(row) ? row->a.t->weight.len : row->a.elems;
+}
+
+/* All parts as they are. */
+static enum tb_status
+open_bytes(struct reader *r, const struct model *m, const struct tensor *t, struct tb_err *err)
+{
+	enum tb_status status;
+
+	*r = (struct reader){ .t = t, .weight = { .slot = -1 }, .scale = { .slot = -1 },
+			      .bias = { .slot = -1 }, .order = { .slot = -1 }, .global = 1 };
+	status = reader_map(&r->weight, m, &t->weight, err);
+	if (!status && t->has_scale)
+		status = reader_map(&r->scale, m, &t->scale, err);
+	if (!status && t->has_bias)
+		status = reader_map(&r->bias, m, &t->bias, err);
+	if (!status && t->has_order)
+		status = reader_map(&r->order, m, &t->order, err);
+	if (status)
+		reader_close(r);
+	return status;
+}
+
+static enum tb_status
+open_side(struct diff_pair *p, struct reader *r, const struct model *m,
+	  const struct diff_side *s, struct tb_err *err)
+{
+	char name[SCHEME_NAME_MAX];
+
+	if (s->first % 8 && s->t->scheme.kind == SCHEME_PLAIN && s->t->scheme.bits < 8)
+		return tb_fail(err, TB_EUNSUP, "tensor %s: its experts share bytes", s->t->name);
+	if (!p->opaque)
+		return reader_open(r, m, s->t, err);
+	if (s->expert == DIFF_WHOLE && diff_same_coding(p->row) && !s->t->has_global)
+		return open_bytes(r, m, s->t, err);
+	return tb_fail(err, TB_EUNSUP, "tensor %s: its values cannot be compared, nobody decodes %s",
+		       s->t->name, opaque(s->t) ? scheme_name(&s->t->scheme, name)
+					       : "the other one");
+}
+
+/* Whose rows have to be looked up, and in what portions. */
+static enum tb_status
+set_rows(struct diff_pair *p, struct tb_err *err)
+{
+	const struct diff_side *a = &p->row->a, *b = &p->row->b;
+	uint64_t rows;
+
+	p->a_pairs = a->pairs && !b->pairs;
+	p->b_pairs = b->pairs && !a->pairs;
+	if (!p->a_pairs && !p->b_pairs)
+		return TB_OK;
+	p->cols = a->ndim > 1 ? a->dim[a->ndim - 1] : 1;
+	rows = p->cols ? a->elems / p->cols : 0;
+	p->head_dim = p->a_pairs ? a->head_dim : b->head_dim;
+	if (!p->head_dim || rows % p->head_dim)
+		return tb_fail(err, TB_EUNSUP, "tensor %s: its rows are in the order of GGUF files, "
+			       "and how many make up a head is not known",
+			       (p->a_pairs ? a : b)->t->name);
+	return TB_OK;
+}
+
+enum tb_status
+diff_pair_open(struct diff_pair *p, const struct diff_request *req, const struct diff_row *row,
+	       struct tb_err *err)
+{
+	enum tb_status status;
+
+	*p = (struct diff_pair){ .row = row, .opaque = diff_row_opaque(row),
+				 .coding = diff_same_coding(row) };
+	if (row->a.add != row->b.add) {
+		p->a_add = row->a.add;
+		p->b_add = row->b.add;
+	}
+	if ((status = set_rows(p, err)))
+		return status;
+	status = open_side(p, &p->a, req->a, &row->a, err);
+	if (status)
+		return tb_wrap(err, status, "A");
+	status = open_side(p, &p->b, req->b, &row->b, err);
+	if (!status)
+		return TB_OK;
+	reader_close(&p->a);
+	return tb_wrap(err, status, "B");
+}
+
+void
+diff_pair_close(struct diff_pair *p)
+{
+	reader_close(&p->a);
+	reader_close(&p->b);
+}
+
+enum tb_status
+diff_pair_check(const struct diff_pair *p, struct tb_err *err)
+{
+	enum tb_status status = reader_check(&p->a, err);
+
+	return status ? status : reader_check(&p->b, err);
+}
+
+/* A file that was written to, or cut within its last page, gives no sign of it. */
+static enum tb_status
+same_still(const struct model *m, const struct tensor *t, struct tb_err *err)
+{
+	const struct model_file *f = &m->files[t->weight.file];
+	struct tb_ident now;
+	enum tb_status status = tb_file_ident(f->path, &now, err);
+
+	if (!status && !tb_ident_equal(&now, &f->id))
+		status = tb_fail(err, TB_EIO, "%s: changed while it was read", f->path);
+	return status;
+}
+
+enum tb_status
+diff_pair_end(const struct diff_pair *p, const struct diff_request *req, struct tb_err *err)
+{
+	enum tb_status status = diff_pair_check(p, err);
+
+	if (!status)
+		status = same_still(req->a, p->row->a.t, err);
+	return status ? status : same_still(req->b, p->row->b.t, err);
+}
+
+static bool
+same_scales(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n)
+{
+	const struct scheme *s = &p->a.t->scheme;
+	size_t size = dtype_bits(p->a.t->scale.dtype) / 8, len = scheme_scales(s, n) * size;
+
+	a = scheme_scales(s, a) * size;
+	b = scheme_scales(s, b) * size;
+	return !memcmp(p->a.scale.p + a, p->b.scale.p + b, len) &&
+	       (!p->a.t->has_bias || !memcmp(p->a.bias.p + a, p->b.bias.p + b, len));
+}
+
+/* Where a part's slice ends that belongs to the first n of `all`: slices add up to all of
+ * its bytes, wherever in it the elements are. */
+static size_t
+slice_end(const struct tb_map *m, uint64_t n, uint64_t all)
+{
+	double end = (double)m->len / (double)all * (double)n;
+
+	return n >= all || end > (double)m->len ? m->len : (size_t)end;
+}
+
+static bool
+same_slice(const struct tb_map *a, const struct tb_map *b, uint64_t first, uint64_t n,
+	   uint64_t all)
+{
+	size_t from = slice_end(a, first, all), to = slice_end(a, first + n, all);
+
+	return to <= from || !memcmp(a->p + from, b->p + from, to - from);
+}
+
+static bool
+same_slices(const struct diff_pair *p, uint64_t first, uint64_t n)
+{
+	uint64_t all = diff_row_length(p->row);
+
+	return same_slice(&p->a.weight, &p->b.weight, first, n, all) &&
+	       same_slice(&p->a.scale, &p->b.scale, first, n, all) &&
+	       same_slice(&p->a.bias, &p->b.bias, first, n, all) &&
+	       same_slice(&p->a.order, &p->b.order, first, n, all);
+}
+
+bool
+diff_pair_equal(const struct diff_pair *p, uint64_t first, size_t n)
+{
+	const struct scheme *s = &p->a.t->scheme;
+	uint64_t a = p->row->a.first + first, b = p->row->b.first + first;
+
+	if (memcmp(&p->a.global, &p->b.global, sizeof(p->a.global)))
+		return false;
+	if (!in_rows(p->a.t))
+		return same_slices(p, first, n);
+	return !memcmp(p->a.weight.p + scheme_code_bytes(s, a),
+		       p->b.weight.p + scheme_code_bytes(s, b), (size_t)scheme_code_bytes(s, n)) &&
+	       (!p->a.t->has_scale || s->kind == SCHEME_PLAIN || s->kind == SCHEME_GGML ||
+		same_scales(p, a, b, n));
+}
+
+/* ---- values ---- */
+
+/* In F32, as whoever converted the other side did it. */
+static void
+shift(float *v, size_t n, float by)
+{
+	for (size_t i = 0; by != 0 && i < n; i++)
+		v[i] += by;
+}
+
+/* n elements: of A from `a` on, of B from `b` on; `at` is what is said to be unequal. */
+static void
+add_wide(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n, uint64_t at,
+	 struct compare *c)
+{
+	double x[PIECE], y[PIECE];
+
+	reader_f64(&p->a, p->row->a.first + a, n, x);
+	reader_f64(&p->b, p->row->b.first + b, n, y);
+	compare_f64(c, x, y, n, at);
+}
+
+static void
+add_piece(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n, uint64_t at,
+	  struct compare *c)
+{
+	float x[PIECE], y[PIECE];
+
+	reader_f32(&p->a, p->row->a.first + a, n, x);
+	reader_f32(&p->b, p->row->b.first + b, n, y);
+	shift(x, n, p->a_add);
+	shift(y, n, p->b_add);
+	compare_f32(c, x, y, n, at);
+}
+
+/* At most PIECE, of rows in both sides' order. */
+static void
+add(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n, struct compare *c)
+{
+	bool wide = reader_wide(&p->a) || reader_wide(&p->b);
+
+	(wide ? add_wide : add_piece)(p, a, b, n, a, c);
+}
+
+/* Where the other side has row `row` of A. */
+static uint64_t
+row_of_b(const struct diff_pair *p, uint64_t row)
+{
+	uint32_t hd = p->head_dim, i = (uint32_t)(row % hd);
+
+	if (p->a_pairs)
+		return row - i + slot_unpermuted(i, hd);
+	return row - i + (i < hd / 2 ? 2 * i : 2 * (i - hd / 2) + 1);
+}
+
+static void
+add_rows(const struct diff_pair *p, uint64_t first, size_t n, struct compare *c)
+{
+	for (uint64_t at = first, k; at < first + n; at += k) {
+		uint64_t row = at / p->cols, col = at % p->cols;
+
+		k = p->cols - col < PIECE ? p->cols - col : PIECE;
+		k = first + n - at < k ? first + n - at : k;
+		add(p, at, row_of_b(p, row) * p->cols + col, (size_t)k, c);
+	}
+}
+
+void
+diff_pair_add(const struct diff_pair *p, uint64_t first, size_t n, struct compare *c)
+{
+	if (p->a_pairs || p->b_pairs) {
+		add_rows(p, first, n, c);
+		return;
+	}
+	for (size_t i = 0, k; i < n; i += k) {
+		k = n - i < PIECE ? n - i : PIECE;
+		add(p, first + i, first + i, k, c);
+	}
+}
+
+static void
+forget_side(const struct reader *r, const struct diff_side *s, uint64_t first, uint64_t n,
+	    uint64_t all)
+{
+	const struct tb_map *maps[] = { &r->weight, &r->scale, &r->bias };
+
+	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		size_t from = slice_end(maps[i], s->first + first, all);
+		size_t to = slice_end(maps[i], s->first + first + n, all);
+
+		if (to > from)
+			tb_map_forget(maps[i], from, to - from);
+	}
+}
+
+void
+diff_pair_forget(const struct diff_pair *p, uint64_t first, size_t n)
+{
+	uint64_t all = p->opaque ? diff_row_length(p->row) : 0;
+
+	forget_side(&p->a, &p->row->a, first, n, all ? all : p->a.t->elems);
+	forget_side(&p->b, &p->row->b, first, n, all ? all : p->b.t->elems);
+}

@@ -1,0 +1,87 @@
+#include "config.h"
+
+#include "src/ops/home/ctx.h"
+
+#include <stdlib.h>
+
+#include "db/write.h"
+#include "src/base/file.h"
+#include "src/base/mem.h"
+
+static char *
+default_db(void)
+{
+	const char *db = getenv("TBTUI_DB"), *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+
+	if (db && *db)
+		return tb_strdup(db);
+	if (xdg && *xdg == '/')
+		return tb_asprintf("%s/tbtui/index.db", xdg);
+	return tb_asprintf("%s/.local/share/tbtui/index.db", home && *home ? home : ".");
+}
+
+/* A store that was scanned once belongs to those that are looked into, until it is
+ * removed: the index remembers them.  One that cannot be read has none; who needs it
+ * says so. */
+static enum tb_status
+add_scanned(struct op_ctx *ctx, struct tb_err *err)
+{
+	struct db_lines roots = { 0 };
+	struct db *db = NULL;
+	enum tb_status status = TB_OK;
+
+	if (tb_exists(ctx->db_path) && !db_open_read(&db, ctx->db_path, NULL) &&
+	    !db_roots(db, &roots, NULL))
+		for (size_t i = 0; i < roots.n && !status; i++)
+			status = store_roots_add(&ctx->roots, roots.rows[i], err);
+	db_free(&roots.mem);
+	db_close(db);
+	return status;
+}
+
+static enum tb_status
+known_roots(struct op_ctx *ctx, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < ctx->config.n && !status; i++) {
+		char *dir = config_store(&ctx->config.lines[i]);
+
+		if (dir)
+			status = store_roots_add(&ctx->roots, dir, err);
+		free(dir);
+	}
+	ctx->nconfig = ctx->roots.n;
+	if (!status)
+		status = store_roots_add_usual(&ctx->roots, err);
+	ctx->nusual = ctx->roots.n - ctx->nconfig;
+	return status ? status : add_scanned(ctx, err);
+}
+
+enum tb_status
+op_ctx_init(struct op_ctx *ctx, const char *db, const char *const *dirs, size_t ndirs,
+	    unsigned threads, struct tb_err *err)
+{
+	enum tb_status status;
+
+	*ctx = (struct op_ctx){ .threads = threads ? threads : tb_cpus() };
+	ctx->db_path = db ? tb_strdup(db) : default_db();
+	ctx->pool = tb_pool_new(ctx->threads);
+	status = ctx->db_path && ctx->pool ? config_load(&ctx->config, err) : tb_nomem(err);
+	if (!status)
+		status = ndirs ? store_roots_init(&ctx->roots, dirs, ndirs, err)
+			       : known_roots(ctx, err);
+	if (status)
+		op_ctx_free(ctx);
+	return status;
+}
+
+void
+op_ctx_free(struct op_ctx *ctx)
+{
+	store_roots_free(&ctx->roots);
+	tb_pool_free(ctx->pool);
+	free(ctx->db_path);
+	config_free(&ctx->config);
+	*ctx = (struct op_ctx){ 0 };
+}

@@ -1,0 +1,402 @@
+#include "config.h"
+
+#include "src/ops/import/import.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/base/sha256.h"
+#include "src/base/text.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/import/import_config.h"
+#include "src/ops/import/import_gguf.h"
+#include "src/ops/import/import_plan.h"
+#include "src/ops/convert/space.h"
+#include "src/store/ollama.h"
+
+#define WINDOW (1u << 20)
+#define JSON_MAX (256u << 20)	/* bytes of a tokenizer.json */
+
+struct import {
+	const struct model *m;
+	struct import_plan plan;
+	struct tb_file *files;		/* as m->files; those with tensors are open */
+	struct ollama_writer *parts;	/* one a blob: made in any order, listed in order */
+	const char *root;
+	struct tb_job *job;
+	atomic_bool stop;
+	pthread_mutex_t lock;		/* of err */
+	struct tb_err err;		/* the first failure */
+};
+
+/* One blob while it is written. */
+struct stream {
+	struct tb_out out;
+	struct tb_sha256 sha;
+	uint64_t size;
+};
+
+static enum tb_status
+put(struct stream *s, const void *data, size_t len, struct tb_err *err)
+{
+	enum tb_status status = tb_out_write(&s->out, data, len, err);
+
+	tb_sha256_add(&s->sha, data, len);
+	s->size += len;
+	return status;
+}
+
+static enum tb_status
+put_header(struct import *im, const struct import_blob *b, struct stream *s, struct tb_err *err)
+{
+	char group[16];
+	struct st_meta meta[] = { { "quant_type", scheme_quant_type(&b->scheme) },
+				  { "group_size", group } };
+	bool quantized = b->scheme.kind != SCHEME_PLAIN;
+	struct tb_buf header = TB_BUF(ST_HEADER_MAX + 8u);
+	enum tb_status status;
+
+	snprintf(group, sizeof(group), "%u", b->scheme.group);
+	status = st_layout(im->plan.tensors + b->tensor, b->ntensors, meta, quantized ? 2 : 0,
+			   &header, err);
+	if (!status)
+		status = put(s, header.p, header.len, err);
+	tb_buf_free(&header);
+	return status;
+}
+
+/* The scale that multiplies, from one that divides. */
+static enum tb_status
+invert(const struct import_blob *b, const struct tensor_part *part, char *buf, struct tb_err *err)
+{
+	float v;
+
+	if (part->dtype != DT_F32)
+		return tb_fail(err, TB_EUNSUP, "tensor %.200s: global scale is %s, not F32",
+			       b->name, dtype_name(part->dtype));
+	for (size_t i = 0; i < part->len; i += sizeof(v)) {
+		memcpy(&v, buf + i, sizeof(v));
+		if (v == 0)
+			return tb_fail(err, TB_EFORMAT, "tensor %.200s: global scale is zero", b->name);
+		v = 1 / v;
+		memcpy(buf + i, &v, sizeof(v));
+	}
+	return TB_OK;
+}
+
+static enum tb_status
+copy_piece(struct import *im, const struct import_blob *b, const struct import_piece *p, char *buf,
+	   struct stream *s, struct tb_err *err)
+{
+	const struct tensor_part *part = p->part;
+	enum tb_status status = TB_OK;
+
+	if (p->inverse && part->len > WINDOW)
+		return tb_fail(err, TB_EFORMAT, "tensor %.200s: global scale of %ju bytes", b->name,
+			       (uintmax_t)part->len);
+	for (uint64_t at = 0; at < part->len && !status; ) {
+		size_t n = part->len - at < WINDOW ? (size_t)(part->len - at) : WINDOW;
+
+		status = tb_job_check(im->job, err);
+		if (!status)
+			status = tb_file_read(&im->files[part->file], part->off + at, buf, n, err);
+		if (!status && p->inverse)
+			status = invert(b, part, buf, err);
+		if (!status)
+			status = put(s, buf, n, err);
+		tb_job_step(im->job, n, 0);
+		at += n;
+	}
+	return status;
+}
+
+static enum tb_status
+write_blob(struct import *im, size_t index, char *buf, struct tb_err *err)
+{
+	const struct import_blob *b = &im->plan.blobs[index];
+	struct ollama_writer *w = &im->parts[index];
+	enum tb_status status = ollama_part_init(w, im->root, err);
+	char digest[TB_DIGEST_MAX];
+	struct stream s = { .out.fd = -1 };
+
+	if (!status)
+		status = ollama_blob_open(w, &s.out, err);
+	if (!status)
+		status = tb_sha256_init(&s.sha, err);
+	if (!status)
+		status = put_header(im, b, &s, err);
+	for (size_t i = 0; i < b->npieces && !status; i++)
+		status = copy_piece(im, b, &im->plan.pieces[b->piece + i], buf, &s, err);
+	if (status) {
+		tb_sha256_free(&s.sha);
+		tb_out_abort(&s.out);
+		return status;
+	}
+	tb_sha256_done(&s.sha, digest);
+	tb_job_step(im->job, 0, 1);
+	return ollama_add_blob(w, MEDIA_TENSOR, b->name, &s.out, digest, s.size, err);
+}
+
+static void
+work(void *arg, size_t index, unsigned worker)
+{
+	struct import *im = arg;
+	struct tb_err err = { 0 };
+	char *buf;
+
+	(void)worker;
+	if (atomic_load(&im->stop))
+		return;
+	tb_job_what(im->job, "%s", im->plan.blobs[index].name);
+	buf = malloc(WINDOW);
+	if (!buf ? tb_nomem(&err) : write_blob(im, index, buf, &err)) {
+		pthread_mutex_lock(&im->lock);
+		if (!im->err.code)
+			im->err = err;
+		pthread_mutex_unlock(&im->lock);
+		atomic_store(&im->stop, true);
+	}
+	free(buf);
+}
+
+/* The files that hold tensors; they must be those whose headers were read. */
+static enum tb_status
+open_files(struct import *im, struct tb_err *err)
+{
+	const struct model *m = im->m;
+
+	im->files = tb_calloc(m->nfiles, sizeof(*im->files));
+	if (!im->files)
+		return tb_nomem(err);
+	for (size_t i = 0; i < m->nfiles; i++)
+		im->files[i].fd = -1;
+	for (size_t i = 0; i < im->plan.npieces; i++) {
+		unsigned file = im->plan.pieces[i].part->file;
+
+		if (im->files[file].fd >= 0)
+			continue;
+		if (tb_file_open(&im->files[file], m->files[file].path, err))
+			return err ? err->code : TB_EIO;
+		if (!tb_ident_equal(&im->files[file].id, &m->files[file].id))
+			return tb_fail(err, TB_EIO, "%s: changed while it was read",
+				       m->files[file].path);
+	}
+	return TB_OK;
+}
+
+static enum tb_status
+write_blobs(struct import *im, struct tb_pool *pool, struct ollama_writer *w, struct tb_err *err)
+{
+	size_t n = im->plan.nblobs;
+	enum tb_status status = open_files(im, err);
+
+	im->parts = tb_calloc(n, sizeof(*im->parts));
+	if (!status && !im->parts)
+		status = tb_nomem(err);
+	if (!status) {
+		tb_job_total(im->job, im->plan.bytes, n);
+		tb_pool_each(pool, n, work, im);
+		if (im->err.code)
+			status = tb_fail(err, im->err.code, "%s", im->err.msg);
+	}
+	for (size_t i = 0; i < n && im->parts; i++) {	/* also to be taken back */
+		struct tb_err late;
+
+		if (ollama_merge(w, &im->parts[i], &late) && !status)
+			status = tb_nomem(err);
+	}
+	for (size_t i = 0; i < im->m->nfiles && im->files; i++)
+		tb_file_close(&im->files[i]);
+	free(im->parts);
+	free(im->files);
+	return status;
+}
+
+/* Every JSON file of the folder but the index, which speaks of shards that are no
+ * more; and the chat template, which newer models keep beside them. */
+static bool
+is_wanted(const char *name)
+{
+	return strcmp(name, "chat_template.jinja") == 0 ||
+	       (tb_ends(name, ".json") && !tb_ends(name, ".safetensors.index.json"));
+}
+
+static enum tb_status
+add_json(const struct model *m, struct ollama_writer *w, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < m->nfiles && !status; i++) {
+		const struct model_file *f = &m->files[i];
+		char *text = NULL;
+		size_t len;
+
+		if (m->loc.kind != MODEL_SAFETENSORS_DIR || f->missing || !is_wanted(f->name))
+			continue;
+		status = tb_file_slurp(f->path, JSON_MAX, &text, &len, err);
+		if (!status)
+			status = ollama_add_bytes(w, MEDIA_JSON, f->name, text, len, err);
+		free(text);
+	}
+	return status;
+}
+
+/* The type most of the source has, if it has a word for it. */
+static const char *
+quant_type(const struct import_plan *p)
+{
+	const struct import_blob *most = NULL;
+
+	for (size_t i = 0; i < p->nblobs; i++)
+		if (p->blobs[i].scheme.kind != SCHEME_PLAIN &&
+		    (!most || p->blobs[i].bytes > most->bytes))
+			most = &p->blobs[i];
+	return most ? scheme_quant_type(&most->scheme) : NULL;
+}
+
+static enum tb_status
+write_safetensors(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
+		  struct tb_err *err)
+{
+	enum tb_status status = import_plan(&im->plan, im->m, err);
+	char *config = NULL;
+
+	if (!status)
+		status = space_check(im->root, im->plan.bytes, err);
+	if (!status)
+		status = write_blobs(im, pool, w, err);
+	if (!status)
+		status = add_json(im->m, w, err);
+	if (!status)
+		status = import_config(im->m, quant_type(&im->plan), &config, err);
+	if (!status)
+		status = ollama_add_bytes(w, MEDIA_CONFIG, NULL, config, strlen(config), err);
+	free(config);
+	return status;
+}
+
+static enum tb_status
+write_model(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
+	    const struct model_name *name, bool replace, struct tb_err *err)
+{
+	enum tb_status status = im->m->loc.kind == MODEL_GGUF_FILE
+		? import_gguf(im->m, w, im->job, err) : write_safetensors(im, pool, w, err);
+
+	if (!status)
+		status = tb_job_check(im->job, err);
+	return status ? status : ollama_commit(w, name, replace, err);
+}
+
+static enum tb_status
+open_source(const char *path, struct model **out, struct tb_err *err)
+{
+	struct store_roots none = { 0 };
+	char name[SCHEME_NAME_MAX];
+	struct model_loc loc;
+	enum tb_status status = tb_exists(path)
+		? store_resolve(&none, path, &loc, err)
+		: tb_fail(err, TB_ENOENT, "%s: no such file or folder", path);
+
+	if (status)
+		return status;
+	if (loc.kind != MODEL_SAFETENSORS_DIR && loc.kind != MODEL_SAFETENSORS_FILE &&
+	    loc.kind != MODEL_GGUF_FILE)
+		status = tb_fail(err, TB_EUNSUP, "%s: is %s; safetensors and GGUF files can be "
+				 "imported", path, model_kind_name(loc.kind));
+	else
+		status = model_open(out, &loc, err);
+	model_loc_free(&loc);
+	if (!status && (*out)->nproblems)
+		status = tb_fail(err, TB_EFORMAT, "%s", (*out)->problems[0].message);
+	else if (!status && !(*out)->ntensors)
+		status = tb_fail(err, TB_EFORMAT, "%s: has no tensors", path);
+	else if (!status && model_foreign(*out))
+		status = tb_fail(err, TB_EUNSUP, "%s: %.200s is %s, which Ollama does not read", path,
+				 model_foreign(*out)->name,
+				 scheme_name(&model_foreign(*out)->scheme, name));
+	return status;
+}
+
+static enum tb_status
+run(struct import *im, const struct op_ctx *ctx, const struct model_name *name, bool replace,
+    struct kept *kept, struct tb_err *err)
+{
+	struct ollama_writer w = { 0 };
+	enum tb_status status = TB_OK;
+	char *taken = NULL, shown[640];
+
+	if (!replace)
+		status = ollama_find_manifest(im->root, name, &taken, err);
+	if (taken)	/* known before a byte is copied; the commit looks again */
+		status = tb_fail(err, TB_EEXIST, "%s: exists already", name_format(name, shown));
+	free(taken);
+	if (status)
+		return status;
+	status = ollama_writer_init(&w, im->root, err);
+	if (!status)
+		status = write_model(im, ctx->pool, &w, name, replace, err);
+	if (!status || status == TB_ESYNC)
+		keep_manifest(kept, &w);
+	else if (status == TB_EEXIST)
+		tb_fail(err, status, "%s: exists already (made meanwhile); name another, or replace "
+			"it", name_format(name, shown));
+	ollama_writer_free(&w);
+	return status;
+}
+
+static void
+fill(struct import_result *out, const struct import *im, double seconds)
+{
+	out->tensors = im->m->ntensors;
+	out->blobs = im->plan.nblobs ? im->plan.nblobs : 1;
+	out->bytes = im->plan.nblobs ? im->plan.bytes : im->m->bytes;
+	out->seconds = seconds;
+}
+
+enum tb_status
+op_import(const struct op_ctx *ctx, const struct import_req *req, struct tb_job *job,
+	  struct import_result *out, struct tb_err *err)
+{
+	struct import im = { .job = job, .lock = PTHREAD_MUTEX_INITIALIZER };
+	double start = tb_monotonic();
+	struct model *m = NULL;
+	struct model_name name;
+	enum tb_status status;
+	char shown[640];
+
+	*out = (struct import_result){ 0 };
+	status = name_parse(req->name, &name, err);
+	if (!status)
+		status = store_destination(&ctx->roots, &out->root, err);
+	if (!status)
+		status = open_source(req->path, &m, err);
+	/* The name now: behind the commit nothing else may fail. */
+	if (!status && !(out->name = tb_strdup(name_format(&name, shown))))
+		status = tb_nomem(err);
+	if (!status) {
+		im.m = m;
+		im.root = out->root;
+		status = run(&im, ctx, &name, req->replace, &out->kept, err);
+	}
+	if (!status || status == TB_ESYNC)
+		fill(out, &im, tb_monotonic() - start);
+	else
+		import_result_free(out);
+	import_plan_free(&im.plan);
+	model_free(m);
+	return status;
+}
+
+void
+import_result_free(struct import_result *r)
+{
+	free(r->name);
+	free(r->root);
+	kept_free(&r->kept);
+	*r = (struct import_result){ 0 };
+}

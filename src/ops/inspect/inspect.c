@@ -1,0 +1,252 @@
+#include "config.h"
+
+#include "src/ops/inspect/inspect.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/base/pool.h"
+#include "src/base/text.h"
+#include "src/ops/home/ctx.h"
+#include "src/ops/inspect/inspect_dist.h"
+#include "src/ops/inspect/inspect_kept.h"
+#include "src/ops/inspect/inspect_read.h"
+#include "src/quant/stats.h"
+
+#define CHUNK (1u << 20)		/* elements between two looks at the cancel flag */
+#define PIECE 8192u			/* elements decoded at a time: they stay in the cache */
+#define CHUNKS_MAX 16384u		/* whose results are kept, so that the order of the
+					 * workers does not show in the last digits */
+
+/* One pass over all elements, in chunks. */
+struct pass {
+	struct reader *reader;
+	struct tb_job *job;
+	uint64_t elems, chunk;		/* chunk: elements, a multiple of CHUNK */
+	uint64_t bytes;			/* of all parts */
+	struct stats *stats;		/* one a chunk; NULL in the second pass */
+	struct stats_bins *bins;	/* one a worker */
+	struct dist_pass dist;		/* of the first pass */
+	atomic_bool stop;
+};
+
+static bool
+has_kernel(const struct reader *r)
+{
+	enum dtype d = r->t->scheme.dtype;
+
+	return reader_plain(r) && (d == DT_F32 || d == DT_BF16 || d == DT_F16);
+}
+
+static void
+take_floats(struct pass *p, const void *src, size_t n, uint64_t first, struct stats *stats,
+	    unsigned worker)
+{
+	enum dtype d = has_kernel(p->reader) ? p->reader->t->scheme.dtype : DT_F32;
+
+	if (!stats) {
+		stats_bin(&p->bins[worker], d, src, n);
+		return;
+	}
+	stats_add(stats, d, src, n, first);
+	dist_add(&p->dist, worker, src, n, first);
+}
+
+static void
+take_wide(struct pass *p, uint64_t first, size_t n, struct stats *stats, unsigned worker)
+{
+	double v[PIECE];
+	float f[PIECE];
+
+	reader_f64(p->reader, first, n, v);
+	if (!stats) {
+		stats_bin_f64(&p->bins[worker], v, n);
+		return;
+	}
+	stats_add_f64(stats, v, n, first);
+	for (size_t i = 0; i < n; i++)
+		f[i] = (float)v[i];
+	dist_add(&p->dist, worker, f, n, first);
+}
+
+/* At most PIECE elements. */
+static void
+take_piece(struct pass *p, uint64_t first, size_t n, struct stats *stats, unsigned worker)
+{
+	const struct reader *r = p->reader;
+	float v[PIECE];
+
+	if (has_kernel(r)) {
+		take_floats(p, reader_at(r, first), n, first, stats, worker);
+	} else if (reader_wide(r)) {
+		take_wide(p, first, n, stats, worker);
+	} else {
+		reader_f32(r, first, n, v);
+		take_floats(p, v, n, first, stats, worker);
+	}
+}
+
+static void
+run_chunk(void *arg, size_t i, unsigned worker)
+{
+	struct pass *p = arg;
+	uint64_t first = i * p->chunk;
+	uint64_t end = p->elems - first < p->chunk ? p->elems : first + p->chunk;
+
+	while (first < end && !atomic_load_explicit(&p->stop, memory_order_relaxed)) {
+		size_t n = end - first < CHUNK ? (size_t)(end - first) : CHUNK;
+
+		for (size_t at = 0; at < n; at += PIECE)
+			take_piece(p, first + at, n - at < PIECE ? n - at : PIECE,
+				   p->stats ? &p->stats[i] : NULL, worker);
+		tb_job_step(p->job, (uint64_t)((double)p->bytes * (double)n / (double)p->elems), 0);
+		if (tb_job_cancelled(p->job))
+			atomic_store(&p->stop, true);
+		first += n;
+	}
+}
+
+static size_t
+count_chunks(struct pass *p)
+{
+	uint64_t all = (p->elems + CHUNK - 1) / CHUNK, each = (all + CHUNKS_MAX - 1) / CHUNKS_MAX;
+
+	p->chunk = (each ? each : 1) * CHUNK;
+	return (size_t)((p->elems + p->chunk - 1) / p->chunk);
+}
+
+static enum tb_status
+run_pass(struct op_ctx *ctx, struct pass *p, size_t chunks, struct tb_err *err)
+{
+	enum tb_status status;
+
+	tb_pool_each(ctx->pool, chunks, run_chunk, p);
+	status = tb_job_check(p->job, err);
+	return status ? status : reader_check(p->reader, err);
+}
+
+static void
+set_stats(struct inspect_stats *out, const struct stats *s, uint64_t elems)
+{
+	*out = (struct inspect_stats){
+		.count = elems, .zeros = s->zeros, .nans = s->nans, .infs = s->infs,
+		.first_nan = s->first_nan, .first_inf = s->first_inf,
+	};
+	if (!s->n)
+		return;
+	out->min = s->min;
+	out->max = s->max;
+	out->absmax = fmax(fabs(s->min), fabs(s->max));
+	out->mean = s->mean;
+	out->std = sqrt(s->m2 / (double)s->n);
+}
+
+static enum tb_status
+gather(struct op_ctx *ctx, struct pass *p, struct stats *all, struct tb_err *err)
+{
+	enum dtype d = has_kernel(p->reader) ? p->reader->t->scheme.dtype : DT_F32;
+	size_t chunks = count_chunks(p);
+	enum tb_status status;
+
+	stats_init(all);
+	status = dist_init(&p->dist, tb_pool_size(ctx->pool), d, p->elems, err);
+	if (status)
+		return status;
+	p->stats = tb_calloc(chunks, sizeof(*p->stats));
+	if (!p->stats)
+		return tb_nomem(err);
+	for (size_t i = 0; i < chunks; i++)
+		stats_init(&p->stats[i]);
+	status = run_pass(ctx, p, chunks, err);
+	for (size_t i = 0; i < chunks; i++)
+		stats_merge(all, &p->stats[i]);
+	free(p->stats);
+	p->stats = NULL;
+	return status;
+}
+
+/* All values equal: one bin holds them, and there is nothing to read. */
+static bool
+is_trivial(struct inspect_hist *h, const struct stats *s)
+{
+	if (!s->n)
+		return true;
+	h->lo = s->min;
+	h->hi = s->max;
+	if (s->min < s->max)
+		return false;
+	h->count[0] = s->n;
+	return true;
+}
+
+static enum tb_status
+histogram(struct op_ctx *ctx, struct pass *p, const struct stats *s, struct inspect_hist *h,
+	  struct tb_err *err)
+{
+	unsigned workers = tb_pool_size(ctx->pool);
+	enum tb_status status;
+
+	if (is_trivial(h, s))
+		return TB_OK;
+	p->bins = tb_calloc(workers, sizeof(*p->bins));
+	if (!p->bins)
+		return tb_nomem(err);
+	for (unsigned w = 0; w < workers; w++)
+		p->bins[w] = (struct stats_bins){ .lo = h->lo, .hi = h->hi, .bins = h->n };
+	status = run_pass(ctx, p, count_chunks(p), err);
+	for (unsigned w = 0; w < workers; w++)
+		for (unsigned i = 0; i < h->n; i++)
+			h->count[i] += p->bins[w].count[i];
+	free(p->bins);
+	return status;
+}
+
+static enum tb_status
+compute(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_result *out,
+	struct tb_job *job, struct tb_err *err)
+{
+	struct reader reader;
+	struct pass p = { .reader = &reader, .job = job, .elems = req->tensor->elems,
+			  .bytes = req->tensor->bytes };
+	struct stats all;
+	enum tb_status status = reader_open(&reader, req->model, req->tensor, err);
+
+	if (status)
+		return status;
+	tb_job_what(job, "%s", req->tensor->name);
+	if (!req->one_of_many)
+		tb_job_total(job, (req->bins ? 2 : 1) * p.bytes, 0);
+	status = gather(ctx, &p, &all, err);
+	set_stats(&out->stats, &all, p.elems);
+	if (!status)
+		status = dist_finish(&p.dist, &reader, &out->stats, &out->dist, err);
+	if (!status && req->bins)
+		status = histogram(ctx, &p, &all, &out->hist, err);
+	dist_free(&p.dist);
+	reader_close(&reader);
+	out->bytes = (req->bins && all.n && all.min < all.max ? 2 : 1) * p.bytes;
+	return status;
+}
+
+enum tb_status
+inspect_run(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_result *out,
+	    struct tb_job *job, struct tb_err *err)
+{
+	double start = tb_monotonic();
+	enum tb_status status;
+
+	*out = (struct inspect_result){ .hist = { .n = req->bins } };
+	if (req->bins > INSPECT_BINS_MAX)
+		return tb_fail(err, TB_EUSAGE, "a histogram has at most %d bins", INSPECT_BINS_MAX);
+	if (!req->again && !req->bins && kept_get(req, out))
+		return TB_OK;
+	status = compute(ctx, req, out, job, err);
+	out->seconds = tb_monotonic() - start;
+	if (!status)
+		kept_put(req, out);
+	return status;
+}

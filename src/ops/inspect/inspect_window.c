@@ -1,0 +1,142 @@
+/* inspect_window.c - a few values, a few bytes: what fits a screen. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/ops/inspect/inspect.h"
+#include "src/ops/inspect/inspect_read.h"
+
+void
+inspect_matrix(const struct tensor *t, uint64_t *rows, uint64_t *cols)
+{
+	*cols = t->ndim ? t->dim[t->ndim - 1] : 1;
+	*rows = *cols ? t->elems / *cols : 0;
+}
+
+/* Of the last two dimensions, where a word of 32 bits holds several codes. */
+static uint64_t
+foreign_place(const struct tensor *t, uint64_t index)
+{
+	const struct scheme *s = &t->scheme;
+	uint64_t cols = t->ndim ? t->dim[t->ndim - 1] : 1;
+	uint64_t rows = t->ndim > 1 ? t->dim[t->ndim - 2] : 1, row, col;
+	uint64_t each = (cols * s->bits + 31) / 32;	/* words of a row that are codes */
+
+	if (!rows || !cols)
+		return 0;
+	row = index / cols;
+	col = index % cols;
+	switch (s->kind) {
+	case SCHEME_AWQ:	/* all inputs of 8 outputs side by side */
+		return ((row / rows * cols + col) * (rows / 8) + row % rows / 8) * 4;
+	case SCHEME_GPTQ:
+	case SCHEME_GPTQ_V2:
+		return ((row / rows * each + col * s->bits / 32) * rows + row % rows) * 4;
+	case SCHEME_CT_INT:
+		return (row * each + col * s->bits / 32) * 4;
+	default:
+		return index / 8 * s->bits + index % 8 * s->bits / 8;
+	}
+}
+
+void
+inspect_place(const struct tensor *t, uint64_t index, struct inspect_place *out)
+{
+	const struct scheme *s = &t->scheme;
+	uint64_t rows, cols, off;
+
+	inspect_matrix(t, &rows, &cols);
+	if (s->kind == SCHEME_GGML)
+		off = scheme_code_bytes(s, index / s->group * s->group);
+	else if (scheme_foreign(s))
+		off = foreign_place(t, index);
+	else	/* in two steps, or it could overflow */
+		off = index / 8 * s->bits + index % 8 * s->bits / 8;
+	*out = (struct inspect_place){ cols ? index / cols : 0, cols ? index % cols : 0,
+				       t->weight.off + off };
+}
+
+enum tb_status
+inspect_values(const struct model *m, const struct tensor *t, const struct inspect_window *w,
+	       float *out, struct tb_err *err)
+{
+	uint64_t rows, cols, size;
+	struct reader r;
+	enum tb_status status;
+
+	inspect_matrix(t, &rows, &cols);
+	if (w->row > rows || w->rows > rows - w->row || w->col > cols || w->cols > cols - w->col)
+		return tb_fail(err, TB_EUSAGE, "tensor %s: rows %ju to %ju, columns %ju to %ju lie "
+			       "outside its %ju x %ju", t->name, (uintmax_t)w->row,
+			       (uintmax_t)(w->row + w->rows), (uintmax_t)w->col,
+			       (uintmax_t)(w->col + w->cols), (uintmax_t)rows, (uintmax_t)cols);
+	if (__builtin_mul_overflow(w->rows, w->cols, &size) || size > INSPECT_VALUES_MAX)
+		return tb_fail(err, TB_EUSAGE, "at most %u values at a time", INSPECT_VALUES_MAX);
+	if (!size)
+		return TB_OK;
+	status = reader_open(&r, m, t, err);
+	if (status)
+		return status;
+	for (uint64_t i = 0; i < w->rows; i++)
+		reader_any(&r, (w->row + i) * cols + w->col, (size_t)w->cols, out + i * w->cols);
+	status = reader_check(&r, err);
+	reader_close(&r);
+	return status;
+}
+
+const char *
+inspect_part_name(enum inspect_part p)
+{
+	static const char *const names[PART_COUNT] = { "weight", "scale", "bias", "global scale" };
+
+	return p < PART_COUNT ? names[p] : "?";
+}
+
+const char *
+inspect_part_word(const struct tensor *t, enum inspect_part p)
+{
+	return p == PART_BIAS && scheme_foreign(&t->scheme) ? "zeros" : inspect_part_name(p);
+}
+
+const struct tensor_part *
+inspect_part_of(const struct tensor *t, enum inspect_part p)
+{
+	switch (p) {
+	case PART_WEIGHT:
+		return &t->weight;
+	case PART_SCALE:
+		return t->has_scale ? &t->scale : NULL;
+	case PART_BIAS:
+		return t->has_bias ? &t->bias : NULL;
+	case PART_GLOBAL:
+		return t->has_global ? &t->global : NULL;
+	default:
+		return NULL;
+	}
+}
+
+enum tb_status
+inspect_bytes(const struct model *m, const struct tensor_part *part, uint64_t off, size_t len,
+	      void *out, struct tb_err *err)
+{
+	struct tensor_part some = *part;
+	struct tb_map map;
+	enum tb_status status;
+
+	if (off > part->len || len > part->len - off)
+		return tb_fail(err, TB_EUSAGE, "bytes %ju to %ju lie outside the %ju there are",
+			       (uintmax_t)off, (uintmax_t)(off + len), (uintmax_t)part->len);
+	some.off += off;
+	some.len = len;
+	status = reader_map(&map, m, &some, err);
+	if (status)
+		return status;
+	memcpy(out, map.p, len);
+	if (tb_map_torn(&map))
+		status = tb_fail(err, TB_EIO, "%s: shrank while it was read",
+				 m->files[part->file].path);
+	tb_map_close(&map);
+	return status;
+}

@@ -1,0 +1,327 @@
+#include "config.h"
+
+#include "src/ops/plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/plan/plan_parts.h"
+#include "src/ops/plan/plan_policy.h"
+
+enum dtype
+plan_source_dtype(const struct tensor *t)
+{
+	if (!t->has_scale)
+		return t->weight.dtype;
+	return t->scale.dtype == DT_U8 ? DT_BF16 : t->scale.dtype;
+}
+
+struct plan_bytes
+plan_bytes(const struct scheme *s, enum dtype source, uint64_t elems)
+{
+	uint64_t scales = scheme_scales(s, elems) * (dtype_bits(scheme_scale_dtype(s, source)) / 8);
+
+	return (struct plan_bytes){ scheme_code_bytes(s, elems), scales,
+				    scheme_has_bias(s) ? scales : 0 };
+}
+
+static bool
+float_source(const struct tensor *t)
+{
+	enum dtype d = plan_source_dtype(t);
+
+	return t->origin != ORIGIN_UNKNOWN && (d == DT_BF16 || d == DT_F16 || d == DT_F32);
+}
+
+bool
+plan_fits(const struct plan *p, size_t row, const struct plan_target *target)
+{
+	const struct tensor *t = p->rows[row].src;
+
+	if (target->keep || scheme_equal(&target->scheme, &t->scheme))
+		return true;
+	if (!float_source(t) || (t->has_scale && !p->requantize))
+		return false;
+	if (target->scheme.kind == SCHEME_PLAIN)
+		return true;
+	if (p->dest == PLAN_TO_DIR && !tb_ends(t->name, ".weight"))
+		return false;		/* MLX has no name for its scales */
+	return t->ndim >= 2 && t->elems && scheme_fits(&target->scheme, t->dim[t->ndim - 1]);
+}
+
+static void
+set_row(struct plan_row *r, const struct plan_target *target, enum plan_why why)
+{
+	struct scheme s = target->keep ? r->src->scheme : target->scheme;
+	struct plan_bytes b = plan_bytes(&s, plan_source_dtype(r->src), r->src->elems);
+
+	if (!scheme_equal(&s, &r->target))
+		r->error = -1;
+	r->target = s;
+	r->why = why;
+	r->after = b.codes + b.scales + b.biases;
+	if (scheme_equal(&s, &r->src->scheme)) {
+		r->after = r->before;
+		r->error = 0;
+	}
+}
+
+static struct policy_choice
+policy(const struct plan *p, const struct plan_request *req, const struct policy_model *m,
+       const struct tensor *t)
+{
+	const struct plan_target keep = { .keep = true };
+	struct policy_choice c = { keep, PLAN_KEPT };
+
+	if (req->target.keep)
+		return c;
+	if (!float_source(t))
+		return (struct policy_choice){ keep, PLAN_DTYPE };
+	if (t->has_scale && !p->requantize && !scheme_equal(&t->scheme, &req->target.scheme))
+		return (struct policy_choice){ keep, PLAN_QUANTIZED };
+	if (req->target.scheme.kind == SCHEME_PLAIN)
+		return (struct policy_choice){ req->target, PLAN_ASKED };
+	return req->policy == PLAN_UNIFORM ? policy_uniform(t, &req->target.scheme)
+					   : policy_ollama(m, t, &req->target.scheme);
+}
+
+static void
+choose_row(struct plan *p, size_t i, const struct plan_request *req, const struct policy_model *m)
+{
+	struct policy_choice c = policy(p, req, m, p->rows[i].src);
+
+	for (size_t k = 0; k < req->nrules; k++)
+		if (tb_glob(req->rules[k].pattern, p->rows[i].src->name) &&
+		    plan_fits(p, i, &req->rules[k].target))
+			c = (struct policy_choice){ req->rules[k].target, PLAN_RULE };
+	if (!plan_fits(p, i, &c.target))
+		c = (struct policy_choice){ { .keep = true }, PLAN_NAME };
+	set_row(&p->rows[i], &c.target, c.why);
+}
+
+static unsigned
+count_layers(const struct model *m)
+{
+	uint64_t n = 0, i;
+
+	for (size_t k = 0; k < m->ntensors; k++) {
+		const char *at = strstr(m->tensors[k].name, "layers.");
+		char number[20];
+		size_t len = at ? strspn(at + 7, "0123456789") : 0;
+
+		if (!len || len >= sizeof(number))
+			continue;
+		memcpy(number, at + 7, len);
+		number[len] = 0;
+		if (tb_parse_u64(number, &i) && i >= n && i < 100000)
+			n = i + 1;
+	}
+	return (unsigned)n;
+}
+
+static void
+count(struct plan *p)
+{
+	struct plan_total t = { .error = -1 };
+	uint64_t elems = 0;
+
+	for (size_t i = 0; i < p->nrows; i++) {
+		const struct plan_row *r = &p->rows[i];
+		bool changed = !scheme_equal(&r->target, &r->src->scheme);
+
+		t.before += r->before;
+		t.after += r->after;
+		t.tensors++;
+		t.changed += changed;
+		t.sampled += changed && r->error >= 0;
+		if (changed && r->error > t.error)
+			t.error = r->error;
+		elems += r->src->elems;
+	}
+	t.bits = elems ? (double)t.after * 8 / (double)elems : 0;
+	p->total = t;
+}
+
+static enum plan_experts
+layout_of(enum plan_dest dest, enum plan_experts experts)
+{
+	if (experts != PLAN_EXPERTS_DEFAULT)
+		return experts;
+	return dest == PLAN_TO_STORE ? PLAN_EXPERTS_STACKED : PLAN_EXPERTS_KEEP;
+}
+
+static enum tb_status
+fill(struct plan *p, const struct plan_request *req, struct tb_err *err)
+{
+	struct policy_model pm = { req->model->arch, count_layers(req->model) };
+
+	p->rows = tb_calloc(req->model->ntensors, sizeof(*p->rows));
+	if (!p->rows)
+		return tb_nomem(err);
+	p->nrows = req->model->ntensors;
+	for (size_t i = 0; i < p->nrows; i++) {
+		const struct tensor *t = &req->model->tensors[i];
+
+		p->rows[i] = (struct plan_row){ .src = t, .target = t->scheme, .before = t->bytes };
+		choose_row(p, i, req, &pm);
+	}
+	count(p);
+	return plan_layout(p, err);
+}
+
+static enum tb_status
+check_source(const struct model *m, struct tb_err *err)
+{
+	const struct tensor *foreign = model_foreign(m);
+	char name[SCHEME_NAME_MAX];
+
+	if (model_is_gguf(m))
+		return tb_fail(err, TB_EUNSUP, "%s: GGUF models are read, but not converted yet",
+			       m->loc.path);
+	if (foreign)
+		return tb_fail(err, TB_EUNSUP, "%s: %.200s is %s, which is read, but not converted",
+			       m->loc.path, foreign->name, scheme_name(&foreign->scheme, name));
+	if (!m->ntensors)
+		return tb_fail(err, TB_EFORMAT, "%s: no tensors to convert", m->loc.path);
+	return TB_OK;
+}
+
+enum tb_status
+plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
+{
+	struct plan *p = tb_calloc(1, sizeof(*p));
+	enum tb_status status;
+
+	*out = NULL;
+	if (!p)
+		return tb_nomem(err);
+	p->model = req->model;
+	p->flavour = req->flavour;
+	p->dest = req->dest;
+	p->experts = layout_of(req->dest, req->experts);
+	p->requantize = req->requantize;
+	snprintf(p->quant, sizeof(p->quant), "keep");
+	if (!req->target.keep)
+		scheme_name(&req->target.scheme, p->quant);
+	status = check_source(req->model, err);
+	if (!status)
+		status = fill(p, req, err);
+	if (status) {
+		plan_free(p);
+		return status;
+	}
+	*out = p;
+	return TB_OK;
+}
+
+static void
+free_blobs(struct plan *p)
+{
+	for (size_t i = 0; i < p->nblobs; i++)
+		free(p->blobs[i].name);
+	free(p->blobs);
+	p->blobs = NULL;
+	p->nblobs = 0;
+}
+
+void
+plan_free(struct plan *p)
+{
+	if (!p)
+		return;
+	plan_parts_free(p->parts);
+	free_blobs(p);
+	free(p->rows);
+	free(p);
+}
+
+/* The rows asked for and, where experts are stacked, their siblings. */
+static bool *
+selection(const struct plan *p, const size_t *rows, size_t n)
+{
+	bool *set = tb_calloc(p->nrows, sizeof(*set)), *stacks = tb_calloc(p->nrows, sizeof(*set));
+
+	for (size_t i = 0; i < n && set && stacks; i++)
+		stacks[p->rows[rows[i]].stack] = true;
+	for (size_t i = 0; i < p->nrows && set && stacks; i++)
+		set[i] = stacks[p->rows[i].stack];
+	free(stacks);
+	return set;
+}
+
+enum tb_status
+plan_set(struct plan *p, const size_t *rows, size_t n, const struct plan_target *target,
+	 struct tb_err *err)
+{
+	bool *set;
+
+	for (size_t i = 0; i < n; i++)
+		if (rows[i] >= p->nrows)
+			return tb_fail(err, TB_EUSAGE, "no tensor %zu", rows[i]);
+	set = selection(p, rows, n);
+	if (!set)
+		return tb_nomem(err);
+	for (size_t i = 0; i < p->nrows; i++) {
+		if (!set[i] || plan_fits(p, i, target))
+			continue;
+		free(set);
+		return tb_fail(err, TB_EUSAGE, "%s cannot be stored so: %s", p->rows[i].src->name,
+			       p->rows[i].src->has_scale && !p->requantize
+			       ? "it is quantized already (requantize is off)"
+			       : "its rows or its type do not fit");
+	}
+	for (size_t i = 0; i < p->nrows; i++)
+		if (set[i])
+			set_row(&p->rows[i], target, target->keep ? PLAN_KEPT : PLAN_EDITED);
+	free(set);
+	count(p);
+	return plan_layout(p, err);
+}
+
+enum tb_status
+plan_set_layout(struct plan *p, enum plan_dest dest, enum plan_experts experts,
+		struct tb_err *err)
+{
+	enum plan_dest old_dest = p->dest;
+	enum plan_experts old = p->experts;
+	enum tb_status status;
+
+	p->dest = dest;
+	p->experts = layout_of(dest, experts);
+	status = plan_layout(p, err);
+	if (status) {
+		p->dest = old_dest;
+		p->experts = old;
+		(void)!plan_layout(p, NULL);	/* puts the rows' blobs back, too */
+	}
+	return status;
+}
+
+enum tb_status
+plan_unpriced(const struct plan *p, struct plan_sample **out, size_t *n, struct tb_err *err)
+{
+	*n = 0;
+	*out = tb_calloc(p->nrows, sizeof(**out));
+	if (!*out)
+		return tb_nomem(err);
+	for (size_t i = 0; i < p->nrows; i++)
+		if (p->rows[i].error < 0)
+			(*out)[(*n)++] = (struct plan_sample){ i, p->rows[i].target, -1 };
+	return TB_OK;
+}
+
+void
+plan_priced(struct plan *p, const struct plan_sample *samples, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct plan_row *r = samples[i].row < p->nrows ? &p->rows[samples[i].row] : NULL;
+
+		if (r && samples[i].error >= 0 && scheme_equal(&r->target, &samples[i].target))
+			r->error = samples[i].error;
+	}
+	count(p);
+}

@@ -1,0 +1,390 @@
+/* plan_layout.c - which tensors are written, from which pieces, into which blobs. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/plan/expert.h"
+#include "src/ops/plan/plan_parts.h"
+
+#define SHARD_MAX (5000000000u)
+#define EXPERTS_MAX 65536u	/* a shape of no elements may promise any number */
+
+/* One tensor of the source, or one expert's slice of it, on its way out. */
+struct atom {
+	char *name;		/* of what it becomes (part of); owned */
+	char *group;		/* NULL: no expert; owned */
+	struct plan_piece piece;
+	uint64_t index;		/* among the pieces of one name */
+	bool part;		/* several make one */
+};
+
+struct layout {
+	struct plan *p;
+	struct atom *atoms;
+	size_t n, cap;
+	struct plan_parts *parts;
+	struct plan_blob *blobs;
+	size_t nblobs, blobs_cap;
+};
+
+static enum tb_status
+add(struct layout *l, const char *name, const char *group, struct plan_piece piece, uint64_t index,
+    bool part, struct tb_err *err)
+{
+	struct atom *a;
+
+	if (!tb_grow(&l->atoms, &l->cap, l->n + 1, sizeof(*l->atoms)))
+		return tb_nomem(err);
+	a = &l->atoms[l->n++];
+	*a = (struct atom){ tb_strdup(name), group ? tb_strdup(group) : NULL, piece, index, part };
+	return a->name && (a->group || !group) ? TB_OK : tb_nomem(err);
+}
+
+/* All experts' slices of a stacked tensor. */
+static enum tb_status
+add_slices(struct layout *l, size_t row, const struct expert *e, const char *group,
+	   struct tb_err *err)
+{
+	const struct tensor *t = l->p->rows[row].src;
+	uint64_t n = t->dim[0], each = n ? t->elems / n : 0;
+	enum tb_status status = TB_OK;
+	char name[EXPERT_NAME_MAX];
+
+	if (n > EXPERTS_MAX)
+		return tb_fail(err, TB_ELIMIT, "%s: %ju experts", t->name, (uintmax_t)n);
+	for (uint64_t i = 0; i < n && !status; i++) {
+		if (l->p->dest == PLAN_TO_DIR)
+			expert_single_hf(e, i, name);
+		else
+			expert_single(e, i, name);
+		status = add(l, name, group, (struct plan_piece){ row, i * each, each }, 0, false,
+			     err);
+	}
+	return status;
+}
+
+static enum tb_status
+add_expert(struct layout *l, size_t row, const struct expert *e, struct tb_err *err)
+{
+	const struct tensor *t = l->p->rows[row].src;
+	bool dir = l->p->dest == PLAN_TO_DIR, stack = l->p->experts == PLAN_EXPERTS_STACKED;
+	struct plan_piece all = { row, 0, t->elems };
+	char group[EXPERT_NAME_MAX], name[EXPERT_NAME_MAX];
+
+	expert_group(e, group);
+	if (e->shared)		/* has its blob to itself today, the older layout packs it */
+		return add(l, t->name, stack ? NULL : group, all, 0, false, err);
+	if (!stack && e->stacked)
+		return add_slices(l, row, e, group, err);
+	if (!stack)
+		return add(l, dir ? expert_single_hf(e, e->index, name)
+			   : expert_single(e, e->index, name), group, all, 0, false, err);
+	return add(l, dir ? expert_stacked_mlx(e, name) : expert_stacked(e, name), group, all,
+		   e->index, !e->stacked, err);
+}
+
+static enum tb_status
+add_row(struct layout *l, size_t row, struct tb_err *err)
+{
+	const struct tensor *t = l->p->rows[row].src;
+	struct plan_piece all = { row, 0, t->elems };
+	bool mixtral = l->p->dest == PLAN_TO_DIR && !strcmp(l->p->model->model_type, "mixtral");
+	char name[EXPERT_NAME_MAX];
+	struct expert e;
+
+	if (l->p->experts == PLAN_EXPERTS_KEEP)
+		return add(l, t->name, NULL, all, 0, false, err);
+	if (t->origin != ORIGIN_UNKNOWN && dtype_bits(t->weight.dtype) >= 8 &&
+	    expert_parse(t->name, &e) &&
+	    t->ndim == (e.stacked ? 3 : 2)) {
+		if (mixtral)
+			expert_as_mixtral(&e);
+		return add_expert(l, row, &e, err);
+	}
+	return add(l, mixtral ? expert_router_mixtral(t->name, name)
+		   : l->p->dest == PLAN_TO_DIR ? t->name : expert_canonical(t->name, name), NULL,
+		   all, 0, false, err);
+}
+
+/* Plain tensors by name, then groups; in a group by name as people count. */
+static int
+atom_cmp(const void *va, const void *vb)
+{
+	const struct atom *a = va, *b = vb;
+	int d = (a->group != NULL) - (b->group != NULL);
+
+	if (!d && a->group)
+		d = strcmp(a->group, b->group);
+	if (!d)
+		d = a->group ? tb_natural_cmp(a->name, b->name) : 0;
+	if (!d)
+		d = strcmp(a->name, b->name);
+	return d ? d : (a->index > b->index) - (a->index < b->index);
+}
+
+static bool
+alike(const struct plan *p, const struct atom *a, const struct atom *b)
+{
+	const struct plan_row *x = &p->rows[a->piece.row], *y = &p->rows[b->piece.row];
+
+	return plan_source_dtype(x->src) == plan_source_dtype(y->src) &&
+	       x->src->has_global == y->src->has_global && x->src->ndim == y->src->ndim &&
+	       !memcmp(x->src->dim, y->src->dim, x->src->ndim * sizeof(*x->src->dim));
+}
+
+/* Atoms [i, end) have one name. */
+static enum tb_status
+check_stack(const struct layout *l, size_t i, size_t end, struct tb_err *err)
+{
+	const struct atom *first = &l->atoms[i];
+
+	if (!first->part && end - i > 1)
+		return tb_fail(err, TB_EFORMAT, "two tensors would be called %s", first->name);
+	for (size_t k = i; k < end && first->part; k++) {
+		const struct atom *a = &l->atoms[k];
+
+		if (!a->part || a->index != k - i)
+			return tb_fail(err, TB_EFORMAT, "%s: expert %zu is missing or twice there; "
+				       "experts can be kept as they are", a->name, k - i);
+		if (!alike(l->p, first, a))
+			return tb_fail(err, TB_EFORMAT, "%s: expert %zu has another shape or type",
+				       a->name, k - i);
+		if (!scheme_equal(&l->p->rows[first->piece.row].target,
+				  &l->p->rows[a->piece.row].target))
+			return tb_fail(err, TB_EUSAGE, "%s: experts stacked in one tensor cannot "
+				       "have different schemes; per-expert layout can", a->name);
+		if (l->p->rows[a->piece.row].src->has_global)
+			return tb_fail(err, TB_EUNSUP, "%s: experts with global scales of their own "
+				       "cannot be stacked", a->name);
+	}
+	return TB_OK;
+}
+
+static void
+shape(struct plan_out *o, const struct tensor *t, const struct atom *a, size_t n)
+{
+	o->ndim = t->ndim;
+	memcpy(o->dim, t->dim, sizeof(o->dim));
+	if (a->part) {
+		memmove(o->dim + 1, t->dim, sizeof(*o->dim) * (TB_MAX_DIMS - 1));
+		o->dim[0] = n;
+		o->ndim++;
+	} else if (a->piece.elems != t->elems) {
+		memmove(o->dim, t->dim + 1, sizeof(*o->dim) * (TB_MAX_DIMS - 1));
+		o->ndim--;
+	}
+	o->elems = n * a->piece.elems;
+}
+
+/* What MLX has no name or no place for, said before anything is written. */
+static enum tb_status
+check_mlx(const struct layout *l, const struct atom *a, struct tb_err *err)
+{
+	const struct plan_row *r = &l->p->rows[a->piece.row];
+
+	if (l->p->dest != PLAN_TO_DIR || r->target.kind == SCHEME_PLAIN)
+		return TB_OK;
+	if (r->src->has_global && scheme_equal(&r->target, &r->src->scheme))
+		return tb_fail(err, TB_EUNSUP, "%s: an MLX directory has no place for its global "
+			       "scale; requantize it", a->name);
+	if (!tb_ends(a->name, ".weight"))
+		return tb_fail(err, TB_EUNSUP, "%s: an MLX directory has no name for its scales, "
+			       "for it does not end in .weight; keep it or write a file", a->name);
+	return TB_OK;
+}
+
+static enum tb_status
+add_out(struct layout *l, size_t i, size_t end, struct tb_err *err)
+{
+	struct plan_out *o = &l->parts->outs[l->parts->nouts];
+	enum tb_status status = check_stack(l, i, end, err);
+
+	for (size_t k = i; k < end && !status; k++)
+		status = check_mlx(l, &l->atoms[k], err);
+	if (status)
+		return status;
+	*o = (struct plan_out){ .piece = l->parts->npieces, .npieces = end - i,
+				.row = l->atoms[i].piece.row };
+	shape(o, l->p->rows[o->row].src, &l->atoms[i], end - i);
+	o->name = l->atoms[i].name;
+	l->atoms[i].name = NULL;
+	for (size_t k = i; k < end; k++) {
+		l->p->rows[l->atoms[k].piece.row].stack = o->row;
+		l->parts->pieces[l->parts->npieces++] = l->atoms[k].piece;
+	}
+	l->parts->nouts++;
+	return TB_OK;
+}
+
+bool
+plan_out_whole(const struct plan *p, const struct plan_out *o)
+{
+	const struct plan_row *r = &p->rows[o->row];
+
+	return o->npieces == 1 && o->elems == r->src->elems &&
+	       scheme_equal(&r->target, &r->src->scheme);
+}
+
+static uint64_t
+out_bytes(const struct plan *p, const struct plan_out *o)
+{
+	const struct plan_row *r = &p->rows[o->row];
+	struct plan_bytes b = plan_bytes(&r->target, plan_source_dtype(r->src), o->elems);
+
+	if (plan_out_whole(p, o))
+		return r->before;
+	return b.codes + b.scales + b.biases + (r->src->has_global ? 4 : 0);
+}
+
+/* Outs [i, end) in one blob. */
+static enum tb_status
+add_blob(struct layout *l, const char *name, size_t i, size_t end, struct tb_err *err)
+{
+	struct plan_blob *b;
+
+	if (!tb_grow(&l->blobs, &l->blobs_cap, l->nblobs + 1, sizeof(*l->blobs)))
+		return tb_nomem(err);
+	b = &l->blobs[l->nblobs];
+	*b = (struct plan_blob){ .name = tb_strdup(name), .tensors = end - i };
+	if (!b->name)
+		return tb_nomem(err);
+	for (; i < end; i++) {
+		struct plan_out *o = &l->parts->outs[i];
+
+		o->blob = l->nblobs;
+		b->bytes += out_bytes(l->p, o);
+		for (size_t k = 0; k < o->npieces; k++)
+			l->p->rows[l->parts->pieces[o->piece + k].row].blob = l->nblobs;
+	}
+	l->nblobs++;
+	return TB_OK;
+}
+
+/* Does a group's outs [i, end) share one scheme (or, unquantized, one dtype)? */
+static bool
+uniform(const struct layout *l, size_t i, size_t end)
+{
+	const struct plan_row *rows = l->p->rows;
+	const struct plan_out *outs = l->parts->outs;
+
+	for (size_t k = i + 1; k < end; k++)
+		if (!scheme_equal(&rows[outs[i].row].target, &rows[outs[k].row].target))
+			return false;
+	return true;
+}
+
+/* groups[i]: of out i, NULL for none. */
+static enum tb_status
+store_blobs(struct layout *l, char *const *groups, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	size_t n = l->parts->nouts;
+
+	for (size_t i = 0, end; i < n && !status; i = end) {
+		for (end = i + 1; groups[i] && end < n && !strcmp(groups[i], groups[end]); end++)
+			;
+		if (groups[i] && (l->p->experts == PLAN_EXPERTS_EACH || uniform(l, i, end))) {
+			status = add_blob(l, groups[i], i, end, err);
+			continue;
+		}
+		for (size_t k = i; k < end && !status; k++)
+			status = add_blob(l, l->parts->outs[k].name, k, k + 1, err);
+	}
+	return status;
+}
+
+/* One file, or shards that a file system and a download can bear. */
+static enum tb_status
+file_blobs(struct layout *l, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	size_t n = l->parts->nouts;
+
+	for (size_t i = 0, end; i < n && !status; i = end) {
+		uint64_t bytes = out_bytes(l->p, &l->parts->outs[i]);
+
+		for (end = i + 1; end < n; end++) {
+			bytes += out_bytes(l->p, &l->parts->outs[end]);
+			if (l->p->dest == PLAN_TO_DIR && bytes > SHARD_MAX)
+				break;
+		}
+		status = add_blob(l, "model.safetensors", i, end, err);
+	}
+	return status;
+}
+
+static enum tb_status
+build(struct layout *l, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	char **groups;
+
+	for (size_t i = 0; i < l->p->nrows && !status; i++)
+		status = add_row(l, i, err);
+	if (status)
+		return status;
+	qsort(l->atoms, l->n, sizeof(*l->atoms), atom_cmp);
+	l->parts->outs = tb_calloc(l->n, sizeof(*l->parts->outs));
+	l->parts->pieces = tb_calloc(l->n, sizeof(*l->parts->pieces));
+	groups = tb_calloc(l->n, sizeof(*groups));
+	if (!l->parts->outs || !l->parts->pieces || !groups)
+		status = tb_nomem(err);
+	for (size_t i = 0, end; i < l->n && !status; i = end) {
+		for (end = i + 1; end < l->n && !strcmp(l->atoms[i].name, l->atoms[end].name);)
+			end++;
+		groups[l->parts->nouts] = l->atoms[i].group;
+		status = add_out(l, i, end, err);
+	}
+	if (!status)
+		status = l->p->dest == PLAN_TO_STORE ? store_blobs(l, groups, err)
+						     : file_blobs(l, err);
+	free(groups);
+	return status;
+}
+
+void
+plan_parts_free(struct plan_parts *parts)
+{
+	if (!parts)
+		return;
+	for (size_t i = 0; i < parts->nouts; i++)
+		free(parts->outs[i].name);
+	free(parts->outs);
+	free(parts->pieces);
+	free(parts);
+}
+
+static void
+free_blobs(struct plan_blob *blobs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(blobs[i].name);
+	free(blobs);
+}
+
+enum tb_status
+plan_layout(struct plan *p, struct tb_err *err)
+{
+	struct layout l = { .p = p, .parts = tb_calloc(1, sizeof(*l.parts)) };
+	enum tb_status status = l.parts ? build(&l, err) : tb_nomem(err);
+
+	for (size_t i = 0; i < l.n; i++) {
+		free(l.atoms[i].name);
+		free(l.atoms[i].group);
+	}
+	free(l.atoms);
+	if (status) {
+		plan_parts_free(l.parts);
+		free_blobs(l.blobs, l.nblobs);
+		return status;
+	}
+	plan_parts_free(p->parts);
+	free_blobs(p->blobs, p->nblobs);
+	p->parts = l.parts;
+	p->blobs = l.blobs;
+	p->nblobs = l.nblobs;
+	return TB_OK;
+}

@@ -1,0 +1,81 @@
+/* plan_text.c - the words of a plan: what people type and read. */
+#include "config.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "src/ops/plan/plan.h"
+
+#define X(id, name) [id] = name,
+static const char *const policies[] = { PLAN_POLICY_LIST(X) };
+static const char *const layouts[] = { PLAN_EXPERTS_LIST(X) };
+static const char *const whys[] = { PLAN_WHY_LIST(X) };
+#undef X
+
+const char *
+plan_policy_name(enum plan_policy p)
+{
+	return policies[p];
+}
+
+const char *
+plan_experts_name(enum plan_experts e)
+{
+	return layouts[e];
+}
+
+const char *
+plan_why_text(enum plan_why w)
+{
+	return whys[w];
+}
+
+static bool
+find(const char *s, const char *const *names, unsigned n, unsigned *out)
+{
+	for (*out = 0; *out < n; ++*out)
+		if (!strcmp(s, names[*out]))
+			return true;
+	return false;
+}
+
+bool
+plan_policy_parse(const char *s, enum plan_policy *out)
+{
+	unsigned i;
+
+	if (!find(s, policies, PLAN_POLICY_COUNT, &i))
+		return false;
+	*out = i;
+	return true;
+}
+
+bool
+plan_experts_parse(const char *s, enum plan_experts *out)
+{
+	unsigned i;
+
+	if (!find(s, layouts, PLAN_EXPERTS_COUNT, &i))
+		return false;
+	*out = i;
+	return true;
+}
+
+enum tb_status
+plan_target_parse(const char *s, struct plan_target *out, struct tb_err *err)
+{
+	*out = (struct plan_target){ .keep = !strcasecmp(s, "keep") };
+	return out->keep ? TB_OK : scheme_parse(s, &out->scheme, err);
+}
+
+enum tb_status
+plan_rule_parse(char *text, struct plan_rule *out, struct tb_err *err)
+{
+	char *eq = strrchr(text, '=');
+
+	if (!eq || eq == text)
+		return tb_fail(err, TB_EUSAGE, "\"%s\" is no rule: PATTERN=SCHEME", text);
+	*eq = 0;
+	out->pattern = text;
+	return plan_target_parse(eq + 1, &out->target, err);
+}

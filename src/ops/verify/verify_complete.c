@@ -1,0 +1,154 @@
+/* verify_complete.c - which of the questions are asked of which model. */
+#include "config.h"
+
+#include "src/ops/verify/verify_complete.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/engine/hparams.h"
+#include "src/store/model_meta.h"
+
+void
+gap_add(struct verify_gaps *g, enum finding_code code, const char *tensor, const char *fmt, ...)
+{
+	struct verify_gap gap = { code, tensor ? tb_strdup(tensor) : NULL, NULL };
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&gap.message, fmt, ap) < 0)
+		gap.message = NULL;
+	va_end(ap);
+	if (!gap.message || (tensor && !gap.tensor) ||
+	    !tb_grow(&g->v, &g->cap, g->n + 1, sizeof(*g->v))) {
+		free(gap.tensor);
+		free(gap.message);
+		g->nomem = true;
+		return;
+	}
+	g->v[g->n++] = gap;
+}
+
+void
+gaps_free(struct verify_gaps *g)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		free(g->v[i].tensor);
+		free(g->v[i].message);
+	}
+	free(g->v);
+	*g = (struct verify_gaps){ 0 };
+}
+
+bool
+gaps_about(const struct verify_gaps *g, const char *tensor)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->v[i].tensor && !strcmp(g->v[i].tensor, tensor))
+			return true;
+	return false;
+}
+
+bool
+complete_bad_file(const struct model *m, const struct model_file *f)
+{
+	for (size_t i = 0; i < m->nproblems; i++)
+		if (*f->digest && !strcmp(m->problems[i].digest, f->digest))
+			return true;
+	return f->missing || f->unread || f->outside;
+}
+
+/* A layer is called as its tensor is, or as what a group of tensors has in common. */
+static bool
+covers(const char *layer, const char *tensor)
+{
+	size_t n = strlen(layer);
+
+	return tb_starts(tensor, layer) && (tensor[n] == 0 || tensor[n] == '.');
+}
+
+/* Files of a folder do not say what should be in them: one that cannot be read may
+ * have held anything. */
+bool
+complete_unread(const struct model *m, const char *tensor)
+{
+	bool layers = m->loc.kind == MODEL_OLLAMA_TENSORS;
+
+	if (!layers)
+		return m->nproblems > 0;
+	for (size_t i = 0; i < m->nfiles; i++) {
+		const struct model_file *f = &m->files[i];
+
+		if (f->media == MEDIA_TENSOR && f->name && covers(f->name, tensor) &&
+		    complete_bad_file(m, f))
+			return true;
+	}
+	return false;
+}
+
+/* general.type says what a file is, and is not written for the usual thing. */
+static bool
+partial_gguf(const struct model *m)
+{
+	struct model_meta mm;
+	const struct gguf_kv *kv;
+	char *type = NULL;
+	bool partial = false;
+
+	if (model_meta_open(&mm, m, NULL))
+		return false;
+	kv = gguf_find(&mm.g, "general.type");
+	if (kv && !gguf_string(kv, &mm.file, 64, &type, NULL))
+		partial = strcmp(type, "model") != 0;
+	if (!m->ntensors && gguf_find(&mm.g, "tokenizer.ggml.model"))
+		partial = true;
+	free(type);
+	model_meta_close(&mm);
+	return partial;
+}
+
+bool
+complete_partial(const struct model *m)
+{
+	for (size_t i = 0; i < m->nfiles; i++)
+		if (m->files[i].name && !strcmp(m->files[i].name, "adapter_config.json"))
+			return true;
+	return model_is_gguf(m) && partial_gguf(m);
+}
+
+static bool
+store_kind(const struct model *m)
+{
+	return model_kind_ollama(m->loc.kind) || model_is_image(m);
+}
+
+enum tb_status
+verify_complete(const struct model *m, struct verify_gaps *g, struct tb_err *err)
+{
+	struct hparams hp;
+	uint32_t vocab = 0;
+
+	if (m->loc.kind == MODEL_CONTAINER)
+		return TB_OK;
+	if (store_kind(m))
+		complete_layers(m, g);
+	if (m->loc.kind == MODEL_SAFETENSORS_DIR)
+		complete_shards(m, g);
+	if (model_is_gguf(m))
+		complete_gguf(m, g);
+	else
+		complete_packed(m, g);
+	if (!complete_partial(m) && m->loc.kind != MODEL_SAFETENSORS_FILE) {
+		if (complete_slots(m, &hp, g, err)) {
+			vocab = hp.vocab;
+			hparams_free(&hp);
+		}
+	}
+	if (m->loc.kind != MODEL_SAFETENSORS_FILE)
+		complete_texts(m, vocab, g);
+	return g->nomem ? tb_nomem(err) : TB_OK;
+}

@@ -1,0 +1,395 @@
+/* verify_files.c - every distinct file once, whoever uses it: largest first, so that
+ * no core is left with a large one at the end. */
+#include "config.h"
+
+#include "src/ops/verify/verify_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/sha256.h"
+#include "src/base/text.h"
+
+#define FLUSH_SECONDS 2.0
+
+static const struct verify_file *
+file_of(const struct verify_run *r, struct verify_use u)
+{
+	return &r->models[u.model].files[u.file];
+}
+
+static int
+by_path(const void *a, const void *b, void *arg)
+{
+	const struct verify_use *x = a, *y = b;
+	int order = strcmp(file_of(arg, *x)->path, file_of(arg, *y)->path);
+
+	return order ? order : x->model < y->model ? -1 : x->model > y->model;
+}
+
+static int
+largest_first(const void *a, const void *b)
+{
+	const struct verify_target *x = a, *y = b;
+
+	if (x->file->id.size != y->file->id.size)
+		return x->file->id.size < y->file->id.size ? 1 : -1;
+	return strcmp(x->file->path, y->file->path);
+}
+
+/* Blobs are hashed because their name says what comes out; other files are compared with
+ * their last hash. */
+static bool
+wanted(const struct verify_file *f)
+{
+	return !f->missing && !f->unread && (!f->manifest || *f->digest);
+}
+
+static enum tb_status
+list_uses(struct verify_run *r, size_t *n, struct tb_err *err)
+{
+	size_t cap = 0;
+
+	*n = 0;
+	for (size_t m = 0; m < r->nmodels; m++)
+		for (size_t f = 0; f < r->models[m].nfiles; f++) {
+			if (!wanted(&r->models[m].files[f]))
+				continue;
+			if (!tb_grow(&r->uses, &cap, *n + 1, sizeof(*r->uses)))
+				return tb_nomem(err);
+			r->uses[(*n)++] = (struct verify_use){ (uint32_t)m, (uint32_t)f };
+		}
+	if (*n)
+		qsort_r(r->uses, *n, sizeof(*r->uses), by_path, r);
+	return TB_OK;
+}
+
+/* The next target: f, with as many uses as are added to it. */
+static struct verify_target *
+add_target(struct verify_run *r, size_t *cap, const struct verify_file *f)
+{
+	if (!tb_grow(&r->targets, cap, r->ntargets + 1, sizeof(*r->targets)))
+		return NULL;
+	r->targets[r->ntargets] = (struct verify_target){ .file = f };
+	return &r->targets[r->ntargets++];
+}
+
+static enum tb_status
+list_targets(struct verify_run *r, struct tb_err *err)
+{
+	size_t n, cap = 0;
+	struct verify_target *t = NULL;
+	enum tb_status status = list_uses(r, &n, err);
+
+	for (size_t i = 0; !status && i < n; i++) {
+		const struct verify_file *f = file_of(r, r->uses[i]);
+
+		if (!t || strcmp(t->file->path, f->path)) {
+			t = add_target(r, &cap, f);
+			if (!t)
+				return tb_nomem(err);
+			t->uses = &r->uses[i];
+		}
+		t->nuses++;
+	}
+	for (size_t i = 0; !status && i < r->norphans; i++)
+		if (!add_target(r, &cap, &r->orphans[i]))
+			status = tb_nomem(err);
+	return status;
+}
+
+/* What a file was does not depend on how somebody came to it. */
+static enum tb_status
+recall(struct verify_run *r, struct verify_target *t, struct tb_err *err)
+{
+	enum tb_status status = db_hash_get(r->db, t->file->path, &t->was, &t->known, err);
+	struct db_hash other;
+	bool known;
+
+	if (status || *t->file->digest)
+		return status;
+	t->real = realpath(t->file->path, NULL);
+	if (t->real && !strcmp(t->real, t->file->path)) {
+		free(t->real);
+		t->real = NULL;
+	}
+	if (!t->real)
+		return TB_OK;
+	status = db_hash_get(r->db, t->real, &other, &known, err);
+	if (!status && known && (!t->known || other.when_ns > t->was.when_ns)) {
+		t->was = other;
+		t->known = true;
+	}
+	return status;
+}
+
+/* Largest first, with what is known of them. */
+static enum tb_status
+prepare_targets(struct verify_run *r, struct tb_err *err)
+{
+	uint64_t bytes = 0;
+	enum tb_status status = list_targets(r, err);
+
+	for (size_t i = 0; !status && i < r->ntargets; i++) {
+		struct verify_target *t = &r->targets[i];
+
+		bytes += t->file->id.size;
+		status = recall(r, t, err);
+	}
+	if (r->ntargets)
+		qsort(r->targets, r->ntargets, sizeof(*r->targets), largest_first);
+	tb_job_total(r->job, bytes, r->ntargets);
+	return status;
+}
+
+/* ---- one file ---- */
+
+static void
+find_orphan(struct verify_run *r, enum finding_code code, const struct verify_where *at,
+	    const char *path, const char *message)
+{
+	verify_find(r, code, at, "%s, which belongs to no model%s, %s", at->blob,
+		    verify_unclear(r, path) ? " whose manifest can be read" : "", message);
+}
+
+/* The same finding for each model that uses the file (once a model, however often). */
+static void
+find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code code,
+	     struct verify_where at, const char *message)
+{
+	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
+	bool damage = finding_severity(code) == SEV_ERROR;
+
+	at.blob = blob;
+	if (!t->nuses)
+		find_orphan(r, code, &at, t->file->path, message);
+	for (size_t i = 0; i < t->nuses; i++) {
+		struct verify_where mine = at;
+		char name[VERIFY_NAME_MAX];
+
+		if (i && t->uses[i - 1].model == t->uses[i].model)
+			continue;
+		mine.model = &r->models[t->uses[i].model];
+		verify_name(damage ? file_of(r, t->uses[i]) : NULL, &mine, name);
+		verify_find(r, code, &mine, "%s: %s %s%s", mine.model->loc.name, blob, message, name);
+	}
+	t->bad |= damage;
+}
+
+/* Each manifest says a size of its own. */
+static void
+check_sizes(struct verify_run *r, struct verify_target *t, uint64_t size, bool digest_right)
+{
+	for (size_t i = 0; i < t->nuses; i++) {
+		const struct verify_model *m = &r->models[t->uses[i].model];
+		const struct verify_file *f = file_of(r, t->uses[i]);
+		char want[24], have[24], name[VERIFY_NAME_MAX];
+		struct verify_where at = { .model = m, .blob = f->digest, .expected = want,
+					   .actual = have };
+
+		if (!f->sized || f->want_size == size)
+			continue;
+		snprintf(want, sizeof(want), "%ju", (uintmax_t)f->want_size);
+		snprintf(have, sizeof(have), "%ju", (uintmax_t)size);
+		verify_name(f, &at, name);
+		verify_find(r, F_SIZE_MISMATCH, &at, "%s: %s has %s bytes, the manifest says %s%s%s",
+			    m->loc.name, f->digest, have, want, digest_right
+			    ? "; its digest is right, so the manifest is wrong" : "", name);
+		t->bad = true;
+	}
+}
+
+static bool
+sizes_agree(const struct verify_run *r, const struct verify_target *t, uint64_t size)
+{
+	for (size_t i = 0; i < t->nuses; i++) {
+		const struct verify_file *f = file_of(r, t->uses[i]);
+
+		if (f->sized && f->want_size != size)
+			return false;
+	}
+	return true;
+}
+
+/* Bytes are wrong: says so, and where pages of zeros stand in for some of them. */
+static enum tb_status
+find_damage(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
+	    enum finding_code code, const char *expected, const char *actual,
+	    const char *message, struct tb_err *err)
+{
+	struct verify_where at = { .expected = expected, .actual = actual };
+	char where[400] = "", text[600];
+	struct verify_zeros zeros;
+	enum tb_status status = verify_find_zeros(r, f, &zeros, err);
+
+	if (status)
+		return status;
+	if (zeros.len) {
+		at.offset = &zeros.off;
+		at.tensor = *zeros.tensor ? zeros.tensor : NULL;
+		snprintf(where, sizeof(where), "; %ju bytes from byte %ju on are zero%s%s",
+			 (uintmax_t)zeros.len, (uintmax_t)zeros.off,
+			 *zeros.tensor ? ", in " : "", zeros.tensor);
+	}
+	snprintf(text, sizeof(text), "%s%s", message, where);
+	find_for_all(r, t, code, at, text);
+	return TB_OK;
+}
+
+static enum tb_status
+judge_digest(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
+	     const char *digest, struct tb_err *err)
+{
+	bool right = !strcmp(digest, t->file->digest);
+
+	check_sizes(r, t, f->id.size, right);
+	t->equal = right;
+	if (right || !sizes_agree(r, t, f->id.size))
+		return TB_OK;
+	return find_damage(r, t, f, F_DIGEST_MISMATCH, t->file->digest, digest,
+			   "does not have the bytes that its name says", err);
+}
+
+/* Files of directories: nobody says what their bytes are, but we know what they were.  A
+ * copy that was put in their place is no excuse: whoever keeps the time of a file keeps
+ * its bytes. */
+static enum tb_status
+judge_change(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
+	     const char *digest, struct tb_err *err)
+{
+	const struct db_hash *was = &t->was;
+
+	t->equal = t->known && !strcmp(was->digest, digest);
+	if (!t->known || t->equal)
+		return TB_OK;
+	t->rotten = was->id.size == f->id.size && was->id.mtime_ns == f->id.mtime_ns;
+	if (t->rotten)
+		return find_damage(r, t, f, F_CONTENT_CHANGED, was->digest, digest, "has other "
+				   "bytes than at the last verify, but the same size and time (if "
+				   "that was on purpose, touch it and verify again)", err);
+	find_for_all(r, t, F_CHANGED_SINCE, (struct verify_where){ .expected = was->digest,
+		     .actual = digest }, "was written since the last verify");
+	return TB_OK;
+}
+
+static bool
+skip(const struct verify_run *r, const struct verify_target *t)
+{
+	const struct db_hash *was = &t->was;
+
+	return t->known && r->req->since_ns > 0 && was->ok && was->when_ns >= r->req->since_ns &&
+	       tb_ident_equal(&was->id, &t->file->id) && sizes_agree(r, t, t->file->id.size);
+}
+
+static enum tb_status
+hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
+	  struct tb_err *err)
+{
+	struct db_hash h = { .id = f->id, .when_ns = tb_now_ns() };
+	enum tb_status status = tb_sha256_file(f, r->job, h.digest, err);
+	char git[TB_DIGEST_MAX] = "";
+
+	if (!status && tb_starts(t->file->digest, "gitsha1:"))
+		status = tb_gitsha1_file(f, NULL, git, err);
+	if (status)
+		return status;
+	if (*t->file->digest)
+		status = judge_digest(r, t, f, *git ? git : h.digest, err);
+	else
+		status = judge_change(r, t, f, h.digest, err);
+	if (!status && r->req->deep && t->nuses)
+		status = verify_values(r, t, f, err);
+	if (t->rotten)	/* damage is not what the next run compares with */
+		memcpy(h.digest, t->was.digest, sizeof(h.digest));
+	h.ok = !t->bad;
+	h.recorded = !*t->file->digest && !t->equal && !t->rotten;
+	if (!status)
+		verify_remember(r, t->file->path, &h);
+	if (!status && t->real)
+		verify_remember(r, t->real, &h);
+	return status;
+}
+
+/* f NULL: it was skipped. */
+static void
+count(struct verify_run *r, const struct verify_target *t, const struct tb_file *f)
+{
+	bool compared = *t->file->digest || t->equal || t->rotten;
+
+	pthread_mutex_lock(&r->lock);
+	if (f) {
+		r->out->blobs++;
+		r->out->bytes += f->id.size;
+		r->out->compared += compared;
+		r->out->recorded += !compared;
+	} else {
+		r->out->skipped++;
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+static enum tb_status
+check_file(struct verify_run *r, struct verify_target *t, struct tb_err *err)
+{
+	struct tb_file f;
+	enum tb_status status;
+
+	if (skip(r, t)) {
+		tb_job_step(r->job, t->file->id.size, 1);
+		t->equal = !t->was.recorded;
+		count(r, t, NULL);
+		return TB_OK;
+	}
+	status = tb_file_open(&f, t->file->path, err);
+	if (!status) {
+		status = hash_file(r, t, &f, err);
+		if (!status)
+			count(r, t, &f);
+		tb_file_close(&f);
+	}
+	tb_job_step(r->job, 0, 1);
+	return status;
+}
+
+static void
+one(void *arg, size_t i, unsigned worker)
+{
+	struct verify_run *r = arg;
+	struct verify_target *t = &r->targets[i];
+	struct tb_err err = { 0 };
+	enum tb_status status;
+
+	if (tb_job_cancelled(r->job))
+		return;
+	tb_job_what(r->job, "%s", t->nuses ? r->models[t->uses->model].loc.name : "orphans");
+	status = check_file(r, t, &err);
+	if (status == TB_EIO || status == TB_ENOENT || status == TB_EFORMAT)
+		find_for_all(r, t, F_BLOB_UNREADABLE, (struct verify_where){ .expected = "",
+			     .actual = err.msg }, "cannot be read");
+	else if (status && status != TB_ECANCEL)
+		verify_fail(r, status, &err);
+	/* Worker 0 is the thread that called, which owns the connection. */
+	if (worker == 0 && tb_monotonic() - r->flushed > FLUSH_SECONDS) {
+		status = verify_flush(r, &err);
+		if (status)
+			verify_fail(r, status, &err);
+	}
+}
+
+enum tb_status
+verify_files(struct verify_run *r, struct tb_err *err)
+{
+	enum tb_status status = prepare_targets(r, err);
+
+	if (status)
+		return status;
+	tb_pool_each(r->ctx->pool, r->ntargets, one, r);
+	status = tb_job_check(r->job, err);
+	if (!status && r->status) {
+		*err = r->err;
+		status = r->status;
+	}
+	return status;
+}

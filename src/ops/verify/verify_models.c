@@ -1,0 +1,436 @@
+/* verify_models.c - which models are verified, and what their manifests and headers
+ * alone tell. */
+#include "config.h"
+
+#include "src/ops/verify/verify_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/scan/blobdir.h"
+#include "src/store/hub.h"
+
+static enum tb_status
+add(struct verify_run *r, const struct model_loc *loc, struct tb_err *err)
+{
+	for (size_t i = 0; r->req->nrefs && i < r->nmodels; i++)
+		if (!strcmp(r->models[i].loc.path, loc->path))
+			return TB_OK;		/* named twice */
+	if (!tb_grow(&r->models, &r->cap, r->nmodels + 1, sizeof(*r->models)))
+		return tb_nomem(err);
+	return model_loc_copy(&r->models[r->nmodels++].loc, loc, err);
+}
+
+static enum tb_status
+walked(void *arg, const struct model_loc *loc, struct tb_err *err)
+{
+	struct verify_run *r = arg;
+	enum tb_status status = tb_job_check(r->job, err);
+
+	return status ? status : add(r, loc, err);
+}
+
+/* Stores may lie in one another: a model is looked at once. */
+static int
+by_place(const void *a, const void *b)
+{
+	const struct verify_model *const *x = a, *const *y = b;
+	int d = strcmp((*x)->loc.path, (*y)->loc.path);
+
+	return d ? d : *x < *y ? -1 : *x > *y;
+}
+
+static void
+drop_doubles(struct verify_run *r)
+{
+	struct verify_model **all = tb_calloc(r->nmodels + 1, sizeof(*all));
+	size_t n = 0;
+
+	for (size_t i = 0; all && i < r->nmodels; i++)
+		all[i] = &r->models[i];
+	if (all)
+		qsort(all, r->nmodels, sizeof(*all), by_place);
+	for (size_t i = 1; all && i < r->nmodels; i++)
+		if (!strcmp(all[i]->loc.path, all[i - 1]->loc.path))
+			all[i]->doubled = true;
+	free(all);
+	for (size_t i = 0; i < r->nmodels; i++)
+		if (r->models[i].doubled)
+			model_loc_free(&r->models[i].loc);
+		else
+			r->models[n++] = r->models[i];
+	r->nmodels = n;
+}
+
+static enum tb_status
+collect_root(struct verify_run *r, size_t i, struct tb_err *err)
+{
+	const char *path = r->ctx->roots.path[i];
+	struct verify_where at = { .blob = path };
+
+	if (!store_root_away(&r->ctx->roots, i))
+		return store_walk(path, walked, r, &r->unread, err);
+	verify_find(r, F_STORE_AWAY, &at, "%s: this store is not there now, so nothing of it was"
+		    " verified (\"tbtui scan --forget\" drops it)", path);
+	return TB_OK;
+}
+
+enum tb_status
+verify_collect(struct verify_run *r, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; !status && i < r->req->nrefs; i++) {
+		struct model_loc loc = { 0 };
+
+		status = store_resolve(&r->ctx->roots, r->req->refs[i], &loc, err);
+		if (!status)
+			status = add(r, &loc, err);
+		model_loc_free(&loc);
+	}
+	for (size_t i = 0; !status && !r->req->nrefs && i < r->ctx->roots.n; i++)
+		status = collect_root(r, i, err);
+	if (!status && r->ctx->roots.n > 1)
+		drop_doubles(r);
+	for (size_t i = 0; i < r->unread.n; i++)
+		verify_find_unread(r, &r->unread.v[i]);
+	return status;
+}
+
+/* ---- reading, on the pool ---- */
+
+static bool
+ollama(const struct verify_model *m)
+{
+	return model_kind_ollama(m->loc.kind);
+}
+
+static bool
+image(const struct verify_model *m)
+{
+	return model_kind_image(m->loc.kind);
+}
+
+static bool
+container(const struct verify_model *m)
+{
+	return m->loc.kind == MODEL_CONTAINER;
+}
+
+static bool
+keep_file(struct verify_file *to, const struct model_file *f, bool sized)
+{
+	bool odd = f->media == MEDIA_UNKNOWN && f->media_type && !f->is_manifest;
+
+	*to = (struct verify_file){
+		.path = tb_strdup(f->path), .want_size = f->want_size, .id = f->id,
+		.missing = f->missing, .unread = f->unread, .outside = f->outside,
+		.manifest = f->is_manifest, .sized = sized && !f->is_manifest,
+		.odd_media = odd ? tb_strdup(f->media_type) : NULL,
+	};
+	memcpy(to->digest, f->digest, sizeof(to->digest));
+	if (!*to->digest && !hub_digest(f->path, to->digest))
+		*to->digest = 0;
+	return to->path && (to->odd_media || !odd);
+}
+
+static bool
+keep_model(struct verify_model *to, const struct model *m)
+{
+	to->files = tb_calloc(m->nfiles ? m->nfiles : 1, sizeof(*to->files));
+	to->problems = tb_calloc(m->nproblems ? m->nproblems : 1, sizeof(*to->problems));
+	if (!to->files || !to->problems)
+		return false;
+	for (size_t i = 0; i < m->nfiles; i++, to->nfiles++)
+		if (!keep_file(&to->files[i], &m->files[i], m->files[i].media_type))
+			return to->nfiles++, false;
+	if (!verify_name_tensors(to, m))
+		return false;
+	for (size_t i = 0; i < m->nproblems; i++, to->nproblems++) {
+		to->problems[i].message = tb_strdup(m->problems[i].message);
+		to->problems[i].absent = m->problems[i].absent;
+		to->problems[i].index = m->problems[i].index;
+		memcpy(to->problems[i].digest, m->problems[i].digest, TB_DIGEST_MAX);
+		if (!to->problems[i].message)
+			return false;
+	}
+	to->remark = m->remark ? tb_strdup(m->remark) : NULL;
+	if (m->remark && !to->remark)
+		return false;
+	to->stamp = model_stamp(m);
+	to->loc.kind = m->loc.kind;	/* what only the manifest tells */
+	return true;
+}
+
+static void
+read_one(void *arg, size_t i, unsigned worker)
+{
+	struct verify_run *r = arg;
+	struct verify_model *v = &r->models[i];
+	struct model *m = NULL;
+	struct tb_err err;
+	enum tb_status status;
+
+	(void)worker;
+	if (tb_job_cancelled(r->job))
+		return;
+	tb_job_what(r->job, "%s", v->loc.name);
+	status = model_open(&m, &v->loc, &err);
+	v->opened = true;
+	if (status == TB_ENOMEM)
+		verify_fail(r, status, &err);
+	else if (status) {
+		v->failure = tb_strdup(err.msg);
+		if (!v->failure)
+			verify_fail(r, tb_nomem(&err), &err);
+	} else {
+		if (!keep_model(v, m) || (r->req->deep && !verify_keep_bytes(v, m)) ||
+		    verify_complete(m, &v->gaps, &err))
+			verify_fail(r, tb_nomem(&err), &err);
+		model_free(m);
+	}
+}
+
+/* ---- findings, in the order of the models ---- */
+
+/* A model's files by digest, those of one digest as the manifest has them: a model whose
+ * 40,000 layers are all missing has as many problems. */
+struct digests { const struct verify_file **v; size_t n; };	/* v owned */
+
+static int
+by_digest(const void *a, const void *b)
+{
+	const struct verify_file *x = *(const struct verify_file *const *)a;
+	const struct verify_file *y = *(const struct verify_file *const *)b;
+	int d = strcmp(x->digest, y->digest);
+
+	return d ? d : (x > y) - (x < y);
+}
+
+static bool
+list_digests(const struct verify_model *m, struct digests *out)
+{
+	*out = (struct digests){ .v = tb_calloc(m->nfiles + 1, sizeof(*out->v)) };
+	for (size_t i = 0; out->v && i < m->nfiles; i++)
+		if (*m->files[i].digest)
+			out->v[out->n++] = &m->files[i];
+	if (out->n > 1)
+		qsort(out->v, out->n, sizeof(*out->v), by_digest);
+	return out->v;
+}
+
+/* The first with that digest, or NULL. */
+static const struct verify_file *
+file_of(const struct digests *d, const char *digest)
+{
+	size_t lo = 0, hi = d->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (strcmp(d->v[mid]->digest, digest) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < d->n && !strcmp(d->v[lo]->digest, digest) ? d->v[lo] : NULL;
+}
+
+/* A file that is not there, or has not the bytes that it should, is told of once. */
+static bool
+explained(const struct verify_file *f)
+{
+	return f && (f->missing || f->unread || (f->sized && f->id.size != f->want_size));
+}
+
+static void
+missing(struct verify_run *r, const struct verify_model *m, const struct verify_file *f)
+{
+	const char *what = *f->digest ? f->digest : f->path;
+	struct verify_where at = { .model = m, .blob = what };
+	char name[VERIFY_NAME_MAX];
+	struct tb_file file;
+	struct tb_err why;
+	enum tb_status status;
+
+	verify_name(f, &at, name);
+	status = tb_file_open(&file, f->path, &why);
+	if (!status) {
+		tb_file_close(&file);
+		(void)tb_fail(&why, TB_EIO, "could not be opened, and now can: verify again");
+	}
+	if (status == TB_ENOMEM)
+		verify_fail(r, status, &why);
+	else if (status == TB_ENOENT)
+		verify_find(r, F_BLOB_MISSING, &at, "%s: %s is missing%s", m->loc.name, what, name);
+	else
+		verify_find(r, F_BLOB_UNREADABLE, &at, "%s: %s: %s%s", m->loc.name, what, why.msg,
+			    name);
+}
+
+/* What is linked from elsewhere may go away without the store: said once a model. */
+static void
+find_outside(struct verify_run *r, const struct verify_model *m)
+{
+	char *root = *m->loc.root ? realpath(m->loc.root, NULL) : NULL;
+	size_t n = root ? strlen(root) : 0;
+	bool found = false;
+
+	for (size_t i = 0; root && i < m->nfiles && !found; i++) {
+		const struct verify_file *f = &m->files[i];
+		char *real = realpath(f->path, NULL);
+		struct verify_where at = { .model = m, .blob = f->path, .actual = real };
+
+		found = real && n > 1 && (strncmp(real, root, n) != 0 || real[n] != '/');
+		if (found)
+			verify_find(r, F_OUTSIDE, &at, "%s: %s leads out of the store, to %s",
+				    m->loc.name, f->path, real);
+		free(real);
+	}
+	free(root);
+}
+
+static void
+judge_file(struct verify_run *r, const struct verify_model *m, const struct verify_file *f,
+	   const struct digests *d)
+{
+	struct verify_where at = { .model = m, .blob = f->digest, .actual = f->odd_media };
+	bool again = *f->digest && file_of(d, f->digest) != f;
+
+	if ((f->missing || f->unread) && !f->outside && !again)
+		missing(r, m, f);
+	if (f->odd_media && !container(m))
+		verify_find(r, F_UNKNOWN_MEDIA, &at, "%s: a layer of unknown type %s", m->loc.name,
+			    f->odd_media);
+}
+
+static void
+judge_problem(struct verify_run *r, const struct verify_model *m, const struct verify_problem *p,
+	      const struct digests *d)
+{
+	const struct verify_file *f = *p->digest ? file_of(d, p->digest) : NULL;
+	struct verify_where at = { .model = m, .blob = p->digest };
+	char name[VERIFY_NAME_MAX];
+
+	verify_name(f, &at, name);
+	if (!p->absent && !explained(f))
+		verify_find(r, p->index ? F_INDEX_BAD : *p->digest ? F_STRUCTURE_BAD : F_MODEL_BAD,
+			    &at, "%s: %s", m->loc.name, p->message);
+}
+
+static void
+judge_gap(struct verify_run *r, const struct verify_model *m, const struct verify_gap *gap)
+{
+	struct verify_where at = { .model = m, .tensor = gap->tensor };
+
+	verify_find(r, gap->code, &at, "%s: %s", m->loc.name, gap->message);
+}
+
+static void
+judge(struct verify_run *r, const struct verify_model *m)
+{
+	struct digests d;
+	struct tb_err err;
+
+	if (!list_digests(m, &d)) {
+		verify_fail(r, tb_nomem(&err), &err);
+		return;
+	}
+	find_outside(r, m);
+	if (container(m))
+		verify_find(r, F_NOT_MODEL, &(struct verify_where){ .model = m }, "%s: a container "
+			    "image, no model; its blobs are compared with their digests",
+			    m->loc.name);
+	for (size_t i = 0; i < m->nfiles; i++)
+		judge_file(r, m, &m->files[i], &d);
+	for (size_t i = 0; i < m->nproblems; i++)
+		judge_problem(r, m, &m->problems[i], &d);
+	free(d.v);
+	for (size_t i = 0; i < m->gaps.n; i++)
+		judge_gap(r, m, &m->gaps.v[i]);
+	if (m->remark)
+		verify_find(r, F_INDEX_SIZE, &(struct verify_where){ .model = m }, "%s: %s",
+			    m->loc.name, m->remark);
+}
+
+static void
+judge_failed(struct verify_run *r, const struct verify_model *m)
+{
+	struct verify_where at = { .model = m };
+	struct tb_err why, err;
+	enum tb_status status = tb_fail(&why, TB_EIO, "%s", m->failure);
+
+	verify_find(r, ollama(m) || image(m) ? F_MANIFEST_BAD : F_MODEL_BAD, &at, "%s: %s", m->loc.name,
+		    m->failure);
+	if (ollama(m) && unread_note(&r->unread, m->loc.path, status, &why, &err))
+		verify_fail(r, err.code, &err);
+}
+
+bool
+verify_unclear(const struct verify_run *r, const char *blob)
+{
+	const char *blobs = strstr(blob, "/blobs/");
+
+	for (const char *p = blobs; p; p = strstr(p + 1, "/blobs/"))
+		blobs = p;
+	return blobs && unread_below(&r->unread, blob, (size_t)(blobs - blob));
+}
+
+enum tb_status
+verify_read_models(struct verify_run *r, struct tb_err *err)
+{
+	enum tb_status status;
+
+	tb_pool_each(r->ctx->pool, r->nmodels, read_one, r);
+	status = tb_job_check(r->job, err);
+	if (!status && r->status) {
+		*err = r->err;
+		status = r->status;
+	}
+	for (size_t i = 0; !status && i < r->nmodels; i++) {
+		const struct verify_model *m = &r->models[i];
+
+		if (m->failure)
+			judge_failed(r, m);
+		else
+			judge(r, m);
+		r->out->models += !container(m);
+		r->out->manifests += ollama(m) || image(m) || container(m);
+	}
+	return status;
+}
+
+void
+verify_free_models(struct verify_run *r)
+{
+	for (size_t i = 0; i < r->nmodels; i++) {
+		struct verify_model *m = &r->models[i];
+
+		model_loc_free(&m->loc);
+		for (size_t k = 0; k < m->nfiles; k++) {
+			free(m->files[k].path);
+			free(m->files[k].odd_media);
+			free(m->files[k].bytes);
+			free(m->files[k].tensor);
+		}
+		for (size_t k = 0; k < m->nproblems; k++)
+			free(m->problems[k].message);
+		gaps_free(&m->gaps);
+		free(m->files);
+		free(m->problems);
+		free(m->failure);
+		free(m->remark);
+	}
+	for (size_t i = 0; i < r->norphans; i++)
+		free(r->orphans[i].path);
+	free(r->orphans);
+	free(r->models);
+	free(r->uses);
+	for (size_t i = 0; i < r->ntargets; i++)
+		free(r->targets[i].real);
+	free(r->targets);
+	unread_free(&r->unread);
+}

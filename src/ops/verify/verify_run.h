@@ -1,0 +1,153 @@
+/* verify_run.h - inside a verify run: the models, the distinct files, the findings. */
+#ifndef TBTUI_OPS_VERIFY_RUN_H
+#define TBTUI_OPS_VERIFY_RUN_H
+
+#include <pthread.h>
+
+#include "db/write.h"
+#include "src/ops/verify/verify.h"
+#include "src/ops/verify/verify_complete.h"
+#include "src/store/unread.h"
+
+/* What stays of a model once its headers were read: a store has more tensors than
+ * anybody wants to hold for the length of a run. */
+struct verify_file {
+	char *path;			/* owned */
+	char digest[TB_DIGEST_MAX];	/* "gitsha1:…" as well */
+	uint64_t want_size;
+	struct tb_ident id;
+	bool missing, unread, outside, manifest;
+	bool sized;			/* want_size is what the manifest says */
+	char *odd_media;		/* a media type nobody knows, or NULL; owned */
+	char *tensor;			/* the first in it, or NULL; owned */
+	uint64_t tensor_off;		/* of its bytes; if ntensors */
+	uint32_t ntensors;		/* 0: only the manifest says what it should hold */
+	struct verify_bytes *bytes;	/* owned; by offset; --deep */
+	size_t nbytes, bytes_cap;
+};
+
+struct verify_model {
+	struct model_loc loc;		/* owned */
+	struct verify_file *files;
+	size_t nfiles;
+	struct verify_problem {
+		char *message;
+		char digest[TB_DIGEST_MAX];
+		bool absent, index;
+	} *problems;
+	char *remark;			/* or NULL */
+	size_t nproblems;
+	struct verify_gaps gaps;	/* why it would not run */
+	char *failure;			/* why it could not be opened at all, or NULL */
+	uint64_t stamp, errors;
+	uint64_t incomplete;		/* of the errors: nothing is damaged, but something is not
+					 * there that a run would need */
+	bool opened;
+	bool doubled;			/* another store has listed it, too */
+};
+
+/* A file that is looked at once, whoever uses it. */
+struct verify_target {
+	const struct verify_file *file;	/* of its first user, or an orphan */
+	struct verify_use { uint32_t model, file; } *uses;	/* borrowed from the run */
+	size_t nuses;			/* 0: an orphan */
+	char *real;			/* its path without links and "..", where that is another
+					 * one: what it was is found under both; owned */
+	struct db_hash was;		/* the last hash, if `known` */
+	bool known, bad;
+	bool rotten;			/* other bytes behind the same size and time */
+	/* Every byte is what a digest says: now, or when it was skipped. */
+	bool equal;
+};
+
+struct verify_run {
+	struct op_ctx *ctx;
+	const struct verify_req *req;
+	struct tb_job *job;
+	struct verify_result *out;
+	struct db *db;
+	int64_t started_ns;
+
+	struct verify_model *models;	/* owned */
+	size_t nmodels, cap;
+	struct verify_use *uses;	/* owned: by path */
+	struct verify_target *targets;	/* owned: largest first */
+	size_t ntargets;
+	struct verify_file *orphans;	/* owned: those that are hashed, too */
+	size_t norphans, orphans_cap;
+	struct unread unread;		/* folders and manifests; owned */
+
+	pthread_mutex_t lock;		/* guards what follows, and out's counts */
+	struct verify_note { struct verify_note *next; struct db_finding f; } *first, **last;
+	struct verify_hash { struct verify_hash *next; char *path; struct db_hash h; } *hashes;
+	double flushed;
+	enum tb_status status;		/* first failure of the run itself */
+	struct tb_err err;
+};
+
+/* verify_find.c */
+struct verify_where {
+	const struct verify_model *model;	/* NULL: none */
+	const char *blob, *tensor;		/* NULL: none */
+	const uint64_t *offset;			/* NULL: none */
+	const char *expected, *actual;		/* NULL: none */
+};
+/* One finding: counted, posted, kept for the next flush. Thread-safe. */
+void verify_find(struct verify_run *r, enum finding_code code, const struct verify_where *at,
+		 const char *fmt, ...) TB_PRINTF(4, 5);
+/* A folder that could not be read. */
+void verify_find_unread(struct verify_run *r, const struct unread_place *p);
+void verify_remember(struct verify_run *r, const char *path, const struct db_hash *h);
+void verify_fail(struct verify_run *r, enum tb_status status, const struct tb_err *err);
+/* Writes what has come together; only on the thread that owns the connection. */
+enum tb_status verify_flush(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+void verify_drop(struct verify_run *r);
+
+/* verify_models.c: collects the models, reads their headers, finds what manifests and
+ * headers alone tell. */
+enum tb_status verify_collect(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+enum tb_status verify_read_models(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+void verify_free_models(struct verify_run *r);
+
+/* verify_names.c: the tensors in each file; false: no memory. */
+bool verify_name_tensors(struct verify_model *to, const struct model *m) TB_MUST_USE;
+/* Puts the tensor of the file (NULL: of none) into *at, unless it has one, and gives words
+ * for the end of a message: "" or "; it holds …". */
+#define VERIFY_NAME_MAX 320
+const char *verify_name(const struct verify_file *f, struct verify_where *at,
+			char out[VERIFY_NAME_MAX]);
+
+/* Something of the store that `blob` lies in could not be read: perhaps what uses it. */
+bool verify_unclear(const struct verify_run *r, const char *blob);
+
+/* verify_files.c: hashes every distinct file once, after verify_store(). */
+enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+
+/* verify_state.c: what it comes to, for a model and for the run.  `hashed`: a flag for each
+ * model, all of whose files are equal to a digest; caller frees. */
+enum tb_status verify_hashed(const struct verify_run *r, bool **hashed, struct tb_err *err)
+	TB_MUST_USE;
+enum db_state verify_model_state(const struct verify_model *m, bool hashed);
+enum run_state verify_run_state(const struct verify_result *out, enum tb_status status);
+
+/* verify_values.c (--deep): which U8 and U32 in the files are floats of 8 bits (scales,
+ * codes), as the model has it; false: no memory. */
+struct verify_bytes { uint64_t off, len; enum dtype dtype; };
+bool verify_keep_bytes(struct verify_model *to, const struct model *m) TB_MUST_USE;
+/* NaN and infinities in the tensors of a file. */
+enum tb_status verify_values(struct verify_run *r, const struct verify_target *t,
+			     const struct tb_file *f, struct tb_err *err) TB_MUST_USE;
+
+/* verify_zeros.c: the first run of zeros that fills pages, in a file that is known to be
+ * damaged; len 0: there is none. */
+struct verify_zeros {
+	uint64_t off, len;
+	char tensor[256];		/* that it begins in, cut; "": in none */
+};
+enum tb_status verify_find_zeros(struct verify_run *r, const struct tb_file *f,
+				 struct verify_zeros *out, struct tb_err *err) TB_MUST_USE;
+
+/* verify_store.c: orphans, partial downloads, leftovers of the roots.  Orphans join
+ * what is hashed where damage in them may be damage to a model. */
+enum tb_status verify_store(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+#endif

@@ -1,0 +1,140 @@
+/* verify_store.c - what lies in blobs/ and belongs to no model. */
+#include "config.h"
+
+#include "src/ops/verify/verify_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/ops/scan/blobdir.h"
+#include "src/ops/scan/leftover.h"
+
+static int
+by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Paths of all files of all models, sorted; caller frees the array alone. */
+static enum tb_status
+used_paths(const struct verify_run *r, const char ***out, size_t *n, struct tb_err *err)
+{
+	size_t max = 1;
+
+	for (size_t i = 0; i < r->nmodels; i++)
+		max += r->models[i].nfiles;
+	*n = 0;
+	*out = calloc(max, sizeof(**out));
+	if (!*out)
+		return tb_nomem(err);
+	for (size_t i = 0; i < r->nmodels; i++)
+		for (size_t k = 0; k < r->models[i].nfiles; k++)
+			(*out)[(*n)++] = r->models[i].files[k].path;
+	qsort(*out, *n, sizeof(**out), by_text);
+	return TB_OK;
+}
+
+/* An orphan is hashed when it may be the blob of a manifest that cannot be read, and
+ * --deep: `ollama pull` takes a blob that has the right name without looking at it. */
+static enum tb_status
+keep_orphan(struct verify_run *r, const struct blobdir_entry *e, struct tb_err *err)
+{
+	struct verify_file *f;
+
+	if (e->kind != DB_FILE_BLOB || !(r->req->deep || verify_unclear(r, e->path)))
+		return TB_OK;
+	if (!tb_grow(&r->orphans, &r->orphans_cap, r->norphans + 1, sizeof(*r->orphans)))
+		return tb_nomem(err);
+	f = &r->orphans[r->norphans];
+	*f = (struct verify_file){ .path = tb_strdup(e->path), .id = e->id };
+	if (!f->path)
+		return tb_nomem(err);
+	memcpy(f->digest, e->digest, sizeof(f->digest));
+	r->norphans++;
+	return TB_OK;
+}
+
+static void
+tell_left(struct verify_run *r, const struct blobdir_entry *e, const char *size)
+{
+	struct verify_where at = { .blob = e->path };
+	char *text = leftover_text(e->path);
+
+	verify_find(r, e->kind == DB_FILE_KEPT ? F_KEPT : F_LEFTOVER, &at, "%s (%s) %s", e->path, size,
+		    text && *text ? text : "is no blob");
+	free(text);
+}
+
+static void
+tell(struct verify_run *r, const struct blobdir_entry *e)
+{
+	struct verify_where at = { .blob = *e->digest ? e->digest : e->path };
+	bool unclear = e->kind == DB_FILE_BLOB && verify_unclear(r, e->path);
+	char size[16];
+
+	tb_human_bytes(e->id.size, size);
+	if (unclear)
+		verify_find(r, F_UNCLEAR, &at, "%s (%s) belongs to no model that could be read, perhaps"
+			    " to one that could not", at.blob, size);
+	else if (e->kind == DB_FILE_BLOB && db_young(e->id.mtime_ns))
+		verify_find(r, F_YOUNG, &at, "%s (%s) belongs to no model, but is less than an hour"
+			    " old", at.blob, size);
+	else if (e->kind == DB_FILE_BLOB)
+		verify_find(r, F_ORPHAN, &at, "%s (%s) belongs to no model", at.blob, size);
+	else if (e->kind == DB_FILE_PARTIAL)
+		verify_find(r, F_PARTIAL, &at, "%s (%s) is a download that did not end", at.blob,
+			    size);
+	else
+		tell_left(r, e, size);
+}
+
+/* The roots, and stores that lie below them. */
+static enum tb_status
+list_all(const struct verify_run *r, struct blobdir *d, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; !status && i < r->ctx->roots.n; i++)
+		if (!store_root_away(&r->ctx->roots, i))
+			status = blobdir_root(d, r->ctx->roots.path[i], err);
+	for (size_t i = 0; !status && i < r->nmodels; i++)
+		status = blobdir_model(d, "", &r->models[i].loc, err);
+	blobdir_sort(d);
+	return status;
+}
+
+/* Those that the walk over the models has not told already. */
+static enum tb_status
+find_unread(struct verify_run *r, const struct unread *u, struct tb_err *err)
+{
+	size_t told = r->unread.n;
+	enum tb_status status = unread_add(&r->unread, u, err);
+
+	for (size_t i = told; i < r->unread.n; i++)
+		verify_find_unread(r, &r->unread.v[i]);
+	return status;
+}
+
+enum tb_status
+verify_store(struct verify_run *r, struct tb_err *err)
+{
+	struct blobdir d = { 0 };
+	const char **used = NULL;
+	size_t n = 0;
+	enum tb_status status = list_all(r, &d, err);
+
+	if (!status)
+		status = find_unread(r, &d.unread, err);
+	if (!status)
+		status = used_paths(r, &used, &n, err);
+	for (size_t i = 0; !status && i < d.n; i++)
+		if (!bsearch(&d.rows[i].path, used, n, sizeof(*used), by_text)) {
+			tell(r, &d.rows[i]);
+			status = keep_orphan(r, &d.rows[i], err);
+		}
+	blobdir_free(&d);
+	free(used);
+	return status;
+}

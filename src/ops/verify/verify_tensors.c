@@ -1,0 +1,71 @@
+#include "config.h"
+
+#include "src/ops/verify/verify_tensors.h"
+
+#include <stdlib.h>
+
+#include "src/base/mem.h"
+
+static int
+by_offset(const void *a, const void *b)
+{
+	const struct verify_tensor *x = a, *y = b;
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+enum tb_status
+verify_tensors_read(struct verify_tensors *out, const struct tb_file *f, struct tb_err *err)
+{
+	struct verify_tensors t = { 0 };
+
+	*out = t;
+	if (st_read(&t.st, f, NULL) && gguf_read(&t.gguf, f, NULL))
+		return TB_OK;
+	t.v = tb_calloc(t.st.ntensors + t.gguf.ntensors, sizeof(*t.v));
+	if (!t.v) {
+		verify_tensors_free(&t);
+		return tb_nomem(err);
+	}
+	for (size_t i = 0; i < t.st.ntensors; i++) {
+		const struct st_tensor *s = &t.st.tensors[i];
+
+		t.v[t.n++] = (struct verify_tensor){ s->name, scheme_plain(s->dtype), s->off,
+						     s->len };
+	}
+	for (size_t i = 0; i < t.gguf.ntensors; i++) {
+		const struct gguf_tensor *g = &t.gguf.tensors[i];
+
+		t.v[t.n++] = (struct verify_tensor){ g->name, scheme_ggml(g->type), g->off, g->len };
+	}
+	if (t.n)
+		qsort(t.v, t.n, sizeof(*t.v), by_offset);
+	*out = t;
+	return TB_OK;
+}
+
+void
+verify_tensors_free(struct verify_tensors *t)
+{
+	free(t->v);
+	st_free(&t->st);
+	gguf_free(&t->gguf);
+	*t = (struct verify_tensors){ 0 };
+}
+
+const struct verify_tensor *
+verify_tensor_at(const struct verify_tensors *t, uint64_t off)
+{
+	size_t lo = 0, hi = t->n;	/* the last that begins at `off` or before */
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->v[mid].off <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* Empty ones begin where the next does. */
+	return lo && off - t->v[lo - 1].off < t->v[lo - 1].len ? &t->v[lo - 1] : NULL;
+}
