@@ -45,14 +45,16 @@ base=src/base
 format="src/format $base"
 quant="src/quant $format"
 store="src/store $quant"
-ops="src/ops src/net src/engine src/text db $store"
+model="src/model $store"
+ops="src/ops src/net src/engine src/text db $model"
 
 layer $base
 layer $format
 layer $quant
 layer $store
+layer $model
 layer src/net $store
-layer src/engine $store
+layer src/engine $model
 layer src/text $store
 layer db $store
 layer $ops

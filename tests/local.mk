@@ -15,11 +15,12 @@ TEST_BASE = tests/unit/libunit.a src/base/libbase.a \
 TEST_FORMAT = src/format/libformat.a $(CJSON_LIBS) $(TEST_BASE)
 TEST_QUANT = $(QUANT_LIBS) $(TEST_FORMAT)
 TEST_STORE = src/store/libstore.a $(TEST_QUANT)
+TEST_MODEL = src/model/libmodel.a $(TEST_STORE)
 TEST_DB = db/libdb.a $(SQLITE_LIBS) $(TEST_STORE)
 TEST_TEXT = src/text/libtext.a $(PCRE2_LIBS) $(TEST_STORE)
-TEST_ENGINE = $(ENGINE_LIBS) $(BLAS_LIBS) $(TEST_STORE)
+TEST_ENGINE = $(ENGINE_LIBS) $(BLAS_LIBS) $(TEST_MODEL)
 TEST_OPS = src/ops/libops.a $(ENGINE_LIBS) $(BLAS_LIBS) src/text/libtext.a $(PCRE2_LIBS) \
-	$(CURL_LIBS) $(TEST_DB)
+	$(CURL_LIBS) db/libdb.a $(SQLITE_LIBS) $(TEST_MODEL)
 TEST_UI = ui/libui.a $(CURSES_LIBS) $(READLINE_LIBS) $(TEST_OPS)
 TEST_CLI = src/cli/libcli.a $(READLINE_LIBS) $(TEST_OPS)
 

@@ -63,8 +63,6 @@ src_ops_libops_a_SOURCES += \
 	src/ops/inspect/inspect_dist.h \
 	src/ops/inspect/inspect_kept.c \
 	src/ops/inspect/inspect_kept.h \
-	src/ops/inspect/inspect_read.c \
-	src/ops/inspect/inspect_read.h \
 	src/ops/inspect/inspect_window.c
 
 # what a model says about itself

@@ -8,10 +8,10 @@
 #include "src/base/half.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
+#include "src/model/values.h"
 #include "src/ops/inspect/block.h"
 #include "src/ops/inspect/heat.h"
 #include "src/ops/inspect/inspect_dist.h"
-#include "src/ops/inspect/inspect_read.h"
 #include "tests/unit/tensors.h"
 
 /* ---- quantiles ---- */
@@ -111,7 +111,7 @@ test_sampled(void **state)
 	static float v[8192];
 	struct inspect_stats st = { .count = elems, .min = 0, .max = 1 };
 	struct tensor t = { .name = "t", .elems = elems };
-	struct reader r = { .t = &t };
+	struct values r = { .t = &t };
 	struct inspect_dist out;
 	struct dist_pass d;
 	struct tb_err err = { 0 };

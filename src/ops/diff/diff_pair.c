@@ -80,26 +80,26 @@ diff_row_length(const struct diff_row *row)
 
 /* All parts as they are. */
 static enum tb_status
-open_bytes(struct reader *r, const struct model *m, const struct tensor *t, struct tb_err *err)
+open_bytes(struct values *r, const struct model *m, const struct tensor *t, struct tb_err *err)
 {
 	enum tb_status status;
 
-	*r = (struct reader){ .t = t, .weight = { .slot = -1 }, .scale = { .slot = -1 },
+	*r = (struct values){ .t = t, .weight = { .slot = -1 }, .scale = { .slot = -1 },
 			      .bias = { .slot = -1 }, .order = { .slot = -1 }, .global = 1 };
-	status = reader_map(&r->weight, m, &t->weight, err);
+	status = values_map(&r->weight, m, &t->weight, err);
 	if (!status && t->has_scale)
-		status = reader_map(&r->scale, m, &t->scale, err);
+		status = values_map(&r->scale, m, &t->scale, err);
 	if (!status && t->has_bias)
-		status = reader_map(&r->bias, m, &t->bias, err);
+		status = values_map(&r->bias, m, &t->bias, err);
 	if (!status && t->has_order)
-		status = reader_map(&r->order, m, &t->order, err);
+		status = values_map(&r->order, m, &t->order, err);
 	if (status)
-		reader_close(r);
+		values_close(r);
 	return status;
 }
 
 static enum tb_status
-open_side(struct diff_pair *p, struct reader *r, const struct model *m,
+open_side(struct diff_pair *p, struct values *r, const struct model *m,
 	  const struct diff_side *s, struct tb_err *err)
 {
 	char name[SCHEME_NAME_MAX];
@@ -107,7 +107,7 @@ open_side(struct diff_pair *p, struct reader *r, const struct model *m,
 	if (s->first % 8 && s->t->scheme.kind == SCHEME_PLAIN && s->t->scheme.bits < 8)
 		return tb_fail(err, TB_EUNSUP, "tensor %s: its experts share bytes", s->t->name);
 	if (!p->opaque)
-		return reader_open(r, m, s->t, err);
+		return values_open(r, m, s->t, err);
 	if (s->expert == DIFF_WHOLE && diff_same_coding(p->row) && !s->t->has_global)
 		return open_bytes(r, m, s->t, err);
 	return tb_fail(err, TB_EUNSUP, "tensor %s: its values cannot be compared, nobody decodes %s",
@@ -156,23 +156,23 @@ diff_pair_open(struct diff_pair *p, const struct diff_request *req, const struct
 	status = open_side(p, &p->b, req->b, &row->b, err);
 	if (!status)
 		return TB_OK;
-	reader_close(&p->a);
+	values_close(&p->a);
 	return tb_wrap(err, status, "B");
 }
 
 void
 diff_pair_close(struct diff_pair *p)
 {
-	reader_close(&p->a);
-	reader_close(&p->b);
+	values_close(&p->a);
+	values_close(&p->b);
 }
 
 enum tb_status
 diff_pair_check(const struct diff_pair *p, struct tb_err *err)
 {
-	enum tb_status status = reader_check(&p->a, err);
+	enum tb_status status = values_check(&p->a, err);
 
-	return status ? status : reader_check(&p->b, err);
+	return status ? status : values_check(&p->b, err);
 }
 
 /* A file that was written to, or cut within its last page, gives no sign of it. */
@@ -273,8 +273,8 @@ add_wide(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n, uint64_t a
 {
 	double x[PIECE], y[PIECE];
 
-	reader_f64(&p->a, p->row->a.first + a, n, x);
-	reader_f64(&p->b, p->row->b.first + b, n, y);
+	values_f64(&p->a, p->row->a.first + a, n, x);
+	values_f64(&p->b, p->row->b.first + b, n, y);
 	compare_f64(c, x, y, n, at);
 }
 
@@ -284,8 +284,8 @@ add_piece(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n, uint64_t 
 {
 	float x[PIECE], y[PIECE];
 
-	reader_f32(&p->a, p->row->a.first + a, n, x);
-	reader_f32(&p->b, p->row->b.first + b, n, y);
+	values_f32(&p->a, p->row->a.first + a, n, x);
+	values_f32(&p->b, p->row->b.first + b, n, y);
 	shift(x, n, p->a_add);
 	shift(y, n, p->b_add);
 	compare_f32(c, x, y, n, at);
@@ -295,7 +295,7 @@ add_piece(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n, uint64_t 
 static void
 add(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n, struct compare *c)
 {
-	bool wide = reader_wide(&p->a) || reader_wide(&p->b);
+	bool wide = values_wide(&p->a) || values_wide(&p->b);
 
 	(wide ? add_wide : add_piece)(p, a, b, n, a, c);
 }
@@ -337,7 +337,7 @@ diff_pair_add(const struct diff_pair *p, uint64_t first, size_t n, struct compar
 }
 
 static void
-forget_side(const struct reader *r, const struct diff_side *s, uint64_t first, uint64_t n,
+forget_side(const struct values *r, const struct diff_side *s, uint64_t first, uint64_t n,
 	    uint64_t all)
 {
 	const struct tb_map *maps[] = { &r->weight, &r->scale, &r->bias };

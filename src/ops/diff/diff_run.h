@@ -2,8 +2,8 @@
 #ifndef TBTUI_OPS_DIFF_RUN_H
 #define TBTUI_OPS_DIFF_RUN_H
 
+#include "src/model/values.h"
 #include "src/ops/diff/diff.h"
-#include "src/ops/inspect/inspect_read.h"
 
 /* diff_match.c: the rows, with DIFF_VALUES for those that have to be compared. */
 enum tb_status diff_match(const struct diff_request *req, struct diff_result *out,
@@ -18,7 +18,7 @@ enum tb_status diff_known(struct op_ctx *ctx, const struct diff_request *req,
 bool diff_same_coding(const struct diff_row *row);
 struct diff_pair {
 	const struct diff_row *row;
-	struct reader a, b;
+	struct values a, b;
 	bool opaque;			/* bytes only */
 	bool coding;			/* diff_same_coding() */
 	bool a_pairs, b_pairs;		/* rows of this side go by pairs, those of the other
@@ -37,7 +37,7 @@ void diff_pair_close(struct diff_pair *p);
 enum tb_status diff_pair_check(const struct diff_pair *p, struct tb_err *err) TB_MUST_USE;
 enum tb_status diff_pair_end(const struct diff_pair *p, const struct diff_request *req,
 			     struct tb_err *err) TB_MUST_USE;
-/* [first, first + n) of diff_row_length(); first is a multiple of READER_STEP.  Bytes:
+/* [first, first + n) of diff_row_length(); first is a multiple of VALUES_STEP.  Bytes:
  * only where diff_same_coding(); values: not of what is opaque. */
 bool diff_pair_equal(const struct diff_pair *p, uint64_t first, size_t n);
 void diff_pair_add(const struct diff_pair *p, uint64_t first, size_t n, struct compare *c);

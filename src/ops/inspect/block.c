@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "src/ops/inspect/inspect_read.h"
+#include "src/model/values.h"
 #include "src/quant/bits.h"
 #include "src/quant/ggml.h"
 #include "src/quant/ggml_fields.h"
@@ -89,7 +89,7 @@ one_number(const struct tensor *t, const uint8_t *part, const char *name, struct
 }
 
 static void
-group_fields(const struct reader *r, const uint8_t *bytes, struct block *b)
+group_fields(const struct values *r, const uint8_t *bytes, struct block *b)
 {
 	const struct tensor *t = r->t;
 	struct block_field *f;
@@ -110,12 +110,12 @@ group_fields(const struct reader *r, const uint8_t *bytes, struct block *b)
 }
 
 static void
-take_apart(const struct reader *r, struct block *b)
+take_apart(const struct values *r, struct block *b)
 {
 	const struct tensor *t = r->t;
 	const uint8_t *bytes = r->weight.p + b->off;
 
-	reader_any(r, b->first, b->n, b->value);
+	values_any(r, b->first, b->n, b->value);
 	if (t->scheme.kind == SCHEME_GGML)
 		ggml_fields(t, bytes, b);
 	else if (t->scheme.kind != SCHEME_PLAIN)
@@ -129,7 +129,7 @@ block_read(const struct model *m, const struct tensor *t, uint64_t index, struct
 	char name[SCHEME_NAME_MAX];
 	uint64_t n = block_count(t);
 	unsigned each = block_elems(t);
-	struct reader r;
+	struct values r;
 	enum tb_status status;
 
 	*out = (struct block){ .index = index };
@@ -148,11 +148,11 @@ block_read(const struct model *m, const struct tensor *t, uint64_t index, struct
 		out->off = scheme_code_bytes(&t->scheme, out->first);
 		out->len = scheme_code_bytes(&t->scheme, each);
 	}
-	status = reader_open(&r, m, t, err);
+	status = values_open(&r, m, t, err);
 	if (status)
 		return status;
 	take_apart(&r, out);
-	status = reader_check(&r, err);
-	reader_close(&r);
+	status = values_check(&r, err);
+	values_close(&r);
 	return status;
 }

@@ -12,8 +12,8 @@
 #include "src/base/mem.h"
 #include "src/base/pool.h"
 #include "src/base/text.h"
+#include "src/model/values.h"
 #include "src/ops/scan/blobdir.h"
-#include "src/ops/inspect/inspect_read.h"
 
 #define CHUNK (4u << 20)	/* bytes between two looks at the cancel flag */
 
@@ -64,7 +64,7 @@ static enum tb_status
 add_part(struct run *r, struct tb_sha256 *sha, const struct tensor_part *p, struct tb_err *err)
 {
 	struct tb_map map;
-	enum tb_status status = reader_map(&map, r->req->model, p, err);
+	enum tb_status status = values_map(&map, r->req->model, p, err);
 
 	if (status)
 		return status;

@@ -8,8 +8,8 @@
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/pool.h"
+#include "src/model/values.h"
 #include "src/ops/home/ctx.h"
-#include "src/ops/inspect/inspect_read.h"
 #include "src/quant/stats.h"
 
 #define PIECE 8192u		/* values read at a time */
@@ -18,7 +18,7 @@
 struct sum { double sum; float max; uint64_t n, bad; };
 
 struct pass {
-	const struct reader *reader;
+	const struct values *values;
 	struct tb_job *job;
 	struct heat *heat;
 	uint64_t cols;			/* of the whole matrix */
@@ -70,7 +70,7 @@ take_rows(const struct pass *p, uint64_t row, uint64_t end, struct sum *sums)
 
 	k = k < end - row ? k : end - row;
 	if (w->cols <= PIECE) {
-		reader_any(p->reader, row * p->cols + w->col,
+		values_any(p->values, row * p->cols + w->col,
 			   (size_t)((k - 1) * p->cols + w->cols), v);
 		for (uint64_t i = 0; i < k; i++)
 			take_run(p->heat, sums, v + i * p->cols, w->col, (size_t)w->cols);
@@ -79,7 +79,7 @@ take_rows(const struct pass *p, uint64_t row, uint64_t end, struct sum *sums)
 	for (uint64_t at = 0; at < w->cols; at += PIECE) {
 		size_t n = w->cols - at < PIECE ? (size_t)(w->cols - at) : PIECE;
 
-		reader_any(p->reader, row * p->cols + w->col + at, n, v);
+		values_any(p->values, row * p->cols + w->col + at, n, v);
 		take_run(p->heat, sums, v, w->col + at, n);
 	}
 	return k;
@@ -156,15 +156,15 @@ heat_run(struct op_ctx *ctx, const struct heat_request *req, struct heat *out,
 	 struct tb_job *job, struct tb_err *err)
 {
 	const struct tensor *t = req->tensor;
-	struct reader reader;
-	struct pass p = { .reader = &reader, .job = job, .heat = out };
+	struct values values;
+	struct pass p = { .values = &values, .job = job, .heat = out };
 	enum tb_status status;
 
 	*out = (struct heat){ 0 };
 	status = shape(req, out, &p.cols, err);
 	if (status || !out->rows || !out->cols)
 		return status;
-	status = reader_open(&reader, req->model, t, err);
+	status = values_open(&values, req->model, t, err);
 	if (status) {
 		heat_free(out);
 		return status;
@@ -175,8 +175,8 @@ heat_run(struct op_ctx *ctx, const struct heat_request *req, struct heat *out,
 	tb_pool_each(ctx->pool, out->rows, run_row, &p);
 	status = tb_job_check(job, err);
 	if (!status)
-		status = p.starved ? tb_nomem(err) : reader_check(&reader, err);
-	reader_close(&reader);
+		status = p.starved ? tb_nomem(err) : values_check(&values, err);
+	values_close(&values);
 	if (status)
 		heat_free(out);
 	return status;

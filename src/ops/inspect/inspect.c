@@ -11,10 +11,10 @@
 #include "src/base/mem.h"
 #include "src/base/pool.h"
 #include "src/base/text.h"
+#include "src/model/values.h"
 #include "src/ops/home/ctx.h"
 #include "src/ops/inspect/inspect_dist.h"
 #include "src/ops/inspect/inspect_kept.h"
-#include "src/ops/inspect/inspect_read.h"
 #include "src/quant/stats.h"
 
 #define CHUNK (1u << 20)		/* elements between two looks at the cancel flag */
@@ -24,7 +24,7 @@
 
 /* One pass over all elements, in chunks. */
 struct pass {
-	struct reader *reader;
+	struct values *values;
 	struct tb_job *job;
 	uint64_t elems, chunk;		/* chunk: elements, a multiple of CHUNK */
 	uint64_t bytes;			/* of all parts */
@@ -35,18 +35,18 @@ struct pass {
 };
 
 static bool
-has_kernel(const struct reader *r)
+has_kernel(const struct values *r)
 {
 	enum dtype d = r->t->scheme.dtype;
 
-	return reader_plain(r) && (d == DT_F32 || d == DT_BF16 || d == DT_F16);
+	return values_plain(r) && (d == DT_F32 || d == DT_BF16 || d == DT_F16);
 }
 
 static void
 take_floats(struct pass *p, const void *src, size_t n, uint64_t first, struct stats *stats,
 	    unsigned worker)
 {
-	enum dtype d = has_kernel(p->reader) ? p->reader->t->scheme.dtype : DT_F32;
+	enum dtype d = has_kernel(p->values) ? p->values->t->scheme.dtype : DT_F32;
 
 	if (!stats) {
 		stats_bin(&p->bins[worker], d, src, n);
@@ -62,7 +62,7 @@ take_wide(struct pass *p, uint64_t first, size_t n, struct stats *stats, unsigne
 	double v[PIECE];
 	float f[PIECE];
 
-	reader_f64(p->reader, first, n, v);
+	values_f64(p->values, first, n, v);
 	if (!stats) {
 		stats_bin_f64(&p->bins[worker], v, n);
 		return;
@@ -77,15 +77,15 @@ take_wide(struct pass *p, uint64_t first, size_t n, struct stats *stats, unsigne
 static void
 take_piece(struct pass *p, uint64_t first, size_t n, struct stats *stats, unsigned worker)
 {
-	const struct reader *r = p->reader;
+	const struct values *r = p->values;
 	float v[PIECE];
 
 	if (has_kernel(r)) {
-		take_floats(p, reader_at(r, first), n, first, stats, worker);
-	} else if (reader_wide(r)) {
+		take_floats(p, values_plain_at(r, first), n, first, stats, worker);
+	} else if (values_wide(r)) {
 		take_wide(p, first, n, stats, worker);
 	} else {
-		reader_f32(r, first, n, v);
+		values_f32(r, first, n, v);
 		take_floats(p, v, n, first, stats, worker);
 	}
 }
@@ -126,7 +126,7 @@ run_pass(struct op_ctx *ctx, struct pass *p, size_t chunks, struct tb_err *err)
 
 	tb_pool_each(ctx->pool, chunks, run_chunk, p);
 	status = tb_job_check(p->job, err);
-	return status ? status : reader_check(p->reader, err);
+	return status ? status : values_check(p->values, err);
 }
 
 static void
@@ -148,7 +148,7 @@ set_stats(struct inspect_stats *out, const struct stats *s, uint64_t elems)
 static enum tb_status
 gather(struct op_ctx *ctx, struct pass *p, struct stats *all, struct tb_err *err)
 {
-	enum dtype d = has_kernel(p->reader) ? p->reader->t->scheme.dtype : DT_F32;
+	enum dtype d = has_kernel(p->values) ? p->values->t->scheme.dtype : DT_F32;
 	size_t chunks = count_chunks(p);
 	enum tb_status status;
 
@@ -209,11 +209,11 @@ static enum tb_status
 compute(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_result *out,
 	struct tb_job *job, struct tb_err *err)
 {
-	struct reader reader;
-	struct pass p = { .reader = &reader, .job = job, .elems = req->tensor->elems,
+	struct values values;
+	struct pass p = { .values = &values, .job = job, .elems = req->tensor->elems,
 			  .bytes = req->tensor->bytes };
 	struct stats all;
-	enum tb_status status = reader_open(&reader, req->model, req->tensor, err);
+	enum tb_status status = values_open(&values, req->model, req->tensor, err);
 
 	if (status)
 		return status;
@@ -223,11 +223,11 @@ compute(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_re
 	status = gather(ctx, &p, &all, err);
 	set_stats(&out->stats, &all, p.elems);
 	if (!status)
-		status = dist_finish(&p.dist, &reader, &out->stats, &out->dist, err);
+		status = dist_finish(&p.dist, &values, &out->stats, &out->dist, err);
 	if (!status && req->bins)
 		status = histogram(ctx, &p, &all, &out->hist, err);
 	dist_free(&p.dist);
-	reader_close(&reader);
+	values_close(&values);
 	out->bytes = (req->bins && all.n && all.min < all.max ? 2 : 1) * p.bytes;
 	return status;
 }

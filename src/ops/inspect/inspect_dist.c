@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "src/base/mem.h"
-#include "src/ops/inspect/inspect_read.h"
+#include "src/model/values.h"
 
 #define COUNTED (1u << 23)	/* values, or half of that at least, if there are as many:
 				 * a share is then known to a few hundredths of a percent,
@@ -133,14 +133,14 @@ from_sorted(const float *v, size_t n, struct inspect_dist *out)
 
 /* A few values, which a bucket's width could be too coarse for (norms are all near 1). */
 static enum tb_status
-sort_all(const struct reader *r, struct inspect_dist *out, struct tb_err *err)
+sort_all(const struct values *r, struct inspect_dist *out, struct tb_err *err)
 {
 	size_t n = (size_t)r->t->elems, k = 0;
 	float *v = tb_calloc(n, sizeof(*v));
 
 	if (!v)
 		return tb_nomem(err);
-	reader_f32(r, 0, n, v);
+	values_f32(r, 0, n, v);
 	for (size_t i = 0; i < n; i++)
 		if (isfinite(v[i]))
 			v[k++] = v[i];
@@ -152,7 +152,7 @@ sort_all(const struct reader *r, struct inspect_dist *out, struct tb_err *err)
 }
 
 enum tb_status
-dist_finish(struct dist_pass *d, const struct reader *r, const struct inspect_stats *stats,
+dist_finish(struct dist_pass *d, const struct values *r, const struct inspect_stats *stats,
 	    struct inspect_dist *out, struct tb_err *err)
 {
 	*out = (struct inspect_dist){ .exact = true };

@@ -6,7 +6,7 @@
 #include "src/ops/inspect/inspect.h"
 #include "src/quant/sketch.h"
 
-struct reader;
+struct values;
 
 /* A sketch for each worker; of large tensors, of blocks that are spread over all of it. */
 struct dist_pass {
@@ -23,7 +23,7 @@ void dist_free(struct dist_pass *d);
 void dist_add(struct dist_pass *d, unsigned worker, const void *src, size_t n, uint64_t first);
 
 /* stats: min, max and count are used. */
-enum tb_status dist_finish(struct dist_pass *d, const struct reader *r,
+enum tb_status dist_finish(struct dist_pass *d, const struct values *r,
 			   const struct inspect_stats *stats, struct inspect_dist *out,
 			   struct tb_err *err) TB_MUST_USE;
 #endif

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/model/values.h"
 #include "src/ops/inspect/inspect.h"
-#include "src/ops/inspect/inspect_read.h"
 
 void
 inspect_matrix(const struct tensor *t, uint64_t *rows, uint64_t *cols)
@@ -63,7 +63,7 @@ inspect_values(const struct model *m, const struct tensor *t, const struct inspe
 	       float *out, struct tb_err *err)
 {
 	uint64_t rows, cols, size;
-	struct reader r;
+	struct values r;
 	enum tb_status status;
 
 	inspect_matrix(t, &rows, &cols);
@@ -76,13 +76,13 @@ inspect_values(const struct model *m, const struct tensor *t, const struct inspe
 		return tb_fail(err, TB_EUSAGE, "at most %u values at a time", INSPECT_VALUES_MAX);
 	if (!size)
 		return TB_OK;
-	status = reader_open(&r, m, t, err);
+	status = values_open(&r, m, t, err);
 	if (status)
 		return status;
 	for (uint64_t i = 0; i < w->rows; i++)
-		reader_any(&r, (w->row + i) * cols + w->col, (size_t)w->cols, out + i * w->cols);
-	status = reader_check(&r, err);
-	reader_close(&r);
+		values_any(&r, (w->row + i) * cols + w->col, (size_t)w->cols, out + i * w->cols);
+	status = values_check(&r, err);
+	values_close(&r);
 	return status;
 }
 
@@ -130,7 +130,7 @@ inspect_bytes(const struct model *m, const struct tensor_part *part, uint64_t of
 			       (uintmax_t)off, (uintmax_t)(off + len), (uintmax_t)part->len);
 	some.off += off;
 	some.len = len;
-	status = reader_map(&map, m, &some, err);
+	status = values_map(&map, m, &some, err);
 	if (status)
 		return status;
 	memcpy(out, map.p, len);

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "src/ops/inspect/inspect_read.h"
+#include "src/model/values.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "src/quant/ggml.h"
 
 enum tb_status
-reader_map(struct tb_map *map, const struct model *m, const struct tensor_part *p,
+values_map(struct tb_map *map, const struct model *m, const struct tensor_part *p,
 	   struct tb_err *err)
 {
 	const struct model_file *file = &m->files[p->file];
@@ -36,7 +36,7 @@ has_scale(const struct tensor *t)
 }
 
 bool
-reader_plain(const struct reader *r)
+values_plain(const struct values *r)
 {
 	return r->t->scheme.kind == SCHEME_PLAIN;
 }
@@ -113,7 +113,7 @@ check_sizes(const struct tensor *t, struct tb_err *err)
 }
 
 static enum tb_status
-read_global(struct reader *r, const struct model *m, struct tb_err *err)
+read_global(struct values *r, const struct model *m, struct tb_err *err)
 {
 	const struct tensor *t = r->t;
 	struct tb_map map;
@@ -124,7 +124,7 @@ read_global(struct reader *r, const struct model *m, struct tb_err *err)
 	if (t->global.dtype != DT_F32 || t->global.len != 4)
 		return tb_fail(err, TB_EUNSUP, "tensor %s: its global scale is not one F32",
 			       t->name);
-	status = reader_map(&map, m, &t->global, err);
+	status = values_map(&map, m, &t->global, err);
 	if (status)
 		return status;
 	memcpy(&r->global, map.p, 4);
@@ -136,7 +136,7 @@ read_global(struct reader *r, const struct model *m, struct tb_err *err)
 
 /* Matrix number i as the decoder takes it. */
 static struct foreign_src
-foreign_at(const struct reader *r, uint64_t i)
+foreign_at(const struct values *r, uint64_t i)
 {
 	const struct tensor *t = r->t;
 	unsigned size = dtype_bits(t->scale.dtype) / 8;
@@ -154,10 +154,10 @@ foreign_at(const struct reader *r, uint64_t i)
 }
 
 static enum tb_status
-open_order(struct reader *r, const struct model *m, struct tb_err *err)
+open_order(struct values *r, const struct model *m, struct tb_err *err)
 {
 	const struct tensor *t = r->t;
-	enum tb_status status = reader_map(&r->order, m, &t->order, err);
+	enum tb_status status = values_map(&r->order, m, &t->order, err);
 	uint64_t rows, cols, many, bad;
 
 	if (status || !matrices(t, &rows, &cols, &many))
@@ -176,29 +176,29 @@ open_order(struct reader *r, const struct model *m, struct tb_err *err)
 }
 
 enum tb_status
-reader_open(struct reader *r, const struct model *m, const struct tensor *t, struct tb_err *err)
+values_open(struct values *r, const struct model *m, const struct tensor *t, struct tb_err *err)
 {
 	enum tb_status status = check_sizes(t, err);
 
-	*r = (struct reader){ .t = t, .weight = { .slot = -1 }, .scale = { .slot = -1 },
+	*r = (struct values){ .t = t, .weight = { .slot = -1 }, .scale = { .slot = -1 },
 			      .bias = { .slot = -1 }, .order = { .slot = -1 }, .global = 1 };
 	if (!status)
-		status = reader_map(&r->weight, m, &t->weight, err);
+		status = values_map(&r->weight, m, &t->weight, err);
 	if (!status && has_scale(t))
-		status = reader_map(&r->scale, m, &t->scale, err);
+		status = values_map(&r->scale, m, &t->scale, err);
 	if (!status && has_scale(t) && t->has_bias)
-		status = reader_map(&r->bias, m, &t->bias, err);
+		status = values_map(&r->bias, m, &t->bias, err);
 	if (!status && has_scale(t))
 		status = read_global(r, m, err);
 	if (!status && t->has_order && scheme_foreign(&t->scheme))	/* else it says nothing */
 		status = open_order(r, m, err);
 	if (status)
-		reader_close(r);
+		values_close(r);
 	return status;
 }
 
 void
-reader_close(struct reader *r)
+values_close(struct values *r)
 {
 	tb_map_close(&r->weight);
 	tb_map_close(&r->scale);
@@ -207,7 +207,7 @@ reader_close(struct reader *r)
 }
 
 enum tb_status
-reader_check(const struct reader *r, struct tb_err *err)
+values_check(const struct values *r, struct tb_err *err)
 {
 	if (tb_map_torn(&r->weight) || tb_map_torn(&r->scale) || tb_map_torn(&r->bias) ||
 	    tb_map_torn(&r->order))
@@ -217,7 +217,7 @@ reader_check(const struct reader *r, struct tb_err *err)
 }
 
 const void *
-reader_at(const struct reader *r, uint64_t first)
+values_plain_at(const struct values *r, uint64_t first)
 {
 	unsigned bits = dtype_bits(r->t->scheme.dtype);
 
@@ -225,7 +225,7 @@ reader_at(const struct reader *r, uint64_t first)
 }
 
 static void
-foreign_f32(const struct reader *r, uint64_t first, size_t n, float *out)
+foreign_f32(const struct values *r, uint64_t first, size_t n, float *out)
 {
 	uint64_t rows, cols, many;
 
@@ -244,14 +244,14 @@ foreign_f32(const struct reader *r, uint64_t first, size_t n, float *out)
 }
 
 void
-reader_f32(const struct reader *r, uint64_t first, size_t n, float *out)
+values_f32(const struct values *r, uint64_t first, size_t n, float *out)
 {
 	const struct scheme *s = &r->t->scheme;
 	uint64_t scale;
 	struct quant_src q;
 
-	if (reader_plain(r)) {
-		dtype_to_f32(s->dtype, reader_at(r, first), n, out);
+	if (values_plain(r)) {
+		dtype_to_f32(s->dtype, values_plain_at(r, first), n, out);
 		return;
 	}
 	if (scheme_foreign(s)) {
@@ -275,11 +275,11 @@ reader_f32(const struct reader *r, uint64_t first, size_t n, float *out)
 }
 
 bool
-reader_wide(const struct reader *r)
+values_wide(const struct values *r)
 {
 	enum dtype d = r->t->scheme.dtype;
 
-	return reader_plain(r) && (d == DT_F64 || d == DT_I64 || d == DT_U64 || d == DT_I32 ||
+	return values_plain(r) && (d == DT_F64 || d == DT_I64 || d == DT_U64 || d == DT_I32 ||
 				   d == DT_U32);
 }
 
@@ -307,35 +307,35 @@ widen(enum dtype d, const uint8_t *p, size_t n, double *out)
 }
 
 void
-reader_f64(const struct reader *r, uint64_t first, size_t n, double *out)
+values_f64(const struct values *r, uint64_t first, size_t n, double *out)
 {
-	float v[READER_STEP];
+	float v[VALUES_STEP];
 
-	if (reader_wide(r)) {
-		widen(r->t->scheme.dtype, reader_at(r, first), n, out);
+	if (values_wide(r)) {
+		widen(r->t->scheme.dtype, values_plain_at(r, first), n, out);
 		return;
 	}
 	for (size_t i = 0, k; i < n; i += k) {
-		k = n - i < READER_STEP ? n - i : READER_STEP;
-		reader_f32(r, first + i, k, v);
+		k = n - i < VALUES_STEP ? n - i : VALUES_STEP;
+		values_f32(r, first + i, k, v);
 		for (size_t j = 0; j < k; j++)
 			out[i + j] = (double)v[j];
 	}
 }
 
 void
-reader_any(const struct reader *r, uint64_t first, size_t n, float *out)
+values_any(const struct values *r, uint64_t first, size_t n, float *out)
 {
-	float v[8 * READER_STEP];
+	float v[8 * VALUES_STEP];
 
 	while (n) {
-		uint64_t from = first / READER_STEP * READER_STEP;
+		uint64_t from = first / VALUES_STEP * VALUES_STEP;
 		size_t skip = (size_t)(first - from), have = sizeof(v) / sizeof(*v), k;
 
 		if (r->t->elems - from < have)
 			have = (size_t)(r->t->elems - from);
 		k = have - skip < n ? have - skip : n;
-		reader_f32(r, from, have, v);
+		values_f32(r, from, have, v);
 		memcpy(out, v + skip, k * sizeof(*v));
 		out += k;
 		first += k;
