@@ -91,24 +91,34 @@ quant_encode_nvfp4_global(enum flavour f, enum dtype t, const void *src, size_t 
 	nv_encode(f, t, src, n, absmax, out);
 }
 
+struct quant_src
+quant_src_at(const struct scheme *s, const struct quant_src *q, uint64_t first)
+{
+	uint64_t scales = scheme_scales(s, first) * (dtype_bits(q->scale_dtype) / 8);
+	struct quant_src at = *q;
+
+	at.codes = (const char *)q->codes + scheme_code_bytes(s, first);
+	at.scales = q->scales ? (const char *)q->scales + scales : NULL;
+	at.biases = q->biases ? (const char *)q->biases + scales : NULL;
+	return at;
+}
+
 void
 quant_decode(const struct scheme *s, const struct quant_src *q, size_t n, float *out)
 {
 	const struct quant_kernels *k = vector();
-	struct quant_src rest = *q;
-	uint64_t scales;
+	struct quant_src rest;
 	size_t done;
 
-	if (s->kind == SCHEME_GGML) {
-		done = k ? k->ggml(s->ggml, q->codes, n, out) : 0;
-		ggml_decode(s->ggml, (const char *)q->codes + scheme_code_bytes(s, done), n - done,
-			    out + done);
+	if (scheme_is_plain(s)) {
+		dtype_to_f32(s->dtype, q->codes, n, out);
 		return;
 	}
-	done = k ? k->decode(s, q, n, out) : 0;
-	scales = scheme_scales(s, done) * (dtype_bits(q->scale_dtype) / 8);
-	rest.codes = (const char *)q->codes + scheme_code_bytes(s, done);
-	rest.scales = (const char *)q->scales + scales;
-	rest.biases = q->biases ? (const char *)q->biases + scales : NULL;
-	decode_f32(s, &rest, n - done, out + done);
+	done = !k ? 0 : s->kind == SCHEME_GGML ? k->ggml(s->ggml, q->codes, n, out)
+					       : k->decode(s, q, n, out);
+	rest = quant_src_at(s, q, done);
+	if (s->kind == SCHEME_GGML)
+		ggml_decode(s->ggml, rest.codes, n - done, out + done);
+	else
+		decode_f32(s, &rest, n - done, out + done);
 }

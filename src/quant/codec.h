@@ -36,8 +36,11 @@ struct quant_src {
 	float global;		/* multiplies every value (nvfp4 of ModelOpt); 1 = none */
 };
 
-/* To F32, computed in F32 (what the engine multiplies with).  Of a type of ggml's, which
- * must be ggml_decodable(), only codes is used. */
+/* The same from element `first` on, where a group begins (of plain numbers: a byte). */
+struct quant_src quant_src_at(const struct scheme *s, const struct quant_src *q, uint64_t first);
+
+/* To F32, computed in F32 (what the engine multiplies with).  Of plain numbers and of
+ * blocks, which must be scheme_readable(), only codes is used: no `global`. */
 void quant_decode(const struct scheme *s, const struct quant_src *q, size_t n, float *out);
 /* As MLX's dequantize: every step rounded to `out_dtype` (BF16, F16, F32), bit for bit. */
 void quant_decode_exact(const struct scheme *s, enum flavour f, const struct quant_src *q,

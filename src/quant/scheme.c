@@ -8,6 +8,7 @@
 
 #include "src/base/text.h"
 #include "src/format/ggml_type.h"
+#include "src/quant/ggml.h"
 
 /* One row a kind.  group and bits are those of the mode when nothing else is said;
  * affine is the only one that has others. */
@@ -86,10 +87,63 @@ scheme_equal(const struct scheme *a, const struct scheme *b)
 	       (a->kind != SCHEME_GGML || a->ggml == b->ggml);
 }
 
+enum scheme_form
+scheme_form(const struct scheme *s)
+{
+	return s->kind == SCHEME_PLAIN ? FORM_PLAIN : s->kind < SCHEME_GGML ? FORM_GROUPS
+	     : s->kind == SCHEME_GGML ? FORM_BLOCKS : FORM_MATRIX;
+}
+
+bool
+scheme_is_plain(const struct scheme *s)
+{
+	return scheme_form(s) == FORM_PLAIN;
+}
+
 bool
 scheme_foreign(const struct scheme *s)
 {
-	return s->kind > SCHEME_GGML;
+	return scheme_form(s) == FORM_MATRIX;
+}
+
+bool
+scheme_readable(const struct scheme *s)
+{
+	return scheme_form(s) != FORM_BLOCKS || ggml_decodable(s->ggml);
+}
+
+/* Of the last two dimensions, where a word of 32 bits holds several codes. */
+static uint64_t
+foreign_place(const struct scheme *s, uint64_t rows, uint64_t cols, uint64_t index)
+{
+	uint64_t each = (cols * s->bits + 31) / 32;	/* words of a row that are codes */
+	uint64_t row, col;
+
+	if (!rows || !cols)
+		return 0;
+	row = index / cols;
+	col = index % cols;
+	switch (s->kind) {
+	case SCHEME_AWQ:	/* all inputs of 8 outputs side by side */
+		return ((row / rows * cols + col) * (rows / 8) + row % rows / 8) * 4;
+	case SCHEME_GPTQ:
+	case SCHEME_GPTQ_V2:
+		return ((row / rows * each + col * s->bits / 32) * rows + row % rows) * 4;
+	case SCHEME_CT_INT:
+		return (row * each + col * s->bits / 32) * 4;
+	default:
+		return index / 8 * s->bits + index % 8 * s->bits / 8;
+	}
+}
+
+uint64_t
+scheme_place(const struct scheme *s, uint64_t rows, uint64_t cols, uint64_t index)
+{
+	if (scheme_form(s) == FORM_BLOCKS)
+		return scheme_code_bytes(s, index / s->group * s->group);
+	if (scheme_foreign(s))
+		return foreign_place(s, rows, cols, index);
+	return index / 8 * s->bits + index % 8 * s->bits / 8;	/* at once it could overflow */
 }
 
 /* "affine:BITS:GROUP" */

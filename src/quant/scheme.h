@@ -37,7 +37,21 @@ struct scheme scheme_affine(unsigned bits, unsigned group);
 /* Plain for the types that are plain numbers.  type is one of enum ggml_type. */
 struct scheme scheme_ggml(unsigned type);
 bool scheme_equal(const struct scheme *a, const struct scheme *b);
-bool scheme_foreign(const struct scheme *s);	/* SCHEME_AWQ and what comes behind it */
+
+/* How the numbers of a kind lie, which is what a reader needs to know of it. */
+enum scheme_form {
+	FORM_PLAIN,	/* one after the other, of a dtype */
+	FORM_GROUPS,	/* packed codes; scales (and biases) a group in parts of their own */
+	FORM_BLOCKS,	/* scales and all in the blocks: one part */
+	FORM_MATRIX	/* of other programs, read a matrix at a time: src/quant/foreign.h */
+};
+enum scheme_form scheme_form(const struct scheme *s);
+bool scheme_is_plain(const struct scheme *s);
+bool scheme_foreign(const struct scheme *s);	/* FORM_MATRIX: read, never written */
+bool scheme_readable(const struct scheme *s);	/* is there a decoder? */
+/* Where a number is stored: its first byte in the codes of a matrix of that shape (or
+ * of several); of blocks, the block's. */
+uint64_t scheme_place(const struct scheme *s, uint64_t rows, uint64_t cols, uint64_t index);
 
 /* "f32" "f16" "bf16" "int4" (= affine:4:64) "int8" (= affine:8:64)
  * "affine:BITS:GROUP" "mxfp4" "mxfp8" "nvfp4", any case.  Also Ollama's aliases

@@ -15,47 +15,14 @@ inspect_matrix(const struct tensor *t, uint64_t *rows, uint64_t *cols)
 	*rows = *cols ? t->elems / *cols : 0;
 }
 
-/* Of the last two dimensions, where a word of 32 bits holds several codes. */
-static uint64_t
-foreign_place(const struct tensor *t, uint64_t index)
-{
-	const struct scheme *s = &t->scheme;
-	uint64_t cols = t->ndim ? t->dim[t->ndim - 1] : 1;
-	uint64_t rows = t->ndim > 1 ? t->dim[t->ndim - 2] : 1, row, col;
-	uint64_t each = (cols * s->bits + 31) / 32;	/* words of a row that are codes */
-
-	if (!rows || !cols)
-		return 0;
-	row = index / cols;
-	col = index % cols;
-	switch (s->kind) {
-	case SCHEME_AWQ:	/* all inputs of 8 outputs side by side */
-		return ((row / rows * cols + col) * (rows / 8) + row % rows / 8) * 4;
-	case SCHEME_GPTQ:
-	case SCHEME_GPTQ_V2:
-		return ((row / rows * each + col * s->bits / 32) * rows + row % rows) * 4;
-	case SCHEME_CT_INT:
-		return (row * each + col * s->bits / 32) * 4;
-	default:
-		return index / 8 * s->bits + index % 8 * s->bits / 8;
-	}
-}
-
 void
 inspect_place(const struct tensor *t, uint64_t index, struct inspect_place *out)
 {
-	const struct scheme *s = &t->scheme;
-	uint64_t rows, cols, off;
+	uint64_t height = t->ndim > 1 ? t->dim[t->ndim - 2] : 1, rows, cols;
 
 	inspect_matrix(t, &rows, &cols);
-	if (s->kind == SCHEME_GGML)
-		off = scheme_code_bytes(s, index / s->group * s->group);
-	else if (scheme_foreign(s))
-		off = foreign_place(t, index);
-	else	/* in two steps, or it could overflow */
-		off = index / 8 * s->bits + index % 8 * s->bits / 8;
 	*out = (struct inspect_place){ cols ? index / cols : 0, cols ? index % cols : 0,
-				       t->weight.off + off };
+		t->weight.off + scheme_place(&t->scheme, height, cols, index) };
 }
 
 enum tb_status
