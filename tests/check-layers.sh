@@ -47,6 +47,7 @@ quant="src/quant $format"
 store="src/store $quant"
 model="src/model $store"
 ops="src/ops src/net src/engine src/text db $model"
+face="src/face $ops"
 
 layer $base
 layer $format
@@ -58,8 +59,9 @@ layer src/engine $model
 layer src/text $store
 layer db $store
 layer $ops
-layer src/cli $ops
-layer ui $ops
+layer $face
+layer src/cli $face
+layer ui $face
 
 only '(n?curses|term|panel|menu|form)[.]h' ui
 only readline/ ui src/cli

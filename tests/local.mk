@@ -21,8 +21,9 @@ TEST_TEXT = src/text/libtext.a $(PCRE2_LIBS) $(TEST_STORE)
 TEST_ENGINE = $(ENGINE_LIBS) $(BLAS_LIBS) $(TEST_MODEL)
 TEST_OPS = src/ops/libops.a $(ENGINE_LIBS) $(BLAS_LIBS) src/text/libtext.a $(PCRE2_LIBS) \
 	$(CURL_LIBS) db/libdb.a $(SQLITE_LIBS) $(TEST_MODEL)
-TEST_UI = ui/libui.a $(CURSES_LIBS) $(READLINE_LIBS) $(TEST_OPS)
-TEST_CLI = src/cli/libcli.a $(READLINE_LIBS) $(TEST_OPS)
+TEST_FACE = src/face/libface.a $(TEST_OPS)
+TEST_UI = ui/libui.a $(CURSES_LIBS) $(READLINE_LIBS) $(TEST_FACE)
+TEST_CLI = src/cli/libcli.a $(READLINE_LIBS) $(TEST_FACE)
 
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)
 check_LIBRARIES = tests/unit/libunit.a

@@ -52,8 +52,6 @@ ui_libui_a_SOURCES = \
 	ui/stats.h \
 	ui/table.c \
 	ui/table.h \
-	ui/talk.c \
-	ui/talk.h \
 	ui/tasks.c \
 	ui/tasks.h \
 	ui/tensor.h \

@@ -13,8 +13,8 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/talk.h"
 #include "ui/page.h"
-#include "ui/talk.h"
 #include "ui/view.h"
 #include "ui/words.h"
 
@@ -109,10 +109,8 @@ answer_done(void *owner, void *arg, enum tb_status status, const struct tb_err *
 		return;
 	}
 	s->figures = a->out.gen.figures;
-	if (a->out.gen.stop == GEN_CANCELLED)
-		note(s, "stopped");
-	else if (a->out.gen.stop == GEN_CONTEXT)
-		note(s, "the context is full");
+	if (talk_broke_off(a->out.gen.stop))
+		note(s, talk_broke_off(a->out.gen.stop));
 }
 
 static void
@@ -152,51 +150,6 @@ ask(struct view *v, const char *text)
 	s->answering = view_job(v, &answer_job, a, "answer of %s", s->loc.name);
 }
 
-/* Commands of the line: as in line-mode chat. */
-
-static void
-configure(struct chat_view *s)
-{
-	struct tb_err err;
-
-	if (chat_configure(s->talk->chat, &s->talk->opts, &err))
-		note(s, err.msg);
-}
-
-static void
-set(struct chat_view *s, char *rest)
-{
-	struct talk *t = s->talk;
-	char *value = strchr(rest, ' ');
-
-	if (tb_starts(rest, "system ")) {
-		free(t->system);
-		t->system = tb_strdup(rest + strlen("system "));
-		t->opts.system = t->system;
-		configure(s);
-		note(s, "the system message is another one from now on");
-		return;
-	}
-	if (tb_starts(rest, "parameter ") && value) {
-		rest = value + 1;
-		value = strchr(rest, ' ');
-	}
-	if (value)
-		*value++ = 0;
-	if (!value || !chat_opts_set(&t->opts, rest, value)) {
-		note(s, "no such parameter, or no such value: /help");
-		return;
-	}
-	configure(s);
-	note(s, "set");
-}
-
-static bool
-leaves(const char *line)
-{
-	return !strcmp(line, "/bye") || !strcmp(line, "/exit") || !strcmp(line, "/quit");
-}
-
 /* Each change of what is typed: whatever closes the line, nothing of it is lost. */
 static void
 keep_draft(void *arg, const char *text)
@@ -207,29 +160,35 @@ keep_draft(void *arg, const char *text)
 	s->draft = *text ? tb_strdup(text) : NULL;
 }
 
+/* What is said about the conversation stands in it, but for its end. */
 static void
 command(struct view *v, char *line)
 {
 	struct chat_view *s = v->state;
+	struct tb_buf answer = TB_BUF(65536);
 
-	if (!strcmp(line, "/clear")) {
-		chat_clear(s->talk->chat);
+	switch (talk_command(s->talk, line, &answer)) {
+	case TALK_LEAVE:
+		keep_draft(v, "");
+		prompt_close();
+		view_back(v);
+		break;
+	case TALK_CLEARED:
 		pager_set(&s->text, NULL, true);
 		s->text.follow = true;
 		s->start = 0;
 		s->said = false;
-		view_say(v, "The conversation is forgotten.");
-	} else if (tb_starts(line, "/set ")) {
-		set(s, line + strlen("/set "));
-	} else if (leaves(line)) {
-		keep_draft(v, "");
-		prompt_close();
-		view_back(v);
-	} else {
-		note(s, "/set system TEXT · /set temperature|top_p|min_p|top_k|repeat_penalty|"
-			"repeat_last_n|num_predict|seed N · /clear forgets the conversation · "
-			"/bye leaves; the conversation waits for you");
+		view_say(v, "%s", tb_buf_cstr(&answer));
+		break;
+	case TALK_HELP:
+		gap(s);
+		say(s, tb_buf_cstr(&answer));
+		say(s, "\n");
+		break;
+	default:
+		note(s, tb_buf_cstr(&answer));
 	}
+	tb_buf_free(&answer);
 }
 
 /* Nothing is sent while it loads or speaks: lines that come meanwhile wait in the input. */
@@ -239,7 +198,7 @@ holds(void *arg, const char *text)
 	struct view *v = arg;
 	const struct chat_view *s = v->state;
 
-	if (leaves(text) || (s->talk && !s->answering))
+	if (talk_leaves(text) || (s->talk && !s->answering))
 		return false;
 	view_say(v, s->talk ? "Still speaking: your text stays. Esc stops it, then Enter sends."
 			    : "Still loading: your text stays. Enter sends it afterwards.");
@@ -328,8 +287,12 @@ static enum tb_status
 load_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct load *l = arg;
+	struct chat_model *model;
+	enum tb_status status = chat_model_open(&model, l->ctx, l->path, job, err);
 
-	return talk_new(&l->talk, l->ctx, l->path, job, err);
+	if (!status)
+		status = talk_new(&l->talk, model, err);
+	return status ? status : talk_begin(l->talk, err);
 }
 
 static void

@@ -7,22 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/line.h"
 #include "src/cli/run_model.h"
 #include "src/cli/table.h"
 #include "src/cli/wrap.h"
+#include "src/face/talk.h"
 #include "src/format/json.h"
-#include "src/ops/chat/chat.h"
 
 struct chatting {
 	struct cli *cli;
-	struct chat *chat;
-	struct chat_model *model;
-	struct chat_opts opts;
-	char *system;			/* what /set system gave; owned */
-	bool figures;			/* after each answer */
+	struct talk *talk;		/* a reference */
 	const char *text;		/* what is said next */
 	struct chat_answer answer;
 };
@@ -59,7 +54,7 @@ say(void *arg, struct tb_job *job, struct tb_err *err)
 	struct tb_buf last = TB_BUF(2u << 20);
 	gen_text_fn *fn = c->cli->json ? no_text : wrap.columns == SIZE_MAX ? run_show_text
 									: show_wrapped;
-	enum tb_status status = chat_say(c->chat, c->text, fn, &wrap, job, &c->answer, err);
+	enum tb_status status = chat_say(c->talk->chat, c->text, fn, &wrap, job, &c->answer, err);
 
 	wrap_end(&wrap, &last);
 	cli_put_buf(&last);
@@ -96,10 +91,9 @@ turn(struct chatting *c, const char *text)
 		if (c->answer.dropped)
 			fprintf(stderr, "(dropped %u %s from the beginning: the context is full)\n",
 				c->answer.dropped, c->answer.dropped == 1 ? "turn" : "turns");
-		if (c->answer.gen.stop == GEN_CANCELLED || c->answer.gen.stop == GEN_CONTEXT)
-			fprintf(stderr, "(%s)\n", c->answer.gen.stop == GEN_CANCELLED
-				? "stopped" : "the context is full");
-		if (c->figures)
+		if (talk_broke_off(c->answer.gen.stop))
+			fprintf(stderr, "(%s)\n", talk_broke_off(c->answer.gen.stop));
+		if (c->talk->figures)
 			run_print_figures(&c->answer.gen.figures);
 	}
 	if (c->answer.gen.stop == GEN_CANCELLED)
@@ -108,97 +102,20 @@ turn(struct chatting *c, const char *text)
 	return status;
 }
 
-static void
-apply(struct chatting *c)
-{
-	struct tb_err err;
-
-	if (chat_configure(c->chat, &c->opts, &err))
-		(void)cli_fail(&err);
-}
-
-static void
-cmd_help(struct chatting *c, char *rest)
-{
-	(void)c;
-	(void)rest;
-	printf("/set system TEXT       what the model is told first\n"
-	       "/set parameter N V     temperature top_p min_p top_k repeat_penalty repeat_last_n\n"
-	       "                       num_predict seed\n"
-	       "/set verbose|quiet     figures after each answer, or none\n"
-	       "/clear                 forget the conversation\n"
-	       "/bye                   leave (also ^D)\n"
-	       "\"\"\"                    begins and ends a message of several lines\n"
-	       "^C                     stops an answer\n");
-}
-
-static void
-cmd_clear(struct chatting *c, char *rest)
-{
-	(void)rest;
-	chat_clear(c->chat);
-	printf("The conversation is forgotten.\n");
-}
-
-static char *
-word(char **rest)
-{
-	char *w = *rest + strspn(*rest, " "), *end = w + strcspn(w, " ");
-
-	*rest = end + strspn(end, " ");
-	*end = 0;
-	return w;
-}
-
-static void
-cmd_set(struct chatting *c, char *rest)
-{
-	const char *what = word(&rest);
-
-	if (!strcmp(what, "verbose") || !strcmp(what, "quiet")) {
-		c->figures = *what == 'v';
-	} else if (!strcmp(what, "system")) {
-		free(c->system);
-		c->system = tb_strdup(rest);
-		c->opts.system = c->system;
-		apply(c);
-	} else if (!strcmp(what, "parameter")) {
-		const char *name = word(&rest);
-
-		if (chat_opts_set(&c->opts, name, word(&rest)))
-			apply(c);
-		else
-			fprintf(stderr, "No such parameter, or no such value; see /help.\n");
-	} else {
-		fprintf(stderr, "Set what? See /help.\n");
-	}
-}
-
-static const struct {
-	const char *name;
-	void (*run)(struct chatting *c, char *rest);	/* NULL: leave */
-} commands[] = {
-	{ "/bye", NULL }, { "/exit", NULL }, { "/quit", NULL },
-	{ "/clear", cmd_clear }, { "/set", cmd_set },
-	{ "/help", cmd_help }, { "/?", cmd_help },
-};
-
-/* true: leave. */
+/* true: leave.  What was set is seen in the next answer. */
 static bool
 command(struct chatting *c, char *line)
 {
-	char *rest = line;
-	const char *name = word(&rest);
+	struct tb_buf answer = TB_BUF(65536);
+	enum talk_did did = talk_command(c->talk, line, &answer);
+	char clean[1024];
 
-	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
-		if (strcmp(commands[i].name, name))
-			continue;
-		if (commands[i].run)
-			commands[i].run(c, rest);
-		return !commands[i].run;
-	}
-	fprintf(stderr, "No such command; /help lists them.\n");
-	return false;
+	if (did == TALK_REFUSED)
+		fprintf(stderr, "%s\n", tb_text_clean(tb_buf_cstr(&answer), clean, sizeof(clean)));
+	else if (did == TALK_CLEARED || did == TALK_HELP)
+		puts(tb_buf_cstr(&answer));
+	tb_buf_free(&answer);
+	return did == TALK_LEAVE;
 }
 
 /* Until the end of input.  A failed turn does not end the conversation; without a
@@ -229,27 +146,27 @@ converse(struct chatting *c)
 	return status;
 }
 
+/* The model becomes the talk's. */
 static enum cli_exit
-chat_with(struct chatting *c, const struct run_sampling *sampling, const char *system,
-	  const char *prompt)
+chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sampling,
+	  const char *system, const char *prompt)
 {
-	enum cli_exit status;
 	struct tb_err err;
+	enum tb_status status = talk_new(&c->talk, r->model, &err);
 
-	chat_opts_init(&c->opts, c->model);
-	if (system)
-		c->opts.system = system;
-	if (run_sampling_apply(sampling, &c->opts.sampler, &c->opts.max_tokens, &c->opts.context,
-			       &err) ||
-	    chat_new(&c->chat, c->model, &c->opts, &err))
-		return cli_fail(&err);
-	if (prompt)
-		status = turn(c, prompt);
-	else
-		status = converse(c);
-	chat_free(c->chat);
-	free(c->system);
-	return status;
+	r->model = NULL;
+	if (!status) {
+		struct chat_opts *o = &c->talk->opts;
+
+		c->talk->lines = true;
+		c->talk->figures = c->cli->verbose;
+		if (system)
+			o->system = system;
+		status = run_sampling_apply(sampling, &o->sampler, &o->max_tokens, &o->context, &err);
+	}
+	if (!status)
+		status = talk_begin(c->talk, &err);
+	return status ? cli_fail(&err) : prompt ? turn(c, prompt) : converse(c);
 }
 
 enum cli_exit
@@ -279,10 +196,9 @@ cli_chat(struct cli *cli, int argc, char **argv)
 		free(text);
 		return cli_fail(&err);
 	}
-	c.model = r.model;
 	cli_note(cli, chat_model_note(r.model));
-	c.figures = cli->verbose;
-	status = chat_with(&c, &sampling, system, text);
+	status = chat_with(&c, &r, &sampling, system, text);
+	talk_unref(c.talk);
 	run_model_close(&r);
 	free(text);
 	return status;

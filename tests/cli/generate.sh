@@ -80,6 +80,11 @@ printf '/set parameter temperature hot\n/nonsense\n' |
 	"$TBTUI" chat "$M" >"$T/out" 2>"$T/err"
 err_has 'No such parameter'
 err_has 'No such command'
+# the word "parameter" may be left out, as on the screen
+printf '/set temperature 0\n/set system be brief\n/help\n' | "$TBTUI" chat "$M" >"$T/out" 2>"$T/err" ||
+	fail "/set without the word parameter"
+[ -s "$T/err" ] && fail "refused: $(cat "$T/err")"
+has '^/set verbose'
 
 # A long conversation drops its oldest turns and says so.
 yes 'Tell me a story about a dog and a cat.' | head -12 |

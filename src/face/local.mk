@@ -1,0 +1,5 @@
+# What both faces tell a person: no curses, no readline, no printing.
+noinst_LIBRARIES += src/face/libface.a
+src_face_libface_a_SOURCES = \
+	src/face/talk.c \
+	src/face/talk.h
