@@ -75,6 +75,7 @@ struct db_model {
 };
 /* The word for its state in lists: "changed" for one that was verified as another. */
 const char *db_model_word(const struct db_model *m);
+struct model_loc db_model_loc(const struct db_model *m);	/* borrows from it */
 struct db_models { struct db_model *rows; size_t n; uint64_t total; struct db_mem mem; };
 /* total: rows that match, whatever the window; so in every list.
  * sort: name kind arch params scheme size exclusive tensors state modified.

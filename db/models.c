@@ -33,6 +33,15 @@ db_state_word(enum db_state s)
 	return states[s].word;
 }
 
+struct model_loc
+db_model_loc(const struct db_model *m)
+{
+	return (struct model_loc){
+		.kind = m->kind, .name = (char *)m->name, .path = (char *)m->path,
+		.root = (char *)m->root, .mtime_ns = m->mtime_ns,
+	};
+}
+
 const char *
 db_model_word(const struct db_model *m)
 {

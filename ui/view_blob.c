@@ -236,10 +236,7 @@ subject(const struct view *v, struct view_arg *out)
 
 	if (!m)
 		return false;
-	s->loc = (struct model_loc){
-		.kind = m->kind, .name = (char *)m->name, .path = (char *)m->path,
-		.root = (char *)m->root, .mtime_ns = m->mtime_ns,
-	};
+	s->loc = db_model_loc(m);
 	*out = (struct view_arg){ .model = &s->loc, .id = m->id };
 	return true;
 }

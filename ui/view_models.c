@@ -265,16 +265,6 @@ models_close(struct view *v)
 	free(s->places);
 }
 
-/* Borrows from m. */
-static struct model_loc
-loc_of(const struct db_model *m)
-{
-	return (struct model_loc){
-		.kind = m->kind, .name = (char *)m->name, .path = (char *)m->path,
-		.root = (char *)m->root, .mtime_ns = m->mtime_ns,
-	};
-}
-
 static bool
 subject(const struct view *v, struct view_arg *out)
 {
@@ -283,7 +273,7 @@ subject(const struct view *v, struct view_arg *out)
 
 	if (!m)
 		return false;
-	s->loc = loc_of(m);
+	s->loc = db_model_loc(m);
 	*out = (struct view_arg){ .model = &s->loc, .id = m->id };
 	return true;
 }
@@ -332,7 +322,7 @@ compare(struct view *v, uint64_t one, uint64_t two)
 	for (unsigned i = 0; i < 2 && there; i++) {
 		there = !db_model_by_id(view_db(v), (int64_t)id[i], &found[i], NULL) && found[i].n;
 		if (there)
-			loc[i] = loc_of(&found[i].rows[0]);
+			loc[i] = db_model_loc(&found[i].rows[0]);
 	}
 	if (there)
 		view_open(v, VIEW_DIFF, &(struct view_arg){

@@ -312,10 +312,7 @@ subject(const struct view *v, struct view_arg *out)
 	    db_model_by_path(view_db(v), f->model_path, &s->found, NULL) || !s->found.n)
 		return false;
 	m = s->found.rows;
-	s->loc = (struct model_loc){
-		.kind = m->kind, .name = (char *)m->name, .path = (char *)m->path,
-		.root = (char *)m->root, .mtime_ns = m->mtime_ns,
-	};
+	s->loc = db_model_loc(m);
 	*out = (struct view_arg){ .model = &s->loc, .id = m->id,
 				  .tensor = *f->tensor ? f->tensor : NULL };
 	return true;

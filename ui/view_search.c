@@ -175,10 +175,7 @@ subject(const struct view *v, struct view_arg *out)
 	if (db_model_by_id(view_db(v), t->model, &s->model, NULL) || !s->model.n)
 		return false;
 	m = &s->model.rows[0];
-	s->loc = (struct model_loc){
-		.kind = m->kind, .name = (char *)m->name, .path = (char *)m->path,
-		.root = (char *)m->root, .mtime_ns = m->mtime_ns,
-	};
+	s->loc = db_model_loc(m);
 	*out = (struct view_arg){ .model = &s->loc, .id = m->id };
 	return true;
 }
