@@ -265,7 +265,7 @@ enum tb_status
 db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
 	    struct tb_err *err)
 {
-	struct db_mem mem = { NULL };
+	struct tb_arena mem = { 0 };
 	struct db_rows r;
 
 	*out = (struct db_hash){ 0 };
@@ -284,7 +284,7 @@ db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
 		out->when_ns = rows_i64(&r, 6);
 	}
 	if (!rows_end(&r))
-		db_free(&mem);
+		tb_arena_free(&mem);
 	return r.status;
 }
 

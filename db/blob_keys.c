@@ -206,7 +206,7 @@ db_blob_keys(struct db *db, const struct store_roots *roots, struct db_blob_keys
 	}
 	status = find_owners(db, out, err);
 	if (status) {
-		db_free(&out->mem);
+		tb_arena_free(&out->mem);
 		*out = (struct db_blob_keys){ 0 };
 	}
 	return status;
@@ -244,7 +244,7 @@ db_blob_window(struct db *db, const struct db_blob_key *const *keys, size_t n,
 	struct db_rows r;
 
 	*out = (struct db_blob_uses){ 0 };
-	out->rows = db_room(&out->mem, (n + 1) * sizeof(*out->rows));
+	out->rows = tb_arena_get(&out->mem, (n + 1) * sizeof(*out->rows));
 	if (!out->rows)
 		return tb_nomem(err);
 	for (size_t i = 0; i < n && !status; i++) {

@@ -187,13 +187,13 @@ read_copies(struct db *db, const char *sql, const struct store_roots *roots,
 	keep_copies(&in, out);
 	if (in.n > 1)
 		qsort(in.rows, in.n, sizeof(*in.rows), by_gain);
-	out->rows = db_room(&out->mem, (in.n + 1) * sizeof(*out->rows));
+	out->rows = tb_arena_get(&out->mem, (in.n + 1) * sizeof(*out->rows));
 	if (out->rows)
 		number_groups(&in, out);
 	free(in.rows);
 	if (out->rows)
 		return TB_OK;
-	db_free(&out->mem);
+	tb_arena_free(&out->mem);
 	*out = (struct db_copies){ 0 };
 	return tb_nomem(err);
 }

@@ -24,7 +24,7 @@ struct db_copies {
 	/* db_copies_of_files(): files that are as large as another one and whose content
 	 * nobody knows, because they were never hashed. */
 	uint64_t unknown, unknown_bytes;
-	struct db_mem mem;
+	struct tb_arena mem;
 };
 
 /* What a file holds is known from its last hash, else from its name.  roots NULL: all. */

@@ -1,9 +1,10 @@
 /* db.h - the index: what was found in the stores, read a window at a time.
  *
  * Two files: the index can be made again by a scan; audits.db beside it (runs,
- * findings, last results: db/audit.h) cannot, so it is never dropped with the index.  One connection a thread.  Whoever reads needs no index to be
- * there: what is missing, damaged or foreign reads as empty, db_notice() says why.
- * Lists own their strings: release each with db_free(&list.mem). */
+ * findings, last results: db/audit.h) cannot, so it is never dropped with the index.
+ * One connection a thread.  Whoever reads needs no index to be there: what is missing,
+ * damaged or foreign reads as empty, db_notice() says why.
+ * Lists own their strings: release each with tb_arena_free(&list.mem). */
 #ifndef TBTUI_DB_DB_H
 #define TBTUI_DB_DB_H
 
@@ -11,15 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/arena.h"
 #include "src/base/err.h"
 #include "src/store/model.h"
 #include "src/store/store.h"
 
 struct db;
-struct db_mem { void *head; };
-void db_free(struct db_mem *mem);	/* also fine on a zeroed or freed one */
-void *db_room(struct db_mem *mem, size_t size);		/* 16-byte aligned; NULL: no memory */
-const char *db_keep(struct db_mem *mem, const char *s);	/* a copy in it; NULL: no memory */
 
 /* For reading: never writes, waits at most a second for a writer. */
 enum tb_status db_open_read(struct db **out, const char *path, struct tb_err *err) TB_MUST_USE;
@@ -76,7 +74,7 @@ struct db_model {
 /* The word for its state in lists: "changed" for one that was verified as another. */
 const char *db_model_word(const struct db_model *m);
 struct model_loc db_model_loc(const struct db_model *m);	/* borrows from it */
-struct db_models { struct db_model *rows; size_t n; uint64_t total; struct db_mem mem; };
+struct db_models { struct db_model *rows; size_t n; uint64_t total; struct tb_arena mem; };
 /* total: rows that match, whatever the window; so in every list.
  * sort: name kind arch params scheme size exclusive tensors state modified.
  * filter: name. */
@@ -102,7 +100,7 @@ struct db_tensor {
 	const char *file;	/* path */
 	const char *model_name;	/* db_search() only, else "" */
 };
-struct db_tensors { struct db_tensor *rows; size_t n; uint64_t total; struct db_mem mem; };
+struct db_tensors { struct db_tensor *rows; size_t n; uint64_t total; struct tb_arena mem; };
 /* sort: name dtype shape scheme params size offset. filter: name. */
 enum tb_status db_tensors(struct db *db, int64_t model, const struct db_query *q,
 			  struct db_tensors *out, struct tb_err *err) TB_MUST_USE;
@@ -128,7 +126,7 @@ struct db_branch {
 	uint64_t elems, bytes;		/* of all tensors below it */
 	const char *scheme;		/* theirs, "" if mixed */
 };
-struct db_branches { struct db_branch *rows; size_t n; uint64_t total; struct db_mem mem; };
+struct db_branches { struct db_branch *rows; size_t n; uint64_t total; struct tb_arena mem; };
 /* parent: the row that is opened, NULL for the top. */
 enum tb_status db_children(struct db *db, int64_t model, const struct db_branch *parent,
 			   struct db_branches *out, struct tb_err *err) TB_MUST_USE;

@@ -21,7 +21,7 @@ db_dict_forget(struct db *db)
 	free(d->name);
 	free(d->form);
 	free(d->rank);
-	db_free(&d->mem);
+	tb_arena_free(&d->mem);
 	free(d);
 	db->dict = NULL;
 }
@@ -39,7 +39,7 @@ read_names(struct db *db, struct dict *d, struct tb_err *err)
 
 		if (id >= ID_MAX || !text)
 			continue;
-		text = mem_text(&d->mem, text, (size_t)sqlite3_column_bytes(r.st, 1));
+		text = tb_arena_text(&d->mem, text, (size_t)sqlite3_column_bytes(r.st, 1));
 		if (!text || !tb_grow(&d->name, &d->names_cap, id + 1, sizeof(*d->name))) {
 			r.failed = true;
 			continue;
@@ -64,8 +64,8 @@ read_forms(struct db *db, struct dict *d, struct tb_err *err)
 
 		if (id >= ID_MAX || !scheme || !shape)
 			continue;
-		scheme = db_keep(&d->mem, scheme);
-		shape = db_keep(&d->mem, shape);
+		scheme = tb_arena_str(&d->mem, scheme);
+		shape = tb_arena_str(&d->mem, shape);
 		if (!scheme || !shape ||
 		    !tb_grow(&d->form, &d->forms_cap, id + 1, sizeof(*d->form))) {
 			r.failed = true;

@@ -21,7 +21,7 @@ struct dict {
 	size_t nforms, forms_cap;
 	uint32_t *rank;			/* of the first ranked names; owned, NULL: not needed yet */
 	size_t ranked, nranks;
-	struct db_mem mem;
+	struct tb_arena mem;
 };
 
 /* Brings the dictionary up to what is in the index now. */

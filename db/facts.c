@@ -50,7 +50,7 @@ static void
 read_stats(struct db_rows *r, struct db_stats *s)
 {
 	size_t len = (size_t)sqlite3_column_bytes(r->st, AT_SKETCH);
-	void *sketch = len ? db_room(r->mem, len) : NULL;
+	void *sketch = len ? tb_arena_get(r->mem, len) : NULL;
 
 	*s = (struct db_stats){
 		.elems = (uint64_t)rows_i64(r, AT_ELEMS), .zeros = (uint64_t)rows_i64(r, AT_ZEROS),

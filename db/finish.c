@@ -342,7 +342,7 @@ static enum tb_status
 mark_unclear(struct db *db, int64_t root, const struct unread *unread, struct tb_err *err)
 {
 	struct unread all = { 0 };
-	struct db_mem mem = { NULL };
+	struct tb_arena mem = { 0 };
 	struct db_rows r;
 	enum tb_status status = unread_add(&all, unread, err), failed;
 	struct tb_err why;
@@ -361,7 +361,7 @@ mark_unclear(struct db *db, int64_t root, const struct unread *unread, struct tb
 				 "i", root);
 	for (size_t i = 0; i < all.n && !status; i++)
 		status = mark_store(db, root, all.v[i].path, err);
-	db_free(&mem);
+	tb_arena_free(&mem);
 	unread_free(&all);
 	return status;
 }

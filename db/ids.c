@@ -86,7 +86,7 @@ ids_add(struct ids *t, const void *text, size_t len, int64_t id)
 
 	if (len > UINT32_MAX || !room(t) || !tb_grow(&t->entry, &t->cap, t->n + 1, sizeof(*e)))
 		return NULL;
-	copy = mem_text(&t->mem, text, len);
+	copy = tb_arena_text(&t->mem, text, len);
 	if (!copy)
 		return NULL;
 	t->slot[place(t, text, len, h)] = (uint32_t)t->n + 1;
@@ -100,6 +100,6 @@ ids_free(struct ids *t)
 {
 	free(t->entry);
 	free(t->slot);
-	db_free(&t->mem);
+	tb_arena_free(&t->mem);
 	*t = (struct ids){ 0 };
 }

@@ -11,7 +11,7 @@ struct ids {
 	size_t n, cap;
 	uint32_t *slot;		/* index of an entry + 1, 0 = free */
 	size_t nslots;		/* a power of two, or 0 */
-	struct db_mem mem;
+	struct tb_arena mem;
 };
 
 /* NULL: there is none.  Valid until the next ids_add(). */

@@ -73,7 +73,7 @@ db_known(struct db *db, const char *path, struct db_known *out, struct tb_err *e
 		out->dir_ns = rows_i64(&r, 2);
 		out->kind = (enum model_kind)rows_i64(&r, 3);
 		out->n = pack_count(p, len);
-		out->files = db_room(&out->mem, (out->n + 1) * sizeof(*out->files));
+		out->files = tb_arena_get(&out->mem, (out->n + 1) * sizeof(*out->files));
 		r.failed = !out->files;
 		/* an index without the lists of a model is that of an earlier version */
 		if (out->files && (!p || !pack_read64(p, len, out->files, out->n)))

@@ -148,14 +148,14 @@ dtype_word(const struct form *f, const char *scheme)
 }
 
 bool
-tensor_row(const struct dict *d, const struct contents *c, size_t ord, struct db_mem *mem,
+tensor_row(const struct dict *d, const struct contents *c, size_t ord, struct tb_arena *mem,
 	   struct db_tensor *out)
 {
 	const struct form *f = dict_form(d, c->form[ord]);
 
 	*out = (struct db_tensor){
-		.ord = ord, .name = db_keep(mem, dict_name(d, c->name[ord])),
-		.scheme = db_keep(mem, f->scheme),
+		.ord = ord, .name = tb_arena_str(mem, dict_name(d, c->name[ord])),
+		.scheme = tb_arena_str(mem, f->scheme),
 		.elems = f->elems, .bytes = f->bytes, .off = c->off[ord],
 		.file = "", .model_name = "",
 	};

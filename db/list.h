@@ -36,6 +36,6 @@ bool rank_order(rank_fn *at, const void *arg, size_t n, size_t nranks, bool reve
 size_t window_of(const struct db_query *q, size_t total, size_t *offset);
 
 /* A row as people see it; texts go into mem. */
-bool tensor_row(const struct dict *d, const struct contents *c, size_t ord, struct db_mem *mem,
+bool tensor_row(const struct dict *d, const struct contents *c, size_t ord, struct tb_arena *mem,
 		struct db_tensor *out);
 #endif

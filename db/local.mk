@@ -24,7 +24,6 @@ db_libdb_a_SOURCES = \
 	db/known.c \
 	db/list.c \
 	db/list.h \
-	db/mem.c \
 	db/models.c \
 	db/names.c \
 	db/names.h \

@@ -68,7 +68,7 @@ db_names_check(struct db *db, struct tb_err *err)
 static enum tb_status
 load(struct db *db, struct ids *to, const char *sql, struct tb_err *err)
 {
-	struct db_mem mem = { NULL };
+	struct tb_arena mem = { 0 };
 	struct db_rows r;
 	bool full = false;
 
@@ -82,7 +82,7 @@ load(struct db *db, struct ids *to, const char *sql, struct tb_err *err)
 	}
 	if (rows_end(&r))
 		return r.status;
-	db_free(&mem);
+	tb_arena_free(&mem);
 	return full ? tb_nomem(err) : TB_OK;
 }
 

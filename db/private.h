@@ -86,14 +86,14 @@ struct db_rows {
 	struct db *db;
 	sqlite3_stmt *st;	/* NULL: could not be prepared */
 	bool cached;
-	struct db_mem *mem;	/* where texts go; borrowed */
+	struct tb_arena *mem;	/* where texts go; borrowed */
 	bool failed;		/* out of memory on the way */
 	struct tb_err *err;
 	enum tb_status status;
 };
 /* Then: while (rows_next(&r)) { … } return rows_end(&r); sql must be a literal when
  * `keep`: the statement is cached under its address. */
-void rows_open(struct db_rows *r, struct db *db, struct db_mem *mem, bool keep,
+void rows_open(struct db_rows *r, struct db *db, struct tb_arena *mem, bool keep,
 	       struct tb_err *err, const char *sql, const char *types, ...);
 bool rows_next(struct db_rows *r);
 enum tb_status rows_end(struct db_rows *r) TB_MUST_USE;
@@ -116,9 +116,6 @@ void db_blob_fate(struct db_blob *b, int64_t owners);
 /* The first and the last digest that start with `hex`. */
 void db_digest_bounds(const char *hex, char low[TB_DIGEST_MAX], char high[TB_DIGEST_MAX]);
 
-/* mem.c */
-const char *mem_text(struct db_mem *mem, const char *s, size_t len);
-
 /* query.c: WHERE, ORDER BY and LIMIT of a window. After a failure r is closed. */
 struct db_sort { const char *key, *order; bool down; };	/* ended by key NULL */
 struct db_list {
@@ -133,6 +130,6 @@ struct db_list {
 	int64_t arg;
 };
 enum tb_status db_list_open(struct db_rows *r, struct db *db, const struct db_list *l,
-			    const struct db_query *q, struct db_mem *mem, uint64_t *total,
+			    const struct db_query *q, struct tb_arena *mem, uint64_t *total,
 			    struct tb_err *err) TB_MUST_USE;
 #endif

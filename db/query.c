@@ -129,7 +129,7 @@ count(struct db *db, const struct db_list *l, const struct db_query *q, uint64_t
 
 enum tb_status
 db_list_open(struct db_rows *r, struct db *db, const struct db_list *l,
-	     const struct db_query *q, struct db_mem *mem, uint64_t *total, struct tb_err *err)
+	     const struct db_query *q, struct tb_arena *mem, uint64_t *total, struct tb_err *err)
 {
 	static const struct db_query everything;
 	const struct db_sort *sort = find_sort(l, q ? q->sort : NULL);

@@ -64,7 +64,7 @@ db_migrate(struct db *db, const struct db_schema *s, struct tb_err *err)
 static enum tb_status
 fingerprint(struct db *db, uint64_t *out, struct tb_err *err)
 {
-	struct db_mem mem = { NULL };
+	struct tb_arena mem = { 0 };
 	struct db_rows r;
 	uint64_t h = 0xcbf29ce484222325;
 
@@ -77,14 +77,14 @@ fingerprint(struct db *db, uint64_t *out, struct tb_err *err)
 	*out = h;
 	if (rows_end(&r))
 		return r.status;
-	db_free(&mem);
+	tb_arena_free(&mem);
 	return TB_OK;
 }
 
 static enum tb_status
 quick_check(struct db *db, struct tb_err *err)
 {
-	struct db_mem mem = { NULL };
+	struct tb_arena mem = { 0 };
 	struct db_rows r;
 	enum tb_status status;
 	bool fine = true;
@@ -93,7 +93,7 @@ quick_check(struct db *db, struct tb_err *err)
 	while (rows_next(&r))
 		fine = !strcmp(rows_text(&r, 0), "ok");
 	status = rows_end(&r);
-	db_free(&mem);
+	tb_arena_free(&mem);
 	if (!status && !fine) {
 		db->corrupt = true;
 		status = tb_fail(err, TB_EDB, "%s: the index is damaged", db->path);

@@ -339,7 +339,7 @@ search(struct db *db, const struct db_query *q, struct dict **d, struct tb_err *
 struct window { size_t model; struct contents c; const char *name; };
 
 static enum tb_status
-make_row(struct db *db, const struct dict *d, struct window *w, uint32_t at, struct db_mem *mem,
+make_row(struct db *db, const struct dict *d, struct window *w, uint32_t at, struct tb_arena *mem,
 	 struct db_tensor *out, struct tb_err *err)
 {
 	const struct db_search *s = db->search;
@@ -351,7 +351,7 @@ make_row(struct db *db, const struct dict *d, struct window *w, uint32_t at, str
 		contents_free(&w->c);
 		status = db_contents(db, s->model[model].id, &w->c, err);
 		w->model = model;
-		w->name = db_keep(mem, s->model[model].name);
+		w->name = tb_arena_str(mem, s->model[model].name);
 	}
 	if (status)
 		return status;
@@ -383,14 +383,14 @@ db_search(struct db *db, const struct db_query *q, struct db_tensors *out, struc
 		return status;
 	out->total = db->search->nhits;
 	out->n = window_of(q, db->search->nhits, &first);
-	out->rows = db_room(&out->mem, (out->n + 1) * sizeof(*out->rows));
+	out->rows = tb_arena_get(&out->mem, (out->n + 1) * sizeof(*out->rows));
 	status = out->rows ? TB_OK : tb_nomem(err);
 	for (size_t i = 0; i < out->n && !status; i++)
 		status = make_row(db, d, &w, db->search->hit[first + i], &out->mem, &out->rows[i],
 				  err);
 	contents_free(&w.c);
 	if (status) {
-		db_free(&out->mem);
+		tb_arena_free(&out->mem);
 		*out = (struct db_tensors){ 0 };
 	}
 	return status;

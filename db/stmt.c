@@ -185,7 +185,7 @@ db_value(struct db *db, int64_t *out, int64_t none, struct tb_err *err, const ch
 }
 
 void
-rows_open(struct db_rows *r, struct db *db, struct db_mem *mem, bool keep, struct tb_err *err,
+rows_open(struct db_rows *r, struct db *db, struct tb_arena *mem, bool keep, struct tb_err *err,
 	  const char *sql, const char *types, ...)
 {
 	va_list ap;
@@ -228,7 +228,7 @@ rows_end(struct db_rows *r)
 		release(r->db, r->st);
 	r->st = NULL;
 	if (r->status && r->mem)
-		db_free(r->mem);
+		tb_arena_free(r->mem);
 	return r->status;
 }
 
@@ -239,7 +239,7 @@ rows_text(struct db_rows *r, int col)
 	const char *copy = "";
 
 	if (s && *s)
-		copy = mem_text(r->mem, s, (size_t)sqlite3_column_bytes(r->st, col));
+		copy = tb_arena_text(r->mem, s, (size_t)sqlite3_column_bytes(r->st, col));
 	r->failed |= !copy;
 	return copy ? copy : "";
 }
@@ -253,7 +253,7 @@ rows_digest(struct db_rows *r, int col)
 
 	if (!md || sqlite3_column_bytes(r->st, col) != TB_SHA256_LEN)
 		return "";
-	out = db_room(r->mem, TB_DIGEST_MAX);
+	out = tb_arena_get(r->mem, TB_DIGEST_MAX);
 	if (!out) {
 		r->failed = true;
 		return "";
@@ -278,7 +278,7 @@ rows_push(struct db_rows *r, void *rows, size_t *n, size_t *cap, size_t size)
 {
 	if (*n == *cap) {
 		size_t more = *cap ? *cap * 2 : 32;
-		void *bigger = db_room(r->mem, more * size);
+		void *bigger = tb_arena_get(r->mem, more * size);
 
 		if (!bigger) {
 			r->failed = true;

@@ -182,7 +182,7 @@ rows_of(struct db *db, int64_t model, const struct db_query *q, struct db_look *
 
 /* Rows that follow each other are mostly in one file. */
 static enum tb_status
-file_path(struct db *db, struct db_look *l, uint32_t place, struct db_mem *mem, const char **out,
+file_path(struct db *db, struct db_look *l, uint32_t place, struct tb_arena *mem, const char **out,
 	  struct tb_err *err)
 {
 	uint64_t file = place < l->c.nfiles ? l->c.file[place] : 0;
@@ -199,7 +199,7 @@ file_path(struct db *db, struct db_look *l, uint32_t place, struct db_mem *mem, 
 			return r.status;
 		l->file = file;
 	}
-	*out = db_keep(mem, l->path ? l->path : "");
+	*out = tb_arena_str(mem, l->path ? l->path : "");
 	return *out ? TB_OK : tb_nomem(err);
 }
 
@@ -237,10 +237,10 @@ db_tensors(struct db *db, int64_t model, const struct db_query *q, struct db_ten
 		return status;
 	out->total = l->n;
 	out->n = window_of(q, l->n, &first);
-	out->rows = db_room(&out->mem, (out->n + 1) * sizeof(*out->rows));
+	out->rows = tb_arena_get(&out->mem, (out->n + 1) * sizeof(*out->rows));
 	status = out->rows ? make_rows(db, l, d, first, out, err) : tb_nomem(err);
 	if (status) {
-		db_free(&out->mem);
+		tb_arena_free(&out->mem);
 		*out = (struct db_tensors){ 0 };
 	}
 	return status;
@@ -284,8 +284,8 @@ new_branch(struct tree *t, size_t ord, const char *name, size_t len, bool leaf)
 	out->rows = more;
 	b = &out->rows[out->n - 1];
 	*b = (struct db_branch){ .leaf = leaf, .first = ord };
-	b->path = mem_text(&out->mem, name, len);
-	b->scheme = db_keep(&out->mem, dict_form(t->dict, t->look->c.form[ord])->scheme);
+	b->path = tb_arena_text(&out->mem, name, len);
+	b->scheme = tb_arena_str(&out->mem, dict_form(t->dict, t->look->c.form[ord])->scheme);
 	if (!b->path || !b->scheme)
 		return NULL;
 	b->label = len >= t->prefix ? b->path + t->prefix : b->path;
@@ -336,7 +336,7 @@ db_children(struct db *db, int64_t model, const struct db_branch *parent,
 	end = parent && parent->count < l->c.n ? first + (size_t)parent->count : l->c.n;
 	for (size_t i = first; i < end && i < l->c.n; i++)
 		if (!add(&t, i)) {
-			db_free(&out->mem);
+			tb_arena_free(&out->mem);
 			*out = (struct db_branches){ 0 };
 			return tb_nomem(err);
 		}

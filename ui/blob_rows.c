@@ -35,7 +35,7 @@ blob_in_set(const struct db_blob_key *k, enum blob_set set)
 void
 blob_rows_free(struct blob_rows *b)
 {
-	db_free(&b->keys.mem);
+	tb_arena_free(&b->keys.mem);
 	free(b->row);
 	*b = (struct blob_rows){ 0 };
 }

@@ -43,7 +43,7 @@ rows_at(struct rows *r, struct view *v, uint64_t row)
 void
 rows_free(struct rows *r)
 {
-	db_free(&r->mem);
+	tb_arena_free(&r->mem);
 	r->v = NULL;
 	r->n = 0;
 	r->total = 0;

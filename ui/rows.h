@@ -18,7 +18,7 @@ struct rows {
 	const void *v;		/* n rows from `first` on; their strings live in mem */
 	size_t n;
 	uint64_t first, total;
-	struct db_mem mem;
+	struct tb_arena mem;
 	bool stale;
 	struct tb_err err;	/* why there are none; code TB_OK: no failure */
 };

@@ -67,7 +67,7 @@ stats_get(struct stats *st, struct db *db, int64_t model, uint64_t ord)
 		inspect_stats_of(&f.rows[0].stats, &row->s);
 		row->none = false;
 	}
-	db_free(&f.mem);
+	tb_arena_free(&f.mem);
 	return row && !row->none ? &row->s : NULL;
 }
 

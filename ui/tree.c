@@ -12,7 +12,7 @@ node_free(struct node *n)
 	for (size_t i = 0; n->child && i < n->children.n; i++)
 		node_free(&n->child[i]);
 	free(n->child);
-	db_free(&n->children.mem);
+	tb_arena_free(&n->children.mem);
 }
 
 static enum tb_status
@@ -24,7 +24,7 @@ node_load(struct tree *t, struct node *n, struct tb_err *err)
 		return err->code;
 	n->child = tb_calloc(n->children.n, sizeof(*n->child));
 	if (!n->child) {
-		db_free(&n->children.mem);
+		tb_arena_free(&n->children.mem);
 		n->children = (struct db_branches){ 0 };
 		return tb_nomem(err);
 	}

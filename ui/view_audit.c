@@ -39,7 +39,7 @@ count(void *arg)
 		.reverse = v->list.reverse,
 	};
 
-	db_free(&s->runs.mem);
+	tb_arena_free(&s->runs.mem);
 	s->runs = (struct db_runs){ 0 };
 	s->err.code = TB_OK;
 	if (db_runs(view_db(v), &q, &s->runs, &s->err))
@@ -154,7 +154,7 @@ audit_close(struct view *v)
 {
 	struct audit *s = v->state;
 
-	db_free(&s->runs.mem);
+	tb_arena_free(&s->runs.mem);
 }
 
 static bool

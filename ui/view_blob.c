@@ -103,9 +103,9 @@ table(const struct view *v)
 static void
 forget(struct blob_view *s)
 {
-	db_free(&s->blob.mem);
-	db_free(&s->owners.mem);
-	db_free(&s->held.mem);
+	tb_arena_free(&s->blob.mem);
+	tb_arena_free(&s->owners.mem);
+	tb_arena_free(&s->held.mem);
 	s->held = (struct db_places){ 0 };
 	s->blob = (struct db_blob_uses){ 0 };
 	s->owners = (struct db_models){ 0 };
@@ -124,7 +124,7 @@ read_all(struct view *v, struct tb_err *err)
 		return err->code;
 	if (s->owners.n && db_blob_tensors(view_db(v), s->id, s->owners.rows->id, 1, &s->held, err))
 		return err->code;
-	s->row = db_room(&s->owners.mem, (s->owners.n + 1) * sizeof(*s->row));
+	s->row = tb_arena_get(&s->owners.mem, (s->owners.n + 1) * sizeof(*s->row));
 	return s->row ? TB_OK : tb_nomem(err);
 }
 

@@ -51,7 +51,7 @@ load_free(void *arg)
 {
 	struct load *l = arg;
 
-	db_free(&l->keys.mem);
+	tb_arena_free(&l->keys.mem);
 	free(l);
 }
 

@@ -336,7 +336,7 @@ refresh(struct view *v)
 		model_state_cell(&found.rows[0], &cell);
 	snprintf(s->state, sizeof(s->state), "%s", tb_buf_cstr(&cell.text));
 	tb_buf_free(&cell.text);
-	db_free(&found.mem);
+	tb_arena_free(&found.mem);
 }
 
 static enum tb_status

@@ -303,7 +303,7 @@ verify(struct view *v)
 	if (n)
 		task_verify(v, refs, n, word_count(n, "model", title));
 	for (size_t i = 0; found && i < l->nmarks; i++)
-		db_free(&found[i].mem);
+		tb_arena_free(&found[i].mem);
 	free(found);
 	free(refs);
 }
@@ -329,8 +329,8 @@ compare(struct view *v, uint64_t one, uint64_t two)
 			.model = &loc[0], .id = (int64_t)id[0],
 			.other = &loc[1], .other_id = (int64_t)id[1],
 		});
-	db_free(&found[0].mem);
-	db_free(&found[1].mem);
+	tb_arena_free(&found[0].mem);
+	tb_arena_free(&found[1].mem);
 }
 
 /* Two marked ones, or the only marked one and that under the cursor. */

@@ -259,8 +259,8 @@ refresh(struct view *v)
 	struct run *s = v->state;
 
 	rows_forget(&s->rows);
-	db_free(&s->head.mem);
-	db_free(&s->models.mem);
+	tb_arena_free(&s->head.mem);
+	tb_arena_free(&s->models.mem);
 	s->head = (struct db_runs){ 0 };
 	if (db_run_by_id(view_db(v), s->id, &s->head, NULL))
 		s->head.n = 0;
@@ -285,10 +285,10 @@ run_close(struct view *v)
 {
 	struct run *s = v->state;
 
-	db_free(&s->head.mem);
-	db_free(&s->models.mem);
+	tb_arena_free(&s->head.mem);
+	tb_arena_free(&s->models.mem);
 	rows_free(&s->rows);
-	db_free(&s->found.mem);
+	tb_arena_free(&s->found.mem);
 }
 
 static bool
@@ -307,7 +307,7 @@ subject(const struct view *v, struct view_arg *out)
 	const struct db_finding *f = v->list.n ? finding_at((struct view *)v, v->list.cur) : NULL;
 	const struct db_model *m;
 
-	db_free(&s->found.mem);
+	tb_arena_free(&s->found.mem);
 	if (!f || !*f->model_path ||
 	    db_model_by_path(view_db(v), f->model_path, &s->found, NULL) || !s->found.n)
 		return false;
@@ -418,7 +418,7 @@ blob_of(struct view *v, const struct db_finding *f)
 	if (*f->blob && !db_blob_find(view_db(v), digest ? f->blob + 7 : NULL,
 				      digest ? NULL : f->blob, &found, NULL) && found.n)
 		id = found.rows->id;
-	db_free(&found.mem);
+	tb_arena_free(&found.mem);
 	return id;
 }
 

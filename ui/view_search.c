@@ -150,7 +150,7 @@ search_close(struct view *v)
 	struct search *s = v->state;
 
 	rows_free(&s->rows);
-	db_free(&s->model.mem);
+	tb_arena_free(&s->model.mem);
 }
 
 static void
@@ -170,7 +170,7 @@ subject(const struct view *v, struct view_arg *out)
 
 	if (!t)
 		return false;
-	db_free(&s->model.mem);
+	tb_arena_free(&s->model.mem);
 	s->model = (struct db_models){ 0 };
 	if (db_model_by_id(view_db(v), t->model, &s->model, NULL) || !s->model.n)
 		return false;

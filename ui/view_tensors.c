@@ -84,7 +84,7 @@ window_get(struct view *v, struct window *w, const struct db_query *order, uint6
 	if (w->stale || row < w->first || row - w->first >= w->rows.n) {
 		q.offset = row;
 		q.limit = WINDOW_MIN;
-		db_free(&w->rows.mem);
+		tb_arena_free(&w->rows.mem);
 		w->rows = (struct db_tensors){ 0 };
 		w->first = row;
 		w->stale = false;
@@ -309,7 +309,7 @@ largest_tensor(struct view *v)
 
 	if (db_tensors(view_db(v), s->id, &q, &one, NULL) == TB_OK && one.n)
 		bytes = one.rows[0].bytes;
-	db_free(&one.mem);
+	tb_arena_free(&one.mem);
 	return bytes;
 }
 
@@ -348,7 +348,7 @@ refresh(struct view *v)
 		s->loc.mtime_ns = now.n ? now.rows[0].mtime_ns : 0;
 		(void)read_tree(v, &s->err);
 	}
-	db_free(&now.mem);
+	tb_arena_free(&now.mem);
 }
 
 static enum tb_status
@@ -361,7 +361,7 @@ tensors_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 		return err->code;
 	if (found.n)
 		s->id = found.rows[0].id;
-	db_free(&found.mem);
+	tb_arena_free(&found.mem);
 	if (!found.n)
 		return tb_fail(err, TB_ENOENT, "%s is not in the index yet: R reads the stores.",
 			       arg->model->name);
@@ -380,8 +380,8 @@ tensors_close(struct view *v)
 
 	tree_free(&s->tree);
 	stats_free(&s->stats);
-	db_free(&s->shown.rows.mem);
-	db_free(&s->natural.rows.mem);
+	tb_arena_free(&s->shown.rows.mem);
+	tb_arena_free(&s->natural.rows.mem);
 	model_loc_free(&s->loc);
 }
 

@@ -1,6 +1,8 @@
 noinst_LIBRARIES += src/base/libbase.a
 src_base_libbase_a_CFLAGS = $(AM_CFLAGS) $(UTF8PROC_CFLAGS) $(CRYPTO_CFLAGS)
 src_base_libbase_a_SOURCES = \
+	src/base/arena.c \
+	src/base/arena.h \
 	src/base/buf.c \
 	src/base/buf.h \
 	src/base/dir.c \

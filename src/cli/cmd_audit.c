@@ -73,7 +73,7 @@ list(const struct cli *cli, struct db *db, int argc, char **argv)
 		for (size_t i = 0; i < runs.n; i++)
 			json_push(runs_list, run_json(&runs.rows[i]));
 		json_set(o, "runs", runs_list);
-		db_free(&runs.mem);
+		tb_arena_free(&runs.mem);
 		return cli_print_json(o);
 	}
 	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
@@ -81,7 +81,7 @@ list(const struct cli *cli, struct db *db, int argc, char **argv)
 	for (size_t i = 0; i < runs.n; i++)
 		run_row(&t, &runs.rows[i]);
 	ok = cli_table_end(&t);
-	db_free(&runs.mem);
+	tb_arena_free(&runs.mem);
 	return ok ? CLI_OK : CLI_FAILED;
 }
 

@@ -98,7 +98,7 @@ blobs(const struct cli *cli, struct op_ctx *ctx, enum db_blob_set set, struct db
 		status = cli_fail(&err);
 	else {
 		status = cli->json ? blobs_json(&found) : blobs_text(cli, &found);
-		db_free(&found.mem);
+		tb_arena_free(&found.mem);
 		/* "No orphans" is no answer where nobody looked. */
 		if (status == CLI_OK && !t.scanned_ns) {
 			cli_note(cli, q->roots ? "not indexed yet; \"scan\" with the same -s does it" : "");
@@ -241,7 +241,7 @@ put_held(const struct cli *cli, struct db *db, const struct db_blob *b, const st
 	if (!status && held.n < held.total)
 		printf("      and %ju more\n", (uintmax_t)(held.total - held.n));
 	if (!status)
-		db_free(&held.mem);
+		tb_arena_free(&held.mem);
 	return status;
 }
 
@@ -266,7 +266,7 @@ put_owners(const struct cli *cli, struct db *db, const struct db_blob *b, bool a
 		}
 		status = put_held(cli, db, b, &owners.rows[i], held, err);
 	}
-	db_free(&owners.mem);
+	tb_arena_free(&owners.mem);
 	json_set(o, "models", names);
 	json_set(o, "tensors", held);
 	json_push(list, o);
@@ -317,8 +317,8 @@ whose(const struct cli *cli, struct op_ctx *ctx, const char *text)
 	json_set(o, "blobs", list);
 	json_set(o, "tensors", more);
 	n = found.n + tensors.n;
-	db_free(&found.mem);
-	db_free(&tensors.mem);
+	tb_arena_free(&found.mem);
+	tb_arena_free(&tensors.mem);
 	db_close(db);
 	if (status) {
 		json_free(o);

@@ -100,7 +100,7 @@ list(const struct cli *cli, struct op_ctx *ctx, struct db_query *q)
 		cli_explain(cli, ctx, "there are no models");
 	if (!models.n && status == CLI_OK)
 		status = CLI_WRONG;
-	db_free(&models.mem);
+	tb_arena_free(&models.mem);
 	db_close(db);
 	return status;
 }

@@ -101,7 +101,7 @@ search(const struct cli *cli, const struct op_ctx *ctx, struct db_query *q)
 		cli_note(cli, "no tensor of an indexed model has that in its name");
 	if (!found.total && status == CLI_OK)
 		status = CLI_WRONG;
-	db_free(&found.mem);
+	tb_arena_free(&found.mem);
 	db_close(db);
 	return status;
 }

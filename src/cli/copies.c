@@ -130,7 +130,7 @@ cli_copies(const struct cli *cli, const struct op_ctx *ctx, bool files)
 		status = cli_fail(&err);
 	} else {
 		status = cli->json ? print_json(&found, files) : print_text(cli, &found, files);
-		db_free(&found.mem);
+		tb_arena_free(&found.mem);
 	}
 	db_close(db);
 	return status;

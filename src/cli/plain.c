@@ -130,7 +130,7 @@ list_models(struct plain *p, struct place *at)
 			      tb_human_bytes(m->bytes, size), db_model_word(m));
 		status = add_row(p, at, &b, m->path, m->id);
 	}
-	db_free(&models.mem);
+	tb_arena_free(&models.mem);
 	return status;
 }
 
@@ -155,7 +155,7 @@ list_tensors(struct plain *p, struct place *at)
 		tb_buf_printf(&b, ", %s", tb_human_bytes(t->bytes, size));
 		status = add_row(p, at, &b, t->name, 0);
 	}
-	db_free(&tensors.mem);
+	tb_arena_free(&tensors.mem);
 	return status;
 }
 

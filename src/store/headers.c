@@ -38,7 +38,7 @@ static void
 header_free(struct header *h)
 {
 	st_free(&h->h);
-	arena_free(h->arena);
+	tb_arena_free(&h->arena);
 	free(h->ready);
 	free(h->path);
 	free(h);
@@ -161,7 +161,7 @@ take_ready(struct header *h, const struct model *m, struct tb_err *err)
 		return tb_nomem(err);
 	for (size_t i = 0; i < m->ntensors; i++) {
 		h->ready[i].t = m->tensors[i];
-		h->ready[i].key = build_key(h->arena, m->tensors[i].name);
+		h->ready[i].key = build_key(&h->arena, m->tensors[i].name);
 		if (!h->ready[i].key)
 			return tb_nomem(err);
 	}
@@ -175,7 +175,7 @@ make_ready(struct header *h, struct tb_err *err)
 {
 	struct model_file file = { .path = h->path };
 	struct model m = { .files = &file, .nfiles = 1 };
-	struct build b = { .m = &m, .arena = h->arena };
+	struct build b = { .m = &m, .arena = &h->arena };
 	enum tb_status status = build_raws(&b, 0, &h->h, err);
 
 	if (!status)
@@ -202,10 +202,10 @@ headers_put(struct model_cache *c, const char *path, const struct tb_ident *id,
 	enum tb_status status = fresh ? TB_OK : tb_nomem(err);
 
 	if (fresh) {
-		*fresh = (struct header){ .refs = 2, .path = tb_strdup(path),
-					  .arena = arena_new(), .id = *id, .h = *h };
+		*fresh = (struct header){ .refs = 2, .path = tb_strdup(path), .id = *id,
+					  .h = *h };
 		*h = (struct st_header){ 0 };
-		status = fresh->path && fresh->arena ? make_ready(fresh, err) : tb_nomem(err);
+		status = fresh->path ? make_ready(fresh, err) : tb_nomem(err);
 	}
 	if (status) {
 		if (fresh)

@@ -13,7 +13,7 @@ struct header {
 	unsigned refs;			/* private, as is what follows to `id` */
 	struct header *next;
 	char *path;
-	struct arena *arena;		/* owns the texts of `ready` */
+	struct tb_arena arena;		/* owns the texts of `ready` */
 	struct tb_ident id;
 	struct st_header h;
 	struct ready_tensor { struct tensor t; const char *key; } *ready;

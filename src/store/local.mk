@@ -1,8 +1,6 @@
 noinst_LIBRARIES += src/store/libstore.a
 src_store_libstore_a_CFLAGS = $(AM_CFLAGS)
 src_store_libstore_a_SOURCES = \
-	src/store/arena.c \
-	src/store/arena.h \
 	src/store/experts.c \
 	src/store/experts.h \
 	src/store/headers.c \

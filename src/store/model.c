@@ -225,10 +225,10 @@ build(struct build *b, const struct model_loc *loc, struct tb_err *err)
 	enum tb_status status = model_loc_copy(&b->m->loc, loc, err);
 	struct model *m = b->m;
 
-	m->names = b->arena = arena_new();
+	b->arena = &m->names;
 	m->arch = tb_strdup("");
 	m->model_type = tb_strdup("");
-	if (!status && (!b->arena || !m->arch || !m->model_type))
+	if (!status && (!m->arch || !m->model_type))
 		status = tb_nomem(err);
 	if (status)
 		return status;
@@ -299,7 +299,7 @@ model_free(struct model *m)
 	free(m->tensors);
 	free(m->arch);
 	free(m->model_type);
-	arena_free(m->names);
+	tb_arena_free(&m->names);
 	model_loc_free(&m->loc);
 	free(m);
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/arena.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
 #include "src/base/sha256.h"
@@ -133,7 +134,8 @@ struct model {
 	} *problems;
 	size_t nproblems;
 	char *remark;			/* what is odd and harms nothing; owned; NULL: nothing */
-	void *names, *held;		/* private */
+	struct tb_arena names;		/* private, as is this: */
+	void *held;
 	size_t nheld;
 };
 

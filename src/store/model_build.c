@@ -172,7 +172,7 @@ read_meta(struct build *b, struct raw *r, const struct st_header *h, struct tb_e
 		type = st_meta_find(h, "quant_type");
 	if (!type || !*type)
 		return TB_OK;
-	r->quant_type = arena_str(b->arena, type);
+	r->quant_type = tb_arena_str(b->arena, type);
 	if (!r->quant_type)
 		return tb_nomem(err);
 	if (group && (!tb_parse_u64(group, &n) || n < 1 || n > 1024))
@@ -194,7 +194,7 @@ build_raws(struct build *b, unsigned file, const struct st_header *h, struct tb_
 		const struct st_tensor *t = &h->tensors[i];
 		struct raw *r = &b->raws[b->nraws++];
 
-		*r = (struct raw){ .name = arena_str(b->arena, t->name),
+		*r = (struct raw){ .name = tb_arena_str(b->arena, t->name),
 			.part = { .file = file, .dtype = t->dtype, .ndim = t->ndim,
 				  .off = t->off, .len = t->len } };
 		memcpy(r->part.dim, t->dim, sizeof(t->dim));

@@ -4,7 +4,7 @@
 
 #include "src/format/ggml_type.h"
 #include "src/format/json.h"
-#include "src/store/arena.h"
+#include "src/base/arena.h"
 #include "src/store/model.h"
 
 /* A tensor as some header lists it, with what the header's metadata say about it. */
@@ -27,7 +27,7 @@ struct quant_override { const char *path; const cJSON *v; };
 
 struct build {
 	struct model *m;
-	struct arena *arena;		/* m->names */
+	struct tb_arena *arena;		/* m->names */
 	size_t files_cap, problems_cap;
 	struct raw *raws;		/* owned */
 	size_t nraws, raws_cap;
@@ -88,7 +88,7 @@ enum tb_status build_scheme(struct build *b, struct tensor *t, const struct raw 
 void build_order(struct build *b);	/* by name */
 /* Orders them; of those with one name that stays which the index names, or the first. */
 /* What sorts bytewise as the name does naturally, in the arena; NULL: no memory. */
-const char *build_key(struct arena *a, const char *name);
+const char *build_key(struct tb_arena *a, const char *name);
 enum tb_status build_sort(struct build *b, struct tb_err *err) TB_MUST_USE;
 const struct raw *build_find(const struct build *b, const char *name);
 /* The raw tensor called base[0..n) + ending, or NULL; *key is scratch. */

@@ -283,7 +283,7 @@ gather(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
 		t->has_bias = build_take(build_companion(b, key, w->name, n, f->zeros), &t->bias);
 		t->has_order = build_take(build_companion(b, key, w->name, n, f->order), &t->order);
 		build_take(build_companion(b, key, w->name, n, f->shape), &ignored);
-		t->name = *f->weight ? arena_cat(b->arena, w->name, n, ".weight") : w->name;
+		t->name = *f->weight ? tb_arena_cat(b->arena, w->name, n, ".weight") : w->name;
 		return f;
 	}
 	return NULL;

@@ -67,7 +67,7 @@ add_raws(struct build *b, unsigned file, const struct gguf *g, struct tb_err *er
 		struct raw r = make_raw(&g->tensors[i], file);
 
 		r.draft = draft;
-		r.name = arena_cat(b->arena, prefix, n, g->tensors[i].name);
+		r.name = tb_arena_cat(b->arena, prefix, n, g->tensors[i].name);
 		if (!r.name)
 			return tb_nomem(err);
 		b->raws[b->nraws++] = r;

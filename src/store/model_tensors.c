@@ -172,9 +172,9 @@ gather(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
 			relabel(t);
 		else if (t->scale.dtype == DT_F8_E8M0 || t->scale.dtype == DT_F8_E4M3)
 			t->scale.dtype = DT_U8;		/* as which MLX takes them */
-		t->name = *c->weight == '_' ? arena_cat(b->arena, w->name, n, NULL)
+		t->name = *c->weight == '_' ? tb_arena_text(b->arena, w->name, n)
 			: strcmp(c->weight, ".weight_packed") == 0
-			? arena_cat(b->arena, w->name, n, ".weight") : w->name;
+			? tb_arena_cat(b->arena, w->name, n, ".weight") : w->name;
 		return true;
 	}
 	return false;
@@ -251,7 +251,7 @@ turn(const struct raw *r)
 /* ---- all of them, in natural order ---- */
 
 const char *
-build_key(struct arena *a, const char *name)
+build_key(struct tb_arena *a, const char *name)
 {
 	char small[512], *key = small, *big = NULL;
 	size_t room = 3 * strlen(name) + 1;
@@ -259,7 +259,7 @@ build_key(struct arena *a, const char *name)
 
 	if (room > sizeof(small))
 		key = big = malloc(room);
-	kept = key ? arena_cat(a, key, tb_natural_key(name, key), NULL) : NULL;
+	kept = key ? tb_arena_text(a, key, tb_natural_key(name, key)) : NULL;
 	free(big);
 	return kept;
 }

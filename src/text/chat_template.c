@@ -14,7 +14,7 @@
 #define SOURCE_MAX (1u << 20)
 
 struct chat_template {
-	struct jinja_arena arena;
+	struct tb_arena arena;
 	const struct jinja_node *body;	/* in the arena; not changed by rendering */
 };
 
@@ -47,7 +47,7 @@ void
 chat_template_free(struct chat_template *t)
 {
 	if (t)
-		jinja_arena_free(&t->arena);
+		tb_arena_free(&t->arena);
 	free(t);
 }
 
@@ -97,7 +97,7 @@ static enum tb_status
 render(const struct chat_template *t, const struct chat_vars *vars, struct tb_buf *out,
        struct jinja_ctx *c, bool empty)
 {
-	struct jinja_arena arena = { .max = VALUES_MAX };
+	struct tb_arena arena = { .max = VALUES_MAX };
 	struct jinja_scope globals = { 0 }, top = { .up = &globals };
 	struct tb_buf text = TB_BUF(JINJA_TEXT_MAX);
 
@@ -107,7 +107,7 @@ render(const struct chat_template *t, const struct chat_vars *vars, struct tb_bu
 	if (!c->status)
 		tb_buf_add(out, tb_buf_cstr(&text), text.len);
 	tb_buf_free(&text);
-	jinja_arena_free(&arena);
+	tb_arena_free(&arena);
 	return c->status;
 }
 

@@ -10,48 +10,6 @@
 #include "src/base/text.h"
 #include "src/text/jinja_ops.h"
 
-struct jinja_chunk {
-	struct jinja_chunk *next;
-	size_t used, size;
-	_Alignas(16) char bytes[];
-};
-
-void *
-jinja_arena_get(struct jinja_arena *a, size_t n)
-{
-	struct jinja_chunk *c = a->chunks;
-	void *p;
-
-	n = (n + 15) & ~(size_t)15;
-	if (n > a->max || a->used > a->max - n)
-		return NULL;
-	if (!c || c->size - c->used < n) {
-		size_t size = n > 32768 ? n : 32768;
-
-		c = calloc(1, sizeof(*c) + size);
-		if (!c)
-			return NULL;
-		c->size = size;
-		c->next = a->chunks;
-		a->chunks = c;
-	}
-	p = c->bytes + c->used;
-	c->used += n;
-	a->used += n;
-	return p;
-}
-
-void
-jinja_arena_free(struct jinja_arena *a)
-{
-	for (struct jinja_chunk *c = a->chunks, *next; c; c = next) {
-		next = c->next;
-		free(c);
-	}
-	a->chunks = NULL;
-	a->used = 0;
-}
-
 void
 jinja_fail(struct jinja_ctx *c, enum tb_status code, const char *fmt, ...)
 {
@@ -69,7 +27,7 @@ jinja_fail(struct jinja_ctx *c, enum tb_status code, const char *fmt, ...)
 void *
 jinja_get(struct jinja_ctx *c, size_t n)
 {
-	void *p = c->status ? NULL : jinja_arena_get(c->arena, n);
+	void *p = c->status ? NULL : tb_arena_get(c->arena, n);
 
 	if (!p)
 		jinja_fail(c, TB_ELIMIT, "the template takes too much memory");

@@ -9,15 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/arena.h"
 #include "src/base/buf.h"
 #include "src/base/err.h"
-
-struct jinja_arena {
-	struct jinja_chunk *chunks;
-	size_t used, max;		/* bytes */
-};
-void *jinja_arena_get(struct jinja_arena *a, size_t n);	/* zeroed; NULL: over the ceiling */
-void jinja_arena_free(struct jinja_arena *a);
 
 enum jinja_type {
 	J_UNDEFINED, J_NONE, J_BOOL, J_INT, J_FLOAT, J_STR, J_LIST, J_DICT,
@@ -62,7 +56,7 @@ struct jinja_dict {
 };
 /* One parsing or rendering. */
 struct jinja_ctx {
-	struct jinja_arena *arena;
+	struct tb_arena *arena;
 	struct tb_err *err;
 	enum tb_status status;		/* the first failure */
 	unsigned line;			/* of the template, being worked on */

@@ -7,35 +7,6 @@
 
 #include "src/base/mem.h"
 
-/* Pieces are many and short: they live end to end in chunks that never move. */
-struct tok_chunk {
-	struct tok_chunk *next;
-	size_t used, size;
-	char bytes[];
-};
-
-static const char *
-arena_copy(struct tok_chunk **arena, const char *s, size_t len)
-{
-	struct tok_chunk *c = *arena;
-	char *p;
-
-	if (!c || c->size - c->used <= len) {
-		size_t size = len + 1 > 65536 ? len + 1 : 65536;
-
-		c = malloc(sizeof(*c) + size);
-		if (!c)
-			return NULL;
-		*c = (struct tok_chunk){ .next = *arena, .size = size };
-		*arena = c;
-	}
-	p = c->bytes + c->used;
-	memcpy(p, s, len);
-	p[len] = 0;
-	c->used += len + 1;
-	return p;
-}
-
 static uint64_t
 hash(const char *s, size_t len)
 {
@@ -119,7 +90,7 @@ tok_vocab_add(struct tok_vocab *v, const char *s, size_t len, uint64_t id, struc
 	if (*slot || p->s)
 		return tb_fail(err, TB_EFORMAT, "token \"%.60s\" with id %ju: %s is taken", s,
 			       (uintmax_t)id, *slot ? "the text" : "the id");
-	p->s = arena_copy(&v->arena, s, len);
+	p->s = tb_arena_text(&v->arena, s, len);
 	if (!p->s)
 		return tb_nomem(err);
 	p->len = (uint32_t)len;
@@ -144,10 +115,7 @@ tok_vocab_find(const struct tok_vocab *v, const char *s, size_t len, uint32_t *i
 void
 tok_vocab_free(struct tok_vocab *v)
 {
-	for (struct tok_chunk *c = v->arena, *next; c; c = next) {
-		next = c->next;
-		free(c);
-	}
+	tb_arena_free(&v->arena);
 	free(v->piece);
 	free(v->slot);
 	free(v->score);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/arena.h"
 #include "src/base/err.h"
 #include "src/text/tokenizer.h"
 
@@ -25,7 +26,7 @@ struct tok_vocab {
 	size_t nscores;
 	uint32_t *slot;			/* owned: id + 1, 0 = free; open addressing */
 	size_t nslots, used;
-	struct tok_chunk *arena;
+	struct tb_arena arena;
 };
 
 /* Room for n pieces, so that nothing is moved while they come. */

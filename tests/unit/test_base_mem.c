@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "src/base/arena.h"
 #include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
@@ -110,6 +111,58 @@ memory_is_aligned(void **state)
 	}
 }
 
+/* Of any size and order: zeroed, aligned, apart from one another, where they were. */
+static void
+an_arena_keeps_things_apart(void **state)
+{
+	struct tb_arena a = { 0 };
+	unsigned char *p[200];
+	const char *s[200];
+
+	(void)state;
+	for (size_t i = 0; i < 200; i++) {
+		size_t n = i % 50 ? i * 7 : i * 3000;
+
+		p[i] = tb_arena_get(&a, n);
+		assert_non_null(p[i]);
+		assert_int_equal((uintptr_t)p[i] % 16, 0);
+		for (size_t k = 0; k < n; k++) {
+			assert_int_equal(p[i][k], 0);
+			p[i][k] = (unsigned char)i;
+		}
+		s[i] = tb_arena_cat(&a, "layers.1234567", i % 14, ".weight");
+	}
+	for (size_t i = 0; i < 200; i++) {
+		size_t n = i % 50 ? i * 7 : i * 3000;
+
+		assert_true(!n || (p[i][0] == i % 256 && p[i][n - 1] == i % 256));
+		assert_memory_equal(s[i], "layers.1234567", i % 14);
+		assert_string_equal(s[i] + i % 14, ".weight");
+	}
+	assert_null(tb_arena_get(&a, SIZE_MAX));
+	assert_null(tb_arena_get(&a, SIZE_MAX - 20));
+	tb_arena_free(&a);
+	tb_arena_free(&a);
+	assert_null(a.chunks);
+}
+
+static void
+an_arena_stops_at_its_ceiling(void **state)
+{
+	struct tb_arena a = { .max = 64 };
+
+	(void)state;
+	assert_non_null(tb_arena_get(&a, 33));		/* 48, as they are aligned */
+	assert_null(tb_arena_get(&a, 17));
+	assert_string_equal(tb_arena_text(&a, "abcd", 3), "abc");
+	assert_null(tb_arena_str(&a, "0123456789ab"));
+	assert_string_equal(tb_arena_str(&a, "0123456789a"), "0123456789a");
+	assert_null(tb_arena_get(&a, 1));
+	tb_arena_free(&a);
+	assert_non_null(tb_arena_get(&a, 64));
+	tb_arena_free(&a);
+}
+
 static void
 strings_are_copied(void **state)
 {
@@ -179,6 +232,8 @@ main(void)
 		cmocka_unit_test(buf_keeps_every_byte),
 		cmocka_unit_test(products_do_not_overflow),
 		cmocka_unit_test(memory_is_aligned),
+		cmocka_unit_test(an_arena_keeps_things_apart),
+		cmocka_unit_test(an_arena_stops_at_its_ceiling),
 		cmocka_unit_test(strings_are_copied),
 		cmocka_unit_test(messages_say_what_and_why),
 		cmocka_unit_test(long_paths_do_not_push_the_reason_out),

@@ -60,7 +60,7 @@ test_rows(void **state)
 	assert_int_equal(models.rows[0].bytes, 1320);
 	assert_int_equal(models.rows[0].exclusive, 320);
 	assert_int_equal(models.rows[0].state, DB_NEVER);
-	db_free(&models.mem);
+	tb_arena_free(&models.mem);
 	assert_ok(db_blobs(r, DB_BLOBS_SHARED, NULL, &blobs, &err), err);
 	assert_int_equal(blobs.n, 1);
 	assert_string_equal(blobs.rows[0].digest, SHARED);
@@ -68,11 +68,11 @@ test_rows(void **state)
 	assert_string_equal(blobs.rows[0].media, "tensor");
 	assert_ok(db_blob_owners(r, blobs.rows[0].id, &models, &err), err);
 	assert_int_equal(models.n, 2);
-	db_free(&models.mem);
-	db_free(&blobs.mem);
+	tb_arena_free(&models.mem);
+	tb_arena_free(&blobs.mem);
 	assert_ok(db_blob_find(r, "ff23", NULL, &blobs, &err), err);
 	assert_int_equal(blobs.n, 2);
-	db_free(&blobs.mem);
+	tb_arena_free(&blobs.mem);
 	assert_ok(db_totals(r, NULL, &totals, &err), err);
 	assert_int_equal(totals.bytes, 1040);
 	assert_int_equal(totals.shared_bytes, 1000);
@@ -105,17 +105,17 @@ test_windows(void **state)
 	assert_int_equal(models.total, 12);
 	assert_int_equal(models.n, 4);
 	assert_string_equal(models.rows[0].name, "m3");
-	db_free(&models.mem);
+	tb_arena_free(&models.mem);
 	q = (struct db_query){ .filter = "m1?" };
 	assert_ok(db_models(db, &q, &models, &err), err);
 	assert_int_equal(models.total, 2);
-	db_free(&models.mem);
+	tb_arena_free(&models.mem);
 	q = (struct db_query){ .sort = "weight; DROP TABLE models" };
 	assert_fails(db_models(db, &q, &models, &err), err, TB_EUSAGE, "one of: name kind");
 	q = (struct db_query){ .filter = "' OR 1 --" };
 	assert_ok(db_models(db, &q, &models, &err), err);
 	assert_int_equal(models.total, 0);
-	db_free(&models.mem);
+	tb_arena_free(&models.mem);
 	db_close(db);
 	free(path);
 }
@@ -143,24 +143,24 @@ test_tensors(void **state)
 	assert_string_equal(t.rows[0].file, "/store/blobs/shared");
 	assert_int_equal(t.rows[0].ndim, 2);
 	assert_int_equal(t.rows[0].dim[1], 8);
-	db_free(&t.mem);
+	tb_arena_free(&t.mem);
 	assert_ok(db_tensors(db, 1, &q, &t, &err), err);
 	assert_int_equal(t.total, 2);
-	db_free(&t.mem);
+	tb_arena_free(&t.mem);
 	q.filter = "p_proj layers.10";		/* _ is no wildcard; words may stand anywhere */
 	assert_ok(db_search(db, &q, &t, &err), err);
 	assert_int_equal(t.total, 1);
 	assert_string_equal(t.rows[0].name, f.tensors[2].name);
 	assert_string_equal(t.rows[0].model_name, "m");
-	db_free(&t.mem);
+	tb_arena_free(&t.mem);
 	q.filter = "p.proj";
 	assert_ok(db_search(db, &q, &t, &err), err);
 	assert_int_equal(t.total, 0);
-	db_free(&t.mem);
+	tb_arena_free(&t.mem);
 	q.filter = "it's %' \"";
 	assert_ok(db_search(db, &q, &t, &err), err);
 	assert_int_equal(t.total, 0);
-	db_free(&t.mem);
+	tb_arena_free(&t.mem);
 	assert_ok(db_children(db, 1, NULL, &b, &err), err);
 	assert_int_equal(b.n, 2);
 	assert_true(b.rows[0].leaf == false && !strcmp(b.rows[0].label, "lm_head"));
@@ -171,12 +171,12 @@ test_tensors(void **state)
 	assert_ok(db_children(db, 1, &b.rows[1], &c, &err), err);
 	assert_int_equal(c.n, 2);
 	assert_string_equal(c.rows[0].label, "layers");
-	db_free(&b.mem);
+	tb_arena_free(&b.mem);
 	assert_ok(db_children(db, 1, &c.rows[0], &b, &err), err);
 	assert_int_equal(b.n, 2);
 	assert_string_equal(b.rows[1].path, "model.layers.10");
-	db_free(&b.mem);
-	db_free(&c.mem);
+	tb_arena_free(&b.mem);
+	tb_arena_free(&c.mem);
 	db_close(db);
 	free(path);
 }
@@ -205,14 +205,14 @@ check_search(struct db *db, const char *words, const char *sort, bool reverse, s
 		assert_ok(db_search_find(db, &q, all.rows[i].model, all.rows[i].ord, &at, &found,
 					 &err), err);
 		assert_true(found && at == i);
-		db_free(&part.mem);
+		tb_arena_free(&part.mem);
 	}
 	q.offset = want + 5;
 	assert_ok(db_search(db, &q, &part, &err), err);
 	assert_int_equal(part.n, 0);
 	assert_int_equal(part.total, want);
-	db_free(&part.mem);
-	db_free(&all.mem);
+	tb_arena_free(&part.mem);
+	tb_arena_free(&all.mem);
 }
 
 static void
@@ -248,13 +248,13 @@ test_search(void **state)
 	assert_string_equal(t.rows[0].name, t.rows[1].name);	/* models in natural order */
 	assert_string_equal(t.rows[0].model_name, "m0");
 	assert_string_equal(t.rows[2].model_name, "m2");
-	db_free(&t.mem);
+	tb_arena_free(&t.mem);
 	q.sort = NULL;
 	q.offset = 22;		/* the last two are m11's, not m9's */
 	assert_ok(db_search(r, &q, &t, &err), err);
 	assert_int_equal(t.n, 2);
 	assert_string_equal(t.rows[0].model_name, "m11");
-	db_free(&t.mem);
+	tb_arena_free(&t.mem);
 	fake_model(&f, "m5", 2000);		/* a reader sees what a writer puts */
 	f.tensors[0].name = "new.name.p_proj";
 	fake_put(w, &f, 2);
@@ -304,12 +304,12 @@ test_states(void **state)
 		assert_int_equal(models.rows[0].state, rows[i].want);
 		assert_int_equal(models.rows[0].changed, rows[i].changed);
 		assert_int_equal(models.rows[0].verified_ns, 5);
-		db_free(&models.mem);
+		tb_arena_free(&models.mem);
 		assert_ok(db_run_models(db, v.run, &run, &err), err);
 		assert_int_equal(run.n, 1);
 		assert_string_equal(run.rows[0].path, f.manifest);
 		assert_int_equal(run.rows[0].state, v.state);
-		db_free(&run.mem);
+		tb_arena_free(&run.mem);
 	}
 	assert_ok(db_hash_get(db, "/x", &got, &found, &err), err);
 	assert_false(found);
@@ -348,18 +348,18 @@ test_drop(void **state)
 	assert_ok(db_model_by_path(db, a.manifest, &models, &err), err);
 	assert_int_equal(models.n, 1);
 	assert_ok(db_drop_model(db, models.rows[0].id, &err), err);
-	db_free(&models.mem);
+	tb_arena_free(&models.mem);
 	fake_finish(db);
 	assert_ok(db_models(db, NULL, &models, &err), err);
 	assert_int_equal(models.n, 1);
 	assert_int_equal(models.rows[0].exclusive, 1320);
-	db_free(&models.mem);
+	tb_arena_free(&models.mem);
 	assert_ok(db_totals(db, NULL, &totals, &err), err);
 	assert_int_equal(totals.tensors, 4);
 	assert_int_equal(totals.orphans, 1);
 	assert_ok(db_search(db, &(struct db_query){ .filter = "only.in" }, &t, &err), err);
 	assert_int_equal(t.total, 0);
-	db_free(&t.mem);
+	tb_arena_free(&t.mem);
 	db_close(db);
 	free(path);
 }

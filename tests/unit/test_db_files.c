@@ -71,7 +71,7 @@ check_renewed(const char *path, unsigned aside)
 	assert_int_equal(models.total, 0);
 	assert_ok(db_runs(db, NULL, &runs, &err), err);
 	assert_int_equal(runs.total, 1);
-	db_free(&runs.mem);
+	tb_arena_free(&runs.mem);
 	db_close(db);
 }
 
@@ -155,7 +155,7 @@ test_versions(void **state)
 	assert_string_equal(db_notice(db), "");
 	assert_ok(db_models(db, NULL, &models, &err), err);
 	assert_true(models.n > 0);
-	db_free(&models.mem);
+	tb_arena_free(&models.mem);
 	db_close(db);
 
 	fd = open(path, O_WRONLY);
@@ -225,7 +225,7 @@ test_killed_over_making(void **state)
 	assert_ok(db_open_write(&db, path, &err), err);
 	assert_ok(db_models(db, NULL, &models, &err), err);
 	assert_int_equal(models.total, 0);
-	db_free(&models.mem);
+	tb_arena_free(&models.mem);
 	db_close(db);
 	free(journal);
 	free(path);
@@ -287,9 +287,9 @@ read_on(void *arg)
 		for (size_t i = 0; !r->bad && i < models.n; i++) {
 			r->bad |= db_tensors(db, models.rows[i].id, NULL, &t, &err) != TB_OK;
 			r->bad |= !r->bad && t.n != 4;	/* whole models or none */
-			db_free(&t.mem);
+			tb_arena_free(&t.mem);
 		}
-		db_free(&models.mem);
+		tb_arena_free(&models.mem);
 		(void)db_changed(db);
 	}
 	db_close(db);

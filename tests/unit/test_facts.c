@@ -101,7 +101,7 @@ get(struct db *db, const struct made *k, unsigned i)
 			assert_memory_equal(one.stats.sketch, some.sketch, some.sketch_len);
 		}
 	}
-	db_free(&f.mem);
+	tb_arena_free(&f.mem);
 	one.stats.sketch = some.sketch;
 	return one;
 }
@@ -234,8 +234,8 @@ list(const struct made *k, uint64_t first, uint64_t n, uint64_t *ord)
 	for (size_t i = 0; i < f.n; i++)
 		assert_true(f.rows[i].ord >= first && f.rows[i].ord - first < n &&
 			    f.rows[i].has_stats);
-	db_free(&f.mem);
-	db_free(&models.mem);
+	tb_arena_free(&f.mem);
+	tb_arena_free(&models.mem);
 	db_close(db);
 	return found;
 }
@@ -299,7 +299,7 @@ test_upgrade(void **state)
 	put_stats(db, &k, 0, 1);
 	assert_ok(db_runs(db, NULL, &runs, &err), err);
 	assert_int_equal(runs.n, 1);
-	db_free(&runs.mem);
+	tb_arena_free(&runs.mem);
 	db_close(db);
 	assert_ok(db_open_write(&db, k.index, &err), err);	/* checks the tables */
 	assert_string_equal(db_notice(db), "");

@@ -13,7 +13,7 @@ make(struct blob_rows *b, size_t n)
 	struct db_blob_keys keys = { .n = n };
 
 	*b = (struct blob_rows){ 0 };
-	keys.rows = db_room(&keys.mem, n * sizeof(*keys.rows));
+	keys.rows = tb_arena_get(&keys.mem, n * sizeof(*keys.rows));
 	assert_non_null(keys.rows);
 	for (size_t i = 0; i < n; i++) {
 		struct db_blob_key *k = &keys.rows[i];

@@ -38,7 +38,7 @@ diff_same(const struct diff_result *r)
 void
 diff_result_free(struct diff_result *r)
 {
-	db_free(&r->mem);
+	tb_arena_free(&r->mem);
 	*r = (struct diff_result){ 0 };
 }
 

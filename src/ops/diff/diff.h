@@ -73,7 +73,7 @@ struct diff_result {
 	uint64_t read, spared;		/* bytes, of both sides */
 	struct compare all;		/* of all that was compared by value */
 	double seconds;
-	struct db_mem mem;		/* of the rows and their strings */
+	struct tb_arena mem;		/* of the rows and their strings */
 };
 
 /* On ctx->pool; progress counts bytes.  TB_OK whatever the verdicts. */

@@ -83,7 +83,7 @@ kept(struct db *db, const struct model *m, const struct diff_side *s,
 	found = facts.n && facts.rows[0].has_digest;
 	if (found)
 		memcpy(out, facts.rows[0].digest, TB_SHA256_LEN);
-	db_free(&facts.mem);
+	tb_arena_free(&facts.mem);
 	return found;
 }
 

@@ -26,7 +26,7 @@ struct entries {
 	struct entry *rows;		/* owned; by key once sorted */
 	size_t n, cap;
 	uint32_t head_dim;		/* of tensors with pairs */
-	struct db_mem *mem;
+	struct tb_arena *mem;
 	struct tb_err *err;
 };
 
@@ -43,7 +43,7 @@ push(struct entries *e, const char *key, const struct tensor *t, uint32_t expert
 {
 	if (!tb_grow(&e->rows, &e->cap, e->n + 1, sizeof(*e->rows)))
 		return tb_nomem(e->err);
-	key = db_keep(e->mem, key);
+	key = tb_arena_str(e->mem, key);
 	e->rows[e->n] = (struct entry){ .key = key, .t = t, .expert = expert };
 	return key ? (e->n++, TB_OK) : tb_nomem(e->err);
 }
@@ -83,7 +83,7 @@ tell_apart(struct entries *e)
 		}
 		own = x->expert == DIFF_WHOLE ? tb_asprintf("=%s", x->t->name)
 					      : tb_asprintf("=%s[%u]", x->t->name, x->expert);
-		x->key = own ? db_keep(e->mem, own) : NULL;
+		x->key = own ? tb_arena_str(e->mem, own) : NULL;
 		free(own);
 		if (!x->key)
 			return tb_nomem(e->err);
@@ -173,7 +173,7 @@ take_apart(struct entries *e, const struct entries *other)
 		if (status || !canon_expert(x.canon, 0, name))
 			continue;
 		free(x.canon);
-		e->rows[i] = (struct entry){ .key = db_keep(e->mem, name), .t = x.t };
+		e->rows[i] = (struct entry){ .key = tb_arena_str(e->mem, name), .t = x.t };
 		if (!e->rows[i].key) {
 			e->rows[i].key = "";
 			status = tb_nomem(e->err);
@@ -199,7 +199,7 @@ set_side(struct diff_side *s, const struct entry *x)
 }
 
 static const char *
-label(struct db_mem *mem, const struct diff_row *r)
+label(struct tb_arena *mem, const struct diff_row *r)
 {
 	const struct diff_side *s = r->a.t ? &r->a : &r->b;
 	const char *kept;
@@ -208,9 +208,9 @@ label(struct db_mem *mem, const struct diff_row *r)
 	if (r->a.t && r->b.t && r->a.expert != DIFF_WHOLE && r->b.expert == DIFF_WHOLE)
 		s = &r->b;
 	if (s->expert == DIFF_WHOLE)
-		return db_keep(mem, s->t->name);
+		return tb_arena_str(mem, s->t->name);
 	text = tb_asprintf("%s[%u]", s->t->name, s->expert);
-	kept = text ? db_keep(mem, text) : NULL;
+	kept = text ? tb_arena_str(mem, text) : NULL;
 	free(text);
 	return kept;
 }
@@ -291,7 +291,7 @@ merge(const struct diff_request *req, const struct entries *a, const struct entr
 	enum tb_status status = TB_OK;
 	size_t i = 0, k = 0;
 
-	out->rows = db_room(&out->mem, (a->n + b->n + 1) * sizeof(*out->rows));
+	out->rows = tb_arena_get(&out->mem, (a->n + b->n + 1) * sizeof(*out->rows));
 	if (!out->rows)
 		return tb_nomem(err);
 	while ((i < a->n || k < b->n) && !status) {

@@ -269,7 +269,7 @@ judge(struct diff_run *r, struct work *w)
 
 	if (w->err.code) {
 		row->verdict = DIFF_UNREADABLE;
-		row->message = db_keep(&r->out->mem, w->err.msg);
+		row->message = tb_arena_str(&r->out->mem, w->err.msg);
 		row->message = row->message ? row->message : "out of memory";
 		return;
 	}

@@ -34,7 +34,7 @@ add_scanned(struct op_ctx *ctx, struct tb_err *err)
 	    !db_roots(db, &roots, NULL))
 		for (size_t i = 0; i < roots.n && !status; i++)
 			status = store_roots_add(&ctx->roots, roots.rows[i], err);
-	db_free(&roots.mem);
+	tb_arena_free(&roots.mem);
 	db_close(db);
 	return status;
 }

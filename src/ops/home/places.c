@@ -236,7 +236,7 @@ forget(const struct op_ctx *ctx, const char *path, bool *found, uint64_t *models
 			db_settle(db);
 	}
 	*models = t.models;
-	db_free(&roots.mem);
+	tb_arena_free(&roots.mem);
 	db_close(db);
 	return status;
 }

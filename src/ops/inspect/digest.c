@@ -185,7 +185,7 @@ recall(struct db *db, const struct model *m, struct digest_item *item, struct tb
 	item->kept = facts.n && facts.rows[0].has_digest;
 	if (item->kept)
 		as_text(facts.rows[0].digest, item->digest);
-	db_free(&facts.mem);
+	tb_arena_free(&facts.mem);
 	return TB_OK;
 }
 

@@ -127,7 +127,7 @@ kept_get(const struct inspect_request *req, struct inspect_result *out)
 		inspect_stats_of(&f.rows[0].stats, &out->stats);
 		out->kept_ns = f.rows[0].stats.when_ns;
 	}
-	db_free(&f.mem);
+	tb_arena_free(&f.mem);
 	return found;
 }
 

@@ -96,7 +96,7 @@ compare(struct scan *s, struct scan_root *root, struct scan_model *m, struct tb_
 		   k.dir_ns != m->dir_ns || !same_files(s, &k);
 	root->nstale += m->stale;
 	s->out->unchanged += !m->stale && k.kind != MODEL_CONTAINER;
-	db_free(&k.mem);
+	tb_arena_free(&k.mem);
 	return TB_OK;
 }
 
@@ -193,7 +193,7 @@ drop_gone(struct scan *s, struct scan_root *root, struct tb_err *err)
 					   known.rows[i].path, NULL, err);
 		s->out->removed++;
 	}
-	db_free(&known.mem);
+	tb_arena_free(&known.mem);
 	return status;
 }
 
@@ -245,7 +245,7 @@ sync_blobs(struct scan *s, struct scan_root *root, bool *changed, struct tb_err 
 		status = unread_add(&root->unread, &disk.unread, err);
 	if (!status)
 		status = merge_blobs(s, root, &disk, &known, changed, err);
-	db_free(&known.mem);
+	tb_arena_free(&known.mem);
 	blobdir_free(&disk);
 	return status;
 }
@@ -315,7 +315,7 @@ scan_all(struct scan *s, struct tb_err *err)
 						    : look(s, &s->root[i], err);
 		stale += s->root[i].nstale;
 	}
-	db_free(&s->files.mem);
+	tb_arena_free(&s->files.mem);
 	s->files = (struct db_known_files){ 0 };
 	tb_job_total(s->job, 0, stale);
 	for (size_t i = 0; !status && i < s->roots.n; i++) {
@@ -342,7 +342,7 @@ forget_root(struct scan *s, const char *path, struct tb_err *err)
 				   NULL, err);
 	if (!status)
 		status = db_drop_root(s->db, root, err);
-	db_free(&gone.mem);
+	tb_arena_free(&gone.mem);
 	return status;
 }
 
@@ -357,7 +357,7 @@ forget_gone(struct scan *s, struct tb_err *err)
 	for (size_t i = 0; !status && i < roots.n; i++)
 		if (tb_absent(roots.rows[i]))
 			status = forget_root(s, roots.rows[i], err);
-	db_free(&roots.mem);
+	tb_arena_free(&roots.mem);
 	if (!status)
 		status = db_commit(s->db, err);
 	else
@@ -381,7 +381,7 @@ count(struct scan *s, struct tb_err *err)
 	for (size_t i = 0; i < models.n; i++)
 		out->problems += models.rows[i].problems > 0 ||
 				 models.rows[i].state == DB_MISSING;
-	db_free(&models.mem);
+	tb_arena_free(&models.mem);
 	out->models = t.models;
 	out->tensors = t.tensors;
 	out->blobs = t.blobs;

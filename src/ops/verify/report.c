@@ -93,9 +93,9 @@ report_load(struct report *r, struct db *db, int64_t run, struct tb_err *err)
 void
 report_free(struct report *r)
 {
-	db_free(&r->runs.mem);
-	db_free(&r->findings.mem);
-	db_free(&r->models.mem);
+	tb_arena_free(&r->runs.mem);
+	tb_arena_free(&r->findings.mem);
+	tb_arena_free(&r->models.mem);
 	*r = (struct report){ 0 };
 }
 

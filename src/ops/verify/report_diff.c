@@ -92,16 +92,16 @@ report_diff_free(struct report_diff *d)
 /* ---- reading a report ---- */
 
 static const char *
-keep(struct db_mem *mem, const char *s, bool *failed)
+keep(struct tb_arena *mem, const char *s, bool *failed)
 {
-	const char *copy = s ? db_keep(mem, s) : "";
+	const char *copy = s ? tb_arena_str(mem, s) : "";
 
 	*failed |= !copy;
 	return copy;
 }
 
 static bool
-read_finding(struct db_mem *mem, const cJSON *v, struct db_finding *f, bool *failed)
+read_finding(struct tb_arena *mem, const cJSON *v, struct db_finding *f, bool *failed)
 {
 	const char *severity = json_str(json_get(v, "severity"));
 	const char *code = json_str(json_get(v, "code"));
@@ -131,7 +131,7 @@ read_findings(struct report_file *r, const cJSON *list, const char *path, struct
 	struct db_findings *out = &r->findings;
 	bool failed = false;
 
-	out->rows = db_room(&out->mem, (json_count(list) + 1) * sizeof(*out->rows));
+	out->rows = tb_arena_get(&out->mem, (json_count(list) + 1) * sizeof(*out->rows));
 	if (!out->rows)
 		return tb_nomem(err);
 	for (const cJSON *v = json_first(list); v; v = json_next(v)) {
@@ -195,6 +195,6 @@ report_file_free(struct report_file *r)
 	for (size_t i = 0; i < r->nrefs; i++)
 		free(r->refs[i]);
 	free(r->refs);
-	db_free(&r->findings.mem);
+	tb_arena_free(&r->findings.mem);
 	*r = (struct report_file){ 0 };
 }
