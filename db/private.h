@@ -85,7 +85,6 @@ enum tb_status db_value(struct db *db, int64_t *out, int64_t none, struct tb_err
 struct db_rows {
 	struct db *db;
 	sqlite3_stmt *st;	/* NULL: could not be prepared */
-	bool cached;
 	struct tb_arena *mem;	/* where texts go; borrowed */
 	bool failed;		/* out of memory on the way */
 	struct tb_err *err;

@@ -58,13 +58,6 @@ hparams_windowed(const struct hparams *hp, uint32_t layer)
 	return hp->window && hp->windowed[layer / 64] >> layer % 64 & 1;
 }
 
-const struct rope *
-hparams_rope(const struct hparams *hp, uint32_t layer)
-{
-	return hp->rope_local.theta > 0 && hparams_windowed(hp, layer) ? &hp->rope_local
-								       : &hp->rope;
-}
-
 static enum tb_status
 check(const struct hparams *hp, struct tb_err *err)
 {

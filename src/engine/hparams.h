@@ -77,7 +77,6 @@ enum tb_status hparams_model(struct hparams *hp, const struct model *m, struct t
 void hparams_set_windows(struct hparams *hp, uint32_t first, uint32_t period);
 void hparams_set_window(struct hparams *hp, uint32_t layer, bool on);
 bool hparams_windowed(const struct hparams *hp, uint32_t layer);
-const struct rope *hparams_rope(const struct hparams *hp, uint32_t layer);
 
 uint32_t hparams_dim(const struct hparams *hp, enum dim d);
 /* The angle a position turns pair i < rope_dims / 2 by, scaling included, in a session

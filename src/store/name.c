@@ -115,10 +115,3 @@ name_path(const struct model_name *n, char out[640])
 	snprintf(out, 640, "%s/%s/%s/%s", n->host, n->ns, n->model, n->tag);
 	return out;
 }
-
-bool
-name_equal(const struct model_name *a, const struct model_name *b)
-{
-	return strcasecmp(a->host, b->host) == 0 && strcasecmp(a->ns, b->ns) == 0 &&
-	       strcasecmp(a->model, b->model) == 0 && strcasecmp(a->tag, b->tag) == 0;
-}

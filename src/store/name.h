@@ -16,5 +16,4 @@ enum tb_status name_parse(const char *text, struct model_name *out, struct tb_er
 const char *name_format(const struct model_name *n, char out[640]);
 /* "host/ns/model/tag", below manifests/. */
 const char *name_path(const struct model_name *n, char out[640]);
-bool name_equal(const struct model_name *a, const struct model_name *b);	/* case-insensitive */
 #endif

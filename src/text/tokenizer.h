@@ -68,7 +68,6 @@ enum tb_status tokenizer_encode(const struct tokenizer *t, const char *text, siz
 void tokenizer_decode(const struct tokenizer *t, uint32_t id, bool first, struct tb_buf *out);
 size_t tokenizer_size(const struct tokenizer *t);		/* ids are < size */
 const char *tokenizer_piece(const struct tokenizer *t, uint32_t id);	/* as in the file; NULL: none */
-bool tokenizer_find(const struct tokenizer *t, const char *piece, uint32_t *id);
 bool tokenizer_is_special(const struct tokenizer *t, uint32_t id);
 enum token_type tokenizer_type(const struct tokenizer *t, uint32_t id);
 bool tokenizer_score(const struct tokenizer *t, uint32_t id, float *score);	/* false: has none */

@@ -57,20 +57,6 @@ test_lengths(void **state)
 	assert_fails(name_parse(text, &n, &err), err, TB_EUSAGE, "model has more");
 }
 
-static void
-test_equal(void **state)
-{
-	struct tb_err err = { 0 };
-	struct model_name a, b;
-
-	(void)state;
-	assert_ok(name_parse("Llama3:8B", &a, &err), err);
-	assert_ok(name_parse("REGISTRY.ollama.ai/library/llama3:8b", &b, &err), err);
-	assert_true(name_equal(&a, &b));
-	assert_ok(name_parse("llama3:8", &b, &err), err);
-	assert_false(name_equal(&a, &b));
-}
-
 /* One case of names.json: the parse, the path and the short form. */
 static void
 check_case(const cJSON *c)
@@ -128,7 +114,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_equal),
 		cmocka_unit_test(test_shared_names),
 	};
 

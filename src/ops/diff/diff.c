@@ -24,12 +24,6 @@ diff_text(enum diff_verdict v)
 }
 
 bool
-diff_alike(enum diff_verdict v)
-{
-	return v == DIFF_SAME || v == DIFF_SAME_VALUES;
-}
-
-bool
 diff_same(const struct diff_result *r)
 {
 	return r->count[DIFF_SAME] + r->count[DIFF_SAME_VALUES] == r->n;

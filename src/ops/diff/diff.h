@@ -83,7 +83,6 @@ void diff_result_free(struct diff_result *r);
 
 /* Are the models the same, by what was asked? */
 bool diff_same(const struct diff_result *r);
-bool diff_alike(enum diff_verdict v);
 
 /* Orders of rows, worst first: "name" "nmse" "max" "cos" "size" "result". */
 typedef int diff_cmp_fn(const struct diff_row *a, const struct diff_row *b);
