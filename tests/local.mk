@@ -33,7 +33,8 @@ SCREENS =
 dist_check_SCRIPTS =
 
 # What every change must leave true, whatever it adds.
-dist_check_SCRIPTS += tests/check-layers.sh tests/check-length.sh tests/check-banned.sh
+dist_check_SCRIPTS += tests/check-layers.sh tests/check-length.sh tests/check-banned.sh \
+	tests/check-names.sh
 
 TEST_EXTENSIONS = .sh .scr
 SH_LOG_COMPILER = $(SHELL)
