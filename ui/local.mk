@@ -26,8 +26,6 @@ ui_libui_a_SOURCES = \
 	ui/model_view.h \
 	ui/opened.c \
 	ui/opened.h \
-	ui/page.c \
-	ui/page.h \
 	ui/pager.c \
 	ui/pager.h \
 	ui/paste.c \

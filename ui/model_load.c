@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "src/base/mem.h"
+#include "src/face/texts.h"
 #include "src/ops/home/ctx.h"
 #include "src/ops/about/shape.h"
 #include "ui/sizes.h"
@@ -20,9 +21,9 @@ struct load {
 	bool steady;
 };
 
-static const struct { enum pane pane; enum page page; } pages[] = {
-	{ PANE_TEMPLATE, PAGE_TEMPLATE }, { PANE_LICENCE, PAGE_LICENCE },
-	{ PANE_SETTINGS, PAGE_SETTINGS },
+static const struct { enum pane pane; unsigned texts; } pages[] = {
+	{ PANE_TEMPLATE, 1u << TEXT_TEMPLATE }, { PANE_LICENCE, 1u << TEXT_LICENCE },
+	{ PANE_SETTINGS, 1u << TEXT_SETTINGS | 1u << TEXT_SYSTEM | 1u << TEXT_MESSAGES },
 };
 
 static enum tb_status
@@ -72,7 +73,7 @@ load_run(void *arg, struct tb_job *job, struct tb_err *err)
 
 		status = tb_job_check(job, err);
 		/* One damaged text does not hide the others. */
-		if (!status && page_read(l->o->m, pages[i].page, &l->text[pages[i].pane], &why))
+		if (!status && texts_page(l->o->m, pages[i].texts, &l->text[pages[i].pane], &why))
 			l->text[pages[i].pane] = tb_strdup(why.msg);
 	}
 	if (!status && l->o->m->nproblems)

@@ -7,10 +7,9 @@
 #include "src/ops/about/vocab.h"
 #include "src/store/model.h"
 #include "ui/opened.h"
-#include "ui/page.h"
 #include "ui/view.h"
 
-/* id, title, what it says when there is nothing; the pages are those of page.h. */
+/* id, title, what it says when there is nothing. */
 #define PANE_LIST(X) \
 	X(PANE_FILES, "Files", "") \
 	X(PANE_PROBLEMS, "Problems", "") \

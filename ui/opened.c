@@ -3,10 +3,16 @@
 #include "ui/opened.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/mem.h"
-#include "ui/page.h"
 #include "ui/view.h"
+
+bool
+loc_same(const struct model_loc *a, const struct model_loc *b)
+{
+	return a->path && b->path && !strcmp(a->path, b->path);
+}
 
 struct load {
 	struct model_loc loc;	/* owned */

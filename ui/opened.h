@@ -14,6 +14,8 @@ struct opened {
 	struct model *m;	/* owned; not changed any more */
 };
 
+bool loc_same(const struct model_loc *a, const struct model_loc *b);
+
 /* Opens it on a worker for a screen: done() gets it, with a reference that is the
  * screen's, or NULL and what is wrong.  An error here: nothing was started. */
 typedef void opened_fn(struct view *v, struct opened *o, const struct tb_err *err);

@@ -9,7 +9,6 @@
 
 #include "src/base/mem.h"
 #include "src/ops/home/ctx.h"
-#include "ui/page.h"
 #include "ui/recipe_plan.h"
 
 #define UNDO_MAX 1000

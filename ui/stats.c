@@ -8,7 +8,7 @@
 #include "db/facts.h"
 #include "src/base/mem.h"
 #include "src/ops/home/ctx.h"
-#include "ui/page.h"
+#include "ui/opened.h"
 #include "ui/view.h"
 #include "ui/words.h"
 

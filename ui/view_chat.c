@@ -14,7 +14,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/talk.h"
-#include "ui/page.h"
+#include "ui/opened.h"
 #include "ui/view.h"
 #include "ui/words.h"
 

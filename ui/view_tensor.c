@@ -7,7 +7,6 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "ui/page.h"
 #include "ui/tensor.h"
 
 static void

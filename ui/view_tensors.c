@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "ui/page.h"
+#include "ui/opened.h"
 #include "ui/stats.h"
 #include "ui/tree.h"
 #include "ui/view.h"

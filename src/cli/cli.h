@@ -97,6 +97,8 @@ enum cli_exit cli_print_json(struct cJSON *doc);
 /* A string from outside, cleaned, on standard output; cols 0 = whole. */
 void cli_put(const char *s);
 void cli_put_cols(const char *s, unsigned cols);
+/* The same of a text of several lines; no newline is added. */
+void cli_put_lines(const char *text, size_t len);
 
 /* Runs fn(arg, job, err) here while its progress is drawn on standard error (when
  * that is a terminal or --progress); SIGINT cancels it,

@@ -10,6 +10,7 @@
 #include "src/base/pool.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
+#include "src/face/texts.h"
 #include "src/ops/about/model_text.h"
 #include "src/ops/about/shape.h"
 
@@ -75,32 +76,46 @@ template_line(const struct model *m)
 		printf("(used: that of %s)\n", used.source);
 }
 
+/* A text that cannot be read is told; the others are shown. */
 static void
-texts_text(const struct model *m)
+texts_text(const struct show *s)
 {
-	for (const struct show_text *t = show_texts; t->key; t++) {
-		char *text = show_text_read(m, t), *pretty = NULL;
-		enum tb_status parsed;
-		cJSON *doc;
+	for (enum text_kind k = 0; k < TEXT_COUNT; k++) {
+		char *text, *pretty = NULL;
+		struct tb_err err;
 
+		if (text_first(s->m, k, &text, &err))
+			show_no_text(s, &err);
 		if (!text)
 			continue;
-		parsed = t->json ? json_parse(&doc, text, strlen(text), t->key, NULL) : TB_EFORMAT;
-		if (parsed == TB_ENOMEM)
+		if (text_info[k].json && text_lay_out(text, &pretty, &err))
 			cli_lost();
-		if (!parsed) {
-			pretty = json_print_pretty(doc);
-			if (!pretty)
-				cli_lost();
-			json_free(doc);
-		}
-		printf("\n%s\n", t->title);
-		if (!strcmp(t->key, "template"))
-			template_line(m);
+		printf("\n%s\n", text_info[k].title);
+		if (k == TEXT_TEMPLATE)
+			template_line(s->m);
 		show_lines(pretty ? pretty : text);
 		free(pretty);
 		free(text);
 	}
+}
+
+void
+show_no_text(const struct show *s, const struct tb_err *err)
+{
+	if (err->code == TB_ENOMEM)
+		cli_lost();
+	else
+		cli_note(s->cli, err->msg);
+}
+
+void
+show_lines(const char *text)
+{
+	size_t len = strlen(text);
+
+	cli_put_lines(text, len);
+	if (len && text[len - 1] != '\n')
+		putchar('\n');
 }
 
 static enum cli_exit
@@ -111,7 +126,7 @@ print_text(const struct show *s)
 
 	head(s);
 	ok = show_params(s) && show_memory(s) && files_text(s) && show_metadata(s);
-	texts_text(m);
+	texts_text(s);
 	if (m->nproblems)
 		printf("\nProblems\n");
 	for (size_t i = 0; i < m->nproblems; i++) {

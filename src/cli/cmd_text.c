@@ -124,7 +124,6 @@ render(const struct model *m, const char *path, bool finished, struct tb_buf *ou
 static enum cli_exit
 print_text(const struct cli *cli, const struct tb_buf *text)
 {
-	struct tb_buf clean = TB_BUF(3ul * TEXT_MAX);
 	cJSON *doc;
 
 	if (cli->json) {
@@ -133,10 +132,8 @@ print_text(const struct cli *cli, const struct tb_buf *text)
 		return cli_print_json(doc);
 	}
 	if (isatty(STDOUT_FILENO)) {
-		tb_text_clean_lines(&clean, tb_buf_cstr(text), text->len);
-		cli_put_buf(&clean);
+		cli_put_lines(tb_buf_cstr(text), text->len);
 		putchar('\n');
-		tb_buf_free(&clean);
 	} else {
 		cli_put_buf(text);
 	}

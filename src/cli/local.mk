@@ -35,7 +35,6 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/show_json.c \
 	src/cli/show_meta.c \
 	src/cli/show_sizes.c \
-	src/cli/show_texts.c \
 	src/cli/table.c \
 	src/cli/wrap.c \
 	src/cli/wrap.h \

@@ -101,6 +101,16 @@ cli_put(const char *s)
 	cli_put_cols(s, 0);
 }
 
+void
+cli_put_lines(const char *text, size_t len)
+{
+	struct tb_buf b = TB_BUF(4 * len + 16);
+
+	tb_text_clean_lines(&b, text, len);
+	cli_put_buf(&b);
+	tb_buf_free(&b);
+}
+
 enum tb_status
 cli_confirm(const struct cli *cli, const char *question, bool *yes, struct tb_err *err)
 {

@@ -88,13 +88,9 @@ run_sampling_apply(const struct run_sampling *s, struct sampler_opts *o, uint32_
 void
 run_show_text(void *arg, const char *text, size_t len)
 {
-	struct tb_buf b = TB_BUF(len * 4 + 16);
-
 	(void)arg;
-	tb_text_clean_lines(&b, text, len);
-	cli_put_buf(&b);
+	cli_put_lines(text, len);
 	fflush(stdout);
-	tb_buf_free(&b);
 }
 
 void

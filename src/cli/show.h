@@ -8,8 +8,6 @@
 #include "src/ops/about/params.h"
 #include "src/store/model.h"
 
-#define SHOW_TEXT_MAX (16u << 20)
-
 /* What opening one model brought together. */
 struct show {
 	const struct cli *cli;		/* borrowed */
@@ -18,19 +16,10 @@ struct show {
 	struct memory memory;
 };
 
-/* Texts of a model: where each layout keeps them. */
-struct show_text {
-	const char *key, *title;	/* in JSON, in text */
-	enum media media;		/* layer, or MEDIA_UNKNOWN */
-	const char *file;		/* file of that name, or NULL */
-	const char *gguf;		/* key of that name, or NULL */
-	bool json;
-};
-extern const struct show_text show_texts[];	/* ended by key NULL */
-/* NULL: the model has none; the caller frees it. */
-char *show_text_read(const struct model *m, const struct show_text *t);
 /* A text from outside as lines on standard output. */
 void show_lines(const char *text);
+/* Why a text is not shown. */
+void show_no_text(const struct show *s, const struct tb_err *err);
 
 cJSON *show_json(const struct show *s);
 

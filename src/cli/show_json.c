@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/face/texts.h"
 #include "src/ops/about/model_text.h"
 
 static cJSON *
@@ -26,12 +27,16 @@ file_json(const struct model_file *f)
 }
 
 static void
-texts_json(cJSON *o, const struct model *m)
+texts_json(cJSON *o, const struct show *s)
 {
-	for (const struct show_text *t = show_texts; t->key; t++) {
-		char *text = show_text_read(m, t);
+	for (enum text_kind k = 0; k < TEXT_COUNT; k++) {
+		const struct text_info *t = &text_info[k];
 		cJSON *doc = NULL;
+		struct tb_err err;
+		char *text;
 
+		if (text_first(s->m, k, &text, &err))
+			show_no_text(s, &err);
 		if (text && t->json && !json_parse(&doc, text, strlen(text), t->key, NULL))
 			json_set(o, t->key, doc);
 		else
@@ -66,7 +71,7 @@ show_json(const struct show *s)
 		json_push(files, file_json(&m->files[i]));
 	json_set(o, "files", files);
 	show_set_metadata(s, o);
-	texts_json(o, m);
+	texts_json(o, s);
 	json_set_str(o, "template_used", used.source);
 	json_set_bool(o, "template_own_unused", used.own);
 	for (size_t i = 0; i < m->nproblems; i++)

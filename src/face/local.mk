@@ -2,4 +2,6 @@
 noinst_LIBRARIES += src/face/libface.a
 src_face_libface_a_SOURCES = \
 	src/face/talk.c \
-	src/face/talk.h
+	src/face/talk.h \
+	src/face/texts.c \
+	src/face/texts.h

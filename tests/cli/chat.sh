@@ -11,6 +11,19 @@ expect 0 "$TBTUI" chat "$T/dense" -p hello -n 4
 expect 0 "$TBTUI" show "$T/dense"
 has '^\(used: that of tokenizer_config\.json\)$'
 
+# a licence beside it, as on the screen; a text that cannot be read hides no other
+echo 'Permission is hereby granted.' >"$T/dense/LICENSE"
+expect 0 "$TBTUI" show "$T/dense"
+has '^Permission is hereby granted\.$'
+expect 0 "$TBTUI" --json show "$T/dense"
+has '"license":"Permission is hereby granted'
+rm "$T/dense/LICENSE"
+mkdir "$T/dense/LICENSE"
+expect 0 "$TBTUI" show "$T/dense"
+err_has 'LICENSE: not a (regular )?file'
+has '^\(used: that of tokenizer_config\.json\)$'
+rmdir "$T/dense/LICENSE"
+
 # without one: said, and text is continued
 cp -r "$T/dense" "$T/base"
 sed 's/"chat_template":/"was":/' "$T/dense/tokenizer_config.json" >"$T/base/tokenizer_config.json"

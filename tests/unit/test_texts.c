@@ -1,10 +1,10 @@
 /* What the page of templates says where a store's own is not the one in use. */
 #include "config.h"
 
+#include "src/face/texts.h"
 #include "src/ops/about/model_text.h"
 #include "tests/unit/models.h"
 #include "tests/unit/unit.h"
-#include "ui/page.h"
 
 static struct model *
 make(const char *root, bool own, const char *jinja)
@@ -38,7 +38,7 @@ says(const char *root, bool own, const char *jinja, const char *source, const ch
 		assert_string_equal(used.source, source);
 	else
 		assert_null(used.source);
-	assert_ok(page_read(m, PAGE_TEMPLATE, &text, &err), err);
+	assert_ok(texts_page(m, 1u << TEXT_TEMPLATE, &text, &err), err);
 	if (part)
 		assert_non_null(strstr(text, part));
 	else
