@@ -58,9 +58,9 @@ sizes_params(const struct params *p)
 			      (uintmax_t)p->experts);
 	tb_buf_printf(&b, "%s\n\n", p->tied ? "; the embedding is the output head" : "");
 	head_line(&b, "GROUP", active);
-	for (int g = 0; g < PARAM_COUNT; g++)
+	for (int g = 0; g < TNAME_ROLES; g++)
 		if (p->group[g].tensors)
-			sum_line(&b, param_words((enum param_group)g), &p->group[g], &p->total,
+			sum_line(&b, tname_role_words((enum tname_role)g), &p->group[g], &p->total,
 				 active);
 	sum_line(&b, "Total", &p->total, &p->total, active);
 	tb_buf_chr(&b, '\n');

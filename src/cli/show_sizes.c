@@ -49,10 +49,10 @@ groups_text(const struct show *s)
 		       (uintmax_t)p->experts);
 	putchar('\n');
 	titles(&t, "GROUP", active);
-	for (int g = 0; g < PARAM_COUNT; g++) {
+	for (int g = 0; g < TNAME_ROLES; g++) {
 		if (!p->group[g].tensors)
 			continue;
-		cli_cell(&t, param_words((enum param_group)g));
+		cli_cell(&t, tname_role_words((enum tname_role)g));
 		sum_cells(&t, &p->group[g], active);
 	}
 	cli_cell(&t, "Total");
@@ -117,9 +117,9 @@ show_set_params(const struct show *s, cJSON *o)
 	const struct params *p = &s->params;
 	cJSON *groups = json_object();
 
-	for (int g = 0; g < PARAM_COUNT; g++)
+	for (int g = 0; g < TNAME_ROLES; g++)
 		if (p->group[g].tensors)
-			json_set(groups, param_key((enum param_group)g), sum_json(&p->group[g]));
+			json_set(groups, tname_role_key((enum tname_role)g), sum_json(&p->group[g]));
 	json_set_u64(o, "active_parameters", p->total.active);
 	json_set_u64(o, "experts", p->experts);
 	json_set_u64(o, "experts_used", p->experts_used);

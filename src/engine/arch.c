@@ -169,11 +169,6 @@ const struct slot_rule slot_rules[] = {
 	{ .slot = SLOT_COUNT }
 };
 
-/* lm_head.weight stands outside the inner "model.": each is tried for every rule. */
-const char *const slot_prefixes[] = {
-	"model.", "", "language_model.model.", "language_model.", "model.language_model.", NULL
-};
-
 static const char *const ignored[] = {
 	"*.rotary_emb.inv_freq",	/* computed from config.json instead */
 	"vision_tower.*", "model.vision_tower.*",	/* text does not pass through it */
@@ -212,29 +207,6 @@ slot_ignored(const char *name)
 		if (tb_glob(*p, name))
 			return true;
 	return false;
-}
-
-bool
-slot_expand(const char *pattern, uint32_t layer, uint32_t expert, char *out, size_t len)
-{
-	struct tb_buf b = TB_BUF(len);
-	bool fits;
-
-	for (const char *p = pattern; *p; p++) {
-		bool n = !strncmp(p, "{n}", 3), e = !strncmp(p, "{e}", 3);
-
-		if (n || e) {
-			tb_buf_printf(&b, "%u", n ? layer : expert);
-			p += 2;
-		} else {
-			tb_buf_chr(&b, *p);
-		}
-	}
-	fits = !tb_buf_failed(&b) && b.len < len;
-	if (fits)
-		memcpy(out, tb_buf_cstr(&b), b.len + 1);
-	tb_buf_free(&b);
-	return fits;
 }
 
 bool

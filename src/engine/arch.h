@@ -66,9 +66,9 @@ enum way {
 	WAY_FUSED = 2,		/* q k v are rows of one tensor, gate and up of another */
 };
 
-/* A name in files.  For an expert slot without {e} the tensor is stacked: its
- * first dimension counts the experts.  A tensor may hold other slots' rows as well:
- * `before` and `after` say how many, each ended by DIM_NONE. */
+/* A name in files, behind one of tname_stems.  For an expert slot without {e} the tensor
+ * is stacked: its first dimension counts the experts.  A tensor may hold other slots'
+ * rows as well: `before` and `after` say how many, each ended by DIM_NONE. */
 struct slot_rule {
 	enum slot slot;
 	const char *pattern;
@@ -78,9 +78,6 @@ struct slot_rule {
 };
 bool slot_rule_gguf(const struct slot_rule *r);	/* is it a name of GGUF files? */
 extern const struct slot_rule slot_rules[];	/* ended by pattern NULL; best first */
-extern const char *const slot_prefixes[];	/* what may stand before; ended by NULL */
-/* Expands {n} and {e}; false if it does not fit. */
-bool slot_expand(const char *pattern, uint32_t layer, uint32_t expert, char *out, size_t len);
 /* Tensors that a run does not need: they may be there. */
 bool slot_ignored(const char *name);
 

@@ -7,45 +7,7 @@
 
 #include "src/base/text.h"
 #include "src/store/model_meta.h"
-
-#define STACKED UINT32_MAX	/* as an expert's number: all of them */
-
-/* Digits as a program writes them, without zeros in front. */
-static const char *
-number(const char *s, uint32_t *out)
-{
-	size_t n = strspn(s, "0123456789");
-
-	if (n == 0 || n > 9 || (n > 1 && *s == '0'))
-		return NULL;
-	*out = 0;
-	for (size_t i = 0; i < n; i++)
-		*out = *out * 10 + (uint32_t)(s[i] - '0');
-	return s + n;
-}
-
-static bool
-matches(const char *pattern, const char *name, uint32_t *layer, uint32_t *expert)
-{
-	while (*pattern && name) {
-		bool n = !strncmp(pattern, "{n}", 3);
-
-		if (n || !strncmp(pattern, "{e}", 3)) {
-			name = number(name, n ? layer : expert);
-			pattern += 3;
-		} else if (*pattern++ != *name++) {
-			return false;
-		}
-	}
-	return name && !*name;
-}
-
-/* The part of the name behind the i-th prefix, NULL if it does not start so. */
-static const char *
-behind(const char *name, const char *prefix)
-{
-	return tb_starts(name, prefix) ? name + strlen(prefix) : NULL;
-}
+#include "src/store/tensor_name.h"
 
 /* Of a tensor that holds several slots only the first one's rule counts. */
 static bool
@@ -59,65 +21,24 @@ applies(const struct slot_rule *r, const struct canon_model *m)
 static const struct slot_rule *
 find_rule(const struct canon_model *m, const char *name, uint32_t *layer, uint32_t *expert)
 {
-	for (const char *const *p = slot_prefixes; *p; p++) {
-		const char *rest = behind(name, *p);
-
-		for (const struct slot_rule *r = slot_rules; rest && r->pattern; r++)
-			if (applies(r, m) && matches(r->pattern, rest, layer, expert))
+	for (const char *const *p = tname_stems; *p; p++)
+		for (const struct slot_rule *r = slot_rules; tb_starts(name, *p) && r->pattern; r++)
+			if (applies(r, m) && tname_match(r->pattern, name + strlen(*p), layer, expert))
 				return r;
-	}
 	return NULL;
 }
-
-static bool
-write_slot(enum slot s, uint32_t layer, uint32_t expert, char out[CANON_MAX])
-{
-	const char *name = slot_info(s)->name, *star = strstr(name, "{e}");
-	char pattern[CANON_MAX];
-
-	if (!star || expert != STACKED)
-		return slot_expand(name, layer, expert, out, CANON_MAX);
-	snprintf(pattern, sizeof(pattern), "%.*s*%s", (int)(star - name), name, star + 3);
-	return slot_expand(pattern, layer, 0, out, CANON_MAX);
-}
-
-/* The longest of the usual prefixes is no part of the name. */
-static const char *
-without_prefix(const char *name)
-{
-	const char *best = name;
-
-	for (const char *const *p = slot_prefixes; *p; p++) {
-		const char *rest = behind(name, *p);
-
-		if (rest && rest > best && *rest)
-			best = rest;
-	}
-	return best;
-}
-
-/* How stacked experts are called that no rule knows. */
-static const char *const stacks[] = { ".switch_mlp.", ".experts." };
 
 /* "layers.0.moe.switch_mlp.up.weight" -> "layers.0.moe.experts.*.up.weight" */
 static bool
 write_plain(const struct tensor *t, struct canon *out)
 {
-	const char *name = without_prefix(t->name);
-	uint32_t expert;
-	int n;
+	const char *name = tname_behind_stem(t->name), *proj;
+	size_t head;
 
-	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks) && t->ndim == 3; i++) {
-		const char *at = strstr(name, stacks[i]), *rest = at ? at + strlen(stacks[i]) : NULL;
-
-		if (!at || number(rest, &expert))
-			continue;
-		out->stacked = true;
-		n = snprintf(out->name, CANON_MAX, "%.*s.experts.*.%s", (int)(at - name), name, rest);
-		return n < CANON_MAX;
-	}
-	n = snprintf(out->name, CANON_MAX, "%s", name);
-	return n < CANON_MAX;
+	out->stacked = t->ndim == 3 && tname_stack(name, &head, &proj);
+	return (out->stacked
+		? snprintf(out->name, CANON_MAX, "%.*s.experts.*.%s", (int)head, name, proj)
+		: snprintf(out->name, CANON_MAX, "%s", name)) < CANON_MAX;
 }
 
 static uint64_t
@@ -188,7 +109,8 @@ canon_of(const struct canon_model *m, const struct tensor *t, struct canon *out)
 	*out = (struct canon){ .slot = SLOT_COUNT };
 	if (!r || (r->stacked && t->ndim != 3))
 		return write_plain(t, out);
-	if (!write_slot(r->slot, layer, r->stacked ? STACKED : expert, out->name))
+	if (!tname_fill(slot_info(r->slot)->name, layer, r->stacked ? TNAME_ALL : expert, out->name,
+			CANON_MAX))
 		return false;
 	if (r->after[0] != DIM_NONE)
 		return mark_packed(out->name);

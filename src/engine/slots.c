@@ -11,6 +11,7 @@
 #include "src/format/dtype.h"
 #include "src/quant/ggml.h"
 #include "src/store/model.h"
+#include "src/store/tensor_name.h"
 
 #define NAME_MAX_LEN 256
 
@@ -51,12 +52,12 @@ find(const struct visit *v, const char *pattern, uint32_t layer, uint32_t expert
 {
 	char name[NAME_MAX_LEN];
 
-	for (const char *const *p = slot_prefixes; *p; p++) {
+	for (const char *const *p = tname_stems; *p; p++) {
 		size_t n = strlen(*p);
 		const struct tensor *t;
 
 		memcpy(name, *p, n);
-		if (slot_expand(pattern, layer, expert, name + n, NAME_MAX_LEN - n) &&
+		if (tname_fill(pattern, layer, expert, name + n, NAME_MAX_LEN - n) &&
 		    (t = model_tensor(v->m, name))) {
 			v->used[t - v->m->tensors] = true;
 			return t;
@@ -208,14 +209,14 @@ absent(struct visit *v, enum slot s, uint32_t layer, uint32_t expert)
 {
 	bool gguf = model_is_gguf(v->m);
 	char name[NAME_MAX_LEN] = "";
-	const char *prefix = gguf || s == SLOT_OUTPUT ? "" : slot_prefixes[0];
+	const char *prefix = gguf || s == SLOT_OUTPUT ? "" : tname_stems[0];
 	size_t n = strlen(prefix);
 	struct tb_err why;
 
 	memcpy(name, prefix, n);
 	for (const struct slot_rule *r = NULL; (r = next_rule(v, s, r));)
 		if (slot_rule_gguf(r) == gguf && (gguf || !r->stacked) &&
-		    slot_expand(r->pattern, layer, expert, name + n, sizeof(name) - n)) {
+		    tname_fill(r->pattern, layer, expert, name + n, sizeof(name) - n)) {
 			(void)tb_fail(&why, TB_EFORMAT, "no tensor %s (%s of %s)", name,
 				      slot_info(s)->name, v->hp->arch->name);
 			return tell(v, SLOT_ABSENT, s, layer, name, NULL, &why);

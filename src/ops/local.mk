@@ -98,8 +98,6 @@ src_ops_libops_a_SOURCES += \
 
 # what a conversion would do
 src_ops_libops_a_SOURCES += \
-	src/ops/plan/expert.c \
-	src/ops/plan/expert.h \
 	src/ops/plan/plan.c \
 	src/ops/plan/plan.h \
 	src/ops/plan/plan_layout.c \

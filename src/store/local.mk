@@ -1,8 +1,6 @@
 noinst_LIBRARIES += src/store/libstore.a
 src_store_libstore_a_CFLAGS = $(AM_CFLAGS)
 src_store_libstore_a_SOURCES = \
-	src/store/experts.c \
-	src/store/experts.h \
 	src/store/headers.c \
 	src/store/headers.h \
 	src/store/hub.c \
@@ -32,6 +30,8 @@ src_store_libstore_a_SOURCES = \
 	src/store/split.h \
 	src/store/store.c \
 	src/store/store.h \
+	src/store/tensor_name.c \
+	src/store/tensor_name.h \
 	src/store/unread.c \
 	src/store/unread.h \
 	src/store/walk.c \

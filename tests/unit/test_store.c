@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/store/experts.h"
 #include "src/store/store.h"
 #include "tests/unit/fixture.h"
 
@@ -557,35 +556,6 @@ test_roots(void **state)
 	free(quoted);
 }
 
-static void
-test_experts(void **state)
-{
-	static const char *const no[] = {
-		"model.layers.1.mlp.experts.gate_up_proj.weight",
-		"model.layers.1.mlp.shared_experts.gate_proj.weight",
-		"model.layers.1.mlp.experts.3.gate_proj.bias",
-		"model.layers.1.mlp.experts.3.weight",
-		"model.layers.x.mlp.experts.3.gate_proj.weight",
-		"other.layers.1.mlp.experts.3.gate_proj.weight",
-		"model.layers.1.block_sparse_moe.experts.3.w1.weight",
-		"model.layers.1.mlp.experts.99999999999999999999.w1.weight",
-	};
-	struct expert_name e;
-
-	(void)state;
-	assert_true(expert_split("model.layers.12.mlp.experts.3.gate_proj.weight", &e));
-	assert_int_equal(e.prefix, strlen("model.layers.12.mlp.experts"));
-	assert_int_equal(e.index, 3);
-	assert_int_equal(e.proj_len, 9);
-	assert_memory_equal(e.proj, "gate_proj", 9);
-	assert_true(expert_split("layers.0.moe.experts.0.w1.weight", &e));
-	assert_true(expert_split("mtp.layers.0.mixer.shared_experts.0.up.weight", &e));
-	assert_true(expert_split("model.language_model.backbone.layers.0.mlp.switch_mlp.7.a.weight", &e));
-	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
-		if (expert_split(no[i], &e))
-			fail_msg("%s taken for an expert", no[i]);
-}
-
 int
 main(void)
 {
@@ -605,7 +575,6 @@ main(void)
 		cmocka_unit_test(test_taken_back_once),
 		cmocka_unit_test(test_destination),
 		cmocka_unit_test(test_roots),
-		cmocka_unit_test(test_experts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

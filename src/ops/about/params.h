@@ -10,31 +10,10 @@
 #include <stdint.h>
 
 #include "src/quant/scheme.h"
+#include "src/store/tensor_name.h"
 
 struct model;
 struct model_shape;
-
-/* id, key in --json, words */
-#define PARAM_LIST(X) \
-	X(PARAM_EMBED, "embedding", "Embedding") \
-	X(PARAM_ATTENTION, "attention", "Attention") \
-	X(PARAM_FFN, "ffn", "Feed-forward") \
-	X(PARAM_ROUTER, "router", "Router") \
-	X(PARAM_EXPERTS, "experts", "Experts") \
-	X(PARAM_SHARED, "shared_experts", "Shared experts") \
-	X(PARAM_NORM, "norms", "Norms") \
-	X(PARAM_HEAD, "head", "Output head") \
-	X(PARAM_MEDIA, "media", "Vision, audio") \
-	X(PARAM_OTHER, "other", "Other") \
-	X(PARAM_DRAFT, "draft", "Draft model")	/* not in any sum */
-#define X(id, key, words) id,
-enum param_group { PARAM_LIST(X) PARAM_COUNT };
-#undef X
-const char *param_key(enum param_group g);
-const char *param_words(enum param_group g);
-/* Where a tensor belongs, by its name in any of the usual conventions; a draft's is in
- * a group of its own whatever its name. */
-enum param_group param_group(const char *tensor);
 
 struct param_sum {
 	uint64_t tensors, params, bytes;
@@ -45,7 +24,7 @@ struct param_sum {
 #define PARAM_SCHEMES 64
 
 struct params {
-	struct param_sum group[PARAM_COUNT], total;
+	struct param_sum group[TNAME_ROLES], total;	/* the draft is in no sum */
 	struct param_scheme { struct scheme scheme; struct param_sum sum; } scheme[PARAM_SCHEMES];
 	size_t nschemes;	/* largest first */
 	bool tied;		/* the embedding is the output head */

@@ -7,12 +7,12 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/store/experts.h"
+#include "src/store/tensor_name.h"
 
 /* An expert's tensor on its way into a stack. */
 struct member {
 	const struct tensor *t;
-	struct expert_name e;
+	struct tname_expert e;
 };
 
 static const char *
@@ -218,7 +218,8 @@ add_all(struct import_plan *p, const struct tensor **sorted, struct member *memb
 	for (size_t i = 0; i < n && !status; i++) {
 		struct member m = { .t = sorted[i] };
 
-		if (!p->prequantized && expert_split(m.t->name, &m.e))
+		if (!p->prequantized && tname_expert(m.t->name, &m.e) &&
+		    m.e.grouped)
 			members[nmembers++] = m;
 		else if (!dropped(p, m.t))
 			status = add_single(p, m.t, err);

@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/ops/plan/plan_parts.h"
 #include "src/ops/plan/plan_policy.h"
+#include "src/store/tensor_name.h"
 
 enum dtype
 plan_source_dtype(const struct tensor *t)
@@ -106,20 +107,12 @@ choose_row(struct plan *p, size_t i, const struct plan_request *req, const struc
 static unsigned
 count_layers(const struct model *m)
 {
-	uint64_t n = 0, i;
+	struct tname_layer l;
+	uint64_t n = 0;
 
-	for (size_t k = 0; k < m->ntensors; k++) {
-		const char *at = strstr(m->tensors[k].name, "layers.");
-		char number[20];
-		size_t len = at ? strspn(at + 7, "0123456789") : 0;
-
-		if (!len || len >= sizeof(number))
-			continue;
-		memcpy(number, at + 7, len);
-		number[len] = 0;
-		if (tb_parse_u64(number, &i) && i >= n && i < 100000)
-			n = i + 1;
-	}
+	for (size_t i = 0; i < m->ntensors; i++)
+		if (tname_layer(m->tensors[i].name, &l) && l.number >= n && l.number < 100000)
+			n = l.number + 1;
 	return (unsigned)n;
 }
 

@@ -6,8 +6,8 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/plan/expert.h"
 #include "src/ops/plan/plan_parts.h"
+#include "src/store/tensor_name.h"
 
 #define SHARD_MAX (5000000000u)
 #define EXPERTS_MAX 65536u	/* a shape of no elements may promise any number */
@@ -28,6 +28,7 @@ struct layout {
 	struct plan_parts *parts;
 	struct plan_blob *blobs;
 	size_t nblobs, blobs_cap;
+	enum tname_dialect names;
 };
 
 static enum tb_status
@@ -45,45 +46,39 @@ add(struct layout *l, const char *name, const char *group, struct plan_piece pie
 
 /* All experts' slices of a stacked tensor. */
 static enum tb_status
-add_slices(struct layout *l, size_t row, const struct expert *e, const char *group,
+add_slices(struct layout *l, size_t row, const struct tname_expert *e, const char *group,
 	   struct tb_err *err)
 {
 	const struct tensor *t = l->p->rows[row].src;
 	uint64_t n = t->dim[0], each = n ? t->elems / n : 0;
 	enum tb_status status = TB_OK;
-	char name[EXPERT_NAME_MAX];
+	char name[TNAME_MAX];
 
 	if (n > EXPERTS_MAX)
 		return tb_fail(err, TB_ELIMIT, "%s: %ju experts", t->name, (uintmax_t)n);
-	for (uint64_t i = 0; i < n && !status; i++) {
-		if (l->p->dest == PLAN_TO_DIR)
-			expert_single_hf(e, i, name);
-		else
-			expert_single(e, i, name);
-		status = add(l, name, group, (struct plan_piece){ row, i * each, each }, 0, false,
-			     err);
-	}
+	for (uint64_t i = 0; i < n && !status; i++)
+		status = add(l, tname_write(e, l->names, i, name), group,
+			     (struct plan_piece){ row, i * each, each }, 0, false, err);
 	return status;
 }
 
 static enum tb_status
-add_expert(struct layout *l, size_t row, const struct expert *e, struct tb_err *err)
+add_expert(struct layout *l, size_t row, const struct tname_expert *e, struct tb_err *err)
 {
 	const struct tensor *t = l->p->rows[row].src;
-	bool dir = l->p->dest == PLAN_TO_DIR, stack = l->p->experts == PLAN_EXPERTS_STACKED;
+	bool stack = l->p->experts == PLAN_EXPERTS_STACKED;
 	struct plan_piece all = { row, 0, t->elems };
-	char group[EXPERT_NAME_MAX], name[EXPERT_NAME_MAX];
+	char group[TNAME_MAX], name[TNAME_MAX];
 
-	expert_group(e, group);
+	tname_group(e, group);
 	if (e->shared)		/* has its blob to itself today, the older layout packs it */
 		return add(l, t->name, stack ? NULL : group, all, 0, false, err);
 	if (!stack && e->stacked)
 		return add_slices(l, row, e, group, err);
 	if (!stack)
-		return add(l, dir ? expert_single_hf(e, e->index, name)
-			   : expert_single(e, e->index, name), group, all, 0, false, err);
-	return add(l, dir ? expert_stacked_mlx(e, name) : expert_stacked(e, name), group, all,
-		   e->index, !e->stacked, err);
+		return add(l, tname_write(e, l->names, e->index, name), group, all, 0, false, err);
+	return add(l, tname_write(e, l->names, TNAME_ALL, name), group, all, e->index, !e->stacked,
+		   err);
 }
 
 static enum tb_status
@@ -91,22 +86,15 @@ add_row(struct layout *l, size_t row, struct tb_err *err)
 {
 	const struct tensor *t = l->p->rows[row].src;
 	struct plan_piece all = { row, 0, t->elems };
-	bool mixtral = l->p->dest == PLAN_TO_DIR && !strcmp(l->p->model->model_type, "mixtral");
-	char name[EXPERT_NAME_MAX];
-	struct expert e;
+	char name[TNAME_MAX];
+	struct tname_expert e;
 
 	if (l->p->experts == PLAN_EXPERTS_KEEP)
 		return add(l, t->name, NULL, all, 0, false, err);
 	if (t->origin != ORIGIN_UNKNOWN && dtype_bits(t->weight.dtype) >= 8 &&
-	    expert_parse(t->name, &e) &&
-	    t->ndim == (e.stacked ? 3 : 2)) {
-		if (mixtral)
-			expert_as_mixtral(&e);
+	    tname_expert(t->name, &e) && t->ndim == (e.stacked ? 3 : 2))
 		return add_expert(l, row, &e, err);
-	}
-	return add(l, mixtral ? expert_router_mixtral(t->name, name)
-		   : l->p->dest == PLAN_TO_DIR ? t->name : expert_canonical(t->name, name), NULL,
-		   all, 0, false, err);
+	return add(l, tname_in(t->name, l->names, name), NULL, all, 0, false, err);
 }
 
 /* Plain tensors by name, then groups; in a group by name as people count. */
@@ -322,6 +310,8 @@ build(struct layout *l, struct tb_err *err)
 	enum tb_status status = TB_OK;
 	char **groups;
 
+	l->names = l->p->dest != PLAN_TO_DIR ? TNAME_OLLAMA
+		   : strcmp(l->p->model->model_type, "mixtral") ? TNAME_DIR : TNAME_MIXTRAL;
 	for (size_t i = 0; i < l->p->nrows && !status; i++)
 		status = add_row(l, i, err);
 	if (status)

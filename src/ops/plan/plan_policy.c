@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/ops/plan/expert.h"
+#include "src/store/tensor_name.h"
 
 static const struct policy_choice kept[] = {
 #define X(id, text) [id] = { { .keep = true }, id },
@@ -76,17 +76,12 @@ weight_name(const char *name)
 static bool
 more_bits(const char *name, unsigned n)
 {
-	const char *at = strstr(name, ".layers.");
-	char number[20];
-	size_t len = at ? strspn(at + 8, "0123456789") : 0;
+	struct tname_layer l;
 	uint64_t i;
 
-	if (!len || len >= sizeof(number))
+	if (!tname_layer(name, &l) || !l.stem)
 		return false;
-	memcpy(number, at + 8, len);
-	number[len] = 0;
-	if (!tb_parse_u64(number, &i))
-		return false;
+	i = l.number;
 	return i < n / 8 || i >= 7 * (uint64_t)n / 8 || (i - n / 8) % 3 == 2;
 }
 
@@ -173,8 +168,8 @@ policy_ollama(const struct policy_model *m, const struct tensor *t, const struct
 	static const char *const gates[] = { ".mlp.gate.weight", ".mixer.gate.weight",
 		".shared_expert_gate.weight", ".router.proj.weight", NULL };
 	static const char *const vision[] = { "vision", "visual", NULL };
-	char buf[EXPERT_NAME_MAX];
-	const char *name = expert_canonical(t->name, buf);
+	char buf[TNAME_MAX];
+	const char *name = tname_in(t->name, TNAME_OLLAMA, buf);
 	bool stacked = is_stacked(name);
 	struct policy_choice own;
 	struct scheme eight = eight_bits(asked);

@@ -5,13 +5,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/engine/canon.h"
 #include "src/store/model_meta.h"
+#include "src/store/tensor_name.h"
 
 #define KEY_MAX 320
 
@@ -78,17 +78,17 @@ static void
 check_numbers(const struct model *m, const struct gguf *h, const struct tensor *embed,
 	      struct verify_gaps *g)
 {
-	uint64_t n, layer, layers = 0, ahead = 0, features;
+	uint64_t n, layers = 0, ahead = 0, features;
 
 	if (number(h, m->arch, "embedding_length", &n) && n != embed->dim[1] &&
 	    !number(h, m->arch, "features_length", &features))
 		gap_add(g, F_CONTRADICTION, embed->name, "%s.embedding_length is %" PRIu64 ", but %s "
 			"has %" PRIu64 " columns", m->arch, n, embed->name, embed->dim[1]);
 	for (size_t i = 0; i < m->ntensors; i++) {
-		const char *name = m->tensors[i].name;
+		struct tname_layer l;
 
-		if (tb_starts(name, "blk.") && (layer = strtoul(name + 4, NULL, 10)) >= layers)
-			layers = layer + 1;
+		if (tname_layer(m->tensors[i].name, &l) && !l.stem && l.number >= layers)
+			layers = l.number + 1;
 	}
 	/* blocks that guess ahead are counted and may be left out */
 	(void)number(h, m->arch, "nextn_predict_layers", &ahead);

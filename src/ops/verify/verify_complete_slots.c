@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/engine/canon.h"
 #include "src/engine/slots.h"
+#include "src/store/tensor_name.h"
 
 #define SAID_MAX 8u		/* faults of a kind that are told one by one */
 #define BROKEN_MAX 64u		/* each may be a damaged file of its own */
@@ -113,10 +114,14 @@ static bool
 layer_of(const struct look *l, const struct tensor *t, uint32_t *layer)
 {
 	struct canon_model cm = { .arch = l->hp->arch, .gguf = model_is_gguf(l->m) };
+	struct tname_layer at;
 	struct canon c;
 
-	return canon_of(&cm, t, &c) && tb_starts(c.name, "layers.") &&
-	       (*layer = (uint32_t)strtoul(c.name + 7, NULL, 10)) >= l->hp->layers;
+	if (!canon_of(&cm, t, &c) || !tname_layer(c.name, &at) || at.stem ||
+	    !tb_starts(c.name, "layers.") || at.number > UINT32_MAX - 1)
+		return false;
+	*layer = (uint32_t)at.number;
+	return *layer >= l->hp->layers;
 }
 
 static void
