@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "src/base/mem.h"
+#include "src/base/search.h"
 #include "src/store/model.h"
 
 struct used_file {
@@ -94,21 +95,12 @@ find_inodes(struct usage *u, struct tb_err *err)
 static struct used_file *
 find_file(const struct usage *u, uint64_t id)
 {
-	size_t lo = 0, hi = u->nfiles;
+	size_t at;
 
 	if (id && id <= u->nfiles && u->file[id - 1].id == (int64_t)id)
 		return &u->file[id - 1];	/* none was ever dropped */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (u->file[mid].id == (int64_t)id)
-			return &u->file[mid];
-		if (u->file[mid].id < (int64_t)id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	at = TB_FIRST(u->nfiles, i, u->file[i].id < (int64_t)id);
+	return at < u->nfiles && u->file[at].id == (int64_t)id ? &u->file[at] : NULL;
 }
 
 static void

@@ -4,6 +4,7 @@
 #include "db/pack.h"
 #include "db/private.h"
 #include "db/write.h"
+#include "src/base/search.h"
 
 enum tb_status
 db_root(struct db *db, const char *path, int64_t *id, struct tb_err *err)
@@ -113,19 +114,9 @@ db_known_files(struct db *db, struct db_known_files *out, struct tb_err *err)
 struct db_known_file *
 db_known_file(const struct db_known_files *f, uint64_t id)
 {
-	size_t lo = 0, hi = f->n;
+	size_t at = TB_FIRST(f->n, i, f->rows[i].id < id);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->rows[mid].id == id)
-			return &f->rows[mid];
-		if (f->rows[mid].id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return at < f->n && f->rows[at].id == id ? &f->rows[at] : NULL;
 }
 
 enum tb_status

@@ -12,6 +12,7 @@
 
 #include "db/pack.h"
 #include "src/base/mem.h"
+#include "src/base/search.h"
 #include "src/base/text.h"
 
 static const char *const keys[] = { "model", "name", "size", NULL };
@@ -196,17 +197,7 @@ collect(struct db_search *s, const struct dict *d, struct tb_err *err)
 static size_t
 model_of(const struct db_search *s, uint32_t at)
 {
-	size_t lo = 0, hi = s->n;
-
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->model[mid].start <= at)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	return TB_FIRST(s->n, i, s->model[i].start <= at) - 1;
 }
 
 struct by_rank { const uint32_t *rank, *of, *hit; size_t n; };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/search.h"
 
 void
 list_init(struct list *l)
@@ -110,17 +111,7 @@ list_scroll(struct list *l, long by)
 static size_t
 mark_at(const struct list *l, uint64_t id)
 {
-	size_t lo = 0, hi = l->nmarks;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->marks[mid] < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return TB_FIRST(l->nmarks, i, l->marks[i] < id);
 }
 
 bool

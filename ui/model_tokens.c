@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/search.h"
 #include "src/base/text.h"
 #include "ui/words.h"
 
@@ -177,18 +178,9 @@ pieces_find(void *arg, uint64_t id, size_t *row)
 {
 	const struct view *v = arg;
 	const struct model_view *s = v->state;
-	size_t low = 0, high = s->tok.n;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->tok.ids[mid] < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*row = low;
-	return low < s->tok.n && s->tok.ids[low] == id;
+	*row = TB_FIRST(s->tok.n, i, s->tok.ids[i] < id);
+	return *row < s->tok.n && s->tok.ids[*row] == id;
 }
 
 static void

@@ -7,6 +7,7 @@
 
 #include "db/facts.h"
 #include "src/base/mem.h"
+#include "src/base/search.h"
 #include "src/ops/home/ctx.h"
 #include "ui/opened.h"
 #include "ui/view.h"
@@ -15,17 +16,7 @@
 static size_t
 place(const struct stats *st, uint64_t ord)
 {
-	size_t lo = 0, hi = st->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (st->row[mid].ord < ord)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return TB_FIRST(st->n, i, st->row[i].ord < ord);
 }
 
 static struct stats_row *

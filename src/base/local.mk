@@ -31,6 +31,7 @@ src_base_libbase_a_SOURCES = \
 	src/base/pool.h \
 	src/base/replace.c \
 	src/base/replace.h \
+	src/base/search.h \
 	src/base/sha256.c \
 	src/base/sha256.h \
 	src/base/text.c \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/search.h"
 
 typedef uint16_t loose_16 __attribute__((aligned(1), may_alias));
 
@@ -94,18 +95,9 @@ sketch_cdf_free(struct sketch_cdf *c)
 static double
 value_at(const struct sketch_cdf *c, uint64_t rank)
 {
-	size_t lo = 0, hi = c->n - 1;
-	const struct sketch_step *b;
+	size_t behind = TB_FIRST(c->n, i, c->step[i].below <= rank);
+	const struct sketch_step *b = &c->step[behind ? behind - 1 : 0];
 
-	while (lo < hi) {
-		size_t mid = hi - (hi - lo) / 2;
-
-		if (c->step[mid].below > rank)
-			hi = mid - 1;
-		else
-			lo = mid;
-	}
-	b = &c->step[lo];
 	return b->lo + (b->hi - b->lo) * ((double)(rank - b->below) + 0.5) / (double)b->count;
 }
 

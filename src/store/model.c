@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/search.h"
 #include "src/base/text.h"
 #include "src/format/ggml_type.h"
 #include "src/store/headers.h"
@@ -307,22 +308,9 @@ model_free(struct model *m)
 const struct tensor *
 model_tensor(const struct model *m, const char *name)
 {
-	size_t lo = 0, hi = m->ntensors;
+	size_t at = TB_FIRST(m->ntensors, i, tb_natural_cmp(m->tensors[i].name, name) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int d = tb_natural_cmp(m->tensors[mid].name, name);
-
-		if (d == 0)
-			d = strcmp(m->tensors[mid].name, name);
-		if (d == 0)
-			return &m->tensors[mid];
-		if (d < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return at < m->ntensors && !strcmp(m->tensors[at].name, name) ? &m->tensors[at] : NULL;
 }
 
 const struct tensor *

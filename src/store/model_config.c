@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/search.h"
 #include "src/store/model_build.h"
 
 #define CONFIG_MAX (16u << 20)
@@ -189,21 +190,11 @@ block_scheme(const cJSON *q, struct scheme *out)
 static const struct quant_override *
 find_override(const struct build *b, const char *path, size_t n)
 {
-	size_t lo = 0, hi = b->noverrides;
+	size_t at = TB_FIRST(b->noverrides, i, strncmp(b->overrides[i].path, path, n) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const char *key = b->overrides[mid].path;
-		int d = strncmp(key, path, n);
-
-		if (d == 0 && key[n] == 0)
-			return &b->overrides[mid];
-		if (d < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	/* what begins with it comes behind it */
+	return at < b->noverrides && !strncmp(b->overrides[at].path, path, n) &&
+	       !b->overrides[at].path[n] ? &b->overrides[at] : NULL;
 }
 
 /* An override is taken as it is: what it leaves out is the mode's default, not the

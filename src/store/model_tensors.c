@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/search.h"
 #include "src/base/text.h"
 #include "src/store/headers.h"
 
@@ -75,20 +76,9 @@ build_sort(struct build *b, struct tb_err *err)
 static struct raw *
 find(const struct build *b, const char *name)
 {
-	size_t lo = 0, hi = b->nraws;
+	size_t at = TB_FIRST(b->nraws, i, strcmp(b->raws[i].name, name) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int d = strcmp(b->raws[mid].name, name);
-
-		if (d == 0)
-			return &b->raws[mid];
-		if (d < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return at < b->nraws && !strcmp(b->raws[at].name, name) ? &b->raws[at] : NULL;
 }
 
 const struct raw *

@@ -12,6 +12,7 @@
 #include "src/base/dir.h"
 #include "src/base/mem.h"
 #include "src/base/replace.h"
+#include "src/base/search.h"
 #include "src/base/text.h"
 #include "src/store/hub.h"
 #include "src/store/name.h"
@@ -328,23 +329,16 @@ static enum tb_status
 visit(struct walk *w, const struct stat *st, bool *again, struct tb_err *err)
 {
 	const struct folder f = { st->st_dev, st->st_ino };
-	size_t lo = 0, hi = w->nseen;
+	size_t at = TB_FIRST(w->nseen, i, w->seen[i].ino < f.ino ||
+			     (w->seen[i].ino == f.ino && w->seen[i].dev < f.dev));
 
-	while (lo < hi) {
-		const struct folder *mid = &w->seen[(lo + hi) / 2];
-
-		if (mid->ino < f.ino || (mid->ino == f.ino && mid->dev < f.dev))
-			lo = (lo + hi) / 2 + 1;
-		else
-			hi = (lo + hi) / 2;
-	}
-	*again = lo < w->nseen && w->seen[lo].ino == f.ino && w->seen[lo].dev == f.dev;
+	*again = at < w->nseen && w->seen[at].ino == f.ino && w->seen[at].dev == f.dev;
 	if (*again)
 		return TB_OK;
 	if (!tb_grow(&w->seen, &w->seen_cap, w->nseen + 1, sizeof(f)))
 		return tb_nomem(err);
-	memmove(w->seen + lo + 1, w->seen + lo, (w->nseen++ - lo) * sizeof(f));
-	w->seen[lo] = f;
+	memmove(w->seen + at + 1, w->seen + at, (w->nseen++ - at) * sizeof(f));
+	w->seen[at] = f;
 	return TB_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/search.h"
 #include "src/base/text.h"
 #include "src/engine/canon.h"
 #include "src/ops/diff/diff_run.h"
@@ -127,21 +128,9 @@ collect(struct entries *e, const struct model *m)
 static bool
 has(const struct entries *e, const char *key)
 {
-	struct entry k = { .key = key };
-	size_t lo = 0, hi = e->n;
+	size_t at = TB_FIRST(e->n, i, strcmp(e->rows[i].key, key) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int d = strcmp(e->rows[mid].key, k.key);
-
-		if (d == 0)
-			return true;
-		if (d < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return false;
+	return at < e->n && !strcmp(e->rows[at].key, key);
 }
 
 /* Has the other side single experts where this tensor is a stack? */

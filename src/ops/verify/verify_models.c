@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/mem.h"
+#include "src/base/search.h"
 #include "src/base/text.h"
 #include "src/ops/scan/blobdir.h"
 #include "src/store/hub.h"
@@ -226,17 +227,9 @@ list_digests(const struct verify_model *m, struct digests *out)
 static const struct verify_file *
 file_of(const struct digests *d, const char *digest)
 {
-	size_t lo = 0, hi = d->n;
+	size_t at = TB_FIRST(d->n, i, strcmp(d->v[i]->digest, digest) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (strcmp(d->v[mid]->digest, digest) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < d->n && !strcmp(d->v[lo]->digest, digest) ? d->v[lo] : NULL;
+	return at < d->n && !strcmp(d->v[at]->digest, digest) ? d->v[at] : NULL;
 }
 
 /* A file that is not there, or has not the bytes that it should, is told of once. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/base/mem.h"
+#include "src/base/search.h"
 
 static int
 by_offset(const void *a, const void *b)
@@ -56,16 +57,9 @@ verify_tensors_free(struct verify_tensors *t)
 const struct verify_tensor *
 verify_tensor_at(const struct verify_tensors *t, uint64_t off)
 {
-	size_t lo = 0, hi = t->n;	/* the last that begins at `off` or before */
+	size_t behind = TB_FIRST(t->n, i, t->v[i].off <= off);
+	const struct verify_tensor *last = &t->v[behind - 1];
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->v[mid].off <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	/* Empty ones begin where the next does. */
-	return lo && off - t->v[lo - 1].off < t->v[lo - 1].len ? &t->v[lo - 1] : NULL;
+	return behind && off - last->off < last->len ? last : NULL;
 }
