@@ -17,12 +17,15 @@
 #include "src/cli/plain.h"
 #include "src/ops/home/ctx.h"
 
-#define C(fn, name, args, summary) { name, args, summary, fn },
-const struct cli_command cli_commands[] = {
-#include "src/cli/commands.def"
-	{ NULL, NULL, NULL, NULL }
-};
+#define C(fn) extern const struct cli_command fn##_command;
+#include "src/cli/commands.h"
 #undef C
+static const struct cli_command *const cli_commands[] = {
+#define C(fn) &fn##_command,
+#include "src/cli/commands.h"
+#undef C
+};
+#define CLI_NCOMMANDS (sizeof(cli_commands) / sizeof(*cli_commands))
 
 static void
 print_help(const struct tb_opt *opts)
@@ -33,7 +36,8 @@ print_help(const struct tb_opt *opts)
 	       "\n\nOptions:\n");
 	tb_opt_help(opts, stdout);
 	printf("\nCommands:\n");
-	for (const struct cli_command *c = cli_commands; c->name; c++) {
+	for (size_t i = 0; i < CLI_NCOMMANDS; i++) {
+		const struct cli_command *c = cli_commands[i];
 		char head[64];
 
 		snprintf(head, sizeof(head), "%s %s", c->name, c->args);
@@ -42,12 +46,12 @@ print_help(const struct tb_opt *opts)
 	printf("\n\"tbtui COMMAND --help\" explains a command; \"man tbtui\" has it all.\n");
 }
 
-static const struct cli_command *
-find(const char *name)
+const struct cli_command *
+cli_command(const char *name)
 {
-	for (const struct cli_command *c = cli_commands; c->name; c++)
-		if (!strcmp(c->name, name))
-			return c;
+	for (size_t i = 0; i < CLI_NCOMMANDS; i++)
+		if (!strcmp(cli_commands[i]->name, name))
+			return cli_commands[i];
 	return NULL;
 }
 
@@ -102,26 +106,12 @@ no_command(const char *word)
 	char hint[128];
 	struct tb_err err;
 
-	for (const struct cli_command *c = cli_commands; c->name; c++)
-		tb_near_try(&near, c->name);
+	for (size_t i = 0; i < CLI_NCOMMANDS; i++)
+		tb_near_try(&near, cli_commands[i]->name);
 	tb_near_text(&near, hint, sizeof(hint));
 	(void)tb_fail(&err, TB_EUSAGE, "no command \"%.100s\"%s", word,
 		      *hint ? hint : "; \"tbtui --help\" lists them");
 	return cli_fail(&err);
-}
-
-static enum cli_exit
-dispatch(struct cli *cli, int argc, char **argv)
-{
-	const struct cli_command *c = find(argv[1]);
-
-	return c ? c->run(cli, argc - 1, argv + 1) : no_command(argv[1]);
-}
-
-static enum cli_exit
-run_plain(struct cli *cli, int argc, char **argv)
-{
-	return find(argv[0])->run(cli, argc, argv);
 }
 
 enum tb_status
@@ -206,6 +196,7 @@ cli_main(int argc, char **argv, const struct cli_screens *screens)
 {
 	struct cli cli = { 0 };
 	struct tb_opt opts[CLI_GLOBALS];
+	const struct cli_command *command;
 	int status = CLI_OK;
 	struct tb_err err;
 
@@ -224,13 +215,15 @@ cli_main(int argc, char **argv, const struct cli_screens *screens)
 	else if (cli.print_config)
 		status = print_config(&cli, screens);
 	else if (argc < 2 && cli.plain)
-		status = plain_main(&cli, run_plain);
+		status = plain_main(&cli);
 	else if (argc < 2)
 		status = run_screens(&cli, screens);
-	else if (!find(argv[1]) && cli_is_path(argv[1]))
+	else if ((command = cli_command(argv[1])))
+		status = command->run(&cli, argc - 1, argv + 1);
+	else if (cli_is_path(argv[1]))
 		status = cli_open(&cli, argc - 1, argv + 1, screens);
 	else
-		status = dispatch(&cli, argc, argv);
+		status = no_command(argv[1]);
 	status = cli_end(status);
 	tb_strs_free(&cli.stores);
 	return status;

@@ -31,19 +31,23 @@ struct cli {
 	const char *color;
 };
 
-/* One row of commands.def. argv[0] is the command's name; options are parsed by
- * the command itself, with cli_parse(). */
+/* A command. argv[0] is its name; options are parsed by the command itself, with
+ * cli_parse(). */
 struct cli_command {
 	const char *name;
 	const char *args;		/* "[PATTERN]" */
 	const char *summary;
 	enum cli_exit (*run)(struct cli *cli, int argc, char **argv);
 };
-extern const struct cli_command cli_commands[];	/* ended by name NULL */
-
-#define C(fn, name, args, summary) enum cli_exit fn(struct cli *cli, int argc, char **argv);
-#include "src/cli/commands.def"
-#undef C
+/* Stands where the head of the command's function would: what --help, completions and the
+ * manual say of it.  The list of them is made from the files in local.mk, in their order. */
+#define COMMAND(fn, name, args, summary) \
+	static enum cli_exit fn(struct cli *cli, int argc, char **argv); \
+	extern const struct cli_command fn##_command; \
+	const struct cli_command fn##_command = { name, args, summary, fn }; \
+	static enum cli_exit fn(struct cli *cli, int argc, char **argv)
+/* NULL: there is none of that name. */
+const struct cli_command *cli_command(const char *name);
 
 /* The global options as rows that fill *cli; they are understood before and after
  * the command.  Ends with a row of name NULL; CLI_GLOBALS rows with it. */

@@ -265,8 +265,7 @@ dispatch(const struct cli *cli, struct op_ctx *ctx, int argc, char **argv)
 	return cli_fail(&err);
 }
 
-enum cli_exit
-cli_audit(struct cli *cli, int argc, char **argv)
+COMMAND(cli_audit, "audit", "[list|show N|diff N M|check FILE]", "earlier verify runs")
 {
 	enum cli_exit status;
 	struct op_ctx ctx;

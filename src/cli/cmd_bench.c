@@ -80,8 +80,7 @@ print_table(const struct bench_result *r)
 	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
 }
 
-enum cli_exit
-cli_bench(struct cli *cli, int argc, char **argv)
+COMMAND(cli_bench, "bench", "[REF]", "our speed beside this machine's limits")
 {
 	uint64_t pp = 512, tg = 64;
 	const struct tb_opt opts[] = {

@@ -109,8 +109,7 @@ blobs(const struct cli *cli, struct op_ctx *ctx, enum db_blob_set set, struct db
 	return status;
 }
 
-enum cli_exit
-cli_blobs(struct cli *cli, int argc, char **argv)
+COMMAND(cli_blobs, "blobs", "", "content-addressed files and how many models use them")
 {
 	bool orphans = false, shared = false, missing = false, left = false, copies = false;
 	struct db_query q = { 0 };
@@ -334,8 +333,7 @@ whose(const struct cli *cli, struct op_ctx *ctx, const char *text)
 	return done == CLI_OK && !n ? CLI_WRONG : done;
 }
 
-enum cli_exit
-cli_whose(struct cli *cli, int argc, char **argv)
+COMMAND(cli_whose, "whose", "DIGEST|FILE", "the models that use a blob")
 {
 	enum cli_exit status;
 	struct op_ctx ctx;

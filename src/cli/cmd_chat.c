@@ -169,8 +169,7 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 	return status ? cli_fail(&err) : prompt ? turn(c, prompt) : converse(c);
 }
 
-enum cli_exit
-cli_chat(struct cli *cli, int argc, char **argv)
+COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
 {
 	struct run_sampling sampling = RUN_SAMPLING;
 	struct chatting c = { .cli = cli };

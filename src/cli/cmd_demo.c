@@ -45,8 +45,7 @@ print(const struct cli *cli, const struct task *t)
 	return CLI_OK;
 }
 
-enum cli_exit
-cli_demo(struct cli *cli, int argc, char **argv)
+COMMAND(cli_demo, "demo", "[DIR]", "a small store made from a seed, to look around in")
 {
 	struct task t = { 0 };
 	enum cli_exit status;

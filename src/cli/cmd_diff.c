@@ -322,8 +322,7 @@ damaged(const struct cli *cli, const struct model *m)
 	return cli_model_damaged(m);
 }
 
-enum cli_exit
-cli_diff(struct cli *cli, int argc, char **argv)
+COMMAND(cli_diff, "diff", "REF REF", "tensors in which two models differ, across formats")
 {
 	struct task k = { .sort = "name" };
 	bool values = false, bytes = false;

@@ -96,8 +96,7 @@ generate_with(struct cli *cli, struct run_model *r, struct generating *g)
 }
 
 /* Completing text is no conversation: nothing is penalized unless asked for. */
-enum cli_exit
-cli_generate(struct cli *cli, int argc, char **argv)
+COMMAND(cli_generate, "generate", "REF", "continue a text")
 {
 	struct run_sampling sampling = RUN_SAMPLING;
 	struct generating g = { .context = 0 };

@@ -52,8 +52,8 @@ print(const struct cli *cli, const struct import_result *r)
 	return CLI_OK;
 }
 
-enum cli_exit
-cli_import(struct cli *cli, int argc, char **argv)
+COMMAND(cli_import, "import", "PATH NAME",
+	"a safetensors directory or file, or a GGUF file, into a store")
 {
 	struct task t = { 0 };
 	const struct tb_opt opts[] = {

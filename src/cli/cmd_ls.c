@@ -105,8 +105,7 @@ list(const struct cli *cli, struct op_ctx *ctx, struct db_query *q)
 	return status;
 }
 
-enum cli_exit
-cli_ls(struct cli *cli, int argc, char **argv)
+COMMAND(cli_ls, "ls", "[PATTERN]", "models of the index")
 {
 	struct db_query q = { 0 };
 	const struct tb_opt opts[] = {

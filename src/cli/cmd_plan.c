@@ -114,8 +114,7 @@ print_text(const struct cli *cli, const struct plan *p)
 	return CLI_OK;
 }
 
-enum cli_exit
-cli_plan(struct cli *cli, int argc, char **argv)
+COMMAND(cli_plan, "plan", "SRC [DST]", "what a conversion would write, and its errors")
 {
 	struct plan_args a = { 0 };
 	bool no_errors = false;

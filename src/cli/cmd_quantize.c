@@ -121,8 +121,8 @@ convert(struct cli *cli, const struct plan_args *a, bool replace, char **argv)
 	return status ? cli_fail(&err) : shown;
 }
 
-enum cli_exit
-cli_quantize(struct cli *cli, int argc, char **argv)
+COMMAND(cli_quantize, "quantize", "SRC DST",
+	"convert into a store, a directory or a file")
 {
 	struct plan_args a = { 0 };
 	bool replace = false;
@@ -157,14 +157,12 @@ regroup(struct cli *cli, int argc, char **argv, const char *experts)
 	return convert(cli, &a, replace, argv);
 }
 
-enum cli_exit
-cli_pack(struct cli *cli, int argc, char **argv)
+COMMAND(cli_pack, "pack", "SRC DST", "experts into stacked blobs, lossless")
 {
 	return regroup(cli, argc, argv, "stacked");
 }
 
-enum cli_exit
-cli_unpack(struct cli *cli, int argc, char **argv)
+COMMAND(cli_unpack, "unpack", "SRC DST", "experts back to a tensor each, lossless")
 {
 	return regroup(cli, argc, argv, "per-expert");
 }

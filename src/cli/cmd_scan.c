@@ -96,8 +96,7 @@ print_text(const struct cli *cli, const struct scan_result *r)
 		       tb_plural(r->left));
 }
 
-enum cli_exit
-cli_scan(struct cli *cli, int argc, char **argv)
+COMMAND(cli_scan, "scan", "[DIR...]", "index the stores")
 {
 	struct args a = { 0 };
 	const struct tb_opt opts[] = {

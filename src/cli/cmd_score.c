@@ -93,8 +93,7 @@ print_perplexity(const struct cli *cli, const struct score_perplexity *p)
 	return cli_print_json(o);
 }
 
-enum cli_exit
-cli_logits(struct cli *cli, int argc, char **argv)
+COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 {
 	struct scoring s = { .top = 10 };
 	const char *prompt = NULL;
@@ -131,8 +130,7 @@ cli_logits(struct cli *cli, int argc, char **argv)
 	return status;
 }
 
-enum cli_exit
-cli_perplexity(struct cli *cli, int argc, char **argv)
+COMMAND(cli_perplexity, "perplexity", "REF FILE", "how well a model predicts a text")
 {
 	struct scoring s = { .top = 0 };
 	struct run_model r;

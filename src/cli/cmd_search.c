@@ -106,8 +106,8 @@ search(const struct cli *cli, const struct op_ctx *ctx, struct db_query *q)
 	return status;
 }
 
-enum cli_exit
-cli_search(struct cli *cli, int argc, char **argv)
+COMMAND(cli_search, "search", "WORD...",
+	"tensors of all models whose names have the words")
 {
 	struct db_query q = { .limit = 1000 };
 	const struct tb_opt opts[] = {

@@ -169,8 +169,7 @@ print(struct show *s)
 	return status == CLI_OK && cli_model_damaged(s->m) ? CLI_WRONG : status;
 }
 
-enum cli_exit
-cli_show(struct cli *cli, int argc, char **argv)
+COMMAND(cli_show, "show", "REF", "one model: files, config, template, licence, totals")
 {
 	const char *key = NULL;
 	const struct tb_opt opts[] = {

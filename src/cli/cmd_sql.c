@@ -73,8 +73,8 @@ query(const struct cli *cli, struct op_ctx *ctx, const char *sql)
 	return doc ? cli_print_json(doc) : CLI_OK;
 }
 
-enum cli_exit
-cli_sql(struct cli *cli, int argc, char **argv)
+COMMAND(cli_sql, "sql", "[QUERY]",
+	"read-only SQL over the index; without QUERY its tables")
 {
 	enum cli_exit status;
 	struct op_ctx ctx;

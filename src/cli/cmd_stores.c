@@ -105,8 +105,8 @@ change(const struct cli *cli, const struct op_ctx *ctx, const char *word, const 
 	return CLI_OK;
 }
 
-enum cli_exit
-cli_stores(struct cli *cli, int argc, char **argv)
+COMMAND(cli_stores, "stores", "[list|add DIR|remove DIR]",
+	"the places that are looked into without --store")
 {
 	bool all = false;
 	const struct tb_opt opts[] = {

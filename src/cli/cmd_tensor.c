@@ -211,8 +211,8 @@ work(struct cli *cli, const char *name, struct tensor_task *k, struct tb_err *er
 	return status || !k->digest ? status : digest(cli, k, err);
 }
 
-enum cli_exit
-cli_tensor(struct cli *cli, int argc, char **argv)
+COMMAND(cli_tensor, "tensor", "REF NAME",
+	"one tensor: facts, statistics, histogram, values, bytes")
 {
 	struct tensor_task k = { .bins = 32, .cells = "16x64" };
 	const struct tb_opt opts[] = {

@@ -295,8 +295,7 @@ duplicates(const struct cli *cli)
 	return status;
 }
 
-enum cli_exit
-cli_tensors(struct cli *cli, int argc, char **argv)
+COMMAND(cli_tensors, "tensors", "[REF]", "the tensors of a model")
 {
 	struct task k = { 0 };
 	const char *key = NULL;

@@ -38,8 +38,8 @@ read_text(const char *arg, struct tb_buf *out, struct tb_err *err)
 	return tb_buf_failed(out) ? tb_fail(err, TB_ELIMIT, "the text is too long") : TB_OK;
 }
 
-enum cli_exit
-cli_tokenize(struct cli *cli, int argc, char **argv)
+COMMAND(cli_tokenize, "tokenize", "REF [TEXT]",
+	"a text as token ids (-: standard input), or the vocabulary")
 {
 	bool bare = false, literal = false, spans = false;
 	const char *search = NULL, *decode = NULL;
@@ -140,8 +140,8 @@ print_text(const struct cli *cli, const struct tb_buf *text)
 	return CLI_OK;
 }
 
-enum cli_exit
-cli_template(struct cli *cli, int argc, char **argv)
+COMMAND(cli_template, "template", "REF FILE",
+	"a conversation (JSON) as the model's template writes it")
 {
 	bool finished = false;
 	const struct tb_opt opts[] = {

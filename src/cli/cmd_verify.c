@@ -171,8 +171,7 @@ check_report(const struct cli *cli, const char *file, const char *format, enum r
 	return status;
 }
 
-enum cli_exit
-cli_verify(struct cli *cli, int argc, char **argv)
+COMMAND(cli_verify, "verify", "[REF...]", "check digests, sizes and structure")
 {
 	struct verify_req req = { 0 };
 	const char *since = NULL, *file = NULL, *format = NULL;

@@ -1,11 +1,41 @@
 noinst_LIBRARIES += src/cli/libcli.a
 src_cli_libcli_a_CFLAGS = $(AM_CFLAGS) $(READLINE_CFLAGS)
-src_cli_libcli_a_SOURCES = \
+
+# The commands, in the order of --help; each file says what it has in COMMAND rows.
+cli_command_files = \
+	src/cli/cmd_import.c \
+	src/cli/cmd_scan.c \
+	src/cli/cmd_stores.c \
+	src/cli/cmd_ls.c \
+	src/cli/cmd_show.c \
+	src/cli/cmd_tensors.c \
+	src/cli/cmd_tensor.c \
+	src/cli/cmd_diff.c \
+	src/cli/cmd_search.c \
+	src/cli/cmd_blobs.c \
+	src/cli/cmd_verify.c \
+	src/cli/cmd_audit.c \
+	src/cli/cmd_sql.c \
+	src/cli/cmd_chat.c \
+	src/cli/cmd_generate.c \
+	src/cli/cmd_score.c \
+	src/cli/cmd_text.c \
+	src/cli/cmd_plan.c \
+	src/cli/cmd_quantize.c \
+	src/cli/cmd_bench.c \
+	src/cli/cmd_demo.c
+
+BUILT_SOURCES += src/cli/commands.h
+CLEANFILES += src/cli/commands.h
+src/cli/libcli_a-cli.$(OBJEXT): src/cli/commands.h
+src/cli/commands.h: $(cli_command_files) src/cli/local.mk
+	$(AM_V_GEN)$(MKDIR_P) src/cli && (cd $(srcdir) && \
+		sed -n 's/^COMMAND(\([a-z_]*\),.*/C(\1)/p' $(cli_command_files)) >$@.tmp && \
+		mv $@.tmp $@
+
+src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/cli.c \
 	src/cli/cli.h \
-	src/cli/cmd_import.c \
-	src/cli/cmd_text.c \
-	src/cli/commands.def \
 	src/cli/kept.c \
 	src/cli/kept.h \
 	src/cli/print.c \
@@ -13,21 +43,9 @@ src_cli_libcli_a_SOURCES = \
 
 # the index and audits
 src_cli_libcli_a_SOURCES += \
-	src/cli/cmd_audit.c \
-	src/cli/cmd_blobs.c \
-	src/cli/cmd_diff.c \
 	src/cli/copies.c \
 	src/cli/copies.h \
 	src/cli/digests.c \
-	src/cli/cmd_ls.c \
-	src/cli/cmd_scan.c \
-	src/cli/cmd_search.c \
-	src/cli/cmd_show.c \
-	src/cli/cmd_sql.c \
-	src/cli/cmd_stores.c \
-	src/cli/cmd_tensor.c \
-	src/cli/cmd_tensors.c \
-	src/cli/cmd_verify.c \
 	src/cli/index.c \
 	src/cli/open.c \
 	src/cli/open.h \
@@ -49,19 +67,12 @@ src_cli_libcli_a_SOURCES += \
 
 # running models
 src_cli_libcli_a_SOURCES += \
-	src/cli/cmd_bench.c \
-	src/cli/cmd_chat.c \
-	src/cli/cmd_generate.c \
-	src/cli/cmd_score.c \
 	src/cli/line.c \
 	src/cli/line.h \
 	src/cli/run_model.c \
 	src/cli/run_model.h
 # conversions
 src_cli_libcli_a_SOURCES += \
-	src/cli/cmd_plan.c \
-	src/cli/cmd_quantize.c \
 	src/cli/plan_args.c \
 	src/cli/plan_args.h
-src_cli_libcli_a_SOURCES += src/cli/cmd_demo.c
 src_cli_libcli_a_SOURCES += src/cli/plain.c src/cli/plain.h

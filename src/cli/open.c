@@ -80,7 +80,7 @@ print_models(struct cli *cli, struct op_ctx *ctx)
 	if (cli_run(cli, "scan", scan, &s, &err))
 		return cli_fail(&err);
 	scan_result_free(&s.out);
-	return cli_ls(cli, 1, (char *[]){ (char *)"ls", NULL });
+	return cli_command("ls")->run(cli, 1, (char *[]){ (char *)"ls", NULL });
 }
 
 /* What could not be read is said; where nothing else is wrong, that is. */
@@ -123,7 +123,8 @@ cli_open(struct cli *cli, int argc, char **argv, const struct cli_screens *scree
 	if (look(argv[0], &f, &err))
 		status = cli_fail(&err);
 	else if (f.n == 1 && !show)
-		status = cli_show(cli, 2, (char *[]){ (char *)"show", f.loc.path, NULL });
+		status = cli_command("show")->run(cli, 2, (char *[]){ (char *)"show",
+								     f.loc.path, NULL });
 	else if (ctx_for(cli, argv[0], &f, &ctx, &err))
 		status = cli_fail(&err);
 	else

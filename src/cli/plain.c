@@ -25,7 +25,6 @@ struct choice { char key; const char *label; const char *argv[WORDS]; };
 
 struct plain {
 	struct cli *cli;
-	plain_run *run;
 	struct op_ctx ctx;
 	struct db *db;
 	struct tb_err *err;
@@ -241,7 +240,7 @@ run_choice(struct plain *p, const struct place *at, const struct choice *c)
 
 		memcpy(given, argv, sizeof(given));	/* the command may turn them round */
 		say_command(argv);
-		status = p->run(p->cli, n, given);
+		status = cli_command(argv[0])->run(p->cli, n, given);
 		printf("%s\n", status == CLI_OK ? "done" : status == CLI_WRONG ?
 		       "done, and something is wrong" : "could not be done");
 	}
@@ -380,10 +379,10 @@ open_model(struct plain *p, const struct place *at, const struct row *row)
 }
 
 enum cli_exit
-plain_main(struct cli *cli, plain_run *run)
+plain_main(struct cli *cli)
 {
 	struct tb_err err = { 0 };
-	struct plain p = { .cli = cli, .run = run, .err = &err };
+	struct plain p = { .cli = cli, .err = &err };
 	struct place models = { .prompt = "models> ", .choices = of_models, .list = list_models,
 				.open = open_model };
 

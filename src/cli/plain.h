@@ -4,8 +4,5 @@
 
 #include "src/cli/cli.h"
 
-/* Runs `argv` (ended by NULL, argv[0] a command's name) as the command line would. */
-typedef enum cli_exit plain_run(struct cli *cli, int argc, char **argv);
-
-enum cli_exit plain_main(struct cli *cli, plain_run *run);
+enum cli_exit plain_main(struct cli *cli);
 #endif

@@ -161,11 +161,11 @@ merge(struct cli *cli, const struct tb_opt *own, struct tb_opt *all, size_t max)
 static void
 print_help(const char *command, const struct tb_opt *own)
 {
-	for (const struct cli_command *c = cli_commands; c->name; c++)
-		if (!strcmp(c->name, command))
-			printf("Usage: tbtui %s [OPTION...]%s%s\n%c%s.\n", c->name,
-			       *c->args ? " " : "", c->args,
-			       toupper((unsigned char)*c->summary), c->summary + 1);
+	const struct cli_command *c = cli_command(command);
+
+	if (c)		/* a path is none */
+		printf("Usage: tbtui %s [OPTION...]%s%s\n%c%s.\n", c->name, *c->args ? " " : "",
+		       c->args, toupper((unsigned char)*c->summary), c->summary + 1);
 	if (own) {
 		printf("\nOptions:\n");
 		tb_opt_help(own, stdout);
