@@ -12,7 +12,7 @@
 #include "ui/opened.h"
 #include "ui/view.h"
 
-enum { PANE_FACTS, PANE_HEAT, PANE_VALUES, PANE_BYTES, PANE_COUNT = PANE_BYTES + PART_COUNT };
+enum { PANE_FACTS, PANE_HEAT, PANE_VALUES, PANE_BYTES, PANE_COUNT = PANE_BYTES + INSPECT_PARTS };
 
 /* A window into something large that scrolls: what is wanted, what is there. */
 struct grid {
@@ -51,7 +51,7 @@ struct tensor_view {
 	char result_error[512];
 	bool log_scale;
 	struct heat_view heat;
-	struct grid values, bytes[PART_COUNT];
+	struct grid values, bytes[INSPECT_PARTS];
 };
 
 /* tensor_facts.c */

@@ -18,7 +18,7 @@
 static const struct tensor_part *
 part_of(const struct tensor_view *s)
 {
-	return inspect_part_of(s->t, s->pane - PANE_BYTES);
+	return values_part_of(s->t, s->pane - PANE_BYTES);
 }
 
 bool

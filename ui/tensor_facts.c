@@ -123,9 +123,9 @@ base_name(const char *path)
 
 /* "U32 64×8 at 1,234 in model.safetensors", in two rows at most: a digest is cut. */
 static void
-part_fact(struct area *a, const struct tensor_view *s, enum inspect_part p)
+part_fact(struct area *a, const struct tensor_view *s, enum values_part p)
 {
-	const struct tensor_part *part = inspect_part_of(s->t, p);
+	const struct tensor_part *part = values_part_of(s->t, p);
 	bool blocks = p == PART_WEIGHT && s->t->scheme.kind == SCHEME_GGML;
 	struct tb_buf file = TB_BUF(4096);
 	char shape[WORD_MAX], bytes[16];
@@ -155,7 +155,7 @@ draw_facts(struct area a, const struct tensor_view *s)
 	if (t->elems)
 		fact(&a, "size", ROLE_TEXT, "%s, %.2f bits a value", tb_human_bytes(t->bytes, text),
 		     8.0 * (double)t->bytes / (double)t->elems);
-	for (enum inspect_part p = 0; p < PART_COUNT; p++)
+	for (enum values_part p = 0; p < INSPECT_PARTS; p++)
 		part_fact(&a, s, p);
 	return a.y - y;
 }

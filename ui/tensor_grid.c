@@ -17,8 +17,8 @@ void
 grid_init(struct tensor_view *s)
 {
 	inspect_matrix(s->t, &s->values.rows, &s->values.cols);
-	for (enum inspect_part p = 0; p < PART_COUNT; p++) {
-		const struct tensor_part *part = inspect_part_of(s->t, p);
+	for (enum values_part p = 0; p < INSPECT_PARTS; p++) {
+		const struct tensor_part *part = values_part_of(s->t, p);
 
 		/* Bytes are a matrix, too: of 16 a row, the last one may be short. */
 		s->bytes[p].cols = 16;
@@ -39,7 +39,7 @@ void
 grid_free(struct tensor_view *s)
 {
 	grid_drop(&s->values);
-	for (enum inspect_part p = 0; p < PART_COUNT; p++)
+	for (enum values_part p = 0; p < INSPECT_PARTS; p++)
 		grid_drop(&s->bytes[p]);
 }
 
@@ -75,7 +75,7 @@ fetch_values(struct fetch *f, struct tb_err *err)
 static enum tb_status
 fetch_bytes(struct fetch *f, struct tb_err *err)
 {
-	const struct tensor_part *part = inspect_part_of(f->t, f->pane - PANE_BYTES);
+	const struct tensor_part *part = values_part_of(f->t, f->pane - PANE_BYTES);
 	uint64_t off = f->w.row * 16, len = f->w.rows * 16;
 
 	if (len > part->len - off)
@@ -83,7 +83,7 @@ fetch_bytes(struct fetch *f, struct tb_err *err)
 	f->data = tb_calloc(f->w.rows * 16, 1);
 	if (!f->data)
 		return tb_nomem(err);
-	return inspect_bytes(f->o->m, part, off, (size_t)len, f->data, err);
+	return values_bytes(f->o->m, part, off, (size_t)len, f->data, err);
 }
 
 static enum tb_status
@@ -292,5 +292,5 @@ grid_place(const struct tensor_view *s, struct tb_buf *out)
 	else
 		tb_buf_printf(out, "%s byte %ju of %ju", inspect_part_name(s->pane - PANE_BYTES),
 			      (uintmax_t)g->cur,
-			      (uintmax_t)inspect_part_of(s->t, s->pane - PANE_BYTES)->len);
+			      (uintmax_t)values_part_of(s->t, s->pane - PANE_BYTES)->len);
 }

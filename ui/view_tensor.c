@@ -76,7 +76,7 @@ same(const struct view *v, const struct view_arg *arg)
 static bool
 has_pane(const struct tensor_view *s, unsigned pane)
 {
-	return pane < PANE_BYTES || (s->t && inspect_part_of(s->t, pane - PANE_BYTES));
+	return pane < PANE_BYTES || (s->t && values_part_of(s->t, pane - PANE_BYTES));
 }
 
 static const char *

@@ -100,6 +100,21 @@ tb_ident_equal(const struct tb_ident *a, const struct tb_ident *b)
 }
 
 enum tb_status
+tb_file_unchanged(const struct tb_file *f, struct tb_err *err)
+{
+	struct tb_ident now = { 0 };
+	struct stat st;
+	enum tb_status status;
+
+	if (fstat(f->fd, &st))
+		return tb_fail_errno(err, "%s", f->path);
+	status = ident_of(f->path, &st, &now, err);
+	if (!status && !tb_ident_equal(&now, &f->id))
+		status = tb_fail(err, TB_EIO, "%s: changed while it was read", f->path);
+	return status;
+}
+
+enum tb_status
 tb_file_slurp(const char *path, size_t max, char **out, size_t *len, struct tb_err *err)
 {
 	struct tb_file f;

@@ -72,11 +72,11 @@ read_values(struct tensor_task *k, struct tb_err *err)
 static enum tb_status
 find_part(struct tensor_task *k, const struct tensor_part **out, struct tb_err *err)
 {
-	static const char *const names[PART_COUNT] = { "weight", "scale", "bias", "global" };
+	static const char *const names[INSPECT_PARTS] = { "weight", "scale", "bias", "global" };
 
-	for (k->of = 0; k->of < PART_COUNT; k->of++)
+	for (k->of = 0; k->of < INSPECT_PARTS; k->of++)
 		if (!strcmp(k->part ? k->part : "weight", names[k->of])) {
-			*out = inspect_part_of(k->t, k->of);
+			*out = values_part_of(k->t, k->of);
 			if (*out)
 				return TB_OK;
 			break;
@@ -103,7 +103,7 @@ read_hex(struct tensor_task *k, struct tb_err *err)
 	k->bytes = tb_calloc((size_t)k->len, 1);
 	if (!k->bytes)
 		return tb_nomem(err);
-	return inspect_bytes(k->m, part, k->off, (size_t)k->len, k->bytes, err);
+	return values_bytes(k->m, part, k->off, (size_t)k->len, k->bytes, err);
 }
 
 static enum tb_status

@@ -27,7 +27,7 @@ struct tensor_task {
 	struct block taken;		/* if block */
 	struct inspect_window win;
 	float *v;			/* owned; NULL: not asked for */
-	enum inspect_part of;
+	enum values_part of;
 	uint64_t off, len;
 	uint8_t *bytes;			/* owned; NULL: not asked for */
 };

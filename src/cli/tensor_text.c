@@ -15,9 +15,9 @@
 #define BAR 50			/* columns of the longest bar */
 
 static void
-print_part(const struct tensor_task *k, enum inspect_part p)
+print_part(const struct tensor_task *k, enum values_part p)
 {
-	const struct tensor_part *part = inspect_part_of(k->t, p);
+	const struct tensor_part *part = values_part_of(k->t, p);
 	bool blocks = p == PART_WEIGHT && k->t->scheme.kind == SCHEME_GGML;
 	const uint64_t *dim;
 
@@ -46,7 +46,7 @@ print_facts(const struct tensor_task *k)
 	printf("scheme       %s (%s)\n", scheme_name(&k->t->scheme, scheme),
 	       origin_name(k->t->origin));
 	printf("size         %s\n", tb_human_bytes(k->t->bytes, size));
-	for (enum inspect_part p = 0; p < PART_COUNT; p++)
+	for (enum values_part p = 0; p < INSPECT_PARTS; p++)
 		print_part(k, p);
 }
 

@@ -230,7 +230,7 @@ session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct 
 	pthread_mutex_lock(&s->e->lock);
 	status = eval_blocks(&run, ids, n, all);
 	pthread_mutex_unlock(&s->e->lock);
-	if (!status && !(status = weights_check(&s->e->weights, err)))
+	if (!status && !(status = values_maps_check(&s->e->weights.maps, err)))
 		status = check_logits(s->logits + (all ? n - 1 : 0) * s->e->hp.vocab,
 				      s->e->hp.vocab, err);
 	if (status)

@@ -45,80 +45,12 @@ weights_free(struct weights *w)
 			free(w->layers[i].x[s]);
 		}
 	}
-	for (size_t i = 0; i < w->nmaps; i++)
-		if (w->maps[i].p)
-			tb_map_close(&w->maps[i]);
+	values_maps_close(&w->maps);
 	for (size_t i = 0; i < w->nmade; i++)
 		free(w->made[i]);
 	free(w->layers);
-	free(w->maps);
 	free(w->made);
 	*w = (struct weights){ 0 };
-}
-
-enum tb_status
-weights_check(const struct weights *w, struct tb_err *err)
-{
-	for (size_t i = 0; i < w->nmaps; i++)
-		if (w->maps[i].p && tb_map_torn(&w->maps[i]))
-			return tb_fail(err, TB_EIO, "a file of the model was cut short while it "
-				       "was in use");
-	return TB_OK;
-}
-
-/* The bytes of a part, in a file that is mapped at first need. */
-static enum tb_status
-map_part(struct loader *l, const struct tensor *t, const struct tensor_part *part,
-	 const uint8_t **out)
-{
-	const struct model_file *mf = &l->m->files[part->file];
-	struct tb_map *map = &l->w->maps[part->file];
-	struct tb_file f;
-	enum tb_status status;
-
-	if (!map->p) {
-		if ((status = tb_file_open(&f, mf->path, l->err)))
-			return status;
-		if (!tb_ident_equal(&f.id, &mf->id))
-			status = tb_fail(l->err, TB_EIO, "%s: has changed since it was looked at",
-					 mf->path);
-		else
-			status = tb_map_open(map, &f, 0, f.id.size, l->err);
-		tb_file_close(&f);
-		if (status)
-			return status;
-	}
-	if (part->off > map->len || part->len > map->len - part->off)
-		return tb_fail(l->err, TB_EFORMAT, "%s: data outside the file %s", t->name,
-			       mf->path);
-	*out = map->p + part->off;
-	return TB_OK;
-}
-
-/* One number for all, or one an expert. */
-static enum tb_status
-read_global(struct loader *l, const struct tensor *t, uint32_t expert, uint32_t of, float *out)
-{
-	unsigned size = dtype_bits(t->global.dtype) / 8;
-	const uint8_t *p;
-	enum tb_status status;
-
-	*out = 1;
-	if (!t->has_global)
-		return TB_OK;
-	if (!dtype_floating(t->global.dtype) || !size ||
-	    (t->global.len != size && t->global.len != (uint64_t)size * of))
-		return tb_fail(l->err, TB_EFORMAT, "%s: the global scale is not one number",
-			       t->name);
-	if ((status = map_part(l, t, &t->global, &p)))
-		return status;
-	dtype_to_f32(t->global.dtype, p + (t->global.len == size ? 0 : (size_t)expert * size), 1,
-		     out);
-	if (t->global_inverse && *out == 0)
-		return tb_fail(l->err, TB_EFORMAT, "%s: the global scale is zero", t->name);
-	if (t->global_inverse)
-		*out = 1 / *out;
-	return TB_OK;
 }
 
 static enum tb_status
@@ -127,25 +59,30 @@ load_matrix(struct loader *l, const struct slot_at *at, struct matrix *out)
 	const struct slot_info *info = slot_info(at->slot);
 	uint64_t rows = hparams_dim(l->hp, info->rows), cols = hparams_dim(l->hp, info->cols);
 	uint64_t all = at->rows * at->experts;
+	struct values_maps *maps = &l->w->maps;
 	const struct tensor *t = at->t;
+	const uint8_t *global = NULL;
 	struct matrix m = { .scheme = t->scheme, .rows = (uint32_t)rows, .cols = (uint32_t)cols };
 	enum tb_status status;
 
-	if ((status = map_part(l, t, &t->weight, &m.codes)))
+	if ((status = values_maps_part(maps, l->m, &t->weight, &m.codes, l->err)))
 		return status;
 	m.codes += t->weight.len / all * at->first;
 	if (t->has_scale) {
-		if ((status = map_part(l, t, &t->scale, &m.scales)))
+		if ((status = values_maps_part(maps, l->m, &t->scale, &m.scales, l->err)))
 			return status;
 		m.scales += t->scale.len / all * at->first;
 		m.scale_dtype = t->scale.dtype;
 	}
 	if (t->has_bias) {
-		if ((status = map_part(l, t, &t->bias, &m.biases)))
+		if ((status = values_maps_part(maps, l->m, &t->bias, &m.biases, l->err)))
 			return status;
 		m.biases += t->bias.len / all * at->first;
 	}
-	if ((status = read_global(l, t, at->nth, at->experts, &m.global)))
+	if (t->has_global &&
+	    (status = values_maps_part(maps, l->m, &t->global, &global, l->err)))
+		return status;
+	if ((status = values_global(t, global, at->nth, at->experts, &m.global, l->err)))
 		return status;
 	*out = m;
 	return TB_OK;
@@ -159,7 +96,7 @@ load_vector(struct loader *l, const struct slot_at *at, float **out)
 	const uint8_t *p;
 	enum tb_status status;
 
-	if ((status = map_part(l, t, &t->weight, &p)))
+	if ((status = values_maps_part(&l->w->maps, l->m, &t->weight, &p, l->err)))
 		return status;
 	*out = tb_aligned(n * sizeof(**out));
 	if (!*out)
@@ -210,11 +147,10 @@ weights_load(struct weights *w, const struct hparams *hp, const struct model *m,
 {
 	struct loader l = { w, hp, m, err };
 	const struct slot_visitor visitor = { load, refuse, &l };
-	enum tb_status status;
+	enum tb_status status = values_maps_open(&w->maps, m, err);
 
-	w->maps = tb_calloc(m->nfiles, sizeof(*w->maps));
-	w->nmaps = w->maps ? m->nfiles : 0;
-	status = w->maps ? slots_visit(hp, m, &visitor, err) : tb_nomem(err);
+	if (!status)
+		status = slots_visit(hp, m, &visitor, err);
 	if (!status && (!w->rest->m[SLOT_OUTPUT].codes || (hp->tied_known && hp->tied)))
 		w->rest->m[SLOT_OUTPUT] = w->rest->m[SLOT_EMBED];
 	return status;

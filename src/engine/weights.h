@@ -10,11 +10,9 @@
 #include <stdint.h>
 
 #include "src/base/err.h"
-#include "src/base/file.h"
 #include "src/engine/hparams.h"
 #include "src/engine/matrix.h"
-
-struct model;
+#include "src/model/values.h"
 
 struct layer {
 	struct matrix m[SLOT_COUNT];	/* codes NULL: the model has none */
@@ -27,8 +25,7 @@ struct weights {
 					 * for what is not in a layer */
 	struct layer *rest;		/* that one; borrowed */
 	uint32_t nlayers;
-	struct tb_map *maps;		/* owned; one a file of the model, p NULL: not needed */
-	size_t nmaps;
+	struct values_maps maps;
 	void **made;			/* owned memory of matrices that are in no file */
 	size_t nmade, made_cap;
 };
@@ -41,8 +38,6 @@ void weights_free(struct weights *w);
  * what it should be. */
 enum tb_status weights_load(struct weights *w, const struct hparams *hp, const struct model *m,
 			    struct tb_err *err) TB_MUST_USE;
-/* TB_EIO when a mapped file has shrunk under us. */
-enum tb_status weights_check(const struct weights *w, struct tb_err *err) TB_MUST_USE;
 
 struct layer *weights_at(const struct weights *w, enum slot s, uint32_t layer);
 uint64_t matrix_bytes(const struct matrix *m);	/* codes, scales and biases */

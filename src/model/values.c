@@ -1,52 +1,51 @@
+/* values.c - a logical tensor: are its parts all there, and what do they say? */
 #include "config.h"
 
 #include "src/model/values.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "src/quant/foreign.h"
-#include "src/quant/ggml.h"
 
-enum tb_status
-values_map(struct tb_map *map, const struct model *m, const struct tensor_part *p,
-	   struct tb_err *err)
+const struct tensor_part *
+values_part_of(const struct tensor *t, enum values_part p)
 {
-	const struct model_file *file = &m->files[p->file];
-	struct tb_file f;
-	enum tb_status status;
-
-	if (file->missing)
-		return tb_fail(err, TB_ENOENT, "%s: is missing", file->path);
-	status = tb_file_open(&f, file->path, err);
-	if (status)
-		return status;
-	if (!tb_ident_equal(&f.id, &file->id))
-		status = tb_fail(err, TB_EIO, "%s: has changed since it was opened", f.path);
-	else
-		status = tb_map_open(map, &f, p->off, p->len, err);
-	tb_file_close(&f);
-	return status;
+	switch (p) {
+	case PART_WEIGHT:
+		return &t->weight;
+	case PART_SCALE:
+		return t->has_scale ? &t->scale : NULL;
+	case PART_BIAS:
+		return t->has_bias ? &t->bias : NULL;
+	case PART_GLOBAL:
+		return t->has_global ? &t->global : NULL;
+	case PART_ORDER:
+		return t->has_order ? &t->order : NULL;
+	default:
+		return NULL;
+	}
 }
 
-/* Whose parts are apart: neither plain nor in blocks. */
+/* Which parts its numbers are in.  A column's group says nothing where columns lie as
+ * they are. */
 static bool
-has_scale(const struct tensor *t)
+needs(const struct tensor *t, enum values_part p)
 {
-	return t->scheme.kind != SCHEME_PLAIN && t->scheme.kind != SCHEME_GGML;
+	enum scheme_form form = scheme_form(&t->scheme);
+
+	return p == PART_WEIGHT || (p == PART_ORDER ? form == FORM_MATRIX
+				    : form == FORM_GROUPS || form == FORM_MATRIX);
 }
 
-bool
-values_plain(const struct values *r)
-{
-	return r->t->scheme.kind == SCHEME_PLAIN;
-}
+/* ---- are its parts all there? ---- */
 
 static enum tb_status
 check_blocks(const struct tensor *t, struct tb_err *err)
 {
 	char name[SCHEME_NAME_MAX];
 
-	if (!ggml_decodable(t->scheme.ggml))
+	if (!scheme_readable(&t->scheme))
 		return tb_fail(err, TB_EUNSUP, "tensor %s: nobody decodes %s", t->name,
 			       scheme_name(&t->scheme, name));
 	if (t->elems % t->scheme.group || scheme_code_bytes(&t->scheme, t->elems) > t->weight.len)
@@ -83,62 +82,90 @@ check_foreign(const struct tensor *t, struct tb_err *err)
 	return TB_OK;
 }
 
-/* What the scheme needs must be there: the decoder does not look back. */
 static enum tb_status
-check_sizes(const struct tensor *t, struct tb_err *err)
+check_groups(const struct tensor *t, struct tb_err *err)
 {
-	uint64_t need, scales;
+	const struct scheme *s = &t->scheme;
+	uint64_t scales;
 
-	if (t->scheme.kind == SCHEME_PLAIN) {
-		if (!dtype_bytes(t->scheme.dtype, t->elems, &need) || need > t->weight.len)
-			return tb_fail(err, TB_EFORMAT, "tensor %s: %ju elements of %s do not fit "
-				       "%ju bytes", t->name, (uintmax_t)t->elems,
-				       dtype_name(t->scheme.dtype), (uintmax_t)t->weight.len);
-		return TB_OK;
-	}
-	if (t->scheme.kind == SCHEME_GGML)
-		return check_blocks(t, err);
-	if (scheme_foreign(&t->scheme))
-		return check_foreign(t, err);
-	if (!t->has_scale || t->has_bias != scheme_has_bias(&t->scheme) || !t->scheme.group ||
-	    t->elems % t->scheme.group)
+	if (!t->has_scale || t->has_bias != scheme_has_bias(s) || !s->group || t->elems % s->group)
 		return tb_fail(err, TB_EFORMAT, "tensor %s: its parts do not fit its scheme",
 			       t->name);
-	if (!dtype_bytes(t->scale.dtype, scheme_scales(&t->scheme, t->elems), &scales) ||
-	    scheme_code_bytes(&t->scheme, t->elems) > t->weight.len || scales > t->scale.len ||
+	if (!dtype_bytes(t->scale.dtype, scheme_scales(s, t->elems), &scales) ||
+	    scheme_code_bytes(s, t->elems) > t->weight.len || scales > t->scale.len ||
 	    (t->has_bias && (scales > t->bias.len || t->bias.dtype != t->scale.dtype)))
 		return tb_fail(err, TB_EFORMAT, "tensor %s: a part is shorter than its shape",
 			       t->name);
 	return TB_OK;
 }
 
+/* What the scheme needs must be there: the decoder does not look back. */
 static enum tb_status
-read_global(struct values *r, const struct model *m, struct tb_err *err)
+check_sizes(const struct tensor *t, struct tb_err *err)
 {
-	const struct tensor *t = r->t;
-	struct tb_map map;
-	enum tb_status status;
+	uint64_t need;
 
+	switch (scheme_form(&t->scheme)) {
+	case FORM_GROUPS:
+		return check_groups(t, err);
+	case FORM_BLOCKS:
+		return check_blocks(t, err);
+	case FORM_MATRIX:
+		return check_foreign(t, err);
+	default:
+		break;
+	}
+	if (!dtype_bytes(t->scheme.dtype, t->elems, &need) || need > t->weight.len)
+		return tb_fail(err, TB_EFORMAT, "tensor %s: %ju elements of %s do not fit %ju bytes",
+			       t->name, (uintmax_t)t->elems, dtype_name(t->scheme.dtype),
+			       (uintmax_t)t->weight.len);
+	return TB_OK;
+}
+
+enum tb_status
+values_global(const struct tensor *t, const void *bytes, uint32_t nth, uint32_t of, float *out,
+	      struct tb_err *err)
+{
+	unsigned size = dtype_bits(t->global.dtype) / 8;
+	bool one = t->global.len == size;
+
+	*out = 1;
 	if (!t->has_global)
 		return TB_OK;
-	if (t->global.dtype != DT_F32 || t->global.len != 4)
-		return tb_fail(err, TB_EUNSUP, "tensor %s: its global scale is not one F32",
+	if (!dtype_floating(t->global.dtype) || !size ||
+	    (!one && t->global.len != (uint64_t)size * of))
+		return tb_fail(err, TB_EFORMAT, "tensor %s: its global scale is not one number",
 			       t->name);
-	status = values_map(&map, m, &t->global, err);
-	if (status)
-		return status;
-	memcpy(&r->global, map.p, 4);
-	tb_map_close(&map);
+	dtype_to_f32(t->global.dtype, (const uint8_t *)bytes + (one ? 0 : (size_t)nth * size), 1,
+		     out);
+	if (t->global_inverse && *out == 0)
+		return tb_fail(err, TB_EFORMAT, "tensor %s: its global scale is zero", t->name);
 	if (t->global_inverse)
-		r->global = 1 / r->global;
+		*out = 1 / *out;
 	return TB_OK;
+}
+
+/* Of one tensor, hence one number. */
+static enum tb_status
+read_global(struct values *v, struct tb_err *err)
+{
+	const struct tensor_part *p = &v->t->global;
+	uint8_t raw[8] = { 0 };
+	size_t len = p->len < sizeof(raw) ? (size_t)p->len : sizeof(raw);
+	enum tb_status status;
+
+	if (!v->t->has_global || !needs(v->t, PART_GLOBAL))
+		return TB_OK;
+	status = v->files ? values_files_read(v->files, p, 0, raw, len, err)
+			  : values_bytes(v->m, p, 0, len, raw, err);
+	return status ? status : values_global(v->t, raw, 0, 1, &v->global, err);
 }
 
 /* Matrix number i as the decoder takes it. */
 static struct foreign_src
-foreign_at(const struct values *r, uint64_t i)
+foreign_at(const struct values *v, uint64_t i)
 {
-	const struct tensor *t = r->t;
+	const struct tensor *t = v->t;
 	unsigned size = dtype_bits(t->scale.dtype) / 8;
 	struct foreign_src q = { .scale_dtype = t->scale.dtype };
 	struct foreign_need need = { 0 };
@@ -146,141 +173,226 @@ foreign_at(const struct values *r, uint64_t i)
 
 	(void)(matrices(t, &q.rows, &q.cols, &many) &&
 	       foreign_need(&t->scheme, q.rows, q.cols, &need));
-	q.codes = r->weight.p + i * need.codes;
-	q.scales = r->scale.p + (t->scale.len == size ? 0 : i * need.scales * size);
-	q.zeros = t->has_bias ? r->bias.p + i * need.zeros : NULL;
-	q.order = t->has_order ? r->order.p + i * q.cols * 4 : NULL;
+	q.codes = v->part[PART_WEIGHT].p + i * need.codes;
+	q.scales = v->part[PART_SCALE].p + (t->scale.len == size ? 0 : i * need.scales * size);
+	q.zeros = t->has_bias ? v->part[PART_BIAS].p + i * need.zeros : NULL;
+	q.order = t->has_order ? v->part[PART_ORDER].p + i * q.cols * 4 : NULL;
 	return q;
 }
 
 static enum tb_status
-open_order(struct values *r, const struct model *m, struct tb_err *err)
+check_order(const struct values *v, struct tb_err *err)
 {
-	const struct tensor *t = r->t;
-	enum tb_status status = values_map(&r->order, m, &t->order, err);
+	const struct tensor *t = v->t;
 	uint64_t rows, cols, many, bad;
 
-	if (status || !matrices(t, &rows, &cols, &many))
-		return status;
+	if (!t->has_order || !needs(t, PART_ORDER) || !matrices(t, &rows, &cols, &many))
+		return TB_OK;
 	for (uint64_t i = 0; i < many; i++) {
-		struct foreign_src q = foreign_at(r, i);
+		struct foreign_src q = foreign_at(v, i);
 
 		bad = foreign_bad_order(&t->scheme, &q);
 		if (bad < cols)
 			return tb_fail(err, TB_EFORMAT, "tensor %s: the group of column %ju is none"
 				       " of its groups (byte %ju of %s)", t->name, (uintmax_t)bad,
 				       (uintmax_t)(t->order.off + (i * cols + bad) * 4),
-				       m->files[t->order.file].path);
+				       v->m->files[t->order.file].path);
 	}
 	return TB_OK;
 }
 
-enum tb_status
-values_open(struct values *r, const struct model *m, const struct tensor *t, struct tb_err *err)
-{
-	enum tb_status status = check_sizes(t, err);
+/* ---- opening ---- */
 
-	*r = (struct values){ .t = t, .weight = { .slot = -1 }, .scale = { .slot = -1 },
-			      .bias = { .slot = -1 }, .order = { .slot = -1 }, .global = 1 };
-	if (!status)
-		status = values_map(&r->weight, m, &t->weight, err);
-	if (!status && has_scale(t))
-		status = values_map(&r->scale, m, &t->scale, err);
-	if (!status && has_scale(t) && t->has_bias)
-		status = values_map(&r->bias, m, &t->bias, err);
-	if (!status && has_scale(t))
-		status = read_global(r, m, err);
-	if (!status && t->has_order && scheme_foreign(&t->scheme))	/* else it says nothing */
-		status = open_order(r, m, err);
-	if (status)
-		values_close(r);
+static void
+values_init(struct values *v, const struct model *m, const struct tensor *t)
+{
+	*v = (struct values){ .m = m, .t = t, .global = 1 };
+	for (enum values_part p = 0; p < PART_COUNT; p++)
+		v->part[p].slot = -1;
+}
+
+static enum tb_status
+map_parts(struct values *v, bool all, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (enum values_part p = 0; p < PART_COUNT && !status; p++) {
+		const struct tensor_part *part = values_part_of(v->t, p);
+
+		if (part && (all || (p != PART_GLOBAL && needs(v->t, p))))
+			status = values_map(&v->part[p], v->m, part, err);
+	}
 	return status;
 }
 
-void
-values_close(struct values *r)
+enum tb_status
+values_open(struct values *v, const struct model *m, const struct tensor *t, struct tb_err *err)
 {
-	tb_map_close(&r->weight);
-	tb_map_close(&r->scale);
-	tb_map_close(&r->bias);
-	tb_map_close(&r->order);
+	enum tb_status status = check_sizes(t, err);
+
+	values_init(v, m, t);
+	if (!status)
+		status = map_parts(v, false, err);
+	if (!status)
+		status = read_global(v, err);
+	if (!status)
+		status = check_order(v, err);
+	if (status)
+		values_close(v);
+	return status;
 }
 
 enum tb_status
-values_check(const struct values *r, struct tb_err *err)
+values_open_parts(struct values *v, const struct model *m, const struct tensor *t,
+		  struct tb_err *err)
 {
-	if (tb_map_torn(&r->weight) || tb_map_torn(&r->scale) || tb_map_torn(&r->bias) ||
-	    tb_map_torn(&r->order))
-		return tb_fail(err, TB_EIO, "tensor %s: its file shrank while it was read",
-			       r->t->name);
-	return TB_OK;
+	enum tb_status status;
+
+	values_init(v, m, t);
+	status = map_parts(v, true, err);
+	if (status)
+		values_close(v);
+	return status;
 }
 
-const void *
-values_plain_at(const struct values *r, uint64_t first)
+enum tb_status
+values_open_in(struct values *v, const struct model *m, const struct tensor *t,
+	       struct values_files *fs, struct tb_err *err)
 {
-	unsigned bits = dtype_bits(r->t->scheme.dtype);
+	enum tb_status status = check_sizes(t, err);
+	char name[SCHEME_NAME_MAX];
 
-	return r->weight.p + first / 8 * bits + first % 8 * bits / 8;
+	values_init(v, m, t);
+	v->files = fs;
+	if (!status && scheme_foreign(&t->scheme))
+		status = tb_fail(err, TB_EUNSUP, "tensor %s: %s is read as a whole", t->name,
+				 scheme_name(&t->scheme, name));
+	return status ? status : read_global(v, err);
 }
+
+void
+values_close(struct values *v)
+{
+	for (enum values_part p = 0; p < PART_COUNT; p++)
+		tb_map_close(&v->part[p]);
+}
+
+/* A file that was written to, or cut within its last page, gives no sign of it. */
+static enum tb_status
+same_still(const struct model_file *f, struct tb_err *err)
+{
+	struct tb_ident now;
+	enum tb_status status = tb_file_ident(f->path, &now, err);
+
+	if (!status && !tb_ident_equal(&now, &f->id))
+		status = tb_fail(err, TB_EIO, "%s: changed while it was read", f->path);
+	return status;
+}
+
+enum tb_status
+values_check(const struct values *v, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	unsigned last = UINT_MAX;
+
+	for (enum values_part p = 0; p < PART_COUNT && !status; p++) {
+		const struct tensor_part *part = values_part_of(v->t, p);
+
+		if (tb_map_torn(&v->part[p]))
+			return tb_fail(err, TB_EIO, "tensor %s: its file shrank while it was read",
+				       v->t->name);
+		if (part && v->part[p].len && part->file != last)
+			status = same_still(&v->m->files[part->file], err);
+		last = part ? part->file : last;
+	}
+	return status;
+}
+
+/* ---- its numbers ---- */
 
 static void
-foreign_f32(const struct values *r, uint64_t first, size_t n, float *out)
+foreign_f32(const struct values *v, uint64_t first, size_t n, float *out)
 {
 	uint64_t rows, cols, many;
 
-	if (!matrices(r->t, &rows, &cols, &many))
+	if (!matrices(v->t, &rows, &cols, &many))
 		return;
 	while (n) {
 		uint64_t at = first % (rows * cols), left = rows * cols - at;
-		struct foreign_src q = foreign_at(r, first / (rows * cols));
+		struct foreign_src q = foreign_at(v, first / (rows * cols));
 		size_t part = left < n ? (size_t)left : n;
 
-		foreign_decode(&r->t->scheme, &q, at, part, out);
+		foreign_decode(&v->t->scheme, &q, at, part, out);
 		first += part;
 		out += part;
 		n -= part;
 	}
 }
 
-void
-values_f32(const struct values *r, uint64_t first, size_t n, float *out)
+/* The parts of one in groups, blocks, or plain. */
+static struct quant_src
+source(const struct values *v, const void *codes, const void *scales, const void *biases)
 {
-	const struct scheme *s = &r->t->scheme;
-	uint64_t scale;
+	const struct tensor *t = v->t;
+
+	return (struct quant_src){ codes, scales, t->has_bias ? biases : NULL,
+				   t->has_scale ? t->scale.dtype : DT_F32, v->global };
+}
+
+void
+values_f32(const struct values *v, uint64_t first, size_t n, float *out)
+{
+	const struct scheme *s = &v->t->scheme;
 	struct quant_src q;
 
-	if (values_plain(r)) {
-		dtype_to_f32(s->dtype, values_plain_at(r, first), n, out);
-		return;
-	}
 	if (scheme_foreign(s)) {
-		foreign_f32(r, first, n, out);
+		foreign_f32(v, first, n, out);
 		return;
 	}
-	if (!has_scale(r->t)) {
-		q = (struct quant_src){ .codes = r->weight.p + scheme_code_bytes(s, first) };
-		quant_decode(s, &q, n, out);
-		return;
-	}
-	scale = scheme_scales(s, first) * (dtype_bits(r->t->scale.dtype) / 8);
-	q = (struct quant_src){
-		.codes = r->weight.p + scheme_code_bytes(s, first),
-		.scales = r->scale.p + scale,
-		.biases = r->t->has_bias ? r->bias.p + scale : NULL,
-		.scale_dtype = r->t->scale.dtype,
-		.global = r->global,
-	};
+	q = source(v, v->part[PART_WEIGHT].p, v->part[PART_SCALE].p, v->part[PART_BIAS].p);
+	q = quant_src_at(s, &q, first);
 	quant_decode(s, &q, n, out);
 }
 
-bool
-values_wide(const struct values *r)
+enum tb_status
+values_read(const struct values *v, uint64_t first, size_t n, const struct quant_parts *room,
+	    struct tb_err *err)
 {
-	enum dtype d = r->t->scheme.dtype;
+	const struct tensor *t = v->t;
+	const struct scheme *s = &t->scheme;
+	unsigned size = t->has_scale ? dtype_bits(t->scale.dtype) / 8 : 0;
+	uint64_t at = scheme_scales(s, first) * size, len = scheme_scales(s, n) * size;
+	enum tb_status status = values_files_read(v->files, &t->weight, scheme_code_bytes(s, first),
+						  room->codes, scheme_code_bytes(s, n), err);
 
-	return values_plain(r) && (d == DT_F64 || d == DT_I64 || d == DT_U64 || d == DT_I32 ||
-				   d == DT_U32);
+	if (!status && len)
+		status = values_files_read(v->files, &t->scale, at, room->scales, len, err);
+	if (!status && len && t->has_bias)
+		status = values_files_read(v->files, &t->bias, at, room->biases, len, err);
+	return status;
+}
+
+void
+values_decode(const struct values *v, const struct quant_parts *room, size_t n, float *out)
+{
+	struct quant_src q = source(v, room->codes, room->scales, room->biases);
+
+	quant_decode(&v->t->scheme, &q, n, out);
+}
+
+const void *
+values_plain_at(const struct values *v, uint64_t first)
+{
+	return v->part[PART_WEIGHT].p + scheme_code_bytes(&v->t->scheme, first);
+}
+
+bool
+values_wide(const struct values *v)
+{
+	enum dtype d = v->t->scheme.dtype;
+
+	return scheme_is_plain(&v->t->scheme) &&
+	       (d == DT_F64 || d == DT_I64 || d == DT_U64 || d == DT_I32 || d == DT_U32);
 }
 
 static void
@@ -307,36 +419,37 @@ widen(enum dtype d, const uint8_t *p, size_t n, double *out)
 }
 
 void
-values_f64(const struct values *r, uint64_t first, size_t n, double *out)
+values_f64(const struct values *v, uint64_t first, size_t n, double *out)
 {
-	float v[VALUES_STEP];
+	float some[VALUES_STEP];
 
-	if (values_wide(r)) {
-		widen(r->t->scheme.dtype, values_plain_at(r, first), n, out);
+	if (values_wide(v)) {
+		widen(v->t->scheme.dtype, values_plain_at(v, first), n, out);
 		return;
 	}
 	for (size_t i = 0, k; i < n; i += k) {
 		k = n - i < VALUES_STEP ? n - i : VALUES_STEP;
-		values_f32(r, first + i, k, v);
+		values_f32(v, first + i, k, some);
 		for (size_t j = 0; j < k; j++)
-			out[i + j] = (double)v[j];
+			out[i + j] = (double)some[j];
 	}
 }
 
+/* Through a window that begins and ends where the decoder can. */
 void
-values_any(const struct values *r, uint64_t first, size_t n, float *out)
+values_any(const struct values *v, uint64_t first, size_t n, float *out)
 {
-	float v[8 * VALUES_STEP];
+	float some[8 * VALUES_STEP];
 
 	while (n) {
 		uint64_t from = first / VALUES_STEP * VALUES_STEP;
-		size_t skip = (size_t)(first - from), have = sizeof(v) / sizeof(*v), k;
+		size_t skip = (size_t)(first - from), have = sizeof(some) / sizeof(*some), k;
 
-		if (r->t->elems - from < have)
-			have = (size_t)(r->t->elems - from);
+		if (v->t->elems - from < have)
+			have = (size_t)(v->t->elems - from);
 		k = have - skip < n ? have - skip : n;
-		values_f32(r, from, have, v);
-		memcpy(out, v + skip, k * sizeof(*v));
+		values_f32(v, from, have, some);
+		memcpy(out, some + skip, k * sizeof(*some));
 		out += k;
 		first += k;
 		n -= k;

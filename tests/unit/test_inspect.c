@@ -261,12 +261,12 @@ test_quantized(void **state)
 		assert_memory_equal(got + i * 100, back + (3 + i) * COLS + 37, 400);
 	assert_fails(inspect_values(m, model_tensor(m, "w"), &out_of, got, &err), err, TB_EUSAGE,
 		     "outside");
-	assert_ok(inspect_bytes(m, inspect_part_of(model_tensor(m, "w"), PART_SCALE), 4, 8, raw,
+	assert_ok(values_bytes(m, values_part_of(model_tensor(m, "w"), PART_SCALE), 4, 8, raw,
 				&err), err);
 	assert_memory_equal(raw, scales + 4, 8);
-	assert_fails(inspect_bytes(m, inspect_part_of(model_tensor(m, "w"), PART_SCALE),
+	assert_fails(values_bytes(m, values_part_of(model_tensor(m, "w"), PART_SCALE),
 				   sizeof(scales), 1, raw, &err), err, TB_EUSAGE, "outside");
-	assert_null(inspect_part_of(model_tensor(m, "w"), PART_GLOBAL));
+	assert_null(values_part_of(model_tensor(m, "w"), PART_GLOBAL));
 	check_block(m, codes, scales, biases, back);
 	model_free(m);
 }

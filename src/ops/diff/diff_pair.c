@@ -6,7 +6,6 @@
 
 #include "src/engine/arch.h"
 #include "src/ops/diff/diff_run.h"
-#include "src/quant/ggml.h"
 
 #define PIECE 4096u		/* elements decoded at a time: both sides stay in the cache */
 
@@ -14,8 +13,7 @@
 static bool
 opaque(const struct tensor *t)
 {
-	return t->origin == ORIGIN_UNKNOWN ||
-	       (t->scheme.kind == SCHEME_GGML && !ggml_decodable(t->scheme.ggml));
+	return t->origin == ORIGIN_UNKNOWN || !scheme_readable(&t->scheme);
 }
 
 bool
@@ -78,38 +76,18 @@ diff_row_length(const struct diff_row *row)
 	return diff_row_opaque(row) ? row->a.t->weight.len : row->a.elems;
 }
 
-/* All parts as they are. */
-static enum tb_status
-open_bytes(struct values *r, const struct model *m, const struct tensor *t, struct tb_err *err)
-{
-	enum tb_status status;
-
-	*r = (struct values){ .t = t, .weight = { .slot = -1 }, .scale = { .slot = -1 },
-			      .bias = { .slot = -1 }, .order = { .slot = -1 }, .global = 1 };
-	status = values_map(&r->weight, m, &t->weight, err);
-	if (!status && t->has_scale)
-		status = values_map(&r->scale, m, &t->scale, err);
-	if (!status && t->has_bias)
-		status = values_map(&r->bias, m, &t->bias, err);
-	if (!status && t->has_order)
-		status = values_map(&r->order, m, &t->order, err);
-	if (status)
-		values_close(r);
-	return status;
-}
-
 static enum tb_status
 open_side(struct diff_pair *p, struct values *r, const struct model *m,
 	  const struct diff_side *s, struct tb_err *err)
 {
 	char name[SCHEME_NAME_MAX];
 
-	if (s->first % 8 && s->t->scheme.kind == SCHEME_PLAIN && s->t->scheme.bits < 8)
+	if (s->first % 8 && scheme_is_plain(&s->t->scheme) && s->t->scheme.bits < 8)
 		return tb_fail(err, TB_EUNSUP, "tensor %s: its experts share bytes", s->t->name);
 	if (!p->opaque)
 		return values_open(r, m, s->t, err);
 	if (s->expert == DIFF_WHOLE && diff_same_coding(p->row) && !s->t->has_global)
-		return open_bytes(r, m, s->t, err);
+		return values_open_parts(r, m, s->t, err);
 	return tb_fail(err, TB_EUNSUP, "tensor %s: its values cannot be compared, nobody decodes %s",
 		       s->t->name, opaque(s->t) ? scheme_name(&s->t->scheme, name)
 					       : "the other one");
@@ -175,29 +153,6 @@ diff_pair_check(const struct diff_pair *p, struct tb_err *err)
 	return status ? status : values_check(&p->b, err);
 }
 
-/* A file that was written to, or cut within its last page, gives no sign of it. */
-static enum tb_status
-same_still(const struct model *m, const struct tensor *t, struct tb_err *err)
-{
-	const struct model_file *f = &m->files[t->weight.file];
-	struct tb_ident now;
-	enum tb_status status = tb_file_ident(f->path, &now, err);
-
-	if (!status && !tb_ident_equal(&now, &f->id))
-		status = tb_fail(err, TB_EIO, "%s: changed while it was read", f->path);
-	return status;
-}
-
-enum tb_status
-diff_pair_end(const struct diff_pair *p, const struct diff_request *req, struct tb_err *err)
-{
-	enum tb_status status = diff_pair_check(p, err);
-
-	if (!status)
-		status = same_still(req->a, p->row->a.t, err);
-	return status ? status : same_still(req->b, p->row->b.t, err);
-}
-
 static bool
 same_scales(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n)
 {
@@ -206,8 +161,8 @@ same_scales(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n)
 
 	a = scheme_scales(s, a) * size;
 	b = scheme_scales(s, b) * size;
-	return !memcmp(p->a.scale.p + a, p->b.scale.p + b, len) &&
-	       (!p->a.t->has_bias || !memcmp(p->a.bias.p + a, p->b.bias.p + b, len));
+	return !memcmp(p->a.part[PART_SCALE].p + a, p->b.part[PART_SCALE].p + b, len) &&
+	       (!p->a.t->has_bias || !memcmp(p->a.part[PART_BIAS].p + a, p->b.part[PART_BIAS].p + b, len));
 }
 
 /* Where a part's slice ends that belongs to the first n of `all`: slices add up to all of
@@ -234,10 +189,10 @@ same_slices(const struct diff_pair *p, uint64_t first, uint64_t n)
 {
 	uint64_t all = diff_row_length(p->row);
 
-	return same_slice(&p->a.weight, &p->b.weight, first, n, all) &&
-	       same_slice(&p->a.scale, &p->b.scale, first, n, all) &&
-	       same_slice(&p->a.bias, &p->b.bias, first, n, all) &&
-	       same_slice(&p->a.order, &p->b.order, first, n, all);
+	for (enum values_part part = 0; part < PART_COUNT; part++)
+		if (!same_slice(&p->a.part[part], &p->b.part[part], first, n, all))
+			return false;
+	return true;
 }
 
 bool
@@ -250,10 +205,9 @@ diff_pair_equal(const struct diff_pair *p, uint64_t first, size_t n)
 		return false;
 	if (!in_rows(p->a.t))
 		return same_slices(p, first, n);
-	return !memcmp(p->a.weight.p + scheme_code_bytes(s, a),
-		       p->b.weight.p + scheme_code_bytes(s, b), (size_t)scheme_code_bytes(s, n)) &&
-	       (!p->a.t->has_scale || s->kind == SCHEME_PLAIN || s->kind == SCHEME_GGML ||
-		same_scales(p, a, b, n));
+	return !memcmp(p->a.part[PART_WEIGHT].p + scheme_code_bytes(s, a),
+		       p->b.part[PART_WEIGHT].p + scheme_code_bytes(s, b), (size_t)scheme_code_bytes(s, n)) &&
+	       (scheme_form(s) != FORM_GROUPS || same_scales(p, a, b, n));
 }
 
 /* ---- values ---- */
@@ -340,14 +294,12 @@ static void
 forget_side(const struct values *r, const struct diff_side *s, uint64_t first, uint64_t n,
 	    uint64_t all)
 {
-	const struct tb_map *maps[] = { &r->weight, &r->scale, &r->bias };
-
-	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
-		size_t from = slice_end(maps[i], s->first + first, all);
-		size_t to = slice_end(maps[i], s->first + first + n, all);
+	for (enum values_part p = PART_WEIGHT; p <= PART_BIAS; p++) {
+		size_t from = slice_end(&r->part[p], s->first + first, all);
+		size_t to = slice_end(&r->part[p], s->first + first + n, all);
 
 		if (to > from)
-			tb_map_forget(maps[i], from, to - from);
+			tb_map_forget(&r->part[p], from, to - from);
 	}
 }
 

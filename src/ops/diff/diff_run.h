@@ -33,10 +33,8 @@ uint64_t diff_row_length(const struct diff_row *row);
 enum tb_status diff_pair_open(struct diff_pair *p, const struct diff_request *req,
 			      const struct diff_row *row, struct tb_err *err) TB_MUST_USE;
 void diff_pair_close(struct diff_pair *p);
-/* TB_EIO when a file shrank meanwhile; at the end also when it is another one. */
+/* TB_EIO when a file shrank or changed meanwhile. */
 enum tb_status diff_pair_check(const struct diff_pair *p, struct tb_err *err) TB_MUST_USE;
-enum tb_status diff_pair_end(const struct diff_pair *p, const struct diff_request *req,
-			     struct tb_err *err) TB_MUST_USE;
 /* [first, first + n) of diff_row_length(); first is a multiple of VALUES_STEP.  Bytes:
  * only where diff_same_coding(); values: not of what is opaque. */
 bool diff_pair_equal(const struct diff_pair *p, uint64_t first, size_t n);

@@ -75,8 +75,7 @@ leave(struct diff_run *r, struct work *w, uint64_t read)
 	pthread_mutex_lock(&r->lock);
 	r->out->read += read;
 	w->left--;
-	if (w->open && (w->left ? diff_pair_check(&w->pair, &err)
-			        : diff_pair_end(&w->pair, r->req, &err)) && !w->err.code)
+	if (w->open && diff_pair_check(&w->pair, &err) && !w->err.code)
 		w->err = err;
 	if (w->left == 0 && w->open) {
 		diff_pair_close(&w->pair);

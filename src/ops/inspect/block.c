@@ -33,7 +33,7 @@ block_count(const struct tensor *t)
 }
 
 uint64_t
-block_at(const struct tensor *t, enum inspect_part p, uint64_t off)
+block_at(const struct tensor *t, enum values_part p, uint64_t off)
 {
 	unsigned each = block_elems(t), size;
 	uint64_t index = INSPECT_NONE;
@@ -95,9 +95,9 @@ group_fields(const struct values *r, const uint8_t *bytes, struct block *b)
 	struct block_field *f;
 	uint8_t code[BLOCK_VALUES];
 
-	one_number(t, r->scale.p, "scale", b);
+	one_number(t, r->part[PART_SCALE].p, "scale", b);
 	if (t->has_bias)
-		one_number(t, r->bias.p, "bias", b);
+		one_number(t, r->part[PART_BIAS].p, "bias", b);
 	if (t->has_global) {
 		f = add_field(b, "global", false);
 		f->v[0] = (double)r->global;
@@ -113,7 +113,7 @@ static void
 take_apart(const struct values *r, struct block *b)
 {
 	const struct tensor *t = r->t;
-	const uint8_t *bytes = r->weight.p + b->off;
+	const uint8_t *bytes = r->part[PART_WEIGHT].p + b->off;
 
 	values_any(r, b->first, b->n, b->value);
 	if (t->scheme.kind == SCHEME_GGML)

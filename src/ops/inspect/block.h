@@ -29,7 +29,7 @@ struct block {
 /* How many there are; 0: the scheme has none that could be shown. */
 uint64_t block_count(const struct tensor *t);
 /* The block that a byte of a part has to do with; INSPECT_NONE: none, or all. */
-uint64_t block_at(const struct tensor *t, enum inspect_part p, uint64_t off);
+uint64_t block_at(const struct tensor *t, enum values_part p, uint64_t off);
 enum tb_status block_read(const struct model *m, const struct tensor *t, uint64_t index,
 			  struct block *out, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -26,32 +26,20 @@ struct run {
 
 /* ---- one tensor ---- */
 
-/* The parts in their order; NULL where it has none. */
-struct part { const char *name; const struct tensor_part *p; };
-#define PARTS 5
-
-static void
-list_parts(const struct tensor *t, struct part out[PARTS])
-{
-	out[0] = (struct part){ "weight", &t->weight };
-	out[1] = (struct part){ "scale", t->has_scale ? &t->scale : NULL };
-	out[2] = (struct part){ "bias", t->has_bias ? &t->bias : NULL };
-	out[3] = (struct part){ t->global_inverse ? "global_inverse" : "global",
-				t->has_global ? &t->global : NULL };
-	out[4] = (struct part){ "order", t->has_order ? &t->order : NULL };
-}
-
 /* The line in front of a part. */
 static void
-put_line(struct tb_buf *out, const struct tensor *t, const struct part *part)
+put_line(struct tb_buf *out, const struct tensor *t, enum values_part p)
 {
-	unsigned bits = dtype_bits(part->p->dtype);
+	static const char *const names[PART_COUNT] = { "weight", "scale", "bias", "global", "order" };
+	const struct tensor_part *part = values_part_of(t, p);
+	unsigned bits = dtype_bits(part->dtype);
 	char name[SCHEME_NAME_MAX];
 
-	tb_buf_printf(out, "%s ", part->name);
-	if (part->p != &t->weight) {
-		tb_buf_printf(out, "%s %ju\n", dtype_name(part->p->dtype),
-			      (uintmax_t)(bits ? part->p->len * 8 / bits : 0));
+	tb_buf_printf(out, "%s%s ", names[p],
+		      p == PART_GLOBAL && t->global_inverse ? "_inverse" : "");
+	if (p != PART_WEIGHT) {
+		tb_buf_printf(out, "%s %ju\n", dtype_name(part->dtype),
+			      (uintmax_t)(bits ? part->len * 8 / bits : 0));
 		return;
 	}
 	tb_buf_printf(out, "%s ", scheme_name(&t->scheme, name));
@@ -61,26 +49,19 @@ put_line(struct tb_buf *out, const struct tensor *t, const struct part *part)
 }
 
 static enum tb_status
-add_part(struct run *r, struct tb_sha256 *sha, const struct tensor_part *p, struct tb_err *err)
+add_part(struct run *r, struct tb_sha256 *sha, const struct tb_map *map, struct tb_err *err)
 {
-	struct tb_map map;
-	enum tb_status status = values_map(&map, r->req->model, p, err);
+	enum tb_status status = TB_OK;
 
-	if (status)
-		return status;
-	for (size_t at = 0; !status && at < map.len; at += CHUNK) {
-		size_t n = map.len - at < CHUNK ? map.len - at : CHUNK;
+	for (size_t at = 0; !status && at < map->len; at += CHUNK) {
+		size_t n = map->len - at < CHUNK ? map->len - at : CHUNK;
 
 		status = tb_job_check(r->job, err);
 		if (!status)
-			tb_sha256_add(sha, map.p + at, n);
-		tb_map_forget(&map, at, n);
+			tb_sha256_add(sha, map->p + at, n);
+		tb_map_forget(map, at, n);
 		tb_job_step(r->job, n, 0);
 	}
-	if (!status && tb_map_torn(&map))
-		status = tb_fail(err, TB_EIO, "%s: shrank while it was read",
-				 r->req->model->files[p->file].path);
-	tb_map_close(&map);
 	return status;
 }
 
@@ -88,42 +69,25 @@ static enum tb_status
 add_parts(struct run *r, struct tb_sha256 *sha, const struct tensor *t, struct tb_err *err)
 {
 	bool several = t->has_scale || t->has_bias || t->has_global || t->has_order;
-	struct part parts[PARTS];
-	enum tb_status status = TB_OK;
+	struct values v;
+	enum tb_status status = values_open_parts(&v, r->req->model, t, err);
 
-	list_parts(t, parts);
-	for (unsigned i = 0; i < PARTS && !status; i++) {
+	if (status)
+		return status;
+	for (enum values_part p = 0; p < PART_COUNT && !status; p++) {
 		struct tb_buf line = TB_BUF(512);
 
-		if (!parts[i].p)
+		if (!values_part_of(t, p))
 			continue;
-		put_line(&line, t, &parts[i]);
+		put_line(&line, t, p);
 		if (several)
 			tb_sha256_add(sha, tb_buf_cstr(&line), line.len);
-		status = tb_buf_failed(&line) ? tb_nomem(err) : add_part(r, sha, parts[i].p, err);
+		status = tb_buf_failed(&line) ? tb_nomem(err) : add_part(r, sha, &v.part[p], err);
 		tb_buf_free(&line);
 	}
-	return status;
-}
-
-/* A file that became shorter within its last page reads as zeros there. */
-static enum tb_status
-check_files(const struct model *m, const struct tensor *t, struct tb_err *err)
-{
-	struct part parts[PARTS];
-	enum tb_status status = TB_OK;
-
-	list_parts(t, parts);
-	for (unsigned i = 0; i < PARTS && !status; i++) {
-		const struct tensor_part *p = parts[i].p;
-		struct tb_ident now;
-
-		if (!p || (status = tb_file_ident(m->files[p->file].path, &now, err)))
-			continue;
-		if (!tb_ident_equal(&now, &m->files[p->file].id))
-			status = tb_fail(err, TB_EIO, "%s: changed while it was read",
-					 m->files[p->file].path);
-	}
+	if (!status)
+		status = values_check(&v, err);
+	values_close(&v);
 	return status;
 }
 
@@ -141,8 +105,6 @@ run_item(void *arg, size_t i, unsigned worker)
 		status = tb_sha256_init(&sha, &item->err);
 	if (!status)
 		status = add_parts(r, &sha, item->t, &item->err);
-	if (!status)
-		status = check_files(r->req->model, item->t, &item->err);
 	if (status)
 		tb_sha256_free(&sha);
 	else

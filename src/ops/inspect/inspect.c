@@ -39,7 +39,7 @@ has_kernel(const struct values *r)
 {
 	enum dtype d = r->t->scheme.dtype;
 
-	return values_plain(r) && (d == DT_F32 || d == DT_BF16 || d == DT_F16);
+	return scheme_is_plain(&r->t->scheme) && (d == DT_F32 || d == DT_BF16 || d == DT_F16);
 }
 
 static void

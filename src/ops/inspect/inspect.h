@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "src/base/err.h"
+#include "src/model/values.h"
 #include "src/store/model.h"
 
 struct db;
@@ -104,14 +105,8 @@ enum tb_status inspect_values(const struct model *m, const struct tensor *t,
 			      const struct inspect_window *w, float *out, struct tb_err *err)
 	TB_MUST_USE;
 
-enum inspect_part { PART_WEIGHT, PART_SCALE, PART_BIAS, PART_GLOBAL, PART_COUNT };
+#define INSPECT_PARTS PART_ORDER		/* those before it have names and are shown */
 /* As this tensor's scheme calls it: the bias of a foreign one are zero points. */
-const char *inspect_part_word(const struct tensor *t, enum inspect_part p);
-const char *inspect_part_name(enum inspect_part p);	/* "weight", "scale", … */
-/* NULL if the tensor has no such part. */
-const struct tensor_part *inspect_part_of(const struct tensor *t, enum inspect_part p);
-
-/* Bytes [off, off + len) of a part as they are in the file. */
-enum tb_status inspect_bytes(const struct model *m, const struct tensor_part *part, uint64_t off,
-			     size_t len, void *out, struct tb_err *err) TB_MUST_USE;
+const char *inspect_part_word(const struct tensor *t, enum values_part p);
+const char *inspect_part_name(enum values_part p);	/* "weight", "scale", … */
 #endif

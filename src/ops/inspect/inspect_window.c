@@ -1,11 +1,6 @@
 /* inspect_window.c - a few values, a few bytes: what fits a screen. */
 #include "config.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "src/base/mem.h"
-#include "src/model/values.h"
 #include "src/ops/inspect/inspect.h"
 
 void
@@ -54,56 +49,15 @@ inspect_values(const struct model *m, const struct tensor *t, const struct inspe
 }
 
 const char *
-inspect_part_name(enum inspect_part p)
+inspect_part_name(enum values_part p)
 {
-	static const char *const names[PART_COUNT] = { "weight", "scale", "bias", "global scale" };
+	static const char *const names[INSPECT_PARTS] = { "weight", "scale", "bias", "global scale" };
 
-	return p < PART_COUNT ? names[p] : "?";
+	return p < INSPECT_PARTS ? names[p] : "?";
 }
 
 const char *
-inspect_part_word(const struct tensor *t, enum inspect_part p)
+inspect_part_word(const struct tensor *t, enum values_part p)
 {
 	return p == PART_BIAS && scheme_foreign(&t->scheme) ? "zeros" : inspect_part_name(p);
-}
-
-const struct tensor_part *
-inspect_part_of(const struct tensor *t, enum inspect_part p)
-{
-	switch (p) {
-	case PART_WEIGHT:
-		return &t->weight;
-	case PART_SCALE:
-		return t->has_scale ? &t->scale : NULL;
-	case PART_BIAS:
-		return t->has_bias ? &t->bias : NULL;
-	case PART_GLOBAL:
-		return t->has_global ? &t->global : NULL;
-	default:
-		return NULL;
-	}
-}
-
-enum tb_status
-inspect_bytes(const struct model *m, const struct tensor_part *part, uint64_t off, size_t len,
-	      void *out, struct tb_err *err)
-{
-	struct tensor_part some = *part;
-	struct tb_map map;
-	enum tb_status status;
-
-	if (off > part->len || len > part->len - off)
-		return tb_fail(err, TB_EUSAGE, "bytes %ju to %ju lie outside the %ju there are",
-			       (uintmax_t)off, (uintmax_t)(off + len), (uintmax_t)part->len);
-	some.off += off;
-	some.len = len;
-	status = values_map(&map, m, &some, err);
-	if (status)
-		return status;
-	memcpy(out, map.p, len);
-	if (tb_map_torn(&map))
-		status = tb_fail(err, TB_EIO, "%s: shrank while it was read",
-				 m->files[part->file].path);
-	tb_map_close(&map);
-	return status;
 }
