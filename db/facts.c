@@ -6,12 +6,12 @@
 
 #include <string.h>
 
+#include "src/base/hash.h"
+
 static uint64_t
 mix(uint64_t h, uint64_t v)
 {
-	for (int i = 0; i < 8; i++, v >>= 8)
-		h = (h ^ (v & 0xff)) * 0x100000001b3;
-	return h;
+	return tb_fnv(h, &v, sizeof(v));
 }
 
 static uint64_t
@@ -29,7 +29,7 @@ uint64_t
 db_facts_stamp(const struct model *m, const struct tensor *t)
 {
 	const struct scheme *s = &t->scheme;
-	uint64_t h = mix(mix(mix(0xcbf29ce484222325, s->kind), s->bits), s->group);
+	uint64_t h = mix(mix(mix(TB_FNV, s->kind), s->bits), s->group);
 
 	h = mix_part(mix(mix(h, s->dtype), s->ggml), m, &t->weight);
 	if (t->has_scale)

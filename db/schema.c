@@ -12,6 +12,7 @@
 #include "db/schema_sql.h"
 #include "db/seal_sql.h"
 #include "db/states_sql.h"
+#include "src/base/hash.h"
 
 /* A new version is a new step at the end, never a change of an old one. */
 static const char *const index_steps[] = {
@@ -66,14 +67,13 @@ fingerprint(struct db *db, uint64_t *out, struct tb_err *err)
 {
 	struct tb_arena mem = { 0 };
 	struct db_rows r;
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = TB_FNV;
 
 	rows_open(&r, db, &mem, false, err, "SELECT name, coalesce(sql, '') FROM sqlite_schema "
 		  "WHERE name NOT LIKE 'sqlite_%' AND name <> 'tensors_name' ORDER BY name", "");
 	while (rows_next(&r))
 		for (int col = 0; col < 2; col++)
-			for (const char *p = rows_text(&r, col); *p; p++)
-				h = (h ^ (unsigned char)*p) * 0x100000001b3;
+			h = tb_fnv(h, rows_text(&r, col), strlen(rows_text(&r, col)));
 	*out = h;
 	if (rows_end(&r))
 		return r.status;

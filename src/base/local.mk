@@ -16,6 +16,7 @@ src_base_libbase_a_SOURCES = \
 	src/base/half.h \
 	src/base/half_rows.c \
 	src/base/half_rows.h \
+	src/base/hash.h \
 	src/base/human.c \
 	src/base/job.c \
 	src/base/job.h \

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/hash.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
@@ -73,15 +74,13 @@ model_cache_free(struct model_cache *c)
 	free(c);
 }
 
+/* Digests differ at their ends. */
 static uint64_t
-hash(const char *path)
+path_hash(const char *path)
 {
-	uint64_t h = 0xcbf29ce484222325;
-	size_t n = strlen(path), skip = n > 24 ? n - 24 : 0;	/* digests differ at their ends */
+	size_t n = strlen(path), skip = n > 24 ? n - 24 : 0;
 
-	for (const char *p = path + skip; *p; p++)
-		h = (h ^ (unsigned char)*p) * 0x100000001b3;
-	return h ^ h >> 29;
+	return tb_hash(path + skip, n - skip);
 }
 
 static struct header **
@@ -120,7 +119,7 @@ insert(struct shard *s, uint64_t hash, struct header *h)
 struct header *
 headers_find(struct model_cache *c, const char *path)
 {
-	uint64_t key = hash(path);
+	uint64_t key = path_hash(path);
 	struct shard *s = &c->shard[key % SHARDS];
 	struct header *found, **p;
 
@@ -196,7 +195,7 @@ enum tb_status
 headers_put(struct model_cache *c, const char *path, const struct tb_ident *id,
 	    struct st_header *h, struct header **out, struct tb_err *err)
 {
-	uint64_t key = hash(path);
+	uint64_t key = path_hash(path);
 	struct shard *s = &c->shard[key % SHARDS];
 	struct header *fresh = tb_calloc(1, sizeof(*fresh));
 	enum tb_status status = fresh ? TB_OK : tb_nomem(err);

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/hash.h"
 #include "src/base/mem.h"
 #include "src/text/tok_bpe.h"
 
 const struct tok_merge *
 tok_merge_find(const struct tok_merges *m, uint32_t left, uint32_t right)
 {
-	uint64_t h = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15u;
-	size_t i = (size_t)(h >> 32) & m->mask;
+	size_t i = (size_t)(tb_hash_pair(left, right) >> 32) & m->mask;
 
 	for (; m->slot[i].rank != TOK_NONE; i = (i + 1) & m->mask)
 		if (m->slot[i].left == left && m->slot[i].right == right)

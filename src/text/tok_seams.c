@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "src/base/hash.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
@@ -12,9 +13,7 @@
 static size_t
 slot(uint32_t a, uint32_t b)
 {
-	uint64_t h = ((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15u;
-
-	return (size_t)(h >> (64 - BITS));
+	return (size_t)(tb_hash_pair(a, b) >> (64 - BITS));
 }
 
 static bool

@@ -5,37 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/hash.h"
 #include "src/base/mem.h"
-
-static uint64_t
-hash(const char *s, size_t len)
-{
-	uint64_t h = 0xcbf29ce484222325u ^ len, w;
-
-	for (; len >= 8; s += 8, len -= 8) {
-		memcpy(&w, s, 8);
-		h = (h ^ w) * 0x9e3779b97f4a7c15u;
-		h ^= h >> 29;
-	}
-	for (w = 0; len; len--)
-		w = w << 8 | (uint8_t)*s++;
-	h = (h ^ w) * 0x9e3779b97f4a7c15u;
-	return h ^ h >> 32;
-}
 
 /* The slot of s, or the free one where it belongs. */
 static uint32_t *
 slot_of(const struct tok_vocab *v, const char *s, size_t len)
 {
-	size_t i = hash(s, len) & (v->nslots - 1);
-
-	for (; v->slot[i]; i = (i + 1) & (v->nslots - 1)) {
-		const struct tok_piece *p = &v->piece[v->slot[i] - 1];
-
-		if (p->len == len && !memcmp(p->s, s, len))
-			break;
-	}
-	return &v->slot[i];
+	return TB_SLOT(v->slot, v->nslots, tb_hash(s, len), i, v->piece[i].len == len &&
+		       !memcmp(v->piece[i].s, s, len));
 }
 
 /* Room for n in half of the slots. */

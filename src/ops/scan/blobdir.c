@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/dir.h"
+#include "src/base/hash.h"
 #include "src/base/mem.h"
 #include "src/base/out.h"
 #include "src/base/text.h"
@@ -223,28 +224,18 @@ blobdir_free(struct blobdir *d)
 	*d = (struct blobdir){ 0 };
 }
 
-static uint64_t
-mix(uint64_t h, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ p[i]) * 0x100000001b3;
-	return h;
-}
-
 uint64_t
 model_stamp(const struct model *m)
 {
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = TB_FNV;
 
 	for (size_t i = 0; i < m->nfiles; i++) {
 		const struct model_file *f = &m->files[i];
 		uint64_t id[5] = { f->id.dev, f->id.ino, f->id.size, (uint64_t)f->id.mtime_ns,
 				   f->missing };
 
-		h = mix(h, f->path, strlen(f->path) + 1);
-		h = mix(h, id, sizeof(id));
+		h = tb_fnv(h, f->path, strlen(f->path) + 1);
+		h = tb_fnv(h, id, sizeof(id));
 	}
 	return h;
 }
