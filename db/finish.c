@@ -284,7 +284,7 @@ drop_names(struct db *db, struct tb_err *err)
 static const char totals_sql[] =
 	"WITH f AS (SELECT * FROM files WHERE root = ?1)"
 	"UPDATE roots SET (models, tensors) ="
-	"  (SELECT count(*), coalesce(sum(tensors), 0) FROM models WHERE root = ?1 AND kind <> 7),"
+	"  (SELECT count(*), coalesce(sum(tensors), 0) FROM models WHERE root = ?1 AND tb_is_model(kind)),"
 	" (bytes, blobs, shared_bytes, orphans, orphan_bytes, missing, leftovers, leftover_bytes) ="
 	"  (SELECT coalesce(sum(size) FILTER (WHERE kind IN (0, 2) AND owners > 0 AND NOT missing), 0),"
 	"    count(*) FILTER (WHERE kind = 2 AND NOT missing),"
@@ -324,11 +324,9 @@ mark_store(struct db *db, int64_t root, const char *path, struct tb_err *err)
 	return status;
 }
 
-/* Kinds 0 and 1 are models of an Ollama store; of one whose manifest could not be used the
- * manifest is the only file. */
+/* Of a model whose manifest could not be used the manifest is the only file. */
 static const char bad_manifests[] =
-	"SELECT path FROM models WHERE root = ? AND kind < 2 AND problems > 0 AND files < 2";
-_Static_assert(MODEL_OLLAMA_TENSORS == 0 && MODEL_OLLAMA_GGUF == 1, "the query counts on it");
+	"SELECT path FROM models WHERE root = ? AND tb_shares_blobs(kind) AND problems > 0 AND files < 2";
 
 static enum tb_status
 mark_unclear(struct db *db, int64_t root, const struct unread *unread, struct tb_err *err)

@@ -54,6 +54,21 @@ family(sqlite3_context *ctx, int n, sqlite3_value **v)
 	sqlite3_result_text(ctx, model_family(arch ? arch : "", out), -1, SQLITE_TRANSIENT);
 }
 
+/* tb_is_model(kind), tb_shares_blobs(kind): see src/store/kind.h. */
+static void
+funcs_is_model(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+	(void)n;
+	sqlite3_result_int(ctx, kind_is_model(kind_of_number(sqlite3_value_int64(v[0]))));
+}
+
+static void
+funcs_shares_blobs(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+	(void)n;
+	sqlite3_result_int(ctx, kind_shares_blobs(kind_of_number(sqlite3_value_int64(v[0]))));
+}
+
 static int
 natural(void *arg, int na, const void *a, int nb, const void *b)
 {
@@ -88,6 +103,9 @@ db_functions(sqlite3 *sql, struct tb_err *err)
 	if (sqlite3_create_function(sql, "tb_match", 2, flags, NULL, match, NULL, NULL) ||
 	    sqlite3_create_function(sql, "tb_young", 1, SQLITE_UTF8, NULL, young, NULL, NULL) ||
 	    sqlite3_create_function(sql, "tb_family", 1, flags, NULL, family, NULL, NULL) ||
+	    sqlite3_create_function(sql, "tb_is_model", 1, flags, NULL, funcs_is_model, NULL, NULL) ||
+	    sqlite3_create_function(sql, "tb_shares_blobs", 1, flags, NULL, funcs_shares_blobs, NULL,
+				    NULL) ||
 	    sqlite3_create_collation(sql, "tb_natural", SQLITE_UTF8, NULL, natural))
 		return tb_fail(err, TB_EDB, "%s", sqlite3_errmsg(sql));
 	return TB_OK;

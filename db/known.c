@@ -72,7 +72,7 @@ db_known(struct db *db, const char *path, struct db_known *out, struct tb_err *e
 		out->model = rows_i64(&r, 0);
 		out->mtime_ns = rows_i64(&r, 1);
 		out->dir_ns = rows_i64(&r, 2);
-		out->kind = (enum model_kind)rows_i64(&r, 3);
+		out->kind = kind_of_number(rows_i64(&r, 3));
 		out->n = pack_count(p, len);
 		out->files = tb_arena_get(&out->mem, (out->n + 1) * sizeof(*out->files));
 		r.failed = !out->files;

@@ -69,7 +69,7 @@ read_row(struct db_rows *r, struct db_model *m)
 	m->name = rows_text(r, c++);
 	m->path = rows_text(r, c++);
 	m->root = rows_text(r, c++);
-	m->kind = (enum model_kind)rows_i64(r, c++);
+	m->kind = kind_of_number(rows_i64(r, c++));
 	m->arch = rows_text(r, c++);
 	m->scheme = rows_text(r, c++);
 	m->params = (uint64_t)rows_i64(r, c++);
@@ -83,8 +83,6 @@ read_row(struct db_rows *r, struct db_model *m)
 	m->changed = rows_i64(r, c++);
 	m->verified_ns = rows_i64(r, c++);
 	m->bad = (uint64_t)rows_i64(r, c++);
-	if (m->kind >= MODEL_KIND_COUNT)
-		m->kind = MODEL_SAFETENSORS_FILE;	/* an index that was tampered with */
 }
 
 static enum tb_status
@@ -107,9 +105,8 @@ read_all(struct db_rows *r, struct db_models *out)
 }
 
 /* What is no model is known all the same: its blobs are used. */
-_Static_assert(MODEL_CONTAINER == 7, "lists and db/finish.c count on it");
 #define LIST(what) { \
-	.columns = what, .from = "model_state", .where = "kind <> 7", .filter = "name", \
+	.columns = what, .from = "model_state", .where = "tb_is_model(kind)", .filter = "name", \
 	.root = "root_path", .path = "path", .tie = "name COLLATE tb_natural, id", .sort = sorts, \
 }
 

@@ -40,10 +40,7 @@ kind_of(const struct model *m, const struct model_file *f)
 {
 	if (f->is_manifest)
 		return DB_FILE_MANIFEST;
-	if (model_kind_ollama(m->loc.kind) ||
-	    (m->loc.kind == MODEL_CONTAINER && strstr(f->path, "/blobs/sha256-")))
-		return DB_FILE_BLOB;
-	return DB_FILE_MODEL;
+	return kind_shares_blobs(m->loc.kind) ? DB_FILE_BLOB : DB_FILE_MODEL;
 }
 
 static const char *

@@ -373,8 +373,7 @@ default_name(const struct recipe *s, const char *name, struct tb_buf *out)
 static bool
 has_neighbours(const struct model_loc *loc)
 {
-	return (loc->kind == MODEL_SAFETENSORS_DIR || loc->kind == MODEL_SAFETENSORS_FILE ||
-		loc->kind == MODEL_GGUF_FILE) && !strstr(loc->path, "/snapshots/");
+	return !kind_has_manifest(loc->kind) && !strstr(loc->path, "/snapshots/");
 }
 
 /* A folder beside the model where people look for it, else one here. */
@@ -407,7 +406,7 @@ recipe_ask_target(struct view *v)
 		ask_target(v, s->wanted);
 		return;
 	}
-	if (s->loc.kind != MODEL_OLLAMA_TENSORS && slash && slash[1])
+	if (!kind_shares_blobs(s->loc.kind) && slash && slash[1])
 		name = slash + 1;
 	if (store_destination(&view_ctx(v)->roots, &root, NULL))
 		default_folder(s, name, &text);

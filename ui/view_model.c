@@ -72,7 +72,7 @@ draw_facts(struct area a, const struct model *m)
 		tb_buf_printf(&b, " %s %s", dot, m->scheme);
 	tb_buf_printf(&b, " %s %s", dot, tb_human_bytes(m->bytes, number));
 	tb_buf_printf(&b, " %s %s", dot, word_count(m->ntensors, "tensor", text));
-	tb_buf_printf(&b, " %s %s", dot, model_kind_name(m->loc.kind));
+	tb_buf_printf(&b, " %s %s", dot, kind_name(m->loc.kind));
 	put_clip(a.y, a.x, a.w, "", ROLE_TEXT);
 	put_clip(a.y, a.x + 1, a.w - 1, tb_buf_cstr(&b), ROLE_TEXT);
 	tb_buf_free(&b);

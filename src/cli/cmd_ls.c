@@ -19,7 +19,7 @@ model_json(const struct db_model *m)
 	char time[32];
 
 	json_set_str(o, "name", m->name);
-	json_set_str(o, "kind", model_kind_name(m->kind));
+	json_set_str(o, "kind", kind_name(m->kind));
 	json_set_str(o, "path", m->path);
 	json_set_str(o, "architecture", *m->arch ? m->arch : NULL);
 	json_set_u64(o, "parameters", m->params);
@@ -52,7 +52,7 @@ text_row(struct cli_table *t, const struct db_model *m)
 	char params[16], size[16], only[16], time[32], family[MODEL_FAMILY_MAX];
 
 	cli_cell(t, m->name);
-	cli_cell(t, model_kind_name(m->kind));
+	cli_cell(t, kind_name(m->kind));
 	cli_cell(t, *m->arch ? model_family(m->arch, family) : "-");
 	cli_cell(t, m->params ? tb_human_count(m->params, params) : "-");
 	cli_cell(t, *m->scheme ? m->scheme : "-");

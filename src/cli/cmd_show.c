@@ -20,7 +20,7 @@ head(const struct show *s)
 	const struct model *m = s->m;
 	char params[40], number[16], size[16], bytes[16], time[32], count[24];
 	const char *const rows[][2] = {
-		{ "name", m->loc.name }, { "kind", model_kind_name(m->loc.kind) },
+		{ "name", m->loc.name }, { "kind", kind_name(m->loc.kind) },
 		{ "path", m->loc.path }, { "architecture", *m->arch ? m->arch : "-" },
 		{ "parameters", params },
 		{ "scheme", *m->scheme ? m->scheme : "-" },

@@ -276,7 +276,7 @@ print(const struct cli *cli, const struct task *k)
 	if (!n && k->pattern && m->ntensors && !cli->json)
 		cli_note(cli, "no tensor of the model has a name like that");
 	/* Nothing listed is not fine, but for a vocabulary, which GGUF files may be alone. */
-	if (status == CLI_OK && ((!n && (k->pattern || !model_is_gguf(m))) || cli_model_damaged(m)))
+	if (status == CLI_OK && ((!n && (k->pattern || !model_has_keys(m))) || cli_model_damaged(m)))
 		status = CLI_WRONG;
 	return status;
 }

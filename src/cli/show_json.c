@@ -56,7 +56,7 @@ show_json(const struct show *s)
 	if (model_template_used(m, &used, NULL))
 		cli_lost();
 	json_set_str(o, "name", m->loc.name);
-	json_set_str(o, "kind", model_kind_name(m->loc.kind));
+	json_set_str(o, "kind", kind_name(m->loc.kind));
 	json_set_str(o, "path", m->loc.path);
 	json_set_str(o, "architecture", *m->arch ? m->arch : NULL);
 	json_set_str(o, "model_type", *m->model_type ? m->model_type : NULL);

@@ -73,7 +73,7 @@ void
 canon_model(struct canon_model *out, const struct model *m)
 {
 	*out = (struct canon_model){
-		.gguf = model_is_gguf(m),
+		.gguf = model_has_keys(m),
 	};
 	if (!out->gguf) {
 		out->arch = arch_find(m->model_type, m->arch);

@@ -207,7 +207,7 @@ check(const struct visit *v, const struct slot_rule *r, const struct slot_at *at
 static enum tb_status
 absent(struct visit *v, enum slot s, uint32_t layer, uint32_t expert)
 {
-	bool gguf = model_is_gguf(v->m);
+	bool gguf = model_has_keys(v->m);
 	char name[NAME_MAX_LEN] = "";
 	const char *prefix = gguf || s == SLOT_OUTPUT ? "" : tname_stems[0];
 	size_t n = strlen(prefix);

@@ -93,7 +93,7 @@ read_source(const struct model *m, const struct text_source *s, unsigned i, char
 	if (s->where == IN_GGUF)
 		return read_key(m, s->name, text, err);
 	status = model_read(m, s->name, TEXT_MAX, text, &len, err);
-	if (status == TB_ENOENT && s->kind == TEXT_LICENCE && m->loc.kind == MODEL_SAFETENSORS_DIR)
+	if (status == TB_ENOENT && s->kind == TEXT_LICENCE && kind_is_folder(m->loc.kind))
 		status = read_beside(m->loc.path, s->name, text, err);
 	return status;
 }

@@ -7,6 +7,7 @@
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
+#include "src/format/format.h"
 #include "src/format/gguf_cursor.h"
 
 #define DEFAULT_ALIGNMENT 32
@@ -459,3 +460,69 @@ gguf_free(struct gguf *g)
 	free(g->tensors);
 	*g = (struct gguf){ 0 };
 }
+
+/* ---- the format's row ---- */
+
+static bool
+gguf_is(const unsigned char *head, uint64_t size)
+{
+	(void)size;
+	return !memcmp(head, "GGUF", 4);
+}
+
+enum tb_status
+gguf_list(const struct gguf *g, struct st_header *h, struct tb_err *err)
+{
+	size_t bytes = 0, len;
+	char *name;
+
+	for (size_t i = 0; i < g->ntensors; i++)
+		bytes += strlen(g->tensors[i].name) + 1;
+	*h = (struct st_header){ .tensors = tb_calloc(g->ntensors, sizeof(*h->tensors)),
+				 .text = tb_calloc(bytes, 1), .data_off = g->data_off };
+	if (!h->tensors || !h->text) {
+		st_free(h);
+		return tb_nomem(err);
+	}
+	name = h->text;
+	for (size_t i = 0; i < g->ntensors; i++, name += len) {
+		const struct gguf_tensor *from = &g->tensors[i];
+		enum dtype dtype = ggml_info(from->type)->dtype;
+		struct st_tensor *t = &h->tensors[h->ntensors++];
+
+		len = strlen(from->name) + 1;
+		memcpy(name, from->name, len);
+		*t = (struct st_tensor){ .name = name, .off = from->off, .len = from->len,
+			.ndim = (uint16_t)from->ndim,
+			.dtype = dtype == DT_COUNT ? DT_U8 : dtype,
+			.blocks = dtype == DT_COUNT ? (uint16_t)(1 + from->type) : 0 };
+		for (unsigned k = 0; k < t->ndim; k++)
+			t->dim[t->ndim - 1 - k] = from->ne[k];
+	}
+	return TB_OK;
+}
+
+static enum tb_status
+gguf_read_list(struct st_header *h, const struct tb_file *f, struct tb_err *err)
+{
+	struct gguf g;
+	enum tb_status status = gguf_read(&g, f, err);
+
+	*h = (struct st_header){ 0 };
+	if (status)
+		return status;
+	status = gguf_list(&g, h, err);
+	gguf_free(&g);
+	return status;
+}
+
+const struct format format_gguf = {
+	.title = "GGUF",
+	.ending = ".gguf",
+	.layer = MEDIA_MODEL,
+	.layers = 1u << MEDIA_MODEL | 1u << MEDIA_PROJECTOR | 1u << MEDIA_ADAPTER |
+		  1u << MEDIA_DRAFT,
+	.is = gguf_is,
+	.read = gguf_read_list,
+	.keys = gguf_read,
+};

@@ -21,6 +21,7 @@
 #define GGUF_NAME_MAX 64u		/* of a tensor, with NUL */
 #define GGUF_DIMS 4
 
+struct st_header;
 struct tb_file;
 
 /* id (its number in the file), name, bytes of one (0: of varying length) */
@@ -77,6 +78,9 @@ enum tb_status gguf_read(struct gguf *g, const struct tb_file *f, struct tb_err 
 enum tb_status gguf_parse(struct gguf *g, const void *p, size_t n, uint64_t size,
 			  const char *what, struct tb_err *err) TB_MUST_USE;
 void gguf_free(struct gguf *g);
+/* Its tensors as those of any other format, with the slowest dimension first; *h is the
+ * caller's to st_free(). */
+enum tb_status gguf_list(const struct gguf *g, struct st_header *h, struct tb_err *err) TB_MUST_USE;
 
 /* NULL: there is none. */
 const struct gguf_kv *gguf_find(const struct gguf *g, const char *key);

@@ -3,6 +3,8 @@ src_format_libformat_a_CFLAGS = $(AM_CFLAGS) $(CJSON_CFLAGS)
 src_format_libformat_a_SOURCES = \
 	src/format/dtype.c \
 	src/format/dtype.h \
+	src/format/format.c \
+	src/format/format.h \
 	src/format/ggml_type.c \
 	src/format/ggml_type.h \
 	src/format/gguf.c \

@@ -7,6 +7,7 @@
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
+#include "src/format/format.h"
 #include "src/format/json.h"
 #include "src/format/st_plain.h"
 
@@ -289,3 +290,23 @@ st_meta_find(const struct st_header *h, const char *key)
 	found = bsearch(&want, h->meta, h->nmeta, sizeof(want), meta_cmp);
 	return found ? found->value : NULL;
 }
+
+static bool
+st_is(const unsigned char *head, uint64_t size)
+{
+	uint64_t len = le64(head);
+
+	return len <= ST_HEADER_MAX && len <= size && head[8] == '{';
+}
+
+const struct format format_safetensors = {
+	.title = "safetensors",
+	.ending = ".safetensors",
+	.layer = MEDIA_TENSOR,
+	.layers = 1u << MEDIA_TENSOR,
+	.is = st_is,
+	.read = st_read,
+	.folder = true,
+	.converted = true,
+	.written = true,
+};

@@ -1,4 +1,5 @@
-/* safetensors.h - headers of safetensors files, read strictly and written sorted.
+/* safetensors.h - headers of safetensors files, read strictly and written sorted; those of
+ * other formats (format.h) are brought into the same form.
  *
  * Every number is checked against the file before it is believed: whoever holds
  * a struct st_tensor may read [off, off + len) without checking again.  Data may
@@ -20,7 +21,8 @@ struct tb_file;
 struct st_tensor {
 	const char *name;		/* borrowed: lives as long as the header */
 	enum dtype dtype;
-	unsigned ndim;			/* 0 = scalar */
+	uint16_t ndim;			/* 0 = scalar */
+	uint16_t blocks;		/* 1 + type of ggml: dim counts elements, dtype is that of bytes */
 	uint64_t dim[TB_MAX_DIMS];
 	uint64_t off, len;		/* bytes, counted from the start of the file */
 };

@@ -5,6 +5,8 @@ src_store_libstore_a_SOURCES = \
 	src/store/headers.h \
 	src/store/hub.c \
 	src/store/hub.h \
+	src/store/kind.c \
+	src/store/kind.h \
 	src/store/model.c \
 	src/store/model.h \
 	src/store/model_build.c \
@@ -30,6 +32,7 @@ src_store_libstore_a_SOURCES = \
 	src/store/split.h \
 	src/store/store.c \
 	src/store/store.h \
+	src/store/store_kind.h \
 	src/store/tensor_name.c \
 	src/store/tensor_name.h \
 	src/store/unread.c \

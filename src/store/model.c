@@ -13,16 +13,6 @@
 #include "src/store/headers.h"
 
 const char *
-model_kind_name(enum model_kind k)
-{
-#define X(id, name) [id] = name,
-	static const char *const names[] = { MODEL_KIND_LIST(X) };
-#undef X
-
-	return k < MODEL_KIND_COUNT ? names[k] : "?";
-}
-
-const char *
 origin_name(enum origin o)
 {
 #define X(id, name) [id] = name,
@@ -37,18 +27,6 @@ tensor_dtype(const struct tensor *t)
 {
 	return t->scheme.kind == SCHEME_GGML ? ggml_info(t->scheme.ggml)->name
 					     : dtype_name(t->weight.dtype);
-}
-
-bool
-model_kind_ollama(enum model_kind k)
-{
-	return k == MODEL_OLLAMA_TENSORS || k == MODEL_OLLAMA_GGUF;
-}
-
-bool
-model_kind_image(enum model_kind k)
-{
-	return k == MODEL_OCI_TENSORS || k == MODEL_OCI_GGUF;
 }
 
 enum tb_status
@@ -208,16 +186,19 @@ summarize(struct build *b)
 }
 
 bool
-model_is_gguf(const struct model *m)
+model_has_keys(const struct model *m)
 {
-	return m->loc.kind == MODEL_GGUF_FILE || m->loc.kind == MODEL_OLLAMA_GGUF ||
-	       m->loc.kind == MODEL_OCI_GGUF;
+	return kind_has_keys(m->loc.kind);
 }
 
-bool
-model_is_image(const struct model *m)
+const struct format *
+model_file_format(const struct model *m, const struct model_file *f)
 {
-	return model_kind_image(m->loc.kind);
+	if (f->media != MEDIA_UNKNOWN)
+		return format_of_media(f->media);
+	if (kind_has_manifest(m->loc.kind))
+		return NULL;
+	return kind_is_folder(m->loc.kind) ? format_of_name(f->name) : kind_format(m->loc.kind);
 }
 
 static enum tb_status
@@ -233,14 +214,12 @@ build(struct build *b, const struct model_loc *loc, struct tb_err *err)
 		status = tb_nomem(err);
 	if (status)
 		return status;
-	if (model_kind_ollama(loc->kind) || model_is_image(b->m) || loc->kind == MODEL_CONTAINER)
-		status = build_ollama(b, err);
-	else if (loc->kind == MODEL_SAFETENSORS_DIR)
+	if (kind_has_manifest(loc->kind))
+		status = build_manifest(b, err);
+	else if (kind_is_folder(loc->kind))
 		status = build_dir(b, err);
-	else if (loc->kind == MODEL_GGUF_FILE)
-		status = build_gguf_file(b, err);
 	else
-		status = build_single(b, err);
+		status = build_file_alone(b, err);
 	if (!status)
 		status = build_tensors(b, err);
 	if (!status)

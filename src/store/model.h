@@ -13,27 +13,8 @@
 #include "src/base/err.h"
 #include "src/base/file.h"
 #include "src/base/sha256.h"
-#include "src/format/manifest.h"
-#include "src/format/safetensors.h"
 #include "src/quant/scheme.h"
-
-/* id, name in ls --json */
-#define MODEL_KIND_LIST(X) \
-	X(MODEL_OLLAMA_TENSORS, "ollama-tensors")	/* manifest, one blob a tensor */ \
-	X(MODEL_OLLAMA_GGUF, "ollama-gguf")		/* manifest, a GGUF layer */ \
-	X(MODEL_SAFETENSORS_DIR, "safetensors-dir")	/* HF or MLX directory */ \
-	X(MODEL_SAFETENSORS_FILE, "safetensors-file") \
-	X(MODEL_GGUF_FILE, "gguf-file") \
-	X(MODEL_OCI_TENSORS, "oci-tensors")		/* an image layout's manifest, as Ollama's */ \
-	X(MODEL_OCI_GGUF, "oci-gguf") \
-	X(MODEL_CONTAINER, "container-image")	/* a program's image among models: none itself */
-
-#define X(id, name) id,
-enum model_kind { MODEL_KIND_LIST(X) MODEL_KIND_COUNT };
-#undef X
-const char *model_kind_name(enum model_kind k);
-bool model_kind_ollama(enum model_kind k);	/* a manifest of an Ollama store */
-bool model_kind_image(enum model_kind k);	/* one of an OCI layout */
+#include "src/store/kind.h"
 
 /* Where a model is, before it is opened: what a walk over a store yields. */
 struct model_loc {
@@ -152,8 +133,9 @@ void model_cache_free(struct model_cache *c);		/* NULL is fine */
 enum tb_status model_open_cached(struct model **out, const struct model_loc *loc,
 				 struct model_cache *cache, struct tb_err *err) TB_MUST_USE;
 
-bool model_is_gguf(const struct model *m);
-bool model_is_image(const struct model *m);	/* of an OCI layout */
+bool model_has_keys(const struct model *m);	/* see kind.h */
+/* The format that a file of the model should have; NULL: it has no tensors. */
+const struct format *model_file_format(const struct model *m, const struct model_file *f);
 const struct tensor *model_tensor(const struct model *m, const char *name);
 /* Where a part of the model could not be read, says so in *err, which says that `tensor`
  * (a name, as far as known) is not there or not as it should be.  Returns its code. */

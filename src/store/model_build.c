@@ -183,10 +183,34 @@ read_meta(struct build *b, struct raw *r, const struct st_header *h, struct tb_e
 	return TB_OK;
 }
 
+/* What the names of a file's tensors are led by, where they may be those of another: all
+ * adapters change the same tensors. */
+static size_t
+prefix_of(const struct build *b, unsigned file, char out[32])
+{
+	const struct model_file *files = b->m->files;
+	unsigned n = 1;
+
+	*out = 0;
+	if (files[file].media == MEDIA_DRAFT)
+		memcpy(out, "draft.", 7);
+	if (files[file].media != MEDIA_ADAPTER)
+		return strlen(out);
+	for (unsigned i = 0; i < file; i++)
+		n += files[i].media == MEDIA_ADAPTER;
+	if (n > 1)
+		snprintf(out, 32, "adapter%u.", n);
+	else
+		memcpy(out, "adapter.", 9);
+	return strlen(out);
+}
+
 enum tb_status
 build_raws(struct build *b, unsigned file, const struct st_header *h, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
+	char prefix[32];
+	size_t n = prefix_of(b, file, prefix);
 
 	if (!tb_grow(&b->raws, &b->raws_cap, b->nraws + h->ntensors, sizeof(*b->raws)))
 		return tb_nomem(err);
@@ -194,10 +218,15 @@ build_raws(struct build *b, unsigned file, const struct st_header *h, struct tb_
 		const struct st_tensor *t = &h->tensors[i];
 		struct raw *r = &b->raws[b->nraws++];
 
-		*r = (struct raw){ .name = tb_arena_str(b->arena, t->name),
+		*r = (struct raw){ .name = tb_arena_cat(b->arena, prefix, n, t->name),
+			.draft = b->m->files[file].media == MEDIA_DRAFT,
 			.part = { .file = file, .dtype = t->dtype, .ndim = t->ndim,
 				  .off = t->off, .len = t->len } };
 		memcpy(r->part.dim, t->dim, sizeof(t->dim));
+		if (t->blocks) {	/* rows of blocks are bytes */
+			r->blocks = scheme_ggml(t->blocks - 1u);
+			r->part.dim[t->ndim - 1] = scheme_code_bytes(&r->blocks, t->dim[t->ndim - 1]);
+		}
 		if (!r->name)
 			status = tb_nomem(err);
 		else if (h->nmeta)
@@ -260,7 +289,7 @@ use_header(struct build *b, struct model_file *f, struct header *h, struct tb_er
 static bool
 shares(const struct build *b)
 {
-	return b->cache && b->m->loc.kind == MODEL_OLLAMA_TENSORS;
+	return b->cache && kind_shares_blobs(b->m->loc.kind);
 }
 
 /* The file as another model has found it. */
@@ -298,21 +327,24 @@ fresh_header(struct build *b, struct model_file *f, struct st_header *h, struct 
 }
 
 enum tb_status
-build_header(struct build *b, struct model_file *f, struct tb_err *err)
+build_weights(struct build *b, struct model_file *f, struct tb_err *err)
 {
+	const struct format *format = model_file_format(b->m, f);
 	struct tb_err why = { 0 };
 	enum tb_status status;
 	struct st_header h;
 	struct tb_file file;
 	bool done;
 
+	if (format->keys)
+		return build_gguf(b, f, NULL, err);
 	status = known_header(b, f, &done, err);
 	if (status || done)
 		return status;
 	status = build_open(b, f, &file, &done, err);
 	if (status || !done)
 		return status;
-	if (!st_read(&h, &file, &why))
+	if (!format->read(&h, &file, &why))
 		status = fresh_header(b, f, &h, err);
 	else
 		status = build_bad(b, f, &why, err);

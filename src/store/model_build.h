@@ -66,11 +66,13 @@ enum tb_status build_small_bad(struct build *b, const char *path, const char *di
 			       const struct tb_err *why, struct tb_err *err) TB_MUST_USE;
 /* Nothing of the model can be shown: its first problem as the error. */
 enum tb_status build_nothing(const struct build *b, struct tb_err *err) TB_MUST_USE;
-/* The entries of a header, of the file with that index. */
+/* The entries of a header, of the file with that index; those of a draft and of adapters,
+ * whose names may be the model's own, are called "draft.NAME", "adapter.NAME",
+ * "adapter2.NAME". */
 enum tb_status build_raws(struct build *b, unsigned file, const struct st_header *h,
 			  struct tb_err *err) TB_MUST_USE;
-/* Reads a safetensors file's header; what is wrong with it becomes a problem. */
-enum tb_status build_header(struct build *b, struct model_file *f, struct tb_err *err) TB_MUST_USE;
+/* Reads the header of a file that has tensors; what is wrong with it becomes a problem. */
+enum tb_status build_weights(struct build *b, struct model_file *f, struct tb_err *err) TB_MUST_USE;
 
 /* model_config.c: config.json's bytes, read and digested; what is wrong is a problem. */
 enum tb_status build_config(struct build *b, const char *path, struct tb_err *err) TB_MUST_USE;
@@ -110,15 +112,12 @@ struct gguf_split {
 	uint64_t no, count, total;	/* no: from 0; total: tensors of all files */
 	size_t ntensors;		/* its own */
 };
-/* Reads a GGUF file's header and takes over its tensors; *split may be NULL.  What is
- * wrong with it becomes a problem.  Those of a draft and of adapters, whose names may be
- * the model's own, are called "draft.NAME", "adapter.NAME", "adapter2.NAME". */
+/* The same of a file that has keys, and what they say; *split may be NULL. */
 enum tb_status build_gguf(struct build *b, struct model_file *f, struct gguf_split *split,
 			  struct tb_err *err) TB_MUST_USE;
-enum tb_status build_gguf_file(struct build *b, struct tb_err *err) TB_MUST_USE;
 
 /* One of them a layout. */
-enum tb_status build_ollama(struct build *b, struct tb_err *err) TB_MUST_USE;
+enum tb_status build_manifest(struct build *b, struct tb_err *err) TB_MUST_USE;
 enum tb_status build_dir(struct build *b, struct tb_err *err) TB_MUST_USE;
-enum tb_status build_single(struct build *b, struct tb_err *err) TB_MUST_USE;
+enum tb_status build_file_alone(struct build *b, struct tb_err *err) TB_MUST_USE;
 #endif

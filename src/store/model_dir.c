@@ -13,9 +13,15 @@
 
 /* What a model's folder is made of; the rest (pictures, scripts, other formats of the
  * same weights) is not looked at. */
-static const char *const endings[] = {
-	".safetensors", ".json", ".jinja", ".model", ".txt", ".tiktoken",
-};
+static const char *const endings[] = { ".json", ".jinja", ".model", ".txt", ".tiktoken" };
+
+static bool
+is_weights(const char *name)
+{
+	const struct format *format = format_of_name(name);
+
+	return format && format->folder;
+}
 
 static bool
 belongs(const char *name)
@@ -23,7 +29,7 @@ belongs(const char *name)
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
 		if (*name != '.' && tb_ends(name, endings[i]))
 			return true;
-	return false;
+	return *name != '.' && is_weights(name);
 }
 
 static int
@@ -57,13 +63,13 @@ open_shard(struct build *b, const char *name, bool *opened, struct tb_err *err)
 {
 	struct model_file *f = file_named(b, name);
 
-	if (!f || !tb_ends(name, ".safetensors"))
+	if (!f || !is_weights(name))
 		return differs(b, build_problem(b, NULL, err, "%s: shard %.200s, named in " INDEX
 						", is missing", b->m->loc.path, name));
 	if (opened[f - b->m->files])
 		return TB_OK;
 	opened[f - b->m->files] = true;
-	return build_header(b, f, err);
+	return build_weights(b, f, err);
 }
 
 static int
@@ -171,7 +177,7 @@ check_extra(struct build *b, const bool *opened, struct tb_err *err)
 	for (size_t i = 0; i < b->m->nfiles && !status; i++) {
 		struct model_file *f = &b->m->files[i];
 
-		if (opened[i] || !tb_ends(f->name, ".safetensors"))
+		if (opened[i] || !is_weights(f->name))
 			continue;
 		status = build_stat(b, f, err);
 		if (!status && tb_starts(f->name, "model"))
@@ -226,14 +232,14 @@ read_all(struct build *b, struct tb_err *err)
 
 	for (size_t i = 0; i < b->m->nfiles; i++)
 		model |= tb_starts(b->m->files[i].name, "model") &&
-			 tb_ends(b->m->files[i].name, ".safetensors");
+			 is_weights(b->m->files[i].name);
 	for (size_t i = 0; i < b->m->nfiles && !status; i++) {
 		struct model_file *f = &b->m->files[i];
 
-		if (!tb_ends(f->name, ".safetensors"))
+		if (!is_weights(f->name))
 			continue;
 		if (!model || tb_starts(f->name, "model"))
-			status = build_header(b, f, err);
+			status = build_weights(b, f, err);
 		else
 			status = build_stat(b, f, err);
 	}
@@ -270,7 +276,7 @@ build_dir(struct build *b, struct tb_err *err)
 	status = tb_names_read(&names, dir, err);
 	for (size_t i = 0; i < names.n && !status; i++) {
 		const char *name = names.v[i];
-		bool tensors = tb_ends(name, ".safetensors");
+		bool tensors = is_weights(name);
 
 		if (!belongs(name))
 			continue;
@@ -288,18 +294,4 @@ build_dir(struct build *b, struct tb_err *err)
 		return tb_fail(err, TB_EFORMAT, "%s: no model: neither config.json nor a"
 			       " .safetensors file", dir);
 	return read_weights(b, err);
-}
-
-enum tb_status
-build_single(struct build *b, struct tb_err *err)
-{
-	const char *path = b->m->loc.path, *slash = strrchr(path, '/');
-	struct model_file *f;
-	enum tb_status status = build_file(b, tb_strdup(path), slash ? slash + 1 : path, &f, err);
-
-	if (!status)
-		status = build_header(b, f, err);
-	if (!status && !b->nraws && b->m->nproblems)	/* nothing of it can be shown */
-		status = build_nothing(b, err);
-	return status ? status : build_sort(b, err);
 }

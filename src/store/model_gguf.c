@@ -1,4 +1,5 @@
-/* model_gguf.c - models in GGUF files, of which one may be split over several. */
+/* model_gguf.c - models in files alone, and what the keys of GGUF say of them; one may be
+ * split over several files. */
 #include "config.h"
 
 #include <stdio.h>
@@ -12,68 +13,6 @@
 #include "src/store/split.h"
 
 #define ARCH_MAX 256
-
-/* Our order of dimensions is the other way round, and rows of blocks are bytes. */
-static struct raw
-make_raw(const struct gguf_tensor *t, unsigned file)
-{
-	const struct ggml_info *info = ggml_info(t->type);
-	struct scheme s = scheme_ggml(t->type);
-	struct raw r = { .part = { .file = file, .dtype = info->dtype, .ndim = t->ndim,
-				   .off = t->off, .len = t->len } };
-
-	for (unsigned i = 0; i < t->ndim; i++)
-		r.part.dim[t->ndim - 1 - i] = t->ne[i];
-	if (s.kind == SCHEME_GGML) {
-		r.blocks = s;
-		r.part.dtype = DT_U8;
-		r.part.dim[t->ndim - 1] = scheme_code_bytes(&s, t->ne[0]);
-	}
-	return r;
-}
-
-/* What the names of a file's tensors are led by, where they may be those of another: all
- * adapters change the same tensors. */
-static size_t
-prefix_of(const struct build *b, unsigned file, char out[32])
-{
-	const struct model_file *files = b->m->files;
-	unsigned n = 1;
-
-	*out = 0;
-	if (files[file].media == MEDIA_DRAFT)
-		memcpy(out, "draft.", 7);
-	if (files[file].media != MEDIA_ADAPTER)
-		return strlen(out);
-	for (unsigned i = 0; i < file; i++)
-		n += files[i].media == MEDIA_ADAPTER;
-	if (n > 1)
-		snprintf(out, 32, "adapter%u.", n);
-	else
-		memcpy(out, "adapter.", 9);
-	return strlen(out);
-}
-
-static enum tb_status
-add_raws(struct build *b, unsigned file, const struct gguf *g, struct tb_err *err)
-{
-	bool draft = b->m->files[file].media == MEDIA_DRAFT;
-	char prefix[32];
-	size_t n = prefix_of(b, file, prefix);
-
-	if (!tb_grow(&b->raws, &b->raws_cap, b->nraws + g->ntensors, sizeof(*b->raws)))
-		return tb_nomem(err);
-	for (size_t i = 0; i < g->ntensors; i++) {
-		struct raw r = make_raw(&g->tensors[i], file);
-
-		r.draft = draft;
-		r.name = tb_arena_cat(b->arena, prefix, n, g->tensors[i].name);
-		if (!r.name)
-			return tb_nomem(err);
-		b->raws[b->nraws++] = r;
-	}
-	return TB_OK;
-}
 
 /* The first file that has them says what it is and how it was made. */
 static enum tb_status
@@ -101,6 +40,7 @@ enum tb_status
 build_gguf(struct build *b, struct model_file *f, struct gguf_split *split, struct tb_err *err)
 {
 	unsigned index = (unsigned)(f - b->m->files);
+	struct st_header list = { 0 };
 	struct tb_err why = { 0 };
 	enum tb_status status;
 	struct tb_file file;
@@ -110,12 +50,15 @@ build_gguf(struct build *b, struct model_file *f, struct gguf_split *split, stru
 	status = build_open(b, f, &file, &opened, err);
 	if (status || !opened)
 		return status;
-	if (gguf_read(&g, &file, &why)) {
+	if (model_file_format(b->m, f)->keys(&g, &file, &why)) {
 		status = build_bad(b, f, &why, err);
 		tb_file_close(&file);
 		return status;
 	}
-	status = add_raws(b, index, &g, err);
+	status = gguf_list(&g, &list, err);
+	if (!status)
+		status = build_raws(b, index, &list, err);
+	st_free(&list);
 	if (!status && f->media != MEDIA_DRAFT)
 		status = read_arch(b, f, &file, &g, err);
 	if (split) {
@@ -156,7 +99,9 @@ add_file(struct build *b, char *path, struct gguf_split *split, struct tb_err *e
 	if (!name)
 		free(path);
 	free(name);
-	return status ? status : build_gguf(b, f, split, err);
+	if (status)
+		return status;
+	return split ? build_gguf(b, f, split, err) : build_weights(b, f, err);
 }
 
 static enum tb_status
@@ -185,7 +130,7 @@ open_split(struct build *b, const struct split *name, struct tb_err *err)
 }
 
 enum tb_status
-build_gguf_file(struct build *b, struct tb_err *err)
+build_file_alone(struct build *b, struct tb_err *err)
 {
 	struct split name;
 	enum tb_status status;

@@ -2,13 +2,13 @@
 
 #include "src/store/model_meta.h"
 
-static bool
-speaks(const struct model *m, const struct model_file *f)
+bool
+model_meta_speaks(const struct model *m, const struct model_file *f)
 {
-	if (f->missing)
-		return false;
-	return m->loc.kind == MODEL_GGUF_FILE ||
-	       (model_is_gguf(m) && f->media == MEDIA_MODEL);
+	const struct format *format = kind_format(m->loc.kind);
+
+	return !f->missing && model_has_keys(m) && model_file_format(m, f) == format &&
+	       (f->media == MEDIA_UNKNOWN || f->media == format->layer);
 }
 
 enum tb_status
@@ -19,7 +19,7 @@ model_meta_open(struct model_meta *out, const struct model *m, struct tb_err *er
 
 	*out = (struct model_meta){ .file = { .fd = -1 } };
 	for (size_t i = 0; i < m->nfiles && !f; i++)
-		if (speaks(m, &m->files[i]))
+		if (model_meta_speaks(m, &m->files[i]))
 			f = &m->files[i];
 	if (!f)
 		return tb_fail(err, TB_ENOENT, "%s: has no GGUF metadata", m->loc.name);
@@ -27,7 +27,7 @@ model_meta_open(struct model_meta *out, const struct model *m, struct tb_err *er
 	if (!status && !tb_ident_equal(&out->file.id, &f->id))
 		status = tb_fail(err, TB_EIO, "%s: has changed since it was looked at", f->path);
 	if (!status)
-		status = gguf_read(&out->g, &out->file, err);
+		status = kind_format(m->loc.kind)->keys(&out->g, &out->file, err);
 	if (status)
 		model_meta_close(out);
 	return status;

@@ -11,6 +11,8 @@ struct model_meta {
 	struct gguf g;
 };
 
+/* Does what that file says of itself speak for the model? */
+bool model_meta_speaks(const struct model *m, const struct model_file *f);
 /* The only file, the first that is there of a split, the weights of an Ollama model
  * (not its projector, adapter or draft).  TB_ENOENT: the model is not of GGUF.  Close
  * what was opened; arrays are read with gguf_array.h. */

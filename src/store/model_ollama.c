@@ -7,36 +7,18 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/store/model_build.h"
-#include "src/store/oci.h"
-#include "src/store/ollama.h"
-#include "src/store/walk.h"
 
 #define CONFIG_BLOB_MAX (1u << 20)
 
-/* How much of the path of a manifest is the store's root: five levels above
- * root/manifests/host/ns/model/tag; 0: it is in none. */
-static size_t
-root_len(const char *path)
-{
-	const char *end = path + strlen(path);
-
-	for (int i = 0; i < 5; i++) {
-		end = end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL;
-		if (!end)
-			return 0;
-	}
-	if (strncmp(end, "/manifests/", 11) != 0)
-		return 0;
-	return end == path ? 1 : (size_t)(end - path);
-}
-
+/* A manifest that is being written lies elsewhere, and its root is known. */
 static enum tb_status
-find_root(const struct model_loc *loc, bool image, char **root, struct tb_err *err)
+find_root(const struct model_loc *loc, char **root, struct tb_err *err)
 {
-	size_t n = image ? oci_layout_of(loc->path) : *loc->root ? 0 : root_len(loc->path);
+	const struct store_kind *store = kind_store(loc->kind);
+	size_t n = store->root_of(loc->path);
 
 	*root = NULL;
-	if (!n && (image || !*loc->root))
+	if (!n && !(store->writable && *loc->root))
 		return tb_fail(err, TB_ENOENT, "%s: a manifest, but not in a store: no blobs", loc->path);
 	*root = n ? tb_strndup(loc->path, n) : tb_strdup(loc->root);
 	return *root ? TB_OK : tb_nomem(err);
@@ -74,14 +56,14 @@ repeated(const struct manifest *m)
 	return again;
 }
 
-/* Images of others say in many ways what a layer is: what is in it says it best. */
+/* Others say in many ways what a layer is: what is in it says it best. */
 static enum media
 media_of(const struct model_file *f)
 {
-	enum model_kind kind;
+	const struct format *format;
 
-	if (!file_is_weights(f->path, &kind, NULL))
-		return kind == MODEL_GGUF_FILE ? MEDIA_MODEL : MEDIA_TENSOR;
+	if (!format_of_file(f->path, &format, NULL))
+		return format->layer;
 	return f->name && tb_ends(f->name, ".json") ? MEDIA_JSON : MEDIA_UNKNOWN;
 }
 
@@ -89,27 +71,21 @@ static enum tb_status
 add_layer(struct build *b, const char *root, const struct manifest_layer *l,
 	  struct model_file **out, struct tb_err *err)
 {
-	bool image = model_is_image(b->m);
-	char *path = image ? oci_blob_path(root, l->digest) : ollama_blob_path(root, l->digest);
-	const char *slash = image && l->name ? strrchr(l->name, '/') : NULL;
-	enum tb_status status = build_file(b, path, slash ? slash + 1 : l->name, out, err);
+	const struct store_kind *store = kind_store(b->m->loc.kind);
+	const char *slash = !store->typed && l->name ? strrchr(l->name, '/') : NULL;
+	enum tb_status status = build_file(b, store->blob_path(root, l->digest),
+					   slash ? slash + 1 : l->name, out, err);
 	struct model_file *f = *out;
 
 	if (status)
 		return status;
 	f->media = media_parse(l->media_type);
-	if (image && f->media == MEDIA_UNKNOWN)
+	if (!store->typed && f->media == MEDIA_UNKNOWN)
 		f->media = media_of(f);
 	f->media_type = tb_strdup(l->media_type);
 	memcpy(f->digest, l->digest, sizeof(f->digest));
 	f->want_size = l->size;
 	return f->media_type ? TB_OK : tb_nomem(err);
-}
-
-static bool
-holds_gguf(enum media m)
-{
-	return m == MEDIA_MODEL || m == MEDIA_PROJECTOR || m == MEDIA_ADAPTER || m == MEDIA_DRAFT;
 }
 
 /* A draft of tensor layers is told from the model by its names alone. */
@@ -167,8 +143,8 @@ read_layers(struct build *b, const char *root, const struct manifest *m, const b
 	    struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
+	const struct format *found = NULL, *format;	/* one that needs config.json wins */
 	struct model_file *f;
-	bool gguf = false, tensors = false;
 
 	if (!tb_grow(&b->m->files, &b->files_cap, b->m->nfiles + m->nlayers,
 		     sizeof(*b->m->files)))
@@ -177,22 +153,19 @@ read_layers(struct build *b, const char *root, const struct manifest *m, const b
 		status = add_layer(b, root, &m->layers[i], &f, err);
 		if (status)
 			return status;
-		gguf |= holds_gguf(f->media);
-		tensors |= f->media == MEDIA_TENSOR;
-		if (f->media == MEDIA_TENSOR && !again[i])
-			status = build_header(b, f, err);
-		else if (holds_gguf(f->media) && !again[i])
-			status = build_gguf(b, f, NULL, err);
-		else if (!again[i])
-			status = build_stat(b, f, err);
-		else
+		format = format_of_media(f->media);
+		if (format && (!found || !format->keys))
+			found = format;
+		if (again[i])
 			look_again(f);
+		else
+			status = format ? build_weights(b, f, err) : build_stat(b, f, err);
 		if (!status && f->media == MEDIA_JSON && !f->missing && !b->config && f->name &&
 		    strcmp(f->name, "config.json") == 0)
 			status = build_config(b, f->path, err);
 	}
-	if (gguf && !tensors)
-		b->m->loc.kind = model_is_image(b->m) ? MODEL_OCI_GGUF : MODEL_OLLAMA_GGUF;
+	b->m->loc.kind = kind_for(kind_store(b->m->loc.kind), LAYOUT_MANIFEST, found ? found
+				 : kind_format(b->m->loc.kind));
 	return status;
 }
 
@@ -218,26 +191,7 @@ read_blobs(struct build *b, const char *root, const struct manifest *m, struct t
 	return read_config_blob(b, &b->m->files[config], err);
 }
 
-/* Programs are kept as models are, in layers: those of a container's file system, and none
- * of which anybody knows that a model has it. */
-static bool
-is_container(const struct model *model, const struct manifest *m)
-{
-	static const char *const words[] = { "vnd.docker.image.", "vnd.oci.image.layer." };
-	bool layers = false;
-
-	if (model_is_image(model))
-		return !oci_is_model(m);
-	for (size_t i = 0; i < m->nlayers; i++) {
-		if (media_parse(m->layers[i].media_type) != MEDIA_UNKNOWN)
-			return false;
-		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
-			layers |= tb_contains(m->layers[i].media_type, words[k]);
-	}
-	return layers;
-}
-
-/* A manifest of a layout is a blob itself, whose name says what its bytes are. */
+/* The name of one that is a blob itself says what its bytes are. */
 static enum tb_status
 add_manifest(struct build *b, struct tb_err *err)
 {
@@ -248,34 +202,33 @@ add_manifest(struct build *b, struct tb_err *err)
 	if (status)
 		return status;
 	f->is_manifest = true;
-	if (model_is_image(b->m))
+	if (kind_store(b->m->loc.kind)->manifests_are_blobs)
 		snprintf(f->digest, sizeof(f->digest), "sha256:%.64s", strrchr(path, '/') + 1);
 	return build_stat(b, f, err);
 }
 
 enum tb_status
-build_ollama(struct build *b, struct tb_err *err)
+build_manifest(struct build *b, struct tb_err *err)
 {
-	const struct model_loc *loc = &b->m->loc;
-	bool image = model_is_image(b->m) ||
-		     (loc->kind == MODEL_CONTAINER && oci_layout_of(loc->path));
+	struct model_loc *loc = &b->m->loc;
+	const struct store_kind *store = kind_store(loc->kind);
 	struct manifest m = { 0 };
 	char *root = NULL, *text = NULL;
 	enum tb_status status;
 	size_t len;
 
-	b->m->loc.kind = image ? MODEL_OCI_TENSORS : MODEL_OLLAMA_TENSORS;
+	loc->kind = kind_for(store, LAYOUT_MANIFEST, &format_safetensors);	/* so far */
 	status = tb_file_slurp(loc->path, MANIFEST_MAX, &text, &len, err);
 	if (!status)
 		status = manifest_parse(&m, text, len, loc->path, err);
 	if (!status)
-		status = find_root(loc, image, &root, err);
+		status = find_root(loc, &root, err);
 	if (!status)
 		status = add_manifest(b, err);
 	if (!status)
 		status = read_blobs(b, root, &m, err);
-	if (!status && is_container(b->m, &m))
-		b->m->loc.kind = MODEL_CONTAINER;
+	if (!status && !store->is_model(&m))
+		loc->kind = kind_for(store, LAYOUT_MANIFEST, NULL);
 	if (!status)
 		status = build_sort(b, err);
 	manifest_free(&m);

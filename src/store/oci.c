@@ -9,7 +9,8 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/json.h"
-#include "src/format/manifest.h"
+#include "src/format/format.h"
+#include "src/store/store_kind.h"
 
 #define INDEX_MAX (16u << 20)
 #define MAX_NESTING 4		/* indexes of indexes */
@@ -87,18 +88,16 @@ first_time(struct images *im, const char *path)
 bool
 oci_is_model(const struct manifest *m)
 {
-	static const char *const words[] = { "gguf", "safetensors", "model.weight" };
-
 	for (size_t i = 0; i < m->nlayers; i++) {
 		const struct manifest_layer *l = &m->layers[i];
 		enum media media = media_parse(l->media_type);
+		const struct format *format = format_of_media(media);
 
-		if (media == MEDIA_MODEL || media == MEDIA_TENSOR)
+		if ((format && format->layer == media) || (l->name && format_of_name(l->name)) ||
+		    tb_contains(l->media_type, "model.weight"))
 			return true;
-		if (l->name && (tb_ends(l->name, ".gguf") || tb_ends(l->name, ".safetensors")))
-			return true;
-		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
-			if (tb_contains(l->media_type, words[k]))
+		for (const struct format *const *f = format_rows; *f; f++)
+			if (tb_contains(l->media_type, (*f)->ending + 1))
 				return true;
 	}
 	return false;
@@ -203,3 +202,10 @@ oci_images(const char *layout, oci_image_fn *fn, oci_image_fn *other, oci_image_
 	free(im.seen);
 	return status;
 }
+
+const struct store_kind store_oci = {
+	.manifests_are_blobs = true,
+	.is_model = oci_is_model,
+	.root_of = oci_layout_of,
+	.blob_path = oci_blob_path,
+};

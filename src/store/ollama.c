@@ -8,6 +8,7 @@
 
 #include "src/base/dir.h"
 #include "src/base/mem.h"
+#include "src/base/text.h"
 
 char *
 ollama_blob_path(const char *root, const char *digest)
@@ -144,3 +145,46 @@ ollama_named(const char *root, ollama_named_fn *fn, void *arg, struct tb_err *er
 	free(dir);
 	return status;
 }
+
+/* ---- the row ---- */
+
+/* Five levels above root/manifests/host/ns/model/tag. */
+static size_t
+root_of(const char *path)
+{
+	const char *end = path + strlen(path);
+
+	for (int i = 0; i < 5; i++) {
+		end = end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL;
+		if (!end)
+			return 0;
+	}
+	if (strncmp(end, "/manifests/", 11) != 0)
+		return 0;
+	return end == path ? 1 : (size_t)(end - path);
+}
+
+/* Programs are kept as models are, in layers: those of a container's file system, and none
+ * of which anybody knows that a model has it. */
+static bool
+ollama_is_model(const struct manifest *m)
+{
+	static const char *const words[] = { "vnd.docker.image.", "vnd.oci.image.layer." };
+	bool layers = false;
+
+	for (size_t i = 0; i < m->nlayers; i++) {
+		if (media_parse(m->layers[i].media_type) != MEDIA_UNKNOWN)
+			return true;
+		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
+			layers |= tb_contains(m->layers[i].media_type, words[k]);
+	}
+	return !layers;
+}
+
+const struct store_kind store_ollama = {
+	.writable = true,
+	.typed = true,
+	.is_model = ollama_is_model,
+	.root_of = root_of,
+	.blob_path = ollama_blob_path,
+};

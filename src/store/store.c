@@ -124,31 +124,6 @@ is_manifest(const char *path, struct tb_err *err)
 	return status && status != TB_ENOMEM ? TB_ENOENT : status;
 }
 
-enum tb_status
-file_is_weights(const char *path, enum model_kind *kind, struct tb_err *err)
-{
-	unsigned char head[9] = { 0 };
-	uint64_t len = 0, size;
-	struct tb_file f;
-	enum tb_status status = tb_file_open(&f, path, err);
-
-	if (status)
-		return status;
-	size = f.id.size;
-	if (size >= sizeof(head))
-		status = tb_file_read(&f, 0, head, sizeof(head), err);
-	tb_file_close(&f);
-	if (status)
-		return status;
-	*kind = memcmp(head, "GGUF", 4) == 0 ? MODEL_GGUF_FILE : MODEL_SAFETENSORS_FILE;
-	for (int i = 7; i >= 0; i--)
-		len = len << 8 | head[i];
-	if (*kind == MODEL_GGUF_FILE || (size >= sizeof(head) && len <= ST_HEADER_MAX &&
-					 len <= size && head[8] == '{'))
-		return TB_OK;
-	return tb_fail(err, TB_EFORMAT, "%s: neither safetensors nor GGUF", path);
-}
-
 struct only { struct model_loc *out; unsigned n; };
 
 static enum tb_status
@@ -190,11 +165,11 @@ by_folder(const char *path, struct model_loc *out, struct tb_err *err)
 static enum tb_status
 by_file(const char *path, struct model_loc *out, struct tb_err *err)
 {
-	enum model_kind kind;
-	enum tb_status status = file_is_weights(path, &kind, err);
+	const struct format *format;
+	enum tb_status status = format_of_file(path, &format, err);
 
 	if (!status)
-		return loc_make(out, kind, base_name(path), path, "", err);
+		return loc_make(out, kind_for(NULL, LAYOUT_FILE, format), base_name(path), path, "", err);
 	if (status != TB_EFORMAT)
 		return status;
 	status = is_manifest(path, err);
@@ -404,14 +379,14 @@ static enum tb_status
 blob_loc(const char *root, const char *digest, struct model_loc *out, struct tb_err *err)
 {
 	char *path = ollama_blob_path(root, digest);
-	enum model_kind kind;
+	const struct format *format;
 	enum tb_status status;
 
 	if (!path)
 		return tb_nomem(err);
-	status = file_is_weights(path, &kind, err);
+	status = format_of_file(path, &format, err);
 	if (!status)
-		status = loc_make(out, kind, digest, path, root, err);
+		status = loc_make(out, kind_for(NULL, LAYOUT_FILE, format), digest, path, root, err);
 	free(path);
 	return status;
 }

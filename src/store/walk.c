@@ -75,7 +75,7 @@ loc_make(struct model_loc *loc, enum model_kind kind, const char *name, const ch
 {
 	struct tb_path config = { "" };
 
-	if (kind == MODEL_SAFETENSORS_DIR)
+	if (kind_is_folder(kind))
 		tb_path_in(&config, path, "config.json");
 	*loc = (struct model_loc){ .kind = kind, .name = tb_strdup(name),
 		.path = tb_strdup(path), .root = tb_strdup(root),
@@ -183,7 +183,9 @@ walk_manifests(struct walk *w, const char *root, const char *below, unsigned lev
 static bool
 is_weights(const char *name)
 {
-	return tb_ends(name, ".safetensors");
+	const struct format *format = format_of_name(name);
+
+	return format && format->folder;
 }
 
 static bool
@@ -244,18 +246,17 @@ add_folder(struct walk *w, const char *dir, const char *name, const struct tb_na
 	if (model)
 		status = add(w, MODEL_SAFETENSORS_DIR, name, dir, w->root, err);
 	for (size_t i = 0; i < e->n && !status; i++) {
-		bool gguf = tb_ends(e->v[i], ".gguf");
+		const struct format *format = format_of_name(e->v[i]);
 		char *path, *full;
 
-		if (gguf ? is_continued(e, i) : model || !is_weights(e->v[i]))
+		if (!format || (model && format->folder) || is_continued(e, i))
 			continue;
 		path = tb_path_join(dir, e->v[i]);
 		full = file_model_name(name, e->v[i]);
 		if (!path || !full)
 			status = tb_nomem(err);
 		else if (!tb_is_dir(path))
-			status = add(w, gguf ? MODEL_GGUF_FILE : MODEL_SAFETENSORS_FILE, full, path,
-				     w->root, err);
+			status = add(w, kind_for(NULL, LAYOUT_FILE, format), full, path, w->root, err);
 		free(path);
 		free(full);
 	}
@@ -444,16 +445,17 @@ loc_cmp(const void *a, const void *b)
 static enum tb_status
 walk_file(struct walk *w, const char *path, struct tb_err *err)
 {
-	enum model_kind kind;
+	const struct format *format;
 	enum tb_status status;
 	char *name;
 
 	if (!tb_exists(path))
 		return tb_fail(err, TB_ENOENT, "%s: no such folder", path);
-	if ((status = file_is_weights(path, &kind, err)))
+	if ((status = format_of_file(path, &format, err)))
 		return status;
 	name = file_model_name("", strrchr(path, '/') + 1);
-	status = name ? add(w, kind, name, path, w->root, err) : tb_nomem(err);
+	status = name ? add(w, kind_for(NULL, LAYOUT_FILE, format), name, path, w->root, err)
+		      : tb_nomem(err);
 	free(name);
 	return status;
 }

@@ -12,10 +12,6 @@ char *store_absolute(const char *path);
 enum tb_status loc_make(struct model_loc *loc, enum model_kind kind, const char *name,
 			const char *path, const char *root, struct tb_err *err) TB_MUST_USE;
 
-/* By its first bytes; *kind (a file's) is set when it is one.  TB_EFORMAT: it is none. */
-enum tb_status file_is_weights(const char *path, enum model_kind *kind, struct tb_err *err)
-	TB_MUST_USE;
-
 /* Is there anything in the folder that model_open() could show as a directory? */
 enum tb_status folder_has_weights(const char *dir, bool *yes, struct tb_err *err) TB_MUST_USE;
 #endif

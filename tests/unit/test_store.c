@@ -49,7 +49,7 @@ collect(void *arg, const struct model_loc *loc, struct tb_err *err)
 	struct tb_buf *b = arg;
 
 	(void)err;
-	tb_buf_printf(b, "%s %s\n", loc->name, model_kind_name(loc->kind));
+	tb_buf_printf(b, "%s %s\n", loc->name, kind_name(loc->kind));
 	assert_true(loc->mtime_ns > 0);
 	return TB_OK;
 }

@@ -67,9 +67,9 @@ typedef enum tb_status header_fn(void *arg, const struct st_header *h, struct tb
 static bool
 may_have_header(const struct model *m, const struct model_file *f)
 {
-	return m->loc.kind == MODEL_SAFETENSORS_FILE || f->media == MEDIA_TENSOR ||
-	       (m->loc.kind == MODEL_SAFETENSORS_DIR && f->name &&
-		tb_ends(f->name, ".safetensors"));
+	const struct format *format = model_file_format(m, f);
+
+	return format && !format->keys;
 }
 
 static enum tb_status
@@ -87,7 +87,7 @@ each_header(const struct model *m, header_fn *fn, void *arg, struct tb_job *job,
 			continue;
 		if ((status = tb_job_check(job, err)) || tb_file_open(&f, mf->path, NULL))
 			continue;
-		if (!st_read(&h, &f, NULL)) {
+		if (!model_file_format(m, mf)->read(&h, &f, NULL)) {
 			status = fn(arg, &h, err);
 			st_free(&h);
 		}

@@ -142,7 +142,7 @@ check_folder(const char *path, const char *folder, struct tb_err *err)
 static enum tb_status
 check_path(const char *path, const struct model *m, struct tb_err *err)
 {
-	bool store = model_kind_ollama(m->loc.kind);
+	bool store = kind_shares_blobs(m->loc.kind);
 	static const char *const parts[] = { "blobs", "manifests" };
 	enum tb_status status = check_files(path, m, err);
 

@@ -16,7 +16,7 @@
 static bool
 is_json(const struct model *m, const struct model_file *f)
 {
-	if (f->missing || f->is_manifest || !f->name || m->loc.kind == MODEL_SAFETENSORS_FILE)
+	if (f->missing || f->is_manifest || !f->name || kind_is_bare(m->loc.kind))
 		return false;
 	if (f->media_type)
 		return f->media == MEDIA_JSON;

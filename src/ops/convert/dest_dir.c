@@ -218,7 +218,7 @@ static enum tb_status
 copy_files(struct dest *d, struct tb_err *err)
 {
 	const struct model *m = d->plan->model;
-	bool alone = m->loc.kind == MODEL_SAFETENSORS_FILE, config = false;
+	bool alone = kind_is_bare(m->loc.kind), config = false;
 	enum tb_status status = TB_OK;
 	char *text;
 	size_t len;

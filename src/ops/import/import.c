@@ -236,7 +236,7 @@ add_json(const struct model *m, struct ollama_writer *w, struct tb_err *err)
 		char *text = NULL;
 		size_t len;
 
-		if (m->loc.kind != MODEL_SAFETENSORS_DIR || f->missing || !is_wanted(f->name))
+		if (!kind_is_folder(m->loc.kind) || f->missing || !is_wanted(f->name))
 			continue;
 		status = tb_file_slurp(f->path, JSON_MAX, &text, &len, err);
 		if (!status)
@@ -284,7 +284,7 @@ static enum tb_status
 write_model(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
 	    const struct model_name *name, bool replace, struct tb_err *err)
 {
-	enum tb_status status = im->m->loc.kind == MODEL_GGUF_FILE
+	enum tb_status status = model_has_keys(im->m)
 		? import_gguf(im->m, w, im->job, err) : write_safetensors(im, pool, w, err);
 
 	if (!status)
@@ -304,10 +304,9 @@ open_source(const char *path, struct model **out, struct tb_err *err)
 
 	if (status)
 		return status;
-	if (loc.kind != MODEL_SAFETENSORS_DIR && loc.kind != MODEL_SAFETENSORS_FILE &&
-	    loc.kind != MODEL_GGUF_FILE)
+	if (kind_has_manifest(loc.kind))
 		status = tb_fail(err, TB_EUNSUP, "%s: is %s; safetensors and GGUF files can be "
-				 "imported", path, model_kind_name(loc.kind));
+				 "imported", path, kind_name(loc.kind));
 	else
 		status = model_open(out, &loc, err);
 	model_loc_free(&loc);

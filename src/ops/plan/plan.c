@@ -169,12 +169,13 @@ fill(struct plan *p, const struct plan_request *req, struct tb_err *err)
 static enum tb_status
 check_source(const struct model *m, struct tb_err *err)
 {
+	const struct format *format = kind_format(m->loc.kind);
 	const struct tensor *foreign = model_foreign(m);
 	char name[SCHEME_NAME_MAX];
 
-	if (model_is_gguf(m))
-		return tb_fail(err, TB_EUNSUP, "%s: GGUF models are read, but not converted yet",
-			       m->loc.path);
+	if (format && !format->converted)
+		return tb_fail(err, TB_EUNSUP, "%s: %s models are read, but not converted yet",
+			       m->loc.path, format->title);
 	if (foreign)
 		return tb_fail(err, TB_EUNSUP, "%s: %.200s is %s, which is read, but not converted",
 			       m->loc.path, foreign->name, scheme_name(&foreign->scheme, name));

@@ -183,7 +183,7 @@ enum tb_status
 blobdir_model(struct blobdir *d, const char *root, const struct model_loc *loc,
 	      struct tb_err *err)
 {
-	bool ollama = model_kind_ollama(loc->kind);
+	bool ollama = kind_shares_blobs(loc->kind);
 	size_t n = ollama ? strlen(loc->root) : hub_repository(loc->path);
 	const char *path = ollama ? loc->root : loc->path;
 

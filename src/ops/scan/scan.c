@@ -95,7 +95,7 @@ compare(struct scan *s, struct scan_root *root, struct scan_model *m, struct tb_
 	m->stale = s->req->again || !m->known || k.mtime_ns != m->loc.mtime_ns ||
 		   k.dir_ns != m->dir_ns || !same_files(s, &k);
 	root->nstale += m->stale;
-	s->out->unchanged += !m->stale && k.kind != MODEL_CONTAINER;
+	s->out->unchanged += !m->stale && kind_is_model(k.kind);
 	tb_arena_free(&k.mem);
 	return TB_OK;
 }

@@ -109,7 +109,7 @@ stand_in(struct opened *o)
 
 	o->file = (struct model_file){ .path = loc->path, .media = MEDIA_UNKNOWN };
 	scan_probe(loc->path, &o->file.id, &o->file.missing);
-	o->file.is_manifest = model_kind_ollama(loc->kind);
+	o->file.is_manifest = kind_has_manifest(loc->kind);
 	o->problem = (struct model_problem){ .message = o->why.msg };
 	o->broken = (struct model){ .loc = *loc, .arch = (char *)"", .files = &o->file,
 		.nfiles = o->from->dir_ns ? 0 : 1, .bytes = o->from->dir_ns ? 0 : o->file.id.size,
@@ -216,7 +216,7 @@ write_one(struct scanner *s, const struct opened *o, struct tb_err *err)
 	if (status)
 		return status;
 	s->out->unread += unread(o);
-	if (m->loc.kind == MODEL_CONTAINER)
+	if (!kind_is_model(m->loc.kind))
 		return TB_OK;
 	if (o->from->known)
 		s->out->changed++;

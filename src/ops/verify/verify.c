@@ -46,7 +46,7 @@ remember_models(struct verify_run *r, struct tb_err *err)
 	for (size_t i = 0; !status && i < r->nmodels; i++) {
 		const struct verify_model *m = &r->models[i];
 
-		if (m->loc.kind == MODEL_CONTAINER)
+		if (!kind_is_model(m->loc.kind))
 			continue;
 		v.name = m->loc.name;
 		v.stamp = m->stamp;

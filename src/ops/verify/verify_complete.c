@@ -76,7 +76,7 @@ covers(const char *layer, const char *tensor)
 bool
 complete_unread(const struct model *m, const char *tensor)
 {
-	bool layers = m->loc.kind == MODEL_OLLAMA_TENSORS;
+	bool layers = kind_types_layers(m->loc.kind) && !model_has_keys(m);
 
 	if (!layers)
 		return m->nproblems > 0;
@@ -117,13 +117,7 @@ complete_partial(const struct model *m)
 	for (size_t i = 0; i < m->nfiles; i++)
 		if (m->files[i].name && !strcmp(m->files[i].name, "adapter_config.json"))
 			return true;
-	return model_is_gguf(m) && partial_gguf(m);
-}
-
-static bool
-store_kind(const struct model *m)
-{
-	return model_kind_ollama(m->loc.kind) || model_is_image(m);
+	return model_has_keys(m) && partial_gguf(m);
 }
 
 enum tb_status
@@ -132,23 +126,23 @@ verify_complete(const struct model *m, struct verify_gaps *g, struct tb_err *err
 	struct hparams hp;
 	uint32_t vocab = 0;
 
-	if (m->loc.kind == MODEL_CONTAINER)
+	if (!kind_is_model(m->loc.kind))
 		return TB_OK;
-	if (store_kind(m))
+	if (kind_has_manifest(m->loc.kind))
 		complete_layers(m, g);
-	if (m->loc.kind == MODEL_SAFETENSORS_DIR)
+	if (kind_is_folder(m->loc.kind))
 		complete_shards(m, g);
-	if (model_is_gguf(m))
+	if (model_has_keys(m))
 		complete_gguf(m, g);
 	else
 		complete_packed(m, g);
-	if (!complete_partial(m) && m->loc.kind != MODEL_SAFETENSORS_FILE) {
+	if (!complete_partial(m) && !kind_is_bare(m->loc.kind)) {
 		if (complete_slots(m, &hp, g, err)) {
 			vocab = hp.vocab;
 			hparams_free(&hp);
 		}
 	}
-	if (m->loc.kind != MODEL_SAFETENSORS_FILE)
+	if (!kind_is_bare(m->loc.kind))
 		complete_texts(m, vocab, g);
 	return g->nomem ? tb_nomem(err) : TB_OK;
 }

@@ -147,7 +147,7 @@ no_tokenizer(const struct model *m, uint32_t vocab, struct verify_gaps *g)
 	static const char what[] = "tokenizer: no tokenizer.json, tokenizer.model, vocab.json or "
 				   "GGUF vocabulary";
 	bool missing, expected = names_tokenizer(m, &missing) ||
-				 m->loc.kind == MODEL_OLLAMA_TENSORS || model_is_gguf(m);
+				 kind_types_layers(m->loc.kind) || model_has_keys(m);
 
 	if (missing || !vocab || !m->ntensors)
 		return;		/* told as a file that lacks; or needs perhaps none */
@@ -176,7 +176,7 @@ check_tokenizer(const struct model *m, uint32_t vocab, struct verify_gaps *g)
 		gap_add(g, F_NOT_RUN, NULL, "tokenizer (%s): %s", source, why.msg);
 	else if (status == TB_ENOMEM)
 		g->nomem = true;
-	else if (vocab && size > vocab && !model_is_gguf(m))
+	else if (vocab && size > vocab && !model_has_keys(m))
 		gap_add(g, F_TOKENIZER, NULL, "tokenizer (%s): %zu tokens, the model knows %u", source,
 			size, vocab);
 	tokenizer_free(t);

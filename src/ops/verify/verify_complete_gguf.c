@@ -106,8 +106,7 @@ complete_gguf(const struct model *m, struct verify_gaps *g)
 	struct tb_err ignored;
 
 	for (size_t i = 0; i < m->nfiles; i++)
-		if (!m->files[i].missing && (m->loc.kind == MODEL_GGUF_FILE ||
-					     m->files[i].media == MEDIA_MODEL))
+		if (model_meta_speaks(m, &m->files[i]))
 			check_file(m->files[i].path, g);
 	if (!embed || embed->ndim != 2 || m->nproblems || complete_partial(m) ||
 	    model_meta_open(&mm, m, &ignored))

@@ -112,13 +112,13 @@ check_names(const struct model *m, struct verify_gaps *g)
 void
 complete_layers(const struct model *m, struct verify_gaps *g)
 {
-	bool ollama = !model_is_image(m);
-
-	if (ollama && !has_media(m, BIT(MEDIA_CONFIG) | BIT(MEDIA_UNKNOWN)))
+	if (!kind_types_layers(m->loc.kind))
+		return;
+	if (!has_media(m, BIT(MEDIA_CONFIG) | BIT(MEDIA_UNKNOWN)))
 		gap_add(g, F_INCOMPLETE, NULL, "the manifest names no config");
-	if (ollama && !has_media(m, WEIGHTS) && !remote(m))
+	if (!has_media(m, WEIGHTS) && !remote(m))
 		gap_add(g, F_INCOMPLETE, NULL, "the manifest lists no weights: no layer of it is a "
 			"model or a tensor");
-	if (ollama && has_media(m, BIT(MEDIA_TENSOR)))
-		check_names(m, g);	/* elsewhere they are those of files */
+	if (has_media(m, BIT(MEDIA_TENSOR)))
+		check_names(m, g);
 }

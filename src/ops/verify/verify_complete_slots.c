@@ -51,7 +51,7 @@ usual_class(const struct model *m, const struct arch *a)
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
 		if (tb_ends(m->arch, endings[i]))
 			return true;
-	return !*m->arch || model_is_gguf(m) || !strcmp(m->arch, m->model_type) ||
+	return !*m->arch || model_has_keys(m) || !strcmp(m->arch, m->model_type) ||
 	       !strcmp(m->arch, a->class_name);
 }
 
@@ -59,7 +59,7 @@ usual_class(const struct model *m, const struct arch *a)
 static bool
 speaks(const struct model *m)
 {
-	return !*m->arch || model_is_gguf(m) || tb_ends(m->arch, "ForCausalLM") ||
+	return !*m->arch || model_has_keys(m) || tb_ends(m->arch, "ForCausalLM") ||
 	       tb_ends(m->arch, "ForConditionalGeneration") || !strcmp(m->arch, m->model_type);
 }
 
@@ -113,7 +113,7 @@ broken(struct look *l, const struct slot_wrong *w)
 static bool
 layer_of(const struct look *l, const struct tensor *t, uint32_t *layer)
 {
-	struct canon_model cm = { .arch = l->hp->arch, .gguf = model_is_gguf(l->m) };
+	struct canon_model cm = { .arch = l->hp->arch, .gguf = model_has_keys(l->m) };
 	struct tname_layer at;
 	struct canon c;
 
@@ -286,7 +286,7 @@ without_numbers(const struct model *m, enum tb_status why_code, const struct tb_
 	struct canon_model cm;
 
 	canon_model(&cm, m);
-	if (why_code == TB_ENOENT && !config_told(m) && !model_is_gguf(m) && m->ntensors &&
+	if (why_code == TB_ENOENT && !config_told(m) && !model_has_keys(m) && m->ntensors &&
 	    looks_like_one(m))
 		gap_add(g, F_INCOMPLETE, NULL, "config.json: not there");
 	else if (why_code == TB_EFORMAT && !config_told(m))
@@ -297,7 +297,7 @@ without_numbers(const struct model *m, enum tb_status why_code, const struct tb_
 			: *m->arch ? m->arch : "(none given)");
 	else if (why_code == TB_EUNSUP)
 		gap_add(g, F_NOT_RUN, NULL, "%s; its structure alone was looked at", why->msg);
-	if (why_code == TB_EUNSUP && !model_is_gguf(m))
+	if (why_code == TB_EUNSUP && !model_has_keys(m))
 		complete_config(m, g);
 }
 
@@ -306,7 +306,7 @@ complete_slots(const struct model *m, struct hparams *hp, struct verify_gaps *g,
 	       struct tb_err *err)
 {
 	struct look l = { .m = m, .hp = hp, .g = g,
-			  .where = model_is_gguf(m) ? "the GGUF's block_count" : "config.json" };
+			  .where = model_has_keys(m) ? "the GGUF's block_count" : "config.json" };
 	const struct slot_visitor v = { fits, wrong, &l };
 	struct tb_err why;
 	enum tb_status status = hparams_model(hp, m, &why);

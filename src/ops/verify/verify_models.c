@@ -104,24 +104,6 @@ verify_collect(struct verify_run *r, struct tb_err *err)
 /* ---- reading, on the pool ---- */
 
 static bool
-ollama(const struct verify_model *m)
-{
-	return model_kind_ollama(m->loc.kind);
-}
-
-static bool
-image(const struct verify_model *m)
-{
-	return model_kind_image(m->loc.kind);
-}
-
-static bool
-container(const struct verify_model *m)
-{
-	return m->loc.kind == MODEL_CONTAINER;
-}
-
-static bool
 keep_file(struct verify_file *to, const struct model_file *f, bool sized)
 {
 	bool odd = f->media == MEDIA_UNKNOWN && f->media_type && !f->is_manifest;
@@ -295,7 +277,7 @@ judge_file(struct verify_run *r, const struct verify_model *m, const struct veri
 
 	if ((f->missing || f->unread) && !f->outside && !again)
 		missing(r, m, f);
-	if (f->odd_media && !container(m))
+	if (f->odd_media && kind_is_model(m->loc.kind))
 		verify_find(r, F_UNKNOWN_MEDIA, &at, "%s: a layer of unknown type %s", m->loc.name,
 			    f->odd_media);
 }
@@ -333,7 +315,7 @@ judge(struct verify_run *r, const struct verify_model *m)
 		return;
 	}
 	find_outside(r, m);
-	if (container(m))
+	if (!kind_is_model(m->loc.kind))
 		verify_find(r, F_NOT_MODEL, &(struct verify_where){ .model = m }, "%s: a container "
 			    "image, no model; its blobs are compared with their digests",
 			    m->loc.name);
@@ -356,9 +338,10 @@ judge_failed(struct verify_run *r, const struct verify_model *m)
 	struct tb_err why, err;
 	enum tb_status status = tb_fail(&why, TB_EIO, "%s", m->failure);
 
-	verify_find(r, ollama(m) || image(m) ? F_MANIFEST_BAD : F_MODEL_BAD, &at, "%s: %s", m->loc.name,
-		    m->failure);
-	if (ollama(m) && unread_note(&r->unread, m->loc.path, status, &why, &err))
+	verify_find(r, kind_has_manifest(m->loc.kind) ? F_MANIFEST_BAD : F_MODEL_BAD, &at, "%s: %s",
+		    m->loc.name, m->failure);
+	if (kind_shares_blobs(m->loc.kind) &&
+	    unread_note(&r->unread, m->loc.path, status, &why, &err))
 		verify_fail(r, err.code, &err);
 }
 
@@ -390,8 +373,8 @@ verify_read_models(struct verify_run *r, struct tb_err *err)
 			judge_failed(r, m);
 		else
 			judge(r, m);
-		r->out->models += !container(m);
-		r->out->manifests += ollama(m) || image(m) || container(m);
+		r->out->models += kind_is_model(m->loc.kind);
+		r->out->manifests += kind_has_manifest(m->loc.kind);
 	}
 	return status;
 }

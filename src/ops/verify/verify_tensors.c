@@ -21,9 +21,10 @@ verify_tensors_read(struct verify_tensors *out, const struct tb_file *f, struct 
 	struct verify_tensors t = { 0 };
 
 	*out = t;
-	if (st_read(&t.st, f, NULL) && gguf_read(&t.gguf, f, NULL))
-		return TB_OK;
-	t.v = tb_calloc(t.st.ntensors + t.gguf.ntensors, sizeof(*t.v));
+	for (const struct format *const *of = format_rows; *of; of++)
+		if (!(*of)->read(&t.st, f, NULL))
+			break;
+	t.v = tb_calloc(t.st.ntensors, sizeof(*t.v));
 	if (!t.v) {
 		verify_tensors_free(&t);
 		return tb_nomem(err);
@@ -31,13 +32,8 @@ verify_tensors_read(struct verify_tensors *out, const struct tb_file *f, struct 
 	for (size_t i = 0; i < t.st.ntensors; i++) {
 		const struct st_tensor *s = &t.st.tensors[i];
 
-		t.v[t.n++] = (struct verify_tensor){ s->name, scheme_plain(s->dtype), s->off,
-						     s->len };
-	}
-	for (size_t i = 0; i < t.gguf.ntensors; i++) {
-		const struct gguf_tensor *g = &t.gguf.tensors[i];
-
-		t.v[t.n++] = (struct verify_tensor){ g->name, scheme_ggml(g->type), g->off, g->len };
+		t.v[t.n++] = (struct verify_tensor){ s->name, s->blocks ? scheme_ggml(s->blocks - 1u)
+						     : scheme_plain(s->dtype), s->off, s->len };
 	}
 	if (t.n)
 		qsort(t.v, t.n, sizeof(*t.v), by_offset);
@@ -50,7 +46,6 @@ verify_tensors_free(struct verify_tensors *t)
 {
 	free(t->v);
 	st_free(&t->st);
-	gguf_free(&t->gguf);
 	*t = (struct verify_tensors){ 0 };
 }
 

@@ -3,8 +3,7 @@
 #define TBTUI_OPS_VERIFY_TENSORS_H
 
 #include "src/base/file.h"
-#include "src/format/gguf.h"
-#include "src/format/safetensors.h"
+#include "src/format/format.h"
 #include "src/quant/scheme.h"
 
 struct verify_tensor {
@@ -17,7 +16,6 @@ struct verify_tensors {
 	struct verify_tensor *v;	/* owned; sorted by off */
 	size_t n;
 	struct st_header st;
-	struct gguf gguf;
 };
 
 /* A file that is of no format, or damaged, has no tensors: that is told elsewhere.
