@@ -3,12 +3,9 @@
  * minimum and maximum; comparisons are written so that vectors do the same. */
 #include "config.h"
 
-#include "src/quant/encode.h"
-
 #include <math.h>
 
-#include "src/quant/bits.h"
-#include "src/quant/fp.h"
+#include "src/quant/groups.h"
 
 struct grid { float scale, bias; };
 
@@ -43,7 +40,7 @@ affine_code(float w, struct grid g, float n, enum flavour f)
 	return (uint8_t)(v > 0 ? v : 0);
 }
 
-void
+static void
 affine_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
 	      const struct quant_parts *out)
 {
@@ -64,3 +61,30 @@ affine_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *
 		fp_store(t, out->biases, i, g.bias);
 	}
 }
+
+static float
+affine_scale(const struct quant_src *q, size_t i)
+{
+	return fp_load(q->scale_dtype, q->scales, i);
+}
+
+static float
+affine_value(uint8_t code)
+{
+	return code;
+}
+
+GROUPS_DECODERS(affine, affine_scale, affine_value, true)
+
+static const char *const affine_types[] = { [2] = "int2", [3] = "int3", [4] = "int4",
+					    [5] = "int5", [6] = "int6", [8] = "int8" };
+
+const struct scheme_row scheme_row_affine = {
+	.form = FORM_GROUPS, .mode = "affine", .bits = { 2, 3, 4, 5, 6, 8 }, .groups = { 32, 64, 128 },
+	.usual_bits = 4, .usual_group = 64,
+	.words = { { "int4", 4 }, { "int8", 8 }, { "q4", 4 }, { "fp4", 4 }, { "q8", 8 }, { "fp8", 8 } },
+	.quant_types = affine_types,
+	.bias = true, .scale = DT_COUNT, .scale_float = DT_COUNT, .code_float = DT_COUNT,
+	.eight = SCHEME_AFFINE, .eight_experts = true,
+	.encode = affine_encode, .decode = affine_decode, .exact = affine_exact,
+};

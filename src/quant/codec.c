@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/quant/decode.h"
-#include "src/quant/encode.h"
-#include "src/quant/ggml.h"
+#include "src/quant/scheme_row.h"
 
 static const char *const flavours[] = { [FLAVOUR_METAL] = "metal", [FLAVOUR_MLX_CPU] = "mlx-cpu" };
 
@@ -74,14 +72,13 @@ quant_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *s
 	     const struct quant_parts *out)
 {
 	const struct quant_kernels *k = vector();
-	bool affine = s->kind == SCHEME_AFFINE;
-	size_t done = !k ? 0 : (affine ? k->affine : k->fp)(s, f, t, src, n, out);
+	size_t done = k ? k->encode(s, f, t, src, n, out) : 0;
 	uint64_t scales = scheme_scales(s, done) * (dtype_bits(scheme_scale_dtype(s, t)) / 8);
 	struct quant_parts rest = { at(out->codes, scheme_code_bytes(s, done)),
 				    at(out->scales, scales), at(out->biases, scales) };
 
-	src = (const char *)src + done * (dtype_bits(t) / 8);
-	(affine ? affine_encode : mx_encode)(s, f, t, src, n - done, &rest);
+	scheme_row(s->kind)->encode(s, f, t, (const char *)src + done * (dtype_bits(t) / 8),
+				    n - done, &rest);
 }
 
 void
@@ -107,18 +104,15 @@ void
 quant_decode(const struct scheme *s, const struct quant_src *q, size_t n, float *out)
 {
 	const struct quant_kernels *k = vector();
-	struct quant_src rest;
-	size_t done;
+	size_t done = k ? k->decode(s, q, n, out) : 0;
+	struct quant_src rest = quant_src_at(s, q, done);
 
-	if (scheme_is_plain(s)) {
-		dtype_to_f32(s->dtype, q->codes, n, out);
-		return;
-	}
-	done = !k ? 0 : s->kind == SCHEME_GGML ? k->ggml(s->ggml, q->codes, n, out)
-					       : k->decode(s, q, n, out);
-	rest = quant_src_at(s, q, done);
-	if (s->kind == SCHEME_GGML)
-		ggml_decode(s->ggml, rest.codes, n - done, out + done);
-	else
-		decode_f32(s, &rest, n - done, out + done);
+	scheme_row(s->kind)->decode(s, &rest, n - done, out + done);
+}
+
+void
+quant_decode_exact(const struct scheme *s, enum flavour f, const struct quant_src *q, size_t n,
+		   enum dtype out_dtype, void *out)
+{
+	scheme_row(s->kind)->exact(s, f, q, n, out_dtype, out);
 }

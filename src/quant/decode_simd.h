@@ -1,4 +1,4 @@
-/* decode_simd.h - decode.c's decode_f32(), the same operations in the same order. */
+/* decode_simd.h - what groups.h decodes to F32, the same operations in the same order. */
 
 SIMD float scale_at(const struct scheme *s, enum dtype t, const void *scales, size_t i)
 {
@@ -61,14 +61,18 @@ static size_t
 decode_simd(const struct scheme *s, const struct quant_src *q, size_t n, float *out)
 {
 	switch (s->kind) {
+	case SCHEME_GGML:
+		return ggml_simd(s->ggml, q->codes, n, out);
 	case SCHEME_MXFP4:
 		return decode_groups((struct scheme){ SCHEME_MXFP4, 4, 32, 0, 0 }, q, n, out);
 	case SCHEME_MXFP8:
 		return decode_groups((struct scheme){ SCHEME_MXFP8, 8, 32, 0, 0 }, q, n, out);
 	case SCHEME_NVFP4:
 		return decode_groups((struct scheme){ SCHEME_NVFP4, 4, 16, 0, 0 }, q, n, out);
-	default:
+	case SCHEME_AFFINE:
 		break;
+	default:
+		return 0;
 	}
 	if (s->bits == 4)
 		return decode_groups((struct scheme){ SCHEME_AFFINE, 4, s->group, 0, 0 }, q, n, out);

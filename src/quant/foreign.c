@@ -2,205 +2,94 @@
 
 #include "src/quant/foreign.h"
 
-#include <string.h>
+#include "src/quant/scheme_row.h"
 
 #define MATRIX_MAX (UINT64_C(1) << 40)	/* elements; more is a lie, and sums stay exact */
 
-static uint64_t
-up(uint64_t n, uint64_t by)
+uint64_t
+foreign_up(uint64_t n, uint64_t by)
 {
 	return (n + by - 1) / by;
 }
 
-/* Inputs that share a scale, and outputs. */
-static uint64_t
-group_cols(const struct scheme *s, uint64_t cols)
+uint64_t
+foreign_group_cols(const struct scheme *s, uint64_t cols)
 {
 	return s->group < SCHEME_PER_ROW ? s->group : cols;
 }
 
-static uint64_t
-group_rows(const struct scheme *s, uint64_t rows)
+uint64_t
+foreign_group_rows(const struct scheme *s, uint64_t rows)
 {
 	if (s->group == SCHEME_PER_TENSOR)
 		return rows;
-	return s->kind == SCHEME_FP8 && s->group < SCHEME_PER_ROW ? s->group : 1;
+	return scheme_row(s->kind)->foreign->square && s->group < SCHEME_PER_ROW ? s->group : 1;
 }
-
-static const bool gptq_bits[9] = { [2] = true, [3] = true, [4] = true, [8] = true };
 
 bool
 foreign_need(const struct scheme *s, uint64_t rows, uint64_t cols, struct foreign_need *out)
 {
-	uint64_t groups, words = up(cols * s->bits, 32), down = up(rows * s->bits, 32);
+	uint64_t groups;
 
 	if (!scheme_foreign(s) || !rows || !cols || !s->group || rows > MATRIX_MAX / cols ||
 	    s->bits < 1 || s->bits > 8)
 		return false;
-	groups = up(cols, group_cols(s, cols));
-	out->scales = groups * up(rows, group_rows(s, rows));
-	if (s->kind == SCHEME_AWQ) {
-		*out = (struct foreign_need){ cols * (rows / 8) * 4, groups * (rows / 8) * 4,
-					      out->scales };
-		return s->bits == 4 && rows % 8 == 0 && s->group != SCHEME_PER_TENSOR;
-	}
-	if (s->kind == SCHEME_INT8 || s->kind == SCHEME_FP8) {
-		out->codes = rows * cols;
-		out->zeros = s->kind == SCHEME_INT8 ? out->scales : 0;
-		return s->bits == 8;
-	}
-	if (s->kind == SCHEME_CT_INT) {
-		out->codes = rows * words * 4;
-		out->zeros = down * groups * 4;
-		return true;
-	}
-	out->codes = words * rows * 4;
-	out->zeros = groups * down * 4;
-	return cols * s->bits % 32 == 0 && rows * s->bits % 32 == 0 &&
-	       s->group != SCHEME_PER_TENSOR && gptq_bits[s->bits];
+	groups = foreign_up(cols, foreign_group_cols(s, cols));
+	*out = (struct foreign_need){ .scales = groups *
+				      foreign_up(rows, foreign_group_rows(s, rows)) };
+	return scheme_row(s->kind)->foreign->need(s, rows, cols, groups, out);
 }
 
-static uint32_t
-word(const uint8_t *p, uint64_t i)
+uint32_t
+foreign_word(const uint8_t *p, uint64_t i)
 {
 	p += i * 4;
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Number i of a stream whose words are `stride` words apart; `add` is added to each. */
-static int
-stream(const uint8_t *p, uint64_t stride, uint64_t i, unsigned bits, uint32_t add)
+int
+foreign_stream(const uint8_t *p, uint64_t stride, uint64_t i, unsigned bits, uint32_t add)
 {
 	uint64_t at = i * bits / 32;
 	unsigned shift = (unsigned)(i * bits % 32);
-	uint32_t v = (word(p, at * stride) + add) >> shift;
+	uint32_t v = (foreign_word(p, at * stride) + add) >> shift;
 
 	if (shift + bits > 32)
-		v |= (word(p, (at + 1) * stride) + add) << (32 - shift);
+		v |= (foreign_word(p, (at + 1) * stride) + add) << (32 - shift);
 	return (int)(v & ((1u << bits) - 1));
 }
 
-/* In which nibble of a word AWQ has an output. */
-static unsigned
-awq_shift(uint64_t row)
+float
+foreign_scale(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t group)
 {
-	static const uint8_t nibble[8] = { 0, 4, 1, 5, 2, 6, 3, 7 };
-
-	return nibble[row % 8] * 4u;
-}
-
-static int
-awq_code(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t col)
-{
-	(void)s;
-	return (int)(word(q->codes, col * (q->rows / 8) + row / 8) >> awq_shift(row) & 15);
-}
-
-static int
-awq_zero(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t group)
-{
-	(void)s;
-	return (int)(word(q->zeros, group * (q->rows / 8) + row / 8) >> awq_shift(row) & 15);
-}
-
-static int
-gptq_code(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t col)
-{
-	return stream(q->codes + row * 4, q->rows, col, s->bits, 0);
-}
-
-/* Whole words had 1 in each code taken away, with what was borrowed; where codes
- * straddle words, each for itself. */
-static int
-gptq_zero(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t group)
-{
-	static const uint32_t ones[9] = { [2] = 0x55555555, [4] = 0x11111111, [8] = 0x01010101 };
-	bool v2 = s->kind == SCHEME_GPTQ_V2, whole = ones[s->bits] != 0;
-	const uint8_t *p = q->zeros + group * (q->rows * s->bits / 32) * 4;
-	int z = stream(p, 1, row, s->bits, v2 ? 0 : ones[s->bits]);
-
-	return v2 || whole ? z : (z + 1) & ((1 << s->bits) - 1);
-}
-
-static int
-ct_code(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t col)
-{
-	return stream(q->codes + row * up(q->cols * s->bits, 32) * 4, 1, col, s->bits, 0);
-}
-
-static int
-ct_zero(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t group)
-{
-	uint64_t groups = up(q->cols, group_cols(s, q->cols));
-
-	return stream(q->zeros + group * 4, groups, row, s->bits, 0);
-}
-
-static int
-byte_code(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t col)
-{
-	(void)s;
-	return (int8_t)q->codes[row * q->cols + col];
-}
-
-static int
-byte_zero(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t group)
-{
-	return (int8_t)q->zeros[row / group_rows(s, q->rows) *
-				up(q->cols, group_cols(s, q->cols)) + group];
-}
-
-/* A code, a zero, and which way the scales lie. */
-typedef int number_fn(const struct scheme *s, const struct foreign_src *q, uint64_t row,
-		      uint64_t at);
-static const struct layout { number_fn *code, *zero; bool scales_down; } layouts[] = {
-	[SCHEME_AWQ] = { awq_code, awq_zero, true },
-	[SCHEME_GPTQ] = { gptq_code, gptq_zero, true },
-	[SCHEME_GPTQ_V2] = { gptq_code, gptq_zero, true },
-	[SCHEME_CT_INT] = { ct_code, ct_zero, false },
-	[SCHEME_INT8] = { byte_code, byte_zero, false },
-	[SCHEME_FP8] = { NULL, NULL, false },
-};
-
-static float
-scale_at(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t group)
-{
-	uint64_t groups = up(q->cols, group_cols(s, q->cols));
-	uint64_t i = layouts[s->kind].scales_down ? group * q->rows + row
-						  : row / group_rows(s, q->rows) * groups + group;
+	uint64_t groups = foreign_up(q->cols, foreign_group_cols(s, q->cols));
+	uint64_t i = scheme_row(s->kind)->foreign->scales_down ? group * q->rows + row
+		     : row / foreign_group_rows(s, q->rows) * groups + group;
 	float v;
 
 	dtype_to_f32(q->scale_dtype, q->scales + i * (dtype_bits(q->scale_dtype) / 8), 1, &v);
 	return v;
 }
 
-/* Where there is an order, it has been looked at; but a file may be written meanwhile. */
-static uint64_t
-group_of(const struct scheme *s, const struct foreign_src *q, uint64_t col)
-{
-	uint64_t per = group_cols(s, q->cols), group;
-
-	if (!q->order)
-		return col / per;
-	group = word(q->order, col);
-	return group < up(q->cols, per) ? group : 0;
-}
-
 /* Part of one row. */
 static void
-decode_ints(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t col,
-	    size_t n, float *out)
+decode_numbers(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t col,
+	       size_t n, float *out)
 {
-	const struct layout *l = &layouts[s->kind];
+	const struct foreign_layout *l = scheme_row(s->kind)->foreign;
+	uint64_t per = foreign_group_cols(s, q->cols), groups = foreign_up(q->cols, per);
 	uint64_t last = UINT64_MAX;
-	int zero = s->kind == SCHEME_INT8 ? 0 : 1 << (s->bits - 1);
+	int zero = l->centred ? 0 : 1 << (s->bits - 1);
 	float scale = 0;
 
 	for (size_t i = 0; i < n; i++, col++) {
-		uint64_t group = group_of(s, q, col);
+		uint64_t group = q->order ? foreign_word(q->order, col) : col / per;
 
+		/* It has been looked at; but a file may be written meanwhile. */
+		if (group >= groups)
+			group = 0;
 		if (group != last) {
-			scale = scale_at(s, q, row, group);
+			scale = foreign_scale(s, q, row, group);
 			zero = q->zeros ? l->zero(s, q, row, group) : zero;
 			last = group;
 		}
@@ -208,28 +97,12 @@ decode_ints(const struct scheme *s, const struct foreign_src *q, uint64_t row, u
 	}
 }
 
-static void
-decode_fp8(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t col,
-	   size_t n, float *out)
-{
-	uint64_t per = group_cols(s, q->cols);
-
-	dtype_to_f32(DT_F8_E4M3, q->codes + row * q->cols + col, n, out);
-	for (size_t i = 0; i < n;) {
-		float scale = scale_at(s, q, row, (col + i) / per);
-		uint64_t left = per - (col + i) % per;
-
-		for (; left && i < n; left--, i++)
-			out[i] *= scale;
-	}
-}
-
 uint64_t
 foreign_bad_order(const struct scheme *s, const struct foreign_src *q)
 {
-	uint64_t groups = up(q->cols, group_cols(s, q->cols)), col = 0;
+	uint64_t groups = foreign_up(q->cols, foreign_group_cols(s, q->cols)), col = 0;
 
-	while (q->order && col < q->cols && word(q->order, col) < groups)
+	while (q->order && col < q->cols && foreign_word(q->order, col) < groups)
 		col++;
 	return q->order ? col : q->cols;
 }
@@ -238,16 +111,64 @@ void
 foreign_decode(const struct scheme *s, const struct foreign_src *q, uint64_t first, size_t n,
 	       float *out)
 {
+	const struct foreign_layout *l = scheme_row(s->kind)->foreign;
+
 	while (n) {
 		uint64_t row = first / q->cols, col = first % q->cols;
 		size_t part = q->cols - col < n ? (size_t)(q->cols - col) : n;
 
-		if (s->kind == SCHEME_FP8)
-			decode_fp8(s, q, row, col, part, out);
-		else
-			decode_ints(s, q, row, col, part, out);
+		(l->decode ? l->decode : decode_numbers)(s, q, row, col, part, out);
 		out += part;
 		first += part;
 		n -= part;
 	}
+}
+
+bool
+foreign_among(unsigned v, const unsigned *list, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (list[i] == v)
+			return true;
+	return false;
+}
+
+unsigned
+foreign_group(const struct foreign_said *said, uint64_t cols, uint64_t groups)
+{
+	if (!groups || !cols)
+		return 0;
+	for (unsigned i = 0; i < said->ngroups; i++)
+		if (said->group[i] < SCHEME_PER_ROW && foreign_up(cols, said->group[i]) == groups)
+			return said->group[i];
+	if (groups == 1)
+		return SCHEME_PER_ROW;
+	return cols % groups || cols / groups >= SCHEME_PER_ROW ? 0 : (unsigned)(cols / groups);
+}
+
+/* Do all parts have the bytes that the scheme wants, `many` times?  One scale may serve
+ * for all. */
+static bool
+fits(const struct scheme *s, const struct foreign_parts *p, uint64_t rows, uint64_t cols)
+{
+	uint64_t many = p->codes.many, scales = p->scales.many * p->scales.rows * p->scales.cols;
+	struct foreign_need need;
+
+	if (!foreign_need(s, rows, cols, &need) || !many || need.codes > UINT64_MAX / many ||
+	    p->codes.len != need.codes * many || need.scales > UINT64_MAX / many)
+		return false;
+	if (scales != need.scales * many && (s->group != SCHEME_PER_TENSOR || scales != 1))
+		return false;
+	if (p->has_zeros && p->zeros.len != need.zeros * many)
+		return false;
+	return (!p->has_order || p->order.len == cols * many * 4) &&
+	       (dtype_floating(p->scales.dtype) && dtype_bits(p->scales.dtype) >= 8);
+}
+
+unsigned
+foreign_fit(struct foreign_answer *out, struct scheme s, const struct foreign_parts *p,
+	    uint64_t rows, uint64_t cols)
+{
+	*out = (struct foreign_answer){ s, rows, cols };
+	return s.group && fits(&s, p, rows, cols);
 }

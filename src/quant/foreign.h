@@ -43,4 +43,71 @@ uint64_t foreign_bad_order(const struct scheme *s, const struct foreign_src *q);
 /* n elements of one matrix, row after row, from number `first` on. */
 void foreign_decode(const struct scheme *s, const struct foreign_src *q, uint64_t first, size_t n,
 		    float *out);
+
+/* ---- what parts look like in a file, and what they may be ---- */
+
+#define FOREIGN_MAX 8
+
+/* What config.json says of it. */
+struct foreign_said {
+	bool any;			/* there is such a block */
+	const char *format;		/* its checkpoint_format; borrowed; NULL: none */
+	unsigned bits[FOREIGN_MAX], nbits;	/* a compressed-tensors model may have several */
+	unsigned group[FOREIGN_MAX], ngroups;	/* SCHEME_PER_ROW as well */
+};
+bool foreign_among(unsigned v, const unsigned *list, unsigned n);
+
+/* The last dimensions of a part, 1 where it has none, and how often they are there. */
+struct foreign_part { unsigned ndim; uint64_t many, rows, cols, len; enum dtype dtype; };
+struct foreign_parts {
+	struct foreign_part codes, scales, zeros, order;
+	bool has_zeros, has_order;
+};
+struct foreign_answer { struct scheme s; uint64_t rows, cols; };	/* of one matrix */
+
+/* Endings: of the weight, and instead of it those of its parts; NULL: has none.
+ * `shape` is what the weight's shape says, too. */
+struct foreign_names { const char *weight, *scale, *zeros, *order, *shape; enum dtype dtype; };
+
+/* ---- one kind, for its row ---- */
+
+/* A code, or the zero of a group. */
+typedef int foreign_number_fn(const struct scheme *s, const struct foreign_src *q, uint64_t row,
+			      uint64_t at);
+
+struct foreign_layout {
+	struct foreign_names names[2];		/* the second: others call them so */
+	/* What such parts can be; how many answers there are, at most FOREIGN_MAX. */
+	unsigned (*fit)(const struct foreign_said *said, const struct foreign_parts *p,
+			struct foreign_answer *out);
+	/* For so many groups an input; bits and scales are set and sound. */
+	bool (*need)(const struct scheme *s, uint64_t rows, uint64_t cols, uint64_t groups,
+		     struct foreign_need *out);
+	foreign_number_fn *code, *zero;
+	/* Part of one row; NULL: (code - zero) * scale. */
+	void (*decode)(const struct scheme *s, const struct foreign_src *q, uint64_t row,
+		       uint64_t col, size_t n, float *out);
+	/* A code's first byte; height: rows of one matrix, of which there may be several.
+	 * NULL: one behind the other. */
+	uint64_t (*place)(const struct scheme *s, uint64_t height, uint64_t cols, uint64_t row,
+			  uint64_t col);
+	const char *bits;	/* what stands before them in the name; NULL: they do not */
+	bool scales_down;	/* [groups][rows] */
+	bool square;		/* a group is a square of elements */
+	bool centred;		/* without zeros it is 0, else 2^(bits - 1) */
+};
+
+uint64_t foreign_up(uint64_t n, uint64_t by);		/* n / by, rounded up */
+uint64_t foreign_group_cols(const struct scheme *s, uint64_t cols);	/* that share a scale */
+uint64_t foreign_group_rows(const struct scheme *s, uint64_t rows);
+uint32_t foreign_word(const uint8_t *p, uint64_t i);
+/* Number i of a stream whose words are `stride` words apart; `add` is added to each. */
+int foreign_stream(const uint8_t *p, uint64_t stride, uint64_t i, unsigned bits, uint32_t add);
+float foreign_scale(const struct scheme *s, const struct foreign_src *q, uint64_t row,
+		    uint64_t group);
+/* Inputs that share a scale, when there are `groups` of them; 0: no whole number. */
+unsigned foreign_group(const struct foreign_said *said, uint64_t cols, uint64_t groups);
+/* Puts an answer; 1 if all parts have the bytes that it wants, `many` times. */
+unsigned foreign_fit(struct foreign_answer *out, struct scheme s, const struct foreign_parts *p,
+		     uint64_t rows, uint64_t cols);
 #endif

@@ -4,6 +4,7 @@
 
 #include "src/format/ggml_type.h"
 #include "src/quant/ggml_blocks.h"
+#include "src/quant/scheme_row.h"
 
 static void (*const decoders[])(const uint8_t *p, float *out) = {
 	[GGML_Q4_0] = ggml_q4_0, [GGML_Q4_1] = ggml_q4_1,
@@ -34,3 +35,13 @@ ggml_decode(unsigned type, const void *src, size_t n, float *out)
 	for (size_t i = 0; i < n / info->block; i++)
 		decoders[type](p + i * info->bytes, out + i * info->block);
 }
+
+static void
+blocks_decode(const struct scheme *s, const struct quant_src *q, size_t n, float *out)
+{
+	ggml_decode(s->ggml, q->codes, n, out);
+}
+
+const struct scheme_row scheme_row_ggml = {
+	.form = FORM_BLOCKS, .mode = "ggml", .decode = blocks_decode,
+};

@@ -12,12 +12,13 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/compare_kernel.h \
 	src/quant/compare_ops.h \
 	src/quant/compare_scalar.c \
-	src/quant/decode.c \
-	src/quant/decode.h \
-	src/quant/encode.h \
 	src/quant/error.c \
 	src/quant/foreign.c \
 	src/quant/foreign.h \
+	src/quant/foreign_awq.c \
+	src/quant/foreign_bytes.c \
+	src/quant/foreign_ct.c \
+	src/quant/foreign_gptq.c \
 	src/quant/fp.c \
 	src/quant/fp.h \
 	src/quant/ggml.c \
@@ -34,9 +35,11 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/ggml_k.c \
 	src/quant/ggml_nibble.c \
 	src/quant/ggml_table.c \
+	src/quant/groups.h \
 	src/quant/mx.c \
 	src/quant/scheme.c \
 	src/quant/scheme.h \
+	src/quant/scheme_row.h \
 	src/quant/sketch.c \
 	src/quant/sketch.h \
 	src/quant/stats.c \

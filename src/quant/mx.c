@@ -3,12 +3,9 @@
  * backend divides and rounds each step to the tensor's own dtype. */
 #include "config.h"
 
-#include "src/quant/encode.h"
-
 #include <math.h>
 
-#include "src/quant/bits.h"
-#include "src/quant/fp.h"
+#include "src/quant/groups.h"
 
 /* How the elements of a group become codes, once its scale is known. */
 struct scaling {
@@ -107,7 +104,7 @@ encode(const struct scheme *s, enum flavour f, enum dtype t, const void *src, si
 	}
 }
 
-void
+static void
 mx_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
 	  const struct quant_parts *out)
 {
@@ -122,3 +119,37 @@ nv_encode(enum flavour f, enum dtype t, const void *src, size_t n, float absmax,
 
 	encode(&nvfp4, f, t, src, n, absmax, out);
 }
+
+static float
+mx_scale(const struct quant_src *q, size_t i)
+{
+	return fp_e8m0_decode(((const uint8_t *)q->scales)[i]);
+}
+
+static float
+nv_scale(const struct quant_src *q, size_t i)
+{
+	return fp_e4m3_decode(((const uint8_t *)q->scales)[i]);
+}
+
+GROUPS_DECODERS(mxfp4, mx_scale, fp_e2m1_decode, false)
+GROUPS_DECODERS(mxfp8, mx_scale, fp_e4m3_decode, false)
+GROUPS_DECODERS(nvfp4, nv_scale, fp_e2m1_decode, false)
+
+const struct scheme_row scheme_row_mxfp4 = {
+	.form = FORM_GROUPS, .mode = "mxfp4", .bits = { 4 }, .groups = { 32 },
+	.scale = DT_U8, .scale_float = DT_F8_E8M0, .code_float = DT_COUNT, .eight = SCHEME_MXFP8,
+	.encode = mx_encode, .decode = mxfp4_decode, .exact = mxfp4_exact,
+};
+
+const struct scheme_row scheme_row_mxfp8 = {
+	.form = FORM_GROUPS, .mode = "mxfp8", .bits = { 8 }, .groups = { 32 },
+	.scale = DT_U8, .scale_float = DT_F8_E8M0, .code_float = DT_F8_E4M3, .eight = SCHEME_MXFP8,
+	.encode = mx_encode, .decode = mxfp8_decode, .exact = mxfp8_exact,
+};
+
+const struct scheme_row scheme_row_nvfp4 = {
+	.form = FORM_GROUPS, .mode = "nvfp4", .bits = { 4 }, .groups = { 16 },
+	.scale = DT_U8, .scale_float = DT_F8_E4M3, .code_float = DT_COUNT, .eight = SCHEME_MXFP8,
+	.encode = mx_encode, .decode = nvfp4_decode, .exact = nvfp4_exact,
+};

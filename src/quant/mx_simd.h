@@ -132,13 +132,21 @@ SIMD size_t mx_typed(struct scheme s, enum dtype t, const void *src, size_t n,
 }
 
 static size_t
-mx_simd(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
-	const struct quant_parts *out)
+encode_simd(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
+	    const struct quant_parts *out)
 {
+	if (s->kind == SCHEME_AFFINE)
+		return affine_simd(s, f, t, src, n, out);
 	if (f != FLAVOUR_METAL)
 		return 0;
-	if (s->kind == SCHEME_NVFP4)
+	switch (s->kind) {
+	case SCHEME_NVFP4:
 		return mx_typed((struct scheme){ SCHEME_NVFP4, 4, 16, 0, 0 }, t, src, n, out);
-	return s->bits == 8 ? mx_typed((struct scheme){ SCHEME_MXFP8, 8, 32, 0, 0 }, t, src, n, out)
-			    : mx_typed((struct scheme){ SCHEME_MXFP4, 4, 32, 0, 0 }, t, src, n, out);
+	case SCHEME_MXFP8:
+		return mx_typed((struct scheme){ SCHEME_MXFP8, 8, 32, 0, 0 }, t, src, n, out);
+	case SCHEME_MXFP4:
+		return mx_typed((struct scheme){ SCHEME_MXFP4, 4, 32, 0, 0 }, t, src, n, out);
+	default:
+		return 0;
+	}
 }

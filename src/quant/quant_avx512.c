@@ -5,15 +5,14 @@
 
 #include "src/format/ggml_type.h"
 #include "src/quant/bits.h"
-#include "src/quant/encode.h"
 #include "src/quant/fp.h"
+#include "src/quant/scheme_row.h"
 #include "src/quant/simd_avx512.h"
 
 #include "src/quant/pack_simd.h"
 #include "src/quant/affine_simd.h"
 #include "src/quant/mx_simd.h"
-#include "src/quant/decode_simd.h"
 #include "src/quant/ggml_simd.h"
+#include "src/quant/decode_simd.h"
 
-const struct quant_kernels quant_avx512 = { "avx512", affine_simd, mx_simd, decode_simd,
-	ggml_simd };
+const struct quant_kernels quant_avx512 = { "avx512", encode_simd, decode_simd };

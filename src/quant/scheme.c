@@ -1,60 +1,35 @@
 #include "config.h"
 
-#include "src/quant/scheme.h"
+#include "src/quant/scheme_row.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "src/base/buf.h"
 #include "src/base/text.h"
 #include "src/format/ggml_type.h"
+#include "src/quant/foreign.h"
 #include "src/quant/ggml.h"
 
-/* One row a kind.  group and bits are those of the mode when nothing else is said;
- * affine is the only one that has others. */
-static const struct kind {
-	const char *mode;	/* as in config.json, and the command line */
-	unsigned bits, group;
-	bool bias;
-	bool plain_scale;	/* scales have the source's dtype; else U8 */
-} kinds[] = {
-	[SCHEME_AFFINE] = { "affine", 4, 64, true, true },
-	[SCHEME_MXFP4] = { "mxfp4", 4, 32, false, false },
-	[SCHEME_MXFP8] = { "mxfp8", 8, 32, false, false },
-	[SCHEME_NVFP4] = { "nvfp4", 4, 16, false, false },
-	[SCHEME_GGML] = { "ggml", 0, 0, false, false },
-	[SCHEME_AWQ] = { "awq", 4, 0, false, false },
-	[SCHEME_GPTQ] = { "gptq", 4, 0, false, false },
-	[SCHEME_GPTQ_V2] = { "gptq_v2", 4, 0, false, false },
-	[SCHEME_CT_INT] = { "ct-int", 4, 0, false, false },
-	[SCHEME_INT8] = { "ct-int8", 8, 0, false, false },
-	[SCHEME_FP8] = { "fp8", 8, 0, false, false },
-};
-#define NMODES SCHEME_GGML	/* those that config.json can name */
-
-/* What people type besides the modes' names. */
-static const struct { const char *name; enum scheme_kind kind; unsigned bits; enum dtype dtype; }
-aliases[] = {
-	{ "f32", SCHEME_PLAIN, 32, DT_F32 },
-	{ "f16", SCHEME_PLAIN, 16, DT_F16 },
-	{ "bf16", SCHEME_PLAIN, 16, DT_BF16 },
-	{ "int4", SCHEME_AFFINE, 4, 0 }, { "q4", SCHEME_AFFINE, 4, 0 }, { "fp4", SCHEME_AFFINE, 4, 0 },
-	{ "int8", SCHEME_AFFINE, 8, 0 }, { "q8", SCHEME_AFFINE, 8, 0 }, { "fp8", SCHEME_AFFINE, 8, 0 },
-	{ "mxfp4", SCHEME_MXFP4, 4, 0 },
-	{ "mxfp8", SCHEME_MXFP8, 8, 0 },
-	{ "nvfp4", SCHEME_NVFP4, 4, 0 },
-};
-
-static bool
-affine_valid(uint64_t bits, uint64_t group)
+static void
+plain_decode(const struct scheme *s, const struct quant_src *q, size_t n, float *out)
 {
-	return bits >= 2 && bits <= 8 && bits != 7 && (group == 32 || group == 64 || group == 128);
+	dtype_to_f32(s->dtype, q->codes, n, out);
 }
 
-static struct scheme
-quantized(enum scheme_kind kind, unsigned bits, unsigned group)
+static const struct scheme_row scheme_row_plain = { .form = FORM_PLAIN, .decode = plain_decode };
+
+#define X(id, row, names, pattern, example) [SCHEME_##id] = &scheme_row_##row,
+static const struct scheme_row *const rows[SCHEME_KINDS] = {
+	[SCHEME_PLAIN] = &scheme_row_plain, SCHEME_LIST(X)
+};
+#undef X
+
+const struct scheme_row *
+scheme_row(enum scheme_kind k)
 {
-	return (struct scheme){ .kind = kind, .bits = bits, .group = group };
+	return rows[k];
 }
 
 struct scheme
@@ -66,7 +41,7 @@ scheme_plain(enum dtype d)
 struct scheme
 scheme_affine(unsigned bits, unsigned group)
 {
-	return quantized(SCHEME_AFFINE, bits, group);
+	return (struct scheme){ .kind = SCHEME_AFFINE, .bits = bits, .group = group };
 }
 
 struct scheme
@@ -83,15 +58,14 @@ bool
 scheme_equal(const struct scheme *a, const struct scheme *b)
 {
 	return a->kind == b->kind && a->bits == b->bits && a->group == b->group &&
-	       (a->kind != SCHEME_PLAIN || a->dtype == b->dtype) &&
-	       (a->kind != SCHEME_GGML || a->ggml == b->ggml);
+	       (!scheme_is_plain(a) || a->dtype == b->dtype) &&
+	       (scheme_form(a) != FORM_BLOCKS || a->ggml == b->ggml);
 }
 
 enum scheme_form
 scheme_form(const struct scheme *s)
 {
-	return s->kind == SCHEME_PLAIN ? FORM_PLAIN : s->kind < SCHEME_GGML ? FORM_GROUPS
-	     : s->kind == SCHEME_GGML ? FORM_BLOCKS : FORM_MATRIX;
+	return rows[s->kind]->form;
 }
 
 bool
@@ -112,61 +86,74 @@ scheme_readable(const struct scheme *s)
 	return scheme_form(s) != FORM_BLOCKS || ggml_decodable(s->ggml);
 }
 
-/* Of the last two dimensions, where a word of 32 bits holds several codes. */
-static uint64_t
-foreign_place(const struct scheme *s, uint64_t rows, uint64_t cols, uint64_t index)
-{
-	uint64_t each = (cols * s->bits + 31) / 32;	/* words of a row that are codes */
-	uint64_t row, col;
-
-	if (!rows || !cols)
-		return 0;
-	row = index / cols;
-	col = index % cols;
-	switch (s->kind) {
-	case SCHEME_AWQ:	/* all inputs of 8 outputs side by side */
-		return ((row / rows * cols + col) * (rows / 8) + row % rows / 8) * 4;
-	case SCHEME_GPTQ:
-	case SCHEME_GPTQ_V2:
-		return ((row / rows * each + col * s->bits / 32) * rows + row % rows) * 4;
-	case SCHEME_CT_INT:
-		return (row * each + col * s->bits / 32) * 4;
-	default:
-		return index / 8 * s->bits + index % 8 * s->bits / 8;
-	}
-}
-
 uint64_t
-scheme_place(const struct scheme *s, uint64_t rows, uint64_t cols, uint64_t index)
+scheme_place(const struct scheme *s, uint64_t height, uint64_t cols, uint64_t index)
 {
 	if (scheme_form(s) == FORM_BLOCKS)
 		return scheme_code_bytes(s, index / s->group * s->group);
-	if (scheme_foreign(s))
-		return foreign_place(s, rows, cols, index);
+	if (scheme_foreign(s) && (!height || !cols))
+		return 0;
+	if (scheme_foreign(s) && rows[s->kind]->foreign->place)
+		return rows[s->kind]->foreign->place(s, height, cols, index / cols, index % cols);
 	return index / 8 * s->bits + index % 8 * s->bits / 8;	/* at once it could overflow */
 }
 
-/* "affine:BITS:GROUP" */
+/* 0: what is meant where nothing is said. */
 static bool
-parse_affine(const char *text, struct scheme *out)
+make(enum scheme_kind k, uint64_t bits, uint64_t group, struct scheme *out)
 {
+	const struct scheme_row *r = rows[k];
+	const uint8_t *b = r->bits;
+	const uint16_t *g = r->groups;
+
+	bits = bits ? bits : r->usual_bits ? r->usual_bits : *b;
+	group = group ? group : r->usual_group ? r->usual_group : *g;
+	while (*b && *b != bits)
+		b++;
+	while (*g && *g != group)
+		g++;
+	*out = (struct scheme){ .kind = k, .bits = *b, .group = *g };
+	return *b && *g;
+}
+
+/* Is there a choice of widths and groups? */
+static bool
+patterned(const struct scheme_row *r)
+{
+	return r->bits[0] && (r->bits[1] || r->groups[1]);
+}
+
+/* "MODE:BITS:GROUP" */
+static bool
+parse_pattern(enum scheme_kind k, const char *text, struct scheme *out)
+{
+	size_t n = strlen(rows[k]->mode);
 	const char *colon;
 	uint64_t bits, group;
 	char digits[8];
 
-	if (strncasecmp(text, "affine:", 7))
+	if (!patterned(rows[k]) || strncasecmp(text, rows[k]->mode, n) || text[n] != ':')
 		return false;
-	text += 7;
+	text += n + 1;
 	colon = strchr(text, ':');
 	if (!colon || (size_t)(colon - text) >= sizeof(digits))
 		return false;
 	memcpy(digits, text, (size_t)(colon - text));
 	digits[colon - text] = '\0';
-	if (!tb_parse_u64(digits, &bits) || !tb_parse_u64(colon + 1, &group) ||
-	    !affine_valid(bits, group))
-		return false;
-	*out = scheme_affine((unsigned)bits, (unsigned)group);
-	return true;
+	return tb_parse_u64(digits, &bits) && tb_parse_u64(colon + 1, &group) && bits && group &&
+	       make(k, bits, group, out);
+}
+
+static bool
+parse_kind(enum scheme_kind k, const char *text, struct scheme *out)
+{
+	const struct scheme_row *r = rows[k];
+
+	for (unsigned i = 0; i < 8 && r->words[i].name; i++)
+		if (!strcasecmp(text, r->words[i].name))
+			return make(k, r->words[i].bits, 0, out);
+	return patterned(r) ? parse_pattern(k, text, out)
+			    : !strcasecmp(text, r->mode) && make(k, 0, 0, out);
 }
 
 static bool
@@ -178,126 +165,198 @@ is_ggml_name(const char *text)
 	return false;
 }
 
+/* What would be accepted: names, then patterns with what their numbers may be. */
+static enum tb_status
+no_scheme(const char *text, struct tb_err *err)
+{
+	struct tb_buf b = TB_BUF(1024);
+	enum tb_status status;
+
+#define X(id, row, names, pattern, example) names
+	tb_buf_str(&b, SCHEME_DTYPES SCHEME_LIST(X));
+#undef X
+	for (enum scheme_kind k = 0; k < SCHEME_KINDS; k++) {
+		const struct scheme_row *r = rows[k];
+
+		if (!patterned(r))
+			continue;
+		tb_buf_printf(&b, " %s:BITS:GROUP (bits", r->mode);
+		for (const uint8_t *bits = r->bits; *bits; bits++)
+			tb_buf_printf(&b, " %u", *bits);
+		tb_buf_str(&b, ", group");
+		for (const uint16_t *group = r->groups; *group; group++)
+			tb_buf_printf(&b, " %u", *group);
+		tb_buf_str(&b, ")");
+	}
+	status = tb_fail(err, TB_EUSAGE, "\"%s\" is no scheme:%s", text, tb_buf_cstr(&b));
+	tb_buf_free(&b);
+	return status;
+}
+
 enum tb_status
 scheme_parse(const char *text, struct scheme *out, struct tb_err *err)
 {
-	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
-		if (strcasecmp(text, aliases[i].name))
-			continue;
-		*out = aliases[i].kind == SCHEME_PLAIN
-			? scheme_plain(aliases[i].dtype)
-			: quantized(aliases[i].kind, aliases[i].bits, kinds[aliases[i].kind].group);
-		return TB_OK;
-	}
-	if (parse_affine(text, out))
-		return TB_OK;
+	static const enum dtype plain[] = { DT_F32, DT_F16, DT_BF16 };
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+		if (!strcasecmp(text, dtype_name(plain[i]))) {
+			*out = scheme_plain(plain[i]);
+			return TB_OK;
+		}
+	for (enum scheme_kind k = 0; k < SCHEME_KINDS; k++)
+		if (rows[k]->form == FORM_GROUPS && parse_kind(k, text, out))
+			return TB_OK;
 	if (is_ggml_name(text))
 		return tb_fail(err, TB_EUNSUP, "\"%s\" is a type of GGUF files, which are read but"
 			       " not written", text);
-	return tb_fail(err, TB_EUSAGE, "\"%s\" is no scheme: f32 f16 bf16 int4 int8 mxfp4 mxfp8 "
-		       "nvfp4 affine:BITS:GROUP (bits 2 3 4 5 6 8, group 32 64 128)", text);
+	return no_scheme(text, err);
 }
 
 static const char *
 foreign_name(const struct scheme *s, char out[SCHEME_NAME_MAX])
 {
-	const char *mode = kinds[s->kind].mode;
-	char group[12];
+	const struct scheme_row *r = rows[s->kind];
+	char group[24], bits[16] = "";
 
-	snprintf(group, sizeof(group), "%u", s->group);
+	if (r->foreign->bits)
+		snprintf(bits, sizeof(bits), "%s%u", r->foreign->bits, s->bits);
 	if (s->group >= SCHEME_PER_ROW)
 		snprintf(group, sizeof(group), s->group == SCHEME_PER_ROW ? "row" : "tensor");
-	if (s->kind == SCHEME_FP8 && s->group < SCHEME_PER_ROW)
-		snprintf(out, SCHEME_NAME_MAX, "%s:%ux%u", mode, s->group, s->group);
-	else if (s->kind == SCHEME_FP8 || s->kind == SCHEME_INT8)
-		snprintf(out, SCHEME_NAME_MAX, "%s:%s", mode, group);
-	else if (s->kind == SCHEME_CT_INT)
-		snprintf(out, SCHEME_NAME_MAX, "%s%u:%s", mode, s->bits, group);
+	else if (r->foreign->square)
+		snprintf(group, sizeof(group), "%ux%u", s->group, s->group);
 	else
-		snprintf(out, SCHEME_NAME_MAX, "%s:%u:%s", mode, s->bits, group);
+		snprintf(group, sizeof(group), "%u", s->group);
+	snprintf(out, SCHEME_NAME_MAX, "%s%s:%s", r->mode, bits, group);
 	return out;
 }
 
 const char *
 scheme_name(const struct scheme *s, char out[SCHEME_NAME_MAX])
 {
-	if (scheme_foreign(s))
-		return foreign_name(s, out);
-	if (s->kind == SCHEME_PLAIN)
+	const struct scheme_row *r = rows[s->kind];
+
+	switch (r->form) {
+	case FORM_PLAIN:
 		snprintf(out, SCHEME_NAME_MAX, "%s", dtype_name(s->dtype));
-	else if (s->kind == SCHEME_GGML)
+		return out;
+	case FORM_BLOCKS:
 		snprintf(out, SCHEME_NAME_MAX, "%s", ggml_info(s->ggml)->name);
-	else if (s->kind != SCHEME_AFFINE)
-		snprintf(out, SCHEME_NAME_MAX, "%s", kinds[s->kind].mode);
-	else if (s->group == 64 && (s->bits == 4 || s->bits == 8))
-		snprintf(out, SCHEME_NAME_MAX, "int%u", s->bits);
+		return out;
+	case FORM_MATRIX:
+		return foreign_name(s, out);
+	default:
+		break;
+	}
+	for (unsigned i = 0; i < 8 && r->words[i].name; i++)
+		if (s->bits == r->words[i].bits && s->group == r->usual_group) {
+			snprintf(out, SCHEME_NAME_MAX, "%s", r->words[i].name);
+			return out;
+		}
+	if (patterned(r))
+		snprintf(out, SCHEME_NAME_MAX, "%s:%u:%u", r->mode, s->bits, s->group);
 	else
-		snprintf(out, SCHEME_NAME_MAX, "affine:%u:%u", s->bits, s->group);
+		snprintf(out, SCHEME_NAME_MAX, "%s", r->mode);
 	return out;
 }
 
 const char *
 scheme_quant_type(const struct scheme *s)
 {
-	static const char *const ints[] = { [2] = "int2", [3] = "int3", [4] = "int4",
-					    [5] = "int5", [6] = "int6", [8] = "int8" };
+	const struct scheme_row *r = rows[s->kind];
 
-	if (s->kind == SCHEME_PLAIN || s->kind >= SCHEME_GGML)
+	if (r->form != FORM_GROUPS)
 		return NULL;
-	return s->kind == SCHEME_AFFINE ? ints[s->bits] : kinds[s->kind].mode;
+	return r->quant_types ? r->quant_types[s->bits] : r->mode;
+}
+
+bool
+scheme_ollama(const struct scheme *s)
+{
+	const struct scheme_row *r = rows[s->kind];
+
+	for (unsigned i = 0; r->quant_types && i < 8 && r->words[i].name; i++)
+		if (!strcmp(r->words[i].name, r->quant_types[s->bits]))
+			return true;
+	return r->form == FORM_GROUPS && !r->quant_types;
 }
 
 bool
 scheme_from_quant_type(const char *type, unsigned group, struct scheme *out)
 {
-	if (!strncasecmp(type, "int", 3) && type[3] >= '2' && type[3] <= '8' && !type[4])
-		return scheme_from_mode("affine", (unsigned)(type[3] - '0'), group, out);
-	return strcasecmp(type, "affine") && scheme_from_mode(type, 0, group, out);
+	for (enum scheme_kind k = 0; k < SCHEME_KINDS; k++)
+		for (const uint8_t *bits = rows[k]->bits; *bits; bits++) {
+			const struct scheme s = { .kind = k, .bits = *bits };
+
+			if (!strcasecmp(type, scheme_quant_type(&s)))
+				return make(k, *bits, group, out);
+		}
+	return false;
 }
 
 bool
 scheme_from_mode(const char *mode, unsigned bits, unsigned group, struct scheme *out)
 {
-	for (unsigned k = SCHEME_AFFINE; k < NMODES; k++) {
-		if (strcasecmp(mode ? mode : "affine", kinds[k].mode))
-			continue;
-		*out = quantized(k, bits ? bits : kinds[k].bits, group ? group : kinds[k].group);
-		if (k == SCHEME_AFFINE)
-			return affine_valid(out->bits, out->group);
-		return out->bits == kinds[k].bits && out->group == kinds[k].group;
-	}
+	for (enum scheme_kind k = SCHEME_AFFINE; k < SCHEME_KINDS; k++)
+		if (rows[k]->form == FORM_GROUPS && !strcasecmp(mode ? mode : "affine", rows[k]->mode))
+			return make(k, bits, group, out);
 	return false;
 }
 
 const char *
 scheme_mode(const struct scheme *s)
 {
-	return s->kind == SCHEME_PLAIN ? dtype_name(s->dtype) : kinds[s->kind].mode;
+	return scheme_is_plain(s) ? dtype_name(s->dtype) : rows[s->kind]->mode;
 }
 
 bool
 scheme_has_bias(const struct scheme *s)
 {
-	return kinds[s->kind].bias;
+	return rows[s->kind]->bias;
 }
 
 enum dtype
 scheme_scale_dtype(const struct scheme *s, enum dtype source)
 {
-	return kinds[s->kind].plain_scale ? source : DT_U8;
+	const struct scheme_row *r = rows[s->kind];
+
+	return r->form != FORM_GROUPS ? DT_U8 : r->scale == DT_COUNT ? source : r->scale;
+}
+
+enum dtype
+scheme_scale_float(const struct scheme *s)
+{
+	return scheme_form(s) == FORM_GROUPS ? rows[s->kind]->scale_float : DT_COUNT;
+}
+
+enum dtype
+scheme_code_float(const struct scheme *s)
+{
+	return scheme_form(s) == FORM_GROUPS ? rows[s->kind]->code_float : DT_COUNT;
+}
+
+struct scheme
+scheme_eight(const struct scheme *s, bool *experts)
+{
+	const struct scheme_row *r = rows[s->kind];
+	struct scheme out = *s;
+
+	*experts = r->eight_experts;
+	if (r->form == FORM_GROUPS && !make(r->eight, 8, s->group, &out))
+		(void)make(r->eight, 8, 0, &out);
+	return out;
 }
 
 bool
 scheme_fits(const struct scheme *s, uint64_t k)
 {
-	return s->kind == SCHEME_PLAIN || (!scheme_foreign(s) && k > 0 && k % s->group == 0);
+	return scheme_is_plain(s) || (!scheme_foreign(s) && k > 0 && k % s->group == 0);
 }
 
 /* n elements of plain data may end inside a byte; groups never do. */
 uint64_t
 scheme_code_bytes(const struct scheme *s, uint64_t n)
 {
-	if (s->kind == SCHEME_GGML)
+	if (scheme_form(s) == FORM_BLOCKS)
 		return n / s->group * ggml_info(s->ggml)->bytes;
 	return n / 8 * s->bits + (n % 8 * s->bits + 7) / 8;
 }
@@ -305,5 +364,5 @@ scheme_code_bytes(const struct scheme *s, uint64_t n)
 uint64_t
 scheme_scales(const struct scheme *s, uint64_t n)
 {
-	return s->kind == SCHEME_PLAIN || s->kind >= SCHEME_GGML ? 0 : n / s->group;
+	return scheme_form(s) == FORM_GROUPS ? n / s->group : 0;
 }

@@ -11,12 +11,41 @@
 #include "src/base/err.h"
 #include "src/format/dtype.h"
 
-enum scheme_kind {
-	SCHEME_PLAIN, SCHEME_AFFINE, SCHEME_MXFP4, SCHEME_MXFP8, SCHEME_NVFP4,
-	SCHEME_GGML,	/* scales and all in the blocks: one part, to be read alone */
-	/* Of other programs, read whole and never written: src/quant/foreign.h. */
-	SCHEME_AWQ, SCHEME_GPTQ, SCHEME_GPTQ_V2, SCHEME_CT_INT, SCHEME_INT8, SCHEME_FP8
-};
+/* id, its row (scheme_row.h), and for -q: names, pattern, an example of it; "" is read only.
+ * Without SCHEME_PLAIN, which is any dtype. */
+#define SCHEME_LIST(X) \
+	X(AFFINE, affine, " int4 int8", " affine:BITS:GROUP", " affine:6:64") \
+	X(MXFP4, mxfp4, " mxfp4", "", "") \
+	X(MXFP8, mxfp8, " mxfp8", "", "") \
+	X(NVFP4, nvfp4, " nvfp4", "", "") \
+	X(GGML, ggml, "", "", "")	/* scales and all in the blocks: one part */ \
+	/* Of other programs, read whole and never written: src/quant/foreign.h. */ \
+	X(AWQ, awq, "", "", "") \
+	X(GPTQ, gptq, "", "", "") \
+	X(GPTQ_V2, gptq_v2, "", "", "") \
+	X(CT_INT, ct_int, "", "", "") \
+	X(INT8, int8, "", "", "") \
+	X(FP8, fp8, "", "", "")
+
+#define X(id, row, names, pattern, example) SCHEME_##id,
+enum scheme_kind { SCHEME_PLAIN, SCHEME_LIST(X) SCHEME_KINDS };
+#undef X
+
+/* What -q takes: "… int4 int8 affine:BITS:GROUP mxfp4 …", each with a blank before it. */
+#define SCHEME_WORDS_(id, row, names, pattern, example) names pattern
+#define SCHEME_EXAMPLES_(id, row, names, pattern, example) names example
+#define SCHEME_DTYPES " f32 f16 bf16"
+#define SCHEME_WORDS SCHEME_LIST(SCHEME_WORDS_)
+#define SCHEME_EXAMPLES SCHEME_LIST(SCHEME_EXAMPLES_)
+
+/* Those that have a key where conversions are planned: id, name, key, rank (as in
+ * ui/action.def), help. */
+#define SCHEME_KEY_LIST(K) \
+	K(INT4, "int4", "4", 11, "this tensor, or those marked, as int4") \
+	K(INT8, "int8", "8", 12, "as int8") \
+	K(NVFP4, "nvfp4", "n", 13, "as nvfp4") \
+	K(MXFP8, "mxfp8", "x", 14, "as mxfp8") \
+	K(MXFP4, "mxfp4", "m", 15, "as mxfp4")
 
 /* What `group` may be of the foreign ones besides a number. */
 #define SCHEME_PER_ROW (1u << 30)
@@ -53,9 +82,8 @@ bool scheme_readable(const struct scheme *s);	/* is there a decoder? */
  * of several); of blocks, the block's. */
 uint64_t scheme_place(const struct scheme *s, uint64_t rows, uint64_t cols, uint64_t index);
 
-/* "f32" "f16" "bf16" "int4" (= affine:4:64) "int8" (= affine:8:64)
- * "affine:BITS:GROUP" "mxfp4" "mxfp8" "nvfp4", any case.  Also Ollama's aliases
- * q4 fp4 q8 fp8.  TB_EUSAGE says what would be accepted. */
+/* SCHEME_DTYPES and SCHEME_WORDS, any case; int4 is affine:4:64, int8 affine:8:64.  Also
+ * Ollama's aliases q4 fp4 q8 fp8.  TB_EUSAGE says what would be accepted. */
 enum tb_status scheme_parse(const char *text, struct scheme *out, struct tb_err *err) TB_MUST_USE;
 /* The shortest name that parses back: "int4", "affine:4:32", "BF16" for plain; of
  * ggml's, which are read only, the name alone: "Q4_K"; so are the foreign ones:
@@ -64,6 +92,7 @@ const char *scheme_name(const struct scheme *s, char out[SCHEME_NAME_MAX]);
 /* Ollama's quant_type: "int4" whatever the group; "int3" and the like for widths that
  * Ollama has no name for (it does not load them); NULL for what MLX does not write. */
 const char *scheme_quant_type(const struct scheme *s);
+bool scheme_ollama(const struct scheme *s);	/* Ollama knows that name */
 /* From quant_type and group_size as found in metadata; 0 = that type's default. */
 bool scheme_from_quant_type(const char *type, unsigned group, struct scheme *out);
 /* From mode/bits/group_size of config.json; mode NULL = affine, 0 = the mode's default. */
@@ -72,6 +101,12 @@ const char *scheme_mode(const struct scheme *s);	/* "affine", "mxfp4", … */
 
 bool scheme_has_bias(const struct scheme *s);
 enum dtype scheme_scale_dtype(const struct scheme *s, enum dtype source); /* U8 for the fp kinds */
+/* What bytes of its scales and of its codes are: small floats, or DT_COUNT. */
+enum dtype scheme_scale_float(const struct scheme *s);
+enum dtype scheme_code_float(const struct scheme *s);
+/* The 8-bit sibling, for tensors that suffer from fewer: int8 for int4 and int8 (other
+ * affine widths keep their group), else mxfp8.  *experts: theirs may have it, too. */
+struct scheme scheme_eight(const struct scheme *s, bool *experts);
 /* Can rows of k elements be stored so? */
 bool scheme_fits(const struct scheme *s, uint64_t k);
 /* Bytes of the packed codes / of the scales of n elements (n a multiple of group). */

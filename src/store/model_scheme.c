@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/quant/scheme_row.h"
 #include "src/store/model_build.h"
 
 static uint64_t
@@ -28,26 +29,20 @@ same_rows(const struct tensor_part *a, const struct tensor_part *b)
 	return memcmp(a->dim, b->dim, (a->ndim - 1) * sizeof(*a->dim)) == 0;
 }
 
-/* Scales an affine scheme can have, and those of the others. */
-static bool
-affine_dtype(enum dtype d)
-{
-	return d == DT_BF16 || d == DT_F16 || d == DT_F32;
-}
-
 static bool
 fits(const struct scheme *s, const struct tensor *t)
 {
 	uint64_t k = row_elems(&t->weight, s->bits);
+	enum dtype d = t->scale.dtype, want = scheme_scale_dtype(s, DT_COUNT);
 
-	if (s->kind == SCHEME_PLAIN || !k || k / s->group != last_dim(&t->scale) || k % s->group)
+	if (scheme_form(s) != FORM_GROUPS || !k || k / s->group != last_dim(&t->scale) ||
+	    k % s->group || !same_rows(&t->weight, &t->scale) ||
+	    scheme_has_bias(s) != t->has_bias)
 		return false;
-	if (!same_rows(&t->weight, &t->scale) || scheme_has_bias(s) != t->has_bias)
+	if (want == DT_COUNT ? d != DT_BF16 && d != DT_F16 && d != DT_F32 : d != want)
 		return false;
-	if (!t->has_bias)
-		return t->scale.dtype == DT_U8;
-	return affine_dtype(t->scale.dtype) && t->bias.dtype == t->scale.dtype &&
-	       same_rows(&t->scale, &t->bias) && last_dim(&t->bias) == last_dim(&t->scale);
+	return !t->has_bias || (t->bias.dtype == d && same_rows(&t->scale, &t->bias) &&
+				last_dim(&t->bias) == last_dim(&t->scale));
 }
 
 /* The group that scales of that many columns mean. */
@@ -72,25 +67,23 @@ meta_scheme(const struct raw *w, const struct tensor *t, struct scheme *out)
 	return fits(out, t);
 }
 
-#define MAX_CANDIDATES 8
+#define MAX_CANDIDATES 16
 
 static size_t
 candidates(const struct tensor *t, struct scheme out[MAX_CANDIDATES])
 {
-	static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };
-	static const char *const modes[] = { "mxfp4", "mxfp8", "nvfp4" };
-	struct scheme s;
 	size_t n = 0;
 
-	for (size_t i = 0; i < 6 && n < MAX_CANDIDATES; i++) {
-		unsigned group = group_of(t, bits[i]);
+	for (enum scheme_kind k = 0; k < SCHEME_KINDS; k++) {
+		const struct scheme_row *r = scheme_row(k);
 
-		if (group && scheme_from_mode("affine", bits[i], group, &s) && fits(&s, t))
-			out[n++] = s;
+		for (const uint8_t *bits = r->bits; *bits && n < MAX_CANDIDATES; bits++) {
+			unsigned group = group_of(t, *bits);
+
+			n += group && scheme_from_mode(r->mode, *bits, group, &out[n]) &&
+			     fits(&out[n], t);
+		}
 	}
-	for (size_t i = 0; i < 3 && n < MAX_CANDIDATES; i++)
-		if (scheme_from_mode(modes[i], 0, 0, &s) && fits(&s, t))
-			out[n++] = s;
 	return n;
 }
 
