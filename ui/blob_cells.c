@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "db/db.h"
-#include "ui/words.h"
+#include "src/face/words.h"
 
 const char *
 blob_file(const char *path)

@@ -81,6 +81,4 @@ ui_libui_a_SOURCES = \
 	ui/view_search.c \
 	ui/view_tensor.c \
 	ui/view_tensors.c \
-	ui/views.def \
-	ui/words.c \
-	ui/words.h
+	ui/views.def

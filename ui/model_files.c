@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "ui/words.h"
+#include "src/face/words.h"
 
 enum { COL_FILE, COL_KIND, COL_SIZE, COL_SHARE, COL_BAR, COL_STATE, COL_DIGEST };
 

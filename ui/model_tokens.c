@@ -11,7 +11,7 @@
 #include "src/base/mem.h"
 #include "src/base/search.h"
 #include "src/base/text.h"
-#include "ui/words.h"
+#include "src/face/words.h"
 
 /* ---- reading the vocabulary ---- */
 

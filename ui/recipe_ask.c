@@ -8,11 +8,11 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "src/ops/home/ctx.h"
 #include "src/ops/scan/scan.h"
 #include "src/store/store.h"
 #include "ui/recipe_plan.h"
-#include "ui/words.h"
 
 /* The way a recipe differs, tried; taken back when there is no such plan, and what was
  * typed is there to be put right. */

@@ -6,8 +6,8 @@
 
 #include "src/base/buf.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/draw.h"
-#include "ui/words.h"
 
 #define TEXT_MAX 65536u
 #define BAR 10

@@ -8,10 +8,10 @@
 #include "db/facts.h"
 #include "src/base/mem.h"
 #include "src/base/search.h"
+#include "src/face/words.h"
 #include "src/ops/home/ctx.h"
 #include "ui/opened.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 static size_t
 place(const struct stats *st, uint64_t ord)

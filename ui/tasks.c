@@ -6,10 +6,10 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "src/ops/scan/scan.h"
 #include "src/ops/verify/verify.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 struct scan_task {
 	struct op_ctx *ctx;

@@ -7,8 +7,8 @@
 
 #include "src/base/buf.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/tensor.h"
-#include "ui/words.h"
 
 #define LEAD_COLS 10		/* for the offset */
 #define ROW 16u			/* bytes */

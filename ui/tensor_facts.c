@@ -8,9 +8,9 @@
 #include "db/db.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/plot.h"
 #include "ui/tensor.h"
-#include "ui/words.h"
 
 #define ROWS_MAX 16		/* of the histogram: higher says no more */
 #define LABEL_COLS 10
@@ -136,7 +136,7 @@ part_fact(struct area *a, const struct tensor_view *s, enum values_part p)
 		     a->w > LABEL_COLS ? (size_t)(a->w - LABEL_COLS) : 1, false);
 	fact(a, inspect_part_word(s->t, p), ROLE_TEXT, "%s %s, %s at %ju in %s",
 	     blocks ? tensor_dtype(s->t) : dtype_name(part->dtype),
-	     word_shape(blocks ? s->t->dim : part->dim, part->ndim, shape),
+	     word_shape(blocks ? s->t->dim : part->dim, part->ndim, theme_sign(SIGN_TIMES), shape),
 	     tb_human_bytes(part->len, bytes), (uintmax_t)part->off, tb_buf_cstr(&file));
 	tb_buf_free(&file);
 }
@@ -148,7 +148,7 @@ draw_facts(struct area a, const struct tensor_view *s)
 	char text[WORD_MAX], name[SCHEME_NAME_MAX];
 	int y = a.y;
 
-	fact(&a, "shape", ROLE_TEXT, "%s", word_shape(t->dim, t->ndim, text));
+	fact(&a, "shape", ROLE_TEXT, "%s", word_shape(t->dim, t->ndim, theme_sign(SIGN_TIMES), text));
 	fact(&a, "elements", ROLE_TEXT, "%s", word_count(t->elems, "value", text));
 	fact(&a, "scheme", t->origin == ORIGIN_UNKNOWN ? ROLE_WARN : ROLE_TEXT, "%s (%s)",
 	     scheme_name(&t->scheme, name), origin_name(t->origin));

@@ -7,8 +7,8 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/tensor.h"
-#include "ui/words.h"
 
 #define VALUE_COLS 10		/* columns of one value with the gap before it */
 #define LEAD_COLS 10		/* row number or offset */

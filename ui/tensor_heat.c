@@ -8,9 +8,9 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/shade.h"
 #include "ui/tensor.h"
-#include "ui/words.h"
 
 #define LEAD_COLS 11		/* for the numbers of rows */
 #define LABEL_ROWS 4		/* one number in so many */

@@ -44,7 +44,8 @@ enum role { ROLE_LIST(X) ROLE_COUNT };
 	X(SIGN_ASC, "▲", "^") \
 	X(SIGN_DESC, "▼", "v") \
 	X(SIGN_FULL, "▓", "#")		/* bars */ \
-	X(SIGN_EMPTY, "░", ".")
+	X(SIGN_EMPTY, "░", ".") \
+	X(SIGN_TIMES, "×", "x")		/* of shapes */
 
 #define X(id, utf8, ascii) id,
 enum sign { SIGN_LIST(X) SIGN_COUNT };

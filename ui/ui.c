@@ -11,11 +11,11 @@
 
 #include "db/db.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "src/ops/home/ctx.h"
 #include "ui/loop.h"
 #include "ui/setup.h"
 #include "ui/term.h"
-#include "ui/words.h"
 
 static int
 fail(const struct tb_err *err)

@@ -5,9 +5,9 @@
 
 #include "db/audit.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/tasks.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 struct audit {
 	struct db_runs runs;	/* all that match: a run is a line a day, not a million */

@@ -8,9 +8,9 @@
 #include "db/blob.h"
 #include "db/blob_keys.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/blob_cells.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 struct blob_view {
 	int64_t id;
@@ -76,13 +76,13 @@ static void
 cell(void *arg, size_t row, size_t col, struct cell *out)
 {
 	const struct db_model *m = owner_at(arg, row);
-	char number[16];
+	char number[16], family[MODEL_FAMILY_MAX];
 
 	if (!m)
 		return;
 	switch (col) {
 	case COL_NAME: tb_buf_str(&out->text, m->name); break;
-	case COL_ARCH: word_arch(m->arch, &out->text); break;
+	case COL_ARCH: tb_buf_str(&out->text, model_family(m->arch, family)); break;
 	case COL_PARAMS: tb_buf_str(&out->text, tb_human_count(m->params, number)); break;
 	case COL_SCHEME: tb_buf_str(&out->text, m->scheme); break;
 	case COL_SIZE: tb_buf_str(&out->text, tb_human_bytes(m->bytes, number)); break;

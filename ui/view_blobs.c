@@ -8,12 +8,12 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "src/ops/home/ctx.h"
 #include "ui/blob_cells.h"
 #include "ui/blob_rows.h"
 #include "ui/rows.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 struct blobs {
 	struct blob_rows all;

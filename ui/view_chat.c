@@ -14,9 +14,9 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/talk.h"
+#include "src/face/words.h"
 #include "ui/opened.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 struct chat_view {
 	struct model_loc loc;		/* owned */

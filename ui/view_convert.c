@@ -8,9 +8,9 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/recipe.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 enum { COL_NAME, COL_SHAPE, COL_FROM, COL_TO, COL_BEFORE, COL_AFTER, COL_ERROR, COL_WHY };
 
@@ -118,7 +118,10 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 		out->role = ROLE_DIM;
 	switch (col) {
 	case COL_NAME: tb_buf_str(&out->text, r->src->name); break;
-	case COL_SHAPE: tb_buf_str(&out->text, word_shape(r->src->dim, r->src->ndim, text)); break;
+	case COL_SHAPE:
+		tb_buf_str(&out->text, word_shape(r->src->dim, r->src->ndim, theme_sign(SIGN_TIMES),
+						  text));
+		break;
 	case COL_FROM: tb_buf_str(&out->text, scheme_name(&r->src->scheme, scheme)); break;
 	case COL_TO:
 		tb_buf_str(&out->text, changes ? scheme_name(&r->target, scheme) : "keep");

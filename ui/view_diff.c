@@ -8,10 +8,10 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "src/ops/diff/diff.h"
 #include "ui/opened.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 #define HEAD_ROWS 4
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 #define ROWS_MAX 256
 #define RESULT_MAX 3		/* rows */

@@ -7,10 +7,10 @@
 
 #include "db/db.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/blob_cells.h"
 #include "ui/model_view.h"
 #include "ui/tasks.h"
-#include "ui/words.h"
 
 static const char *const pane_titles[PANE_COUNT] = {
 #define X(id, title, none) [id] = title,
@@ -60,10 +60,10 @@ draw_facts(struct area a, const struct model *m)
 {
 	const char *dot = theme_sign(SIGN_DOT);
 	struct tb_buf b = TB_BUF(4096);
-	char text[WORD_MAX], number[16];
+	char text[WORD_MAX], number[16], family[MODEL_FAMILY_MAX];
 
 	if (*m->arch)
-		word_arch(m->arch, &b);
+		tb_buf_str(&b, model_family(m->arch, family));
 	else
 		tb_buf_str(&b, "no architecture");
 	if (m->params)

@@ -9,13 +9,13 @@
 #include "db/db.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "src/ops/home/ctx.h"
 #include "src/ops/home/places.h"
 #include "ui/blob_cells.h"
 #include "ui/rows.h"
 #include "ui/tasks.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 struct models {
 	struct rows rows;	/* of struct db_model */
@@ -120,13 +120,13 @@ static void
 cell(void *arg, size_t row, size_t col, struct cell *out)
 {
 	const struct db_model *m = row_at(arg, row);
-	char text[WORD_MAX], number[16];
+	char text[WORD_MAX], number[16], family[MODEL_FAMILY_MAX];
 
 	if (!m)
 		return;
 	switch (col) {
 	case COL_NAME: tb_buf_str(&out->text, m->name); break;
-	case COL_ARCH: word_arch(m->arch, &out->text); break;
+	case COL_ARCH: tb_buf_str(&out->text, model_family(m->arch, family)); break;
 	case COL_PARAMS:
 		tb_buf_str(&out->text, m->params ? tb_human_count(m->params, number) : "-");
 		break;

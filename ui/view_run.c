@@ -11,12 +11,12 @@
 #include "db/blob.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "src/ops/home/ctx.h"
 #include "src/ops/verify/report.h"
 #include "src/ops/verify/verify.h"
 #include "ui/rows.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 struct run {
 	int64_t id;

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "src/ops/home/ctx.h"
 #include "src/store/model.h"
 #include "ui/rows.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 struct search {
 	struct rows rows;		/* of struct db_tensor */
@@ -110,7 +110,9 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	switch (col) {
 	case COL_NAME: tb_buf_str(&out->text, t->name); break;
 	case COL_MODEL: tb_buf_str(&out->text, t->model_name); break;
-	case COL_SHAPE: tb_buf_str(&out->text, word_shape(t->dim, t->ndim, text)); break;
+	case COL_SHAPE:
+		tb_buf_str(&out->text, word_shape(t->dim, t->ndim, theme_sign(SIGN_TIMES), text));
+		break;
 	case COL_SCHEME: tb_buf_str(&out->text, t->scheme); break;
 	case COL_SIZE: tb_buf_str(&out->text, tb_human_bytes(t->bytes, bytes)); break;
 	}

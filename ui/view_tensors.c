@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/opened.h"
 #include "ui/stats.h"
 #include "ui/tree.h"
 #include "ui/view.h"
-#include "ui/words.h"
 
 #define WINDOW_MIN 64
 #define MARKS_MAX 100000
@@ -264,7 +264,7 @@ cell(void *arg, size_t i, size_t col, struct cell *out)
 	switch (col) {
 	case COL_NAME: name_cell(&r, out); break;
 	case COL_SHAPE:
-		tb_buf_str(&out->text, t ? word_shape(t->dim, t->ndim, text)
+		tb_buf_str(&out->text, t ? word_shape(t->dim, t->ndim, theme_sign(SIGN_TIMES), text)
 					 : word_count(r.node->b.count, "tensor", text));
 		break;
 	case COL_DTYPE: tb_buf_str(&out->text, t ? t->dtype : ""); break;

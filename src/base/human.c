@@ -52,19 +52,3 @@ tb_human_time(double seconds, char out[16])
 		snprintf(out, 16, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
 	return out;
 }
-
-const char *
-tb_human_ago(int64_t ns, char out[16])
-{
-	int64_t s = (tb_now_ns() - ns) / 1000000000;
-
-	if (s < 60)
-		snprintf(out, 16, "now");
-	else if (s < 3600)
-		snprintf(out, 16, "%d min ago", (int)(s / 60));
-	else if (s < 86400)
-		snprintf(out, 16, "%d h ago", (int)(s / 3600));
-	else
-		snprintf(out, 16, "%d d ago", (int)(s / 86400));
-	return out;
-}

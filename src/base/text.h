@@ -46,8 +46,6 @@ const char *tb_human_count(uint64_t n, char out[16]);
 const char *tb_plural(uint64_t n);
 /* "0:21", "1:02:03". */
 const char *tb_human_time(double seconds, char out[16]);
-/* "now", "5 min ago", "3 h ago", "2 d ago". */
-const char *tb_human_ago(int64_t ns, char out[16]);
 /* RFC 3339 UTC with seconds, of nanoseconds since 1970. */
 const char *tb_time_rfc3339(int64_t ns, char out[32]);
 /* Now; TBTUI_NOW (seconds since 1970) in the environment stops the clock for tests. */

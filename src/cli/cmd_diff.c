@@ -11,6 +11,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
+#include "src/face/words.h"
 #include "src/format/json.h"
 #include "src/ops/home/ctx.h"
 #include "src/ops/diff/diff.h"
@@ -168,15 +169,6 @@ schemes(const struct diff_row *r, struct tb_buf *out)
 			      scheme_name(&r->b.t->scheme, name));
 }
 
-static void
-shape(const struct diff_side *s, struct tb_buf *out)
-{
-	for (unsigned i = 0; i < s->ndim; i++)
-		tb_buf_printf(out, "%s%ju", i ? "x" : "", (uintmax_t)s->dim[i]);
-	if (!s->ndim)
-		tb_buf_str(out, "scalar");
-}
-
 /* Row and column, or the only index. */
 static void
 place(struct cli_table *t, const struct diff_row *r)
@@ -196,6 +188,7 @@ static void
 text_row(struct cli_table *t, const struct diff_row *r)
 {
 	struct tb_buf text = TB_BUF(1024);
+	char shape[WORD_MAX];
 
 	cli_cell(t, r->name);
 	cli_cell(t, diff_text(r->verdict));
@@ -203,9 +196,8 @@ text_row(struct cli_table *t, const struct diff_row *r)
 	cli_cell_buf(t, &text);
 	tb_buf_clear(&text);
 	if (r->verdict == DIFF_SHAPE) {
-		shape(&r->a, &text);
-		tb_buf_chr(&text, ' ');
-		shape(&r->b, &text);
+		tb_buf_printf(&text, "%s ", word_shape(r->a.dim, r->a.ndim, "x", shape));
+		tb_buf_str(&text, word_shape(r->b.dim, r->b.ndim, "x", shape));
 	}
 	if (r->c.odd)
 		cli_cellf(t, "%ju NaN/Inf", (uintmax_t)r->c.odd);

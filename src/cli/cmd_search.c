@@ -9,6 +9,7 @@
 #include "src/base/buf.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
+#include "src/face/words.h"
 #include "src/format/json.h"
 #include "src/ops/home/ctx.h"
 
@@ -48,19 +49,13 @@ print_json(const struct db_tensors *found)
 static void
 text_row(struct cli_table *table, const struct db_tensor *t)
 {
-	struct tb_buf shape = TB_BUF(512);
-	char size[16];
+	char shape[WORD_MAX], size[16];
 
-	for (unsigned i = 0; i < t->ndim; i++)
-		tb_buf_printf(&shape, "%s%ju", i ? " x " : "", (uintmax_t)t->dim[i]);
 	cli_cell(table, t->model_name);
 	cli_cell(table, t->name);
 	cli_cell(table, t->scheme);
-	if (!t->ndim)
-		tb_buf_str(&shape, "scalar");
-	cli_cell_buf(table, &shape);
+	cli_cell(table, word_shape(t->dim, t->ndim, " x ", shape));
 	cli_cell(table, tb_human_bytes(t->bytes, size));
-	tb_buf_free(&shape);
 }
 
 static enum cli_exit

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/copies.h"
 #include "src/cli/table.h"
 #include "src/cli/tensors.h"
+#include "src/face/words.h"
 #include "src/format/json.h"
 #include "src/ops/home/ctx.h"
 #include "src/ops/inspect/digest.h"
@@ -171,22 +171,16 @@ static void
 text_row(struct cli_table *t, const struct row *row)
 {
 	const struct tensor *x = row->t;
-	struct tb_buf shape = TB_BUF(256);
-	char scheme[SCHEME_NAME_MAX], count[16], size[16];
+	char shape[WORD_MAX], scheme[SCHEME_NAME_MAX], count[16], size[16];
 
-	for (unsigned i = 0; i < x->ndim; i++)
-		tb_buf_printf(&shape, "%s%ju", i ? " x " : "", (uintmax_t)x->dim[i]);
 	cli_cell(t, x->name);
 	cli_cell(t, tensor_dtype(x));
-	if (!x->ndim)
-		tb_buf_str(&shape, "scalar");
-	cli_cell_buf(t, &shape);
+	cli_cell(t, word_shape(x->dim, x->ndim, " x ", shape));
 	cli_cell(t, scheme_name(&x->scheme, scheme));
 	cli_cell(t, tb_human_count(x->elems, count));
 	cli_cell(t, tb_human_bytes(x->bytes, size));
 	if (row->sum)
 		cli_cell(t, *row->sum->digest ? row->sum->digest : "-");
-	tb_buf_free(&shape);
 }
 
 static enum cli_exit

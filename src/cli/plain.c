@@ -15,6 +15,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/line.h"
+#include "src/face/words.h"
 #include "src/ops/home/ctx.h"
 
 #define PAGE 20
@@ -139,7 +140,7 @@ list_tensors(struct plain *p, struct place *at)
 	struct db_query q = window(at);
 	struct db_tensors tensors;
 	enum tb_status status = db_tensors(p->db, at->id, &q, &tensors, p->err);
-	char size[16];
+	char shape[WORD_MAX], size[16];
 
 	if (status)
 		return status;
@@ -148,10 +149,9 @@ list_tensors(struct plain *p, struct place *at)
 		const struct db_tensor *t = &tensors.rows[i];
 		struct tb_buf b = TB_BUF(4096);
 
-		tb_buf_printf(&b, "%s, %s, ", t->name, t->scheme);
-		for (unsigned d = 0; d < t->ndim; d++)
-			tb_buf_printf(&b, "%s%ju", d ? " by " : "", (uintmax_t)t->dim[d]);
-		tb_buf_printf(&b, ", %s", tb_human_bytes(t->bytes, size));
+		tb_buf_printf(&b, "%s, %s, %s, %s", t->name, t->scheme,
+			      word_shape(t->dim, t->ndim, " by ", shape),
+			      tb_human_bytes(t->bytes, size));
 		status = add_row(p, at, &b, t->name, 0);
 	}
 	tb_arena_free(&tensors.mem);

@@ -11,6 +11,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
+#include "src/face/words.h"
 
 #define BAR 50			/* columns of the longest bar */
 
@@ -20,13 +21,14 @@ print_part(const struct tensor_task *k, enum values_part p)
 	const struct tensor_part *part = values_part_of(k->t, p);
 	bool blocks = p == PART_WEIGHT && k->t->scheme.kind == SCHEME_GGML;
 	const uint64_t *dim;
+	char shape[WORD_MAX];
 
 	if (!part)
 		return;
 	dim = blocks ? k->t->dim : part->dim;	/* bytes of blocks say nothing to people */
 	printf("%-13s%s", inspect_part_word(k->t, p), blocks ? tensor_dtype(k->t) : dtype_name(part->dtype));
-	for (unsigned i = 0; i < part->ndim; i++)
-		printf("%s%ju", i ? " x " : " ", (uintmax_t)dim[i]);
+	if (part->ndim)
+		printf(" %s", word_shape(dim, part->ndim, " x ", shape));
 	printf(", %ju bytes at %ju in ", (uintmax_t)part->len, (uintmax_t)part->off);
 	cli_put(k->m->files[part->file].path);
 	putchar('\n');
@@ -35,14 +37,12 @@ print_part(const struct tensor_task *k, enum values_part p)
 static void
 print_facts(const struct tensor_task *k)
 {
-	char scheme[SCHEME_NAME_MAX], count[16], size[16];
+	char shape[WORD_MAX], scheme[SCHEME_NAME_MAX], count[16], size[16];
 
 	printf("name         ");
 	cli_put(k->t->name);
-	printf("\nshape        ");
-	for (unsigned i = 0; i < k->t->ndim; i++)
-		printf("%s%ju", i ? " x " : "", (uintmax_t)k->t->dim[i]);
-	printf("%s (%s values)\n", k->t->ndim ? "" : "scalar", tb_human_count(k->t->elems, count));
+	printf("\nshape        %s (%s values)\n", word_shape(k->t->dim, k->t->ndim, " x ", shape),
+	       tb_human_count(k->t->elems, count));
 	printf("scheme       %s (%s)\n", scheme_name(&k->t->scheme, scheme),
 	       origin_name(k->t->origin));
 	printf("size         %s\n", tb_human_bytes(k->t->bytes, size));
@@ -88,7 +88,7 @@ print_stats(const struct tensor_task *k)
 {
 	const struct inspect_result *r = &k->res;
 	const struct inspect_stats *s = &r->stats;
-	char text[16];
+	char text[WORD_MAX];
 
 	printf("\nmin          %.9g\nmax          %.9g\nabsmax       %.9g\n", s->min, s->max,
 	       s->absmax);
@@ -99,7 +99,7 @@ print_stats(const struct tensor_task *k)
 	print_bad(k, "Inf", s->infs, s->first_inf);
 	print_quantiles(k);
 	if (r->kept_ns)
-		printf("kept         %s; --again computes\n", tb_human_ago(r->kept_ns, text));
+		printf("kept         %s; --again computes\n", word_age(r->kept_ns, text));
 	else if (r->seconds > 0)
 		printf("read         %s/s\n",
 		       tb_human_bytes((uint64_t)((double)r->bytes / r->seconds), text));

@@ -4,4 +4,6 @@ src_face_libface_a_SOURCES = \
 	src/face/talk.c \
 	src/face/talk.h \
 	src/face/texts.c \
-	src/face/texts.h
+	src/face/texts.h \
+	src/face/words.c \
+	src/face/words.h

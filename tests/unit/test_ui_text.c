@@ -9,9 +9,9 @@
 
 #include "src/base/buf.h"
 #include "src/base/text.h"
+#include "src/face/words.h"
 #include "ui/plot.h"
 #include "ui/theme.h"
-#include "ui/words.h"
 
 static int
 utf8(void **state)
@@ -94,8 +94,8 @@ test_words(void **state)
 	assert_string_equal(word_count(1, "model", out), "1 model");
 	assert_string_equal(word_count(1234567, "model", out), "1,234,567 models");
 	assert_string_equal(word_count(UINT64_MAX, "b", out), "18,446,744,073,709,551,615 bs");
-	assert_string_equal(word_shape(dim, 3, out), "4096×128×2");
-	assert_string_equal(word_shape(dim, 0, out), "scalar");
+	assert_string_equal(word_shape(dim, 3, "×", out), "4096×128×2");
+	assert_string_equal(word_shape(dim, 0, "×", out), "scalar");
 	assert_string_equal(word_percent(0, 0, out), "0.0%");
 	assert_string_equal(word_percent(1, 1000000, out), "<0.1%");
 	assert_string_equal(word_percent(1, 3, out), "33.3%");

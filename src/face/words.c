@@ -1,6 +1,5 @@
 #include "config.h"
 
-#include "ui/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,8 +9,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/text.h"
-#include "src/store/model.h"
-#include "ui/theme.h"
+#include "src/face/words.h"
 
 #define NS 1000000000LL
 #define DAY (24 * 60 * 60)
@@ -64,14 +62,14 @@ word_age(int64_t ns, char out[WORD_MAX])
 }
 
 const char *
-word_shape(const uint64_t *dim, unsigned ndim, char out[WORD_MAX])
+word_shape(const uint64_t *dim, unsigned ndim, const char *between, char out[WORD_MAX])
 {
 	size_t used = 0;
 
 	snprintf(out, WORD_MAX, "scalar");
 	for (unsigned i = 0; i < ndim && used < WORD_MAX; i++)
 		used += (size_t)snprintf(out + used, WORD_MAX - used, "%s%ju",
-					 i ? theme_utf8() ? "×" : "x" : "", (uintmax_t)dim[i]);
+					 i ? between : "", (uintmax_t)dim[i]);
 	return out;
 }
 
@@ -127,12 +125,4 @@ word_path(const char *path, struct tb_buf *out)
 	bool inside = len > 1 && !strncmp(path, home, len) && (path[len] == '/' || !path[len]);
 
 	tb_buf_printf(out, "%s%s", inside ? "~" : "", inside ? path + len : path);
-}
-
-void
-word_arch(const char *arch, struct tb_buf *out)
-{
-	char family[MODEL_FAMILY_MAX];
-
-	tb_buf_str(out, model_family(arch, family));
 }
