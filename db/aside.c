@@ -25,6 +25,8 @@ db_verdict_text(enum db_verdict v)
 		return "was made by a newer version of this program";
 	case DB_FILE_OLD:
 		return "was made by an older version of this program: scan to renew it";
+	case DB_FILE_OLDEST:	/* too old to be renewed */
+		return "was made by an older version of this program";
 	case DB_FILE_OTHER:
 		return "is not a file of this program";
 	case DB_FILE_UNFINISHED:
@@ -91,9 +93,11 @@ judge(struct db *probe, const struct db_schema *s, bool thorough, enum db_verdic
 		*out = DB_FILE_OTHER;
 	else if (version < 1)
 		*out = DB_FILE_BROKEN;
-	else
+	else if (version >= s->oldest)
 		*out = version == s->version ? DB_FILE_OURS
 		     : version > s->version ? DB_FILE_NEWER : DB_FILE_OLD;
+	else	/* to who reads it is all the same */
+		*out = thorough ? DB_FILE_OLDEST : DB_FILE_OLD;
 	if (thorough && (*out == DB_FILE_OURS || *out == DB_FILE_OLD))
 		return db_schema_check(probe, s, (int)version, err);
 	return TB_OK;
@@ -174,7 +178,8 @@ enum tb_status
 db_set_aside(const char *path, enum db_verdict why, char *notice, size_t len,
 	     struct tb_err *err)
 {
-	char *to = free_name(path, why == DB_FILE_NEWER ? "newer" : "damaged");
+	char *to = free_name(path, why == DB_FILE_NEWER ? "newer"
+				   : why == DB_FILE_OLDEST ? "older" : "damaged");
 	enum tb_status status = to ? move(path, to, "-wal", err) : tb_nomem(err);
 
 	if (!status)

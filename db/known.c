@@ -63,7 +63,7 @@ db_known(struct db *db, const char *path, struct db_known *out, struct tb_err *e
 
 	*out = (struct db_known){ 0 };
 	rows_open(&r, db, &out->mem, true, err, "SELECT m.id, m.mtime_ns, m.dir_ns, m.kind, c.files"
-		  " FROM models m LEFT JOIN contents c ON c.model = m.id WHERE m.path = ?", "s",
+		  " FROM models m JOIN contents c ON c.model = m.id WHERE m.path = ?", "s",
 		  path);
 	if (rows_next(&r)) {
 		const void *p = sqlite3_column_blob(r.st, 4);
@@ -76,9 +76,8 @@ db_known(struct db *db, const char *path, struct db_known *out, struct tb_err *e
 		out->n = pack_count(p, len);
 		out->files = tb_arena_get(&out->mem, (out->n + 1) * sizeof(*out->files));
 		r.failed = !out->files;
-		/* an index without the lists of a model is that of an earlier version */
-		if (out->files && (!p || !pack_read64(p, len, out->files, out->n)))
-			out->mtime_ns = 0;
+		if (out->files && !pack_read64(p, len, out->files, out->n))
+			out->mtime_ns = 0;	/* damaged: it looks changed */
 	}
 	if (rows_end(&r))
 		*out = (struct db_known){ 0 };

@@ -43,23 +43,11 @@ db_libdb_a_SOURCES = \
 	db/writer.c
 
 # The schemas are SQL files that anybody can read, and strings in the program.
-sql_strings = db/schema_sql.h db/schema3_sql.h db/audits_sql.h db/facts_sql.h \
-	db/states_sql.h db/seal_sql.h
-BUILT_SOURCES += $(sql_strings)
-CLEANFILES += $(sql_strings)
-EXTRA_DIST += db/schema.sql db/schema3.sql db/audits.sql db/facts.sql db/states.sql \
-	db/seal.sql db/sql.awk
-db/libdb_a-schema.$(OBJEXT): $(sql_strings)
+sql_files = db/schema.sql db/audits.sql db/facts.sql db/states.sql db/seal.sql
+BUILT_SOURCES += db/sql_strings.h
+CLEANFILES += db/sql_strings.h
+EXTRA_DIST += $(sql_files) db/sql.awk
+db/libdb_a-schema.$(OBJEXT): db/sql_strings.h
 
-db/schema_sql.h: db/schema.sql db/sql.awk
-	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=schema_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/schema.sql >$@.tmp && mv $@.tmp $@
-db/schema3_sql.h: db/schema3.sql db/sql.awk
-	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=schema3_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/schema3.sql >$@.tmp && mv $@.tmp $@
-db/audits_sql.h: db/audits.sql db/sql.awk
-	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=audits_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/audits.sql >$@.tmp && mv $@.tmp $@
-db/states_sql.h: db/states.sql db/sql.awk
-	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=states_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/states.sql >$@.tmp && mv $@.tmp $@
-db/facts_sql.h: db/facts.sql db/sql.awk
-	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=facts_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/facts.sql >$@.tmp && mv $@.tmp $@
-db/seal_sql.h: db/seal.sql db/sql.awk
-	$(AM_V_GEN)$(MKDIR_P) db && awk -v name=seal_sql -f $(srcdir)/db/sql.awk $(srcdir)/db/seal.sql >$@.tmp && mv $@.tmp $@
+db/sql_strings.h: $(sql_files) db/sql.awk
+	$(AM_V_GEN)$(MKDIR_P) db && (cd $(srcdir) && awk -f db/sql.awk $(sql_files)) >$@.tmp && mv $@.tmp $@

@@ -44,8 +44,8 @@ enum tb_status db_run_sql(struct db *db, const char *sql, struct tb_err *err) TB
 struct db_schema {
 	const char *name;		/* "main", "audit" */
 	uint32_t application;
-	const char *const *steps;	/* step i leads from version i to i + 1 */
-	int version;
+	const char *const *steps;	/* the first makes version `oldest`, each other the next */
+	int oldest, version;
 };
 extern const struct db_schema db_index_schema, db_audit_schema;
 /* These two work on the main file of a connection. */
@@ -59,8 +59,8 @@ enum tb_status db_seal_check(struct db *db, bool *broken, struct tb_err *err) TB
 void db_seal(struct db *db);		/* also puts all into the file; without one on failure */
 
 /* aside.c: what a file is, before it is trusted, and moving it away. */
-enum db_verdict { DB_FILE_ABSENT, DB_FILE_OURS, DB_FILE_OLD, DB_FILE_NEWER, DB_FILE_OTHER,
-	DB_FILE_BROKEN, DB_FILE_CHANGED, DB_FILE_UNFINISHED };
+enum db_verdict { DB_FILE_ABSENT, DB_FILE_OURS, DB_FILE_OLD, DB_FILE_OLDEST, DB_FILE_NEWER,
+	DB_FILE_OTHER, DB_FILE_BROKEN, DB_FILE_CHANGED, DB_FILE_UNFINISHED };
 enum tb_status db_examine(const char *path, const struct db_schema *s, bool thorough,
 			  enum db_verdict *out, struct tb_err *err) TB_MUST_USE;
 const char *db_verdict_text(enum db_verdict v);		/* "is damaged" */

@@ -102,7 +102,7 @@ put_row(struct db *db, const struct db_put *put, int64_t *id, struct tb_err *err
 		m->loc.mtime_ns, put->dir_ns, (int64_t)put->stamp);
 }
 
-/* ---- what is in it: five lists, see schema3.sql ---- */
+/* ---- what is in it: five lists, see schema.sql ---- */
 
 enum { NAMES, FORMS, PLACES, OFFSETS, FILES, LISTS };
 #define LIST_MAX (1u << 29)	/* bytes; SQLite takes no more than 10^9 */

@@ -6,36 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "db/audits_sql.h"
-#include "db/facts_sql.h"
-#include "db/schema3_sql.h"
-#include "db/schema_sql.h"
-#include "db/seal_sql.h"
-#include "db/states_sql.h"
+#include "db/sql_strings.h"
 #include "src/base/hash.h"
 
-/* A new version is a new step at the end, never a change of an old one. */
-static const char *const index_steps[] = {
-	schema_sql,
-	/* 2: tensors in GGUF files; models written down without them look changed */
-	"UPDATE models SET mtime_ns = 0 WHERE kind IN (1, 4);",
-	schema3_sql,
-	/* the file of a tensor without a look at all files of its model */
-	"DROP VIEW tensor_list;"
-	"CREATE VIEW tensor_list AS"
-	"	SELECT m.name AS model, t.name AS tensor, t.scheme, t.shape, t.elems, t.bytes,"
-	"		f.path AS file, t.off AS offset"
-	"	FROM models m JOIN tensors t ON t.model = m.id JOIN files f ON f.id = t.file_id;",
-	/* what was taken for a model and is a container's image; names of adapters */
-	"UPDATE models SET mtime_ns = 0 WHERE kind = 1 OR (kind = 0 AND tensors = 0);",
-	/* GGUF files are called what they say that they are: "Q4_K_M" */
-	"UPDATE models SET mtime_ns = 0 WHERE kind IN (1, 4, 6);",
-};
+/* A new version is a new step at the end, never a change of an old one.  An index can be
+ * made again: when its steps are many they become one, and what is older is set aside. */
+static const char *const index_steps[] = { schema_sql };
 static const char *const audit_steps[] = { audits_sql, facts_sql, states_sql, seal_sql };
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof(*(a))))
-const struct db_schema db_index_schema = { "main", 0x74627478, index_steps, COUNT(index_steps) };
-const struct db_schema db_audit_schema = { "audit", 0x74627461, audit_steps, COUNT(audit_steps) };
+const struct db_schema db_index_schema = {
+	"main", 0x74627478, index_steps, .oldest = 7, .version = 7,
+};
+const struct db_schema db_audit_schema = {
+	"audit", 0x74627461, audit_steps, .oldest = 1, .version = 4,
+};
 
 /* The steps know no schema name: they run on a connection of their own whose only
  * file this is ("main"). */
@@ -43,15 +27,15 @@ enum tb_status
 db_migrate(struct db *db, const struct db_schema *s, struct tb_err *err)
 {
 	char sql[96];
-	int64_t version;
+	int64_t version = 0;
 	enum tb_status status = db_run_sql(db, "BEGIN IMMEDIATE", err);
 
 	if (!status)
 		status = db_value(db, &version, 0, err, "PRAGMA user_version", "");
-	if (!status && (version < 0 || version > s->version))
-		status = tb_fail(err, TB_EDB, "%s: has no version that there ever was", db->path);
-	for (int64_t v = status ? s->version : version; !status && v < s->version; v++)
-		status = db_run_sql(db, s->steps[v], err);
+	if (!status && version && (version < s->oldest || version > s->version))
+		status = tb_fail(err, TB_EDB, "%s: has no version that can be renewed", db->path);
+	for (int64_t v = version ? version + 1 : s->oldest; !status && v <= s->version; v++)
+		status = db_run_sql(db, s->steps[v - s->oldest], err);
 	snprintf(sql, sizeof(sql), "PRAGMA application_id = %u; PRAGMA user_version = %d; COMMIT",
 		 s->application, s->version);
 	if (!status)
@@ -70,7 +54,7 @@ fingerprint(struct db *db, uint64_t *out, struct tb_err *err)
 	uint64_t h = TB_FNV;
 
 	rows_open(&r, db, &mem, false, err, "SELECT name, coalesce(sql, '') FROM sqlite_schema "
-		  "WHERE name NOT LIKE 'sqlite_%' AND name <> 'tensors_name' ORDER BY name", "");
+		  "WHERE name NOT LIKE 'sqlite_%' ORDER BY name", "");
 	while (rows_next(&r))
 		for (int col = 0; col < 2; col++)
 			h = tb_fnv(h, rows_text(&r, col), strlen(rows_text(&r, col)));
@@ -108,8 +92,8 @@ db_schema_check(struct db *db, const struct db_schema *s, int version, struct tb
 	uint64_t want = 0, have = 0;
 	enum tb_status status = db_connect(&model, "file::memory:", true, err);
 
-	for (int v = 0; !status && v < version; v++)
-		status = db_run_sql(&model, s->steps[v], err);
+	for (int v = s->oldest; !status && v <= version; v++)
+		status = db_run_sql(&model, s->steps[v - s->oldest], err);
 	if (!status)
 		status = fingerprint(&model, &want, err);
 	if (!status)

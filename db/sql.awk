@@ -1,5 +1,12 @@
-# sql.awk - an SQL file as a C string: awk -v name=SYMBOL -f sql.awk FILE
-BEGIN { print "static const char " name "[] =" }
+# sql.awk - SQL files as C strings: awk -f sql.awk DIR/NAME.sql… makes NAME_sql of each
+FNR == 1 {
+	if (NR > 1)
+		print "\t;"
+	name = FILENAME
+	sub(/.*\//, "", name)
+	sub(/\.sql$/, "_sql", name)
+	print "static const char " name "[] ="
+}
 {
 	gsub(/\\/, "\\\\")
 	gsub(/"/, "\\\"")

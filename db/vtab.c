@@ -1,4 +1,4 @@
-/* vtab.c - the packed lists of db/schema3.sql as the tables that people expect:
+/* vtab.c - the packed lists of db/schema.sql as the tables that people expect:
  *
  *	tensors(model, ord, name, scheme, dtype, shape, elems, bytes, file, off, file_id)
  *	model_files(model, ord, file)

@@ -35,7 +35,8 @@ prepare_file(struct db *db, const char *path, const struct db_schema *s, bool th
 	enum db_verdict v;
 	enum tb_status status = db_examine(path, s, thorough, &v, err);
 
-	if (!status && (v == DB_FILE_OTHER || v == DB_FILE_BROKEN || v == DB_FILE_NEWER))
+	if (!status && (v == DB_FILE_OTHER || v == DB_FILE_BROKEN || v == DB_FILE_NEWER ||
+			v == DB_FILE_OLDEST))
 		status = db_set_aside(path, v, db->notice, sizeof(db->notice), err);
 	if (!status && v != DB_FILE_OURS)
 		status = make(path, s, err);

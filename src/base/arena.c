@@ -15,7 +15,6 @@ struct tb_chunk {
 	_Alignas(16) char bytes[];
 };
 
-/* Chunks come zeroed, and nothing in them is given out twice. */
 static char *
 arena_take(struct tb_arena *a, size_t n, size_t align)
 {
@@ -29,11 +28,10 @@ arena_take(struct tb_arena *a, size_t n, size_t align)
 
 		size = size < CHUNK_MAX ? size : CHUNK_MAX;
 		size = size > n ? size : n;
-		c = size < SIZE_MAX - sizeof(*c) ? calloc(1, sizeof(*c) + size) : NULL;
+		c = size < SIZE_MAX - sizeof(*c) ? malloc(sizeof(*c) + size) : NULL;
 		if (!c)
 			return NULL;
-		c->size = size;
-		c->next = a->chunks;
+		*c = (struct tb_chunk){ .next = a->chunks, .size = size };
 		a->chunks = c;
 		at = 0;
 	}
@@ -45,7 +43,9 @@ arena_take(struct tb_arena *a, size_t n, size_t align)
 void *
 tb_arena_get(struct tb_arena *a, size_t n)
 {
-	return n > SIZE_MAX - 15 ? NULL : arena_take(a, (n + 15) & ~(size_t)15, 16);
+	char *p = n > SIZE_MAX - 15 ? NULL : arena_take(a, (n + 15) & ~(size_t)15, 16);
+
+	return p ? memset(p, 0, n) : NULL;
 }
 
 const char *
@@ -57,7 +57,7 @@ tb_arena_cat(struct tb_arena *a, const char *s, size_t n, const char *end)
 	if (!p)
 		return NULL;
 	memcpy(p, s, n);
-	memcpy(p + n, end, more);
+	memcpy(p + n, end, more + 1);
 	return p;
 }
 

@@ -168,13 +168,12 @@ test_versions(void **state)
 	free(path);
 }
 
-/* Versions that there never were, or whose tables others are. */
+/* Versions that there never were. */
 static void
 test_no_version(void **state)
 {
 	static const unsigned char versions[][4] = {
-		{ 0xff, 0xff, 0xff, 0xff }, { 0x80, 0, 0, 0 }, { 0, 0, 0, 0 }, { 0, 0, 0, 1 },
-		{ 0, 0, 0, 3 },
+		{ 0xff, 0xff, 0xff, 0xff }, { 0x80, 0, 0, 0 }, { 0, 0, 0, 0 },
 	};
 	char *path = fake_path("no-version");
 
@@ -189,6 +188,41 @@ test_no_version(void **state)
 		close(fd);
 		check_renewed(path, i + 1);
 	}
+	free(path);
+}
+
+/* An index of a version that no step leads on from is made again, and kept beside. */
+static void
+test_too_old(void **state)
+{
+	static const unsigned char older[4] = { 0, 0, 0, 6 };
+	char *path = fake_path("too-old");
+	struct tb_err err = { 0 };
+	struct db_models models;
+	struct db_runs runs;
+	struct db *db;
+	int fd;
+
+	(void)state;
+	fake_index(path);
+	fd = open(path, O_WRONLY);
+	assert_int_equal(pwrite(fd, older, 4, 60), 4);
+	close(fd);
+	assert_ok(db_open_read(&db, path, &err), err);
+	assert_non_null(strstr(db_notice(db), "older version of this program: scan to renew it"));
+	assert_ok(db_models(db, NULL, &models, &err), err);
+	assert_int_equal(models.total, 0);
+	db_close(db);
+	assert_ok(db_open_write(&db, path, &err), err);
+	assert_non_null(strstr(db_notice(db), "older version of this program; it was set aside"));
+	assert_int_equal(set_aside_as(path, "older"), 1);
+	assert_ok(db_runs(db, NULL, &runs, &err), err);
+	assert_int_equal(runs.total, 1);
+	tb_arena_free(&runs.mem);
+	db_close(db);
+	assert_ok(db_open_read(&db, path, &err), err);
+	assert_string_equal(db_notice(db), "");
+	db_close(db);
 	free(path);
 }
 
@@ -329,6 +363,7 @@ main(void)
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_no_version),
+		cmocka_unit_test(test_too_old),
 		cmocka_unit_test(test_changed_by_others),
 		cmocka_unit_test(test_killed_over_making),
 		cmocka_unit_test(test_concurrent),

@@ -14,7 +14,7 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 
-#include "db/audits_sql.h"
+#include "db/sql_strings.h"
 
 #define TENSORS 200
 
