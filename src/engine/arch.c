@@ -19,6 +19,7 @@
 #define POST_NORMS (SLOT_BIT(SLOT_POST_ATTN_NORM) | SLOT_BIT(SLOT_POST_FFN_NORM))
 #define BIASES (QKV_BIAS | SLOT_BIT(SLOT_O_BIAS))	/* attention_bias of config.json */
 #define HEAD (SLOT_BIT(SLOT_OUTPUT) | SLOT_BIT(SLOT_ROPE_FREQS))
+#define KEYS(...) (const char *const[]){ __VA_ARGS__, NULL }
 _Static_assert(SLOT_COUNT <= 64, "a slot is a bit of uint64_t");
 
 static const struct arch archs[] = {
@@ -30,7 +31,7 @@ static const struct arch archs[] = {
 	  .rms_eps = 1e-6f, .rope_theta = 10000 },
 	{ .name = "mixtral", .class_name = "MixtralForCausalLM", .gguf_name = "llama",
 	  .required = COMMON | EXPERTS, .optional = HEAD, .gguf_pairs = true,
-	  .experts_key = "num_local_experts", .expert_ffn_key = "intermediate_size",
+	  .experts = true, .keys = KEYS("num_experts", "num_local_experts"),
 	  .norm_topk = true, .rms_eps = 1e-5f, .rope_theta = 1e6f },
 	{ .name = "qwen2", .class_name = "Qwen2ForCausalLM", .gguf_name = "qwen2",
 	  .required = COMMON | DENSE | QKV_BIAS, .optional = HEAD,
@@ -42,18 +43,20 @@ static const struct arch archs[] = {
 	  .rms_eps = 1e-6f, .rope_theta = 10000 },
 	{ .name = "qwen3_moe", .class_name = "Qwen3MoeForCausalLM", .gguf_name = "qwen3moe",
 	  .required = COMMON | EXPERTS | QK_NORM, .optional = HEAD | BIASES,
-	  .experts_key = "num_experts", .expert_ffn_key = "moe_intermediate_size",
+	  .experts = true, .keys = KEYS("intermediate_size", "moe_intermediate_size"),
 	  .window_flag = true, .rms_eps = 1e-6f, .rope_theta = 10000 },
 	{ .name = "gemma", .class_name = "GemmaForCausalLM", .gguf_name = "gemma",
 	  .required = COMMON | DENSE, .optional = HEAD | BIASES,
 	  .vocab = 256000, .heads = 16, .kv_heads = 16, .head_dim = 256, .context = 8192,
-	  .act = ACT_GELU_TANH, .act_key = "hidden_activation", .embed_scale = true, .norm_add = 1,
+	  .act = ACT_GELU_TANH, .keys = KEYS("hidden_act", "hidden_activation"),
+	  .embed_scale = true, .norm_add = 1,
 	  .rms_eps = 1e-6f, .rope_theta = 10000 },
 	{ .name = "gemma2", .class_name = "Gemma2ForCausalLM", .gguf_name = "gemma2",
 	  .required = COMMON | DENSE | POST_NORMS, .optional = HEAD | BIASES,
 	  .ways = WAY_POST_NORMS,
 	  .vocab = 256000, .heads = 8, .kv_heads = 4, .head_dim = 256, .context = 8192,
-	  .act = ACT_GELU_TANH, .act_key = "hidden_activation", .embed_scale = true, .norm_add = 1,
+	  .act = ACT_GELU_TANH, .keys = KEYS("hidden_act", "hidden_activation"),
+	  .embed_scale = true, .norm_add = 1,
 	  .query_scalar = 256, .gguf_wide_layers = 46, .softcaps = true, .attn_softcap = 50,
 	  .final_softcap = 30, .window = 4096, .window_period = 2, .rms_eps = 1e-6f, .rope_theta = 10000 },
 	{ .name = "gemma3", .text_name = "gemma3_text", .class_name = "Gemma3ForCausalLM",
@@ -61,7 +64,8 @@ static const struct arch archs[] = {
 	  .required = COMMON | DENSE | QK_NORM | POST_NORMS, .optional = HEAD | BIASES,
 	  .ways = WAY_POST_NORMS,
 	  .vocab = 262208, .heads = 8, .kv_heads = 4, .head_dim = 256, .context = 131072,
-	  .act = ACT_GELU_TANH, .act_key = "hidden_activation", .embed_scale = true, .norm_add = 1,
+	  .act = ACT_GELU_TANH, .keys = KEYS("hidden_act", "hidden_activation"),
+	  .embed_scale = true, .norm_add = 1,
 	  .query_scalar = 256, .gguf_wide_layers = 62, .softcaps = true, .window = 4096,
 	  .window_period = 6, .rms_eps = 1e-6f, .rope_theta = 1e6f, .rope_local = 10000,
 	  .gguf_silent = true, .gguf_stretch = 8, .gguf_stretch_from = 131072 },
@@ -237,7 +241,7 @@ arch_find_gguf(const char *name, bool experts)
 {
 	for (size_t i = 0; i < NARCHS; i++)
 		if (archs[i].gguf_name && !strcmp(archs[i].gguf_name, name) &&
-		    experts == (archs[i].experts_key != NULL))
+		    experts == archs[i].experts)
 			return &archs[i];
 	return NULL;
 }
@@ -255,9 +259,24 @@ slot_unpermuted(uint32_t i, uint32_t head_dim)
 	return i / 2 + i % 2 * (head_dim / 2);
 }
 
-void
-arch_list(struct tb_buf *out)
+enum tb_status
+arch_unknown(const char *name, const char *with, struct tb_err *err)
 {
+	struct tb_buf list = TB_BUF(1024);
+
 	for (size_t i = 0; i < NARCHS; i++)
-		tb_buf_printf(out, "%s%s", i ? ", " : "", archs[i].name);
+		tb_buf_printf(&list, "%s%s", i ? ", " : "", archs[i].name);
+	(void)tb_fail(err, TB_EUNSUP, "architecture \"%.80s\"%s cannot be run; supported are %s",
+		      name, with, tb_buf_cstr(&list));
+	tb_buf_free(&list);
+	return TB_EUNSUP;
+}
+
+const char *
+arch_key(const struct arch *a, const char *key)
+{
+	for (const char *const *k = a->keys; k && *k; k += 2)
+		if (!strcmp(*k, key))
+			return k[1];
+	return key;
 }

@@ -12,7 +12,8 @@
 
 #include "src/base/err.h"
 
-struct tb_buf;
+struct layer;
+struct run;
 
 /* The sizes that shapes are made of. DIM_NONE as columns: a vector. */
 enum dim {
@@ -90,14 +91,15 @@ struct arch {
 	const char *gguf_name;		/* general.architecture of GGUF files */
 	uint64_t required, optional;	/* bits of slots */
 	unsigned ways;			/* bits of enum way */
-	const char *experts_key;	/* config.json: how many experts; NULL = dense */
-	const char *expert_ffn_key;	/* width of one expert */
+	const char *const *keys;	/* what config.json calls what others call otherwise:
+					 * their key, its own, …, NULL; NULL: nothing */
+	bool experts;
 	bool norm_topk;			/* weights of the chosen experts add up to 1, unless
 					 * config.json says norm_topk_prob */
 	uint32_t vocab, heads, kv_heads, head_dim, context;
 	float rms_eps, rope_theta;
 	enum activation act;
-	const char *act_key;		/* config.json: names the activation; NULL: hidden_act */
+	const char *own_act;		/* config.json may name this one only: see ffn */
 	bool embed_scale;		/* embeddings are multiplied by sqrt(dim) */
 	bool gguf_pairs;		/* see slot_permuted() */
 	float norm_add;			/* what Hugging Face's files lack in the weights of norms;
@@ -116,6 +118,11 @@ struct arch {
 	const char *window_from_key;	/* config.json: the first layer with a window */
 	float rope_local;		/* theta of layers with a window; 0: the same as others' */
 	bool rope_partial;		/* partial_rotary_factor may be below 1 */
+	/* Mathematics of its own, in a file of its own; NULL: the usual.  See run.h. */
+	void (*norm)(float *out, const float *x, const float *w, size_t n, float eps);
+	enum tb_status (*attention)(struct run *run, const struct layer *l, uint32_t layer, size_t m,
+				    size_t want);
+	enum tb_status (*ffn)(struct run *run, const struct layer *l, size_t m);
 };
 
 /* By model_type, else by class name; NULL: not supported. */
@@ -127,6 +134,8 @@ const struct arch *arch_find_gguf(const char *name, bool experts);
  * theirs slot_unpermuted(i, head_dim). */
 bool slot_permuted(const struct arch *a, enum slot s);
 uint32_t slot_unpermuted(uint32_t i, uint32_t head_dim);
-/* "llama, mistral, …" for errors. */
-void arch_list(struct tb_buf *out);
+/* TB_EUNSUP with the names of those that are; `with`: " with experts" or "". */
+enum tb_status arch_unknown(const char *name, const char *with, struct tb_err *err);
+/* What config.json says instead of `key`. */
+const char *arch_key(const struct arch *a, const char *key);
 #endif

@@ -61,13 +61,13 @@ norm_row(void *arg, size_t row)
 	const struct step *s = arg;
 	size_t dim = s->run->hp->dim;
 
-	s->run->e->vec->rmsnorm(s->run->s->work.h + row * dim, s->x + row * dim, s->norm, dim,
-				s->run->hp->rms_eps);
+	s->run->norm(s->run->s->work.h + row * dim, s->x + row * dim, s->norm, dim,
+		     s->run->hp->rms_eps);
 }
 
 /* What a part of a layer has computed joins the stream. */
 static void
-add_row(void *arg, size_t row)
+join_row(void *arg, size_t row)
 {
 	const struct step *s = arg;
 	const struct vec_ops *vec = s->run->e->vec;
@@ -77,18 +77,8 @@ add_row(void *arg, size_t row)
 	if (s->bias)
 		vec->add(out, s->bias, dim);
 	if (s->norm)
-		vec->rmsnorm(out, out, s->norm, dim, s->run->hp->rms_eps);
+		s->run->norm(out, out, s->norm, dim, s->run->hp->rms_eps);
 	vec->add(s->x + row * dim, out, dim);
-}
-
-static void
-act_row(void *arg, size_t row)
-{
-	const struct step *s = arg;
-	const struct hparams *hp = s->run->hp;
-	struct work *w = &s->run->s->work;
-
-	s->run->e->vec->act_mul[hp->act](w->gate + row * hp->ffn, w->up + row * hp->ffn, hp->ffn);
 }
 
 /* Bias, norm per head, and the turn by position: each only where the model has it. */
@@ -104,7 +94,7 @@ finish_heads(const struct step *s, float *x, size_t heads, const float *bias, co
 	if (bias)
 		vec->add(x, bias, heads * hd);
 	for (size_t h = 0; norm && h < heads; h++)
-		vec->rmsnorm(x + h * hd, x + h * hd, norm, hd, s->run->hp->rms_eps);
+		s->run->norm(x + h * hd, x + h * hd, norm, hd, s->run->hp->rms_eps);
 	if (s->run->hp->rope_pairs)
 		vec->rope_pairs(x, heads, hd, kv->half, angles, angles + kv->half);
 	else
@@ -112,7 +102,7 @@ finish_heads(const struct step *s, float *x, size_t heads, const float *bias, co
 }
 
 static void
-qkv_row(void *arg, size_t row)
+heads_row(void *arg, size_t row)
 {
 	const struct step *s = arg;
 	const struct hparams *hp = s->run->hp;
@@ -130,69 +120,83 @@ qkv_row(void *arg, size_t row)
 	kv_store(&s->run->s->kv, s->layer, pos, k, v);
 }
 
-static enum tb_status
-qkv(struct step *s, size_t m)
+enum tb_status
+run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m, size_t want)
 {
-	const struct hparams *hp = s->run->hp;
-	struct work *w = &s->run->s->work;
-	const struct matrix *in[] = { &s->l->m[SLOT_Q], &s->l->m[SLOT_K], &s->l->m[SLOT_V] };
+	const struct hparams *hp = run->hp;
+	struct work *w = &run->s->work;
+	struct step s = { .run = run, .l = l, .layer = layer };
+	const struct matrix *in[] = { &l->m[SLOT_Q], &l->m[SLOT_K], &l->m[SLOT_V] };
+	const struct matrix *o = &l->m[SLOT_O];
 	float *y[] = { w->q, w->k, w->v };
 	enum tb_status status;
 
-	s->norm = s->l->v[SLOT_ATTN_NORM];
-	run_rows(s->run, norm_row, s, m, hp->dim);
-	if ((status = run_matmul(s->run, in, 3, w->h, m, y)))
+	if ((status = run_matmul(run, in, 3, w->h, m, y)))
 		return status;
-	run_rows(s->run, qkv_row, s, m, (size_t)(hp->heads + 2 * hp->kv_heads) * hp->head_dim);
-	return TB_OK;
+	run_rows(run, heads_row, &s, m, (size_t)(hp->heads + 2 * hp->kv_heads) * hp->head_dim);
+	if (!want)
+		return TB_OK;
+	attention(run, layer, m, want);
+	return run_matmul(run, &o, 1, w->att, want, &w->out);
 }
 
-static enum tb_status
-ffn(struct step *s, size_t m)
+static void
+act_row(void *arg, size_t row)
 {
-	struct work *w = &s->run->s->work;
-	const struct matrix *in[] = { &s->l->m[SLOT_GATE], &s->l->m[SLOT_UP] };
-	const struct matrix *down = &s->l->m[SLOT_DOWN];
+	const struct run *run = arg;
+	const struct hparams *hp = run->hp;
+	struct work *w = &run->s->work;
+
+	run->e->vec->act_mul[hp->act](w->gate + row * hp->ffn, w->up + row * hp->ffn, hp->ffn);
+}
+
+enum tb_status
+run_gated(struct run *run, const struct matrix *gate, const struct matrix *up,
+	  const struct matrix *down, const float *x, size_t m, float *out)
+{
+	struct work *w = &run->s->work;
+	const struct matrix *in[] = { gate, up };
 	float *y[] = { w->gate, w->up };
 	enum tb_status status;
 
-	s->norm = s->l->v[SLOT_FFN_NORM];
-	run_rows(s->run, norm_row, s, m, s->run->hp->dim);
-	if (s->run->hp->experts) {
-		if ((status = moe(s->run, s->l, m)))
-			return status;
-	} else {
-		if ((status = run_matmul(s->run, in, 2, w->h, m, y)))
-			return status;
-		run_rows(s->run, act_row, s, m, s->run->hp->ffn);
-		if ((status = run_matmul(s->run, &down, 1, w->gate, m, &w->out)))
-			return status;
-	}
-	s->bias = NULL;
-	s->norm = s->l->v[SLOT_POST_FFN_NORM];
-	run_rows(s->run, add_row, s, m, s->run->hp->dim);
-	return TB_OK;
+	if ((status = run_matmul(run, in, 2, x, m, y)))
+		return status;
+	run_rows(run, act_row, run, m, run->hp->ffn);
+	return run_matmul(run, &down, 1, w->gate, m, &out);
+}
+
+enum tb_status
+run_ffn(struct run *run, const struct layer *l, size_t m)
+{
+	return run_gated(run, &l->m[SLOT_GATE], &l->m[SLOT_UP], &l->m[SLOT_DOWN], run->s->work.h, m,
+			 run->s->work.out);
 }
 
 /* In the last layer only the wanted rows go on behind the keys and values. */
 static enum tb_status
 layer_forward(struct step *s, size_t m, size_t want)
 {
-	struct work *w = &s->run->s->work;
-	const struct matrix *o = &s->l->m[SLOT_O];
+	struct run *run = s->run;
+	size_t dim = run->hp->dim;
 	enum tb_status status;
 
-	s->x = w->x;
-	if ((status = qkv(s, m)) || !want)
+	s->x = run->s->work.x;
+	s->norm = s->l->v[SLOT_ATTN_NORM];
+	run_rows(run, norm_row, s, m, dim);
+	if ((status = run->attention(run, s->l, s->layer, m, want)) || !want)
 		return status;
-	attention(s->run, s->layer, m, want);
-	s->x = w->x + (m - want) * s->run->hp->dim;
-	if ((status = run_matmul(s->run, &o, 1, w->att, want, &w->out)))
-		return status;
+	s->x += (m - want) * dim;
 	s->bias = s->l->v[SLOT_O_BIAS];
 	s->norm = s->l->v[SLOT_POST_ATTN_NORM];
-	run_rows(s->run, add_row, s, want, s->run->hp->dim);
-	return ffn(s, want);
+	run_rows(run, join_row, s, want, dim);
+	s->bias = NULL;
+	s->norm = s->l->v[SLOT_FFN_NORM];
+	run_rows(run, norm_row, s, want, dim);
+	if ((status = run->ffn(run, s->l, want)))
+		return status;
+	s->norm = s->l->v[SLOT_POST_FFN_NORM];
+	run_rows(run, join_row, s, want, dim);
+	return TB_OK;
 }
 
 static void

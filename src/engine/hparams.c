@@ -5,12 +5,42 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "src/store/model.h"
 #include "src/store/model_meta.h"
 
 #define CONFIG_MAX (4u << 20)
+
+#define FIELD(name) .field = offsetof(struct hparams, name)
+#define USUAL(name) .usual = offsetof(struct arch, name)
+const struct hparams_number hparams_numbers[] = {
+	{ "vocab_size", NULL, HP_MAX_VOCAB, FIELD(vocab), USUAL(vocab) },
+	{ "hidden_size", "embedding_length", HP_MAX_DIM, FIELD(dim) },
+	{ "num_hidden_layers", "block_count", HP_MAX_LAYERS, FIELD(layers) },
+	{ "num_attention_heads", "attention.head_count", HP_MAX_DIM, FIELD(heads), USUAL(heads) },
+	{ "intermediate_size", "feed_forward_length", HP_MAX_DIM, FIELD(ffn),
+	  .gguf_experts = "expert_feed_forward_length" },
+	{ "max_position_embeddings", "context_length", HP_MAX_CONTEXT, FIELD(context),
+	  USUAL(context) },
+	{ "num_experts", "expert_count", HP_MAX_EXPERTS, .experts = true, FIELD(experts) },
+	{ "num_experts_per_tok", "expert_used_count", HP_MAX_EXPERTS, .experts = true,
+	  FIELD(experts_used) },
+	{ .config = NULL }
+};
+
+uint32_t *
+hparams_field(struct hparams *hp, const struct hparams_number *n)
+{
+	return (uint32_t *)(void *)((char *)hp + n->field);
+}
+
+uint32_t
+hparams_usual(const struct arch *a, const struct hparams_number *n)
+{
+	return n->usual ? *(const uint32_t *)(const void *)((const char *)a + n->usual) : 0;
+}
 
 void
 hparams_init(struct hparams *hp, const struct arch *arch)

@@ -53,6 +53,19 @@ struct hparams {
 	bool rope_pairs;			/* 2i turns with 2i + 1, not with i + half */
 };
 
+/* Whole numbers that are read as they are: their keys, how large they may be, where they
+ * go and, in struct arch, what holds where config.json is silent. */
+struct hparams_number {
+	const char *config, *gguf;	/* gguf NULL: not so simple there */
+	uint32_t max;
+	bool experts;			/* only where there are any */
+	const char *gguf_experts;	/* goes before gguf where there are */
+	size_t field, usual;
+};
+extern const struct hparams_number hparams_numbers[];	/* ended by config NULL */
+uint32_t *hparams_field(struct hparams *hp, const struct hparams_number *n);
+uint32_t hparams_usual(const struct arch *a, const struct hparams_number *n);
+
 /* What the row says; nothing that it leaves to the file. */
 void hparams_init(struct hparams *hp, const struct arch *arch);
 /* Computes what follows from other numbers and checks how they go together. */

@@ -8,153 +8,150 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/format/json.h"
 
+/* A file that is read into `hp`. */
+struct config_reader {
+	struct hparams *hp;
+	const cJSON *config;	/* all of it */
+	const cJSON *c;		/* what is said of the language model: it, or its text_config */
+	struct tb_err *err;
+};
+
 static const cJSON *
-value(const cJSON *config, const char *key)
+config_value(const cJSON *in, const char *key)
 {
-	const cJSON *v = json_get(config, key);
+	const cJSON *v = json_get(in, key);
 
 	return json_is_null(v) ? NULL : v;
 }
 
+/* What the architecture says where others say `key`. */
+static const cJSON *
+config_own(const struct config_reader *r, const char *key)
+{
+	return config_value(r->c, arch_key(r->hp->arch, key));
+}
+
 /* fallback 0: the key must be there. */
 static enum tb_status
-number(const cJSON *config, const char *key, uint32_t max, uint32_t fallback, uint32_t *out,
-       struct tb_err *err)
+config_number(const struct config_reader *r, const char *key, uint32_t max, uint32_t fallback,
+	      uint32_t *out)
 {
-	const cJSON *v = value(config, key);
-	uint64_t n;
+	const char *own = arch_key(r->hp->arch, key);
+	const cJSON *v = config_value(r->c, own);
+	uint64_t n = 0;
 
 	*out = fallback;
 	if (!v && fallback)
 		return TB_OK;
 	if (!v)
-		return tb_fail(err, TB_EFORMAT, "config.json: %s is missing", key);
+		return tb_fail(r->err, TB_EFORMAT, "config.json: %s is missing", own);
 	if (!json_u64(v, &n) || n < 1 || n > max)
-		return tb_fail(err, TB_EFORMAT, "config.json: %s is not a whole number from 1 to %"
-			       PRIu32, key, max);
+		return tb_fail(r->err, TB_EFORMAT, "config.json: %s is not a whole number from 1 to"
+			       " %" PRIu32, own, max);
 	*out = (uint32_t)n;
 	return TB_OK;
 }
 
+/* Silence leaves *out as it is. */
 static enum tb_status
-real(const cJSON *config, const char *key, double min, double max, double fallback, double *out,
-     struct tb_err *err)
+config_real(const struct config_reader *r, const cJSON *in, const char *key, double min, double max,
+	    double *out)
 {
-	const cJSON *v = value(config, key);
+	const char *own = in == r->c ? arch_key(r->hp->arch, key) : key;
+	const cJSON *v = config_value(in, own);
 
-	*out = fallback;
-	if (!v)
-		return TB_OK;
-	if (!json_f64(v, out) || !(*out >= min && *out <= max))
-		return tb_fail(err, TB_EFORMAT, "config.json: %s is not a number from %g to %g",
-			       key, min, max);
+	if (v && (!json_f64(v, out) || !(*out >= min && *out <= max)))
+		return tb_fail(r->err, TB_EFORMAT, "config.json: %s is not a number from %g to %g",
+			       own, min, max);
 	return TB_OK;
 }
 
 static enum tb_status
-flag(const cJSON *config, const char *key, bool *out, bool *known, struct tb_err *err)
+config_flag(const struct config_reader *r, const cJSON *in, const char *key, bool *out)
 {
-	const cJSON *v = value(config, key);
+	const cJSON *v = config_value(in, key);
 
-	if (known)
-		*known = v != NULL;
 	if (v && !json_bool(v, out))
-		return tb_fail(err, TB_EFORMAT, "config.json: %s is neither true nor false", key);
+		return tb_fail(r->err, TB_EFORMAT, "config.json: %s is neither true nor false", key);
 	return TB_OK;
 }
 
 static enum tb_status
-read_arch(struct hparams *hp, const cJSON *config, struct tb_err *err)
+config_arch(const struct config_reader *r)
 {
-	const char *type = json_str(json_get(config, "model_type"));
-	const char *class_name = json_str(json_first(json_get(config, "architectures")));
-	const char *inner = json_str(json_path(config, "text_config.model_type"));
+	const char *type = json_str(json_get(r->config, "model_type"));
+	const char *class_name = json_str(json_first(json_get(r->config, "architectures")));
+	const char *inner = json_str(json_path(r->config, "text_config.model_type"));
 	const struct arch *arch = arch_find(type, class_name);
-	struct tb_buf list = TB_BUF(1024);
-	enum tb_status status = TB_OK;
 
-	if (arch && inner && arch_find(inner, NULL) != arch)
-		arch = NULL;
-	if (arch) {
-		hparams_init(hp, arch);
-	} else {
-		arch_list(&list);
-		status = tb_fail(err, TB_EUNSUP, "architecture \"%.80s\" cannot be run; "
-				 "supported are %s",
-				 type ? type : class_name ? class_name : "(none given)",
-				 tb_buf_cstr(&list));
-	}
-	tb_buf_free(&list);
-	return status;
+	if (!arch || (inner && arch_find(inner, NULL) != arch))
+		return arch_unknown(type ? type : class_name ? class_name : "(none given)", "", r->err);
+	hparams_init(r->hp, arch);
+	return TB_OK;
 }
 
 static enum tb_status
-read_sizes(struct hparams *hp, const cJSON *c, struct tb_err *err)
+config_sizes(const struct config_reader *r)
 {
+	struct hparams *hp = r->hp;
 	const struct arch *a = hp->arch;
-	const char *ffn = a->expert_ffn_key ? a->expert_ffn_key : "intermediate_size";
 	uint32_t head_dim;
 	enum tb_status status;
 
-	if ((status = number(c, "vocab_size", HP_MAX_VOCAB, a->vocab, &hp->vocab, err)) ||
-	    (status = number(c, "hidden_size", HP_MAX_DIM, 0, &hp->dim, err)) ||
-	    (status = number(c, "num_hidden_layers", HP_MAX_LAYERS, 0, &hp->layers, err)) ||
-	    (status = number(c, "num_attention_heads", HP_MAX_DIM, a->heads, &hp->heads, err)) ||
-	    (status = number(c, "num_key_value_heads", HP_MAX_DIM,
-			     a->kv_heads ? a->kv_heads : hp->heads, &hp->kv_heads, err)) ||
-	    (status = number(c, ffn, HP_MAX_DIM, 0, &hp->ffn, err)) ||
-	    (status = number(c, "max_position_embeddings", HP_MAX_CONTEXT, a->context,
-			     &hp->context, err)))
+	for (const struct hparams_number *n = hparams_numbers; n->config; n++)
+		if ((a->experts || !n->experts) &&
+		    (status = config_number(r, n->config, n->max, hparams_usual(a, n),
+					    hparams_field(hp, n))))
+			return status;
+	if ((status = config_number(r, "num_key_value_heads", HP_MAX_DIM,
+				    a->kv_heads ? a->kv_heads : hp->heads, &hp->kv_heads)))
 		return status;
 	head_dim = a->head_dim ? a->head_dim : hp->dim / hp->heads;
-	if (!value(c, "head_dim") && !a->head_dim && hp->dim % hp->heads)
-		return tb_fail(err, TB_EFORMAT, "config.json: hidden_size %" PRIu32 " is no multiple"
-			       " of num_attention_heads %" PRIu32 " and head_dim is missing",
-			       hp->dim, hp->heads);
-	return number(c, "head_dim", HP_MAX_HEAD_DIM, head_dim, &hp->head_dim, err);
+	if (!config_own(r, "head_dim") && !a->head_dim && hp->dim % hp->heads)
+		return tb_fail(r->err, TB_EFORMAT, "config.json: %s %" PRIu32 " is no multiple of %s"
+			       " %" PRIu32 " and head_dim is missing", arch_key(a, "hidden_size"),
+			       hp->dim, arch_key(a, "num_attention_heads"), hp->heads);
+	return config_number(r, "head_dim", HP_MAX_HEAD_DIM, head_dim, &hp->head_dim);
 }
 
 static enum tb_status
-read_experts(struct hparams *hp, const cJSON *c, struct tb_err *err)
+config_experts(const struct config_reader *r)
 {
 	uint32_t step;
 	enum tb_status status;
 
-	if (!hp->arch->experts_key)
+	if (!r->hp->arch->experts)
 		return TB_OK;
-	if ((status = number(c, hp->arch->experts_key, HP_MAX_EXPERTS, 0, &hp->experts, err)) ||
-	    (status = number(c, "num_experts_per_tok", HP_MAX_EXPERTS, 0, &hp->experts_used, err)) ||
-	    (status = number(c, "decoder_sparse_step", HP_MAX_LAYERS, 1, &step, err)) ||
-	    (!hp->norm_topk && (status = flag(c, "norm_topk_prob", &hp->norm_topk, NULL, err))))
+	if ((status = config_number(r, "decoder_sparse_step", HP_MAX_LAYERS, 1, &step)) ||
+	    (!r->hp->norm_topk &&
+	     (status = config_flag(r, r->c, "norm_topk_prob", &r->hp->norm_topk))))
 		return status;
-	if (step != 1 || json_first(json_get(c, "mlp_only_layers")))
-		return tb_fail(err, TB_EUNSUP, "config.json: layers without experts between those "
-			       "with experts (decoder_sparse_step, mlp_only_layers) cannot be run");
+	if (step != 1 || json_first(json_get(r->c, "mlp_only_layers")))
+		return tb_fail(r->err, TB_EUNSUP, "config.json: layers without experts between those"
+			       " with experts (decoder_sparse_step, mlp_only_layers) cannot be run");
 	return TB_OK;
 }
 
 /* A list of rope_dims / 2 numbers that frequencies are divided by. */
 static enum tb_status
-read_factors(const struct hparams *hp, const cJSON *r, const char *key, float **out,
-	     struct tb_err *err)
+config_factors(const struct config_reader *r, const cJSON *scaling, const char *key, float **out)
 {
-	const cJSON *list = value(r, key), *v = json_first(list);
-	size_t n = hp->rope_dims / 2;
+	const cJSON *list = config_value(scaling, key), *v = json_first(list);
+	size_t n = r->hp->rope_dims / 2;
 	double x;
 
 	if (!list || json_count(list) != n)
-		return tb_fail(err, TB_EFORMAT, "config.json: %s is not a list of %zu numbers", key,
-			       n);
+		return tb_fail(r->err, TB_EFORMAT, "config.json: %s is not a list of %zu numbers",
+			       key, n);
 	*out = tb_calloc(n, sizeof(**out));
 	if (!*out)
-		return tb_nomem(err);
+		return tb_nomem(r->err);
 	for (size_t i = 0; i < n; i++, v = json_next(v)) {
 		if (!json_f64(v, &x) || !(x >= 1e-6 && x <= 1e6))
-			return tb_fail(err, TB_EFORMAT, "config.json: %s: number %zu is not from "
+			return tb_fail(r->err, TB_EFORMAT, "config.json: %s: number %zu is not from "
 				       "1e-6 to 1e6", key, i + 1);
 		(*out)[i] = (float)x;
 	}
@@ -163,88 +160,80 @@ read_factors(const struct hparams *hp, const cJSON *r, const char *key, float **
 
 /* Each frequency has its own factor, one below and one beyond the original context. */
 static enum tb_status
-read_longrope(const struct hparams *hp, const cJSON *c, const cJSON *r, struct rope *rope,
-	      struct tb_err *err)
+config_longrope(const struct config_reader *r, const cJSON *scaling, struct rope *rope)
 {
 	const char *original = "original_max_position_embeddings";
 	double stretch;
 	enum tb_status status;
 
-	if ((status = real(value(c, original) ? c : r, original, 2, HP_MAX_CONTEXT, hp->context,
-			   &rope->original, err)) ||
-	    (status = real(r, "factor", 1, 1e6, hp->context / rope->original, &stretch, err)) ||
-	    (status = real(r, "attention_factor", 1e-3, 1e3,
-			   stretch > 1 ? sqrt(1 + log(stretch) / log(rope->original)) : 1,
-			   &rope->magnitude, err)) ||
-	    (status = read_factors(hp, r, "short_factor", &rope->factors, err)))
+	rope->original = r->hp->context;
+	if ((status = config_real(r, config_value(r->c, original) ? r->c : scaling, original, 2,
+				  HP_MAX_CONTEXT, &rope->original)))
 		return status;
-	return read_factors(hp, r, "long_factor", &rope->long_factors, err);
-}
-
-static enum tb_status
-read_stretch(const cJSON *r, struct rope *rope, struct tb_err *err)
-{
-	enum tb_status status;
-
-	if ((status = real(r, "factor", 1, 1e6, NAN, &rope->factor, err)) ||
-	    (status = real(r, "low_freq_factor", 1e-6, 1e6, NAN, &rope->low, err)) ||
-	    (status = real(r, "high_freq_factor", 1e-6, 1e6, NAN, &rope->high, err)) ||
-	    (status = real(r, "original_max_position_embeddings", 1, HP_MAX_CONTEXT, NAN,
-			   &rope->original, err)))
+	stretch = r->hp->context / rope->original;
+	if ((status = config_real(r, scaling, "factor", 1, 1e6, &stretch)))
 		return status;
-	if (isnan(rope->factor) ||
-	    (rope->kind == ROPE_LLAMA3 && !(rope->high > rope->low && rope->original > 0)))
-		return tb_fail(err, TB_EFORMAT, "config.json: rope_scaling of type %s lacks a factor",
-			       rope->kind == ROPE_LLAMA3 ? "llama3" : "linear");
-	return TB_OK;
+	rope->magnitude = stretch > 1 ? sqrt(1 + log(stretch) / log(rope->original)) : 1;
+	if ((status = config_real(r, scaling, "attention_factor", 1e-3, 1e3, &rope->magnitude)) ||
+	    (status = config_factors(r, scaling, "short_factor", &rope->factors)))
+		return status;
+	return config_factors(r, scaling, "long_factor", &rope->long_factors);
 }
 
 /* How frequencies are changed for contexts longer than the model was first trained
- * for; r NULL: not at all. */
+ * for; scaling NULL: not at all. */
 static enum tb_status
-read_scaling(const struct hparams *hp, const cJSON *c, const cJSON *r, struct rope *rope,
-	     struct tb_err *err)
+config_scaling(const struct config_reader *r, const cJSON *scaling, struct rope *rope)
 {
 	static const struct { const char *name; enum rope_kind kind; } kinds[] = {
 		{ "default", ROPE_PLAIN }, { "linear", ROPE_LINEAR }, { "llama3", ROPE_LLAMA3 },
 		{ "longrope", ROPE_LONGROPE }, { "su", ROPE_LONGROPE },
 	};
-	const char *name = json_str(json_get(r, "rope_type"));
+	const char *name = json_str(json_get(scaling, "rope_type"));
 	size_t i = 0, n = sizeof(kinds) / sizeof(*kinds);
-
-	name = name ? name : json_str(json_get(r, "type"));
-	while (i < n && !(name && !strcmp(name, kinds[i].name)))
-		i++;
-	if (r && i == n)
-		return tb_fail(err, TB_EUNSUP, "config.json: rope_scaling of type \"%.40s\" cannot "
-			       "be run; default, linear, llama3 and longrope can",
-			       name ? name : "(none)");
-	rope->kind = r ? kinds[i].kind : ROPE_PLAIN;
-	if (rope->kind == ROPE_LONGROPE)
-		return read_longrope(hp, c, r, rope, err);
-	return rope->kind == ROPE_PLAIN ? TB_OK : read_stretch(r, rope, err);
-}
-
-static enum tb_status
-read_theta(const cJSON *c, const char *key, struct rope *rope, struct tb_err *err)
-{
-	return real(c, key, 1, 1e12, rope->theta, &rope->theta, err);
-}
-
-static enum tb_status
-read_partial(struct hparams *hp, const cJSON *c, struct tb_err *err)
-{
-	double partial;
 	enum tb_status status;
 
-	if ((status = real(c, "partial_rotary_factor", 0, 1, 1, &partial, err)))
+	name = name ? name : json_str(json_get(scaling, "type"));
+	while (i < n && !(name && !strcmp(name, kinds[i].name)))
+		i++;
+	if (scaling && i == n)
+		return tb_fail(r->err, TB_EUNSUP, "config.json: rope_scaling of type \"%.40s\" cannot "
+			       "be run; default, linear, llama3 and longrope can",
+			       name ? name : "(none)");
+	rope->kind = scaling ? kinds[i].kind : ROPE_PLAIN;
+	if (rope->kind == ROPE_PLAIN)
+		return TB_OK;
+	if (rope->kind == ROPE_LONGROPE)
+		return config_longrope(r, scaling, rope);
+	rope->factor = rope->low = rope->high = rope->original = NAN;
+	if ((status = config_real(r, scaling, "factor", 1, 1e6, &rope->factor)) ||
+	    (status = config_real(r, scaling, "low_freq_factor", 1e-6, 1e6, &rope->low)) ||
+	    (status = config_real(r, scaling, "high_freq_factor", 1e-6, 1e6, &rope->high)) ||
+	    (status = config_real(r, scaling, "original_max_position_embeddings", 1, HP_MAX_CONTEXT,
+				  &rope->original)))
+		return status;
+	if (isnan(rope->factor) ||
+	    (rope->kind == ROPE_LLAMA3 && !(rope->high > rope->low && rope->original > 0)))
+		return tb_fail(r->err, TB_EFORMAT, "config.json: rope_scaling of type %s lacks a "
+			       "factor", rope->kind == ROPE_LLAMA3 ? "llama3" : "linear");
+	return TB_OK;
+}
+
+static enum tb_status
+config_partial(const struct config_reader *r, const cJSON *in)
+{
+	struct hparams *hp = r->hp;
+	double partial = 1;
+	enum tb_status status;
+
+	if ((status = config_real(r, in, "partial_rotary_factor", 0, 1, &partial)))
 		return status;
 	if (partial < 1 && !hp->arch->rope_partial)
-		return tb_fail(err, TB_EUNSUP, "config.json: partial_rotary_factor %g cannot be run",
-			       partial);
+		return tb_fail(r->err, TB_EUNSUP, "config.json: partial_rotary_factor %g cannot be "
+			       "run", partial);
 	hp->rope_dims = (uint32_t)(hp->head_dim * partial);
 	if (!hp->rope_dims)
-		return tb_fail(err, TB_EFORMAT, "config.json: partial_rotary_factor %g leaves "
+		return tb_fail(r->err, TB_EFORMAT, "config.json: partial_rotary_factor %g leaves "
 			       "nothing of a head", partial);
 	return TB_OK;
 }
@@ -252,178 +241,184 @@ read_partial(struct hparams *hp, const cJSON *c, struct tb_err *err)
 /* Today's files have rope_scaling beside rope_theta; newer ones rope_parameters with
  * both inside, or inside of one object for each kind of layer. */
 static enum tb_status
-read_rope(struct hparams *hp, const cJSON *c, struct tb_err *err)
+config_rope(const struct config_reader *r)
 {
-	const cJSON *r = value(c, "rope_parameters"), *full = value(r, "full_attention");
-	const cJSON *local = value(r, "sliding_attention");
+	struct hparams *hp = r->hp;
+	const cJSON *c = r->c, *p = config_value(c, "rope_parameters");
+	const cJSON *full = config_value(p, "full_attention");
+	const cJSON *local = config_value(p, "sliding_attention");
 	enum tb_status status;
 
-	r = full ? full : r;
-	if ((status = read_partial(hp, r && value(r, "partial_rotary_factor") ? r : c, err)) ||
-	    (status = read_theta(r && value(r, "rope_theta") ? r : c, "rope_theta", &hp->rope, err)) ||
-	    (status = read_scaling(hp, c, r ? r : value(c, "rope_scaling"), &hp->rope, err)))
+	p = full ? full : p;
+	if ((status = config_partial(r, config_value(p, "partial_rotary_factor") ? p : c)) ||
+	    (status = config_real(r, config_value(p, "rope_theta") ? p : c, "rope_theta", 1, 1e12,
+				  &hp->rope.theta)) ||
+	    (status = config_scaling(r, p ? p : config_value(c, "rope_scaling"), &hp->rope)))
 		return status;
 	if (local && !(hp->rope_local.theta > 0))
 		hp->rope_local.theta = hp->arch->rope_theta;
 	if (!(hp->rope_local.theta > 0))
 		return TB_OK;
-	if ((status = read_theta(c, "rope_local_base_freq", &hp->rope_local, err)) ||
-	    (status = read_theta(local, "rope_theta", &hp->rope_local, err)))
+	if ((status = config_real(r, c, "rope_local_base_freq", 1, 1e12, &hp->rope_local.theta)) ||
+	    (status = config_real(r, local, "rope_theta", 1, 1e12, &hp->rope_local.theta)))
 		return status;
-	return read_scaling(hp, c, local, &hp->rope_local, err);
+	return config_scaling(r, local, &hp->rope_local);
 }
 
 /* Which layers have the window: a list by name, or a rule. */
 static enum tb_status
-read_layers(struct hparams *hp, const cJSON *c, struct tb_err *err)
+config_layers(const struct config_reader *r)
 {
-	const cJSON *types = value(c, "layer_types"), *t = json_first(types);
+	struct hparams *hp = r->hp;
+	const cJSON *types = config_value(r->c, "layer_types"), *t = json_first(types);
 	uint32_t period = hp->arch->window_period;
 	uint64_t first = 0;
 	const char *key = hp->arch->window_from_key;
 	enum tb_status status;
 
 	if (types && json_count(types) != hp->layers)
-		return tb_fail(err, TB_EFORMAT, "config.json: layer_types are not %" PRIu32,
+		return tb_fail(r->err, TB_EFORMAT, "config.json: layer_types are not %" PRIu32,
 			       hp->layers);
 	for (uint32_t i = 0; t; i++, t = json_next(t)) {
 		const char *name = json_str(t);
 
 		if (!name || (strcmp(name, "full_attention") && strcmp(name, "sliding_attention")))
-			return tb_fail(err, TB_EUNSUP, "config.json: a layer of type \"%.40s\" cannot"
-				       " be run", name ? name : "(none)");
+			return tb_fail(r->err, TB_EUNSUP, "config.json: a layer of type \"%.40s\" "
+				       "cannot be run", name ? name : "(none)");
 		hparams_set_window(hp, i, *name == 's');
 	}
 	if (types)
 		return TB_OK;
-	if (key && !json_u64(value(c, key), &first))
-		return tb_fail(err, TB_EFORMAT, "config.json: %s is not a number of layers", key);
+	if (key && !json_u64(config_value(r->c, key), &first))
+		return tb_fail(r->err, TB_EFORMAT, "config.json: %s is not a number of layers", key);
 	if (period &&
-	    ((status = number(c, "_sliding_window_pattern", HP_MAX_LAYERS, period, &period, err)) ||
-	     (status = number(c, "sliding_window_pattern", HP_MAX_LAYERS, period, &period, err))))
+	    ((status = config_number(r, "_sliding_window_pattern", HP_MAX_LAYERS, period, &period)) ||
+	     (status = config_number(r, "sliding_window_pattern", HP_MAX_LAYERS, period, &period))))
 		return status;
 	hparams_set_windows(hp, first < hp->layers ? (uint32_t)first : hp->layers, period);
 	return TB_OK;
 }
+
 /* null says that there is none, even where the row has one. */
 static enum tb_status
-read_window(struct hparams *hp, const cJSON *c, struct tb_err *err)
+config_window(const struct config_reader *r)
 {
+	struct hparams *hp = r->hp;
 	bool on = !hp->arch->window_flag;
-	const cJSON *v = json_get(c, "sliding_window");
+	const cJSON *v = json_get(r->c, "sliding_window");
 	enum tb_status status;
 
-	if ((status = flag(c, "use_sliding_window", &on, NULL, err)))
+	if ((status = config_flag(r, r->c, "use_sliding_window", &on)))
 		return status;
 	if (!on || json_is_null(v) || (!v && !hp->window)) {
 		hp->window = 0;
 		return TB_OK;
 	}
-	if ((status = number(c, "sliding_window", HP_MAX_CONTEXT, hp->window, &hp->window, err)))
+	if ((status = config_number(r, "sliding_window", HP_MAX_CONTEXT, hp->window, &hp->window)))
 		return status;
-	return read_layers(hp, c, err);
+	return config_layers(r);
 }
 
+/* null: none. */
 static enum tb_status
-read_cap(const cJSON *c, const char *key, float *out, struct tb_err *err)
+config_cap(const struct config_reader *r, const char *key, float *out)
 {
-	double cap;
-	enum tb_status status;
+	double cap = json_is_null(json_get(r->c, key)) ? 0 : *out;
+	enum tb_status status = config_real(r, r->c, key, 1e-3, 1e6, &cap);
 
-	if (json_is_null(json_get(c, key)))
-		*out = 0;
-	if ((status = real(c, key, 1e-3, 1e6, *out, &cap, err)))
-		return status;
 	*out = (float)cap;
-	return TB_OK;
+	return status;
 }
 
 static enum tb_status
-read_attention(struct hparams *hp, const cJSON *c, struct tb_err *err)
+config_attention(const struct config_reader *r)
 {
+	struct hparams *hp = r->hp;
 	bool both_ways = false;
 	double scalar = hp->arch->query_scalar;
 	enum tb_status status;
 
-	if ((status = flag(c, "use_bidirectional_attention", &both_ways, NULL, err)) ||
+	if ((status = config_flag(r, r->c, "use_bidirectional_attention", &both_ways)) ||
 	    (scalar > 0 &&
-	     (status = real(c, "query_pre_attn_scalar", 1e-3, 1e9, scalar, &scalar, err))))
+	     (status = config_real(r, r->c, "query_pre_attn_scalar", 1e-3, 1e9, &scalar))))
 		return status;
 	if (both_ways)
-		return tb_fail(err, TB_EUNSUP, "config.json: attention in both directions "
+		return tb_fail(r->err, TB_EUNSUP, "config.json: attention in both directions "
 			       "(use_bidirectional_attention) cannot be run");
 	hp->attn_scale = scalar > 0 ? (float)(1 / sqrt(scalar)) : 0;
 	if (!hp->arch->softcaps)
 		return TB_OK;
-	if ((status = read_cap(c, "attn_logit_softcapping", &hp->attn_softcap, err)))
+	if ((status = config_cap(r, "attn_logit_softcapping", &hp->attn_softcap)))
 		return status;
-	return read_cap(c, "final_logit_softcapping", &hp->final_softcap, err);
+	return config_cap(r, "final_logit_softcapping", &hp->final_softcap);
 }
 
 static enum tb_status
-read_activation(struct hparams *hp, const cJSON *c, struct tb_err *err)
+config_activation(const struct config_reader *r)
 {
 	static const struct { const char *name; enum activation act; } acts[] = {
 		{ "silu", ACT_SILU }, { "swish", ACT_SILU },
 		{ "gelu_pytorch_tanh", ACT_GELU_TANH }, { "gelu_new", ACT_GELU_TANH },
 	};
-	const char *name = json_str(value(c, hp->arch->act_key ? hp->arch->act_key
-							       : "hidden_act"));
+	const char *name = json_str(config_own(r, "hidden_act")), *own = r->hp->arch->own_act;
 
-	for (size_t i = 0; name && i < sizeof(acts) / sizeof(*acts); i++) {
+	if (!name || (own && !strcmp(name, own)))
+		return TB_OK;
+	for (size_t i = 0; !own && i < sizeof(acts) / sizeof(*acts); i++) {
 		if (!strcmp(name, acts[i].name)) {
-			hp->act = acts[i].act;
+			r->hp->act = acts[i].act;
 			return TB_OK;
 		}
 	}
-	return name ? tb_fail(err, TB_EUNSUP, "config.json: activation \"%.40s\" cannot be run; "
-			      "silu and gelu_pytorch_tanh can", name) : TB_OK;
+	return tb_fail(r->err, TB_EUNSUP, "config.json: activation \"%.40s\" cannot be run; %s can",
+		       name, own ? own : "silu and gelu_pytorch_tanh");
 }
 
-/* `c` may be within `config`. */
 static enum tb_status
-read_rest(struct hparams *hp, const cJSON *config, const cJSON *c, struct tb_err *err)
+config_all(struct config_reader *r)
 {
+	static enum tb_status (*const parts[])(const struct config_reader *r) = {
+		config_arch, config_sizes, config_experts, config_rope, config_window,
+		config_attention, config_activation,
+	};
+	struct hparams *hp = r->hp;
+	enum tb_status status = TB_OK;
 	double eps;
-	enum tb_status status;
 
-	if ((status = real(c, "rms_norm_eps", 1e-30, 1, hp->rms_eps, &eps, err)))
+	r->c = config_value(r->config, "text_config");
+	r->c = r->c ? r->c : r->config;
+	if (!json_is_object(r->c))
+		return tb_fail(r->err, TB_EFORMAT, "config.json: not an object");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !status; i++)
+		status = parts[i](r);
+	if (status)
+		return status;
+	eps = hp->rms_eps;
+	if ((status = config_real(r, r->c, "rms_norm_eps", 1e-30, 1, &eps)))
 		return status;
 	hp->rms_eps = (float)eps;
-	return flag(value(c, "tie_word_embeddings") ? c : config, "tie_word_embeddings", &hp->tied,
-		    &hp->tied_known, err);
-}
-
-static enum tb_status
-read_all(struct hparams *hp, const cJSON *config, struct tb_err *err)
-{
-	const cJSON *c = value(config, "text_config");
-	enum tb_status status;
-
-	c = c ? c : config;
-	if (!json_is_object(c))
-		return tb_fail(err, TB_EFORMAT, "config.json: not an object");
-	if ((status = read_arch(hp, config, err)) || (status = read_sizes(hp, c, err)) ||
-	    (status = read_experts(hp, c, err)) || (status = read_rope(hp, c, err)) ||
-	    (status = read_window(hp, c, err)) || (status = read_attention(hp, c, err)) ||
-	    (status = read_activation(hp, c, err)) ||
-	    (status = read_rest(hp, config, c, err)))
+	hp->tied_known = config_value(r->c, "tie_word_embeddings") ||
+			 config_value(r->config, "tie_word_embeddings");
+	if ((status = config_flag(r, config_value(r->c, "tie_word_embeddings") ? r->c : r->config,
+				  "tie_word_embeddings", &hp->tied)))
 		return status;
-	if ((status = hparams_finish(hp, err)))
-		(void)tb_wrap(err, status, "config.json");
+	if ((status = hparams_finish(hp, r->err)))
+		(void)tb_wrap(r->err, status, "config.json");
 	return status;
 }
 
 enum tb_status
 hparams_parse(struct hparams *hp, const char *json, size_t len, struct tb_err *err)
 {
+	struct config_reader r = { .hp = hp, .err = err };
 	cJSON *config;
 	enum tb_status status;
 
 	*hp = (struct hparams){ 0 };
 	if ((status = json_parse_python(&config, json, len, "config.json", err)))
 		return status;
-	if ((status = read_all(hp, config, err)))
+	r.config = config;
+	if ((status = config_all(&r)))
 		hparams_free(hp);
 	json_free(config);
 	return status;

@@ -9,14 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/buf.h"
 #include "src/format/gguf_array.h"
 #include "src/store/model_meta.h"
 
 #define ARCH_MAX 64
 #define KEY_MAX 160
 
-struct reader {
+struct meta_reader {
 	const struct model_meta *mm;
 	const char *arch;	/* what keys begin with */
 	char key[KEY_MAX];	/* the last one asked for */
@@ -24,21 +23,21 @@ struct reader {
 };
 
 static const struct gguf_kv *
-find(struct reader *r, const char *key)
+meta_find(struct meta_reader *r, const char *key)
 {
 	snprintf(r->key, sizeof(r->key), "%s.%s", r->arch, key);
 	return gguf_find(&r->mm->g, r->key);
 }
 
 static enum tb_status
-missing(const struct reader *r)
+meta_missing(const struct meta_reader *r)
 {
 	return tb_fail(r->err, TB_EFORMAT, "%.200s: key %s is missing", r->mm->file.path, r->key);
 }
 
 /* The number that all elements are, one a layer. */
 static enum tb_status
-same_in_all(const struct reader *r, const struct gguf_kv *kv, uint64_t *out, bool *ok)
+same_in_all(const struct meta_reader *r, const struct gguf_kv *kv, uint64_t *out, bool *ok)
 {
 	struct gguf_array *a;
 	struct gguf_item item;
@@ -66,16 +65,16 @@ same_in_all(const struct reader *r, const struct gguf_kv *kv, uint64_t *out, boo
 
 /* fallback 0: the key must be there. */
 static enum tb_status
-number(struct reader *r, const char *key, uint32_t max, uint32_t fallback, uint32_t *out)
+meta_number(struct meta_reader *r, const char *key, uint32_t max, uint32_t fallback, uint32_t *out)
 {
-	const struct gguf_kv *kv = find(r, key);
+	const struct gguf_kv *kv = meta_find(r, key);
 	uint64_t n = 0;
 	bool ok;
 	enum tb_status status;
 
 	*out = fallback;
 	if (!kv)
-		return fallback ? TB_OK : missing(r);
+		return fallback ? TB_OK : meta_missing(r);
 	if (kv->type != GGUF_ARRAY)
 		ok = gguf_u64(kv, &n);
 	else if ((status = same_in_all(r, kv, &n, &ok)))
@@ -88,9 +87,9 @@ number(struct reader *r, const char *key, uint32_t max, uint32_t fallback, uint3
 }
 
 static enum tb_status
-real(struct reader *r, const char *key, double min, double max, double fallback, double *out)
+meta_real(struct meta_reader *r, const char *key, double min, double max, double fallback, double *out)
 {
-	const struct gguf_kv *kv = find(r, key);
+	const struct gguf_kv *kv = meta_find(r, key);
 
 	*out = fallback;
 	if (kv && (!gguf_f64(kv, out) || !(*out >= min && *out <= max)))
@@ -101,10 +100,10 @@ real(struct reader *r, const char *key, double min, double max, double fallback,
 
 /* A number that is not known to the forward pass unless it changes nothing. */
 static enum tb_status
-only(struct reader *r, const char *key, double neutral)
+meta_only(struct meta_reader *r, const char *key, double neutral)
 {
 	double x;
-	enum tb_status status = real(r, key, -1e30, 1e30, neutral, &x);
+	enum tb_status status = meta_real(r, key, -1e30, 1e30, neutral, &x);
 
 	if (!status && x != neutral && x != 0)
 		status = tb_fail(r->err, TB_EUNSUP, "%.200s: key %s: %g cannot be run",
@@ -113,10 +112,9 @@ only(struct reader *r, const char *key, double neutral)
 }
 
 static enum tb_status
-read_arch(struct hparams *hp, struct reader *r, char **name)
+meta_arch(struct hparams *hp, struct meta_reader *r, char **name)
 {
 	const struct gguf_kv *kv = gguf_find(&r->mm->g, "general.architecture");
-	struct tb_buf list = TB_BUF(1024);
 	uint64_t experts = 0;
 	enum tb_status status;
 
@@ -126,25 +124,19 @@ read_arch(struct hparams *hp, struct reader *r, char **name)
 	if ((status = gguf_string(kv, &r->mm->file, ARCH_MAX, name, r->err)))
 		return status;
 	r->arch = *name;
-	(void)gguf_u64(find(r, "expert_count"), &experts);
+	(void)gguf_u64(meta_find(r, "expert_count"), &experts);
 	hp->arch = arch_find_gguf(*name, experts > 0);
-	if (!hp->arch) {
-		arch_list(&list);
-		status = tb_fail(r->err, TB_EUNSUP, "architecture \"%.80s\"%s cannot be run; "
-				 "supported are %s", *name, experts ? " with experts" : "",
-				 tb_buf_cstr(&list));
-	} else {
-		hparams_init(hp, hp->arch);
-		hp->norm_add = 0;
-	}
-	tb_buf_free(&list);
-	return status;
+	if (!hp->arch)
+		return arch_unknown(*name, experts ? " with experts" : "", r->err);
+	hparams_init(hp, hp->arch);
+	hp->norm_add = 0;
+	return TB_OK;
 }
 
 /* The embedding counts: some tokenizers know words that the model does not.  Then the
  * tokenizer; vocab_size is for files without one. */
 static enum tb_status
-read_vocab(struct hparams *hp, struct reader *r)
+meta_vocab(struct hparams *hp, struct meta_reader *r)
 {
 	const struct gguf_kv *kv = gguf_find(&r->mm->g, "tokenizer.ggml.tokens");
 	const struct gguf *g = &r->mm->g;
@@ -159,7 +151,7 @@ read_vocab(struct hparams *hp, struct reader *r)
 		return TB_OK;
 	}
 	if (!kv || kv->type != GGUF_ARRAY)
-		return number(r, "vocab_size", HP_MAX_VOCAB, 0, &hp->vocab);
+		return meta_number(r, "vocab_size", HP_MAX_VOCAB, 0, &hp->vocab);
 	if (kv->count < 1 || kv->count > HP_MAX_VOCAB)
 		return tb_fail(r->err, TB_EFORMAT, "%.200s: key %s: not 1 to %u tokens",
 			       r->mm->file.path, kv->key, HP_MAX_VOCAB);
@@ -168,23 +160,23 @@ read_vocab(struct hparams *hp, struct reader *r)
 }
 
 static enum tb_status
-read_heads(struct hparams *hp, struct reader *r)
+meta_heads(struct hparams *hp, struct meta_reader *r)
 {
 	uint32_t value;
 	enum tb_status status;
 
-	if ((status = number(r, "attention.head_count", HP_MAX_DIM, 0, &hp->heads)) ||
-	    (status = number(r, "attention.head_count_kv", HP_MAX_DIM, hp->heads, &hp->kv_heads)))
+	if ((status = meta_number(r, "attention.head_count_kv", HP_MAX_DIM, hp->heads,
+				  &hp->kv_heads)))
 		return status;
 	if (hp->heads % hp->kv_heads)
 		return tb_fail(r->err, TB_EFORMAT, "%.200s: key %s: %" PRIu32 " heads are no "
 			       "multiple of %" PRIu32, r->mm->file.path, r->key, hp->heads,
 			       hp->kv_heads);
-	if (!find(r, "attention.key_length") && hp->dim % hp->heads)
-		return missing(r);
-	if ((status = number(r, "attention.key_length", HP_MAX_HEAD_DIM, hp->dim / hp->heads,
+	if (!meta_find(r, "attention.key_length") && hp->dim % hp->heads)
+		return meta_missing(r);
+	if ((status = meta_number(r, "attention.key_length", HP_MAX_HEAD_DIM, hp->dim / hp->heads,
 			     &hp->head_dim)) ||
-	    (status = number(r, "attention.value_length", HP_MAX_HEAD_DIM, hp->head_dim, &value)))
+	    (status = meta_number(r, "attention.value_length", HP_MAX_HEAD_DIM, hp->head_dim, &value)))
 		return status;
 	if (value != hp->head_dim)
 		return tb_fail(r->err, TB_EUNSUP, "%.200s: key %s: %" PRIu32 ", but keys have %"
@@ -194,48 +186,39 @@ read_heads(struct hparams *hp, struct reader *r)
 }
 
 static enum tb_status
-read_sizes(struct hparams *hp, struct reader *r)
+meta_sizes(struct hparams *hp, struct meta_reader *r)
 {
-	bool own = hp->arch->experts_key && find(r, "expert_feed_forward_length");
+	const struct arch *a = hp->arch;
 	enum tb_status status;
 
-	if ((status = number(r, "embedding_length", HP_MAX_DIM, 0, &hp->dim)) ||
-	    (status = number(r, "block_count", HP_MAX_LAYERS, 0, &hp->layers)) ||
-	    (status = number(r, own ? "expert_feed_forward_length" : "feed_forward_length",
-			     HP_MAX_DIM, 0, &hp->ffn)) ||
-	    (status = number(r, "context_length", HP_MAX_CONTEXT, 0, &hp->context)) ||
-	    (status = read_vocab(hp, r)))
-		return status;
-	return read_heads(hp, r);
-}
+	for (const struct hparams_number *n = hparams_numbers; n->config; n++) {
+		const char *key = n->gguf_experts && a->experts && meta_find(r, n->gguf_experts)
+				  ? n->gguf_experts : n->gguf;
 
-static enum tb_status
-read_experts(struct hparams *hp, struct reader *r)
-{
-	enum tb_status status;
-
-	if (!hp->arch->experts_key)
-		return TB_OK;
-	hp->norm_topk = true;
-	if ((status = number(r, "expert_count", HP_MAX_EXPERTS, 0, &hp->experts)) ||
-	    (status = only(r, "expert_weights_scale", 1)) ||
-	    (status = number(r, "expert_used_count", HP_MAX_EXPERTS, 0, &hp->experts_used)))
-		return status;
+		if (key && (a->experts || !n->experts) &&
+		    (status = meta_number(r, key, n->max, 0, hparams_field(hp, n))))
+			return status;
+	}
 	if (hp->experts_used > hp->experts)
 		return tb_fail(r->err, TB_EFORMAT, "%.200s: key %s: %" PRIu32 " are more than the "
 			       "%" PRIu32 " experts", r->mm->file.path, r->key, hp->experts_used,
 			       hp->experts);
-	return TB_OK;
+	if (a->experts && (status = meta_only(r, "expert_weights_scale", 1)))
+		return status;
+	hp->norm_topk |= a->experts;
+	if ((status = meta_vocab(hp, r)))
+		return status;
+	return meta_heads(hp, r);
 }
 
 /* Old files have scale_linear for the factor.  Factors of longrope are tensors. */
 static enum tb_status
-read_scaling(struct hparams *hp, struct reader *r)
+meta_scaling(struct hparams *hp, struct meta_reader *r)
 {
-	const char *factor = find(r, "rope.scaling.factor") ? "rope.scaling.factor"
+	const char *factor = meta_find(r, "rope.scaling.factor") ? "rope.scaling.factor"
 							    : "rope.scale_linear";
 	bool tensors = hp->arch->optional & SLOT_BIT(SLOT_ROPE_LONG);
-	const struct gguf_kv *kv = find(r, "rope.scaling.type");
+	const struct gguf_kv *kv = meta_find(r, "rope.scaling.type");
 	double usual = 0;
 	char *type = NULL;
 	bool linear, none;
@@ -253,7 +236,7 @@ read_scaling(struct hparams *hp, struct reader *r)
 		return status;
 	if (!kv && hp->arch->gguf_stretch > 0 && hp->context >= hp->arch->gguf_stretch_from)
 		usual = hp->arch->gguf_stretch;
-	if ((status = real(r, factor, 0, 1e6, usual, &hp->rope.factor)))
+	if ((status = meta_real(r, factor, 0, 1e6, usual, &hp->rope.factor)))
 		return status;
 	if (hp->rope.factor > 0 && hp->rope.factor != 1)
 		hp->rope.kind = ROPE_LINEAR;
@@ -261,39 +244,39 @@ read_scaling(struct hparams *hp, struct reader *r)
 }
 
 static enum tb_status
-read_rope(struct hparams *hp, struct reader *r)
+meta_rope(struct hparams *hp, struct meta_reader *r)
 {
 	bool tensors = hp->arch->optional & SLOT_BIT(SLOT_ROPE_LONG);
-	const char *base = find(r, "rope.global.freq_base") ? "rope.global.freq_base"
+	const char *base = meta_find(r, "rope.global.freq_base") ? "rope.global.freq_base"
 							    : "rope.freq_base";
-	const char *local = find(r, "rope.local.freq_base") ? "rope.local.freq_base"
+	const char *local = meta_find(r, "rope.local.freq_base") ? "rope.local.freq_base"
 							    : "rope.freq_base_swa";
 	enum tb_status status;
 
 	hp->rope_pairs = hp->arch->gguf_pairs;
-	if ((status = real(r, base, 1, 1e12,
+	if ((status = meta_real(r, base, 1, 1e12,
 			   hp->arch->gguf_silent ? hp->arch->rope_theta : 10000,
 			   &hp->rope.theta)) ||
 	    (hp->rope_local.theta > 0 &&
-	     (status = real(r, local, 1, 1e12, hp->rope_local.theta, &hp->rope_local.theta))) ||
-	    (status = tensors ? real(r, "rope.scaling.attn_factor", 0, 1e3, 1,
+	     (status = meta_real(r, local, 1, 1e12, hp->rope_local.theta, &hp->rope_local.theta))) ||
+	    (status = tensors ? meta_real(r, "rope.scaling.attn_factor", 0, 1e3, 1,
 				     &hp->rope.magnitude)
-			      : only(r, "rope.scaling.attn_factor", 1)) ||
-	    (status = real(r, "rope.scaling.original_context_length", 1, HP_MAX_CONTEXT,
+			      : meta_only(r, "rope.scaling.attn_factor", 1)) ||
+	    (status = meta_real(r, "rope.scaling.original_context_length", 1, HP_MAX_CONTEXT,
 			   hp->context, &hp->rope.original)) ||
-	    (status = number(r, "rope.dimension_count", HP_MAX_HEAD_DIM, hp->head_dim,
+	    (status = meta_number(r, "rope.dimension_count", HP_MAX_HEAD_DIM, hp->head_dim,
 			     &hp->rope_dims)))
 		return status;
 	if (hp->rope_dims != hp->head_dim && !hp->arch->rope_partial)
 		return tb_fail(r->err, TB_EUNSUP, "%.200s: key %s: %" PRIu32 " of %" PRIu32
 			       " cannot be run", r->mm->file.path, r->key, hp->rope_dims,
 			       hp->head_dim);
-	return read_scaling(hp, r);
+	return meta_scaling(hp, r);
 }
 
 /* Which layers have the window: one flag a layer. */
 static enum tb_status
-read_flags(struct hparams *hp, struct reader *r, const struct gguf_kv *kv)
+meta_flags(struct hparams *hp, struct meta_reader *r, const struct gguf_kv *kv)
 {
 	struct gguf_array *a;
 	struct gguf_item item;
@@ -311,20 +294,20 @@ read_flags(struct hparams *hp, struct reader *r, const struct gguf_kv *kv)
 }
 
 static enum tb_status
-read_window(struct hparams *hp, struct reader *r)
+meta_window(struct hparams *hp, struct meta_reader *r)
 {
 	const struct gguf_kv *kv;
 	uint32_t period = hp->arch->window_period;
 	double window;
 	enum tb_status status;
 
-	if ((status = real(r, "attention.sliding_window", 0, HP_MAX_CONTEXT, hp->window, &window)))
+	if ((status = meta_real(r, "attention.sliding_window", 0, HP_MAX_CONTEXT, hp->window, &window)))
 		return status;
 	hp->window = (uint32_t)window;
-	kv = find(r, "attention.sliding_window_pattern");
+	kv = meta_find(r, "attention.sliding_window_pattern");
 	if (kv && kv->type == GGUF_ARRAY)
-		return read_flags(hp, r, kv);
-	if (period && (status = number(r, "attention.sliding_window_pattern", HP_MAX_LAYERS, period,
+		return meta_flags(hp, r, kv);
+	if (period && (status = meta_number(r, "attention.sliding_window_pattern", HP_MAX_LAYERS, period,
 				       &period)))
 		return status;
 	hparams_set_windows(hp, 0, period);
@@ -332,32 +315,32 @@ read_window(struct hparams *hp, struct reader *r)
 }
 
 static enum tb_status
-read_cap(struct reader *r, bool known, const char *key, float *out)
+meta_cap(struct meta_reader *r, bool known, const char *key, float *out)
 {
 	double cap;
 	enum tb_status status;
 
 	if (!known)
-		return only(r, key, 0);
-	if ((status = real(r, key, 0, 1e6, *out, &cap)))
+		return meta_only(r, key, 0);
+	if ((status = meta_real(r, key, 0, 1e6, *out, &cap)))
 		return status;
 	*out = (float)cap;
 	return TB_OK;
 }
 
 static enum tb_status
-read_rest(struct hparams *hp, struct reader *r)
+meta_rest(struct hparams *hp, struct meta_reader *r)
 {
 	bool caps = hp->arch->softcaps;
 	double eps;
 	enum tb_status status;
 
-	if ((status = read_cap(r, caps, "attn_logit_softcapping", &hp->attn_softcap)) ||
-	    (status = read_cap(r, caps, "final_logit_softcapping", &hp->final_softcap)) ||
-	    (status = real(r, "attention.layer_norm_rms_epsilon", 1e-30, 1, hp->rms_eps, &eps)))
+	if ((status = meta_cap(r, caps, "attn_logit_softcapping", &hp->attn_softcap)) ||
+	    (status = meta_cap(r, caps, "final_logit_softcapping", &hp->final_softcap)) ||
+	    (status = meta_real(r, "attention.layer_norm_rms_epsilon", 1e-30, 1, hp->rms_eps, &eps)))
 		return status;
-	if (!hp->arch->gguf_silent && !find(r, "attention.layer_norm_rms_epsilon"))
-		return missing(r);
+	if (!hp->arch->gguf_silent && !meta_find(r, "attention.layer_norm_rms_epsilon"))
+		return meta_missing(r);
 	hp->rms_eps = (float)eps;
 	if (hp->arch->gguf_wide_layers == hp->layers)
 		hp->attn_scale = 1 / sqrtf((float)(hp->dim / hp->heads));
@@ -367,14 +350,14 @@ read_rest(struct hparams *hp, struct reader *r)
 enum tb_status
 hparams_gguf(struct hparams *hp, const struct model_meta *mm, struct tb_err *err)
 {
-	struct reader r = { .mm = mm, .err = err };
+	struct meta_reader r = { .mm = mm, .err = err };
 	char *name = NULL;
 	enum tb_status status;
 
 	*hp = (struct hparams){ 0 };
-	if (!(status = read_arch(hp, &r, &name)) && !(status = read_sizes(hp, &r)) &&
-	    !(status = read_experts(hp, &r)) && !(status = read_rope(hp, &r)) &&
-	    !(status = read_window(hp, &r)) && !(status = read_rest(hp, &r)) &&
+	if (!(status = meta_arch(hp, &r, &name)) && !(status = meta_sizes(hp, &r)) &&
+	    !(status = meta_rope(hp, &r)) &&
+	    !(status = meta_window(hp, &r)) && !(status = meta_rest(hp, &r)) &&
 	    (status = hparams_finish(hp, err)))
 		(void)tb_wrap(err, status, "%.200s", mm->file.path);
 	free(name);

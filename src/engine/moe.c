@@ -13,7 +13,7 @@
 
 /* The k largest of p[n], best first; ties go to the lower number. */
 static void
-choose(const float *p, uint32_t n, uint32_t k, uint32_t *chosen, float *weight)
+choose_experts(const float *p, uint32_t n, uint32_t k, uint32_t *chosen, float *weight)
 {
 	for (uint32_t i = 0; i < k; i++) {
 		uint32_t best = n;
@@ -41,7 +41,7 @@ route_row(void *arg, size_t row)
 	float sum = 0;
 
 	run->e->vec->softmax(p, hp->experts, 1);
-	choose(p, hp->experts, hp->experts_used, w->chosen + row * hp->experts_used, weight);
+	choose_experts(p, hp->experts, hp->experts_used, w->chosen + row * hp->experts_used, weight);
 	for (uint32_t i = 0; i < hp->experts_used; i++)
 		sum += weight[i];
 	for (uint32_t i = 0; i < hp->experts_used && hp->norm_topk && sum > 0; i++)
@@ -80,24 +80,11 @@ one_token(struct run *run, const struct layer *l)
 	return TB_OK;
 }
 
-static void
-act_row(void *arg, size_t row)
-{
-	struct run *run = arg;
-	const struct hparams *hp = run->hp;
-	struct work *w = &run->s->work;
-
-	run->e->vec->act_mul[hp->act](w->gate + row * hp->ffn, w->up + row * hp->ffn, hp->ffn);
-}
-
 static enum tb_status
 one_expert(struct run *run, const struct layer *l, uint32_t e, size_t m)
 {
 	const struct hparams *hp = run->hp;
 	struct work *w = &run->s->work;
-	const struct matrix *in[] = { &l->x[SLOT_X_GATE][e], &l->x[SLOT_X_UP][e] };
-	const struct matrix *down = &l->x[SLOT_X_DOWN][e];
-	float *y[] = { w->gate, w->up };
 	size_t pairs = m * hp->experts_used, n = 0;
 	enum tb_status status;
 
@@ -107,10 +94,8 @@ one_expert(struct run *run, const struct layer *l, uint32_t e, size_t m)
 			       hp->dim * sizeof(float));
 	if (!n)
 		return TB_OK;
-	if ((status = run_matmul(run, in, 2, w->gather, n, y)))
-		return status;
-	run_rows(run, act_row, run, n, hp->ffn);
-	if ((status = run_matmul(run, &down, 1, w->gate, n, &w->gather)))
+	if ((status = run_gated(run, &l->x[SLOT_X_GATE][e], &l->x[SLOT_X_UP][e],
+				&l->x[SLOT_X_DOWN][e], w->gather, n, w->gather)))
 		return status;
 	n = 0;
 	for (size_t i = 0; i < pairs; i++)
@@ -121,7 +106,7 @@ one_expert(struct run *run, const struct layer *l, uint32_t e, size_t m)
 }
 
 enum tb_status
-moe(struct run *run, const struct layer *l, size_t m)
+run_experts(struct run *run, const struct layer *l, size_t m)
 {
 	const struct hparams *hp = run->hp;
 	struct work *w = &run->s->work;

@@ -56,6 +56,11 @@ struct run {
 	const struct hparams *hp;
 	struct tb_job *job;
 	struct tb_err *err;
+	/* The parts of a layer: those of the architecture's row, else the usual ones. */
+	void (*norm)(float *out, const float *x, const float *w, size_t n, float eps);
+	enum tb_status (*attention)(struct run *run, const struct layer *l, uint32_t layer, size_t m,
+				    size_t want);
+	enum tb_status (*ffn)(struct run *run, const struct layer *l, size_t m);
 };
 
 /* Tokens in one pass through the layers: enough that a matrix is unpacked for many,
@@ -73,8 +78,16 @@ enum tb_status run_logits(struct run *run, size_t m, float *logits) TB_MUST_USE;
  * themselves; keys and values of all m are stored already. */
 void attention(struct run *run, uint32_t layer, size_t m, size_t want);
 
-/* out = the chosen experts' answer to h, m rows. */
-enum tb_status moe(struct run *run, const struct layer *l, size_t m) TB_MUST_USE;
+/* Parts of a layer, from work.h, m rows, to work.out, before biases and norms behind
+ * them.  Attention keeps the keys and values of all m; the last `want` have an answer. */
+enum tb_status run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m,
+			     size_t want) TB_MUST_USE;
+enum tb_status run_ffn(struct run *run, const struct layer *l, size_t m) TB_MUST_USE;
+enum tb_status run_experts(struct run *run, const struct layer *l, size_t m) TB_MUST_USE;
+
+/* out = down (act(gate x) * (up x)), m rows; out may be x. */
+enum tb_status run_gated(struct run *run, const struct matrix *gate, const struct matrix *up,
+			 const struct matrix *down, const float *x, size_t m, float *out) TB_MUST_USE;
 
 /* y[i] = w[i] h, after a look at the job. */
 enum tb_status run_matmul(struct run *run, const struct matrix *const *w, size_t n, const float *x,

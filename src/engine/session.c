@@ -220,7 +220,13 @@ enum tb_status
 session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct tb_job *job,
 	     const float **logits, struct tb_err *err)
 {
-	struct run run = { .s = s, .e = s->e, .hp = &s->e->hp, .job = job, .err = err };
+	const struct arch *own = s->e->hp.arch;
+	struct run run = {
+		.s = s, .e = s->e, .hp = &s->e->hp, .job = job, .err = err,
+		.norm = own->norm ? own->norm : s->e->vec->rmsnorm,
+		.attention = own->attention ? own->attention : run_attention,
+		.ffn = own->ffn ? own->ffn : own->experts ? run_experts : run_ffn,
+	};
 	uint32_t pos = s->pos;
 	enum tb_status status;
 
