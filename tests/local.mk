@@ -292,6 +292,11 @@ TESTS += tests/unit/test_inspect
 tests_unit_test_inspect_SOURCES = tests/unit/test_inspect.c tests/unit/tensors.c \
 	tests/unit/tensors.h
 tests_unit_test_inspect_LDADD = $(TEST_OPS)
+check_PROGRAMS += tests/unit/test_values
+TESTS += tests/unit/test_values
+tests_unit_test_values_SOURCES = tests/unit/test_values.c tests/unit/tensors.c \
+	tests/unit/tensors.h
+tests_unit_test_values_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_heat
 TESTS += tests/unit/test_heat
 tests_unit_test_heat_SOURCES = tests/unit/test_heat.c tests/unit/tensors.c tests/unit/tensors.h

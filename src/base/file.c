@@ -100,18 +100,13 @@ tb_ident_equal(const struct tb_ident *a, const struct tb_ident *b)
 }
 
 enum tb_status
-tb_file_unchanged(const struct tb_file *f, struct tb_err *err)
+tb_file_now(const struct tb_file *f, struct tb_ident *id, struct tb_err *err)
 {
-	struct tb_ident now = { 0 };
 	struct stat st;
-	enum tb_status status;
 
 	if (fstat(f->fd, &st))
 		return tb_fail_errno(err, "%s", f->path);
-	status = ident_of(f->path, &st, &now, err);
-	if (!status && !tb_ident_equal(&now, &f->id))
-		status = tb_fail(err, TB_EIO, "%s: changed while it was read", f->path);
-	return status;
+	return ident_of(f->path, &st, id, err);
 }
 
 enum tb_status

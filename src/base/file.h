@@ -37,8 +37,9 @@ void tb_file_random(const struct tb_file *f);
 /* stat() without opening; TB_EFORMAT for anything but a regular file. */
 enum tb_status tb_file_ident(const char *path, struct tb_ident *id, struct tb_err *err) TB_MUST_USE;
 bool tb_ident_equal(const struct tb_ident *a, const struct tb_ident *b);
-/* TB_EIO unless the file is still what it was when it was opened. */
-enum tb_status tb_file_unchanged(const struct tb_file *f, struct tb_err *err) TB_MUST_USE;
+/* As it is by now, while f->id is as it was opened. */
+enum tb_status tb_file_now(const struct tb_file *f, struct tb_ident *id, struct tb_err *err)
+	TB_MUST_USE;
 
 /* The whole file, NUL-terminated, at most `max` bytes (else TB_ELIMIT). *out is
  * the caller's to free; *len may be NULL (then NUL bytes inside are an error). */

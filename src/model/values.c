@@ -27,6 +27,14 @@ values_part_of(const struct tensor *t, enum values_part p)
 	}
 }
 
+enum dtype
+values_dtype(const struct tensor *t)
+{
+	if (!t->has_scale)
+		return t->weight.dtype;
+	return t->scale.dtype == DT_U8 ? DT_BF16 : t->scale.dtype;
+}
+
 /* Which parts its numbers are in.  A column's group says nothing where columns lie as
  * they are. */
 static bool
@@ -277,18 +285,6 @@ values_close(struct values *v)
 		tb_map_close(&v->part[p]);
 }
 
-/* A file that was written to, or cut within its last page, gives no sign of it. */
-static enum tb_status
-same_still(const struct model_file *f, struct tb_err *err)
-{
-	struct tb_ident now;
-	enum tb_status status = tb_file_ident(f->path, &now, err);
-
-	if (!status && !tb_ident_equal(&now, &f->id))
-		status = tb_fail(err, TB_EIO, "%s: changed while it was read", f->path);
-	return status;
-}
-
 enum tb_status
 values_check(const struct values *v, struct tb_err *err)
 {
@@ -302,7 +298,7 @@ values_check(const struct values *v, struct tb_err *err)
 			return tb_fail(err, TB_EIO, "tensor %s: its file shrank while it was read",
 				       v->t->name);
 		if (part && v->part[p].len && part->file != last)
-			status = same_still(&v->m->files[part->file], err);
+			status = values_file_check(&v->m->files[part->file], err);
 		last = part ? part->file : last;
 	}
 	return status;

@@ -17,6 +17,10 @@ enum values_part { PART_WEIGHT, PART_SCALE, PART_BIAS, PART_GLOBAL, PART_ORDER, 
 /* NULL if the tensor has no such part. */
 const struct tensor_part *values_part_of(const struct tensor *t, enum values_part p);
 
+/* The dtype that a tensor's elements were encoded from: its own, or for a quantized one
+ * that of its scales (BF16 if those are bytes). */
+enum dtype values_dtype(const struct tensor *t);
+
 struct values_files;
 
 struct values {
@@ -99,9 +103,10 @@ enum tb_status values_maps_part(struct values_maps *maps, const struct model *m,
 /* TB_EIO when a file has shrunk under us. */
 enum tb_status values_maps_check(const struct values_maps *maps, struct tb_err *err) TB_MUST_USE;
 
-/* private to src/model: opens a file that must be as it was; maps a part. */
+/* private to src/model: opens a file that must be as it was; is it still; maps a part. */
 enum tb_status values_file_open(struct tb_file *f, const struct model *m, unsigned file,
 				struct tb_err *err) TB_MUST_USE;
+enum tb_status values_file_check(const struct model_file *mf, struct tb_err *err) TB_MUST_USE;
 enum tb_status values_map(struct tb_map *map, const struct model *m,
 			  const struct tensor_part *p, struct tb_err *err) TB_MUST_USE;
 #endif

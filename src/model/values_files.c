@@ -10,6 +10,16 @@
 
 #define KEPT 256u	/* files that stay open: a store's model may have 100,000 of them */
 
+/* A blob's time is that of its last use: whoever makes a model of blobs that are there
+ * touches them.  What they hold is known by their digests, and nobody writes to them. */
+static bool
+is_same(const struct model_file *mf, const struct tb_ident *now)
+{
+	if (!*mf->digest)
+		return tb_ident_equal(now, &mf->id);
+	return now->dev == mf->id.dev && now->ino == mf->id.ino && now->size == mf->id.size;
+}
+
 enum tb_status
 values_file_open(struct tb_file *f, const struct model *m, unsigned file, struct tb_err *err)
 {
@@ -19,10 +29,40 @@ values_file_open(struct tb_file *f, const struct model *m, unsigned file, struct
 	if (mf->missing)
 		return tb_fail(err, TB_ENOENT, "%s: is missing", mf->path);
 	status = tb_file_open(f, mf->path, err);
-	if (status || tb_ident_equal(&f->id, &mf->id))
+	if (status || is_same(mf, &f->id))
 		return status;
 	tb_file_close(f);
 	return tb_fail(err, TB_EIO, "%s: has changed since it was opened", mf->path);
+}
+
+/* A file that was written to, or cut within its last page, gives no other sign of it. */
+static enum tb_status
+same_still(const struct model_file *mf, const struct tb_ident *now, struct tb_err *err)
+{
+	return is_same(mf, now) ? TB_OK
+	       : tb_fail(err, TB_EIO, "%s: changed while it was read", mf->path);
+}
+
+enum tb_status
+values_file_check(const struct model_file *mf, struct tb_err *err)
+{
+	struct tb_ident now;
+	enum tb_status status = tb_file_ident(mf->path, &now, err);
+
+	return status ? status : same_still(mf, &now, err);
+}
+
+/* From an open one. */
+static enum tb_status
+read_open(const struct tb_file *f, const struct model_file *mf, uint64_t off, void *buf,
+	  size_t len, struct tb_err *err)
+{
+	struct tb_ident now;
+	enum tb_status status = tb_file_read(f, off, buf, len, err);
+
+	if (!status)
+		status = tb_file_now(f, &now, err);
+	return status ? status : same_still(mf, &now, err);
 }
 
 enum tb_status
@@ -38,9 +78,7 @@ values_bytes(const struct model *m, const struct tensor_part *part, uint64_t off
 	status = values_file_open(&f, m, part->file, err);
 	if (status)
 		return status;
-	status = tb_file_read(&f, part->off + off, out, len, err);
-	if (!status)
-		status = tb_file_unchanged(&f, err);
+	status = read_open(&f, &m->files[part->file], part->off + off, out, len, err);
 	tb_file_close(&f);
 	return status;
 }
@@ -117,9 +155,7 @@ values_files_read(struct values_files *fs, const struct tensor_part *p, uint64_t
 	status = enter(fs, p->file, &own, &k, err);
 	if (status)
 		return status;
-	status = tb_file_read(&k->f, p->off + off, buf, len, err);
-	if (!status)
-		status = tb_file_unchanged(&k->f, err);
+	status = read_open(&k->f, &fs->m->files[p->file], p->off + off, buf, len, err);
 	if (k == &own) {
 		tb_file_close(&own.f);
 		return status;

@@ -73,7 +73,7 @@ piece_tasks(struct blob *b, const struct plan_piece *piece, const struct placed 
 {
 	const struct plan_row *r = &b->plan->rows[piece->row];
 	const struct scheme *s = &r->target;
-	enum dtype d = plan_source_dtype(r->src);
+	enum dtype d = values_dtype(r->src);
 	bool same = scheme_equal(s, &r->src->scheme);
 	uint64_t step = dtype_bits(d) > 32 ? WINDOW_ELEMS / 4 : WINDOW_ELEMS;
 
@@ -110,7 +110,8 @@ out_tasks(struct blob *b, const struct plan_out *o, const struct placed *at)
 }
 
 enum tb_status
-blob_open(struct blob *b, const struct plan *p, size_t index, const char *dir, struct tb_err *err)
+blob_open(struct blob *b, const struct plan *p, struct values_files *source, size_t index,
+	  const char *dir, struct tb_err *err)
 {
 	struct tb_buf head = TB_BUF(ST_HEADER_MAX + 16u);
 	struct placed *placed = NULL;
@@ -118,7 +119,7 @@ blob_open(struct blob *b, const struct plan *p, size_t index, const char *dir, s
 	enum tb_status status;
 	size_t n;
 
-	*b = (struct blob){ .plan = p, .index = index, .out = { .fd = -1 } };
+	*b = (struct blob){ .plan = p, .index = index, .files = source, .out = { .fd = -1 } };
 	outs = blob_outs(p, index, &n);
 	status = blob_layout(p, index, &head, &placed, &n, &b->size, err);
 	for (size_t i = 0; i < n && !status; i++) {
@@ -158,8 +159,42 @@ blob_task_bytes(const struct blob *b, const struct blob_task *t)
 	if (t->what == BLOB_GLOBAL)
 		return 4;
 	n = plan_bytes(&b->plan->rows[t->row].src->scheme,
-		       plan_source_dtype(b->plan->rows[t->row].src), t->n);
+		       values_dtype(b->plan->rows[t->row].src), t->n);
 	return n.codes + n.scales + n.biases;
+}
+
+/* Elements of a tensor, as they are or as what they become. */
+static enum tb_status
+produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
+	      const void *data[3], struct tb_err *err)
+{
+	const struct plan_row *r = &b->plan->rows[t->row];
+	const struct quant_parts room = { w->src, w->in.scales, w->in.biases };
+	const struct quant_parts *made = t->what == BLOB_PACKED ? &room : &w->out;
+	struct values v;
+	enum tb_status status = values_open_in(&v, b->plan->model, r->src, b->files, err);
+
+	data[0] = made->codes;
+	data[1] = made->scales;
+	data[2] = made->biases;
+	if (status)
+		return status;
+	if (t->what == BLOB_PACKED)
+		return values_read(&v, t->first, t->n, &room, err);
+	status = window_read(w, &v, t->first, t->n, err);
+	return status ? status
+	     : window_encode(w, r->src, &r->target, b->plan->flavour, t->first, t->n, err);
+}
+
+/* One F32, whatever it is in the source. */
+static enum tb_status
+produce_global(const struct blob *b, const struct tensor *t, float *out, struct tb_err *err)
+{
+	uint8_t raw[8] = { 0 };
+	size_t len = t->global.len < sizeof(raw) ? (size_t)t->global.len : sizeof(raw);
+	enum tb_status status = values_files_read(b->files, &t->global, 0, raw, len, err);
+
+	return status ? status : values_global(t, raw, 0, 1, out, err);
 }
 
 /* Puts the bytes of a task into buffers: data[i] has t->chunk[i].len of them. */
@@ -167,34 +202,12 @@ static enum tb_status
 produce(const struct blob *b, const struct blob_task *t, struct window *w, const void *data[3],
 	struct tb_err *err)
 {
-	const struct plan_row *r = &b->plan->rows[t->row];
-	const struct model *m = b->plan->model;
-	enum tb_status status;
-
 	data[0] = w->src;
-	switch (t->what) {
-	case BLOB_COPY:
-		return part_read(m, t->part, t->first, w->src, t->n, err);
-	case BLOB_GLOBAL:
-		data[0] = w->f32;
-		return window_global(m, r->src, w->f32, err);
-	case BLOB_PACKED:
-		if (!r->src->has_scale)
-			return part_read(m, &r->src->weight,
-					 plan_bytes(&r->target, r->target.dtype, t->first).codes,
-					 w->src, t->chunk[0].len, err);
-		data[0] = w->in.codes;
-		data[1] = w->in.scales;
-		data[2] = w->in.biases;
-		return window_read_packed(w, m, r->src, t->first, t->n, err);
-	default:
-		data[0] = w->out.codes;
-		data[1] = w->out.scales;
-		data[2] = w->out.biases;
-		status = window_read(w, m, r->src, t->first, t->n, err);
-		return status ? status : window_encode(w, r->src, &r->target, b->plan->flavour,
-						       t->first, t->n, err);
-	}
+	if (t->what == BLOB_COPY)
+		return values_files_read(b->files, t->part, t->first, w->src, t->n, err);
+	if (t->what == BLOB_GLOBAL)
+		return produce_global(b, b->plan->rows[t->row].src, (float *)w->src, err);
+	return produce_elems(b, t, w, data, err);
 }
 
 enum tb_status

@@ -32,6 +32,7 @@ struct blob_task {
 struct blob {
 	const struct plan *plan;
 	size_t index;			/* of plan.blobs */
+	struct values_files *files;	/* of the source; borrowed */
 	struct tb_out out;
 	uint64_t size;
 	struct chunk header;
@@ -42,8 +43,8 @@ struct blob {
 
 /* A temporary file in `dir` with its header written; blob_free() removes it unless
  * b->out has been committed or taken. */
-enum tb_status blob_open(struct blob *b, const struct plan *p, size_t index, const char *dir,
-			 struct tb_err *err) TB_MUST_USE;
+enum tb_status blob_open(struct blob *b, const struct plan *p, struct values_files *source,
+			 size_t index, const char *dir, struct tb_err *err) TB_MUST_USE;
 void blob_free(struct blob *b);
 
 enum tb_status blob_run(struct blob *b, struct blob_task *t, struct window *w, struct tb_err *err)

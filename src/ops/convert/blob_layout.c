@@ -65,7 +65,7 @@ slot_shape(struct st_tensor *t, const struct plan *p, const struct plan_out *o, 
 	uint64_t *last;
 
 	if (plan_out_whole(p, o) || slot == SLOT_GLOBAL) {
-		t->dtype = parts[slot]->dtype;
+		t->dtype = slot == SLOT_GLOBAL ? DT_F32 : parts[slot]->dtype;
 		t->ndim = parts[slot]->ndim;
 		memcpy(t->dim, parts[slot]->dim, sizeof(t->dim));
 		return;
@@ -77,7 +77,7 @@ slot_shape(struct st_tensor *t, const struct plan *p, const struct plan_out *o, 
 		return;
 	last = &t->dim[t->ndim - 1];
 	*last = slot == SLOT_WEIGHT ? scheme_code_bytes(s, *last) / 4 : *last / s->group;
-	t->dtype = slot == SLOT_WEIGHT ? DT_U32 : scheme_scale_dtype(s, plan_source_dtype(r->src));
+	t->dtype = slot == SLOT_WEIGHT ? DT_U32 : scheme_scale_dtype(s, values_dtype(r->src));
 }
 
 static bool

@@ -31,6 +31,7 @@ struct conversion {
 	struct tb_pool *pool;
 	struct tb_job *job;
 	struct dest dest;
+	struct values_files *files;	/* of the source */
 	struct window *windows;		/* one a worker */
 	unsigned workers;
 	struct round now, before;
@@ -78,7 +79,8 @@ open_round(struct conversion *c, struct tb_err *err)
 	size_t k = 0;
 
 	while (c->next < c->plan->nblobs && r->n < ROUND_BLOBS && bytes < ROUND_BYTES) {
-		enum tb_status status = blob_open(&r->blobs[r->n], c->plan, c->next, c->dest.dir, err);
+		enum tb_status status = blob_open(&r->blobs[r->n], c->plan, c->files, c->next,
+						  c->dest.dir, err);
 
 		if (status)
 			return status;
@@ -176,6 +178,8 @@ run(struct conversion *c, struct tb_err *err)
 	if (!status)
 		status = space_check(c->dest.dir, c->plan->total.after, err);
 	if (!status)
+		status = values_files_open(&c->files, c->plan->model, err);
+	if (!status)
 		status = open_windows(c, err);
 	while (!status && (c->next < c->plan->nblobs || c->before.n))
 		status = run_round(c, err);
@@ -248,6 +252,7 @@ op_convert(const struct op_ctx *ctx, const struct plan *plan, const struct conve
 	for (unsigned i = 0; c->windows && i < c->workers; i++)
 		window_free(&c->windows[i]);
 	free(c->windows);
+	values_files_close(c->files);
 	c->dest.ops->end(&c->dest);
 	kept_free(&c->dest.kept);
 	free(c->dest.dir);

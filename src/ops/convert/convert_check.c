@@ -16,6 +16,7 @@
 struct check {
 	const struct plan *p;
 	struct model *m;
+	struct values_files *source, *made;
 	struct window *was, *is;
 	float *values;
 };
@@ -26,12 +27,15 @@ expected(struct check *c, const struct plan_out *o, size_t n, struct tb_err *err
 {
 	const struct plan_piece *piece = &c->p->parts->pieces[o->piece];
 	const struct plan_row *r = &c->p->rows[piece->row];
-	enum tb_status status = window_load(c->was, c->p->model, r->src, piece->first, n, err);
+	struct values v;
+	enum tb_status status = values_open_in(&v, c->p->model, r->src, c->source, err);
 
+	if (!status)
+		status = window_load(c->was, &v, piece->first, n, err);
 	if (status)
 		return status;
 	if (scheme_equal(&r->target, &r->src->scheme)) {
-		dtype_to_f32(plan_source_dtype(r->src), c->was->src, n, c->values);
+		dtype_to_f32(values_dtype(r->src), c->was->src, n, c->values);
 		return TB_OK;
 	}
 	status = window_encode(c->was, r->src, &r->target, c->p->flavour, piece->first, n, err);
@@ -47,8 +51,9 @@ static enum tb_status
 sample(struct check *c, const struct plan_out *o, const struct tensor *t, struct tb_err *err)
 {
 	const struct plan_piece *piece = &c->p->parts->pieces[o->piece];
-	enum dtype d = plan_source_dtype(t), source = plan_source_dtype(c->p->rows[o->row].src);
+	enum dtype d = values_dtype(t), source = values_dtype(c->p->rows[o->row].src);
 	size_t n = piece->elems < SAMPLE ? piece->elems : SAMPLE;
+	struct values v;
 	enum tb_status status;
 
 	if ((d != DT_BF16 && d != DT_F16 && d != DT_F32) || t->origin == ORIGIN_UNKNOWN ||
@@ -56,7 +61,9 @@ sample(struct check *c, const struct plan_out *o, const struct tensor *t, struct
 		return TB_OK;
 	status = expected(c, o, n, err);
 	if (!status)
-		status = window_load(c->is, c->m, t, 0, n, err);
+		status = values_open_in(&v, c->m, t, c->made, err);
+	if (!status)
+		status = window_load(c->is, &v, 0, n, err);
 	if (status)
 		return status;
 	dtype_to_f32(d, c->is->src, n, c->is->f32);
@@ -105,9 +112,13 @@ enum tb_status
 convert_check(const struct plan *p, const struct model_loc *loc, struct tb_err *err)
 {
 	struct window was = { 0 }, is = { 0 };
-	struct check c = { p, NULL, &was, &is, tb_calloc(SAMPLE, sizeof(float)) };
+	struct check c = { p, NULL, NULL, NULL, &was, &is, tb_calloc(SAMPLE, sizeof(float)) };
 	enum tb_status status = c.values ? model_open(&c.m, loc, err) : tb_nomem(err);
 
+	if (!status)
+		status = values_files_open(&c.source, p->model, err);
+	if (!status)
+		status = values_files_open(&c.made, c.m, err);
 	if (!status)
 		status = window_init(&was, err);
 	if (!status)
@@ -116,6 +127,8 @@ convert_check(const struct plan *p, const struct model_loc *loc, struct tb_err *
 		status = check_all(&c, err);
 	window_free(&was);
 	window_free(&is);
+	values_files_close(c.source);
+	values_files_close(c.made);
 	model_free(c.m);
 	free(c.values);
 	return status;

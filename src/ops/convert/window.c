@@ -8,7 +8,6 @@
 
 #include "src/base/half.h"
 #include "src/base/mem.h"
-#include "src/ops/plan/plan_parts.h"
 
 /* The narrowest group is 16 with a byte of scale, the widest scales are F32 for 32. */
 #define SCALE_BYTES (WINDOW_ELEMS / 8)
@@ -40,24 +39,6 @@ window_free(struct window *w)
 	free(w->out.scales);
 	free(w->out.biases);
 	*w = (struct window){ 0 };
-}
-
-enum tb_status
-part_read(const struct model *m, const struct tensor_part *p, uint64_t off, void *buf, size_t len,
-	  struct tb_err *err)
-{
-	struct tb_file f;
-	enum tb_status status;
-
-	if (off > p->len || len > p->len - off)
-		return tb_fail(err, TB_EFORMAT, "%s: a tensor is shorter than its shape",
-			       m->files[p->file].path);
-	status = tb_file_open(&f, m->files[p->file].path, err);
-	if (status)
-		return status;
-	status = tb_file_read(&f, p->off + off, buf, len, err);
-	tb_file_close(&f);
-	return status;
 }
 
 static void
@@ -121,82 +102,34 @@ say_not_finite(const struct tensor *t, enum dtype d, const uint8_t *p, size_t n,
 }
 
 enum tb_status
-window_global(const struct model *m, const struct tensor *t, float *out, struct tb_err *err)
+window_load(struct window *w, const struct values *v, uint64_t first, size_t n, struct tb_err *err)
 {
-	enum tb_status status;
+	const struct quant_parts plain = { .codes = w->src };
+	enum tb_status status = values_read(v, first, n, v->t->has_scale ? &w->in : &plain, err);
 
-	*out = 1;
-	if (!t->has_global)
-		return TB_OK;
-	if (t->global.dtype != DT_F32 || t->global.len != 4)
-		return tb_fail(err, TB_EUNSUP, "tensor %s: its global scale is not one F32", t->name);
-	status = part_read(m, &t->global, 0, out, 4, err);
-	if (!status && t->global_inverse)
-		*out = 1 / *out;
-	return status;
-}
-
-enum tb_status
-window_read_packed(struct window *w, const struct model *m, const struct tensor *t, uint64_t first,
-		   size_t n, struct tb_err *err)
-{
-	struct plan_bytes at = plan_bytes(&t->scheme, plan_source_dtype(t), first);
-	struct plan_bytes len = plan_bytes(&t->scheme, plan_source_dtype(t), n);
-	enum tb_status status;
-
-	status = part_read(m, &t->weight, at.codes, w->in.codes, len.codes, err);
-	if (!status && t->has_scale)
-		status = part_read(m, &t->scale, at.scales, w->in.scales, len.scales, err);
-	if (!status && t->has_bias)
-		status = part_read(m, &t->bias, at.biases, w->in.biases, len.biases, err);
-	return status;
-}
-
-static enum tb_status
-read_quantized(struct window *w, const struct model *m, const struct tensor *t, uint64_t first,
-	       size_t n, struct tb_err *err)
-{
-	struct quant_src q = { w->in.codes, w->in.scales, t->has_bias ? w->in.biases : NULL,
-			       t->scale.dtype, 1 };
-	enum tb_status status = window_global(m, t, &q.global, err);
-
-	if (!status)
-		status = window_read_packed(w, m, t, first, n, err);
-	if (status)
+	if (status || !v->t->has_scale)
 		return status;
-	quant_decode(&t->scheme, &q, n, w->f32);
-	from_f32(plan_source_dtype(t), w->f32, n, w->src);
+	values_decode(v, &w->in, n, w->f32);
+	from_f32(values_dtype(v->t), w->f32, n, w->src);
 	return TB_OK;
 }
 
 enum tb_status
-window_load(struct window *w, const struct model *m, const struct tensor *t, uint64_t first,
-	    size_t n, struct tb_err *err)
+window_read(struct window *w, const struct values *v, uint64_t first, size_t n, struct tb_err *err)
 {
-	unsigned size = dtype_bits(plan_source_dtype(t)) / 8;
-
-	if (t->has_scale)
-		return read_quantized(w, m, t, first, n, err);
-	return part_read(m, &t->weight, first * size, w->src, n * size, err);
-}
-
-enum tb_status
-window_read(struct window *w, const struct model *m, const struct tensor *t, uint64_t first,
-	    size_t n, struct tb_err *err)
-{
-	enum dtype d = plan_source_dtype(t);
-	enum tb_status status = window_load(w, m, t, first, n, err);
+	enum dtype d = values_dtype(v->t);
+	enum tb_status status = window_load(w, v, first, n, err);
 
 	if (status || !not_finite(d, w->src, n))
 		return status;
-	return say_not_finite(t, d, w->src, n, first, "is infinite or NaN", err);
+	return say_not_finite(v->t, d, w->src, n, first, "is infinite or NaN", err);
 }
 
 enum tb_status
 window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
 	      enum flavour flavour, uint64_t first, size_t n, struct tb_err *err)
 {
-	enum dtype d = plan_source_dtype(t);
+	enum dtype d = values_dtype(t);
 
 	if (to->kind != SCHEME_PLAIN) {
 		quant_encode(to, flavour, d, w->src, n, &w->out);
@@ -215,7 +148,7 @@ void
 window_decode(struct window *w, const struct tensor *t, const struct scheme *from, size_t n)
 {
 	struct quant_src q = { w->out.codes, w->out.scales, w->out.biases,
-			       scheme_scale_dtype(from, plan_source_dtype(t)), 1 };
+			       scheme_scale_dtype(from, values_dtype(t)), 1 };
 
 	if (from->kind == SCHEME_PLAIN)
 		to_f32(from->dtype, w->out.codes, n, w->f32);

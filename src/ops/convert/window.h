@@ -3,8 +3,7 @@
 #ifndef TBTUI_OPS_WINDOW_H
 #define TBTUI_OPS_WINDOW_H
 
-#include "src/quant/codec.h"
-#include "src/store/model.h"
+#include "src/model/values.h"
 
 #define WINDOW_ELEMS (256u << 10)	/* a multiple of every group and of 8 */
 
@@ -17,25 +16,15 @@ struct window {
 enum tb_status window_init(struct window *w, struct tb_err *err) TB_MUST_USE;
 void window_free(struct window *w);
 
-/* Bytes of one part, checked against its size. */
-enum tb_status part_read(const struct model *m, const struct tensor_part *p, uint64_t off,
-			 void *buf, size_t len, struct tb_err *err) TB_MUST_USE;
-
-/* The multiplier of all of a tensor's values; 1 if it has none. */
-enum tb_status window_global(const struct model *m, const struct tensor *t, float *out,
-			     struct tb_err *err) TB_MUST_USE;
-
-/* w->src: n elements from `first` on (both multiples of the group) in the dtype
- * plan_source_dtype(), as MLX gives them back; of what is quantized also w->f32, where
- * nothing is rounded.  A value that is not finite is an error. */
-enum tb_status window_read(struct window *w, const struct model *m, const struct tensor *t,
-			   uint64_t first, size_t n, struct tb_err *err) TB_MUST_USE;
+/* w->src: n elements from `first` on (both multiples of the group) of a tensor opened with
+ * values_open_in(), in the dtype values_dtype(), as MLX gives them back; of what is
+ * quantized also w->f32, where nothing is rounded.  A value that is not finite is an
+ * error. */
+enum tb_status window_read(struct window *w, const struct values *v, uint64_t first, size_t n,
+			   struct tb_err *err) TB_MUST_USE;
 /* The same without a look at the values. */
-enum tb_status window_load(struct window *w, const struct model *m, const struct tensor *t,
-			   uint64_t first, size_t n, struct tb_err *err) TB_MUST_USE;
-/* w->in: the packed parts of the same. */
-enum tb_status window_read_packed(struct window *w, const struct model *m, const struct tensor *t,
-				  uint64_t first, size_t n, struct tb_err *err) TB_MUST_USE;
+enum tb_status window_load(struct window *w, const struct values *v, uint64_t first, size_t n,
+			   struct tb_err *err) TB_MUST_USE;
 /* w->out: w->src as `to`, or w->f32 if that is plain and t quantized.  An F16 that
  * overflows is an error naming `t` and index. */
 enum tb_status window_encode(struct window *w, const struct tensor *t, const struct scheme *to,

@@ -13,14 +13,6 @@
 #include "src/ops/plan/plan_policy.h"
 #include "src/store/tensor_name.h"
 
-enum dtype
-plan_source_dtype(const struct tensor *t)
-{
-	if (!t->has_scale)
-		return t->weight.dtype;
-	return t->scale.dtype == DT_U8 ? DT_BF16 : t->scale.dtype;
-}
-
 struct plan_bytes
 plan_bytes(const struct scheme *s, enum dtype source, uint64_t elems)
 {
@@ -33,7 +25,7 @@ plan_bytes(const struct scheme *s, enum dtype source, uint64_t elems)
 static bool
 float_source(const struct tensor *t)
 {
-	enum dtype d = plan_source_dtype(t);
+	enum dtype d = values_dtype(t);
 
 	return t->origin != ORIGIN_UNKNOWN && (d == DT_BF16 || d == DT_F16 || d == DT_F32);
 }
@@ -58,7 +50,7 @@ static void
 set_row(struct plan_row *r, const struct plan_target *target, enum plan_why why)
 {
 	struct scheme s = target->keep ? r->src->scheme : target->scheme;
-	struct plan_bytes b = plan_bytes(&s, plan_source_dtype(r->src), r->src->elems);
+	struct plan_bytes b = plan_bytes(&s, values_dtype(r->src), r->src->elems);
 
 	if (!scheme_equal(&s, &r->target))
 		r->error = -1;

@@ -118,7 +118,7 @@ alike(const struct plan *p, const struct atom *a, const struct atom *b)
 {
 	const struct plan_row *x = &p->rows[a->piece.row], *y = &p->rows[b->piece.row];
 
-	return plan_source_dtype(x->src) == plan_source_dtype(y->src) &&
+	return values_dtype(x->src) == values_dtype(y->src) &&
 	       x->src->has_global == y->src->has_global && x->src->ndim == y->src->ndim &&
 	       !memcmp(x->src->dim, y->src->dim, x->src->ndim * sizeof(*x->src->dim));
 }
@@ -220,7 +220,7 @@ static uint64_t
 out_bytes(const struct plan *p, const struct plan_out *o)
 {
 	const struct plan_row *r = &p->rows[o->row];
-	struct plan_bytes b = plan_bytes(&r->target, plan_source_dtype(r->src), o->elems);
+	struct plan_bytes b = plan_bytes(&r->target, values_dtype(r->src), o->elems);
 
 	if (plan_out_whole(p, o))
 		return r->before;

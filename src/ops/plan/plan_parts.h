@@ -3,6 +3,7 @@
 #ifndef TBTUI_OPS_PLAN_PARTS_H
 #define TBTUI_OPS_PLAN_PARTS_H
 
+#include "src/model/values.h"
 #include "src/ops/plan/plan.h"
 
 struct plan_piece {
@@ -32,10 +33,6 @@ void plan_parts_free(struct plan_parts *parts);
 
 /* Is it one tensor of the source as it is?  Then its parts are copied whatever they are. */
 bool plan_out_whole(const struct plan *p, const struct plan_out *o);
-
-/* The dtype that a tensor's elements are encoded from, scales included: its own, or
- * for a quantized one that of its scales (BF16 if those are bytes). */
-enum dtype plan_source_dtype(const struct tensor *t);
 
 /* Bytes of a tensor's parts as `s`; the companions' are 0 where there are none. */
 struct plan_bytes { uint64_t codes, scales, biases; };

@@ -18,6 +18,7 @@ struct pricing {
 	const struct model *model;
 	enum flavour flavour;
 	struct plan_sample *samples;
+	struct values_files *files;
 	struct window *windows;		/* one a worker */
 	struct tb_job *job;
 	pthread_mutex_t mu;
@@ -25,12 +26,13 @@ struct pricing {
 };
 
 static enum tb_status
-price_stretch(struct pricing *p, struct window *w, const struct plan_sample *s, uint64_t first,
-	      size_t n, struct quant_error *e, struct tb_err *err)
+price_stretch(struct pricing *p, struct window *w, const struct values *v,
+	      const struct plan_sample *s, uint64_t first, size_t n, struct quant_error *e,
+	      struct tb_err *err)
 {
-	const struct tensor *t = &p->model->tensors[s->row];
+	const struct tensor *t = v->t;
 	float *before = (float *)w->in.codes;	/* free again once the source is read */
-	enum tb_status status = window_read(w, p->model, t, first, n, err);
+	enum tb_status status = window_read(w, v, first, n, err);
 
 	if (!status)
 		status = window_encode(w, t, &s->target, p->flavour, first, n, err);
@@ -39,7 +41,7 @@ price_stretch(struct pricing *p, struct window *w, const struct plan_sample *s, 
 	if (t->has_scale && s->target.kind == SCHEME_PLAIN)
 		memcpy(before, w->f32, n * sizeof(*before));
 	else
-		dtype_to_f32(plan_source_dtype(t), w->src, n, before);
+		dtype_to_f32(values_dtype(t), w->src, n, before);
 	window_decode(w, t, &s->target, n);
 	quant_error_add(e, before, w->f32, n);
 	return TB_OK;
@@ -52,12 +54,14 @@ price(struct pricing *p, struct window *w, struct plan_sample *s, struct tb_err 
 	uint64_t blocks = (t->elems + STRETCH - 1) / STRETCH;
 	uint64_t step = blocks > STRETCHES ? blocks / STRETCHES : 1;
 	struct quant_error e = { 0 };
-	enum tb_status status = TB_OK;
+	struct values v;
+	enum tb_status status = values_open_in(&v, p->model, t, p->files, err);
 
 	for (uint64_t b = 0; b < blocks && !status; b += step) {
 		uint64_t first = b * STRETCH, left = t->elems - first;
 
-		status = price_stretch(p, w, s, first, left < STRETCH ? left : STRETCH, &e, err);
+		status = price_stretch(p, w, &v, s, first, left < STRETCH ? left : STRETCH, &e,
+				       err);
 	}
 	if (!status)
 		s->error = quant_error_rms(&e);
@@ -96,9 +100,9 @@ enum tb_status
 plan_price(const struct model *m, enum flavour flavour, struct plan_sample *samples, size_t n,
 	   struct tb_pool *pool, struct tb_job *job, struct tb_err *err)
 {
-	struct pricing p = { m, flavour, samples, NULL, job, PTHREAD_MUTEX_INITIALIZER, { 0 } };
+	struct pricing p = { m, flavour, samples, NULL, NULL, job, PTHREAD_MUTEX_INITIALIZER, { 0 } };
 	unsigned workers = tb_pool_size(pool);
-	enum tb_status status = TB_OK;
+	enum tb_status status;
 
 	for (size_t i = 0; i < n; i++)
 		if (samples[i].row >= m->ntensors)
@@ -106,6 +110,7 @@ plan_price(const struct model *m, enum flavour flavour, struct plan_sample *samp
 	p.windows = tb_calloc(workers, sizeof(*p.windows));
 	if (!p.windows)
 		return tb_nomem(err);
+	status = values_files_open(&p.files, m, err);
 	for (unsigned i = 0; i < workers && !status; i++)
 		status = window_init(&p.windows[i], err);
 	tb_job_total(job, 0, n);
@@ -114,6 +119,7 @@ plan_price(const struct model *m, enum flavour flavour, struct plan_sample *samp
 	for (unsigned i = 0; i < workers; i++)
 		window_free(&p.windows[i]);
 	free(p.windows);
+	values_files_close(p.files);
 	if (!status && p.err.code)
 		status = tb_fail(err, p.err.code, "%s", p.err.msg);
 	return status ? status : tb_job_check(job, err);
