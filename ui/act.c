@@ -28,9 +28,8 @@ ask_losing(struct view *v, const struct view *loses)
 {
 	struct tb_buf b = TB_BUF(1024);
 
-	tb_buf_str(&b, "The conversation with ");
-	loses->ops->where((struct view *)loses, &b);
-	tb_buf_str(&b, " ends with the program. Quit?");
+	tb_buf_printf(&b, "The conversation with %s ends with the program. Quit?",
+		      loses->loc.name);
 	view_ask(v, tb_buf_cstr(&b), quit_anyway);
 	tb_buf_free(&b);
 }
@@ -59,7 +58,7 @@ ui_filter(struct ui *ui, const char *text)
 
 	if (p)
 		pager_find(p, text);
-	else if (ui_table(v) && list_set_filter(&v->list, text))
+	else if (view_table(v) && list_set_filter(&v->list, text))
 		view_refresh(v);
 }
 
@@ -68,7 +67,7 @@ filter_of(struct view *v)
 {
 	struct pager *p = ui_pager(v);
 
-	return p ? p->find : ui_table(v) ? v->list.filter : "";
+	return p ? p->find : view_table(v) ? v->list.filter : "";
 }
 
 static void
@@ -105,7 +104,7 @@ filter_prompt(struct ui *ui)
 		.changed = filter_changed, .done = filter_done, .arg = ui,
 	};
 
-	if (!ui_table(ui->top) && !ui_pager(ui->top)) {
+	if (!view_table(ui->top) && !ui_pager(ui->top)) {
 		ui_say(ui, ROLE_TEXT, "There is nothing to filter here.");
 		return;
 	}
@@ -136,41 +135,26 @@ sort(struct ui *ui, const struct table *t, bool next)
 }
 
 static void
-mark(struct ui *ui, const struct table *t, enum action a)
+mark(struct ui *ui, enum action a)
 {
 	struct view *v = ui->top;
 	struct list *l = &v->list;
-	uint64_t id;
 	bool ok = true;
 
 	if (a == ACT_UNMARK) {
 		list_unmark_all(l);
 		return;
 	}
-	if (a == ACT_MARK && list_current(l, t->rows, v, &id)) {
+	if (a == ACT_MARK && l->n) {
+		uint64_t id = rows_id(v, l->cur);
+
 		ok = list_mark(l, id, !list_marked(l, id));
 		list_move(l, 1);
 	}
 	for (size_t i = 0; a == ACT_MARK_ALL && i < l->n && i < MARK_ALL_MAX && ok; i++)
-		ok = list_mark(l, t->rows->id(v, i), true);
+		ok = list_mark(l, rows_id(v, i), true);
 	if (!ok)
 		ui_say(ui, ROLE_ERROR, "out of memory");
-}
-
-/* To the next row that matches by itself, round the end. */
-static void
-next_match(struct view *v, const struct table *t, int by)
-{
-	struct list *l = &v->list;
-	size_t at = l->cur;
-
-	for (size_t step = 0; step < l->n; step++) {
-		at = by > 0 ? (at + 1) % l->n : (at ? at : l->n) - 1;
-		if (t->match && !t->match(v, at))
-			continue;
-		list_goto(l, at);
-		return;
-	}
 }
 
 /* Rows that a movement is worth; 0 = it is no movement. */
@@ -193,18 +177,19 @@ rows_of(enum action a, size_t height)
 static bool
 table_act(struct ui *ui, const struct table *t, enum action a)
 {
-	struct view *v = ui->top;
-	struct list *l = &v->list;
+	struct list *l = &ui->top->list;
 	long by = rows_of(a, l->height);
 
 	if (by)
 		list_move(l, by);
 	else if (a == ACT_FIRST || a == ACT_LAST)
 		list_goto(l, a == ACT_FIRST || !l->n ? 0 : l->n - 1);
-	else if (a == ACT_NEXT_MATCH || a == ACT_PREV_MATCH)
-		next_match(v, t, a == ACT_NEXT_MATCH ? 1 : -1);
+	else if (a == ACT_NEXT_MATCH && l->n)	/* all rows match: round the end */
+		list_goto(l, (l->cur + 1) % l->n);
+	else if (a == ACT_PREV_MATCH && l->n)
+		list_goto(l, (l->cur ? l->cur : l->n) - 1);
 	else if (a == ACT_MARK || a == ACT_MARK_ALL || a == ACT_UNMARK)
-		mark(ui, t, a);
+		mark(ui, a);
 	else if (a == ACT_SORT || a == ACT_SORT_REVERSE)
 		sort(ui, t, a == ACT_SORT);
 	else
@@ -258,7 +243,7 @@ void
 ui_act(struct ui *ui, enum action a)
 {
 	struct view *v = ui->top;
-	const struct table *t = ui_table(v);
+	const struct table *t = view_table(v);
 	struct pager *p = ui_pager(v);
 
 	if (!keys_applies(a, v->id) || (v->ops->act && v->ops->act(v, a)))
@@ -272,7 +257,7 @@ ui_act(struct ui *ui, enum action a)
 static bool
 can_sort(const struct view *v)
 {
-	const struct table *t = ui_table(v);
+	const struct table *t = view_table(v);
 	struct list l = v->list;
 
 	return t && l.n > 1 && table_sort_next(t, &l);
@@ -291,11 +276,11 @@ ui_can(const struct ui *ui, enum action a)
 		enum view_id id = (enum view_id)(a - ACT_VIEW_FIRST);
 
 		return id != v->id && (!view_rows[id].ops->needs_model ||
-				       (v->ops->subject && v->ops->subject(v, &subject)));
+				       ui_subject_of(v, &subject));
 	}
 	switch (a) {
-	case ACT_OPEN: return v->ops->can ? own : ui_table(v) && v->list.n;
-	case ACT_FILTER: return ui_pager(v) || (ui_table(v) && (v->list.n || *v->list.filter));
+	case ACT_OPEN: return v->ops->can ? own : view_table(v) && v->list.n;
+	case ACT_FILTER: return ui_pager(v) || (view_table(v) && (v->list.n || *v->list.filter));
 	case ACT_SORT: return can_sort(v);
 	case ACT_COMMAND: return true;
 	default: return own;

@@ -13,7 +13,7 @@
 static bool
 sort_by(struct ui *ui, const char *word)
 {
-	const struct table *t = ui_table(ui->top);
+	const struct table *t = view_table(ui->top);
 	const struct list *l = &ui->top->list;
 
 	for (size_t i = 0; t && i < t->ncols; i++)
@@ -95,7 +95,7 @@ candidate(void *arg, const char *word, size_t i)
 {
 	static char line[64];
 	const struct ui *ui = arg;
-	const struct table *t = ui_table(ui->top);
+	const struct table *t = view_table(ui->top);
 	size_t hit = 0;
 
 	for (enum action a = 1; a < ACT_COUNT; a++) {

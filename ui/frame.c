@@ -103,11 +103,14 @@ draw_tab(void *arg, enum view_id id, int x, int w, const char *text)
 static void
 draw_where(struct ui *ui, int y, int room, enum role role)
 {
+	struct view *v = ui->top;
 	struct tb_buf where = TB_BUF(4096);
 	int w;
 
-	if (ui->top->ops->where)
-		ui->top->ops->where(ui->top, &where);
+	if (v->ops->where)
+		v->ops->where(v, &where);
+	else if (v->ops->needs_model)
+		tb_buf_str(&where, v->loc.name);
 	w = (int)tb_width(tb_buf_cstr(&where));
 	if (w > room)
 		w = room;
@@ -223,6 +226,7 @@ draw_summary(struct ui *ui, int y, int w, int above)
 {
 	struct area said = { y - above, 1, above + (w == COLS - 1), COLS - 2 };
 	struct tb_buf left = TB_BUF(4096);
+	struct view *v = ui->top;
 
 	if (above) {
 		put_blank((struct area){ said.y, 0, said.h, COLS });
@@ -230,8 +234,10 @@ draw_summary(struct ui *ui, int y, int w, int above)
 	} else if (*ui->message) {
 		put_clip(y, 1, w, ui->message, ui->message_role);
 	}
-	if (ui->top->ops->summary)
-		ui->top->ops->summary(ui->top, &left);
+	if (view_table(v) && v->rows.err.code)
+		tb_buf_str(&left, v->rows.err.msg);
+	else if (v->ops->summary)
+		v->ops->summary(v, &left);
 	if (!*ui->message || (above && w < COLS - 1)) {
 		put_clip(y, 1, w, tb_buf_cstr(&left), ROLE_DIM);
 		if (w == COLS - 1 && line1_room(ui) < WHERE_MIN)
@@ -302,7 +308,7 @@ static const char *
 prompt_tail(struct ui *ui, char *out, size_t outlen)
 {
 	const struct pager *p = ui_pager(ui->top);
-	bool filters = p ? *p->find : ui_table(ui->top) && *ui->top->list.filter;
+	bool filters = p ? *p->find : view_table(ui->top) && *ui->top->list.filter;
 	size_t n = p ? p->hits : ui->top->list.n;
 
 	if (*prompt_hint() || !filters)
@@ -359,13 +365,12 @@ static void
 draw_body(struct ui *ui, struct area a)
 {
 	struct view *v = ui->top;
-	const struct table *t = ui_table(v);
 	struct pager *p = ui_pager(v);
 
 	if (v->ops->draw)
 		v->ops->draw(v, a);
-	else if (t)
-		table_draw(a, t, &v->list, v);
+	else if (view_table(v))
+		table_draw(a, v);
 	else if (p)
 		pager_draw(a, p);
 }

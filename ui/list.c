@@ -41,24 +41,15 @@ settle(struct list *l)
 		l->top = l->cur - l->height + 1;
 }
 
-bool
-list_current(const struct list *l, const struct list_rows *rows, void *arg, uint64_t *id)
-{
-	if (l->cur >= l->n)
-		return false;
-	*id = rows->id(arg, l->cur);
-	return true;
-}
-
 void
-list_requery(struct list *l, const struct list_rows *rows, void *arg, const uint64_t *id)
+list_requery(struct list *l, size_t n, const size_t *row)
 {
-	size_t row, offset = l->cur - l->top;
+	size_t offset = l->cur - l->top;
 
-	l->n = rows->count(arg);
-	if (id && rows->find(arg, *id, &row) && row < l->n) {
-		l->cur = row;
-		l->top = row > offset ? row - offset : 0;
+	l->n = n;
+	if (row && *row < n) {
+		l->cur = *row;
+		l->top = *row > offset ? *row - offset : 0;
 	}
 	settle(l);
 }

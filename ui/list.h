@@ -1,7 +1,7 @@
 /* list.h - a list as a pure model: cursor, scrolling, filter, order and marks.
  *
- * It knows no rows: whoever owns the rows says how many there are and what
- * identifies one, and fetches only those that show.  Draws nothing. */
+ * It knows no rows: whoever has them (rows.h) says how many there are and what
+ * identifies one.  Draws nothing. */
 #ifndef TBTUI_UI_LIST_H
 #define TBTUI_UI_LIST_H
 
@@ -30,22 +30,12 @@ struct list {
 	int want_w;
 };
 
-/* The rows behind a list, in its present filter and order. */
-struct list_rows {
-	size_t (*count)(void *arg);
-	uint64_t (*id)(void *arg, size_t row);	/* stable over filter and order */
-	/* Where the row now is; false if the filter hides it or it is gone. */
-	bool (*find)(void *arg, uint64_t id, size_t *row);
-};
-
 void list_init(struct list *l);
 void list_free(struct list *l);
 
-/* Counts again after filter, order or the rows changed; the cursor stays on the
- * row with identity *id (from list_current() before the change; NULL = none). */
-void list_requery(struct list *l, const struct list_rows *rows, void *arg, const uint64_t *id);
-/* Identity of the row under the cursor; false when the list is empty. */
-bool list_current(const struct list *l, const struct list_rows *rows, void *arg, uint64_t *id);
+/* There are n rows after filter, order or the rows changed; the row that was under the
+ * cursor is now at *row and stays where it is on the screen (NULL: it is gone, or hidden). */
+void list_requery(struct list *l, size_t n, const size_t *row);
 
 void list_set_height(struct list *l, size_t height);
 void list_move(struct list *l, long by);	/* stops at both ends */

@@ -60,7 +60,7 @@ click_row(struct ui *ui, int y)
 static void
 wheel(struct ui *ui, int by)
 {
-	if (ui_table(ui->top)) {
+	if (view_table(ui->top)) {
 		list_scroll(&ui->top->list, (long)by * WHEEL_ROWS);
 		return;
 	}
@@ -71,7 +71,7 @@ wheel(struct ui *ui, int by)
 static void
 click(struct ui *ui)
 {
-	const struct table *t = ui_table(ui->top);
+	const struct table *t = view_table(ui->top);
 	const struct list *l = &ui->top->list;
 	struct term_click c;
 

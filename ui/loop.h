@@ -42,14 +42,13 @@ void ui_open(struct ui *ui, enum view_id id, const struct view_arg *arg);
 void ui_close_all(struct ui *ui);
 void ui_bury(struct ui *ui);		/* frees what was closed */
 void ui_refresh(struct ui *ui);		/* the index has changed: all screens count again */
-bool ui_subject(const struct ui *ui, struct view_arg *out);
+bool ui_subject_of(struct view *v, struct view_arg *out);
 void ui_act(struct ui *ui, enum action a);	/* the top screen first, then the frame */
 bool ui_can(const struct ui *ui, enum action a);	/* worth a place in the key line? */
 void ui_say(struct ui *ui, enum role role, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void ui_quit(struct ui *ui);
 const struct view *ui_loses(const struct ui *ui);	/* a screen with something to lose, or NULL */
-const struct table *ui_table(const struct view *v);
 struct pager *ui_pager(struct view *v);
 void ui_filter(struct ui *ui, const char *text);
 void ui_sort(struct ui *ui, unsigned column, bool reverse);

@@ -10,7 +10,7 @@
 
 enum { COL_FILE, COL_KIND, COL_SIZE, COL_SHARE, COL_BAR, COL_STATE, COL_DIGEST };
 
-static const struct column cols[] = {
+static const struct column files_cols[] = {
 	[COL_FILE] = { "FILE", 28, 64, false, SORTS_NOT, 0, .middle = true },
 	[COL_KIND] = { "KIND", 9, 14, false, SORTS_NOT, 2 },
 	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_NOT, 1 },
@@ -36,60 +36,35 @@ file_kind(const struct model_file *f)
 	     : f->media_type ? f->media_type : "file";
 }
 
-static const struct model_file *
-file_at(const struct view *v, size_t row)
+static enum tb_status
+files_read(struct view *v, const struct db_query *q, struct rows *out)
 {
 	const struct model_view *s = v->state;
 
-	return s->m && s->row && row < v->list.n ? &s->m->files[s->row[row]] : NULL;
-}
-
-static size_t
-count(void *arg)
-{
-	struct view *v = arg;
-	struct model_view *s = v->state;
-	size_t n = 0;
-
-	for (size_t i = 0; s->m && s->row && i < s->m->nfiles; i++)
-		if (tb_contains(file_name(&s->m->files[i]), v->list.filter) ||
-		    tb_contains(s->m->files[i].digest, v->list.filter))
-			s->row[n++] = i;
-	return n;
-}
-
-static uint64_t
-id_of(void *arg, size_t row)
-{
-	struct view *v = arg;
-	struct model_view *s = v->state;
-
-	return s->row ? s->row[row] : 0;
+	(void)q;
+	ROWS_ALL(out, s->m->files, s->m->nfiles);
+	return TB_OK;
 }
 
 static bool
-find(void *arg, uint64_t id, size_t *row)
+files_match(const struct view *v, const void *row)
 {
-	struct view *v = arg;
-	struct model_view *s = v->state;
-
-	for (*row = 0; s->row && *row < v->list.n; (*row)++)
-		if (s->row[*row] == id)
-			return true;
-	return false;
+	return tb_contains(file_name(row), v->list.filter) ||
+	       tb_contains(((const struct model_file *)row)->digest, v->list.filter);
 }
 
+static const struct rows_source files_rows = {
+	.size = sizeof(struct model_file), .read = files_read, .match = files_match,
+};
+
 static void
-cell(void *arg, size_t row, size_t col, struct cell *out)
+files_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
-	struct view *v = arg;
-	struct model_view *s = v->state;
-	const struct model_file *f = file_at(v, row);
-	uint64_t size = f && !f->missing ? f->id.size : f ? f->want_size : 0;
+	const struct model_view *s = v->state;
+	const struct model_file *f = row;
+	uint64_t size = f->missing ? f->want_size : f->id.size;
 	char text[16], word[WORD_MAX];
 
-	if (!f)
-		return;
 	switch (col) {
 	case COL_FILE: tb_buf_str(&out->text, file_name(f)); break;
 	case COL_KIND: tb_buf_str(&out->text, file_kind(f)); break;
@@ -110,8 +85,7 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	}
 }
 
-static const struct list_rows rows = { count, id_of, find };
 const struct table model_files_table = {
-	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows, .cell = cell,
+	TABLE_COLS(files_cols), .rows = &files_rows, .cell = files_cell,
 	.empty = "No file has that in its name; Esc shows all.",
 };

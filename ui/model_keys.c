@@ -14,62 +14,41 @@
 
 enum { COL_KEY, COL_TYPE, COL_VALUE, COL_FROM };
 
-static const struct column cols[] = {
+static const struct column keys_cols[] = {
 	[COL_KEY] = { "KEY", 32, 48, false, SORTS_NOT, 0, .middle = true },
 	[COL_TYPE] = { "TYPE", 14, 0, false, SORTS_NOT, 2 },
 	[COL_VALUE] = { "VALUE", 24, 200, false, SORTS_NOT, 0 },
 	[COL_FROM] = { "FROM", 11, 0, false, SORTS_NOT, 3 },
 };
 
-static const struct meta_row *
-key_at(const struct view *v, size_t row)
+static enum tb_status
+keys_read(struct view *v, const struct db_query *q, struct rows *out)
 {
 	const struct model_view *s = v->state;
 
-	return s->row && row < v->list.n ? &s->meta.rows[s->row[row]] : NULL;
-}
-
-static size_t
-count(void *arg)
-{
-	struct view *v = arg;
-	struct model_view *s = v->state;
-	size_t n = 0;
-
-	for (size_t i = 0; s->row && i < s->meta.n; i++)
-		if (tb_contains(s->meta.rows[i].key, v->list.filter) ||
-		    tb_contains(s->meta.rows[i].text, v->list.filter))
-			s->row[n++] = i;
-	return n;
-}
-
-static uint64_t
-id_of(void *arg, size_t row)
-{
-	const struct view *v = arg;
-	const struct model_view *s = v->state;
-
-	return s->row && row < v->list.n ? s->row[row] : 0;
+	(void)q;
+	ROWS_ALL(out, s->meta.rows, s->meta.n);
+	return TB_OK;
 }
 
 static bool
-find(void *arg, uint64_t id, size_t *row)
+keys_match(const struct view *v, const void *row)
 {
-	struct view *v = arg;
+	const struct meta_row *r = row;
 
-	for (*row = 0; *row < v->list.n; (*row)++)
-		if (id_of(v, *row) == id)
-			return true;
-	return false;
+	return tb_contains(r->key, v->list.filter) || tb_contains(r->text, v->list.filter);
 }
 
-static void
-cell(void *arg, size_t row, size_t col, struct cell *out)
-{
-	const struct meta_row *r = key_at(arg, row);
+static const struct rows_source keys_rows = {
+	.size = sizeof(struct meta_row), .read = keys_read, .match = keys_match,
+};
 
-	if (!r)
-		return;
+static void
+keys_cell(struct view *v, const void *row, size_t col, struct cell *out)
+{
+	const struct meta_row *r = row;
+
+	(void)v;
 	switch (col) {
 	case COL_KEY: tb_buf_str(&out->text, r->key); break;
 	case COL_TYPE:
@@ -90,9 +69,8 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	}
 }
 
-static const struct list_rows rows = { count, id_of, find };
 const struct table model_keys_table = {
-	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows, .cell = cell,
+	TABLE_COLS(keys_cols), .rows = &keys_rows, .cell = keys_cell,
 	.empty = "No key and no value has that in it; Esc shows all.",
 };
 
@@ -172,7 +150,7 @@ void
 model_open_value(struct view *v)
 {
 	struct model_view *s = v->state;
-	const struct meta_row *r = v->list.n ? key_at(v, v->list.cur) : NULL;
+	const struct meta_row *r = rows_current(v);
 	struct value *val = r ? tb_calloc(1, sizeof(*val)) : NULL;
 
 	if (!val)

@@ -12,7 +12,7 @@
 #include "src/ops/about/shape.h"
 #include "ui/sizes.h"
 
-struct load {
+struct model_loading {
 	struct model_loc loc;		/* owned */
 	struct opened *o;		/* a reference, until the screen has it */
 	struct metadata meta;		/* owned, likewise */
@@ -27,7 +27,7 @@ static const struct { enum pane pane; unsigned texts; } pages[] = {
 };
 
 static enum tb_status
-read_sizes(struct load *l, struct tb_err *err)
+read_sizes(struct model_loading *l, struct tb_err *err)
 {
 	struct model_shape shape;
 	struct params params;
@@ -58,9 +58,9 @@ problems_text(const struct model *m)
 }
 
 static enum tb_status
-load_run(void *arg, struct tb_job *job, struct tb_err *err)
+model_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct load *l = arg;
+	struct model_loading *l = arg;
 	enum tb_status status;
 
 	l->o = tb_calloc(1, sizeof(*l->o));
@@ -84,9 +84,9 @@ load_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-load_free(void *arg)
+model_load_free(void *arg)
 {
-	struct load *l = arg;
+	struct model_loading *l = arg;
 
 	opened_unref(l->o);
 	metadata_free(&l->meta);
@@ -97,7 +97,7 @@ load_free(void *arg)
 }
 
 static void
-load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+model_load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	static const char *const none[PANE_COUNT] = {
 #define X(id, title, none) [id] = none,
@@ -106,15 +106,12 @@ load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *er
 	};
 	struct view *v = owner;
 	struct model_view *s = v->state;
-	struct load *l = arg;
-	size_t n;
+	struct model_loading *l = arg;
 
 	if (status) {
 		snprintf(s->error, sizeof(s->error), "%s", err->msg);
 		return;
 	}
-	n = l->o->m->nfiles > l->meta.n ? l->o->m->nfiles : l->meta.n;
-	s->row = tb_calloc(n + 1, sizeof(*s->row));
 	s->o = l->o;
 	s->m = s->o->m;
 	s->meta = l->meta;
@@ -128,18 +125,19 @@ load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *er
 	view_refresh(v);
 }
 
-static const struct job_ops load_job = { .run = load_run, .done = load_done, .free = load_free };
+static const struct job_ops model_load_job = {
+	.run = model_load_run, .done = model_load_done, .free = model_load_free,
+};
 
 void
 model_load(struct view *v)
 {
-	struct model_view *s = v->state;
-	struct load *l = tb_calloc(1, sizeof(*l));
+	struct model_loading *l = tb_calloc(1, sizeof(*l));
 
-	if (l && !model_loc_copy(&l->loc, &s->loc, NULL)) {
+	if (l && !model_loc_copy(&l->loc, &v->loc, NULL)) {
 		l->threads = view_ctx(v)->threads;
 		l->steady = view_steady(v);
-		(void)view_job(v, &load_job, l, "open %s", s->loc.name);
+		(void)view_job(v, &model_load_job, l, "open %s", v->loc.name);
 		return;
 	}
 	free(l);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/base/search.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
 
@@ -53,7 +52,9 @@ need_free(void *arg)
 	free(n);
 }
 
-static const struct job_ops need_job = { .run = need_run, .done = need_done, .free = need_free };
+static const struct job_ops need_job = {
+	.run = need_run, .done = need_done, .free = need_free,
+};
 
 void
 model_tokens_need(struct view *v)
@@ -91,7 +92,7 @@ model_tokens_free(struct tokens *t)
 
 enum { COL_ID, COL_PIECE, COL_TEXT, COL_TYPE, COL_SCORE };
 
-static const struct column cols[] = {
+static const struct column tokens_cols[] = {
 	[COL_ID] = { "ID", 7, 0, true, SORTS_NOT, 0 },
 	[COL_PIECE] = { "PIECE", 16, 40, false, SORTS_NOT, 0 },
 	[COL_TEXT] = { "TEXT", 16, 40, false, SORTS_NOT, 1 },
@@ -148,91 +149,65 @@ token_cell(const struct model_view *s, uint32_t id, size_t col, struct cell *out
 
 /* ---- pieces ---- */
 
-static size_t
-pieces_count(void *arg)
+static enum tb_status
+pieces_read(struct view *v, const struct db_query *q, struct rows *out)
 {
-	struct view *v = arg;
 	struct model_view *s = v->state;
-	struct tb_err err;
 
 	free(s->tok.ids);
 	s->tok.ids = NULL;
 	s->tok.n = 0;
-	if (s->tok.vocab && vocab_search(s->tok.vocab, v->list.filter, &s->tok.ids, &s->tok.n, &err))
-		view_complain(v, &err);
-	return s->tok.n;
+	if (vocab_search(s->tok.vocab, q->filter, &s->tok.ids, &s->tok.n, &out->err))
+		return out->err.code;
+	ROWS_ALL(out, s->tok.ids, s->tok.n);
+	return TB_OK;
 }
 
 static uint64_t
-pieces_id(void *arg, size_t row)
+pieces_id(struct view *v, size_t row)
 {
-	const struct view *v = arg;
-	const struct model_view *s = v->state;
+	const uint32_t *id = rows_at(v, row);
 
-	return row < s->tok.n ? s->tok.ids[row] : 0;
+	return id ? *id : 0;
 }
 
-/* They are in order of ids. */
-static bool
-pieces_find(void *arg, uint64_t id, size_t *row)
-{
-	const struct view *v = arg;
-	const struct model_view *s = v->state;
-
-	*row = TB_FIRST(s->tok.n, i, s->tok.ids[i] < id);
-	return *row < s->tok.n && s->tok.ids[*row] == id;
-}
+static const struct rows_source pieces_rows = {
+	.size = sizeof(uint32_t), .read = pieces_read, .id = pieces_id,
+};
 
 static void
-pieces_cell(void *arg, size_t row, size_t col, struct cell *out)
+pieces_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
-	const struct view *v = arg;
-	const struct model_view *s = v->state;
-
-	if (row < s->tok.n)
-		token_cell(s, s->tok.ids[row], col, out);
+	token_cell(v->state, *(const uint32_t *)row, col, out);
 }
 
-static const struct list_rows pieces_rows = { pieces_count, pieces_id, pieces_find };
 const struct table model_tokens_table = {
-	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &pieces_rows,
-	.cell = pieces_cell, .empty = "No piece has that in it; Esc shows all.",
+	TABLE_COLS(tokens_cols), .rows = &pieces_rows, .cell = pieces_cell,
+	.empty = "No piece has that in it; Esc shows all.",
 };
 
 /* ---- a text ---- */
 
-static size_t
-spans_count(void *arg)
+static enum tb_status
+spans_read(struct view *v, const struct db_query *q, struct rows *out)
 {
-	const struct view *v = arg;
 	const struct model_view *s = v->state;
 
-	return s->tok.nspans;
+	(void)q;
+	ROWS_ALL(out, s->tok.spans, s->tok.nspans);
+	return TB_OK;
 }
 
-static uint64_t
-spans_id(void *arg, size_t row)
-{
-	(void)arg;
-	return row;
-}
-
-static bool
-spans_find(void *arg, uint64_t id, size_t *row)
-{
-	*row = (size_t)id;
-	return *row < spans_count(arg);
-}
+static const struct rows_source spans_rows = {
+	.size = sizeof(struct vocab_span), .read = spans_read,
+};
 
 static void
-spans_cell(void *arg, size_t row, size_t col, struct cell *out)
+spans_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
-	const struct view *v = arg;
 	const struct model_view *s = v->state;
-	const struct vocab_span *span = row < s->tok.nspans ? &s->tok.spans[row] : NULL;
+	const struct vocab_span *span = row;
 
-	if (!span)
-		return;
 	if (col == COL_TEXT && span->len)
 		quoted(&out->text, s->tok.text + span->off, span->len);
 	else if (col == COL_TEXT)
@@ -241,10 +216,8 @@ spans_cell(void *arg, size_t row, size_t col, struct cell *out)
 		token_cell(s, span->id, col, out);
 }
 
-static const struct list_rows spans_rows = { spans_count, spans_id, spans_find };
 const struct table model_spans_table = {
-	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &spans_rows,
-	.cell = spans_cell, .empty = "No tokens.",
+	TABLE_COLS(tokens_cols), .rows = &spans_rows, .cell = spans_cell, .empty = "No tokens.",
 };
 
 void

@@ -37,15 +37,12 @@ struct tokens {
 };
 
 struct model_view {
-	struct model_loc loc;	/* owned */
-	int64_t id;
 	struct opened *o;	/* a reference; NULL while it is being opened */
 	struct model *m;	/* of o */
 	enum pane pane;
 	struct list kept[PANE_COUNT];	/* of the tables that do not show */
 	struct pager text[PANE_COUNT];
 	struct metadata meta;	/* owned */
-	size_t *row;		/* files or keys that the filter lets through; owned */
 	char *value_key;	/* owned: whose value is shown in full; NULL: none */
 	struct pager value;
 	struct tokens tok;

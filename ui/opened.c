@@ -3,27 +3,20 @@
 #include "ui/opened.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/base/mem.h"
 #include "ui/view.h"
 
-bool
-loc_same(const struct model_loc *a, const struct model_loc *b)
-{
-	return a->path && b->path && !strcmp(a->path, b->path);
-}
-
-struct load {
+struct opening {
 	struct model_loc loc;	/* owned */
 	opened_fn *done;
 	struct opened *o;	/* a reference, until done() has it */
 };
 
 static enum tb_status
-load_run(void *arg, struct tb_job *job, struct tb_err *err)
+opened_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct load *l = arg;
+	struct opening *l = arg;
 
 	(void)job;
 	l->o = tb_calloc(1, sizeof(*l->o));
@@ -34,9 +27,9 @@ load_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+opened_load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct load *l = arg;
+	struct opening *l = arg;
 	struct opened *o = status ? NULL : l->o;
 
 	if (o)
@@ -45,28 +38,30 @@ load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *er
 }
 
 static void
-load_free(void *arg)
+opened_load_free(void *arg)
 {
-	struct load *l = arg;
+	struct opening *l = arg;
 
 	opened_unref(l->o);
 	model_loc_free(&l->loc);
 	free(l);
 }
 
-static const struct job_ops load_job = { .run = load_run, .done = load_done, .free = load_free };
+static const struct job_ops opened_load_job = {
+	.run = opened_load_run, .done = opened_load_done, .free = opened_load_free,
+};
 
 enum tb_status
-opened_load(struct view *v, const struct model_loc *loc, opened_fn *done, struct tb_err *err)
+opened_load(struct view *v, opened_fn *done, struct tb_err *err)
 {
-	struct load *l = tb_calloc(1, sizeof(*l));
+	struct opening *l = tb_calloc(1, sizeof(*l));
 
-	if (!l || model_loc_copy(&l->loc, loc, NULL)) {
+	if (!l || model_loc_copy(&l->loc, &v->loc, NULL)) {
 		free(l);
 		return tb_nomem(err);
 	}
 	l->done = done;
-	(void)view_job(v, &load_job, l, "open %s", loc->name);
+	(void)view_job(v, &opened_load_job, l, "open %s", v->loc.name);
 	return TB_OK;
 }
 

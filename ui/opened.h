@@ -14,13 +14,10 @@ struct opened {
 	struct model *m;	/* owned; not changed any more */
 };
 
-bool loc_same(const struct model_loc *a, const struct model_loc *b);
-
-/* Opens it on a worker for a screen: done() gets it, with a reference that is the
+/* Opens its model on a worker for a screen: done() gets it, with a reference that is the
  * screen's, or NULL and what is wrong.  An error here: nothing was started. */
 typedef void opened_fn(struct view *v, struct opened *o, const struct tb_err *err);
-enum tb_status opened_load(struct view *v, const struct model_loc *loc, opened_fn *done,
-			   struct tb_err *err) TB_MUST_USE;
+enum tb_status opened_load(struct view *v, opened_fn *done, struct tb_err *err) TB_MUST_USE;
 struct opened *opened_ref(struct opened *o);
 void opened_unref(struct opened *o);	/* NULL is fine; any thread */
 #endif

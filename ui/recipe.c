@@ -81,7 +81,7 @@ recipe_price(struct view *v)
 	p->o = opened_ref(s->o);
 	p->ctx = view_ctx(v);
 	p->flavour = s->plan->flavour;
-	s->pricing = view_job(v, &price_job, p, "errors of %s", s->loc.name);
+	s->pricing = view_job(v, &price_job, p, "errors of %s", v->loc.name);
 }
 
 /* The plan anew, for another recipe; changes by hand are gone. */
@@ -121,7 +121,7 @@ make(const struct recipe *s, struct tb_err *err)
 
 /* What was written was another plan. */
 static void
-changed(struct view *v)
+recipe_changed(struct view *v)
 {
 	struct recipe *s = v->state;
 
@@ -145,7 +145,7 @@ recipe_remake(struct view *v)
 	s->plan = fresh;
 	forget_undo(s);
 	view_refresh(v);
-	changed(v);
+	recipe_changed(v);
 	return true;
 }
 
@@ -171,7 +171,7 @@ recipe_copy(const struct recipe *s, struct tb_err *err)
 /* Opening. */
 
 static void
-opened(struct view *v, struct opened *o, const struct tb_err *err)
+recipe_opened(struct view *v, struct opened *o, const struct tb_err *err)
 {
 	struct recipe *s = v->state;
 
@@ -180,24 +180,18 @@ opened(struct view *v, struct opened *o, const struct tb_err *err)
 		return;
 	}
 	s->o = o;
-	s->shown = tb_calloc(o->m->ntensors, sizeof(*s->shown));
-	if (!s->shown || !recipe_remake(v))
-		snprintf(s->error, sizeof(s->error), "There is no plan for %s.", s->loc.name);
+	if (!recipe_remake(v))
+		snprintf(s->error, sizeof(s->error), "There is no plan for %s.", v->loc.name);
 }
 
 enum tb_status
 recipe_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 {
 	struct recipe *s = v->state;
-	enum tb_status status;
 
-	if (model_loc_copy(&s->loc, arg->model, NULL))
-		return tb_nomem(err);
+	(void)arg;
 	snprintf(s->quant, sizeof(s->quant), "int4");
-	status = opened_load(v, &s->loc, opened, err);
-	if (status)
-		model_loc_free(&s->loc);
-	return status;
+	return opened_load(v, recipe_opened, err);
 }
 
 void
@@ -217,14 +211,6 @@ recipe_close(struct view *v)
 	free(s->written);
 	plan_free(s->plan);
 	opened_unref(s->o);
-	free(s->shown);
-	model_loc_free(&s->loc);
-}
-
-bool
-recipe_same(const struct recipe *s, const struct view_arg *arg)
-{
-	return !arg->model || loc_same(&s->loc, arg->model);
 }
 
 /* Changes of rows, and back. */
@@ -280,7 +266,7 @@ recipe_set(struct view *v, const size_t *row, size_t n, const char *target)
 		return;
 	}
 	keep_changed(s->plan, &s->undo[s->nundo - 1]);
-	changed(v);
+	recipe_changed(v);
 }
 
 void
@@ -304,5 +290,5 @@ recipe_undo(struct view *v)
 		r->why = was->why;
 	}
 	free(u.rows);
-	changed(v);
+	recipe_changed(v);
 }

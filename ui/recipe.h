@@ -9,10 +9,8 @@
 #include "ui/view.h"
 
 struct recipe {
-	struct model_loc loc;		/* owned */
 	struct opened *o;		/* NULL until the model is open */
 	struct plan *plan;		/* owned; NULL until then */
-	size_t *shown, nshown;		/* rows under filter and order; room for all; owned */
 
 	char quant[SCHEME_NAME_MAX];	/* what the plan was made for, with these: */
 	enum plan_policy policy;
@@ -42,7 +40,6 @@ struct recipe {
 
 enum tb_status recipe_open(struct view *v, const struct view_arg *arg, struct tb_err *err);
 void recipe_close(struct view *v);
-bool recipe_same(const struct recipe *s, const struct view_arg *arg);
 
 /* Changes; each says what is wrong by itself. */
 void recipe_set(struct view *v, const size_t *row, size_t n, const char *target);

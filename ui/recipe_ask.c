@@ -94,11 +94,11 @@ pattern_of(const char *name, char *out, size_t size)
 void
 recipe_ask_rule(struct view *v)
 {
-	const struct recipe *s = v->state;
+	const struct plan_row *r = rows_current(v);
 	char pattern[256] = "*", text[300];
 
-	if (v->list.cur < s->nshown)
-		pattern_of(s->plan->rows[s->shown[v->list.cur]].src->name, pattern, sizeof(pattern));
+	if (r)
+		pattern_of(r->src->name, pattern, sizeof(pattern));
 	snprintf(text, sizeof(text), "%s=int8", pattern);
 	view_type(v, RULE_LABEL, text, try_rule);
 }
@@ -218,13 +218,11 @@ static void
 confirmed(struct view *v)
 {
 	struct recipe *s = v->state;
-	struct writing *w = tb_calloc(1, sizeof(*w));
+	struct writing *w = view_alloc(v, sizeof(*w));
 	struct tb_err err = { 0 };
 
-	if (!w) {
-		view_say(v, "out of memory");
+	if (!w)
 		return;
-	}
 	free(s->wanted);
 	s->wanted = NULL;
 	w->ctx = view_ctx(v);
@@ -239,7 +237,7 @@ confirmed(struct view *v)
 	}
 	free(s->written);
 	s->written = NULL;
-	if (view_job(v, &write_job, w, "convert %s", s->loc.name))
+	if (view_job(v, &write_job, w, "convert %s", v->loc.name))
 		s->writing++;
 }
 
@@ -333,20 +331,17 @@ try_target(void *arg, const char *text)
 		return;
 	free(s->wanted);
 	s->wanted = tb_strdup(text);
-	q = tb_calloc(1, sizeof(*q));
-	if (q) {
-		q->ctx = view_ctx(v);
-		q->o = opened_ref(s->o);
-		q->text = tb_strdup(text);
-		q->target = tb_calloc(1, sizeof(*q->target));
-	}
-	if (q && q->text && q->target) {
-		(void)view_job(v, &ask_job, q, "look at %s", text);
+	q = view_alloc(v, sizeof(*q));
+	if (!q)
 		return;
-	}
-	if (q)
+	q->ctx = view_ctx(v);
+	q->o = opened_ref(s->o);
+	q->text = tb_strdup(text);
+	q->target = view_alloc(v, sizeof(*q->target));
+	if (q->text && q->target)
+		(void)view_job(v, &ask_job, q, "look at %s", text);
+	else
 		ask_free(q);
-	view_say(v, "out of memory");
 }
 
 static void
@@ -378,10 +373,11 @@ has_neighbours(const struct model_loc *loc)
 
 /* A folder beside the model where people look for it, else one here. */
 static void
-default_folder(const struct recipe *s, const char *name, struct tb_buf *out)
+default_folder(const struct view *v, const char *name, struct tb_buf *out)
 {
-	const char *slash = has_neighbours(&s->loc) ? strrchr(s->loc.path, '/') : NULL;
-	char *folder = slash ? tb_strndup(s->loc.path, (size_t)(slash - s->loc.path)) : NULL;
+	const struct recipe *s = v->state;
+	const char *slash = has_neighbours(&v->loc) ? strrchr(v->loc.path, '/') : NULL;
+	char *folder = slash ? tb_strndup(v->loc.path, (size_t)(slash - v->loc.path)) : NULL;
 	size_t start;
 
 	word_path(folder ? folder : ".", out);
@@ -398,7 +394,7 @@ void
 recipe_ask_target(struct view *v)
 {
 	const struct recipe *s = v->state;
-	const char *name = s->loc.name, *slash = strrchr(name, '/');
+	const char *name = v->loc.name, *slash = strrchr(name, '/');
 	struct tb_buf text = TB_BUF(65536);
 	char *root = NULL;
 
@@ -406,10 +402,10 @@ recipe_ask_target(struct view *v)
 		ask_target(v, s->wanted);
 		return;
 	}
-	if (!kind_shares_blobs(s->loc.kind) && slash && slash[1])
+	if (!kind_shares_blobs(v->loc.kind) && slash && slash[1])
 		name = slash + 1;
 	if (store_destination(&view_ctx(v)->roots, &root, NULL))
-		default_folder(s, name, &text);
+		default_folder(v, name, &text);
 	else
 		default_name(s, name, &text);
 	free(root);

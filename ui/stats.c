@@ -10,7 +10,6 @@
 #include "src/base/search.h"
 #include "src/face/words.h"
 #include "src/ops/home/ctx.h"
-#include "ui/opened.h"
 #include "ui/view.h"
 
 static size_t
@@ -84,12 +83,12 @@ stats_free(struct stats *st)
 enum { STATS_MSG_ROW = 1 };
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+stats_job_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct stats_job *j = arg;
 	struct db *facts = inspect_facts(j->ctx);
 	struct model *m = NULL;
-	enum tb_status status = model_open(&m, j->loc, err);
+	enum tb_status status = model_open(&m, &j->loc, err);
 
 	tb_job_total(job, 0, j->n);
 	for (size_t i = 0; !status && i < j->n; i++) {
@@ -102,7 +101,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 		tb_job_what(job, "%s", j->want[i].name);
 		if (!t)
 			status = tb_fail(err, TB_ENOENT, "%s: %s is not there any more",
-					 j->loc->name, j->want[i].name);
+					 j->loc.name, j->want[i].name);
 		else
 			status = inspect_run(j->ctx, &req, &result, job, err);
 		if (status)
@@ -117,7 +116,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-message(void *owner, void *arg, const struct tb_msg *msg)
+stats_job_message(void *owner, void *arg, const struct tb_msg *msg)
 {
 	struct stats_job *j = arg;
 	struct stats_row row;
@@ -129,7 +128,7 @@ message(void *owner, void *arg, const struct tb_msg *msg)
 }
 
 static void
-say(void *arg, struct tb_buf *out)
+stats_job_say(void *arg, struct tb_buf *out)
 {
 	const struct stats_job *j = arg;
 	char text[WORD_MAX];
@@ -138,43 +137,36 @@ say(void *arg, struct tb_buf *out)
 }
 
 void
-stats_job_free(struct stats_job *j)
+stats_job_free(void *arg)
 {
+	struct stats_job *j = arg;
+
 	if (!j)
 		return;
 	for (size_t i = 0; i < j->n; i++)
 		free(j->want[i].name);
 	free(j->want);
-	if (j->loc)
-		model_loc_free(j->loc);
-	free(j->loc);
+	model_loc_free(&j->loc);
 	free(j);
-}
-
-static void
-job_free(void *arg)
-{
-	stats_job_free(arg);
 }
 
 static const struct job_ops stats_ops = {
-	.flags = JOB_LISTED, .run = run, .message = message, .result = say, .free = job_free,
+	.flags = JOB_LISTED, .run = stats_job_run, .message = stats_job_message, .result = stats_job_say,
+	.free = stats_job_free,
 };
 
 struct stats_job *
-stats_job_new(struct view *v, const struct model_loc *loc)
+stats_job_new(struct view *v)
 {
 	struct stats_job *j = tb_calloc(1, sizeof(*j));
 
-	if (!j)
+	if (j && model_loc_copy(&j->loc, &v->loc, NULL)) {
+		free(j);
 		return NULL;
-	j->ctx = view_ctx(v);
-	j->loc = tb_calloc(1, sizeof(*j->loc));
-	if (j->loc && !model_loc_copy(j->loc, loc, NULL))
-		return j;
-	free(j->loc);
-	free(j);
-	return NULL;
+	}
+	if (j)
+		j->ctx = view_ctx(v);
+	return j;
 }
 
 bool
@@ -193,7 +185,7 @@ stats_job_add(struct stats_job *j, uint64_t ord, const char *name)
 void
 stats_job_start(struct view *v, struct stats_job *j)
 {
-	const char *name = j->n == 1 ? j->want[0].name : j->loc->name;
+	const char *name = j->n == 1 ? j->want[0].name : j->loc.name;
 
 	(void)view_job(v, &stats_ops, j, "statistics %s", name);
 }

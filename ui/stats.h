@@ -3,9 +3,9 @@
 #define TBTUI_UI_STATS_H
 
 #include "src/ops/inspect/inspect.h"
+#include "src/store/model.h"
 
 struct db;
-struct model_loc;
 struct view;
 
 struct stats {
@@ -29,14 +29,14 @@ void stats_free(struct stats *st);
 /* Which tensors; names are owned. */
 struct stats_job {
 	struct op_ctx *ctx;
-	struct model_loc *loc;
+	struct model_loc loc;		/* owned */
 	struct stats_want { uint64_t ord; char *name; } *want;
 	size_t n, cap;
 	void (*found)(struct view *v, uint64_t ord, const struct inspect_stats *s);
 };
-struct stats_job *stats_job_new(struct view *v, const struct model_loc *loc);
+struct stats_job *stats_job_new(struct view *v);	/* of v->loc */
 bool stats_job_add(struct stats_job *j, uint64_t ord, const char *name);
-void stats_job_free(struct stats_job *j);	/* NULL is fine */
+void stats_job_free(void *job);	/* NULL is fine */
 /* Takes j; found() is called for each tensor as it is done. */
 void stats_job_start(struct view *v, struct stats_job *j);
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "ui/view.h"
 
 #define GAP 2		/* blanks between columns */
 #define WANT_MAX 1000	/* columns; no terminal is wider */
@@ -189,12 +190,6 @@ draw_titles(struct area a, const struct table *t, const struct list *l, const sh
 }
 
 static void
-put_cell(const struct column *c, int y, int x, int w, const char *s, enum role role)
-{
-	(c->right ? put_right : c->middle ? put_middle : put_clip)(y, x, w, s, role);
-}
-
-static void
 measure(short *want, const char *text)
 {
 	size_t w = tb_width(text);
@@ -205,10 +200,11 @@ measure(short *want, const char *text)
 
 /* A role for the whole row beats the cells' own. */
 static void
-draw_row(struct area a, const struct table *t, struct list *l, void *arg, size_t row,
-	 const short *w)
+draw_row(struct area a, const struct table *t, struct view *v, size_t i, const short *w)
 {
-	bool on = row == l->cur, marked = l->nmarks && list_marked(l, t->rows->id(arg, row));
+	struct list *l = &v->list;
+	bool on = i == l->cur, marked = l->nmarks && list_marked(l, rows_id(v, i));
+	const void *row = rows_at(v, i);
 	enum role whole = on ? ROLE_CURSOR : marked ? ROLE_MARK : ROLE_TEXT;
 	struct cell cell = { .text = TB_BUF(1u << 16) };
 	int x = a.x + LEAD;
@@ -218,30 +214,38 @@ draw_row(struct area a, const struct table *t, struct list *l, void *arg, size_t
 		 on || marked ? whole : ROLE_TEXT);
 	if (!on && !marked)
 		put_clip(a.y, a.x, LEAD, "", ROLE_TEXT);
-	for (size_t i = 0; i < t->ncols; i++) {
-		if (!w[i])
+	for (size_t col = 0; row && col < t->ncols; col++) {
+		const struct column *c = &t->cols[col];
+
+		if (!w[col])
 			continue;
 		tb_buf_clear(&cell.text);
 		cell.role = ROLE_TEXT;
-		t->cell(arg, row, i, &cell);
-		measure(&l->want[i], tb_buf_cstr(&cell.text));
-		put_cell(&t->cols[i], a.y, x, w[i], tb_buf_cstr(&cell.text),
-			 whole != ROLE_TEXT ? whole : cell.role);
-		x += w[i] + GAP;
+		t->cell(v, row, col, &cell);
+		measure(&l->want[col], tb_buf_cstr(&cell.text));
+		(c->right ? put_right : c->middle ? put_middle : put_clip)(
+			a.y, x, w[col], tb_buf_cstr(&cell.text),
+			whole != ROLE_TEXT ? whole : cell.role);
+		x += w[col] + GAP;
 	}
 	tb_buf_free(&cell.text);
 }
 
 static void
-draw_rows(struct area a, const struct table *t, struct list *l, void *arg, const short *w)
+draw_rows(struct area a, const struct table *t, struct view *v, const short *w)
 {
+	const struct list *l = &v->list;
+
 	for (size_t i = 0; i < l->height && l->top + i < l->n; i++)
-		draw_row((struct area){ a.y + (int)i, a.x, 1, a.w }, t, l, arg, l->top + i, w);
+		draw_row((struct area){ a.y + (int)i, a.x, 1, a.w }, t, v, l->top + i, w);
 }
 
 void
-table_draw(struct area a, const struct table *t, struct list *l, void *arg)
+table_draw(struct area a, struct view *v)
 {
+	const struct table *t = view_table(v);
+	struct list *l = &v->list;
+	const char *none = *l->filter && t->no_match ? t->no_match : t->empty;
 	short w[TABLE_COLS_MAX], again[TABLE_COLS_MAX];
 	struct area titles = { 0 };
 
@@ -255,12 +259,13 @@ table_draw(struct area a, const struct table *t, struct list *l, void *arg)
 	l->y = a.y;
 	list_set_height(l, a.h > 0 ? (size_t)a.h : 1);
 	put_blank(a);
-	if (t->window && l->n)
-		t->window(arg, l->top, l->n - l->top < l->height ? l->n - l->top : l->height);
-	draw_rows(a, t, l, arg, w);
+	if (l->n)
+		rows_hold(&v->rows, v, l->top,
+			  l->n - l->top < l->height ? l->n - l->top : l->height);
+	draw_rows(a, t, v, w);
 	fit(t, l, a.w, again);
 	if (memcmp(w, again, t->ncols * sizeof(*w)))
-		draw_rows(a, t, l, arg, again);
+		draw_rows(a, t, v, again);
 	if (titles.h)
 		draw_titles(titles, t, l, again);
 	if (l->n)
@@ -268,7 +273,7 @@ table_draw(struct area a, const struct table *t, struct list *l, void *arg)
 	/* What to do next, in the place of rows. */
 	a.x += LEAD;
 	a.w -= LEAD;
-	(void)put_wrap(a, t->empty ? t->empty : "", ROLE_TEXT);
+	(void)put_wrap(a, none ? none : "", ROLE_TEXT);
 }
 
 bool

@@ -10,6 +10,7 @@
 #include "src/base/buf.h"
 #include "ui/draw.h"
 #include "ui/list.h"
+#include "ui/rows.h"
 
 #define TABLE_COLS_MAX LIST_COLS_MAX
 
@@ -24,6 +25,7 @@ struct column {
 	unsigned char priority;	/* 0 stays; the greatest goes first */
 	bool middle;		/* names: cut in the middle, their ends differ most */
 	bool head;		/* digests: their head says enough, others need not lend */
+	const char *key;	/* what the index calls the order by this column; NULL: its first */
 };
 
 struct cell {
@@ -34,22 +36,19 @@ struct cell {
 struct table {
 	const struct column *cols;
 	size_t ncols;
-	const struct list_rows *rows;
-	/* Called before the rows [first, first + n) are drawn; may be NULL. */
-	void (*window)(void *arg, size_t first, size_t n);
-	void (*cell)(void *arg, size_t row, size_t col, struct cell *out);
-	/* For n and N: the row matches the filter itself (a tree also shows what is
-	 * above a match).  NULL: all rows do. */
-	bool (*match)(void *arg, size_t row);
+	const struct rows_source *rows;
+	void (*cell)(struct view *v, const void *row, size_t col, struct cell *out);
 	const char *empty;	/* what to do when there are no rows; may be NULL */
+	const char *no_match;	/* the same under a filter; NULL: empty */
 };
+#define TABLE_COLS(of) .cols = of, .ncols = sizeof(of) / sizeof(*(of))
 
 /* Widths of the columns for `w` columns of screen; 0 = left out.  want: what their
  * texts take, NULL = not known. */
 void table_fit(const struct column *cols, size_t n, int w, const short *want, short *out);
 
-/* Titles and rows; sets the list's height. */
-void table_draw(struct area a, const struct table *t, struct list *l, void *arg);
+/* Titles and rows of the view's table; sets its list's height. */
+void table_draw(struct area a, struct view *v);
 /* The next column that sorts; false if there is none. */
 bool table_sort_next(const struct table *t, struct list *l);
 /* "only-this": what the configuration calls a column. */

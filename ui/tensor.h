@@ -39,9 +39,7 @@ struct heat_view {
 };
 
 struct tensor_view {
-	struct model_loc loc;	/* owned */
 	char *name;		/* owned */
-	int64_t id;		/* of the model in the index */
 	struct opened *o;	/* NULL until opened */
 	const struct tensor *t;	/* of o->m */
 	unsigned pane;

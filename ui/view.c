@@ -49,9 +49,9 @@ view_steady(const struct view *v)
 }
 
 const struct table *
-ui_table(const struct view *v)
+view_table(const struct view *v)
 {
-	return v->ops->table ? v->ops->table(v) : NULL;
+	return v->ops->table ? v->ops->table(v) : v->ops->columns;
 }
 
 struct pager *
@@ -118,18 +118,6 @@ view_job(struct view *v, const struct job_ops *ops, void *arg, const char *title
 
 /* The stack. */
 
-/* There is at most one screen of a kind, but for the moment in which another one
- * takes its place: the upper one is the new one. */
-static struct view *
-find(struct ui *ui, enum view_id id)
-{
-	struct view *v = ui->top;
-
-	while (v && v->id != id)
-		v = v->below;
-	return v;
-}
-
 static struct view **
 place_of(struct ui *ui, const struct view *v)
 {
@@ -179,12 +167,29 @@ leave_at(struct ui *ui, struct view **p)
 	ui->kept = v;
 }
 
+bool
+loc_same(const struct model_loc *a, const struct model_loc *b)
+{
+	return a->path && b->path && !strcmp(a->path, b->path);
+}
+
+/* Does it show arg as it is? */
+static bool
+shows(const struct view *v, const struct view_arg *arg)
+{
+	if (v->ops->needs_model && !arg->model)
+		return true;
+	if (v->ops->same)
+		return v->ops->same(v, arg);
+	return !v->ops->needs_model || loc_same(&v->loc, arg->model);
+}
+
 /* One that waits and shows arg; NULL: none. */
 static struct view **
 find_kept(struct ui *ui, enum view_id id, const struct view_arg *arg)
 {
 	for (struct view **p = &ui->kept; *p; p = &(*p)->below)
-		if ((*p)->id == id && (*p)->ops->same(*p, arg))
+		if ((*p)->id == id && shows(*p, arg))
 			return p;
 	return NULL;
 }
@@ -211,6 +216,17 @@ ui_loses(const struct ui *ui)
 	return NULL;
 }
 
+static void
+view_free(struct view *v)
+{
+	list_free(&v->list);
+	rows_free(&v->rows);
+	if (v->ops->needs_model)
+		model_loc_free(&v->loc);
+	free(v->state);
+	free(v);
+}
+
 void
 ui_bury(struct ui *ui)
 {
@@ -220,9 +236,7 @@ ui_bury(struct ui *ui)
 		ui->dead = v->below;
 		if (v->ops->close)
 			v->ops->close(v);
-		list_free(&v->list);
-		free(v->state);
-		free(v);
+		view_free(v);
 	}
 }
 
@@ -237,72 +251,59 @@ ui_close_all(struct ui *ui)
 }
 
 bool
-ui_subject(const struct ui *ui, struct view_arg *out)
+ui_subject_of(struct view *v, struct view_arg *out)
 {
-	for (const struct view *v = ui->top; v; v = v->below) {
-		*out = (struct view_arg){ 0 };
-		if (v->ops->subject && v->ops->subject(v, out) && out->model)
-			return true;
-	}
-	return false;
+	*out = (struct view_arg){ 0 };
+	if (v->ops->subject)
+		return v->ops->subject(v, out) && out->model;
+	out->model = v->ops->needs_model ? &v->loc : NULL;
+	return out->model != NULL;
 }
 
 static struct view *
-view_new(struct ui *ui, enum view_id id)
+push(struct ui *ui, enum view_id id, const struct view_arg *arg, struct tb_err *err)
 {
+	const struct view_ops *ops = view_rows[id].ops;
 	struct view *v = tb_calloc(1, sizeof(*v));
 
-	if (!v)
+	if (!v) {
+		(void)tb_nomem(err);
 		return NULL;
-	*v = (struct view){ .ops = view_rows[id].ops, .id = id, .ui = ui };
+	}
+	*v = (struct view){ .ops = ops, .id = id, .ui = ui, .below = ui->top };
 	list_init(&v->list);
 	v->list.columns = setup_columns(id);
-	v->state = tb_calloc(1, v->ops->size);
-	if (v->state)
+	v->state = tb_calloc(1, ops->size);
+	if (!v->state || (ops->needs_model && model_loc_copy(&v->loc, arg->model, NULL))) {
+		(void)tb_nomem(err);
+	} else if (!ops->open || ops->open(v, arg, err) == TB_OK) {
+		ui->top = v;
+		view_refresh(v);
 		return v;
-	free(v);
+	}
+	jobs_disown(&ui->jobs, v);
+	view_free(v);
 	return NULL;
 }
 
-static void
-push(struct ui *ui, enum view_id id, const struct view_arg *arg)
-{
-	struct view *v = view_new(ui, id);
-	struct tb_err err = { 0 };
-
-	if (!v) {
-		ui_say(ui, ROLE_ERROR, "out of memory");
-		return;
-	}
-	v->below = ui->top;
-	if (v->ops->open && v->ops->open(v, arg, &err)) {
-		jobs_disown(&ui->jobs, v);
-		list_free(&v->list);
-		free(v->state);
-		free(v);
-		ui_say(ui, ROLE_ERROR, "%s", err.msg);
-		return;
-	}
-	ui->top = v;
-	view_refresh(v);
-}
-
+/* There is at most one screen of a kind, but for the moment in which another one
+ * takes its place: the upper one is the new one. */
 static void
 raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 {
 	const struct view_ops *ops = view_rows[id].ops;
-	struct view *v = find(ui, id), **kept;
+	struct view *v = ui->top, **kept;
 	struct view_arg subject = { 0 };
+	struct tb_err err = { 0 };
 
-	if (!arg && ops->needs_model && !ui_subject(ui, &subject) && !v &&
-	    !find_kept(ui, id, &subject)) {
-		ui_say(ui, ROLE_TEXT, "%s needs a model: go to one on Models first.",
-		       view_rows[id].title);
-		return;
-	}
+	while (v && v->id != id)
+		v = v->below;
+	if (!arg && ops->needs_model)
+		for (struct view *of = ui->top; of && !ui_subject_of(of, &subject); )
+			of = of->below;
 	if (!arg)
 		arg = &subject;
-	if (v && (!ops->same || ops->same(v, arg) || (ops->needs_model && !arg->model))) {
+	if (v && shows(v, arg)) {
 		raise_at(ui, place_of(ui, v));
 		return;
 	}
@@ -310,10 +311,15 @@ raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 	if (kept) {
 		raise_at(ui, kept);
 		view_refresh(ui->top);
-	} else {
-		push(ui, id, arg);
+	} else if (ops->needs_model && !arg->model) {
+		ui_say(ui, ROLE_TEXT, "%s needs a model: go to one on Models first.",
+		       view_rows[id].title);
+		return;
+	} else if (!push(ui, id, arg, &err)) {
+		ui_say(ui, ROLE_ERROR, "%s", err.msg);
+		return;
 	}
-	if (v && ui->top != v && ui->top->id == id)
+	if (v)
 		leave_at(ui, place_of(ui, v));
 }
 
@@ -362,15 +368,37 @@ view_on_top(const struct view *v)
 void
 view_refresh(struct view *v)
 {
-	const struct table *t = ui_table(v);
-	uint64_t id = 0;
-	bool had = t && list_current(&v->list, t->rows, v, &id);
+	const struct table *t = view_table(v);
+	bool had = t && t->rows == v->rows.of && v->list.cur < v->list.n;
+	uint64_t id = had ? rows_id(v, v->list.cur) : 0;
+	size_t n, row;
 
 	if (v->ops->refresh)
 		v->ops->refresh(v);
-	t = ui_table(v);
-	if (t)
-		list_requery(&v->list, t->rows, v, had ? &id : NULL);
+	if (!view_table(v))
+		return;
+	n = (size_t)rows_count(v);
+	list_requery(&v->list, n, had && rows_find(v, id, &row) ? &row : NULL);
+}
+
+bool
+view_about(struct view *v, const struct db_model *m, struct view_arg *out)
+{
+	if (!m)
+		return false;
+	v->loc = db_model_loc(m);
+	*out = (struct view_arg){ .model = &v->loc };
+	return true;
+}
+
+void *
+view_alloc(struct view *v, size_t size)
+{
+	void *p = tb_calloc(1, size);
+
+	if (!p)
+		view_say(v, "out of memory");
+	return p;
 }
 
 unsigned

@@ -16,9 +16,10 @@
  *   - State that a job fills in belongs to the job's arg until done().
  *
  * What the frame does for it: line 1, the summary line, key line and messages; for
- * a table all movement, "/" filter, sort, marks, mouse; for a pager movement and
- * search; Esc, q, tabs, ":" and resize.  A screen says with table() or pager()
- * what the keys work on now; without both, act() gets everything. */
+ * a table its rows (rows.h) and all movement, "/" filter, sort, marks, mouse; for a
+ * pager movement and search; Esc, q, tabs, ":" and resize.  A screen says with
+ * columns, table() or pager() what the keys work on now; without them, act() gets
+ * everything.  Of a screen that needs a model the frame keeps which one it is. */
 #ifndef TBTUI_UI_VIEW_H
 #define TBTUI_UI_VIEW_H
 
@@ -33,10 +34,10 @@
 #include "ui/list.h"
 #include "ui/pager.h"
 #include "ui/prompt.h"
+#include "ui/rows.h"
 #include "ui/table.h"
 
 struct db;
-struct model_loc;
 struct op_ctx;
 struct ui;
 struct view;
@@ -45,15 +46,14 @@ struct view;
 struct view_arg {
 	const struct model_loc *model;	/* NULL if there is none */
 	const char *tensor;
-	int64_t id;		/* of a row in the index: model, audit run */
+	int64_t id;		/* of a row in the index: audit run, file */
 	/* What to compare it with; NULL: nothing. */
 	const struct model_loc *other;
-	int64_t other_id;
 };
 
 struct view_ops {
 	size_t size;		/* of the private state, zeroed before open() */
-	bool needs_model;	/* cannot be opened without one under the cursor somewhere */
+	bool needs_model;	/* is about one, v->loc: cannot be opened without */
 	bool opens_typing;	/* what to filter by is the first thing to be asked */
 
 	/* v->below is set. Fails with a sentence: then the screen is not opened, close() not called. */
@@ -66,12 +66,13 @@ struct view_ops {
 	bool (*loses)(const struct view *v);
 	/* It was opened or raised by its key or name; may be NULL. */
 	void (*entered)(struct view *v);
-	/* Already shows arg: raise it as it is instead of opening it afresh. NULL: always. */
+	/* Already shows arg: raise it as it is instead of opening it afresh. NULL: always, but
+	 * a screen that needs a model only for the same one. */
 	bool (*same)(const struct view *v, const struct view_arg *arg);
 
-	/* The table whose columns people may choose; NULL: none. */
+	/* Its table, whose columns people may choose; NULL: none. */
 	const struct table *columns;
-	/* What the body is now; NULL function or NULL result: neither. */
+	/* What the body is now; NULL function: the table above; NULL result: neither. */
 	const struct table *(*table)(const struct view *v);
 	struct pager *(*pager)(struct view *v);
 	/* Draws the body; NULL: the table or pager fills it. */
@@ -84,15 +85,18 @@ struct view_ops {
 	bool (*can)(const struct view *v, enum action a);
 
 	/* Filter or order of v->list changed, or the index did: forget what was read.
-	 * The frame counts the table's rows again afterwards and keeps the cursor on
+	 * The frame reads the table's rows again afterwards and keeps the cursor on
 	 * its row.  May be NULL. */
 	void (*refresh)(struct view *v);
-	void (*summary)(struct view *v, struct tb_buf *out);	/* left half; may be NULL */
-	void (*where)(struct view *v, struct tb_buf *out);	/* line 1, right; may be NULL */
+	/* Left half, unless the rows could not be read: then it says why. May be NULL. */
+	void (*summary)(struct view *v, struct tb_buf *out);
+	/* Line 1, right; NULL: the model that it needs. */
+	void (*where)(struct view *v, struct tb_buf *out);
 	/* The key line while its prompt is open; NULL: as always. */
 	const char *(*typing)(const struct view *v);
-	/* The model that the screen or its row is about: what 2, z, c … open. */
-	bool (*subject)(const struct view *v, struct view_arg *out);
+	/* The model that the screen or its row is about: what 2, z, c … open; NULL: the one
+	 * that it needs. */
+	bool (*subject)(struct view *v, struct view_arg *out);
 };
 
 struct view {
@@ -100,7 +104,10 @@ struct view {
 	enum view_id id;
 	struct ui *ui;		/* borrowed */
 	struct view *below;	/* what Esc goes back to; owned by the frame */
-	struct list list;	/* for table(); cursor, filter, order, marks */
+	struct list list;	/* of the table: cursor, filter, order, marks */
+	struct rows rows;	/* of the table */
+	/* What it was opened on, if it needs a model; owned.  Else that of view_about(). */
+	struct model_loc loc;
 	void *state;		/* ops->size bytes; owned by the frame */
 };
 
@@ -110,6 +117,13 @@ struct db *view_db(const struct view *v);	/* read-only, the loop's own; NULL whi
 
 /* Another number each time the index has changed: what was read whole is old. */
 unsigned view_index(const struct view *v);
+
+const struct table *view_table(const struct view *v);	/* what is shown now; NULL: none */
+/* For subject(): a row of the index, borrowed; false if it is NULL. */
+bool view_about(struct view *v, const struct db_model *m, struct view_arg *out);
+bool loc_same(const struct model_loc *a, const struct model_loc *b);
+/* Zeroed; NULL: there is no memory, and a message says so. */
+void *view_alloc(struct view *v, size_t size);
 
 /* Opens (or raises) a screen; a failure becomes a message. */
 void view_open(struct view *v, enum view_id id, const struct view_arg *arg);

@@ -17,14 +17,12 @@ struct blob_view {
 	struct db_blob_uses blob;	/* one row, or none when it is gone */
 	struct db_models owners;
 	struct db_places held;		/* the first tensor in it, as the first of them sees it */
-	size_t *row;			/* in owners.mem: those that the filter lets through */
-	struct model_loc loc;		/* of subject(); borrows from owners */
 	struct tb_err err;
 };
 
 enum { COL_NAME, COL_ARCH, COL_PARAMS, COL_SCHEME, COL_SIZE };
 
-static const struct column cols[] = {
+static const struct column blob_cols[] = {
 	[COL_NAME] = { "MODEL", 24, 72, false, SORTS_NOT, 0, .middle = true },
 	[COL_ARCH] = { "ARCH", 10, 30, false, SORTS_NOT, 3 },
 	[COL_PARAMS] = { "PARAMS", 7, 0, true, SORTS_NOT, 2 },
@@ -32,54 +30,34 @@ static const struct column cols[] = {
 	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_NOT, 1 },
 };
 
-static const struct db_model *
-owner_at(const struct view *v, size_t row)
+static enum tb_status
+blob_read(struct view *v, const struct db_query *q, struct rows *out)
 {
 	const struct blob_view *s = v->state;
 
-	return row < v->list.n && s->row ? &s->owners.rows[s->row[row]] : NULL;
-}
-
-static size_t
-count(void *arg)
-{
-	struct view *v = arg;
-	struct blob_view *s = v->state;
-	size_t n = 0;
-
-	for (size_t i = 0; s->row && i < s->owners.n; i++)
-		if (tb_contains(s->owners.rows[i].name, v->list.filter))
-			s->row[n++] = i;
-	return n;
-}
-
-static uint64_t
-id_of(void *arg, size_t row)
-{
-	const struct db_model *m = owner_at(arg, row);
-
-	return m ? (uint64_t)m->id : 0;
+	(void)q;
+	ROWS_ALL(out, s->owners.rows, s->owners.n);
+	return TB_OK;
 }
 
 static bool
-find(void *arg, uint64_t id, size_t *row)
+blob_match(const struct view *v, const void *row)
 {
-	const struct view *v = arg;
-
-	for (*row = 0; *row < v->list.n; (*row)++)
-		if ((uint64_t)owner_at(v, *row)->id == id)
-			return true;
-	return false;
+	return tb_contains(((const struct db_model *)row)->name, v->list.filter);
 }
 
+static const struct rows_source blob_rows = {
+	.size = sizeof(struct db_model), .read = blob_read, .id = rows_own_id,
+	.match = blob_match,
+};
+
 static void
-cell(void *arg, size_t row, size_t col, struct cell *out)
+blob_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
-	const struct db_model *m = owner_at(arg, row);
+	const struct db_model *m = row;
 	char number[16], family[MODEL_FAMILY_MAX];
 
-	if (!m)
-		return;
+	(void)v;
 	switch (col) {
 	case COL_NAME: tb_buf_str(&out->text, m->name); break;
 	case COL_ARCH: tb_buf_str(&out->text, model_family(m->arch, family)); break;
@@ -89,19 +67,13 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	}
 }
 
-static const struct list_rows rows = { count, id_of, find };
-#define TABLE(none) { cols, sizeof(cols) / sizeof(*cols), &rows, NULL, cell, NULL, none }
-static const struct table owners_table = TABLE("No model uses it.");
-static const struct table no_match_table = TABLE("No model has that in its name; Esc shows all.");
-
-static const struct table *
-table(const struct view *v)
-{
-	return *v->list.filter ? &no_match_table : &owners_table;
-}
+static const struct table blob_table = {
+	TABLE_COLS(blob_cols), .rows = &blob_rows, .cell = blob_cell,
+	.empty = "No model uses it.", .no_match = "No model has that in its name; Esc shows all.",
+};
 
 static void
-forget(struct blob_view *s)
+blob_forget(struct blob_view *s)
 {
 	tb_arena_free(&s->blob.mem);
 	tb_arena_free(&s->owners.mem);
@@ -109,32 +81,29 @@ forget(struct blob_view *s)
 	s->held = (struct db_places){ 0 };
 	s->blob = (struct db_blob_uses){ 0 };
 	s->owners = (struct db_models){ 0 };
-	s->row = NULL;
 }
 
 static enum tb_status
-read_all(struct view *v, struct tb_err *err)
+blob_read_all(struct view *v, struct tb_err *err)
 {
 	struct blob_view *s = v->state;
 	const struct db_blob_key key = { .id = s->id }, *only = &key;
 
-	forget(s);
+	blob_forget(s);
 	if (db_blob_window(view_db(v), &only, 1, &s->blob, err) ||
 	    db_blob_owners(view_db(v), s->id, &s->owners, err))
 		return err->code;
-	if (s->owners.n && db_blob_tensors(view_db(v), s->id, s->owners.rows->id, 1, &s->held, err))
-		return err->code;
-	s->row = tb_arena_get(&s->owners.mem, (s->owners.n + 1) * sizeof(*s->row));
-	return s->row ? TB_OK : tb_nomem(err);
+	return s->owners.n ? db_blob_tensors(view_db(v), s->id, s->owners.rows->id, 1, &s->held, err)
+			   : TB_OK;
 }
 
 static void
-refresh(struct view *v)
+blob_refresh(struct view *v)
 {
 	struct blob_view *s = v->state;
 
 	s->err.code = TB_OK;
-	(void)read_all(v, &s->err);
+	(void)blob_read_all(v, &s->err);
 }
 
 static enum tb_status
@@ -143,22 +112,22 @@ blob_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	struct blob_view *s = v->state;
 
 	s->id = arg->id;
-	if (read_all(v, err) == TB_OK && s->blob.n)
+	if (blob_read_all(v, err) == TB_OK && s->blob.n)
 		return TB_OK;
 	if (!err->code)
 		(void)tb_fail(err, TB_ENOENT, "That file is not in the index any more.");
-	forget(s);
+	blob_forget(s);
 	return err->code;
 }
 
 static void
 blob_close(struct view *v)
 {
-	forget(v->state);
+	blob_forget(v->state);
 }
 
 static bool
-same(const struct view *v, const struct view_arg *arg)
+blob_same(const struct view *v, const struct view_arg *arg)
 {
 	const struct blob_view *s = v->state;
 
@@ -168,7 +137,7 @@ same(const struct view *v, const struct view_arg *arg)
 /* Drawing. */
 
 static void
-draw_held(struct area *a, const struct db_places *held)
+blob_draw_held(struct area *a, const struct db_places *held)
 {
 	struct tb_buf line = TB_BUF(1u << 16);
 
@@ -181,7 +150,7 @@ draw_held(struct area *a, const struct db_places *held)
 }
 
 static void
-draw_facts(struct area *a, const struct db_blob *b, const struct db_places *held)
+blob_draw_facts(struct area *a, const struct db_blob *b, const struct db_places *held)
 {
 	const char *dot = theme_sign(SIGN_DOT);
 	struct cell state = { .text = TB_BUF(256) };
@@ -209,7 +178,7 @@ draw_facts(struct area *a, const struct db_blob *b, const struct db_places *held
 	put_clip(a->y, a->x + 1, a->w - 1, tb_buf_cstr(&line), state.role);
 	(void)area_top(a, 1);
 	if (held->n)
-		draw_held(a, held);
+		blob_draw_held(a, held);
 	put_blank(area_top(a, 1));
 	tb_buf_free(&line);
 	tb_buf_free(&path);
@@ -217,50 +186,43 @@ draw_facts(struct area *a, const struct db_blob *b, const struct db_places *held
 }
 
 static void
-draw(struct view *v, struct area a)
+blob_draw(struct view *v, struct area a)
 {
 	const struct blob_view *s = v->state;
 
 	if (s->blob.n && a.h >= 8)
-		draw_facts(&a, &s->blob.rows[0].blob, &s->held);
-	table_draw(a, table(v), &v->list, v);
+		blob_draw_facts(&a, &s->blob.rows[0].blob, &s->held);
+	table_draw(a, v);
 }
 
 /* Keys. */
 
 static bool
-subject(const struct view *v, struct view_arg *out)
+blob_subject(struct view *v, struct view_arg *out)
 {
-	struct blob_view *s = v->state;
-	const struct db_model *m = owner_at(v, v->list.cur);
-
-	if (!m)
-		return false;
-	s->loc = db_model_loc(m);
-	*out = (struct view_arg){ .model = &s->loc, .id = m->id };
-	return true;
+	return view_about(v, rows_current(v), out);
 }
 
 static bool
-act(struct view *v, enum action a)
+blob_act(struct view *v, enum action a)
 {
 	struct view_arg arg;
 
 	if (a != ACT_OPEN)
 		return false;
-	if (subject(v, &arg))
+	if (blob_subject(v, &arg))
 		view_open(v, VIEW_MODEL, &arg);
 	return true;
 }
 
 static bool
-can(const struct view *v, enum action a)
+blob_can(const struct view *v, enum action a)
 {
 	return a == ACT_OPEN && v->list.n;
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+blob_summary(struct view *v, struct tb_buf *out)
 {
 	const struct blob_view *s = v->state;
 	char text[WORD_MAX];
@@ -274,7 +236,7 @@ summary(struct view *v, struct tb_buf *out)
 }
 
 static void
-where(struct view *v, struct tb_buf *out)
+blob_where(struct view *v, struct tb_buf *out)
 {
 	const struct blob_view *s = v->state;
 
@@ -283,8 +245,8 @@ where(struct view *v, struct tb_buf *out)
 }
 
 const struct view_ops view_blob = {
-	.columns = &owners_table,
-	.size = sizeof(struct blob_view), .open = blob_open, .close = blob_close, .same = same,
-	.table = table, .draw = draw, .act = act, .can = can, .refresh = refresh,
-	.summary = summary, .where = where, .subject = subject,
+	.size = sizeof(struct blob_view), .columns = &blob_table, .open = blob_open,
+	.close = blob_close, .same = blob_same, .draw = blob_draw, .act = blob_act, .can = blob_can,
+	.refresh = blob_refresh, .summary = blob_summary, .where = blob_where,
+	.subject = blob_subject,
 };

@@ -12,12 +12,10 @@
 #include "src/ops/home/ctx.h"
 #include "ui/blob_cells.h"
 #include "ui/blob_rows.h"
-#include "ui/rows.h"
 #include "ui/view.h"
 
 struct blobs {
 	struct blob_rows all;
-	struct rows rows;		/* of struct db_blob_use: the texts of what shows */
 	enum blob_set set;
 	bool ready, loading, again;	/* again: the index changed while it was read */
 	unsigned seen;			/* of the index */
@@ -26,15 +24,15 @@ struct blobs {
 
 /* The worker's part. */
 
-struct load {
+struct blobs_load {
 	struct op_ctx *ctx;		/* borrowed: lives as long as the program */
 	struct db_blob_keys keys;
 };
 
 static enum tb_status
-load_run(void *arg, struct tb_job *job, struct tb_err *err)
+blobs_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct load *l = arg;
+	struct blobs_load *l = arg;
 	struct db *db;
 	enum tb_status status = db_open_read(&db, l->ctx->db_path, err);
 
@@ -47,22 +45,22 @@ load_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-load_free(void *arg)
+blobs_load_free(void *arg)
 {
-	struct load *l = arg;
+	struct blobs_load *l = arg;
 
 	tb_arena_free(&l->keys.mem);
 	free(l);
 }
 
-static void load(struct view *v);
+static void blobs_load(struct view *v);
 
 static void
-load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+blobs_load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct view *v = owner;
 	struct blobs *s = v->state;
-	struct load *l = arg;
+	struct blobs_load *l = arg;
 
 	s->loading = false;
 	s->ready = true;
@@ -73,28 +71,28 @@ load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *er
 		(void)tb_nomem(&s->err);
 	view_refresh(v);
 	if (s->again)
-		load(v);
+		blobs_load(v);
 }
 
-static const struct job_ops load_job = { .run = load_run, .done = load_done, .free = load_free };
+static const struct job_ops blobs_load_job = {
+	.run = blobs_load_run, .done = blobs_load_done, .free = blobs_load_free,
+};
 
 static void
-load(struct view *v)
+blobs_load(struct view *v)
 {
 	struct blobs *s = v->state;
-	struct load *l;
+	struct blobs_load *l;
 
 	s->seen = view_index(v);
 	s->again = s->loading;
 	if (s->loading)
 		return;
-	l = tb_calloc(1, sizeof(*l));
-	if (!l) {
-		view_say(v, "out of memory");
+	l = view_alloc(v, sizeof(*l));
+	if (!l)
 		return;
-	}
 	l->ctx = view_ctx(v);
-	s->loading = view_job(v, &load_job, l, "read blobs") != NULL;
+	s->loading = view_job(v, &blobs_load_job, l, "read blobs") != NULL;
 }
 
 /* The list. */
@@ -104,7 +102,7 @@ enum {
 	COL_STORE
 };
 
-static const struct column cols[] = {
+static const struct column blobs_cols[] = {
 	[COL_DIGEST] = { "DIGEST", 13, 24, false, SORTS_UP, 0, .head = true },
 	[COL_KIND] = { "KIND", 9, 12, false, SORTS_UP, 3 },
 	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_DOWN, 0 },
@@ -128,82 +126,65 @@ key_at(const struct view *v, size_t row)
 	return row < s->all.n ? &s->all.keys.rows[s->all.row[row]] : NULL;
 }
 
+/* A row: what its columns say by themselves, and its texts, unless the index has lost the
+ * file meanwhile. */
+struct blobs_row { const struct db_blob_key *key; const struct db_blob_use *use; };
+
 static enum tb_status
-read_rows(struct view *v, uint64_t first, uint64_t n, struct rows *out)
+blobs_read(struct view *v, const struct db_query *q, struct rows *out)
 {
 	const struct blobs *s = v->state;
+	uint64_t left = q->offset < s->all.n ? s->all.n - q->offset : 0;
+	size_t n = q->limit < left ? (size_t)q->limit : (size_t)left, used = 0;
+	const struct db_blob_key **keys = tb_calloc(n, sizeof(*keys));
 	struct db_blob_uses list = { 0 };
-	const struct db_blob_key **keys;
+	struct blobs_row *rows = NULL;
 	enum tb_status status;
 
-	out->total = s->all.n;
-	if (first >= s->all.n)
-		return TB_OK;
-	if (n > s->all.n - first)
-		n = s->all.n - first;
-	keys = tb_calloc(n + 1, sizeof(*keys));
-	if (!keys)
-		return tb_nomem(&out->err);
-	for (uint64_t i = 0; i < n; i++)
-		keys[i] = key_at(v, first + i);
-	status = db_blob_window(view_db(v), keys, n, &list, &out->err);
+	for (size_t i = 0; keys && i < n; i++)
+		keys[i] = key_at(v, (size_t)q->offset + i);
+	status = keys ? db_blob_window(view_db(v), keys, n, &list, &out->err)
+		      : tb_nomem(&out->err);
+	if (!status && !(rows = tb_arena_get(&list.mem, (n + 1) * sizeof(*rows))))
+		status = tb_nomem(&out->err);
+	for (size_t i = 0; !status && i < n; i++) {
+		bool here = used < list.n && list.rows[used].blob.id == keys[i]->id;
+
+		rows[i] = (struct blobs_row){ keys[i], here ? &list.rows[used++] : NULL };
+	}
 	free(keys);
-	out->v = list.rows;
-	out->n = list.n;
+	ROWS_ALL(out, rows, n);
+	out->total = s->all.n;
 	out->mem = list.mem;
 	return status;
 }
 
-static size_t
-count(void *arg)
-{
-	struct view *v = arg;
-	struct blobs *s = v->state;
-
-	blob_rows_show(&s->all, s->set, v->list.filter, orders[v->list.sort], v->list.reverse);
-	rows_forget(&s->rows);
-	return s->all.n;
-}
-
 static uint64_t
-id_of(void *arg, size_t row)
+blobs_id(struct view *v, size_t row)
 {
-	const struct db_blob_key *k = key_at(arg, row);
+	const struct db_blob_key *k = key_at(v, row);
 
 	return k ? (uint64_t)k->id : 0;
 }
 
-static bool
-find(void *arg, uint64_t id, size_t *row)
+static enum tb_status
+blobs_find(struct view *v, const struct db_query *q, uint64_t id, uint64_t *row, bool *found)
 {
-	struct view *v = arg;
-	struct blobs *s = v->state;
+	const struct blobs *s = v->state;
+	size_t at;
 
-	return blob_rows_find(&s->all, (int64_t)id, row);
+	(void)q;
+	*found = blob_rows_find(&s->all, (int64_t)id, &at);
+	*row = at;
+	return TB_OK;
 }
+
+static const struct rows_source blobs_rows = {
+	.size = sizeof(struct blobs_row), .read = blobs_read, .find = blobs_find, .id = blobs_id,
+};
 
 static void
-window(void *arg, size_t first, size_t n)
-{
-	struct view *v = arg;
-	struct blobs *s = v->state;
-
-	rows_show(&s->rows, v, first, n);
-}
-
-/* Its texts, unless the index has lost the file meanwhile. */
-static const struct db_blob_use *
-use_at(struct view *v, size_t row)
-{
-	struct blobs *s = v->state;
-	const struct db_blob_use *u = rows_at(&s->rows, v, row);
-	const struct db_blob_key *k = key_at(v, row);
-
-	return u && k && u->blob.id == k->id ? u : NULL;
-}
-
-static void
-user_cell(const struct db_blob_use *u, struct cell *out)
+blobs_user(const struct db_blob_use *u, struct cell *out)
 {
 	tb_buf_str(&out->text, u->owner);
 	if (u->blob.owners > 1)
@@ -211,15 +192,13 @@ user_cell(const struct db_blob_use *u, struct cell *out)
 }
 
 static void
-cell(void *arg, size_t row, size_t col, struct cell *out)
+blobs_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
-	struct view *v = arg;
-	const struct db_blob_key *k = key_at(v, row);
-	const struct db_blob_use *u = use_at(v, row);
+	const struct db_blob_key *k = ((const struct blobs_row *)row)->key;
+	const struct db_blob_use *u = ((const struct blobs_row *)row)->use;
 	char text[WORD_MAX], number[16];
 
-	if (!k)
-		return;
+	(void)v;
 	switch (col) {
 	case COL_DIGEST:
 		if (u && *u->blob.digest)
@@ -232,7 +211,7 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	case COL_OWNERS: tb_buf_printf(&out->text, "%u", k->owners); break;
 	case COL_USER:
 		if (u)
-			user_cell(u, out);
+			blobs_user(u, out);
 		break;
 	case COL_STATE:
 		blob_state_cell((struct blob_state){ (enum db_state)k->state, k->kind,
@@ -250,14 +229,12 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	}
 }
 
-static const struct list_rows rows = { count, id_of, find };
-
-#define TABLE(none) { cols, sizeof(cols) / sizeof(*cols), &rows, window, cell, NULL, none }
-static const struct table reading_table = TABLE("Reading...");
-static const struct table no_match_table =
-	TABLE("No digest, kind or name has that in it; Esc shows all.");
+#define TABLE(of, none) { TABLE_COLS(blobs_cols), .rows = &blobs_rows, .cell = blobs_cell, \
+	.empty = none, .no_match = of }
+static const struct table reading_table = TABLE(NULL, "Reading...");
 static const struct table set_tables[] = {
-#define X(id, title, none) [id] = TABLE(none),
+#define X(id, title, none) \
+	[id] = TABLE("No digest, kind or name has that in it; Esc shows all.", none),
 	BLOB_SET_LIST(X)
 #undef X
 };
@@ -268,12 +245,11 @@ static const char *const set_titles[] = {
 };
 
 static const struct table *
-table(const struct view *v)
+blobs_table(const struct view *v)
 {
 	const struct blobs *s = v->state;
 
-	return !s->ready ? &reading_table : *v->list.filter ? &no_match_table
-	     : &set_tables[s->set];
+	return s->ready ? &set_tables[s->set] : &reading_table;
 }
 
 /* Drawing. */
@@ -297,13 +273,13 @@ draw_sets(struct area a, const struct blobs *s)
 }
 
 static void
-draw(struct view *v, struct area a)
+blobs_draw(struct view *v, struct area a)
 {
 	const struct blobs *s = v->state;
 
 	if (a.h >= 4)
 		draw_sets(area_top(&a, 1), s);
-	table_draw(a, table(v), &v->list, v);
+	table_draw(a, v);
 }
 
 /* Keys. */
@@ -311,12 +287,9 @@ draw(struct view *v, struct area a)
 static enum tb_status
 blobs_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 {
-	struct blobs *s = v->state;
-
 	(void)arg;
 	(void)err;
-	s->rows = (struct rows){ .read = read_rows, .size = sizeof(struct db_blob_use) };
-	load(v);
+	blobs_load(v);
 	return TB_OK;
 }
 
@@ -326,22 +299,21 @@ blobs_close(struct view *v)
 	struct blobs *s = v->state;
 
 	blob_rows_free(&s->all);
-	rows_free(&s->rows);
 }
 
 /* Another filter or order, or another index: the latter asks for all anew. */
 static void
-refresh(struct view *v)
+blobs_refresh(struct view *v)
 {
 	struct blobs *s = v->state;
 
-	rows_forget(&s->rows);
+	blob_rows_show(&s->all, s->set, v->list.filter, orders[v->list.sort], v->list.reverse);
 	if (s->seen != view_index(v))
-		load(v);
+		blobs_load(v);
 }
 
 static void
-turn(struct view *v, int by)
+blobs_turn(struct view *v, int by)
 {
 	struct blobs *s = v->state;
 
@@ -351,7 +323,7 @@ turn(struct view *v, int by)
 }
 
 static bool
-act(struct view *v, enum action a)
+blobs_act(struct view *v, enum action a)
 {
 	const struct db_blob_key *k = v->list.n ? key_at(v, v->list.cur) : NULL;
 	struct view_arg arg = { .id = k ? k->id : 0 };
@@ -364,11 +336,11 @@ act(struct view *v, enum action a)
 		return true;
 	case ACT_NEXT_PANE:
 	case ACT_RIGHT:
-		turn(v, 1);
+		blobs_turn(v, 1);
 		return true;
 	case ACT_PREV_PANE:
 	case ACT_LEFT:
-		turn(v, -1);
+		blobs_turn(v, -1);
 		return true;
 	default:
 		return false;
@@ -376,21 +348,21 @@ act(struct view *v, enum action a)
 }
 
 static bool
-can(const struct view *v, enum action a)
+blobs_can(const struct view *v, enum action a)
 {
 	return a == ACT_NEXT_PANE || (v->list.n && a == ACT_OPEN);
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+blobs_summary(struct view *v, struct tb_buf *out)
 {
 	const struct blobs *s = v->state;
 	const char *dot = theme_sign(SIGN_DOT);
 	char text[WORD_MAX], bytes[16];
 	uint64_t sum = 0;
 
-	if (s->err.code || s->rows.err.code) {
-		tb_buf_str(out, s->err.code ? s->err.msg : s->rows.err.msg);
+	if (s->err.code) {
+		tb_buf_str(out, s->err.msg);
 		return;
 	}
 	for (size_t i = 0; i < s->all.n; i++) {
@@ -408,7 +380,7 @@ summary(struct view *v, struct tb_buf *out)
 }
 
 const struct view_ops view_blobs = {
-	.columns = &reading_table,
-	.size = sizeof(struct blobs), .open = blobs_open, .close = blobs_close, .table = table,
-	.draw = draw, .act = act, .can = can, .refresh = refresh, .summary = summary,
+	.size = sizeof(struct blobs), .columns = &reading_table, .table = blobs_table,
+	.open = blobs_open, .close = blobs_close, .draw = blobs_draw, .act = blobs_act,
+	.can = blobs_can, .refresh = blobs_refresh, .summary = blobs_summary,
 };

@@ -15,11 +15,9 @@
 #include "src/base/text.h"
 #include "src/face/talk.h"
 #include "src/face/words.h"
-#include "ui/opened.h"
 #include "ui/view.h"
 
 struct chat_view {
-	struct model_loc loc;		/* owned */
 	struct talk *talk;		/* NULL until the model is loaded */
 	struct pager text;		/* the transcript */
 	char *draft;			/* typed and not sent; owned; NULL = nothing */
@@ -147,7 +145,7 @@ ask(struct view *v, const char *text)
 	say(s, tb_buf_cstr(&clean));
 	say(s, "\n");
 	tb_buf_free(&clean);
-	s->answering = view_job(v, &answer_job, a, "answer of %s", s->loc.name);
+	s->answering = view_job(v, &answer_job, a, "answer of %s", v->loc.name);
 }
 
 /* Each change of what is typed: whatever closes the line, nothing of it is lost. */
@@ -251,7 +249,7 @@ type(struct view *v)
 }
 
 static void
-entered(struct view *v)
+chat_entered(struct view *v)
 {
 	const struct chat_view *s = v->state;
 
@@ -260,7 +258,7 @@ entered(struct view *v)
 }
 
 static bool
-keeps(const struct view *v)
+chat_keeps(const struct view *v)
 {
 	const struct chat_view *s = v->state;
 
@@ -268,7 +266,7 @@ keeps(const struct view *v)
 }
 
 static bool
-loses(const struct view *v)
+chat_loses(const struct view *v)
 {
 	const struct chat_view *s = v->state;
 
@@ -277,16 +275,16 @@ loses(const struct view *v)
 
 /* Loading, on a worker. */
 
-struct load {
+struct chat_load {
 	struct op_ctx *ctx;	/* borrowed from the frame, which waits for jobs */
 	char *path;		/* owned */
 	struct talk *talk;
 };
 
 static enum tb_status
-load_run(void *arg, struct tb_job *job, struct tb_err *err)
+chat_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct load *l = arg;
+	struct chat_load *l = arg;
 	struct chat_model *model;
 	enum tb_status status = chat_model_open(&model, l->ctx, l->path, job, err);
 
@@ -296,11 +294,11 @@ load_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+chat_load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct view *v = owner;
 	struct chat_view *s = v->state;
-	struct load *l = arg;
+	struct chat_load *l = arg;
 
 	if (status) {
 		snprintf(s->error, sizeof(s->error), "%s", err->msg);
@@ -316,33 +314,33 @@ load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *er
 }
 
 static void
-load_free(void *arg)
+chat_load_free(void *arg)
 {
-	struct load *l = arg;
+	struct chat_load *l = arg;
 
 	talk_unref(l->talk);
 	free(l->path);
 	free(l);
 }
 
-static const struct job_ops load_job = { .run = load_run, .done = load_done, .free = load_free };
+static const struct job_ops chat_load_job = {
+	.run = chat_load_run, .done = chat_load_done, .free = chat_load_free,
+};
 
 static enum tb_status
 chat_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 {
 	struct chat_view *s = v->state;
-	struct load *l = tb_calloc(1, sizeof(*l));
+	struct chat_load *l = tb_calloc(1, sizeof(*l));
 
-	if (!l || !(l->path = tb_strdup(arg->model->path)) ||
-	    model_loc_copy(&s->loc, arg->model, NULL)) {
-		if (l)
-			load_free(l);
+	if (!l || !(l->path = tb_strdup(arg->model->path))) {
+		free(l);
 		return tb_nomem(err);
 	}
 	l->ctx = view_ctx(v);
 	pager_set(&s->text, NULL, true);
 	s->text.follow = true;
-	(void)view_job(v, &load_job, l, "load %s", s->loc.name);
+	(void)view_job(v, &chat_load_job, l, "load %s", v->loc.name);
 	return TB_OK;
 }
 
@@ -356,19 +354,10 @@ chat_close(struct view *v)
 	pager_free(&s->text);
 	free(s->draft);
 	talk_unref(s->talk);
-	model_loc_free(&s->loc);
-}
-
-static bool
-same(const struct view *v, const struct view_arg *arg)
-{
-	const struct chat_view *s = v->state;
-
-	return !arg->model || loc_same(&s->loc, arg->model);
 }
 
 static struct pager *
-pager(struct view *v)
+chat_pager(struct view *v)
 {
 	struct chat_view *s = v->state;
 
@@ -394,7 +383,7 @@ draw_draft(struct area a, const struct chat_view *s)
 }
 
 static void
-draw(struct view *v, struct area a)
+chat_draw(struct view *v, struct area a)
 {
 	struct chat_view *s = v->state;
 	bool typing = prompt_owner() == v;
@@ -419,7 +408,7 @@ draw(struct view *v, struct area a)
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+chat_summary(struct view *v, struct tb_buf *out)
 {
 	const struct chat_view *s = v->state;
 	const struct gen_figures *f = &s->figures;
@@ -439,27 +428,10 @@ summary(struct view *v, struct tb_buf *out)
 	tb_buf_printf(out, " %s context %u/%u", dot, f->context_used, f->context);
 }
 
-static void
-where(struct view *v, struct tb_buf *out)
-{
-	const struct chat_view *s = v->state;
-
-	tb_buf_str(out, s->loc.name);
-}
-
-static bool
-subject(const struct view *v, struct view_arg *out)
-{
-	const struct chat_view *s = v->state;
-
-	*out = (struct view_arg){ .model = &s->loc };
-	return true;
-}
-
 /* Keys, while nobody types. */
 
 static bool
-act(struct view *v, enum action a)
+chat_act(struct view *v, enum action a)
 {
 	struct chat_view *s = v->state;
 
@@ -500,7 +472,7 @@ act(struct view *v, enum action a)
 }
 
 static bool
-can(const struct view *v, enum action a)
+chat_can(const struct view *v, enum action a)
 {
 	const struct chat_view *s = v->state;
 
@@ -508,7 +480,7 @@ can(const struct view *v, enum action a)
 }
 
 static const char *
-typing(const struct view *v)
+chat_typing(const struct view *v)
 {
 	const struct chat_view *s = v->state;
 
@@ -518,7 +490,7 @@ typing(const struct view *v)
 
 const struct view_ops view_chat = {
 	.size = sizeof(struct chat_view), .needs_model = true, .open = chat_open,
-	.close = chat_close, .same = same, .pager = pager, .draw = draw, .act = act, .can = can,
-	.summary = summary, .where = where, .subject = subject,
-	.typing = typing, .keeps = keeps, .loses = loses, .entered = entered,
+	.close = chat_close, .pager = chat_pager, .draw = chat_draw, .act = chat_act,
+	.can = chat_can, .summary = chat_summary, .typing = chat_typing, .keeps = chat_keeps,
+	.loses = chat_loses, .entered = chat_entered,
 };

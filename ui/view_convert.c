@@ -14,7 +14,7 @@
 
 enum { COL_NAME, COL_SHAPE, COL_FROM, COL_TO, COL_BEFORE, COL_AFTER, COL_ERROR, COL_WHY };
 
-static const struct column cols[] = {
+static const struct column convert_cols[] = {
 	[COL_NAME] = { "TENSOR", 26, 72, false, SORTS_UP, 0, .middle = true },
 	[COL_SHAPE] = { "SHAPE", 11, 16, true, SORTS_NOT, 5 },
 	[COL_FROM] = { "FROM", 5, 13, false, SORTS_UP, 4 },
@@ -25,20 +25,14 @@ static const struct column cols[] = {
 	[COL_WHY] = { "WHY", 20, 44, false, SORTS_UP, 6 },
 };
 
-static const struct plan_row *
-plan_row(const struct recipe *s, size_t shown)
-{
-	return shown < s->nshown ? &s->plan->rows[s->shown[shown]] : NULL;
-}
-
-/* The list: rows of the plan under filter and order. */
-
+/* What is equal stays in natural order of names, as the plan is. */
 static int
-compare(const struct plan_row *a, const struct plan_row *b, unsigned col)
+convert_order(const struct view *v, const void *one, const void *other)
 {
+	const struct plan_row *a = one, *b = other;
 	char x[SCHEME_NAME_MAX], y[SCHEME_NAME_MAX];
 
-	switch (col) {
+	switch (v->list.sort) {
 	case COL_FROM:
 		return strcmp(scheme_name(&a->src->scheme, x), scheme_name(&b->src->scheme, y));
 	case COL_TO:
@@ -56,64 +50,35 @@ compare(const struct plan_row *a, const struct plan_row *b, unsigned col)
 	}
 }
 
-static int
-by_order(const void *a, const void *b, void *arg)
+static enum tb_status
+convert_read(struct view *v, const struct db_query *q, struct rows *out)
 {
-	const struct view *v = arg;
 	const struct recipe *s = v->state;
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	int d = compare(&s->plan->rows[x], &s->plan->rows[y], v->list.sort);
 
-	if (!d)		/* the plan is in natural order of names */
-		d = x < y ? -1 : x > y;
-	return v->list.reverse ? -d : d;
-}
-
-static size_t
-count(void *arg)
-{
-	struct view *v = arg;
-	struct recipe *s = v->state;
-
-	s->nshown = 0;
-	for (size_t i = 0; s->plan && i < s->plan->nrows; i++)
-		if (tb_contains(s->plan->rows[i].src->name, v->list.filter))
-			s->shown[s->nshown++] = i;
-	if (s->nshown)
-		qsort_r(s->shown, s->nshown, sizeof(*s->shown), by_order, v);
-	return s->nshown;
-}
-
-static uint64_t
-id_of(void *arg, size_t row)
-{
-	const struct recipe *s = ((struct view *)arg)->state;
-
-	return row < s->nshown ? s->shown[row] : 0;
+	(void)q;
+	ROWS_ALL(out, s->plan->rows, s->plan->nrows);
+	return TB_OK;
 }
 
 static bool
-find(void *arg, uint64_t id, size_t *row)
+convert_match(const struct view *v, const void *row)
 {
-	const struct recipe *s = ((struct view *)arg)->state;
-
-	for (*row = 0; *row < s->nshown; ++*row)
-		if (s->shown[*row] == id)
-			return true;
-	return false;
+	return tb_contains(((const struct plan_row *)row)->src->name, v->list.filter);
 }
 
-static void
-cell(void *arg, size_t row, size_t col, struct cell *out)
-{
-	const struct recipe *s = ((struct view *)arg)->state;
-	const struct plan_row *r = plan_row(s, row);
-	char text[WORD_MAX], scheme[SCHEME_NAME_MAX];
-	bool changes;
+static const struct rows_source convert_rows = {
+	.size = sizeof(struct plan_row), .read = convert_read, .match = convert_match,
+	.order = convert_order,
+};
 
-	if (!r)
-		return;
-	changes = !scheme_equal(&r->src->scheme, &r->target);
+static void
+convert_cell(struct view *v, const void *row, size_t col, struct cell *out)
+{
+	const struct plan_row *r = row;
+	bool changes = !scheme_equal(&r->src->scheme, &r->target);
+	char text[WORD_MAX], scheme[SCHEME_NAME_MAX];
+
+	(void)v;
 	if (!changes)
 		out->role = ROLE_DIM;
 	switch (col) {
@@ -140,18 +105,17 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	}
 }
 
-static const struct list_rows rows = { count, id_of, find };
-static const struct table plan_table = {
-	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows, .cell = cell,
+static const struct table convert_table = {
+	TABLE_COLS(convert_cols), .rows = &convert_rows, .cell = convert_cell,
 	.empty = "No tensor has that in its name; Esc shows all.",
 };
 
 static const struct table *
-table(const struct view *v)
+convert_table_of(const struct view *v)
 {
 	const struct recipe *s = v->state;
 
-	return s->plan ? &plan_table : NULL;
+	return s->plan ? &convert_table : NULL;
 }
 
 /* Drawing. */
@@ -199,9 +163,9 @@ draw_recipe(struct area a, const struct recipe *s)
 
 /* The row under the cursor: its name whole, and why it becomes what it does. */
 static void
-draw_current(struct area a, const struct view *v)
+draw_current(struct area a, struct view *v)
 {
-	const struct plan_row *r = plan_row(v->state, v->list.cur);
+	const struct plan_row *r = rows_current(v);
 	const char *why = r ? plan_why_text(r->why) : "";
 	int w = (int)tb_width(why), room = a.w - 2 - w - 2;
 
@@ -237,7 +201,7 @@ draw_totals(struct area a, const struct recipe *s)
 }
 
 static void
-draw(struct view *v, struct area a)
+convert_draw(struct view *v, struct area a)
 {
 	struct recipe *s = v->state;
 
@@ -255,11 +219,11 @@ draw(struct view *v, struct area a)
 		draw_totals(area_top(&a, 1), s);
 	if (a.h >= 12)
 		draw_current(area_top(&a, 1), v);
-	table_draw(a, &plan_table, &v->list, v);
+	table_draw(a, v);
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+convert_summary(struct view *v, struct tb_buf *out)
 {
 	const struct recipe *s = v->state;
 	char text[WORD_MAX];
@@ -278,14 +242,6 @@ summary(struct view *v, struct tb_buf *out)
 		tb_buf_str(out, s->written ? "written to " : "nothing is written yet");
 	if (!s->writing && s->written)
 		word_path(s->written, out);
-}
-
-static void
-where(struct view *v, struct tb_buf *out)
-{
-	const struct recipe *s = v->state;
-
-	tb_buf_str(out, s->loc.name);
 }
 
 /* Keys. */
@@ -309,12 +265,11 @@ target_of(enum action a)
 static void
 set_rows(struct view *v, const char *target)
 {
-	struct recipe *s = v->state;
 	const struct list *l = &v->list;
 	size_t n = l->nmarks ? l->nmarks : l->n ? 1 : 0, *row = tb_calloc(n, sizeof(*row));
 
 	for (size_t i = 0; row && i < n; i++)
-		row[i] = l->nmarks ? (size_t)l->marks[i] : s->shown[l->cur];
+		row[i] = l->nmarks ? (size_t)l->marks[i] : (size_t)rows_id(v, l->cur);
 	if (row && n)
 		recipe_set(v, row, n, target);
 	free(row);
@@ -322,7 +277,7 @@ set_rows(struct view *v, const char *target)
 }
 
 static bool
-act(struct view *v, enum action a)
+convert_act(struct view *v, enum action a)
 {
 	struct recipe *s = v->state;
 
@@ -350,7 +305,7 @@ act(struct view *v, enum action a)
 }
 
 static bool
-can(const struct view *v, enum action a)
+convert_can(const struct view *v, enum action a)
 {
 	const struct recipe *s = v->state;
 
@@ -362,24 +317,8 @@ can(const struct view *v, enum action a)
 	return s->plan && a != ACT_OPEN;
 }
 
-static bool
-subject(const struct view *v, struct view_arg *out)
-{
-	const struct recipe *s = v->state;
-
-	*out = (struct view_arg){ .model = &s->loc };
-	return true;
-}
-
-static bool
-same(const struct view *v, const struct view_arg *arg)
-{
-	return recipe_same(v->state, arg);
-}
-
 const struct view_ops view_convert = {
-	.columns = &plan_table,
-	.size = sizeof(struct recipe), .needs_model = true, .open = recipe_open,
-	.close = recipe_close, .same = same, .table = table, .draw = draw, .act = act, .can = can,
-	.summary = summary, .where = where, .subject = subject,
+	.size = sizeof(struct recipe), .needs_model = true, .columns = &convert_table,
+	.table = convert_table_of, .open = recipe_open, .close = recipe_close,
+	.draw = convert_draw, .act = convert_act, .can = convert_can, .summary = convert_summary,
 };

@@ -10,13 +10,12 @@
 #include "src/base/text.h"
 #include "src/face/words.h"
 #include "src/ops/diff/diff.h"
-#include "ui/opened.h"
 #include "ui/view.h"
 
 #define HEAD_ROWS 4
 
 /* What a worker makes; the screen has it once it is done. */
-struct work {
+struct diff_work {
 	struct op_ctx *ctx;
 	struct model_loc loc[2];	/* owned */
 	struct model *m[2];		/* owned */
@@ -25,49 +24,43 @@ struct work {
 };
 
 struct diff {
-	struct work got;		/* empty while it runs */
+	struct diff_work got;		/* empty while it runs */
 	struct model_loc loc[2];	/* owned */
-	int64_t id[2];			/* in the index; 0: not there */
 	struct ui_job *job;		/* NULL: none runs */
-	size_t *shown, nshown;		/* owned: rows under filter and order */
 	double worst;			/* the largest relative error */
 	struct tb_err err;		/* why there is nothing; code TB_OK: there is */
 };
 
 enum { COL_NAME, COL_RESULT, COL_SCHEMES, COL_BAR, COL_NMSE, COL_MAX, COL_COS, COL_AT };
 
-static const struct column cols[] = {
-	[COL_NAME] = { "TENSOR", 34, 72, false, SORTS_UP, 0, .middle = true },
-	[COL_RESULT] = { "RESULT", 13, 0, false, SORTS_DOWN, 0 },
+static const struct column diff_cols[] = {
+	[COL_NAME] = { "TENSOR", 34, 72, false, SORTS_UP, 0, .middle = true, .key = "name" },
+	[COL_RESULT] = { "RESULT", 13, 0, false, SORTS_DOWN, 0, .key = "result" },
 	[COL_SCHEMES] = { "SCHEMES", 10, 18, false, SORTS_NOT, 4 },
 	[COL_BAR] = { "ERROR", 6, 0, false, SORTS_NOT, 3 },
-	[COL_NMSE] = { "NMSE", 8, 0, true, SORTS_DOWN, 1 },
-	[COL_MAX] = { "MAX", 8, 0, true, SORTS_DOWN, 5 },
-	[COL_COS] = { "COSINE", 9, 0, true, SORTS_DOWN, 6 },
+	[COL_NMSE] = { "NMSE", 8, 0, true, SORTS_DOWN, 1, .key = "nmse" },
+	[COL_MAX] = { "MAX", 8, 0, true, SORTS_DOWN, 5, .key = "max" },
+	[COL_COS] = { "COSINE", 9, 0, true, SORTS_DOWN, 6, .key = "cos" },
 	[COL_AT] = { "AT", 11, 0, true, SORTS_NOT, 7 },
-};
-static const char *const sort_keys[] = {
-	[COL_NAME] = "name", [COL_RESULT] = "result", [COL_NMSE] = "nmse", [COL_MAX] = "max",
-	[COL_COS] = "cos", [COL_AT] = "name",
 };
 
 /* ---- the job ---- */
 
 static void
-work_clear(struct work *w)
+diff_job_clear(struct diff_work *w)
 {
 	diff_result_free(&w->res);
 	for (unsigned i = 0; i < 2; i++) {
 		model_free(w->m[i]);
 		model_loc_free(&w->loc[i]);
 	}
-	*w = (struct work){ 0 };
+	*w = (struct diff_work){ 0 };
 }
 
 static enum tb_status
-work_run(void *arg, struct tb_job *job, struct tb_err *err)
+diff_job_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct work *w = arg;
+	struct diff_work *w = arg;
 	struct diff_request req = { .reread = w->reread };
 	enum tb_status status = model_open(&w->m[0], &w->loc[0], err);
 
@@ -81,9 +74,9 @@ work_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-work_free(void *arg)
+diff_job_free(void *arg)
 {
-	work_clear(arg);
+	diff_job_clear(arg);
 	free(arg);
 }
 
@@ -100,18 +93,18 @@ find_worst(struct diff *s)
 }
 
 static void
-work_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+diff_job_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct view *v = owner;
 	struct diff *s = v->state;
-	struct work *w = arg;
+	struct diff_work *w = arg;
 
 	s->job = NULL;
 	s->err = status ? *err : (struct tb_err){ 0 };
 	if (!status) {
-		work_clear(&s->got);
+		diff_job_clear(&s->got);
 		s->got = *w;
-		*w = (struct work){ 0 };
+		*w = (struct diff_work){ 0 };
 		find_worst(s);
 	}
 	view_refresh(v);
@@ -128,35 +121,35 @@ put_counts(const struct diff_result *r, struct tb_buf *out)
 }
 
 static void
-work_say(void *arg, struct tb_buf *out)
+diff_job_say(void *arg, struct tb_buf *out)
 {
-	const struct diff_result *r = &((struct work *)arg)->res;
+	const struct diff_result *r = &((struct diff_work *)arg)->res;
 	char text[WORD_MAX];
 
 	tb_buf_str(out, word_count(r->n, "tensor", text));
 	put_counts(r, out);
 }
 
-static const struct job_ops work_job = {
-	.flags = JOB_LISTED, .run = work_run, .done = work_done, .result = work_say,
-	.free = work_free,
+static const struct job_ops diff_job = {
+	.flags = JOB_LISTED, .run = diff_job_run, .done = diff_job_done, .result = diff_job_say,
+	.free = diff_job_free,
 };
 
 static void
-start(struct view *v, bool reread)
+diff_start(struct view *v, bool reread)
 {
 	struct diff *s = v->state;
-	struct work *w = tb_calloc(1, sizeof(*w));
+	struct diff_work *w = tb_calloc(1, sizeof(*w));
 
 	if (w && !model_loc_copy(&w->loc[0], &s->loc[0], NULL) &&
 	    !model_loc_copy(&w->loc[1], &s->loc[1], NULL)) {
 		w->ctx = view_ctx(v);
 		w->reread = reread;
-		s->job = view_job(v, &work_job, w, "diff %s %s", s->loc[0].name, s->loc[1].name);
+		s->job = view_job(v, &diff_job, w, "diff %s %s", s->loc[0].name, s->loc[1].name);
 		return;
 	}
 	if (w)
-		work_free(w);
+		diff_job_free(w);
 	view_say(v, "out of memory");
 }
 
@@ -172,10 +165,8 @@ diff_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 		model_loc_free(&s->loc[0]);
 		return tb_nomem(err);
 	}
-	s->id[0] = arg->id;
-	s->id[1] = arg->other_id;
 	v->list.sort = COL_RESULT;
-	start(v, false);
+	diff_start(v, false);
 	return TB_OK;
 }
 
@@ -186,14 +177,13 @@ diff_close(struct view *v)
 
 	if (s->job)
 		jobs_cancel(s->job);
-	work_clear(&s->got);
+	diff_job_clear(&s->got);
 	for (unsigned i = 0; i < 2; i++)
 		model_loc_free(&s->loc[i]);
-	free(s->shown);
 }
 
 static bool
-same(const struct view *v, const struct view_arg *arg)
+diff_shows(const struct view *v, const struct view_arg *arg)
 {
 	const struct diff *s = v->state;
 
@@ -203,75 +193,42 @@ same(const struct view *v, const struct view_arg *arg)
 
 /* ---- the list ---- */
 
-static const struct diff_row *
-row_at(const struct view *v, size_t row)
+static enum tb_status
+diff_read(struct view *v, const struct db_query *q, struct rows *out)
 {
 	const struct diff *s = v->state;
 
-	return row < s->nshown ? &s->got.res.rows[s->shown[row]] : NULL;
+	(void)q;
+	ROWS_ALL(out, s->got.res.rows, s->got.res.n);
+	return TB_OK;
 }
 
 /* By result the worst come first among equals, else they stay in order of names. */
 static int
-by_order(const void *a, const void *b, void *arg)
+diff_compare(const struct view *v, const void *a, const void *b)
 {
-	const struct view *v = arg;
-	const struct diff_row *rows = ((const struct diff *)v->state)->got.res.rows;
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	int d = diff_order(sort_keys[v->list.sort])(&rows[x], &rows[y]);
+	int d = diff_order(diff_cols[v->list.sort].key)(a, b);
 
-	if (!d && v->list.sort == COL_RESULT)
-		d = diff_order("nmse")(&rows[x], &rows[y]);
-	if (!d)
-		d = (x > y) - (x < y);
-	return v->list.reverse ? -d : d;
+	return !d && v->list.sort == COL_RESULT ? diff_order("nmse")(a, b) : d;
 }
 
 static bool
-matches(const char *filter, const struct diff_row *r)
+diff_match(const struct view *v, const void *row)
 {
+	const struct diff_row *r = row;
+	const char *filter = v->list.filter;
+
 	return tb_contains(r->name, filter) || (r->b.t && tb_contains(r->b.t->name, filter)) ||
 	       tb_contains(diff_text(r->verdict), filter);
 }
 
-static size_t
-count(void *arg)
-{
-	struct view *v = arg;
-	struct diff *s = v->state;
-
-	s->nshown = 0;
-	free(s->shown);
-	s->shown = tb_calloc(s->got.res.n, sizeof(*s->shown));
-	for (size_t i = 0; s->shown && i < s->got.res.n; i++)
-		if (matches(v->list.filter, &s->got.res.rows[i]))
-			s->shown[s->nshown++] = i;
-	if (s->nshown > 1)
-		qsort_r(s->shown, s->nshown, sizeof(*s->shown), by_order, v);
-	return s->nshown;
-}
-
-static uint64_t
-id_of(void *arg, size_t row)
-{
-	const struct diff *s = ((struct view *)arg)->state;
-
-	return row < s->nshown ? s->shown[row] : 0;
-}
-
-static bool
-find(void *arg, uint64_t id, size_t *row)
-{
-	const struct diff *s = ((struct view *)arg)->state;
-
-	for (*row = 0; *row < s->nshown; ++*row)
-		if (s->shown[*row] == id)
-			return true;
-	return false;
-}
+static const struct rows_source diff_rows = {
+	.size = sizeof(struct diff_row), .read = diff_read, .match = diff_match,
+	.order = diff_compare,
+};
 
 static void
-result_cell(const struct diff_row *r, struct cell *out)
+diff_result(const struct diff_row *r, struct cell *out)
 {
 	static const struct { enum role role; enum sign sign; } looks[] = {
 		[DIFF_UNREADABLE] = { ROLE_BAD, SIGN_BAD }, [DIFF_SHAPE] = { ROLE_WARN, SIGN_WARN },
@@ -286,7 +243,7 @@ result_cell(const struct diff_row *r, struct cell *out)
 }
 
 static void
-schemes_cell(const struct diff_row *r, struct cell *out)
+diff_schemes(const struct diff_row *r, struct cell *out)
 {
 	char name[SCHEME_NAME_MAX];
 
@@ -299,7 +256,7 @@ schemes_cell(const struct diff_row *r, struct cell *out)
 
 /* The share of the largest relative error. */
 static void
-bar_cell(const struct diff *s, const struct diff_row *r, struct cell *out)
+diff_bar(const struct diff *s, const struct diff_row *r, struct cell *out)
 {
 	double error = sqrt(compare_nmse(&r->c));
 
@@ -310,7 +267,7 @@ bar_cell(const struct diff *s, const struct diff_row *r, struct cell *out)
 }
 
 static void
-place_cell(const struct diff_row *r, struct cell *out)
+diff_place(const struct diff_row *r, struct cell *out)
 {
 	uint64_t wide = r->a.ndim > 1 ? r->a.dim[r->a.ndim - 1] : 0, at = r->c.max_at;
 
@@ -322,19 +279,16 @@ place_cell(const struct diff_row *r, struct cell *out)
 }
 
 static void
-cell(void *arg, size_t row, size_t col, struct cell *out)
+diff_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
-	const struct view *v = arg;
-	const struct diff_row *r = row_at(v, row);
+	const struct diff_row *r = row;
 
-	if (!r)
-		return;
 	switch (col) {
 	case COL_NAME: tb_buf_str(&out->text, r->name); break;
-	case COL_RESULT: result_cell(r, out); break;
-	case COL_SCHEMES: schemes_cell(r, out); break;
-	case COL_BAR: bar_cell(v->state, r, out); break;
-	case COL_AT: place_cell(r, out); break;
+	case COL_RESULT: diff_result(r, out); break;
+	case COL_SCHEMES: diff_schemes(r, out); break;
+	case COL_BAR: diff_bar(v->state, r, out); break;
+	case COL_AT: diff_place(r, out); break;
 	case COL_NMSE:
 		if (r->c.odd)
 			tb_buf_str(&out->text, "NaN");
@@ -352,27 +306,25 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	}
 }
 
-static const struct list_rows rows = { count, id_of, find };
-#define TABLE(text) { .cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows, \
-	.cell = cell, .empty = text }
-static const struct table diff_table = TABLE("Neither model has a tensor.");
-static const struct table no_match_table = TABLE("No tensor has that in its name; Esc shows all.");
-static const struct table running_table = TABLE("Comparing... Esc cancels.");
-static const struct table failed_table = TABLE("");
+#define TABLE(none, of) { TABLE_COLS(diff_cols), .rows = &diff_rows, .cell = diff_cell, \
+	.empty = none, .no_match = of }
+static const struct table diff_table = TABLE("Neither model has a tensor.",
+					     "No tensor has that in its name; Esc shows all.");
+static const struct table running_table = TABLE("Comparing... Esc cancels.", NULL);
+static const struct table failed_table = TABLE("", NULL);
 
 static const struct table *
-table(const struct view *v)
+diff_table_of(const struct view *v)
 {
 	const struct diff *s = v->state;
 
-	return s->err.code ? &failed_table : !s->got.m[0] ? &running_table
-	     : *v->list.filter ? &no_match_table : &diff_table;
+	return s->err.code ? &failed_table : s->got.m[0] ? &diff_table : &running_table;
 }
 
 /* ---- the screen ---- */
 
 static void
-draw_side(struct area a, const struct diff *s, unsigned i)
+diff_draw_side(struct area a, const struct diff *s, unsigned i)
 {
 	const struct model *m = s->got.m[i];
 	char size[16], count[WORD_MAX], text[64] = "";
@@ -390,7 +342,7 @@ draw_side(struct area a, const struct diff *s, unsigned i)
 }
 
 static void
-draw_all(struct area a, const struct diff *s)
+diff_draw_all(struct area a, const struct diff *s)
 {
 	const struct compare *c = &s->got.res.all;
 
@@ -407,17 +359,17 @@ draw_all(struct area a, const struct diff *s)
 }
 
 static void
-draw(struct view *v, struct area a)
+diff_draw(struct view *v, struct area a)
 {
 	const struct diff *s = v->state;
 
 	if (a.h >= HEAD_ROWS + 5) {
-		draw_side(area_top(&a, 1), s, 0);
-		draw_side(area_top(&a, 1), s, 1);
-		draw_all(area_top(&a, 1), s);
+		diff_draw_side(area_top(&a, 1), s, 0);
+		diff_draw_side(area_top(&a, 1), s, 1);
+		diff_draw_all(area_top(&a, 1), s);
 		put_blank(area_top(&a, 1));
 	}
-	table_draw(a, table(v), &v->list, v);
+	table_draw(a, v);
 }
 
 /* The tensor under the cursor, of A or of B. */
@@ -425,7 +377,7 @@ static void
 open_tensor(struct view *v, bool second)
 {
 	const struct diff *s = v->state;
-	const struct diff_row *r = v->list.n ? row_at(v, v->list.cur) : NULL;
+	const struct diff_row *r = rows_current(v);
 	unsigned i = r && (second || !r->a.t);
 
 	if (!r)
@@ -435,12 +387,11 @@ open_tensor(struct view *v, bool second)
 	else
 		view_open(v, VIEW_TENSOR, &(struct view_arg){
 			.model = &s->loc[i], .tensor = i ? r->b.t->name : r->a.t->name,
-			.id = s->id[i],
 		});
 }
 
 static bool
-act(struct view *v, enum action a)
+diff_act(struct view *v, enum action a)
 {
 	struct diff *s = v->state;
 
@@ -453,7 +404,7 @@ act(struct view *v, enum action a)
 		return true;
 	case ACT_COMPARE:
 		if (!s->job)
-			start(v, true);
+			diff_start(v, true);
 		return true;
 	case ACT_BACK:
 		if (!s->job)
@@ -466,10 +417,10 @@ act(struct view *v, enum action a)
 }
 
 static bool
-can(const struct view *v, enum action a)
+diff_can(const struct view *v, enum action a)
 {
 	const struct diff *s = v->state;
-	const struct diff_row *r = v->list.n ? row_at(v, v->list.cur) : NULL;
+	const struct diff_row *r = rows_current((struct view *)v);
 
 	if (a == ACT_COMPARE)
 		return !s->job;
@@ -477,11 +428,11 @@ can(const struct view *v, enum action a)
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+diff_summary(struct view *v, struct tb_buf *out)
 {
 	const struct diff *s = v->state;
 	const struct diff_result *r = &s->got.res;
-	const struct diff_row *row = v->list.n ? row_at(v, v->list.cur) : NULL;
+	const struct diff_row *row = rows_current(v);
 	char text[WORD_MAX];
 
 	if (row && *row->message) {
@@ -498,7 +449,7 @@ summary(struct view *v, struct tb_buf *out)
 }
 
 static void
-where(struct view *v, struct tb_buf *out)
+diff_where(struct view *v, struct tb_buf *out)
 {
 	const struct diff *s = v->state;
 
@@ -506,17 +457,17 @@ where(struct view *v, struct tb_buf *out)
 }
 
 static bool
-subject(const struct view *v, struct view_arg *out)
+diff_subject(struct view *v, struct view_arg *out)
 {
 	const struct diff *s = v->state;
 
-	*out = (struct view_arg){ .model = &s->loc[0], .id = s->id[0] };
+	*out = (struct view_arg){ .model = &s->loc[0] };
 	return true;
 }
 
 const struct view_ops view_diff = {
-	.columns = &diff_table,
-	.size = sizeof(struct diff), .open = diff_open, .close = diff_close, .same = same,
-	.table = table, .draw = draw, .act = act, .can = can, .summary = summary, .where = where,
-	.subject = subject,
+	.size = sizeof(struct diff), .columns = &diff_table, .table = diff_table_of,
+	.open = diff_open, .close = diff_close, .same = diff_shows, .draw = diff_draw,
+	.act = diff_act, .can = diff_can, .summary = diff_summary, .where = diff_where,
+	.subject = diff_subject,
 };

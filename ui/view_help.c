@@ -83,7 +83,7 @@ help_close(struct view *v)
 
 /* Opened from another screen it starts with other keys. */
 static bool
-same(const struct view *v, const struct view_arg *arg)
+help_same(const struct view *v, const struct view_arg *arg)
 {
 	(void)v;
 	(void)arg;
@@ -91,7 +91,7 @@ same(const struct view *v, const struct view_arg *arg)
 }
 
 static struct pager *
-pager(struct view *v)
+help_pager(struct view *v)
 {
 	struct help *s = v->state;
 
@@ -99,7 +99,7 @@ pager(struct view *v)
 }
 
 static bool
-act(struct view *v, enum action a)
+help_act(struct view *v, enum action a)
 {
 	if (a != ACT_VIEW_HELP)
 		return false;
@@ -108,20 +108,20 @@ act(struct view *v, enum action a)
 }
 
 static bool
-can(const struct view *v, enum action a)
+help_can(const struct view *v, enum action a)
 {
 	(void)v;
 	return a != ACT_OPEN;
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+help_summary(struct view *v, struct tb_buf *out)
 {
 	(void)v;
 	tb_buf_str(out, "Esc goes back, / searches, n and N go through what was found");
 }
 
 const struct view_ops view_help = {
-	.size = sizeof(struct help), .open = help_open, .close = help_close, .same = same,
-	.pager = pager, .act = act, .can = can, .summary = summary,
+	.size = sizeof(struct help), .open = help_open, .close = help_close, .same = help_same,
+	.pager = help_pager, .act = help_act, .can = help_can, .summary = help_summary,
 };

@@ -19,7 +19,7 @@ struct jobs_view {
 
 enum { COL_TITLE, COL_STATE, COL_BAR, COL_DONE, COL_RATE, COL_TIME, COL_RESULT };
 
-static const struct column cols[] = {
+static const struct column jobs_cols[] = {
 	[COL_TITLE] = { "JOB", 22, 40, false, SORTS_NOT, 0 },
 	[COL_STATE] = { "STATE", 9, 0, false, SORTS_NOT, 1 },
 	[COL_BAR] = { "PROGRESS", 15, 0, false, SORTS_NOT, 3 },
@@ -29,57 +29,40 @@ static const struct column cols[] = {
 	[COL_RESULT] = { "RESULT", 12, 80, false, SORTS_NOT, 2 },
 };
 
-static void
-collect(struct view *v)
+static enum tb_status
+jobs_read(struct view *v, const struct db_query *q, struct rows *out)
 {
 	struct jobs_view *s = v->state;
 
 	s->n = 0;
 	for (const struct ui_job *j = view_jobs_list(v)->head; j && s->n < ROWS_MAX; j = j->next)
-		if (j->ops->flags & JOB_LISTED && tb_contains(j->title, v->list.filter))
+		if (j->ops->flags & JOB_LISTED && tb_contains(j->title, q->filter))
 			s->id[s->n++] = j->id;
+	ROWS_ALL(out, s->id, s->n);
+	return TB_OK;
 }
 
-static size_t
-count(void *arg)
-{
-	struct view *v = arg;
-	struct jobs_view *s = v->state;
-
-	collect(v);
-	return s->n;
-}
-
-static uint64_t
-id_of(void *arg, size_t row)
-{
-	struct view *v = arg;
-	struct jobs_view *s = v->state;
-
-	return row < s->n ? s->id[row] : 0;
-}
-
-static bool
-find(void *arg, uint64_t id, size_t *row)
-{
-	struct view *v = arg;
-	struct jobs_view *s = v->state;
-
-	for (*row = 0; *row < s->n; (*row)++)
-		if (s->id[*row] == id)
-			return true;
-	return false;
-}
+static const struct rows_source jobs_rows = {
+	.size = sizeof(uint64_t), .read = jobs_read, .id = rows_own_id,
+};
 
 static struct ui_job *
-job_at(const struct view *v, size_t row)
+job_of(const struct view *v, uint64_t id)
+{
+	struct ui_job *j = view_jobs_list(v)->head;
+
+	while (j && j->id != id)
+		j = j->next;
+	return j;
+}
+
+/* The one under the cursor; NULL: none, or it is gone. */
+static struct ui_job *
+job_current(const struct view *v)
 {
 	const struct jobs_view *s = v->state;
 
-	for (struct ui_job *j = view_jobs_list(v)->head; j && row < s->n; j = j->next)
-		if (j->id == s->id[row])
-			return j;
-	return NULL;
+	return !s->log_shown && v->list.cur < s->n ? job_of(v, s->id[v->list.cur]) : NULL;
 }
 
 static const char *
@@ -94,7 +77,7 @@ state_word(const struct ui_job *j)
 }
 
 static void
-state_cell(const struct ui_job *j, struct cell *out)
+jobs_state(const struct ui_job *j, struct cell *out)
 {
 	enum tb_job_state state = j->progress.state;
 
@@ -112,7 +95,7 @@ progress_of(const struct tb_progress *p, uint64_t *done, uint64_t *total)
 }
 
 static void
-bar_cell(const struct tb_progress *p, struct cell *out)
+jobs_bar(const struct tb_progress *p, struct cell *out)
 {
 	uint64_t done, total;
 
@@ -134,10 +117,9 @@ result_of(const struct ui_job *j, enum role *role)
 }
 
 static void
-cell(void *arg, size_t row, size_t col, struct cell *out)
+jobs_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
-	struct view *v = arg;
-	const struct ui_job *j = job_at(v, row);
+	const struct ui_job *j = job_of(v, *(const uint64_t *)row);
 	const struct tb_progress *p = j ? &j->progress : NULL;
 	char text[16];
 
@@ -145,8 +127,8 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 		return;
 	switch (col) {
 	case COL_TITLE: tb_buf_str(&out->text, j->title); break;
-	case COL_STATE: state_cell(j, out); break;
-	case COL_BAR: bar_cell(p, out); break;
+	case COL_STATE: jobs_state(j, out); break;
+	case COL_BAR: jobs_bar(p, out); break;
 	case COL_DONE:
 		if (p->done)
 			tb_buf_str(&out->text, tb_human_bytes(p->done, text));
@@ -171,27 +153,23 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	}
 }
 
-static const struct list_rows rows = { count, id_of, find };
 static const struct table jobs_table = {
-	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows, .cell = cell,
+	TABLE_COLS(jobs_cols), .rows = &jobs_rows, .cell = jobs_cell,
 	.empty = "Nothing has been started yet.\n"
 		 "On Models: R scans the stores, v verifies a model.",
-};
-static const struct table no_match_table = {
-	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows, .cell = cell,
-	.empty = "No job has that in its name; Esc shows all.",
+	.no_match = "No job has that in its name; Esc shows all.",
 };
 
 static const struct table *
-table(const struct view *v)
+jobs_table_of(const struct view *v)
 {
 	const struct jobs_view *s = v->state;
 
-	return s->log_shown ? NULL : *v->list.filter ? &no_match_table : &jobs_table;
+	return s->log_shown ? NULL : &jobs_table;
 }
 
 static struct pager *
-pager(struct view *v)
+jobs_view_pager(struct view *v)
 {
 	struct jobs_view *s = v->state;
 
@@ -219,7 +197,7 @@ draw_result(struct area *a, const struct ui_job *j)
 }
 
 static void
-draw(struct view *v, struct area a)
+jobs_view_draw(struct view *v, struct area a)
 {
 	struct jobs_view *s = v->state;
 
@@ -228,8 +206,8 @@ draw(struct view *v, struct area a)
 		return;
 	}
 	view_refresh(v);
-	draw_result(&a, job_at(v, v->list.cur));
-	table_draw(a, table(v), &v->list, v);
+	draw_result(&a, job_current(v));
+	table_draw(a, v);
 }
 
 /* Everything that is known of one job. */
@@ -260,10 +238,10 @@ show_log(struct view *v, const struct ui_job *j)
 }
 
 static bool
-act(struct view *v, enum action a)
+jobs_view_act(struct view *v, enum action a)
 {
 	struct jobs_view *s = v->state;
-	struct ui_job *j = s->log_shown ? NULL : job_at(v, v->list.cur);
+	struct ui_job *j = job_current(v);
 
 	if (a == ACT_BACK && s->log_shown && !*s->log.find)
 		s->log_shown = false;
@@ -279,23 +257,22 @@ act(struct view *v, enum action a)
 }
 
 static bool
-can(const struct view *v, enum action a)
+jobs_view_can(const struct view *v, enum action a)
 {
-	const struct jobs_view *s = v->state;
-	const struct ui_job *j = s->log_shown ? NULL : job_at(v, v->list.cur);
+	const struct ui_job *j = job_current(v);
 
 	return j && (a == ACT_OPEN || (a == ACT_CANCEL && !j->ended));
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+jobs_view_summary(struct view *v, struct tb_buf *out)
 {
 	const struct jobs_view *s = v->state;
 	size_t running = 0;
 	char text[WORD_MAX];
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct ui_job *j = job_at(v, i);
+		const struct ui_job *j = job_of(v, s->id[i]);
 
 		running += j && !j->ended;
 	}
@@ -311,7 +288,7 @@ jobs_view_close(struct view *v)
 }
 
 const struct view_ops view_jobs = {
-	.columns = &jobs_table,
-	.size = sizeof(struct jobs_view), .close = jobs_view_close, .table = table,
-	.pager = pager, .draw = draw, .act = act, .can = can, .summary = summary,
+	.size = sizeof(struct jobs_view), .columns = &jobs_table, .table = jobs_table_of,
+	.close = jobs_view_close, .pager = jobs_view_pager, .draw = jobs_view_draw,
+	.act = jobs_view_act, .can = jobs_view_can, .summary = jobs_view_summary,
 };

@@ -21,7 +21,7 @@ static const char *const pane_titles[PANE_COUNT] = {
 /* What the keys work on. */
 
 static const struct table *
-table(const struct view *v)
+model_view_table(const struct view *v)
 {
 	const struct model_view *s = v->state;
 
@@ -38,17 +38,17 @@ table(const struct view *v)
 }
 
 static struct pager *
-pager(struct view *v)
+model_view_pager(struct view *v)
 {
 	struct model_view *s = v->state;
 
-	if (!s->m || table(v))
+	if (!s->m || view_table(v))
 		return NULL;
 	return s->value_key ? &s->value : s->pane == PANE_TOKENIZER ? NULL : &s->text[s->pane];
 }
 
 static bool
-has_pane(const struct model_view *s, enum pane pane)
+model_has_pane(const struct model_view *s, enum pane pane)
 {
 	return pane != PANE_PROBLEMS || (s->m && s->m->nproblems);
 }
@@ -56,7 +56,7 @@ has_pane(const struct model_view *s, enum pane pane)
 /* Drawing. */
 
 static void
-draw_facts(struct area a, const struct model *m)
+model_draw_facts(struct area a, const struct model *m)
 {
 	const char *dot = theme_sign(SIGN_DOT);
 	struct tb_buf b = TB_BUF(4096);
@@ -85,13 +85,13 @@ panes_width(const struct model_view *s, unsigned first)
 	int w = 0;
 
 	for (unsigned i = first; i <= s->pane; i++)
-		w += has_pane(s, i) ? (int)strlen(pane_titles[i]) + 2 : 0;
+		w += model_has_pane(s, i) ? (int)strlen(pane_titles[i]) + 2 : 0;
 	return w;
 }
 
 /* Where they do not all fit, the first ones go: the one we are in is seen. */
 static void
-draw_panes(struct area a, const struct model_view *s)
+model_draw_panes(struct area a, const struct model_view *s)
 {
 	unsigned first = 0;
 	int x = a.x + 1, end = a.x + a.w;
@@ -106,7 +106,7 @@ draw_panes(struct area a, const struct model_view *s)
 	for (unsigned i = first; i < PANE_COUNT; i++) {
 		int w = (int)strlen(pane_titles[i]);
 
-		if (!has_pane(s, i))
+		if (!model_has_pane(s, i))
 			continue;
 		if (x + w > end - (i + 1 < PANE_COUNT ? 2 : 1)) {
 			put_clip(a.y, end - 1, 1, theme_utf8() ? "›" : ">", ROLE_DIM);
@@ -138,10 +138,9 @@ draw_waiting(struct area a, const struct model_view *s)
 }
 
 static void
-draw(struct view *v, struct area a)
+model_view_draw(struct view *v, struct area a)
 {
 	struct model_view *s = v->state;
-	const struct table *t = table(v);
 
 	if (!s->m) {
 		a.x++;
@@ -151,9 +150,9 @@ draw(struct view *v, struct area a)
 		return;
 	}
 	if (a.h >= 8)
-		draw_facts(area_top(&a, 1), s->m);
+		model_draw_facts(area_top(&a, 1), s->m);
 	if (a.h >= 4)
-		draw_panes(area_top(&a, 1), s);
+		model_draw_panes(area_top(&a, 1), s);
 	if (a.h >= 12)
 		put_blank(area_top(&a, 1));
 	if (s->value_key) {
@@ -162,10 +161,10 @@ draw(struct view *v, struct area a)
 	}
 	if (s->pane == PANE_TOKENIZER)
 		model_tokens_draw(&a, s);
-	if (t)
-		table_draw(a, t, &v->list, v);
-	else if (pager(v))
-		pager_draw(a, pager(v));
+	if (view_table(v))
+		table_draw(a, v);
+	else if (model_view_pager(v))
+		pager_draw(a, model_view_pager(v));
 	else
 		draw_waiting(a, s);
 }
@@ -181,7 +180,7 @@ close_value(struct model_view *s)
 
 /* Each table keeps its own cursor and filter. */
 static void
-turn(struct view *v, int by)
+model_view_turn(struct view *v, int by)
 {
 	struct model_view *s = v->state;
 
@@ -189,7 +188,7 @@ turn(struct view *v, int by)
 	s->kept[s->pane] = v->list;
 	do
 		s->pane = (enum pane)(((int)s->pane + PANE_COUNT + by) % PANE_COUNT);
-	while (!has_pane(s, s->pane));
+	while (!model_has_pane(s, s->pane));
 	v->list = s->kept[s->pane];
 	list_init(&s->kept[s->pane]);
 	if (s->pane == PANE_TOKENIZER)
@@ -197,27 +196,17 @@ turn(struct view *v, int by)
 	view_refresh(v);
 }
 
-static bool
-subject(const struct view *v, struct view_arg *out)
-{
-	const struct model_view *s = v->state;
-
-	*out = (struct view_arg){ .model = &s->loc, .id = s->id };
-	return true;
-}
-
 static void
-open_row(struct view *v)
+model_view_open_row(struct view *v)
 {
 	struct model_view *s = v->state;
-	struct view_arg arg;
 
 	if (s->m && s->pane == PANE_METADATA && !s->value_key)
 		model_open_value(v);
 	else if (s->m && s->pane == PANE_TOKENIZER)
 		model_tokens_ask(v);
-	else if (s->m && s->pane == PANE_FILES && subject(v, &arg))
-		view_open(v, VIEW_TENSORS, &arg);
+	else if (s->m && s->pane == PANE_FILES)
+		view_open(v, VIEW_TENSORS, &(struct view_arg){ .model = &v->loc });
 }
 
 /* Esc leaves the value or the tried text first; false: nothing was open. */
@@ -238,24 +227,24 @@ step_back(struct view *v)
 }
 
 static bool
-act(struct view *v, enum action a)
+model_view_act(struct view *v, enum action a)
 {
 	struct model_view *s = v->state;
-	const char *path = s->loc.path;
+	const char *path = v->loc.path;
 
 	switch (a) {
 	case ACT_NEXT_PANE:
 	case ACT_PREV_PANE:
-		turn(v, a == ACT_NEXT_PANE ? 1 : -1);
+		model_view_turn(v, a == ACT_NEXT_PANE ? 1 : -1);
 		return true;
 	case ACT_LEFT:
 	case ACT_RIGHT:
-		if (pager(v) && !pager(v)->wrap)
+		if (model_view_pager(v) && !model_view_pager(v)->wrap)
 			return false;
-		turn(v, a == ACT_RIGHT ? 1 : -1);
+		model_view_turn(v, a == ACT_RIGHT ? 1 : -1);
 		return true;
 	case ACT_OPEN:
-		open_row(v);
+		model_view_open_row(v);
 		return true;
 	case ACT_BACK:
 	case ACT_QUIT:
@@ -265,7 +254,7 @@ act(struct view *v, enum action a)
 			model_tokens_ask(v);
 		return true;
 	case ACT_VERIFY:
-		task_verify(v, &path, 1, s->loc.name);
+		task_verify(v, &path, 1, v->loc.name);
 		return true;
 	default:
 		return false;
@@ -273,7 +262,7 @@ act(struct view *v, enum action a)
 }
 
 static bool
-can(const struct view *v, enum action a)
+model_view_can(const struct view *v, enum action a)
 {
 	const struct model_view *s = v->state;
 
@@ -285,7 +274,7 @@ can(const struct view *v, enum action a)
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+model_view_summary(struct view *v, struct tb_buf *out)
 {
 	const struct model_view *s = v->state;
 	const char *dot = theme_sign(SIGN_DOT);
@@ -317,21 +306,13 @@ summary(struct view *v, struct tb_buf *out)
 }
 
 static void
-where(struct view *v, struct tb_buf *out)
-{
-	const struct model_view *s = v->state;
-
-	tb_buf_str(out, s->loc.name);
-}
-
-static void
-refresh(struct view *v)
+model_view_refresh(struct view *v)
 {
 	struct model_view *s = v->state;
 	struct db_models found = { 0 };
 	struct cell cell = { .text = TB_BUF(256) };
 
-	if (view_db(v) && !db_model_by_path(view_db(v), s->loc.path, &found, NULL) && found.n &&
+	if (view_db(v) && !db_model_by_path(view_db(v), v->loc.path, &found, NULL) && found.n &&
 	    (found.rows[0].state != DB_NEVER || found.rows[0].changed))
 		model_state_cell(&found.rows[0], &cell);
 	snprintf(s->state, sizeof(s->state), "%s", tb_buf_cstr(&cell.text));
@@ -344,12 +325,10 @@ model_view_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 {
 	struct model_view *s = v->state;
 
-	if (model_loc_copy(&s->loc, arg->model, NULL))
-		return tb_nomem(err);
-	s->id = arg->id;
+	(void)arg;
+	(void)err;
 	for (int i = 0; i < PANE_COUNT; i++)
 		list_init(&s->kept[i]);
-	refresh(v);
 	model_load(v);
 	return TB_OK;
 }
@@ -367,21 +346,12 @@ model_view_close(struct view *v)
 	close_value(s);
 	model_tokens_free(&s->tok);
 	metadata_free(&s->meta);
-	free(s->row);
 	opened_unref(s->o);
-	model_loc_free(&s->loc);
-}
-
-static bool
-same(const struct view *v, const struct view_arg *arg)
-{
-	const struct model_view *s = v->state;
-
-	return arg->model && loc_same(&s->loc, arg->model);
 }
 
 const struct view_ops view_model = {
-	.size = sizeof(struct model_view), .needs_model = true, .open = model_view_open,
-	.close = model_view_close, .same = same, .table = table, .pager = pager, .draw = draw,
-	.act = act, .can = can, .refresh = refresh, .summary = summary, .where = where, .subject = subject,
+	.size = sizeof(struct model_view), .needs_model = true, .table = model_view_table,
+	.pager = model_view_pager, .open = model_view_open, .close = model_view_close,
+	.draw = model_view_draw, .act = model_view_act, .can = model_view_can,
+	.refresh = model_view_refresh, .summary = model_view_summary,
 };

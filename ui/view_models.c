@@ -13,14 +13,11 @@
 #include "src/ops/home/ctx.h"
 #include "src/ops/home/places.h"
 #include "ui/blob_cells.h"
-#include "ui/rows.h"
 #include "ui/tasks.h"
 #include "ui/view.h"
 
 struct models {
-	struct rows rows;	/* of struct db_model */
 	struct db_totals totals;
-	struct model_loc loc;	/* of subject(); borrows from rows */
 	char *places;		/* where was looked, while there is nothing to show; owned */
 	struct table nothing;	/* says so */
 };
@@ -30,100 +27,46 @@ enum {
 	COL_VERIFIED
 };
 
-static const struct column cols[] = {
-	[COL_NAME] = { "NAME", 22, 60, false, SORTS_UP, 0, .middle = true },
-	[COL_ARCH] = { "ARCH", 8, 14, false, SORTS_UP, 5 },
-	[COL_PARAMS] = { "PARAMS", 7, 0, true, SORTS_DOWN, 4 },
-	[COL_SCHEME] = { "SCHEME", 9, 14, false, SORTS_UP, 3 },
-	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_DOWN, 1 },
-	[COL_ONLY] = { "ONLY THIS", 10, 0, true, SORTS_DOWN, 7 },
-	[COL_STATE] = { "STATE", 12, 14, false, SORTS_DOWN, 2 },
-	[COL_MODIFIED] = { "MODIFIED", 10, 0, false, SORTS_DOWN, 6 },
+static const struct column models_cols[] = {
+	[COL_NAME] = { "NAME", 22, 60, false, SORTS_UP, 0, .middle = true, .key = "name" },
+	[COL_ARCH] = { "ARCH", 8, 14, false, SORTS_UP, 5, .key = "arch" },
+	[COL_PARAMS] = { "PARAMS", 7, 0, true, SORTS_DOWN, 4, .key = "params" },
+	[COL_SCHEME] = { "SCHEME", 9, 14, false, SORTS_UP, 3, .key = "scheme" },
+	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_DOWN, 1, .key = "size" },
+	[COL_ONLY] = { "ONLY THIS", 10, 0, true, SORTS_DOWN, 7, .key = "exclusive" },
+	[COL_STATE] = { "STATE", 12, 14, false, SORTS_DOWN, 2, .key = "state" },
+	[COL_MODIFIED] = { "MODIFIED", 10, 0, false, SORTS_DOWN, 6, .key = "modified" },
 	[COL_VERIFIED] = { "VERIFIED", 10, 0, false, SORTS_NOT, 8 },
 };
-static const char *const sort_keys[] = {
-	[COL_NAME] = "name", [COL_ARCH] = "arch", [COL_PARAMS] = "params",
-	[COL_SCHEME] = "scheme", [COL_SIZE] = "size", [COL_ONLY] = "exclusive",
-	[COL_STATE] = "state", [COL_MODIFIED] = "modified",
-};
-
-static struct db_query
-query_of(const struct view *v, uint64_t offset, uint64_t limit)
-{
-	return (struct db_query){
-		.filter = v->list.filter, .sort = sort_keys[v->list.sort],
-		.reverse = v->list.reverse, .offset = offset, .limit = limit,
-		.roots = &view_ctx(v)->roots,
-	};
-}
 
 static enum tb_status
-read_rows(struct view *v, uint64_t first, uint64_t n, struct rows *out)
+models_read(struct view *v, const struct db_query *q, struct rows *out)
 {
-	struct db_query q = query_of(v, first, n);
 	struct db_models list = { 0 };
-	enum tb_status status = db_models(view_db(v), &q, &list, &out->err);
+	enum tb_status status = db_models(view_db(v), q, &list, &out->err);
 
 	ROWS_TAKE(out, list);
 	return status;
 }
 
-static const struct db_model *
-row_at(struct view *v, uint64_t row)
+static enum tb_status
+models_find(struct view *v, const struct db_query *q, uint64_t id, uint64_t *row, bool *found)
 {
-	struct models *s = v->state;
-
-	return rows_at(&s->rows, v, row);
+	return db_models_find(view_db(v), q, (int64_t)id, row, found, NULL);
 }
 
-static size_t
-count(void *arg)
-{
-	struct view *v = arg;
-	struct models *s = v->state;
-
-	return rows_count(&s->rows, v);
-}
-
-static uint64_t
-id_of(void *arg, size_t row)
-{
-	const struct db_model *m = row_at(arg, row);
-
-	return m ? (uint64_t)m->id : 0;
-}
-
-static bool
-find(void *arg, uint64_t id, size_t *row)
-{
-	struct view *v = arg;
-	struct db_query q = query_of(v, 0, 0);
-	uint64_t at;
-	bool found;
-
-	if (db_models_find(view_db(v), &q, (int64_t)id, &at, &found, NULL))
-		return false;
-	*row = (size_t)at;
-	return found;
-}
+static const struct rows_source models_rows = {
+	.size = sizeof(struct db_model), .read = models_read, .find = models_find,
+	.id = rows_own_id,
+};
 
 static void
-window(void *arg, size_t first, size_t n)
+models_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
-	struct view *v = arg;
-	struct models *s = v->state;
-
-	rows_show(&s->rows, v, first, n);
-}
-
-static void
-cell(void *arg, size_t row, size_t col, struct cell *out)
-{
-	const struct db_model *m = row_at(arg, row);
+	const struct db_model *m = row;
 	char text[WORD_MAX], number[16], family[MODEL_FAMILY_MAX];
 
-	if (!m)
-		return;
+	(void)v;
 	switch (col) {
 	case COL_NAME: tb_buf_str(&out->text, m->name); break;
 	case COL_ARCH: tb_buf_str(&out->text, model_family(m->arch, family)); break;
@@ -141,21 +84,19 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	}
 }
 
-static const struct list_rows rows = { count, id_of, find };
-
-#define TABLE(none) { cols, sizeof(cols) / sizeof(*cols), &rows, window, cell, NULL, none }
-static const struct table models_table =
-	TABLE("No models yet: press R to scan the stores,\n"
-	      "or start with --store DIR to look into another folder.");
-static const struct table no_match_table =
-	TABLE("No model has that in its name; Esc shows all.");
+static const struct table models_table = {
+	TABLE_COLS(models_cols), .rows = &models_rows, .cell = models_cell,
+	.empty = "No models yet: press R to scan the stores,\n"
+		 "or start with --store DIR to look into another folder.",
+	.no_match = "No model has that in its name; Esc shows all.",
+};
 
 static const struct table *
-table(const struct view *v)
+models_table_of(const struct view *v)
 {
 	const struct models *s = v->state;
 
-	return *v->list.filter ? &no_match_table : s->places ? &s->nothing : &models_table;
+	return s->places ? &s->nothing : &models_table;
 }
 
 /* Looking at folders may take its time: a worker does it. */
@@ -206,7 +147,7 @@ static const struct job_ops look_job = {
 static void
 look(struct view *v)
 {
-	struct looking *l = tb_calloc(1, sizeof(*l));
+	struct looking *l = view_alloc(v, sizeof(*l));
 
 	if (!l)
 		return;
@@ -215,11 +156,10 @@ look(struct view *v)
 }
 
 static void
-refresh(struct view *v)
+models_refresh(struct view *v)
 {
 	struct models *s = v->state;
 
-	rows_forget(&s->rows);
 	if (db_totals(view_db(v), &view_ctx(v)->roots, &s->totals, NULL))
 		s->totals = (struct db_totals){ 0 };
 	if (!s->totals.models)
@@ -246,11 +186,8 @@ unknown_store(const struct view *v)
 static enum tb_status
 models_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 {
-	struct models *s = v->state;
-
 	(void)arg;
 	(void)err;
-	s->rows = (struct rows){ .read = read_rows, .size = sizeof(struct db_model), .stale = true };
 	if (unknown_store(v))
 		task_scan(v);
 	return TB_OK;
@@ -261,29 +198,21 @@ models_close(struct view *v)
 {
 	struct models *s = v->state;
 
-	rows_free(&s->rows);
 	free(s->places);
 }
 
 static bool
-subject(const struct view *v, struct view_arg *out)
+models_subject(struct view *v, struct view_arg *out)
 {
-	struct models *s = v->state;
-	const struct db_model *m = v->list.n ? row_at((struct view *)v, v->list.cur) : NULL;
-
-	if (!m)
-		return false;
-	s->loc = db_model_loc(m);
-	*out = (struct view_arg){ .model = &s->loc, .id = m->id };
-	return true;
+	return view_about(v, rows_current(v), out);
 }
 
 /* The models with a mark, else the one under the cursor. */
 static void
-verify(struct view *v)
+verify_marked(struct view *v)
 {
 	struct list *l = &v->list;
-	const struct db_model *m = l->n ? row_at(v, l->cur) : NULL;
+	const struct db_model *m = rows_current(v);
 	struct db_models *found;
 	const char **refs;
 	size_t n = 0;
@@ -315,7 +244,7 @@ compare(struct view *v, uint64_t one, uint64_t two)
 	struct db_models found[2] = { 0 };
 	struct model_loc loc[2];
 	size_t row[2] = { 0 };
-	bool turned = find(v, one, &row[0]) && find(v, two, &row[1]) && row[1] < row[0];
+	bool turned = rows_find(v, one, &row[0]) && rows_find(v, two, &row[1]) && row[1] < row[0];
 	const uint64_t id[2] = { turned ? two : one, turned ? one : two };
 	bool there = true;
 
@@ -326,8 +255,7 @@ compare(struct view *v, uint64_t one, uint64_t two)
 	}
 	if (there)
 		view_open(v, VIEW_DIFF, &(struct view_arg){
-			.model = &loc[0], .id = (int64_t)id[0],
-			.other = &loc[1], .other_id = (int64_t)id[1],
+			.model = &loc[0], .other = &loc[1],
 		});
 	tb_arena_free(&found[0].mem);
 	tb_arena_free(&found[1].mem);
@@ -338,7 +266,7 @@ static void
 compare_marked(struct view *v)
 {
 	struct list *l = &v->list;
-	uint64_t current = l->n ? id_of(v, l->cur) : 0;
+	uint64_t current = l->n ? rows_id(v, l->cur) : 0;
 
 	if (l->nmarks == 2)
 		compare(v, l->marks[0], l->marks[1]);
@@ -349,17 +277,17 @@ compare_marked(struct view *v)
 }
 
 static bool
-act(struct view *v, enum action a)
+models_act(struct view *v, enum action a)
 {
 	struct view_arg arg;
 
 	switch (a) {
 	case ACT_OPEN:
-		if (subject(v, &arg))
+		if (models_subject(v, &arg))
 			view_open(v, VIEW_MODEL, &arg);
 		return true;
 	case ACT_VERIFY:
-		verify(v);
+		verify_marked(v);
 		return true;
 	case ACT_VERIFY_ALL:
 		task_verify(v, NULL, 0, "all models");
@@ -376,21 +304,21 @@ act(struct view *v, enum action a)
 }
 
 static bool
-can(const struct view *v, enum action a)
+models_can(const struct view *v, enum action a)
 {
 	return v->list.n || a == ACT_RESCAN;
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+models_summary(struct view *v, struct tb_buf *out)
 {
 	const struct models *s = v->state;
 	const struct db_totals *t = &s->totals;
 	const char *dot = theme_sign(SIGN_DOT), *notice = db_notice(view_db(v));
 	char text[WORD_MAX], bytes[16];
 
-	if (s->rows.err.code || *notice) {
-		tb_buf_str(out, s->rows.err.code ? s->rows.err.msg : notice);
+	if (*notice) {
+		tb_buf_str(out, notice);
 		return;
 	}
 	if (v->list.nmarks)
@@ -412,7 +340,7 @@ summary(struct view *v, struct tb_buf *out)
 
 /* The stores. */
 static void
-where(struct view *v, struct tb_buf *out)
+models_where(struct view *v, struct tb_buf *out)
 {
 	const struct store_roots *r = &view_ctx(v)->roots;
 
@@ -425,8 +353,8 @@ where(struct view *v, struct tb_buf *out)
 }
 
 const struct view_ops view_models = {
-	.columns = &models_table,
-	.size = sizeof(struct models), .open = models_open, .close = models_close,
-	.table = table, .act = act, .can = can, .refresh = refresh, .summary = summary,
-	.where = where, .subject = subject,
+	.size = sizeof(struct models), .columns = &models_table, .table = models_table_of,
+	.open = models_open, .close = models_close, .act = models_act, .can = models_can,
+	.refresh = models_refresh, .summary = models_summary, .where = models_where,
+	.subject = models_subject,
 };

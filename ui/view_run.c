@@ -15,96 +15,40 @@
 #include "src/ops/home/ctx.h"
 #include "src/ops/verify/report.h"
 #include "src/ops/verify/verify.h"
-#include "ui/rows.h"
 #include "ui/view.h"
 
 struct run {
 	int64_t id;
 	struct db_runs head;		/* the run itself: one row, or none */
 	struct db_run_models models;	/* how they stood after it */
-	struct rows rows;		/* of struct db_finding */
-	struct model_loc loc;		/* of subject(); borrows from found */
-	struct db_models found;
+	struct db_models found;		/* the finding's, for subject() */
 };
 
 enum { COL_SEVERITY, COL_CODE, COL_MODEL, COL_WHERE, COL_MESSAGE };
 
-static const struct column cols[] = {
-	[COL_SEVERITY] = { "SEVERITY", 10, 0, false, SORTS_DOWN, 1 },
-	[COL_CODE] = { "WHAT", 15, 18, false, SORTS_UP, 2 },
-	[COL_MODEL] = { "MODEL", 16, 30, false, SORTS_UP, 3, .middle = true },
-	[COL_WHERE] = { "WHERE", 20, 72, false, SORTS_UP, 2, .middle = true },
+static const struct column run_cols[] = {
+	[COL_SEVERITY] = { "SEVERITY", 10, 0, false, SORTS_DOWN, 1, .key = "severity" },
+	[COL_CODE] = { "WHAT", 15, 18, false, SORTS_UP, 2, .key = "code" },
+	[COL_MODEL] = { "MODEL", 16, 30, false, SORTS_UP, 3, .middle = true, .key = "model" },
+	[COL_WHERE] = { "WHERE", 20, 72, false, SORTS_UP, 2, .middle = true, .key = "blob" },
 	[COL_MESSAGE] = { "MESSAGE", 40, 200, false, SORTS_NOT, 5 },
-};
-static const char *const sort_keys[] = {
-	[COL_SEVERITY] = "severity", [COL_CODE] = "code", [COL_MODEL] = "model",
-	[COL_WHERE] = "blob",
 };
 
 static enum tb_status
-read_rows(struct view *v, uint64_t first, uint64_t n, struct rows *out)
+run_read(struct view *v, const struct db_query *q, struct rows *out)
 {
 	const struct run *s = v->state;
-	const struct db_query q = {
-		.filter = v->list.filter, .sort = sort_keys[v->list.sort],
-		.reverse = v->list.reverse, .offset = first, .limit = n,
-	};
 	struct db_findings list = { 0 };
-	enum tb_status status = db_findings(view_db(v), s->id, &q, &list, &out->err);
+	enum tb_status status = db_findings(view_db(v), s->id, q, &list, &out->err);
 
 	ROWS_TAKE(out, list);
 	return status;
 }
 
-static const struct db_finding *
-finding_at(struct view *v, uint64_t row)
-{
-	struct run *s = v->state;
-
-	return rows_at(&s->rows, v, row);
-}
-
-static size_t
-count(void *arg)
-{
-	struct view *v = arg;
-	struct run *s = v->state;
-
-	return rows_count(&s->rows, v);
-}
-
-static uint64_t
-id_of(void *arg, size_t row)
-{
-	const struct db_finding *f = finding_at(arg, row);
-
-	return f ? (uint64_t)f->id : 0;
-}
-
-/* Within what is at hand: a finding never moves but by filter or order. */
-static bool
-find(void *arg, uint64_t id, size_t *row)
-{
-	struct view *v = arg;
-	const struct run *s = v->state;
-	const struct db_finding *f = s->rows.v;
-
-	for (size_t i = 0; i < s->rows.n; i++)
-		if ((uint64_t)f[i].id == id) {
-			*row = s->rows.first + i;
-			return true;
-		}
-	return false;
-}
-
-static void
-window(void *arg, size_t first, size_t n)
-{
-	struct view *v = arg;
-	struct run *s = v->state;
-
-	rows_show(&s->rows, v, first, n);
-}
+/* Found within what is held: a finding never moves but by filter or order. */
+static const struct rows_source run_rows = {
+	.size = sizeof(struct db_finding), .read = run_read, .id = rows_own_id,
+};
 
 static void
 severity_cell(enum severity sev, struct cell *out)
@@ -129,12 +73,11 @@ message_of(const struct db_finding *f)
 }
 
 static void
-cell(void *arg, size_t row, size_t col, struct cell *out)
+run_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
-	const struct db_finding *f = finding_at(arg, row);
+	const struct db_finding *f = row;
 
-	if (!f)
-		return;
+	(void)v;
 	switch (col) {
 	case COL_SEVERITY: severity_cell(f->severity, out); break;
 	case COL_CODE: tb_buf_str(&out->text, f->code); break;
@@ -144,21 +87,10 @@ cell(void *arg, size_t row, size_t col, struct cell *out)
 	}
 }
 
-static const struct list_rows rows = { count, id_of, find };
-static const struct table findings_table = {
-	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows,
-	.window = window, .cell = cell, .empty = "Nothing was found.",
+static const struct table run_table = {
+	TABLE_COLS(run_cols), .rows = &run_rows, .cell = run_cell,
+	.empty = "Nothing was found.", .no_match = "No finding has that in it; Esc shows all.",
 };
-static const struct table no_match_table = {
-	.cols = cols, .ncols = sizeof(cols) / sizeof(*cols), .rows = &rows,
-	.window = window, .cell = cell, .empty = "No finding has that in it; Esc shows all.",
-};
-
-static const struct table *
-table(const struct view *v)
-{
-	return *v->list.filter ? &no_match_table : &findings_table;
-}
 
 /* Below the table: what does not fit into a row. */
 
@@ -210,7 +142,7 @@ draw_detail(struct area *a, const struct detail *d)
 static int
 detail_rows(struct view *v, struct area a)
 {
-	const struct db_finding *f = v->list.n ? finding_at(v, v->list.cur) : NULL;
+	const struct db_finding *f = rows_current(v);
 	struct tb_buf place = TB_BUF(1u << 16);
 	struct detail details[DETAILS];
 	int lines = 1, most = a.h / 2;
@@ -229,7 +161,7 @@ detail_rows(struct view *v, struct area a)
 static void
 draw_details(struct view *v, struct area a)
 {
-	const struct db_finding *f = finding_at(v, v->list.cur);
+	const struct db_finding *f = rows_current(v);
 	struct tb_buf place = TB_BUF(1u << 16);
 	struct detail details[DETAILS];
 
@@ -244,21 +176,20 @@ draw_details(struct view *v, struct area a)
 
 /* The list reads rows as it is drawn: the finding is looked up behind it again. */
 static void
-draw(struct view *v, struct area a)
+run_draw(struct view *v, struct area a)
 {
 	int lines = detail_rows(v, a);
 
-	table_draw(area_top(&a, a.h - lines), table(v), &v->list, v);
+	table_draw(area_top(&a, a.h - lines), v);
 	if (lines)
 		draw_details(v, a);
 }
 
 static void
-refresh(struct view *v)
+run_refresh(struct view *v)
 {
 	struct run *s = v->state;
 
-	rows_forget(&s->rows);
 	tb_arena_free(&s->head.mem);
 	tb_arena_free(&s->models.mem);
 	s->head = (struct db_runs){ 0 };
@@ -276,7 +207,6 @@ run_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	if (!arg->id)
 		return tb_fail(err, TB_EUSAGE, "Open a run from Audit.");
 	s->id = arg->id;
-	s->rows = (struct rows){ .read = read_rows, .size = sizeof(struct db_finding), .stale = true };
 	return TB_OK;
 }
 
@@ -287,12 +217,11 @@ run_close(struct view *v)
 
 	tb_arena_free(&s->head.mem);
 	tb_arena_free(&s->models.mem);
-	rows_free(&s->rows);
 	tb_arena_free(&s->found.mem);
 }
 
 static bool
-same(const struct view *v, const struct view_arg *arg)
+run_same(const struct view *v, const struct view_arg *arg)
 {
 	const struct run *s = v->state;
 
@@ -301,20 +230,17 @@ same(const struct view *v, const struct view_arg *arg)
 
 /* The model that the finding is about, while the index has it. */
 static bool
-subject(const struct view *v, struct view_arg *out)
+run_subject(struct view *v, struct view_arg *out)
 {
 	struct run *s = v->state;
-	const struct db_finding *f = v->list.n ? finding_at((struct view *)v, v->list.cur) : NULL;
-	const struct db_model *m;
+	const struct db_finding *f = rows_current(v);
 
 	tb_arena_free(&s->found.mem);
 	if (!f || !*f->model_path ||
 	    db_model_by_path(view_db(v), f->model_path, &s->found, NULL) || !s->found.n)
 		return false;
-	m = s->found.rows;
-	s->loc = db_model_loc(m);
-	*out = (struct view_arg){ .model = &s->loc, .id = m->id,
-				  .tensor = *f->tensor ? f->tensor : NULL };
+	(void)view_about(v, s->found.rows, out);
+	out->tensor = *f->tensor ? f->tensor : NULL;
 	return true;
 }
 
@@ -327,7 +253,7 @@ struct writing {
 };
 
 static enum tb_status
-write_run(void *arg, struct tb_job *job, struct tb_err *err)
+report_job_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct writing *w = arg;
 	struct report r = { 0 };
@@ -345,7 +271,7 @@ write_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-write_say(void *arg, struct tb_buf *out)
+report_job_say(void *arg, struct tb_buf *out)
 {
 	const struct writing *w = arg;
 
@@ -353,7 +279,7 @@ write_say(void *arg, struct tb_buf *out)
 }
 
 static void
-write_free(void *arg)
+report_job_free(void *arg)
 {
 	struct writing *w = arg;
 
@@ -362,8 +288,8 @@ write_free(void *arg)
 	free(w);
 }
 
-static const struct job_ops write_job = {
-	.flags = JOB_LISTED, .run = write_run, .result = write_say, .free = write_free,
+static const struct job_ops report_job_ops = {
+	.flags = JOB_LISTED, .run = report_job_run, .result = report_job_say, .free = report_job_free,
 };
 
 static const char report_to[] = "report to (.md .txt .json .csv .html): ";
@@ -384,7 +310,7 @@ path_typed(void *arg, const char *text)
 		view_complain(v, &err);
 		return;
 	}
-	w = tb_calloc(1, sizeof(*w));
+	w = view_alloc(v, sizeof(*w));
 	if (!w)
 		return;
 	w->format = format;
@@ -392,9 +318,9 @@ path_typed(void *arg, const char *text)
 	w->path = tb_strdup(text);
 	w->run = s->id;
 	if (w->db_path && w->path)
-		(void)view_job(v, &write_job, w, "report of run %jd", (intmax_t)s->id);
+		(void)view_job(v, &report_job_ops, w, "report of run %jd", (intmax_t)s->id);
 	else
-		write_free(w);
+		report_job_free(w);
 }
 
 static void
@@ -426,12 +352,14 @@ blob_of(struct view *v, const struct db_finding *f)
 static void
 open_finding(struct view *v)
 {
-	const struct db_finding *f = v->list.n ? finding_at(v, v->list.cur) : NULL;
+	const struct run *s = v->state;
+	const struct db_finding *f = rows_current(v);
 	struct view_arg arg = { 0 };
-	bool model = subject(v, &arg), tensor = false;
+	bool model = run_subject(v, &arg), tensor = false;
 	int64_t blob = f ? blob_of(v, f) : 0;
 
-	if (model && arg.tensor && db_has_tensor(view_db(v), arg.id, arg.tensor, &tensor, NULL))
+	if (model && arg.tensor &&
+	    db_has_tensor(view_db(v), s->found.rows->id, arg.tensor, &tensor, NULL))
 		tensor = false;
 	if (tensor)
 		view_open(v, VIEW_TENSOR, &arg);
@@ -444,7 +372,7 @@ open_finding(struct view *v)
 }
 
 static bool
-act(struct view *v, enum action a)
+run_act(struct view *v, enum action a)
 {
 	switch (a) {
 	case ACT_OPEN:
@@ -459,13 +387,13 @@ act(struct view *v, enum action a)
 }
 
 static bool
-can(const struct view *v, enum action a)
+run_can(const struct view *v, enum action a)
 {
 	return a == ACT_REPORT || v->list.n;
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+run_summary(struct view *v, struct tb_buf *out)
 {
 	const struct run *s = v->state;
 	const struct db_run *r = s->head.rows;
@@ -491,7 +419,7 @@ summary(struct view *v, struct tb_buf *out)
 }
 
 static void
-where(struct view *v, struct tb_buf *out)
+run_where(struct view *v, struct tb_buf *out)
 {
 	const struct run *s = v->state;
 	char text[WORD_MAX];
@@ -501,8 +429,8 @@ where(struct view *v, struct tb_buf *out)
 }
 
 const struct view_ops view_run = {
-	.columns = &findings_table,
-	.size = sizeof(struct run), .open = run_open, .close = run_close, .same = same,
-	.table = table, .draw = draw, .act = act, .can = can, .refresh = refresh,
-	.summary = summary, .where = where, .subject = subject,
+	.size = sizeof(struct run), .columns = &run_table, .open = run_open, .close = run_close,
+	.same = run_same, .draw = run_draw, .act = run_act, .can = run_can,
+	.refresh = run_refresh, .summary = run_summary, .where = run_where,
+	.subject = run_subject,
 };

@@ -10,7 +10,7 @@
 #include "ui/tensor.h"
 
 static void
-opened(struct view *v, struct opened *o, const struct tb_err *err)
+tensor_opened(struct view *v, struct opened *o, const struct tb_err *err)
 {
 	struct tensor_view *s = v->state;
 
@@ -22,7 +22,7 @@ opened(struct view *v, struct opened *o, const struct tb_err *err)
 		facts_compute(v, false);
 	} else if (o) {
 		snprintf(s->error, sizeof(s->error), "%s has no %s any more: R reads the stores.",
-			 s->loc.name, s->name);
+			 v->loc.name, s->name);
 	} else {
 		snprintf(s->error, sizeof(s->error), "%s", err->msg);
 	}
@@ -37,15 +37,11 @@ tensor_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	if (!arg->tensor)
 		return tb_fail(err, TB_EUSAGE, "Open a tensor from Tensors.");
 	s->name = tb_strdup(arg->tensor);
-	s->id = arg->id;
-	if (s->name && !model_loc_copy(&s->loc, arg->model, NULL))
-		status = opened_load(v, &s->loc, opened, err);
-	else
-		status = tb_nomem(err);
-	if (status) {
-		model_loc_free(&s->loc);
+	if (!s->name)
+		return tb_nomem(err);
+	status = opened_load(v, tensor_opened, err);
+	if (status)
 		free(s->name);
-	}
 	return status;
 }
 
@@ -58,23 +54,21 @@ tensor_close(struct view *v)
 	heat_view_free(s);
 	free(s->result);
 	opened_unref(s->o);
-	model_loc_free(&s->loc);
 	free(s->name);
 }
 
 static bool
-same(const struct view *v, const struct view_arg *arg)
+tensor_same(const struct view *v, const struct view_arg *arg)
 {
 	const struct tensor_view *s = v->state;
 
-	return !arg->tensor || (arg->model && loc_same(&s->loc, arg->model) &&
-				!strcmp(s->name, arg->tensor));
+	return !arg->tensor || (loc_same(&v->loc, arg->model) && !strcmp(s->name, arg->tensor));
 }
 
 /* Panes. */
 
 static bool
-has_pane(const struct tensor_view *s, unsigned pane)
+tensor_has_pane(const struct tensor_view *s, unsigned pane)
 {
 	return pane < PANE_BYTES || (s->t && values_part_of(s->t, pane - PANE_BYTES));
 }
@@ -89,11 +83,11 @@ pane_title(unsigned pane, char out[32])
 }
 
 static void
-turn(struct tensor_view *s, int by)
+tensor_turn(struct tensor_view *s, int by)
 {
 	do
 		s->pane = (s->pane + (unsigned)(PANE_COUNT + by)) % PANE_COUNT;
-	while (!has_pane(s, s->pane));
+	while (!tensor_has_pane(s, s->pane));
 }
 
 /* b goes to the bytes, and then from part to part. */
@@ -106,11 +100,11 @@ next_part(struct tensor_view *s)
 	}
 	do
 		s->pane = s->pane + 1 < PANE_COUNT ? s->pane + 1 : PANE_BYTES;
-	while (!has_pane(s, s->pane));
+	while (!tensor_has_pane(s, s->pane));
 }
 
 static void
-draw_panes(struct area a, const struct tensor_view *s)
+tensor_draw_panes(struct area a, const struct tensor_view *s)
 {
 	char text[32];
 	int x = a.x + 1;
@@ -120,7 +114,7 @@ draw_panes(struct area a, const struct tensor_view *s)
 		const char *title = pane_title(i, text);
 		int w = (int)strlen(title);
 
-		if (!has_pane(s, i))
+		if (!tensor_has_pane(s, i))
 			continue;
 		put_clip(a.y, x, w, title, i == s->pane ? ROLE_CURSOR : ROLE_DIM);
 		x += w + 2;
@@ -128,7 +122,7 @@ draw_panes(struct area a, const struct tensor_view *s)
 }
 
 static void
-draw(struct view *v, struct area a)
+tensor_draw(struct view *v, struct area a)
 {
 	struct tensor_view *s = v->state;
 
@@ -145,7 +139,7 @@ draw(struct view *v, struct area a)
 		return;
 	}
 	if (a.h >= 4)
-		draw_panes(area_top(&a, 1), s);
+		tensor_draw_panes(area_top(&a, 1), s);
 	if (a.h >= 12)
 		put_blank(area_top(&a, 1));
 	if (s->pane != PANE_HEAT)
@@ -159,7 +153,7 @@ draw(struct view *v, struct area a)
 }
 
 static bool
-act(struct view *v, enum action a)
+tensor_act(struct view *v, enum action a)
 {
 	struct tensor_view *s = v->state;
 
@@ -168,7 +162,7 @@ act(struct view *v, enum action a)
 	switch (a) {
 	case ACT_NEXT_PANE:
 	case ACT_PREV_PANE:
-		turn(s, a == ACT_NEXT_PANE ? 1 : -1);
+		tensor_turn(s, a == ACT_NEXT_PANE ? 1 : -1);
 		return true;
 	case ACT_HISTOGRAM:
 		s->pane = PANE_FACTS;
@@ -197,7 +191,7 @@ act(struct view *v, enum action a)
 }
 
 static bool
-can(const struct view *v, enum action a)
+tensor_can(const struct view *v, enum action a)
 {
 	const struct tensor_view *s = v->state;
 
@@ -211,7 +205,7 @@ can(const struct view *v, enum action a)
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+tensor_summary(struct view *v, struct tb_buf *out)
 {
 	const struct tensor_view *s = v->state;
 
@@ -221,25 +215,17 @@ summary(struct view *v, struct tb_buf *out)
 		grid_place(s, out);
 }
 
-static void
-where(struct view *v, struct tb_buf *out)
-{
-	const struct tensor_view *s = v->state;
-
-	tb_buf_str(out, s->loc.name);
-}
-
 static bool
-subject(const struct view *v, struct view_arg *out)
+tensor_subject(struct view *v, struct view_arg *out)
 {
 	const struct tensor_view *s = v->state;
 
-	*out = (struct view_arg){ .model = &s->loc, .tensor = s->name, .id = s->id };
+	*out = (struct view_arg){ .model = &v->loc, .tensor = s->name };
 	return true;
 }
 
 const struct view_ops view_tensor = {
 	.size = sizeof(struct tensor_view), .needs_model = true, .open = tensor_open,
-	.close = tensor_close, .same = same, .draw = draw, .act = act, .can = can,
-	.summary = summary, .where = where, .subject = subject,
+	.close = tensor_close, .same = tensor_same, .draw = tensor_draw, .act = tensor_act,
+	.can = tensor_can, .summary = tensor_summary, .subject = tensor_subject,
 };

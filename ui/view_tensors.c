@@ -7,31 +7,20 @@
 
 #include "src/base/text.h"
 #include "src/face/words.h"
-#include "ui/opened.h"
 #include "ui/stats.h"
 #include "ui/tree.h"
 #include "ui/view.h"
 
-#define WINDOW_MIN 64
 #define MARKS_MAX 100000
 #define BRANCH_ID ((uint64_t)1 << 63)	/* rows that are no tensors */
 
-/* Rows [first, first + rows.n) of a query. */
-struct window {
-	struct db_tensors rows;
-	uint64_t first;
-	bool stale;
-};
-
 struct tensors {
-	struct model_loc loc;	/* owned */
 	int64_t id;
 	uint64_t count, bytes, largest;	/* of the model, as the tree was read */
 	bool flat;
 	bool figures;		/* columns: statistics before shape and size */
 	struct tree tree;
-	struct window shown;	/* flat, in the list's filter and order */
-	struct window natural;	/* all, in order of names: leaves of the tree */
+	struct rows natural;	/* all, in order of names: leaves of the tree */
 	struct stats stats;
 	struct tb_err err;
 };
@@ -44,11 +33,11 @@ enum {
 /* name: columns that the names need at least; up, down: the directions in which a
  * column sorts, or SORTS_NOT; which: the priorities. */
 #define COLS(name, up, down, which) { \
-	[COL_NAME] = { "NAME", name, 72, false, up, 0, .middle = true }, \
-	[COL_SHAPE] = { "SHAPE", 11, 18, true, down, which(3, 7) }, \
-	[COL_DTYPE] = { "DTYPE", 5, 7, false, up, which(7, 10) }, \
-	[COL_SCHEME] = { "SCHEME", 8, 14, false, up, which(4, 8) }, \
-	[COL_BYTES] = { "SIZE", 8, 0, true, down, which(1, 6) }, \
+	[COL_NAME] = { "NAME", name, 72, false, up, 0, .middle = true, .key = "name" }, \
+	[COL_SHAPE] = { "SHAPE", 11, 18, true, down, which(3, 7), .key = "shape" }, \
+	[COL_DTYPE] = { "DTYPE", 5, 7, false, up, which(7, 10), .key = "dtype" }, \
+	[COL_SCHEME] = { "SCHEME", 8, 14, false, up, which(4, 8), .key = "scheme" }, \
+	[COL_BYTES] = { "SIZE", 8, 0, true, down, which(1, 6), .key = "size" }, \
 	[COL_SHARE] = { "SHARE", 15, 0, true, SORTS_NOT, which(6, 9) }, \
 	[COL_MIN] = { "MIN", 9, 0, true, SORTS_NOT, 3 }, \
 	[COL_MAX] = { "MAX", 9, 0, true, SORTS_NOT, 3 }, \
@@ -58,15 +47,10 @@ enum {
 }
 #define WITHOUT(without, with) without
 #define WITH(without, with) with
-static const struct column cols[2][2][COL_COUNT] = {	/* [flat][statistics] */
+static const struct column tensors_cols[2][2][COL_COUNT] = {	/* [flat][statistics] */
 	{ COLS(28, SORTS_NOT, SORTS_NOT, WITHOUT), COLS(28, SORTS_NOT, SORTS_NOT, WITH) },
 	{ COLS(40, SORTS_UP, SORTS_DOWN, WITHOUT), COLS(36, SORTS_UP, SORTS_DOWN, WITH) },
 };
-static const char *const sort_keys[COL_COUNT] = {
-	[COL_NAME] = "name", [COL_SHAPE] = "shape", [COL_DTYPE] = "dtype",
-	[COL_SCHEME] = "scheme", [COL_BYTES] = "size",
-};
-
 static bool
 is_flat(const struct view *v)
 {
@@ -75,132 +59,98 @@ is_flat(const struct view *v)
 	return s->flat || *v->list.filter;
 }
 
-static const struct db_tensor *
-window_get(struct view *v, struct window *w, const struct db_query *order, uint64_t row)
+/* Tensors of the model in the index: the table, and the leaves of the tree. */
+
+static enum tb_status
+tensors_read(struct view *v, const struct db_query *q, struct rows *out)
 {
 	struct tensors *s = v->state;
-	struct db_query q = *order;
+	struct db_tensors list = { 0 };
+	enum tb_status status = db_tensors(view_db(v), s->id, q, &list, &out->err);
 
-	if (w->stale || row < w->first || row - w->first >= w->rows.n) {
-		q.offset = row;
-		q.limit = WINDOW_MIN;
-		tb_arena_free(&w->rows.mem);
-		w->rows = (struct db_tensors){ 0 };
-		w->first = row;
-		w->stale = false;
-		if (db_tensors(view_db(v), s->id, &q, &w->rows, &s->err))
-			w->rows.n = 0;
-	}
-	return row - w->first < w->rows.n ? &w->rows.rows[row - w->first] : NULL;
+	ROWS_TAKE(out, list);
+	return status;
 }
 
-static struct db_query
-shown_query(const struct view *v)
+static enum tb_status
+tensors_find(struct view *v, const struct db_query *q, uint64_t id, uint64_t *row, bool *found)
 {
-	return (struct db_query){
-		.filter = v->list.filter, .sort = sort_keys[v->list.sort],
-		.reverse = v->list.reverse,
-	};
+	const struct tensors *s = v->state;
+
+	return db_tensors_find(view_db(v), s->id, q, id, row, found, NULL);
 }
 
-static const struct db_tensor *
-shown_at(struct view *v, uint64_t row)
+static uint64_t
+tensors_id(struct view *v, size_t row)
 {
-	struct tensors *s = v->state;
-	struct db_query q = shown_query(v);
+	const struct db_tensor *t = rows_at(v, row);
 
-	return window_get(v, &s->shown, &q, row);
+	return t ? t->ord : UINT64_MAX;
 }
+
+static const struct rows_source tensors_rows = {
+	.size = sizeof(struct db_tensor), .read = tensors_read, .find = tensors_find,
+	.id = tensors_id,
+};
 
 static const struct db_tensor *
 by_ord(struct view *v, uint64_t ord)
 {
 	struct tensors *s = v->state;
-	struct db_query all = { 0 };
 
-	return window_get(v, &s->natural, &all, ord);
+	return rows_get(&s->natural, v, ord);
 }
 
+/* Nodes of the tree. */
+
+static enum tb_status
+tree_read(struct view *v, const struct db_query *q, struct rows *out)
+{
+	const struct tensors *s = v->state;
+
+	(void)q;
+	ROWS_ALL(out, s->tree.row, s->tree.nrows);
+	return TB_OK;
+}
+
+static uint64_t
+tree_id(struct view *v, size_t row)
+{
+	struct node *const *n = rows_at(v, row);
+
+	if (!n)
+		return UINT64_MAX;
+	return (*n)->b.leaf ? (*n)->b.first : BRANCH_ID | (*n)->b.first << 12 | ((*n)->depth & 0xfff);
+}
+
+static const struct rows_source tree_rows = {
+	.size = sizeof(struct node *), .read = tree_read, .id = tree_id,
+};
+
 /* One row, whichever way it is shown. */
-struct row {
+struct tensors_row {
 	const struct node *node;	/* NULL in the table */
 	const struct db_tensor *tensor;	/* NULL for a branch */
 };
 
-static struct row
-row_at(struct view *v, size_t i)
+static struct tensors_row
+tensors_row(struct view *v, const void *row)
 {
-	struct tensors *s = v->state;
-	struct row r = { NULL, NULL };
+	struct tensors_row r = { NULL, NULL };
 
 	if (is_flat(v)) {
-		r.tensor = shown_at(v, i);
-	} else if (i < s->tree.nrows) {
-		r.node = s->tree.row[i];
+		r.tensor = row;
+	} else if (row) {
+		r.node = *(struct node *const *)row;
 		r.tensor = r.node->b.leaf ? by_ord(v, r.node->b.first) : NULL;
 	}
 	return r;
 }
 
-static size_t
-count(void *arg)
-{
-	struct view *v = arg;
-	struct tensors *s = v->state;
-
-	if (!is_flat(v))
-		return s->tree.nrows;
-	s->shown.stale = true;
-	(void)shown_at(v, 0);
-	return s->shown.rows.total;
-}
-
-static uint64_t
-node_id(const struct node *n)
-{
-	return n->b.leaf ? n->b.first : BRANCH_ID | n->b.first << 12 | (n->depth & 0xfff);
-}
-
-static uint64_t
-id_of(void *arg, size_t i)
-{
-	struct row r = row_at(arg, i);
-
-	return r.node ? node_id(r.node) : r.tensor ? r.tensor->ord : UINT64_MAX;
-}
-
-static bool
-find_flat(struct view *v, uint64_t id, size_t *row)
-{
-	struct tensors *s = v->state;
-	struct db_query q = shown_query(v);
-	uint64_t at;
-	bool found;
-
-	if (db_tensors_find(view_db(v), s->id, &q, id, &at, &found, NULL))
-		return false;
-	*row = (size_t)at;
-	return found;
-}
-
-static bool
-find(void *arg, uint64_t id, size_t *row)
-{
-	struct view *v = arg;
-	struct tensors *s = v->state;
-
-	if (is_flat(v))
-		return find_flat(v, id, row);
-	for (*row = 0; *row < s->tree.nrows; (*row)++)
-		if (node_id(s->tree.row[*row]) == id)
-			return true;
-	return false;
-}
-
 /* Cells. */
 
 static void
-name_cell(const struct row *r, struct cell *out)
+tensors_name(const struct tensors_row *r, struct cell *out)
 {
 	const char *above = r->node && r->node->parent ? r->node->parent->b.path : "";
 
@@ -222,7 +172,7 @@ name_cell(const struct row *r, struct cell *out)
 
 /* Percent of the model; the bar compares with the largest beside it. */
 static void
-share_cell(const struct tensors *s, const struct row *r, uint64_t bytes, struct cell *out)
+tensors_share(const struct tensors *s, const struct tensors_row *r, uint64_t bytes, struct cell *out)
 {
 	uint64_t largest = !r->node ? s->largest
 			 : r->node->parent ? r->node->parent->largest : s->tree.top.largest;
@@ -234,7 +184,7 @@ share_cell(const struct tensors *s, const struct row *r, uint64_t bytes, struct 
 }
 
 static void
-stat_cell(const struct inspect_stats *st, size_t col, struct cell *out)
+tensors_stat(const struct inspect_stats *st, size_t col, struct cell *out)
 {
 	char text[WORD_MAX];
 
@@ -250,11 +200,10 @@ stat_cell(const struct inspect_stats *st, size_t col, struct cell *out)
 }
 
 static void
-cell(void *arg, size_t i, size_t col, struct cell *out)
+tensors_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
-	struct view *v = arg;
 	struct tensors *s = v->state;
-	struct row r = row_at(v, i);
+	struct tensors_row r = tensors_row(v, row);
 	const struct db_tensor *t = r.tensor;
 	uint64_t bytes = t ? t->bytes : r.node ? r.node->b.bytes : 0;
 	char text[WORD_MAX], number[16];
@@ -262,7 +211,7 @@ cell(void *arg, size_t i, size_t col, struct cell *out)
 	if (!t && (!r.node || r.node->b.leaf))
 		return;
 	switch (col) {
-	case COL_NAME: name_cell(&r, out); break;
+	case COL_NAME: tensors_name(&r, out); break;
 	case COL_SHAPE:
 		tb_buf_str(&out->text, t ? word_shape(t->dim, t->ndim, theme_sign(SIGN_TIMES), text)
 					 : word_count(r.node->b.count, "tensor", text));
@@ -273,24 +222,24 @@ cell(void *arg, size_t i, size_t col, struct cell *out)
 					: *r.node->b.scheme ? r.node->b.scheme : "mixed");
 		break;
 	case COL_BYTES: tb_buf_str(&out->text, tb_human_bytes(bytes, number)); break;
-	case COL_SHARE: share_cell(s, &r, bytes, out); break;
+	case COL_SHARE: tensors_share(s, &r, bytes, out); break;
 	default:
-		stat_cell(t ? stats_get(&s->stats, view_db(v), s->id, t->ord) : NULL, col, out);
+		tensors_stat(t ? stats_get(&s->stats, view_db(v), s->id, t->ord) : NULL, col, out);
 		break;
 	}
 }
 
-static const struct list_rows rows = { count, id_of, find };
-#define TABLE(flat, n, none) { cols[flat][n > COL_MIN], n, &rows, NULL, cell, NULL, none }
+#define TABLE(flat, n, source, none) { tensors_cols[flat][n > COL_MIN], n, .rows = source, \
+	.cell = tensors_cell, .empty = none }
 #define NO_MATCH "No tensor has that in its name; Esc shows all."
 #define NO_TENSOR "Nothing of this model could be read: 1, Enter and Problems say why."
 static const struct table tables[2][2] = {	/* [flat][statistics] */
-	{ TABLE(0, COL_MIN, NO_TENSOR), TABLE(0, COL_COUNT, NO_TENSOR) },
-	{ TABLE(1, COL_MIN, NO_MATCH), TABLE(1, COL_COUNT, NO_MATCH) },
+	{ TABLE(0, COL_MIN, &tree_rows, NO_TENSOR), TABLE(0, COL_COUNT, &tree_rows, NO_TENSOR) },
+	{ TABLE(1, COL_MIN, &tensors_rows, NO_MATCH), TABLE(1, COL_COUNT, &tensors_rows, NO_MATCH) },
 };
 
 static const struct table *
-table(const struct view *v)
+tensors_table(const struct view *v)
 {
 	const struct tensors *s = v->state;
 
@@ -321,7 +270,7 @@ read_tree(struct view *v, struct tb_err *err)
 	tree_free(&s->tree);
 	stats_free(&s->stats);
 	list_unmark_all(&v->list);
-	s->natural.stale = true;
+	rows_start(&s->natural, v, &tensors_rows, &(struct db_query){ 0 });
 	if (tree_init(&s->tree, view_db(v), s->id, err))
 		return err->code;
 	s->count = s->bytes = 0;
@@ -336,16 +285,15 @@ read_tree(struct view *v, struct tb_err *err)
 
 /* The tree stays open as it is unless the model is another one now. */
 static void
-refresh(struct view *v)
+tensors_refresh(struct view *v)
 {
 	struct tensors *s = v->state;
 	struct db_models now = { 0 };
 
-	s->shown.stale = true;
 	s->err.code = TB_OK;
 	if (db_model_by_id(view_db(v), s->id, &now, &s->err) == TB_OK &&
-	    (!now.n || now.rows[0].tensors != s->count || now.rows[0].mtime_ns != s->loc.mtime_ns)) {
-		s->loc.mtime_ns = now.n ? now.rows[0].mtime_ns : 0;
+	    (!now.n || now.rows[0].tensors != s->count || now.rows[0].mtime_ns != v->loc.mtime_ns)) {
+		v->loc.mtime_ns = now.n ? now.rows[0].mtime_ns : 0;
 		(void)read_tree(v, &s->err);
 	}
 	tb_arena_free(&now.mem);
@@ -365,11 +313,9 @@ tensors_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	if (!found.n)
 		return tb_fail(err, TB_ENOENT, "%s is not in the index yet: R reads the stores.",
 			       arg->model->name);
-	if (model_loc_copy(&s->loc, arg->model, NULL))
-		return tb_nomem(err);
 	if (read_tree(v, err) == TB_OK)
 		return TB_OK;
-	model_loc_free(&s->loc);
+	rows_free(&s->natural);
 	return err->code;
 }
 
@@ -380,17 +326,7 @@ tensors_close(struct view *v)
 
 	tree_free(&s->tree);
 	stats_free(&s->stats);
-	tb_arena_free(&s->shown.rows.mem);
-	tb_arena_free(&s->natural.rows.mem);
-	model_loc_free(&s->loc);
-}
-
-static bool
-same(const struct view *v, const struct view_arg *arg)
-{
-	const struct tensors *s = v->state;
-
-	return arg->model && loc_same(&s->loc, arg->model);
+	rows_free(&s->natural);
 }
 
 /* Keys. */
@@ -403,16 +339,16 @@ set_open(struct view *v, struct node *n, bool open)
 
 	if (tree_toggle(&s->tree, n, open, &err))
 		view_complain(v, &err);
-	v->list.n = s->tree.nrows;
+	v->list.n = (size_t)rows_count(v);
 	list_goto(&v->list, tree_row(&s->tree, n));
 }
 
 static void
-open_row(struct view *v)
+tensors_open_row(struct view *v)
 {
 	struct tensors *s = v->state;
-	struct row r = row_at(v, v->list.cur);
-	struct view_arg arg = { .model = &s->loc, .id = s->id };
+	struct tensors_row r = tensors_row(v, rows_current(v));
+	struct view_arg arg = { .model = &v->loc };
 
 	if (r.tensor) {
 		arg.tensor = r.tensor->name;
@@ -460,10 +396,10 @@ mark_range(struct view *v, uint64_t first, uint64_t n)
 
 /* A mark on a branch is one on each tensor below it. */
 static bool
-mark(struct view *v, enum action a)
+tensors_mark(struct view *v, enum action a)
 {
 	struct tensors *s = v->state;
-	struct row r = { NULL, NULL };
+	struct tensors_row r;
 
 	if (is_flat(v))
 		return false;
@@ -471,7 +407,7 @@ mark(struct view *v, enum action a)
 		mark_range(v, 0, s->count);
 		return true;
 	}
-	r = row_at(v, v->list.cur);
+	r = tensors_row(v, rows_current(v));
 	if (!r.node || r.node->b.leaf)
 		return false;
 	mark_range(v, r.node->b.first, r.node->b.count);
@@ -491,9 +427,9 @@ static void
 statistics(struct view *v)
 {
 	struct tensors *s = v->state;
-	struct row r = row_at(v, v->list.cur);
+	struct tensors_row r = tensors_row(v, rows_current(v));
 	const struct list *l = &v->list;
-	struct stats_job *j = stats_job_new(v, &s->loc);
+	struct stats_job *j = stats_job_new(v);
 	bool ok = j != NULL;
 
 	if (ok)
@@ -530,13 +466,13 @@ other_columns(struct view *v)
 }
 
 static bool
-act(struct view *v, enum action a)
+tensors_act(struct view *v, enum action a)
 {
 	struct tensors *s = v->state;
 
 	switch (a) {
 	case ACT_OPEN:
-		open_row(v);
+		tensors_open_row(v);
 		return true;
 	case ACT_LEFT:
 	case ACT_RIGHT:
@@ -554,7 +490,7 @@ act(struct view *v, enum action a)
 		return false;
 	case ACT_MARK:
 	case ACT_MARK_ALL:
-		return mark(v, a);
+		return tensors_mark(v, a);
 	case ACT_STATS:
 		statistics(v);
 		return true;
@@ -567,7 +503,7 @@ act(struct view *v, enum action a)
 }
 
 static bool
-can(const struct view *v, enum action a)
+tensors_can(const struct view *v, enum action a)
 {
 	const struct tensors *s = v->state;
 
@@ -577,7 +513,7 @@ can(const struct view *v, enum action a)
 }
 
 static void
-summary(struct view *v, struct tb_buf *out)
+tensors_summary(struct view *v, struct tb_buf *out)
 {
 	const struct tensors *s = v->state;
 	const char *dot = theme_sign(SIGN_DOT);
@@ -599,26 +535,8 @@ summary(struct view *v, struct tb_buf *out)
 		tb_buf_printf(out, " %s %s", dot, tb_human_bytes(s->bytes, bytes));
 }
 
-static void
-where(struct view *v, struct tb_buf *out)
-{
-	const struct tensors *s = v->state;
-
-	tb_buf_str(out, s->loc.name);
-}
-
-static bool
-subject(const struct view *v, struct view_arg *out)
-{
-	const struct tensors *s = v->state;
-
-	*out = (struct view_arg){ .model = &s->loc, .id = s->id };
-	return true;
-}
-
 const struct view_ops view_tensors = {
-	.columns = &tables[1][0],
-	.size = sizeof(struct tensors), .needs_model = true, .open = tensors_open,
-	.close = tensors_close, .same = same, .table = table, .act = act, .can = can,
-	.refresh = refresh, .summary = summary, .where = where, .subject = subject,
+	.size = sizeof(struct tensors), .needs_model = true, .columns = &tables[1][0],
+	.table = tensors_table, .open = tensors_open, .close = tensors_close, .act = tensors_act,
+	.can = tensors_can, .refresh = tensors_refresh, .summary = tensors_summary,
 };
