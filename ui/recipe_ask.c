@@ -364,19 +364,15 @@ default_name(const struct recipe *s, const char *name, struct tb_buf *out)
 		*p = '-';		/* "affine:6:64" within a tag */
 }
 
-/* Is it a folder or file that somebody put there, and no other program's cache? */
-static bool
-has_neighbours(const struct model_loc *loc)
-{
-	return !kind_has_manifest(loc->kind) && !strstr(loc->path, "/snapshots/");
-}
-
-/* A folder beside the model where people look for it, else one here. */
+/* A folder beside the model where people look for it, which is in no program's store; else
+ * one here. */
 static void
 default_folder(const struct view *v, const char *name, struct tb_buf *out)
 {
 	const struct recipe *s = v->state;
-	const char *slash = has_neighbours(&v->loc) ? strrchr(v->loc.path, '/') : NULL;
+	const char *path;
+	size_t len;
+	const char *slash = store_of_model(&v->loc, &path, &len) ? NULL : strrchr(v->loc.path, '/');
 	char *folder = slash ? tb_strndup(v->loc.path, (size_t)(slash - v->loc.path)) : NULL;
 	size_t start;
 

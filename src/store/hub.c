@@ -13,6 +13,7 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/store/walk.h"
 
 #define MAX_DEPTH 8		/* folders below a snapshot */
 #define TARGET_MAX 4096
@@ -184,7 +185,7 @@ links(const char *dir, unsigned depth, struct names *out, struct tb_err *err)
 }
 
 static enum tb_status
-each_left(const char *dir, const struct names *used, hub_left_fn *fn, void *arg,
+each_left(const char *dir, const struct names *used, store_file_fn *fn, void *arg,
 	  struct tb_err *err)
 {
 	struct tb_names names;
@@ -206,7 +207,7 @@ each_left(const char *dir, const struct names *used, hub_left_fn *fn, void *arg,
 }
 
 enum tb_status
-hub_left(const char *repository, hub_left_fn *fn, void *arg, struct tb_err *err)
+hub_left(const char *repository, store_file_fn *fn, void *arg, struct tb_err *err)
 {
 	char *snapshots = tb_path_join(repository, "snapshots");
 	char *blobs = tb_path_join(repository, "blobs");
@@ -224,3 +225,121 @@ hub_left(const char *repository, hub_left_fn *fn, void *arg, struct tb_err *err)
 	free(blobs);
 	return status;
 }
+
+/* ---- the row ---- */
+
+static const struct store_usual usual[] = {
+	{ "HF_HUB_CACHE", NULL, "" },
+	{ "HF_HOME", "/.cache/huggingface", "/hub" },
+	{ NULL, NULL, NULL }
+};
+
+static bool
+hub_is_store(const char *dir)
+{
+	const char *slash = strrchr(dir, '/');
+
+	return tb_starts(slash ? slash + 1 : dir, "models--");
+}
+
+/* "models--org--name" -> "hf:org/name"; NULL when out of memory. */
+static char *
+hub_name(const char *entry)
+{
+	const char *rest = entry + strlen("models--"), *dashes = strstr(rest, "--");
+
+	if (!dashes)
+		return tb_asprintf("hf:%s", rest);
+	return tb_asprintf("hf:%.*s/%s", (int)(dashes - rest), rest, dashes + 2);
+}
+
+static enum tb_status
+walk_snapshot(struct walk *w, const char *dir, const char *name, const char *rev, bool plain,
+	      struct tb_err *err)
+{
+	char *full = plain ? tb_strdup(name) : tb_asprintf("%s@%.12s", name, rev);
+	enum tb_status status = full ? walk_folder(w, dir, full, 1, err) : tb_nomem(err);
+
+	free(full);
+	return status;
+}
+
+/* models--org--name/snapshots/REV: the revision that "main" means, or the only one,
+ * needs no @REV. */
+static enum tb_status
+hub_walk(struct walk *w, const char *repo, const char *below, struct tb_err *err)
+{
+	char *snapshots = tb_path_join(repo, "snapshots"), *dir;
+	char *name = hub_name(strrchr(repo, '/') + 1);
+	struct tb_names e = { 0 };
+	enum tb_status status;
+	char rev[HUB_REVISION_MAX];
+	struct stat st;
+
+	(void)below;
+	hub_ref(repo, "main", rev);
+	status = snapshots && name ? walk_entries(w, snapshots, &e, err) : tb_nomem(err);
+	for (size_t i = 0; i < e.n && !status; i++) {
+		dir = tb_path_join(snapshots, e.v[i]);
+		if (!dir)
+			status = tb_nomem(err);
+		else if (!lstat(dir, &st) && !S_ISLNK(st.st_mode))	/* they link to files alone */
+			status = walk_snapshot(w, dir, name, e.v[i],
+					       e.n == 1 || strcmp(rev, e.v[i]) == 0, err);
+		free(dir);
+	}
+	tb_names_free(&e);
+	free(snapshots);
+	free(name);
+	return status;
+}
+
+/* "hf:org/name@REV": REV is a name in refs/, or how the revision's name begins. */
+static bool
+hub_means(const char *ref, const struct model_loc *loc)
+{
+	const char *at = tb_starts(ref, "hf:") ? strchr(ref, '@') : NULL, *rev;
+	char meant[HUB_REVISION_MAX];
+	size_t n;
+
+	if (!at || !tb_starts(loc->name, "hf:") || !at[1])
+		return false;
+	n = (size_t)(at - ref);
+	rev = strstr(loc->path, "/snapshots/");
+	if (strncmp(loc->name, ref, n) != 0 || (loc->name[n] && !strchr("@/", loc->name[n])) || !rev)
+		return false;
+	hub_ref(loc->path, at + 1, meant);
+	return *meant ? tb_starts(rev + 11, meant) : tb_starts(rev + 11, at + 1);
+}
+
+static size_t
+hub_above(const char *path)
+{
+	const char *at = strstr(path, "/models--");
+
+	at = at ? strstr(at, "/snapshots") : NULL;
+	return at ? (size_t)(at - path) : 0;
+}
+
+/* Of the other files in blobs/ nobody says what their bytes are. */
+static enum store_file
+hub_file(const char *path, char digest[TB_DIGEST_MAX])
+{
+	bool hash = hub_digest(path, digest);
+
+	if (!hash || !tb_starts(digest, "sha256:"))
+		*digest = 0;
+	return hash ? STORE_BLOB : store_is_partial(path) ? STORE_PARTIAL : STORE_FOREIGN;
+}
+
+const struct store_kind store_hub = {
+	.usual = usual,
+	.is = hub_is_store,
+	.beside = true,
+	.walk = hub_walk,
+	.means = hub_means,
+	.root_of = hub_repository,
+	.above = hub_above,
+	.left = hub_left,
+	.file = hub_file,
+};

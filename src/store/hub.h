@@ -9,6 +9,7 @@
 
 #include "src/base/err.h"
 #include "src/base/sha256.h"
+#include "src/store/store_kind.h"
 
 /* Bytes of `path` that are the repository's folder, when it lies in one of its snapshots;
  * 0: it does not. */
@@ -32,7 +33,6 @@ const char *hub_ref(const char *path, const char *ref, char out[HUB_REVISION_MAX
 /* Calls fn for each file in the blobs/ of a repository that no snapshot leads to:
  * partial downloads (NAME.incomplete), what was left behind by an update.  Fails without
  * a call where a snapshot cannot be read: who knows what it leads to. */
-typedef enum tb_status hub_left_fn(void *arg, const char *path, struct tb_err *err);
-enum tb_status hub_left(const char *repository, hub_left_fn *fn, void *arg, struct tb_err *err)
+enum tb_status hub_left(const char *repository, store_file_fn *fn, void *arg, struct tb_err *err)
 	TB_MUST_USE;
 #endif

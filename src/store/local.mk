@@ -32,6 +32,7 @@ src_store_libstore_a_SOURCES = \
 	src/store/split.h \
 	src/store/store.c \
 	src/store/store.h \
+	src/store/store_kind.c \
 	src/store/store_kind.h \
 	src/store/tensor_name.c \
 	src/store/tensor_name.h \

@@ -10,7 +10,7 @@
 #include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/format/format.h"
-#include "src/store/store_kind.h"
+#include "src/store/walk.h"
 
 #define INDEX_MAX (16u << 20)
 #define MAX_NESTING 4		/* indexes of indexes */
@@ -203,9 +203,79 @@ oci_images(const char *layout, oci_image_fn *fn, oci_image_fn *other, oci_image_
 	return status;
 }
 
+/* ---- the row ---- */
+
+struct layout { struct walk *w; const char *name; };
+
+/* "oci:FOLDER:REF", or without a reference the first digits of the manifest's digest. */
+static enum tb_status
+add_image(void *arg, const char *manifest, const char *ref, struct tb_err *err)
+{
+	struct layout *l = arg;
+	char *name = *ref ? tb_asprintf("oci:%s:%s", l->name, ref)
+			  : tb_asprintf("oci:%s@%.12s", l->name, strrchr(manifest, '/') + 1);
+	enum tb_status status = name ? walk_add(l->w, MODEL_OCI_TENSORS, name, manifest, NULL, err)
+				     : tb_nomem(err);
+
+	free(name);
+	return status;
+}
+
+/* It is yielded, so that whoever opens it learns why it cannot be read. */
+static enum tb_status
+add_broken(void *arg, const char *path, const char *why, struct tb_err *err)
+{
+	(void)why;
+	return tb_is_dir(path) ? TB_OK : add_image(arg, path, "", err);
+}
+
+static enum tb_status
+oci_walk(struct walk *w, const char *dir, const char *name, struct tb_err *err)
+{
+	struct layout l = { w, *name ? name : strrchr(dir, '/') + 1 };
+
+	return oci_images(dir, add_image, add_image, add_broken, &l, err);
+}
+
+struct only { struct model_loc *out; unsigned n; };
+
+static enum tb_status
+keep_image(void *arg, const char *manifest, const char *ref, struct tb_err *err)
+{
+	struct only *o = arg;
+
+	(void)ref;
+	return o->n++ ? TB_OK : loc_make(o->out, MODEL_OCI_TENSORS, strrchr(manifest, '/') + 1, manifest, "",
+					 err);
+}
+
+/* A layout with one model in it is that model. */
+static enum tb_status
+locate_layout(const char *dir, struct model_loc *out, struct tb_err *err)
+{
+	struct only o = { .out = out };
+	enum tb_status status = oci_images(dir, keep_image, NULL, NULL, &o, err);
+
+	if (!status && o.n > 1)
+		status = tb_fail(err, TB_EUSAGE, "%s: holds %u models; name one of them", dir, o.n);
+	if (status && o.n)
+		model_loc_free(out);
+	return status ? status : o.n ? TB_OK : TB_ENOENT;
+}
+
+static enum tb_status
+oci_locate(const char *path, struct model_loc *out, struct tb_err *err)
+{
+	return tb_is_dir(path) ? locate_layout(path, out, err)
+			       : loc_make(out, MODEL_OCI_TENSORS, strrchr(path, '/') + 1, path, "", err);
+}
+
 const struct store_kind store_oci = {
+	.is = oci_is_layout,
+	.walk = oci_walk,
+	.locate = oci_locate,
+	.root_of = oci_layout_of,
 	.manifests_are_blobs = true,
 	.is_model = oci_is_model,
-	.root_of = oci_layout_of,
 	.blob_path = oci_blob_path,
 };

@@ -7,8 +7,10 @@
 #include <strings.h>
 
 #include "src/base/dir.h"
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/store/walk.h"
 
 char *
 ollama_blob_path(const char *root, const char *digest)
@@ -148,9 +150,87 @@ ollama_named(const char *root, ollama_named_fn *fn, void *arg, struct tb_err *er
 
 /* ---- the row ---- */
 
+static const struct store_usual usual[] = {
+	{ "OLLAMA_MODELS", NULL, "" },
+	{ NULL, "/.ollama/models", "" },
+	{ NULL, NULL, "/usr/share/ollama/.ollama/models" },
+	{ NULL, NULL, "/var/lib/ollama/.ollama/models" },
+	{ NULL, NULL, NULL }
+};
+
+static bool
+has_folder(const char *root, const char *name)
+{
+	struct tb_path path;
+
+	return tb_is_dir(tb_path_in(&path, root, name));
+}
+
+static bool
+ollama_is_store(const char *root)
+{
+	/* A Hugging Face repository has blobs/, too, but beside refs/ and snapshots/. */
+	return has_folder(root, "manifests") ||
+	       (has_folder(root, "blobs") && !has_folder(root, "snapshots") && !store_oci.is(root));
+}
+
+/* A folder in the place of a manifest is damage, unless links led there in a circle. */
+static bool
+in_place(const char *root, const char *path)
+{
+	char *top = realpath(root, NULL), *real = realpath(path, NULL);
+	size_t n = top ? strlen(top) : 0;
+	unsigned deep = 0;
+
+	if (real && n && !strncmp(real, top, n) && tb_starts(real + n, "/manifests/"))
+		for (const char *p = real + n + 1; *p; p++)
+			deep += *p == '/';
+	free(top);
+	free(real);
+	return deep == 4;
+}
+
+/* manifests/host/namespace/model/tag: `below` is what came after manifests/ so far. */
+static enum tb_status
+walk_manifests(struct walk *w, const char *root, const char *below, unsigned level,
+	       struct tb_err *err)
+{
+	char *dir = tb_asprintf("%s/manifests%s%s", root, level ? "/" : "", below);
+	char *path, *next, shown[640];
+	bool folder = false;
+	struct tb_names e = { 0 };
+	enum tb_status status = dir ? walk_entries(w, dir, &e, err) : tb_nomem(err);
+	struct model_name name;
+
+	for (size_t i = 0; i < e.n && !status; i++) {
+		next = tb_asprintf("%s%s%s", below, level == 0 ? "" : level == 3 ? ":" : "/",
+				   e.v[i]);
+		path = tb_path_join(dir, e.v[i]);
+		status = next && path ? walk_look(w, dir, path, &folder, err) : tb_nomem(err);
+		if (!status && folder && level < 3)
+			status = walk_manifests(w, root, next, level + 1, err);
+		else if (!status && level == 3 && (!folder || in_place(root, path)) &&
+			 !name_parse(next, &name, NULL))
+			status = walk_add(w, MODEL_OLLAMA_TENSORS, name_format(&name, shown), path,
+					  root, err);
+		free(next);
+		free(path);
+	}
+	tb_names_free(&e);
+	free(dir);
+	return status;
+}
+
+static enum tb_status
+ollama_walk(struct walk *w, const char *dir, const char *name, struct tb_err *err)
+{
+	(void)name;
+	return walk_manifests(w, dir, "", 0, err);
+}
+
 /* Five levels above root/manifests/host/ns/model/tag. */
 static size_t
-root_of(const char *path)
+ollama_root_of(const char *path)
 {
 	const char *end = path + strlen(path);
 
@@ -162,6 +242,66 @@ root_of(const char *path)
 	if (strncmp(end, "/manifests/", 11) != 0)
 		return 0;
 	return end == path ? 1 : (size_t)(end - path);
+}
+
+/* "…/manifests/host/ns/model/tag" -> "model:tag" and the store's root. */
+static enum tb_status
+ollama_locate(const char *path, struct model_loc *out, struct tb_err *err)
+{
+	size_t n = ollama_root_of(path);
+	const char *manifests = n ? strstr(path + (n > 1 ? n : 0), "/manifests/") : NULL;
+	char *text = manifests ? tb_strdup(manifests + strlen("/manifests/")) : NULL, *root;
+	char shown[640];
+	struct model_name name;
+	enum tb_status status;
+
+	if (!text)
+		return manifests ? tb_nomem(err) : TB_ENOENT;
+	*strrchr(text, '/') = ':';
+	root = tb_strndup(path, n);
+	if (!root)
+		status = tb_nomem(err);
+	else if (!name_parse(text, &name, NULL))
+		status = loc_make(out, MODEL_OLLAMA_TENSORS, name_format(&name, shown), path, root,
+				  err);
+	else
+		status = TB_ENOENT;
+	free(text);
+	free(root);
+	return status;
+}
+
+/* The last "manifests" on the way. */
+static size_t
+ollama_above(const char *path)
+{
+	const char *manifests = NULL;
+
+	for (const char *p = path; (p = strstr(p, "/manifests")); p++)
+		if (!p[10] || p[10] == '/')
+			manifests = p;
+	return manifests ? (size_t)(manifests - path) : 0;
+}
+
+static enum store_file
+ollama_file(const char *path, char digest[TB_DIGEST_MAX])
+{
+	/* Names that programs give to files on their way (a running create or
+	 * pull).  Whatever else starts with "sha256-" is one, too. */
+	static const char *const temporary[] = {
+		"sha256-", "Q4_K_M", "Q4_K_S", "Q8_0", "F16", "BF16", "F32", "COPY",
+		"projector-metadata", "compat-tensors", "split-copy", "split-gguf-",
+	};
+	const char *name = strrchr(path, '/') + 1;
+
+	if (digest_parse(name, digest))
+		return STORE_BLOB;
+	if (tb_starts(name, "sha256-") && (strstr(name, "-partial") || tb_ends(name, ".tmp")))
+		return STORE_PARTIAL;
+	for (size_t i = 0; i < sizeof(temporary) / sizeof(*temporary); i++)
+		if (tb_starts(name, temporary[i]))
+			return STORE_TEMP;
+	return tb_is_temporary(name) ? STORE_TEMP : STORE_FOREIGN;
 }
 
 /* Programs are kept as models are, in layers: those of a container's file system, and none
@@ -181,10 +321,21 @@ ollama_is_model(const struct manifest *m)
 	return !layers;
 }
 
+static const char *const parts[] = { "blobs", "manifests", NULL };
+
 const struct store_kind store_ollama = {
+	.usual = usual,
+	.is = ollama_is_store,
+	.walk = ollama_walk,
+	.locate = ollama_locate,
+	.root_of = ollama_root_of,
+	.above = ollama_above,
+	.parts = parts,
+	.written = "manifests",
+	.blobs = "blobs",
+	.file = ollama_file,
 	.writable = true,
 	.typed = true,
 	.is_model = ollama_is_model,
-	.root_of = root_of,
 	.blob_path = ollama_blob_path,
 };

@@ -5,22 +5,15 @@
 
 #include "src/base/mem.h"
 #include "src/store/store.h"
+#include "src/store/store_kind.h"
 #include "src/store/walk.h"
 
-/* The parts of a default root: what $env holds (or, if it is not set, what is
- * below the home directory), with `tail` behind it. */
-static const struct place {
-	const char *env, *home, *tail;
-} places[] = {
-	{ "OLLAMA_MODELS", NULL, "" },
-	{ NULL, "/.ollama/models", "" },
-	{ NULL, NULL, "/usr/share/ollama/.ollama/models" },
-	{ NULL, NULL, "/var/lib/ollama/.ollama/models" },
-	{ "HF_HUB_CACHE", NULL, "" },
-	{ "HF_HOME", "/.cache/huggingface", "/hub" },
+/* Programs that keep models in folders like any other. */
+static const struct store_usual others[] = {
 	{ NULL, "/.lmstudio/models", "" },
 	{ NULL, "/.cache/lm-studio/models", "" },
 	{ "LLAMA_CACHE", "/.cache/llama.cpp", "" },
+	{ NULL, NULL, NULL }
 };
 
 size_t
@@ -64,7 +57,7 @@ trimmed(const char *value)
 }
 
 static char *
-default_path(const struct place *p)
+default_path(const struct store_usual *p)
 {
 	const char *home = getenv("HOME"), *value = p->env ? getenv(p->env) : NULL;
 	char *base = value ? trimmed(value) : NULL, *path;
@@ -79,21 +72,33 @@ default_path(const struct place *p)
 	return path;
 }
 
+static enum tb_status
+add_usual(struct store_roots *r, const struct store_usual *p, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (; p && p->tail && !status; p++) {
+		char *path = default_path(p);
+
+		if (!path)
+			status = tb_nomem(err);
+		else if (*path)
+			status = store_roots_add(r, path, err);
+		free(path);
+	}
+	return status;
+}
+
 enum tb_status
 store_usual(struct store_roots *out, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
 	*out = (struct store_roots){ 0 };
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !status; i++) {
-		char *path = default_path(&places[i]);
-
-		if (!path)
-			status = tb_nomem(err);
-		else if (*path)
-			status = store_roots_add(out, path, err);
-		free(path);
-	}
+	for (const struct store_kind *const *k = store_kinds; *k && !status; k++)
+		status = add_usual(out, (*k)->usual, err);
+	if (!status)
+		status = add_usual(out, others, err);
 	if (status)
 		store_roots_free(out);
 	return status;

@@ -13,28 +13,18 @@
 #include "src/base/near.h"
 #include "src/base/text.h"
 #include "src/format/manifest.h"
-#include "src/store/hub.h"
 #include "src/store/name.h"
-#include "src/store/oci.h"
 #include "src/store/ollama.h"
 #include "src/store/walk.h"
 
 #define PREFIX_MIN 8	/* hex digits of a digest that are enough to mean one */
 
-static bool
-has_folder(const char *root, const char *name)
-{
-	struct tb_path path;
-
-	return tb_is_dir(tb_path_in(&path, root, name));
-}
-
 bool
-store_is_ollama(const char *root)
+store_is_writable(const char *root)
 {
-	/* A Hugging Face repository has blobs/, too, but beside refs/ and snapshots/. */
-	return has_folder(root, "manifests") ||
-	       (has_folder(root, "blobs") && !has_folder(root, "snapshots") && !oci_is_layout(root));
+	const struct store_kind *kind = store_kind_of(root, false);
+
+	return kind && kind->writable;
 }
 
 enum tb_status
@@ -45,13 +35,13 @@ store_destination(const struct store_roots *r, char **out, struct tb_err *err)
 	bool empty;
 
 	for (size_t i = 0; i < r->n && !root; i++)
-		if (store_is_ollama(r->path[i]))
+		if (store_is_writable(r->path[i]))
 			root = r->path[i];
 	for (size_t i = 0; i < r->n && !root && !status; i++) {
 		if (store_root_away(r, i))
 			continue;
 		status = tb_dir_empty(r->path[i], &empty, err);
-		if (!status && (empty || store_is_ollama(r->path[i])))
+		if (!status && (empty || store_is_writable(r->path[i])))
 			root = r->path[i];
 	}
 	*out = root ? tb_strdup(root) : NULL;
@@ -71,40 +61,6 @@ base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "…/manifests/host/ns/model/tag" -> "model:tag" and the store's root. */
-static enum tb_status
-manifest_loc(const char *path, struct model_loc *out, struct tb_err *err)
-{
-	const char *part[4], *end = path + strlen(path);
-	char *text = NULL, *root = NULL, shown[640];
-	struct model_name name;
-	enum tb_status status;
-
-	for (int i = 3; i >= 0; i--) {
-		const char *slash = end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL;
-
-		part[i] = slash ? slash + 1 : path;
-		end = slash ? slash : path;
-	}
-	if (end - path >= 10 && strncmp(end - 10, "/manifests", 10) == 0) {
-		root = tb_strndup(path, (size_t)(end - 10 - path));
-		text = tb_asprintf("%.*s:%s", (int)(part[3] - 1 - part[0]), part[0], part[3]);
-		if (!root || !text) {
-			free(text);
-			free(root);
-			return tb_nomem(err);
-		}
-	}
-	if (text && root && !name_parse(text, &name, NULL))
-		status = loc_make(out, MODEL_OLLAMA_TENSORS, name_format(&name, shown), path, root,
-				  err);
-	else
-		status = loc_make(out, MODEL_OLLAMA_TENSORS, base_name(path), path, "", err);
-	free(text);
-	free(root);
-	return status;
-}
-
 /* TB_ENOENT: it is none. */
 static enum tb_status
 is_manifest(const char *path, struct tb_err *err)
@@ -122,32 +78,6 @@ is_manifest(const char *path, struct tb_err *err)
 		manifest_free(&m);
 	free(text);
 	return status && status != TB_ENOMEM ? TB_ENOENT : status;
-}
-
-struct only { struct model_loc *out; unsigned n; };
-
-static enum tb_status
-keep_image(void *arg, const char *manifest, const char *ref, struct tb_err *err)
-{
-	struct only *o = arg;
-
-	(void)ref;
-	return o->n++ ? TB_OK : loc_make(o->out, MODEL_OCI_TENSORS, base_name(manifest), manifest, "",
-					 err);
-}
-
-/* A layout with one model in it is that model. */
-static enum tb_status
-by_layout(const char *dir, struct model_loc *out, struct tb_err *err)
-{
-	struct only o = { .out = out };
-	enum tb_status status = oci_images(dir, keep_image, NULL, NULL, &o, err);
-
-	if (!status && o.n > 1)
-		status = tb_fail(err, TB_EUSAGE, "%s: holds %u models; name one of them", dir, o.n);
-	if (status && o.n)
-		model_loc_free(out);
-	return status ? status : o.n ? TB_OK : TB_ENOENT;
 }
 
 static enum tb_status
@@ -175,8 +105,13 @@ by_file(const char *path, struct model_loc *out, struct tb_err *err)
 	status = is_manifest(path, err);
 	if (status)
 		return status;
-	return oci_layout_of(path) ? loc_make(out, MODEL_OCI_TENSORS, base_name(path), path, "", err)
-				   : manifest_loc(path, out, err);
+	status = TB_ENOENT;
+	for (const struct store_kind *const *k = store_kinds; *k && status == TB_ENOENT; k++)
+		if ((*k)->locate && (*k)->root_of(path))
+			status = (*k)->locate(path, out, err);
+	/* In no store, or under no name: whoever opens it says so. */
+	return status != TB_ENOENT ? status
+	     : loc_make(out, MODEL_OLLAMA_TENSORS, base_name(path), path, "", err);
 }
 
 /* The status of the last resort is TB_ENOENT: "not this, try the next". */
@@ -184,18 +119,20 @@ static enum tb_status
 by_path(const char *ref, struct model_loc *out, struct tb_err *err)
 {
 	char *path = store_absolute(ref);
+	const struct store_kind *kind;
 	enum tb_status status;
 
 	if (!path)
 		return tb_nomem(err);
+	kind = tb_is_dir(path) ? store_kind_of(path, false) : NULL;
 	if (tb_absent(path))
 		status = TB_ENOENT;
-	else if (tb_is_dir(path) && oci_is_layout(path))
-		status = by_layout(path, out, err);
-	else if (tb_is_dir(path))
-		status = by_folder(path, out, err);
-	else
+	else if (!tb_is_dir(path))
 		status = by_file(path, out, err);
+	else
+		status = kind && kind->locate ? kind->locate(path, out, err) : TB_ENOENT;
+	if (status == TB_ENOENT && tb_is_dir(path))
+		status = by_folder(path, out, err);
 	free(path);
 	return status;
 }
@@ -260,7 +197,7 @@ by_name(const struct store_roots *r, const char *ref, struct model_loc *out,
 		}
 	}
 	if (!status)
-		status = found ? manifest_loc(found, out, err) : TB_ENOENT;
+		status = found ? store_ollama.locate(found, out, err) : TB_ENOENT;
 	free(found);
 	return status;
 }
@@ -275,29 +212,20 @@ struct match {
 	size_t other;		/* a root with another of that rank, or SIZE_MAX */
 };
 
-/* "hf:org/name@REV": REV is a name in refs/, or how the revision's name begins. */
 static bool
-is_revision(const char *ref, const struct model_loc *loc)
+means(const char *ref, const struct model_loc *loc)
 {
-	const char *at = tb_starts(ref, "hf:") ? strchr(ref, '@') : NULL, *rev;
-	char meant[HUB_REVISION_MAX];
-	size_t n;
-
-	if (!at || !tb_starts(loc->name, "hf:") || !at[1])
-		return false;
-	n = (size_t)(at - ref);
-	rev = strstr(loc->path, "/snapshots/");
-	if (strncmp(loc->name, ref, n) != 0 || (loc->name[n] && !strchr("@/", loc->name[n])) || !rev)
-		return false;
-	hub_ref(loc->path, at + 1, meant);
-	return *meant ? tb_starts(rev + 11, meant) : tb_starts(rev + 11, at + 1);
+	for (const struct store_kind *const *k = store_kinds; *k; k++)
+		if ((*k)->means && (*k)->means(ref, loc))
+			return true;
+	return false;
 }
 
 static enum tb_status
 consider(void *arg, const struct model_loc *loc, struct tb_err *err)
 {
 	struct match *m = arg;
-	int rank = strcmp(loc->name, m->ref) == 0 || is_revision(m->ref, loc) ? 4
+	int rank = strcmp(loc->name, m->ref) == 0 || means(m->ref, loc) ? 4
 		 : strcasecmp(loc->name, m->ref) == 0 ? 3
 		 : strcmp(base_name(loc->name), m->ref) == 0 ? 2
 		 : strcasecmp(base_name(loc->name), m->ref) == 0 ? 1 : 0;

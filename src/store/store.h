@@ -32,8 +32,8 @@ void store_roots_free(struct store_roots *r);
  * this is an error for whoever opens them, and false. */
 bool store_root_away(const struct store_roots *r, size_t i);
 
-/* An Ollama store: has manifests/ or blobs/. */
-bool store_is_ollama(const char *root);
+/* Is it a store that conversions and imports can go to? */
+bool store_is_writable(const char *root);
 
 /* Where new models go: the first root that is an Ollama store or, if there is none,
  * the first that is empty or (if it was given) missing; caller frees *out. */

@@ -8,7 +8,7 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/store/hub.h"
+#include "src/store/store_kind.h"
 
 enum tb_status
 unread_note(struct unread *u, const char *path, enum tb_status status, const struct tb_err *why,
@@ -77,14 +77,9 @@ unread_below(const struct unread *u, const char *path, size_t n)
 size_t
 unread_store(const char *path)
 {
-	const char *manifests = NULL, *snapshots = strstr(path, "/models--");
+	size_t n = 0;
 
-	for (const char *p = path; (p = strstr(p, "/manifests")); p++)
-		if (!p[10] || p[10] == '/')
-			manifests = p;
-	if (manifests)
-		return (size_t)(manifests - path);
-	if (snapshots && (snapshots = strstr(snapshots, "/snapshots")))
-		return (size_t)(snapshots - path);
-	return strlen(path);
+	for (const struct store_kind *const *k = store_kinds; *k && !n; k++)
+		n = (*k)->above ? (*k)->above(path) : 0;
+	return n ? n : strlen(path);
 }

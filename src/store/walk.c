@@ -14,9 +14,6 @@
 #include "src/base/replace.h"
 #include "src/base/search.h"
 #include "src/base/text.h"
-#include "src/store/hub.h"
-#include "src/store/name.h"
-#include "src/store/oci.h"
 #include "src/store/split.h"
 #include "src/store/store.h"
 #include "src/store/unread.h"
@@ -86,22 +83,21 @@ loc_make(struct model_loc *loc, enum model_kind kind, const char *name, const ch
 	return tb_nomem(err);
 }
 
-static enum tb_status
-add(struct walk *w, enum model_kind kind, const char *name, const char *path, const char *root,
-    struct tb_err *err)
+enum tb_status
+walk_add(struct walk *w, enum model_kind kind, const char *name, const char *path,
+	 const char *store, struct tb_err *err)
 {
 	enum tb_status status;
 
 	if (!tb_grow(&w->locs, &w->cap, w->n + 1, sizeof(*w->locs)))
 		return tb_nomem(err);
-	status = loc_make(&w->locs[w->n], kind, name, path, root, err);
+	status = loc_make(&w->locs[w->n], kind, name, path, store ? store : w->root, err);
 	w->n += !status;
 	return status;
 }
 
-/* All that is not hidden; a folder that cannot be read is noted and has nothing then. */
-static enum tb_status
-read_entries(struct walk *w, const char *dir, struct tb_names *out, struct tb_err *err)
+enum tb_status
+walk_entries(struct walk *w, const char *dir, struct tb_names *out, struct tb_err *err)
 {
 	struct tb_err why;
 	enum tb_status status = tb_names_read(out, dir, &why);
@@ -116,10 +112,8 @@ read_entries(struct walk *w, const char *dir, struct tb_names *out, struct tb_er
 	return unread_note(w->unread, dir, status, &why, err);
 }
 
-/* What an entry of `dir` is; a link that leads nowhere is no folder.  Where it cannot be
- * said, `dir` is noted, whose other entries will be no different, or the link. */
-static enum tb_status
-look(struct walk *w, const char *dir, const char *path, bool *folder, struct tb_err *err)
+enum tb_status
+walk_look(struct walk *w, const char *dir, const char *path, bool *folder, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	struct tb_err why;
@@ -131,53 +125,6 @@ look(struct walk *w, const char *dir, const char *path, bool *folder, struct tb_
 	else
 		status = tb_fail_errno(&why, "%s", path);
 	return unread_note(w->unread, status && tb_exists(path) ? path : dir, status, &why, err);
-}
-
-/* A folder in the place of a manifest is damage, unless links led there in a circle. */
-static bool
-in_place(const char *root, const char *path)
-{
-	char *top = realpath(root, NULL), *real = realpath(path, NULL);
-	size_t n = top ? strlen(top) : 0;
-	unsigned deep = 0;
-
-	if (real && n && !strncmp(real, top, n) && tb_starts(real + n, "/manifests/"))
-		for (const char *p = real + n + 1; *p; p++)
-			deep += *p == '/';
-	free(top);
-	free(real);
-	return deep == 4;
-}
-
-/* manifests/host/namespace/model/tag: `below` is what came after manifests/ so far. */
-static enum tb_status
-walk_manifests(struct walk *w, const char *root, const char *below, unsigned level,
-	       struct tb_err *err)
-{
-	char *dir = tb_asprintf("%s/manifests%s%s", root, level ? "/" : "", below);
-	char *path, *next, shown[640];
-	bool folder = false;
-	struct tb_names e = { 0 };
-	enum tb_status status = dir ? read_entries(w, dir, &e, err) : tb_nomem(err);
-	struct model_name name;
-
-	for (size_t i = 0; i < e.n && !status; i++) {
-		next = tb_asprintf("%s%s%s", below, level == 0 ? "" : level == 3 ? ":" : "/",
-				   e.v[i]);
-		path = tb_path_join(dir, e.v[i]);
-		status = next && path ? look(w, dir, path, &folder, err) : tb_nomem(err);
-		if (!status && folder && level < 3)
-			status = walk_manifests(w, root, next, level + 1, err);
-		else if (!status && level == 3 && (!folder || in_place(root, path)) &&
-			 !name_parse(next, &name, NULL))
-			status = add(w, MODEL_OLLAMA_TENSORS, name_format(&name, shown), path, root,
-				     err);
-		free(next);
-		free(path);
-	}
-	tb_names_free(&e);
-	free(dir);
-	return status;
 }
 
 static bool
@@ -244,7 +191,7 @@ add_folder(struct walk *w, const char *dir, const char *name, const struct tb_na
 	bool model = is_model(e);
 
 	if (model)
-		status = add(w, MODEL_SAFETENSORS_DIR, name, dir, w->root, err);
+		status = walk_add(w, MODEL_SAFETENSORS_DIR, name, dir, NULL, err);
 	for (size_t i = 0; i < e->n && !status; i++) {
 		const struct format *format = format_of_name(e->v[i]);
 		char *path, *full;
@@ -256,72 +203,23 @@ add_folder(struct walk *w, const char *dir, const char *name, const struct tb_na
 		if (!path || !full)
 			status = tb_nomem(err);
 		else if (!tb_is_dir(path))
-			status = add(w, kind_for(NULL, LAYOUT_FILE, format), full, path, w->root, err);
+			status = walk_add(w, kind_for(NULL, LAYOUT_FILE, format), full, path, NULL, err);
 		free(path);
 		free(full);
 	}
 	return status;
 }
 
-/* "models--org--name" -> "hf:org/name"; NULL when out of memory. */
-static char *
-hub_name(const char *entry)
-{
-	const char *rest = entry + strlen("models--"), *dashes = strstr(rest, "--");
-
-	if (!dashes)
-		return tb_asprintf("hf:%s", rest);
-	return tb_asprintf("hf:%.*s/%s", (int)(dashes - rest), rest, dashes + 2);
-}
-
 /* Snapshots link to files alone: a folder behind a link is none of theirs. */
 static bool
 leads_out(const char *path)
 {
+	const struct store_kind *const *k = store_kinds;
 	struct stat st;
 
-	return hub_repository(path) && (lstat(path, &st) || S_ISLNK(st.st_mode));
-}
-
-static enum tb_status walk_folder(struct walk *w, const char *dir, const char *name,
-				  unsigned depth, struct tb_err *err);
-
-static enum tb_status
-walk_snapshot(struct walk *w, const char *dir, const char *name, const char *rev, bool plain,
-	      struct tb_err *err)
-{
-	char *full = plain ? tb_strdup(name) : tb_asprintf("%s@%.12s", name, rev);
-	enum tb_status status = full ? walk_folder(w, dir, full, 1, err) : tb_nomem(err);
-
-	free(full);
-	return status;
-}
-
-/* models--org--name/snapshots/REV: the revision that "main" means, or the only one,
- * needs no @REV. */
-static enum tb_status
-walk_hub(struct walk *w, const char *repo, const char *entry, struct tb_err *err)
-{
-	char *snapshots = tb_path_join(repo, "snapshots"), *name = hub_name(entry), *dir;
-	struct tb_names e = { 0 };
-	enum tb_status status;
-	char rev[HUB_REVISION_MAX];
-
-	hub_ref(repo, "main", rev);
-	status = snapshots && name ? read_entries(w, snapshots, &e, err) : tb_nomem(err);
-	for (size_t i = 0; i < e.n && !status; i++) {
-		dir = tb_path_join(snapshots, e.v[i]);
-		if (!dir)
-			status = tb_nomem(err);
-		else if (!leads_out(dir))
-			status = walk_snapshot(w, dir, name, e.v[i],
-					       e.n == 1 || strcmp(rev, e.v[i]) == 0, err);
-		free(dir);
-	}
-	tb_names_free(&e);
-	free(snapshots);
-	free(name);
-	return status;
+	while (*k && !((*k)->beside && (*k)->root_of(path)))
+		k++;
+	return *k && (lstat(path, &st) || S_ISLNK(st.st_mode));
 }
 
 /* Symbolic links may lead in circles, or to one place on many ways: each folder is
@@ -352,11 +250,12 @@ walk_below(struct walk *w, const char *dir, const char *name, const struct tb_na
 	for (size_t i = 0; i < e->n && !status; i++) {
 		char *path = tb_path_join(dir, e->v[i]);
 		char *full = *name ? tb_path_join(name, e->v[i]) : tb_strdup(e->v[i]);
+		const struct store_kind *kind;
 		bool folder = false;
 
-		status = path && full ? look(w, dir, path, &folder, err) : tb_nomem(err);
-		if (!status && folder && tb_starts(e->v[i], "models--"))
-			status = walk_hub(w, path, e->v[i], err);
+		status = path && full ? walk_look(w, dir, path, &folder, err) : tb_nomem(err);
+		if (!status && folder && (kind = store_kind_of(path, true)))
+			status = kind->walk(w, path, full, err);
 		else if (!status && folder && !leads_out(path))
 			status = walk_folder(w, path, full, depth + 1, err);
 		free(path);
@@ -365,45 +264,10 @@ walk_below(struct walk *w, const char *dir, const char *name, const struct tb_na
 	return status;
 }
 
-/* ---- image layouts ---- */
-
-struct layout { struct walk *w; const char *name; };
-
-/* "oci:FOLDER:REF", or without a reference the first digits of the manifest's digest. */
-static enum tb_status
-add_image(void *arg, const char *manifest, const char *ref, struct tb_err *err)
+enum tb_status
+walk_folder(struct walk *w, const char *dir, const char *name, unsigned depth, struct tb_err *err)
 {
-	struct layout *l = arg;
-	char *name = *ref ? tb_asprintf("oci:%s:%s", l->name, ref)
-			  : tb_asprintf("oci:%s@%.12s", l->name, strrchr(manifest, '/') + 1);
-	enum tb_status status = name ? add(l->w, MODEL_OCI_TENSORS, name, manifest, l->w->root, err)
-				     : tb_nomem(err);
-
-	free(name);
-	return status;
-}
-
-/* It is yielded, so that whoever opens it learns why it cannot be read. */
-static enum tb_status
-add_broken(void *arg, const char *path, const char *why, struct tb_err *err)
-{
-	(void)why;
-	return tb_is_dir(path) ? TB_OK : add_image(arg, path, "", err);
-}
-
-static enum tb_status
-walk_layout(struct walk *w, const char *dir, const char *name, struct tb_err *err)
-{
-	struct layout l = { w, *name ? name : strrchr(dir, '/') + 1 };
-
-	return oci_images(dir, add_image, add_image, add_broken, &l, err);
-}
-
-/* name: the folder's path below the root, "" for the root. */
-static enum tb_status
-walk_folder(struct walk *w, const char *dir, const char *name, unsigned depth,
-	    struct tb_err *err)
-{
+	const struct store_kind *kind;
 	struct tb_names e = { 0 };
 	enum tb_status status;
 	const char *shown;
@@ -418,11 +282,10 @@ walk_folder(struct walk *w, const char *dir, const char *name, unsigned depth,
 	status = visit(w, &st, &again, err);
 	if (status || again)
 		return status;
-	if (oci_is_layout(dir))
-		return walk_layout(w, dir, name, err);
-	if (store_is_ollama(dir))
-		return walk_manifests(w, dir, "", 0, err);
-	status = read_entries(w, dir, &e, err);
+	kind = store_kind_of(dir, false);
+	if (kind)
+		return kind->walk(w, dir, name, err);
+	status = walk_entries(w, dir, &e, err);
 	shown = *name || !is_model(&e) ? name : strrchr(dir, '/') + 1;
 	if (!status)
 		status = add_folder(w, dir, shown, &e, err);
@@ -454,7 +317,7 @@ walk_file(struct walk *w, const char *path, struct tb_err *err)
 	if ((status = format_of_file(path, &format, err)))
 		return status;
 	name = file_model_name("", strrchr(path, '/') + 1);
-	status = name ? add(w, kind_for(NULL, LAYOUT_FILE, format), name, path, w->root, err)
+	status = name ? walk_add(w, kind_for(NULL, LAYOUT_FILE, format), name, path, NULL, err)
 		      : tb_nomem(err);
 	free(name);
 	return status;

@@ -375,7 +375,7 @@ test_writer(void **state)
 	blob = ollama_blob_path(root, w.manifest.layers[0].digest);
 	ollama_writer_free(&w);
 	assert_int_equal(entries(unit_path("wr/blobs")), 0);
-	assert_false(store_is_ollama(root) && entries(root) > 1);
+	assert_false(store_is_writable(root) && entries(root) > 1);
 
 	assert_ok(tb_out_file(blob, "x", 1, false, &err), err);
 	assert_ok(ollama_writer_init(&w, root, &err), err);

@@ -142,14 +142,13 @@ check_folder(const char *path, const char *folder, struct tb_err *err)
 static enum tb_status
 check_path(const char *path, const struct model *m, struct tb_err *err)
 {
-	bool store = kind_shares_blobs(m->loc.kind);
-	static const char *const parts[] = { "blobs", "manifests" };
+	const struct store_kind *kind = kind_store(m->loc.kind);
 	enum tb_status status = check_files(path, m, err);
 
 	if (!status)
 		status = check_folder(path, m->loc.path, err);
-	for (size_t i = 0; i < 2 && store && !status; i++) {
-		char *folder = tb_path_join(m->loc.root, parts[i]);
+	for (const char *const *part = kind ? kind->parts : NULL; part && *part && !status; part++) {
+		char *folder = tb_path_join(m->loc.root, *part);
 
 		status = folder ? check_folder(path, folder, err) : tb_nomem(err);
 		free(folder);

@@ -11,81 +11,37 @@
 #include "src/base/out.h"
 #include "src/base/text.h"
 #include "src/ops/scan/leftover.h"
-#include "src/store/hub.h"
-#include "src/store/store.h"
+#include "src/store/model.h"
 
-/* Names that programs give to files on their way (a running create or
- * pull).  Whatever else starts with "sha256-" is one, too. */
-static const char *const temporary[] = {
-	"sha256-", "Q4_K_M", "Q4_K_S", "Q8_0", "F16", "BF16", "F32", "COPY",
-	"projector-metadata", "compat-tensors", "split-copy", "split-gguf-",
-};
-
-static enum db_file_kind
-kind_of(const char *name, bool regular, char digest[TB_DIGEST_MAX])
-{
-	*digest = 0;
-	if (!regular)
-		return DB_FILE_FOREIGN;
-	if (digest_parse(name, digest))
-		return DB_FILE_BLOB;
-	if (tb_starts(name, "sha256-") && (strstr(name, "-partial") || tb_ends(name, ".tmp")))
-		return DB_FILE_PARTIAL;
-	for (size_t i = 0; i < sizeof(temporary) / sizeof(*temporary); i++)
-		if (tb_starts(name, temporary[i]))
-			return DB_FILE_TEMP;
-	return tb_is_temporary(name) ? DB_FILE_TEMP : DB_FILE_FOREIGN;
-}
-
-/* How names of downloads end that have not: Hugging Face, llama.cpp, others. */
-static const char *const endings[] = {
-	".incomplete", ".downloadInProgress", ".part", ".partial", ".crdownload", ".aria2",
-};
-
-static bool
-is_partial(const char *name)
-{
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
-		if (tb_ends(name, endings[i]))
-			return true;
-	return false;
-}
-
-/* A new row for the path (owned, may be NULL), with what stat() says.  What is gone
- * meanwhile gets none: *out is NULL. */
+/* A row for the path (owned, may be NULL), with what stat() says and, of a regular file, its
+ * name; what is gone meanwhile gets none. */
 static enum tb_status
-add_row(struct blobdir *d, char *path, struct blobdir_entry **out, bool *regular,
-	struct tb_err *err)
+add_row(struct blobdir *d, char *path, struct tb_err *err)
 {
+	static const enum db_file_kind kinds[] = {
+		[STORE_BLOB] = DB_FILE_BLOB, [STORE_PARTIAL] = DB_FILE_PARTIAL,
+		[STORE_TEMP] = DB_FILE_TEMP, [STORE_FOREIGN] = DB_FILE_FOREIGN,
+	};
 	struct tb_ident id = { 0 };
+	struct blobdir_entry *e;
 	enum tb_status status;
 
-	*out = NULL;
 	if (!path || !tb_grow(&d->rows, &d->cap, d->n + 1, sizeof(*d->rows))) {
 		free(path);
 		return tb_nomem(err);
 	}
 	status = tb_file_ident(path, &id, err);
-	*regular = !status;
 	if (status && !tb_exists(path)) {	/* else it is something, or a link to nothing */
 		free(path);
 		return status == TB_ENOENT ? TB_OK : status;
 	}
-	*out = &d->rows[d->n++];
-	**out = (struct blobdir_entry){ .path = path, .id = id };
+	e = &d->rows[d->n++];
+	*e = (struct blobdir_entry){ .path = path, .id = id, .kind = DB_FILE_FOREIGN };
+	if (!d->store)
+		e->kind = DB_FILE_PARTIAL;
+	else if (!status)
+		e->kind = kinds[d->store->file(path, e->digest)];
 	return TB_OK;
-}
-
-static enum tb_status
-add(struct blobdir *d, const char *dir, const char *name, struct tb_err *err)
-{
-	struct blobdir_entry *e;
-	bool regular;
-	enum tb_status status = add_row(d, tb_path_join(dir, name), &e, &regular, err);
-
-	if (e)
-		e->kind = kind_of(name, regular, e->digest);
-	return status;
 }
 
 static int
@@ -113,57 +69,52 @@ each(struct blobdir *d, const char *dir, entry_fn *fn, struct tb_err *err)
 }
 
 static enum tb_status
-add_blobs(struct blobdir *d, const char *root, struct tb_err *err)
+add_entry(struct blobdir *d, const char *dir, const char *name, struct tb_err *err)
 {
-	char *dir = tb_path_join(root, "blobs");
-	enum tb_status status = dir ? each(d, dir, add, err) : tb_nomem(err);
+	return add_row(d, tb_path_join(dir, name), err);
+}
 
+static enum tb_status
+add_left(void *arg, const char *path, struct tb_err *err)
+{
+	return add_row(arg, tb_strdup(path), err);
+}
+
+/* What may belong to no model of a store. */
+static enum tb_status
+add_store(struct blobdir *d, const struct store_kind *kind, const char *path, struct tb_err *err)
+{
+	char *dir = kind->blobs ? tb_path_join(path, kind->blobs) : NULL;
+	enum tb_status status = TB_OK;
+	struct tb_err why;
+
+	d->store = kind;
+	if (dir)
+		status = each(d, dir, add_entry, err);
+	else if (kind->blobs)
+		status = tb_nomem(err);
+	else if (kind->left)
+		status = unread_note(&d->unread, path, kind->left(path, add_left, d, &why), &why, err);
+	d->store = NULL;
 	free(dir);
 	return status;
 }
 
-/* A file in the blobs/ of a repository that no snapshot leads to. */
-static enum tb_status
-add_left(void *arg, const char *path, struct tb_err *err)
-{
-	struct blobdir *d = arg;
-	const char *name = strrchr(path, '/') + 1;
-	struct blobdir_entry *e;
-	bool regular, hash;
-	enum tb_status status = add_row(d, tb_strdup(path), &e, &regular, err);
-
-	if (!e)
-		return status;
-	hash = hub_digest(path, e->digest);
-	if (!hash || !tb_starts(e->digest, "sha256:"))
-		*e->digest = 0;
-	e->kind = regular && hash ? DB_FILE_BLOB : is_partial(name) ? DB_FILE_PARTIAL
-						 : DB_FILE_FOREIGN;
-	return TB_OK;
-}
-
-static enum tb_status
-add_repository(struct blobdir *d, const char *path, struct tb_err *err)
-{
-	struct tb_err why;
-	enum tb_status status = hub_left(path, add_left, d, &why);
-
-	return unread_note(&d->unread, path, status, &why, err);
-}
-
-/* An entry of a folder that is no Ollama store. */
+/* An entry of a folder that is no store, or none that lists its files. */
 static enum tb_status
 add_loose(struct blobdir *d, const char *dir, const char *name, struct tb_err *err)
 {
 	char *path = tb_path_join(dir, name);
+	bool folder = path && tb_is_dir(path);
+	const struct store_kind *kind = folder ? store_kind_of(path, true) : NULL;
 	enum tb_status status = TB_OK;
 
 	if (!path)
 		return tb_nomem(err);
-	if (tb_starts(name, "models--") && tb_is_dir(path))
-		status = add_repository(d, path, err);
-	else if (is_partial(name) && !tb_is_dir(path))
-		status = add_left(d, path, err);
+	if (kind)
+		status = add_store(d, kind, path, err);
+	else if (!folder && store_is_partial(name))
+		status = add_row(d, tb_strdup(path), err);
 	free(path);
 	return status;
 }
@@ -171,11 +122,13 @@ add_loose(struct blobdir *d, const char *dir, const char *name, struct tb_err *e
 enum tb_status
 blobdir_root(struct blobdir *d, const char *root, struct tb_err *err)
 {
+	const struct store_kind *kind;
 	enum tb_status status;
 
 	if (tb_exists(root) && tb_no_dir(root))	/* a model in one file */
 		return TB_OK;
-	status = store_is_ollama(root) ? add_blobs(d, root, err) : each(d, root, add_loose, err);
+	kind = store_kind_of(root, false);
+	status = kind && kind->file ? add_store(d, kind, root, err) : each(d, root, add_loose, err);
 	return status ? status : leftover_root(d, root, err);
 }
 
@@ -183,18 +136,16 @@ enum tb_status
 blobdir_model(struct blobdir *d, const char *root, const struct model_loc *loc,
 	      struct tb_err *err)
 {
-	bool ollama = kind_shares_blobs(loc->kind);
-	size_t n = ollama ? strlen(loc->root) : hub_repository(loc->path);
-	const char *path = ollama ? loc->root : loc->path;
+	const char *path;
+	size_t n;
+	const struct store_kind *kind = store_of_model(loc, &path, &n);
 
-	if (!n || (ollama && !strcmp(path, root)) ||
+	if (!kind || !kind->file || (!kind->beside && strlen(root) == n && !strncmp(path, root, n)) ||
 	    (d->last && strlen(d->last) == n && !strncmp(d->last, path, n)))
 		return TB_OK;
 	free(d->last);
 	d->last = tb_strndup(path, n);
-	if (!d->last)
-		return tb_nomem(err);
-	return ollama ? add_blobs(d, d->last, err) : add_repository(d, d->last, err);
+	return d->last ? add_store(d, kind, d->last, err) : tb_nomem(err);
 }
 
 void

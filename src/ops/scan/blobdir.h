@@ -7,6 +7,7 @@
 
 #include "db/blob.h"
 #include "src/base/file.h"
+#include "src/store/store_kind.h"
 #include "src/store/unread.h"
 
 struct blobdir_entry {
@@ -20,7 +21,8 @@ struct blobdir {
 	struct blobdir_entry *rows;
 	size_t n, cap;
 	struct unread unread;		/* folders that could not be read; owned */
-	char *last;			/* private */
+	char *last;			/* private, as is store: that whose files are added */
+	const struct store_kind *store;
 };
 
 /* Adds those of a root; looks with stat() alone. */

@@ -16,7 +16,6 @@
 #include "src/base/replace.h"
 #include "src/base/text.h"
 #include "src/ops/convert/kept.h"
-#include "src/store/store.h"
 
 #define MAX_DEPTH 12
 
@@ -78,12 +77,14 @@ is_folder(const char *path)
 	return !lstat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* Where the walk is.  Files of a store's blobs/ are listed already, and a manifest that
- * was replaced is a model like others, under another tag. */
-enum place { IN_FOLDERS, IN_STORE, IN_MANIFESTS };
+static enum tb_status walk_from(struct blobdir *d, const char *dir, unsigned depth,
+				struct tb_err *err);
 
+/* in: the store that the folder is (top) or lies in.  A store's blobs are listed already, and a
+ * manifest that was replaced is a model like others, under another tag. */
 static enum tb_status
-walk(struct blobdir *d, const char *dir, unsigned depth, enum place place, struct tb_err *err)
+walk(struct blobdir *d, const char *dir, unsigned depth, const struct store_kind *in, bool top,
+     struct tb_err *err)
 {
 	struct tb_names names = { 0 };
 	enum tb_status status = TB_OK;
@@ -93,12 +94,12 @@ walk(struct blobdir *d, const char *dir, unsigned depth, enum place place, struc
 		status = unread_note(&d->unread, dir, tb_names_read(&names, dir, &why), &why, err);
 	for (size_t i = 0; !status && i < names.n; i++) {
 		const char *name = names.v[i];
-		bool kept = place == IN_FOLDERS && tb_is_replaced(name);
+		bool kept = !in && tb_is_replaced(name);
 		bool left = tb_is_temporary(name) || is_old(name);
 		char *path;
 
-		if (!kept && !left && (*name == '.' || tb_starts(name, "models--") ||
-				       (place == IN_STORE && strcmp(name, "manifests"))))
+		if (!kept && !left && (*name == '.' || store_kind_of(name, true) ||
+				       (top && strcmp(name, in->written))))
 			continue;
 		path = tb_path_join(dir, name);
 		if (!path)
@@ -107,20 +108,29 @@ walk(struct blobdir *d, const char *dir, unsigned depth, enum place place, struc
 			status = add(d, path, kept, err);
 		else if (!is_folder(path))
 			status = TB_OK;
-		else if (place == IN_FOLDERS)
-			status = walk(d, path, depth + 1, store_is_ollama(path) ? IN_STORE : place, err);
+		else if (in)
+			status = walk(d, path, depth + 1, in, false, err);
 		else
-			status = walk(d, path, depth + 1, IN_MANIFESTS, err);
+			status = walk_from(d, path, depth + 1, err);
 		free(path);
 	}
 	tb_names_free(&names);
 	return status;
 }
 
+static enum tb_status
+walk_from(struct blobdir *d, const char *dir, unsigned depth, struct tb_err *err)
+{
+	const struct store_kind *kind = store_kind_of(dir, false);
+	bool listed = kind && kind->written;
+
+	return walk(d, dir, depth, listed ? kind : NULL, listed, err);
+}
+
 enum tb_status
 leftover_root(struct blobdir *d, const char *root, struct tb_err *err)
 {
-	return walk(d, root, 0, store_is_ollama(root) ? IN_STORE : IN_FOLDERS, err);
+	return walk_from(d, root, 0, err);
 }
 
 bool
