@@ -435,6 +435,7 @@ THREAD_TESTS += tests/unit/test_ui_frame
 THREAD_TESTS += tests/unit/test_db_files
 THREAD_TESTS += tests/unit/test_heat
 THREAD_TESTS += tests/unit/test_inspect
+THREAD_TESTS += tests/unit/test_values
 THREAD_TESTS += tests/unit/test_diff
 THREAD_TESTS += tests/cli/audit.sh
 THREAD_TESTS += tests/cli/scan.sh

@@ -12,6 +12,7 @@
 #include "src/base/mem.h"
 #include "src/base/sha256.h"
 #include "src/base/text.h"
+#include "src/model/values.h"
 #include "src/ops/home/ctx.h"
 #include "src/ops/import/import_config.h"
 #include "src/ops/import/import_gguf.h"
@@ -25,7 +26,7 @@
 struct import {
 	const struct model *m;
 	struct import_plan plan;
-	struct tb_file *files;		/* as m->files; those with tensors are open */
+	struct values_files *files;
 	struct ollama_writer *parts;	/* one a blob: made in any order, listed in order */
 	const char *root;
 	struct tb_job *job;
@@ -70,43 +71,42 @@ put_header(struct import *im, const struct import_blob *b, struct stream *s, str
 	return status;
 }
 
-/* The scale that multiplies, from one that divides. */
+/* Scales that multiply, from those that divide. */
 static enum tb_status
-invert(const struct import_blob *b, const struct tensor_part *part, char *buf, struct tb_err *err)
+invert(const struct tensor *t, char *buf, struct tb_err *err)
 {
+	uint32_t n = (uint32_t)(t->global.len / sizeof(float));
+	enum tb_status status = TB_OK;
 	float v;
 
-	if (part->dtype != DT_F32)
-		return tb_fail(err, TB_EUNSUP, "tensor %.200s: global scale is %s, not F32",
-			       b->name, dtype_name(part->dtype));
-	for (size_t i = 0; i < part->len; i += sizeof(v)) {
-		memcpy(&v, buf + i, sizeof(v));
-		if (v == 0)
-			return tb_fail(err, TB_EFORMAT, "tensor %.200s: global scale is zero", b->name);
-		v = 1 / v;
-		memcpy(buf + i, &v, sizeof(v));
+	if (t->global.dtype != DT_F32)
+		return tb_fail(err, TB_EUNSUP, "tensor %.200s: its global scale is %s, not F32",
+			       t->name, dtype_name(t->global.dtype));
+	for (uint32_t i = 0; i < n && !status; i++) {
+		status = values_global(t, buf, i, n, &v, err);
+		memcpy(buf + i * sizeof(v), &v, sizeof(v));
 	}
-	return TB_OK;
+	return status;
 }
 
 static enum tb_status
-copy_piece(struct import *im, const struct import_blob *b, const struct import_piece *p, char *buf,
-	   struct stream *s, struct tb_err *err)
+copy_piece(struct import *im, const struct import_piece *p, char *buf, struct stream *s,
+	   struct tb_err *err)
 {
 	const struct tensor_part *part = p->part;
 	enum tb_status status = TB_OK;
 
 	if (p->inverse && part->len > WINDOW)
-		return tb_fail(err, TB_EFORMAT, "tensor %.200s: global scale of %ju bytes", b->name,
-			       (uintmax_t)part->len);
+		return tb_fail(err, TB_EFORMAT, "tensor %.200s: global scale of %ju bytes",
+			       p->inverse->name, (uintmax_t)part->len);
 	for (uint64_t at = 0; at < part->len && !status; ) {
 		size_t n = part->len - at < WINDOW ? (size_t)(part->len - at) : WINDOW;
 
 		status = tb_job_check(im->job, err);
 		if (!status)
-			status = tb_file_read(&im->files[part->file], part->off + at, buf, n, err);
+			status = values_files_read(im->files, part, at, buf, n, err);
 		if (!status && p->inverse)
-			status = invert(b, part, buf, err);
+			status = invert(p->inverse, buf, err);
 		if (!status)
 			status = put(s, buf, n, err);
 		tb_job_step(im->job, n, 0);
@@ -131,7 +131,7 @@ write_blob(struct import *im, size_t index, char *buf, struct tb_err *err)
 	if (!status)
 		status = put_header(im, b, &s, err);
 	for (size_t i = 0; i < b->npieces && !status; i++)
-		status = copy_piece(im, b, &im->plan.pieces[b->piece + i], buf, &s, err);
+		status = copy_piece(im, &im->plan.pieces[b->piece + i], buf, &s, err);
 	if (status) {
 		tb_sha256_free(&s.sha);
 		tb_out_abort(&s.out);
@@ -164,36 +164,11 @@ work(void *arg, size_t index, unsigned worker)
 	free(buf);
 }
 
-/* The files that hold tensors; they must be those whose headers were read. */
-static enum tb_status
-open_files(struct import *im, struct tb_err *err)
-{
-	const struct model *m = im->m;
-
-	im->files = tb_calloc(m->nfiles, sizeof(*im->files));
-	if (!im->files)
-		return tb_nomem(err);
-	for (size_t i = 0; i < m->nfiles; i++)
-		im->files[i].fd = -1;
-	for (size_t i = 0; i < im->plan.npieces; i++) {
-		unsigned file = im->plan.pieces[i].part->file;
-
-		if (im->files[file].fd >= 0)
-			continue;
-		if (tb_file_open(&im->files[file], m->files[file].path, err))
-			return err ? err->code : TB_EIO;
-		if (!tb_ident_equal(&im->files[file].id, &m->files[file].id))
-			return tb_fail(err, TB_EIO, "%s: changed while it was read",
-				       m->files[file].path);
-	}
-	return TB_OK;
-}
-
 static enum tb_status
 write_blobs(struct import *im, struct tb_pool *pool, struct ollama_writer *w, struct tb_err *err)
 {
 	size_t n = im->plan.nblobs;
-	enum tb_status status = open_files(im, err);
+	enum tb_status status = values_files_open(&im->files, im->m, err);
 
 	im->parts = tb_calloc(n, sizeof(*im->parts));
 	if (!status && !im->parts)
@@ -210,10 +185,8 @@ write_blobs(struct import *im, struct tb_pool *pool, struct ollama_writer *w, st
 		if (ollama_merge(w, &im->parts[i], &late) && !status)
 			status = tb_nomem(err);
 	}
-	for (size_t i = 0; i < im->m->nfiles && im->files; i++)
-		tb_file_close(&im->files[i]);
+	values_files_close(im->files);
 	free(im->parts);
-	free(im->files);
 	return status;
 }
 

@@ -37,7 +37,7 @@ begin_blob(struct import_plan *p, const char *name, struct import_blob **out, st
 
 static enum tb_status
 add_piece(struct import_plan *p, struct import_blob *b, const struct tensor_part *part,
-	  bool inverse, struct tb_err *err)
+	  const struct tensor *inverse, struct tb_err *err)
 {
 	if (!tb_grow(&p->pieces, &p->pieces_cap, p->npieces + 1, sizeof(*p->pieces)))
 		return tb_nomem(err);
@@ -71,12 +71,13 @@ add_tensor(struct import_plan *p, struct import_blob *b, const char *name,
 
 static enum tb_status
 add_companion(struct import_plan *p, struct import_blob *b, const struct tensor *t,
-	      const char *ending, const struct tensor_part *part, bool inverse, struct tb_err *err)
+	      const char *ending, const struct tensor_part *part, struct tb_err *err)
 {
+	bool inverse = part == &t->global && t->global_inverse;
 	enum tb_status status = add_tensor(p, b, own(p, tb_asprintf("%s%s", t->name, ending)), part,
 					   0, err);
 
-	return status ? status : add_piece(p, b, part, inverse, err);
+	return status ? status : add_piece(p, b, part, inverse ? t : NULL, err);
 }
 
 /* quant_type says it to whoever reads the blob alone; not all schemes have a word. */
@@ -96,13 +97,13 @@ add_single(struct import_plan *p, const struct tensor *t, struct tb_err *err)
 	if (!status)
 		status = add_tensor(p, b, t->name, &t->weight, 0, err);
 	if (!status)
-		status = add_piece(p, b, &t->weight, false, err);
+		status = add_piece(p, b, &t->weight, NULL, err);
 	if (!status && t->has_scale)
-		status = add_companion(p, b, t, ".scale", &t->scale, false, err);
+		status = add_companion(p, b, t, ".scale", &t->scale, err);
 	if (!status && t->has_bias)
-		status = add_companion(p, b, t, ".bias", &t->bias, false, err);
+		status = add_companion(p, b, t, ".bias", &t->bias, err);
 	if (!status && t->has_global)
-		status = add_companion(p, b, t, ".global_scale", &t->global, t->global_inverse, err);
+		status = add_companion(p, b, t, ".global_scale", &t->global, err);
 	if (!status && has_word(t))
 		b->scheme = t->scheme;
 	return status;
@@ -162,7 +163,7 @@ add_stack(struct import_plan *p, struct import_blob *b, const struct member *m, 
 		if (i && m[i - 1].e.index == m[i].e.index)
 			return tb_fail(err, TB_EFORMAT, "tensor %.150s: the same expert as %.150s",
 				       m[i].t->name, m[i - 1].t->name);
-		status = add_piece(p, b, &m[i].t->weight, false, err);
+		status = add_piece(p, b, &m[i].t->weight, NULL, err);
 	}
 	return status;
 }

@@ -8,7 +8,7 @@
 /* A stretch of a source file. */
 struct import_piece {
 	const struct tensor_part *part;	/* borrowed from the model */
-	bool inverse;			/* one F32: write its reciprocal */
+	const struct tensor *inverse;	/* its global scale: write the reciprocal; or NULL */
 };
 
 /* One blob: tensors [tensor, tensor + ntensors), pieces likewise; the pieces'

@@ -3,78 +3,55 @@
 
 #include "src/ops/verify/verify_run.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "src/base/mem.h"
+#include "src/model/values.h"
 #include "src/ops/verify/verify_tensors.h"
-#include "src/quant/ggml.h"
+#include "src/quant/stats.h"
 
 #define WINDOW 65536u		/* elements, whole blocks; 256 KB of floats fit the second-level cache */
 
-struct tally { uint64_t bad, first; };	/* elements; byte in the file of the first (or of
-					 * the block that has it) */
-
-/* Elements and bytes that stand or fall together. */
-struct unit { unsigned elems, bytes; };
-
-static struct unit
-unit_of(const struct scheme *s)
-{
-	const struct ggml_info *info;
-
-	if (s->kind == SCHEME_PLAIN)
-		return (struct unit){ 1, dtype_bits(s->dtype) / 8 };
-	info = ggml_info(s->ggml);
-	return (struct unit){ info->block, info->bytes };
-}
-
-static void
-decode(const struct scheme *s, const void *raw, size_t n, float *x)
-{
-	if (s->kind == SCHEME_PLAIN)
-		dtype_to_f32(s->dtype, raw, n, x);
-	else
-		ggml_decode(s->ggml, raw, n, x);
-}
-
 static enum tb_status
-scan_tensor(struct verify_run *r, const struct tb_file *f, const struct verify_tensor *t,
-	    void *raw, float *x, struct tally *out, struct tb_err *err)
+scan_tensor(struct verify_run *r, struct values_files *fs, const struct model *file,
+	    const struct verify_tensor *v, const struct quant_parts *raw, float *x,
+	    struct stats *out, struct tb_err *err)
 {
-	struct unit u = unit_of(&t->scheme);
-	uint64_t n = t->len / u.bytes;		/* units */
-	size_t window = WINDOW / u.elems;
-	enum tb_status status = TB_OK;
+	const struct scheme *s = &v->scheme;
+	unsigned group = s->group ? s->group : 1;
+	const struct tensor t = { .name = v->name, .scheme = *s, .weight = { .off = v->off,
+		.len = v->len }, .elems = v->len / scheme_code_bytes(s, group) * group };
+	struct values values;
+	enum tb_status status = values_open_in(&values, file, &t, fs, err);
 
-	for (uint64_t at = 0; !status && at < n; at += window) {
-		size_t units = n - at < window ? (size_t)(n - at) : window;
+	stats_init(out);
+	for (uint64_t at = 0; !status && at < t.elems; at += WINDOW) {
+		size_t n = t.elems - at < WINDOW ? (size_t)(t.elems - at) : WINDOW;
 
-		status = tb_job_check(r->job, err);
-		if (!status)
-			status = tb_file_read(f, t->off + at * u.bytes, raw, units * u.bytes, err);
-		if (status)
+		if ((status = tb_job_check(r->job, err)) ||
+		    (status = values_read(&values, at, n, raw, err)))
 			break;
-		decode(&t->scheme, raw, units * u.elems, x);
-		for (size_t i = 0; i < units * u.elems; i++)
-			if (!isfinite(x[i]) && !out->bad++)
-				out->first = t->off + (at + i / u.elems) * u.bytes;
+		values_decode(&values, raw, n, x);
+		stats_add(out, DT_F32, x, n, at);
 	}
 	return status;
 }
 
+/* The first is told by its byte in the file, or its block's. */
 static void
-report(struct verify_run *r, const struct verify_target *t, const char *tensor,
-       const struct tally *tally)
+report(struct verify_run *r, const struct verify_target *t, const struct verify_tensor *v,
+       const struct stats *s)
 {
 	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
 	const struct verify_model *m = &r->models[t->uses->model];
-	struct verify_where at = { .model = m, .blob = blob, .tensor = tensor,
-				   .offset = &tally->first };
+	uint64_t bad = s->nans + s->infs;
+	uint64_t first = s->first_nan < s->first_inf ? s->first_nan : s->first_inf;
+	uint64_t off = v->off + scheme_place(&v->scheme, 1, 1, first);
+	struct verify_where at = { .model = m, .blob = blob, .tensor = v->name, .offset = &off };
 
 	verify_find(r, F_NONFINITE, &at, "%s: %s holds %ju value%s NaN or infinite, "
-		    "the first at byte %ju of %s", m->loc.name, tensor, (uintmax_t)tally->bad,
-		    tally->bad == 1 ? " that is" : "s that are", (uintmax_t)tally->first, blob);
+		    "the first at byte %ju of %s", m->loc.name, v->name, (uintmax_t)bad,
+		    bad == 1 ? " that is" : "s that are", (uintmax_t)off, blob);
 }
 
 /* ---- floats of 8 bits that the file calls U8 or U32 ---- */
@@ -105,15 +82,13 @@ verify_keep_bytes(struct verify_model *to, const struct model *m)
 
 	for (size_t i = 0; ok && i < m->ntensors; i++) {
 		const struct tensor *t = &m->tensors[i];
-		enum scheme_kind kind = t->scheme.kind;
+		enum dtype scale = scheme_scale_float(&t->scheme);
+		enum dtype code = scheme_code_float(&t->scheme);
 
-		if (!t->has_scale || (kind != SCHEME_NVFP4 && kind != SCHEME_MXFP4 &&
-				      kind != SCHEME_MXFP8))
-			continue;
-		if (t->scale.dtype == DT_U8)
-			ok = keep(to, &t->scale, kind == SCHEME_NVFP4 ? DT_F8_E4M3 : DT_F8_E8M0);
-		if (kind == SCHEME_MXFP8)
-			ok = ok && keep(to, &t->weight, DT_F8_E4M3);
+		if (t->has_scale && t->scale.dtype == DT_U8 && scale != DT_COUNT)
+			ok = keep(to, &t->scale, scale);
+		if (ok && t->has_scale && code != DT_COUNT)
+			ok = keep(to, &t->weight, code);
 	}
 	for (size_t i = 0; i < to->nfiles; i++)
 		if (to->files[i].nbytes > 1)
@@ -141,8 +116,8 @@ meant(const struct verify_file *f, const struct verify_tensor *t)
 static bool
 worth(const struct scheme *s)
 {
-	if (s->kind == SCHEME_GGML)
-		return ggml_decodable(s->ggml);
+	if (!scheme_is_plain(s))
+		return scheme_readable(s);
 	return dtype_floating(s->dtype) && dtype_bits(s->dtype) >= 8 && s->dtype != DT_C64;
 }
 
@@ -155,7 +130,7 @@ note_unread(struct verify_run *r, const struct verify_target *t, const struct ve
 	struct verify_where at = { .model = m, .blob = blob, .tensor = v->name };
 	char scheme[SCHEME_NAME_MAX];
 
-	if (v->scheme.kind == SCHEME_GGML)
+	if (!scheme_is_plain(&v->scheme))
 		verify_find(r, F_NOT_READ, &at, "%s: %s is %s, whose values cannot be looked at",
 			    m->loc.name, v->name, scheme_name(&v->scheme, scheme));
 }
@@ -164,26 +139,31 @@ enum tb_status
 verify_values(struct verify_run *r, const struct verify_target *t, const struct tb_file *f,
 	      struct tb_err *err)
 {
-	struct verify_tensors list;
-	void *raw = malloc((size_t)WINDOW * 8);
+	struct model_file only = { .path = f->path, .id = f->id };
+	const struct model file = { .files = &only, .nfiles = 1 };
+	struct quant_parts raw = { .codes = malloc((size_t)WINDOW * 8) };
 	float *x = malloc((size_t)WINDOW * sizeof(*x));
-	enum tb_status status = raw && x ? verify_tensors_read(&list, f, err) : tb_nomem(err);
+	struct verify_tensors list = { 0 };
+	struct values_files *fs = NULL;
+	enum tb_status status = raw.codes && x ? values_files_open(&fs, &file, err) : tb_nomem(err);
 
+	if (!status)
+		status = verify_tensors_read(&list, f, err);
 	for (size_t i = 0; !status && i < list.n; i++) {
 		const struct verify_tensor v = meant(t->file, &list.v[i]);
-		struct tally tally = { 0 };
+		struct stats stats;
 
 		if (!worth(&v.scheme)) {
 			note_unread(r, t, &v);
 			continue;
 		}
-		status = scan_tensor(r, f, &v, raw, x, &tally, err);
-		if (!status && tally.bad)
-			report(r, t, v.name, &tally);
+		status = scan_tensor(r, fs, &file, &v, &raw, x, &stats, err);
+		if (!status && stats.nans + stats.infs)
+			report(r, t, &v, &stats);
 	}
-	if (raw && x)
-		verify_tensors_free(&list);
-	free(raw);
+	verify_tensors_free(&list);
+	values_files_close(fs);
+	free(raw.codes);
 	free(x);
 	return status;
 }
