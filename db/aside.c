@@ -2,7 +2,7 @@
  * is not ours.  Nothing is ever deleted here: it could be somebody's. */
 #include "config.h"
 
-#include "db/private.h"
+#include "db/stmt.h"
 
 #include <errno.h>
 #include <stdio.h>

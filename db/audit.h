@@ -47,7 +47,7 @@ struct db_run {
 	double seconds;
 	const char *message;		/* why it failed, "" */
 };
-struct db_runs { struct db_run *rows; size_t n; uint64_t total; struct tb_arena mem; };
+struct db_runs DB_LIST(struct db_run);
 /* sort: started (newest first) bytes errors seconds. filter: scope. */
 enum tb_status db_runs(struct db *db, const struct db_query *q, struct db_runs *out,
 		       struct tb_err *err) TB_MUST_USE;
@@ -67,7 +67,7 @@ struct db_finding {
 	const char *expected, *actual;	/* "" when they say nothing */
 	const char *message;		/* one sentence */
 };
-struct db_findings { struct db_finding *rows; size_t n; uint64_t total; struct tb_arena mem; };
+struct db_findings DB_LIST(struct db_finding);
 /* sort: severity (worst first, then model) model code blob. filter: message. */
 enum tb_status db_findings(struct db *db, int64_t run, const struct db_query *q,
 			   struct db_findings *out, struct tb_err *err) TB_MUST_USE;
@@ -94,7 +94,7 @@ enum tb_status db_verified_model(struct db *db, const char *path, const struct d
 
 /* The models of a run, by name. */
 struct db_run_model { const char *name, *path; enum db_state state; };
-struct db_run_models { struct db_run_model *rows; size_t n; struct tb_arena mem; };
+struct db_run_models DB_LIST(struct db_run_model);
 enum tb_status db_run_models(struct db *db, int64_t run, struct db_run_models *out,
 			     struct tb_err *err) TB_MUST_USE;
 

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "db/audit.h"
-#include "db/private.h"
+#include "db/stmt.h"
 
 #include <string.h>
 
@@ -50,67 +50,38 @@ static const struct db_sort run_sorts[] = {
 };
 
 static void
-read_run(struct db_rows *r, struct db_run *run)
+read_run(struct db_rows *r, void *row)
 {
 	int64_t state = rows_i64(r, 5);
 
-	*run = (struct db_run){
+	*(struct db_run *)row = (struct db_run){
 		.id = rows_i64(r, 0), .started_ns = rows_i64(r, 1), .ended_ns = rows_i64(r, 2),
 		.scope = rows_text(r, 3), .deep = rows_i64(r, 4),
 		.state = state >= 0 && state < RUN_STATE_COUNT ? (enum run_state)state : RUN_FAILED,
-		.models = (uint64_t)rows_i64(r, 6), .manifests = (uint64_t)rows_i64(r, 7),
-		.blobs = (uint64_t)rows_i64(r, 8), .bytes = (uint64_t)rows_i64(r, 9),
-		.errors = (uint64_t)rows_i64(r, 10), .warnings = (uint64_t)rows_i64(r, 11),
-		.notes = (uint64_t)rows_i64(r, 12), .seconds = sqlite3_column_double(r->st, 13),
-		.message = rows_text(r, 14), .recorded = (uint64_t)rows_i64(r, 15),
-		.skipped = (uint64_t)rows_i64(r, 16), .since_ns = rows_i64(r, 17),
+		.models = rows_u64(r, 6), .manifests = rows_u64(r, 7), .blobs = rows_u64(r, 8),
+		.bytes = rows_u64(r, 9), .errors = rows_u64(r, 10), .warnings = rows_u64(r, 11),
+		.notes = rows_u64(r, 12), .seconds = sqlite3_column_double(r->st, 13),
+		.message = rows_text(r, 14), .recorded = rows_u64(r, 15),
+		.skipped = rows_u64(r, 16), .since_ns = rows_i64(r, 17),
 	};
-}
-
-static enum tb_status
-read_runs(struct db_rows *r, struct db_runs *out)
-{
-	size_t cap = 0;
-
-	while (rows_next(r)) {
-		struct db_run *more = rows_push(r, out->rows, &out->n, &cap, sizeof(*more));
-
-		if (!more)
-			continue;
-		out->rows = more;
-		read_run(r, &more[out->n - 1]);
-	}
-	if (rows_end(r))
-		*out = (struct db_runs){ 0 };
-	return r->status;
 }
 
 enum tb_status
 db_runs(struct db *db, const struct db_query *q, struct db_runs *out, struct tb_err *err)
 {
-	const struct db_list list = {
+	static const struct db_list list = {
 		.columns = RUN_COLUMNS, .from = "audit.runs", .where = "1", .filter = "scope",
 		.tie = "id DESC", .sort = run_sorts,
 	};
-	struct db_rows r;
-	enum tb_status status;
 
-	*out = (struct db_runs){ 0 };
-	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
-	return status ? status : read_runs(&r, out);
+	return query_window(db, &list, q, ROWS(out, read_run), err);
 }
 
 enum tb_status
 db_run_by_id(struct db *db, int64_t id, struct db_runs *out, struct tb_err *err)
 {
-	struct db_rows r;
-
-	*out = (struct db_runs){ 0 };
-	rows_open(&r, db, &out->mem, true, err,
-		  "SELECT " RUN_COLUMNS " FROM audit.runs WHERE id = ?", "i", id);
-	(void)read_runs(&r, out);
-	out->total = out->n;
-	return r.status;
+	return rows_select(db, ROWS(out, read_run), err,
+			   "SELECT " RUN_COLUMNS " FROM audit.runs WHERE id = ?", "i", id);
 }
 
 enum tb_status
@@ -150,18 +121,18 @@ static const struct db_sort finding_sorts[] = {
 };
 
 static void
-read_finding(struct db_rows *r, struct db_finding *f)
+read_finding(struct db_rows *r, void *row)
 {
 	int64_t severity = rows_i64(r, 2);
 
-	*f = (struct db_finding){
+	*(struct db_finding *)row = (struct db_finding){
 		.id = rows_i64(r, 0), .run = rows_i64(r, 1),
 		.severity = severity >= SEV_NOTE && severity <= SEV_ERROR ? (enum severity)severity
 									  : SEV_ERROR,
 		.code = rows_text(r, 3), .model = rows_text(r, 4), .model_path = rows_text(r, 5),
 		.blob = rows_text(r, 6), .tensor = rows_text(r, 7),
 		.has_offset = sqlite3_column_type(r->st, 8) != SQLITE_NULL,
-		.offset = (uint64_t)rows_i64(r, 8), .expected = rows_text(r, 9),
+		.offset = rows_u64(r, 8), .expected = rows_text(r, 9),
 		.actual = rows_text(r, 10), .message = rows_text(r, 11),
 	};
 }
@@ -176,25 +147,8 @@ db_findings(struct db *db, int64_t run, const struct db_query *q, struct db_find
 		.filter = "message", .tie = "model COLLATE tb_natural, code, blob, id",
 		.sort = finding_sorts, .has_arg = true, .arg = run,
 	};
-	struct db_rows r;
-	size_t cap = 0;
-	enum tb_status status;
 
-	*out = (struct db_findings){ 0 };
-	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
-	if (status)
-		return status;
-	while (rows_next(&r)) {
-		struct db_finding *more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
-
-		if (!more)
-			continue;
-		out->rows = more;
-		read_finding(&r, &more[out->n - 1]);
-	}
-	if (rows_end(&r))
-		*out = (struct db_findings){ 0 };
-	return r.status;
+	return query_window(db, &list, q, ROWS(out, read_finding), err);
 }
 
 static const char *
@@ -234,28 +188,20 @@ db_verified_model(struct db *db, const char *path, const struct db_verified *v,
 					 (int64_t)v->state);
 }
 
+static void
+read_run_model(struct db_rows *r, void *row)
+{
+	*(struct db_run_model *)row = (struct db_run_model){
+		rows_text(r, 0), rows_text(r, 1), db_state_of(rows_i64(r, 2)),
+	};
+}
+
 enum tb_status
 db_run_models(struct db *db, int64_t run, struct db_run_models *out, struct tb_err *err)
 {
-	struct db_rows r;
-	size_t cap = 0;
-
-	*out = (struct db_run_models){ 0 };
-	rows_open(&r, db, &out->mem, true, err, "SELECT name, path, state FROM audit.run_models "
-		  "WHERE run = ? ORDER BY name COLLATE tb_natural, path", "i", run);
-	while (rows_next(&r)) {
-		struct db_run_model *more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
-
-		if (!more)
-			continue;
-		out->rows = more;
-		more[out->n - 1] = (struct db_run_model){
-			rows_text(&r, 0), rows_text(&r, 1), db_state_of(rows_i64(&r, 2)),
-		};
-	}
-	if (rows_end(&r))
-		*out = (struct db_run_models){ 0 };
-	return r.status;
+	return rows_select(db, ROWS(out, read_run_model), err, "SELECT name, path, state "
+			   "FROM audit.run_models WHERE run = ? "
+			   "ORDER BY name COLLATE tb_natural, path", "i", run);
 }
 
 /* hashes.ok: what it was compared with did not hold, did, or was not there. */
@@ -277,8 +223,7 @@ db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
 
 		*found = *digest != 0;
 		memcpy(out->digest, digest, strlen(digest) + 1);
-		out->id = (struct tb_ident){ (uint64_t)rows_i64(&r, 0), (uint64_t)rows_i64(&r, 1),
-					     (uint64_t)rows_i64(&r, 2), rows_i64(&r, 3) };
+		out->id = rows_ident(&r, 0);
 		out->ok = rows_i64(&r, 5) != NOT_OK;
 		out->recorded = rows_i64(&r, 5) == RECORDED;
 		out->when_ns = rows_i64(&r, 6);

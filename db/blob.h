@@ -35,7 +35,7 @@ struct db_blob {
 	enum db_state state;		/* missing, or by its last hash */
 	int64_t mtime_ns, verified_ns;
 };
-struct db_blobs { struct db_blob *rows; size_t n; uint64_t total; struct tb_arena mem; };
+struct db_blobs DB_LIST(struct db_blob);
 
 enum db_blob_set {
 	DB_BLOBS_ALL,		/* everything in a blobs/ folder, and what should be there */
@@ -62,7 +62,7 @@ enum tb_status db_blob_owners(struct db *db, int64_t blob, struct db_models *out
 /* The tensors of a model whose weights are in a file, in order of their place there.
  * limit 0: all. */
 struct db_place { const char *tensor; uint64_t off; };
-struct db_places { struct db_place *rows; size_t n; uint64_t total; struct tb_arena mem; };
+struct db_places DB_LIST(struct db_place);
 enum tb_status db_blob_tensors(struct db *db, int64_t blob, int64_t model, uint64_t limit,
 			       struct db_places *out, struct tb_err *err) TB_MUST_USE;
 /* Has the model, as the index knows it, a tensor of that name? */

@@ -5,46 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/private.h"
+#include "db/stmt.h"
 #include "src/base/mem.h"
 
-/* ---- which roots ---- */
-
-struct roots { int64_t *id; size_t n, cap; bool all; };
-
-static bool
-wanted(const struct roots *r, int64_t root)
-{
-	for (size_t i = 0; i < r->n; i++)
-		if (r->id[i] == root)
-			return true;
-	return r->all;
-}
-
-static enum tb_status
-find_roots(struct db *db, const struct store_roots *roots, struct roots *out, struct tb_err *err)
-{
-	enum tb_status status = TB_OK;
-	int64_t id;
-
-	*out = (struct roots){ .all = !roots };
-	for (size_t i = 0; roots && i < roots->n && !status; i++) {
-		status = db_value(db, &id, 0, err, "SELECT id FROM roots WHERE path = ?", "s",
-				  roots->path[i]);
-		if (status || !id)
-			continue;
-		if (!tb_grow(&out->id, &out->cap, out->n + 1, sizeof(*out->id)))
-			status = tb_nomem(err);
-		else
-			out->id[out->n++] = id;
-	}
-	return status;
-}
-
-/* ---- the keys ---- */
-
 static const char keys_sql[] =
-	"SELECT f.id, f.root, f.digest, f.kind, f.size, f.owners, f.missing, f.state, f.mtime_ns,"
+	"SELECT f.id, f.root_path, f.digest, f.kind, f.size, f.owners, f.missing, f.state, f.mtime_ns,"
 	" f.media,"
 	" CASE WHEN f.digest IS NULL OR f.kind <> 2 THEN f.path END"
 	" FROM file_state f WHERE f.kind >= 2 ORDER BY f.digest IS NULL, f.digest, f.path";
@@ -68,7 +33,7 @@ read_key(struct db_rows *r, struct db_blob_key *k)
 	struct db_blob fate;
 
 	*k = (struct db_blob_key){
-		.id = rows_i64(r, 0), .size = (uint64_t)rows_i64(r, 4),
+		.id = rows_i64(r, 0), .size = rows_u64(r, 4),
 		.kind = kind < DB_FILE_COUNT ? (uint8_t)kind : DB_FILE_FOREIGN,
 		.state = (uint8_t)db_state_of(rows_i64(r, 7)),
 		.missing = rows_i64(r, 6),
@@ -176,35 +141,28 @@ enum tb_status
 db_blob_keys(struct db *db, const struct store_roots *roots, struct db_blob_keys *out,
 	     struct tb_err *err)
 {
-	struct roots only;
 	struct db_rows r;
 	size_t cap = 0;
-	enum tb_status status = find_roots(db, roots, &only, err);
+	enum tb_status status;
 
 	*out = (struct db_blob_keys){ 0 };
-	if (status) {
-		free(only.id);
-		return status;
-	}
 	rows_open(&r, db, &out->mem, true, err, keys_sql, "");
 	while (rows_next(&r)) {
 		struct db_blob_key *more;
 
-		if (!wanted(&only, rows_i64(&r, 1)))
+		if (!db_among(roots, (const char *)sqlite3_column_text(r.st, 1)))
 			continue;
-		more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
+		more = rows_push(&out->mem, out->rows, &out->n, &cap, sizeof(*more));
+		r.failed |= !more;
 		if (!more)
 			continue;
 		out->rows = more;
 		read_key(&r, &out->rows[out->n - 1]);
 	}
-	free(only.id);
+	out->total = out->n;
 	status = rows_end(&r);
-	if (status) {
-		*out = (struct db_blob_keys){ 0 };
-		return status;
-	}
-	status = find_owners(db, out, err);
+	if (!status)
+		status = find_owners(db, out, err);
 	if (status) {
 		tb_arena_free(&out->mem);
 		*out = (struct db_blob_keys){ 0 };
@@ -214,27 +172,8 @@ db_blob_keys(struct db *db, const struct store_roots *roots, struct db_blob_keys
 
 /* ---- a window ---- */
 
-static const char one_sql[] =
-	"SELECT f.id, f.path, f.root_path, f.digest, f.kind, f.size, f.owners, f.missing, f.state,"
-	" f.mtime_ns, f.verified_ns, f.media, (SELECT name FROM models WHERE id = ?2)"
+static const char one_sql[] = "SELECT " DB_BLOB_COLUMNS ", (SELECT name FROM models WHERE id = ?2)"
 	" FROM file_state f WHERE f.id = ?1";
-
-static void
-read_use(struct db_rows *r, struct db_blob_use *u)
-{
-	int64_t kind = rows_i64(r, 4);
-
-	u->blob = (struct db_blob){
-		.id = rows_i64(r, 0), .path = rows_text(r, 1), .root = rows_text(r, 2),
-		.digest = rows_digest(r, 3), .size = (uint64_t)rows_i64(r, 5),
-		.kind = kind >= 0 && kind < DB_FILE_COUNT ? (enum db_file_kind)kind : DB_FILE_FOREIGN,
-		.missing = rows_i64(r, 7),
-		.state = db_state_of(rows_i64(r, 8)), .mtime_ns = rows_i64(r, 9),
-		.verified_ns = rows_i64(r, 10), .media = rows_text(r, 11),
-	};
-	db_blob_fate(&u->blob, rows_i64(r, 6));
-	u->owner = rows_text(r, 12);
-}
 
 enum tb_status
 db_blob_window(struct db *db, const struct db_blob_key *const *keys, size_t n,
@@ -249,8 +188,12 @@ db_blob_window(struct db *db, const struct db_blob_key *const *keys, size_t n,
 		return tb_nomem(err);
 	for (size_t i = 0; i < n && !status; i++) {
 		rows_open(&r, db, &out->mem, true, err, one_sql, "ii", keys[i]->id, keys[i]->owner);
-		if (rows_next(&r))
-			read_use(&r, &out->rows[out->n++]);
+		if (rows_next(&r)) {
+			struct db_blob_use *u = &out->rows[out->n++];
+
+			db_blob_read(&r, &u->blob);
+			u->owner = rows_text(&r, 12);
+		}
 		status = rows_end(&r);
 	}
 	if (status)

@@ -19,7 +19,7 @@ struct db_blob_key {
 	uint8_t digest[TB_SHA256_LEN];
 };
 /* By digest, then what has none by path. */
-struct db_blob_keys { struct db_blob_key *rows; size_t n; struct tb_arena mem; };
+struct db_blob_keys DB_LIST(struct db_blob_key);
 
 /* Reads all: for a worker. */
 enum tb_status db_blob_keys(struct db *db, const struct store_roots *roots,
@@ -29,7 +29,7 @@ struct db_blob_use {
 	struct db_blob blob;
 	const char *owner;		/* the name of its key's owner, "" if none */
 };
-struct db_blob_uses { struct db_blob_use *rows; size_t n; struct tb_arena mem; };
+struct db_blob_uses DB_LIST(struct db_blob_use);
 /* Those of the keys, in that order (of a key only id and owner count); files that are
  * gone are left out. */
 enum tb_status db_blob_window(struct db *db, const struct db_blob_key *const *keys, size_t n,

@@ -1,15 +1,12 @@
-/* blobs.c - lists of files, totals, and SQL for people. */
+/* blobs.c - lists of files, what they hold, totals, and SQL for people. */
 #include "config.h"
 
 #include "db/blob.h"
-#include "db/private.h"
+#include "db/stmt.h"
 
 #include <string.h>
 
 #include "src/base/buf.h"
-
-#define COLUMNS "f.id, f.path, f.root_path, f.digest, f.kind, f.size, f.owners, f.missing, " \
-	"f.state, f.mtime_ns, f.verified_ns, f.media"
 
 static const char *const words[] = {
 #define X(id, word) [id] = word,
@@ -54,14 +51,15 @@ db_blob_fate(struct db_blob *b, int64_t owners)
 	b->young = unused && owners == 0 && db_young(b->mtime_ns);
 }
 
-static void
-read_row(struct db_rows *r, struct db_blob *b)
+void
+db_blob_read(struct db_rows *r, void *row)
 {
+	struct db_blob *b = row;
 	int64_t kind = rows_i64(r, 4);
 
 	*b = (struct db_blob){
 		.id = rows_i64(r, 0), .path = rows_text(r, 1), .root = rows_text(r, 2),
-		.digest = rows_digest(r, 3), .size = (uint64_t)rows_i64(r, 5),
+		.digest = rows_digest(r, 3), .size = rows_u64(r, 5),
 		.kind = kind >= 0 && kind < DB_FILE_COUNT ? (enum db_file_kind)kind : DB_FILE_FOREIGN,
 		.missing = rows_i64(r, 7),
 		.state = db_state_of(rows_i64(r, 8)), .mtime_ns = rows_i64(r, 9),
@@ -70,39 +68,17 @@ read_row(struct db_rows *r, struct db_blob *b)
 	db_blob_fate(b, rows_i64(r, 6));
 }
 
-static enum tb_status
-read_all(struct db_rows *r, struct db_blobs *out)
-{
-	size_t cap = 0;
-
-	while (rows_next(r)) {
-		struct db_blob *more = rows_push(r, out->rows, &out->n, &cap, sizeof(*more));
-
-		if (!more)
-			continue;
-		out->rows = more;
-		read_row(r, &out->rows[out->n - 1]);
-	}
-	if (rows_end(r))
-		*out = (struct db_blobs){ 0 };
-	return r->status;
-}
-
 enum tb_status
 db_blobs(struct db *db, enum db_blob_set set, const struct db_query *q, struct db_blobs *out,
 	 struct tb_err *err)
 {
 	const struct db_list list = {
-		.columns = COLUMNS, .from = "file_state f", .where = sets[set],
+		.columns = DB_BLOB_COLUMNS, .from = "file_state f", .where = sets[set],
 		.filter = "f.path", .root = "f.root_path", .path = "f.path", .tie = "f.path",
 		.sort = sorts,
 	};
-	struct db_rows r;
-	enum tb_status status;
 
-	*out = (struct db_blobs){ 0 };
-	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
-	return status ? status : read_all(&r, out);
+	return query_window(db, &list, q, ROWS(out, db_blob_read), err);
 }
 
 void
@@ -129,19 +105,14 @@ db_blob_find(struct db *db, const char *hex, const char *path, struct db_blobs *
 	     struct tb_err *err)
 {
 	char low[TB_DIGEST_MAX] = "", high[TB_DIGEST_MAX] = "";
-	struct db_rows r;
 
-	*out = (struct db_blobs){ 0 };
 	if (hex && *hex)
 		db_digest_bounds(hex, low, high);
-	rows_open(&r, db, &out->mem, true, err,
-		  "SELECT " COLUMNS " FROM file_state f WHERE f.id IN "
+	return rows_select(db, ROWS(out, db_blob_read), err,
+		  "SELECT " DB_BLOB_COLUMNS " FROM file_state f WHERE f.id IN "
 		  "(SELECT id FROM files WHERE digest BETWEEN ?1 AND ?2 UNION "
 		  "SELECT x.id FROM " HASHES "WHERE h.digest BETWEEN ?1 AND ?2 UNION "
 		  "SELECT id FROM files WHERE path = ?3) ORDER BY f.path", "dds", low, high, path);
-	(void)read_all(&r, out);
-	out->total = out->n;
-	return r.status;
 }
 
 static const char like_sql[] =
@@ -149,7 +120,7 @@ static const char like_sql[] =
 	" WHERE path = ?1 OR (ino = ?2 AND dev = ?3 AND NOT missing)), "
 	"content AS MATERIALIZED (SELECT digest FROM me WHERE digest IS NOT NULL UNION "
 	" SELECT h.digest FROM " HASHES "WHERE x.id IN (SELECT id FROM me)) "
-	"SELECT " COLUMNS " FROM file_state f WHERE f.id IN (SELECT id FROM me UNION "
+	"SELECT " DB_BLOB_COLUMNS " FROM file_state f WHERE f.id IN (SELECT id FROM me UNION "
 	" SELECT id FROM files WHERE digest IN content UNION "
 	" SELECT x.id FROM " HASHES "WHERE h.digest IN content) ORDER BY f.path";
 
@@ -157,14 +128,48 @@ enum tb_status
 db_blob_like(struct db *db, const char *path, const struct tb_ident *id, struct db_blobs *out,
 	     struct tb_err *err)
 {
-	struct db_rows r;
+	return rows_select(db, ROWS(out, db_blob_read), err, like_sql, "sii", path,
+			   (int64_t)id->ino, (int64_t)id->dev);
+}
 
-	*out = (struct db_blobs){ 0 };
-	rows_open(&r, db, &out->mem, true, err, like_sql, "sii", path, (int64_t)id->ino,
-		  (int64_t)id->dev);
-	(void)read_all(&r, out);
-	out->total = out->n;
+/* ---- what a file holds, as the models that use it see it ---- */
+
+enum tb_status
+db_blob_tensors(struct db *db, int64_t blob, int64_t model, uint64_t limit,
+		struct db_places *out, struct tb_err *err)
+{
+	struct db_rows r;
+	size_t cap = 0;
+
+	*out = (struct db_places){ 0 };
+	rows_open(&r, db, &out->mem, true, err, "SELECT name, off, count(*) OVER () FROM tensors "
+		  "WHERE model = ? AND file_id = ? ORDER BY off, ord LIMIT ?", "iii", model, blob,
+		  limit ? (int64_t)limit : -1);
+	while (rows_next(&r)) {
+		struct db_place *more = rows_push(&out->mem, out->rows, &out->n, &cap,
+						  sizeof(*more));
+
+		r.failed |= !more;
+		if (!more)
+			continue;
+		out->rows = more;
+		more[out->n - 1] = (struct db_place){ rows_text(&r, 0), rows_u64(&r, 1) };
+		out->total = rows_u64(&r, 2);
+	}
+	if (rows_end(&r))
+		*out = (struct db_places){ 0 };
 	return r.status;
+}
+
+enum tb_status
+db_has_tensor(struct db *db, int64_t model, const char *name, bool *yes, struct tb_err *err)
+{
+	int64_t found;
+	enum tb_status status = db_value(db, &found, 0, err, "SELECT EXISTS(SELECT 1 FROM tensors "
+					 "WHERE model = ? AND name = ?)", "is", model, name);
+
+	*yes = !status && found;
+	return status;
 }
 
 /* ---- totals ---- */
@@ -189,7 +194,7 @@ add_totals(struct db *db, const char *root, struct db_totals *out, struct tb_err
 		};
 
 		for (int i = 0; i < 10; i++)
-			*to[i] += (uint64_t)rows_i64(&r, i);
+			*to[i] += rows_u64(&r, i);
 		if (rows_i64(&r, 10) > out->scanned_ns)
 			out->scanned_ns = rows_i64(&r, 10);
 	}

@@ -3,7 +3,7 @@
 
 #include "db/copies.h"
 #include "db/blob.h"
-#include "db/private.h"
+#include "db/stmt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,31 +58,22 @@ static const char tensors_sql[] =
 	"JOIN main.files fi ON fi.id = mf.file WHERE t.bytes > 0";
 
 static bool
-inside(const struct store_roots *roots, const char *root)
-{
-	for (size_t i = 0; roots && i < roots->n; i++)
-		if (!strcmp(roots->path[i], root))
-			return true;
-	return !roots;
-}
-
-static bool
 take(struct reading *in, struct db_rows *r)
 {
 	struct found *f;
 
-	if (!inside(in->roots, rows_text(r, 2)))
+	if (!db_among(in->roots, rows_text(r, 2)))
 		return true;
 	if (!tb_grow(&in->rows, &in->cap, in->n + 1, sizeof(*in->rows)))
 		return false;
 	f = &in->rows[in->n++];
 	*f = (struct found){
 		.row = { .digest = rows_digest(r, 0), .path = rows_text(r, 1),
-			 .root = rows_text(r, 2), .size = (uint64_t)rows_i64(r, 3),
-			 .owners = (uint64_t)rows_i64(r, 4), .model = rows_text(r, 8),
+			 .root = rows_text(r, 2), .size = rows_u64(r, 3),
+			 .owners = rows_u64(r, 4), .model = rows_text(r, 8),
 			 .tensor = rows_text(r, 9) },
-		.dev = (uint64_t)rows_i64(r, 5), .ino = (uint64_t)rows_i64(r, 6),
-		.off = (uint64_t)rows_i64(r, 7),
+		.dev = rows_u64(r, 5), .ino = rows_u64(r, 6),
+		.off = rows_u64(r, 7),
 	};
 	return true;
 }
@@ -206,9 +197,9 @@ count_unknown(struct db *db, const struct store_roots *roots, struct db_copies *
 
 	rows_open(&r, db, &out->mem, true, err, unknown_sql, "");
 	while (rows_next(&r))
-		if (inside(roots, rows_text(&r, 0))) {
+		if (db_among(roots, rows_text(&r, 0))) {
 			out->unknown++;
-			out->unknown_bytes += (uint64_t)rows_i64(&r, 1);
+			out->unknown_bytes += rows_u64(&r, 1);
 		}
 	if (rows_end(&r))
 		*out = (struct db_copies){ 0 };
@@ -231,32 +222,25 @@ db_copies_of_tensors(struct db *db, const struct store_roots *roots, struct db_c
 	return read_copies(db, tensors_sql, roots, out, err);
 }
 
+static void
+read_digest(struct db_rows *r, void *row)
+{
+	*(struct db_copy *)row = (struct db_copy){
+		.digest = rows_digest(r, 0), .path = rows_text(r, 1), .root = "",
+		.model = rows_text(r, 2), .tensor = rows_text(r, 3),
+	};
+}
+
 enum tb_status
 db_copies_of_digest(struct db *db, const char *hex, struct db_copies *out, struct tb_err *err)
 {
 	char low[TB_DIGEST_MAX], high[TB_DIGEST_MAX];
-	struct db_rows r;
-	size_t cap = 0;
 
 	*out = (struct db_copies){ 0 };
 	db_digest_bounds(hex, low, high);
-	rows_open(&r, db, &out->mem, true, err, "SELECT f.digest, m.path, m.name, f.tensor "
-		  "FROM audit.facts f JOIN audit.fact_models fm ON fm.id = f.model "
-		  "JOIN main.models m ON m.path = fm.path AND m.stamp = f.model_stamp "
-		  "WHERE f.digest BETWEEN ? AND ? ORDER BY f.digest, m.name, f.tensor", "dd", low,
-		  high);
-	while (rows_next(&r)) {
-		struct db_copy *more = rows_push(&r, out->rows, &out->n, &cap, sizeof(*more));
-
-		if (!more)
-			continue;
-		out->rows = more;
-		more[out->n - 1] = (struct db_copy){
-			.digest = rows_digest(&r, 0), .path = rows_text(&r, 1), .root = "",
-			.model = rows_text(&r, 2), .tensor = rows_text(&r, 3),
-		};
-	}
-	if (rows_end(&r))
-		*out = (struct db_copies){ 0 };
-	return r.status;
+	return rows_select(db, ROWS(out, read_digest), err, "SELECT f.digest, m.path, m.name, "
+			   "f.tensor FROM audit.facts f JOIN audit.fact_models fm ON fm.id = f.model "
+			   "JOIN main.models m ON m.path = fm.path AND m.stamp = f.model_stamp "
+			   "WHERE f.digest BETWEEN ? AND ? ORDER BY f.digest, m.name, f.tensor", "dd",
+			   low, high);
 }

@@ -19,12 +19,13 @@ struct db_copy {
 struct db_copies {
 	struct db_copy *rows;		/* groups with most to save first */
 	size_t n;
+	uint64_t total;
+	struct tb_arena mem;
 	uint64_t groups;
 	uint64_t spare;			/* bytes beyond one copy of each */
 	/* db_copies_of_files(): files that are as large as another one and whose content
 	 * nobody knows, because they were never hashed. */
 	uint64_t unknown, unknown_bytes;
-	struct tb_arena mem;
 };
 
 /* What a file holds is known from its last hash, else from its name.  roots NULL: all. */

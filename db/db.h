@@ -19,6 +19,9 @@
 
 struct db;
 
+/* What every list is.  total: rows that match, whatever the window. */
+#define DB_LIST(row) { row *rows; size_t n; uint64_t total; struct tb_arena mem; }
+
 /* For reading: never writes, waits at most a second for a writer. */
 enum tb_status db_open_read(struct db **out, const char *path, struct tb_err *err) TB_MUST_USE;
 /* For writing: makes the files, migrates, sets a damaged or foreign file aside. */
@@ -74,9 +77,8 @@ struct db_model {
 /* The word for its state in lists: "changed" for one that was verified as another. */
 const char *db_model_word(const struct db_model *m);
 struct model_loc db_model_loc(const struct db_model *m);	/* borrows from it */
-struct db_models { struct db_model *rows; size_t n; uint64_t total; struct tb_arena mem; };
-/* total: rows that match, whatever the window; so in every list.
- * sort: name kind arch params scheme size exclusive tensors state modified.
+struct db_models DB_LIST(struct db_model);
+/* sort: name kind arch params scheme size exclusive tensors state modified.
  * filter: name. */
 enum tb_status db_models(struct db *db, const struct db_query *q, struct db_models *out,
 			 struct tb_err *err) TB_MUST_USE;
@@ -100,7 +102,7 @@ struct db_tensor {
 	const char *file;	/* path */
 	const char *model_name;	/* db_search() only, else "" */
 };
-struct db_tensors { struct db_tensor *rows; size_t n; uint64_t total; struct tb_arena mem; };
+struct db_tensors DB_LIST(struct db_tensor);
 /* sort: name dtype shape scheme params size offset. filter: name. */
 enum tb_status db_tensors(struct db *db, int64_t model, const struct db_query *q,
 			  struct db_tensors *out, struct tb_err *err) TB_MUST_USE;
@@ -126,7 +128,7 @@ struct db_branch {
 	uint64_t elems, bytes;		/* of all tensors below it */
 	const char *scheme;		/* theirs, "" if mixed */
 };
-struct db_branches { struct db_branch *rows; size_t n; uint64_t total; struct tb_arena mem; };
+struct db_branches DB_LIST(struct db_branch);
 /* parent: the row that is opened, NULL for the top. */
 enum tb_status db_children(struct db *db, int64_t model, const struct db_branch *parent,
 			   struct db_branches *out, struct tb_err *err) TB_MUST_USE;

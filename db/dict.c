@@ -34,7 +34,7 @@ read_names(struct db *db, struct dict *d, struct tb_err *err)
 	rows_open(&r, db, NULL, true, err, "SELECT id, name FROM names WHERE id >= ?", "i",
 		  (int64_t)d->nnames);
 	while (rows_next(&r)) {
-		uint64_t id = (uint64_t)rows_i64(&r, 0);
+		uint64_t id = rows_u64(&r, 0);
 		const char *text = (const char *)sqlite3_column_text(r.st, 1);
 
 		if (id >= ID_MAX || !text)
@@ -58,7 +58,7 @@ read_forms(struct db *db, struct dict *d, struct tb_err *err)
 	rows_open(&r, db, NULL, true, err, "SELECT id, scheme, dtype, shape, elems, bytes"
 		  " FROM forms WHERE id >= ?", "i", (int64_t)d->nforms);
 	while (rows_next(&r)) {
-		uint64_t id = (uint64_t)rows_i64(&r, 0), dtype = (uint64_t)rows_i64(&r, 2);
+		uint64_t id = rows_u64(&r, 0), dtype = rows_u64(&r, 2);
 		const char *scheme = (const char *)sqlite3_column_text(r.st, 1);
 		const char *shape = (const char *)sqlite3_column_text(r.st, 3);
 
@@ -73,7 +73,7 @@ read_forms(struct db *db, struct dict *d, struct tb_err *err)
 		}
 		d->form[id] = (struct form){ scheme, shape,
 			dtype < DT_COUNT ? (enum dtype)dtype : DT_COUNT,
-			(uint64_t)rows_i64(&r, 4), (uint64_t)rows_i64(&r, 5) };
+			rows_u64(&r, 4), rows_u64(&r, 5) };
 		d->nforms = id + 1;
 	}
 	return rows_end(&r);

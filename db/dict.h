@@ -6,7 +6,7 @@
 #ifndef TBTUI_DB_DICT_H
 #define TBTUI_DB_DICT_H
 
-#include "db/private.h"
+#include "db/stmt.h"
 
 struct form {
 	const char *scheme, *shape;

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "db/facts.h"
-#include "db/private.h"
+#include "db/stmt.h"
 
 #include <string.h>
 
@@ -53,10 +53,10 @@ read_stats(struct db_rows *r, struct db_stats *s)
 	void *sketch = len ? tb_arena_get(r->mem, len) : NULL;
 
 	*s = (struct db_stats){
-		.elems = (uint64_t)rows_i64(r, AT_ELEMS), .zeros = (uint64_t)rows_i64(r, AT_ZEROS),
-		.nans = (uint64_t)rows_i64(r, AT_NANS), .infs = (uint64_t)rows_i64(r, AT_INFS),
-		.first_nan = (uint64_t)rows_i64(r, AT_FIRST_NAN),
-		.first_inf = (uint64_t)rows_i64(r, AT_FIRST_INF),
+		.elems = rows_u64(r, AT_ELEMS), .zeros = rows_u64(r, AT_ZEROS),
+		.nans = rows_u64(r, AT_NANS), .infs = rows_u64(r, AT_INFS),
+		.first_nan = rows_u64(r, AT_FIRST_NAN),
+		.first_inf = rows_u64(r, AT_FIRST_INF),
 		.min = sqlite3_column_double(r->st, AT_MIN),
 		.max = sqlite3_column_double(r->st, AT_MAX),
 		.absmax = sqlite3_column_double(r->st, AT_ABSMAX),
@@ -71,12 +71,14 @@ read_stats(struct db_rows *r, struct db_stats *s)
 }
 
 static void
-read_fact(struct db_rows *r, struct db_fact *f)
+read_fact(struct db_rows *r, void *row)
 {
+	struct db_fact *f = row;
+
 	*f = (struct db_fact){
 		.has_stats = sqlite3_column_type(r->st, AT_STATS_NS) != SQLITE_NULL,
 		.has_digest = sqlite3_column_bytes(r->st, AT_DIGEST) == TB_SHA256_LEN,
-		.ord = (uint64_t)rows_i64(r, AT_DIGEST + 1),
+		.ord = rows_u64(r, AT_DIGEST + 1),
 	};
 	if (f->has_stats)
 		read_stats(r, &f->stats);
@@ -86,54 +88,30 @@ read_fact(struct db_rows *r, struct db_fact *f)
 	}
 }
 
-static enum tb_status
-read_facts(struct db_rows *r, struct db_facts *out)
-{
-	size_t cap = 0;
-
-	while (rows_next(r)) {
-		struct db_fact *more = rows_push(r, out->rows, &out->n, &cap, sizeof(*more));
-
-		if (!more)
-			continue;
-		out->rows = more;
-		read_fact(r, &more[out->n - 1]);
-	}
-	if (rows_end(r))
-		*out = (struct db_facts){ 0 };
-	return r->status;
-}
-
 enum tb_status
 db_facts_get(struct db *db, const struct model *m, const struct tensor *t, struct db_facts *out,
 	     struct tb_err *err)
 {
-	struct db_rows r;
-
-	*out = (struct db_facts){ 0 };
-	rows_open(&r, db, &out->mem, true, err, "SELECT " COLUMNS ", 0 FROM audit.fact_models fm "
-		  "JOIN audit.facts f ON f.model = fm.id WHERE fm.path = ? AND f.tensor = ? "
-		  "AND f.stamp = ?", "ssi", m->loc.path, t->name, (int64_t)db_facts_stamp(m, t));
-	return read_facts(&r, out);
+	return rows_select(db, ROWS(out, read_fact), err, "SELECT " COLUMNS ", 0 "
+			   "FROM audit.fact_models fm JOIN audit.facts f ON f.model = fm.id "
+			   "WHERE fm.path = ? AND f.tensor = ? AND f.stamp = ?", "ssi", m->loc.path,
+			   t->name, (int64_t)db_facts_stamp(m, t));
 }
 
 enum tb_status
 db_facts_list(struct db *db, int64_t model, uint64_t first, uint64_t n, struct db_facts *out,
 	      struct tb_err *err)
 {
-	struct db_rows r;
-
-	*out = (struct db_facts){ 0 };
 	first = first < INT64_MAX ? first : INT64_MAX;
 	n = n < INT64_MAX - first ? n : INT64_MAX - first;
 	/* "CROSS JOIN" keeps the order: a window of the model's tensors, then their facts */
-	rows_open(&r, db, &out->mem, true, err, "SELECT " COLUMNS ", t.ord FROM main.models m "
-		  "CROSS JOIN audit.fact_models fm ON fm.path = m.path "
-		  "CROSS JOIN main.tensors t ON t.model = m.id AND t.ord >= ? AND t.ord < ? "
-		  "CROSS JOIN audit.facts f ON f.model = fm.id AND f.tensor = t.name "
-		  "AND f.model_stamp = m.stamp WHERE m.id = ? ORDER BY t.ord", "iii",
-		  (int64_t)first, (int64_t)(first + n), model);
-	return read_facts(&r, out);
+	return rows_select(db, ROWS(out, read_fact), err, "SELECT " COLUMNS ", t.ord "
+			   "FROM main.models m "
+			   "CROSS JOIN audit.fact_models fm ON fm.path = m.path "
+			   "CROSS JOIN main.tensors t ON t.model = m.id AND t.ord >= ? AND t.ord < ? "
+			   "CROSS JOIN audit.facts f ON f.model = fm.id AND f.tensor = t.name "
+			   "AND f.model_stamp = m.stamp WHERE m.id = ? ORDER BY t.ord", "iii",
+			   (int64_t)first, (int64_t)(first + n), model);
 }
 
 enum tb_status

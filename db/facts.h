@@ -26,7 +26,7 @@ struct db_fact {
 	uint8_t digest[TB_SHA256_LEN];
 	int64_t digest_ns;
 };
-struct db_facts { struct db_fact *rows; size_t n; struct tb_arena mem; };
+struct db_facts DB_LIST(struct db_fact);
 
 /* One number for the identities of the files that a tensor's parts are in, and for how
  * the parts are read. */

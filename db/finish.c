@@ -7,6 +7,7 @@
 
 #include "db/names.h"
 #include "db/pack.h"
+#include "db/stmt.h"
 #include "db/write.h"
 
 #include <stdlib.h>
@@ -50,8 +51,8 @@ read_files(struct db *db, struct usage *u, struct tb_err *err)
 			continue;
 		}
 		u->file[u->nfiles++] = (struct used_file){
-			.id = rows_i64(&r, 0), .dev = (uint64_t)rows_i64(&r, 1),
-			.ino = (uint64_t)rows_i64(&r, 2), .size = (uint64_t)rows_i64(&r, 3),
+			.id = rows_i64(&r, 0), .dev = rows_u64(&r, 1),
+			.ino = rows_u64(&r, 2), .size = rows_u64(&r, 3),
 			.missing = rows_i64(&r, 4), .had = rows_i64(&r, 5),
 		};
 	}

@@ -35,20 +35,14 @@ roots_text(const struct store_roots *r)
 	return tb_buf_take(&b);
 }
 
-/* A writer's own changes do not show in its data_version: it asks afresh each time. */
-static enum tb_status
-version(struct db *db, int64_t *out, struct tb_err *err)
-{
-	return db_value(db, out, 0, err, "PRAGMA main.data_version", "");
-}
-
+/* A writer's own changes do not show in the version: it asks afresh each time. */
 enum tb_status
 order_same(struct db *db, struct order *o, int64_t model, const struct db_query *q, bool *same,
 	   struct tb_err *err)
 {
 	char *roots = roots_text(q->roots);
 	int64_t now = 0;
-	enum tb_status status = roots ? version(db, &now, err) : tb_nomem(err);
+	enum tb_status status = roots ? db_version(db, &now, err) : tb_nomem(err);
 
 	*same = !status && !db->writer && o->valid && o->model == model && o->version == now &&
 		o->reverse == q->reverse && same_text(o->filter, q->filter) &&
@@ -68,27 +62,6 @@ bool
 db_match(const char *filter, const char *text)
 {
 	return strpbrk(filter, "*?[") ? tb_glob(filter, text) : tb_contains(text, filter);
-}
-
-enum tb_status
-order_key(const char *sort, const char *const *keys, const char **key, struct tb_err *err)
-{
-	struct tb_buf list = TB_BUF(512);
-	enum tb_status status;
-	size_t i = 0;
-
-	if (sort && *sort)
-		while (keys[i] && strcmp(keys[i], sort))
-			i++;
-	*key = keys[i];
-	if (*key)
-		return TB_OK;
-	for (i = 0; keys[i]; i++)
-		tb_buf_printf(&list, " %s", keys[i]);
-	status = tb_fail(err, TB_EUSAGE, "cannot sort by \"%s\"; one of:%s", sort,
-			 tb_buf_cstr(&list));
-	tb_buf_free(&list);
-	return status;
 }
 
 bool

@@ -19,12 +19,8 @@ enum tb_status order_same(struct db *db, struct order *o, int64_t model,
 			  const struct db_query *q, bool *same, struct tb_err *err) TB_MUST_USE;
 void order_free(struct order *o);
 
-/* The words of a filter: the whole text as one, or split at blanks. */
+/* A glob where the filter has one of *?[, else a part of the text in any case. */
 bool db_match(const char *filter, const char *text);
-
-/* A sort key and whether its first is the greatest already; key NULL: it is none. */
-enum tb_status order_key(const char *sort, const char *const *keys, const char **key,
-			 struct tb_err *err) TB_MUST_USE;
 
 /* Rows in the order of ranks, those of equal rank as they were: counting, since there
  * are few ranks and many rows.  `at(arg, i)` is the rank of row i.  false: no memory. */

@@ -6,7 +6,6 @@ db_libdb_a_SOURCES = \
 	db/audits.c \
 	db/blob.h \
 	db/blobs.c \
-	db/blob_tensors.c \
 	db/blob_keys.c \
 	db/blob_keys.h \
 	db/connect.c \
@@ -37,6 +36,7 @@ db_libdb_a_SOURCES = \
 	db/seal.c \
 	db/search.c \
 	db/stmt.c \
+	db/stmt.h \
 	db/tensors.c \
 	db/vtab.c \
 	db/write.h \

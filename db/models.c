@@ -2,7 +2,9 @@
 #include "config.h"
 
 #include "db/blob.h"
-#include "db/private.h"
+#include "db/stmt.h"
+
+#include <string.h>
 
 #define COLUMNS "id, name, path, root_path, kind, arch, scheme, params, bytes, exclusive, " \
 	"tensors, files, problems, mtime_ns, state, changed, verified_ns, bad"
@@ -60,9 +62,19 @@ db_state_of(int64_t number)
 	return number >= 0 && number < DB_STATE_COUNT ? (enum db_state)number : DB_NEVER;
 }
 
-static void
-read_row(struct db_rows *r, struct db_model *m)
+bool
+db_among(const struct store_roots *roots, const char *path)
 {
+	for (size_t i = 0; roots && path && i < roots->n; i++)
+		if (!strcmp(roots->path[i], path))
+			return true;
+	return !roots;
+}
+
+static void
+read_model(struct db_rows *r, void *row)
+{
+	struct db_model *m = row;
 	int c = 0;
 
 	m->id = rows_i64(r, c++);
@@ -72,116 +84,57 @@ read_row(struct db_rows *r, struct db_model *m)
 	m->kind = kind_of_number(rows_i64(r, c++));
 	m->arch = rows_text(r, c++);
 	m->scheme = rows_text(r, c++);
-	m->params = (uint64_t)rows_i64(r, c++);
-	m->bytes = (uint64_t)rows_i64(r, c++);
-	m->exclusive = (uint64_t)rows_i64(r, c++);
-	m->tensors = (uint64_t)rows_i64(r, c++);
-	m->files = (uint64_t)rows_i64(r, c++);
-	m->problems = (uint64_t)rows_i64(r, c++);
+	m->params = rows_u64(r, c++);
+	m->bytes = rows_u64(r, c++);
+	m->exclusive = rows_u64(r, c++);
+	m->tensors = rows_u64(r, c++);
+	m->files = rows_u64(r, c++);
+	m->problems = rows_u64(r, c++);
 	m->mtime_ns = rows_i64(r, c++);
 	m->state = db_state_of(rows_i64(r, c++));
 	m->changed = rows_i64(r, c++);
 	m->verified_ns = rows_i64(r, c++);
-	m->bad = (uint64_t)rows_i64(r, c++);
-}
-
-static enum tb_status
-read_all(struct db_rows *r, struct db_models *out)
-{
-	size_t cap = 0;
-
-	while (rows_next(r)) {
-		struct db_model *more = rows_push(r, out->rows, &out->n, &cap,
-						  sizeof(*out->rows));
-
-		if (!more)
-			continue;
-		out->rows = more;
-		read_row(r, &out->rows[out->n - 1]);
-	}
-	if (rows_end(r))
-		*out = (struct db_models){ 0 };
-	return r->status;
+	m->bad = rows_u64(r, c++);
 }
 
 /* What is no model is known all the same: its blobs are used. */
-#define LIST(what) { \
-	.columns = what, .from = "model_state", .where = "tb_is_model(kind)", .filter = "name", \
-	.root = "root_path", .path = "path", .tie = "name COLLATE tb_natural, id", .sort = sorts, \
-}
+static const struct db_list models_list = {
+	.columns = COLUMNS, .from = "model_state", .where = "kind <> 7", .filter = "name",
+	.root = "root_path", .path = "path", .tie = "name COLLATE tb_natural, id", .sort = sorts,
+};
 
 enum tb_status
 db_models(struct db *db, const struct db_query *q, struct db_models *out, struct tb_err *err)
 {
-	static const struct db_list list = LIST(COLUMNS);
-	struct db_rows r;
-	enum tb_status status;
-
-	*out = (struct db_models){ 0 };
-	status = db_list_open(&r, db, &list, q, &out->mem, &out->total, err);
-	return status ? status : read_all(&r, out);
+	return query_window(db, &models_list, q, ROWS(out, read_model), err);
 }
 
 enum tb_status
 db_models_find(struct db *db, const struct db_query *q, int64_t id, uint64_t *row, bool *found,
 	       struct tb_err *err)
 {
-	static const struct db_list list = LIST("id");
-	struct db_query all = *q;
-	struct db_rows r;
-	enum tb_status status;
-	uint64_t total;
-
-	*found = false;
-	all.offset = all.limit = 0;
-	status = db_list_open(&r, db, &list, &all, NULL, &total, err);
-	if (status)
-		return status;
-	for (*row = 0; rows_next(&r); ++*row)
-		if (rows_i64(&r, 0) == id) {
-			*found = true;
-			break;
-		}
-	return rows_end(&r);
+	return query_find(db, &models_list, q, id, row, found, err);
 }
 
 enum tb_status
 db_model_by_id(struct db *db, int64_t id, struct db_models *out, struct tb_err *err)
 {
-	struct db_rows r;
-
-	*out = (struct db_models){ 0 };
-	rows_open(&r, db, &out->mem, true, err,
-		  "SELECT " COLUMNS " FROM model_state WHERE id = ?", "i", id);
-	(void)read_all(&r, out);
-	out->total = out->n;
-	return r.status;
+	return rows_select(db, ROWS(out, read_model), err,
+			   "SELECT " COLUMNS " FROM model_state WHERE id = ?", "i", id);
 }
 
 enum tb_status
 db_model_by_path(struct db *db, const char *path, struct db_models *out, struct tb_err *err)
 {
-	struct db_rows r;
-
-	*out = (struct db_models){ 0 };
-	rows_open(&r, db, &out->mem, true, err,
-		  "SELECT " COLUMNS " FROM model_state WHERE path = ?", "s", path);
-	(void)read_all(&r, out);
-	out->total = out->n;
-	return r.status;
+	return rows_select(db, ROWS(out, read_model), err,
+			   "SELECT " COLUMNS " FROM model_state WHERE path = ?", "s", path);
 }
 
 enum tb_status
 db_blob_owners(struct db *db, int64_t blob, struct db_models *out, struct tb_err *err)
 {
-	struct db_rows r;
-
-	*out = (struct db_models){ 0 };
-	rows_open(&r, db, &out->mem, true, err,
-		  "SELECT " COLUMNS " FROM model_state WHERE id IN "
-		  "(SELECT model FROM model_files WHERE file = ?) "
-		  "ORDER BY name COLLATE tb_natural, id", "i", blob);
-	(void)read_all(&r, out);
-	out->total = out->n;
-	return r.status;
+	return rows_select(db, ROWS(out, read_model), err,
+			   "SELECT " COLUMNS " FROM model_state WHERE id IN "
+			   "(SELECT model FROM model_files WHERE file = ?) "
+			   "ORDER BY name COLLATE tb_natural, id", "i", blob);
 }

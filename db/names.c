@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "db/ids.h"
+#include "db/stmt.h"
 #include "src/base/mem.h"
 
 #define FORM_MAX (SCHEME_NAME_MAX + TB_MAX_DIMS * 21 + 48)
@@ -47,18 +48,12 @@ db_names_forget(struct db *db)
 	db->names = NULL;
 }
 
-static enum tb_status
-data_version(struct db *db, int64_t *out, struct tb_err *err)
-{
-	return db_value(db, out, 0, err, "PRAGMA main.data_version", "");
-}
-
 /* Another program may have written in the meantime. */
 enum tb_status
 db_names_check(struct db *db, struct tb_err *err)
 {
 	int64_t now = 0;
-	enum tb_status status = db->names ? data_version(db, &now, err) : TB_OK;
+	enum tb_status status = db->names ? db_version(db, &now, err) : TB_OK;
 
 	if (!status && db->names && now != db->names->version)
 		db_names_forget(db);
@@ -98,7 +93,7 @@ names_of(struct db *db, struct db_names **out, struct tb_err *err)
 	n = db->names = tb_calloc(1, sizeof(*n));
 	if (!n)
 		return tb_nomem(err);
-	status = data_version(db, &n->version, err);
+	status = db_version(db, &n->version, err);
 	if (!status)
 		status = load(db, &n->names, "SELECT id, name FROM names", err);
 	if (!status)

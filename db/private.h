@@ -1,4 +1,4 @@
-/* private.h - inside db/: the connection, statements, and reading rows. */
+/* private.h - inside db/: the connection, and the two files. */
 #ifndef TBTUI_DB_PRIVATE_H
 #define TBTUI_DB_PRIVATE_H
 
@@ -6,7 +6,7 @@
 
 #include "db/db.h"
 
-#define DB_CACHE 48		/* statements kept; more than there are fixed ones */
+#define DB_CACHE 64		/* statements kept; others are prepared each time */
 
 struct db_schema;
 
@@ -72,35 +72,8 @@ char *db_read_uri(const char *path);
 /* funcs.c: tb_match(filter, text), collation "tb_natural". */
 enum tb_status db_functions(sqlite3 *sql, struct tb_err *err) TB_MUST_USE;
 
-/* stmt.c.  Arguments follow `types`, one letter each: s const char * (NULL: null),
- * i int64_t (cast!), f double, d digest text -> 32 bytes ("" or NULL: null), b two:
- * const void * (NULL: null) and size_t. */
+/* stmt.c: what SQLite says about the last call, as an error. */
 enum tb_status db_sql_fail(struct db *db, struct tb_err *err, const char *what);
-enum tb_status db_exec(struct db *db, struct tb_err *err, const char *sql, const char *types, ...)
-	TB_MUST_USE;
-/* The first column of the first row, or `none` without a row. */
-enum tb_status db_value(struct db *db, int64_t *out, int64_t none, struct tb_err *err,
-			const char *sql, const char *types, ...) TB_MUST_USE;
-
-struct db_rows {
-	struct db *db;
-	sqlite3_stmt *st;	/* NULL: could not be prepared */
-	struct tb_arena *mem;	/* where texts go; borrowed */
-	bool failed;		/* out of memory on the way */
-	struct tb_err *err;
-	enum tb_status status;
-};
-/* Then: while (rows_next(&r)) { … } return rows_end(&r); sql must be a literal when
- * `keep`: the statement is cached under its address. */
-void rows_open(struct db_rows *r, struct db *db, struct tb_arena *mem, bool keep,
-	       struct tb_err *err, const char *sql, const char *types, ...);
-bool rows_next(struct db_rows *r);
-enum tb_status rows_end(struct db_rows *r) TB_MUST_USE;
-const char *rows_text(struct db_rows *r, int col);	/* in r->mem; "" for null */
-const char *rows_digest(struct db_rows *r, int col);	/* "sha256:…", "" for null */
-int64_t rows_i64(struct db_rows *r, int col);
-/* Room for one more row of `size` bytes; NULL when out of memory (noted in r). */
-void *rows_push(struct db_rows *r, void *rows, size_t *n, size_t *cap, size_t size);
 
 /* What a connection remembers is forgotten with it: tensors.c, search.c */
 void db_look_forget(struct db *db);
@@ -108,27 +81,4 @@ void db_search_forget(struct db *db);
 
 /* vtab.c: the tables "tensors" and "model_files". */
 enum tb_status db_tables(struct db *db, struct tb_err *err) TB_MUST_USE;
-
-/* blobs.c: fills owners, young and unclear from the column "owners". */
-struct db_blob;
-void db_blob_fate(struct db_blob *b, int64_t owners);
-/* The first and the last digest that start with `hex`. */
-void db_digest_bounds(const char *hex, char low[TB_DIGEST_MAX], char high[TB_DIGEST_MAX]);
-
-/* query.c: WHERE, ORDER BY and LIMIT of a window. After a failure r is closed. */
-struct db_sort { const char *key, *order; bool down; };	/* ended by key NULL */
-struct db_list {
-	const char *columns, *from;	/* SELECT columns FROM from */
-	const char *where;		/* "1" if none */
-	const char *filter;		/* the expression that q->filter is matched with */
-	const char *root;		/* the expression of the root's path; NULL: not by root */
-	const char *path;		/* that of the row's own: roots may lie in one another */
-	const char *tie;		/* last in ORDER BY, so that windows fit together */
-	const struct db_sort *sort;
-	bool has_arg;			/* `where` has one ?, and it is this: */
-	int64_t arg;
-};
-enum tb_status db_list_open(struct db_rows *r, struct db *db, const struct db_list *l,
-			    const struct db_query *q, struct tb_arena *mem, uint64_t *total,
-			    struct tb_err *err) TB_MUST_USE;
 #endif

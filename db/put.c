@@ -1,8 +1,9 @@
-/* put.c - a model in the index: itself, its files, what is in it, its problems. */
+/* put.c - what a scan writes: roots, models with what is in them, files in blobs/. */
 #include "config.h"
 
 #include "db/names.h"
 #include "db/pack.h"
+#include "db/stmt.h"
 #include "db/write.h"
 
 #include <string.h>
@@ -34,6 +35,41 @@ db_rollback(struct db *db)
 		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
 	db_names_forget(db);	/* some of the ids may have gone with it */
 }
+
+/* ---- roots ---- */
+
+enum tb_status
+db_root(struct db *db, const char *path, int64_t *id, struct tb_err *err)
+{
+	static const char find[] = "SELECT id FROM roots WHERE path = ?";
+	enum tb_status status = db_value(db, id, 0, err, find, "s", path);
+
+	if (!status && !*id) {
+		status = db_exec(db, err, "INSERT INTO roots(path) VALUES (?)", "s", path);
+		*id = sqlite3_last_insert_rowid(db->sql);
+	}
+	return status;
+}
+
+enum tb_status
+db_root_open(struct db *db, int64_t root, bool *whole, struct tb_err *err)
+{
+	int64_t was = 0;
+	enum tb_status status = db_value(db, &was, 0, err, "SELECT whole FROM roots WHERE id = ?",
+					 "i", root);
+
+	*whole = was;
+	return status ? status : db_exec(db, err, "UPDATE roots SET whole = 0 WHERE id = ?", "i",
+					 root);
+}
+
+enum tb_status
+db_drop_root(struct db *db, int64_t root, struct tb_err *err)
+{
+	return db_exec(db, err, "DELETE FROM roots WHERE id = ?", "i", root);
+}
+
+/* ---- a model ---- */
 
 static enum db_file_kind
 kind_of(const struct model *m, const struct model_file *f)
@@ -178,4 +214,44 @@ db_put_model(struct db *db, const struct db_put *put, struct tb_err *err)
 		status = db_exec(db, err, "INSERT INTO problems VALUES (?, ?, ?)", "iis", id,
 				 (int64_t)i, m->problems[i].message);
 	return status;
+}
+
+enum tb_status
+db_drop_model(struct db *db, int64_t id, struct tb_err *err)
+{
+	return db_exec(db, err, "DELETE FROM models WHERE id = ?", "i", id);
+}
+
+enum tb_status
+db_unseen_model(struct db *db, int64_t id, const char *problem, struct tb_err *err)
+{
+	enum tb_status status = db_exec(db, err, "UPDATE models SET problems = 1, dir_ns = -1"
+					" WHERE id = ?", "i", id);
+
+	if (!status)
+		status = db_exec(db, err, "DELETE FROM problems WHERE model = ?", "i", id);
+	return status ? status : db_exec(db, err, "INSERT INTO problems VALUES (?, 0, ?)", "is", id,
+					 problem);
+}
+
+/* ---- blobs/ ---- */
+
+enum tb_status
+db_put_entry(struct db *db, int64_t root, const struct db_entry *e, struct tb_err *err)
+{
+	return db_exec(db, err,
+		       "INSERT INTO files(root, path, kind, digest, dev, ino, size, mtime_ns, missing)"
+		       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT(path) DO UPDATE SET"
+		       " root = excluded.root, kind = excluded.kind, digest = excluded.digest,"
+		       " dev = excluded.dev, ino = excluded.ino, size = excluded.size,"
+		       " mtime_ns = excluded.mtime_ns, missing = 0", "isidiiii", root, e->path,
+		       (int64_t)e->kind, e->digest, (int64_t)e->ident.dev, (int64_t)e->ident.ino,
+		       (int64_t)e->ident.size, e->ident.mtime_ns);
+}
+
+enum tb_status
+db_lost_entry(struct db *db, int64_t id, struct tb_err *err)
+{
+	return db_exec(db, err, "UPDATE files SET missing = 1, dev = 0, ino = 0 WHERE id = ?", "i",
+		       id);
 }

@@ -2,7 +2,7 @@
  * part of the statement; sort keys are rows of a table. */
 #include "config.h"
 
-#include "db/private.h"
+#include "db/stmt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,25 +12,21 @@
 
 #define SQL_MAX 65536
 
-static const struct db_sort *
-find_sort(const struct db_list *l, const char *key)
-{
-	const struct db_sort *s = l->sort;
-
-	if (!key || !*key)
-		return s;
-	while (s->key && strcmp(s->key, key))
-		s++;
-	return s->key ? s : NULL;
-}
-
-static enum tb_status
-bad_sort(const struct db_list *l, const char *key, struct tb_err *err)
+enum tb_status
+db_sort_find(const struct db_sort *sorts, const char *key, const struct db_sort **out,
+	     struct tb_err *err)
 {
 	struct tb_buf keys = TB_BUF(512);
+	const struct db_sort *s = sorts;
 	enum tb_status status;
 
-	for (const struct db_sort *s = l->sort; s->key; s++)
+	if (key && *key)
+		while (s->key && strcmp(s->key, key))
+			s++;
+	*out = s;
+	if (s->key)
+		return TB_OK;
+	for (s = sorts; s->key; s++)
 		tb_buf_printf(&keys, " %s", s->key);
 	status = tb_fail(err, TB_EUSAGE, "cannot sort by \"%s\"; one of:%s", key,
 			 tb_buf_cstr(&keys));
@@ -55,8 +51,8 @@ where_roots(struct tb_buf *sql, const struct db_list *l, const struct db_query *
 }
 
 static void
-build(struct tb_buf *sql, const struct db_list *l, const struct db_query *q,
-      const struct db_sort *sort)
+query_text(struct tb_buf *sql, const struct db_list *l, const struct db_query *q,
+	   const struct db_sort *sort)
 {
 	tb_buf_printf(sql, "SELECT %s FROM %s WHERE %s", sort ? l->columns : "count(*)",
 		      l->from, l->where);
@@ -80,7 +76,7 @@ clamp(uint64_t n)
 }
 
 static bool
-bind(sqlite3_stmt *st, const struct db_list *l, const struct db_query *q, bool window)
+query_bind(sqlite3_stmt *st, const struct db_list *l, const struct db_query *q, bool window)
 {
 	int i = 1;
 	bool bad = false;
@@ -98,51 +94,65 @@ bind(sqlite3_stmt *st, const struct db_list *l, const struct db_query *q, bool w
 	return !bad;
 }
 
-static enum tb_status
-open_one(struct db_rows *r, struct db *db, const struct db_list *l, const struct db_query *q,
-	 const struct db_sort *sort, struct tb_err *err)
+/* Without sort: how many there are.  What fails is r->status. */
+static void
+query_start(struct db_rows *r, struct db *db, const struct db_list *l, const struct db_query *q,
+	    const struct db_sort *sort, struct tb_err *err)
 {
 	struct tb_buf sql = TB_BUF(SQL_MAX);
 
-	build(&sql, l, q, sort);
-	if (tb_buf_failed(&sql)) {
-		tb_buf_free(&sql);
-		return r->status = tb_nomem(err);
-	}
-	rows_open(r, db, r->mem, false, err, tb_buf_cstr(&sql), "");
+	query_text(&sql, l, q, sort);
+	if (tb_buf_failed(&sql))
+		*r = (struct db_rows){ .status = tb_nomem(err) };
+	else
+		rows_open(r, db, r->mem, false, err, tb_buf_cstr(&sql), "");
 	tb_buf_free(&sql);
-	if (!r->status && !bind(r->st, l, q, sort != NULL))
+	if (!r->status && !query_bind(r->st, l, q, sort != NULL))
 		r->status = db_sql_fail(db, err, "bind");
-	return r->status;
-}
-
-static enum tb_status
-count(struct db *db, const struct db_list *l, const struct db_query *q, uint64_t *total,
-      struct tb_err *err)
-{
-	struct db_rows r = { .mem = NULL };
-
-	if (!open_one(&r, db, l, q, NULL, err) && rows_next(&r))
-		*total = (uint64_t)rows_i64(&r, 0);
-	return rows_end(&r);
 }
 
 enum tb_status
-db_list_open(struct db_rows *r, struct db *db, const struct db_list *l,
-	     const struct db_query *q, struct tb_arena *mem, uint64_t *total, struct tb_err *err)
+query_window(struct db *db, const struct db_list *l, const struct db_query *q, void *list,
+	    size_t size, rows_fn *read, struct tb_err *err)
 {
 	static const struct db_query everything;
-	const struct db_sort *sort = find_sort(l, q ? q->sort : NULL);
-	enum tb_status status;
+	struct tb_arena mem = { 0 };
+	struct db_rows r = { .mem = &mem };
+	const struct db_sort *sort;
+	uint64_t total = 0;
+	enum tb_status status = db_sort_find(l->sort, q ? q->sort : NULL, &sort, err);
 
-	*total = 0;
-	*r = (struct db_rows){ .mem = mem };
-	if (!sort)
-		return bad_sort(l, q->sort, err);
-	if (!q)
-		q = &everything;
-	status = count(db, l, q, total, err);
-	if (!status && open_one(r, db, l, q, sort, err))
-		status = rows_end(r);
-	return status;
+	memset(list, 0, sizeof(struct any_list));
+	if (status)
+		return status;
+	q = q ? q : &everything;
+	query_start(&r, db, l, q, NULL, err);
+	if (rows_next(&r))
+		total = rows_u64(&r, 0);
+	status = rows_end(&r);
+	if (status)
+		return status;
+	query_start(&r, db, l, q, sort, err);
+	return rows_all(&r, total, list, size, read);
+}
+
+enum tb_status
+query_find(struct db *db, const struct db_list *l, const struct db_query *q, int64_t id,
+	  uint64_t *row, bool *found, struct tb_err *err)
+{
+	struct db_list ids = *l;
+	struct db_query all = *q;
+	struct db_rows r = { .mem = NULL };
+	const struct db_sort *sort;
+	enum tb_status status = db_sort_find(l->sort, q->sort, &sort, err);
+
+	*found = false;
+	if (status)
+		return status;
+	ids.columns = "id";
+	all.offset = all.limit = 0;
+	query_start(&r, db, &ids, &all, sort, err);
+	for (*row = 0; !*found && rows_next(&r); *row += !*found)
+		*found = rows_i64(&r, 0) == id;
+	return rows_end(&r);
 }

@@ -1,7 +1,7 @@
 /* reader.c - read-only connections, also to what is not there yet. */
 #include "config.h"
 
-#include "db/private.h"
+#include "db/stmt.h"
 
 #include <stdio.h>
 #include <stdlib.h>

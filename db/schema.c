@@ -1,7 +1,7 @@
 /* schema.c - the two schemas, step by step, and whether a file has them. */
 #include "config.h"
 
-#include "db/private.h"
+#include "db/stmt.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * that has another is made again. */
 #include "config.h"
 
-#include "db/private.h"
+#include "db/stmt.h"
 #include "db/write.h"
 
 #include <stdlib.h>
@@ -64,6 +64,14 @@ db_seal(struct db *db)
 		return;
 	if (!db_unseal(db, NULL) && !digest(db, now, NULL))
 		(void)!db_exec(db, NULL, "INSERT INTO audit.seal VALUES (?)", "d", now);
+}
+
+void
+db_settle(struct db *db)
+{
+	sqlite3_exec(db->sql, "PRAGMA optimize", NULL, NULL, NULL);
+	db_seal(db);
+	sqlite3_exec(db->sql, "PRAGMA audit.wal_checkpoint(passive)", NULL, NULL, NULL);
 }
 
 /* A writer is at work, or was when it ended: the file alone is not all of the index. */

@@ -15,7 +15,9 @@
 #include "src/base/search.h"
 #include "src/base/text.h"
 
-static const char *const keys[] = { "model", "name", "size", NULL };
+static const struct db_sort keys[] = {
+	{ .key = "model" }, { .key = "name" }, { .key = "size" }, { 0 }
+};
 
 struct listed { int64_t id; char *name; size_t start; };	/* name owned */
 
@@ -66,15 +68,6 @@ db_search_forget(struct db *db)
 /* ---- all models ---- */
 
 static bool
-below(const struct store_roots *roots, const char *path)
-{
-	for (size_t i = 0; roots && i < roots->n; i++)
-		if (!strcmp(roots->path[i], path))
-			return true;
-	return !roots;
-}
-
-static bool
 add_model(struct db_search *s, struct db_rows *r)
 {
 	const char *name = (const char *)sqlite3_column_text(r->st, 1);
@@ -122,12 +115,9 @@ list_models(struct db *db, struct db_search *s, const struct db_query *q, struct
 	forget_models(s);
 	rows_open(&r, db, NULL, true, err, "SELECT m.id, m.name, r.path FROM models m JOIN roots r"
 		  " ON r.id = m.root ORDER BY m.name COLLATE tb_natural, m.id", "");
-	while (rows_next(&r)) {
-		const char *root = (const char *)sqlite3_column_text(r.st, 2);
-
-		if (below(q->roots, root ? root : ""))
+	while (rows_next(&r))
+		if (db_among(q->roots, (const char *)sqlite3_column_text(r.st, 2)))
 			r.failed |= !add_model(s, &r);
-	}
 	status = rows_end(&r);
 	for (size_t i = 0; i < s->n && !status; i++)
 		status = add_names(db, s, i, err);
@@ -295,9 +285,9 @@ last_model_first(struct db_search *s)
 static enum tb_status
 search(struct db *db, const struct db_query *q, struct dict **d, struct tb_err *err)
 {
-	const char *key;
+	const struct db_sort *sort;
 	bool same = false;
-	enum tb_status status = order_key(q->sort, keys, &key, err);
+	enum tb_status status = db_sort_find(keys, q->sort, &sort, err);
 	struct db_search *s;
 
 	if (!db->search)
@@ -316,8 +306,8 @@ search(struct db *db, const struct db_query *q, struct dict **d, struct tb_err *
 	status = match_names(s, *d, q->filter, err);
 	if (!status)
 		status = collect(s, *d, err);
-	if (!status && strcmp(key, "model"))
-		status = sort_hits(db, s, *d, key, q->reverse, err);
+	if (!status && strcmp(sort->key, "model"))
+		status = sort_hits(db, s, *d, sort->key, q->reverse, err);
 	else if (!status && q->reverse)
 		last_model_first(s);
 	s->order.valid = !status;

@@ -1,7 +1,7 @@
 /* stmt.c - statements: preparing, binding, stepping, and what went wrong. */
 #include "config.h"
 
-#include "db/private.h"
+#include "db/stmt.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -52,23 +52,16 @@ nibble(char c)
 	return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10) & 15;
 }
 
-static void
-unhex(const char *digest, unsigned char out[TB_SHA256_LEN])
-{
-	const char *hex = digest + strlen("sha256:");
-
-	for (int i = 0; i < TB_SHA256_LEN; i++)
-		out[i] = (unsigned char)(nibble(hex[2 * i]) << 4 | nibble(hex[2 * i + 1]));
-}
-
 static int
 bind_digest(sqlite3_stmt *st, int i, const char *digest)
 {
 	unsigned char md[TB_SHA256_LEN];
+	const char *hex = digest ? digest + strlen("sha256:") : NULL;
 
 	if (!digest || strlen(digest) != strlen("sha256:") + 2 * TB_SHA256_LEN)
 		return sqlite3_bind_null(st, i);
-	unhex(digest, md);
+	for (int k = 0; k < TB_SHA256_LEN; k++)
+		md[k] = (unsigned char)(nibble(hex[2 * k]) << 4 | nibble(hex[2 * k + 1]));
 	return sqlite3_bind_blob(st, i, md, sizeof(md), SQLITE_TRANSIENT);
 }
 
@@ -122,24 +115,16 @@ prepare(struct db *db, const char *sql, bool keep)
 	return st;
 }
 
-static bool
-is_cached(const struct db *db, const sqlite3_stmt *st)
-{
-	for (size_t i = 0; i < DB_CACHE && db->cache[i].text; i++)
-		if (db->cache[i].st == st)
-			return true;
-	return false;
-}
-
 static void
 release(struct db *db, sqlite3_stmt *st)
 {
-	if (is_cached(db, st)) {
-		sqlite3_reset(st);
-		sqlite3_clear_bindings(st);
-	} else {
-		sqlite3_finalize(st);
-	}
+	for (size_t i = 0; i < DB_CACHE && db->cache[i].text; i++)
+		if (db->cache[i].st == st) {
+			sqlite3_reset(st);
+			sqlite3_clear_bindings(st);
+			return;
+		}
+	sqlite3_finalize(st);
 }
 
 enum tb_status
@@ -184,6 +169,22 @@ db_value(struct db *db, int64_t *out, int64_t none, struct tb_err *err, const ch
 	return status;
 }
 
+static void
+rows_start(struct db_rows *r, bool keep, const char *sql, const char *types, va_list ap)
+{
+	r->st = prepare(r->db, sql, keep);
+	if (!r->st)
+		r->status = db_sql_fail(r->db, r->err, "prepare");
+	else if (!bind_all(r->st, true, types, ap))
+		r->status = db_sql_fail(r->db, r->err, "bind");
+}
+
+enum tb_status
+db_version(struct db *db, int64_t *out, struct tb_err *err)
+{
+	return db_value(db, out, 0, err, "PRAGMA main.data_version", "");
+}
+
 void
 rows_open(struct db_rows *r, struct db *db, struct tb_arena *mem, bool keep, struct tb_err *err,
 	  const char *sql, const char *types, ...)
@@ -191,14 +192,8 @@ rows_open(struct db_rows *r, struct db *db, struct tb_arena *mem, bool keep, str
 	va_list ap;
 
 	*r = (struct db_rows){ .db = db, .mem = mem, .err = err };
-	r->st = prepare(db, sql, keep);
-	if (!r->st) {
-		r->status = db_sql_fail(db, err, "prepare");
-		return;
-	}
 	va_start(ap, types);
-	if (!bind_all(r->st, true, types, ap))
-		r->status = db_sql_fail(db, err, "bind");
+	rows_start(r, keep, sql, types, ap);
 	va_end(ap);
 }
 
@@ -273,17 +268,28 @@ rows_i64(struct db_rows *r, int col)
 	return sqlite3_column_int64(r->st, col);
 }
 
+uint64_t
+rows_u64(struct db_rows *r, int col)
+{
+	return (uint64_t)rows_i64(r, col);
+}
+
+struct tb_ident
+rows_ident(struct db_rows *r, int col)
+{
+	return (struct tb_ident){ rows_u64(r, col), rows_u64(r, col + 1), rows_u64(r, col + 2),
+				  rows_i64(r, col + 3) };
+}
+
 void *
-rows_push(struct db_rows *r, void *rows, size_t *n, size_t *cap, size_t size)
+rows_push(struct tb_arena *mem, void *rows, size_t *n, size_t *cap, size_t size)
 {
 	if (*n == *cap) {
 		size_t more = *cap ? *cap * 2 : 32;
-		void *bigger = tb_arena_get(r->mem, more * size);
+		void *bigger = tb_arena_get(mem, more * size);
 
-		if (!bigger) {
-			r->failed = true;
+		if (!bigger)
 			return NULL;
-		}
 		if (*n)
 			memcpy(bigger, rows, *n * size);
 		rows = bigger;
@@ -291,4 +297,44 @@ rows_push(struct db_rows *r, void *rows, size_t *n, size_t *cap, size_t size)
 	}
 	++*n;
 	return rows;
+}
+
+enum tb_status
+rows_all(struct db_rows *r, uint64_t total, void *list, size_t size, rows_fn *read)
+{
+	struct any_list l = { .total = total };
+	size_t cap = 0;
+
+	while (rows_next(r)) {
+		char *more = rows_push(r->mem, l.rows, &l.n, &cap, size);
+
+		if (more) {
+			l.rows = more;
+			read(r, more + (l.n - 1) * size);
+		} else {
+			r->failed = true;
+		}
+	}
+	if (rows_end(r))
+		l = (struct any_list){ 0 };
+	else
+		l.mem = *r->mem;
+	if (!total)
+		l.total = l.n;
+	memcpy(list, &l, sizeof(l));
+	return r->status;
+}
+
+enum tb_status
+rows_select(struct db *db, void *list, size_t size, rows_fn *read, struct tb_err *err,
+	    const char *sql, const char *types, ...)
+{
+	struct tb_arena mem = { 0 };
+	struct db_rows r = { .db = db, .mem = &mem, .err = err };
+	va_list ap;
+
+	va_start(ap, types);
+	rows_start(&r, true, sql, types, ap);
+	va_end(ap);
+	return rows_all(&r, 0, list, size, read);
 }

@@ -9,8 +9,9 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
-static const char *const keys[] = {
-	"name", "dtype", "shape", "scheme", "params", "size", "offset", NULL
+static const struct db_sort keys[] = {
+	{ .key = "name" }, { .key = "dtype" }, { .key = "shape" }, { .key = "scheme" },
+	{ .key = "params" }, { .key = "size" }, { .key = "offset" }, { 0 }
 };
 
 /* The model that was asked for last, and its rows as they were. */
@@ -163,9 +164,9 @@ static enum tb_status
 rows_of(struct db *db, int64_t model, const struct db_query *q, struct db_look **out,
 	struct dict **d, struct tb_err *err)
 {
-	const char *key;
+	const struct db_sort *sort;
 	bool same = false;
-	enum tb_status status = order_key(q->sort, keys, &key, err);
+	enum tb_status status = db_sort_find(keys, q->sort, &sort, err);
 
 	if (!status)
 		status = look_at(db, model, out, d, err);
@@ -173,7 +174,7 @@ rows_of(struct db *db, int64_t model, const struct db_query *q, struct db_look *
 		status = order_same(db, &(*out)->shown, model, q, &same, err);
 	if (status || same)
 		return status;
-	status = put_in_order(*out, *d, q, key, err);
+	status = put_in_order(*out, *d, q, sort->key, err);
 	(*out)->shown.valid = !status;
 	return status;
 }
@@ -275,8 +276,7 @@ static struct db_branch *
 new_branch(struct tree *t, size_t ord, const char *name, size_t len, bool leaf)
 {
 	struct db_branches *out = t->out;
-	struct db_rows room = { .mem = &out->mem };
-	struct db_branch *more = rows_push(&room, out->rows, &out->n, &t->cap, sizeof(*more));
+	struct db_branch *more = rows_push(&out->mem, out->rows, &out->n, &t->cap, sizeof(*more));
 	struct db_branch *b;
 
 	if (!more)

@@ -21,7 +21,7 @@ enum tb_status db_root(struct db *db, const char *path, int64_t *id, struct tb_e
 /* Forgets a root with all that is below it. */
 enum tb_status db_drop_root(struct db *db, int64_t root, struct tb_err *err) TB_MUST_USE;
 /* All roots in the index; also on a connection for reading. */
-struct db_lines { const char **rows; size_t n; uint64_t total; struct tb_arena mem; };
+struct db_lines DB_LIST(const char *);
 enum tb_status db_roots(struct db *db, struct db_lines *out, struct tb_err *err) TB_MUST_USE;
 
 /* What is known of a model; model == 0: nothing. */
@@ -42,7 +42,7 @@ struct db_known_file {
 	bool missing;
 	enum { FILE_UNSEEN, FILE_SAME, FILE_DIFFERS } now;	/* whoever looks notes it here */
 };
-struct db_known_files { struct db_known_file *rows; size_t n; struct tb_arena mem; };
+struct db_known_files DB_LIST(struct db_known_file);
 enum tb_status db_known_files(struct db *db, struct db_known_files *out, struct tb_err *err)
 	TB_MUST_USE;
 struct db_known_file *db_known_file(const struct db_known_files *f, uint64_t id);	/* or NULL */
@@ -73,7 +73,7 @@ struct db_entry {
 	struct tb_ident ident;
 	bool missing;
 };
-struct db_entries { struct db_entry *rows; size_t n; struct tb_arena mem; };
+struct db_entries DB_LIST(struct db_entry);
 enum tb_status db_root_entries(struct db *db, int64_t root, struct db_entries *out,
 			       struct tb_err *err) TB_MUST_USE;
 enum tb_status db_put_entry(struct db *db, int64_t root, const struct db_entry *e,

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "db/facts.h"
-#include "db/private.h"
+#include "db/stmt.h"
 #include "db/write.h"
 
 #include <stdlib.h>
