@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/quant/scheme.h"
+
 enum view_id {
 #define V(id, tab, keys, rank, ops, title, help) VIEW_##id,
 #include "ui/views.def"

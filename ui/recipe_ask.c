@@ -40,7 +40,7 @@ try_scheme(void *arg, const char *text)
 static void
 ask_scheme(struct view *v, const char *text)
 {
-	view_type(v, "scheme for all (int4 int8 affine:6:64 mxfp4 mxfp8 nvfp4 keep): ", text,
+	view_type(v, "scheme for all (" SCHEME_EXAMPLES "keep): ", text,
 		  try_scheme);
 }
 

@@ -126,7 +126,7 @@ static void
 part_fact(struct area *a, const struct tensor_view *s, enum values_part p)
 {
 	const struct tensor_part *part = values_part_of(s->t, p);
-	bool blocks = p == PART_WEIGHT && s->t->scheme.kind == SCHEME_GGML;
+	bool blocks = p == PART_WEIGHT && scheme_form(&s->t->scheme) == FORM_BLOCKS;
 	struct tb_buf file = TB_BUF(4096);
 	char shape[WORD_MAX], bytes[16];
 

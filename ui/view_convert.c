@@ -248,8 +248,10 @@ convert_summary(struct view *v, struct tb_buf *out)
 
 /* Which scheme a key stands for. */
 static const struct { enum action action; const char *target; } scheme_keys[] = {
-	{ ACT_INT4, "int4" }, { ACT_INT8, "int8" }, { ACT_NVFP4, "nvfp4" },
-	{ ACT_MXFP4, "mxfp4" }, { ACT_MXFP8, "mxfp8" }, { ACT_KEEP, "keep" },
+#define K(id, name, key, rank, help) { ACT_##id, name },
+	SCHEME_KEY_LIST(K)
+#undef K
+	{ ACT_KEEP, "keep" },
 };
 
 static const char *

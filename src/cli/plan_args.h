@@ -12,8 +12,8 @@ struct plan_args {
 };
 
 #define PLAN_OPTS(a) \
-	{ 'q', "quantize", TB_OPT_STR, &(a).quant, "SCHEME", "what tensors become: int4 int8 " \
-	  "affine:BITS:GROUP mxfp4 mxfp8 nvfp4 f32 f16 bf16 keep" }, \
+	{ 'q', "quantize", TB_OPT_STR, &(a).quant, "SCHEME", \
+	  "what tensors become: " SCHEME_WORDS SCHEME_DTYPES "keep" }, \
 	{ 0, "policy", TB_OPT_STR, &(a).policy, "NAME", "which tensors: ollama (default), uniform" }, \
 	{ 'r', "rule", TB_OPT_LIST, &(a).rules, "PATTERN=SCHEME", \
 	  "for names that a glob matches; repeatable, the last match wins" }, \

@@ -19,7 +19,7 @@ static void
 print_part(const struct tensor_task *k, enum values_part p)
 {
 	const struct tensor_part *part = values_part_of(k->t, p);
-	bool blocks = p == PART_WEIGHT && k->t->scheme.kind == SCHEME_GGML;
+	bool blocks = p == PART_WEIGHT && scheme_form(&k->t->scheme) == FORM_BLOCKS;
 	const uint64_t *dim;
 	char shape[WORD_MAX];
 

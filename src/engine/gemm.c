@@ -123,14 +123,14 @@ gemm_run(struct gemm *g, const struct matrix *w, const float *x, size_t m, float
 	enum tb_status status;
 	uint32_t rows = (uint32_t)(row < TILE_BYTES ? TILE_BYTES / row : 1);
 
-	if (w->scheme.kind == SCHEME_PLAIN && w->scheme.dtype == DT_F32 &&
+	if (scheme_is_plain(&w->scheme) && w->scheme.dtype == DT_F32 &&
 	    (uintptr_t)w->codes % sizeof(float) == 0) {
 		multiply(g, w, (const float *)w->codes, w->rows, width, x, m, y);
 		return TB_OK;
 	}
 	rows = rows < w->rows ? rows : w->rows;
 	status = need(&g->tile, &g->tile_size, row * rows, err);
-	if (!status && w->scheme.kind == SCHEME_GGML)
+	if (!status && scheme_form(&w->scheme) == FORM_BLOCKS)
 		status = round_x(g, w, &x, m, width, err);
 	for (uint32_t r = 0; !status && r < w->rows; r += rows) {
 		struct decode_job job = { w, g->tile, width, r,

@@ -15,7 +15,7 @@
 struct team;
 
 struct matrix {
-	struct scheme scheme;		/* SCHEME_PLAIN: dtype F32, F16 or BF16 */
+	struct scheme scheme;		/* plain: of F32, F16 or BF16 */
 	uint32_t rows, cols;		/* y has rows, x has cols elements */
 	const uint8_t *codes;		/* plain data or packed codes, row after row */
 	const uint8_t *scales, *biases;	/* NULL where the scheme has none */

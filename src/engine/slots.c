@@ -9,7 +9,6 @@
 #include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/format/dtype.h"
-#include "src/quant/ggml.h"
 #include "src/store/model.h"
 #include "src/store/tensor_name.h"
 
@@ -159,9 +158,9 @@ check_parts(const struct tensor *t, uint64_t n, struct tb_err *why)
 	char name[SCHEME_NAME_MAX];
 	uint64_t codes, scales;
 
-	if (s->kind == SCHEME_PLAIN)
+	if (scheme_is_plain(s))
 		return check_plain(t, n, why);
-	if (scheme_foreign(s) || (s->kind == SCHEME_GGML && !ggml_decodable(s->ggml)))
+	if (scheme_foreign(s) || !scheme_readable(s))
 		return tb_fail(why, TB_EUNSUP, "%s: cannot compute with %s", t->name,
 			       scheme_name(s, name));
 	if (t->origin == ORIGIN_UNKNOWN || !scheme_fits(s, t->dim[t->ndim - 1]))
@@ -169,7 +168,7 @@ check_parts(const struct tensor *t, uint64_t n, struct tb_err *why)
 			       t->name);
 	codes = scheme_code_bytes(s, n);
 	scales = scheme_scales(s, n);
-	if (s->kind == SCHEME_GGML)
+	if (scheme_form(s) == FORM_BLOCKS)
 		return t->weight.len == codes ? TB_OK
 			: tb_fail(why, TB_EFORMAT, "%s: %" PRIu64 " bytes do not fit the shape",
 				  t->name, t->weight.len);
@@ -197,7 +196,7 @@ check(const struct visit *v, const struct slot_rule *r, const struct slot_at *at
 	if (info->cols != DIM_NONE)
 		n *= hparams_dim(v->hp, info->cols);
 	status = check_parts(at->t, n, why);
-	if (!status && info->cols == DIM_NONE && at->t->scheme.kind != SCHEME_PLAIN)
+	if (!status && info->cols == DIM_NONE && !scheme_is_plain(&at->t->scheme))
 		status = tb_fail(why, TB_EUNSUP, "%s: a quantized vector", at->t->name);
 	*fault = !status ? SLOT_FAULTS : status == TB_EUNSUP ? SLOT_UNSUP : SLOT_BROKEN;
 	return status;

@@ -99,17 +99,38 @@ plain(struct maker *mk, enum dtype d, uint64_t n)
 	return random_bits(mk, n * 2, every(16, 0x807f), every(16, 0x3c00));
 }
 
-/* Affine codes spread evenly over ±1/64. */
-static bool
-affine(struct maker *mk, struct matrix *m, uint64_t n)
+/* One number for each group, of the dtype that scales have. */
+static const uint8_t *
+same(struct maker *mk, const struct matrix *m, uint64_t groups, float v)
 {
-	uint64_t groups = scheme_scales(&m->scheme, n);
-	float scale = 1 / 32.0f / (float)((1u << m->scheme.bits) - 1);
+	uint16_t half = m->scale_dtype == DT_F16 ? tb_f32_f16(v) : tb_f32_bf16(v);
+	uint32_t word;
 
-	m->scale_dtype = DT_BF16;
-	m->scales = random_bits(mk, groups * 2, 0, every(16, tb_f32_bf16(scale)));
-	m->biases = random_bits(mk, groups * 2, 0, every(16, tb_f32_bf16(-1 / 64.0f)));
-	return m->scales && m->biases;
+	if (m->scale_dtype != DT_F32)
+		return random_bits(mk, groups * 2, 0, every(16, half));
+	memcpy(&word, &v, sizeof(word));
+	return random_bits(mk, groups * 4, 0, every(32, word));
+}
+
+/* Codes of whole numbers spread evenly over ±1/64; small floats have a small scale. */
+static bool
+groups(struct maker *mk, struct matrix *m, uint64_t n)
+{
+	bool e4m3 = scheme_scale_float(&m->scheme) == DT_F8_E4M3;
+	bool nan = scheme_code_float(&m->scheme) == DT_F8_E4M3;		/* may be one */
+	uint64_t count = scheme_scales(&m->scheme, n);
+	float step = 1 / 32.0f / (float)((1u << m->scheme.bits) - 1);
+
+	m->scale_dtype = scheme_scale_dtype(&m->scheme, DT_BF16);
+	if (m->scale_dtype == DT_U8)	/* E4M3 1/64, or the power of two 1/256 */
+		m->scales = random_bits(mk, count, 0, every(8, e4m3 ? 0x08 : 127 - 8));
+	else
+		m->scales = same(mk, m, count, step);
+	if (scheme_has_bias(&m->scheme))
+		m->biases = same(mk, m, count, -1 / 64.0f);
+	m->codes = random_bits(mk, scheme_code_bytes(&m->scheme, n),
+			       nan ? every(8, 0xbf) : ~(uint64_t)0, 0);
+	return m->scales && (m->biases || !scheme_has_bias(&m->scheme)) && m->codes;
 }
 
 static bool
@@ -126,31 +147,17 @@ blocks(struct maker *mk, struct matrix *m, uint64_t n)
 static enum tb_status
 make_matrix(struct maker *mk, uint32_t rows, uint32_t cols, struct matrix *m)
 {
-	uint64_t n = (uint64_t)rows * cols, keep = ~(uint64_t)0;
-	bool ok = true;
+	uint64_t n = (uint64_t)rows * cols;
+	bool ok;
 
 	*m = (struct matrix){ .scheme = mk->spec->scheme, .rows = rows, .cols = cols, .global = 1 };
-	if (m->scheme.kind != SCHEME_PLAIN && !scheme_fits(&m->scheme, cols))
+	if (!scheme_fits(&m->scheme, cols))
 		m->scheme = scheme_plain(DT_BF16);
-	if (m->scheme.kind == SCHEME_PLAIN) {
-		m->codes = plain(mk, m->scheme.dtype, n);
-		return m->codes ? TB_OK : tb_nomem(mk->err);
-	}
-	if (m->scheme.kind == SCHEME_GGML)
-		return blocks(mk, m, n) ? TB_OK : tb_nomem(mk->err);
-	if (m->scheme.kind == SCHEME_AFFINE) {
-		ok = affine(mk, m, n);
-	} else {
-		/* E4M3 1/64, or the power of two 1/256 */
-		uint8_t scale = m->scheme.kind == SCHEME_NVFP4 ? 0x08 : 127 - 8;
-
-		m->scale_dtype = DT_U8;
-		m->scales = random_bits(mk, scheme_scales(&m->scheme, n), 0, every(8, scale));
-		keep = m->scheme.kind == SCHEME_MXFP8 ? every(8, 0xbf) : keep;	/* no NaN */
-		ok = m->scales != NULL;
-	}
-	m->codes = random_bits(mk, scheme_code_bytes(&m->scheme, n), keep, 0);
-	return ok && m->codes ? TB_OK : tb_nomem(mk->err);
+	if (scheme_is_plain(&m->scheme))
+		ok = (m->codes = plain(mk, m->scheme.dtype, n));
+	else
+		ok = (scheme_form(&m->scheme) == FORM_BLOCKS ? blocks : groups)(mk, m, n);
+	return ok ? TB_OK : tb_nomem(mk->err);
 }
 
 static enum tb_status

@@ -159,11 +159,9 @@ weights_load(struct weights *w, const struct hparams *hp, const struct model *m,
 uint64_t
 matrix_bytes(const struct matrix *m)
 {
-	uint64_t n = (uint64_t)m->rows * m->cols, scales;
+	uint64_t n = (uint64_t)m->rows * m->cols;
+	uint64_t scales = scheme_scales(&m->scheme, n) * dtype_bits(m->scale_dtype) / 8;
 
-	if (m->scheme.kind == SCHEME_PLAIN)
-		return n * m->scheme.bits / 8;
-	scales = scheme_scales(&m->scheme, n) * dtype_bits(m->scale_dtype) / 8;
 	return scheme_code_bytes(&m->scheme, n) + scales * (m->biases ? 2 : 1);
 }
 

@@ -171,6 +171,7 @@ no_scheme(const char *text, struct tb_err *err)
 {
 	struct tb_buf b = TB_BUF(1024);
 	enum tb_status status;
+	const char *blank = "";
 
 #define X(id, row, names, pattern, example) names
 	tb_buf_str(&b, SCHEME_DTYPES SCHEME_LIST(X));
@@ -180,15 +181,16 @@ no_scheme(const char *text, struct tb_err *err)
 
 		if (!patterned(r))
 			continue;
-		tb_buf_printf(&b, " %s:BITS:GROUP (bits", r->mode);
+		tb_buf_printf(&b, "%s%s:BITS:GROUP (bits", blank, r->mode);
 		for (const uint8_t *bits = r->bits; *bits; bits++)
 			tb_buf_printf(&b, " %u", *bits);
 		tb_buf_str(&b, ", group");
 		for (const uint16_t *group = r->groups; *group; group++)
 			tb_buf_printf(&b, " %u", *group);
 		tb_buf_str(&b, ")");
+		blank = " ";
 	}
-	status = tb_fail(err, TB_EUSAGE, "\"%s\" is no scheme:%s", text, tb_buf_cstr(&b));
+	status = tb_fail(err, TB_EUSAGE, "\"%s\" is no scheme: %s", text, tb_buf_cstr(&b));
 	tb_buf_free(&b);
 	return status;
 }

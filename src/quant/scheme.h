@@ -14,10 +14,10 @@
 /* id, its row (scheme_row.h), and for -q: names, pattern, an example of it; "" is read only.
  * Without SCHEME_PLAIN, which is any dtype. */
 #define SCHEME_LIST(X) \
-	X(AFFINE, affine, " int4 int8", " affine:BITS:GROUP", " affine:6:64") \
-	X(MXFP4, mxfp4, " mxfp4", "", "") \
-	X(MXFP8, mxfp8, " mxfp8", "", "") \
-	X(NVFP4, nvfp4, " nvfp4", "", "") \
+	X(AFFINE, affine, "int4 int8 ", "affine:BITS:GROUP ", "affine:6:64 ") \
+	X(MXFP4, mxfp4, "mxfp4 ", "", "") \
+	X(MXFP8, mxfp8, "mxfp8 ", "", "") \
+	X(NVFP4, nvfp4, "nvfp4 ", "", "") \
 	X(GGML, ggml, "", "", "")	/* scales and all in the blocks: one part */ \
 	/* Of other programs, read whole and never written: src/quant/foreign.h. */ \
 	X(AWQ, awq, "", "", "") \
@@ -31,10 +31,10 @@
 enum scheme_kind { SCHEME_PLAIN, SCHEME_LIST(X) SCHEME_KINDS };
 #undef X
 
-/* What -q takes: "… int4 int8 affine:BITS:GROUP mxfp4 …", each with a blank before it. */
+/* What -q takes: "… int4 int8 affine:BITS:GROUP mxfp4 …", each with a blank behind it. */
 #define SCHEME_WORDS_(id, row, names, pattern, example) names pattern
 #define SCHEME_EXAMPLES_(id, row, names, pattern, example) names example
-#define SCHEME_DTYPES " f32 f16 bf16"
+#define SCHEME_DTYPES "f32 f16 bf16 "
 #define SCHEME_WORDS SCHEME_LIST(SCHEME_WORDS_)
 #define SCHEME_EXAMPLES SCHEME_LIST(SCHEME_EXAMPLES_)
 

@@ -25,7 +25,7 @@ origin_name(enum origin o)
 const char *
 tensor_dtype(const struct tensor *t)
 {
-	return t->scheme.kind == SCHEME_GGML ? ggml_info(t->scheme.ggml)->name
+	return scheme_form(&t->scheme) == FORM_BLOCKS ? ggml_info(t->scheme.ggml)->name
 					     : dtype_name(t->weight.dtype);
 }
 

@@ -13,7 +13,7 @@ struct raw {
 	struct tensor_part part;
 	const char *quant_type;		/* in the arena; NULL: nothing is said */
 	unsigned group;			/* 0: not said */
-	struct scheme blocks;		/* SCHEME_GGML: scales and all are in the part */
+	struct scheme blocks;		/* scales and all are in the part; plain: they are not */
 	enum origin origin;		/* whose words quant_type and group are */
 	bool used;			/* it is part of a logical tensor */
 	bool named;			/* the shard index says that it is in this file */

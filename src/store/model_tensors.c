@@ -211,14 +211,14 @@ add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_buf *key,
 		total(t);
 		return status;
 	}
-	packed = w->blocks.kind != SCHEME_GGML && gather(b, t, w, key);
+	packed = scheme_form(&w->blocks) != FORM_BLOCKS && gather(b, t, w, key);
 	if (!t->name || tb_buf_failed(key))
 		return tb_nomem(err);
 	t->ndim = t->weight.ndim;
 	memcpy(t->dim, t->weight.dim, sizeof(t->dim));
 	t->scheme = scheme_plain(t->weight.dtype);
 	w->used = true;
-	if (w->blocks.kind == SCHEME_GGML)
+	if (scheme_form(&w->blocks) == FORM_BLOCKS)
 		take_blocks(t, w);
 	else if (packed)
 		status = build_scheme(b, t, w, err);

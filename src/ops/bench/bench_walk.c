@@ -122,15 +122,16 @@ fill_matrix(struct walk *w, const struct matrix *m)
 {
 	size_t codes = scheme_code_bytes(&m->scheme, (uint64_t)m->rows * m->cols);
 	size_t scales = scheme_scales(&m->scheme, (uint64_t)m->rows * m->cols);
-	bool affine = m->scheme.kind == SCHEME_AFFINE;
+	bool bytes = m->scale_dtype == DT_U8;
 
-	fill(w, (uint8_t *)m->codes, codes, m->scheme.kind == SCHEME_PLAIN ? bf16_word : any_word);
-	if (m->scheme.kind == SCHEME_GGML)
+	fill(w, (uint8_t *)m->codes, codes, scheme_is_plain(&m->scheme) ? bf16_word : any_word);
+	if (scheme_form(&m->scheme) == FORM_BLOCKS)
 		synthetic_ggml(m->scheme.ggml, (uint8_t *)m->codes,
 			       codes / ggml_info(m->scheme.ggml)->bytes);
 	if (m->scales)
-		fill(w, (uint8_t *)m->scales, scales * (affine ? 2 : 1),
-		     affine ? bf16_word : m->scheme.kind == SCHEME_NVFP4 ? byte_word : e8m0_word);
+		fill(w, (uint8_t *)m->scales, scales * (bytes ? 1 : 2),
+		     !bytes ? bf16_word : scheme_scale_float(&m->scheme) == DT_F8_E4M3 ? byte_word
+										       : e8m0_word);
 	if (m->biases)
 		fill(w, (uint8_t *)m->biases, scales * 2, bf16_word);
 }

@@ -73,7 +73,7 @@ slot_shape(struct st_tensor *t, const struct plan *p, const struct plan_out *o, 
 	t->ndim = o->ndim;
 	memcpy(t->dim, o->dim, sizeof(t->dim));
 	t->dtype = s->dtype;
-	if (s->kind == SCHEME_PLAIN)
+	if (scheme_is_plain(s))
 		return;
 	last = &t->dim[t->ndim - 1];
 	*last = slot == SLOT_WEIGHT ? scheme_code_bytes(s, *last) / 4 : *last / s->group;
@@ -88,7 +88,7 @@ slot_exists(const struct plan *p, const struct plan_out *o, enum slot slot)
 
 	switch (slot) {
 	case SLOT_SCALE:
-		return same ? r->src->has_scale : r->target.kind != SCHEME_PLAIN;
+		return same ? r->src->has_scale : !scheme_is_plain(&r->target);
 	case SLOT_BIAS:
 		return same ? r->src->has_bias : scheme_has_bias(&r->target);
 	case SLOT_GLOBAL:
@@ -137,7 +137,7 @@ ollama_meta(struct header *h, const struct plan_out *outs)
 		const struct scheme *s = &h->p->rows[outs[i].row].target;
 		const char *dot = uniform ? "" : ".", *name = uniform ? "" : outs[i].name;
 
-		if (s->kind == SCHEME_PLAIN)
+		if (scheme_is_plain(s))
 			continue;
 		add_meta(h, tb_asprintf("%s%sgroup_size", name, dot), tb_asprintf("%u", s->group));
 		add_meta(h, tb_asprintf("%s%squant_type", name, dot),

@@ -49,7 +49,7 @@ main_scheme(const struct plan *p)
 		const struct scheme *s = out_scheme(p, i);
 		uint64_t n = 0;
 
-		if (s->kind == SCHEME_PLAIN || (best && scheme_equal(s, best)))
+		if (scheme_is_plain(s) || (best && scheme_equal(s, best)))
 			continue;
 		for (size_t k = i; k < p->parts->nouts; k++)
 			if (scheme_equal(s, out_scheme(p, k)))
@@ -86,7 +86,7 @@ quantization(const struct plan *p, const struct scheme *most)
 
 		if (!module)
 			json_set(q, name, NULL);	/* notes that it is not whole */
-		else if (s->kind != SCHEME_PLAIN && !scheme_equal(s, most))
+		else if (!scheme_is_plain(s) && !scheme_equal(s, most))
 			json_set(q, module, scheme_json(s));
 		free(module);
 	}
@@ -236,7 +236,7 @@ index_out(const struct plan *p, const struct plan_out *o, cJSON *map)
 
 	shard_name(p, o->blob, shard);
 	json_set_str(map, o->name, shard);
-	for (int i = 0; s->kind != SCHEME_PLAIN && i < 1 + scheme_has_bias(s); i++) {
+	for (int i = 0; !scheme_is_plain(s) && i < 1 + scheme_has_bias(s); i++) {
 		size_t n = strlen(o->name) - (tb_ends(o->name, ".weight") ? strlen(".weight") : 0);
 		char *name = tb_asprintf("%.*s%s", (int)n, o->name, companions[i]);
 
@@ -308,7 +308,7 @@ file_type(const struct plan *p)
 	struct tb_err ignored;
 
 	if (!plan_target_parse(p->quant, &t, &ignored) && !t.keep &&
-	    t.scheme.kind != SCHEME_PLAIN)
+	    !scheme_is_plain(&t.scheme))
 		return scheme_quant_type(&t.scheme);
 	return most ? scheme_quant_type(most) : "";
 }

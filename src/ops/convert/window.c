@@ -131,7 +131,7 @@ window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
 {
 	enum dtype d = values_dtype(t);
 
-	if (to->kind != SCHEME_PLAIN) {
+	if (!scheme_is_plain(to)) {
 		quant_encode(to, flavour, d, w->src, n, &w->out);
 		return TB_OK;
 	}
@@ -150,7 +150,7 @@ window_decode(struct window *w, const struct tensor *t, const struct scheme *fro
 	struct quant_src q = { w->out.codes, w->out.scales, w->out.biases,
 			       scheme_scale_dtype(from, values_dtype(t)), 1 };
 
-	if (from->kind == SCHEME_PLAIN)
+	if (scheme_is_plain(from))
 		to_f32(from->dtype, w->out.codes, n, w->f32);
 	else
 		quant_decode(from, &q, n, w->f32);

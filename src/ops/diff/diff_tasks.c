@@ -257,7 +257,7 @@ exact(const struct tensor *t)
 {
 	enum dtype d = t->scheme.dtype;
 
-	return t->scheme.kind != SCHEME_PLAIN || (d != DT_I64 && d != DT_U64 && d != DT_C64);
+	return !scheme_is_plain(&t->scheme) || (d != DT_I64 && d != DT_U64 && d != DT_C64);
 }
 
 static void

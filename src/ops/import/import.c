@@ -58,7 +58,7 @@ put_header(struct import *im, const struct import_blob *b, struct stream *s, str
 	char group[16];
 	struct st_meta meta[] = { { "quant_type", scheme_quant_type(&b->scheme) },
 				  { "group_size", group } };
-	bool quantized = b->scheme.kind != SCHEME_PLAIN;
+	bool quantized = !scheme_is_plain(&b->scheme);
 	struct tb_buf header = TB_BUF(ST_HEADER_MAX + 8u);
 	enum tb_status status;
 
@@ -226,7 +226,7 @@ quant_type(const struct import_plan *p)
 	const struct import_blob *most = NULL;
 
 	for (size_t i = 0; i < p->nblobs; i++)
-		if (p->blobs[i].scheme.kind != SCHEME_PLAIN &&
+		if (!scheme_is_plain(&p->blobs[i].scheme) &&
 		    (!most || p->blobs[i].bytes > most->bytes))
 			most = &p->blobs[i];
 	return most ? scheme_quant_type(&most->scheme) : NULL;

@@ -85,7 +85,7 @@ static bool
 has_word(const struct tensor *t)
 {
 	return t->has_scale && t->origin != ORIGIN_UNKNOWN &&
-	       (t->scheme.kind != SCHEME_AFFINE || t->scheme.bits == 4 || t->scheme.bits == 8);
+	       scheme_ollama(&t->scheme);
 }
 
 static enum tb_status

@@ -17,7 +17,7 @@ struct import_blob {
 	const char *name;		/* of the layer; borrowed from model or plan */
 	size_t tensor, ntensors;
 	size_t piece, npieces;
-	struct scheme scheme;		/* SCHEME_PLAIN: no metadata */
+	struct scheme scheme;		/* plain: no metadata */
 	uint64_t bytes;			/* of data */
 };
 

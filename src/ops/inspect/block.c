@@ -19,7 +19,7 @@ block_elems(const struct tensor *t)
 
 	if (scheme_foreign(s))
 		return 0;
-	if (s->kind == SCHEME_PLAIN)
+	if (scheme_is_plain(s))
 		return s->bits ? PLAIN_BYTES * 8 / s->bits : 0;
 	return s->group <= BLOCK_VALUES ? s->group : 0;
 }
@@ -41,7 +41,7 @@ block_at(const struct tensor *t, enum values_part p, uint64_t off)
 	if (!each)
 		return INSPECT_NONE;
 	if (p == PART_WEIGHT) {
-		uint64_t bytes = t->scheme.kind == SCHEME_PLAIN ? PLAIN_BYTES
+		uint64_t bytes = scheme_is_plain(&t->scheme) ? PLAIN_BYTES
 								: scheme_code_bytes(&t->scheme, each);
 		index = off / bytes;
 	} else if (p == PART_SCALE || p == PART_BIAS) {
@@ -81,8 +81,8 @@ one_number(const struct tensor *t, const uint8_t *part, const char *name, struct
 	enum dtype d = t->scale.dtype;
 	float v;
 
-	if (d == DT_U8)	/* the fp kinds */
-		d = t->scheme.kind == SCHEME_NVFP4 ? DT_F8_E4M3 : DT_F8_E8M0;
+	if (d == DT_U8)
+		d = scheme_scale_float(&t->scheme);
 	dtype_to_f32(d, part + b->index * size, 1, &v);
 	f->v[0] = (double)v;
 	f->n = 1;
@@ -116,9 +116,9 @@ take_apart(const struct values *r, struct block *b)
 	const uint8_t *bytes = r->part[PART_WEIGHT].p + b->off;
 
 	values_any(r, b->first, b->n, b->value);
-	if (t->scheme.kind == SCHEME_GGML)
+	if (scheme_form(&t->scheme) == FORM_BLOCKS)
 		ggml_fields(t, bytes, b);
-	else if (t->scheme.kind != SCHEME_PLAIN)
+	else if (!scheme_is_plain(&t->scheme))
 		group_fields(r, bytes, b);
 }
 
@@ -141,7 +141,7 @@ block_read(const struct model *m, const struct tensor *t, uint64_t index, struct
 			       (uintmax_t)index, (uintmax_t)n);
 	out->first = index * each;
 	out->n = t->elems - out->first < each ? (unsigned)(t->elems - out->first) : each;
-	if (t->scheme.kind == SCHEME_PLAIN) {
+	if (scheme_is_plain(&t->scheme)) {
 		out->off = index * PLAIN_BYTES;
 		out->len = (out->n * t->scheme.bits + 7) / 8;
 	} else {

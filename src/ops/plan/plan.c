@@ -39,7 +39,7 @@ plan_fits(const struct plan *p, size_t row, const struct plan_target *target)
 		return true;
 	if (!float_source(t) || (t->has_scale && !p->requantize))
 		return false;
-	if (target->scheme.kind == SCHEME_PLAIN)
+	if (scheme_is_plain(&target->scheme))
 		return true;
 	if (p->dest == PLAN_TO_DIR && !tb_ends(t->name, ".weight"))
 		return false;		/* MLX has no name for its scales */
@@ -76,7 +76,7 @@ policy(const struct plan *p, const struct plan_request *req, const struct policy
 		return (struct policy_choice){ keep, PLAN_DTYPE };
 	if (t->has_scale && !p->requantize && !scheme_equal(&t->scheme, &req->target.scheme))
 		return (struct policy_choice){ keep, PLAN_QUANTIZED };
-	if (req->target.scheme.kind == SCHEME_PLAIN)
+	if (scheme_is_plain(&req->target.scheme))
 		return (struct policy_choice){ req->target, PLAN_ASKED };
 	return req->policy == PLAN_UNIFORM ? policy_uniform(t, &req->target.scheme)
 					   : policy_ollama(m, t, &req->target.scheme);

@@ -173,7 +173,7 @@ check_mlx(const struct layout *l, const struct atom *a, struct tb_err *err)
 {
 	const struct plan_row *r = &l->p->rows[a->piece.row];
 
-	if (l->p->dest != PLAN_TO_DIR || r->target.kind == SCHEME_PLAIN)
+	if (l->p->dest != PLAN_TO_DIR || scheme_is_plain(&r->target))
 		return TB_OK;
 	if (r->src->has_global && scheme_equal(&r->target, &r->src->scheme))
 		return tb_fail(err, TB_EUNSUP, "%s: an MLX directory has no place for its global "

@@ -19,16 +19,6 @@ choose(struct scheme s, enum plan_why why)
 	return (struct policy_choice){ { .scheme = s }, why };
 }
 
-/* The 8-bit sibling: int8 for int4 and int8, else mxfp8.  Other affine widths keep
- * their group. */
-static struct scheme
-eight_bits(const struct scheme *s)
-{
-	if (s->kind == SCHEME_AFFINE)
-		return scheme_affine(8, s->group);
-	return (struct scheme){ .kind = SCHEME_MXFP8, .bits = 8, .group = 32 };
-}
-
 static uint64_t
 row_len(const struct tensor *t)
 {
@@ -124,10 +114,9 @@ static const struct own_rule {
 
 static bool
 own_choice(const struct policy_model *m, const char *name, const struct tensor *t,
-	   const struct scheme *asked, struct policy_choice *out)
+	   const struct scheme *asked, const struct scheme *eight, struct policy_choice *out)
 {
-	struct scheme eight = eight_bits(asked);
-	bool eight_fits = scheme_fits(&eight, row_len(t)), asked_fits = scheme_fits(asked, row_len(t));
+	bool eight_fits = scheme_fits(eight, row_len(t)), asked_fits = scheme_fits(asked, row_len(t));
 
 	for (size_t i = 0; i < sizeof(own_rules) / sizeof(*own_rules); i++) {
 		const struct own_rule *r = &own_rules[i];
@@ -139,7 +128,7 @@ own_choice(const struct policy_model *m, const char *name, const struct tensor *
 		if (r->what == OWN_KEEP)
 			*out = kept[PLAN_ARCH];
 		else if (more && eight_fits)
-			*out = choose(eight, PLAN_ARCH);
+			*out = choose(*eight, PLAN_ARCH);
 		else if (r->what != OWN_EIGHT && asked_fits)
 			*out = choose(*asked, PLAN_ARCH);
 		else
@@ -149,48 +138,39 @@ own_choice(const struct policy_model *m, const char *name, const struct tensor *
 	return false;
 }
 
-/* v_proj, k_proj and down_proj suffer most: int4 makes them int8 always, the 4-bit
- * floats mxfp8 unless they belong to an expert. */
-static bool
-sensitive(const char *name, bool stacked, const struct tensor *t, const struct scheme *asked,
-	  struct scheme *eight)
-{
-	static const char *const parts[] = { ".v_proj", ".k_proj", "down_proj", NULL };
-
-	*eight = eight_bits(asked);
-	return asked->bits <= 4 && any(name, parts) &&
-	       (asked->kind == SCHEME_AFFINE || !stacked) && scheme_fits(eight, row_len(t));
-}
-
 struct policy_choice
 policy_ollama(const struct policy_model *m, const struct tensor *t, const struct scheme *asked)
 {
 	static const char *const gates[] = { ".mlp.gate.weight", ".mixer.gate.weight",
 		".shared_expert_gate.weight", ".router.proj.weight", NULL };
 	static const char *const vision[] = { "vision", "visual", NULL };
+	/* What suffers most: int4 makes them int8 always, the 4-bit floats mxfp8 unless they
+	 * belong to an expert. */
+	static const char *const sensitive[] = { ".v_proj", ".k_proj", "down_proj", NULL };
 	char buf[TNAME_MAX];
 	const char *name = tname_in(t->name, TNAME_OLLAMA, buf);
-	bool stacked = is_stacked(name);
+	bool stacked = is_stacked(name), experts, eight_fits;
+	struct scheme eight = scheme_eight(asked, &experts);
 	struct policy_choice own;
-	struct scheme eight = eight_bits(asked);
 
+	eight_fits = scheme_fits(&eight, row_len(t));
 	if (t->ndim != 2 && !(t->ndim == 3 && stacked))
 		return kept[PLAN_RANK];
 	if (t->elems < 1024)
 		return kept[PLAN_SMALL];
 	if (any_end(name, gates))
 		return kept[PLAN_GATE];
-	if (own_choice(m, name, t, asked, &own))
+	if (own_choice(m, name, t, asked, &eight, &own))
 		return own;
 	if (!stacked && !weight_name(name))
 		return kept[PLAN_NAME];
 	if (tb_ends(name, "lm_head.weight") && !scheme_equal(asked, &eight))
-		return scheme_fits(&eight, row_len(t)) ? choose(eight, PLAN_HEAD) : kept[PLAN_ALIGN];
+		return eight_fits ? choose(eight, PLAN_HEAD) : kept[PLAN_ALIGN];
 	if (any(name, vision))
 		return kept[PLAN_VISION];
 	if (!scheme_fits(asked, row_len(t)))
 		return kept[PLAN_ALIGN];
-	if (sensitive(name, stacked, t, asked, &eight))
+	if (asked->bits <= 4 && any(name, sensitive) && (experts || !stacked) && eight_fits)
 		return choose(eight, PLAN_SENSITIVE);
 	return choose(*asked, PLAN_ASKED);
 }

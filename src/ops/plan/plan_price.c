@@ -38,7 +38,7 @@ price_stretch(struct pricing *p, struct window *w, const struct values *v,
 		status = window_encode(w, t, &s->target, p->flavour, first, n, err);
 	if (status)
 		return status;
-	if (t->has_scale && s->target.kind == SCHEME_PLAIN)
+	if (t->has_scale && scheme_is_plain(&s->target))
 		memcpy(before, w->f32, n * sizeof(*before));
 	else
 		dtype_to_f32(values_dtype(t), w->src, n, before);

@@ -68,7 +68,7 @@ complete_packed(const struct model *m, struct verify_gaps *g)
 		const struct tensor *t = &m->tensors[i];
 		bool codes;
 
-		if (t->scheme.kind != SCHEME_PLAIN)
+		if (!scheme_is_plain(&t->scheme))
 			continue;
 		codes = codes_alone(t) && !g->holes && !complete_unread(m, t->name);
 		if (!codes && !lacks_weight(m, t, g, weight))

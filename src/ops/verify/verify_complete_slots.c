@@ -77,7 +77,7 @@ readable(const struct tensor *t)
 {
 	const struct scheme *s = &t->scheme;
 
-	if (s->kind == SCHEME_PLAIN)
+	if (scheme_is_plain(s))
 		return dtype_floating(s->dtype) && dtype_bits(s->dtype) >= 16;
 	return !scheme_foreign(s) && t->origin != ORIGIN_UNKNOWN;
 }

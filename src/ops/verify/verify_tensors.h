@@ -8,7 +8,7 @@
 
 struct verify_tensor {
 	const char *name;		/* borrowed from the header */
-	struct scheme scheme;		/* SCHEME_PLAIN or SCHEME_GGML: parts are not joined */
+	struct scheme scheme;		/* plain or in blocks: parts are not joined */
 	uint64_t off, len;		/* bytes, inside the file */
 };
 
