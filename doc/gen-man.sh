@@ -60,8 +60,20 @@ commands() {
 	done
 }
 
+# ui/action.def, with what other tables give for their line there.
+actions() {
+	while IFS= read -r line; do
+		case $line in
+		SCHEME_KEY_LIST*)
+			sed -n 's/^	K(\(.*", \)\([0-9]*, ".*")\).*/A(\1IN(CONVERT), \2/p' \
+				"$srcdir/src/quant/scheme.h" ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done <"$srcdir/ui/action.def"
+}
+
 keys() {
-	awk '
+	{ actions; cat "$srcdir/ui/views.def"; } | awk '
 	function roff(s) {
 		gsub(/\\/, "\\e", s)
 		gsub(/-/, "\\-", s)
@@ -89,7 +101,7 @@ keys() {
 		gsub(/ /, ", ", keys)
 		print ".TP\n.B " roff(keys == "" ? ":" tolower(part[4]) : keys) "\n" \
 			roff(part[4] ": " part[6])
-	}' "$srcdir/ui/action.def" "$srcdir/ui/views.def"
+	}'
 }
 
 version=$("$program" --version | awk '{ print $2 }')
