@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/face/figures.h"
 #include "src/face/words.h"
 
 enum { COL_FILE, COL_KIND, COL_SIZE, COL_SHARE, COL_BAR, COL_STATE, COL_DIGEST };
@@ -26,14 +27,6 @@ file_name(const struct model_file *f)
 	const char *slash = strrchr(f->path, '/');
 
 	return f->name ? f->name : slash ? slash + 1 : f->path;
-}
-
-static const char *
-file_kind(const struct model_file *f)
-{
-	return f->is_manifest ? "manifest"
-	     : f->media != MEDIA_UNKNOWN ? media_name(f->media)
-	     : f->media_type ? f->media_type : "file";
 }
 
 static enum tb_status
@@ -67,7 +60,7 @@ files_cell(struct view *v, const void *row, size_t col, struct cell *out)
 
 	switch (col) {
 	case COL_FILE: tb_buf_str(&out->text, file_name(f)); break;
-	case COL_KIND: tb_buf_str(&out->text, file_kind(f)); break;
+	case COL_KIND: tb_buf_str(&out->text, figures_file_kind(f)); break;
 	case COL_SIZE: tb_buf_str(&out->text, tb_human_bytes(size, text)); break;
 	case COL_SHARE: tb_buf_str(&out->text, word_percent(size, s->m->bytes, word)); break;
 	case COL_BAR:

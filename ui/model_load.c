@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "src/base/mem.h"
+#include "src/face/figures.h"
 #include "src/face/texts.h"
 #include "src/ops/home/ctx.h"
-#include "src/ops/about/shape.h"
 #include "ui/sizes.h"
 
 struct model_loading {
@@ -25,24 +25,6 @@ static const struct { enum pane pane; unsigned texts; } pages[] = {
 	{ PANE_TEMPLATE, 1u << TEXT_TEMPLATE }, { PANE_LICENCE, 1u << TEXT_LICENCE },
 	{ PANE_SETTINGS, 1u << TEXT_SETTINGS | 1u << TEXT_SYSTEM | 1u << TEXT_MESSAGES },
 };
-
-static enum tb_status
-read_sizes(struct model_loading *l, struct tb_err *err)
-{
-	struct model_shape shape;
-	struct params params;
-	struct memory memory;
-	enum tb_status status = model_shape(l->o->m, &shape, err);
-
-	if (status)
-		return status;
-	params_count(l->o->m, &shape, &params);
-	memory_needed(&shape, &params, l->threads, &memory);
-	l->text[PANE_PARAMETERS] = sizes_params(&params);
-	l->text[PANE_MEMORY] = sizes_memory(&memory, l->steady);
-	model_shape_free(&shape);
-	return TB_OK;
-}
 
 static char *
 problems_text(const struct model *m)
@@ -61,6 +43,7 @@ static enum tb_status
 model_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct model_loading *l = arg;
+	struct figures figures;
 	enum tb_status status;
 
 	l->o = tb_calloc(1, sizeof(*l->o));
@@ -79,8 +62,12 @@ model_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 	if (!status && l->o->m->nproblems)
 		l->text[PANE_PROBLEMS] = problems_text(l->o->m);
 	if (!status)
-		status = read_sizes(l, err);
-	return status ? status : metadata_read(l->o->m, &l->meta, job, err);
+		status = figures_of(l->o->m, l->threads, &figures, err);
+	if (status)
+		return status;
+	l->text[PANE_PARAMETERS] = sizes_params(&figures.params);
+	l->text[PANE_MEMORY] = sizes_memory(&figures.memory, l->steady);
+	return metadata_read(l->o->m, &l->meta, job, err);
 }
 
 static void

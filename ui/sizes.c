@@ -6,6 +6,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/text.h"
+#include "src/face/figures.h"
 #include "src/face/words.h"
 #include "ui/draw.h"
 
@@ -44,19 +45,12 @@ sizes_params(const struct params *p)
 {
 	struct tb_buf b = TB_BUF(TEXT_MAX);
 	bool active = p->total.active != p->total.params;
-	char number[16], *text;
+	char *text;
 
 	if (!p->total.tensors)
 		return NULL;
-	tb_buf_printf(&b, "%s parameters", tb_human_count(p->total.params, number));
-	if (active)
-		tb_buf_printf(&b, ", of which %s work on a token: %ju of %ju experts do",
-			      tb_human_count(p->total.active, number),
-			      (uintmax_t)p->experts_used, (uintmax_t)p->experts);
-	else if (p->experts)
-		tb_buf_printf(&b, "; %ju experts, and nobody says how many work on a token",
-			      (uintmax_t)p->experts);
-	tb_buf_printf(&b, "%s\n\n", p->tied ? "; the embedding is the output head" : "");
+	figures_params(p, &b);
+	tb_buf_str(&b, "\n\n");
 	head_line(&b, "GROUP", active);
 	for (int g = 0; g < TNAME_ROLES; g++)
 		if (p->group[g].tensors)
@@ -90,12 +84,6 @@ machine_line(struct tb_buf *b, const struct memory *m, bool steady)
 		      steady ? "-" : tb_human_bytes(m->available, left));
 }
 
-static const char *
-fits(const struct memory *m, uint64_t total)
-{
-	return total <= m->available ? "fits" : total <= m->machine ? "tight" : "too much";
-}
-
 static void
 context_line(struct tb_buf *b, const struct memory *m, const struct memory_row *r, bool steady)
 {
@@ -106,7 +94,7 @@ context_line(struct tb_buf *b, const struct memory *m, const struct memory_row *
 		      tb_human_bytes(r->kv_f16, f16), tb_human_bytes(r->total, all));
 	if (m->machine && !steady)
 		tb_buf_printf(b, "  %s %s", theme_sign(ok ? SIGN_OK : SIGN_BAD),
-			      fits(m, r->total));
+			      figures_fit(m, r->total));
 	tb_buf_chr(b, '\n');
 }
 
@@ -135,8 +123,7 @@ sizes_memory(const struct memory *m, bool steady)
 			   " keep F16.\n");
 	}
 	if (!m->runs)
-		tb_buf_str(&b, "tbtui does not run this architecture: these follow from the"
-			   " numbers it states.\n");
+		tb_buf_str(&b, FIGURES_NO_RUN "\n");
 	text = tb_buf_take(&b);
 	tb_buf_free(&b);
 	return text;

@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/pool.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
 #include "src/face/texts.h"
 #include "src/ops/about/model_text.h"
-#include "src/ops/about/shape.h"
 
 static void
 head(const struct show *s)
@@ -30,10 +28,10 @@ head(const struct show *s)
 
 	snprintf(count, sizeof(count), "%zu", m->ntensors);
 	snprintf(params, sizeof(params), "%s", tb_human_count(m->params, number));
-	if (s->params.total.active != s->params.total.params)
+	if (s->figures.params.total.active != s->figures.params.total.params)
 		snprintf(params, sizeof(params), "%s, %s active",
 			 tb_human_count(m->params, number),
-			 tb_human_count(s->params.total.active, size));
+			 tb_human_count(s->figures.params.total.active, size));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		printf("%-14s", rows[i][0]);
 		cli_put(rows[i][1]);
@@ -52,8 +50,7 @@ files_text(const struct show *s)
 		const struct model_file *f = &m->files[i];
 		char size[16];
 
-		cli_cell(&t, f->is_manifest ? "manifest" : f->media != MEDIA_UNKNOWN
-			     ? media_name(f->media) : f->media_type ? f->media_type : "file");
+		cli_cell(&t, figures_file_kind(f));
 		cli_cell(&t, f->missing ? "missing" : tb_human_bytes(f->id.size, size));
 		cli_cell(&t, f->name ? f->name : "");
 		cli_cell(&t, *f->digest ? f->digest : "");
@@ -141,29 +138,13 @@ print_text(const struct show *s)
 	return ok ? CLI_OK : CLI_FAILED;
 }
 
-/* Everything that the printing works on. */
-static enum tb_status
-gather(struct show *s, struct tb_err *err)
-{
-	struct model_shape shape;
-	enum tb_status status = model_shape(s->m, &shape, err);
-
-	if (status)
-		return status;
-	params_count(s->m, &shape, &s->params);
-	memory_needed(&shape, &s->params, s->cli->threads ? (unsigned)s->cli->threads : tb_cpus(),
-		      &s->memory);
-	model_shape_free(&shape);
-	return TB_OK;
-}
-
 static enum cli_exit
 print(struct show *s)
 {
 	enum cli_exit status;
 	struct tb_err err;
 
-	if (gather(s, &err))
+	if (figures_of(s->m, (unsigned)s->cli->threads, &s->figures, &err))
 		return cli_fail(&err);
 	status = s->cli->json ? cli_print_json(show_json(s)) : print_text(s);
 	return status == CLI_OK && cli_model_damaged(s->m) ? CLI_WRONG : status;

@@ -3,17 +3,15 @@
 #define TBTUI_CLI_SHOW_H
 
 #include "src/cli/cli.h"
+#include "src/face/figures.h"
 #include "src/format/json.h"
-#include "src/ops/about/memory.h"
-#include "src/ops/about/params.h"
 #include "src/store/model.h"
 
 /* What opening one model brought together. */
 struct show {
 	const struct cli *cli;		/* borrowed */
 	const struct model *m;		/* borrowed */
-	struct params params;
-	struct memory memory;
+	struct figures figures;
 };
 
 /* A text from outside as lines on standard output. */

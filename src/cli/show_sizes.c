@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "src/base/buf.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
 
@@ -36,18 +37,14 @@ titles(struct cli_table *t, const char *first, bool active)
 static bool
 groups_text(const struct show *s)
 {
-	const struct params *p = &s->params;
+	const struct params *p = &s->figures.params;
 	bool active = p->total.active != p->total.params;
 	struct cli_table t = { .align = "lrrrr", .drop = "02013", .wide = s->cli->wide };
+	struct tb_buf line = TB_BUF(1024);
 
-	printf("\nParameters");
-	if (p->experts && p->experts_used)
-		printf(" (%ju of %ju experts work on a token)", (uintmax_t)p->experts_used,
-		       (uintmax_t)p->experts);
-	else if (p->experts)
-		printf(" (%ju experts; how many work on a token is not said)",
-		       (uintmax_t)p->experts);
-	putchar('\n');
+	figures_params(p, &line);
+	printf("\nParameters\n%s\n", tb_buf_cstr(&line));
+	tb_buf_free(&line);
 	titles(&t, "GROUP", active);
 	for (int g = 0; g < TNAME_ROLES; g++) {
 		if (!p->group[g].tensors)
@@ -65,17 +62,17 @@ show_params(const struct show *s)
 {
 	struct cli_table t = { .align = "lrrrr", .drop = "02013", .wide = s->cli->wide };
 
-	if (!s->params.total.tensors)
+	if (!s->figures.params.total.tensors)
 		return true;
 	if (!groups_text(s))
 		return false;
 	printf("\nTensors by scheme\n");
 	titles(&t, "SCHEME", false);
-	for (size_t i = 0; i < s->params.nschemes; i++) {
+	for (size_t i = 0; i < s->figures.params.nschemes; i++) {
 		char name[SCHEME_NAME_MAX];
 
-		cli_cell(&t, scheme_name(&s->params.scheme[i].scheme, name));
-		sum_cells(&t, &s->params.scheme[i].sum, false);
+		cli_cell(&t, scheme_name(&s->figures.params.scheme[i].scheme, name));
+		sum_cells(&t, &s->figures.params.scheme[i].sum, false);
 	}
 	return cli_table_end(&t);
 }
@@ -114,7 +111,7 @@ schemes_json(const struct params *p)
 void
 show_set_params(const struct show *s, cJSON *o)
 {
-	const struct params *p = &s->params;
+	const struct params *p = &s->figures.params;
 	cJSON *groups = json_object();
 
 	for (int g = 0; g < TNAME_ROLES; g++)
@@ -128,14 +125,6 @@ show_set_params(const struct show *s, cJSON *o)
 }
 
 /* ---- memory ---- */
-
-/* Does it fit into what this machine has, or has free? */
-static const char *
-fits(const struct memory *m, uint64_t total)
-{
-	return !m->machine ? "" : total <= m->available ? "fits"
-	     : total <= m->machine ? "fits when others make room" : "does not fit";
-}
 
 static void
 memory_line(const struct memory *m)
@@ -157,13 +146,14 @@ show_memory(const struct show *s)
 {
 	static const char *const titles[] = { "CONTEXT", "KV F32", "KV F16", "ALL, KV F32", "" };
 	struct cli_table t = { .align = "rrrrl", .drop = "01203", .wide = s->cli->wide };
-	const struct memory *m = &s->memory;
+	const struct memory *m = &s->figures.memory;
 	char text[16];
 
 	if (!m->weights)
 		return true;
-	printf("\nMemory to run%s\n", m->runs ? "" : " (from the numbers it states: tbtui does"
-	       " not run this architecture)");
+	puts("\nMemory to run");
+	if (!m->runs)
+		puts(FIGURES_NO_RUN);
 	memory_line(m);
 	if (!m->n) {
 		puts(m->why);
@@ -178,7 +168,7 @@ show_memory(const struct show *s)
 		cli_cell(&t, tb_human_bytes(r->kv, text));
 		cli_cell(&t, tb_human_bytes(r->kv_f16, text));
 		cli_cell(&t, tb_human_bytes(r->total, text));
-		cli_cell(&t, fits(m, r->total));
+		cli_cell(&t, figures_fit(m, r->total));
 	}
 	return cli_table_end(&t);
 }
@@ -186,7 +176,7 @@ show_memory(const struct show *s)
 cJSON *
 show_memory_json(const struct show *s)
 {
-	const struct memory *m = &s->memory;
+	const struct memory *m = &s->figures.memory;
 	cJSON *o = json_object(), *list = json_array();
 
 	json_set_u64(o, "weights", m->weights);
