@@ -96,26 +96,14 @@ forget_undo(struct recipe *s)
 static struct plan *
 make(const struct recipe *s, struct tb_err *err)
 {
-	struct plan_rule *rules = tb_calloc(s->nrules, sizeof(*rules));
-	char **text = tb_calloc(s->nrules, sizeof(*text));
 	struct plan_request req = {
 		.model = s->o->m, .policy = s->policy, .flavour = s->flavour, .dest = s->dest,
-		.experts = s->experts, .rules = rules, .nrules = s->nrules,
+		.experts = s->experts, .rules = (const char *const *)s->rules, .nrules = s->nrules,
 	};
-	enum tb_status status = rules && text ? plan_target_parse(s->quant, &req.target, err)
-					      : tb_nomem(err);
 	struct plan *plan = NULL;
 
-	for (size_t i = 0; !status && i < s->nrules; i++) {
-		text[i] = tb_strdup(s->rules[i]);	/* parsing cuts it up */
-		status = text[i] ? plan_rule_parse(text[i], &rules[i], err) : tb_nomem(err);
-	}
-	if (!status)
+	if (!plan_target_parse(s->quant, &req.target, err))
 		(void)!plan_new(&plan, &req, err);
-	for (size_t i = 0; text && i < s->nrules; i++)
-		free(text[i]);
-	free(text);
-	free(rules);
 	return plan;
 }
 

@@ -2,9 +2,6 @@
 
 #include "src/cli/plan_args.h"
 
-#include <stdlib.h>
-
-#include "src/base/mem.h"
 #include "src/cli/cli.h"
 
 static enum tb_status
@@ -19,24 +16,6 @@ read_words(const struct plan_args *a, struct plan_request *req, struct tb_err *e
 	if (a->experts && !plan_experts_parse(a->experts, &req->experts))
 		return tb_fail(err, TB_EUSAGE, "--experts: stacked, per-expert or keep");
 	return plan_target_parse(a->quant, &req->target, err);
-}
-
-/* Rules are cut in two, so they are copied first. */
-static enum tb_status
-read_rules(struct planned *p, const struct plan_args *a, struct plan_rule **out, struct tb_err *err)
-{
-	enum tb_status status = TB_OK;
-
-	*out = tb_calloc(a->rules.n, sizeof(**out));
-	p->rules = tb_calloc(a->rules.n, sizeof(*p->rules));
-	if (!*out || !p->rules)
-		return tb_nomem(err);
-	for (; p->nrules < a->rules.n && !status; p->nrules++) {
-		char *copy = p->rules[p->nrules] = tb_strdup(a->rules.v[p->nrules]);
-
-		status = copy ? plan_rule_parse(copy, &(*out)[p->nrules], err) : tb_nomem(err);
-	}
-	return status;
 }
 
 static enum tb_status
@@ -58,14 +37,12 @@ enum tb_status
 planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a, const char *src,
 	     const char *dst, struct tb_err *err)
 {
-	struct plan_request req = { .dest = PLAN_TO_STORE, .requantize = a->requantize };
-	struct plan_rule *rules = NULL;
+	struct plan_request req = { .dest = PLAN_TO_STORE, .requantize = a->requantize,
+				    .rules = a->rules.v, .nrules = a->rules.n };
 	enum tb_status status;
 
 	*p = (struct planned){ 0 };
 	status = read_words(a, &req, err);
-	if (!status)
-		status = read_rules(p, a, &rules, err);
 	if (!status)
 		status = cli_ctx(cli, &p->ctx, err);
 	if (!status)
@@ -74,12 +51,9 @@ planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a
 		status = convert_target(&p->ctx, dst, &p->target, err);
 	if (!status) {
 		req.model = p->model;
-		req.rules = rules;
-		req.nrules = p->nrules;
 		req.dest = dst ? p->target.dest : PLAN_TO_STORE;
 		status = plan_new(&p->plan, &req, err);
 	}
-	free(rules);
 	return status;
 }
 
@@ -91,8 +65,5 @@ planned_free(struct planned *p)
 	model_free(p->model);
 	model_loc_free(&p->loc);
 	op_ctx_free(&p->ctx);
-	for (size_t i = 0; i < p->nrules; i++)
-		free(p->rules[i]);
-	free(p->rules);
 	*p = (struct planned){ 0 };
 }

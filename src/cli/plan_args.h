@@ -29,8 +29,6 @@ struct planned {
 	struct model *model;
 	struct convert_target target;	/* zeroed without dst */
 	struct plan *plan;
-	char **rules;			/* owned copies, cut at their '=' */
-	size_t nrules;
 };
 struct cli;
 /* dst may be NULL: a store.  planned_free() in every case. */

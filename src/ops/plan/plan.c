@@ -87,10 +87,10 @@ choose_row(struct plan *p, size_t i, const struct plan_request *req, const struc
 {
 	struct policy_choice c = policy(p, req, m, p->rows[i].src);
 
-	for (size_t k = 0; k < req->nrules; k++)
-		if (tb_glob(req->rules[k].pattern, p->rows[i].src->name) &&
-		    plan_fits(p, i, &req->rules[k].target))
-			c = (struct policy_choice){ req->rules[k].target, PLAN_RULE };
+	for (size_t k = 0; k < p->nrules; k++)
+		if (tb_glob(p->rules[k].pattern, p->rows[i].src->name) &&
+		    plan_fits(p, i, &p->rules[k].target))
+			c = (struct policy_choice){ p->rules[k].target, PLAN_RULE };
 	if (!plan_fits(p, i, &c.target))
 		c = (struct policy_choice){ { .keep = true }, PLAN_NAME };
 	set_row(&p->rows[i], &c.target, c.why);
@@ -193,7 +193,10 @@ plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 	snprintf(p->quant, sizeof(p->quant), "keep");
 	if (!req->target.keep)
 		scheme_name(&req->target.scheme, p->quant);
-	status = check_source(req->model, err);
+	p->rules = tb_calloc(req->nrules, sizeof(*p->rules));
+	status = p->rules ? check_source(req->model, err) : tb_nomem(err);
+	for (; !status && p->nrules < req->nrules; p->nrules++)
+		status = plan_rule_parse(req->rules[p->nrules], &p->rules[p->nrules], err);
 	if (!status)
 		status = fill(p, req, err);
 	if (status) {
@@ -220,6 +223,9 @@ plan_free(struct plan *p)
 	if (!p)
 		return;
 	plan_parts_free(p->parts);
+	for (size_t i = 0; i < p->nrules; i++)
+		free(p->rules[i].pattern);
+	free(p->rules);
 	free_blobs(p);
 	free(p->rows);
 	free(p);

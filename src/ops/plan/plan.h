@@ -79,9 +79,11 @@ struct plan_target {
 enum tb_status plan_target_parse(const char *s, struct plan_target *out, struct tb_err *err)
 	TB_MUST_USE;
 
-struct plan_rule { const char *pattern; struct plan_target target; };	/* glob on names */
-/* "PATTERN=SCHEME"; the pattern is cut out of `text` (changed in place, borrowed). */
-enum tb_status plan_rule_parse(char *text, struct plan_rule *out, struct tb_err *err) TB_MUST_USE;
+/* A glob on names and what becomes of them. */
+struct plan_rule { char *pattern; struct plan_target target; };	/* pattern: owned */
+/* "PATTERN=SCHEME"; the caller frees out->pattern, NULL where this fails. */
+enum tb_status plan_rule_parse(const char *text, struct plan_rule *out, struct tb_err *err)
+	TB_MUST_USE;
 
 struct plan_request {
 	const struct model *model;	/* borrowed as long as the plan lives */
@@ -90,7 +92,8 @@ struct plan_request {
 	enum flavour flavour;
 	enum plan_dest dest;
 	enum plan_experts experts;
-	const struct plan_rule *rules;	/* borrowed for the call; the last match wins */
+	/* "PATTERN=SCHEME"; borrowed for the call; the last match wins. */
+	const char *const *rules;
 	size_t nrules;
 	bool requantize;		/* touch tensors that are quantized already */
 };
@@ -130,6 +133,8 @@ struct plan {
 	struct plan_blob *blobs;	/* in the order in which they are written; owned */
 	size_t nblobs;
 	struct plan_total total;
+	struct plan_rule *rules;	/* private; owned */
+	size_t nrules;
 	struct plan_parts *parts;	/* private */
 };
 

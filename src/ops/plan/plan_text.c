@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/base/mem.h"
 #include "src/ops/plan/plan.h"
 
 #define X(id, name) [id] = name,
@@ -69,13 +70,16 @@ plan_target_parse(const char *s, struct plan_target *out, struct tb_err *err)
 }
 
 enum tb_status
-plan_rule_parse(char *text, struct plan_rule *out, struct tb_err *err)
+plan_rule_parse(const char *text, struct plan_rule *out, struct tb_err *err)
 {
-	char *eq = strrchr(text, '=');
+	const char *eq = strrchr(text, '=');
+	enum tb_status status;
 
+	out->pattern = NULL;
 	if (!eq || eq == text)
 		return tb_fail(err, TB_EUSAGE, "\"%s\" is no rule: PATTERN=SCHEME", text);
-	*eq = 0;
-	out->pattern = text;
-	return plan_target_parse(eq + 1, &out->target, err);
+	status = plan_target_parse(eq + 1, &out->target, err);
+	if (!status && !(out->pattern = tb_strndup(text, (size_t)(eq - text))))
+		status = tb_nomem(err);
+	return status;
 }
