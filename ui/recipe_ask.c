@@ -8,9 +8,9 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/after.h"
 #include "src/face/words.h"
 #include "src/ops/home/ctx.h"
-#include "src/ops/scan/scan.h"
 #include "src/store/store.h"
 #include "ui/recipe_plan.h"
 
@@ -147,25 +147,17 @@ struct writing {
 	struct plan *plan;		/* owned */
 	struct convert_target *target;	/* owned */
 	struct convert_result result;
+	struct tb_err late;		/* what after_writing() had to tell */
 };
 
 static enum tb_status
 write_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct writing *w = arg;
-	struct scan_req req = { 0 };
-	struct scan_result scanned = { 0 };
-	struct tb_err late;
-	enum tb_status failed, status = op_convert(w->ctx, w->plan, w->target, w->target->exists,
-						   job, &w->result, err);
+	enum tb_status status = op_convert(w->ctx, w->plan, w->target, w->target->exists,
+					   job, &w->result, err);
 
-	/* folders and files may lie in a store as well */
-	if ((!status || status == TB_ESYNC) && w->ctx->roots.n) {
-		failed = op_scan(w->ctx, &req, NULL, &scanned, &late);
-		scan_result_free(&scanned);
-		if (!status && failed)
-			status = tb_fail(err, failed, "%s", late.msg);
-	}
+	after_writing(w->ctx, status, &w->late);
 	return status;
 }
 
@@ -179,6 +171,8 @@ write_say(void *arg, struct tb_buf *out)
 		      tb_human_bytes(w->result.bytes_written, bytes));
 	if (w->result.kept.where)
 		tb_buf_printf(out, "; the old one is kept: %s", w->result.kept.where);
+	if (w->late.code)
+		tb_buf_printf(out, "; %s", w->late.msg);
 }
 
 static void

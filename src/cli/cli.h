@@ -86,6 +86,8 @@ bool cli_parse(struct cli *cli, const struct tb_opt *opts, int *argc, char **arg
 
 /* "tbtui: message" on standard error, cleaned; CLI_FAILED. */
 enum cli_exit cli_fail(const struct tb_err *err);
+/* The same of what was done, but for that; CLI_WRONG. */
+enum cli_exit cli_complain(const struct tb_err *err);
 /* Something to know, on standard error, cleaned; "" and --quiet: nothing. */
 void cli_note(const struct cli *cli, const char *text);
 /* Something that belongs on standard output could not be put together: cli_end() says so. */

@@ -6,6 +6,7 @@
 #include "src/base/text.h"
 #include "src/cli/cli.h"
 #include "src/cli/kept.h"
+#include "src/face/after.h"
 #include "src/format/json.h"
 #include "src/ops/home/ctx.h"
 #include "src/ops/import/import.h"
@@ -14,14 +15,17 @@ struct task {
 	struct op_ctx *ctx;
 	struct import_req req;
 	struct import_result res;
+	struct tb_err late;		/* what after_writing() had to tell */
 };
 
 static enum tb_status
 run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct task *t = arg;
+	enum tb_status status = op_import(t->ctx, &t->req, job, &t->res, err);
 
-	return op_import(t->ctx, &t->req, job, &t->res, err);
+	after_writing(t->ctx, status, &t->late);
+	return status;
 }
 
 static enum cli_exit
@@ -77,6 +81,8 @@ COMMAND(cli_import, "import", "PATH NAME",
 	status = failed && failed != TB_ESYNC ? CLI_FAILED : print(cli, &t.res);
 	if (failed)
 		status = cli_fail(&err);
+	else if (t.late.code && status == CLI_OK)
+		status = cli_complain(&t.late);
 	import_result_free(&t.res);
 	op_ctx_free(&ctx);
 	return status;

@@ -8,20 +8,25 @@
 #include "src/cli/cli.h"
 #include "src/cli/kept.h"
 #include "src/cli/plan_args.h"
+#include "src/face/after.h"
 #include "src/format/json.h"
 
 struct task {
 	struct planned p;
 	struct convert_result res;
 	bool replace;
+	struct tb_err late;		/* what after_writing() had to tell */
 };
 
 static enum tb_status
 run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct task *t = arg;
+	enum tb_status status = op_convert(&t->p.ctx, t->p.plan, &t->p.target, t->replace, job,
+					   &t->res, err);
 
-	return op_convert(&t->p.ctx, t->p.plan, &t->p.target, t->replace, job, &t->res, err);
+	after_writing(&t->p.ctx, status, &t->late);
+	return status;
 }
 
 static size_t
@@ -116,6 +121,8 @@ convert(struct cli *cli, const struct plan_args *a, bool replace, char **argv)
 		status = cli_run(cli, argv[0], run, &t, &err);
 	if (!status || status == TB_ESYNC)
 		shown = print(cli, &t);
+	if (t.late.code && shown == CLI_OK)
+		shown = cli_complain(&t.late);
 	convert_result_free(&t.res);
 	planned_free(&t.p);
 	return status ? cli_fail(&err) : shown;

@@ -24,6 +24,13 @@ cli_fail(const struct tb_err *err)
 	return CLI_FAILED;
 }
 
+enum cli_exit
+cli_complain(const struct tb_err *err)
+{
+	(void)cli_fail(err);
+	return CLI_WRONG;
+}
+
 static bool lost;
 
 void

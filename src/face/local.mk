@@ -1,6 +1,8 @@
 # What both faces tell a person: no curses, no readline, no printing.
 noinst_LIBRARIES += src/face/libface.a
 src_face_libface_a_SOURCES = \
+	src/face/after.c \
+	src/face/after.h \
 	src/face/figures.c \
 	src/face/figures.h \
 	src/face/talk.c \

@@ -58,3 +58,11 @@ err_has "not all of the model can be read: blob sha256:$blob "
 rm "$file"
 mv "$T/away" "$file"
 expect 0 tb generate demo-moe:bf16 -p a -n 1
+
+# what a conversion wrote is listed without a scan; a store that is in no index stays so
+expect 0 tb quantize demo:bf16 fresh:int4 -q int4
+expect 0 tb ls fresh
+has '^fresh:int4 '
+expect 0 "$TBTUI" --store "$T/again" --db "$T/none.db" quantize demo:bf16 fresh:int4 -q int4
+[ -e "$T/none.db" ] && fail "a conversion made an index"
+exit 0
