@@ -102,7 +102,10 @@ struct jinja_value jinja_filter(struct jinja_ctx *c, const char *name,
 				const struct jinja_value *of, const struct jinja_args *args);
 bool jinja_test(struct jinja_ctx *c, const char *name, const struct jinja_value *of,
 		const struct jinja_args *args);
-jinja_fn *jinja_method(const struct jinja_value *of, const char *name);
+const struct jinja_builtin *jinja_method(const struct jinja_value *of, const char *name);
+/* Calls one that self is known to have. */
+struct jinja_value jinja_do(struct jinja_ctx *c, const struct jinja_value *self, const char *method,
+			    const struct jinja_args *args);
 void jinja_add_globals(struct jinja_ctx *c, struct jinja_scope *s);
 
 /* Filters of jinja_number.c. */

@@ -33,19 +33,19 @@ jinja_attr(struct jinja_ctx *c, const struct jinja_value *of, const char *name)
 {
 	struct jinja_value key = jinja_text(name);
 	const struct jinja_value *hit;
-	jinja_fn *fn;
+	const struct jinja_builtin *method;
 
 	if (of->type == J_UNDEFINED) {
 		undefined_error(c, of);
 		return *of;
 	}
-	fn = jinja_method(of, name);
-	if (fn) {
+	method = jinja_method(of, name);
+	if (method) {
 		struct jinja_func *f = jinja_get(c, sizeof(*f));
 
 		if (!f)
 			return jinja_none();
-		*f = (struct jinja_func){ .name = name, .fn = fn, .self = *of };
+		*f = (struct jinja_func){ method, *of };
 		return (struct jinja_value){ .type = J_FUNC, .func = f };
 	}
 	if (of->type == J_DICT || of->type == J_NAMESPACE) {
@@ -54,14 +54,6 @@ jinja_attr(struct jinja_ctx *c, const struct jinja_value *of, const char *name)
 			return *hit;
 	}
 	return jinja_undefined(name);
-}
-
-static struct jinja_value
-char_at(struct jinja_ctx *c, const struct jinja_value *str, int64_t at)
-{
-	const struct jinja_value part[3] = { jinja_int(at), jinja_int(at + 1), jinja_none() };
-
-	return jinja_slice(c, str, part);
 }
 
 struct jinja_value
@@ -85,7 +77,10 @@ jinja_item(struct jinja_ctx *c, const struct jinja_value *of, const struct jinja
 
 		if (i < 0 || i >= n)
 			return jinja_undefined("list item");
-		return of->type == J_LIST ? of->list->v[i] : char_at(c, of, i);
+		if (of->type == J_LIST)
+			return of->list->v[i];
+		return jinja_slice(c, of, (const struct jinja_value[]){ jinja_int(i),
+						jinja_int(i + 1), jinja_none() });
 	}
 	return key->type == J_STR ? jinja_attr(c, of, key->str.s) : jinja_undefined("item");
 }
@@ -199,7 +194,7 @@ add_texts(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja_v
 }
 
 static struct jinja_value
-repeat(struct jinja_ctx *c, const struct jinja_value *of, int64_t times)
+repeated(struct jinja_ctx *c, const struct jinja_value *of, int64_t times)
 {
 	struct tb_buf out = TB_BUF(JINJA_TEXT_MAX);
 	struct jinja_value list;
@@ -250,16 +245,6 @@ float_op(struct jinja_ctx *c, const char *op, double a, double b)
 	}
 }
 
-static bool
-int_power(int64_t a, int64_t b, int64_t *out)
-{
-	*out = 1;
-	for (int64_t i = 0; i < b && i < 64; i++)
-		if (__builtin_mul_overflow(*out, a, out))
-			return true;
-	return b > 64 && (a < -1 || a > 1);
-}
-
 /* Python's // and % round towards minus infinity. */
 static struct jinja_value
 int_op(struct jinja_ctx *c, const char *op, int64_t a, int64_t b)
@@ -274,7 +259,10 @@ int_op(struct jinja_ctx *c, const char *op, int64_t a, int64_t b)
 	} else if (!strcmp(op, "*")) {
 		over = __builtin_mul_overflow(a, b, &out);
 	} else if (!strcmp(op, "**") && b >= 0) {
-		over = int_power(a, b, &out);
+		out = 1;
+		for (int64_t i = 0; i < b && i < 64; i++)
+			over |= __builtin_mul_overflow(out, a, &out);
+		over |= b > 64 && (a < -1 || a > 1);
 	} else if ((!strcmp(op, "//") || !strcmp(op, "%")) && b && b != -1) {
 		bool down = a % b && (a < 0) != (b < 0);
 
@@ -316,9 +304,9 @@ operate(struct jinja_ctx *c, const char *op, const struct jinja_value *a,
 	if (!strcmp(op, "+") && a->type == J_LIST && b->type == J_LIST)
 		return joined_lists(c, a->list, b->list);
 	if (!strcmp(op, "*") && (a->type == J_STR || a->type == J_LIST) && is_int(b))
-		return repeat(c, a, as_int(b));
+		return repeated(c, a, as_int(b));
 	if (!strcmp(op, "*") && (b->type == J_STR || b->type == J_LIST) && is_int(a))
-		return repeat(c, b, as_int(a));
+		return repeated(c, b, as_int(a));
 	if (a->type == J_UNDEFINED || b->type == J_UNDEFINED)
 		undefined_error(c, a->type == J_UNDEFINED ? a : b);
 	if (!strcmp(op, "%") && a->type == J_STR)
@@ -349,7 +337,7 @@ compare_one(struct jinja_ctx *c, const char *op, const struct jinja_value *a,
 }
 
 static bool
-compare(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n)
+eval_compare(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n)
 {
 	struct jinja_value a = jinja_eval(c, s, n->a), b;
 
@@ -430,7 +418,8 @@ jinja_call(struct jinja_ctx *c, const struct jinja_value *fn, const struct jinja
 	if (!jinja_ok(c))
 		return jinja_none();
 	if (fn->type == J_FUNC)
-		return jinja_markup_like(&fn->func->self, fn->func->fn(c, &fn->func->self, args));
+		return jinja_markup_like(&fn->func->self,
+					 fn->func->is->fn(c, &fn->func->self, args, fn->func->is->how));
 	if (fn->type == J_MACRO)
 		return jinja_call_macro(c, fn->macro, args);
 	if (fn->type == J_UNDEFINED)
@@ -561,7 +550,7 @@ eval_any(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n)
 	case N_COND:
 		return eval_logic(c, s, n);
 	case N_COMPARE:
-		return jinja_bool(compare(c, s, n));
+		return jinja_bool(eval_compare(c, s, n));
 	default:
 		jinja_fail(c, TB_EUNSUP, "no expression");
 		return jinja_none();

@@ -5,34 +5,16 @@
 #include "src/base/text.h"
 #include "src/text/jinja.h"
 
-/* A filter is a function whose self is what stands in front of the bar. */
-#define FILTER(name) \
-	static struct jinja_value \
-	name(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+#define FILTER(name) static JINJA_FN(name)
 
 /* The method of the same name, of whatever as a string. */
-static struct jinja_value
-as_method(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args,
-	  const char *name)
+enum { TRIM, UPPER, LOWER, CAPITALIZE };
+FILTER(f_method)
 {
+	static const char *const names[] = { "strip", "upper", "lower", "capitalize" };
 	struct jinja_value s = jinja_to_str(c, self);
 
-	return jinja_markup_like(&s, jinja_method(&s, name)(c, &s, args));
-}
-
-FILTER(f_trim)
-{
-	return as_method(c, self, args, "strip");
-}
-
-FILTER(f_upper)
-{
-	return as_method(c, self, args, "upper");
-}
-
-FILTER(f_lower)
-{
-	return as_method(c, self, args, "lower");
+	return jinja_markup_like(&s, jinja_do(c, &s, names[how], args));
 }
 
 /* Words begin behind blanks, dashes and opening brackets, unlike str.title()'s. */
@@ -49,15 +31,10 @@ FILTER(f_title)
 			if (strchr("-({[< \t\n\v\f\r", s.str.s[k]))
 				break;
 		word = jinja_str(s.str.s + i, k - i);
-		word = jinja_method(&word, "capitalize")(c, &word, args);
+		word = jinja_do(c, &word, "capitalize", args);
 		tb_buf_add(&out, word.str.s, word.str.len);
 	}
 	return jinja_take(c, &out);
-}
-
-FILTER(f_capitalize)
-{
-	return as_method(c, self, args, "capitalize");
 }
 
 /* Of texts that are all plain, whatever they were. */
@@ -73,35 +50,27 @@ FILTER(f_replace)
 		v[i] = i < 2 ? jinja_plain(c, &args->v[i]) : args->v[i];
 		names[i] = args->names[i];
 	}
-	return jinja_method(&s, "replace")(c, &s, &plain);
+	return jinja_do(c, &s, "replace", &plain);
 }
 
 FILTER(f_string)
 {
-	(void)args;
 	return jinja_to_str(c, self);
 }
 
 FILTER(f_length)
 {
-	(void)args;
 	return jinja_int(jinja_len(c, self));
 }
 
-FILTER(f_first)
+enum { FIRST, LAST };
+FILTER(f_end)
 {
 	struct jinja_list *l = jinja_iterate(c, self);
 
-	(void)args;
-	return l->n ? l->v[0] : jinja_undefined("the first of nothing");
-}
-
-FILTER(f_last)
-{
-	struct jinja_list *l = jinja_iterate(c, self);
-
-	(void)args;
-	return l->n ? l->v[l->n - 1] : jinja_undefined("the last of nothing");
+	if (!l->n)
+		return jinja_undefined(how == FIRST ? "the first of nothing" : "the last of nothing");
+	return l->v[how == FIRST ? 0 : l->n - 1];
 }
 
 FILTER(f_default)
@@ -109,7 +78,6 @@ FILTER(f_default)
 	const struct jinja_value *otherwise = jinja_arg(args, 0, "default_value");
 	const struct jinja_value *falsy = jinja_arg(args, 1, "boolean");
 
-	(void)c;
 	if (self->type != J_UNDEFINED && !(falsy && jinja_true(falsy) && !jinja_true(self)))
 		return *self;
 	return otherwise ? *otherwise : jinja_text("");
@@ -131,7 +99,7 @@ dotted(struct jinja_ctx *c, struct jinja_value v, const struct jinja_value *path
 		jinja_fail(c, TB_EFORMAT, "an attribute is a %s", jinja_type_name(path));
 		return v;
 	}
-	parts = jinja_method(path, "split")(c, path, &args);
+	parts = jinja_do(c, path, "split", &args);
 	for (size_t i = 0; i < parts.list->n && jinja_ok(c); i++) {
 		struct jinja_value part = parts.list->v[i];
 		uint64_t at;
@@ -167,7 +135,6 @@ FILTER(f_list)
 	struct jinja_list *l = jinja_iterate(c, self);
 	struct jinja_value out = jinja_list(c);
 
-	(void)args;
 	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++)
 		jinja_push(c, out.list, l->v[i]);
 	return out;
@@ -179,12 +146,11 @@ FILTER(f_reverse)
 	struct jinja_value out = jinja_list(c), empty = jinja_text("");
 	struct jinja_args joined = { .v = &out, .names = (const char *[]){ NULL }, .n = 1 };
 
-	(void)args;
 	out.list->lazy = true;
 	for (size_t i = l->n; i && jinja_step(c, 1); i--)
 		jinja_push(c, out.list, l->v[i - 1]);
 	return self->type == J_STR
-		? jinja_markup_like(self, jinja_method(&empty, "join")(c, &empty, &joined)) : out;
+		? jinja_markup_like(self, jinja_do(c, &empty, "join", &joined)) : out;
 }
 
 FILTER(f_items)
@@ -195,32 +161,25 @@ FILTER(f_items)
 		jinja_fail(c, TB_EFORMAT, "items of a %s", jinja_type_name(self));
 		return jinja_none();
 	}
-	return jinja_method(self, "items")(c, self, args);
+	return jinja_do(c, self, "items", args);
 }
 
+enum { ESCAPE_ONCE, ESCAPE_AGAIN };
 FILTER(f_escape)
 {
-	(void)args;
-	return jinja_escape(c, self);
-}
+	struct jinja_value plain = how == ESCAPE_AGAIN ? jinja_plain(c, self) : *self;
 
-FILTER(f_forceescape)
-{
-	struct jinja_value plain = jinja_plain(c, self);
-
-	(void)args;
 	return jinja_escape(c, &plain);
 }
 
 FILTER(f_safe)
 {
-	(void)args;
 	return jinja_markup(c, self);
 }
 
 FILTER(f_tojson)
 {
-	struct jinja_json how = { .indent = -1, .comma = ", ", .colon = ": " };
+	struct jinja_json as = { .indent = -1, .comma = ", ", .colon = ": " };
 	const struct jinja_value *indent = jinja_arg(args, SIZE_MAX, "indent");
 	const struct jinja_value *ascii = jinja_arg(args, SIZE_MAX, "ensure_ascii");
 	const struct jinja_value *sort = jinja_arg(args, SIZE_MAX, "sort_keys");
@@ -230,19 +189,19 @@ FILTER(f_tojson)
 	if (!indent && args->n && !args->names[0])
 		indent = &args->v[0];
 	if (indent && indent->type == J_INT && indent->i >= 0 && indent->i <= 16) {
-		how.indent = (int)indent->i;
-		how.comma = ",";
+		as.indent = (int)indent->i;
+		as.comma = ",";
 	}
-	how.ascii = ascii && jinja_true(ascii);
-	how.sort_keys = sort && jinja_true(sort);
+	as.ascii = ascii && jinja_true(ascii);
+	as.sort_keys = sort && jinja_true(sort);
 	if (marks && marks->type == J_LIST && marks->list->n == 2 &&
 	    marks->list->v[0].type == J_STR && marks->list->v[1].type == J_STR) {
-		how.comma = marks->list->v[0].str.s;
-		how.colon = marks->list->v[1].str.s;
+		as.comma = marks->list->v[0].str.s;
+		as.colon = marks->list->v[1].str.s;
 	} else if (marks && marks->type != J_NONE) {
 		jinja_fail(c, TB_EFORMAT, "tojson: separators are not two texts");
 	}
-	jinja_to_json(c, self, &how, &out);
+	jinja_to_json(c, self, &as, &out);
 	return jinja_take(c, &out);
 }
 
@@ -303,38 +262,17 @@ iterate_true(struct jinja_ctx *c, const struct jinja_value *self)
 	return jinja_true(self) ? jinja_iterate(c, self) : jinja_list(c).list;
 }
 
-static struct jinja_value
-selected(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args,
-	 bool attribute, bool want)
+enum { WANT = 1, ATTRIBUTE = 2 };	/* of what is selected: else what does not hold, the item */
+FILTER(f_select)
 {
 	struct jinja_list *l = iterate_true(c, self);
 	struct jinja_value out = jinja_list(c);
 
 	out.list->lazy = true;
 	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++)
-		if (holds(c, l->v[i], args, attribute) == want)
+		if (holds(c, l->v[i], args, how & ATTRIBUTE) == (how & WANT))
 			jinja_push(c, out.list, l->v[i]);
 	return out;
-}
-
-FILTER(f_select)
-{
-	return selected(c, self, args, false, true);
-}
-
-FILTER(f_reject)
-{
-	return selected(c, self, args, false, false);
-}
-
-FILTER(f_selectattr)
-{
-	return selected(c, self, args, true, true);
-}
-
-FILTER(f_rejectattr)
-{
-	return selected(c, self, args, true, false);
 }
 
 FILTER(f_map)
@@ -376,7 +314,7 @@ key_of(struct jinja_ctx *c, const struct jinja_value *v, const struct sort_key *
 		k = dotted(c, k, key->attribute, NULL);
 	else if (key->by_pair && v->type == J_LIST && v->list->n > key->part)
 		k = v->list->v[key->part];
-	return k.type == J_STR && !key->with_case ? jinja_method(&k, "lower")(c, &k, &none) : k;
+	return k.type == J_STR && !key->with_case ? jinja_do(c, &k, "lower", &none) : k;
 }
 
 /* Stable and without a global for the comparison, hence merging by hand. */
@@ -407,7 +345,7 @@ sorted(struct jinja_ctx *c, const struct jinja_value *self, const struct sort_ke
        const struct jinja_value *reverse)
 {
 	const struct jinja_args none = { 0 };
-	struct jinja_value out = f_list(c, self, &none);
+	struct jinja_value out = f_list(c, self, &none, 0);
 	struct jinja_value *room = jinja_get(c, (out.list->n + 1) * sizeof(*room));
 
 	if (room)
@@ -432,7 +370,7 @@ FILTER(f_dictsort)
 	const struct jinja_value *with_case = jinja_arg(args, 0, "case_sensitive");
 	const struct jinja_value *by = jinja_arg(args, 1, "by");
 	struct sort_key key = { .by_pair = true, .with_case = with_case && jinja_true(with_case) };
-	struct jinja_value items = f_items(c, self, &(struct jinja_args){ 0 });
+	struct jinja_value items = f_items(c, self, &(struct jinja_args){ 0 }, 0);
 
 	key.part = by && by->type == J_STR && !strcmp(by->str.s, "value");
 	return jinja_ok(c) ? sorted(c, &items, &key, jinja_arg(args, 2, "reverse")) : items;
@@ -468,8 +406,8 @@ FILTER(f_unique)
 	return out;
 }
 
-static struct jinja_value
-extreme(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args, int sign)
+enum { LEAST = -1, GREATEST = 1 };
+FILTER(f_extreme)
 {
 	struct jinja_list *l = jinja_iterate(c, self);
 	const struct sort_key key = item_key(args);
@@ -478,53 +416,38 @@ extreme(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_
 	for (size_t i = 1; i < l->n && jinja_step(c, 1); i++) {
 		struct jinja_value a = key_of(c, &l->v[i], &key), b = key_of(c, &l->v[best], &key);
 
-		if (jinja_compare(c, &a, &b) * sign > 0)
+		if (jinja_compare(c, &a, &b) * how > 0)
 			best = i;
 	}
 	return l->n ? l->v[best] : jinja_undefined("the extreme of nothing");
 }
 
-FILTER(f_max)
-{
-	return extreme(c, self, args, 1);
-}
-
-FILTER(f_min)
-{
-	return extreme(c, self, args, -1);
-}
-
-static const struct filter { const char *name; jinja_fn *fn; } filters[] = {
-	{ "trim", f_trim }, { "upper", f_upper }, { "lower", f_lower }, { "title", f_title },
-	{ "capitalize", f_capitalize }, { "replace", f_replace }, { "string", f_string },
-	{ "length", f_length }, { "count", f_length }, { "first", f_first }, { "last", f_last },
-	{ "default", f_default }, { "d", f_default }, { "join", f_join }, { "list", f_list },
-	{ "reverse", f_reverse }, { "items", f_items }, { "int", jinja_f_int },
-	{ "float", jinja_f_float },
-	{ "abs", jinja_f_abs }, { "round", jinja_f_round }, { "escape", f_escape },
-	{ "e", f_escape }, { "forceescape", f_forceescape },
-	{ "safe", f_safe }, { "tojson", f_tojson }, { "indent", f_indent },
-	{ "select", f_select }, { "reject", f_reject }, { "selectattr", f_selectattr },
-	{ "rejectattr", f_rejectattr }, { "map", f_map }, { "sort", f_sort },
-	{ "dictsort", f_dictsort }, { "unique", f_unique }, { "max", f_max }, { "min", f_min },
+static const struct jinja_builtin filters[] = {
+	{ "trim", f_method, TRIM }, { "upper", f_method, UPPER }, { "lower", f_method, LOWER },
+	{ "capitalize", f_method, CAPITALIZE }, { "title", f_title, 0 },
+	{ "replace", f_replace, 0 }, { "string", f_string, 0 }, { "length", f_length, 0 },
+	{ "count", f_length, 0 }, { "first", f_end, FIRST }, { "last", f_end, LAST },
+	{ "default", f_default, 0 }, { "d", f_default, 0 }, { "join", f_join, 0 },
+	{ "list", f_list, 0 }, { "reverse", f_reverse, 0 }, { "items", f_items, 0 },
+	{ "int", jinja_f_int, 0 }, { "float", jinja_f_float, 0 }, { "abs", jinja_f_abs, 0 },
+	{ "round", jinja_f_round, 0 }, { "escape", f_escape, ESCAPE_ONCE },
+	{ "e", f_escape, ESCAPE_ONCE }, { "forceescape", f_escape, ESCAPE_AGAIN },
+	{ "safe", f_safe, 0 }, { "tojson", f_tojson, 0 }, { "indent", f_indent, 0 },
+	{ "select", f_select, WANT }, { "reject", f_select, 0 },
+	{ "selectattr", f_select, ATTRIBUTE | WANT }, { "rejectattr", f_select, ATTRIBUTE },
+	{ "map", f_map, 0 }, { "sort", f_sort, 0 }, { "dictsort", f_dictsort, 0 },
+	{ "unique", f_unique, 0 }, { "max", f_extreme, GREATEST }, { "min", f_extreme, LEAST },
 };
-
-static jinja_fn *
-find(const char *name)
-{
-	for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++)
-		if (!strcmp(filters[i].name, name))
-			return filters[i].fn;
-	return NULL;
-}
 
 struct jinja_value
 jinja_filter(struct jinja_ctx *c, const char *name, const struct jinja_value *of,
 	     const struct jinja_args *args)
 {
-	jinja_fn *fn = find(name);
+	size_t i = 0, n = sizeof(filters) / sizeof(*filters);
 
-	if (!fn)	/* as in Jinja only where it is reached */
+	while (i < n && strcmp(filters[i].name, name))
+		i++;
+	if (i == n)	/* as in Jinja only where it is reached */
 		jinja_fail(c, TB_EUNSUP, "filter \"%.60s\" is not supported", name);
-	return jinja_ok(c) ? fn(c, of, args) : jinja_none();
+	return jinja_ok(c) ? filters[i].fn(c, of, args, filters[i].how) : jinja_none();
 }

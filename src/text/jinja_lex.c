@@ -14,21 +14,12 @@ struct lexer {
 };
 
 static struct jinja_token *
-add(struct lexer *l, enum jinja_token_type type, const char *s, size_t len)
+lex_add(struct lexer *l, enum jinja_token_type type, const char *s, size_t len)
 {
 	struct jinja_tokens *t = l->out;
 
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 256;
-		struct jinja_token *v = jinja_get(l->c, cap * sizeof(*v));
-
-		if (!v)
-			return NULL;
-		if (t->n)
-			memcpy(v, t->v, t->n * sizeof(*v));
-		t->v = v;
-		t->cap = cap;
-	}
+	if (!jinja_room(l->c, &t->v, t->n, &t->cap, sizeof(*t->v)))
+		return NULL;
 	t->v[t->n] = (struct jinja_token){ .type = type, .line = l->c->line, .s = s, .len = len };
 	return &t->v[t->n++];
 }
@@ -42,7 +33,7 @@ advance(struct lexer *l, size_t n)
 }
 
 static bool
-at(const struct lexer *l, const char *s)
+lex_at(const struct lexer *l, const char *s)
 {
 	size_t n = strlen(s);
 
@@ -82,7 +73,7 @@ lex_data(struct lexer *l)
 			stop = line;
 	}
 	if (stop > l->p)
-		add(l, T_DATA, l->p, (size_t)(stop - l->p));
+		lex_add(l, T_DATA, l->p, (size_t)(stop - l->p));
 	advance(l, (size_t)(tag - l->p));
 }
 
@@ -99,7 +90,7 @@ close_tag(struct lexer *l, const char *close, bool trim)
 			l->line_start = *l->p == '\n';
 			advance(l, 1);
 		}
-	} else if (trim && !keep && at(l, "\n")) {
+	} else if (trim && !keep && lex_at(l, "\n")) {
 		advance(l, 1);
 		l->line_start = true;
 	}
@@ -108,7 +99,7 @@ close_tag(struct lexer *l, const char *close, bool trim)
 static void
 lex_comment(struct lexer *l)
 {
-	while (l->p < l->end && !at(l, "#}") && !at(l, "-#}") && !at(l, "+#}"))
+	while (l->p < l->end && !lex_at(l, "#}") && !lex_at(l, "-#}") && !lex_at(l, "+#}"))
 		advance(l, 1);
 	if (l->p == l->end)
 		jinja_fail(l->c, TB_EFORMAT, "a comment without an end");
@@ -180,7 +171,7 @@ lex_string(struct lexer *l)
 		jinja_fail(l->c, TB_EFORMAT, "a string without an end");
 	advance(l, 1);
 	v = jinja_take(l->c, &text);
-	add(l, T_STR, v.str.s, v.str.len);
+	lex_add(l, T_STR, v.str.s, v.str.len);
 }
 
 static bool
@@ -200,7 +191,7 @@ lex_name(struct lexer *l)
 		l->p++;
 	v = jinja_copy(l->c, start, (size_t)(l->p - start));
 	if (jinja_ok(l->c))
-		add(l, T_NAME, v.str.s, v.str.len);
+		lex_add(l, T_NAME, v.str.s, v.str.len);
 }
 
 static void
@@ -228,7 +219,7 @@ lex_number(struct lexer *l)
 	text[n] = 0;
 	if (n + 1 == sizeof(text) || (!real && n > 18))
 		jinja_fail(l->c, TB_EUNSUP, "the number %s is too long", text);
-	t = add(l, real ? T_FLOAT : T_INT, NULL, 0);
+	t = lex_add(l, real ? T_FLOAT : T_INT, NULL, 0);
 	if (t && real)
 		t->f = strtod(text, NULL);
 	else if (t)
@@ -242,8 +233,8 @@ lex_op(struct lexer *l)
 		"%", "~", "[", "]", "(", ")", "{", "}", ">", "<", "=", ".", ":", "|", ",", ";" };
 
 	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
-		if (at(l, ops[i])) {
-			add(l, T_OP, ops[i], strlen(ops[i]));
+		if (lex_at(l, ops[i])) {
+			lex_add(l, T_OP, ops[i], strlen(ops[i]));
 			l->p += strlen(ops[i]);
 			return;
 		}
@@ -273,9 +264,9 @@ lex_one(struct lexer *l, size_t *open)
 static bool
 at_close(const struct lexer *l, const char *close)
 {
-	if (at(l, close))
+	if (lex_at(l, close))
 		return true;
-	return (at(l, "-") || at(l, "+")) && (size_t)(l->end - l->p) > 2 &&
+	return (lex_at(l, "-") || lex_at(l, "+")) && (size_t)(l->end - l->p) > 2 &&
 	       !memcmp(l->p + 1, close, 2);
 }
 
@@ -286,7 +277,7 @@ lex_tag(struct lexer *l, bool block)
 	const char *close = block ? "%}" : "}}";
 	size_t open = 0;
 
-	add(l, block ? T_BLOCK_BEGIN : T_VAR_BEGIN, NULL, 0);
+	lex_add(l, block ? T_BLOCK_BEGIN : T_VAR_BEGIN, NULL, 0);
 	while (l->p < l->end && jinja_ok(l->c) && (open || !at_close(l, close)))
 		lex_one(l, &open);
 	if (!jinja_ok(l->c))
@@ -295,7 +286,7 @@ lex_tag(struct lexer *l, bool block)
 		jinja_fail(l->c, TB_EFORMAT, "a tag without \"%s\"", close);
 		return;
 	}
-	add(l, block ? T_BLOCK_END : T_VAR_END, NULL, 0);
+	lex_add(l, block ? T_BLOCK_END : T_VAR_END, NULL, 0);
 	close_tag(l, close, block);
 }
 
@@ -345,7 +336,7 @@ lex_raw(struct lexer *l)
 		while (n && blank(start[n - 1]))
 			n--;
 	if (n)
-		add(l, T_DATA, start, n);
+		lex_add(l, T_DATA, start, n);
 	advance(l, (size_t)(stop - l->p) + m - (stop[m - 3] == '-' || stop[m - 3] == '+' ? 3 : 2));
 	close_tag(l, "%}", true);
 	return true;
@@ -377,5 +368,5 @@ jinja_lex(struct jinja_ctx *c, const char *source, size_t len, struct jinja_toke
 		else
 			lex_tag(&l, kind == '%');
 	}
-	add(&l, T_END, NULL, 0);
+	lex_add(&l, T_END, NULL, 0);
 }

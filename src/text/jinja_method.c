@@ -10,9 +10,7 @@
 #include "src/text/jinja.h"
 #include "src/text/tok_uni.h"
 
-#define METHOD(name) \
-	static struct jinja_value \
-	name(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+#define METHOD(name) static JINJA_FN(name)
 
 static bool
 in_set(const struct jinja_value *set, const char *s, size_t n, uint32_t cp)
@@ -21,22 +19,22 @@ in_set(const struct jinja_value *set, const char *s, size_t n, uint32_t cp)
 					 : tok_is_space(cp) || (cp >= 0x1c && cp <= 0x1f);
 }
 
-static struct jinja_value
-stripped(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args,
-	 bool left, bool right)
+enum { LEFT = 1, RIGHT = 2 };	/* of what is stripped, searched from, or an end */
+
+METHOD(str_strip)
 {
 	const struct jinja_value *set = jinja_arg(args, 0, "chars");
 	const char *s = self->str.s, *end = s + self->str.len;
 	uint32_t cp;
 	size_t n;
 
-	while (left && s < end) {
+	while (how & LEFT && s < end) {
 		n = tb_utf8_next(s, (size_t)(end - s), &cp);
 		if (!in_set(set, s, n, cp))
 			break;
 		s += n;
 	}
-	while (right && s < end) {
+	while (how & RIGHT && s < end) {
 		n = tok_utf8_last(s, (size_t)(end - s), &cp);
 		if (!in_set(set, end - n, n, cp))
 			break;
@@ -45,25 +43,9 @@ stripped(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja
 	return jinja_copy(c, s, (size_t)(end - s));
 }
 
-METHOD(str_strip)
-{
-	return stripped(c, self, args, true, true);
-}
-
-METHOD(str_lstrip)
-{
-	return stripped(c, self, args, true, false);
-}
-
-METHOD(str_rstrip)
-{
-	return stripped(c, self, args, false, true);
-}
-
 enum letter_case { CASE_UPPER, CASE_LOWER, CASE_TITLE, CASE_CAPITAL };
 
-static struct jinja_value
-recased(struct jinja_ctx *c, const struct jinja_value *self, enum letter_case how)
+METHOD(str_recased)
 {
 	struct tb_buf out = TB_BUF(JINJA_TEXT_MAX);
 	bool start = true;
@@ -84,30 +66,6 @@ recased(struct jinja_ctx *c, const struct jinja_value *self, enum letter_case ho
 		start = how == CASE_TITLE && utf8proc_tolower(to) == utf8proc_toupper(to);
 	}
 	return jinja_take(c, &out);
-}
-
-METHOD(str_upper)
-{
-	(void)args;
-	return recased(c, self, CASE_UPPER);
-}
-
-METHOD(str_lower)
-{
-	(void)args;
-	return recased(c, self, CASE_LOWER);
-}
-
-METHOD(str_title)
-{
-	(void)args;
-	return recased(c, self, CASE_TITLE);
-}
-
-METHOD(str_capitalize)
-{
-	(void)args;
-	return recased(c, self, CASE_CAPITAL);
 }
 
 static void
@@ -177,7 +135,7 @@ METHOD(str_split)
 }
 
 static const char *
-find_last(const char *s, const char *end, const struct jinja_value *what)
+str_find_last(const char *s, const char *end, const struct jinja_value *what)
 {
 	for (const char *p = end - what->str.len; p >= s; p--)
 		if (!memcmp(p, what->str.s, what->str.len))
@@ -195,7 +153,7 @@ METHOD(str_rsplit)
 	if (!by || !by->str.len || by->str.len > self->str.len + 1)
 		jinja_fail(c, TB_EUNSUP, "rsplit() is supported with a separator only");
 	while (jinja_ok(c) && max-- && (size_t)(end - s) >= by->str.len &&
-	       (hit = find_last(s, end, by))) {
+	       (hit = str_find_last(s, end, by))) {
 		push_piece(c, back.list, hit + by->str.len, end);
 		end = hit;
 	}
@@ -210,7 +168,6 @@ METHOD(str_splitlines)
 	const char *s = self->str.s, *end = s + self->str.len;
 	struct jinja_value out = jinja_list(c);
 
-	(void)args;
 	while (s < end && jinja_ok(c)) {
 		const char *nl = s;
 
@@ -223,17 +180,15 @@ METHOD(str_splitlines)
 }
 
 static bool
-has_end(const struct jinja_value *s, const struct jinja_value *part, bool at_start)
+has_end(const struct jinja_value *s, const struct jinja_value *part, int which)
 {
 	return part->type == J_STR && part->str.len <= s->str.len &&
-	       !memcmp(s->str.s + (at_start ? 0 : s->str.len - part->str.len), part->str.s,
+	       !memcmp(s->str.s + (which == LEFT ? 0 : s->str.len - part->str.len), part->str.s,
 		       part->str.len);
 }
 
 /* startswith() and endswith() take a string or a tuple of them. */
-static struct jinja_value
-has_one_end(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args,
-	    bool at_start)
+METHOD(str_has_end)
 {
 	const struct jinja_value *part = jinja_arg(args, 0, "prefix");
 
@@ -242,37 +197,19 @@ has_one_end(struct jinja_ctx *c, const struct jinja_value *self, const struct ji
 		return jinja_none();
 	}
 	if (part->type == J_STR)
-		return jinja_bool(has_end(self, part, at_start));
+		return jinja_bool(has_end(self, part, how));
 	for (size_t i = 0; i < part->list->n; i++)
-		if (has_end(self, &part->list->v[i], at_start))
+		if (has_end(self, &part->list->v[i], how))
 			return jinja_bool(true);
 	return jinja_bool(false);
 }
 
-METHOD(str_startswith)
+METHOD(str_without_end)
 {
-	return has_one_end(c, self, args, true);
-}
+	const struct jinja_value *part = jinja_arg_str(c, args, 0, how == LEFT ? "prefix" : "suffix");
+	size_t n = part && has_end(self, part, how) ? part->str.len : 0;
 
-METHOD(str_endswith)
-{
-	return has_one_end(c, self, args, false);
-}
-
-METHOD(str_removeprefix)
-{
-	const struct jinja_value *part = jinja_arg_str(c, args, 0, "prefix");
-	size_t n = part && has_end(self, part, true) ? part->str.len : 0;
-
-	return jinja_copy(c, self->str.s + n, self->str.len - n);
-}
-
-METHOD(str_removesuffix)
-{
-	const struct jinja_value *part = jinja_arg_str(c, args, 0, "suffix");
-	size_t n = part && has_end(self, part, false) ? part->str.len : 0;
-
-	return jinja_copy(c, self->str.s, self->str.len - n);
+	return jinja_copy(c, self->str.s + (how == LEFT ? n : 0), self->str.len - n);
 }
 
 METHOD(str_replace)
@@ -297,8 +234,7 @@ METHOD(str_replace)
 	return jinja_take(c, &out);
 }
 
-static struct jinja_value
-found(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args, bool last)
+METHOD(str_find)
 {
 	const struct jinja_value *what = jinja_arg_str(c, args, 0, "sub");
 	const char *s = self->str.s, *hit;
@@ -310,20 +246,10 @@ found(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_ar
 	}
 	if (what->str.len > self->str.len)
 		return jinja_int(-1);
-	hit = last ? find_last(s, s + self->str.len, what)
+	hit = how == RIGHT ? str_find_last(s, s + self->str.len, what)
 		   : memmem(s, self->str.len, what->str.s, what->str.len);
 	before = jinja_str(s, hit ? (size_t)(hit - s) : 0);
 	return jinja_int(hit ? (int64_t)jinja_chars(&before) : -1);
-}
-
-METHOD(str_find)
-{
-	return found(c, self, args, false);
-}
-
-METHOD(str_rfind)
-{
-	return found(c, self, args, true);
 }
 
 METHOD(str_count)
@@ -357,18 +283,7 @@ METHOD(str_join)
 	return jinja_take(c, &out);
 }
 
-static struct jinja_value
-all_are(const struct jinja_value *self, tok_class *cls)
-{
-	bool all = self->str.len > 0;
-	uint32_t cp;
-
-	for (size_t i = 0; i < self->str.len && all;) {
-		i += tb_utf8_next(self->str.s + i, self->str.len - i, &cp);
-		all = cls(cp);
-	}
-	return jinja_bool(all);
-}
+enum { ARE_ALPHA, ARE_ALNUM, ARE_DIGITS, ARE_SPACE };
 
 static bool
 is_alpha(uint32_t cp)
@@ -390,32 +305,17 @@ is_digit(uint32_t cp)
 	return utf8proc_category((int32_t)cp) == UTF8PROC_CATEGORY_ND;
 }
 
-METHOD(str_isalpha)
+METHOD(str_all_are)
 {
-	(void)c;
-	(void)args;
-	return all_are(self, is_alpha);
-}
+	static tok_class *const classes[] = { is_alpha, is_alnum, is_digit, tok_is_space };
+	bool all = self->str.len > 0;
+	uint32_t cp;
 
-METHOD(str_isalnum)
-{
-	(void)c;
-	(void)args;
-	return all_are(self, is_alnum);
-}
-
-METHOD(str_isdigit)
-{
-	(void)c;
-	(void)args;
-	return all_are(self, is_digit);
-}
-
-METHOD(str_isspace)
-{
-	(void)c;
-	(void)args;
-	return all_are(self, tok_is_space);
+	for (size_t i = 0; i < self->str.len && all;) {
+		i += tb_utf8_next(self->str.s + i, self->str.len - i, &cp);
+		all = classes[how](cp);
+	}
+	return jinja_bool(all);
 }
 
 /* "{} {0} {name}", "{{" and "}}"; fields with conversions or formats are refused. */
@@ -469,23 +369,14 @@ METHOD(str_format)
 	return jinja_take(c, &out);
 }
 
-METHOD(dict_keys)
+enum { KEYS, VALUES };
+
+METHOD(dict_half)
 {
 	struct jinja_value out = jinja_list(c);
 
-	(void)args;
 	for (size_t i = 0; i < self->dict->n; i++)
-		jinja_push(c, out.list, self->dict->v[i].key);
-	return out;
-}
-
-METHOD(dict_values)
-{
-	struct jinja_value out = jinja_list(c);
-
-	(void)args;
-	for (size_t i = 0; i < self->dict->n; i++)
-		jinja_push(c, out.list, self->dict->v[i].value);
+		jinja_push(c, out.list, how == KEYS ? self->dict->v[i].key : self->dict->v[i].value);
 	return out;
 }
 
@@ -493,7 +384,6 @@ METHOD(dict_items)
 {
 	struct jinja_value out = jinja_list(c);
 
-	(void)args;
 	for (size_t i = 0; i < self->dict->n && jinja_step(c, 1); i++) {
 		struct jinja_value pair = jinja_list(c);
 
@@ -520,7 +410,6 @@ METHOD(dict_copy)
 {
 	struct jinja_value out = jinja_dict(c);
 
-	(void)args;
 	for (size_t i = 0; i < self->dict->n; i++)
 		jinja_put(c, out.dict, self->dict->v[i].key, self->dict->v[i].value);
 	return out;
@@ -549,44 +438,54 @@ METHOD(list_count)
 
 METHOD(unsafe)
 {
-	(void)args;
 	jinja_fail(c, TB_EFORMAT, "a method that changes a %s is not safe", jinja_type_name(self));
 	return jinja_none();
 }
 
-static const struct method {
-	enum jinja_type type;
-	const char *name;
-	jinja_fn *fn;
-} methods[] = {
-	{ J_STR, "strip", str_strip }, { J_STR, "lstrip", str_lstrip },
-	{ J_STR, "rstrip", str_rstrip }, { J_STR, "upper", str_upper },
-	{ J_STR, "lower", str_lower }, { J_STR, "title", str_title },
-	{ J_STR, "capitalize", str_capitalize }, { J_STR, "split", str_split },
-	{ J_STR, "rsplit", str_rsplit }, { J_STR, "splitlines", str_splitlines },
-	{ J_STR, "startswith", str_startswith }, { J_STR, "endswith", str_endswith },
-	{ J_STR, "removeprefix", str_removeprefix }, { J_STR, "removesuffix", str_removesuffix },
-	{ J_STR, "replace", str_replace }, { J_STR, "find", str_find },
-	{ J_STR, "rfind", str_rfind }, { J_STR, "count", str_count }, { J_STR, "join", str_join },
-	{ J_STR, "isalpha", str_isalpha }, { J_STR, "isalnum", str_isalnum },
-	{ J_STR, "isdigit", str_isdigit }, { J_STR, "isspace", str_isspace },
-	{ J_STR, "format", str_format },
-	{ J_DICT, "keys", dict_keys }, { J_DICT, "values", dict_values },
-	{ J_DICT, "items", dict_items }, { J_DICT, "get", dict_get },
-	{ J_DICT, "copy", dict_copy }, { J_DICT, "update", unsafe }, { J_DICT, "pop", unsafe },
-	{ J_DICT, "popitem", unsafe }, { J_DICT, "clear", unsafe },
-	{ J_DICT, "setdefault", unsafe },
-	{ J_LIST, "index", list_index }, { J_LIST, "count", list_count },
-	{ J_LIST, "append", unsafe }, { J_LIST, "extend", unsafe }, { J_LIST, "insert", unsafe },
-	{ J_LIST, "pop", unsafe }, { J_LIST, "remove", unsafe }, { J_LIST, "sort", unsafe },
-	{ J_LIST, "reverse", unsafe }, { J_LIST, "clear", unsafe },
+static const struct { enum jinja_type type; struct jinja_builtin is; } methods[] = {
+	{ J_STR, { "strip", str_strip, LEFT | RIGHT } }, { J_STR, { "lstrip", str_strip, LEFT } },
+	{ J_STR, { "rstrip", str_strip, RIGHT } },
+	{ J_STR, { "upper", str_recased, CASE_UPPER } }, { J_STR, { "lower", str_recased, CASE_LOWER } },
+	{ J_STR, { "title", str_recased, CASE_TITLE } },
+	{ J_STR, { "capitalize", str_recased, CASE_CAPITAL } },
+	{ J_STR, { "split", str_split, 0 } }, { J_STR, { "rsplit", str_rsplit, 0 } },
+	{ J_STR, { "splitlines", str_splitlines, 0 } },
+	{ J_STR, { "startswith", str_has_end, LEFT } }, { J_STR, { "endswith", str_has_end, RIGHT } },
+	{ J_STR, { "removeprefix", str_without_end, LEFT } },
+	{ J_STR, { "removesuffix", str_without_end, RIGHT } },
+	{ J_STR, { "replace", str_replace, 0 } }, { J_STR, { "find", str_find, LEFT } },
+	{ J_STR, { "rfind", str_find, RIGHT } }, { J_STR, { "count", str_count, 0 } },
+	{ J_STR, { "join", str_join, 0 } }, { J_STR, { "format", str_format, 0 } },
+	{ J_STR, { "isalpha", str_all_are, ARE_ALPHA } },
+	{ J_STR, { "isalnum", str_all_are, ARE_ALNUM } },
+	{ J_STR, { "isdigit", str_all_are, ARE_DIGITS } },
+	{ J_STR, { "isspace", str_all_are, ARE_SPACE } },
+	{ J_DICT, { "keys", dict_half, KEYS } }, { J_DICT, { "values", dict_half, VALUES } },
+	{ J_DICT, { "items", dict_items, 0 } }, { J_DICT, { "get", dict_get, 0 } },
+	{ J_DICT, { "copy", dict_copy, 0 } }, { J_DICT, { "update", unsafe, 0 } },
+	{ J_DICT, { "pop", unsafe, 0 } }, { J_DICT, { "popitem", unsafe, 0 } },
+	{ J_DICT, { "clear", unsafe, 0 } }, { J_DICT, { "setdefault", unsafe, 0 } },
+	{ J_LIST, { "index", list_index, 0 } }, { J_LIST, { "count", list_count, 0 } },
+	{ J_LIST, { "append", unsafe, 0 } }, { J_LIST, { "extend", unsafe, 0 } },
+	{ J_LIST, { "insert", unsafe, 0 } }, { J_LIST, { "pop", unsafe, 0 } },
+	{ J_LIST, { "remove", unsafe, 0 } }, { J_LIST, { "sort", unsafe, 0 } },
+	{ J_LIST, { "reverse", unsafe, 0 } }, { J_LIST, { "clear", unsafe, 0 } },
 };
 
-jinja_fn *
+const struct jinja_builtin *
 jinja_method(const struct jinja_value *of, const char *name)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
-		if (methods[i].type == of->type && !strcmp(methods[i].name, name))
-			return methods[i].fn;
+		if (methods[i].type == of->type && !strcmp(methods[i].is.name, name))
+			return &methods[i].is;
 	return NULL;
+}
+
+struct jinja_value
+jinja_do(struct jinja_ctx *c, const struct jinja_value *self, const char *method,
+	 const struct jinja_args *args)
+{
+	const struct jinja_builtin *m = jinja_method(self, method);
+
+	return m->fn(c, self, args, m->how);
 }

@@ -10,32 +10,16 @@
 
 #include "src/base/text.h"
 #include "src/text/jinja.h"
-#include "src/text/tok_uni.h"
 
 enum number { NUMBER_NONE, NUMBER_OK, NUMBER_LARGE };
 
 /* Without blanks around it, as both int() and float() take a text. */
-static const char *
-bare(const struct jinja_value *v, size_t *len)
+static struct jinja_value
+bare(struct jinja_ctx *c, const struct jinja_value *v)
 {
-	const char *s = v->str.s, *end = s + v->str.len;
-	uint32_t cp;
-	size_t n;
+	const struct jinja_args none = { 0 };
 
-	while (s < end) {
-		n = tb_utf8_next(s, (size_t)(end - s), &cp);
-		if (!tok_is_space(cp))
-			break;
-		s += n;
-	}
-	while (s < end) {
-		n = tok_utf8_last(s, (size_t)(end - s), &cp);
-		if (!tok_is_space(cp))
-			break;
-		end -= n;
-	}
-	*len = (size_t)(end - s);
-	return s;
+	return v->type == J_STR ? jinja_do(c, v, "strip", &none) : *v;
 }
 
 /* "0x" and its like belong to their base, and decide where it is 0. */
@@ -69,8 +53,7 @@ digit_of(char ch)
 static enum number
 read_int(const struct jinja_value *v, int64_t base, int64_t *out)
 {
-	size_t len;
-	const char *s = bare(v, &len), *end = s + len;
+	const char *s = v->str.s, *end = s + v->str.len;
 	bool minus = s < end && *s == '-', gap = false, over = false;
 
 	*out = 0;
@@ -87,7 +70,7 @@ read_int(const struct jinja_value *v, int64_t base, int64_t *out)
 		over |= __builtin_mul_overflow(*out, base, out) ||
 			__builtin_sub_overflow(*out, digit_of(*s), out);
 	}
-	if (gap || !len)
+	if (gap || !v->str.len)
 		return NUMBER_NONE;
 	over |= !minus && __builtin_sub_overflow(0, *out, out);
 	return over ? NUMBER_LARGE : NUMBER_OK;
@@ -96,8 +79,8 @@ read_int(const struct jinja_value *v, int64_t base, int64_t *out)
 static bool
 read_float(const struct jinja_value *v, double *out)
 {
-	size_t len, n = 0;
-	const char *s = bare(v, &len), *word;
+	size_t len = v->str.len, n = 0;
+	const char *s = v->str.s, *word;
 	char text[512], *end;
 
 	if (!len || len >= sizeof(text))
@@ -128,11 +111,11 @@ whole(struct jinja_ctx *c, double f)
 	return jinja_int(jinja_ok(c) ? (int64_t)f : 0);
 }
 
-struct jinja_value
-jinja_f_int(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+JINJA_FN(jinja_f_int)
 {
 	const struct jinja_value *otherwise = jinja_arg(args, 0, "default");
 	const struct jinja_value *base = jinja_arg(args, 1, "base");
+	const struct jinja_value v = bare(c, self);
 	enum number known = NUMBER_NONE;
 	int64_t i;
 	double f;
@@ -140,7 +123,7 @@ jinja_f_int(struct jinja_ctx *c, const struct jinja_value *self, const struct ji
 	if (self->type == J_UNDEFINED)
 		jinja_fail(c, TB_EFORMAT, "'%.80s' is undefined", self->str.s);
 	if (self->type == J_STR)
-		known = read_int(self, base && base->type == J_INT ? base->i : 10, &i);
+		known = read_int(&v, base && base->type == J_INT ? base->i : 10, &i);
 	if (known == NUMBER_LARGE)
 		jinja_fail(c, TB_ELIMIT, "a number is too large");
 	if (known == NUMBER_OK)
@@ -149,30 +132,28 @@ jinja_f_int(struct jinja_ctx *c, const struct jinja_value *self, const struct ji
 		return self->type == J_INT ? *self : jinja_int(self->b);
 	if (self->type == J_FLOAT && !isnan(self->f))
 		return whole(c, self->f);
-	if (self->type == J_STR && read_float(self, &f) && isfinite(f))
+	if (self->type == J_STR && read_float(&v, &f) && isfinite(f))
 		return whole(c, f);
 	return otherwise ? *otherwise : jinja_int(0);
 }
 
-struct jinja_value
-jinja_f_float(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+JINJA_FN(jinja_f_float)
 {
 	const struct jinja_value *otherwise = jinja_arg(args, 0, "default");
+	const struct jinja_value v = bare(c, self);
 	double f;
 
 	if (self->type == J_UNDEFINED)
 		jinja_fail(c, TB_EFORMAT, "'%.80s' is undefined", self->str.s);
 	if (jinja_is_num(self))
 		return jinja_float(jinja_num(self));
-	if (self->type == J_STR && read_float(self, &f))
+	if (self->type == J_STR && read_float(&v, &f))
 		return jinja_float(f);
 	return otherwise ? *otherwise : jinja_float(0);
 }
 
-struct jinja_value
-jinja_f_abs(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+JINJA_FN(jinja_f_abs)
 {
-	(void)args;
 	if (self->type == J_FLOAT)
 		return jinja_float(fabs(self->f));
 	if (self->type == J_BOOL)
@@ -220,12 +201,11 @@ round_int(struct jinja_ctx *c, int64_t i, int64_t places)
 	return jinja_int(i);
 }
 
-struct jinja_value
-jinja_f_round(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+JINJA_FN(jinja_f_round)
 {
 	const struct jinja_value *places = jinja_arg(args, 0, "precision");
 	const struct jinja_value *method = jinja_arg(args, 1, "method");
-	const char *how = method && method->type == J_STR ? method->str.s : method ? "" : "common";
+	const char *way = method && method->type == J_STR ? method->str.s : method ? "" : "common";
 	int64_t n = places && places->type == J_INT ? places->i : 0;
 	double scale = pow(10, (double)n);
 
@@ -233,10 +213,10 @@ jinja_f_round(struct jinja_ctx *c, const struct jinja_value *self, const struct 
 		jinja_fail(c, TB_EFORMAT, "round of a %s", jinja_type_name(self));
 		return jinja_none();
 	}
-	if (!strcmp(how, "ceil") || !strcmp(how, "floor"))	/* + 0: integers have no -0 */
-		return jinja_float(((*how == 'c' ? ceil(jinja_num(self) * scale)
+	if (!strcmp(way, "ceil") || !strcmp(way, "floor"))	/* + 0: integers have no -0 */
+		return jinja_float(((*way == 'c' ? ceil(jinja_num(self) * scale)
 						 : floor(jinja_num(self) * scale)) + 0) / scale);
-	if (strcmp(how, "common"))
+	if (strcmp(way, "common"))
 		jinja_fail(c, TB_EFORMAT, "round: the method is common, ceil or floor");
 	if (self->type == J_FLOAT)
 		return jinja_float(round_half_even(self->f, n));

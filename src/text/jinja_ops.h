@@ -13,7 +13,8 @@ bool jinja_is_num(const struct jinja_value *v);		/* bool counts, as in Python */
 double jinja_num(const struct jinja_value *v);
 bool jinja_true(const struct jinja_value *v);
 bool jinja_equal(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja_value *b);
-/* < 0, 0, > 0; fails when they have no order. */
+/* < 0, 0, > 0, of two strings; of any values: fails when they have no order. */
+int jinja_str_order(const struct jinja_value *a, const struct jinja_value *b);
 int jinja_compare(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja_value *b);
 const char *jinja_type_name(const struct jinja_value *v);	/* as Python calls it */
 /* What a for loop goes over: a list as it is, a string's characters, a dict's keys. */

@@ -61,6 +61,8 @@ repr_str(const struct jinja_value *v, struct tb_buf *out)
 	bool single = memchr(v->str.s, '\'', v->str.len), twice = memchr(v->str.s, '"', v->str.len);
 	char quote = single && !twice ? '"' : '\'';
 
+	if (v->markup)
+		tb_buf_str(out, "Markup(");
 	tb_buf_chr(out, quote);
 	for (size_t i = 0; i < v->str.len; i++) {
 		char ch = v->str.s[i];
@@ -75,14 +77,6 @@ repr_str(const struct jinja_value *v, struct tb_buf *out)
 			tb_buf_chr(out, ch);
 	}
 	tb_buf_chr(out, quote);
-}
-
-static void
-repr_marked(const struct jinja_value *v, struct tb_buf *out)
-{
-	if (v->markup)
-		tb_buf_str(out, "Markup(");
-	repr_str(v, out);
 	if (v->markup)
 		tb_buf_chr(out, ')');
 }
@@ -119,7 +113,7 @@ jinja_repr(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out)
 	if (c->depth++ > JINJA_DEPTH_MAX)
 		jinja_fail(c, TB_ELIMIT, "values are nested too deeply");
 	else if (v->type == J_STR)
-		repr_marked(v, out);
+		repr_str(v, out);
 	else if (v->type == J_LIST && v->list->lazy)
 		jinja_fail(c, TB_EUNSUP, "a generator is not text; \"list\" makes it a list");
 	else if (v->type == J_LIST)
@@ -201,15 +195,12 @@ static int
 by_key(const void *a, const void *b)
 {
 	const struct jinja_pair *x = a, *y = b;
-	size_t n = x->key.str.len < y->key.str.len ? x->key.str.len : y->key.str.len;
-	int order = n ? memcmp(x->key.str.s, y->key.str.s, n) : 0;
 
-	return order ? order : (x->key.str.len > y->key.str.len) -
-			       (x->key.str.len < y->key.str.len);
+	return jinja_str_order(&x->key, &y->key);
 }
 
 static const struct jinja_dict *
-sorted(struct jinja_ctx *c, const struct jinja_dict *d)
+sorted_dict(struct jinja_ctx *c, const struct jinja_dict *d)
 {
 	struct jinja_value copy = jinja_dict(c);
 
@@ -249,7 +240,7 @@ json_dict(struct jinja_ctx *c, const struct jinja_dict *d, const struct jinja_js
 	if (!jinja_ok(c))
 		return;
 	if (how->sort_keys)
-		d = sorted(c, d);
+		d = sorted_dict(c, d);
 	tb_buf_chr(out, '{');
 	for (size_t i = 0; i < d->n && jinja_step(c, 1); i++) {
 		if (i)

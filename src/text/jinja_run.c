@@ -30,8 +30,17 @@ assign(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *targ
 	}
 }
 
-static struct jinja_value
-fn_cycle(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+static struct jinja_scope *
+inner_scope(struct jinja_ctx *c, struct jinja_scope *up)
+{
+	struct jinja_scope *s = jinja_get(c, sizeof(*s));
+
+	if (s)
+		s->up = up;
+	return s;
+}
+
+static JINJA_FN(loop_cycle)
 {
 	if (!args->n) {
 		jinja_fail(c, TB_EFORMAT, "cycle() of nothing");
@@ -49,6 +58,7 @@ make_loop(struct jinja_ctx *c, const struct jinja_list *l)
 {
 	static const char *const names[LOOP_FIELDS] = { "index0", "index", "first", "last",
 		"revindex", "revindex0", "length", "previtem", "nextitem", "depth", "depth0" };
+	static const struct jinja_builtin is = { "cycle", loop_cycle, 0 };
 	struct jinja_value loop = jinja_dict(c);
 	struct jinja_func *cycle = jinja_get(c, sizeof(*cycle));
 
@@ -58,7 +68,7 @@ make_loop(struct jinja_ctx *c, const struct jinja_list *l)
 		return loop;
 	loop.dict->v[LOOP_LENGTH].value = jinja_int((int64_t)l->n);
 	loop.dict->v[LOOP_DEPTH].value = jinja_int(1);
-	*cycle = (struct jinja_func){ "cycle", fn_cycle, loop };
+	*cycle = (struct jinja_func){ &is, loop };
 	jinja_put(c, loop.dict, jinja_text("cycle"),
 		  (struct jinja_value){ .type = J_FUNC, .func = cycle });
 	return loop;
@@ -116,11 +126,10 @@ run_for(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n, 
 	}
 	loop = make_loop(c, l);
 	for (size_t i = 0; i < l->n && jinja_step(c, 1) && c->jump != JUMP_BREAK; i++) {
-		struct jinja_scope *inner = jinja_get(c, sizeof(*inner));
+		struct jinja_scope *inner = inner_scope(c, s);
 
 		if (!inner)
 			return;
-		inner->up = s;
 		set_loop(loop.dict, l, i);
 		jinja_set(c, inner, "loop", loop);
 		assign(c, inner, n->a, l->v[i]);
@@ -144,24 +153,12 @@ static struct jinja_value
 block_value(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n)
 {
 	struct jinja_scope inner = { .up = s };
-	struct jinja_scope *body = jinja_get(c, sizeof(*body));
+	struct jinja_scope *body = inner_scope(c, s);
 
 	if (!body)
 		return jinja_none();
-	body->up = s;
 	jinja_set(c, &inner, "", captured(c, body, n->list));
 	return jinja_ok(c) ? jinja_eval(c, &inner, n->b) : jinja_none();
-}
-
-static struct jinja_value
-bind_param(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *param,
-	   const struct jinja_args *args, size_t i)
-{
-	const struct jinja_value *v = jinja_arg(args, i, param->name);
-
-	if (v)
-		return *v;
-	return param->a ? jinja_eval(c, s, param->a) : jinja_undefined(param->name);
 }
 
 static void
@@ -171,23 +168,24 @@ bind_params(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node 
 	size_t i = 0, known = 0;
 
 	for (const struct jinja_node *p = param; p && jinja_ok(c); p = p->next, i++) {
-		known += jinja_arg(args, i, p->name) != NULL;
-		jinja_set(c, s, p->name, bind_param(c, s, p, args, i));
+		const struct jinja_value *v = jinja_arg(args, i, p->name);
+
+		known += v != NULL;
+		jinja_set(c, s, p->name, v ? *v : p->a ? jinja_eval(c, s, p->a)
+						       : jinja_undefined(p->name));
 	}
 	if (jinja_ok(c) && known < args->n)
 		jinja_fail(c, TB_EFORMAT, "macro \"%.60s\" is called with arguments that it does "
 			   "not take", name);
 }
 
-static struct jinja_value
-fn_caller(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+static JINJA_FN(macro_caller)
 {
-	struct jinja_scope *inner = jinja_get(c, sizeof(*inner));
 	const struct jinja_macro *m = self->macro;
+	struct jinja_scope *inner = inner_scope(c, m->caller_scope);
 
 	if (!inner)
 		return jinja_none();
-	inner->up = m->caller_scope;
 	bind_params(c, inner, m->caller->b, args, "caller");
 	return captured(c, inner, m->caller->list);
 }
@@ -195,33 +193,21 @@ fn_caller(struct jinja_ctx *c, const struct jinja_value *self, const struct jinj
 struct jinja_value
 jinja_call_macro(struct jinja_ctx *c, const struct jinja_macro *m, const struct jinja_args *args)
 {
-	struct jinja_scope *inner = jinja_get(c, sizeof(*inner));
+	static const struct jinja_builtin is = { "caller", macro_caller, 0 };
+	struct jinja_scope *inner = inner_scope(c, m->scope);
 	struct jinja_func *caller;
 
 	if (!inner)
 		return jinja_none();
-	inner->up = m->scope;
 	bind_params(c, inner, m->def->a, args, m->def->name);
 	caller = m->caller ? jinja_get(c, sizeof(*caller)) : NULL;
 	if (caller) {
-		*caller = (struct jinja_func){ "caller", fn_caller,
-			{ .type = J_MACRO, .macro = (struct jinja_macro *)m } };
+		*caller = (struct jinja_func){ &is, { .type = J_MACRO,
+						      .macro = (struct jinja_macro *)m } };
 		jinja_set(c, inner, "caller", (struct jinja_value){ .type = J_FUNC,
 								    .func = caller });
 	}
 	return captured(c, inner, m->def->list);
-}
-
-static void
-define_macro(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n)
-{
-	struct jinja_macro *m = jinja_get(c, sizeof(*m));
-
-	if (!m)
-		return;
-	m->def = n;
-	m->scope = s;
-	jinja_set(c, s, n->name, (struct jinja_value){ .type = J_MACRO, .macro = m });
 }
 
 /* {% call macro(…) %}: the macro once more, knowing its caller. */
@@ -230,7 +216,7 @@ run_call(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n,
 {
 	struct jinja_value fn = jinja_eval(c, s, n->a->a), v;
 	struct jinja_macro *m = jinja_get(c, sizeof(*m));
-	struct jinja_scope *inner = jinja_get(c, sizeof(*inner));
+	struct jinja_scope *inner = inner_scope(c, s);
 	struct jinja_node *call = jinja_get(c, sizeof(*call)), *name = jinja_get(c, sizeof(*name));
 
 	if (!jinja_ok(c))
@@ -242,7 +228,6 @@ run_call(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n,
 	*m = *fn.macro;
 	m->caller = n;
 	m->caller_scope = s;
-	inner->up = s;
 	jinja_set(c, inner, "", (struct jinja_value){ .type = J_MACRO, .macro = m });
 	*name = (struct jinja_node){ .type = N_NAME, .line = n->line, .name = "" };
 	*call = *n->a;
@@ -254,11 +239,10 @@ run_call(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n,
 static void
 run_with(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n, struct tb_buf *out)
 {
-	struct jinja_scope *inner = jinja_get(c, sizeof(*inner));
+	struct jinja_scope *inner = inner_scope(c, s);
 
 	if (!inner)
 		return;
-	inner->up = s;
 	for (const struct jinja_node *part = n->a; part && jinja_ok(c); part = part->next)
 		assign(c, inner, part->a, jinja_eval(c, s, part->b));
 	jinja_run(c, inner, n->list, out);
@@ -283,18 +267,9 @@ run_if(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n, s
 }
 
 static void
-run_output(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n,
-	   struct tb_buf *out)
-{
-	struct jinja_value v = jinja_eval(c, s, n->a);
-
-	if (jinja_ok(c))
-		jinja_print(c, &v, out);
-}
-
-static void
 run_one(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n, struct tb_buf *out)
 {
+	struct jinja_macro *m;
 	struct jinja_value v;
 
 	c->line = n->line;
@@ -303,7 +278,9 @@ run_one(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n, 
 		tb_buf_add(out, n->value.str.s, n->value.str.len);
 		break;
 	case N_OUTPUT:
-		run_output(c, s, n, out);
+		v = jinja_eval(c, s, n->a);
+		if (jinja_ok(c))
+			jinja_print(c, &v, out);
 		break;
 	case N_IF:
 		run_if(c, s, n, out);
@@ -312,12 +289,8 @@ run_one(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n, 
 		run_for(c, s, n, out);
 		break;
 	case N_SET:
-		v = jinja_eval(c, s, n->b);
-		if (jinja_ok(c))
-			assign(c, s, n->a, v);
-		break;
 	case N_SET_BLOCK:
-		v = block_value(c, s, n);
+		v = n->type == N_SET ? jinja_eval(c, s, n->b) : block_value(c, s, n);
 		if (jinja_ok(c))
 			assign(c, s, n->a, v);
 		break;
@@ -327,7 +300,11 @@ run_one(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n, 
 			jinja_print(c, &v, out);
 		break;
 	case N_MACRO:
-		define_macro(c, s, n);
+		m = jinja_get(c, sizeof(*m));
+		if (!m)
+			break;
+		*m = (struct jinja_macro){ .def = n, .scope = s };
+		jinja_set(c, s, n->name, (struct jinja_value){ .type = J_MACRO, .macro = m });
 		break;
 	case N_CALL_BLOCK:
 		run_call(c, s, n, out);

@@ -8,154 +8,77 @@
 #include "src/base/text.h"
 #include "src/text/jinja.h"
 
-static bool
-is_defined(const struct jinja_value *v)
-{
-	return v->type != J_UNDEFINED;
-}
-
-static bool
-is_undefined(const struct jinja_value *v)
-{
-	return v->type == J_UNDEFINED;
-}
-
-static bool
-is_none(const struct jinja_value *v)
-{
-	return v->type == J_NONE;
-}
-
-static bool
-is_string(const struct jinja_value *v)
-{
-	return v->type == J_STR;
-}
-
-static bool
-is_mapping(const struct jinja_value *v)
-{
-	return v->type == J_DICT;
-}
-
-static bool
-is_sequence(const struct jinja_value *v)
-{
-	return v->type == J_STR || v->type == J_DICT || v->type == J_UNDEFINED ||
-	       (v->type == J_LIST && !v->list->lazy);
-}
-
-static bool
-is_iterable(const struct jinja_value *v)
-{
-	return v->type == J_LIST || is_sequence(v);
-}
-
-static bool
-is_boolean(const struct jinja_value *v)
-{
-	return v->type == J_BOOL;
-}
-
-static bool
-is_true(const struct jinja_value *v)
-{
-	return v->type == J_BOOL && v->b;
-}
-
-static bool
-is_false(const struct jinja_value *v)
-{
-	return v->type == J_BOOL && !v->b;
-}
-
-static bool
-is_integer(const struct jinja_value *v)
-{
-	return v->type == J_INT;
-}
-
-static bool
-is_float(const struct jinja_value *v)
-{
-	return v->type == J_FLOAT;
-}
-
-static bool
-is_odd(const struct jinja_value *v)
-{
-	return jinja_is_num(v) && fabs(fmod(jinja_num(v), 2)) == 1;
-}
-
-static bool
-is_even(const struct jinja_value *v)
-{
-	return jinja_is_num(v) && fmod(jinja_num(v), 2) == 0;
-}
-
-static bool
-is_callable(const struct jinja_value *v)
-{
-	return v->type == J_FUNC || v->type == J_MACRO || v->type == J_UNDEFINED;
-}
-
-static bool
-is_escaped(const struct jinja_value *v)
-{
-	return v->type == J_STR && v->markup;
-}
-
-enum binary { B_NONE, B_EQ, B_NE, B_LT, B_LE, B_GT, B_GE, B_IN, B_DIVISIBLE, B_SAME };
-
-static const struct test {
-	const char *name;
-	bool (*fn)(const struct jinja_value *v);
-	enum binary op;			/* those with an operand */
-} tests[] = {
-	{ "defined", is_defined, 0 }, { "undefined", is_undefined, 0 }, { "none", is_none, 0 },
-	{ "string", is_string, 0 }, { "mapping", is_mapping, 0 },
-	{ "sequence", is_sequence, 0 }, { "iterable", is_iterable, 0 },
-	{ "boolean", is_boolean, 0 }, { "true", is_true, 0 }, { "false", is_false, 0 },
-	{ "number", jinja_is_num, 0 }, { "integer", is_integer, 0 }, { "float", is_float, 0 },
-	{ "odd", is_odd, 0 }, { "even", is_even, 0 }, { "callable", is_callable, 0 },
-	{ "escaped", is_escaped, 0 },
-	{ "eq", NULL, B_EQ }, { "equalto", NULL, B_EQ }, { "==", NULL, B_EQ },
-	{ "ne", NULL, B_NE }, { "!=", NULL, B_NE },
-	{ "lt", NULL, B_LT }, { "lessthan", NULL, B_LT }, { "<", NULL, B_LT },
-	{ "le", NULL, B_LE }, { "<=", NULL, B_LE },
-	{ "gt", NULL, B_GT }, { "greaterthan", NULL, B_GT }, { ">", NULL, B_GT },
-	{ "ge", NULL, B_GE }, { ">=", NULL, B_GE },
-	{ "in", NULL, B_IN }, { "divisibleby", NULL, B_DIVISIBLE }, { "sameas", NULL, B_SAME },
+enum test_op {
+	OP_TYPE, OP_TRUE, OP_FALSE, OP_ODD, OP_EVEN, OP_ESCAPED, OP_NOT_LAZY,
+	/* with an operand */
+	OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, OP_IN, OP_DIVISIBLE, OP_SAME
 };
 
-static const struct test *
-find(const char *name)
+/* types: a bit for each that it may hold of. */
+#define IS(type) (1u << (type))
+#define ANY (~0u)
+#define NUMBER (IS(J_BOOL) | IS(J_INT) | IS(J_FLOAT))
+#define SEQUENCE (IS(J_STR) | IS(J_DICT) | IS(J_UNDEFINED) | IS(J_LIST))
+
+static const struct test { const char *name; unsigned types; enum test_op op; } tests[] = {
+	{ "defined", ~IS(J_UNDEFINED), OP_TYPE }, { "undefined", IS(J_UNDEFINED), OP_TYPE },
+	{ "none", IS(J_NONE), OP_TYPE }, { "string", IS(J_STR), OP_TYPE },
+	{ "mapping", IS(J_DICT), OP_TYPE }, { "boolean", IS(J_BOOL), OP_TYPE },
+	{ "number", NUMBER, OP_TYPE }, { "integer", IS(J_INT), OP_TYPE },
+	{ "float", IS(J_FLOAT), OP_TYPE }, { "iterable", SEQUENCE, OP_TYPE },
+	{ "callable", IS(J_FUNC) | IS(J_MACRO) | IS(J_UNDEFINED), OP_TYPE },
+	{ "sequence", SEQUENCE, OP_NOT_LAZY }, { "escaped", IS(J_STR), OP_ESCAPED },
+	{ "true", IS(J_BOOL), OP_TRUE }, { "false", IS(J_BOOL), OP_FALSE },
+	{ "odd", NUMBER, OP_ODD }, { "even", NUMBER, OP_EVEN },
+	{ "eq", ANY, OP_EQ }, { "equalto", ANY, OP_EQ }, { "==", ANY, OP_EQ },
+	{ "ne", ANY, OP_NE }, { "!=", ANY, OP_NE },
+	{ "lt", ANY, OP_LT }, { "lessthan", ANY, OP_LT }, { "<", ANY, OP_LT },
+	{ "le", ANY, OP_LE }, { "<=", ANY, OP_LE },
+	{ "gt", ANY, OP_GT }, { "greaterthan", ANY, OP_GT }, { ">", ANY, OP_GT },
+	{ "ge", ANY, OP_GE }, { ">=", ANY, OP_GE },
+	{ "in", ANY, OP_IN }, { "divisibleby", ANY, OP_DIVISIBLE }, { "sameas", ANY, OP_SAME },
+};
+
+static bool
+unary_test(const struct test *t, const struct jinja_value *v)
 {
-	for (size_t i = 0; i < sizeof(tests) / sizeof(*tests); i++)
-		if (!strcmp(tests[i].name, name))
-			return &tests[i];
-	return NULL;
+	if (!(t->types & IS(v->type)))
+		return false;
+	switch (t->op) {
+	case OP_TRUE:
+	case OP_FALSE:
+		return v->b == (t->op == OP_TRUE);
+	case OP_ODD:
+	case OP_EVEN:
+		return fabs(fmod(jinja_num(v), 2)) == (t->op == OP_ODD);
+	case OP_ESCAPED:
+		return v->markup;
+	case OP_NOT_LAZY:
+		return v->type != J_LIST || !v->list->lazy;
+	default:
+		return true;
+	}
 }
 
 static bool
-binary_test(struct jinja_ctx *c, enum binary op, const struct jinja_value *a,
+binary_test(struct jinja_ctx *c, enum test_op op, const struct jinja_value *a,
 	    const struct jinja_value *b)
 {
 	int order;
 
-	if (op == B_EQ || op == B_NE)
-		return jinja_equal(c, a, b) == (op == B_EQ);
-	if (op == B_SAME)
+	if (op == OP_EQ || op == OP_NE)
+		return jinja_equal(c, a, b) == (op == OP_EQ);
+	if (op == OP_SAME)
 		return a->type == b->type && jinja_equal(c, a, b);
-	if (op == B_IN)
+	if (op == OP_IN)
 		return jinja_contains(c, b, a);
-	if (op == B_DIVISIBLE) {
+	if (op == OP_DIVISIBLE) {
 		if (a->type != J_INT || b->type != J_INT || b->i == 0)
 			jinja_fail(c, TB_EFORMAT, "divisibleby of what are no numbers");
 		return jinja_ok(c) && (b->i == -1 || a->i % b->i == 0);
 	}
 	order = jinja_compare(c, a, b);
-	return op == B_LT ? order < 0 : op == B_LE ? order <= 0 : op == B_GT ? order > 0
+	return op == OP_LT ? order < 0 : op == OP_LE ? order <= 0 : op == OP_GT ? order > 0
 								 : order >= 0;
 }
 
@@ -163,14 +86,16 @@ bool
 jinja_test(struct jinja_ctx *c, const char *name, const struct jinja_value *of,
 	   const struct jinja_args *args)
 {
-	const struct test *t = find(name);
+	const struct test *t = tests, *end = tests + sizeof(tests) / sizeof(*tests);
 
-	if (!t)
+	while (t < end && strcmp(t->name, name))
+		t++;
+	if (t == end)
 		jinja_fail(c, TB_EUNSUP, "test \"%.60s\" is not supported", name);
 	if (!jinja_ok(c))
 		return false;
-	if (t->fn)
-		return t->fn(of);
+	if (t->op < OP_EQ)
+		return unary_test(t, of);
 	if (!args->n) {
 		jinja_fail(c, TB_EFORMAT, "test \"%s\" lacks what to compare with", name);
 		return false;
@@ -178,24 +103,21 @@ jinja_test(struct jinja_ctx *c, const char *name, const struct jinja_value *of,
 	return binary_test(c, t->op, of, &args->v[0]);
 }
 
-static struct jinja_value
-g_raise(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+static JINJA_FN(g_raise)
 {
 	struct jinja_value what = jinja_text("");
 
-	(void)self;
 	if (args->n)
 		what = jinja_to_str(c, &args->v[0]);
 	jinja_fail(c, TB_EFORMAT, "%.300s", what.str.s);
 	return jinja_none();
 }
 
-static struct jinja_value
-g_namespace(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+/* how: the type of what it makes. */
+static JINJA_FN(g_namespace)
 {
 	struct jinja_value out = jinja_dict(c);
 
-	(void)self;
 	for (size_t i = 0; i < args->n && jinja_ok(c); i++) {
 		const struct jinja_value *v = &args->v[i];
 
@@ -207,26 +129,15 @@ g_namespace(struct jinja_ctx *c, const struct jinja_value *self, const struct ji
 		else
 			jinja_fail(c, TB_EFORMAT, "a namespace from a %s", jinja_type_name(v));
 	}
+	out.type = (enum jinja_type)how;
 	return out;
 }
 
-static struct jinja_value
-g_new_namespace(struct jinja_ctx *c, const struct jinja_value *self,
-		const struct jinja_args *args)
-{
-	struct jinja_value out = g_namespace(c, self, args);
-
-	out.type = J_NAMESPACE;
-	return out;
-}
-
-static struct jinja_value
-g_range(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+static JINJA_FN(g_range)
 {
 	int64_t at[3] = { 0, 0, 1 };
 	struct jinja_value out = jinja_list(c);
 
-	(void)self;
 	for (size_t i = 0; i < args->n && i < 3; i++) {
 		if (args->v[i].type != J_INT)
 			jinja_fail(c, TB_EFORMAT, "range() of a %s", jinja_type_name(&args->v[i]));
@@ -249,15 +160,13 @@ g_range(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_
 /* The format is the template's: strftime() writes within its bounds whatever it says. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static struct jinja_value
-g_strftime_now(struct jinja_ctx *c, const struct jinja_value *self, const struct jinja_args *args)
+static JINJA_FN(g_strftime_now)
 {
 	const struct jinja_value *format = jinja_arg_str(c, args, 0, "format");
 	time_t now = (time_t)(tb_now_ns() / 1000000000);
 	char text[256];
 	struct tm tm;
 
-	(void)self;
 	if (!format || !localtime_r(&now, &tm)) {
 		jinja_fail(c, TB_EFORMAT, "strftime_now() without a format");
 		return jinja_none();
@@ -269,10 +178,10 @@ g_strftime_now(struct jinja_ctx *c, const struct jinja_value *self, const struct
 void
 jinja_add_globals(struct jinja_ctx *c, struct jinja_scope *s)
 {
-	static const struct { const char *name; jinja_fn *fn; } functions[] = {
-		{ "raise_exception", g_raise }, { "namespace", g_new_namespace },
-		{ "dict", g_namespace }, { "range", g_range },
-		{ "strftime_now", g_strftime_now },
+	static const struct jinja_builtin functions[] = {
+		{ "raise_exception", g_raise, 0 }, { "namespace", g_namespace, J_NAMESPACE },
+		{ "dict", g_namespace, J_DICT }, { "range", g_range, 0 },
+		{ "strftime_now", g_strftime_now, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
@@ -280,7 +189,7 @@ jinja_add_globals(struct jinja_ctx *c, struct jinja_scope *s)
 
 		if (!f)
 			return;
-		*f = (struct jinja_func){ functions[i].name, functions[i].fn, jinja_none() };
-		jinja_set(c, s, f->name, (struct jinja_value){ .type = J_FUNC, .func = f });
+		*f = (struct jinja_func){ &functions[i], jinja_none() };
+		jinja_set(c, s, functions[i].name, (struct jinja_value){ .type = J_FUNC, .func = f });
 	}
 }

@@ -132,8 +132,8 @@ jinja_dict(struct jinja_ctx *c)
 	return (struct jinja_value){ .type = J_DICT, .dict = d ? d : &c->no_dict };
 }
 
-static bool
-room(struct jinja_ctx *c, void *pp, size_t n, size_t *cap, size_t size)
+bool
+jinja_room(struct jinja_ctx *c, void *pp, size_t n, size_t *cap, size_t size)
 {
 	size_t want = *cap ? 2 * *cap : 8;
 	void *old, *p;
@@ -156,7 +156,7 @@ room(struct jinja_ctx *c, void *pp, size_t n, size_t *cap, size_t size)
 void
 jinja_push(struct jinja_ctx *c, struct jinja_list *l, struct jinja_value v)
 {
-	if (room(c, &l->v, l->n, &l->cap, sizeof(*l->v)))
+	if (jinja_room(c, &l->v, l->n, &l->cap, sizeof(*l->v)))
 		l->v[l->n++] = v;
 }
 
@@ -180,33 +180,26 @@ jinja_put(struct jinja_ctx *c, struct jinja_dict *d, struct jinja_value key,
 		jinja_fail(c, TB_EFORMAT, "a %s cannot be a key", jinja_type_name(&key));
 	if (old)
 		*old = value;
-	else if (room(c, &d->v, d->n, &d->cap, sizeof(*d->v)))
+	else if (jinja_room(c, &d->v, d->n, &d->cap, sizeof(*d->v)))
 		d->v[d->n++] = (struct jinja_pair){ key, value };
-}
-
-static struct jinja_value
-from_number(const cJSON *v)
-{
-	double f = 0;
-
-	(void)json_f64(v, &f);
-	if (f >= -0x1p53 && f <= 0x1p53 && f == (double)(int64_t)f)
-		return jinja_int((int64_t)f);
-	return jinja_float(f);
 }
 
 struct jinja_value
 jinja_from_json(struct jinja_ctx *c, const cJSON *v)
 {
 	struct jinja_value out;
+	double f = 0;
 	bool b;
 
 	if (!jinja_step(c, 1) || !v || json_is_null(v))
 		return jinja_none();
 	if (json_bool(v, &b))
 		return jinja_bool(b);
-	if (json_is_number(v))
-		return from_number(v);
+	if (json_is_number(v)) {
+		(void)json_f64(v, &f);
+		return f >= -0x1p53 && f <= 0x1p53 && f == (double)(int64_t)f
+			? jinja_int((int64_t)f) : jinja_float(f);
+	}
 	if (json_str(v))
 		return jinja_copy(c, json_str(v), strlen(json_str(v)));
 	if (json_is_array(v)) {
@@ -308,16 +301,21 @@ jinja_equal(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja
 }
 
 int
+jinja_str_order(const struct jinja_value *a, const struct jinja_value *b)
+{
+	size_t n = a->str.len < b->str.len ? a->str.len : b->str.len;
+	int order = n ? memcmp(a->str.s, b->str.s, n) : 0;
+
+	return order ? order : (a->str.len > b->str.len) - (a->str.len < b->str.len);
+}
+
+int
 jinja_compare(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja_value *b)
 {
 	if (jinja_is_num(a) && jinja_is_num(b))
 		return (jinja_num(a) > jinja_num(b)) - (jinja_num(a) < jinja_num(b));
-	if (a->type == J_STR && b->type == J_STR) {
-		size_t n = a->str.len < b->str.len ? a->str.len : b->str.len;
-		int order = n ? memcmp(a->str.s, b->str.s, n) : 0;
-
-		return order ? order : (a->str.len > b->str.len) - (a->str.len < b->str.len);
-	}
+	if (a->type == J_STR && b->type == J_STR)
+		return jinja_str_order(a, b);
 	if (a->type == J_LIST && b->type == J_LIST) {
 		for (size_t i = 0; i < a->list->n && i < b->list->n && jinja_step(c, 1); i++)
 			if (!jinja_equal(c, &a->list->v[i], &b->list->v[i]))
@@ -340,27 +338,20 @@ jinja_type_name(const struct jinja_value *v)
 	return names[v->type];
 }
 
-static void
-push_chars(struct jinja_ctx *c, const struct jinja_value *str, struct jinja_list *out)
-{
-	uint32_t cp;
-
-	for (size_t i = 0, n; i < str->str.len && jinja_step(c, 1); i += n) {
-		n = tb_utf8_next(str->str.s + i, str->str.len - i, &cp);
-		jinja_push(c, out, jinja_str(str->str.s + i, n));
-	}
-}
-
 struct jinja_list *
 jinja_iterate(struct jinja_ctx *c, const struct jinja_value *v)
 {
 	struct jinja_value out;
+	uint32_t cp;
 
 	if (v->type == J_LIST)
 		return v->list;
 	out = jinja_list(c);
 	if (v->type == J_STR) {
-		push_chars(c, v, out.list);
+		for (size_t i = 0, n; i < v->str.len && jinja_step(c, 1); i += n) {
+			n = tb_utf8_next(v->str.s + i, v->str.len - i, &cp);
+			jinja_push(c, out.list, jinja_str(v->str.s + i, n));
+		}
 	} else if (v->type == J_DICT) {
 		for (size_t i = 0; i < v->dict->n; i++)
 			jinja_push(c, out.list, v->dict->v[i].key);

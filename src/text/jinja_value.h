@@ -24,8 +24,17 @@ struct jinja_args;
 struct jinja_ctx;
 struct jinja_value;
 
+/* A method, a filter (self is what stands in front of the bar) or a function.  One may
+ * have several names: `how` is that of the row that names it. */
 typedef struct jinja_value jinja_fn(struct jinja_ctx *c, const struct jinja_value *self,
-				    const struct jinja_args *args);
+				    const struct jinja_args *args, int how);
+#define JINJA_FN(name) \
+	struct jinja_value \
+	name(__attribute__((unused)) struct jinja_ctx *c, \
+	     __attribute__((unused)) const struct jinja_value *self, \
+	     __attribute__((unused)) const struct jinja_args *args, \
+	     __attribute__((unused)) int how)
+struct jinja_builtin { const char *name; jinja_fn *fn; int how; };
 
 struct jinja_value {
 	enum jinja_type type;
@@ -86,8 +95,7 @@ void *jinja_get(struct jinja_ctx *c, size_t n);		/* zeroed; NULL: has failed */
 bool jinja_step(struct jinja_ctx *c, uint64_t n);
 
 struct jinja_func {
-	const char *name;
-	jinja_fn *fn;
+	const struct jinja_builtin *is;
 	struct jinja_value self;
 };
 
@@ -112,6 +120,8 @@ struct jinja_value jinja_copy(struct jinja_ctx *c, const char *s, size_t len);
 struct jinja_value jinja_take(struct jinja_ctx *c, struct tb_buf *b);
 struct jinja_value jinja_list(struct jinja_ctx *c);
 struct jinja_value jinja_dict(struct jinja_ctx *c);
+/* Room for one more of `size` bytes behind the n of *pp, a pointer to what lies in the arena. */
+bool jinja_room(struct jinja_ctx *c, void *pp, size_t n, size_t *cap, size_t size);
 void jinja_push(struct jinja_ctx *c, struct jinja_list *l, struct jinja_value v);
 void jinja_put(struct jinja_ctx *c, struct jinja_dict *d, struct jinja_value key,
 	       struct jinja_value value);
