@@ -1,6 +1,6 @@
 #!/bin/sh
 # A folder is a layer: it may include itself and what is below it; a heavy
-# library belongs to one layer (doc/INTERNALS.md).
+# library belongs to one layer; a family of operations shows one header (doc/INTERNALS.md).
 cd "${srcdir:-.}" || exit 99
 bad=0
 seen=0
@@ -22,6 +22,25 @@ layer() {
 			case $allow in
 			*" $of "*) ;;
 			*) echo "$f: may not include $inc"; bad=1 ;;
+			esac
+		done
+	done
+}
+
+# family NAME BELOW...: of src/ops; it includes itself and the public headers of those below
+families=
+family() {
+	name=$1
+	families="$families $name "
+	shift
+	allow=" $* "
+	for f in src/ops/"$name"/*.[ch]; do
+		for inc in $(sed -n 's,^#[[:space:]]*include[[:space:]]*"src/ops/\([^"]*\)".*,\1,p' "$f"); do
+			of=${inc%%/*}
+			[ "$of" != "$name" ] || continue
+			case $allow in
+			*" $of "*) ;;
+			*) echo "$f: may not include src/ops/$inc"; bad=1 ;;
 			esac
 		done
 	done
@@ -62,6 +81,44 @@ layer $ops
 layer $face
 layer src/cli $face
 layer ui $face
+
+family home
+family output
+family model_text
+family metadata
+family about
+family plan
+family report
+family places home
+family vocab model_text
+family blobdir output
+family scan home blobdir
+family verify home blobdir model_text
+family inspect home blobdir
+family digest home blobdir
+family diff home
+family convert home plan output model_text
+family import home output model_text metadata
+family run home model_text
+family chat run
+family bench home inspect
+family demo home convert
+
+for f in src/ops/*/; do
+	case $families in
+	*" $(basename "$f") "*) ;;
+	*) echo "$f: no family of this list"; bad=1 ;;
+	esac
+done
+for f in $(find src ui -name '*.[ch]'); do
+	for inc in $(sed -n 's,^#[[:space:]]*include[[:space:]]*"src/ops/\([^"]*\)".*,\1,p' "$f"); do
+		of=${inc%%/*}
+		case $f:$inc in
+		src/ops/"$of"/*:* | *:"$of/$of.h") ;;
+		*) echo "$f: src/ops/$inc is private to its family"; bad=1 ;;
+		esac
+	done
+done
 
 only '(n?curses|term|panel|menu|form)[.]h' ui
 only readline/ ui src/cli

@@ -109,7 +109,7 @@ uses '(str|mem|starts|ends|scan|near|pcre)[a-z_0-9]*[(].*"[^" ]*(layers|blk)[.]'
 
 # Those that read whole files or a value of the header, and what was just written.
 uses '(tb_map_open|tb_file_read)[(]' $(outside src/base src/format src/store src/model) |
-	grep -vE '^src/ops/(about/metadata_gguf|convert/blob|import/import_gguf|verify/verify_zeros)[.]c:' |
+	grep -vE '^src/ops/(metadata/metadata_gguf|convert/blob|import/import_gguf|verify/verify_zeros)[.]c:' |
 	cut -d: -f1 | sort -u | said 'files outside src/model that read tensors' 0
 
 [ -n "$strict" ] || exit 0

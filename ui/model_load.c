@@ -9,7 +9,7 @@
 #include "src/base/mem.h"
 #include "src/face/figures.h"
 #include "src/face/texts.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "ui/sizes.h"
 
 struct model_loading {
@@ -67,7 +67,7 @@ model_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 		return status;
 	l->text[PANE_PARAMETERS] = sizes_params(&figures.params);
 	l->text[PANE_MEMORY] = sizes_memory(&figures.memory, l->steady);
-	return metadata_read(l->o->m, &l->meta, job, err);
+	return metadata_read(l->o->m, job, &l->meta, err);
 }
 
 static void

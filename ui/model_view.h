@@ -3,8 +3,8 @@
 #define TBTUI_UI_MODEL_VIEW_H
 
 #include "src/base/err.h"
-#include "src/ops/about/metadata.h"
-#include "src/ops/about/vocab.h"
+#include "src/ops/metadata/metadata.h"
+#include "src/ops/vocab/vocab.h"
 #include "src/store/model.h"
 #include "ui/opened.h"
 #include "ui/view.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "ui/recipe_plan.h"
 
 #define UNDO_MAX 1000
@@ -28,7 +28,7 @@ price_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct pricing *p = arg;
 
-	return plan_price(p->o->m, p->flavour, p->samples, p->n, p->ctx->pool, job, err);
+	return convert_price(p->o->m, p->flavour, p->samples, p->n, p->ctx->pool, job, err);
 }
 
 static void

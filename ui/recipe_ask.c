@@ -10,7 +10,7 @@
 #include "src/base/text.h"
 #include "src/face/after.h"
 #include "src/face/words.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/store/store.h"
 #include "ui/recipe_plan.h"
 
@@ -154,8 +154,8 @@ static enum tb_status
 write_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct writing *w = arg;
-	enum tb_status status = op_convert(w->ctx, w->plan, w->target, w->target->exists,
-					   job, &w->result, err);
+	struct convert_request req = { w->plan, w->target, w->target->exists };
+	enum tb_status status = op_convert(w->ctx, &req, job, &w->result, err);
 
 	after_writing(w->ctx, status, &w->late);
 	return status;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "ui/view.h"
 
 #define WINDOW_MIN 64	/* rows read at once */

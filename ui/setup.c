@@ -8,7 +8,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/near.h"
-#include "src/ops/home/settings.h"
+#include "src/ops/home/home.h"
 #include "ui/loop.h"
 #include "ui/theme.h"
 

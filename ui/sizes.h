@@ -4,8 +4,7 @@
 
 #include <stdbool.h>
 
-#include "src/ops/about/memory.h"
-#include "src/ops/about/params.h"
+#include "src/ops/about/about.h"
 
 /* NULL when there is nothing to say or no memory; the caller frees it. */
 char *sizes_params(const struct params *p);

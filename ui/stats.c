@@ -9,7 +9,7 @@
 #include "src/base/mem.h"
 #include "src/base/search.h"
 #include "src/face/words.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "ui/view.h"
 
 static size_t
@@ -103,7 +103,7 @@ stats_job_run(void *arg, struct tb_job *job, struct tb_err *err)
 			status = tb_fail(err, TB_ENOENT, "%s: %s is not there any more",
 					 j->loc.name, j->want[i].name);
 		else
-			status = inspect_run(j->ctx, &req, &result, job, err);
+			status = op_inspect(j->ctx, &req, job, &result, err);
 		if (status)
 			break;
 		row.s = result.stats;

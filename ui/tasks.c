@@ -13,7 +13,7 @@
 
 struct scan_task {
 	struct op_ctx *ctx;
-	struct scan_req req;
+	struct scan_request req;
 	struct scan_result result;
 };
 
@@ -77,7 +77,7 @@ task_scan(struct view *v)
 
 struct verify_task {
 	struct op_ctx *ctx;
-	struct verify_req req;
+	struct verify_request req;
 	char **refs;		/* owned, as is each */
 	struct verify_result result;
 };

@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/ops/inspect/block.h"
-#include "src/ops/inspect/heat.h"
 #include "src/ops/inspect/inspect.h"
 #include "ui/draw.h"
 #include "ui/opened.h"

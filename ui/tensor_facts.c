@@ -32,7 +32,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 	struct compute *c = arg;
 	struct inspect_request req = { .model = c->o->m, .tensor = c->t, .again = c->again,
 				       .facts = inspect_facts(c->ctx) };
-	enum tb_status status = inspect_run(c->ctx, &req, c->result, job, err);
+	enum tb_status status = op_inspect(c->ctx, &req, job, c->result, err);
 
 	db_close(req.facts);
 	return status;

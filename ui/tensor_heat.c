@@ -43,7 +43,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct mapping *k = arg;
 
-	return heat_run(k->ctx, &k->req, &k->map, job, err);
+	return op_heat(k->ctx, &k->req, job, &k->map, err);
 }
 
 static bool

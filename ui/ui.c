@@ -12,7 +12,7 @@
 #include "db/db.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "ui/loop.h"
 #include "ui/setup.h"
 #include "ui/term.h"

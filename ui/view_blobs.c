@@ -9,7 +9,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "ui/blob_cells.h"
 #include "ui/blob_rows.h"
 #include "ui/view.h"

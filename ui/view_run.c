@@ -12,8 +12,8 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
-#include "src/ops/home/ctx.h"
-#include "src/ops/verify/report.h"
+#include "src/ops/home/home.h"
+#include "src/ops/report/report.h"
 #include "src/ops/verify/verify.h"
 #include "ui/view.h"
 

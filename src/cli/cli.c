@@ -15,7 +15,7 @@
 #include "src/base/text.h"
 #include "src/cli/open.h"
 #include "src/cli/plain.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 #define C(fn) extern const struct cli_command fn##_command;
 #include "src/cli/commands.h"

@@ -9,7 +9,7 @@
 #include "src/base/text.h"
 #include "src/cli/table.h"
 #include "src/cli/verify.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 /* ---- list ---- */
 
@@ -198,12 +198,12 @@ check(const struct cli *cli, struct op_ctx *ctx, const char *path)
 	struct report now = { 0 };
 	struct report_diff d = { 0 };
 	struct verify_result out = { 0 };
-	struct verify_req req;
+	struct verify_request req;
 	enum cli_exit status = CLI_OK;
 	struct tb_err err;
 	enum tb_status failed = report_read(&was, path, &err);
 
-	req = (struct verify_req){ .refs = (const char *const *)was.refs, .nrefs = was.nrefs,
+	req = (struct verify_request){ .refs = (const char *const *)was.refs, .nrefs = was.nrefs,
 				   .deep = was.deep };
 	if (!failed)
 		failed = cli_verify_run(cli, ctx, &req, &out, &err);

@@ -8,7 +8,7 @@
 #include "src/cli/table.h"
 #include "src/format/json.h"
 #include "src/ops/bench/bench.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 struct running {
 	struct op_ctx ctx;

@@ -16,7 +16,7 @@
 #include "src/cli/copies.h"
 #include "src/cli/table.h"
 #include "src/format/json.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 static cJSON *
 blob_json(const struct db_blob *b)

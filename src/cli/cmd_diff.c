@@ -13,7 +13,7 @@
 #include "src/cli/table.h"
 #include "src/face/words.h"
 #include "src/format/json.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/ops/diff/diff.h"
 
 struct task {

@@ -8,12 +8,12 @@
 #include "src/cli/kept.h"
 #include "src/face/after.h"
 #include "src/format/json.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/ops/import/import.h"
 
 struct task {
 	struct op_ctx *ctx;
-	struct import_req req;
+	struct import_request req;
 	struct import_result res;
 	struct tb_err late;		/* what after_writing() had to tell */
 };

@@ -10,7 +10,7 @@
 #include "src/base/text.h"
 #include "src/cli/table.h"
 #include "src/format/json.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 static cJSON *
 model_json(const struct db_model *m)

@@ -22,7 +22,7 @@ price(void *arg, struct tb_job *job, struct tb_err *err)
 
 	if (status)
 		return status;
-	status = plan_price(p->model, p->plan->flavour, samples, n, p->ctx.pool, job, err);
+	status = convert_price(p->model, p->plan->flavour, samples, n, p->ctx.pool, job, err);
 	if (!status)
 		plan_priced(p->plan, samples, n);
 	free(samples);

@@ -22,8 +22,8 @@ static enum tb_status
 run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct task *t = arg;
-	enum tb_status status = op_convert(&t->p.ctx, t->p.plan, &t->p.target, t->replace, job,
-					   &t->res, err);
+	struct convert_request req = { t->p.plan, &t->p.target, t->replace };
+	enum tb_status status = op_convert(&t->p.ctx, &req, job, &t->res, err);
 
 	after_writing(&t->p.ctx, status, &t->late);
 	return status;

@@ -12,7 +12,7 @@
 
 struct args {
 	struct op_ctx *ctx;
-	struct scan_req req;
+	struct scan_request req;
 	struct scan_result out;
 };
 

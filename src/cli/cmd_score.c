@@ -8,7 +8,7 @@
 #include "src/base/file.h"
 #include "src/cli/run_model.h"
 #include "src/format/json.h"
-#include "src/ops/chat/score.h"
+#include "src/ops/run/run.h"
 
 #define TEXT_MAX (256u << 20)
 

@@ -11,7 +11,7 @@
 #include "src/cli/table.h"
 #include "src/face/words.h"
 #include "src/format/json.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 #define WORDS_MAX 65536
 

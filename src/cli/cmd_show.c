@@ -10,7 +10,7 @@
 #include "src/base/text.h"
 #include "src/cli/table.h"
 #include "src/face/texts.h"
-#include "src/ops/about/model_text.h"
+#include "src/ops/model_text/model_text.h"
 
 static void
 head(const struct show *s)

@@ -7,7 +7,7 @@
 
 #include "db/blob.h"
 #include "src/format/json.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 struct rows {
 	bool json, titled;

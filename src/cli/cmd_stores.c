@@ -9,8 +9,8 @@
 #include "src/base/text.h"
 #include "src/cli/table.h"
 #include "src/format/json.h"
-#include "src/ops/home/ctx.h"
-#include "src/ops/home/places.h"
+#include "src/ops/home/home.h"
+#include "src/ops/places/places.h"
 
 static enum cli_exit
 print_json(const struct places *p)

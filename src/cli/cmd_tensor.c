@@ -144,7 +144,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 	enum tb_status status;
 
 	req.facts = inspect_facts(&k->ctx);
-	status = inspect_run(&k->ctx, &req, &k->res, job, err);
+	status = op_inspect(&k->ctx, &req, job, &k->res, err);
 	db_close(req.facts);
 	return status;
 }
@@ -158,7 +158,7 @@ run_heat(void *arg, struct tb_job *job, struct tb_err *err)
 	if (!parse_cells(k->cells, &req))
 		return tb_fail(err, TB_EUSAGE, "--cells %s: not ROWSxCOLUMNS, each 1 to %u",
 			       k->cells, HEAT_SIDE_MAX);
-	return heat_run(&k->ctx, &req, &k->map, job, err);
+	return op_heat(&k->ctx, &req, job, &k->map, err);
 }
 
 static enum tb_status

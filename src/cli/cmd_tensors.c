@@ -14,8 +14,8 @@
 #include "src/cli/tensors.h"
 #include "src/face/words.h"
 #include "src/format/json.h"
-#include "src/ops/home/ctx.h"
-#include "src/ops/inspect/digest.h"
+#include "src/ops/home/home.h"
+#include "src/ops/digest/digest.h"
 
 /* ---- order ---- */
 

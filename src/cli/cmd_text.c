@@ -12,8 +12,8 @@
 #include "src/cli/cli.h"
 #include "src/cli/vocab.h"
 #include "src/format/json.h"
-#include "src/ops/about/model_text.h"
-#include "src/ops/about/vocab.h"
+#include "src/ops/model_text/model_text.h"
+#include "src/ops/vocab/vocab.h"
 #include "src/store/model.h"
 #include "src/text/chat_template.h"
 

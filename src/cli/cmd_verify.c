@@ -11,11 +11,11 @@
 #include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/cli/verify.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 struct args {
 	struct op_ctx *ctx;
-	struct verify_req req;
+	struct verify_request req;
 	struct verify_result out;
 };
 
@@ -28,7 +28,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 enum tb_status
-cli_verify_run(const struct cli *cli, struct op_ctx *ctx, const struct verify_req *req,
+cli_verify_run(const struct cli *cli, struct op_ctx *ctx, const struct verify_request *req,
 	       struct verify_result *out, struct tb_err *err)
 {
 	struct args a = { .ctx = ctx, .req = *req };
@@ -127,7 +127,7 @@ put_report(const struct cli *cli, struct op_ctx *ctx, const struct verify_result
 }
 
 static enum cli_exit
-verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_req *req, const char *file,
+verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_request *req, const char *file,
        enum report_format format)
 {
 	struct verify_result out;
@@ -173,7 +173,7 @@ check_report(const struct cli *cli, const char *file, const char *format, enum r
 
 COMMAND(cli_verify, "verify", "[REF...]", "check digests, sizes and structure")
 {
-	struct verify_req req = { 0 };
+	struct verify_request req = { 0 };
 	const char *since = NULL, *file = NULL, *format = NULL;
 	const struct tb_opt opts[] = {
 		{ 'D', "deep", TB_OPT_FLAG, &req.deep, NULL,

@@ -8,7 +8,7 @@
 #include "db/copies.h"
 #include "src/base/text.h"
 #include "src/format/json.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 static cJSON *
 group_json(const struct db_copies *c, size_t first, size_t end)

@@ -4,7 +4,7 @@
 #include "src/cli/cli.h"
 
 #include "src/cli/tensors.h"
-#include "src/ops/inspect/digest.h"
+#include "src/ops/digest/digest.h"
 
 struct task {
 	struct op_ctx *ctx;

@@ -9,8 +9,8 @@
 #include "db/blob.h"
 #include "src/base/buf.h"
 #include "src/base/text.h"
-#include "src/ops/home/ctx.h"
-#include "src/ops/home/places.h"
+#include "src/ops/home/home.h"
+#include "src/ops/places/places.h"
 
 void
 cli_note(const struct cli *cli, const char *text)

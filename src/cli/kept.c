@@ -6,7 +6,7 @@
 
 #include "src/cli/cli.h"
 #include "src/format/json.h"
-#include "src/ops/convert/kept.h"
+#include "src/ops/output/output.h"
 
 static void
 line(const char *label, const char *text)

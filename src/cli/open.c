@@ -12,7 +12,7 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/ops/scan/scan.h"
 
 bool
@@ -68,7 +68,7 @@ scan(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct scanning *s = arg;
 
-	return op_scan(s->ctx, &(struct scan_req){ 0 }, job, &s->out, err);
+	return op_scan(s->ctx, &(struct scan_request){ 0 }, job, &s->out, err);
 }
 
 static enum cli_exit

@@ -16,7 +16,7 @@
 #include "src/base/text.h"
 #include "src/cli/line.h"
 #include "src/face/words.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 #define PAGE 20
 #define WORDS 8

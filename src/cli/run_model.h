@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 #include "src/cli/cli.h"
-#include "src/ops/chat/chat_model.h"
-#include "src/ops/home/ctx.h"
-#include "src/ops/chat/generate.h"
+#include "src/ops/run/run.h"
+#include "src/ops/home/home.h"
 
 /* A loaded model with the context it was found in. */
 struct run_model {

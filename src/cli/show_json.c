@@ -8,7 +8,7 @@
 
 #include "src/base/text.h"
 #include "src/face/texts.h"
-#include "src/ops/about/model_text.h"
+#include "src/ops/model_text/model_text.h"
 
 static cJSON *
 file_json(const struct model_file *f)

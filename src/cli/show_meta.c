@@ -10,7 +10,7 @@
 #include "src/base/buf.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
-#include "src/ops/about/metadata.h"
+#include "src/ops/metadata/metadata.h"
 
 /* A value as one line: what would end it becomes a blank. */
 static void
@@ -63,7 +63,7 @@ show_metadata(const struct show *s)
 	struct tb_err err;
 	bool ok;
 
-	if (metadata_read(s->m, &md, NULL, &err)) {
+	if (metadata_read(s->m, NULL, &md, &err)) {
 		cli_note(s->cli, err.msg);
 		return false;
 	}
@@ -90,7 +90,7 @@ show_set_metadata(const struct show *s, cJSON *o)
 
 	if (metadata_all(s->m, all, NULL, &err))
 		cli_note(s->cli, err.msg);
-	if (!metadata_read(s->m, &md, NULL, &err)) {
+	if (!metadata_read(s->m, NULL, &md, &err)) {
 		if (md.version) {
 			head = json_object();
 			json_set_u64(head, "version", md.version);

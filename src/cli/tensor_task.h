@@ -4,11 +4,9 @@
 #define TBTUI_CLI_TENSOR_TASK_H
 
 #include "src/cli/cli.h"
-#include "src/ops/home/ctx.h"
-#include "src/ops/inspect/block.h"
-#include "src/ops/inspect/digest.h"
-#include "src/ops/inspect/heat.h"
+#include "src/ops/home/home.h"
 #include "src/ops/inspect/inspect.h"
+#include "src/ops/digest/digest.h"
 
 #define TENSOR_HEX_MAX (1u << 20)
 

@@ -3,12 +3,12 @@
 #define TBTUI_CLI_VERIFY_H
 
 #include "src/cli/cli.h"
-#include "src/ops/verify/report.h"
+#include "src/ops/report/report.h"
 #include "src/ops/verify/verify.h"
 
 /* Runs it with progress; *out is filled in every case: db_close(out->unkept). */
 enum tb_status cli_verify_run(const struct cli *cli, struct op_ctx *ctx,
-			      const struct verify_req *req, struct verify_result *out,
+			      const struct verify_request *req, struct verify_result *out,
 			      struct tb_err *err) TB_MUST_USE;
 /* What that run found, from where it is kept; report_free() it. */
 enum tb_status cli_load_run(const struct op_ctx *ctx, const struct verify_result *out,

@@ -10,7 +10,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/json.h"
-#include "src/ops/about/vocab.h"
+#include "src/ops/vocab/vocab.h"
 
 #define DECODED_MAX (1u << 30)
 

@@ -3,7 +3,7 @@
 #include "src/face/after.h"
 
 #include "db/blob.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/ops/scan/scan.h"
 
 static bool
@@ -26,7 +26,7 @@ after_writing(struct op_ctx *ctx, enum tb_status status, struct tb_err *late)
 	late->code = TB_OK;
 	if ((status && status != TB_ESYNC) || !is_indexed(ctx))
 		return;
-	if (op_scan(ctx, &(struct scan_req){ 0 }, NULL, &scanned, late))
+	if (op_scan(ctx, &(struct scan_request){ 0 }, NULL, &scanned, late))
 		(void)tb_wrap(late, late->code, "the index is not up to date");
 	scan_result_free(&scanned);
 }

@@ -5,7 +5,7 @@
 #include "src/base/buf.h"
 #include "src/base/pool.h"
 #include "src/base/text.h"
-#include "src/ops/about/shape.h"
+#include "src/ops/about/about.h"
 #include "src/store/model.h"
 
 enum tb_status

@@ -2,8 +2,7 @@
 #ifndef TBTUI_FACE_FIGURES_H
 #define TBTUI_FACE_FIGURES_H
 
-#include "src/ops/about/memory.h"
-#include "src/ops/about/params.h"
+#include "src/ops/about/about.h"
 
 struct model;
 struct model_file;

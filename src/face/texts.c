@@ -9,7 +9,7 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/format/json.h"
-#include "src/ops/about/model_text.h"
+#include "src/ops/model_text/model_text.h"
 #include "src/store/model_meta.h"
 
 #define LAYERS_MAX 16u		/* of one media type */

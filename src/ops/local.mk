@@ -2,31 +2,64 @@ noinst_LIBRARIES += src/ops/libops.a
 src_ops_libops_a_CFLAGS = $(AM_CFLAGS)
 src_ops_libops_a_SOURCES =
 
-# where the program lives: folders, settings, the pool
+# what all work on: folders, the configuration, the pool
 src_ops_libops_a_SOURCES += \
 	src/ops/home/ctx.c \
-	src/ops/home/ctx.h \
-	src/ops/home/places.c \
-	src/ops/home/places.h \
-	src/ops/home/settings.c \
-	src/ops/home/settings.h
+	src/ops/home/home.h \
+	src/ops/home/settings.c
 
-# the index and what lies in stores
+# where models are looked for
 src_ops_libops_a_SOURCES += \
-	src/ops/scan/blobdir.c \
-	src/ops/scan/blobdir.h \
-	src/ops/scan/leftover.c \
-	src/ops/scan/leftover.h \
+	src/ops/places/places.c \
+	src/ops/places/places.h
+
+# around what writes models
+src_ops_libops_a_SOURCES += \
+	src/ops/output/kept.c \
+	src/ops/output/output.h \
+	src/ops/output/space.c
+
+# the files beside the tensors
+src_ops_libops_a_SOURCES += \
+	src/ops/model_text/model_text.c \
+	src/ops/model_text/model_text.h \
+	src/ops/model_text/model_tokenizer.c \
+	src/ops/model_text/optional.c
+
+src_ops_libops_a_SOURCES += \
+	src/ops/vocab/vocab.c \
+	src/ops/vocab/vocab.h
+
+# what a model says about itself
+src_ops_libops_a_SOURCES += \
+	src/ops/metadata/metadata.c \
+	src/ops/metadata/metadata.h \
+	src/ops/metadata/metadata_config.c \
+	src/ops/metadata/metadata_gguf.c \
+	src/ops/metadata/metadata_parts.h
+
+# how large it is
+src_ops_libops_a_SOURCES += \
+	src/ops/about/about.h \
+	src/ops/about/memory.c \
+	src/ops/about/params.c \
+	src/ops/about/shape.c
+
+# what lies in stores
+src_ops_libops_a_SOURCES += \
+	src/ops/blobdir/blobdir.c \
+	src/ops/blobdir/blobdir.h \
+	src/ops/blobdir/leftover.c
+
+# the index
+src_ops_libops_a_SOURCES += \
 	src/ops/scan/scan.c \
 	src/ops/scan/scan.h \
 	src/ops/scan/scan_open.c \
 	src/ops/scan/scan_open.h
 
-# audits and their reports
+# audits
 src_ops_libops_a_SOURCES += \
-	src/ops/verify/report.c \
-	src/ops/verify/report.h \
-	src/ops/verify/report_diff.c \
 	src/ops/verify/verify.c \
 	src/ops/verify/verify.h \
 	src/ops/verify/verify_complete.c \
@@ -49,14 +82,16 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify/verify_values.c \
 	src/ops/verify/verify_zeros.c
 
+# and their reports
+src_ops_libops_a_SOURCES += \
+	src/ops/report/report.c \
+	src/ops/report/report.h \
+	src/ops/report/report_diff.c
+
 # the values of tensors
 src_ops_libops_a_SOURCES += \
 	src/ops/inspect/block.c \
-	src/ops/inspect/block.h \
-	src/ops/inspect/digest.c \
-	src/ops/inspect/digest.h \
 	src/ops/inspect/heat.c \
-	src/ops/inspect/heat.h \
 	src/ops/inspect/inspect.c \
 	src/ops/inspect/inspect.h \
 	src/ops/inspect/inspect_dist.c \
@@ -65,26 +100,9 @@ src_ops_libops_a_SOURCES += \
 	src/ops/inspect/inspect_kept.h \
 	src/ops/inspect/inspect_window.c
 
-# what a model says about itself
 src_ops_libops_a_SOURCES += \
-	src/ops/about/memory.c \
-	src/ops/about/memory.h \
-	src/ops/about/metadata.c \
-	src/ops/about/metadata.h \
-	src/ops/about/metadata_config.c \
-	src/ops/about/metadata_gguf.c \
-	src/ops/about/metadata_parts.h \
-	src/ops/about/model_text.c \
-	src/ops/about/model_text.h \
-	src/ops/about/model_tokenizer.c \
-	src/ops/about/optional.c \
-	src/ops/about/optional.h \
-	src/ops/about/params.c \
-	src/ops/about/params.h \
-	src/ops/about/shape.c \
-	src/ops/about/shape.h \
-	src/ops/about/vocab.c \
-	src/ops/about/vocab.h
+	src/ops/digest/digest.c \
+	src/ops/digest/digest.h
 
 # two models
 src_ops_libops_a_SOURCES += \
@@ -96,7 +114,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/diff/diff_run.h \
 	src/ops/diff/diff_tasks.c
 
-# what a conversion would do
+# conversions
 src_ops_libops_a_SOURCES += \
 	src/ops/plan/plan.c \
 	src/ops/plan/plan.h \
@@ -104,10 +122,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/plan/plan_parts.h \
 	src/ops/plan/plan_policy.c \
 	src/ops/plan/plan_policy.h \
-	src/ops/plan/plan_price.c \
 	src/ops/plan/plan_text.c
 
-# conversions
 src_ops_libops_a_SOURCES += \
 	src/ops/convert/blob.c \
 	src/ops/convert/blob.h \
@@ -118,15 +134,12 @@ src_ops_libops_a_SOURCES += \
 	src/ops/convert/convert_apart.c \
 	src/ops/convert/convert_check.c \
 	src/ops/convert/convert_json.c \
+	src/ops/convert/convert_price.c \
 	src/ops/convert/convert_target.c \
 	src/ops/convert/dest.h \
 	src/ops/convert/dest_dir.c \
 	src/ops/convert/dest_file.c \
 	src/ops/convert/dest_store.c \
-	src/ops/convert/kept.c \
-	src/ops/convert/kept.h \
-	src/ops/convert/space.c \
-	src/ops/convert/space.h \
 	src/ops/convert/window.c \
 	src/ops/convert/window.h
 
@@ -143,17 +156,17 @@ src_ops_libops_a_SOURCES += \
 
 # running models
 src_ops_libops_a_SOURCES += \
+	src/ops/run/chat_model.c \
+	src/ops/run/generate.c \
+	src/ops/run/run.h \
+	src/ops/run/score.c \
+	src/ops/run/stream.c \
+	src/ops/run/stream.h
+
+src_ops_libops_a_SOURCES += \
 	src/ops/chat/chat.c \
 	src/ops/chat/chat.h \
-	src/ops/chat/chat_model.c \
-	src/ops/chat/chat_model.h \
-	src/ops/chat/chat_opts.c \
-	src/ops/chat/generate.c \
-	src/ops/chat/generate.h \
-	src/ops/chat/score.c \
-	src/ops/chat/score.h \
-	src/ops/chat/stream.c \
-	src/ops/chat/stream.h
+	src/ops/chat/chat_opts.c
 
 # measuring
 src_ops_libops_a_SOURCES += \

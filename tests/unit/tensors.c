@@ -51,7 +51,7 @@ tensors_run(const struct model *m, const char *name, unsigned bins, struct inspe
 	struct tb_err err = { 0 };
 
 	assert_non_null(req.tensor);
-	assert_ok(inspect_run(&tensors_ctx, &req, out, NULL, &err), err);
+	assert_ok(op_inspect(&tensors_ctx, &req, NULL, out, &err), err);
 }
 
 void

@@ -3,7 +3,7 @@
 #define TBTUI_TESTS_TENSORS_H
 
 #include "src/format/safetensors.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/ops/inspect/inspect.h"
 #include "tests/unit/unit.h"
 

@@ -5,7 +5,7 @@
 #include "src/engine/probe.h"
 #include "src/engine/team.h"
 #include "src/ops/bench/bench_parts.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "tests/unit/unit.h"
 
 struct surroundings {

@@ -7,7 +7,7 @@
 
 #include "src/base/job.h"
 #include "src/ops/chat/chat.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 struct state {
 	struct op_ctx ctx;

@@ -9,8 +9,7 @@
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/model/values.h"
-#include "src/ops/inspect/block.h"
-#include "src/ops/inspect/heat.h"
+#include "src/ops/inspect/inspect.h"
 #include "src/ops/inspect/inspect_dist.h"
 #include "tests/unit/tensors.h"
 
@@ -152,16 +151,16 @@ test_kept(void **state)
 	req = (struct inspect_request){ .model = m, .tensor = model_tensor(m, "t"),
 					.facts = inspect_facts(&with) };
 	assert_non_null(req.facts);
-	assert_ok(inspect_run(&with, &req, &first, NULL, &err), err);
+	assert_ok(op_inspect(&with, &req, NULL, &first, &err), err);
 	assert_true(first.kept_ns == 0 && first.bytes == 12000);
-	assert_ok(inspect_run(&with, &req, &second, NULL, &err), err);
+	assert_ok(op_inspect(&with, &req, NULL, &second, &err), err);
 	assert_true(second.kept_ns != 0 && second.bytes == 0);
 	assert_memory_equal(&first.stats, &second.stats, sizeof(first.stats));
 	assert_memory_equal(first.dist.quantile, second.dist.quantile,
 			    sizeof(first.dist.quantile));
 	assert_memory_equal(&first.dist.hist, &second.dist.hist, sizeof(first.dist.hist));
 	req.again = true;
-	assert_ok(inspect_run(&with, &req, &second, NULL, &err), err);
+	assert_ok(op_inspect(&with, &req, NULL, &second, &err), err);
 	assert_int_equal(second.kept_ns, 0);
 	model_free(m);
 	/* other bytes in its place */
@@ -169,7 +168,7 @@ test_kept(void **state)
 	m = tensors_one(DT_F32, 3000, v);
 	req = (struct inspect_request){ .model = m, .tensor = model_tensor(m, "t"),
 					.facts = req.facts };
-	assert_ok(inspect_run(&with, &req, &second, NULL, &err), err);
+	assert_ok(op_inspect(&with, &req, NULL, &second, &err), err);
 	assert_true(second.kept_ns == 0 && second.stats.max == 1e6);
 	db_close(req.facts);
 	model_free(m);
@@ -189,7 +188,7 @@ check_heat(const struct model *m, const float *v, struct inspect_window w, unsig
 	struct tb_err err = { 0 };
 	struct heat h;
 
-	assert_ok(heat_run(&tensors_ctx, &req, &h, NULL, &err), err);
+	assert_ok(op_heat(&tensors_ctx, &req, NULL, &h, &err), err);
 	assert_int_equal(h.rows, w.rows < rows ? w.rows : rows);
 	assert_int_equal(h.cols, w.cols < cols ? w.cols : cols);
 	assert_int_equal(heat_row(&h, h.rows), w.row + w.rows);
@@ -248,21 +247,21 @@ test_heat(void **state)
 	m = matrix(100, 1000, v);
 	req.model = m;
 	req.tensor = model_tensor(m, "t");
-	assert_ok(heat_run(&tensors_ctx, &req, &h, NULL, &err), err);
+	assert_ok(op_heat(&tensors_ctx, &req, NULL, &h, &err), err);
 	for (unsigned i = 0; i < 16; i++)
 		assert_int_equal(h.cell[i].bad, i == 3 || i == 12);
 	heat_range(&h, false, &lo, &hi);
 	assert_true(lo > 0 && hi < 13 && lo < hi);
 	heat_free(&h);
 	tb_job_cancel(job);
-	assert_int_equal(heat_run(&tensors_ctx, &req, &h, job, &err), TB_ECANCEL);
+	assert_int_equal(op_heat(&tensors_ctx, &req, job, &h, &err), TB_ECANCEL);
 	assert_null(h.cell);
 	tb_job_free(job);
 	req.of.row = 100;
 	req.of.rows = 1;
-	assert_fails(heat_run(&tensors_ctx, &req, &h, NULL, &err), err, TB_EUSAGE, "outside");
+	assert_fails(op_heat(&tensors_ctx, &req, NULL, &h, &err), err, TB_EUSAGE, "outside");
 	req = (struct heat_request){ .model = m, .tensor = req.tensor, .rows = 0, .cols = 1 };
-	assert_fails(heat_run(&tensors_ctx, &req, &h, NULL, &err), err, TB_EUSAGE, "cells");
+	assert_fails(op_heat(&tensors_ctx, &req, NULL, &h, &err), err, TB_EUSAGE, "cells");
 	model_free(m);
 	free(v);
 }

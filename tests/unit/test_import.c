@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "src/base/job.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/ops/import/import.h"
 #include "tests/unit/fixture.h"
 
@@ -29,7 +29,7 @@ begin(const char *root)
 static enum tb_status
 import(const char *dir, const char *name, struct tb_job *job, struct tb_err *err)
 {
-	struct import_req req = { .path = unit_path(dir), .name = name };
+	struct import_request req = { .path = unit_path(dir), .name = name };
 	struct import_result res;
 	enum tb_status status = op_import(&ctx, &req, job, &res, err);
 

@@ -8,7 +8,7 @@
 #include "src/base/half.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
-#include "src/ops/inspect/block.h"
+#include "src/ops/inspect/inspect.h"
 #include "src/quant/codec.h"
 #include "tests/unit/tensors.h"
 
@@ -283,7 +283,7 @@ test_changed(void **state)
 
 	(void)state;
 	assert_int_equal(truncate(unit_path("one.safetensors"), 3000), 0);
-	assert_fails(inspect_run(&tensors_ctx, &req, &r, NULL, &err), err, TB_EIO, "changed");
+	assert_fails(op_inspect(&tensors_ctx, &req, NULL, &r, &err), err, TB_EIO, "changed");
 	model_free(m);
 }
 
@@ -299,11 +299,11 @@ test_cancel(void **state)
 	struct tb_err err = { 0 };
 
 	(void)state;
-	assert_ok(inspect_run(&tensors_ctx, &req, &r, job, &err), err);
+	assert_ok(op_inspect(&tensors_ctx, &req, job, &r, &err), err);
 	tb_job_progress(job, &p);
 	assert_int_equal(p.done, p.total);
 	tb_job_cancel(job);
-	assert_int_equal(inspect_run(&tensors_ctx, &req, &r, job, &err), TB_ECANCEL);
+	assert_int_equal(op_inspect(&tensors_ctx, &req, job, &r, &err), TB_ECANCEL);
 	tb_job_free(job);
 	model_free(m);
 	free(v);

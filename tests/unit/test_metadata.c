@@ -9,10 +9,8 @@
 #include "src/engine/kv.h"
 #include "src/engine/need.h"
 #include "src/format/json.h"
-#include "src/ops/about/memory.h"
-#include "src/ops/about/metadata.h"
-#include "src/ops/about/params.h"
-#include "src/ops/about/shape.h"
+#include "src/ops/about/about.h"
+#include "src/ops/metadata/metadata.h"
 #include "src/store/model_meta.h"
 #include "src/store/store.h"
 #include "tests/unit/fixture.h"
@@ -146,7 +144,7 @@ test_gguf(void **state)
 	(void)state;
 	write_gguf("meta.gguf");
 	m = open_path("meta.gguf");
-	assert_ok(metadata_read(m, &md, NULL, &err), err);
+	assert_ok(metadata_read(m, NULL, &md, &err), err);
 	assert_int_equal(md.version, 3);
 	assert_int_equal(md.alignment, 32);
 	assert_int_equal(md.n, 11);
@@ -195,7 +193,7 @@ test_config(void **state)
 	fixture_meta(&b, "format", "pt");
 	fixture_file(&b, "conf/model-00002-of-00002.safetensors");
 	m = open_path("conf");
-	assert_ok(metadata_read(m, &md, NULL, &err), err);
+	assert_ok(metadata_read(m, NULL, &md, &err), err);
 	assert_int_equal(md.version, 0);
 	row_is(&md, "rope_scaling.factor", "number", "8", true);
 	row_is(&md, "list", "array[3]", "[1,\"two\",{\"x\":3}]", true);

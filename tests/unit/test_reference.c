@@ -10,10 +10,8 @@
 #include "src/base/file.h"
 #include "src/format/json.h"
 #include "src/format/safetensors.h"
-#include "src/ops/chat/chat_model.h"
-#include "src/ops/home/ctx.h"
-#include "src/ops/chat/generate.h"
-#include "src/ops/chat/score.h"
+#include "src/ops/run/run.h"
+#include "src/ops/home/home.h"
 #include "src/text/tokenizer.h"
 
 /* slack: how near two logits may be for their order to be a matter of rounding. */

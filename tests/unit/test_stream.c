@@ -2,7 +2,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "src/ops/chat/stream.h"
+#include "src/ops/run/stream.h"
 
 /* Feeds bytes one by one; what came through so far is in s->text. */
 static bool

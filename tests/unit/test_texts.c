@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "src/face/texts.h"
-#include "src/ops/about/model_text.h"
+#include "src/ops/model_text/model_text.h"
 #include "tests/unit/models.h"
 #include "tests/unit/unit.h"
 

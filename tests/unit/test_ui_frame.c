@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "ui/loop.h"
 
 static FILE *null;

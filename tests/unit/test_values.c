@@ -55,7 +55,8 @@ convert(const struct model *m, const char *scheme, struct tb_err *err)
 	assert_ok(convert_target(&tensors_ctx, unit_path("out.safetensors"), &target, err), *err);
 	req.dest = target.dest;
 	assert_ok(plan_new(&p, &req, err), *err);
-	status = op_convert(&tensors_ctx, p, &target, true, NULL, &done, err);
+	status = op_convert(&tensors_ctx, &(struct convert_request){ p, &target, true }, NULL,
+			    &done, err);
 	convert_result_free(&done);
 	plan_free(p);
 	convert_target_free(&target);
@@ -90,8 +91,8 @@ test_identity(void **state)
 	assert_fails(convert(m, "int4", &err), err, TB_EIO, "has changed");
 	assert_false(tb_exists(unit_path("out.safetensors")));
 	assert_fails(convert(m, "BF16", &err), err, TB_EIO, "has changed");
-	assert_fails(plan_price(m, FLAVOUR_METAL, &sample, 1, tensors_ctx.pool, NULL, &err), err,
-		     TB_EIO, "has changed");
+	assert_fails(convert_price(m, FLAVOUR_METAL, &sample, 1, tensors_ctx.pool, NULL, &err),
+		     err, TB_EIO, "has changed");
 	model_free(m);
 }
 
@@ -108,7 +109,7 @@ test_zero_global(void **state)
 	};
 	struct model *m = tensors_model("nv.safetensors", t, 3,
 					(const void *[]){ &zero, codes, scales }, NULL, 0);
-	struct import_req import = { .path = m->loc.path, .name = "nv" };
+	struct import_request import = { .path = m->loc.path, .name = "nv" };
 	struct import_result imported;
 	struct values_files *fs;
 	struct values v;

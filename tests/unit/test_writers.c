@@ -138,7 +138,8 @@ convert(const char *at, enum way way, bool replace, struct tb_job *job, struct t
 	if (!status)
 		status = plan_new(&plan, &req, err);
 	if (!status)
-		status = op_convert(&ctx, plan, &target, replace, job, &res, err);
+		status = op_convert(&ctx, &(struct convert_request){ plan, &target, replace }, job,
+				    &res, err);
 	if (!status || status == TB_ESYNC)
 		assert_non_null(res.where);
 	convert_result_free(&res);
@@ -150,7 +151,7 @@ convert(const char *at, enum way way, bool replace, struct tb_job *job, struct t
 static enum tb_status
 make(const char *at, enum way way, bool replace, struct tb_job *job, struct tb_err *err)
 {
-	struct import_req req = { .path = strdup(unit_path("src")), .name = "m", .replace = replace };
+	struct import_request req = { .path = strdup(unit_path("src")), .name = "m", .replace = replace };
 	struct import_result res;
 	enum tb_status status;
 

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "src/ops/about/memory.h"
+#include "src/ops/about/about.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include "src/engine/need.h"
-#include "src/ops/about/params.h"
-#include "src/ops/about/shape.h"
 
 /* ---- this machine ---- */
 

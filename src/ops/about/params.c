@@ -1,10 +1,9 @@
 #include "config.h"
 
-#include "src/ops/about/params.h"
+#include "src/ops/about/about.h"
 
 #include <stdlib.h>
 
-#include "src/ops/about/shape.h"
 #include "src/store/model.h"
 #include "src/store/tensor_name.h"
 

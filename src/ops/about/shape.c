@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "src/ops/about/shape.h"
+#include "src/ops/about/about.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "src/engine/team.h"
 #include "src/format/ggml_type.h"
 #include "src/ops/bench/bench_parts.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/quant/codec.h"
 
 void

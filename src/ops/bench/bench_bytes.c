@@ -14,7 +14,7 @@
 #include "src/base/pool.h"
 #include "src/base/sha256.h"
 #include "src/base/text.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/quant/codec.h"
 
 #define ENCODED ((size_t)128 << 20)	/* bytes of BF16 */

@@ -14,7 +14,7 @@
 #include "src/engine/probe.h"
 #include "src/engine/synthetic.h"
 #include "src/engine/team.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/quant/scheme.h"
 #include "src/store/model.h"
 #include "src/store/store.h"

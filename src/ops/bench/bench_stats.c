@@ -16,7 +16,7 @@
 #include "src/engine/probe.h"
 #include "src/engine/team.h"
 #include "src/format/safetensors.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/ops/inspect/inspect.h"
 #include "src/store/store.h"
 
@@ -117,11 +117,11 @@ measure(struct bench *b, const struct subject *s, const struct model *m, const v
 
 	if (!req.tensor)
 		return tb_fail(b->err, TB_EFORMAT, "%s: no tensor", m->loc.path);
-	status = inspect_run((struct op_ctx *)b->ctx, &req, &r, NULL, b->err);
+	status = op_inspect((struct op_ctx *)b->ctx, &req, NULL, &r, b->err);
 	for (unsigned i = 0; i < TIMES && !status; i++) {
 		double before = read_rate(b, memory);
 
-		status = inspect_run((struct op_ctx *)b->ctx, &req, &r, NULL, b->err);
+		status = op_inspect((struct op_ctx *)b->ctx, &req, NULL, &r, b->err);
 		read[i] = (before + read_rate(b, memory)) / 2;
 		/* packed bytes: scales are not what is asked about */
 		rate[i] = 1e-9 * (double)req.tensor->weight.len / r.seconds;

@@ -10,8 +10,7 @@
 #include <stdint.h>
 
 #include "src/base/err.h"
-#include "src/ops/chat/chat_model.h"
-#include "src/ops/chat/generate.h"
+#include "src/ops/run/run.h"
 #include "src/text/chat_template.h"
 
 struct tb_job;

@@ -4,7 +4,7 @@
 #define TBTUI_OPS_BLOB_H
 
 #include "src/base/out.h"
-#include "src/ops/plan/plan_parts.h"
+#include "src/ops/plan/plan.h"
 #include "src/ops/convert/window.h"
 
 struct tb_job;

@@ -8,6 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/model/values.h"
 
 /* What companions are called: Ollama's blobs, MLX's directories. */
 static const char *const ollama_names[SLOTS] = { "", ".scale", ".bias", ".global_scale" };

@@ -4,7 +4,7 @@
 
 #include "src/base/buf.h"
 #include "src/format/safetensors.h"
-#include "src/ops/plan/plan_parts.h"
+#include "src/ops/plan/plan.h"
 
 /* The tensors of one plan_out in the file; ndim etc. of those it has not are 0. */
 enum slot { SLOT_WEIGHT, SLOT_SCALE, SLOT_BIAS, SLOT_GLOBAL, SLOTS };

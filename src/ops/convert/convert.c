@@ -12,7 +12,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/convert/dest.h"
-#include "src/ops/convert/space.h"
+#include "src/ops/output/output.h"
 
 #define ROUND_BLOBS 64			/* open files, twice */
 #define ROUND_BYTES (512u << 20)	/* of source: enough to share out evenly */
@@ -222,11 +222,12 @@ check(const struct conversion *c, struct tb_err *err)
 }
 
 enum tb_status
-op_convert(const struct op_ctx *ctx, const struct plan *plan, const struct convert_target *target,
-	   bool replace, struct tb_job *job, struct convert_result *out, struct tb_err *err)
+op_convert(const struct op_ctx *ctx, const struct convert_request *req, struct tb_job *job,
+	   struct convert_result *out, struct tb_err *err)
 {
 	static const struct dest_ops *const kinds[] = {
 		[PLAN_TO_STORE] = &dest_store, [PLAN_TO_DIR] = &dest_dir, [PLAN_TO_FILE] = &dest_file };
+	const struct convert_target *target = req->target;
 	struct conversion *c = tb_calloc(1, sizeof(*c));
 	double begin = tb_monotonic();
 	enum tb_status status;
@@ -234,9 +235,9 @@ op_convert(const struct op_ctx *ctx, const struct plan *plan, const struct conve
 	*out = (struct convert_result){ 0 };
 	if (!c)
 		return tb_nomem(err);
-	*c = (struct conversion){ .plan = plan, .pool = ctx->pool, .job = job,
+	*c = (struct conversion){ .plan = req->plan, .pool = ctx->pool, .job = job,
 		.mu = PTHREAD_MUTEX_INITIALIZER,
-		.dest = { .lock = -1, .plan = plan, .target = target, .replace = replace,
+		.dest = { .lock = -1, .plan = req->plan, .target = target, .replace = req->replace,
 			  .ops = kinds[target->dest], .out = { .fd = -1 } } };
 	/* The name now: behind the commit nothing else may fail. */
 	out->where = tb_strdup(target->name ? target->name : target->path);

@@ -7,11 +7,12 @@
 #ifndef TBTUI_OPS_CONVERT_H
 #define TBTUI_OPS_CONVERT_H
 
-#include "src/ops/home/ctx.h"
-#include "src/ops/convert/kept.h"
+#include "src/ops/home/home.h"
+#include "src/ops/output/output.h"
 #include "src/ops/plan/plan.h"
 
 struct tb_job;
+struct tb_pool;
 
 /* DST of the command line: ends in ".safetensors": a file; begins with "." "/" or "~/",
  * ends in "/" or is a folder: a directory; else a name in the first --store root that
@@ -42,10 +43,21 @@ struct convert_result {
 	struct kept kept;	/* what was replaced; owned */
 };
 
+struct convert_request {
+	const struct plan *plan;		/* borrowed, as is the target */
+	const struct convert_target *target;
+	bool replace;				/* something may be there */
+};
+
 /* job counts source bytes and tensors. *out is zeroed on failure, but for TB_ESYNC: then
  * all is written, and only a power cut could take it away. */
-enum tb_status op_convert(const struct op_ctx *ctx, const struct plan *plan,
-			  const struct convert_target *target, bool replace, struct tb_job *job,
-			  struct convert_result *out, struct tb_err *err) TB_MUST_USE;
+enum tb_status op_convert(const struct op_ctx *ctx, const struct convert_request *req,
+			  struct tb_job *job, struct convert_result *out, struct tb_err *err)
+	TB_MUST_USE;
 void convert_result_free(struct convert_result *r);
+
+/* Errors of a plan's samples (plan_unpriced(), plan_priced()), which are set. */
+enum tb_status convert_price(const struct model *m, enum flavour flavour,
+			     struct plan_sample *samples, size_t n, struct tb_pool *pool,
+			     struct tb_job *job, struct tb_err *err) TB_MUST_USE;
 #endif

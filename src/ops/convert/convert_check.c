@@ -8,7 +8,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/convert/dest.h"
-#include "src/ops/plan/plan_parts.h"
+#include "src/ops/plan/plan.h"
 #include "src/quant/fp.h"
 
 #define SAMPLE 4096u		/* elements; a multiple of every group */

@@ -11,7 +11,7 @@
 #include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/ops/convert/dest.h"
-#include "src/ops/about/optional.h"
+#include "src/ops/model_text/model_text.h"
 
 static bool
 is_json(const struct model *m, const struct model_file *f)

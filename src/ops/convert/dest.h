@@ -5,7 +5,7 @@
 
 #include "src/ops/convert/blob.h"
 #include "src/ops/convert/convert.h"
-#include "src/ops/convert/kept.h"
+#include "src/ops/output/output.h"
 #include "src/store/ollama.h"
 
 struct dest {

@@ -3,7 +3,7 @@
 #ifndef TBTUI_OPS_DEMO_H
 #define TBTUI_OPS_DEMO_H
 
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 struct tb_job;
 

@@ -9,7 +9,7 @@
 
 #include "db/db.h"
 #include "src/base/job.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/quant/compare.h"
 #include "src/store/model.h"
 

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "src/ops/home/settings.h"
+#include "src/ops/home/home.h"
 
 #include <stdarg.h>
 #include <stdint.h>

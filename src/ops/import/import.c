@@ -13,11 +13,11 @@
 #include "src/base/sha256.h"
 #include "src/base/text.h"
 #include "src/model/values.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/ops/import/import_config.h"
 #include "src/ops/import/import_gguf.h"
 #include "src/ops/import/import_plan.h"
-#include "src/ops/convert/space.h"
+#include "src/ops/output/output.h"
 #include "src/store/ollama.h"
 
 #define WINDOW (1u << 20)
@@ -331,7 +331,7 @@ fill(struct import_result *out, const struct import *im, double seconds)
 }
 
 enum tb_status
-op_import(const struct op_ctx *ctx, const struct import_req *req, struct tb_job *job,
+op_import(const struct op_ctx *ctx, const struct import_request *req, struct tb_job *job,
 	  struct import_result *out, struct tb_err *err)
 {
 	struct import im = { .job = job, .lock = PTHREAD_MUTEX_INITIALIZER };

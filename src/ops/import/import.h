@@ -13,12 +13,12 @@
 #include <stdint.h>
 
 #include "src/base/err.h"
-#include "src/ops/convert/kept.h"
+#include "src/ops/output/output.h"
 
 struct op_ctx;
 struct tb_job;
 
-struct import_req {
+struct import_request {
 	const char *path;	/* directory, .safetensors or .gguf file */
 	const char *name;	/* what it will be called */
 	bool replace;		/* the name may be taken */
@@ -36,7 +36,7 @@ struct import_result {
 
 /* job counts bytes of tensor data and blobs.  *out is zeroed on failure, but for TB_ESYNC:
  * then all is written, and only a power cut could take it away. */
-enum tb_status op_import(const struct op_ctx *ctx, const struct import_req *req,
+enum tb_status op_import(const struct op_ctx *ctx, const struct import_request *req,
 			 struct tb_job *job, struct import_result *out, struct tb_err *err)
 	TB_MUST_USE;
 void import_result_free(struct import_result *r);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/ops/about/optional.h"
+#include "src/ops/model_text/model_text.h"
 
 #define REQUIRES "0.19.0"	/* the first Ollama that reads tensor layers */
 

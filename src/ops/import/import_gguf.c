@@ -11,8 +11,8 @@
 #include "src/base/sha256.h"
 #include "src/base/text.h"
 #include "src/format/json.h"
-#include "src/ops/about/metadata.h"
-#include "src/ops/convert/space.h"
+#include "src/ops/metadata/metadata.h"
+#include "src/ops/output/output.h"
 #include "src/store/model_meta.h"
 
 #define WINDOW (1u << 20)

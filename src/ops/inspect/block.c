@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "src/ops/inspect/block.h"
+#include "src/ops/inspect/inspect.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "src/ops/inspect/heat.h"
+#include "src/ops/inspect/inspect.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "src/base/mem.h"
 #include "src/base/pool.h"
 #include "src/model/values.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/quant/stats.h"
 
 #define PIECE 8192u		/* values read at a time */
@@ -152,8 +152,8 @@ shape(const struct heat_request *req, struct heat *h, uint64_t *cols, struct tb_
 }
 
 enum tb_status
-heat_run(struct op_ctx *ctx, const struct heat_request *req, struct heat *out,
-	 struct tb_job *job, struct tb_err *err)
+op_heat(struct op_ctx *ctx, const struct heat_request *req, struct tb_job *job,
+	struct heat *out, struct tb_err *err)
 {
 	const struct tensor *t = req->tensor;
 	struct values values;

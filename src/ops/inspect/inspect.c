@@ -12,7 +12,7 @@
 #include "src/base/pool.h"
 #include "src/base/text.h"
 #include "src/model/values.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 #include "src/ops/inspect/inspect_dist.h"
 #include "src/ops/inspect/inspect_kept.h"
 #include "src/quant/stats.h"
@@ -233,8 +233,8 @@ compute(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_re
 }
 
 enum tb_status
-inspect_run(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_result *out,
-	    struct tb_job *job, struct tb_err *err)
+op_inspect(struct op_ctx *ctx, const struct inspect_request *req, struct tb_job *job,
+	   struct inspect_result *out, struct tb_err *err)
 {
 	double start = tb_monotonic();
 	enum tb_status status;

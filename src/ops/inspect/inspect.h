@@ -1,5 +1,5 @@
-/* inspect.h - looking into one logical tensor: statistics, histogram, values,
- * bytes.  Quantized tensors show what they decode to.
+/* inspect.h - looking into one logical tensor: statistics, histogram, values, bytes, a block
+ * taken apart, a map.  Quantized tensors show what they decode to.
  *
  * Memory is bounded by windows, whatever the tensor.  A file that changed since
  * the model was opened, or shrank meanwhile, is an error, not zeros. */
@@ -81,9 +81,8 @@ struct db *inspect_facts(const struct op_ctx *ctx);
 void inspect_stats_of(const struct db_stats *s, struct inspect_stats *out);
 
 /* On ctx->pool; progress counts bytes. */
-enum tb_status inspect_run(struct op_ctx *ctx, const struct inspect_request *req,
-			   struct inspect_result *out, struct tb_job *job, struct tb_err *err)
-	TB_MUST_USE;
+enum tb_status op_inspect(struct op_ctx *ctx, const struct inspect_request *req, struct tb_job *job,
+			  struct inspect_result *out, struct tb_err *err) TB_MUST_USE;
 
 /* The tensor as a matrix: the last dimension is a row's columns, all others
  * together the rows; a scalar is 1 x 1. */
@@ -109,4 +108,71 @@ enum tb_status inspect_values(const struct model *m, const struct tensor *t,
 /* As this tensor's scheme calls it: the bias of a foreign one are zero points. */
 const char *inspect_part_word(const struct tensor *t, enum values_part p);
 const char *inspect_part_name(enum values_part p);	/* "weight", "scale", … */
+
+/* A block: the elements that share a scale, with scale, bias, codes and what they decode to;
+ * of plain numbers, the elements in 16 bytes. */
+#define BLOCK_FIELDS 8
+#define BLOCK_VALUES 256
+
+/* Some numbers of a block with a name. */
+struct block_field {
+	const char *name;		/* static: "scale", "codes", "dmin" */
+	bool whole;			/* whole numbers */
+	unsigned n;
+	double v[BLOCK_VALUES];
+};
+
+struct block {
+	uint64_t index, first;		/* of the block; of its first element */
+	uint64_t off, len;		/* its bytes in the weight's part */
+	unsigned n;			/* elements */
+	float value[BLOCK_VALUES];
+	unsigned nfields;
+	struct block_field field[BLOCK_FIELDS];
+};
+
+/* How many there are; 0: the scheme has none that could be shown. */
+uint64_t block_count(const struct tensor *t);
+/* The block that a byte of a part has to do with; INSPECT_NONE: none, or all. */
+uint64_t block_at(const struct tensor *t, enum values_part p, uint64_t off);
+enum tb_status block_read(const struct model *m, const struct tensor *t, uint64_t index,
+			  struct block *out, struct tb_err *err) TB_MUST_USE;
+
+/* A map: how large the values are in each of some cells, into which rows and columns of the
+ * tensor's matrix are divided. */
+#define HEAT_SIDE_MAX 1024u
+
+struct heat_request {
+	const struct model *model;	/* borrowed */
+	const struct tensor *tensor;	/* of that model */
+	struct inspect_window of;	/* rows, cols 0: all that follow */
+	unsigned rows, cols;		/* cells, 1 to HEAT_SIDE_MAX; fewer come where there
+					 * are fewer values */
+};
+
+struct heat_cell {
+	float mean, max;		/* of the magnitudes of what is finite */
+	bool bad;			/* something is NaN or infinite */
+};
+
+struct heat {
+	struct inspect_window of;
+	unsigned rows, cols;
+	struct heat_cell *cell;		/* owned; row after row */
+};
+
+/* Every value is looked at, on ctx->pool; progress counts bytes. */
+enum tb_status op_heat(struct op_ctx *ctx, const struct heat_request *req, struct tb_job *job,
+		       struct heat *out, struct tb_err *err) TB_MUST_USE;
+void heat_free(struct heat *h);
+
+/* What cells of the map begin with: of row r, of column c.  heat_row(h, h->rows) is what
+ * follows the last. */
+uint64_t heat_row(const struct heat *h, unsigned r);
+uint64_t heat_col(const struct heat *h, unsigned c);
+
+/* The smallest and the largest mean (or maximum) of a cell: the ends of a scale. */
+void heat_range(const struct heat *h, bool max, float *lo, float *hi);
+/* 0 to levels - 1 between them. */
+unsigned heat_level(const struct heat_cell *c, bool max, float lo, float hi, unsigned levels);
 #endif

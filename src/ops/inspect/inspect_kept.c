@@ -7,8 +7,8 @@
 #include "db/facts.h"
 #include "src/base/buf.h"
 #include "src/base/text.h"
-#include "src/ops/scan/blobdir.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/blobdir/blobdir.h"
+#include "src/ops/home/home.h"
 
 /* The distribution as bytes: PACKED_VERSION, exact, counted, the quantiles as little-endian
  * doubles, then the counts of the bins.  Numbers are in groups of seven bits, lowest

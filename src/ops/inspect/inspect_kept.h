@@ -1,4 +1,4 @@
-/* inspect_kept.h - private to src/ops: results of inspect_run() in req->facts.  What
+/* inspect_kept.h - private to src/ops: results of op_inspect() in req->facts.  What
  * cannot be kept or read is computed again: neither fails. */
 #ifndef TBTUI_OPS_INSPECT_KEPT_H
 #define TBTUI_OPS_INSPECT_KEPT_H

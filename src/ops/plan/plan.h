@@ -1,6 +1,6 @@
 /* plan.h - a conversion as data: what each tensor becomes, what it costs, where it
  * goes.  Built without I/O from an open model, changed row by row (totals follow at
- * once), priced on samples when asked, executed by convert.h.
+ * once), priced on samples and executed by convert.h.
  *
  * Experts: `<prefix>.<number>.<projection>.weight` tensors are stored together, one
  * blob a layer.  Stacked: one 3-D tensor a projection; a projection has one scheme,
@@ -18,9 +18,6 @@
 #include "src/quant/codec.h"
 #include "src/quant/scheme.h"
 #include "src/store/model.h"
-
-struct tb_job;
-struct tb_pool;
 
 /* id, name on the command line */
 #define PLAN_POLICY_LIST(X) \
@@ -135,7 +132,7 @@ struct plan {
 	struct plan_total total;
 	struct plan_rule *rules;	/* private; owned */
 	size_t nrules;
-	struct plan_parts *parts;	/* private */
+	struct plan_parts *parts;	/* what is written; owned */
 };
 
 enum tb_status plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
@@ -153,7 +150,7 @@ enum tb_status plan_set_layout(struct plan *p, enum plan_dest dest, enum plan_ex
 			       struct tb_err *err) TB_MUST_USE;
 
 /* Errors on samples.  Pricing reads only the model, so it may run on a worker
- * while the plan is edited: take the rows, price them, put the results back (those
+ * while the plan is edited: take the rows, convert_price() them, put the results back (those
  * whose target has changed meanwhile are dropped). */
 struct plan_sample {
 	size_t row;
@@ -163,8 +160,34 @@ struct plan_sample {
 /* The rows without an error figure; caller frees *out. */
 enum tb_status plan_unpriced(const struct plan *p, struct plan_sample **out, size_t *n,
 			     struct tb_err *err) TB_MUST_USE;
-enum tb_status plan_price(const struct model *m, enum flavour flavour, struct plan_sample *samples,
-			  size_t n, struct tb_pool *pool, struct tb_job *job, struct tb_err *err)
-	TB_MUST_USE;
 void plan_priced(struct plan *p, const struct plan_sample *samples, size_t n);
+
+/* What is written: tensors put together from pieces of the source's, in blobs. */
+struct plan_piece {
+	size_t row;
+	uint64_t first, elems;		/* of the row's elements */
+};
+
+struct plan_out {
+	char *name;			/* owned */
+	size_t piece, npieces;		/* into pieces: one after the other */
+	unsigned ndim;
+	uint64_t dim[TB_MAX_DIMS], elems;	/* logical */
+	size_t row;			/* its first piece's: scheme, dtypes */
+	size_t blob;
+};
+
+struct plan_parts {
+	struct plan_piece *pieces;
+	size_t npieces;
+	struct plan_out *outs;		/* in the order in which they are written */
+	size_t nouts;
+};
+
+/* Is it one tensor of the source as it is?  Then its parts are copied whatever they are. */
+bool plan_out_whole(const struct plan *p, const struct plan_out *o);
+
+/* Bytes of a tensor's parts as `s`; the companions' are 0 where there are none. */
+struct plan_bytes { uint64_t codes, scales, biases; };
+struct plan_bytes plan_bytes(const struct scheme *s, enum dtype source, uint64_t elems);
 #endif

@@ -9,7 +9,7 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/scan/blobdir.h"
+#include "src/ops/blobdir/blobdir.h"
 #include "src/ops/scan/scan_open.h"
 
 static const char *const words[] = {
@@ -26,7 +26,7 @@ scan_change_word(enum scan_change c)
 
 struct scan {
 	struct op_ctx *ctx;
-	const struct scan_req *req;
+	const struct scan_request *req;
 	struct tb_job *job;
 	struct scan_result *out;
 	struct store_roots roots;	/* owned */
@@ -433,7 +433,7 @@ scan_or_renew(struct scan *s, struct tb_err *err)
 }
 
 enum tb_status
-op_scan(struct op_ctx *ctx, const struct scan_req *req, struct tb_job *job,
+op_scan(struct op_ctx *ctx, const struct scan_request *req, struct tb_job *job,
 	struct scan_result *out, struct tb_err *err)
 {
 	struct scan s = { .ctx = ctx, .req = req, .job = job, .out = out };

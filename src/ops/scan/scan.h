@@ -6,7 +6,7 @@
 #define TBTUI_OPS_SCAN_H
 
 #include "src/base/job.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 /* id, word in --json */
 #define SCAN_CHANGE_LIST(X) \
@@ -21,7 +21,7 @@ enum scan_change { SCAN_CHANGE_LIST(X) SCAN_CHANGE_COUNT };
 #undef X
 const char *scan_change_word(enum scan_change c);
 
-struct scan_req {
+struct scan_request {
 	const char *const *dirs;	/* instead of ctx->roots when ndirs > 0; borrowed */
 	size_t ndirs;
 	bool again;			/* open everything, changed or not */
@@ -52,7 +52,7 @@ struct scan_result {
  * is, is in the job's progress (items = models). */
 enum { SCAN_MSG_ITEM = 1 };
 
-enum tb_status op_scan(struct op_ctx *ctx, const struct scan_req *req, struct tb_job *job,
+enum tb_status op_scan(struct op_ctx *ctx, const struct scan_request *req, struct tb_job *job,
 		       struct scan_result *out, struct tb_err *err) TB_MUST_USE;
 void scan_result_free(struct scan_result *r);
 #endif

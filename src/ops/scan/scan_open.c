@@ -9,7 +9,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/scan/blobdir.h"
+#include "src/ops/blobdir/blobdir.h"
 
 /* Opened models that wait for the writer: enough to keep both sides busy, few enough
  * that headers of large models do not pile up. */

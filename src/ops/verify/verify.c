@@ -126,7 +126,7 @@ open_audits(struct verify_run *r, struct tb_err *err)
 }
 
 enum tb_status
-op_verify(struct op_ctx *ctx, const struct verify_req *req, struct tb_job *job,
+op_verify(struct op_ctx *ctx, const struct verify_request *req, struct tb_job *job,
 	  struct verify_result *out, struct tb_err *err)
 {
 	struct verify_run r = { .ctx = ctx, .req = req, .job = job, .out = out };

@@ -9,7 +9,7 @@
 
 #include "db/audit.h"
 #include "src/base/job.h"
-#include "src/ops/home/ctx.h"
+#include "src/ops/home/home.h"
 
 /* id, stable word, severity, what it means */
 #define FINDING_LIST(X) \
@@ -55,7 +55,7 @@ const char *finding_word(enum finding_code c);
 enum severity finding_severity(enum finding_code c);
 const char *finding_meaning(enum finding_code c);
 
-struct verify_req {
+struct verify_request {
 	const char *const *refs;	/* as store_resolve() takes them; borrowed */
 	size_t nrefs;			/* 0: everything in ctx->roots */
 	bool deep;			/* also look at values, and hash what no model uses */
@@ -86,6 +86,6 @@ enum { VERIFY_MSG_FINDING = 1, VERIFY_MSG_RUN = 2 /* int64_t: the run's id, firs
 
 /* TB_OK also when damage was found.  TB_ENOENT: a reference names nothing.
  * Cancelled: TB_ECANCEL, and the run stands as cancelled with what was found. */
-enum tb_status op_verify(struct op_ctx *ctx, const struct verify_req *req, struct tb_job *job,
+enum tb_status op_verify(struct op_ctx *ctx, const struct verify_request *req, struct tb_job *job,
 			 struct verify_result *out, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/ops/about/optional.h"
+#include "src/ops/model_text/model_text.h"
 
 #define LARGEST (UINT64_C(1) << 31)
 

@@ -8,7 +8,7 @@
 
 #include "src/base/text.h"
 #include "src/format/json.h"
-#include "src/ops/about/model_text.h"
+#include "src/ops/model_text/model_text.h"
 #include "src/store/split.h"
 #include "src/text/chat_template.h"
 #include "src/text/tokenizer.h"

@@ -8,7 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/about/optional.h"
+#include "src/ops/model_text/model_text.h"
 
 static bool
 has_media(const struct model *m, uint64_t bits)

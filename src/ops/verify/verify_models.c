@@ -11,7 +11,7 @@
 #include "src/base/mem.h"
 #include "src/base/search.h"
 #include "src/base/text.h"
-#include "src/ops/scan/blobdir.h"
+#include "src/ops/blobdir/blobdir.h"
 #include "src/store/hub.h"
 
 static enum tb_status

@@ -62,7 +62,7 @@ struct verify_target {
 
 struct verify_run {
 	struct op_ctx *ctx;
-	const struct verify_req *req;
+	const struct verify_request *req;
 	struct tb_job *job;
 	struct verify_result *out;
 	struct db *db;

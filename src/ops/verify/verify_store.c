@@ -8,8 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/ops/scan/blobdir.h"
-#include "src/ops/scan/leftover.h"
+#include "src/ops/blobdir/blobdir.h"
 
 static int
 by_text(const void *a, const void *b)

@@ -1,0 +1,79 @@
+/* home.h - what every operation works on: the index, the stores, the workers, and the
+ * configuration file, a word and what it wants on each line.
+ *
+ *	store DIR
+ *	key VIEW KEY ACTION
+ *	color ROLE FOREGROUND BACKGROUND [ATTRIBUTE...]
+ *	columns VIEW COLUMN...
+ *
+ * Words are separated by blanks; "…" holds some together, with \" and \\ in it.  A line
+ * that begins with # is a comment.  What cannot be understood is remembered with file and
+ * line, and stops nothing: what key, color and columns mean is known to the screens, which
+ * add their complaints. */
+#ifndef TBTUI_OPS_HOME_H
+#define TBTUI_OPS_HOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/base/buf.h"
+#include "src/base/err.h"
+#include "src/base/pool.h"
+#include "src/store/store.h"
+
+#define CONFIG_WORDS 24
+
+struct config_line {
+	unsigned no;			/* from 1 */
+	char *word[CONFIG_WORDS];	/* owned */
+	size_t n;			/* > 0 */
+};
+
+struct config {
+	char *path;			/* owned; the file need not be there */
+	struct config_line *lines;	/* owned */
+	size_t n, cap;
+	struct tb_buf wrong;		/* what was not understood, a line each */
+	size_t nwrong;
+};
+
+/* $XDG_CONFIG_HOME/tbtui/config, else ~/.config/tbtui/config.  Fails only for want of
+ * memory. */
+enum tb_status config_load(struct config *c, struct tb_err *err) TB_MUST_USE;
+void config_free(struct config *c);
+void config_wrong(struct config *c, const struct config_line *l, const char *fmt, ...)
+	TB_PRINTF(3, 4);
+
+/* The folder of a store line, with ~/ in full; NULL: not a store line, or none that is
+ * understood.  Caller frees. */
+char *config_store(const struct config_line *l);
+
+/* The stores, and what the file is, as lines of one. */
+void config_print(const struct config *c, struct tb_buf *out);
+
+/* Writes the file with one store more or without it; all other lines stay as they are.
+ * Dropping sets *dropped to whether there was one. */
+enum tb_status config_add_store(const struct config *c, const char *dir, struct tb_err *err)
+	TB_MUST_USE;
+enum tb_status config_drop_store(const struct config *c, const char *dir, bool *dropped,
+				 struct tb_err *err) TB_MUST_USE;
+
+struct op_ctx {
+	char *db_path;			/* owned */
+	struct config config;
+	/* Those that were given; or those of the configuration, then usual places that are
+	 * there, then what was scanned before. */
+	struct store_roots roots;
+	size_t nconfig, nusual;
+	unsigned threads;		/* >= 1 */
+	struct tb_pool *pool;		/* `threads` workers; owned */
+	bool mono;			/* no colours (NO_COLOR, --color never) */
+};
+
+/* db NULL: $TBTUI_DB, else $XDG_DATA_HOME/tbtui/index.db, else ~/.local/share/…;
+ * no dirs: those of the configuration, the usual ones that exist, and those that were
+ * scanned before; threads 0: all cores. */
+enum tb_status op_ctx_init(struct op_ctx *ctx, const char *db, const char *const *dirs, size_t ndirs,
+			   unsigned threads, struct tb_err *err) TB_MUST_USE;
+void op_ctx_free(struct op_ctx *ctx);
+#endif

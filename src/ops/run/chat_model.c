@@ -1,0 +1,269 @@
+#include "config.h"
+
+#include "src/ops/run/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/json.h"
+#include "src/ops/home/home.h"
+#include "src/ops/model_text/model_text.h"
+#include "src/store/model.h"
+#include "src/text/chat_template.h"
+#include "src/text/tokenizer.h"
+
+#define SMALL_MAX (4u << 20)
+#define MAX_EOS 64
+
+static enum tb_status
+add_eos(struct chat_model *m, uint32_t id, struct tb_err *err)
+{
+	uint32_t *more;
+
+	if (chat_model_is_eos(m, id) || m->neos == MAX_EOS)
+		return TB_OK;
+	more = realloc(m->eos_ids, (m->neos + 1) * sizeof(*more));
+	if (!more)
+		return tb_nomem(err);
+	m->eos_ids = more;
+	m->eos_ids[m->neos++] = id;
+	return TB_OK;
+}
+
+/* eos_token_id: a number or a list of them. */
+static enum tb_status
+add_eos_json(struct chat_model *m, const cJSON *v, struct tb_err *err)
+{
+	const cJSON *item = json_is_array(v) ? json_first(v) : v;
+	enum tb_status status = TB_OK;
+	uint64_t id;
+
+	for (; item && !status; item = json_is_array(v) ? json_next(item) : NULL)
+		if (json_u64(item, &id) && id <= UINT32_MAX)
+			status = add_eos(m, (uint32_t)id, err);
+	return status;
+}
+
+static void
+set_float(const cJSON *object, const char *key, double min, double max, float *out)
+{
+	double x;
+
+	if (json_f64(json_get(object, key), &x) && x >= min && x <= max)
+		*out = (float)x;
+}
+
+static void
+set_u32(const cJSON *object, const char *key, uint32_t *out)
+{
+	uint64_t n;
+
+	if (json_u64(json_get(object, key), &n) && n <= UINT32_MAX)
+		*out = (uint32_t)n;
+}
+
+/* How the model wants to be sampled: names of Hugging Face and of Ollama. */
+static void
+read_wishes(struct sampler_opts *s, const cJSON *v)
+{
+	set_float(v, "temperature", 0, 100, &s->temperature);
+	set_float(v, "top_p", 0, 1, &s->top_p);
+	set_float(v, "min_p", 0, 1, &s->min_p);
+	set_float(v, "repetition_penalty", 0.01, 100, &s->repeat_penalty);
+	set_float(v, "repeat_penalty", 0.01, 100, &s->repeat_penalty);
+	set_u32(v, "top_k", &s->top_k);
+	set_u32(v, "repeat_last_n", &s->repeat_last);
+}
+
+static enum tb_status
+add_ends(struct chat_model *m, struct tb_err *err)
+{
+	const struct token_ids *ends = tokenizer_ends(m->tokenizer);
+	enum tb_status status = TB_OK;
+	uint32_t id;
+
+	for (size_t i = 0; i < ends->n && !status; i++)
+		status = add_eos(m, ends->v[i], err);
+	if (!status && tokenizer_eos(m->tokenizer, &id))
+		status = add_eos(m, id, err);
+	return status;
+}
+
+static enum tb_status
+read_configs(struct chat_model *m, struct tb_err *err)
+{
+	static const char *const name[] = { "config.json", "generation_config.json" };
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < 2 && !status; i++) {
+		cJSON *v;
+
+		if ((status = strict_json(m->model, name[i], &v, err)))
+			break;
+		status = add_eos_json(m, json_get(v, "eos_token_id"), err);
+		if (i)
+			read_wishes(&m->sampler, v);
+		json_free(v);
+	}
+	return status ? status : add_ends(m, err);
+}
+
+static void
+add_stops(struct chat_model *m, const cJSON *v)
+{
+	const cJSON *item = json_is_array(v) ? json_first(v) : v;
+
+	for (; item; item = json_is_array(v) ? json_next(item) : NULL) {
+		const char *s = json_str(item);
+
+		if (s && *s && m->nstops < CHAT_MAX_STOPS && (m->stops[m->nstops] = tb_strdup(s)))
+			m->nstops++;
+	}
+}
+
+/* What an Ollama model has beside its tensors: parameters and a system prompt. */
+static enum tb_status
+read_layers(struct chat_model *m, struct tb_err *err)
+{
+	char *text;
+	size_t len;
+	cJSON *v;
+	enum tb_status status;
+
+	status = model_read_layer(m->model, MEDIA_SYSTEM, 0, SMALL_MAX, &m->system, NULL, err);
+	if (status) {
+		m->system = NULL;
+		if (status != TB_ENOENT)
+			return status;
+	}
+	status = model_read_layer(m->model, MEDIA_PARAMS, 0, SMALL_MAX, &text, &len, err);
+	if (status)
+		return status == TB_ENOENT ? TB_OK : status;
+	if (!(status = json_parse(&v, text, len, "params", err))) {
+		read_wishes(&m->sampler, v);
+		add_stops(m, json_get(v, "stop"));
+		json_free(v);
+	}
+	free(text);
+	return status;
+}
+
+/* A model without a template continues text.  Why one cannot be used is kept for whoever
+ * wants to chat. */
+static enum tb_status
+read_template(struct chat_model *m, struct tb_err *err)
+{
+	struct template_used used;
+	char note[TEMPLATE_NOTE_MAX];
+	enum tb_status status = model_template(m->model, &m->template, &m->bos, &m->eos, &used,
+					       &m->template_err);
+
+	if (*template_note(&used, note))
+		snprintf(m->note, sizeof(m->note), "%.80s: %s%s", chat_model_name(m), note,
+			 used.source ? "" : "; what is said is continued as text");
+	if (status == TB_ENOENT)
+		return TB_OK;
+	if (status != TB_ENOMEM && status != TB_EIO)
+		return TB_OK;
+	*err = m->template_err;
+	return status;
+}
+
+static uint64_t
+fresh_seed(void)
+{
+	uint64_t seed = 0;
+
+	if (getenv("TBTUI_TEST") || getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		return 1;
+	return seed;
+}
+
+static enum tb_status
+load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_job *job,
+     struct tb_err *err)
+{
+	struct engine_opts opts = { .threads = ctx->threads };
+	struct model_loc loc;
+	enum tb_status status;
+
+	if ((status = store_resolve(&ctx->roots, ref, &loc, err)))
+		return status;
+	tb_job_what(job, "reading %s", loc.name ? loc.name : ref);
+	status = model_open(&m->model, &loc, err);
+	model_loc_free(&loc);
+	if (status || (status = tb_job_check(job, err)))
+		return status;
+	if ((status = engine_open(&m->engine, m->model, &opts, err)) ||
+	    (status = tb_job_check(job, err)))
+		return tb_wrap(err, status, "%s", chat_model_name(m));
+	tb_job_what(job, "reading the tokenizer");
+	m->sampler = (struct sampler_opts)SAMPLER_DEFAULTS;
+	if ((status = model_tokenizer(m->model, &m->tokenizer, err)) || (status = read_configs(m, err)) ||
+	    (status = read_layers(m, err)) || (status = read_template(m, err)))
+		return tb_wrap(err, status, "%s", chat_model_name(m));
+	m->sampler.seed = fresh_seed();
+	return TB_OK;
+}
+
+enum tb_status
+chat_model_open(struct chat_model **out, const struct op_ctx *ctx, const char *ref,
+		struct tb_job *job, struct tb_err *err)
+{
+	struct chat_model *m = tb_calloc(1, sizeof(*m));
+	enum tb_status status;
+
+	*out = NULL;
+	if (!m)
+		return tb_nomem(err);
+	if ((status = load(m, ctx, ref, job, err)))
+		chat_model_free(m);
+	else
+		*out = m;
+	return status;
+}
+
+void
+chat_model_free(struct chat_model *m)
+{
+	if (!m)
+		return;
+	chat_template_free(m->template);
+	tokenizer_free(m->tokenizer);
+	engine_free(m->engine);
+	model_free(m->model);
+	for (size_t i = 0; i < m->nstops; i++)
+		free(m->stops[i]);
+	free(m->system);
+	free(m->bos);
+	free(m->eos);
+	free(m->eos_ids);
+	free(m);
+}
+
+const char *
+chat_model_name(const struct chat_model *m)
+{
+	return m->model->loc.name ? m->model->loc.name : m->model->loc.path;
+}
+
+const char *
+chat_model_note(const struct chat_model *m)
+{
+	return m->note;
+}
+
+bool
+chat_model_is_eos(const struct chat_model *m, uint32_t id)
+{
+	for (size_t i = 0; i < m->neos; i++)
+		if (m->eos_ids[i] == id)
+			return true;
+	return false;
+}

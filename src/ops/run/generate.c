@@ -1,0 +1,251 @@
+#include "config.h"
+
+#include "src/ops/run/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/engine/engine.h"
+#include "src/ops/run/stream.h"
+
+#define PREFILL_STEP 512	/* tokens between two reports of progress */
+#define REPORT_SECONDS 0.1
+
+const char *
+gen_stop_name(enum gen_stop s)
+{
+#define X(id, name) [id] = name,
+	static const char *const names[] = { GEN_STOP_LIST(X) };
+#undef X
+	return names[s];
+}
+
+double
+gen_prefill_rate(const struct gen_figures *f)
+{
+	return f->prefill_seconds > 0 ? f->prompt_tokens / f->prefill_seconds : 0;
+}
+
+/* The first token came with the prefill. */
+double
+gen_decode_rate(const struct gen_figures *f)
+{
+	return f->tokens > 1 && f->decode_seconds > 0 ? (f->tokens - 1) / f->decode_seconds : 0;
+}
+
+void
+gen_result_free(struct gen_result *r)
+{
+	free(r->text);
+	free(r->ids.v);
+	*r = (struct gen_result){ 0 };
+}
+
+struct gen {
+	struct chat_model *m;
+	struct session *s;
+	struct token_ids *held;
+	const struct gen_opts *opts;
+	struct sampler *sampler;
+	struct stream stream;
+	struct tb_job *job;
+	struct gen_result *out;
+	bool shown;			/* a token that stands for text came already */
+	double began, first, reported;	/* tb_monotonic() */
+	struct tb_err *err;
+};
+
+static bool
+append(struct token_ids *ids, uint32_t id)
+{
+	if (!tb_grow(&ids->v, &ids->cap, ids->n + 1, sizeof(*ids->v)))
+		return false;
+	ids->v[ids->n++] = id;
+	return true;
+}
+
+static void
+report(struct gen *g, bool now)
+{
+	struct gen_figures *f = &g->out->figures;
+	struct rusage usage;
+	double t = tb_monotonic();
+
+	if (!now && t - g->reported < REPORT_SECONDS)
+		return;
+	g->reported = t;
+	f->context_used = session_pos(g->s);
+	f->context = session_context(g->s);
+	f->tokens = (uint32_t)g->out->ids.n;
+	if (f->tokens)
+		f->decode_seconds = t - g->first;
+	if (!getrusage(RUSAGE_SELF, &usage))
+		f->peak_rss = (uint64_t)usage.ru_maxrss * 1024;
+	tb_job_post(g->job, GEN_MSG_FIGURES, f, sizeof(*f));
+}
+
+static void
+show(struct gen *g, size_t from)
+{
+	size_t len = g->stream.text.len - from;
+
+	if (!len)
+		return;
+	if (g->opts->text)
+		g->opts->text(g->opts->text_arg, g->stream.text.p + from, len);
+	else
+		tb_job_post(g->job, GEN_MSG_TEXT, g->stream.text.p + from, len);
+}
+
+/* One step of the session, and the same in held. */
+static enum tb_status
+eval(struct gen *g, const uint32_t *ids, size_t n, const float **logits)
+{
+	enum tb_status status;
+
+	if (!tb_grow(&g->held->v, &g->held->cap, g->held->n + n, sizeof(*g->held->v)))
+		return tb_nomem(g->err);
+	if ((status = session_eval(g->s, ids, n, false, g->job, logits, g->err)))
+		return status;
+	memcpy(g->held->v + g->held->n, ids, n * sizeof(*ids));
+	g->held->n += n;
+	return TB_OK;
+}
+
+/* The last token is always evaluated, for its logits. */
+static enum tb_status
+prefill(struct gen *g, const struct token_ids *prompt, const float **logits)
+{
+	struct gen_figures *f = &g->out->figures;
+	size_t same = 0;
+	enum tb_status status = TB_OK;
+
+	while (same < g->held->n && same + 1 < prompt->n && g->held->v[same] == prompt->v[same])
+		same++;
+	session_rewind(g->s, (uint32_t)same);
+	g->held->n = same;
+	f->reused_tokens = (uint32_t)same;
+	f->prompt_tokens = (uint32_t)(prompt->n - same);
+	tb_job_what(g->job, "reading the prompt");
+	for (size_t at = same, n; at < prompt->n && !status; at += n) {
+		n = prompt->n - at < PREFILL_STEP ? prompt->n - at : PREFILL_STEP;
+		status = eval(g, prompt->v + at, n, logits);
+		tb_job_step(g->job, 0, n);
+	}
+	f->prefill_seconds = tb_monotonic() - g->began;
+	return status;
+}
+
+/* "<s>" and its like are no text, unless one of the stop strings begins so. */
+static bool
+is_text(const struct gen *g, uint32_t id)
+{
+	const char *piece = tokenizer_piece(g->m->tokenizer, id);
+
+	if (g->opts->specials || !tokenizer_is_special(g->m->tokenizer, id))
+		return true;
+	for (size_t i = 0; piece && i < g->opts->nstops; i++)
+		if (!strncmp(g->opts->stops[i], piece, strlen(piece)))
+			return true;
+	return false;
+}
+
+/* Takes one token in: true while more should come. */
+static bool
+take(struct gen *g, uint32_t id, enum tb_status *status)
+{
+	const struct gen_opts *o = g->opts;
+	struct gen_result *out = g->out;
+	bool stopped;
+
+	if (!out->ids.n) {
+		g->first = tb_monotonic();
+		out->figures.first_token_seconds = g->first - g->began;
+	}
+	out->stop = GEN_EOS;
+	if (!o->ignore_eos && chat_model_is_eos(g->m, id))
+		return false;
+	if (!append(&out->ids, id)) {
+		*status = tb_nomem(g->err);
+		return false;
+	}
+	if (is_text(g, id)) {
+		tokenizer_decode(g->m->tokenizer, id, o->begins && !g->shown, &g->stream.raw);
+		g->shown = true;
+	}
+	show(g, stream_pass(&g->stream, false, &stopped));
+	tb_job_step(g->job, 0, 1);
+	report(g, false);
+	out->stop = stopped ? GEN_STRING
+		    : o->max_tokens && out->ids.n >= o->max_tokens ? GEN_LENGTH
+		    : session_pos(g->s) >= session_context(g->s) ? GEN_CONTEXT
+		    : GEN_CANCELLED;
+	return out->stop == GEN_CANCELLED && !tb_job_cancelled(g->job);
+}
+
+static enum tb_status
+run(struct gen *g, const struct token_ids *prompt)
+{
+	const float *logits;
+	bool stopped;
+	enum tb_status status = prefill(g, prompt, &logits);
+
+	g->out->stop = GEN_CANCELLED;
+	tb_job_what(g->job, "generating");
+	while (!status) {
+		uint32_t id = sampler_pick(g->sampler, logits, g->held->v, g->held->n);
+
+		if (!take(g, id, &status) || status)
+			break;
+		status = eval(g, &id, 1, &logits);
+	}
+	if (status == TB_ECANCEL) {
+		g->out->stop = GEN_CANCELLED;
+		status = TB_OK;
+	}
+	if (g->out->stop != GEN_STRING)
+		show(g, stream_pass(&g->stream, true, &stopped));
+	report(g, true);
+	return status;
+}
+
+enum tb_status
+generate(struct chat_model *m, struct session *s, struct token_ids *held,
+	 const struct token_ids *prompt, const struct gen_opts *opts, struct tb_job *job,
+	 struct gen_result *out, struct tb_err *err)
+{
+	struct token_ids own = { 0 };
+	struct engine_info info;
+	struct gen g = {
+		.m = m, .s = s, .held = held ? held : &own, .opts = opts, .job = job, .out = out,
+		.stream = STREAM(opts->stops, opts->nstops), .began = tb_monotonic(), .err = err,
+	};
+	enum tb_status status;
+
+	*out = (struct gen_result){ 0 };
+	if (!prompt->n)
+		return tb_fail(err, TB_EUSAGE, "the prompt is empty");
+	if (prompt->n > session_context(s))
+		return tb_fail(err, TB_ELIMIT, "the prompt has %zu tokens, the context %u; "
+			       "shorten it",
+			       prompt->n, session_context(s));
+	engine_info(m->engine, &info);
+	if ((status = sampler_new(&g.sampler, &opts->sampler, info.vocab, err)))
+		return status;
+	status = run(&g, prompt);
+	if (!status) {
+		out->text = tb_buf_take(&g.stream.text);
+		if (!out->text || tb_buf_failed(&g.stream.raw))
+			status = tb_nomem(err);
+	}
+	if (status)
+		gen_result_free(out);
+	stream_free(&g.stream);
+	sampler_free(g.sampler);
+	free(own.v);
+	return status;
+}

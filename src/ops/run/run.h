@@ -1,0 +1,142 @@
+/* run.h - a model made ready to run, and what can be done with it: token after token
+ * (choose, show, evaluate), logits, perplexity.
+ *
+ * Text is handed on in pieces that are whole UTF-8 characters; bytes that are no
+ * UTF-8 become U+FFFD.  It is still hostile: clean it before a terminal sees it. */
+#ifndef TBTUI_OPS_RUN_H
+#define TBTUI_OPS_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+#include "src/engine/engine.h"
+#include "src/engine/sampler.h"
+#include "src/text/tokenizer.h"
+
+struct chat_template;
+struct model;
+struct op_ctx;
+struct session;
+struct tb_job;
+struct tokenizer;
+
+/* Weights, tokenizer, template, and what the files say about how it wants to be used.
+ * Shared by chat, generate, logits and perplexity; one of them at a time. */
+#define CHAT_MAX_STOPS 16
+
+struct chat_model {
+	struct model *model;		/* all owned */
+	struct engine *engine;
+	struct tokenizer *tokenizer;
+	struct chat_template *template;	/* NULL: there is none, or template_err says why it
+					 * cannot be used */
+	struct tb_err template_err;
+	char note[256];			/* see chat_model_note() */
+	char *system;			/* the model's own system prompt, or NULL */
+	char *bos, *eos;		/* pieces that templates use; NULL: none */
+	uint32_t *eos_ids;		/* ids that end an answer */
+	size_t neos;
+	char *stops[CHAT_MAX_STOPS];	/* strings that end an answer */
+	size_t nstops;
+	struct sampler_opts sampler;	/* the model's wishes over the defaults; seed is fresh */
+};
+
+/* ref as on the command line.  Shows what it does through `job` (may be NULL). */
+enum tb_status chat_model_open(struct chat_model **out, const struct op_ctx *ctx, const char *ref,
+			       struct tb_job *job, struct tb_err *err) TB_MUST_USE;
+void chat_model_free(struct chat_model *m);	/* sessions and chats on it first */
+const char *chat_model_name(const struct chat_model *m);	/* "llama3:8b"; borrowed */
+/* What a person should read before a conversation: that another template than the model's
+ * own is used, or that it has none, and text is continued instead; "": nothing. */
+const char *chat_model_note(const struct chat_model *m);
+bool chat_model_is_eos(const struct chat_model *m, uint32_t id);
+
+/* Why it ended; id, name in generate --json */
+#define GEN_STOP_LIST(X) \
+	X(GEN_EOS, "eos") \
+	X(GEN_STRING, "stop")		/* one of the stop strings, which is not shown */ \
+	X(GEN_LENGTH, "length")		/* max_tokens */ \
+	X(GEN_CONTEXT, "context")	/* no position left */ \
+	X(GEN_CANCELLED, "cancelled")	/* what was generated until then stays */
+#define X(id, name) id,
+enum gen_stop { GEN_STOP_LIST(X) };
+#undef X
+const char *gen_stop_name(enum gen_stop s);
+
+/* What is posted to the job when no function takes the text. */
+enum gen_msg {
+	GEN_MSG_TEXT = 1,	/* a piece of text */
+	GEN_MSG_NOTE,		/* a sentence for the person: "dropped 2 turns" */
+	GEN_MSG_FIGURES,	/* struct gen_figures, a few times a second and at the end */
+};
+typedef void gen_text_fn(void *arg, const char *text, size_t len);
+
+struct gen_figures {
+	uint32_t prompt_tokens;		/* evaluated before the first token */
+	uint32_t reused_tokens;		/* found in the KV cache instead */
+	uint32_t tokens;		/* generated */
+	double prefill_seconds, decode_seconds;
+	double first_token_seconds;	/* from the call to the first token */
+	uint32_t context_used, context;
+	uint64_t peak_rss;		/* bytes, of this process */
+};
+double gen_prefill_rate(const struct gen_figures *f);	/* tokens a second; 0 = not measured */
+double gen_decode_rate(const struct gen_figures *f);
+
+struct gen_opts {
+	struct sampler_opts sampler;
+	uint32_t max_tokens;		/* 0 = until the context is full */
+	bool ignore_eos;
+	bool specials;			/* show what control tokens are called */
+	bool begins;			/* the text begins here: no blank before its first word */
+	const char *const *stops;	/* borrowed */
+	size_t nstops;
+	gen_text_fn *text;		/* NULL: messages to the job */
+	void *text_arg;
+};
+
+struct gen_result {
+	char *text;			/* owned, UTF-8; free with gen_result_free() */
+	struct token_ids ids;		/* generated, without the end token */
+	enum gen_stop stop;
+	struct gen_figures figures;
+};
+void gen_result_free(struct gen_result *r);
+
+/* Makes the session hold `prompt` (what it has in common with `held`, the ids that
+ * are in its cache now, is not evaluated again), then generates.  held may be
+ * NULL; afterwards it lists what the cache holds.  A cancelled run is TB_OK with
+ * stop == GEN_CANCELLED. */
+enum tb_status generate(struct chat_model *m, struct session *s, struct token_ids *held,
+			const struct token_ids *prompt, const struct gen_opts *opts,
+			struct tb_job *job, struct gen_result *out, struct tb_err *err) TB_MUST_USE;
+
+struct score_top {
+	uint32_t id;
+	double logit, logprob;
+};
+
+struct score_logits {
+	struct token_ids prompt;	/* owned */
+	struct score_top *top;		/* owned; best first */
+	size_t n;
+};
+void score_logits_free(struct score_logits *l);
+/* The k most likely tokens behind `text`. */
+enum tb_status score_logits(struct chat_model *m, const char *text, size_t len, size_t k,
+			    struct tb_job *job, struct score_logits *out, struct tb_err *err)
+	TB_MUST_USE;
+
+struct score_perplexity {
+	uint64_t tokens;	/* that were scored */
+	double nll;		/* mean, natural logarithm */
+	double perplexity, seconds;
+};
+/* A text longer than the context is cut into windows that do not overlap, each with
+ * the beginning-of-text token before it. */
+enum tb_status score_perplexity(struct chat_model *m, const char *text, size_t len,
+				struct tb_job *job, struct score_perplexity *out,
+				struct tb_err *err) TB_MUST_USE;
+#endif

@@ -1,0 +1,178 @@
+#include "config.h"
+
+#include "src/ops/run/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/engine/engine.h"
+
+#define SCORE_BLOCK 128		/* tokens whose logits are kept at once */
+
+void
+score_logits_free(struct score_logits *l)
+{
+	free(l->prompt.v);
+	free(l->top);
+	*l = (struct score_logits){ 0 };
+}
+
+/* log(sum(exp)), in double: what turns logits into log-probabilities. */
+static double
+log_sum(const float *logits, size_t n)
+{
+	double max = logits[0], sum = 0;
+
+	for (size_t i = 1; i < n; i++)
+		max = logits[i] > max ? logits[i] : max;
+	for (size_t i = 0; i < n; i++)
+		sum += exp(logits[i] - max);
+	return max + log(sum);
+}
+
+/* Ties go to the lower id. */
+static void
+pick_top(struct score_logits *l, const float *logits, size_t vocab)
+{
+	double norm = log_sum(logits, vocab);
+	size_t n = l->n;
+
+	l->n = 0;
+	for (size_t i = 0; i < vocab; i++) {
+		size_t at = l->n;
+
+		while (at && l->top[at - 1].logit < logits[i])
+			at--;
+		if (at == n)
+			continue;
+		l->n += l->n < n;
+		memmove(l->top + at + 1, l->top + at, (l->n - at - 1) * sizeof(*l->top));
+		l->top[at] = (struct score_top){ (uint32_t)i, logits[i], logits[i] - norm };
+	}
+}
+
+enum tb_status
+score_logits(struct chat_model *m, const char *text, size_t len, size_t k, struct tb_job *job,
+	     struct score_logits *out, struct tb_err *err)
+{
+	struct session *s;
+	struct engine_info info;
+	const float *logits;
+	enum tb_status status;
+
+	*out = (struct score_logits){ 0 };
+	engine_info(m->engine, &info);
+	out->n = k < info.vocab ? k : info.vocab;
+	out->top = tb_calloc(out->n + 1, sizeof(*out->top));
+	if (!out->top)
+		return tb_nomem(err);
+	if (!(status = session_new(&s, m->engine, 0, err))) {
+		if (!(status = tokenizer_encode(m->tokenizer, text, len, true, true,
+						&out->prompt, err)) &&
+		    !(status = session_eval(s, out->prompt.v, out->prompt.n, false, job, &logits,
+					    err)))
+			pick_top(out, logits, info.vocab);
+		session_free(s);
+	}
+	if (status)
+		score_logits_free(out);
+	return status;
+}
+
+struct scorer {
+	struct session *s;
+	size_t vocab;
+	struct tb_job *job;
+	double sum;
+	uint64_t scored;
+	struct tb_err *err;
+};
+
+/* ids[0..n): every token behind the first is scored. */
+static enum tb_status
+score_window(struct scorer *sc, const uint32_t *ids, size_t n)
+{
+	const float *logits;
+	enum tb_status status = TB_OK;
+
+	session_rewind(sc->s, 0);
+	for (size_t at = 0, m; at + 1 < n && !status; at += m) {
+		m = n - 1 - at < SCORE_BLOCK ? n - 1 - at : SCORE_BLOCK;
+		status = session_eval(sc->s, ids + at, m, true, sc->job, &logits, sc->err);
+		for (size_t i = 0; i < m && !status; i++) {
+			const float *row = logits + i * sc->vocab;
+
+			sc->sum += log_sum(row, sc->vocab) - row[ids[at + i + 1]];
+			sc->scored++;
+		}
+		tb_job_step(sc->job, 0, m);
+	}
+	return status;
+}
+
+/* The text's tokens begin with the special ones; each further window gets a copy of
+ * the first of them in front. */
+static enum tb_status
+score_windows(struct scorer *sc, struct token_ids *ids, bool bos)
+{
+	size_t context = session_context(sc->s);
+	enum tb_status status = TB_OK;
+
+	for (size_t at = 0; at < ids->n && !status;) {
+		size_t n = ids->n - at < context ? ids->n - at : context;
+
+		status = score_window(sc, ids->v + at, n);
+		at += n;
+		if (bos && at < ids->n)
+			ids->v[--at] = ids->v[0];
+	}
+	return status;
+}
+
+static enum tb_status
+check_ids(const struct token_ids *ids, size_t vocab, size_t context, struct tb_err *err)
+{
+	for (size_t i = 0; i < ids->n; i++)
+		if (ids->v[i] >= vocab)
+			return tb_fail(err, TB_EFORMAT, "the tokenizer gives token %u, the model "
+				       "knows %zu", ids->v[i], vocab);
+	if (ids->n < 2 || context < 2)
+		return tb_fail(err, TB_EUSAGE, "nothing to score: the text is too short");
+	return TB_OK;
+}
+
+enum tb_status
+score_perplexity(struct chat_model *m, const char *text, size_t len, struct tb_job *job,
+		 struct score_perplexity *out, struct tb_err *err)
+{
+	struct token_ids ids = { 0 };
+	struct engine_info info;
+	struct scorer sc = { .job = job, .err = err };
+	double began = tb_monotonic();
+	uint32_t bos;
+	enum tb_status status;
+
+	engine_info(m->engine, &info);
+	sc.vocab = info.vocab;
+	if ((status = session_new(&sc.s, m->engine, 0, err)))
+		return status;
+	if (!(status = tokenizer_encode(m->tokenizer, text, len, true, false, &ids, err)) &&
+	    !(status = check_ids(&ids, sc.vocab, session_context(sc.s), err))) {
+		tb_job_total(job, 0, ids.n);
+		status = score_windows(&sc, &ids,
+				       tokenizer_bos(m->tokenizer, &bos) && ids.v[0] == bos);
+	}
+	if (!status) {
+		out->tokens = sc.scored;
+		out->nll = sc.sum / (double)sc.scored;
+		out->perplexity = exp(out->nll);
+		out->seconds = tb_monotonic() - began;
+	}
+	free(ids.v);
+	session_free(sc.s);
+	return status;
+}
