@@ -34,7 +34,7 @@ store_of_model(const struct model_loc *loc, const char **path, size_t *n)
 	*n = strlen(*path);
 	if (known)
 		return known;
-	while (*k && !((*k)->beside && (*n = (*k)->root_of(loc->path))))
+	while (*k && ((*k)->is_model || !(*n = (*k)->root_of(loc->path))))
 		k++;
 	return *k;
 }
