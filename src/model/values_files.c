@@ -85,7 +85,7 @@ values_bytes(const struct model *m, const struct tensor_part *part, uint64_t off
 
 /* ---- opened once, to read in many ---- */
 
-struct kept {
+struct values_file {
 	struct tb_file f;
 	unsigned file, users;
 };
@@ -93,7 +93,7 @@ struct kept {
 struct values_files {
 	const struct model *m;
 	pthread_mutex_t lock;		/* of who is in kept[], not of reading */
-	struct kept kept[KEPT];
+	struct values_file kept[KEPT];
 };
 
 enum tb_status
@@ -120,15 +120,15 @@ values_files_close(struct values_files *fs)
 
 /* The file where it has its place, or, if another is being read there, in *own. */
 static enum tb_status
-enter(struct values_files *fs, unsigned file, struct kept *own, struct kept **out,
+enter(struct values_files *fs, unsigned file, struct values_file *own, struct values_file **out,
       struct tb_err *err)
 {
-	struct kept *k = &fs->kept[file % KEPT];
+	struct values_file *k = &fs->kept[file % KEPT];
 	enum tb_status status = TB_OK;
 
 	pthread_mutex_lock(&fs->lock);
 	if (k->users && k->file != file) {
-		*own = (struct kept){ .file = file };
+		*own = (struct values_file){ .file = file };
 		k = own;
 	}
 	if (!k->f.path || k->file != file) {
@@ -146,7 +146,7 @@ enum tb_status
 values_files_read(struct values_files *fs, const struct tensor_part *p, uint64_t off, void *buf,
 		  size_t len, struct tb_err *err)
 {
-	struct kept own, *k;
+	struct values_file own, *k;
 	enum tb_status status;
 
 	if (off > p->len || len > p->len - off)

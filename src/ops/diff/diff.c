@@ -36,19 +36,6 @@ diff_result_free(struct diff_result *r)
 	*r = (struct diff_result){ 0 };
 }
 
-/* Equal bytes of other encodings do not exist. */
-static void
-settle(const struct diff_request *req, struct diff_result *out)
-{
-	for (size_t i = 0; i < out->n; i++) {
-		struct diff_row *row = &out->rows[i];
-
-		if (row->verdict == DIFF_VALUES && req->mode == DIFF_BY_BYTES &&
-		    !diff_same_coding(row))
-			row->known = true;
-	}
-}
-
 enum tb_status
 op_diff(struct op_ctx *ctx, const struct diff_request *req, struct tb_job *job,
 	struct diff_result *out, struct tb_err *err)
@@ -60,10 +47,12 @@ op_diff(struct op_ctx *ctx, const struct diff_request *req, struct tb_job *job,
 	status = diff_match(req, out, err);
 	if (!status)
 		status = diff_known(ctx, req, out, err);
-	if (!status) {
-		settle(req, out);
+	/* Equal bytes of other encodings do not exist. */
+	for (size_t i = 0; i < out->n && !status && req->mode == DIFF_BY_BYTES; i++)
+		out->rows[i].known |= out->rows[i].verdict == DIFF_VALUES &&
+				      !diff_same_coding(&out->rows[i]);
+	if (!status)
 		status = diff_compare(ctx, req, job, out, err);
-	}
 	if (status) {
 		diff_result_free(out);
 		return status;
@@ -77,7 +66,7 @@ op_diff(struct op_ctx *ctx, const struct diff_request *req, struct tb_job *job,
 /* ---- orders ---- */
 
 static int
-by_name(const struct diff_row *a, const struct diff_row *b)
+order_by_name(const struct diff_row *a, const struct diff_row *b)
 {
 	int d = tb_natural_cmp(a->name, b->name);
 
@@ -85,7 +74,7 @@ by_name(const struct diff_row *a, const struct diff_row *b)
 }
 
 static int
-by_result(const struct diff_row *a, const struct diff_row *b)
+order_by_result(const struct diff_row *a, const struct diff_row *b)
 {
 	return (a->verdict > b->verdict) - (a->verdict < b->verdict);
 }
@@ -102,25 +91,25 @@ worse(const struct diff_row *a, const struct diff_row *b, double x, double y)
 }
 
 static int
-by_nmse(const struct diff_row *a, const struct diff_row *b)
+order_by_nmse(const struct diff_row *a, const struct diff_row *b)
 {
 	return worse(a, b, compare_nmse(&a->c), compare_nmse(&b->c));
 }
 
 static int
-by_max(const struct diff_row *a, const struct diff_row *b)
+order_by_max(const struct diff_row *a, const struct diff_row *b)
 {
 	return worse(a, b, a->c.max, b->c.max);
 }
 
 static int
-by_cos(const struct diff_row *a, const struct diff_row *b)
+order_by_cos(const struct diff_row *a, const struct diff_row *b)
 {
 	return worse(a, b, -compare_cos(&a->c), -compare_cos(&b->c));
 }
 
 static int
-by_size(const struct diff_row *a, const struct diff_row *b)
+order_by_size(const struct diff_row *a, const struct diff_row *b)
 {
 	uint64_t x = a->a.t ? a->a.elems : a->b.elems, y = b->a.t ? b->a.elems : b->b.elems;
 
@@ -128,8 +117,8 @@ by_size(const struct diff_row *a, const struct diff_row *b)
 }
 
 static const struct { const char *key; diff_cmp_fn *cmp; } orders[] = {
-	{ "name", by_name }, { "nmse", by_nmse }, { "max", by_max }, { "cos", by_cos },
-	{ "size", by_size }, { "result", by_result },
+	{ "name", order_by_name }, { "nmse", order_by_nmse }, { "max", order_by_max },
+	{ "cos", order_by_cos }, { "size", order_by_size }, { "result", order_by_result },
 };
 
 diff_cmp_fn *

@@ -52,28 +52,24 @@ same_file(const struct known *k, unsigned i, unsigned j)
 }
 
 static bool
-same_place(const struct known *k, const struct tensor_part *a, const struct tensor_part *b)
-{
-	return a->off == b->off && a->len == b->len && same_file(k, a->file, b->file);
-}
-
-static bool
 same_places(const struct known *k, const struct diff_row *row)
 {
 	const struct tensor *a = row->a.t, *b = row->b.t;
+	bool same = row->a.first == row->b.first && a->elems == b->elems;
 
-	return row->a.first == row->b.first && a->elems == b->elems &&
-	       same_place(k, &a->weight, &b->weight) &&
-	       (!a->has_scale || same_place(k, &a->scale, &b->scale)) &&
-	       (!a->has_bias || same_place(k, &a->bias, &b->bias)) &&
-	       (!a->has_order || same_place(k, &a->order, &b->order)) &&
-	       (!a->has_global || same_place(k, &a->global, &b->global));
+	for (enum values_part p = 0; p < PART_COUNT && same; p++) {
+		const struct tensor_part *x = values_part_of(a, p), *y = values_part_of(b, p);
+
+		same = !x || (x->off == y->off && x->len == y->len &&
+			      same_file(k, x->file, y->file));
+	}
+	return same;
 }
 
 /* The digest that was kept of a side, as long as its files are those of that time. */
 static bool
-kept(struct db *db, const struct model *m, const struct diff_side *s,
-     uint8_t out[TB_SHA256_LEN])
+kept_digest(struct db *db, const struct model *m, const struct diff_side *s,
+	    uint8_t out[TB_SHA256_LEN])
 {
 	struct db_facts facts;
 	bool found;
@@ -92,12 +88,13 @@ same_digests(const struct known *k, const struct diff_row *row)
 {
 	uint8_t a[TB_SHA256_LEN], b[TB_SHA256_LEN];
 
-	return kept(k->db, k->req->a, &row->a, a) && kept(k->db, k->req->b, &row->b, b) &&
+	return kept_digest(k->db, k->req->a, &row->a, a) &&
+	       kept_digest(k->db, k->req->b, &row->b, b) &&
 	       !memcmp(a, b, TB_SHA256_LEN);
 }
 
 static void
-mark(const struct known *k, struct diff_result *out)
+mark_known(const struct known *k, struct diff_result *out)
 {
 	for (size_t i = 0; i < out->n; i++) {
 		struct diff_row *row = &out->rows[i];
@@ -128,7 +125,7 @@ diff_known(struct op_ctx *ctx, const struct diff_request *req, struct diff_resul
 	if (!status)
 		status = find_bad(&k, 1, req->b, err);
 	if (!status)
-		mark(&k, out);
+		mark_known(&k, out);
 	free(k.bad[0]);
 	free(k.bad[1]);
 	db_close(k.db);

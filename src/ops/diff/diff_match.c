@@ -40,7 +40,7 @@ entries_free(struct entries *e)
 }
 
 static enum tb_status
-push(struct entries *e, const char *key, const struct tensor *t, uint32_t expert)
+entries_add(struct entries *e, const char *key, const struct tensor *t, uint32_t expert)
 {
 	if (!tb_grow(&e->rows, &e->cap, e->n + 1, sizeof(*e->rows)))
 		return tb_nomem(e->err);
@@ -59,7 +59,7 @@ entry_cmp(const void *a, const void *b)
 }
 
 static void
-sort(struct entries *e)
+entries_sort(struct entries *e)
 {
 	if (e->n > 1)
 		qsort(e->rows, e->n, sizeof(*e->rows), entry_cmp);
@@ -68,12 +68,12 @@ sort(struct entries *e)
 /* Two tensors of a model that would be called the same: all but the first keep the name
  * that they have, behind a sign that is in no canonical name. */
 static enum tb_status
-tell_apart(struct entries *e)
+entries_tell_apart(struct entries *e)
 {
 	const char *last = NULL;
 	size_t changed = 0;
 
-	sort(e);
+	entries_sort(e);
 	for (size_t i = 0; i < e->n; i++) {
 		struct entry *x = &e->rows[i];
 		char *own;
@@ -91,12 +91,12 @@ tell_apart(struct entries *e)
 		changed++;
 	}
 	if (changed)
-		sort(e);
+		entries_sort(e);
 	return TB_OK;
 }
 
 static enum tb_status
-collect(struct entries *e, const struct model *m)
+entries_collect(struct entries *e, const struct model *m)
 {
 	struct canon_model cm;
 	enum tb_status status = TB_OK;
@@ -108,10 +108,10 @@ collect(struct entries *e, const struct model *m)
 		struct canon c;
 
 		if (!canon_of(&cm, t, &c)) {
-			status = push(e, t->name, t, DIFF_WHOLE);
+			status = entries_add(e, t->name, t, DIFF_WHOLE);
 			continue;
 		}
-		if ((status = push(e, c.name, t, DIFF_WHOLE)))
+		if ((status = entries_add(e, c.name, t, DIFF_WHOLE)))
 			break;
 		e->rows[e->n - 1].pairs = c.pairs;
 		e->rows[e->n - 1].add = c.add;
@@ -122,11 +122,11 @@ collect(struct entries *e, const struct model *m)
 			return tb_nomem(e->err);
 		*e->rows[e->n - 1].canon = c;
 	}
-	return status ? status : tell_apart(e);
+	return status ? status : entries_tell_apart(e);
 }
 
 static bool
-has(const struct entries *e, const char *key)
+entries_have(const struct entries *e, const char *key)
 {
 	size_t at = TB_FIRST(e->n, i, strcmp(e->rows[i].key, key) < 0);
 
@@ -141,11 +141,12 @@ wants_apart(const struct entry *x, const struct entries *other)
 	char name[CANON_MAX];
 
 	return experts > 0 && experts <= EXPERTS_MAX && x->t->elems % experts == 0 &&
-	       !has(other, x->key) && canon_expert(x->canon, 0, name) && has(other, name);
+	       !entries_have(other, x->key) && canon_expert(x->canon, 0, name) &&
+	       entries_have(other, name);
 }
 
 static enum tb_status
-take_apart(struct entries *e, const struct entries *other)
+entries_take_apart(struct entries *e, const struct entries *other)
 {
 	size_t n = e->n;
 	enum tb_status status = TB_OK;
@@ -158,7 +159,7 @@ take_apart(struct entries *e, const struct entries *other)
 			continue;
 		for (uint32_t k = 1; k < x.t->dim[0] && !status; k++)
 			if (canon_expert(x.canon, k, name))
-				status = push(e, name, x.t, k);
+				status = entries_add(e, name, x.t, k);
 		if (status || !canon_expert(x.canon, 0, name))
 			continue;
 		free(x.canon);
@@ -168,7 +169,7 @@ take_apart(struct entries *e, const struct entries *other)
 			status = tb_nomem(e->err);
 		}
 	}
-	return status ? status : tell_apart(e);
+	return status ? status : entries_tell_apart(e);
 }
 
 /* ---- rows ---- */
@@ -188,7 +189,7 @@ set_side(struct diff_side *s, const struct entry *x)
 }
 
 static const char *
-label(struct tb_arena *mem, const struct diff_row *r)
+row_label(struct tb_arena *mem, const struct diff_row *r)
 {
 	const struct diff_side *s = r->a.t ? &r->a : &r->b;
 	const char *kept;
@@ -221,7 +222,7 @@ same_dims(const struct diff_side *a, const struct diff_side *b)
 
 /* Dimensions of 1 say nothing. */
 static bool
-fits(const struct diff_side *a, const struct diff_side *b)
+same_shape(const struct diff_side *a, const struct diff_side *b)
 {
 	unsigned i = 0, k = 0;
 	uint64_t x, y;
@@ -236,23 +237,17 @@ fits(const struct diff_side *a, const struct diff_side *b)
 }
 
 static bool
-wanted(const char *filter, const char *name)
+filter_takes(const char *filter, const char *name)
 {
 	return strpbrk(filter, "*?[") ? tb_glob(filter, name) : tb_contains(name, filter);
 }
 
-static bool
-shown(const char *filter, const struct diff_row *r)
-{
-	return !filter || !*filter || wanted(filter, r->name) || wanted(filter, r->canon) ||
-	       (r->b.t && wanted(filter, r->b.t->name));
-}
-
 static enum tb_status
-add_row(const struct diff_request *req, struct diff_result *out, const struct entry *a,
+match_row(const struct diff_request *req, struct diff_result *out, const struct entry *a,
 	const struct entry *b, struct tb_err *err)
 {
 	struct diff_row *r = &out->rows[out->n];
+	const char *filter = req->filter;
 
 	*r = (struct diff_row){ .canon = a ? a->key : b->key, .message = "" };
 	compare_init(&r->c);
@@ -260,21 +255,23 @@ add_row(const struct diff_request *req, struct diff_result *out, const struct en
 		set_side(&r->a, a);
 	if (b)
 		set_side(&r->b, b);
-	r->name = label(&out->mem, r);
+	r->name = row_label(&out->mem, r);
 	if (!r->name)
 		return tb_nomem(err);
 	r->verdict = !b ? DIFF_ONLY_A : !a ? DIFF_ONLY_B
-		   : fits(&r->a, &r->b) ? DIFF_VALUES : DIFF_SHAPE;
+		   : same_shape(&r->a, &r->b) ? DIFF_VALUES : DIFF_SHAPE;
 	if (a && b) {
 		r->recoded = !scheme_equal(&a->t->scheme, &b->t->scheme);
 		r->reshaped = !same_dims(&r->a, &r->b);
 	}
-	out->n += shown(req->filter, r);
+	out->n += !filter || !*filter || filter_takes(filter, r->name) ||
+		  filter_takes(filter, r->canon) ||
+		  (r->b.t && filter_takes(filter, r->b.t->name));
 	return TB_OK;
 }
 
 static enum tb_status
-merge(const struct diff_request *req, const struct entries *a, const struct entries *b,
+match_all(const struct diff_request *req, const struct entries *a, const struct entries *b,
       struct diff_result *out, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
@@ -287,7 +284,7 @@ merge(const struct diff_request *req, const struct entries *a, const struct entr
 		int d = i == a->n ? 1 : k == b->n ? -1
 		      : strcmp(a->rows[i].key, b->rows[k].key);
 
-		status = add_row(req, out, d <= 0 ? &a->rows[i] : NULL,
+		status = match_row(req, out, d <= 0 ? &a->rows[i] : NULL,
 				 d >= 0 ? &b->rows[k] : NULL, err);
 		i += d <= 0;
 		k += d >= 0;
@@ -305,16 +302,16 @@ enum tb_status
 diff_match(const struct diff_request *req, struct diff_result *out, struct tb_err *err)
 {
 	struct entries a = { .mem = &out->mem, .err = err }, b = a;
-	enum tb_status status = collect(&a, req->a);
+	enum tb_status status = entries_collect(&a, req->a);
 
 	if (!status)
-		status = collect(&b, req->b);
+		status = entries_collect(&b, req->b);
 	if (!status)
-		status = take_apart(&a, &b);
+		status = entries_take_apart(&a, &b);
 	if (!status)
-		status = take_apart(&b, &a);
+		status = entries_take_apart(&b, &a);
 	if (!status)
-		status = merge(req, &a, &b, out, err);
+		status = match_all(req, &a, &b, out, err);
 	for (size_t i = 0; i < out->n; i++) {
 		out->rows[i].a.head_dim = a.head_dim;
 		out->rows[i].b.head_dim = b.head_dim;

@@ -22,12 +22,6 @@ diff_row_opaque(const struct diff_row *row)
 	return opaque(row->a.t) || opaque(row->b.t);
 }
 
-static bool
-same_part(bool has_a, const struct tensor_part *a, bool has_b, const struct tensor_part *b)
-{
-	return has_a == has_b && (!has_a || a->dtype == b->dtype);
-}
-
 /* Do its elements lie one behind the other, in each part? */
 static bool
 in_rows(const struct tensor *t)
@@ -37,28 +31,24 @@ in_rows(const struct tensor *t)
 
 /* What is compared in slices of its parts has to have parts of one size, and all of
  * them. */
-static bool
-same_sizes(const struct diff_row *row)
-{
-	const struct tensor *a = row->a.t, *b = row->b.t;
-
-	return row->a.expert == DIFF_WHOLE && row->b.expert == DIFF_WHOLE &&
-	       a->weight.len == b->weight.len && a->scale.len == b->scale.len &&
-	       a->bias.len == b->bias.len && a->order.len == b->order.len;
-}
-
 bool
 diff_same_coding(const struct diff_row *row)
 {
 	const struct tensor *a = row->a.t, *b = row->b.t;
+	bool slices = !in_rows(a);
 
-	return row->a.pairs == row->b.pairs && row->a.add == row->b.add &&
-	       scheme_equal(&a->scheme, &b->scheme) && opaque(a) == opaque(b) &&
-	       same_part(a->has_scale, &a->scale, b->has_scale, &b->scale) &&
-	       same_part(a->has_bias, &a->bias, b->has_bias, &b->bias) &&
-	       same_part(a->has_global, &a->global, b->has_global, &b->global) &&
-	       same_part(a->has_order, &a->order, b->has_order, &b->order) &&
-	       a->global_inverse == b->global_inverse && (in_rows(a) || same_sizes(row));
+	if (row->a.pairs != row->b.pairs || row->a.add != row->b.add ||
+	    !scheme_equal(&a->scheme, &b->scheme) || opaque(a) != opaque(b) ||
+	    a->global_inverse != b->global_inverse ||
+	    (slices && (row->a.expert != DIFF_WHOLE || row->b.expert != DIFF_WHOLE)))
+		return false;
+	for (enum values_part p = 0; p < PART_COUNT; p++) {
+		const struct tensor_part *x = values_part_of(a, p), *y = values_part_of(b, p);
+
+		if (!x != !y || (x && (x->dtype != y->dtype || (slices && x->len != y->len))))
+			return false;
+	}
+	return true;
 }
 
 uint64_t
@@ -153,18 +143,6 @@ diff_pair_check(const struct diff_pair *p, struct tb_err *err)
 	return status ? status : values_check(&p->b, err);
 }
 
-static bool
-same_scales(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n)
-{
-	const struct scheme *s = &p->a.t->scheme;
-	size_t size = dtype_bits(p->a.t->scale.dtype) / 8, len = scheme_scales(s, n) * size;
-
-	a = scheme_scales(s, a) * size;
-	b = scheme_scales(s, b) * size;
-	return !memcmp(p->a.part[PART_SCALE].p + a, p->b.part[PART_SCALE].p + b, len) &&
-	       (!p->a.t->has_bias || !memcmp(p->a.part[PART_BIAS].p + a, p->b.part[PART_BIAS].p + b, len));
-}
-
 /* Where a part's slice ends that belongs to the first n of `all`: slices add up to all of
  * its bytes, wherever in it the elements are. */
 static size_t
@@ -175,39 +153,35 @@ slice_end(const struct tb_map *m, uint64_t n, uint64_t all)
 	return n >= all || end > (double)m->len ? m->len : (size_t)end;
 }
 
-static bool
-same_slice(const struct tb_map *a, const struct tb_map *b, uint64_t first, uint64_t n,
-	   uint64_t all)
+/* The same of a part whose elements lie one behind the other. */
+static uint64_t
+part_end(const struct tensor *t, enum values_part p, uint64_t n)
 {
-	size_t from = slice_end(a, first, all), to = slice_end(a, first + n, all);
-
-	return to <= from || !memcmp(a->p + from, b->p + from, to - from);
-}
-
-static bool
-same_slices(const struct diff_pair *p, uint64_t first, uint64_t n)
-{
-	uint64_t all = diff_row_length(p->row);
-
-	for (enum values_part part = 0; part < PART_COUNT; part++)
-		if (!same_slice(&p->a.part[part], &p->b.part[part], first, n, all))
-			return false;
-	return true;
+	if (p == PART_WEIGHT)
+		return scheme_code_bytes(&t->scheme, n);
+	return values_part_of(t, p) ? scheme_scales(&t->scheme, n) * (dtype_bits(t->scale.dtype) / 8)
+				    : 0;
 }
 
 bool
 diff_pair_equal(const struct diff_pair *p, uint64_t first, size_t n)
 {
-	const struct scheme *s = &p->a.t->scheme;
-	uint64_t a = p->row->a.first + first, b = p->row->b.first + first;
+	const struct tensor *t = p->a.t;
+	uint64_t all = diff_row_length(p->row), a, b, len;
+	bool rows = in_rows(t);
 
 	if (memcmp(&p->a.global, &p->b.global, sizeof(p->a.global)))
 		return false;
-	if (!in_rows(p->a.t))
-		return same_slices(p, first, n);
-	return !memcmp(p->a.part[PART_WEIGHT].p + scheme_code_bytes(s, a),
-		       p->b.part[PART_WEIGHT].p + scheme_code_bytes(s, b), (size_t)scheme_code_bytes(s, n)) &&
-	       (scheme_form(s) != FORM_GROUPS || same_scales(p, a, b, n));
+	for (enum values_part k = 0; k < (rows ? PART_GLOBAL : PART_COUNT); k++) {
+		const struct tb_map *x = &p->a.part[k], *y = &p->b.part[k];
+
+		a = rows ? part_end(t, k, p->row->a.first + first) : slice_end(x, first, all);
+		b = rows ? part_end(t, k, p->row->b.first + first) : a;
+		len = rows ? part_end(t, k, n) : slice_end(x, first + n, all) - a;
+		if (len && memcmp(x->p + a, y->p + b, (size_t)len))
+			return false;
+	}
+	return true;
 }
 
 /* ---- values ---- */
@@ -220,21 +194,22 @@ shift(float *v, size_t n, float by)
 		v[i] += by;
 }
 
-/* n elements: of A from `a` on, of B from `b` on; `at` is what is said to be unequal. */
+/* n elements, PIECE at most: of A from `a` on, which is what is said to be unequal, of B
+ * from `b` on. */
 static void
-add_wide(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n, uint64_t at,
+add_wide(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n,
 	 struct compare *c)
 {
 	double x[PIECE], y[PIECE];
 
 	values_f64(&p->a, p->row->a.first + a, n, x);
 	values_f64(&p->b, p->row->b.first + b, n, y);
-	compare_f64(c, x, y, n, at);
+	compare_f64(c, x, y, n, a);
 }
 
 static void
-add_piece(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n, uint64_t at,
-	  struct compare *c)
+add_floats(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n,
+	   struct compare *c)
 {
 	float x[PIECE], y[PIECE];
 
@@ -242,16 +217,7 @@ add_piece(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n, uint64_t 
 	values_f32(&p->b, p->row->b.first + b, n, y);
 	shift(x, n, p->a_add);
 	shift(y, n, p->b_add);
-	compare_f32(c, x, y, n, at);
-}
-
-/* At most PIECE, of rows in both sides' order. */
-static void
-add(const struct diff_pair *p, uint64_t a, uint64_t b, size_t n, struct compare *c)
-{
-	bool wide = values_wide(&p->a) || values_wide(&p->b);
-
-	(wide ? add_wide : add_piece)(p, a, b, n, a, c);
+	compare_f32(c, x, y, n, a);
 }
 
 /* Where the other side has row `row` of A. */
@@ -265,28 +231,21 @@ row_of_b(const struct diff_pair *p, uint64_t row)
 	return row - i + (i < hd / 2 ? 2 * i : 2 * (i - hd / 2) + 1);
 }
 
-static void
-add_rows(const struct diff_pair *p, uint64_t first, size_t n, struct compare *c)
-{
-	for (uint64_t at = first, k; at < first + n; at += k) {
-		uint64_t row = at / p->cols, col = at % p->cols;
-
-		k = p->cols - col < PIECE ? p->cols - col : PIECE;
-		k = first + n - at < k ? first + n - at : k;
-		add(p, at, row_of_b(p, row) * p->cols + col, (size_t)k, c);
-	}
-}
-
 void
 diff_pair_add(const struct diff_pair *p, uint64_t first, size_t n, struct compare *c)
 {
-	if (p->a_pairs || p->b_pairs) {
-		add_rows(p, first, n, c);
-		return;
-	}
-	for (size_t i = 0, k; i < n; i += k) {
-		k = n - i < PIECE ? n - i : PIECE;
-		add(p, first + i, first + i, k, c);
+	bool wide = values_wide(&p->a) || values_wide(&p->b);
+
+	for (uint64_t at = first, other, k; at < first + n; at += k) {
+		k = first + n - at < PIECE ? first + n - at : PIECE;
+		other = at;
+		if (p->a_pairs || p->b_pairs) {		/* row by row */
+			uint64_t col = at % p->cols;
+
+			k = p->cols - col < k ? p->cols - col : k;
+			other = row_of_b(p, at / p->cols) * p->cols + col;
+		}
+		(wide ? add_wide : add_floats)(p, at, other, (size_t)k, c);
 	}
 }
 

@@ -54,7 +54,7 @@ struct diff_run {
 
 /* The pair of a task, opened by the first that comes; NULL: it cannot be read. */
 static const struct diff_pair *
-enter(struct diff_run *r, struct work *w)
+work_enter(struct diff_run *r, struct work *w)
 {
 	bool fine;
 
@@ -68,7 +68,7 @@ enter(struct diff_run *r, struct work *w)
 
 /* The last one closes. */
 static void
-leave(struct diff_run *r, struct work *w, uint64_t read)
+work_leave(struct diff_run *r, struct work *w, uint64_t read)
 {
 	struct tb_err err = { 0 };
 
@@ -166,13 +166,13 @@ run_task(void *arg, size_t i, unsigned worker)
 	(void)worker;
 	if (atomic_load_explicit(&r->stop, memory_order_relaxed))
 		p = NULL;
-	else if ((p = enter(r, w))) {
+	else if ((p = work_enter(r, w))) {
 		compare_task(r, t, w, p);
 		diff_pair_forget(p, t->first, (size_t)t->n);
 	}
 	tb_job_what(r->job, "%s", w->row->name);
 	tb_job_step(r->job, bytes_of(w, t->n), begins);
-	leave(r, w, p && t->state != TASK_SKIPPED ? bytes_of(w, t->n) : 0);
+	work_leave(r, w, p && t->state != TASK_SKIPPED ? bytes_of(w, t->n) : 0);
 }
 
 /* ---- what there is to do ---- */
@@ -208,7 +208,7 @@ make_room(struct diff_run *r, struct tb_err *err)
 }
 
 static void
-fill(struct diff_run *r)
+fill_tasks(struct diff_run *r)
 {
 	size_t w = 0, t = 0;
 	uint64_t bytes = 0;
@@ -233,7 +233,7 @@ fill(struct diff_run *r)
 
 /* Tasks of the pass: of the second only what is the same in tensors that differ. */
 static size_t
-choose(struct diff_run *r, bool second)
+choose_tasks(struct diff_run *r, bool second)
 {
 	size_t n = 0;
 
@@ -253,7 +253,7 @@ choose(struct diff_run *r, bool second)
 
 /* Can double tell any two of its values apart? */
 static bool
-exact(const struct tensor *t)
+exact_in_double(const struct tensor *t)
 {
 	enum dtype d = t->scheme.dtype;
 
@@ -281,20 +281,20 @@ judge(struct diff_run *r, struct work *w)
 	for (size_t i = 0; i < w->ntasks; i++)
 		compare_merge(&row->c, &r->tasks[w->task + i].c);
 	compare_merge(&r->out->all, &row->c);
-	if (row->c.unequal == 0 && exact(row->a.t) && exact(row->b.t))
+	if (row->c.unequal == 0 && exact_in_double(row->a.t) && exact_in_double(row->b.t))
 		row->verdict = DIFF_SAME_VALUES;
 }
 
 static enum tb_status
-run(struct diff_run *r, struct op_ctx *ctx, struct tb_err *err)
+run_tasks(struct diff_run *r, struct op_ctx *ctx, struct tb_err *err)
 {
-	size_t n = choose(r, false);
+	size_t n = choose_tasks(r, false);
 	uint64_t more = 0;
 	enum tb_status status;
 
 	tb_pool_each(ctx->pool, n, run_task, r);
 	status = tb_job_check(r->job, err);
-	n = status ? 0 : choose(r, true);
+	n = status ? 0 : choose_tasks(r, true);
 	for (size_t i = 0; i < n; i++)
 		more += bytes_of(&r->work[r->tasks[r->turn[i]].row], r->tasks[r->turn[i]].n);
 	if (n)
@@ -317,8 +317,8 @@ diff_compare(struct op_ctx *ctx, const struct diff_request *req, struct tb_job *
 	compare_init(&out->all);
 	pthread_mutex_init(&r.lock, NULL);
 	if (!status) {
-		fill(&r);
-		status = run(&r, ctx, err);
+		fill_tasks(&r);
+		status = run_tasks(&r, ctx, err);
 	}
 	pthread_mutex_destroy(&r.lock);
 	free(r.work);

@@ -137,7 +137,7 @@ as_bytes(const char *digest, uint8_t out[TB_SHA256_LEN])
 }
 
 static enum tb_status
-recall(struct db *db, const struct model *m, struct digest_item *item, struct tb_err *err)
+digest_recall(struct db *db, const struct model *m, struct digest_item *item, struct tb_err *err)
 {
 	struct db_facts facts;
 	enum tb_status status = db_facts_get(db, m, item->t, &facts, err);
@@ -161,7 +161,7 @@ largest_first(const void *a, const void *b)
 }
 
 static enum tb_status
-choose(struct op_ctx *ctx, struct run *r, struct digest_result *out, struct tb_err *err)
+digest_choose(struct op_ctx *ctx, struct run *r, struct digest_result *out, struct tb_err *err)
 {
 	struct db *db = NULL;
 	enum tb_status status = r->req->again ? TB_OK : db_open_read(&db, ctx->db_path, err);
@@ -173,7 +173,7 @@ choose(struct op_ctx *ctx, struct run *r, struct digest_result *out, struct tb_e
 		item->kept = false;
 		item->err = (struct tb_err){ 0 };
 		if (db)
-			status = recall(db, r->req->model, item, err);
+			status = digest_recall(db, r->req->model, item, err);
 		if (item->kept)
 			continue;
 		r->todo[r->n++] = item;
@@ -187,7 +187,7 @@ choose(struct op_ctx *ctx, struct run *r, struct digest_result *out, struct tb_e
 }
 
 static enum tb_status
-put_all(struct db *db, const struct run *r, struct tb_err *err)
+digest_put_all(struct db *db, const struct run *r, struct tb_err *err)
 {
 	uint64_t stamp = model_stamp(r->req->model);
 	enum tb_status status = db_begin(db, err);
@@ -210,12 +210,12 @@ put_all(struct db *db, const struct run *r, struct tb_err *err)
 
 /* A disk that takes nothing is no reason to withhold what was found out. */
 static void
-keep(struct op_ctx *ctx, const struct run *r, struct digest_result *out)
+digest_keep(struct op_ctx *ctx, const struct run *r, struct digest_result *out)
 {
 	struct db *db = NULL;
 	struct tb_err err = { 0 };
 
-	if (r->n && (db_facts_open(&db, ctx->db_path, &err) || put_all(db, r, &err)))
+	if (r->n && (db_facts_open(&db, ctx->db_path, &err) || digest_put_all(db, r, &err)))
 		snprintf(out->notice, sizeof(out->notice), "the digests are not kept: %.200s",
 			 err.msg);
 	db_close(db);
@@ -231,10 +231,10 @@ op_digest(struct op_ctx *ctx, const struct digest_request *req, struct tb_job *j
 
 	*out = (struct digest_result){ 0 };
 	if (!status)
-		status = choose(ctx, &r, out, err);
+		status = digest_choose(ctx, &r, out, err);
 	if (!status) {
 		tb_pool_each(ctx->pool, r.n, run_item, &r);
-		keep(ctx, &r, out);
+		digest_keep(ctx, &r, out);
 		status = tb_job_check(job, err);
 	}
 	out->seconds = tb_monotonic() - start;

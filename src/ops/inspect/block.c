@@ -2,11 +2,8 @@
 
 #include "src/ops/inspect/inspect.h"
 
-#include <string.h>
-
 #include "src/model/values.h"
 #include "src/quant/bits.h"
-#include "src/quant/ggml.h"
 #include "src/quant/ggml_fields.h"
 
 #define PLAIN_BYTES 16u
@@ -41,9 +38,7 @@ block_at(const struct tensor *t, enum values_part p, uint64_t off)
 	if (!each)
 		return INSPECT_NONE;
 	if (p == PART_WEIGHT) {
-		uint64_t bytes = scheme_is_plain(&t->scheme) ? PLAIN_BYTES
-								: scheme_code_bytes(&t->scheme, each);
-		index = off / bytes;
+		index = off / scheme_code_bytes(&t->scheme, each);
 	} else if (p == PART_SCALE || p == PART_BIAS) {
 		size = dtype_bits(t->scale.dtype) / 8;
 		index = size ? off / size : INSPECT_NONE;
@@ -72,54 +67,42 @@ ggml_fields(const struct tensor *t, const uint8_t *bytes, struct block *b)
 	}
 }
 
-/* One number for the block, from a part of its own. */
 static void
-one_number(const struct tensor *t, const uint8_t *part, const char *name, struct block *b)
+add_number(struct block *b, const char *name, float v)
 {
 	struct block_field *f = add_field(b, name, false);
-	unsigned size = dtype_bits(t->scale.dtype) / 8;
-	enum dtype d = t->scale.dtype;
-	float v;
+
+	f->v[f->n++] = (double)v;
+}
+
+/* The number of the block in a part of its own. */
+static float
+number_of(const struct values *v, enum values_part p, uint64_t index)
+{
+	enum dtype d = v->t->scale.dtype;
+	float out;
 
 	if (d == DT_U8)
-		d = scheme_scale_float(&t->scheme);
-	dtype_to_f32(d, part + b->index * size, 1, &v);
-	f->v[0] = (double)v;
-	f->n = 1;
+		d = scheme_scale_float(&v->t->scheme);
+	dtype_to_f32(d, v->part[p].p + index * (dtype_bits(d) / 8), 1, &out);
+	return out;
 }
 
 static void
-group_fields(const struct values *r, const uint8_t *bytes, struct block *b)
+group_fields(const struct values *v, const uint8_t *bytes, struct block *b)
 {
-	const struct tensor *t = r->t;
 	struct block_field *f;
 	uint8_t code[BLOCK_VALUES];
 
-	one_number(t, r->part[PART_SCALE].p, "scale", b);
-	if (t->has_bias)
-		one_number(t, r->part[PART_BIAS].p, "bias", b);
-	if (t->has_global) {
-		f = add_field(b, "global", false);
-		f->v[0] = (double)r->global;
-		f->n = 1;
-	}
+	add_number(b, "scale", number_of(v, PART_SCALE, b->index));
+	if (v->t->has_bias)
+		add_number(b, "bias", number_of(v, PART_BIAS, b->index));
+	if (v->t->has_global)
+		add_number(b, "global", v->global);
 	f = add_field(b, "codes", true);
-	bits_unpack(bytes, b->n, t->scheme.bits, code);
+	bits_unpack(bytes, b->n, v->t->scheme.bits, code);
 	for (f->n = 0; f->n < b->n; f->n++)
 		f->v[f->n] = code[f->n];
-}
-
-static void
-take_apart(const struct values *r, struct block *b)
-{
-	const struct tensor *t = r->t;
-	const uint8_t *bytes = r->part[PART_WEIGHT].p + b->off;
-
-	values_any(r, b->first, b->n, b->value);
-	if (scheme_form(&t->scheme) == FORM_BLOCKS)
-		ggml_fields(t, bytes, b);
-	else if (!scheme_is_plain(&t->scheme))
-		group_fields(r, bytes, b);
 }
 
 enum tb_status
@@ -129,7 +112,7 @@ block_read(const struct model *m, const struct tensor *t, uint64_t index, struct
 	char name[SCHEME_NAME_MAX];
 	uint64_t n = block_count(t);
 	unsigned each = block_elems(t);
-	struct values r;
+	struct values v;
 	enum tb_status status;
 
 	*out = (struct block){ .index = index };
@@ -141,18 +124,17 @@ block_read(const struct model *m, const struct tensor *t, uint64_t index, struct
 			       (uintmax_t)index, (uintmax_t)n);
 	out->first = index * each;
 	out->n = t->elems - out->first < each ? (unsigned)(t->elems - out->first) : each;
-	if (scheme_is_plain(&t->scheme)) {
-		out->off = index * PLAIN_BYTES;
-		out->len = (out->n * t->scheme.bits + 7) / 8;
-	} else {
-		out->off = scheme_code_bytes(&t->scheme, out->first);
-		out->len = scheme_code_bytes(&t->scheme, each);
-	}
-	status = values_open(&r, m, t, err);
+	out->off = scheme_code_bytes(&t->scheme, out->first);
+	out->len = scheme_code_bytes(&t->scheme, out->n);
+	status = values_open(&v, m, t, err);
 	if (status)
 		return status;
-	take_apart(&r, out);
-	status = values_check(&r, err);
-	values_close(&r);
+	values_any(&v, out->first, out->n, out->value);
+	if (scheme_form(&t->scheme) == FORM_BLOCKS)
+		ggml_fields(t, v.part[PART_WEIGHT].p + out->off, out);
+	else if (!scheme_is_plain(&t->scheme))
+		group_fields(&v, v.part[PART_WEIGHT].p + out->off, out);
+	status = values_check(&v, err);
+	values_close(&v);
 	return status;
 }

@@ -85,18 +85,6 @@ take_rows(const struct pass *p, uint64_t row, uint64_t end, struct sum *sums)
 	return k;
 }
 
-static void
-set_cells(struct heat_cell *cell, const struct sum *sums, unsigned n)
-{
-	for (unsigned c = 0; c < n; c++) {
-		uint64_t good = sums[c].n - sums[c].bad;
-
-		cell[c].mean = good ? (float)(sums[c].sum / (double)good) : 0;
-		cell[c].max = sums[c].max;
-		cell[c].bad = sums[c].bad > 0;
-	}
-}
-
 /* One row of cells. */
 static void
 run_row(void *arg, size_t i, unsigned worker)
@@ -121,8 +109,13 @@ run_row(void *arg, size_t i, unsigned worker)
 		if (tb_job_cancelled(p->job))
 			atomic_store(&p->stop, true);
 	}
-	if (sums)
-		set_cells(h->cell + i * h->cols, sums, h->cols);
+	for (unsigned c = 0; sums && c < h->cols; c++) {
+		uint64_t good = sums[c].n - sums[c].bad;
+
+		h->cell[i * h->cols + c] = (struct heat_cell){
+			.mean = good ? (float)(sums[c].sum / (double)good) : 0,
+			.max = sums[c].max, .bad = sums[c].bad > 0 };
+	}
 	free(sums);
 }
 

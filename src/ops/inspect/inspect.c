@@ -146,7 +146,7 @@ set_stats(struct inspect_stats *out, const struct stats *s, uint64_t elems)
 }
 
 static enum tb_status
-gather(struct op_ctx *ctx, struct pass *p, struct stats *all, struct tb_err *err)
+gather_stats(struct op_ctx *ctx, struct pass *p, struct stats *all, struct tb_err *err)
 {
 	enum dtype d = has_kernel(p->values) ? p->values->t->scheme.dtype : DT_F32;
 	size_t chunks = count_chunks(p);
@@ -169,20 +169,6 @@ gather(struct op_ctx *ctx, struct pass *p, struct stats *all, struct tb_err *err
 	return status;
 }
 
-/* All values equal: one bin holds them, and there is nothing to read. */
-static bool
-is_trivial(struct inspect_hist *h, const struct stats *s)
-{
-	if (!s->n)
-		return true;
-	h->lo = s->min;
-	h->hi = s->max;
-	if (s->min < s->max)
-		return false;
-	h->count[0] = s->n;
-	return true;
-}
-
 static enum tb_status
 histogram(struct op_ctx *ctx, struct pass *p, const struct stats *s, struct inspect_hist *h,
 	  struct tb_err *err)
@@ -190,8 +176,14 @@ histogram(struct op_ctx *ctx, struct pass *p, const struct stats *s, struct insp
 	unsigned workers = tb_pool_size(ctx->pool);
 	enum tb_status status;
 
-	if (is_trivial(h, s))
+	if (!s->n)
 		return TB_OK;
+	h->lo = s->min;
+	h->hi = s->max;
+	if (!(s->min < s->max)) {	/* one bin holds them, and there is nothing to read */
+		h->count[0] = s->n;
+		return TB_OK;
+	}
 	p->bins = tb_calloc(workers, sizeof(*p->bins));
 	if (!p->bins)
 		return tb_nomem(err);
@@ -206,7 +198,7 @@ histogram(struct op_ctx *ctx, struct pass *p, const struct stats *s, struct insp
 }
 
 static enum tb_status
-compute(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_result *out,
+inspect_compute(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_result *out,
 	struct tb_job *job, struct tb_err *err)
 {
 	struct values values;
@@ -220,7 +212,7 @@ compute(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_re
 	tb_job_what(job, "%s", req->tensor->name);
 	if (!req->one_of_many)
 		tb_job_total(job, (req->bins ? 2 : 1) * p.bytes, 0);
-	status = gather(ctx, &p, &all, err);
+	status = gather_stats(ctx, &p, &all, err);
 	set_stats(&out->stats, &all, p.elems);
 	if (!status)
 		status = dist_finish(&p.dist, &values, &out->stats, &out->dist, err);
@@ -244,7 +236,7 @@ op_inspect(struct op_ctx *ctx, const struct inspect_request *req, struct tb_job 
 		return tb_fail(err, TB_EUSAGE, "a histogram has at most %d bins", INSPECT_BINS_MAX);
 	if (!req->again && !req->bins && kept_get(req, out))
 		return TB_OK;
-	status = compute(ctx, req, out, job, err);
+	status = inspect_compute(ctx, req, out, job, err);
 	out->seconds = tb_monotonic() - start;
 	if (!status)
 		kept_put(req, out);

@@ -70,13 +70,6 @@ dist_add(struct dist_pass *d, unsigned worker, const void *src, size_t n, uint64
 
 /* ---- what comes of it ---- */
 
-/* Equal values fill the first bin. */
-static void
-set_range(struct inspect_hist *h, const struct inspect_stats *stats)
-{
-	*h = (struct inspect_hist){ .lo = stats->min, .hi = stats->max, .n = INSPECT_DIST_BINS };
-}
-
 static enum tb_status
 from_sketches(struct dist_pass *d, const struct inspect_stats *stats, struct inspect_dist *out,
 	      struct tb_err *err)
@@ -94,7 +87,7 @@ from_sketches(struct dist_pass *d, const struct inspect_stats *stats, struct ins
 					stats->max);
 	if (stats->min < stats->max)
 		sketch_bins(&c, stats->min, stats->max, out->hist.n, out->hist.count);
-	else
+	else			/* equal values fill the first bin */
 		out->hist.count[0] = c.total;
 	sketch_cdf_free(&c);
 	return TB_OK;
@@ -155,8 +148,8 @@ enum tb_status
 dist_finish(struct dist_pass *d, const struct values *r, const struct inspect_stats *stats,
 	    struct inspect_dist *out, struct tb_err *err)
 {
-	*out = (struct inspect_dist){ .exact = true };
-	set_range(&out->hist, stats);
+	*out = (struct inspect_dist){ .exact = true, .hist = { .lo = stats->min, .hi = stats->max,
+							       .n = INSPECT_DIST_BINS } };
 	if (stats->count == stats->nans + stats->infs)
 		return TB_OK;
 	if (r->t->elems <= SORTED && !sketch_exact(&d->sketch[0]))

@@ -32,28 +32,6 @@ put_number(struct tb_buf *b, uint64_t v)
 	tb_buf_chr(b, (char)v);
 }
 
-static void
-put_double(struct tb_buf *b, double v)
-{
-	uint64_t u;
-
-	memcpy(&u, &v, 8);
-	for (int i = 0; i < 8; i++, u >>= 8)
-		tb_buf_chr(b, (char)u);
-}
-
-static void
-pack(const struct inspect_dist *d, struct tb_buf *b)
-{
-	tb_buf_chr(b, PACKED_VERSION);
-	tb_buf_chr(b, d->exact);
-	put_number(b, d->counted);
-	for (unsigned i = 0; i < INSPECT_QUANTILES; i++)
-		put_double(b, d->quantile[i]);
-	for (unsigned i = 0; i < INSPECT_DIST_BINS; i++)
-		put_number(b, d->hist.count[i]);
-}
-
 struct input { const uint8_t *p, *end; bool bad; };
 
 static uint64_t
@@ -75,18 +53,6 @@ get_number(struct input *in)
 	return v;
 }
 
-static double
-get_double(struct input *in)
-{
-	uint64_t u = 0;
-	double v;
-
-	for (unsigned i = 0; i < 8; i++)
-		u |= get_byte(in) << 8 * i;
-	memcpy(&v, &u, 8);
-	return v;
-}
-
 static bool
 unpack(const struct db_stats *s, struct inspect_dist *d)
 {
@@ -96,8 +62,13 @@ unpack(const struct db_stats *s, struct inspect_dist *d)
 	in.bad |= get_byte(&in) != PACKED_VERSION;
 	d->exact = get_byte(&in) != 0;
 	d->counted = get_number(&in);
-	for (unsigned i = 0; i < INSPECT_QUANTILES; i++)
-		d->quantile[i] = get_double(&in);
+	for (unsigned i = 0; i < INSPECT_QUANTILES; i++) {
+		uint64_t u = 0;
+
+		for (unsigned k = 0; k < 8; k++)
+			u |= get_byte(&in) << 8 * k;
+		memcpy(&d->quantile[i], &u, 8);
+	}
 	for (unsigned i = 0; i < INSPECT_DIST_BINS; i++)
 		d->hist.count[i] = get_number(&in);
 	return !in.bad && in.p == in.end;
@@ -145,7 +116,17 @@ kept_put(const struct inspect_request *req, const struct inspect_result *r)
 
 	if (!req->facts)
 		return;
-	pack(&r->dist, &b);
+	tb_buf_chr(&b, PACKED_VERSION);
+	tb_buf_chr(&b, r->dist.exact);
+	put_number(&b, r->dist.counted);
+	for (unsigned i = 0; i < 8 * INSPECT_QUANTILES; i++) {
+		uint64_t u;
+
+		memcpy(&u, &r->dist.quantile[i / 8], 8);
+		tb_buf_chr(&b, (char)(u >> i % 8 * 8));
+	}
+	for (unsigned i = 0; i < INSPECT_DIST_BINS; i++)
+		put_number(&b, r->dist.hist.count[i]);
 	row.sketch = b.p;
 	row.sketch_len = b.len;
 	if (!tb_buf_failed(&b) &&
