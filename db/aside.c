@@ -58,16 +58,11 @@ db_uri(const char *path, const char *query)
 char *
 db_read_uri(const char *path)
 {
-	char *shm = tb_asprintf("%s-shm", path), *dir = tb_strdup(path), *uri = NULL;
-	char *slash = dir ? strrchr(dir, '/') : NULL;
+	char *shm = tb_asprintf("%s-shm", path), *dir = tb_path_parent(path), *uri = NULL;
 
-	if (slash)
-		slash[slash == dir] = 0;
-	if (shm && dir) {
-		bool fixed = access(slash ? dir : ".", W_OK) && !tb_exists(shm);
-
-		uri = db_uri(path, fixed ? "mode=ro&immutable=1" : "mode=ro");
-	}
+	if (shm && dir)
+		uri = db_uri(path, access(dir, W_OK) && !tb_exists(shm) ? "mode=ro&immutable=1"
+									 : "mode=ro");
 	free(shm);
 	free(dir);
 	return uri;

@@ -15,20 +15,11 @@ static const char keys_sql[] =
 	" FROM file_state f WHERE f.kind >= 2 ORDER BY f.digest IS NULL, f.digest, f.path";
 _Static_assert(DB_FILE_BLOB == 2, "keys_sql counts on it");
 
-static uint8_t
-media_of(const char *word)
-{
-	uint8_t m = 0;
-
-	while (m < MEDIA_UNKNOWN && (!word || strcmp(media_name((enum media)m), word)))
-		m++;
-	return m;
-}
-
 static void
 read_key(struct db_rows *r, struct db_blob_key *k)
 {
 	const void *digest = sqlite3_column_blob(r->st, 2);
+	const char *media = (const char *)sqlite3_column_text(r->st, 9);
 	int64_t kind = rows_i64(r, 3);
 	struct db_blob fate;
 
@@ -38,8 +29,9 @@ read_key(struct db_rows *r, struct db_blob_key *k)
 		.state = (uint8_t)db_state_of(rows_i64(r, 7)),
 		.missing = rows_i64(r, 6),
 		.mtime_ns = rows_i64(r, 8),
-		.media = media_of((const char *)sqlite3_column_text(r->st, 9)),
 	};
+	while (k->media < MEDIA_UNKNOWN && (!media || strcmp(media_name((enum media)k->media), media)))
+		k->media++;
 	fate = (struct db_blob){ .kind = k->kind, .missing = k->missing, .mtime_ns = k->mtime_ns };
 	db_blob_fate(&fate, rows_i64(r, 5));
 	k->owners = (uint32_t)fate.owners;
@@ -56,60 +48,46 @@ read_key(struct db_rows *r, struct db_blob_key *k)
 /* ---- whose they are ---- */
 
 /* The keys by id, and the place of each model in the order of names. */
-struct place { int64_t id; size_t at; };
-struct places { struct place *v; size_t n, cap; };
+struct id_place { int64_t id; size_t at; };
+struct id_places { struct id_place *v; size_t n, cap; };
 
 static int
-by_id(const void *a, const void *b)
+id_place_cmp(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct id_place *x = a, *y = b;
 
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static const struct place *
-place_of(const struct places *p, int64_t id)
+static const struct id_place *
+place_of(const struct id_places *p, int64_t id)
 {
-	const struct place key = { .id = id };
+	const struct id_place key = { .id = id };
 
-	return p->n ? bsearch(&key, p->v, p->n, sizeof(key), by_id) : NULL;
+	return p->n ? bsearch(&key, p->v, p->n, sizeof(key), id_place_cmp) : NULL;
 }
 
 static bool
-add_place(struct places *p, int64_t id, size_t at)
+add_place(struct id_places *p, int64_t id, size_t at)
 {
 	if (!tb_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v)))
 		return false;
-	p->v[p->n++] = (struct place){ id, at };
+	p->v[p->n++] = (struct id_place){ id, at };
 	return true;
-}
-
-static enum tb_status
-read_models(struct db *db, struct places *out, struct tb_err *err)
-{
-	struct db_rows r;
-
-	rows_open(&r, db, NULL, true, err,
-		  "SELECT id FROM models ORDER BY name COLLATE tb_natural, id", "");
-	while (rows_next(&r))
-		r.failed |= !add_place(out, rows_i64(&r, 0), out->n);
-	if (out->n)
-		qsort(out->v, out->n, sizeof(*out->v), by_id);
-	return rows_end(&r);
 }
 
 /* One walk over the files of all models. */
 static enum tb_status
-read_owners(struct db *db, const struct places *models, const struct places *keys,
+read_owners(struct db *db, const struct id_places *models, const struct id_places *keys,
 	    struct db_blob_keys *out, struct tb_err *err)
 {
 	struct db_rows r;
 
 	rows_open(&r, db, NULL, true, err, "SELECT model, file FROM model_files", "");
 	while (rows_next(&r)) {
-		const struct place *model = place_of(models, rows_i64(&r, 0));
-		const struct place *file = place_of(keys, rows_i64(&r, 1));
-		const struct place *best = file ? place_of(models, out->rows[file->at].owner) : NULL;
+		const struct id_place *model = place_of(models, rows_i64(&r, 0));
+		const struct id_place *file = place_of(keys, rows_i64(&r, 1));
+		const struct id_place *best = file ? place_of(models, out->rows[file->at].owner) : NULL;
 
 		if (model && file && (!best || model->at < best->at))
 			out->rows[file->at].owner = model->id;
@@ -120,18 +98,24 @@ read_owners(struct db *db, const struct places *models, const struct places *key
 static enum tb_status
 find_owners(struct db *db, struct db_blob_keys *out, struct tb_err *err)
 {
-	struct places models = { 0 }, keys = { 0 };
-	enum tb_status status = TB_OK;
+	struct id_places models = { 0 }, keys = { 0 };
+	struct db_rows r;
+	bool ok = true;
+	enum tb_status status;
 
-	for (size_t i = 0; i < out->n && !status; i++)
-		if (!add_place(&keys, out->rows[i].id, i))
-			status = tb_nomem(err);
+	for (size_t i = 0; i < out->n && ok; i++)
+		ok = add_place(&keys, out->rows[i].id, i);
 	if (keys.n)
-		qsort(keys.v, keys.n, sizeof(*keys.v), by_id);
+		qsort(keys.v, keys.n, sizeof(*keys.v), id_place_cmp);
+	rows_open(&r, db, NULL, true, err,
+		  "SELECT id FROM models ORDER BY name COLLATE tb_natural, id", "");
+	while (rows_next(&r))
+		r.failed |= !add_place(&models, rows_i64(&r, 0), models.n);
+	if (models.n)
+		qsort(models.v, models.n, sizeof(*models.v), id_place_cmp);
+	status = rows_end(&r);
 	if (!status)
-		status = read_models(db, &models, err);
-	if (!status)
-		status = read_owners(db, &models, &keys, out, err);
+		status = ok ? read_owners(db, &models, &keys, out, err) : tb_nomem(err);
 	free(models.v);
 	free(keys.v);
 	return status;

@@ -12,45 +12,39 @@
 #define WAIT_READ 1000		/* ms */
 #define WAIT_WRITE 15000
 
-/* "DIR/audits.db"; for an index of another name than index.db "NAME.audits.db", so
- * that two indexes in one folder do not share their audits. */
-static char *
-audits_path(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-
-	if (!strcmp(base, "index.db"))
-		return tb_asprintf("%.*saudits.db", (int)(base - path), path);
-	return tb_asprintf("%s.audits.db", path);
-}
-
+/* The audits are "DIR/audits.db"; for an index of another name than index.db
+ * "NAME.audits.db", so that two indexes in one folder do not share theirs. */
 enum tb_status
 db_new(struct db **out, const char *path, bool writer, struct tb_err *err)
 {
-	struct db *db = tb_calloc(1, sizeof(*db));
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	struct db *db = *out = tb_calloc(1, sizeof(*db));
 
-	*out = NULL;
 	if (!db)
 		return tb_nomem(err);
 	db->writer = writer;
 	db->path = tb_strdup(path);
-	db->audits = audits_path(path);
-	if (!db->path || !db->audits) {
-		db_close(db);
-		return tb_nomem(err);
+	db->audits = strcmp(base, "index.db") ? tb_asprintf("%s.audits.db", path)
+		: tb_asprintf("%.*saudits.db", (int)(base - path), path);
+	return db_opened(out, db->path && db->audits ? TB_OK : tb_nomem(err));
+}
+
+enum tb_status
+db_opened(struct db **db, enum tb_status status)
+{
+	if (status) {
+		db_close(*db);
+		*db = NULL;
 	}
-	*out = db;
-	return TB_OK;
+	return status;
 }
 
 void
 db_disconnect(struct db *db)
 {
-	for (size_t i = 0; i < DB_CACHE; i++) {
+	for (size_t i = 0; i < DB_CACHE; i++)
 		sqlite3_finalize(db->cache[i].st);
-		db->cache[i].st = NULL;
-		db->cache[i].text = NULL;
-	}
+	memset(db->cache, 0, sizeof(db->cache));
 	db_names_forget(db);
 	db_search_forget(db);
 	db_look_forget(db);

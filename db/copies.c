@@ -58,7 +58,7 @@ static const char tensors_sql[] =
 	"JOIN main.files fi ON fi.id = mf.file WHERE t.bytes > 0";
 
 static bool
-take(struct reading *in, struct db_rows *r)
+take_copy(struct reading *in, struct db_rows *r)
 {
 	struct found *f;
 
@@ -82,12 +82,6 @@ static bool
 same_content(const struct found *a, const struct found *b)
 {
 	return a->row.size == b->row.size && !strcmp(a->row.digest, b->row.digest);
-}
-
-static bool
-same_place(const struct found *a, const struct found *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->off == b->off;
 }
 
 #define ORDER(a, b) if ((a) != (b)) return (a) < (b) ? -1 : 1
@@ -128,8 +122,11 @@ keep_copies(struct reading *in, struct db_copies *out)
 		uint64_t places = 1;
 
 		for (end = i + 1; end < in->n && same_content(&in->rows[i], &in->rows[end]); end++) {
-			in->rows[end].row.link = same_place(&in->rows[end - 1], &in->rows[end]);
-			places += !in->rows[end].row.link;
+			const struct found *was = &in->rows[end - 1];
+			struct found *f = &in->rows[end];
+
+			f->row.link = f->dev == was->dev && f->ino == was->ino && f->off == was->off;
+			places += !f->row.link;
 		}
 		if (places < 2)
 			continue;
@@ -143,30 +140,18 @@ keep_copies(struct reading *in, struct db_copies *out)
 	in->n = kept;
 }
 
-static void
-number_groups(struct reading *in, struct db_copies *out)
-{
-	uint64_t group = 0;
-
-	for (size_t i = 0; i < in->n; i++) {
-		group += i && !same_content(&in->rows[i - 1], &in->rows[i]);
-		out->rows[i] = in->rows[i].row;
-		out->rows[i].group = group;
-	}
-	out->n = in->n;
-}
-
 static enum tb_status
 read_copies(struct db *db, const char *sql, const struct store_roots *roots,
 	    struct db_copies *out, struct tb_err *err)
 {
 	struct reading in = { .roots = roots };
+	uint64_t group = 0;
 	struct db_rows r;
 
 	*out = (struct db_copies){ 0 };
 	rows_open(&r, db, &out->mem, true, err, sql, "");
 	while (rows_next(&r))
-		if (!take(&in, &r))
+		if (!take_copy(&in, &r))
 			r.failed = true;
 	if (rows_end(&r)) {
 		free(in.rows);
@@ -179,8 +164,12 @@ read_copies(struct db *db, const char *sql, const struct store_roots *roots,
 	if (in.n > 1)
 		qsort(in.rows, in.n, sizeof(*in.rows), by_gain);
 	out->rows = tb_arena_get(&out->mem, (in.n + 1) * sizeof(*out->rows));
-	if (out->rows)
-		number_groups(&in, out);
+	for (size_t i = 0; out->rows && i < in.n; i++) {
+		group += i && !same_content(&in.rows[i - 1], &in.rows[i]);
+		out->rows[i] = in.rows[i].row;
+		out->rows[i].group = group;
+	}
+	out->n = in.n;
 	free(in.rows);
 	if (out->rows)
 		return TB_OK;

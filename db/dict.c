@@ -133,11 +133,7 @@ unpack(struct db *db, sqlite3_stmt *st, struct contents *c, struct tb_err *err)
 	whole = pack_read32(p[0], len[0], c->name, n) && pack_read32(p[1], len[1], c->form, n) &&
 		pack_read32(p[2], len[2], c->place, n) && pack_read64(p[3], len[3], c->off, n) &&
 		pack_read64(p[4], len[4], c->file, nfiles);
-	if (whole)
-		return TB_OK;
-	db->corrupt = true;
-	return tb_fail(err, TB_EDB, "%s: the index is damaged; \"tbtui scan\" makes a new one",
-		       db->path);
+	return whole ? TB_OK : db_found_damage(db, err);
 }
 
 enum tb_status
@@ -208,7 +204,7 @@ static const struct { const char *key; form_cmp *cmp; } orders[] = {
 struct ranked { const struct dict *d; form_cmp *cmp; uint32_t id; };
 
 static int
-ranked_cmp(const void *a, const void *b)
+form_rank_cmp(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
@@ -216,7 +212,7 @@ ranked_cmp(const void *a, const void *b)
 }
 
 static int
-name_cmp(const void *a, const void *b)
+dict_name_cmp(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
@@ -251,7 +247,7 @@ dict_ranks(const struct dict *d, const char *key, size_t *nranks)
 {
 	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++)
 		if (!strcmp(orders[i].key, key))
-			return ranks(d, d->nforms, orders[i].cmp, ranked_cmp, nranks);
+			return ranks(d, d->nforms, orders[i].cmp, form_rank_cmp, nranks);
 	return NULL;
 }
 
@@ -260,7 +256,7 @@ dict_name_ranks(struct dict *d, size_t *nranks)
 {
 	if (!d->rank || d->ranked != d->nnames) {
 		free(d->rank);
-		d->rank = ranks(d, d->nnames, NULL, name_cmp, &d->nranks);
+		d->rank = ranks(d, d->nnames, NULL, dict_name_cmp, &d->nranks);
 		d->ranked = d->nnames;
 	}
 	*nranks = d->nranks;

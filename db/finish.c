@@ -93,34 +93,8 @@ find_inodes(struct usage *u, struct tb_err *err)
 	return TB_OK;
 }
 
-static struct used_file *
-find_file(const struct usage *u, uint64_t id)
-{
-	size_t at;
-
-	if (id && id <= u->nfiles && u->file[id - 1].id == (int64_t)id)
-		return &u->file[id - 1];	/* none was ever dropped */
-	at = TB_FIRST(u->nfiles, i, u->file[i].id < (int64_t)id);
-	return at < u->nfiles && u->file[at].id == (int64_t)id ? &u->file[at] : NULL;
-}
-
-static void
-use(struct usage *u, struct used_file *f, int64_t model)
-{
-	struct used_file *inode = &u->file[f->inode];
-
-	if (f->last != model) {
-		f->last = model;
-		f->owners++;
-	}
-	if (!f->missing && inode->inode_last != model) {
-		inode->inode_last = model;
-		inode->inode_owners++;
-	}
-}
-
 static bool
-use_all(struct usage *u, int64_t model, const void *p, size_t len)
+use_files(struct usage *u, int64_t model, const void *p, size_t len)
 {
 	size_t n = pack_count(p, len);
 
@@ -129,10 +103,22 @@ use_all(struct usage *u, int64_t model, const void *p, size_t len)
 	if (!pack_read64(p, len, u->ids, n))
 		return true;	/* damaged: the next scan puts it again */
 	for (size_t i = 0; i < n; i++) {
-		struct used_file *f = find_file(u, u->ids[i]);
+		int64_t id = (int64_t)u->ids[i];
+		size_t at = (size_t)id - 1;	/* where none was ever dropped */
+		struct used_file *f, *inode;
 
-		if (f)
-			use(u, f, model);
+		if (at >= u->nfiles || u->file[at].id != id)
+			at = TB_FIRST(u->nfiles, k, u->file[k].id < id);
+		if (at >= u->nfiles || u->file[at].id != id)
+			continue;
+		f = &u->file[at];
+		inode = &u->file[f->inode];
+		f->owners += f->last != model;
+		f->last = model;
+		if (!f->missing && inode->inode_last != model) {
+			inode->inode_last = model;
+			inode->inode_owners++;
+		}
 	}
 	return true;
 }
@@ -148,7 +134,7 @@ read_models(struct db *db, struct usage *u, struct tb_err *err)
 		int64_t id = rows_i64(&r, 0);
 
 		if (!tb_grow(&u->model, &u->models_cap, u->nmodels + 1, sizeof(*u->model)) ||
-		    !use_all(u, id, sqlite3_column_blob(r.st, 2),
+		    !use_files(u, id, sqlite3_column_blob(r.st, 2),
 			     (size_t)sqlite3_column_bytes(r.st, 2))) {
 			r.failed = true;
 			continue;
@@ -215,7 +201,7 @@ count_owners(struct db *db, struct tb_err *err)
 struct used_ids { uint8_t *used; size_t cap; };
 
 static bool
-mark(struct used_ids *ids, const void *p, size_t len)
+mark_used(struct used_ids *ids, const void *p, size_t len)
 {
 	struct pack_in in = { p, (const uint8_t *)p + len, 0 };
 	uint64_t id;
@@ -264,9 +250,9 @@ drop_names(struct db *db, struct tb_err *err)
 
 	rows_open(&r, db, NULL, true, err, "SELECT names, forms FROM contents", "");
 	while (rows_next(&r))
-		r.failed |= !mark(&names, sqlite3_column_blob(r.st, 0),
+		r.failed |= !mark_used(&names, sqlite3_column_blob(r.st, 0),
 				  (size_t)sqlite3_column_bytes(r.st, 0)) ||
-			    !mark(&forms, sqlite3_column_blob(r.st, 1),
+			    !mark_used(&forms, sqlite3_column_blob(r.st, 1),
 				  (size_t)sqlite3_column_bytes(r.st, 1));
 	status = rows_end(&r);
 	if (!status)
@@ -294,19 +280,6 @@ static const char totals_sql[] =
 	"    coalesce(sum(size) FILTER (WHERE kind = 2 AND owners = 0 AND NOT tb_young(mtime_ns)), 0),"
 	"    count(*) FILTER (WHERE missing), count(*) FILTER (WHERE kind > 2),"
 	"    coalesce(sum(size) FILTER (WHERE kind > 2), 0) FROM f) WHERE id = ?1";
-
-static enum tb_status
-clean_up(struct db *db, int64_t root, struct tb_err *err)
-{
-	enum tb_status status;
-
-	db_names_forget(db);
-	status = count_owners(db, err);
-	if (!status)
-		status = db_exec(db, err, "DELETE FROM files WHERE root = ? AND owners = 0 AND"
-				 " (kind < 2 OR missing)", "i", root);
-	return status ? status : drop_names(db, err);
-}
 
 /* ---- whose they are, nobody knows ---- */
 
@@ -365,8 +338,15 @@ db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns,
 	enum tb_status status = db_exec(db, err, "UPDATE roots SET scanned_ns = ?, whole = 1 "
 					"WHERE id = ?", "ii", now_ns, root);
 
+	if (changed)
+		db_names_forget(db);
 	if (!status && changed)
-		status = clean_up(db, root, err);
+		status = count_owners(db, err);
+	if (!status && changed)
+		status = db_exec(db, err, "DELETE FROM files WHERE root = ? AND owners = 0 AND"
+				 " (kind < 2 OR missing)", "i", root);
+	if (!status && changed)
+		status = drop_names(db, err);
 	if (!status)
 		status = mark_unclear(db, root, unread, err);
 	return status ? status : db_exec(db, err, totals_sql, "i", root);

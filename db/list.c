@@ -24,26 +24,21 @@ same_text(const char *a, const char *b)
 	return !strcmp(a ? a : "", b ? b : "");
 }
 
-static char *
-roots_text(const struct store_roots *r)
-{
-	struct tb_buf b = TB_BUF(1 << 20);
-
-	for (size_t i = 0; r && i < r->n; i++)
-		tb_buf_printf(&b, "%s\n", r->path[i]);
-	tb_buf_chr(&b, r ? '.' : '*');	/* none of them is not the same as all */
-	return tb_buf_take(&b);
-}
-
 /* A writer's own changes do not show in the version: it asks afresh each time. */
 enum tb_status
 order_same(struct db *db, struct order *o, int64_t model, const struct db_query *q, bool *same,
 	   struct tb_err *err)
 {
-	char *roots = roots_text(q->roots);
+	struct tb_buf list = TB_BUF(1 << 20);
 	int64_t now = 0;
-	enum tb_status status = roots ? db_version(db, &now, err) : tb_nomem(err);
+	enum tb_status status;
+	char *roots;
 
+	for (size_t i = 0; q->roots && i < q->roots->n; i++)
+		tb_buf_printf(&list, "%s\n", q->roots->path[i]);
+	tb_buf_chr(&list, q->roots ? '.' : '*');	/* none of them is not the same as all */
+	roots = tb_buf_take(&list);
+	status = roots ? db_version(db, &now, err) : tb_nomem(err);
 	*same = !status && !db->writer && o->valid && o->model == model && o->version == now &&
 		o->reverse == q->reverse && same_text(o->filter, q->filter) &&
 		same_text(o->sort, q->sort) && same_text(o->roots, roots);
@@ -97,29 +92,7 @@ window_of(const struct db_query *q, size_t total, size_t *offset)
 	return q->limit && q->limit < left ? (size_t)q->limit : left;
 }
 
-/* "4096,11008" */
-static void
-read_shape(struct db_tensor *t, const char *text)
-{
-	for (t->ndim = 0; *text && t->ndim < TB_MAX_DIMS; text += *text == ',') {
-		char *end;
-
-		t->dim[t->ndim++] = strtoull(text, &end, 10);
-		if (end == text)
-			break;
-		text = end;
-	}
-}
-
 /* Bytes are blocks of a type of their own, which is the scheme, or U8, which is as well. */
-static const char *
-dtype_word(const struct form *f, const char *scheme)
-{
-	if (f->dtype == DT_U8)
-		return scheme;
-	return f->dtype < DT_COUNT ? dtype_name(f->dtype) : "?";
-}
-
 bool
 tensor_row(const struct dict *d, const struct contents *c, size_t ord, struct tb_arena *mem,
 	   struct db_tensor *out)
@@ -132,8 +105,15 @@ tensor_row(const struct dict *d, const struct contents *c, size_t ord, struct tb
 		.elems = f->elems, .bytes = f->bytes, .off = c->off[ord],
 		.file = "", .model_name = "",
 	};
-	read_shape(out, f->shape);
-	if (out->scheme)
-		out->dtype = dtype_word(f, out->scheme);
+	for (const char *text = f->shape; *text && out->ndim < TB_MAX_DIMS; text += *text == ',') {
+		char *end;
+
+		out->dim[out->ndim++] = strtoull(text, &end, 10);	/* "4096,11008" */
+		if (end == text)
+			break;
+		text = end;
+	}
+	out->dtype = f->dtype == DT_U8 ? out->scheme
+		   : f->dtype < DT_COUNT ? dtype_name(f->dtype) : "?";
 	return out->name && out->scheme;
 }

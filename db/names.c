@@ -61,13 +61,12 @@ db_names_check(struct db *db, struct tb_err *err)
 }
 
 static enum tb_status
-load(struct db *db, struct ids *to, const char *sql, struct tb_err *err)
+load_ids(struct db *db, struct ids *to, const char *sql, struct tb_err *err)
 {
-	struct tb_arena mem = { 0 };
 	struct db_rows r;
 	bool full = false;
 
-	rows_open(&r, db, &mem, true, err, sql, "");
+	rows_open(&r, db, NULL, true, err, sql, "");
 	while (!full && rows_next(&r)) {
 		const char *text = (const char *)sqlite3_column_text(r.st, 1);
 		size_t len = (size_t)sqlite3_column_bytes(r.st, 1);
@@ -77,7 +76,6 @@ load(struct db *db, struct ids *to, const char *sql, struct tb_err *err)
 	}
 	if (rows_end(&r))
 		return r.status;
-	tb_arena_free(&mem);
 	return full ? tb_nomem(err) : TB_OK;
 }
 
@@ -95,10 +93,10 @@ names_of(struct db *db, struct db_names **out, struct tb_err *err)
 		return tb_nomem(err);
 	status = db_version(db, &n->version, err);
 	if (!status)
-		status = load(db, &n->names, "SELECT id, name FROM names", err);
+		status = load_ids(db, &n->names, "SELECT id, name FROM names", err);
 	if (!status)
-		status = load(db, &n->forms, "SELECT id, scheme || '|' || dtype || '|' || shape ||"
-			      " '|' || bytes FROM forms", err);
+		status = load_ids(db, &n->forms, "SELECT id, scheme || '|' || dtype || '|' || shape ||"
+				  " '|' || bytes FROM forms", err);
 	if (status)
 		db_names_forget(db);
 	*out = n;
@@ -127,17 +125,6 @@ db_name_id(struct db *db, const char *text, int64_t *id, struct tb_err *err)
 	return status;
 }
 
-static void
-shape_text(const struct tensor *t, char out[TB_MAX_DIMS * 21])
-{
-	size_t n = 0;
-
-	*out = 0;
-	for (unsigned i = 0; i < t->ndim; i++)
-		n += (size_t)snprintf(out + n, TB_MAX_DIMS * 21 - n, "%s%ju", i ? "," : "",
-				      (uintmax_t)t->dim[i]);
-}
-
 /* By its text: from the index, or as a new row. */
 static enum tb_status
 form_by_text(struct db *db, struct db_names *n, const struct tensor *t, int64_t *id,
@@ -146,10 +133,14 @@ form_by_text(struct db *db, struct db_names *n, const struct tensor *t, int64_t 
 	char scheme[SCHEME_NAME_MAX], shape[TB_MAX_DIMS * 21], text[FORM_MAX];
 	struct ids_entry *e;
 	enum tb_status status;
+	size_t used = 0;
 	int len;
 
 	scheme_name(&t->scheme, scheme);
-	shape_text(t, shape);
+	*shape = 0;
+	for (unsigned i = 0; i < t->ndim; i++)
+		used += (size_t)snprintf(shape + used, sizeof(shape) - used, "%s%ju",
+					 i ? "," : "", (uintmax_t)t->dim[i]);
 	len = snprintf(text, sizeof(text), "%s|%d|%s|%ju", scheme, (int)t->weight.dtype, shape,
 		       (uintmax_t)t->bytes);
 	e = ids_find(&n->forms, text, (size_t)len);

@@ -31,6 +31,8 @@ struct db {
 /* connect.c */
 enum tb_status db_new(struct db **out, const char *path, bool writer, struct tb_err *err)
 	TB_MUST_USE;
+/* The end of whatever opens one: after a failure there is none. */
+enum tb_status db_opened(struct db **db, enum tb_status status) TB_MUST_USE;
 enum tb_status db_connect(struct db *db, const char *uri, bool write, struct tb_err *err)
 	TB_MUST_USE;
 void db_disconnect(struct db *db);	/* keeps *db */
@@ -72,8 +74,10 @@ char *db_read_uri(const char *path);
 /* funcs.c: tb_match(filter, text), collation "tb_natural". */
 enum tb_status db_functions(sqlite3 *sql, struct tb_err *err) TB_MUST_USE;
 
-/* stmt.c: what SQLite says about the last call, as an error. */
+/* stmt.c: what SQLite says about the last call, as an error; and that something is not
+ * what was written. */
 enum tb_status db_sql_fail(struct db *db, struct tb_err *err, const char *what);
+enum tb_status db_found_damage(struct db *db, struct tb_err *err);
 
 /* What a connection remembers is forgotten with it: tensors.c, search.c */
 void db_look_forget(struct db *db);

@@ -71,33 +71,24 @@ db_drop_root(struct db *db, int64_t root, struct tb_err *err)
 
 /* ---- a model ---- */
 
-static enum db_file_kind
-kind_of(const struct model *m, const struct model_file *f)
-{
-	if (f->is_manifest)
-		return DB_FILE_MANIFEST;
-	return kind_shares_blobs(m->loc.kind) ? DB_FILE_BLOB : DB_FILE_MODEL;
-}
-
-static const char *
-media_of(const struct model_file *f)
-{
-	if (f->is_manifest)
-		return "manifest";
-	if (f->media != MEDIA_UNKNOWN)
-		return media_name(f->media);
-	return f->media_type ? f->media_type : "";
-}
-
 /* A file belongs to many models, and is mostly put already. */
 static enum tb_status
 put_file(struct db *db, const struct db_put *put, const struct model_file *f, int64_t *id,
 	 struct tb_err *err)
 {
 	enum tb_status status = db_file_known(db, f->path, &f->id, f->missing, id, err);
+	enum db_file_kind kind = kind_shares_blobs(put->model->loc.kind) ? DB_FILE_BLOB
+									 : DB_FILE_MODEL;
+	const char *media = f->media_type ? f->media_type : "";
 
 	if (status || *id)
 		return status;
+	if (f->is_manifest) {
+		kind = DB_FILE_MANIFEST;
+		media = "manifest";
+	} else if (f->media != MEDIA_UNKNOWN) {
+		media = media_name(f->media);
+	}
 	status = db_value(db, id, 0, err,
 		"INSERT INTO files(root, path, kind, digest, dev, ino, size, mtime_ns, missing,"
 		" media) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(path) DO UPDATE SET"
@@ -105,10 +96,10 @@ put_file(struct db *db, const struct db_put *put, const struct model_file *f, in
 		" digest = coalesce(excluded.digest, digest), dev = excluded.dev,"
 		" ino = excluded.ino, size = excluded.size, mtime_ns = excluded.mtime_ns,"
 		" missing = excluded.missing, media = excluded.media RETURNING id", "isidiiiiis",
-		put->root, f->path, (int64_t)kind_of(put->model, f), f->digest,
+		put->root, f->path, (int64_t)kind, f->digest,
 		(int64_t)f->id.dev, (int64_t)f->id.ino,
 		(int64_t)(f->missing ? f->want_size : f->id.size), f->id.mtime_ns,
-		(int64_t)f->missing, media_of(f));
+		(int64_t)f->missing, media);
 	return status ? status : db_file_remember(db, f->path, &f->id, f->missing, *id, err);
 }
 

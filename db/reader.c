@@ -46,7 +46,7 @@ readable(struct db *db, int which, bool *yes, struct tb_err *err)
 }
 
 static void
-look(struct db *db)
+reader_look(struct db *db)
 {
 	const char *const path[2] = { db->path, db->audits };
 	static const char *const ask[2] = { "PRAGMA main.data_version",
@@ -93,7 +93,7 @@ connect_reader(struct db *db, struct tb_err *err)
 		status = db_run_sql(db, "PRAGMA query_only = on", err);
 	free(main_uri);
 	free(audit_uri);
-	look(db);
+	reader_look(db);
 	return status;
 }
 
@@ -102,13 +102,7 @@ db_open_read(struct db **out, const char *path, struct tb_err *err)
 {
 	enum tb_status status = db_new(out, path, false, err);
 
-	if (!status)
-		status = connect_reader(*out, err);
-	if (status) {
-		db_close(*out);
-		*out = NULL;
-	}
-	return status;
+	return status ? status : db_opened(out, connect_reader(*out, err));
 }
 
 /* Has a writer renewed in its place what an older version had made? */
@@ -123,24 +117,18 @@ renewed(struct db *db)
 	return ours;
 }
 
-static bool
-replaced(const struct db *db, const struct db_seen was[2])
-{
-	for (int i = 0; i < 2; i++)
-		if (was[i].dev != db->seen[i].dev || was[i].ino != db->seen[i].ino)
-			return true;
-	return false;
-}
-
 bool
 db_changed(struct db *db)
 {
 	struct db_seen was[2];
 	struct tb_err err;
+	bool replaced = false;
 
 	memcpy(was, db->seen, sizeof(was));
-	look(db);
-	if (replaced(db, was) || renewed(db)) {
+	reader_look(db);
+	for (int i = 0; i < 2; i++)
+		replaced |= was[i].dev != db->seen[i].dev || was[i].ino != db->seen[i].ino;
+	if (replaced || renewed(db)) {
 		db_disconnect(db);
 		if (connect_reader(db, &err))
 			snprintf(db->notice, sizeof(db->notice), "%s", err.msg);

@@ -67,18 +67,6 @@ db_search_forget(struct db *db)
 
 /* ---- all models ---- */
 
-static bool
-add_model(struct db_search *s, struct db_rows *r)
-{
-	const char *name = (const char *)sqlite3_column_text(r->st, 1);
-
-	if (!tb_grow(&s->model, &s->cap, s->n + 2, sizeof(*s->model)))
-		return false;
-	s->model[s->n].name = tb_strdup(name ? name : "");
-	s->model[s->n].id = rows_i64(r, 0);
-	return s->model[s->n++].name != NULL;
-}
-
 /* Of the model i; those before it have theirs. */
 static enum tb_status
 add_names(struct db *db, struct db_search *s, size_t i, struct tb_err *err)
@@ -115,9 +103,17 @@ list_models(struct db *db, struct db_search *s, const struct db_query *q, struct
 	forget_models(s);
 	rows_open(&r, db, NULL, true, err, "SELECT m.id, m.name, r.path FROM models m JOIN roots r"
 		  " ON r.id = m.root ORDER BY m.name COLLATE tb_natural, m.id", "");
-	while (rows_next(&r))
-		if (db_among(q->roots, (const char *)sqlite3_column_text(r.st, 2)))
-			r.failed |= !add_model(s, &r);
+	while (rows_next(&r)) {
+		const char *name = (const char *)sqlite3_column_text(r.st, 1);
+
+		if (!db_among(q->roots, (const char *)sqlite3_column_text(r.st, 2)))
+			continue;
+		if (!tb_grow(&s->model, &s->cap, s->n + 2, sizeof(*s->model)) ||
+		    !(s->model[s->n].name = tb_strdup(name ? name : "")))
+			r.failed = true;
+		else
+			s->model[s->n++].id = rows_i64(&r, 0);
+	}
 	status = rows_end(&r);
 	for (size_t i = 0; i < s->n && !status; i++)
 		status = add_names(db, s, i, err);
@@ -127,15 +123,7 @@ list_models(struct db *db, struct db_search *s, const struct db_query *q, struct
 
 /* ---- those that fit ---- */
 
-/* Leaves the names that hold the word; a word with * ? [ is a glob. */
-static void
-sieve(struct db_search *s, const struct dict *d, const char *word)
-{
-	for (size_t id = 0; id < d->nnames; id++)
-		if (s->fits[id])
-			s->fits[id] = db_match(word, d->name[id]);
-}
-
+/* The names that hold each word of the text; a word with * ? [ is a glob. */
 static enum tb_status
 match_names(struct db_search *s, const struct dict *d, const char *text, struct tb_err *err)
 {
@@ -156,7 +144,9 @@ match_names(struct db_search *s, const struct dict *d, const char *text, struct 
 		word = tb_strndup(text, len);
 		if (!word)
 			return tb_nomem(err);
-		sieve(s, d, word);
+		for (size_t id = 0; id < d->nnames; id++)
+			if (s->fits[id])
+				s->fits[id] = db_match(word, d->name[id]);
 		free(word);
 		text += len;
 	}
@@ -164,7 +154,7 @@ match_names(struct db_search *s, const struct dict *d, const char *text, struct 
 }
 
 static enum tb_status
-collect(struct db_search *s, const struct dict *d, struct tb_err *err)
+collect_hits(struct db_search *s, const struct dict *d, struct tb_err *err)
 {
 	size_t n = 0;
 
@@ -305,7 +295,7 @@ search(struct db *db, const struct db_query *q, struct dict **d, struct tb_err *
 		return status;
 	status = match_names(s, *d, q->filter, err);
 	if (!status)
-		status = collect(s, *d, err);
+		status = collect_hits(s, *d, err);
 	if (!status && strcmp(sort->key, "model"))
 		status = sort_hits(db, s, *d, sort->key, q->reverse, err);
 	else if (!status && q->reverse)
@@ -317,10 +307,10 @@ search(struct db *db, const struct db_query *q, struct dict **d, struct tb_err *
 /* ---- windows ---- */
 
 /* One model's lists while its rows are made. */
-struct window { size_t model; struct contents c; const char *name; };
+struct search_window { size_t model; struct contents c; const char *name; };
 
 static enum tb_status
-make_row(struct db *db, const struct dict *d, struct window *w, uint32_t at, struct tb_arena *mem,
+make_row(struct db *db, const struct dict *d, struct search_window *w, uint32_t at, struct tb_arena *mem,
 	 struct db_tensor *out, struct tb_err *err)
 {
 	const struct db_search *s = db->search;
@@ -353,7 +343,7 @@ make_row(struct db *db, const struct dict *d, struct window *w, uint32_t at, str
 enum tb_status
 db_search(struct db *db, const struct db_query *q, struct db_tensors *out, struct tb_err *err)
 {
-	struct window w = { .name = NULL };
+	struct search_window w = { .name = NULL };
 	struct dict *d = NULL;
 	enum tb_status status;
 	size_t first;

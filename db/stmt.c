@@ -11,6 +11,14 @@
 #include "src/base/text.h"
 
 enum tb_status
+db_found_damage(struct db *db, struct tb_err *err)
+{
+	db->corrupt = true;
+	return tb_fail(err, TB_EDB, "%s: the index is damaged; \"tbtui scan\" makes a new one",
+		       db->path);
+}
+
+enum tb_status
 db_sql_fail(struct db *db, struct tb_err *err, const char *what)
 {
 	int code = sqlite3_errcode(db->sql) & 0xff;
@@ -26,9 +34,7 @@ db_sql_fail(struct db *db, struct tb_err *err, const char *what)
 			       "try again", db->path);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-		db->corrupt = true;
-		return tb_fail(err, TB_EDB, "%s: the index is damaged; \"tbtui scan\" makes "
-			       "a new one", db->path);
+		return db_found_damage(db, err);
 	case SQLITE_IOERR:
 	case SQLITE_FULL:
 	case SQLITE_CANTOPEN:

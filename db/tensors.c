@@ -78,7 +78,7 @@ rank_at(const void *arg, size_t i)
 }
 
 static bool
-by_form(struct db_look *l, const struct dict *d, const char *key, bool reverse)
+order_by_form(struct db_look *l, const struct dict *d, const char *key, bool reverse)
 {
 	size_t nranks = 0;
 	uint32_t *rank = dict_ranks(d, key, &nranks);
@@ -110,7 +110,7 @@ placed_cmp(const void *a, const void *b)
 }
 
 static bool
-by_offset(struct db_look *l)
+order_by_offset(struct db_look *l)
 {
 	struct placed *p = tb_calloc(l->n + 1, sizeof(*p));
 
@@ -123,17 +123,6 @@ by_offset(struct db_look *l)
 		l->row[i] = p[i].ord;
 	free(p);
 	return true;
-}
-
-static void
-turn_round(struct db_look *l)
-{
-	for (size_t i = 0; i < l->n / 2; i++) {
-		uint32_t t = l->row[i];
-
-		l->row[i] = l->row[l->n - 1 - i];
-		l->row[l->n - 1 - i] = t;
-	}
 }
 
 static enum tb_status
@@ -151,11 +140,15 @@ put_in_order(struct db_look *l, const struct dict *d, const struct db_query *q, 
 		if (all || db_match(q->filter, dict_name(d, l->c.name[i])))
 			l->row[l->n++] = (uint32_t)i;
 	if (!strcmp(key, "name") || !strcmp(key, "offset")) {
-		ok = *key == 'n' || by_offset(l);
-		if (q->reverse)
-			turn_round(l);
+		ok = *key == 'n' || order_by_offset(l);
+		for (size_t i = 0; q->reverse && i < l->n / 2; i++) {
+			uint32_t t = l->row[i];
+
+			l->row[i] = l->row[l->n - 1 - i];
+			l->row[l->n - 1 - i] = t;
+		}
 	} else {
-		ok = by_form(l, d, key, q->reverse);
+		ok = order_by_form(l, d, key, q->reverse);
 	}
 	return ok ? TB_OK : tb_nomem(err);
 }
@@ -295,7 +288,7 @@ new_branch(struct tree *t, size_t ord, const char *name, size_t len, bool leaf)
 /* Natural order keeps what shares a component together, so only the last row can be
  * the one to add to. */
 static bool
-add(struct tree *t, size_t ord)
+add_to_tree(struct tree *t, size_t ord)
 {
 	const char *name = dict_name(t->dict, t->look->c.name[ord]);
 	const struct form *f = dict_form(t->dict, t->look->c.form[ord]);
@@ -335,7 +328,7 @@ db_children(struct db *db, int64_t model, const struct db_branch *parent,
 	first = parent ? (size_t)parent->first : 0;
 	end = parent && parent->count < l->c.n ? first + (size_t)parent->count : l->c.n;
 	for (size_t i = first; i < end && i < l->c.n; i++)
-		if (!add(&t, i)) {
+		if (!add_to_tree(&t, i)) {
 			tb_arena_free(&out->mem);
 			*out = (struct db_branches){ 0 };
 			return tb_nomem(err);

@@ -13,7 +13,7 @@
 
 /* On a connection of its own, since steps speak of the main database only. */
 static enum tb_status
-make(const char *path, const struct db_schema *s, struct tb_err *err)
+make_file(const char *path, const struct db_schema *s, struct tb_err *err)
 {
 	struct db db = { .path = (char *)path };
 	char *uri = db_uri(path, "mode=rwc");
@@ -39,22 +39,8 @@ prepare_file(struct db *db, const char *path, const struct db_schema *s, bool th
 			v == DB_FILE_OLDEST))
 		status = db_set_aside(path, v, db->notice, sizeof(db->notice), err);
 	if (!status && v != DB_FILE_OURS)
-		status = make(path, s, err);
+		status = make_file(path, s, err);
 	*made = v != DB_FILE_OURS;
-	return status;
-}
-
-static enum tb_status
-make_folder(const char *path, struct tb_err *err)
-{
-	char *dir = tb_strdup(path), *slash = dir ? strrchr(dir, '/') : NULL;
-	enum tb_status status = dir ? TB_OK : tb_nomem(err);
-
-	if (slash && slash > dir) {
-		*slash = 0;
-		status = tb_mkdirs(dir, err);
-	}
-	free(dir);
 	return status;
 }
 
@@ -79,17 +65,6 @@ connect_writer(struct db *db, struct tb_err *err)
 	return status;
 }
 
-/* A file that may not be written is opened for reading only, and nobody says so. */
-static enum tb_status
-check_writable(struct db *db, struct tb_err *err)
-{
-	if (sqlite3_db_readonly(db->sql, "main") == 1)
-		return tb_fail(err, TB_EIO, "%s: may not be written", db->path);
-	if (sqlite3_db_readonly(db->sql, "audit") == 1)
-		return tb_fail(err, TB_EIO, "%s: may not be written", db->audits);
-	return TB_OK;
-}
-
 /* The seal is that of another file, or it is broken: then this one is made again. */
 static enum tb_status
 trust_index(struct db *db, bool made, struct tb_err *err)
@@ -104,36 +79,43 @@ trust_index(struct db *db, bool made, struct tb_err *err)
 	if (!status)
 		status = db_set_aside(db->path, DB_FILE_CHANGED, db->notice, sizeof(db->notice), err);
 	if (!status)
-		status = make(db->path, &db_index_schema, err);
+		status = make_file(db->path, &db_index_schema, err);
 	return status ? status : connect_writer(db, err);
+}
+
+/* The folder that it is in is made, too. */
+static enum tb_status
+writer_new(struct db **out, const char *path, struct tb_err *err)
+{
+	char *dir = tb_path_parent(path);
+	enum tb_status status = dir ? tb_mkdirs(dir, err) : tb_nomem(err);
+
+	free(dir);
+	*out = NULL;
+	return status ? status : db_new(out, path, true, err);
 }
 
 enum tb_status
 db_open_write(struct db **out, const char *path, struct tb_err *err)
 {
-	enum tb_status status = make_folder(path, err);
-	struct db *db = NULL;
+	enum tb_status status = writer_new(out, path, err);
+	struct db *db = *out;
 	bool made, audits;
 
-	*out = NULL;
-	if (!status)
-		status = db_new(&db, path, true, err);
 	if (!status)
 		status = prepare_file(db, db->path, &db_index_schema, true, &made, err);
 	if (!status)
 		status = prepare_file(db, db->audits, &db_audit_schema, true, &audits, err);
 	if (!status)
 		status = connect_writer(db, err);
-	if (!status)
-		status = check_writable(db, err);
+	/* A file that may not be written is opened for reading only, and nobody says so. */
+	if (!status && sqlite3_db_readonly(db->sql, "main") == 1)
+		status = tb_fail(err, TB_EIO, "%s: may not be written", db->path);
+	if (!status && sqlite3_db_readonly(db->sql, "audit") == 1)
+		status = tb_fail(err, TB_EIO, "%s: may not be written", db->audits);
 	if (!status)
 		status = trust_index(db, made, err);
-	if (status) {
-		db_close(db);
-		return status;
-	}
-	*out = db;
-	return TB_OK;
+	return db_opened(out, status);
 }
 
 /* In the place of the index nothing, in memory: whoever puts facts waits neither for a
@@ -160,23 +142,14 @@ connect_audits(struct db *db, struct tb_err *err)
 enum tb_status
 db_facts_open(struct db **out, const char *path, struct tb_err *err)
 {
-	enum tb_status status = make_folder(path, err);
-	struct db *db = NULL;
+	enum tb_status status = writer_new(out, path, err);
 	bool made;
 
-	*out = NULL;
 	if (!status)
-		status = db_new(&db, path, true, err);
+		status = prepare_file(*out, (*out)->audits, &db_audit_schema, false, &made, err);
 	if (!status)
-		status = prepare_file(db, db->audits, &db_audit_schema, false, &made, err);
-	if (!status)
-		status = connect_audits(db, err);
-	if (status) {
-		db_close(db);
-		return status;
-	}
-	*out = db;
-	return TB_OK;
+		status = connect_audits(*out, err);
+	return db_opened(out, status);
 }
 
 enum tb_status
@@ -192,11 +165,7 @@ db_open_scratch(struct db **out, const char *path, struct tb_err *err)
 		status = db_fill_empty(*out, &db_index_schema, err);
 	if (!status)
 		status = db_fill_empty(*out, &db_audit_schema, err);
-	if (status) {
-		db_close(*out);
-		*out = NULL;
-	}
-	return status;
+	return db_opened(out, status);
 }
 
 bool
