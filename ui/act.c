@@ -157,9 +157,8 @@ mark(struct ui *ui, enum action a)
 		ui_say(ui, ROLE_ERROR, "out of memory");
 }
 
-/* Rows that a movement is worth; 0 = it is no movement. */
-static long
-rows_of(enum action a, size_t height)
+long
+view_rows_of(enum action a, size_t height)
 {
 	long page = height > 1 ? (long)height - 1 : 1, half = height > 1 ? (long)height / 2 : 1;
 
@@ -178,7 +177,7 @@ static bool
 table_act(struct ui *ui, const struct table *t, enum action a)
 {
 	struct list *l = &ui->top->list;
-	long by = rows_of(a, l->height);
+	long by = view_rows_of(a, l->height);
 
 	if (by)
 		list_move(l, by);
@@ -200,7 +199,7 @@ table_act(struct ui *ui, const struct table *t, enum action a)
 static bool
 pager_act(struct pager *p, enum action a)
 {
-	long by = rows_of(a, p->height);
+	long by = view_rows_of(a, p->height);
 
 	if (by)
 		pager_scroll(p, by);

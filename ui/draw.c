@@ -168,6 +168,51 @@ wrap_rows(const char *s, int width)
 }
 
 void
+draw_waiting(struct area a, const char *error, const char *what)
+{
+	put_blank(a);
+	a.x++;
+	a.w -= 2;
+	(void)put_wrap(a, *error ? error : what, *error ? ROLE_ERROR : ROLE_DIM);
+}
+
+void
+draw_panes(struct area a, const char *const *title, unsigned n, unsigned on)
+{
+	unsigned first = 0;
+	int x = a.x + 1, end = a.x + a.w, need = 1;
+
+	for (unsigned i = 0; i <= on; i++)
+		need += title[i] ? (int)strlen(title[i]) + 2 : 0;
+	for (; first < on && need + (first ? 2 : 0) > a.w; first++)
+		need -= title[first] ? (int)strlen(title[first]) + 2 : 0;
+	put_clip(a.y, a.x, a.w, "", ROLE_TEXT);
+	if (first) {
+		put_clip(a.y, x, 1, theme_utf8() ? "‹" : "<", ROLE_DIM);
+		x += 2;
+	}
+	for (unsigned i = first; i < n; i++) {
+		int w = title[i] ? (int)strlen(title[i]) : 0;
+
+		if (w && x + w > end - (i + 1 < n ? 2 : 1)) {
+			put_clip(a.y, end - 1, 1, theme_utf8() ? "›" : ">", ROLE_DIM);
+			break;
+		}
+		put_clip(a.y, x, w, w ? title[i] : "", i == on ? ROLE_CURSOR : ROLE_DIM);
+		x += w ? w + 2 : 0;
+	}
+}
+
+unsigned
+draw_next_pane(const char *const *title, unsigned n, unsigned on, int by)
+{
+	do
+		on = (on + n + (unsigned)by) % n;
+	while (!title[on]);
+	return on;
+}
+
+void
 draw_bar(struct tb_buf *out, uint64_t part, uint64_t whole, int cols)
 {
 	double share = whole ? (double)part / (double)whole : 0;

@@ -36,6 +36,14 @@ size_t draw_row_bytes(const char *s, size_t len, int width);
 int put_wrap(struct area a, const char *s, enum role role);
 int wrap_rows(const char *s, int width);	/* how many that would be */
 
+/* What went wrong ("": nothing), else what is being waited for, in the place of a body. */
+void draw_waiting(struct area a, const char *error, const char *what);
+
+/* One line of panes, NULL where there is none.  Where they do not all fit, the first ones
+ * go: the one we are in is seen. */
+void draw_panes(struct area a, const char *const *title, unsigned n, unsigned on);
+unsigned draw_next_pane(const char *const *title, unsigned n, unsigned on, int by);
+
 /* A bar of `cols` columns, part/whole of it full, appended to a text. */
 void draw_bar(struct tb_buf *out, uint64_t part, uint64_t whole, int cols);
 /* Takes `rows` from the top of *a and returns them. */

@@ -61,8 +61,8 @@ list_set_height(struct list *l, size_t height)
 	settle(l);
 }
 
-static size_t
-shifted(size_t at, long by, size_t last)
+size_t
+list_step(size_t at, long by, size_t last)
 {
 	size_t d = by < 0 ? 0 - (size_t)by : (size_t)by;
 
@@ -75,7 +75,7 @@ void
 list_move(struct list *l, long by)
 {
 	if (l->n)
-		l->cur = shifted(l->cur, by, l->n - 1);
+		l->cur = list_step(l->cur, by, l->n - 1);
 	settle(l);
 }
 
@@ -91,7 +91,7 @@ list_scroll(struct list *l, long by)
 {
 	if (l->n <= l->height)
 		return;
-	l->top = shifted(l->top, by, l->n - l->height);
+	l->top = list_step(l->top, by, l->n - l->height);
 	if (l->cur < l->top)
 		l->cur = l->top;
 	if (l->cur >= l->top + l->height)

@@ -37,6 +37,8 @@ void list_free(struct list *l);
  * cursor is now at *row and stays where it is on the screen (NULL: it is gone, or hidden). */
 void list_requery(struct list *l, size_t n, const size_t *row);
 
+/* `at`, moved by `by`: stops at 0 and at `last`. */
+size_t list_step(size_t at, long by, size_t last);
 void list_set_height(struct list *l, size_t height);
 void list_move(struct list *l, long by);	/* stops at both ends */
 void list_goto(struct list *l, size_t row);	/* beyond the end: the last */

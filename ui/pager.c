@@ -181,26 +181,15 @@ pager_draw(struct area a, struct pager *p)
 void
 pager_scroll(struct pager *p, long by)
 {
-	size_t d = by < 0 ? 0 - (size_t)by : (size_t)by;
-
-	if (by < 0)
-		p->top -= d < p->top ? d : p->top;
-	else
-		p->top += d;
+	p->top = list_step(p->top, by, p->nlines);
 	settle(p);
 }
 
 void
 pager_shift(struct pager *p, long by)
 {
-	size_t d = by < 0 ? 0 - (size_t)by : (size_t)by;
-
-	if (p->wrap)
-		return;
-	if (by < 0)
-		p->left -= d < p->left ? d : p->left;
-	else if (p->left + d < 4096)
-		p->left += d;
+	if (!p->wrap)
+		p->left = list_step(p->left, by, 4088);
 }
 
 void

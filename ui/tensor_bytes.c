@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/buf.h"
@@ -177,35 +178,23 @@ bytes_draw(struct area a, const struct tensor_view *s, const struct grid *g)
 
 /* Keys. */
 
-static uint64_t
-step(uint64_t at, uint64_t by, bool back, uint64_t last)
-{
-	if (back)
-		return at < by ? at % ROW * (by >= ROW) : at - by;
-	return last - at < by ? last : at + by;
-}
-
 bool
 bytes_act(const struct tensor_view *s, struct grid *g, enum action a)
 {
 	uint64_t len = part_of(s)->len, last = len ? len - 1 : 0;
-	uint64_t page = (g->show_rows > 1 ? g->show_rows - 1 : 1) * (uint64_t)ROW;
+	long rows = view_rows_of(a, g->show_rows);
+	uint64_t by = (uint64_t)labs(rows) * ROW;
 
-	switch (a) {
-	case ACT_LEFT:
-	case ACT_RIGHT: g->cur = step(g->cur, 1, a == ACT_LEFT, last); break;
-	case ACT_UP:
-	case ACT_DOWN: g->cur = step(g->cur, ROW, a == ACT_UP, last); break;
-	case ACT_PAGE_UP:
-	case ACT_PAGE_DOWN: g->cur = step(g->cur, page, a == ACT_PAGE_UP, last); break;
-	case ACT_HALF_UP:
-	case ACT_HALF_DOWN:
-		g->cur = step(g->cur, (page / ROW + 1) / 2 * ROW, a == ACT_HALF_UP, last);
-		break;
-	case ACT_FIRST: g->cur = 0; break;
-	case ACT_LAST: g->cur = last; break;
-	default: return false;
-	}
+	if (rows < 0 && g->cur < by)	/* in the first row, below where it was */
+		g->cur %= ROW;
+	else if (rows)
+		g->cur = list_step(g->cur, rows * (long)ROW, last);
+	else if (a == ACT_LEFT || a == ACT_RIGHT)
+		g->cur = list_step(g->cur, a == ACT_LEFT ? -1 : 1, last);
+	else if (a == ACT_FIRST || a == ACT_LAST)
+		g->cur = a == ACT_FIRST ? 0 : last;
+	else
+		return false;
 	return true;
 }
 

@@ -1,6 +1,7 @@
 /* tensor_grid.c - values and bytes of a tensor, in windows that a worker reads. */
 #include "config.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,40 +240,27 @@ grid_draw(struct view *v, struct area a)
 
 /* Moves *at by `by` so that the last `show` of n stay in sight. */
 static void
-move(uint64_t *at, long by, uint64_t n, unsigned show)
+grid_move(uint64_t *at, long by, uint64_t n, unsigned show)
 {
-	uint64_t last = n > show ? n - show : 0;
-	uint64_t d = by < 0 ? 0 - (uint64_t)by : (uint64_t)by;
-
-	if (by < 0)
-		*at = d > *at ? 0 : *at - d;
-	else
-		*at = *at > last || d > last - *at ? last : *at + d;
+	*at = list_step(*at, by, n > show ? n - show : 0);
 }
 
 bool
 grid_act(struct tensor_view *s, enum action a)
 {
 	struct grid *g = grid_of(s);
-	long page;
+	long by = view_rows_of(a, g->show_rows);
 
 	if (s->pane != PANE_VALUES)
 		return bytes_act(s, g, a);
-	page = g->show_rows > 1 ? (long)g->show_rows - 1 : 1;
-
-	switch (a) {
-	case ACT_UP: move(&g->row, -1, g->rows, g->show_rows); break;
-	case ACT_DOWN: move(&g->row, 1, g->rows, g->show_rows); break;
-	case ACT_PAGE_UP: move(&g->row, -page, g->rows, g->show_rows); break;
-	case ACT_PAGE_DOWN: move(&g->row, page, g->rows, g->show_rows); break;
-	case ACT_HALF_UP: move(&g->row, -(page + 1) / 2, g->rows, g->show_rows); break;
-	case ACT_HALF_DOWN: move(&g->row, (page + 1) / 2, g->rows, g->show_rows); break;
-	case ACT_LEFT: move(&g->col, -1, g->cols, g->show_cols); break;
-	case ACT_RIGHT: move(&g->col, 1, g->cols, g->show_cols); break;
-	case ACT_FIRST: g->row = 0; break;
-	case ACT_LAST: g->row = g->rows > g->show_rows ? g->rows - g->show_rows : 0; break;
-	default: return false;
-	}
+	if (by)
+		grid_move(&g->row, by, g->rows, g->show_rows);
+	else if (a == ACT_LEFT || a == ACT_RIGHT)
+		grid_move(&g->col, a == ACT_LEFT ? -1 : 1, g->cols, g->show_cols);
+	else if (a == ACT_FIRST || a == ACT_LAST)
+		grid_move(&g->row, a == ACT_FIRST ? LONG_MIN : LONG_MAX, g->rows, g->show_rows);
+	else
+		return false;
 	return true;
 }
 

@@ -367,22 +367,6 @@ chat_pager(struct view *v)
 /* Drawing. */
 
 static void
-draw_state(struct area a, const struct chat_view *s)
-{
-	a.x++;
-	a.w -= 2;
-	(void)put_wrap(a, *s->error ? s->error : s->talk ? "Say something to it." : "Loading…",
-		       *s->error ? ROLE_ERROR : ROLE_DIM);
-}
-
-/* What waits to be sent while the keys are those of the text. */
-static void
-draw_draft(struct area a, const struct chat_view *s)
-{
-	put_fmt(a.y, a.x, a.w, ROLE_DIM, "> %.*s", a.w * 4, s->draft);
-}
-
-static void
 chat_draw(struct view *v, struct area a)
 {
 	struct chat_view *s = v->state;
@@ -398,13 +382,14 @@ chat_draw(struct view *v, struct area a)
 		transcript.w -= 2;
 		pager_draw(transcript, &s->text);
 	} else {
-		draw_state(transcript, s);
+		draw_waiting(transcript, s->error,
+			     s->talk ? "Say something to it." : "Loading…");
 	}
 	input = (struct area){ a.y, a.x + 1, rows, a.w - 2 };
 	if (typing)
 		prompt_draw(input, prompt_hint());
-	else if (s->draft)
-		draw_draft(input, s);
+	else if (s->draft)	/* waits to be sent while the keys are those of the text */
+		put_fmt(a.y, input.x, input.w, ROLE_DIM, "> %.*s", input.w * 4, s->draft);
 }
 
 static void

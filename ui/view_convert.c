@@ -207,10 +207,7 @@ convert_draw(struct view *v, struct area a)
 
 	s->legend = s->plan && a.h >= 6;
 	if (!s->plan) {
-		a.x++;
-		a.w -= 2;
-		(void)put_wrap(a, *s->error ? s->error : "Opening…",
-			       *s->error ? ROLE_ERROR : ROLE_DIM);
+		draw_waiting(a, s->error, "Opening…");
 		return;
 	}
 	if (s->legend)

@@ -12,11 +12,15 @@
 #include "ui/model_view.h"
 #include "ui/tasks.h"
 
-static const char *const pane_titles[PANE_COUNT] = {
-#define X(id, title, none) [id] = title,
+static void
+model_panes(const struct model_view *s, const char *title[PANE_COUNT])
+{
+#define X(id, name, none) title[id] = name;
 	PANE_LIST(X)
 #undef X
-};
+	if (!s->m || !s->m->nproblems)
+		title[PANE_PROBLEMS] = NULL;
+}
 
 /* What the keys work on. */
 
@@ -47,12 +51,6 @@ model_view_pager(struct view *v)
 	return s->value_key ? &s->value : s->pane == PANE_TOKENIZER ? NULL : &s->text[s->pane];
 }
 
-static bool
-model_has_pane(const struct model_view *s, enum pane pane)
-{
-	return pane != PANE_PROBLEMS || (s->m && s->m->nproblems);
-}
-
 /* Drawing. */
 
 static void
@@ -78,85 +76,27 @@ model_draw_facts(struct area a, const struct model *m)
 	tb_buf_free(&b);
 }
 
-/* Columns from the first pane to draw up to the end of the one we are in. */
-static int
-panes_width(const struct model_view *s, unsigned first)
-{
-	int w = 0;
-
-	for (unsigned i = first; i <= s->pane; i++)
-		w += model_has_pane(s, i) ? (int)strlen(pane_titles[i]) + 2 : 0;
-	return w;
-}
-
-/* Where they do not all fit, the first ones go: the one we are in is seen. */
-static void
-model_draw_panes(struct area a, const struct model_view *s)
-{
-	unsigned first = 0;
-	int x = a.x + 1, end = a.x + a.w;
-
-	while (first < s->pane && panes_width(s, first) + (first ? 2 : 0) > a.w - 1)
-		first++;
-	put_clip(a.y, a.x, a.w, "", ROLE_TEXT);
-	if (first) {
-		put_clip(a.y, x, 1, theme_utf8() ? "‹" : "<", ROLE_DIM);
-		x += 2;
-	}
-	for (unsigned i = first; i < PANE_COUNT; i++) {
-		int w = (int)strlen(pane_titles[i]);
-
-		if (!model_has_pane(s, i))
-			continue;
-		if (x + w > end - (i + 1 < PANE_COUNT ? 2 : 1)) {
-			put_clip(a.y, end - 1, 1, theme_utf8() ? "›" : ">", ROLE_DIM);
-			break;
-		}
-		put_clip(a.y, x, w, pane_titles[i], i == s->pane ? ROLE_CURSOR : ROLE_DIM);
-		x += w + 2;
-	}
-}
-
-static void
-draw_value(struct area a, struct model_view *s)
-{
-	put_middle(a.y, a.x + 1, a.w - 1, s->value_key, ROLE_HEAD);
-	(void)area_top(&a, 1);
-	pager_draw(a, &s->value);
-}
-
-/* What the vocabulary is, while it is read or when there is none. */
-static void
-draw_waiting(struct area a, const struct model_view *s)
-{
-	bool failed = *s->tok.error;
-
-	put_blank(a);
-	a.x++;
-	a.w--;
-	(void)put_wrap(a, failed ? s->tok.error : "Reading...", failed ? ROLE_TEXT : ROLE_DIM);
-}
-
 static void
 model_view_draw(struct view *v, struct area a)
 {
 	struct model_view *s = v->state;
+	const char *title[PANE_COUNT];
 
 	if (!s->m) {
-		a.x++;
-		a.w--;
-		(void)put_wrap(a, *s->error ? s->error : "Opening...",
-			       *s->error ? ROLE_ERROR : ROLE_DIM);
+		draw_waiting(a, s->error, "Opening...");
 		return;
 	}
 	if (a.h >= 8)
 		model_draw_facts(area_top(&a, 1), s->m);
+	model_panes(s, title);
 	if (a.h >= 4)
-		model_draw_panes(area_top(&a, 1), s);
+		draw_panes(area_top(&a, 1), title, PANE_COUNT, s->pane);
 	if (a.h >= 12)
 		put_blank(area_top(&a, 1));
 	if (s->value_key) {
-		draw_value(a, s);
+		put_middle(a.y, a.x + 1, a.w - 1, s->value_key, ROLE_HEAD);
+		(void)area_top(&a, 1);
+		pager_draw(a, &s->value);
 		return;
 	}
 	if (s->pane == PANE_TOKENIZER)
@@ -165,8 +105,11 @@ model_view_draw(struct view *v, struct area a)
 		table_draw(a, v);
 	else if (model_view_pager(v))
 		pager_draw(a, model_view_pager(v));
+	else if (*s->tok.error)
+		(void)put_wrap((struct area){ a.y, a.x + 1, a.h, a.w - 2 }, s->tok.error,
+			       ROLE_TEXT);
 	else
-		draw_waiting(a, s);
+		draw_waiting(a, "", "Reading...");
 }
 
 /* Keys. */
@@ -183,12 +126,12 @@ static void
 model_view_turn(struct view *v, int by)
 {
 	struct model_view *s = v->state;
+	const char *title[PANE_COUNT];
 
 	close_value(s);
 	s->kept[s->pane] = v->list;
-	do
-		s->pane = (enum pane)(((int)s->pane + PANE_COUNT + by) % PANE_COUNT);
-	while (!model_has_pane(s, s->pane));
+	model_panes(s, title);
+	s->pane = draw_next_pane(title, PANE_COUNT, s->pane, by);
 	v->list = s->kept[s->pane];
 	list_init(&s->kept[s->pane]);
 	if (s->pane == PANE_TOKENIZER)

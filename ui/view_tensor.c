@@ -67,57 +67,21 @@ tensor_same(const struct view *v, const struct view_arg *arg)
 
 /* Panes. */
 
-static bool
-tensor_has_pane(const struct tensor_view *s, unsigned pane)
-{
-	return pane < PANE_BYTES || (s->t && values_part_of(s->t, pane - PANE_BYTES));
-}
-
-static const char *
-pane_title(unsigned pane, char out[32])
-{
-	if (pane < PANE_BYTES)
-		return pane == PANE_FACTS ? "Histogram" : pane == PANE_HEAT ? "Map" : "Values";
-	snprintf(out, 32, "Bytes of %s", inspect_part_name(pane - PANE_BYTES));
-	return out;
-}
+struct panes {
+	const char *title[PANE_COUNT];
+	char bytes[INSPECT_PARTS][32];
+};
 
 static void
-tensor_turn(struct tensor_view *s, int by)
+tensor_panes(const struct tensor_view *s, struct panes *out)
 {
-	do
-		s->pane = (s->pane + (unsigned)(PANE_COUNT + by)) % PANE_COUNT;
-	while (!tensor_has_pane(s, s->pane));
-}
-
-/* b goes to the bytes, and then from part to part. */
-static void
-next_part(struct tensor_view *s)
-{
-	if (s->pane < PANE_BYTES) {
-		s->pane = PANE_BYTES;
-		return;
-	}
-	do
-		s->pane = s->pane + 1 < PANE_COUNT ? s->pane + 1 : PANE_BYTES;
-	while (!tensor_has_pane(s, s->pane));
-}
-
-static void
-tensor_draw_panes(struct area a, const struct tensor_view *s)
-{
-	char text[32];
-	int x = a.x + 1;
-
-	put_clip(a.y, a.x, a.w, "", ROLE_TEXT);
-	for (unsigned i = 0; i < PANE_COUNT; i++) {
-		const char *title = pane_title(i, text);
-		int w = (int)strlen(title);
-
-		if (!tensor_has_pane(s, i))
-			continue;
-		put_clip(a.y, x, w, title, i == s->pane ? ROLE_CURSOR : ROLE_DIM);
-		x += w + 2;
+	*out = (struct panes){ .title = {
+		[PANE_FACTS] = "Histogram", [PANE_HEAT] = "Map", [PANE_VALUES] = "Values"
+	} };
+	for (unsigned p = 0; p < INSPECT_PARTS; p++) {
+		snprintf(out->bytes[p], sizeof(out->bytes[p]), "Bytes of %s", inspect_part_name(p));
+		if (s->t && values_part_of(s->t, p))
+			out->title[PANE_BYTES + p] = out->bytes[p];
 	}
 }
 
@@ -125,6 +89,7 @@ static void
 tensor_draw(struct view *v, struct area a)
 {
 	struct tensor_view *s = v->state;
+	struct panes panes;
 
 	if (a.h >= 4) {
 		struct area name = area_top(&a, 1);
@@ -132,14 +97,12 @@ tensor_draw(struct view *v, struct area a)
 		put_clip(name.y, name.x + 1, name.w - 1, s->name, ROLE_TITLE);
 	}
 	if (!s->t) {
-		a.x++;
-		a.w--;
-		(void)put_wrap(a, *s->error ? s->error : "Opening...",
-			       *s->error ? ROLE_ERROR : ROLE_DIM);
+		draw_waiting(a, s->error, "Opening...");
 		return;
 	}
+	tensor_panes(s, &panes);
 	if (a.h >= 4)
-		tensor_draw_panes(area_top(&a, 1), s);
+		draw_panes(area_top(&a, 1), panes.title, PANE_COUNT, s->pane);
 	if (a.h >= 12)
 		put_blank(area_top(&a, 1));
 	if (s->pane != PANE_HEAT)
@@ -156,13 +119,16 @@ static bool
 tensor_act(struct view *v, enum action a)
 {
 	struct tensor_view *s = v->state;
+	struct panes panes;
 
 	if (!s->t)
 		return false;
+	tensor_panes(s, &panes);
 	switch (a) {
 	case ACT_NEXT_PANE:
 	case ACT_PREV_PANE:
-		tensor_turn(s, a == ACT_NEXT_PANE ? 1 : -1);
+		s->pane = draw_next_pane(panes.title, PANE_COUNT, s->pane,
+					 a == ACT_NEXT_PANE ? 1 : -1);
 		return true;
 	case ACT_HISTOGRAM:
 		s->pane = PANE_FACTS;
@@ -174,8 +140,10 @@ tensor_act(struct view *v, enum action a)
 	case ACT_VALUES:
 		s->pane = PANE_VALUES;
 		return true;
-	case ACT_HEX:
-		next_part(s);
+	case ACT_HEX:		/* once more: the next part */
+		do
+			s->pane = draw_next_pane(panes.title, PANE_COUNT, s->pane, 1);
+		while (s->pane < PANE_BYTES);
 		return true;
 	case ACT_AGAIN:
 		if (!s->computing)
