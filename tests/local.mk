@@ -39,8 +39,9 @@ dist_check_SCRIPTS += tests/check-layers.sh tests/check-length.sh tests/check-ba
 # What doc/INTERNALS.md says about adding things is true: "make check" counts the files of the
 # patches, "make check-howto" builds the program with all of them and looks at what they did.
 dist_check_SCRIPTS += tests/howto.sh
-HOWTO = tests/howto/arch tests/howto/arch-math tests/howto/command tests/howto/format \
-	tests/howto/screen tests/howto/store tests/howto/word
+HOWTO = tests/howto/arch tests/howto/arch-math tests/howto/command \
+	tests/howto/foreign tests/howto/format tests/howto/scheme tests/howto/screen \
+	tests/howto/store tests/howto/word
 EXTRA_DIST += $(HOWTO:=.patch) $(HOWTO:=.check)
 check-howto: all
 	$(MAKE) $(AM_MAKEFLAGS) distdir=check-howto.tmp distdir

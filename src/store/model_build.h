@@ -99,7 +99,9 @@ struct raw *build_companion(const struct build *b, struct tb_buf *key, const cha
 /* Makes it a part of a logical tensor; false: there is none. */
 bool build_take(struct raw *r, struct tensor_part *part);
 
-/* model_foreign.c: a weight that another program quantized; *done: it is one, with
+/* model_foreign.c: does its name alone say that it is such a weight? */
+bool build_foreign_codes(const struct raw *r);
+/* A weight that another program quantized; *done: it is one, with
  * name, parts, shape and scheme. */
 enum tb_status build_foreign(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key,
 			     bool *done, struct tb_err *err) TB_MUST_USE;

@@ -100,7 +100,7 @@ gather(struct build *b, struct tensor *t, struct raw *w, const struct foreign_na
 	struct tensor_part ignored;
 	struct raw *scale;
 
-	if (w->part.dtype != f->dtype || !w->part.ndim || !tb_ends(w->name, f->weight))
+	if (!w->part.ndim)
 		return false;
 	scale = build_companion(b, key, w->name, n, f->scale);
 	if (!scale || scale->used || mx_scales(w, scale))
@@ -176,15 +176,42 @@ settle(struct tensor *t, const struct foreign_said *said, const struct foreign_a
 	t->dim[t->ndim - 1] = f->cols;
 }
 
+/* Is it called as such codes are? */
+static bool
+codes_of(const struct raw *r, const struct foreign_names *f)
+{
+	return f->weight && r->part.dtype == f->dtype && tb_ends(r->name, f->weight);
+}
+
+/* What holds codes is no wide float: most tensors are. */
+static bool
+no_codes(const struct raw *r)
+{
+	return dtype_floating(r->part.dtype) && dtype_bits(r->part.dtype) > 8;
+}
+
+bool
+build_foreign_codes(const struct raw *r)
+{
+	for (enum scheme_kind k = 0; k < SCHEME_KINDS && !no_codes(r); k++) {
+		const struct foreign_layout *l = scheme_row(k)->foreign;
+
+		for (unsigned i = 0; l && i < 2; i++)
+			if (codes_of(r, &l->names[i]) && *l->names[i].weight)
+				return true;
+	}
+	return false;
+}
+
 /* The names under which the weight has its parts, which are taken; NULL: none. */
 static const struct foreign_names *
 take_parts(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
 {
-	for (enum scheme_kind k = 0; k < SCHEME_KINDS; k++) {
+	for (enum scheme_kind k = 0; k < SCHEME_KINDS && !no_codes(w); k++) {
 		const struct foreign_layout *l = scheme_row(k)->foreign;
 
-		for (unsigned i = 0; l && i < 2 && l->names[i].weight; i++)
-			if (gather(b, t, w, &l->names[i], key))
+		for (unsigned i = 0; l && i < 2; i++)
+			if (codes_of(w, &l->names[i]) && gather(b, t, w, &l->names[i], key))
 				return &l->names[i];
 	}
 	return NULL;

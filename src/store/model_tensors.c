@@ -231,8 +231,7 @@ add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_buf *key,
 static unsigned
 turn(const struct raw *r)
 {
-	if (r->part.dtype == DT_U32 || tb_ends(r->name, ".qweight") ||
-	    tb_ends(r->name, ".weight_packed") ||
+	if (r->part.dtype == DT_U32 || tb_ends(r->name, ".weight_packed") || build_foreign_codes(r) ||
 	    (r->part.dtype == DT_F8_E4M3 && tb_ends(r->name, ".weight")))
 		return 0;
 	return r->part.dtype == DT_U8 ? 1 : 2;
