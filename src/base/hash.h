@@ -40,6 +40,17 @@ tb_hash_pair(uint32_t a, uint32_t b)
 	return ((uint64_t)a << 32 | b) * TB_HASH_MIX;
 }
 
+/* Numbers that look like random ones, one after the other. */
+static inline uint64_t
+tb_splitmix(uint64_t *state)
+{
+	uint64_t z = *state += TB_HASH_MIX;
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
 /* FNV-1a over h, which starts as TB_FNV: always the same, so it may be kept on the disk. */
 #define TB_FNV UINT64_C(0xcbf29ce484222325)
 static inline uint64_t

@@ -83,10 +83,8 @@ worker_main(void *arg)
 	return NULL;
 }
 
-/* A signal for the program must interrupt the thread that waits for it, not a
- * worker; one that an instruction raises is for the thread itself. */
-static void
-block_signals(sigset_t *before)
+void
+tb_signals_block(sigset_t *before)
 {
 	static const int own[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT };
 	sigset_t set;
@@ -111,7 +109,7 @@ tb_pool_new(unsigned threads)
 	pthread_cond_init(&p->ended, NULL);
 	p->threads = 1;
 	p->th = tb_calloc(want, sizeof(*p->th));
-	block_signals(&before);
+	tb_signals_block(&before);
 	while (p->th && p->threads < want) {
 		struct worker_start *s = malloc(sizeof(*s));
 

@@ -2,6 +2,7 @@
 #ifndef TBTUI_BASE_POOL_H
 #define TBTUI_BASE_POOL_H
 
+#include <signal.h>
 #include <stddef.h>
 
 struct tb_pool;
@@ -18,6 +19,11 @@ typedef void tb_pool_fn(void *arg, size_t i, unsigned worker);
  * threads may call at once; a part may not call it again on the same pool.
  * pool == NULL runs everything in the caller. */
 void tb_pool_each(struct tb_pool *pool, size_t n, tb_pool_fn *fn, void *arg);
+
+/* For threads that are made until *before is put back: a signal for the program must
+ * interrupt the thread that waits for it; one that an instruction raises is for the
+ * thread itself. */
+void tb_signals_block(sigset_t *before);
 
 unsigned tb_cpus(void);		/* cores that this process may use, >= 1 */
 #endif

@@ -214,6 +214,12 @@ slot_ignored(const char *name)
 }
 
 bool
+slot_rule_for(const struct slot_rule *r, unsigned ways)
+{
+	return (!r->only || ways & r->only) && !(ways & r->never);
+}
+
+bool
 slot_rule_gguf(const struct slot_rule *r)
 {
 	const struct slot_rule *first = slot_rules;

@@ -77,6 +77,7 @@ struct slot_rule {
 	enum way only, never;	/* ways of the architectures it is for; 0: all, none */
 	enum dim before[3], after[3];
 };
+bool slot_rule_for(const struct slot_rule *r, unsigned ways);	/* of an architecture */
 bool slot_rule_gguf(const struct slot_rule *r);	/* is it a name of GGUF files? */
 extern const struct slot_rule slot_rules[];	/* ended by pattern NULL; best first */
 /* Tensors that a run does not need: they may be there. */

@@ -31,25 +31,19 @@ blas_held_down(void)
 extern void gotoblas_dynamic_init(void) __attribute__((weak));
 extern void gotoblas_dynamic_quit(void) __attribute__((weak));
 
-static const char *
-better_core(void)
-{
-	__builtin_cpu_init();
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-	    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-		return "SkylakeX";
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return "Haswell";
-	return NULL;
-}
-
 /* Before main(): the choice is handed over in the environment, which may be changed
  * only while there is one thread, and before OpenBLAS has computed anything. */
 __attribute__((constructor)) static void
 choose_again(void)
 {
-	const char *core = better_core();
+	const char *core = NULL;
 
+	__builtin_cpu_init();
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+		core = "SkylakeX";
+	else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		core = "Haswell";
 	if (getenv("OPENBLAS_CORETYPE") || !core || !gotoblas_dynamic_init ||
 	    !gotoblas_dynamic_quit || strcmp(openblas_get_corename(), "Prescott"))
 		return;

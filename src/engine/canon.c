@@ -10,35 +10,17 @@
 #include "src/store/tensor_name.h"
 
 /* Of a tensor that holds several slots only the first one's rule counts. */
-static bool
-applies(const struct slot_rule *r, const struct canon_model *m)
-{
-	unsigned ways = m->arch ? m->arch->ways : 0;
-
-	return (!r->only || ways & r->only) && !(ways & r->never) && r->before[0] == DIM_NONE;
-}
-
 static const struct slot_rule *
 find_rule(const struct canon_model *m, const char *name, uint32_t *layer, uint32_t *expert)
 {
+	unsigned ways = m->arch ? m->arch->ways : 0;
+
 	for (const char *const *p = tname_stems; *p; p++)
 		for (const struct slot_rule *r = slot_rules; tb_starts(name, *p) && r->pattern; r++)
-			if (applies(r, m) && tname_match(r->pattern, name + strlen(*p), layer, expert))
+			if (slot_rule_for(r, ways) && r->before[0] == DIM_NONE &&
+			    tname_match(r->pattern, name + strlen(*p), layer, expert))
 				return r;
 	return NULL;
-}
-
-/* "layers.0.moe.switch_mlp.up.weight" -> "layers.0.moe.experts.*.up.weight" */
-static bool
-write_plain(const struct tensor *t, struct canon *out)
-{
-	const char *name = tname_behind_stem(t->name), *proj;
-	size_t head;
-
-	out->stacked = t->ndim == 3 && tname_stack(name, &head, &proj);
-	return (out->stacked
-		? snprintf(out->name, CANON_MAX, "%.*s.experts.*.%s", (int)head, name, proj)
-		: snprintf(out->name, CANON_MAX, "%s", name)) < CANON_MAX;
 }
 
 static uint64_t
@@ -86,34 +68,39 @@ canon_model(struct canon_model *out, const struct model *m)
 		out->head_dim = head_dim(m);
 }
 
-/* "layers.0.attention.q.weight" -> "layers.0.attention.q+.weight" */
-static bool
-mark_packed(char name[CANON_MAX])
-{
-	char *end = strrchr(name, '.');
-	size_t n = strlen(name);
-
-	if (!end || n + 1 >= CANON_MAX)
-		return false;
-	memmove(end + 1, end, n - (size_t)(end - name) + 1);
-	*end = '+';
-	return true;
-}
-
 bool
 canon_of(const struct canon_model *m, const struct tensor *t, struct canon *out)
 {
 	uint32_t layer = 0, expert = 0;
 	const struct slot_rule *r = find_rule(m, t->name, &layer, &expert);
+	int n;
 
 	*out = (struct canon){ .slot = SLOT_COUNT };
-	if (!r || (r->stacked && t->ndim != 3))
-		return write_plain(t, out);
+	if (!r || (r->stacked && t->ndim != 3)) {
+		const char *name = tname_behind_stem(t->name), *proj;
+		size_t head;
+
+		/* "layers.0.moe.switch_mlp.up.weight" -> "layers.0.moe.experts.*.up.weight" */
+		out->stacked = t->ndim == 3 && tname_stack(name, &head, &proj);
+		n = out->stacked
+		    ? snprintf(out->name, CANON_MAX, "%.*s.experts.*.%s", (int)head, name, proj)
+		    : snprintf(out->name, CANON_MAX, "%s", name);
+		return n < CANON_MAX;
+	}
 	if (!tname_fill(slot_info(r->slot)->name, layer, r->stacked ? TNAME_ALL : expert, out->name,
 			CANON_MAX))
 		return false;
-	if (r->after[0] != DIM_NONE)
-		return mark_packed(out->name);
+	if (r->after[0] != DIM_NONE) {
+		/* "layers.0.attention.q.weight" -> "layers.0.attention.q+.weight" */
+		char *end = strrchr(out->name, '.');
+
+		n = (int)strlen(out->name) + 1;
+		if (n == CANON_MAX)
+			return false;
+		memmove(end + 1, end, (size_t)(out->name + n - end));
+		*end = '+';
+		return true;
+	}
 	out->slot = r->slot;
 	out->stacked = r->stacked;
 	out->pairs = m->gguf && m->arch && slot_permuted(m->arch, r->slot);

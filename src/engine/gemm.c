@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/mem.h"
 #include "src/engine/mv.h"
 #include "src/engine/mv_ggml.h"
 #include "src/engine/team.h"
@@ -55,17 +54,6 @@ decode_chunk(void *arg, unsigned chunk, unsigned thread)
 	}
 }
 
-static enum tb_status
-need(float **p, size_t *have, size_t size, struct tb_err *err)
-{
-	if (size <= *have)
-		return TB_OK;
-	free(*p);
-	*p = tb_aligned(size);
-	*have = *p ? size : 0;
-	return *p ? TB_OK : tb_nomem(err);
-}
-
 struct round_job { const float *x; float *out; size_t cols, width, block; };
 
 static void
@@ -83,21 +71,6 @@ round_row(void *arg, unsigned row, unsigned thread)
 		round8_apart(x, j->cols, out + j->cols);
 	else
 		memset(out + j->cols, 0, (j->width - j->cols) * sizeof(*out));
-}
-
-/* What *x is multiplied as. */
-static enum tb_status
-round_x(struct gemm *g, const struct matrix *w, const float **x, size_t m, size_t width,
-	struct tb_err *err)
-{
-	struct round_job job = { *x, NULL, w->cols, width, round8_block(w->scheme.group) };
-	enum tb_status status = need(&g->rounded, &g->rounded_size, m * width * sizeof(**x), err);
-
-	if (status)
-		return status;
-	*x = job.out = g->rounded;
-	team_run(g->team, round_row, &job, (unsigned)m);
-	return TB_OK;
 }
 
 /* Rows [first, first + rows) of W are at `tile`; y is its column `first`. */
@@ -129,9 +102,15 @@ gemm_run(struct gemm *g, const struct matrix *w, const float *x, size_t m, float
 		return TB_OK;
 	}
 	rows = rows < w->rows ? rows : w->rows;
-	status = need(&g->tile, &g->tile_size, row * rows, err);
-	if (!status && scheme_form(&w->scheme) == FORM_BLOCKS)
-		status = round_x(g, w, &x, m, width, err);
+	status = matrix_room(&g->tile, &g->tile_cap, width * rows, err);
+	if (!status && scheme_form(&w->scheme) == FORM_BLOCKS &&
+	    !(status = matrix_room(&g->rounded, &g->rounded_cap, m * width, err))) {
+		struct round_job job = { x, g->rounded, w->cols, width,
+					 round8_block(w->scheme.group) };
+
+		team_run(g->team, round_row, &job, (unsigned)m);
+		x = g->rounded;
+	}
 	for (uint32_t r = 0; !status && r < w->rows; r += rows) {
 		struct decode_job job = { w, g->tile, width, r,
 					  w->rows - r < rows ? w->rows : r + rows };

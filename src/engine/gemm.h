@@ -7,9 +7,8 @@
 struct gemm {
 	struct team *team;		/* borrowed */
 	float *tile;			/* decoded rows; owned */
-	size_t tile_size;		/* in bytes */
 	float *rounded;			/* x as ggml's types need it; owned */
-	size_t rounded_size;
+	size_t tile_cap, rounded_cap;	/* in floats */
 };
 
 void gemm_init(struct gemm *g, struct team *team);

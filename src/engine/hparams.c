@@ -89,7 +89,7 @@ hparams_windowed(const struct hparams *hp, uint32_t layer)
 }
 
 static enum tb_status
-check(const struct hparams *hp, struct tb_err *err)
+hparams_check(const struct hparams *hp, struct tb_err *err)
 {
 	if (!hp->heads || !hp->kv_heads || hp->heads % hp->kv_heads)
 		return tb_fail(err, TB_EFORMAT, "num_attention_heads %" PRIu32
@@ -121,7 +121,7 @@ hparams_finish(struct hparams *hp, struct tb_err *err)
 		hp->embed_scale = hp->arch->embed_scale ? sqrtf((float)hp->dim) : 1;
 	if (!(hp->attn_scale > 0))
 		hp->attn_scale = 1 / sqrtf((float)hp->head_dim);
-	return check(hp, err);
+	return hparams_check(hp, err);
 }
 
 uint32_t
@@ -141,18 +141,6 @@ hparams_dim(const struct hparams *hp, enum dim d)
 	return 1;
 }
 
-/* llama3: long waves are slowed down by the factor, short ones kept, those between
- * blended. */
-static double
-llama3(const struct rope *r, double f)
-{
-	double turns = r->original * f / (2 * M_PI);	/* within the original context */
-	double blend = (turns - r->low) / (r->high - r->low);
-
-	blend = blend < 0 ? 0 : blend > 1 ? 1 : blend;
-	return f * (blend + (1 - blend) / r->factor);
-}
-
 double
 hparams_inv_freq(const struct hparams *hp, const struct rope *rope, uint32_t i, uint32_t context)
 {
@@ -160,8 +148,17 @@ hparams_inv_freq(const struct hparams *hp, const struct rope *rope, uint32_t i, 
 	const float *factors = rope->long_factors && context > rope->original ? rope->long_factors
 									      : rope->factors;
 
-	f = rope->kind == ROPE_LINEAR ? f / rope->factor :
-	    rope->kind == ROPE_LLAMA3 ? llama3(rope, f) : f;
+	if (rope->kind == ROPE_LINEAR)
+		f /= rope->factor;
+	if (rope->kind == ROPE_LLAMA3) {
+		/* Long waves are slowed down by the factor, short ones kept, those between
+		 * blended, by how often they turn within the original context. */
+		double turns = rope->original * f / (2 * M_PI);
+		double blend = (turns - rope->low) / (rope->high - rope->low);
+
+		blend = blend < 0 ? 0 : blend > 1 ? 1 : blend;
+		f *= blend + (1 - blend) / rope->factor;
+	}
 	return factors ? f / factors[i] : f;
 }
 

@@ -73,19 +73,6 @@ plane(const struct kv *kv)
 	return (size_t)KV_STEP * kv->head_dim;
 }
 
-static void
-turn(const struct kv *kv, unsigned rope, size_t pos, float *out)
-{
-	const double *inv_freq = kv->inv_freq + rope * kv->half;
-
-	for (size_t i = 0; i < kv->half; i++) {
-		double a = (double)pos * inv_freq[i];
-
-		out[i] = (float)(cos(a) * kv->magnitude[rope]);
-		out[kv->half + i] = (float)(sin(a) * kv->magnitude[rope]);
-	}
-}
-
 uint64_t
 kv_bytes(const struct hparams *hp, uint32_t n)
 {
@@ -102,10 +89,17 @@ make_angles(const struct kv *kv, size_t step)
 {
 	float *angles = tb_calloc(kv->ropes * KV_STEP * 2 * kv->half, sizeof(float));
 
-	for (size_t k = 0; angles && k < kv->ropes; k++)
-		for (size_t p = 0; p < KV_STEP; p++)
-			turn(kv, (unsigned)k, step * KV_STEP + p,
-			     angles + (k * KV_STEP + p) * 2 * kv->half);
+	for (size_t row = 0; angles && row < kv->ropes * KV_STEP; row++) {
+		size_t rope = row / KV_STEP, pos = step * KV_STEP + row % KV_STEP;
+		float *out = angles + row * 2 * kv->half;
+
+		for (size_t i = 0; i < kv->half; i++) {
+			double a = (double)pos * kv->inv_freq[rope * kv->half + i];
+
+			out[i] = (float)(cos(a) * kv->magnitude[rope]);
+			out[kv->half + i] = (float)(sin(a) * kv->magnitude[rope]);
+		}
+	}
 	return angles;
 }
 

@@ -22,8 +22,8 @@
 struct matmul {
 	struct team *team;		/* borrowed */
 	enum mv_level level;
-	char *mem;			/* prepared x; owned */
-	size_t mem_size;
+	float *mem;			/* prepared x; owned */
+	size_t mem_cap;			/* in floats */
 	struct gemm gemm;
 };
 
@@ -37,7 +37,7 @@ struct part {
 	unsigned chunks;
 };
 
-struct plan {
+struct batch {
 	struct part part[BATCH];
 	size_t parts, m;
 };
@@ -64,22 +64,11 @@ matmul_free(struct matmul *mm)
 	free(mm);
 }
 
-static enum tb_status
-mem_need(struct matmul *mm, size_t size, struct tb_err *err)
-{
-	if (size <= mm->mem_size)
-		return TB_OK;
-	free(mm->mem);
-	mm->mem = tb_aligned(size);
-	mm->mem_size = mm->mem ? size : 0;
-	return mm->mem ? TB_OK : tb_nomem(err);
-}
-
 static void
-run_chunk(void *arg, unsigned chunk, unsigned thread)
+matmul_chunk(void *arg, unsigned chunk, unsigned thread)
 {
-	const struct plan *plan = arg;
-	const struct part *p = plan->part;
+	const struct batch *b = arg;
+	const struct part *p = b->part;
 	uint32_t first, end;
 
 	(void)thread;
@@ -87,7 +76,7 @@ run_chunk(void *arg, unsigned chunk, unsigned thread)
 		chunk -= p++->chunks;
 	first = chunk * p->chunk_rows;
 	end = p->w->rows - first < p->chunk_rows ? p->w->rows : first + p->chunk_rows;
-	for (size_t i = 0; i < plan->m; i++) {
+	for (size_t i = 0; i < b->m; i++) {
 		float *y = p->y + i * p->w->rows;
 
 		p->kernel->rows(p->w, p->x + i, y, first, end);
@@ -97,7 +86,7 @@ run_chunk(void *arg, unsigned chunk, unsigned thread)
 }
 
 static void
-cut(struct part *p, size_t m, unsigned threads)
+cut_chunks(struct part *p, size_t m, unsigned threads)
 {
 	uint64_t row = matrix_row_bytes(p->w), all = row * p->w->rows;
 	uint64_t chunk = m > 1 ? CHUNK_BYTES_FEW : CHUNK_BYTES;
@@ -110,19 +99,8 @@ cut(struct part *p, size_t m, unsigned threads)
 	p->chunks = (p->w->rows + p->chunk_rows - 1) / p->chunk_rows;
 }
 
-/* Parts with the same kernel and group share their prepared x. */
-static const struct mv_x *
-prepared(const struct plan *plan, const struct part *p)
-{
-	for (const struct part *q = plan->part; q < plan->part + plan->parts; q++)
-		if (q->kernel == p->kernel &&
-		    (!q->kernel->prepare || q->w->scheme.group == p->w->scheme.group))
-			return q->x;
-	return NULL;
-}
-
 static bool
-prepare(const struct part *p, struct mv_x *xs, char *data, const float *x, size_t m)
+prepare_x(const struct part *p, struct mv_x *xs, char *data, const float *x, size_t m)
 {
 	uint32_t cols = p->w->cols;
 
@@ -138,46 +116,48 @@ prepare(const struct part *p, struct mv_x *xs, char *data, const float *x, size_
 	return true;
 }
 
-/* The i-th x of the workspace: m descriptions, then m pieces of data. */
+/* Its x at `mem`: m descriptions, then m pieces of data.  Parts with the same kernel and
+ * group share it. */
 static void
-plan_part(struct plan *plan, char *mem, const struct part *wanted, const float *x)
+batch_add(struct batch *b, char *mem, struct part p, const float *x)
 {
-	struct part p = *wanted;
-	size_t heads = (plan->m * sizeof(struct mv_x) + 63) / 64 * 64;
+	size_t heads = (b->m * sizeof(struct mv_x) + 63) / 64 * 64;
+	struct mv_x *xs = (struct mv_x *)mem;
 
-	p.x = prepared(plan, &p);
+	for (const struct part *q = b->part; !p.x && q < b->part + b->parts; q++)
+		if (q->kernel == p.kernel &&
+		    (!q->kernel->prepare || q->w->scheme.group == p.w->scheme.group))
+			p.x = q->x;
 	if (!p.x) {
-		struct mv_x *xs = (struct mv_x *)mem;
-
-		if (!prepare(&p, xs, mem + heads, x, plan->m)) {
+		if (!prepare_x(&p, xs, mem + heads, x, b->m)) {
 			p.kernel = &mv_any;
-			(void)prepare(&p, xs, mem + heads, x, plan->m);
+			(void)prepare_x(&p, xs, mem + heads, x, b->m);
 		}
 		p.x = xs;
 	}
-	plan->part[plan->parts++] = p;
+	b->part[b->parts++] = p;
 }
 
 static enum tb_status
-run_few(struct matmul *mm, struct plan *plan, const struct part *parts, size_t n, const float *x,
+run_few(struct matmul *mm, const struct part *parts, size_t n, const float *x, size_t m,
 	struct tb_err *err)
 {
-	size_t heads = (plan->m * sizeof(struct mv_x) + 63) / 64 * 64, each;
+	struct batch b = { .m = m };
+	size_t each;
 	enum tb_status status;
 	unsigned chunks = 0;
 
 	if (!n)
 		return TB_OK;
-	each = heads + plan->m * mv_x_size(parts[0].w->cols);
-	status = mem_need(mm, n * each, err);
-	if (status)
+	each = (m * sizeof(struct mv_x) + 63) / 64 * 64 + m * mv_x_size(parts[0].w->cols);
+	if ((status = matrix_room(&mm->mem, &mm->mem_cap, n * each / sizeof(float), err)))
 		return status;
 	for (size_t i = 0; i < n; i++) {
-		plan_part(plan, mm->mem + i * each, &parts[i], x);
-		cut(&plan->part[i], plan->m, team_size(mm->team));
-		chunks += plan->part[i].chunks;
+		batch_add(&b, (char *)mm->mem + i * each, parts[i], x);
+		cut_chunks(&b.part[i], m, team_size(mm->team));
+		chunks += b.part[i].chunks;
 	}
-	team_run(mm->team, run_chunk, plan, chunks);
+	team_run(mm->team, matmul_chunk, &b, chunks);
 	return TB_OK;
 }
 
@@ -185,7 +165,6 @@ static enum tb_status
 run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const float *x, size_t m,
 	  float *const *y, struct tb_err *err)
 {
-	struct plan plan = { .m = m };
 	struct part few[BATCH];
 	size_t nfew = 0;
 	enum tb_status status = TB_OK;
@@ -198,7 +177,7 @@ run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const floa
 		else
 			status = gemm_run(&mm->gemm, w[i], x, m, y[i], err);
 	}
-	return status ? status : run_few(mm, &plan, few, nfew, x, err);
+	return status ? status : run_few(mm, few, nfew, x, m, err);
 }
 
 enum tb_status

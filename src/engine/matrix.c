@@ -3,6 +3,9 @@
 
 #include "src/engine/matrix.h"
 
+#include <stdlib.h>
+
+#include "src/base/mem.h"
 #include "src/engine/mv.h"
 #include "src/quant/codec.h"
 
@@ -24,6 +27,17 @@ matrix_decode(const struct matrix *w, uint32_t r, uint32_t col, uint32_t n, floa
 		return;
 	for (uint32_t i = 0; i < n; i++)	/* decoding did not see it */
 		out[i] *= global;
+}
+
+enum tb_status
+matrix_room(float **p, size_t *have, size_t n, struct tb_err *err)
+{
+	if (n <= *have)
+		return TB_OK;
+	free(*p);
+	*p = n < SIZE_MAX / sizeof(**p) ? tb_aligned(n * sizeof(**p)) : NULL;
+	*have = *p ? n : 0;
+	return *p ? TB_OK : tb_nomem(err);
 }
 
 void

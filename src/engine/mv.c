@@ -113,23 +113,16 @@ matmul_kernels(void)
 	return mv_level_name(mv_level());
 }
 
-static bool
-fits(const struct mv_kernel *k, const struct matrix *w)
-{
-	if (k->kind != w->scheme.kind)
-		return false;
-	if (k->kind == SCHEME_PLAIN)
-		return k->type == (unsigned)w->scheme.dtype;
-	if (k->kind == SCHEME_GGML)
-		return k->type == MV_ANY || k->type == w->scheme.ggml;
-	return k->bits == w->scheme.bits;
-}
-
 const struct mv_kernel *
 mv_find(const struct matrix *w, enum mv_level level)
 {
+	const struct scheme *s = &w->scheme;
+	unsigned type = s->kind == SCHEME_PLAIN ? (unsigned)s->dtype : s->ggml;
+	bool packed = s->kind != SCHEME_PLAIN && s->kind != SCHEME_GGML;
+
 	for (const struct mv_kernel *k = kernels; k->rows; k++)
-		if (k->level <= level && fits(k, w))
+		if (k->level <= level && k->kind == s->kind &&
+		    (packed ? k->bits == s->bits : k->type == MV_ANY || k->type == type))
 			return k;
 	return &mv_any;
 }

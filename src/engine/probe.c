@@ -20,9 +20,8 @@ struct read_job {
 };
 
 /* One word brings its line: few instructions keep many lines under way. */
-
 static void
-read_piece(void *arg, unsigned chunk, unsigned thread)
+read_streams(void *arg, unsigned chunk, unsigned thread)
 {
 	struct read_job *job = arg;
 	const size_t each = job->piece / STREAMS;
@@ -45,12 +44,12 @@ probe_read(struct team *team, const void *p, size_t len)
 	struct read_job job = { .p = p, .piece = len / threads / step * step };
 	double start = tb_monotonic();
 
-	team_run(team, read_piece, &job, threads);
+	team_run(team, read_streams, &job, threads);
 	return tb_monotonic() - start;
 }
 
 static enum tb_status
-fill(float **out, size_t n, struct tb_err *err)
+make_floats(float **out, size_t n, struct tb_err *err)
 {
 	*out = tb_aligned(n * sizeof(float));
 	if (!*out)
@@ -65,12 +64,12 @@ probe_sgemm(unsigned threads, size_t m, size_t rows, size_t cols, unsigned times
 	    struct tb_err *err)
 {
 	float *x = NULL, *w = NULL, *y = NULL;
-	enum tb_status status = fill(&x, m * cols, err);
+	enum tb_status status = make_floats(&x, m * cols, err);
 	double best = 0;
 	int before = openblas_get_num_threads();
 
-	status = status ? status : fill(&w, rows * cols, err);
-	status = status ? status : fill(&y, m * rows, err);
+	status = status ? status : make_floats(&w, rows * cols, err);
+	status = status ? status : make_floats(&y, m * rows, err);
 	openblas_set_num_threads((int)threads);
 	for (unsigned i = 0; !status && i < times; i++) {
 		double start = tb_monotonic(), rate;

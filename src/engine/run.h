@@ -37,7 +37,7 @@ struct work {
 	float *weight;			/* [rows][experts_used] */
 	uint32_t *chosen;		/* [rows][experts_used]; owned */
 	float *scores;			/* [team][VEC_TILE][capacity of kv]; owned */
-	size_t score_len;
+	size_t score_len, scores_cap;
 };
 
 struct session {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/hash.h"
 #include "src/base/mem.h"
 
 struct candidate {
@@ -65,17 +66,6 @@ sampler_free(struct sampler *s)
 	free(s->c);
 	free(s->mark);
 	free(s);
-}
-
-/* In [0, 1), 53 bits. */
-static double
-draw(struct sampler *s)
-{
-	uint64_t z = s->state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
 /* The largest, the first of equals; NaN loses to everything. */
@@ -139,7 +129,7 @@ sift(struct candidate *c, size_t n, size_t i)
 
 /* The k best, sorted, through a heap whose top is the worst of them. */
 static size_t
-collect(struct sampler *s, const float *logits)
+best_candidates(struct sampler *s, const float *logits)
 {
 	size_t k = s->o.top_k && s->o.top_k < s->vocab ? s->o.top_k : s->vocab, n = 0;
 
@@ -163,7 +153,7 @@ collect(struct sampler *s, const float *logits)
 
 /* Logits to probabilities; how many of the n best stay. */
 static size_t
-cut(struct sampler *s, size_t n)
+likely_enough(struct sampler *s, size_t n)
 {
 	double sum = 0, kept = 0;
 	float max = s->c[0].logit;
@@ -196,13 +186,13 @@ sampler_pick(struct sampler *s, const float *logits, const uint32_t *recent, siz
 	}
 	if (s->o.temperature <= 0)
 		return greedy(logits, s->vocab);
-	left = collect(s, logits);
+	left = best_candidates(s, logits);
 	if (!left || !isfinite(s->c[0].logit))
 		return greedy(logits, s->vocab);
-	left = cut(s, left);
+	left = likely_enough(s, left);
 	for (size_t i = 0; i < left; i++)
 		sum += s->c[i].logit;
-	at = draw(s) * sum;
+	at = (double)(tb_splitmix(&s->state) >> 11) * 0x1p-53 * sum;	/* [0, 1): 53 bits */
 	for (size_t i = 0; i < left; i++)
 		if ((at -= s->c[i].logit) < 0)
 			return s->c[i].id;

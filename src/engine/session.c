@@ -135,21 +135,7 @@ engine_need(const struct hparams *hp, uint32_t context, unsigned threads,
 }
 
 static enum tb_status
-work_scores(struct session *s, struct tb_err *err)
-{
-	struct work *w = &s->work;
-	size_t len = s->kv.nsteps * KV_STEP;
-
-	if (len <= w->score_len)
-		return TB_OK;
-	free(w->scores);
-	w->scores = tb_aligned(len * VEC_TILE * team_size(s->e->team) * sizeof(float));
-	w->score_len = w->scores ? len : 0;
-	return w->scores ? TB_OK : tb_nomem(err);
-}
-
-static enum tb_status
-check_ids(const struct session *s, const uint32_t *ids, size_t n, struct tb_err *err)
+session_check(const struct session *s, const uint32_t *ids, size_t n, struct tb_err *err)
 {
 	if (!n)
 		return tb_fail(err, TB_EUSAGE, "no tokens to evaluate");
@@ -164,35 +150,18 @@ check_ids(const struct session *s, const uint32_t *ids, size_t n, struct tb_err 
 }
 
 static enum tb_status
-reserve(struct session *s, size_t n, size_t rows, struct tb_err *err)
+session_reserve(struct session *s, size_t n, size_t rows, struct tb_err *err)
 {
-	size_t need = rows * s->e->hp.vocab;
+	struct work *w = &s->work;
 	enum tb_status status;
 
-	if (s->logits_cap < need) {
-		free(s->logits);
-		s->logits = need < SIZE_MAX / sizeof(float) ? tb_aligned(need * sizeof(float)) : NULL;
-		s->logits_cap = s->logits ? need : 0;
-		if (!s->logits)
-			return tb_nomem(err);
-	}
-	if ((status = work_rows(s, n < RUN_BLOCK ? n : RUN_BLOCK, err)) ||
+	if ((status = matrix_room(&s->logits, &s->logits_cap, rows * s->e->hp.vocab, err)) ||
+	    (status = work_rows(s, n < RUN_BLOCK ? n : RUN_BLOCK, err)) ||
 	    (status = kv_reserve(&s->kv, s->pos + (uint32_t)n, err)))
 		return status;
-	return work_scores(s, err);
-}
-
-static enum tb_status
-check_logits(const float *logits, size_t vocab, struct tb_err *err)
-{
-	float zero = 0;
-
-	for (size_t i = 0; i < vocab; i++)
-		zero += logits[i] * 0;		/* NaN as soon as one is not finite */
-	if (isnan(zero))
-		return tb_fail(err, TB_EFORMAT, "the model computes numbers that are not finite: "
-			       "its weights may be damaged");
-	return TB_OK;
+	w->score_len = s->kv.nsteps * KV_STEP;
+	return matrix_room(&w->scores, &w->scores_cap,
+			   w->score_len * VEC_TILE * team_size(s->e->team), err);
 }
 
 /* Blocks move s->pos as they go; the caller puts it back on failure. */
@@ -228,17 +197,22 @@ session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct 
 		.ffn = own->ffn ? own->ffn : own->experts ? run_experts : run_ffn,
 	};
 	uint32_t pos = s->pos;
+	float zero = 0;
 	enum tb_status status;
 
 	*logits = NULL;
-	if ((status = check_ids(s, ids, n, err)) || (status = reserve(s, n, all ? n : 1, err)))
+	if ((status = session_check(s, ids, n, err)) || (status = session_reserve(s, n, all ? n : 1, err)))
 		return status;
 	pthread_mutex_lock(&s->e->lock);
 	status = eval_blocks(&run, ids, n, all);
 	pthread_mutex_unlock(&s->e->lock);
-	if (!status && !(status = values_maps_check(&s->e->weights.maps, err)))
-		status = check_logits(s->logits + (all ? n - 1 : 0) * s->e->hp.vocab,
-				      s->e->hp.vocab, err);
+	if (!status)
+		status = values_maps_check(&s->e->weights.maps, err);
+	for (size_t i = 0, last = all ? n - 1 : 0; i < run.hp->vocab && !status; i++)
+		zero += s->logits[last * run.hp->vocab + i] * 0;
+	if (isnan(zero))	/* as soon as one is not finite */
+		status = tb_fail(err, TB_EFORMAT, "the model computes numbers that are not finite: "
+				 "its weights may be damaged");
 	if (status)
 		s->pos = pos;
 	else

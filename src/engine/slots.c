@@ -25,7 +25,7 @@ struct visit {
 };
 
 static enum tb_status
-tell(struct visit *v, enum slot_fault fault, enum slot s, uint32_t layer, const char *name,
+tell_wrong(struct visit *v, enum slot_fault fault, enum slot s, uint32_t layer, const char *name,
      const struct tensor *t, const struct tb_err *why)
 {
 	struct slot_wrong w = { fault, s, layer, name, t, why };
@@ -40,14 +40,14 @@ next_rule(const struct visit *v, enum slot s, const struct slot_rule *r)
 	unsigned ways = v->hp->arch->ways;
 
 	for (r = r ? r + 1 : slot_rules; r->pattern; r++)
-		if (r->slot == s && (!r->only || ways & r->only) && !(ways & r->never))
+		if (r->slot == s && slot_rule_for(r, ways))
 			return r;
 	return NULL;
 }
 
 /* The tensor that a rule means here, or NULL. */
 static const struct tensor *
-find(const struct visit *v, const char *pattern, uint32_t layer, uint32_t expert)
+find_tensor(const struct visit *v, const char *pattern, uint32_t layer, uint32_t expert)
 {
 	char name[NAME_MAX_LEN];
 
@@ -65,19 +65,6 @@ find(const struct visit *v, const char *pattern, uint32_t layer, uint32_t expert
 	return NULL;
 }
 
-/* The best rule that a tensor of the model answers to; *t NULL: there is none. */
-static const struct slot_rule *
-find_slot(const struct visit *v, enum slot s, uint32_t layer, uint32_t expert,
-	  const struct tensor **t)
-{
-	const struct slot_rule *r = NULL;
-
-	for (*t = NULL; (r = next_rule(v, s, r));)
-		if ((*t = find(v, r->pattern, layer, expert)))
-			return r;
-	return NULL;
-}
-
 static uint64_t
 sum_dims(const struct hparams *hp, const enum dim *d)
 {
@@ -90,7 +77,7 @@ sum_dims(const struct hparams *hp, const enum dim *d)
 
 /* Which rows of a tensor are a slot's (an expert's of it). */
 static struct slot_at
-place(const struct visit *v, const struct slot_rule *r, const struct tensor *t, uint32_t layer,
+place_rows(const struct visit *v, const struct slot_rule *r, const struct tensor *t, uint32_t layer,
       uint32_t expert)
 {
 	uint64_t own = hparams_dim(v->hp, slot_info(r->slot)->rows);
@@ -183,7 +170,7 @@ check_parts(const struct tensor *t, uint64_t n, struct tb_err *why)
 
 /* *fault: SLOT_FAULTS if the tensor is what the slot needs, else what it is not. */
 static enum tb_status
-check(const struct visit *v, const struct slot_rule *r, const struct slot_at *at,
+check_slot(const struct visit *v, const struct slot_rule *r, const struct slot_at *at,
       enum slot_fault *fault, struct tb_err *why)
 {
 	const struct slot_info *info = slot_info(at->slot);
@@ -218,45 +205,35 @@ absent(struct visit *v, enum slot s, uint32_t layer, uint32_t expert)
 		    tname_fill(r->pattern, layer, expert, name + n, sizeof(name) - n)) {
 			(void)tb_fail(&why, TB_EFORMAT, "no tensor %s (%s of %s)", name,
 				      slot_info(s)->name, v->hp->arch->name);
-			return tell(v, SLOT_ABSENT, s, layer, name, NULL, &why);
+			return tell_wrong(v, SLOT_ABSENT, s, layer, name, NULL, &why);
 		}
 	(void)tb_fail(&why, TB_EFORMAT, "no tensor for %s", slot_info(s)->name);
-	return tell(v, SLOT_ABSENT, s, layer, slot_info(s)->name, NULL, &why);
+	return tell_wrong(v, SLOT_ABSENT, s, layer, slot_info(s)->name, NULL, &why);
 }
 
 /* One tensor, or one expert's part of it; *last: no other expert need be asked. */
 static enum tb_status
 visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *last)
 {
-	const struct tensor *t;
-	const struct slot_rule *r = find_slot(v, s, layer, expert, &t);
+	const struct tensor *t = NULL;
+	const struct slot_rule *r = NULL;	/* the best that a tensor answers to */
 	enum slot_fault fault;
 	struct slot_at at;
 	struct tb_err why;
 
+	while (!t && (r = next_rule(v, s, r)))
+		t = find_tensor(v, r->pattern, layer, expert);
 	*last = !t;
 	if (!t)
 		return slot_expert(s) || v->hp->arch->required & SLOT_BIT(s)
 		       ? absent(v, s, layer, expert) : TB_OK;
-	at = place(v, r, t, layer, expert);
+	at = place_rows(v, r, t, layer, expert);
 	v->head |= s == SLOT_OUTPUT;
-	if (check(v, r, &at, &fault, &why)) {
+	if (check_slot(v, r, &at, &fault, &why)) {
 		*last = r->stacked;
-		return tell(v, fault, s, layer, t->name, t, &why);
+		return tell_wrong(v, fault, s, layer, t->name, t, &why);
 	}
 	return v->v->fits ? v->v->fits(v->v->arg, &at, v->err) : TB_OK;
-}
-
-static enum tb_status
-visit_slot(struct visit *v, enum slot s, uint32_t layer)
-{
-	uint32_t n = slot_expert(s) ? v->hp->experts : 1;
-	enum tb_status status = TB_OK;
-	bool last = false;
-
-	for (uint32_t e = 0; e < n && !status && !last; e++)
-		status = visit_one(v, s, layer, e, &last);
-	return status;
 }
 
 /* A tensor that nothing uses means that we would compute something else than the
@@ -274,7 +251,7 @@ visit_unused(struct visit *v)
 			continue;
 		(void)tb_fail(&why, TB_EUNSUP, "%s: no such tensor is known in %s; without it the "
 			      "model would not be what it is", t->name, v->hp->arch->name);
-		status = tell(v, SLOT_UNUSED, SLOT_COUNT, 0, t->name, t, &why);
+		status = tell_wrong(v, SLOT_UNUSED, SLOT_COUNT, 0, t->name, t, &why);
 	}
 	return status;
 }
@@ -288,10 +265,15 @@ slots_visit(const struct hparams *hp, const struct model *m, const struct slot_v
 	enum tb_status status = v.used ? TB_OK : tb_nomem(err);
 
 	for (enum slot s = 0; s < SLOT_COUNT && !status; s++) {
-		uint32_t n = slot_layered(s) ? hp->layers : 1;
+		uint32_t layers = !(slots & SLOT_BIT(s)) ? 0 : slot_layered(s) ? hp->layers : 1;
+		uint32_t experts = slot_expert(s) ? hp->experts : 1;
 
-		for (uint32_t i = 0; i < n && (slots & SLOT_BIT(s)) && !status; i++)
-			status = visit_slot(&v, s, i);
+		for (uint32_t i = 0; i < layers && !status; i++) {
+			bool last = false;
+
+			for (uint32_t e = 0; e < experts && !status && !last; e++)
+				status = visit_one(&v, s, i, e, &last);
+		}
 	}
 	if (!status && !v.head && hp->tied_known && !hp->tied)
 		status = absent(&v, SLOT_OUTPUT, 0, 0);

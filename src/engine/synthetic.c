@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/half.h"
+#include "src/base/hash.h"
 #include "src/base/mem.h"
 #include "src/engine/synthetic_ggml.h"
 #include "src/engine/team.h"
@@ -25,18 +26,8 @@ struct fill {
 	uint64_t seed, keep, set;
 };
 
-static uint64_t
-splitmix(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
 static void
-fill_chunk(void *arg, unsigned chunk, unsigned thread)
+random_chunk(void *arg, unsigned chunk, unsigned thread)
 {
 	const struct fill *f = arg;
 	size_t at = chunk * CHUNK, end = at + CHUNK < f->n ? at + CHUNK : f->n;
@@ -44,7 +35,7 @@ fill_chunk(void *arg, unsigned chunk, unsigned thread)
 
 	(void)thread;
 	for (; at < end; at++)
-		f->words[at] = (splitmix(&state) & f->keep) | f->set;
+		f->words[at] = (tb_splitmix(&state) & f->keep) | f->set;
 }
 
 struct maker {
@@ -55,28 +46,19 @@ struct maker {
 	struct tb_err *err;
 };
 
-/* Fresh memory that the weights own; NULL when there is none. */
-static void *
-fresh(struct maker *mk, uint64_t bytes)
-{
-	struct weights *w = mk->w;
-	void *p;
-
-	if (!tb_grow(&w->made, &w->made_cap, w->nmade + 1, sizeof(*w->made)))
-		return NULL;
-	p = tb_aligned((bytes + 63) / 64 * 64);
-	if (p)
-		w->made[w->nmade++] = p;
-	return p;
-}
-
+/* In fresh memory that the weights own; NULL when there is none. */
 static const uint8_t *
 random_bits(struct maker *mk, uint64_t bytes, uint64_t keep, uint64_t set)
 {
-	struct fill f = { fresh(mk, bytes), (bytes + 7) / 8, splitmix(&mk->seed), keep, set };
+	struct weights *w = mk->w;
+	struct fill f = { NULL, (bytes + 7) / 8, tb_splitmix(&mk->seed), keep, set };
 
-	if (f.words)
-		team_run(mk->team, fill_chunk, &f, (unsigned)((f.n + CHUNK - 1) / CHUNK));
+	if (tb_grow(&w->made, &w->made_cap, w->nmade + 1, sizeof(*w->made)))
+		f.words = tb_aligned((bytes + 63) / 64 * 64);
+	if (!f.words)
+		return NULL;
+	w->made[w->nmade++] = f.words;
+	team_run(mk->team, random_chunk, &f, (unsigned)((f.n + CHUNK - 1) / CHUNK));
 	return (const uint8_t *)f.words;
 }
 
@@ -90,7 +72,7 @@ every(unsigned bits, uint64_t pattern)
 
 /* Plain values lie in ±[1/128, 1/64): sign and mantissa are random. */
 static const uint8_t *
-plain(struct maker *mk, enum dtype d, uint64_t n)
+random_plain(struct maker *mk, enum dtype d, uint64_t n)
 {
 	if (d == DT_F32)
 		return random_bits(mk, n * 4, every(32, 0x807fffff), every(32, 0x3c000000));
@@ -101,7 +83,7 @@ plain(struct maker *mk, enum dtype d, uint64_t n)
 
 /* One number for each group, of the dtype that scales have. */
 static const uint8_t *
-same(struct maker *mk, const struct matrix *m, uint64_t groups, float v)
+random_same(struct maker *mk, const struct matrix *m, uint64_t groups, float v)
 {
 	uint16_t half = m->scale_dtype == DT_F16 ? tb_f32_f16(v) : tb_f32_bf16(v);
 	uint32_t word;
@@ -114,7 +96,7 @@ same(struct maker *mk, const struct matrix *m, uint64_t groups, float v)
 
 /* Codes of whole numbers spread evenly over ±1/64; small floats have a small scale. */
 static bool
-groups(struct maker *mk, struct matrix *m, uint64_t n)
+random_groups(struct maker *mk, struct matrix *m, uint64_t n)
 {
 	bool e4m3 = scheme_scale_float(&m->scheme) == DT_F8_E4M3;
 	bool nan = scheme_code_float(&m->scheme) == DT_F8_E4M3;		/* may be one */
@@ -125,39 +107,30 @@ groups(struct maker *mk, struct matrix *m, uint64_t n)
 	if (m->scale_dtype == DT_U8)	/* E4M3 1/64, or the power of two 1/256 */
 		m->scales = random_bits(mk, count, 0, every(8, e4m3 ? 0x08 : 127 - 8));
 	else
-		m->scales = same(mk, m, count, step);
+		m->scales = random_same(mk, m, count, step);
 	if (scheme_has_bias(&m->scheme))
-		m->biases = same(mk, m, count, -1 / 64.0f);
+		m->biases = random_same(mk, m, count, -1 / 64.0f);
 	m->codes = random_bits(mk, scheme_code_bytes(&m->scheme, n),
 			       nan ? every(8, 0xbf) : ~(uint64_t)0, 0);
 	return m->scales && (m->biases || !scheme_has_bias(&m->scheme)) && m->codes;
-}
-
-static bool
-blocks(struct maker *mk, struct matrix *m, uint64_t n)
-{
-	uint64_t bytes = scheme_code_bytes(&m->scheme, n);
-
-	m->codes = random_bits(mk, bytes, ~(uint64_t)0, 0);
-	if (m->codes)
-		synthetic_ggml(m->scheme.ggml, (uint8_t *)m->codes, n / m->scheme.group);
-	return m->codes != NULL;
 }
 
 static enum tb_status
 make_matrix(struct maker *mk, uint32_t rows, uint32_t cols, struct matrix *m)
 {
 	uint64_t n = (uint64_t)rows * cols;
-	bool ok;
+	bool ok = true;
 
 	*m = (struct matrix){ .scheme = mk->spec->scheme, .rows = rows, .cols = cols, .global = 1 };
 	if (!scheme_fits(&m->scheme, cols))
 		m->scheme = scheme_plain(DT_BF16);
 	if (scheme_is_plain(&m->scheme))
-		ok = (m->codes = plain(mk, m->scheme.dtype, n));
-	else
-		ok = (scheme_form(&m->scheme) == FORM_BLOCKS ? blocks : groups)(mk, m, n);
-	return ok ? TB_OK : tb_nomem(mk->err);
+		m->codes = random_plain(mk, m->scheme.dtype, n);
+	else if (scheme_form(&m->scheme) == FORM_GROUPS)
+		ok = random_groups(mk, m, n);
+	else if ((m->codes = random_bits(mk, scheme_code_bytes(&m->scheme, n), ~(uint64_t)0, 0)))
+		synthetic_ggml(m->scheme.ggml, (uint8_t *)m->codes, n / m->scheme.group);
+	return ok && m->codes ? TB_OK : tb_nomem(mk->err);
 }
 
 static enum tb_status

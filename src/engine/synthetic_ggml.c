@@ -29,7 +29,7 @@ static const struct { uint16_t scale, minimum, most, bytes; } places[] = {
 };
 
 static void
-put(uint8_t *p, float f)
+put_half(uint8_t *p, float f)
 {
 	uint16_t h = tb_f32_f16(f);
 
@@ -45,9 +45,9 @@ synthetic_ggml(unsigned type, uint8_t *blocks, size_t n)
 		float part = 1 + (float)(i % 5) / 8, scale = part / (32 * (float)places[type].most);
 
 		if (places[type].scale != NONE)
-			put(blocks + places[type].scale, scale);
+			put_half(blocks + places[type].scale, scale);
 		if (places[type].minimum != NONE)	/* of the K types another factor of 63 */
-			put(blocks + places[type].minimum, type < GGML_Q2_K ? -part / 64
+			put_half(blocks + places[type].minimum, type < GGML_Q2_K ? -part / 64
 						: part / 64 / 63);
 		for (unsigned k = 0; k < places[type].bytes; k++)	/* 2^-7, 1/64 */
 			blocks[k] = type == GGML_MXFP4 ? 120 : 8;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "src/base/mem.h"
+#include "src/base/pool.h"
 
 #define SPIN_NS 150000		/* 5 to 200 us behave alike on a loaded machine */
 #define PAUSES 16		/* between two looks at the clock */
@@ -89,7 +90,7 @@ range_end(uint64_t word)
 
 /* One chunk of a range, from its front when it is one's own, else from its back. */
 static bool
-take(struct range *r, bool own, uint32_t *chunk)
+take_chunk(struct range *r, bool own, uint32_t *chunk)
 {
 	uint64_t seen = atomic_load_explicit(&r->word, memory_order_acquire), next;
 
@@ -109,14 +110,14 @@ take(struct range *r, bool own, uint32_t *chunk)
  * it is done.  So fn and arg, published by the store of the range, belong to it even
  * when this thread comes late from an earlier job. */
 static void
-work(struct team *t, unsigned id)
+team_work(struct team *t, unsigned id)
 {
 	uint32_t chunk;
 
 	for (unsigned k = 0; k < t->n; k++) {
 		unsigned victim = id + k < t->n ? id + k : id + k - t->n;
 
-		while (take(&t->range[victim], k == 0, &chunk)) {
+		while (take_chunk(&t->range[victim], k == 0, &chunk)) {
 			t->fn(t->arg, chunk, id);
 			if (atomic_fetch_sub(&t->left, 1) == 1 && id != 0 &&
 			    atomic_load(&t->caller_sleeps))
@@ -158,7 +159,7 @@ member_main(void *arg)
 		seen = await_job(m.team, seen);
 		if (atomic_load(&m.team->quit))
 			return NULL;
-		work(m.team, m.id);
+		team_work(m.team, m.id);
 	}
 }
 
@@ -198,7 +199,7 @@ run_shared(struct team *t, unsigned n)
 	atomic_store(&t->gen, gen);
 	if (atomic_load(&t->sleepers))
 		futex_wake(&t->gen, t->n);
-	work(t, 0);
+	team_work(t, 0);
 	await_end(t);
 }
 
@@ -236,20 +237,6 @@ team_run(struct team *t, team_fn *fn, void *arg, unsigned n)
 	run_shared(t, n);
 }
 
-/* Signals are for the threads that expect them; what a fault raises must arrive. */
-static void
-block_signals(sigset_t *old)
-{
-	sigset_t set;
-
-	sigfillset(&set);
-	sigdelset(&set, SIGBUS);
-	sigdelset(&set, SIGSEGV);
-	sigdelset(&set, SIGFPE);
-	sigdelset(&set, SIGILL);
-	pthread_sigmask(SIG_BLOCK, &set, old);
-}
-
 static bool
 start_member(struct team *t, unsigned id)
 {
@@ -275,7 +262,7 @@ team_new(unsigned threads)
 		return NULL;
 	memset(t, 0, sizeof(*t));
 	t->n = 1;
-	block_signals(&old);
+	tb_signals_block(&old);
 	while (t->n < want && start_member(t, t->n))
 		t->n++;			/* fewer threads, same result */
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -53,37 +53,37 @@ weights_free(struct weights *w)
 	*w = (struct weights){ 0 };
 }
 
+/* Where a part has the slot's first row. */
+static enum tb_status
+load_rows(struct loader *l, const struct slot_at *at, const struct tensor_part *part,
+	  const uint8_t **out)
+{
+	enum tb_status status = values_maps_part(&l->w->maps, l->m, part, out, l->err);
+
+	if (!status)
+		*out += part->len / (at->rows * at->experts) * at->first;
+	return status;
+}
+
 static enum tb_status
 load_matrix(struct loader *l, const struct slot_at *at, struct matrix *out)
 {
 	const struct slot_info *info = slot_info(at->slot);
 	uint64_t rows = hparams_dim(l->hp, info->rows), cols = hparams_dim(l->hp, info->cols);
-	uint64_t all = at->rows * at->experts;
-	struct values_maps *maps = &l->w->maps;
 	const struct tensor *t = at->t;
 	const uint8_t *global = NULL;
 	struct matrix m = { .scheme = t->scheme, .rows = (uint32_t)rows, .cols = (uint32_t)cols };
 	enum tb_status status;
 
-	if ((status = values_maps_part(maps, l->m, &t->weight, &m.codes, l->err)))
+	if ((status = load_rows(l, at, &t->weight, &m.codes)) ||
+	    (t->has_scale && (status = load_rows(l, at, &t->scale, &m.scales))) ||
+	    (t->has_bias && (status = load_rows(l, at, &t->bias, &m.biases))) ||
+	    (t->has_global &&
+	     (status = values_maps_part(&l->w->maps, l->m, &t->global, &global, l->err))) ||
+	    (status = values_global(t, global, at->nth, at->experts, &m.global, l->err)))
 		return status;
-	m.codes += t->weight.len / all * at->first;
-	if (t->has_scale) {
-		if ((status = values_maps_part(maps, l->m, &t->scale, &m.scales, l->err)))
-			return status;
-		m.scales += t->scale.len / all * at->first;
+	if (t->has_scale)
 		m.scale_dtype = t->scale.dtype;
-	}
-	if (t->has_bias) {
-		if ((status = values_maps_part(maps, l->m, &t->bias, &m.biases, l->err)))
-			return status;
-		m.biases += t->bias.len / all * at->first;
-	}
-	if (t->has_global &&
-	    (status = values_maps_part(maps, l->m, &t->global, &global, l->err)))
-		return status;
-	if ((status = values_global(t, global, at->nth, at->experts, &m.global, l->err)))
-		return status;
 	*out = m;
 	return TB_OK;
 }
@@ -107,33 +107,25 @@ load_vector(struct loader *l, const struct slot_at *at, float **out)
 	return TB_OK;
 }
 
-/* Experts come one after the other, stacked in one tensor or a tensor each. */
 static enum tb_status
-load_expert(struct loader *l, const struct slot_at *at)
+load_slot(void *arg, const struct slot_at *at, struct tb_err *err)
 {
-	struct matrix **x = &l->w->layers[at->layer].x[at->slot];
+	struct loader *l = arg;
+	struct layer *to = weights_at(l->w, at->slot, at->layer);
+	struct matrix **x = &to->x[at->slot];
 
+	if (slot_info(at->slot)->cols == DIM_NONE)
+		return load_vector(l, at, &to->v[at->slot]);
+	if (!slot_expert(at->slot))
+		return load_matrix(l, at, &to->m[at->slot]);
+	/* Experts come one after the other, stacked in one tensor or a tensor each. */
 	if (!*x && !(*x = tb_calloc(l->hp->experts, sizeof(**x))))
-		return tb_nomem(l->err);
+		return tb_nomem(err);
 	return load_matrix(l, at, &(*x)[at->expert]);
 }
 
 static enum tb_status
-load(void *arg, const struct slot_at *at, struct tb_err *err)
-{
-	struct loader *l = arg;
-	struct layer *to = weights_at(l->w, at->slot, at->layer);
-
-	(void)err;		/* which is l->err */
-	if (slot_expert(at->slot))
-		return load_expert(l, at);
-	if (slot_info(at->slot)->cols == DIM_NONE)
-		return load_vector(l, at, &to->v[at->slot]);
-	return load_matrix(l, at, &to->m[at->slot]);
-}
-
-static enum tb_status
-refuse(void *arg, const struct slot_wrong *w, struct tb_err *err)
+refuse_slot(void *arg, const struct slot_wrong *w, struct tb_err *err)
 {
 	const struct loader *l = arg;
 
@@ -146,7 +138,7 @@ weights_load(struct weights *w, const struct hparams *hp, const struct model *m,
 	     struct tb_err *err)
 {
 	struct loader l = { w, hp, m, err };
-	const struct slot_visitor visitor = { load, refuse, &l };
+	const struct slot_visitor visitor = { load_slot, refuse_slot, &l };
 	enum tb_status status = values_maps_open(&w->maps, m, err);
 
 	if (!status)
