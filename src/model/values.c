@@ -48,19 +48,6 @@ needs(const struct tensor *t, enum values_part p)
 
 /* ---- are its parts all there? ---- */
 
-static enum tb_status
-check_blocks(const struct tensor *t, struct tb_err *err)
-{
-	char name[SCHEME_NAME_MAX];
-
-	if (!scheme_readable(&t->scheme))
-		return tb_fail(err, TB_EUNSUP, "tensor %s: nobody decodes %s", t->name,
-			       scheme_name(&t->scheme, name));
-	if (t->elems % t->scheme.group || scheme_code_bytes(&t->scheme, t->elems) > t->weight.len)
-		return tb_fail(err, TB_EFORMAT, "tensor %s: it is shorter than its shape", t->name);
-	return TB_OK;
-}
-
 /* Rows and columns of one matrix, and how many the tensor is; false: none. */
 static bool
 matrices(const struct tensor *t, uint64_t *rows, uint64_t *cols, uint64_t *many)
@@ -71,63 +58,61 @@ matrices(const struct tensor *t, uint64_t *rows, uint64_t *cols, uint64_t *many)
 	return *many != 0;
 }
 
-static enum tb_status
-check_foreign(const struct tensor *t, struct tb_err *err)
-{
-	unsigned size = dtype_bits(t->scale.dtype) / 8;
-	uint64_t rows, cols, many;
-	struct foreign_need need;
-
-	if (!t->elems)
-		return TB_OK;
-	if (!matrices(t, &rows, &cols, &many) || !foreign_need(&t->scheme, rows, cols, &need) ||
-	    !t->has_scale || !size || need.codes * many > t->weight.len ||
-	    (need.scales * many * size > t->scale.len && t->scale.len != size) ||
-	    (t->has_bias && need.zeros * many > t->bias.len) ||
-	    (t->has_order && cols * many * 4 > t->order.len))
-		return tb_fail(err, TB_EFORMAT, "tensor %s: a part is shorter than its shape",
-			       t->name);
-	return TB_OK;
-}
-
-static enum tb_status
-check_groups(const struct tensor *t, struct tb_err *err)
+/* What one matrix (or all of another form) needs, and how many there are. */
+static bool
+needed(const struct tensor *t, struct foreign_need *need, uint64_t *many)
 {
 	const struct scheme *s = &t->scheme;
-	uint64_t scales;
+	uint64_t rows, cols;
 
-	if (!t->has_scale || t->has_bias != scheme_has_bias(s) || !s->group || t->elems % s->group)
-		return tb_fail(err, TB_EFORMAT, "tensor %s: its parts do not fit its scheme",
-			       t->name);
-	if (!dtype_bytes(t->scale.dtype, scheme_scales(s, t->elems), &scales) ||
-	    scheme_code_bytes(s, t->elems) > t->weight.len || scales > t->scale.len ||
-	    (t->has_bias && (scales > t->bias.len || t->bias.dtype != t->scale.dtype)))
-		return tb_fail(err, TB_EFORMAT, "tensor %s: a part is shorter than its shape",
-			       t->name);
-	return TB_OK;
+	if (scheme_foreign(s))
+		return matrices(t, &rows, &cols, many) && foreign_need(s, rows, cols, need);
+	*need = (struct foreign_need){ 0 };
+	*many = 1;
+	if (scheme_is_plain(s))
+		return dtype_bytes(s->dtype, t->elems, &need->codes);
+	if (!s->group || t->elems % s->group)
+		return false;
+	*need = (struct foreign_need){ scheme_code_bytes(s, t->elems), 0,
+				       scheme_scales(s, t->elems) };
+	return true;
 }
 
 /* What the scheme needs must be there: the decoder does not look back. */
-static enum tb_status
-check_sizes(const struct tensor *t, struct tb_err *err)
+static bool
+fits(const struct tensor *t)
 {
-	uint64_t need;
+	unsigned size = dtype_bits(t->scale.dtype) / 8;
+	uint64_t cols = t->ndim ? t->dim[t->ndim - 1] : 0, many, scales;
+	struct foreign_need need;
 
-	switch (scheme_form(&t->scheme)) {
-	case FORM_GROUPS:
-		return check_groups(t, err);
-	case FORM_BLOCKS:
-		return check_blocks(t, err);
-	case FORM_MATRIX:
-		return check_foreign(t, err);
-	default:
-		break;
-	}
-	if (!dtype_bytes(t->scheme.dtype, t->elems, &need) || need > t->weight.len)
-		return tb_fail(err, TB_EFORMAT, "tensor %s: %ju elements of %s do not fit %ju bytes",
-			       t->name, (uintmax_t)t->elems, dtype_name(t->scheme.dtype),
-			       (uintmax_t)t->weight.len);
-	return TB_OK;
+	if (!needed(t, &need, &many) || need.codes * many > t->weight.len)
+		return false;
+	if (!needs(t, PART_SCALE))
+		return true;
+	scales = need.scales * many * size;
+	if (!t->has_scale || !size)
+		return false;
+	if (scheme_foreign(&t->scheme))
+		return (scales <= t->scale.len || t->scale.len == size) &&
+		       (!t->has_bias || need.zeros * many <= t->bias.len) &&
+		       (!t->has_order || cols * many * 4 <= t->order.len);
+	return scales <= t->scale.len && t->has_bias == scheme_has_bias(&t->scheme) &&
+	       (!t->has_bias || (scales <= t->bias.len && t->bias.dtype == t->scale.dtype));
+}
+
+static enum tb_status
+check_parts(const struct tensor *t, struct tb_err *err)
+{
+	char name[SCHEME_NAME_MAX];
+
+	if (!scheme_readable(&t->scheme))
+		return tb_fail(err, TB_EUNSUP, "tensor %s: nobody decodes %s", t->name,
+			       scheme_name(&t->scheme, name));
+	if (!t->elems || fits(t))
+		return TB_OK;
+	return tb_fail(err, TB_EFORMAT, "tensor %s: a part is missing, or shorter than its shape "
+		       "as %s needs", t->name, scheme_name(&t->scheme, name));
 }
 
 enum tb_status
@@ -153,20 +138,16 @@ values_global(const struct tensor *t, const void *bytes, uint32_t nth, uint32_t 
 	return TB_OK;
 }
 
-/* Of one tensor, hence one number. */
-static enum tb_status
-read_global(struct values *v, struct tb_err *err)
+enum tb_status
+values_read_global(const struct model *m, const struct tensor *t, struct values_files *fs,
+		   float *out, struct tb_err *err)
 {
-	const struct tensor_part *p = &v->t->global;
-	uint8_t raw[8] = { 0 };
-	size_t len = p->len < sizeof(raw) ? (size_t)p->len : sizeof(raw);
-	enum tb_status status;
+	uint8_t raw[8] = { 0 };		/* one number, whatever its dtype */
+	size_t len = t->global.len < sizeof(raw) ? (size_t)t->global.len : sizeof(raw);
+	enum tb_status status = fs ? values_files_read(fs, &t->global, 0, raw, len, err)
+				   : values_bytes(m, &t->global, 0, len, raw, err);
 
-	if (!v->t->has_global || !needs(v->t, PART_GLOBAL))
-		return TB_OK;
-	status = v->files ? values_files_read(v->files, p, 0, raw, len, err)
-			  : values_bytes(v->m, p, 0, len, raw, err);
-	return status ? status : values_global(v->t, raw, 0, 1, &v->global, err);
+	return status ? status : values_global(t, raw, 0, 1, out, err);
 }
 
 /* Matrix number i as the decoder takes it. */
@@ -234,15 +215,21 @@ map_parts(struct values *v, bool all, struct tb_err *err)
 }
 
 enum tb_status
-values_open(struct values *v, const struct model *m, const struct tensor *t, struct tb_err *err)
+values_open(struct values *v, const struct model *m, const struct tensor *t,
+	    struct values_files *fs, struct tb_err *err)
 {
-	enum tb_status status = check_sizes(t, err);
+	enum tb_status status = check_parts(t, err);
+	char name[SCHEME_NAME_MAX];
 
 	values_init(v, m, t);
-	if (!status)
+	v->files = fs;
+	if (!status && fs && scheme_foreign(&t->scheme))
+		status = tb_fail(err, TB_EUNSUP, "tensor %s: %s is read as a whole", t->name,
+				 scheme_name(&t->scheme, name));
+	if (!status && !fs)
 		status = map_parts(v, false, err);
-	if (!status)
-		status = read_global(v, err);
+	if (!status && t->has_global && needs(t, PART_GLOBAL))
+		status = values_read_global(m, t, fs, &v->global, err);
 	if (!status)
 		status = check_order(v, err);
 	if (status)
@@ -261,21 +248,6 @@ values_open_parts(struct values *v, const struct model *m, const struct tensor *
 	if (status)
 		values_close(v);
 	return status;
-}
-
-enum tb_status
-values_open_in(struct values *v, const struct model *m, const struct tensor *t,
-	       struct values_files *fs, struct tb_err *err)
-{
-	enum tb_status status = check_sizes(t, err);
-	char name[SCHEME_NAME_MAX];
-
-	values_init(v, m, t);
-	v->files = fs;
-	if (!status && scheme_foreign(&t->scheme))
-		status = tb_fail(err, TB_EUNSUP, "tensor %s: %s is read as a whole", t->name,
-				 scheme_name(&t->scheme, name));
-	return status ? status : read_global(v, err);
 }
 
 void

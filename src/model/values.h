@@ -31,8 +31,10 @@ struct values {
 	float global;			/* multiplies all of it */
 };
 
+/* files NULL: its parts are mapped.  Else it is read through them; they must outlive it,
+ * values_close() may be left out, and it is not of a scheme that is read as whole matrices. */
 enum tb_status values_open(struct values *v, const struct model *m, const struct tensor *t,
-			   struct tb_err *err) TB_MUST_USE;
+			   struct values_files *files, struct tb_err *err) TB_MUST_USE;
 /* Its parts alone, all of them, of a scheme that nobody knows, too. */
 enum tb_status values_open_parts(struct values *v, const struct model *m, const struct tensor *t,
 				 struct tb_err *err) TB_MUST_USE;
@@ -67,10 +69,6 @@ enum tb_status values_files_read(struct values_files *fs, const struct tensor_pa
 				 uint64_t off, void *buf, size_t len, struct tb_err *err)
 	TB_MUST_USE;
 
-/* To be read through `fs`, which must outlive it; values_close() may be left out.  Not of
- * a scheme that is read as whole matrices. */
-enum tb_status values_open_in(struct values *v, const struct model *m, const struct tensor *t,
-			      struct values_files *fs, struct tb_err *err) TB_MUST_USE;
 /* What n elements from `first` on (whole groups) are stored as, into the caller's room;
  * of plain numbers and of blocks only `codes`. */
 enum tb_status values_read(const struct values *v, uint64_t first, size_t n,
@@ -87,6 +85,11 @@ enum tb_status values_bytes(const struct model *m, const struct tensor_part *par
  * each expert has its own.  A tensor that has none: 1. */
 enum tb_status values_global(const struct tensor *t, const void *bytes, uint32_t nth, uint32_t of,
 			     float *out, struct tb_err *err) TB_MUST_USE;
+
+/* Of a tensor that has one: its only number. */
+enum tb_status values_read_global(const struct model *m, const struct tensor *t,
+				  struct values_files *files, float *out, struct tb_err *err)
+	TB_MUST_USE;
 
 /* Files mapped whole at first need, for who keeps pointers into them. */
 struct values_maps {

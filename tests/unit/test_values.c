@@ -75,7 +75,7 @@ test_identity(void **state)
 	uint8_t raw[16];
 
 	(void)state;
-	assert_ok(values_open(&v, m, &m->tensors[0], &err), err);
+	assert_ok(values_open(&v, m, &m->tensors[0], NULL, &err), err);
 	assert_ok(values_files_open(&fs, m, &err), err);
 	assert_ok(values_files_read(fs, &m->tensors[0].weight, 0, raw, sizeof(raw), &err), err);
 	assert_ok(values_check(&v, &err), err);
@@ -85,7 +85,7 @@ test_identity(void **state)
 	assert_fails(values_files_read(fs, &m->tensors[0].weight, 0, raw, sizeof(raw), &err), err,
 		     TB_EIO, "changed while it was read");
 	values_files_close(fs);
-	assert_fails(values_open(&v, m, &m->tensors[0], &err), err, TB_EIO, "has changed");
+	assert_fails(values_open(&v, m, &m->tensors[0], NULL, &err), err, TB_EIO, "has changed");
 	assert_fails(values_bytes(m, &m->tensors[0].weight, 0, 4, raw, &err), err, TB_EIO,
 		     "has changed");
 	assert_fails(convert(m, "int4", &err), err, TB_EIO, "has changed");
@@ -119,10 +119,10 @@ test_zero_global(void **state)
 	(void)state;
 	assert_int_equal(m->ntensors, 1);
 	assert_true(m->tensors[0].global_inverse);
-	assert_fails(values_open(&v, m, &m->tensors[0], &err), err, TB_EFORMAT,
+	assert_fails(values_open(&v, m, &m->tensors[0], NULL, &err), err, TB_EFORMAT,
 		     "its global scale is zero");
 	assert_ok(values_files_open(&fs, m, &err), err);
-	assert_fails(values_open_in(&v, m, &m->tensors[0], fs, &err), err, TB_EFORMAT,
+	assert_fails(values_open(&v, m, &m->tensors[0], fs, &err), err, TB_EFORMAT,
 		     "its global scale is zero");
 	values_files_close(fs);
 	assert_fails(convert(m, "BF16", &err), err, TB_EFORMAT, "its global scale is zero");
@@ -135,7 +135,8 @@ test_zero_global(void **state)
 	m->tensors[0].global.len = 8;
 	assert_ok(values_global(&m->tensors[0], (float[]){ 0, 4 }, 1, 2, &out, &err), err);
 	assert_true(out == .25f);
-	assert_fails(values_open(&v, m, &m->tensors[0], &err), err, TB_EFORMAT, "not one number");
+	assert_fails(values_open(&v, m, &m->tensors[0], NULL, &err), err, TB_EFORMAT,
+		     "not one number");
 	model_free(m);
 }
 
@@ -153,8 +154,8 @@ test_short(void **state)
 	(void)state;
 	assert_ok(values_files_open(&fs, m, &err), err);
 	t.weight.len--;
-	assert_fails(values_open(&v, m, &t, &err), err, TB_EFORMAT, "do not fit");
-	assert_fails(values_open_in(&v, m, &t, fs, &err), err, TB_EFORMAT, "do not fit");
+	assert_fails(values_open(&v, m, &t, NULL, &err), err, TB_EFORMAT, "shorter");
+	assert_fails(values_open(&v, m, &t, fs, &err), err, TB_EFORMAT, "shorter");
 	assert_ok(values_open_parts(&v, m, &t, &err), err);
 	assert_int_equal(v.part[PART_WEIGHT].len, 2 * ELEMS - 1);
 	values_close(&v);
@@ -163,9 +164,9 @@ test_short(void **state)
 	assert_fails(values_bytes(m, &t.weight, 2 * ELEMS - 8, 8, raw, &err), err, TB_EUSAGE,
 		     "outside");
 	t.scheme = scheme_affine(4, 64);
-	assert_fails(values_open(&v, m, &t, &err), err, TB_EFORMAT, "do not fit its scheme");
+	assert_fails(values_open(&v, m, &t, NULL, &err), err, TB_EFORMAT, "missing");
 	t = m->tensors[0];
-	assert_ok(values_open_in(&v, m, &t, fs, &err), err);
+	assert_ok(values_open(&v, m, &t, fs, &err), err);
 	assert_ok(values_read(&v, ELEMS - 8, 8, &(struct quant_parts){ .codes = raw }, &err), err);
 	assert_int_equal(raw[7], 0x3f80 + (ELEMS - 1) % 100);
 	values_files_close(fs);
@@ -197,17 +198,17 @@ test_foreign(void **state)
 	t.scheme = (struct scheme){ .kind = SCHEME_INT8, .bits = 8, .group = SCHEME_PER_ROW };
 	t.has_scale = true;
 	t.scale = model_tensor(m, "b")->weight;
-	assert_ok(values_open(&v, m, &t, &err), err);
+	assert_ok(values_open(&v, m, &t, NULL, &err), err);
 	values_any(&v, 70, 50, out);
 	for (unsigned i = 0; i < 50; i++)
 		assert_true(out[i] == (float)codes[70 + i] * scales[(70 + i) / 32]);
 	assert_ok(values_check(&v, &err), err);
 	values_close(&v);
 	assert_ok(values_files_open(&fs, m, &err), err);
-	assert_fails(values_open_in(&v, m, &t, fs, &err), err, TB_EUNSUP, "as a whole");
+	assert_fails(values_open(&v, m, &t, fs, &err), err, TB_EUNSUP, "as a whole");
 	values_files_close(fs);
 	t.scale.len = 12;
-	assert_fails(values_open(&v, m, &t, &err), err, TB_EFORMAT, "shorter");
+	assert_fails(values_open(&v, m, &t, NULL, &err), err, TB_EFORMAT, "shorter");
 	model_free(m);
 }
 
@@ -223,7 +224,7 @@ test_wide(void **state)
 	float out[3];
 
 	(void)state;
-	assert_ok(values_open(&v, m, &m->tensors[0], &err), err);
+	assert_ok(values_open(&v, m, &m->tensors[0], NULL, &err), err);
 	assert_true(values_wide(&v));
 	values_f64(&v, 0, 3, wide);
 	values_f32(&v, 0, 3, out);
@@ -285,7 +286,7 @@ test_blob(void **state)
 
 	(void)state;
 	memcpy(m->files[0].digest, "sha256:00", 10);
-	assert_ok(values_open(&v, m, &m->tensors[0], &err), err);
+	assert_ok(values_open(&v, m, &m->tensors[0], NULL, &err), err);
 	touch(m);
 	assert_ok(values_check(&v, &err), err);
 	values_close(&v);

@@ -172,7 +172,7 @@ produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
 	const struct quant_parts room = { w->src, w->in.scales, w->in.biases };
 	const struct quant_parts *made = t->what == BLOB_PACKED ? &room : &w->out;
 	struct values v;
-	enum tb_status status = values_open_in(&v, b->plan->model, r->src, b->files, err);
+	enum tb_status status = values_open(&v, b->plan->model, r->src, b->files, err);
 
 	data[0] = made->codes;
 	data[1] = made->scales;
@@ -186,17 +186,6 @@ produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
 	     : window_encode(w, r->src, &r->target, b->plan->flavour, t->first, t->n, err);
 }
 
-/* One F32, whatever it is in the source. */
-static enum tb_status
-produce_global(const struct blob *b, const struct tensor *t, float *out, struct tb_err *err)
-{
-	uint8_t raw[8] = { 0 };
-	size_t len = t->global.len < sizeof(raw) ? (size_t)t->global.len : sizeof(raw);
-	enum tb_status status = values_files_read(b->files, &t->global, 0, raw, len, err);
-
-	return status ? status : values_global(t, raw, 0, 1, out, err);
-}
-
 /* Puts the bytes of a task into buffers: data[i] has t->chunk[i].len of them. */
 static enum tb_status
 produce(const struct blob *b, const struct blob_task *t, struct window *w, const void *data[3],
@@ -206,7 +195,8 @@ produce(const struct blob *b, const struct blob_task *t, struct window *w, const
 	if (t->what == BLOB_COPY)
 		return values_files_read(b->files, t->part, t->first, w->src, t->n, err);
 	if (t->what == BLOB_GLOBAL)
-		return produce_global(b, b->plan->rows[t->row].src, (float *)w->src, err);
+		return values_read_global(b->plan->model, b->plan->rows[t->row].src, b->files,
+					  (float *)w->src, err);
 	return produce_elems(b, t, w, data, err);
 }
 

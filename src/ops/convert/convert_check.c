@@ -28,7 +28,7 @@ expected(struct check *c, const struct plan_out *o, size_t n, struct tb_err *err
 	const struct plan_piece *piece = &c->p->parts->pieces[o->piece];
 	const struct plan_row *r = &c->p->rows[piece->row];
 	struct values v;
-	enum tb_status status = values_open_in(&v, c->p->model, r->src, c->source, err);
+	enum tb_status status = values_open(&v, c->p->model, r->src, c->source, err);
 
 	if (!status)
 		status = window_load(c->was, &v, piece->first, n, err);
@@ -61,7 +61,7 @@ sample(struct check *c, const struct plan_out *o, const struct tensor *t, struct
 		return TB_OK;
 	status = expected(c, o, n, err);
 	if (!status)
-		status = values_open_in(&v, c->m, t, c->made, err);
+		status = values_open(&v, c->m, t, c->made, err);
 	if (!status)
 		status = window_load(c->is, &v, 0, n, err);
 	if (status)

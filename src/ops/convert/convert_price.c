@@ -55,7 +55,7 @@ price(struct pricing *p, struct window *w, struct plan_sample *s, struct tb_err 
 	uint64_t step = blocks > STRETCHES ? blocks / STRETCHES : 1;
 	struct quant_error e = { 0 };
 	struct values v;
-	enum tb_status status = values_open_in(&v, p->model, t, p->files, err);
+	enum tb_status status = values_open(&v, p->model, t, p->files, err);
 
 	for (uint64_t b = 0; b < blocks && !status; b += step) {
 		uint64_t first = b * STRETCH, left = t->elems - first;

@@ -17,7 +17,7 @@ enum tb_status window_init(struct window *w, struct tb_err *err) TB_MUST_USE;
 void window_free(struct window *w);
 
 /* w->src: n elements from `first` on (both multiples of the group) of a tensor opened with
- * values_open_in(), in the dtype values_dtype(), as MLX gives them back; of what is
+ * values_open(), in the dtype values_dtype(), as MLX gives them back; of what is
  * quantized also w->f32, where nothing is rounded.  A value that is not finite is an
  * error. */
 enum tb_status window_read(struct window *w, const struct values *v, uint64_t first, size_t n,

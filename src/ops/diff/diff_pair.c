@@ -75,7 +75,7 @@ open_side(struct diff_pair *p, struct values *r, const struct model *m,
 	if (s->first % 8 && scheme_is_plain(&s->t->scheme) && s->t->scheme.bits < 8)
 		return tb_fail(err, TB_EUNSUP, "tensor %s: its experts share bytes", s->t->name);
 	if (!p->opaque)
-		return values_open(r, m, s->t, err);
+		return values_open(r, m, s->t, NULL, err);
 	if (s->expert == DIFF_WHOLE && diff_same_coding(p->row) && !s->t->has_global)
 		return values_open_parts(r, m, s->t, err);
 	return tb_fail(err, TB_EUNSUP, "tensor %s: its values cannot be compared, nobody decodes %s",

@@ -126,7 +126,7 @@ block_read(const struct model *m, const struct tensor *t, uint64_t index, struct
 	out->n = t->elems - out->first < each ? (unsigned)(t->elems - out->first) : each;
 	out->off = scheme_code_bytes(&t->scheme, out->first);
 	out->len = scheme_code_bytes(&t->scheme, out->n);
-	status = values_open(&v, m, t, err);
+	status = values_open(&v, m, t, NULL, err);
 	if (status)
 		return status;
 	values_any(&v, out->first, out->n, out->value);

@@ -157,7 +157,7 @@ op_heat(struct op_ctx *ctx, const struct heat_request *req, struct tb_job *job,
 	status = shape(req, out, &p.cols, err);
 	if (status || !out->rows || !out->cols)
 		return status;
-	status = values_open(&values, req->model, t, err);
+	status = values_open(&values, req->model, t, NULL, err);
 	if (status) {
 		heat_free(out);
 		return status;

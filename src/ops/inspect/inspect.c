@@ -205,7 +205,7 @@ inspect_compute(struct op_ctx *ctx, const struct inspect_request *req, struct in
 	struct pass p = { .values = &values, .job = job, .elems = req->tensor->elems,
 			  .bytes = req->tensor->bytes };
 	struct stats all;
-	enum tb_status status = values_open(&values, req->model, req->tensor, err);
+	enum tb_status status = values_open(&values, req->model, req->tensor, NULL, err);
 
 	if (status)
 		return status;

@@ -38,7 +38,7 @@ inspect_values(const struct model *m, const struct tensor *t, const struct inspe
 		return tb_fail(err, TB_EUSAGE, "at most %u values at a time", INSPECT_VALUES_MAX);
 	if (!size)
 		return TB_OK;
-	status = values_open(&r, m, t, err);
+	status = values_open(&r, m, t, NULL, err);
 	if (status)
 		return status;
 	for (uint64_t i = 0; i < w->rows; i++)

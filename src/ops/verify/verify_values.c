@@ -22,7 +22,7 @@ scan_tensor(struct verify_run *r, struct values_files *fs, const struct model *f
 	const struct tensor t = { .name = v->name, .scheme = *s, .weight = { .off = v->off,
 		.len = v->len }, .elems = v->len / scheme_code_bytes(s, group) * group };
 	struct values values;
-	enum tb_status status = values_open_in(&values, file, &t, fs, err);
+	enum tb_status status = values_open(&values, file, &t, fs, err);
 
 	stats_init(out);
 	for (uint64_t at = 0; !status && at < t.elems; at += WINDOW) {
