@@ -10,9 +10,7 @@
 #include "src/base/opt.h"
 
 struct cJSON;
-struct tb_buf;
 struct config;
-struct db;
 struct model;
 struct model_loc;
 struct op_ctx;
@@ -69,14 +67,9 @@ int cli_main(int argc, char **argv, const struct cli_screens *screens);
 /* The index, stores and workers that the global options name. */
 enum tb_status cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
 
-/* The index for reading; tells (cli_note) when it is empty or was not trusted. */
-enum tb_status cli_index(const struct cli *cli, const struct op_ctx *ctx, struct db **out,
-			 struct tb_err *err) TB_MUST_USE;
 /* The model that REF names, opened; model_free() it. */
 enum tb_status cli_model(const struct cli *cli, const char *ref, struct model **out,
 			 struct tb_err *err) TB_MUST_USE;
-/* Has it parts that cannot be read?  (Kinds that nobody reads yet have none.) */
-bool cli_model_damaged(const struct model *m);
 
 /* Parses a command's own options (a table ended by name NULL) and the global ones
  * (a letter that both have is the command's), and prints its --help.  false: return
@@ -86,6 +79,8 @@ bool cli_parse(struct cli *cli, const struct tb_opt *opts, int *argc, char **arg
 
 /* "tbtui: message" on standard error, cleaned; CLI_FAILED. */
 enum cli_exit cli_fail(const struct tb_err *err);
+/* The same of how the command was called. */
+enum cli_exit cli_usage(const char *fmt, ...) TB_PRINTF(1, 2);
 /* The same of what was done, but for that; CLI_WRONG. */
 enum cli_exit cli_complain(const struct tb_err *err);
 /* Something to know, on standard error, cleaned; "" and --quiet: nothing. */
@@ -100,10 +95,11 @@ void cli_put_buf(const struct tb_buf *b);
 void cli_explain(const struct cli *cli, const struct op_ctx *ctx, const char *text);
 /* One document and a newline on standard output; frees it. */
 enum cli_exit cli_print_json(struct cJSON *doc);
-/* A string from outside, cleaned, on standard output; cols 0 = whole. */
+/* A string from outside, cleaned, on standard output. */
 void cli_put(const char *s);
-void cli_put_cols(const char *s, unsigned cols);
-/* The same of a text of several lines; no newline is added. */
+/* A line of such strings, cleaned as a whole. */
+void cli_line(const char *fmt, ...) TB_PRINTF(1, 2);
+/* cli_put() of a text of several lines; no newline is added. */
 void cli_put_lines(const char *text, size_t len);
 
 /* Runs fn(arg, job, err) here while its progress is drawn on standard error (when
@@ -117,6 +113,10 @@ enum tb_status cli_run(const struct cli *cli, const char *title, cli_op *fn, voi
 struct tb_progress;
 void cli_progress_line(struct tb_buf *out, const char *title, const struct tb_progress *p,
 		       size_t cols);
+
+/* An operand that is a text; "-": standard input.  Appended to *out, which says how much is
+ * too long. */
+enum tb_status cli_read_text(const char *arg, struct tb_buf *out, struct tb_err *err) TB_MUST_USE;
 
 /* true = yes. Asks on the terminal; --yes answers; without both TB_EUSAGE. */
 enum tb_status cli_confirm(const struct cli *cli, const char *question, bool *yes,

@@ -35,30 +35,11 @@ run_json(const struct db_run *r)
 	return o;
 }
 
-static void
-run_row(struct cli_table *t, const struct db_run *r)
-{
-	char time[32], bytes[16];
-
-	cli_cellf(t, "%jd", (intmax_t)r->id);
-	cli_cell(t, tb_time_rfc3339(r->started_ns, time));
-	cli_cell(t, run_state_word(r->state));
-	cli_cellf(t, "%ju", (uintmax_t)r->models);
-	cli_cellf(t, "%ju", (uintmax_t)r->blobs);
-	cli_cell(t, tb_human_bytes(r->bytes, bytes));
-	cli_cellf(t, "%ju", (uintmax_t)r->errors);
-	cli_cellf(t, "%ju", (uintmax_t)r->notes);
-	cli_cell(t, *r->scope ? r->scope : "all models");
-}
-
 static enum cli_exit
-list(const struct cli *cli, struct db *db, int argc, char **argv)
+audit_list(const struct cli *cli, struct db *db, int argc, char **argv)
 {
-	static const char *const titles[] = { "RUN", "STARTED", "STATE", "MODELS", "BLOBS",
-		"BYTES", "ERRORS", "NOTES", "SCOPE" };
-	struct cli_table t = { .align = "rllrrrrrm", .drop = "013675284",
-			       .wide = cli->wide };
-	cJSON *o, *runs_list;
+	struct cli_table t = { .align = "rllrrrrrm", .drop = "013675284", .wide = cli->wide };
+	cJSON *o, *list;
 	struct db_runs runs;
 	struct tb_err err;
 	bool ok;
@@ -69,17 +50,28 @@ list(const struct cli *cli, struct db *db, int argc, char **argv)
 		return cli_fail(&err);
 	if (cli->json) {
 		o = json_object();
-		runs_list = json_array();
+		list = json_array();
 		for (size_t i = 0; i < runs.n; i++)
-			json_push(runs_list, run_json(&runs.rows[i]));
-		json_set(o, "runs", runs_list);
+			json_push(list, run_json(&runs.rows[i]));
+		json_set(o, "runs", list);
 		tb_arena_free(&runs.mem);
 		return cli_print_json(o);
 	}
-	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
-		cli_cell(&t, titles[i]);
-	for (size_t i = 0; i < runs.n; i++)
-		run_row(&t, &runs.rows[i]);
+	cli_cells(&t, "RUN", "STARTED", "STATE", "MODELS", "BLOBS", "BYTES", "ERRORS", "NOTES",
+		  "SCOPE", NULL);
+	for (size_t i = 0; i < runs.n; i++) {
+		const struct db_run *r = &runs.rows[i];
+		char time[32], bytes[16];
+
+		cli_cell_u64(&t, (uint64_t)r->id);
+		cli_cells(&t, tb_time_rfc3339(r->started_ns, time), run_state_word(r->state), NULL);
+		cli_cell_u64(&t, r->models);
+		cli_cell_u64(&t, r->blobs);
+		cli_cell(&t, tb_human_bytes(r->bytes, bytes));
+		cli_cell_u64(&t, r->errors);
+		cli_cell_u64(&t, r->notes);
+		cli_cell(&t, *r->scope ? r->scope : "all models");
+	}
 	ok = cli_table_end(&t);
 	tb_arena_free(&runs.mem);
 	return ok ? CLI_OK : CLI_FAILED;
@@ -88,7 +80,7 @@ list(const struct cli *cli, struct db *db, int argc, char **argv)
 /* ---- show ---- */
 
 static enum tb_status
-load(struct report *r, struct db *db, const char *number, struct tb_err *err)
+audit_load(struct report *r, struct db *db, const char *number, struct tb_err *err)
 {
 	uint64_t n = 0;
 
@@ -98,13 +90,13 @@ load(struct report *r, struct db *db, const char *number, struct tb_err *err)
 }
 
 static enum cli_exit
-show(const struct cli *cli, struct db *db, int argc, char **argv)
+audit_show(const struct cli *cli, struct db *db, int argc, char **argv)
 {
 	struct report r;
 	struct tb_err err;
 	enum cli_exit status;
 
-	if (load(&r, db, argc > 0 ? argv[0] : NULL, &err))
+	if (audit_load(&r, db, argc > 0 ? argv[0] : NULL, &err))
 		return cli_fail(&err);
 	status = cli_print_report(cli, &r, REPORT_TEXT);
 	if (status == CLI_OK)
@@ -115,24 +107,18 @@ show(const struct cli *cli, struct db *db, int argc, char **argv)
 
 /* ---- diff ---- */
 
-#define CODE_COLS 15
-
 static void
 put_findings(const char *word, const struct db_finding *const *f, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		printf("%-6s  %-7s  ", word, severity_word(f[i]->severity));
-		cli_put_cols(f[i]->code, CODE_COLS);
-		fputs("  ", stdout);
-		cli_put(f[i]->message);
-		putchar('\n');
-	}
+	for (size_t i = 0; i < n; i++)
+		cli_line("%-6s  %-7s  %-15s  %s", word, severity_word(f[i]->severity), f[i]->code,
+			 f[i]->message);
 }
 
 static void
 set_findings(cJSON *o, const char *key, const struct db_finding *const *f, size_t n)
 {
-	cJSON *list_ = json_array();
+	cJSON *list = json_array();
 
 	for (size_t i = 0; i < n; i++) {
 		cJSON *x = json_object();
@@ -142,9 +128,9 @@ set_findings(cJSON *o, const char *key, const struct db_finding *const *f, size_
 		json_set_str(x, "model", f[i]->model);
 		json_set_str(x, "blob", f[i]->blob);
 		json_set_str(x, "message", f[i]->message);
-		json_push(list_, x);
+		json_push(list, x);
 	}
-	json_set(o, key, list_);
+	json_set(o, key, list);
 }
 
 static enum cli_exit
@@ -166,7 +152,7 @@ print_diff(const struct cli *cli, const struct report_diff *d)
 }
 
 static enum cli_exit
-diff(const struct cli *cli, struct db *db, int argc, char **argv)
+audit_diff(const struct cli *cli, struct db *db, int argc, char **argv)
 {
 	struct report a = { 0 }, b = { 0 };
 	struct report_diff d = { 0 };
@@ -174,7 +160,7 @@ diff(const struct cli *cli, struct db *db, int argc, char **argv)
 	struct tb_err err;
 
 	(void)argc;
-	if (load(&a, db, argv[0], &err) || load(&b, db, argv[1], &err) ||
+	if (audit_load(&a, db, argv[0], &err) || audit_load(&b, db, argv[1], &err) ||
 	    report_compare(&a.findings, &b.findings, &d, &err)) {
 		status = cli_fail(&err);
 	} else {
@@ -192,7 +178,7 @@ diff(const struct cli *cli, struct db *db, int argc, char **argv)
 
 /* Verifies again what a kept report was about, and says what became of its findings. */
 static enum cli_exit
-check(const struct cli *cli, struct op_ctx *ctx, const char *path)
+audit_check(const struct cli *cli, struct op_ctx *ctx, const char *path)
 {
 	struct report_file was = { 0 };
 	struct report now = { 0 };
@@ -228,41 +214,36 @@ static const struct {
 	const char *name;
 	int min, max;
 	enum cli_exit (*run)(const struct cli *cli, struct db *db, int argc, char **argv);
-} verbs[] = {
-	{ "list", 0, 0, list },
-	{ "show", 0, 1, show },
-	{ "diff", 2, 2, diff },
+} audit_verbs[] = {
+	{ "list", 0, 0, audit_list },
+	{ "show", 0, 1, audit_show },
+	{ "diff", 2, 2, audit_diff },
 };
+#define AUDIT_VERBS (sizeof(audit_verbs) / sizeof(*audit_verbs))
 
 static enum cli_exit
-with_db(const struct cli *cli, struct op_ctx *ctx, size_t verb, int argc, char **argv)
+audit(const struct cli *cli, struct op_ctx *ctx, int argc, char **argv)
 {
-	struct db *db;
-	struct tb_err err;
+	const char *verb = argc ? argv[0] : "list";
 	enum cli_exit status;
+	struct tb_err err;
+	struct db *db;
+	size_t i = 0;
 
+	if (!strcmp(verb, "check") && argc == 2)
+		return audit_check(cli, ctx, argv[1]);
+	argc = argc ? argc - 1 : 0;
+	while (i < AUDIT_VERBS && (strcmp(audit_verbs[i].name, verb) ||
+				   argc > audit_verbs[i].max || argc < audit_verbs[i].min))
+		i++;
+	if (i == AUDIT_VERBS)
+		return cli_usage("audit: list, show [N], diff N M, or check FILE");
 	if (db_open_read(&db, ctx->db_path, &err))
 		return cli_fail(&err);
 	cli_note(cli, db_notice(db));
-	status = verbs[verb].run(cli, db, argc, argv);
+	status = audit_verbs[i].run(cli, db, argc, argv + 1);
 	db_close(db);
 	return status;
-}
-
-static enum cli_exit
-dispatch(const struct cli *cli, struct op_ctx *ctx, int argc, char **argv)
-{
-	const char *verb = argc ? argv[0] : "list";
-	struct tb_err err;
-
-	if (!strcmp(verb, "check") && argc == 2)
-		return check(cli, ctx, argv[1]);
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-		if (!strcmp(verbs[i].name, verb) && argc - 1 <= verbs[i].max &&
-		    argc - 1 >= (argc ? verbs[i].min : -1))
-			return with_db(cli, ctx, i, argc ? argc - 1 : 0, argv + 1);
-	(void)tb_fail(&err, TB_EUSAGE, "audit: list, show [N], diff N M, or check FILE");
-	return cli_fail(&err);
 }
 
 COMMAND(cli_audit, "audit", "[list|show N|diff N M|check FILE]", "earlier verify runs")
@@ -275,7 +256,7 @@ COMMAND(cli_audit, "audit", "[list|show N|diff N M|check FILE]", "earlier verify
 		return status;
 	if (cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
-	status = dispatch(cli, &ctx, argc - 1, argv + 1);
+	status = audit(cli, &ctx, argc - 1, argv + 1);
 	op_ctx_free(&ctx);
 	return status;
 }

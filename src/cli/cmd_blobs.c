@@ -2,21 +2,17 @@
  * them. */
 #include "config.h"
 
-#include "src/cli/cli.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/blob.h"
 #include "db/copies.h"
 #include "src/base/file.h"
 #include "src/base/sha256.h"
 #include "src/base/text.h"
-#include "src/cli/copies.h"
+#include "src/cli/index.h"
 #include "src/cli/table.h"
 #include "src/format/json.h"
-#include "src/ops/home/home.h"
 
 static cJSON *
 blob_json(const struct db_blob *b)
@@ -39,73 +35,60 @@ blob_json(const struct db_blob *b)
 }
 
 static enum cli_exit
-blobs_json(const struct db_blobs *blobs)
+blobs_print(const struct cli *cli, const struct db_blobs *blobs)
 {
-	cJSON *o = json_object(), *list = json_array();
-	uint64_t size = 0;
-
-	for (size_t i = 0; i < blobs->n; i++) {
-		json_push(list, blob_json(&blobs->rows[i]));
-		size += blobs->rows[i].missing ? 0 : blobs->rows[i].size;
-	}
-	json_set(o, "blobs", list);
-	json_set_u64(o, "size", size);
-	return cli_print_json(o);
-}
-
-static enum cli_exit
-blobs_text(const struct cli *cli, const struct db_blobs *blobs)
-{
-	static const char *const titles[] = { "DIGEST OR FILE", "KIND", "SIZE", "OWNERS", "STATE" };
 	struct cli_table t = { .align = "elrrl", .drop = "04132", .wide = cli->wide };
+	cJSON *o, *list;
 	uint64_t size = 0;
 	char human[16];
 
-	for (size_t i = 0; blobs->n && i < sizeof(titles) / sizeof(*titles); i++)
-		cli_cell(&t, titles[i]);
+	for (size_t i = 0; i < blobs->n; i++)
+		size += blobs->rows[i].missing ? 0 : blobs->rows[i].size;
+	if (cli->json) {
+		o = json_object();
+		list = json_array();
+		for (size_t i = 0; i < blobs->n; i++)
+			json_push(list, blob_json(&blobs->rows[i]));
+		json_set(o, "blobs", list);
+		json_set_u64(o, "size", size);
+		return cli_print_json(o);
+	}
+	if (blobs->n)
+		cli_cells(&t, "DIGEST OR FILE", "KIND", "SIZE", "OWNERS", "STATE", NULL);
 	for (size_t i = 0; i < blobs->n; i++) {
 		const struct db_blob *b = &blobs->rows[i];
 
-		cli_cell(&t, *b->digest ? b->digest : b->path);
-		cli_cell(&t, b->young ? "young" : b->unclear ? "unclear"
-			     : b->kind == DB_FILE_BLOB && *b->media ? b->media
-			     : db_file_word(b->kind));
-		cli_cell(&t, tb_human_bytes(b->size, human));
-		cli_cellf(&t, "%ju", (uintmax_t)b->owners);
+		cli_cells(&t, *b->digest ? b->digest : b->path,
+			  b->young ? "young" : b->unclear ? "unclear"
+			  : b->kind == DB_FILE_BLOB && *b->media ? b->media
+			  : db_file_word(b->kind), tb_human_bytes(b->size, human), NULL);
+		cli_cell_u64(&t, b->owners);
 		cli_cell(&t, db_state_word(b->state));
-		size += b->missing ? 0 : b->size;
 	}
 	if (!cli_table_end(&t))
 		return CLI_FAILED;
-	printf("%zu file%s, %s\n", blobs->n, tb_plural(blobs->n),
-	       tb_human_bytes(size, human));
+	printf("%zu file%s, %s\n", blobs->n, tb_plural(blobs->n), tb_human_bytes(size, human));
 	return CLI_OK;
 }
 
 static enum cli_exit
-blobs(const struct cli *cli, struct op_ctx *ctx, enum db_blob_set set, struct db_query *q)
+blobs_of(const struct cli *cli, struct cli_index *x, enum db_blob_set set, struct db_query *q)
 {
 	struct db_totals t;
 	struct db_blobs found;
-	struct db *db;
 	struct tb_err err;
 	enum cli_exit status;
 
-	q->roots = cli->stores.n ? &ctx->roots : NULL;
-	if (cli_index(cli, ctx, &db, &err))
+	q->roots = x->roots;
+	if (db_totals(x->db, q->roots, &t, &err) || db_blobs(x->db, set, q, &found, &err))
 		return cli_fail(&err);
-	if (db_totals(db, q->roots, &t, &err) || db_blobs(db, set, q, &found, &err))
-		status = cli_fail(&err);
-	else {
-		status = cli->json ? blobs_json(&found) : blobs_text(cli, &found);
-		tb_arena_free(&found.mem);
-		/* "No orphans" is no answer where nobody looked. */
-		if (status == CLI_OK && !t.scanned_ns) {
-			cli_note(cli, q->roots ? "not indexed yet; \"scan\" with the same -s does it" : "");
-			status = CLI_WRONG;
-		}
+	status = blobs_print(cli, &found);
+	tb_arena_free(&found.mem);
+	/* "No orphans" is no answer where nobody looked. */
+	if (status == CLI_OK && !t.scanned_ns) {
+		cli_note(cli, q->roots ? "not indexed yet; \"scan\" with the same -s does it" : "");
+		status = CLI_WRONG;
 	}
-	db_close(db);
 	return status;
 }
 
@@ -126,7 +109,7 @@ COMMAND(cli_blobs, "blobs", "", "content-addressed files and how many models use
 	};
 	enum db_blob_set set;
 	enum cli_exit status;
-	struct op_ctx ctx;
+	struct cli_index x;
 	struct tb_err err;
 
 	if (!cli_parse(cli, opts, &argc, argv, 0, 0, &status))
@@ -138,10 +121,10 @@ COMMAND(cli_blobs, "blobs", "", "content-addressed files and how many models use
 	}
 	set = orphans ? DB_BLOBS_ORPHANS : shared ? DB_BLOBS_SHARED
 	    : missing ? DB_BLOBS_MISSING : left ? DB_BLOBS_LEFT : DB_BLOBS_ALL;
-	if (cli_ctx(cli, &ctx, &err))
-		return cli_fail(&err);
-	status = copies ? cli_copies(cli, &ctx, true) : blobs(cli, &ctx, set, &q);
-	op_ctx_free(&ctx);
+	if (copies)
+		return cli_copies(cli, true);
+	status = cli_index_open(&x, cli, &err) ? cli_fail(&err) : blobs_of(cli, &x, set, &q);
+	cli_index_close(&x);
 	return status;
 }
 
@@ -192,7 +175,7 @@ find_copy(const struct cli *cli, struct db *db, const char *path, struct db_blob
 }
 
 static enum tb_status
-find(const struct cli *cli, struct db *db, const char *text, struct db_blobs *out,
+whose_find(const struct cli *cli, struct db *db, const char *text, struct db_blobs *out,
      struct db_copies *tensors, struct tb_err *err)
 {
 	char hex[2 * TB_SHA256_LEN + 1];
@@ -233,9 +216,8 @@ put_held(const struct cli *cli, struct db *db, const struct db_blob *b, const st
 		json_push(list, o);
 		if (cli->json)
 			continue;
-		fputs("      tensor ", stdout);
-		cli_put(held.rows[i].tensor);
-		printf(" at byte %ju\n", (uintmax_t)held.rows[i].off);
+		cli_line("      tensor %s at byte %ju", held.rows[i].tensor,
+			 (uintmax_t)held.rows[i].off);
 	}
 	if (!status && held.n < held.total)
 		printf("      and %ju more\n", (uintmax_t)(held.total - held.n));
@@ -252,17 +234,13 @@ put_owners(const struct cli *cli, struct db *db, const struct db_blob *b, bool a
 	struct db_models owners;
 	enum tb_status status = db_blob_owners(db, b->id, &owners, err);
 
-	if (!status && !cli->json) {
-		cli_put(alone && *b->digest ? b->digest : b->path);
-		puts(owners.n ? "" : "  (no model uses it)");
-	}
+	if (!status && !cli->json)
+		cli_line("%s%s", alone && *b->digest ? b->digest : b->path,
+			 owners.n ? "" : "  (no model uses it)");
 	for (size_t i = 0; !status && i < owners.n; i++) {
 		json_push_str(names, owners.rows[i].name);
-		if (!cli->json) {
-			fputs("  ", stdout);
-			cli_put(owners.rows[i].name);
-			putchar('\n');
-		}
+		if (!cli->json)
+			cli_line("  %s", owners.rows[i].name);
 		status = put_held(cli, db, b, &owners.rows[i], held, err);
 	}
 	tb_arena_free(&owners.mem);
@@ -287,63 +265,46 @@ put_tensors(const struct cli *cli, const struct db_copies *tensors, cJSON *list)
 			continue;
 		if (!i || strcmp(x->digest, tensors->rows[i - 1].digest))
 			printf("tensor %s\n", x->digest);
-		fputs("  ", stdout);
-		cli_put(x->model);
-		fputs("  ", stdout);
-		cli_put(x->tensor);
-		putchar('\n');
+		cli_line("  %s  %s", x->model, x->tensor);
 	}
-}
-
-static enum cli_exit
-whose(const struct cli *cli, struct op_ctx *ctx, const char *text)
-{
-	struct db_blobs found = { 0 };
-	struct db_copies tensors = { 0 };
-	cJSON *list = json_array(), *more = json_array(), *o = json_object();
-	struct db *db = NULL;
-	struct tb_err err;
-	enum tb_status status = cli_index(cli, ctx, &db, &err);
-	enum cli_exit done;
-	size_t n;
-
-	if (!status)
-		status = find(cli, db, text, &found, &tensors, &err);
-	for (size_t i = 0; !status && i < found.n; i++)
-		status = put_owners(cli, db, &found.rows[i], found.n == 1, list, &err);
-	if (!status)
-		put_tensors(cli, &tensors, more);
-	json_set(o, "blobs", list);
-	json_set(o, "tensors", more);
-	n = found.n + tensors.n;
-	tb_arena_free(&found.mem);
-	tb_arena_free(&tensors.mem);
-	db_close(db);
-	if (status) {
-		json_free(o);
-		return cli_fail(&err);
-	}
-	done = CLI_OK;
-	if (cli->json)
-		done = cli_print_json(o);
-	else
-		json_free(o);
-	if (!n)
-		cli_note(cli, "nothing in the index holds that");
-	return done == CLI_OK && !n ? CLI_WRONG : done;
 }
 
 COMMAND(cli_whose, "whose", "DIGEST|FILE", "the models that use a blob")
 {
-	enum cli_exit status;
-	struct op_ctx ctx;
+	struct db_blobs found = { 0 };
+	struct db_copies tensors = { 0 };
+	struct cli_index x;
+	cJSON *list, *more, *o;
+	enum cli_exit done;
+	enum tb_status status;
 	struct tb_err err;
+	size_t n;
 
-	if (!cli_parse(cli, NULL, &argc, argv, 1, 1, &status))
-		return status;
-	if (cli_ctx(cli, &ctx, &err))
+	if (!cli_parse(cli, NULL, &argc, argv, 1, 1, &done))
+		return done;
+	list = json_array();
+	more = json_array();
+	o = json_object();
+	json_set(o, "blobs", list);
+	json_set(o, "tensors", more);
+	status = cli_index_open(&x, cli, &err);
+	if (!status)
+		status = whose_find(cli, x.db, argv[1], &found, &tensors, &err);
+	for (size_t i = 0; !status && i < found.n; i++)
+		status = put_owners(cli, x.db, &found.rows[i], found.n == 1, list, &err);
+	if (!status)
+		put_tensors(cli, &tensors, more);
+	n = found.n + tensors.n;
+	tb_arena_free(&found.mem);
+	tb_arena_free(&tensors.mem);
+	cli_index_close(&x);
+	if (!status && cli->json)
+		done = cli_print_json(o);
+	else
+		json_free(o);
+	if (status)
 		return cli_fail(&err);
-	status = whose(cli, &ctx, argv[1]);
-	op_ctx_free(&ctx);
-	return status;
+	if (!n)
+		cli_note(cli, "nothing in the index holds that");
+	return done == CLI_OK && !n ? CLI_WRONG : done;
 }

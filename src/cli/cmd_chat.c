@@ -38,22 +38,14 @@ show_wrapped(void *arg, const char *text, size_t len)
 	tb_buf_free(&out);
 }
 
-static void
-no_text(void *arg, const char *text, size_t len)
-{
-	(void)arg;
-	(void)text;
-	(void)len;
-}
-
 static enum tb_status
-say(void *arg, struct tb_job *job, struct tb_err *err)
+chat_turn(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct chatting *c = arg;
 	struct wrap wrap = WRAP(cli_columns());
 	struct tb_buf last = TB_BUF(2u << 20);
-	gen_text_fn *fn = c->cli->json ? no_text : wrap.columns == SIZE_MAX ? run_show_text
-									: show_wrapped;
+	gen_text_fn *fn = c->cli->json || wrap.columns == SIZE_MAX ? run_text(c->cli)
+								   : show_wrapped;
 	enum tb_status status = chat_say(c->talk->chat, c->text, fn, &wrap, job, &c->answer, err);
 
 	wrap_end(&wrap, &last);
@@ -62,30 +54,24 @@ say(void *arg, struct tb_job *job, struct tb_err *err)
 	return status;
 }
 
-static enum cli_exit
-print_json(const struct chatting *c)
-{
-	cJSON *o = json_object();
-
-	json_set_str(o, "text", c->answer.gen.text);
-	json_set_u64(o, "tokens", c->answer.gen.ids.n);
-	json_set_u64(o, "dropped", c->answer.dropped);
-	run_json_figures(o, &c->answer.gen);
-	return cli_print_json(o);
-}
-
 /* One question and its answer. */
 static enum cli_exit
 turn(struct chatting *c, const char *text)
 {
 	enum cli_exit status = CLI_OK;
 	struct tb_err err;
+	cJSON *o;
 
 	c->text = text;
-	if (run_quietly(c->cli, say, c, &err))
+	if (run_quietly(c->cli, chat_turn, c, &err))
 		return cli_fail(&err);
 	if (c->cli->json) {
-		status = print_json(c);
+		o = json_object();
+		json_set_str(o, "text", c->answer.gen.text);
+		json_set_u64(o, "tokens", c->answer.gen.ids.n);
+		json_set_u64(o, "dropped", c->answer.dropped);
+		run_json_figures(o, &c->answer.gen);
+		status = cli_print_json(o);
 	} else {
 		putchar('\n');
 		if (c->answer.dropped)
@@ -183,22 +169,17 @@ COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
 	};
 	struct run_model r;
 	struct tb_err err;
-	char *text = NULL;
-	size_t len;
 	enum cli_exit status;
 
 	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
 		return status;
-	if (prompt && run_prompt(prompt, &text, &len, &err))
-		return cli_fail(&err);
-	if (run_model_open(&r, cli, argv[1], &err)) {
-		free(text);
-		return cli_fail(&err);
+	if (run_model_open(&r, cli, argv[1], prompt, &err)) {
+		status = cli_fail(&err);
+	} else {
+		cli_note(cli, chat_model_note(r.model));
+		status = chat_with(&c, &r, &sampling, system, prompt ? tb_buf_cstr(&r.text) : NULL);
 	}
-	cli_note(cli, chat_model_note(r.model));
-	status = chat_with(&c, &r, &sampling, system, text);
 	talk_unref(c.talk);
 	run_model_close(&r);
-	free(text);
 	return status;
 }

@@ -12,8 +12,7 @@
 
 struct generating {
 	struct chat_model *model;
-	const char *prompt;
-	size_t len;
+	const struct tb_buf *prompt;
 	bool raw;
 	uint32_t context;
 	struct gen_opts opts;
@@ -22,14 +21,14 @@ struct generating {
 };
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+generate_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct generating *g = arg;
 	struct session *s;
 	enum tb_status status;
 
-	if ((status = tokenizer_encode(g->model->tokenizer, g->prompt, g->len, true, !g->raw,
-				       &g->ids, err)) ||
+	if ((status = tokenizer_encode(g->model->tokenizer, tb_buf_cstr(g->prompt),
+				       g->prompt->len, true, !g->raw, &g->ids, err)) ||
 	    (status = session_new(&s, g->model->engine, g->context, err)))
 		return status;
 	status = generate(g->model, s, NULL, &g->ids, &g->opts, job, &g->result, err);
@@ -48,41 +47,27 @@ id_list(const struct token_ids *ids)
 }
 
 static enum cli_exit
-print_json(const struct generating *g)
-{
-	cJSON *o = json_object();
-
-	json_set(o, "prompt_ids", id_list(&g->ids));
-	json_set(o, "ids", id_list(&g->result.ids));
-	json_set_str(o, "text", g->result.text);
-	run_json_figures(o, &g->result);
-	return cli_print_json(o);
-}
-
-/* With --json the pieces are not shown: the object at the end has them all. */
-static void
-no_text(void *arg, const char *text, size_t len)
-{
-	(void)arg;
-	(void)text;
-	(void)len;
-}
-
-static enum cli_exit
 generate_with(struct cli *cli, struct run_model *r, struct generating *g)
 {
 	enum cli_exit status = CLI_OK;
 	struct tb_err err;
+	cJSON *o;
 
 	g->model = r->model;
-	g->opts.text = cli->json ? no_text : run_show_text;
+	g->prompt = &r->text;
+	g->opts.text = run_text(cli);
 	g->opts.stops = (const char *const *)r->model->stops;
 	g->opts.nstops = g->raw ? 0 : r->model->nstops;
 	g->opts.specials = g->raw;
-	if (run_quietly(cli, run, g, &err)) {
+	if (run_quietly(cli, generate_run, g, &err)) {
 		status = cli_fail(&err);
 	} else if (cli->json) {
-		status = print_json(g);
+		o = json_object();
+		json_set(o, "prompt_ids", id_list(&g->ids));
+		json_set(o, "ids", id_list(&g->result.ids));
+		json_set_str(o, "text", g->result.text);
+		run_json_figures(o, &g->result);
+		status = cli_print_json(o);
 	} else {
 		putchar('\n');
 		if (cli->verbose)
@@ -112,29 +97,21 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 	};
 	struct run_model r;
 	struct tb_err err;
-	char *text;
 	enum cli_exit status;
 
 	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
 		return status;
-	if (!prompt) {
-		(void)tb_fail(&err, TB_EUSAGE, "generate: no prompt; give it with -p");
-		return cli_fail(&err);
-	}
-	if (run_prompt(prompt, &text, &g.len, &err))
-		return cli_fail(&err);
-	g.prompt = text;
-	if (run_model_open(&r, cli, argv[1], &err)) {
-		free(text);
-		return cli_fail(&err);
-	}
-	g.opts.sampler = r.model->sampler;
-	g.opts.sampler.repeat_penalty = 1;
-	if (run_sampling_apply(&sampling, &g.opts.sampler, &g.opts.max_tokens, &g.context, &err))
+	if (!prompt)
+		return cli_usage("generate: no prompt; give it with -p");
+	if (run_model_open(&r, cli, argv[1], prompt, &err)) {
 		status = cli_fail(&err);
-	else
-		status = generate_with(cli, &r, &g);
+	} else {
+		g.opts.sampler = r.model->sampler;
+		g.opts.sampler.repeat_penalty = 1;
+		status = run_sampling_apply(&sampling, &g.opts.sampler, &g.opts.max_tokens,
+					    &g.context, &err)
+		       ? cli_fail(&err) : generate_with(cli, &r, &g);
+	}
 	run_model_close(&r);
-	free(text);
 	return status;
 }

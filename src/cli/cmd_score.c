@@ -14,8 +14,8 @@
 
 /* One of the two, with what it needs. */
 struct scoring {
-	struct chat_model *model;
-	char *text;
+	struct run_model r;
+	char *file;			/* of perplexity; owned */
 	size_t len;
 	uint64_t top;
 	struct score_logits logits;
@@ -27,7 +27,8 @@ run_logits(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct scoring *s = arg;
 
-	return score_logits(s->model, s->text, s->len, s->top, job, &s->logits, err);
+	return score_logits(s->r.model, tb_buf_cstr(&s->r.text), s->r.text.len, s->top, job,
+			    &s->logits, err);
 }
 
 static enum tb_status
@@ -35,7 +36,7 @@ run_perplexity(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct scoring *s = arg;
 
-	return score_perplexity(s->model, s->text, s->len, job, &s->perplexity, err);
+	return score_perplexity(s->r.model, s->file, s->len, job, &s->perplexity, err);
 }
 
 static enum cli_exit
@@ -50,7 +51,7 @@ print_logits_json(const struct scoring *s)
 		cJSON *row = json_object();
 
 		json_set_u64(row, "id", t->id);
-		json_set_str(row, "piece", tokenizer_piece(s->model->tokenizer, t->id));
+		json_set_str(row, "piece", tokenizer_piece(s->r.model->tokenizer, t->id));
 		json_set_f64(row, "logit", t->logit);
 		json_set_f64(row, "logprob", t->logprob);
 		json_push(top, row);
@@ -66,11 +67,10 @@ print_logits(const struct scoring *s)
 	printf("%8s  %10s  %9s  %s\n", "ID", "LOGIT", "LOGPROB", "PIECE");
 	for (size_t i = 0; i < s->logits.n; i++) {
 		const struct score_top *t = &s->logits.top[i];
-		const char *piece = tokenizer_piece(s->model->tokenizer, t->id);
+		const char *piece = tokenizer_piece(s->r.model->tokenizer, t->id);
 
-		printf("%8" PRIu32 "  %10.5f  %9.5f  ", t->id, t->logit, t->logprob);
-		cli_put(piece ? piece : "");
-		putchar('\n');
+		cli_line("%8" PRIu32 "  %10.5f  %9.5f  %s", t->id, t->logit, t->logprob,
+			 piece ? piece : "");
 	}
 	return CLI_OK;
 }
@@ -103,54 +103,39 @@ COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 		{ 0, "top", TB_OPT_U64, &s.top, "K", "how many; default 10" },
 		{ .name = NULL }
 	};
-	struct run_model r;
 	struct tb_err err;
 	enum cli_exit status;
 
 	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
 		return status;
-	if (!prompt) {
-		(void)tb_fail(&err, TB_EUSAGE, "logits: no prompt; give it with -p");
-		return cli_fail(&err);
-	}
-	if (run_prompt(prompt, &s.text, &s.len, &err))
-		return cli_fail(&err);
-	if (run_model_open(&r, cli, argv[1], &err)) {
-		free(s.text);
-		return cli_fail(&err);
-	}
-	s.model = r.model;
-	if (cli_run(cli, "Evaluating", run_logits, &s, &err))
+	if (!prompt)
+		return cli_usage("logits: no prompt; give it with -p");
+	if (run_model_open(&s.r, cli, argv[1], prompt, &err) ||
+	    cli_run(cli, "Evaluating", run_logits, &s, &err))
 		status = cli_fail(&err);
 	else
 		status = cli->json ? print_logits_json(&s) : print_logits(&s);
 	score_logits_free(&s.logits);
-	run_model_close(&r);
-	free(s.text);
+	run_model_close(&s.r);
 	return status;
 }
 
 COMMAND(cli_perplexity, "perplexity", "REF FILE", "how well a model predicts a text")
 {
 	struct scoring s = { .top = 0 };
-	struct run_model r;
 	struct tb_err err;
 	enum cli_exit status;
 
 	if (!cli_parse(cli, NULL, &argc, argv, 2, 2, &status))
 		return status;
-	if (tb_file_slurp(argv[2], TEXT_MAX, &s.text, &s.len, &err))
+	if (tb_file_slurp(argv[2], TEXT_MAX, &s.file, &s.len, &err))
 		return cli_fail(&err);
-	if (run_model_open(&r, cli, argv[1], &err)) {
-		free(s.text);
-		return cli_fail(&err);
-	}
-	s.model = r.model;
-	if (cli_run(cli, "Scoring", run_perplexity, &s, &err))
+	if (run_model_open(&s.r, cli, argv[1], NULL, &err) ||
+	    cli_run(cli, "Scoring", run_perplexity, &s, &err))
 		status = cli_fail(&err);
 	else
 		status = print_perplexity(cli, &s.perplexity);
-	run_model_close(&r);
-	free(s.text);
+	run_model_close(&s.r);
+	free(s.file);
 	return status;
 }

@@ -1,31 +1,27 @@
 /* cmd_search.c - "tbtui search": tensors of all models in the index, by name. */
 #include "config.h"
 
-#include "src/cli/cli.h"
-
 #include <stdio.h>
 
-#include "db/db.h"
 #include "src/base/buf.h"
 #include "src/base/text.h"
+#include "src/cli/index.h"
 #include "src/cli/table.h"
+#include "src/cli/tensors.h"
 #include "src/face/words.h"
 #include "src/format/json.h"
-#include "src/ops/home/home.h"
 
 #define WORDS_MAX 65536
 
 static cJSON *
-tensor_json(const struct db_tensor *t)
+found_json(const struct db_tensor *t)
 {
-	cJSON *o = json_object(), *shape = json_array();
+	cJSON *o = json_object();
 
-	for (unsigned i = 0; i < t->ndim; i++)
-		json_push_u64(shape, t->dim[i]);
 	json_set_str(o, "model", t->model_name);
 	json_set_str(o, "name", t->name);
 	json_set_str(o, "dtype", t->dtype);
-	json_set(o, "shape", shape);
+	cli_set_shape(o, "shape", t->dim, t->ndim);
 	json_set_str(o, "scheme", t->scheme);
 	json_set_u64(o, "parameters", t->elems);
 	json_set_u64(o, "bytes", t->bytes);
@@ -35,59 +31,45 @@ tensor_json(const struct db_tensor *t)
 }
 
 static enum cli_exit
-print_json(const struct db_tensors *found)
+search_print(const struct cli *cli, const struct db_tensors *found)
 {
-	cJSON *o = json_object(), *list = json_array();
+	struct cli_table table = { .align = "llllr" };
+	cJSON *o, *list;
 
-	json_set_u64(o, "total", found->total);
-	for (size_t i = 0; i < found->n; i++)
-		json_push(list, tensor_json(&found->rows[i]));
-	json_set(o, "tensors", list);
-	return cli_print_json(o);
-}
+	if (cli->json) {
+		o = json_object();
+		list = json_array();
+		json_set_u64(o, "total", found->total);
+		for (size_t i = 0; i < found->n; i++)
+			json_push(list, found_json(&found->rows[i]));
+		json_set(o, "tensors", list);
+		return cli_print_json(o);
+	}
+	if (found->n)
+		cli_cells(&table, "MODEL", "NAME", "SCHEME", "SHAPE", "SIZE", NULL);
+	for (size_t i = 0; i < found->n; i++) {
+		const struct db_tensor *t = &found->rows[i];
+		char shape[WORD_MAX], size[16];
 
-static void
-text_row(struct cli_table *table, const struct db_tensor *t)
-{
-	char shape[WORD_MAX], size[16];
-
-	cli_cell(table, t->model_name);
-	cli_cell(table, t->name);
-	cli_cell(table, t->scheme);
-	cli_cell(table, word_shape(t->dim, t->ndim, " x ", shape));
-	cli_cell(table, tb_human_bytes(t->bytes, size));
-}
-
-static enum cli_exit
-print_text(const struct db_tensors *found)
-{
-	static const char *const titles[] = { "MODEL", "NAME", "SCHEME", "SHAPE", "SIZE" };
-	struct cli_table t = { .align = "llllr" };
-
-	for (size_t i = 0; found->n && i < sizeof(titles) / sizeof(*titles); i++)
-		cli_cell(&t, titles[i]);
-	for (size_t i = 0; i < found->n; i++)
-		text_row(&t, &found->rows[i]);
-	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
+		cli_cells(&table, t->model_name, t->name, t->scheme,
+			  word_shape(t->dim, t->ndim, " x ", shape),
+			  tb_human_bytes(t->bytes, size), NULL);
+	}
+	return cli_table_end(&table) ? CLI_OK : CLI_FAILED;
 }
 
 static enum cli_exit
-search(const struct cli *cli, const struct op_ctx *ctx, struct db_query *q)
+search(const struct cli *cli, struct cli_index *x, struct db_query *q)
 {
 	struct db_tensors found;
-	struct db *db = NULL;
 	struct tb_err err;
 	enum cli_exit status;
 	char line[96];
 
-	q->roots = cli->stores.n ? &ctx->roots : NULL;
-	if (cli_index(cli, ctx, &db, &err))
+	q->roots = x->roots;
+	if (db_search(x->db, q, &found, &err))
 		return cli_fail(&err);
-	if (db_search(db, q, &found, &err)) {
-		db_close(db);
-		return cli_fail(&err);
-	}
-	status = cli->json ? print_json(&found) : print_text(&found);
+	status = search_print(cli, &found);
 	snprintf(line, sizeof(line), "%ju of %ju shown; --limit 0 shows all", (uintmax_t)found.n,
 		 (uintmax_t)found.total);
 	if (found.n < found.total && !cli->json)
@@ -97,7 +79,6 @@ search(const struct cli *cli, const struct op_ctx *ctx, struct db_query *q)
 	if (!found.total && status == CLI_OK)
 		status = CLI_WRONG;
 	tb_arena_free(&found.mem);
-	db_close(db);
 	return status;
 }
 
@@ -114,7 +95,7 @@ COMMAND(cli_search, "search", "WORD...",
 	};
 	struct tb_buf words = TB_BUF(WORDS_MAX);
 	enum cli_exit status;
-	struct op_ctx ctx;
+	struct cli_index x = { .db = NULL };
 	struct tb_err err;
 
 	if (!cli_parse(cli, opts, &argc, argv, 1, -1, &status))
@@ -122,12 +103,11 @@ COMMAND(cli_search, "search", "WORD...",
 	for (int i = 1; i < argc; i++)
 		tb_buf_printf(&words, "%s%s", i > 1 ? " " : "", argv[i]);
 	q.filter = tb_buf_cstr(&words);
-	if (tb_buf_status(&words, "the words", &err) || cli_ctx(cli, &ctx, &err)) {
-		tb_buf_free(&words);
-		return cli_fail(&err);
-	}
-	status = search(cli, &ctx, &q);
-	op_ctx_free(&ctx);
+	if (tb_buf_status(&words, "the words", &err) || cli_index_open(&x, cli, &err))
+		status = cli_fail(&err);
+	else
+		status = search(cli, &x, &q);
+	cli_index_close(&x);
 	tb_buf_free(&words);
 	return status;
 }

@@ -147,7 +147,7 @@ print(struct show *s)
 	if (figures_of(s->m, (unsigned)s->cli->threads, &s->figures, &err))
 		return cli_fail(&err);
 	status = s->cli->json ? cli_print_json(show_json(s)) : print_text(s);
-	return status == CLI_OK && cli_model_damaged(s->m) ? CLI_WRONG : status;
+	return status == CLI_OK && s->m->nproblems ? CLI_WRONG : status;
 }
 
 COMMAND(cli_show, "show", "REF", "one model: files, config, template, licence, totals")

@@ -1,90 +1,72 @@
 /* cmd_sql.c - "tbtui sql": read-only questions to the index. */
 #include "config.h"
 
-#include "src/cli/cli.h"
-
 #include <stdio.h>
 
-#include "db/blob.h"
+#include "src/cli/index.h"
 #include "src/format/json.h"
-#include "src/ops/home/home.h"
 
-struct rows {
-	bool json, titled;
-	cJSON *columns, *list;
+struct sql_rows {
+	bool titled;
+	cJSON *columns, *list;		/* NULL: text */
 };
 
-static enum tb_status
-row(void *arg, int n, const char *const *names, const char *const *values, struct tb_err *err)
+/* A row of cells, or of titles. */
+static void
+sql_line(cJSON *cells, int n, const char *const *values)
 {
-	struct rows *r = arg;
-	cJSON *cells = r->json ? json_array() : NULL;
+	for (int i = 0; i < n; i++) {
+		if (cells) {
+			json_push_str(cells, values[i]);
+			continue;
+		}
+		fputs(i ? "\t" : "", stdout);
+		cli_put(values[i] ? values[i] : "");
+	}
+	if (!cells)
+		putchar('\n');
+}
+
+static enum tb_status
+sql_row(void *arg, int n, const char *const *names, const char *const *values, struct tb_err *err)
+{
+	struct sql_rows *r = arg;
+	cJSON *cells = r->list ? json_array() : NULL;
 
 	(void)err;
-	for (int i = 0; !r->titled && i < n; i++) {
-		if (r->json) {
-			json_push_str(r->columns, names[i]);
-		} else {
-			fputs(i ? "\t" : "", stdout);
-			cli_put(names[i]);
-		}
-	}
-	if (!r->titled && !r->json)
-		putchar('\n');
+	if (!r->titled)
+		sql_line(r->columns, n, names);
 	r->titled = true;
-	for (int i = 0; i < n; i++) {
-		if (r->json) {
-			json_push_str(cells, values[i]);
-		} else {
-			fputs(i ? "\t" : "", stdout);
-			cli_put(values[i] ? values[i] : "");
-		}
-	}
-	if (r->json)
+	sql_line(cells, n, values);
+	if (r->list)
 		json_push(r->list, cells);
-	else
-		putchar('\n');
 	return TB_OK;
 }
 
-static enum cli_exit
-query(const struct cli *cli, struct op_ctx *ctx, const char *sql)
+COMMAND(cli_sql, "sql", "[QUERY]", "read-only SQL over the index; without QUERY its tables")
 {
-	struct rows r = { .json = cli->json };
-	cJSON *doc = cli->json ? json_object() : NULL;
-	struct db *db = NULL;
+	struct sql_rows r = { .titled = false };
+	cJSON *doc = NULL;
+	enum cli_exit status;
+	enum tb_status failed;
+	struct cli_index x;
 	struct tb_err err;
-	enum tb_status status;
 
-	if (doc) {
+	if (!cli_parse(cli, NULL, &argc, argv, 0, 1, &status))
+		return status;
+	if (cli->json) {
+		doc = json_object();
 		r.columns = json_array();
 		r.list = json_array();
 		json_set(doc, "columns", r.columns);
 		json_set(doc, "rows", r.list);
 	}
-	status = cli_index(cli, ctx, &db, &err);
-	if (!status)
-		status = db_sql(db, sql, row, &r, &err);
-	db_close(db);
-	if (status) {
-		json_free(doc);
-		return cli_fail(&err);
-	}
-	return doc ? cli_print_json(doc) : CLI_OK;
-}
-
-COMMAND(cli_sql, "sql", "[QUERY]",
-	"read-only SQL over the index; without QUERY its tables")
-{
-	enum cli_exit status;
-	struct op_ctx ctx;
-	struct tb_err err;
-
-	if (!cli_parse(cli, NULL, &argc, argv, 0, 1, &status))
-		return status;
-	if (cli_ctx(cli, &ctx, &err))
-		return cli_fail(&err);
-	status = query(cli, &ctx, argc > 1 ? argv[1] : db_tables_sql);
-	op_ctx_free(&ctx);
-	return status;
+	failed = cli_index_open(&x, cli, &err);
+	if (!failed)
+		failed = db_sql(x.db, argc > 1 ? argv[1] : db_tables_sql, sql_row, &r, &err);
+	cli_index_close(&x);
+	if (!failed)
+		return doc ? cli_print_json(doc) : CLI_OK;
+	json_free(doc);
+	return cli_fail(&err);
 }

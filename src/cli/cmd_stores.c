@@ -13,7 +13,7 @@
 #include "src/ops/places/places.h"
 
 static enum cli_exit
-print_json(const struct places *p)
+stores_json(const struct places *p)
 {
 	cJSON *o = json_object(), *list = json_array();
 	char time[32];
@@ -36,22 +36,17 @@ print_json(const struct places *p)
 }
 
 static enum cli_exit
-print_text(const struct cli *cli, const struct places *p)
+stores_text(const struct cli *cli, const struct places *p)
 {
-	static const char *const titles[] = { "STORE", "FROM", "STATE", "MODELS", "SIZE",
-					      "SCANNED" };
 	struct cli_table t = { .align = "mllrrl", .drop = "040213", .wide = cli->wide };
 
-	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
-		cli_cell(&t, titles[i]);
+	cli_cells(&t, "STORE", "FROM", "STATE", "MODELS", "SIZE", "SCANNED", NULL);
 	for (size_t i = 0; i < p->n; i++) {
 		const struct place *r = &p->rows[i];
 		char size[16], time[32];
 
-		cli_cell(&t, r->path);
-		cli_cell(&t, place_from_word(r->from));
-		cli_cell(&t, place_state_word(r->state));
-		cli_cellf(&t, "%ju", (uintmax_t)r->models);
+		cli_cells(&t, r->path, place_from_word(r->from), place_state_word(r->state), NULL);
+		cli_cell_u64(&t, r->models);
 		cli_cell(&t, r->models ? tb_human_bytes(r->bytes, size) : "-");
 		cli_cellf(&t, "%.10s", r->scanned_ns ? tb_time_rfc3339(r->scanned_ns, time) : "-");
 	}
@@ -59,7 +54,7 @@ print_text(const struct cli *cli, const struct places *p)
 }
 
 static enum cli_exit
-list(const struct cli *cli, const struct op_ctx *ctx, bool all)
+stores_list(const struct cli *cli, const struct op_ctx *ctx, bool all)
 {
 	struct places p;
 	struct tb_err err;
@@ -69,7 +64,7 @@ list(const struct cli *cli, const struct op_ctx *ctx, bool all)
 	if (op_places(ctx, all, &p, &err))
 		return cli_fail(&err);
 	none = !p.n;
-	status = cli->json ? print_json(&p) : none ? CLI_OK : print_text(cli, &p);
+	status = cli->json ? stores_json(&p) : none ? CLI_OK : stores_text(cli, &p);
 	places_free(&p);
 	if (none)
 		cli_explain(cli, ctx, "there is no store");
@@ -77,7 +72,7 @@ list(const struct cli *cli, const struct op_ctx *ctx, bool all)
 }
 
 static enum cli_exit
-change(const struct cli *cli, const struct op_ctx *ctx, const char *word, const char *dir)
+stores_change(const struct cli *cli, const struct op_ctx *ctx, const char *word, const char *dir)
 {
 	bool adds = !strcmp(word, "add"), known = false;
 	uint64_t models = 0;
@@ -95,13 +90,12 @@ change(const struct cli *cli, const struct op_ctx *ctx, const char *word, const 
 	}
 	if (cli->quiet)
 		return CLI_OK;
-	cli_put(dir);
 	if (adds)
-		puts(known ? ": is one of the stores already"
-			   : ": added; \"tbtui scan\" indexes what is in it");
+		cli_line("%s: %s", dir, known ? "is one of the stores already"
+			 : "added; \"tbtui scan\" indexes what is in it");
 	else
-		printf(": removed; the index has forgotten %ju model%s, nothing on the disk is"
-		       " touched\n", (uintmax_t)models, tb_plural(models));
+		cli_line("%s: removed; the index has forgotten %ju model%s, nothing on the disk is"
+			 " touched", dir, (uintmax_t)models, tb_plural(models));
 	return CLI_OK;
 }
 
@@ -122,15 +116,14 @@ COMMAND(cli_stores, "stores", "[list|add DIR|remove DIR]",
 		return status;
 	word = argc > 1 ? argv[1] : "list";
 	if (strcmp(word, "list") && strcmp(word, "add") && strcmp(word, "remove"))
-		(void)tb_fail(&err, TB_EUSAGE, "stores: list, add DIR or remove DIR, not \"%.100s\"",
-			      word);
-	else if ((argc > 2) != (strcmp(word, "list") != 0))
-		(void)tb_fail(&err, TB_EUSAGE, argc > 2 ? "stores list: no operand is wanted"
-							: "stores %s: which folder?", word);
-	else if (!cli_ctx(cli, &ctx, &err)) {
-		status = argc > 2 ? change(cli, &ctx, word, argv[2]) : list(cli, &ctx, all);
-		op_ctx_free(&ctx);
-		return status;
-	}
-	return cli_fail(&err);
+		return cli_usage("stores: list, add DIR or remove DIR, not \"%.100s\"", word);
+	if (argc > 2 && !strcmp(word, "list"))
+		return cli_usage("stores list: no operand is wanted");
+	if (argc == 2 && strcmp(word, "list"))
+		return cli_usage("stores %s: which folder?", word);
+	if (cli_ctx(cli, &ctx, &err))
+		return cli_fail(&err);
+	status = argc > 2 ? stores_change(cli, &ctx, word, argv[2]) : stores_list(cli, &ctx, all);
+	op_ctx_free(&ctx);
+	return status;
 }

@@ -1,20 +1,17 @@
 /* cmd_tensors.c - "tbtui tensors": the logical tensors of one model, read from its files. */
 #include "config.h"
 
-#include "src/cli/cli.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/cli/copies.h"
+#include "src/cli/index.h"
 #include "src/cli/table.h"
 #include "src/cli/tensors.h"
 #include "src/face/words.h"
 #include "src/format/json.h"
-#include "src/ops/home/home.h"
 #include "src/ops/digest/digest.h"
 
 /* ---- order ---- */
@@ -97,14 +94,14 @@ find_order(const char *key, cmp_fn **out, struct tb_err *err)
 
 /* ---- output ---- */
 
-static cJSON *
-shape_json(const uint64_t *dim, unsigned ndim)
+void
+cli_set_shape(cJSON *o, const char *key, const uint64_t *dim, unsigned ndim)
 {
 	cJSON *a = json_array();
 
 	for (unsigned i = 0; i < ndim; i++)
 		json_push_u64(a, dim[i]);
-	return a;
+	json_set(o, key, a);
 }
 
 static void
@@ -114,7 +111,7 @@ part_json(cJSON *list, const struct model *m, const char *kind, const struct ten
 
 	json_set_str(o, "kind", kind);
 	json_set_str(o, "dtype", dtype_name(p->dtype));
-	json_set(o, "shape", shape_json(p->dim, p->ndim));
+	cli_set_shape(o, "shape", p->dim, p->ndim);
 	json_set_u64(o, "bytes", p->len);
 	json_set_str(o, "file", m->files[p->file].path);
 	json_set_u64(o, "offset", p->off);
@@ -129,7 +126,7 @@ cli_tensor_json(cJSON *o, const struct model *m, const struct tensor *t)
 
 	json_set_str(o, "name", t->name);
 	json_set_str(o, "dtype", tensor_dtype(t));
-	json_set(o, "shape", shape_json(t->dim, t->ndim));
+	cli_set_shape(o, "shape", t->dim, t->ndim);
 	json_set_str(o, "scheme", scheme_name(&t->scheme, scheme));
 	json_set_u64(o, "group_size", t->scheme.group);
 	json_set_u64(o, "bytes", t->bytes);
@@ -145,7 +142,7 @@ cli_tensor_json(cJSON *o, const struct model *m, const struct tensor *t)
 		part_json(parts, m, "order", &t->order);
 	json_set(o, "companions", parts);
 	json_set_u64(o, "parameters", t->elems);
-	json_set(o, "stored_shape", shape_json(t->weight.dim, t->weight.ndim));
+	cli_set_shape(o, "stored_shape", t->weight.dim, t->weight.ndim);
 	json_set_str(o, "origin", origin_name(t->origin));
 }
 
@@ -270,22 +267,8 @@ print(const struct cli *cli, const struct task *k)
 	if (!n && k->pattern && m->ntensors && !cli->json)
 		cli_note(cli, "no tensor of the model has a name like that");
 	/* Nothing listed is not fine, but for a vocabulary, which GGUF files may be alone. */
-	if (status == CLI_OK && ((!n && (k->pattern || !model_has_keys(m))) || cli_model_damaged(m)))
+	if (status == CLI_OK && ((!n && (k->pattern || !model_has_keys(m))) || m->nproblems))
 		status = CLI_WRONG;
-	return status;
-}
-
-static enum cli_exit
-duplicates(const struct cli *cli)
-{
-	struct op_ctx ctx;
-	enum cli_exit status;
-	struct tb_err err;
-
-	if (cli_ctx(cli, &ctx, &err))
-		return cli_fail(&err);
-	status = cli_copies(cli, &ctx, false);
-	op_ctx_free(&ctx);
 	return status;
 }
 
@@ -316,7 +299,7 @@ COMMAND(cli_tensors, "tensors", "[REF]", "the tensors of a model")
 		return cli_fail(&err);
 	}
 	if (copies)
-		return duplicates(cli);
+		return cli_copies(cli, false);
 	if (find_order(key, &k.cmp, &err) || cli_model(cli, argv[1], &m, &err))
 		return cli_fail(&err);
 	k.m = m;

@@ -19,25 +19,6 @@
 
 #define TEXT_MAX (1u << 30)
 
-/* "-": standard input. */
-static enum tb_status
-read_text(const char *arg, struct tb_buf *out, struct tb_err *err)
-{
-	char part[65536];
-	size_t n;
-
-	*out = TB_BUF(TEXT_MAX);
-	if (strcmp(arg, "-")) {
-		tb_buf_str(out, arg);
-	} else {
-		while ((n = fread(part, 1, sizeof(part), stdin)))
-			tb_buf_add(out, part, n);
-		if (ferror(stdin))
-			return tb_fail_errno(err, "standard input");
-	}
-	return tb_buf_failed(out) ? tb_fail(err, TB_ELIMIT, "the text is too long") : TB_OK;
-}
-
 COMMAND(cli_tokenize, "tokenize", "REF [TEXT]",
 	"a text as token ids (-: standard input), or the vocabulary")
 {
@@ -56,22 +37,20 @@ COMMAND(cli_tokenize, "tokenize", "REF [TEXT]",
 	};
 	struct model *m = NULL;
 	struct vocab *v = NULL;
-	struct tb_buf text = TB_BUF(0);
+	struct tb_buf text = TB_BUF(TEXT_MAX);
 	enum cli_exit exit_status;
 	enum tb_status status;
 	struct tb_err err;
 
 	if (!cli_parse(cli, opts, &argc, argv, 1, 2, &exit_status))
 		return exit_status;
-	if ((argc == 3) + (search != NULL) + (decode != NULL) != 1) {
-		tb_fail(&err, TB_EUSAGE, "tokenize: one of TEXT, --search and --decode is needed");
-		return cli_fail(&err);
-	}
+	if ((argc == 3) + (search != NULL) + (decode != NULL) != 1)
+		return cli_usage("tokenize: one of TEXT, --search and --decode is needed");
 	status = cli_model(cli, argv[1], &m, &err);
 	if (!status)
 		status = vocab_open(&v, m, &err);
 	if (!status && argc == 3)
-		status = read_text(argv[2], &text, &err);
+		status = cli_read_text(argv[2], &text, &err);
 	if (status)
 		exit_status = cli_fail(&err);
 	else if (search)
@@ -122,7 +101,7 @@ render(const struct model *m, const char *path, bool finished, struct tb_buf *ou
 
 /* Byte for byte into a file or pipe; a terminal gets it cleaned. */
 static enum cli_exit
-print_text(const struct cli *cli, const struct tb_buf *text)
+template_print(const struct cli *cli, const struct tb_buf *text)
 {
 	cJSON *doc;
 
@@ -164,7 +143,7 @@ COMMAND(cli_template, "template", "REF FILE",
 		status = render(m, argv[2], finished, &text, &used, &err);
 	if (!status)
 		cli_note(cli, template_note(&used, note));
-	exit_status = status ? cli_fail(&err) : print_text(cli, &text);
+	exit_status = status ? cli_fail(&err) : template_print(cli, &text);
 	tb_buf_free(&text);
 	model_free(m);
 	return exit_status;

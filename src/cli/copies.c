@@ -1,14 +1,12 @@
 /* copies.c - "blobs --duplicates" and "tensors --duplicates". */
 #include "config.h"
 
-#include "src/cli/copies.h"
-
 #include <stdio.h>
 
 #include "db/copies.h"
 #include "src/base/text.h"
+#include "src/cli/index.h"
 #include "src/format/json.h"
-#include "src/ops/home/home.h"
 
 static cJSON *
 group_json(const struct db_copies *c, size_t first, size_t end)
@@ -49,7 +47,7 @@ group_end(const struct db_copies *c, size_t first)
 }
 
 static enum cli_exit
-print_json(const struct db_copies *c, bool files)
+copies_json(const struct db_copies *c, bool files)
 {
 	cJSON *o = json_object(), *list = json_array();
 
@@ -79,20 +77,13 @@ print_group(const struct db_copies *c, size_t first, size_t end)
 	for (size_t i = first; i < end; i++) {
 		const struct db_copy *x = &c->rows[i];
 
-		fputs(x->link ? "  = " : "    ", stdout);
-		if (*x->tensor) {
-			cli_put(x->model);
-			fputs("  ", stdout);
-			cli_put(x->tensor);
-		} else {
-			cli_put(x->path);
-		}
-		putchar('\n');
+		cli_line("%s%s%s%s", x->link ? "  = " : "    ", *x->tensor ? x->model : x->path,
+			 *x->tensor ? "  " : "", x->tensor);
 	}
 }
 
 static enum cli_exit
-print_text(const struct cli *cli, const struct db_copies *c, bool files)
+copies_text(const struct cli *cli, const struct db_copies *c, bool files)
 {
 	char size[16], note[200];
 
@@ -116,22 +107,20 @@ print_text(const struct cli *cli, const struct db_copies *c, bool files)
 }
 
 enum cli_exit
-cli_copies(const struct cli *cli, const struct op_ctx *ctx, bool files)
+cli_copies(const struct cli *cli, bool files)
 {
-	const struct store_roots *roots = cli->stores.n ? &ctx->roots : NULL;
 	struct db_copies found;
-	struct db *db;
+	struct cli_index x;
 	struct tb_err err;
 	enum cli_exit status;
 
-	if (cli_index(cli, ctx, &db, &err))
-		return cli_fail(&err);
-	if ((files ? db_copies_of_files : db_copies_of_tensors)(db, roots, &found, &err)) {
+	if (cli_index_open(&x, cli, &err) ||
+	    (files ? db_copies_of_files : db_copies_of_tensors)(x.db, x.roots, &found, &err)) {
 		status = cli_fail(&err);
 	} else {
-		status = cli->json ? print_json(&found, files) : print_text(cli, &found, files);
+		status = cli->json ? copies_json(&found, files) : copies_text(cli, &found, files);
 		tb_arena_free(&found.mem);
 	}
-	db_close(db);
+	cli_index_close(&x);
 	return status;
 }

@@ -1,15 +1,13 @@
 /* index.c - opening the index or a model for a command. */
 #include "config.h"
 
-#include "src/cli/cli.h"
+#include "src/cli/index.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "db/blob.h"
 #include "src/base/buf.h"
 #include "src/base/text.h"
-#include "src/ops/home/home.h"
 #include "src/ops/places/places.h"
 
 void
@@ -37,22 +35,31 @@ cli_explain(const struct cli *cli, const struct op_ctx *ctx, const char *text)
 }
 
 enum tb_status
-cli_index(const struct cli *cli, const struct op_ctx *ctx, struct db **out, struct tb_err *err)
+cli_index_open(struct cli_index *x, const struct cli *cli, struct tb_err *err)
 {
 	struct db_totals t;
-	enum tb_status status = db_open_read(out, ctx->db_path, err);
+	enum tb_status status;
 
+	*x = (struct cli_index){ .db = NULL };
+	status = cli_ctx(cli, &x->ctx, err);
 	if (status)
 		return status;
-	cli_note(cli, db_notice(*out));
-	status = db_totals(*out, NULL, &t, err);
+	x->roots = cli->stores.n ? &x->ctx.roots : NULL;
+	status = db_open_read(&x->db, x->ctx.db_path, err);
+	if (status)
+		return status;
+	cli_note(cli, db_notice(x->db));
+	status = db_totals(x->db, NULL, &t, err);
 	if (!status && !t.scanned_ns)
-		cli_explain(cli, ctx, "nothing is indexed yet");
-	if (status) {
-		db_close(*out);
-		*out = NULL;
-	}
+		cli_explain(cli, &x->ctx, "nothing is indexed yet");
 	return status;
+}
+
+void
+cli_index_close(struct cli_index *x)
+{
+	db_close(x->db);
+	op_ctx_free(&x->ctx);
 }
 
 enum tb_status
@@ -71,10 +78,4 @@ cli_model(const struct cli *cli, const char *ref, struct model **out, struct tb_
 	model_loc_free(&loc);
 	op_ctx_free(&ctx);
 	return status;
-}
-
-bool
-cli_model_damaged(const struct model *m)
-{
-	return m->nproblems;
 }

@@ -44,9 +44,9 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 # the index and audits
 src_cli_libcli_a_SOURCES += \
 	src/cli/copies.c \
-	src/cli/copies.h \
 	src/cli/digests.c \
 	src/cli/index.c \
+	src/cli/index.h \
 	src/cli/open.c \
 	src/cli/open.h \
 	src/cli/show.h \

@@ -10,13 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "db/blob.h"
 #include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/cli/index.h"
 #include "src/cli/line.h"
 #include "src/face/words.h"
-#include "src/ops/home/home.h"
 
 #define PAGE 20
 #define WORDS 8
@@ -26,23 +25,22 @@ struct choice { char key; const char *label; const char *argv[WORDS]; };
 
 struct plain {
 	struct cli *cli;
-	struct op_ctx ctx;
-	struct db *db;
+	struct cli_index x;
 	struct tb_err *err;
 	bool quit;
 };
 
-struct row { char *text, *arg; int64_t id; };	/* owned */
+struct plain_row { char *text, *arg; int64_t id; };	/* owned */
 
 /* Where one is: a list, or a thing with nothing below it. */
-struct place {
+struct plain_place {
 	const char *prompt;
 	const char *model, *tensor;	/* NULL: not there yet */
 	int64_t id;			/* of the model in the index */
 	const struct choice *choices;
-	enum tb_status (*list)(struct plain *p, struct place *at);	/* NULL: no list */
-	void (*open)(struct plain *p, const struct place *at, const struct row *row);
-	struct row rows[PAGE];
+	enum tb_status (*list)(struct plain *p, struct plain_place *at);	/* NULL: no list */
+	void (*open)(struct plain *p, const struct plain_place *at, const struct plain_row *row);
+	struct plain_row rows[PAGE];
 	size_t n;
 	uint64_t first, total;
 	char *filter;			/* owned; NULL: none */
@@ -81,7 +79,7 @@ static const struct choice of_tensor[] = {
 };
 
 static void
-drop_rows(struct place *at)
+drop_rows(struct plain_place *at)
 {
 	for (size_t i = 0; i < at->n; i++) {
 		free(at->rows[i].text);
@@ -92,31 +90,31 @@ drop_rows(struct place *at)
 
 /* Takes the text over. */
 static enum tb_status
-add_row(struct plain *p, struct place *at, struct tb_buf *text, const char *arg, int64_t id)
+plain_add(struct plain *p, struct plain_place *at, struct tb_buf *text, const char *arg, int64_t id)
 {
-	struct row *r = &at->rows[at->n];
+	struct plain_row *r = &at->rows[at->n];
 
-	*r = (struct row){ tb_buf_take(text), tb_strdup(arg), id };
+	*r = (struct plain_row){ tb_buf_take(text), tb_strdup(arg), id };
 	at->n++;
 	return r->text && r->arg ? TB_OK : tb_nomem(p->err);
 }
 
 static struct db_query
-window(const struct place *at)
+plain_window(const struct plain_place *at)
 {
 	return (struct db_query){ .filter = at->filter, .offset = at->first, .limit = PAGE };
 }
 
 static enum tb_status
-list_models(struct plain *p, struct place *at)
+list_models(struct plain *p, struct plain_place *at)
 {
-	struct db_query q = window(at);
+	struct db_query q = plain_window(at);
 	struct db_models models;
 	enum tb_status status;
 	char params[16], size[16], family[MODEL_FAMILY_MAX];
 
-	q.roots = p->cli->stores.n ? &p->ctx.roots : NULL;
-	status = db_models(p->db, &q, &models, p->err);
+	q.roots = p->x.roots;
+	status = db_models(p->x.db, &q, &models, p->err);
 	if (status)
 		return status;
 	at->total = models.total;
@@ -128,18 +126,18 @@ list_models(struct plain *p, struct place *at)
 			      *m->arch ? model_family(m->arch, family) : "architecture unknown",
 			      tb_human_count(m->params, params), *m->scheme ? m->scheme : "no tensors",
 			      tb_human_bytes(m->bytes, size), db_model_word(m));
-		status = add_row(p, at, &b, m->path, m->id);
+		status = plain_add(p, at, &b, m->path, m->id);
 	}
 	tb_arena_free(&models.mem);
 	return status;
 }
 
 static enum tb_status
-list_tensors(struct plain *p, struct place *at)
+list_tensors(struct plain *p, struct plain_place *at)
 {
-	struct db_query q = window(at);
+	struct db_query q = plain_window(at);
 	struct db_tensors tensors;
-	enum tb_status status = db_tensors(p->db, at->id, &q, &tensors, p->err);
+	enum tb_status status = db_tensors(p->x.db, at->id, &q, &tensors, p->err);
 	char shape[WORD_MAX], size[16];
 
 	if (status)
@@ -152,29 +150,20 @@ list_tensors(struct plain *p, struct place *at)
 		tb_buf_printf(&b, "%s, %s, %s, %s", t->name, t->scheme,
 			      word_shape(t->dim, t->ndim, " by ", shape),
 			      tb_human_bytes(t->bytes, size));
-		status = add_row(p, at, &b, t->name, 0);
+		status = plain_add(p, at, &b, t->name, 0);
 	}
 	tb_arena_free(&tensors.mem);
 	return status;
 }
 
 static void
-say(const char *text)
-{
-	cli_put(text);
-	putchar('\n');
-}
-
-static void
-show_list(const struct place *at)
+show_list(const struct plain_place *at)
 {
 	if (!at->total)
-		say(at->filter ? "Nothing has that in its name. / alone shows all again."
-		    : "Nothing is indexed here yet: r looks for models.");
-	for (size_t i = 0; i < at->n; i++) {
-		printf("%ju  ", (uintmax_t)(at->first + i + 1));
-		say(at->rows[i].text);
-	}
+		puts(at->filter ? "Nothing has that in its name. / alone shows all again."
+		     : "Nothing is indexed here yet: r looks for models.");
+	for (size_t i = 0; i < at->n; i++)
+		cli_line("%ju  %s", (uintmax_t)(at->first + i + 1), at->rows[i].text);
 	if (at->n < at->total)
 		printf("%ju to %ju of %ju; + shows more, - goes back; ", (uintmax_t)at->first + 1,
 		       (uintmax_t)(at->first + at->n), (uintmax_t)at->total);
@@ -182,7 +171,7 @@ show_list(const struct place *at)
 }
 
 static void
-show_choices(const struct place *at)
+show_choices(const struct plain_place *at)
 {
 	if (at->list)
 		puts("NUMBER  open it\n/TEXT  only names with TEXT");
@@ -193,7 +182,7 @@ show_choices(const struct place *at)
 
 /* One word of a choice's command; NULL: no answer, or no memory. */
 static char *
-word(const struct place *at, const char *w)
+word(const struct plain_place *at, const char *w)
 {
 	char prompt[80], *line;
 
@@ -211,19 +200,7 @@ word(const struct place *at, const char *w)
 }
 
 static void
-say_command(char *const *argv)
-{
-	fputs("tbtui", stdout);
-	for (; *argv; argv++) {
-		putchar(' ');
-		cli_put(*argv);
-	}
-	putchar('\n');
-	fflush(stdout);
-}
-
-static void
-run_choice(struct plain *p, const struct place *at, const struct choice *c)
+run_choice(struct plain *p, const struct plain_place *at, const struct choice *c)
 {
 	char *argv[WORDS + 1] = { NULL };
 	int n = 0;
@@ -239,7 +216,13 @@ run_choice(struct plain *p, const struct place *at, const struct choice *c)
 		char *given[WORDS + 1];
 
 		memcpy(given, argv, sizeof(given));	/* the command may turn them round */
-		say_command(argv);
+		fputs("tbtui", stdout);
+		for (int i = 0; i < n; i++) {
+			putchar(' ');
+			cli_put(argv[i]);
+		}
+		putchar('\n');
+		fflush(stdout);
 		status = cli_command(argv[0])->run(p->cli, n, given);
 		printf("%s\n", status == CLI_OK ? "done" : status == CLI_WRONG ?
 		       "done, and something is wrong" : "could not be done");
@@ -249,40 +232,23 @@ run_choice(struct plain *p, const struct place *at, const struct choice *c)
 }
 
 static enum tb_status
-load(struct plain *p, struct place *at)
+plain_load(struct plain *p, struct plain_place *at)
 {
 	enum tb_status status;
 
 	drop_rows(at);
 	if (!at->list)
 		return TB_OK;
-	(void)db_changed(p->db);	/* what a command has just stored is seen */
+	(void)db_changed(p->x.db);	/* what a command has just stored is seen */
 	status = at->list(p, at);
 	if (!status)
 		show_list(at);
 	return status;
 }
 
-static void
-set_filter(struct place *at, const char *text)
-{
-	free(at->filter);
-	at->filter = *text ? tb_strdup(text) : NULL;
-	at->first = 0;
-}
-
-static void
-turn_page(struct place *at, bool forward)
-{
-	if (forward && at->first + at->n < at->total)
-		at->first += PAGE;
-	else if (!forward)
-		at->first -= at->first < PAGE ? at->first : PAGE;
-}
-
 /* A number opens a row, a letter runs a command; false: nothing of that kind. */
 static bool
-choose(struct plain *p, struct place *at, const char *answer)
+plain_choose(struct plain *p, struct plain_place *at, const char *answer)
 {
 	uint64_t n;
 
@@ -304,16 +270,20 @@ choose(struct plain *p, struct place *at, const char *answer)
 
 /* false: leave this place.  *again: its list is worth hearing again. */
 static bool
-answer(struct plain *p, struct place *at, const char *line, bool *again)
+plain_answer(struct plain *p, struct plain_place *at, const char *line, bool *again)
 {
 	*again = true;
 	if (!strcmp(line, "q"))
 		return false;
 	if (at->list && *line == '/') {
-		set_filter(at, line + 1);
-	} else if (at->list && (!strcmp(line, "+") || !strcmp(line, "-"))) {
-		turn_page(at, *line == '+');
-	} else if (*line && strcmp(line, "?") && choose(p, at, line)) {
+		free(at->filter);
+		at->filter = line[1] ? tb_strdup(line + 1) : NULL;
+		at->first = 0;
+	} else if (at->list && !strcmp(line, "+")) {
+		at->first += at->first + at->n < at->total ? PAGE : 0;
+	} else if (at->list && !strcmp(line, "-")) {
+		at->first -= at->first < PAGE ? at->first : PAGE;
+	} else if (*line && strcmp(line, "?") && plain_choose(p, at, line)) {
 		*again = at->list == list_models;	/* a scan may have changed it */
 	} else {
 		*again = !*line;
@@ -326,7 +296,7 @@ answer(struct plain *p, struct place *at, const char *line, bool *again)
 }
 
 static void
-visit(struct plain *p, struct place *at)
+visit(struct plain *p, struct plain_place *at)
 {
 	bool stay = true, again = true;
 	char *line;
@@ -334,14 +304,14 @@ visit(struct plain *p, struct place *at)
 	if (!at->list)
 		show_choices(at);
 	while (stay) {
-		if (again && load(p, at)) {
+		if (again && plain_load(p, at)) {
 			p->quit = cli_fail(p->err) != CLI_OK;
 			break;
 		}
 		fflush(stdout);
 		switch (line_read(at->prompt, &line)) {
 		case LINE_TEXT:
-			stay = answer(p, at, line, &again);
+			stay = plain_answer(p, at, line, &again);
 			break;
 		case LINE_INTERRUPTED:
 			stay = false;
@@ -358,23 +328,23 @@ visit(struct plain *p, struct place *at)
 }
 
 static void
-open_tensor(struct plain *p, const struct place *at, const struct row *row)
+open_tensor(struct plain *p, const struct plain_place *at, const struct plain_row *row)
 {
-	struct place tensor = { .prompt = "tensor> ", .model = at->model, .tensor = row->arg,
+	struct plain_place tensor = { .prompt = "tensor> ", .model = at->model, .tensor = row->arg,
 				.choices = of_tensor };
 
-	say(row->text);
+	cli_line("%s", row->text);
 	visit(p, &tensor);
 }
 
 static void
-open_model(struct plain *p, const struct place *at, const struct row *row)
+open_model(struct plain *p, const struct plain_place *at, const struct plain_row *row)
 {
-	struct place model = { .prompt = "model> ", .model = row->arg, .id = row->id,
+	struct plain_place model = { .prompt = "model> ", .model = row->arg, .id = row->id,
 			       .choices = of_model, .list = list_tensors, .open = open_tensor };
 
 	(void)at;
-	say(row->text);
+	cli_line("%s", row->text);
 	visit(p, &model);
 }
 
@@ -383,15 +353,12 @@ plain_main(struct cli *cli)
 {
 	struct tb_err err = { 0 };
 	struct plain p = { .cli = cli, .err = &err };
-	struct place models = { .prompt = "models> ", .choices = of_models, .list = list_models,
+	struct plain_place models = { .prompt = "models> ", .choices = of_models, .list = list_models,
 				.open = open_model };
 
-	if (cli_ctx(cli, &p.ctx, &err))
-		return cli_fail(&err);
 	line_init();
-	if (!cli_index(cli, &p.ctx, &p.db, &err))
+	if (!cli_index_open(&p.x, cli, &err))
 		visit(&p, &models);
-	db_close(p.db);
-	op_ctx_free(&p.ctx);
+	cli_index_close(&p.x);
 	return err.code ? cli_fail(&err) : CLI_OK;
 }

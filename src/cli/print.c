@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,18 @@ cli_fail(const struct tb_err *err)
 
 	fprintf(stderr, "tbtui: %s\n", tb_text_clean(err->msg, clean, sizeof(clean)));
 	return CLI_FAILED;
+}
+
+enum cli_exit
+cli_usage(const char *fmt, ...)
+{
+	struct tb_err err = { .code = TB_EUSAGE };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err.msg, sizeof(err.msg), fmt, ap);
+	va_end(ap);
+	return cli_fail(&err);
 }
 
 enum cli_exit
@@ -93,19 +106,31 @@ cli_print_json(cJSON *doc)
 }
 
 void
-cli_put_cols(const char *s, unsigned cols)
+cli_put(const char *s)
 {
 	struct tb_buf b = TB_BUF(1u << 20);
 
-	tb_text_clip(&b, s, cols ? cols : SIZE_MAX, cols != 0);
+	tb_text_clip(&b, s, SIZE_MAX, false);
 	cli_put_buf(&b);
 	tb_buf_free(&b);
 }
 
 void
-cli_put(const char *s)
+cli_line(const char *fmt, ...)
 {
-	cli_put_cols(s, 0);
+	char *line;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&line, fmt, ap) < 0)
+		line = NULL;
+	va_end(ap);
+	if (line)
+		cli_put(line);
+	else
+		cli_lost();
+	putchar('\n');
+	free(line);
 }
 
 void
@@ -116,6 +141,22 @@ cli_put_lines(const char *text, size_t len)
 	tb_text_clean_lines(&b, text, len);
 	cli_put_buf(&b);
 	tb_buf_free(&b);
+}
+
+enum tb_status
+cli_read_text(const char *arg, struct tb_buf *out, struct tb_err *err)
+{
+	char part[65536];
+	size_t n;
+
+	if (strcmp(arg, "-"))
+		tb_buf_str(out, arg);
+	else
+		while ((n = fread(part, 1, sizeof(part), stdin)) > 0)
+			tb_buf_add(out, part, n);
+	if (!strcmp(arg, "-") && ferror(stdin))
+		return tb_fail_errno(err, "standard input");
+	return tb_buf_status(out, "the text", err);
 }
 
 enum tb_status
@@ -199,9 +240,8 @@ cli_parse(struct cli *cli, const struct tb_opt *opts, int *argc, char **argv, in
 		return false;
 	}
 	if (*argc - 1 < min || (max >= 0 && *argc - 1 > max)) {
-		(void)tb_fail(&err, TB_EUSAGE, "%s: %s operands; see \"tbtui %s --help\"",
-			      command, *argc - 1 < min ? "too few" : "too many", command);
-		*status = cli_fail(&err);
+		*status = cli_usage("%s: %s operands; see \"tbtui %s --help\"", command,
+				    *argc - 1 < min ? "too few" : "too many", command);
 		return false;
 	}
 	return true;

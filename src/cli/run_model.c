@@ -16,31 +16,28 @@
 
 #define PROMPT_MAX (64u << 20)
 
-struct opening {
-	struct run_model *r;
-	const char *ref;
-};
-
 static enum tb_status
-open_model(void *arg, struct tb_job *job, struct tb_err *err)
+run_load(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct opening *o = arg;
+	struct run_model *r = arg;
 
-	return chat_model_open(&o->r->model, &o->r->ctx, o->ref, job, err);
+	return chat_model_open(&r->model, &r->ctx, r->ref, job, err);
 }
 
 enum tb_status
-run_model_open(struct run_model *r, const struct cli *cli, const char *ref, struct tb_err *err)
+run_model_open(struct run_model *r, const struct cli *cli, const char *ref, const char *prompt,
+	       struct tb_err *err)
 {
-	struct opening o = { r, ref };
-	enum tb_status status;
+	enum tb_status status = TB_OK;
 
-	*r = (struct run_model){ .model = NULL };
-	if ((status = cli_ctx(cli, &r->ctx, err)))
-		return status;
-	if ((status = cli_run(cli, "Loading", open_model, &o, err)))
-		op_ctx_free(&r->ctx);
-	else
+	*r = (struct run_model){ .ref = ref, .text = TB_BUF(PROMPT_MAX) };
+	if (prompt)
+		status = cli_read_text(prompt, &r->text, err);
+	if (!status)
+		status = cli_ctx(cli, &r->ctx, err);
+	if (!status)
+		status = cli_run(cli, "Loading", run_load, r, err);
+	if (!status)
 		cli_note(cli, tokenizer_note(r->model->tokenizer));
 	return status;
 }
@@ -50,6 +47,7 @@ run_model_close(struct run_model *r)
 {
 	chat_model_free(r->model);
 	op_ctx_free(&r->ctx);
+	tb_buf_free(&r->text);
 }
 
 static enum tb_status
@@ -85,12 +83,26 @@ run_sampling_apply(const struct run_sampling *s, struct sampler_opts *o, uint32_
 	return take_u32("ctx", s->context, context, err);
 }
 
-void
+static void
+run_no_text(void *arg, const char *text, size_t len)
+{
+	(void)arg;
+	(void)text;
+	(void)len;
+}
+
+static void
 run_show_text(void *arg, const char *text, size_t len)
 {
 	(void)arg;
 	cli_put_lines(text, len);
 	fflush(stdout);
+}
+
+gen_text_fn *
+run_text(const struct cli *cli)
+{
+	return cli->json ? run_no_text : run_show_text;
 }
 
 void
@@ -129,27 +141,4 @@ run_quietly(const struct cli *cli, cli_op *fn, void *arg, struct tb_err *err)
 	quiet.quiet = true;
 	quiet.progress = false;
 	return cli_run(&quiet, "", fn, arg, err);
-}
-
-enum tb_status
-run_prompt(const char *prompt, char **out, size_t *len, struct tb_err *err)
-{
-	struct tb_buf b = TB_BUF(PROMPT_MAX);
-	char part[4096];
-	size_t n;
-
-	*out = NULL;
-	if (strcmp(prompt, "-")) {
-		*out = tb_strdup(prompt);
-		*len = strlen(prompt);
-		return *out ? TB_OK : tb_nomem(err);
-	}
-	while ((n = fread(part, 1, sizeof(part), stdin)) > 0)
-		tb_buf_add(&b, part, n);
-	*len = b.len;
-	if (ferror(stdin))
-		return tb_fail_errno(err, "standard input");
-	*out = tb_buf_take(&b);
-	return *out ? TB_OK : tb_fail(err, TB_ELIMIT, "standard input: more than %u bytes",
-				      PROMPT_MAX);
 }

@@ -5,17 +5,22 @@
 
 #include <stdint.h>
 
+#include "src/base/buf.h"
 #include "src/cli/cli.h"
 #include "src/ops/run/run.h"
 #include "src/ops/home/home.h"
 
-/* A loaded model with the context it was found in. */
+/* A loaded model with the context it was found in, and what it is to read. */
 struct run_model {
 	struct op_ctx ctx;
+	const char *ref;		/* borrowed */
 	struct chat_model *model;
+	struct tb_buf text;
 };
+/* prompt: the text of -p, "-": standard input; NULL: none.  run_model_close() in every
+ * case. */
 enum tb_status run_model_open(struct run_model *r, const struct cli *cli, const char *ref,
-			      struct tb_err *err) TB_MUST_USE;
+			      const char *prompt, struct tb_err *err) TB_MUST_USE;
 void run_model_close(struct run_model *r);
 
 /* Values of sampling options; what was not given keeps the model's wish. */
@@ -45,8 +50,9 @@ enum tb_status run_sampling_apply(const struct run_sampling *s, struct sampler_o
 				  uint32_t *tokens, uint32_t *context, struct tb_err *err)
 	TB_MUST_USE;
 
-/* A gen_text_fn: cleaned, on standard output, at once. */
-void run_show_text(void *arg, const char *text, size_t len);
+/* What takes the text: cleaned, on standard output, at once; with --json nothing, the
+ * object at the end has it all. */
+gen_text_fn *run_text(const struct cli *cli);
 /* As --json has them, into an object. */
 void run_json_figures(struct cJSON *o, const struct gen_result *r);
 /* One line on standard error. */
@@ -54,9 +60,5 @@ void run_print_figures(const struct gen_figures *f);
 
 /* As cli_run(), but nothing is drawn: the operation writes to the terminal itself. */
 enum tb_status run_quietly(const struct cli *cli, cli_op *fn, void *arg, struct tb_err *err)
-	TB_MUST_USE;
-
-/* The text of -p; "-" reads standard input.  Caller frees *out. */
-enum tb_status run_prompt(const char *prompt, char **out, size_t *len, struct tb_err *err)
 	TB_MUST_USE;
 #endif

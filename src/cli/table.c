@@ -3,7 +3,6 @@
 #include "src/cli/table.h"
 
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #define CELL_MAX (1u << 20)
 
 static void
-add(struct cli_table *t, char *owned)
+cell_add(struct cli_table *t, char *owned)
 {
 	if (!owned || !tb_grow(&t->cell, &t->cap, t->n + 1, sizeof(*t->cell))) {
 		free(owned);
@@ -31,13 +30,13 @@ add(struct cli_table *t, char *owned)
 void
 cli_cell(struct cli_table *t, const char *text)
 {
-	add(t, tb_strdup(text));
+	cell_add(t, tb_strdup(text));
 }
 
 void
 cli_cell_buf(struct cli_table *t, const struct tb_buf *b)
 {
-	add(t, tb_buf_failed(b) ? NULL : tb_strdup(tb_buf_cstr(b)));
+	cell_add(t, tb_buf_failed(b) ? NULL : tb_strdup(tb_buf_cstr(b)));
 }
 
 void
@@ -50,7 +49,25 @@ cli_cellf(struct cli_table *t, const char *fmt, ...)
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = NULL;
 	va_end(ap);
-	add(t, text);
+	cell_add(t, text);
+}
+
+void
+cli_cell_u64(struct cli_table *t, uint64_t n)
+{
+	cli_cellf(t, "%ju", (uintmax_t)n);
+}
+
+void
+cli_cells(struct cli_table *t, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, t);
+	while ((text = va_arg(ap, const char *)))
+		cli_cell(t, text);
+	va_end(ap);
 }
 
 #define GAP 2	/* blanks between columns */
@@ -63,7 +80,7 @@ may_cut(const struct cli_table *t, size_t c)
 
 /* Columns of the line that these widths make. */
 static size_t
-line_of(const size_t *width, size_t n)
+columns_sum(const size_t *width, size_t n)
 {
 	size_t sum = 0;
 
@@ -75,7 +92,7 @@ line_of(const size_t *width, size_t n)
 
 /* The shown column that goes first; n if all that are left stay. */
 static size_t
-least(const struct cli_table *t, const size_t *width, size_t n)
+columns_least(const struct cli_table *t, const size_t *width, size_t n)
 {
 	size_t worst = n;
 
@@ -89,9 +106,9 @@ least(const struct cli_table *t, const size_t *width, size_t n)
 /* What is left over, or what is too much, is a matter of the columns that may be cut:
  * from the left on, the first gets most. */
 static void
-share(const struct cli_table *t, const size_t *need, size_t n, size_t room, size_t *out)
+columns_share(const struct cli_table *t, const size_t *need, size_t n, size_t room, size_t *out)
 {
-	size_t used = line_of(out, n);
+	size_t used = columns_sum(out, n);
 
 	for (size_t c = 0; c < n && used < room; c++) {
 		size_t more = out[c] == CLI_LEFT_OUT ? 0 : need[c] - out[c];
@@ -116,14 +133,14 @@ cli_table_fit(const struct cli_table *t, const size_t *need, size_t room, size_t
 
 	for (c = 0; c < n; c++)
 		out[c] = need[c];
-	if (line_of(out, n) <= room)
+	if (columns_sum(out, n) <= room)
 		return;
 	for (c = 0; c < n; c++)
 		if (may_cut(t, c) && out[c] > CLI_CUT_MIN)
 			out[c] = CLI_CUT_MIN;
-	while (line_of(out, n) > room && (c = least(t, out, n)) < n)
+	while (columns_sum(out, n) > room && (c = columns_least(t, out, n)) < n)
 		out[c] = CLI_LEFT_OUT;
-	share(t, need, n, room, out);
+	columns_share(t, need, n, room, out);
 }
 
 size_t
@@ -136,7 +153,7 @@ cli_columns(void)
 }
 
 static void
-print_row(const struct cli_table *t, char **cell, const size_t *width, size_t cols)
+table_row(const struct cli_table *t, char **cell, const size_t *width, size_t cols)
 {
 	struct tb_buf line = TB_BUF(CELL_MAX);
 	size_t last = cols;
@@ -177,7 +194,7 @@ cli_table_end(struct cli_table *t)
 	if (ok)
 		cli_table_fit(t, need, t->wide ? SIZE_MAX : cli_columns(), width);
 	for (size_t i = 0; ok && i + cols <= t->n; i += cols)
-		print_row(t, t->cell + i, width, cols);
+		table_row(t, t->cell + i, width, cols);
 	if (!ok)
 		cli_lost();
 	while (t->n)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct cli_table {
 	/* One letter a column: l left, r right, m left and may be cut in the middle
@@ -23,10 +24,13 @@ struct cli_table {
 /* Cells in order; a row is full when there is one for each letter of `align`. */
 void cli_cell(struct cli_table *t, const char *text);
 void cli_cellf(struct cli_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Prints on standard output and frees; false when memory ran out on the way. */
+void cli_cell_u64(struct cli_table *t, uint64_t n);
+/* Some at once; NULL behind the last. */
+void cli_cells(struct cli_table *t, ...) __attribute__((sentinel));
 /* What came together in a buffer, whole. */
 struct tb_buf;
 void cli_cell_buf(struct cli_table *t, const struct tb_buf *b);
+/* Prints on standard output and frees; false when memory ran out on the way. */
 bool cli_table_end(struct cli_table *t);
 
 #define CLI_CUT_MIN 16		/* columns that are left of what is cut */

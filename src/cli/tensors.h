@@ -3,6 +3,7 @@
 #define TBTUI_CLI_TENSORS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "src/base/err.h"
 
@@ -13,6 +14,8 @@ struct model;
 struct op_ctx;
 struct tensor;
 
+/* A list of numbers. */
+void cli_set_shape(struct cJSON *o, const char *key, const uint64_t *dim, unsigned ndim);
 /* What --json says of a tensor. */
 void cli_tensor_json(struct cJSON *o, const struct model *m, const struct tensor *t);
 
