@@ -16,16 +16,21 @@ by_bytes(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static enum tb_status
-keep(struct tb_names *to, const char *name, struct tb_err *err)
+enum tb_status
+tb_names_add(struct tb_names *to, const char *name, struct tb_err *err)
 {
-	if (!strcmp(name, ".") || !strcmp(name, ".."))
-		return TB_OK;
 	if (!tb_grow(&to->v, &to->cap, to->n + 1, sizeof(*to->v)) ||
 	    !(to->v[to->n] = tb_strdup(name)))
 		return tb_nomem(err);
 	to->n++;
 	return TB_OK;
+}
+
+void
+tb_names_sort(struct tb_names *n)
+{
+	if (n->n > 1)
+		qsort(n->v, n->n, sizeof(*n->v), by_bytes);
 }
 
 enum tb_status
@@ -45,15 +50,13 @@ tb_names_read(struct tb_names *out, const char *dir, struct tb_err *err)
 			status = tb_fail_errno(err, "%s: reading the folder", dir);
 		if (!e || status)
 			break;
-		status = keep(out, e->d_name, err);
-		if (status)
-			break;
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			status = tb_names_add(out, e->d_name, err);
 	}
 	closedir(d);
 	if (status)
 		tb_names_free(out);
-	else if (out->n > 1)
-		qsort(out->v, out->n, sizeof(*out->v), by_bytes);
+	tb_names_sort(out);
 	return status;
 }
 

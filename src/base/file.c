@@ -182,6 +182,14 @@ tb_mkdirs(const char *path, struct tb_err *err)
 	return status;
 }
 
+const char *
+tb_path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 char *
 tb_path_parent(const char *path)
 {

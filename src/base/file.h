@@ -66,6 +66,8 @@ void tb_map_close(struct tb_map *m);
 
 /* dir + "/" + name in fresh memory, NULL when out of memory.  No checks. */
 char *tb_path_join(const char *dir, const char *name);
+/* What is behind the last slash; all of it where there is none, or nothing behind. */
+const char *tb_path_name(const char *path);
 /* The folder that a file or folder is in, "." for a name alone; NULL when out of memory. */
 char *tb_path_parent(const char *path);
 /* Is `path` the folder whose name are the first n bytes of `folder`, or below it, as the

@@ -96,18 +96,12 @@ hub_follow(const char *path, enum hub_link *kind, char **blob, struct tb_err *er
 	return TB_OK;
 }
 
-static bool
-is_ref(const char *ref)
-{
-	return *ref && *ref != '/' && *ref != '.' && !strstr(ref, "..");
-}
-
 const char *
 hub_ref(const char *path, const char *ref, char out[HUB_REVISION_MAX])
 {
 	size_t n = hub_repository(path);
-	char *file = is_ref(ref) ? tb_asprintf("%.*s/refs/%s", (int)(n ? n : strlen(path)), path, ref)
-				 : NULL;
+	bool safe = *ref && *ref != '/' && *ref != '.' && !strstr(ref, "..");
+	char *file = safe ? tb_asprintf("%.*s/refs/%s", (int)(n ? n : strlen(path)), path, ref) : NULL;
 	char *text = NULL;
 
 	*out = 0;
@@ -122,45 +116,9 @@ hub_ref(const char *path, const char *ref, char out[HUB_REVISION_MAX])
 
 /* ---- what no snapshot leads to ---- */
 
-struct names { char **v; size_t n, cap; };
-
-static void
-names_free(struct names *s)
-{
-	while (s->n)
-		free(s->v[--s->n]);
-	free(s->v);
-}
-
-static int
-by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static enum tb_status
-keep(struct names *to, const char *name, struct tb_err *err)
-{
-	if (!tb_grow(&to->v, &to->cap, to->n + 1, sizeof(*to->v)) ||
-	    !(to->v[to->n] = tb_strdup(name)))
-		return tb_nomem(err);
-	to->n++;
-	return TB_OK;
-}
-
-static enum tb_status
-keep_target(struct names *to, char *target, size_t n, struct tb_err *err)
-{
-	const char *slash;
-
-	target[n] = 0;
-	slash = strrchr(target, '/');
-	return keep(to, slash ? slash + 1 : target, err);
-}
-
 /* The last names of all links below `dir`. */
 static enum tb_status
-links(const char *dir, unsigned depth, struct names *out, struct tb_err *err)
+hub_links(const char *dir, unsigned depth, struct tb_names *out, struct tb_err *err)
 {
 	struct tb_names names = { 0 };
 	enum tb_status status = depth ? tb_names_read(&names, dir, err) : TB_OK;
@@ -170,36 +128,16 @@ links(const char *dir, unsigned depth, struct names *out, struct tb_err *err)
 		char *path = tb_path_join(dir, names.v[i]);
 		ssize_t n = path ? readlink(path, target, sizeof(target) - 1) : -1;
 
-		if (!path)
+		if (n > 0) {
+			target[n] = 0;
+			status = tb_names_add(out, tb_path_name(target), err);
+		} else if (!path) {
 			status = tb_nomem(err);
-		else if (n > 0)
-			status = keep_target(out, target, (size_t)n, err);
-		else if (errno != EINVAL && errno != ENOENT)	/* EINVAL: no link */
+		} else if (errno != EINVAL && errno != ENOENT) {	/* EINVAL: no link */
 			status = tb_fail_errno(err, "%s", path);
-		else if (tb_is_dir(path))
-			status = links(path, depth - 1, out, err);
-		free(path);
-	}
-	tb_names_free(&names);
-	return status == TB_ENOENT ? TB_OK : status;
-}
-
-static enum tb_status
-each_left(const char *dir, const struct names *used, store_file_fn *fn, void *arg,
-	  struct tb_err *err)
-{
-	struct tb_names names;
-	enum tb_status status = tb_names_read(&names, dir, err);
-
-	for (size_t i = 0; !status && i < names.n; i++) {
-		const char *name = names.v[i];
-		char *path;
-
-		if (*name == '.' || (used->n && bsearch(&name, used->v, used->n, sizeof(*used->v),
-							by_name)))
-			continue;
-		path = tb_path_join(dir, name);
-		status = path ? fn(arg, path, err) : tb_nomem(err);
+		} else if (tb_is_dir(path)) {
+			status = hub_links(path, depth - 1, out, err);
+		}
 		free(path);
 	}
 	tb_names_free(&names);
@@ -212,18 +150,27 @@ hub_left(const char *repository, store_file_fn *fn, void *arg, struct tb_err *er
 	char *snapshots = tb_path_join(repository, "snapshots");
 	char *blobs = tb_path_join(repository, "blobs");
 	enum tb_status status = snapshots && blobs ? TB_OK : tb_nomem(err);
-	struct names used = { 0 };
+	struct tb_names used = { 0 }, names = { 0 };
 
 	if (!status)
-		status = links(snapshots, MAX_DEPTH, &used, err);
-	if (used.n)
-		qsort(used.v, used.n, sizeof(*used.v), by_name);
+		status = hub_links(snapshots, MAX_DEPTH, &used, err);
+	tb_names_sort(&used);
 	if (!status)
-		status = each_left(blobs, &used, fn, arg, err);
-	names_free(&used);
+		status = tb_names_read(&names, blobs, err);
+	for (size_t i = 0; !status && i < names.n; i++) {
+		char *path;
+
+		if (*names.v[i] == '.' || tb_names_have(&used, names.v[i]))
+			continue;
+		path = tb_path_join(blobs, names.v[i]);
+		status = path ? fn(arg, path, err) : tb_nomem(err);
+		free(path);
+	}
+	tb_names_free(&names);
+	tb_names_free(&used);
 	free(snapshots);
 	free(blobs);
-	return status;
+	return status == TB_ENOENT ? TB_OK : status;
 }
 
 /* ---- the row ---- */
@@ -237,9 +184,7 @@ static const struct store_usual usual[] = {
 static bool
 hub_is_store(const char *dir)
 {
-	const char *slash = strrchr(dir, '/');
-
-	return tb_starts(slash ? slash + 1 : dir, "models--");
+	return tb_starts(tb_path_name(dir), "models--");
 }
 
 /* "models--org--name" -> "hf:org/name"; NULL when out of memory. */
@@ -253,24 +198,12 @@ hub_name(const char *entry)
 	return tb_asprintf("hf:%.*s/%s", (int)(dashes - rest), rest, dashes + 2);
 }
 
-static enum tb_status
-walk_snapshot(struct walk *w, const char *dir, const char *name, const char *rev, bool plain,
-	      struct tb_err *err)
-{
-	char *full = plain ? tb_strdup(name) : tb_asprintf("%s@%.12s", name, rev);
-	enum tb_status status = full ? walk_folder(w, dir, full, 1, err) : tb_nomem(err);
-
-	free(full);
-	return status;
-}
-
 /* models--org--name/snapshots/REV: the revision that "main" means, or the only one,
  * needs no @REV. */
 static enum tb_status
 hub_walk(struct walk *w, const char *repo, const char *below, struct tb_err *err)
 {
-	char *snapshots = tb_path_join(repo, "snapshots"), *dir;
-	char *name = hub_name(strrchr(repo, '/') + 1);
+	char *snapshots = tb_path_join(repo, "snapshots"), *name = hub_name(tb_path_name(repo));
 	struct tb_names e = { 0 };
 	enum tb_status status;
 	char rev[HUB_REVISION_MAX];
@@ -280,13 +213,16 @@ hub_walk(struct walk *w, const char *repo, const char *below, struct tb_err *err
 	hub_ref(repo, "main", rev);
 	status = snapshots && name ? walk_entries(w, snapshots, &e, err) : tb_nomem(err);
 	for (size_t i = 0; i < e.n && !status; i++) {
-		dir = tb_path_join(snapshots, e.v[i]);
-		if (!dir)
+		bool plain = e.n == 1 || strcmp(rev, e.v[i]) == 0;
+		char *dir = tb_path_join(snapshots, e.v[i]);
+		char *full = plain ? tb_strdup(name) : tb_asprintf("%s@%.12s", name, e.v[i]);
+
+		if (!dir || !full)
 			status = tb_nomem(err);
 		else if (!lstat(dir, &st) && !S_ISLNK(st.st_mode))	/* they link to files alone */
-			status = walk_snapshot(w, dir, name, e.v[i],
-					       e.n == 1 || strcmp(rev, e.v[i]) == 0, err);
+			status = walk_folder(w, dir, full, 1, err);
 		free(dir);
+		free(full);
 	}
 	tb_names_free(&e);
 	free(snapshots);

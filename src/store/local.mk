@@ -15,9 +15,9 @@ src_store_libstore_a_SOURCES = \
 	src/store/model_dir.c \
 	src/store/model_foreign.c \
 	src/store/model_gguf.c \
+	src/store/model_manifest.c \
 	src/store/model_meta.c \
 	src/store/model_meta.h \
-	src/store/model_ollama.c \
 	src/store/model_scheme.c \
 	src/store/model_tensors.c \
 	src/store/name.c \

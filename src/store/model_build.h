@@ -92,7 +92,7 @@ void build_order(struct build *b);	/* by name */
 /* What sorts bytewise as the name does naturally, in the arena; NULL: no memory. */
 const char *build_key(struct tb_arena *a, const char *name);
 enum tb_status build_sort(struct build *b, struct tb_err *err) TB_MUST_USE;
-const struct raw *build_find(const struct build *b, const char *name);
+struct raw *build_find(const struct build *b, const char *name);
 /* The raw tensor called base[0..n) + ending, or NULL; *key is scratch. */
 struct raw *build_companion(const struct build *b, struct tb_buf *key, const char *base, size_t n,
 			    const char *ending);

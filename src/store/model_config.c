@@ -58,14 +58,14 @@ index_overrides(struct build *b, struct tb_err *err)
 	return TB_OK;
 }
 
-/* null and absence mean the mode's default; anything else must be a number of the kind. */
+/* null and absence mean the mode's default (0); anything else must be a number of the kind. */
 static bool
-number_or_default(const cJSON *block, const char *key, uint64_t max)
+number_or_default(const cJSON *block, const char *key, uint64_t max, uint64_t *n)
 {
 	const cJSON *v = json_get(block, key);
-	uint64_t n;
 
-	return !v || json_is_null(v) || (json_u64(v, &n) && n >= 1 && n <= max);
+	*n = 0;
+	return !v || json_is_null(v) || (json_u64(v, n) && *n <= max);
 }
 
 static enum tb_status
@@ -75,9 +75,11 @@ check_block(struct build *b, const cJSON *block, const char *path, struct tb_err
 		{ "bits", 64 }, { "group_size", 4096 },
 	};
 	enum tb_status status = TB_OK;
+	uint64_t n;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys) && !status; i++)
-		if (!number_or_default(block, keys[i].key, keys[i].max))
+		if (!number_or_default(block, keys[i].key, keys[i].max, &n) ||
+		    (!n && json_u64(json_get(block, keys[i].key), &n)))
 			status = build_problem(b, NULL, err, "config.json: quantization of %.200s: %s "
 					       "is no number from 1 to %ju", path, keys[i].key,
 					       (uintmax_t)keys[i].max);
@@ -176,25 +178,11 @@ build_config(struct build *b, const char *path, struct tb_err *err)
 static bool
 block_scheme(const cJSON *q, struct scheme *out)
 {
-	const cJSON *bits = json_get(q, "bits"), *group = json_get(q, "group_size");
-	uint64_t nbits = 0, ngroup = 0;
+	uint64_t bits, group;
 
-	if (bits && !json_is_null(bits) && (!json_u64(bits, &nbits) || nbits > 64))
-		return false;
-	if (group && !json_is_null(group) && (!json_u64(group, &ngroup) || ngroup > 4096))
-		return false;
-	return scheme_from_mode(json_str(json_get(q, "mode")), (unsigned)nbits,
-				(unsigned)ngroup, out);
-}
-
-static const struct quant_override *
-find_override(const struct build *b, const char *path, size_t n)
-{
-	size_t at = TB_FIRST(b->noverrides, i, strncmp(b->overrides[i].path, path, n) < 0);
-
-	/* what begins with it comes behind it */
-	return at < b->noverrides && !strncmp(b->overrides[at].path, path, n) &&
-	       !b->overrides[at].path[n] ? &b->overrides[at] : NULL;
+	return number_or_default(q, "bits", 64, &bits) &&
+	       number_or_default(q, "group_size", 4096, &group) &&
+	       scheme_from_mode(json_str(json_get(q, "mode")), (unsigned)bits, (unsigned)group, out);
 }
 
 /* An override is taken as it is: what it leaves out is the mode's default, not the
@@ -202,10 +190,11 @@ find_override(const struct build *b, const char *path, size_t n)
 bool
 config_scheme(const struct build *b, const char *path, size_t n, struct scheme *out)
 {
-	const struct quant_override *o = find_override(b, path, n);
-	bool quantized = true;
+	size_t at = TB_FIRST(b->noverrides, i, strncmp(b->overrides[i].path, path, n) < 0);
+	const struct quant_override *o = b->overrides + at;	/* others that begin so are behind it */
+	bool own = at < b->noverrides && !strncmp(o->path, path, n) && !o->path[n], quantized = true;
 
-	if (!b->quant || (o && json_bool(o->v, &quantized) && !quantized))
+	if (!b->quant || (own && json_bool(o->v, &quantized) && !quantized))
 		return false;
-	return block_scheme(o && json_is_object(o->v) ? o->v : b->quant, out);
+	return block_scheme(own && json_is_object(o->v) ? o->v : b->quant, out);
 }

@@ -33,38 +33,33 @@ say_bits(struct foreign_said *s, const cJSON *v)
 		s->bits[s->nbits++] = (unsigned)n;
 }
 
-static struct foreign_said
-read_block(const cJSON *q)
-{
-	struct foreign_said s = { .any = true,
-				  .format = json_str(json_get(q, "checkpoint_format")) };
-
-	say_bits(&s, json_get(q, "bits"));
-	say_bits(&s, json_get(q, "w_bit"));
-	say_group(&s, json_get(q, "group_size"));
-	say_group(&s, json_get(q, "q_group_size"));
-	say_group(&s, json_first(json_get(q, "weight_block_size")));
-	for (const cJSON *g = json_first(json_get(q, "config_groups")); g; g = json_next(g)) {
-		say_bits(&s, json_path(g, "weights.num_bits"));
-		say_group(&s, json_path(g, "weights.group_size"));
-		say_group(&s, json_first(json_path(g, "weights.block_structure")));
-	}
-	return s;
-}
-
+/* What config.json says, in the first block that names a method. */
 static struct foreign_said
 find_said(const struct build *b)
 {
 	static const char *const places[] = { "quantization_config", "compression_config",
 		"text_config.quantization_config", "text_config.compression_config" };
+	struct foreign_said s = { 0 };
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !s.any; i++) {
 		const cJSON *q = json_path(b->config, places[i]);
 
-		if (json_str(json_get(q, "quant_method")))
-			return read_block(q);
+		if (!json_str(json_get(q, "quant_method")))
+			continue;
+		s = (struct foreign_said){ .any = true,
+					   .format = json_str(json_get(q, "checkpoint_format")) };
+		say_bits(&s, json_get(q, "bits"));
+		say_bits(&s, json_get(q, "w_bit"));
+		say_group(&s, json_get(q, "group_size"));
+		say_group(&s, json_get(q, "q_group_size"));
+		say_group(&s, json_first(json_get(q, "weight_block_size")));
+		for (const cJSON *g = json_first(json_get(q, "config_groups")); g; g = json_next(g)) {
+			say_bits(&s, json_path(g, "weights.num_bits"));
+			say_group(&s, json_path(g, "weights.group_size"));
+			say_group(&s, json_first(json_path(g, "weights.block_structure")));
+		}
 	}
-	return (struct foreign_said){ 0 };
+	return s;
 }
 
 static struct foreign_part

@@ -91,14 +91,9 @@ check_split(struct build *b, const char *path, const struct split *name, unsigne
 static enum tb_status
 add_file(struct build *b, char *path, struct gguf_split *split, struct tb_err *err)
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	char *name = slash ? tb_strdup(slash + 1) : path ? tb_strdup(path) : NULL;
 	struct model_file *f;
-	enum tb_status status = name ? build_file(b, path, name, &f, err) : tb_nomem(err);
+	enum tb_status status = build_file(b, path, path ? tb_path_name(path) : NULL, &f, err);
 
-	if (!name)
-		free(path);
-	free(name);
 	if (status)
 		return status;
 	return split ? build_gguf(b, f, split, err) : build_weights(b, f, err);

@@ -133,15 +133,6 @@ settle(struct tensor *t, enum origin origin, const struct scheme *s)
 	t->dim[t->ndim - 1] = row_elems(&t->weight, s->bits);
 }
 
-/* A word that nobody knows may mean anything, whatever the shapes would allow. */
-static bool
-is_quant_type(const char *type)
-{
-	struct scheme s;
-
-	return scheme_from_quant_type(type, 0, &s);
-}
-
 enum tb_status
 build_scheme(struct build *b, struct tensor *t, const struct raw *w, struct tb_err *err)
 {
@@ -154,7 +145,8 @@ build_scheme(struct build *b, struct tensor *t, const struct raw *w, struct tb_e
 	if (w->quant_type) {
 		if (meta_scheme(w, t, &s))
 			return settle(t, w->origin, &s), TB_OK;
-		if (!is_quant_type(w->quant_type)) {
+		/* what nobody knows may mean anything, whatever the shapes would allow */
+		if (!scheme_from_quant_type(w->quant_type, 0, &s)) {
 			t->origin = ORIGIN_UNKNOWN;
 			return build_problem(b, digest, err, "tensor %.200s: quant_type %.40s is not"
 					     " known", t->name, w->quant_type);

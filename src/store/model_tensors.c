@@ -73,18 +73,12 @@ build_sort(struct build *b, struct tb_err *err)
 	return status;
 }
 
-static struct raw *
-find(const struct build *b, const char *name)
+struct raw *
+build_find(const struct build *b, const char *name)
 {
 	size_t at = TB_FIRST(b->nraws, i, strcmp(b->raws[i].name, name) < 0);
 
 	return at < b->nraws && !strcmp(b->raws[at].name, name) ? &b->raws[at] : NULL;
-}
-
-const struct raw *
-build_find(const struct build *b, const char *name)
-{
-	return find(b, name);
 }
 
 struct raw *
@@ -96,7 +90,7 @@ build_companion(const struct build *b, struct tb_buf *key, const char *base, siz
 	tb_buf_clear(key);
 	tb_buf_add(key, base, n);
 	tb_buf_str(key, ending);
-	return tb_buf_failed(key) ? NULL : find(b, tb_buf_cstr(key));
+	return tb_buf_failed(key) ? NULL : build_find(b, tb_buf_cstr(key));
 }
 
 bool
@@ -118,24 +112,6 @@ byte_codes(const struct convention *c, const struct raw *w, const struct raw *sc
 		(c->scales == DT_U8 && scale->part.dtype == DT_F8_E8M0));
 }
 
-/* gpt-oss gives the bytes of a group a dimension of their own. */
-static void
-join_blocks(struct tensor_part *p)
-{
-	if (p->ndim < 2)
-		return;
-	p->ndim--;
-	p->dim[p->ndim - 1] *= p->dim[p->ndim];
-}
-
-static void
-relabel(struct tensor *t)
-{
-	t->weight.dtype = DT_U32;
-	t->weight.dim[t->weight.ndim - 1] /= 4;
-	t->scale.dtype = DT_U8;
-}
-
 /* Finds the companions of a packed weight.  false: it has none. */
 static bool
 gather(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
@@ -143,6 +119,7 @@ gather(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
 	for (size_t i = 0; i < NCONVENTIONS; i++) {
 		const struct convention *c = &conventions[i];
 		size_t n = strlen(w->name) - strlen(c->weight);
+		struct tensor_part *p = &t->weight;
 		struct raw *scale;
 
 		if (w->part.dtype != c->dtype || !tb_ends(w->name, c->weight))
@@ -151,17 +128,21 @@ gather(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
 		if (!scale || w->part.ndim == 0 ||
 		    (c->scales != DT_COUNT && !byte_codes(c, w, scale)))
 			continue;
-		build_take(w, &t->weight);
+		build_take(w, p);
 		t->has_scale = build_take(scale, &t->scale);
 		t->has_bias = build_take(build_companion(b, key, w->name, n, c->bias), &t->bias);
 		t->has_global = build_take(build_companion(b, key, w->name, n, c->global), &t->global);
 		t->global_inverse = t->has_global && c->global_inverse;
-		if (*c->weight == '_')
-			join_blocks(&t->weight);
-		if (c->scales != DT_COUNT)
-			relabel(t);
-		else if (t->scale.dtype == DT_F8_E8M0 || t->scale.dtype == DT_F8_E4M3)
+		/* gpt-oss gives the bytes of a group a dimension of their own. */
+		if (*c->weight == '_' && p->ndim > 1 && p->ndim--)
+			p->dim[p->ndim - 1] *= p->dim[p->ndim];
+		if (c->scales != DT_COUNT) {
+			p->dtype = DT_U32;
+			p->dim[p->ndim - 1] /= 4;
+			t->scale.dtype = DT_U8;
+		} else if (t->scale.dtype == DT_F8_E8M0 || t->scale.dtype == DT_F8_E4M3) {
 			t->scale.dtype = DT_U8;		/* as which MLX takes them */
+		}
 		t->name = *c->weight == '_' ? tb_arena_text(b->arena, w->name, n)
 			: strcmp(c->weight, ".weight_packed") == 0
 			? tb_arena_cat(b->arena, w->name, n, ".weight") : w->name;
@@ -181,16 +162,6 @@ total(struct tensor *t)
 		   (t->has_order ? t->order.len : 0);
 }
 
-/* A row of the part is so many bytes, which are so many elements. */
-static void
-take_blocks(struct tensor *t, const struct raw *w)
-{
-	t->scheme = w->blocks;
-	t->origin = ORIGIN_TYPE;
-	t->dim[t->ndim - 1] = t->dim[t->ndim - 1] / scheme_code_bytes(&t->scheme, t->scheme.group) *
-			      t->scheme.group;
-}
-
 static bool
 is_draft(const struct build *b, const char *name)
 {
@@ -201,6 +172,7 @@ static enum tb_status
 add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_buf *key,
 	   struct tb_err *err)
 {
+	const bool blocks = scheme_form(&w->blocks) == FORM_BLOCKS;
 	enum tb_status status;
 	bool packed;
 
@@ -211,17 +183,21 @@ add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_buf *key,
 		total(t);
 		return status;
 	}
-	packed = scheme_form(&w->blocks) != FORM_BLOCKS && gather(b, t, w, key);
+	packed = !blocks && gather(b, t, w, key);
 	if (!t->name || tb_buf_failed(key))
 		return tb_nomem(err);
 	t->ndim = t->weight.ndim;
 	memcpy(t->dim, t->weight.dim, sizeof(t->dim));
 	t->scheme = scheme_plain(t->weight.dtype);
 	w->used = true;
-	if (scheme_form(&w->blocks) == FORM_BLOCKS)
-		take_blocks(t, w);
-	else if (packed)
+	if (blocks) {	/* a row of the part is so many bytes, which are so many elements */
+		t->scheme = w->blocks;
+		t->origin = ORIGIN_TYPE;
+		t->dim[t->ndim - 1] /= scheme_code_bytes(&t->scheme, t->scheme.group);
+		t->dim[t->ndim - 1] *= t->scheme.group;
+	} else if (packed) {
 		status = build_scheme(b, t, w, err);
+	}
 	total(t);
 	return status;
 }

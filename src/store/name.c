@@ -41,18 +41,11 @@ take(const struct part *p, const char *s, size_t n, char *out, const char *text,
 	return TB_OK;
 }
 
-/* The last `c` in [s, s + n), or NULL. */
-static const char *
-last(const char *s, size_t n, char c)
-{
-	return n ? memrchr(s, c, n) : NULL;
-}
-
 /* Cuts what is behind the last '/' off [s, s + *n). */
 static const char *
 cut(const char *s, size_t *n, size_t *part_len, bool *more)
 {
-	const char *slash = last(s, *n, '/'), *part = slash ? slash + 1 : s;
+	const char *slash = *n ? memrchr(s, '/', *n) : NULL, *part = slash ? slash + 1 : s;
 
 	*part_len = (size_t)(s + *n - part);
 	*more = slash != NULL;
@@ -60,23 +53,12 @@ cut(const char *s, size_t *n, size_t *part_len, bool *more)
 	return part;
 }
 
-static enum tb_status
-take_host(const char *s, size_t n, char *out, const char *text, struct tb_err *err)
-{
-	const char *scheme = n ? memmem(s, n, "://", 3) : NULL;
-
-	if (scheme) {
-		n -= (size_t)(scheme + 3 - s);
-		s = scheme + 3;
-	}
-	return take(&host_part, s, n, out, text, err);
-}
-
 enum tb_status
 name_parse(const char *text, struct model_name *out, struct tb_err *err)
 {
 	size_t n = strlen(text), len;
-	const char *colon = strrchr(text, ':'), *slash = strrchr(text, '/'), *part;
+	const char *colon = strrchr(text, ':'), *slash = strrchr(text, '/');
+	const char *part, *scheme;
 	enum tb_status status = TB_OK;
 	bool more;
 
@@ -94,7 +76,9 @@ name_parse(const char *text, struct model_name *out, struct tb_err *err)
 	status = take(&ns_part, part, len, out->ns, text, err);
 	if (status || !more)
 		return status;
-	return take_host(text, n, out->host, text, err);
+	scheme = n ? memmem(text, n, "://", 3) : NULL;
+	part = scheme ? scheme + 3 : text;
+	return take(&host_part, part, n - (size_t)(part - text), out->host, text, err);
 }
 
 const char *

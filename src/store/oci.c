@@ -213,7 +213,7 @@ add_image(void *arg, const char *manifest, const char *ref, struct tb_err *err)
 {
 	struct layout *l = arg;
 	char *name = *ref ? tb_asprintf("oci:%s:%s", l->name, ref)
-			  : tb_asprintf("oci:%s@%.12s", l->name, strrchr(manifest, '/') + 1);
+			  : tb_asprintf("oci:%s@%.12s", l->name, tb_path_name(manifest));
 	enum tb_status status = name ? walk_add(l->w, MODEL_OCI_TENSORS, name, manifest, NULL, err)
 				     : tb_nomem(err);
 
@@ -232,7 +232,7 @@ add_broken(void *arg, const char *path, const char *why, struct tb_err *err)
 static enum tb_status
 oci_walk(struct walk *w, const char *dir, const char *name, struct tb_err *err)
 {
-	struct layout l = { w, *name ? name : strrchr(dir, '/') + 1 };
+	struct layout l = { w, *name ? name : tb_path_name(dir) };
 
 	return oci_images(dir, add_image, add_image, add_broken, &l, err);
 }
@@ -245,7 +245,7 @@ keep_image(void *arg, const char *manifest, const char *ref, struct tb_err *err)
 	struct only *o = arg;
 
 	(void)ref;
-	return o->n++ ? TB_OK : loc_make(o->out, MODEL_OCI_TENSORS, strrchr(manifest, '/') + 1, manifest, "",
+	return o->n++ ? TB_OK : loc_make(o->out, MODEL_OCI_TENSORS, tb_path_name(manifest), manifest, "",
 					 err);
 }
 
@@ -267,7 +267,7 @@ static enum tb_status
 oci_locate(const char *path, struct model_loc *out, struct tb_err *err)
 {
 	return tb_is_dir(path) ? locate_layout(path, out, err)
-			       : loc_make(out, MODEL_OCI_TENSORS, strrchr(path, '/') + 1, path, "", err);
+			       : loc_make(out, MODEL_OCI_TENSORS, tb_path_name(path), path, "", err);
 }
 
 const struct store_kind store_oci = {

@@ -292,7 +292,7 @@ ollama_file(const char *path, char digest[TB_DIGEST_MAX])
 		"sha256-", "Q4_K_M", "Q4_K_S", "Q8_0", "F16", "BF16", "F32", "COPY",
 		"projector-metadata", "compat-tensors", "split-copy", "split-gguf-",
 	};
-	const char *name = strrchr(path, '/') + 1;
+	const char *name = tb_path_name(path);
 
 	if (digest_parse(name, digest))
 		return STORE_BLOB;

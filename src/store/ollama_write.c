@@ -102,17 +102,6 @@ by_digest(const void *a, const void *b)
 		      ((const struct ollama_made *)b)->digest);
 }
 
-/* made[i .. result) are of one blob. */
-static size_t
-same_blob(const struct ollama_writer *w, size_t i)
-{
-	size_t end = i + 1;
-
-	while (end < w->nmade && by_digest(&w->made[i], &w->made[end]) == 0)
-		end++;
-	return end;
-}
-
 static void
 mark_named(void *arg, const char *digest)
 {
@@ -168,7 +157,8 @@ take_back(struct ollama_writer *w)
 	if (ollama_named(w->root, mark_named, w, NULL))
 		return;
 	for (size_t i = 0, end; i < w->nmade; i = end) {
-		end = same_blob(w, i);
+		for (end = i + 1; end < w->nmade && !by_digest(&w->made[i], &w->made[end]); end++)
+			;
 		take_back_one(w, i, end);
 	}
 }
@@ -312,33 +302,13 @@ ollama_add_bytes(struct ollama_writer *w, enum media kind, const char *name, con
 	return ollama_add_blob(w, kind, name, &o, digest, len, err);
 }
 
-/* "…/latest" -> what its name as a replaced one begins with: a tag has 80 bytes. */
-static char *
-keep_as(const char *path)
-{
-	const char *tag = strrchr(path, '/') + 1;
-
-	return tb_asprintf("%.*s%.*s", (int)(tag - path), path, KEPT_MAX, tag);
-}
-
-/* The name of the kept manifest, which differs by its tag and perhaps in case. */
-static void
-name_kept(struct ollama_writer *w, const struct model_name *name)
-{
-	struct model_name old = *name;
-	const char *tag = w->kept_path ? strrchr(w->kept_path, '/') + 1 : "";
-
-	if (!*tag || strlen(tag) >= sizeof(old.tag))
-		return;
-	memcpy(old.tag, tag, strlen(tag) + 1);
-	name_format(&old, w->kept);
-}
-
 static enum tb_status
 publish(struct ollama_writer *w, const struct tb_buf *text, bool replace, struct tb_err *err)
 {
-	const char *slash = strrchr(w->path, '/');
-	char *dir = tb_strndup(w->path, (size_t)(slash - w->path)), *keep = keep_as(w->path);
+	const char *tag = tb_path_name(w->path);
+	char *dir = tb_strndup(w->path, (size_t)(tag - 1 - w->path));
+	/* "…/latest" -> what its name as a replaced one begins with: a tag has 80 bytes */
+	char *keep = tb_asprintf("%.*s%.*s", (int)(tag - w->path), w->path, KEPT_MAX, tag);
 	struct tb_out o = { .fd = -1 };
 	enum tb_status status = dir && keep ? tb_out_open(&o, dir, err) : tb_nomem(err);
 
@@ -362,6 +332,7 @@ ollama_commit(struct ollama_writer *w, const struct model_name *name, bool repla
 	      struct tb_err *err)
 {
 	char shown[640];
+	struct model_name old = *name;
 	struct tb_buf text = TB_BUF(MANIFEST_MAX);
 	enum tb_status status;
 
@@ -383,8 +354,13 @@ ollama_commit(struct ollama_writer *w, const struct model_name *name, bool repla
 	if (!status)
 		status = publish(w, &text, replace, err);
 	if (!status || status == TB_ESYNC) {
+		const char *tag = w->kept_path ? tb_path_name(w->kept_path) : "";
+
 		forget_made(w);
-		name_kept(w, name);
+		if (*tag && strlen(tag) < sizeof(old.tag)) {	/* perhaps it differs in case, too */
+			memcpy(old.tag, tag, strlen(tag) + 1);
+			name_format(&old, w->kept);
+		}
 	}
 	tb_buf_free(&text);
 	return status;

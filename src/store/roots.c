@@ -42,34 +42,20 @@ store_roots_add(struct store_roots *r, const char *path, struct tb_err *err)
 	return TB_OK;
 }
 
-/* Ollama takes quotes and blanks around the value away. */
-static char *
-trimmed(const char *value)
-{
-	static const char around[] = " \t\r\n\"'";
-	size_t n;
-
-	value += strspn(value, around);
-	n = strlen(value);
-	while (n && strchr(around, value[n - 1]))
-		n--;
-	return tb_strndup(value, n);
-}
-
 static char *
 default_path(const struct store_usual *p)
 {
+	static const char around[] = " \t\r\n\"'";	/* Ollama takes these away */
 	const char *home = getenv("HOME"), *value = p->env ? getenv(p->env) : NULL;
-	char *base = value ? trimmed(value) : NULL, *path;
+	size_t n;
 
-	if (base && *base)
-		path = tb_asprintf("%s%s", base, p->tail);
-	else if (p->home)
-		path = tb_asprintf("%s%s%s", home ? home : "", p->home, p->tail);
-	else
-		path = tb_strdup(p->tail);
-	free(base);
-	return path;
+	value = value ? value + strspn(value, around) : "";
+	n = strlen(value);
+	while (n && strchr(around, value[n - 1]))
+		n--;
+	if (n)
+		return tb_asprintf("%.*s%s", (int)n, value, p->tail);
+	return p->home ? tb_asprintf("%s%s%s", home ? home : "", p->home, p->tail) : tb_strdup(p->tail);
 }
 
 static enum tb_status

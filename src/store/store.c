@@ -53,14 +53,6 @@ store_destination(const struct store_roots *r, char **out, struct tb_err *err)
 	return *out ? TB_OK : tb_nomem(err);
 }
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* TB_ENOENT: it is none. */
 static enum tb_status
 is_manifest(const char *path, struct tb_err *err)
@@ -81,25 +73,10 @@ is_manifest(const char *path, struct tb_err *err)
 }
 
 static enum tb_status
-by_folder(const char *path, struct model_loc *out, struct tb_err *err)
-{
-	bool weights;
-	enum tb_status status = folder_has_weights(path, &weights, err);
-
-	if (status)
-		return status;
-	return weights ? loc_make(out, MODEL_SAFETENSORS_DIR, base_name(path), path, "", err)
-		       : TB_ENOENT;
-}
-
-static enum tb_status
 by_file(const char *path, struct model_loc *out, struct tb_err *err)
 {
-	const struct format *format;
-	enum tb_status status = format_of_file(path, &format, err);
+	enum tb_status status = loc_make_file(out, tb_path_name(path), path, "", err);
 
-	if (!status)
-		return loc_make(out, kind_for(NULL, LAYOUT_FILE, format), base_name(path), path, "", err);
 	if (status != TB_EFORMAT)
 		return status;
 	status = is_manifest(path, err);
@@ -111,7 +88,7 @@ by_file(const char *path, struct model_loc *out, struct tb_err *err)
 			status = (*k)->locate(path, out, err);
 	/* In no store, or under no name: whoever opens it says so. */
 	return status != TB_ENOENT ? status
-	     : loc_make(out, MODEL_OLLAMA_TENSORS, base_name(path), path, "", err);
+	     : loc_make(out, MODEL_OLLAMA_TENSORS, tb_path_name(path), path, "", err);
 }
 
 /* The status of the last resort is TB_ENOENT: "not this, try the next". */
@@ -120,19 +97,23 @@ by_path(const char *ref, struct model_loc *out, struct tb_err *err)
 {
 	char *path = store_absolute(ref);
 	const struct store_kind *kind;
-	enum tb_status status;
+	enum tb_status status = TB_ENOENT;
+	bool weights = false;
 
 	if (!path)
 		return tb_nomem(err);
-	kind = tb_is_dir(path) ? store_kind_of(path, false) : NULL;
-	if (tb_absent(path))
-		status = TB_ENOENT;
-	else if (!tb_is_dir(path))
-		status = by_file(path, out, err);
-	else
-		status = kind && kind->locate ? kind->locate(path, out, err) : TB_ENOENT;
-	if (status == TB_ENOENT && tb_is_dir(path))
-		status = by_folder(path, out, err);
+	if (!tb_is_dir(path)) {
+		if (!tb_absent(path))
+			status = by_file(path, out, err);
+		free(path);
+		return status;
+	}
+	kind = store_kind_of(path, false);
+	if (kind && kind->locate)
+		status = kind->locate(path, out, err);
+	if (status == TB_ENOENT && (status = folder_has_weights(path, &weights, err)) == TB_OK)
+		status = weights ? loc_make(out, MODEL_SAFETENSORS_DIR, tb_path_name(path), path, "", err)
+				 : TB_ENOENT;
 	free(path);
 	return status;
 }
@@ -227,8 +208,8 @@ consider(void *arg, const struct model_loc *loc, struct tb_err *err)
 	struct match *m = arg;
 	int rank = strcmp(loc->name, m->ref) == 0 || means(m->ref, loc) ? 4
 		 : strcasecmp(loc->name, m->ref) == 0 ? 3
-		 : strcmp(base_name(loc->name), m->ref) == 0 ? 2
-		 : strcasecmp(base_name(loc->name), m->ref) == 0 ? 1 : 0;
+		 : strcmp(tb_path_name(loc->name), m->ref) == 0 ? 2
+		 : strcasecmp(tb_path_name(loc->name), m->ref) == 0 ? 1 : 0;
 
 	if (rank && rank == m->rank && m->root != m->in &&
 	    !same_model(loc->path, m->out->path))
@@ -304,34 +285,19 @@ blobs_like(const char *root, const char *hex, char found[TB_DIGEST_MAX], unsigne
 }
 
 static enum tb_status
-blob_loc(const char *root, const char *digest, struct model_loc *out, struct tb_err *err)
-{
-	char *path = ollama_blob_path(root, digest);
-	const struct format *format;
-	enum tb_status status;
-
-	if (!path)
-		return tb_nomem(err);
-	status = format_of_file(path, &format, err);
-	if (!status)
-		status = loc_make(out, kind_for(NULL, LAYOUT_FILE, format), digest, path, root, err);
-	free(path);
-	return status;
-}
-
-static enum tb_status
 by_digest(const struct store_roots *r, const char *ref, struct model_loc *out,
 	  struct unread *unread, struct tb_err *err)
 {
 	char hex[65], digest[TB_DIGEST_MAX] = "", seen[TB_DIGEST_MAX] = "";
 	const char *root = NULL;
+	enum tb_status status;
 	unsigned n;
+	char *path;
 
 	if (!hex_prefix(ref, hex))
 		return TB_ENOENT;
 	for (size_t i = 0; i < r->n; i++) {
-		enum tb_status status = blobs_like(r->path[i], hex, digest, &n, unread, err);
-
+		status = blobs_like(r->path[i], hex, digest, &n, unread, err);
 		if (status)
 			return status;
 		if (n > 1 || (n && *seen && strcmp(seen, digest) != 0))
@@ -341,7 +307,12 @@ by_digest(const struct store_roots *r, const char *ref, struct model_loc *out,
 			memcpy(seen, digest, sizeof(seen));
 		}
 	}
-	return root ? blob_loc(root, seen, out, err) : TB_ENOENT;
+	if (!root)
+		return TB_ENOENT;
+	path = ollama_blob_path(root, seen);
+	status = path ? loc_make_file(out, seen, path, root, err) : tb_nomem(err);
+	free(path);
+	return status;
 }
 
 /* As people type it: without the tag that goes without saying. */

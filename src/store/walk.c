@@ -56,31 +56,35 @@ store_absolute(const char *path)
 	return tb_buf_take(&b);
 }
 
-static int64_t
-mtime_of(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		return 0;
-	return st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
-}
-
 enum tb_status
 loc_make(struct model_loc *loc, enum model_kind kind, const char *name, const char *path,
 	 const char *root, struct tb_err *err)
 {
 	struct tb_path config = { "" };
+	struct stat st = { 0 };
 
 	if (kind_is_folder(kind))
 		tb_path_in(&config, path, "config.json");
+	if (stat(tb_exists(config.s) ? config.s : path, &st))
+		st.st_mtim = (struct timespec){ 0 };
 	*loc = (struct model_loc){ .kind = kind, .name = tb_strdup(name),
 		.path = tb_strdup(path), .root = tb_strdup(root),
-		.mtime_ns = mtime_of(tb_exists(config.s) ? config.s : path) };
+		.mtime_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec };
 	if (loc->name && loc->path && loc->root)
 		return TB_OK;
 	model_loc_free(loc);
 	return tb_nomem(err);
+}
+
+enum tb_status
+loc_make_file(struct model_loc *loc, const char *name, const char *path, const char *root,
+	      struct tb_err *err)
+{
+	const struct format *format;
+	enum tb_status status = format_of_file(path, &format, err);
+
+	return status ? status
+	     : loc_make(loc, kind_for(NULL, LAYOUT_FILE, format), name, path, root, err);
 }
 
 enum tb_status

@@ -12,6 +12,10 @@ char *store_absolute(const char *path);
 enum tb_status loc_make(struct model_loc *loc, enum model_kind kind, const char *name,
 			const char *path, const char *root, struct tb_err *err) TB_MUST_USE;
 
+/* The place of a file alone, whose first bytes tell what it is.  TB_EFORMAT: no model's. */
+enum tb_status loc_make_file(struct model_loc *loc, const char *name, const char *path,
+			     const char *root, struct tb_err *err) TB_MUST_USE;
+
 /* A walk over a root, as the rows of store_kind.h see it.  A folder that cannot be read is
  * noted, and has nothing then. */
 struct tb_names;

@@ -72,9 +72,8 @@ add_layer(struct build *b, const char *root, const struct manifest_layer *l,
 	  struct model_file **out, struct tb_err *err)
 {
 	const struct store_kind *store = kind_store(b->m->loc.kind);
-	const char *slash = !store->typed && l->name ? strrchr(l->name, '/') : NULL;
-	enum tb_status status = build_file(b, store->blob_path(root, l->digest),
-					   slash ? slash + 1 : l->name, out, err);
+	const char *name = !store->typed && l->name ? tb_path_name(l->name) : l->name;
+	enum tb_status status = build_file(b, store->blob_path(root, l->digest), name, out, err);
 	struct model_file *f = *out;
 
 	if (status)
@@ -128,16 +127,6 @@ read_config_blob(struct build *b, const struct model_file *f, struct tb_err *err
 	return b->m->arch ? TB_OK : tb_nomem(err);
 }
 
-/* A blob that an earlier layer has told the problems of. */
-static void
-look_again(struct model_file *f)
-{
-	enum tb_status status = tb_file_ident(f->path, &f->id, NULL);
-
-	f->unread = status == TB_EIO;
-	f->missing = status && !f->unread;
-}
-
 static enum tb_status
 read_layers(struct build *b, const char *root, const struct manifest *m, const bool *again,
 	    struct tb_err *err)
@@ -156,10 +145,14 @@ read_layers(struct build *b, const char *root, const struct manifest *m, const b
 		format = format_of_media(f->media);
 		if (format && (!found || !format->keys))
 			found = format;
-		if (again[i])
-			look_again(f);
-		else
+		if (again[i]) {		/* its problems are told already */
+			enum tb_status gone = tb_file_ident(f->path, &f->id, NULL);
+
+			f->unread = gone == TB_EIO;
+			f->missing = gone && !f->unread;
+		} else {
 			status = format ? build_weights(b, f, err) : build_stat(b, f, err);
+		}
 		if (!status && f->media == MEDIA_JSON && !f->missing && !b->config && f->name &&
 		    strcmp(f->name, "config.json") == 0)
 			status = build_config(b, f->path, err);
@@ -203,7 +196,7 @@ add_manifest(struct build *b, struct tb_err *err)
 		return status;
 	f->is_manifest = true;
 	if (kind_store(b->m->loc.kind)->manifests_are_blobs)
-		snprintf(f->digest, sizeof(f->digest), "sha256:%.64s", strrchr(path, '/') + 1);
+		snprintf(f->digest, sizeof(f->digest), "sha256:%.64s", tb_path_name(path));
 	return build_stat(b, f, err);
 }
 
