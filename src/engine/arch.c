@@ -81,6 +81,8 @@ static const struct slot_info slots[] = { SLOT_LIST(X) };
 
 #define RULE(s, name) { .slot = s, .pattern = name }
 #define STACK(s, name) { .slot = s, .pattern = name, .stacked = true }
+#define EXPERTS_AT(rule, at, gate, up, down) rule(SLOT_X_GATE, at gate ".weight"), \
+	rule(SLOT_X_UP, at up ".weight"), rule(SLOT_X_DOWN, at down ".weight")
 
 const struct slot_rule slot_rules[] = {
 	RULE(SLOT_EMBED, "embed_tokens.weight"),
@@ -114,24 +116,13 @@ const struct slot_rule slot_rules[] = {
 	RULE(SLOT_DOWN, "layers.{n}.mlp.down_proj.weight"),
 	RULE(SLOT_ROUTER, "layers.{n}.block_sparse_moe.gate.weight"),
 	RULE(SLOT_ROUTER, "layers.{n}.mlp.gate.weight"),
-	STACK(SLOT_X_GATE, "layers.{n}.mlp.experts.gate_proj.weight"),
-	STACK(SLOT_X_UP, "layers.{n}.mlp.experts.up_proj.weight"),
-	STACK(SLOT_X_DOWN, "layers.{n}.mlp.experts.down_proj.weight"),
-	STACK(SLOT_X_GATE, "layers.{n}.mlp.switch_mlp.gate_proj.weight"),
-	STACK(SLOT_X_UP, "layers.{n}.mlp.switch_mlp.up_proj.weight"),
-	STACK(SLOT_X_DOWN, "layers.{n}.mlp.switch_mlp.down_proj.weight"),
-	STACK(SLOT_X_GATE, "layers.{n}.block_sparse_moe.switch_mlp.gate_proj.weight"),
-	STACK(SLOT_X_UP, "layers.{n}.block_sparse_moe.switch_mlp.up_proj.weight"),
-	STACK(SLOT_X_DOWN, "layers.{n}.block_sparse_moe.switch_mlp.down_proj.weight"),
-	STACK(SLOT_X_GATE, "layers.{n}.block_sparse_moe.experts.w1.weight"),
-	STACK(SLOT_X_UP, "layers.{n}.block_sparse_moe.experts.w3.weight"),
-	STACK(SLOT_X_DOWN, "layers.{n}.block_sparse_moe.experts.w2.weight"),
-	RULE(SLOT_X_GATE, "layers.{n}.block_sparse_moe.experts.{e}.w1.weight"),
-	RULE(SLOT_X_UP, "layers.{n}.block_sparse_moe.experts.{e}.w3.weight"),
-	RULE(SLOT_X_DOWN, "layers.{n}.block_sparse_moe.experts.{e}.w2.weight"),
-	RULE(SLOT_X_GATE, "layers.{n}.mlp.experts.{e}.gate_proj.weight"),
-	RULE(SLOT_X_UP, "layers.{n}.mlp.experts.{e}.up_proj.weight"),
-	RULE(SLOT_X_DOWN, "layers.{n}.mlp.experts.{e}.down_proj.weight"),
+	EXPERTS_AT(STACK, "layers.{n}.mlp.experts.", "gate_proj", "up_proj", "down_proj"),
+	EXPERTS_AT(STACK, "layers.{n}.mlp.switch_mlp.", "gate_proj", "up_proj", "down_proj"),
+	EXPERTS_AT(STACK, "layers.{n}.block_sparse_moe.switch_mlp.", "gate_proj", "up_proj",
+		   "down_proj"),
+	EXPERTS_AT(STACK, "layers.{n}.block_sparse_moe.experts.", "w1", "w3", "w2"),
+	EXPERTS_AT(RULE, "layers.{n}.block_sparse_moe.experts.{e}.", "w1", "w3", "w2"),
+	EXPERTS_AT(RULE, "layers.{n}.mlp.experts.{e}.", "gate_proj", "up_proj", "down_proj"),
 	RULE(SLOT_OUTPUT, "lm_head.weight"),
 	/* GGUF's names. */
 	RULE(SLOT_EMBED, "token_embd.weight"),
@@ -164,12 +155,8 @@ const struct slot_rule slot_rules[] = {
 	RULE(SLOT_UP, "blk.{n}.ffn_up.weight"),
 	RULE(SLOT_DOWN, "blk.{n}.ffn_down.weight"),
 	RULE(SLOT_ROUTER, "blk.{n}.ffn_gate_inp.weight"),
-	STACK(SLOT_X_GATE, "blk.{n}.ffn_gate_exps.weight"),
-	STACK(SLOT_X_UP, "blk.{n}.ffn_up_exps.weight"),
-	STACK(SLOT_X_DOWN, "blk.{n}.ffn_down_exps.weight"),
-	RULE(SLOT_X_GATE, "blk.{n}.ffn_gate.{e}.weight"),
-	RULE(SLOT_X_UP, "blk.{n}.ffn_up.{e}.weight"),
-	RULE(SLOT_X_DOWN, "blk.{n}.ffn_down.{e}.weight"),
+	EXPERTS_AT(STACK, "blk.{n}.ffn_", "gate_exps", "up_exps", "down_exps"),
+	EXPERTS_AT(RULE, "blk.{n}.ffn_", "gate.{e}", "up.{e}", "down.{e}"),
 	{ .slot = SLOT_COUNT }
 };
 

@@ -46,6 +46,19 @@ typedef bool mv_prepare_fn(struct mv_x *x);
 typedef void mv_rows_fn(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first,
 			uint32_t end);
 
+/* A kernel as what it does with w, x, y, first and end; the second one knows the dtype of
+ * scales, 16 or 32 bits wide, when it is compiled. */
+#define MV_ROWS(name, ...) \
+	void name(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, \
+		  uint32_t end) \
+	{ \
+		__VA_ARGS__; \
+	}
+#define MV_ROWS_SCALED(name, rows, what) \
+	MV_ROWS(name, if (w->scale_dtype == DT_BF16) rows(what, DT_BF16, w, x, y, first, end); \
+		else if (w->scale_dtype == DT_F16) rows(what, DT_F16, w, x, y, first, end); \
+		else rows(what, DT_F32, w, x, y, first, end))
+
 struct mv_kernel {
 	enum mv_level level;
 	enum scheme_kind kind;
@@ -71,6 +84,12 @@ void mv_x_place(struct mv_x *x, void *mem, uint32_t cols);
 uint64_t matrix_row_bytes(const struct matrix *w);
 void matrix_decode(const struct matrix *w, uint32_t r, uint32_t col, uint32_t n, float global,
 		   float *out);
+
+static inline size_t
+mv_scale_size(enum dtype d)
+{
+	return d == DT_U8 ? 1 : d == DT_F32 ? 4 : 2;
+}
 
 mv_rows_fn mv_rows_any, mv_rows_ggml;
 mv_prepare_fn mv_prepare_ggml;

@@ -26,16 +26,28 @@ sum_of(__m256 v)
 	return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
 }
 
-INLINE size_t
-scale_size(enum dtype d)
-{
-	return d == DT_U8 ? 1 : d == DT_F32 ? 4 : 2;
-}
-
 INLINE __m256
 bf16_f32(__m128i v)
 {
 	return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
+}
+
+/* Its bits: infinities and NaN are above all finite ones. */
+INLINE uint32_t
+largest_magnitude(const float *x, uint32_t n)
+{
+	__m256i most = _mm256_setzero_si256();
+	uint32_t bits[8], high = 0;
+
+	for (uint32_t i = 0; i < n; i += 8) {
+		__m256i v = _mm256_castps_si256(_mm256_loadu_ps(x + i));
+
+		most = _mm256_max_epu32(most, _mm256_and_si256(v, _mm256_set1_epi32(0x7fffffff)));
+	}
+	_mm256_storeu_si256((void *)bits, most);
+	for (unsigned i = 0; i < 8; i++)
+		high = bits[i] > high ? bits[i] : high;
+	return high;
 }
 
 /* E4M3 in the upper byte of each word -> half precision of the number times 2^-8. */
@@ -82,7 +94,7 @@ load_scales(enum scheme_kind kind, enum dtype d, const uint8_t *p, uint32_t n)
 	uint8_t part[32] = { 0 };
 
 	if (n < 8) {
-		memcpy(part, p, n * scale_size(d));
+		memcpy(part, p, n * mv_scale_size(d));
 		p = part;
 	}
 	return kind == SCHEME_AFFINE ? load_plain(d, p)

@@ -36,13 +36,8 @@ row_plain(enum dtype d, const uint8_t *p, const float *x, uint32_t cols)
 }
 
 #define PLAIN(name, dtype, size) \
-	void name(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, \
-		  uint32_t end) \
-	{ \
-		for (uint32_t r = first; r < end; r++) \
-			y[r] = row_plain(dtype, w->codes + (size_t)w->cols * (size) * r, x->x, \
-					 w->cols); \
-	}
+	MV_ROWS(name, for (uint32_t r = first; r < end; r++) \
+		y[r] = row_plain(dtype, w->codes + (size_t)w->cols * (size) * r, x->x, w->cols))
 PLAIN(mv_avx2_bf16, DT_BF16, 2)
 PLAIN(mv_avx2_f16, DT_F16, 2)
 PLAIN(mv_avx2_f32, DT_F32, 4)
@@ -104,11 +99,11 @@ dot_group(enum scheme_kind kind, const uint8_t *p, const float *x, uint32_t grou
 }
 
 INLINE void
-rows(enum scheme_kind kind, const struct matrix *w, const struct mv_x *x, float *y, uint32_t first,
-     uint32_t end)
+rows_bytes(enum scheme_kind kind, const struct matrix *w, const struct mv_x *x, float *y,
+	   uint32_t first, uint32_t end)
 {
 	const uint32_t group = w->scheme.group, groups = w->cols / group;
-	const size_t size = scale_size(w->scale_dtype);
+	const size_t size = mv_scale_size(w->scale_dtype);
 
 	for (uint32_t r = first; r < end; r++) {
 		const uint8_t *codes = w->codes + (size_t)w->cols * r;
@@ -139,14 +134,5 @@ rows(enum scheme_kind kind, const struct matrix *w, const struct mv_x *x, float 
 	}
 }
 
-void
-mv_avx2_int8(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
-{
-	rows(SCHEME_AFFINE, w, x, y, first, end);
-}
-
-void
-mv_avx2_mxfp8(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
-{
-	rows(SCHEME_MXFP8, w, x, y, first, end);
-}
+MV_ROWS(mv_avx2_int8, rows_bytes(SCHEME_AFFINE, w, x, y, first, end))
+MV_ROWS(mv_avx2_mxfp8, rows_bytes(SCHEME_MXFP8, w, x, y, first, end))

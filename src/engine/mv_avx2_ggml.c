@@ -18,18 +18,7 @@
 INLINE bool
 round_block(const float *x, uint32_t n, int8_t *q, struct round8 *r)
 {
-	__m256i most = _mm256_setzero_si256();
-	uint32_t bits[8], high = 0;
-
-	for (uint32_t i = 0; i < n; i += 8) {
-		__m256i v = _mm256_castps_si256(_mm256_loadu_ps(x + i));
-
-		most = _mm256_max_epu32(most, _mm256_and_si256(v, _mm256_set1_epi32(0x7fffffff)));
-	}
-	_mm256_storeu_si256((void *)bits, most);
-	for (unsigned i = 0; i < 8; i++)
-		high = bits[i] > high ? bits[i] : high;
-	if (!round8_of(high, n, r))
+	if (!round8_of(largest_magnitude(x, n), n, r))
 		return false;
 	for (uint32_t i = 0; i < n; i += 8) {
 		__m256 v = _mm256_mul_ps(_mm256_loadu_ps(x + i), _mm256_set1_ps(r->steps));
@@ -57,7 +46,7 @@ set_sum(struct mv_x *x, uint32_t block, float unit, bool half)
 }
 
 INLINE bool
-prepare(struct mv_x *x, uint32_t size)
+prepare_blocks(struct mv_x *x, uint32_t size)
 {
 	struct round8 r;
 
@@ -75,22 +64,13 @@ prepare(struct mv_x *x, uint32_t size)
 bool
 mv_avx2_prepare_q32(struct mv_x *x)
 {
-	return prepare(x, BLOCK);
+	return prepare_blocks(x, BLOCK);
 }
 
 bool
 mv_avx2_prepare_q256(struct mv_x *x)
 {
-	return prepare(x, SUPER);
-}
-
-INLINE uint32_t
-load32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
+	return prepare_blocks(x, SUPER);
 }
 
 INLINE float
@@ -315,20 +295,14 @@ rows256(unsigned type, size_t bytes, const struct matrix *w, const struct mv_x *
 	}
 }
 
-#define ROWS(name, rows, type, bytes) \
-	void name(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, \
-		  uint32_t end) \
-	{ \
-		rows(type, bytes, w, x, y, first, end); \
-	}
-ROWS(mv_avx2_q8_0, rows32, GGML_Q8_0, 34)
-ROWS(mv_avx2_q4_0, rows32, GGML_Q4_0, 18)
-ROWS(mv_avx2_q4_1, rows32, GGML_Q4_1, 20)
-ROWS(mv_avx2_q5_0, rows32, GGML_Q5_0, 22)
-ROWS(mv_avx2_q5_1, rows32, GGML_Q5_1, 24)
-ROWS(mv_avx2_iq4_nl, rows32, GGML_IQ4_NL, 18)
-ROWS(mv_avx2_ggml_mxfp4, rows32, GGML_MXFP4, 17)
-ROWS(mv_avx2_iq4_xs, rows256, GGML_IQ4_XS, 136)
-ROWS(mv_avx2_q4_k, rows256, GGML_Q4_K, 144)
-ROWS(mv_avx2_q5_k, rows256, GGML_Q5_K, 176)
-ROWS(mv_avx2_q6_k, rows256, GGML_Q6_K, 210)
+MV_ROWS(mv_avx2_q8_0, rows32(GGML_Q8_0, 34, w, x, y, first, end))
+MV_ROWS(mv_avx2_q4_0, rows32(GGML_Q4_0, 18, w, x, y, first, end))
+MV_ROWS(mv_avx2_q4_1, rows32(GGML_Q4_1, 20, w, x, y, first, end))
+MV_ROWS(mv_avx2_q5_0, rows32(GGML_Q5_0, 22, w, x, y, first, end))
+MV_ROWS(mv_avx2_q5_1, rows32(GGML_Q5_1, 24, w, x, y, first, end))
+MV_ROWS(mv_avx2_iq4_nl, rows32(GGML_IQ4_NL, 18, w, x, y, first, end))
+MV_ROWS(mv_avx2_ggml_mxfp4, rows32(GGML_MXFP4, 17, w, x, y, first, end))
+MV_ROWS(mv_avx2_iq4_xs, rows256(GGML_IQ4_XS, 136, w, x, y, first, end))
+MV_ROWS(mv_avx2_q4_k, rows256(GGML_Q4_K, 144, w, x, y, first, end))
+MV_ROWS(mv_avx2_q5_k, rows256(GGML_Q5_K, 176, w, x, y, first, end))
+MV_ROWS(mv_avx2_q6_k, rows256(GGML_Q6_K, 210, w, x, y, first, end))

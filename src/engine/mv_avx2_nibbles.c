@@ -16,20 +16,12 @@
 INLINE bool
 to_integers(const float *x, uint32_t n, int16_t *q, float *unit, float *sum)
 {
-	__m256i most = _mm256_setzero_si256(), total = most;
-	uint32_t bits[8], high = 0;
+	uint32_t high = largest_magnitude(x, n);
+	__m256i total = _mm256_setzero_si256();
 	int32_t sums[8], all = 0;
 	__m256 steps;
 	float max;
 
-	for (uint32_t i = 0; i < n; i += 8) {
-		__m256i v = _mm256_castps_si256(_mm256_loadu_ps(x + i));
-
-		most = _mm256_max_epu32(most, _mm256_and_si256(v, _mm256_set1_epi32(0x7fffffff)));
-	}
-	_mm256_storeu_si256((void *)bits, most);
-	for (unsigned i = 0; i < 8; i++)
-		high = bits[i] > high ? bits[i] : high;
 	memcpy(&max, &high, sizeof(max));
 	if (!mv_digits_fit(max))
 		return false;
@@ -143,8 +135,8 @@ load_codes(const uint8_t *p, uint32_t left)
 
 /* n <= 8 groups of a row from column `col` on. */
 INLINE __m256
-piece(enum scheme_kind kind, const struct mv_x *x, const uint8_t *p, uint32_t col, uint32_t n,
-      __m256 factors, __m256 acc)
+groups8(enum scheme_kind kind, const struct mv_x *x, const uint8_t *p, uint32_t col, uint32_t n,
+	__m256 factors, __m256 acc)
 {
 	const __m128i shift = _mm_cvtsi32_si128(__builtin_ctz(x->group));
 	const uint32_t end = col + n * x->group;
@@ -169,11 +161,11 @@ piece(enum scheme_kind kind, const struct mv_x *x, const uint8_t *p, uint32_t co
 }
 
 INLINE void
-rows(enum scheme_kind kind, const struct matrix *w, const struct mv_x *x, float *y, uint32_t first,
-     uint32_t end)
+rows_nibbles(enum scheme_kind kind, const struct matrix *w, const struct mv_x *x, float *y,
+	     uint32_t first, uint32_t end)
 {
 	const uint32_t groups = w->cols / w->scheme.group;
-	const size_t size = scale_size(w->scale_dtype);
+	const size_t size = mv_scale_size(w->scale_dtype);
 
 	for (uint32_t r = first; r < end; r++) {
 		const uint8_t *codes = w->codes + (size_t)(w->cols / 2) * r;
@@ -193,18 +185,12 @@ rows(enum scheme_kind kind, const struct matrix *w, const struct mv_x *x, float 
 					_mm256_loadu_ps(x->sum + g), acc);
 			else	/* codes are doubled */
 				f = _mm256_mul_ps(f, _mm256_set1_ps(0.5f));
-			acc = piece(kind, x, codes + col / 2, col, n, f, acc);
+			acc = groups8(kind, x, codes + col / 2, col, n, f, acc);
 		}
 		y[r] = sum_of(acc);
 	}
 }
 
-#define ROWS(name, kind) \
-	void name(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, \
-		  uint32_t end) \
-	{ \
-		rows(kind, w, x, y, first, end); \
-	}
-ROWS(mv_avx2_int4, SCHEME_AFFINE)
-ROWS(mv_avx2_mxfp4, SCHEME_MXFP4)
-ROWS(mv_avx2_nvfp4, SCHEME_NVFP4)
+MV_ROWS(mv_avx2_int4, rows_nibbles(SCHEME_AFFINE, w, x, y, first, end))
+MV_ROWS(mv_avx2_mxfp4, rows_nibbles(SCHEME_MXFP4, w, x, y, first, end))
+MV_ROWS(mv_avx2_nvfp4, rows_nibbles(SCHEME_NVFP4, w, x, y, first, end))

@@ -55,12 +55,6 @@ bf16_f32(__m256i v)
 	return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
 }
 
-INLINE size_t
-scale_size(enum dtype d)
-{
-	return d == DT_U8 ? 1 : d == DT_F32 ? 4 : 2;
-}
-
 /* 16 scales or biases of an affine matrix. */
 INLINE __m512
 load_scales(enum dtype d, const uint8_t *p, __mmask16 mask)

@@ -48,7 +48,7 @@ shape_of(uint32_t cols, uint32_t group, enum dtype scale_dtype, unsigned bits)
 	}
 	return (struct shape){
 		.cols = cols, .group = group, .groups = cols / group,
-		.ahead = AHEAD_ROWS * scale_size(scale_dtype) * (cols / group),
+		.ahead = AHEAD_ROWS * mv_scale_size(scale_dtype) * (cols / group),
 		.to_lane = _mm512_load_si512(from), .shifts = _mm512_load_si512(shift),
 		.group_shift = _mm512_set1_epi32(__builtin_ctz(group)),
 	};
@@ -77,7 +77,7 @@ struct cursor {
 
 /* `n` <= 16 groups.  Inlined with n a constant for all but the last ones of a row. */
 INLINE void
-piece(unsigned bits, enum dtype d, const struct shape *s, struct cursor *c, uint32_t n)
+groups16(unsigned bits, enum dtype d, const struct shape *s, struct cursor *c, uint32_t n)
 {
 	const __mmask16 mask = group_mask(n);
 	__m512 factors = _mm512_mul_ps(load_scales(d, c->scales, mask), _mm512_loadu_ps(c->unit));
@@ -103,21 +103,21 @@ piece(unsigned bits, enum dtype d, const struct shape *s, struct cursor *c, uint
 		c->codes += CHUNK / 8 * bits;
 		c->digit += 2;
 	}
-	c->scales += 16 * scale_size(d);
-	c->biases += 16 * scale_size(d);
+	c->scales += 16 * mv_scale_size(d);
+	c->biases += 16 * mv_scale_size(d);
 	c->unit += 16;
 	c->sum += 16;
 }
 
 INLINE void
-rows(unsigned bits, enum dtype d, const struct matrix *w, const struct mv_x *x, float *y,
-     uint32_t first, uint32_t end)
+rows_bytes(unsigned bits, enum dtype d, const struct matrix *w, const struct mv_x *x, float *y,
+	   uint32_t first, uint32_t end)
 {
 	const struct shape s = shape_of(w->cols, w->scheme.group, d, bits);
 
 	for (uint32_t i = 0; i < end - first; i++) {
 		const uint32_t r = row_in_turn(first, end, i);
-		const size_t skip = (size_t)s.groups * scale_size(d) * r;
+		const size_t skip = (size_t)s.groups * mv_scale_size(d) * r;
 		struct cursor c = {
 			.codes = w->codes + (size_t)w->cols * bits / 8 * r,
 			.scales = w->scales + skip, .biases = w->biases + skip,
@@ -127,26 +127,15 @@ rows(unsigned bits, enum dtype d, const struct matrix *w, const struct mv_x *x, 
 		uint32_t g = s.groups;
 
 		for (; g >= 16; g -= 16)
-			piece(bits, d, &s, &c, 16);
+			groups16(bits, d, &s, &c, 16);
 		if (g)
-			piece(bits, d, &s, &c, g);
+			groups16(bits, d, &s, &c, g);
 		y[r] = _mm512_reduce_add_ps(_mm512_add_ps(c.acc, c.acc_bias));
 	}
 }
 
-#define ROWS(name, bits) \
-	void name(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, \
-		  uint32_t end) \
-	{ \
-		if (w->scale_dtype == DT_BF16) \
-			rows(bits, DT_BF16, w, x, y, first, end); \
-		else if (w->scale_dtype == DT_F16) \
-			rows(bits, DT_F16, w, x, y, first, end); \
-		else \
-			rows(bits, DT_F32, w, x, y, first, end); \
-	}
-ROWS(mv_avx512_int2, 2)
-ROWS(mv_avx512_int3, 3)
-ROWS(mv_avx512_int5, 5)
-ROWS(mv_avx512_int6, 6)
-ROWS(mv_avx512_int8, 8)
+MV_ROWS_SCALED(mv_avx512_int2, rows_bytes, 2)
+MV_ROWS_SCALED(mv_avx512_int3, rows_bytes, 3)
+MV_ROWS_SCALED(mv_avx512_int5, rows_bytes, 5)
+MV_ROWS_SCALED(mv_avx512_int6, rows_bytes, 6)
+MV_ROWS_SCALED(mv_avx512_int8, rows_bytes, 8)

@@ -52,15 +52,6 @@ less(__m512i start, int off, const int8_t *q)
 	return _mm512_sub_epi32(start, _mm512_mullo_epi32(sum, _mm512_set1_epi32(off)));
 }
 
-INLINE uint32_t
-load32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 /* Two numbers of half precision. */
 INLINE __m128
 halves(const uint8_t *p)

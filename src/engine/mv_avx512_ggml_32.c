@@ -248,8 +248,8 @@ dot_bytes(const uint8_t *p, const struct mv_x *x, uint32_t col, uint32_t n)
 /* n <= 16 blocks from number `block` on.  Inlined with n a constant for all but the
  * last ones of a row. */
 INLINE void
-piece(struct type t, const uint8_t *p, const struct mv_x *x, uint32_t block, uint32_t n,
-      __m512 *acc, __m512 *acc_bias)
+blocks16(struct type t, const uint8_t *p, const struct mv_x *x, uint32_t block, uint32_t n,
+	 __m512 *acc, __m512 *acc_bias)
 {
 	const uint32_t step = t.ggml == GGML_Q8_0 ? 2 : STEP;
 	__m512i heads = load_heads(p, t.bytes, n), lane;
@@ -274,8 +274,8 @@ piece(struct type t, const uint8_t *p, const struct mv_x *x, uint32_t block, uin
 }
 
 INLINE void
-rows(struct type t, const struct matrix *w, const struct mv_x *x, float *y, uint32_t first,
-     uint32_t end)
+rows32(struct type t, const struct matrix *w, const struct mv_x *x, float *y, uint32_t first,
+       uint32_t end)
 {
 	const uint32_t blocks = w->cols / BLOCK, whole = blocks / 16 * 16;
 
@@ -286,9 +286,9 @@ rows(struct type t, const struct matrix *w, const struct mv_x *x, float *y, uint
 		uint32_t b = 0;
 
 		for (; b < whole; b += 16)
-			piece(t, p + (size_t)b * t.bytes, x, b, 16, &acc, &bias);
+			blocks16(t, p + (size_t)b * t.bytes, x, b, 16, &acc, &bias);
 		if (b < blocks)
-			piece(t, p + (size_t)b * t.bytes, x, b, blocks - b, &acc, &bias);
+			blocks16(t, p + (size_t)b * t.bytes, x, b, blocks - b, &acc, &bias);
 		y[r] = _mm512_reduce_add_ps(_mm512_add_ps(acc, bias));
 	}
 }
@@ -339,16 +339,10 @@ mv_avx512_iq4_xs(const struct matrix *w, const struct mv_x *x, float *y, uint32_
 	}
 }
 
-#define ROWS(name, type) \
-	void name(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, \
-		  uint32_t end) \
-	{ \
-		rows(type, w, x, y, first, end); \
-	}
-ROWS(mv_avx512_q8_0, TYPE_Q8_0)
-ROWS(mv_avx512_q4_0, TYPE_Q4_0)
-ROWS(mv_avx512_q4_1, TYPE_Q4_1)
-ROWS(mv_avx512_q5_0, TYPE_Q5_0)
-ROWS(mv_avx512_q5_1, TYPE_Q5_1)
-ROWS(mv_avx512_iq4_nl, TYPE_IQ4_NL)
-ROWS(mv_avx512_ggml_mxfp4, TYPE_MXFP4)
+MV_ROWS(mv_avx512_q8_0, rows32(TYPE_Q8_0, w, x, y, first, end))
+MV_ROWS(mv_avx512_q4_0, rows32(TYPE_Q4_0, w, x, y, first, end))
+MV_ROWS(mv_avx512_q4_1, rows32(TYPE_Q4_1, w, x, y, first, end))
+MV_ROWS(mv_avx512_q5_0, rows32(TYPE_Q5_0, w, x, y, first, end))
+MV_ROWS(mv_avx512_q5_1, rows32(TYPE_Q5_1, w, x, y, first, end))
+MV_ROWS(mv_avx512_iq4_nl, rows32(TYPE_IQ4_NL, w, x, y, first, end))
+MV_ROWS(mv_avx512_ggml_mxfp4, rows32(TYPE_MXFP4, w, x, y, first, end))

@@ -188,8 +188,8 @@ block6(const uint8_t *p, const struct mv_x *x, uint32_t col, struct sums *s)
 }
 
 INLINE void
-rows(unsigned bits, size_t bytes, const struct matrix *w, const struct mv_x *x, float *y,
-     uint32_t first, uint32_t end)
+rows256(unsigned bits, size_t bytes, const struct matrix *w, const struct mv_x *x, float *y,
+	uint32_t first, uint32_t end)
 {
 	const size_t row = w->cols / SUPER * bytes;
 
@@ -209,12 +209,6 @@ rows(unsigned bits, size_t bytes, const struct matrix *w, const struct mv_x *x, 
 	}
 }
 
-#define ROWS(name, bits, bytes) \
-	void name(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, \
-		  uint32_t end) \
-	{ \
-		rows(bits, bytes, w, x, y, first, end); \
-	}
-ROWS(mv_avx512_q4_k, 4, Q4_BYTES)
-ROWS(mv_avx512_q5_k, 5, Q5_BYTES)
-ROWS(mv_avx512_q6_k, 6, Q6_BYTES)
+MV_ROWS(mv_avx512_q4_k, rows256(4, Q4_BYTES, w, x, y, first, end))
+MV_ROWS(mv_avx512_q5_k, rows256(5, Q5_BYTES, w, x, y, first, end))
+MV_ROWS(mv_avx512_q6_k, rows256(6, Q6_BYTES, w, x, y, first, end))

@@ -36,7 +36,7 @@ dot_group(const uint16_t *even, const uint16_t *odd, const float *x)
 
 /* `n` <= 16 groups of a row, scales of which are factors. */
 INLINE void
-piece(const uint8_t *p, const float *x, uint32_t n, __m512 factors, __m512 acc[2])
+groups16(const uint8_t *p, const float *x, uint32_t n, __m512 factors, __m512 acc[2])
 {
 	const __m512i two = _mm512_set1_epi32(2);
 	__m512i first = _mm512_setzero_si512(), second = _mm512_set1_epi32(1);
@@ -77,7 +77,7 @@ mv_avx512_mxfp8(const struct matrix *w, const struct mv_x *x, float *y, uint32_t
 						 _mm512_set1_ps(256));
 
 			prefetch(scales + g + ahead);
-			piece(codes + (size_t)g * GROUP, x->perm + (size_t)g * GROUP, n, f, acc);
+			groups16(codes + (size_t)g * GROUP, x->perm + (size_t)g * GROUP, n, f, acc);
 		}
 		y[r] = _mm512_reduce_add_ps(_mm512_add_ps(acc[0], acc[1]));
 	}

@@ -34,7 +34,7 @@ shape_of(uint32_t cols, uint32_t group, enum dtype scale_dtype)
 
 	return (struct shape){
 		.cols = cols, .group = group, .groups = cols / group,
-		.ahead = AHEAD_ROWS * scale_size(scale_dtype) * (cols / group),
+		.ahead = AHEAD_ROWS * mv_scale_size(scale_dtype) * (cols / group),
 		.group_of_lane = g, .first = first,
 		.second = _mm512_add_epi32(first, _mm512_set1_epi32(lanes)),
 	};
@@ -193,8 +193,8 @@ advance_block(struct cursor *c)
 INLINE void
 advance_piece(struct cursor *c, enum dtype d)
 {
-	c->scales += 16 * scale_size(d);
-	c->biases += 16 * scale_size(d);
+	c->scales += 16 * mv_scale_size(d);
+	c->biases += 16 * mv_scale_size(d);
 	c->unit += 16;
 	c->sum += 16;
 }
@@ -202,8 +202,8 @@ advance_piece(struct cursor *c, enum dtype d)
 /* `n` <= 16 groups of `rows` rows, 1 or 2.  Inlined with n a constant for all but the
  * last ones of a row. */
 INLINE void
-piece(enum scheme_kind kind, enum dtype d, const struct shape *s, struct cursor c[2],
-      unsigned rows, uint32_t n)
+groups16(enum scheme_kind kind, enum dtype d, const struct shape *s, struct cursor c[2],
+	 unsigned rows, uint32_t n)
 {
 	const __m512i step = _mm512_set1_epi32((int)(MV_BLOCK / s->group));
 	__m512 factors[2];
@@ -233,7 +233,7 @@ INLINE struct cursor
 row_begin(enum scheme_kind kind, enum dtype d, const struct shape *s, const struct matrix *w,
 	  const struct mv_x *x, uint32_t r)
 {
-	const size_t skip = (size_t)s->groups * scale_size(d) * r;
+	const size_t skip = (size_t)s->groups * mv_scale_size(d) * r;
 
 	return (struct cursor){
 		.codes = w->codes + (size_t)(s->cols / 2) * r, .scales = w->scales + skip,
@@ -260,9 +260,9 @@ row_pair(enum scheme_kind kind, enum dtype d, const struct shape *s, const struc
 	uint32_t g = s->groups;
 
 	for (; g >= 16; g -= 16)
-		piece(kind, d, s, c, rows, 16);
+		groups16(kind, d, s, c, rows, 16);
 	if (g)
-		piece(kind, d, s, c, rows, g);
+		groups16(kind, d, s, c, rows, g);
 #pragma GCC unroll 2
 	for (unsigned k = 0; k < rows; k++)
 		y[r + k * apart] = row_end(&c[k]);
@@ -270,8 +270,8 @@ row_pair(enum scheme_kind kind, enum dtype d, const struct shape *s, const struc
 
 /* Two stretches of memory at a time: a core reads faster than along one. */
 INLINE void
-rows(enum scheme_kind kind, enum dtype d, const struct matrix *w, const struct mv_x *x, float *y,
-     uint32_t first, uint32_t end)
+rows_nibbles(enum scheme_kind kind, enum dtype d, const struct matrix *w, const struct mv_x *x,
+	     float *y, uint32_t first, uint32_t end)
 {
 	const struct shape s = shape_of(w->cols, w->scheme.group, d);
 	const uint32_t half = (end - first) / 2;
@@ -282,27 +282,6 @@ rows(enum scheme_kind kind, enum dtype d, const struct matrix *w, const struct m
 		row_pair(kind, d, &s, w, x, y, end - 1, 0, 1);
 }
 
-void
-mv_avx512_int4(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
-{
-	if (w->scale_dtype == DT_BF16)
-		rows(SCHEME_AFFINE, DT_BF16, w, x, y, first, end);
-	else if (w->scale_dtype == DT_F16)
-		rows(SCHEME_AFFINE, DT_F16, w, x, y, first, end);
-	else
-		rows(SCHEME_AFFINE, DT_F32, w, x, y, first, end);
-}
-
-void
-mv_avx512_mxfp4(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first,
-		uint32_t end)
-{
-	rows(SCHEME_MXFP4, DT_U8, w, x, y, first, end);
-}
-
-void
-mv_avx512_nvfp4(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first,
-		uint32_t end)
-{
-	rows(SCHEME_NVFP4, DT_U8, w, x, y, first, end);
-}
+MV_ROWS_SCALED(mv_avx512_int4, rows_nibbles, SCHEME_AFFINE)
+MV_ROWS(mv_avx512_mxfp4, rows_nibbles(SCHEME_MXFP4, DT_U8, w, x, y, first, end))
+MV_ROWS(mv_avx512_nvfp4, rows_nibbles(SCHEME_NVFP4, DT_U8, w, x, y, first, end))

@@ -105,22 +105,16 @@ row_natural(enum dtype d, const uint8_t *p, const float *x, uint32_t cols)
 	return _mm512_reduce_add_ps(s[0]);
 }
 
-void
-mv_avx512_f16(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
+INLINE void
+rows_natural(enum dtype d, size_t size, const struct matrix *w, const struct mv_x *x, float *y,
+	     uint32_t first, uint32_t end)
 {
 	for (uint32_t i = 0; i < end - first; i++) {
 		uint32_t r = row_in_turn(first, end, i);
 
-		y[r] = row_natural(DT_F16, w->codes + (size_t)w->cols * 2 * r, x->x, w->cols);
+		y[r] = row_natural(d, w->codes + (size_t)w->cols * size * r, x->x, w->cols);
 	}
 }
 
-void
-mv_avx512_f32(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
-{
-	for (uint32_t i = 0; i < end - first; i++) {
-		uint32_t r = row_in_turn(first, end, i);
-
-		y[r] = row_natural(DT_F32, w->codes + (size_t)w->cols * 4 * r, x->x, w->cols);
-	}
-}
+MV_ROWS(mv_avx512_f16, rows_natural(DT_F16, 2, w, x, y, first, end))
+MV_ROWS(mv_avx512_f32, rows_natural(DT_F32, 4, w, x, y, first, end))

@@ -45,6 +45,15 @@ round8_of(uint32_t bits, size_t block, struct round8 *out)
 	return true;
 }
 
+static inline uint32_t
+load32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
 struct matrix;
 
 /* Blocks of Q4_1 and Q5_1 have a minimum, which meets the sum of a block of x; and that

@@ -11,19 +11,7 @@
 #define LANES 8			/* sums side by side: the compiler makes vectors of them */
 
 static void
-dot_add(const float *a, const float *b, uint32_t n, float sum[LANES])
-{
-	uint32_t i = 0;
-
-	for (; i + LANES <= n; i += LANES)
-		for (unsigned l = 0; l < LANES; l++)
-			sum[l] += a[i + l] * b[i + l];
-	for (; i < n; i++)
-		sum[0] += a[i] * b[i];
-}
-
-static void
-rows(const struct matrix *w, const float *x, float *y, uint32_t first, uint32_t end)
+rows_decoded(const struct matrix *w, const float *x, float *y, uint32_t first, uint32_t end)
 {
 	float block[BLOCK];
 
@@ -31,10 +19,14 @@ rows(const struct matrix *w, const float *x, float *y, uint32_t first, uint32_t 
 		float sum[LANES] = { 0 };
 
 		for (uint32_t col = 0; col < w->cols; col += BLOCK) {
-			uint32_t n = w->cols - col < BLOCK ? w->cols - col : BLOCK;
+			uint32_t n = w->cols - col < BLOCK ? w->cols - col : BLOCK, i = 0;
 
 			matrix_decode(w, r, col, n, 1, block);
-			dot_add(block, x + col, n, sum);
+			for (; i + LANES <= n; i += LANES)
+				for (unsigned l = 0; l < LANES; l++)
+					sum[l] += block[i + l] * x[col + i + l];
+			for (; i < n; i++)
+				sum[0] += block[i] * x[col + i];
 		}
 		for (unsigned l = 1; l < LANES; l++)
 			sum[0] += sum[l];
@@ -42,11 +34,7 @@ rows(const struct matrix *w, const float *x, float *y, uint32_t first, uint32_t 
 	}
 }
 
-void
-mv_rows_any(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
-{
-	rows(w, x->x, y, first, end);
-}
+MV_ROWS(mv_rows_any, rows_decoded(w, x->x, y, first, end))
 
 bool
 mv_prepare_ggml(struct mv_x *x)
@@ -61,7 +49,7 @@ mv_prepare_ggml(struct mv_x *x)
 void
 mv_rows_ggml(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
 {
-	rows(w, x->perm, y, first, end);
+	rows_decoded(w, x->perm, y, first, end);
 	for (uint32_t r = first; ggml_minima(w) && r < end; r++)
 		y[r] += ggml_minima_dot(w, r, x->sum);
 }
