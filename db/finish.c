@@ -283,21 +283,6 @@ static const char totals_sql[] =
 
 /* ---- whose they are, nobody knows ---- */
 
-static enum tb_status
-mark_store(struct db *db, int64_t root, const char *path, struct tb_err *err)
-{
-	char *blobs = tb_asprintf("%.*s/blobs/", (int)unread_store(path), path);
-	enum tb_status status;
-
-	if (!blobs)
-		return tb_nomem(err);
-	status = db_exec(db, err, "UPDATE files SET owners = -1 WHERE root = ?1 AND kind = 2 AND"
-			 " owners = 0 AND NOT missing AND substr(path, 1, length(?2)) = ?2", "is",
-			 root, blobs);
-	free(blobs);
-	return status;
-}
-
 /* Of a model whose manifest could not be used the manifest is the only file. */
 static const char bad_manifests[] =
 	"SELECT path FROM models WHERE root = ? AND tb_shares_blobs(kind) AND problems > 0 AND files < 2";
@@ -323,8 +308,15 @@ mark_unclear(struct db *db, int64_t root, const struct unread *unread, struct tb
 	if (!status)
 		status = db_exec(db, err, "UPDATE files SET owners = 0 WHERE root = ? AND owners < 0",
 				 "i", root);
-	for (size_t i = 0; i < all.n && !status; i++)
-		status = mark_store(db, root, all.v[i].path, err);
+	if (!status && all.n) {
+		rows_open(&r, db, &mem, true, err, "SELECT id, path FROM files WHERE root = ? AND"
+			  " kind = 2 AND owners = 0 AND NOT missing", "i", root);
+		while (rows_next(&r))
+			if (!r.status && unread_uses(&all, rows_text(&r, 1)))
+				r.status = db_exec(db, err, "UPDATE files SET owners = -1 WHERE id = ?",
+						   "i", rows_i64(&r, 0));
+		status = rows_end(&r);
+	}
 	tb_arena_free(&mem);
 	unread_free(&all);
 	return status;

@@ -65,21 +65,18 @@ unread_above(const struct unread *u, const char *path)
 	return NULL;
 }
 
-const struct unread_place *
-unread_below(const struct unread *u, const char *path, size_t n)
+bool
+unread_uses(const struct unread *u, const char *blob)
 {
-	for (size_t i = 0; i < u->n; i++)
-		if (tb_path_inside(u->v[i].path, path, n))
-			return &u->v[i];
-	return NULL;
-}
+	for (size_t i = 0; i < u->n; i++) {
+		const char *place = u->v[i].path;
+		size_t n = 0;
 
-size_t
-unread_store(const char *path)
-{
-	size_t n = 0;
-
-	for (const struct store_kind *const *k = store_kinds; *k && !n; k++)
-		n = (*k)->above ? (*k)->above(path) : 0;
-	return n ? n : strlen(path);
+		for (const struct store_kind *const *k = store_kinds; *k && !n; k++)
+			n = (*k)->above ? (*k)->above(place) : 0;
+		n = n ? n : strlen(place);
+		if (!strncmp(blob, place, n) && tb_starts(blob + n, "/blobs/"))
+			return true;
+	}
+	return false;
 }

@@ -22,10 +22,7 @@ void unread_free(struct unread *u);
 
 /* The first of them that `path` is or lies in; NULL: none. */
 const struct unread_place *unread_above(const struct unread *u, const char *path);
-/* The first of them that is or lies in the folder of which `path` begins with n bytes. */
-const struct unread_place *unread_below(const struct unread *u, const char *path, size_t n);
-
-/* Bytes of `path` that are the store whose blobs it may name: an Ollama store or a
- * repository of a cache; all of them where it is in neither. */
-size_t unread_store(const char *path);
+/* May a file in the blobs/ of a store (an Ollama store, a repository of a cache) be what one of
+ * them uses?  Then nobody can say that it is an orphan. */
+bool unread_uses(const struct unread *u, const char *blob);
 #endif

@@ -29,6 +29,17 @@ ls "$T"/*.damaged-* >/dev/null 2>&1 && fail "an index was set aside"
 	fail "the soft limit was not raised"
 rm -rf "$T/a" "$T"/index.db* "$T"/audits.db*
 
+# Stores in one another: what cannot be read in the inner one says nothing about the outer
+# one's blobs, neither to a scan nor to verify
+expect 0 "$TBTUI" demo "$T/outer"
+expect 0 "$TBTUI" demo "$T/outer/inner"
+echo x >"$T/outer/inner/manifests/registry.ollama.ai/library/demo/bf16"
+expect 0 "$TBTUI" --db "$T/nested" --store "$T/outer" --store "$T/outer/inner" scan
+has '1 orphan '
+expect 1 "$TBTUI" --db "$T/nested" --store "$T/outer" --store "$T/outer/inner" verify
+has '^note +orphan +sha256:[0-9a-f]* .* belongs to no model$'
+rm -rf "$T/outer" "$T"/nested*
+
 # Permissions mean nothing to root unless its right to ignore them is taken away.
 if [ "$(id -u)" -eq 0 ]; then
 	drop=-dac_override,-dac_read_search

@@ -151,7 +151,7 @@ find_orphan(struct verify_run *r, enum finding_code code, const struct verify_wh
 	    const char *path, const char *message)
 {
 	verify_find(r, code, at, "%s, which belongs to no model%s, %s", at->blob,
-		    verify_unclear(r, path) ? " whose manifest can be read" : "", message);
+		    unread_uses(&r->unread, path) ? " whose manifest can be read" : "", message);
 }
 
 /* The same finding for each model that uses the file (once a model, however often). */

@@ -345,16 +345,6 @@ judge_failed(struct verify_run *r, const struct verify_model *m)
 		verify_fail(r, err.code, &err);
 }
 
-bool
-verify_unclear(const struct verify_run *r, const char *blob)
-{
-	const char *blobs = strstr(blob, "/blobs/");
-
-	for (const char *p = blobs; p; p = strstr(p + 1, "/blobs/"))
-		blobs = p;
-	return blobs && unread_below(&r->unread, blob, (size_t)(blobs - blob));
-}
-
 enum tb_status
 verify_read_models(struct verify_run *r, struct tb_err *err)
 {

@@ -117,9 +117,6 @@ bool verify_name_tensors(struct verify_model *to, const struct model *m) TB_MUST
 const char *verify_name(const struct verify_file *f, struct verify_where *at,
 			char out[VERIFY_NAME_MAX]);
 
-/* Something of the store that `blob` lies in could not be read: perhaps what uses it. */
-bool verify_unclear(const struct verify_run *r, const char *blob);
-
 /* verify_files.c: hashes every distinct file once, after verify_store(). */
 enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
 

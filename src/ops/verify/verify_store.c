@@ -42,7 +42,7 @@ keep_orphan(struct verify_run *r, const struct blobdir_entry *e, struct tb_err *
 {
 	struct verify_file *f;
 
-	if (e->kind != DB_FILE_BLOB || !(r->req->deep || verify_unclear(r, e->path)))
+	if (e->kind != DB_FILE_BLOB || !(r->req->deep || unread_uses(&r->unread, e->path)))
 		return TB_OK;
 	if (!tb_grow(&r->orphans, &r->orphans_cap, r->norphans + 1, sizeof(*r->orphans)))
 		return tb_nomem(err);
@@ -70,7 +70,7 @@ static void
 tell(struct verify_run *r, const struct blobdir_entry *e)
 {
 	struct verify_where at = { .blob = *e->digest ? e->digest : e->path };
-	bool unclear = e->kind == DB_FILE_BLOB && verify_unclear(r, e->path);
+	bool unclear = e->kind == DB_FILE_BLOB && unread_uses(&r->unread, e->path);
 	char size[16];
 
 	tb_human_bytes(e->id.size, size);
