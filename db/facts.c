@@ -53,15 +53,12 @@ read_stats(struct db_rows *r, struct db_stats *s)
 	void *sketch = len ? tb_arena_get(r->mem, len) : NULL;
 
 	*s = (struct db_stats){
-		.elems = rows_u64(r, AT_ELEMS), .zeros = rows_u64(r, AT_ZEROS),
-		.nans = rows_u64(r, AT_NANS), .infs = rows_u64(r, AT_INFS),
-		.first_nan = rows_u64(r, AT_FIRST_NAN),
-		.first_inf = rows_u64(r, AT_FIRST_INF),
-		.min = sqlite3_column_double(r->st, AT_MIN),
-		.max = sqlite3_column_double(r->st, AT_MAX),
-		.absmax = sqlite3_column_double(r->st, AT_ABSMAX),
-		.mean = sqlite3_column_double(r->st, AT_MEAN),
-		.std = sqlite3_column_double(r->st, AT_STD),
+		.of = { rows_u64(r, AT_ELEMS), rows_u64(r, AT_ZEROS), rows_u64(r, AT_NANS),
+			rows_u64(r, AT_INFS), rows_u64(r, AT_FIRST_NAN), rows_u64(r, AT_FIRST_INF),
+			sqlite3_column_double(r->st, AT_MIN), sqlite3_column_double(r->st, AT_MAX),
+			sqlite3_column_double(r->st, AT_ABSMAX),
+			sqlite3_column_double(r->st, AT_MEAN),
+			sqlite3_column_double(r->st, AT_STD) },
 		.sketch = sketch, .sketch_len = sketch ? len : 0,
 		.when_ns = rows_i64(r, AT_STATS_NS),
 	};
@@ -167,6 +164,7 @@ enum tb_status
 db_facts_put_stats(struct db *db, const struct model *m, const struct tensor *t,
 		   uint64_t model_stamp, const struct db_stats *s, struct tb_err *err)
 {
+	const struct value_stats *of = &s->of;
 	int64_t model;
 	enum tb_status status = know_model(db, m, &model, err);
 
@@ -174,9 +172,9 @@ db_facts_put_stats(struct db *db, const struct model *m, const struct tensor *t,
 		return status;
 	return db_exec(db, err, put_stats, "isiiiiiiiiifffffb", model, t->name,
 		       (int64_t)db_facts_stamp(m, t), (int64_t)model_stamp, s->when_ns,
-		       (int64_t)s->elems, (int64_t)s->zeros, (int64_t)s->nans, (int64_t)s->infs,
-		       (int64_t)s->first_nan, (int64_t)s->first_inf, s->min, s->max, s->absmax,
-		       s->mean, s->std, s->sketch, s->sketch_len);
+		       (int64_t)of->count, (int64_t)of->zeros, (int64_t)of->nans,
+		       (int64_t)of->infs, (int64_t)of->first_nan, (int64_t)of->first_inf, of->min,
+		       of->max, of->absmax, of->mean, of->std, s->sketch, s->sketch_len);
 }
 
 enum tb_status

@@ -9,11 +9,17 @@
 
 #include "db/db.h"
 
-/* Of the finite values where they are of values.  sketch: bytes of whoever put them. */
-struct db_stats {
-	uint64_t elems, zeros, nans, infs;
+/* Counted in elements in row-major order.  min, max, absmax, mean and std (of the
+ * population) are those of the finite values, 0 when there are none. */
+struct value_stats {
+	uint64_t count, zeros, nans, infs;
 	uint64_t first_nan, first_inf;	/* UINT64_MAX: none */
 	double min, max, absmax, mean, std;
+};
+
+/* sketch: bytes of whoever put them. */
+struct db_stats {
+	struct value_stats of;
 	const void *sketch;
 	size_t sketch_len;
 	int64_t when_ns;

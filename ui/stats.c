@@ -40,7 +40,7 @@ stats_start(struct stats *st, struct db *db, int64_t model)
 		st->any = false;
 }
 
-const struct inspect_stats *
+const struct value_stats *
 stats_get(struct stats *st, struct db *db, int64_t model, uint64_t ord)
 {
 	size_t i = place(st, ord);
@@ -54,7 +54,7 @@ stats_get(struct stats *st, struct db *db, int64_t model, uint64_t ord)
 		return NULL;
 	row = row_of(st, ord);
 	if (row && f.n && f.rows[0].has_stats) {
-		inspect_stats_of(&f.rows[0].stats, &row->s);
+		row->s = f.rows[0].stats.of;
 		row->none = false;
 	}
 	tb_arena_free(&f.mem);
@@ -62,7 +62,7 @@ stats_get(struct stats *st, struct db *db, int64_t model, uint64_t ord)
 }
 
 void
-stats_put(struct stats *st, uint64_t ord, const struct inspect_stats *s)
+stats_put(struct stats *st, uint64_t ord, const struct value_stats *s)
 {
 	struct stats_row *row = row_of(st, ord);
 

@@ -12,7 +12,7 @@ struct stats {
 	struct stats_row {
 		uint64_t ord;
 		bool none;		/* nothing is kept, nothing was computed */
-		struct inspect_stats s;
+		struct value_stats s;
 	} *row;				/* by ord; owned */
 	size_t n, cap;
 	bool any;			/* is something known of any tensor? */
@@ -21,9 +21,9 @@ struct stats {
 /* Is something kept of the model's tensors? */
 void stats_start(struct stats *st, struct db *db, int64_t model);
 /* What was computed, else what is kept; NULL: neither. */
-const struct inspect_stats *stats_get(struct stats *st, struct db *db, int64_t model,
+const struct value_stats *stats_get(struct stats *st, struct db *db, int64_t model,
 				      uint64_t ord);
-void stats_put(struct stats *st, uint64_t ord, const struct inspect_stats *s);
+void stats_put(struct stats *st, uint64_t ord, const struct value_stats *s);
 void stats_free(struct stats *st);
 
 /* Which tensors; names are owned. */
@@ -32,7 +32,7 @@ struct stats_job {
 	struct model_loc loc;		/* owned */
 	struct stats_want { uint64_t ord; char *name; } *want;
 	size_t n, cap;
-	void (*found)(struct view *v, uint64_t ord, const struct inspect_stats *s);
+	void (*found)(struct view *v, uint64_t ord, const struct value_stats *s);
 };
 struct stats_job *stats_job_new(struct view *v);	/* of v->loc */
 bool stats_job_add(struct stats_job *j, uint64_t ord, const char *name);

@@ -218,7 +218,7 @@ draw_progress(struct area a, const struct tensor_view *s)
 static int
 draw_stats(struct area a, const struct tensor_view *s)
 {
-	const struct inspect_stats *st = s->result ? &s->result->stats : NULL;
+	const struct value_stats *st = s->result ? &s->result->stats : NULL;
 	char text[WORD_MAX], share[WORD_MAX];
 	int y = a.y;
 

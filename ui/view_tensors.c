@@ -184,7 +184,7 @@ tensors_share(const struct tensors *s, const struct tensors_row *r, uint64_t byt
 }
 
 static void
-tensors_stat(const struct inspect_stats *st, size_t col, struct cell *out)
+tensors_stat(const struct value_stats *st, size_t col, struct cell *out)
 {
 	char text[WORD_MAX];
 
@@ -416,7 +416,7 @@ tensors_mark(struct view *v, enum action a)
 }
 
 static void
-found_stats(struct view *v, uint64_t ord, const struct inspect_stats *st)
+found_stats(struct view *v, uint64_t ord, const struct value_stats *st)
 {
 	struct tensors *s = v->state;
 

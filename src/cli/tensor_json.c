@@ -54,7 +54,7 @@ quantiles_json(const struct inspect_dist *d)
 static cJSON *
 stats_json(const struct inspect_result *r, const struct tensor *t)
 {
-	const struct inspect_stats *s = &r->stats;
+	const struct value_stats *s = &r->stats;
 	cJSON *o = json_object();
 	char when[32];
 

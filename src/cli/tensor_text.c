@@ -87,7 +87,7 @@ static void
 print_stats(const struct tensor_task *k)
 {
 	const struct inspect_result *r = &k->res;
-	const struct inspect_stats *s = &r->stats;
+	const struct value_stats *s = &r->stats;
 	char text[WORD_MAX];
 
 	printf("\nmin          %.9g\nmax          %.9g\nabsmax       %.9g\n", s->min, s->max,

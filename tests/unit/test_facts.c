@@ -63,8 +63,9 @@ unmake(struct made *k)
 }
 
 static const struct db_stats some = {
-	.elems = 8, .zeros = 3, .nans = 1, .infs = 0, .first_nan = 5, .first_inf = UINT64_MAX,
-	.min = -0x1p-140, .max = 1e300, .absmax = 1e300, .mean = 0.1, .std = 2.5,
+	.of = { .count = 8, .zeros = 3, .nans = 1, .infs = 0, .first_nan = 5,
+		.first_inf = UINT64_MAX, .min = -0x1p-140, .max = 1e300, .absmax = 1e300,
+		.mean = 0.1, .std = 2.5 },
 	.sketch = "a\0b", .sketch_len = 3, .when_ns = 1700000000000000001,
 };
 

@@ -108,7 +108,7 @@ test_sampled(void **state)
 {
 	const uint64_t elems = UINT64_C(1) << 27;
 	static float v[8192];
-	struct inspect_stats st = { .count = elems, .min = 0, .max = 1 };
+	struct value_stats st = { .count = elems, .min = 0, .max = 1 };
 	struct tensor t = { .name = "t", .elems = elems };
 	struct values r = { .t = &t };
 	struct inspect_dist out;

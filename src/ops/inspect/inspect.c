@@ -130,9 +130,9 @@ run_pass(struct op_ctx *ctx, struct pass *p, size_t chunks, struct tb_err *err)
 }
 
 static void
-set_stats(struct inspect_stats *out, const struct stats *s, uint64_t elems)
+set_stats(struct value_stats *out, const struct stats *s, uint64_t elems)
 {
-	*out = (struct inspect_stats){
+	*out = (struct value_stats){
 		.count = elems, .zeros = s->zeros, .nans = s->nans, .infs = s->infs,
 		.first_nan = s->first_nan, .first_inf = s->first_inf,
 	};

@@ -10,26 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "db/facts.h"
 #include "src/base/err.h"
 #include "src/model/values.h"
 #include "src/store/model.h"
 
 struct db;
-struct db_stats;
 struct op_ctx;
 struct tb_job;
 
 #define INSPECT_BINS_MAX 512
 #define INSPECT_NONE UINT64_MAX		/* "first_...": there is none */
 #define INSPECT_VALUES_MAX (1u << 20)	/* elements of one window */
-
-/* Counted in elements in row-major order.  min, max, absmax, mean and std (of the
- * population) are those of the finite values, 0 when there are none. */
-struct inspect_stats {
-	uint64_t count, zeros, nans, infs;
-	uint64_t first_nan, first_inf;
-	double min, max, absmax, mean, std;
-};
 
 /* Equal bins over [lo, hi] = [min, max] of the finite values; hi belongs to the
  * last bin.  All equal: everything is in bin 0.  n == 0: not asked for. */
@@ -66,7 +58,7 @@ struct inspect_request {
 };
 
 struct inspect_result {
-	struct inspect_stats stats;
+	struct value_stats stats;
 	struct inspect_dist dist;
 	struct inspect_hist hist;
 	int64_t kept_ns;		/* when it was computed; 0: now */
@@ -77,8 +69,6 @@ struct inspect_result {
 /* Where results are kept, from one call to the next and from one program to the next; NULL
  * if nothing can be written there: nothing is lost but time.  db_close() it. */
 struct db *inspect_facts(const struct op_ctx *ctx);
-/* What db_facts_list() of it says. */
-void inspect_stats_of(const struct db_stats *s, struct inspect_stats *out);
 
 /* On ctx->pool; progress counts bytes. */
 enum tb_status op_inspect(struct op_ctx *ctx, const struct inspect_request *req, struct tb_job *job,

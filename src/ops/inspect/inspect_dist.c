@@ -71,7 +71,7 @@ dist_add(struct dist_pass *d, unsigned worker, const void *src, size_t n, uint64
 /* ---- what comes of it ---- */
 
 static enum tb_status
-from_sketches(struct dist_pass *d, const struct inspect_stats *stats, struct inspect_dist *out,
+from_sketches(struct dist_pass *d, const struct value_stats *stats, struct inspect_dist *out,
 	      struct tb_err *err)
 {
 	struct sketch_cdf c;
@@ -145,7 +145,7 @@ sort_all(const struct values *r, struct inspect_dist *out, struct tb_err *err)
 }
 
 enum tb_status
-dist_finish(struct dist_pass *d, const struct values *r, const struct inspect_stats *stats,
+dist_finish(struct dist_pass *d, const struct values *r, const struct value_stats *stats,
 	    struct inspect_dist *out, struct tb_err *err)
 {
 	*out = (struct inspect_dist){ .exact = true, .hist = { .lo = stats->min, .hi = stats->max,

@@ -24,6 +24,6 @@ void dist_add(struct dist_pass *d, unsigned worker, const void *src, size_t n, u
 
 /* stats: min, max and count are used. */
 enum tb_status dist_finish(struct dist_pass *d, const struct values *r,
-			   const struct inspect_stats *stats, struct inspect_dist *out,
+			   const struct value_stats *stats, struct inspect_dist *out,
 			   struct tb_err *err) TB_MUST_USE;
 #endif

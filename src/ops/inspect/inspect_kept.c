@@ -58,7 +58,7 @@ unpack(const struct db_stats *s, struct inspect_dist *d)
 {
 	struct input in = { s->sketch, (const uint8_t *)s->sketch + s->sketch_len, !s->sketch };
 
-	*d = (struct inspect_dist){ .hist = { s->min, s->max, INSPECT_DIST_BINS, { 0 } } };
+	*d = (struct inspect_dist){ .hist = { s->of.min, s->of.max, INSPECT_DIST_BINS, { 0 } } };
 	in.bad |= get_byte(&in) != PACKED_VERSION;
 	d->exact = get_byte(&in) != 0;
 	d->counted = get_number(&in);
@@ -74,16 +74,6 @@ unpack(const struct db_stats *s, struct inspect_dist *d)
 	return !in.bad && in.p == in.end;
 }
 
-void
-inspect_stats_of(const struct db_stats *s, struct inspect_stats *out)
-{
-	*out = (struct inspect_stats){
-		.count = s->elems, .zeros = s->zeros, .nans = s->nans, .infs = s->infs,
-		.first_nan = s->first_nan, .first_inf = s->first_inf, .min = s->min,
-		.max = s->max, .absmax = s->absmax, .mean = s->mean, .std = s->std,
-	};
-}
-
 bool
 kept_get(const struct inspect_request *req, struct inspect_result *out)
 {
@@ -92,10 +82,10 @@ kept_get(const struct inspect_request *req, struct inspect_result *out)
 
 	if (!req->facts || db_facts_get(req->facts, req->model, req->tensor, &f, NULL))
 		return false;
-	found = f.n && f.rows[0].has_stats && f.rows[0].stats.elems == req->tensor->elems &&
+	found = f.n && f.rows[0].has_stats && f.rows[0].stats.of.count == req->tensor->elems &&
 		unpack(&f.rows[0].stats, &out->dist);
 	if (found) {
-		inspect_stats_of(&f.rows[0].stats, &out->stats);
+		out->stats = f.rows[0].stats.of;
 		out->kept_ns = f.rows[0].stats.when_ns;
 	}
 	tb_arena_free(&f.mem);
@@ -105,14 +95,8 @@ kept_get(const struct inspect_request *req, struct inspect_result *out)
 void
 kept_put(const struct inspect_request *req, const struct inspect_result *r)
 {
-	const struct inspect_stats *s = &r->stats;
 	struct tb_buf b = TB_BUF(PACKED_MAX);
-	struct db_stats row = {
-		.elems = s->count, .zeros = s->zeros, .nans = s->nans, .infs = s->infs,
-		.first_nan = s->first_nan, .first_inf = s->first_inf, .min = s->min,
-		.max = s->max, .absmax = s->absmax, .mean = s->mean, .std = s->std,
-		.when_ns = tb_now_ns(),
-	};
+	struct db_stats row = { .of = r->stats, .when_ns = tb_now_ns() };
 
 	if (!req->facts)
 		return;
