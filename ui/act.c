@@ -4,34 +4,16 @@
 #include "ui/loop.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "src/base/buf.h"
 #include "ui/term.h"
 
 #define MARK_ALL_MAX 100000	/* rows; more than anybody means */
 
-void
-ui_quit(struct ui *ui)
-{
-	ui->quit = true;
-}
-
 static void
 quit_anyway(struct view *v)
 {
-	ui_quit(v->ui);
-}
-
-static void
-ask_losing(struct view *v, const struct view *loses)
-{
-	struct tb_buf b = TB_BUF(1024);
-
-	tb_buf_printf(&b, "The conversation with %s ends with the program. Quit?",
-		      loses->loc.name);
-	view_ask(v, tb_buf_cstr(&b), quit_anyway);
-	tb_buf_free(&b);
+	v->ui->quit = true;
 }
 
 static void
@@ -43,11 +25,12 @@ quit(struct ui *ui)
 	if (v->id != VIEW_MODELS)
 		view_back(v);
 	else if (jobs_busy(&ui->jobs, true))
-		view_ask(v, "A job is still running. Cancel it and quit?", quit_anyway);
+		view_ask(v, quit_anyway, "A job is still running. Cancel it and quit?");
 	else if (loses)
-		ask_losing(v, loses);
+		view_ask(v, quit_anyway, "The conversation with %s ends with the program. Quit?",
+			 loses->loc.name);
 	else
-		ui_quit(ui);
+		ui->quit = true;
 }
 
 void
@@ -68,17 +51,6 @@ filter_of(struct view *v)
 	struct pager *p = ui_pager(v);
 
 	return p ? p->find : view_table(v) ? v->list.filter : "";
-}
-
-static void
-back(struct ui *ui)
-{
-	if (*filter_of(ui->top))
-		ui_filter(ui, "");
-	else if (ui->top->id == VIEW_MODELS)
-		ui_say(ui, ROLE_TEXT, "q quits.");
-	else
-		view_back(ui->top);
 }
 
 static void
@@ -214,26 +186,28 @@ pager_act(struct pager *p, enum action a)
 	return true;
 }
 
-/* The stores belong to Models, which is always there. */
-static void
-rescan(struct ui *ui)
-{
-	for (struct view *v = ui->top; v; v = v->below)
-		if (v->id == VIEW_MODELS && v->ops->act)
-			(void)v->ops->act(v, ACT_RESCAN);
-}
-
 static void
 common_act(struct ui *ui, enum action a)
 {
 	switch (a) {
 	case ACT_QUIT: quit(ui); break;
-	case ACT_BACK: back(ui); break;
+	case ACT_BACK:
+		if (*filter_of(ui->top))
+			ui_filter(ui, "");
+		else if (ui->top->id == VIEW_MODELS)
+			ui_say(ui, ROLE_TEXT, "q quits.");
+		else
+			view_back(ui->top);
+		break;
 	case ACT_FILTER: filter_prompt(ui); break;
 	case ACT_COMMAND: command_prompt(ui); break;
 	case ACT_REDRAW: term_redraw(); break;
 	case ACT_SUSPEND: term_suspend(); break;
-	case ACT_RESCAN: rescan(ui); break;
+	case ACT_RESCAN:	/* the stores belong to Models, which is always there */
+		for (struct view *v = ui->top; v; v = v->below)
+			if (v->id == VIEW_MODELS)
+				(void)v->ops->act(v, ACT_RESCAN);
+		break;
 	default: break;
 	}
 }

@@ -9,6 +9,5 @@
 const char *blob_file(const char *path);
 struct blob_state { enum db_state state; unsigned kind; bool used, young, unclear; };
 void blob_state_cell(struct blob_state s, struct cell *out);
-struct db_model;
 void model_state_cell(const struct db_model *m, struct cell *out);
 #endif

@@ -11,20 +11,6 @@
 #include "src/base/text.h"
 
 static bool
-sort_by(struct ui *ui, const char *word)
-{
-	const struct table *t = view_table(ui->top);
-	const struct list *l = &ui->top->list;
-
-	for (size_t i = 0; t && i < t->ncols; i++)
-		if (t->cols[i].sorts && !strcasecmp(t->cols[i].title, word)) {
-			ui_sort(ui, (unsigned)i, l->sort == i && !l->reverse);
-			return true;
-		}
-	return false;
-}
-
-static bool
 go_to(struct ui *ui, const char *word)
 {
 	struct pager *p = ui_pager(ui->top);
@@ -56,6 +42,8 @@ no_command(struct ui *ui, const char *word)
 void
 command_run(struct ui *ui, const char *text)
 {
+	const struct table *t = view_table(ui->top);
+	const struct list *l = &ui->top->list;
 	char word[64];
 	size_t len;
 	enum action a;
@@ -67,8 +55,12 @@ command_run(struct ui *ui, const char *text)
 	snprintf(word, sizeof(word), "%.*s", (int)len, text);
 	text += len + strspn(text + len, " ");
 	if (!strcasecmp(word, "sort") && *text) {
-		if (!sort_by(ui, text))
-			ui_say(ui, ROLE_ERROR, "No column \"%s\" to sort by.", text);
+		for (size_t i = 0; t && i < t->ncols; i++)
+			if (t->cols[i].sorts && !strcasecmp(t->cols[i].title, text)) {
+				ui_sort(ui, (unsigned)i, l->sort == i && !l->reverse);
+				return;
+			}
+		ui_say(ui, ROLE_ERROR, "No column \"%s\" to sort by.", text);
 		return;
 	}
 	if (!strcasecmp(word, "filter") && *text) {

@@ -8,11 +8,9 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "ui/term.h"
 
 #define PROGRAM " tbtui "
 #define JOB_BAR 10
-#define YES_NO " [y/N]"
 #define WHERE_MIN 8	/* columns; less of a name says nothing */
 
 /* Which lines of the frame there is room for: the body comes first, then the key
@@ -35,68 +33,60 @@ has_summary(void)
 	return LINES >= 6;
 }
 
-static enum view_id
-tab_of(char digit)
+struct tab { enum view_id id; int x, w; char text[64]; };
+struct tabs { struct tab tab[9]; size_t n; bool brief; int end; };
+
+/* One for each digit: the key that opens it from here (the digit, unless that means
+ * something else in this screen) and the title, or `brief`, where only the one we are in
+ * has that. */
+static void
+lay_tabs(const struct ui *ui, bool brief, struct tabs *out)
 {
-	enum view_id id = 0;
-
-	while (id < VIEW_COUNT && view_rows[id].tab != digit)
-		id++;
-	return id;
-}
-
-/* The key that opens it from here (a digit, unless that means something else in this
- * screen) and, unless `brief`, the title. Returns columns. */
-static int
-tab_text(enum view_id from, enum view_id id, bool brief, char *out, size_t outlen)
-{
-	enum action opens = (enum action)(ACT_VIEW_FIRST + (int)id);
-	char key[16];
-
-	snprintf(key, sizeof(key), "%c", view_rows[id].tab);
-	if (keys_action(from, view_rows[id].tab) != opens)
-		keys_label(opens, from, theme_utf8(), key);
-	snprintf(out, outlen, " %s%s%s ", key, brief ? "" : " ", brief ? "" : view_rows[id].title);
-	return (int)tb_width(out);
-}
-
-/* Walks over the tabs: at(x, width, …) for each. brief: only the one we are in has
- * its title. Returns the column behind the last. */
-static int
-walk_tabs(const struct ui *ui, bool brief,
-	  void (*at)(void *arg, enum view_id id, int x, int w, const char *text), void *arg)
-{
-	int x = brief ? 0 : (int)strlen(PROGRAM);
-
+	*out = (struct tabs){ .brief = brief, .end = brief ? 0 : (int)strlen(PROGRAM) };
 	for (char digit = '1'; digit <= '9'; digit++) {
-		enum view_id id = tab_of(digit);
-		char text[64];
-		int w;
+		struct tab *t = &out->tab[out->n];
+		bool title = !brief || view_rows[ui->top->id].tab == digit;
+		enum view_id id = 0;
+		enum action opens;
+		char key[16] = { digit };
 
+		while (id < VIEW_COUNT && view_rows[id].tab != digit)
+			id++;
 		if (id == VIEW_COUNT)
 			continue;
-		w = tab_text(ui->top->id, id, brief && view_rows[ui->top->id].tab != digit, text,
-			     sizeof(text));
-		if (at)
-			at(arg, id, x, w, text);
-		x += w;
+		opens = (enum action)(ACT_VIEW_FIRST + (int)id);
+		if (keys_action(ui->top->id, digit) != opens)
+			keys_label(opens, ui->top->id, theme_utf8(), key);
+		snprintf(t->text, sizeof(t->text), " %s%s%s ", key, title ? " " : "",
+			 title ? view_rows[id].title : "");
+		t->id = id;
+		t->x = out->end;
+		t->w = (int)tb_width(t->text);
+		out->end += t->w;
+		out->n++;
 	}
-	return x;
 }
 
-static bool
-tabs_brief(const struct ui *ui)
+static struct tabs
+tabs_of(const struct ui *ui)
 {
-	return walk_tabs(ui, false, NULL, NULL) > COLS;
+	struct tabs t;
+
+	lay_tabs(ui, false, &t);
+	if (t.end > COLS)
+		lay_tabs(ui, true, &t);
+	return t;
 }
 
-static void
-draw_tab(void *arg, enum view_id id, int x, int w, const char *text)
+enum view_id
+frame_tab_at(const struct ui *ui, int x)
 {
-	const struct ui *ui = arg;
+	struct tabs t = tabs_of(ui);
 
-	put_clip(0, x, w, text, view_rows[id].tab == view_rows[ui->top->id].tab ? ROLE_TAB_ON
-									   : ROLE_FRAME);
+	for (size_t i = 0; i < t.n; i++)
+		if (x >= t.tab[i].x && x < t.tab[i].x + t.tab[i].w)
+			return t.tab[i].id;
+	return VIEW_COUNT;
 }
 
 /* Says at the right end of a line with room for it what the screen is about. */
@@ -123,41 +113,20 @@ draw_where(struct ui *ui, int y, int room, enum role role)
 static int
 line1_room(const struct ui *ui)
 {
-	return COLS - walk_tabs(ui, tabs_brief(ui), NULL, NULL) - 3;
+	return COLS - tabs_of(ui).end - 3;
 }
 
 static void
 draw_line1(struct ui *ui)
 {
-	bool brief = tabs_brief(ui);
+	struct tabs t = tabs_of(ui);
 
-	put_clip(0, 0, COLS, brief ? "" : PROGRAM, ROLE_FRAME);
-	(void)walk_tabs(ui, brief, draw_tab, ui);
+	put_clip(0, 0, COLS, t.brief ? "" : PROGRAM, ROLE_FRAME);
+	for (size_t i = 0; i < t.n; i++)
+		put_clip(0, t.tab[i].x, t.tab[i].w, t.tab[i].text,
+			 view_rows[t.tab[i].id].tab == view_rows[ui->top->id].tab ? ROLE_TAB_ON
+										  : ROLE_FRAME);
 	draw_where(ui, 0, line1_room(ui), ROLE_FRAME);
-}
-
-struct tab_search {
-	int x;
-	enum view_id found;
-};
-
-static void
-match_tab(void *arg, enum view_id id, int x, int w, const char *text)
-{
-	struct tab_search *s = arg;
-
-	(void)text;
-	if (s->x >= x && s->x < x + w)
-		s->found = id;
-}
-
-enum view_id
-frame_tab_at(const struct ui *ui, int x)
-{
-	struct tab_search s = { x, VIEW_COUNT };
-
-	walk_tabs(ui, tabs_brief(ui), match_tab, &s);
-	return s.found;
 }
 
 /* "▓▓▓▓░░ 61% 1.9 GB/s 0:21": how far it is. */
@@ -275,31 +244,25 @@ before(enum action a, enum action b)
 	return ra < rb || (ra == rb && a < b);
 }
 
-/* The usable action that follows `last`; ACT_NONE at the end. */
-static enum action
-next_ranked(const struct ui *ui, enum action last)
-{
-	enum action best = ACT_NONE;
-
-	for (enum action a = 1; a < ACT_COUNT; a++)
-		if (before(last, a) && (best == ACT_NONE || before(a, best)) && ui_can(ui, a))
-			best = a;
-	return best;
-}
-
 #define HELP_COLS 9	/* "? help", the gap before it, and the corner: curses leaves it */
 
 static void
 draw_keys(const struct ui *ui, int y)
 {
-	enum action a = ACT_NONE;
+	enum action last = ACT_NONE;
 	int x = 1;
 
 	put_clip(y, 0, COLS, "", ROLE_TEXT);
-	while ((a = next_ranked(ui, a)) != ACT_NONE) {
-		bool help = a == ACT_VIEW_HELP;
+	for (;;) {		/* the usable action that follows the last one */
+		enum action next = ACT_NONE;
 
-		x += put_key(ui, y, x, help ? COLS - 1 : COLS - HELP_COLS, a);
+		for (enum action a = 1; a < ACT_COUNT; a++)
+			if (before(last, a) && (next == ACT_NONE || before(a, next)) && ui_can(ui, a))
+				next = a;
+		if (next == ACT_NONE)
+			break;
+		x += put_key(ui, y, x, next == ACT_VIEW_HELP ? COLS - 1 : COLS - HELP_COLS, next);
+		last = next;
 	}
 }
 
@@ -321,24 +284,9 @@ prompt_tail(struct ui *ui, char *out, size_t outlen)
 static int
 bottom_rows(const struct ui *ui)
 {
-	char text[sizeof(ui->question) + sizeof(YES_NO)];
-	int rows;
+	int rows = has_keys() && *ui->question ? wrap_rows(ui->question, COLS) : has_keys();
 
-	if (!has_keys() || !*ui->question)
-		return has_keys();
-	snprintf(text, sizeof(text), "%s" YES_NO, ui->question);
-	rows = wrap_rows(text, COLS);
-	return rows < LINES / 2 ? rows : LINES / 2;
-}
-
-static void
-draw_question(const struct ui *ui, struct area a)
-{
-	char text[sizeof(ui->question) + sizeof(YES_NO)];
-
-	snprintf(text, sizeof(text), "%s" YES_NO, ui->question);
-	put_blank(a);
-	(void)put_wrap(a, text, ROLE_WARN);
+	return rows < LINES / 2 || rows < 2 ? rows : LINES / 2;
 }
 
 static void
@@ -347,9 +295,11 @@ draw_bottom(struct ui *ui, int y)
 	struct area line = { y, 0, 1, COLS };
 	char tail[64];
 
-	if (*ui->question)
-		draw_question(ui, (struct area){ y, 0, LINES - y, COLS });
-	else if (prompt_is_open() && prompt_owner() == ui)
+	if (*ui->question) {
+		line.h = LINES - y;
+		put_blank(line);
+		(void)put_wrap(line, ui->question, ROLE_WARN);
+	} else if (prompt_is_open() && prompt_owner() == ui)
 		prompt_draw(line, prompt_tail(ui, tail, sizeof(tail)));
 	else if (prompt_is_open() && prompt_owner() == ui->top && ui->top->ops->typing)
 		put_fmt(y, 0, COLS, ROLE_DIM, " %s", ui->top->ops->typing(ui->top));
@@ -361,24 +311,11 @@ draw_bottom(struct ui *ui, int y)
 		draw_keys(ui, y);
 }
 
-static void
-draw_body(struct ui *ui, struct area a)
-{
-	struct view *v = ui->top;
-	struct pager *p = ui_pager(v);
-
-	if (v->ops->draw)
-		v->ops->draw(v, a);
-	else if (view_table(v))
-		table_draw(a, v);
-	else if (p)
-		pager_draw(a, p);
-}
-
 void
 frame_draw(struct ui *ui)
 {
 	struct area body = { 0, 0, LINES, COLS };
+	struct view *v = ui->top;
 	int bottom = bottom_rows(ui), y = LINES - bottom - 1, room = 0, above = 0;
 
 	erase();
@@ -394,7 +331,12 @@ frame_draw(struct ui *ui)
 		above = message_rows(ui, room, body.h / 2);
 	}
 	body.h -= above;
-	draw_body(ui, body);
+	if (v->ops->draw)
+		v->ops->draw(v, body);
+	else if (view_table(v))
+		table_draw(body, v);
+	else if (ui_pager(v))
+		pager_draw(body, ui_pager(v));
 	if (has_summary())
 		draw_summary(ui, y, room, above);
 	if (has_keys())

@@ -3,7 +3,6 @@
 #include "ui/jobs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/base/buf.h"
 #include "src/base/mem.h"
@@ -55,37 +54,23 @@ job_run(struct ui_job *j)
 	tb_job_end(j->job, err.code, &err);
 }
 
-static bool
-serial_running(const struct jobs *js)
-{
-	for (const struct ui_job *j = js->head; j; j = j->next)
-		if (!j->ended && j->ops->flags & JOB_SERIAL &&
-		    j->progress.state != TB_JOB_QUEUED)
-			return true;
-	return false;
-}
-
-/* The oldest one that waits. */
-static struct ui_job *
-serial_next(const struct jobs *js)
-{
-	struct ui_job *oldest = NULL;
-
-	for (struct ui_job *j = js->head; j; j = j->next)
-		if (!j->ended && j->ops->flags & JOB_SERIAL && j->progress.state == TB_JOB_QUEUED)
-			oldest = j;
-	return oldest;
-}
-
+/* One of those that wait for their turn runs at a time: the oldest one. */
 static void
 start_next(struct jobs *js)
 {
-	struct ui_job *j = serial_running(js) ? NULL : serial_next(js);
+	struct ui_job *oldest = NULL;
 
-	if (!j)
+	for (struct ui_job *j = js->head; j; j = j->next) {
+		if (j->ended || !(j->ops->flags & JOB_SERIAL))
+			continue;
+		if (j->progress.state != TB_JOB_QUEUED)
+			return;
+		oldest = j;
+	}
+	if (!oldest)
 		return;
-	job_run(j);
-	j->progress.state = TB_JOB_RUNNING;
+	job_run(oldest);
+	oldest->progress.state = TB_JOB_RUNNING;
 }
 
 struct ui_job *

@@ -21,43 +21,6 @@
 #define WHEEL_ROWS 3
 
 static void
-answer(struct ui *ui, int key)
-{
-	void (*yes)(struct view *v) = ui->yes;
-
-	*ui->question = 0;
-	if (key == 'y' || key == 'Y')
-		yes(ui->asker);
-	else
-		ui_say(ui, ROLE_TEXT, "Nothing was done.");
-}
-
-/* On a title: sort by it, a second time the other way round. */
-static void
-click_title(struct ui *ui, const struct table *t, int x)
-{
-	const struct list *l = &ui->top->list;
-	size_t col = table_column_at(t, l, COLS, x);
-
-	if (col < t->ncols && t->cols[col].sorts)
-		ui_sort(ui, (unsigned)col, l->sort == col && !l->reverse);
-}
-
-static void
-click_row(struct ui *ui, int y)
-{
-	struct list *l = &ui->top->list;
-	size_t row = l->top + (size_t)(y - l->y);
-
-	if ((size_t)(y - l->y) >= l->height || row >= l->n)
-		return;
-	if (row == l->cur)
-		ui_act(ui, ACT_OPEN);
-	else
-		list_goto(l, row);
-}
-
-static void
 wheel(struct ui *ui, int by)
 {
 	if (view_table(ui->top)) {
@@ -72,8 +35,9 @@ static void
 click(struct ui *ui)
 {
 	const struct table *t = view_table(ui->top);
-	const struct list *l = &ui->top->list;
+	struct list *l = &ui->top->list;
 	struct term_click c;
+	size_t at;
 
 	if (!term_click(&c))
 		return;
@@ -88,10 +52,21 @@ click(struct ui *ui)
 			ui_open(ui, id, NULL);
 		return;
 	}
-	if (t && c.y >= l->y)
-		click_row(ui, c.y);
-	else if (t && c.y == l->y - 1)
-		click_title(ui, t, c.x);
+	if (!t || c.y < l->y - 1)
+		return;
+	if (c.y == l->y - 1) {		/* a title sorts, a second time the other way round */
+		at = table_column_at(t, l, COLS, c.x);
+		if (at < t->ncols && t->cols[at].sorts)
+			ui_sort(ui, (unsigned)at, l->sort == at && !l->reverse);
+		return;
+	}
+	at = l->top + (size_t)(c.y - l->y);
+	if ((size_t)(c.y - l->y) >= l->height || at >= l->n)
+		return;
+	if (at == l->cur)
+		ui_act(ui, ACT_OPEN);
+	else
+		list_goto(l, at);
 }
 
 /* What a test asks between the keys. */
@@ -133,7 +108,11 @@ key(struct ui *ui, int k)
 	}
 	*ui->message = 0;
 	if (*ui->question) {
-		answer(ui, k);
+		*ui->question = 0;
+		if (k == 'y' || k == 'Y')
+			ui->yes(ui->asker);
+		else
+			ui_say(ui, ROLE_TEXT, "Nothing was done.");
 		return;
 	}
 	if (k == TERM_MOUSE) {
@@ -277,15 +256,6 @@ read_keys(struct ui *ui)
 		pasted(ui);
 }
 
-static void
-drain(int fd)
-{
-	char buf[64];
-
-	while (read(fd, buf, sizeof(buf)) > 0)
-		;
-}
-
 /* Tells a waiting test that what it sees is final: in order with the drawing. */
 static void
 say_idle(struct ui *ui)
@@ -306,6 +276,7 @@ loop_run(struct ui *ui)
 		struct pollfd p[2] = {
 			{ STDIN_FILENO, POLLIN, 0 }, { ui->wake[0], POLLIN, 0 }
 		};
+		char woken[64];
 		int n;
 
 		frame_draw(ui);
@@ -318,8 +289,8 @@ loop_run(struct ui *ui)
 			if (db_changed(ui->db))
 				ui_refresh(ui);
 		}
-		if (n > 0 && p[1].revents & POLLIN)
-			drain(ui->wake[0]);
+		while (n > 0 && p[1].revents & POLLIN && read(ui->wake[0], woken, sizeof(woken)) > 0)
+			;
 		if (term_stop_asked())
 			term_suspend();
 		jobs_pump(&ui->jobs);

@@ -22,7 +22,7 @@ struct ui {
 	char message[512];	/* "" = none; until the next key */
 	enum role message_role;
 	char filter_was[LIST_FILTER_MAX];	/* while another one is typed */
-	char question[512];	/* "" = none */
+	char question[520];	/* with what may answer it; "" = none */
 	struct view *asker;
 	void (*yes)(struct view *v);
 };
@@ -47,7 +47,6 @@ void ui_act(struct ui *ui, enum action a);	/* the top screen first, then the fra
 bool ui_can(const struct ui *ui, enum action a);	/* worth a place in the key line? */
 void ui_say(struct ui *ui, enum role role, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void ui_quit(struct ui *ui);
 const struct view *ui_loses(const struct ui *ui);	/* a screen with something to lose, or NULL */
 struct pager *ui_pager(struct view *v);
 void ui_filter(struct ui *ui, const char *text);

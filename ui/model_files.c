@@ -3,11 +3,10 @@
 
 #include "ui/model_view.h"
 
-#include <string.h>
-
 #include "src/base/text.h"
 #include "src/face/figures.h"
 #include "src/face/words.h"
+#include "ui/blob_cells.h"
 
 enum { COL_FILE, COL_KIND, COL_SIZE, COL_SHARE, COL_BAR, COL_STATE, COL_DIGEST };
 
@@ -24,9 +23,7 @@ static const struct column files_cols[] = {
 static const char *
 file_name(const struct model_file *f)
 {
-	const char *slash = strrchr(f->path, '/');
-
-	return f->name ? f->name : slash ? slash + 1 : f->path;
+	return f->name ? f->name : blob_file(f->path);
 }
 
 static enum tb_status

@@ -3,7 +3,6 @@
 
 #include "ui/model_view.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

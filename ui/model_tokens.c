@@ -118,15 +118,6 @@ quoted(struct tb_buf *out, const char *s, size_t len)
 }
 
 static void
-type_cell(const struct vocab_row *r, struct cell *out)
-{
-	tb_buf_str(&out->text, token_type_name(r->type));
-	if (r->ends)
-		tb_buf_str(&out->text, ", end");
-	out->role = ROLE_DIM;
-}
-
-static void
 token_cell(const struct model_view *s, uint32_t id, size_t col, struct cell *out)
 {
 	struct vocab_row r;
@@ -139,7 +130,10 @@ token_cell(const struct model_view *s, uint32_t id, size_t col, struct cell *out
 		if (r.piece)
 			quoted(&out->text, r.text, r.text_len);
 		break;
-	case COL_TYPE: type_cell(&r, out); break;
+	case COL_TYPE:
+		tb_buf_printf(&out->text, "%s%s", token_type_name(r.type), r.ends ? ", end" : "");
+		out->role = ROLE_DIM;
+		break;
 	case COL_SCORE:
 		if (r.has_score)
 			tb_buf_printf(&out->text, "%.4g", (double)r.score);

@@ -47,14 +47,6 @@ lines_add(struct pager *p, const char *s, int width)
 	}
 }
 
-static void
-lines_make(struct pager *p, int width)
-{
-	p->nlines = 0;
-	p->width = width;
-	lines_add(p, p->text ? p->text : "", width);
-}
-
 /* The rows of the last line of text are made again: it may go on. */
 void
 pager_append(struct pager *p, const char *text)
@@ -158,8 +150,11 @@ pager_draw(struct area a, struct pager *p)
 		a.x++;
 		a.w -= 2;
 	}
-	if (p->width != a.w)
-		lines_make(p, a.w > 0 ? a.w : 1);
+	if (p->width != a.w) {
+		p->nlines = 0;
+		p->width = a.w > 0 ? a.w : 1;
+		lines_add(p, p->text ? p->text : "", p->width);
+	}
 	p->height = a.h > 0 ? (size_t)a.h : 1;
 	if (p->seek)
 		seek(p);

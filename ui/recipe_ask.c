@@ -209,7 +209,7 @@ static const struct job_ops write_job = {
 };
 
 static void
-confirmed(struct view *v)
+recipe_confirmed(struct view *v)
 {
 	struct recipe *s = v->state;
 	struct writing *w = view_alloc(v, sizeof(*w));
@@ -270,7 +270,7 @@ ask_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err
 	struct asking *q = arg;
 	const struct plan_total *t = &s->plan->total;
 	const char *where = q->target->name ? q->target->name : q->target->path;
-	char question[512], before[16], after[16];
+	char before[16], after[16];
 
 	if (status) {
 		view_complain(v, err);
@@ -289,14 +289,13 @@ ask_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err
 	tb_human_bytes(t->before, before);
 	tb_human_bytes(t->after, after);
 	if (q->target->exists)
-		snprintf(question, sizeof(question), "REPLACE %s (%s; is kept) by %s, %s?", where,
+		view_ask(v, recipe_confirmed, "REPLACE %s (%s; is kept) by %s, %s?", where,
 			 q->victim, s->plan->quant, after);
 	else
-		snprintf(question, sizeof(question), "Write %s: %s -> %s, %zu of %zu tensors change?",
+		view_ask(v, recipe_confirmed, "Write %s: %s -> %s, %zu of %zu tensors change?",
 			 where, before, after, t->changed, t->tensors);
 	s->target = q->target;
 	q->target = NULL;
-	view_ask(v, question, confirmed);
 }
 
 static void

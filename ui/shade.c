@@ -39,15 +39,6 @@ shade_levels(void)
 	return shade_halves() ? colors() - 1 : COUNT(signs);
 }
 
-static void
-put_sign(int y, int x, unsigned level)
-{
-	if (level == SHADE_BAD)
-		put_clip(y, x, 1, "!", ROLE_BAD);
-	else
-		put_clip(y, x, 1, theme_utf8() ? signs[level].utf8 : signs[level].ascii, ROLE_BAR);
-}
-
 void
 shade_put(int y, int x, unsigned upper, unsigned lower)
 {
@@ -58,7 +49,8 @@ shade_put(int y, int x, unsigned upper, unsigned lower)
 	short pair = (short)(ROLE_COUNT + 1 + (int)(up * n + low));
 
 	if (!shade_halves()) {
-		put_sign(y, x, upper);
+		put_clip(y, x, 1, upper == SHADE_BAD ? "!" : theme_utf8() ? signs[upper].utf8
+			 : signs[upper].ascii, upper == SHADE_BAD ? ROLE_BAD : ROLE_BAR);
 		return;
 	}
 	if (y < 0 || y >= LINES || x < 0 || x >= COLS)

@@ -2,8 +2,6 @@
 
 #include "ui/sizes.h"
 
-#include <stdio.h>
-
 #include "src/base/buf.h"
 #include "src/base/text.h"
 #include "src/face/figures.h"

@@ -189,15 +189,6 @@ draw_titles(struct area a, const struct table *t, const struct list *l, const sh
 	}
 }
 
-static void
-measure(short *want, const char *text)
-{
-	size_t w = tb_width(text);
-
-	if (w > (size_t)*want)
-		*want = (short)(w < WANT_MAX ? w : WANT_MAX);
-}
-
 /* A role for the whole row beats the cells' own. */
 static void
 draw_row(struct area a, const struct table *t, struct view *v, size_t i, const short *w)
@@ -216,13 +207,16 @@ draw_row(struct area a, const struct table *t, struct view *v, size_t i, const s
 		put_clip(a.y, a.x, LEAD, "", ROLE_TEXT);
 	for (size_t col = 0; row && col < t->ncols; col++) {
 		const struct column *c = &t->cols[col];
+		size_t text;
 
 		if (!w[col])
 			continue;
 		tb_buf_clear(&cell.text);
 		cell.role = ROLE_TEXT;
 		t->cell(v, row, col, &cell);
-		measure(&l->want[col], tb_buf_cstr(&cell.text));
+		text = tb_width(tb_buf_cstr(&cell.text));
+		if (text > (size_t)l->want[col])
+			l->want[col] = (short)(text < WANT_MAX ? text : WANT_MAX);
 		(c->right ? put_right : c->middle ? put_middle : put_clip)(
 			a.y, x, w[col], tb_buf_cstr(&cell.text),
 			whole != ROLE_TEXT ? whole : cell.role);

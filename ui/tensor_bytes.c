@@ -2,12 +2,10 @@
  * it is made of. */
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/buf.h"
-#include "src/base/text.h"
 #include "src/face/words.h"
 #include "ui/tensor.h"
 

@@ -9,6 +9,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
+#include "ui/blob_cells.h"
 #include "ui/plot.h"
 #include "ui/tensor.h"
 
@@ -27,7 +28,7 @@ struct compute {
 };
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+facts_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct compute *c = arg;
 	struct inspect_request req = { .model = c->o->m, .tensor = c->t, .again = c->again,
@@ -39,7 +40,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+facts_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct tensor_view *s = ((struct view *)owner)->state;
 	struct compute *c = arg;
@@ -64,7 +65,7 @@ compute_free(void *arg)
 	free(c);
 }
 
-static const struct job_ops compute_job = { .run = run, .done = done, .free = compute_free };
+static const struct job_ops compute_job = { .run = facts_run, .done = facts_done, .free = compute_free };
 
 void
 facts_compute(struct view *v, bool again)
@@ -113,14 +114,6 @@ fact(struct area *a, const char *label, enum role role, const char *fmt, ...)
 	(void)area_top(a, rows ? rows : 1);
 }
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "U32 64×8 at 1,234 in model.safetensors", in two rows at most: a digest is cut. */
 static void
 part_fact(struct area *a, const struct tensor_view *s, enum values_part p)
@@ -132,7 +125,7 @@ part_fact(struct area *a, const struct tensor_view *s, enum values_part p)
 
 	if (!part)
 		return;
-	tb_text_clip(&file, base_name(s->o->m->files[part->file].path),
+	tb_text_clip(&file, blob_file(s->o->m->files[part->file].path),
 		     a->w > LABEL_COLS ? (size_t)(a->w - LABEL_COLS) : 1, false);
 	fact(a, inspect_part_word(s->t, p), ROLE_TEXT, "%s %s, %s at %ju in %s",
 	     blocks ? tensor_dtype(s->t) : dtype_name(part->dtype),

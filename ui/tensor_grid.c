@@ -4,10 +4,8 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/face/words.h"
 #include "ui/tensor.h"
 
@@ -65,57 +63,39 @@ struct fetch {
 };
 
 static enum tb_status
-fetch_values(struct fetch *f, struct tb_err *err)
-{
-	f->data = tb_calloc(f->w.rows * f->w.cols, sizeof(float));
-	if (!f->data)
-		return tb_nomem(err);
-	return inspect_values(f->o->m, f->t, &f->w, f->data, err);
-}
-
-static enum tb_status
-fetch_bytes(struct fetch *f, struct tb_err *err)
-{
-	const struct tensor_part *part = values_part_of(f->t, f->pane - PANE_BYTES);
-	uint64_t off = f->w.row * 16, len = f->w.rows * 16;
-
-	if (len > part->len - off)
-		len = part->len - off;
-	f->data = tb_calloc(f->w.rows * 16, 1);
-	if (!f->data)
-		return tb_nomem(err);
-	return values_bytes(f->o->m, part, off, (size_t)len, f->data, err);
-}
-
-static enum tb_status
-fetch_block(struct fetch *f, struct tb_err *err)
-{
-	f->taken = tb_calloc(1, sizeof(*f->taken));
-	if (!f->taken)
-		return tb_nomem(err);
-	return block_read(f->o->m, f->t, f->block, f->taken, err);
-}
-
-static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+fetch_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct fetch *f = arg;
+	bool values = f->pane == PANE_VALUES;
+	size_t each = values ? f->w.cols * sizeof(float) : 16;
+	const struct tensor_part *part;
+	uint64_t off, len;
 	enum tb_status status;
 
 	(void)job;
-	if (f->pane == PANE_VALUES)
-		return fetch_values(f, err);
-	status = fetch_bytes(f, err);
+	f->data = tb_calloc(f->w.rows, each);
+	if (!f->data)
+		return tb_nomem(err);
+	if (values)
+		return inspect_values(f->o->m, f->t, &f->w, f->data, err);
+	part = values_part_of(f->t, f->pane - PANE_BYTES);
+	off = f->w.row * each;
+	len = f->w.rows * each;
+	status = values_bytes(f->o->m, part, off, (size_t)(len > part->len - off ? part->len - off
+								      : len), f->data, err);
 	/* a block that cannot be read leaves its bytes, which show why */
-	if (!status && f->block != INSPECT_NONE && fetch_block(f, err)) {
-		free(f->taken);
-		f->taken = NULL;
+	if (!status && f->block != INSPECT_NONE) {
+		f->taken = tb_calloc(1, sizeof(*f->taken));
+		if (f->taken && block_read(f->o->m, f->t, f->block, f->taken, NULL)) {
+			free(f->taken);
+			f->taken = NULL;
+		}
 	}
 	return status;
 }
 
 static void
-done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+fetch_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct tensor_view *s = ((struct view *)owner)->state;
 	struct fetch *f = arg;
@@ -144,7 +124,7 @@ fetch_free(void *arg)
 	free(f);
 }
 
-static const struct job_ops fetch_job = { .run = run, .done = done, .free = fetch_free };
+static const struct job_ops fetch_job = { .run = fetch_run, .done = fetch_done, .free = fetch_free };
 
 static struct inspect_window
 wanted(const struct grid *g)

@@ -39,7 +39,7 @@ struct mapping {
 };
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+map_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct mapping *k = arg;
 
@@ -47,14 +47,14 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static bool
-same(const struct heat_request *a, const struct heat_request *b)
+same_request(const struct heat_request *a, const struct heat_request *b)
 {
 	return a->rows == b->rows && a->cols == b->cols &&
 	       !memcmp(&a->of, &b->of, sizeof(a->of));
 }
 
 static void
-done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+map_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct heat_view *h = &((struct tensor_view *)((struct view *)owner)->state)->heat;
 	struct mapping *k = arg;
@@ -82,7 +82,7 @@ mapping_free(void *arg)
 	free(k);
 }
 
-static const struct job_ops map_job = { .run = run, .done = done, .free = mapping_free };
+static const struct job_ops map_job = { .run = map_run, .done = map_done, .free = mapping_free };
 
 void
 heat_leave(struct tensor_view *s)
@@ -98,10 +98,10 @@ fetch(struct view *v)
 	struct heat_view *h = &s->heat;
 	struct mapping *k;
 
-	if (same(&h->want, &h->have))
+	if (same_request(&h->want, &h->have))
 		return;
 	if (h->job) {
-		if (!same(&h->asked, &h->want))
+		if (!same_request(&h->asked, &h->want))
 			jobs_cancel(h->job);
 		return;
 	}
@@ -228,13 +228,6 @@ zoom_side(uint64_t *at, uint64_t *len, uint64_t all, bool in)
 	*at = *at > all - *len ? all - *len : *at;
 }
 
-static void
-zoom(struct heat_view *h, bool in)
-{
-	zoom_side(&h->want.of.row, &h->want.of.rows, h->all_rows, in);
-	zoom_side(&h->want.of.col, &h->want.of.cols, h->all_cols, in);
-}
-
 /* By a part of the window, at least by one. */
 static void
 pan(uint64_t *at, uint64_t len, uint64_t all, unsigned part, bool back)
@@ -255,7 +248,10 @@ heat_act(struct tensor_view *s, enum action a)
 
 	switch (a) {
 	case ACT_ZOOM_IN:
-	case ACT_ZOOM_OUT: zoom(h, a == ACT_ZOOM_IN); break;
+	case ACT_ZOOM_OUT:
+		zoom_side(&w->row, &w->rows, h->all_rows, a == ACT_ZOOM_IN);
+		zoom_side(&w->col, &w->cols, h->all_cols, a == ACT_ZOOM_IN);
+		break;
 	case ACT_UP:
 	case ACT_DOWN: pan(&w->row, w->rows, h->all_rows, 8, a == ACT_UP); break;
 	case ACT_PAGE_UP:

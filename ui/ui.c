@@ -17,15 +17,6 @@
 #include "ui/setup.h"
 #include "ui/term.h"
 
-static int
-fail(const struct tb_err *err)
-{
-	char clean[sizeof(err->msg) * 2];
-
-	fprintf(stderr, "tbtui: %s\n", tb_text_clean(err->msg, clean, sizeof(clean)));
-	return 2;
-}
-
 static enum tb_status
 wake_open(struct ui *ui, struct tb_err *err)
 {
@@ -104,9 +95,9 @@ ui_main(struct op_ctx *ctx, const struct model_loc *open)
 {
 	struct ui ui = { .ctx = ctx, .wake = { -1, -1 }, .test = getenv("TBTUI_TEST") != NULL };
 	struct tb_err err = { 0 };
-	enum tb_status status;
+	char clean[sizeof(err.msg) * 2];
+	enum tb_status status = start(&ui, &err);
 
-	status = start(&ui, &err);
 	if (!status && open)
 		ui_open(&ui, VIEW_MODEL, &(struct view_arg){ .model = open });
 	if (!status)
@@ -122,5 +113,7 @@ ui_main(struct op_ctx *ctx, const struct model_loc *open)
 			close(ui.wake[i]);
 	if (!status && term_signal())
 		term_die(term_signal());
-	return status ? fail(&err) : 0;
+	if (status)
+		fprintf(stderr, "tbtui: %s\n", tb_text_clean(err.msg, clean, sizeof(clean)));
+	return status ? 2 : 0;
 }

@@ -12,7 +12,6 @@
 #include "src/base/mem.h"
 #include "src/store/model.h"
 #include "ui/setup.h"
-#include "ui/term.h"
 
 #define V(id, tab, keys, rank, ops, title, help) extern const struct view_ops ops;
 #include "ui/views.def"
@@ -92,9 +91,15 @@ view_complain(struct view *v, const struct tb_err *err)
 }
 
 void
-view_ask(struct view *v, const char *question, void (*yes)(struct view *v))
+view_ask(struct view *v, void (*yes)(struct view *v), const char *question, ...)
 {
-	snprintf(v->ui->question, sizeof(v->ui->question), "%s", question);
+	char text[sizeof(v->ui->question) - sizeof(" [y/N]")];
+	va_list ap;
+
+	va_start(ap, question);
+	vsnprintf(text, sizeof(text), question, ap);
+	va_end(ap);
+	snprintf(v->ui->question, sizeof(v->ui->question), "%s [y/N]", text);
 	v->ui->asker = v;
 	v->ui->yes = yes;
 }

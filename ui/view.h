@@ -146,7 +146,8 @@ void view_complain(struct view *v, const struct tb_err *err);
 void view_type(struct view *v, const char *label, const char *text,
 	       void (*done)(void *v, const char *text));
 /* Waits for y; anything else is no. The question names what goes. */
-void view_ask(struct view *v, const char *question, void (*yes)(struct view *v));
+void view_ask(struct view *v, void (*yes)(struct view *v), const char *question, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* The rows of the table are others now (a job brought them, a branch was opened):
  * refresh(), count, and the cursor stays on its row. */

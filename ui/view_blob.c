@@ -1,10 +1,6 @@
 /* view_blob.c - one content-addressed file, and whose it is. */
 #include "config.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "db/blob.h"
 #include "db/blob_keys.h"
 #include "src/base/text.h"

@@ -184,14 +184,6 @@ static const struct rows_source blobs_rows = {
 };
 
 static void
-blobs_user(const struct db_blob_use *u, struct cell *out)
-{
-	tb_buf_str(&out->text, u->owner);
-	if (u->blob.owners > 1)
-		tb_buf_printf(&out->text, " +%ju", (uintmax_t)u->blob.owners - 1);
-}
-
-static void
 blobs_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
 	const struct db_blob_key *k = ((const struct blobs_row *)row)->key;
@@ -210,8 +202,9 @@ blobs_cell(struct view *v, const void *row, size_t col, struct cell *out)
 	case COL_SIZE: tb_buf_str(&out->text, tb_human_bytes(k->size, number)); break;
 	case COL_OWNERS: tb_buf_printf(&out->text, "%u", k->owners); break;
 	case COL_USER:
-		if (u)
-			blobs_user(u, out);
+		tb_buf_str(&out->text, u ? u->owner : "");
+		if (u && u->blob.owners > 1)
+			tb_buf_printf(&out->text, " +%ju", (uintmax_t)u->blob.owners - 1);
 		break;
 	case COL_STATE:
 		blob_state_cell((struct blob_state){ (enum db_state)k->state, k->kind,

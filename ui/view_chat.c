@@ -14,7 +14,6 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/talk.h"
-#include "src/face/words.h"
 #include "ui/view.h"
 
 struct chat_view {

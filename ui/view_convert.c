@@ -152,15 +152,6 @@ put_recipe(struct area a, const struct recipe *s, bool brief)
 	return x - 2;
 }
 
-static void
-draw_recipe(struct area a, const struct recipe *s)
-{
-	struct area nowhere = { 0 };
-
-	put_blank(a);
-	(void)put_recipe(a, s, put_recipe(nowhere, s, false) > a.w);
-}
-
 /* The row under the cursor: its name whole, and why it becomes what it does. */
 static void
 draw_current(struct area a, struct view *v)
@@ -210,8 +201,12 @@ convert_draw(struct view *v, struct area a)
 		draw_waiting(a, s->error, "Opening…");
 		return;
 	}
-	if (s->legend)
-		draw_recipe(area_top(&a, 1), s);
+	if (s->legend) {
+		struct area legend = area_top(&a, 1), nowhere = { 0 };
+
+		put_blank(legend);
+		(void)put_recipe(legend, s, put_recipe(nowhere, s, false) > legend.w);
+	}
 	if (a.h >= 5)
 		draw_totals(area_top(&a, 1), s);
 	if (a.h >= 12)
@@ -312,7 +307,7 @@ convert_can(const struct view *v, enum action a)
 		return s->nundo > 0;
 	if (s->legend && (a == ACT_SCHEME || a == ACT_POLICY || a == ACT_FLAVOUR ||
 			  a == ACT_EXPERTS || a == ACT_RULE))
-		return false;		/* they are in draw_recipe()'s row */
+		return false;		/* they are in put_recipe()'s row */
 	return s->plan && a != ACT_OPEN;
 }
 

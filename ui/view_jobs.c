@@ -1,8 +1,6 @@
 /* view_jobs.c - operations that run, wait or have ended in this session. */
 #include "config.h"
 
-#include <string.h>
-
 #include "src/base/text.h"
 #include "src/face/words.h"
 #include "ui/view.h"
@@ -76,30 +74,15 @@ state_word(const struct ui_job *j)
 	return words[j->progress.state];
 }
 
-static void
-jobs_state(const struct ui_job *j, struct cell *out)
-{
-	enum tb_job_state state = j->progress.state;
-
-	out->role = state == TB_JOB_FAILED ? ROLE_BAD : state == TB_JOB_DONE ? ROLE_OK : ROLE_TEXT;
-	tb_buf_str(&out->text, state_word(j));
-}
-
 /* What is done is done, also where less was to be read than was feared. */
-static void
-progress_of(const struct tb_progress *p, uint64_t *done, uint64_t *total)
-{
-	tb_progress_part(p, done, total);
-	if (p->state == TB_JOB_DONE)
-		*total = *done = 1;
-}
-
 static void
 jobs_bar(const struct tb_progress *p, struct cell *out)
 {
 	uint64_t done, total;
 
-	progress_of(p, &done, &total);
+	tb_progress_part(p, &done, &total);
+	if (p->state == TB_JOB_DONE)
+		total = done = 1;
 	out->role = ROLE_BAR;
 	if (!total)
 		return;
@@ -127,7 +110,11 @@ jobs_cell(struct view *v, const void *row, size_t col, struct cell *out)
 		return;
 	switch (col) {
 	case COL_TITLE: tb_buf_str(&out->text, j->title); break;
-	case COL_STATE: jobs_state(j, out); break;
+	case COL_STATE:
+		out->role = p->state == TB_JOB_FAILED ? ROLE_BAD
+			  : p->state == TB_JOB_DONE ? ROLE_OK : ROLE_TEXT;
+		tb_buf_str(&out->text, state_word(j));
+		break;
 	case COL_BAR: jobs_bar(p, out); break;
 	case COL_DONE:
 		if (p->done)

@@ -1,9 +1,7 @@
 /* view_models.c - one row a model over all stores, from the index. */
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "db/blob.h"
 #include "db/db.h"

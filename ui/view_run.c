@@ -323,16 +323,6 @@ path_typed(void *arg, const char *text)
 		report_job_free(w);
 }
 
-static void
-ask_path(struct view *v)
-{
-	const struct run *s = v->state;
-	char name[64];
-
-	snprintf(name, sizeof(name), "tbtui-audit-%jd.md", (intmax_t)s->id);
-	view_type(v, report_to, name, path_typed);
-}
-
 /* The file that the finding is about, as a row of the index; 0: it has none. */
 static int64_t
 blob_of(struct view *v, const struct db_finding *f)
@@ -374,12 +364,16 @@ open_finding(struct view *v)
 static bool
 run_act(struct view *v, enum action a)
 {
+	const struct run *s = v->state;
+	char name[64];
+
 	switch (a) {
 	case ACT_OPEN:
 		open_finding(v);
 		return true;
 	case ACT_REPORT:
-		ask_path(v);
+		snprintf(name, sizeof(name), "tbtui-audit-%jd.md", (intmax_t)s->id);
+		view_type(v, report_to, name, path_typed);
 		return true;
 	default:
 		return false;

@@ -2,7 +2,6 @@
  * index.  A filter shows the matching ones as a table in either case. */
 #include "config.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "src/base/text.h"
@@ -455,16 +454,6 @@ statistics(struct view *v)
 	stats_job_start(v, j);
 }
 
-static void
-other_columns(struct view *v)
-{
-	struct tensors *s = v->state;
-
-	s->figures = !s->figures;
-	if (s->figures && !s->stats.any)
-		view_say(v, "No statistics yet: x computes those of a tensor, or of all marked.");
-}
-
 static bool
 tensors_act(struct view *v, enum action a)
 {
@@ -495,7 +484,10 @@ tensors_act(struct view *v, enum action a)
 		statistics(v);
 		return true;
 	case ACT_COLUMNS:
-		other_columns(v);
+		s->figures = !s->figures;
+		if (s->figures && !s->stats.any)
+			view_say(v, "No statistics yet: x computes those of a tensor, or of all"
+				 " marked.");
 		return true;
 	default:
 		return false;

@@ -236,8 +236,8 @@ test_long_question(void **state)
 {
 	(void)state;
 	draw_at(10, 40);
-	view_ask(ui.top, "REPLACE a:model (int8, 7.2 GB; it is kept beside the new one) by int4, "
-		 "4.1 GB?", NULL);
+	view_ask(ui.top, NULL, "REPLACE %s (int8, 7.2 GB; it is kept beside the new one) by int4, "
+		 "4.1 GB?", "a:model");
 	frame_draw(&ui);
 	assert_non_null(strstr(row(LINES - 3), "REPLACE a:model"));
 	assert_non_null(strstr(row(LINES - 1), "[y/N]"));
