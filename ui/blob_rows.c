@@ -112,7 +112,7 @@ in_digest(const struct db_blob_key *k, const struct needle *n)
 }
 
 static bool
-matches(const struct db_blob_key *k, const struct needle *n)
+blob_matches(const struct db_blob_key *k, const struct needle *n)
 {
 	bool named = k->kind == DB_FILE_BLOB && k->media < MEDIA_UNKNOWN;
 
@@ -125,7 +125,7 @@ matches(const struct db_blob_key *k, const struct needle *n)
 
 /* What a column sorts by, as one number; the greater comes first where `down` says so. */
 static uint64_t
-number(const struct db_blob_key *k, enum blob_order order)
+blob_number(const struct db_blob_key *k, enum blob_order order)
 {
 	const char *word;
 	uint64_t n = 0;
@@ -170,14 +170,14 @@ radix(struct item *a, struct item *b, size_t n)
 }
 
 static void
-sort(struct blob_rows *b, enum blob_order order, bool down)
+blob_sort(struct blob_rows *b, enum blob_order order, bool down)
 {
 	struct item *a = tb_calloc(2 * b->n + 1, sizeof(*a)), *sorted;
 
 	if (!a)		/* the order of digests stays */
 		return;
 	for (size_t i = 0; i < b->n; i++) {
-		uint64_t key = number(&b->keys.rows[b->row[i]], order);
+		uint64_t key = blob_number(&b->keys.rows[b->row[i]], order);
 
 		a[i] = (struct item){ down ? ~key : key, b->row[i] };
 	}
@@ -197,10 +197,10 @@ blob_rows_show(struct blob_rows *b, enum blob_set set, const char *filter,
 
 	b->n = 0;
 	for (size_t i = 0; i < b->keys.n; i++)
-		if (blob_in_set(&b->keys.rows[i], set) && matches(&b->keys.rows[i], &n))
+		if (blob_in_set(&b->keys.rows[i], set) && blob_matches(&b->keys.rows[i], &n))
 			b->row[b->n++] = (uint32_t)i;
 	if (order != ORDER_DIGEST) {
-		sort(b, order, down != reverse);
+		blob_sort(b, order, down != reverse);
 		return;
 	}
 	for (size_t i = 0; reverse && i < b->n / 2; i++) {

@@ -52,7 +52,7 @@ emit(int y, int x, int w, const char *s)
 }
 
 static void
-put(int y, int x, int w, const char *s, enum role role, bool right)
+draw_put(int y, int x, int w, const char *s, enum role role, bool right)
 {
 	struct tb_buf b = TB_BUF(ROW_MAX * 64);
 
@@ -75,13 +75,13 @@ put(int y, int x, int w, const char *s, enum role role, bool right)
 void
 put_clip(int y, int x, int w, const char *s, enum role role)
 {
-	put(y, x, w, s, role, false);
+	draw_put(y, x, w, s, role, false);
 }
 
 void
 put_right(int y, int x, int w, const char *s, enum role role)
 {
-	put(y, x, w, s, role, true);
+	draw_put(y, x, w, s, role, true);
 }
 
 void
@@ -137,7 +137,7 @@ draw_row_bytes(const char *s, size_t len, int width)
 
 /* put: draws the rows, too. */
 static int
-wrap(struct area a, const char *s, enum role role, bool put)
+draw_wrap(struct area a, const char *s, enum role role, bool put)
 {
 	int rows = 0;
 
@@ -158,13 +158,13 @@ wrap(struct area a, const char *s, enum role role, bool put)
 int
 put_wrap(struct area a, const char *s, enum role role)
 {
-	return a.w > 0 ? wrap(a, s, role, true) : 0;
+	return a.w > 0 ? draw_wrap(a, s, role, true) : 0;
 }
 
 int
 wrap_rows(const char *s, int width)
 {
-	return wrap((struct area){ .h = LINES, .w = width > 0 ? width : 1 }, s, ROLE_TEXT, false);
+	return draw_wrap((struct area){ .h = LINES, .w = width > 0 ? width : 1 }, s, ROLE_TEXT, false);
 }
 
 void

@@ -25,7 +25,7 @@ list_free(struct list *l)
 /* The cursor is inside the rows and the window, the window has no empty rows at
  * its end while there are rows above it. */
 static void
-settle(struct list *l)
+list_settle(struct list *l)
 {
 	if (!l->n) {
 		l->cur = l->top = 0;
@@ -51,14 +51,14 @@ list_requery(struct list *l, size_t n, const size_t *row)
 		l->cur = *row;
 		l->top = *row > offset ? *row - offset : 0;
 	}
-	settle(l);
+	list_settle(l);
 }
 
 void
 list_set_height(struct list *l, size_t height)
 {
 	l->height = height ? height : 1;
-	settle(l);
+	list_settle(l);
 }
 
 size_t
@@ -76,14 +76,14 @@ list_move(struct list *l, long by)
 {
 	if (l->n)
 		l->cur = list_step(l->cur, by, l->n - 1);
-	settle(l);
+	list_settle(l);
 }
 
 void
 list_goto(struct list *l, size_t row)
 {
 	l->cur = row;
-	settle(l);
+	list_settle(l);
 }
 
 void

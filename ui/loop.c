@@ -71,7 +71,7 @@ click(struct ui *ui)
 
 /* What a test asks between the keys. */
 static bool
-ask(struct ui *ui, int k)
+test_asks(struct ui *ui, int k)
 {
 	if (!ui->test || (k != KEY_IDLE && k != KEY_DRAWN))
 		return false;
@@ -100,7 +100,7 @@ key(struct ui *ui, int k)
 
 	if (k == TERM_RESIZE)
 		return;			/* the frame asks for the size each time */
-	if (ask(ui, k))
+	if (test_asks(ui, k))
 		return;
 	if (k == TERM_PASTE) {
 		paste_begin(&ui->paste);
@@ -210,7 +210,7 @@ typed(struct ui *ui, int c)
 {
 	int next;
 
-	if (ask(ui, c))
+	if (test_asks(ui, c))
 		return;
 	*ui->message = 0;
 	if (c == KEYS_CTRL('c')) {

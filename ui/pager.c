@@ -92,7 +92,7 @@ row_text(const struct pager *p, size_t i, struct tb_buf *out)
 }
 
 static void
-settle(struct pager *p)
+pager_settle(struct pager *p)
 {
 	size_t last = p->nlines > p->height ? p->nlines - p->height : 0;
 
@@ -115,7 +115,7 @@ row_matches(const struct pager *p, size_t i)
 }
 
 static void
-seek(struct pager *p)
+pager_seek(struct pager *p)
 {
 	size_t first = p->nlines;
 
@@ -130,7 +130,7 @@ seek(struct pager *p)
 	}
 	if (p->hits && (first < p->top || first >= p->top + p->height))
 		p->top = first;
-	settle(p);
+	pager_settle(p);
 }
 
 void
@@ -139,7 +139,7 @@ pager_find(struct pager *p, const char *text)
 	snprintf(p->find, sizeof(p->find), "%s", text);
 	p->seek = true;
 	if (p->width)
-		seek(p);
+		pager_seek(p);
 }
 
 void
@@ -157,10 +157,10 @@ pager_draw(struct area a, struct pager *p)
 	}
 	p->height = a.h > 0 ? (size_t)a.h : 1;
 	if (p->seek)
-		seek(p);
+		pager_seek(p);
 	if (p->follow)
 		p->top = p->nlines;
-	settle(p);
+	pager_settle(p);
 	for (int i = 0; i < a.h; i++) {
 		size_t row = p->top + (size_t)i;
 		struct tb_buf b = TB_BUF(1u << 20);
@@ -177,7 +177,7 @@ void
 pager_scroll(struct pager *p, long by)
 {
 	p->top = list_step(p->top, by, p->nlines);
-	settle(p);
+	pager_settle(p);
 }
 
 void
@@ -191,7 +191,7 @@ void
 pager_goto(struct pager *p, size_t line)
 {
 	p->top = line;
-	settle(p);
+	pager_settle(p);
 }
 
 bool

@@ -18,7 +18,7 @@ paste_begin(struct paste *p)
 }
 
 static void
-keep(struct paste *p, const char *s, size_t n)
+paste_keep(struct paste *p, const char *s, size_t n)
 {
 	p->cut |= p->text.len + n > PASTE_MAX;
 	if (!p->cut)
@@ -36,10 +36,10 @@ paste_byte(struct paste *p, unsigned char c)
 			p->on = false;
 		return !p->on;
 	}
-	keep(p, end_mark, p->matched);
+	paste_keep(p, end_mark, p->matched);
 	p->matched = byte == end_mark[0];
 	if (!p->matched)
-		keep(p, &byte, 1);
+		paste_keep(p, &byte, 1);
 	return false;
 }
 

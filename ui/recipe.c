@@ -93,7 +93,7 @@ forget_undo(struct recipe *s)
 }
 
 static struct plan *
-make(const struct recipe *s, struct tb_err *err)
+recipe_make(const struct recipe *s, struct tb_err *err)
 {
 	struct plan_request req = {
 		.model = s->o->m, .policy = s->policy, .flavour = s->flavour, .dest = s->dest,
@@ -122,7 +122,7 @@ recipe_remake(struct view *v)
 {
 	struct recipe *s = v->state;
 	struct tb_err err = { 0 };
-	struct plan *fresh = make(s, &err);
+	struct plan *fresh = recipe_make(s, &err);
 
 	if (!fresh) {
 		view_complain(v, &err);
@@ -139,7 +139,7 @@ recipe_remake(struct view *v)
 struct plan *
 recipe_copy(const struct recipe *s, struct tb_err *err)
 {
-	struct plan *copy = make(s, err);
+	struct plan *copy = recipe_make(s, err);
 
 	for (size_t i = 0; copy && i < copy->nrows; i++) {
 		struct plan_target t = { false, s->plan->rows[i].target };

@@ -18,7 +18,7 @@ rows_nth(const struct rows *r, size_t i)
 struct sorting { const struct view *v; const struct rows *r; };
 
 static int
-by_order(const void *a, const void *b, void *arg)
+rows_by_order(const void *a, const void *b, void *arg)
 {
 	const struct sorting *s = arg;
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
@@ -31,7 +31,7 @@ by_order(const void *a, const void *b, void *arg)
 
 /* Of a list in memory that has been read. */
 static void
-choose(struct rows *r, struct view *v)
+rows_choose(struct rows *r, struct view *v)
 {
 	struct sorting s = { v, r };
 
@@ -48,7 +48,7 @@ choose(struct rows *r, struct view *v)
 		if (!r->of->match || r->of->match(v, rows_nth(r, i)))
 			r->shown[r->total++] = i;
 	if (r->of->order && r->total)
-		qsort_r(r->shown, r->total, sizeof(*r->shown), by_order, &s);
+		qsort_r(r->shown, r->total, sizeof(*r->shown), rows_by_order, &s);
 }
 
 static void
@@ -63,7 +63,7 @@ rows_read(struct rows *r, struct view *v, uint64_t first, uint64_t n)
 	if (r->of->read(v, &r->q, r))
 		r->n = 0;
 	else
-		choose(r, v);
+		rows_choose(r, v);
 }
 
 void

@@ -13,15 +13,15 @@
 #include "ui/view.h"
 
 static size_t
-place(const struct stats *st, uint64_t ord)
+stats_place(const struct tensor_stats *st, uint64_t ord)
 {
 	return TB_FIRST(st->n, i, st->row[i].ord < ord);
 }
 
 static struct stats_row *
-row_of(struct stats *st, uint64_t ord)
+stats_row_of(struct tensor_stats *st, uint64_t ord)
 {
-	size_t i = place(st, ord);
+	size_t i = stats_place(st, ord);
 
 	if (i < st->n && st->row[i].ord == ord)
 		return &st->row[i];
@@ -34,16 +34,16 @@ row_of(struct stats *st, uint64_t ord)
 }
 
 void
-stats_start(struct stats *st, struct db *db, int64_t model)
+stats_start(struct tensor_stats *st, struct db *db, int64_t model)
 {
 	if (db_facts_any(db, model, &st->any, NULL))
 		st->any = false;
 }
 
 const struct value_stats *
-stats_get(struct stats *st, struct db *db, int64_t model, uint64_t ord)
+stats_get(struct tensor_stats *st, struct db *db, int64_t model, uint64_t ord)
 {
-	size_t i = place(st, ord);
+	size_t i = stats_place(st, ord);
 	bool asked = i < st->n && st->row[i].ord == ord;
 	struct stats_row *row;
 	struct db_facts f;
@@ -52,7 +52,7 @@ stats_get(struct stats *st, struct db *db, int64_t model, uint64_t ord)
 		return asked && !st->row[i].none ? &st->row[i].s : NULL;
 	if (db_facts_list(db, model, ord, 1, &f, NULL))
 		return NULL;
-	row = row_of(st, ord);
+	row = stats_row_of(st, ord);
 	if (row && f.n && f.rows[0].has_stats) {
 		row->s = f.rows[0].stats.of;
 		row->none = false;
@@ -62,9 +62,9 @@ stats_get(struct stats *st, struct db *db, int64_t model, uint64_t ord)
 }
 
 void
-stats_put(struct stats *st, uint64_t ord, const struct value_stats *s)
+stats_put(struct tensor_stats *st, uint64_t ord, const struct value_stats *s)
 {
-	struct stats_row *row = row_of(st, ord);
+	struct stats_row *row = stats_row_of(st, ord);
 
 	if (!row)
 		return;
@@ -74,10 +74,10 @@ stats_put(struct stats *st, uint64_t ord, const struct value_stats *s)
 }
 
 void
-stats_free(struct stats *st)
+stats_free(struct tensor_stats *st)
 {
 	free(st->row);
-	*st = (struct stats){ 0 };
+	*st = (struct tensor_stats){ 0 };
 }
 
 enum { STATS_MSG_ROW = 1 };

@@ -8,7 +8,7 @@
 struct db;
 struct view;
 
-struct stats {
+struct tensor_stats {
 	struct stats_row {
 		uint64_t ord;
 		bool none;		/* nothing is kept, nothing was computed */
@@ -19,12 +19,12 @@ struct stats {
 };
 
 /* Is something kept of the model's tensors? */
-void stats_start(struct stats *st, struct db *db, int64_t model);
+void stats_start(struct tensor_stats *st, struct db *db, int64_t model);
 /* What was computed, else what is kept; NULL: neither. */
-const struct value_stats *stats_get(struct stats *st, struct db *db, int64_t model,
+const struct value_stats *stats_get(struct tensor_stats *st, struct db *db, int64_t model,
 				      uint64_t ord);
-void stats_put(struct stats *st, uint64_t ord, const struct value_stats *s);
-void stats_free(struct stats *st);
+void stats_put(struct tensor_stats *st, uint64_t ord, const struct value_stats *s);
+void stats_free(struct tensor_stats *st);
 
 /* Which tensors; names are owned. */
 struct stats_job {

@@ -266,7 +266,7 @@ ui_subject_of(struct view *v, struct view_arg *out)
 }
 
 static struct view *
-push(struct ui *ui, enum view_id id, const struct view_arg *arg, struct tb_err *err)
+view_push(struct ui *ui, enum view_id id, const struct view_arg *arg, struct tb_err *err)
 {
 	const struct view_ops *ops = view_rows[id].ops;
 	struct view *v = tb_calloc(1, sizeof(*v));
@@ -320,7 +320,7 @@ raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 		ui_say(ui, ROLE_TEXT, "%s needs a model: go to one on Models first.",
 		       view_rows[id].title);
 		return;
-	} else if (!push(ui, id, arg, &err)) {
+	} else if (!view_push(ui, id, arg, &err)) {
 		ui_say(ui, ROLE_ERROR, "%s", err.msg);
 		return;
 	}

@@ -126,7 +126,7 @@ static const struct job_ops answer_job = {
 };
 
 static void
-ask(struct view *v, const char *text)
+chat_ask(struct view *v, const char *text)
 {
 	struct chat_view *s = v->state;
 	struct answer *a = tb_calloc(1, sizeof(*a));
@@ -231,7 +231,7 @@ typed(void *arg, const char *text)
 	if (line && *line == '/')
 		command(v, line);
 	else if (line)
-		ask(v, line);
+		chat_ask(v, line);
 	free(line);
 }
 

@@ -143,7 +143,7 @@ static const struct job_ops look_job = {
 };
 
 static void
-look(struct view *v)
+look_around(struct view *v)
 {
 	struct looking *l = view_alloc(v, sizeof(*l));
 
@@ -161,7 +161,7 @@ models_refresh(struct view *v)
 	if (db_totals(view_db(v), &view_ctx(v)->roots, &s->totals, NULL))
 		s->totals = (struct db_totals){ 0 };
 	if (!s->totals.models)
-		look(v);
+		look_around(v);
 }
 
 /* Is one of the stores new to the index? */
@@ -237,7 +237,7 @@ verify_marked(struct view *v)
 
 /* The one that is higher on the screen is A. */
 static void
-compare(struct view *v, uint64_t one, uint64_t two)
+compare_two(struct view *v, uint64_t one, uint64_t two)
 {
 	struct db_models found[2] = { 0 };
 	struct model_loc loc[2];
@@ -267,9 +267,9 @@ compare_marked(struct view *v)
 	uint64_t current = l->n ? rows_id(v, l->cur) : 0;
 
 	if (l->nmarks == 2)
-		compare(v, l->marks[0], l->marks[1]);
+		compare_two(v, l->marks[0], l->marks[1]);
 	else if (l->nmarks == 1 && current && current != l->marks[0])
-		compare(v, l->marks[0], current);
+		compare_two(v, l->marks[0], current);
 	else
 		view_say(v, "Mark two models with Space, or one and go to another; then =.");
 }

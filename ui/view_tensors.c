@@ -20,7 +20,7 @@ struct tensors {
 	bool figures;		/* columns: statistics before shape and size */
 	struct tree tree;
 	struct rows natural;	/* all, in order of names: leaves of the tree */
-	struct stats stats;
+	struct tensor_stats stats;
 	struct tb_err err;
 };
 
