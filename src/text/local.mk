@@ -31,6 +31,8 @@ src_text_libtext_a_SOURCES = \
 	src/text/tok_gguf.c \
 	src/text/tok_gguf.h \
 	src/text/tok_gguf_ends.c \
+	src/text/tok_json.c \
+	src/text/tok_json.h \
 	src/text/tok_merge.c \
 	src/text/tok_newer.c \
 	src/text/tok_newer.h \

@@ -30,9 +30,14 @@ struct tokenizer {
 	const char *kind, *note;		/* static */
 };
 
-#define TOK_MARK "\xe2\x96\x81"	/* U+2581, SentencePiece's blank */
-
 struct tokenizer *tok_new(void);
+/* The end of whatever makes one: *out is t, or NULL, and t is gone. */
+enum tb_status tok_done(struct tokenizer *t, enum tb_status status, struct tokenizer **out)
+	TB_MUST_USE;
+
+/* { "piece": id, … }; what: the file, for errors. */
+enum tb_status tok_read_vocab(struct tokenizer *t, const cJSON *vocab, const char *what,
+			      struct tb_err *err) TB_MUST_USE;
 
 /* Common to formats that give each token a type: what is control or unknown is
  * special, and all that is not normal, unused or byte is found in the text as it is. */

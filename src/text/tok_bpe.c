@@ -81,18 +81,6 @@ add_char(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_
 }
 
 static void
-add_chars(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_t len)
-{
-	bool unk = false;
-	uint32_t cp;
-
-	for (size_t i = 0, n; i < len; i += n) {
-		n = tb_utf8_next(s + i, len - i, &cp);
-		add_char(b, room, s + i, n, &unk);
-	}
-}
-
-static void
 add_bytes(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_t len)
 {
 	bool unk = false;
@@ -115,32 +103,22 @@ add_bytes(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size
 static bool
 map_bytes(struct tok_symbols *room, const char *s, size_t len)
 {
-	char utf8[4];
-
 	tb_buf_clear(&room->mapped);
-	for (size_t i = 0; i < len; i++)
-		tb_buf_add(&room->mapped, utf8,
-			   tb_utf8_put(tok_byte_cp((uint8_t)s[i]), utf8));
+	tok_bytes_put(&room->mapped, s, len);
 	return !tb_buf_failed(&room->mapped);
-}
-
-static bool
-newlines(const char *s, size_t len)
-{
-	size_t n = 0;
-
-	while (n < len && s[n] == '\n')
-		n++;
-	return n == len;
 }
 
 /* Is the word as a whole in the vocabulary, and does that matter?  Text never becomes
  * a special token here. */
 static bool
-whole(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_t len, bool bytes,
-      uint32_t *id)
+is_whole(const struct tok_bpe *b, struct tok_symbols *room, const char *s, size_t len, bool bytes,
+	 uint32_t *id)
 {
-	if (!b->ignore_merges && !(b->whole_newlines && newlines(s, len)))
+	size_t newlines = 0;
+
+	while (b->whole_newlines && newlines < len && s[newlines] == '\n')
+		newlines++;
+	if (!b->ignore_merges && !(b->whole_newlines && newlines == len))
 		return false;
 	if (bytes) {
 		if (!map_bytes(room, s, len))
@@ -159,6 +137,8 @@ merge_pairs(const struct tok_bpe *b, struct tok_symbols *room, const char *s, si
 {
 	enum tb_status status = TB_OK;
 	struct tok_run run;
+	bool unk = false;
+	uint32_t cp;
 
 	/* a character becomes at most as many symbols as it has bytes; byte-level
 	 * characters without an id may fall back to two */
@@ -167,8 +147,10 @@ merge_pairs(const struct tok_bpe *b, struct tok_symbols *room, const char *s, si
 	room->n = 0;
 	if (bytes)
 		add_bytes(b, room, s, len);
-	else
-		add_chars(b, room, s, len);
+	for (size_t i = 0, n; i < len && !bytes; i += n) {
+		n = tb_utf8_next(s + i, len - i, &cp);
+		add_char(b, room, s + i, n, &unk);
+	}
 	run = (struct tok_run){ .id = room->id, .n = room->n };
 	if (run.n > TOK_FEW)
 		status = tok_merge_many(b, &run, err);
@@ -264,7 +246,7 @@ merge_word(const struct tok_bpe *b, struct tok_symbols *room, const char *s, siz
 {
 	uint32_t id;
 
-	if (whole(b, room, s, len, bytes, &id))
+	if (is_whole(b, room, s, len, bytes, &id))
 		return tok_ids_push(out, id) ? TB_OK : tb_nomem(err);
 	return (b->piece_rank ? merge_pieces : merge_pairs)(b, room, s, len, bytes, out, err);
 }

@@ -50,9 +50,8 @@ struct tok_half { const char *s; size_t len; };
 enum tb_status tok_bpe_put(struct tok_bpe *b, struct tok_half left, struct tok_half right,
 			   uint32_t rank, bool later, struct tb_buf *joined, struct tb_err *err)
 	TB_MUST_USE;
-/* Merging by pieces: the best score first (not NaN), or the lowest id. */
-enum tb_status tok_bpe_rank_scores(struct tok_bpe *b, struct tb_err *err) TB_MUST_USE;
-enum tb_status tok_bpe_rank_ids(struct tok_bpe *b, struct tb_err *err) TB_MUST_USE;
+/* Merging by pieces: the best score first (none is NaN), or the lowest id. */
+enum tb_status tok_bpe_rank(struct tok_bpe *b, bool by_score, struct tb_err *err) TB_MUST_USE;
 
 struct tok_symbols;
 struct tok_symbols *tok_symbols_new(void);	/* room to work in; one a thread */

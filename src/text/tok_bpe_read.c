@@ -8,6 +8,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/text/tok_bpe.h"
+#include "src/text/tok_json.h"
 #include "src/text/tok_uni.h"
 
 #define MERGES_MAX (1u << 23)
@@ -33,7 +34,7 @@ tok_bpe_room(struct tok_bpe *b, size_t n, struct tb_err *err)
 }
 
 static bool
-fits(const struct tok_vocab *vocab, struct tok_half a, struct tok_half b)
+halves_fit(const struct tok_vocab *vocab, struct tok_half a, struct tok_half b)
 {
 	struct tb_buf joined = TB_BUF(1u << 24);
 	uint32_t id;
@@ -66,7 +67,7 @@ cut_at_blank(const struct tok_vocab *vocab, const char *both, struct tok_half *a
 		struct tok_half left = { both, (size_t)(p - both) };
 		struct tok_half right = { p + 1, (size_t)(end - p - 1) };
 
-		if (!left.len || !right.len || !fits(vocab, left, right))
+		if (!left.len || !right.len || !halves_fit(vocab, left, right))
 			continue;
 		*a = left;
 		*b = right;
@@ -129,19 +130,7 @@ tok_bpe_put(struct tok_bpe *b, struct tok_half left, struct tok_half right, uint
 }
 
 static enum tb_status
-add_merge(struct tok_bpe *b, const cJSON *merge, uint32_t rank, struct tb_buf *joined,
-	  struct tb_err *err)
-{
-	struct tok_half left, right;
-
-	if (!read_halves(b->vocab, merge, &left, &right) || !left.len || !right.len)
-		return tb_fail(err, TB_EFORMAT, "tokenizer: merge %ju is no pair",
-			       (uintmax_t)rank);
-	return tok_bpe_put(b, left, right, rank, true, joined, err);
-}
-
-static enum tb_status
-read_merges(struct tok_bpe *b, const cJSON *merges, struct tb_err *err)
+read_merge_list(struct tok_bpe *b, const cJSON *merges, struct tb_err *err)
 {
 	enum tb_status status = tok_bpe_room(b, json_count(merges), err);
 	struct tb_buf joined = TB_BUF(1u << 24);
@@ -149,19 +138,16 @@ read_merges(struct tok_bpe *b, const cJSON *merges, struct tb_err *err)
 
 	if (!status && merges && !json_is_array(merges) && json_count(merges))
 		status = tb_fail(err, TB_EFORMAT, "tokenizer: merges is no list");
-	for (const cJSON *c = json_first(merges); c && !status; c = json_next(c))
-		status = add_merge(b, c, rank++, &joined, err);
+	for (const cJSON *c = json_first(merges); c && !status; c = json_next(c), rank++) {
+		struct tok_half left, right;
+
+		status = read_halves(b->vocab, c, &left, &right) && left.len && right.len
+			 ? tok_bpe_put(b, left, right, rank, true, &joined, err)
+			 : tb_fail(err, TB_EFORMAT, "tokenizer: merge %ju is no pair",
+				   (uintmax_t)rank);
+	}
 	tb_buf_free(&joined);
 	return status;
-}
-
-static bool
-flag(const cJSON *model, const char *key)
-{
-	bool value = false;
-
-	(void)json_bool(json_get(model, key), &value);
-	return value;
 }
 
 static enum tb_status
@@ -186,26 +172,20 @@ refuse_options(const cJSON *model, struct tb_err *err)
 	return TB_OK;
 }
 
-static void
-find_bytes(struct tok_bpe *b)
-{
-	for (unsigned i = 0; i < 256; i++) {
-		char name[8], utf8[4];
-
-		snprintf(name, sizeof(name), "<0x%02X>", i);
-		if (!tok_vocab_find(b->vocab, name, 6, &b->fallback[i]))
-			b->fallback[i] = TOK_NONE;
-		if (!tok_vocab_find(b->vocab, utf8, tb_utf8_put(tok_byte_cp((uint8_t)i), utf8),
-				    &b->byte[i]))
-			b->byte[i] = TOK_NONE;
-	}
-}
-
 void
 tok_bpe_init(struct tok_bpe *b, const struct tok_vocab *vocab)
 {
 	*b = (struct tok_bpe){ .vocab = vocab, .unk = TOK_NONE };
-	find_bytes(b);
+	for (unsigned i = 0; i < 256; i++) {
+		char name[8], utf8[4];
+
+		snprintf(name, sizeof(name), "<0x%02X>", i);
+		if (!tok_vocab_find(vocab, name, 6, &b->fallback[i]))
+			b->fallback[i] = TOK_NONE;
+		if (!tok_vocab_find(vocab, utf8, tb_utf8_put(tok_byte_cp((uint8_t)i), utf8),
+				    &b->byte[i]))
+			b->byte[i] = TOK_NONE;
+	}
 }
 
 enum tb_status
@@ -219,31 +199,21 @@ tok_bpe_new(struct tok_bpe *b, const cJSON *model, const struct tok_vocab *vocab
 	tok_bpe_init(b, vocab);
 	if (status)
 		return status;
-	b->fuse_unk = flag(model, "fuse_unk");
-	b->byte_fallback = flag(model, "byte_fallback");
-	b->ignore_merges = flag(model, "ignore_merges");
+	b->fuse_unk = tok_flag(model, "fuse_unk", false);
+	b->byte_fallback = tok_flag(model, "byte_fallback", false);
+	b->ignore_merges = tok_flag(model, "ignore_merges", false);
 	if (unk && *unk && !tok_vocab_find(vocab, unk, strlen(unk), &b->unk))
 		return tb_fail(err, TB_EFORMAT, "tokenizer: unk_token \"%.60s\" is not in the "
 			       "vocabulary", unk);
 	/* without the mark the text is cut into words before it comes here */
-	if (tok_vocab_find(vocab, "\xe2\x96\x81", 3, &mark))
+	if (tok_vocab_find(vocab, TOK_MARK, 3, &mark))
 		status = tok_seams_new(&b->seams, vocab, err);
-	return status ? status : read_merges(b, json_get(model, "merges"), err);
+	return status ? status : read_merge_list(b, json_get(model, "merges"), err);
 }
 
-/* ---- merging by pieces ---- */
-
-/* Larger first; not for NaN. */
-static uint32_t
-rank_of(float score)
-{
-	union { float f; uint32_t u; } v = { .f = score + 0.0f };	/* -0 is 0 */
-
-	return v.u & 0x80000000 ? v.u : ~(v.u | 0x80000000);
-}
-
-static enum tb_status
-rank_pieces(struct tok_bpe *b, bool by_score, struct tb_err *err)
+/* Larger scores first, which have no NaN among them. */
+enum tb_status
+tok_bpe_rank(struct tok_bpe *b, bool by_score, struct tb_err *err)
 {
 	const struct tok_vocab *v = b->vocab;
 
@@ -253,29 +223,18 @@ rank_pieces(struct tok_bpe *b, bool by_score, struct tb_err *err)
 	b->ranked = v->n;
 	for (size_t id = 0; id < v->n; id++) {
 		const struct tok_piece *p = &v->piece[id];
+		/* -0 is 0 */
+		union { float f; uint32_t u; } score = { .f = id < v->nscores ? v->score[id] + 0.0f : 0 };
+		uint32_t rank = score.u & 0x80000000 ? score.u : ~(score.u | 0x80000000);
 		/* what stands for itself only is not what a text is merged into */
 		bool mergeable = p->type == TOKEN_NORMAL || p->type == TOKEN_USER ||
 				 p->type == TOKEN_UNUSED || p->type == TOKEN_UNDEFINED;
 
-		b->piece_rank[id] = !p->s || !mergeable ? TOK_NONE
-				    : by_score ? rank_of(id < v->nscores ? v->score[id] : 0)
-					       : (uint32_t)id;
+		b->piece_rank[id] = !p->s || !mergeable ? TOK_NONE : by_score ? rank : (uint32_t)id;
 		if (mergeable && p->len > b->longest)
 			b->longest = p->len;
 	}
 	return TB_OK;
-}
-
-enum tb_status
-tok_bpe_rank_scores(struct tok_bpe *b, struct tb_err *err)
-{
-	return rank_pieces(b, true, err);
-}
-
-enum tb_status
-tok_bpe_rank_ids(struct tok_bpe *b, struct tb_err *err)
-{
-	return rank_pieces(b, false, err);
 }
 
 void

@@ -7,10 +7,10 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/text/tok_json.h"
 #include "src/text/tok_uni.h"
 
 #define STAGES_MAX 64
-#define NESTING_MAX 8
 
 static enum tb_status
 set_text(char **out, const char *s, const char *what, struct tb_err *err)
@@ -28,7 +28,6 @@ read_replace(struct tok_decoder *d, struct tok_dec *s, const cJSON *spec, struct
 	enum tb_status status;
 
 	(void)d;
-	s->kind = DEC_REPLACE;
 	if (!from || !*from)
 		return tb_fail(err, TB_EUNSUP, "tokenizer: decoder Replace without a String");
 	status = set_text(&s->from, from, "Replace", err);
@@ -45,7 +44,6 @@ read_metaspace(struct tok_decoder *d, struct tok_dec *s, const cJSON *spec, stru
 	enum tb_status status;
 
 	(void)d;
-	s->kind = DEC_REPLACE;
 	(void)json_bool(json_get(spec, "add_prefix_space"), &prefix);
 	s->drop_first = scheme ? strcmp(scheme, "never") != 0 : prefix;
 	status = set_text(&s->from, mark && *mark ? mark : NULL, "Metaspace", err);
@@ -58,7 +56,6 @@ read_strip(struct tok_decoder *d, struct tok_dec *s, const cJSON *spec, struct t
 	const char *content = json_str(json_get(spec, "content"));
 	uint64_t start = 0, stop = 0;
 
-	s->kind = DEC_STRIP;
 	s->only_first = d->fused;
 	(void)json_u64(json_get(spec, "start"), &start);
 	(void)json_u64(json_get(spec, "stop"), &stop);
@@ -68,41 +65,24 @@ read_strip(struct tok_decoder *d, struct tok_dec *s, const cJSON *spec, struct t
 	return set_text(&s->from, start ? content : "", "Strip", err);
 }
 
-static enum tb_status
-read_fallback(struct tok_decoder *d, struct tok_dec *s, const cJSON *spec, struct tb_err *err)
-{
-	(void)d;
-	(void)spec;
-	(void)err;
-	s->kind = DEC_FALLBACK;
-	return TB_OK;
-}
-
-static enum tb_status
-read_bytes(struct tok_decoder *d, struct tok_dec *s, const cJSON *spec, struct tb_err *err)
-{
-	(void)d;
-	(void)spec;
-	(void)err;
-	s->kind = DEC_BYTES;
-	return TB_OK;
-}
-
 static const struct dec_row {
 	const char *type;
+	enum tok_dec_kind kind;
 	enum tb_status (*read)(struct tok_decoder *d, struct tok_dec *s, const cJSON *spec,
 			       struct tb_err *err);
 } dec_rows[] = {
-	{ "Replace", read_replace },
-	{ "ByteFallback", read_fallback },
-	{ "Metaspace", read_metaspace },
-	{ "Strip", read_strip },
-	{ "ByteLevel", read_bytes },
+	{ "Replace", DEC_REPLACE, read_replace },
+	{ "ByteFallback", DEC_FALLBACK, NULL },
+	{ "Metaspace", DEC_REPLACE, read_metaspace },
+	{ "Strip", DEC_STRIP, read_strip },
+	{ "ByteLevel", DEC_BYTES, NULL },
 };
 
 static enum tb_status
-read_one(struct tok_decoder *d, const cJSON *spec, const char *type, struct tb_err *err)
+read_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
 {
+	struct tok_decoder *d = to;
+
 	if (!strcmp(type, "Fuse")) {
 		d->fused = true;
 		return TB_OK;
@@ -110,34 +90,16 @@ read_one(struct tok_decoder *d, const cJSON *spec, const char *type, struct tb_e
 	if (d->n == STAGES_MAX)
 		return tb_fail(err, TB_ELIMIT, "tokenizer: over %d decoders", STAGES_MAX);
 	for (size_t i = 0; i < sizeof(dec_rows) / sizeof(*dec_rows); i++) {
-		if (strcmp(type, dec_rows[i].type))
+		const struct dec_row *row = &dec_rows[i];
+
+		if (strcmp(type, row->type))
 			continue;
 		if (!tb_grow(&d->v, &d->cap, d->n + 1, sizeof(*d->v)))
 			return tb_nomem(err);
-		d->v[d->n] = (struct tok_dec){ 0 };
-		return dec_rows[i].read(d, &d->v[d->n++], spec, err);
+		d->v[d->n++] = (struct tok_dec){ .kind = row->kind };
+		return row->read ? row->read(d, &d->v[d->n - 1], spec, err) : TB_OK;
 	}
 	return tb_fail(err, TB_EUNSUP, "tokenizer: decoder \"%s\" is not supported", type);
-}
-
-static enum tb_status
-read_any(struct tok_decoder *d, const cJSON *spec, unsigned depth, struct tb_err *err)
-{
-	const char *type = json_str(json_get(spec, "type"));
-	enum tb_status status = TB_OK;
-
-	if (!type)
-		return tb_fail(err, TB_EFORMAT, "tokenizer: a decoder without a type");
-	if (depth > NESTING_MAX)
-		return tb_fail(err, TB_ELIMIT, "tokenizer: decoders nested too deeply");
-	if (strcmp(type, "Sequence"))
-		return read_one(d, spec, type, err);
-	spec = json_get(spec, "decoders");
-	if (!json_is_array(spec))
-		return tb_fail(err, TB_EFORMAT, "tokenizer: a Sequence without decoders");
-	for (const cJSON *c = json_first(spec); c && !status; c = json_next(c))
-		status = read_any(d, c, depth + 1, err);
-	return status;
 }
 
 enum tb_status
@@ -145,20 +107,16 @@ tok_decoder_new(struct tok_decoder *d, const cJSON *spec, struct tb_err *err)
 {
 	enum tb_status status;
 
-	*d = (struct tok_decoder){ 0 };
-	if (!spec || json_is_null(spec)) {
-		d->blanks = true;
-		return TB_OK;
-	}
-	status = read_any(d, spec, 0, err);
+	*d = (struct tok_decoder){ .blanks = !spec || json_is_null(spec) };
+	status = tok_stages(spec, "decoder", "decoders", read_stage, d, err);
 	if (status)
 		tok_decoder_free(d);
 	return status;
 }
 
 static enum tb_status
-add(struct tok_decoder *d, enum tok_dec_kind kind, const char *from, const char *to,
-    struct tb_err *err)
+add_dec(struct tok_decoder *d, enum tok_dec_kind kind, const char *from, const char *to,
+	struct tb_err *err)
 {
 	struct tok_dec *s;
 
@@ -174,19 +132,19 @@ add(struct tok_decoder *d, enum tok_dec_kind kind, const char *from, const char 
 enum tb_status
 tok_decoder_blanks(struct tok_decoder *d, const char *mark, bool prefix, struct tb_err *err)
 {
-	enum tb_status status = add(d, DEC_REPLACE, mark, " ", err);
+	enum tb_status status = add_dec(d, DEC_REPLACE, mark, " ", err);
 
 	if (!status)
-		status = add(d, DEC_FALLBACK, NULL, NULL, err);
+		status = add_dec(d, DEC_FALLBACK, NULL, NULL, err);
 	if (!status && prefix)
-		status = add(d, DEC_STRIP, " ", NULL, err);
+		status = add_dec(d, DEC_STRIP, " ", NULL, err);
 	return status;
 }
 
 enum tb_status
 tok_decoder_bytes(struct tok_decoder *d, struct tb_err *err)
 {
-	return add(d, DEC_BYTES, NULL, NULL, err);
+	return add_dec(d, DEC_BYTES, NULL, NULL, err);
 }
 
 void
@@ -201,7 +159,7 @@ tok_decoder_free(struct tok_decoder *d)
 }
 
 static void
-replace(const struct tok_dec *s, const struct tb_buf *in, bool first, struct tb_buf *out)
+replace_all(const struct tok_dec *s, const struct tb_buf *in, bool first, struct tb_buf *out)
 {
 	const char *p = tb_buf_cstr(in), *end = p + in->len, *hit;
 	size_t n = strlen(s->from);
@@ -234,14 +192,14 @@ from_bytes(const struct tb_buf *in, struct tb_buf *out)
 }
 
 static void
-apply(const struct tok_dec *s, const struct tb_buf *in, bool first, struct tb_buf *out)
+apply_dec(const struct tok_dec *s, const struct tb_buf *in, bool first, struct tb_buf *out)
 {
 	size_t n;
 	uint8_t byte;
 
 	switch (s->kind) {
 	case DEC_REPLACE:
-		replace(s, in, first, out);
+		replace_all(s, in, first, out);
 		return;
 	case DEC_BYTES:
 		from_bytes(in, out);
@@ -274,7 +232,7 @@ tok_decode(const struct tok_decoder *d, const char *piece, size_t len, bool firs
 	for (size_t i = 0; i < d->n; i++) {
 		failed |= tb_buf_failed(&now);
 		tb_buf_clear(&next);
-		apply(&d->v[i], &now, first, &next);
+		apply_dec(&d->v[i], &now, first, &next);
 		swap = now;
 		now = next;
 		next = swap;

@@ -8,50 +8,37 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/text/tok.h"
+#include "src/text/tok_json.h"
 #include "src/text/tok_pre.h"
 #include "src/text/tok_uni.h"
 
 /* ---- common to both ---- */
 
+/* How text is cut, by the name of the pre-tokenizer; special tokens are not in these files,
+ * but in the configuration. */
 static enum tb_status
-cut_as(struct tokenizer *t, const char *name, struct tb_err *err)
+add_rest(struct tokenizer *t, const char *name, const char *config_json, size_t len,
+	 struct tb_err *err)
 {
 	const struct tok_pre *pre = tok_pre_find(name ? name : "gpt-2");
+	cJSON *config = NULL;
 	enum tb_status status;
 
 	if (!pre || pre->raw)
 		return tb_fail(err, TB_EUNSUP, "tokenizer: the pre-tokenizer \"%.80s\" is not known",
 			       name);
 	t->kind = "byte-level BPE";
-	t->bpe.ignore_merges = pre->ignore_merges;
+	t->bpe.ignore_merges |= pre->ignore_merges;
 	status = tok_pre_stages(pre, &t->splitter, err);
-	return status ? status : tok_decoder_bytes(&t->decoder, err);
-}
-
-/* Special tokens are not in these files, but in the configuration. */
-static enum tb_status
-configure(struct tokenizer *t, const char *json, size_t len, struct tb_err *err)
-{
-	cJSON *config = NULL;
-	enum tb_status status = TB_OK;
-
-	if (json)
-		status = json_parse_python(&config, json, len, "tokenizer_config.json", err);
+	if (!status)
+		status = tok_decoder_bytes(&t->decoder, err);
+	if (!status)
+		status = tok_config(&config, config_json, len, err);
 	if (!status)
 		status = tok_read_added(t, NULL, config, err);
 	if (!status)
 		status = tok_read_ends(t, NULL, config, err);
 	json_free(config);
-	return status;
-}
-
-static enum tb_status
-finish(struct tokenizer *t, enum tb_status status, struct tokenizer **out)
-{
-	if (status)
-		tokenizer_free(t);
-	else
-		*out = t;
 	return status;
 }
 
@@ -74,44 +61,19 @@ next_line(const char **p, const char *end, struct tok_half *line)
 /* ---- vocab.json and merges.txt ---- */
 
 static enum tb_status
-read_vocab(struct tokenizer *t, const char *json, size_t len, struct tb_err *err)
+read_merge_lines(struct tokenizer *t, const char *s, size_t len, struct tb_err *err)
 {
-	cJSON *doc;
-	enum tb_status status = json_parse(&doc, json, len, "vocab.json", err);
-	uint64_t id;
-
-	if (status)
-		return status;
-	if (!json_is_object(doc) || !json_first(doc))
-		status = tb_fail(err, TB_EFORMAT, "vocab.json: no vocabulary");
-	for (const cJSON *c = json_first(doc); c && !status; c = json_next(c))
-		status = json_u64(c, &id)
-			 ? tok_vocab_add(&t->vocab, json_key(c), strlen(json_key(c)), id, err)
-			 : tb_fail(err, TB_EFORMAT, "vocab.json: \"%.60s\" has no id",
-				   json_key(c));
-	json_free(doc);
-	return status;
-}
-
-static size_t
-count_lines(const char *s, size_t len)
-{
-	size_t n = 1;
-
-	for (const char *end = s + len; (s = memchr(s, '\n', (size_t)(end - s))); s++)
-		n++;
-	return n;
-}
-
-static enum tb_status
-read_merges(struct tokenizer *t, const char *s, size_t len, struct tb_err *err)
-{
-	enum tb_status status = tok_bpe_room(&t->bpe, count_lines(s, len), err);
 	struct tb_buf joined = TB_BUF(1u << 26);
 	const char *p = s, *end = s + len;
 	struct tok_half line;
 	uint32_t rank = 0;
+	size_t lines = 1;
+	enum tb_status status;
 
+	for (; (p = memchr(p, '\n', (size_t)(end - p))); p++)
+		lines++;
+	status = tok_bpe_room(&t->bpe, lines, err);
+	p = s;
 	while (!status && next_line(&p, end, &line)) {
 		const char *cut = line.len > 2 ? memchr(line.s + 1, ' ', line.len - 2) : NULL;
 		size_t n = cut ? (size_t)(cut - line.s) : 0;
@@ -134,20 +96,22 @@ tokenizer_from_merges(struct tokenizer **out, const char *vocab_json, size_t voc
 		      const char *config_json, size_t config_len, struct tb_err *err)
 {
 	struct tokenizer *t = tok_new();
-	enum tb_status status;
+	cJSON *vocab = NULL;
+	enum tb_status status = t ? json_parse(&vocab, vocab_json, vocab_len, "vocab.json", err)
+				  : tb_nomem(err);
 
-	*out = NULL;
-	if (!t)
-		return tb_nomem(err);
-	status = read_vocab(t, vocab_json, vocab_len, err);
-	tok_bpe_init(&t->bpe, &t->vocab);
 	if (!status)
-		status = read_merges(t, merges, merges_len, err);
+		status = tok_read_vocab(t, vocab, "vocab.json", err);
+	json_free(vocab);
+	if (!status && !t->vocab.n)
+		status = tb_fail(err, TB_EFORMAT, "vocab.json: no vocabulary");
+	if (!status) {
+		tok_bpe_init(&t->bpe, &t->vocab);
+		status = read_merge_lines(t, merges, merges_len, err);
+	}
 	if (!status)
-		status = cut_as(t, pre, err);
-	if (!status)
-		status = configure(t, config_json, config_len, err);
-	return finish(t, status, out);
+		status = add_rest(t, pre, config_json, config_len, err);
+	return tok_done(t, status, out);
 }
 
 /* ---- tiktoken ---- */
@@ -167,7 +131,6 @@ static bool
 add_base64(struct tb_buf *out, const char *s, size_t len)
 {
 	unsigned bits = 0, n = 0;
-	char utf8[4];
 
 	if (!len || len % 4)
 		return false;
@@ -181,14 +144,14 @@ add_base64(struct tb_buf *out, const char *s, size_t len)
 		if (n < 8)
 			continue;
 		n -= 8;
-		tb_buf_add(out, utf8, tb_utf8_put(tok_byte_cp((uint8_t)(bits >> n)), utf8));
+		tok_bytes_put(out, &(char){ (char)(bits >> n) }, 1);
 	}
 	return out->len > 0;
 }
 
 /* "IQ== 0" */
 static enum tb_status
-read_line(struct tokenizer *t, struct tok_half line, size_t off, struct tb_buf *piece,
+read_ranked(struct tokenizer *t, struct tok_half line, size_t off, struct tb_buf *piece,
 	  struct tb_err *err)
 {
 	const char *cut = line.len ? memchr(line.s, ' ', line.len) : NULL;
@@ -208,7 +171,7 @@ read_line(struct tokenizer *t, struct tok_half line, size_t off, struct tb_buf *
 }
 
 static enum tb_status
-read_list(struct tokenizer *t, const char *s, size_t len, struct tb_err *err)
+read_ranks(struct tokenizer *t, const char *s, size_t len, struct tb_err *err)
 {
 	const char *p = s, *end = s + len;
 	struct tb_buf piece = TB_BUF(1u << 26);
@@ -217,7 +180,7 @@ read_list(struct tokenizer *t, const char *s, size_t len, struct tb_err *err)
 
 	while (!status && next_line(&p, end, &line))
 		if (line.len)
-			status = read_line(t, line, (size_t)(line.s - s), &piece, err);
+			status = read_ranked(t, line, (size_t)(line.s - s), &piece, err);
 	tb_buf_free(&piece);
 	if (!status && !t->vocab.n)
 		status = tb_fail(err, TB_EFORMAT, "tokenizer: an empty list of tokens");
@@ -229,19 +192,14 @@ tokenizer_from_tiktoken(struct tokenizer **out, const char *list, size_t len, co
 			const char *config_json, size_t config_len, struct tb_err *err)
 {
 	struct tokenizer *t = tok_new();
-	enum tb_status status;
+	enum tb_status status = t ? read_ranks(t, list, len, err) : tb_nomem(err);
 
-	*out = NULL;
-	if (!t)
-		return tb_nomem(err);
-	status = read_list(t, list, len, err);
-	tok_bpe_init(&t->bpe, &t->vocab);
+	if (!status) {
+		tok_bpe_init(&t->bpe, &t->vocab);
+		t->bpe.ignore_merges = true;
+		status = tok_bpe_rank(&t->bpe, false, err);
+	}
 	if (!status)
-		status = tok_bpe_rank_ids(&t->bpe, err);
-	if (!status)
-		status = cut_as(t, pre, err);
-	t->bpe.ignore_merges = true;
-	if (!status)
-		status = configure(t, config_json, config_len, err);
-	return finish(t, status, out);
+		status = add_rest(t, pre, config_json, config_len, err);
+	return tok_done(t, status, out);
 }

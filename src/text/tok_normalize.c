@@ -8,16 +8,15 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/text/tok_json.h"
 
 #define NORMS_MAX 64
-#define NESTING_MAX 8
 
 static enum tb_status
 read_prepend(struct tok_norm *n, const cJSON *spec, struct tb_err *err)
 {
 	const char *s = json_str(json_get(spec, "prepend"));
 
-	n->kind = NORM_PREPEND;
 	n->text = s ? tb_strdup(s) : NULL;
 	if (!s)
 		return tb_fail(err, TB_EFORMAT, "tokenizer: Prepend without text");
@@ -29,7 +28,6 @@ read_replace(struct tok_norm *n, const cJSON *spec, struct tb_err *err)
 {
 	const char *s = json_str(json_get(spec, "content"));
 
-	n->kind = NORM_REPLACE;
 	n->text = s ? tb_strdup(s) : NULL;
 	if (!s)
 		return tb_fail(err, TB_EFORMAT, "tokenizer: Replace without content");
@@ -41,76 +39,48 @@ read_replace(struct tok_norm *n, const cJSON *spec, struct tb_err *err)
 static enum tb_status
 read_strip(struct tok_norm *n, const cJSON *spec, struct tb_err *err)
 {
-	n->kind = NORM_STRIP;
 	if (!json_bool(json_get(spec, "strip_left"), &n->left) ||
 	    !json_bool(json_get(spec, "strip_right"), &n->right))
 		return tb_fail(err, TB_EFORMAT, "tokenizer: Strip without its sides");
 	return TB_OK;
 }
 
-static enum tb_status
-read_lower(struct tok_norm *n, const cJSON *spec, struct tb_err *err)
-{
-	(void)spec;
-	(void)err;
-	n->kind = NORM_LOWER;
-	return TB_OK;
-}
-
 static const struct norm_row {
 	const char *type;
-	enum tb_status (*read)(struct tok_norm *n, const cJSON *spec, struct tb_err *err);
+	enum tok_norm_kind kind;
 	unsigned form;
+	enum tb_status (*read)(struct tok_norm *n, const cJSON *spec, struct tb_err *err);
 } norm_rows[] = {
-	{ "Prepend", read_prepend, 0 },
-	{ "Replace", read_replace, 0 },
-	{ "Strip", read_strip, 0 },
-	{ "Lowercase", read_lower, 0 },
-	{ "NFC", NULL, UTF8PROC_COMPOSE },
-	{ "NFD", NULL, UTF8PROC_DECOMPOSE },
-	{ "NFKC", NULL, UTF8PROC_COMPOSE | UTF8PROC_COMPAT },
-	{ "NFKD", NULL, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT },
+	{ "Prepend", NORM_PREPEND, 0, read_prepend },
+	{ "Replace", NORM_REPLACE, 0, read_replace },
+	{ "Strip", NORM_STRIP, 0, read_strip },
+	{ "Lowercase", NORM_LOWER, 0, NULL },
+	{ "NFC", NORM_FORM, UTF8PROC_COMPOSE, NULL },
+	{ "NFD", NORM_FORM, UTF8PROC_DECOMPOSE, NULL },
+	{ "NFKC", NORM_FORM, UTF8PROC_COMPOSE | UTF8PROC_COMPAT, NULL },
+	{ "NFKD", NORM_FORM, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT, NULL },
 };
 
 static enum tb_status
-read_one(struct tok_normalizer *t, const cJSON *spec, const char *type, struct tb_err *err)
+read_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
 {
+	struct tok_normalizer *t = to;
+
 	if (t->n == NORMS_MAX)
 		return tb_fail(err, TB_ELIMIT, "tokenizer: over %d normalizers", NORMS_MAX);
 	if (!tb_grow(&t->v, &t->cap, t->n + 1, sizeof(*t->v)))
 		return tb_nomem(err);
 	for (size_t i = 0; i < sizeof(norm_rows) / sizeof(*norm_rows); i++) {
+		const struct norm_row *row = &norm_rows[i];
 		struct tok_norm *n = &t->v[t->n];
 
-		if (strcmp(type, norm_rows[i].type))
+		if (strcmp(type, row->type))
 			continue;
-		*n = (struct tok_norm){ .kind = NORM_FORM, .form = norm_rows[i].form };
+		*n = (struct tok_norm){ .kind = row->kind, .form = row->form };
 		t->n++;		/* from here tok_normalizer_free() sees to it */
-		return norm_rows[i].read ? norm_rows[i].read(n, spec, err) : TB_OK;
+		return row->read ? row->read(n, spec, err) : TB_OK;
 	}
 	return tb_fail(err, TB_EUNSUP, "tokenizer: normalizer \"%s\" is not supported", type);
-}
-
-static enum tb_status
-read_any(struct tok_normalizer *t, const cJSON *spec, unsigned depth, struct tb_err *err)
-{
-	const char *type = json_str(json_get(spec, "type"));
-	enum tb_status status = TB_OK;
-
-	if (!spec || json_is_null(spec))
-		return TB_OK;
-	if (!type)
-		return tb_fail(err, TB_EFORMAT, "tokenizer: a normalizer without a type");
-	if (depth > NESTING_MAX)
-		return tb_fail(err, TB_ELIMIT, "tokenizer: normalizers nested too deeply");
-	if (strcmp(type, "Sequence"))
-		return read_one(t, spec, type, err);
-	spec = json_get(spec, "normalizers");
-	if (!json_is_array(spec))
-		return tb_fail(err, TB_EFORMAT, "tokenizer: a Sequence without normalizers");
-	for (const cJSON *c = json_first(spec); c && !status; c = json_next(c))
-		status = read_any(t, c, depth + 1, err);
-	return status;
 }
 
 enum tb_status
@@ -119,7 +89,7 @@ tok_normalizer_new(struct tok_normalizer *t, const cJSON *spec, struct tb_err *e
 	enum tb_status status;
 
 	*t = (struct tok_normalizer){ 0 };
-	status = read_any(t, spec, 0, err);
+	status = tok_stages(spec, "normalizer", "normalizers", read_stage, t, err);
 	if (status)
 		tok_normalizer_free(t);
 	return status;
@@ -157,8 +127,8 @@ tok_normalizer_free(struct tok_normalizer *t)
 }
 
 static enum tb_status
-replace(const struct tok_norm *n, struct tok_matcher *matcher, const struct tb_buf *in,
-	struct tb_buf *out, struct tb_err *err)
+replace_matches(const struct tok_norm *n, struct tok_matcher *matcher, const struct tb_buf *in,
+		struct tb_buf *out, struct tb_err *err)
 {
 	size_t done = 0, text_len = strlen(n->text);
 	struct tok_match m = { 0 };
@@ -237,8 +207,8 @@ ascii(const struct tb_buf *b)
 }
 
 static enum tb_status
-apply(const struct tok_norm *n, struct tok_matcher *matcher, struct tb_buf *in, struct tb_buf *out,
-      struct tb_err *err)
+apply_norm(const struct tok_norm *n, struct tok_matcher *matcher, struct tb_buf *in, struct tb_buf *out,
+	   struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
@@ -248,7 +218,7 @@ apply(const struct tok_norm *n, struct tok_matcher *matcher, struct tb_buf *in, 
 		tb_buf_add(out, in->p, in->len);
 		break;
 	case NORM_REPLACE:
-		status = replace(n, matcher, in, out, err);
+		status = replace_matches(n, matcher, in, out, err);
 		break;
 	case NORM_FORM:
 		status = to_form(n, in, out, err);
@@ -277,7 +247,7 @@ tok_normalize(const struct tok_normalizer *t, struct tok_matcher *matcher, bool 
 		if ((t->v[i].kind == NORM_FORM && ascii(b)) ||	/* is in every form already */
 		    (t->v[i].kind == NORM_PREPEND && continued))
 			continue;
-		status = apply(&t->v[i], matcher, b, &out, err);
+		status = apply_norm(&t->v[i], matcher, b, &out, err);
 		*b = out;
 		tb_buf_free(&old);
 	}

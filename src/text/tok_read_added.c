@@ -4,20 +4,14 @@
 
 #include "src/base/text.h"
 #include "src/text/tok.h"
-
-static bool
-flag(const cJSON *spec, const char *key, bool otherwise)
-{
-	(void)json_bool(json_get(spec, key), &otherwise);
-	return otherwise;
-}
+#include "src/text/tok_json.h"
 
 /* Tokens marked normalized are looked for in normalized text, as what they are
  * themselves when normalized.  Not so special ones: whoever writes a special token
  * into a template means it, and a normalizer that puts a blank in front of all
  * would hide it. */
 static enum tb_status
-put(struct tokenizer *t, const char *content, const struct tok_added *a, struct tb_err *err)
+put_added(struct tokenizer *t, const char *content, const struct tok_added *a, struct tb_err *err)
 {
 	struct tb_buf text = TB_BUF(1u << 20);
 	struct tok_matcher *matcher;
@@ -42,7 +36,7 @@ static enum tb_status
 read_token(struct tokenizer *t, const cJSON *spec, uint64_t id, struct tb_err *err)
 {
 	const char *content = json_str(json_get(spec, "content"));
-	struct tok_added a = { .special = flag(spec, "special", false) };
+	struct tok_added a = { .special = tok_flag(spec, "special", false) };
 	enum tb_status status;
 	uint32_t known;
 
@@ -55,36 +49,19 @@ read_token(struct tokenizer *t, const cJSON *spec, uint64_t id, struct tb_err *e
 	if (status)
 		return status;
 	a.id = (uint32_t)id;
-	a.single_word = flag(spec, "single_word", false);
-	a.lstrip = flag(spec, "lstrip", false);
-	a.rstrip = flag(spec, "rstrip", false);
-	a.normalized = flag(spec, "normalized", !a.special);
+	a.single_word = tok_flag(spec, "single_word", false);
+	a.lstrip = tok_flag(spec, "lstrip", false);
+	a.rstrip = tok_flag(spec, "rstrip", false);
+	a.normalized = tok_flag(spec, "normalized", !a.special);
 	t->vocab.piece[a.id].special |= a.special;
 	t->vocab.piece[a.id].type = t->vocab.piece[a.id].special ? TOKEN_CONTROL : TOKEN_USER;
-	return put(t, content, &a, err);
-}
-
-/* { "32000": { "content": … }, … } */
-static enum tb_status
-read_config(struct tokenizer *t, const cJSON *tokens, struct tb_err *err)
-{
-	enum tb_status status = TB_OK;
-
-	for (const cJSON *c = json_first(tokens); c && !status; c = json_next(c)) {
-		uint64_t id;
-
-		if (!json_is_object(c) || !tb_parse_u64(json_key(c), &id))
-			return tb_fail(err, TB_EFORMAT, "tokenizer_config.json: "
-				       "added_tokens_decoder holds no tokens");
-		if (id >= t->vocab.n || !t->vocab.piece[id].s)
-			status = read_token(t, c, id, err);
-	}
-	return status;
+	return put_added(t, content, &a, err);
 }
 
 enum tb_status
 tok_read_added(struct tokenizer *t, const cJSON *doc, const cJSON *config, struct tb_err *err)
 {
+	const cJSON *more = json_get(config, "added_tokens_decoder");
 	enum tb_status status = TB_OK;
 	uint64_t id;
 
@@ -94,7 +71,14 @@ tok_read_added(struct tokenizer *t, const cJSON *doc, const cJSON *config, struc
 			return tb_fail(err, TB_EFORMAT, "tokenizer: an added token without an id");
 		status = read_token(t, c, id, err);
 	}
-	if (!status && json_is_object(json_get(config, "added_tokens_decoder")))
-		status = read_config(t, json_get(config, "added_tokens_decoder"), err);
+	/* { "32000": { "content": … }, … } */
+	for (const cJSON *c = json_is_object(more) ? json_first(more) : NULL; c && !status;
+	     c = json_next(c)) {
+		if (!json_is_object(c) || !tb_parse_u64(json_key(c), &id))
+			return tb_fail(err, TB_EFORMAT, "tokenizer_config.json: "
+				       "added_tokens_decoder holds no tokens");
+		if (id >= t->vocab.n || !t->vocab.piece[id].s)
+			status = read_token(t, c, id, err);
+	}
 	return status;
 }

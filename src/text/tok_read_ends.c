@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "src/text/tok.h"
+#include "src/text/tok_json.h"
 
-#define NESTING_MAX 8
 #define ENDS_MAX 64		/* tokens on either side */
 
 static enum tb_status
-push(const struct tokenizer *t, struct token_ids *ids, uint64_t id, struct tb_err *err)
+push_end(const struct tokenizer *t, struct token_ids *ids, uint64_t id, struct tb_err *err)
 {
 	/* Ids may have gaps: below n is not enough. */
 	if (id >= t->vocab.n || !t->vocab.piece[id].s || ids->n == ENDS_MAX)
@@ -29,14 +29,14 @@ push_named(struct tokenizer *t, struct token_ids *ids, const cJSON *spec, const 
 	uint64_t id;
 
 	for (const cJSON *c = json_first(list); c && !status; c = json_next(c))
-		status = json_u64(c, &id) ? push(t, ids, id, err)
-					  : push(t, ids, UINT64_MAX, err);
+		status = json_u64(c, &id) ? push_end(t, ids, id, err)
+					  : push_end(t, ids, UINT64_MAX, err);
 	if (json_first(list) || status)
 		return status;
 	if (!tok_vocab_find(&t->vocab, name, strlen(name), &known))
 		return tb_fail(err, TB_EFORMAT, "tokenizer: the post-processor's token \"%.60s\" "
 			       "is unknown", name);
-	return push(t, ids, known, err);
+	return push_end(t, ids, known, err);
 }
 
 static enum tb_status
@@ -64,45 +64,26 @@ read_template(struct tokenizer *t, const cJSON *spec, struct tb_err *err)
 	return status;
 }
 
-/* "cls": ["<s>", 0], "sep": ["</s>", 2] */
 static enum tb_status
-read_pair(struct tokenizer *t, const cJSON *spec, struct tb_err *err)
+read_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
 {
+	struct tokenizer *t = to;
 	enum tb_status status;
 	uint64_t cls, sep;
 
-	if (!json_u64(json_next(json_first(json_get(spec, "cls"))), &cls) ||
-	    !json_u64(json_next(json_first(json_get(spec, "sep"))), &sep))
-		return tb_fail(err, TB_EFORMAT, "tokenizer: the post-processor lacks its tokens");
-	status = push(t, &t->before, cls, err);
-	return status ? status : push(t, &t->after, sep, err);
-}
-
-static enum tb_status
-read_post(struct tokenizer *t, const cJSON *spec, unsigned depth, struct tb_err *err)
-{
-	const char *type = json_str(json_get(spec, "type"));
-	enum tb_status status = TB_OK;
-
-	if (!spec || json_is_null(spec))
-		return TB_OK;
-	if (!type)
-		return tb_fail(err, TB_EFORMAT, "tokenizer: a post-processor without a type");
-	if (depth > NESTING_MAX)
-		return tb_fail(err, TB_ELIMIT, "tokenizer: post-processors nested too deeply");
 	if (!strcmp(type, "ByteLevel"))
 		return TB_OK;		/* changes offsets only */
 	if (!strcmp(type, "TemplateProcessing"))
 		return read_template(t, spec, err);
-	if (!strcmp(type, "RobertaProcessing") || !strcmp(type, "BertProcessing"))
-		return read_pair(t, spec, err);
-	if (strcmp(type, "Sequence"))
-		return tb_fail(err, TB_EUNSUP, "tokenizer: post-processor \"%s\" is not "
-			       "supported", type);
-	for (const cJSON *c = json_first(json_get(spec, "processors")); c && !status;
-	     c = json_next(c))
-		status = read_post(t, c, depth + 1, err);
-	return status;
+	if (strcmp(type, "RobertaProcessing") && strcmp(type, "BertProcessing"))
+		return tb_fail(err, TB_EUNSUP, "tokenizer: post-processor \"%s\" is not supported",
+			       type);
+	/* "cls": ["<s>", 0], "sep": ["</s>", 2] */
+	if (!json_u64(json_next(json_first(json_get(spec, "cls"))), &cls) ||
+	    !json_u64(json_next(json_first(json_get(spec, "sep"))), &sep))
+		return tb_fail(err, TB_EFORMAT, "tokenizer: the post-processor lacks its tokens");
+	status = push_end(t, &t->before, cls, err);
+	return status ? status : push_end(t, &t->after, sep, err);
 }
 
 uint32_t
@@ -117,30 +98,25 @@ tok_named(const struct tokenizer *t, const cJSON *config, const char *key)
 
 /* The fast Llama and Gemma classes build their post-processor from the configuration;
  * other classes ignore add_bos_token. */
-static bool
-config_decides(const cJSON *config)
-{
-	const char *cls = json_str(json_get(config, "tokenizer_class"));
-
-	return cls && (strstr(cls, "Llama") || strstr(cls, "Gemma"));
-}
-
 static enum tb_status
 set_end(const struct tokenizer *t, const cJSON *config, const char *key, uint32_t id,
 	struct token_ids *ids, struct tb_err *err)
 {
+	const char *cls = json_str(json_get(config, "tokenizer_class"));
 	bool wanted;
 
-	if (!config_decides(config) || !json_bool(json_get(config, key), &wanted))
+	if (!cls || !(strstr(cls, "Llama") || strstr(cls, "Gemma")) ||
+	    !json_bool(json_get(config, key), &wanted))
 		return TB_OK;
 	ids->n = 0;
-	return wanted && id != TOK_NONE ? push(t, ids, id, err) : TB_OK;
+	return wanted && id != TOK_NONE ? push_end(t, ids, id, err) : TB_OK;
 }
 
 enum tb_status
 tok_read_ends(struct tokenizer *t, const cJSON *doc, const cJSON *config, struct tb_err *err)
 {
-	enum tb_status status = read_post(t, json_get(doc, "post_processor"), 0, err);
+	enum tb_status status = tok_stages(json_get(doc, "post_processor"), "post-processor",
+					   "processors", read_stage, t, err);
 
 	t->bos = tok_named(t, config, "bos_token");
 	t->eos = tok_named(t, config, "eos_token");

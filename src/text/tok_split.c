@@ -16,7 +16,7 @@ struct spans {
 };
 
 static void
-push(struct spans *out, size_t off, size_t len)
+push_span(struct spans *out, size_t off, size_t len)
 {
 	if (!tb_grow(&out->v, &out->cap, out->n + 1, sizeof(*out->v))) {
 		out->failed = true;
@@ -33,14 +33,6 @@ struct cutter {
 	bool after_match, pending;	/* pending: the last span is a match that may
 					 * yet grow into the segment behind it */
 };
-
-static void
-extend(struct cutter *c, size_t off, size_t len)
-{
-	struct tok_span *last = &c->out->v[c->out->n - 1];
-
-	last->len = off + len - last->off;
-}
 
 static void
 segment(struct cutter *c, size_t off, size_t len, bool match)
@@ -66,9 +58,9 @@ segment(struct cutter *c, size_t off, size_t len, bool match)
 		break;
 	}
 	if (join && some)
-		extend(c, off, len);
+		c->out->v[c->out->n - 1].len = off + len - c->out->v[c->out->n - 1].off;
 	else
-		push(c->out, off, len);
+		push_span(c->out, off, len);
 	c->after_match = match;
 }
 
@@ -99,8 +91,8 @@ cut_word(const struct tok_split *s, struct tok_matcher *matcher, const char *tex
 }
 
 static enum tb_status
-cut(const struct tok_split *s, struct tok_matcher *matcher, struct tok_words *w,
-    struct spans *out, struct tb_err *err)
+cut_words(const struct tok_split *s, struct tok_matcher *matcher, struct tok_words *w,
+	  struct spans *out, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	size_t kept = 0;
@@ -114,54 +106,31 @@ cut(const struct tok_split *s, struct tok_matcher *matcher, struct tok_words *w,
 	return status;
 }
 
-static void
-put_bytes(const char *s, size_t len, struct tb_buf *out)
-{
-	char utf8[4];
-
-	for (size_t i = 0; i < len; i++)
-		tb_buf_add(out, utf8, tb_utf8_put(tok_byte_cp((uint8_t)s[i]), utf8));
-}
-
-static void
-put_replaced(const char *s, size_t len, const char *blank, struct tb_buf *out)
-{
-	for (size_t i = 0; i < len; i++)
-		if (s[i] == ' ')
-			tb_buf_str(out, blank);
-		else
-			tb_buf_chr(out, s[i]);
-}
-
-static void
-put_prefixed(const char *s, size_t len, const char *prefix, struct tb_buf *out)
-{
-	size_t n = strlen(prefix);
-
-	if (len < n || memcmp(s, prefix, n))
-		tb_buf_add(out, prefix, n);
-	tb_buf_add(out, s, len);
-}
-
 /* The stages that change the text write all of it anew. */
 static enum tb_status
 rewrite(const struct tok_split *s, struct tok_words *w, struct spans *out, struct tb_err *err)
 {
 	struct tb_buf text = TB_BUF(w->text.max);
+	size_t n = s->text ? strlen(s->text) : 0;
 
 	for (size_t i = 0; i < w->n; i++) {
 		const char *word = w->text.p + w->v[i].off;
 		size_t len = w->v[i].len, start = text.len;
 
-		if (s->kind == SPLIT_BYTES)
-			put_bytes(word, len, &text);
-		else if (s->kind == SPLIT_REPLACE)
-			put_replaced(word, len, s->text, &text);
-		else if (s->kind == SPLIT_PREFIX ? i || !w->continued : w->first && !i)
-			put_prefixed(word, len, s->text, &text);
-		else
+		if (s->kind == SPLIT_BYTES) {
+			tok_bytes_put(&text, word, len);
+		} else if (s->kind == SPLIT_REPLACE) {
+			for (size_t k = 0; k < len; k++)
+				tb_buf_add(&text, word[k] == ' ' ? s->text : word + k,
+					   word[k] == ' ' ? n : 1);
+		} else {
+			bool prefix = s->kind == SPLIT_PREFIX ? i || !w->continued : w->first && !i;
+
+			if (prefix && (len < n || memcmp(word, s->text, n)))
+				tb_buf_str(&text, s->text);
 			tb_buf_add(&text, word, len);
-		push(out, start, text.len - start);
+		}
+		push_span(out, start, text.len - start);
 	}
 	if (out->failed || tb_buf_failed(&text)) {
 		tb_buf_free(&text);
@@ -195,7 +164,7 @@ tok_split_run(const struct tok_splitter *t, struct tok_matcher *matcher, struct 
 			break;
 		}
 		next.n = 0;
-		status = s->kind == SPLIT_PATTERN ? cut(s, matcher, w, &next, err)
+		status = s->kind == SPLIT_PATTERN ? cut_words(s, matcher, w, &next, err)
 						  : rewrite(s, w, &next, err);
 		done = (struct spans){ .v = w->v, .cap = w->cap };
 		w->v = next.v;

@@ -5,38 +5,36 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/text/tok_json.h"
 #include "src/text/tok_split.h"
 
 #define STAGES_MAX 64
-#define NESTING_MAX 8
 
 #define GPT2_PATTERN "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+" \
 		     "|\\s+(?!\\S)|\\s+"
 
-static struct tok_split *
-add(struct tok_splitter *t, enum tok_split_kind kind)
-{
-	if (t->n == STAGES_MAX || !tb_grow(&t->v, &t->cap, t->n + 1, sizeof(*t->v)))
-		return NULL;
-	t->v[t->n] = (struct tok_split){ .kind = kind };
-	return &t->v[t->n++];
-}
-
 static enum tb_status
-full(const struct tok_splitter *t, struct tb_err *err)
+add_split(struct tok_splitter *t, enum tok_split_kind kind, enum tok_behavior behavior,
+	  struct tok_split **out, struct tb_err *err)
 {
+	*out = NULL;
 	if (t->n == STAGES_MAX)
 		return tb_fail(err, TB_ELIMIT, "tokenizer: over %d pre-tokenizers", STAGES_MAX);
-	return tb_nomem(err);
+	if (!tb_grow(&t->v, &t->cap, t->n + 1, sizeof(*t->v)))
+		return tb_nomem(err);
+	*out = &t->v[t->n++];
+	**out = (struct tok_split){ .kind = kind, .behavior = behavior };
+	return TB_OK;
 }
 
 static enum tb_status
 add_text(struct tok_splitter *t, enum tok_split_kind kind, const char *text, struct tb_err *err)
 {
-	struct tok_split *s = add(t, kind);
+	struct tok_split *s;
+	enum tb_status status = add_split(t, kind, BEHAVIOR_REMOVED, &s, err);
 
-	if (!s)
-		return full(t, err);
+	if (status)
+		return status;
 	s->text = tb_strdup(text);
 	return s->text ? TB_OK : tb_nomem(err);
 }
@@ -45,39 +43,29 @@ static enum tb_status
 add_regex(struct tok_splitter *t, const char *regex, enum tok_behavior behavior, bool invert,
 	  struct tb_err *err)
 {
-	struct tok_split *s = add(t, SPLIT_PATTERN);
+	struct tok_split *s;
+	enum tb_status status = add_split(t, SPLIT_PATTERN, behavior, &s, err);
 
-	if (!s)
-		return full(t, err);
-	s->behavior = behavior;
+	if (status)
+		return status;
 	s->invert = invert;
 	return tok_regex_new(&s->pattern.regex, regex, err);
 }
 
+/* A text, or any one character of a class. */
 static enum tb_status
-add_literal(struct tok_splitter *t, const char *literal, enum tok_behavior behavior,
-	    struct tb_err *err)
+add_plain(struct tok_splitter *t, const char *literal, tok_class *cls, enum tok_behavior behavior,
+	  struct tb_err *err)
 {
-	struct tok_split *s = add(t, SPLIT_PATTERN);
+	struct tok_split *s;
+	enum tb_status status = add_split(t, SPLIT_PATTERN, behavior, &s, err);
 
-	if (!s)
-		return full(t, err);
-	s->behavior = behavior;
-	s->pattern.literal = tb_strdup(literal);
-	s->pattern.literal_len = strlen(literal);
-	return s->pattern.literal ? TB_OK : tb_nomem(err);
-}
-
-static enum tb_status
-add_class(struct tok_splitter *t, tok_class *cls, enum tok_behavior behavior, struct tb_err *err)
-{
-	struct tok_split *s = add(t, SPLIT_PATTERN);
-
-	if (!s)
-		return full(t, err);
-	s->behavior = behavior;
+	if (status)
+		return status;
 	s->pattern.cls = cls;
-	return TB_OK;
+	s->pattern.literal = literal ? tb_strdup(literal) : NULL;
+	s->pattern.literal_len = literal ? strlen(literal) : 0;
+	return cls || s->pattern.literal ? TB_OK : tb_nomem(err);
 }
 
 enum tb_status
@@ -89,26 +77,20 @@ tok_splitter_cut(struct tok_splitter *t, const char *regex, struct tb_err *err)
 enum tb_status
 tok_splitter_to_bytes(struct tok_splitter *t, struct tb_err *err)
 {
-	return add(t, SPLIT_BYTES) ? TB_OK : full(t, err);
-}
+	struct tok_split *s;
 
-static bool
-flag(const cJSON *spec, const char *key, bool otherwise)
-{
-	(void)json_bool(json_get(spec, key), &otherwise);
-	return otherwise;
+	return add_split(t, SPLIT_BYTES, BEHAVIOR_REMOVED, &s, err);
 }
 
 static enum tb_status
-read_behavior(const cJSON *spec, enum tok_behavior otherwise, enum tok_behavior *out,
-	      struct tb_err *err)
+read_behavior(const cJSON *spec, enum tok_behavior *out, struct tb_err *err)
 {
 #define X(id, name) name,
 	static const char *const names[] = { TOK_BEHAVIOR_LIST(X) };
 #undef X
 	const char *s = json_str(json_get(spec, "behavior"));
 
-	*out = otherwise;
+	*out = BEHAVIOR_ISOLATED;
 	if (!s)
 		return TB_OK;
 	for (unsigned i = 0; i < BEHAVIOR_COUNT; i++)
@@ -123,16 +105,14 @@ static enum tb_status
 read_split(struct tok_splitter *t, const cJSON *spec, struct tb_err *err)
 {
 	enum tok_behavior behavior;
-	enum tb_status status = read_behavior(spec, BEHAVIOR_ISOLATED, &behavior, err);
+	enum tb_status status = read_behavior(spec, &behavior, err);
 	struct tok_split *s;
 
+	if (!status)
+		status = add_split(t, SPLIT_PATTERN, behavior, &s, err);
 	if (status)
 		return status;
-	s = add(t, SPLIT_PATTERN);
-	if (!s)
-		return full(t, err);
-	s->behavior = behavior;
-	s->invert = flag(spec, "invert", false);
+	s->invert = tok_flag(spec, "invert", false);
 	return tok_pattern_read(&s->pattern, json_get(spec, "pattern"), "Split", err);
 }
 
@@ -141,13 +121,11 @@ read_byte_level(struct tok_splitter *t, const cJSON *spec, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
-	if (flag(spec, "add_prefix_space", true))
+	if (tok_flag(spec, "add_prefix_space", true))
 		status = add_text(t, SPLIT_PREFIX, " ", err);
-	if (!status && flag(spec, "use_regex", true))
+	if (!status && tok_flag(spec, "use_regex", true))
 		status = add_regex(t, GPT2_PATTERN, BEHAVIOR_ISOLATED, false, err);
-	if (!status && !add(t, SPLIT_BYTES))
-		status = full(t, err);
-	return status;
+	return status ? status : tok_splitter_to_bytes(t, err);
 }
 
 static enum tb_status
@@ -160,7 +138,7 @@ read_metaspace(struct tok_splitter *t, const cJSON *spec, struct tb_err *err)
 	if (!mark || !*mark)
 		return tb_fail(err, TB_EFORMAT, "tokenizer: Metaspace without a replacement");
 	if (!scheme)	/* files from before 0.15 */
-		scheme = flag(spec, "add_prefix_space", true) ? "always" : "never";
+		scheme = tok_flag(spec, "add_prefix_space", true) ? "always" : "never";
 	status = add_text(t, SPLIT_REPLACE, mark, err);
 	if (!status && !strcmp(scheme, "always"))
 		status = add_text(t, SPLIT_PREFIX, mark, err);
@@ -169,26 +147,27 @@ read_metaspace(struct tok_splitter *t, const cJSON *spec, struct tb_err *err)
 	else if (!status && strcmp(scheme, "never"))
 		status = tb_fail(err, TB_EUNSUP, "tokenizer: prepend_scheme \"%s\" is not "
 				 "supported", scheme);
-	if (!status && flag(spec, "split", true))
-		status = add_literal(t, mark, BEHAVIOR_WITH_NEXT, err);
+	if (!status && tok_flag(spec, "split", true))
+		status = add_plain(t, mark, NULL, BEHAVIOR_WITH_NEXT, err);
 	return status;
 }
 
 static enum tb_status
 read_digits(struct tok_splitter *t, const cJSON *spec, struct tb_err *err)
 {
-	bool each = flag(spec, "individual_digits", false);
+	bool each = tok_flag(spec, "individual_digits", false);
 
-	return add_class(t, tok_is_numeric, each ? BEHAVIOR_ISOLATED : BEHAVIOR_CONTIGUOUS, err);
+	return add_plain(t, NULL, tok_is_numeric, each ? BEHAVIOR_ISOLATED : BEHAVIOR_CONTIGUOUS,
+			 err);
 }
 
 static enum tb_status
 read_punctuation(struct tok_splitter *t, const cJSON *spec, struct tb_err *err)
 {
 	enum tok_behavior behavior;
-	enum tb_status status = read_behavior(spec, BEHAVIOR_ISOLATED, &behavior, err);
+	enum tb_status status = read_behavior(spec, &behavior, err);
 
-	return status ? status : add_class(t, tok_is_punct, behavior, err);
+	return status ? status : add_plain(t, NULL, tok_is_punct, behavior, err);
 }
 
 static enum tb_status
@@ -202,7 +181,7 @@ static enum tb_status
 read_whitespace_split(struct tok_splitter *t, const cJSON *spec, struct tb_err *err)
 {
 	(void)spec;
-	return add_class(t, tok_is_space, BEHAVIOR_REMOVED, err);
+	return add_plain(t, NULL, tok_is_space, BEHAVIOR_REMOVED, err);
 }
 
 static enum tb_status
@@ -212,7 +191,7 @@ read_delimiter(struct tok_splitter *t, const cJSON *spec, struct tb_err *err)
 
 	if (!s || !*s)
 		return tb_fail(err, TB_EFORMAT, "tokenizer: CharDelimiterSplit without one");
-	return add_literal(t, s, BEHAVIOR_REMOVED, err);
+	return add_plain(t, s, NULL, BEHAVIOR_REMOVED, err);
 }
 
 static const struct split_row {
@@ -230,29 +209,12 @@ static const struct split_row {
 };
 
 static enum tb_status
-read_any(struct tok_splitter *t, const cJSON *spec, unsigned depth, struct tb_err *err)
+read_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
 {
-	const char *type = json_str(json_get(spec, "type"));
-	enum tb_status status = TB_OK;
-
-	if (!spec || json_is_null(spec))
-		return TB_OK;
-	if (!type)
-		return tb_fail(err, TB_EFORMAT, "tokenizer: a pre-tokenizer without a type");
-	if (depth > NESTING_MAX)
-		return tb_fail(err, TB_ELIMIT, "tokenizer: pre-tokenizers nested too deeply");
 	for (size_t i = 0; i < sizeof(split_rows) / sizeof(*split_rows); i++)
 		if (!strcmp(type, split_rows[i].type))
-			return split_rows[i].read(t, spec, err);
-	if (strcmp(type, "Sequence"))
-		return tb_fail(err, TB_EUNSUP, "tokenizer: pre-tokenizer \"%s\" is not supported",
-			       type);
-	spec = json_get(spec, "pretokenizers");
-	if (!json_is_array(spec))
-		return tb_fail(err, TB_EFORMAT, "tokenizer: a Sequence without pretokenizers");
-	for (const cJSON *c = json_first(spec); c && !status; c = json_next(c))
-		status = read_any(t, c, depth + 1, err);
-	return status;
+			return split_rows[i].read(to, spec, err);
+	return tb_fail(err, TB_EUNSUP, "tokenizer: pre-tokenizer \"%s\" is not supported", type);
 }
 
 enum tb_status
@@ -261,7 +223,7 @@ tok_splitter_new(struct tok_splitter *t, const cJSON *spec, struct tb_err *err)
 	enum tb_status status;
 
 	*t = (struct tok_splitter){ 0 };
-	status = read_any(t, spec, 0, err);
+	status = tok_stages(spec, "pre-tokenizer", "pretokenizers", read_stage, t, err);
 	if (status)
 		tok_splitter_free(t);
 	return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "src/base/buf.h"
 #include "src/base/text.h"
 
 bool
@@ -109,6 +110,15 @@ tok_byte_cp(uint8_t byte)
 	if (byte >= 0x7f && byte <= 0xa0)
 		return 0x121u + byte - 0x7f;
 	return byte == 0xad ? 0x143 : byte;
+}
+
+void
+tok_bytes_put(struct tb_buf *out, const char *s, size_t len)
+{
+	char utf8[4];
+
+	for (size_t i = 0; i < len; i++)
+		tb_buf_add(out, utf8, tb_utf8_put(tok_byte_cp((uint8_t)s[i]), utf8));
 }
 
 bool

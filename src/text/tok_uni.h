@@ -22,6 +22,8 @@ size_t tok_utf8_run(const char *s, size_t n);
 /* "<0x0A>" */
 bool tok_byte_piece(const char *s, size_t len, uint8_t *byte);
 
+struct tb_buf;
+void tok_bytes_put(struct tb_buf *out, const char *s, size_t len);	/* in that alphabet */
 uint32_t tok_byte_cp(uint8_t byte);			/* byte -> its character */
 bool tok_cp_byte(uint32_t cp, uint8_t *byte);		/* and back */
 #endif

@@ -10,6 +10,7 @@
 #include "src/base/err.h"
 #include "src/text/tokenizer.h"
 
+#define TOK_MARK "\xe2\x96\x81"	/* U+2581, SentencePiece's blank */
 #define TOK_ID_MAX (1u << 22)		/* ids are below; the largest vocabularies have 2^18 */
 
 struct tok_piece {

@@ -8,19 +8,19 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/text/tok.h"
+#include "src/text/tok_json.h"
 
-static enum tb_status
-read_vocab(struct tokenizer *t, const cJSON *vocab, struct tb_err *err)
+enum tb_status
+tok_read_vocab(struct tokenizer *t, const cJSON *vocab, const char *what, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	uint64_t id;
 
 	if (!json_is_object(vocab))
-		return tb_fail(err, TB_EFORMAT, "tokenizer: no vocabulary");
+		return tb_fail(err, TB_EFORMAT, "%s: no vocabulary", what);
 	for (const cJSON *c = json_first(vocab); c && !status; c = json_next(c)) {
 		if (!json_u64(c, &id))
-			return tb_fail(err, TB_EFORMAT, "tokenizer: \"%.60s\" has no id",
-				       json_key(c));
+			return tb_fail(err, TB_EFORMAT, "%s: \"%.60s\" has no id", what, json_key(c));
 		status = tok_vocab_add(&t->vocab, json_key(c), strlen(json_key(c)), id, err);
 	}
 	return status;
@@ -48,17 +48,17 @@ tok_new(void)
 	return t;
 }
 
-/* What pieces are that look like bytes. */
-static void
-mark_bytes(struct tokenizer *t)
+enum tb_status
+tok_done(struct tokenizer *t, enum tb_status status, struct tokenizer **out)
 {
-	for (unsigned i = 0; t->bpe.byte_fallback && i < 256; i++)
-		if (t->bpe.fallback[i] != TOK_NONE)
-			t->vocab.piece[t->bpe.fallback[i]].type = TOKEN_BYTE;
+	if (status)
+		tokenizer_free(t);
+	*out = status ? NULL : t;
+	return status;
 }
 
 static enum tb_status
-load(struct tokenizer *t, const cJSON *doc, const cJSON *config, struct tb_err *err)
+read_parts(struct tokenizer *t, const cJSON *doc, const cJSON *config, struct tb_err *err)
 {
 	const cJSON *model = json_get(doc, "model");
 	const char *type = json_str(json_get(model, "type"));
@@ -66,7 +66,7 @@ load(struct tokenizer *t, const cJSON *doc, const cJSON *config, struct tb_err *
 
 	if (type && strcmp(type, "BPE"))	/* their vocabularies look different, too */
 		return tb_fail(err, TB_EUNSUP, "tokenizer: model \"%s\" is not supported", type);
-	status = read_vocab(t, json_get(model, "vocab"), err);
+	status = tok_read_vocab(t, json_get(model, "vocab"), "tokenizer", err);
 	if (!status)
 		status = tok_bpe_new(&t->bpe, model, &t->vocab, err);
 	if (!status)
@@ -79,7 +79,9 @@ load(struct tokenizer *t, const cJSON *doc, const cJSON *config, struct tb_err *
 		status = tok_read_added(t, doc, config, err);
 	if (!status)
 		status = tok_read_ends(t, doc, config, err);
-	mark_bytes(t);
+	for (unsigned i = 0; t->bpe.byte_fallback && i < 256; i++)
+		if (t->bpe.fallback[i] != TOK_NONE)
+			t->vocab.piece[t->bpe.fallback[i]].type = TOKEN_BYTE;
 	t->kind = tok_splitter_bytes(&t->splitter) ? "byte-level BPE" : "BPE";
 	return status;
 }
@@ -90,24 +92,16 @@ tokenizer_new(struct tokenizer **out, const char *json, size_t len, const char *
 {
 	struct tokenizer *t = tok_new();
 	cJSON *doc = NULL, *config = NULL;
-	enum tb_status status;
+	enum tb_status status = t ? json_parse(&doc, json, len, "tokenizer.json", err)
+				  : tb_nomem(err);
 
-	*out = NULL;
-	if (!t)
-		return tb_nomem(err);
-	status = json_parse(&doc, json, len, "tokenizer.json", err);
-	if (!status && config_json)
-		status = json_parse_python(&config, config_json, config_len,
-					   "tokenizer_config.json", err);
 	if (!status)
-		status = load(t, doc, config, err);
+		status = tok_config(&config, config_json, config_len, err);
+	if (!status)
+		status = read_parts(t, doc, config, err);
 	json_free(doc);
 	json_free(config);
-	if (status)
-		tokenizer_free(t);
-	else
-		*out = t;
-	return status;
+	return tok_done(t, status, out);
 }
 
 void
