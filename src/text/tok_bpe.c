@@ -36,15 +36,6 @@ tok_symbols_free(struct tok_symbols *s)
 	free(s);
 }
 
-bool
-tok_ids_push(struct token_ids *out, uint32_t id)
-{
-	if (!tb_grow(&out->v, &out->cap, out->n + 1, sizeof(*out->v)))
-		return false;
-	out->v[out->n++] = id;
-	return true;
-}
-
 static void
 add_symbol(struct tok_symbols *room, uint32_t id)
 {

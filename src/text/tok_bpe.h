@@ -62,7 +62,6 @@ enum tb_status tok_bpe_word(const struct tok_bpe *b, struct tok_symbols *room, c
 			    size_t len, bool bytes, struct token_ids *out, struct tb_err *err)
 	TB_MUST_USE;
 
-bool tok_ids_push(struct token_ids *out, uint32_t id);
 const struct tok_merge *tok_merge_find(const struct tok_merges *m, uint32_t left, uint32_t right);
 
 /* The symbols of a word.  By pieces also where each begins in the text, and behind

@@ -79,7 +79,7 @@ static const struct dec_row {
 };
 
 static enum tb_status
-read_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
+decoder_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
 {
 	struct tok_decoder *d = to;
 
@@ -108,7 +108,7 @@ tok_decoder_new(struct tok_decoder *d, const cJSON *spec, struct tb_err *err)
 	enum tb_status status;
 
 	*d = (struct tok_decoder){ .blanks = !spec || json_is_null(spec) };
-	status = tok_stages(spec, "decoder", "decoders", read_stage, d, err);
+	status = tok_stages(spec, "decoder", "decoders", decoder_stage, d, err);
 	if (status)
 		tok_decoder_free(d);
 	return status;

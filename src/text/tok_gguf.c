@@ -20,17 +20,18 @@
 #define NAME_MAX 256
 
 /* Of the keys' values what is needed more than once. */
-struct reader {
+struct tok_source {
 	struct tokenizer *t;
 	const struct gguf *g;
 	const struct tb_file *f;
 	const struct tok_pre *pre;
 	bool add_bos, add_eos, add_prefix;
+	struct tb_buf joined;		/* room to put merges in */
 	struct tb_err *err;
 };
 
 static const struct gguf_kv *
-find(const struct reader *r, const char *name)
+key_of(const struct tok_source *r, const char *name)
 {
 	char key[64];
 
@@ -40,11 +41,30 @@ find(const struct reader *r, const char *name)
 
 /* ---- pieces, scores, types ---- */
 
+typedef enum tb_status item_fn(struct tok_source *r, uint32_t i, const struct gguf_kv *kv,
+			       const struct gguf_item *item);
+
+/* The first n of a list. */
 static enum tb_status
-read_piece(struct reader *r, uint32_t id, const struct gguf_item *item)
+each_item(struct tok_source *r, const struct gguf_kv *kv, size_t n, item_fn *fn)
+{
+	struct gguf_array *a;
+	struct gguf_item item;
+	enum tb_status status = gguf_array_open(&a, kv, r->f, r->err);
+
+	if (status)
+		return status;
+	for (uint32_t i = 0; i < n && !status && gguf_array_next(a, &item); i++)
+		status = fn(r, i, kv, &item);
+	return status ? ((void)!gguf_array_close(a), status) : gguf_array_close(a);
+}
+
+static enum tb_status
+read_piece(struct tok_source *r, uint32_t id, const struct gguf_kv *kv, const struct gguf_item *item)
 {
 	char empty[24];
 
+	(void)kv;
 	if (item->len)
 		return tok_vocab_add(&r->t->vocab, item->s, item->len, id, r->err);
 	snprintf(empty, sizeof(empty), "[EMPTY_%u]", id);
@@ -52,7 +72,7 @@ read_piece(struct reader *r, uint32_t id, const struct gguf_item *item)
 }
 
 static enum tb_status
-read_score(struct reader *r, uint32_t id, const struct gguf_kv *kv, const struct gguf_item *item)
+read_score(struct tok_source *r, uint32_t id, const struct gguf_kv *kv, const struct gguf_item *item)
 {
 	double score;
 
@@ -64,7 +84,7 @@ read_score(struct reader *r, uint32_t id, const struct gguf_kv *kv, const struct
 }
 
 static enum tb_status
-read_type(struct reader *r, uint32_t id, const struct gguf_kv *kv, const struct gguf_item *item)
+read_type(struct tok_source *r, uint32_t id, const struct gguf_kv *kv, const struct gguf_item *item)
 {
 	uint64_t type;
 
@@ -74,36 +94,25 @@ read_type(struct reader *r, uint32_t id, const struct gguf_kv *kv, const struct 
 	return TB_OK;
 }
 
-typedef enum tb_status item_fn(struct reader *r, uint32_t id, const struct gguf_kv *kv,
-			       const struct gguf_item *item);
-
 /* One for each token; a file may have more of them. */
 static enum tb_status
-each(struct reader *r, const struct gguf_kv *kv, item_fn *fn)
+each_token(struct tok_source *r, const struct gguf_kv *kv, item_fn *fn)
 {
 	size_t n = r->t->vocab.n;
-	struct gguf_array *a;
-	struct gguf_item item;
-	enum tb_status status;
 
 	if (kv->type != GGUF_ARRAY || kv->count < n)
 		return tb_fail(r->err, TB_EFORMAT, "%.200s: key %.120s: not one for each of the %zu "
 			       "tokens", r->f->path, kv->key, n);
-	if ((status = gguf_array_open(&a, kv, r->f, r->err)))
-		return status;
-	for (uint32_t id = 0; id < n && !status && gguf_array_next(a, &item); id++)
-		status = fn(r, id, kv, &item);
-	return status ? ((void)!gguf_array_close(a), status) : gguf_array_close(a);
+	return each_item(r, kv, n, fn);
 }
 
 static enum tb_status
-read_pieces(struct reader *r)
+read_tokens(struct tok_source *r)
 {
-	const struct gguf_kv *kv = find(r, "tokens");
-	struct gguf_array *a;
-	struct gguf_item item;
+	const struct gguf_kv *kv = key_of(r, "tokens"), *scores = key_of(r, "scores");
+	const struct gguf_kv *types = key_of(r, "token_type");
+	struct tok_vocab *v = &r->t->vocab;
 	enum tb_status status;
-	uint32_t id = 0;
 
 	if (!kv || kv->type != GGUF_ARRAY || kv->elem != GGUF_STRING || !kv->count)
 		return tb_fail(r->err, TB_EFORMAT, "%.200s: no vocabulary (tokenizer.ggml.tokens)",
@@ -111,43 +120,30 @@ read_pieces(struct reader *r)
 	if (kv->count > TOK_ID_MAX)
 		return tb_fail(r->err, TB_ELIMIT, "%.200s: a vocabulary of %ju tokens", r->f->path,
 			       (uintmax_t)kv->count);
-	status = tok_vocab_reserve(&r->t->vocab, (size_t)kv->count, r->err);
-	if (status || (status = gguf_array_open(&a, kv, r->f, r->err)))
-		return status;
-	while (!status && gguf_array_next(a, &item))
-		status = read_piece(r, id++, &item);
-	return status ? ((void)!gguf_array_close(a), status) : gguf_array_close(a);
-}
-
-static enum tb_status
-read_vocab(struct reader *r)
-{
-	const struct gguf_kv *scores = find(r, "scores"), *types = find(r, "token_type");
-	enum tb_status status = read_pieces(r);
-
+	status = tok_vocab_reserve(v, (size_t)kv->count, r->err);
+	if (!status)
+		status = each_item(r, kv, (size_t)kv->count, read_piece);
 	if (!status && scores) {
-		r->t->vocab.score = tb_calloc(r->t->vocab.n, sizeof(*r->t->vocab.score));
-		r->t->vocab.nscores = r->t->vocab.score ? r->t->vocab.n : 0;
-		status = r->t->vocab.score ? each(r, scores, read_score) : tb_nomem(r->err);
+		v->score = tb_calloc(v->n, sizeof(*v->score));
+		v->nscores = v->score ? v->n : 0;
+		status = v->score ? each_token(r, scores, read_score) : tb_nomem(r->err);
 	}
-	if (!status && types)
-		status = each(r, types, read_type);
-	return status;
+	return status || !types ? status : each_token(r, types, read_type);
 }
 
 static void
-read_flag(const struct reader *r, const char *name, bool *value)
+read_flag(const struct tok_source *r, const char *name, bool *value)
 {
-	(void)gguf_bool(find(r, name), value);
+	(void)gguf_bool(key_of(r, name), value);
 }
 
 /* An id that is none of the vocabulary is as good as no id. */
 static uint32_t
-read_id(const struct reader *r, const char *name, uint32_t otherwise)
+read_id(const struct tok_source *r, const char *name, uint32_t otherwise)
 {
 	uint64_t id;
 
-	if (gguf_u64(find(r, name), &id) && id < r->t->vocab.n)
+	if (gguf_u64(key_of(r, name), &id) && id < r->t->vocab.n)
 		return (uint32_t)id;
 	return otherwise < r->t->vocab.n ? otherwise : TOK_NONE;
 }
@@ -155,7 +151,7 @@ read_id(const struct reader *r, const char *name, uint32_t otherwise)
 /* ---- the kinds ---- */
 
 static enum tb_status
-make_llama(struct reader *r, const char *model)
+make_llama(struct tok_source *r, const char *model)
 {
 	struct tokenizer *t = r->t;
 	enum tb_status status;
@@ -173,41 +169,41 @@ make_llama(struct reader *r, const char *model)
 }
 
 static enum tb_status
-read_merges(struct reader *r)
+read_merge(struct tok_source *r, uint32_t rank, const struct gguf_kv *kv,
+	   const struct gguf_item *item)
 {
-	const struct gguf_kv *kv = find(r, "merges");
-	struct tb_buf joined = TB_BUF(1u << 26);
-	struct tok_bpe *b = &r->t->bpe;
-	struct gguf_array *a;
-	struct gguf_item item;
+	const char *cut = item->len > 2 ? memchr(item->s + 1, ' ', item->len - 2) : NULL;
+	size_t n = cut ? (size_t)(cut - item->s) : 0;
+
+	(void)kv;
+	if (!n)
+		return tb_fail(r->err, TB_EFORMAT, "%.200s: merge %u is no pair", r->f->path, rank);
+	return tok_bpe_put(&r->t->bpe, (struct tok_half){ item->s, n },
+			   (struct tok_half){ cut + 1, item->len - n - 1 }, rank, false, &r->joined,
+			   r->err);
+}
+
+static enum tb_status
+read_pairs(struct tok_source *r)
+{
+	const struct gguf_kv *kv = key_of(r, "merges");
 	enum tb_status status;
-	uint32_t rank = 0;
 
 	if (!kv || kv->type != GGUF_ARRAY || kv->elem != GGUF_STRING)
 		return tb_fail(r->err, TB_EFORMAT, "%.200s: no merges (tokenizer.ggml.merges)",
 			       r->f->path);
-	status = tok_bpe_room(b, (size_t)kv->count, r->err);
-	if (status || (status = gguf_array_open(&a, kv, r->f, r->err)))
-		return status;
-	while (!status && gguf_array_next(a, &item)) {
-		const char *cut = item.len > 2 ? memchr(item.s + 1, ' ', item.len - 2) : NULL;
-		size_t n = cut ? (size_t)(cut - item.s) : 0;
-
-		status = n ? tok_bpe_put(b, (struct tok_half){ item.s, n },
-					 (struct tok_half){ cut + 1, item.len - n - 1 }, rank,
-					 false, &joined, r->err)
-			   : tb_fail(r->err, TB_EFORMAT, "%.200s: merge %u is no pair",
-				     r->f->path, rank);
-		rank++;
-	}
-	tb_buf_free(&joined);
-	return status ? ((void)!gguf_array_close(a), status) : gguf_array_close(a);
+	status = tok_bpe_room(&r->t->bpe, (size_t)kv->count, r->err);
+	r->joined = TB_BUF(1u << 26);
+	if (!status)
+		status = each_item(r, kv, (size_t)kv->count, read_merge);
+	tb_buf_free(&r->joined);
+	return status;
 }
 
 static enum tb_status
-read_pre(struct reader *r, const char *model)
+read_pre(struct tok_source *r, const char *model)
 {
-	const struct gguf_kv *kv = find(r, "pre");
+	const struct gguf_kv *kv = key_of(r, "pre");
 	char *name = NULL;
 	enum tb_status status = TB_OK;
 
@@ -231,7 +227,7 @@ read_pre(struct reader *r, const char *model)
 }
 
 static enum tb_status
-make_gpt2(struct reader *r, const char *model)
+make_gpt2(struct tok_source *r, const char *model)
 {
 	struct tokenizer *t = r->t;
 	enum tb_status status = read_pre(r, model);
@@ -247,7 +243,7 @@ make_gpt2(struct reader *r, const char *model)
 	t->bpe.ignore_merges = r->pre->ignore_merges;
 	t->bpe.whole_newlines = r->pre->newlines;
 	t->bpe.byte_fallback = r->pre->raw;
-	status = read_merges(r);
+	status = read_pairs(r);
 	if (!status && r->pre->raw)
 		status = tok_seams_new(&t->bpe.seams, &t->vocab, r->err);
 	if (!status && r->pre->blanks)
@@ -262,7 +258,7 @@ make_gpt2(struct reader *r, const char *model)
 
 /* The token in front of a text is called cls or bos, the one behind it sep. */
 static enum tb_status
-make_bert(struct reader *r, const char *model)
+make_bert(struct tok_source *r, const char *model)
 {
 	struct tokenizer *t = r->t;
 	uint32_t sep = read_id(r, "seperator_token_id", 102);
@@ -289,7 +285,7 @@ make_bert(struct reader *r, const char *model)
 }
 
 static enum tb_status
-put_end(struct reader *r, bool wanted, uint32_t id, const char *name, struct token_ids *ids)
+put_end(struct tok_source *r, bool wanted, uint32_t id, const char *name, struct token_ids *ids)
 {
 	if (!wanted)
 		return TB_OK;
@@ -300,7 +296,7 @@ put_end(struct reader *r, bool wanted, uint32_t id, const char *name, struct tok
 }
 
 static enum tb_status
-read_ends(struct reader *r)
+read_ends(struct tok_source *r)
 {
 	enum tb_status status;
 
@@ -314,9 +310,9 @@ read_ends(struct reader *r)
 	return status ? status : put_end(r, r->add_eos, r->t->eos, "eos", &r->t->after);
 }
 
-static const struct kind {
+static const struct tok_kind {
 	const char *model;
-	enum tb_status (*make)(struct reader *r, const char *model);
+	enum tb_status (*make)(struct tok_source *r, const char *model);
 } kinds[] = {
 	{ "llama", make_llama },
 	{ "gpt2", make_gpt2 },
@@ -325,9 +321,9 @@ static const struct kind {
 };
 
 static enum tb_status
-load_kind(struct reader *r, const struct kind *k)
+read_source(struct tok_source *r, const struct tok_kind *k)
 {
-	enum tb_status status = read_vocab(r);
+	enum tb_status status = read_tokens(r);
 
 	if (!status)
 		status = k->make(r, k->model);
@@ -340,43 +336,25 @@ load_kind(struct reader *r, const struct kind *k)
 	return status ? status : tok_gguf_strip(r->t, r->g, r->f, r->err);
 }
 
-static enum tb_status
-load(struct reader *r)
-{
-	const struct gguf_kv *kv = find(r, "model");
-	const struct kind *k = NULL;
-	enum tb_status status;
-	char *model;
-
-	if (!kv)
-		return tb_fail(r->err, TB_ENOENT, "%.200s: has no tokenizer", r->f->path);
-	status = gguf_string(kv, r->f, NAME_MAX, &model, r->err);
-	if (status)
-		return status;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (!strcmp(kinds[i].model, model))
-			k = &kinds[i];
-	status = k ? load_kind(r, k)
-		   : tb_fail(r->err, TB_EUNSUP, "%.200s: a tokenizer of the kind \"%.80s\" "
-			     "(tokenizer.ggml.model) is not supported", r->f->path, model);
-	free(model);
-	return status;
-}
-
 enum tb_status
 tokenizer_from_gguf(struct tokenizer **out, const struct gguf *g, const struct tb_file *f,
 		    struct tb_err *err)
 {
-	struct reader r = { .t = tok_new(), .g = g, .f = f, .err = err };
-	enum tb_status status;
+	struct tok_source r = { .t = tok_new(), .g = g, .f = f, .err = err };
+	const struct gguf_kv *kv = key_of(&r, "model");
+	const struct tok_kind *k = NULL;
+	char *model = NULL;
+	enum tb_status status = !r.t ? tb_nomem(err)
+		: !kv ? tb_fail(err, TB_ENOENT, "%.200s: has no tokenizer", f->path)
+		: gguf_string(kv, f, NAME_MAX, &model, err);
 
-	*out = NULL;
-	if (!r.t)
-		return tb_nomem(err);
-	status = load(&r);
-	if (status)
-		tokenizer_free(r.t);
-	else
-		*out = r.t;
-	return status;
+	for (size_t i = 0; !status && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kinds[i].model, model))
+			k = &kinds[i];
+	if (!status)
+		status = k ? read_source(&r, k)
+			   : tb_fail(err, TB_EUNSUP, "%.200s: a tokenizer of the kind \"%.80s\" "
+				     "(tokenizer.ggml.model) is not supported", f->path, model);
+	free(model);
+	return tok_done(r.t, status, out);
 }

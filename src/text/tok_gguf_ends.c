@@ -21,65 +21,25 @@ enum meaning {
 	MEANINGS
 };
 
-static const struct spelled { const char *piece; enum meaning meaning; } spelled[] = {
-	{ "<|eot_id|>", ENDS },
-	{ "<|im_end|>", ENDS },
-	{ "<|end|>", ENDS },
-	{ "<|return|>", ENDS },
-	{ "<|call|>", ENDS },
-	{ "<|flush|>", ENDS },
-	{ "<|calls|>", ENDS },
-	{ "<end_of_turn>", ENDS },
-	{ "<|endoftext|>", ENDS },
-	{ "</s>", ENDS },
-	{ "<|eom_id|>", ENDS },
-	{ "<EOT>", ENDS },
-	{ "_<EOT>", ENDS },
-	{ "[EOT]", ENDS },
-	{ "[EOS]", ENDS },
-	{ "<|end_of_text|>", ENDS },
-	{ "<end_of_utterance>", ENDS },
-	{ "<eos>", ENDS },
-	{ "<turn|>", ENDS },
-	{ "<|tool_response>", ENDS },
-	{ "<\uff5cend\u2581of\u2581sentence\uff5c>", ENDS },
-	{ "[e~[", ENDS },
-	{ "<|fim_prefix|>", MARKUP },
-	{ "<fim-prefix>", MARKUP },
-	{ "<fim_prefix>", MARKUP },
-	{ "<\uff5cfim\u2581begin\uff5c>", MARKUP },
-	{ "<PRE>", MARKUP },
-	{ "\u2581<PRE>", MARKUP },
-	{ "<|code_prefix|>", MARKUP },
-	{ "<|fim_suffix|>", MARKUP },
-	{ "<fim-suffix>", MARKUP },
-	{ "<fim_suffix>", MARKUP },
-	{ "<\uff5cfim\u2581hole\uff5c>", MARKUP },
-	{ "<SUF>", MARKUP },
-	{ "\u2581<SUF>", MARKUP },
-	{ "<|code_suffix|>", MARKUP },
-	{ "<|fim_middle|>", MARKUP },
-	{ "<fim-middle>", MARKUP },
-	{ "<fim_middle>", MARKUP },
-	{ "<\uff5cfim\u2581end\uff5c>", MARKUP },
-	{ "<MID>", MARKUP },
-	{ "\u2581<MID>", MARKUP },
-	{ "<|code_middle|>", MARKUP },
-	{ "<|fim_pad|>", PAD },
-	{ "<fim-pad>", PAD },
-	{ "<fim_pad>", PAD },
-	{ "<PAD>", PAD },
-	{ "[PAD]", PAD },
-	{ "<|fim_repo|>", REPO },
-	{ "<|repo_name|>", REPO },
-	{ "<fim-repo>", REPO },
-	{ "<REPO>", REPO },
-	{ "<reponame>", REPO },
-	{ "<|file_sep|>", FILE_SEP },
-	{ "<|channel|>", TEXT },
-	{ "<|message|>", TEXT },
-	{ "<|start|>", TEXT },
-	{ "<|constrain|>", TEXT },
+/* Separated by blanks; where only the first counts, in this order. */
+static const struct { enum meaning meaning; const char *pieces; } spelled[] = {
+	{ ENDS,
+	  "<|eot_id|> <|im_end|> <|end|> <|return|> <|call|> <|flush|> "
+	  "<|calls|> <end_of_turn> <|endoftext|> </s> <|eom_id|> <EOT> "
+	  "_<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance> <eos> "
+	  "<turn|> <|tool_response> <\uff5cend\u2581of\u2581sentence\uff5c> "
+	  "[e~[" },
+	{ MARKUP,
+	  "<|fim_prefix|> <fim-prefix> <fim_prefix> "
+	  "<\uff5cfim\u2581begin\uff5c> <PRE> \u2581<PRE> <|code_prefix|> "
+	  "<|fim_suffix|> <fim-suffix> <fim_suffix> "
+	  "<\uff5cfim\u2581hole\uff5c> <SUF> \u2581<SUF> <|code_suffix|> "
+	  "<|fim_middle|> <fim-middle> <fim_middle> "
+	  "<\uff5cfim\u2581end\uff5c> <MID> \u2581<MID> <|code_middle|>" },
+	{ PAD, "<|fim_pad|> <fim-pad> <fim_pad> <PAD> [PAD]" },
+	{ REPO, "<|fim_repo|> <|repo_name|> <fim-repo> <REPO> <reponame>" },
+	{ FILE_SEP, "<|file_sep|>" },
+	{ TEXT, "<|channel|> <|message|> <|start|> <|constrain|>" },
 };
 
 /* Keys of ids that end a generation; what a key names is not looked for. */
@@ -93,13 +53,13 @@ static const struct { const char *key; enum meaning meaning; } keys[] = {
 };
 
 static bool
-has(const struct tokenizer *t, const char *piece, uint32_t *id)
+has_piece(const struct tokenizer *t, const char *piece, uint32_t *id)
 {
 	return tok_vocab_find(&t->vocab, piece, strlen(piece), id);
 }
 
 static enum tb_status
-put(struct tokenizer *t, uint32_t id, struct tb_err *err)
+add_end(struct tokenizer *t, uint32_t id, struct tb_err *err)
 {
 	for (size_t i = 0; i < t->ends.n; i++)
 		if (t->ends.v[i] == id)
@@ -125,16 +85,20 @@ take_spelled(struct tokenizer *t, bool found[MEANINGS], struct tb_err *err)
 	enum tb_status status = TB_OK;
 	uint32_t id;
 
-	for (size_t i = 0; i < sizeof(spelled) / sizeof(*spelled) && !status; i++) {
+	for (size_t i = 0; i < sizeof(spelled) / sizeof(*spelled); i++) {
 		enum meaning m = spelled[i].meaning;
 		bool only = m == PAD || m == REPO || m == FILE_SEP;
+		size_t n;
 
-		if (!has(t, spelled[i].piece, &id) || (only && found[m]))
-			continue;
-		t->vocab.piece[id].type = m == TEXT ? TOKEN_USER : TOKEN_CONTROL;
-		found[m] = true;
-		if (m == ENDS || only)
-			status = put(t, id, err);
+		for (const char *p = spelled[i].pieces; *p && !status; p += n + (p[n] == ' ')) {
+			n = strcspn(p, " ");
+			if (!tok_vocab_find(&t->vocab, p, n, &id) || (only && found[m]))
+				continue;
+			t->vocab.piece[id].type = m == TEXT ? TOKEN_USER : TOKEN_CONTROL;
+			found[m] = true;
+			if (m == ENDS || only)
+				status = add_end(t, id, err);
+		}
 	}
 	return status;
 }
@@ -145,13 +109,13 @@ static void
 take_back(struct tokenizer *t)
 {
 	uint32_t end, id;
-	bool calls = has(t, "<|call|>", &id), returns = has(t, "<|return|>", &id);
+	bool calls = has_piece(t, "<|call|>", &id), returns = has_piece(t, "<|return|>", &id);
 
-	calls |= has(t, "<|calls|>", &id);
-	returns |= has(t, "<|flush|>", &id);
-	if (calls && returns && has(t, "<|end|>", &end))
+	calls |= has_piece(t, "<|calls|>", &id);
+	returns |= has_piece(t, "<|flush|>", &id);
+	if (calls && returns && has_piece(t, "<|end|>", &end))
 		take_out(t, end, TOKEN_USER);
-	if (has(t, "<|tool_response>", &id) && has(t, "</s>", &end))
+	if (has_piece(t, "<|tool_response>", &id) && has_piece(t, "</s>", &end))
 		take_out(t, end, TOKEN_NORMAL);
 }
 
@@ -172,7 +136,7 @@ take_list(struct tokenizer *t, const struct gguf_kv *kv, const struct tb_file *f
 		return status;
 	while (!status && gguf_array_next(a, &item))
 		if (gguf_number_u64(kv->elem, item.bits, &id) && id < t->vocab.n)
-			status = put(t, (uint32_t)id, err);
+			status = add_end(t, (uint32_t)id, err);
 	return status ? ((void)!gguf_array_close(a), status) : gguf_array_close(a);
 }
 
@@ -193,12 +157,12 @@ tok_gguf_ends(struct tokenizer *t, const struct gguf *g, const struct tb_file *f
 	uint64_t id;
 
 	if (t->eos != TOK_NONE)
-		status = put(t, t->eos, err);
+		status = add_end(t, t->eos, err);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys) && !status; i++) {
 		if (!gguf_u64(gguf_find(g, keys[i].key), &id) || id >= t->vocab.n)
 			continue;
 		found[keys[i].meaning] = true;
-		status = put(t, (uint32_t)id, err);
+		status = add_end(t, (uint32_t)id, err);
 	}
 	if (!status)
 		status = take_list(t, gguf_find(g, "tokenizer.ggml.eos_token_ids"), f, err);
@@ -230,27 +194,18 @@ static const struct strip {
 
 static const char *const keeps[] = { "<unk>", "<s>", "<|endoftext|>" };
 
-static bool
-strips_token(const struct strip *s, const char *piece)
-{
-	if (s->piece)
-		return !strcmp(piece, s->piece);
-	for (size_t i = 0; i < sizeof(keeps) / sizeof(*keeps); i++)
-		if (!strcmp(piece, keeps[i]))
-			return false;
-	return true;
-}
-
 static void
-apply(struct tokenizer *t, const struct strip *s)
+apply_strip(struct tokenizer *t, const struct strip *s)
 {
 	for (size_t i = 0; i < t->raw.n; i++) {
 		struct tok_added *a = &t->raw.v[i];
+		const char *piece = t->vocab.piece[a->id].s;
+		bool applies = s->piece ? !strcmp(piece, s->piece) : true;
 
-		if (!strips_token(s, t->vocab.piece[a->id].s))
-			continue;
-		a->lstrip |= s->left;
-		a->rstrip |= !s->left;
+		for (size_t k = 0; !s->piece && k < sizeof(keeps) / sizeof(*keeps); k++)
+			applies &= strcmp(piece, keeps[k]) != 0;
+		a->lstrip |= applies && s->left;
+		a->rstrip |= applies && !s->left;
 	}
 }
 
@@ -271,7 +226,7 @@ tok_gguf_strip(struct tokenizer *t, const struct gguf *g, const struct tb_file *
 		if (status == TB_ENOMEM || status == TB_EIO)
 			return tb_fail(err, status, "%s", ignored.msg);
 		if (!status && tb_contains(value, strips[i].part))
-			apply(t, &strips[i]);
+			apply_strip(t, &strips[i]);
 		free(value);
 	}
 	return TB_OK;

@@ -92,16 +92,6 @@ before(const struct candidate *a, const struct candidate *b)
 	return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
 }
 
-static void
-heap_push(struct merger *g, struct candidate c)
-{
-	size_t i = g->nheap++;
-
-	for (; i && before(&c, &g->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		g->heap[i] = g->heap[(i - 1) / 2];
-	g->heap[i] = c;
-}
-
 static struct candidate
 heap_pop(struct merger *g)
 {
@@ -122,7 +112,7 @@ heap_pop(struct merger *g)
 
 /* The pair as it is now. */
 static struct joined
-now(const struct merger *g, uint32_t at, uint32_t right_at)
+joined_now(const struct merger *g, uint32_t at, uint32_t right_at)
 {
 	uint32_t end = g->next[right_at];
 
@@ -132,13 +122,17 @@ now(const struct merger *g, uint32_t at, uint32_t right_at)
 static void
 consider(struct merger *g, uint32_t at, uint32_t right_at)
 {
-	struct joined p;
+	struct candidate c = { TOK_NONE, at, right_at };
+	size_t i = g->nheap;
 
-	if (at == TOK_NONE || right_at == TOK_NONE)
+	if (at != TOK_NONE && right_at != TOK_NONE)
+		c.rank = joined_now(g, at, right_at).rank;
+	if (c.rank == TOK_NONE)
 		return;
-	p = now(g, at, right_at);
-	if (p.rank != TOK_NONE)
-		heap_push(g, (struct candidate){ p.rank, at, right_at });
+	for (; i && before(&c, &g->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		g->heap[i] = g->heap[(i - 1) / 2];
+	g->heap[i] = c;
+	g->nheap++;
 }
 
 static void
@@ -152,7 +146,7 @@ merge_all(struct merger *g)
 
 		if (id[c.at] == TOK_NONE || g->next[c.at] != c.right_at)
 			continue;
-		p = now(g, c.at, c.right_at);
+		p = joined_now(g, c.at, c.right_at);
 		if (p.rank != c.rank)
 			continue;	/* a neighbour has changed meanwhile */
 		id[c.at] = p.id;

@@ -17,34 +17,9 @@ struct range { uint32_t first, last; const char *category; };
 static struct range *ranges;		/* for as long as the process lives */
 static size_t nranges, cap;
 
+/* What of the known text the code matches. */
 static void
-add(uint32_t cp)
-{
-	const char *category = utf8proc_category_string((int32_t)cp);
-	struct range *last = nranges ? &ranges[nranges - 1] : NULL;
-
-	if (last && last->last + 1 == cp && !strcmp(last->category, category))
-		last->last = cp;
-	else if (tb_grow(&ranges, &cap, nranges + 1, sizeof(*ranges)))
-		ranges[nranges++] = (struct range){ cp, cp, category };
-}
-
-/* What utf8proc knows, as one text. */
-static void
-put_known(struct tb_buf *out)
-{
-	char s[4];
-
-	for (uint32_t cp = 0x80; cp <= 0x10ffff; cp++) {
-		utf8proc_category_t k = utf8proc_category((int32_t)cp);
-
-		if (k != UTF8PROC_CATEGORY_CN && k != UTF8PROC_CATEGORY_CS && k != UTF8PROC_CATEGORY_CO)
-			tb_buf_add(out, s, tb_utf8_put(cp, s));
-	}
-}
-
-static void
-find_in(const pcre2_code *code, const struct tb_buf *known)
+find_ranges(const pcre2_code *code, const struct tb_buf *known)
 {
 	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
 	uint32_t cp;
@@ -54,18 +29,25 @@ find_in(const pcre2_code *code, const struct tb_buf *known)
 		const PCRE2_SIZE *hit = pcre2_get_ovector_pointer(data);
 
 		for (at = hit[0]; at < hit[1];) {
+			struct range *last = nranges ? &ranges[nranges - 1] : NULL;
+			const char *category;
+
 			at += tb_utf8_next(known->p + at, known->len - at, &cp);
-			add(cp);
+			category = utf8proc_category_string((int32_t)cp);
+			if (last && last->last + 1 == cp && !strcmp(last->category, category))
+				last->last = cp;
+			else if (tb_grow(&ranges, &cap, nranges + 1, sizeof(*ranges)))
+				ranges[nranges++] = (struct range){ cp, cp, category };
 		}
 	}
 	pcre2_match_data_free(data);
 }
 
 static void
-find(void)
+find_newer(void)
 {
-	struct tb_buf known = TB_BUF(8u << 20);
-	char theirs[64] = "";
+	struct tb_buf known = TB_BUF(8u << 20);		/* what utf8proc knows, as one text */
+	char theirs[64] = "", s[4];
 	PCRE2_SIZE at;
 	pcre2_code *code;
 	int error;
@@ -76,10 +58,15 @@ find(void)
 		return;
 	code = pcre2_compile((PCRE2_SPTR)"\\p{Cn}+", PCRE2_ZERO_TERMINATED, PCRE2_UTF, &error, &at,
 			     NULL);
-	put_known(&known);
+	for (uint32_t cp = 0x80; cp <= 0x10ffff; cp++) {
+		utf8proc_category_t k = utf8proc_category((int32_t)cp);
+
+		if (k != UTF8PROC_CATEGORY_CN && k != UTF8PROC_CATEGORY_CS && k != UTF8PROC_CATEGORY_CO)
+			tb_buf_add(&known, s, tb_utf8_put(cp, s));
+	}
 	if (code && known.len && !tb_buf_failed(&known)) {
 		(void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
-		find_in(code, &known);
+		find_ranges(code, &known);
 	}
 	pcre2_code_free(code);
 	tb_buf_free(&known);
@@ -87,7 +74,7 @@ find(void)
 
 /* New ideographs come on planes of their own. */
 static bool
-has(const struct range *r, const char *property, size_t len)
+has_property(const struct range *r, const char *property, size_t len)
 {
 	bool letter = r->category[0] == 'L';
 
@@ -109,8 +96,8 @@ tok_newer_put(const char *property, size_t len, struct tb_buf *out)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, find);
+	pthread_once(&once, find_newer);
 	for (size_t i = 0; i < nranges; i++)
-		if (has(&ranges[i], property, len))
+		if (has_property(&ranges[i], property, len))
 			tb_buf_printf(out, "\\x{%x}-\\x{%x}", ranges[i].first, ranges[i].last);
 }

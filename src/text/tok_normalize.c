@@ -62,7 +62,7 @@ static const struct norm_row {
 };
 
 static enum tb_status
-read_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
+normalizer_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
 {
 	struct tok_normalizer *t = to;
 
@@ -89,7 +89,7 @@ tok_normalizer_new(struct tok_normalizer *t, const cJSON *spec, struct tb_err *e
 	enum tb_status status;
 
 	*t = (struct tok_normalizer){ 0 };
-	status = tok_stages(spec, "normalizer", "normalizers", read_stage, t, err);
+	status = tok_stages(spec, "normalizer", "normalizers", normalizer_stage, t, err);
 	if (status)
 		tok_normalizer_free(t);
 	return status;

@@ -65,7 +65,7 @@ read_template(struct tokenizer *t, const cJSON *spec, struct tb_err *err)
 }
 
 static enum tb_status
-read_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
+ends_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
 {
 	struct tokenizer *t = to;
 	enum tb_status status;
@@ -116,7 +116,7 @@ enum tb_status
 tok_read_ends(struct tokenizer *t, const cJSON *doc, const cJSON *config, struct tb_err *err)
 {
 	enum tb_status status = tok_stages(json_get(doc, "post_processor"), "post-processor",
-					   "processors", read_stage, t, err);
+					   "processors", ends_stage, t, err);
 
 	t->bos = tok_named(t, config, "bos_token");
 	t->eos = tok_named(t, config, "eos_token");

@@ -176,18 +176,6 @@ find_regex(const struct tok_regex *re, struct tok_matcher *matcher, const char *
 }
 
 static void
-find_literal(const struct tok_pattern *p, const char *s, size_t len, struct tok_match *m)
-{
-	const char *hit = memmem(s + m->from, len - m->from, p->literal, p->literal_len);
-
-	m->found = hit != NULL;
-	if (hit) {
-		m->start = (size_t)(hit - s);
-		m->end = m->start + p->literal_len;
-	}
-}
-
-static void
 find_class(tok_class *cls, const char *s, size_t len, struct tok_match *m)
 {
 	size_t i = m->from, n;
@@ -211,6 +199,7 @@ tok_pattern_next(const struct tok_pattern *p, struct tok_matcher *matcher, const
 		 size_t len, struct tok_match *m, struct tb_err *err)
 {
 	size_t last = m->end;
+	const char *hit;
 	uint32_t cp;
 
 	for (;;) {
@@ -221,10 +210,11 @@ tok_pattern_next(const struct tok_pattern *p, struct tok_matcher *matcher, const
 			return TB_OK;
 		if (p->regex)
 			status = find_regex(p->regex, matcher, s, len, m, err);
-		else if (p->literal)
-			find_literal(p, s, len, m);
-		else
+		else if (!p->literal)
 			find_class(p->cls, s, len, m);
+		else if ((hit = memmem(s + m->from, len - m->from, p->literal, p->literal_len)))
+			*m = (struct tok_match){ (size_t)(hit - s), (size_t)(hit - s) + p->literal_len,
+						 m->from, true, m->again };
 		if (status || !m->found)
 			return status;
 		if (m->start < m->end || !m->again || m->start != last)

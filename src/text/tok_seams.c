@@ -11,17 +11,9 @@
 #define BITS 20			/* 128 KiB: the pairs of a text in one script stay in the cache */
 
 static size_t
-slot(uint32_t a, uint32_t b)
+pair_slot(uint32_t a, uint32_t b)
 {
 	return (size_t)(tb_hash_pair(a, b) >> (64 - BITS));
-}
-
-static bool
-joined(const struct tok_seams *s, uint32_t a, uint32_t b)
-{
-	size_t i = slot(a, b);
-
-	return s->bit[i / 64] >> (i % 64) & 1;
 }
 
 enum tb_status
@@ -38,7 +30,7 @@ tok_seams_new(struct tok_seams *s, const struct tok_vocab *vocab, struct tb_err 
 			size_t n = tb_utf8_next(p->s + at, p->len - at, &cp);
 
 			if (at)
-				s->bit[slot(last, cp) / 64] |= 1ull << slot(last, cp) % 64;
+				s->bit[pair_slot(last, cp) / 64] |= 1ull << pair_slot(last, cp) % 64;
 			at += n;
 		}
 	}
@@ -59,8 +51,11 @@ tok_seams_next(const struct tok_seams *s, const struct tok_vocab *known, const c
 	uint32_t last = 0, cp, id;
 
 	for (size_t at = 0, n; at < len; at += n, last = cp) {
+		size_t pair;
+
 		n = tb_utf8_next(text + at, len - at, &cp);
-		if (at && !joined(s, last, cp) &&
+		pair = pair_slot(last, cp);
+		if (at && !(s->bit[pair / 64] >> (pair % 64) & 1) &&
 		    (!known || tok_vocab_find(known, text + at, n, &id)))
 			return at;
 	}

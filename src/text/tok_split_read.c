@@ -209,7 +209,7 @@ static const struct split_row {
 };
 
 static enum tb_status
-read_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
+split_stage(void *to, const cJSON *spec, const char *type, struct tb_err *err)
 {
 	for (size_t i = 0; i < sizeof(split_rows) / sizeof(*split_rows); i++)
 		if (!strcmp(type, split_rows[i].type))
@@ -223,7 +223,7 @@ tok_splitter_new(struct tok_splitter *t, const cJSON *spec, struct tb_err *err)
 	enum tb_status status;
 
 	*t = (struct tok_splitter){ 0 };
-	status = tok_stages(spec, "pre-tokenizer", "pretokenizers", read_stage, t, err);
+	status = tok_stages(spec, "pre-tokenizer", "pretokenizers", split_stage, t, err);
 	if (status)
 		tok_splitter_free(t);
 	return status;

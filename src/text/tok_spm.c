@@ -12,6 +12,7 @@
 #include "src/base/mem.h"
 #include "src/format/protobuf.h"
 #include "src/text/tok.h"
+#include "src/text/tok_json.h"
 
 #define WHAT "tokenizer.model"
 
@@ -142,7 +143,7 @@ read_model(struct spm *s, struct pb_message m)
 }
 
 static enum tb_status
-check(const struct spm *s)
+check_kind(const struct spm *s)
 {
 	static const char *const kinds[] = { [SPM_UNIGRAM] = "unigram", [SPM_WORD] = "word",
 					     [SPM_CHAR] = "character" };
@@ -192,12 +193,12 @@ read_ends(struct spm *s, const cJSON *config)
 }
 
 static enum tb_status
-load(struct spm *s, const void *model, size_t len, const cJSON *config)
+read_spm(struct spm *s, const void *model, size_t len, const cJSON *config)
 {
 	enum tb_status status = read_model(s, pb_open(model, len, WHAT));
 
 	if (!status)
-		status = check(s);
+		status = check_kind(s);
 	if (!status)
 		status = tok_make_spm(s->t, s->prefix, s->err);
 	if (status)
@@ -219,21 +220,12 @@ tokenizer_from_spm(struct tokenizer **out, const void *model, size_t len,
 	/* what a file leaves out; -1 as it is written there */
 	struct spm s = { .t = tok_new(), .kind = SPM_UNIGRAM, .bos = 1, .eos = 2, .prefix = true,
 			 .few_blanks = true, .marks = true, .err = err };
-	enum tb_status status = TB_OK;
 	cJSON *config = NULL;
+	enum tb_status status = s.t ? tok_config(&config, config_json, config_len, err)
+				    : tb_nomem(err);
 
-	*out = NULL;
-	if (!s.t)
-		return tb_nomem(err);
-	if (config_json)
-		status = json_parse_python(&config, config_json, config_len,
-					   "tokenizer_config.json", err);
 	if (!status)
-		status = load(&s, model, len, config);
+		status = read_spm(&s, model, len, config);
 	json_free(config);
-	if (status)
-		tokenizer_free(s.t);
-	else
-		*out = s.t;
-	return status;
+	return tok_done(s.t, status, out);
 }

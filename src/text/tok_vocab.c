@@ -99,3 +99,12 @@ tok_vocab_free(struct tok_vocab *v)
 	free(v->score);
 	*v = (struct tok_vocab){ 0 };
 }
+
+bool
+tok_ids_push(struct token_ids *out, uint32_t id)
+{
+	if (!tb_grow(&out->v, &out->cap, out->n + 1, sizeof(*out->v)))
+		return false;
+	out->v[out->n++] = id;
+	return true;
+}

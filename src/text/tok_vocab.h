@@ -37,4 +37,6 @@ enum tb_status tok_vocab_add(struct tok_vocab *v, const char *s, size_t len, uin
 			     struct tb_err *err) TB_MUST_USE;
 bool tok_vocab_find(const struct tok_vocab *v, const char *s, size_t len, uint32_t *id);
 void tok_vocab_free(struct tok_vocab *v);
+
+bool tok_ids_push(struct token_ids *out, uint32_t id);	/* false: no memory */
 #endif

@@ -12,9 +12,8 @@
 #include "src/text/tok_uni.h"
 
 #define WORD_MAX 100		/* characters; longer words are unknown */
-#define MARK "\xe2\x96\x81"
 
-struct words {
+struct wpm_words {
 	const struct tok_wpm *w;
 	const struct tok_vocab *vocab;
 	struct token_ids *out;
@@ -23,18 +22,9 @@ struct words {
 	bool nomem;
 };
 
-static void
-push(struct words *g, uint32_t id)
-{
-	if (!tb_grow(&g->out->v, &g->out->cap, g->out->n + 1, sizeof(*g->out->v)))
-		g->nomem = true;
-	else
-		g->out->v[g->out->n++] = id;
-}
-
 /* The longest piece at s; its length, 0 if there is none. */
 static size_t
-longest(const struct words *g, const char *s, size_t len, uint32_t *id)
+longest(const struct wpm_words *g, const char *s, size_t len, uint32_t *id)
 {
 	if (len > g->w->longest)
 		len = g->w->longest;
@@ -45,7 +35,7 @@ longest(const struct words *g, const char *s, size_t len, uint32_t *id)
 
 /* All of the word in pieces, or the unknown token. */
 static void
-end_word(struct words *g)
+end_word(struct wpm_words *g)
 {
 	size_t before = g->out->n, n = 0;
 	uint32_t id = 0;
@@ -56,48 +46,33 @@ end_word(struct words *g)
 		n = longest(g, g->word.p + at, g->word.len - at, &id);
 		if (!n)
 			break;
-		push(g, id);
+		g->nomem |= !tok_ids_push(g->out, id);
 	}
 	if (!n || g->chars > WORD_MAX) {
 		g->out->n = before;
 		if (g->w->unk < g->vocab->n)
-			push(g, g->w->unk);
+			g->nomem |= !tok_ids_push(g->out, g->w->unk);
 	}
 	tb_buf_clear(&g->word);
 	g->chars = 0;
 }
 
-static void
-add_char(struct words *g, uint32_t cp)
-{
-	char utf8[4];
-
-	if (!g->chars)
-		tb_buf_str(&g->word, MARK);
-	if (g->chars++ <= WORD_MAX)
-		tb_buf_add(&g->word, utf8, tb_utf8_put(cp, utf8));
-}
-
-/* Written without blanks: each is a word. */
+/* Signs, and ideographs, which are written without blanks: each is a word. */
 static bool
-is_ideograph(uint32_t cp)
+is_word_itself(uint32_t cp)
 {
-	return (cp >= 0x4e00 && cp <= 0x9fff) || (cp >= 0x3400 && cp <= 0x4dbf) ||
+	return tok_is_punct(cp) || (cp >= 0x4e00 && cp <= 0x9fff) || (cp >= 0x3400 && cp <= 0x4dbf) ||
 	       (cp >= 0x20000 && cp <= 0x2a6df) || (cp >= 0x2a700 && cp <= 0x2b73f) ||
 	       (cp >= 0x2b740 && cp <= 0x2b81f) || (cp >= 0x2b920 && cp <= 0x2ceaf) ||
 	       (cp >= 0xf900 && cp <= 0xfaff) || (cp >= 0x2f800 && cp <= 0x2fa1f);
 }
 
-static bool
-stands_alone(uint32_t cp)
-{
-	return tok_is_punct(cp) || is_ideograph(cp);
-}
-
 static void
-take(struct words *g, uint32_t cp)
+take_char(struct wpm_words *g, uint32_t cp)
 {
 	utf8proc_category_t cat = utf8proc_category((utf8proc_int32_t)cp);
+	char utf8[4];
+	bool alone;
 
 	if (tok_is_space(cp)) {
 		end_word(g);
@@ -108,10 +83,14 @@ take(struct words *g, uint32_t cp)
 		return;
 	if (g->w->lowercase)
 		cp = (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
-	if (stands_alone(cp))
+	alone = is_word_itself(cp);
+	if (alone)
 		end_word(g);
-	add_char(g, cp);
-	if (stands_alone(cp))
+	if (!g->chars)
+		tb_buf_str(&g->word, TOK_MARK);
+	if (g->chars++ <= WORD_MAX)
+		tb_buf_add(&g->word, utf8, tb_utf8_put(cp, utf8));
+	if (alone)
 		end_word(g);
 }
 
@@ -119,7 +98,7 @@ enum tb_status
 tok_wpm_encode(const struct tok_wpm *w, const struct tok_vocab *vocab, const char *s, size_t len,
 	       struct token_ids *out, struct tb_err *err)
 {
-	struct words g = { .w = w, .vocab = vocab, .out = out };
+	struct wpm_words g = { .w = w, .vocab = vocab, .out = out };
 	utf8proc_int32_t part[32];
 	uint32_t cp;
 	int bound = 0;
@@ -132,9 +111,9 @@ tok_wpm_encode(const struct tok_wpm *w, const struct tok_vocab *vocab, const cha
 		n = w->strip_accents ? utf8proc_decompose_char((utf8proc_int32_t)cp, part, 32,
 							       UTF8PROC_DECOMPOSE, &bound) : 0;
 		if (n < 1 || n > 32)
-			take(&g, cp);
+			take_char(&g, cp);
 		for (utf8proc_ssize_t k = 0; k < n && n <= 32; k++)
-			take(&g, (uint32_t)part[k]);
+			take_char(&g, (uint32_t)part[k]);
 	}
 	end_word(&g);
 	g.nomem |= tb_buf_failed(&g.word);
