@@ -95,9 +95,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/inspect/inspect.c \
 	src/ops/inspect/inspect.h \
 	src/ops/inspect/inspect_dist.c \
-	src/ops/inspect/inspect_dist.h \
 	src/ops/inspect/inspect_kept.c \
-	src/ops/inspect/inspect_kept.h \
+	src/ops/inspect/inspect_run.h \
 	src/ops/inspect/inspect_window.c
 
 src_ops_libops_a_SOURCES += \

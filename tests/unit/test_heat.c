@@ -10,7 +10,7 @@
 #include "src/base/mem.h"
 #include "src/model/values.h"
 #include "src/ops/inspect/inspect.h"
-#include "src/ops/inspect/inspect_dist.h"
+#include "src/ops/inspect/inspect_run.h"
 #include "tests/unit/tensors.h"
 
 /* ---- quantiles ---- */

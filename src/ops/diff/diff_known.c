@@ -83,25 +83,18 @@ kept_digest(struct db *db, const struct model *m, const struct diff_side *s,
 	return found;
 }
 
-static bool
-same_digests(const struct known *k, const struct diff_row *row)
-{
-	uint8_t a[TB_SHA256_LEN], b[TB_SHA256_LEN];
-
-	return kept_digest(k->db, k->req->a, &row->a, a) &&
-	       kept_digest(k->db, k->req->b, &row->b, b) &&
-	       !memcmp(a, b, TB_SHA256_LEN);
-}
-
 static void
 mark_known(const struct known *k, struct diff_result *out)
 {
 	for (size_t i = 0; i < out->n; i++) {
 		struct diff_row *row = &out->rows[i];
+		uint8_t a[TB_SHA256_LEN], b[TB_SHA256_LEN];
 
 		if (row->verdict != DIFF_VALUES || !diff_same_coding(row))
 			continue;
-		if (!same_places(k, row) && !same_digests(k, row))
+		if (!same_places(k, row) &&
+		    (!kept_digest(k->db, k->req->a, &row->a, a) ||
+		     !kept_digest(k->db, k->req->b, &row->b, b) || memcmp(a, b, TB_SHA256_LEN)))
 			continue;
 		row->verdict = DIFF_SAME;
 		row->known = true;

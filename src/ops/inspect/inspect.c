@@ -13,8 +13,7 @@
 #include "src/base/text.h"
 #include "src/model/values.h"
 #include "src/ops/home/home.h"
-#include "src/ops/inspect/inspect_dist.h"
-#include "src/ops/inspect/inspect_kept.h"
+#include "src/ops/inspect/inspect_run.h"
 #include "src/quant/stats.h"
 
 #define CHUNK (1u << 20)		/* elements between two looks at the cancel flag */
@@ -26,35 +25,16 @@
 struct pass {
 	struct values *values;
 	struct tb_job *job;
+	enum dtype d;			/* in which elements are looked at */
+	bool raw;			/* they are stored so */
 	uint64_t elems, chunk;		/* chunk: elements, a multiple of CHUNK */
+	size_t chunks;
 	uint64_t bytes;			/* of all parts */
 	struct stats *stats;		/* one a chunk; NULL in the second pass */
 	struct stats_bins *bins;	/* one a worker */
 	struct dist_pass dist;		/* of the first pass */
 	atomic_bool stop;
 };
-
-static bool
-has_kernel(const struct values *r)
-{
-	enum dtype d = r->t->scheme.dtype;
-
-	return scheme_is_plain(&r->t->scheme) && (d == DT_F32 || d == DT_BF16 || d == DT_F16);
-}
-
-static void
-take_floats(struct pass *p, const void *src, size_t n, uint64_t first, struct stats *stats,
-	    unsigned worker)
-{
-	enum dtype d = has_kernel(p->values) ? p->values->t->scheme.dtype : DT_F32;
-
-	if (!stats) {
-		stats_bin(&p->bins[worker], d, src, n);
-		return;
-	}
-	stats_add(stats, d, src, n, first);
-	dist_add(&p->dist, worker, src, n, first);
-}
 
 static void
 take_wide(struct pass *p, uint64_t first, size_t n, struct stats *stats, unsigned worker)
@@ -77,17 +57,22 @@ take_wide(struct pass *p, uint64_t first, size_t n, struct stats *stats, unsigne
 static void
 take_piece(struct pass *p, uint64_t first, size_t n, struct stats *stats, unsigned worker)
 {
-	const struct values *r = p->values;
+	const void *src;
 	float v[PIECE];
 
-	if (has_kernel(r)) {
-		take_floats(p, values_plain_at(r, first), n, first, stats, worker);
-	} else if (values_wide(r)) {
+	if (values_wide(p->values)) {
 		take_wide(p, first, n, stats, worker);
-	} else {
-		values_f32(r, first, n, v);
-		take_floats(p, v, n, first, stats, worker);
+		return;
 	}
+	src = p->raw ? values_plain_at(p->values, first) : v;
+	if (!p->raw)
+		values_f32(p->values, first, n, v);
+	if (!stats) {
+		stats_bin(&p->bins[worker], p->d, src, n);
+		return;
+	}
+	stats_add(stats, p->d, src, n, first);
+	dist_add(&p->dist, worker, src, n, first);
 }
 
 static void
@@ -110,21 +95,12 @@ run_chunk(void *arg, size_t i, unsigned worker)
 	}
 }
 
-static size_t
-count_chunks(struct pass *p)
-{
-	uint64_t all = (p->elems + CHUNK - 1) / CHUNK, each = (all + CHUNKS_MAX - 1) / CHUNKS_MAX;
-
-	p->chunk = (each ? each : 1) * CHUNK;
-	return (size_t)((p->elems + p->chunk - 1) / p->chunk);
-}
-
 static enum tb_status
-run_pass(struct op_ctx *ctx, struct pass *p, size_t chunks, struct tb_err *err)
+run_pass(struct op_ctx *ctx, struct pass *p, struct tb_err *err)
 {
 	enum tb_status status;
 
-	tb_pool_each(ctx->pool, chunks, run_chunk, p);
+	tb_pool_each(ctx->pool, p->chunks, run_chunk, p);
 	status = tb_job_check(p->job, err);
 	return status ? status : values_check(p->values, err);
 }
@@ -148,21 +124,18 @@ set_stats(struct value_stats *out, const struct stats *s, uint64_t elems)
 static enum tb_status
 gather_stats(struct op_ctx *ctx, struct pass *p, struct stats *all, struct tb_err *err)
 {
-	enum dtype d = has_kernel(p->values) ? p->values->t->scheme.dtype : DT_F32;
-	size_t chunks = count_chunks(p);
-	enum tb_status status;
+	enum tb_status status = dist_init(&p->dist, tb_pool_size(ctx->pool), p->d, p->elems, err);
 
 	stats_init(all);
-	status = dist_init(&p->dist, tb_pool_size(ctx->pool), d, p->elems, err);
 	if (status)
 		return status;
-	p->stats = tb_calloc(chunks, sizeof(*p->stats));
+	p->stats = tb_calloc(p->chunks, sizeof(*p->stats));
 	if (!p->stats)
 		return tb_nomem(err);
-	for (size_t i = 0; i < chunks; i++)
+	for (size_t i = 0; i < p->chunks; i++)
 		stats_init(&p->stats[i]);
-	status = run_pass(ctx, p, chunks, err);
-	for (size_t i = 0; i < chunks; i++)
+	status = run_pass(ctx, p, err);
+	for (size_t i = 0; i < p->chunks; i++)
 		stats_merge(all, &p->stats[i]);
 	free(p->stats);
 	p->stats = NULL;
@@ -189,7 +162,7 @@ histogram(struct op_ctx *ctx, struct pass *p, const struct stats *s, struct insp
 		return tb_nomem(err);
 	for (unsigned w = 0; w < workers; w++)
 		p->bins[w] = (struct stats_bins){ .lo = h->lo, .hi = h->hi, .bins = h->n };
-	status = run_pass(ctx, p, count_chunks(p), err);
+	status = run_pass(ctx, p, err);
 	for (unsigned w = 0; w < workers; w++)
 		for (unsigned i = 0; i < h->n; i++)
 			h->count[i] += p->bins[w].count[i];
@@ -199,17 +172,23 @@ histogram(struct op_ctx *ctx, struct pass *p, const struct stats *s, struct insp
 
 static enum tb_status
 inspect_compute(struct op_ctx *ctx, const struct inspect_request *req, struct inspect_result *out,
-	struct tb_job *job, struct tb_err *err)
+		struct tb_job *job, struct tb_err *err)
 {
+	const struct tensor *t = req->tensor;
+	enum dtype d = t->scheme.dtype;
+	bool raw = scheme_is_plain(&t->scheme) && (d == DT_F32 || d == DT_BF16 || d == DT_F16);
+	uint64_t least = (t->elems + CHUNK - 1) / CHUNK;
 	struct values values;
-	struct pass p = { .values = &values, .job = job, .elems = req->tensor->elems,
-			  .bytes = req->tensor->bytes };
+	struct pass p = { .values = &values, .job = job, .elems = t->elems, .bytes = t->bytes,
+			  .d = raw ? d : DT_F32, .raw = raw,
+			  .chunk = (least / CHUNKS_MAX + (least % CHUNKS_MAX || !least)) * CHUNK };
 	struct stats all;
-	enum tb_status status = values_open(&values, req->model, req->tensor, NULL, err);
+	enum tb_status status = values_open(&values, req->model, t, NULL, err);
 
 	if (status)
 		return status;
-	tb_job_what(job, "%s", req->tensor->name);
+	p.chunks = (size_t)((p.elems + p.chunk - 1) / p.chunk);
+	tb_job_what(job, "%s", t->name);
 	if (!req->one_of_many)
 		tb_job_total(job, (req->bins ? 2 : 1) * p.bytes, 0);
 	status = gather_stats(ctx, &p, &all, err);

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "src/ops/inspect/inspect_dist.h"
+#include "src/ops/inspect/inspect_run.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "src/ops/inspect/inspect_kept.h"
+#include "src/ops/inspect/inspect_run.h"
 
 #include <string.h>
 

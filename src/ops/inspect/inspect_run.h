@@ -1,14 +1,12 @@
-/* inspect_dist.h - private to src/ops: how the values of a tensor are distributed,
- * gathered in the same pass as their statistics. */
-#ifndef TBTUI_OPS_INSPECT_DIST_H
-#define TBTUI_OPS_INSPECT_DIST_H
+/* inspect_run.h - private to src/ops/inspect. */
+#ifndef TBTUI_OPS_INSPECT_RUN_H
+#define TBTUI_OPS_INSPECT_RUN_H
 
 #include "src/ops/inspect/inspect.h"
 #include "src/quant/sketch.h"
 
-struct values;
-
-/* A sketch for each worker; of large tensors, of blocks that are spread over all of it. */
+/* inspect_dist.c: how the values of a tensor are distributed, gathered in the same pass as
+ * their statistics.  A sketch for each worker; of large tensors, of blocks that are spread over all of it. */
 struct dist_pass {
 	struct sketch *sketch;		/* owned */
 	unsigned workers;
@@ -26,4 +24,9 @@ void dist_add(struct dist_pass *d, unsigned worker, const void *src, size_t n, u
 enum tb_status dist_finish(struct dist_pass *d, const struct values *r,
 			   const struct value_stats *stats, struct inspect_dist *out,
 			   struct tb_err *err) TB_MUST_USE;
+
+/* inspect_kept.c: results in req->facts.  What cannot be kept or read is computed again:
+ * neither fails.  kept_get() fills all of *out but seconds and bytes. */
+bool kept_get(const struct inspect_request *req, struct inspect_result *out);
+void kept_put(const struct inspect_request *req, const struct inspect_result *r);
 #endif
