@@ -138,18 +138,6 @@ read_array(struct gguf_cursor *c, struct gguf_kv *kv, struct tb_err *err)
 }
 
 static enum tb_status
-read_string(struct gguf_cursor *c, struct gguf_kv *kv, struct tb_err *err)
-{
-	enum tb_status status = gguf_number(c, 8, &kv->count, kv->key, err);
-
-	if (!status)
-		status = check_items(c, kv->key, kv->count, "bytes", err);
-	kv->off = c->at;
-	kv->len = kv->count;
-	return status ? status : gguf_skip(c, kv->count, kv->key, err);
-}
-
-static enum tb_status
 read_kv(struct gguf *g, struct gguf_cursor *c, struct gguf_kv *kv, struct tb_err *err)
 {
 	enum tb_status status;
@@ -161,8 +149,14 @@ read_kv(struct gguf *g, struct gguf_cursor *c, struct gguf_kv *kv, struct tb_err
 		return status;
 	if (kv->type == GGUF_ARRAY)
 		return read_array(c, kv, err);
-	if (kv->type == GGUF_STRING)
-		return read_string(c, kv, err);
+	if (kv->type == GGUF_STRING) {
+		status = gguf_number(c, 8, &kv->count, kv->key, err);
+		if (!status)
+			status = check_items(c, kv->key, kv->count, "bytes", err);
+		kv->off = c->at;
+		kv->len = kv->count;
+		return status ? status : gguf_skip(c, kv->count, kv->key, err);
+	}
 	kv->count = 1;
 	kv->off = c->at;
 	kv->len = value_bytes[kv->type];
@@ -362,18 +356,6 @@ read_tensors(struct gguf *g, struct gguf_cursor *c, uint64_t n, struct tb_err *e
 
 /* ---- the file ---- */
 
-static enum tb_status
-check_version(const struct gguf_cursor *c, uint32_t version, struct tb_err *err)
-{
-	if (version && !(version & 0xffff))
-		return tb_fail(err, TB_EUNSUP, "%.200s: a big-endian GGUF file (version %u): only"
-			       " little-endian ones are read", c->path, __builtin_bswap32(version));
-	if (version == 2 || version == 3)
-		return TB_OK;
-	return tb_fail(err, TB_EUNSUP, "%.200s: GGUF version %u at offset 4: only 2 and 3 are read",
-		       c->path, version);
-}
-
 /* Each entry needs some bytes: counts that the file cannot hold are not believed. */
 static enum tb_status
 read_count(struct gguf_cursor *c, uint64_t least, const char *what, uint64_t *out,
@@ -396,15 +378,21 @@ static enum tb_status
 read_all(struct gguf *g, struct gguf_cursor *c, struct tb_err *err)
 {
 	char magic[4];
-	uint64_t version, tensors, keys;
+	uint64_t version = 0, tensors, keys;
 	enum tb_status status = gguf_bytes(c, magic, 4, "GGUF header", err);
 
 	if (!status && memcmp(magic, "GGUF", 4) != 0)
 		status = tb_fail(err, TB_EFORMAT, "%.200s: does not begin with GGUF", c->path);
 	if (!status)
 		status = gguf_number(c, 4, &version, "GGUF header", err);
-	if (!status)
-		status = check_version(c, g->version = (uint32_t)version, err);
+	g->version = (uint32_t)version;
+	if (!status && version && !(version & 0xffff))
+		status = tb_fail(err, TB_EUNSUP, "%.200s: a big-endian GGUF file (version %u): only"
+				 " little-endian ones are read", c->path,
+				 __builtin_bswap32(g->version));
+	else if (!status && version != 2 && version != 3)
+		status = tb_fail(err, TB_EUNSUP, "%.200s: GGUF version %u at offset 4: only 2 and 3"
+				 " are read", c->path, g->version);
 	if (!status)
 		status = read_count(c, 8 + 4 + 4 + 8, "tensors", &tensors, err);
 	if (!status)
@@ -413,22 +401,23 @@ read_all(struct gguf *g, struct gguf_cursor *c, struct tb_err *err)
 		status = read_kvs(g, c, keys, err);
 	if (!status)
 		status = read_alignment(g, c, err);
-	return status ? status : read_tensors(g, c, tensors, err);
+	if (!status)
+		status = read_tensors(g, c, tensors, err);
+	if (status)
+		gguf_free(g);
+	return status;
 }
 
 enum tb_status
 gguf_read(struct gguf *g, const struct tb_file *f, struct tb_err *err)
 {
 	struct gguf_cursor c;
-	enum tb_status status;
+	enum tb_status status = gguf_cursor_file(&c, f, err);
 
 	*g = (struct gguf){ 0 };
-	status = gguf_cursor_file(&c, f, err);
 	if (!status)
 		status = read_all(g, &c, err);
 	gguf_cursor_free(&c);
-	if (status)
-		gguf_free(g);
 	return status;
 }
 
@@ -437,14 +426,10 @@ gguf_parse(struct gguf *g, const void *p, size_t n, uint64_t size, const char *w
 	   struct tb_err *err)
 {
 	struct gguf_cursor c;
-	enum tb_status status;
 
 	*g = (struct gguf){ 0 };
 	gguf_cursor_memory(&c, p, n, size, what);
-	status = read_all(g, &c, err);
-	if (status)
-		gguf_free(g);
-	return status;
+	return read_all(g, &c, err);
 }
 
 void

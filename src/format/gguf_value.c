@@ -8,6 +8,7 @@
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
+#include "src/base/search.h"
 
 const char *
 gguf_value_name(enum gguf_value v)
@@ -19,18 +20,12 @@ gguf_value_name(enum gguf_value v)
 	return v < GGUF_VALUE_COUNT ? names[v] : "?";
 }
 
-static int
-key_cmp(const void *a, const void *b)
-{
-	return strcmp(((const struct gguf_kv *)a)->key, ((const struct gguf_kv *)b)->key);
-}
-
 const struct gguf_kv *
 gguf_find(const struct gguf *g, const char *key)
 {
-	const struct gguf_kv want = { .key = key };
+	size_t at = TB_FIRST(g->nkv, i, strcmp(g->kv[i].key, key) < 0);
 
-	return g->nkv ? bsearch(&want, g->kv, g->nkv, sizeof(want), key_cmp) : NULL;
+	return at < g->nkv && !strcmp(g->kv[at].key, key) ? &g->kv[at] : NULL;
 }
 
 /* Two's complement of so many bits. */

@@ -64,4 +64,7 @@ void json_push_bool(cJSON *array, bool b);
 char *json_print(const cJSON *v);
 /* Indented by two blanks. */
 char *json_print_pretty(const cJSON *v);
+/* A string with its quotes as Go's encoder writes it, for files that have to equal Ollama's
+ * byte for byte. */
+void json_quote_go(struct tb_buf *out, const char *s);
 #endif

@@ -171,23 +171,17 @@ scan_word(struct scan *s, const char *word)
 }
 
 static bool
-open_container(struct scan *s, enum state *state)
-{
-	if (s->depth == JSON_DEPTH_MAX)
-		return wrong(s, "nested too deeply");
-	s->open[s->depth++] = *s->p;
-	*state = *s->p++ == '{' ? KEY_OR_CLOSE : VALUE_OR_CLOSE;
-	return true;
-}
-
-static bool
 scan_value(struct scan *s, enum state *state)
 {
 	*state = AFTER;
 	switch (*s->p) {
 	case '{':
 	case '[':
-		return open_container(s, state);
+		if (s->depth == JSON_DEPTH_MAX)
+			return wrong(s, "nested too deeply");
+		s->open[s->depth++] = *s->p;
+		*state = *s->p++ == '{' ? KEY_OR_CLOSE : VALUE_OR_CLOSE;
+		return true;
 	case '"':
 		return scan_string(s);
 	case 't':
@@ -223,15 +217,6 @@ scan_key(struct scan *s, enum state *state)
 	return true;
 }
 
-static bool
-close_container(struct scan *s, enum state *state)
-{
-	s->p++;
-	s->depth--;
-	*state = AFTER;
-	return true;
-}
-
 /* One token, s->p at its first byte. */
 static bool
 scan_token(struct scan *s, enum state *state)
@@ -239,8 +224,12 @@ scan_token(struct scan *s, enum state *state)
 	bool object = s->depth && s->open[s->depth - 1] == '{';
 	bool closes = s->depth && *s->p == (object ? '}' : ']');
 
-	if (closes && (*state == AFTER || *state == VALUE_OR_CLOSE || *state == KEY_OR_CLOSE))
-		return close_container(s, state);
+	if (closes && (*state == AFTER || *state == VALUE_OR_CLOSE || *state == KEY_OR_CLOSE)) {
+		s->p++;
+		s->depth--;
+		*state = AFTER;
+		return true;
+	}
 	if (*state == KEY || *state == KEY_OR_CLOSE)
 		return scan_key(s, state);
 	if (*state != AFTER)

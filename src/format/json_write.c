@@ -239,8 +239,10 @@ acts(uint32_t cp)
 	       cp == 0x200f || (cp >= 0x2028 && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
 }
 
+/* go: as Go's encoder writes it, which is safe inside HTML, too, and has bytes that are no
+ * UTF-8 as \ufffd. */
 static void
-print_string(struct tb_buf *out, const char *s)
+quote(struct tb_buf *out, const char *s, bool go)
 {
 	static const char escape[] = "\b\t\n\f\r\"\\", letter[] = "btnfr\"\\";
 	size_t left = strlen(s), n;
@@ -254,13 +256,22 @@ print_string(struct tb_buf *out, const char *s)
 		if (e) {
 			tb_buf_chr(out, '\\');
 			tb_buf_chr(out, letter[e - escape]);
-		} else if (acts(cp)) {
+		} else if (!go ? acts(cp) : cp < 0x20 || cp == '<' || cp == '>' || cp == '&' ||
+			   cp == 0x2028 || cp == 0x2029) {
 			tb_buf_printf(out, "\\u%04" PRIx32, cp);
+		} else if (go && cp == 0xfffd && n == 1) {
+			tb_buf_str(out, "\\ufffd");
 		} else {
 			tb_buf_add(out, s, n);
 		}
 	}
 	tb_buf_chr(out, '"');
+}
+
+void
+json_quote_go(struct tb_buf *out, const char *s)
+{
+	quote(out, s, true);
 }
 
 static void
@@ -304,7 +315,7 @@ print_container(struct printer *p, const cJSON *v)
 			tb_buf_chr(&p->out, ',');
 		break_line(p);
 		if (object) {
-			print_string(&p->out, child->string);
+			quote(&p->out, child->string, false);
 			tb_buf_str(&p->out, p->pretty ? ": " : ":");
 		}
 		print_value(p, child);
@@ -321,7 +332,7 @@ print_value(struct printer *p, const cJSON *v)
 	if (cJSON_IsObject(v) || cJSON_IsArray(v))
 		print_container(p, v);
 	else if (cJSON_IsString(v))
-		print_string(&p->out, v->valuestring);
+		quote(&p->out, v->valuestring, false);
 	else if (cJSON_IsRaw(v))
 		tb_buf_str(&p->out, v->valuestring);
 	else if (cJSON_IsNumber(v))

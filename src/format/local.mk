@@ -18,8 +18,6 @@ src_format_libformat_a_SOURCES = \
 	src/format/json.h \
 	src/format/json_plain.c \
 	src/format/json_plain.h \
-	src/format/json_quote.c \
-	src/format/json_quote.h \
 	src/format/json_scan.c \
 	src/format/json_scan.h \
 	src/format/json_write.c \

@@ -8,7 +8,6 @@
 
 #include "src/base/mem.h"
 #include "src/format/json.h"
-#include "src/format/json_quote.h"
 #include "src/format/manifest_plain.h"
 
 #define DOCKER_V2 "application/vnd.docker.distribution.manifest.v2+json"
@@ -77,23 +76,13 @@ optional(const cJSON *layer, const char *key, char **out, const char *what, stru
 	return *out ? TB_OK : tb_nomem(err);
 }
 
-/* Images of others have no "name": the file that a layer was made of is annotated. */
-static enum tb_status
-annotated(const cJSON *layer, char **name, const char *what, struct tb_err *err)
-{
-	static const char *const keys[] = { "org.opencontainers.image.title",
-		"org.cncf.model.filepath", "org.cnai.model.filepath" };
-	const cJSON *a = json_get(layer, "annotations");
-	enum tb_status status = TB_OK;
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys) && !*name && !status; i++)
-		status = optional(a, keys[i], name, what, err);
-	return status;
-}
-
 static enum tb_status
 read_layer(struct manifest_layer *l, const cJSON *v, const char *what, struct tb_err *err)
 {
+	/* Images of others have no "name": the file that a layer was made of is annotated. */
+	static const char *const names[] = { "org.opencontainers.image.title",
+		"org.cncf.model.filepath", "org.cnai.model.filepath" };
+	const cJSON *annotations = json_get(v, "annotations");
 	const char *digest = json_str(json_get(v, "digest"));
 	enum tb_status status;
 
@@ -104,8 +93,8 @@ read_layer(struct manifest_layer *l, const cJSON *v, const char *what, struct tb
 		status = optional(v, "from", &l->from, what, err);
 	if (!status)
 		status = optional(v, "name", &l->name, what, err);
-	if (!status && !l->name)
-		status = annotated(v, &l->name, what, err);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !l->name && !status; i++)
+		status = optional(annotations, names[i], &l->name, what, err);
 	if (status)
 		return status;
 	if (!l->media_type)
@@ -144,19 +133,13 @@ read_layers(struct manifest *m, const cJSON *layers, const char *what, struct tb
 	return status;
 }
 
-/* Ollama writes an absent config as a layer whose members are all empty. */
-static bool
-no_config(const cJSON *config)
-{
-	const char *digest = json_str(json_get(config, "digest"));
-
-	return !config || json_is_null(config) || (digest && !*digest);
-}
-
 static enum tb_status
 read_document(struct manifest *m, const cJSON *doc, const char *what, struct tb_err *err)
 {
 	const cJSON *config = json_get(doc, "config");
+	/* Ollama writes an absent one as a layer whose members are all empty. */
+	const char *digest = json_str(json_get(config, "digest"));
+	bool none = !config || json_is_null(config) || (digest && !*digest);
 	enum tb_status status;
 	uint64_t version;
 	char where[300];
@@ -167,7 +150,7 @@ read_document(struct manifest *m, const cJSON *doc, const char *what, struct tb_
 		return tb_fail(err, TB_EUNSUP, "%.200s: manifest of version %ju, only 2 is known",
 			       what, (uintmax_t)version);
 	status = optional(doc, "mediaType", &m->media_type, what, err);
-	if (!status && !no_config(config)) {
+	if (!status && !none) {
 		snprintf(where, sizeof(where), "%.200s: config", what);
 		status = read_layer(&m->config, config, where, err);
 	}

@@ -15,23 +15,11 @@ enum { MEDIA_TYPE, DIGEST, SIZE, FROM, NAME, MEMBERS };
 #define NEEDED (1u << MEDIA_TYPE | 1u << DIGEST | 1u << SIZE)
 
 static bool
-read_digest(const struct plain_str *v, struct manifest_layer *l)
-{
-	char text[TB_DIGEST_MAX];
-
-	if (v->n >= sizeof(text))
-		return false;
-	memcpy(text, v->s, v->n);
-	text[v->n] = 0;
-	return digest_parse(text, l->digest);
-}
-
-static bool
 read_member(struct plain *in, struct manifest_layer *l, unsigned *seen)
 {
+	char text[TB_DIGEST_MAX], **to;
 	struct plain_str key, v;
 	unsigned i = 0;
-	char **to;
 
 	if (!plain_string(in, &key) || !plain_char(in, ':'))
 		return false;
@@ -44,8 +32,13 @@ read_member(struct plain *in, struct manifest_layer *l, unsigned *seen)
 		return plain_u64(in, &l->size);
 	if (!plain_string(in, &v))
 		return false;
-	if (i == DIGEST)
-		return read_digest(&v, l);
+	if (i == DIGEST && v.n >= sizeof(text))
+		return false;
+	if (i == DIGEST) {
+		memcpy(text, v.s, v.n);
+		text[v.n] = 0;
+		return digest_parse(text, l->digest);
+	}
 	to = i == MEDIA_TYPE ? &l->media_type : i == FROM ? &l->from : &l->name;
 	*to = tb_strndup(v.s, v.n);
 	in->nomem |= !*to;

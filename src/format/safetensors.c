@@ -7,6 +7,7 @@
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
+#include "src/base/search.h"
 #include "src/format/format.h"
 #include "src/format/json.h"
 #include "src/format/st_plain.h"
@@ -124,28 +125,6 @@ read_entries(const struct reader *r, const cJSON *doc, struct tb_err *err)
 	return status;
 }
 
-static int
-offset_cmp(const void *a, const void *b)
-{
-	const struct st_tensor *x = a, *y = b;
-
-	if (x->off != y->off)
-		return x->off < y->off ? -1 : 1;
-	return x->len < y->len ? -1 : x->len > y->len;
-}
-
-static int
-name_cmp(const void *a, const void *b)
-{
-	return strcmp(((const struct st_tensor *)a)->name, ((const struct st_tensor *)b)->name);
-}
-
-static int
-meta_cmp(const void *a, const void *b)
-{
-	return strcmp(((const struct st_meta *)a)->key, ((const struct st_meta *)b)->key);
-}
-
 /* Every byte behind the header belongs to exactly one tensor. */
 static enum tb_status
 check_cover(const struct reader *r, struct tb_err *err)
@@ -154,7 +133,7 @@ check_cover(const struct reader *r, struct tb_err *err)
 	uint64_t at = h->data_off, end = h->data_off + r->data_len;
 	const struct st_tensor *t;
 
-	qsort(h->tensors, h->ntensors, sizeof(*h->tensors), offset_cmp);
+	st_sort_offsets(r->h);
 	for (size_t i = 0; i < h->ntensors; i++) {
 		t = &h->tensors[i];
 		if (t->off < at)
@@ -200,9 +179,7 @@ st_parse(struct st_header *h, const char *json, size_t len, uint64_t data_len, c
 		st_free(h);
 		return status;
 	}
-	qsort(h->tensors, h->ntensors, sizeof(*h->tensors), name_cmp);
-	if (h->nmeta)
-		qsort(h->meta, h->nmeta, sizeof(*h->meta), meta_cmp);
+	(void)!st_sort_names(h);	/* the tree had each key once */
 	return TB_OK;
 }
 
@@ -214,18 +191,6 @@ le64(const unsigned char *p)
 	for (int i = 7; i >= 0; i--)
 		v = v << 8 | p[i];
 	return v;
-}
-
-/* *buf holds the first bytes of the file; makes room for the whole header. */
-static enum tb_status
-rest_of_header(char **buf, size_t have, size_t want, const struct tb_file *f, struct tb_err *err)
-{
-	char *p = want > have ? realloc(*buf, want) : *buf;
-
-	if (!p)
-		return tb_nomem(err);
-	*buf = p;
-	return want > have ? tb_file_read(f, have, p + have, want - have, err) : TB_OK;
 }
 
 enum tb_status
@@ -252,8 +217,13 @@ st_read(struct st_header *h, const struct tb_file *f, struct tb_err *err)
 	if (!status && len > f->id.size - 8)
 		status = tb_fail(err, TB_EFORMAT, "%.200s: header of %ju bytes in a file of %ju",
 				 f->path, (uintmax_t)len, (uintmax_t)f->id.size);
-	if (!status)
-		status = rest_of_header(&buf, have, (size_t)len + 8, f, err);
+	if (!status && len + 8 > have) {
+		char *more = realloc(buf, (size_t)len + 8);
+
+		buf = more ? more : buf;
+		status = more ? tb_file_read(f, have, buf + have, (size_t)len + 8 - have, err)
+			      : tb_nomem(err);
+	}
 	if (!status)
 		status = st_parse(h, buf + 8, (size_t)len, f->id.size - 8 - len, f->path, err);
 	free(buf);
@@ -273,22 +243,17 @@ st_free(struct st_header *h)
 const struct st_tensor *
 st_find(const struct st_header *h, const char *name)
 {
-	const struct st_tensor key = { .name = name };
+	size_t at = TB_FIRST(h->ntensors, i, strcmp(h->tensors[i].name, name) < 0);
 
-	if (!h->ntensors)
-		return NULL;
-	return bsearch(&key, h->tensors, h->ntensors, sizeof(key), name_cmp);
+	return at < h->ntensors && !strcmp(h->tensors[at].name, name) ? &h->tensors[at] : NULL;
 }
 
 const char *
 st_meta_find(const struct st_header *h, const char *key)
 {
-	const struct st_meta want = { .key = key }, *found;
+	size_t at = TB_FIRST(h->nmeta, i, strcmp(h->meta[i].key, key) < 0);
 
-	if (!h->nmeta)
-		return NULL;
-	found = bsearch(&want, h->meta, h->nmeta, sizeof(want), meta_cmp);
-	return found ? found->value : NULL;
+	return at < h->nmeta && !strcmp(h->meta[at].key, key) ? h->meta[at].value : NULL;
 }
 
 static bool

@@ -5,7 +5,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/format/json_quote.h"
+#include "src/format/json.h"
 #include "src/format/safetensors.h"
 
 #define METADATA "__metadata__"
@@ -32,16 +32,6 @@ sort_entries(struct entry *e, size_t n, struct tb_err *err)
 		if (strcmp(e[i - 1].key, e[i].key) == 0)
 			return tb_fail(err, TB_EFORMAT, "%.200s: is there twice", e[i].key);
 	return TB_OK;
-}
-
-static void
-put_tensor(struct tb_buf *out, const struct st_tensor *t)
-{
-	tb_buf_printf(out, "{\"dtype\":\"%s\",\"shape\":[", dtype_name(t->dtype));
-	for (unsigned i = 0; i < t->ndim; i++)
-		tb_buf_printf(out, "%s%ju", i ? "," : "", (uintmax_t)t->dim[i]);
-	tb_buf_printf(out, "],\"data_offsets\":[%ju,%ju]}", (uintmax_t)t->off,
-		      (uintmax_t)(t->off + t->len));
 }
 
 static enum tb_status
@@ -108,14 +98,21 @@ put_header(struct tb_buf *json, const struct st_tensor *tensors, size_t n,
 	status = sort_entries(e, count, err);
 	tb_buf_chr(json, '{');
 	for (size_t i = 0; i < count && !status; i++) {
+		const struct st_tensor *t = e[i].t;
+
 		if (i)
 			tb_buf_chr(json, ',');
 		json_quote_go(json, e[i].key);
 		tb_buf_chr(json, ':');
-		if (e[i].t)
-			put_tensor(json, e[i].t);
-		else
+		if (!t) {
 			status = put_meta(json, meta, nmeta, err);
+			continue;
+		}
+		tb_buf_printf(json, "{\"dtype\":\"%s\",\"shape\":[", dtype_name(t->dtype));
+		for (unsigned d = 0; d < t->ndim; d++)
+			tb_buf_printf(json, "%s%ju", d ? "," : "", (uintmax_t)t->dim[d]);
+		tb_buf_printf(json, "],\"data_offsets\":[%ju,%ju]}", (uintmax_t)t->off,
+			      (uintmax_t)(t->off + t->len));
 	}
 	tb_buf_chr(json, '}');
 	while (json->len % 8 && !json->failed)

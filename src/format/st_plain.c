@@ -158,6 +158,12 @@ offset_cmp(const void *a, const void *b)
 	return x->len < y->len ? -1 : x->len > y->len;
 }
 
+void
+st_sort_offsets(struct st_header *h)
+{
+	qsort(h->tensors, h->ntensors, sizeof(*h->tensors), offset_cmp);
+}
+
 /* No hole, no overlap, when they stand in the order of the file. */
 static bool
 covers(const struct st_header *h, uint64_t data_len)
@@ -208,6 +214,13 @@ sort_all(void *rows, size_t n, size_t size, int (*cmp)(const void *, const void 
 }
 
 bool
+st_sort_names(struct st_header *h)
+{
+	return sort_all(h->tensors, h->ntensors, sizeof(*h->tensors), name_cmp) &&
+	       sort_all(h->meta, h->nmeta, sizeof(*h->meta), meta_cmp);
+}
+
+bool
 st_plain(struct st_header *h, const char *json, size_t len, uint64_t data_len, bool *nomem)
 {
 	char *text = h->text = malloc(len + 1);
@@ -226,7 +239,7 @@ st_plain(struct st_header *h, const char *json, size_t len, uint64_t data_len, b
 	if (!covers(h, data_len)) {
 		if (!h->ntensors)	/* nothing to sort, and bytes that belong to nobody */
 			return false;
-		qsort(h->tensors, h->ntensors, sizeof(*h->tensors), offset_cmp);
+		st_sort_offsets(h);
 		if (!covers(h, data_len))
 			return false;
 	}
@@ -236,6 +249,5 @@ st_plain(struct st_header *h, const char *json, size_t len, uint64_t data_len, b
 		terminate(h->meta[i].key);
 		terminate(h->meta[i].value);
 	}
-	return sort_all(h->tensors, h->ntensors, sizeof(*h->tensors), name_cmp) &&
-	       sort_all(h->meta, h->nmeta, sizeof(*h->meta), meta_cmp);
+	return st_sort_names(h);
 }
