@@ -74,8 +74,8 @@ start_next(struct jobs *js)
 }
 
 struct ui_job *
-jobs_start(struct jobs *js, const struct job_ops *ops, void *owner, void *arg, const char *title,
-	   struct tb_err *err)
+jobs_start(struct jobs *js, const struct job_ops *ops, struct view *owner, void *arg,
+	   const char *title, struct tb_err *err)
 {
 	struct ui_job *j = tb_calloc(1, sizeof(*j));
 
@@ -194,7 +194,7 @@ jobs_cancel(struct ui_job *j)
 }
 
 void
-jobs_disown(struct jobs *js, const void *owner)
+jobs_disown(struct jobs *js, const struct view *owner)
 {
 	for (struct ui_job *j = js->head; j; j = j->next) {
 		if (j->owner != owner)

@@ -14,6 +14,7 @@
 #include "src/base/job.h"
 
 struct tb_buf;
+struct view;
 
 enum {
 	JOB_LISTED = 1,		/* shown in Jobs and in the summary line */
@@ -26,9 +27,9 @@ struct job_ops {
 	/* The operation, on its thread. */
 	enum tb_status (*run)(void *arg, struct tb_job *job, struct tb_err *err);
 	/* A message the operation posted; owner may have gone: then NULL. May be NULL. */
-	void (*message)(void *owner, void *arg, const struct tb_msg *msg);
+	void (*message)(struct view *owner, void *arg, const struct tb_msg *msg);
 	/* It has ended. Not called when the owner has gone; may be NULL. */
-	void (*done)(void *owner, void *arg, enum tb_status status, const struct tb_err *err);
+	void (*done)(struct view *owner, void *arg, enum tb_status status, const struct tb_err *err);
 	/* One line about a result, for Jobs and the message line; may be NULL. */
 	void (*result)(void *arg, struct tb_buf *out);
 	void (*free)(void *arg);	/* may be NULL */
@@ -39,7 +40,8 @@ struct ui_job {
 	const struct job_ops *ops;
 	uint64_t id;
 	char *title;		/* "verify qwen3:8b"; owned */
-	void *arg, *owner;
+	void *arg;
+	struct view *owner;
 	struct tb_job *job;	/* the mailbox */
 	struct tb_progress progress;	/* as last looked at, on the loop's thread */
 	char *result;		/* owned; NULL until it has ended well */
@@ -62,13 +64,13 @@ void jobs_free(struct jobs *js);
 
 /* Takes arg, also when it fails (NULL). owner: passed to callbacks, borrowed until
  * jobs_disown(); may be NULL. */
-struct ui_job *jobs_start(struct jobs *js, const struct job_ops *ops, void *owner, void *arg,
-			  const char *title, struct tb_err *err);
+struct ui_job *jobs_start(struct jobs *js, const struct job_ops *ops, struct view *owner,
+			  void *arg, const char *title, struct tb_err *err);
 /* Looks at all jobs: messages, ends, whose turn it is. After each wake. */
 void jobs_pump(struct jobs *js);
 /* The owner goes: its callbacks are not called any more; what is not listed is
  * cancelled. */
-void jobs_disown(struct jobs *js, const void *owner);
+void jobs_disown(struct jobs *js, const struct view *owner);
 void jobs_cancel(struct ui_job *j);
 
 /* Runs or waits. listed_only: those that are nobody's business but the screen's not counted. */

@@ -196,8 +196,8 @@ keys_label(enum action a, enum view_id in, bool utf8, char out[16])
 	return out;
 }
 
-static bool
-has_word(const char *list, const char *word, size_t len)
+bool
+keys_has_word(const char *list, const char *word, size_t len)
 {
 	for (; *list; list += strspn(list, " ")) {
 		size_t n = strcspn(list, " ");
@@ -218,7 +218,7 @@ keys_all(enum action a, enum view_id in, char *out, size_t outlen)
 	if (outlen)
 		*out = 0;
 	for (size_t i = 0; used < outlen && (key = nth_key(a, i, &len)); i++)
-		if (keys_action(in, key_of(key, len)) == a && !has_word(out, key, len))
+		if (keys_action(in, key_of(key, len)) == a && !keys_has_word(out, key, len))
 			used += (size_t)snprintf(out + used, outlen - used, "%s%.*s",
 						 used ? " " : "", (int)len, key);
 }

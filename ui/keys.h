@@ -69,6 +69,8 @@ int keys_parse(const char **s);
 const char *keys_label(enum action a, enum view_id in, bool utf8, char out[16]);
 /* The i-th key that was bound; NULL after the last. */
 const char *keys_bound(size_t i, int *in, enum action *a);
+/* Is it one of the words of a list?  They are separated by blanks. */
+bool keys_has_word(const char *list, const char *word, size_t len);
 /* All of them, separated by blanks. */
 void keys_all(enum action a, enum view_id in, char *out, size_t outlen);
 #endif

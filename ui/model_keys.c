@@ -114,9 +114,8 @@ value_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-value_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+value_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct view *v = owner;
 	struct model_view *s = v->state;
 	struct value *val = arg;
 

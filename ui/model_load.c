@@ -44,13 +44,8 @@ model_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct model_loading *l = arg;
 	struct figures figures;
-	enum tb_status status;
+	enum tb_status status = opened_new(&l->o, &l->loc, err);
 
-	l->o = tb_calloc(1, sizeof(*l->o));
-	if (!l->o)
-		return tb_nomem(err);
-	atomic_init(&l->o->refs, 1);
-	status = model_open(&l->o->m, &l->loc, err);
 	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages) && !status; i++) {
 		struct tb_err why;
 
@@ -84,14 +79,13 @@ model_load_free(void *arg)
 }
 
 static void
-model_load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+model_load_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	static const char *const none[PANE_COUNT] = {
 #define X(id, title, none) [id] = none,
 		PANE_LIST(X)
 #undef X
 	};
-	struct view *v = owner;
 	struct model_view *s = v->state;
 	struct model_loading *l = arg;
 

@@ -29,9 +29,8 @@ need_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-need_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+need_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct view *v = owner;
 	struct model_view *s = v->state;
 	struct need *n = arg;
 
@@ -236,7 +235,7 @@ model_tokens_try(struct view *v, const char *text)
 }
 
 static void
-typed(void *arg, const char *text)
+text_typed(void *arg, const char *text)
 {
 	if (text)
 		model_tokens_try(arg, text);
@@ -248,7 +247,7 @@ model_tokens_ask(struct view *v)
 	struct model_view *s = v->state;
 
 	if (s->tok.vocab)
-		view_type(v, "text: ", s->tok.text, typed);
+		view_type(v, "text: ", s->tok.text, text_typed);
 }
 
 void

@@ -7,6 +7,18 @@
 #include "src/base/mem.h"
 #include "ui/view.h"
 
+enum tb_status
+opened_new(struct opened **out, const struct model_loc *loc, struct tb_err *err)
+{
+	struct opened *o = tb_calloc(1, sizeof(*o));
+
+	*out = o;
+	if (!o)
+		return tb_nomem(err);
+	atomic_init(&o->refs, 1);
+	return model_open(&o->m, loc, err);
+}
+
 struct opening {
 	struct model_loc loc;	/* owned */
 	opened_fn *done;
@@ -19,22 +31,18 @@ opened_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 	struct opening *l = arg;
 
 	(void)job;
-	l->o = tb_calloc(1, sizeof(*l->o));
-	if (!l->o)
-		return tb_nomem(err);
-	atomic_init(&l->o->refs, 1);
-	return model_open(&l->o->m, &l->loc, err);
+	return opened_new(&l->o, &l->loc, err);
 }
 
 static void
-opened_load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+opened_load_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct opening *l = arg;
 	struct opened *o = status ? NULL : l->o;
 
 	if (o)
 		l->o = NULL;
-	l->done(owner, o, err);
+	l->done(v, o, err);
 }
 
 static void

@@ -18,6 +18,10 @@ struct opened {
  * screen's, or NULL and what is wrong.  An error here: nothing was started. */
 typedef void opened_fn(struct view *v, struct opened *o, const struct tb_err *err);
 enum tb_status opened_load(struct view *v, opened_fn *done, struct tb_err *err) TB_MUST_USE;
+/* The same at once, for a worker that has more to do.  *out has one reference,
+ * after a failure, too. */
+enum tb_status opened_new(struct opened **out, const struct model_loc *loc, struct tb_err *err)
+	TB_MUST_USE;
 struct opened *opened_ref(struct opened *o);
 void opened_unref(struct opened *o);	/* NULL is fine; any thread */
 #endif

@@ -345,20 +345,6 @@ replaces_selected(unsigned char c)
 	return rubs;
 }
 
-/* A prompt that was opened by the end of another one: its text can be typed now. */
-static void
-begin_later(void)
-{
-	if (pr.open && pr.later) {
-		rl_insert_text(pr.later);
-		free(pr.last);
-		pr.last = pr.later;
-		pr.later = NULL;
-	}
-	free(pr.later);
-	pr.later = NULL;
-}
-
 /* Readline reads the tail of a character itself and takes "no byte yet" for the
  * end of input: it gets whole characters. */
 void
@@ -380,7 +366,15 @@ prompt_byte(unsigned char c)
 	while (pr.open && pr.nfed)
 		rl_callback_read_char();
 	pr.reading = false;
-	begin_later();
+	/* A prompt that was opened by the end of another one: its text can be typed now. */
+	if (pr.open && pr.later) {
+		rl_insert_text(pr.later);
+		free(pr.last);
+		pr.last = pr.later;
+	} else {
+		free(pr.later);
+	}
+	pr.later = NULL;
 	tell_change();
 }
 

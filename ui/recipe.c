@@ -31,9 +31,8 @@ price_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-price_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+price_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct view *v = owner;
 	struct recipe *s = v->state;
 	const struct pricing *p = arg;
 

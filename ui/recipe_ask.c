@@ -190,9 +190,9 @@ write_free(void *arg)
 }
 
 static void
-write_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+write_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct recipe *s = ((struct view *)owner)->state;
+	struct recipe *s = v->state;
 	const struct writing *w = arg;
 
 	(void)err;
@@ -263,9 +263,8 @@ static void
 ask_target(struct view *v, const char *text);
 
 static void
-ask_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+ask_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct view *v = owner;
 	struct recipe *s = v->state;
 	struct asking *q = arg;
 	const struct plan_total *t = &s->plan->total;

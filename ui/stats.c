@@ -116,15 +116,15 @@ stats_job_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-stats_job_message(void *owner, void *arg, const struct tb_msg *msg)
+stats_job_message(struct view *v, void *arg, const struct tb_msg *msg)
 {
 	struct stats_job *j = arg;
 	struct stats_row row;
 
-	if (!owner || msg->kind != STATS_MSG_ROW || msg->len != sizeof(row))
+	if (!v || msg->kind != STATS_MSG_ROW || msg->len != sizeof(row))
 		return;
 	memcpy(&row, msg->data, sizeof(row));
-	j->found(owner, row.ord, &row.s);
+	j->found(v, row.ord, &row.s);
 }
 
 static void

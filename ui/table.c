@@ -134,32 +134,18 @@ table_column_word(const struct column *c, char out[32])
 	return out;
 }
 
-static bool
-is_chosen(const char *columns, const struct column *c)
-{
-	char word[32];
-	size_t len = strlen(table_column_word(c, word));
-
-	while (*columns) {
-		size_t n = strcspn(columns, " ");
-
-		if (n == len && !memcmp(columns, word, n))
-			return true;
-		columns += n + strspn(columns + n, " ");
-	}
-	return false;
-}
-
 /* What was not chosen needs no room.  A choice of which this table has nothing is none. */
 static void
 fit(const struct table *t, const struct list *l, int w, short *out)
 {
 	struct column cols[TABLE_COLS_MAX];
+	char word[32];
 	bool any = false;
 
 	for (size_t i = 0; i < t->ncols; i++) {
 		cols[i] = t->cols[i];
-		if (l->columns && is_chosen(l->columns, &cols[i]))
+		table_column_word(&cols[i], word);
+		if (l->columns && keys_has_word(l->columns, word, strlen(word)))
 			any = true;
 		else if (l->columns)
 			cols[i].min = cols[i].max = 0;

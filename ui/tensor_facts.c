@@ -40,9 +40,9 @@ facts_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-facts_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+facts_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct tensor_view *s = ((struct view *)owner)->state;
+	struct tensor_view *s = v->state;
 	struct compute *c = arg;
 
 	s->computing = NULL;

@@ -95,9 +95,9 @@ fetch_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-fetch_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+fetch_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct tensor_view *s = ((struct view *)owner)->state;
+	struct tensor_view *s = v->state;
 	struct fetch *f = arg;
 	struct grid *g = f->pane == PANE_VALUES ? &s->values : &s->bytes[f->pane - PANE_BYTES];
 

@@ -54,9 +54,9 @@ same_request(const struct heat_request *a, const struct heat_request *b)
 }
 
 static void
-map_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+map_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct heat_view *h = &((struct tensor_view *)((struct view *)owner)->state)->heat;
+	struct heat_view *h = &((struct tensor_view *)v->state)->heat;
 	struct mapping *k = arg;
 
 	h->job = NULL;

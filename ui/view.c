@@ -10,6 +10,7 @@
 
 #include "db/db.h"
 #include "src/base/mem.h"
+#include "src/face/words.h"
 #include "src/store/model.h"
 #include "ui/setup.h"
 
@@ -394,6 +395,17 @@ view_about(struct view *v, const struct db_model *m, struct view_arg *out)
 	v->loc = db_model_loc(m);
 	*out = (struct view_arg){ .model = &v->loc };
 	return true;
+}
+
+bool
+view_count(const struct view *v, const char *what, struct tb_buf *out)
+{
+	char text[WORD_MAX];
+
+	tb_buf_str(out, word_count(v->list.n, what, text));
+	if (*v->list.filter)
+		tb_buf_printf(out, " with \"%s\"", v->list.filter);
+	return *v->list.filter;
 }
 
 void *

@@ -121,6 +121,8 @@ unsigned view_index(const struct view *v);
 const struct table *view_table(const struct view *v);	/* what is shown now; NULL: none */
 /* For subject(): a row of the index, borrowed; false if it is NULL. */
 bool view_about(struct view *v, const struct db_model *m, struct view_arg *out);
+/* "12 tensors", and what the filter is: true if there is one. */
+bool view_count(const struct view *v, const char *what, struct tb_buf *out);
 /* Rows that a movement is worth where `height` of them are seen; 0: it is none. */
 long view_rows_of(enum action a, size_t height);
 bool loc_same(const struct model_loc *a, const struct model_loc *b);

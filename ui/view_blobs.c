@@ -56,9 +56,8 @@ blobs_load_free(void *arg)
 static void blobs_load(struct view *v);
 
 static void
-blobs_load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+blobs_load_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct view *v = owner;
 	struct blobs *s = v->state;
 	struct blobs_load *l = arg;
 

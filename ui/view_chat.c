@@ -72,9 +72,9 @@ answer_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-answer_message(void *owner, void *arg, const struct tb_msg *msg)
+answer_message(struct view *v, void *arg, const struct tb_msg *msg)
 {
-	struct chat_view *s = owner ? ((struct view *)owner)->state : NULL;
+	struct chat_view *s = v ? v->state : NULL;
 	struct tb_buf clean = TB_BUF(1u << 20);
 
 	(void)arg;
@@ -95,9 +95,9 @@ answer_message(void *owner, void *arg, const struct tb_msg *msg)
 }
 
 static void
-answer_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+answer_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct chat_view *s = ((struct view *)owner)->state;
+	struct chat_view *s = v->state;
 	const struct answer *a = arg;
 
 	s->answering = NULL;
@@ -202,26 +202,19 @@ holds(void *arg, const char *text)
 	return true;
 }
 
-/* Esc stops the answer, a second one ends typing. */
 static void
-escape(struct chat_view *s)
-{
-	if (s->answering)
-		jobs_cancel(s->answering);
-	else
-		prompt_close();
-}
-
-static void
-typed(void *arg, const char *text)
+chat_typed(void *arg, const char *text)
 {
 	struct view *v = arg;
 	struct chat_view *s = v->state;
 	size_t len;
 	char *line;
 
-	if (!text) {
-		escape(s);
+	if (!text) {		/* Esc stops the answer, a second one ends typing */
+		if (s->answering)
+			jobs_cancel(s->answering);
+		else
+			prompt_close();
 		return;
 	}
 	len = strlen(text);
@@ -241,7 +234,7 @@ type(struct view *v)
 	const struct chat_view *s = v->state;
 	struct prompt_spec spec = {
 		.label = "> ", .text = s->draft, .history = "chat", .multiline = true,
-		.stays = true, .changed = keep_draft, .holds = holds, .done = typed, .arg = v,
+		.stays = true, .changed = keep_draft, .holds = holds, .done = chat_typed, .arg = v,
 	};
 
 	prompt_open(&spec);
@@ -293,9 +286,8 @@ chat_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-chat_load_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+chat_load_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct view *v = owner;
 	struct chat_view *s = v->state;
 	struct chat_load *l = arg;
 

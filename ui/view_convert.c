@@ -218,15 +218,12 @@ static void
 convert_summary(struct view *v, struct tb_buf *out)
 {
 	const struct recipe *s = v->state;
-	char text[WORD_MAX];
 
 	if (!s->plan)
 		return;
 	if (v->list.nmarks)
 		tb_buf_printf(out, "%zu marked %s ", v->list.nmarks, theme_sign(SIGN_DOT));
-	tb_buf_str(out, word_count(v->list.n, "tensor", text));
-	if (*v->list.filter)
-		tb_buf_printf(out, " with \"%s\"", v->list.filter);
+	(void)view_count(v, "tensor", out);
 	tb_buf_printf(out, " %s ", theme_sign(SIGN_DOT));
 	if (s->writing)
 		tb_buf_str(out, "is being written");

@@ -93,9 +93,8 @@ find_worst(struct diff *s)
 }
 
 static void
-diff_job_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+diff_job_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct view *v = owner;
 	struct diff *s = v->state;
 	struct diff_work *w = arg;
 
@@ -433,7 +432,6 @@ diff_summary(struct view *v, struct tb_buf *out)
 	const struct diff *s = v->state;
 	const struct diff_result *r = &s->got.res;
 	const struct diff_row *row = rows_current(v);
-	char text[WORD_MAX];
 
 	if (row && *row->message) {
 		tb_buf_str(out, row->message);
@@ -441,10 +439,7 @@ diff_summary(struct view *v, struct tb_buf *out)
 	}
 	if (!s->got.m[0])
 		return;
-	tb_buf_str(out, word_count(v->list.n, "tensor", text));
-	if (*v->list.filter)
-		tb_buf_printf(out, " with \"%s\"", v->list.filter);
-	else
+	if (!view_count(v, "tensor", out))
 		put_counts(r, out);
 }
 

@@ -138,19 +138,6 @@ model_view_turn(struct view *v, int by)
 	view_refresh(v);
 }
 
-static void
-model_view_open_row(struct view *v)
-{
-	struct model_view *s = v->state;
-
-	if (s->m && s->pane == PANE_METADATA && !s->value_key)
-		model_open_value(v);
-	else if (s->m && s->pane == PANE_TOKENIZER)
-		model_tokens_ask(v);
-	else if (s->m && s->pane == PANE_FILES)
-		view_open(v, VIEW_TENSORS, &(struct view_arg){ .model = &v->loc });
-}
-
 /* Esc leaves the value or the tried text first; false: nothing was open. */
 static bool
 step_back(struct view *v)
@@ -186,7 +173,12 @@ model_view_act(struct view *v, enum action a)
 		model_view_turn(v, a == ACT_RIGHT ? 1 : -1);
 		return true;
 	case ACT_OPEN:
-		model_view_open_row(v);
+		if (s->m && s->pane == PANE_METADATA && !s->value_key)
+			model_open_value(v);
+		else if (s->m && s->pane == PANE_TOKENIZER)
+			model_tokens_ask(v);
+		else if (s->m && s->pane == PANE_FILES)
+			view_open(v, VIEW_TENSORS, &(struct view_arg){ .model = &v->loc });
 		return true;
 	case ACT_BACK:
 	case ACT_QUIT:

@@ -115,9 +115,8 @@ look_run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-look_done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+look_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	struct view *v = owner;
 	struct models *s = v->state;
 	struct looking *l = arg;
 
@@ -313,7 +312,7 @@ models_summary(struct view *v, struct tb_buf *out)
 	const struct models *s = v->state;
 	const struct db_totals *t = &s->totals;
 	const char *dot = theme_sign(SIGN_DOT), *notice = db_notice(view_db(v));
-	char text[WORD_MAX], bytes[16];
+	char bytes[16];
 
 	if (*notice) {
 		tb_buf_str(out, notice);
@@ -321,11 +320,8 @@ models_summary(struct view *v, struct tb_buf *out)
 	}
 	if (v->list.nmarks)
 		tb_buf_printf(out, "%zu marked %s ", v->list.nmarks, dot);
-	tb_buf_str(out, word_count(v->list.n, "model", text));
-	if (*v->list.filter) {
-		tb_buf_printf(out, " with \"%s\"", v->list.filter);
+	if (view_count(v, "model", out))
 		return;
-	}
 	tb_buf_printf(out, " %s %s", dot, tb_human_bytes(t->bytes, bytes));
 	if (t->shared_bytes)
 		tb_buf_printf(out, " %s shared %s", dot, tb_human_bytes(t->shared_bytes, bytes));

@@ -127,11 +127,7 @@ search_can(const struct view *v, enum action a)
 static void
 search_summary(struct view *v, struct tb_buf *out)
 {
-	char text[WORD_MAX];
-
-	tb_buf_str(out, word_count(v->list.n, "tensor", text));
-	if (*v->list.filter)
-		tb_buf_printf(out, " with \"%s\"", v->list.filter);
+	(void)view_count(v, "tensor", out);
 }
 
 static void

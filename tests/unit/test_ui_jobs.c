@@ -47,7 +47,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static void
-message(void *owner, void *arg, const struct tb_msg *msg)
+message(struct view *owner, void *arg, const struct tb_msg *msg)
 {
 	struct work *w = arg;
 
@@ -57,7 +57,7 @@ message(void *owner, void *arg, const struct tb_msg *msg)
 }
 
 static void
-done(void *owner, void *arg, enum tb_status status, const struct tb_err *err)
+done(struct view *owner, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct work *w = arg;
 
@@ -141,7 +141,7 @@ test_runs(void **state)
 	work_init(&w);
 	w.messages = 20;
 	jobs_init(&js, wake[1]);
-	assert_non_null(jobs_start(&js, &listed, &w, &w, "work", &err));
+	assert_non_null(jobs_start(&js, &listed, (struct view *)&w, &w, "work", &err));
 	assert_true(jobs_busy(&js, true));
 	settle(&js);
 	assert_int_equal(w.seen, 20);
@@ -167,7 +167,7 @@ test_fails(void **state)
 	work_init(&w);
 	w.status = TB_EIO;
 	jobs_init(&js, wake[1]);
-	assert_non_null(jobs_start(&js, &listed, &w, &w, "work", &err));
+	assert_non_null(jobs_start(&js, &listed, (struct view *)&w, &w, "work", &err));
 	settle(&js);
 	assert_int_equal(w.end, TB_EIO);
 	assert_int_equal(js.head->progress.state, TB_JOB_FAILED);
@@ -192,9 +192,9 @@ test_writers_take_turns(void **state)
 	work_init(&reader);
 	first.gate = &gate;
 	jobs_init(&js, wake[1]);
-	assert_non_null(jobs_start(&js, &serial, &first, &first, "first", &err));
-	assert_non_null(jobs_start(&js, &serial, &second, &second, "second", &err));
-	assert_non_null(jobs_start(&js, &quiet, &reader, &reader, "reader", &err));
+	assert_non_null(jobs_start(&js, &serial, (struct view *)&first, &first, "first", &err));
+	assert_non_null(jobs_start(&js, &serial, (struct view *)&second, &second, "second", &err));
+	assert_non_null(jobs_start(&js, &quiet, (struct view *)&reader, &reader, "reader", &err));
 	sem_wait(&reader.started);
 	sem_wait(&first.started);
 	jobs_pump(&js);
@@ -222,8 +222,8 @@ test_cancel(void **state)
 	work_init(&waiting);
 	running.until_cancelled = true;
 	jobs_init(&js, wake[1]);
-	one = jobs_start(&js, &serial, &running, &running, "running", &err);
-	two = jobs_start(&js, &serial, &waiting, &waiting, "waiting", &err);
+	one = jobs_start(&js, &serial, (struct view *)&running, &running, "running", &err);
+	two = jobs_start(&js, &serial, (struct view *)&waiting, &waiting, "waiting", &err);
 	assert_non_null(one);
 	assert_non_null(two);
 	jobs_cancel(two);
@@ -254,10 +254,10 @@ test_owner_goes(void **state)
 	w.until_cancelled = true;
 	kept.gate = &gate;
 	jobs_init(&js, wake[1]);
-	assert_non_null(jobs_start(&js, &quiet, &w, &w, "quiet", &err));
-	assert_non_null(jobs_start(&js, &listed, &kept, &kept, "listed", &err));
-	jobs_disown(&js, &w);
-	jobs_disown(&js, &kept);
+	assert_non_null(jobs_start(&js, &quiet, (struct view *)&w, &w, "quiet", &err));
+	assert_non_null(jobs_start(&js, &listed, (struct view *)&kept, &kept, "listed", &err));
+	jobs_disown(&js, (struct view *)&w);
+	jobs_disown(&js, (struct view *)&kept);
 	sem_post(&gate);
 	settle(&js);
 	assert_int_equal(w.done + kept.done, 0);
@@ -278,7 +278,7 @@ test_free_waits(void **state)
 	for (int i = 0; i < 4; i++) {
 		work_init(&w[i]);
 		w[i].until_cancelled = true;
-		assert_non_null(jobs_start(&js, i < 2 ? &serial : &quiet, &w[i], &w[i], "w", &err));
+		assert_non_null(jobs_start(&js, i < 2 ? &serial : &quiet, (struct view *)&w[i], &w[i], "w", &err));
 	}
 	jobs_free(&js);
 	for (int i = 0; i < 4; i++) {
