@@ -17,7 +17,7 @@ struct running {
 };
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+bench_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct running *r = arg;
 
@@ -25,7 +25,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static enum cli_exit
-print_json(const struct bench_result *r)
+bench_json(const struct bench_result *r)
 {
 	cJSON *doc = json_object(), *rows = json_array();
 
@@ -50,7 +50,7 @@ print_json(const struct bench_result *r)
 }
 
 static enum cli_exit
-print_table(const struct bench_result *r)
+bench_table(const struct bench_result *r)
 {
 	struct cli_table t = { .align = "lrlrr" };
 
@@ -58,11 +58,7 @@ print_table(const struct bench_result *r)
 	       r->encoder, r->blas_core);
 	if (r->warning)
 		printf("warning: %s\n", r->warning);
-	cli_cell(&t, "WHAT");
-	cli_cell(&t, "VALUE");
-	cli_cell(&t, "UNIT");
-	cli_cell(&t, "LIMIT");
-	cli_cell(&t, "RATIO");
+	cli_cells(&t, "WHAT", "VALUE", "UNIT", "LIMIT", "RATIO", NULL);
 	for (size_t i = 0; i < r->n; i++) {
 		const struct bench_row *row = &r->rows[i];
 
@@ -73,8 +69,7 @@ print_table(const struct bench_result *r)
 			cli_cellf(&t, "%.1f", row->limit);
 			cli_cellf(&t, "%.0f %%", 100 * row->value / row->limit);
 		} else {
-			cli_cell(&t, "");
-			cli_cell(&t, "");
+			cli_cells(&t, "", "", NULL);
 		}
 	}
 	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
@@ -94,17 +89,15 @@ COMMAND(cli_bench, "bench", "[REF]", "our speed beside this machine's limits")
 
 	if (!cli_parse(cli, opts, &argc, argv, 0, 1, &exit_status))
 		return exit_status;
-	if (pp < 1 || tg < 1 || pp > 2000 || tg > 2000) {
-		(void)tb_fail(&err, TB_EUSAGE, "--pp and --tg take 1 to 2000 tokens");
-		return cli_fail(&err);
-	}
+	if (pp < 1 || tg < 1 || pp > 2000 || tg > 2000)
+		return cli_usage("--pp and --tg take 1 to 2000 tokens");
 	r.request = (struct bench_request){ argc > 1 ? argv[1] : NULL, (uint32_t)pp, (uint32_t)tg };
 	if (cli_ctx(cli, &r.ctx, &err))
 		return cli_fail(&err);
-	if (cli_run(cli, "bench", run, &r, &err))
+	if (cli_run(cli, "bench", bench_run, &r, &err))
 		exit_status = cli_fail(&err);
 	else
-		exit_status = cli->json ? print_json(&r.result) : print_table(&r.result);
+		exit_status = cli->json ? bench_json(&r.result) : bench_table(&r.result);
 	bench_result_free(&r.result);
 	op_ctx_free(&r.ctx);
 	return exit_status;

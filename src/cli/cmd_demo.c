@@ -14,7 +14,7 @@ struct task {
 };
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+demo_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct task *t = arg;
 
@@ -22,7 +22,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static enum cli_exit
-print(const struct cli *cli, const struct task *t)
+demo_print(const struct cli *cli, const struct task *t)
 {
 	cJSON *doc;
 
@@ -36,12 +36,9 @@ print(const struct cli *cli, const struct task *t)
 	}
 	if (cli->quiet)
 		return CLI_OK;
-	cli_put(t->dir);
-	printf(": %zu models; a blob of %s is damaged, %.19s… belongs to none\n", t->res.models,
-	       t->res.damaged, t->res.orphan);
-	printf("look at it with: tbtui ");
-	cli_put(t->dir);
-	putchar('\n');
+	cli_line("%s: %zu models; a blob of %s is damaged, %.19s… belongs to none", t->dir,
+		 t->res.models, t->res.damaged, t->res.orphan);
+	cli_line("look at it with: tbtui %s", t->dir);
 	return CLI_OK;
 }
 
@@ -56,10 +53,10 @@ COMMAND(cli_demo, "demo", "[DIR]", "a small store made from a seed, to look arou
 	t.dir = argc > 1 ? argv[1] : "tbtui-demo";
 	if (cli_ctx(cli, &t.ctx, &err))
 		return cli_fail(&err);
-	if (cli_run(cli, "demo", run, &t, &err))
+	if (cli_run(cli, "demo", demo_run, &t, &err))
 		status = cli_fail(&err);
 	else
-		status = print(cli, &t);
+		status = demo_print(cli, &t);
 	demo_result_free(&t.res);
 	op_ctx_free(&t.ctx);
 	return status;

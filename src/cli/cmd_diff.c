@@ -11,12 +11,13 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
+#include "src/cli/tensors.h"
 #include "src/face/words.h"
 #include "src/format/json.h"
 #include "src/ops/home/home.h"
 #include "src/ops/diff/diff.h"
 
-struct task {
+struct diff_task {
 	struct op_ctx ctx;
 	struct model *a, *b;
 	struct diff_request req;
@@ -31,7 +32,7 @@ struct task {
 struct ranked { const struct diff_row *row; diff_cmp_fn *cmp; };
 
 static int
-compare(const void *a, const void *b)
+ranked_cmp(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 	int d = x->cmp(x->row, y->row);
@@ -41,7 +42,7 @@ compare(const void *a, const void *b)
 
 /* The rows to show; *out is the caller's to free. */
 static bool
-choose(const struct task *k, struct ranked **out, size_t *n)
+diff_ranked(const struct diff_task *k, struct ranked **out, size_t *n)
 {
 	const struct diff_result *r = &k->res;
 
@@ -53,7 +54,7 @@ choose(const struct task *k, struct ranked **out, size_t *n)
 		if (k->all || r->rows[i].verdict != DIFF_SAME)
 			(*out)[(*n)++] = (struct ranked){ &r->rows[i], diff_order(k->sort) };
 	if (*n > 1)
-		qsort(*out, *n, sizeof(**out), compare);
+		qsort(*out, *n, sizeof(**out), ranked_cmp);
 	return true;
 }
 
@@ -62,19 +63,16 @@ choose(const struct task *k, struct ranked **out, size_t *n)
 static cJSON *
 side_json(const struct model *m, const struct diff_side *s)
 {
-	cJSON *o, *shape;
+	cJSON *o;
 	char scheme[SCHEME_NAME_MAX];
 
 	if (!s->t)
 		return NULL;
 	o = json_object();
-	shape = json_array();
-	for (unsigned i = 0; i < s->ndim; i++)
-		json_push_u64(shape, s->dim[i]);
 	json_set_str(o, "name", s->t->name);
 	if (s->expert != DIFF_WHOLE)
 		json_set_u64(o, "expert", s->expert);
-	json_set(o, "shape", shape);
+	cli_set_shape(o, "shape", s->dim, s->ndim);
 	json_set_str(o, "dtype", dtype_name(s->t->weight.dtype));
 	json_set_str(o, "scheme", scheme_name(&s->t->scheme, scheme));
 	json_set_str(o, "file", m->files[s->t->weight.file].path);
@@ -105,7 +103,7 @@ set_figures(cJSON *o, const struct compare *c)
 }
 
 static cJSON *
-row_json(const struct task *k, const struct diff_row *r)
+row_json(const struct diff_task *k, const struct diff_row *r)
 {
 	cJSON *o = json_object(), *a = side_json(k->a, &r->a), *b = side_json(k->b, &r->b);
 
@@ -129,7 +127,7 @@ row_json(const struct task *k, const struct diff_row *r)
 }
 
 static enum cli_exit
-print_json(const struct task *k, const struct ranked *rows, size_t n)
+diff_json(const struct diff_task *k, const struct ranked *rows, size_t n)
 {
 	const struct diff_result *r = &k->res;
 	cJSON *o = json_object(), *list = json_array(), *counts = json_object(), *all;
@@ -156,78 +154,52 @@ print_json(const struct task *k, const struct ranked *rows, size_t n)
 
 /* ---- text ---- */
 
-/* "BF16 int4", or what both are. */
+/* Both schemes where they differ: "BF16 int4". */
 static void
-schemes(const struct diff_row *r, struct tb_buf *out)
+diff_row(struct cli_table *t, const struct diff_row *r)
 {
-	char name[SCHEME_NAME_MAX];
-
-	if (r->a.t)
-		tb_buf_str(out, scheme_name(&r->a.t->scheme, name));
-	if (r->b.t && (!r->a.t || r->recoded))
-		tb_buf_printf(out, "%s%s", r->a.t ? " " : "",
-			      scheme_name(&r->b.t->scheme, name));
-}
-
-/* Row and column, or the only index. */
-static void
-place(struct cli_table *t, const struct diff_row *r)
-{
+	const struct tensor *a = r->a.t, *b = !a || r->recoded ? r->b.t : NULL;
 	const struct diff_side *s = &r->a;
 	uint64_t cols = s->ndim > 1 ? s->dim[s->ndim - 1] : 0, at = r->c.max_at;
+	char x[WORD_MAX], y[WORD_MAX];
 
-	if (at == COMPARE_NONE)
-		cli_cell(t, "");
-	else if (cols)
-		cli_cellf(t, "%ju,%ju", (uintmax_t)(at / cols), (uintmax_t)(at % cols));
-	else
-		cli_cellf(t, "%ju", (uintmax_t)at);
-}
-
-static void
-text_row(struct cli_table *t, const struct diff_row *r)
-{
-	struct tb_buf text = TB_BUF(1024);
-	char shape[WORD_MAX];
-
-	cli_cell(t, r->name);
-	cli_cell(t, diff_text(r->verdict));
-	schemes(r, &text);
-	cli_cell_buf(t, &text);
-	tb_buf_clear(&text);
-	if (r->verdict == DIFF_SHAPE) {
-		tb_buf_printf(&text, "%s ", word_shape(r->a.dim, r->a.ndim, "x", shape));
-		tb_buf_str(&text, word_shape(r->b.dim, r->b.ndim, "x", shape));
-	}
+	cli_cells(t, r->name, diff_text(r->verdict), NULL);
+	cli_cellf(t, "%s%s%s", a ? scheme_name(&a->scheme, x) : "", a && b ? " " : "",
+		  b ? scheme_name(&b->scheme, y) : "");
 	if (r->c.odd)
 		cli_cellf(t, "%ju NaN/Inf", (uintmax_t)r->c.odd);
 	else if (r->c.n)
 		cli_cellf(t, "%.6f", compare_cos(&r->c));
+	else if (r->verdict == DIFF_SHAPE)
+		cli_cellf(t, "%s %s", word_shape(r->a.dim, r->a.ndim, "x", x),
+			  word_shape(r->b.dim, r->b.ndim, "x", y));
 	else
-		cli_cell_buf(t, &text);
+		cli_cell(t, "");
 	cli_cellf(t, r->c.n ? "%.2e" : "", compare_nmse(&r->c));
 	cli_cellf(t, r->c.n ? "%.3g" : "", r->c.max);
-	place(t, r);
-	tb_buf_free(&text);
+	if (at == COMPARE_NONE)
+		cli_cell(t, "");
+	else if (cols)		/* row and column, or the only index */
+		cli_cellf(t, "%ju,%ju", (uintmax_t)(at / cols), (uintmax_t)(at % cols));
+	else
+		cli_cell_u64(t, at);
 }
 
 static bool
-print_rows(const struct cli *cli, const struct ranked *rows, size_t n)
+diff_rows(const struct cli *cli, const struct ranked *rows, size_t n)
 {
-	static const char *const titles[] = {
-		"TENSOR", "RESULT", "SCHEMES", "COSINE", "NMSE", "MAX ERROR", "AT"
-	};
 	struct cli_table t = { .align = "mllrrrr", .drop = "0012013", .wide = cli->wide };
 
-	for (size_t i = 0; n && i < sizeof(titles) / sizeof(*titles); i++)
-		cli_cell(&t, titles[i]);
+	if (n)
+		cli_cells(&t, "TENSOR", "RESULT", "SCHEMES", "COSINE", "NMSE", "MAX ERROR", "AT",
+			  NULL);
 	for (size_t i = 0; i < n; i++)
-		text_row(&t, rows[i].row);
+		diff_row(&t, rows[i].row);
 	return cli_table_end(&t);
 }
 
 static void
-print_summary(const struct task *k)
+diff_summary(const struct diff_task *k)
 {
 	const struct diff_result *r = &k->res;
 	bool any = false;
@@ -248,7 +220,7 @@ print_summary(const struct task *k)
 }
 
 static enum cli_exit
-print(const struct cli *cli, const struct task *k)
+diff_print(const struct cli *cli, const struct diff_task *k)
 {
 	const struct diff_result *r = &k->res;
 	struct ranked *rows = NULL;
@@ -259,14 +231,14 @@ print(const struct cli *cli, const struct task *k)
 		if (*r->rows[i].message)
 			cli_note(cli, r->rows[i].message);
 	if (!cli->quiet || cli->json) {
-		if (!choose(k, &rows, &n))
+		if (!diff_ranked(k, &rows, &n))
 			return CLI_FAILED;
 		if (cli->json)
-			status = print_json(k, rows, n);
-		else if (!print_rows(cli, rows, n))
+			status = diff_json(k, rows, n);
+		else if (!diff_rows(cli, rows, n))
 			status = CLI_FAILED;
 		else
-			print_summary(k);
+			diff_summary(k);
 		free(rows);
 	}
 	if (status != CLI_OK)
@@ -277,15 +249,15 @@ print(const struct cli *cli, const struct task *k)
 /* ---- the command ---- */
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+diff_work(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct task *k = arg;
+	struct diff_task *k = arg;
 
 	return op_diff(&k->ctx, &k->req, job, &k->res, err);
 }
 
 static enum tb_status
-work(struct cli *cli, struct task *k, char **argv, struct tb_err *err)
+diff_models(struct cli *cli, struct diff_task *k, char **argv, struct tb_err *err)
 {
 	enum tb_status status;
 
@@ -298,7 +270,7 @@ work(struct cli *cli, struct task *k, char **argv, struct tb_err *err)
 		return status;
 	k->req.a = k->a;
 	k->req.b = k->b;
-	status = cli_run(cli, "diff", run, k, err);
+	status = cli_run(cli, "diff", diff_work, k, err);
 	if (!status && !k->res.n)
 		status = tb_fail(err, TB_ENOENT, "diff: no tensor%s%s to compare",
 				 k->req.filter ? " with " : "", k->req.filter ? k->req.filter : "");
@@ -316,7 +288,7 @@ damaged(const struct cli *cli, const struct model *m)
 
 COMMAND(cli_diff, "diff", "REF REF", "tensors in which two models differ, across formats")
 {
-	struct task k = { .sort = "name" };
+	struct diff_task k = { .sort = "name" };
 	bool values = false, bytes = false;
 	const struct tb_opt opts[] = {
 		{ 'f', "filter", TB_OPT_STR, &k.req.filter, "PATTERN",
@@ -337,17 +309,15 @@ COMMAND(cli_diff, "diff", "REF REF", "tensors in which two models differ, across
 
 	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &status))
 		return status;
-	if (values && bytes) {
-		(void)tb_fail(&err, TB_EUSAGE, "diff: one of --values, --bytes");
-		return cli_fail(&err);
-	}
+	if (values && bytes)
+		return cli_usage("diff: one of --values, --bytes");
 	k.req.mode = bytes ? DIFF_BY_BYTES : DIFF_BY_VALUE;
 	if (cli_ctx(cli, &k.ctx, &err))
 		return cli_fail(&err);
-	if (work(cli, &k, argv, &err))
+	if (diff_models(cli, &k, argv, &err))
 		status = cli_fail(&err);
 	else {
-		status = print(cli, &k);
+		status = diff_print(cli, &k);
 		if (damaged(cli, k.a) | damaged(cli, k.b))
 			status = CLI_FAILED;
 	}

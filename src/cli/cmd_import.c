@@ -19,7 +19,7 @@ struct task {
 };
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+import_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct task *t = arg;
 	enum tb_status status = op_import(t->ctx, &t->req, job, &t->res, err);
@@ -29,7 +29,7 @@ run(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static enum cli_exit
-print(const struct cli *cli, const struct import_result *r)
+import_print(const struct cli *cli, const struct import_result *r)
 {
 	char bytes[16];
 	cJSON *doc;
@@ -47,11 +47,9 @@ print(const struct cli *cli, const struct import_result *r)
 	}
 	if (cli->quiet)
 		return CLI_OK;
-	cli_put(r->name);
-	printf(": %zu tensor%s in %zu blob%s, %s, in ", r->tensors, tb_plural(r->tensors),
-	       r->blobs, tb_plural(r->blobs), tb_human_bytes(r->bytes, bytes));
-	cli_put(r->root);
-	putchar('\n');
+	cli_line("%s: %zu tensor%s in %zu blob%s, %s, in %s", r->name, r->tensors,
+		 tb_plural(r->tensors), r->blobs, tb_plural(r->blobs),
+		 tb_human_bytes(r->bytes, bytes), r->root);
 	kept_print(&r->kept);
 	return CLI_OK;
 }
@@ -77,8 +75,8 @@ COMMAND(cli_import, "import", "PATH NAME",
 	if (cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
 	t.ctx = &ctx;
-	failed = cli_run(cli, "import", run, &t, &err);
-	status = failed && failed != TB_ESYNC ? CLI_FAILED : print(cli, &t.res);
+	failed = cli_run(cli, "import", import_run, &t, &err);
+	status = failed && failed != TB_ESYNC ? CLI_FAILED : import_print(cli, &t.res);
 	if (failed)
 		status = cli_fail(&err);
 	else if (t.late.code && status == CLI_OK)

@@ -10,10 +10,11 @@
 #include "src/cli/cli.h"
 #include "src/cli/plan_args.h"
 #include "src/cli/table.h"
+#include "src/cli/tensors.h"
 #include "src/format/json.h"
 
 static enum tb_status
-price(void *arg, struct tb_job *job, struct tb_err *err)
+plan_errors(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct planned *p = arg;
 	struct plan_sample *samples;
@@ -33,12 +34,10 @@ static cJSON *
 row_json(const struct plan *p, const struct plan_row *r)
 {
 	char name[SCHEME_NAME_MAX];
-	cJSON *o = json_object(), *shape = json_array();
+	cJSON *o = json_object();
 
 	json_set_str(o, "name", r->src->name);
-	for (unsigned i = 0; i < r->src->ndim; i++)
-		json_push_u64(shape, r->src->dim[i]);
-	json_set(o, "shape", shape);
+	cli_set_shape(o, "shape", r->src->dim, r->src->ndim);
 	json_set_str(o, "from", scheme_name(&r->src->scheme, name));
 	json_set_str(o, "to", scheme_name(&r->target, name));
 	json_set_str(o, "why", plan_why_text(r->why));
@@ -50,7 +49,7 @@ row_json(const struct plan *p, const struct plan_row *r)
 }
 
 static enum cli_exit
-print_json(const struct planned *pl, const struct plan_args *a)
+plan_json(const struct planned *pl, const struct plan_args *a)
 {
 	const struct plan *p = pl->plan;
 	cJSON *doc = json_object(), *rows = json_array(), *blobs = json_array(), *t = json_object();
@@ -82,19 +81,17 @@ print_json(const struct planned *pl, const struct plan_args *a)
 }
 
 static enum cli_exit
-print_text(const struct cli *cli, const struct plan *p)
+plan_text(const struct cli *cli, const struct plan *p)
 {
 	struct cli_table t = { .align = "mllrrrl", .drop = "0504123", .wide = cli->wide };
-	char name[SCHEME_NAME_MAX], a[16], b[16];
+	char from[SCHEME_NAME_MAX], to[SCHEME_NAME_MAX], a[16], b[16];
 
 	for (size_t i = 0; i < p->nrows; i++) {
 		const struct plan_row *r = &p->rows[i];
 
-		cli_cell(&t, r->src->name);
-		cli_cell(&t, scheme_name(&r->src->scheme, name));
-		cli_cell(&t, scheme_name(&r->target, name));
-		cli_cell(&t, tb_human_bytes(r->before, a));
-		cli_cell(&t, tb_human_bytes(r->after, a));
+		cli_cells(&t, r->src->name, scheme_name(&r->src->scheme, from),
+			  scheme_name(&r->target, to), tb_human_bytes(r->before, a),
+			  tb_human_bytes(r->after, b), NULL);
 		if (r->error > 0)
 			cli_cellf(&t, "%.2f%%", r->error * 100);
 		else
@@ -132,10 +129,10 @@ COMMAND(cli_plan, "plan", "SRC [DST]", "what a conversion would write, and its e
 		return status;
 	}
 	if (planned_open(&p, cli, &a, argv[1], argc > 2 ? argv[2] : NULL, &err) ||
-	    (!no_errors && cli_run(cli, "measuring errors", price, &p, &err)))
+	    (!no_errors && cli_run(cli, "measuring errors", plan_errors, &p, &err)))
 		status = cli_fail(&err);
 	else
-		status = cli->json ? print_json(&p, &a) : print_text(cli, p.plan);
+		status = cli->json ? plan_json(&p, &a) : plan_text(cli, p.plan);
 	planned_free(&p);
 	tb_strs_free(&a.rules);
 	return status;

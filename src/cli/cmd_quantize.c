@@ -19,7 +19,7 @@ struct task {
 };
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+quantize_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct task *t = arg;
 	struct convert_request req = { t->p.plan, &t->p.target, t->replace };
@@ -40,7 +40,7 @@ left_quantized(const struct plan *p)
 }
 
 static enum cli_exit
-print_json(const struct task *t)
+quantize_json(const struct task *t)
 {
 	struct rusage use;
 	cJSON *doc = json_object();
@@ -61,28 +61,27 @@ print_json(const struct task *t)
 }
 
 static enum cli_exit
-print(const struct cli *cli, const struct task *t)
+quantize_print(const struct cli *cli, const struct task *t)
 {
 	const struct convert_result *r = &t->res;
 	size_t left = left_quantized(t->p.plan);
 	char a[16], b[16], c[16];
 
 	if (cli->json)
-		return print_json(t);
+		return quantize_json(t);
 	if (left)
 		fprintf(stderr, "tbtui: quantized already and left so: %zu tensor%s "
 			"(--requantize changes them)\n", left, tb_plural(left));
 	if (cli->quiet)
 		return CLI_OK;
-	cli_put(r->where);
-	if (t->p.target.name) {		/* which store nobody said */
-		fputs(" in ", stdout);
-		cli_put(t->p.target.root);
-	}
-	printf(": %zu tensor%s, %zu changed, %s -> %s in %zu file%s, %.2f s (%s/s)\n", r->tensors,
-	       tb_plural(r->tensors), r->changed, tb_human_bytes(r->bytes_read, a),
-	       tb_human_bytes(r->bytes_written, b), r->blobs, tb_plural(r->blobs), r->seconds,
-	       tb_human_bytes(r->seconds > 0 ? (uint64_t)((double)r->bytes_read / r->seconds) : 0, c));
+	/* which store nobody said */
+	cli_line("%s%s%s: %zu tensor%s, %zu changed, %s -> %s in %zu file%s, %.2f s (%s/s)",
+		 r->where, t->p.target.name ? " in " : "",
+		 t->p.target.name ? t->p.target.root : "", r->tensors, tb_plural(r->tensors),
+		 r->changed, tb_human_bytes(r->bytes_read, a), tb_human_bytes(r->bytes_written, b),
+		 r->blobs, tb_plural(r->blobs), r->seconds,
+		 tb_human_bytes(r->seconds > 0 ? (uint64_t)((double)r->bytes_read / r->seconds) : 0,
+				c));
 	kept_print(&r->kept);
 	return CLI_OK;
 }
@@ -90,7 +89,7 @@ print(const struct cli *cli, const struct task *t)
 /* Something is there already: --replace, --yes or a person may say that it can go.  That
  * the source is there, nobody may. */
 static enum tb_status
-ask(const struct cli *cli, struct task *t, struct tb_err *err)
+ask_replace(const struct cli *cli, struct task *t, struct tb_err *err)
 {
 	const char *where = t->p.target.name ? t->p.target.name : t->p.target.path;
 	char question[768], clean[400], victim[128];
@@ -116,11 +115,11 @@ convert(struct cli *cli, const struct plan_args *a, bool replace, char **argv)
 	enum tb_status status = planned_open(&t.p, cli, a, argv[1], argv[2], &err);
 
 	if (!status)
-		status = ask(cli, &t, &err);
+		status = ask_replace(cli, &t, &err);
 	if (!status)
-		status = cli_run(cli, argv[0], run, &t, &err);
+		status = cli_run(cli, argv[0], quantize_run, &t, &err);
 	if (!status || status == TB_ESYNC)
-		shown = print(cli, &t);
+		shown = quantize_print(cli, &t);
 	if (t.late.code && shown == CLI_OK)
 		shown = cli_complain(&t.late);
 	convert_result_free(&t.res);

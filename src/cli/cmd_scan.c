@@ -10,22 +10,22 @@
 #include "src/format/json.h"
 #include "src/ops/scan/scan.h"
 
-struct args {
+struct scan_task {
 	struct op_ctx *ctx;
 	struct scan_request req;
 	struct scan_result out;
 };
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+scan_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct args *a = arg;
+	struct scan_task *a = arg;
 
 	return op_scan(a->ctx, &a->req, job, &a->out, err);
 }
 
 static enum cli_exit
-print_json(const struct scan_result *r)
+scan_json(const struct scan_result *r)
 {
 	cJSON *o = json_object(), *list = json_array();
 
@@ -59,7 +59,7 @@ print_json(const struct scan_result *r)
 }
 
 static void
-print_text(const struct cli *cli, const struct scan_result *r)
+scan_text(const struct cli *cli, const struct scan_result *r)
 {
 	char bytes[16];
 
@@ -69,14 +69,8 @@ print_text(const struct cli *cli, const struct scan_result *r)
 		bool named = item->problem && tb_starts(item->problem, item->path) &&
 			     !strcmp(item->name, item->path);
 
-		printf("%-10s  ", scan_change_word(item->change));
-		if (!named)
-			cli_put(item->name);
-		if (item->problem) {
-			fputs(named ? "" : ": ", stdout);
-			cli_put(item->problem);
-		}
-		putchar('\n');
+		cli_line("%-10s  %s%s%s", scan_change_word(item->change), named ? "" : item->name,
+			 named || !item->problem ? "" : ": ", item->problem ? item->problem : "");
 	}
 	printf("%ju model%s: %ju added, %ju changed, %ju removed, %ju unchanged; %ju tensor%s\n",
 	       (uintmax_t)r->models, tb_plural(r->models), (uintmax_t)r->added,
@@ -98,7 +92,7 @@ print_text(const struct cli *cli, const struct scan_result *r)
 
 COMMAND(cli_scan, "scan", "[DIR...]", "index the stores")
 {
-	struct args a = { 0 };
+	struct scan_task a = { 0 };
 	const struct tb_opt opts[] = {
 		{ 'a', "again", TB_OPT_FLAG, &a.req.again, NULL,
 		  "open every model, also those that did not change" },
@@ -120,13 +114,13 @@ COMMAND(cli_scan, "scan", "[DIR...]", "index the stores")
 	if (!a.req.ndirs && !ctx.roots.n) {
 		cli_explain(cli, &ctx, "there is no store to scan");
 		status = CLI_FAILED;
-	} else if (cli_run(cli, "scan", run, &a, &err)) {
+	} else if (cli_run(cli, "scan", scan_run, &a, &err)) {
 		status = cli_fail(&err);
 	} else {
 		cli_note(cli, a.out.notice);
-		status = cli->json ? print_json(&a.out) : CLI_OK;
+		status = cli->json ? scan_json(&a.out) : CLI_OK;
 		if (!cli->json)
-			print_text(cli, &a.out);
+			scan_text(cli, &a.out);
 		if (!a.out.models && !a.req.ndirs)
 			cli_explain(cli, &ctx, "there are no models");
 		if (status == CLI_OK && a.out.unread)

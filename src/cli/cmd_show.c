@@ -13,7 +13,7 @@
 #include "src/ops/model_text/model_text.h"
 
 static void
-head(const struct show *s)
+show_head(const struct show *s)
 {
 	const struct model *m = s->m;
 	char params[40], number[16], size[16], bytes[16], time[32], count[24];
@@ -32,11 +32,8 @@ head(const struct show *s)
 		snprintf(params, sizeof(params), "%s, %s active",
 			 tb_human_count(m->params, number),
 			 tb_human_count(s->figures.params.total.active, size));
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		printf("%-14s", rows[i][0]);
-		cli_put(rows[i][1]);
-		putchar('\n');
-	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		cli_line("%-14s%s", rows[i][0], rows[i][1]);
 }
 
 static bool
@@ -50,10 +47,9 @@ files_text(const struct show *s)
 		const struct model_file *f = &m->files[i];
 		char size[16];
 
-		cli_cell(&t, figures_file_kind(f));
-		cli_cell(&t, f->missing ? "missing" : tb_human_bytes(f->id.size, size));
-		cli_cell(&t, f->name ? f->name : "");
-		cli_cell(&t, *f->digest ? f->digest : "");
+		cli_cells(&t, figures_file_kind(f),
+			  f->missing ? "missing" : tb_human_bytes(f->id.size, size),
+			  f->name ? f->name : "", f->digest, NULL);
 	}
 	return cli_table_end(&t);
 }
@@ -116,38 +112,23 @@ show_lines(const char *text)
 }
 
 static enum cli_exit
-print_text(const struct show *s)
+show_text(const struct show *s)
 {
 	const struct model *m = s->m;
 	bool ok;
 
-	head(s);
+	show_head(s);
 	ok = show_params(s) && show_memory(s) && files_text(s) && show_metadata(s);
 	texts_text(s);
 	if (m->nproblems)
 		printf("\nProblems\n");
-	for (size_t i = 0; i < m->nproblems; i++) {
-		cli_put(m->problems[i].message);
-		putchar('\n');
-	}
+	for (size_t i = 0; i < m->nproblems; i++)
+		cli_line("%s", m->problems[i].message);
 	if (m->remark) {
 		printf("\nRemark\n");
-		cli_put(m->remark);
-		putchar('\n');
+		cli_line("%s", m->remark);
 	}
 	return ok ? CLI_OK : CLI_FAILED;
-}
-
-static enum cli_exit
-print(struct show *s)
-{
-	enum cli_exit status;
-	struct tb_err err;
-
-	if (figures_of(s->m, (unsigned)s->cli->threads, &s->figures, &err))
-		return cli_fail(&err);
-	status = s->cli->json ? cli_print_json(show_json(s)) : print_text(s);
-	return status == CLI_OK && s->m->nproblems ? CLI_WRONG : status;
 }
 
 COMMAND(cli_show, "show", "REF", "one model: files, config, template, licence, totals")
@@ -168,7 +149,14 @@ COMMAND(cli_show, "show", "REF", "one model: files, config, template, licence, t
 	if (cli_model(cli, argv[1], &m, &err))
 		return cli_fail(&err);
 	s.m = m;
-	status = key ? show_key(&s, key) : print(&s);
+	if (key)
+		status = show_key(&s, key);
+	else if (figures_of(m, (unsigned)cli->threads, &s.figures, &err))
+		status = cli_fail(&err);
+	else
+		status = cli->json ? cli_print_json(show_json(&s)) : show_text(&s);
+	if (!key && status == CLI_OK && m->nproblems)
+		status = CLI_WRONG;
 	model_free(m);
 	return status;
 }

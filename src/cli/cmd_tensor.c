@@ -106,16 +106,6 @@ read_hex(struct tensor_task *k, struct tb_err *err)
 	return values_bytes(k->m, part, k->off, (size_t)k->len, k->bytes, err);
 }
 
-static enum tb_status
-take_block(struct tensor_task *k, struct tb_err *err)
-{
-	uint64_t index;
-
-	if (!tb_parse_u64(k->block, &index))
-		return tb_fail(err, TB_EUSAGE, "--block %s: not a number", k->block);
-	return block_read(k->m, k->t, index, &k->taken, err);
-}
-
 /* "16x64" */
 static bool
 parse_cells(const char *s, struct heat_request *req)
@@ -135,12 +125,11 @@ parse_cells(const char *s, struct heat_request *req)
 /* ---- the command ---- */
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+run_inspect(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct tensor_task *k = arg;
 	struct inspect_request req = { .model = k->m, .tensor = k->t, .again = k->again,
 				       .bins = k->hist ? (unsigned)k->bins : 0 };
-
 	enum tb_status status;
 
 	req.facts = inspect_facts(&k->ctx);
@@ -162,7 +151,7 @@ run_heat(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static enum tb_status
-digest(const struct cli *cli, struct tensor_task *k, struct tb_err *err)
+tensor_digest(const struct cli *cli, struct tensor_task *k, struct tb_err *err)
 {
 	enum tb_status status;
 
@@ -189,9 +178,10 @@ no_tensor(const struct model *m, const char *name, struct tb_err *err)
 }
 
 static enum tb_status
-work(struct cli *cli, const char *name, struct tensor_task *k, struct tb_err *err)
+tensor_read(struct cli *cli, const char *name, struct tensor_task *k, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
+	uint64_t index;
 
 	k->t = model_tensor(k->m, name);
 	if (!k->t)
@@ -203,12 +193,14 @@ work(struct cli *cli, const char *name, struct tensor_task *k, struct tb_err *er
 	if (!status && k->hex)
 		status = read_hex(k, err);
 	if (!status && k->block)
-		status = take_block(k, err);
+		status = tb_parse_u64(k->block, &index)
+		       ? block_read(k->m, k->t, index, &k->taken, err)
+		       : tb_fail(err, TB_EUSAGE, "--block %s: not a number", k->block);
 	if (!status && (k->stats || k->hist))
-		status = cli_run(cli, "tensor", run, k, err);
+		status = cli_run(cli, "tensor", run_inspect, k, err);
 	if (!status && k->heat)
 		status = cli_run(cli, "map", run_heat, k, err);
-	return status || !k->digest ? status : digest(cli, k, err);
+	return status || !k->digest ? status : tensor_digest(cli, k, err);
 }
 
 COMMAND(cli_tensor, "tensor", "REF NAME",
@@ -240,7 +232,7 @@ COMMAND(cli_tensor, "tensor", "REF NAME",
 		return status;
 	if (cli_ctx(cli, &k.ctx, &err))
 		return cli_fail(&err);
-	if (cli_model(cli, argv[1], &k.m, &err) || work(cli, argv[2], &k, &err))
+	if (cli_model(cli, argv[1], &k.m, &err) || tensor_read(cli, argv[2], &k, &err))
 		status = cli_fail(&err);
 	else
 		status = cli->json ? tensor_json(&k) : tensor_text(&k);

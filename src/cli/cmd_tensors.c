@@ -22,31 +22,31 @@ typedef int cmp_fn(const struct tensor *a, const struct tensor *b);
 #define UP(field) ((a->field > b->field) - (a->field < b->field))
 
 static int
-by_name(const struct tensor *a, const struct tensor *b)
+order_name(const struct tensor *a, const struct tensor *b)
 {
 	return tb_natural_cmp(a->name, b->name);
 }
 
 static int
-by_size(const struct tensor *a, const struct tensor *b)
+order_size(const struct tensor *a, const struct tensor *b)
 {
 	return DOWN(bytes);
 }
 
 static int
-by_params(const struct tensor *a, const struct tensor *b)
+order_params(const struct tensor *a, const struct tensor *b)
 {
 	return DOWN(elems);
 }
 
 static int
-by_dtype(const struct tensor *a, const struct tensor *b)
+order_dtype(const struct tensor *a, const struct tensor *b)
 {
 	return UP(weight.dtype);
 }
 
 static int
-by_scheme(const struct tensor *a, const struct tensor *b)
+order_scheme(const struct tensor *a, const struct tensor *b)
 {
 	char x[SCHEME_NAME_MAX], y[SCHEME_NAME_MAX];
 
@@ -54,42 +54,29 @@ by_scheme(const struct tensor *a, const struct tensor *b)
 }
 
 static int
-by_offset(const struct tensor *a, const struct tensor *b)
+order_offset(const struct tensor *a, const struct tensor *b)
 {
 	return UP(weight.file) ? UP(weight.file) : UP(weight.off);
 }
 
 static const struct { const char *key; cmp_fn *cmp; } orders[] = {
-	{ "name", by_name }, { "size", by_size }, { "params", by_params }, { "dtype", by_dtype },
-	{ "scheme", by_scheme }, { "offset", by_offset },
+	{ "name", order_name }, { "size", order_size }, { "params", order_params }, { "dtype", order_dtype },
+	{ "scheme", order_scheme }, { "offset", order_offset },
 };
 
-struct row {
+struct tensor_row {
 	const struct tensor *t;
 	cmp_fn *cmp;
 	const struct digest_item *sum;	/* NULL: not asked for */
 };
 
 static int
-compare(const void *a, const void *b)
+tensor_row_cmp(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct tensor_row *x = a, *y = b;
 	int d = x->cmp(x->t, y->t);
 
 	return d ? d : (x->t > y->t) - (x->t < y->t);	/* natural order of names */
-}
-
-static enum tb_status
-find_order(const char *key, cmp_fn **out, struct tb_err *err)
-{
-	*out = by_name;
-	for (size_t i = 0; key && i < sizeof(orders) / sizeof(*orders); i++)
-		if (!strcmp(key, orders[i].key)) {
-			*out = orders[i].cmp;
-			return TB_OK;
-		}
-	return key ? tb_fail(err, TB_EUSAGE, "--sort: name, size, params, dtype, scheme or offset")
-		   : TB_OK;
 }
 
 /* ---- output ---- */
@@ -147,7 +134,7 @@ cli_tensor_json(cJSON *o, const struct model *m, const struct tensor *t)
 }
 
 static enum cli_exit
-print_json(const struct model *m, const struct row *rows, size_t n)
+tensors_json(const struct model *m, const struct tensor_row *rows, size_t n)
 {
 	cJSON *o = json_object(), *list = json_array();
 
@@ -165,35 +152,30 @@ print_json(const struct model *m, const struct row *rows, size_t n)
 }
 
 static void
-text_row(struct cli_table *t, const struct row *row)
+tensors_row(struct cli_table *t, const struct tensor_row *row)
 {
 	const struct tensor *x = row->t;
 	char shape[WORD_MAX], scheme[SCHEME_NAME_MAX], count[16], size[16];
 
-	cli_cell(t, x->name);
-	cli_cell(t, tensor_dtype(x));
-	cli_cell(t, word_shape(x->dim, x->ndim, " x ", shape));
-	cli_cell(t, scheme_name(&x->scheme, scheme));
-	cli_cell(t, tb_human_count(x->elems, count));
-	cli_cell(t, tb_human_bytes(x->bytes, size));
+	cli_cells(t, x->name, tensor_dtype(x), word_shape(x->dim, x->ndim, " x ", shape),
+		  scheme_name(&x->scheme, scheme), tb_human_count(x->elems, count),
+		  tb_human_bytes(x->bytes, size), NULL);
 	if (row->sum)
 		cli_cell(t, *row->sum->digest ? row->sum->digest : "-");
 }
 
 static enum cli_exit
-print_text(const struct cli *cli, const struct row *rows, size_t n)
+tensors_text(const struct cli *cli, const struct tensor_row *rows, size_t n)
 {
-	static const char *const titles[] = {
-		"NAME", "DTYPE", "SHAPE", "SCHEME", "PARAMS", "SIZE", "DIGEST"
-	};
 	bool sums = n && rows->sum;
 	struct cli_table t = { .align = sums ? "mlllrre" : "mlllrr", .wide = cli->wide,
 			       .drop = sums ? "0523410" : "052341" };
 
-	for (size_t i = 0; n && i < sizeof(titles) / sizeof(*titles) - !sums; i++)
-		cli_cell(&t, titles[i]);
+	if (n)
+		cli_cells(&t, "NAME", "DTYPE", "SHAPE", "SCHEME", "PARAMS", "SIZE",
+			  sums ? "DIGEST" : NULL, NULL);
 	for (size_t i = 0; i < n; i++)
-		text_row(&t, &rows[i]);
+		tensors_row(&t, &rows[i]);
 	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
 }
 
@@ -205,7 +187,7 @@ matches(const char *pattern, const char *name)
 	return strpbrk(pattern, "*?[") ? tb_glob(pattern, name) : tb_contains(name, pattern);
 }
 
-struct task {
+struct tensors_task {
 	const struct model *m;
 	const char *pattern;
 	cmp_fn *cmp;
@@ -214,7 +196,7 @@ struct task {
 
 /* *items is the caller's to free, also when this fails. */
 static enum tb_status
-add_digests(const struct cli *cli, const struct task *k, struct row *rows, size_t n,
+add_digests(const struct cli *cli, const struct tensors_task *k, struct tensor_row *rows, size_t n,
 	    struct digest_item **items, struct tb_err *err)
 {
 	struct op_ctx ctx;
@@ -236,10 +218,10 @@ add_digests(const struct cli *cli, const struct task *k, struct row *rows, size_
 }
 
 static enum cli_exit
-print(const struct cli *cli, const struct task *k)
+tensors_print(const struct cli *cli, const struct tensors_task *k)
 {
 	const struct model *m = k->m;
-	struct row *rows = tb_calloc(m->ntensors + 1, sizeof(*rows));
+	struct tensor_row *rows = tb_calloc(m->ntensors + 1, sizeof(*rows));
 	struct digest_item *items = NULL;
 	enum cli_exit status;
 	struct tb_err err;
@@ -251,13 +233,13 @@ print(const struct cli *cli, const struct task *k)
 	}
 	for (size_t i = 0; i < m->ntensors; i++)
 		if (matches(k->pattern, m->tensors[i].name))
-			rows[n++] = (struct row){ &m->tensors[i], k->cmp, NULL };
+			rows[n++] = (struct tensor_row){ &m->tensors[i], k->cmp, NULL };
 	if (n)
-		qsort(rows, n, sizeof(*rows), compare);
+		qsort(rows, n, sizeof(*rows), tensor_row_cmp);
 	if (k->digests && n && add_digests(cli, k, rows, n, &items, &err))
 		status = cli_fail(&err);
 	else
-		status = cli->json ? print_json(m, rows, n) : print_text(cli, rows, n);
+		status = cli->json ? tensors_json(m, rows, n) : tensors_text(cli, rows, n);
 	for (size_t i = 0; i < m->nproblems; i++)
 		cli_note(cli, m->problems[i].message);
 	for (size_t i = 0; i < n && items && status == CLI_OK; i++)
@@ -274,7 +256,7 @@ print(const struct cli *cli, const struct task *k)
 
 COMMAND(cli_tensors, "tensors", "[REF]", "the tensors of a model")
 {
-	struct task k = { 0 };
+	struct tensors_task k = { 0 };
 	const char *key = NULL;
 	bool copies = false;
 	const struct tb_opt opts[] = {
@@ -294,16 +276,20 @@ COMMAND(cli_tensors, "tensors", "[REF]", "the tensors of a model")
 
 	if (!cli_parse(cli, opts, &argc, argv, 0, 1, &status))
 		return status;
-	if (copies != (argc == 1)) {
-		(void)tb_fail(&err, TB_EUSAGE, "tensors: a REF, or --duplicates without one");
-		return cli_fail(&err);
-	}
+	if (copies != (argc == 1))
+		return cli_usage("tensors: a REF, or --duplicates without one");
 	if (copies)
 		return cli_copies(cli, false);
-	if (find_order(key, &k.cmp, &err) || cli_model(cli, argv[1], &m, &err))
+	k.cmp = key ? NULL : order_name;
+	for (size_t i = 0; key && i < sizeof(orders) / sizeof(*orders); i++)
+		if (!strcmp(key, orders[i].key))
+			k.cmp = orders[i].cmp;
+	if (!k.cmp)
+		return cli_usage("--sort: name, size, params, dtype, scheme or offset");
+	if (cli_model(cli, argv[1], &m, &err))
 		return cli_fail(&err);
 	k.m = m;
-	status = print(cli, &k);
+	status = tensors_print(cli, &k);
 	model_free(m);
 	return status;
 }

@@ -13,16 +13,16 @@
 #include "src/cli/verify.h"
 #include "src/ops/home/home.h"
 
-struct args {
+struct verify_task {
 	struct op_ctx *ctx;
 	struct verify_request req;
 	struct verify_result out;
 };
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+run_verify(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct args *a = arg;
+	struct verify_task *a = arg;
 
 	return op_verify(a->ctx, &a->req, job, &a->out, err);
 }
@@ -31,8 +31,8 @@ enum tb_status
 cli_verify_run(const struct cli *cli, struct op_ctx *ctx, const struct verify_request *req,
 	       struct verify_result *out, struct tb_err *err)
 {
-	struct args a = { .ctx = ctx, .req = *req };
-	enum tb_status status = cli_run(cli, "verify", run, &a, err);
+	struct verify_task a = { .ctx = ctx, .req = *req };
+	enum tb_status status = cli_run(cli, "verify", run_verify, &a, err);
 
 	*out = a.out;
 	cli_note(cli, a.out.notice);

@@ -6,16 +6,16 @@
 #include "src/cli/tensors.h"
 #include "src/ops/digest/digest.h"
 
-struct task {
+struct digest_task {
 	struct op_ctx *ctx;
 	struct digest_request req;
 	struct digest_result res;
 };
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+run_digest(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct task *k = arg;
+	struct digest_task *k = arg;
 
 	return op_digest(k->ctx, &k->req, job, &k->res, err);
 }
@@ -24,8 +24,8 @@ enum tb_status
 cli_digests(const struct cli *cli, struct op_ctx *ctx, const struct model *m,
 	    struct digest_item *items, size_t n, struct tb_err *err)
 {
-	struct task k = { .ctx = ctx, .req = { .model = m, .items = items, .n = n } };
-	enum tb_status status = cli_run(cli, "digest", run, &k, err);
+	struct digest_task k = { .ctx = ctx, .req = { .model = m, .items = items, .n = n } };
+	enum tb_status status = cli_run(cli, "digest", run_digest, &k, err);
 
 	if (status)
 		return status;

@@ -2,28 +2,22 @@
 
 #include "src/cli/kept.h"
 
-#include <stdio.h>
-
 #include "src/cli/cli.h"
 #include "src/format/json.h"
 #include "src/ops/output/output.h"
 
-static void
-line(const char *label, const char *text)
-{
-	if (!text)
-		return;
-	fputs(label, stdout);
-	cli_put(text);
-	putchar('\n');
-}
-
 void
 kept_print(const struct kept *k)
 {
-	line("the old one is kept: ", k->where);
-	line("  to have it back:   ", k->restore);
-	line("  to be rid of it:   ", k->remove);
+	const struct { const char *label, *text; } rows[] = {
+		{ "the old one is kept:", k->where },
+		{ "  to have it back:  ", k->restore },
+		{ "  to be rid of it:  ", k->remove },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].text)
+			cli_line("%s %s", rows[i].label, rows[i].text);
 }
 
 void

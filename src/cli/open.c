@@ -21,16 +21,16 @@ cli_is_path(const char *word)
 	return strchr(word, '/') || tb_exists(word);
 }
 
-struct found {
+struct open_found {
 	struct model_loc loc;		/* owned; if n */
 	size_t n;
 	struct unread unread;		/* owned */
 };
 
 static enum tb_status
-count(void *arg, const struct model_loc *loc, struct tb_err *err)
+open_count(void *arg, const struct model_loc *loc, struct tb_err *err)
 {
-	struct found *f = arg;
+	struct open_found *f = arg;
 
 	if (f->n++)
 		return TB_OK;
@@ -39,14 +39,14 @@ count(void *arg, const struct model_loc *loc, struct tb_err *err)
 
 /* The only model there, or the number of them. */
 static enum tb_status
-look(const char *path, struct found *f, struct tb_err *err)
+open_look(const char *path, struct open_found *f, struct tb_err *err)
 {
 	const struct store_roots none = { .given = true };
 
 	if (!tb_exists(path))
 		return tb_fail(err, TB_ENOENT, "%s: no such file or folder", path);
 	if (tb_is_dir(path))
-		return store_walk(path, count, f, &f->unread, err);
+		return store_walk(path, open_count, f, &f->unread, err);
 	f->n = 1;
 	return store_resolve(&none, path, &f->loc, err);
 }
@@ -64,7 +64,7 @@ is_known(const struct op_ctx *ctx, const char *path)
 struct scanning { struct op_ctx *ctx; struct scan_result out; };
 
 static enum tb_status
-scan(void *arg, struct tb_job *job, struct tb_err *err)
+open_scan(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct scanning *s = arg;
 
@@ -77,7 +77,7 @@ print_models(struct cli *cli, struct op_ctx *ctx)
 	struct scanning s = { .ctx = ctx };
 	struct tb_err err;
 
-	if (cli_run(cli, "scan", scan, &s, &err))
+	if (cli_run(cli, "scan", open_scan, &s, &err))
 		return cli_fail(&err);
 	scan_result_free(&s.out);
 	return cli_command("ls")->run(cli, 1, (char *[]){ (char *)"ls", NULL });
@@ -94,7 +94,7 @@ tell_unread(const struct cli *cli, const struct unread *u, enum cli_exit status)
 
 /* The stores that are looked into anyway, if the model is in one; else the path alone. */
 static enum tb_status
-ctx_for(struct cli *cli, char *path, const struct found *f, struct op_ctx *ctx, struct tb_err *err)
+ctx_for(struct cli *cli, char *path, const struct open_found *f, struct op_ctx *ctx, struct tb_err *err)
 {
 	struct tb_strs *stores = &cli->stores;
 	enum tb_status status = cli_ctx(cli, ctx, err);
@@ -113,14 +113,14 @@ int
 cli_open(struct cli *cli, int argc, char **argv, const struct cli_screens *screens)
 {
 	bool show = !cli->json && !cli->plain && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
-	struct found f = { .n = 0 };
+	struct open_found f = { .n = 0 };
 	struct op_ctx ctx = { 0 };
 	enum cli_exit status;
 	struct tb_err err;
 
 	if (!cli_parse(cli, NULL, &argc, argv, 0, 0, &status))
 		return status;
-	if (look(argv[0], &f, &err))
+	if (open_look(argv[0], &f, &err))
 		status = cli_fail(&err);
 	else if (f.n == 1 && !show)
 		status = cli_command("show")->run(cli, 2, (char *[]){ (char *)"show",

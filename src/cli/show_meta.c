@@ -30,7 +30,7 @@ value_cell(struct cli_table *t, const struct meta_row *r)
 }
 
 static bool
-print_table(const struct show *s, const struct metadata *md)
+metadata_table(const struct show *s, const struct metadata *md)
 {
 	struct cli_table t = { .align = "mle", .drop = "010", .wide = s->cli->wide };
 	size_t shown = 0;
@@ -67,7 +67,7 @@ show_metadata(const struct show *s)
 		cli_note(s->cli, err.msg);
 		return false;
 	}
-	ok = print_table(s, &md);
+	ok = metadata_table(s, &md);
 	metadata_free(&md);
 	return ok;
 }
@@ -128,7 +128,7 @@ put_item(void *arg, const char *text, size_t len, struct tb_err *err)
 }
 
 static enum tb_status
-run(void *arg, struct tb_job *job, struct tb_err *err)
+run_key(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct one *k = arg;
 
@@ -145,7 +145,7 @@ show_key(const struct show *s, const char *key)
 
 	if (k.o)
 		json_set_str(k.o, "key", key);
-	if (cli_run(s->cli, "read", run, &k, &err)) {
+	if (cli_run(s->cli, "read", run_key, &k, &err)) {
 		json_free(k.o);
 		return cli_fail(&err);
 	}

@@ -16,22 +16,10 @@ sum_cells(struct cli_table *t, const struct param_sum *s, bool active)
 {
 	char text[16];
 
-	cli_cellf(t, "%ju", (uintmax_t)s->tensors);
+	cli_cell_u64(t, s->tensors);
 	cli_cell(t, tb_human_count(s->params, text));
 	cli_cell(t, tb_human_bytes(s->bytes, text));
-	if (active)
-		cli_cell(t, tb_human_count(s->active, text));
-	else
-		cli_cell(t, "");
-}
-
-static void
-titles(struct cli_table *t, const char *first, bool active)
-{
-	const char *const all[] = { first, "TENSORS", "PARAMS", "SIZE", active ? "ACTIVE" : "" };
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		cli_cell(t, all[i]);
+	cli_cell(t, active ? tb_human_count(s->active, text) : "");
 }
 
 static bool
@@ -45,7 +33,7 @@ groups_text(const struct show *s)
 	figures_params(p, &line);
 	printf("\nParameters\n%s\n", tb_buf_cstr(&line));
 	tb_buf_free(&line);
-	titles(&t, "GROUP", active);
+	cli_cells(&t, "GROUP", "TENSORS", "PARAMS", "SIZE", active ? "ACTIVE" : "", NULL);
 	for (int g = 0; g < TNAME_ROLES; g++) {
 		if (!p->group[g].tensors)
 			continue;
@@ -67,7 +55,7 @@ show_params(const struct show *s)
 	if (!groups_text(s))
 		return false;
 	printf("\nTensors by scheme\n");
-	titles(&t, "SCHEME", false);
+	cli_cells(&t, "SCHEME", "TENSORS", "PARAMS", "SIZE", "", NULL);
 	for (size_t i = 0; i < s->figures.params.nschemes; i++) {
 		char name[SCHEME_NAME_MAX];
 
@@ -144,10 +132,9 @@ memory_line(const struct memory *m)
 bool
 show_memory(const struct show *s)
 {
-	static const char *const titles[] = { "CONTEXT", "KV F32", "KV F16", "ALL, KV F32", "" };
 	struct cli_table t = { .align = "rrrrl", .drop = "01203", .wide = s->cli->wide };
 	const struct memory *m = &s->figures.memory;
-	char text[16];
+	char kv[16], f16[16], all[16];
 
 	if (!m->weights)
 		return true;
@@ -159,16 +146,13 @@ show_memory(const struct show *s)
 		puts(m->why);
 		return true;
 	}
-	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
-		cli_cell(&t, titles[i]);
+	cli_cells(&t, "CONTEXT", "KV F32", "KV F16", "ALL, KV F32", "", NULL);
 	for (size_t i = 0; i < m->n; i++) {
 		const struct memory_row *r = &m->row[i];
 
-		cli_cellf(&t, "%ju", (uintmax_t)r->context);
-		cli_cell(&t, tb_human_bytes(r->kv, text));
-		cli_cell(&t, tb_human_bytes(r->kv_f16, text));
-		cli_cell(&t, tb_human_bytes(r->total, text));
-		cli_cell(&t, figures_fit(m, r->total));
+		cli_cell_u64(&t, r->context);
+		cli_cells(&t, tb_human_bytes(r->kv, kv), tb_human_bytes(r->kv_f16, f16),
+			  tb_human_bytes(r->total, all), figures_fit(m, r->total), NULL);
 	}
 	return cli_table_end(&t);
 }

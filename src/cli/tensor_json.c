@@ -21,7 +21,7 @@ set_index(cJSON *o, const char *key, uint64_t index)
 
 /* Where the first of its kind is, as people and other tools count. */
 static void
-set_place(cJSON *o, const char *key, const struct tensor *t, uint64_t index)
+set_position(cJSON *o, const char *key, const struct tensor *t, uint64_t index)
 {
 	struct inspect_place p;
 	cJSON *at;
@@ -64,8 +64,8 @@ stats_json(const struct inspect_result *r, const struct tensor *t)
 	json_set_u64(o, "infs", s->infs);
 	set_index(o, "first_nan", s->first_nan);
 	set_index(o, "first_inf", s->first_inf);
-	set_place(o, "first_nan_at", t, s->first_nan);
-	set_place(o, "first_inf_at", t, s->first_inf);
+	set_position(o, "first_nan_at", t, s->first_nan);
+	set_position(o, "first_inf_at", t, s->first_inf);
 	json_set_f64(o, "min", s->min);
 	json_set_f64(o, "max", s->max);
 	json_set_f64(o, "absmax", s->absmax);

@@ -26,12 +26,10 @@ print_part(const struct tensor_task *k, enum values_part p)
 	if (!part)
 		return;
 	dim = blocks ? k->t->dim : part->dim;	/* bytes of blocks say nothing to people */
-	printf("%-13s%s", inspect_part_word(k->t, p), blocks ? tensor_dtype(k->t) : dtype_name(part->dtype));
-	if (part->ndim)
-		printf(" %s", word_shape(dim, part->ndim, " x ", shape));
-	printf(", %ju bytes at %ju in ", (uintmax_t)part->len, (uintmax_t)part->off);
-	cli_put(k->m->files[part->file].path);
-	putchar('\n');
+	cli_line("%-13s%s%s%s, %ju bytes at %ju in %s", inspect_part_word(k->t, p),
+		 blocks ? tensor_dtype(k->t) : dtype_name(part->dtype), part->ndim ? " " : "",
+		 part->ndim ? word_shape(dim, part->ndim, " x ", shape) : "",
+		 (uintmax_t)part->len, (uintmax_t)part->off, k->m->files[part->file].path);
 }
 
 static void
@@ -39,9 +37,8 @@ print_facts(const struct tensor_task *k)
 {
 	char shape[WORD_MAX], scheme[SCHEME_NAME_MAX], count[16], size[16];
 
-	printf("name         ");
-	cli_put(k->t->name);
-	printf("\nshape        %s (%s values)\n", word_shape(k->t->dim, k->t->ndim, " x ", shape),
+	cli_line("name         %s", k->t->name);
+	printf("shape        %s (%s values)\n", word_shape(k->t->dim, k->t->ndim, " x ", shape),
 	       tb_human_count(k->t->elems, count));
 	printf("scheme       %s (%s)\n", scheme_name(&k->t->scheme, scheme),
 	       origin_name(k->t->origin));
@@ -152,6 +149,7 @@ print_values(const struct tensor_task *k)
 {
 	char *align = tb_calloc((size_t)k->win.cols + 2, 1);
 	struct cli_table t = { .align = align };
+	bool good;
 
 	if (!align)
 		return false;
@@ -159,18 +157,15 @@ print_values(const struct tensor_task *k)
 	putchar('\n');
 	cli_cell(&t, "");
 	for (uint64_t c = 0; c < k->win.cols; c++)
-		cli_cellf(&t, "%ju", (uintmax_t)(k->win.col + c));
+		cli_cell_u64(&t, k->win.col + c);
 	for (uint64_t i = 0; i < k->win.rows; i++) {
-		cli_cellf(&t, "%ju", (uintmax_t)(k->win.row + i));
+		cli_cell_u64(&t, k->win.row + i);
 		for (uint64_t c = 0; c < k->win.cols; c++)
 			cli_cellf(&t, "%.6g", (double)k->v[i * k->win.cols + c]);
 	}
-	if (!cli_table_end(&t)) {
-		free(align);
-		return false;
-	}
+	good = cli_table_end(&t);
 	free(align);
-	return true;
+	return good;
 }
 
 static void

@@ -14,12 +14,6 @@
 
 #define DECODED_MAX (1u << 30)
 
-static void
-note(const struct cli *cli, const struct vocab *v)
-{
-	cli_note(cli, vocab_info(v).note);
-}
-
 /* ---- a text ---- */
 
 static enum cli_exit
@@ -58,20 +52,17 @@ cli_vocab_encode(const struct cli *cli, const struct vocab *v, const struct tb_b
 	enum cli_exit exit_status = CLI_OK;
 	size_t n;
 
-	note(cli, v);
+	cli_note(cli, vocab_info(v).note);
 	if (vocab_encode(v, tb_buf_cstr(text), text->len, add_special, parse_special, &s, &n, &err))
 		return cli_fail(&err);
 	if (cli->json)
 		exit_status = spans_json(v, s, n, places);
 	for (size_t i = 0; i < n && !cli->json; i++) {
 		vocab_row(v, s[i].id, &row);
-		printf("%8u  ", s[i].id);
 		if (places && s[i].len)
-			printf("%8zu %4zu  ", s[i].off, s[i].len);
-		else if (places)
-			printf("%8s %4s  ", "-", "-");
-		cli_put(row.piece);
-		putchar('\n');
+			cli_line("%8u  %8zu %4zu  %s", s[i].id, s[i].off, s[i].len, row.piece);
+		else
+			cli_line("%8u  %s%s", s[i].id, places ? "       -    -  " : "", row.piece);
 	}
 	free(s);
 	return exit_status;
@@ -79,18 +70,8 @@ cli_vocab_encode(const struct cli *cli, const struct vocab *v, const struct tb_b
 
 /* ---- the vocabulary ---- */
 
-static void
-print_row(const struct vocab_row *row)
-{
-	printf("%8u  %-12s %-4s ", row->id, token_type_name(row->type), row->ends ? "ends" : "");
-	if (row->has_score)
-		printf("%12.6g  ", (double)row->score);
-	cli_put(row->piece);
-	putchar('\n');
-}
-
 static cJSON *
-row_json(const struct vocab_row *row)
+token_json(const struct vocab_row *row)
 {
 	cJSON *o = json_object();
 
@@ -112,20 +93,24 @@ cli_vocab_search(const struct cli *cli, const struct vocab *v, const char *part)
 	cJSON *doc, *rows;
 	struct vocab_row row;
 	struct tb_err err;
+	char score[32];
 	uint32_t *ids;
 	size_t n;
 
-	note(cli, v);
+	cli_note(cli, vocab_info(v).note);
 	if (vocab_search(v, part, &ids, &n, &err))
 		return cli_fail(&err);
 	doc = cli->json ? json_object() : NULL;
 	rows = cli->json ? json_array() : NULL;
 	for (size_t i = 0; i < n; i++) {
 		vocab_row(v, ids[i], &row);
-		if (cli->json)
-			json_push(rows, row_json(&row));
-		else
-			print_row(&row);
+		if (cli->json) {
+			json_push(rows, token_json(&row));
+			continue;
+		}
+		snprintf(score, sizeof(score), "%12.6g  ", (double)row.score);
+		cli_line("%8u  %-12s %-4s %s%s", row.id, token_type_name(row.type),
+			 row.ends ? "ends" : "", row.has_score ? score : "", row.piece);
 	}
 	if (cli->json) {
 		json_set_str(doc, "source", info.source);
@@ -171,13 +156,13 @@ cli_vocab_decode(const struct cli *cli, const struct vocab *v, const char *list)
 	if (parse_ids(list, &ids, &err) || vocab_decode(v, ids.v, ids.n, &text, &err)) {
 		exit_status = cli_fail(&err);
 	} else {
-		tb_text_clean_lines(&clean, tb_buf_cstr(&text), text.len);
 		if (cli->json) {
+			tb_text_clean_lines(&clean, tb_buf_cstr(&text), text.len);
 			doc = json_object();
 			json_set_buf(doc, "text", &clean);
 			exit_status = cli_print_json(doc);
 		} else {
-			cli_put_buf(&clean);
+			cli_put_lines(tb_buf_cstr(&text), text.len);
 			putchar('\n');
 		}
 	}
