@@ -80,7 +80,7 @@ needed(const struct tensor *t, struct foreign_need *need, uint64_t *many)
 
 /* What the scheme needs must be there: the decoder does not look back. */
 static bool
-fits(const struct tensor *t)
+parts_fit(const struct tensor *t)
 {
 	unsigned size = dtype_bits(t->scale.dtype) / 8;
 	uint64_t cols = t->ndim ? t->dim[t->ndim - 1] : 0, many, scales;
@@ -109,7 +109,7 @@ check_parts(const struct tensor *t, struct tb_err *err)
 	if (!scheme_readable(&t->scheme))
 		return tb_fail(err, TB_EUNSUP, "tensor %s: nobody decodes %s", t->name,
 			       scheme_name(&t->scheme, name));
-	if (!t->elems || fits(t))
+	if (!t->elems || parts_fit(t))
 		return TB_OK;
 	return tb_fail(err, TB_EFORMAT, "tensor %s: a part is missing, or shorter than its shape "
 		       "as %s needs", t->name, scheme_name(&t->scheme, name));

@@ -120,8 +120,8 @@ values_files_close(struct values_files *fs)
 
 /* The file where it has its place, or, if another is being read there, in *own. */
 static enum tb_status
-enter(struct values_files *fs, unsigned file, struct values_file *own, struct values_file **out,
-      struct tb_err *err)
+file_enter(struct values_files *fs, unsigned file, struct values_file *own,
+	   struct values_file **out, struct tb_err *err)
 {
 	struct values_file *k = &fs->kept[file % KEPT];
 	enum tb_status status = TB_OK;
@@ -152,7 +152,7 @@ values_files_read(struct values_files *fs, const struct tensor_part *p, uint64_t
 	if (off > p->len || len > p->len - off)
 		return tb_fail(err, TB_EFORMAT, "%s: a tensor is shorter than its shape",
 			       fs->m->files[p->file].path);
-	status = enter(fs, p->file, &own, &k, err);
+	status = file_enter(fs, p->file, &own, &k, err);
 	if (status)
 		return status;
 	status = read_open(&k->f, &fs->m->files[p->file], p->off + off, buf, len, err);

@@ -39,8 +39,8 @@ scan_tensor(struct verify_run *r, struct values_files *fs, const struct model *f
 
 /* The first is told by its byte in the file, or its block's. */
 static void
-report(struct verify_run *r, const struct verify_target *t, const struct verify_tensor *v,
-       const struct stats *s)
+report_nonfinite(struct verify_run *r, const struct verify_target *t,
+		 const struct verify_tensor *v, const struct stats *s)
 {
 	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
 	const struct verify_model *m = &r->models[t->uses->model];
@@ -65,7 +65,7 @@ by_offset(const void *a, const void *b)
 }
 
 static bool
-keep(struct verify_model *to, const struct tensor_part *p, enum dtype dtype)
+keep_bytes(struct verify_model *to, const struct tensor_part *p, enum dtype dtype)
 {
 	struct verify_file *f = &to->files[p->file];
 
@@ -86,9 +86,9 @@ verify_keep_bytes(struct verify_model *to, const struct model *m)
 		enum dtype code = scheme_code_float(&t->scheme);
 
 		if (t->has_scale && t->scale.dtype == DT_U8 && scale != DT_COUNT)
-			ok = keep(to, &t->scale, scale);
+			ok = keep_bytes(to, &t->scale, scale);
 		if (ok && t->has_scale && code != DT_COUNT)
-			ok = keep(to, &t->weight, code);
+			ok = keep_bytes(to, &t->weight, code);
 	}
 	for (size_t i = 0; i < to->nfiles; i++)
 		if (to->files[i].nbytes > 1)
@@ -159,7 +159,7 @@ verify_values(struct verify_run *r, const struct verify_target *t, const struct 
 		}
 		status = scan_tensor(r, fs, &file, &v, &raw, x, &stats, err);
 		if (!status && stats.nans + stats.infs)
-			report(r, t, &v, &stats);
+			report_nonfinite(r, t, &v, &stats);
 	}
 	verify_tensors_free(&list);
 	values_files_close(fs);
