@@ -42,17 +42,6 @@ window_free(struct window *w)
 }
 
 static void
-to_f32(enum dtype t, const void *src, size_t n, float *out)
-{
-	if (t == DT_BF16)
-		tb_bf16_to_f32(src, n, out);
-	else if (t == DT_F16)
-		tb_f16_to_f32(src, n, out);
-	else
-		memcpy(out, src, 4 * n);
-}
-
-static void
 from_f32(enum dtype t, const float *src, size_t n, void *out)
 {
 	if (t == DT_BF16)
@@ -136,7 +125,7 @@ window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
 		return TB_OK;
 	}
 	if (!t->has_scale)		/* else they are there, as exact as they can be */
-		to_f32(d, w->src, n, w->f32);
+		dtype_to_f32(d, w->src, n, w->f32);
 	from_f32(to->dtype, w->f32, n, w->out.codes);
 	if (not_finite(to->dtype, w->out.codes, n))
 		return say_not_finite(t, to->dtype, w->out.codes, n, first,
@@ -150,8 +139,5 @@ window_decode(struct window *w, const struct tensor *t, const struct scheme *fro
 	struct quant_src q = { w->out.codes, w->out.scales, w->out.biases,
 			       scheme_scale_dtype(from, values_dtype(t)), 1 };
 
-	if (scheme_is_plain(from))
-		to_f32(from->dtype, w->out.codes, n, w->f32);
-	else
-		quant_decode(from, &q, n, w->f32);
+	quant_decode(from, &q, n, w->f32);
 }
