@@ -19,21 +19,16 @@ db_begin(struct db *db, struct tb_err *err)
 }
 
 enum tb_status
-db_commit(struct db *db, struct tb_err *err)
+db_end(struct db *db, enum tb_status status, struct tb_err *err)
 {
-	enum tb_status status = db_run_sql(db, "COMMIT", err);
-
-	if (status)
-		db_rollback(db);
-	return status;
-}
-
-void
-db_rollback(struct db *db)
-{
+	if (!status)
+		status = db_run_sql(db, "COMMIT", err);
+	if (!status)
+		return TB_OK;
 	if (!sqlite3_get_autocommit(db->sql))
 		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
 	db_names_forget(db);	/* some of the ids may have gone with it */
+	return status;
 }
 
 /* ---- roots ---- */

@@ -1,6 +1,6 @@
 /* write.h - what the scan writes.  Only on connections from db_open_write(); one
  * thread at a time.  Functions that change more than one row want to run between
- * db_begin() and db_commit(). */
+ * db_begin() and db_end(). */
 #ifndef TBTUI_DB_WRITE_H
 #define TBTUI_DB_WRITE_H
 
@@ -8,8 +8,8 @@
 #include "src/store/unread.h"
 
 enum tb_status db_begin(struct db *db, struct tb_err *err) TB_MUST_USE;
-enum tb_status db_commit(struct db *db, struct tb_err *err) TB_MUST_USE;
-void db_rollback(struct db *db);
+/* Commits what went well so far (status), or takes all of it back. */
+enum tb_status db_end(struct db *db, enum tb_status status, struct tb_err *err) TB_MUST_USE;
 /* Did SQLite find damage while reading?  Then close, db_condemn(), open again. */
 bool db_damaged(const struct db *db);
 enum tb_status db_condemn(const char *path, char *notice, size_t len, struct tb_err *err)

@@ -147,9 +147,6 @@ src_ops_libops_a_SOURCES += \
 	src/ops/import/import.c \
 	src/ops/import/import.h \
 	src/ops/import/import_config.c \
-	src/ops/import/import_config.h \
-	src/ops/import/import_gguf.c \
-	src/ops/import/import_gguf.h \
 	src/ops/import/import_plan.c \
 	src/ops/import/import_plan.h
 

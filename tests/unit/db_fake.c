@@ -61,7 +61,7 @@ fake_put(struct db *db, struct fake *f, uint64_t stamp)
 	assert_ok(db_root(db, "/store", &p.root, &err), err);
 	assert_ok(db_begin(db, &err), err);
 	assert_ok(db_put_model(db, &p, &err), err);
-	assert_ok(db_commit(db, &err), err);
+	assert_ok(db_end(db, TB_OK, &err), err);
 }
 
 void
@@ -73,7 +73,7 @@ fake_finish(struct db *db)
 	assert_ok(db_root(db, "/store", &root, &err), err);
 	assert_ok(db_begin(db, &err), err);
 	assert_ok(db_finish_root(db, root, true, 99, &(struct unread){ 0 }, &err), err);
-	assert_ok(db_commit(db, &err), err);
+	assert_ok(db_end(db, TB_OK, &err), err);
 }
 
 void

@@ -213,7 +213,7 @@ put_model(struct made *k, uint64_t stamp)
 	assert_ok(db_root(db, "/store", &p.root, &err), err);
 	assert_ok(db_begin(db, &err), err);
 	assert_ok(db_put_model(db, &p, &err), err);
-	assert_ok(db_commit(db, &err), err);
+	assert_ok(db_end(db, TB_OK, &err), err);
 	db_close(db);
 }
 
@@ -257,7 +257,7 @@ test_list(void **state)
 	assert_ok(db_begin(db, &err), err);
 	for (unsigned i = 10; i < 110; i++)
 		put_stats(db, &k, i, 5);
-	assert_ok(db_commit(db, &err), err);
+	assert_ok(db_end(db, TB_OK, &err), err);
 	db_close(db);
 	assert_int_equal(list(&k, 0, UINT64_MAX, &ord), 100);
 	assert_int_equal(ord, 10);

@@ -201,11 +201,7 @@ digest_put_all(struct db *db, const struct run *r, struct tb_err *err)
 			status = db_facts_put_digest(db, r->req->model, r->todo[i]->t, stamp, raw,
 						     tb_now_ns(), err);
 	}
-	if (!status)
-		status = db_commit(db, err);
-	if (status)
-		db_rollback(db);
-	return status;
+	return db_end(db, status, err);
 }
 
 /* A disk that takes nothing is no reason to withhold what was found out. */

@@ -14,8 +14,6 @@
 #include "src/base/text.h"
 #include "src/model/values.h"
 #include "src/ops/home/home.h"
-#include "src/ops/import/import_config.h"
-#include "src/ops/import/import_gguf.h"
 #include "src/ops/import/import_plan.h"
 #include "src/ops/output/output.h"
 #include "src/store/ollama.h"
@@ -128,7 +126,7 @@ write_blob(struct import *im, size_t index, char *buf, struct tb_err *err)
 		status = ollama_blob_open(w, &s.out, err);
 	if (!status)
 		status = tb_sha256_init(&s.sha, err);
-	if (!status)
+	if (!status && b->ntensors)
 		status = put_header(im, b, &s, err);
 	for (size_t i = 0; i < b->npieces && !status; i++)
 		status = copy_piece(im, &im->plan.pieces[b->piece + i], buf, &s, err);
@@ -139,7 +137,7 @@ write_blob(struct import *im, size_t index, char *buf, struct tb_err *err)
 	}
 	tb_sha256_done(&s.sha, digest);
 	tb_job_step(im->job, 0, 1);
-	return ollama_add_blob(w, MEDIA_TENSOR, b->name, &s.out, digest, s.size, err);
+	return ollama_add_blob(w, b->media, b->ntensors ? b->name : NULL, &s.out, digest, s.size, err);
 }
 
 static void
@@ -192,13 +190,6 @@ write_blobs(struct import *im, struct tb_pool *pool, struct ollama_writer *w, st
 
 /* Every JSON file of the folder but the index, which speaks of shards that are no
  * more; and the chat template, which newer models keep beside them. */
-static bool
-is_wanted(const char *name)
-{
-	return strcmp(name, "chat_template.jinja") == 0 ||
-	       (tb_ends(name, ".json") && !tb_ends(name, ".safetensors.index.json"));
-}
-
 static enum tb_status
 add_json(const struct model *m, struct ollama_writer *w, struct tb_err *err)
 {
@@ -209,7 +200,9 @@ add_json(const struct model *m, struct ollama_writer *w, struct tb_err *err)
 		char *text = NULL;
 		size_t len;
 
-		if (!kind_is_folder(m->loc.kind) || f->missing || !is_wanted(f->name))
+		if (!kind_is_folder(m->loc.kind) || f->missing ||
+		    tb_ends(f->name, ".safetensors.index.json") ||
+		    (!tb_ends(f->name, ".json") && strcmp(f->name, "chat_template.jinja") != 0))
 			continue;
 		status = tb_file_slurp(f->path, JSON_MAX, &text, &len, err);
 		if (!status)
@@ -233,10 +226,11 @@ quant_type(const struct import_plan *p)
 }
 
 static enum tb_status
-write_safetensors(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
-		  struct tb_err *err)
+write_model(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
+	    const struct model_name *name, bool replace, struct tb_err *err)
 {
-	enum tb_status status = import_plan(&im->plan, im->m, err);
+	enum tb_status status = model_has_keys(im->m) ? import_plan_file(&im->plan, im->m, err)
+						      : import_plan(&im->plan, im->m, err);
 	char *config = NULL;
 
 	if (!status)
@@ -250,16 +244,6 @@ write_safetensors(struct import *im, struct tb_pool *pool, struct ollama_writer 
 	if (!status)
 		status = ollama_add_bytes(w, MEDIA_CONFIG, NULL, config, strlen(config), err);
 	free(config);
-	return status;
-}
-
-static enum tb_status
-write_model(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
-	    const struct model_name *name, bool replace, struct tb_err *err)
-{
-	enum tb_status status = model_has_keys(im->m)
-		? import_gguf(im->m, w, im->job, err) : write_safetensors(im, pool, w, err);
-
 	if (!status)
 		status = tb_job_check(im->job, err);
 	return status ? status : ollama_commit(w, name, replace, err);
@@ -321,15 +305,6 @@ run(struct import *im, const struct op_ctx *ctx, const struct model_name *name, 
 	return status;
 }
 
-static void
-fill(struct import_result *out, const struct import *im, double seconds)
-{
-	out->tensors = im->m->ntensors;
-	out->blobs = im->plan.nblobs ? im->plan.nblobs : 1;
-	out->bytes = im->plan.nblobs ? im->plan.bytes : im->m->bytes;
-	out->seconds = seconds;
-}
-
 enum tb_status
 op_import(const struct op_ctx *ctx, const struct import_request *req, struct tb_job *job,
 	  struct import_result *out, struct tb_err *err)
@@ -355,10 +330,14 @@ op_import(const struct op_ctx *ctx, const struct import_request *req, struct tb_
 		im.root = out->root;
 		status = run(&im, ctx, &name, req->replace, &out->kept, err);
 	}
-	if (!status || status == TB_ESYNC)
-		fill(out, &im, tb_monotonic() - start);
-	else
+	if (!status || status == TB_ESYNC) {
+		out->tensors = m->ntensors;
+		out->blobs = im.plan.nblobs;
+		out->bytes = im.plan.bytes;
+		out->seconds = tb_monotonic() - start;
+	} else {
 		import_result_free(out);
+	}
 	import_plan_free(&im.plan);
 	model_free(m);
 	return status;

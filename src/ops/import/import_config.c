@@ -1,12 +1,16 @@
 #include "config.h"
 
-#include "src/ops/import/import_config.h"
+#include "src/ops/import/import_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/json.h"
+#include "src/ops/metadata/metadata.h"
 #include "src/ops/model_text/model_text.h"
+#include "src/store/model_meta.h"
 
 #define REQUIRES "0.19.0"	/* the first Ollama that reads tensor layers */
 
@@ -62,12 +66,46 @@ capabilities(const struct model *m, cJSON *list, struct tb_err *err)
 	return status;
 }
 
+/* As Ollama writes it for GGUF files, the newline behind it included. */
+static enum tb_status
+import_config_keys(const struct model *m, char **out, struct tb_err *err)
+{
+	cJSON *doc = json_object(), *families = json_array();
+	const char *type = NULL;
+	char count[16], *text;
+	struct model_meta mm;
+	uint64_t n;
+	enum tb_status status = model_meta_open(&mm, m, err);
+
+	if (!status && gguf_u64(gguf_find(&mm.g, "general.file_type"), &n))
+		type = metadata_file_type(n);
+	json_push_str(families, m->arch);
+	json_set_str(doc, "model_format", "gguf");
+	json_set_str(doc, "model_family", m->arch);
+	json_set(doc, "model_families", families);
+	json_set_str(doc, "model_type", tb_human_count(m->params, count));
+	json_set_str(doc, "file_type", type ? type : m->scheme);
+	json_set_str(doc, "architecture", "amd64");
+	json_set_str(doc, "os", "linux");
+	text = json_print(doc);
+	json_free(doc);
+	model_meta_close(&mm);
+	*out = text && !status ? tb_asprintf("%s\n", text) : NULL;
+	free(text);
+	return status ? status : *out ? TB_OK : tb_nomem(err);
+}
+
 enum tb_status
 import_config(const struct model *m, const char *quant_type, char **out, struct tb_err *err)
 {
-	cJSON *doc = json_object(), *list = json_array();
-	enum tb_status status = capabilities(m, list, err);
+	cJSON *doc, *list;
+	enum tb_status status;
 
+	if (model_has_keys(m))
+		return import_config_keys(m, out, err);
+	doc = json_object();
+	list = json_array();
+	status = capabilities(m, list, err);
 	json_set_str(doc, "model_format", "safetensors");
 	json_set_str(doc, "model_family", "");
 	json_set_str(doc, "model_families", NULL);

@@ -31,7 +31,8 @@ begin_blob(struct import_plan *p, const char *name, struct import_blob **out, st
 	if (!name || !tb_grow(&p->blobs, &p->blobs_cap, p->nblobs + 1, sizeof(*p->blobs)))
 		return tb_nomem(err);
 	*out = &p->blobs[p->nblobs++];
-	**out = (struct import_blob){ .name = name, .tensor = p->ntensors, .piece = p->npieces };
+	**out = (struct import_blob){ .name = name, .media = MEDIA_TENSOR, .tensor = p->ntensors,
+				      .piece = p->npieces };
 	return TB_OK;
 }
 
@@ -265,6 +266,23 @@ import_plan(struct import_plan *p, const struct model *m, struct tb_err *err)
 	if (status)
 		import_plan_free(p);
 	return status;
+}
+
+enum tb_status
+import_plan_file(struct import_plan *p, const struct model *m, struct tb_err *err)
+{
+	struct import_blob *b;
+	enum tb_status status;
+
+	*p = (struct import_plan){ .whole.len = m->files[0].id.size };
+	if (m->nfiles != 1)
+		return tb_fail(err, TB_EUNSUP, "%s: is split into %zu files, which Ollama has no "
+			       "place for", m->loc.path, m->nfiles);
+	status = begin_blob(p, m->loc.name, &b, err);
+	if (status)
+		return status;
+	b->media = kind_format(m->loc.kind)->layer;
+	return add_piece(p, b, &p->whole, NULL, err);
 }
 
 void

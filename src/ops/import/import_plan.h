@@ -15,7 +15,8 @@ struct import_piece {
  * bytes follow each other as the tensors' data do. */
 struct import_blob {
 	const char *name;		/* of the layer; borrowed from model or plan */
-	size_t tensor, ntensors;
+	enum media media;
+	size_t tensor, ntensors;	/* none: the pieces are all of it */
 	size_t piece, npieces;
 	struct scheme scheme;		/* plain: no metadata */
 	uint64_t bytes;			/* of data */
@@ -32,9 +33,18 @@ struct import_plan {
 	size_t nnames, names_cap;
 	uint64_t bytes;
 	bool prequantized;
+	struct tensor_part whole;	/* of a file that goes as it is */
 };
 
 enum tb_status import_plan(struct import_plan *p, const struct model *m, struct tb_err *err)
 	TB_MUST_USE;
+/* The model's only file, as it is. */
+enum tb_status import_plan_file(struct import_plan *p, const struct model *m, struct tb_err *err)
+	TB_MUST_USE;
 void import_plan_free(struct import_plan *p);
+
+/* import_config.c: the config blob, as Ollama writes it for such a model; quant_type NULL: none
+ * of its tensors is quantized.  The caller frees *out. */
+enum tb_status import_config(const struct model *m, const char *quant_type, char **out,
+			     struct tb_err *err) TB_MUST_USE;
 #endif

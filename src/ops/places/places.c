@@ -228,10 +228,7 @@ forget(const struct op_ctx *ctx, const char *path, bool *found, uint64_t *models
 		status = db_root(db, path, &id, err);
 		if (!status)
 			status = db_drop_root(db, id, err);
-		if (!status)
-			status = db_commit(db, err);
-		else
-			db_rollback(db);
+		status = db_end(db, status, err);
 		if (!status)
 			db_settle(db);
 	}

@@ -56,26 +56,20 @@ collect(void *arg, const struct model_loc *loc, struct tb_err *err)
 
 /* Many models have the same files: each is looked at once. */
 static bool
-same_file(struct db_known_file *f)
+same_files(const struct scan *s, const struct db_known *k)
 {
 	struct tb_ident id;
 	bool missing;
 
-	if (f->now == FILE_UNSEEN) {
-		scan_probe(f->path, &id, &missing);
-		f->now = missing == f->missing && (missing || tb_ident_equal(&id, &f->ident))
-			 ? FILE_SAME : FILE_DIFFERS;
-	}
-	return f->now == FILE_SAME;
-}
-
-static bool
-same_files(const struct scan *s, const struct db_known *k)
-{
 	for (size_t i = 0; i < k->n; i++) {
 		struct db_known_file *f = db_known_file(&s->files, k->files[i]);
 
-		if (!f || !same_file(f))
+		if (f && f->now == FILE_UNSEEN) {
+			scan_probe(f->path, &id, &missing);
+			f->now = missing == f->missing && (missing || tb_ident_equal(&id, &f->ident))
+				 ? FILE_SAME : FILE_DIFFERS;
+		}
+		if (!f || f->now != FILE_SAME)
 			return false;
 	}
 	return true;
@@ -129,10 +123,7 @@ look(struct scan *s, struct scan_root *root, struct tb_err *err)
 	status = db_begin(s->db, err);
 	if (!status)
 		status = db_root(s->db, root->path, &root->id, err);
-	if (!status)
-		status = db_commit(s->db, err);
-	else
-		db_rollback(s->db);
+	status = db_end(s->db, status, err);
 	for (size_t i = 0; !status && i < root->n; i++)
 		status = compare(s, root, &root->models[i], err);
 	if (!status)
@@ -150,22 +141,6 @@ by_path(const void *a, const void *b)
 		      ((const struct scan_model *)b)->loc.path);
 }
 
-/* Nobody knows whether it is still there. */
-static enum tb_status
-keep_unseen(struct scan *s, const struct db_model *m, const struct unread_place *hidden,
-	    struct tb_err *err)
-{
-	char *problem = tb_asprintf("not seen: %s", hidden->why);
-	enum tb_status status = problem ? db_unseen_model(s->db, m->id, problem, err)
-					: tb_nomem(err);
-
-	if (!status)
-		status = scan_note(s->out, SCAN_UNSEEN, m->name, m->path, problem, err);
-	s->out->unseen++;
-	free(problem);
-	return status;
-}
-
 static enum tb_status
 drop_gone(struct scan *s, struct scan_root *root, struct tb_err *err)
 {
@@ -178,20 +153,24 @@ drop_gone(struct scan *s, struct scan_root *root, struct tb_err *err)
 	if (root->n)
 		qsort(root->models, root->n, sizeof(*root->models), by_path);
 	for (size_t i = 0; !status && i < known.n; i++) {
-		struct scan_model key = { .loc = { .path = (char *)known.rows[i].path } };
+		const struct db_model *m = &known.rows[i];
+		struct scan_model key = { .loc = { .path = (char *)m->path } };
+		char *problem = NULL;
 
 		if (root->n && bsearch(&key, root->models, root->n, sizeof(key), by_path))
 			continue;
-		hidden = unread_above(&root->unread, known.rows[i].path);
-		if (hidden) {
-			status = keep_unseen(s, &known.rows[i], hidden, err);
-			continue;
+		hidden = unread_above(&root->unread, m->path);
+		if (hidden) {	/* nobody knows whether it is still there */
+			problem = tb_asprintf("not seen: %s", hidden->why);
+			status = problem ? db_unseen_model(s->db, m->id, problem, err) : tb_nomem(err);
+		} else {
+			status = db_drop_model(s->db, m->id, err);
 		}
-		status = db_drop_model(s->db, known.rows[i].id, err);
 		if (!status)
-			status = scan_note(s->out, SCAN_REMOVED, known.rows[i].name,
-					   known.rows[i].path, NULL, err);
-		s->out->removed++;
+			status = scan_note(s->out, hidden ? SCAN_UNSEEN : SCAN_REMOVED, m->name, m->path,
+					   problem, err);
+		*(hidden ? &s->out->unseen : &s->out->removed) += 1;
+		free(problem);
 	}
 	tb_arena_free(&known.mem);
 	return status;
@@ -251,17 +230,6 @@ sync_blobs(struct scan *s, struct scan_root *root, bool *changed, struct tb_err 
 }
 
 static enum tb_status
-tell_unread(struct scan *s, const struct scan_root *root, struct tb_err *err)
-{
-	enum tb_status status = TB_OK;
-
-	for (size_t i = 0; !status && i < root->unread.n; i++, s->out->unread++)
-		status = scan_note(s->out, SCAN_UNREADABLE, root->unread.v[i].path,
-				   root->unread.v[i].path, root->unread.v[i].why, err);
-	return status;
-}
-
-static enum tb_status
 settle(struct scan *s, struct scan_root *root, struct tb_err *err)
 {
 	uint64_t was = s->out->removed + s->out->unseen;
@@ -273,15 +241,12 @@ settle(struct scan *s, struct scan_root *root, struct tb_err *err)
 	changed |= s->out->removed + s->out->unseen != was;
 	if (!status)
 		status = sync_blobs(s, root, &changed, err);
-	if (!status)
-		status = tell_unread(s, root, err);
+	for (size_t i = 0; !status && i < root->unread.n; i++, s->out->unread++)
+		status = scan_note(s->out, SCAN_UNREADABLE, root->unread.v[i].path,
+				   root->unread.v[i].path, root->unread.v[i].why, err);
 	if (!status)
 		status = db_finish_root(s->db, root->id, changed, tb_now_ns(), &root->unread, err);
-	if (!status)
-		status = db_commit(s->db, err);
-	else
-		db_rollback(s->db);
-	return status;
+	return db_end(s->db, status, err);
 }
 
 /* ---- the whole ---- */
@@ -358,11 +323,7 @@ forget_gone(struct scan *s, struct tb_err *err)
 		if (tb_absent(roots.rows[i]))
 			status = forget_root(s, roots.rows[i], err);
 	tb_arena_free(&roots.mem);
-	if (!status)
-		status = db_commit(s->db, err);
-	else
-		db_rollback(s->db);
-	return status;
+	return db_end(s->db, status, err);
 }
 
 static enum tb_status

@@ -247,10 +247,7 @@ write_batch(struct scanner *s, struct opened *o, struct tb_err *err)
 		opened_free(o);
 		o = !status && n < BATCH && tb_monotonic() < end && !failed(s) ? take(s) : NULL;
 	}
-	if (!status)
-		return db_commit(s->db, err);
-	db_rollback(s->db);
-	return status;
+	return db_end(s->db, status, err);
 }
 
 static void *

@@ -24,8 +24,7 @@ start(struct verify_run *r, struct tb_err *err)
 	status = tb_buf_failed(&scope) ? tb_nomem(err) : db_begin(r->db, err);
 	if (!status)
 		status = db_run_start(r->db, &run, &r->out->run, err);
-	if (!status)
-		status = db_commit(r->db, err);
+	status = db_end(r->db, status, err);
 	if (!status && !r->out->unkept)	/* or those who watch would open another one */
 		tb_job_post(r->job, VERIFY_MSG_RUN, &r->out->run, sizeof(r->out->run));
 	tb_buf_free(&scope);
@@ -54,10 +53,7 @@ remember_models(struct verify_run *r, struct tb_err *err)
 		v.state = verify_model_state(m, hashed[i]);
 		status = db_verified_model(r->db, m->loc.path, &v, err);
 	}
-	if (!status)
-		status = db_commit(r->db, err);
-	else
-		db_rollback(r->db);
+	status = db_end(r->db, status, err);
 	free(hashed);
 	return status;
 }
@@ -82,7 +78,7 @@ end(struct verify_run *r, enum tb_status status, struct tb_err *err)
 	if (!failed)
 		failed = db_run_end(r->db, &run, &late);
 	if (!failed)
-		failed = db_commit(r->db, &late);
+		failed = db_end(r->db, TB_OK, &late);
 	if (status || !failed)
 		return status;
 	if (err)

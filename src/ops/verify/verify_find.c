@@ -226,10 +226,8 @@ verify_flush(struct verify_run *r, struct tb_err *err)
 	}
 	for (struct verify_hash *h = hashes; h && !status; h = h->next)
 		status = db_hash_put(r->db, h->path, &h->h, err);
-	if ((notes || hashes) && !status)
-		status = db_commit(r->db, err);
-	else if (status)
-		db_rollback(r->db);
+	if (notes || hashes || status)
+		status = db_end(r->db, status, err);
 	r->flushed = tb_monotonic();
 	drop(notes, hashes);
 	return status;
