@@ -234,11 +234,11 @@ model_tokens_try(struct view *v, const char *text)
 	view_refresh(v);
 }
 
-static void
-text_typed(void *arg, const char *text)
+static bool
+text_typed(struct view *v, const char *text)
 {
-	if (text)
-		model_tokens_try(arg, text);
+	model_tokens_try(v, text);
+	return true;
 }
 
 void

@@ -17,31 +17,20 @@
 /* The way a recipe differs, tried; taken back when there is no such plan, and what was
  * typed is there to be put right. */
 
-static void
-ask_scheme(struct view *v, const char *text);
-
-static void
-try_scheme(void *arg, const char *text)
+static bool
+try_scheme(struct view *v, const char *text)
 {
-	struct view *v = arg;
 	struct recipe *s = v->state;
 	char old[SCHEME_NAME_MAX];
 
-	if (!text || !*text)
-		return;
+	if (!*text)
+		return true;
 	memcpy(old, s->quant, sizeof(old));
 	snprintf(s->quant, sizeof(s->quant), "%s", text);
 	if (recipe_remake(v))
-		return;
+		return true;
 	memcpy(s->quant, old, sizeof(old));
-	ask_scheme(v, text);
-}
-
-static void
-ask_scheme(struct view *v, const char *text)
-{
-	view_type(v, "scheme for all (" SCHEME_EXAMPLES "keep): ", text,
-		  try_scheme);
+	return false;
 }
 
 void
@@ -49,30 +38,24 @@ recipe_ask_scheme(struct view *v)
 {
 	const struct recipe *s = v->state;
 
-	ask_scheme(v, s->quant);
+	view_type(v, "scheme for all (" SCHEME_EXAMPLES "keep): ", s->quant, try_scheme);
 }
 
-#define RULE_LABEL "rule PATTERN=SCHEME: "
-
-static void
-try_rule(void *arg, const char *text)
+static bool
+try_rule(struct view *v, const char *text)
 {
-	struct view *v = arg;
 	struct recipe *s = v->state;
-	char *copy;
+	char *copy = *text ? tb_strdup(text) : NULL;
 
-	if (!text || !*text)
-		return;
-	copy = tb_strdup(text);
 	if (!copy || !tb_grow(&s->rules, &s->rules_cap, s->nrules + 1, sizeof(*s->rules))) {
 		free(copy);
-		return;
+		return true;
 	}
 	s->rules[s->nrules++] = copy;
 	if (recipe_remake(v))
-		return;
+		return true;
 	free(s->rules[--s->nrules]);
-	view_type(v, RULE_LABEL, text, try_rule);
+	return false;
 }
 
 /* The name with its numbers as "*": what one usually means. */
@@ -100,7 +83,7 @@ recipe_ask_rule(struct view *v)
 	if (r)
 		pattern_of(r->src->name, pattern, sizeof(pattern));
 	snprintf(text, sizeof(text), "%s=int8", pattern);
-	view_type(v, RULE_LABEL, text, try_rule);
+	view_type(v, "rule PATTERN=SCHEME: ", text, try_rule);
 }
 
 void
@@ -312,20 +295,19 @@ ask_free(void *arg)
 
 static const struct job_ops ask_job = { .run = ask_run, .done = ask_done, .free = ask_free };
 
-static void
-try_target(void *arg, const char *text)
+static bool
+try_target(struct view *v, const char *text)
 {
-	struct view *v = arg;
 	struct recipe *s = v->state;
 	struct asking *q;
 
-	if (!text || !*text)
-		return;
+	if (!*text)
+		return true;
 	free(s->wanted);
 	s->wanted = tb_strdup(text);
 	q = view_alloc(v, sizeof(*q));
 	if (!q)
-		return;
+		return true;
 	q->ctx = view_ctx(v);
 	q->o = opened_ref(s->o);
 	q->text = tb_strdup(text);
@@ -334,6 +316,7 @@ try_target(void *arg, const char *text)
 		(void)view_job(v, &ask_job, q, "look at %s", text);
 	else
 		ask_free(q);
+	return true;
 }
 
 static void

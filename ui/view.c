@@ -357,11 +357,22 @@ view_back(struct view *v)
 		leave_at(v->ui, p);
 }
 
-void
-view_type(struct view *v, const char *label, const char *text, void (*done)(void *v, const char *text))
+static void
+view_typed(void *arg, const char *text)
 {
+	struct view *v = arg;
+
+	if (text && !v->typed(v, text))
+		view_type(v, v->asks, text, v->typed);
+}
+
+void
+view_type(struct view *v, const char *label, const char *text, typed_fn *done)
+{
+	v->asks = label;
+	v->typed = done;
 	prompt_open(&(struct prompt_spec){
-		.label = label, .text = text, .history = label, .done = done, .arg = v,
+		.label = label, .text = text, .history = label, .done = view_typed, .arg = v,
 	});
 }
 

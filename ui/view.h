@@ -41,6 +41,7 @@ struct db;
 struct op_ctx;
 struct ui;
 struct view;
+typedef bool typed_fn(struct view *v, const char *text);
 
 /* What to open a screen on; everything borrowed for the call. */
 struct view_arg {
@@ -109,6 +110,8 @@ struct view {
 	/* What it was opened on, if it needs a model; owned.  Else that of view_about(). */
 	struct model_loc loc;
 	void *state;		/* ops->size bytes; owned by the frame */
+	const char *asks;	/* the label of what is typed, and who gets it */
+	typed_fn *typed;
 };
 
 /* What the frame offers. */
@@ -144,9 +147,9 @@ struct jobs *view_jobs_list(const struct view *v);
 /* A line above the keys until the next key. */
 void view_say(struct view *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void view_complain(struct view *v, const struct tb_err *err);
-/* A line typed at the bottom: Enter gives it to done(), Esc NULL.  arg of done() is v. */
-void view_type(struct view *v, const char *label, const char *text,
-	       void (*done)(void *v, const char *text));
+/* A line typed at the bottom: Enter gives it to done(); false: it is there again, to be
+ * put right.  label: borrowed for as long. */
+void view_type(struct view *v, const char *label, const char *text, typed_fn *done);
 /* Waits for y; anything else is no. The question names what goes. */
 void view_ask(struct view *v, void (*yes)(struct view *v), const char *question, ...)
 	__attribute__((format(printf, 3, 4)));

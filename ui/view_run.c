@@ -292,27 +292,23 @@ static const struct job_ops report_job_ops = {
 	.flags = JOB_LISTED, .run = report_job_run, .result = report_job_say, .free = report_job_free,
 };
 
-static const char report_to[] = "report to (.md .txt .json .csv .html): ";
-
-static void
-path_typed(void *arg, const char *text)
+static bool
+path_typed(struct view *v, const char *text)
 {
-	struct view *v = arg;
 	const struct run *s = v->state;
 	enum report_format format;
 	struct writing *w;
 	struct tb_err err;
 
-	if (!text || !*text)
-		return;
+	if (!*text)
+		return true;
 	if (report_format_of(text, &format, &err)) {
-		view_type(v, report_to, text, path_typed);
 		view_complain(v, &err);
-		return;
+		return false;
 	}
 	w = view_alloc(v, sizeof(*w));
 	if (!w)
-		return;
+		return true;
 	w->format = format;
 	w->db_path = tb_strdup(view_ctx(v)->db_path);
 	w->path = tb_strdup(text);
@@ -321,6 +317,7 @@ path_typed(void *arg, const char *text)
 		(void)view_job(v, &report_job_ops, w, "report of run %jd", (intmax_t)s->id);
 	else
 		report_job_free(w);
+	return true;
 }
 
 /* The file that the finding is about, as a row of the index; 0: it has none. */
@@ -373,7 +370,7 @@ run_act(struct view *v, enum action a)
 		return true;
 	case ACT_REPORT:
 		snprintf(name, sizeof(name), "tbtui-audit-%jd.md", (intmax_t)s->id);
-		view_type(v, report_to, name, path_typed);
+		view_type(v, "report to (.md .txt .json .csv .html): ", name, path_typed);
 		return true;
 	default:
 		return false;
