@@ -46,7 +46,7 @@ bool json_bool(const cJSON *v, bool *out);
 cJSON *json_object(void);
 cJSON *json_array(void);
 cJSON *json_copy(const cJSON *v);	/* with all that is in it */
-void json_set(cJSON *object, const char *key, cJSON *child);
+void json_set(cJSON *object, const char *key, cJSON *child);	/* key NULL: json_push() */
 void json_set_buf(cJSON *object, const char *key, const struct tb_buf *b);	/* whole */
 void json_set_str(cJSON *object, const char *key, const char *s);	/* NULL: null */
 void json_set_u64(cJSON *object, const char *key, uint64_t n);
@@ -56,9 +56,7 @@ void json_set_bool(cJSON *object, const char *key, bool b);
 void json_push(cJSON *array, cJSON *child);
 void json_push_str(cJSON *array, const char *s);
 void json_push_u64(cJSON *array, uint64_t n);
-void json_push_i64(cJSON *array, int64_t n);
 void json_push_f64(cJSON *array, double x);
-void json_push_bool(cJSON *array, bool b);
 
 /* Compact text, no newline; caller frees. NULL when out of memory. */
 char *json_print(const cJSON *v);

@@ -131,7 +131,7 @@ json_set(cJSON *object, const char *key, cJSON *child)
 {
 	char *safe = NULL;
 
-	if (!tb_utf8_valid(key, strlen(key))) {
+	if (key && !tb_utf8_valid(key, strlen(key))) {
 		key = safe = clean(key);
 		if (!safe) {
 			cJSON_Delete(child);
@@ -161,19 +161,13 @@ json_set_u64(cJSON *object, const char *key, uint64_t n)
 	json_set(object, key, raw_u64(n));
 }
 
-static cJSON *
-raw_i64(int64_t n)
+void
+json_set_i64(cJSON *object, const char *key, int64_t n)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRId64, n);
-	return cJSON_CreateRaw(text);
-}
-
-void
-json_set_i64(cJSON *object, const char *key, int64_t n)
-{
-	json_set(object, key, raw_i64(n));
+	json_set(object, key, cJSON_CreateRaw(text));
 }
 
 void
@@ -207,21 +201,9 @@ json_push_u64(cJSON *array, uint64_t n)
 }
 
 void
-json_push_i64(cJSON *array, int64_t n)
-{
-	add(array, NULL, raw_i64(n));
-}
-
-void
 json_push_f64(cJSON *array, double x)
 {
 	add(array, NULL, raw_f64(x));
-}
-
-void
-json_push_bool(cJSON *array, bool b)
-{
-	add(array, NULL, cJSON_CreateBool(b));
 }
 
 struct printer {

@@ -67,7 +67,7 @@ memory_machine(uint64_t *total, uint64_t *available)
 /* ---- what a model takes ---- */
 
 static void
-add_row(struct memory *m, const struct model_shape *s, uint64_t context, unsigned threads)
+memory_add(struct memory *m, const struct model_shape *s, uint64_t context, unsigned threads)
 {
 	struct memory_row *r = &m->row[m->n++];
 	struct engine_need need;
@@ -97,7 +97,7 @@ memory_needed(const struct model_shape *s, const struct params *p, unsigned thre
 	}
 	for (size_t i = 0; i < sizeof(contexts) / sizeof(*contexts); i++)
 		if (!s->context || contexts[i] < s->context)
-			add_row(out, s, contexts[i], threads);
+			memory_add(out, s, contexts[i], threads);
 	if (s->context && s->context < UINT32_MAX)
-		add_row(out, s, s->context, threads);
+		memory_add(out, s, s->context, threads);
 }

@@ -30,7 +30,7 @@ scheme_sum(struct params *p, const struct scheme *s)
 }
 
 static void
-add(struct param_sum *to, const struct param_sum *t)
+param_add(struct param_sum *to, const struct param_sum *t)
 {
 	to->tensors += t->tensors;
 	to->params += t->params;
@@ -60,11 +60,11 @@ params_count(const struct model *m, const struct model_shape *shape, struct para
 			s.read = part(t->bytes, out->experts_used, out->experts);
 		}
 		out->tied &= g != TNAME_HEAD;
-		add(&out->group[g], &s);
+		param_add(&out->group[g], &s);
 		if (t->draft)
 			continue;
-		add(&out->total, &s);
-		add(scheme_sum(out, &t->scheme), &s);
+		param_add(&out->total, &s);
+		param_add(scheme_sum(out, &t->scheme), &s);
 	}
 	if (!out->tied) {	/* then a token reads one row of the embedding */
 		out->total.read -= out->group[TNAME_EMBED].read;

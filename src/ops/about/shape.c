@@ -49,7 +49,7 @@ field(struct model_shape *s, const struct number *n)
 
 /* What the engine made of it; that it does not run the model is no failure. */
 static enum tb_status
-keep(struct model_shape *s, enum tb_status read, struct hparams *hp, struct tb_err *err)
+keep_hparams(struct model_shape *s, enum tb_status read, struct hparams *hp, struct tb_err *err)
 {
 	if (read)
 		return read == TB_ENOMEM ? tb_nomem(err) : TB_OK;
@@ -62,7 +62,7 @@ keep(struct model_shape *s, enum tb_status read, struct hparams *hp, struct tb_e
 }
 
 static void
-finish(struct model_shape *s, uint64_t kv_sum)
+finish_shape(struct model_shape *s, uint64_t kv_sum)
 {
 	if (!s->kv_heads)
 		s->kv_heads = s->heads;
@@ -88,13 +88,13 @@ from_config(struct model_shape *s, const cJSON *config)
 				*field(s, &numbers[i]) = 0;
 	for (size_t i = 0; i < sizeof(other_caches) / sizeof(*other_caches); i++)
 		other |= json_is_number(json_get(config, other_caches[i]));
-	finish(s, 0);
+	finish_shape(s, 0);
 	if (other)
 		s->kv_width = 0;
 }
 
 static enum tb_status
-read_config(const struct model *m, struct model_shape *s, struct tb_err *err)
+shape_config(const struct model *m, struct model_shape *s, struct tb_err *err)
 {
 	struct hparams hp;
 	cJSON *config = NULL;
@@ -104,7 +104,7 @@ read_config(const struct model *m, struct model_shape *s, struct tb_err *err)
 
 	if (status)
 		return status;
-	status = keep(s, hparams_parse(&hp, text, len, NULL), &hp, err);
+	status = keep_hparams(s, hparams_parse(&hp, text, len, NULL), &hp, err);
 	if (!status)
 		status = json_parse_python(&config, text, len, "config.json", err);
 	if (!status)
@@ -170,14 +170,14 @@ from_gguf(struct model_shape *s, const struct model_meta *mm, const char *arch,
 	}
 	for (size_t i = 0; i < sizeof(other_gguf) / sizeof(*other_gguf); i++)
 		other |= find_kv(mm, arch, other_gguf[i]) != NULL;
-	finish(s, kv_sum);
+	finish_shape(s, kv_sum);
 	if (other)
 		s->kv_width = 0;
 	return status == TB_ENOMEM ? status : TB_OK;
 }
 
 static enum tb_status
-read_gguf(const struct model *m, struct model_shape *s, struct tb_err *err)
+shape_gguf(const struct model *m, struct model_shape *s, struct tb_err *err)
 {
 	struct hparams hp;
 	struct model_meta mm;
@@ -185,7 +185,7 @@ read_gguf(const struct model *m, struct model_shape *s, struct tb_err *err)
 
 	if (status)
 		return status;
-	status = keep(s, hparams_gguf(&hp, &mm, NULL), &hp, err);
+	status = keep_hparams(s, hparams_gguf(&hp, &mm, NULL), &hp, err);
 	if (!status)
 		status = from_gguf(s, &mm, m->arch, err);
 	model_meta_close(&mm);
@@ -198,9 +198,9 @@ model_shape(const struct model *m, struct model_shape *out, struct tb_err *err)
 	enum tb_status status;
 
 	*out = (struct model_shape){ 0 };
-	status = read_gguf(m, out, err);
+	status = shape_gguf(m, out, err);
 	if (status && status != TB_ENOMEM)
-		status = read_config(m, out, err);
+		status = shape_config(m, out, err);
 	if (status != TB_ENOMEM)
 		return TB_OK;
 	model_shape_free(out);

@@ -64,14 +64,6 @@ meta_add(struct metadata *md, enum meta_from from, const char *key, const char *
 /* Not every file of a model has tensors: a header that is none is passed over. */
 typedef enum tb_status header_fn(void *arg, const struct st_header *h, struct tb_err *err);
 
-static bool
-may_have_header(const struct model *m, const struct model_file *f)
-{
-	const struct format *format = model_file_format(m, f);
-
-	return format && !format->keys;
-}
-
 static enum tb_status
 each_header(const struct model *m, header_fn *fn, void *arg, struct tb_job *job,
 	    struct tb_err *err)
@@ -80,14 +72,15 @@ each_header(const struct model *m, header_fn *fn, void *arg, struct tb_job *job,
 
 	for (size_t i = 0; i < m->nfiles && !status; i++) {
 		const struct model_file *mf = &m->files[i];
+		const struct format *format = model_file_format(m, mf);
 		struct tb_file f;
 		struct st_header h;
 
-		if (mf->missing || !may_have_header(m, mf))
+		if (mf->missing || !format || format->keys)
 			continue;
 		if ((status = tb_job_check(job, err)) || tb_file_open(&f, mf->path, NULL))
 			continue;
-		if (!model_file_format(m, mf)->read(&h, &f, NULL)) {
+		if (!format->read(&h, &f, NULL)) {
 			status = fn(arg, &h, err);
 			st_free(&h);
 		}
@@ -97,7 +90,7 @@ each_header(const struct model *m, header_fn *fn, void *arg, struct tb_job *job,
 }
 
 static enum tb_status
-gather(void *arg, const struct st_header *h, struct tb_err *err)
+gather_rows(void *arg, const struct st_header *h, struct tb_err *err)
 {
 	struct metadata *md = arg;
 
@@ -129,7 +122,7 @@ static enum tb_status
 header_rows(const struct model *m, struct metadata *md, struct tb_job *job, struct tb_err *err)
 {
 	size_t first = md->n, n = first;
-	enum tb_status status = each_header(m, gather, md, job, err);
+	enum tb_status status = each_header(m, gather_rows, md, job, err);
 
 	if (md->n > first + 1)
 		qsort(md->rows + first, md->n - first, sizeof(*md->rows), by_key);
@@ -148,7 +141,7 @@ header_rows(const struct model *m, struct metadata *md, struct tb_job *job, stru
 /* ---- all ---- */
 
 static enum tb_status
-read_config(const struct model *m, cJSON **out, struct tb_err *err)
+meta_config(const struct model *m, cJSON **out, struct tb_err *err)
 {
 	char *text;
 	size_t len;
@@ -174,7 +167,7 @@ metadata_read(const struct model *m, struct tb_job *job, struct metadata *out,
 	if (!model_meta_open(&mm, m, NULL))
 		status = meta_gguf_rows(out, &mm, err);
 	model_meta_close(&mm);
-	if (!status && !read_config(m, &config, NULL))
+	if (!status && !meta_config(m, &config, NULL))
 		status = meta_config_rows(out, config, err);
 	json_free(config);
 	if (!status)
@@ -187,7 +180,7 @@ metadata_read(const struct model *m, struct tb_job *job, struct metadata *out,
 /* ---- one ---- */
 
 /* What a key was looked for as, and where to put it. */
-struct look {
+struct sought {
 	const char *key;
 	meta_item_fn *fn;	/* NULL: into o */
 	void *arg;
@@ -197,7 +190,7 @@ struct look {
 };
 
 static enum tb_status
-look_gguf(const struct model *m, struct look *l, struct tb_err *err)
+look_gguf(const struct model *m, struct sought *l, struct tb_err *err)
 {
 	struct model_meta mm;
 	const struct gguf_kv *kv;
@@ -216,11 +209,11 @@ look_gguf(const struct model *m, struct look *l, struct tb_err *err)
 }
 
 static enum tb_status
-look_config(const struct model *m, struct look *l, struct tb_err *err)
+look_config(const struct model *m, struct sought *l, struct tb_err *err)
 {
 	cJSON *config;
 	const cJSON *v;
-	enum tb_status status = read_config(m, &config, err);
+	enum tb_status status = meta_config(m, &config, err);
 
 	if (status)
 		return status == TB_ENOENT ? TB_OK : status;
@@ -238,7 +231,7 @@ look_config(const struct model *m, struct look *l, struct tb_err *err)
 static enum tb_status
 look_header(void *arg, const struct st_header *h, struct tb_err *err)
 {
-	struct look *l = arg;
+	struct sought *l = arg;
 	const char *s = l->found ? NULL : st_meta_find(h, l->key);
 
 	if (!s)
@@ -251,7 +244,7 @@ look_header(void *arg, const struct st_header *h, struct tb_err *err)
 }
 
 static enum tb_status
-look(const struct model *m, struct look *l, struct tb_err *err)
+look_everywhere(const struct model *m, struct sought *l, struct tb_err *err)
 {
 	enum tb_status status = look_gguf(m, l, err);
 
@@ -268,18 +261,18 @@ enum tb_status
 metadata_each(const struct model *m, const char *key, meta_item_fn *fn, void *arg,
 	      struct tb_job *job, struct tb_err *err)
 {
-	struct look l = { .key = key, .fn = fn, .arg = arg, .job = job };
+	struct sought l = { .key = key, .fn = fn, .arg = arg, .job = job };
 
-	return look(m, &l, err);
+	return look_everywhere(m, &l, err);
 }
 
 enum tb_status
 metadata_value(const struct model *m, const char *key, cJSON *o, struct tb_job *job,
 	       struct tb_err *err)
 {
-	struct look l = { .key = key, .o = o, .job = job };
+	struct sought l = { .key = key, .o = o, .job = job };
 
-	return look(m, &l, err);
+	return look_everywhere(m, &l, err);
 }
 
 static enum tb_status

@@ -21,30 +21,23 @@ value_text(const cJSON *v)
 	return s ? strdup(s) : json_print(v);
 }
 
-static void
-type_text(const cJSON *v, char *out, size_t len)
-{
-	bool b;
-
-	if (json_is_array(v))
-		snprintf(out, len, "array[%zu]", json_count(v));
-	else
-		snprintf(out, len, "%s", json_str(v) ? "string" : json_is_number(v) ? "number"
-			 : json_bool(v, &b) ? "bool" : json_is_object(v) ? "object" : "null");
-}
-
 static enum tb_status
 add_leaf(struct metadata *md, const char *path, const cJSON *v, struct tb_err *err)
 {
 	char *text = value_text(v), type[40];
 	struct tb_buf line = TB_BUF(8 * META_LINE);
-	bool whole = text && strlen(text) <= META_LINE && !strchr(text, '\n'), ok;
+	bool whole = text && strlen(text) <= META_LINE && !strchr(text, '\n'), ok, b;
 
-	type_text(v, type, sizeof(type));
+	if (json_is_array(v))
+		snprintf(type, sizeof(type), "array[%zu]", json_count(v));
+	else
+		snprintf(type, sizeof(type), "%s", json_str(v) ? "string"
+			 : json_is_number(v) ? "number" : json_bool(v, &b) ? "bool"
+			 : json_is_object(v) ? "object" : "null");
 	if (text)
 		tb_text_clip(&line, text, META_LINE, false);
-	ok = text && !tb_buf_failed(&line) && meta_add(md, META_CONFIG, path, type, whole ? text : tb_buf_cstr(&line),
-			      whole);
+	ok = text && !tb_buf_failed(&line) &&
+	     meta_add(md, META_CONFIG, path, type, whole ? text : tb_buf_cstr(&line), whole);
 	tb_buf_free(&line);
 	free(text);
 	return ok ? TB_OK : tb_nomem(err);

@@ -155,15 +155,6 @@ value_line(struct model_meta *mm, const struct gguf_kv *kv, struct tb_buf *line,
 	return TB_OK;
 }
 
-static void
-type_text(const struct gguf_kv *kv, char *out, size_t len)
-{
-	if (kv->type == GGUF_ARRAY)
-		snprintf(out, len, "%s[%ju]", gguf_value_name(kv->elem), (uintmax_t)kv->count);
-	else
-		snprintf(out, len, "%s", gguf_value_name(kv->type));
-}
-
 enum tb_status
 meta_gguf_rows(struct metadata *md, struct model_meta *mm, struct tb_err *err)
 {
@@ -178,7 +169,10 @@ meta_gguf_rows(struct metadata *md, struct model_meta *mm, struct tb_err *err)
 		bool whole;
 
 		tb_buf_clear(&line);
-		type_text(kv, type, sizeof(type));
+		snprintf(type, sizeof(type), "%s", gguf_value_name(kv->type));
+		if (kv->type == GGUF_ARRAY)
+			snprintf(type, sizeof(type), "%s[%ju]", gguf_value_name(kv->elem),
+				 (uintmax_t)kv->count);
 		status = value_line(mm, kv, &line, &whole, err);
 		if (!status)
 			status = tb_buf_status(&line, kv->key, err);
@@ -239,6 +233,7 @@ meta_gguf_each(struct model_meta *mm, const struct gguf_kv *kv, meta_item_fn *fn
 
 /* ---- JSON ---- */
 
+/* name NULL: at the end of an array. */
 static void
 set_number(cJSON *o, const char *name, enum gguf_value type, uint64_t bits)
 {
@@ -253,23 +248,6 @@ set_number(cJSON *o, const char *name, enum gguf_value type, uint64_t bits)
 		json_set_i64(o, name, signed_of(type, bits));
 	} else {
 		json_set_u64(o, name, bits);
-	}
-}
-
-static void
-push_number(cJSON *list, enum gguf_value type, uint64_t bits)
-{
-	double x = 0;
-
-	if (type == GGUF_BOOL) {
-		json_push_bool(list, bits != 0);
-	} else if (type == GGUF_F32 || type == GGUF_F64) {
-		(void)gguf_number_f64(type, bits, &x);
-		json_push_f64(list, x);
-	} else if (type == GGUF_I8 || type == GGUF_I16 || type == GGUF_I32 || type == GGUF_I64) {
-		json_push_i64(list, signed_of(type, bits));
-	} else {
-		json_push_u64(list, bits);
 	}
 }
 
@@ -289,7 +267,7 @@ array_json(struct model_meta *mm, const struct gguf_kv *kv, cJSON *list, struct 
 		if (item.s)
 			json_push_str(list, item.s);
 		else
-			push_number(list, kv->elem, item.bits);
+			set_number(list, NULL, kv->elem, item.bits);
 	}
 	end = gguf_array_close(a);
 	return status ? status : end;

@@ -124,15 +124,6 @@ new_template(const struct model *m, const cJSON *config, struct chat_template **
 	return status;
 }
 
-static bool
-has_own(const struct model *m)
-{
-	for (size_t i = 0; i < m->nfiles; i++)
-		if (m->files[i].media == MEDIA_TEMPLATE)
-			return true;
-	return false;
-}
-
 enum tb_status
 model_template(const struct model *m, struct chat_template **out, char **bos, char **eos,
 	       struct template_used *used, struct tb_err *err)
@@ -142,7 +133,9 @@ model_template(const struct model *m, struct chat_template **out, char **bos, ch
 
 	*out = NULL;
 	*bos = *eos = NULL;
-	*used = (struct template_used){ .own = has_own(m) };
+	*used = (struct template_used){ .source = NULL };
+	for (size_t i = 0; i < m->nfiles; i++)
+		used->own |= m->files[i].media == MEDIA_TEMPLATE;
 	if (status)
 		return status;
 	status = special_piece(config, "bos_token", bos, err);

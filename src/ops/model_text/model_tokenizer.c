@@ -14,37 +14,8 @@
 #define TOKENIZER_MAX (256u << 20)
 #define SMALL_MAX (4u << 20)
 
-/* What all of the files below go with. */
-struct config {
-	char *json;		/* owned; NULL: there is none */
-	size_t len;
-};
-
-static enum tb_status
-read_config(const struct model *m, struct config *c, struct tb_err *err)
-{
-	enum tb_status status = model_read(m, "tokenizer_config.json", SMALL_MAX, &c->json,
-					   &c->len, err);
-
-	if (status)
-		*c = (struct config){ .json = NULL };
-	return status == TB_ENOENT ? TB_OK : status;
-}
-
-static enum tb_status
-from_json(const struct model *m, const struct config *c, struct tokenizer **out,
-	  struct tb_err *err)
-{
-	char *json;
-	size_t len;
-	enum tb_status status = model_read(m, "tokenizer.json", TOKENIZER_MAX, &json, &len, err);
-
-	if (status)
-		return status;
-	status = tokenizer_new(out, json, len, c->json, c->len, err);
-	free(json);
-	return status;
-}
+/* A file as a whole; p NULL: there is none. */
+struct whole { char *p; size_t len; };
 
 /* Some files have the whole of tokenizer.json beside the keys.  It is for tokenizers
  * that the keys cannot describe. */
@@ -66,13 +37,11 @@ from_hf_key(const struct model_meta *mm, struct tokenizer **out, struct tb_err *
 }
 
 static enum tb_status
-from_gguf(const struct model *m, const struct config *c, struct tokenizer **out,
-	  struct tb_err *err)
+from_gguf(const struct model *m, struct tokenizer **out, struct tb_err *err)
 {
 	struct model_meta mm;
 	enum tb_status status = model_meta_open(&mm, m, err);
 
-	(void)c;
 	if (status)
 		return status;
 	status = tokenizer_from_gguf(out, &mm.g, &mm.file, err);
@@ -82,35 +51,40 @@ from_gguf(const struct model *m, const struct config *c, struct tokenizer **out,
 	return status;
 }
 
-/* Llama 3 has a list for tiktoken under the name of a SentencePiece model. */
-static bool
-is_list(const char *s, size_t len)
-{
-	const char *blank = memchr(s, ' ', len < 64 ? len : 64);
+/* Of one or two files and what tokenizer_config.json, c, says of them. */
+typedef enum tb_status files_fn(struct tokenizer **out, const struct whole f[2],
+				const struct whole *c, struct tb_err *err);
 
-	return blank && (size_t)(blank - s) + 1 < len && blank[1] >= '0' && blank[1] <= '9';
+static enum tb_status
+from_json(struct tokenizer **out, const struct whole f[2], const struct whole *c,
+	  struct tb_err *err)
+{
+	return tokenizer_new(out, f->p, f->len, c->p, c->len, err);
+}
+
+/* Llama 3 has a list for tiktoken under the name of a SentencePiece model. */
+static enum tb_status
+from_spm(struct tokenizer **out, const struct whole f[2], const struct whole *c,
+	 struct tb_err *err)
+{
+	const char *blank = memchr(f->p, ' ', f->len < 64 ? f->len : 64);
+
+	if (blank && (size_t)(blank - f->p) + 1 < f->len && blank[1] >= '0' && blank[1] <= '9')
+		return tokenizer_from_tiktoken(out, f->p, f->len, "llama-bpe", c->p, c->len, err);
+	return tokenizer_from_spm(out, f->p, f->len, c->p, c->len, err);
 }
 
 static enum tb_status
-from_spm(const struct model *m, const struct config *c, struct tokenizer **out,
-	 struct tb_err *err)
+from_qwen(struct tokenizer **out, const struct whole f[2], const struct whole *c,
+	  struct tb_err *err)
 {
-	char *p;
-	size_t len;
-	enum tb_status status = model_read(m, "tokenizer.model", TOKENIZER_MAX, &p, &len, err);
-
-	if (status)
-		return status;
-	status = is_list(p, len)
-		 ? tokenizer_from_tiktoken(out, p, len, "llama-bpe", c->json, c->len, err)
-		 : tokenizer_from_spm(out, p, len, c->json, c->len, err);
-	free(p);
-	return status;
+	return tokenizer_from_tiktoken(out, f->p, f->len, "qwen2", c->p, c->len, err);
 }
 
 /* These files do not say how text is cut into words: the class that reads them does. */
 static enum tb_status
-find_pre(const struct config *c, const char **pre, struct tb_err *err)
+from_merges(struct tokenizer **out, const struct whole f[2], const struct whole *c,
+	    struct tb_err *err)
 {
 	static const struct { const char *cls, *pre; } rows[] = {
 		{ "GPT2Tokenizer", "gpt-2" },
@@ -119,106 +93,72 @@ find_pre(const struct config *c, const char **pre, struct tb_err *err)
 		{ "Qwen2Tokenizer", "qwen2" },
 		{ "Qwen2TokenizerFast", "qwen2" },
 	};
-	enum tb_status status = TB_EUNSUP;
+	enum tb_status status;
+	const char *cls, *pre = NULL;
 	cJSON *config = NULL;
-	const char *cls;
 
-	*pre = NULL;
-	if (c->json && json_parse_python(&config, c->json, c->len, "tokenizer_config.json", err))
+	if (c->p && json_parse_python(&config, c->p, c->len, "tokenizer_config.json", err))
 		return err->code;
 	cls = json_str(json_get(config, "tokenizer_class"));
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && status; i++)
-		if (!strcmp(cls ? cls : "GPT2Tokenizer", rows[i].cls)) {
-			*pre = rows[i].pre;
-			status = TB_OK;
-		}
-	if (status)
-		(void)tb_fail(err, status, "vocab.json: how a \"%.80s\" cuts text into words is not "
-			      "known", cls);
+	cls = cls ? cls : "GPT2Tokenizer";
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !pre; i++)
+		pre = strcmp(cls, rows[i].cls) ? NULL : rows[i].pre;
+	status = pre ? tokenizer_from_merges(out, f[0].p, f[0].len, f[1].p, f[1].len, pre, c->p,
+					     c->len, err)
+		     : tb_fail(err, TB_EUNSUP, "vocab.json: how a \"%.80s\" cuts text into words is"
+			       " not known", cls);
 	json_free(config);
 	return status;
 }
 
-static enum tb_status
-from_pair(const struct model *m, const struct config *c, const char *vocab_name,
-	  const char *merges_name, struct tokenizer **out, struct tb_err *err)
-{
-	char *vocab, *merges = NULL;
-	const char *pre;
-	size_t vocab_len, merges_len;
-	enum tb_status status = model_read(m, vocab_name, TOKENIZER_MAX, &vocab, &vocab_len, err);
-
-	if (status)
-		return status;
-	status = model_read(m, merges_name, TOKENIZER_MAX, &merges, &merges_len, err);
-	if (!status)
-		status = find_pre(c, &pre, err);
-	if (!status)
-		status = tokenizer_from_merges(out, vocab, vocab_len, merges, merges_len, pre,
-					       c->json, c->len, err);
-	free(vocab);
-	free(merges);
-	return status;
-}
-
-static enum tb_status
-from_merges(const struct model *m, const struct config *c, struct tokenizer **out,
-	    struct tb_err *err)
-{
-	return from_pair(m, c, "vocab.json", "merges.txt", out, err);
-}
-
-static enum tb_status
-from_encoder(const struct model *m, const struct config *c, struct tokenizer **out,
-	     struct tb_err *err)
-{
-	return from_pair(m, c, "encoder.json", "vocab.bpe", out, err);
-}
-
-static enum tb_status
-from_qwen(const struct model *m, const struct config *c, struct tokenizer **out,
-	  struct tb_err *err)
-{
-	char *list;
-	size_t len;
-	enum tb_status status = model_read(m, "qwen.tiktoken", TOKENIZER_MAX, &list, &len, err);
-
-	if (status)
-		return status;
-	status = tokenizer_from_tiktoken(out, list, len, "qwen2", c->json, c->len, err);
-	free(list);
-	return status;
-}
-
 static const struct source {
-	const char *name;
-	enum tb_status (*read)(const struct model *m, const struct config *c,
-			       struct tokenizer **out, struct tb_err *err);
+	const char *name, *file[2];
+	files_fn *read;			/* NULL: no files */
 } sources[] = {
-	{ "tokenizer.json", from_json },
-	{ "GGUF", from_gguf },
-	{ "tokenizer.model", from_spm },
-	{ "vocab.json and merges.txt", from_merges },
-	{ "encoder.json and vocab.bpe", from_encoder },
-	{ "qwen.tiktoken", from_qwen },
+	{ "tokenizer.json", { "tokenizer.json" }, from_json },
+	{ "GGUF", { NULL }, NULL },
+	{ "tokenizer.model", { "tokenizer.model" }, from_spm },
+	{ "vocab.json and merges.txt", { "vocab.json", "merges.txt" }, from_merges },
+	{ "encoder.json and vocab.bpe", { "encoder.json", "vocab.bpe" }, from_merges },
+	{ "qwen.tiktoken", { "qwen.tiktoken" }, from_qwen },
 };
+
+static enum tb_status
+from_files(const struct source *s, const struct model *m, const struct whole *c,
+	   struct tokenizer **out, struct tb_err *err)
+{
+	struct whole f[2] = { { NULL, 0 }, { NULL, 0 } };
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < 2 && s->file[i] && !status; i++)
+		if ((status = model_read(m, s->file[i], TOKENIZER_MAX, &f[i].p, &f[i].len, err)))
+			f[i].p = NULL;
+	if (!status)
+		status = s->read(out, f, c, err);
+	free(f[0].p);
+	free(f[1].p);
+	return status;
+}
 
 enum tb_status
 model_tokenizer_of(const struct model *m, struct tokenizer **out, const char **source,
 		   struct tb_err *err)
 {
-	struct config c;
-	enum tb_status status = read_config(m, &c, err);
+	struct whole c;
+	enum tb_status status = model_read(m, "tokenizer_config.json", SMALL_MAX, &c.p, &c.len, err);
 
 	*out = NULL;
 	if (status)
+		c = (struct whole){ NULL, 0 };
+	if (status && status != TB_ENOENT)
 		return status;
 	status = TB_ENOENT;
-	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && status == TB_ENOENT; i++) {
-		*source = sources[i].name;
-		status = sources[i].read(m, &c, out, err);
+	for (const struct source *s = sources; status == TB_ENOENT &&
+	     s < sources + sizeof(sources) / sizeof(*sources); s++) {
+		*source = s->name;
+		status = s->read ? from_files(s, m, &c, out, err) : from_gguf(m, out, err);
 	}
-	free(c.json);
+	free(c.p);
 	if (status == TB_ENOENT)
 		return tb_fail(err, status, "%.200s: has no tokenizer (tokenizer.json, a GGUF's keys, "
 			       "tokenizer.model, vocab.json and merges.txt)", m->loc.name);

@@ -15,16 +15,16 @@ unless_absent(enum tb_status status, const struct tb_err *why, struct tb_err *er
 	return status == TB_ENOMEM || status == TB_EIO ? tb_pass(err, why) : TB_OK;
 }
 
+/* What was read with `status` (or why not), as JSON. */
 static enum tb_status
-parse(char *text, size_t len, const char *name, cJSON **out, struct tb_err *err)
+parse_optional(enum tb_status status, char *text, size_t len, const char *name, cJSON **out,
+	       struct tb_err *why, struct tb_err *err)
 {
-	struct tb_err why = { 0 };
-	enum tb_status status = text ? json_parse_python(out, text, len, name, &why) : TB_OK;
-
-	if (status)
+	*out = NULL;
+	if (!status && text && (status = json_parse_python(out, text, len, name, why)))
 		*out = NULL;
 	free(text);
-	return unless_absent(status, &why, err);
+	return unless_absent(status, why, err);
 }
 
 enum tb_status
@@ -46,8 +46,7 @@ optional_json(const struct model *m, const char *name, cJSON **out, struct tb_er
 	size_t len = 0;
 	enum tb_status status = model_read(m, name, SMALL_FILE, &text, &len, &why);
 
-	*out = NULL;
-	return status ? unless_absent(status, &why, err) : parse(text, len, name, out, err);
+	return parse_optional(status, text, len, name, out, &why, err);
 }
 
 enum tb_status
@@ -58,9 +57,7 @@ optional_layer(const struct model *m, enum media kind, cJSON **out, struct tb_er
 	size_t len = 0;
 	enum tb_status status = model_read_layer(m, kind, 0, SMALL_FILE, &text, &len, &why);
 
-	*out = NULL;
-	return status ? unless_absent(status, &why, err)
-		      : parse(text, len, media_name(kind), out, err);
+	return parse_optional(status, text, len, media_name(kind), out, &why, err);
 }
 
 enum tb_status

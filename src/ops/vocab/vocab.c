@@ -120,7 +120,7 @@ vocab_info(const struct vocab *v)
 }
 
 static bool
-ends(const struct vocab *v, uint32_t id)
+ends_text(const struct vocab *v, uint32_t id)
 {
 	const struct token_ids *all = tokenizer_ends(v->t);
 	uint32_t eos;
@@ -147,49 +147,37 @@ vocab_row(const struct vocab *v, uint32_t id, struct vocab_row *row)
 	row->piece = tokenizer_piece(v->t, id);
 	row->text = text_of(v, id, &row->text_len);
 	row->type = tokenizer_type(v->t, id);
-	row->ends = ends(v, id);
+	row->ends = ends_text(v, id);
 	row->has_score = tokenizer_score(v->t, id, &row->score);
-}
-
-static enum tb_status
-search(const struct vocab *v, const char *needle, size_t len, uint32_t **ids, size_t *n,
-       struct tb_err *err)
-{
-	const char *all = tb_buf_cstr(&v->folded);
-	size_t cap = 0, at = 0, id = 0;
-	const char *hit;
-
-	while (at < v->folded.len && (hit = memmem(all + at, v->folded.len - at, needle, len))) {
-		while (v->folded_off[id + 1] <= (size_t)(hit - all))
-			id++;
-		if (!tb_grow(ids, &cap, *n + 1, sizeof(**ids)))
-			return tb_nomem(err);
-		(*ids)[(*n)++] = (uint32_t)id;
-		at = v->folded_off[++id];
-	}
-	return TB_OK;
 }
 
 enum tb_status
 vocab_search(const struct vocab *v, const char *needle, uint32_t **ids, size_t *n,
 	     struct tb_err *err)
 {
+	const char *all = tb_buf_cstr(&v->folded), *hit;
 	char *folded = tb_strdup(needle);
-	enum tb_status status;
+	size_t cap = 0, at = 0, id = 0, len = strlen(needle);
+	bool ok = folded != NULL;
 
 	*ids = NULL;
 	*n = 0;
-	if (!folded)
-		return tb_nomem(err);
-	for (char *p = folded; *p; p++)
+	for (char *p = folded; ok && *p; p++)
 		*p = fold(*p);
-	status = search(v, folded, strlen(folded), ids, n, err);
-	free(folded);
-	if (status) {
-		free(*ids);
-		*ids = NULL;
+	while (ok && at < v->folded.len &&
+	       (hit = memmem(all + at, v->folded.len - at, folded, len))) {
+		while (v->folded_off[id + 1] <= (size_t)(hit - all))
+			id++;
+		if ((ok = tb_grow(ids, &cap, *n + 1, sizeof(**ids))))
+			(*ids)[(*n)++] = (uint32_t)id;
+		at = v->folded_off[++id];
 	}
-	return status;
+	free(folded);
+	if (ok)
+		return TB_OK;
+	free(*ids);
+	*ids = NULL;
+	return tb_nomem(err);
 }
 
 /* ---- texts ---- */
@@ -226,7 +214,7 @@ seek(const char *s, size_t n, const char *text, size_t len, size_t at, bool spec
 /* Tokens come in the order of the text: each is where the last one ended, or, where
  * blanks were taken along or characters rewritten, a little further. */
 static void
-place(const struct vocab *v, const char *text, size_t len, struct vocab_span *spans, size_t n)
+place_spans(const struct vocab *v, const char *text, size_t len, struct vocab_span *spans, size_t n)
 {
 	size_t at = 0, s_len;
 
@@ -265,7 +253,7 @@ vocab_encode(const struct vocab *v, const char *text, size_t len, bool add_speci
 		(*spans)[i].id = ids.v[i];
 	*n = ids.n;
 	free(ids.v);
-	place(v, text, len, *spans, *n);
+	place_spans(v, text, len, *spans, *n);
 	return TB_OK;
 }
 
