@@ -13,8 +13,6 @@
 
 #include "src/base/near.h"
 #include "src/base/text.h"
-#include "src/cli/open.h"
-#include "src/cli/plain.h"
 #include "src/ops/home/home.h"
 
 #define C(fn) extern const struct cli_command fn##_command;
@@ -156,18 +154,6 @@ cli_global_opts(struct cli *cli, struct tb_opt rows[CLI_GLOBALS])
 	memcpy(rows, all, sizeof(all));
 }
 
-/* Each thread opens files: as many as the system lets us have. */
-static void
-allow_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)!setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static enum cli_exit
 print_config(struct cli *cli, const struct cli_screens *screens)
 {
@@ -196,6 +182,7 @@ cli_main(int argc, char **argv, const struct cli_screens *screens)
 {
 	struct cli cli = { 0 };
 	struct tb_opt opts[CLI_GLOBALS];
+	struct rlimit limit;
 	const struct cli_command *command;
 	int status = CLI_OK;
 	struct tb_err err;
@@ -204,7 +191,11 @@ cli_main(int argc, char **argv, const struct cli_screens *screens)
 	setlocale(LC_NUMERIC, "C");	/* 0.5 is 0.5 in options and JSON everywhere */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);	/* a limit of sizes is an error as a full disk is */
-	allow_files();
+	/* Each thread opens files: as many as the system lets us have. */
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)!setrlimit(RLIMIT_NOFILE, &limit);
+	}
 	cli_global_opts(&cli, opts);
 	if (tb_opt_parse(opts, &argc, argv, true, &err) || cli_check(&cli, &err))
 		status = cli_fail(&err);

@@ -121,4 +121,17 @@ enum tb_status cli_read_text(const char *arg, struct tb_buf *out, struct tb_err 
 /* true = yes. Asks on the terminal; --yes answers; without both TB_EUSAGE. */
 enum tb_status cli_confirm(const struct cli *cli, const char *question, bool *yes,
 			   struct tb_err *err) TB_MUST_USE;
+
+/* open.c, "tbtui PATH": is the first operand rather a path than a mistyped command?
+ * argv[0] is the path. */
+bool cli_is_path(const char *word);
+int cli_open(struct cli *cli, int argc, char **argv, const struct cli_screens *screens);
+/* plain.c, "tbtui --plain": numbered menus, a line at a time. */
+enum cli_exit plain_main(struct cli *cli);
+
+/* kept.c: what was replaced, as three lines, or none where nothing was; as "replaced" of an
+ * object: its name and two commands, or null. */
+struct kept;
+void kept_print(const struct kept *k);
+void kept_json(struct cJSON *doc, const struct kept *k);
 #endif

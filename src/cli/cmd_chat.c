@@ -42,7 +42,7 @@ static enum tb_status
 chat_turn(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct chatting *c = arg;
-	struct wrap wrap = WRAP(cli_columns());
+	struct wrap wrap = WRAP(cli_columns(STDOUT_FILENO));
 	struct tb_buf last = TB_BUF(2u << 20);
 	gen_text_fn *fn = c->cli->json || wrap.columns == SIZE_MAX ? run_text(c->cli)
 								   : show_wrapped;

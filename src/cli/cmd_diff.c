@@ -28,34 +28,14 @@ struct diff_task {
 
 /* ---- order ---- */
 
-/* qsort() hands nothing through. */
-struct ranked { const struct diff_row *row; diff_cmp_fn *cmp; };
-
 static int
-ranked_cmp(const void *a, const void *b)
+diff_row_cmp(const void *a, const void *b, void *order)
 {
-	const struct ranked *x = a, *y = b;
-	int d = x->cmp(x->row, y->row);
+	const struct diff_row *x = *(const struct diff_row *const *)a;
+	const struct diff_row *y = *(const struct diff_row *const *)b;
+	int d = diff_order(order)(x, y);
 
-	return d ? d : (x->row > y->row) - (x->row < y->row);
-}
-
-/* The rows to show; *out is the caller's to free. */
-static bool
-diff_ranked(const struct diff_task *k, struct ranked **out, size_t *n)
-{
-	const struct diff_result *r = &k->res;
-
-	*n = 0;
-	*out = tb_calloc(r->n + 1, sizeof(**out));
-	if (!*out)
-		return false;
-	for (size_t i = 0; i < r->n; i++)
-		if (k->all || r->rows[i].verdict != DIFF_SAME)
-			(*out)[(*n)++] = (struct ranked){ &r->rows[i], diff_order(k->sort) };
-	if (*n > 1)
-		qsort(*out, *n, sizeof(**out), ranked_cmp);
-	return true;
+	return d ? d : (x > y) - (x < y);
 }
 
 /* ---- JSON ---- */
@@ -127,7 +107,7 @@ row_json(const struct diff_task *k, const struct diff_row *r)
 }
 
 static enum cli_exit
-diff_json(const struct diff_task *k, const struct ranked *rows, size_t n)
+diff_json(const struct diff_task *k, const struct diff_row *const *rows, size_t n)
 {
 	const struct diff_result *r = &k->res;
 	cJSON *o = json_object(), *list = json_array(), *counts = json_object(), *all;
@@ -144,7 +124,7 @@ diff_json(const struct diff_task *k, const struct ranked *rows, size_t n)
 		json_set(o, "all", all);
 	}
 	for (size_t i = 0; i < n; i++)
-		json_push(list, row_json(k, rows[i].row));
+		json_push(list, row_json(k, rows[i]));
 	json_set(o, "tensors", list);
 	json_set_u64(o, "bytes_read", r->read);
 	json_set_u64(o, "bytes_spared", r->spared);
@@ -186,7 +166,7 @@ diff_row(struct cli_table *t, const struct diff_row *r)
 }
 
 static bool
-diff_rows(const struct cli *cli, const struct ranked *rows, size_t n)
+diff_rows(const struct cli *cli, const struct diff_row *const *rows, size_t n)
 {
 	struct cli_table t = { .align = "mllrrrr", .drop = "0012013", .wide = cli->wide };
 
@@ -194,7 +174,7 @@ diff_rows(const struct cli *cli, const struct ranked *rows, size_t n)
 		cli_cells(&t, "TENSOR", "RESULT", "SCHEMES", "COSINE", "NMSE", "MAX ERROR", "AT",
 			  NULL);
 	for (size_t i = 0; i < n; i++)
-		diff_row(&t, rows[i].row);
+		diff_row(&t, rows[i]);
 	return cli_table_end(&t);
 }
 
@@ -223,24 +203,27 @@ static enum cli_exit
 diff_print(const struct cli *cli, const struct diff_task *k)
 {
 	const struct diff_result *r = &k->res;
-	struct ranked *rows = NULL;
+	const struct diff_row **rows = tb_calloc(r->n + 1, sizeof(*rows));
 	enum cli_exit status = CLI_OK;
-	size_t n;
+	size_t n = 0;
 
 	for (size_t i = 0; i < r->n; i++)
 		if (*r->rows[i].message)
 			cli_note(cli, r->rows[i].message);
-	if (!cli->quiet || cli->json) {
-		if (!diff_ranked(k, &rows, &n))
-			return CLI_FAILED;
-		if (cli->json)
-			status = diff_json(k, rows, n);
-		else if (!diff_rows(cli, rows, n))
-			status = CLI_FAILED;
-		else
-			diff_summary(k);
-		free(rows);
-	}
+	for (size_t i = 0; rows && i < r->n; i++)
+		if (k->all || r->rows[i].verdict != DIFF_SAME)
+			rows[n++] = &r->rows[i];
+	if (n > 1)
+		qsort_r(rows, n, sizeof(*rows), diff_row_cmp, (void *)k->sort);
+	if (!rows)
+		cli_lost();
+	else if (cli->json)
+		status = diff_json(k, rows, n);
+	else if (!cli->quiet && !diff_rows(cli, rows, n))
+		status = CLI_FAILED;
+	else if (!cli->quiet)
+		diff_summary(k);
+	free(rows);
 	if (status != CLI_OK)
 		return status;
 	return r->count[DIFF_UNREADABLE] ? CLI_FAILED : diff_same(r) ? CLI_OK : CLI_WRONG;

@@ -5,7 +5,6 @@
 
 #include "src/base/text.h"
 #include "src/cli/cli.h"
-#include "src/cli/kept.h"
 #include "src/face/after.h"
 #include "src/format/json.h"
 #include "src/ops/home/home.h"

@@ -6,7 +6,6 @@
 
 #include "src/base/text.h"
 #include "src/cli/cli.h"
-#include "src/cli/kept.h"
 #include "src/cli/plan_args.h"
 #include "src/face/after.h"
 #include "src/format/json.h"

@@ -54,27 +54,13 @@ files_text(const struct show *s)
 	return cli_table_end(&t);
 }
 
-/* Which one a conversation is written with; the one that follows may be another. */
-static void
-template_line(const struct model *m)
-{
-	struct template_used used;
-	char note[TEMPLATE_NOTE_MAX];
-
-	if (model_template_used(m, &used, NULL))
-		cli_lost();
-	else if (*template_note(&used, note))
-		printf("(%s)\n", note);
-	else
-		printf("(used: that of %s)\n", used.source);
-}
-
 /* A text that cannot be read is told; the others are shown. */
 static void
 texts_text(const struct show *s)
 {
 	for (enum text_kind k = 0; k < TEXT_COUNT; k++) {
-		char *text, *pretty = NULL;
+		char *text, *pretty = NULL, note[TEMPLATE_NOTE_MAX];
+		struct template_used used;
 		struct tb_err err;
 
 		if (text_first(s->m, k, &text, &err))
@@ -84,8 +70,13 @@ texts_text(const struct show *s)
 		if (text_info[k].json && text_lay_out(text, &pretty, &err))
 			cli_lost();
 		printf("\n%s\n", text_info[k].title);
-		if (k == TEXT_TEMPLATE)
-			template_line(s->m);
+		/* which one a conversation is written with: what follows may be another */
+		if (k == TEXT_TEMPLATE && model_template_used(s->m, &used, NULL))
+			cli_lost();
+		else if (k == TEXT_TEMPLATE && *template_note(&used, note))
+			printf("(%s)\n", note);
+		else if (k == TEXT_TEMPLATE)
+			printf("(used: that of %s)\n", used.source);
 		show_lines(pretty ? pretty : text);
 		free(pretty);
 		free(text);

@@ -16,67 +16,48 @@
 
 /* ---- order ---- */
 
-typedef int cmp_fn(const struct tensor *a, const struct tensor *b);
-
-#define DOWN(field) ((a->field < b->field) - (a->field > b->field))
-#define UP(field) ((a->field > b->field) - (a->field < b->field))
-
-static int
-order_name(const struct tensor *a, const struct tensor *b)
-{
-	return tb_natural_cmp(a->name, b->name);
-}
-
-static int
-order_size(const struct tensor *a, const struct tensor *b)
-{
-	return DOWN(bytes);
-}
-
-static int
-order_params(const struct tensor *a, const struct tensor *b)
-{
-	return DOWN(elems);
-}
-
-static int
-order_dtype(const struct tensor *a, const struct tensor *b)
-{
-	return UP(weight.dtype);
-}
-
-static int
-order_scheme(const struct tensor *a, const struct tensor *b)
-{
-	char x[SCHEME_NAME_MAX], y[SCHEME_NAME_MAX];
-
-	return strcmp(scheme_name(&a->scheme, x), scheme_name(&b->scheme, y));
-}
-
-static int
-order_offset(const struct tensor *a, const struct tensor *b)
-{
-	return UP(weight.file) ? UP(weight.file) : UP(weight.off);
-}
-
-static const struct { const char *key; cmp_fn *cmp; } orders[] = {
-	{ "name", order_name }, { "size", order_size }, { "params", order_params }, { "dtype", order_dtype },
-	{ "scheme", order_scheme }, { "offset", order_offset },
-};
+/* id, name of the key */
+#define ORDER_LIST(X) \
+	X(BY_NAME, "name") \
+	X(BY_SIZE, "size") \
+	X(BY_PARAMS, "params") \
+	X(BY_DTYPE, "dtype") \
+	X(BY_SCHEME, "scheme") \
+	X(BY_OFFSET, "offset")
+#define X(id, key) id,
+enum tensors_order { ORDER_LIST(X) ORDER_COUNT };
+#undef X
+#define X(id, key) [id] = key,
+static const char *const order_keys[] = { ORDER_LIST(X) };
+#undef X
 
 struct tensor_row {
 	const struct tensor *t;
-	cmp_fn *cmp;
 	const struct digest_item *sum;	/* NULL: not asked for */
 };
 
-static int
-tensor_row_cmp(const void *a, const void *b)
-{
-	const struct tensor_row *x = a, *y = b;
-	int d = x->cmp(x->t, y->t);
+#define UP(field) ((a->field > b->field) - (a->field < b->field))
 
-	return d ? d : (x->t > y->t) - (x->t < y->t);	/* natural order of names */
+static int
+tensor_row_cmp(const void *x, const void *y, void *order)
+{
+	const struct tensor *a = ((const struct tensor_row *)x)->t;
+	const struct tensor *b = ((const struct tensor_row *)y)->t;
+	char one[SCHEME_NAME_MAX], other[SCHEME_NAME_MAX];
+	int d = 0;
+
+	switch (*(const enum tensors_order *)order) {
+	case BY_NAME: d = tb_natural_cmp(a->name, b->name); break;
+	case BY_SIZE: d = -UP(bytes); break;
+	case BY_PARAMS: d = -UP(elems); break;
+	case BY_DTYPE: d = UP(weight.dtype); break;
+	case BY_SCHEME:
+		d = strcmp(scheme_name(&a->scheme, one), scheme_name(&b->scheme, other));
+		break;
+	case BY_OFFSET: d = UP(weight.file) ? UP(weight.file) : UP(weight.off); break;
+	case ORDER_COUNT: break;
+	}
+	return d ? d : (a > b) - (a < b);	/* natural order of names */
 }
 
 /* ---- output ---- */
@@ -151,19 +132,6 @@ tensors_json(const struct model *m, const struct tensor_row *rows, size_t n)
 	return cli_print_json(o);
 }
 
-static void
-tensors_row(struct cli_table *t, const struct tensor_row *row)
-{
-	const struct tensor *x = row->t;
-	char shape[WORD_MAX], scheme[SCHEME_NAME_MAX], count[16], size[16];
-
-	cli_cells(t, x->name, tensor_dtype(x), word_shape(x->dim, x->ndim, " x ", shape),
-		  scheme_name(&x->scheme, scheme), tb_human_count(x->elems, count),
-		  tb_human_bytes(x->bytes, size), NULL);
-	if (row->sum)
-		cli_cell(t, *row->sum->digest ? row->sum->digest : "-");
-}
-
 static enum cli_exit
 tensors_text(const struct cli *cli, const struct tensor_row *rows, size_t n)
 {
@@ -174,25 +142,55 @@ tensors_text(const struct cli *cli, const struct tensor_row *rows, size_t n)
 	if (n)
 		cli_cells(&t, "NAME", "DTYPE", "SHAPE", "SCHEME", "PARAMS", "SIZE",
 			  sums ? "DIGEST" : NULL, NULL);
-	for (size_t i = 0; i < n; i++)
-		tensors_row(&t, &rows[i]);
-	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
-}
+	for (size_t i = 0; i < n; i++) {
+		const struct tensor *x = rows[i].t;
+		char shape[WORD_MAX], scheme[SCHEME_NAME_MAX], count[16], size[16];
 
-static bool
-matches(const char *pattern, const char *name)
-{
-	if (!pattern)
-		return true;
-	return strpbrk(pattern, "*?[") ? tb_glob(pattern, name) : tb_contains(name, pattern);
+		cli_cells(&t, x->name, tensor_dtype(x), word_shape(x->dim, x->ndim, " x ", shape),
+			  scheme_name(&x->scheme, scheme), tb_human_count(x->elems, count),
+			  tb_human_bytes(x->bytes, size), NULL);
+		if (sums)
+			cli_cell(&t, *rows[i].sum->digest ? rows[i].sum->digest : "-");
+	}
+	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
 }
 
 struct tensors_task {
 	const struct model *m;
 	const char *pattern;
-	cmp_fn *cmp;
+	enum tensors_order order;
 	bool digests;
 };
+
+struct digest_task {
+	struct op_ctx *ctx;
+	struct digest_request req;
+	struct digest_result res;
+};
+
+static enum tb_status
+run_digest(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct digest_task *k = arg;
+
+	return op_digest(k->ctx, &k->req, job, &k->res, err);
+}
+
+enum tb_status
+cli_digests(const struct cli *cli, struct op_ctx *ctx, const struct model *m,
+	    struct digest_item *items, size_t n, struct tb_err *err)
+{
+	struct digest_task k = { .ctx = ctx, .req = { .model = m, .items = items, .n = n } };
+	enum tb_status status = cli_run(cli, "digest", run_digest, &k, err);
+
+	if (status)
+		return status;
+	cli_note(cli, k.res.notice);
+	for (size_t i = 0; i < n; i++)
+		if (items[i].err.code)
+			cli_note(cli, items[i].err.msg);
+	return TB_OK;
+}
 
 /* *items is the caller's to free, also when this fails. */
 static enum tb_status
@@ -218,7 +216,7 @@ add_digests(const struct cli *cli, const struct tensors_task *k, struct tensor_r
 }
 
 static enum cli_exit
-tensors_print(const struct cli *cli, const struct tensors_task *k)
+tensors_print(const struct cli *cli, struct tensors_task *k)
 {
 	const struct model *m = k->m;
 	struct tensor_row *rows = tb_calloc(m->ntensors + 1, sizeof(*rows));
@@ -232,10 +230,12 @@ tensors_print(const struct cli *cli, const struct tensors_task *k)
 		return cli_fail(&err);
 	}
 	for (size_t i = 0; i < m->ntensors; i++)
-		if (matches(k->pattern, m->tensors[i].name))
-			rows[n++] = (struct tensor_row){ &m->tensors[i], k->cmp, NULL };
+		if (!k->pattern || (strpbrk(k->pattern, "*?[")
+				    ? tb_glob(k->pattern, m->tensors[i].name)
+				    : tb_contains(m->tensors[i].name, k->pattern)))
+			rows[n++].t = &m->tensors[i];
 	if (n)
-		qsort(rows, n, sizeof(*rows), tensor_row_cmp);
+		qsort_r(rows, n, sizeof(*rows), tensor_row_cmp, &k->order);
 	if (k->digests && n && add_digests(cli, k, rows, n, &items, &err))
 		status = cli_fail(&err);
 	else
@@ -280,11 +280,9 @@ COMMAND(cli_tensors, "tensors", "[REF]", "the tensors of a model")
 		return cli_usage("tensors: a REF, or --duplicates without one");
 	if (copies)
 		return cli_copies(cli, false);
-	k.cmp = key ? NULL : order_name;
-	for (size_t i = 0; key && i < sizeof(orders) / sizeof(*orders); i++)
-		if (!strcmp(key, orders[i].key))
-			k.cmp = orders[i].cmp;
-	if (!k.cmp)
+	while (key && k.order < ORDER_COUNT && strcmp(key, order_keys[k.order]))
+		k.order++;
+	if (k.order == ORDER_COUNT)
 		return cli_usage("--sort: name, size, params, dtype, scheme or offset");
 	if (cli_model(cli, argv[1], &m, &err))
 		return cli_fail(&err);

@@ -1,6 +1,5 @@
+/* kept.c - tells of what was replaced. */
 #include "config.h"
-
-#include "src/cli/kept.h"
 
 #include "src/cli/cli.h"
 #include "src/format/json.h"

@@ -37,18 +37,15 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/cli.c \
 	src/cli/cli.h \
 	src/cli/kept.c \
-	src/cli/kept.h \
 	src/cli/print.c \
 	src/cli/progress.c
 
 # the index and audits
 src_cli_libcli_a_SOURCES += \
 	src/cli/copies.c \
-	src/cli/digests.c \
 	src/cli/index.c \
 	src/cli/index.h \
 	src/cli/open.c \
-	src/cli/open.h \
 	src/cli/show.h \
 	src/cli/show_json.c \
 	src/cli/show_meta.c \
@@ -61,9 +58,7 @@ src_cli_libcli_a_SOURCES += \
 	src/cli/tensor_task.h \
 	src/cli/tensor_text.c \
 	src/cli/tensors.h \
-	src/cli/verify.h \
-	src/cli/vocab.c \
-	src/cli/vocab.h
+	src/cli/verify.h
 
 # running models
 src_cli_libcli_a_SOURCES += \
@@ -75,4 +70,4 @@ src_cli_libcli_a_SOURCES += \
 src_cli_libcli_a_SOURCES += \
 	src/cli/plan_args.c \
 	src/cli/plan_args.h
-src_cli_libcli_a_SOURCES += src/cli/plain.c src/cli/plain.h
+src_cli_libcli_a_SOURCES += src/cli/plain.c

@@ -2,7 +2,7 @@
  * screen to show them on, what "show" and "ls" print. */
 #include "config.h"
 
-#include "src/cli/open.h"
+#include "src/cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,16 +51,6 @@ open_look(const char *path, struct open_found *f, struct tb_err *err)
 	return store_resolve(&none, path, &f->loc, err);
 }
 
-/* Below a store that is known anyway? */
-static bool
-is_known(const struct op_ctx *ctx, const char *path)
-{
-	for (size_t i = 0; i < ctx->roots.n; i++)
-		if (tb_path_inside(path, ctx->roots.path[i], strlen(ctx->roots.path[i])))
-			return true;
-	return false;
-}
-
 struct scanning { struct op_ctx *ctx; struct scan_result out; };
 
 static enum tb_status
@@ -71,36 +61,19 @@ open_scan(void *arg, struct tb_job *job, struct tb_err *err)
 	return op_scan(s->ctx, &(struct scan_request){ 0 }, job, &s->out, err);
 }
 
-static enum cli_exit
-print_models(struct cli *cli, struct op_ctx *ctx)
-{
-	struct scanning s = { .ctx = ctx };
-	struct tb_err err;
-
-	if (cli_run(cli, "scan", open_scan, &s, &err))
-		return cli_fail(&err);
-	scan_result_free(&s.out);
-	return cli_command("ls")->run(cli, 1, (char *[]){ (char *)"ls", NULL });
-}
-
-/* What could not be read is said; where nothing else is wrong, that is. */
-static enum cli_exit
-tell_unread(const struct cli *cli, const struct unread *u, enum cli_exit status)
-{
-	for (size_t i = 0; i < u->n; i++)
-		cli_note(cli, u->v[i].why);
-	return status == CLI_OK && u->n ? CLI_WRONG : status;
-}
-
 /* The stores that are looked into anyway, if the model is in one; else the path alone. */
 static enum tb_status
-ctx_for(struct cli *cli, char *path, const struct open_found *f, struct op_ctx *ctx, struct tb_err *err)
+ctx_for(struct cli *cli, char *path, const struct open_found *f, struct op_ctx *ctx,
+	struct tb_err *err)
 {
 	struct tb_strs *stores = &cli->stores;
 	enum tb_status status = cli_ctx(cli, ctx, err);
 
-	if (status || (f->n == 1 && is_known(ctx, f->loc.path)))
+	if (status)
 		return status;
+	for (size_t i = 0; f->n == 1 && i < ctx->roots.n; i++)
+		if (tb_path_inside(f->loc.path, ctx->roots.path[i], strlen(ctx->roots.path[i])))
+			return TB_OK;
 	op_ctx_free(ctx);
 	stores->n = 0;
 	if (!tb_grow(&stores->v, &stores->cap, 1, sizeof(*stores->v)))
@@ -115,6 +88,7 @@ cli_open(struct cli *cli, int argc, char **argv, const struct cli_screens *scree
 	bool show = !cli->json && !cli->plain && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
 	struct open_found f = { .n = 0 };
 	struct op_ctx ctx = { 0 };
+	struct scanning s = { .ctx = &ctx };
 	enum cli_exit status;
 	struct tb_err err;
 
@@ -127,11 +101,17 @@ cli_open(struct cli *cli, int argc, char **argv, const struct cli_screens *scree
 								     f.loc.path, NULL });
 	else if (ctx_for(cli, argv[0], &f, &ctx, &err))
 		status = cli_fail(&err);
+	else if (show)
+		status = (enum cli_exit)screens->run(&ctx, f.n == 1 ? &f.loc : NULL);
+	else if (cli_run(cli, "scan", open_scan, &s, &err))
+		status = cli_fail(&err);
 	else
-		status = show ? (enum cli_exit)screens->run(&ctx, f.n == 1 ? &f.loc : NULL)
-			      : print_models(cli, &ctx);
-	if (!show)
-		status = tell_unread(cli, &f.unread, status);
+		status = cli_command("ls")->run(cli, 1, (char *[]){ (char *)"ls", NULL });
+	for (size_t i = 0; !show && i < f.unread.n; i++)
+		cli_note(cli, f.unread.v[i].why);
+	if (!show && status == CLI_OK && f.unread.n)
+		status = CLI_WRONG;
+	scan_result_free(&s.out);
 	op_ctx_free(&ctx);
 	model_loc_free(&f.loc);
 	unread_free(&f.unread);

@@ -3,7 +3,7 @@
  * a subcommand, which is said first, so that it can be typed the next time. */
 #include "config.h"
 
-#include "src/cli/plain.h"
+#include "src/cli/cli.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,12 +9,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "src/base/buf.h"
 #include "src/base/job.h"
 #include "src/base/text.h"
+#include "src/cli/table.h"
 
 static struct tb_job *interrupted;	/* what a signal cancels; set before the handler is */
 static volatile sig_atomic_t ending;	/* the signal that ends the program after that, or 0 */
@@ -25,15 +25,6 @@ on_signal(int sig)
 	if (sig != SIGINT)
 		ending = sig;
 	tb_job_cancel(interrupted);
-}
-
-/* Columns of the terminal, as it is now. */
-static int
-columns(void)
-{
-	struct winsize ws;
-
-	return ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col ? ws.ws_col : 80;
 }
 
 static void
@@ -83,7 +74,11 @@ draw(const char *title, const struct tb_progress *p, bool plain)
 {
 	struct tb_buf line = TB_BUF(4096);
 
-	cli_progress_line(&line, title, p, plain ? SIZE_MAX : (size_t)columns() - 1);
+	size_t cols = cli_columns(STDERR_FILENO);
+
+	if (cols == SIZE_MAX)
+		cols = 80;
+	cli_progress_line(&line, title, p, plain ? SIZE_MAX : cols - 1);
 	fprintf(stderr, plain ? "%s\n" : "\r\033[J%s\r", tb_buf_cstr(&line));
 	fflush(stderr);
 	tb_buf_free(&line);
@@ -122,36 +117,11 @@ tick(void *arg)
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define NSIGNALS (sizeof(signals) / sizeof(*signals))
 
-/* A SIGHUP or SIGTERM that is ignored (nohup) stays so; SIGINT is ignored in what a
- * shell runs in the background, and sent on purpose all the same. */
-static void
-catch_signals(struct sigaction old[NSIGNALS])
-{
-	struct sigaction sa = { .sa_handler = on_signal };
-
-	ending = 0;
-	for (size_t i = 0; i < NSIGNALS; i++) {
-		sigaction(signals[i], &sa, &old[i]);
-		if (old[i].sa_handler == SIG_IGN && signals[i] != SIGINT)
-			sigaction(signals[i], &old[i], NULL);
-	}
-}
-
-/* The operation has cleaned up behind itself: now the signal may do its work. */
-static void
-release_signals(const struct sigaction old[NSIGNALS])
-{
-	for (size_t i = 0; i < NSIGNALS; i++)
-		sigaction(signals[i], &old[i], NULL);
-	if (ending)
-		raise(ending);
-}
-
 enum tb_status
 cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg, struct tb_err *err)
 {
 	bool show = cli->progress || (isatty(STDERR_FILENO) && !cli->quiet);
-	struct sigaction old[NSIGNALS];
+	struct sigaction sa = { .sa_handler = on_signal }, old[NSIGNALS];
 	struct tb_job *job = tb_job_new(-1);
 	struct ticker t = { title, job, -1, cli->plain };
 	pthread_t thread;
@@ -167,11 +137,22 @@ cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg, struct 
 		show = false;
 	}
 	interrupted = job;
-	catch_signals(old);
+	ending = 0;
+	/* A SIGHUP or SIGTERM that is ignored (nohup) stays so; SIGINT is ignored in what a
+	 * shell runs in the background, and sent on purpose all the same. */
+	for (size_t i = 0; i < NSIGNALS; i++) {
+		sigaction(signals[i], &sa, &old[i]);
+		if (old[i].sa_handler == SIG_IGN && signals[i] != SIGINT)
+			sigaction(signals[i], &old[i], NULL);
+	}
 	tb_job_begin(job);
 	status = fn(arg, job, err);
 	tb_job_end(job, status, err);
-	release_signals(old);
+	/* It has cleaned up behind itself: now the signal may do its work. */
+	for (size_t i = 0; i < NSIGNALS; i++)
+		sigaction(signals[i], &old[i], NULL);
+	if (ending)
+		raise(ending);
 	if (fd[1] >= 0)
 		close(fd[1]);
 	if (show)

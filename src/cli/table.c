@@ -144,12 +144,11 @@ cli_table_fit(const struct cli_table *t, const size_t *need, size_t room, size_t
 }
 
 size_t
-cli_columns(void)
+cli_columns(int fd)
 {
 	struct winsize w;
 
-	return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col
-	       ? w.ws_col : SIZE_MAX;
+	return isatty(fd) && ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col ? w.ws_col : SIZE_MAX;
 }
 
 static void
@@ -192,7 +191,7 @@ cli_table_end(struct cli_table *t)
 			need[i % cols] = w;
 	}
 	if (ok)
-		cli_table_fit(t, need, t->wide ? SIZE_MAX : cli_columns(), width);
+		cli_table_fit(t, need, t->wide ? SIZE_MAX : cli_columns(STDOUT_FILENO), width);
 	for (size_t i = 0; ok && i + cols <= t->n; i += cols)
 		table_row(t, t->cell + i, width, cols);
 	if (!ok)

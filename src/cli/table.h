@@ -38,6 +38,6 @@ bool cli_table_end(struct cli_table *t);
 /* Widths of columns that need need[i], for `room` columns of screen: need[i], less
  * where it is cut, or CLI_LEFT_OUT. */
 void cli_table_fit(const struct cli_table *t, const size_t *need, size_t room, size_t *out);
-/* Columns of the terminal on standard output; SIZE_MAX if it is none. */
-size_t cli_columns(void);
+/* Columns of the terminal there; SIZE_MAX if it is none. */
+size_t cli_columns(int fd);
 #endif
