@@ -101,7 +101,8 @@ kinds="(${kinds%|})"
 uses "([!=]= *$kinds([^A-Z0-9_]|\$)|(^|[^A-Z0-9_])$kinds *[!=]=|case $kinds *:)" \
 	$(outside src/store) | said 'kinds of models compared outside src/store' 0
 
-uses '(^|[^A-Z0-9_])SCHEME_[A-Z0-9_]+' $(outside src/quant) | cut -d: -f1 | sort -u |
+schemes=$(sed -n 's/^	X(\([A-Z0-9_]*\), [a-z0-9_]*, ".*/\1/p' src/quant/scheme.h | tr '\n' '|')
+uses "(^|[^A-Z0-9_])SCHEME_(PLAIN|${schemes%|})([^A-Z0-9_]|\$)" $(outside src/quant) | cut -d: -f1 | sort -u |
 	said 'files outside src/quant that name a scheme' 8
 
 uses '(str|mem|starts|ends|scan|near|pcre)[a-z_0-9]*[(].*"[^" ]*(layers|blk)[.]' $files | cut -d: -f1 |

@@ -5,10 +5,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "src/base/job.h"
 #include "src/base/mem.h"
 
 /* One call of tb_pool_each(). Lives on its caller's stack while parts are left. */
@@ -174,4 +176,39 @@ tb_pool_each(struct tb_pool *p, size_t n, tb_pool_fn *fn, void *arg)
 		;
 	*at = b.next;
 	pthread_mutex_unlock(&p->mu);
+}
+
+struct attempt {
+	tb_try_fn *fn;
+	void *arg;
+	struct tb_job *job;
+	atomic_bool failed;
+	pthread_mutex_t mu;		/* of err */
+	struct tb_err err;
+};
+
+static void
+try_part(void *arg, size_t i, unsigned worker)
+{
+	struct attempt *a = arg;
+	struct tb_err err = { 0 };
+
+	if (atomic_load(&a->failed) || tb_job_cancelled(a->job) || !a->fn(a->arg, i, worker, &err))
+		return;
+	pthread_mutex_lock(&a->mu);
+	if (!atomic_exchange(&a->failed, true))
+		a->err = err;
+	pthread_mutex_unlock(&a->mu);
+}
+
+enum tb_status
+tb_pool_try(struct tb_pool *p, size_t n, tb_try_fn *fn, void *arg, struct tb_job *job,
+	    struct tb_err *err)
+{
+	struct attempt a = { .fn = fn, .arg = arg, .job = job, .mu = PTHREAD_MUTEX_INITIALIZER };
+	enum tb_status status;
+
+	tb_pool_each(p, n, try_part, &a);
+	status = tb_job_check(job, err);
+	return status || !a.err.code ? status : tb_fail(err, a.err.code, "%s", a.err.msg);
 }

@@ -4,7 +4,6 @@
 
 #include "src/ops/convert/convert.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,33 +32,10 @@ struct conversion {
 	struct dest dest;
 	struct values_files *files;	/* of the source */
 	struct window *windows;		/* one a worker */
-	unsigned workers;
 	struct round now, before;
 	size_t next;			/* the first blob of the next round */
 	uint64_t bytes_read;
-	pthread_mutex_t mu;
-	struct tb_err err;		/* the first failure */
 };
-
-static void
-fail(struct conversion *c, const struct tb_err *err)
-{
-	pthread_mutex_lock(&c->mu);
-	if (!c->err.code)
-		c->err = *err;
-	pthread_mutex_unlock(&c->mu);
-}
-
-static bool
-stopped(struct conversion *c)
-{
-	bool failed;
-
-	pthread_mutex_lock(&c->mu);
-	failed = c->err.code != TB_OK;
-	pthread_mutex_unlock(&c->mu);
-	return failed || tb_job_cancelled(c->job);
-}
 
 static void
 close_round(struct round *r)
@@ -98,38 +74,25 @@ open_round(struct conversion *c, struct tb_err *err)
 	return TB_OK;
 }
 
-static void
-run_work(struct conversion *c, struct work *w, struct window *window)
-{
-	struct tb_err err = { 0 };
-	const struct tensor *t = c->plan->rows[w->task->row].src;
-
-	if (w->task->first == 0)
-		tb_job_what(c->job, "%s", t->name);
-	if (blob_run(w->blob, w->task, window, &err))
-		fail(c, &err);
-	else
-		tb_job_step(c->job, blob_task_bytes(w->blob, w->task), w->task->last);
-}
-
 /* Part i: a blob of the round before, or a task of this one. */
-static void
-run_part(void *arg, size_t i, unsigned worker)
+static enum tb_status
+run_part(void *arg, size_t i, unsigned worker, struct tb_err *err)
 {
 	struct conversion *c = arg;
-	struct window *w = &c->windows[worker];
-	struct tb_err err = { 0 };
-	struct blob *b;
+	struct window *window = &c->windows[worker];
+	const struct work *w;
+	enum tb_status status;
 
-	if (stopped(c))
-		return;
-	if (i >= c->before.n) {
-		run_work(c, &c->now.work[i - c->before.n], w);
-		return;
-	}
-	b = &c->before.blobs[i];
-	if (blob_verify(b, c->dest.ops->hash, w->src, 4 * WINDOW_ELEMS, c->job, &err))
-		fail(c, &err);
+	if (i < c->before.n)
+		return blob_verify(&c->before.blobs[i], c->dest.ops->hash, window->src,
+				   4 * WINDOW_ELEMS, c->job, err);
+	w = &c->now.work[i - c->before.n];
+	if (w->task->first == 0)
+		tb_job_what(c->job, "%s", c->plan->rows[w->task->row].src->name);
+	status = blob_run(w->blob, w->task, window, err);
+	if (!status)
+		tb_job_step(c->job, blob_task_bytes(w->blob, w->task), w->task->last);
+	return status;
 }
 
 static enum tb_status
@@ -141,10 +104,7 @@ run_round(struct conversion *c, struct tb_err *err)
 		status = open_round(c, err);
 	if (status)
 		return status;
-	tb_pool_each(c->pool, c->before.n + c->now.nwork, run_part, c);
-	status = tb_job_check(c->job, err);
-	if (!status && c->err.code)
-		status = tb_fail(err, c->err.code, "%s", c->err.msg);
+	status = tb_pool_try(c->pool, c->before.n + c->now.nwork, run_part, c, c->job, err);
 	for (size_t i = 0; i < c->before.n && !status; i++)
 		status = c->dest.ops->blob(&c->dest, &c->before.blobs[i], err);
 	close_round(&c->before);
@@ -152,20 +112,6 @@ run_round(struct conversion *c, struct tb_err *err)
 	c->now.work = NULL;
 	c->before = c->now;
 	memset(&c->now, 0, sizeof(c->now));
-	return status;
-}
-
-static enum tb_status
-open_windows(struct conversion *c, struct tb_err *err)
-{
-	enum tb_status status = TB_OK;
-
-	c->workers = tb_pool_size(c->pool);
-	c->windows = tb_calloc(c->workers, sizeof(*c->windows));
-	if (!c->windows)
-		return tb_nomem(err);
-	for (unsigned i = 0; i < c->workers && !status; i++)
-		status = window_init(&c->windows[i], err);
 	return status;
 }
 
@@ -180,7 +126,7 @@ run(struct conversion *c, struct tb_err *err)
 	if (!status)
 		status = values_files_open(&c->files, c->plan->model, err);
 	if (!status)
-		status = open_windows(c, err);
+		status = windows_new(&c->windows, tb_pool_size(c->pool), err);
 	while (!status && (c->next < c->plan->nblobs || c->before.n))
 		status = run_round(c, err);
 	if (!status)
@@ -236,7 +182,6 @@ op_convert(const struct op_ctx *ctx, const struct convert_request *req, struct t
 	if (!c)
 		return tb_nomem(err);
 	*c = (struct conversion){ .plan = req->plan, .pool = ctx->pool, .job = job,
-		.mu = PTHREAD_MUTEX_INITIALIZER,
 		.dest = { .lock = -1, .plan = req->plan, .target = target, .replace = req->replace,
 			  .ops = kinds[target->dest], .out = { .fd = -1 } } };
 	/* The name now: behind the commit nothing else may fail. */
@@ -250,9 +195,7 @@ op_convert(const struct op_ctx *ctx, const struct convert_request *req, struct t
 		convert_result_free(out);
 	close_round(&c->now);
 	close_round(&c->before);
-	for (unsigned i = 0; c->windows && i < c->workers; i++)
-		window_free(&c->windows[i]);
-	free(c->windows);
+	windows_free(c->windows, tb_pool_size(c->pool));
 	values_files_close(c->files);
 	c->dest.ops->end(&c->dest);
 	kept_free(&c->dest.kept);

@@ -41,6 +41,25 @@ window_free(struct window *w)
 	*w = (struct window){ 0 };
 }
 
+enum tb_status
+windows_new(struct window **out, unsigned n, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	*out = tb_calloc(n, sizeof(**out));
+	for (unsigned i = 0; *out && i < n && !status; i++)
+		status = window_init(&(*out)[i], err);
+	return *out ? status : tb_nomem(err);
+}
+
+void
+windows_free(struct window *w, unsigned n)
+{
+	for (unsigned i = 0; w && i < n; i++)
+		window_free(&w[i]);
+	free(w);
+}
+
 static void
 from_f32(enum dtype t, const float *src, size_t n, void *out)
 {

@@ -15,6 +15,9 @@ struct window {
 };
 enum tb_status window_init(struct window *w, struct tb_err *err) TB_MUST_USE;
 void window_free(struct window *w);
+/* One a worker; NULL is fine. */
+enum tb_status windows_new(struct window **out, unsigned n, struct tb_err *err) TB_MUST_USE;
+void windows_free(struct window *w, unsigned n);
 
 /* w->src: n elements from `first` on (both multiples of the group) of a tensor opened with
  * values_open(), in the dtype values_dtype(), as MLX gives them back; of what is

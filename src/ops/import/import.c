@@ -2,8 +2,6 @@
 
 #include "src/ops/import/import.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +26,6 @@ struct import {
 	struct ollama_writer *parts;	/* one a blob: made in any order, listed in order */
 	const char *root;
 	struct tb_job *job;
-	atomic_bool stop;
-	pthread_mutex_t lock;		/* of err */
-	struct tb_err err;		/* the first failure */
 };
 
 /* One blob while it is written. */
@@ -140,26 +135,18 @@ write_blob(struct import *im, size_t index, char *buf, struct tb_err *err)
 	return ollama_add_blob(w, b->media, b->ntensors ? b->name : NULL, &s.out, digest, s.size, err);
 }
 
-static void
-work(void *arg, size_t index, unsigned worker)
+static enum tb_status
+import_part(void *arg, size_t index, unsigned worker, struct tb_err *err)
 {
 	struct import *im = arg;
-	struct tb_err err = { 0 };
-	char *buf;
+	char *buf = malloc(WINDOW);
+	enum tb_status status;
 
 	(void)worker;
-	if (atomic_load(&im->stop))
-		return;
 	tb_job_what(im->job, "%s", im->plan.blobs[index].name);
-	buf = malloc(WINDOW);
-	if (!buf ? tb_nomem(&err) : write_blob(im, index, buf, &err)) {
-		pthread_mutex_lock(&im->lock);
-		if (!im->err.code)
-			im->err = err;
-		pthread_mutex_unlock(&im->lock);
-		atomic_store(&im->stop, true);
-	}
+	status = buf ? write_blob(im, index, buf, err) : tb_nomem(err);
 	free(buf);
+	return status;
 }
 
 static enum tb_status
@@ -173,9 +160,7 @@ write_blobs(struct import *im, struct tb_pool *pool, struct ollama_writer *w, st
 		status = tb_nomem(err);
 	if (!status) {
 		tb_job_total(im->job, im->plan.bytes, n);
-		tb_pool_each(pool, n, work, im);
-		if (im->err.code)
-			status = tb_fail(err, im->err.code, "%s", im->err.msg);
+		status = tb_pool_try(pool, n, import_part, im, im->job, err);
 	}
 	for (size_t i = 0; i < n && im->parts; i++) {	/* also to be taken back */
 		struct tb_err late;
@@ -309,7 +294,7 @@ enum tb_status
 op_import(const struct op_ctx *ctx, const struct import_request *req, struct tb_job *job,
 	  struct import_result *out, struct tb_err *err)
 {
-	struct import im = { .job = job, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct import im = { .job = job };
 	double start = tb_monotonic();
 	struct model *m = NULL;
 	struct model_name name;
