@@ -33,7 +33,7 @@ static const struct quant_kernels *kernels;	/* NULL: scalar */
 static pthread_once_t chosen = PTHREAD_ONCE_INIT;
 
 static void
-choose(void)
+codec_choose(void)
 {
 #ifdef HAVE_X86
 	const char *cpu = getenv("TBTUI_CPU");
@@ -49,20 +49,20 @@ choose(void)
 }
 
 static const struct quant_kernels *
-vector(void)
+codec_vector(void)
 {
-	pthread_once(&chosen, choose);
+	pthread_once(&chosen, codec_choose);
 	return kernels;
 }
 
 const char *
 quant_path(void)
 {
-	return vector() ? vector()->name : "scalar";
+	return codec_vector() ? codec_vector()->name : "scalar";
 }
 
 static void *
-at(void *p, uint64_t off)
+offset_by(void *p, uint64_t off)
 {
 	return p ? (char *)p + off : NULL;
 }
@@ -71,11 +71,11 @@ void
 quant_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
 	     const struct quant_parts *out)
 {
-	const struct quant_kernels *k = vector();
+	const struct quant_kernels *k = codec_vector();
 	size_t done = k ? k->encode(s, f, t, src, n, out) : 0;
 	uint64_t scales = scheme_scales(s, done) * (dtype_bits(scheme_scale_dtype(s, t)) / 8);
-	struct quant_parts rest = { at(out->codes, scheme_code_bytes(s, done)),
-				    at(out->scales, scales), at(out->biases, scales) };
+	struct quant_parts rest = { offset_by(out->codes, scheme_code_bytes(s, done)),
+				    offset_by(out->scales, scales), offset_by(out->biases, scales) };
 
 	scheme_row(s->kind)->encode(s, f, t, (const char *)src + done * (dtype_bits(t) / 8),
 				    n - done, &rest);
@@ -103,7 +103,7 @@ quant_src_at(const struct scheme *s, const struct quant_src *q, uint64_t first)
 void
 quant_decode(const struct scheme *s, const struct quant_src *q, size_t n, float *out)
 {
-	const struct quant_kernels *k = vector();
+	const struct quant_kernels *k = codec_vector();
 	size_t done = k ? k->decode(s, q, n, out) : 0;
 	struct quant_src rest = quant_src_at(s, q, done);
 

@@ -17,7 +17,7 @@ compare_init(struct compare *c)
 }
 
 static compare_fn *
-kernel(void)
+compare_kernel(void)
 {
 #ifdef HAVE_X86
 	const char *path = quant_path();
@@ -30,13 +30,6 @@ kernel(void)
 	return compare_scalar;
 }
 
-static void
-note_unequal(struct compare *c, uint64_t at)
-{
-	if (!c->unequal++)
-		c->first = at;
-}
-
 /* One pair, whatever it is. */
 static void
 add_pair(struct compare *c, double a, double b, uint64_t at)
@@ -46,8 +39,8 @@ add_pair(struct compare *c, double a, double b, uint64_t at)
 	c->n++;
 	if (isnan(a) && isnan(b))
 		return;
-	if (a != b)
-		note_unequal(c, at);
+	if (a != b && !c->unequal++)
+		c->first = at;
 	if (!isfinite(a) || !isfinite(b)) {
 		if (a != b && !c->odd++)
 			c->first_odd = at;
@@ -99,7 +92,7 @@ add_block(struct compare *c, const struct compare_block *s, const float *a, cons
 void
 compare_f32(struct compare *c, const float *a, const float *b, size_t n, uint64_t at)
 {
-	compare_fn *block = kernel();
+	compare_fn *block = compare_kernel();
 
 	for (size_t i = 0, k; i < n; i += k) {
 		struct compare_block s;

@@ -10,10 +10,10 @@ typedef float lanes_f __attribute__((vector_size(4 * LANES)));
 typedef double lanes_d __attribute__((vector_size(8 * LANES)));
 typedef int64_t lanes_l __attribute__((vector_size(8 * LANES)));
 
-struct lane_sums { lanes_d aa, bb, ab, dd, max; lanes_l unequal; };
+struct pair_sums { lanes_d aa, bb, ab, dd, max; lanes_l unequal; };
 
 static inline void
-lanes_take(struct lane_sums *l, const float *pa, const float *pb)
+lanes_take(struct pair_sums *l, const float *pa, const float *pb)
 {
 	lanes_f fa, fb;
 	lanes_d a, b, d, size;
@@ -35,7 +35,7 @@ lanes_take(struct lane_sums *l, const float *pa, const float *pb)
 }
 
 static inline void
-lanes_end(const struct lane_sums *l, struct compare_block *out)
+lanes_end(const struct pair_sums *l, struct compare_block *out)
 {
 	*out = (struct compare_block){ 0 };
 	for (unsigned i = 0; i < LANES; i++) {
@@ -52,7 +52,7 @@ lanes_end(const struct lane_sums *l, struct compare_block *out)
 void
 COMPARE_NAME(const float *a, const float *b, size_t n, struct compare_block *out)
 {
-	struct lane_sums l = { 0 };
+	struct pair_sums l = { 0 };
 	float rest[2][LANES] = { 0 };
 	size_t i = 0;
 

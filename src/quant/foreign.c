@@ -149,7 +149,7 @@ foreign_group(const struct foreign_said *said, uint64_t cols, uint64_t groups)
 /* Do all parts have the bytes that the scheme wants, `many` times?  One scale may serve
  * for all. */
 static bool
-fits(const struct scheme *s, const struct foreign_parts *p, uint64_t rows, uint64_t cols)
+parts_fit(const struct scheme *s, const struct foreign_parts *p, uint64_t rows, uint64_t cols)
 {
 	uint64_t many = p->codes.many, scales = p->scales.many * p->scales.rows * p->scales.cols;
 	struct foreign_need need;
@@ -170,5 +170,5 @@ foreign_fit(struct foreign_answer *out, struct scheme s, const struct foreign_pa
 	    uint64_t rows, uint64_t cols)
 {
 	*out = (struct foreign_answer){ s, rows, cols };
-	return s.group && fits(&s, p, rows, cols);
+	return s.group && parts_fit(&s, p, rows, cols);
 }

@@ -77,9 +77,9 @@ typedef int foreign_number_fn(const struct scheme *s, const struct foreign_src *
 
 struct foreign_layout {
 	struct foreign_names names[2];		/* the second: others call them so */
-	/* What such parts can be; how many answers there are, at most FOREIGN_MAX. */
-	unsigned (*fit)(const struct foreign_said *said, const struct foreign_parts *p,
-			struct foreign_answer *out);
+	/* What such parts can be of the kind; how many answers there are, at most FOREIGN_MAX. */
+	unsigned (*fit)(enum scheme_kind kind, const struct foreign_said *said,
+			const struct foreign_parts *p, struct foreign_answer *out);
 	/* For so many groups an input; bits and scales are set and sound. */
 	bool (*need)(const struct scheme *s, uint64_t rows, uint64_t cols, uint64_t groups,
 		     struct foreign_need *out);

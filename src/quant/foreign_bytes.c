@@ -80,27 +80,15 @@ bytes_fit(enum scheme_kind kind, const struct foreign_said *said, const struct f
 	return foreign_fit(out, s, p, w->rows, w->cols);
 }
 
-static unsigned
-int8_fit(const struct foreign_said *said, const struct foreign_parts *p, struct foreign_answer *out)
-{
-	return bytes_fit(SCHEME_INT8, said, p, out);
-}
-
-static unsigned
-fp8_fit(const struct foreign_said *said, const struct foreign_parts *p, struct foreign_answer *out)
-{
-	return bytes_fit(SCHEME_FP8, said, p, out);
-}
-
 static const struct foreign_layout int8 = {
 	.names = { { ".weight", ".weight_scale", ".weight_zero_point", NULL, NULL, DT_I8 } },
-	.fit = int8_fit, .need = bytes_need, .code = byte_code, .zero = byte_zero, .centred = true,
+	.fit = bytes_fit, .need = bytes_need, .code = byte_code, .zero = byte_zero, .centred = true,
 };
 
 static const struct foreign_layout fp8 = {
 	.names = { { "", "_scale_inv", NULL, NULL, NULL, DT_F8_E4M3 },
 		   { "", "_scale", NULL, NULL, NULL, DT_F8_E4M3 } },
-	.fit = fp8_fit, .need = bytes_need, .decode = fp8_decode, .square = true,
+	.fit = bytes_fit, .need = bytes_need, .decode = fp8_decode, .square = true,
 };
 
 const struct scheme_row scheme_row_int8 = { .form = FORM_MATRIX, .mode = "ct-int8", .foreign = &int8 };

@@ -36,7 +36,8 @@ ct_place(const struct scheme *s, uint64_t height, uint64_t cols, uint64_t row, u
 }
 
 static unsigned
-ct_fit(const struct foreign_said *said, const struct foreign_parts *p, struct foreign_answer *out)
+ct_fit(enum scheme_kind kind, const struct foreign_said *said, const struct foreign_parts *p,
+       struct foreign_answer *out)
 {
 	static const unsigned usual[] = { 4, 8 };
 	const unsigned *bits = said->nbits ? said->bits : usual;
@@ -48,7 +49,7 @@ ct_fit(const struct foreign_said *said, const struct foreign_parts *p, struct fo
 		unsigned group = scales->rows == w->rows ? foreign_group(said, cols, scales->cols)
 				 : scales->many * scales->rows * scales->cols == 1
 				 ? SCHEME_PER_TENSOR : 0;
-		struct scheme s = { .kind = SCHEME_CT_INT, .bits = bits[i], .group = group };
+		struct scheme s = { .kind = kind, .bits = bits[i], .group = group };
 
 		n += !foreign_among(bits[i], bits, i) && foreign_fit(&out[n], s, p, w->rows, cols);
 	}

@@ -52,8 +52,8 @@ gptq_place(const struct scheme *s, uint64_t height, uint64_t cols, uint64_t row,
 }
 
 static unsigned
-fit(enum scheme_kind kind, const struct foreign_said *said, const struct foreign_parts *p,
-    struct foreign_answer *out)
+gptq_fit(enum scheme_kind kind, const struct foreign_said *said, const struct foreign_parts *p,
+	 struct foreign_answer *out)
 {
 	static const uint8_t widths[] = { 2, 3, 4, 8 };
 	bool v2 = said->format && !strcmp(said->format, "gptq_v2");
@@ -74,25 +74,13 @@ fit(enum scheme_kind kind, const struct foreign_said *said, const struct foreign
 	return n;
 }
 
-static unsigned
-gptq_fit(const struct foreign_said *said, const struct foreign_parts *p, struct foreign_answer *out)
-{
-	return fit(SCHEME_GPTQ, said, p, out);
-}
-
-static unsigned
-v2_fit(const struct foreign_said *said, const struct foreign_parts *p, struct foreign_answer *out)
-{
-	return fit(SCHEME_GPTQ_V2, said, p, out);
-}
-
-#define GPTQ_LAYOUT(fit_fn, zero_fn) { \
+#define GPTQ_LAYOUT(zero_fn) { \
 	.names = { { ".qweight", ".scales", ".qzeros", ".g_idx", NULL, DT_I32 } }, \
-	.fit = fit_fn, .need = gptq_need, .code = gptq_code, .zero = zero_fn, .place = gptq_place, \
+	.fit = gptq_fit, .need = gptq_need, .code = gptq_code, .zero = zero_fn, .place = gptq_place, \
 	.bits = ":", .scales_down = true, \
 }
-static const struct foreign_layout gptq = GPTQ_LAYOUT(gptq_fit, gptq_zero);
-static const struct foreign_layout v2 = GPTQ_LAYOUT(v2_fit, v2_zero);
+static const struct foreign_layout gptq = GPTQ_LAYOUT(gptq_zero);
+static const struct foreign_layout v2 = GPTQ_LAYOUT(v2_zero);
 
 const struct scheme_row scheme_row_gptq = { .form = FORM_MATRIX, .mode = "gptq", .foreign = &gptq };
 const struct scheme_row scheme_row_gptq_v2 = { .form = FORM_MATRIX, .mode = "gptq_v2",

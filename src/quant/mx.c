@@ -15,37 +15,24 @@ struct scaling {
 	bool divide;
 };
 
-static float
-absmax_of(const float *w, unsigned n)
-{
-	float a = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		a = fabsf(w[i]) > a ? fabsf(w[i]) : a;
-	return a;
-}
-
-/* The byte wraps as MLX's conversion does on x86-64; the power of two is built in
- * the tensor's dtype and may be lost there. */
-static struct scaling
-mx_scaling_cpu(float amax, float top, enum dtype t)
-{
-	float d = fp_round(t, amax / top), e = d == 0 ? 0 : rintf(fp_round(t, log2f(d)));
-
-	if (!isfinite(e))
-		return (struct scaling){ 0xff, INFINITY, 1, true };
-	return (struct scaling){ (uint8_t)((int)e + 127), fp_round(t, ldexpf(1, (int)e)), 1, true };
-}
-
+/* Of MLX on a CPU the byte wraps as its conversion does on x86-64; the power of two is
+ * built in the tensor's dtype and may be lost there. */
 static struct scaling
 mx_scaling(float amax, float top, enum flavour f, enum dtype t)
 {
+	float d, e;
 	uint8_t byte;
 
-	if (f == FLAVOUR_MLX_CPU)
-		return mx_scaling_cpu(amax, top, t);
-	byte = fp_e8m0_round(amax / top);
-	return (struct scaling){ byte, 1 / fp_e8m0_decode(byte), 1, false };
+	if (f == FLAVOUR_METAL) {
+		byte = fp_e8m0_round(amax / top);
+		return (struct scaling){ byte, 1 / fp_e8m0_decode(byte), 1, false };
+	}
+	d = fp_round(t, amax / top);
+	e = d == 0 ? 0 : rintf(fp_round(t, log2f(d)));
+	if (!isfinite(e))
+		return (struct scaling){ 0xff, INFINITY, 1, true };
+	byte = (uint8_t)((int)e + 127);
+	return (struct scaling){ byte, fp_round(t, ldexpf(1, (int)e)), 1, true };
 }
 
 static struct scaling
@@ -73,34 +60,27 @@ encode_one(float w, const struct scaling *sc, unsigned bits, enum dtype t)
 }
 
 static void
-encode_group(const float *w, unsigned n, unsigned bits, const struct scaling *sc, enum dtype t,
-	     uint8_t *out)
-{
-	uint8_t code[QUANT_GROUP_MAX];
-
-	for (unsigned i = 0; i < n; i++)
-		code[i] = encode_one(w[i], sc, bits, t);
-	bits_pack(code, n, bits, out);
-}
-
-static void
-encode(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
-       float absmax, const struct quant_parts *out)
+mx_encode_all(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
+	      float absmax, const struct quant_parts *out)
 {
 	size_t bytes = (size_t)scheme_code_bytes(s, s->group);
 	float w[QUANT_GROUP_MAX], top = s->bits == 8 ? 448 : 6;
+	uint8_t code[QUANT_GROUP_MAX];
 
 	for (size_t i = 0; i < n / s->group; i++) {
 		struct scaling sc;
-		float amax;
+		float amax = 0;
 
-		for (unsigned j = 0; j < s->group; j++)
+		for (unsigned j = 0; j < s->group; j++) {
 			w[j] = fp_load(t, src, i * s->group + j);
-		amax = absmax_of(w, s->group);
+			amax = fabsf(w[j]) > amax ? fabsf(w[j]) : amax;
+		}
 		sc = s->kind == SCHEME_NVFP4 ? nv_scaling(amax, absmax, f, t)
 					     : mx_scaling(amax, top, f, t);
 		((uint8_t *)out->scales)[i] = sc.byte;
-		encode_group(w, s->group, s->bits, &sc, t, (uint8_t *)out->codes + i * bytes);
+		for (unsigned j = 0; j < s->group; j++)
+			code[j] = encode_one(w[j], &sc, s->bits, t);
+		bits_pack(code, s->group, s->bits, (uint8_t *)out->codes + i * bytes);
 	}
 }
 
@@ -108,7 +88,7 @@ static void
 mx_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
 	  const struct quant_parts *out)
 {
-	encode(s, f, t, src, n, 0, out);
+	mx_encode_all(s, f, t, src, n, 0, out);
 }
 
 void
@@ -117,7 +97,7 @@ nv_encode(enum flavour f, enum dtype t, const void *src, size_t n, float absmax,
 {
 	const struct scheme nvfp4 = { .kind = SCHEME_NVFP4, .bits = 4, .group = 16 };
 
-	encode(&nvfp4, f, t, src, n, absmax, out);
+	mx_encode_all(&nvfp4, f, t, src, n, absmax, out);
 }
 
 static float

@@ -100,7 +100,7 @@ scheme_place(const struct scheme *s, uint64_t height, uint64_t cols, uint64_t in
 
 /* 0: what is meant where nothing is said. */
 static bool
-make(enum scheme_kind k, uint64_t bits, uint64_t group, struct scheme *out)
+scheme_make(enum scheme_kind k, uint64_t bits, uint64_t group, struct scheme *out)
 {
 	const struct scheme_row *r = rows[k];
 	const uint8_t *b = r->bits;
@@ -141,7 +141,7 @@ parse_pattern(enum scheme_kind k, const char *text, struct scheme *out)
 	memcpy(digits, text, (size_t)(colon - text));
 	digits[colon - text] = '\0';
 	return tb_parse_u64(digits, &bits) && tb_parse_u64(colon + 1, &group) && bits && group &&
-	       make(k, bits, group, out);
+	       scheme_make(k, bits, group, out);
 }
 
 static bool
@@ -151,18 +151,9 @@ parse_kind(enum scheme_kind k, const char *text, struct scheme *out)
 
 	for (unsigned i = 0; i < 8 && r->words[i].name; i++)
 		if (!strcasecmp(text, r->words[i].name))
-			return make(k, r->words[i].bits, 0, out);
+			return scheme_make(k, r->words[i].bits, 0, out);
 	return patterned(r) ? parse_pattern(k, text, out)
-			    : !strcasecmp(text, r->mode) && make(k, 0, 0, out);
-}
-
-static bool
-is_ggml_name(const char *text)
-{
-	for (uint32_t type = 0; type <= GGML_Q2_0; type++)
-		if (ggml_info(type) && !strcasecmp(text, ggml_info(type)->name))
-			return true;
-	return false;
+			    : !strcasecmp(text, r->mode) && scheme_make(k, 0, 0, out);
 }
 
 /* What would be accepted: names, then patterns with what their numbers may be. */
@@ -208,9 +199,10 @@ scheme_parse(const char *text, struct scheme *out, struct tb_err *err)
 	for (enum scheme_kind k = 0; k < SCHEME_KINDS; k++)
 		if (rows[k]->form == FORM_GROUPS && parse_kind(k, text, out))
 			return TB_OK;
-	if (is_ggml_name(text))
-		return tb_fail(err, TB_EUNSUP, "\"%s\" is a type of GGUF files, which are read but"
-			       " not written", text);
+	for (uint32_t type = 0; type <= GGML_Q2_0; type++)
+		if (ggml_info(type) && !strcasecmp(text, ggml_info(type)->name))
+			return tb_fail(err, TB_EUNSUP, "\"%s\" is a type of GGUF files, which are"
+				       " read but not written", text);
 	return no_scheme(text, err);
 }
 
@@ -290,7 +282,7 @@ scheme_from_quant_type(const char *type, unsigned group, struct scheme *out)
 			const struct scheme s = { .kind = k, .bits = *bits };
 
 			if (!strcasecmp(type, scheme_quant_type(&s)))
-				return make(k, *bits, group, out);
+				return scheme_make(k, *bits, group, out);
 		}
 	return false;
 }
@@ -300,7 +292,7 @@ scheme_from_mode(const char *mode, unsigned bits, unsigned group, struct scheme 
 {
 	for (enum scheme_kind k = SCHEME_AFFINE; k < SCHEME_KINDS; k++)
 		if (rows[k]->form == FORM_GROUPS && !strcasecmp(mode ? mode : "affine", rows[k]->mode))
-			return make(k, bits, group, out);
+			return scheme_make(k, bits, group, out);
 	return false;
 }
 
@@ -343,8 +335,8 @@ scheme_eight(const struct scheme *s, bool *experts)
 	struct scheme out = *s;
 
 	*experts = r->eight_experts;
-	if (r->form == FORM_GROUPS && !make(r->eight, 8, s->group, &out))
-		(void)make(r->eight, 8, 0, &out);
+	if (r->form == FORM_GROUPS && !scheme_make(r->eight, 8, s->group, &out))
+		(void)scheme_make(r->eight, 8, 0, &out);
 	return out;
 }
 

@@ -32,7 +32,7 @@ ops(void)
 }
 
 static unsigned
-row(enum dtype d)
+dtype_row(enum dtype d)
 {
 	return d == DT_F32 ? 0 : d == DT_BF16 ? 1 : 2;
 }
@@ -70,8 +70,8 @@ stats_merge(struct stats *s, const struct stats *o)
 }
 
 /* A block with values that are not finite, or too large to square in F32. */
-static void
-add_slowly(struct stats *s, const double *v, size_t n, uint64_t at)
+void
+stats_add_f64(struct stats *s, const double *v, size_t n, uint64_t at)
 {
 	struct stats b;
 
@@ -98,20 +98,15 @@ add_slowly(struct stats *s, const double *v, size_t n, uint64_t at)
 	stats_merge(s, &b);
 }
 
-void
-stats_add_f64(struct stats *s, const double *v, size_t n, uint64_t at)
-{
-	add_slowly(s, v, n, at);
-}
-
+/* As many as a block has, at most. */
 static void
-add_block(struct stats *s, const struct stats_block *b, double shift, size_t n)
+to_f64(enum dtype d, const uint8_t *p, size_t n, double v[STATS_BLOCK])
 {
-	double mean = b->sum / (double)n, m2 = b->sq - mean * b->sum;
+	float f[STATS_BLOCK];
 
-	widen(s, b->min, b->max);
-	s->zeros += b->zeros;
-	merge_moments(s, n, shift + mean, m2 > 0 ? m2 : 0);
+	dtype_to_f32(d, p, n, f);
+	for (size_t i = 0; i < n; i++)
+		v[i] = f[i];
 }
 
 /* Values that lie close together, far from zero: their squares tell little of their
@@ -128,7 +123,7 @@ void
 stats_add(struct stats *s, enum dtype d, const void *src, size_t n, uint64_t at)
 {
 	void (*block)(const void *src, size_t n, float shift, struct stats_block *out) =
-		ops()->block[row(d)];
+		ops()->block[dtype_row(d)];
 	const uint8_t *p = src;
 	unsigned size = dtype_bits(d) / 8;
 
@@ -143,15 +138,16 @@ stats_add(struct stats *s, enum dtype d, const void *src, size_t n, uint64_t at)
 			block(p + i * size, k, shift, &b);
 		}
 		if (isfinite(b.sum) && isfinite(b.sq)) {
-			add_block(s, &b, (double)shift, k);
+			double mean = b.sum / (double)k, m2 = b.sq - mean * b.sum;
+
+			widen(s, b.min, b.max);
+			s->zeros += b.zeros;
+			merge_moments(s, k, (double)shift + mean, m2 > 0 ? m2 : 0);
 		} else {
-			float f[STATS_BLOCK];
 			double v[STATS_BLOCK];
 
-			dtype_to_f32(d, p + i * size, k, f);
-			for (size_t j = 0; j < k; j++)
-				v[j] = f[j];
-			add_slowly(s, v, k, at + i);
+			to_f64(d, p + i * size, k, v);
+			stats_add_f64(s, v, k, at + i);
 		}
 	}
 }
@@ -182,14 +178,6 @@ stats_magnitudes(const float *v, size_t n, double *sum, float *max)
 	return bad;
 }
 
-static void
-count_index(struct stats_bins *b, const uint32_t *index, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (index[i] < b->bins)
-			b->count[index[i]]++;
-}
-
 void
 stats_bin_f64(struct stats_bins *b, const double *v, size_t n)
 {
@@ -205,18 +193,6 @@ stats_bin_f64(struct stats_bins *b, const double *v, size_t n)
 	}
 }
 
-static void
-bin_slowly(struct stats_bins *b, enum dtype d, const uint8_t *p, size_t n)
-{
-	float f[STATS_BLOCK];
-	double v[STATS_BLOCK];
-
-	dtype_to_f32(d, p, n, f);
-	for (size_t i = 0; i < n; i++)
-		v[i] = f[i];
-	stats_bin_f64(b, v, n);
-}
-
 void
 stats_bin(struct stats_bins *b, enum dtype d, const void *src, size_t n)
 {
@@ -230,10 +206,15 @@ stats_bin(struct stats_bins *b, enum dtype d, const void *src, size_t n)
 
 		k = n - i < STATS_BLOCK ? n - i : STATS_BLOCK;
 		if (fits) {
-			ops()->index[row(d)](p + i * size, k, lo, scale, b->bins, index);
-			count_index(b, index, k);
+			ops()->index[dtype_row(d)](p + i * size, k, lo, scale, b->bins, index);
+			for (size_t j = 0; j < k; j++)
+				if (index[j] < b->bins)
+					b->count[index[j]]++;
 		} else {
-			bin_slowly(b, d, p + i * size, k);
+			double v[STATS_BLOCK];
+
+			to_f64(d, p + i * size, k, v);
+			stats_bin_f64(b, v, k);
 		}
 	}
 }

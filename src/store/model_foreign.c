@@ -131,7 +131,7 @@ answers(const struct foreign_said *said, const struct tensor *t, const struct fo
 		const struct foreign_layout *l = scheme_row(k)->foreign;
 
 		if (l && (same_names(names, &l->names[0]) || same_names(names, &l->names[1])))
-			n += l->fit(said, &p, out + n);
+			n += l->fit(k, said, &p, out + n);
 	}
 	return n;
 }
