@@ -57,16 +57,6 @@ copy_part(struct blob *b, size_t row, const struct tensor_part *part, uint64_t o
 	return true;
 }
 
-static bool
-copy_whole(struct blob *b, size_t row, const struct placed *at)
-{
-	const struct tensor *t = b->plan->rows[row].src;
-
-	return copy_part(b, row, &t->weight, at->off[SLOT_WEIGHT]) &&
-	       (!t->has_scale || copy_part(b, row, &t->scale, at->off[SLOT_SCALE])) &&
-	       (!t->has_bias || copy_part(b, row, &t->bias, at->off[SLOT_BIAS]));
-}
-
 /* Windows of one piece, which begins at element `to` of what is written. */
 static bool
 piece_tasks(struct blob *b, const struct plan_piece *piece, const struct placed *at, uint64_t to)
@@ -95,6 +85,7 @@ static bool
 out_tasks(struct blob *b, const struct plan_out *o, const struct placed *at)
 {
 	const struct plan_piece *pieces = b->plan->parts->pieces + o->piece;
+	const struct tensor *t = b->plan->rows[o->row].src;
 	struct blob_task global = { BLOB_GLOBAL, o->row, NULL, 0, 0,
 				    { { at->off[SLOT_GLOBAL], 4, 0 } }, false };
 	uint64_t to = 0;
@@ -102,7 +93,9 @@ out_tasks(struct blob *b, const struct plan_out *o, const struct placed *at)
 	if (at->has[SLOT_GLOBAL] && !add_task(b, global))
 		return false;
 	if (plan_out_whole(b->plan, o))
-		return copy_whole(b, o->row, at);
+		return copy_part(b, o->row, &t->weight, at->off[SLOT_WEIGHT]) &&
+		       (!t->has_scale || copy_part(b, o->row, &t->scale, at->off[SLOT_SCALE])) &&
+		       (!t->has_bias || copy_part(b, o->row, &t->bias, at->off[SLOT_BIAS]));
 	for (size_t i = 0; i < o->npieces; to += pieces[i++].elems)
 		if (!piece_tasks(b, &pieces[i], at, to))
 			return false;

@@ -37,7 +37,7 @@ blob_outs(const struct plan *p, size_t blob, size_t *n)
 }
 
 static const char *
-keep(struct header *h, char *s)
+header_keep(struct header *h, char *s)
 {
 	h->strings[h->nstrings++] = s;
 	return s;
@@ -49,10 +49,11 @@ slot_name(struct header *h, const struct plan_out *o, enum slot slot, bool quant
 	size_t base = strlen(o->name);
 
 	if (!quantized || h->p->dest != PLAN_TO_DIR)
-		return keep(h, tb_asprintf("%s%s", o->name, quantized ? ollama_names[slot] : ""));
+		return header_keep(h, tb_asprintf("%s%s", o->name,
+						  quantized ? ollama_names[slot] : ""));
 	if (tb_ends(o->name, ".weight"))
 		base -= strlen(".weight");
-	return keep(h, tb_asprintf("%.*s%s", (int)base, o->name, mlx_names[slot]));
+	return header_keep(h, tb_asprintf("%.*s%s", (int)base, o->name, mlx_names[slot]));
 }
 
 /* The shape of a part: stored as it was, or the logical one with packed rows. */
@@ -121,7 +122,7 @@ add_out(struct header *h, const struct plan_out *o, size_t index, struct tb_err 
 static void
 add_meta(struct header *h, char *key, char *value)
 {
-	h->meta[h->nmeta++] = (struct st_meta){ keep(h, key), keep(h, value) };
+	h->meta[h->nmeta++] = (struct st_meta){ header_keep(h, key), header_keep(h, value) };
 }
 
 /* One line for the whole blob if everything in it is of one scheme, else one a
@@ -146,44 +147,26 @@ ollama_meta(struct header *h, const struct plan_out *outs)
 	}
 }
 
-/* Transformers will not load a file that does not say "pt". */
-static void
-dir_meta(struct header *h, const struct plan_out *outs)
-{
-	bool quantized = false;
-
-	for (size_t i = 0; i < h->outs; i++)
-		quantized |= slot_exists(h->p, &outs[i], SLOT_SCALE);
-	add_meta(h, tb_strdup("format"), tb_strdup(quantized ? "mlx" : "pt"));
-}
-
 static enum tb_status
-fill(struct header *h, const struct plan_out *outs, struct tb_buf *out, struct tb_err *err)
+header_fill(struct header *h, const struct plan_out *outs, struct tb_buf *out, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
+	bool quantized = false;
 
-	for (size_t i = 0; i < h->outs && !status; i++)
+	for (size_t i = 0; i < h->outs && !status; i++) {
 		status = add_out(h, &outs[i], i, err);
+		quantized |= slot_exists(h->p, &outs[i], SLOT_SCALE);
+	}
 	if (status)
 		return status;
-	if (h->p->dest == PLAN_TO_DIR)
-		dir_meta(h, outs);
+	if (h->p->dest == PLAN_TO_DIR)	/* Transformers will not load what does not say "pt" */
+		add_meta(h, tb_strdup("format"), tb_strdup(quantized ? "mlx" : "pt"));
 	else
 		ollama_meta(h, outs);
 	for (size_t i = 0; i < h->nstrings; i++)
 		if (!h->strings[i])
 			return tb_nomem(err);
 	return st_layout(h->tensors, h->ntensors, h->meta, h->nmeta, out, err);
-}
-
-static bool
-room(struct header *h)
-{
-	h->tensors = tb_calloc(h->outs * SLOTS, sizeof(*h->tensors));
-	h->slot = tb_calloc(h->outs * SLOTS, sizeof(*h->slot));
-	h->strings = tb_calloc(h->outs * (SLOTS + 4) + 2, sizeof(*h->strings));
-	h->meta = tb_calloc(h->outs * 2 + 1, sizeof(*h->meta));
-	return h->tensors && h->slot && h->strings && h->meta;
 }
 
 enum tb_status
@@ -196,7 +179,12 @@ blob_layout(const struct plan *p, size_t blob, struct tb_buf *out, struct placed
 
 	*n = h.outs;
 	*placed = tb_calloc(h.outs, sizeof(**placed));
-	status = *placed && room(&h) ? fill(&h, outs, out, err) : tb_nomem(err);
+	h.tensors = tb_calloc(h.outs * SLOTS, sizeof(*h.tensors));
+	h.slot = tb_calloc(h.outs * SLOTS, sizeof(*h.slot));
+	h.strings = tb_calloc(h.outs * (SLOTS + 4) + 2, sizeof(*h.strings));
+	h.meta = tb_calloc(h.outs * 2 + 1, sizeof(*h.meta));
+	status = *placed && h.tensors && h.slot && h.strings && h.meta
+		? header_fill(&h, outs, out, err) : tb_nomem(err);
 	*size = out->len;
 	for (size_t i = 0; i < h.ntensors && !status; i++) {
 		const struct st_tensor *t = &h.tensors[i];

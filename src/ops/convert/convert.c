@@ -116,7 +116,7 @@ run_round(struct conversion *c, struct tb_err *err)
 }
 
 static enum tb_status
-run(struct conversion *c, struct tb_err *err)
+run_rounds(struct conversion *c, struct tb_err *err)
 {
 	enum tb_status status = c->dest.ops->begin(&c->dest, err);
 
@@ -141,22 +141,9 @@ run(struct conversion *c, struct tb_err *err)
 	return status;
 }
 
-static void
-fill_result(struct conversion *c, double seconds, struct convert_result *out)
-{
-	out->bytes_read = c->plan->total.before;
-	out->bytes_written = c->dest.bytes;
-	out->tensors = c->plan->total.tensors;
-	out->changed = c->plan->total.changed;
-	out->blobs = c->dest.files;
-	out->seconds = seconds;
-	out->kept = c->dest.kept;
-	c->dest.kept = (struct kept){ 0 };
-}
-
 /* Refuses what is known to fail before anything is written. */
 static enum tb_status
-check(const struct conversion *c, struct tb_err *err)
+check_target(const struct conversion *c, struct tb_err *err)
 {
 	const struct convert_target *t = c->dest.target;
 
@@ -186,13 +173,21 @@ op_convert(const struct op_ctx *ctx, const struct convert_request *req, struct t
 			  .ops = kinds[target->dest], .out = { .fd = -1 } } };
 	/* The name now: behind the commit nothing else may fail. */
 	out->where = tb_strdup(target->name ? target->name : target->path);
-	status = out->where ? check(c, err) : tb_nomem(err);
+	status = out->where ? check_target(c, err) : tb_nomem(err);
 	if (!status)
-		status = run(c, err);
-	if (!status || status == TB_ESYNC)
-		fill_result(c, tb_monotonic() - begin, out);
-	else
+		status = run_rounds(c, err);
+	if (!status || status == TB_ESYNC) {
+		out->bytes_read = c->plan->total.before;
+		out->bytes_written = c->dest.bytes;
+		out->tensors = c->plan->total.tensors;
+		out->changed = c->plan->total.changed;
+		out->blobs = c->dest.files;
+		out->seconds = tb_monotonic() - begin;
+		out->kept = c->dest.kept;
+		c->dest.kept = (struct kept){ 0 };
+	} else {
 		convert_result_free(out);
+	}
 	close_round(&c->now);
 	close_round(&c->before);
 	windows_free(c->windows, tb_pool_size(c->pool));

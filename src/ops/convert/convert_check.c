@@ -96,24 +96,15 @@ check_out(struct check *c, const struct plan_out *o, struct tb_err *err)
 	return sample(c, o, t, err);
 }
 
-static enum tb_status
-check_all(struct check *c, struct tb_err *err)
-{
-	enum tb_status status = TB_OK;
-
-	if (c->m->nproblems && !c->p->model->nproblems)
-		return tb_fail(err, TB_EFORMAT, "what was written: %s", c->m->problems[0].message);
-	for (size_t i = 0; i < c->p->parts->nouts && !status; i++)
-		status = check_out(c, &c->p->parts->outs[i], err);
-	return status;
-}
-
 enum tb_status
-convert_check(const struct plan *p, const struct model_loc *loc, struct tb_err *err)
+convert_check(const struct plan *p, enum model_kind kind, const char *name, const char *path,
+	      const char *root, struct tb_err *err)
 {
+	struct model_loc loc = { kind, tb_strdup(name), tb_strdup(path), tb_strdup(root), 0 };
 	struct window was = { 0 }, is = { 0 };
 	struct check c = { p, NULL, NULL, NULL, &was, &is, tb_calloc(SAMPLE, sizeof(float)) };
-	enum tb_status status = c.values ? model_open(&c.m, loc, err) : tb_nomem(err);
+	enum tb_status status = c.values && loc.name && loc.path && loc.root
+		? model_open(&c.m, &loc, err) : tb_nomem(err);
 
 	if (!status)
 		status = values_files_open(&c.source, p->model, err);
@@ -123,13 +114,16 @@ convert_check(const struct plan *p, const struct model_loc *loc, struct tb_err *
 		status = window_init(&was, err);
 	if (!status)
 		status = window_init(&is, err);
-	if (!status)
-		status = check_all(&c, err);
+	if (!status && c.m->nproblems && !p->model->nproblems)
+		status = tb_fail(err, TB_EFORMAT, "what was written: %s", c.m->problems[0].message);
+	for (size_t i = 0; i < p->parts->nouts && !status; i++)
+		status = check_out(&c, &p->parts->outs[i], err);
 	window_free(&was);
 	window_free(&is);
 	values_files_close(c.source);
 	values_files_close(c.made);
 	model_free(c.m);
+	model_loc_free(&loc);
 	free(c.values);
 	return status;
 }

@@ -113,12 +113,6 @@ torch_name(const struct plan *p)
 	return NULL;
 }
 
-static bool
-dtype_key(const char *key)
-{
-	return !strcmp(key, "torch_dtype") || !strcmp(key, "dtype");
-}
-
 static char *
 new_config(const struct plan *p, const cJSON *old)
 {
@@ -128,10 +122,12 @@ new_config(const struct plan *p, const cJSON *old)
 	char *text;
 
 	for (const cJSON *v = json_first(old); v; v = json_next(v)) {
-		if (torch && dtype_key(json_key(v)) && json_str(v))
-			json_set_str(doc, json_key(v), torch);
-		else if (!quant_key(json_key(v)))
-			json_set(doc, json_key(v), json_copy(v));
+		const char *key = json_key(v);
+
+		if (torch && (!strcmp(key, "torch_dtype") || !strcmp(key, "dtype")) && json_str(v))
+			json_set_str(doc, key, torch);
+		else if (!quant_key(key))
+			json_set(doc, key, json_copy(v));
 	}
 	if (most) {
 		json_set(doc, "quantization", quantization(p, most));
@@ -142,17 +138,13 @@ new_config(const struct plan *p, const cJSON *old)
 	return text;
 }
 
-bool
-plan_quantizes(const struct plan *p)
-{
-	return main_scheme(p) != NULL;
-}
-
 enum tb_status
 bare_config(const struct plan *p, char **out, struct tb_err *err)
 {
-	*out = new_config(p, NULL);
-	return *out ? TB_OK : tb_nomem(err);
+	bool quantizes = main_scheme(p) != NULL;
+
+	*out = quantizes ? new_config(p, NULL) : NULL;
+	return *out || !quantizes ? TB_OK : tb_nomem(err);
 }
 
 /* Does config.json have to say something else than it did? */

@@ -11,37 +11,22 @@
 #include "src/ops/convert/convert.h"
 #include "src/store/ollama.h"
 
-static bool
-is_path(const char *dst)
-{
-	return *dst == '.' || *dst == '/' || tb_starts(dst, "~/") || tb_ends(dst, "/") ||
-	       tb_is_dir(dst);
-}
-
-/* "dir/" is "dir". */
-static char *
-expand(const char *dst)
-{
-	const char *home = getenv("HOME");
-	char *path = tb_starts(dst, "~/") && home ? tb_path_join(home, dst + 2) : tb_strdup(dst);
-	size_t n = path ? strlen(path) : 0;
-
-	while (n > 1 && path[n - 1] == '/')
-		path[--n] = 0;
-	return path;
-}
-
+/* "dir/" is "dir"; an empty folder is as good as none. */
 static enum tb_status
 path_target(const char *dst, enum plan_dest dest, struct convert_target *out, struct tb_err *err)
 {
+	const char *home = getenv("HOME");
+	char *path = tb_starts(dst, "~/") && home ? tb_path_join(home, dst + 2) : tb_strdup(dst);
 	enum tb_status status;
 	bool free_place;
 
-	out->dest = dest;
-	out->path = expand(dst);
-	if (!out->path)
+	if (!path)
 		return tb_nomem(err);
-	status = tb_dir_empty(out->path, &free_place, err);	/* as good as none */
+	for (size_t n = strlen(path); n > 1 && path[n - 1] == '/';)
+		path[--n] = 0;
+	out->dest = dest;
+	out->path = path;
+	status = tb_dir_empty(path, &free_place, err);
 	out->exists = !free_place;
 	return status;
 }
@@ -83,7 +68,8 @@ convert_target(const struct op_ctx *ctx, const char *dst, struct convert_target 
 		return tb_fail(err, TB_EUNSUP, "%s: GGUF files are not written yet", dst);
 	if (tb_ends(dst, ".safetensors"))
 		status = path_target(dst, PLAN_TO_FILE, out, err);
-	else if (is_path(dst))
+	else if (*dst == '.' || *dst == '/' || tb_starts(dst, "~/") || tb_ends(dst, "/") ||
+		 tb_is_dir(dst))
 		status = path_target(dst, PLAN_TO_DIR, out, err);
 	else
 		status = store_target(ctx, dst, out, err);

@@ -42,10 +42,10 @@ struct dest_ops {
 };
 extern const struct dest_ops dest_store, dest_dir, dest_file;
 
-/* convert_check.c: opens what was written as a model, compares it with the plan, and
- * decodes samples both ways. */
-enum tb_status convert_check(const struct plan *p, const struct model_loc *loc, struct tb_err *err)
-	TB_MUST_USE;
+/* convert_check.c: opens what was written as a model of that kind, compares it with the
+ * plan, and decodes samples both ways.  root: "" but for a store's. */
+enum tb_status convert_check(const struct plan *p, enum model_kind kind, const char *name,
+			     const char *path, const char *root, struct tb_err *err) TB_MUST_USE;
 
 /* convert_json.c: the small files.  *out are the caller's. */
 /* The source's JSON files, as a store has them: those in a directory, or the layers.
@@ -56,8 +56,7 @@ const struct model_file *source_json(const struct model *m, size_t i);
 enum tb_status source_text(const struct plan *p, const struct model_file *f, char **out,
 			   size_t *len, struct tb_err *err) TB_MUST_USE;
 /* config.json of a source that has none: what is quantized how, which shapes alone do
- * not always tell. */
-bool plan_quantizes(const struct plan *p);
+ * not always tell.  *out NULL: nothing is. */
 enum tb_status bare_config(const struct plan *p, char **out, struct tb_err *err) TB_MUST_USE;
 /* The config blob of a store's model. */
 enum tb_status store_config(const struct plan *p, char **out, struct tb_err *err) TB_MUST_USE;

@@ -153,7 +153,7 @@ make_folder(struct dest *d, struct tb_err *err)
 }
 
 static enum tb_status
-begin(struct dest *d, struct tb_err *err)
+dir_begin(struct dest *d, struct tb_err *err)
 {
 	char *parent = tb_path_parent(d->target->path);
 	enum tb_status status = parent ? check_place(d, err) : tb_nomem(err);
@@ -176,7 +176,7 @@ part(enum tb_status status, struct tb_err *err)
 }
 
 static enum tb_status
-blob(struct dest *d, struct blob *b, struct tb_err *err)
+dir_blob(struct dest *d, struct blob *b, struct tb_err *err)
 {
 	char name[64], *path = tb_path_join(d->dir, shard_name(d->plan, b->index, name));
 	enum tb_status status = path ? tb_out_commit(&b->out, path, false, err) : tb_nomem(err);
@@ -201,16 +201,11 @@ write_file(struct dest *d, const char *name, const char *text, size_t len, struc
 
 /* A layer's name is not a path: "draft/config.json" stays behind. */
 static bool
-plain_name(const char *name)
-{
-	return name && *name && *name != '.' && !strchr(name, '/');
-}
-
-static bool
 comes_along(const struct model_file *f)
 {
-	return plain_name(f->name) && !f->missing && !f->is_manifest &&
-	       !tb_ends(f->name, ".safetensors") && !tb_ends(f->name, ".safetensors.index.json") &&
+	return f->name && *f->name && *f->name != '.' && !strchr(f->name, '/') && !f->missing &&
+	       !f->is_manifest && !tb_ends(f->name, ".safetensors") &&
+	       !tb_ends(f->name, ".safetensors.index.json") &&
 	       (!f->media_type || f->media == MEDIA_JSON);
 }
 
@@ -233,10 +228,10 @@ copy_files(struct dest *d, struct tb_err *err)
 		status = write_file(d, m->files[i].name, text, len, err);
 		free(text);
 	}
-	if (status || config || !plan_quantizes(d->plan))
+	if (status || config)
 		return status;
 	status = bare_config(d->plan, &text, err);
-	if (status)
+	if (status || !text)
 		return status;
 	status = write_file(d, "config.json", text, strlen(text), err);
 	free(text);
@@ -297,26 +292,20 @@ publish(struct dest *d, struct tb_err *err)
 }
 
 static enum tb_status
-commit(struct dest *d, struct tb_err *err)
+dir_commit(struct dest *d, struct tb_err *err)
 {
-	struct model_loc loc = { MODEL_SAFETENSORS_DIR, tb_strdup(d->target->path),
-				 tb_strdup(d->dir), tb_strdup(""), 0 };
-	enum tb_status status = loc.name && loc.path && loc.root ? TB_OK : tb_nomem(err);
+	enum tb_status status = write_index(d, err);
 
-	if (!status)
-		status = write_index(d, err);
 	if (!status)
 		status = copy_files(d, err);
 	if (!status)
-		status = convert_check(d->plan, &loc, err);
-	if (!status)
-		status = publish(d, err);
-	model_loc_free(&loc);
-	return status;
+		status = convert_check(d->plan, MODEL_SAFETENSORS_DIR, d->target->path, d->dir, "",
+				       err);
+	return status ? status : publish(d, err);
 }
 
 static void
-end(struct dest *d)
+dir_end(struct dest *d)
 {
 	if (d->dir && !d->published)
 		remove_folder(d->dir);
@@ -324,4 +313,4 @@ end(struct dest *d)
 		close(d->lock);
 }
 
-const struct dest_ops dest_dir = { false, begin, blob, commit, end };
+const struct dest_ops dest_dir = { false, dir_begin, dir_blob, dir_commit, dir_end };

@@ -8,7 +8,7 @@
 #include "src/ops/convert/dest.h"
 
 static enum tb_status
-begin(struct dest *d, struct tb_err *err)
+file_begin(struct dest *d, struct tb_err *err)
 {
 	const char *path = d->target->path;
 
@@ -22,7 +22,7 @@ begin(struct dest *d, struct tb_err *err)
 }
 
 static enum tb_status
-blob(struct dest *d, struct blob *b, struct tb_err *err)
+file_blob(struct dest *d, struct blob *b, struct tb_err *err)
 {
 	if (d->out.tmp)
 		return tb_fail(err, TB_EFORMAT, "%s: more than one file", d->target->path);
@@ -34,30 +34,27 @@ blob(struct dest *d, struct blob *b, struct tb_err *err)
 }
 
 static enum tb_status
-commit(struct dest *d, struct tb_err *err)
+file_commit(struct dest *d, struct tb_err *err)
 {
-	struct model_loc loc = { MODEL_SAFETENSORS_FILE, tb_strdup(d->target->path),
-				 tb_strdup(d->out.tmp), tb_strdup(""), 0 };
-	enum tb_status status = loc.name && loc.path && loc.root ? TB_OK : tb_nomem(err);
+	const char *path = d->target->path;
+	enum tb_status status = convert_check(d->plan, MODEL_SAFETENSORS_FILE, path, d->out.tmp, "",
+					      err);
 	char *old;
 
-	if (!status)
-		status = convert_check(d->plan, &loc, err);
-	model_loc_free(&loc);
 	if (status)
 		return status;
 	if (!d->replace)
-		return tb_out_commit(&d->out, d->target->path, false, err);
-	status = tb_out_replace(&d->out, d->target->path, d->target->path, &old, err);
-	keep_path(&d->kept, d->target->path, old);
+		return tb_out_commit(&d->out, path, false, err);
+	status = tb_out_replace(&d->out, path, path, &old, err);
+	keep_path(&d->kept, path, old);
 	return status;
 }
 
 static void
-end(struct dest *d)
+file_end(struct dest *d)
 {
 	if (d->out.tmp)
 		tb_out_abort(&d->out);
 }
 
-const struct dest_ops dest_file = { false, begin, blob, commit, end };
+const struct dest_ops dest_file = { false, file_begin, file_blob, file_commit, file_end };

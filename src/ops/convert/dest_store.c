@@ -13,7 +13,7 @@ static const enum media texts[] = {
 };
 
 static enum tb_status
-begin(struct dest *d, struct tb_err *err)
+store_begin(struct dest *d, struct tb_err *err)
 {
 	enum tb_status status = ollama_writer_init(&d->writer, d->target->root, err);
 
@@ -24,7 +24,7 @@ begin(struct dest *d, struct tb_err *err)
 }
 
 static enum tb_status
-blob(struct dest *d, struct blob *b, struct tb_err *err)
+store_blob(struct dest *d, struct blob *b, struct tb_err *err)
 {
 	enum tb_status status = ollama_add_blob(&d->writer, MEDIA_TENSOR,
 						d->plan->blobs[b->index].name, &b->out, b->digest,
@@ -89,35 +89,28 @@ add_texts(struct dest *d, struct tb_err *err)
 /* The manifest under a name of no meaning, so that the model can be opened before
  * anybody else sees it. */
 static enum tb_status
-check(struct dest *d, struct tb_err *err)
+check_written(struct dest *d, struct tb_err *err)
 {
 	struct tb_buf text = TB_BUF(MANIFEST_MAX);
-	struct model_loc loc = { MODEL_OLLAMA_TENSORS, tb_strdup(d->target->name), NULL,
-				 tb_strdup(d->target->root), 0 };
 	struct tb_out o;
 	enum tb_status status = tb_out_open(&o, d->dir, err);
 
-	if (status) {
-		model_loc_free(&loc);
+	if (status)
 		return status;
-	}
 	manifest_print(&d->writer.manifest, &text);
-	loc.path = tb_strdup(o.tmp);
 	status = tb_buf_status(&text, "the manifest", err);
-	if (!status && (!loc.name || !loc.path || !loc.root))
-		status = tb_nomem(err);
 	if (!status)
 		status = tb_out_write(&o, text.p, text.len, err);
 	if (!status)
-		status = convert_check(d->plan, &loc, err);
+		status = convert_check(d->plan, MODEL_OLLAMA_TENSORS, d->target->name, o.tmp,
+				       d->target->root, err);
 	tb_out_abort(&o);
-	model_loc_free(&loc);
 	tb_buf_free(&text);
 	return status;
 }
 
 static enum tb_status
-commit(struct dest *d, struct tb_err *err)
+store_commit(struct dest *d, struct tb_err *err)
 {
 	struct model_name name;
 	char *config = NULL;
@@ -131,7 +124,7 @@ commit(struct dest *d, struct tb_err *err)
 		status = add_bytes(d, MEDIA_CONFIG, NULL, config, strlen(config), err);
 	free(config);
 	if (!status)
-		status = check(d, err);
+		status = check_written(d, err);
 	if (!status)
 		status = name_parse(d->target->name, &name, err);
 	if (!status)
@@ -142,9 +135,9 @@ commit(struct dest *d, struct tb_err *err)
 }
 
 static void
-end(struct dest *d)
+store_end(struct dest *d)
 {
 	ollama_writer_free(&d->writer);
 }
 
-const struct dest_ops dest_store = { true, begin, blob, commit, end };
+const struct dest_ops dest_store = { true, store_begin, store_blob, store_commit, store_end };

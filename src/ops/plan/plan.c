@@ -82,20 +82,6 @@ policy(const struct plan *p, const struct plan_request *req, const struct policy
 					   : policy_ollama(m, t, &req->target.scheme);
 }
 
-static void
-choose_row(struct plan *p, size_t i, const struct plan_request *req, const struct policy_model *m)
-{
-	struct policy_choice c = policy(p, req, m, p->rows[i].src);
-
-	for (size_t k = 0; k < p->nrules; k++)
-		if (tb_glob(p->rules[k].pattern, p->rows[i].src->name) &&
-		    plan_fits(p, i, &p->rules[k].target))
-			c = (struct policy_choice){ p->rules[k].target, PLAN_RULE };
-	if (!plan_fits(p, i, &c.target))
-		c = (struct policy_choice){ { .keep = true }, PLAN_NAME };
-	set_row(&p->rows[i], &c.target, c.why);
-}
-
 static unsigned
 count_layers(const struct model *m)
 {
@@ -109,7 +95,7 @@ count_layers(const struct model *m)
 }
 
 static void
-count(struct plan *p)
+count_totals(struct plan *p)
 {
 	struct plan_total t = { .error = -1 };
 	uint64_t elems = 0;
@@ -140,7 +126,7 @@ layout_of(enum plan_dest dest, enum plan_experts experts)
 }
 
 static enum tb_status
-fill(struct plan *p, const struct plan_request *req, struct tb_err *err)
+fill_rows(struct plan *p, const struct plan_request *req, struct tb_err *err)
 {
 	struct policy_model pm = { req->model->arch, count_layers(req->model) };
 
@@ -150,11 +136,18 @@ fill(struct plan *p, const struct plan_request *req, struct tb_err *err)
 	p->nrows = req->model->ntensors;
 	for (size_t i = 0; i < p->nrows; i++) {
 		const struct tensor *t = &req->model->tensors[i];
+		struct policy_choice c = policy(p, req, &pm, t);
 
 		p->rows[i] = (struct plan_row){ .src = t, .target = t->scheme, .before = t->bytes };
-		choose_row(p, i, req, &pm);
+		for (size_t k = 0; k < p->nrules; k++)
+			if (tb_glob(p->rules[k].pattern, t->name) &&
+			    plan_fits(p, i, &p->rules[k].target))
+				c = (struct policy_choice){ p->rules[k].target, PLAN_RULE };
+		if (!plan_fits(p, i, &c.target))
+			c = (struct policy_choice){ { .keep = true }, PLAN_NAME };
+		set_row(&p->rows[i], &c.target, c.why);
 	}
-	count(p);
+	count_totals(p);
 	return plan_layout(p, err);
 }
 
@@ -198,23 +191,13 @@ plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 	for (; !status && p->nrules < req->nrules; p->nrules++)
 		status = plan_rule_parse(req->rules[p->nrules], &p->rules[p->nrules], err);
 	if (!status)
-		status = fill(p, req, err);
+		status = fill_rows(p, req, err);
 	if (status) {
 		plan_free(p);
 		return status;
 	}
 	*out = p;
 	return TB_OK;
-}
-
-static void
-free_blobs(struct plan *p)
-{
-	for (size_t i = 0; i < p->nblobs; i++)
-		free(p->blobs[i].name);
-	free(p->blobs);
-	p->blobs = NULL;
-	p->nblobs = 0;
 }
 
 void
@@ -226,7 +209,7 @@ plan_free(struct plan *p)
 	for (size_t i = 0; i < p->nrules; i++)
 		free(p->rules[i].pattern);
 	free(p->rules);
-	free_blobs(p);
+	plan_blobs_free(p->blobs, p->nblobs);
 	free(p->rows);
 	free(p);
 }
@@ -270,7 +253,7 @@ plan_set(struct plan *p, const size_t *rows, size_t n, const struct plan_target 
 		if (set[i])
 			set_row(&p->rows[i], target, target->keep ? PLAN_KEPT : PLAN_EDITED);
 	free(set);
-	count(p);
+	count_totals(p);
 	return plan_layout(p, err);
 }
 
@@ -315,5 +298,5 @@ plan_priced(struct plan *p, const struct plan_sample *samples, size_t n)
 		if (r && samples[i].error >= 0 && scheme_equal(&r->target, &samples[i].target))
 			r->error = samples[i].error;
 	}
-	count(p);
+	count_totals(p);
 }

@@ -32,8 +32,8 @@ struct layout {
 };
 
 static enum tb_status
-add(struct layout *l, const char *name, const char *group, struct plan_piece piece, uint64_t index,
-    bool part, struct tb_err *err)
+add_atom(struct layout *l, const char *name, const char *group, struct plan_piece piece,
+	 uint64_t index, bool part, struct tb_err *err)
 {
 	struct atom *a;
 
@@ -57,8 +57,8 @@ add_slices(struct layout *l, size_t row, const struct tname_expert *e, const cha
 	if (n > EXPERTS_MAX)
 		return tb_fail(err, TB_ELIMIT, "%s: %ju experts", t->name, (uintmax_t)n);
 	for (uint64_t i = 0; i < n && !status; i++)
-		status = add(l, tname_write(e, l->names, i, name), group,
-			     (struct plan_piece){ row, i * each, each }, 0, false, err);
+		status = add_atom(l, tname_write(e, l->names, i, name), group,
+				  (struct plan_piece){ row, i * each, each }, 0, false, err);
 	return status;
 }
 
@@ -72,17 +72,17 @@ add_expert(struct layout *l, size_t row, const struct tname_expert *e, struct tb
 
 	tname_group(e, group);
 	if (e->shared)		/* has its blob to itself today, the older layout packs it */
-		return add(l, t->name, stack ? NULL : group, all, 0, false, err);
+		return add_atom(l, t->name, stack ? NULL : group, all, 0, false, err);
 	if (!stack && e->stacked)
 		return add_slices(l, row, e, group, err);
 	if (!stack)
-		return add(l, tname_write(e, l->names, e->index, name), group, all, 0, false, err);
-	return add(l, tname_write(e, l->names, TNAME_ALL, name), group, all, e->index, !e->stacked,
-		   err);
+		return add_atom(l, tname_write(e, l->names, e->index, name), group, all, 0, false, err);
+	return add_atom(l, tname_write(e, l->names, TNAME_ALL, name), group, all, e->index,
+			!e->stacked, err);
 }
 
 static enum tb_status
-add_row(struct layout *l, size_t row, struct tb_err *err)
+add_tensor_atoms(struct layout *l, size_t row, struct tb_err *err)
 {
 	const struct tensor *t = l->p->rows[row].src;
 	struct plan_piece all = { row, 0, t->elems };
@@ -90,11 +90,11 @@ add_row(struct layout *l, size_t row, struct tb_err *err)
 	struct tname_expert e;
 
 	if (l->p->experts == PLAN_EXPERTS_KEEP)
-		return add(l, t->name, NULL, all, 0, false, err);
+		return add_atom(l, t->name, NULL, all, 0, false, err);
 	if (t->origin != ORIGIN_UNKNOWN && dtype_bits(t->weight.dtype) >= 8 &&
 	    tname_expert(t->name, &e) && t->ndim == (e.stacked ? 3 : 2))
 		return add_expert(l, row, &e, err);
-	return add(l, tname_in(t->name, l->names, name), NULL, all, 0, false, err);
+	return add_atom(l, tname_in(t->name, l->names, name), NULL, all, 0, false, err);
 }
 
 /* Plain tensors by name, then groups; in a group by name as people count. */
@@ -313,7 +313,7 @@ build(struct layout *l, struct tb_err *err)
 	l->names = l->p->dest != PLAN_TO_DIR ? TNAME_OLLAMA
 		   : strcmp(l->p->model->model_type, "mixtral") ? TNAME_DIR : TNAME_MIXTRAL;
 	for (size_t i = 0; i < l->p->nrows && !status; i++)
-		status = add_row(l, i, err);
+		status = add_tensor_atoms(l, i, err);
 	if (status)
 		return status;
 	qsort(l->atoms, l->n, sizeof(*l->atoms), atom_cmp);
@@ -347,8 +347,8 @@ plan_parts_free(struct plan_parts *parts)
 	free(parts);
 }
 
-static void
-free_blobs(struct plan_blob *blobs, size_t n)
+void
+plan_blobs_free(struct plan_blob *blobs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		free(blobs[i].name);
@@ -368,11 +368,11 @@ plan_layout(struct plan *p, struct tb_err *err)
 	free(l.atoms);
 	if (status) {
 		plan_parts_free(l.parts);
-		free_blobs(l.blobs, l.nblobs);
+		plan_blobs_free(l.blobs, l.nblobs);
 		return status;
 	}
 	plan_parts_free(p->parts);
-	free_blobs(p->blobs, p->nblobs);
+	plan_blobs_free(p->blobs, p->nblobs);
 	p->parts = l.parts;
 	p->blobs = l.blobs;
 	p->nblobs = l.nblobs;

@@ -14,7 +14,7 @@ static const struct policy_choice kept[] = {
 };
 
 static struct policy_choice
-choose(struct scheme s, enum plan_why why)
+policy_take(struct scheme s, enum plan_why why)
 {
 	return (struct policy_choice){ { .scheme = s }, why };
 }
@@ -51,15 +51,6 @@ is_stacked(const char *name)
 	static const char *const ends[] = { ".bias", ".scale", ".qbias", NULL };
 
 	return any(name, parts) && !any_end(name, ends);
-}
-
-static bool
-weight_name(const char *name)
-{
-	static const char *const parts[] = { "audio_tower", "embed_audio", "embed", "norm", "ln_",
-					     "layernorm", NULL };
-
-	return !any(name, parts) && tb_ends(name, ".weight");
 }
 
 /* The first and last eighths of the layers and every third between. */
@@ -128,9 +119,9 @@ own_choice(const struct policy_model *m, const char *name, const struct tensor *
 		if (r->what == OWN_KEEP)
 			*out = kept[PLAN_ARCH];
 		else if (more && eight_fits)
-			*out = choose(*eight, PLAN_ARCH);
+			*out = policy_take(*eight, PLAN_ARCH);
 		else if (r->what != OWN_EIGHT && asked_fits)
-			*out = choose(*asked, PLAN_ARCH);
+			*out = policy_take(*asked, PLAN_ARCH);
 		else
 			*out = kept[PLAN_ALIGN];
 		return true;
@@ -143,6 +134,8 @@ policy_ollama(const struct policy_model *m, const struct tensor *t, const struct
 {
 	static const char *const gates[] = { ".mlp.gate.weight", ".mixer.gate.weight",
 		".shared_expert_gate.weight", ".router.proj.weight", NULL };
+	static const char *const no_weights[] = { "audio_tower", "embed_audio", "embed", "norm",
+						  "ln_", "layernorm", NULL };
 	static const char *const vision[] = { "vision", "visual", NULL };
 	/* What suffers most: int4 makes them int8 always, the 4-bit floats mxfp8 unless they
 	 * belong to an expert. */
@@ -162,17 +155,17 @@ policy_ollama(const struct policy_model *m, const struct tensor *t, const struct
 		return kept[PLAN_GATE];
 	if (own_choice(m, name, t, asked, &eight, &own))
 		return own;
-	if (!stacked && !weight_name(name))
+	if (!stacked && (any(name, no_weights) || !tb_ends(name, ".weight")))
 		return kept[PLAN_NAME];
 	if (tb_ends(name, "lm_head.weight") && !scheme_equal(asked, &eight))
-		return eight_fits ? choose(eight, PLAN_HEAD) : kept[PLAN_ALIGN];
+		return eight_fits ? policy_take(eight, PLAN_HEAD) : kept[PLAN_ALIGN];
 	if (any(name, vision))
 		return kept[PLAN_VISION];
 	if (!scheme_fits(asked, row_len(t)))
 		return kept[PLAN_ALIGN];
 	if (asked->bits <= 4 && any(name, sensitive) && (experts || !stacked) && eight_fits)
-		return choose(eight, PLAN_SENSITIVE);
-	return choose(*asked, PLAN_ASKED);
+		return policy_take(eight, PLAN_SENSITIVE);
+	return policy_take(*asked, PLAN_ASKED);
 }
 
 struct policy_choice
@@ -182,5 +175,5 @@ policy_uniform(const struct tensor *t, const struct scheme *asked)
 		return kept[PLAN_RANK];
 	if (!scheme_fits(asked, row_len(t)))
 		return kept[PLAN_ALIGN];
-	return choose(*asked, PLAN_ASKED);
+	return policy_take(*asked, PLAN_ASKED);
 }

@@ -31,35 +31,29 @@ plan_why_text(enum plan_why w)
 	return whys[w];
 }
 
-static bool
-find(const char *s, const char *const *names, unsigned n, unsigned *out)
+/* n: it is none of them. */
+static unsigned
+find_word(const char *s, const char *const *words, unsigned n)
 {
-	for (*out = 0; *out < n; ++*out)
-		if (!strcmp(s, names[*out]))
-			return true;
-	return false;
+	unsigned i = 0;
+
+	while (i < n && strcmp(s, words[i]))
+		i++;
+	return i;
 }
 
 bool
 plan_policy_parse(const char *s, enum plan_policy *out)
 {
-	unsigned i;
-
-	if (!find(s, policies, PLAN_POLICY_COUNT, &i))
-		return false;
-	*out = i;
-	return true;
+	*out = find_word(s, policies, PLAN_POLICY_COUNT);
+	return *out < PLAN_POLICY_COUNT;
 }
 
 bool
 plan_experts_parse(const char *s, enum plan_experts *out)
 {
-	unsigned i;
-
-	if (!find(s, layouts, PLAN_EXPERTS_COUNT, &i))
-		return false;
-	*out = i;
-	return true;
+	*out = find_word(s, layouts, PLAN_EXPERTS_COUNT);
+	return *out < PLAN_EXPERTS_COUNT;
 }
 
 enum tb_status
