@@ -51,31 +51,12 @@ db_sql_fail(struct db *db, struct tb_err *err, const char *what)
 	}
 }
 
-/* Of a digest, which is lower-case hex by then. */
-static unsigned
-nibble(char c)
-{
-	return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10) & 15;
-}
-
-static int
-bind_digest(sqlite3_stmt *st, int i, const char *digest)
-{
-	unsigned char md[TB_SHA256_LEN];
-	const char *hex = digest ? digest + strlen("sha256:") : NULL;
-
-	if (!digest || strlen(digest) != strlen("sha256:") + 2 * TB_SHA256_LEN)
-		return sqlite3_bind_null(st, i);
-	for (int k = 0; k < TB_SHA256_LEN; k++)
-		md[k] = (unsigned char)(nibble(hex[2 * k]) << 4 | nibble(hex[2 * k + 1]));
-	return sqlite3_bind_blob(st, i, md, sizeof(md), SQLITE_TRANSIENT);
-}
-
 /* keep: the arguments may be gone when the statement runs. */
 static bool
 bind_all(sqlite3_stmt *st, bool keep, const char *types, va_list ap)
 {
 	sqlite3_destructor_type life = keep ? SQLITE_TRANSIENT : SQLITE_STATIC;
+	uint8_t md[TB_SHA256_LEN];
 	const void *bytes;
 	int rc = SQLITE_OK;
 
@@ -86,7 +67,10 @@ bind_all(sqlite3_stmt *st, bool keep, const char *types, va_list ap)
 			rc = sqlite3_bind_text(st, i, va_arg(ap, const char *), -1, life);
 			break;
 		case 'd':
-			rc = bind_digest(st, i, va_arg(ap, const char *));
+			bytes = va_arg(ap, const char *);
+			rc = bytes && tb_digest_bytes(bytes, md)
+			   ? sqlite3_bind_blob(st, i, md, sizeof(md), SQLITE_TRANSIENT)
+			   : sqlite3_bind_null(st, i);
 			break;
 		case 'b':
 			bytes = va_arg(ap, const void *);
@@ -248,8 +232,7 @@ rows_text(struct db_rows *r, int col)
 const char *
 rows_digest(struct db_rows *r, int col)
 {
-	static const char digits[] = "0123456789abcdef";
-	const unsigned char *md = sqlite3_column_blob(r->st, col);
+	const void *md = sqlite3_column_blob(r->st, col);
 	char *out;
 
 	if (!md || sqlite3_column_bytes(r->st, col) != TB_SHA256_LEN)
@@ -259,12 +242,7 @@ rows_digest(struct db_rows *r, int col)
 		r->failed = true;
 		return "";
 	}
-	memcpy(out, "sha256:", 7);
-	for (int i = 0; i < TB_SHA256_LEN; i++) {
-		out[7 + 2 * i] = digits[md[i] >> 4];
-		out[8 + 2 * i] = digits[md[i] & 15];
-	}
-	out[7 + 2 * TB_SHA256_LEN] = 0;
+	tb_digest_text("sha256:", md, TB_SHA256_LEN, out);
 	return out;
 }
 

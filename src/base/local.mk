@@ -14,8 +14,6 @@ src_base_libbase_a_SOURCES = \
 	src/base/file_map.c \
 	src/base/half.c \
 	src/base/half.h \
-	src/base/half_rows.c \
-	src/base/half_rows.h \
 	src/base/hash.h \
 	src/base/human.c \
 	src/base/job.c \

@@ -54,18 +54,12 @@ tb_distance(const char *a, const char *b, unsigned limit)
 	return least(row[na % 3][nb], limit + 1);
 }
 
-/* A slip in a short word makes another word; long ones bear some. */
-static unsigned
-limit_of(size_t len)
-{
-	return len < 3 ? 0 : len < 5 ? 1 : len < 9 ? 2 : 3;
-}
-
 void
 tb_near_try(struct tb_near *n, const char *name)
 {
 	size_t len = strlen(n->word), at;
-	unsigned limit = limit_of(len), far;
+	/* a slip in a short word makes another word; long ones bear some */
+	unsigned limit = len < 3 ? 0 : len < 5 ? 1 : len < 9 ? 2 : 3, far;
 	char *copy;
 
 	if (!limit || !*name)

@@ -15,7 +15,7 @@
 #define LINE_WIDTH 80
 
 static enum tb_status
-store(const struct tb_opt *o, const char *value, struct tb_err *err)
+store_value(const struct tb_opt *o, const char *value, struct tb_err *err)
 {
 	struct tb_strs *list = o->to;
 	char *end;
@@ -46,24 +46,6 @@ store(const struct tb_opt *o, const char *value, struct tb_err *err)
 	return TB_OK;
 }
 
-static const struct tb_opt *
-find_long(const struct tb_opt *opts, const char *name, size_t n)
-{
-	for (; opts->name; opts++)
-		if (strlen(opts->name) == n && !strncmp(opts->name, name, n))
-			return opts;
-	return NULL;
-}
-
-static const struct tb_opt *
-find_letter(const struct tb_opt *opts, char letter)
-{
-	for (; opts->name; opts++)
-		if (opts->letter && opts->letter == letter)
-			return opts;
-	return NULL;
-}
-
 static enum tb_status
 no_option(const struct tb_opt *opts, const char *word, size_t n, struct tb_err *err)
 {
@@ -88,36 +70,40 @@ parse_long(const struct tb_opt *opts, int argc, char **argv, int *i, struct tb_e
 {
 	const char *word = argv[*i] + 2, *eq = strchr(word, '=');
 	size_t n = eq ? (size_t)(eq - word) : strlen(word);
-	const struct tb_opt *o = find_long(opts, word, n);
+	const struct tb_opt *o = opts;
 
-	if (!o)
+	while (o->name && (strlen(o->name) != n || strncmp(o->name, word, n)))
+		o++;
+	if (!o->name)
 		return no_option(opts, word, n, err);
 	if (o->type == TB_OPT_FLAG && eq)
 		return tb_fail(err, TB_EUSAGE, "--%s takes no value", o->name);
 	if (o->type != TB_OPT_FLAG && !eq && *i + 1 >= argc)
 		return tb_fail(err, TB_EUSAGE, "--%s needs a value (%s)", o->name, o->arg);
 	if (o->type == TB_OPT_FLAG)
-		return store(o, NULL, err);
-	return store(o, eq ? eq + 1 : argv[++*i], err);
+		return store_value(o, NULL, err);
+	return store_value(o, eq ? eq + 1 : argv[++*i], err);
 }
 
 static enum tb_status
 parse_letters(const struct tb_opt *opts, int argc, char **argv, int *i, struct tb_err *err)
 {
 	for (const char *p = argv[*i] + 1; *p; p++) {
-		const struct tb_opt *o = find_letter(opts, *p);
+		const struct tb_opt *o = opts;
 		enum tb_status status;
 
-		if (!o)
+		while (o->name && o->letter != *p)
+			o++;
+		if (!o->name)
 			return tb_fail(err, TB_EUSAGE, "no option \"-%c\"; try --help", *p);
 		if (o->type != TB_OPT_FLAG) {
 			if (p[1])
-				return store(o, p + 1, err);
+				return store_value(o, p + 1, err);
 			if (*i + 1 >= argc)
 				return tb_fail(err, TB_EUSAGE, "-%c needs a value (%s)", *p, o->arg);
-			return store(o, argv[++*i], err);
+			return store_value(o, argv[++*i], err);
 		}
-		status = store(o, NULL, err);
+		status = store_value(o, NULL, err);
 		if (status)
 			return status;
 	}

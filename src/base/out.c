@@ -138,15 +138,6 @@ tb_out_write(struct tb_out *o, const void *data, size_t len, struct tb_err *err)
 	return status;
 }
 
-/* Renaming over /dev/null or /dev/stdout would put a file in its place, for everybody. */
-static bool
-is_special(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-}
-
 /* Gives it a name: `path`, or if that is to be replaced, a hidden one. */
 static enum tb_status
 name_it(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
@@ -173,32 +164,27 @@ struct taken {
 	char **kept;
 };
 
-static enum tb_status
-move(struct tb_out *o, const char *path, const struct taken *t, struct tb_err *err)
-{
-	if (t->keep)
-		return tb_replace(o->tmp, path, t->keep, t->kept, err);
-	if (t->replace ? rename(o->tmp, path) : tb_rename_new(o->tmp, path))
-		return tb_fail_errno(err, "%s: cannot be written", path);
-	return TB_OK;
-}
-
 /* Whatever may fail but the sync does so before others see it. */
 static enum tb_status
 publish(struct tb_out *o, const char *path, const struct taken *t, struct tb_err *err)
 {
 	bool named = o->nameless && !t->replace;
 	enum tb_status status;
+	struct stat st;
 	int folder;
 
-	if (t->replace && is_special(path))
+	/* over /dev/null or /dev/stdout there would be a file in its place, for everybody */
+	if (t->replace && !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return tb_fail(err, TB_EEXIST, "%s: no regular file, and will not be replaced",
 			       path);
 	status = tb_folder_open(path, &folder, err);
 	if (!status && o->nameless)
 		status = name_it(o, path, t->replace, err);
-	if (!status && !named)
-		status = move(o, path, t, err);
+	if (!status && !named && t->keep)
+		status = tb_replace(o->tmp, path, t->keep, t->kept, err);
+	else if (!status && !named &&
+		 (t->replace ? rename(o->tmp, path) : tb_rename_new(o->tmp, path)))
+		status = tb_fail_errno(err, "%s: cannot be written", path);
 	if (status) {
 		if (folder >= 0)
 			close(folder);
@@ -210,7 +196,7 @@ publish(struct tb_out *o, const char *path, const struct taken *t, struct tb_err
 }
 
 static enum tb_status
-commit(struct tb_out *o, const char *path, const struct taken *t, struct tb_err *err)
+commit_as(struct tb_out *o, const char *path, const struct taken *t, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
@@ -225,7 +211,7 @@ commit(struct tb_out *o, const char *path, const struct taken *t, struct tb_err 
 enum tb_status
 tb_out_commit(struct tb_out *o, const char *path, bool replace, struct tb_err *err)
 {
-	return commit(o, path, &(struct taken){ .replace = replace }, err);
+	return commit_as(o, path, &(struct taken){ .replace = replace }, err);
 }
 
 enum tb_status
@@ -233,7 +219,7 @@ tb_out_replace(struct tb_out *o, const char *path, const char *keep, char **kept
 	       struct tb_err *err)
 {
 	*kept = NULL;
-	return commit(o, path, &(struct taken){ true, keep, kept }, err);
+	return commit_as(o, path, &(struct taken){ true, keep, kept }, err);
 }
 
 void

@@ -56,15 +56,6 @@ run_part(struct tb_pool *p, struct batch *b, unsigned worker)
 		pthread_cond_broadcast(&p->ended);
 }
 
-static struct batch *
-open_batch(struct tb_pool *p)
-{
-	for (struct batch *b = p->batches; b; b = b->next)
-		if (b->taken < b->n)
-			return b;
-	return NULL;
-}
-
 static void *
 worker_main(void *arg)
 {
@@ -74,8 +65,10 @@ worker_main(void *arg)
 	free(arg);
 	pthread_mutex_lock(&p->mu);
 	while (!p->quit) {
-		struct batch *b = open_batch(p);
+		struct batch *b = p->batches;
 
+		while (b && b->taken == b->n)
+			b = b->next;
 		if (b)
 			run_part(p, b, s.id);
 		else

@@ -7,6 +7,7 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "src/base/file.h"
@@ -15,22 +16,23 @@
 #define WINDOW (8u << 20)	/* mapped at a time */
 #define CHUNK (1u << 20)	/* a cancel waits for one */
 
-/* libcrypto crashes when it is used although there was no memory to set it up. */
-static bool
-ready(void)
+static enum tb_status
+digest_start(struct tb_sha256 *s, const EVP_MD *kind, const char *name, struct tb_err *err)
 {
-	return OPENSSL_init_crypto(0, NULL) == 1 && OSSL_LIB_CTX_get0_global_default();
+	/* libcrypto crashes when it is used although there was no memory to set it up */
+	bool ready = OPENSSL_init_crypto(0, NULL) == 1 && OSSL_LIB_CTX_get0_global_default();
+
+	s->ctx = ready ? EVP_MD_CTX_new() : NULL;
+	if (s->ctx && EVP_DigestInit_ex(s->ctx, kind, NULL) == 1)
+		return TB_OK;
+	tb_sha256_free(s);
+	return tb_fail(err, TB_ENOMEM, "out of memory: libcrypto gives no %s", name);
 }
 
 enum tb_status
 tb_sha256_init(struct tb_sha256 *s, struct tb_err *err)
 {
-	s->ctx = ready() ? EVP_MD_CTX_new() : NULL;
-	if (!s->ctx || EVP_DigestInit_ex(s->ctx, EVP_sha256(), NULL) != 1) {
-		tb_sha256_free(s);
-		return tb_fail(err, TB_ENOMEM, "out of memory: libcrypto gives no SHA-256");
-	}
-	return TB_OK;
+	return digest_start(s, EVP_sha256(), "SHA-256", err);
 }
 
 void
@@ -39,19 +41,34 @@ tb_sha256_add(struct tb_sha256 *s, const void *data, size_t len)
 	EVP_DigestUpdate(s->ctx, data, len);
 }
 
-static void
-hex(const char *prefix, const unsigned char *md, int n, char digest[TB_DIGEST_MAX])
+void
+tb_digest_text(const char *prefix, const void *bytes, size_t n, char digest[TB_DIGEST_MAX])
 {
 	static const char digits[] = "0123456789abcdef";
-	char *p = digest;
+	const unsigned char *md = bytes;
+	char *p = digest + strlen(prefix);
 
-	for (const char *c = prefix; *c; c++)
-		*p++ = *c;
-	for (int i = 0; i < n; i++) {
+	memcpy(digest, prefix, strlen(prefix));
+	for (size_t i = 0; i < n; i++) {
 		*p++ = digits[md[i] >> 4];
 		*p++ = digits[md[i] & 15];
 	}
 	*p = 0;
+}
+
+bool
+tb_digest_bytes(const char *digest, uint8_t out[TB_SHA256_LEN])
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *hex = digest + strlen("sha256:");
+
+	if (strlen(digest) != strlen("sha256:") + 2 * TB_SHA256_LEN ||
+	    strspn(hex, digits) != 2 * TB_SHA256_LEN)
+		return false;
+	for (size_t i = 0; i < TB_SHA256_LEN; i++)
+		out[i] = (uint8_t)((strchr(digits, hex[2 * i]) - digits) << 4 |
+				   (strchr(digits, hex[2 * i + 1]) - digits));
+	return true;
 }
 
 void
@@ -60,7 +77,7 @@ tb_sha256_done(struct tb_sha256 *s, char digest[TB_DIGEST_MAX])
 	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
 
 	EVP_DigestFinal_ex(s->ctx, md, NULL);
-	hex("sha256:", md, TB_SHA256_LEN, digest);
+	tb_digest_text("sha256:", md, TB_SHA256_LEN, digest);
 	tb_sha256_free(s);
 }
 
@@ -87,7 +104,7 @@ tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX], struct
 /* The pages that are gone read as zeros.  Reading them in the other way says why: the
  * file was cut short, or the disk fails. */
 static enum tb_status
-torn(const struct tb_file *f, uint64_t off, size_t len, struct tb_err *err)
+fail_torn(const struct tb_file *f, uint64_t off, size_t len, struct tb_err *err)
 {
 	char *buf = malloc(len);
 	enum tb_status status = buf ? tb_file_read(f, off, buf, len, err) : tb_nomem(err);
@@ -114,7 +131,7 @@ add_window(struct tb_sha256 *s, const struct tb_file *f, uint64_t off, size_t le
 		}
 	}
 	if (!status && tb_map_torn(&map))
-		status = torn(f, off, len, err);
+		status = fail_torn(f, off, len, err);
 	tb_map_close(&map);
 	return status;
 }
@@ -133,7 +150,7 @@ add_file(struct tb_sha256 *s, const struct tb_file *f, struct tb_job *job, struc
 	}
 	/* Cut within its last page it reads as zeros there without a fault. */
 	if (!status && f->id.size && !fstat(f->fd, &now) && (uint64_t)now.st_size < f->id.size)
-		status = torn(f, f->id.size - 1, 1, err);
+		status = fail_torn(f, f->id.size - 1, 1, err);
 	return status;
 }
 
@@ -157,22 +174,20 @@ enum tb_status
 tb_gitsha1_file(const struct tb_file *f, struct tb_job *job, char digest[TB_DIGEST_MAX],
 		struct tb_err *err)
 {
-	struct tb_sha256 s = { ready() ? EVP_MD_CTX_new() : NULL };
+	struct tb_sha256 s;
 	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
-	enum tb_status status = TB_OK;
+	enum tb_status status = digest_start(&s, EVP_sha1(), "SHA-1", err);
 	char head[32];
 	int n = snprintf(head, sizeof(head), "blob %ju", (uintmax_t)f->id.size) + 1;
 
-	if (!s.ctx || EVP_DigestInit_ex(s.ctx, EVP_sha1(), NULL) != 1)
-		status = tb_fail(err, TB_ENOMEM, "out of memory: libcrypto gives no SHA-1");
-	if (!status)
-		EVP_DigestUpdate(s.ctx, head, (size_t)n);
-	if (!status)
-		status = add_file(&s, f, job, err);
+	if (status)
+		return status;
+	EVP_DigestUpdate(s.ctx, head, (size_t)n);
+	status = add_file(&s, f, job, err);
 	if (!status && EVP_DigestFinal_ex(s.ctx, md, NULL) != 1)
 		status = tb_fail(err, TB_ENOMEM, "out of memory: libcrypto gives no SHA-1");
 	if (!status)
-		hex("gitsha1:", md, 20, digest);
+		tb_digest_text("gitsha1:", md, 20, digest);
 	tb_sha256_free(&s);
 	return status;
 }

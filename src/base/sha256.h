@@ -2,6 +2,7 @@
 #ifndef TBTUI_BASE_SHA256_H
 #define TBTUI_BASE_SHA256_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,11 @@ void tb_sha256_add(struct tb_sha256 *s, const void *data, size_t len);
 /* Writes "sha256:<64 hex>" and frees the state. */
 void tb_sha256_done(struct tb_sha256 *s, char digest[TB_DIGEST_MAX]);
 void tb_sha256_free(struct tb_sha256 *s);	/* without a result; fine when freed */
+
+/* PREFIX and n bytes, at most 32, in hex: "sha256:" */
+void tb_digest_text(const char *prefix, const void *bytes, size_t n, char digest[TB_DIGEST_MAX]);
+/* The way back; false: it is no SHA-256 in lower-case hex. */
+bool tb_digest_bytes(const char *digest, uint8_t out[TB_SHA256_LEN]);
 
 enum tb_status tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX],
 			       struct tb_err *err) TB_MUST_USE;

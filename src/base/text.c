@@ -113,30 +113,21 @@ tb_text_right(struct tb_buf *out, const char *s, size_t cols)
 	tb_text_clip(out, s, cols, w > cols);
 }
 
-/* The end of s that is at most `cols` columns wide. */
-static const char *
-tail_of(const char *s, size_t cols)
-{
-	size_t w = tb_width(s);
-	struct walk k = { .s = s, .left = strlen(s) };
-
-	while (w > cols && walk_next(&k))
-		w -= k.cols;
-	return k.s;
-}
-
 void
 tb_text_middle(struct tb_buf *out, const char *s, size_t cols, bool pad)
 {
-	size_t start = out->len;
+	size_t start = out->len, w = tb_width(s), half = cols - cols / 2;
+	struct walk tail = { .s = s, .left = strlen(s) };
 
-	if (cols < 8 || cols == SIZE_MAX || tb_width(s) <= cols) {
+	if (cols < 8 || cols == SIZE_MAX || w <= cols) {
 		tb_text_clip(out, s, cols, pad);
 		return;
 	}
 	/* tb_text_clip() puts the mark where it cuts: after the head. */
 	tb_text_clip(out, s, cols / 2, false);
-	tb_text_clip(out, tail_of(s, cols - cols / 2), cols - cols / 2, false);
+	while (w > half && walk_next(&tail))
+		w -= tail.cols;
+	tb_text_clip(out, tail.s, half, false);
 	if (pad && !tb_buf_failed(out))		/* wide characters may leave a column */
 		pad_cols(out, cols - tb_width(out->p + start));
 }

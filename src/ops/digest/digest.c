@@ -114,28 +114,6 @@ run_item(void *arg, size_t i, unsigned worker)
 
 /* ---- all of them ---- */
 
-static void
-as_text(const uint8_t raw[TB_SHA256_LEN], char out[TB_DIGEST_MAX])
-{
-	memcpy(out, "sha256:", 8);
-	for (unsigned i = 0; i < TB_SHA256_LEN; i++)
-		snprintf(out + 7 + 2 * i, 3, "%02x", raw[i]);
-}
-
-static bool
-as_bytes(const char *digest, uint8_t out[TB_SHA256_LEN])
-{
-	for (unsigned i = 0; i < TB_SHA256_LEN; i++) {
-		char two[3] = { digest[7 + 2 * i], digest[8 + 2 * i] };
-		char *end;
-
-		out[i] = (uint8_t)strtoul(two, &end, 16);
-		if (end != two + 2)
-			return false;
-	}
-	return true;
-}
-
 static enum tb_status
 digest_recall(struct db *db, const struct model *m, struct digest_item *item, struct tb_err *err)
 {
@@ -146,7 +124,7 @@ digest_recall(struct db *db, const struct model *m, struct digest_item *item, st
 		return status;
 	item->kept = facts.n && facts.rows[0].has_digest;
 	if (item->kept)
-		as_text(facts.rows[0].digest, item->digest);
+		tb_digest_text("sha256:", facts.rows[0].digest, TB_SHA256_LEN, item->digest);
 	tb_arena_free(&facts.mem);
 	return TB_OK;
 }
@@ -197,7 +175,7 @@ digest_put_all(struct db *db, const struct run *r, struct tb_err *err)
 	for (size_t i = 0; i < r->n && !status; i++) {
 		uint8_t raw[TB_SHA256_LEN];
 
-		if (*r->todo[i]->digest && as_bytes(r->todo[i]->digest, raw))
+		if (tb_digest_bytes(r->todo[i]->digest, raw))
 			status = db_facts_put_digest(db, r->req->model, r->todo[i]->t, stamp, raw,
 						     tb_now_ns(), err);
 	}
