@@ -177,58 +177,37 @@ run_task(void *arg, size_t i, unsigned worker)
 
 /* ---- what there is to do ---- */
 
-static uint64_t
-chunk_of(uint64_t n)
-{
-	uint64_t all = (n + CHUNK - 1) / CHUNK, each = (all + TASKS_MAX - 1) / TASKS_MAX;
-
-	return (each ? each : 1) * CHUNK;
-}
-
-static bool
-to_read(const struct diff_row *row)
-{
-	return row->verdict == DIFF_VALUES && !row->known;
-}
-
 static enum tb_status
-make_room(struct diff_run *r, struct tb_err *err)
+make_tasks(struct diff_run *r, struct tb_err *err)
 {
-	for (size_t i = 0; i < r->out->n; i++) {
-		const struct diff_row *row = &r->out->rows[i];
-		uint64_t n = to_read(row) ? diff_row_length(row) : 0;
-
-		r->nwork += to_read(row);
-		r->ntasks += (size_t)((n + chunk_of(n) - 1) / chunk_of(n));
-	}
-	r->work = tb_calloc(r->nwork, sizeof(*r->work));
-	r->tasks = tb_calloc(r->ntasks, sizeof(*r->tasks));
-	r->turn = tb_calloc(r->ntasks, sizeof(*r->turn));
-	return r->work && r->tasks && r->turn ? TB_OK : tb_nomem(err);
-}
-
-static void
-fill_tasks(struct diff_run *r)
-{
-	size_t w = 0, t = 0;
+	size_t work_cap = 0, tasks_cap = 0;
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < r->out->n; i++) {
 		struct diff_row *row = &r->out->rows[i];
-		uint64_t n = to_read(row) ? diff_row_length(row) : 0, chunk = chunk_of(n);
+		uint64_t n, chunks, chunk;
 
-		if (!to_read(row))
+		if (row->verdict != DIFF_VALUES || row->known)
 			continue;
-		r->work[w] = (struct work){ .row = row, .task = t };
-		for (uint64_t at = 0; at < n; at += chunk, t++)
-			r->tasks[t] = (struct task){
-				.row = (uint32_t)w, .first = at, .n = n - at < chunk ? n - at : chunk,
-			};
-		r->work[w].ntasks = t - r->work[w].task;
-		bytes += n ? bytes_of(&r->work[w], n) : 0;
-		w++;
+		n = diff_row_length(row);
+		chunks = (n + CHUNK - 1) / CHUNK;
+		chunk = (chunks + TASKS_MAX - 1) / TASKS_MAX * CHUNK;
+		if (!tb_grow(&r->work, &work_cap, r->nwork + 1, sizeof(*r->work)))
+			return tb_nomem(err);
+		r->work[r->nwork] = (struct work){ .row = row, .task = r->ntasks };
+		for (uint64_t at = 0; at < n; at += chunk) {
+			if (!tb_grow(&r->tasks, &tasks_cap, r->ntasks + 1, sizeof(*r->tasks)))
+				return tb_nomem(err);
+			r->tasks[r->ntasks++] = (struct task){ .row = (uint32_t)r->nwork,
+				.first = at, .n = n - at < chunk ? n - at : chunk };
+		}
+		r->work[r->nwork].ntasks = r->ntasks - r->work[r->nwork].task;
+		bytes += n ? bytes_of(&r->work[r->nwork], n) : 0;
+		r->nwork++;
 	}
 	tb_job_total(r->job, bytes, r->nwork);
+	r->turn = tb_calloc(r->ntasks, sizeof(*r->turn));
+	return r->turn ? TB_OK : tb_nomem(err);
 }
 
 /* Tasks of the pass: of the second only what is the same in tensors that differ. */
@@ -312,14 +291,12 @@ diff_compare(struct op_ctx *ctx, const struct diff_request *req, struct tb_job *
 	     struct diff_result *out, struct tb_err *err)
 {
 	struct diff_run r = { .req = req, .job = job, .out = out };
-	enum tb_status status = make_room(&r, err);
+	enum tb_status status = make_tasks(&r, err);
 
 	compare_init(&out->all);
 	pthread_mutex_init(&r.lock, NULL);
-	if (!status) {
-		fill_tasks(&r);
+	if (!status)
 		status = run_tasks(&r, ctx, err);
-	}
 	pthread_mutex_destroy(&r.lock);
 	free(r.work);
 	free(r.tasks);
