@@ -25,26 +25,13 @@ go_to(struct ui *ui, const char *word)
 	return true;
 }
 
-static void
-no_command(struct ui *ui, const char *word)
-{
-	struct tb_near near = { .word = word };
-	char hint[128];
-
-	for (enum action a = 1; a < ACT_COUNT; a++)
-		if (keys_applies(a, ui->top->id))
-			tb_near_try(&near, action_info[a].name);
-	tb_near_text(&near, hint, sizeof(hint));
-	ui_say(ui, ROLE_ERROR, "No command \"%s\"%s", word,
-	       *hint ? hint : "; Tab shows them, ? explains.");
-}
-
 void
 command_run(struct ui *ui, const char *text)
 {
 	const struct table *t = view_table(ui->top);
 	const struct list *l = &ui->top->list;
-	char word[64];
+	char word[64], hint[128];
+	struct tb_near near = { .word = word };
 	size_t len;
 	enum action a;
 
@@ -68,10 +55,16 @@ command_run(struct ui *ui, const char *text)
 		return;
 	}
 	a = keys_by_name(word, ui->top->id);
-	if (a == ACT_NONE)
-		no_command(ui, word);
-	else
+	if (a != ACT_NONE) {
 		ui_act(ui, a);
+		return;
+	}
+	for (a = 1; a < ACT_COUNT; a++)
+		if (keys_applies(a, ui->top->id))
+			tb_near_try(&near, action_info[a].name);
+	tb_near_text(&near, hint, sizeof(hint));
+	ui_say(ui, ROLE_ERROR, "No command \"%s\"%s", word,
+	       *hint ? hint : "; Tab shows them, ? explains.");
 }
 
 static void

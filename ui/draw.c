@@ -13,13 +13,6 @@
 
 #define ROW_MAX 1024	/* columns; no terminal is wider */
 
-/* What stands for a character that the locale cannot show. */
-static wchar_t
-narrow(uint32_t cp)
-{
-	return cp < 0x80 ? (wchar_t)cp : cp == 0x2026 ? L'~' : L'?';
-}
-
 /* s is clean and has `w` columns by our count.  Curses counts with the C library:
  * where that disagrees the row must still not run over its end. */
 static void
@@ -32,7 +25,8 @@ emit(int y, int x, int w, const char *s)
 	while (left && n + 1 < sizeof(row) / sizeof(*row)) {
 		uint32_t cp;
 		size_t len = tb_utf8_next(s, left, &cp);
-		wchar_t wc = theme_utf8() ? (wchar_t)cp : narrow(cp);
+		/* else what stands for a character that the locale cannot show */
+		wchar_t wc = theme_utf8() || cp < 0x80 ? (wchar_t)cp : cp == 0x2026 ? L'~' : L'?';
 		int cols = wcwidth(wc);
 
 		if (cols < 0) {

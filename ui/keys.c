@@ -150,17 +150,6 @@ keys_by_name(const char *name, enum view_id in)
 	return ACT_NONE;
 }
 
-static void
-spell(const char *s, size_t len, bool utf8, char *out, size_t outlen)
-{
-	for (size_t i = 0; i < NNAMED; i++)
-		if (strlen(named[i].name) == len && !memcmp(named[i].name, s, len)) {
-			snprintf(out, outlen, "%s", utf8 ? named[i].utf8 : named[i].ascii);
-			return;
-		}
-	snprintf(out, outlen, "%.*s", (int)len, s);
-}
-
 /* The i-th key of the action, own ones first, whether it reaches it or not; NULL after the
  * last. */
 static const char *
@@ -185,14 +174,14 @@ const char *
 keys_label(enum action a, enum view_id in, bool utf8, char out[16])
 {
 	const char *key;
-	size_t len;
+	size_t len, i = 0;
 
-	*out = 0;
-	for (size_t i = 0; (key = nth_key(a, i, &len)); i++)
-		if (keys_action(in, key_of(key, len)) == a) {
-			spell(key, len, utf8, out, 16);
-			break;
-		}
+	while ((key = nth_key(a, i, &len)) && keys_action(in, key_of(key, len)) != a)
+		i++;
+	snprintf(out, 16, "%.*s", key ? (int)len : 0, key ? key : "");
+	for (i = 0; i < NNAMED; i++)
+		if (!strcmp(named[i].name, out))
+			snprintf(out, 16, "%s", utf8 ? named[i].utf8 : named[i].ascii);
 	return out;
 }
 

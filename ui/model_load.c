@@ -26,23 +26,11 @@ static const struct { enum pane pane; unsigned texts; } pages[] = {
 	{ PANE_SETTINGS, 1u << TEXT_SETTINGS | 1u << TEXT_SYSTEM | 1u << TEXT_MESSAGES },
 };
 
-static char *
-problems_text(const struct model *m)
-{
-	struct tb_buf b = TB_BUF(1u << 22);
-	char *text;
-
-	for (size_t i = 0; i < m->nproblems; i++)
-		tb_buf_printf(&b, "%s %s\n", theme_sign(SIGN_BAD), m->problems[i].message);
-	text = tb_buf_take(&b);
-	tb_buf_free(&b);
-	return text;
-}
-
 static enum tb_status
 model_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct model_loading *l = arg;
+	struct tb_buf b = TB_BUF(1u << 22);
 	struct figures figures;
 	enum tb_status status = opened_new(&l->o, &l->loc, err);
 
@@ -54,8 +42,11 @@ model_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 		if (!status && texts_page(l->o->m, pages[i].texts, &l->text[pages[i].pane], &why))
 			l->text[pages[i].pane] = tb_strdup(why.msg);
 	}
-	if (!status && l->o->m->nproblems)
-		l->text[PANE_PROBLEMS] = problems_text(l->o->m);
+	for (size_t i = 0; !status && i < l->o->m->nproblems; i++)
+		tb_buf_printf(&b, "%s %s\n", theme_sign(SIGN_BAD), l->o->m->problems[i].message);
+	if (b.len)
+		l->text[PANE_PROBLEMS] = tb_buf_take(&b);
+	tb_buf_free(&b);
 	if (!status)
 		status = figures_of(l->o->m, l->threads, &figures, err);
 	if (status)

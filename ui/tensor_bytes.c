@@ -38,13 +38,6 @@ bytes_block(const struct tensor_view *s, const struct grid *g)
 	return block_at(s->t, s->pane - PANE_BYTES, g->cur);
 }
 
-/* Does byte `off` of the part belong to the block under the cursor? */
-static bool
-in_block(const struct tensor_view *s, const struct grid *g, uint64_t off)
-{
-	return g->block && block_at(s->t, s->pane - PANE_BYTES, off) == g->block->index;
-}
-
 static int
 column(unsigned i)
 {
@@ -62,7 +55,8 @@ draw_row(struct area a, int y, const struct tensor_view *s, const struct grid *g
 	put_fmt(y, a.x + 1, LEAD_COLS, ROLE_DIM, "%08jx", (uintmax_t)off);
 	for (unsigned i = 0; i < n; i++) {
 		enum role role = off + i == g->cur ? ROLE_CURSOR
-			       : in_block(s, g, off + i) ? ROLE_MARK : ROLE_TEXT;
+			       : g->block && block_at(s->t, s->pane - PANE_BYTES, off + i) == g->block->index
+			       ? ROLE_MARK : ROLE_TEXT;
 
 		put_fmt(y, a.x + column(i), 2, role, "%02x", p[i]);
 		text[i] = p[i] >= 0x20 && p[i] < 0x7f ? (char)p[i] : '.';

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/mem.h"
 #include "src/face/words.h"
@@ -137,12 +138,6 @@ wanted(const struct grid *g)
 	};
 }
 
-static bool
-same_window(const struct inspect_window *a, const struct inspect_window *b)
-{
-	return a->row == b->row && a->col == b->col && a->rows == b->rows && a->cols == b->cols;
-}
-
 /* One worker at a time: when it is done, the next drawing asks for what is wanted
  * then, however far the person has moved meanwhile. */
 static void
@@ -153,7 +148,7 @@ fetch(struct view *v, struct grid *g)
 	uint64_t block = s->pane == PANE_VALUES ? INSPECT_NONE : bytes_block(s, g);
 	struct fetch *f;
 
-	if (g->loading || !w.rows || !w.cols || (same_window(&w, &g->have) && block == g->asked))
+	if (g->loading || !w.rows || !w.cols || (!memcmp(&w, &g->have, sizeof(w)) && block == g->asked))
 		return;
 	f = tb_calloc(1, sizeof(*f));
 	if (!f)

@@ -190,16 +190,6 @@ shows(const struct view *v, const struct view_arg *arg)
 	return !v->ops->needs_model || loc_same(&v->loc, arg->model);
 }
 
-/* One that waits and shows arg; NULL: none. */
-static struct view **
-find_kept(struct ui *ui, enum view_id id, const struct view_arg *arg)
-{
-	for (struct view **p = &ui->kept; *p; p = &(*p)->below)
-		if ((*p)->id == id && shows(*p, arg))
-			return p;
-	return NULL;
-}
-
 static void
 raise_at(struct ui *ui, struct view **p)
 {
@@ -298,7 +288,7 @@ static void
 raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 {
 	const struct view_ops *ops = view_rows[id].ops;
-	struct view *v = ui->top, **kept;
+	struct view *v = ui->top, **kept = &ui->kept;
 	struct view_arg subject = { 0 };
 	struct tb_err err = { 0 };
 
@@ -313,8 +303,9 @@ raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 		raise_at(ui, place_of(ui, v));
 		return;
 	}
-	kept = find_kept(ui, id, arg);
-	if (kept) {
+	while (*kept && ((*kept)->id != id || !shows(*kept, arg)))
+		kept = &(*kept)->below;
+	if (*kept) {		/* it has waited */
 		raise_at(ui, kept);
 		view_refresh(ui->top);
 	} else if (ops->needs_model && !arg->model) {

@@ -81,18 +81,6 @@ diff_job_free(void *arg)
 }
 
 static void
-find_worst(struct diff *s)
-{
-	s->worst = 0;
-	for (size_t i = 0; i < s->got.res.n; i++) {
-		double error = sqrt(compare_nmse(&s->got.res.rows[i].c));
-
-		if (isfinite(error) && error > s->worst)
-			s->worst = error;
-	}
-}
-
-static void
 diff_job_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct diff *s = v->state;
@@ -104,7 +92,13 @@ diff_job_done(struct view *v, void *arg, enum tb_status status, const struct tb_
 		diff_job_clear(&s->got);
 		s->got = *w;
 		*w = (struct diff_work){ 0 };
-		find_worst(s);
+		s->worst = 0;
+		for (size_t i = 0; i < s->got.res.n; i++) {
+			double error = sqrt(compare_nmse(&s->got.res.rows[i].c));
+
+			if (isfinite(error) && error > s->worst)
+				s->worst = error;
+		}
 	}
 	view_refresh(v);
 }

@@ -142,25 +142,17 @@ static const struct job_ops look_job = {
 };
 
 static void
-look_around(struct view *v)
-{
-	struct looking *l = view_alloc(v, sizeof(*l));
-
-	if (!l)
-		return;
-	*l = (struct looking){ .ctx = view_ctx(v), .text = TB_BUF(1u << 16) };
-	(void)view_job(v, &look_job, l, "places");
-}
-
-static void
 models_refresh(struct view *v)
 {
 	struct models *s = v->state;
+	struct looking *l;
 
 	if (db_totals(view_db(v), &view_ctx(v)->roots, &s->totals, NULL))
 		s->totals = (struct db_totals){ 0 };
-	if (!s->totals.models)
-		look_around(v);
+	if (!s->totals.models && (l = view_alloc(v, sizeof(*l)))) {
+		*l = (struct looking){ .ctx = view_ctx(v), .text = TB_BUF(1u << 16) };
+		(void)view_job(v, &look_job, l, "places");
+	}
 }
 
 /* Is one of the stores new to the index? */

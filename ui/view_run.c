@@ -101,15 +101,6 @@ struct detail {
 	const char *label, *text;
 };
 
-static const char *
-meaning(const char *code)
-{
-	for (enum finding_code c = 0; c < FINDING_COUNT; c++)
-		if (!strcmp(code, finding_word(c)))
-			return finding_meaning(c);
-	return "";
-}
-
 /* What there is to say of f; place: scratch. */
 static void
 details_of(const struct db_finding *f, struct tb_buf *place, struct detail out[DETAILS])
@@ -117,25 +108,15 @@ details_of(const struct db_finding *f, struct tb_buf *place, struct detail out[D
 	tb_buf_str(place, f->tensor);
 	if (f->has_offset)
 		tb_buf_printf(place, "%sbyte %" PRIu64, *f->tensor ? ", " : "", f->offset);
-	out[0] = (struct detail){ "means", meaning(f->code) };
+	out[0] = (struct detail){ "means", "" };
+	for (enum finding_code c = 0; c < FINDING_COUNT; c++)
+		if (!strcmp(f->code, finding_word(c)))
+			out[0].text = finding_meaning(c);
 	out[1] = (struct detail){ "finding", f->message };
 	out[2] = (struct detail){ "blob", f->blob };
 	out[3] = (struct detail){ *f->tensor ? "tensor" : "offset", tb_buf_cstr(place) };
 	out[4] = (struct detail){ "expected", f->expected };
 	out[5] = (struct detail){ "actual", f->actual };
-}
-
-static void
-draw_detail(struct area *a, const struct detail *d)
-{
-	struct area lines = area_top(a, wrap_rows(d->text, a->w - LABEL_COLS - 1));
-
-	if (!lines.h)
-		return;
-	put_clip(lines.y, lines.x + 1, LABEL_COLS - 1, d->label, ROLE_HEAD);
-	lines.x += LABEL_COLS;
-	lines.w -= LABEL_COLS + 1;
-	(void)put_wrap(lines, d->text, ROLE_TEXT);
 }
 
 /* Rows that the details take below the list, which has all it needs or half of the screen. */
@@ -169,8 +150,17 @@ draw_details(struct view *v, struct area a)
 		details_of(f, &place, details);
 	put_blank(a);
 	(void)area_top(&a, 1);
-	for (size_t i = 0; f && i < DETAILS; i++)
-		draw_detail(&a, &details[i]);
+	for (size_t i = 0; f && i < DETAILS; i++) {
+		const char *text = details[i].text;
+		struct area lines = area_top(&a, wrap_rows(text, a.w - LABEL_COLS - 1));
+
+		if (!lines.h)
+			continue;
+		put_clip(lines.y, lines.x + 1, LABEL_COLS - 1, details[i].label, ROLE_HEAD);
+		lines.x += LABEL_COLS;
+		lines.w -= LABEL_COLS + 1;
+		(void)put_wrap(lines, text, ROLE_TEXT);
+	}
 	tb_buf_free(&place);
 }
 

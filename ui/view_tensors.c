@@ -247,24 +247,12 @@ tensors_table(const struct view *v)
 
 /* Reading. */
 
-static uint64_t
-largest_tensor(struct view *v)
-{
-	struct tensors *s = v->state;
-	struct db_query q = { .sort = "size", .limit = 1 };
-	struct db_tensors one = { 0 };
-	uint64_t bytes = 0;
-
-	if (db_tensors(view_db(v), s->id, &q, &one, NULL) == TB_OK && one.n)
-		bytes = one.rows[0].bytes;
-	tb_arena_free(&one.mem);
-	return bytes;
-}
-
 static enum tb_status
 read_tree(struct view *v, struct tb_err *err)
 {
 	struct tensors *s = v->state;
+	const struct db_query largest = { .sort = "size", .limit = 1 };
+	struct db_tensors one = { 0 };
 
 	tree_free(&s->tree);
 	stats_free(&s->stats);
@@ -272,12 +260,14 @@ read_tree(struct view *v, struct tb_err *err)
 	rows_start(&s->natural, v, &tensors_rows, &(struct db_query){ 0 });
 	if (tree_init(&s->tree, view_db(v), s->id, err))
 		return err->code;
-	s->count = s->bytes = 0;
+	s->count = s->bytes = s->largest = 0;
 	for (size_t i = 0; i < s->tree.top.children.n; i++) {
 		s->bytes += s->tree.top.child[i].b.bytes;
 		s->count += s->tree.top.child[i].b.count;
 	}
-	s->largest = largest_tensor(v);
+	if (db_tensors(view_db(v), s->id, &largest, &one, NULL) == TB_OK && one.n)
+		s->largest = one.rows[0].bytes;
+	tb_arena_free(&one.mem);
 	stats_start(&s->stats, view_db(v), s->id);
 	return TB_OK;
 }
