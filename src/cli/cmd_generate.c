@@ -36,16 +36,6 @@ generate_run(void *arg, struct tb_job *job, struct tb_err *err)
 	return status;
 }
 
-static cJSON *
-id_list(const struct token_ids *ids)
-{
-	cJSON *list = json_array();
-
-	for (size_t i = 0; i < ids->n; i++)
-		json_push_u64(list, ids->v[i]);
-	return list;
-}
-
 static enum cli_exit
 generate_with(struct cli *cli, struct run_model *r, struct generating *g)
 {
@@ -63,8 +53,8 @@ generate_with(struct cli *cli, struct run_model *r, struct generating *g)
 		status = cli_fail(&err);
 	} else if (cli->json) {
 		o = json_object();
-		json_set(o, "prompt_ids", id_list(&g->ids));
-		json_set(o, "ids", id_list(&g->result.ids));
+		json_set(o, "prompt_ids", run_json_ids(&g->ids));
+		json_set(o, "ids", run_json_ids(&g->result.ids));
 		json_set_str(o, "text", g->result.text);
 		run_json_figures(o, &g->result);
 		status = cli_print_json(o);

@@ -42,10 +42,8 @@ run_perplexity(void *arg, struct tb_job *job, struct tb_err *err)
 static enum cli_exit
 print_logits_json(const struct scoring *s)
 {
-	cJSON *o = json_object(), *ids = json_array(), *top = json_array();
+	cJSON *o = json_object(), *top = json_array();
 
-	for (size_t i = 0; i < s->logits.prompt.n; i++)
-		json_push_u64(ids, s->logits.prompt.v[i]);
 	for (size_t i = 0; i < s->logits.n; i++) {
 		const struct score_top *t = &s->logits.top[i];
 		cJSON *row = json_object();
@@ -56,7 +54,7 @@ print_logits_json(const struct scoring *s)
 		json_set_f64(row, "logprob", t->logprob);
 		json_push(top, row);
 	}
-	json_set(o, "prompt_ids", ids);
+	json_set(o, "prompt_ids", run_json_ids(&s->logits.prompt));
 	json_set(o, "top", top);
 	return cli_print_json(o);
 }

@@ -37,6 +37,18 @@ parse_range(const char *s, size_t len, uint64_t max, uint64_t *from, uint64_t *c
 	return *from <= to && to <= max;
 }
 
+/* "A:B", or whatever is between. */
+static bool
+parse_pair(const char *s, char between, uint64_t *a, uint64_t *b)
+{
+	const char *at = strchr(s, between);
+	char *first = tb_strndup(s, at ? (size_t)(at - s) : 0);
+	bool good = first && at && tb_parse_u64(first, a) && tb_parse_u64(at + 1, b);
+
+	free(first);
+	return good;
+}
+
 static enum tb_status
 parse_window(struct tensor_task *k, struct tb_err *err)
 {
@@ -87,14 +99,10 @@ find_part(struct tensor_task *k, const struct tensor_part **out, struct tb_err *
 static enum tb_status
 read_hex(struct tensor_task *k, struct tb_err *err)
 {
-	const char *colon = strchr(k->hex, ':');
-	char *off = tb_strndup(k->hex, colon ? (size_t)(colon - k->hex) : 0);
-	bool good = off && colon && tb_parse_u64(off, &k->off) && tb_parse_u64(colon + 1, &k->len);
 	const struct tensor_part *part;
 	enum tb_status status;
 
-	free(off);
-	if (!good || k->len > TENSOR_HEX_MAX)
+	if (!parse_pair(k->hex, ':', &k->off, &k->len) || k->len > TENSOR_HEX_MAX)
 		return tb_fail(err, TB_EUSAGE, "--hex %s: not OFF:LEN with at most %u bytes",
 			       k->hex, TENSOR_HEX_MAX);
 	status = find_part(k, &part, err);
@@ -104,22 +112,6 @@ read_hex(struct tensor_task *k, struct tb_err *err)
 	if (!k->bytes)
 		return tb_nomem(err);
 	return values_bytes(k->m, part, k->off, (size_t)k->len, k->bytes, err);
-}
-
-/* "16x64" */
-static bool
-parse_cells(const char *s, struct heat_request *req)
-{
-	const char *x = strchr(s, 'x');
-	char *rows = tb_strndup(s, x ? (size_t)(x - s) : 0);
-	uint64_t r = 0, c = 0;
-	bool good = rows && x && tb_parse_u64(rows, &r) && tb_parse_u64(x + 1, &c) &&
-		    r <= HEAT_SIDE_MAX && c <= HEAT_SIDE_MAX && r && c;
-
-	free(rows);
-	req->rows = (unsigned)r;
-	req->cols = (unsigned)c;
-	return good;
 }
 
 /* ---- the command ---- */
@@ -143,25 +135,15 @@ run_heat(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct tensor_task *k = arg;
 	struct heat_request req = { .model = k->m, .tensor = k->t };
+	uint64_t rows, cols;
 
-	if (!parse_cells(k->cells, &req))
+	if (!parse_pair(k->cells, 'x', &rows, &cols) || !rows || !cols || rows > HEAT_SIDE_MAX ||
+	    cols > HEAT_SIDE_MAX)
 		return tb_fail(err, TB_EUSAGE, "--cells %s: not ROWSxCOLUMNS, each 1 to %u",
 			       k->cells, HEAT_SIDE_MAX);
+	req.rows = (unsigned)rows;
+	req.cols = (unsigned)cols;
 	return op_heat(&k->ctx, &req, job, &k->map, err);
-}
-
-static enum tb_status
-tensor_digest(const struct cli *cli, struct tensor_task *k, struct tb_err *err)
-{
-	enum tb_status status;
-
-	k->sum.t = k->t;
-	status = cli_digests(cli, &k->ctx, k->m, &k->sum, 1, err);
-	if (!status && k->sum.err.code) {
-		*err = k->sum.err;
-		status = err->code;
-	}
-	return status;
 }
 
 static enum tb_status
@@ -200,7 +182,11 @@ tensor_read(struct cli *cli, const char *name, struct tensor_task *k, struct tb_
 		status = cli_run(cli, "tensor", run_inspect, k, err);
 	if (!status && k->heat)
 		status = cli_run(cli, "map", run_heat, k, err);
-	return status || !k->digest ? status : tensor_digest(cli, k, err);
+	if (status || !k->digest)
+		return status;
+	k->sum.t = k->t;
+	status = cli_digests(cli, &k->ctx, k->m, &k->sum, 1, err);
+	return !status && k->sum.err.code ? tb_pass(err, &k->sum.err) : status;
 }
 
 COMMAND(cli_tensor, "tensor", "REF NAME",

@@ -105,6 +105,16 @@ run_text(const struct cli *cli)
 	return cli->json ? run_no_text : run_show_text;
 }
 
+cJSON *
+run_json_ids(const struct token_ids *ids)
+{
+	cJSON *list = json_array();
+
+	for (size_t i = 0; i < ids->n; i++)
+		json_push_u64(list, ids->v[i]);
+	return list;
+}
+
 void
 run_json_figures(struct cJSON *o, const struct gen_result *r)
 {

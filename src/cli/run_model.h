@@ -53,6 +53,7 @@ enum tb_status run_sampling_apply(const struct run_sampling *s, struct sampler_o
 /* What takes the text: cleaned, on standard output, at once; with --json nothing, the
  * object at the end has it all. */
 gen_text_fn *run_text(const struct cli *cli);
+struct cJSON *run_json_ids(const struct token_ids *ids);
 /* As --json has them, into an object. */
 void run_json_figures(struct cJSON *o, const struct gen_result *r);
 /* One line on standard error. */
