@@ -88,7 +88,7 @@ check_items(const struct gguf_cursor *c, const char *key, uint64_t n, const char
 }
 
 static enum tb_status
-read_type(struct gguf_cursor *c, const char *key, enum gguf_value *out, struct tb_err *err)
+gguf_read_type(struct gguf_cursor *c, const char *key, enum gguf_value *out, struct tb_err *err)
 {
 	uint64_t at = c->at, n;
 	enum tb_status status = gguf_number(c, 4, &n, key, err);
@@ -119,7 +119,7 @@ skip_strings(struct gguf_cursor *c, const struct gguf_kv *kv, struct tb_err *err
 static enum tb_status
 read_array(struct gguf_cursor *c, struct gguf_kv *kv, struct tb_err *err)
 {
-	enum tb_status status = read_type(c, kv->key, &kv->elem, err);
+	enum tb_status status = gguf_read_type(c, kv->key, &kv->elem, err);
 
 	if (!status && kv->elem == GGUF_ARRAY)
 		status = BAD(c, "key", kv->key, "an array of arrays at offset %ju",
@@ -144,7 +144,7 @@ read_kv(struct gguf *g, struct gguf_cursor *c, struct gguf_kv *kv, struct tb_err
 
 	status = read_name(g, c, GGUF_KEY_MAX + 1, "key", g->nkv - 1, &kv->key, err);
 	if (!status)
-		status = read_type(c, kv->key, &kv->type, err);
+		status = gguf_read_type(c, kv->key, &kv->type, err);
 	if (status)
 		return status;
 	if (kv->type == GGUF_ARRAY)
@@ -260,8 +260,8 @@ check_type(const struct gguf_cursor *c, const struct gguf_tensor *t, uint64_t ty
 
 /* Where the data of the tensor must be: behind that of the one before, padded. */
 static enum tb_status
-place(const struct gguf *g, struct gguf_cursor *c, struct gguf_tensor *t, uint64_t *end,
-      struct tb_err *err)
+gguf_place(const struct gguf *g, struct gguf_cursor *c, struct gguf_tensor *t, uint64_t *end,
+	   struct tb_err *err)
 {
 	const struct ggml_info *info = ggml_info(t->type);
 	uint64_t at = c->at, off, blocks = 1, padded;
@@ -284,8 +284,8 @@ place(const struct gguf *g, struct gguf_cursor *c, struct gguf_tensor *t, uint64
 }
 
 static enum tb_status
-read_tensor(struct gguf *g, struct gguf_cursor *c, struct gguf_tensor *t, uint64_t *end,
-	    struct tb_err *err)
+gguf_read_tensor(struct gguf *g, struct gguf_cursor *c, struct gguf_tensor *t, uint64_t *end,
+		 struct tb_err *err)
 {
 	uint64_t type = 0;
 	enum tb_status status;
@@ -298,7 +298,7 @@ read_tensor(struct gguf *g, struct gguf_cursor *c, struct gguf_tensor *t, uint64
 	if (!status)
 		status = check_type(c, t, type, err);
 	t->type = (enum ggml_type)type;
-	return status ? status : place(g, c, t, end, err);
+	return status ? status : gguf_place(g, c, t, end, err);
 }
 
 /* Offsets count from the data region, which begins where the list of tensors ends. */
@@ -338,7 +338,7 @@ read_tensors(struct gguf *g, struct gguf_cursor *c, uint64_t n, struct tb_err *e
 		if (!tb_grow(&g->tensors, &cap, g->ntensors + 1, sizeof(*g->tensors)))
 			return tb_nomem(err);
 		g->ntensors++;
-		status = read_tensor(g, c, &g->tensors[i], &end, err);
+		status = gguf_read_tensor(g, c, &g->tensors[i], &end, err);
 	}
 	if (!status)
 		status = check_data(g, c, err);
@@ -375,7 +375,7 @@ read_count(struct gguf_cursor *c, uint64_t least, const char *what, uint64_t *ou
 }
 
 static enum tb_status
-read_all(struct gguf *g, struct gguf_cursor *c, struct tb_err *err)
+gguf_read_all(struct gguf *g, struct gguf_cursor *c, struct tb_err *err)
 {
 	char magic[4];
 	uint64_t version = 0, tensors, keys;
@@ -416,7 +416,7 @@ gguf_read(struct gguf *g, const struct tb_file *f, struct tb_err *err)
 
 	*g = (struct gguf){ 0 };
 	if (!status)
-		status = read_all(g, &c, err);
+		status = gguf_read_all(g, &c, err);
 	gguf_cursor_free(&c);
 	return status;
 }
@@ -429,7 +429,7 @@ gguf_parse(struct gguf *g, const void *p, size_t n, uint64_t size, const char *w
 
 	*g = (struct gguf){ 0 };
 	gguf_cursor_memory(&c, p, n, size, what);
-	return read_all(g, &c, err);
+	return gguf_read_all(g, &c, err);
 }
 
 void

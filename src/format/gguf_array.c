@@ -47,7 +47,7 @@ gguf_array_open(struct gguf_array **out, const struct gguf_kv *kv, const struct 
 }
 
 static enum tb_status
-read_string(struct gguf_array *a, struct gguf_item *out)
+array_read_string(struct gguf_array *a, struct gguf_item *out)
 {
 	uint64_t at = a->cursor.at, n;
 	enum tb_status status = gguf_number(&a->cursor, 8, &n, a->kv->key, a->err);
@@ -74,7 +74,7 @@ gguf_array_next(struct gguf_array *a, struct gguf_item *out)
 		return false;
 	a->next++;
 	if (a->kv->elem == GGUF_STRING)
-		a->status = read_string(a, out);
+		a->status = array_read_string(a, out);
 	else	/* all elements of numbers have one width */
 		a->status = gguf_number(&a->cursor, (unsigned)(a->kv->len / a->kv->count),
 					&out->bits, a->kv->key, a->err);

@@ -34,7 +34,7 @@ gguf_cursor_free(struct gguf_cursor *c)
 }
 
 static enum tb_status
-check(const struct gguf_cursor *c, uint64_t n, const char *what, struct tb_err *err)
+cursor_check(const struct gguf_cursor *c, uint64_t n, const char *what, struct tb_err *err)
 {
 	if (n <= c->size - c->at)
 		return TB_OK;
@@ -65,7 +65,7 @@ refill(struct gguf_cursor *c, struct tb_err *err)
 enum tb_status
 gguf_bytes(struct gguf_cursor *c, void *out, size_t n, const char *what, struct tb_err *err)
 {
-	enum tb_status status = check(c, n, what, err);
+	enum tb_status status = cursor_check(c, n, what, err);
 	uint8_t *to = out;
 
 	while (!status && n) {
@@ -88,7 +88,7 @@ gguf_bytes(struct gguf_cursor *c, void *out, size_t n, const char *what, struct 
 enum tb_status
 gguf_skip(struct gguf_cursor *c, uint64_t n, const char *what, struct tb_err *err)
 {
-	enum tb_status status = check(c, n, what, err);
+	enum tb_status status = cursor_check(c, n, what, err);
 
 	if (!status)
 		c->at += n;

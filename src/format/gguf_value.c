@@ -30,7 +30,7 @@ gguf_find(const struct gguf *g, const char *key)
 
 /* Two's complement of so many bits. */
 static int64_t
-widen(uint64_t bits, unsigned n)
+gguf_value_widen(uint64_t bits, unsigned n)
 {
 	uint64_t sign = 1ull << (n - 1);
 
@@ -52,16 +52,16 @@ gguf_number_f64(enum gguf_value type, uint64_t bits, double *out)
 		memcpy(out, &bits, sizeof(*out));
 		return true;
 	case GGUF_I8:
-		*out = (double)widen(bits, 8);
+		*out = (double)gguf_value_widen(bits, 8);
 		return true;
 	case GGUF_I16:
-		*out = (double)widen(bits, 16);
+		*out = (double)gguf_value_widen(bits, 16);
 		return true;
 	case GGUF_I32:
-		*out = (double)widen(bits, 32);
+		*out = (double)gguf_value_widen(bits, 32);
 		return true;
 	case GGUF_I64:
-		*out = (double)widen(bits, 64);
+		*out = (double)gguf_value_widen(bits, 64);
 		return true;
 	case GGUF_STRING:
 	case GGUF_ARRAY:

@@ -25,14 +25,14 @@ struct scan {
 };
 
 static bool
-wrong(struct scan *s, const char *why)
+scan_wrong(struct scan *s, const char *why)
 {
 	s->why = why;
 	return false;
 }
 
 static bool
-is_digit(const struct scan *s)
+scan_is_digit(const struct scan *s)
 {
 	return s->p < s->end && *s->p >= '0' && *s->p <= '9';
 }
@@ -44,13 +44,13 @@ hex4(struct scan *s, unsigned *out)
 
 	*out = 0;
 	if (s->end - s->p < 4)
-		return wrong(s, "cut in an escape");
+		return scan_wrong(s, "cut in an escape");
 	for (int i = 0; i < 4; i++) {
 		char c = s->p[i] >= 'A' && s->p[i] <= 'F' ? (char)(s->p[i] + 32) : s->p[i];
 		const char *d = c ? strchr(digits, c) : NULL;
 
 		if (!d)
-			return wrong(s, "bad \\u escape");
+			return scan_wrong(s, "bad \\u escape");
 		*out = *out << 4 | (unsigned)(d - digits);
 	}
 	s->p += 4;
@@ -65,15 +65,15 @@ scan_unicode(struct scan *s)
 	if (!hex4(s, &hi))
 		return false;
 	if (hi == 0)
-		return wrong(s, "NUL character in a string");
+		return scan_wrong(s, "NUL character in a string");
 	if (hi < 0xd800 || hi > 0xdfff)
 		return true;
 	if (hi > 0xdbff || s->end - s->p < 6 || s->p[0] != '\\' || s->p[1] != 'u')
-		return wrong(s, "half a surrogate pair");
+		return scan_wrong(s, "half a surrogate pair");
 	s->p += 2;
 	if (!hex4(s, &lo))
 		return false;
-	return (lo >= 0xdc00 && lo <= 0xdfff) || wrong(s, "half a surrogate pair");
+	return (lo >= 0xdc00 && lo <= 0xdfff) || scan_wrong(s, "half a surrogate pair");
 }
 
 static bool
@@ -85,16 +85,16 @@ scan_string(struct scan *s)
 		if (c == '"')
 			return true;
 		if (c < 0x20)
-			return wrong(s, "control character in a string");
+			return scan_wrong(s, "control character in a string");
 		if (c != '\\')
 			continue;
 		if (s->p == s->end)
 			break;
 		c = (unsigned char)*s->p++;
 		if (c == 'u' ? !scan_unicode(s) : !c || !strchr("\"\\/bfnrt", c))
-			return s->why ? false : wrong(s, "unknown escape");
+			return s->why ? false : scan_wrong(s, "unknown escape");
 	}
-	return wrong(s, "string without an end");
+	return scan_wrong(s, "string without an end");
 }
 
 /* An integer that a double can hold may yet be the rounding of another one, so
@@ -119,9 +119,9 @@ exact(const char *p, size_t n)
 static bool
 scan_digits(struct scan *s)
 {
-	if (!is_digit(s))
-		return wrong(s, "bad number");
-	while (is_digit(s))
+	if (!scan_is_digit(s))
+		return scan_wrong(s, "bad number");
+	while (scan_is_digit(s))
 		s->p++;
 	return true;
 }
@@ -148,11 +148,11 @@ scan_number(struct scan *s)
 			return false;
 	}
 	if ((size_t)(s->p - start) > NUMBER_MAX)
-		return wrong(s, "number of too many digits");
+		return scan_wrong(s, "number of too many digits");
 	if (!exact(start, (size_t)(s->p - start))) {
 		s->nomem = !tb_grow(&l->odd, &l->cap, l->n + 1, sizeof(*l->odd));
 		if (s->nomem)
-			return wrong(s, "out of memory");
+			return scan_wrong(s, "out of memory");
 		l->odd[l->n++] = s->count;
 	}
 	s->count++;
@@ -165,7 +165,7 @@ scan_word(struct scan *s, const char *word)
 	size_t n = strlen(word);
 
 	if ((size_t)(s->end - s->p) < n || memcmp(s->p, word, n) != 0)
-		return wrong(s, "not a value");
+		return scan_wrong(s, "not a value");
 	s->p += n;
 	return true;
 }
@@ -178,7 +178,7 @@ scan_value(struct scan *s, enum state *state)
 	case '{':
 	case '[':
 		if (s->depth == JSON_DEPTH_MAX)
-			return wrong(s, "nested too deeply");
+			return scan_wrong(s, "nested too deeply");
 		s->open[s->depth++] = *s->p;
 		*state = *s->p++ == '{' ? KEY_OR_CLOSE : VALUE_OR_CLOSE;
 		return true;
@@ -191,7 +191,7 @@ scan_value(struct scan *s, enum state *state)
 	case 'n':
 		return scan_word(s, "null");
 	default:
-		return *s->p == '-' || is_digit(s) ? scan_number(s) : wrong(s, "not a value");
+		return *s->p == '-' || scan_is_digit(s) ? scan_number(s) : scan_wrong(s, "not a value");
 	}
 }
 
@@ -206,12 +206,12 @@ static bool
 scan_key(struct scan *s, enum state *state)
 {
 	if (*s->p != '"')
-		return wrong(s, "a key was expected");
+		return scan_wrong(s, "a key was expected");
 	if (!scan_string(s))
 		return false;
 	skip_blanks(s);
 	if (s->p == s->end || *s->p != ':')
-		return wrong(s, "':' was expected");
+		return scan_wrong(s, "':' was expected");
 	s->p++;
 	*state = VALUE;
 	return true;
@@ -235,9 +235,9 @@ scan_token(struct scan *s, enum state *state)
 	if (*state != AFTER)
 		return scan_value(s, state);
 	if (!s->depth)
-		return wrong(s, "text after the end");
+		return scan_wrong(s, "text after the end");
 	if (*s->p != ',')
-		return wrong(s, object ? "',' or '}' was expected" : "',' or ']' was expected");
+		return scan_wrong(s, object ? "',' or '}' was expected" : "',' or ']' was expected");
 	s->p++;
 	*state = object ? KEY : VALUE;
 	return true;

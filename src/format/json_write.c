@@ -27,7 +27,7 @@ json_array(void)
 }
 
 static void
-add(cJSON *container, const char *key, cJSON *child)
+json_add(cJSON *container, const char *key, cJSON *child)
 {
 	bool ok = container && child &&
 		  (key ? cJSON_AddItemToObject(container, key, child)
@@ -139,7 +139,7 @@ json_set(cJSON *object, const char *key, cJSON *child)
 			key = "";
 		}
 	}
-	add(object, key, child);
+	json_add(object, key, child);
 	free(safe);
 }
 
@@ -185,25 +185,25 @@ json_set_bool(cJSON *object, const char *key, bool b)
 void
 json_push(cJSON *array, cJSON *child)
 {
-	add(array, NULL, child);
+	json_add(array, NULL, child);
 }
 
 void
 json_push_str(cJSON *array, const char *s)
 {
-	add(array, NULL, string(s));
+	json_add(array, NULL, string(s));
 }
 
 void
 json_push_u64(cJSON *array, uint64_t n)
 {
-	add(array, NULL, raw_u64(n));
+	json_add(array, NULL, raw_u64(n));
 }
 
 void
 json_push_f64(cJSON *array, double x)
 {
-	add(array, NULL, raw_f64(x));
+	json_add(array, NULL, raw_f64(x));
 }
 
 struct printer {
@@ -224,7 +224,7 @@ acts(uint32_t cp)
 /* go: as Go's encoder writes it, which is safe inside HTML, too, and has bytes that are no
  * UTF-8 as \ufffd. */
 static void
-quote(struct tb_buf *out, const char *s, bool go)
+json_quote(struct tb_buf *out, const char *s, bool go)
 {
 	static const char escape[] = "\b\t\n\f\r\"\\", letter[] = "btnfr\"\\";
 	size_t left = strlen(s), n;
@@ -253,7 +253,7 @@ quote(struct tb_buf *out, const char *s, bool go)
 void
 json_quote_go(struct tb_buf *out, const char *s)
 {
-	quote(out, s, true);
+	json_quote(out, s, true);
 }
 
 static void
@@ -297,7 +297,7 @@ print_container(struct printer *p, const cJSON *v)
 			tb_buf_chr(&p->out, ',');
 		break_line(p);
 		if (object) {
-			quote(&p->out, child->string, false);
+			json_quote(&p->out, child->string, false);
 			tb_buf_str(&p->out, p->pretty ? ": " : ":");
 		}
 		print_value(p, child);
@@ -314,7 +314,7 @@ print_value(struct printer *p, const cJSON *v)
 	if (cJSON_IsObject(v) || cJSON_IsArray(v))
 		print_container(p, v);
 	else if (cJSON_IsString(v))
-		quote(&p->out, v->valuestring, false);
+		json_quote(&p->out, v->valuestring, false);
 	else if (cJSON_IsRaw(v))
 		tb_buf_str(&p->out, v->valuestring);
 	else if (cJSON_IsNumber(v))

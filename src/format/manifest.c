@@ -77,7 +77,7 @@ optional(const cJSON *layer, const char *key, char **out, const char *what, stru
 }
 
 static enum tb_status
-read_layer(struct manifest_layer *l, const cJSON *v, const char *what, struct tb_err *err)
+manifest_read_layer(struct manifest_layer *l, const cJSON *v, const char *what, struct tb_err *err)
 {
 	/* Images of others have no "name": the file that a layer was made of is annotated. */
 	static const char *const names[] = { "org.opencontainers.image.title",
@@ -117,7 +117,7 @@ layer_free(struct manifest_layer *l)
 }
 
 static enum tb_status
-read_layers(struct manifest *m, const cJSON *layers, const char *what, struct tb_err *err)
+manifest_read_layers(struct manifest *m, const cJSON *layers, const char *what, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	char where[300];
@@ -128,13 +128,13 @@ read_layers(struct manifest *m, const cJSON *layers, const char *what, struct tb
 		return tb_nomem(err);
 	for (const cJSON *v = json_first(layers); v && !status; v = json_next(v)) {
 		snprintf(where, sizeof(where), "%.200s: layer %zu", what, m->nlayers);
-		status = read_layer(&m->layers[m->nlayers++], v, where, err);
+		status = manifest_read_layer(&m->layers[m->nlayers++], v, where, err);
 	}
 	return status;
 }
 
 static enum tb_status
-read_document(struct manifest *m, const cJSON *doc, const char *what, struct tb_err *err)
+manifest_read_document(struct manifest *m, const cJSON *doc, const char *what, struct tb_err *err)
 {
 	const cJSON *config = json_get(doc, "config");
 	/* Ollama writes an absent one as a layer whose members are all empty. */
@@ -152,9 +152,9 @@ read_document(struct manifest *m, const cJSON *doc, const char *what, struct tb_
 	status = optional(doc, "mediaType", &m->media_type, what, err);
 	if (!status && !none) {
 		snprintf(where, sizeof(where), "%.200s: config", what);
-		status = read_layer(&m->config, config, where, err);
+		status = manifest_read_layer(&m->config, config, where, err);
 	}
-	return status ? status : read_layers(m, json_get(doc, "layers"), what, err);
+	return status ? status : manifest_read_layers(m, json_get(doc, "layers"), what, err);
 }
 
 enum tb_status
@@ -176,7 +176,7 @@ manifest_parse(struct manifest *m, const char *text, size_t len, const char *wha
 		return tb_nomem(err);
 	status = json_parse(&doc, text, len, what, err);
 	if (!status)
-		status = read_document(m, doc, what, err);
+		status = manifest_read_document(m, doc, what, err);
 	json_free(doc);
 	if (status)
 		manifest_free(m);

@@ -46,7 +46,7 @@ read_member(struct plain *in, struct manifest_layer *l, unsigned *seen)
 }
 
 static bool
-read_layer(struct plain *in, struct manifest_layer *l)
+plain_read_layer(struct plain *in, struct manifest_layer *l)
 {
 	unsigned seen = 0;
 
@@ -60,7 +60,7 @@ read_layer(struct plain *in, struct manifest_layer *l)
 }
 
 static bool
-read_layers(struct plain *in, struct manifest *m)
+plain_read_layers(struct plain *in, struct manifest *m)
 {
 	/* room for all at once: a layer takes some 200 bytes of text */
 	if (!plain_char(in, '['))
@@ -74,7 +74,7 @@ read_layers(struct plain *in, struct manifest *m)
 			in->nomem = true;
 			return false;
 		}
-		if (!read_layer(in, &m->layers[m->nlayers++]))
+		if (!plain_read_layer(in, &m->layers[m->nlayers++]))
 			return false;
 	} while (plain_char(in, ','));
 	return plain_char(in, ']');
@@ -91,9 +91,9 @@ read_value(struct plain *in, struct manifest *m, const struct plain_str *key, bo
 		return plain_u64(in, &number) && number == 2;
 	}
 	if (plain_is(key, "config"))
-		return !m->config.media_type && read_layer(in, &m->config);
+		return !m->config.media_type && plain_read_layer(in, &m->config);
 	if (plain_is(key, "layers"))
-		return !m->layers && read_layers(in, m);
+		return !m->layers && plain_read_layers(in, m);
 	if (!plain_is(key, "mediaType") || m->media_type || !plain_string(in, &type))
 		return false;
 	m->media_type = tb_strndup(type.s, type.n);
@@ -102,7 +102,7 @@ read_value(struct plain *in, struct manifest *m, const struct plain_str *key, bo
 }
 
 static bool
-read_document(struct plain *in, struct manifest *m)
+plain_read_document(struct plain *in, struct manifest *m)
 {
 	struct plain_str key;
 	bool version = false;
@@ -122,7 +122,7 @@ manifest_plain(struct manifest *m, const char *text, size_t len, bool *nomem)
 {
 	char *copy = tb_strndup(text, len);	/* ends with a NUL */
 	struct plain in = { copy, !copy };
-	bool ok = copy && read_document(&in, m) && (size_t)(in.p - copy) == len;
+	bool ok = copy && plain_read_document(&in, m) && (size_t)(in.p - copy) == len;
 
 	*nomem = in.nomem;
 	free(copy);

@@ -28,7 +28,7 @@ struct reader {
 	tb_fail(err, TB_EFORMAT, "%.200s: tensor %.120s: " fmt, (r)->what, (t)->name, __VA_ARGS__)
 
 static enum tb_status
-read_shape(const struct reader *r, struct st_tensor *t, const cJSON *shape, struct tb_err *err)
+st_read_shape(const struct reader *r, struct st_tensor *t, const cJSON *shape, struct tb_err *err)
 {
 	uint64_t elems = 1, bytes;
 
@@ -56,7 +56,7 @@ read_shape(const struct reader *r, struct st_tensor *t, const cJSON *shape, stru
 
 /* Keys besides the three are ignored, as the reference reader does. */
 static enum tb_status
-read_tensor(const struct reader *r, struct st_tensor *t, const cJSON *entry, struct tb_err *err)
+st_read_tensor(const struct reader *r, struct st_tensor *t, const cJSON *entry, struct tb_err *err)
 {
 	const cJSON *offsets = json_get(entry, "data_offsets");
 	const char *dtype = json_str(json_get(entry, "dtype"));
@@ -82,11 +82,11 @@ read_tensor(const struct reader *r, struct st_tensor *t, const cJSON *entry, str
 			   (uintmax_t)(r->h->data_off + r->data_len));
 	t->off = r->h->data_off + begin;
 	t->len = end - begin;
-	return read_shape(r, t, json_get(entry, "shape"), err);
+	return st_read_shape(r, t, json_get(entry, "shape"), err);
 }
 
 static enum tb_status
-read_meta(const struct reader *r, const cJSON *meta, struct tb_err *err)
+st_read_meta(const struct reader *r, const cJSON *meta, struct tb_err *err)
 {
 	struct st_header *h = r->h;
 
@@ -118,9 +118,9 @@ read_entries(const struct reader *r, const cJSON *doc, struct tb_err *err)
 		return tb_nomem(err);
 	for (const cJSON *v = json_first(doc); v && !status; v = json_next(v)) {
 		if (strcmp(json_key(v), METADATA) == 0)
-			status = read_meta(r, v, err);
+			status = st_read_meta(r, v, err);
 		else
-			status = read_tensor(r, &h->tensors[h->ntensors++], v, err);
+			status = st_read_tensor(r, &h->tensors[h->ntensors++], v, err);
 	}
 	return status;
 }

@@ -18,7 +18,7 @@ struct entry {
 };
 
 static int
-entry_cmp(const void *a, const void *b)
+st_write_entry_cmp(const void *a, const void *b)
 {
 	return strcmp(((const struct entry *)a)->key, ((const struct entry *)b)->key);
 }
@@ -27,7 +27,7 @@ static enum tb_status
 sort_entries(struct entry *e, size_t n, struct tb_err *err)
 {
 	if (n > 1)
-		qsort(e, n, sizeof(*e), entry_cmp);
+		qsort(e, n, sizeof(*e), st_write_entry_cmp);
 	for (size_t i = 1; i < n; i++)
 		if (strcmp(e[i - 1].key, e[i].key) == 0)
 			return tb_fail(err, TB_EFORMAT, "%.200s: is there twice", e[i].key);
@@ -58,7 +58,7 @@ put_meta(struct tb_buf *out, const struct st_meta *meta, size_t n, struct tb_err
 
 /* Sets len and, for now, off as the header counts it: from the data's start. */
 static enum tb_status
-place(struct st_tensor *tensors, size_t n, struct tb_err *err)
+st_write_place(struct st_tensor *tensors, size_t n, struct tb_err *err)
 {
 	uint64_t at = 0, elems;
 
@@ -82,8 +82,8 @@ place(struct st_tensor *tensors, size_t n, struct tb_err *err)
 }
 
 static enum tb_status
-put_header(struct tb_buf *json, const struct st_tensor *tensors, size_t n,
-	   const struct st_meta *meta, size_t nmeta, struct tb_err *err)
+st_write_put_header(struct tb_buf *json, const struct st_tensor *tensors, size_t n,
+		    const struct st_meta *meta, size_t nmeta, struct tb_err *err)
 {
 	struct entry *e = tb_calloc(n + 1, sizeof(*e));
 	enum tb_status status;
@@ -126,11 +126,11 @@ st_layout(struct st_tensor *tensors, size_t n, const struct st_meta *meta, size_
 	  struct tb_buf *out, struct tb_err *err)
 {
 	struct tb_buf json = TB_BUF(ST_HEADER_MAX);
-	enum tb_status status = place(tensors, n, err);
+	enum tb_status status = st_write_place(tensors, n, err);
 	unsigned char le[8];
 
 	if (!status)
-		status = put_header(&json, tensors, n, meta, nmeta, err);
+		status = st_write_put_header(&json, tensors, n, meta, nmeta, err);
 	if (!status)
 		status = tb_buf_status(&json, "the safetensors header", err);
 	if (!status) {

@@ -22,7 +22,7 @@ struct reader {
 };
 
 static bool
-read_shape(struct reader *r, struct st_tensor *t)
+st_plain_read_shape(struct reader *r, struct st_tensor *t)
 {
 	if (!plain_char(&r->in, '['))
 		return false;
@@ -64,7 +64,7 @@ read_dtype(struct reader *r, struct st_tensor *t)
 
 /* The three keys in any order, each once. */
 static bool
-read_keys(struct reader *r, struct st_tensor *t)
+st_plain_read_keys(struct reader *r, struct st_tensor *t)
 {
 	unsigned seen = 0;
 	struct plain_str key;
@@ -79,7 +79,7 @@ read_keys(struct reader *r, struct st_tensor *t)
 		if (!bit || seen & bit)
 			return false;
 		seen |= bit;
-		if (!(bit == 1 ? read_dtype(r, t) : bit == 2 ? read_shape(r, t)
+		if (!(bit == 1 ? read_dtype(r, t) : bit == 2 ? st_plain_read_shape(r, t)
 					: read_offsets(r, t)))
 			return false;
 	} while (plain_char(&r->in, ','));
@@ -87,7 +87,7 @@ read_keys(struct reader *r, struct st_tensor *t)
 }
 
 static bool
-read_tensor(struct reader *r, const struct plain_str *name)
+st_plain_read_tensor(struct reader *r, const struct plain_str *name)
 {
 	struct st_header *h = r->h;
 	uint64_t elems = 1, bytes;
@@ -99,7 +99,7 @@ read_tensor(struct reader *r, const struct plain_str *name)
 	}
 	t = &h->tensors[h->ntensors++];
 	*t = (struct st_tensor){ .name = name->s };
-	if (!plain_char(&r->in, '{') || !read_keys(r, t) || !plain_char(&r->in, '}'))
+	if (!plain_char(&r->in, '{') || !st_plain_read_keys(r, t) || !plain_char(&r->in, '}'))
 		return false;
 	for (unsigned i = 0; i < t->ndim; i++)
 		if (__builtin_mul_overflow(elems, t->dim[i], &elems))
@@ -108,7 +108,7 @@ read_tensor(struct reader *r, const struct plain_str *name)
 }
 
 static bool
-read_meta(struct reader *r)
+st_plain_read_meta(struct reader *r)
 {
 	struct st_header *h = r->h;
 	struct plain_str key, value;
@@ -133,7 +133,7 @@ read_meta(struct reader *r)
 }
 
 static bool
-read_all(struct reader *r)
+st_plain_read_all(struct reader *r)
 {
 	struct plain_str key;
 
@@ -142,7 +142,7 @@ read_all(struct reader *r)
 	do {
 		if (!plain_string(&r->in, &key) || !plain_char(&r->in, ':'))
 			return false;
-		if (plain_is(&key, METADATA) ? !read_meta(r) : !read_tensor(r, &key))
+		if (plain_is(&key, METADATA) ? !st_plain_read_meta(r) : !st_plain_read_tensor(r, &key))
 			return false;
 	} while (plain_char(&r->in, ','));
 	return plain_char(&r->in, '}');
@@ -166,7 +166,7 @@ st_sort_offsets(struct st_header *h)
 
 /* No hole, no overlap, when they stand in the order of the file. */
 static bool
-covers(const struct st_header *h, uint64_t data_len)
+st_plain_covers(const struct st_header *h, uint64_t data_len)
 {
 	uint64_t at = h->data_off;
 
@@ -184,7 +184,7 @@ terminate(const char *s)
 }
 
 static int
-name_cmp(const void *a, const void *b)
+st_plain_name_cmp(const void *a, const void *b)
 {
 	return strcmp(((const struct st_tensor *)a)->name, ((const struct st_tensor *)b)->name);
 }
@@ -197,7 +197,7 @@ meta_cmp(const void *a, const void *b)
 
 /* Sorts; false when two are the same. */
 static bool
-sort_all(void *rows, size_t n, size_t size, int (*cmp)(const void *, const void *))
+st_plain_sort_all(void *rows, size_t n, size_t size, int (*cmp)(const void *, const void *))
 {
 	char *p = rows;
 	bool sorted = true;
@@ -216,8 +216,8 @@ sort_all(void *rows, size_t n, size_t size, int (*cmp)(const void *, const void 
 bool
 st_sort_names(struct st_header *h)
 {
-	return sort_all(h->tensors, h->ntensors, sizeof(*h->tensors), name_cmp) &&
-	       sort_all(h->meta, h->nmeta, sizeof(*h->meta), meta_cmp);
+	return st_plain_sort_all(h->tensors, h->ntensors, sizeof(*h->tensors), st_plain_name_cmp) &&
+	       st_plain_sort_all(h->meta, h->nmeta, sizeof(*h->meta), meta_cmp);
 }
 
 bool
@@ -232,15 +232,15 @@ st_plain(struct st_header *h, const char *json, size_t len, uint64_t data_len, b
 		return false;
 	memcpy(text, json, len);
 	text[len] = 0;
-	read = read_all(&r);
+	read = st_plain_read_all(&r);
 	*nomem = r.in.nomem;
 	if (!read || r.in.p != text + len)
 		return false;
-	if (!covers(h, data_len)) {
+	if (!st_plain_covers(h, data_len)) {
 		if (!h->ntensors)	/* nothing to sort, and bytes that belong to nobody */
 			return false;
 		st_sort_offsets(h);
-		if (!covers(h, data_len))
+		if (!st_plain_covers(h, data_len))
 			return false;
 	}
 	for (size_t i = 0; i < h->ntensors; i++)

@@ -84,7 +84,7 @@ path_hash(const char *path)
 }
 
 static struct header **
-place(struct generation *g, uint64_t hash, const char *path)
+headers_place(struct generation *g, uint64_t hash, const char *path)
 {
 	struct header **p = &g->bucket[hash / SHARDS % BUCKETS];
 
@@ -124,8 +124,8 @@ headers_find(struct model_cache *c, const char *path)
 	struct header *found, **p;
 
 	pthread_mutex_lock(&s->lock);
-	found = *place(&s->young, key, path);
-	if (!found && *(p = place(&s->old, key, path))) {
+	found = *headers_place(&s->young, key, path);
+	if (!found && *(p = headers_place(&s->old, key, path))) {
 		found = *p;
 		*p = found->next;
 		insert(s, key, found);

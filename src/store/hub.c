@@ -49,7 +49,7 @@ hub_digest(const char *path, char digest[TB_DIGEST_MAX])
 
 /* A link to nothing still says which blob it means, if it is one of the usual ones. */
 static char *
-broken(const char *repo, size_t n, const char *target)
+hub_broken(const char *repo, size_t n, const char *target)
 {
 	const char *rest = target;
 
@@ -90,7 +90,7 @@ hub_follow(const char *path, enum hub_link *kind, char **blob, struct tb_err *er
 	real = realpath(path, NULL);
 	if (!real && errno == ENOMEM)
 		return tb_nomem(err);
-	*blob = real ? inside(path, n, real) : broken(path, n, target);
+	*blob = real ? inside(path, n, real) : hub_broken(path, n, target);
 	*kind = *blob ? HUB_BLOB : HUB_OUTSIDE;
 	free(real);
 	return TB_OK;

@@ -117,7 +117,7 @@ share_cmp(const void *a, const void *b)
 
 /* What most of the bytes are stored as; vectors say nothing if there are matrices. */
 static size_t
-shares(const struct model *m, unsigned min_rank, struct share out[MAX_SHARES])
+model_shares(const struct model *m, unsigned min_rank, struct share out[MAX_SHARES])
 {
 	size_t n = 0, j;
 
@@ -164,12 +164,12 @@ summarize(struct build *b)
 	char first[SCHEME_NAME_MAX], second[SCHEME_NAME_MAX] = "";
 	struct share s[MAX_SHARES];
 	struct model *m = b->m;
-	size_t n = shares(m, 2, s);
+	size_t n = model_shares(m, 2, s);
 
 	for (size_t i = 0; i < m->ntensors; i++)
 		*(m->tensors[i].draft ? &m->draft_params : &m->params) += m->tensors[i].elems;
 	if (n == 0)
-		n = shares(m, 0, s);
+		n = model_shares(m, 0, s);
 	if (n == 0) {	/* no file could be read: as the manifest has it */
 		snprintf(m->scheme, sizeof(m->scheme), "%s", b->hint);
 		return;
@@ -202,7 +202,7 @@ model_file_format(const struct model *m, const struct model_file *f)
 }
 
 static enum tb_status
-build(struct build *b, const struct model_loc *loc, struct tb_err *err)
+model_build(struct build *b, const struct model_loc *loc, struct tb_err *err)
 {
 	enum tb_status status = model_loc_copy(&b->m->loc, loc, err);
 	struct model *m = b->m;
@@ -239,7 +239,7 @@ model_open_cached(struct model **out, const struct model_loc *loc, struct model_
 	*out = NULL;
 	if (!b.m)
 		return tb_nomem(err);
-	status = build(&b, loc, err);
+	status = model_build(&b, loc, err);
 	free(b.raws);
 	free(b.overrides);
 	json_free(b.config);

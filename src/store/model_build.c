@@ -84,7 +84,7 @@ file_label(const struct model_file *f, char out[512])
 /* A file that could not be opened: it is not there, it is no file, or it cannot be read,
  * which is something else. */
 static enum tb_status
-missing(struct build *b, struct model_file *f, const struct tb_err *why, struct tb_err *err)
+build_missing(struct build *b, struct model_file *f, const struct tb_err *why, struct tb_err *err)
 {
 	char label[512];
 	bool absent = why->code == TB_ENOENT;
@@ -148,14 +148,14 @@ build_stat(struct build *b, struct model_file *f, struct tb_err *err)
 	if (f->outside)
 		return outside(b, f, err);
 	if (tb_file_ident(f->path, &f->id, &why))
-		return missing(b, f, &why, err);
+		return build_missing(b, f, &why, err);
 	f->missing = false;
 	return check_size(b, f, err);
 }
 
 /* "<tensor>.quant_type" before "quant_type"; the group size belongs to the same level. */
 static enum tb_status
-read_meta(struct build *b, struct raw *r, const struct st_header *h, struct tb_err *err)
+build_read_meta(struct build *b, struct raw *r, const struct st_header *h, struct tb_err *err)
 {
 	char *key = tb_asprintf("%s.quant_type", r->name);
 	const char *type = key ? st_meta_find(h, key) : NULL, *group;
@@ -230,7 +230,7 @@ build_raws(struct build *b, unsigned file, const struct st_header *h, struct tb_
 		if (!r->name)
 			status = tb_nomem(err);
 		else if (h->nmeta)
-			status = read_meta(b, r, h, err);
+			status = build_read_meta(b, r, h, err);
 	}
 	return status;
 }
@@ -247,7 +247,7 @@ build_open(struct build *b, struct model_file *f, struct tb_file *file, bool *op
 		return outside(b, f, err);
 	*opened = !tb_file_open(file, f->path, &why);
 	if (!*opened)
-		return missing(b, f, &why, err);
+		return build_missing(b, f, &why, err);
 	f->id = file->id;
 	f->missing = false;
 	status = check_size(b, f, err);
@@ -287,7 +287,7 @@ use_header(struct build *b, struct model_file *f, struct header *h, struct tb_er
 
 /* Only blobs belong to many models. */
 static bool
-shares(const struct build *b)
+build_shares(const struct build *b)
 {
 	return b->cache && kind_shares_blobs(b->m->loc.kind);
 }
@@ -296,7 +296,7 @@ shares(const struct build *b)
 static enum tb_status
 known_header(struct build *b, struct model_file *f, bool *known, struct tb_err *err)
 {
-	struct header *h = shares(b) ? headers_find(b->cache, f->path) : NULL;
+	struct header *h = build_shares(b) ? headers_find(b->cache, f->path) : NULL;
 	enum tb_status status;
 
 	*known = h != NULL;
@@ -317,7 +317,7 @@ fresh_header(struct build *b, struct model_file *f, struct st_header *h, struct 
 	struct header *shared;
 	enum tb_status status;
 
-	if (shares(b)) {
+	if (build_shares(b)) {
 		status = headers_put(b->cache, f->path, &f->id, h, &shared, err);
 		return status ? status : use_header(b, f, shared, err);
 	}

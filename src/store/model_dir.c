@@ -16,7 +16,7 @@
 static const char *const endings[] = { ".json", ".jinja", ".model", ".txt", ".tiktoken" };
 
 static bool
-is_weights(const char *name)
+dir_is_weights(const char *name)
 {
 	const struct format *format = format_of_name(name);
 
@@ -29,11 +29,11 @@ belongs(const char *name)
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
 		if (*name != '.' && tb_ends(name, endings[i]))
 			return true;
-	return *name != '.' && is_weights(name);
+	return *name != '.' && dir_is_weights(name);
 }
 
 static int
-name_cmp(const void *name, const void *file)
+dir_name_cmp(const void *name, const void *file)
 {
 	return strcmp(name, ((const struct model_file *)file)->name);
 }
@@ -44,7 +44,7 @@ file_named(struct build *b, const char *name)
 {
 	const struct model *m = b->m;
 
-	return m->nfiles ? bsearch(name, m->files, m->nfiles, sizeof(*m->files), name_cmp) : NULL;
+	return m->nfiles ? bsearch(name, m->files, m->nfiles, sizeof(*m->files), dir_name_cmp) : NULL;
 }
 
 /* Marks the problem that was just noted as one of the index. */
@@ -63,7 +63,7 @@ open_shard(struct build *b, const char *name, bool *opened, struct tb_err *err)
 {
 	struct model_file *f = file_named(b, name);
 
-	if (!f || !is_weights(name))
+	if (!f || !dir_is_weights(name))
 		return differs(b, build_problem(b, NULL, err, "%s: shard %.200s, named in " INDEX
 						", is missing", b->m->loc.path, name));
 	if (opened[f - b->m->files])
@@ -177,7 +177,7 @@ check_extra(struct build *b, const bool *opened, struct tb_err *err)
 	for (size_t i = 0; i < b->m->nfiles && !status; i++) {
 		struct model_file *f = &b->m->files[i];
 
-		if (opened[i] || !is_weights(f->name))
+		if (opened[i] || !dir_is_weights(f->name))
 			continue;
 		status = build_stat(b, f, err);
 		if (!status && tb_starts(f->name, "model"))
@@ -225,18 +225,18 @@ read_indexed(struct build *b, const struct model_file *index, bool *opened, stru
 
 /* Without an index: model*.safetensors, or, if there is none, every .safetensors. */
 static enum tb_status
-read_all(struct build *b, struct tb_err *err)
+dir_read_all(struct build *b, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	bool model = false;
 
 	for (size_t i = 0; i < b->m->nfiles; i++)
 		model |= tb_starts(b->m->files[i].name, "model") &&
-			 is_weights(b->m->files[i].name);
+			 dir_is_weights(b->m->files[i].name);
 	for (size_t i = 0; i < b->m->nfiles && !status; i++) {
 		struct model_file *f = &b->m->files[i];
 
-		if (!is_weights(f->name))
+		if (!dir_is_weights(f->name))
 			continue;
 		if (!model || tb_starts(f->name, "model"))
 			status = build_weights(b, f, err);
@@ -254,14 +254,14 @@ read_weights(struct build *b, struct tb_err *err)
 	bool *opened;
 
 	if (!index || index->missing)
-		return read_all(b, err);
+		return dir_read_all(b, err);
 	opened = tb_calloc(b->m->nfiles, sizeof(*opened));
 	if (!opened)
 		return tb_nomem(err);
 	status = read_indexed(b, index, opened, err);
 	free(opened);
 	/* an index that cannot be read does not hide the shards beside it */
-	return status || b->nraws ? status : read_all(b, err);
+	return status || b->nraws ? status : dir_read_all(b, err);
 }
 
 enum tb_status
@@ -276,7 +276,7 @@ build_dir(struct build *b, struct tb_err *err)
 	status = tb_names_read(&names, dir, err);
 	for (size_t i = 0; i < names.n && !status; i++) {
 		const char *name = names.v[i];
-		bool tensors = is_weights(name);
+		bool tensors = dir_is_weights(name);
 
 		if (!belongs(name))
 			continue;

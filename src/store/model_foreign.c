@@ -63,7 +63,7 @@ find_said(const struct build *b)
 }
 
 static struct foreign_part
-part_of(const struct tensor_part *p)
+foreign_part_of(const struct tensor_part *p)
 {
 	struct foreign_part s = { p->ndim, 1, 1, 1, p->len, p->dtype };
 	unsigned n = p->ndim;
@@ -88,8 +88,8 @@ mx_scales(const struct raw *w, const struct raw *scale)
 
 /* Takes the parts that have these names; false: there are none. */
 static bool
-gather(struct build *b, struct tensor *t, struct raw *w, const struct foreign_names *f,
-       struct tb_buf *key)
+foreign_gather(struct build *b, struct tensor *t, struct raw *w, const struct foreign_names *f,
+	       struct tb_buf *key)
 {
 	size_t n = strlen(w->name) - strlen(f->weight);
 	struct tensor_part ignored;
@@ -123,8 +123,10 @@ static unsigned
 answers(const struct foreign_said *said, const struct tensor *t, const struct foreign_names *names,
 	struct foreign_answer out[MAX_ANSWERS])
 {
-	const struct foreign_parts p = { part_of(&t->weight), part_of(&t->scale), part_of(&t->bias),
-					 part_of(&t->order), t->has_bias, t->has_order };
+	const struct foreign_parts p = {
+		foreign_part_of(&t->weight), foreign_part_of(&t->scale), foreign_part_of(&t->bias),
+		foreign_part_of(&t->order), t->has_bias, t->has_order
+	};
 	unsigned n = 0;
 
 	for (enum scheme_kind k = 0; k < SCHEME_KINDS && n + FOREIGN_MAX <= MAX_ANSWERS; k++) {
@@ -139,7 +141,7 @@ answers(const struct foreign_said *said, const struct tensor *t, const struct fo
 /* Of several answers the one that config.json lets expect, by its numbers and by the
  * length of a row, or none. */
 static const struct foreign_answer *
-choose(const struct build *b, const struct foreign_said *said, const struct foreign_answer *found, unsigned n)
+foreign_choose(const struct build *b, const struct foreign_said *said, const struct foreign_answer *found, unsigned n)
 {
 	const struct foreign_answer *best = n == 1 ? found : NULL;
 	int most = 0;
@@ -159,7 +161,7 @@ choose(const struct build *b, const struct foreign_said *said, const struct fore
 }
 
 static void
-settle(struct tensor *t, const struct foreign_said *said, const struct foreign_answer *f)
+foreign_settle(struct tensor *t, const struct foreign_said *said, const struct foreign_answer *f)
 {
 	bool bits = !said->nbits || foreign_among(f->s.bits, said->bits, said->nbits);
 	bool group = !said->ngroups || foreign_among(f->s.group, said->group, said->ngroups);
@@ -206,7 +208,7 @@ take_parts(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
 		const struct foreign_layout *l = scheme_row(k)->foreign;
 
 		for (unsigned i = 0; l && i < 2; i++)
-			if (codes_of(w, &l->names[i]) && gather(b, t, w, &l->names[i], key))
+			if (codes_of(w, &l->names[i]) && foreign_gather(b, t, w, &l->names[i], key))
 				return &l->names[i];
 	}
 	return NULL;
@@ -230,9 +232,9 @@ build_foreign(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *k
 	memcpy(t->dim, t->weight.dim, sizeof(t->dim));
 	t->scheme = scheme_plain(t->weight.dtype);
 	said = find_said(b);
-	f = choose(b, &said, found, answers(&said, t, names, found));
+	f = foreign_choose(b, &said, found, answers(&said, t, names, found));
 	if (f) {
-		settle(t, &said, f);
+		foreign_settle(t, &said, f);
 		return TB_OK;
 	}
 	t->origin = ORIGIN_UNKNOWN;

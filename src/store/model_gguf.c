@@ -89,7 +89,7 @@ check_split(struct build *b, const char *path, const struct split *name, unsigne
 }
 
 static enum tb_status
-add_file(struct build *b, char *path, struct gguf_split *split, struct tb_err *err)
+build_gguf_add_file(struct build *b, char *path, struct gguf_split *split, struct tb_err *err)
 {
 	struct model_file *f;
 	enum tb_status status = build_file(b, path, path ? tb_path_name(path) : NULL, &f, err);
@@ -110,7 +110,7 @@ open_split(struct build *b, const struct split *name, struct tb_err *err)
 		char *path = split_path(b->m->loc.path, name, no);
 		struct gguf_split s = { 0 };
 
-		status = add_file(b, path, &s, err);
+		status = build_gguf_add_file(b, path, &s, err);
 		if (!status)
 			status = check_split(b, b->m->files[b->m->nfiles - 1].path, name, no, &s,
 					     err);
@@ -133,7 +133,7 @@ build_file_alone(struct build *b, struct tb_err *err)
 	if (split_parse(b->m->loc.path, &name))
 		status = open_split(b, &name, err);
 	else
-		status = add_file(b, tb_strdup(b->m->loc.path), NULL, err);
+		status = build_gguf_add_file(b, tb_strdup(b->m->loc.path), NULL, err);
 	if (!status && !b->nraws && b->m->nproblems)	/* nothing of it can be shown */
 		status = build_nothing(b, err);
 	return status ? status : build_sort(b, err);

@@ -37,7 +37,7 @@ seen_cmp(const void *a, const void *b)
 }
 
 static bool *
-repeated(const struct manifest *m)
+layers_repeated(const struct manifest *m)
 {
 	struct seen *s = tb_calloc(m->nlayers, sizeof(*s));
 	bool *again = tb_calloc(m->nlayers, sizeof(*again));
@@ -68,8 +68,8 @@ media_of(const struct model_file *f)
 }
 
 static enum tb_status
-add_layer(struct build *b, const char *root, const struct manifest_layer *l,
-	  struct model_file **out, struct tb_err *err)
+layers_add_layer(struct build *b, const char *root, const struct manifest_layer *l,
+		 struct model_file **out, struct tb_err *err)
 {
 	const struct store_kind *store = kind_store(b->m->loc.kind);
 	const char *name = !store->typed && l->name ? tb_path_name(l->name) : l->name;
@@ -128,8 +128,8 @@ read_config_blob(struct build *b, const struct model_file *f, struct tb_err *err
 }
 
 static enum tb_status
-read_layers(struct build *b, const char *root, const struct manifest *m, const bool *again,
-	    struct tb_err *err)
+layers_read_layers(struct build *b, const char *root, const struct manifest *m, const bool *again,
+		   struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	const struct format *found = NULL, *format;	/* one that needs config.json wins */
@@ -139,7 +139,7 @@ read_layers(struct build *b, const char *root, const struct manifest *m, const b
 		     sizeof(*b->m->files)))
 		return tb_nomem(err);
 	for (size_t i = 0; i < m->nlayers && !status; i++) {
-		status = add_layer(b, root, &m->layers[i], &f, err);
+		status = layers_add_layer(b, root, &m->layers[i], &f, err);
 		if (status)
 			return status;
 		format = format_of_media(f->media);
@@ -165,18 +165,18 @@ read_layers(struct build *b, const char *root, const struct manifest *m, const b
 static enum tb_status
 read_blobs(struct build *b, const char *root, const struct manifest *m, struct tb_err *err)
 {
-	bool *again = repeated(m);
+	bool *again = layers_repeated(m);
 	enum tb_status status = again ? TB_OK : tb_nomem(err);
 	size_t config = b->m->nfiles;
 	struct model_file *f;
 
 	if (!status && m->config.media_type) {
-		status = add_layer(b, root, &m->config, &f, err);
+		status = layers_add_layer(b, root, &m->config, &f, err);
 		if (!status)
 			status = build_stat(b, f, err);
 	}
 	if (!status)
-		status = read_layers(b, root, m, again, err);
+		status = layers_read_layers(b, root, m, again, err);
 	free(again);
 	if (status || !m->config.media_type || b->m->files[config].missing ||
 	    b->m->files[config].media != MEDIA_CONFIG)

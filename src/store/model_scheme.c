@@ -30,7 +30,7 @@ same_rows(const struct tensor_part *a, const struct tensor_part *b)
 }
 
 static bool
-fits(const struct scheme *s, const struct tensor *t)
+build_scheme_fits(const struct scheme *s, const struct tensor *t)
 {
 	uint64_t k = row_elems(&t->weight, s->bits);
 	enum dtype d = t->scale.dtype, want = scheme_scale_dtype(s, DT_COUNT);
@@ -61,10 +61,10 @@ meta_scheme(const struct raw *w, const struct tensor *t, struct scheme *out)
 {
 	if (!scheme_from_quant_type(w->quant_type, w->group, out))
 		return false;
-	if (w->group == 0 && !fits(out, t))
+	if (w->group == 0 && !build_scheme_fits(out, t))
 		return scheme_from_quant_type(w->quant_type, group_of(t, out->bits), out) &&
-		       fits(out, t);
-	return fits(out, t);
+		       build_scheme_fits(out, t);
+	return build_scheme_fits(out, t);
 }
 
 #define MAX_CANDIDATES 16
@@ -81,7 +81,7 @@ candidates(const struct tensor *t, struct scheme out[MAX_CANDIDATES])
 			unsigned group = group_of(t, *bits);
 
 			n += group && scheme_from_mode(r->mode, *bits, group, &out[n]) &&
-			     fits(&out[n], t);
+			     build_scheme_fits(&out[n], t);
 		}
 	}
 	return n;
@@ -126,7 +126,7 @@ shape_scheme(const struct build *b, const struct tensor *t, struct scheme *out)
 }
 
 static void
-settle(struct tensor *t, enum origin origin, const struct scheme *s)
+build_scheme_settle(struct tensor *t, enum origin origin, const struct scheme *s)
 {
 	t->origin = origin;
 	t->scheme = *s;
@@ -144,7 +144,7 @@ build_scheme(struct build *b, struct tensor *t, const struct raw *w, struct tb_e
 
 	if (w->quant_type) {
 		if (meta_scheme(w, t, &s))
-			return settle(t, w->origin, &s), TB_OK;
+			return build_scheme_settle(t, w->origin, &s), TB_OK;
 		/* what nobody knows may mean anything, whatever the shapes would allow */
 		if (!scheme_from_quant_type(w->quant_type, 0, &s)) {
 			t->origin = ORIGIN_UNKNOWN;
@@ -156,15 +156,15 @@ build_scheme(struct build *b, struct tensor *t, const struct raw *w, struct tb_e
 				       w->quant_type, w->group);
 	}
 	if (!status && config_scheme(b, t->name, n, &s)) {
-		if (fits(&s, t))
-			return settle(t, ORIGIN_CONFIG, &s), TB_OK;
+		if (build_scheme_fits(&s, t))
+			return build_scheme_settle(t, ORIGIN_CONFIG, &s), TB_OK;
 		status = build_problem(b, digest, err, "tensor %.200s: shapes do not fit config.json"
 				       " (%s)", t->name, scheme_name(&s, name));
 	}
 	if (status)
 		return status;
 	if (shape_scheme(b, t, &s))
-		return settle(t, ORIGIN_SHAPES, &s), TB_OK;
+		return build_scheme_settle(t, ORIGIN_SHAPES, &s), TB_OK;
 	t->origin = ORIGIN_UNKNOWN;
 	return build_problem(b, digest, err, "tensor %.200s: has scales, but no scheme fits its"
 			     " shapes", t->name);

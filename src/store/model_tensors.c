@@ -85,7 +85,7 @@ struct raw *
 build_companion(const struct build *b, struct tb_buf *key, const char *base, size_t n,
 		const char *ending)
 {
-	if (!ending || tb_buf_failed(key))	/* add_tensor() says so */
+	if (!ending || tb_buf_failed(key))	/* tensors_add_tensor() says so */
 		return NULL;
 	tb_buf_clear(key);
 	tb_buf_add(key, base, n);
@@ -114,7 +114,7 @@ byte_codes(const struct convention *c, const struct raw *w, const struct raw *sc
 
 /* Finds the companions of a packed weight.  false: it has none. */
 static bool
-gather(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
+tensors_gather(struct build *b, struct tensor *t, struct raw *w, struct tb_buf *key)
 {
 	for (size_t i = 0; i < NCONVENTIONS; i++) {
 		const struct convention *c = &conventions[i];
@@ -169,8 +169,8 @@ is_draft(const struct build *b, const char *name)
 }
 
 static enum tb_status
-add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_buf *key,
-	   struct tb_err *err)
+tensors_add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_buf *key,
+		   struct tb_err *err)
 {
 	const bool blocks = scheme_form(&w->blocks) == FORM_BLOCKS;
 	enum tb_status status;
@@ -183,7 +183,7 @@ add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_buf *key,
 		total(t);
 		return status;
 	}
-	packed = !blocks && gather(b, t, w, key);
+	packed = !blocks && tensors_gather(b, t, w, key);
 	if (!t->name || tb_buf_failed(key))
 		return tb_nomem(err);
 	t->ndim = t->weight.ndim;
@@ -205,7 +205,7 @@ add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_buf *key,
 /* The order in which weights look for their companions: a U8 tensor may be the
  * codes of one weight or the scales of another. */
 static unsigned
-turn(const struct raw *r)
+tensors_turn(const struct raw *r)
 {
 	if (r->part.dtype == DT_U32 || tb_ends(r->name, ".weight_packed") || build_foreign_codes(r) ||
 	    (r->part.dtype == DT_F8_E4M3 && tb_ends(r->name, ".weight")))
@@ -229,12 +229,12 @@ build_key(struct tb_arena *a, const char *name)
 	return kept;
 }
 
-struct place { const char *key; const struct tensor *t; unsigned file; bool ready; };
+struct ordered { const char *key; const struct tensor *t; unsigned file; bool ready; };
 
 static int
-place_cmp(const void *a, const void *b)
+ordered_cmp(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct ordered *x = a, *y = b;
 	int d = strcmp(x->key, y->key);
 
 	return d ? d : strcmp(x->t->name, y->t->name);
@@ -242,7 +242,7 @@ place_cmp(const void *a, const void *b)
 
 /* What a file says of itself is ready; whether it is a draft says the model. */
 static void
-put_place(const struct build *b, struct tensor *to, const struct place *p)
+put_place(const struct build *b, struct tensor *to, const struct ordered *p)
 {
 	*to = *p->t;
 	if (!p->ready)
@@ -253,11 +253,11 @@ put_place(const struct build *b, struct tensor *to, const struct place *p)
 }
 
 static enum tb_status
-list_places(struct build *b, const struct tensor *made, size_t n, struct place *p,
+list_places(struct build *b, const struct tensor *made, size_t n, struct ordered *p,
 	    struct tb_err *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		*p++ = (struct place){ build_key(b->arena, made[i].name), &made[i], 0, false };
+		*p++ = (struct ordered){ build_key(b->arena, made[i].name), &made[i], 0, false };
 		if (!p[-1].key)
 			return tb_nomem(err);
 	}
@@ -265,7 +265,7 @@ list_places(struct build *b, const struct tensor *made, size_t n, struct place *
 		for (size_t k = 0; k < b->ready[i].h->nready; k++) {
 			const struct ready_tensor *r = &b->ready[i].h->ready[k];
 
-			*p++ = (struct place){ r->key, &r->t, b->ready[i].file, true };
+			*p++ = (struct ordered){ r->key, &r->t, b->ready[i].file, true };
 		}
 	return TB_OK;
 }
@@ -282,15 +282,15 @@ resolve(struct build *b, struct tensor *made, size_t *n, struct tb_err *err)
 	*n = 0;
 	for (unsigned now = 0; now < 3; now++)
 		for (size_t i = 0; i < b->nraws && !status; i++)
-			if (!b->raws[i].used && turn(&b->raws[i]) == now)
-				status = add_tensor(b, &b->raws[i], &made[(*n)++], &key, err);
+			if (!b->raws[i].used && tensors_turn(&b->raws[i]) == now)
+				status = tensors_add_tensor(b, &b->raws[i], &made[(*n)++], &key, err);
 	tb_buf_free(&key);
 	return status;
 }
 
 /* Two with one name, or what might be the scales of a tensor that is ready. */
 static bool
-conflict(const struct build *b, const struct place *p, size_t n)
+conflict(const struct build *b, const struct ordered *p, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (!strcmp(p[i - 1].t->name, p[i].t->name))
@@ -319,7 +319,7 @@ start_over(struct build *b, struct tb_err *err)
 /* Puts `made` itself in the order of p, which is used up: a second array of a million
  * tensors would be most of what the model needs. */
 static void
-reorder(struct tensor *made, struct place *p, size_t n)
+reorder(struct tensor *made, struct ordered *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct tensor first = made[i];
@@ -337,7 +337,7 @@ reorder(struct tensor *made, struct place *p, size_t n)
 
 /* The model's tensors: `made` (owned) and those that are ready. */
 static enum tb_status
-take_all(struct build *b, struct tensor *made, size_t n, struct place *p, size_t all,
+take_all(struct build *b, struct tensor *made, size_t n, struct ordered *p, size_t all,
 	 struct tb_err *err)
 {
 	struct model *m = b->m;
@@ -362,7 +362,7 @@ build_all(struct build *b, bool *again, struct tb_err *err)
 {
 	size_t n = 0, nready = 0, all;
 	struct tensor *made = tb_calloc(b->nraws + 1, sizeof(*made));
-	struct place *p = NULL;
+	struct ordered *p = NULL;
 	enum tb_status status = made ? resolve(b, made, &n, err) : tb_nomem(err);
 
 	for (size_t i = 0; i < b->nready; i++)
@@ -373,7 +373,7 @@ build_all(struct build *b, bool *again, struct tb_err *err)
 		status = p ? list_places(b, made, n, p, err) : tb_nomem(err);
 	}
 	if (!status && all > 1)
-		qsort(p, all, sizeof(*p), place_cmp);
+		qsort(p, all, sizeof(*p), ordered_cmp);
 	*again = !status && nready && conflict(b, p, all);
 	if (!status && !*again) {
 		status = take_all(b, made, n, p, all, err);

@@ -24,8 +24,8 @@ alnum(char c)
 }
 
 static enum tb_status
-take(const struct part *p, const char *s, size_t n, char *out, const char *text,
-     struct tb_err *err)
+name_take(const struct part *p, const char *s, size_t n, char *out, const char *text,
+	  struct tb_err *err)
 {
 	if (n == 0)
 		return tb_fail(err, TB_EUSAGE, "\"%.200s\": the %s is empty", text, p->what);
@@ -64,21 +64,21 @@ name_parse(const char *text, struct model_name *out, struct tb_err *err)
 
 	*out = (struct model_name){ DEFAULT_HOST, DEFAULT_NS, "", DEFAULT_TAG };
 	if (colon && (!slash || colon > slash)) {
-		status = take(&tag_part, colon + 1, strlen(colon + 1), out->tag, text, err);
+		status = name_take(&tag_part, colon + 1, strlen(colon + 1), out->tag, text, err);
 		n = (size_t)(colon - text);
 	}
 	part = cut(text, &n, &len, &more);
 	if (!status)
-		status = take(&model_part, part, len, out->model, text, err);
+		status = name_take(&model_part, part, len, out->model, text, err);
 	if (status || !more)
 		return status;
 	part = cut(text, &n, &len, &more);
-	status = take(&ns_part, part, len, out->ns, text, err);
+	status = name_take(&ns_part, part, len, out->ns, text, err);
 	if (status || !more)
 		return status;
 	scheme = n ? memmem(text, n, "://", 3) : NULL;
 	part = scheme ? scheme + 3 : text;
-	return take(&host_part, part, n - (size_t)(part - text), out->host, text, err);
+	return name_take(&host_part, part, n - (size_t)(part - text), out->host, text, err);
 }
 
 const char *

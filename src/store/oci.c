@@ -104,7 +104,7 @@ oci_is_model(const struct manifest *m)
 }
 
 static enum tb_status
-skip(const struct images *im, const char *path, const struct tb_err *why, struct tb_err *err)
+oci_skip(const struct images *im, const char *path, const struct tb_err *why, struct tb_err *err)
 {
 	if (why->code == TB_ENOMEM)
 		return tb_pass(err, why);
@@ -139,16 +139,16 @@ read_image(struct images *im, const cJSON *d, unsigned depth, struct tb_err *err
 
 	if (!path)
 		return tb_fail(&why, TB_EFORMAT, "%.200s/index.json: bad digest \"%.80s\"", im->layout,
-			       digest ? digest : ""), skip(im, im->layout, &why, err);
+			       digest ? digest : ""), oci_skip(im, im->layout, &why, err);
 	if (++im->n > MAX_IMAGES) {
 		tb_fail(&why, TB_ELIMIT, "%.200s: more than %u images", im->layout, MAX_IMAGES);
-		status = im->n == MAX_IMAGES + 1 ? skip(im, path, &why, err) : TB_OK;
+		status = im->n == MAX_IMAGES + 1 ? oci_skip(im, path, &why, err) : TB_OK;
 	} else if (type && (tb_ends(type, "image.index.v1+json") ||
 			    tb_ends(type, "manifest.list.v2+json"))) {
 		status = first_time(im, path) ? read_index(im, path, depth + 1, err) : TB_OK;
 	} else if (tb_file_slurp(path, MANIFEST_MAX, &text, &len, &why) ||
 		   manifest_parse(&m, text, len, path, &why)) {
-		status = first_time(im, path) ? skip(im, path, &why, err) : TB_OK;
+		status = first_time(im, path) ? oci_skip(im, path, &why, err) : TB_OK;
 	} else {
 		oci_image_fn *fn = oci_is_model(&m) ? im->fn : im->other;
 
@@ -177,7 +177,7 @@ read_index(struct images *im, const char *path, unsigned depth, struct tb_err *e
 	if (!why.code && !json_is_array(json_get(doc, "manifests")))
 		tb_fail(&why, TB_EFORMAT, "%.200s: has no manifests", path);
 	if (why.code)
-		status = skip(im, path, &why, err);
+		status = oci_skip(im, path, &why, err);
 	else
 		for (const cJSON *d = json_first(json_get(doc, "manifests")); d && !status;
 		     d = json_next(d))

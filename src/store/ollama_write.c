@@ -71,8 +71,8 @@ struct ollama_made {
 };
 
 static enum tb_status
-remember(struct ollama_writer *w, const char *path, const char *digest, bool was_there,
-	 struct tb_err *err)
+writer_remember(struct ollama_writer *w, const char *path, const char *digest, bool was_there,
+		struct tb_err *err)
 {
 	struct ollama_made m = { .path = tb_strdup(path), .was_there = was_there };
 	struct tb_ident id;
@@ -96,7 +96,7 @@ forget_made(struct ollama_writer *w)
 }
 
 static int
-by_digest(const void *a, const void *b)
+writer_by_digest(const void *a, const void *b)
 {
 	return strcmp(((const struct ollama_made *)a)->digest,
 		      ((const struct ollama_made *)b)->digest);
@@ -109,12 +109,12 @@ mark_named(void *arg, const char *digest)
 	struct ollama_made key = { 0 }, *m;
 
 	memcpy(key.digest, digest, sizeof(key.digest));
-	m = bsearch(&key, w->made, w->nmade, sizeof(*m), by_digest);
+	m = bsearch(&key, w->made, w->nmade, sizeof(*m), writer_by_digest);
 	if (!m)
 		return;
-	while (m > w->made && by_digest(m - 1, &key) == 0)
+	while (m > w->made && writer_by_digest(m - 1, &key) == 0)
 		m--;
-	for (; m < w->made + w->nmade && by_digest(m, &key) == 0; m++)
+	for (; m < w->made + w->nmade && writer_by_digest(m, &key) == 0; m++)
 		m->named = true;
 }
 
@@ -149,15 +149,15 @@ is_shared(const char *root)
 }
 
 static void
-take_back(struct ollama_writer *w)
+writer_take_back(struct ollama_writer *w)
 {
 	if (!w->nmade || w->lock < 0 || is_shared(w->root) || flock(w->lock, LOCK_EX | LOCK_NB))
 		return;
-	qsort(w->made, w->nmade, sizeof(*w->made), by_digest);
+	qsort(w->made, w->nmade, sizeof(*w->made), writer_by_digest);
 	if (ollama_named(w->root, mark_named, w, NULL))
 		return;
 	for (size_t i = 0, end; i < w->nmade; i = end) {
-		for (end = i + 1; end < w->nmade && !by_digest(&w->made[i], &w->made[end]); end++)
+		for (end = i + 1; end < w->nmade && !writer_by_digest(&w->made[i], &w->made[end]); end++)
 			;
 		take_back_one(w, i, end);
 	}
@@ -168,7 +168,7 @@ ollama_writer_free(struct ollama_writer *w)
 {
 	if (!w->root)
 		return;			/* zeroed: its lock is none */
-	take_back(w);
+	writer_take_back(w);
 	forget_made(w);
 	if (w->lock >= 0)
 		close(w->lock);
@@ -237,14 +237,14 @@ static enum tb_status
 reuse(struct ollama_writer *w, const char *path, const char *digest, struct tb_err *err)
 {
 	(void)!utimensat(AT_FDCWD, path, NULL, 0);
-	return remember(w, path, digest, true, err);
+	return writer_remember(w, path, digest, true, err);
 }
 
 /* One with other bytes is damaged: the right one takes its place, and stays.  One that
  * another writer made meanwhile is as good as ours, and is theirs. */
 static enum tb_status
-make(struct ollama_writer *w, struct tb_out *o, const char *path, const char *digest,
-     uint64_t size, struct tb_err *err)
+writer_make(struct ollama_writer *w, struct tb_out *o, const char *path, const char *digest,
+	    uint64_t size, struct tb_err *err)
 {
 	bool mends = tb_exists(path);
 	enum tb_status status = tb_out_commit(o, path, mends, err), late;
@@ -257,7 +257,7 @@ make(struct ollama_writer *w, struct tb_out *o, const char *path, const char *di
 		return status;
 	if (mends)
 		return status ? tb_fail(err, TB_EIO, "%s: cannot be synced", path) : TB_OK;
-	late = remember(w, path, digest, false, NULL);
+	late = writer_remember(w, path, digest, false, NULL);
 	if (status)		/* of the model nothing is there yet */
 		return err ? tb_fail(err, TB_EIO, "%s", err->msg) : TB_EIO;
 	return late ? tb_nomem(err) : TB_OK;
@@ -277,7 +277,7 @@ ollama_add_blob(struct ollama_writer *w, enum media kind, const char *name, stru
 	else if (is_good(path, canonical, size))
 		status = reuse(w, path, canonical, err);
 	else
-		status = make(w, o, path, canonical, size, err);
+		status = writer_make(w, o, path, canonical, size, err);
 	tb_out_abort(o);
 	free(path);
 	return status ? status : manifest_add(&w->manifest, kind, digest, size, name, err);
@@ -303,7 +303,7 @@ ollama_add_bytes(struct ollama_writer *w, enum media kind, const char *name, con
 }
 
 static enum tb_status
-publish(struct ollama_writer *w, const struct tb_buf *text, bool replace, struct tb_err *err)
+writer_publish(struct ollama_writer *w, const struct tb_buf *text, bool replace, struct tb_err *err)
 {
 	const char *tag = tb_path_name(w->path);
 	char *dir = tb_strndup(w->path, (size_t)(tag - 1 - w->path));
@@ -352,7 +352,7 @@ ollama_commit(struct ollama_writer *w, const struct model_name *name, bool repla
 	if (!status)
 		status = tb_buf_status(&text, "the manifest", err);
 	if (!status)
-		status = publish(w, &text, replace, err);
+		status = writer_publish(w, &text, replace, err);
 	if (!status || status == TB_ESYNC) {
 		const char *tag = w->kept_path ? tb_path_name(w->kept_path) : "";
 

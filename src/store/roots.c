@@ -43,7 +43,7 @@ store_roots_add(struct store_roots *r, const char *path, struct tb_err *err)
 }
 
 static char *
-default_path(const struct store_usual *p)
+roots_default_path(const struct store_usual *p)
 {
 	static const char around[] = " \t\r\n\"'";	/* Ollama takes these away */
 	const char *home = getenv("HOME"), *value = p->env ? getenv(p->env) : NULL;
@@ -64,7 +64,7 @@ add_usual(struct store_roots *r, const struct store_usual *p, struct tb_err *err
 	enum tb_status status = TB_OK;
 
 	for (; p && p->tail && !status; p++) {
-		char *path = default_path(p);
+		char *path = roots_default_path(p);
 
 		if (!path)
 			status = tb_nomem(err);

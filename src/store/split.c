@@ -11,7 +11,7 @@
 
 /* Exactly five digits. */
 static bool
-number(const char *s, unsigned *out)
+split_number(const char *s, unsigned *out)
 {
 	*out = 0;
 	for (int i = 0; i < DIGITS; i++) {
@@ -32,8 +32,8 @@ split_parse_as(const char *name, const char *ending, struct split *out)
 		return false;
 	out->base = n - tail;
 	end = name + out->base;
-	return *end == '-' && number(end + 1, &out->no) && !strncmp(end + 6, "-of-", 4) &&
-	       number(end + 10, &out->count) && !strcmp(end + numbers, ending) && out->no >= 1 &&
+	return *end == '-' && split_number(end + 1, &out->no) && !strncmp(end + 6, "-of-", 4) &&
+	       split_number(end + 10, &out->count) && !strcmp(end + numbers, ending) && out->no >= 1 &&
 	       out->no <= out->count && out->count <= SPLIT_MAX;
 }
 

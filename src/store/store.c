@@ -93,7 +93,7 @@ by_file(const char *path, struct model_loc *out, struct tb_err *err)
 
 /* The status of the last resort is TB_ENOENT: "not this, try the next". */
 static enum tb_status
-by_path(const char *ref, struct model_loc *out, struct tb_err *err)
+store_by_path(const char *ref, struct model_loc *out, struct tb_err *err)
 {
 	char *path = store_absolute(ref);
 	const struct store_kind *kind;
@@ -203,7 +203,7 @@ means(const char *ref, const struct model_loc *loc)
 }
 
 static enum tb_status
-consider(void *arg, const struct model_loc *loc, struct tb_err *err)
+store_consider(void *arg, const struct model_loc *loc, struct tb_err *err)
 {
 	struct match *m = arg;
 	int rank = strcmp(loc->name, m->ref) == 0 || means(m->ref, loc) ? 4
@@ -235,7 +235,7 @@ by_walk(const struct store_roots *r, const char *ref, struct model_loc *out,
 	enum tb_status status = TB_OK;
 
 	for (; m.root < r->n && status != TB_ENOMEM; m.root++)
-		status = store_walk(r->path[m.root], consider, &m, unread, err);
+		status = store_walk(r->path[m.root], store_consider, &m, unread, err);
 	if (status != TB_ENOMEM)
 		status = m.other != SIZE_MAX ? ambiguous(ref, r->path[m.in], r->path[m.other], err)
 			 : m.rank ? TB_OK : TB_ENOENT;
@@ -285,8 +285,8 @@ blobs_like(const char *root, const char *hex, char found[TB_DIGEST_MAX], unsigne
 }
 
 static enum tb_status
-by_digest(const struct store_roots *r, const char *ref, struct model_loc *out,
-	  struct unread *unread, struct tb_err *err)
+store_by_digest(const struct store_roots *r, const char *ref, struct model_loc *out,
+		struct unread *unread, struct tb_err *err)
 {
 	char hex[65], digest[TB_DIGEST_MAX] = "", seen[TB_DIGEST_MAX] = "";
 	const char *root = NULL;
@@ -382,11 +382,11 @@ store_resolve(const struct store_roots *r, const char *ref, struct model_loc *ou
 	*out = (struct model_loc){ 0 };
 	if (!*ref)
 		return tb_fail(err, TB_EUSAGE, "a model's name is empty");
-	status = by_path(ref, out, err);
+	status = store_by_path(ref, out, err);
 	if (status == TB_ENOENT)
 		status = by_name(r, ref, out, &unread, err);
 	if (status == TB_ENOENT)
-		status = by_digest(r, ref, out, &unread, err);
+		status = store_by_digest(r, ref, out, &unread, err);
 	if (status == TB_ENOENT)
 		status = by_walk(r, ref, out, &unread, err);
 	if (status == TB_ENOENT)

@@ -132,7 +132,7 @@ walk_look(struct walk *w, const char *dir, const char *path, bool *folder, struc
 }
 
 static bool
-is_weights(const char *name)
+walk_is_weights(const char *name)
 {
 	const struct format *format = format_of_name(name);
 
@@ -146,9 +146,9 @@ is_model(const struct tb_names *e)
 
 	for (size_t i = 0; i < e->n; i++) {
 		config |= strcmp(e->v[i], "config.json") == 0;
-		weights |= is_weights(e->v[i]);
+		weights |= walk_is_weights(e->v[i]);
 		model |= tb_starts(e->v[i], "model") &&
-			 (is_weights(e->v[i]) || tb_ends(e->v[i], ".safetensors.index.json"));
+			 (walk_is_weights(e->v[i]) || tb_ends(e->v[i], ".safetensors.index.json"));
 	}
 	return model || (config && weights);
 }
@@ -161,7 +161,7 @@ folder_has_weights(const char *dir, bool *yes, struct tb_err *err)
 
 	*yes = is_model(&e);
 	for (size_t i = 0; i < e.n; i++)
-		*yes |= *e.v[i] != '.' && is_weights(e.v[i]);
+		*yes |= *e.v[i] != '.' && walk_is_weights(e.v[i]);
 	tb_names_free(&e);
 	return status;
 }
@@ -229,7 +229,7 @@ leads_out(const char *path)
 /* Symbolic links may lead in circles, or to one place on many ways: each folder is
  * looked at once.  *again: it has been. */
 static enum tb_status
-visit(struct walk *w, const struct stat *st, bool *again, struct tb_err *err)
+walk_visit(struct walk *w, const struct stat *st, bool *again, struct tb_err *err)
 {
 	const struct folder f = { st->st_dev, st->st_ino };
 	size_t at = TB_FIRST(w->nseen, i, w->seen[i].ino < f.ino ||
@@ -283,7 +283,7 @@ walk_folder(struct walk *w, const char *dir, const char *name, unsigned depth, s
 		return TB_OK;
 	if (stat(dir, &st))
 		return unread_note(w->unread, dir, tb_fail_errno(&why, "%s", dir), &why, err);
-	status = visit(w, &st, &again, err);
+	status = walk_visit(w, &st, &again, err);
 	if (status || again)
 		return status;
 	kind = store_kind_of(dir, false);

@@ -46,7 +46,8 @@ put(struct stream *s, const void *data, size_t len, struct tb_err *err)
 }
 
 static enum tb_status
-put_header(struct import *im, const struct import_blob *b, struct stream *s, struct tb_err *err)
+import_put_header(struct import *im, const struct import_blob *b, struct stream *s,
+		  struct tb_err *err)
 {
 	char group[16];
 	struct st_meta meta[] = { { "quant_type", scheme_quant_type(&b->scheme) },
@@ -122,7 +123,7 @@ write_blob(struct import *im, size_t index, char *buf, struct tb_err *err)
 	if (!status)
 		status = tb_sha256_init(&s.sha, err);
 	if (!status && b->ntensors)
-		status = put_header(im, b, &s, err);
+		status = import_put_header(im, b, &s, err);
 	for (size_t i = 0; i < b->npieces && !status; i++)
 		status = copy_piece(im, &im->plan.pieces[b->piece + i], buf, &s, err);
 	if (status) {
@@ -264,8 +265,8 @@ open_source(const char *path, struct model **out, struct tb_err *err)
 }
 
 static enum tb_status
-run(struct import *im, const struct op_ctx *ctx, const struct model_name *name, bool replace,
-    struct kept *kept, struct tb_err *err)
+import_run(struct import *im, const struct op_ctx *ctx, const struct model_name *name,
+	   bool replace, struct kept *kept, struct tb_err *err)
 {
 	struct ollama_writer w = { 0 };
 	enum tb_status status = TB_OK;
@@ -313,7 +314,7 @@ op_import(const struct op_ctx *ctx, const struct import_request *req, struct tb_
 	if (!status) {
 		im.m = m;
 		im.root = out->root;
-		status = run(&im, ctx, &name, req->replace, &out->kept, err);
+		status = import_run(&im, ctx, &name, req->replace, &out->kept, err);
 	}
 	if (!status || status == TB_ESYNC) {
 		out->tensors = m->ntensors;

@@ -43,7 +43,7 @@ given(const cJSON *config, const char *key)
 }
 
 static enum tb_status
-capabilities(const struct model *m, cJSON *list, struct tb_err *err)
+config_capabilities(const struct model *m, cJSON *list, struct tb_err *err)
 {
 	cJSON *config = NULL;
 	char *chat = NULL;
@@ -105,7 +105,7 @@ import_config(const struct model *m, const char *quant_type, char **out, struct 
 		return import_config_keys(m, out, err);
 	doc = json_object();
 	list = json_array();
-	status = capabilities(m, list, err);
+	status = config_capabilities(m, list, err);
 	json_set_str(doc, "model_format", "safetensors");
 	json_set_str(doc, "model_family", "");
 	json_set_str(doc, "model_families", NULL);

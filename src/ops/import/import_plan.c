@@ -37,8 +37,8 @@ begin_blob(struct import_plan *p, const char *name, struct import_blob **out, st
 }
 
 static enum tb_status
-add_piece(struct import_plan *p, struct import_blob *b, const struct tensor_part *part,
-	  const struct tensor *inverse, struct tb_err *err)
+plan_add_piece(struct import_plan *p, struct import_blob *b, const struct tensor_part *part,
+	       const struct tensor *inverse, struct tb_err *err)
 {
 	if (!tb_grow(&p->pieces, &p->pieces_cap, p->npieces + 1, sizeof(*p->pieces)))
 		return tb_nomem(err);
@@ -51,8 +51,8 @@ add_piece(struct import_plan *p, struct import_blob *b, const struct tensor_part
 
 /* A tensor of the blob; stacked > 0 puts that dimension before the part's own. */
 static enum tb_status
-add_tensor(struct import_plan *p, struct import_blob *b, const char *name,
-	   const struct tensor_part *part, uint64_t stacked, struct tb_err *err)
+plan_add_tensor(struct import_plan *p, struct import_blob *b, const char *name,
+		const struct tensor_part *part, uint64_t stacked, struct tb_err *err)
 {
 	struct st_tensor *t;
 
@@ -75,10 +75,10 @@ add_companion(struct import_plan *p, struct import_blob *b, const struct tensor 
 	      const char *ending, const struct tensor_part *part, struct tb_err *err)
 {
 	bool inverse = part == &t->global && t->global_inverse;
-	enum tb_status status = add_tensor(p, b, own(p, tb_asprintf("%s%s", t->name, ending)), part,
-					   0, err);
+	const char *name = own(p, tb_asprintf("%s%s", t->name, ending));
+	enum tb_status status = plan_add_tensor(p, b, name, part, 0, err);
 
-	return status ? status : add_piece(p, b, part, inverse ? t : NULL, err);
+	return status ? status : plan_add_piece(p, b, part, inverse ? t : NULL, err);
 }
 
 /* quant_type says it to whoever reads the blob alone; not all schemes have a word. */
@@ -96,9 +96,9 @@ add_single(struct import_plan *p, const struct tensor *t, struct tb_err *err)
 	enum tb_status status = begin_blob(p, t->name, &b, err);
 
 	if (!status)
-		status = add_tensor(p, b, t->name, &t->weight, 0, err);
+		status = plan_add_tensor(p, b, t->name, &t->weight, 0, err);
 	if (!status)
-		status = add_piece(p, b, &t->weight, NULL, err);
+		status = plan_add_piece(p, b, &t->weight, NULL, err);
 	if (!status && t->has_scale)
 		status = add_companion(p, b, t, ".scale", &t->scale, err);
 	if (!status && t->has_bias)
@@ -142,7 +142,7 @@ same_proj(const struct member *a, const struct member *b)
 }
 
 static bool
-same_shape(const struct tensor_part *a, const struct tensor_part *b)
+plan_same_shape(const struct tensor_part *a, const struct tensor_part *b)
 {
 	return a->dtype == b->dtype && a->ndim == b->ndim &&
 	       memcmp(a->dim, b->dim, a->ndim * sizeof(*a->dim)) == 0;
@@ -155,16 +155,16 @@ add_stack(struct import_plan *p, struct import_blob *b, const struct member *m, 
 {
 	const char *name = own(p, tb_asprintf("%.*s.%.*s.weight", (int)m->e.prefix, m->t->name,
 					      (int)m->e.proj_len, m->e.proj));
-	enum tb_status status = add_tensor(p, b, name, &m->t->weight, n, err);
+	enum tb_status status = plan_add_tensor(p, b, name, &m->t->weight, n, err);
 
 	for (size_t i = 0; i < n && !status; i++) {
-		if (!same_shape(&m->t->weight, &m[i].t->weight))
+		if (!plan_same_shape(&m->t->weight, &m[i].t->weight))
 			return tb_fail(err, TB_EFORMAT, "tensor %.150s: dtype or shape differs from"
 				       " that of %.150s", m[i].t->name, m->t->name);
 		if (i && m[i - 1].e.index == m[i].e.index)
 			return tb_fail(err, TB_EFORMAT, "tensor %.150s: the same expert as %.150s",
 				       m[i].t->name, m[i - 1].t->name);
-		status = add_piece(p, b, &m[i].t->weight, NULL, err);
+		status = plan_add_piece(p, b, &m[i].t->weight, NULL, err);
 	}
 	return status;
 }
@@ -192,7 +192,7 @@ add_groups(struct import_plan *p, struct member *m, size_t n, struct tb_err *err
 }
 
 static int
-name_cmp(const void *a, const void *b)
+plan_name_cmp(const void *a, const void *b)
 {
 	const struct tensor *const *x = a, *const *y = b;
 
@@ -211,8 +211,8 @@ dropped(const struct import_plan *p, const struct tensor *t)
 /* Plain tensors in bytewise order, then groups in order of their prefix; what is
  * quantized already stays as it comes. */
 static enum tb_status
-add_all(struct import_plan *p, const struct tensor **sorted, struct member *members, size_t n,
-	struct tb_err *err)
+plan_add_all(struct import_plan *p, const struct tensor **sorted, struct member *members, size_t n,
+	     struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	size_t nmembers = 0;
@@ -230,7 +230,7 @@ add_all(struct import_plan *p, const struct tensor **sorted, struct member *memb
 }
 
 static enum tb_status
-check_source(struct import_plan *p, const struct model *m, struct tb_err *err)
+plan_check_source(struct import_plan *p, const struct model *m, struct tb_err *err)
 {
 	for (size_t i = 0; i < m->ntensors; i++) {
 		const struct tensor *t = &m->tensors[i];
@@ -253,13 +253,13 @@ import_plan(struct import_plan *p, const struct model *m, struct tb_err *err)
 	enum tb_status status;
 
 	*p = (struct import_plan){ 0 };
-	status = sorted && members ? check_source(p, m, err) : tb_nomem(err);
+	status = sorted && members ? plan_check_source(p, m, err) : tb_nomem(err);
 	if (!status) {
 		for (size_t i = 0; i < m->ntensors; i++)
 			sorted[i] = &m->tensors[i];
 		if (m->ntensors > 1)
-			qsort(sorted, m->ntensors, sizeof(*sorted), name_cmp);
-		status = add_all(p, sorted, members, m->ntensors, err);
+			qsort(sorted, m->ntensors, sizeof(*sorted), plan_name_cmp);
+		status = plan_add_all(p, sorted, members, m->ntensors, err);
 	}
 	free(sorted);
 	free(members);
@@ -282,7 +282,7 @@ import_plan_file(struct import_plan *p, const struct model *m, struct tb_err *er
 	if (status)
 		return status;
 	b->media = kind_format(m->loc.kind)->layer;
-	return add_piece(p, b, &p->whole, NULL, err);
+	return plan_add_piece(p, b, &p->whole, NULL, err);
 }
 
 void

@@ -110,7 +110,7 @@ not_there(struct scan *s, size_t i, struct tb_err *err)
 }
 
 static enum tb_status
-look(struct scan *s, struct scan_root *root, struct tb_err *err)
+scan_look(struct scan *s, struct scan_root *root, struct tb_err *err)
 {
 	void *arg[] = { s, root };
 	bool whole = false;
@@ -135,7 +135,7 @@ look(struct scan *s, struct scan_root *root, struct tb_err *err)
 /* ---- what is there no more ---- */
 
 static int
-by_path(const void *a, const void *b)
+scan_by_path(const void *a, const void *b)
 {
 	return strcmp(((const struct scan_model *)a)->loc.path,
 		      ((const struct scan_model *)b)->loc.path);
@@ -151,13 +151,13 @@ drop_gone(struct scan *s, struct scan_root *root, struct tb_err *err)
 	if (status)
 		return status;
 	if (root->n)
-		qsort(root->models, root->n, sizeof(*root->models), by_path);
+		qsort(root->models, root->n, sizeof(*root->models), scan_by_path);
 	for (size_t i = 0; !status && i < known.n; i++) {
 		const struct db_model *m = &known.rows[i];
 		struct scan_model key = { .loc = { .path = (char *)m->path } };
 		char *problem = NULL;
 
-		if (root->n && bsearch(&key, root->models, root->n, sizeof(key), by_path))
+		if (root->n && bsearch(&key, root->models, root->n, sizeof(key), scan_by_path))
 			continue;
 		hidden = unread_above(&root->unread, m->path);
 		if (hidden) {	/* nobody knows whether it is still there */
@@ -230,7 +230,7 @@ sync_blobs(struct scan *s, struct scan_root *root, bool *changed, struct tb_err 
 }
 
 static enum tb_status
-settle(struct scan *s, struct scan_root *root, struct tb_err *err)
+scan_settle(struct scan *s, struct scan_root *root, struct tb_err *err)
 {
 	uint64_t was = s->out->removed + s->out->unseen;
 	bool changed = root->nstale > 0 || root->interrupted;
@@ -277,7 +277,7 @@ scan_all(struct scan *s, struct tb_err *err)
 	for (size_t i = 0; !status && i < s->roots.n; i++) {
 		s->root[i].path = s->roots.path[i];
 		status = tb_absent(s->root[i].path) ? not_there(s, i, err)
-						    : look(s, &s->root[i], err);
+						    : scan_look(s, &s->root[i], err);
 		stale += s->root[i].nstale;
 	}
 	tb_arena_free(&s->files.mem);
@@ -288,7 +288,7 @@ scan_all(struct scan *s, struct tb_err *err)
 			continue;
 		status = scan_open_stale(s->ctx, s->db, &s->root[i], s->job, s->out, err);
 		if (!status)
-			status = settle(s, &s->root[i], err);
+			status = scan_settle(s, &s->root[i], err);
 	}
 	return status;
 }
@@ -327,7 +327,7 @@ forget_gone(struct scan *s, struct tb_err *err)
 }
 
 static enum tb_status
-count(struct scan *s, struct tb_err *err)
+scan_count(struct scan *s, struct tb_err *err)
 {
 	struct scan_result *out = s->out;
 	struct db_query q = { .roots = &s->roots };
@@ -368,7 +368,7 @@ attempt(struct scan *s, struct tb_err *err)
 	if (!status && s->req->forget)
 		status = forget_gone(s, err);
 	if (!status)
-		status = count(s, err);
+		status = scan_count(s, err);
 	roots_free(s);
 	return status;
 }

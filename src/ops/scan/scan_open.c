@@ -91,7 +91,7 @@ opened_free(struct opened *o)
 }
 
 static void
-fail(struct scanner *s, enum tb_status status, const struct tb_err *err)
+opener_fail(struct scanner *s, enum tb_status status, const struct tb_err *err)
 {
 	pthread_mutex_lock(&s->lock);
 	if (!s->status) {
@@ -143,19 +143,19 @@ open_one(void *arg, size_t i, unsigned worker)
 
 	(void)worker;
 	if (status) {
-		fail(s, status, &err);
+		opener_fail(s, status, &err);
 		return;
 	}
 	o = tb_calloc(1, sizeof(*o));
 	if (!o) {
-		fail(s, tb_nomem(&err), &err);
+		opener_fail(s, tb_nomem(&err), &err);
 		return;
 	}
 	o->from = s->stale[i];
 	tb_job_what(s->job, "%s", o->from->loc.name);
 	status = model_open_cached(&o->model, &o->from->loc, s->cache, &o->why);
 	if (status == TB_ENOMEM) {
-		fail(s, status, &o->why);
+		opener_fail(s, status, &o->why);
 		opened_free(o);
 		return;
 	}
@@ -169,7 +169,7 @@ open_one(void *arg, size_t i, unsigned worker)
 /* ---- the other side: writing, on a thread of its own ---- */
 
 static struct opened *
-take(struct scanner *s)
+opener_take(struct scanner *s)
 {
 	struct opened *o = NULL;
 
@@ -245,18 +245,18 @@ write_batch(struct scanner *s, struct opened *o, struct tb_err *err)
 		if (!status)
 			status = write_one(s, o, err);
 		opened_free(o);
-		o = !status && n < BATCH && tb_monotonic() < end && !failed(s) ? take(s) : NULL;
+		o = !status && n < BATCH && tb_monotonic() < end && !failed(s) ? opener_take(s) : NULL;
 	}
 	return db_end(s->db, status, err);
 }
 
 static void *
-write_all(void *arg)
+opener_write_all(void *arg)
 {
 	struct scanner *s = arg;
 	struct opened *o;
 
-	while ((o = take(s))) {
+	while ((o = opener_take(s))) {
 		struct tb_err err = { 0 };
 		enum tb_status status;
 
@@ -266,17 +266,17 @@ write_all(void *arg)
 		}
 		status = write_batch(s, o, &err);
 		if (status)
-			fail(s, status, &err);
+			opener_fail(s, status, &err);
 	}
 	return NULL;
 }
 
 static enum tb_status
-run(struct scanner *s, size_t n, struct tb_err *err)
+opener_run(struct scanner *s, size_t n, struct tb_err *err)
 {
 	pthread_t writer;
 
-	if (pthread_create(&writer, NULL, write_all, s))
+	if (pthread_create(&writer, NULL, opener_write_all, s))
 		return tb_fail(err, TB_ENOMEM, "no thread to write the index");
 	tb_pool_each(s->ctx->pool, n, open_one, s);
 	pthread_mutex_lock(&s->lock);
@@ -312,7 +312,7 @@ scan_open_stale(struct op_ctx *ctx, struct db *db, struct scan_root *root, struc
 	pthread_mutex_init(&s.lock, NULL);
 	pthread_cond_init(&s.room, NULL);
 	pthread_cond_init(&s.some, NULL);
-	status = run(&s, n, err);
+	status = opener_run(&s, n, err);
 	pthread_cond_destroy(&s.some);
 	pthread_cond_destroy(&s.room);
 	pthread_mutex_destroy(&s.lock);
