@@ -36,12 +36,11 @@ static enum tb_status
 remember_models(struct verify_run *r, struct tb_err *err)
 {
 	struct db_verified v = { .run = r->out->run, .when_ns = tb_now_ns() };
-	bool *hashed;
-	enum tb_status status = verify_hashed(r, &hashed, err);
+	enum tb_status status = db_begin(r->db, err);
 
-	if (status)
-		return status;
-	status = db_begin(r->db, err);
+	for (size_t i = 0; i < r->ntargets; i++)
+		for (size_t k = 0; r->targets[i].equal && k < r->targets[i].nuses; k++)
+			r->models[r->targets[i].uses[k].model].equal++;
 	for (size_t i = 0; !status && i < r->nmodels; i++) {
 		const struct verify_model *m = &r->models[i];
 
@@ -50,11 +49,10 @@ remember_models(struct verify_run *r, struct tb_err *err)
 		v.name = m->loc.name;
 		v.stamp = m->stamp;
 		v.errors = m->errors;
-		v.state = verify_model_state(m, hashed[i]);
+		v.state = verify_model_state(m);
 		status = db_verified_model(r->db, m->loc.path, &v, err);
 	}
 	status = db_end(r->db, status, err);
-	free(hashed);
 	return status;
 }
 
@@ -133,7 +131,6 @@ op_verify(struct op_ctx *ctx, const struct verify_request *req, struct tb_job *j
 	status = open_audits(&r, err);
 	if (status)
 		return status;
-	r.last = &r.first;
 	r.started_ns = tb_now_ns();
 	r.flushed = from;
 	pthread_mutex_init(&r.lock, NULL);
@@ -143,7 +140,7 @@ op_verify(struct op_ctx *ctx, const struct verify_request *req, struct tb_job *j
 		out->seconds = tb_monotonic() - from;
 		status = end(&r, status, err);
 	}
-	verify_drop(&r);
+	tb_arena_free(&r.news.mem);
 	verify_free_models(&r);
 	pthread_mutex_destroy(&r.lock);
 	if (!out->unkept)

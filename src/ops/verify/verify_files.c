@@ -107,14 +107,14 @@ recall(struct verify_run *r, struct verify_target *t, struct tb_err *err)
 	enum tb_status status = db_hash_get(r->db, t->file->path, &t->was, &t->known, err);
 	struct db_hash other;
 	bool known;
+	char *real;
 
 	if (status || *t->file->digest)
 		return status;
-	t->real = realpath(t->file->path, NULL);
-	if (t->real && !strcmp(t->real, t->file->path)) {
-		free(t->real);
-		t->real = NULL;
-	}
+	real = realpath(t->file->path, NULL);
+	if (real && strcmp(real, t->file->path))
+		t->real = tb_arena_str(&r->mem, real);
+	free(real);
 	if (!t->real)
 		return TB_OK;
 	status = db_hash_get(r->db, t->real, &other, &known, err);
@@ -383,13 +383,5 @@ verify_files(struct verify_run *r, struct tb_err *err)
 {
 	enum tb_status status = prepare_targets(r, err);
 
-	if (status)
-		return status;
-	tb_pool_each(r->ctx->pool, r->ntargets, one, r);
-	status = tb_job_check(r->job, err);
-	if (!status && r->status) {
-		*err = r->err;
-		status = r->status;
-	}
-	return status;
+	return status ? status : verify_each(r, r->ntargets, one, err);
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/base/mem.h"
 #include "src/base/text.h"
 
 static const struct { const char *word; enum severity severity; const char *meaning; } table[] = {
@@ -34,59 +33,40 @@ finding_meaning(enum finding_code c)
 	return table[c].meaning;
 }
 
-static char *
-copy(const char *s, bool *failed)
+static const char *
+note_text(struct verify_news *to, const char *s, bool *failed)
 {
-	char *p = tb_strdup(s ? s : "");
+	const char *copy = s && *s ? tb_arena_str(&to->mem, s) : "";
 
-	*failed |= !p;
-	return p;
+	*failed |= !copy;
+	return copy;
 }
 
-static void
-note_free(struct verify_note *n)
+static bool
+note_add(struct verify_news *to, enum finding_code code, const struct verify_where *at,
+	 const char *message)
 {
-	const char *const owned[] = { n->f.model, n->f.model_path, n->f.blob, n->f.tensor,
-				      n->f.expected, n->f.actual, n->f.message };
-
-	for (size_t i = 0; i < sizeof(owned) / sizeof(*owned); i++)
-		free((char *)owned[i]);
-	free(n);
-}
-
-static struct verify_note *
-new_note(enum finding_code code, const struct verify_where *at, const char *message)
-{
-	struct verify_note *n = tb_calloc(1, sizeof(*n));
+	struct verify_note *n = tb_arena_get(&to->mem, sizeof(*n));
 	bool failed = false;
 
 	if (!n)
-		return NULL;
+		return false;
 	n->f = (struct db_finding){
 		.severity = table[code].severity, .code = table[code].word,
-		.model = copy(at->model ? at->model->loc.name : NULL, &failed),
-		.model_path = copy(at->model ? at->model->loc.path : NULL, &failed),
-		.blob = copy(at->blob, &failed), .tensor = copy(at->tensor, &failed),
-		.expected = copy(at->expected, &failed), .actual = copy(at->actual, &failed),
-		.message = copy(message, &failed),
+		.model = note_text(to, at->model ? at->model->loc.name : NULL, &failed),
+		.model_path = note_text(to, at->model ? at->model->loc.path : NULL, &failed),
+		.blob = note_text(to, at->blob, &failed),
+		.tensor = note_text(to, at->tensor, &failed),
+		.expected = note_text(to, at->expected, &failed),
+		.actual = note_text(to, at->actual, &failed),
+		.message = note_text(to, message, &failed),
 		.has_offset = at->offset, .offset = at->offset ? *at->offset : 0,
 	};
-	if (failed) {
-		note_free(n);
-		return NULL;
-	}
-	return n;
-}
-
-static void
-post(struct verify_run *r, enum finding_code code, const struct verify_where *at,
-     const char *message)
-{
-	struct verify_event e = { .severity = table[code].severity, .code = code };
-
-	snprintf(e.model, sizeof(e.model), "%s", at->model ? at->model->loc.name : "");
-	snprintf(e.message, sizeof(e.message), "%s", message);
-	tb_job_post(r->job, VERIFY_MSG_FINDING, &e, sizeof(e));
+	if (failed)
+		return false;
+	*(to->last ? &to->last->next : &to->first) = n;
+	to->last = n;
+	return true;
 }
 
 void
@@ -100,45 +80,41 @@ verify_fail(struct verify_run *r, enum tb_status status, const struct tb_err *er
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* The lock is held. */
-static void
-count_error(struct verify_model *m, enum finding_code code)
-{
-	m->errors++;
-	m->incomplete += code == F_INCOMPLETE;
-}
-
 void
 verify_find(struct verify_run *r, enum finding_code code, const struct verify_where *at,
 	    const char *fmt, ...)
 {
 	uint64_t *const counts[] = { [SEV_NOTE] = &r->out->notes,
 		[SEV_WARNING] = &r->out->warnings, [SEV_ERROR] = &r->out->errors };
-	struct verify_note *n = NULL;
+	struct verify_model *m = (struct verify_model *)at->model;
+	struct verify_event e = { .severity = table[code].severity, .code = code };
 	struct tb_err err;
+	char *message = NULL;
+	bool told;
 	va_list ap;
-	char *message;
-	int len;
 
 	va_start(ap, fmt);
-	len = vasprintf(&message, fmt, ap);
+	if (vasprintf(&message, fmt, ap) < 0)
+		message = NULL;
 	va_end(ap);
-	if (len >= 0)
-		n = new_note(code, at, message);
-	if (!n) {
-		verify_fail(r, tb_nomem(&err), &err);
-	} else {
-		post(r, code, at, message);
-		pthread_mutex_lock(&r->lock);
-		++*counts[table[code].severity];
-		if (at->model && table[code].severity == SEV_ERROR)
-			count_error((struct verify_model *)at->model, code);
-		*r->last = n;
-		r->last = &n->next;
-		pthread_mutex_unlock(&r->lock);
+	pthread_mutex_lock(&r->lock);
+	told = message && note_add(&r->news, code, at, message);
+	if (told) {
+		++*counts[e.severity];
+		if (m && e.severity == SEV_ERROR) {
+			m->errors++;
+			m->incomplete += code == F_INCOMPLETE;
+		}
 	}
-	if (len >= 0)
-		free(message);
+	pthread_mutex_unlock(&r->lock);
+	if (told) {
+		snprintf(e.model, sizeof(e.model), "%s", m ? m->loc.name : "");
+		snprintf(e.message, sizeof(e.message), "%s", message);
+		tb_job_post(r->job, VERIFY_MSG_FINDING, &e, sizeof(e));
+	} else {
+		verify_fail(r, tb_nomem(&err), &err);
+	}
+	free(message);
 }
 
 void
@@ -152,83 +128,54 @@ verify_find_unread(struct verify_run *r, const struct unread_place *p)
 void
 verify_remember(struct verify_run *r, const char *path, const struct db_hash *h)
 {
-	struct verify_hash *item = tb_calloc(1, sizeof(*item));
-	char *own = tb_strdup(path);
+	struct verify_hash *item;
 	struct tb_err err;
+	bool kept;
 
-	if (!item || !own) {
-		free(item);
-		free(own);
+	pthread_mutex_lock(&r->lock);
+	item = tb_arena_get(&r->news.mem, sizeof(*item));
+	kept = item && (item->path = tb_arena_str(&r->news.mem, path));
+	if (kept) {
+		item->h = *h;
+		item->next = r->news.hashes;
+		r->news.hashes = item;
+	}
+	pthread_mutex_unlock(&r->lock);
+	if (!kept)
 		verify_fail(r, tb_nomem(&err), &err);
-		return;
-	}
-	item->path = own;
-	item->h = *h;
-	pthread_mutex_lock(&r->lock);
-	item->next = r->hashes;
-	r->hashes = item;
-	pthread_mutex_unlock(&r->lock);
-}
-
-static void
-take(struct verify_run *r, struct verify_note **notes, struct verify_hash **hashes)
-{
-	pthread_mutex_lock(&r->lock);
-	*notes = r->first;
-	*hashes = r->hashes;
-	r->first = NULL;
-	r->last = &r->first;
-	r->hashes = NULL;
-	pthread_mutex_unlock(&r->lock);
-}
-
-static void
-drop(struct verify_note *notes, struct verify_hash *hashes)
-{
-	while (notes) {
-		struct verify_note *n = notes;
-
-		notes = n->next;
-		note_free(n);
-	}
-	while (hashes) {
-		struct verify_hash *h = hashes;
-
-		hashes = h->next;
-		free(h->path);
-		free(h);
-	}
-}
-
-void
-verify_drop(struct verify_run *r)
-{
-	struct verify_note *notes;
-	struct verify_hash *hashes;
-
-	take(r, &notes, &hashes);
-	drop(notes, hashes);
 }
 
 enum tb_status
 verify_flush(struct verify_run *r, struct tb_err *err)
 {
-	struct verify_note *notes;
-	struct verify_hash *hashes;
+	struct verify_news news;
 	enum tb_status status = TB_OK;
 
-	take(r, &notes, &hashes);
-	if (notes || hashes)
+	pthread_mutex_lock(&r->lock);
+	news = r->news;
+	r->news = (struct verify_news){ 0 };
+	pthread_mutex_unlock(&r->lock);
+	if (news.first || news.hashes)
 		status = db_begin(r->db, err);
-	for (struct verify_note *n = notes; n && !status; n = n->next) {
+	for (struct verify_note *n = news.first; n && !status; n = n->next) {
 		n->f.run = r->out->run;
 		status = db_finding_add(r->db, &n->f, err);
 	}
-	for (struct verify_hash *h = hashes; h && !status; h = h->next)
+	for (struct verify_hash *h = news.hashes; h && !status; h = h->next)
 		status = db_hash_put(r->db, h->path, &h->h, err);
-	if (notes || hashes || status)
+	if (news.first || news.hashes || status)
 		status = db_end(r->db, status, err);
 	r->flushed = tb_monotonic();
-	drop(notes, hashes);
+	tb_arena_free(&news.mem);
 	return status;
+}
+
+enum tb_status
+verify_each(struct verify_run *r, size_t n, tb_pool_fn *fn, struct tb_err *err)
+{
+	enum tb_status status;
+
+	tb_pool_each(r->ctx->pool, n, fn, r);
+	status = tb_job_check(r->job, err);
+	return status || !r->status ? status : tb_pass(err, &r->err);
 }

@@ -103,49 +103,51 @@ verify_collect(struct verify_run *r, struct tb_err *err)
 
 /* ---- reading, on the pool ---- */
 
-static bool
-keep_file(struct verify_file *to, const struct model_file *f, bool sized)
+static const char *
+keep_text(struct verify_model *to, const char *s, bool *ok)
 {
-	bool odd = f->media == MEDIA_UNKNOWN && f->media_type && !f->is_manifest;
+	const char *copy = s ? tb_arena_str(&to->mem, s) : NULL;
 
-	*to = (struct verify_file){
-		.path = tb_strdup(f->path), .want_size = f->want_size, .id = f->id,
-		.missing = f->missing, .unread = f->unread, .outside = f->outside,
-		.manifest = f->is_manifest, .sized = sized && !f->is_manifest,
-		.odd_media = odd ? tb_strdup(f->media_type) : NULL,
-	};
-	memcpy(to->digest, f->digest, sizeof(to->digest));
-	if (!*to->digest && !hub_digest(f->path, to->digest))
-		*to->digest = 0;
-	return to->path && (to->odd_media || !odd);
+	*ok &= !s || copy;
+	return copy;
 }
 
 static bool
 keep_model(struct verify_model *to, const struct model *m)
 {
-	to->files = tb_calloc(m->nfiles ? m->nfiles : 1, sizeof(*to->files));
-	to->problems = tb_calloc(m->nproblems ? m->nproblems : 1, sizeof(*to->problems));
+	bool ok = true;
+
+	to->files = tb_arena_get(&to->mem, m->nfiles * sizeof(*to->files));
+	to->problems = tb_arena_get(&to->mem, m->nproblems * sizeof(*to->problems));
 	if (!to->files || !to->problems)
 		return false;
-	for (size_t i = 0; i < m->nfiles; i++, to->nfiles++)
-		if (!keep_file(&to->files[i], &m->files[i], m->files[i].media_type))
-			return to->nfiles++, false;
-	if (!verify_name_tensors(to, m))
-		return false;
-	for (size_t i = 0; i < m->nproblems; i++, to->nproblems++) {
-		to->problems[i].message = tb_strdup(m->problems[i].message);
-		to->problems[i].absent = m->problems[i].absent;
-		to->problems[i].index = m->problems[i].index;
-		memcpy(to->problems[i].digest, m->problems[i].digest, TB_DIGEST_MAX);
-		if (!to->problems[i].message)
-			return false;
+	for (size_t i = 0; i < m->nfiles; i++) {
+		const struct model_file *f = &m->files[i];
+		struct verify_file *v = &to->files[to->nfiles++];
+		bool odd = f->media == MEDIA_UNKNOWN && !f->is_manifest;
+
+		*v = (struct verify_file){
+			.path = keep_text(to, f->path, &ok), .want_size = f->want_size, .id = f->id,
+			.missing = f->missing, .unread = f->unread, .outside = f->outside,
+			.manifest = f->is_manifest, .sized = f->media_type && !f->is_manifest,
+			.odd_media = keep_text(to, odd ? f->media_type : NULL, &ok),
+		};
+		memcpy(v->digest, f->digest, sizeof(v->digest));
+		if (!*v->digest && !hub_digest(f->path, v->digest))
+			*v->digest = 0;
 	}
-	to->remark = m->remark ? tb_strdup(m->remark) : NULL;
-	if (m->remark && !to->remark)
-		return false;
+	for (size_t i = 0; i < m->nproblems; i++) {
+		struct verify_problem *p = &to->problems[to->nproblems++];
+
+		p->message = keep_text(to, m->problems[i].message, &ok);
+		p->absent = m->problems[i].absent;
+		p->index = m->problems[i].index;
+		memcpy(p->digest, m->problems[i].digest, TB_DIGEST_MAX);
+	}
+	to->remark = keep_text(to, m->remark, &ok);
 	to->stamp = model_stamp(m);
 	to->loc.kind = m->loc.kind;	/* what only the manifest tells */
-	return true;
+	return verify_name_tensors(to, m) && ok;
 }
 
 static void
@@ -162,19 +164,17 @@ read_one(void *arg, size_t i, unsigned worker)
 		return;
 	tb_job_what(r->job, "%s", v->loc.name);
 	status = model_open(&m, &v->loc, &err);
-	v->opened = true;
-	if (status == TB_ENOMEM)
-		verify_fail(r, status, &err);
-	else if (status) {
-		v->failure = tb_strdup(err.msg);
-		if (!v->failure)
-			verify_fail(r, tb_nomem(&err), &err);
-	} else {
+	if (!status) {
 		if (!keep_model(v, m) || (r->req->deep && !verify_keep_bytes(v, m)) ||
 		    verify_complete(m, &v->gaps, &err))
-			verify_fail(r, tb_nomem(&err), &err);
+			status = tb_nomem(&err);
 		model_free(m);
+	} else if (status != TB_ENOMEM) {
+		v->failure = tb_arena_str(&v->mem, err.msg);
+		status = v->failure ? TB_OK : tb_nomem(&err);
 	}
+	if (status)
+		verify_fail(r, status, &err);
 }
 
 /* ---- findings, in the order of the models ---- */
@@ -348,14 +348,8 @@ judge_failed(struct verify_run *r, const struct verify_model *m)
 enum tb_status
 verify_read_models(struct verify_run *r, struct tb_err *err)
 {
-	enum tb_status status;
+	enum tb_status status = verify_each(r, r->nmodels, read_one, err);
 
-	tb_pool_each(r->ctx->pool, r->nmodels, read_one, r);
-	status = tb_job_check(r->job, err);
-	if (!status && r->status) {
-		*err = r->err;
-		status = r->status;
-	}
 	for (size_t i = 0; !status && i < r->nmodels; i++) {
 		const struct verify_model *m = &r->models[i];
 
@@ -376,27 +370,15 @@ verify_free_models(struct verify_run *r)
 		struct verify_model *m = &r->models[i];
 
 		model_loc_free(&m->loc);
-		for (size_t k = 0; k < m->nfiles; k++) {
-			free(m->files[k].path);
-			free(m->files[k].odd_media);
+		for (size_t k = 0; k < m->nfiles; k++)
 			free(m->files[k].bytes);
-			free(m->files[k].tensor);
-		}
-		for (size_t k = 0; k < m->nproblems; k++)
-			free(m->problems[k].message);
 		gaps_free(&m->gaps);
-		free(m->files);
-		free(m->problems);
-		free(m->failure);
-		free(m->remark);
+		tb_arena_free(&m->mem);
 	}
-	for (size_t i = 0; i < r->norphans; i++)
-		free(r->orphans[i].path);
 	free(r->orphans);
 	free(r->models);
 	free(r->uses);
-	for (size_t i = 0; i < r->ntargets; i++)
-		free(r->targets[i].real);
 	free(r->targets);
+	tb_arena_free(&r->mem);
 	unread_free(&r->unread);
 }

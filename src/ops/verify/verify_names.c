@@ -9,16 +9,6 @@
 
 #include "src/base/mem.h"
 
-/* A blob whose header says nothing is still called by its layer. */
-static bool
-name_layer(struct verify_file *to, const struct model_file *f)
-{
-	if (f->media != MEDIA_TENSOR || to->ntensors || !f->name || !*f->name)
-		return true;
-	to->tensor = tb_strdup(f->name);
-	return to->tensor != NULL;
-}
-
 bool
 verify_name_tensors(struct verify_model *to, const struct model *m)
 {
@@ -34,12 +24,16 @@ verify_name_tensors(struct verify_model *to, const struct model *m)
 			*at = t;
 	}
 	for (size_t i = 0; ok && i < m->nfiles; i++) {
-		if (first[i]) {
-			to->files[i].tensor = tb_strdup(first[i]->name);
-			to->files[i].tensor_off = first[i]->weight.off;
-			ok = to->files[i].tensor;
-		}
-		ok = ok && name_layer(&to->files[i], &m->files[i]);
+		const struct model_file *f = &m->files[i];
+		/* a blob whose header says nothing is still called by its layer */
+		const char *name = first[i] ? first[i]->name
+				 : f->media == MEDIA_TENSOR && f->name && *f->name ? f->name : NULL;
+
+		if (!name)
+			continue;
+		to->files[i].tensor = tb_arena_str(&to->mem, name);
+		to->files[i].tensor_off = first[i] ? first[i]->weight.off : 0;
+		ok = to->files[i].tensor;
 	}
 	free(first);
 	return ok;

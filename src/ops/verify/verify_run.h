@@ -5,6 +5,8 @@
 #include <pthread.h>
 
 #include "db/write.h"
+#include "src/base/arena.h"
+#include "src/base/pool.h"
 #include "src/ops/verify/verify.h"
 #include "src/ops/verify/verify_complete.h"
 #include "src/store/unread.h"
@@ -12,14 +14,14 @@
 /* What stays of a model once its headers were read: a store has more tensors than
  * anybody wants to hold for the length of a run. */
 struct verify_file {
-	char *path;			/* owned */
+	const char *path;		/* of its model or of the run, as are all texts */
 	char digest[TB_DIGEST_MAX];	/* "gitsha1:…" as well */
 	uint64_t want_size;
 	struct tb_ident id;
 	bool missing, unread, outside, manifest;
 	bool sized;			/* want_size is what the manifest says */
-	char *odd_media;		/* a media type nobody knows, or NULL; owned */
-	char *tensor;			/* the first in it, or NULL; owned */
+	const char *odd_media;		/* a media type nobody knows, or NULL */
+	const char *tensor;		/* the first in it, or NULL */
 	uint64_t tensor_off;		/* of its bytes; if ntensors */
 	uint32_t ntensors;		/* 0: only the manifest says what it should hold */
 	struct verify_bytes *bytes;	/* owned; by offset; --deep */
@@ -28,21 +30,22 @@ struct verify_file {
 
 struct verify_model {
 	struct model_loc loc;		/* owned */
+	struct tb_arena mem;		/* what it points to */
 	struct verify_file *files;
 	size_t nfiles;
 	struct verify_problem {
-		char *message;
+		const char *message;
 		char digest[TB_DIGEST_MAX];
 		bool absent, index;
 	} *problems;
-	char *remark;			/* or NULL */
+	const char *remark;		/* or NULL */
 	size_t nproblems;
 	struct verify_gaps gaps;	/* why it would not run */
-	char *failure;			/* why it could not be opened at all, or NULL */
+	const char *failure;		/* why it could not be opened at all, or NULL */
 	uint64_t stamp, errors;
 	uint64_t incomplete;		/* of the errors: nothing is damaged, but something is not
 					 * there that a run would need */
-	bool opened;
+	uint64_t equal;			/* uses of files that are equal to a digest */
 	bool doubled;			/* another store has listed it, too */
 };
 
@@ -51,8 +54,8 @@ struct verify_target {
 	const struct verify_file *file;	/* of its first user, or an orphan */
 	struct verify_use { uint32_t model, file; } *uses;	/* borrowed from the run */
 	size_t nuses;			/* 0: an orphan */
-	char *real;			/* its path without links and "..", where that is another
-					 * one: what it was is found under both; owned */
+	const char *real;		/* its path without links and "..", where that is another
+					 * one: what it was is found under both */
 	struct db_hash was;		/* the last hash, if `known` */
 	bool known, bad;
 	bool rotten;			/* other bytes behind the same size and time */
@@ -73,13 +76,21 @@ struct verify_run {
 	struct verify_use *uses;	/* owned: by path */
 	struct verify_target *targets;	/* owned: largest first */
 	size_t ntargets;
+	struct tb_arena mem;		/* texts of orphans and targets */
 	struct verify_file *orphans;	/* owned: those that are hashed, too */
 	size_t norphans, orphans_cap;
 	struct unread unread;		/* folders and manifests; owned */
 
 	pthread_mutex_t lock;		/* guards what follows, and out's counts */
-	struct verify_note { struct verify_note *next; struct db_finding f; } *first, **last;
-	struct verify_hash { struct verify_hash *next; char *path; struct db_hash h; } *hashes;
+	struct verify_news {		/* for the next flush */
+		struct tb_arena mem;
+		struct verify_note { struct verify_note *next; struct db_finding f; } *first, *last;
+		struct verify_hash {
+			struct verify_hash *next;
+			const char *path;
+			struct db_hash h;
+		} *hashes;
+	} news;
 	double flushed;
 	enum tb_status status;		/* first failure of the run itself */
 	struct tb_err err;
@@ -101,7 +112,9 @@ void verify_remember(struct verify_run *r, const char *path, const struct db_has
 void verify_fail(struct verify_run *r, enum tb_status status, const struct tb_err *err);
 /* Writes what has come together; only on the thread that owns the connection. */
 enum tb_status verify_flush(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
-void verify_drop(struct verify_run *r);
+/* fn for each of n parts on the pool; fails as any of them did. */
+enum tb_status verify_each(struct verify_run *r, size_t n, tb_pool_fn *fn, struct tb_err *err)
+	TB_MUST_USE;
 
 /* verify_models.c: collects the models, reads their headers, finds what manifests and
  * headers alone tell. */
@@ -120,11 +133,8 @@ const char *verify_name(const struct verify_file *f, struct verify_where *at,
 /* verify_files.c: hashes every distinct file once, after verify_store(). */
 enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
 
-/* verify_state.c: what it comes to, for a model and for the run.  `hashed`: a flag for each
- * model, all of whose files are equal to a digest; caller frees. */
-enum tb_status verify_hashed(const struct verify_run *r, bool **hashed, struct tb_err *err)
-	TB_MUST_USE;
-enum db_state verify_model_state(const struct verify_model *m, bool hashed);
+/* verify_state.c: what it comes to, for a model and for the run. */
+enum db_state verify_model_state(const struct verify_model *m);
 enum run_state verify_run_state(const struct verify_result *out, enum tb_status status);
 
 /* verify_values.c (--deep): which U8 and U32 in the files are floats of 8 bits (scales,

@@ -47,7 +47,7 @@ keep_orphan(struct verify_run *r, const struct blobdir_entry *e, struct tb_err *
 	if (!tb_grow(&r->orphans, &r->orphans_cap, r->norphans + 1, sizeof(*r->orphans)))
 		return tb_nomem(err);
 	f = &r->orphans[r->norphans];
-	*f = (struct verify_file){ .path = tb_strdup(e->path), .id = e->id };
+	*f = (struct verify_file){ .path = tb_arena_str(&r->mem, e->path), .id = e->id };
 	if (!f->path)
 		return tb_nomem(err);
 	memcpy(f->digest, e->digest, sizeof(f->digest));
