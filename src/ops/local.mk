@@ -64,9 +64,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify/verify.h \
 	src/ops/verify/verify_complete.c \
 	src/ops/verify/verify_complete.h \
-	src/ops/verify/verify_complete_config.c \
 	src/ops/verify/verify_complete_files.c \
-	src/ops/verify/verify_complete_gguf.c \
+	src/ops/verify/verify_complete_numbers.c \
 	src/ops/verify/verify_complete_layers.c \
 	src/ops/verify/verify_complete_packed.c \
 	src/ops/verify/verify_complete_slots.c \

@@ -11,7 +11,7 @@
 #include "src/ops/verify/verify_run.h"
 
 static enum tb_status
-start(struct verify_run *r, struct tb_err *err)
+start_run(struct verify_run *r, struct tb_err *err)
 {
 	struct tb_buf scope = TB_BUF(65536);
 	struct db_run run = { .started_ns = r->started_ns, .deep = r->req->deep,
@@ -57,7 +57,7 @@ remember_models(struct verify_run *r, struct tb_err *err)
 }
 
 static enum tb_status
-end(struct verify_run *r, enum tb_status status, struct tb_err *err)
+end_run(struct verify_run *r, enum tb_status status, struct tb_err *err)
 {
 	const struct verify_result *out = r->out;
 	struct db_run run = {
@@ -82,22 +82,6 @@ end(struct verify_run *r, enum tb_status status, struct tb_err *err)
 	if (err)
 		*err = late;
 	return failed;
-}
-
-static enum tb_status
-run(struct verify_run *r, struct tb_err *err)
-{
-	enum tb_status status = verify_collect(r, err);
-
-	if (!status)
-		status = verify_read_models(r, err);
-	if (!status)
-		status = r->req->nrefs ? TB_OK : verify_store(r, err);
-	if (!status)
-		status = verify_files(r, err);
-	if (!status)
-		status = remember_models(r, err);
-	return status;
 }
 
 /* What cannot be kept can still be found out. */
@@ -134,11 +118,19 @@ op_verify(struct op_ctx *ctx, const struct verify_request *req, struct tb_job *j
 	r.started_ns = tb_now_ns();
 	r.flushed = from;
 	pthread_mutex_init(&r.lock, NULL);
-	status = start(&r, err);
+	status = start_run(&r, err);
 	if (!status) {
-		status = run(&r, err);
+		status = verify_collect(&r, err);
+		if (!status)
+			status = verify_read_models(&r, err);
+		if (!status && !req->nrefs)
+			status = verify_store(&r, err);
+		if (!status)
+			status = verify_files(&r, err);
+		if (!status)
+			status = remember_models(&r, err);
 		out->seconds = tb_monotonic() - from;
-		status = end(&r, status, err);
+		status = end_run(&r, status, err);
 	}
 	tb_arena_free(&r.news.mem);
 	verify_free_models(&r);

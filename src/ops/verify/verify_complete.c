@@ -16,31 +16,28 @@
 void
 gap_add(struct verify_gaps *g, enum finding_code code, const char *tensor, const char *fmt, ...)
 {
-	struct verify_gap gap = { code, tensor ? tb_strdup(tensor) : NULL, NULL };
+	struct verify_gap gap = { code, tensor ? tb_arena_str(&g->mem, tensor) : NULL, NULL };
+	char *message;
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&gap.message, fmt, ap) < 0)
-		gap.message = NULL;
+	if (vasprintf(&message, fmt, ap) < 0)
+		message = NULL;
 	va_end(ap);
-	if (!gap.message || (tensor && !gap.tensor) ||
-	    !tb_grow(&g->v, &g->cap, g->n + 1, sizeof(*g->v))) {
-		free(gap.tensor);
-		free(gap.message);
+	gap.message = message ? tb_arena_str(&g->mem, message) : NULL;
+	free(message);
+	if (gap.message && (gap.tensor || !tensor) &&
+	    tb_grow(&g->v, &g->cap, g->n + 1, sizeof(*g->v)))
+		g->v[g->n++] = gap;
+	else
 		g->nomem = true;
-		return;
-	}
-	g->v[g->n++] = gap;
 }
 
 void
 gaps_free(struct verify_gaps *g)
 {
-	for (size_t i = 0; i < g->n; i++) {
-		free(g->v[i].tensor);
-		free(g->v[i].message);
-	}
 	free(g->v);
+	tb_arena_free(&g->mem);
 	*g = (struct verify_gaps){ 0 };
 }
 
@@ -62,9 +59,17 @@ complete_bad_file(const struct model *m, const struct model_file *f)
 	return f->missing || f->unread || f->outside;
 }
 
-/* A layer is called as its tensor is, or as what a group of tensors has in common. */
-static bool
-covers(const char *layer, const char *tensor)
+const struct model_file *
+complete_file(const struct model *m, const char *name)
+{
+	for (size_t i = 0; i < m->nfiles; i++)
+		if (m->files[i].name && !strcmp(m->files[i].name, name))
+			return &m->files[i];
+	return NULL;
+}
+
+bool
+complete_covers(const char *layer, const char *tensor)
 {
 	size_t n = strlen(layer);
 
@@ -83,24 +88,26 @@ complete_unread(const struct model *m, const char *tensor)
 	for (size_t i = 0; i < m->nfiles; i++) {
 		const struct model_file *f = &m->files[i];
 
-		if (f->media == MEDIA_TENSOR && f->name && covers(f->name, tensor) &&
+		if (f->media == MEDIA_TENSOR && f->name && complete_covers(f->name, tensor) &&
 		    complete_bad_file(m, f))
 			return true;
 	}
 	return false;
 }
 
-/* general.type says what a file is, and is not written for the usual thing. */
-static bool
-partial_gguf(const struct model *m)
+bool
+complete_partial(const struct model *m)
 {
 	struct model_meta mm;
 	const struct gguf_kv *kv;
 	char *type = NULL;
 	bool partial = false;
 
-	if (model_meta_open(&mm, m, NULL))
+	if (complete_file(m, "adapter_config.json"))
+		return true;
+	if (!model_has_keys(m) || model_meta_open(&mm, m, NULL))
 		return false;
+	/* general.type says what a file is, and is not written for the usual thing. */
 	kv = gguf_find(&mm.g, "general.type");
 	if (kv && !gguf_string(kv, &mm.file, 64, &type, NULL))
 		partial = strcmp(type, "model") != 0;
@@ -109,15 +116,6 @@ partial_gguf(const struct model *m)
 	free(type);
 	model_meta_close(&mm);
 	return partial;
-}
-
-bool
-complete_partial(const struct model *m)
-{
-	for (size_t i = 0; i < m->nfiles; i++)
-		if (m->files[i].name && !strcmp(m->files[i].name, "adapter_config.json"))
-			return true;
-	return model_has_keys(m) && partial_gguf(m);
 }
 
 enum tb_status
@@ -136,13 +134,12 @@ verify_complete(const struct model *m, struct verify_gaps *g, struct tb_err *err
 		complete_gguf(m, g);
 	else
 		complete_packed(m, g);
-	if (!complete_partial(m) && !kind_is_bare(m->loc.kind)) {
-		if (complete_slots(m, &hp, g, err)) {
-			vocab = hp.vocab;
-			hparams_free(&hp);
-		}
+	if (kind_is_bare(m->loc.kind))
+		return g->nomem ? tb_nomem(err) : TB_OK;
+	if (!complete_partial(m) && complete_slots(m, &hp, g, err)) {
+		vocab = hp.vocab;
+		hparams_free(&hp);
 	}
-	if (!kind_is_bare(m->loc.kind))
-		complete_texts(m, vocab, g);
+	complete_texts(m, vocab, g);
 	return g->nomem ? tb_nomem(err) : TB_OK;
 }

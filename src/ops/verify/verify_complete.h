@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "src/base/arena.h"
 #include "src/format/gguf.h"
 #include "src/ops/verify/verify.h"
 #include "src/store/model.h"
@@ -14,11 +15,12 @@ struct hparams;
 
 struct verify_gap {
 	enum finding_code code;
-	char *tensor, *message;		/* owned; tensor may be NULL */
+	const char *tensor, *message;	/* tensor may be NULL */
 };
 
 struct verify_gaps {
 	struct verify_gap *v;		/* owned */
+	struct tb_arena mem;		/* their texts */
 	size_t n, cap;
 	bool nomem;
 	bool holes;			/* files lack that may have held any tensor */
@@ -35,6 +37,10 @@ bool gaps_about(const struct verify_gaps *g, const char *tensor);	/* is one told
 enum tb_status verify_complete(const struct model *m, struct verify_gaps *out,
 			       struct tb_err *err) TB_MUST_USE;
 
+/* The one of that name, or NULL. */
+const struct model_file *complete_file(const struct model *m, const char *name);
+/* Is the layer called as its tensor is, or as what a group of tensors has in common? */
+bool complete_covers(const char *layer, const char *tensor);
 /* Is the tensor not there because the file that should have it could not be read? */
 bool complete_unread(const struct model *m, const char *tensor);
 /* Is a file missing, or told of as a problem? */
@@ -50,9 +56,9 @@ bool complete_slots(const struct model *m, struct hparams *hp, struct verify_gap
 void complete_layers(const struct model *m, struct verify_gaps *g);
 /* verify_complete_packed.c: packed tensors of which a part lacks. */
 void complete_packed(const struct model *m, struct verify_gaps *g);
-/* verify_complete_gguf.c: what GGUF files say of themselves. */
+/* verify_complete_numbers.c: what GGUF files say of themselves; config.json, where the
+ * architecture is not known. */
 void complete_gguf(const struct model *m, struct verify_gaps *g);
-/* verify_complete_config.c: config.json, where the architecture is not known. */
 void complete_config(const struct model *m, struct verify_gaps *g);
 /* verify_complete_files.c: shards, and what a run reads beside the tensors.  vocab: rows
  * of the embedding, 0: not known. */

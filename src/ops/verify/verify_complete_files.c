@@ -16,15 +16,6 @@
 #define JSON_MAX (4u << 20)
 #define INDEX "model.safetensors.index.json"
 
-static const struct model_file *
-named(const struct model *m, const char *name)
-{
-	for (size_t i = 0; i < m->nfiles; i++)
-		if (m->files[i].name && !strcmp(m->files[i].name, name))
-			return &m->files[i];
-	return NULL;
-}
-
 /* ---- shards ---- */
 
 static bool
@@ -49,7 +40,7 @@ complete_shards(const struct model *m, struct verify_gaps *g)
 	struct split s, seen = { 0 };
 	unsigned lacks = 0;
 
-	if (named(m, INDEX))
+	if (complete_file(m, INDEX))
 		return;
 	for (size_t i = 0; i < m->nfiles && !first; i++)
 		if (m->files[i].name && tb_starts(m->files[i].name, "model-") &&
@@ -125,33 +116,23 @@ static const char *const kin[] = {
 	"vocab.json", "merges.txt", "added_tokens.json",
 };
 
-static bool
-names_tokenizer(const struct model *m, bool *missing)
-{
-	bool any = false;
-
-	*missing = false;
-	for (size_t i = 0; i < sizeof(kin) / sizeof(*kin); i++) {
-		const struct model_file *f = named(m, kin[i]);
-
-		any |= f != NULL;
-		*missing |= f && complete_bad_file(m, f);
-	}
-	return any;
-}
-
 /* Weights alone can be run on ids; a store's model cannot be asked anything then. */
 static void
 no_tokenizer(const struct model *m, uint32_t vocab, struct verify_gaps *g)
 {
 	static const char what[] = "tokenizer: no tokenizer.json, tokenizer.model, vocab.json or "
 				   "GGUF vocabulary";
-	bool missing, expected = names_tokenizer(m, &missing) ||
-				 kind_types_layers(m->loc.kind) || model_has_keys(m);
+	bool missing = false, expected = kind_types_layers(m->loc.kind) || model_has_keys(m);
 
+	for (size_t i = 0; i < sizeof(kin) / sizeof(*kin); i++) {
+		const struct model_file *f = complete_file(m, kin[i]);
+
+		expected |= f != NULL;
+		missing |= f && complete_bad_file(m, f);
+	}
 	if (missing || !vocab || !m->ntensors)
 		return;		/* told as a file that lacks; or needs perhaps none */
-	if (named(m, "tekken.json"))
+	if (complete_file(m, "tekken.json"))
 		gap_add(g, F_NOT_RUN, NULL, "tokenizer: tekken.json, which tbtui does not read");
 	else if (expected)
 		gap_add(g, F_INCOMPLETE, NULL, "%s", what);
@@ -202,22 +183,14 @@ check_template(const struct model *m, struct verify_gaps *g)
 	free(eos);
 }
 
-static bool
-said(const struct verify_gaps *g, const char *part)
-{
-	for (size_t i = 0; i < g->n; i++)
-		if (tb_contains(g->v[i].message, part))
-			return true;
-	return false;
-}
-
 void
 complete_texts(const struct model *m, uint32_t vocab, struct verify_gaps *g)
 {
 	check_objects(m, g);
 	check_params(m, g);
-	if (said(g, "tokenizer_config.json"))
-		return;		/* both of what follows would only say it again */
+	for (size_t i = 0; i < g->n; i++)
+		if (tb_contains(g->v[i].message, "tokenizer_config.json"))
+			return;		/* both of what follows would only say it again */
 	check_tokenizer(m, vocab, g);
 	check_template(m, g);
 }

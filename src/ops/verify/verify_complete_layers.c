@@ -23,19 +23,6 @@ has_media(const struct model *m, uint64_t bits)
 #define WEIGHTS (BIT(MEDIA_MODEL) | BIT(MEDIA_TENSOR) | BIT(MEDIA_ADAPTER) | \
 	BIT(MEDIA_PROJECTOR) | BIT(MEDIA_DRAFT))
 
-/* A model that runs elsewhere has a name here and no weights. */
-static bool
-remote(const struct model *m)
-{
-	cJSON *doc;
-	bool yes = !optional_layer(m, MEDIA_CONFIG, &doc, NULL) &&
-		   (json_str(json_get(doc, "remote_host")) ||
-		    json_str(json_get(doc, "remote_model")));
-
-	json_free(doc);
-	return yes;
-}
-
 /* Does a layer of this name hold this tensor?  A group has what its names have in common;
  * once it was called after the experts, whatever its tensors were called. */
 static bool
@@ -43,7 +30,7 @@ fits_name(const char *layer, const char *tensor)
 {
 	size_t n = strlen(layer), experts = strlen("experts");
 
-	if (tb_starts(tensor, layer) && (tensor[n] == 0 || tensor[n] == '.'))
+	if (complete_covers(layer, tensor))
 		return true;
 	if (strchr(layer, '/') && tb_ends(layer, tensor))	/* FOLDER/NAME: of several models */
 		return true;
@@ -54,7 +41,7 @@ fits_name(const char *layer, const char *tensor)
 struct named { const char *other; bool right; };
 
 static void
-mark(const struct model *m, struct named *of, const struct tensor *t)
+mark_named(const struct model *m, struct named *of, const struct tensor *t)
 {
 	const struct tensor_part *const parts[] = {
 		t->has_scale ? &t->scale : NULL, t->has_bias ? &t->bias : NULL,
@@ -70,20 +57,6 @@ mark(const struct model *m, struct named *of, const struct tensor *t)
 			of[parts[i]->file].right = true;	/* a part's name is its own */
 }
 
-/* A blob that several layers name is read as the first one's. */
-static const struct named *
-read_as(const struct model *m, const struct named *of, size_t i)
-{
-	size_t k = i;
-
-	for (size_t j = 0; j < i && !of[i].other; j++)
-		if (!strcmp(m->files[j].digest, m->files[i].digest)) {
-			k = j;
-			break;
-		}
-	return &of[k];
-}
-
 static void
 check_names(const struct model *m, struct verify_gaps *g)
 {
@@ -94,14 +67,17 @@ check_names(const struct model *m, struct verify_gaps *g)
 		return;
 	}
 	for (size_t i = 0; i < m->ntensors; i++)
-		mark(m, of, &m->tensors[i]);
+		mark_named(m, of, &m->tensors[i]);
 	for (size_t i = 0; i < m->nfiles; i++) {
 		const struct model_file *f = &m->files[i];
-		const struct named *n;
+		const struct named *n = &of[i];
 
 		if (f->media != MEDIA_TENSOR || !f->name || f->missing || of[i].right)
 			continue;
-		n = read_as(m, of, i);
+		/* a blob that several layers name is read as the first one's */
+		for (size_t j = 0; j < i && n == &of[i] && !n->other; j++)
+			if (!strcmp(m->files[j].digest, f->digest))
+				n = &of[j];
 		if (n->other && !fits_name(f->name, n->other))
 			gap_add(g, F_CONTRADICTION, f->name, "layer %.200s: its blob holds %.200s "
 				"instead", f->name, n->other);
@@ -112,13 +88,19 @@ check_names(const struct model *m, struct verify_gaps *g)
 void
 complete_layers(const struct model *m, struct verify_gaps *g)
 {
+	cJSON *doc = NULL;
+
 	if (!kind_types_layers(m->loc.kind))
 		return;
 	if (!has_media(m, BIT(MEDIA_CONFIG) | BIT(MEDIA_UNKNOWN)))
 		gap_add(g, F_INCOMPLETE, NULL, "the manifest names no config");
-	if (!has_media(m, WEIGHTS) && !remote(m))
+	/* a model that runs elsewhere has a name here and no weights */
+	if (!has_media(m, WEIGHTS) &&
+	    (optional_layer(m, MEDIA_CONFIG, &doc, NULL) ||
+	     !(json_str(json_get(doc, "remote_host")) || json_str(json_get(doc, "remote_model")))))
 		gap_add(g, F_INCOMPLETE, NULL, "the manifest lists no weights: no layer of it is a "
 			"model or a tensor");
+	json_free(doc);
 	if (has_media(m, BIT(MEDIA_TENSOR)))
 		check_names(m, g);
 }

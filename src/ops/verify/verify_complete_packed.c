@@ -50,14 +50,6 @@ lacks_weight(const struct model *m, const struct tensor *t, const struct verify_
 	return false;
 }
 
-/* No weight is made of such numbers, but codes are: of MLX, or gpt-oss's blocks. */
-static bool
-codes_alone(const struct tensor *t)
-{
-	return (t->scheme.dtype == DT_U32 && t->ndim >= 2 && !tb_ends(t->name, ".qzeros")) ||
-	       (t->scheme.dtype == DT_U8 && tb_ends(t->name, "_proj_blocks"));
-}
-
 void
 complete_packed(const struct model *m, struct verify_gaps *g)
 {
@@ -70,7 +62,10 @@ complete_packed(const struct model *m, struct verify_gaps *g)
 
 		if (!scheme_is_plain(&t->scheme))
 			continue;
-		codes = codes_alone(t) && !g->holes && !complete_unread(m, t->name);
+		/* No weight is made of such numbers, but codes are: of MLX, or gpt-oss's blocks. */
+		codes = (t->scheme.dtype == DT_U32 && t->ndim >= 2 && !tb_ends(t->name, ".qzeros")) ||
+			(t->scheme.dtype == DT_U8 && tb_ends(t->name, "_proj_blocks"));
+		codes = codes && !g->holes && !complete_unread(m, t->name);
 		if (!codes && !lacks_weight(m, t, g, weight))
 			continue;
 		if (told++ >= TOLD_MAX)

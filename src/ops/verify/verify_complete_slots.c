@@ -29,7 +29,7 @@ struct look {
 };
 
 static enum tb_status
-fits(void *arg, const struct slot_at *at, struct tb_err *err)
+slot_fits(void *arg, const struct slot_at *at, struct tb_err *err)
 {
 	struct look *l = arg;
 
@@ -55,41 +55,30 @@ usual_class(const struct model *m, const struct arch *a)
 	       !strcmp(m->arch, a->class_name);
 }
 
-/* A model that gives no words out has no head: embeddings, classifiers. */
-static bool
-speaks(const struct model *m)
-{
-	return !*m->arch || model_has_keys(m) || tb_ends(m->arch, "ForCausalLM") ||
-	       tb_ends(m->arch, "ForConditionalGeneration") || !strcmp(m->arch, m->model_type);
-}
-
 /* Is it known already why a tensor is not there? */
 static bool
 explained(const struct look *l, const struct slot_wrong *w)
 {
-	return l->g->holes || complete_unread(l->m, w->name) || gaps_about(l->g, w->name) ||
-	       (w->slot == SLOT_OUTPUT && !speaks(l->m));
-}
+	const struct model *m = l->m;
 
-/* Other programs pack as they like; then a shape says nothing. */
-static bool
-readable(const struct tensor *t)
-{
-	const struct scheme *s = &t->scheme;
-
-	if (scheme_is_plain(s))
-		return dtype_floating(s->dtype) && dtype_bits(s->dtype) >= 16;
-	return !scheme_foreign(s) && t->origin != ORIGIN_UNKNOWN;
+	if (l->g->holes || complete_unread(m, w->name) || gaps_about(l->g, w->name))
+		return true;
+	/* A model that gives no words out has no head: embeddings, classifiers. */
+	return w->slot == SLOT_OUTPUT && *m->arch && !model_has_keys(m) &&
+	       !tb_ends(m->arch, "ForCausalLM") && !tb_ends(m->arch, "ForConditionalGeneration") &&
+	       strcmp(m->arch, m->model_type) != 0;
 }
 
 static void
 misshapen(struct look *l, const struct slot_wrong *w)
 {
-	if (!readable(w->t)) {
+	const struct scheme *s = &w->t->scheme;
+
+	/* Other programs pack as they like; then a shape says nothing. */
+	if (scheme_is_plain(s) ? !dtype_floating(s->dtype) || dtype_bits(s->dtype) < 16
+			       : scheme_foreign(s) || w->t->origin == ORIGIN_UNKNOWN)
 		l->unsup = w->t->name;
-		return;
-	}
-	if (l->misshapen++ < SAID_MAX)
+	else if (l->misshapen++ < SAID_MAX)
 		gap_add(l->g, F_CONTRADICTION, w->name, "%s", w->why->msg);
 	else
 		l->more++;
@@ -109,39 +98,29 @@ broken(struct look *l, const struct slot_wrong *w)
 		gap_add(l->g, F_CONTRADICTION, w->name, "%s", w->why->msg);
 }
 
-/* "model.layers.7.…" of a model of 5 layers. */
-static bool
-layer_of(const struct look *l, const struct tensor *t, uint32_t *layer)
-{
-	struct canon_model cm = { .arch = l->hp->arch, .gguf = model_has_keys(l->m) };
-	struct tname_layer at;
-	struct canon c;
-
-	if (!canon_of(&cm, t, &c) || !tname_layer(c.name, &at) || at.stem ||
-	    !tb_starts(c.name, "layers.") || at.number > UINT32_MAX - 1)
-		return false;
-	*layer = (uint32_t)at.number;
-	return *layer >= l->hp->layers;
-}
-
 static void
 unused(struct look *l, const struct slot_wrong *w)
 {
+	struct canon_model cm = { .arch = l->hp->arch, .gguf = model_has_keys(l->m) };
 	enum media media = l->m->files[w->t->weight.file].media;
-	uint32_t layer;
+	struct tname_layer at;
+	struct canon c;
 
 	if (w->t->draft || media == MEDIA_ADAPTER || media == MEDIA_PROJECTOR)
 		return;
-	if (!layer_of(l, w->t, &layer)) {
+	/* "model.layers.7.…" of a model of 5 layers */
+	if (!canon_of(&cm, w->t, &c) || !tname_layer(c.name, &at) || at.stem ||
+	    !tb_starts(c.name, "layers.") || at.number > UINT32_MAX - 1 ||
+	    at.number < l->hp->layers) {
 		l->unsup = w->name;
-	} else if (layer + 1 > l->extra) {
-		l->extra = layer + 1;
+	} else if (at.number + 1 > l->extra) {
+		l->extra = (uint32_t)at.number + 1;
 		l->extra_name = w->name;
 	}
 }
 
 static enum tb_status
-wrong(void *arg, const struct slot_wrong *w, struct tb_err *err)
+slot_faulty(void *arg, const struct slot_wrong *w, struct tb_err *err)
 {
 	struct look *l = arg;
 
@@ -217,21 +196,12 @@ tell_layers(struct look *l)
 			l->where, n, l->extra_name);
 }
 
-/* In layers of which the rest is there. */
-static bool
-some_absent(const struct look *l)
-{
-	for (uint32_t i = 0; i < l->hp->layers; i++)
-		if (l->fits[i] && l->absent[i])
-			return true;
-	return false;
-}
-
 static void
-tell(struct look *l, struct tb_err *err)
+tell_slots(struct look *l, struct tb_err *err)
 {
 	struct absentees a = { l, 0, 0 };
 	const struct slot_visitor v = { NULL, name_absent, &a };
+	bool some = false;
 
 	if (l->more)
 		gap_add(l->g, F_CONTRADICTION, NULL, "%u more tensors have other shapes than the "
@@ -240,7 +210,9 @@ tell(struct look *l, struct tb_err *err)
 		gap_add(l->g, F_INCOMPLETE, NULL, "%u more packed tensors have parts that lack or do "
 			"not fit", l->broken - BROKEN_MAX);
 	tell_layers(l);
-	if (some_absent(l) && slots_visit(l->hp, l->m, &v, err))
+	for (uint32_t i = 0; i < l->hp->layers; i++)	/* of which the rest is there */
+		some |= l->fits[i] && l->absent[i];
+	if (some && slots_visit(l->hp, l->m, &v, err))
 		l->g->nomem = true;
 	if (a.more)
 		gap_add(l->g, F_INCOMPLETE, NULL, "%u more tensors are not there", a.more);
@@ -251,43 +223,30 @@ tell(struct look *l, struct tb_err *err)
 
 /* ---- what is asked before ---- */
 
-/* Tensors as those of a language model, which cannot do without a configuration. */
-static bool
-looks_like_one(const struct model *m)
-{
-	struct canon_model cm = { .arch = NULL };
-	struct canon c;
-
-	for (size_t i = 0; i < m->ntensors; i++)
-		if (canon_of(&cm, &m->tensors[i], &c) && c.slot != SLOT_COUNT)
-			return true;
-	return false;
-}
-
 static bool
 config_told(const struct model *m)
 {
+	const struct model_file *f = complete_file(m, "config.json");
+
 	for (size_t i = 0; i < m->nproblems; i++)
 		if (tb_contains(m->problems[i].message, "config.json"))
 			return true;
-	for (size_t i = 0; i < m->nfiles; i++) {
-		const struct model_file *f = &m->files[i];
-
-		if (f->name && !strcmp(f->name, "config.json") && complete_bad_file(m, f))
-			return true;
-	}
-	return false;
+	return f && complete_bad_file(m, f);
 }
 
 static void
 without_numbers(const struct model *m, enum tb_status why_code, const struct tb_err *why,
 		struct verify_gaps *g)
 {
+	const struct canon_model none = { .arch = NULL };
 	struct canon_model cm;
+	struct canon c;
+	bool speech = false;	/* tensors as a language model's, which cannot do without it */
 
 	canon_model(&cm, m);
-	if (why_code == TB_ENOENT && !config_told(m) && !model_has_keys(m) && m->ntensors &&
-	    looks_like_one(m))
+	for (size_t i = 0; why_code == TB_ENOENT && i < m->ntensors && !speech; i++)
+		speech = canon_of(&none, &m->tensors[i], &c) && c.slot != SLOT_COUNT;
+	if (why_code == TB_ENOENT && speech && !config_told(m) && !model_has_keys(m))
 		gap_add(g, F_INCOMPLETE, NULL, "config.json: not there");
 	else if (why_code == TB_EFORMAT && !config_told(m))
 		gap_add(g, F_FILE_BAD, NULL, "%s", why->msg);
@@ -307,7 +266,7 @@ complete_slots(const struct model *m, struct hparams *hp, struct verify_gaps *g,
 {
 	struct look l = { .m = m, .hp = hp, .g = g,
 			  .where = model_has_keys(m) ? "the GGUF's block_count" : "config.json" };
-	const struct slot_visitor v = { fits, wrong, &l };
+	const struct slot_visitor v = { slot_fits, slot_faulty, &l };
 	struct tb_err why;
 	enum tb_status status = hparams_model(hp, m, &why);
 
@@ -329,7 +288,7 @@ complete_slots(const struct model *m, struct hparams *hp, struct verify_gaps *g,
 	if (!l.fits || !l.absent || slots_visit(hp, m, &v, err))
 		g->nomem = true;
 	else
-		tell(&l, err);
+		tell_slots(&l, err);
 	free(l.fits);
 	free(l.absent);
 	return true;

@@ -21,7 +21,7 @@ file_of(const struct verify_run *r, struct verify_use u)
 }
 
 static int
-by_path(const void *a, const void *b, void *arg)
+use_cmp(const void *a, const void *b, void *arg)
 {
 	const struct verify_use *x = a, *y = b;
 	int order = strcmp(file_of(arg, *x)->path, file_of(arg, *y)->path);
@@ -39,14 +39,6 @@ largest_first(const void *a, const void *b)
 	return strcmp(x->file->path, y->file->path);
 }
 
-/* Blobs are hashed because their name says what comes out; other files are compared with
- * their last hash. */
-static bool
-wanted(const struct verify_file *f)
-{
-	return !f->missing && !f->unread && (!f->manifest || *f->digest);
-}
-
 static enum tb_status
 list_uses(struct verify_run *r, size_t *n, struct tb_err *err)
 {
@@ -55,14 +47,18 @@ list_uses(struct verify_run *r, size_t *n, struct tb_err *err)
 	*n = 0;
 	for (size_t m = 0; m < r->nmodels; m++)
 		for (size_t f = 0; f < r->models[m].nfiles; f++) {
-			if (!wanted(&r->models[m].files[f]))
+			const struct verify_file *file = &r->models[m].files[f];
+
+			/* Blobs are hashed because their name says what comes out; other files are
+			 * compared with their last hash. */
+			if (file->missing || file->unread || (file->manifest && !*file->digest))
 				continue;
 			if (!tb_grow(&r->uses, &cap, *n + 1, sizeof(*r->uses)))
 				return tb_nomem(err);
 			r->uses[(*n)++] = (struct verify_use){ (uint32_t)m, (uint32_t)f };
 		}
 	if (*n)
-		qsort_r(r->uses, *n, sizeof(*r->uses), by_path, r);
+		qsort_r(r->uses, *n, sizeof(*r->uses), use_cmp, r);
 	return TB_OK;
 }
 
@@ -93,6 +89,7 @@ list_targets(struct verify_run *r, struct tb_err *err)
 			t->uses = &r->uses[i];
 		}
 		t->nuses++;
+		t->unsized |= f->sized && f->want_size != t->file->id.size;
 	}
 	for (size_t i = 0; !status && i < r->norphans; i++)
 		if (!add_target(r, &cap, &r->orphans[i]))
@@ -146,14 +143,6 @@ prepare_targets(struct verify_run *r, struct tb_err *err)
 
 /* ---- one file ---- */
 
-static void
-find_orphan(struct verify_run *r, enum finding_code code, const struct verify_where *at,
-	    const char *path, const char *message)
-{
-	verify_find(r, code, at, "%s, which belongs to no model%s, %s", at->blob,
-		    unread_uses(&r->unread, path) ? " whose manifest can be read" : "", message);
-}
-
 /* The same finding for each model that uses the file (once a model, however often). */
 static void
 find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code code,
@@ -164,7 +153,9 @@ find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code co
 
 	at.blob = blob;
 	if (!t->nuses)
-		find_orphan(r, code, &at, t->file->path, message);
+		verify_find(r, code, &at, "%s, which belongs to no model%s, %s", blob,
+			    unread_uses(&r->unread, t->file->path) ? " whose manifest can be read"
+			    : "", message);
 	for (size_t i = 0; i < t->nuses; i++) {
 		struct verify_where mine = at;
 		char name[VERIFY_NAME_MAX];
@@ -178,10 +169,12 @@ find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code co
 	t->bad |= damage;
 }
 
-/* Each manifest says a size of its own. */
-static void
+/* Each manifest says a size of its own: is it that of all? */
+static bool
 check_sizes(struct verify_run *r, struct verify_target *t, uint64_t size, bool digest_right)
 {
+	bool agree = true;
+
 	for (size_t i = 0; i < t->nuses; i++) {
 		const struct verify_model *m = &r->models[t->uses[i].model];
 		const struct verify_file *f = file_of(r, t->uses[i]);
@@ -197,20 +190,10 @@ check_sizes(struct verify_run *r, struct verify_target *t, uint64_t size, bool d
 		verify_find(r, F_SIZE_MISMATCH, &at, "%s: %s has %s bytes, the manifest says %s%s%s",
 			    m->loc.name, f->digest, have, want, digest_right
 			    ? "; its digest is right, so the manifest is wrong" : "", name);
-		t->bad = true;
+		agree = false;
 	}
-}
-
-static bool
-sizes_agree(const struct verify_run *r, const struct verify_target *t, uint64_t size)
-{
-	for (size_t i = 0; i < t->nuses; i++) {
-		const struct verify_file *f = file_of(r, t->uses[i]);
-
-		if (f->sized && f->want_size != size)
-			return false;
-	}
-	return true;
+	t->bad |= !agree;
+	return agree;
 }
 
 /* Bytes are wrong: says so, and where pages of zeros stand in for some of them. */
@@ -244,9 +227,8 @@ judge_digest(struct verify_run *r, struct verify_target *t, const struct tb_file
 {
 	bool right = !strcmp(digest, t->file->digest);
 
-	check_sizes(r, t, f->id.size, right);
 	t->equal = right;
-	if (right || !sizes_agree(r, t, f->id.size))
+	if (!check_sizes(r, t, f->id.size, right) || right)
 		return TB_OK;
 	return find_damage(r, t, f, F_DIGEST_MISMATCH, t->file->digest, digest,
 			   "does not have the bytes that its name says", err);
@@ -272,15 +254,6 @@ judge_change(struct verify_run *r, struct verify_target *t, const struct tb_file
 	find_for_all(r, t, F_CHANGED_SINCE, (struct verify_where){ .expected = was->digest,
 		     .actual = digest }, "was written since the last verify");
 	return TB_OK;
-}
-
-static bool
-skip(const struct verify_run *r, const struct verify_target *t)
-{
-	const struct db_hash *was = &t->was;
-
-	return t->known && r->req->since_ns > 0 && was->ok && was->when_ns >= r->req->since_ns &&
-	       tb_ident_equal(&was->id, &t->file->id) && sizes_agree(r, t, t->file->id.size);
 }
 
 static enum tb_status
@@ -312,49 +285,41 @@ hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f
 	return status;
 }
 
-/* f NULL: it was skipped. */
-static void
-count(struct verify_run *r, const struct verify_target *t, const struct tb_file *f)
-{
-	bool compared = *t->file->digest || t->equal || t->rotten;
-
-	pthread_mutex_lock(&r->lock);
-	if (f) {
-		r->out->blobs++;
-		r->out->bytes += f->id.size;
-		r->out->compared += compared;
-		r->out->recorded += !compared;
-	} else {
-		r->out->skipped++;
-	}
-	pthread_mutex_unlock(&r->lock);
-}
-
 static enum tb_status
 check_file(struct verify_run *r, struct verify_target *t, struct tb_err *err)
 {
+	const struct db_hash *was = &t->was;
+	uint64_t size = t->file->id.size;
+	bool skip = t->known && r->req->since_ns > 0 && was->ok &&
+		    was->when_ns >= r->req->since_ns &&
+		    tb_ident_equal(&was->id, &t->file->id) && !t->unsized;
+	bool compared;
 	struct tb_file f;
-	enum tb_status status;
+	enum tb_status status = TB_OK;
 
-	if (skip(r, t)) {
-		tb_job_step(r->job, t->file->id.size, 1);
-		t->equal = !t->was.recorded;
-		count(r, t, NULL);
-		return TB_OK;
-	}
-	status = tb_file_open(&f, t->file->path, err);
-	if (!status) {
+	if (skip) {
+		t->equal = !was->recorded;
+	} else if (!(status = tb_file_open(&f, t->file->path, err))) {
 		status = hash_file(r, t, &f, err);
-		if (!status)
-			count(r, t, &f);
+		size = f.id.size;
 		tb_file_close(&f);
 	}
-	tb_job_step(r->job, 0, 1);
-	return status;
+	tb_job_step(r->job, skip ? size : 0, 1);
+	if (status)
+		return status;
+	compared = *t->file->digest || t->equal || t->rotten;
+	pthread_mutex_lock(&r->lock);
+	r->out->skipped += skip;
+	r->out->blobs += !skip;
+	r->out->bytes += skip ? 0 : size;
+	r->out->compared += !skip && compared;
+	r->out->recorded += !skip && !compared;
+	pthread_mutex_unlock(&r->lock);
+	return TB_OK;
 }
 
 static void
-one(void *arg, size_t i, unsigned worker)
+verify_one(void *arg, size_t i, unsigned worker)
 {
 	struct verify_run *r = arg;
 	struct verify_target *t = &r->targets[i];
@@ -383,5 +348,5 @@ verify_files(struct verify_run *r, struct tb_err *err)
 {
 	enum tb_status status = prepare_targets(r, err);
 
-	return status ? status : verify_each(r, r->ntargets, one, err);
+	return status ? status : verify_each(r, r->ntargets, verify_one, err);
 }

@@ -15,7 +15,7 @@
 #include "src/store/hub.h"
 
 static enum tb_status
-add(struct verify_run *r, const struct model_loc *loc, struct tb_err *err)
+add_model(struct verify_run *r, const struct model_loc *loc, struct tb_err *err)
 {
 	for (size_t i = 0; r->req->nrefs && i < r->nmodels; i++)
 		if (!strcmp(r->models[i].loc.path, loc->path))
@@ -31,7 +31,7 @@ walked(void *arg, const struct model_loc *loc, struct tb_err *err)
 	struct verify_run *r = arg;
 	enum tb_status status = tb_job_check(r->job, err);
 
-	return status ? status : add(r, loc, err);
+	return status ? status : add_model(r, loc, err);
 }
 
 /* Stores may lie in one another: a model is looked at once. */
@@ -66,19 +66,6 @@ drop_doubles(struct verify_run *r)
 	r->nmodels = n;
 }
 
-static enum tb_status
-collect_root(struct verify_run *r, size_t i, struct tb_err *err)
-{
-	const char *path = r->ctx->roots.path[i];
-	struct verify_where at = { .blob = path };
-
-	if (!store_root_away(&r->ctx->roots, i))
-		return store_walk(path, walked, r, &r->unread, err);
-	verify_find(r, F_STORE_AWAY, &at, "%s: this store is not there now, so nothing of it was"
-		    " verified (\"tbtui scan --forget\" drops it)", path);
-	return TB_OK;
-}
-
 enum tb_status
 verify_collect(struct verify_run *r, struct tb_err *err)
 {
@@ -89,11 +76,19 @@ verify_collect(struct verify_run *r, struct tb_err *err)
 
 		status = store_resolve(&r->ctx->roots, r->req->refs[i], &loc, err);
 		if (!status)
-			status = add(r, &loc, err);
+			status = add_model(r, &loc, err);
 		model_loc_free(&loc);
 	}
-	for (size_t i = 0; !status && !r->req->nrefs && i < r->ctx->roots.n; i++)
-		status = collect_root(r, i, err);
+	for (size_t i = 0; !status && !r->req->nrefs && i < r->ctx->roots.n; i++) {
+		const char *path = r->ctx->roots.path[i];
+		struct verify_where at = { .blob = path };
+
+		if (store_root_away(&r->ctx->roots, i))
+			verify_find(r, F_STORE_AWAY, &at, "%s: this store is not there now, so nothing"
+				    " of it was verified (\"tbtui scan --forget\" drops it)", path);
+		else
+			status = store_walk(path, walked, r, &r->unread, err);
+	}
 	if (!status && r->ctx->roots.n > 1)
 		drop_doubles(r);
 	for (size_t i = 0; i < r->unread.n; i++)
@@ -193,18 +188,6 @@ by_digest(const void *a, const void *b)
 	return d ? d : (x > y) - (x < y);
 }
 
-static bool
-list_digests(const struct verify_model *m, struct digests *out)
-{
-	*out = (struct digests){ .v = tb_calloc(m->nfiles + 1, sizeof(*out->v)) };
-	for (size_t i = 0; out->v && i < m->nfiles; i++)
-		if (*m->files[i].digest)
-			out->v[out->n++] = &m->files[i];
-	if (out->n > 1)
-		qsort(out->v, out->n, sizeof(*out->v), by_digest);
-	return out->v;
-}
-
 /* The first with that digest, or NULL. */
 static const struct verify_file *
 file_of(const struct digests *d, const char *digest)
@@ -212,13 +195,6 @@ file_of(const struct digests *d, const char *digest)
 	size_t at = TB_FIRST(d->n, i, strcmp(d->v[i]->digest, digest) < 0);
 
 	return at < d->n && !strcmp(d->v[at]->digest, digest) ? d->v[at] : NULL;
-}
-
-/* A file that is not there, or has not the bytes that it should, is told of once. */
-static bool
-explained(const struct verify_file *f)
-{
-	return f && (f->missing || f->unread || (f->sized && f->id.size != f->want_size));
 }
 
 static void
@@ -269,94 +245,81 @@ find_outside(struct verify_run *r, const struct verify_model *m)
 }
 
 static void
-judge_file(struct verify_run *r, const struct verify_model *m, const struct verify_file *f,
-	   const struct digests *d)
-{
-	struct verify_where at = { .model = m, .blob = f->digest, .actual = f->odd_media };
-	bool again = *f->digest && file_of(d, f->digest) != f;
-
-	if ((f->missing || f->unread) && !f->outside && !again)
-		missing(r, m, f);
-	if (f->odd_media && kind_is_model(m->loc.kind))
-		verify_find(r, F_UNKNOWN_MEDIA, &at, "%s: a layer of unknown type %s", m->loc.name,
-			    f->odd_media);
-}
-
-static void
-judge_problem(struct verify_run *r, const struct verify_model *m, const struct verify_problem *p,
-	      const struct digests *d)
-{
-	const struct verify_file *f = *p->digest ? file_of(d, p->digest) : NULL;
-	struct verify_where at = { .model = m, .blob = p->digest };
-	char name[VERIFY_NAME_MAX];
-
-	verify_name(f, &at, name);
-	if (!p->absent && !explained(f))
-		verify_find(r, p->index ? F_INDEX_BAD : *p->digest ? F_STRUCTURE_BAD : F_MODEL_BAD,
-			    &at, "%s: %s", m->loc.name, p->message);
-}
-
-static void
-judge_gap(struct verify_run *r, const struct verify_model *m, const struct verify_gap *gap)
-{
-	struct verify_where at = { .model = m, .tensor = gap->tensor };
-
-	verify_find(r, gap->code, &at, "%s: %s", m->loc.name, gap->message);
-}
-
-static void
 judge(struct verify_run *r, const struct verify_model *m)
 {
-	struct digests d;
+	struct digests d = { .v = tb_calloc(m->nfiles + 1, sizeof(*d.v)) };
 	struct tb_err err;
 
-	if (!list_digests(m, &d)) {
+	if (!d.v) {
 		verify_fail(r, tb_nomem(&err), &err);
 		return;
 	}
+	for (size_t i = 0; i < m->nfiles; i++)
+		if (*m->files[i].digest)
+			d.v[d.n++] = &m->files[i];
+	if (d.n > 1)
+		qsort(d.v, d.n, sizeof(*d.v), by_digest);
 	find_outside(r, m);
 	if (!kind_is_model(m->loc.kind))
 		verify_find(r, F_NOT_MODEL, &(struct verify_where){ .model = m }, "%s: a container "
 			    "image, no model; its blobs are compared with their digests",
 			    m->loc.name);
-	for (size_t i = 0; i < m->nfiles; i++)
-		judge_file(r, m, &m->files[i], &d);
-	for (size_t i = 0; i < m->nproblems; i++)
-		judge_problem(r, m, &m->problems[i], &d);
+	for (size_t i = 0; i < m->nfiles; i++) {
+		const struct verify_file *f = &m->files[i];
+		struct verify_where at = { .model = m, .blob = f->digest, .actual = f->odd_media };
+		bool again = *f->digest && file_of(&d, f->digest) != f;
+
+		if ((f->missing || f->unread) && !f->outside && !again)
+			missing(r, m, f);
+		if (f->odd_media && kind_is_model(m->loc.kind))
+			verify_find(r, F_UNKNOWN_MEDIA, &at, "%s: a layer of unknown type %s",
+				    m->loc.name, f->odd_media);
+	}
+	for (size_t i = 0; i < m->nproblems; i++) {
+		const struct verify_problem *p = &m->problems[i];
+		const struct verify_file *f = *p->digest ? file_of(&d, p->digest) : NULL;
+		struct verify_where at = { .model = m, .blob = p->digest };
+		char name[VERIFY_NAME_MAX];
+
+		/* A file that is not there, or has not the bytes that it should, is told once. */
+		if (p->absent || (f && (f->missing || f->unread ||
+					(f->sized && f->id.size != f->want_size))))
+			continue;
+		verify_name(f, &at, name);
+		verify_find(r, p->index ? F_INDEX_BAD : *p->digest ? F_STRUCTURE_BAD : F_MODEL_BAD,
+			    &at, "%s: %s", m->loc.name, p->message);
+	}
 	free(d.v);
-	for (size_t i = 0; i < m->gaps.n; i++)
-		judge_gap(r, m, &m->gaps.v[i]);
+	for (size_t i = 0; i < m->gaps.n; i++) {
+		const struct verify_gap *gap = &m->gaps.v[i];
+		struct verify_where at = { .model = m, .tensor = gap->tensor };
+
+		verify_find(r, gap->code, &at, "%s: %s", m->loc.name, gap->message);
+	}
 	if (m->remark)
 		verify_find(r, F_INDEX_SIZE, &(struct verify_where){ .model = m }, "%s: %s",
 			    m->loc.name, m->remark);
-}
-
-static void
-judge_failed(struct verify_run *r, const struct verify_model *m)
-{
-	struct verify_where at = { .model = m };
-	struct tb_err why, err;
-	enum tb_status status = tb_fail(&why, TB_EIO, "%s", m->failure);
-
-	verify_find(r, kind_has_manifest(m->loc.kind) ? F_MANIFEST_BAD : F_MODEL_BAD, &at, "%s: %s",
-		    m->loc.name, m->failure);
-	if (kind_shares_blobs(m->loc.kind) &&
-	    unread_note(&r->unread, m->loc.path, status, &why, &err))
-		verify_fail(r, err.code, &err);
 }
 
 enum tb_status
 verify_read_models(struct verify_run *r, struct tb_err *err)
 {
 	enum tb_status status = verify_each(r, r->nmodels, read_one, err);
+	struct tb_err why;
 
 	for (size_t i = 0; !status && i < r->nmodels; i++) {
 		const struct verify_model *m = &r->models[i];
 
-		if (m->failure)
-			judge_failed(r, m);
-		else
+		if (m->failure) {
+			verify_find(r, kind_has_manifest(m->loc.kind) ? F_MANIFEST_BAD : F_MODEL_BAD,
+				    &(struct verify_where){ .model = m }, "%s: %s", m->loc.name,
+				    m->failure);
+			(void)tb_fail(&why, TB_EIO, "%s", m->failure);
+			if (kind_shares_blobs(m->loc.kind))
+				status = unread_note(&r->unread, m->loc.path, TB_EIO, &why, err);
+		} else {
 			judge(r, m);
+		}
 		r->out->models += kind_is_model(m->loc.kind);
 		r->out->manifests += kind_has_manifest(m->loc.kind);
 	}

@@ -58,6 +58,7 @@ struct verify_target {
 					 * one: what it was is found under both */
 	struct db_hash was;		/* the last hash, if `known` */
 	bool known, bad;
+	bool unsized;			/* a manifest says another size than it has */
 	bool rotten;			/* other bytes behind the same size and time */
 	/* Every byte is what a digest says: now, or when it was skipped. */
 	bool equal;

@@ -56,18 +56,7 @@ keep_orphan(struct verify_run *r, const struct blobdir_entry *e, struct tb_err *
 }
 
 static void
-tell_left(struct verify_run *r, const struct blobdir_entry *e, const char *size)
-{
-	struct verify_where at = { .blob = e->path };
-	char *text = leftover_text(e->path);
-
-	verify_find(r, e->kind == DB_FILE_KEPT ? F_KEPT : F_LEFTOVER, &at, "%s (%s) %s", e->path, size,
-		    text && *text ? text : "is no blob");
-	free(text);
-}
-
-static void
-tell(struct verify_run *r, const struct blobdir_entry *e)
+tell_unused(struct verify_run *r, const struct blobdir_entry *e)
 {
 	struct verify_where at = { .blob = *e->digest ? e->digest : e->path };
 	bool unclear = e->kind == DB_FILE_BLOB && unread_uses(&r->unread, e->path);
@@ -85,35 +74,13 @@ tell(struct verify_run *r, const struct blobdir_entry *e)
 	else if (e->kind == DB_FILE_PARTIAL)
 		verify_find(r, F_PARTIAL, &at, "%s (%s) is a download that did not end", at.blob,
 			    size);
-	else
-		tell_left(r, e, size);
-}
+	else {
+		char *text = leftover_text(e->path);
 
-/* The roots, and stores that lie below them. */
-static enum tb_status
-list_all(const struct verify_run *r, struct blobdir *d, struct tb_err *err)
-{
-	enum tb_status status = TB_OK;
-
-	for (size_t i = 0; !status && i < r->ctx->roots.n; i++)
-		if (!store_root_away(&r->ctx->roots, i))
-			status = blobdir_root(d, r->ctx->roots.path[i], err);
-	for (size_t i = 0; !status && i < r->nmodels; i++)
-		status = blobdir_model(d, "", &r->models[i].loc, err);
-	blobdir_sort(d);
-	return status;
-}
-
-/* Those that the walk over the models has not told already. */
-static enum tb_status
-find_unread(struct verify_run *r, const struct unread *u, struct tb_err *err)
-{
-	size_t told = r->unread.n;
-	enum tb_status status = unread_add(&r->unread, u, err);
-
-	for (size_t i = told; i < r->unread.n; i++)
-		verify_find_unread(r, &r->unread.v[i]);
-	return status;
+		verify_find(r, e->kind == DB_FILE_KEPT ? F_KEPT : F_LEFTOVER, &at, "%s (%s) %s",
+			    e->path, size, text && *text ? text : "is no blob");
+		free(text);
+	}
 }
 
 enum tb_status
@@ -121,16 +88,26 @@ verify_store(struct verify_run *r, struct tb_err *err)
 {
 	struct blobdir d = { 0 };
 	const char **used = NULL;
-	size_t n = 0;
-	enum tb_status status = list_all(r, &d, err);
+	size_t n = 0, told = r->unread.n;
+	enum tb_status status = TB_OK;
 
+	/* The roots, and stores that lie below them. */
+	for (size_t i = 0; !status && i < r->ctx->roots.n; i++)
+		if (!store_root_away(&r->ctx->roots, i))
+			status = blobdir_root(&d, r->ctx->roots.path[i], err);
+	for (size_t i = 0; !status && i < r->nmodels; i++)
+		status = blobdir_model(&d, "", &r->models[i].loc, err);
+	blobdir_sort(&d);
 	if (!status)
-		status = find_unread(r, &d.unread, err);
+		status = unread_add(&r->unread, &d.unread, err);
+	/* Those that the walk over the models has not told already. */
+	for (size_t i = told; i < r->unread.n; i++)
+		verify_find_unread(r, &r->unread.v[i]);
 	if (!status)
 		status = used_paths(r, &used, &n, err);
 	for (size_t i = 0; !status && i < d.n; i++)
 		if (!bsearch(&d.rows[i].path, used, n, sizeof(*used), by_text)) {
-			tell(r, &d.rows[i]);
+			tell_unused(r, &d.rows[i]);
 			status = keep_orphan(r, &d.rows[i], err);
 		}
 	blobdir_free(&d);

@@ -12,12 +12,6 @@
 #define PAGE 4096u
 #define WINDOW (256u * PAGE)
 
-static bool
-zero(const uint8_t *p, size_t n)
-{
-	return !*p && !memcmp(p, p + 1, n - 1);
-}
-
 /* Whole pages of zeros, from the first there is up to the next that is none. */
 static enum tb_status
 find_run(struct verify_run *r, const struct tb_file *f, uint8_t *window, struct verify_zeros *out,
@@ -34,8 +28,9 @@ find_run(struct verify_run *r, const struct tb_file *f, uint8_t *window, struct 
 			status = tb_file_read(f, at, window, len, err);
 		for (size_t i = 0; !status && i < len; i += PAGE) {
 			size_t n = len - i < PAGE ? len - i : PAGE;
+			bool zero = !window[i] && !memcmp(window + i, window + i + 1, n - 1);
 
-			if (zero(window + i, n) && (out->len || n == PAGE)) {
+			if (zero && (out->len || n == PAGE)) {
 				out->off = out->len ? out->off : at + i;
 				out->len += n;
 			} else if (out->len) {

@@ -1,4 +1,6 @@
-/* verify_complete_gguf.c - what GGUF files count and what they hold. */
+/* verify_complete_numbers.c - what GGUF files count and what they hold; config.json of an
+ * architecture that is not known: numbers that no model has, and those that mean the same in
+ * all. */
 #include "config.h"
 
 #include "src/ops/verify/verify_complete.h"
@@ -10,10 +12,12 @@
 #include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/engine/canon.h"
+#include "src/ops/model_text/model_text.h"
 #include "src/store/model_meta.h"
 #include "src/store/tensor_name.h"
 
 #define KEY_MAX 320
+#define LARGEST (UINT64_C(1) << 31)
 
 /* Bytes that no tensor has are what is left of a header that counts too few. */
 static void
@@ -32,24 +36,8 @@ check_end(const struct tb_file *f, const struct gguf *h, struct verify_gaps *g)
 			"header counts too few, or something was added", f->path, rest);
 }
 
-static void
-check_file(const char *path, struct verify_gaps *g)
-{
-	struct tb_file f;
-	struct gguf h;
-	struct tb_err ignored;
-
-	if (tb_file_open(&f, path, &ignored))
-		return;
-	if (!gguf_read(&h, &f, &ignored)) {
-		check_end(&f, &h, g);
-		gguf_free(&h);
-	}
-	tb_file_close(&f);
-}
-
 static bool
-number(const struct gguf *h, const char *arch, const char *key, uint64_t *out)
+gguf_number(const struct gguf *h, const char *arch, const char *key, uint64_t *out)
 {
 	char name[KEY_MAX];
 
@@ -68,7 +56,7 @@ check_vocab(const struct model *m, const struct gguf *h, const struct tensor *em
 	if (tokens && (tokens->count < rows || tokens->count > most))
 		gap_add(g, F_CONTRADICTION, embed->name, "%" PRIu64 " tokens in the vocabulary, but %s "
 			"has %" PRIu64 " rows", tokens->count, embed->name, rows);
-	if (number(h, m->arch, "vocab_size", &n) && (n < rows || n > most))
+	if (gguf_number(h, m->arch, "vocab_size", &n) && (n < rows || n > most))
 		gap_add(g, F_CONTRADICTION, embed->name, "%s.vocab_size is %" PRIu64 ", but %s has %"
 			PRIu64 " rows", m->arch, n, embed->name, rows);
 }
@@ -80,8 +68,8 @@ check_numbers(const struct model *m, const struct gguf *h, const struct tensor *
 {
 	uint64_t n, layers = 0, ahead = 0, features;
 
-	if (number(h, m->arch, "embedding_length", &n) && n != embed->dim[1] &&
-	    !number(h, m->arch, "features_length", &features))
+	if (gguf_number(h, m->arch, "embedding_length", &n) && n != embed->dim[1] &&
+	    !gguf_number(h, m->arch, "features_length", &features))
 		gap_add(g, F_CONTRADICTION, embed->name, "%s.embedding_length is %" PRIu64 ", but %s "
 			"has %" PRIu64 " columns", m->arch, n, embed->name, embed->dim[1]);
 	for (size_t i = 0; i < m->ntensors; i++) {
@@ -91,8 +79,8 @@ check_numbers(const struct model *m, const struct gguf *h, const struct tensor *
 			layers = l.number + 1;
 	}
 	/* blocks that guess ahead are counted and may be left out */
-	(void)number(h, m->arch, "nextn_predict_layers", &ahead);
-	if (number(h, m->arch, "block_count", &n) && layers && (n < layers || n > layers + ahead))
+	(void)gguf_number(h, m->arch, "nextn_predict_layers", &ahead);
+	if (gguf_number(h, m->arch, "block_count", &n) && layers && (n < layers || n > layers + ahead))
 		gap_add(g, F_CONTRADICTION, NULL, "%s.block_count is %" PRIu64 ", but the tensors are "
 			"those of %" PRIu64 " blocks", m->arch, n, layers);
 }
@@ -104,10 +92,19 @@ complete_gguf(const struct model *m, struct verify_gaps *g)
 	struct model_meta mm;
 	struct canon_model cm;
 	struct tb_err ignored;
+	struct tb_file f;
+	struct gguf h;
 
-	for (size_t i = 0; i < m->nfiles; i++)
-		if (model_meta_speaks(m, &m->files[i]))
-			check_file(m->files[i].path, g);
+	for (size_t i = 0; i < m->nfiles; i++) {
+		if (!model_meta_speaks(m, &m->files[i]) ||
+		    tb_file_open(&f, m->files[i].path, &ignored))
+			continue;
+		if (!gguf_read(&h, &f, &ignored)) {
+			check_end(&f, &h, g);
+			gguf_free(&h);
+		}
+		tb_file_close(&f);
+	}
 	if (!embed || embed->ndim != 2 || m->nproblems || complete_partial(m) ||
 	    model_meta_open(&mm, m, &ignored))
 		return;
@@ -116,4 +113,54 @@ complete_gguf(const struct model *m, struct verify_gaps *g)
 	if (!cm.arch)
 		check_numbers(m, &mm.g, embed, g);
 	model_meta_close(&mm);
+}
+
+/* ---- config.json ---- */
+
+static const char *const counts[] = {
+	"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+	"num_key_value_heads", "head_dim", "intermediate_size", "moe_intermediate_size",
+	"max_position_embeddings",
+};
+
+/* The only embedding of a language model, where it is stored as it is. */
+static const struct tensor *
+embedding(const struct model *m)
+{
+	const struct tensor *found = NULL;
+
+	for (size_t i = 0; i < m->ntensors; i++) {
+		const struct tensor *t = &m->tensors[i];
+
+		if (!tb_ends(t->name, "embed_tokens.weight") || t->draft)
+			continue;
+		if (found)
+			return NULL;
+		found = t;
+	}
+	return found && found->ndim == 2 && dtype_floating(found->weight.dtype) ? found : NULL;
+}
+
+void
+complete_config(const struct model *m, struct verify_gaps *g)
+{
+	const struct tensor *embed = embedding(m);
+	cJSON *doc;
+	const cJSON *c;
+	uint64_t n;
+
+	if (optional_json(m, "config.json", &doc, NULL) || !doc)
+		return;
+	c = json_is_object(json_get(doc, "text_config")) ? json_get(doc, "text_config") : doc;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		const cJSON *v = json_get(c, counts[i]);
+
+		if (json_is_number(v) && (!json_u64(v, &n) || n > LARGEST))
+			gap_add(g, F_FILE_BAD, NULL, "config.json: %s is not a number that a model can "
+				"have", counts[i]);
+	}
+	if (embed && json_u64(json_get(c, "hidden_size"), &n) && n != embed->dim[1])
+		gap_add(g, F_CONTRADICTION, embed->name, "config.json: hidden_size is %" PRIu64 ", but "
+			"%s has %" PRIu64 " columns", n, embed->name, embed->dim[1]);
+	json_free(doc);
 }
