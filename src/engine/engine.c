@@ -32,42 +32,35 @@ engine_new(struct engine **out, const struct engine_opts *opts, struct tb_err *e
 	return status;
 }
 
-/* Factors of frequencies that are tensors go where those of config.json are. */
-static void
-take_factors(struct engine *e)
-{
-	float **v = e->weights.rest->v;
-
-	if (v[SLOT_ROPE_FREQS]) {
-		free(e->hp.rope.factors);
-		e->hp.rope.factors = v[SLOT_ROPE_FREQS];
-		v[SLOT_ROPE_FREQS] = NULL;
-	}
-	if (v[SLOT_ROPE_LONG]) {
-		free(e->hp.rope.long_factors);
-		e->hp.rope.long_factors = v[SLOT_ROPE_LONG];
-		v[SLOT_ROPE_LONG] = NULL;
-	}
-}
-
 enum tb_status
 engine_open(struct engine **out, const struct model *m, const struct engine_opts *opts,
 	    struct tb_err *err)
 {
-	struct engine *e;
-	enum tb_status status;
+	enum tb_status status = engine_new(out, opts, err);
+	struct engine *e = *out;
+	float **v;
 
-	*out = NULL;
-	if ((status = engine_new(&e, opts, err)))
+	if (status)
 		return status;
 	if ((status = hparams_model(&e->hp, m, err)) ||
 	    (status = weights_init(&e->weights, &e->hp, err)) ||
 	    (status = weights_load(&e->weights, &e->hp, m, err))) {
 		engine_free(e);
+		*out = NULL;
 		return status;
 	}
-	take_factors(e);
-	*out = e;
+	/* Factors of frequencies that are tensors go where those of config.json are. */
+	v = e->weights.rest->v;
+	for (unsigned i = 0; i < 2; i++) {
+		enum slot s = i ? SLOT_ROPE_LONG : SLOT_ROPE_FREQS;
+		float **to = i ? &e->hp.rope.long_factors : &e->hp.rope.factors;
+
+		if (!v[s])
+			continue;
+		free(*to);
+		*to = v[s];
+		v[s] = NULL;
+	}
 	return TB_OK;
 }
 
@@ -75,18 +68,17 @@ enum tb_status
 engine_synthetic(struct engine **out, const struct synthetic *spec, const struct engine_opts *opts,
 		 struct tb_err *err)
 {
-	struct engine *e;
-	enum tb_status status;
+	enum tb_status status = engine_new(out, opts, err);
+	struct engine *e = *out;
 
-	*out = NULL;
-	if ((status = engine_new(&e, opts, err)))
+	if (status)
 		return status;
 	if ((status = hparams_parse(&e->hp, spec->config, spec->config_len, err)) ||
 	    (status = weights_init(&e->weights, &e->hp, err)) ||
-	    (status = weights_make(&e->weights, &e->hp, spec, e->team, err)))
+	    (status = weights_make(&e->weights, &e->hp, spec, e->team, err))) {
 		engine_free(e);
-	else
-		*out = e;
+		*out = NULL;
+	}
 	return status;
 }
 

@@ -12,7 +12,7 @@ run_matmul(struct run *run, const struct matrix *const *w, size_t n, const float
 {
 	enum tb_status status = tb_job_check(run->job, run->err);
 
-	return status ? status : matmul_run_many(run->e->mm, w, n, x, m, y, run->err);
+	return status ? status : matmul_run(run->e->mm, w, n, x, m, y, run->err);
 }
 
 struct rows {

@@ -88,7 +88,8 @@ config_arch(const struct config_reader *r)
 	const struct arch *arch = arch_find(type, class_name);
 
 	if (!arch || (inner && arch_find(inner, NULL) != arch))
-		return arch_unknown(type ? type : class_name ? class_name : "(none given)", "", r->err);
+		return arch_unknown(type ? type : class_name ? class_name : "(none given)", "",
+				    r->err);
 	hparams_init(r->hp, arch);
 	return TB_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +30,17 @@ meta_find(struct meta_reader *r, const char *key)
 	return gguf_find(&r->mm->g, r->key);
 }
 
-static enum tb_status
-meta_missing(const struct meta_reader *r)
+/* What is wrong with the last key. */
+__attribute__((format(printf, 3, 4))) static enum tb_status
+meta_fail(const struct meta_reader *r, enum tb_status status, const char *fmt, ...)
 {
-	return tb_fail(r->err, TB_EFORMAT, "%.200s: key %s is missing", r->mm->file.path, r->key);
+	char what[160];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
+	return tb_fail(r->err, status, "%.200s: key %s%s", r->mm->file.path, r->key, what);
 }
 
 /* The number that all elements are, one a layer. */
@@ -58,8 +66,7 @@ same_in_all(const struct meta_reader *r, const struct gguf_kv *kv, uint64_t *out
 	*ok &= !first;
 	status = gguf_array_close(a);
 	if (!status && differ)
-		status = tb_fail(r->err, TB_EUNSUP, "%.200s: key %s: differs from layer to layer, "
-				 "which cannot be run", r->mm->file.path, r->key);
+		status = meta_fail(r, TB_EUNSUP, ": differs from layer to layer, which cannot be run");
 	return status;
 }
 
@@ -74,27 +81,26 @@ meta_number(struct meta_reader *r, const char *key, uint32_t max, uint32_t fallb
 
 	*out = fallback;
 	if (!kv)
-		return fallback ? TB_OK : meta_missing(r);
+		return fallback ? TB_OK : meta_fail(r, TB_EFORMAT, " is missing");
 	if (kv->type != GGUF_ARRAY)
 		ok = gguf_u64(kv, &n);
 	else if ((status = same_in_all(r, kv, &n, &ok)))
 		return status;
 	if (!ok || n < 1 || n > max)
-		return tb_fail(r->err, TB_EFORMAT, "%.200s: key %s: is not a whole number from 1 to"
-			       " %" PRIu32, r->mm->file.path, r->key, max);
+		return meta_fail(r, TB_EFORMAT, ": is not a whole number from 1 to %" PRIu32, max);
 	*out = (uint32_t)n;
 	return TB_OK;
 }
 
 static enum tb_status
-meta_real(struct meta_reader *r, const char *key, double min, double max, double fallback, double *out)
+meta_real(struct meta_reader *r, const char *key, double min, double max, double fallback,
+	  double *out)
 {
 	const struct gguf_kv *kv = meta_find(r, key);
 
 	*out = fallback;
 	if (kv && (!gguf_f64(kv, out) || !(*out >= min && *out <= max)))
-		return tb_fail(r->err, TB_EFORMAT, "%.200s: key %s: is not a number from %g to %g",
-			       r->mm->file.path, r->key, min, max);
+		return meta_fail(r, TB_EFORMAT, ": is not a number from %g to %g", min, max);
 	return TB_OK;
 }
 
@@ -106,8 +112,7 @@ meta_only(struct meta_reader *r, const char *key, double neutral)
 	enum tb_status status = meta_real(r, key, -1e30, 1e30, neutral, &x);
 
 	if (!status && x != neutral && x != 0)
-		status = tb_fail(r->err, TB_EUNSUP, "%.200s: key %s: %g cannot be run",
-				 r->mm->file.path, r->key, x);
+		status = meta_fail(r, TB_EUNSUP, ": %g cannot be run", x);
 	return status;
 }
 
@@ -169,19 +174,18 @@ meta_heads(struct hparams *hp, struct meta_reader *r)
 				  &hp->kv_heads)))
 		return status;
 	if (hp->heads % hp->kv_heads)
-		return tb_fail(r->err, TB_EFORMAT, "%.200s: key %s: %" PRIu32 " heads are no "
-			       "multiple of %" PRIu32, r->mm->file.path, r->key, hp->heads,
-			       hp->kv_heads);
+		return meta_fail(r, TB_EFORMAT, ": %" PRIu32 " heads are no multiple of %" PRIu32,
+				 hp->heads, hp->kv_heads);
 	if (!meta_find(r, "attention.key_length") && hp->dim % hp->heads)
-		return meta_missing(r);
+		return meta_fail(r, TB_EFORMAT, " is missing");
 	if ((status = meta_number(r, "attention.key_length", HP_MAX_HEAD_DIM, hp->dim / hp->heads,
-			     &hp->head_dim)) ||
-	    (status = meta_number(r, "attention.value_length", HP_MAX_HEAD_DIM, hp->head_dim, &value)))
+				  &hp->head_dim)) ||
+	    (status = meta_number(r, "attention.value_length", HP_MAX_HEAD_DIM, hp->head_dim,
+				  &value)))
 		return status;
 	if (value != hp->head_dim)
-		return tb_fail(r->err, TB_EUNSUP, "%.200s: key %s: %" PRIu32 ", but keys have %"
-			       PRIu32 ", which cannot be run", r->mm->file.path, r->key, value,
-			       hp->head_dim);
+		return meta_fail(r, TB_EUNSUP, ": %" PRIu32 ", but keys have %" PRIu32 ", which "
+				 "cannot be run", value, hp->head_dim);
 	return TB_OK;
 }
 
@@ -200,9 +204,8 @@ meta_sizes(struct hparams *hp, struct meta_reader *r)
 			return status;
 	}
 	if (hp->experts_used > hp->experts)
-		return tb_fail(r->err, TB_EFORMAT, "%.200s: key %s: %" PRIu32 " are more than the "
-			       "%" PRIu32 " experts", r->mm->file.path, r->key, hp->experts_used,
-			       hp->experts);
+		return meta_fail(r, TB_EFORMAT, ": %" PRIu32 " are more than the %" PRIu32
+				 " experts", hp->experts_used, hp->experts);
 	if (a->experts && (status = meta_only(r, "expert_weights_scale", 1)))
 		return status;
 	hp->norm_topk |= a->experts;
@@ -216,7 +219,7 @@ static enum tb_status
 meta_scaling(struct hparams *hp, struct meta_reader *r)
 {
 	const char *factor = meta_find(r, "rope.scaling.factor") ? "rope.scaling.factor"
-							    : "rope.scale_linear";
+								 : "rope.scale_linear";
 	bool tensors = hp->arch->optional & SLOT_BIT(SLOT_ROPE_LONG);
 	const struct gguf_kv *kv = meta_find(r, "rope.scaling.type");
 	double usual = 0;
@@ -248,29 +251,28 @@ meta_rope(struct hparams *hp, struct meta_reader *r)
 {
 	bool tensors = hp->arch->optional & SLOT_BIT(SLOT_ROPE_LONG);
 	const char *base = meta_find(r, "rope.global.freq_base") ? "rope.global.freq_base"
-							    : "rope.freq_base";
+								 : "rope.freq_base";
 	const char *local = meta_find(r, "rope.local.freq_base") ? "rope.local.freq_base"
-							    : "rope.freq_base_swa";
+								 : "rope.freq_base_swa";
 	enum tb_status status;
 
 	hp->rope_pairs = hp->arch->gguf_pairs;
 	if ((status = meta_real(r, base, 1, 1e12,
-			   hp->arch->gguf_silent ? hp->arch->rope_theta : 10000,
-			   &hp->rope.theta)) ||
+				hp->arch->gguf_silent ? hp->arch->rope_theta : 10000,
+				&hp->rope.theta)) ||
 	    (hp->rope_local.theta > 0 &&
 	     (status = meta_real(r, local, 1, 1e12, hp->rope_local.theta, &hp->rope_local.theta))) ||
 	    (status = tensors ? meta_real(r, "rope.scaling.attn_factor", 0, 1e3, 1,
-				     &hp->rope.magnitude)
+					  &hp->rope.magnitude)
 			      : meta_only(r, "rope.scaling.attn_factor", 1)) ||
 	    (status = meta_real(r, "rope.scaling.original_context_length", 1, HP_MAX_CONTEXT,
-			   hp->context, &hp->rope.original)) ||
+				hp->context, &hp->rope.original)) ||
 	    (status = meta_number(r, "rope.dimension_count", HP_MAX_HEAD_DIM, hp->head_dim,
-			     &hp->rope_dims)))
+				  &hp->rope_dims)))
 		return status;
 	if (hp->rope_dims != hp->head_dim && !hp->arch->rope_partial)
-		return tb_fail(r->err, TB_EUNSUP, "%.200s: key %s: %" PRIu32 " of %" PRIu32
-			       " cannot be run", r->mm->file.path, r->key, hp->rope_dims,
-			       hp->head_dim);
+		return meta_fail(r, TB_EUNSUP, ": %" PRIu32 " of %" PRIu32 " cannot be run",
+				 hp->rope_dims, hp->head_dim);
 	return meta_scaling(hp, r);
 }
 
@@ -288,8 +290,8 @@ meta_flags(struct hparams *hp, struct meta_reader *r, const struct gguf_kv *kv)
 		hparams_set_window(hp, i, item.bits != 0);
 	status = gguf_array_close(a);
 	if (!status && (kv->count < hp->layers || kv->elem == GGUF_STRING))
-		status = tb_fail(r->err, TB_EFORMAT, "%.200s: key %s: not a flag for each of %"
-				 PRIu32 " layers", r->mm->file.path, r->key, hp->layers);
+		status = meta_fail(r, TB_EFORMAT, ": not a flag for each of %" PRIu32 " layers",
+				   hp->layers);
 	return status;
 }
 
@@ -301,14 +303,15 @@ meta_window(struct hparams *hp, struct meta_reader *r)
 	double window;
 	enum tb_status status;
 
-	if ((status = meta_real(r, "attention.sliding_window", 0, HP_MAX_CONTEXT, hp->window, &window)))
+	if ((status = meta_real(r, "attention.sliding_window", 0, HP_MAX_CONTEXT, hp->window,
+				&window)))
 		return status;
 	hp->window = (uint32_t)window;
 	kv = meta_find(r, "attention.sliding_window_pattern");
 	if (kv && kv->type == GGUF_ARRAY)
 		return meta_flags(hp, r, kv);
-	if (period && (status = meta_number(r, "attention.sliding_window_pattern", HP_MAX_LAYERS, period,
-				       &period)))
+	if (period && (status = meta_number(r, "attention.sliding_window_pattern", HP_MAX_LAYERS,
+					    period, &period)))
 		return status;
 	hparams_set_windows(hp, 0, period);
 	return TB_OK;
@@ -340,7 +343,7 @@ meta_rest(struct hparams *hp, struct meta_reader *r)
 	    (status = meta_real(r, "attention.layer_norm_rms_epsilon", 1e-30, 1, hp->rms_eps, &eps)))
 		return status;
 	if (!hp->arch->gguf_silent && !meta_find(r, "attention.layer_norm_rms_epsilon"))
-		return meta_missing(r);
+		return meta_fail(r, TB_EFORMAT, " is missing");
 	hp->rms_eps = (float)eps;
 	if (hp->arch->gguf_wide_layers == hp->layers)
 		hp->attn_scale = 1 / sqrtf((float)(hp->dim / hp->heads));

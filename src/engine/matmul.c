@@ -181,19 +181,12 @@ run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const floa
 }
 
 enum tb_status
-matmul_run_many(struct matmul *mm, const struct matrix *const *w, size_t n, const float *x,
-		size_t m, float *const *y, struct tb_err *err)
+matmul_run(struct matmul *mm, const struct matrix *const *w, size_t n, const float *x, size_t m,
+	   float *const *y, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
 	for (size_t i = 0; i < n && m && !status; i += BATCH)
 		status = run_batch(mm, w + i, n - i < BATCH ? n - i : BATCH, x, m, y + i, err);
 	return status;
-}
-
-enum tb_status
-matmul_run(struct matmul *mm, const struct matrix *w, const float *x, size_t m, float *y,
-	   struct tb_err *err)
-{
-	return matmul_run_many(mm, &w, 1, x, m, &y, err);
 }

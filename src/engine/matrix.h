@@ -28,15 +28,12 @@ struct matmul;
 enum tb_status matmul_new(struct matmul **out, struct team *team, struct tb_err *err) TB_MUST_USE;
 void matmul_free(struct matmul *mm);
 
-/* y[m][rows] = x[m][cols] * W^T, F32; types of ggml's meet an x of 8 bits (mv_ggml.h).
- * x and y do not overlap.  Grows its workspace; TB_ENOMEM is the only failure. */
-enum tb_status matmul_run(struct matmul *mm, const struct matrix *w, const float *x, size_t m,
-			  float *y, struct tb_err *err) TB_MUST_USE;
-
-/* Several matrices with the same x (q k v; gate up): activations are prepared once
- * and one fork-join serves all. */
-enum tb_status matmul_run_many(struct matmul *mm, const struct matrix *const *w, size_t n,
-			       const float *x, size_t m, float *const *y, struct tb_err *err) TB_MUST_USE;
+/* y[i][m][rows] = x[m][cols] * w[i]^T, F32, for n matrices with the same x (q k v; gate up):
+ * activations are prepared once and one fork-join serves all.  Types of ggml's meet an x of
+ * 8 bits (mv_ggml.h).  x and y do not overlap.  Grows its workspace; TB_ENOMEM is the only
+ * failure. */
+enum tb_status matmul_run(struct matmul *mm, const struct matrix *const *w, size_t n,
+			  const float *x, size_t m, float *const *y, struct tb_err *err) TB_MUST_USE;
 
 /* Room for n floats at *p, where there are *have; what was there is lost. */
 enum tb_status matrix_room(float **p, size_t *have, size_t n, struct tb_err *err) TB_MUST_USE;

@@ -41,7 +41,8 @@ route_row(void *arg, size_t row)
 	float sum = 0;
 
 	run->e->vec->softmax(p, hp->experts, 1);
-	choose_experts(p, hp->experts, hp->experts_used, w->chosen + row * hp->experts_used, weight);
+	choose_experts(p, hp->experts, hp->experts_used, w->chosen + row * hp->experts_used,
+		       weight);
 	for (uint32_t i = 0; i < hp->experts_used; i++)
 		sum += weight[i];
 	for (uint32_t i = 0; i < hp->experts_used && hp->norm_topk && sum > 0; i++)

@@ -102,15 +102,9 @@ mv_level(void)
 }
 
 const char *
-mv_level_name(enum mv_level level)
-{
-	return levels[level].name;
-}
-
-const char *
 matmul_kernels(void)
 {
-	return mv_level_name(mv_level());
+	return levels[mv_level()].name;
 }
 
 const struct mv_kernel *

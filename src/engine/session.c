@@ -201,7 +201,8 @@ session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct 
 	enum tb_status status;
 
 	*logits = NULL;
-	if ((status = session_check(s, ids, n, err)) || (status = session_reserve(s, n, all ? n : 1, err)))
+	if ((status = session_check(s, ids, n, err)) ||
+	    (status = session_reserve(s, n, all ? n : 1, err)))
 		return status;
 	pthread_mutex_lock(&s->e->lock);
 	status = eval_blocks(&run, ids, n, all);

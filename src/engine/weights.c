@@ -148,7 +148,8 @@ weights_load(struct weights *w, const struct hparams *hp, const struct model *m,
 	return status;
 }
 
-uint64_t
+/* Codes, scales and biases. */
+static uint64_t
 matrix_bytes(const struct matrix *m)
 {
 	uint64_t n = (uint64_t)m->rows * m->cols;

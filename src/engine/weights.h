@@ -40,7 +40,6 @@ enum tb_status weights_load(struct weights *w, const struct hparams *hp, const s
 			    struct tb_err *err) TB_MUST_USE;
 
 struct layer *weights_at(const struct weights *w, enum slot s, uint32_t layer);
-uint64_t matrix_bytes(const struct matrix *m);	/* codes, scales and biases */
 /* Of everything that one token reads. */
 uint64_t weights_token_bytes(const struct weights *w, const struct hparams *hp);
 #endif

@@ -53,12 +53,17 @@ static const char *const more_stems[] = {
 };
 
 static bool
+is_word(const char *s, size_t n, const char *word)
+{
+	return strlen(word) == n && !memcmp(s, word, n);
+}
+
+static bool
 stem_in(const char *const *stems, const char *name, size_t n)
 {
-	for (; *stems; stems++)
-		if (strlen(*stems) == n && !memcmp(name, *stems, n))
-			return true;
-	return false;
+	while (*stems && !is_word(name, n, *stems))
+		stems++;
+	return *stems;
 }
 
 const char *
@@ -264,8 +269,7 @@ tname_expert(const char *name, struct tname_expert *out)
 	out->shared = !digits && f->flags & SHARED;
 	out->stacked = !digits && !(f->flags & SHARED);
 	for (size_t i = 0; i < COUNT(projections) && f->flags & MIXTRAL; i++) {
-		if (strlen(projections[i].mixtral) == out->proj_len &&
-		    !memcmp(out->proj, projections[i].mixtral, out->proj_len)) {
+		if (is_word(out->proj, out->proj_len, projections[i].mixtral)) {
 			out->proj = projections[i].usual;
 			out->proj_len = strlen(out->proj);
 		}
@@ -298,11 +302,11 @@ tname_write(const struct tname_expert *e, enum tname_dialect d, uint64_t index, 
 	const char *group = d == TNAME_OLLAMA ? f->group : all ? f->stacked : f->single;
 	const char *proj = e->proj;
 	int n = (int)e->proj_len;
+	bool renamed = f->flags & MIXTRAL && d != TNAME_OLLAMA && !all;
 	char expert[24] = "";
 
-	for (size_t i = 0; i < COUNT(projections) && d != TNAME_OLLAMA && f->flags & MIXTRAL && !all; i++) {
-		if (strlen(projections[i].usual) == e->proj_len &&
-		    !memcmp(e->proj, projections[i].usual, e->proj_len)) {
+	for (size_t i = 0; i < COUNT(projections) && renamed; i++) {
+		if (is_word(e->proj, e->proj_len, projections[i].usual)) {
 			proj = projections[i].mixtral;
 			n = (int)strlen(proj);
 		}

@@ -23,4 +23,11 @@ float sample_normal(uint64_t *seed);	/* roughly: four uniform numbers */
 void sample_make(struct sample *s, struct scheme scheme, enum dtype scale_dtype, uint32_t rows,
 		 uint32_t cols, float global, uint64_t seed);
 void sample_free(struct sample *s);
+
+static inline enum tb_status
+matmul_one(struct matmul *mm, const struct matrix *w, const float *x, size_t m, float *y,
+	   struct tb_err *err)
+{
+	return matmul_run(mm, &w, 1, x, m, &y, err);
+}
 #endif

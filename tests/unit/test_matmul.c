@@ -141,7 +141,7 @@ poison(struct bench *b)
 
 	for (size_t i = 0; i < N; i++)
 		x[i] = NAN;
-	assert_ok(matmul_run(b->mm, &w, x, 1, &y, &err), err);
+	assert_ok(matmul_one(b->mm, &w, x, 1, &y, &err), err);
 	assert_true(isnan(y));
 	test_free(codes);
 	test_free(x);
@@ -154,7 +154,7 @@ check_shape(struct bench *b, const char *path, const struct sample *s, size_t m)
 	struct tb_err err;
 
 	poison(b);
-	assert_ok(matmul_run(b->mm, &s->w, x, m, y, &err), err);
+	assert_ok(matmul_one(b->mm, &s->w, x, m, y, &err), err);
 	compare(s, x, m, y, path);
 	test_free(x);
 	test_free(y);
@@ -236,7 +236,7 @@ check_strange(const struct sample *s, const char *path, float odd, float rest)
 
 	for (size_t i = 0; i < STRANGE_COLS; i++)
 		x[i] = i == 70 ? odd : i % 2 ? rest : -rest;
-	assert_ok(matmul_run(b.mm, &s->w, x, 1, y, &err), err);
+	assert_ok(matmul_one(b.mm, &s->w, x, 1, y, &err), err);
 	if (isfinite(odd))
 		compare(s, x, 1, y, path);
 	else
@@ -339,7 +339,7 @@ many_at_once(void **state)
 		struct bench b = bench_new(paths[p], 3);
 
 		for (size_t k = 0; k < 3; k++) {
-			assert_ok(matmul_run_many(b.mm, w, N, x, ms[k], y, &err), err);
+			assert_ok(matmul_run(b.mm, w, N, x, ms[k], y, &err), err);
 			for (size_t i = 0; i < N; i++)
 				compare(&s[i], x, ms[k], y[i], paths[p]);
 		}
@@ -362,7 +362,7 @@ nothing_to_do(void **state)
 			    .codes = (const uint8_t *)&x, .global = 1 };
 
 	(void)state;
-	assert_ok(matmul_run(b.mm, &w, &x, 0, &y, &err), err);
+	assert_ok(matmul_one(b.mm, &w, &x, 0, &y, &err), err);
 	assert_true(y == 3);
 	bench_free(&b);
 	matmul_free(NULL);

@@ -182,7 +182,7 @@ check(const struct sum *s, const char *path, size_t m, unsigned threads)
 	team = team_new(threads);
 	assert_non_null(team);
 	assert_ok(matmul_new(&mm, team, &err), err);
-	assert_ok(matmul_run(mm, &s->w, x, m, y, &err), err);
+	assert_ok(matmul_one(mm, &s->w, x, m, y, &err), err);
 	for (size_t i = 0; i < m; i++)
 		compare(s, x + i * s->w.cols, y + i * s->w.rows, path);
 	matmul_free(mm);
@@ -263,7 +263,7 @@ strange_x(void **state)
 			team = team_new(1);
 			x[70] = odd[i / PATHS];
 			assert_ok(matmul_new(&mm, team, &err), err);
-			assert_ok(matmul_run(mm, &s.w, x, 1, y, &err), err);
+			assert_ok(matmul_one(mm, &s.w, x, 1, y, &err), err);
 			for (size_t r = 0; r < 4; r++)
 				assert_int_equal(isfinite(y[r]), isfinite(x[70]));
 			matmul_free(mm);

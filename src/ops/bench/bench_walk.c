@@ -215,7 +215,7 @@ run_step(struct walk *w, unsigned first, unsigned n, size_t m, struct tb_err *er
 
 	for (unsigned i = 0; i < n; i++)
 		list[i] = &w->matrix[first + i];
-	return matmul_run_many(w->mm, list, n, w->x, m, w->y, err);
+	return matmul_run(w->mm, list, n, w->x, m, w->y, err);
 }
 
 enum tb_status
