@@ -20,16 +20,6 @@ static const struct column keys_cols[] = {
 	[COL_FROM] = { "FROM", 11, 0, false, SORTS_NOT, 3 },
 };
 
-static enum tb_status
-keys_read(struct view *v, const struct db_query *q, struct rows *out)
-{
-	const struct model_view *s = v->state;
-
-	(void)q;
-	ROWS_ALL(out, s->meta.rows, s->meta.n);
-	return TB_OK;
-}
-
 static bool
 keys_match(const struct view *v, const void *row)
 {
@@ -39,7 +29,7 @@ keys_match(const struct view *v, const void *row)
 }
 
 static const struct rows_source keys_rows = {
-	.size = sizeof(struct meta_row), .read = keys_read, .match = keys_match,
+	ROWS_IN(struct model_view, meta.rows, meta.n), .match = keys_match,
 };
 
 static void

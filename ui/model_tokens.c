@@ -181,18 +181,8 @@ const struct table model_tokens_table = {
 
 /* ---- a text ---- */
 
-static enum tb_status
-spans_read(struct view *v, const struct db_query *q, struct rows *out)
-{
-	const struct model_view *s = v->state;
-
-	(void)q;
-	ROWS_ALL(out, s->tok.spans, s->tok.nspans);
-	return TB_OK;
-}
-
 static const struct rows_source spans_rows = {
-	.size = sizeof(struct vocab_span), .read = spans_read,
+	ROWS_IN(struct model_view, tok.spans, tok.nspans),
 };
 
 static void

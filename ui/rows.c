@@ -3,6 +3,7 @@
 #include "ui/rows.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/ops/home/home.h"
 #include "ui/view.h"
@@ -54,15 +55,22 @@ rows_choose(struct rows *r, struct view *v)
 static void
 rows_read(struct rows *r, struct view *v, uint64_t first, uint64_t n)
 {
+	const char *state = v->state;
+
 	r->q.offset = r->first = first;
 	r->q.limit = n > WINDOW_MIN ? n : WINDOW_MIN;
 	tb_arena_free(&r->mem);
 	r->v = r->shown = NULL;
 	r->n = 0;
 	r->err.code = TB_OK;
-	if (r->of->read(v, &r->q, r))
+	if (!r->of->read) {
+		memcpy(&r->v, state + r->of->rows_at, sizeof(r->v));
+		memcpy(&r->n, state + r->of->n_at, sizeof(r->n));
+		r->total = r->n;
+	} else if (r->of->read(v, &r->q, r)) {
 		r->n = 0;
-	else
+	}
+	if (!r->err.code)
 		rows_choose(r, v);
 }
 

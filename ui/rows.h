@@ -6,6 +6,8 @@
 #ifndef TBTUI_UI_ROWS_H
 #define TBTUI_UI_ROWS_H
 
+#include <stddef.h>
+
 #include "db/db.h"
 
 struct rows;
@@ -14,7 +16,9 @@ struct view;
 struct rows_source {
 	size_t size;		/* of a row */
 	/* Hands rows over with ROWS_TAKE(): the window that q asks for, in its filter and
-	 * order; a list in memory gives all that there are with ROWS_ALL(). */
+	 * order; a list in memory gives all that there are with ROWS_ALL().  NULL: they are
+	 * an array of the screen's state, ROWS_IN(). */
+	size_t rows_at, n_at;
 	enum tb_status (*read)(struct view *v, const struct db_query *q, struct rows *out);
 	/* Where the row now is in the list that q asks for.  NULL: it is looked for among
 	 * those that are held. */
@@ -44,6 +48,10 @@ struct rows {
 			      (out)->total = (list).total, (out)->mem = (list).mem)
 /* count of them at `first`, which stay where they are until the screen is refreshed. */
 #define ROWS_ALL(out, rows, count) ((out)->v = (rows), (out)->total = (out)->n = (count))
+
+/* For a source: rows and their number are these members of the state, struct type. */
+#define ROWS_IN(type, rows, n) .size = sizeof(*((type *)0)->rows), \
+	.rows_at = offsetof(type, rows), .n_at = offsetof(type, n)
 
 /* The rows of the view's table: */
 uint64_t rows_count(struct view *v);		/* reads them anew */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/base/mem.h"
+#include "src/base/arena.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
 #include "src/ops/scan/scan.h"
@@ -65,12 +65,10 @@ static const struct job_ops scan_job = {
 void
 task_scan(struct view *v)
 {
-	struct scan_task *t = tb_calloc(1, sizeof(*t));
+	struct scan_task *t = view_alloc(v, sizeof(*t));
 
-	if (!t) {
-		view_say(v, "out of memory");
+	if (!t)
 		return;
-	}
 	t->ctx = view_ctx(v);
 	(void)view_job(v, &scan_job, t, "scan");
 }
@@ -78,7 +76,7 @@ task_scan(struct view *v)
 struct verify_task {
 	struct op_ctx *ctx;
 	struct verify_request req;
-	char **refs;		/* owned, as is each */
+	struct tb_arena mem;		/* has req.refs */
 	struct verify_result result;
 };
 
@@ -125,9 +123,7 @@ verify_free(void *arg)
 {
 	struct verify_task *t = arg;
 
-	for (size_t i = 0; t->refs && i < t->req.nrefs; i++)
-		free(t->refs[i]);
-	free(t->refs);
+	tb_arena_free(&t->mem);
 	db_close(t->result.unkept);
 	free(t);
 }
@@ -137,35 +133,22 @@ static const struct job_ops verify_job = {
 	.run = verify_run, .result = verify_say, .free = verify_free,
 };
 
-static struct verify_task *
-verify_new(struct op_ctx *ctx, const char *const *refs, size_t nrefs)
-{
-	struct verify_task *t = tb_calloc(1, sizeof(*t));
-
-	if (!t)
-		return NULL;
-	t->ctx = ctx;
-	t->refs = tb_calloc(nrefs, sizeof(*t->refs));
-	for (; t->refs && t->req.nrefs < nrefs; t->req.nrefs++) {
-		t->refs[t->req.nrefs] = tb_strdup(refs[t->req.nrefs]);
-		if (!t->refs[t->req.nrefs])
-			break;
-	}
-	if (t->refs && t->req.nrefs == nrefs) {
-		t->req.refs = (const char *const *)t->refs;
-		return t;
-	}
-	verify_free(t);
-	return NULL;
-}
-
 void
 task_verify(struct view *v, const char *const *refs, size_t nrefs, const char *title)
 {
-	struct verify_task *t = verify_new(view_ctx(v), refs, nrefs);
+	struct verify_task *t = view_alloc(v, sizeof(*t));
+	const char **copy = t ? tb_arena_get(&t->mem, (nrefs + 1) * sizeof(*copy)) : NULL;
+	bool ok = copy != NULL;
 
-	if (!t)
-		view_say(v, "out of memory");
-	else
+	for (size_t i = 0; ok && i < nrefs; i++)
+		ok = (copy[i] = tb_arena_str(&t->mem, refs[i])) != NULL;
+	if (ok) {
+		t->ctx = view_ctx(v);
+		t->req.refs = copy;
+		t->req.nrefs = nrefs;
 		(void)view_job(v, &verify_job, t, "verify %s", title);
+	} else if (t) {
+		verify_free(t);
+		view_say(v, "out of memory");
+	}
 }

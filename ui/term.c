@@ -29,23 +29,14 @@ static bool tells_paste;	/* it was asked to mark what is pasted */
 #define KEY_PASTE (KEY_MAX + 1)
 
 static void
-on_end(int sig)
+on_signal(int sig)
 {
 	int saved = errno;
 
-	got_signal = sig;
-	if (wake_fd >= 0)
-		(void)!write(wake_fd, "", 1);
-	errno = saved;
-}
-
-static void
-on_stop(int sig)
-{
-	int saved = errno;
-
-	(void)sig;
-	got_stop = 1;
+	if (sig == SIGTSTP)
+		got_stop = 1;
+	else
+		got_signal = sig;
 	if (wake_fd >= 0)
 		(void)!write(wake_fd, "", 1);
 	errno = saved;
@@ -102,14 +93,14 @@ paste_mode(bool on)
 static void
 catch_signals(void)
 {
-	static const int ends[] = { SIGTERM, SIGHUP, SIGINT };
+	/* curses' own for the last knows nothing of pasting */
+	static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGTSTP };
 	static const int crashes[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
-	struct sigaction end = { .sa_handler = on_end }, old, stop = { .sa_handler = on_stop };
+	struct sigaction end = { .sa_handler = on_signal }, old;
 	struct sigaction crash = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND };
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		sigaction(ends[i], &end, NULL);
-	sigaction(SIGTSTP, &stop, NULL);	/* curses' own knows nothing of pasting */
 	/* A sanitizer's or anybody else's handler stays. */
 	for (size_t i = 0; i < sizeof(crashes) / sizeof(*crashes); i++)
 		if (sigaction(crashes[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)

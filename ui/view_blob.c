@@ -26,16 +26,6 @@ static const struct column blob_cols[] = {
 	[COL_SIZE] = { "SIZE", 8, 0, true, SORTS_NOT, 1 },
 };
 
-static enum tb_status
-blob_read(struct view *v, const struct db_query *q, struct rows *out)
-{
-	const struct blob_view *s = v->state;
-
-	(void)q;
-	ROWS_ALL(out, s->owners.rows, s->owners.n);
-	return TB_OK;
-}
-
 static bool
 blob_match(const struct view *v, const void *row)
 {
@@ -43,7 +33,7 @@ blob_match(const struct view *v, const void *row)
 }
 
 static const struct rows_source blob_rows = {
-	.size = sizeof(struct db_model), .read = blob_read, .id = rows_own_id,
+	ROWS_IN(struct blob_view, owners.rows, owners.n), .id = rows_own_id,
 	.match = blob_match,
 };
 

@@ -186,16 +186,6 @@ diff_shows(const struct view *v, const struct view_arg *arg)
 
 /* ---- the list ---- */
 
-static enum tb_status
-diff_read(struct view *v, const struct db_query *q, struct rows *out)
-{
-	const struct diff *s = v->state;
-
-	(void)q;
-	ROWS_ALL(out, s->got.res.rows, s->got.res.n);
-	return TB_OK;
-}
-
 /* By result the worst come first among equals, else they stay in order of names. */
 static int
 diff_compare(const struct view *v, const void *a, const void *b)
@@ -216,7 +206,7 @@ diff_match(const struct view *v, const void *row)
 }
 
 static const struct rows_source diff_rows = {
-	.size = sizeof(struct diff_row), .read = diff_read, .match = diff_match,
+	ROWS_IN(struct diff, got.res.rows, got.res.n), .match = diff_match,
 	.order = diff_compare,
 };
 

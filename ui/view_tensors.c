@@ -102,16 +102,6 @@ by_ord(struct view *v, uint64_t ord)
 
 /* Nodes of the tree. */
 
-static enum tb_status
-tree_read(struct view *v, const struct db_query *q, struct rows *out)
-{
-	const struct tensors *s = v->state;
-
-	(void)q;
-	ROWS_ALL(out, s->tree.row, s->tree.nrows);
-	return TB_OK;
-}
-
 static uint64_t
 tree_id(struct view *v, size_t row)
 {
@@ -123,7 +113,7 @@ tree_id(struct view *v, size_t row)
 }
 
 static const struct rows_source tree_rows = {
-	.size = sizeof(struct node *), .read = tree_read, .id = tree_id,
+	ROWS_IN(struct tensors, tree.row, tree.nrows), .id = tree_id,
 };
 
 /* One row, whichever way it is shown. */
