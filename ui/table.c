@@ -8,120 +8,8 @@
 #include "src/base/text.h"
 #include "ui/view.h"
 
-#define GAP 2		/* blanks between columns */
 #define WANT_MAX 1000	/* columns; no terminal is wider */
 #define LEAD 1		/* in front: the sign of the cursor or of a mark */
-
-static int
-needed(const struct column *cols, size_t n, const short *w)
-{
-	int sum = LEAD;
-
-	for (size_t i = 0, first = 1; i < n; i++) {
-		if (w[i] == 0 || cols[i].min == 0)
-			continue;
-		sum += w[i] + (first ? 0 : GAP);
-		first = 0;
-	}
-	return sum;
-}
-
-/* The shown column that goes first; n when only those with priority 0 are left. */
-static size_t
-least(const struct column *cols, size_t n, const short *w)
-{
-	size_t worst = n;
-
-	for (size_t i = 0; i < n; i++)
-		if (w[i] && cols[i].priority &&
-		    (worst == n || cols[i].priority >= cols[worst].priority))
-			worst = i;
-	return worst;
-}
-
-/* Columns that a column's texts need more than it has; a name is given any number. */
-static int
-lacks(const struct column *c, int want, int has)
-{
-	int most = c->middle ? want : c->max > c->min ? c->max : c->min;
-
-	return (want < most ? want : most) - has;
-}
-
-/* What the columns can do without when their texts are short; the title stays. */
-static int
-spare(const struct column *c, int want, int has)
-{
-	int title = (int)tb_width(c->title) + (c->sorts != SORTS_NOT);
-
-	return has - (want > title ? want : title);
-}
-
-/* Gives what the texts need: of what is left, and of what others do not need. */
-static int
-fit_texts(const struct column *cols, size_t n, const short *want, int left, short *out)
-{
-	int need = -left;
-
-	for (size_t i = 0; i < n; i++)
-		if (out[i] && !cols[i].head && lacks(&cols[i], want[i], out[i]) > 0)
-			need += lacks(&cols[i], want[i], out[i]);
-	for (size_t i = 0; i < n && need > 0; i++) {
-		int less = out[i] ? spare(&cols[i], want[i], out[i]) : 0;
-
-		less = less > need ? need : less;
-		if (less <= 0)
-			continue;
-		out[i] = (short)(out[i] - less);
-		left += less;
-		need -= less;
-	}
-	for (int names = 1; names >= 0; names--)
-		for (size_t i = 0; i < n && left > 0; i++) {
-			int more = out[i] && cols[i].middle == names
-				 ? lacks(&cols[i], want[i], out[i]) : 0;
-
-			more = more > left ? left : more;
-			if (more <= 0)
-				continue;
-			out[i] = (short)(out[i] + more);
-			left -= more;
-		}
-	return left;
-}
-
-void
-table_fit(const struct column *cols, size_t n, int w, const short *want, short *out)
-{
-	size_t drop;
-	int left;
-
-	for (size_t i = 0; i < n; i++)
-		out[i] = cols[i].min;
-	while (needed(cols, n, out) > w && (drop = least(cols, n, out)) < n)
-		out[drop] = 0;
-	left = w - needed(cols, n, out);
-	if (want && left >= 0)
-		left = fit_texts(cols, n, want, left, out);
-	for (size_t i = 0; i < n && left > 0; i++) {
-		int more = cols[i].max - out[i];
-
-		if (!out[i] || more <= 0)
-			continue;
-		if (more > left)
-			more = left;
-		out[i] = (short)(out[i] + more);
-		left -= more;
-	}
-	/* Not even what must stay fits: the first column gets what there is. */
-	for (size_t i = 0; i < n && left < 0; i++)
-		if (out[i]) {
-			int less = out[i] - 1 < -left ? out[i] - 1 : -left;
-
-			out[i] = (short)(out[i] - less);
-			left += less;
-		}
-}
 
 const char *
 table_column_word(const struct column *c, char out[32])
@@ -150,7 +38,7 @@ fit(const struct table *t, const struct list *l, int w, short *out)
 		else if (l->columns)
 			cols[i].min = cols[i].max = 0;
 	}
-	table_fit(any ? cols : t->cols, t->ncols, w, l->want, out);
+	columns_fit(any ? cols : t->cols, t->ncols, w - LEAD, l->want, out);
 }
 
 static void
@@ -171,7 +59,7 @@ draw_titles(struct area a, const struct table *t, const struct list *l, const sh
 			tb_buf_str(&b, theme_sign(down ? SIGN_DESC : SIGN_ASC));
 		(t->cols[i].right ? put_right : put_clip)(a.y, x, w[i], tb_buf_cstr(&b), ROLE_HEAD);
 		tb_buf_free(&b);
-		x += w[i] + GAP;
+		x += w[i] + COLUMNS_GAP;
 	}
 }
 
@@ -206,7 +94,7 @@ draw_row(struct area a, const struct table *t, struct view *v, size_t i, const s
 		(c->right ? put_right : c->middle ? put_middle : put_clip)(
 			a.y, x, w[col], tb_buf_cstr(&cell.text),
 			whole != ROLE_TEXT ? whole : cell.role);
-		x += w[col] + GAP;
+		x += w[col] + COLUMNS_GAP;
 	}
 	tb_buf_free(&cell.text);
 }
@@ -282,7 +170,7 @@ table_column_at(const struct table *t, const struct list *l, int w, int x)
 			continue;
 		if (x >= at && x < at + widths[i])
 			return i;
-		at += widths[i] + GAP;
+		at += widths[i] + COLUMNS_GAP;
 	}
 	return t->ncols;
 }

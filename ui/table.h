@@ -8,25 +8,12 @@
 #include <stddef.h>
 
 #include "src/base/buf.h"
+#include "src/face/columns.h"
 #include "ui/draw.h"
 #include "ui/list.h"
 #include "ui/rows.h"
 
 #define TABLE_COLS_MAX LIST_COLS_MAX
-
-struct column {
-	const char *title;
-	/* What is left over goes where texts are cut, names first and as far as they need,
-	 * others to their max; then up to max, from the left on.  A column whose texts need
-	 * less than min lends to those. */
-	short min, max;
-	bool right;		/* numbers */
-	enum { SORTS_NOT, SORTS_UP, SORTS_DOWN } sorts;	/* which end comes first */
-	unsigned char priority;	/* 0 stays; the greatest goes first */
-	bool middle;		/* names: cut in the middle, their ends differ most */
-	bool head;		/* digests: their head says enough, others need not lend */
-	const char *key;	/* what the index calls the order by this column; NULL: its first */
-};
 
 struct cell {
 	struct tb_buf text;	/* made empty before each cell() */
@@ -42,10 +29,6 @@ struct table {
 	const char *no_match;	/* the same under a filter; NULL: empty */
 };
 #define TABLE_COLS(of) .cols = of, .ncols = sizeof(of) / sizeof(*(of))
-
-/* Widths of the columns for `w` columns of screen; 0 = left out.  want: what their
- * texts take, NULL = not known. */
-void table_fit(const struct column *cols, size_t n, int w, const short *want, short *out);
 
 /* Titles and rows of the view's table; sets its list's height. */
 void table_draw(struct area a, struct view *v);

@@ -2,6 +2,7 @@
 
 #include "src/cli/table.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/cli.h"
+#include "src/face/columns.h"
 
 #define CELL_MAX (1u << 20)
 
@@ -70,77 +72,36 @@ cli_cells(struct cli_table *t, ...)
 	va_end(ap);
 }
 
-#define GAP 2	/* blanks between columns */
-
-static bool
-may_cut(const struct cli_table *t, size_t c)
-{
-	return t->align[c] == 'm' || t->align[c] == 'e';
-}
-
-/* Columns of the line that these widths make. */
-static size_t
-columns_sum(const size_t *width, size_t n)
-{
-	size_t sum = 0;
-
-	for (size_t c = 0; c < n; c++)
-		if (width[c] != CLI_LEFT_OUT)
-			sum += width[c] + (sum ? GAP : 0);
-	return sum;
-}
-
-/* The shown column that goes first; n if all that are left stay. */
-static size_t
-columns_least(const struct cli_table *t, const size_t *width, size_t n)
-{
-	size_t worst = n;
-
-	for (size_t c = 0; t->drop && c < n; c++)
-		if (width[c] != CLI_LEFT_OUT && t->drop[c] > '0' &&
-		    (worst == n || t->drop[c] >= t->drop[worst]))
-			worst = c;
-	return worst;
-}
-
-/* What is left over, or what is too much, is a matter of the columns that may be cut:
- * from the left on, the first gets most. */
-static void
-columns_share(const struct cli_table *t, const size_t *need, size_t n, size_t room, size_t *out)
-{
-	size_t used = columns_sum(out, n);
-
-	for (size_t c = 0; c < n && used < room; c++) {
-		size_t more = out[c] == CLI_LEFT_OUT ? 0 : need[c] - out[c];
-
-		more = more < room - used ? more : room - used;
-		out[c] += more;
-		used += more;
-	}
-	for (size_t c = 0; c < n && used > room; c++) {
-		size_t less = out[c] == CLI_LEFT_OUT || !may_cut(t, c) || !out[c] ? 0 : out[c] - 1;
-
-		less = less < used - room ? less : used - room;
-		out[c] -= less;
-		used -= less;
-	}
-}
-
-void
+bool
 cli_table_fit(const struct cli_table *t, const size_t *need, size_t room, size_t *out)
 {
-	size_t n = strlen(t->align), c;
+	size_t n = strlen(t->align), sum = 0;
+	struct column *cols = tb_calloc(n, sizeof(*cols));
+	short *width = tb_calloc(n, sizeof(*width));
+	bool ok = cols && width;
 
-	for (c = 0; c < n; c++)
+	for (size_t c = 0; c < n; c++) {
 		out[c] = need[c];
-	if (columns_sum(out, n) <= room)
-		return;
-	for (c = 0; c < n; c++)
-		if (may_cut(t, c) && out[c] > CLI_CUT_MIN)
-			out[c] = CLI_CUT_MIN;
-	while (columns_sum(out, n) > room && (c = columns_least(t, out, n)) < n)
-		out[c] = CLI_LEFT_OUT;
-	columns_share(t, need, n, room, out);
+		sum += need[c] + (sum ? COLUMNS_GAP : 0);
+	}
+	for (size_t c = 0; ok && c < n && sum > room; c++) {
+		bool whole = t->align[c] != 'm' && t->align[c] != 'e';
+		size_t max = need[c] < SHRT_MAX ? need[c] : SHRT_MAX;
+
+		cols[c] = (struct column){
+			.title = "", .whole = whole, .max = (short)max,
+			.min = (short)(whole || max < CLI_CUT_MIN ? max : CLI_CUT_MIN),
+			.priority = t->drop ? (unsigned char)(t->drop[c] - '0') : 0,
+		};
+	}
+	if (ok && sum > room) {
+		columns_fit(cols, n, room < SHRT_MAX ? (int)room : SHRT_MAX, NULL, width);
+		for (size_t c = 0; c < n; c++)
+			out[c] = width[c] ? (size_t)width[c] : CLI_LEFT_OUT;
+	}
+	free(cols);
+	free(width);
+	return ok;
 }
 
 size_t
@@ -191,7 +152,7 @@ cli_table_end(struct cli_table *t)
 			need[i % cols] = w;
 	}
 	if (ok)
-		cli_table_fit(t, need, t->wide ? SIZE_MAX : cli_columns(STDOUT_FILENO), width);
+		ok = cli_table_fit(t, need, t->wide ? SIZE_MAX : cli_columns(STDOUT_FILENO), width);
 	for (size_t i = 0; ok && i + cols <= t->n; i += cols)
 		table_row(t, t->cell + i, width, cols);
 	if (!ok)

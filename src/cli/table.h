@@ -36,8 +36,8 @@ bool cli_table_end(struct cli_table *t);
 #define CLI_CUT_MIN 16		/* columns that are left of what is cut */
 #define CLI_LEFT_OUT ((size_t)-1)
 /* Widths of columns that need need[i], for `room` columns of screen: need[i], less
- * where it is cut, or CLI_LEFT_OUT. */
-void cli_table_fit(const struct cli_table *t, const size_t *need, size_t room, size_t *out);
+ * where it is cut, or CLI_LEFT_OUT.  false: out of memory. */
+bool cli_table_fit(const struct cli_table *t, const size_t *need, size_t room, size_t *out);
 /* Columns of the terminal there; SIZE_MAX if it is none. */
 size_t cli_columns(int fd);
 #endif

@@ -13,7 +13,7 @@ expect(const struct cli_table *t, size_t room, const size_t want[4])
 {
 	size_t got[4];
 
-	cli_table_fit(t, need, room, got);
+	assert_true(cli_table_fit(t, need, room, got));
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(got[i], want[i]);
 }

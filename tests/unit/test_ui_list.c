@@ -277,17 +277,17 @@ test_columns_drop(void **state)
 	short w[NCOLS];
 
 	(void)state;
-	table_fit(cols, NCOLS, 100, NULL, w);
+	columns_fit(cols, NCOLS, 99, NULL, w);
 	assert_int_equal(w[0], 40);
 	assert_int_equal(w[3], 12);
-	table_fit(cols, NCOLS, 38, NULL, w);
+	columns_fit(cols, NCOLS, 37, NULL, w);
 	assert_true(w[0] && w[1] && !w[2] && w[3]);
-	table_fit(cols, NCOLS, 25, NULL, w);
+	columns_fit(cols, NCOLS, 24, NULL, w);
 	assert_true(w[0] && !w[1] && !w[2] && w[3]);
-	table_fit(cols, NCOLS, 16, NULL, w);
+	columns_fit(cols, NCOLS, 15, NULL, w);
 	assert_true(w[0] == 15 && !w[1] && !w[2] && !w[3]);
 	for (int width = 3; width < 200; width++) {
-		table_fit(cols, NCOLS, width, NULL, w);
+		columns_fit(cols, NCOLS, width - 1, NULL, w);
 		assert_true(w[0] >= 1);
 		assert_true(total(w) <= width);
 	}
@@ -298,7 +298,7 @@ expect_fit(int width, const short want[NCOLS], const short result[NCOLS])
 {
 	short w[NCOLS];
 
-	table_fit(cols, NCOLS, width, want, w);
+	columns_fit(cols, NCOLS, width - 1, want, w);
 	for (size_t i = 0; i < NCOLS; i++)
 		assert_int_equal(w[i], result[i]);
 	assert_true(total(w) <= width);
@@ -322,7 +322,7 @@ test_columns_lend(void **state)
 		for (short n = 0; n < 120; n = (short)(n + 7)) {
 			short w[NCOLS];
 
-			table_fit(cols, NCOLS, width, (short[NCOLS]){ n, 3, n, 9 }, w);
+			columns_fit(cols, NCOLS, width - 1, (short[NCOLS]){ n, 3, n, 9 }, w);
 			assert_true(w[0] >= 1);
 			assert_true(total(w) <= width);
 		}
