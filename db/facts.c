@@ -24,9 +24,10 @@ mix_part(uint64_t h, const struct model *m, const struct tensor_part *p)
 	return mix(mix(mix(h, f->missing), p->off), p->len);
 }
 
-/* How they are read counts, too: config.json can change what the same bytes mean. */
-uint64_t
-db_facts_stamp(const struct model *m, const struct tensor *t)
+/* One number for the identities of the files that a tensor's parts are in.  How the parts
+ * are read counts, too: config.json can change what the same bytes mean. */
+static uint64_t
+facts_stamp(const struct model *m, const struct tensor *t)
 {
 	const struct scheme *s = &t->scheme;
 	uint64_t h = mix(mix(mix(TB_FNV, s->kind), s->bits), s->group);
@@ -92,7 +93,7 @@ db_facts_get(struct db *db, const struct model *m, const struct tensor *t, struc
 	return rows_select(db, ROWS(out, read_fact), err, "SELECT " COLUMNS ", 0 "
 			   "FROM audit.fact_models fm JOIN audit.facts f ON f.model = fm.id "
 			   "WHERE fm.path = ? AND f.tensor = ? AND f.stamp = ?", "ssi", m->loc.path,
-			   t->name, (int64_t)db_facts_stamp(m, t));
+			   t->name, (int64_t)facts_stamp(m, t));
 }
 
 enum tb_status
@@ -171,7 +172,7 @@ db_facts_put_stats(struct db *db, const struct model *m, const struct tensor *t,
 	if (status)
 		return status;
 	return db_exec(db, err, put_stats, "isiiiiiiiiifffffb", model, t->name,
-		       (int64_t)db_facts_stamp(m, t), (int64_t)model_stamp, s->when_ns,
+		       (int64_t)facts_stamp(m, t), (int64_t)model_stamp, s->when_ns,
 		       (int64_t)of->count, (int64_t)of->zeros, (int64_t)of->nans,
 		       (int64_t)of->infs, (int64_t)of->first_nan, (int64_t)of->first_inf, of->min,
 		       of->max, of->absmax, of->mean, of->std, s->sketch, s->sketch_len);
@@ -188,6 +189,6 @@ db_facts_put_digest(struct db *db, const struct model *m, const struct tensor *t
 	if (status)
 		return status;
 	return db_exec(db, err, put_digest, "isiiib", model, t->name,
-		       (int64_t)db_facts_stamp(m, t), (int64_t)model_stamp, when_ns,
+		       (int64_t)facts_stamp(m, t), (int64_t)model_stamp, when_ns,
 		       (const void *)digest, (size_t)TB_SHA256_LEN);
 }

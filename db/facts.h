@@ -34,10 +34,6 @@ struct db_fact {
 };
 struct db_facts DB_LIST(struct db_fact);
 
-/* One number for the identities of the files that a tensor's parts are in, and for how
- * the parts are read. */
-uint64_t db_facts_stamp(const struct model *m, const struct tensor *t);
-
 /* On any connection.  out->n is 0 or 1. */
 enum tb_status db_facts_get(struct db *db, const struct model *m, const struct tensor *t,
 			    struct db_facts *out, struct tb_err *err) TB_MUST_USE;

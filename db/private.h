@@ -58,7 +58,6 @@ enum tb_status db_schema_check(struct db *db, const struct db_schema *s, int ver
 
 /* seal.c: has anybody but a scan changed the index? */
 enum tb_status db_seal_check(struct db *db, bool *broken, struct tb_err *err) TB_MUST_USE;
-void db_seal(struct db *db);		/* also puts all into the file; without one on failure */
 
 /* aside.c: what a file is, before it is trusted, and moving it away. */
 enum db_verdict { DB_FILE_ABSENT, DB_FILE_OURS, DB_FILE_OLD, DB_FILE_OLDEST, DB_FILE_NEWER,

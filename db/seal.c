@@ -54,23 +54,16 @@ db_unseal(struct db *db, struct tb_err *err)
 }
 
 void
-db_seal(struct db *db)
+db_settle(struct db *db)
 {
 	char now[TB_DIGEST_MAX];
 	int64_t busy = 1;
 
-	/* Somebody still reads what is not in the file yet: then there is no seal this time. */
-	if (db_value(db, &busy, 1, NULL, "PRAGMA main.wal_checkpoint(truncate)", "") || busy)
-		return;
-	if (!db_unseal(db, NULL) && !digest(db, now, NULL))
-		(void)!db_exec(db, NULL, "INSERT INTO audit.seal VALUES (?)", "d", now);
-}
-
-void
-db_settle(struct db *db)
-{
 	sqlite3_exec(db->sql, "PRAGMA optimize", NULL, NULL, NULL);
-	db_seal(db);
+	/* Does somebody still read what is not in the file yet?  Then there is no seal this time. */
+	if (!db_value(db, &busy, 1, NULL, "PRAGMA main.wal_checkpoint(truncate)", "") && !busy &&
+	    !db_unseal(db, NULL) && !digest(db, now, NULL))
+		(void)!db_exec(db, NULL, "INSERT INTO audit.seal VALUES (?)", "d", now);
 	sqlite3_exec(db->sql, "PRAGMA audit.wal_checkpoint(passive)", NULL, NULL, NULL);
 }
 

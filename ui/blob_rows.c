@@ -18,7 +18,7 @@ blob_kind(const struct db_blob_key *k)
 	return k->media < MEDIA_UNKNOWN ? media_name((enum media)k->media) : "blob";
 }
 
-bool
+static bool
 blob_in_set(const struct db_blob_key *k, enum blob_set set)
 {
 	bool blob = k->kind == DB_FILE_BLOB;

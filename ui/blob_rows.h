@@ -30,7 +30,6 @@ struct blob_rows {
 /* Takes the keys; counts the sets. false: out of memory. */
 bool blob_rows_set(struct blob_rows *b, struct db_blob_keys *keys);
 void blob_rows_free(struct blob_rows *b);
-bool blob_in_set(const struct db_blob_key *k, enum blob_set set);
 /* "manifest", "tensor", "license", "partial", … */
 const char *blob_kind(const struct db_blob_key *k);
 /* filter: part of the digest, the kind or (of what has no digest) the path. */

@@ -25,7 +25,7 @@ go_to(struct ui *ui, const char *word)
 	return true;
 }
 
-void
+static void
 command_run(struct ui *ui, const char *text)
 {
 	const struct table *t = view_table(ui->top);

@@ -60,5 +60,4 @@ bool frame_has_tabs(void);
 
 /* command.c */
 void command_prompt(struct ui *ui);
-void command_run(struct ui *ui, const char *text);
 #endif

@@ -18,7 +18,9 @@
 #define MAX_DEPTH 8		/* folders below a snapshot */
 #define TARGET_MAX 4096
 
-size_t
+/* Bytes of `path` that are the repository's folder, when it lies in one of its snapshots;
+ * 0: it does not. */
+static size_t
 hub_repository(const char *path)
 {
 	const char *at = strstr(path, "/models--"), *end = at ? strchr(at + 1, '/') : NULL;

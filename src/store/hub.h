@@ -11,10 +11,6 @@
 #include "src/base/sha256.h"
 #include "src/store/store_kind.h"
 
-/* Bytes of `path` that are the repository's folder, when it lies in one of its snapshots;
- * 0: it does not. */
-size_t hub_repository(const char *path);
-
 /* Where the entry of a snapshot leads to: into the repository's folder (then *blob is
  * that path, whether or not it is there), nowhere (no link), or out of it. */
 enum hub_link { HUB_PLAIN, HUB_BLOB, HUB_OUTSIDE };

@@ -25,14 +25,15 @@ has(const char *dir, const char *name, bool folder)
 	return tb_exists(tb_path_in(&path, dir, name)) && tb_is_dir(path.s) == folder;
 }
 
-bool
+static bool
 oci_is_layout(const char *dir)
 {
 	return has(dir, "oci-layout", false) &&		/* its blobs may be what is lost */
 	       (has(dir, "blobs/sha256", true) || has(dir, "index.json", false));
 }
 
-char *
+/* layout/blobs/sha256/<hex>; caller frees. NULL when out of memory or no digest. */
+static char *
 oci_blob_path(const char *layout, const char *digest)
 {
 	char canonical[TB_DIGEST_MAX];
@@ -42,7 +43,8 @@ oci_blob_path(const char *layout, const char *digest)
 	return tb_asprintf("%s" BLOBS "%s", layout, canonical + 7);
 }
 
-size_t
+/* Bytes of `path` that are the layout's folder, when it is a blob of one; 0: it is none. */
+static size_t
 oci_layout_of(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -85,7 +87,7 @@ first_time(struct images *im, const char *path)
 	return true;
 }
 
-bool
+static bool
 oci_is_model(const struct manifest *m)
 {
 	for (size_t i = 0; i < m->nlayers; i++) {

@@ -10,14 +10,6 @@
 #include "src/base/sha256.h"
 #include "src/format/manifest.h"
 
-bool oci_is_layout(const char *dir);
-/* layout/blobs/sha256/<hex>; caller frees. NULL when out of memory or no digest. */
-char *oci_blob_path(const char *layout, const char *digest);
-/* Bytes of `path` that are the layout's folder, when it is a blob of one; 0: it is none. */
-size_t oci_layout_of(const char *path);
-
-bool oci_is_model(const struct manifest *m);
-
 /* Calls fn for each image that is a model, and `other` (NULL: nobody asks) for each that
  * is none: the path of its manifest, what the index calls it ("" if it does not).  An
  * index or manifest that cannot be read is skipped: `broken`, which may be NULL, is called

@@ -82,7 +82,7 @@ tok_regex_new(struct tok_regex **out, const char *pattern, struct tb_err *err)
 	return status;
 }
 
-void
+static void
 tok_regex_free(struct tok_regex *re)
 {
 	if (re)

@@ -15,7 +15,6 @@ struct tok_regex;
 
 enum tb_status tok_regex_new(struct tok_regex **out, const char *pattern, struct tb_err *err)
 	TB_MUST_USE;
-void tok_regex_free(struct tok_regex *re);
 
 /* The translation alone. */
 enum tb_status tok_regex_translate(const char *onig, struct tb_buf *out, struct tb_err *err)

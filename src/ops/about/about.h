@@ -71,6 +71,4 @@ struct memory {
 
 void memory_needed(const struct model_shape *s, const struct params *p, unsigned threads,
 		   struct memory *out);
-/* Of this machine, or what a container leaves of it. */
-void memory_machine(uint64_t *total, uint64_t *available);
 #endif

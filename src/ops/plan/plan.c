@@ -30,7 +30,8 @@ float_source(const struct tensor *t)
 	return t->origin != ORIGIN_UNKNOWN && (d == DT_BF16 || d == DT_F16 || d == DT_F32);
 }
 
-bool
+/* Can this row be stored so?  Never true for quantized rows without requantize. */
+static bool
 plan_fits(const struct plan *p, size_t row, const struct plan_target *target)
 {
 	const struct tensor *t = p->rows[row].src;

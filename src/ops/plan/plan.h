@@ -143,8 +143,6 @@ void plan_free(struct plan *p);
  * TB_EUSAGE names the first tensor that cannot be stored so. */
 enum tb_status plan_set(struct plan *p, const size_t *rows, size_t n,
 			const struct plan_target *target, struct tb_err *err) TB_MUST_USE;
-/* Can this row be stored so?  Never true for quantized rows without requantize. */
-bool plan_fits(const struct plan *p, size_t row, const struct plan_target *target);
 /* Another destination or expert layout; schemes stay. */
 enum tb_status plan_set_layout(struct plan *p, enum plan_dest dest, enum plan_experts experts,
 			       struct tb_err *err) TB_MUST_USE;
