@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "src/base/job.h"
@@ -56,11 +57,46 @@ bench_median(double *v, size_t n)
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* The BF16 model takes 2.2 GB, and up to 1 GB beside it is read. */
-static bool
-room_for_bf16(void)
+void
+bench_fill(void *to, size_t len, uint64_t seed, const struct bench_bits *bits)
 {
-	return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) >= 5e9;
+	for (size_t at = 0; at < len; at += 8) {
+		uint64_t word;
+
+		seed ^= seed << 13;
+		seed ^= seed >> 7;
+		seed ^= seed << 17;
+		word = (seed & bits->mask) | bits->set;
+		memcpy((uint8_t *)to + at, &word, len - at < 8 ? len - at : 8);
+	}
+}
+
+int
+bench_temp(const char *ending, char **path, struct tb_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	int fd = -1;
+
+	*path = tb_asprintf("%s/tbtui-bench-XXXXXX%s", tmp && *tmp == '/' ? tmp : "/tmp", ending);
+	if (!*path)
+		(void)tb_nomem(err);
+	else if ((fd = mkstemps(*path, (int)strlen(ending))) < 0)
+		(void)tb_fail_errno(err, "%s", *path);
+	return fd;
+}
+
+enum tb_status
+bench_write(int fd, const char *path, const void *data, size_t len, struct tb_err *err)
+{
+	for (const char *p = data; len;) {
+		ssize_t n = write(fd, p, len);
+
+		if (n <= 0)
+			return tb_fail_errno(err, "%s", path);
+		p += n;
+		len -= (size_t)n;
+	}
+	return TB_OK;
 }
 
 static enum tb_status
@@ -68,7 +104,8 @@ run_parts(struct bench *b)
 {
 	const struct scheme int4 = scheme_affine(4, 64), bf16 = scheme_plain(DT_BF16);
 	const struct scheme q4_k = scheme_ggml(GGML_Q4_K), q8_0 = scheme_ggml(GGML_Q8_0);
-	bool both = room_for_bf16();
+	/* The BF16 model takes 2.2 GB, and up to 1 GB beside it is read. */
+	bool both = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) >= 5e9;
 	enum tb_status status;
 
 	if (!both && !b->result->warning)

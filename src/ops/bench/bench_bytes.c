@@ -46,19 +46,11 @@ encode_part(void *arg, size_t i, unsigned worker)
 static void
 fill_part(void *arg, size_t i, unsigned worker)
 {
+	const struct bench_bits bits = { UINT64_C(0x80ff80ff80ff80ff), UINT64_C(0x3b803b803b803b80) };
 	const struct encoding *e = arg;
-	uint64_t seed = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
 	(void)worker;
-	for (size_t at = i * PART; at < (i + 1) * PART; at += 8) {
-		uint64_t word;
-
-		seed ^= seed << 13;
-		seed ^= seed >> 7;
-		seed ^= seed << 17;
-		word = (seed & UINT64_C(0x80ff80ff80ff80ff)) | UINT64_C(0x3b803b803b803b80);
-		memcpy(e->src + at, &word, 8);
-	}
+	bench_fill(e->src + i * PART, PART, (i + 1) * BENCH_SEED, &bits);
 }
 
 static enum tb_status
@@ -105,23 +97,6 @@ bench_encode(struct bench *b)
 	return status;
 }
 
-/* HASHED bytes, which the page cache keeps. */
-static enum tb_status
-write_file(const char *path, int fd, struct tb_err *err)
-{
-	char *block = tb_aligned(PART);
-	enum tb_status status = TB_OK;
-
-	if (!block)
-		return tb_nomem(err);
-	memset(block, 0x5a, PART);
-	for (size_t i = 0; i < HASHED && !status; i += PART)
-		if (write(fd, block, PART) != (ssize_t)PART)
-			status = tb_fail_errno(err, "%s", path);
-	free(block);
-	return status;
-}
-
 static enum tb_status
 hash_file(struct bench *b, const char *path)
 {
@@ -148,23 +123,27 @@ hash_file(struct bench *b, const char *path)
 enum tb_status
 bench_hash(struct bench *b)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *path = tb_asprintf("%s/tbtui-bench-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-	enum tb_status status;
-	int fd;
+	char *path, *block = tb_aligned(PART);
+	enum tb_status status = block ? TB_OK : tb_nomem(b->err);
+	int fd = -1;
 
 	tb_job_what(b->job, "hash");
-	if (!path)
-		return tb_nomem(b->err);
-	fd = mkstemp(path);
+	if (!block)
+		return status;
+	memset(block, 0x5a, PART);
+	fd = bench_temp("", &path, b->err);
+	/* which the page cache keeps */
+	for (size_t i = 0; fd >= 0 && i < HASHED && !status; i += PART)
+		status = bench_write(fd, path, block, PART, b->err);
 	if (fd < 0) {
-		status = tb_fail_errno(b->err, "%s", path);
+		status = path ? TB_EIO : TB_ENOMEM;
 	} else {
-		if (!(status = write_file(path, fd, b->err)))
+		if (!status)
 			status = hash_file(b, path);
 		unlink(path);
 		close(fd);
 	}
 	free(path);
+	free(block);
 	return status;
 }

@@ -37,14 +37,6 @@ struct runner {
 	size_t memory_len;
 };
 
-static void
-runner_free(struct runner *r)
-{
-	session_free(r->session);
-	free(r->ids);
-	free(r->memory);
-}
-
 static enum tb_status
 runner_init(struct runner *r, struct bench *b, const char *name, struct engine *engine)
 {
@@ -117,17 +109,6 @@ decode(struct runner *r)
 				  "decode, %s, weights read", r->name);
 }
 
-/* Products of a token in GFLOP without the head, which only the last one meets. */
-static double
-gflop_a_token(const struct engine_info *i)
-{
-	double attention = 2.0 * i->dim * i->heads * i->head_dim +
-			   2.0 * i->dim * i->kv_heads * i->head_dim;
-	double ffn = 3.0 * i->dim * i->ffn * (i->experts ? i->experts_used : 1);
-
-	return 2e-9 * i->layers * (attention + ffn);
-}
-
 /* The widest product of the prompt, by OpenBLAS alone. */
 static enum tb_status
 sgemm(const struct runner *r, double *best)
@@ -143,12 +124,17 @@ sgemm(const struct runner *r, double *best)
 static enum tb_status
 prefill(struct runner *r)
 {
+	const struct engine_info *i = &r->info;
+	/* products of a token without the head, which only the last one meets */
+	double attention = 2.0 * i->dim * i->heads * i->head_dim +
+			   2.0 * i->dim * i->kv_heads * i->head_dim;
+	double ffn = 3.0 * i->dim * i->ffn * (i->experts ? i->experts_used : 1);
 	struct bench *b = r->b;
 	double best = 0, limit = 0;
 	const float *logits;
 	enum tb_status status = sgemm(r, &limit);
 
-	for (unsigned i = 0; i < 2 && !status; i++) {
+	for (unsigned k = 0; k < 2 && !status; k++) {
 		double start = tb_monotonic(), rate;
 
 		session_rewind(r->session, 0);
@@ -160,12 +146,12 @@ prefill(struct runner *r)
 		return status;
 	status = bench_row(b, "tok/s", best, 0, "prefill, %s, %u tokens", r->name, r->pp);
 	return status ? status
-		      : bench_row(b, "GFLOP/s", best * gflop_a_token(&r->info), limit,
+		      : bench_row(b, "GFLOP/s", best * 2e-9 * i->layers * (attention + ffn), limit,
 				  "prefill, %s, products", r->name);
 }
 
 static enum tb_status
-measure(struct bench *b, const char *name, struct engine *engine)
+measure_engine(struct bench *b, const char *name, struct engine *engine)
 {
 	struct runner r;
 	enum tb_status status = runner_init(&r, b, name, engine);
@@ -173,7 +159,9 @@ measure(struct bench *b, const char *name, struct engine *engine)
 	tb_job_what(b->job, "tokens, %s", name);
 	if (!status && !(status = decode(&r)))
 		status = prefill(&r);
-	runner_free(&r);
+	session_free(r.session);
+	free(r.ids);
+	free(r.memory);
 	engine_free(engine);
 	return status;
 }
@@ -188,7 +176,7 @@ bench_synthetic(struct bench *b, const struct scheme *s)
 	enum tb_status status = engine_synthetic(&engine, &spec, &opts, b->err);
 
 	snprintf(name, sizeof(name), "1.1B %s", scheme_name(s, scheme));
-	return status ? status : measure(b, name, engine);
+	return status ? status : measure_engine(b, name, engine);
 }
 
 enum tb_status
@@ -204,7 +192,7 @@ bench_model(struct bench *b, const char *ref)
 		return status;
 	if (!(status = model_open(&m, &loc, b->err))) {
 		if (!(status = engine_open(&engine, m, &opts, b->err)))
-			status = measure(b, ref, engine);
+			status = measure_engine(b, ref, engine);
 		model_free(m);
 	}
 	model_loc_free(&loc);

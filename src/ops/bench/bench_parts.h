@@ -36,4 +36,13 @@ enum { BENCH_STATS_BF16, BENCH_STATS_INT4 };
 enum tb_status bench_stats(struct bench *b, unsigned which, uint64_t rows) TB_MUST_USE;
 
 double bench_median(double *v, size_t n);	/* sorts v */
+/* Random bits under the mask, and those that are set, in words of 8 bytes. */
+struct bench_bits { uint64_t mask, set; };
+#define BENCH_SEED UINT64_C(0x9e3779b97f4a7c15)
+void bench_fill(void *to, size_t len, uint64_t seed, const struct bench_bits *bits);
+/* A new file in the folder for such, -1 on failure; the caller closes it, and unlinks and
+ * frees *path. */
+int bench_temp(const char *ending, char **path, struct tb_err *err);
+enum tb_status bench_write(int fd, const char *path, const void *data, size_t len,
+			   struct tb_err *err) TB_MUST_USE;
 #endif

@@ -32,46 +32,19 @@ struct subject {
 	size_t parts;
 	struct st_meta meta[2];
 	size_t nmeta;
-	uint64_t mask, set;	/* of the random words of the first part */
+	struct bench_bits bits;	/* of the first part */
 };
 
 static const struct subject subjects[] = {
-	{ .name = "BF16", .parts = 1, .mask = UINT64_C(0x80ff80ff80ff80ff),
-	  .set = UINT64_C(0x3b803b803b803b80),
+	{ .name = "BF16", .parts = 1,
+	  .bits = { UINT64_C(0x80ff80ff80ff80ff), UINT64_C(0x3b803b803b803b80) },
 	  .t = { { .name = "w", .dtype = DT_BF16, .ndim = 2, .dim = { 1, COLS } } } },
-	{ .name = "int4", .parts = 3, .mask = UINT64_MAX, .nmeta = 2,
+	{ .name = "int4", .parts = 3, .bits = { UINT64_MAX, 0 }, .nmeta = 2,
 	  .meta = { { "group_size", "64" }, { "quant_type", "int4" } },
 	  .t = { { .name = "w", .dtype = DT_U32, .ndim = 2, .dim = { 1, COLS / 8 } },
 		 { .name = "w.bias", .dtype = DT_BF16, .ndim = 2, .dim = { 1, COLS / 64 } },
 		 { .name = "w.scale", .dtype = DT_BF16, .ndim = 2, .dim = { 1, COLS / 64 } } } },
 };
-
-static enum tb_status
-write_all(int fd, const char *path, const void *data, size_t len, struct tb_err *err)
-{
-	for (const char *p = data; len;) {
-		ssize_t n = write(fd, p, len);
-
-		if (n <= 0)
-			return tb_fail_errno(err, "%s", path);
-		p += n;
-		len -= (size_t)n;
-	}
-	return TB_OK;
-}
-
-static void
-fill_block(uint64_t *block, uint64_t mask, uint64_t set)
-{
-	uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
-
-	for (size_t i = 0; i < BLOCK / 8; i++) {
-		seed ^= seed << 13;
-		seed ^= seed >> 7;
-		seed ^= seed << 17;
-		block[i] = (seed & mask) | set;
-	}
-}
 
 static enum tb_status
 write_file(const struct subject *s, uint64_t rows, int fd, const char *path, struct tb_err *err)
@@ -86,13 +59,13 @@ write_file(const struct subject *s, uint64_t rows, int fd, const char *path, str
 		t[i].dim[0] = rows;
 	status = block ? st_layout(t, s->parts, s->meta, s->nmeta, &head, err) : tb_nomem(err);
 	if (!status)
-		status = write_all(fd, path, head.p, head.len, err);
+		status = bench_write(fd, path, head.p, head.len, err);
 	for (size_t i = 0; i < s->parts && !status; i++) {
 		/* scales and biases as BF16 are made */
-		fill_block(block, i ? subjects[0].mask : s->mask, i ? subjects[0].set : s->set);
+		bench_fill(block, BLOCK, BENCH_SEED, i ? &subjects[0].bits : &s->bits);
 		for (uint64_t left = t[i].len, n; left && !status; left -= n) {
 			n = left < BLOCK ? left : BLOCK;
-			status = write_all(fd, path, block, (size_t)n, err);
+			status = bench_write(fd, path, block, (size_t)n, err);
 		}
 	}
 	tb_buf_free(&head);
@@ -165,19 +138,12 @@ enum tb_status
 bench_stats(struct bench *b, unsigned which, uint64_t rows)
 {
 	const struct subject *s = &subjects[which];
-	const char *tmp = getenv("TMPDIR");
-	char *path = tb_asprintf("%s/tbtui-bench-XXXXXX.safetensors",
-				 tmp && *tmp == '/' ? tmp : "/tmp");
-	enum tb_status status;
-	int fd;
+	char *path;
+	int fd = bench_temp(".safetensors", &path, b->err);
+	enum tb_status status = fd >= 0 ? TB_OK : path ? TB_EIO : TB_ENOMEM;
 
 	tb_job_what(b->job, "statistics, %s", s->name);
-	if (!path)
-		return tb_nomem(b->err);
-	fd = mkstemps(path, (int)strlen(".safetensors"));
-	if (fd < 0) {
-		status = tb_fail_errno(b->err, "%s", path);
-	} else {
+	if (fd >= 0) {
 		status = write_file(s, rows, fd, path, b->err);
 		close(fd);
 		if (!status)

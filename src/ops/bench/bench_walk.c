@@ -11,6 +11,7 @@
 #include "src/engine/synthetic_ggml.h"
 #include "src/engine/team.h"
 #include "src/format/ggml_type.h"
+#include "src/ops/bench/bench_parts.h"
 
 enum { LAYERS = 22, DIM = 2048, KV = 256, FFN = 5632, VOCAB = 32000 };
 enum { Q, K, V, O, GATE, UP, DOWN, A_LAYER, MATRICES = LAYERS * A_LAYER + 1 };
@@ -35,67 +36,39 @@ struct walk {
 	size_t m;			/* for which x and y have room */
 };
 
-struct fill_job { struct walk *w; uint64_t (*word)(uint64_t random); uint8_t *p; size_t len; };
+struct fill_job { struct walk *w; const struct bench_bits *bits; uint8_t *p; size_t len; };
 
 #define FILL_CHUNK ((size_t)1 << 20)
 
-static uint64_t
-any_word(uint64_t random)
-{
-	return random;
-}
-
-/* Four BF16, each between 1/64 and 1/32 either side of zero. */
-static uint64_t
-bf16_word(uint64_t random)
-{
-	return (random & UINT64_C(0x807f807f807f807f)) | UINT64_C(0x3c803c803c803c80);
-}
-
-/* Scale bytes of the fp kinds around 2^-7 (E8M0) or 1 (E4M3), none subnormal. */
-static uint64_t
-byte_word(uint64_t random)
-{
-	return (random & UINT64_C(0x0707070707070707)) | UINT64_C(0x3838383838383838);
-}
-
-static uint64_t
-e8m0_word(uint64_t random)
-{
-	return (random & UINT64_C(0x0303030303030303)) | UINT64_C(0x7878787878787878);
-}
+/* BF16 between 1/64 and 1/32 either side of zero; scale bytes of the fp kinds around 2^-7
+ * (E8M0) or 1 (E4M3), none subnormal. */
+static const struct bench_bits any_bits = { UINT64_MAX, 0 },
+	bf16_bits = { UINT64_C(0x807f807f807f807f), UINT64_C(0x3c803c803c803c80) },
+	e4m3_bits = { UINT64_C(0x0707070707070707), UINT64_C(0x3838383838383838) },
+	e8m0_bits = { UINT64_C(0x0303030303030303), UINT64_C(0x7878787878787878) };
 
 static void
 fill_chunk(void *arg, unsigned chunk, unsigned thread)
 {
 	const struct fill_job *job = arg;
-	size_t at = chunk * FILL_CHUNK;
-	size_t end = at + FILL_CHUNK < job->len ? at + FILL_CHUNK : job->len;
-	uint64_t seed = (at + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t at = chunk * FILL_CHUNK, left = job->len - at;
 
 	(void)thread;
-	for (; at < end; at += 8) {
-		uint64_t word;
-
-		seed ^= seed << 13;
-		seed ^= seed >> 7;
-		seed ^= seed << 17;
-		word = job->word(seed);
-		memcpy(job->p + at, &word, end - at < 8 ? end - at : 8);
-	}
+	bench_fill(job->p + at, left < FILL_CHUNK ? left : FILL_CHUNK, (at + 1) * BENCH_SEED,
+		   job->bits);
 }
 
 static void
-fill(struct walk *w, uint8_t *p, size_t len, uint64_t (*word)(uint64_t))
+fill_part(struct walk *w, uint8_t *p, size_t len, const struct bench_bits *bits)
 {
-	struct fill_job job = { w, word, p, len };
+	struct fill_job job = { w, bits, p, len };
 
 	team_run(w->team, fill_chunk, &job, (unsigned)((len + FILL_CHUNK - 1) / FILL_CHUNK));
 }
 
 /* Parts of a matrix lie one behind the other, as in a file. */
 static size_t
-place(struct walk *w, unsigned i, const struct scheme *s, size_t at)
+place_matrix(struct walk *w, unsigned i, const struct scheme *s, size_t at)
 {
 	struct matrix *m = &w->matrix[i];
 	unsigned kind = i % A_LAYER;
@@ -124,16 +97,17 @@ fill_matrix(struct walk *w, const struct matrix *m)
 	size_t scales = scheme_scales(&m->scheme, (uint64_t)m->rows * m->cols);
 	bool bytes = m->scale_dtype == DT_U8;
 
-	fill(w, (uint8_t *)m->codes, codes, scheme_is_plain(&m->scheme) ? bf16_word : any_word);
+	fill_part(w, (uint8_t *)m->codes, codes,
+		  scheme_is_plain(&m->scheme) ? &bf16_bits : &any_bits);
 	if (scheme_form(&m->scheme) == FORM_BLOCKS)
 		synthetic_ggml(m->scheme.ggml, (uint8_t *)m->codes,
 			       codes / ggml_info(m->scheme.ggml)->bytes);
 	if (m->scales)
-		fill(w, (uint8_t *)m->scales, scales * (bytes ? 1 : 2),
-		     !bytes ? bf16_word : scheme_scale_float(&m->scheme) == DT_F8_E4M3 ? byte_word
-										       : e8m0_word);
+		fill_part(w, (uint8_t *)m->scales, scales * (bytes ? 1 : 2),
+			  !bytes ? &bf16_bits
+			  : scheme_scale_float(&m->scheme) == DT_F8_E4M3 ? &e4m3_bits : &e8m0_bits);
 	if (m->biases)
-		fill(w, (uint8_t *)m->biases, scales * 2, bf16_word);
+		fill_part(w, (uint8_t *)m->biases, scales * 2, &bf16_bits);
 }
 
 enum tb_status
@@ -147,12 +121,12 @@ walk_new(struct walk **out, const struct scheme *scheme, struct team *team, stru
 	w->team = team;
 	status = matmul_new(&w->mm, team, err);
 	for (unsigned i = 0; i < MATRICES; i++)
-		w->len = place(w, i, scheme, w->len);
+		w->len = place_matrix(w, i, scheme, w->len);
 	w->data = tb_aligned(w->len);
 	if (!status && !w->data)
 		status = tb_nomem(err);
 	for (size_t i = 0, at = 0; !status && i < MATRICES; i++) {
-		at = place(w, (unsigned)i, scheme, at);
+		at = place_matrix(w, (unsigned)i, scheme, at);
 		fill_matrix(w, &w->matrix[i]);
 	}
 	if (status) {
@@ -188,7 +162,7 @@ walk_read(const struct walk *w)
 }
 
 static enum tb_status
-room(struct walk *w, size_t m, struct tb_err *err)
+walk_room(struct walk *w, size_t m, struct tb_err *err)
 {
 	size_t widest = m == 1 ? VOCAB : FFN;
 
@@ -221,7 +195,7 @@ run_step(struct walk *w, unsigned first, unsigned n, size_t m, struct tb_err *er
 enum tb_status
 walk_run(struct walk *w, size_t m, double *seconds, struct tb_err *err)
 {
-	enum tb_status status = room(w, m, err);
+	enum tb_status status = walk_room(w, m, err);
 	double start = tb_monotonic();
 
 	for (unsigned l = 0; l < LAYERS; l++)

@@ -107,24 +107,35 @@ set_some(cJSON *o, const char *key, const char *s)
 	json_set_str(o, key, s && *s ? s : NULL);
 }
 
+enum { COLUMNS = 10 };
+static const char *const columns[COLUMNS] = { "severity", "code", "model", "blob", "tensor",
+	"offset", "expected", "actual", "message", "model_path" };
+
+static void
+cells(const struct db_finding *f, char offset[24], const char *out[COLUMNS])
+{
+	const char *const all[COLUMNS] = { severity_word(f->severity), f->code, f->model, f->blob,
+		f->tensor, offset, f->expected, f->actual, f->message, f->model_path };
+
+	*offset = 0;
+	if (f->has_offset)
+		snprintf(offset, 24, "%ju", (uintmax_t)f->offset);
+	memcpy(out, all, sizeof(all));
+}
+
 static cJSON *
 finding_json(const struct db_finding *f)
 {
 	cJSON *o = json_object();
+	const char *cell[COLUMNS];
+	char offset[24];
 
-	json_set_str(o, "severity", severity_word(f->severity));
-	json_set_str(o, "code", f->code);
-	set_some(o, "model", f->model);
-	set_some(o, "blob", f->blob);
-	set_some(o, "tensor", f->tensor);
-	if (f->has_offset)
-		json_set_u64(o, "offset", f->offset);
-	else
-		json_set_str(o, "offset", NULL);
-	set_some(o, "expected", f->expected);
-	set_some(o, "actual", f->actual);
-	json_set_str(o, "message", f->message);
-	set_some(o, "model_path", f->model_path);
+	cells(f, offset, cell);
+	for (int i = 0; i < COLUMNS; i++)
+		if (cell[i] == offset && f->has_offset)
+			json_set_u64(o, columns[i], f->offset);
+		else
+			set_some(o, columns[i], cell[i]);
 	return o;
 }
 
@@ -197,7 +208,7 @@ report_json(const struct report *r)
 /* ---- the others ---- */
 
 static void
-count(struct tb_buf *out, uint64_t n, const char *what, const char *then)
+put_count(struct tb_buf *out, uint64_t n, const char *what, const char *then)
 {
 	tb_buf_printf(out, "%ju %s%s%s", (uintmax_t)n, what, tb_plural(n), then);
 }
@@ -225,7 +236,7 @@ text_uncompared(const struct db_run *run, struct tb_buf *out)
 	char time[32];
 
 	if (run->recorded) {
-		count(out, run->recorded, "file", " read and recorded; the next verify compares\n");
+		put_count(out, run->recorded, "file", " read and recorded; the next verify compares\n");
 	} else if (run->state == RUN_EMPTY && run->models) {
 		tb_buf_str(out, "none of their bytes was read: that says nothing about them\n");
 	}
@@ -233,10 +244,10 @@ text_uncompared(const struct db_run *run, struct tb_buf *out)
 		return;
 	tb_time_rfc3339(run->since_ns, time);
 	if (run->state == RUN_SKIPPED) {
-		count(out, run->models, "model", "");
+		put_count(out, run->models, "model", "");
 		tb_buf_printf(out, ", all found good since %s; nothing read\n", time);
 	} else {
-		count(out, run->skipped, "file", "");
+		put_count(out, run->skipped, "file", "");
 		tb_buf_printf(out, " found good since %s, not read again\n", time);
 	}
 }
@@ -254,13 +265,13 @@ text_head(const struct report *r, struct tb_buf *out)
 	else
 		tb_buf_str(out, "all models");
 	tb_buf_printf(out, "%s\n%s: ", run->deep ? " (deep)" : "", run_state_word(run->state));
-	count(out, run->models, "model", ", ");
-	count(out, run->manifests, "manifest", ", ");
-	count(out, run->blobs, "blob", ", ");
+	put_count(out, run->models, "model", ", ");
+	put_count(out, run->manifests, "manifest", ", ");
+	put_count(out, run->blobs, "blob", ", ");
 	tb_buf_printf(out, "%s in %.1f s; ", tb_human_bytes(run->bytes, bytes), run->seconds);
-	count(out, run->errors, "error", ", ");
-	count(out, run->warnings, "warning", ", ");
-	count(out, run->notes, "note", "\n");
+	put_count(out, run->errors, "error", ", ");
+	put_count(out, run->warnings, "warning", ", ");
+	put_count(out, run->notes, "note", "\n");
 	tb_buf_str(out, r->models.n ? "models: " : "");
 	report_states(&r->models, out);
 	tb_buf_str(out, r->models.n ? "\n" : "");
@@ -293,22 +304,6 @@ render_text(const struct report *r, struct tb_buf *out)
 		}
 	}
 	text_head(r, out);
-}
-
-enum { COLUMNS = 10 };
-static const char *const columns[COLUMNS] = { "severity", "code", "model", "blob", "tensor",
-	"offset", "expected", "actual", "message", "model_path" };
-
-static void
-cells(const struct db_finding *f, char offset[24], const char *out[COLUMNS])
-{
-	const char *const all[COLUMNS] = { severity_word(f->severity), f->code, f->model, f->blob,
-		f->tensor, offset, f->expected, f->actual, f->message, f->model_path };
-
-	*offset = 0;
-	if (f->has_offset)
-		snprintf(offset, 24, "%ju", (uintmax_t)f->offset);
-	memcpy(out, all, sizeof(all));
 }
 
 /* One character of a cell: what the format itself means something by is escaped. */
@@ -357,7 +352,7 @@ html_cell(struct tb_buf *out, const char *s)
 struct shape { const char *before, *between, *after; escape_fn *cell; };
 
 static void
-row(struct tb_buf *out, const struct shape *s, const char *const cell[COLUMNS])
+report_row(struct tb_buf *out, const struct shape *s, const char *const cell[COLUMNS])
 {
 	struct tb_buf clean = TB_BUF(1u << 20);
 
@@ -373,30 +368,23 @@ row(struct tb_buf *out, const struct shape *s, const char *const cell[COLUMNS])
 	tb_buf_free(&clean);
 }
 
-/* A model's state in the columns of a finding. */
 static void
-model_rows(const struct report *r, const struct shape *s, struct tb_buf *out)
-{
-	for (size_t i = 0; i < r->models.n; i++) {
-		const struct db_run_model *m = &r->models.rows[i];
-		const char *cell[COLUMNS] = { "state", db_state_word(m->state), m->name, "", "", "",
-			"", "", db_state_meaning(m->state), m->path };
-
-		row(out, s, cell);
-	}
-}
-
-static void
-rows(const struct report *r, const struct shape *s, struct tb_buf *out)
+report_rows(const struct report *r, const struct shape *s, struct tb_buf *out)
 {
 	for (size_t i = 0; i < r->findings.n; i++) {
 		const char *cell[COLUMNS];
 		char offset[24];
 
 		cells(&r->findings.rows[i], offset, cell);
-		row(out, s, cell);
+		report_row(out, s, cell);
 	}
-	model_rows(r, s, out);
+	for (size_t i = 0; i < r->models.n; i++) {
+		const struct db_run_model *m = &r->models.rows[i];
+		const char *cell[COLUMNS] = { "state", db_state_word(m->state), m->name, "", "", "",
+			"", "", db_state_meaning(m->state), m->path };
+
+		report_row(out, s, cell);
+	}
 }
 
 static void
@@ -404,8 +392,8 @@ render_csv(const struct report *r, struct tb_buf *out)
 {
 	static const struct shape s = { "", ",", "\r\n", csv_cell };
 
-	row(out, &s, columns);
-	rows(r, &s, out);
+	report_row(out, &s, columns);
+	report_rows(r, &s, out);
 }
 
 static void
@@ -427,11 +415,11 @@ render_md(const struct report *r, struct tb_buf *out)
 	tb_buf_str(out, "# Verify report\n\n");
 	head(r, md_cell, out);
 	tb_buf_chr(out, '\n');
-	row(out, &s, columns);
+	report_row(out, &s, columns);
 	for (int i = 0; i < COLUMNS; i++)
 		tb_buf_str(out, "|---");
 	tb_buf_str(out, "|\n");
-	rows(r, &s, out);
+	report_rows(r, &s, out);
 }
 
 static void
@@ -447,8 +435,8 @@ render_html(const struct report *r, struct tb_buf *out)
 		   "<h1>Verify report</h1>\n<pre>");
 	head(r, html_cell, out);
 	tb_buf_str(out, "</pre>\n<table>\n");
-	row(out, &title, columns);
-	rows(r, &s, out);
+	report_row(out, &title, columns);
+	report_rows(r, &s, out);
 	tb_buf_str(out, "</table>\n</body></html>\n");
 }
 

@@ -60,7 +60,7 @@ void report_diff_free(struct report_diff *d);
 
 /* A report that was written as JSON: scope, deep and findings come back. */
 struct report_file {
-	char **refs;			/* owned */
+	const char **refs;		/* owned; texts lie with the findings */
 	size_t nrefs;
 	bool deep;
 	struct db_findings findings;

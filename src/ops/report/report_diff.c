@@ -13,7 +13,7 @@
 /* ---- comparing ---- */
 
 static int
-order(const struct db_finding *a, const struct db_finding *b)
+finding_order(const struct db_finding *a, const struct db_finding *b)
 {
 	const char *const x[] = { a->code, a->model_path, a->blob, a->tensor };
 	const char *const y[] = { b->code, b->model_path, b->blob, b->tensor };
@@ -28,7 +28,7 @@ static int
 by_identity(const void *a, const void *b)
 {
 	const struct db_finding *const *x = a, *const *y = b;
-	int d = order(*x, *y);
+	int d = finding_order(*x, *y);
 
 	return d ? d : (*x > *y) - (*x < *y);
 }
@@ -64,7 +64,7 @@ report_compare(const struct db_findings *a, const struct db_findings *b,
 		return tb_nomem(err);
 	}
 	while (i < a->n || k < b->n) {
-		int d = i == a->n ? 1 : k == b->n ? -1 : order(x[i], y[k]);
+		int d = i == a->n ? 1 : k == b->n ? -1 : finding_order(x[i], y[k]);
 
 		if (d < 0)
 			out->gone[out->ngone++] = x[i];
@@ -92,8 +92,9 @@ report_diff_free(struct report_diff *d)
 /* ---- reading a report ---- */
 
 static const char *
-keep(struct tb_arena *mem, const char *s, bool *failed)
+read_text(struct tb_arena *mem, const cJSON *v, const char *key, bool *failed)
 {
+	const char *s = json_str(json_get(v, key));
 	const char *copy = s ? tb_arena_str(mem, s) : "";
 
 	*failed |= !copy;
@@ -104,23 +105,22 @@ static bool
 read_finding(struct tb_arena *mem, const cJSON *v, struct db_finding *f, bool *failed)
 {
 	const char *severity = json_str(json_get(v, "severity"));
-	const char *code = json_str(json_get(v, "code"));
 
 	*f = (struct db_finding){
-		.code = keep(mem, code, failed),
-		.model = keep(mem, json_str(json_get(v, "model")), failed),
-		.model_path = keep(mem, json_str(json_get(v, "model_path")), failed),
-		.blob = keep(mem, json_str(json_get(v, "blob")), failed),
-		.tensor = keep(mem, json_str(json_get(v, "tensor")), failed),
-		.expected = keep(mem, json_str(json_get(v, "expected")), failed),
-		.actual = keep(mem, json_str(json_get(v, "actual")), failed),
-		.message = keep(mem, json_str(json_get(v, "message")), failed),
+		.code = read_text(mem, v, "code", failed),
+		.model = read_text(mem, v, "model", failed),
+		.model_path = read_text(mem, v, "model_path", failed),
+		.blob = read_text(mem, v, "blob", failed),
+		.tensor = read_text(mem, v, "tensor", failed),
+		.expected = read_text(mem, v, "expected", failed),
+		.actual = read_text(mem, v, "actual", failed),
+		.message = read_text(mem, v, "message", failed),
 		.has_offset = json_u64(json_get(v, "offset"), &f->offset),
 	};
 	for (int s = SEV_NOTE; severity && s <= SEV_ERROR; s++)
 		if (!strcmp(severity, severity_word((enum severity)s))) {
 			f->severity = (enum severity)s;
-			return code != NULL;
+			return json_str(json_get(v, "code")) != NULL;
 		}
 	return false;
 }
@@ -143,31 +143,12 @@ read_findings(struct report_file *r, const cJSON *list, const char *path, struct
 	return failed ? tb_nomem(err) : TB_OK;
 }
 
-static enum tb_status
-read_scope(struct report_file *r, const cJSON *list, struct tb_err *err)
-{
-	size_t cap = 0;
-
-	for (const cJSON *v = json_first(list); v; v = json_next(v)) {
-		const char *ref = json_str(v);
-
-		if (!ref)
-			continue;
-		if (!tb_grow(&r->refs, &cap, r->nrefs + 1, sizeof(*r->refs)))
-			return tb_nomem(err);
-		r->refs[r->nrefs] = tb_strdup(ref);
-		if (!r->refs[r->nrefs++])
-			return tb_nomem(err);
-	}
-	return TB_OK;
-}
-
 enum tb_status
 report_read(struct report_file *r, const char *path, struct tb_err *err)
 {
 	cJSON *doc = NULL;
 	char *text = NULL;
-	size_t len;
+	size_t len, cap = 0;
 	enum tb_status status = tb_file_slurp(path, FILE_MAX, &text, &len, err);
 
 	*r = (struct report_file){ 0 };
@@ -178,8 +159,13 @@ report_read(struct report_file *r, const char *path, struct tb_err *err)
 		status = tb_fail(err, TB_EFORMAT, "%s: not a verify report in JSON", path);
 	if (!status)
 		status = read_findings(r, json_get(doc, "findings"), path, err);
-	if (!status)
-		status = read_scope(r, json_get(doc, "scope"), err);
+	for (const cJSON *v = json_first(json_get(doc, "scope")); v && !status; v = json_next(v)) {
+		if (!json_str(v))
+			continue;
+		if (!tb_grow(&r->refs, &cap, r->nrefs + 1, sizeof(*r->refs)) ||
+		    !(r->refs[r->nrefs++] = tb_arena_str(&r->findings.mem, json_str(v))))
+			status = tb_nomem(err);
+	}
 	if (!status && !json_bool(json_get(doc, "deep"), &r->deep))
 		r->deep = false;
 	json_free(doc);
@@ -192,8 +178,6 @@ report_read(struct report_file *r, const char *path, struct tb_err *err)
 void
 report_file_free(struct report_file *r)
 {
-	for (size_t i = 0; i < r->nrefs; i++)
-		free(r->refs[i]);
 	free(r->refs);
 	tb_arena_free(&r->findings.mem);
 	*r = (struct report_file){ 0 };
