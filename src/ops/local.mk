@@ -119,14 +119,12 @@ src_ops_libops_a_SOURCES += \
 	src/ops/plan/plan_layout.c \
 	src/ops/plan/plan_parts.h \
 	src/ops/plan/plan_policy.c \
-	src/ops/plan/plan_policy.h \
 	src/ops/plan/plan_text.c
 
 src_ops_libops_a_SOURCES += \
 	src/ops/convert/blob.c \
 	src/ops/convert/blob.h \
 	src/ops/convert/blob_layout.c \
-	src/ops/convert/blob_layout.h \
 	src/ops/convert/convert.c \
 	src/ops/convert/convert.h \
 	src/ops/convert/convert_apart.c \

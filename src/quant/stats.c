@@ -109,16 +109,8 @@ to_f64(enum dtype d, const uint8_t *p, size_t n, double v[STATS_BLOCK])
 		v[i] = f[i];
 }
 
-/* Values that lie close together, far from zero: their squares tell little of their
- * spread.  From one of them the deviations are small. */
-static bool
-is_narrow(const struct stats_block *b, size_t n)
-{
-	double square = b->sum * b->sum / (double)n;
-
-	return square > 0 && b->sq - square < NARROW * b->sq;
-}
-
+/* Of values that lie close together, far from zero, the squares tell little of their
+ * spread: from one of them the deviations are small. */
 void
 stats_add(struct stats *s, enum dtype d, const void *src, size_t n, uint64_t at)
 {
@@ -129,11 +121,13 @@ stats_add(struct stats *s, enum dtype d, const void *src, size_t n, uint64_t at)
 
 	for (size_t i = 0, k; i < n; i += k) {
 		struct stats_block b;
+		double square;
 		float shift = 0;
 
 		k = n - i < STATS_BLOCK ? n - i : STATS_BLOCK;
 		block(p + i * size, k, shift, &b);
-		if (isfinite(b.sq) && is_narrow(&b, k)) {
+		square = b.sum * b.sum / (double)k;
+		if (isfinite(b.sq) && square > 0 && b.sq - square < NARROW * b.sq) {
 			shift = b.min;
 			block(p + i * size, k, shift, &b);
 		}

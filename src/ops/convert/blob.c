@@ -9,7 +9,6 @@
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/sha256.h"
-#include "src/ops/convert/blob_layout.h"
 
 #define COPY_BYTES (4 * WINDOW_ELEMS)
 
@@ -71,9 +70,9 @@ piece_tasks(struct blob *b, const struct plan_piece *piece, const struct placed 
 		uint64_t n = piece->elems - i < step ? piece->elems - i : step;
 		struct plan_bytes off = plan_bytes(s, d, to + i), len = plan_bytes(s, d, n);
 		struct blob_task t = { same ? BLOB_PACKED : BLOB_ENCODE, piece->row, NULL,
-			piece->first + i, n, { { at->off[SLOT_WEIGHT] + off.codes, len.codes, 0 },
-			{ at->off[SLOT_SCALE] + off.scales, len.scales, 0 },
-			{ at->off[SLOT_BIAS] + off.biases, len.biases, 0 } }, false };
+			piece->first + i, n, { { at->off[PART_WEIGHT] + off.codes, len.codes, 0 },
+			{ at->off[PART_SCALE] + off.scales, len.scales, 0 },
+			{ at->off[PART_BIAS] + off.biases, len.biases, 0 } }, false };
 
 		if (!add_task(b, t))
 			return false;
@@ -87,15 +86,15 @@ out_tasks(struct blob *b, const struct plan_out *o, const struct placed *at)
 	const struct plan_piece *pieces = b->plan->parts->pieces + o->piece;
 	const struct tensor *t = b->plan->rows[o->row].src;
 	struct blob_task global = { BLOB_GLOBAL, o->row, NULL, 0, 0,
-				    { { at->off[SLOT_GLOBAL], 4, 0 } }, false };
+				    { { at->off[PART_GLOBAL], 4, 0 } }, false };
 	uint64_t to = 0;
 
-	if (at->has[SLOT_GLOBAL] && !add_task(b, global))
+	if (at->has[PART_GLOBAL] && !add_task(b, global))
 		return false;
 	if (plan_out_whole(b->plan, o))
-		return copy_part(b, o->row, &t->weight, at->off[SLOT_WEIGHT]) &&
-		       (!t->has_scale || copy_part(b, o->row, &t->scale, at->off[SLOT_SCALE])) &&
-		       (!t->has_bias || copy_part(b, o->row, &t->bias, at->off[SLOT_BIAS]));
+		return copy_part(b, o->row, &t->weight, at->off[PART_WEIGHT]) &&
+		       (!t->has_scale || copy_part(b, o->row, &t->scale, at->off[PART_SCALE])) &&
+		       (!t->has_bias || copy_part(b, o->row, &t->bias, at->off[PART_BIAS]));
 	for (size_t i = 0; i < o->npieces; to += pieces[i++].elems)
 		if (!piece_tasks(b, &pieces[i], at, to))
 			return false;
@@ -179,26 +178,19 @@ produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
 	     : window_encode(w, r->src, &r->target, b->plan->flavour, t->first, t->n, err);
 }
 
-/* Puts the bytes of a task into buffers: data[i] has t->chunk[i].len of them. */
-static enum tb_status
-produce(const struct blob *b, const struct blob_task *t, struct window *w, const void *data[3],
-	struct tb_err *err)
-{
-	data[0] = w->src;
-	if (t->what == BLOB_COPY)
-		return values_files_read(b->files, t->part, t->first, w->src, t->n, err);
-	if (t->what == BLOB_GLOBAL)
-		return values_read_global(b->plan->model, b->plan->rows[t->row].src, b->files,
-					  (float *)w->src, err);
-	return produce_elems(b, t, w, data, err);
-}
-
 enum tb_status
 blob_run(struct blob *b, struct blob_task *t, struct window *w, struct tb_err *err)
 {
-	const void *data[3] = { NULL, NULL, NULL };
-	enum tb_status status = produce(b, t, w, data, err);
+	const struct tensor *src = b->plan->rows[t->row].src;
+	const void *data[3] = { w->src, NULL, NULL };	/* as many bytes as t->chunk says */
+	enum tb_status status;
 
+	if (t->what == BLOB_COPY)
+		status = values_files_read(b->files, t->part, t->first, w->src, t->n, err);
+	else if (t->what == BLOB_GLOBAL)
+		status = values_read_global(b->plan->model, src, b->files, (float *)w->src, err);
+	else
+		status = produce_elems(b, t, w, data, err);
 	for (int i = 0; i < 3 && !status; i++) {
 		if (!t->chunk[i].len)
 			continue;

@@ -3,7 +3,9 @@
 #ifndef TBTUI_OPS_BLOB_H
 #define TBTUI_OPS_BLOB_H
 
+#include "src/base/buf.h"
 #include "src/base/out.h"
+#include "src/format/safetensors.h"
 #include "src/ops/plan/plan.h"
 #include "src/ops/convert/window.h"
 
@@ -51,6 +53,17 @@ enum tb_status blob_run(struct blob *b, struct blob_task *t, struct window *w, s
 	TB_MUST_USE;
 /* Source bytes that a task stands for, for progress. */
 uint64_t blob_task_bytes(const struct blob *b, const struct blob_task *t);
+
+/* blob_layout.c: the parts of one plan_out in the file, by enum values_part. */
+#define BLOB_PARTS (PART_GLOBAL + 1)
+struct placed { uint64_t off[BLOB_PARTS]; bool has[BLOB_PARTS]; };
+/* Appends the header to `out`; *placed (owned by the caller) has an entry for each out
+ * of the blob, in order; *size is the file's. */
+enum tb_status blob_layout(const struct plan *p, size_t blob, struct tb_buf *out,
+			   struct placed **placed, size_t *n, uint64_t *size, struct tb_err *err)
+	TB_MUST_USE;
+/* The first out of a blob. */
+const struct plan_out *blob_outs(const struct plan *p, size_t blob, size_t *n);
 
 /* After all tasks: reads the whole file again, compares every chunk, hashes.  buf:
  * 1 MiB at least of scratch (len). */

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "src/ops/convert/blob_layout.h"
+#include "src/ops/convert/blob.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,16 +8,15 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/model/values.h"
 
 /* What companions are called: Ollama's blobs, MLX's directories. */
-static const char *const ollama_names[SLOTS] = { "", ".scale", ".bias", ".global_scale" };
-static const char *const mlx_names[SLOTS] = { ".weight", ".scales", ".biases", NULL };
+static const char *const ollama_names[BLOB_PARTS] = { "", ".scale", ".bias", ".global_scale" };
+static const char *const mlx_names[BLOB_PARTS] = { ".weight", ".scales", ".biases", NULL };
 
 struct header {
 	const struct plan *p;
 	struct st_tensor *tensors;
-	size_t *slot;			/* tensors[i] is slot[i] % SLOTS of out slot[i] / SLOTS */
+	size_t *slot;			/* tensors[i] is slot[i] % BLOB_PARTS of out slot[i] / BLOB_PARTS */
 	char **strings;			/* names and metadata; owned */
 	struct st_meta *meta;
 	size_t ntensors, nstrings, nmeta, outs;
@@ -44,7 +43,7 @@ header_keep(struct header *h, char *s)
 }
 
 static const char *
-slot_name(struct header *h, const struct plan_out *o, enum slot slot, bool quantized)
+slot_name(struct header *h, const struct plan_out *o, enum values_part slot, bool quantized)
 {
 	size_t base = strlen(o->name);
 
@@ -58,18 +57,17 @@ slot_name(struct header *h, const struct plan_out *o, enum slot slot, bool quant
 
 /* The shape of a part: stored as it was, or the logical one with packed rows. */
 static void
-slot_shape(struct st_tensor *t, const struct plan *p, const struct plan_out *o, enum slot slot)
+slot_shape(struct st_tensor *t, const struct plan *p, const struct plan_out *o, enum values_part slot)
 {
 	const struct plan_row *r = &p->rows[o->row];
-	const struct tensor_part *parts[] = { &r->src->weight, &r->src->scale, &r->src->bias,
-					      &r->src->global };
+	const struct tensor_part *part = values_part_of(r->src, slot);
 	const struct scheme *s = &r->target;
 	uint64_t *last;
 
-	if (plan_out_whole(p, o) || slot == SLOT_GLOBAL) {
-		t->dtype = slot == SLOT_GLOBAL ? DT_F32 : parts[slot]->dtype;
-		t->ndim = parts[slot]->ndim;
-		memcpy(t->dim, parts[slot]->dim, sizeof(t->dim));
+	if (plan_out_whole(p, o) || slot == PART_GLOBAL) {
+		t->dtype = slot == PART_GLOBAL ? DT_F32 : part->dtype;
+		t->ndim = part->ndim;
+		memcpy(t->dim, part->dim, sizeof(t->dim));
 		return;
 	}
 	t->ndim = o->ndim;
@@ -78,22 +76,22 @@ slot_shape(struct st_tensor *t, const struct plan *p, const struct plan_out *o, 
 	if (scheme_is_plain(s))
 		return;
 	last = &t->dim[t->ndim - 1];
-	*last = slot == SLOT_WEIGHT ? scheme_code_bytes(s, *last) / 4 : *last / s->group;
-	t->dtype = slot == SLOT_WEIGHT ? DT_U32 : scheme_scale_dtype(s, values_dtype(r->src));
+	*last = slot == PART_WEIGHT ? scheme_code_bytes(s, *last) / 4 : *last / s->group;
+	t->dtype = slot == PART_WEIGHT ? DT_U32 : scheme_scale_dtype(s, values_dtype(r->src));
 }
 
 static bool
-slot_exists(const struct plan *p, const struct plan_out *o, enum slot slot)
+slot_exists(const struct plan *p, const struct plan_out *o, enum values_part slot)
 {
 	const struct plan_row *r = &p->rows[o->row];
 	bool same = scheme_equal(&r->target, &r->src->scheme);
 
 	switch (slot) {
-	case SLOT_SCALE:
+	case PART_SCALE:
 		return same ? r->src->has_scale : !scheme_is_plain(&r->target);
-	case SLOT_BIAS:
+	case PART_BIAS:
 		return same ? r->src->has_bias : scheme_has_bias(&r->target);
-	case SLOT_GLOBAL:
+	case PART_GLOBAL:
 		return same && r->src->has_global;
 	default:
 		return true;
@@ -103,9 +101,9 @@ slot_exists(const struct plan *p, const struct plan_out *o, enum slot slot)
 static enum tb_status
 add_out(struct header *h, const struct plan_out *o, size_t index, struct tb_err *err)
 {
-	bool quantized = slot_exists(h->p, o, SLOT_SCALE);
+	bool quantized = slot_exists(h->p, o, PART_SCALE);
 
-	for (enum slot s = 0; s < SLOTS; s++) {
+	for (enum values_part s = 0; s < BLOB_PARTS; s++) {
 		struct st_tensor *t = &h->tensors[h->ntensors];
 
 		if (!slot_exists(h->p, o, s))
@@ -114,7 +112,7 @@ add_out(struct header *h, const struct plan_out *o, size_t index, struct tb_err 
 		if (!t->name)
 			return tb_nomem(err);
 		slot_shape(t, h->p, o, s);
-		h->slot[h->ntensors++] = index * SLOTS + s;
+		h->slot[h->ntensors++] = index * BLOB_PARTS + s;
 	}
 	return TB_OK;
 }
@@ -155,7 +153,7 @@ header_fill(struct header *h, const struct plan_out *outs, struct tb_buf *out, s
 
 	for (size_t i = 0; i < h->outs && !status; i++) {
 		status = add_out(h, &outs[i], i, err);
-		quantized |= slot_exists(h->p, &outs[i], SLOT_SCALE);
+		quantized |= slot_exists(h->p, &outs[i], PART_SCALE);
 	}
 	if (status)
 		return status;
@@ -179,9 +177,9 @@ blob_layout(const struct plan *p, size_t blob, struct tb_buf *out, struct placed
 
 	*n = h.outs;
 	*placed = tb_calloc(h.outs, sizeof(**placed));
-	h.tensors = tb_calloc(h.outs * SLOTS, sizeof(*h.tensors));
-	h.slot = tb_calloc(h.outs * SLOTS, sizeof(*h.slot));
-	h.strings = tb_calloc(h.outs * (SLOTS + 4) + 2, sizeof(*h.strings));
+	h.tensors = tb_calloc(h.outs * BLOB_PARTS, sizeof(*h.tensors));
+	h.slot = tb_calloc(h.outs * BLOB_PARTS, sizeof(*h.slot));
+	h.strings = tb_calloc(h.outs * (BLOB_PARTS + 4) + 2, sizeof(*h.strings));
 	h.meta = tb_calloc(h.outs * 2 + 1, sizeof(*h.meta));
 	status = *placed && h.tensors && h.slot && h.strings && h.meta
 		? header_fill(&h, outs, out, err) : tb_nomem(err);
@@ -189,8 +187,8 @@ blob_layout(const struct plan *p, size_t blob, struct tb_buf *out, struct placed
 	for (size_t i = 0; i < h.ntensors && !status; i++) {
 		const struct st_tensor *t = &h.tensors[i];
 
-		(*placed)[h.slot[i] / SLOTS].off[h.slot[i] % SLOTS] = t->off;
-		(*placed)[h.slot[i] / SLOTS].has[h.slot[i] % SLOTS] = true;
+		(*placed)[h.slot[i] / BLOB_PARTS].off[h.slot[i] % BLOB_PARTS] = t->off;
+		(*placed)[h.slot[i] / BLOB_PARTS].has[h.slot[i] % BLOB_PARTS] = true;
 		if (t->off + t->len > *size)
 			*size = t->off + t->len;
 	}

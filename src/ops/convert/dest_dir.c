@@ -63,39 +63,30 @@ remove_folder(const char *dir)
 	rmdir(dir);
 }
 
-/* What would be replaced: a folder with nothing but files in it, one of them a model's. */
-static enum tb_status
-check_old(struct dest *d, struct tb_err *err)
-{
-	const char *path = d->target->path;
-	struct tb_path config;
-	bool model = tb_exists(tb_path_in(&config, path, "config.json"));
-
-	if (!tb_is_dir(path))
-		return tb_fail(err, TB_EEXIST, "%s: is a file", path);
-	d->was_empty = each_name(path, nothing);
-	if (d->was_empty)
-		return TB_OK;
-	if (!d->replace)
-		return tb_fail(err, TB_EEXIST, "%s: exists already and is not empty", path);
-	if (!model || !each_name(path, is_file))
-		return tb_fail(err, TB_EEXIST, "%s: is not only a model (no config.json, or folders "
-			       "in it) and will not be replaced", path);
-	return TB_OK;
-}
-
-/* Not through a symbolic link: that is somebody else's folder, which would be emptied. */
+/* What would be replaced: a folder with nothing but files in it, one of them a model's.
+ * Not through a symbolic link: that is somebody else's folder, which would be emptied. */
 static enum tb_status
 check_place(struct dest *d, struct tb_err *err)
 {
 	const char *path = d->target->path;
+	struct tb_path config;
 	struct stat st;
 
 	if (lstat(path, &st))
 		return errno == ENOENT ? TB_OK : tb_fail_errno(err, "%s", path);
 	if (S_ISLNK(st.st_mode))
 		return tb_fail(err, TB_EEXIST, "%s: is a symbolic link and will not be replaced", path);
-	return check_old(d, err);
+	if (!S_ISDIR(st.st_mode))
+		return tb_fail(err, TB_EEXIST, "%s: is a file", path);
+	d->was_empty = each_name(path, nothing);
+	if (d->was_empty)
+		return TB_OK;
+	if (!d->replace)
+		return tb_fail(err, TB_EEXIST, "%s: exists already and is not empty", path);
+	if (!tb_exists(tb_path_in(&config, path, "config.json")) || !each_name(path, is_file))
+		return tb_fail(err, TB_EEXIST, "%s: is not only a model (no config.json, or folders "
+			       "in it) and will not be replaced", path);
+	return TB_OK;
 }
 
 /* Whoever works in such a folder holds a lock on it, which ends with the process. */

@@ -10,7 +10,6 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/plan/plan_parts.h"
-#include "src/ops/plan/plan_policy.h"
 #include "src/store/tensor_name.h"
 
 struct plan_bytes
@@ -215,34 +214,22 @@ plan_free(struct plan *p)
 	free(p);
 }
 
-/* The rows asked for and, where experts are stacked, their siblings. */
-static bool *
-selection(const struct plan *p, const size_t *rows, size_t n)
-{
-	bool *set = tb_calloc(p->nrows, sizeof(*set)), *stacks = tb_calloc(p->nrows, sizeof(*set));
-
-	for (size_t i = 0; i < n && set && stacks; i++)
-		stacks[p->rows[rows[i]].stack] = true;
-	for (size_t i = 0; i < p->nrows && set && stacks; i++)
-		set[i] = stacks[p->rows[i].stack];
-	free(stacks);
-	return set;
-}
-
 enum tb_status
 plan_set(struct plan *p, const size_t *rows, size_t n, const struct plan_target *target,
 	 struct tb_err *err)
 {
-	bool *set;
+	bool *set;		/* by stack: siblings share a scheme */
 
 	for (size_t i = 0; i < n; i++)
 		if (rows[i] >= p->nrows)
 			return tb_fail(err, TB_EUSAGE, "no tensor %zu", rows[i]);
-	set = selection(p, rows, n);
+	set = tb_calloc(p->nrows, sizeof(*set));
 	if (!set)
 		return tb_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		set[p->rows[rows[i]].stack] = true;
 	for (size_t i = 0; i < p->nrows; i++) {
-		if (!set[i] || plan_fits(p, i, target))
+		if (!set[p->rows[i].stack] || plan_fits(p, i, target))
 			continue;
 		free(set);
 		return tb_fail(err, TB_EUSAGE, "%s cannot be stored so: %s", p->rows[i].src->name,
@@ -251,7 +238,7 @@ plan_set(struct plan *p, const size_t *rows, size_t n, const struct plan_target 
 			       : "its rows or its type do not fit");
 	}
 	for (size_t i = 0; i < p->nrows; i++)
-		if (set[i])
+		if (set[p->rows[i].stack])
 			set_row(&p->rows[i], target, target->keep ? PLAN_KEPT : PLAN_EDITED);
 	free(set);
 	count_totals(p);

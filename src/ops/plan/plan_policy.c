@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "src/ops/plan/plan_policy.h"
+#include "src/ops/plan/plan_parts.h"
 
 #include <string.h>
 
