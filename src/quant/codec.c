@@ -81,13 +81,6 @@ quant_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *s
 				    n - done, &rest);
 }
 
-void
-quant_encode_nvfp4_global(enum flavour f, enum dtype t, const void *src, size_t n, float absmax,
-			  const struct quant_parts *out)
-{
-	nv_encode(f, t, src, n, absmax, out);
-}
-
 struct quant_src
 quant_src_at(const struct scheme *s, const struct quant_src *q, uint64_t first)
 {

@@ -51,7 +51,7 @@ void quant_decode_exact(const struct scheme *s, enum flavour f, const struct qua
 const char *quant_path(void);
 
 /* Relative error of b against a: sqrt(sum (a-b)^2 / sum a^2); 0 for two zeros. */
-struct quant_error { double sum_sq_diff, sum_sq, max_abs_diff; };
+struct quant_error { double sum_sq_diff, sum_sq; };
 void quant_error_add(struct quant_error *e, const float *a, const float *b, size_t n);
 double quant_error_rms(const struct quant_error *e);
 #endif

@@ -7,18 +7,16 @@
 void
 quant_error_add(struct quant_error *e, const float *a, const float *b, size_t n)
 {
-	double diff = 0, sum = 0, most = e->max_abs_diff;
+	double diff = 0, sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		double d = fabs((double)a[i] - b[i]);
+		double d = (double)a[i] - b[i];
 
 		diff += d * d;
 		sum += (double)a[i] * a[i];
-		most = d > most ? d : most;
 	}
 	e->sum_sq_diff += diff;
 	e->sum_sq += sum;
-	e->max_abs_diff = most;
 }
 
 double

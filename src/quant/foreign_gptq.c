@@ -13,22 +13,17 @@ gptq_code(const struct scheme *s, const struct foreign_src *q, uint64_t row, uin
 	return foreign_stream(q->codes + row * 4, q->rows, col, s->bits, 0);
 }
 
-static int
-v2_zero(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t group)
-{
-	return foreign_stream(q->zeros + group * (q->rows * s->bits / 32) * 4, 1, row, s->bits, 0);
-}
-
 /* Whole words had 1 in each code taken away, with what was borrowed; where codes
  * straddle words, each for itself. */
 static int
 gptq_zero(const struct scheme *s, const struct foreign_src *q, uint64_t row, uint64_t group)
 {
 	static const uint32_t ones[9] = { [2] = 0x55555555, [4] = 0x11111111, [8] = 0x01010101 };
+	bool v2 = s->kind == SCHEME_GPTQ_V2, whole = ones[s->bits] != 0;
 	const uint8_t *p = q->zeros + group * (q->rows * s->bits / 32) * 4;
-	int z = foreign_stream(p, 1, row, s->bits, ones[s->bits]);
+	int z = foreign_stream(p, 1, row, s->bits, v2 ? 0 : ones[s->bits]);
 
-	return ones[s->bits] ? z : (z + 1) & ((1 << s->bits) - 1);
+	return v2 || whole ? z : (z + 1) & ((1 << s->bits) - 1);
 }
 
 static bool
@@ -74,14 +69,12 @@ gptq_fit(enum scheme_kind kind, const struct foreign_said *said, const struct fo
 	return n;
 }
 
-#define GPTQ_LAYOUT(zero_fn) { \
-	.names = { { ".qweight", ".scales", ".qzeros", ".g_idx", NULL, DT_I32 } }, \
-	.fit = gptq_fit, .need = gptq_need, .code = gptq_code, .zero = zero_fn, .place = gptq_place, \
-	.bits = ":", .scales_down = true, \
-}
-static const struct foreign_layout gptq = GPTQ_LAYOUT(gptq_zero);
-static const struct foreign_layout v2 = GPTQ_LAYOUT(v2_zero);
+static const struct foreign_layout gptq = {
+	.names = { { ".qweight", ".scales", ".qzeros", ".g_idx", NULL, DT_I32 } },
+	.fit = gptq_fit, .need = gptq_need, .code = gptq_code, .zero = gptq_zero,
+	.place = gptq_place, .bits = ":", .scales_down = true,
+};
 
 const struct scheme_row scheme_row_gptq = { .form = FORM_MATRIX, .mode = "gptq", .foreign = &gptq };
 const struct scheme_row scheme_row_gptq_v2 = { .form = FORM_MATRIX, .mode = "gptq_v2",
-					       .foreign = &v2 };
+					       .foreign = &gptq };

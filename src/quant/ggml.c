@@ -6,7 +6,7 @@
 #include "src/quant/ggml_blocks.h"
 #include "src/quant/scheme_row.h"
 
-static void (*const decoders[])(const uint8_t *p, float *out) = {
+static ggml_block_fn *const decoders[] = {
 	[GGML_Q4_0] = ggml_q4_0, [GGML_Q4_1] = ggml_q4_1,
 	[GGML_Q5_0] = ggml_q5_0, [GGML_Q5_1] = ggml_q5_1, [GGML_Q8_0] = ggml_q8_0,
 	[GGML_Q2_K] = ggml_q2_k, [GGML_Q3_K] = ggml_q3_k, [GGML_Q4_K] = ggml_q4_k,

@@ -17,36 +17,17 @@ ggml_half(const uint8_t *p)
 	return f;
 }
 
+typedef void ggml_block_fn(const uint8_t *p, float *out);
 /* ggml_nibble.c: one scale for 32 elements */
-void ggml_q4_0(const uint8_t *p, float *out);
-void ggml_q4_1(const uint8_t *p, float *out);
-void ggml_q5_0(const uint8_t *p, float *out);
-void ggml_q5_1(const uint8_t *p, float *out);
-void ggml_q8_0(const uint8_t *p, float *out);
+ggml_block_fn ggml_q4_0, ggml_q4_1, ggml_q5_0, ggml_q5_1, ggml_q8_0;
 /* ggml_few.c: one or two bits, ternary */
-void ggml_q1_0(const uint8_t *p, float *out);
-void ggml_q2_0(const uint8_t *p, float *out);
-void ggml_tq1_0(const uint8_t *p, float *out);
-void ggml_tq2_0(const uint8_t *p, float *out);
+ggml_block_fn ggml_q1_0, ggml_q2_0, ggml_tq1_0, ggml_tq2_0;
 /* ggml_k.c: scales of scales */
-void ggml_q2_k(const uint8_t *p, float *out);
-void ggml_q3_k(const uint8_t *p, float *out);
-void ggml_q4_k(const uint8_t *p, float *out);
-void ggml_q5_k(const uint8_t *p, float *out);
-void ggml_q6_k(const uint8_t *p, float *out);
+ggml_block_fn ggml_q2_k, ggml_q3_k, ggml_q4_k, ggml_q5_k, ggml_q6_k;
 /* Scale and minimum number j of eight, 6 bits each, in 12 bytes. */
 void ggml_scale_min(const uint8_t *s, int j, int *scale, int *min);
 /* ggml_table.c: codes look up a value */
-void ggml_iq4_nl(const uint8_t *p, float *out);
-void ggml_iq4_xs(const uint8_t *p, float *out);
-void ggml_mxfp4(const uint8_t *p, float *out);
-void ggml_nvfp4(const uint8_t *p, float *out);
+ggml_block_fn ggml_iq4_nl, ggml_iq4_xs, ggml_mxfp4, ggml_nvfp4;
 /* ggml_iq.c: points of code books */
-void ggml_iq2_xxs(const uint8_t *p, float *out);
-void ggml_iq2_xs(const uint8_t *p, float *out);
-void ggml_iq2_s(const uint8_t *p, float *out);
-void ggml_iq3_xxs(const uint8_t *p, float *out);
-void ggml_iq3_s(const uint8_t *p, float *out);
-void ggml_iq1_s(const uint8_t *p, float *out);
-void ggml_iq1_m(const uint8_t *p, float *out);
+ggml_block_fn ggml_iq2_xxs, ggml_iq2_xs, ggml_iq2_s, ggml_iq3_xxs, ggml_iq3_s, ggml_iq1_s, ggml_iq1_m;
 #endif

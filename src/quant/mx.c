@@ -92,8 +92,8 @@ mx_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *src,
 }
 
 void
-nv_encode(enum flavour f, enum dtype t, const void *src, size_t n, float absmax,
-	  const struct quant_parts *out)
+quant_encode_nvfp4_global(enum flavour f, enum dtype t, const void *src, size_t n, float absmax,
+			  const struct quant_parts *out)
 {
 	const struct scheme nvfp4 = { .kind = SCHEME_NVFP4, .bits = 4, .group = 16 };
 

@@ -55,8 +55,4 @@ struct quant_kernels {
 	size_t (*decode)(const struct scheme *s, const struct quant_src *q, size_t n, float *out);
 };
 extern const struct quant_kernels quant_avx512, quant_avx2;
-
-/* For a global scale of absmax / 2688, absmax being that of the whole tensor; 0 = none. */
-void nv_encode(enum flavour f, enum dtype t, const void *src, size_t n, float absmax,
-	       const struct quant_parts *out);
 #endif
