@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/base/buf.h"
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/format/json_scan.h"
 
@@ -85,6 +86,20 @@ json_parse(cJSON **out, const char *text, size_t len, const char *what, struct t
 		*out = v;
 	free(c.keys);
 	free(numbers.odd);
+	return status;
+}
+
+enum tb_status
+json_read(cJSON **out, const char *path, size_t max, struct tb_err *err)
+{
+	char *text = NULL;
+	size_t len;
+	enum tb_status status = tb_file_slurp(path, max, &text, &len, err);
+
+	*out = NULL;
+	if (!status)
+		status = json_parse(out, text, len, path, err);
+	free(text);
 	return status;
 }
 

@@ -19,6 +19,8 @@ typedef struct cJSON cJSON;
 /* `what` names the document in errors. *out is released with json_free(). */
 enum tb_status json_parse(cJSON **out, const char *text, size_t len, const char *what,
 			  struct tb_err *err) TB_MUST_USE;
+/* The same of a file of at most `max` bytes; *out is NULL after a failure. */
+enum tb_status json_read(cJSON **out, const char *path, size_t max, struct tb_err *err) TB_MUST_USE;
 /* The same for files that Python writes: NaN, Infinity and -Infinity are taken as null. */
 enum tb_status json_parse_python(cJSON **out, const char *text, size_t len, const char *what,
 				 struct tb_err *err) TB_MUST_USE;

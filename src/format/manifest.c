@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/format/json.h"
 #include "src/format/manifest_plain.h"
@@ -180,6 +181,20 @@ manifest_parse(struct manifest *m, const char *text, size_t len, const char *wha
 	json_free(doc);
 	if (status)
 		manifest_free(m);
+	return status;
+}
+
+enum tb_status
+manifest_read(struct manifest *m, const char *path, struct tb_err *err)
+{
+	char *text = NULL;
+	size_t len;
+	enum tb_status status = tb_file_slurp(path, MANIFEST_MAX, &text, &len, err);
+
+	*m = (struct manifest){ 0 };
+	if (!status)
+		status = manifest_parse(m, text, len, path, err);
+	free(text);
 	return status;
 }
 

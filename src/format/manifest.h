@@ -54,6 +54,7 @@ struct manifest {
 
 enum tb_status manifest_parse(struct manifest *m, const char *text, size_t len, const char *what,
 			      struct tb_err *err) TB_MUST_USE;
+enum tb_status manifest_read(struct manifest *m, const char *path, struct tb_err *err) TB_MUST_USE;
 enum tb_status manifest_add(struct manifest *m, enum media kind, const char *digest, uint64_t size,
 			    const char *name, struct tb_err *err) TB_MUST_USE;
 /* Compact JSON in Ollama's key order and a newline. */

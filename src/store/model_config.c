@@ -86,19 +86,6 @@ check_block(struct build *b, const cJSON *block, const char *path, struct tb_err
 	return status;
 }
 
-/* The block for all and those of single modules; once is enough where all are wrong. */
-static enum tb_status
-check_blocks(struct build *b, struct tb_err *err)
-{
-	size_t problems = b->m->nproblems;
-	enum tb_status status = check_block(b, b->quant, "all", err);
-
-	for (size_t i = 0; i < b->noverrides && !status && b->m->nproblems == problems; i++)
-		if (json_is_object(b->overrides[i].v))
-			status = check_block(b, b->overrides[i].v, b->overrides[i].path, err);
-	return status;
-}
-
 static void
 add_width(struct build *b, uint64_t n)
 {
@@ -153,8 +140,8 @@ enum tb_status
 build_config(struct build *b, const char *path, struct tb_err *err)
 {
 	struct tb_err why = { 0 };
+	size_t len, problems = b->m->nproblems;
 	char *text = NULL;
-	size_t len;
 
 	if (!tb_file_slurp(path, CONFIG_MAX, &text, &len, &why))
 		(void)!json_parse_python(&b->config, text, len, path, &why);
@@ -169,8 +156,13 @@ build_config(struct build *b, const char *path, struct tb_err *err)
 	b->quant = find_block(b->config);
 	read_widths(b, b->config);
 	read_widths(b, json_get(b->config, "text_config"));
-	if (b->quant && (index_overrides(b, err) || check_blocks(b, err)))
+	if (b->quant && (index_overrides(b, err) || check_block(b, b->quant, "all", err)))
 		return TB_ENOMEM;
+	/* once is enough where all are wrong */
+	for (size_t i = 0; i < b->noverrides && b->m->nproblems == problems; i++)
+		if (json_is_object(b->overrides[i].v) &&
+		    check_block(b, b->overrides[i].v, b->overrides[i].path, err))
+			return TB_ENOMEM;
 	return take_names(b, err);
 }
 

@@ -192,14 +192,10 @@ read_indexed(struct build *b, const struct model_file *index, bool *opened, stru
 {
 	struct tb_err why = { 0 };
 	enum tb_status status;
-	char *text = NULL;
 	const cJSON *map;
-	cJSON *doc = NULL;
-	size_t len;
+	cJSON *doc;
 
-	if (!tb_file_slurp(index->path, INDEX_MAX, &text, &len, &why))
-		(void)!json_parse(&doc, text, len, index->path, &why);
-	free(text);
+	(void)!json_read(&doc, index->path, INDEX_MAX, &why);
 	map = json_get(doc, "weight_map");
 	if (!why.code && !json_is_object(map))
 		tb_fail(&why, TB_EFORMAT, "%s: has no weight_map", index->path);

@@ -56,17 +56,6 @@ layers_repeated(const struct manifest *m)
 	return again;
 }
 
-/* Others say in many ways what a layer is: what is in it says it best. */
-static enum media
-media_of(const struct model_file *f)
-{
-	const struct format *format;
-
-	if (!format_of_file(f->path, &format, NULL))
-		return format->layer;
-	return f->name && tb_ends(f->name, ".json") ? MEDIA_JSON : MEDIA_UNKNOWN;
-}
-
 static enum tb_status
 layers_add_layer(struct build *b, const char *root, const struct manifest_layer *l,
 		 struct model_file **out, struct tb_err *err)
@@ -75,27 +64,20 @@ layers_add_layer(struct build *b, const char *root, const struct manifest_layer 
 	const char *name = !store->typed && l->name ? tb_path_name(l->name) : l->name;
 	enum tb_status status = build_file(b, store->blob_path(root, l->digest), name, out, err);
 	struct model_file *f = *out;
+	const struct format *format;
 
 	if (status)
 		return status;
 	f->media = media_parse(l->media_type);
-	if (!store->typed && f->media == MEDIA_UNKNOWN)
-		f->media = media_of(f);
+	/* Others say in many ways what a layer is: what is in it says it best. */
+	if (!store->typed && f->media == MEDIA_UNKNOWN && !format_of_file(f->path, &format, NULL))
+		f->media = format->layer;
+	else if (!store->typed && f->media == MEDIA_UNKNOWN && f->name && tb_ends(f->name, ".json"))
+		f->media = MEDIA_JSON;
 	f->media_type = tb_strdup(l->media_type);
 	memcpy(f->digest, l->digest, sizeof(f->digest));
 	f->want_size = l->size;
 	return f->media_type ? TB_OK : tb_nomem(err);
-}
-
-/* A draft of tensor layers is told from the model by its names alone. */
-static void
-read_draft(struct build *b, const cJSON *doc)
-{
-	const cJSON *draft = json_get(doc, "draft");
-	const char *prefix = json_str(json_get(draft, "tensor_prefix"));
-
-	if (json_is_object(draft))
-		snprintf(b->draft, sizeof(b->draft), "%s", prefix && *prefix ? prefix : "draft.");
 }
 
 /* family and file type as the config blob states them: all that is known of a GGUF
@@ -104,19 +86,17 @@ static enum tb_status
 read_config_blob(struct build *b, const struct model_file *f, struct tb_err *err)
 {
 	struct tb_err why = { 0 };
-	const char *family, *type;
-	char *text = NULL;
-	cJSON *doc = NULL;
-	size_t len;
+	const char *family, *type, *prefix;
+	cJSON *doc;
 
-	if (!tb_file_slurp(f->path, CONFIG_BLOB_MAX, &text, &len, &why))
-		(void)!json_parse(&doc, text, len, f->path, &why);
-	free(text);
-	if (why.code)
+	if (json_read(&doc, f->path, CONFIG_BLOB_MAX, &why))
 		return build_small_bad(b, f->path, f->digest, &why, err);
 	family = json_str(json_get(doc, "model_family"));
 	type = json_str(json_get(doc, "file_type"));
-	read_draft(b, doc);
+	/* A draft of tensor layers is told from the model by its names alone. */
+	prefix = json_str(json_path(doc, "draft.tensor_prefix"));
+	if (json_is_object(json_get(doc, "draft")))
+		snprintf(b->draft, sizeof(b->draft), "%s", prefix && *prefix ? prefix : "draft.");
 	if (type)
 		tb_text_clean(type, b->hint, sizeof(b->hint));
 	if (family && *family && !*b->m->arch) {
@@ -206,14 +186,11 @@ build_manifest(struct build *b, struct tb_err *err)
 	struct model_loc *loc = &b->m->loc;
 	const struct store_kind *store = kind_store(loc->kind);
 	struct manifest m = { 0 };
-	char *root = NULL, *text = NULL;
+	char *root = NULL;
 	enum tb_status status;
-	size_t len;
 
 	loc->kind = kind_for(store, LAYOUT_MANIFEST, &format_safetensors);	/* so far */
-	status = tb_file_slurp(loc->path, MANIFEST_MAX, &text, &len, err);
-	if (!status)
-		status = manifest_parse(&m, text, len, loc->path, err);
+	status = manifest_read(&m, loc->path, err);
 	if (!status)
 		status = find_root(loc, &root, err);
 	if (!status)
@@ -225,7 +202,6 @@ build_manifest(struct build *b, struct tb_err *err)
 	if (!status)
 		status = build_sort(b, err);
 	manifest_free(&m);
-	free(text);
 	free(root);
 	return status;
 }

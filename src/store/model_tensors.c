@@ -240,18 +240,6 @@ ordered_cmp(const void *a, const void *b)
 	return d ? d : strcmp(x->t->name, y->t->name);
 }
 
-/* What a file says of itself is ready; whether it is a draft says the model. */
-static void
-put_place(const struct build *b, struct tensor *to, const struct ordered *p)
-{
-	*to = *p->t;
-	if (!p->ready)
-		return;
-	to->draft = is_draft(b, to->name);
-	to->weight.file = to->scale.file = to->bias.file = to->global.file = p->file;
-	to->order.file = p->file;
-}
-
 static enum tb_status
 list_places(struct build *b, const struct tensor *made, size_t n, struct ordered *p,
 	    struct tb_err *err)
@@ -351,8 +339,17 @@ take_all(struct build *b, struct tensor *made, size_t n, struct ordered *p, size
 		return TB_OK;
 	}
 	m->tensors = malloc((all + 1) * sizeof(*m->tensors));
-	for (size_t i = 0; m->tensors && i < all; i++)
-		put_place(b, &m->tensors[m->ntensors++], &p[i]);
+	for (size_t i = 0; m->tensors && i < all; i++) {
+		struct tensor *t = &m->tensors[m->ntensors++];
+
+		*t = *p[i].t;
+		if (!p[i].ready)
+			continue;
+		/* what a file says of itself is ready; whether it is a draft says the model */
+		t->draft = is_draft(b, t->name);
+		t->weight.file = t->scale.file = t->bias.file = t->global.file = p[i].file;
+		t->order.file = p[i].file;
+	}
 	free(made);
 	return m->tensors ? TB_OK : tb_nomem(err);
 }

@@ -133,11 +133,10 @@ read_image(struct images *im, const cJSON *d, unsigned depth, struct tb_err *err
 {
 	const char *digest = json_str(json_get(d, "digest"));
 	const char *type = json_str(json_get(d, "mediaType"));
-	char *path = digest ? oci_blob_path(im->layout, digest) : NULL, *text = NULL;
+	char *path = digest ? oci_blob_path(im->layout, digest) : NULL;
 	struct tb_err why = { 0 };
 	enum tb_status status = TB_OK;
-	struct manifest m = { 0 };
-	size_t len;
+	struct manifest m;
 
 	if (!path)
 		return tb_fail(&why, TB_EFORMAT, "%.200s/index.json: bad digest \"%.80s\"", im->layout,
@@ -148,8 +147,7 @@ read_image(struct images *im, const cJSON *d, unsigned depth, struct tb_err *err
 	} else if (type && (tb_ends(type, "image.index.v1+json") ||
 			    tb_ends(type, "manifest.list.v2+json"))) {
 		status = first_time(im, path) ? read_index(im, path, depth + 1, err) : TB_OK;
-	} else if (tb_file_slurp(path, MANIFEST_MAX, &text, &len, &why) ||
-		   manifest_parse(&m, text, len, path, &why)) {
+	} else if (manifest_read(&m, path, &why)) {
 		status = first_time(im, path) ? oci_skip(im, path, &why, err) : TB_OK;
 	} else {
 		oci_image_fn *fn = oci_is_model(&m) ? im->fn : im->other;
@@ -158,7 +156,6 @@ read_image(struct images *im, const cJSON *d, unsigned depth, struct tb_err *err
 			status = fn(im->arg, path, ref_of(d), err);
 		manifest_free(&m);
 	}
-	free(text);
 	free(path);
 	return status;
 }
@@ -168,14 +165,12 @@ read_index(struct images *im, const char *path, unsigned depth, struct tb_err *e
 {
 	struct tb_err why = { 0 };
 	enum tb_status status = TB_OK;
-	char *text = NULL;
 	cJSON *doc = NULL;
-	size_t len;
 
 	if (depth > MAX_NESTING)
 		tb_fail(&why, TB_ELIMIT, "%.200s: indexes in indexes, too deep", path);
-	else if (!tb_file_slurp(path, INDEX_MAX, &text, &len, &why))
-		(void)!json_parse(&doc, text, len, path, &why);
+	else
+		(void)!json_read(&doc, path, INDEX_MAX, &why);
 	if (!why.code && !json_is_array(json_get(doc, "manifests")))
 		tb_fail(&why, TB_EFORMAT, "%.200s: has no manifests", path);
 	if (why.code)
@@ -185,7 +180,6 @@ read_index(struct images *im, const char *path, unsigned depth, struct tb_err *e
 		     d = json_next(d))
 			status = read_image(im, d, depth, err);
 	json_free(doc);
-	free(text);
 	return status;
 }
 

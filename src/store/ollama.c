@@ -91,13 +91,8 @@ static enum tb_status
 named_in(const char *path, ollama_named_fn *fn, void *arg, struct tb_err *err)
 {
 	struct manifest m;
-	char *text = NULL;
-	size_t len;
-	enum tb_status status = tb_file_slurp(path, MANIFEST_MAX, &text, &len, err);
+	enum tb_status status = manifest_read(&m, path, err);
 
-	if (!status)
-		status = manifest_parse(&m, text, len, path, err);
-	free(text);
 	if (status)
 		return status;
 	if (*m.config.digest)

@@ -58,17 +58,9 @@ static enum tb_status
 is_manifest(const char *path, struct tb_err *err)
 {
 	struct manifest m;
-	char *text = NULL;
-	size_t len;
-	enum tb_status status = tb_file_slurp(path, MANIFEST_MAX, &text, &len, err);
+	enum tb_status status = manifest_read(&m, path, err);
 
-	if (!status && *text != '{')
-		status = TB_ENOENT;
-	if (!status)
-		status = manifest_parse(&m, text, len, path, err);
-	if (!status)
-		manifest_free(&m);
-	free(text);
+	manifest_free(&m);
 	return status && status != TB_ENOMEM ? TB_ENOENT : status;
 }
 
@@ -220,7 +212,7 @@ store_consider(void *arg, const struct model_loc *loc, struct tb_err *err)
 		model_loc_free(m->out);
 	m->other = SIZE_MAX;
 	m->rank = 0;
-	if (loc_make(m->out, loc->kind, loc->name, loc->path, loc->root, err))
+	if (model_loc_copy(m->out, loc, err))
 		return TB_ENOMEM;
 	m->rank = rank;
 	m->in = m->root;
@@ -329,29 +321,21 @@ try_name(void *near, const struct model_loc *loc, struct tb_err *err)
 	return TB_OK;
 }
 
-static const char *
-hint(const struct store_roots *r, const char *ref, char *out, size_t outlen)
-{
-	struct tb_near near = { .word = ref };
-	struct unread unread = { 0 };
-
-	for (size_t i = 0; i < r->n; i++)
-		if (store_walk(r->path[i], try_name, &near, &unread, NULL))
-			continue;	/* it has been told where that matters */
-	unread_free(&unread);
-	return tb_near_text(&near, out, outlen);
-}
-
 static enum tb_status
 not_found(const struct store_roots *r, const char *ref, const struct unread *unread,
 	  struct tb_err *err)
 {
 	struct tb_buf b = TB_BUF(4096);
+	struct tb_near near = { .word = ref };
+	struct unread ignored = { 0 };
 	enum tb_status status;
-	char hex[65], near[200];
+	char hex[65], hint[200];
 
-	if (!tb_exists(ref) && *hint(r, ref, near, sizeof(near)))
-		return tb_fail(err, TB_ENOENT, "%.100s: no model or path of that name%s", ref, near);
+	for (size_t i = 0; i < r->n && !tb_exists(ref); i++)
+		(void)!store_walk(r->path[i], try_name, &near, &ignored, NULL);
+	unread_free(&ignored);
+	if (!tb_exists(ref) && *tb_near_text(&near, hint, sizeof(hint)))
+		return tb_fail(err, TB_ENOENT, "%.100s: no model or path of that name%s", ref, hint);
 	if (tb_is_dir(ref))
 		tb_buf_printf(&b, "the folder is no model; -s %.100s takes it for a store, with all "
 			      "models in it", ref);

@@ -59,14 +59,15 @@ enum tb_status
 convert_target(const struct op_ctx *ctx, const char *dst, struct convert_target *out,
 	       struct tb_err *err)
 {
+	const struct format *format = format_of_name(dst);
 	enum tb_status status;
 
 	*out = (struct convert_target){ 0 };
 	if (!*dst)
 		return tb_fail(err, TB_EUSAGE, "the destination has no name");
-	if (tb_ends(dst, ".gguf"))
-		return tb_fail(err, TB_EUNSUP, "%s: GGUF files are not written yet", dst);
-	if (tb_ends(dst, ".safetensors"))
+	if (format && !format->written)
+		return tb_fail(err, TB_EUNSUP, "%s: %s files are not written yet", dst, format->title);
+	if (format)
 		status = path_target(dst, PLAN_TO_FILE, out, err);
 	else if (*dst == '.' || *dst == '/' || tb_starts(dst, "~/") || tb_ends(dst, "/") ||
 		 tb_is_dir(dst))

@@ -251,19 +251,6 @@ scan_settle(struct scan *s, struct scan_root *root, struct tb_err *err)
 
 /* ---- the whole ---- */
 
-static void
-roots_free(struct scan *s)
-{
-	for (size_t i = 0; s->root && i < s->roots.n; i++) {
-		for (size_t k = 0; k < s->root[i].n; k++)
-			model_loc_free(&s->root[i].models[k].loc);
-		free(s->root[i].models);
-		unread_free(&s->root[i].unread);
-	}
-	free(s->root);
-	s->root = NULL;
-}
-
 static enum tb_status
 scan_all(struct scan *s, struct tb_err *err)
 {
@@ -369,7 +356,14 @@ attempt(struct scan *s, struct tb_err *err)
 		status = forget_gone(s, err);
 	if (!status)
 		status = scan_count(s, err);
-	roots_free(s);
+	for (size_t i = 0; s->root && i < s->roots.n; i++) {
+		for (size_t k = 0; k < s->root[i].n; k++)
+			model_loc_free(&s->root[i].models[k].loc);
+		free(s->root[i].models);
+		unread_free(&s->root[i].unread);
+	}
+	free(s->root);
+	s->root = NULL;
 	return status;
 }
 
