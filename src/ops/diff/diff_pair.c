@@ -128,21 +128,6 @@ diff_pair_open(struct diff_pair *p, const struct diff_request *req, const struct
 	return tb_wrap(err, status, "B");
 }
 
-void
-diff_pair_close(struct diff_pair *p)
-{
-	values_close(&p->a);
-	values_close(&p->b);
-}
-
-enum tb_status
-diff_pair_check(const struct diff_pair *p, struct tb_err *err)
-{
-	enum tb_status status = values_check(&p->a, err);
-
-	return status ? status : values_check(&p->b, err);
-}
-
 /* Where a part's slice ends that belongs to the first n of `all`: slices add up to all of
  * its bytes, wherever in it the elements are. */
 static size_t

@@ -13,7 +13,8 @@ enum tb_status diff_match(const struct diff_request *req, struct diff_result *ou
 enum tb_status diff_known(struct op_ctx *ctx, const struct diff_request *req,
 			  struct diff_result *out, struct tb_err *err) TB_MUST_USE;
 
-/* diff_pair.c: two sides opened.  May be read by many threads at once. */
+/* diff_pair.c: two sides opened, which are checked and closed each.  May be read by many
+ * threads at once. */
 /* Is everything stored in the same way, so that equal bytes are equal values? */
 bool diff_same_coding(const struct diff_row *row);
 struct diff_pair {
@@ -32,9 +33,6 @@ bool diff_row_opaque(const struct diff_row *row);
 uint64_t diff_row_length(const struct diff_row *row);
 enum tb_status diff_pair_open(struct diff_pair *p, const struct diff_request *req,
 			      const struct diff_row *row, struct tb_err *err) TB_MUST_USE;
-void diff_pair_close(struct diff_pair *p);
-/* TB_EIO when a file shrank or changed meanwhile. */
-enum tb_status diff_pair_check(const struct diff_pair *p, struct tb_err *err) TB_MUST_USE;
 /* [first, first + n) of diff_row_length(); first is a multiple of VALUES_STEP.  Bytes:
  * only where diff_same_coding(); values: not of what is opaque. */
 bool diff_pair_equal(const struct diff_pair *p, uint64_t first, size_t n);

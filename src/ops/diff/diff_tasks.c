@@ -75,10 +75,12 @@ work_leave(struct diff_run *r, struct work *w, uint64_t read)
 	pthread_mutex_lock(&r->lock);
 	r->out->read += read;
 	w->left--;
-	if (w->open && diff_pair_check(&w->pair, &err) && !w->err.code)
+	if (w->open && (values_check(&w->pair.a, &err) || values_check(&w->pair.b, &err)) &&
+	    !w->err.code)
 		w->err = err;
 	if (w->left == 0 && w->open) {
-		diff_pair_close(&w->pair);
+		values_close(&w->pair.a);
+		values_close(&w->pair.b);
 		w->open = false;
 	}
 	pthread_mutex_unlock(&r->lock);
