@@ -8,6 +8,7 @@
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
+#include "src/base/text.h"
 
 #define RENDER_MAX (64u << 20)
 
@@ -28,7 +29,7 @@ chat_opts_init(struct chat_opts *o, const struct chat_model *m)
 }
 
 static enum tb_status
-add(struct chat *c, const char *role, const char *content, struct tb_err *err)
+chat_add(struct chat *c, const char *role, const char *content, struct tb_err *err)
 {
 	char *copy = tb_strdup(content);
 
@@ -64,7 +65,7 @@ set_system(struct chat *c, const char *text, struct tb_err *err)
 	struct chat_message m;
 	enum tb_status status;
 
-	if ((status = add(c, "system", text, err)))
+	if ((status = chat_add(c, "system", text, err)))
 		return status;
 	m = c->msg[--c->n];
 	if (first_turn(c)) {
@@ -195,24 +196,17 @@ render(const struct chat *c, struct token_ids *ids, struct tb_err *err)
 	return status;
 }
 
-/* Room that an answer should find: what it may take, but no more than a quarter. */
-static size_t
-room(const struct chat *c)
-{
-	uint32_t context = session_context(c->session), want = c->o.max_tokens;
-
-	return want && want < context / 4 ? want : context / 4;
-}
-
 /* The conversation as tokens, without the oldest turns when it is too long.  A turn
  * is what lies between two messages of the user. */
 static enum tb_status
 fit(struct chat *c, struct token_ids *ids, uint32_t *dropped, struct tb_err *err)
 {
+	/* Room that an answer should find: what it may take, but no more than a quarter. */
+	uint32_t context = session_context(c->session), want = c->o.max_tokens;
+	size_t room = want && want < context / 4 ? want : context / 4;
 	enum tb_status status;
 
-	while (!(status = render(c, ids, err)) &&
-	       ids->n + room(c) > session_context(c->session)) {
+	while (!(status = render(c, ids, err)) && ids->n + room > context) {
 		size_t first = first_turn(c), n = 1;
 
 		while (first + n < c->n && strcmp(c->msg[first + n].role, "user"))
@@ -225,16 +219,6 @@ fit(struct chat *c, struct token_ids *ids, uint32_t *dropped, struct tb_err *err
 	return status;
 }
 
-static void
-note_dropped(struct tb_job *job, uint32_t dropped)
-{
-	char note[80];
-
-	snprintf(note, sizeof(note), "dropped %u %s from the beginning: the context is full",
-		 dropped, dropped == 1 ? "turn" : "turns");
-	tb_job_post(job, GEN_MSG_NOTE, note, strlen(note));
-}
-
 static enum tb_status
 answer(struct chat *c, gen_text_fn *fn, void *arg, struct tb_job *job, struct chat_answer *out,
        struct tb_err *err)
@@ -245,11 +229,15 @@ answer(struct chat *c, gen_text_fn *fn, void *arg, struct tb_job *job, struct ch
 		.text = fn, .text_arg = arg,
 	};
 	struct token_ids prompt = { 0 };
+	char note[80];
 	enum tb_status status;
 
 	if (!(status = fit(c, &prompt, &out->dropped, err))) {
-		if (out->dropped)
-			note_dropped(job, out->dropped);
+		if (out->dropped) {
+			snprintf(note, sizeof(note), "dropped %u turn%s from the beginning: the context"
+				 " is full", out->dropped, tb_plural(out->dropped));
+			tb_job_post(job, GEN_MSG_NOTE, note, strlen(note));
+		}
 		status = generate(c->m, c->session, &c->held, &prompt, &opts, job, &out->gen, err);
 	}
 	free(prompt.v);
@@ -264,11 +252,11 @@ chat_say(struct chat *c, const char *text, gen_text_fn *fn, void *arg, struct tb
 	enum tb_status status;
 
 	*out = (struct chat_answer){ 0 };
-	if ((status = add(c, "user", text, err)))
+	if ((status = chat_add(c, "user", text, err)))
 		return status;
 	status = answer(c, fn, arg, job, out, err);
 	if (!status && (out->gen.ids.n || out->gen.stop != GEN_CANCELLED))
-		status = add(c, "assistant", out->gen.text, err);
+		status = chat_add(c, "assistant", out->gen.text, err);
 	else
 		drop(c, c->n - 1, 1);
 	if (status)

@@ -7,29 +7,6 @@
 #include "src/base/text.h"
 #include "src/ops/chat/chat.h"
 
-static bool
-set_whole(uint32_t *to, const char *value)
-{
-	uint64_t n;
-
-	if (!tb_parse_u64(value, &n) || n > INT32_MAX)
-		return false;
-	*to = (uint32_t)n;
-	return true;
-}
-
-static bool
-set_real(float *to, const char *value)
-{
-	char *end;
-	double x = strtod(value, &end);
-
-	if (end == value || *end || !(x >= 0 && x <= 100))
-		return false;
-	*to = (float)x;
-	return true;
-}
-
 bool
 chat_opts_set(struct chat_opts *o, const char *name, const char *value)
 {
@@ -41,11 +18,26 @@ chat_opts_set(struct chat_opts *o, const char *name, const char *value)
 		{ "num_predict", NULL, &o->max_tokens },
 	};
 
+	size_t i = 0;
+	uint64_t n;
+	double x;
+	char *end;
+
 	if (!strcmp(name, "seed"))
 		return tb_parse_u64(value, &s->seed);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (!strcmp(name, rows[i].name))
-			return rows[i].real ? set_real(rows[i].real, value)
-					    : set_whole(rows[i].whole, value);
-	return false;
+	while (i < sizeof(rows) / sizeof(*rows) && strcmp(name, rows[i].name))
+		i++;
+	if (i == sizeof(rows) / sizeof(*rows))
+		return false;
+	if (rows[i].whole) {
+		if (!tb_parse_u64(value, &n) || n > INT32_MAX)
+			return false;
+		*rows[i].whole = (uint32_t)n;
+		return true;
+	}
+	x = strtod(value, &end);
+	if (end == value || *end || !(x >= 0 && x <= 100))
+		return false;
+	*rows[i].real = (float)x;
+	return true;
 }

@@ -43,15 +43,6 @@ static const struct product {
 #define DAMAGED (NPRODUCTS - 1)
 
 static enum tb_status
-check_empty(const char *dir, struct tb_err *err)
-{
-	bool empty;
-	enum tb_status status = tb_dir_empty(dir, &empty, err);
-
-	return status || empty ? status : tb_fail(err, TB_EEXIST, "%s: is not empty", dir);
-}
-
-static enum tb_status
 make(const struct op_ctx *ctx, const struct product *p, const char *src, const char *store,
      struct tb_job *job, struct tb_err *err)
 {
@@ -183,8 +174,11 @@ enum tb_status
 op_demo(const struct op_ctx *ctx, const char *dir, struct tb_job *job, struct demo_result *out,
 	struct tb_err *err)
 {
-	enum tb_status status = check_empty(dir, err);
+	bool empty;
+	enum tb_status status = tb_dir_empty(dir, &empty, err);
 
+	if (!status && !empty)
+		status = tb_fail(err, TB_EEXIST, "%s: is not empty", dir);
 	*out = (struct demo_result){ .models = NPRODUCTS };
 	for (unsigned i = 0; i < sizeof(sources) / sizeof(*sources) && !status; i++) {
 		status = tb_job_check(job, err);

@@ -43,7 +43,7 @@ struct writer {
 };
 
 static void
-add(struct writer *w, char *name, unsigned rows, unsigned cols)
+add_tensor(struct writer *w, char *name, unsigned rows, unsigned cols)
 {
 	if (!name || !tb_grow(&w->tensors, &w->cap, w->n + 1, sizeof(*w->tensors))) {
 		free(name);
@@ -60,28 +60,18 @@ add_layer(struct writer *w, unsigned layer)
 	static const size_t na = sizeof(attention) / sizeof(*attention);
 
 	for (size_t i = 0; i < na; i++)
-		add(w, tb_asprintf("model.layers.%u.%s.weight", layer, attention[i].name),
-		    attention[i].rows, attention[i].cols);
+		add_tensor(w, tb_asprintf("model.layers.%u.%s.weight", layer, attention[i].name),
+			   attention[i].rows, attention[i].cols);
 	for (size_t i = 0; i < 3 && !w->m->experts; i++)
-		add(w, tb_asprintf("model.layers.%u.%s.weight", layer, dense[i].name),
-		    dense[i].rows, dense[i].cols);
+		add_tensor(w, tb_asprintf("model.layers.%u.%s.weight", layer, dense[i].name),
+			   dense[i].rows, dense[i].cols);
 	if (w->m->experts)
-		add(w, tb_asprintf("model.layers.%u.block_sparse_moe.gate.weight", layer),
-		    w->m->experts, DIM);
+		add_tensor(w, tb_asprintf("model.layers.%u.block_sparse_moe.gate.weight", layer),
+			   w->m->experts, DIM);
 	for (unsigned e = 0; e < w->m->experts; e++)
 		for (size_t i = 0; i < 3; i++)
-			add(w, tb_asprintf("model.layers.%u.block_sparse_moe.experts.%u.%s.weight",
+			add_tensor(w, tb_asprintf("model.layers.%u.block_sparse_moe.experts.%u.%s.weight",
 					   layer, e, expert[i].name), expert[i].rows, expert[i].cols);
-}
-
-static void
-add_all(struct writer *w)
-{
-	add(w, tb_strdup("model.embed_tokens.weight"), demo_vocab(), DIM);
-	for (unsigned l = 0; l < w->m->layers; l++)
-		add_layer(w, l);
-	add(w, tb_strdup("model.norm.weight"), DIM, 0);
-	add(w, tb_strdup("lm_head.weight"), demo_vocab(), DIM);
 }
 
 /* Nearly normal: four even numbers added, of variance 1. */
@@ -188,7 +178,11 @@ demo_write(const struct demo_model *m, const char *dir, struct tb_err *err)
 	if (!status)
 		status = demo_write_text(dir, err);
 	if (!status) {
-		add_all(&w);
+		add_tensor(&w, tb_strdup("model.embed_tokens.weight"), demo_vocab(), DIM);
+		for (unsigned l = 0; l < m->layers; l++)
+			add_layer(&w, l);
+		add_tensor(&w, tb_strdup("model.norm.weight"), DIM, 0);
+		add_tensor(&w, tb_strdup("lm_head.weight"), demo_vocab(), DIM);
 		status = w.failed ? tb_nomem(err) : write_tensors(&w, dir, err);
 	}
 	for (size_t i = 0; i < w.n; i++)

@@ -327,13 +327,6 @@ config_add_store(const struct config *c, const char *dir, struct tb_err *err)
 	return status;
 }
 
-/* Is it the same folder, as far as the names or the disk tell? */
-static bool
-same_folder(const char *a, const char *b)
-{
-	return !strcmp(a, b) || tb_same_place(a, b);
-}
-
 static bool
 names_store(const char *s, const char *end, const char *dir)
 {
@@ -341,7 +334,7 @@ names_store(const char *s, const char *end, const char *dir)
 	const char *why;
 	bool ok = !split(s, end, &l, &why) && !why && l.n;
 	char *store = ok ? config_store(&l) : NULL;
-	bool yes = store && same_folder(store, dir);
+	bool yes = store && (!strcmp(store, dir) || tb_same_place(store, dir));
 
 	free(store);
 	drop_words(&l);

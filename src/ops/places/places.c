@@ -47,8 +47,8 @@ look(const char *path)
 }
 
 static enum tb_status
-add(struct places *out, struct db *db, const char *path, enum place_from from,
-    struct tb_err *err)
+place_row(struct places *out, struct db *db, const char *path, enum place_from from,
+	  struct tb_err *err)
 {
 	const struct store_roots one = { .path = (char *[]){ (char *)path }, .n = 1 };
 	struct db_totals t = { 0 };
@@ -71,33 +71,25 @@ add(struct places *out, struct db *db, const char *path, enum place_from from,
 	return TB_OK;
 }
 
-static enum tb_status
-add_absent(struct places *out, const struct op_ctx *ctx, struct tb_err *err)
-{
-	struct store_roots usual;
-	enum tb_status status = store_usual(&usual, err);
-
-	for (size_t i = 0; i < usual.n && !status; i++)
-		if (store_roots_find(&ctx->roots, usual.path[i]) == ctx->roots.n)
-			status = add(out, NULL, usual.path[i], PLACE_USUAL, err);
-	store_roots_free(&usual);
-	return status;
-}
-
 enum tb_status
 op_places(const struct op_ctx *ctx, bool all, struct places *out, struct tb_err *err)
 {
+	struct store_roots usual = { 0 };
 	struct db *db = NULL;
 	enum tb_status status = db_open_read(&db, ctx->db_path, err);
 
 	*out = (struct places){ 0 };
 	for (size_t i = 0; i < ctx->roots.n && !status; i++)
-		status = add(out, db, ctx->roots.path[i],
+		status = place_row(out, db, ctx->roots.path[i],
 			     ctx->roots.given ? PLACE_GIVEN
 			     : i < ctx->nconfig ? PLACE_CONFIG
 			     : i < ctx->nconfig + ctx->nusual ? PLACE_USUAL : PLACE_SCANNED, err);
-	if (!status && all && !ctx->roots.given)
-		status = add_absent(out, ctx, err);
+	if (!status && all && !ctx->roots.given)	/* those that are absent, too */
+		status = store_usual(&usual, err);
+	for (size_t i = 0; i < usual.n && !status; i++)
+		if (store_roots_find(&ctx->roots, usual.path[i]) == ctx->roots.n)
+			status = place_row(out, NULL, usual.path[i], PLACE_USUAL, err);
+	store_roots_free(&usual);
 	db_close(db);
 	if (status)
 		places_free(out);
@@ -158,26 +150,19 @@ places_explain(const struct op_ctx *ctx, bool screen, struct tb_buf *out)
 
 /* ---- adding and removing ---- */
 
-static char *
-absolute(const char *dir)
-{
-	char *real = realpath(dir, NULL), *cwd, *path;
-
-	if (real || *dir == '/')
-		return real ? real : tb_strdup(dir);
-	cwd = realpath(".", NULL);
-	path = cwd ? tb_path_join(cwd, dir) : NULL;
-	free(cwd);
-	return path;
-}
-
-/* A trailing slash is nobody's name. */
+/* In full; a trailing slash is nobody's name. */
 static char *
 place_path(const char *dir)
 {
-	char *path = absolute(dir);
-	size_t n = path ? strlen(path) : 0;
+	char *path = realpath(dir, NULL), *cwd = NULL;
+	size_t n;
 
+	if (!path && *dir == '/')
+		path = tb_strdup(dir);
+	else if (!path && (cwd = realpath(".", NULL)))
+		path = tb_path_join(cwd, dir);
+	free(cwd);
+	n = path ? strlen(path) : 0;
 	while (n > 1 && path[n - 1] == '/')
 		path[--n] = 0;
 	return path;

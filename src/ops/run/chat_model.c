@@ -82,24 +82,12 @@ read_wishes(struct sampler_opts *s, const cJSON *v)
 }
 
 static enum tb_status
-add_ends(struct chat_model *m, struct tb_err *err)
-{
-	const struct token_ids *ends = tokenizer_ends(m->tokenizer);
-	enum tb_status status = TB_OK;
-	uint32_t id;
-
-	for (size_t i = 0; i < ends->n && !status; i++)
-		status = add_eos(m, ends->v[i], err);
-	if (!status && tokenizer_eos(m->tokenizer, &id))
-		status = add_eos(m, id, err);
-	return status;
-}
-
-static enum tb_status
 read_configs(struct chat_model *m, struct tb_err *err)
 {
 	static const char *const name[] = { "config.json", "generation_config.json" };
+	const struct token_ids *ends = tokenizer_ends(m->tokenizer);
 	enum tb_status status = TB_OK;
+	uint32_t id;
 
 	for (size_t i = 0; i < 2 && !status; i++) {
 		cJSON *v;
@@ -111,20 +99,9 @@ read_configs(struct chat_model *m, struct tb_err *err)
 			read_wishes(&m->sampler, v);
 		json_free(v);
 	}
-	return status ? status : add_ends(m, err);
-}
-
-static void
-add_stops(struct chat_model *m, const cJSON *v)
-{
-	const cJSON *item = json_is_array(v) ? json_first(v) : v;
-
-	for (; item; item = json_is_array(v) ? json_next(item) : NULL) {
-		const char *s = json_str(item);
-
-		if (s && *s && m->nstops < CHAT_MAX_STOPS && (m->stops[m->nstops] = tb_strdup(s)))
-			m->nstops++;
-	}
+	for (size_t i = 0; i < ends->n && !status; i++)
+		status = add_eos(m, ends->v[i], err);
+	return !status && tokenizer_eos(m->tokenizer, &id) ? add_eos(m, id, err) : status;
 }
 
 /* What an Ollama model has beside its tensors: parameters and a system prompt. */
@@ -134,6 +111,8 @@ read_layers(struct chat_model *m, struct tb_err *err)
 	char *text;
 	size_t len;
 	cJSON *v;
+	const cJSON *stop;
+	bool one;
 	enum tb_status status;
 
 	status = model_read_layer(m->model, MEDIA_SYSTEM, 0, SMALL_MAX, &m->system, NULL, err);
@@ -147,7 +126,15 @@ read_layers(struct chat_model *m, struct tb_err *err)
 		return status == TB_ENOENT ? TB_OK : status;
 	if (!(status = json_parse(&v, text, len, "params", err))) {
 		read_wishes(&m->sampler, v);
-		add_stops(m, json_get(v, "stop"));
+		stop = json_get(v, "stop");
+		one = !json_is_array(stop);
+		for (stop = one ? stop : json_first(stop); stop; stop = one ? NULL : json_next(stop)) {
+			const char *s = json_str(stop);
+
+			if (s && *s && m->nstops < CHAT_MAX_STOPS &&
+			    (m->stops[m->nstops] = tb_strdup(s)))
+				m->nstops++;
+		}
 		json_free(v);
 	}
 	free(text);
@@ -175,16 +162,6 @@ read_template(struct chat_model *m, struct tb_err *err)
 	return status;
 }
 
-static uint64_t
-fresh_seed(void)
-{
-	uint64_t seed = 0;
-
-	if (getenv("TBTUI_TEST") || getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-		return 1;
-	return seed;
-}
-
 static enum tb_status
 load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_job *job,
      struct tb_err *err)
@@ -208,7 +185,9 @@ load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_
 	if ((status = model_tokenizer(m->model, &m->tokenizer, err)) || (status = read_configs(m, err)) ||
 	    (status = read_layers(m, err)) || (status = read_template(m, err)))
 		return tb_wrap(err, status, "%s", chat_model_name(m));
-	m->sampler.seed = fresh_seed();
+	if (getenv("TBTUI_TEST") ||
+	    getrandom(&m->sampler.seed, sizeof(m->sampler.seed), 0) != sizeof(m->sampler.seed))
+		m->sampler.seed = 1;
 	return TB_OK;
 }
 

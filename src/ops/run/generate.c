@@ -59,15 +59,6 @@ struct gen {
 	struct tb_err *err;
 };
 
-static bool
-append(struct token_ids *ids, uint32_t id)
-{
-	if (!tb_grow(&ids->v, &ids->cap, ids->n + 1, sizeof(*ids->v)))
-		return false;
-	ids->v[ids->n++] = id;
-	return true;
-}
-
 static void
 report(struct gen *g, bool now)
 {
@@ -169,10 +160,11 @@ take(struct gen *g, uint32_t id, enum tb_status *status)
 	out->stop = GEN_EOS;
 	if (!o->ignore_eos && chat_model_is_eos(g->m, id))
 		return false;
-	if (!append(&out->ids, id)) {
+	if (!tb_grow(&out->ids.v, &out->ids.cap, out->ids.n + 1, sizeof(id))) {
 		*status = tb_nomem(g->err);
 		return false;
 	}
+	out->ids.v[out->ids.n++] = id;
 	if (is_text(g, id)) {
 		tokenizer_decode(g->m->tokenizer, id, o->begins && !g->shown, &g->stream.raw);
 		g->shown = true;

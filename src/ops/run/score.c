@@ -133,18 +133,6 @@ score_windows(struct scorer *sc, struct token_ids *ids, bool bos)
 	return status;
 }
 
-static enum tb_status
-check_ids(const struct token_ids *ids, size_t vocab, size_t context, struct tb_err *err)
-{
-	for (size_t i = 0; i < ids->n; i++)
-		if (ids->v[i] >= vocab)
-			return tb_fail(err, TB_EFORMAT, "the tokenizer gives token %u, the model "
-				       "knows %zu", ids->v[i], vocab);
-	if (ids->n < 2 || context < 2)
-		return tb_fail(err, TB_EUSAGE, "nothing to score: the text is too short");
-	return TB_OK;
-}
-
 enum tb_status
 score_perplexity(struct chat_model *m, const char *text, size_t len, struct tb_job *job,
 		 struct score_perplexity *out, struct tb_err *err)
@@ -160,8 +148,14 @@ score_perplexity(struct chat_model *m, const char *text, size_t len, struct tb_j
 	sc.vocab = info.vocab;
 	if ((status = session_new(&sc.s, m->engine, 0, err)))
 		return status;
-	if (!(status = tokenizer_encode(m->tokenizer, text, len, true, false, &ids, err)) &&
-	    !(status = check_ids(&ids, sc.vocab, session_context(sc.s), err))) {
+	status = tokenizer_encode(m->tokenizer, text, len, true, false, &ids, err);
+	for (size_t i = 0; i < ids.n && !status; i++)
+		if (ids.v[i] >= sc.vocab)
+			status = tb_fail(err, TB_EFORMAT, "the tokenizer gives token %u, the model "
+					 "knows %zu", ids.v[i], sc.vocab);
+	if (!status && (ids.n < 2 || session_context(sc.s) < 2))
+		status = tb_fail(err, TB_EUSAGE, "nothing to score: the text is too short");
+	if (!status) {
 		tb_job_total(job, 0, ids.n);
 		status = score_windows(&sc, &ids,
 				       tokenizer_bos(m->tokenizer, &bos) && ids.v[0] == bos);

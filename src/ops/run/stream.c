@@ -13,17 +13,6 @@ stream_free(struct stream *s)
 	tb_buf_free(&s->text);
 }
 
-static const char *
-find(const char *hay, size_t n, const char *needle)
-{
-	size_t len = strlen(needle);
-
-	for (size_t i = 0; len && i + len <= n; i++)
-		if (hay[i] == *needle && !memcmp(hay + i, needle, len))
-			return hay + i;
-	return NULL;
-}
-
 /* How many of the last bytes may begin a stop string. */
 static size_t
 begun_stop(const struct stream *s, const char *p, size_t n)
@@ -63,7 +52,8 @@ stream_pass(struct stream *s, bool last, bool *stopped)
 
 	*stopped = false;
 	for (size_t i = 0; i < s->nstops; i++) {
-		const char *at = find(p, n, s->stops[i]);
+		size_t len = strlen(s->stops[i]);
+		const char *at = len && len <= n ? memmem(p, n, s->stops[i], len) : NULL;
 
 		stop = at && (!stop || at < stop) ? at : stop;
 	}
