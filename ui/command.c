@@ -26,8 +26,9 @@ go_to(struct ui *ui, const char *word)
 }
 
 static void
-command_run(struct ui *ui, const char *text)
+command_run(void *arg, const char *text)
 {
+	struct ui *ui = arg;
 	const struct table *t = view_table(ui->top);
 	const struct list *l = &ui->top->list;
 	char word[64], hint[128];
@@ -35,6 +36,8 @@ command_run(struct ui *ui, const char *text)
 	size_t len;
 	enum action a;
 
+	if (!text)
+		return;
 	text += strspn(text, " ");
 	len = strcspn(text, " ");
 	if (!len || go_to(ui, text))
@@ -65,13 +68,6 @@ command_run(struct ui *ui, const char *text)
 	tb_near_text(&near, hint, sizeof(hint));
 	ui_say(ui, ROLE_ERROR, "No command \"%s\"%s", word,
 	       *hint ? hint : "; Tab shows them, ? explains.");
-}
-
-static void
-command_done(void *arg, const char *text)
-{
-	if (text)
-		command_run(arg, text);
 }
 
 /* Completion counts through names, then "sort COLUMN". Static: readline has one. */
@@ -106,7 +102,7 @@ void
 command_prompt(struct ui *ui)
 {
 	struct prompt_spec spec = {
-		.label = ":", .history = "command", .done = command_done,
+		.label = ":", .history = "command", .done = command_run,
 		.complete = candidate, .arg = ui,
 	};
 

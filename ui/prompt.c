@@ -262,6 +262,12 @@ line_done(char *text)
 	free(text);
 }
 
+static const char *
+prompt_text(void)
+{
+	return pr.open && rl_line_buffer ? rl_line_buffer : "";
+}
+
 void
 prompt_open(const struct prompt_spec *spec)
 {
@@ -316,12 +322,6 @@ const void *
 prompt_owner(void)
 {
 	return pr.open ? pr.spec.arg : NULL;
-}
-
-const char *
-prompt_text(void)
-{
-	return pr.open && rl_line_buffer ? rl_line_buffer : "";
 }
 
 static size_t

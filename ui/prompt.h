@@ -35,7 +35,6 @@ void prompt_close(void);	/* without done(); fine when none is open */
 void prompt_cancel(void);	/* as if Esc were pressed */
 bool prompt_is_open(void);
 const void *prompt_owner(void);	/* spec.arg, NULL when none is open */
-const char *prompt_text(void);
 
 void prompt_byte(unsigned char c);
 /* Text from elsewhere, with its line ends: blanks where one line is typed.  false: it

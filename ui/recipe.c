@@ -22,6 +22,8 @@ struct pricing {
 	size_t n;
 };
 
+static void recipe_price(struct view *v);
+
 static enum tb_status
 price_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
@@ -61,7 +63,8 @@ static const struct job_ops price_job = {
 	.run = price_run, .done = price_done, .free = price_free
 };
 
-void
+/* Samples the errors of rows that have none, in the background. */
+static void
 recipe_price(struct view *v)
 {
 	struct recipe *s = v->state;

@@ -7,8 +7,6 @@
 /* Makes the plan anew from quant, policy, rules …; false: it could not be, a message
  * says why, and the old plan stays. */
 bool recipe_remake(struct view *v);
-/* Samples the errors of rows that have none, in the background. */
-void recipe_price(struct view *v);
 /* A plan with the same rows, for a job that must not see later changes. */
 struct plan *recipe_copy(const struct recipe *s, struct tb_err *err);
 #endif

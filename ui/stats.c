@@ -143,8 +143,7 @@ stats_job_free(void *arg)
 
 	if (!j)
 		return;
-	for (size_t i = 0; i < j->n; i++)
-		free(j->want[i].name);
+	tb_arena_free(&j->mem);
 	free(j->want);
 	model_loc_free(&j->loc);
 	free(j);
@@ -172,12 +171,10 @@ stats_job_new(struct view *v)
 bool
 stats_job_add(struct stats_job *j, uint64_t ord, const char *name)
 {
-	char *copy = tb_strdup(name);
+	const char *copy = tb_arena_str(&j->mem, name);
 
-	if (!copy || !tb_grow(&j->want, &j->cap, j->n + 1, sizeof(*j->want))) {
-		free(copy);
+	if (!copy || !tb_grow(&j->want, &j->cap, j->n + 1, sizeof(*j->want)))
 		return false;
-	}
 	j->want[j->n++] = (struct stats_want){ ord, copy };
 	return true;
 }

@@ -26,11 +26,12 @@ const struct value_stats *stats_get(struct tensor_stats *st, struct db *db, int6
 void stats_put(struct tensor_stats *st, uint64_t ord, const struct value_stats *s);
 void stats_free(struct tensor_stats *st);
 
-/* Which tensors; names are owned. */
+/* Which tensors. */
 struct stats_job {
 	struct op_ctx *ctx;
 	struct model_loc loc;		/* owned */
-	struct stats_want { uint64_t ord; char *name; } *want;
+	struct stats_want { uint64_t ord; const char *name; } *want;
+	struct tb_arena mem;		/* has the names */
 	size_t n, cap;
 	void (*found)(struct view *v, uint64_t ord, const struct value_stats *s);
 };

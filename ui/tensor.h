@@ -69,9 +69,8 @@ void grid_free(struct tensor_view *s);
 /* Draws what is there of the pane and has a worker fetch what is not. */
 void grid_draw(struct view *v, struct area a);
 bool grid_act(struct tensor_view *s, enum action a);
-/* tensor_bytes.c: is there room for the block under the cursor, how many rows of bytes
- * are left, and which block it is */
-bool bytes_panel(const struct tensor_view *s, struct area a);
+/* tensor_bytes.c: how many rows of bytes there are beside the block under the cursor, and
+ * which block it is */
 unsigned bytes_rows(const struct tensor_view *s, struct area a);
 uint64_t bytes_block(const struct tensor_view *s, const struct grid *g);
 void bytes_draw(struct area a, const struct tensor_view *s, const struct grid *g);

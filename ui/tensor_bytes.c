@@ -20,7 +20,8 @@ part_of(const struct tensor_view *s)
 	return values_part_of(s->t, s->pane - PANE_BYTES);
 }
 
-bool
+/* Is there room for the block under the cursor? */
+static bool
 bytes_panel(const struct tensor_view *s, struct area a)
 {
 	return a.h >= PANEL_ROWS + HEX_MIN && block_count(s->t) > 0;
