@@ -7,12 +7,6 @@
 #define MATRIX_MAX (UINT64_C(1) << 40)	/* elements; more is a lie, and sums stay exact */
 
 uint64_t
-foreign_up(uint64_t n, uint64_t by)
-{
-	return (n + by - 1) / by;
-}
-
-uint64_t
 foreign_group_cols(const struct scheme *s, uint64_t cols)
 {
 	return s->group < SCHEME_PER_ROW ? s->group : cols;
@@ -38,25 +32,6 @@ foreign_need(const struct scheme *s, uint64_t rows, uint64_t cols, struct foreig
 	*out = (struct foreign_need){ .scales = groups *
 				      foreign_up(rows, foreign_group_rows(s, rows)) };
 	return scheme_row(s->kind)->foreign->need(s, rows, cols, groups, out);
-}
-
-uint32_t
-foreign_word(const uint8_t *p, uint64_t i)
-{
-	p += i * 4;
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-int
-foreign_stream(const uint8_t *p, uint64_t stride, uint64_t i, unsigned bits, uint32_t add)
-{
-	uint64_t at = i * bits / 32;
-	unsigned shift = (unsigned)(i * bits % 32);
-	uint32_t v = (foreign_word(p, at * stride) + add) >> shift;
-
-	if (shift + bits > 32)
-		v |= (foreign_word(p, (at + 1) * stride) + add) << (32 - shift);
-	return (int)(v & ((1u << bits) - 1));
 }
 
 float

@@ -97,12 +97,36 @@ struct foreign_layout {
 	bool centred;		/* without zeros it is 0, else 2^(bits - 1) */
 };
 
-uint64_t foreign_up(uint64_t n, uint64_t by);		/* n / by, rounded up */
+/* n / by, rounded up. */
+static inline uint64_t
+foreign_up(uint64_t n, uint64_t by)
+{
+	return (n + by - 1) / by;
+}
+
 uint64_t foreign_group_cols(const struct scheme *s, uint64_t cols);	/* that share a scale */
 uint64_t foreign_group_rows(const struct scheme *s, uint64_t rows);
-uint32_t foreign_word(const uint8_t *p, uint64_t i);
+
+static inline uint32_t
+foreign_word(const uint8_t *p, uint64_t i)
+{
+	p += i * 4;
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
 /* Number i of a stream whose words are `stride` words apart; `add` is added to each. */
-int foreign_stream(const uint8_t *p, uint64_t stride, uint64_t i, unsigned bits, uint32_t add);
+static inline int
+foreign_stream(const uint8_t *p, uint64_t stride, uint64_t i, unsigned bits, uint32_t add)
+{
+	uint64_t at = i * bits / 32;
+	unsigned shift = (unsigned)(i * bits % 32);
+	uint32_t v = (foreign_word(p, at * stride) + add) >> shift;
+
+	if (shift + bits > 32)
+		v |= (foreign_word(p, (at + 1) * stride) + add) << (32 - shift);
+	return (int)(v & ((1u << bits) - 1));
+}
+
 float foreign_scale(const struct scheme *s, const struct foreign_src *q, uint64_t row,
 		    uint64_t group);
 /* Inputs that share a scale, when there are `groups` of them; 0: no whole number. */

@@ -71,10 +71,10 @@ mx_encode_all(const struct scheme *s, enum flavour f, enum dtype t, const void *
 		struct scaling sc;
 		float amax = 0;
 
-		for (unsigned j = 0; j < s->group; j++) {
+		for (unsigned j = 0; j < s->group; j++)
 			w[j] = fp_load(t, src, i * s->group + j);
+		for (unsigned j = 0; j < s->group; j++)
 			amax = fabsf(w[j]) > amax ? fabsf(w[j]) : amax;
-		}
 		sc = s->kind == SCHEME_NVFP4 ? nv_scaling(amax, absmax, f, t)
 					     : mx_scaling(amax, top, f, t);
 		((uint8_t *)out->scales)[i] = sc.byte;
