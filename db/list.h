@@ -6,6 +6,7 @@
 #define TBTUI_DB_LIST_H
 
 #include "db/dict.h"
+#include "db/tensors.h"
 
 /* One list's order, and what it was made for. */
 struct order {

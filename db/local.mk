@@ -38,6 +38,7 @@ db_libdb_a_SOURCES = \
 	db/stmt.c \
 	db/stmt.h \
 	db/tensors.c \
+	db/tensors.h \
 	db/vtab.c \
 	db/write.h \
 	db/writer.c

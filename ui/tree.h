@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "db/db.h"
+#include "db/tensors.h"
 
 struct node {
 	struct db_branch b;	/* strings borrowed from the parent's `children` */

@@ -1,6 +1,7 @@
 /* view_search.c - the tensors of all models whose names have what is typed in them. */
 #include "config.h"
 
+#include "db/tensors.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
 #include "ui/view.h"

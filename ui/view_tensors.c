@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "db/tensors.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
 #include "ui/stats.h"

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "db/tensors.h"
 #include "src/base/buf.h"
 #include "src/base/text.h"
 #include "src/cli/index.h"

@@ -3,6 +3,7 @@
  * a subcommand, which is said first, so that it can be typed the next time. */
 #include "config.h"
 
+#include "db/tensors.h"
 #include "src/cli/cli.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 #include "db/audit.h"
 #include "db/blob.h"
-#include "db/db.h"
+#include "db/tensors.h"
 #include "db/write.h"
 #include "src/base/file.h"
 #include "src/base/mem.h"

@@ -1,6 +1,7 @@
 /* test_db_files.c - indexes that cannot be trusted, and one that changes while it is read. */
 #include "config.h"
 
+#include "db/tensors.h"
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
