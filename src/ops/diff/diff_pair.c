@@ -83,41 +83,29 @@ open_side(struct diff_pair *p, struct values *r, const struct model *m,
 					       : "the other one");
 }
 
-/* Whose rows have to be looked up, and in what portions. */
-static enum tb_status
-set_rows(struct diff_pair *p, struct tb_err *err)
-{
-	const struct diff_side *a = &p->row->a, *b = &p->row->b;
-	uint64_t rows;
-
-	p->a_pairs = a->pairs && !b->pairs;
-	p->b_pairs = b->pairs && !a->pairs;
-	if (!p->a_pairs && !p->b_pairs)
-		return TB_OK;
-	p->cols = a->ndim > 1 ? a->dim[a->ndim - 1] : 1;
-	rows = p->cols ? a->elems / p->cols : 0;
-	p->head_dim = p->a_pairs ? a->head_dim : b->head_dim;
-	if (!p->head_dim || rows % p->head_dim)
-		return tb_fail(err, TB_EUNSUP, "tensor %s: its rows are in the order of GGUF files, "
-			       "and how many make up a head is not known",
-			       (p->a_pairs ? a : b)->t->name);
-	return TB_OK;
-}
-
 enum tb_status
 diff_pair_open(struct diff_pair *p, const struct diff_request *req, const struct diff_row *row,
 	       struct tb_err *err)
 {
+	const struct diff_side *a = &row->a, *b = &row->b;
 	enum tb_status status;
 
 	*p = (struct diff_pair){ .row = row, .opaque = diff_row_opaque(row),
-				 .coding = diff_same_coding(row) };
+				 .coding = diff_same_coding(row),
+				 .a_pairs = a->pairs && !b->pairs,
+				 .b_pairs = b->pairs && !a->pairs,
+				 .cols = a->ndim > 1 ? a->dim[a->ndim - 1] : 1 };
 	if (row->a.add != row->b.add) {
 		p->a_add = row->a.add;
 		p->b_add = row->b.add;
 	}
-	if ((status = set_rows(p, err)))
-		return status;
+	if (p->a_pairs || p->b_pairs) {		/* whose rows have to be looked up */
+		p->head_dim = p->a_pairs ? a->head_dim : b->head_dim;
+		if (!p->head_dim || (p->cols && a->elems / p->cols % p->head_dim))
+			return tb_fail(err, TB_EUNSUP, "tensor %s: its rows are in the order of "
+				       "GGUF files, and how many make up a head is not known",
+				       (p->a_pairs ? a : b)->t->name);
+	}
 	status = open_side(p, &p->a, req->a, &row->a, err);
 	if (status)
 		return tb_wrap(err, status, "A");
