@@ -89,6 +89,14 @@ for page in $(grep -oE 'tests/howto/[a-z-]*[.]patch' doc/INTERNALS.md); do
 	[ -f "$page" ] || fail "doc/INTERNALS.md names $page, which is not there"
 done
 
+# whatever else the page names is there
+for page in $(grep -oE '`(src|ui|db)/[A-Za-z0-9_./-]*`' doc/INTERNALS.md | tr -d '`' | sort -u); do
+	case $page in
+	*[A-Z]*) ;;
+	*) [ -e "$page" ] || fail "doc/INTERNALS.md names $page, which is not there" ;;
+	esac
+done
+
 if [ "${1:-}" != build ]; then
 	for file in $(for name in $names; do touched "tests/howto/$name.patch"; done | sort -u); do
 		[ -f "$file" ] || continue
