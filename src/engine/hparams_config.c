@@ -220,25 +220,6 @@ config_scaling(const struct config_reader *r, const cJSON *scaling, struct rope 
 	return TB_OK;
 }
 
-static enum tb_status
-config_partial(const struct config_reader *r, const cJSON *in)
-{
-	struct hparams *hp = r->hp;
-	double partial = 1;
-	enum tb_status status;
-
-	if ((status = config_real(r, in, "partial_rotary_factor", 0, 1, &partial)))
-		return status;
-	if (partial < 1 && !hp->arch->rope_partial)
-		return tb_fail(r->err, TB_EUNSUP, "config.json: partial_rotary_factor %g cannot be "
-			       "run", partial);
-	hp->rope_dims = (uint32_t)(hp->head_dim * partial);
-	if (!hp->rope_dims)
-		return tb_fail(r->err, TB_EFORMAT, "config.json: partial_rotary_factor %g leaves "
-			       "nothing of a head", partial);
-	return TB_OK;
-}
-
 /* Today's files have rope_scaling beside rope_theta; newer ones rope_parameters with
  * both inside, or inside of one object for each kind of layer. */
 static enum tb_status
@@ -248,11 +229,21 @@ config_rope(const struct config_reader *r)
 	const cJSON *c = r->c, *p = config_value(c, "rope_parameters");
 	const cJSON *full = config_value(p, "full_attention");
 	const cJSON *local = config_value(p, "sliding_attention");
+	double partial = 1;
 	enum tb_status status;
 
 	p = full ? full : p;
-	if ((status = config_partial(r, config_value(p, "partial_rotary_factor") ? p : c)) ||
-	    (status = config_real(r, config_value(p, "rope_theta") ? p : c, "rope_theta", 1, 1e12,
+	if ((status = config_real(r, config_value(p, "partial_rotary_factor") ? p : c,
+				  "partial_rotary_factor", 0, 1, &partial)))
+		return status;
+	hp->rope_dims = (uint32_t)(hp->head_dim * partial);
+	if (partial < 1 && !hp->arch->rope_partial)
+		return tb_fail(r->err, TB_EUNSUP, "config.json: partial_rotary_factor %g cannot be "
+			       "run", partial);
+	if (!hp->rope_dims)
+		return tb_fail(r->err, TB_EFORMAT, "config.json: partial_rotary_factor %g leaves "
+			       "nothing of a head", partial);
+	if ((status = config_real(r, config_value(p, "rope_theta") ? p : c, "rope_theta", 1, 1e12,
 				  &hp->rope.theta)) ||
 	    (status = config_scaling(r, p ? p : config_value(c, "rope_scaling"), &hp->rope)))
 		return status;

@@ -276,29 +276,12 @@ meta_rope(struct hparams *hp, struct meta_reader *r)
 	return meta_scaling(hp, r);
 }
 
-/* Which layers have the window: one flag a layer. */
-static enum tb_status
-meta_flags(struct hparams *hp, struct meta_reader *r, const struct gguf_kv *kv)
-{
-	struct gguf_array *a;
-	struct gguf_item item;
-	enum tb_status status = gguf_array_open(&a, kv, &r->mm->file, r->err);
-
-	if (status)
-		return status;
-	for (uint32_t i = 0; i < hp->layers && gguf_array_next(a, &item); i++)
-		hparams_set_window(hp, i, item.bits != 0);
-	status = gguf_array_close(a);
-	if (!status && (kv->count < hp->layers || kv->elem == GGUF_STRING))
-		status = meta_fail(r, TB_EFORMAT, ": not a flag for each of %" PRIu32 " layers",
-				   hp->layers);
-	return status;
-}
-
 static enum tb_status
 meta_window(struct hparams *hp, struct meta_reader *r)
 {
 	const struct gguf_kv *kv;
+	struct gguf_array *a;
+	struct gguf_item item;
 	uint32_t period = hp->arch->window_period;
 	double window;
 	enum tb_status status;
@@ -308,8 +291,17 @@ meta_window(struct hparams *hp, struct meta_reader *r)
 		return status;
 	hp->window = (uint32_t)window;
 	kv = meta_find(r, "attention.sliding_window_pattern");
-	if (kv && kv->type == GGUF_ARRAY)
-		return meta_flags(hp, r, kv);
+	if (kv && kv->type == GGUF_ARRAY) {	/* a flag for each layer */
+		if ((status = gguf_array_open(&a, kv, &r->mm->file, r->err)))
+			return status;
+		for (uint32_t i = 0; i < hp->layers && gguf_array_next(a, &item); i++)
+			hparams_set_window(hp, i, item.bits != 0);
+		status = gguf_array_close(a);
+		if (!status && (kv->count < hp->layers || kv->elem == GGUF_STRING))
+			status = meta_fail(r, TB_EFORMAT, ": not a flag for each of %" PRIu32
+					   " layers", hp->layers);
+		return status;
+	}
 	if (period && (status = meta_number(r, "attention.sliding_window_pattern", HP_MAX_LAYERS,
 					    period, &period)))
 		return status;

@@ -11,31 +11,10 @@
 #include "src/engine/hparams.h"
 #include "src/engine/vec.h"
 
-/* Factors of frequencies may come from a tensor, which nobody has looked into. */
-static enum tb_status
-make_frequencies(struct kv *kv, const struct hparams *hp, struct tb_err *err)
-{
-	const struct rope *rope[KV_ROPES] = { &hp->rope, &hp->rope_local };
-
-	for (unsigned k = 0; k < kv->ropes; k++) {
-		kv->magnitude[k] = rope[k]->magnitude > 0 ? rope[k]->magnitude : 1;
-		for (uint32_t i = 0; i < kv->half; i++) {
-			double f = hparams_inv_freq(hp, rope[k], i, kv->context);
-
-			if (!(f > 0 && f <= 1e6))
-				return tb_fail(err, TB_EFORMAT, "positions cannot turn pair %" PRIu32
-					       " of a head by %g: the factors of frequencies may be"
-					       " damaged", i, f);
-			kv->inv_freq[k * kv->half + i] = f;
-		}
-	}
-	return TB_OK;
-}
-
 enum tb_status
 kv_init(struct kv *kv, const struct hparams *hp, uint32_t context, struct tb_err *err)
 {
-	enum tb_status status;
+	const struct rope *rope[KV_ROPES] = { &hp->rope, &hp->rope_local };
 
 	*kv = (struct kv){
 		.layers = hp->layers, .heads = hp->kv_heads, .head_dim = hp->head_dim,
@@ -49,9 +28,20 @@ kv_init(struct kv *kv, const struct hparams *hp, uint32_t context, struct tb_err
 		kv_free(kv);
 		return tb_nomem(err);
 	}
-	if ((status = make_frequencies(kv, hp, err)))
+	for (uint32_t i = 0; i < kv->ropes * kv->half; i++) {
+		const struct rope *r = rope[i / kv->half];
+		uint32_t pair = i % (uint32_t)kv->half;
+		double f = kv->inv_freq[i] = hparams_inv_freq(hp, r, pair, context);
+
+		kv->magnitude[i / kv->half] = r->magnitude > 0 ? r->magnitude : 1;
+		if (f > 0 && f <= 1e6)
+			continue;
+		/* Factors may come from a tensor, which nobody has looked into. */
 		kv_free(kv);
-	return status;
+		return tb_fail(err, TB_EFORMAT, "positions cannot turn pair %" PRIu32 " of a head by"
+			       " %g: the factors of frequencies may be damaged", pair, f);
+	}
+	return TB_OK;
 }
 
 void

@@ -139,34 +139,13 @@ batch_add(struct batch *b, char *mem, struct part p, const float *x)
 }
 
 static enum tb_status
-run_few(struct matmul *mm, const struct part *parts, size_t n, const float *x, size_t m,
-	struct tb_err *err)
-{
-	struct batch b = { .m = m };
-	size_t each;
-	enum tb_status status;
-	unsigned chunks = 0;
-
-	if (!n)
-		return TB_OK;
-	each = (m * sizeof(struct mv_x) + 63) / 64 * 64 + m * mv_x_size(parts[0].w->cols);
-	if ((status = matrix_room(&mm->mem, &mm->mem_cap, n * each / sizeof(float), err)))
-		return status;
-	for (size_t i = 0; i < n; i++) {
-		batch_add(&b, (char *)mm->mem + i * each, parts[i], x);
-		cut_chunks(&b.part[i], m, team_size(mm->team));
-		chunks += b.part[i].chunks;
-	}
-	team_run(mm->team, matmul_chunk, &b, chunks);
-	return TB_OK;
-}
-
-static enum tb_status
 run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const float *x, size_t m,
 	  float *const *y, struct tb_err *err)
 {
+	struct batch b = { .m = m };
 	struct part few[BATCH];
-	size_t nfew = 0;
+	size_t nfew = 0, each = (m * sizeof(struct mv_x) + 63) / 64 * 64 + m * mv_x_size(w[0]->cols);
+	unsigned chunks = 0;
 	enum tb_status status = TB_OK;
 
 	for (size_t i = 0; i < n && !status; i++) {
@@ -177,7 +156,16 @@ run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const floa
 		else
 			status = gemm_run(&mm->gemm, w[i], x, m, y[i], err);
 	}
-	return status ? status : run_few(mm, few, nfew, x, m, err);
+	if (status || !nfew || (status = matrix_room(&mm->mem, &mm->mem_cap,
+						     nfew * each / sizeof(float), err)))
+		return status;
+	for (size_t i = 0; i < nfew; i++) {
+		batch_add(&b, (char *)mm->mem + i * each, few[i], x);
+		cut_chunks(&b.part[i], m, team_size(mm->team));
+		chunks += b.part[i].chunks;
+	}
+	team_run(mm->team, matmul_chunk, &b, chunks);
+	return TB_OK;
 }
 
 enum tb_status

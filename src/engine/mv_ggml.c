@@ -46,24 +46,16 @@ ggml_minima_dot(const struct matrix *w, uint32_t r, const float *apart)
 	return sum;
 }
 
-static float
-largest(const float *x)
-{
-	float max = 0;
-
-	for (size_t i = 0; i < ROUND8_BLOCK; i++)
-		max = fmaxf(max, fabsf(x[i]));
-	return max;
-}
-
 void
 round8_apart(const float *x, size_t n, float *out)
 {
 	for (size_t b = 0; b < n / ROUND8_BLOCK; b++, x += ROUND8_BLOCK) {
-		float max = largest(x), sum = 0;
+		float max = 0, sum = 0;
 		struct round8 r;
 		uint32_t bits;
 
+		for (size_t i = 0; i < ROUND8_BLOCK; i++)
+			max = fmaxf(max, fabsf(x[i]));
 		memcpy(&bits, &max, sizeof(bits));
 		(void)round8_of(bits, ROUND8_BLOCK, &r);	/* who calls has seen it be true */
 		for (size_t i = 0; i < ROUND8_BLOCK; i++)

@@ -75,25 +75,6 @@ sum_dims(const struct hparams *hp, const enum dim *d)
 	return sum;
 }
 
-/* Which rows of a tensor are a slot's (an expert's of it). */
-static struct slot_at
-place_rows(const struct visit *v, const struct slot_rule *r, const struct tensor *t, uint32_t layer,
-      uint32_t expert)
-{
-	uint64_t own = hparams_dim(v->hp, slot_info(r->slot)->rows);
-	uint64_t before = sum_dims(v->hp, r->before), after = sum_dims(v->hp, r->after);
-	struct slot_at at = { .slot = r->slot, .layer = layer, .expert = expert, .t = t,
-			      .experts = 1 };
-
-	if (r->stacked) {
-		at.nth = expert;
-		at.experts = v->hp->experts;
-	}
-	at.rows = before + own + after;
-	at.first = at.rows * at.nth + before;
-	return at;
-}
-
 static enum tb_status
 check_shape(const struct visit *v, const struct slot_rule *r, const struct slot_at *at,
 	    struct tb_err *why)
@@ -122,46 +103,30 @@ check_shape(const struct visit *v, const struct slot_rule *r, const struct slot_
 	return status;
 }
 
-static enum tb_status
-check_plain(const struct tensor *t, uint64_t n, struct tb_err *why)
-{
-	const struct scheme *s = &t->scheme;
-	uint64_t bytes;
-
-	if (s->dtype != DT_F32 && s->dtype != DT_F16 && s->dtype != DT_BF16)
-		return tb_fail(why, TB_EUNSUP, "%s: cannot compute with %s", t->name,
-			       dtype_name(s->dtype));
-	if (!dtype_bytes(s->dtype, n, &bytes) || bytes != t->weight.len)
-		return tb_fail(why, TB_EFORMAT, "%s: %" PRIu64 " bytes do not fit the shape",
-			       t->name, t->weight.len);
-	return TB_OK;
-}
-
 /* Do the parts have the bytes that their scheme says? n elements in all. */
 static enum tb_status
 check_parts(const struct tensor *t, uint64_t n, struct tb_err *why)
 {
 	const struct scheme *s = &t->scheme;
 	char name[SCHEME_NAME_MAX];
-	uint64_t codes, scales;
+	uint64_t codes;
+	bool known = !scheme_is_plain(s) || s->dtype == DT_F32 || s->dtype == DT_F16 ||
+		     s->dtype == DT_BF16;
 
-	if (scheme_is_plain(s))
-		return check_plain(t, n, why);
-	if (scheme_foreign(s) || !scheme_readable(s))
+	if (!known || scheme_foreign(s) || !scheme_readable(s))
 		return tb_fail(why, TB_EUNSUP, "%s: cannot compute with %s", t->name,
 			       scheme_name(s, name));
 	if (t->origin == ORIGIN_UNKNOWN || !scheme_fits(s, t->dim[t->ndim - 1]))
 		return tb_fail(why, TB_EUNSUP, "%s: quantized in a way that is not known",
 			       t->name);
-	codes = scheme_code_bytes(s, n);
-	scales = scheme_scales(s, n);
-	if (scheme_form(s) == FORM_BLOCKS)
-		return t->weight.len == codes ? TB_OK
+	codes = scheme_is_plain(s) ? 0 : scheme_code_bytes(s, n);
+	if (scheme_is_plain(s) || scheme_form(s) == FORM_BLOCKS)
+		return (codes || dtype_bytes(s->dtype, n, &codes)) && t->weight.len == codes ? TB_OK
 			: tb_fail(why, TB_EFORMAT, "%s: %" PRIu64 " bytes do not fit the shape",
 				  t->name, t->weight.len);
 	if (t->weight.len != codes || !t->has_scale || t->has_bias != scheme_has_bias(s) ||
 	    scheme_scale_dtype(s, t->scale.dtype) != t->scale.dtype ||
-	    t->scale.len != scales * dtype_bits(t->scale.dtype) / 8 ||
+	    t->scale.len != scheme_scales(s, n) * dtype_bits(t->scale.dtype) / 8 ||
 	    (t->has_bias && (t->bias.len != t->scale.len || t->bias.dtype != t->scale.dtype)))
 		return tb_fail(why, TB_EFORMAT, "%s: weight, scale and bias do not fit %s",
 			       t->name, scheme_name(s, name));
@@ -171,7 +136,7 @@ check_parts(const struct tensor *t, uint64_t n, struct tb_err *why)
 /* *fault: SLOT_FAULTS if the tensor is what the slot needs, else what it is not. */
 static enum tb_status
 check_slot(const struct visit *v, const struct slot_rule *r, const struct slot_at *at,
-      enum slot_fault *fault, struct tb_err *why)
+	   enum slot_fault *fault, struct tb_err *why)
 {
 	const struct slot_info *info = slot_info(at->slot);
 	uint64_t n = at->rows * at->experts;
@@ -219,6 +184,7 @@ visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *l
 	const struct slot_rule *r = NULL;	/* the best that a tensor answers to */
 	enum slot_fault fault;
 	struct slot_at at;
+	uint64_t before;
 	struct tb_err why;
 
 	while (!t && (r = next_rule(v, s, r)))
@@ -227,7 +193,15 @@ visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *l
 	if (!t)
 		return slot_expert(s) || v->hp->arch->required & SLOT_BIT(s)
 		       ? absent(v, s, layer, expert) : TB_OK;
-	at = place_rows(v, r, t, layer, expert);
+	/* Which of its rows are the slot's (an expert's of it). */
+	at = (struct slot_at){ .slot = s, .layer = layer, .expert = expert, .t = t, .experts = 1 };
+	if (r->stacked) {
+		at.nth = expert;
+		at.experts = v->hp->experts;
+	}
+	before = sum_dims(v->hp, r->before);
+	at.rows = before + hparams_dim(v->hp, slot_info(s)->rows) + sum_dims(v->hp, r->after);
+	at.first = at.rows * at.nth + before;
 	v->head |= s == SLOT_OUTPUT;
 	if (check_slot(v, r, &at, &fault, &why)) {
 		*last = r->stacked;

@@ -89,33 +89,26 @@ load_matrix(struct loader *l, const struct slot_at *at, struct matrix *out)
 }
 
 static enum tb_status
-load_vector(struct loader *l, const struct slot_at *at, float **out)
-{
-	uint64_t n = hparams_dim(l->hp, slot_info(at->slot)->rows);
-	const struct tensor *t = at->t;
-	const uint8_t *p;
-	enum tb_status status;
-
-	if ((status = values_maps_part(&l->w->maps, l->m, &t->weight, &p, l->err)))
-		return status;
-	*out = tb_aligned(n * sizeof(**out));
-	if (!*out)
-		return tb_nomem(l->err);
-	dtype_to_f32(t->scheme.dtype, p, n, *out);
-	for (uint64_t i = 0; slot_norm(at->slot) && i < n; i++)
-		(*out)[i] += l->hp->norm_add;
-	return TB_OK;
-}
-
-static enum tb_status
 load_slot(void *arg, const struct slot_at *at, struct tb_err *err)
 {
 	struct loader *l = arg;
 	struct layer *to = weights_at(l->w, at->slot, at->layer);
 	struct matrix **x = &to->x[at->slot];
+	uint64_t n = hparams_dim(l->hp, slot_info(at->slot)->rows);
+	const uint8_t *p;
+	float *v;
+	enum tb_status status;
 
-	if (slot_info(at->slot)->cols == DIM_NONE)
-		return load_vector(l, at, &to->v[at->slot]);
+	if (slot_info(at->slot)->cols == DIM_NONE) {
+		if ((status = load_rows(l, at, &at->t->weight, &p)))
+			return status;
+		if (!(to->v[at->slot] = v = tb_aligned(n * sizeof(*v))))
+			return tb_nomem(err);
+		dtype_to_f32(at->t->scheme.dtype, p, n, v);
+		for (uint64_t i = 0; slot_norm(at->slot) && i < n; i++)
+			v[i] += l->hp->norm_add;
+		return TB_OK;
+	}
 	if (!slot_expert(at->slot))
 		return load_matrix(l, at, &to->m[at->slot]);
 	/* Experts come one after the other, stacked in one tensor or a tensor each. */
