@@ -7,14 +7,6 @@
 #include "db/db.h"
 #include "src/face/words.h"
 
-const char *
-blob_file(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 void
 blob_state_cell(struct blob_state s, struct cell *out)
 {

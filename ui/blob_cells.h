@@ -5,8 +5,6 @@
 #include "db/blob.h"
 #include "ui/table.h"
 
-/* The last part of a path. */
-const char *blob_file(const char *path);
 struct blob_state { enum db_state state; unsigned kind; bool used, young, unclear; };
 void blob_state_cell(struct blob_state s, struct cell *out);
 void model_state_cell(const struct db_model *m, struct cell *out);

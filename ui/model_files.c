@@ -3,6 +3,7 @@
 
 #include "ui/model_view.h"
 
+#include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/face/figures.h"
 #include "src/face/words.h"
@@ -23,7 +24,7 @@ static const struct column files_cols[] = {
 static const char *
 file_name(const struct model_file *f)
 {
-	return f->name ? f->name : blob_file(f->path);
+	return f->name ? f->name : tb_path_name(f->path);
 }
 
 static enum tb_status

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "db/db.h"
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
@@ -125,7 +126,7 @@ part_fact(struct area *a, const struct tensor_view *s, enum values_part p)
 
 	if (!part)
 		return;
-	tb_text_clip(&file, blob_file(s->o->m->files[part->file].path),
+	tb_text_clip(&file, tb_path_name(s->o->m->files[part->file].path),
 		     a->w > LABEL_COLS ? (size_t)(a->w - LABEL_COLS) : 1, false);
 	fact(a, inspect_part_word(s->t, p), ROLE_TEXT, "%s %s, %s at %ju in %s",
 	     blocks ? tensor_dtype(s->t) : dtype_name(part->dtype),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
@@ -195,7 +196,7 @@ blobs_cell(struct view *v, const void *row, size_t col, struct cell *out)
 		if (u && *u->blob.digest)
 			tb_buf_str(&out->text, u->blob.digest + strlen("sha256:"));
 		else if (u)
-			tb_buf_str(&out->text, blob_file(u->blob.path));
+			tb_buf_str(&out->text, tb_path_name(u->blob.path));
 		break;
 	case COL_KIND: tb_buf_str(&out->text, blob_kind(k)); break;
 	case COL_SIZE: tb_buf_str(&out->text, tb_human_bytes(k->size, number)); break;

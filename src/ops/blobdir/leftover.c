@@ -147,7 +147,7 @@ leftover_in_use(const char *path)
 char *
 leftover_text(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = tb_path_name(path);
 	char *remove, *text;
 
 	if (tb_is_temporary(name))

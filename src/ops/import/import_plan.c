@@ -199,17 +199,9 @@ plan_name_cmp(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-/* Scales of activations: they go with codes of nvfp4 as others write them, and
- * nobody who reads the store wants them. */
-static bool
-dropped(const struct import_plan *p, const struct tensor *t)
-{
-	return p->prequantized && (tb_ends(t->name, ".input_scale") ||
-				   tb_ends(t->name, ".input_global_scale"));
-}
-
 /* Plain tensors in bytewise order, then groups in order of their prefix; what is
- * quantized already stays as it comes. */
+ * quantized already stays as it comes, without the scales of activations that go with nvfp4
+ * as others write it: nobody who reads the store wants them. */
 static enum tb_status
 plan_add_all(struct import_plan *p, const struct tensor **sorted, struct member *members, size_t n,
 	     struct tb_err *err)
@@ -223,7 +215,8 @@ plan_add_all(struct import_plan *p, const struct tensor **sorted, struct member 
 		if (!p->prequantized && tname_expert(m.t->name, &m.e) &&
 		    m.e.grouped)
 			members[nmembers++] = m;
-		else if (!dropped(p, m.t))
+		else if (!p->prequantized || (!tb_ends(m.t->name, ".input_scale") &&
+					      !tb_ends(m.t->name, ".input_global_scale")))
 			status = add_single(p, m.t, err);
 	}
 	return status ? status : add_groups(p, members, nmembers, err);
