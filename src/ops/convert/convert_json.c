@@ -13,22 +13,18 @@
 #include "src/ops/convert/dest.h"
 #include "src/ops/model_text/model_text.h"
 
-static bool
-is_json(const struct model *m, const struct model_file *f)
-{
-	if (f->missing || f->is_manifest || !f->name || kind_is_bare(m->loc.kind))
-		return false;
-	if (f->media_type)
-		return f->media == MEDIA_JSON;
-	return tb_ends(f->name, ".json") && !tb_ends(f->name, ".safetensors.index.json");
-}
-
 const struct model_file *
 source_json(const struct model *m, size_t i)
 {
-	for (size_t k = 0; k < m->nfiles; k++)
-		if (is_json(m, &m->files[k]) && i-- == 0)
-			return &m->files[k];
+	for (size_t k = 0; k < m->nfiles && !kind_is_bare(m->loc.kind); k++) {
+		const struct model_file *f = &m->files[k];
+		bool json = !f->missing && !f->is_manifest && f->name &&
+			    (f->media_type ? f->media == MEDIA_JSON : tb_ends(f->name, ".json") &&
+			     !tb_ends(f->name, ".safetensors.index.json"));
+
+		if (json && i-- == 0)
+			return f;
+	}
 	return NULL;
 }
 

@@ -251,35 +251,28 @@ add_blob(struct layout *l, const char *name, size_t i, size_t end, struct tb_err
 	return TB_OK;
 }
 
-/* Does a group's outs [i, end) share one scheme (or, unquantized, one dtype)? */
-static bool
-uniform(const struct layout *l, size_t i, size_t end)
-{
-	const struct plan_row *rows = l->p->rows;
-	const struct plan_out *outs = l->parts->outs;
-
-	for (size_t k = i + 1; k < end; k++)
-		if (!scheme_equal(&rows[outs[i].row].target, &rows[outs[k].row].target))
-			return false;
-	return true;
-}
-
 /* groups[i]: of out i, NULL for none. */
 static enum tb_status
 store_blobs(struct layout *l, char *const *groups, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
+	const struct plan_row *rows = l->p->rows;
+	const struct plan_out *outs = l->parts->outs;
 	size_t n = l->parts->nouts;
 
 	for (size_t i = 0, end; i < n && !status; i = end) {
+		bool uniform = true;	/* one scheme, or unquantized one dtype */
+
 		for (end = i + 1; groups[i] && end < n && !strcmp(groups[i], groups[end]); end++)
 			;
-		if (groups[i] && (l->p->experts == PLAN_EXPERTS_EACH || uniform(l, i, end))) {
+		for (size_t k = i + 1; k < end; k++)
+			uniform &= scheme_equal(&rows[outs[i].row].target, &rows[outs[k].row].target);
+		if (groups[i] && (l->p->experts == PLAN_EXPERTS_EACH || uniform)) {
 			status = add_blob(l, groups[i], i, end, err);
 			continue;
 		}
 		for (size_t k = i; k < end && !status; k++)
-			status = add_blob(l, l->parts->outs[k].name, k, k + 1, err);
+			status = add_blob(l, outs[k].name, k, k + 1, err);
 	}
 	return status;
 }

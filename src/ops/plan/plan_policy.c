@@ -43,16 +43,6 @@ any_end(const char *name, const char *const *ends)
 	return false;
 }
 
-static bool
-is_stacked(const char *name)
-{
-	static const char *const parts[] = { ".experts.", ".mlp.switch_mlp.", ".mlp.shared_experts.",
-					     ".mixer.shared_experts.", NULL };
-	static const char *const ends[] = { ".bias", ".scale", ".qbias", NULL };
-
-	return any(name, parts) && !any_end(name, ends);
-}
-
 /* The first and last eighths of the layers and every third between. */
 static bool
 more_bits(const char *name, unsigned n)
@@ -132,6 +122,9 @@ own_choice(const struct policy_model *m, const char *name, const struct tensor *
 struct policy_choice
 policy_ollama(const struct policy_model *m, const struct tensor *t, const struct scheme *asked)
 {
+	static const char *const stacks[] = { ".experts.", ".mlp.switch_mlp.", ".mlp.shared_experts.",
+					      ".mixer.shared_experts.", NULL };
+	static const char *const no_stacks[] = { ".bias", ".scale", ".qbias", NULL };
 	static const char *const gates[] = { ".mlp.gate.weight", ".mixer.gate.weight",
 		".shared_expert_gate.weight", ".router.proj.weight", NULL };
 	static const char *const no_weights[] = { "audio_tower", "embed_audio", "embed", "norm",
@@ -142,7 +135,7 @@ policy_ollama(const struct policy_model *m, const struct tensor *t, const struct
 	static const char *const sensitive[] = { ".v_proj", ".k_proj", "down_proj", NULL };
 	char buf[TNAME_MAX];
 	const char *name = tname_in(t->name, TNAME_OLLAMA, buf);
-	bool stacked = is_stacked(name), experts, eight_fits;
+	bool stacked = any(name, stacks) && !any_end(name, no_stacks), experts, eight_fits;
 	struct scheme eight = scheme_eight(asked, &experts);
 	struct policy_choice own;
 
