@@ -158,28 +158,14 @@ hash(void *arg, struct tb_job *job, struct tb_err *err)
 	return tb_sha256_file(h->file, job, h->digest, err);
 }
 
-/* A file that the index does not know may be a copy of one that it knows. */
-static enum tb_status
-find_copy(const struct cli *cli, struct db *db, const char *path, struct db_blobs *out,
-	  struct tb_err *err)
-{
-	struct tb_file f;
-	struct hashing h = { .file = &f };
-	enum tb_status status = tb_file_open(&f, path, err);
-
-	if (status)
-		return status;
-	status = cli_run(cli, "hash", hash, &h, err);
-	tb_file_close(&f);
-	return status ? status : db_blob_find(db, h.digest + strlen("sha256:"), NULL, out, err);
-}
-
 static enum tb_status
 whose_find(const struct cli *cli, struct db *db, const char *text, struct db_blobs *out,
-     struct db_copies *tensors, struct tb_err *err)
+	   struct db_copies *tensors, struct tb_err *err)
 {
 	char hex[2 * TB_SHA256_LEN + 1];
 	char *path = realpath(text, NULL);
+	struct tb_file f;
+	struct hashing h = { .file = &f };
 	struct tb_ident id;
 	enum tb_status status;
 
@@ -192,8 +178,13 @@ whose_find(const struct cli *cli, struct db *db, const char *text, struct db_blo
 	status = tb_file_ident(path, &id, err);
 	if (!status)
 		status = db_blob_like(db, path, &id, out, err);
-	if (!status && !out->n)
-		status = find_copy(cli, db, path, out, err);
+	/* what the index does not know may be a copy of what it knows */
+	if (!status && !out->n && !(status = tb_file_open(&f, path, err))) {
+		status = cli_run(cli, "hash", hash, &h, err);
+		tb_file_close(&f);
+		if (!status)
+			status = db_blob_find(db, h.digest + strlen("sha256:"), NULL, out, err);
+	}
 	free(path);
 	return status;
 }

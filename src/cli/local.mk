@@ -36,38 +36,30 @@ src/cli/commands.h: $(cli_command_files) src/cli/local.mk
 src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/cli.c \
 	src/cli/cli.h \
-	src/cli/kept.c \
-	src/cli/print.c \
-	src/cli/progress.c
-
-# the index and audits
-src_cli_libcli_a_SOURCES += \
 	src/cli/copies.c \
 	src/cli/index.c \
 	src/cli/index.h \
+	src/cli/kept.c \
+	src/cli/line.c \
+	src/cli/line.h \
 	src/cli/open.c \
+	src/cli/plain.c \
+	src/cli/plan_args.c \
+	src/cli/plan_args.h \
+	src/cli/print.c \
+	src/cli/progress.c \
+	src/cli/run_model.c \
+	src/cli/run_model.h \
 	src/cli/show.h \
 	src/cli/show_json.c \
 	src/cli/show_meta.c \
 	src/cli/show_sizes.c \
 	src/cli/table.c \
-	src/cli/wrap.c \
-	src/cli/wrap.h \
 	src/cli/table.h \
 	src/cli/tensor_json.c \
 	src/cli/tensor_task.h \
 	src/cli/tensor_text.c \
 	src/cli/tensors.h \
-	src/cli/verify.h
-
-# running models
-src_cli_libcli_a_SOURCES += \
-	src/cli/line.c \
-	src/cli/line.h \
-	src/cli/run_model.c \
-	src/cli/run_model.h
-# conversions
-src_cli_libcli_a_SOURCES += \
-	src/cli/plan_args.c \
-	src/cli/plan_args.h
-src_cli_libcli_a_SOURCES += src/cli/plain.c
+	src/cli/verify.h \
+	src/cli/wrap.c \
+	src/cli/wrap.h

@@ -78,29 +78,11 @@ sum_json(const struct param_sum *s)
 	return o;
 }
 
-static cJSON *
-schemes_json(const struct params *p)
-{
-	cJSON *list = json_array();
-
-	for (size_t i = 0; i < p->nschemes; i++) {
-		cJSON *o = json_object();
-		char name[SCHEME_NAME_MAX];
-
-		json_set_str(o, "scheme", scheme_name(&p->scheme[i].scheme, name));
-		json_set_u64(o, "tensors", p->scheme[i].sum.tensors);
-		json_set_u64(o, "parameters", p->scheme[i].sum.params);
-		json_set_u64(o, "bytes", p->scheme[i].sum.bytes);
-		json_push(list, o);
-	}
-	return list;
-}
-
 void
 show_set_params(const struct show *s, cJSON *o)
 {
 	const struct params *p = &s->figures.params;
-	cJSON *groups = json_object();
+	cJSON *groups = json_object(), *schemes = json_array();
 
 	for (int g = 0; g < TNAME_ROLES; g++)
 		if (p->group[g].tensors)
@@ -109,7 +91,17 @@ show_set_params(const struct show *s, cJSON *o)
 	json_set_u64(o, "experts", p->experts);
 	json_set_u64(o, "experts_used", p->experts_used);
 	json_set(o, "groups", groups);
-	json_set(o, "schemes", schemes_json(p));
+	for (size_t i = 0; i < p->nschemes; i++) {
+		cJSON *scheme = json_object();
+		char name[SCHEME_NAME_MAX];
+
+		json_set_str(scheme, "scheme", scheme_name(&p->scheme[i].scheme, name));
+		json_set_u64(scheme, "tensors", p->scheme[i].sum.tensors);
+		json_set_u64(scheme, "parameters", p->scheme[i].sum.params);
+		json_set_u64(scheme, "bytes", p->scheme[i].sum.bytes);
+		json_push(schemes, scheme);
+	}
+	json_set(o, "schemes", schemes);
 }
 
 /* ---- memory ---- */

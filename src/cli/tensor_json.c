@@ -78,19 +78,6 @@ stats_json(const struct inspect_result *r, const struct tensor *t)
 }
 
 static cJSON *
-hist_json(const struct inspect_hist *h)
-{
-	cJSON *o = json_object(), *counts = json_array();
-
-	json_set_f64(o, "lo", h->lo);
-	json_set_f64(o, "hi", h->hi);
-	for (unsigned i = 0; i < h->n; i++)
-		json_push_u64(counts, h->count[i]);
-	json_set(o, "counts", counts);
-	return o;
-}
-
-static cJSON *
 pair_json(uint64_t a, uint64_t b)
 {
 	cJSON *pair = json_array();
@@ -116,20 +103,6 @@ cells_json(cJSON *o, const struct heat *h, bool max)
 		json_push(rows, row);
 	}
 	json_set(o, max ? "max" : "mean", rows);
-}
-
-static cJSON *
-heat_json(const struct heat *h)
-{
-	cJSON *o = json_object(), *bad = json_array();
-
-	cells_json(o, h, false);
-	cells_json(o, h, true);
-	for (unsigned i = 0; i < h->rows * h->cols; i++)
-		if (h->cell[i].bad)
-			json_push(bad, pair_json(i / h->cols, i % h->cols));
-	json_set(o, "not_finite", bad);
-	return o;
 }
 
 static void
@@ -198,7 +171,8 @@ block_json(const struct tensor_task *k)
 enum cli_exit
 tensor_json(const struct tensor_task *k)
 {
-	cJSON *o = json_object();
+	cJSON *o = json_object(), *part, *list;
+	const struct heat *h = &k->map;
 
 	json_set_str(o, "model", k->m->loc.name);
 	cli_tensor_json(o, k->m, k->t);
@@ -206,10 +180,27 @@ tensor_json(const struct tensor_task *k)
 		json_set_str(o, "digest", *k->sum.digest ? k->sum.digest : NULL);
 	if (k->stats)
 		json_set(o, "stats", stats_json(&k->res, k->t));
-	if (k->hist)
-		json_set(o, "histogram", hist_json(&k->res.hist));
-	if (k->heat)
-		json_set(o, "heat", heat_json(&k->map));
+	if (k->hist) {
+		part = json_object();
+		list = json_array();
+		json_set_f64(part, "lo", k->res.hist.lo);
+		json_set_f64(part, "hi", k->res.hist.hi);
+		for (unsigned i = 0; i < k->res.hist.n; i++)
+			json_push_u64(list, k->res.hist.count[i]);
+		json_set(part, "counts", list);
+		json_set(o, "histogram", part);
+	}
+	if (k->heat) {
+		part = json_object();
+		list = json_array();
+		cells_json(part, h, false);
+		cells_json(part, h, true);
+		for (unsigned i = 0; i < h->rows * h->cols; i++)
+			if (h->cell[i].bad)
+				json_push(list, pair_json(i / h->cols, i % h->cols));
+		json_set(part, "not_finite", list);
+		json_set(o, "heat", part);
+	}
 	if (k->v)
 		values_json(o, k);
 	if (k->bytes)
