@@ -99,7 +99,7 @@ read_model(struct db_rows *r, void *row)
 
 /* What is no model is known all the same: its blobs are used. */
 static const struct db_list models_list = {
-	.columns = COLUMNS, .from = "model_state", .where = "kind <> 7", .filter = "name",
+	.columns = COLUMNS, .from = "model_state", .where = "tb_is_model(kind)", .filter = "name",
 	.root = "root_path", .path = "path", .tie = "name COLLATE tb_natural, id", .sort = sorts,
 };
 

@@ -75,6 +75,7 @@ has "^added +oci:one@$(echo "$OLLAMA" | cut -c1-12)$"
 has '^2 models: 2 added'
 run 0 --json ls
 has '"name":"oci:one:files","kind":"oci-tensors"'
+has_not '"name":"oci:one:tool"'
 run 0 show oci:one:files
 has '^architecture +small$'
 has "^tensor +[0-9]+ B +model.safetensors +sha256:$WEIGHTS"
