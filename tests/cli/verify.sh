@@ -203,6 +203,20 @@ has '"code":"digest_mismatch","model":null,"blob":"sha256:'
 flip "$OWN" 300
 run 0 verify --deep
 
+# A blob's time is that of its last use: somebody who uses it meanwhile is no damage.
+fresh
+{ le64 72; printf %-72s '{"w":{"dtype":"F32","shape":[8388608],"data_offsets":[0,33554432]}}'; } >"$T/blob"
+truncate -s $((80 + 33554432)) "$T/blob"
+blob "$STORE"
+BUSY=$STORE/blobs/sha256-${DIGEST#sha256:}
+sed "s/\"layers\":\[/&$(layer tensor w | sed 's,/,\\/,g'),/" "$MANIFEST" >"$T/manifest"
+mv "$T/manifest" "$MANIFEST"
+while [ -f "$BUSY" ]; do touch -c "$BUSY"; done &
+run 0 verify --deep two
+has '^clean: 1 model, 1 manifest, 6 blobs'
+mv "$BUSY" "$BUSY.gone"
+wait
+
 # A FIFO in the place of a blob does not hang anything.
 fresh
 rm "$OWN"
