@@ -1,7 +1,7 @@
 /* values.c - a logical tensor: are its parts all there, and what do they say? */
 #include "config.h"
 
-#include "src/model/values.h"
+#include "src/model/values_files.h"
 
 #include <limits.h>
 #include <string.h>
@@ -269,9 +269,10 @@ values_check(const struct values *v, struct tb_err *err)
 		if (tb_map_torn(&v->part[p]))
 			return tb_fail(err, TB_EIO, "tensor %s: its file shrank while it was read",
 				       v->t->name);
-		if (part && v->part[p].len && part->file != last)
-			status = values_file_check(&v->m->files[part->file], err);
-		last = part ? part->file : last;
+		if (!part || !v->part[p].len || part->file == last)
+			continue;
+		last = part->file;
+		status = values_file_check(&v->m->files[last], err);
 	}
 	return status;
 }

@@ -105,11 +105,4 @@ enum tb_status values_maps_part(struct values_maps *maps, const struct model *m,
 				struct tb_err *err) TB_MUST_USE;
 /* TB_EIO when a file has shrunk under us. */
 enum tb_status values_maps_check(const struct values_maps *maps, struct tb_err *err) TB_MUST_USE;
-
-/* private to src/model: opens a file that must be as it was; is it still; maps a part. */
-enum tb_status values_file_open(struct tb_file *f, const struct model *m, unsigned file,
-				struct tb_err *err) TB_MUST_USE;
-enum tb_status values_file_check(const struct model_file *mf, struct tb_err *err) TB_MUST_USE;
-enum tb_status values_map(struct tb_map *map, const struct model *m,
-			  const struct tensor_part *p, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -2,11 +2,12 @@
  * model was opened. */
 #include "config.h"
 
+#include "src/model/values_files.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "src/base/mem.h"
-#include "src/model/values.h"
 
 #define KEPT 256u	/* files that stay open: a store's model may have 100,000 of them */
 
@@ -20,7 +21,7 @@ is_same(const struct model_file *mf, const struct tb_ident *now)
 	return now->dev == mf->id.dev && now->ino == mf->id.ino && now->size == mf->id.size;
 }
 
-enum tb_status
+static enum tb_status
 values_file_open(struct tb_file *f, const struct model *m, unsigned file, struct tb_err *err)
 {
 	const struct model_file *mf = &m->files[file];
