@@ -176,7 +176,7 @@ struct attempt {
 	void *arg;
 	struct tb_job *job;
 	atomic_bool failed;
-	pthread_mutex_t mu;		/* of err */
+	enum tb_status status;		/* of the first that failed, and why */
 	struct tb_err err;
 };
 
@@ -185,23 +185,25 @@ try_part(void *arg, size_t i, unsigned worker)
 {
 	struct attempt *a = arg;
 	struct tb_err err = { 0 };
+	enum tb_status status;
 
-	if (atomic_load(&a->failed) || tb_job_cancelled(a->job) || !a->fn(a->arg, i, worker, &err))
+	if (atomic_load(&a->failed) || tb_job_cancelled(a->job))
 		return;
-	pthread_mutex_lock(&a->mu);
-	if (!atomic_exchange(&a->failed, true))
+	status = a->fn(a->arg, i, worker, &err);
+	if (status && !atomic_exchange(&a->failed, true)) {
+		a->status = status;
 		a->err = err;
-	pthread_mutex_unlock(&a->mu);
+	}
 }
 
 enum tb_status
 tb_pool_try(struct tb_pool *p, size_t n, tb_try_fn *fn, void *arg, struct tb_job *job,
 	    struct tb_err *err)
 {
-	struct attempt a = { .fn = fn, .arg = arg, .job = job, .mu = PTHREAD_MUTEX_INITIALIZER };
+	struct attempt a = { .fn = fn, .arg = arg, .job = job };
 	enum tb_status status;
 
 	tb_pool_each(p, n, try_part, &a);
 	status = tb_job_check(job, err);
-	return status || !a.err.code ? status : tb_fail(err, a.err.code, "%s", a.err.msg);
+	return status || !a.status ? status : tb_fail(err, a.status, "%s", a.err.msg);
 }

@@ -177,6 +177,27 @@ signals_go_to_the_caller(void **state)
 	tb_pool_free(pool);
 }
 
+static enum tb_status
+fail_third(void *arg, size_t i, unsigned worker, struct tb_err *err)
+{
+	(void)arg;
+	(void)worker;
+	(void)err;
+	return i == 2 ? TB_EIO : TB_OK;
+}
+
+/* Also when it has no words. */
+static void
+a_failed_part_fails_all(void **state)
+{
+	struct tb_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tb_pool_try(NULL, 2, fail_third, NULL, NULL, &err), TB_OK);
+	assert_int_equal(tb_pool_try(NULL, 5, fail_third, NULL, NULL, &err), TB_EIO);
+	assert_int_equal(err.code, TB_EIO);
+}
+
 int
 main(void)
 {
@@ -186,6 +207,7 @@ main(void)
 		cmocka_unit_test(several_threads_may_call),
 		cmocka_unit_test(parts_do_run_at_once),
 		cmocka_unit_test(signals_go_to_the_caller),
+		cmocka_unit_test(a_failed_part_fails_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
