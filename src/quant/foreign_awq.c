@@ -47,7 +47,7 @@ awq_place(const struct scheme *s, uint64_t height, uint64_t cols, uint64_t row, 
 /* Its scales are as wide as 8 words, GPTQ's as one. */
 static unsigned
 awq_fit(enum scheme_kind kind, const struct foreign_said *said, const struct foreign_parts *p,
-        struct foreign_answer *out)
+	struct foreign_answer *out)
 {
 	struct scheme s = { .kind = kind, .bits = 4,
 			    .group = foreign_group(said, p->codes.rows, p->scales.rows) };
