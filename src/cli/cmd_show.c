@@ -83,12 +83,17 @@ texts_text(const struct show *s)
 	}
 }
 
+/* What the model's problems say already need not be told again. */
 void
 show_no_text(const struct show *s, const struct tb_err *err)
 {
+	bool told = false;
+
+	for (size_t i = 0; i < s->m->nproblems; i++)
+		told = told || strstr(s->m->problems[i].message, err->msg);
 	if (err->code == TB_ENOMEM)
 		cli_lost();
-	else
+	else if (!told)
 		cli_note(s->cli, err->msg);
 }
 

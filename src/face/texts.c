@@ -123,11 +123,13 @@ each_template(const char *config, const char *file, text_fn *fn, void *arg, bool
 	return TB_OK;
 }
 
-/* What is missing is not an error here; what cannot be read is. */
+/* What is missing is not an error here; what cannot be read is, and those behind it
+ * follow: the first such error. */
 static enum tb_status
 each_text(const struct model *m, unsigned kinds, text_fn *fn, void *arg, struct tb_err *err)
 {
-	enum tb_status status = TB_OK;
+	enum tb_status status, first = TB_OK;
+	struct tb_err why;
 	bool more = true;
 
 	for (size_t i = 0; more && i < sizeof(text_sources) / sizeof(*text_sources); i++) {
@@ -135,19 +137,19 @@ each_text(const struct model *m, unsigned kinds, text_fn *fn, void *arg, struct 
 		char *text;
 
 		for (unsigned k = 0; kinds >> s->kind & 1 && more; k++) {
-			status = read_source(m, s, k, &text, err);
+			status = read_source(m, s, k, &text, &why);
 			if (!status && s->where == IN_TOKENIZER_CONFIG)
-				status = each_template(text, s->name, fn, arg, &more, err);
+				status = each_template(text, s->name, fn, arg, &more, &why);
 			else if (!status)
 				more = fn(arg, s->kind, s->name ? s->name : media_name(s->layer), text);
 			free(text);
+			if (status && status != TB_ENOENT && !first)
+				first = tb_pass(err, &why);
 			if (status)
 				break;
 		}
-		if (status && status != TB_ENOENT)
-			return status;
 	}
-	return TB_OK;
+	return first;
 }
 
 struct first_text { char *text; bool found; };

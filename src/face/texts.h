@@ -27,7 +27,8 @@ extern const struct text_info text_info[TEXT_COUNT];
 
 #define TEXT_MAX (16u << 20)	/* bytes; longer ones are no texts */
 
-/* The first of a kind, the one that counts; the caller frees *out, NULL: it has none. */
+/* The first of a kind, the one that counts; the caller frees *out, NULL: it has none.
+ * Where one before it could not be read it fails, with *out set nevertheless. */
 enum tb_status text_first(const struct model *m, enum text_kind kind, char **out,
 			  struct tb_err *err) TB_MUST_USE;
 /* JSON as people read it, the caller's to free; *out NULL: it is not sound.  Fails only

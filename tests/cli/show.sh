@@ -1,6 +1,17 @@
 #!/bin/sh
 # show: keys in full, counts and memory of real models.
 . "$srcdir/tests/cli/lib.sh"
+
+# A text that cannot be read does not hide those behind it, and is told once.
+expect 0 "$TBTUI" demo "$T/demo"
+expect 0 "$TBTUI" -s "$T/demo" quantize demo:bf16 "$T/broken" -q keep -y
+mkdir "$T/broken/chat_template.jinja"
+expect 1 "$TBTUI" show "$T/broken"
+has '^Template$'
+has '^\{\{ bos_token'
+has 'chat_template.jinja: not a regular file$'
+[ ! -s "$T/err" ] || fail "told twice: $(cat "$T/err")"
+
 need_shared
 models=$TBTUI_SHARED/data/models
 moe=$models/stories260K-moe4
