@@ -17,6 +17,7 @@
 
 #define MAX_DEPTH 8		/* folders below a snapshot */
 #define TARGET_MAX 4096
+#define HUB_REVISION_MAX 128
 
 /* Bytes of `path` that are the repository's folder, when it lies in one of its snapshots;
  * 0: it does not. */
@@ -98,7 +99,9 @@ hub_follow(const char *path, enum hub_link *kind, char **blob, struct tb_err *er
 	return TB_OK;
 }
 
-const char *
+/* The revision that a name in refs/ ("main", "pr/1") means, or "".  `path` lies in the
+ * repository or is its folder. */
+static const char *
 hub_ref(const char *path, const char *ref, char out[HUB_REVISION_MAX])
 {
 	size_t n = hub_repository(path);

@@ -21,11 +21,6 @@ enum tb_status hub_follow(const char *path, enum hub_link *kind, char **blob, st
  * nothing. */
 bool hub_digest(const char *path, char digest[TB_DIGEST_MAX]);
 
-/* The revision that a name in refs/ ("main", "pr/1") means, or "".  `path` lies in the
- * repository or is its folder. */
-#define HUB_REVISION_MAX 128
-const char *hub_ref(const char *path, const char *ref, char out[HUB_REVISION_MAX]);
-
 /* Calls fn for each file in the blobs/ of a repository that no snapshot leads to:
  * partial downloads (NAME.incomplete), what was left behind by an update.  Fails without
  * a call where a snapshot cannot be read: who knows what it leads to. */

@@ -1,6 +1,9 @@
+/* oci.c - OCI image layouts: oci-layout, index.json, blobs/sha256/<hex>.  An image is a
+ * model when one of its layers is, by its media type or its name: Ollama's, a GGUF or
+ * a safetensors file. */
 #include "config.h"
 
-#include "src/store/oci.h"
+#include "src/store/store_kind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +66,10 @@ oci_layout_of(const char *path)
 }
 
 /* ---- images ---- */
+
+/* The path of its manifest, and what the index calls it ("" if it does not). */
+typedef enum tb_status oci_image_fn(void *arg, const char *manifest, const char *ref,
+				    struct tb_err *err);
 
 struct images {
 	const char *layout;
@@ -183,7 +190,10 @@ read_index(struct images *im, const char *path, unsigned depth, struct tb_err *e
 	return status;
 }
 
-enum tb_status
+/* Calls fn for each image that is a model, and `other` (NULL: nobody asks) for each that
+ * is none.  An index or manifest that cannot be read is skipped: `broken`, which may be
+ * NULL, is called with its path and why. */
+static enum tb_status
 oci_images(const char *layout, oci_image_fn *fn, oci_image_fn *other, oci_image_fn *broken,
 	   void *arg, struct tb_err *err)
 {
