@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "src/base/buf.h"
-
 static const char *const words[] = {
 #define X(id, word) [id] = word,
 	DB_FILE_LIST(X)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/mem.h"
 #include "src/base/text.h"
 
 /* Names come from files and may hold any bytes but NUL, which SQLite keeps; a

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "src/base/buf.h"
-#include "src/base/mem.h"
 
 #define SQL_MAX 65536
 
@@ -113,7 +112,7 @@ query_start(struct db_rows *r, struct db *db, const struct db_list *l, const str
 
 enum tb_status
 query_window(struct db *db, const struct db_list *l, const struct db_query *q, void *list,
-	    size_t size, rows_fn *read, struct tb_err *err)
+	     size_t size, rows_fn *read, struct tb_err *err)
 {
 	static const struct db_query everything;
 	struct tb_arena mem = { 0 };
@@ -138,7 +137,7 @@ query_window(struct db *db, const struct db_list *l, const struct db_query *q, v
 
 enum tb_status
 query_find(struct db *db, const struct db_list *l, const struct db_query *q, int64_t id,
-	  uint64_t *row, bool *found, struct tb_err *err)
+	   uint64_t *row, bool *found, struct tb_err *err)
 {
 	struct db_list ids = *l;
 	struct db_query all = *q;

@@ -13,7 +13,6 @@
 #include "db/pack.h"
 #include "src/base/mem.h"
 #include "src/base/search.h"
-#include "src/base/text.h"
 
 static const struct db_sort keys[] = {
 	{ .key = "model" }, { .key = "name" }, { .key = "size" }, { 0 }

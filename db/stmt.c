@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/text.h"
-
 enum tb_status
 db_found_damage(struct db *db, struct tb_err *err)
 {

@@ -67,7 +67,7 @@ enum tb_status query_window(struct db *db, const struct db_list *l, const struct
 			   void *list, size_t size, rows_fn *read, struct tb_err *err) TB_MUST_USE;
 /* The row that has the id, which is the first column. */
 enum tb_status query_find(struct db *db, const struct db_list *l, const struct db_query *q,
-			 int64_t id, uint64_t *row, bool *found, struct tb_err *err) TB_MUST_USE;
+			  int64_t id, uint64_t *row, bool *found, struct tb_err *err) TB_MUST_USE;
 /* The key that is asked for, NULL and "" being the first; TB_EUSAGE: there is none of it. */
 enum tb_status db_sort_find(const struct db_sort *sorts, const char *key,
 			    const struct db_sort **out, struct tb_err *err) TB_MUST_USE;

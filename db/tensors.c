@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/base/text.h"
 
 static const struct db_sort keys[] = {
 	{ .key = "name" }, { .key = "dtype" }, { .key = "shape" }, { .key = "scheme" },

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "src/base/file.h"
-#include "src/base/mem.h"
 
 /* On a connection of its own, since steps speak of the main database only. */
 static enum tb_status

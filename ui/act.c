@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "src/base/buf.h"
 #include "ui/term.h"
 
 #define MARK_ALL_MAX 100000	/* rows; more than anybody means */

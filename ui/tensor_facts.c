@@ -10,7 +10,6 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
-#include "ui/blob_cells.h"
 #include "ui/plot.h"
 #include "ui/tensor.h"
 

@@ -338,7 +338,7 @@ view_open(struct view *v, enum view_id id, const struct view_arg *arg)
 	ui_open(v->ui, id, arg);
 }
 
-/* Models stays: only ui_quit() leaves it. */
+/* Models stays: it goes with the program. */
 void
 view_back(struct view *v)
 {

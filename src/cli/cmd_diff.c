@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"

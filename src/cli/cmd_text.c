@@ -48,7 +48,7 @@ spans_json(const struct vocab *v, const struct vocab_span *s, size_t n, bool pla
 
 static enum cli_exit
 text_encode(const struct cli *cli, const struct vocab *v, const struct tb_buf *text,
-		 bool add_special, bool parse_special, bool places)
+	    bool add_special, bool parse_special, bool places)
 {
 	struct vocab_span *s;
 	struct vocab_row row;

@@ -11,7 +11,6 @@
 #include "db/db.h"
 #include "src/base/file.h"
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/ops/home/home.h"
 #include "src/ops/scan/scan.h"
 

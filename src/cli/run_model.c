@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "src/base/buf.h"
-#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/text/tokenizer.h"

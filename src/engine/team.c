@@ -20,7 +20,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/base/mem.h"
 #include "src/base/pool.h"
 
 #define SPIN_NS 150000		/* 5 to 200 us behave alike on a loaded machine */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/format/gguf.h"
 #include "src/store/model_build.h"
 #include "src/store/split.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "src/base/text.h"
 #include "src/text/jinja.h"
 
 enum number { NUMBER_NONE, NUMBER_OK, NUMBER_LARGE };

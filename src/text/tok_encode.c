@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/mem.h"
 #include "src/text/tok.h"
 
 #define GROWTH_MAX 64			/* what a byte of text may become, bytes */

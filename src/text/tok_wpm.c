@@ -7,7 +7,6 @@
 #include <utf8proc.h>
 
 #include "src/base/buf.h"
-#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/text/tok_uni.h"
 

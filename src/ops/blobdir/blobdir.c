@@ -8,8 +8,6 @@
 #include "src/base/dir.h"
 #include "src/base/hash.h"
 #include "src/base/mem.h"
-#include "src/base/out.h"
-#include "src/base/text.h"
 #include "src/store/model.h"
 
 /* A row for the path (owned, may be NULL), with what stat() says and, of a regular file, its

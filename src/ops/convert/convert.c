@@ -34,7 +34,6 @@ struct conversion {
 	struct window *windows;		/* one a worker */
 	struct round now, before;
 	size_t next;			/* the first blob of the next round */
-	uint64_t bytes_read;
 };
 
 static void

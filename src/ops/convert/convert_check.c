@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/ops/convert/dest.h"
 #include "src/ops/plan/plan.h"
 #include "src/quant/fp.h"

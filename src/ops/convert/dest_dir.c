@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "src/base/dir.h"
-#include "src/base/mem.h"
 #include "src/base/replace.h"
 #include "src/base/text.h"
 #include "src/ops/convert/dest.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/mem.h"
 #include "src/ops/convert/dest.h"
 
 /* Text layers that come along from another model of a store, in Ollama's order. */

@@ -12,7 +12,6 @@
 #include "src/base/dir.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/ops/convert/convert.h"
 #include "src/store/ollama.h"
 

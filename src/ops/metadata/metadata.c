@@ -7,7 +7,6 @@
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/format/safetensors.h"
 #include "src/ops/metadata/metadata_parts.h"

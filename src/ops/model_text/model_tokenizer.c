@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/ops/model_text/model_text.h"
 #include "src/store/model.h"

@@ -10,7 +10,6 @@
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/ops/home/home.h"
 #include "src/ops/model_text/model_text.h"
@@ -152,7 +151,7 @@ read_template(struct chat_model *m, struct tb_err *err)
 					       &m->template_err);
 
 	if (*template_note(&used, note))
-		snprintf(m->note, sizeof(m->note), "%.80s: %s%s", chat_model_name(m), note,
+		snprintf(m->note, sizeof(m->note), "%.80s: %s%s", m->model->loc.name, note,
 			 used.source ? "" : "; what is said is continued as text");
 	if (status == TB_ENOENT)
 		return TB_OK;
@@ -179,12 +178,12 @@ load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_
 		return status;
 	if ((status = engine_open(&m->engine, m->model, &opts, err)) ||
 	    (status = tb_job_check(job, err)))
-		return tb_wrap(err, status, "%s", chat_model_name(m));
+		return tb_wrap(err, status, "%s", m->model->loc.name);
 	tb_job_what(job, "reading the tokenizer");
 	m->sampler = (struct sampler_opts)SAMPLER_DEFAULTS;
 	if ((status = model_tokenizer(m->model, &m->tokenizer, err)) || (status = read_configs(m, err)) ||
 	    (status = read_layers(m, err)) || (status = read_template(m, err)))
-		return tb_wrap(err, status, "%s", chat_model_name(m));
+		return tb_wrap(err, status, "%s", m->model->loc.name);
 	if (getenv("TBTUI_TEST") ||
 	    getrandom(&m->sampler.seed, sizeof(m->sampler.seed), 0) != sizeof(m->sampler.seed))
 		m->sampler.seed = 1;
@@ -224,12 +223,6 @@ chat_model_free(struct chat_model *m)
 	free(m->eos);
 	free(m->eos_ids);
 	free(m);
-}
-
-const char *
-chat_model_name(const struct chat_model *m)
-{
-	return m->model->loc.name ? m->model->loc.name : m->model->loc.path;
 }
 
 const char *

@@ -47,7 +47,6 @@ struct chat_model {
 enum tb_status chat_model_open(struct chat_model **out, const struct op_ctx *ctx, const char *ref,
 			       struct tb_job *job, struct tb_err *err) TB_MUST_USE;
 void chat_model_free(struct chat_model *m);	/* sessions and chats on it first */
-const char *chat_model_name(const struct chat_model *m);	/* "llama3:8b"; borrowed */
 /* What a person should read before a conversation: that another template than the model's
  * own is used, or that it has none, and text is continued instead; "": nothing. */
 const char *chat_model_note(const struct chat_model *m);

@@ -10,7 +10,6 @@
 
 #include "src/base/mem.h"
 #include "src/base/search.h"
-#include "src/base/text.h"
 #include "src/ops/blobdir/blobdir.h"
 #include "src/store/hub.h"
 
