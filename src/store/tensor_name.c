@@ -277,6 +277,12 @@ tname_expert(const char *name, struct tname_expert *out)
 	return true;
 }
 
+bool
+tname_room(const char *name)
+{
+	return strlen(name) + 64 <= TNAME_MAX;
+}
+
 const char *
 tname_group(const struct tname_expert *e, char out[TNAME_MAX])
 {
@@ -326,7 +332,7 @@ tname_in(const char *name, enum tname_dialect d, char out[TNAME_MAX])
 	struct tname_expert e;
 	size_t layer;
 
-	if (d == TNAME_DIR || strlen(name) + 64 > TNAME_MAX)
+	if (d == TNAME_DIR || !tname_room(name))
 		return name;
 	if (tname_expert(name, &e))
 		return e.shared ? name : tname_write(&e, d, e.stacked ? TNAME_ALL : e.index, out);

@@ -67,12 +67,15 @@ struct tname_expert {
 };
 bool tname_expert(const char *name, struct tname_expert *out);
 
+/* Is a name short enough that whatever it becomes has room? */
+bool tname_room(const char *name);
+
 /* Whose names are written.  A directory follows the architecture's own names, in that of
  * a Mixtral they are Mixtral's again, whatever the source's. */
 enum tname_dialect { TNAME_OLLAMA, TNAME_DIR, TNAME_MIXTRAL };
 /* "model.layers.3.mlp.experts", Ollama's name for them together. */
 const char *tname_group(const struct tname_expert *e, char out[TNAME_MAX]);
-/* Of one expert, or stacked: TNAME_ALL. */
+/* Of one expert, or stacked: TNAME_ALL.  Cut where there is no room: see tname_room(). */
 const char *tname_write(const struct tname_expert *e, enum tname_dialect d, uint64_t index,
 			char out[TNAME_MAX]);
 /* How any tensor's name reads in a dialect: experts and routers renamed, everything else

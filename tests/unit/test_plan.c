@@ -227,6 +227,27 @@ test_bad_groups(void **state)
 	assert_fails(plan_new(&p, &req, &err), err, TB_ELIMIT, "18446744073709551615 experts");
 }
 
+/* Names that have no room to be written otherwise stay as they are. */
+static void
+test_long_names(void **state)
+{
+	char name[2][800];
+	struct plan *p;
+
+	(void)state;
+	begin("");
+	for (int i = 0; i < 2; i++) {
+		snprintf(name[i], sizeof(name[i]), "model.layers.0.mlp.experts.%d.%0*d.weight", i, 640,
+			 i);
+		add(name[i], DT_BF16, 2, 32, 64, 0);
+	}
+	p = plan_of("keep", PLAN_OLLAMA, PLAN_EXPERTS_DEFAULT);
+	assert_int_equal(p->nblobs, 2);
+	assert_string_equal(p->blobs[0].name, name[0]);
+	assert_string_equal(p->blobs[1].name, name[1]);
+	plan_free(p);
+}
+
 /* What a directory cannot hold is said when the plan is made, not when it has run. */
 static void
 test_directories(void **state)
@@ -306,7 +327,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ollama_policy), cmocka_unit_test(test_architectures),
 		cmocka_unit_test(test_uniform), cmocka_unit_test(test_grouping),
-		cmocka_unit_test(test_bad_groups), cmocka_unit_test(test_directories),
+		cmocka_unit_test(test_bad_groups), cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_directories),
 		cmocka_unit_test(test_rules), cmocka_unit_test(test_stale_price),
 	};
 

@@ -92,7 +92,7 @@ add_tensor_atoms(struct layout *l, size_t row, struct tb_err *err)
 	if (l->p->experts == PLAN_EXPERTS_KEEP)
 		return add_atom(l, t->name, NULL, all, 0, false, err);
 	if (t->origin != ORIGIN_UNKNOWN && dtype_bits(t->weight.dtype) >= 8 &&
-	    tname_expert(t->name, &e) && t->ndim == (e.stacked ? 3 : 2))
+	    tname_expert(t->name, &e) && t->ndim == (e.stacked ? 3 : 2) && tname_room(t->name))
 		return add_expert(l, row, &e, err);
 	return add_atom(l, tname_in(t->name, l->names, name), NULL, all, 0, false, err);
 }
