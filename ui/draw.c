@@ -173,9 +173,12 @@ draw_waiting(struct area a, const char *error, const char *what)
 void
 draw_panes(struct area a, const char *const *title, unsigned n, unsigned on)
 {
-	unsigned first = 0;
-	int x = a.x + 1, end = a.x + a.w, need = 1;
+	unsigned first = 0, last = n - 1;
+	int x = a.x + 1, end = a.x + a.w, need;
 
+	while (last > on && !title[last])
+		last--;
+	need = on < last ? 1 : -1;	/* nothing is behind the last one, no sign either */
 	for (unsigned i = 0; i <= on; i++)
 		need += title[i] ? (int)strlen(title[i]) + 2 : 0;
 	for (; first < on && need + (first ? 2 : 0) > a.w; first++)
@@ -188,7 +191,7 @@ draw_panes(struct area a, const char *const *title, unsigned n, unsigned on)
 	for (unsigned i = first; i < n; i++) {
 		int w = title[i] ? (int)strlen(title[i]) : 0;
 
-		if (w && x + w > end - (i + 1 < n ? 2 : 1)) {
+		if (w && x + w > end - (i < last ? 2 : 0)) {
 			put_clip(a.y, end - 1, 1, theme_utf8() ? "›" : ">", ROLE_DIM);
 			break;
 		}
