@@ -22,9 +22,10 @@
 bool
 store_is_writable(const char *root)
 {
-	const struct store_kind *kind = store_kind_of(root, false);
-
-	return kind && kind->writable;
+	for (const struct store_kind *const *k = store_kinds; *k; k++)
+		if ((*k)->writable && (*k)->is(root))
+			return true;
+	return false;
 }
 
 enum tb_status

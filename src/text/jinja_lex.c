@@ -107,29 +107,25 @@ lex_comment(struct lexer *l)
 		close_tag(l, "#}", true);
 }
 
-static unsigned
-hex_value(const char *p, size_t n)
-{
-	unsigned v = 0;
-
-	for (size_t i = 0; i < n; i++)
-		v = v << 4 | (unsigned)(p[i] <= '9' ? p[i] - '0' : (p[i] | 32) - 'a' + 10);
-	return v;
-}
-
 /* "\xE9", "\u00e9", "\U0001F999"; returns the bytes taken, 0 if it is none. */
 static size_t
 lex_hex(struct lexer *l, struct tb_buf *out)
 {
-	size_t n = l->p[1] == 'x' ? 2 : l->p[1] == 'u' ? 4 : l->p[1] == 'U' ? 8 : 0, i = 0;
+	static const char hex[] = "0123456789abcdefABCDEF";
+	size_t n = l->p[1] == 'x' ? 2 : l->p[1] == 'u' ? 4 : l->p[1] == 'U' ? 8 : 0;
 	char utf8[4];
+	uint32_t v = 0;
 
-	while (i < n && l->p + 2 + i < l->end && strchr("0123456789abcdefABCDEF", l->p[2 + i]) &&
-	       l->p[2 + i])
-		i++;
-	if (!n || i < n)
+	for (size_t i = 0; i < n; i++) {
+		const char *ch = l->p + 2 + i, *hit = ch < l->end && *ch ? strchr(hex, *ch) : NULL;
+
+		if (!hit)
+			return 0;
+		v = v << 4 | (uint32_t)(hit - hex - (hit - hex > 15 ? 6 : 0));
+	}
+	if (!n)
 		return 0;
-	tb_buf_add(out, utf8, tb_utf8_put(hex_value(l->p + 2, n), utf8));
+	tb_buf_add(out, utf8, tb_utf8_put(v, utf8));
 	return n + 2;
 }
 
