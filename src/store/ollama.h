@@ -22,8 +22,8 @@ enum tb_status ollama_named(const char *root, ollama_named_fn *fn, void *arg, st
 	TB_MUST_USE;
 
 /* Writing a model: add blobs, then commit the manifest last, so that a reader
- * sees the whole model or none.  A blob that is there and good is kept (and touched,
- * so that pruning spares it); a damaged one is replaced.  Whoever writes holds a shared
+ * sees the whole model or none.  A blob that is there and good is kept (and touched
+ * meanwhile, so that pruning spares it); a damaged one is replaced.  Whoever writes holds a shared
  * lock on blobs/.  One thread at a time; parts may be filled by others and be merged. */
 struct ollama_writer {
 	char *root;

@@ -67,14 +67,16 @@ struct ollama_made {
 	char *path;
 	char digest[TB_DIGEST_MAX];
 	int64_t mtime_ns;
+	int64_t before_ns;		/* the time of one that was there; 0: of ours, or not known */
 	bool was_there, named;
 };
 
 static enum tb_status
 writer_remember(struct ollama_writer *w, const char *path, const char *digest, bool was_there,
-		struct tb_err *err)
+		int64_t before_ns, struct tb_err *err)
 {
-	struct ollama_made m = { .path = tb_strdup(path), .was_there = was_there };
+	struct ollama_made m = { .path = tb_strdup(path), .was_there = was_there,
+				 .before_ns = before_ns };
 	struct tb_ident id;
 
 	if (!m.path || !tb_grow(&w->made, &w->made_cap, w->nmade + 1, sizeof(m))) {
@@ -88,11 +90,24 @@ writer_remember(struct ollama_writer *w, const char *path, const char *digest, b
 	return TB_OK;
 }
 
+/* What was touched needs that no more, and gets its time back, unless somebody else has
+ * touched it since: a blob with a new time looks changed to who has hashed it. */
 static void
 forget_made(struct ollama_writer *w)
 {
-	while (w->nmade)
-		free(w->made[--w->nmade].path);
+	while (w->nmade) {
+		struct ollama_made *m = &w->made[--w->nmade];
+		const struct timespec times[2] = {
+			{ .tv_nsec = UTIME_OMIT },
+			{ m->before_ns / 1000000000, m->before_ns % 1000000000 },
+		};
+		struct tb_ident id;
+
+		if (m->before_ns > 0 && !tb_file_ident(m->path, &id, NULL) &&
+		    id.mtime_ns == m->mtime_ns)
+			(void)!utimensat(AT_FDCWD, m->path, times, 0);
+		free(m->path);
+	}
 }
 
 static int
@@ -231,13 +246,16 @@ is_good(const char *path, const char *digest, uint64_t size)
 	return good;
 }
 
-/* Spares a blob that is there from pruning, which takes what is older than an hour
- * and not referenced yet. */
+/* Spares a blob that is there from pruning until a manifest names it: that takes what is
+ * older than an hour and not referenced. */
 static enum tb_status
 reuse(struct ollama_writer *w, const char *path, const char *digest, struct tb_err *err)
 {
+	struct tb_ident id;
+	int64_t before = tb_file_ident(path, &id, NULL) ? 0 : id.mtime_ns;
+
 	(void)!utimensat(AT_FDCWD, path, NULL, 0);
-	return writer_remember(w, path, digest, true, err);
+	return writer_remember(w, path, digest, true, before, err);
 }
 
 /* One with other bytes is damaged: the right one takes its place, and stays.  One that
@@ -257,7 +275,7 @@ writer_make(struct ollama_writer *w, struct tb_out *o, const char *path, const c
 		return status;
 	if (mends)
 		return status ? tb_fail(err, TB_EIO, "%s: cannot be synced", path) : TB_OK;
-	late = writer_remember(w, path, digest, false, NULL);
+	late = writer_remember(w, path, digest, false, 0, NULL);
 	if (status)		/* of the model nothing is there yet */
 		return err ? tb_fail(err, TB_EIO, "%s", err->msg) : TB_EIO;
 	return late ? tb_nomem(err) : TB_OK;

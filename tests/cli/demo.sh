@@ -32,6 +32,17 @@ expect 0 "$TBTUI" demo "$T/again"
 (cd "$T/again" && find blobs manifests -type f | sort) >"$T/b"
 cmp "$T/a" "$T/b" || fail "two demos differ"
 
+# A model that shares blobs with others leaves them as they were verified.
+again() {
+	"$TBTUI" --store "$T/again" --db "$T/again.db" "$@"
+}
+expect 0 again scan
+expect 1 again verify
+expect 0 again quantize demo:bf16 more:int4 -q int4
+expect 0 again ls
+has '^demo:int4 .* hashed'
+has_not changed
+
 for model in demo:int4 demo-moe:nvfp4 demo-moe:int4; do
 	expect 0 tb generate "$model" -p "Hello there" -n 8 --temp 0
 	[ -s "$T/out" ] || fail "$model says nothing"
