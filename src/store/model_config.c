@@ -183,8 +183,9 @@ bool
 config_scheme(const struct build *b, const char *path, size_t n, struct scheme *out)
 {
 	size_t at = TB_FIRST(b->noverrides, i, strncmp(b->overrides[i].path, path, n) < 0);
-	const struct quant_override *o = b->overrides + at;	/* others that begin so are behind it */
-	bool own = at < b->noverrides && !strncmp(o->path, path, n) && !o->path[n], quantized = true;
+	const struct quant_override *o = at < b->noverrides ? &b->overrides[at] : NULL;
+	/* others that begin so are behind it */
+	bool own = o && !strncmp(o->path, path, n) && !o->path[n], quantized = true;
 
 	if (!b->quant || (own && json_bool(o->v, &quantized) && !quantized))
 		return false;

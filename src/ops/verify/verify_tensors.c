@@ -53,8 +53,8 @@ const struct verify_tensor *
 verify_tensor_at(const struct verify_tensors *t, uint64_t off)
 {
 	size_t behind = TB_FIRST(t->n, i, t->v[i].off <= off);
-	const struct verify_tensor *last = &t->v[behind - 1];
+	const struct verify_tensor *last = behind ? &t->v[behind - 1] : NULL;
 
 	/* Empty ones begin where the next does. */
-	return behind && off - last->off < last->len ? last : NULL;
+	return last && off - last->off < last->len ? last : NULL;
 }
