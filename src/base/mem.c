@@ -57,14 +57,21 @@ tb_strndup(const char *s, size_t n)
 }
 
 char *
+tb_vasprintf(const char *fmt, va_list ap)
+{
+	char *out;
+
+	return vasprintf(&out, fmt, ap) < 0 ? NULL : out;
+}
+
+char *
 tb_asprintf(const char *fmt, ...)
 {
-	char *out = NULL;
+	char *out;
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&out, fmt, ap) < 0)
-		out = NULL;
+	out = tb_vasprintf(fmt, ap);
 	va_end(ap);
 	return out;
 }

@@ -3,6 +3,7 @@
 #ifndef TBTUI_BASE_MEM_H
 #define TBTUI_BASE_MEM_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,6 +20,7 @@ char *tb_strndup(const char *s, size_t n) __attribute__((malloc));
 
 /* printf into fresh memory; NULL on failure. */
 char *tb_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc));
+char *tb_vasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0), malloc));
 
 /* 64-byte aligned, `n` bytes, not zeroed (tensors, tiles); free() it. */
 void *tb_aligned(size_t n) __attribute__((malloc));

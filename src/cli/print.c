@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "src/base/buf.h"
+#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/json.h"
 
@@ -122,8 +123,7 @@ cli_line(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&line, fmt, ap) < 0)
-		line = NULL;
+	line = tb_vasprintf(fmt, ap);
 	va_end(ap);
 	if (line)
 		cli_put(line);

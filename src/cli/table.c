@@ -48,8 +48,7 @@ cli_cellf(struct cli_table *t, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
+	text = tb_vasprintf(fmt, ap);
 	va_end(ap);
 	cell_add(t, text);
 }

@@ -19,8 +19,7 @@ build_problem(struct build *b, const char *digest, struct tb_err *err, const cha
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&p.message, fmt, ap) < 0)
-		p.message = NULL;
+	p.message = tb_vasprintf(fmt, ap);
 	va_end(ap);
 	snprintf(p.digest, sizeof(p.digest), "%s", digest ? digest : "");
 	if (!p.message ||

@@ -21,8 +21,7 @@ gap_add(struct verify_gaps *g, enum finding_code code, const char *tensor, const
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&message, fmt, ap) < 0)
-		message = NULL;
+	message = tb_vasprintf(fmt, ap);
 	va_end(ap);
 	gap.message = message ? tb_arena_str(&g->mem, message) : NULL;
 	free(message);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/base/mem.h"
 #include "src/base/text.h"
 
 static const struct { const char *word; enum severity severity; const char *meaning; } table[] = {
@@ -89,13 +90,12 @@ verify_find(struct verify_run *r, enum finding_code code, const struct verify_wh
 	struct verify_model *m = (struct verify_model *)at->model;
 	struct verify_event e = { .severity = table[code].severity, .code = code };
 	struct tb_err err;
-	char *message = NULL;
+	char *message;
 	bool told;
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&message, fmt, ap) < 0)
-		message = NULL;
+	message = tb_vasprintf(fmt, ap);
 	va_end(ap);
 	pthread_mutex_lock(&r->lock);
 	told = message && note_add(&r->news, code, at, message);
