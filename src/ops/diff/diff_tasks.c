@@ -66,7 +66,7 @@ work_enter(struct diff_run *r, struct work *w)
 	return fine ? &w->pair : NULL;
 }
 
-/* The last one closes. */
+/* The last one looks whether the files are what they were, for all, and closes. */
 static void
 work_leave(struct diff_run *r, struct work *w, uint64_t read)
 {
@@ -75,10 +75,9 @@ work_leave(struct diff_run *r, struct work *w, uint64_t read)
 	pthread_mutex_lock(&r->lock);
 	r->out->read += read;
 	w->left--;
-	if (w->open && (values_check(&w->pair.a, &err) || values_check(&w->pair.b, &err)) &&
-	    !w->err.code)
-		w->err = err;
 	if (w->left == 0 && w->open) {
+		if ((values_check(&w->pair.a, &err) || values_check(&w->pair.b, &err)) && !w->err.code)
+			w->err = err;
 		values_close(&w->pair.a);
 		values_close(&w->pair.b);
 		w->open = false;
