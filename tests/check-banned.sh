@@ -10,21 +10,12 @@ banned() {
 	pattern=$1
 	why=$2
 	shift 2
-	hits=$(awk -v pattern="(^|[^a-zA-Z0-9_.>])($pattern)[ \t]*[(]" '
-		FNR == 1 { comment = 0 }
+	hits=$(awk -v pattern="(^|[^a-zA-Z0-9_.>])($pattern)[ \t]*[(]" "$(cat tests/code.awk)"'
 		{
 			s = $0
 			gsub(/\\./, "", s)
 			gsub(/"[^"]*"/, "\"\"", s)
-			gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, "", s)
-			if (comment) {
-				if (!sub(/^.*\*\//, "", s))
-					next
-				comment = 0
-			}
-			if (sub(/\/\*.*$/, "", s))
-				comment = 1
-			if (s ~ pattern)
+			if (code(s) ~ pattern)
 				print FILENAME ":" FNR ": " $0
 		}' "$@")
 	[ -z "$hits" ] && return

@@ -31,18 +31,9 @@ said() {
 uses() {
 	pattern=$1
 	shift
-	awk -v pattern="$pattern" '
-		FNR == 1 { comment = 0 }
+	awk -v pattern="$pattern" "$(cat tests/code.awk)"'
 		{
-			s = $0
-			gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, "", s)
-			if (comment) {
-				if (!sub(/^.*\*\//, "", s))
-					next
-				comment = 0
-			}
-			if (sub(/\/\*.*$/, "", s))
-				comment = 1
+			s = code($0)
 			if (s ~ pattern)
 				print FILENAME ":" FNR ":" s
 		}' "$@" | sed 's/:[ 	]*/: /2'

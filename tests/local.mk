@@ -35,6 +35,7 @@ dist_check_SCRIPTS =
 # What every change must leave true, whatever it adds.
 dist_check_SCRIPTS += tests/check-layers.sh tests/check-length.sh tests/check-banned.sh \
 	tests/check-names.sh
+EXTRA_DIST += tests/code.awk
 
 # What doc/INTERNALS.md says about adding things is true: "make check" counts the files of the
 # patches, "make check-howto" builds the program with all of them and looks at what they did.
