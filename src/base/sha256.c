@@ -116,7 +116,7 @@ fail_torn(const struct tb_file *f, uint64_t off, size_t len, struct tb_err *err)
 /* Mapped, because copying costs an eighth of the time that hashing takes. */
 static enum tb_status
 add_window(struct tb_sha256 *s, const struct tb_file *f, uint64_t off, size_t len,
-	   struct tb_job *job, struct tb_err *err)
+	   struct tb_job *job, const struct tb_seen *seen, struct tb_err *err)
 {
 	struct tb_map map;
 	enum tb_status status = tb_map_open(&map, f, off, len, err);
@@ -127,6 +127,8 @@ add_window(struct tb_sha256 *s, const struct tb_file *f, uint64_t off, size_t le
 		status = tb_job_check(job, err);
 		if (!status) {
 			tb_sha256_add(s, map.p + at, n);
+			if (seen)	/* while it is in the cache */
+				seen->fn(seen->arg, off + at, map.p + at, n);
 			tb_job_step(job, n, 0);
 		}
 	}
@@ -137,7 +139,8 @@ add_window(struct tb_sha256 *s, const struct tb_file *f, uint64_t off, size_t le
 }
 
 static enum tb_status
-add_file(struct tb_sha256 *s, const struct tb_file *f, struct tb_job *job, struct tb_err *err)
+add_file(struct tb_sha256 *s, const struct tb_file *f, struct tb_job *job,
+	 const struct tb_seen *seen, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	struct stat now;
@@ -146,7 +149,8 @@ add_file(struct tb_sha256 *s, const struct tb_file *f, struct tb_job *job, struc
 	for (uint64_t off = 0; !status && off < f->id.size; off += WINDOW) {
 		uint64_t left = f->id.size - off;
 
-		status = add_window(s, f, off, left < WINDOW ? (size_t)left : WINDOW, job, err);
+		status = add_window(s, f, off, left < WINDOW ? (size_t)left : WINDOW, job, seen,
+				    err);
 	}
 	/* Cut within its last page it reads as zeros there without a fault. */
 	if (!status && f->id.size && !fstat(f->fd, &now) && (uint64_t)now.st_size < f->id.size)
@@ -155,14 +159,14 @@ add_file(struct tb_sha256 *s, const struct tb_file *f, struct tb_job *job, struc
 }
 
 enum tb_status
-tb_sha256_file(const struct tb_file *f, struct tb_job *job, char digest[TB_DIGEST_MAX],
-	       struct tb_err *err)
+tb_sha256_file(const struct tb_file *f, struct tb_job *job, const struct tb_seen *seen,
+	       char digest[TB_DIGEST_MAX], struct tb_err *err)
 {
 	struct tb_sha256 s = { 0 };
 	enum tb_status status = tb_sha256_init(&s, err);
 
 	if (!status)
-		status = add_file(&s, f, job, err);
+		status = add_file(&s, f, job, seen, err);
 	if (status)
 		tb_sha256_free(&s);
 	else
@@ -183,7 +187,7 @@ tb_gitsha1_file(const struct tb_file *f, struct tb_job *job, char digest[TB_DIGE
 	if (status)
 		return status;
 	EVP_DigestUpdate(s.ctx, head, (size_t)n);
-	status = add_file(&s, f, job, err);
+	status = add_file(&s, f, job, NULL, err);
 	if (!status && EVP_DigestFinal_ex(s.ctx, md, NULL) != 1)
 		status = tb_fail(err, TB_ENOMEM, "out of memory: libcrypto gives no SHA-1");
 	if (!status)

@@ -30,10 +30,19 @@ bool tb_digest_bytes(const char *digest, uint8_t out[TB_SHA256_LEN]);
 enum tb_status tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX],
 			       struct tb_err *err) TB_MUST_USE;
 
+/* Who wants to see a file's bytes while they are hashed, without reading them again: from
+ * the first to the last, in order, one call at a time.  They are not to be believed
+ * before the file is hashed to its end. */
+struct tb_seen {
+	void (*fn)(void *arg, uint64_t off, const uint8_t *p, size_t len);
+	void *arg;
+};
+
 /* Hashes a whole file; steps `job` (may be NULL) by the bytes read and stops
- * with TB_ECANCEL when it is cancelled. */
+ * with TB_ECANCEL when it is cancelled.  seen: NULL for nobody. */
 enum tb_status tb_sha256_file(const struct tb_file *f, struct tb_job *job,
-			      char digest[TB_DIGEST_MAX], struct tb_err *err) TB_MUST_USE;
+			      const struct tb_seen *seen, char digest[TB_DIGEST_MAX],
+			      struct tb_err *err) TB_MUST_USE;
 
 /* What git calls those bytes: "gitsha1:<40 hex>", the SHA-1 of "blob LENGTH", a NUL and
  * them. */

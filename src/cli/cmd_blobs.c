@@ -155,7 +155,7 @@ hash(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct hashing *h = arg;
 
-	return tb_sha256_file(h->file, job, h->digest, err);
+	return tb_sha256_file(h->file, job, NULL, h->digest, err);
 }
 
 static enum tb_status

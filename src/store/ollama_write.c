@@ -240,7 +240,7 @@ is_good(const char *path, const char *digest, uint64_t size)
 
 	if (tb_file_open(&f, path, NULL))
 		return false;
-	good = f.id.size == size && !tb_sha256_file(&f, NULL, actual, NULL) &&
+	good = f.id.size == size && !tb_sha256_file(&f, NULL, NULL, actual, NULL) &&
 	       !strcmp(actual, digest);
 	tb_file_close(&f);
 	return good;

@@ -72,24 +72,61 @@ files_are_hashed_with_progress(void **state)
 	path = unit_write("big", bytes, size);
 	assert_ok(tb_file_open(&f, path, &err), err);
 	tb_job_begin(job);
-	assert_ok(tb_sha256_file(&f, job, digest, &err), err);
+	assert_ok(tb_sha256_file(&f, job, NULL, digest, &err), err);
 	assert_string_equal(digest, want);
 	tb_job_progress(job, &p);
 	assert_int_equal(p.done, size);
-	assert_ok(tb_sha256_file(&f, NULL, digest, &err), err);
+	assert_ok(tb_sha256_file(&f, NULL, NULL, digest, &err), err);
 
 	tb_job_cancel(job);
-	assert_fails(tb_sha256_file(&f, job, digest, &err), err, TB_ECANCEL, "cancelled");
+	assert_fails(tb_sha256_file(&f, job, NULL, digest, &err), err, TB_ECANCEL, "cancelled");
 	assert_int_equal(truncate(path, (off_t)size - 1), 0);	/* within its last page */
-	assert_fails(tb_sha256_file(&f, NULL, digest, &err), err, TB_EIO, "ends at 3000000");
+	assert_fails(tb_sha256_file(&f, NULL, NULL, digest, &err), err, TB_EIO, "ends at 3000000");
 	assert_int_equal(truncate(path, 2000000), 0);
-	assert_fails(tb_sha256_file(&f, NULL, digest, &err), err, TB_EIO, "ends at 2000000");
+	assert_fails(tb_sha256_file(&f, NULL, NULL, digest, &err), err, TB_EIO, "ends at 2000000");
 	tb_file_close(&f);
 	assert_ok(tb_file_open(&f, unit_write("nothing", "", 0), &err), err);
-	assert_ok(tb_sha256_file(&f, NULL, digest, &err), err);
+	assert_ok(tb_sha256_file(&f, NULL, NULL, digest, &err), err);
 	assert_string_equal(digest, vectors[0].digest);
 	tb_file_close(&f);
 	tb_job_free(job);
+	free(bytes);
+}
+
+struct watch { char *copy; uint64_t at; bool torn; };
+
+static void
+watch_bytes(void *arg, uint64_t off, const uint8_t *p, size_t len)
+{
+	struct watch *w = arg;
+
+	w->torn |= off != w->at;
+	memcpy(w->copy + off, p, len);
+	w->at = off + len;
+}
+
+static void
+others_see_what_is_hashed(void **state)
+{
+	size_t size = 9u << 20 | 77;	/* more than a window that is mapped */
+	char *bytes = malloc(size), digest[TB_DIGEST_MAX], want[TB_DIGEST_MAX];
+	struct watch w = { .copy = calloc(size, 1) };
+	const struct tb_seen seen = { watch_bytes, &w };
+	struct tb_file f;
+	struct tb_err err;
+
+	(void)state;
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (char)(i * 13 + i / 4099);
+	assert_ok(tb_sha256_bytes(bytes, size, want, &err), err);
+	assert_ok(tb_file_open(&f, unit_write("seen", bytes, size), &err), err);
+	assert_ok(tb_sha256_file(&f, NULL, &seen, digest, &err), err);
+	tb_file_close(&f);
+	assert_string_equal(digest, want);
+	assert_false(w.torn);
+	assert_int_equal(w.at, size);
+	assert_memory_equal(w.copy, bytes, size);
+	free(w.copy);
 	free(bytes);
 }
 
@@ -100,6 +137,7 @@ main(void)
 		cmocka_unit_test(known_vectors),
 		cmocka_unit_test(pieces_make_the_whole),
 		cmocka_unit_test(files_are_hashed_with_progress),
+		cmocka_unit_test(others_see_what_is_hashed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -261,7 +261,7 @@ hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f
 	  struct tb_err *err)
 {
 	struct db_hash h = { .id = f->id, .when_ns = tb_now_ns() };
-	enum tb_status status = tb_sha256_file(f, r->job, h.digest, err);
+	enum tb_status status = tb_sha256_file(f, r->job, NULL, h.digest, err);
 	char git[TB_DIGEST_MAX] = "";
 
 	if (!status && tb_starts(t->file->digest, "gitsha1:"))
