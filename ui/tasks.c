@@ -134,7 +134,7 @@ static const struct job_ops verify_job = {
 };
 
 void
-task_verify(struct view *v, const char *const *refs, size_t nrefs, const char *title)
+task_verify(struct view *v, const char *const *refs, size_t nrefs, bool deep, const char *title)
 {
 	struct verify_task *t = view_alloc(v, sizeof(*t));
 	const char **copy = t ? tb_arena_get(&t->mem, (nrefs + 1) * sizeof(*copy)) : NULL;
@@ -146,7 +146,8 @@ task_verify(struct view *v, const char *const *refs, size_t nrefs, const char *t
 		t->ctx = view_ctx(v);
 		t->req.refs = copy;
 		t->req.nrefs = nrefs;
-		(void)view_job(v, &verify_job, t, "verify %s", title);
+		t->req.deep = deep;
+		(void)view_job(v, &verify_job, t, deep ? "deep verify %s" : "verify %s", title);
 	} else if (t) {
 		verify_free(t);
 		view_say(v, "out of memory");

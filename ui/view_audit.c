@@ -73,6 +73,8 @@ audit_scope(const struct db_run *r, struct cell *out)
 		tb_buf_printf(&out->text, "%.*s, …", (int)(end - r->scope), r->scope);
 	else
 		tb_buf_str(&out->text, r->scope);
+	if (r->deep)
+		tb_buf_str(&out->text, ", deep");
 }
 
 static void
@@ -110,7 +112,8 @@ audit_act(struct view *v, enum action a)
 			view_open(v, VIEW_RUN, &(struct view_arg){ .id = r->id });
 		return true;
 	case ACT_VERIFY:
-		task_verify(v, NULL, 0, "all models");
+	case ACT_DEEP:
+		task_verify(v, NULL, 0, a == ACT_DEEP, "all models");
 		return true;
 	default:
 		return false;
@@ -120,7 +123,7 @@ audit_act(struct view *v, enum action a)
 static bool
 audit_can(const struct view *v, enum action a)
 {
-	return a == ACT_VERIFY || v->list.n;
+	return a == ACT_VERIFY || a == ACT_DEEP || v->list.n;
 }
 
 static void

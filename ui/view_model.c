@@ -188,7 +188,8 @@ model_view_act(struct view *v, enum action a)
 			model_tokens_ask(v);
 		return true;
 	case ACT_VERIFY:
-		task_verify(v, &path, 1, v->loc.name);
+	case ACT_DEEP:
+		task_verify(v, &path, 1, a == ACT_DEEP, v->loc.name);
 		return true;
 	default:
 		return false;
@@ -246,8 +247,11 @@ model_view_refresh(struct view *v)
 	struct db_models found = { 0 };
 	struct cell cell = { .text = TB_BUF(256) };
 
-	if (view_db(v) && !db_model_by_path(view_db(v), v->loc.path, &found, NULL) && found.n &&
-	    (found.rows[0].state != DB_NEVER || found.rows[0].changed))
+	if (!view_db(v) || db_model_by_path(view_db(v), v->loc.path, &found, NULL) || !found.n)
+		;
+	else if (found.rows[0].state == DB_NEVER && !found.rows[0].changed)
+		tb_buf_str(&cell.text, "never verified");
+	else
 		model_state_cell(&found.rows[0], &cell);
 	snprintf(s->state, sizeof(s->state), "%s", tb_buf_cstr(&cell.text));
 	tb_buf_free(&cell.text);

@@ -198,7 +198,7 @@ models_subject(struct view *v, struct view_arg *out)
 
 /* The models with a mark, else the one under the cursor. */
 static void
-verify_marked(struct view *v)
+verify_marked(struct view *v, bool deep)
 {
 	struct list *l = &v->list;
 	const struct db_model *m = rows_current(v);
@@ -209,7 +209,7 @@ verify_marked(struct view *v)
 
 	if (!l->nmarks) {
 		if (m)
-			task_verify(v, &m->path, 1, m->name);
+			task_verify(v, &m->path, 1, deep, m->name);
 		return;
 	}
 	found = tb_calloc(l->nmarks, sizeof(*found));
@@ -219,7 +219,7 @@ verify_marked(struct view *v)
 		    found[i].n)
 			refs[n++] = found[i].rows[0].path;
 	if (n)
-		task_verify(v, refs, n, word_count(n, "model", title));
+		task_verify(v, refs, n, deep, word_count(n, "model", title));
 	for (size_t i = 0; found && i < l->nmarks; i++)
 		tb_arena_free(&found[i].mem);
 	free(found);
@@ -276,10 +276,12 @@ models_act(struct view *v, enum action a)
 			view_open(v, VIEW_MODEL, &arg);
 		return true;
 	case ACT_VERIFY:
-		verify_marked(v);
+	case ACT_DEEP:
+		verify_marked(v, a == ACT_DEEP);
 		return true;
 	case ACT_VERIFY_ALL:
-		task_verify(v, NULL, 0, "all models");
+	case ACT_DEEP_ALL:
+		task_verify(v, NULL, 0, a == ACT_DEEP_ALL, "all models");
 		return true;
 	case ACT_COMPARE:
 		compare_marked(v);
