@@ -67,6 +67,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify/verify_complete_files.c \
 	src/ops/verify/verify_complete_numbers.c \
 	src/ops/verify/verify_complete_layers.c \
+	src/ops/verify/verify_complete_manifest.c \
 	src/ops/verify/verify_complete_packed.c \
 	src/ops/verify/verify_complete_slots.c \
 	src/ops/verify/verify_files.c \

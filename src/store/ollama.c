@@ -223,6 +223,44 @@ ollama_walk(struct walk *w, const char *dir, const char *name, struct tb_err *er
 	return walk_manifests(w, dir, "", 0, err);
 }
 
+/* What lies among the manifests, but not where walk_manifests() finds one. */
+static enum tb_status
+nameless_below(const char *dir, const char *below, unsigned level, store_file_fn *fn, void *arg,
+	       struct tb_err *err)
+{
+	struct tb_names e;
+	enum tb_status status = tb_names_read(&e, dir, err);
+	struct model_name name;
+
+	for (size_t i = 0; i < e.n && !status; i++) {
+		char *path = tb_path_join(dir, e.v[i]);
+		char *next = tb_asprintf("%s%s%s", below, level == 0 ? "" : level == 3 ? ":" : "/",
+					 e.v[i]);
+		bool hidden = *e.v[i] == '.';
+
+		if (!path || !next)
+			status = tb_nomem(err);
+		else if (!hidden && level < 3 && tb_is_dir(path))
+			status = nameless_below(path, next, level + 1, fn, arg, err);
+		else if (!hidden && !tb_is_dir(path) && (level < 3 || name_parse(next, &name, NULL)))
+			status = fn(arg, path, err);
+		free(path);
+		free(next);
+	}
+	tb_names_free(&e);
+	return status == TB_ENOENT ? TB_OK : status;
+}
+
+static enum tb_status
+ollama_nameless(const char *store, store_file_fn *fn, void *arg, struct tb_err *err)
+{
+	char *dir = tb_path_join(store, "manifests");
+	enum tb_status status = dir ? nameless_below(dir, "", 0, fn, arg, err) : tb_nomem(err);
+
+	free(dir);
+	return status;
+}
+
 /* Five levels above root/manifests/host/ns/model/tag. */
 static size_t
 ollama_root_of(const char *path)
@@ -329,6 +367,7 @@ const struct store_kind store_ollama = {
 	.written = "manifests",
 	.blobs = "blobs",
 	.file = ollama_file,
+	.nameless = ollama_nameless,
 	.writable = true,
 	.typed = true,
 	.is_model = ollama_is_model,

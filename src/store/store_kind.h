@@ -52,6 +52,11 @@ struct store_kind {
 	enum tb_status (*left)(const char *store, store_file_fn *fn, void *arg, struct tb_err *err);
 	enum store_file (*file)(const char *path, char digest[TB_DIGEST_MAX]);	/* a regular one */
 
+	/* Tells files among its manifests that no walk yields, since no model can be called so;
+	 * NULL: there are none. */
+	enum tb_status (*nameless)(const char *store, store_file_fn *fn, void *arg,
+				   struct tb_err *err);
+
 	/* Where its models have manifests: */
 	bool writable;			/* conversions and imports go there */
 	bool typed;			/* they say by types and names what each layer is */

@@ -306,6 +306,13 @@ def make_layout(path):
     write(path + "/oci-layout", '{"imageLayoutVersion":"1.0.0"}')
 
 
+def PART(kind):
+    """A GGUF file that is a part of a model."""
+    raw = struct.pack("<f", 0.5) * 64
+    return Gguf({"general.architecture": (STRING, "clip" if kind == "mmproj" else "llama"),
+                 "general.type": (STRING, kind)}, [["a.weight", [8, 8], raw]]).bytes()
+
+
 WHOLE = WORK + "/whole/"
 run("demo", WORK + "/demo")
 for kind, what in (("plain", "demo:bf16"), ("packed", "demo:int4"), ("experts", "demo-moe:nvfp4")):
@@ -366,7 +373,33 @@ def make_others():
     write(s.file("manifests/registry.ollama.ai/library/remote/cloud"), json.dumps(doc))
 
 
+def make_kinds():
+    """A store with all that models there may have, and things that are none."""
+    s = Store(WHOLE + "store-kinds")
+    weights = [("model", GGUF.bytes()), ("projector", PART("mmproj")), ("adapter", PART("adapter")),
+               ("adapter", PART("adapter") + bytes(32)), ("license", b"MIT"), ("license", b"MIT"),
+               ("template", b"{{ .Prompt }}"), ("system", "Be brief \u2014 please".encode()),
+               ("messages", b'[{"role":"user","content":"hi"}]'), ("params", b'{"stop":["a"]}')]
+    layers = [{"mediaType": MEDIA + kind, **s.add(raw)} for kind, raw in weights]
+    doc = {"schemaVersion": 2,
+           "mediaType": "application/vnd.docker.distribution.manifest.v2+json",
+           "config": {"mediaType": "application/vnd.docker.container.image.v1+json", **s.add(
+               json.dumps({"model_format": "gguf", "model_family": "llama", "rootfs": {
+                   "type": "layers", "diff_ids": [l["digest"] for l in layers]}}).encode())},
+           "layers": layers}
+    for name in ("hf.co/org/Model-GGUF/Q4_K_M", "localhost:5000/ns/m/v1.0-x"):
+        write(f"{s.path}/manifests/{name}", json.dumps(doc))
+    write(s.path + "/manifests/hf.co/org/Model-GGUF/.DS_Store", b"\0\0\0\1Bud1")
+    write(s.path + "/manifests/.DS_Store", b"\0\0\0\1Bud1")
+    image = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+             "config": {"mediaType": "application/vnd.oci.image.config.v1+json", **s.add(b"{}")},
+             "layers": [{"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip",
+                         **s.add(b"no model")}]}
+    write(s.path + "/manifests/docker.io/library/alpine/3", json.dumps(image))
+
+
 make_others()
+make_kinds()
 PLACES = {
     "plain": (Folder, "folder-plain"), "packed": (Folder, "folder-packed"),
     "experts": (Folder, "folder-experts"), "shards": (Folder, "folder-shards"),

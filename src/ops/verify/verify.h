@@ -30,6 +30,12 @@
 	X(F_FILE_BAD, "file_bad", SEV_ERROR, "a file that a run reads makes no sense") \
 	X(F_TOKENIZER, "tokenizer", SEV_WARNING, \
 	  "there is no tokenizer, or it has tokens that the model does not know") \
+	X(F_MEDIA_TYPE, "media_type", SEV_WARNING, \
+	  "a media type that does not go with what it is said of") \
+	X(F_DIFF_IDS, "diff_ids", SEV_WARNING, "the config names other layers than the manifest") \
+	X(F_LAYER_TWICE, "layer_twice", SEV_WARNING, "a layer is listed more than once") \
+	X(F_NAME_BAD, "name_bad", SEV_WARNING, \
+	  "a manifest at a place that names no model: no program lists it") \
 	X(F_NONFINITE, "nonfinite", SEV_WARNING, "a tensor holds NaN or infinities (--deep)") \
 	X(F_INDEX_SIZE, "index_size", SEV_WARNING, "the shard index states another total size") \
 	X(F_STORE_AWAY, "store_away", SEV_WARNING, "a store is not there: an unplugged disk?") \

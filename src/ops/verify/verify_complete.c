@@ -127,6 +127,7 @@ verify_complete(const struct model *m, struct verify_gaps *g, struct tb_err *err
 		return TB_OK;
 	if (kind_has_manifest(m->loc.kind))
 		complete_layers(m, g);
+	complete_manifest(m, g);
 	if (kind_is_folder(m->loc.kind))
 		complete_shards(m, g);
 	if (model_has_keys(m))

@@ -54,6 +54,8 @@ bool complete_slots(const struct model *m, struct hparams *hp, struct verify_gap
 		    struct tb_err *err);
 /* verify_complete_layers.c: the manifest's layers. */
 void complete_layers(const struct model *m, struct verify_gaps *g);
+/* verify_complete_manifest.c: what else an Ollama manifest says, and its small layers. */
+void complete_manifest(const struct model *m, struct verify_gaps *g);
 /* verify_complete_packed.c: packed tensors of which a part lacks. */
 void complete_packed(const struct model *m, struct verify_gaps *g);
 /* verify_complete_numbers.c: what GGUF files say of themselves; config.json, where the

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/dir.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/format/manifest.h"
 #include "src/ops/blobdir/blobdir.h"
 
 static int
@@ -16,11 +18,98 @@ by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Paths of all files of all models, sorted; caller frees the array alone. */
+/* ---- manifests that are no model's ---- */
+
+struct nameless {
+	struct verify_run *r;
+	const struct store_kind *kind;
+	const char *store;
+	struct tb_names blobs;		/* paths of what such manifests name; owned */
+};
+
+/* What it names is of use for whoever gives it a right name again: no orphans. */
 static enum tb_status
-used_paths(const struct verify_run *r, const char ***out, size_t *n, struct tb_err *err)
+tell_nameless(void *arg, const char *path, struct tb_err *err)
 {
-	size_t max = 1;
+	struct nameless *n = arg;
+	struct verify_where at = { .blob = path };
+	enum tb_status status = TB_OK;
+	struct manifest m;
+
+	if (manifest_read(&m, path, NULL)) {
+		verify_find(n->r, F_LEFTOVER, &at, "%s: lies among the manifests and is none", path);
+		return TB_OK;
+	}
+	verify_find(n->r, F_NAME_BAD, &at, "%s: a manifest, but no model can be called so: rename the "
+		    "file, or remove it", path);
+	for (size_t i = 0; i <= m.nlayers && !status; i++) {
+		const char *digest = i < m.nlayers ? m.layers[i].digest : m.config.digest;
+		char *blob = *digest ? n->kind->blob_path(n->store, digest) : NULL;
+
+		if (blob)
+			status = tb_names_add(&n->blobs, blob, err);
+		else if (*digest)
+			status = tb_nomem(err);
+		free(blob);
+	}
+	manifest_free(&m);
+	return status;
+}
+
+static enum tb_status
+look_nameless(struct nameless *n, const char *store, const struct store_kind *kind,
+	      struct tb_err *err)
+{
+	struct tb_err why;
+	enum tb_status status;
+
+	if (!kind || !kind->nameless)
+		return TB_OK;
+	n->kind = kind;
+	n->store = store;
+	status = kind->nameless(store, tell_nameless, n, &why);
+	return unread_note(&n->r->unread, store, status, &why, err);
+}
+
+/* The stores that are roots, and those that models were found in. */
+static enum tb_status
+find_nameless(struct nameless *n, struct tb_err *err)
+{
+	const struct store_roots *roots = &n->r->ctx->roots;
+	struct tb_names seen = { 0 };
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < roots->n && !status; i++) {
+		if (store_root_away(roots, i))
+			continue;
+		status = look_nameless(n, roots->path[i], store_kind_of(roots->path[i], false), err);
+		if (!status)
+			status = tb_names_add(&seen, roots->path[i], err);
+	}
+	for (size_t i = 0; i < n->r->nmodels && !status; i++) {
+		const struct model_loc *loc = &n->r->models[i].loc;
+		bool known = !kind_store(loc->kind);
+
+		for (size_t k = seen.n; k-- && !known;)
+			known = !strcmp(seen.v[k], loc->root);
+		if (known)
+			continue;
+		status = tb_names_add(&seen, loc->root, err);
+		if (!status)
+			status = look_nameless(n, loc->root, kind_store(loc->kind), err);
+	}
+	tb_names_free(&seen);
+	return status;
+}
+
+/* ---- files that are no model's ---- */
+
+/* Paths of all files of all models and `more`, sorted; caller frees the array alone. */
+static enum tb_status
+used_paths(const struct verify_run *r, const struct tb_names *more, const char ***out, size_t *n,
+	   struct tb_err *err)
+{
+	size_t max = 1 + more->n;
 
 	for (size_t i = 0; i < r->nmodels; i++)
 		max += r->models[i].nfiles;
@@ -31,6 +120,8 @@ used_paths(const struct verify_run *r, const char ***out, size_t *n, struct tb_e
 	for (size_t i = 0; i < r->nmodels; i++)
 		for (size_t k = 0; k < r->models[i].nfiles; k++)
 			(*out)[(*n)++] = r->models[i].files[k].path;
+	for (size_t i = 0; i < more->n; i++)
+		(*out)[(*n)++] = more->v[i];
 	qsort(*out, *n, sizeof(**out), by_text);
 	return TB_OK;
 }
@@ -86,6 +177,7 @@ tell_unused(struct verify_run *r, const struct blobdir_entry *e)
 enum tb_status
 verify_store(struct verify_run *r, struct tb_err *err)
 {
+	struct nameless nameless = { .r = r };
 	struct blobdir d = { 0 };
 	const char **used = NULL;
 	size_t n = 0, told = r->unread.n;
@@ -100,17 +192,20 @@ verify_store(struct verify_run *r, struct tb_err *err)
 	blobdir_sort(&d);
 	if (!status)
 		status = unread_add(&r->unread, &d.unread, err);
+	if (!status)
+		status = find_nameless(&nameless, err);
 	/* Those that the walk over the models has not told already. */
 	for (size_t i = told; i < r->unread.n; i++)
 		verify_find_unread(r, &r->unread.v[i]);
 	if (!status)
-		status = used_paths(r, &used, &n, err);
+		status = used_paths(r, &nameless.blobs, &used, &n, err);
 	for (size_t i = 0; !status && i < d.n; i++)
 		if (!bsearch(&d.rows[i].path, used, n, sizeof(*used), by_text)) {
 			tell_unused(r, &d.rows[i]);
 			status = keep_orphan(r, &d.rows[i], err);
 		}
 	blobdir_free(&d);
+	tb_names_free(&nameless.blobs);
 	free(used);
 	return status;
 }
