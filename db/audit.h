@@ -41,11 +41,13 @@ struct db_run {
 	enum run_state state;
 	uint64_t models, manifests, blobs, bytes;	/* checked */
 	uint64_t recorded;		/* of the blobs: had no digest to be compared with */
+	uint64_t compared;		/* with a digest, or with what they were */
 	uint64_t skipped;		/* not read: found good since since_ns, and not touched */
 	int64_t since_ns;		/* 0: nothing was skipped */
 	uint64_t errors, warnings, notes;
 	double seconds;
 	const char *message;		/* why it failed, "" */
+	const char *program;		/* that made it, and its version; "": not known */
 };
 struct db_runs DB_LIST(struct db_run);
 /* sort: started (newest first) bytes errors seconds. filter: scope. */
@@ -73,7 +75,7 @@ enum tb_status db_findings(struct db *db, int64_t run, const struct db_query *q,
 			   struct db_findings *out, struct tb_err *err) TB_MUST_USE;
 
 /* Writing, between db_begin() and db_end() of db/write.h. */
-/* Uses started_ns, scope, since_ns and deep; *id is what to put into the other calls. */
+/* Uses started_ns, scope, since_ns, deep and program; *id is what to put into the other calls. */
 enum tb_status db_run_start(struct db *db, const struct db_run *run, int64_t *id,
 			    struct tb_err *err) TB_MUST_USE;
 enum tb_status db_run_end(struct db *db, const struct db_run *run, struct tb_err *err) TB_MUST_USE;
@@ -88,12 +90,23 @@ struct db_verified {
 	uint64_t stamp, errors;
 	enum db_state state;
 	int64_t when_ns;
+	/* For the run alone; zero: not known. */
+	const char *kind, *digest;
+	uint64_t bytes, files;
+	int64_t list;			/* db_run_files_put() */
 };
 enum tb_status db_verified_model(struct db *db, const char *path, const struct db_verified *v,
 				 struct tb_err *err) TB_MUST_USE;
 
 /* The models of a run, by name. */
-struct db_run_model { const char *name, *path; enum db_state state; };
+struct db_run_model {
+	const char *name, *path;
+	enum db_state state;
+	const char *kind;		/* kind_name(); "": not known */
+	const char *digest;		/* "sha256:…" as in doc/report.md; "": a file was not read */
+	uint64_t bytes, files;
+	int64_t list;			/* for db_run_files() of db/run_files.h; 0: none */
+};
 struct db_run_models DB_LIST(struct db_run_model);
 enum tb_status db_run_models(struct db *db, int64_t run, struct db_run_models *out,
 			     struct tb_err *err) TB_MUST_USE;

@@ -38,8 +38,15 @@ run_state_good(enum run_state s)
 
 /* ---- runs ---- */
 
+static const char *
+some(const char *s)
+{
+	return s ? s : "";
+}
+
 #define RUN_COLUMNS "id, started_ns, ended_ns, scope, deep, state, models, manifests, blobs, " \
-	"bytes, errors, warnings, notes, seconds, message, recorded, skipped, since_ns"
+	"bytes, errors, warnings, notes, seconds, message, recorded, skipped, since_ns, " \
+	"compared, program"
 
 static const struct db_sort run_sorts[] = {
 	{ "started", "id", true },
@@ -63,6 +70,7 @@ read_run(struct db_rows *r, void *row)
 		.notes = rows_u64(r, 12), .seconds = sqlite3_column_double(r->st, 13),
 		.message = rows_text(r, 14), .recorded = rows_u64(r, 15),
 		.skipped = rows_u64(r, 16), .since_ns = rows_i64(r, 17),
+		.compared = rows_u64(r, 18), .program = rows_text(r, 19),
 	};
 }
 
@@ -88,9 +96,9 @@ enum tb_status
 db_run_start(struct db *db, const struct db_run *run, int64_t *id, struct tb_err *err)
 {
 	enum tb_status status = db_exec(db, err,
-		"INSERT INTO audit.runs(started_ns, scope, deep, since_ns, state)"
-		" VALUES (?, ?, ?, ?, ?)", "isiii", run->started_ns, run->scope, (int64_t)run->deep,
-		run->since_ns, (int64_t)RUN_RUNNING);
+		"INSERT INTO audit.runs(started_ns, scope, deep, since_ns, state, program)"
+		" VALUES (?, ?, ?, ?, ?, ?)", "isiiis", run->started_ns, run->scope,
+		(int64_t)run->deep, run->since_ns, (int64_t)RUN_RUNNING, some(run->program));
 
 	*id = sqlite3_last_insert_rowid(db->sql);
 	return status;
@@ -101,12 +109,12 @@ db_run_end(struct db *db, const struct db_run *run, struct tb_err *err)
 {
 	return db_exec(db, err,
 		"UPDATE audit.runs SET ended_ns = ?, state = ?, models = ?, manifests = ?, blobs = ?,"
-		" bytes = ?, recorded = ?, skipped = ?, errors = ?, warnings = ?, notes = ?,"
-		" seconds = ?, message = ? WHERE id = ?", "iiiiiiiiiiifsi", run->ended_ns,
+		" bytes = ?, recorded = ?, skipped = ?, compared = ?, errors = ?, warnings = ?,"
+		" notes = ?, seconds = ?, message = ? WHERE id = ?", "iiiiiiiiiiiifsi", run->ended_ns,
 		(int64_t)run->state,
 		(int64_t)run->models, (int64_t)run->manifests, (int64_t)run->blobs,
 		(int64_t)run->bytes, (int64_t)run->recorded, (int64_t)run->skipped,
-		(int64_t)run->errors, (int64_t)run->warnings,
+		(int64_t)run->compared, (int64_t)run->errors, (int64_t)run->warnings,
 		(int64_t)run->notes, run->seconds, run->message ? run->message : "", run->id);
 }
 
@@ -144,17 +152,12 @@ db_findings(struct db *db, int64_t run, const struct db_query *q, struct db_find
 	const struct db_list list = {
 		.columns = "id, run, severity, code, model, model_path, blob, tensor, offset, "
 		"expected, actual, message", .from = "audit.findings", .where = "run = ?",
-		.filter = "message", .tie = "model COLLATE tb_natural, code, blob, id",
+		.filter = "message", .tie = "model COLLATE tb_natural, model_path, code, blob, tensor, offset, "
+		"message, id",
 		.sort = finding_sorts, .has_arg = true, .arg = run,
 	};
 
 	return query_window(db, &list, q, ROWS(out, read_finding), err);
-}
-
-static const char *
-some(const char *s)
-{
-	return s ? s : "";
 }
 
 enum tb_status
@@ -178,29 +181,33 @@ db_verified_model(struct db *db, const char *path, const struct db_verified *v,
 {
 	static const char last[] = "INSERT OR REPLACE INTO audit.verified(path, run, stamp, errors,"
 		" when_ns, state) VALUES (?, ?, ?, ?, ?, ?)";
-	static const char of_run[] = "INSERT OR REPLACE INTO audit.run_models(run, path, name, state)"
-		" VALUES (?, ?, ?, ?)";
+	static const char of_run[] = "INSERT OR REPLACE INTO audit.run_models(run, path, name, state,"
+		" kind, digest, bytes, files, list) VALUES (?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0))";
 	enum tb_status status;
 
 	status = db_exec(db, err, last, "siiiii", path, v->run, (int64_t)v->stamp,
 			 (int64_t)v->errors, v->when_ns, (int64_t)v->state);
-	return status ? status : db_exec(db, err, of_run, "issi", v->run, path, some(v->name),
-					 (int64_t)v->state);
+	return status ? status : db_exec(db, err, of_run, "issisdiii", v->run, path, some(v->name),
+					 (int64_t)v->state, some(v->kind), v->digest,
+					 (int64_t)v->bytes, (int64_t)v->files, v->list);
 }
 
 static void
 read_run_model(struct db_rows *r, void *row)
 {
 	*(struct db_run_model *)row = (struct db_run_model){
-		rows_text(r, 0), rows_text(r, 1), db_state_of(rows_i64(r, 2)),
+		.name = rows_text(r, 0), .path = rows_text(r, 1),
+		.state = db_state_of(rows_i64(r, 2)), .kind = rows_text(r, 3),
+		.digest = rows_digest(r, 4), .bytes = rows_u64(r, 5), .files = rows_u64(r, 6),
+		.list = rows_i64(r, 7),
 	};
 }
 
 enum tb_status
 db_run_models(struct db *db, int64_t run, struct db_run_models *out, struct tb_err *err)
 {
-	return rows_select(db, ROWS(out, read_run_model), err, "SELECT name, path, state "
-			   "FROM audit.run_models WHERE run = ? "
+	return rows_select(db, ROWS(out, read_run_model), err, "SELECT name, path, state, kind, "
+			   "digest, bytes, files, list FROM audit.run_models WHERE run = ? "
 			   "ORDER BY name COLLATE tb_natural, path", "i", run);
 }
 

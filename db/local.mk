@@ -32,6 +32,8 @@ db_libdb_a_SOURCES = \
 	db/put.c \
 	db/query.c \
 	db/reader.c \
+	db/run_files.c \
+	db/run_files.h \
 	db/schema.c \
 	db/seal.c \
 	db/search.c \
@@ -44,7 +46,7 @@ db_libdb_a_SOURCES = \
 	db/writer.c
 
 # The schemas are SQL files that anybody can read, and strings in the program.
-sql_files = db/schema.sql db/audits.sql db/facts.sql db/states.sql db/seal.sql
+sql_files = db/schema.sql db/audits.sql db/facts.sql db/states.sql db/seal.sql db/kept.sql
 BUILT_SOURCES += db/sql_strings.h
 CLEANFILES += db/sql_strings.h
 EXTRA_DIST += $(sql_files) db/sql.awk

@@ -6,6 +6,8 @@
 
 #include "db/audit.h"
 #include "db/blob.h"
+#include "db/run_files.h"
+#include "db/stmt.h"
 #include "db/tensors.h"
 #include "db/write.h"
 #include "src/base/file.h"
@@ -325,6 +327,50 @@ test_states(void **state)
 	free(path);
 }
 
+/* A list of files comes back as it was, is kept once, and a tampered one does no harm. */
+static void
+test_run_files(void **state)
+{
+	static const struct db_run_file files[] = {
+		{ RUN_FILE_HASHED, OWN, 5, "a b" }, { RUN_FILE_MISSING, "", 0, " odd\\\n.gguf " },
+		{ RUN_FILE_DAMAGED, OWN, UINT64_MAX, "" },
+	};
+	static const char *const bad[] = {
+		"h", "h \n", "h -\n", "x - 1 a\n", "h - a b\n", "h 12 1 a\n", "h - 1\n", "\n", "h - ",
+	};
+	char *path = fake_path("runs");
+	struct tb_err err = { 0 };
+	struct db_run_files got;
+	int64_t list, again;
+	struct db *db;
+
+	(void)state;
+	assert_ok(db_open_write(&db, path, &err), err);
+	assert_ok(db_run_files_put(db, files, 3, &list, &err), err);
+	assert_ok(db_run_files_put(db, files, 3, &again, &err), err);
+	assert_int_equal(list, again);
+	assert_ok(db_run_files_put(db, files, 2, &again, &err), err);
+	assert_int_not_equal(list, again);
+	assert_ok(db_run_files(db, list, &got, &err), err);
+	assert_int_equal(got.n, 3);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(got.rows[i].state, files[i].state);
+		assert_int_equal(got.rows[i].bytes, files[i].bytes);
+		assert_string_equal(got.rows[i].digest, files[i].digest);
+		assert_string_equal(got.rows[i].path, files[i].path);
+	}
+	tb_arena_free(&got.mem);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_ok(db_exec(db, &err, "UPDATE audit.file_lists SET lines = ? WHERE id = ?", "si",
+				  bad[i], list), err);
+		assert_ok(db_run_files(db, list, &got, &err), err);
+		assert_int_equal(got.n, 0);
+		tb_arena_free(&got.mem);
+	}
+	db_close(db);
+	free(path);
+}
+
 /* Dropping a model takes what was its own, and nothing of the others. */
 static void
 test_drop(void **state)
@@ -410,6 +456,7 @@ main(void)
 		cmocka_unit_test(test_tensors),
 		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_run_files),
 		cmocka_unit_test(test_drop),
 		cmocka_unit_test(test_sql),
 	};

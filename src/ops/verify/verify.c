@@ -15,7 +15,7 @@ start_run(struct verify_run *r, struct tb_err *err)
 {
 	struct tb_buf scope = TB_BUF(65536);
 	struct db_run run = { .started_ns = r->started_ns, .deep = r->req->deep,
-			      .since_ns = r->req->since_ns };
+			      .since_ns = r->req->since_ns, .program = PACKAGE_STRING };
 	enum tb_status status;
 
 	for (size_t i = 0; i < r->req->nrefs; i++)
@@ -31,31 +31,6 @@ start_run(struct verify_run *r, struct tb_err *err)
 	return status;
 }
 
-/* What a model's state is from now on: only for what was looked at to the end. */
-static enum tb_status
-remember_models(struct verify_run *r, struct tb_err *err)
-{
-	struct db_verified v = { .run = r->out->run, .when_ns = tb_now_ns() };
-	enum tb_status status = db_begin(r->db, err);
-
-	for (size_t i = 0; i < r->ntargets; i++)
-		for (size_t k = 0; r->targets[i].equal && k < r->targets[i].nuses; k++)
-			r->models[r->targets[i].uses[k].model].equal++;
-	for (size_t i = 0; !status && i < r->nmodels; i++) {
-		const struct verify_model *m = &r->models[i];
-
-		if (!kind_is_model(m->loc.kind))
-			continue;
-		v.name = m->loc.name;
-		v.stamp = m->stamp;
-		v.errors = m->errors;
-		v.state = verify_model_state(m);
-		status = db_verified_model(r->db, m->loc.path, &v, err);
-	}
-	status = db_end(r->db, status, err);
-	return status;
-}
-
 static enum tb_status
 end_run(struct verify_run *r, enum tb_status status, struct tb_err *err)
 {
@@ -63,7 +38,7 @@ end_run(struct verify_run *r, enum tb_status status, struct tb_err *err)
 	struct db_run run = {
 		.id = out->run, .ended_ns = tb_now_ns(), .models = out->models,
 		.manifests = out->manifests, .blobs = out->blobs, .bytes = out->bytes,
-		.recorded = out->recorded, .skipped = out->skipped,
+		.recorded = out->recorded, .skipped = out->skipped, .compared = out->compared,
 		.errors = out->errors, .warnings = out->warnings, .notes = out->notes,
 		.seconds = out->seconds, .message = status && err ? err->msg : "",
 	};
@@ -128,7 +103,7 @@ op_verify(struct op_ctx *ctx, const struct verify_request *req, struct tb_job *j
 		if (!status)
 			status = verify_files(&r, err);
 		if (!status)
-			status = remember_models(&r, err);
+			status = verify_keep(&r, err);
 		out->seconds = tb_monotonic() - from;
 		status = end_run(&r, status, err);
 	}

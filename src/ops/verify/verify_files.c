@@ -268,6 +268,7 @@ hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f
 		status = tb_gitsha1_file(f, NULL, git, err);
 	if (status)
 		return status;
+	memcpy(t->found, h.digest, sizeof(t->found));
 	if (*t->file->digest)
 		status = judge_digest(r, t, f, *git ? git : h.digest, err);
 	else
@@ -299,6 +300,7 @@ check_file(struct verify_run *r, struct verify_target *t, struct tb_err *err)
 
 	if (skip) {
 		t->equal = !was->recorded;
+		memcpy(t->found, was->digest, sizeof(t->found));
 	} else if (!(status = tb_file_open(&f, t->file->path, err))) {
 		status = hash_file(r, t, &f, err);
 		size = f.id.size;

@@ -140,6 +140,7 @@ keep_model(struct verify_model *to, const struct model *m)
 	}
 	to->remark = keep_text(to, m->remark, &ok);
 	to->stamp = model_stamp(m);
+	to->bytes = m->bytes;
 	to->loc.kind = m->loc.kind;	/* what only the manifest tells */
 	return verify_name_tensors(to, m) && ok;
 }
@@ -160,7 +161,7 @@ read_one(void *arg, size_t i, unsigned worker)
 	status = model_open(&m, &v->loc, &err);
 	if (!status) {
 		if (!keep_model(v, m) || (r->req->deep && !verify_keep_bytes(v, m)) ||
-		    verify_complete(m, &v->gaps, &err))
+		    verify_complete(m, &v->gaps, &err) || verify_hash_manifest(v, &err))
 			status = tb_nomem(&err);
 		model_free(m);
 	} else if (status != TB_ENOMEM) {
@@ -341,6 +342,7 @@ verify_free_models(struct verify_run *r)
 	free(r->models);
 	free(r->uses);
 	free(r->targets);
+	free(r->roots);
 	tb_arena_free(&r->mem);
 	unread_free(&r->unread);
 }

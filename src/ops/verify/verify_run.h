@@ -4,9 +4,11 @@
 
 #include <pthread.h>
 
+#include "db/run_files.h"
 #include "db/write.h"
 #include "src/base/arena.h"
 #include "src/base/pool.h"
+#include "src/ops/blobdir/blobdir.h"
 #include "src/ops/verify/verify.h"
 #include "src/ops/verify/verify_complete.h"
 #include "src/store/unread.h"
@@ -24,6 +26,7 @@ struct verify_file {
 	const char *tensor;		/* the first in it, or NULL */
 	uint64_t tensor_off;		/* of its bytes; if ntensors */
 	uint32_t ntensors;		/* 0: only the manifest says what it should hold */
+	const struct verify_target *target;	/* once all is hashed; NULL: it was not */
 	struct verify_bytes *bytes;	/* owned; by offset; --deep */
 	size_t nbytes, bytes_cap;
 };
@@ -42,6 +45,8 @@ struct verify_model {
 	size_t nproblems;
 	struct verify_gaps gaps;	/* why it would not run */
 	const char *failure;		/* why it could not be opened at all, or NULL */
+	char manifest[TB_DIGEST_MAX];	/* of its bytes; "" if it has none */
+	uint64_t bytes;			/* of all its files */
 	uint64_t stamp, errors;
 	uint64_t incomplete;		/* of the errors: nothing is damaged, but something is not
 					 * there that a run would need */
@@ -62,6 +67,7 @@ struct verify_target {
 	bool rotten;			/* other bytes behind the same size and time */
 	/* Every byte is what a digest says: now, or when it was skipped. */
 	bool equal;
+	char found[TB_DIGEST_MAX];	/* SHA-256 of its bytes, then too; "": not read */
 };
 
 struct verify_run {
@@ -80,6 +86,7 @@ struct verify_run {
 	struct tb_arena mem;		/* texts of orphans and targets */
 	struct verify_file *orphans;	/* owned: those that are hashed, too */
 	size_t norphans, orphans_cap;
+	struct db_run_root *roots;	/* owned: one for each of ctx->roots; NULL: not looked at */
 	struct unread unread;		/* folders and manifests; owned */
 
 	pthread_mutex_t lock;		/* guards what follows, and out's counts */
@@ -133,6 +140,14 @@ const char *verify_name(const struct verify_file *f, struct verify_where *at,
 
 /* verify_files.c: hashes every distinct file once, after verify_store(). */
 enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+
+/* verify_kept.c: the digest of a model's manifest.  Fails only when memory runs out. */
+enum tb_status verify_hash_manifest(struct verify_model *m, struct tb_err *err) TB_MUST_USE;
+/* A file that lies in a store and is no model's, for its report. */
+enum tb_status verify_count_unused(struct verify_run *r, const struct blobdir_entry *e,
+				   bool orphan, struct tb_err *err) TB_MUST_USE;
+/* What a model's state is from now on, and what was seen of it and of the stores. */
+enum tb_status verify_keep(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
 
 /* verify_state.c: what it comes to, for a model and for the run. */
 enum db_state verify_model_state(const struct verify_model *m);

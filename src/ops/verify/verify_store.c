@@ -146,22 +146,23 @@ keep_orphan(struct verify_run *r, const struct blobdir_entry *e, struct tb_err *
 	return TB_OK;
 }
 
-static void
-tell_unused(struct verify_run *r, const struct blobdir_entry *e)
+static enum tb_status
+tell_unused(struct verify_run *r, const struct blobdir_entry *e, struct tb_err *err)
 {
 	struct verify_where at = { .blob = *e->digest ? e->digest : e->path };
 	bool unclear = e->kind == DB_FILE_BLOB && unread_uses(&r->unread, e->path);
+	bool orphan = e->kind == DB_FILE_BLOB && !unclear && !db_young(e->id.mtime_ns);
 	char size[16];
 
 	tb_human_bytes(e->id.size, size);
 	if (unclear)
 		verify_find(r, F_UNCLEAR, &at, "%s (%s) belongs to no model that could be read, perhaps"
 			    " to one that could not", at.blob, size);
-	else if (e->kind == DB_FILE_BLOB && db_young(e->id.mtime_ns))
+	else if (orphan)
+		verify_find(r, F_ORPHAN, &at, "%s (%s) belongs to no model", at.blob, size);
+	else if (e->kind == DB_FILE_BLOB)
 		verify_find(r, F_YOUNG, &at, "%s (%s) belongs to no model, but is less than an hour"
 			    " old", at.blob, size);
-	else if (e->kind == DB_FILE_BLOB)
-		verify_find(r, F_ORPHAN, &at, "%s (%s) belongs to no model", at.blob, size);
 	else if (e->kind == DB_FILE_PARTIAL)
 		verify_find(r, F_PARTIAL, &at, "%s (%s) is a download that did not end", at.blob,
 			    size);
@@ -172,6 +173,7 @@ tell_unused(struct verify_run *r, const struct blobdir_entry *e)
 			    e->path, size, text && *text ? text : "is no blob");
 		free(text);
 	}
+	return verify_count_unused(r, e, orphan, err);
 }
 
 enum tb_status
@@ -201,8 +203,9 @@ verify_store(struct verify_run *r, struct tb_err *err)
 		status = used_paths(r, &nameless.blobs, &used, &n, err);
 	for (size_t i = 0; !status && i < d.n; i++)
 		if (!bsearch(&d.rows[i].path, used, n, sizeof(*used), by_text)) {
-			tell_unused(r, &d.rows[i]);
-			status = keep_orphan(r, &d.rows[i], err);
+			status = tell_unused(r, &d.rows[i], err);
+			if (!status)
+				status = keep_orphan(r, &d.rows[i], err);
 		}
 	blobdir_free(&d);
 	tb_names_free(&nameless.blobs);
