@@ -41,6 +41,8 @@ db_libdb_a_SOURCES = \
 	db/stmt.h \
 	db/tensors.c \
 	db/tensors.h \
+	db/usage.c \
+	db/usage.h \
 	db/vtab.c \
 	db/write.h \
 	db/writer.c

@@ -27,6 +27,7 @@ blob_in_set(const struct db_blob_key *k, enum blob_set set)
 	case SET_ORPHANS: return blob && !k->owners && !k->young && !k->unclear;
 	case SET_SHARED: return blob && k->owners > 1;
 	case SET_MISSING: return k->missing;
+	case SET_UNDECIDED: return blob && !k->owners && (k->young || k->unclear);
 	case SET_LEFT: return k->kind > DB_FILE_BLOB;
 	default: return true;
 	}

@@ -12,6 +12,8 @@
 	X(SET_ORPHANS, "Orphans", "No orphans: every blob is used by a model.") \
 	X(SET_SHARED, "Shared", "No blob is used by two models.") \
 	X(SET_MISSING, "Missing", "Nothing is missing: every file that a model names is there.") \
+	X(SET_UNDECIDED, "Undecided", "Nothing is undecided: no unused blob is younger than an hour," \
+	  "\nand none may belong to a model that cannot be read.") \
 	X(SET_LEFT, "Left over", "No partial downloads, and nothing else that was left behind.")
 #define X(id, title, none) id,
 enum blob_set { BLOB_SET_LIST(X) SET_COUNT };

@@ -346,30 +346,98 @@ blobs_can(const struct view *v, enum action a)
 	return a == ACT_NEXT_PANE || (v->list.n && a == ACT_OPEN);
 }
 
+/* What lies there for nobody, or may: a word each. */
+enum { FATE_ORPHAN, FATE_YOUNG, FATE_UNCLEAR, FATE_LEFT, FATE_COUNT = FATE_LEFT + DB_FILE_COUNT };
+
+static unsigned
+fate_of(const struct db_blob_key *k)
+{
+	if (k->kind > DB_FILE_BLOB)
+		return FATE_LEFT + k->kind;
+	if (k->kind != DB_FILE_BLOB || k->owners || k->missing)
+		return FATE_COUNT;
+	return k->young ? FATE_YOUNG : k->unclear ? FATE_UNCLEAR : FATE_ORPHAN;
+}
+
+static const char *
+fate_word(unsigned fate)
+{
+	static const char *const words[] = { "orphans", "young", "unclear" };
+
+	return fate < FATE_LEFT ? words[fate] : db_file_word((enum db_file_kind)(fate - FATE_LEFT));
+}
+
+struct sums { uint64_t n, bytes; };
+
+static void
+add_size(struct sums *s, const struct db_blob_key *k, bool missing)
+{
+	s->n++;
+	s->bytes += k->missing && !missing ? 0 : k->size;
+}
+
+/* Of those marked, whether they show or not. */
+static void
+summary_marked(struct view *v, struct tb_buf *out)
+{
+	const struct blobs *s = v->state;
+	struct sums marked = { 0 };
+	char bytes[16];
+
+	for (size_t i = 0; i < s->all.keys.n; i++)
+		if (list_marked(&v->list, (uint64_t)s->all.keys.rows[i].id))
+			add_size(&marked, &s->all.keys.rows[i], false);
+	tb_buf_printf(out, "%ju marked, %s %s ", (uintmax_t)marked.n,
+		      tb_human_bytes(marked.bytes, bytes), theme_sign(SIGN_DOT));
+}
+
+/* What nobody needs, in words of the panes. */
+static void
+summary_sets(const struct blobs *s, struct tb_buf *out)
+{
+	static const struct { enum blob_set set; const char *word; } told[] = {
+		{ SET_ORPHANS, "orphans" }, { SET_UNDECIDED, "undecided" }, { SET_LEFT, "left over" },
+	};
+	char bytes[16];
+
+	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
+		if (s->all.set[told[i].set].n)
+			tb_buf_printf(out, " %s %s %s", theme_sign(SIGN_DOT), told[i].word,
+				      tb_human_bytes(s->all.set[told[i].set].bytes, bytes));
+}
+
 static void
 blobs_summary(struct view *v, struct tb_buf *out)
 {
 	const struct blobs *s = v->state;
 	const char *dot = theme_sign(SIGN_DOT);
+	struct sums all = { 0 }, of[FATE_COUNT + 1] = { 0 };
 	char text[WORD_MAX], bytes[16];
-	uint64_t sum = 0;
 
 	if (s->err.code) {
 		tb_buf_str(out, s->err.msg);
 		return;
 	}
+	if (v->list.nmarks)
+		summary_marked(v, out);
 	for (size_t i = 0; i < s->all.n; i++) {
 		const struct db_blob_key *k = key_at(v, i);
 
-		sum += k->missing && s->set != SET_MISSING ? 0 : k->size;
+		add_size(&all, k, s->set == SET_MISSING);
+		add_size(&of[fate_of(k)], k, false);
 	}
 	tb_buf_printf(out, "%s %s %s", word_count(v->list.n, "file", text), dot,
-		      tb_human_bytes(sum, bytes));
+		      tb_human_bytes(all.bytes, bytes));
 	if (*v->list.filter)
-		tb_buf_printf(out, " %s with \"%s\"", dot, v->list.filter);
-	else if (s->set == SET_ALL && s->all.set[SET_ORPHANS].n)
-		tb_buf_printf(out, " %s orphans %s", dot,
-			      tb_human_bytes(s->all.set[SET_ORPHANS].bytes, bytes));
+		tb_buf_printf(out, " with \"%s\"", v->list.filter);
+	if (s->set == SET_ALL && !*v->list.filter) {
+		summary_sets(s, out);
+		return;
+	}
+	for (unsigned i = 0; i < FATE_COUNT; i++)
+		if (of[i].n && s->set != SET_ORPHANS)
+			tb_buf_printf(out, " %s %s %s (%ju)", dot, fate_word(i),
+				      tb_human_bytes(of[i].bytes, bytes), (uintmax_t)of[i].n);
 }
 
 const struct view_ops view_blobs = {

@@ -5,6 +5,7 @@
 
 #include "db/blob.h"
 #include "db/db.h"
+#include "db/usage.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
@@ -18,6 +19,9 @@ struct models {
 	struct db_totals totals;
 	char *places;		/* where was looked, while there is nothing to show; owned */
 	struct table nothing;	/* says so */
+	struct db_usage usage;	/* while models are marked: what they have for themselves */
+	bool weighing;
+	unsigned weighed;	/* 1 + the number of the index that it is of */
 };
 
 enum {
@@ -141,6 +145,68 @@ static const struct job_ops look_job = {
 	.run = look_run, .done = look_done, .free = look_free,
 };
 
+/* What the marked models use is known after a walk over all: a worker does it. */
+struct weighing {
+	const struct op_ctx *ctx;
+	struct db_usage usage;
+	unsigned index;
+};
+
+static enum tb_status
+weigh_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct weighing *w = arg;
+	struct db *db;
+	enum tb_status status = db_open_read(&db, w->ctx->db_path, err);
+
+	(void)job;
+	if (status)
+		return status;
+	status = db_usage_read(db, &w->usage, err);
+	db_close(db);
+	return status;
+}
+
+static void
+weigh_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct models *s = v->state;
+	struct weighing *w = arg;
+
+	(void)status;
+	(void)err;
+	db_usage_free(&s->usage);
+	s->usage = w->usage;
+	w->usage = (struct db_usage){ 0 };
+	s->weighed = w->index;
+	s->weighing = false;
+}
+
+static void
+weigh_free(void *arg)
+{
+	struct weighing *w = arg;
+
+	db_usage_free(&w->usage);
+	free(w);
+}
+
+static const struct job_ops weigh_job = {
+	.run = weigh_run, .done = weigh_done, .free = weigh_free,
+};
+
+static void
+models_weigh(struct view *v)
+{
+	struct models *s = v->state;
+	struct weighing *w;
+
+	if (s->weighing || s->weighed == view_index(v) + 1 || !(w = view_alloc(v, sizeof(*w))))
+		return;
+	*w = (struct weighing){ .ctx = view_ctx(v), .index = view_index(v) + 1 };
+	s->weighing = view_job(v, &weigh_job, w, "weigh") != NULL;
+}
+
 static void
 models_refresh(struct view *v)
 {
@@ -188,6 +254,7 @@ models_close(struct view *v)
 	struct models *s = v->state;
 
 	free(s->places);
+	db_usage_free(&s->usage);
 }
 
 static bool
@@ -300,6 +367,27 @@ models_can(const struct view *v, enum action a)
 	return v->list.n || a == ACT_RESCAN;
 }
 
+/* What goes with the marked models, and what stays because others use it. */
+static void
+summary_marked(struct view *v, struct tb_buf *out)
+{
+	struct models *s = v->state;
+	const struct list *l = &v->list;
+	struct db_share share;
+	char bytes[16];
+
+	tb_buf_printf(out, "%zu marked", l->nmarks);
+	models_weigh(v);
+	if (s->weighed != view_index(v) + 1 || !s->usage.file)
+		return;
+	share = db_usage_of(&s->usage, l->marks, l->nmarks);
+	tb_buf_printf(out, ": removing %s frees %s", l->nmarks == 1 ? "it" : "them",
+		      tb_human_bytes(share.alone, bytes));
+	if (share.shared)
+		tb_buf_printf(out, "; %s stay, as others use them",
+			      tb_human_bytes(share.shared, bytes));
+}
+
 static void
 models_summary(struct view *v, struct tb_buf *out)
 {
@@ -312,8 +400,10 @@ models_summary(struct view *v, struct tb_buf *out)
 		tb_buf_str(out, notice);
 		return;
 	}
-	if (v->list.nmarks)
-		tb_buf_printf(out, "%zu marked %s ", v->list.nmarks, dot);
+	if (v->list.nmarks) {
+		summary_marked(v, out);
+		return;
+	}
 	if (view_count(v, "model", out))
 		return;
 	tb_buf_printf(out, " %s %s", dot, tb_human_bytes(t->bytes, bytes));

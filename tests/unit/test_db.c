@@ -9,6 +9,7 @@
 #include "db/run_files.h"
 #include "db/stmt.h"
 #include "db/tensors.h"
+#include "db/usage.h"
 #include "db/write.h"
 #include "src/base/file.h"
 #include "src/base/mem.h"
@@ -410,6 +411,54 @@ test_drop(void **state)
 	free(path);
 }
 
+/* "a" and "b" share a blob with "c"; a path of "b" leads to the file that is only a's. */
+static void
+test_usage(void **state)
+{
+	char *path = fake_path("usage");
+	struct tb_err err = { 0 };
+	struct db_usage u;
+	struct db_models models;
+	struct fake f[3];
+	struct db_share share;
+	uint64_t id[4] = { 0 };
+	struct db *db;
+
+	(void)state;
+	assert_ok(db_open_write(&db, path, &err), err);
+	for (size_t i = 0; i < 3; i++) {
+		const char name[] = { (char)('a' + i), 0 };
+
+		fake_model(&f[i], name, 100 * (i + 1));
+	}
+	f[1].files[2].id.ino = 101;
+	for (size_t i = 0; i < 3; i++)
+		fake_put(db, &f[i], i + 1);
+	fake_finish(db);
+	assert_ok(db_models(db, NULL, &models, &err), err);
+	for (size_t i = 0; i < 3; i++)
+		id[i] = (uint64_t)models.rows[i].id;
+	assert_ok(db_usage_read(db, &u, &err), err);
+	for (size_t i = 0; i < 3; i++) {
+		share = db_usage_of(&u, &id[i], 1);
+		assert_int_equal(share.alone, models.rows[i].exclusive);
+		assert_int_equal(share.shared, i < 2 ? 1020 : 1000);
+	}
+	id[3] = 12345;			/* not there: counts nothing */
+	share = db_usage_of(&u, (uint64_t[]){ id[0], id[1], id[3] }, 3);
+	assert_int_equal(share.alone, 620);
+	assert_int_equal(share.shared, 1000);
+	share = db_usage_of(&u, id, 4);
+	assert_int_equal(share.alone, 300 + 300 + 300 + 1000 + 20 + 20);
+	assert_int_equal(share.shared, 0);
+	share = db_usage_of(&u, NULL, 0);
+	assert_int_equal(share.alone + share.shared, 0);
+	tb_arena_free(&models.mem);
+	db_usage_free(&u);
+	db_close(db);
+	free(path);
+}
+
 static enum tb_status
 count_row(void *arg, int n, const char *const *names, const char *const *values,
 	  struct tb_err *err)
@@ -458,6 +507,7 @@ main(void)
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_run_files),
 		cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_usage),
 		cmocka_unit_test(test_sql),
 	};
 

@@ -51,6 +51,12 @@ test_sets(void **state)
 	assert_int_equal(b.n, 100);
 	for (size_t i = 0; i < b.n; i++)
 		assert_int_equal(at(&b, i)->owners, 0);
+	/* What may yet be used is no orphan. */
+	b.keys.rows[0].young = b.keys.rows[7].unclear = true;
+	blob_rows_show(&b, SET_UNDECIDED, "", ORDER_DIGEST, false);
+	assert_int_equal(b.n, 2);
+	blob_rows_show(&b, SET_ORPHANS, "", ORDER_DIGEST, false);
+	assert_int_equal(b.n, 98);
 	blob_rows_free(&b);
 }
 
