@@ -6,6 +6,7 @@
 
 #include "src/base/arena.h"
 #include "src/base/text.h"
+#include "src/face/after.h"
 #include "src/face/words.h"
 #include "src/ops/scan/scan.h"
 #include "src/ops/verify/verify.h"
@@ -78,6 +79,7 @@ struct verify_task {
 	struct verify_request req;
 	struct tb_arena mem;		/* has req.refs */
 	struct verify_result result;
+	struct tb_err late;		/* what after_verify() had to tell */
 };
 
 static enum tb_status
@@ -85,13 +87,18 @@ verify_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct verify_task *t = arg;
 
-	return op_verify(t->ctx, &t->req, job, &t->result, err);
+	enum tb_status status = op_verify(t->ctx, &t->req, job, &t->result, err);
+
+	if (!status)
+		after_verify(t->ctx, t->result.run, &t->late);
+	return status;
 }
 
 static void
 verify_say(void *arg, struct tb_buf *out)
 {
-	const struct verify_result *r = &((struct verify_task *)arg)->result;
+	const struct verify_task *t = arg;
+	const struct verify_result *r = &t->result;
 	char text[WORD_MAX], bytes[16];
 
 	if (r->state == RUN_EMPTY) {
@@ -116,6 +123,8 @@ verify_say(void *arg, struct tb_buf *out)
 		tb_buf_printf(out, ", %s", word_count(r->warnings, "warning", text));
 	if (*r->notice)
 		tb_buf_printf(out, ". %s", r->notice);
+	if (t->late.code)
+		tb_buf_printf(out, ". %s", t->late.msg);
 }
 
 static void

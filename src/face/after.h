@@ -1,6 +1,9 @@
-/* after.h - what follows an operation that has written to a store. */
+/* after.h - what follows an operation that has written to a store, or
+ * looked at it. */
 #ifndef TBTUI_FACE_AFTER_H
 #define TBTUI_FACE_AFTER_H
+
+#include <stdint.h>
 
 #include "src/base/err.h"
 
@@ -11,4 +14,8 @@ struct op_ctx;
  * written: that the index could not follow is told beside it, late->code TB_OK: it could.
  * status: how the writing went. */
 void after_writing(struct op_ctx *ctx, enum tb_status status, struct tb_err *late);
+/* A verify looks at the stores, lists at the index: where the run (in audits.db) has seen a
+ * model that the index knows otherwise, the index follows, so that what is listed is
+ * what was verified. */
+void after_verify(struct op_ctx *ctx, int64_t run, struct tb_err *late);
 #endif
