@@ -49,7 +49,8 @@ draw_titles(struct area a, const struct table *t, const struct list *l, const sh
 	put_clip(a.y, a.x, a.w, "", ROLE_HEAD);
 	for (size_t i = 0; i < t->ncols; i++) {
 		struct tb_buf b = TB_BUF(256);
-		bool sorted = t->cols[i].sorts && l->sort == i, down;
+		bool sorted = t->cols[i].sorts && l->sort == i, right = t->cols[i].right, down;
+		int gap;
 
 		if (!w[i])
 			continue;
@@ -57,7 +58,11 @@ draw_titles(struct area a, const struct table *t, const struct list *l, const sh
 		down = (t->cols[i].sorts == SORTS_DOWN) != l->reverse;
 		if (sorted)
 			tb_buf_str(&b, theme_sign(down ? SIGN_DESC : SIGN_ASC));
-		(t->cols[i].right ? put_right : put_clip)(a.y, x, w[i], tb_buf_cstr(&b), ROLE_HEAD);
+		/* The sign of the order stands in the gap where the title fills its column. */
+		gap = sorted && (int)tb_width(tb_buf_cstr(&b)) > w[i] &&
+		      (right || x + w[i] < a.x + a.w);
+		(right ? put_right : put_clip)(a.y, right ? x - gap : x, w[i] + gap,
+					       tb_buf_cstr(&b), ROLE_HEAD);
 		tb_buf_free(&b);
 		x += w[i] + COLUMNS_GAP;
 	}

@@ -37,11 +37,12 @@ column_lacks(const struct column *c, int want, int has)
 	return (want < most ? want : most) - has;
 }
 
-/* What the columns can do without when their texts are short; the title stays. */
+/* What the columns can do without when their texts are short; the title stays.  A sign beside
+ * it has room in the gap. */
 static int
 column_spare(const struct column *c, int want, int has)
 {
-	int title = (int)tb_width(c->title) + (c->sorts != SORTS_NOT);
+	int title = (int)tb_width(c->title);
 
 	return has - (want > title ? want : title);
 }
