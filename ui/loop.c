@@ -108,10 +108,10 @@ key(struct ui *ui, int k)
 	}
 	*ui->message = 0;
 	if (*ui->question) {
-		*ui->question = 0;
-		if (k == 'y' || k == 'Y')
-			ui->yes(ui->asker);
-		else
+		bool yes = k == 'y' || k == 'Y';
+
+		ui_answer(ui, yes);
+		if (!yes)
 			ui_say(ui, ROLE_TEXT, "Nothing was done.");
 		return;
 	}

@@ -22,9 +22,11 @@ struct ui {
 	char message[512];	/* "" = none; until the next key */
 	enum role message_role;
 	char filter_was[LIST_FILTER_MAX];	/* while another one is typed */
-	char question[520];	/* with what may answer it; "" = none */
+	char question[1500];	/* with what may answer it; "" = none */
 	struct view *asker;
 	void (*yes)(struct view *v);
+	/* of view_ask_about(): owned until it is answered */
+	struct { void (*yes)(struct view *v, void *arg); void (*forget)(void *arg); void *arg; } about;
 };
 
 struct view_row {
@@ -41,6 +43,7 @@ void loop_run(struct ui *ui);
 void ui_open(struct ui *ui, enum view_id id, const struct view_arg *arg);
 void ui_close_all(struct ui *ui);
 void ui_bury(struct ui *ui);		/* frees what was closed */
+void ui_answer(struct ui *ui, bool yes);	/* of the question, which is over */
 void ui_refresh(struct ui *ui);		/* the index has changed: all screens count again */
 bool ui_subject_of(struct view *v, struct view_arg *out);
 void ui_act(struct ui *ui, enum action a);	/* the top screen first, then the frame */

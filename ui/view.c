@@ -100,9 +100,46 @@ view_ask(struct view *v, void (*yes)(struct view *v), const char *question, ...)
 	va_start(ap, question);
 	vsnprintf(text, sizeof(text), question, ap);
 	va_end(ap);
+	if (*v->ui->question)
+		ui_answer(v->ui, false);
 	snprintf(v->ui->question, sizeof(v->ui->question), "%s [y/N]", text);
 	v->ui->asker = v;
 	v->ui->yes = yes;
+}
+
+void
+view_ask_about(struct view *v, void (*yes)(struct view *v, void *arg), void *arg,
+	       void (*forget)(void *arg), const char *question)
+{
+	struct ui *ui = v->ui;
+
+	view_ask(v, NULL, "%s", question);
+	ui->about.yes = yes;
+	ui->about.forget = forget;
+	ui->about.arg = arg;
+}
+
+void
+ui_answer(struct ui *ui, bool yes)
+{
+	struct view *v = ui->asker;
+	void *arg = ui->about.arg;
+
+	*ui->question = 0;
+	ui->asker = NULL;
+	ui->about.arg = NULL;
+	if (yes && arg)
+		ui->about.yes(v, arg);
+	else if (yes)
+		ui->yes(v);
+	else if (arg)
+		ui->about.forget(arg);
+}
+
+bool
+view_may_ask(const struct view *v)
+{
+	return view_on_top(v) && !prompt_is_open() && !*v->ui->question;
 }
 
 struct ui_job *
@@ -141,7 +178,7 @@ take_out(struct ui *ui, struct view **p)
 	struct view *v = *p;
 
 	if (v == ui->asker)
-		*ui->question = 0;
+		ui_answer(ui, false);
 	if (prompt_owner() == v || (v == ui->top && prompt_owner() == ui))
 		prompt_close();
 	*p = v->below;

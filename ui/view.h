@@ -153,6 +153,12 @@ void view_type(struct view *v, const char *label, const char *text, typed_fn *do
 /* Waits for y; anything else is no. The question names what goes. */
 void view_ask(struct view *v, void (*yes)(struct view *v), const char *question, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same with what the answer is about: yes() takes arg, after a no forget() does. */
+void view_ask_about(struct view *v, void (*yes)(struct view *v, void *arg), void *arg,
+		    void (*forget)(void *arg), const char *question);
+/* May a job that has ended ask something now?  Not while its screen is behind another one,
+ * or somebody types, or is being asked. */
+bool view_may_ask(const struct view *v);
 
 /* The rows of the table are others now (a job brought them, a branch was opened):
  * refresh(), count, and the cursor stays on its row. */
