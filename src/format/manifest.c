@@ -77,6 +77,14 @@ optional(const cJSON *layer, const char *key, char **out, const char *what, stru
 	return *out ? TB_OK : tb_nomem(err);
 }
 
+/* One that registries may use, and that is not SHA-256. */
+static bool
+other_algorithm(const char *digest)
+{
+	return (!strncmp(digest, "sha512:", 7) && strlen(digest) == 7 + 128) ||
+	       (!strncmp(digest, "blake3:", 7) && strlen(digest) == 7 + 64);
+}
+
 static enum tb_status
 manifest_read_layer(struct manifest_layer *l, const cJSON *v, const char *what, struct tb_err *err)
 {
@@ -100,6 +108,9 @@ manifest_read_layer(struct manifest_layer *l, const cJSON *v, const char *what, 
 		return status;
 	if (!l->media_type)
 		return tb_fail(err, TB_EFORMAT, "%s: has no mediaType", what);
+	if (digest && other_algorithm(digest))
+		return tb_fail(err, TB_EUNSUP, "%s: its digest is %.40s…, which cannot be computed here; "
+			       "only sha256 can", what, digest);
 	if (!digest || !digest_parse(digest, l->digest))
 		return tb_fail(err, TB_EFORMAT, "%s: bad digest \"%.80s\"", what,
 			       digest ? digest : "");
@@ -148,7 +159,7 @@ manifest_read_document(struct manifest *m, const cJSON *doc, const char *what, s
 	if (!json_is_object(doc) || !json_u64(json_get(doc, "schemaVersion"), &version))
 		return tb_fail(err, TB_EFORMAT, "%.200s: not a manifest: has no schemaVersion", what);
 	if (version != 2)
-		return tb_fail(err, TB_EUNSUP, "%.200s: manifest of version %ju, only 2 is known",
+		return tb_fail(err, TB_EFORMAT, "%.200s: manifest of version %ju, only 2 is known",
 			       what, (uintmax_t)version);
 	status = optional(doc, "mediaType", &m->media_type, what, err);
 	if (!status && !none) {

@@ -178,6 +178,66 @@ hub_left(const char *repository, store_file_fn *fn, void *arg, struct tb_err *er
 	return status == TB_ENOENT ? TB_OK : status;
 }
 
+/* ---- names of revisions ---- */
+
+/* A download that ended early leaves a name before there is anything that it could mean. */
+static enum tb_status
+check_ref(const char *repository, const char *path, const char *name, store_odd_fn *fn, void *arg,
+	  struct tb_err *err)
+{
+	char rev[HUB_REVISION_MAX], *snapshot, *why = NULL;
+	enum tb_status status = TB_OK;
+
+	hub_ref(repository, name, rev);
+	if (!*rev || strchr(rev, '/') || *rev == '.')
+		return fn(arg, ODD_REF, path, "is the name of no revision", err);
+	snapshot = tb_asprintf("%s/snapshots/%s", repository, rev);
+	if (!snapshot)
+		status = tb_nomem(err);
+	else if (!tb_is_dir(snapshot) && !(why = tb_asprintf("%s means the revision %.60s, of which there "
+			"is no snapshot: download it again", name, rev)))
+		status = tb_nomem(err);
+	else if (why)
+		status = fn(arg, ODD_REF, path, why, err);
+	free(snapshot);
+	free(why);
+	return status;
+}
+
+static enum tb_status
+check_refs(const char *repository, const char *below, unsigned depth, store_odd_fn *fn, void *arg,
+	   struct tb_err *err)
+{
+	char *dir = tb_asprintf("%s/refs/%s", repository, below);
+	struct tb_names e = { 0 };
+	enum tb_status status = dir ? tb_names_read(&e, dir, err) : tb_nomem(err);
+
+	for (size_t i = 0; i < e.n && !status; i++) {
+		char *path = tb_path_join(dir, e.v[i]);
+		char *name = tb_asprintf("%s%s%s", below, *below ? "/" : "", e.v[i]);
+
+		if (!path || !name)
+			status = tb_nomem(err);
+		else if (*e.v[i] == '.')
+			status = TB_OK;
+		else if (!tb_is_dir(path))
+			status = check_ref(repository, path, name, fn, arg, err);
+		else if (depth)
+			status = check_refs(repository, name, depth - 1, fn, arg, err);
+		free(path);
+		free(name);
+	}
+	tb_names_free(&e);
+	free(dir);
+	return status == TB_ENOENT ? TB_OK : status;
+}
+
+static enum tb_status
+hub_odd(const char *repository, store_odd_fn *fn, void *arg, struct tb_err *err)
+{
+	return check_refs(repository, "", MAX_DEPTH, fn, arg, err);
+}
+
 /* ---- the row ---- */
 
 static const struct store_usual usual[] = {
@@ -283,4 +343,5 @@ const struct store_kind store_hub = {
 	.above = hub_above,
 	.left = hub_left,
 	.file = hub_file,
+	.odd = hub_odd,
 };

@@ -23,6 +23,8 @@ src_store_libstore_a_SOURCES = \
 	src/store/name.c \
 	src/store/name.h \
 	src/store/oci.c \
+	src/store/oci.h \
+	src/store/oci_check.c \
 	src/store/ollama.c \
 	src/store/ollama.h \
 	src/store/ollama_write.c \

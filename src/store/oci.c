@@ -3,7 +3,7 @@
  * a safetensors file. */
 #include "config.h"
 
-#include "src/store/store_kind.h"
+#include "src/store/oci.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +15,7 @@
 #include "src/format/format.h"
 #include "src/store/walk.h"
 
-#define INDEX_MAX (16u << 20)
-#define MAX_NESTING 4		/* indexes of indexes */
 #define MAX_IMAGES 1000u
-#define BLOBS "/blobs/sha256/"
 
 static bool
 has(const char *dir, const char *name, bool folder)
@@ -35,15 +32,14 @@ oci_is_layout(const char *dir)
 	       (has(dir, "blobs/sha256", true) || has(dir, "index.json", false));
 }
 
-/* layout/blobs/sha256/<hex>; caller frees. NULL when out of memory or no digest. */
-static char *
+char *
 oci_blob_path(const char *layout, const char *digest)
 {
 	char canonical[TB_DIGEST_MAX];
 
 	if (!digest_parse(digest, canonical))
 		return NULL;
-	return tb_asprintf("%s" BLOBS "%s", layout, canonical + 7);
+	return tb_asprintf("%s" OCI_BLOBS "%s", layout, canonical + 7);
 }
 
 /* Bytes of `path` that are the layout's folder, when it is a blob of one; 0: it is none. */
@@ -54,10 +50,10 @@ oci_layout_of(const char *path)
 	size_t n = name ? (size_t)(name + 1 - path) : 0;
 	struct tb_path dir;
 
-	if (n <= strlen(BLOBS) || strlen(name + 1) != 64 ||
-	    strncmp(path + n - strlen(BLOBS), BLOBS, strlen(BLOBS)) != 0)
+	if (n <= strlen(OCI_BLOBS) || strlen(name + 1) != 64 ||
+	    strncmp(path + n - strlen(OCI_BLOBS), OCI_BLOBS, strlen(OCI_BLOBS)) != 0)
 		return 0;
-	n -= strlen(BLOBS);
+	n -= strlen(OCI_BLOBS);
 	if (n >= sizeof(dir.s))
 		return 0;
 	memcpy(dir.s, path, n);
@@ -134,12 +130,19 @@ ref_of(const cJSON *descriptor)
 static enum tb_status read_index(struct images *im, const char *path, unsigned depth,
 				 struct tb_err *err);
 
+bool
+oci_is_index(const cJSON *descriptor)
+{
+	const char *type = json_str(json_get(descriptor, "mediaType"));
+
+	return type && (tb_ends(type, "image.index.v1+json") || tb_ends(type, "manifest.list.v2+json"));
+}
+
 /* What an index lists: an image, or another index. */
 static enum tb_status
 read_image(struct images *im, const cJSON *d, unsigned depth, struct tb_err *err)
 {
 	const char *digest = json_str(json_get(d, "digest"));
-	const char *type = json_str(json_get(d, "mediaType"));
 	char *path = digest ? oci_blob_path(im->layout, digest) : NULL;
 	struct tb_err why = { 0 };
 	enum tb_status status = TB_OK;
@@ -151,8 +154,7 @@ read_image(struct images *im, const cJSON *d, unsigned depth, struct tb_err *err
 	if (++im->n > MAX_IMAGES) {
 		tb_fail(&why, TB_ELIMIT, "%.200s: more than %u images", im->layout, MAX_IMAGES);
 		status = im->n == MAX_IMAGES + 1 ? oci_skip(im, path, &why, err) : TB_OK;
-	} else if (type && (tb_ends(type, "image.index.v1+json") ||
-			    tb_ends(type, "manifest.list.v2+json"))) {
+	} else if (oci_is_index(d)) {
 		status = first_time(im, path) ? read_index(im, path, depth + 1, err) : TB_OK;
 	} else if (manifest_read(&m, path, &why)) {
 		status = first_time(im, path) ? oci_skip(im, path, &why, err) : TB_OK;
@@ -174,10 +176,10 @@ read_index(struct images *im, const char *path, unsigned depth, struct tb_err *e
 	enum tb_status status = TB_OK;
 	cJSON *doc = NULL;
 
-	if (depth > MAX_NESTING)
+	if (depth > OCI_MAX_NESTING)
 		tb_fail(&why, TB_ELIMIT, "%.200s: indexes in indexes, too deep", path);
 	else
-		(void)!json_read(&doc, path, INDEX_MAX, &why);
+		(void)!json_read(&doc, path, OCI_INDEX_MAX, &why);
 	if (!why.code && !json_is_array(json_get(doc, "manifests")))
 		tb_fail(&why, TB_EFORMAT, "%.200s: has no manifests", path);
 	if (why.code)
@@ -284,4 +286,7 @@ const struct store_kind store_oci = {
 	.manifests_are_blobs = true,
 	.is_model = oci_is_model,
 	.blob_path = oci_blob_path,
+	.left = oci_left,
+	.file = oci_file,
+	.odd = oci_odd,
 };

@@ -225,7 +225,7 @@ ollama_walk(struct walk *w, const char *dir, const char *name, struct tb_err *er
 
 /* What lies among the manifests, but not where walk_manifests() finds one. */
 static enum tb_status
-nameless_below(const char *dir, const char *below, unsigned level, store_file_fn *fn, void *arg,
+nameless_below(const char *dir, const char *below, unsigned level, store_odd_fn *fn, void *arg,
 	       struct tb_err *err)
 {
 	struct tb_names e;
@@ -243,7 +243,8 @@ nameless_below(const char *dir, const char *below, unsigned level, store_file_fn
 		else if (!hidden && level < 3 && tb_is_dir(path))
 			status = nameless_below(path, next, level + 1, fn, arg, err);
 		else if (!hidden && !tb_is_dir(path) && (level < 3 || name_parse(next, &name, NULL)))
-			status = fn(arg, path, err);
+			status = fn(arg, ODD_NAMELESS, path, "a manifest, but no model can be called so:"
+				    " rename the file, or remove it", err);
 		free(path);
 		free(next);
 	}
@@ -252,7 +253,7 @@ nameless_below(const char *dir, const char *below, unsigned level, store_file_fn
 }
 
 static enum tb_status
-ollama_nameless(const char *store, store_file_fn *fn, void *arg, struct tb_err *err)
+ollama_odd(const char *store, store_odd_fn *fn, void *arg, struct tb_err *err)
 {
 	char *dir = tb_path_join(store, "manifests");
 	enum tb_status status = dir ? nameless_below(dir, "", 0, fn, arg, err) : tb_nomem(err);
@@ -367,7 +368,7 @@ const struct store_kind store_ollama = {
 	.written = "manifests",
 	.blobs = "blobs",
 	.file = ollama_file,
-	.nameless = ollama_nameless,
+	.odd = ollama_odd,
 	.writable = true,
 	.typed = true,
 	.is_model = ollama_is_model,

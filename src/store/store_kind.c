@@ -30,8 +30,12 @@ store_of_model(const struct model_loc *loc, const char **path, size_t *n)
 	const struct store_kind *known = kind_store(loc->kind);
 	const struct store_kind *const *k = store_kinds;
 
-	*path = known ? loc->root : loc->path;
-	*n = strlen(*path);
+	*path = loc->path;
+	*n = known ? known->root_of(loc->path) : strlen(loc->path);
+	if (known && !*n) {	/* a manifest that is being written lies elsewhere */
+		*path = loc->root;
+		*n = strlen(loc->root);
+	}
 	if (known)
 		return known;
 	while (*k && ((*k)->is_model || !(*n = (*k)->root_of(loc->path))))

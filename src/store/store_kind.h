@@ -20,6 +20,19 @@ struct walk;
 enum store_file { STORE_BLOB, STORE_PARTIAL, STORE_TEMP, STORE_FOREIGN };
 typedef enum tb_status store_file_fn(void *arg, const char *path, struct tb_err *err);
 
+/* What may be odd in a store: */
+enum store_odd {
+	ODD_NAMELESS,	/* a file among its manifests that no walk yields: no model can be called so */
+	ODD_REF,	/* a name that leads to nothing */
+	ODD_SIZE,	/* a file that is not as long as what names it says */
+	ODD_DIGEST,	/* a small file that does not have the bytes that its name says */
+	ODD_DESCRIPTION,	/* what the store says of itself */
+	ODD_UNCHECKED,	/* what it names in a way that cannot be checked */
+};
+/* why: a sentence behind the path. */
+typedef enum tb_status store_odd_fn(void *arg, enum store_odd what, const char *path, const char *why,
+				    struct tb_err *err);
+
 /* A folder where programs look without being told: what $env holds (or, if it is not set,
  * what is below the home directory), with `tail` behind it. */
 struct store_usual { const char *env, *home, *tail; };
@@ -52,10 +65,8 @@ struct store_kind {
 	enum tb_status (*left)(const char *store, store_file_fn *fn, void *arg, struct tb_err *err);
 	enum store_file (*file)(const char *path, char digest[TB_DIGEST_MAX]);	/* a regular one */
 
-	/* Tells files among its manifests that no walk yields, since no model can be called so;
-	 * NULL: there are none. */
-	enum tb_status (*nameless)(const char *store, store_file_fn *fn, void *arg,
-				   struct tb_err *err);
+	/* Tells what of the store's own order is wrong, and is no model's; NULL: nothing is. */
+	enum tb_status (*odd)(const char *store, store_odd_fn *fn, void *arg, struct tb_err *err);
 
 	/* Where its models have manifests: */
 	bool writable;			/* conversions and imports go there */

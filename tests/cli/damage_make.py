@@ -235,6 +235,9 @@ class One(Place):
         write(self.file("model.gguf"), g.bytes())
 
 
+OCI = "application/vnd.oci.image."
+
+
 class Layout(Place):
     """An image layout with a GGUF in it."""
 
@@ -244,9 +247,70 @@ class Layout(Place):
     def index(self):
         return json.loads(read(self.file("index.json")))["manifests"][0]
 
+    def add(self, content):
+        digest = "sha256:" + hashlib.sha256(content).hexdigest()
+        write(self.blob_path(digest), content)
+        return {"digest": digest, "size": len(content)}
+
+    def change(self, file, fn):
+        doc = json.loads(read(file))
+        fn(doc)
+        write(file, json.dumps(doc))
+
+    def manifest(self, fn):
+        """Another manifest, with right digests and sizes on the way to it."""
+        doc = json.loads(read(self.blob_path(self.index()["digest"])))
+        fn(doc)
+        new = self.add(json.dumps(doc).encode())
+        self.change(self.file("index.json"), lambda d: d["manifests"][0].update(new))
+
+    def nest(self):
+        """An index in the index; returns it."""
+        inner = {"schemaVersion": 2, "mediaType": OCI + "index.v1+json", "manifests": [self.index()]}
+        entry = {"mediaType": OCI + "index.v1+json", **self.add(json.dumps(inner).encode())}
+        self.change(self.file("index.json"), lambda d: d.update(manifests=[entry]))
+        return entry
+
     def layer_file(self):
         doc = json.loads(read(self.blob_path(self.index()["digest"])))
         return self.blob_path(doc["layers"][0]["digest"])
+
+
+class Hub(Place):
+    """A repository of Hugging Face's cache, with two revisions of a model in shards."""
+    REV, OLD = "a" * 40, "b" * 40
+
+    def repo(self, name):
+        return self.file("models--org--name/" + name)
+
+    def snapshot(self, name, rev=None):
+        return self.repo(f"snapshots/{rev or self.REV}/{name}")
+
+    def blob(self, name):
+        return os.path.realpath(self.snapshot(name))
+
+
+def make_hub(path, folder, copies=False):
+    h = Hub(path)
+    for name in sorted(os.listdir(folder)):
+        raw = read(f"{folder}/{name}")
+        large = name.endswith(".safetensors")
+        digest = hashlib.sha256(raw).hexdigest() if large else hashlib.sha1(
+            b"blob %d\0" % len(raw) + raw).hexdigest()
+        if not copies:
+            write(h.repo("blobs/" + digest), raw)
+        for rev in (h.REV, h.OLD):
+            if copies:
+                write(h.snapshot(name, rev), raw)
+                continue
+            os.makedirs(os.path.dirname(h.snapshot(name, rev)), exist_ok=True)
+            os.symlink("../../blobs/" + digest, h.snapshot(name, rev))
+    write(h.repo("refs/main"), h.REV)
+    write(h.repo("refs/pr/1"), h.OLD + "\n")
+    write(h.repo(f".no_exist/{h.REV}/added_tokens.json"), b"")
+    write(path + "/.locks/models--org--name/x.lock", b"")
+    write(path + "/version.txt", b"1")
+    write(path + "/CACHEDIR.TAG", b"Signature: 8a477f597d28d172789f06886806bc55")
 
 
 # ---- whole models ----
@@ -290,11 +354,7 @@ def make_gguf_store(path):
 
 def make_layout(path):
     o = Layout(path)
-
-    def add(content):
-        digest = "sha256:" + hashlib.sha256(content).hexdigest()
-        write(o.blob_path(digest), content)
-        return {"digest": digest, "size": len(content)}
+    add = o.add
     layer = {"mediaType": "application/vnd.oci.image.layer.v1.tar", **add(GGUF.bytes()),
              "annotations": {"org.opencontainers.image.title": "model.gguf"}}
     config = {"mediaType": "application/vnd.oci.empty.v1+json", **add(b"{}")}
@@ -326,6 +386,10 @@ GGUF = gguf_of(WHOLE + "folder-plain/plain")
 write(WHOLE + "gguf/model.gguf", GGUF.bytes())
 make_gguf_store(WHOLE + "store-gguf")
 make_layout(WHOLE + "layout")
+make_layout(WHOLE + "layout-nested")
+Layout(WHOLE + "layout-nested").nest()
+make_hub(WHOLE + "hub", WHOLE + "folder-shards/shards")
+make_hub(WHOLE + "hub-copies", WHOLE + "folder-plain/plain", copies=True)
 
 
 
@@ -406,11 +470,12 @@ PLACES = {
     "store": (Store, "store-plain"), "store-packed": (Store, "store-packed"),
     "store-experts": (Store, "store-experts"), "store-gguf": (Store, "store-gguf"),
     "gguf": (One, "gguf"), "layout": (Layout, "layout"),
+    "hub": (Hub, "hub"), "hub-copies": (Hub, "hub-copies"),
 }
 
 
 def place(kind, n):
     cls, whole = PLACES[kind]
     path = f"{WORK}/row{n}"
-    shutil.copytree(WHOLE + whole, path)
+    shutil.copytree(WHOLE + whole, path, symlinks=True)
     return cls(f"{path}/{kind}" if cls is Folder else path), path

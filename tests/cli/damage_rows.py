@@ -4,11 +4,12 @@ import os
 ROWS = []
 
 
-def row(kind, text, deep=False, before=False, without=()):
-    """before: verified once before the damage, so that there is something to compare with.
+def row(kind, text, deep=False, before=False, without=(), notes=()):
+    """notes: those that are what is looked for.
+    before: verified once before the damage, so that there is something to compare with.
     without: codes that must not be told, not even as notes."""
     def keep(fn):
-        ROWS.append((kind, text, fn, deep, before, without))
+        ROWS.append((kind, text, fn, deep, before, without, notes))
         return fn
     return keep
 

@@ -2,9 +2,10 @@
 links, indexes, lists of sums. Rows of damage.py."""
 import json
 import os
+import shutil
 
 from damage_make import MEDIA, read, write
-from damage_rows import row
+from damage_rows import cut, flip, row
 
 DOWN = "model.layers.2.mlp.down_proj.weight"
 
@@ -138,3 +139,190 @@ def named(text, to):
 named("a manifest under a name with a blank", "latest copy")
 named("a manifest under a name with a tilde", "latest~")
 named("a manifest beside its folder", "../stray")
+
+
+# ---- Hugging Face's caches ----
+
+SHARD = "model-00002-of-00003.safetensors"
+
+
+@row("hub", "one bit of a large blob flipped, its time kept")
+def _(p):
+    flip(p.blob(SHARD))
+
+
+@row("hub", "one bit of a small blob flipped, its time kept")
+def _(p):
+    flip(p.blob("tokenizer.json"))
+
+
+@row("hub", "a large blob cut off")
+def _(p):
+    cut(p.blob(SHARD), -7)
+
+
+@row("hub", "a large blob gone")
+def _(p):
+    os.remove(p.blob(SHARD))
+
+
+@row("hub", "config.json's blob gone")
+def _(p):
+    os.remove(p.blob("config.json"))
+
+
+@row("hub", "the folder of blobs gone")
+def _(p):
+    shutil.rmtree(p.repo("blobs"))
+
+
+@row("hub", "a shard's link gone, though the index names it")
+def _(p):
+    os.remove(p.snapshot(SHARD))
+
+
+@row("hub", "a link to a file of another repository")
+def _(p):
+    write(p.file("models--org--other/blobs/" + "c" * 64), b"x")
+    os.remove(p.snapshot(SHARD))
+    os.symlink("../../../models--org--other/blobs/" + "c" * 64, p.snapshot(SHARD))
+
+
+@row("hub", "a link to another file's blob")
+def _(p):
+    os.remove(p.snapshot(SHARD))
+    os.symlink(os.readlink(p.snapshot("config.json")), p.snapshot(SHARD))
+
+
+@row("hub", "a blob with another one's bytes")
+def _(p):
+    write(p.blob(SHARD), read(p.blob("model-00001-of-00003.safetensors")))
+
+
+@row("hub", "refs/main means a revision without a snapshot")
+def _(p):
+    write(p.repo("refs/main"), "c" * 40)
+
+
+@row("hub", "refs/main is empty")
+def _(p):
+    write(p.repo("refs/main"), "")
+
+
+@row("hub", "refs/pr/1 has a path in it")
+def _(p):
+    write(p.repo("refs/pr/1"), "../../..")
+
+
+@row("hub", "a blob that nothing links to", notes=["orphan"])
+def _(p):
+    path = p.repo("blobs/" + "d" * 64)
+    write(path, b"x")
+    os.utime(path, (1e9, 1e9))
+
+
+@row("hub", "a download that did not end", notes=["partial"])
+def _(p):
+    write(p.repo("blobs/" + "d" * 64 + ".incomplete"), b"x")
+
+
+@row("hub-copies", "one bit of the weights flipped, the time kept", before=True)
+def _(p):
+    flip(p.snapshot("model.safetensors"))
+
+
+@row("hub-copies", "the weights cut off")
+def _(p):
+    cut(p.snapshot("model.safetensors"), -7)
+
+
+# ---- image layouts ----
+
+@row("layout", "oci-layout is no JSON")
+def _(p):
+    write(p.file("oci-layout"), b"{")
+
+
+@row("layout", "oci-layout is of version 2")
+def _(p):
+    write(p.file("oci-layout"), b'{"imageLayoutVersion":"2.0.0"}')
+
+
+@row("layout", "oci-layout states no version")
+def _(p):
+    write(p.file("oci-layout"), b"{}")
+
+
+def index(text, change, **options):
+    row("layout", "index.json: " + text, **options)(
+        lambda p: p.change(p.file("index.json"), change))
+
+
+index("schemaVersion 1", lambda d: d.update(schemaVersion=1))
+index("no list of manifests", lambda d: d.update(manifests={}))
+index("another size of the manifest", lambda d: d["manifests"][0].update(size=7))
+index("a size of the manifest that is none", lambda d: d["manifests"][0].update(size="7"))
+index("a digest that is none", lambda d: d["manifests"][0].update(digest="sha256:xyz"))
+index("a digest with a path in it",
+      lambda d: d["manifests"][0].update(digest="sha256:../../../etc/passwd"))
+index("a digest of sha512",
+      lambda d: d["manifests"].append(dict(d["manifests"][0], digest="sha512:" + "ab" * 64)))
+
+
+@row("layout", "the manifest: a layer with a digest of sha512")
+def _(p):
+    p.manifest(lambda d: d["layers"][0].update(digest="sha512:" + "ab" * 64))
+
+
+@row("layout", "the manifest: another size of a layer")
+def _(p):
+    p.manifest(lambda d: d["layers"][0].update(size=7))
+
+
+@row("layout", "the manifest: one bit flipped in a word, its time kept")
+def _(p):
+    path = p.blob_path(p.index()["digest"])
+    flip(path, read(path).index(b"model.gguf") + 2)
+
+
+@row("layout", "the config's blob gone")
+def _(p):
+    os.remove(p.blob_path(json.loads(read(p.blob_path(p.index()["digest"])))["config"]["digest"]))
+
+
+@row("layout", "an index in the index with other bytes than its name says")
+def _(p):
+    path = p.blob_path(p.nest()["digest"])
+    write(path, read(path).replace(b'"v1"', b'"v2"'))
+
+
+@row("layout", "an index in the index gone")
+def _(p):
+    os.remove(p.blob_path(p.nest()["digest"]))
+
+
+@row("layout", "an index in the index with another size")
+def _(p):
+    p.nest()
+    p.change(p.file("index.json"), lambda d: d["manifests"][0].update(size=1))
+
+
+@row("layout", "the manifest listed as an index, too")
+def _(p):
+    p.change(p.file("index.json"), lambda d: d["manifests"].append(dict(
+        d["manifests"][0], mediaType="application/vnd.oci.image.index.v1+json")))
+
+
+@row("layout", "a blob that nothing names", notes=["orphan"])
+def _(p):
+    path = p.blob_path(p.add(b"stray")["digest"])
+    os.utime(path, (1e9, 1e9))
+
+
+@row("layout", "a blob that nothing names, of a layout in a folder", notes=["orphan"])
+def _(p):
+    path = p.blob_path(p.add(b"stray")["digest"])
+    os.utime(path, (1e9, 1e9))
+    os.rename(p.path, p.path + ".away")
+    os.makedirs(p.path)
+    os.rename(p.path + ".away", p.path + "/inner")

@@ -21,6 +21,7 @@
 	X(F_DIGEST_MISMATCH, "digest_mismatch", SEV_ERROR, "its SHA-256 is not its name") \
 	X(F_CONTENT_CHANGED, "content_changed", SEV_ERROR, \
 	  "other bytes than at the last verify, but the same size and time") \
+	X(F_LAYOUT_BAD, "layout_bad", SEV_ERROR, "what an image layout says of itself is wrong") \
 	X(F_STRUCTURE_BAD, "structure_bad", SEV_ERROR, "header or tensor ranges are wrong") \
 	X(F_MODEL_BAD, "model_bad", SEV_ERROR, "parts of the model do not fit together") \
 	X(F_INDEX_BAD, "index_bad", SEV_ERROR, "the shard index and the shards differ") \
@@ -36,6 +37,9 @@
 	X(F_LAYER_TWICE, "layer_twice", SEV_WARNING, "a layer is listed more than once") \
 	X(F_NAME_BAD, "name_bad", SEV_WARNING, \
 	  "a manifest at a place that names no model: no program lists it") \
+	X(F_REF_BAD, "ref_bad", SEV_WARNING, "a name of a revision that is not there") \
+	X(F_UNCHECKED, "unchecked", SEV_WARNING, \
+	  "named by a digest that cannot be computed here: not compared with it") \
 	X(F_NONFINITE, "nonfinite", SEV_WARNING, "a tensor holds NaN or infinities (--deep)") \
 	X(F_INDEX_SIZE, "index_size", SEV_WARNING, "the shard index states another total size") \
 	X(F_STORE_AWAY, "store_away", SEV_WARNING, "a store is not there: an unplugged disk?") \

@@ -166,6 +166,8 @@ read_one(void *arg, size_t i, unsigned worker)
 		model_free(m);
 	} else if (status != TB_ENOMEM) {
 		v->failure = tb_arena_str(&v->mem, err.msg);
+		v->unchecked = status == TB_EUNSUP && kind_has_manifest(v->loc.kind) &&
+			       !kind_types_layers(v->loc.kind);
 		status = v->failure ? TB_OK : tb_nomem(&err);
 	}
 	if (status)
@@ -311,7 +313,8 @@ verify_read_models(struct verify_run *r, struct tb_err *err)
 		const struct verify_model *m = &r->models[i];
 
 		if (m->failure) {
-			verify_find(r, kind_has_manifest(m->loc.kind) ? F_MANIFEST_BAD : F_MODEL_BAD,
+			verify_find(r, m->unchecked ? F_UNCHECKED
+				    : kind_has_manifest(m->loc.kind) ? F_MANIFEST_BAD : F_MODEL_BAD,
 				    &(struct verify_where){ .model = m }, "%s: %s", m->loc.name,
 				    m->failure);
 			(void)tb_fail(&why, TB_EIO, "%s", m->failure);

@@ -47,6 +47,7 @@ struct verify_model {
 	const char *failure;		/* why it could not be opened at all, or NULL */
 	char manifest[TB_DIGEST_MAX];	/* of its bytes; "" if it has none */
 	uint64_t bytes;			/* of all its files */
+	bool unchecked;			/* because of digests that cannot be computed here */
 	uint64_t stamp, errors;
 	uint64_t incomplete;		/* of the errors: nothing is damaged, but something is not
 					 * there that a run would need */

@@ -18,87 +18,125 @@ by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* ---- manifests that are no model's ---- */
+/* ---- what is odd in a store ---- */
 
-struct nameless {
+struct odd {
 	struct verify_run *r;
 	const struct store_kind *kind;
 	const char *store;
-	struct tb_names blobs;		/* paths of what such manifests name; owned */
+	struct tb_names seen;		/* stores; owned, as are */
+	struct tb_names blobs;		/* paths of what manifests of no model name */
 };
 
 /* What it names is of use for whoever gives it a right name again: no orphans. */
 static enum tb_status
-tell_nameless(void *arg, const char *path, struct tb_err *err)
+keep_named(struct odd *o, const struct manifest *m, struct tb_err *err)
 {
-	struct nameless *n = arg;
-	struct verify_where at = { .blob = path };
 	enum tb_status status = TB_OK;
-	struct manifest m;
 
-	if (manifest_read(&m, path, NULL)) {
-		verify_find(n->r, F_LEFTOVER, &at, "%s: lies among the manifests and is none", path);
-		return TB_OK;
-	}
-	verify_find(n->r, F_NAME_BAD, &at, "%s: a manifest, but no model can be called so: rename the "
-		    "file, or remove it", path);
-	for (size_t i = 0; i <= m.nlayers && !status; i++) {
-		const char *digest = i < m.nlayers ? m.layers[i].digest : m.config.digest;
-		char *blob = *digest ? n->kind->blob_path(n->store, digest) : NULL;
+	for (size_t i = 0; i <= m->nlayers && !status; i++) {
+		const char *digest = i < m->nlayers ? m->layers[i].digest : m->config.digest;
+		char *blob = *digest ? o->kind->blob_path(o->store, digest) : NULL;
 
 		if (blob)
-			status = tb_names_add(&n->blobs, blob, err);
+			status = tb_names_add(&o->blobs, blob, err);
 		else if (*digest)
 			status = tb_nomem(err);
 		free(blob);
 	}
-	manifest_free(&m);
 	return status;
 }
 
 static enum tb_status
-look_nameless(struct nameless *n, const char *store, const struct store_kind *kind,
-	      struct tb_err *err)
+tell_odd(void *arg, enum store_odd what, const char *path, const char *why, struct tb_err *err)
+{
+	static const enum finding_code codes[] = {
+		[ODD_NAMELESS] = F_NAME_BAD, [ODD_REF] = F_REF_BAD, [ODD_SIZE] = F_SIZE_MISMATCH,
+		[ODD_DIGEST] = F_DIGEST_MISMATCH, [ODD_DESCRIPTION] = F_LAYOUT_BAD,
+		[ODD_UNCHECKED] = F_UNCHECKED,
+	};
+	struct odd *o = arg;
+	struct verify_where at = { .blob = path };
+	enum tb_status status = TB_OK;
+	struct manifest m;
+
+	if (what == ODD_NAMELESS && manifest_read(&m, path, NULL)) {
+		verify_find(o->r, F_LEFTOVER, &at, "%s: lies among the manifests and is none", path);
+		return TB_OK;
+	}
+	verify_find(o->r, codes[what], &at, "%s: %s", path, why);
+	if (what == ODD_NAMELESS) {
+		status = keep_named(o, &m, err);
+		manifest_free(&m);
+	}
+	return status;
+}
+
+static enum tb_status
+look_at_store(struct odd *o, const char *store, const struct store_kind *kind, struct tb_err *err)
 {
 	struct tb_err why;
 	enum tb_status status;
 
-	if (!kind || !kind->nameless)
-		return TB_OK;
-	n->kind = kind;
-	n->store = store;
-	status = kind->nameless(store, tell_nameless, n, &why);
-	return unread_note(&n->r->unread, store, status, &why, err);
+	for (size_t i = o->seen.n; i--;)
+		if (!strcmp(o->seen.v[i], store))
+			return TB_OK;
+	if (tb_names_add(&o->seen, store, err))
+		return TB_ENOMEM;
+	o->kind = kind;
+	o->store = store;
+	status = kind->odd(store, tell_odd, o, &why);
+	return unread_note(&o->r->unread, store, status, &why, err);
 }
 
-/* The stores that are roots, and those that models were found in. */
+/* A root that is a store, or a folder in which they lie side by side. */
 static enum tb_status
-find_nameless(struct nameless *n, struct tb_err *err)
+look_at_root(struct odd *o, const char *root, struct tb_err *err)
 {
-	const struct store_roots *roots = &n->r->ctx->roots;
-	struct tb_names seen = { 0 };
+	const struct store_kind *kind = store_kind_of(root, false);
+	struct tb_names e = { 0 };
 	enum tb_status status = TB_OK;
 
-	for (size_t i = 0; i < roots->n && !status; i++) {
-		if (store_root_away(roots, i))
-			continue;
-		status = look_nameless(n, roots->path[i], store_kind_of(roots->path[i], false), err);
-		if (!status)
-			status = tb_names_add(&seen, roots->path[i], err);
-	}
-	for (size_t i = 0; i < n->r->nmodels && !status; i++) {
-		const struct model_loc *loc = &n->r->models[i].loc;
-		bool known = !kind_store(loc->kind);
+	if (kind)
+		return kind->odd ? look_at_store(o, root, kind, err) : TB_OK;
+	if (tb_names_read(&e, root, NULL))	/* told by who walked it */
+		return TB_OK;
+	for (size_t i = 0; i < e.n && !status; i++) {
+		char *path = tb_path_join(root, e.v[i]);
 
-		for (size_t k = seen.n; k-- && !known;)
-			known = !strcmp(seen.v[k], loc->root);
-		if (known)
-			continue;
-		status = tb_names_add(&seen, loc->root, err);
-		if (!status)
-			status = look_nameless(n, loc->root, kind_store(loc->kind), err);
+		kind = path && tb_is_dir(path) ? store_kind_of(path, true) : NULL;
+		if (!path)
+			status = tb_nomem(err);
+		else if (kind && kind->odd)
+			status = look_at_store(o, path, kind, err);
+		free(path);
 	}
-	tb_names_free(&seen);
+	tb_names_free(&e);
+	return status;
+}
+
+static enum tb_status
+find_odd(struct odd *o, struct tb_err *err)
+{
+	const struct store_roots *roots = &o->r->ctx->roots;
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < roots->n && !status; i++)
+		if (!store_root_away(roots, i))
+			status = look_at_root(o, roots->path[i], err);
+	for (size_t i = 0; i < o->r->nmodels && !status; i++) {	/* stores below them */
+		const char *path;
+		size_t n;
+		const struct store_kind *kind = store_of_model(&o->r->models[i].loc, &path, &n);
+		char *store = kind && kind->odd ? tb_strndup(path, n) : NULL;
+
+		if (store)
+			status = look_at_store(o, store, kind, err);
+		else if (kind && kind->odd)
+			status = tb_nomem(err);
+		free(store);
+	}
+	tb_names_free(&o->seen);
 	return status;
 }
 
@@ -179,7 +217,7 @@ tell_unused(struct verify_run *r, const struct blobdir_entry *e, struct tb_err *
 enum tb_status
 verify_store(struct verify_run *r, struct tb_err *err)
 {
-	struct nameless nameless = { .r = r };
+	struct odd odd = { .r = r };
 	struct blobdir d = { 0 };
 	const char **used = NULL;
 	size_t n = 0, told = r->unread.n;
@@ -195,12 +233,12 @@ verify_store(struct verify_run *r, struct tb_err *err)
 	if (!status)
 		status = unread_add(&r->unread, &d.unread, err);
 	if (!status)
-		status = find_nameless(&nameless, err);
+		status = find_odd(&odd, err);
 	/* Those that the walk over the models has not told already. */
 	for (size_t i = told; i < r->unread.n; i++)
 		verify_find_unread(r, &r->unread.v[i]);
 	if (!status)
-		status = used_paths(r, &nameless.blobs, &used, &n, err);
+		status = used_paths(r, &odd.blobs, &used, &n, err);
 	for (size_t i = 0; !status && i < d.n; i++)
 		if (!bsearch(&d.rows[i].path, used, n, sizeof(*used), by_text)) {
 			status = tell_unused(r, &d.rows[i], err);
@@ -208,7 +246,7 @@ verify_store(struct verify_run *r, struct tb_err *err)
 				status = keep_orphan(r, &d.rows[i], err);
 		}
 	blobdir_free(&d);
-	tb_names_free(&nameless.blobs);
+	tb_names_free(&odd.blobs);
 	free(used);
 	return status;
 }
