@@ -11,7 +11,7 @@
 # Shell tests (tests/cli/*.sh, they source lib.sh) and screens (tests/screens/*.scr)
 # (commands: tests/scrtest.c) go into dist_check_SCRIPTS and SCREENS; what they read into EXTRA_DIST.
 TEST_BASE = tests/unit/libunit.a src/base/libbase.a \
-	$(UTF8PROC_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+	$(UTF8PROC_LIBS) $(CRYPTO_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS)
 TEST_FORMAT = src/format/libformat.a $(CJSON_LIBS) $(TEST_BASE)
 TEST_QUANT = $(QUANT_LIBS) $(TEST_FORMAT)
 TEST_STORE = src/store/libstore.a $(TEST_QUANT)
@@ -57,7 +57,7 @@ SH_LOG_COMPILER = $(SHELL)
 # Screens: the terminal that tests/vt.c understands, and what drives it.
 check_PROGRAMS += tests/scrtest
 tests_scrtest_SOURCES = tests/scrtest.c tests/tty.c tests/tty.h tests/vt.c tests/vt.h
-tests_scrtest_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
+tests_scrtest_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS) $(XXHASH_LIBS)
 SCR_LOG_COMPILER = tests/scrtest
 check_DATA += tests/ti/stamp
 tests/ti/stamp: tests/tbtest.ti
@@ -131,6 +131,7 @@ BASE_TESTS = \
 	tests/unit/test_base_out \
 	tests/unit/test_base_pool \
 	tests/unit/test_base_sha256 \
+	tests/unit/test_base_sums \
 	tests/unit/test_base_text
 check_PROGRAMS += $(BASE_TESTS)
 TESTS += $(BASE_TESTS)
@@ -144,6 +145,7 @@ tests_unit_test_base_opt_LDADD = $(TEST_BASE)
 tests_unit_test_base_out_LDADD = $(TEST_BASE)
 tests_unit_test_base_pool_LDADD = $(TEST_BASE)
 tests_unit_test_base_sha256_LDADD = $(TEST_BASE)
+tests_unit_test_base_sums_LDADD = $(TEST_BASE)
 tests_unit_test_base_text_LDADD = $(TEST_BASE)
 
 # format

@@ -1,5 +1,5 @@
 noinst_LIBRARIES += src/base/libbase.a
-src_base_libbase_a_CFLAGS = $(AM_CFLAGS) $(UTF8PROC_CFLAGS) $(CRYPTO_CFLAGS)
+src_base_libbase_a_CFLAGS = $(AM_CFLAGS) $(UTF8PROC_CFLAGS) $(CRYPTO_CFLAGS) $(XXHASH_CFLAGS)
 src_base_libbase_a_SOURCES = \
 	src/base/arena.c \
 	src/base/arena.h \
@@ -33,6 +33,8 @@ src_base_libbase_a_SOURCES = \
 	src/base/search.h \
 	src/base/sha256.c \
 	src/base/sha256.h \
+	src/base/sums.c \
+	src/base/sums.h \
 	src/base/text.c \
 	src/base/text.h \
 	src/base/time.c \
