@@ -66,6 +66,10 @@ struct db_finding {
 	const char *tensor;		/* "" */
 	bool has_offset;
 	uint64_t offset;
+	bool has_bytes;			/* so many are wrong from there on; else, where offset is
+					 * known, that is where to look */
+	uint64_t bytes;
+	const char *rows;		/* of the tensor: "rows 5 to 9 of its scales", "" */
 	const char *expected, *actual;	/* "" when they say nothing */
 	const char *message;		/* one sentence */
 };

@@ -142,6 +142,8 @@ read_finding(struct db_rows *r, void *row)
 		.has_offset = sqlite3_column_type(r->st, 8) != SQLITE_NULL,
 		.offset = rows_u64(r, 8), .expected = rows_text(r, 9),
 		.actual = rows_text(r, 10), .message = rows_text(r, 11),
+		.has_bytes = sqlite3_column_type(r->st, 12) != SQLITE_NULL,
+		.bytes = rows_u64(r, 12), .rows = rows_text(r, 13),
 	};
 }
 
@@ -151,7 +153,7 @@ db_findings(struct db *db, int64_t run, const struct db_query *q, struct db_find
 {
 	const struct db_list list = {
 		.columns = "id, run, severity, code, model, model_path, blob, tensor, offset, "
-		"expected, actual, message", .from = "audit.findings", .where = "run = ?",
+		"expected, actual, message, bytes, rows", .from = "audit.findings", .where = "run = ?",
 		.filter = "message", .tie = "model COLLATE tb_natural, model_path, code, blob, tensor, offset, "
 		"message, id",
 		.sort = finding_sorts, .has_arg = true, .arg = run,
@@ -164,13 +166,14 @@ enum tb_status
 db_finding_add(struct db *db, const struct db_finding *f, struct tb_err *err)
 {
 	static const char with[] = "INSERT INTO audit.findings(run, severity, code, model, "
-		"model_path, blob, tensor, expected, actual, message, offset) "
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+		"model_path, blob, tensor, expected, actual, message, rows, offset, bytes) "
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-	return db_exec(db, err, with, f->has_offset ? "iissssssssi" : "iissssssss", f->run,
+	return db_exec(db, err, with, !f->has_offset ? "iisssssssss" : f->has_bytes
+		       ? "iisssssssssii" : "iisssssssssi", f->run,
 		       (int64_t)f->severity, f->code, some(f->model), some(f->model_path),
 		       some(f->blob), some(f->tensor), some(f->expected), some(f->actual),
-		       some(f->message), (int64_t)f->offset);
+		       some(f->message), some(f->rows), (int64_t)f->offset, (int64_t)f->bytes);
 }
 
 /* ---- last results ---- */
