@@ -78,9 +78,12 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify/verify_run.h \
 	src/ops/verify/verify_state.c \
 	src/ops/verify/verify_store.c \
+	src/ops/verify/verify_sums.c \
+	src/ops/verify/verify_sums.h \
 	src/ops/verify/verify_tensors.c \
 	src/ops/verify/verify_tensors.h \
 	src/ops/verify/verify_values.c \
+	src/ops/verify/verify_where.c \
 	src/ops/verify/verify_zeros.c
 
 # and their reports

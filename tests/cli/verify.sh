@@ -35,7 +35,7 @@ run 1 verify
 has "^error +digest_mismatch +two:latest: sha256:${OWN##*sha256-} "
 has "expected sha256:${OWN##*sha256-}"
 has '^damage: 2 models, 2 manifests, 7 blobs, .* 1 error'
-has 'its name says; it holds the tensor model.layers.10.mlp.up_proj.weight$'
+has 'its name says; damaged in model.layers.10.mlp.up_proj.weight, rows 0 to 15, bytes 104 to 615$'
 has_not 'error .*one:latest'
 run 1 --json verify
 has '"tensor":"model.layers.10.mlp.up_proj.weight","offset":[1-9][0-9]+,"expected"'

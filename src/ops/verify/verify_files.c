@@ -2,12 +2,13 @@
  * no core is left with a large one at the end. */
 #include "config.h"
 
-#include "src/ops/verify/verify_run.h"
+#include "src/ops/verify/verify_sums.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/sums.h"
 #include "src/base/mem.h"
 #include "src/base/sha256.h"
 #include "src/base/text.h"
@@ -134,6 +135,8 @@ prepare_targets(struct verify_run *r, struct tb_err *err)
 
 		bytes += t->file->id.size;
 		status = recall(r, t, err);
+		if (!status && verify_good_digest(t))
+			status = db_sums_known(r->db, verify_good_digest(t), &t->summed, err);
 	}
 	if (r->ntargets)
 		qsort(r->targets, r->ntargets, sizeof(*r->targets), largest_first);
@@ -143,10 +146,9 @@ prepare_targets(struct verify_run *r, struct tb_err *err)
 
 /* ---- one file ---- */
 
-/* The same finding for each model that uses the file (once a model, however often). */
-static void
-find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code code,
-	     struct verify_where at, const char *message)
+void
+verify_find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code code,
+		    struct verify_where at, const char *message)
 {
 	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
 	bool damage = finding_severity(code) == SEV_ERROR;
@@ -170,55 +172,38 @@ find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code co
 }
 
 /* Each manifest says a size of its own: is it that of all? */
-static bool
-check_sizes(struct verify_run *r, struct verify_target *t, uint64_t size, bool digest_right)
+static enum tb_status
+check_sizes(struct verify_run *r, struct verify_target *t, const struct tb_file *file,
+	    bool digest_right, struct tb_err *err)
 {
-	bool agree = true;
+	uint64_t size = file->id.size;
+	enum tb_status status = TB_OK;
 
-	for (size_t i = 0; i < t->nuses; i++) {
+	t->unsized = false;
+	for (size_t i = 0; !status && i < t->nuses; i++) {
 		const struct verify_model *m = &r->models[t->uses[i].model];
 		const struct verify_file *f = file_of(r, t->uses[i]);
 		char want[24], have[24], name[VERIFY_NAME_MAX];
 		struct verify_where at = { .model = m, .blob = f->digest, .expected = want,
 					   .actual = have };
+		struct verify_cut cut;
 
+		*name = 0;
 		if (!f->sized || f->want_size == size)
 			continue;
 		snprintf(want, sizeof(want), "%ju", (uintmax_t)f->want_size);
 		snprintf(have, sizeof(have), "%ju", (uintmax_t)size);
-		verify_name(f, &at, name);
+		if (!digest_right)
+			status = verify_cut_off(file, f->want_size, &cut, &at, name, err);
+		if (!*name)
+			verify_name(f, &at, name);
 		verify_find(r, F_SIZE_MISMATCH, &at, "%s: %s has %s bytes, the manifest says %s%s%s",
 			    m->loc.name, f->digest, have, want, digest_right
 			    ? "; its digest is right, so the manifest is wrong" : "", name);
-		agree = false;
+		t->unsized = true;
 	}
-	t->bad |= !agree;
-	return agree;
-}
-
-/* Bytes are wrong: says so, and where pages of zeros stand in for some of them. */
-static enum tb_status
-find_damage(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
-	    enum finding_code code, const char *expected, const char *actual,
-	    const char *message, struct tb_err *err)
-{
-	struct verify_where at = { .expected = expected, .actual = actual };
-	char where[400] = "", text[600];
-	struct verify_zeros zeros;
-	enum tb_status status = verify_find_zeros(r, f, &zeros, err);
-
-	if (status)
-		return status;
-	if (zeros.len) {
-		at.offset = &zeros.off;
-		at.tensor = *zeros.tensor ? zeros.tensor : NULL;
-		snprintf(where, sizeof(where), "; %ju bytes from byte %ju on are zero%s%s",
-			 (uintmax_t)zeros.len, (uintmax_t)zeros.off,
-			 *zeros.tensor ? ", in " : "", zeros.tensor);
-	}
-	snprintf(text, sizeof(text), "%s%s", message, where);
-	find_for_all(r, t, code, at, text);
-	return TB_OK;
+	t->bad |= t->unsized;
+	return status;
 }
 
 static enum tb_status
@@ -226,11 +211,12 @@ judge_digest(struct verify_run *r, struct verify_target *t, const struct tb_file
 	     const char *digest, struct tb_err *err)
 {
 	bool right = !strcmp(digest, t->file->digest);
+	enum tb_status status = check_sizes(r, t, f, right, err);
 
 	t->equal = right;
-	if (!check_sizes(r, t, f->id.size, right) || right)
-		return TB_OK;
-	return find_damage(r, t, f, F_DIGEST_MISMATCH, t->file->digest, digest,
+	if (status || right)
+		return status;
+	return verify_find_damage(r, t, f, F_DIGEST_MISMATCH, t->file->digest, digest,
 			   "does not have the bytes that its name says", err);
 }
 
@@ -248,10 +234,10 @@ judge_change(struct verify_run *r, struct verify_target *t, const struct tb_file
 		return TB_OK;
 	t->rotten = was->id.size == f->id.size && was->id.mtime_ns == f->id.mtime_ns;
 	if (t->rotten)
-		return find_damage(r, t, f, F_CONTENT_CHANGED, was->digest, digest, "has other "
+		return verify_find_damage(r, t, f, F_CONTENT_CHANGED, was->digest, digest, "has other "
 				   "bytes than at the last verify, but the same size and time (if "
 				   "that was on purpose, touch it and verify again)", err);
-	find_for_all(r, t, F_CHANGED_SINCE, (struct verify_where){ .expected = was->digest,
+	verify_find_for_all(r, t, F_CHANGED_SINCE, (struct verify_where){ .expected = was->digest,
 		     .actual = digest }, "was written since the last verify");
 	return TB_OK;
 }
@@ -261,18 +247,26 @@ hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f
 	  struct tb_err *err)
 {
 	struct db_hash h = { .id = f->id, .when_ns = tb_now_ns() };
-	enum tb_status status = tb_sha256_file(f, r->job, NULL, h.digest, err);
+	struct verify_summing sums;
+	enum tb_status status = verify_sums_begin(&sums, r, t, f, err);
 	char git[TB_DIGEST_MAX] = "";
 
+	if (!status)
+		status = tb_sha256_file(f, r->job, verify_sums_seen(&sums), h.digest, err);
 	if (!status && tb_starts(t->file->digest, "gitsha1:"))
 		status = tb_gitsha1_file(f, NULL, git, err);
-	if (status)
+	if (status) {
+		verify_sums_free(&sums);
 		return status;
+	}
 	memcpy(t->found, h.digest, sizeof(t->found));
 	if (*t->file->digest)
 		status = judge_digest(r, t, f, *git ? git : h.digest, err);
 	else
 		status = judge_change(r, t, f, h.digest, err);
+	if (!status)
+		status = verify_sums_end(&sums, r, t, h.digest, err);
+	verify_sums_free(&sums);
 	if (!status && r->req->deep && t->nuses)
 		status = verify_values(r, t, f, err);
 	if (t->rotten)	/* damage is not what the next run compares with */
@@ -333,7 +327,7 @@ verify_one(void *arg, size_t i, unsigned worker)
 	tb_job_what(r->job, "%s", t->nuses ? r->models[t->uses->model].loc.name : "orphans");
 	status = check_file(r, t, &err);
 	if (status == TB_EIO || status == TB_ENOENT || status == TB_EFORMAT)
-		find_for_all(r, t, F_BLOB_UNREADABLE, (struct verify_where){ .expected = "",
+		verify_find_for_all(r, t, F_BLOB_UNREADABLE, (struct verify_where){ .expected = "",
 			     .actual = err.msg }, "cannot be read");
 	else if (status && status != TB_ECANCEL)
 		verify_fail(r, status, &err);

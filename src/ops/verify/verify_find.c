@@ -6,7 +6,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "db/sums.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
@@ -61,7 +63,9 @@ note_add(struct verify_news *to, enum finding_code code, const struct verify_whe
 		.expected = note_text(to, at->expected, &failed),
 		.actual = note_text(to, at->actual, &failed),
 		.message = note_text(to, message, &failed),
+		.rows = note_text(to, at->rows, &failed),
 		.has_offset = at->offset, .offset = at->offset ? *at->offset : 0,
+		.has_bytes = at->bytes, .bytes = at->bytes ? *at->bytes : 0,
 	};
 	if (failed)
 		return false;
@@ -145,6 +149,43 @@ verify_remember(struct verify_run *r, const char *path, const struct db_hash *h)
 		verify_fail(r, tb_nomem(&err), &err);
 }
 
+void
+verify_keep_sums(struct verify_run *r, const char *digest, const char *was, const void *packed,
+		 size_t len)
+{
+	struct verify_sums *item;
+	struct tb_err err;
+	bool kept;
+
+	pthread_mutex_lock(&r->lock);
+	item = tb_arena_get(&r->news.mem, sizeof(*item));
+	kept = item && (item->packed = tb_arena_get(&r->news.mem, len));
+	if (kept) {
+		snprintf(item->digest, sizeof(item->digest), "%s", digest);
+		snprintf(item->was, sizeof(item->was), "%s", was);
+		memcpy(item->packed, packed, item->len = len);
+		item->next = r->news.sums;
+		r->news.sums = item;
+	}
+	pthread_mutex_unlock(&r->lock);
+	if (!kept)
+		verify_fail(r, tb_nomem(&err), &err);
+}
+
+/* After the hashes, which say whether somebody needs the old ones. */
+static enum tb_status
+flush_sums(struct verify_run *r, const struct verify_sums *sums, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (const struct verify_sums *s = sums; s && !status; s = s->next)
+		status = db_sums_put(r->db, s->digest, s->packed, s->len, err);
+	for (const struct verify_sums *s = sums; s && !status; s = s->next)
+		if (*s->was)
+			status = db_sums_drop(r->db, s->was, err);
+	return status;
+}
+
 enum tb_status
 verify_flush(struct verify_run *r, struct tb_err *err)
 {
@@ -155,7 +196,7 @@ verify_flush(struct verify_run *r, struct tb_err *err)
 	news = r->news;
 	r->news = (struct verify_news){ 0 };
 	pthread_mutex_unlock(&r->lock);
-	if (news.first || news.hashes)
+	if (news.first || news.hashes || news.sums)
 		status = db_begin(r->db, err);
 	for (struct verify_note *n = news.first; n && !status; n = n->next) {
 		n->f.run = r->out->run;
@@ -163,7 +204,9 @@ verify_flush(struct verify_run *r, struct tb_err *err)
 	}
 	for (struct verify_hash *h = news.hashes; h && !status; h = h->next)
 		status = db_hash_put(r->db, h->path, &h->h, err);
-	if (news.first || news.hashes || status)
+	if (!status)
+		status = flush_sums(r, news.sums, err);
+	if (news.first || news.hashes || news.sums || status)
 		status = db_end(r->db, status, err);
 	r->flushed = tb_monotonic();
 	tb_arena_free(&news.mem);

@@ -46,7 +46,7 @@ verify_name(const struct verify_file *f, struct verify_where *at, char out[VERIF
 	if (at->tensor || !f || !f->tensor)
 		return out;
 	at->tensor = f->tensor;
-	if (f->ntensors)
+	if (f->ntensors && !at->offset)
 		at->offset = &f->tensor_off;
 	if (f->ntensors > 1)
 		snprintf(out, VERIFY_NAME_MAX, "; it holds %" PRIu32 " tensors, from %.200s on",

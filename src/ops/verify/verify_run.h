@@ -64,6 +64,7 @@ struct verify_target {
 					 * one: what it was is found under both */
 	struct db_hash was;		/* the last hash, if `known` */
 	bool known, bad;
+	bool summed;			/* the sums of its good bytes are kept */
 	bool unsized;			/* a manifest says another size than it has */
 	bool rotten;			/* other bytes behind the same size and time */
 	/* Every byte is what a digest says: now, or when it was skipped. */
@@ -99,6 +100,12 @@ struct verify_run {
 			const char *path;
 			struct db_hash h;
 		} *hashes;
+		struct verify_sums {
+			struct verify_sums *next;
+			char digest[TB_DIGEST_MAX], was[TB_DIGEST_MAX];
+			void *packed;
+			size_t len;
+		} *sums;
 	} news;
 	double flushed;
 	enum tb_status status;		/* first failure of the run itself */
@@ -109,7 +116,8 @@ struct verify_run {
 struct verify_where {
 	const struct verify_model *model;	/* NULL: none */
 	const char *blob, *tensor;		/* NULL: none */
-	const uint64_t *offset;			/* NULL: none */
+	const uint64_t *offset, *bytes;		/* NULL: none; bytes that are wrong from there */
+	const char *rows;			/* of the tensor; NULL: none */
 	const char *expected, *actual;		/* NULL: none */
 };
 /* One finding: counted, posted, kept for the next flush. Thread-safe. */
@@ -118,6 +126,9 @@ void verify_find(struct verify_run *r, enum finding_code code, const struct veri
 /* A folder that could not be read. */
 void verify_find_unread(struct verify_run *r, const struct unread_place *p);
 void verify_remember(struct verify_run *r, const char *path, const struct db_hash *h);
+/* Packed sums of a file with that digest; those of `was` ("": none) may go. */
+void verify_keep_sums(struct verify_run *r, const char *digest, const char *was,
+		      const void *packed, size_t len);
 void verify_fail(struct verify_run *r, enum tb_status status, const struct tb_err *err);
 /* Writes what has come together; only on the thread that owns the connection. */
 enum tb_status verify_flush(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
@@ -141,6 +152,22 @@ const char *verify_name(const struct verify_file *f, struct verify_where *at,
 
 /* verify_files.c: hashes every distinct file once, after verify_store(). */
 enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+/* The same finding for each model that uses the file (once a model, however often). */
+void verify_find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code code,
+			 struct verify_where at, const char *message);
+
+/* verify_where.c: bytes of a file are wrong.  A finding for each place, as far as anything is
+ * known of them; `message` is in the first. */
+enum tb_status verify_find_damage(struct verify_run *r, struct verify_target *t,
+				  const struct tb_file *f, enum finding_code code,
+				  const char *expected, const char *actual, const char *message,
+				  struct tb_err *err) TB_MUST_USE;
+/* The file is shorter than `want`: puts the tensor that it ends in into *at, and words for
+ * the end of a message into `out`; both stay as they are where that is not known. */
+struct verify_cut { uint64_t off, bytes; char tensor[256], rows[128]; };
+enum tb_status verify_cut_off(const struct tb_file *f, uint64_t want, struct verify_cut *cut,
+			      struct verify_where *at, char out[VERIFY_NAME_MAX],
+			      struct tb_err *err) TB_MUST_USE;
 
 /* verify_kept.c: the digest of a model's manifest.  Fails only when memory runs out. */
 enum tb_status verify_hash_manifest(struct verify_model *m, struct tb_err *err) TB_MUST_USE;
@@ -162,14 +189,15 @@ bool verify_keep_bytes(struct verify_model *to, const struct model *m) TB_MUST_U
 enum tb_status verify_values(struct verify_run *r, const struct verify_target *t,
 			     const struct tb_file *f, struct tb_err *err) TB_MUST_USE;
 
-/* verify_zeros.c: the first run of zeros that fills pages, in a file that is known to be
- * damaged; len 0: there is none. */
+/* verify_zeros.c: the first run of zeros that fills pages, in [off, off + len) of a file that
+ * is known to be damaged; its len is 0: there is none. */
 struct verify_zeros {
 	uint64_t off, len;
 	char tensor[256];		/* that it begins in, cut; "": in none */
 };
-enum tb_status verify_find_zeros(struct verify_run *r, const struct tb_file *f,
-				 struct verify_zeros *out, struct tb_err *err) TB_MUST_USE;
+enum tb_status verify_find_zeros(struct verify_run *r, const struct tb_file *f, uint64_t off,
+				 uint64_t len, struct verify_zeros *out, struct tb_err *err)
+	TB_MUST_USE;
 
 /* verify_store.c: orphans, partial downloads, leftovers of the roots.  Orphans join
  * what is hashed where damage in them may be damage to a model. */

@@ -14,13 +14,14 @@
 
 /* Whole pages of zeros, from the first there is up to the next that is none. */
 static enum tb_status
-find_run(struct verify_run *r, const struct tb_file *f, uint8_t *window, struct verify_zeros *out,
-	 struct tb_err *err)
+find_run(struct verify_run *r, const struct tb_file *f, uint64_t off, uint64_t end,
+	 uint8_t *window, struct verify_zeros *out, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
-	for (uint64_t at = 0; !status && at < f->id.size; at += WINDOW) {
-		uint64_t left = f->id.size - at;
+	/* pages of the file, wherever the bytes begin */
+	for (uint64_t at = (off + PAGE - 1) / PAGE * PAGE; !status && at < end; at += WINDOW) {
+		uint64_t left = end - at;
 		size_t len = left < WINDOW ? (size_t)left : WINDOW;
 
 		status = tb_job_check(r->job, err);
@@ -42,8 +43,8 @@ find_run(struct verify_run *r, const struct tb_file *f, uint8_t *window, struct 
 }
 
 enum tb_status
-verify_find_zeros(struct verify_run *r, const struct tb_file *f, struct verify_zeros *out,
-		  struct tb_err *err)
+verify_find_zeros(struct verify_run *r, const struct tb_file *f, uint64_t off, uint64_t len,
+		  struct verify_zeros *out, struct tb_err *err)
 {
 	struct verify_tensors list = { 0 };
 	const struct verify_tensor *t;
@@ -53,7 +54,7 @@ verify_find_zeros(struct verify_run *r, const struct tb_file *f, struct verify_z
 	*out = (struct verify_zeros){ 0 };
 	if (!window)
 		return tb_nomem(err);
-	status = find_run(r, f, window, out, err);
+	status = find_run(r, f, off, off + len, window, out, err);
 	free(window);
 	if (status || !out->len)
 		return status;
