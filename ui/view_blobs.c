@@ -250,19 +250,19 @@ blobs_table(const struct view *v)
 static void
 draw_sets(struct area a, const struct blobs *s)
 {
-	int x = a.x + 1;
+	char text[SET_COUNT][64];
+	const char *title[SET_COUNT];
+	int end = a.x + 1;
 
-	put_clip(a.y, a.x, a.w, "", ROLE_TEXT);
-	for (int i = 0; i < SET_COUNT; i++) {
-		char text[64];
-		int w;
-
-		snprintf(text, sizeof(text), "%s %ju", set_titles[i], (uintmax_t)s->all.set[i].n);
-		w = (int)strlen(text);
-		put_clip(a.y, x, w, text, i == (int)s->set ? ROLE_CURSOR : ROLE_DIM);
-		x += w + 2;
+	for (unsigned i = 0; i < SET_COUNT; i++) {
+		snprintf(text[i], sizeof(text[i]), "%s %ju", set_titles[i],
+			 (uintmax_t)s->all.set[i].n);
+		title[i] = text[i];
+		end += (int)strlen(text[i]) + 2;
 	}
-	put_clip(a.y, x, 3, "Tab", ROLE_KEY);
+	draw_panes(a, title, SET_COUNT, s->set);
+	if (end + 3 <= a.x + a.w)
+		put_clip(a.y, end, 3, "Tab", ROLE_KEY);
 }
 
 static void
