@@ -4,6 +4,7 @@
 #include "db/dict.h"
 #include "db/names.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,13 +78,22 @@ db_run_sql(struct db *db, const char *sql, struct tb_err *err)
 							    : TB_OK;
 }
 
+/* Nobody asks SQLite how much memory it has, and counting it takes a lock each time. */
+static void
+count_nothing(void)
+{
+	(void)!sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 enum tb_status
 db_connect(struct db *db, const char *uri, bool write, struct tb_err *err)
 {
 	int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
 		    (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	enum tb_status status;
 
+	pthread_once(&once, count_nothing);
 	if (sqlite3_open_v2(uri, &db->sql, flags, NULL))
 		return db->sql ? db_sql_fail(db, err, "open") : tb_nomem(err);
 	sqlite3_busy_timeout(db->sql, write ? WAIT_WRITE : WAIT_READ);

@@ -16,7 +16,7 @@
 #define WAITING 8
 /* Models in a transaction, and how long one may last: others want to write, and people
  * to see what has been found. */
-#define BATCH 64
+#define BATCH 1024
 #define BATCH_SECONDS 0.25
 
 void
