@@ -11,6 +11,7 @@
 
 #include "db/ids.h"
 #include "db/stmt.h"
+#include "db/write.h"
 #include "src/base/mem.h"
 
 #define FORM_MAX (SCHEME_NAME_MAX + TB_MAX_DIMS * 21 + 48)
@@ -201,6 +202,19 @@ db_file_known(struct db *db, const char *path, const struct tb_ident *ident, boo
 	if (f->missing == missing && tb_ident_equal(&f->ident, ident))
 		*id = e->id;
 	return TB_OK;
+}
+
+bool
+db_file_seen(struct db *db, const char *path, struct tb_ident *ident)
+{
+	const struct db_names *n = db->names;
+	const struct ids_entry *e = n ? ids_find(&n->files, path, strlen(path)) : NULL;
+	const struct file_known *f = e ? &n->file[e - n->files.entry] : NULL;
+
+	if (!f || f->missing || !f->ident.ino)
+		return false;
+	*ident = f->ident;
+	return true;
 }
 
 enum tb_status

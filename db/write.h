@@ -47,6 +47,10 @@ enum tb_status db_known_files(struct db *db, struct db_known_files *out, struct 
 	TB_MUST_USE;
 struct db_known_file *db_known_file(const struct db_known_files *f, uint64_t id);	/* or NULL */
 
+/* What the file was when a model with it was put over this connection; false: none was, or
+ * it was not there. */
+bool db_file_seen(struct db *db, const char *path, struct tb_ident *ident);
+
 struct db_put {
 	int64_t root;
 	const struct model *model;	/* tensors in natural order; problems as found */

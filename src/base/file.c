@@ -144,9 +144,15 @@ tb_file_slurp(const char *path, size_t max, char **out, size_t *len, struct tb_e
 char *
 tb_path_join(const char *dir, const char *name)
 {
-	size_t n = strlen(dir);
+	size_t n = strlen(dir), slash = !n || dir[n - 1] != '/', len = strlen(name);
+	char *path = malloc(n + slash + len + 1);
 
-	return tb_asprintf("%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", name);
+	if (!path)
+		return NULL;
+	memcpy(path, dir, n);
+	path[n] = '/';
+	memcpy(path + n + slash, name, len + 1);
+	return path;
 }
 
 static enum tb_status

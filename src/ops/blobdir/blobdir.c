@@ -27,7 +27,7 @@ add_row(struct blobdir *d, char *path, struct tb_err *err)
 		free(path);
 		return tb_nomem(err);
 	}
-	status = tb_file_ident(path, &id, err);
+	status = d->seen && d->seen(d->arg, path, &id) ? TB_OK : tb_file_ident(path, &id, err);
 	if (status && !tb_exists(path)) {	/* else it is something, or a link to nothing */
 		free(path);
 		return status == TB_ENOENT ? TB_OK : status;

@@ -22,6 +22,9 @@ struct blobdir {
 	struct blobdir_entry *rows;
 	size_t n, cap;
 	struct unread unread;		/* folders that could not be read; owned */
+	/* What somebody has found a moment ago need not be looked at again; NULL: look. */
+	bool (*seen)(void *arg, const char *path, struct tb_ident *id);
+	void *arg;
 	char *last;			/* private, as is store: that whose files are added */
 	const struct store_kind *store;
 };

@@ -207,10 +207,16 @@ merge_blobs(struct scan *s, struct scan_root *root, const struct blobdir *disk,
 	return status;
 }
 
+static bool
+seen_now(void *db, const char *path, struct tb_ident *id)
+{
+	return db_file_seen(db, path, id);
+}
+
 static enum tb_status
 sync_blobs(struct scan *s, struct scan_root *root, bool *changed, struct tb_err *err)
 {
-	struct blobdir disk = { 0 };
+	struct blobdir disk = { .seen = seen_now, .arg = s->db };
 	struct db_entries known = { 0 };
 	enum tb_status status;
 
