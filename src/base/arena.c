@@ -74,6 +74,18 @@ tb_arena_str(struct tb_arena *a, const char *s)
 }
 
 void
+tb_arena_join(struct tb_arena *to, struct tb_arena *from)
+{
+	struct tb_chunk **end = &to->chunks;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = from->chunks;
+	to->used += from->used;
+	*from = (struct tb_arena){ .max = from->max };
+}
+
+void
 tb_arena_free(struct tb_arena *a)
 {
 	for (struct tb_chunk *c = a->chunks, *next; c; c = next) {

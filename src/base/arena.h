@@ -20,5 +20,7 @@ void *tb_arena_get(struct tb_arena *a, size_t n);
 const char *tb_arena_text(struct tb_arena *a, const char *s, size_t len);
 const char *tb_arena_str(struct tb_arena *a, const char *s);
 const char *tb_arena_cat(struct tb_arena *a, const char *s, size_t n, const char *end);
+/* All of it belongs to `to` then. */
+void tb_arena_join(struct tb_arena *to, struct tb_arena *from);
 void tb_arena_free(struct tb_arena *a);		/* also fine on a zeroed or freed one */
 #endif

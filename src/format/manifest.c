@@ -13,8 +13,8 @@
 
 #define DOCKER_V2 "application/vnd.docker.distribution.manifest.v2+json"
 
-static const struct row { const char *name, *type; } rows[MEDIA_COUNT] = {
-#define X(id, name, type) [id] = { name, type },
+static const struct row { const char *name, *type; size_t n; } rows[MEDIA_COUNT] = {
+#define X(id, name, type) [id] = { name, type, sizeof(type) - 1 },
 	MEDIA_LIST(X)
 #undef X
 };
@@ -22,8 +22,10 @@ static const struct row { const char *name, *type; } rows[MEDIA_COUNT] = {
 enum media
 media_parse(const char *type)
 {
+	size_t n = strlen(type);
+
 	for (enum media m = 0; m < MEDIA_UNKNOWN; m++)
-		if (strcmp(type, rows[m].type) == 0)
+		if (n == rows[m].n && !memcmp(type, rows[m].type, n))
 			return m;
 	return MEDIA_UNKNOWN;
 }
@@ -63,9 +65,10 @@ digest_parse(const char *s, char out[TB_DIGEST_MAX])
 	return s[71] == 0;
 }
 
-/* A string that may be absent; *out is owned by the caller. */
+/* A string that may be absent. */
 static enum tb_status
-optional(const cJSON *layer, const char *key, char **out, const char *what, struct tb_err *err)
+optional(struct manifest *m, const cJSON *layer, const char *key, const char **out,
+	 const char *what, struct tb_err *err)
 {
 	const cJSON *v = json_get(layer, key);
 
@@ -73,7 +76,7 @@ optional(const cJSON *layer, const char *key, char **out, const char *what, stru
 		return TB_OK;
 	if (!json_str(v))
 		return tb_fail(err, TB_EFORMAT, "%s: %s is not a string", what, key);
-	*out = tb_strdup(json_str(v));
+	*out = tb_arena_str(&m->texts, json_str(v));
 	return *out ? TB_OK : tb_nomem(err);
 }
 
@@ -86,7 +89,8 @@ other_algorithm(const char *digest)
 }
 
 static enum tb_status
-manifest_read_layer(struct manifest_layer *l, const cJSON *v, const char *what, struct tb_err *err)
+manifest_read_layer(struct manifest *m, struct manifest_layer *l, const cJSON *v, const char *what,
+		    struct tb_err *err)
 {
 	/* Images of others have no "name": the file that a layer was made of is annotated. */
 	static const char *const names[] = { "org.opencontainers.image.title",
@@ -97,13 +101,13 @@ manifest_read_layer(struct manifest_layer *l, const cJSON *v, const char *what, 
 
 	if (!json_is_object(v))
 		return tb_fail(err, TB_EFORMAT, "%s: not an object", what);
-	status = optional(v, "mediaType", &l->media_type, what, err);
+	status = optional(m, v, "mediaType", &l->media_type, what, err);
 	if (!status)
-		status = optional(v, "from", &l->from, what, err);
+		status = optional(m, v, "from", &l->from, what, err);
 	if (!status)
-		status = optional(v, "name", &l->name, what, err);
+		status = optional(m, v, "name", &l->name, what, err);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !l->name && !status; i++)
-		status = optional(annotations, names[i], &l->name, what, err);
+		status = optional(m, annotations, names[i], &l->name, what, err);
 	if (status)
 		return status;
 	if (!l->media_type)
@@ -119,15 +123,6 @@ manifest_read_layer(struct manifest_layer *l, const cJSON *v, const char *what, 
 	return TB_OK;
 }
 
-static void
-layer_free(struct manifest_layer *l)
-{
-	free(l->media_type);
-	free(l->from);
-	free(l->name);
-	*l = (struct manifest_layer){ 0 };
-}
-
 static enum tb_status
 manifest_read_layers(struct manifest *m, const cJSON *layers, const char *what, struct tb_err *err)
 {
@@ -140,7 +135,7 @@ manifest_read_layers(struct manifest *m, const cJSON *layers, const char *what, 
 		return tb_nomem(err);
 	for (const cJSON *v = json_first(layers); v && !status; v = json_next(v)) {
 		snprintf(where, sizeof(where), "%.200s: layer %zu", what, m->nlayers);
-		status = manifest_read_layer(&m->layers[m->nlayers++], v, where, err);
+		status = manifest_read_layer(m, &m->layers[m->nlayers++], v, where, err);
 	}
 	return status;
 }
@@ -161,10 +156,10 @@ manifest_read_document(struct manifest *m, const cJSON *doc, const char *what, s
 	if (version != 2)
 		return tb_fail(err, TB_EFORMAT, "%.200s: manifest of version %ju, only 2 is known",
 			       what, (uintmax_t)version);
-	status = optional(doc, "mediaType", &m->media_type, what, err);
+	status = optional(m, doc, "mediaType", &m->media_type, what, err);
 	if (!status && !none) {
 		snprintf(where, sizeof(where), "%.200s: config", what);
-		status = manifest_read_layer(&m->config, config, where, err);
+		status = manifest_read_layer(m, &m->config, config, where, err);
 	}
 	return status ? status : manifest_read_layers(m, json_get(doc, "layers"), what, err);
 }
@@ -214,20 +209,17 @@ manifest_add(struct manifest *m, enum media kind, const char *digest, uint64_t s
 	     const char *name, struct tb_err *err)
 {
 	struct manifest_layer *l = &m->config, fresh = { .size = size };
+	bool named = name && *name;
 
 	if (!digest_parse(digest, fresh.digest))
 		return tb_fail(err, TB_EFORMAT, "bad digest \"%.80s\"", digest);
-	fresh.media_type = tb_strdup(media_type(kind));
-	fresh.name = name && *name ? tb_strdup(name) : NULL;
-	if (!fresh.media_type || (name && *name && !fresh.name) ||
+	fresh.media_type = media_type(kind);
+	fresh.name = named ? tb_arena_str(&m->texts, name) : NULL;
+	if ((named && !fresh.name) ||
 	    (kind != MEDIA_CONFIG &&
-	     !tb_grow(&m->layers, &m->cap, m->nlayers + 1, sizeof(*m->layers)))) {
-		layer_free(&fresh);
+	     !tb_grow(&m->layers, &m->cap, m->nlayers + 1, sizeof(*m->layers))))
 		return tb_nomem(err);
-	}
-	if (kind == MEDIA_CONFIG)
-		layer_free(l);
-	else
+	if (kind != MEDIA_CONFIG)
 		l = &m->layers[m->nlayers++];
 	*l = fresh;
 	return TB_OK;
@@ -269,10 +261,7 @@ manifest_print(const struct manifest *m, struct tb_buf *out)
 void
 manifest_free(struct manifest *m)
 {
-	layer_free(&m->config);
-	for (size_t i = 0; i < m->nlayers; i++)
-		layer_free(&m->layers[i]);
 	free(m->layers);
-	free(m->media_type);
+	tb_arena_free(&m->texts);
 	*m = (struct manifest){ 0 };
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/arena.h"
 #include "src/base/buf.h"
 #include "src/base/err.h"
 #include "src/base/sha256.h"
@@ -39,17 +40,18 @@ const char *media_name(enum media m);		/* "tensor" */
 const char *media_type(enum media m);		/* "application/vnd.ollama.image.tensor" */
 
 struct manifest_layer {
-	char *media_type;		/* owned, as are from and name (both may be NULL) */
+	const char *media_type;		/* in `texts`, as are from and name (which may be NULL) */
 	char digest[TB_DIGEST_MAX];	/* "sha256:" + 64 lower-case hex, checked */
 	uint64_t size;
-	char *from, *name;		/* name: of an image, what annotations call the file */
+	const char *from, *name;	/* name: of an image, what annotations call the file */
 };
 
 struct manifest {
-	char *media_type;		/* owned; NULL if the document has none */
+	const char *media_type;		/* in `texts`; NULL if the document has none */
 	struct manifest_layer config;	/* media_type NULL: no config */
 	struct manifest_layer *layers;	/* owned */
 	size_t nlayers, cap;
+	struct tb_arena texts;		/* owned */
 };
 
 enum tb_status manifest_parse(struct manifest *m, const char *text, size_t len, const char *what,

@@ -15,9 +15,10 @@ enum { MEDIA_TYPE, DIGEST, SIZE, FROM, NAME, MEMBERS };
 #define NEEDED (1u << MEDIA_TYPE | 1u << DIGEST | 1u << SIZE)
 
 static bool
-read_member(struct plain *in, struct manifest_layer *l, unsigned *seen)
+read_member(struct plain *in, struct manifest *m, struct manifest_layer *l, unsigned *seen)
 {
-	char text[TB_DIGEST_MAX], **to;
+	const char **to;
+	char text[TB_DIGEST_MAX];
 	struct plain_str key, v;
 	unsigned i = 0;
 
@@ -40,20 +41,20 @@ read_member(struct plain *in, struct manifest_layer *l, unsigned *seen)
 		return digest_parse(text, l->digest);
 	}
 	to = i == MEDIA_TYPE ? &l->media_type : i == FROM ? &l->from : &l->name;
-	*to = tb_strndup(v.s, v.n);
+	*to = tb_arena_text(&m->texts, v.s, v.n);
 	in->nomem |= !*to;
 	return *to != NULL;
 }
 
 static bool
-plain_read_layer(struct plain *in, struct manifest_layer *l)
+plain_read_layer(struct plain *in, struct manifest *m, struct manifest_layer *l)
 {
 	unsigned seen = 0;
 
 	if (!plain_char(in, '{'))
 		return false;
 	do {
-		if (!read_member(in, l, &seen))
+		if (!read_member(in, m, l, &seen))
 			return false;
 	} while (plain_char(in, ','));
 	return (seen & NEEDED) == NEEDED && plain_char(in, '}');
@@ -74,7 +75,7 @@ plain_read_layers(struct plain *in, struct manifest *m)
 			in->nomem = true;
 			return false;
 		}
-		if (!plain_read_layer(in, &m->layers[m->nlayers++]))
+		if (!plain_read_layer(in, m, &m->layers[m->nlayers++]))
 			return false;
 	} while (plain_char(in, ','));
 	return plain_char(in, ']');
@@ -91,12 +92,12 @@ read_value(struct plain *in, struct manifest *m, const struct plain_str *key, bo
 		return plain_u64(in, &number) && number == 2;
 	}
 	if (plain_is(key, "config"))
-		return !m->config.media_type && plain_read_layer(in, &m->config);
+		return !m->config.media_type && plain_read_layer(in, m, &m->config);
 	if (plain_is(key, "layers"))
 		return !m->layers && plain_read_layers(in, m);
 	if (!plain_is(key, "mediaType") || m->media_type || !plain_string(in, &type))
 		return false;
-	m->media_type = tb_strndup(type.s, type.n);
+	m->media_type = tb_arena_text(&m->texts, type.s, type.n);
 	in->nomem |= !m->media_type;
 	return m->media_type != NULL;
 }

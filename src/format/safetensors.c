@@ -197,17 +197,14 @@ enum tb_status
 st_read(struct st_header *h, const struct tb_file *f, struct tb_err *err)
 {
 	size_t have = f->id.size < FIRST_READ ? (size_t)f->id.size : FIRST_READ;
+	char first[FIRST_READ], *more = NULL, *buf = first;
 	enum tb_status status;
 	uint64_t len;
-	char *buf;
 
 	*h = (struct st_header){ 0 };
 	if (have < 8)
 		return tb_fail(err, TB_EFORMAT, "%.200s: %zu bytes are no safetensors file",
 			       f->path, have);
-	buf = malloc(have);
-	if (!buf)
-		return tb_nomem(err);
 	tb_file_random(f);
 	status = tb_file_read(f, 0, buf, have, err);
 	len = status ? 0 : le64((unsigned char *)buf);
@@ -218,15 +215,15 @@ st_read(struct st_header *h, const struct tb_file *f, struct tb_err *err)
 		status = tb_fail(err, TB_EFORMAT, "%.200s: header of %ju bytes in a file of %ju",
 				 f->path, (uintmax_t)len, (uintmax_t)f->id.size);
 	if (!status && len + 8 > have) {
-		char *more = realloc(buf, (size_t)len + 8);
-
-		buf = more ? more : buf;
-		status = more ? tb_file_read(f, have, buf + have, (size_t)len + 8 - have, err)
+		buf = more = malloc((size_t)len + 8);
+		if (more)
+			memcpy(more, first, have);
+		status = more ? tb_file_read(f, have, more + have, (size_t)len + 8 - have, err)
 			      : tb_nomem(err);
 	}
 	if (!status)
 		status = st_parse(h, buf + 8, (size_t)len, f->id.size - 8 - len, f->path, err);
-	free(buf);
+	free(more);
 	return status;
 }
 
@@ -248,12 +245,28 @@ st_find(const struct st_header *h, const char *name)
 	return at < h->ntensors && !strcmp(h->tensors[at].name, name) ? &h->tensors[at] : NULL;
 }
 
+/* The text against `a` (n bytes) with b behind it. */
+static int
+pair_cmp(const char *text, const char *a, size_t n, const char *b)
+{
+	int d = strncmp(text, a, n);
+
+	return d ? d : strcmp(text + n, b);
+}
+
+const char *
+st_meta_of(const struct st_header *h, const char *tensor, const char *key)
+{
+	size_t n = strlen(tensor);
+	size_t at = TB_FIRST(h->nmeta, i, pair_cmp(h->meta[i].key, tensor, n, key) < 0);
+
+	return at < h->nmeta && !pair_cmp(h->meta[at].key, tensor, n, key) ? h->meta[at].value : NULL;
+}
+
 const char *
 st_meta_find(const struct st_header *h, const char *key)
 {
-	size_t at = TB_FIRST(h->nmeta, i, strcmp(h->meta[i].key, key) < 0);
-
-	return at < h->nmeta && !strcmp(h->meta[at].key, key) ? h->meta[at].value : NULL;
+	return st_meta_of(h, "", key);
 }
 
 static bool

@@ -50,6 +50,8 @@ enum tb_status st_parse(struct st_header *h, const char *json, size_t len, uint6
 void st_free(struct st_header *h);
 const struct st_tensor *st_find(const struct st_header *h, const char *name);
 const char *st_meta_find(const struct st_header *h, const char *key);
+/* The same of the key that is both one behind the other: "<tensor>.quant_type". */
+const char *st_meta_of(const struct st_header *h, const char *tensor, const char *key);
 
 /* Writing: fill name, dtype, ndim, dim; st_layout() sets off and len (data in the
  * order given, no gaps) and appends length + JSON header to `out`: keys sorted,

@@ -41,7 +41,6 @@ header_free(struct header *h)
 	st_free(&h->h);
 	tb_arena_free(&h->arena);
 	free(h->ready);
-	free(h->path);
 	free(h);
 }
 
@@ -88,7 +87,7 @@ headers_place(struct generation *g, uint64_t hash, const char *path)
 {
 	struct header **p = &g->bucket[hash / SHARDS % BUCKETS];
 
-	while (*p && strcmp((*p)->path, path))
+	while (*p && ((*p)->hash != hash || strcmp((*p)->path, path)))
 		p = &(*p)->next;
 	return p;
 }
@@ -175,7 +174,7 @@ make_ready(struct header *h, struct tb_err *err)
 	struct model_file file = { .path = h->path };
 	struct model m = { .files = &file, .nfiles = 1 };
 	struct build b = { .m = &m, .arena = &h->arena };
-	enum tb_status status = build_raws(&b, 0, &h->h, err);
+	enum tb_status status = build_raws(&b, 0, &h->h, true, err);
 
 	if (!status)
 		status = build_sort(&b, err);
@@ -197,14 +196,15 @@ headers_put(struct model_cache *c, const char *path, const struct tb_ident *id,
 {
 	uint64_t key = path_hash(path);
 	struct shard *s = &c->shard[key % SHARDS];
-	struct header *fresh = tb_calloc(1, sizeof(*fresh));
+	size_t len = strlen(path) + 1;
+	struct header *fresh = malloc(sizeof(*fresh) + len);
 	enum tb_status status = fresh ? TB_OK : tb_nomem(err);
 
 	if (fresh) {
-		*fresh = (struct header){ .refs = 2, .path = tb_strdup(path), .id = *id,
-					  .h = *h };
+		*fresh = (struct header){ .refs = 2, .hash = key, .id = *id, .h = *h };
+		memcpy(fresh->path, path, len);
 		*h = (struct st_header){ 0 };
-		status = fresh->path ? make_ready(fresh, err) : tb_nomem(err);
+		status = make_ready(fresh, err);
 	}
 	if (status) {
 		if (fresh)

@@ -12,12 +12,13 @@
 struct header {
 	unsigned refs;			/* private, as is what follows to `id` */
 	struct header *next;
-	char *path;
+	uint64_t hash;			/* of the path */
 	struct tb_arena arena;		/* owns the texts of `ready` */
 	struct tb_ident id;
 	struct st_header h;
 	struct ready_tensor { struct tensor t; const char *key; } *ready;
 	size_t nready;			/* 0: it does not explain itself */
+	char path[];
 };
 
 /* NULL: not known; else a reference. */

@@ -266,11 +266,8 @@ model_free(struct model *m)
 	for (size_t i = 0; i < m->nheld; i++)
 		headers_unref(held[i].h);
 	free(m->held);
-	for (size_t i = 0; i < m->nfiles; i++) {
+	for (size_t i = 0; i < m->nfiles; i++)
 		free(m->files[i].path);
-		free(m->files[i].name);
-		free(m->files[i].media_type);
-	}
 	for (size_t i = 0; i < m->nproblems; i++)
 		free(m->problems[i].message);
 	free(m->files);

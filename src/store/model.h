@@ -32,9 +32,9 @@ void model_loc_free(struct model_loc *loc);
 /* A file that belongs to the model: manifest first (Ollama), then as listed. */
 struct model_file {
 	char *path;			/* owned */
-	char *name;			/* layer name or file name; owned; may be NULL */
+	const char *name;		/* layer name or file name; the model's; may be NULL */
 	enum media media;		/* MEDIA_UNKNOWN + media_type for the rest */
-	char *media_type;		/* owned; NULL for directories */
+	const char *media_type;		/* the model's; NULL for directories */
 	char digest[TB_DIGEST_MAX];	/* SHA-256; "" when the layout knows none */
 	uint64_t want_size;		/* as the manifest states it */
 	struct tb_ident id;		/* size 0 and ino 0: missing */

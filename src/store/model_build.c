@@ -64,7 +64,7 @@ build_file(struct build *b, char *path, const char *name, struct model_file **ou
 	}
 	f = *out = &m->files[m->nfiles++];
 	*f = (struct model_file){ .path = path, .media = MEDIA_UNKNOWN, .missing = true };
-	f->name = name ? tb_strdup(name) : NULL;
+	f->name = name ? tb_arena_str(b->arena, name) : NULL;
 	return !name || f->name ? follow(f, err) : tb_nomem(err);
 }
 
@@ -156,17 +156,11 @@ build_stat(struct build *b, struct model_file *f, struct tb_err *err)
 static enum tb_status
 build_read_meta(struct build *b, struct raw *r, const struct st_header *h, struct tb_err *err)
 {
-	char *key = tb_asprintf("%s.quant_type", r->name);
-	const char *type = key ? st_meta_find(h, key) : NULL, *group;
+	const char *type = st_meta_of(h, r->name, ".quant_type"), *group;
 	uint64_t n = 0;
 
-	if (!key)
-		return tb_nomem(err);
 	r->origin = type ? ORIGIN_TENSOR_META : ORIGIN_BLOB_META;
-	if (type)	/* as long as ".quant_type" */
-		memcpy(key + strlen(r->name), ".group_size", sizeof(".group_size"));
-	group = st_meta_find(h, type ? key : "group_size");
-	free(key);
+	group = type ? st_meta_of(h, r->name, ".group_size") : st_meta_find(h, "group_size");
 	if (!type)
 		type = st_meta_find(h, "quant_type");
 	if (!type || !*type)
@@ -205,7 +199,8 @@ prefix_of(const struct build *b, unsigned file, char out[32])
 }
 
 enum tb_status
-build_raws(struct build *b, unsigned file, const struct st_header *h, struct tb_err *err)
+build_raws(struct build *b, unsigned file, const struct st_header *h, bool stays,
+	   struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	char prefix[32];
@@ -217,7 +212,8 @@ build_raws(struct build *b, unsigned file, const struct st_header *h, struct tb_
 		const struct st_tensor *t = &h->tensors[i];
 		struct raw *r = &b->raws[b->nraws++];
 
-		*r = (struct raw){ .name = tb_arena_cat(b->arena, prefix, n, t->name),
+		*r = (struct raw){
+			.name = stays && !n ? t->name : tb_arena_cat(b->arena, prefix, n, t->name),
 			.draft = b->m->files[file].media == MEDIA_DRAFT,
 			.part = { .file = file, .dtype = t->dtype, .ndim = t->ndim,
 				  .off = t->off, .len = t->len } };
@@ -281,7 +277,7 @@ use_header(struct build *b, struct model_file *f, struct header *h, struct tb_er
 	*r = (struct build_ready){ h, index };
 	b->m->held = b->ready;
 	b->m->nheld = b->nready;
-	return h->nready ? TB_OK : build_raws(b, index, &h->h, err);
+	return h->nready ? TB_OK : build_raws(b, index, &h->h, true, err);
 }
 
 /* Only blobs belong to many models. */
@@ -320,7 +316,7 @@ fresh_header(struct build *b, struct model_file *f, struct st_header *h, struct 
 		status = headers_put(b->cache, f->path, &f->id, h, &shared, err);
 		return status ? status : use_header(b, f, shared, err);
 	}
-	status = build_raws(b, (unsigned)(f - b->m->files), h, err);
+	status = build_raws(b, (unsigned)(f - b->m->files), h, false, err);
 	st_free(h);
 	return status;
 }

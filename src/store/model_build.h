@@ -66,10 +66,11 @@ enum tb_status build_small_bad(struct build *b, const char *path, const char *di
 			       const struct tb_err *why, struct tb_err *err) TB_MUST_USE;
 /* Nothing of the model can be shown: its first problem as the error. */
 enum tb_status build_nothing(const struct build *b, struct tb_err *err) TB_MUST_USE;
-/* The entries of a header, of the file with that index; those of a draft and of adapters,
+/* The entries of a header, of the file with that index (stays: it lives as long as the model,
+ * so that names need no copies); those of a draft and of adapters,
  * whose names may be the model's own, are called "draft.NAME", "adapter.NAME",
  * "adapter2.NAME". */
-enum tb_status build_raws(struct build *b, unsigned file, const struct st_header *h,
+enum tb_status build_raws(struct build *b, unsigned file, const struct st_header *h, bool stays,
 			  struct tb_err *err) TB_MUST_USE;
 /* Reads the header of a file that has tensors; what is wrong with it becomes a problem. */
 enum tb_status build_weights(struct build *b, struct model_file *f, struct tb_err *err) TB_MUST_USE;

@@ -56,7 +56,7 @@ build_gguf(struct build *b, struct model_file *f, struct gguf_split *split, stru
 	}
 	status = gguf_list(&g, &list, err);
 	if (!status)
-		status = build_raws(b, index, &list, err);
+		status = build_raws(b, index, &list, false, err);
 	st_free(&list);
 	if (!status && f->media != MEDIA_DRAFT)
 		status = read_arch(b, f, &file, &g, err);

@@ -69,12 +69,13 @@ layers_add_layer(struct build *b, const char *root, const struct manifest_layer 
 	if (status)
 		return status;
 	f->media = media_parse(l->media_type);
+	f->media_type = f->media != MEDIA_UNKNOWN ? media_type(f->media)
+						  : tb_arena_str(b->arena, l->media_type);
 	/* Others say in many ways what a layer is: what is in it says it best. */
 	if (!store->typed && f->media == MEDIA_UNKNOWN && !format_of_file(f->path, &format, NULL))
 		f->media = format->layer;
 	else if (!store->typed && f->media == MEDIA_UNKNOWN && f->name && tb_ends(f->name, ".json"))
 		f->media = MEDIA_JSON;
-	f->media_type = tb_strdup(l->media_type);
 	memcpy(f->digest, l->digest, sizeof(f->digest));
 	f->want_size = l->size;
 	return f->media_type ? TB_OK : tb_nomem(err);

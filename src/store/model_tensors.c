@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,26 @@ ordered_cmp(const void *a, const void *b)
 	return d ? d : strcmp(x->t->name, y->t->name);
 }
 
+/* Layers stand in a manifest nearly as their names are ordered: then each is put in its
+ * place with a few steps, and sorting is left for lists of which that is not true. */
+static void
+order(struct ordered *p, size_t n)
+{
+	size_t steps = 8 * n;
+
+	for (size_t i = 1, k; i < n; i++) {
+		const struct ordered one = p[i];
+
+		for (k = i; k && steps && ordered_cmp(&p[k - 1], &one) > 0; k--, steps--)
+			p[k] = p[k - 1];
+		p[k] = one;
+		if (!steps) {
+			qsort(p, n, sizeof(*p), ordered_cmp);
+			return;
+		}
+	}
+}
+
 static enum tb_status
 list_places(struct build *b, const struct tensor *made, size_t n, struct ordered *p,
 	    struct tb_err *err)
@@ -299,7 +320,7 @@ start_over(struct build *b, struct tb_err *err)
 
 	for (size_t i = 0; i < n && !status; i++)
 		if (b->ready[i].h->nready)
-			status = build_raws(b, b->ready[i].file, &b->ready[i].h->h, err);
+			status = build_raws(b, b->ready[i].file, &b->ready[i].h->h, true, err);
 	b->nready = 0;		/* m holds them still */
 	return status ? status : build_sort(b, err);
 }
@@ -358,7 +379,8 @@ static enum tb_status
 build_all(struct build *b, bool *again, struct tb_err *err)
 {
 	size_t n = 0, nready = 0, all;
-	struct tensor *made = tb_calloc(b->nraws + 1, sizeof(*made));
+	struct tensor *made = b->nraws < SIZE_MAX / sizeof(*made) - 1
+			    ? malloc((b->nraws + 1) * sizeof(*made)) : NULL;
 	struct ordered *p = NULL;
 	enum tb_status status = made ? resolve(b, made, &n, err) : tb_nomem(err);
 
@@ -366,11 +388,11 @@ build_all(struct build *b, bool *again, struct tb_err *err)
 		nready += b->ready[i].h->nready;
 	all = n + nready;
 	if (!status) {
-		p = tb_calloc(all, sizeof(*p));
+		p = all < SIZE_MAX / sizeof(*p) ? malloc((all + 1) * sizeof(*p)) : NULL;
 		status = p ? list_places(b, made, n, p, err) : tb_nomem(err);
 	}
-	if (!status && all > 1)
-		qsort(p, all, sizeof(*p), ordered_cmp);
+	if (!status)
+		order(p, all);
 	*again = !status && nready && conflict(b, p, all);
 	if (!status && !*again) {
 		status = take_all(b, made, n, p, all, err);

@@ -15,11 +15,20 @@
 char *
 ollama_blob_path(const char *root, const char *digest)
 {
-	char canonical[TB_DIGEST_MAX];
+	static const char between[] = "/blobs/sha256-";
+	size_t n = strlen(root), m = sizeof(between) - 1;
+	char canonical[TB_DIGEST_MAX], *path;
 
 	if (!digest_parse(digest, canonical))
 		return NULL;
-	return tb_asprintf("%s/blobs/sha256-%s", root, canonical + 7);
+	/* no printf: there are stores with hundreds of thousands of layers */
+	path = malloc(n + m + TB_DIGEST_MAX - 7);
+	if (path) {
+		memcpy(path, root, n);
+		memcpy(path + n, between, m);
+		memcpy(path + n + m, canonical + 7, TB_DIGEST_MAX - 7);
+	}
+	return path;
 }
 
 char *

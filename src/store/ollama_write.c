@@ -209,6 +209,7 @@ ollama_merge(struct ollama_writer *w, struct ollama_writer *from, struct tb_err 
 			to->layers[to->nlayers++] = m->layers[i];
 		for (size_t i = 0; i < from->nmade; i++)
 			w->made[w->nmade++] = from->made[i];
+		tb_arena_join(&to->texts, &m->texts);
 		m->nlayers = from->nmade = 0;
 	}
 	ollama_writer_free(from);

@@ -163,6 +163,30 @@ an_arena_stops_at_its_ceiling(void **state)
 	tb_arena_free(&a);
 }
 
+/* What one gave out is the other's then, and stays where it is. */
+static void
+an_arena_takes_over_another(void **state)
+{
+	struct tb_arena a = { 0 }, b = { 0 };
+	const char *s[400];
+
+	(void)state;
+	for (size_t i = 0; i < 400; i++)
+		s[i] = tb_arena_cat(i % 2 ? &a : &b, "layers.123", i % 10, ".weight");
+	tb_arena_join(&a, &b);
+	assert_null(b.chunks);
+	assert_int_equal(b.used, 0);
+	tb_arena_join(&a, &b);
+	assert_string_equal(tb_arena_str(&b, "new"), "new");
+	tb_arena_free(&b);
+	assert_string_equal(tb_arena_str(&a, "more"), "more");
+	for (size_t i = 0; i < 400; i++)
+		assert_string_equal(s[i] + i % 10, ".weight");
+	tb_arena_join(&b, &a);
+	assert_null(a.chunks);
+	tb_arena_free(&b);
+}
+
 static void
 strings_are_copied(void **state)
 {
@@ -234,6 +258,7 @@ main(void)
 		cmocka_unit_test(memory_is_aligned),
 		cmocka_unit_test(an_arena_keeps_things_apart),
 		cmocka_unit_test(an_arena_stops_at_its_ceiling),
+		cmocka_unit_test(an_arena_takes_over_another),
 		cmocka_unit_test(strings_are_copied),
 		cmocka_unit_test(messages_say_what_and_why),
 		cmocka_unit_test(long_paths_do_not_push_the_reason_out),

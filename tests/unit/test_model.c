@@ -259,11 +259,41 @@ test_era_e(void **state)
 
 		len += file->media == MEDIA_TEMPLATE ? 0 : file->id.size;
 		free(file->path);
-		free(file->name);
-		free(file->media_type);
 	}
 	assert_int_equal(m->bytes, len);
 	model_free(m);
+}
+
+/* Layers may stand in any order in a manifest, also the worst. */
+static void
+test_order(void **state)
+{
+	static const char *const orders[] = { "back", "forth", "turns" };
+	enum { N = 60 };
+	char name[64];
+
+	(void)state;
+	for (unsigned how = 0; how < 3; how++) {
+		struct ollama_writer w;
+		struct model *m;
+
+		models_begin(&w, orders[how]);
+		for (unsigned i = 0; i < N; i++) {
+			unsigned layer = how == 0 ? N - 1 - i : how == 1 ? i : i * 37 % N;
+			struct fixture f = { 0 };
+
+			snprintf(name, sizeof(name), "model.layers.%u.norm.weight", layer);
+			fixture_add(&f, name, DT_BF16, DIMS(4));
+			fixture_blob(&f, &w, name);
+		}
+		m = models_finish(&w, orders[how], "{}");
+		assert_int_equal(m->ntensors, N);
+		for (unsigned i = 0; i < N; i++) {
+			snprintf(name, sizeof(name), "model.layers.%u.norm.weight", i);
+			assert_string_equal(m->tensors[i].name, name);
+		}
+		model_free(m);
+	}
 }
 
 /* Metadata that the shapes refute are not believed. */
@@ -628,6 +658,7 @@ main(void)
 		cmocka_unit_test(test_era_c),
 		cmocka_unit_test(test_era_d),
 		cmocka_unit_test(test_era_e),
+		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_wrong_metadata),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_gguf_layers),

@@ -157,6 +157,17 @@ test_accepted(void **state)
 	assert_string_equal(st_meta_find(&h, "b"), "2");
 	assert_null(st_meta_find(&h, "c"));
 	st_free(&h);
+	assert_ok(parse(&h, "{\"__metadata__\":{\"a.b.c\":\"1\",\"a.b\":\"2\",\"a\":\"3\",\"ab.c\":\"4\"}}", 0,
+			&err), err);
+	assert_string_equal(st_meta_of(&h, "a.b", ".c"), "1");
+	assert_string_equal(st_meta_of(&h, "a", ".b.c"), "1");
+	assert_string_equal(st_meta_of(&h, "a", ".b"), "2");
+	assert_string_equal(st_meta_of(&h, "", "a"), "3");
+	assert_string_equal(st_meta_of(&h, "ab", ".c"), "4");
+	assert_null(st_meta_of(&h, "a", ".c"));
+	assert_null(st_meta_of(&h, "a.b.c", ".d"));
+	assert_null(st_meta_of(&h, "ab", ""));
+	st_free(&h);
 	assert_ok(parse(&h, "{\"__metadata__\":null}", 0, &err), err);
 	assert_int_equal(h.ntensors + h.nmeta, 0);
 	assert_null(st_find(&h, "a"));
