@@ -130,6 +130,7 @@ BASE_TESTS = \
 	tests/unit/test_base_opt \
 	tests/unit/test_base_out \
 	tests/unit/test_base_pool \
+	tests/unit/test_base_lanes \
 	tests/unit/test_base_sha256 \
 	tests/unit/test_base_sums \
 	tests/unit/test_base_text
@@ -144,6 +145,7 @@ tests_unit_test_base_near_LDADD = $(TEST_BASE)
 tests_unit_test_base_opt_LDADD = $(TEST_BASE)
 tests_unit_test_base_out_LDADD = $(TEST_BASE)
 tests_unit_test_base_pool_LDADD = $(TEST_BASE)
+tests_unit_test_base_lanes_LDADD = $(TEST_BASE)
 tests_unit_test_base_sha256_LDADD = $(TEST_BASE)
 tests_unit_test_base_sums_LDADD = $(TEST_BASE)
 tests_unit_test_base_text_LDADD = $(TEST_BASE)
@@ -440,6 +442,7 @@ fuzz:
 THREAD_TESTS = $(SCREENS)
 THREAD_TESTS += tests/unit/test_base_job
 THREAD_TESTS += tests/unit/test_base_pool
+THREAD_TESTS += tests/unit/test_base_lanes
 THREAD_TESTS += tests/unit/test_base_sha256
 THREAD_TESTS += tests/unit/test_team
 THREAD_TESTS += tests/unit/test_ui_jobs

@@ -5,6 +5,10 @@ src_base_libbase_a_SOURCES = \
 	src/base/arena.h \
 	src/base/buf.c \
 	src/base/buf.h \
+	src/base/cached.c \
+	src/base/cached.h \
+	src/base/device.c \
+	src/base/device.h \
 	src/base/dir.c \
 	src/base/dir.h \
 	src/base/err.c \
@@ -33,6 +37,14 @@ src_base_libbase_a_SOURCES = \
 	src/base/search.h \
 	src/base/sha256.c \
 	src/base/sha256.h \
+	src/base/sha256_avx2.c \
+	src/base/sha256_avx512.c \
+	src/base/sha256_files.c \
+	src/base/sha256_files.h \
+	src/base/sha256_lanes.c \
+	src/base/sha256_lanes.h \
+	src/base/sha256_ni.c \
+	src/base/sha256_rounds.h \
 	src/base/sums.c \
 	src/base/sums.h \
 	src/base/text.c \

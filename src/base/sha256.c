@@ -101,10 +101,8 @@ tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX], struct
 	return TB_OK;
 }
 
-/* The pages that are gone read as zeros.  Reading them in the other way says why: the
- * file was cut short, or the disk fails. */
-static enum tb_status
-fail_torn(const struct tb_file *f, uint64_t off, size_t len, struct tb_err *err)
+enum tb_status
+tb_sha256_torn(const struct tb_file *f, uint64_t off, size_t len, struct tb_err *err)
 {
 	char *buf = malloc(len);
 	enum tb_status status = buf ? tb_file_read(f, off, buf, len, err) : tb_nomem(err);
@@ -133,7 +131,7 @@ add_window(struct tb_sha256 *s, const struct tb_file *f, uint64_t off, size_t le
 		}
 	}
 	if (!status && tb_map_torn(&map))
-		status = fail_torn(f, off, len, err);
+		status = tb_sha256_torn(f, off, len, err);
 	tb_map_close(&map);
 	return status;
 }
@@ -154,7 +152,7 @@ add_file(struct tb_sha256 *s, const struct tb_file *f, struct tb_job *job,
 	}
 	/* Cut within its last page it reads as zeros there without a fault. */
 	if (!status && f->id.size && !fstat(f->fd, &now) && (uint64_t)now.st_size < f->id.size)
-		status = fail_torn(f, f->id.size - 1, 1, err);
+		status = tb_sha256_torn(f, f->id.size - 1, 1, err);
 	return status;
 }
 

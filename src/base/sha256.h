@@ -44,6 +44,11 @@ enum tb_status tb_sha256_file(const struct tb_file *f, struct tb_job *job,
 			      const struct tb_seen *seen, char digest[TB_DIGEST_MAX],
 			      struct tb_err *err) TB_MUST_USE;
 
+/* Pages of [off, off + len) are gone and were hashed as zeros: reading them in the other way
+ * says why.  The file was cut short, or the disk fails. */
+enum tb_status tb_sha256_torn(const struct tb_file *f, uint64_t off, size_t len,
+			      struct tb_err *err) TB_MUST_USE;
+
 /* What git calls those bytes: "gitsha1:<40 hex>", the SHA-1 of "blob LENGTH", a NUL and
  * them. */
 enum tb_status tb_gitsha1_file(const struct tb_file *f, struct tb_job *job,
