@@ -10,7 +10,7 @@
 
 #include "db/sums.h"
 #include "src/base/mem.h"
-#include "src/base/sha256.h"
+#include "src/base/sha256_files.h"
 #include "src/base/text.h"
 
 #define FLUSH_SECONDS 2.0
@@ -127,20 +127,17 @@ recall(struct verify_run *r, struct verify_target *t, struct tb_err *err)
 static enum tb_status
 prepare_targets(struct verify_run *r, struct tb_err *err)
 {
-	uint64_t bytes = 0;
 	enum tb_status status = list_targets(r, err);
 
 	for (size_t i = 0; !status && i < r->ntargets; i++) {
 		struct verify_target *t = &r->targets[i];
 
-		bytes += t->file->id.size;
 		status = recall(r, t, err);
 		if (!status && verify_good_digest(t))
 			status = db_sums_known(r->db, verify_good_digest(t), &t->summed, err);
 	}
 	if (r->ntargets)
 		qsort(r->targets, r->ntargets, sizeof(*r->targets), largest_first);
-	tb_job_total(r->job, bytes, r->ntargets);
 	return status;
 }
 
@@ -242,31 +239,27 @@ judge_change(struct verify_run *r, struct verify_target *t, const struct tb_file
 	return TB_OK;
 }
 
+/* Its bytes have that SHA-256. */
 static enum tb_status
-hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
-	  struct tb_err *err)
+judge_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
+	   const char *sha256, struct tb_err *err)
 {
 	struct db_hash h = { .id = f->id, .when_ns = tb_now_ns() };
-	struct verify_summing sums;
-	enum tb_status status = verify_sums_begin(&sums, r, t, f, err);
+	enum tb_status status = TB_OK;
 	char git[TB_DIGEST_MAX] = "";
 
-	if (!status)
-		status = tb_sha256_file(f, r->job, verify_sums_seen(&sums), h.digest, err);
-	if (!status && tb_starts(t->file->digest, "gitsha1:"))
+	memcpy(h.digest, sha256, sizeof(h.digest));
+	if (tb_starts(t->file->digest, "gitsha1:"))
 		status = tb_gitsha1_file(f, NULL, git, err);
-	if (status) {
-		verify_sums_free(&sums);
+	if (status)
 		return status;
-	}
 	memcpy(t->found, h.digest, sizeof(t->found));
 	if (*t->file->digest)
 		status = judge_digest(r, t, f, *git ? git : h.digest, err);
 	else
 		status = judge_change(r, t, f, h.digest, err);
 	if (!status)
-		status = verify_sums_end(&sums, r, t, h.digest, err);
-	verify_sums_free(&sums);
+		status = verify_sums_end(t->sums, r, t, h.digest, err);
 	if (!status && r->req->deep && t->nuses)
 		status = verify_values(r, t, f, err);
 	if (t->rotten)	/* damage is not what the next run compares with */
@@ -280,69 +273,126 @@ hash_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f
 	return status;
 }
 
-static enum tb_status
-check_file(struct verify_run *r, struct verify_target *t, struct tb_err *err)
+static bool
+found_good(const struct verify_run *r, const struct verify_target *t)
 {
-	const struct db_hash *was = &t->was;
-	uint64_t size = t->file->id.size;
-	bool skip = t->known && r->req->since_ns > 0 && was->ok &&
-		    was->when_ns >= r->req->since_ns &&
-		    tb_ident_equal(&was->id, &t->file->id) && !t->unsized;
-	bool compared;
-	struct tb_file f;
-	enum tb_status status = TB_OK;
-
-	if (skip) {
-		t->equal = !was->recorded;
-		memcpy(t->found, was->digest, sizeof(t->found));
-	} else if (!(status = tb_file_open(&f, t->file->path, err))) {
-		status = hash_file(r, t, &f, err);
-		size = f.id.size;
-		tb_file_close(&f);
-	}
-	tb_job_step(r->job, skip ? size : 0, 1);
-	if (status)
-		return status;
-	compared = *t->file->digest || t->equal || t->rotten;
-	pthread_mutex_lock(&r->lock);
-	r->out->skipped += skip;
-	r->out->blobs += !skip;
-	r->out->bytes += skip ? 0 : size;
-	r->out->compared += !skip && compared;
-	r->out->recorded += !skip && !compared;
-	pthread_mutex_unlock(&r->lock);
-	return TB_OK;
+	return t->known && r->req->since_ns > 0 && t->was.ok &&
+	       t->was.when_ns >= r->req->since_ns &&
+	       tb_ident_equal(&t->was.id, &t->file->id) && !t->unsized;
 }
 
 static void
-verify_one(void *arg, size_t i, unsigned worker)
+count_file(struct verify_run *r, const struct verify_target *t, const struct tb_file *f)
+{
+	bool compared = *t->file->digest || t->equal || t->rotten;
+
+	pthread_mutex_lock(&r->lock);
+	r->out->blobs++;
+	r->out->bytes += f->id.size;
+	r->out->compared += compared;
+	r->out->recorded += !compared;
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- all of them ---- */
+
+static enum tb_status
+file_begun(void *arg, size_t i, const struct tb_file *f, struct tb_seen *seen, struct tb_err *err)
 {
 	struct verify_run *r = arg;
-	struct verify_target *t = &r->targets[i];
-	struct tb_err err = { 0 };
+	struct verify_target *t = r->hashed[i];
 	enum tb_status status;
 
-	if (tb_job_cancelled(r->job))
-		return;
 	tb_job_what(r->job, "%s", t->nuses ? r->models[t->uses->model].loc.name : "orphans");
-	status = check_file(r, t, &err);
-	if (status == TB_EIO || status == TB_ENOENT || status == TB_EFORMAT)
-		verify_find_for_all(r, t, F_BLOB_UNREADABLE, (struct verify_where){ .expected = "",
-			     .actual = err.msg }, "cannot be read");
-	else if (status && status != TB_ECANCEL)
+	t->sums = tb_calloc(1, sizeof(*t->sums));
+	if (!t->sums)
+		return tb_nomem(err);
+	status = verify_sums_begin(t->sums, r, t, f, err);
+	if (!status && verify_sums_seen(t->sums))
+		*seen = *verify_sums_seen(t->sums);
+	return status;
+}
+
+static void
+file_done(void *arg, size_t i, const struct tb_file *f, enum tb_status status,
+	  const char sha256[TB_DIGEST_MAX], struct tb_err *err)
+{
+	struct verify_run *r = arg;
+	struct verify_target *t = r->hashed[i];
+
+	if (!status)
+		status = judge_file(r, t, f, sha256, err);
+	if (!status)
+		count_file(r, t, f);
+	else if (status == TB_EIO || status == TB_ENOENT || status == TB_EFORMAT)
+		verify_find_for_all(r, t, F_BLOB_UNREADABLE, (struct verify_where){
+				    .expected = "", .actual = err->msg }, "cannot be read");
+	else if (status != TB_ECANCEL)
+		verify_fail(r, status, err);
+	if (t->sums)
+		verify_sums_free(t->sums);
+	free(t->sums);
+	t->sums = NULL;
+	tb_job_step(r->job, 0, 1);
+}
+
+/* On the thread that called, which owns the connection. */
+static void
+flush_news(void *arg)
+{
+	struct verify_run *r = arg;
+	struct tb_err err;
+	enum tb_status status;
+
+	if (tb_monotonic() - r->flushed <= FLUSH_SECONDS)
+		return;
+	status = verify_flush(r, &err);
+	if (status)
 		verify_fail(r, status, &err);
-	/* Worker 0 is the thread that called, which owns the connection. */
-	if (worker == 0 && tb_monotonic() - r->flushed > FLUSH_SECONDS) {
-		status = verify_flush(r, &err);
-		if (status)
-			verify_fail(r, status, &err);
+}
+
+/* The targets that are read, and what else is known of the others. */
+static enum tb_status
+list_hashed(struct verify_run *r, struct tb_hash_file **files, size_t *n, struct tb_err *err)
+{
+	uint64_t bytes = 0;
+
+	r->hashed = tb_calloc(r->ntargets + 1, sizeof(struct verify_target *));
+	*files = tb_calloc(r->ntargets + 1, sizeof(**files));
+	*n = 0;
+	if (!r->hashed || !*files)
+		return tb_nomem(err);
+	for (size_t i = 0; i < r->ntargets; i++) {
+		struct verify_target *t = &r->targets[i];
+		const struct verify_file *f = t->file;
+
+		if (found_good(r, t)) {
+			t->equal = !t->was.recorded;
+			memcpy(t->found, t->was.digest, sizeof(t->found));
+			r->out->skipped++;
+			continue;
+		}
+		bytes += f->id.size;
+		(*files)[*n] = (struct tb_hash_file){ f->path, f->id.size, f->id.dev };
+		r->hashed[(*n)++] = t;
 	}
+	tb_job_total(r->job, bytes, *n);
+	return TB_OK;
 }
 
 enum tb_status
 verify_files(struct verify_run *r, struct tb_err *err)
 {
+	struct tb_hash_files all = { .again = r->req->deep, .arg = r, .begun = file_begun,
+				     .done = file_done, .now_and_then = flush_news };
+	struct tb_hash_file *files = NULL;
 	enum tb_status status = prepare_targets(r, err);
 
-	return status ? status : verify_each(r, r->ntargets, verify_one, err);
+	if (!status)
+		status = list_hashed(r, &files, &all.n, err);
+	all.files = files;
+	if (!status)
+		status = tb_sha256_files(r->ctx->pool, &all, r->job, err);
+	free(files);
+	return status || !r->status ? status : tb_pass(err, &r->err);
 }

@@ -346,6 +346,7 @@ verify_free_models(struct verify_run *r)
 	free(r->uses);
 	free(r->targets);
 	free(r->roots);
+	free(r->hashed);
 	tb_arena_free(&r->mem);
 	unread_free(&r->unread);
 }

@@ -64,6 +64,7 @@ struct verify_target {
 					 * one: what it was is found under both */
 	struct db_hash was;		/* the last hash, if `known` */
 	bool known, bad;
+	struct verify_summing *sums;	/* owned: while it is hashed */
 	bool summed;			/* the sums of its good bytes are kept */
 	bool unsized;			/* a manifest says another size than it has */
 	bool rotten;			/* other bytes behind the same size and time */
@@ -85,6 +86,7 @@ struct verify_run {
 	struct verify_use *uses;	/* owned: by path */
 	struct verify_target *targets;	/* owned: largest first */
 	size_t ntargets;
+	struct verify_target **hashed;	/* owned: those that are read */
 	struct tb_arena mem;		/* texts of orphans and targets */
 	struct verify_file *orphans;	/* owned: those that are hashed, too */
 	size_t norphans, orphans_cap;
