@@ -214,6 +214,15 @@ jobs_busy(const struct jobs *js, bool listed_only)
 	return false;
 }
 
+bool
+jobs_busy_for(const struct jobs *js, const struct view *owner)
+{
+	for (const struct ui_job *j = js->head; j; j = j->next)
+		if (!j->ended && j->owner == owner && !(j->ops->flags & JOB_LISTED))
+			return true;
+	return false;
+}
+
 const struct ui_job *
 jobs_current(const struct jobs *js)
 {

@@ -75,6 +75,8 @@ void jobs_cancel(struct ui_job *j);
 
 /* Runs or waits. listed_only: those that are nobody's business but the screen's not counted. */
 bool jobs_busy(const struct jobs *js, bool listed_only);
+/* Is something read for that screen alone? */
+bool jobs_busy_for(const struct jobs *js, const struct view *owner);
 /* The listed job to show in the summary line, NULL if none runs. */
 const struct ui_job *jobs_current(const struct jobs *js);
 #endif

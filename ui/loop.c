@@ -19,6 +19,7 @@
 #define ESC_WAIT 25		/* ms after which Esc was not the start of a sequence */
 #define LOOK_EVERY 1000		/* ms between looks whether others changed the index */
 #define WHEEL_ROWS 3
+#define OPENING 0.3		/* seconds that keys wait for a screen that has just been opened */
 
 static void
 wheel(struct ui *ui, int by)
@@ -231,10 +232,21 @@ typed(struct ui *ui, int c)
 	}
 }
 
+/* Is the screen so new that what it is about is still being read?  What was typed ahead is
+ * meant for what it will show. */
+static bool
+opening(struct ui *ui)
+{
+	struct view *v = ui->top;
+
+	return !prompt_is_open() && !*ui->question && !view_table(v) && !ui_pager(v) &&
+	       jobs_busy_for(&ui->jobs, v) && tb_monotonic() - v->opened < OPENING;
+}
+
 static void
 read_keys(struct ui *ui)
 {
-	while (!ui->quit) {
+	while (!ui->quit && !opening(ui)) {
 		bool raw = ui->paste.on || prompt_is_open();
 		int k;
 
@@ -273,15 +285,16 @@ loop_run(struct ui *ui)
 	double looked = tb_monotonic();
 
 	while (!ui->quit && !term_signal()) {
+		bool waits = opening(ui);
 		struct pollfd p[2] = {
-			{ STDIN_FILENO, POLLIN, 0 }, { ui->wake[0], POLLIN, 0 }
+			{ STDIN_FILENO, waits ? 0 : POLLIN, 0 }, { ui->wake[0], POLLIN, 0 }
 		};
 		char woken[64];
 		int n;
 
 		frame_draw(ui);
 		say_idle(ui);
-		n = poll(p, 2, LOOK_EVERY);
+		n = poll(p, 2, waits ? (int)(OPENING * 1000) : LOOK_EVERY);
 		if (n < 0 && errno != EINTR)
 			break;
 		if (tb_monotonic() - looked >= LOOK_EVERY / 1000.0) {

@@ -10,6 +10,7 @@
 
 #include "db/db.h"
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/face/words.h"
 #include "src/store/model.h"
 #include "ui/setup.h"
@@ -303,7 +304,8 @@ view_push(struct ui *ui, enum view_id id, const struct view_arg *arg, struct tb_
 		(void)tb_nomem(err);
 		return NULL;
 	}
-	*v = (struct view){ .ops = ops, .id = id, .ui = ui, .below = ui->top };
+	*v = (struct view){ .ops = ops, .id = id, .ui = ui, .below = ui->top,
+			    .opened = tb_monotonic() };
 	list_init(&v->list);
 	v->list.columns = setup_columns(id);
 	v->state = tb_calloc(1, ops->size);

@@ -110,6 +110,7 @@ struct view {
 	/* What it was opened on, if it needs a model; owned.  Else that of view_about(). */
 	struct model_loc loc;
 	void *state;		/* ops->size bytes; owned by the frame */
+	double opened;		/* when: tb_monotonic() */
 	const char *asks;	/* the label of what is typed, and who gets it */
 	typed_fn *typed;
 };

@@ -1,6 +1,7 @@
 /* view_models.c - one row a model over all stores, from the index. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "db/blob.h"
@@ -264,33 +265,59 @@ models_subject(struct view *v, struct view_arg *out)
 }
 
 /* The models with a mark, else the one under the cursor. */
-static void
-verify_marked(struct view *v, bool deep)
-{
-	struct list *l = &v->list;
-	const struct db_model *m = rows_current(v);
+struct chosen {
+	const char **path;	/* n of them, in the rows found; owned as those are */
+	size_t n, nfound;
 	struct db_models *found;
-	const char **refs;
-	size_t n = 0;
-	char title[WORD_MAX];
+	char title[128];	/* what they are called */
+};
 
-	if (!l->nmarks) {
-		if (m)
-			task_verify(v, &m->path, 1, deep, m->name);
-		return;
+static void
+chosen_free(struct chosen *c)
+{
+	for (size_t i = 0; i < c->nfound; i++)
+		tb_arena_free(&c->found[i].mem);
+	free(c->found);
+	free(c->path);
+}
+
+/* false: none. */
+static bool
+chosen_models(struct view *v, struct chosen *c)
+{
+	const struct list *l = &v->list;
+	uint64_t current = l->n ? rows_id(v, l->cur) : 0;
+	const uint64_t *ids = l->nmarks ? l->marks : &current;
+	size_t n = l->nmarks ? l->nmarks : l->n > 0;
+	const char *name = "";
+	char count[WORD_MAX];
+
+	*c = (struct chosen){ .found = tb_calloc(n + 1, sizeof(*c->found)),
+			      .path = tb_calloc(n + 1, sizeof(*c->path)) };
+	for (; c->found && c->path && c->nfound < n; c->nfound++) {
+		struct db_models *m = &c->found[c->nfound];
+
+		if (db_model_by_id(view_db(v), (int64_t)ids[c->nfound], m, NULL) || !m->n)
+			continue;
+		c->path[c->n++] = m->rows->path;
+		name = m->rows->name;
 	}
-	found = tb_calloc(l->nmarks, sizeof(*found));
-	refs = tb_calloc(l->nmarks, sizeof(*refs));
-	for (size_t i = 0; found && refs && i < l->nmarks; i++)
-		if (db_model_by_id(view_db(v), (int64_t)l->marks[i], &found[i], NULL) == TB_OK &&
-		    found[i].n)
-			refs[n++] = found[i].rows[0].path;
-	if (n)
-		task_verify(v, refs, n, deep, word_count(n, "model", title));
-	for (size_t i = 0; found && i < l->nmarks; i++)
-		tb_arena_free(&found[i].mem);
-	free(found);
-	free(refs);
+	snprintf(c->title, sizeof(c->title), "%s",
+		 c->n == 1 ? name : word_count(c->n, "model", count));
+	if (!c->n)
+		chosen_free(c);
+	return c->n > 0;
+}
+
+static void
+verify_chosen(struct view *v, bool deep)
+{
+	struct chosen c;
+
+	if (!chosen_models(v, &c))
+		return;
+	task_verify(v, c.path, c.n, deep, c.title);
+	chosen_free(&c);
 }
 
 /* The one that is higher on the screen is A. */
@@ -344,7 +371,7 @@ models_act(struct view *v, enum action a)
 		return true;
 	case ACT_VERIFY:
 	case ACT_DEEP:
-		verify_marked(v, a == ACT_DEEP);
+		verify_chosen(v, a == ACT_DEEP);
 		return true;
 	case ACT_VERIFY_ALL:
 	case ACT_DEEP_ALL:
