@@ -76,6 +76,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify/verify_models.c \
 	src/ops/verify/verify_names.c \
 	src/ops/verify/verify_run.h \
+	src/ops/verify/verify_sidecar.c \
 	src/ops/verify/verify_state.c \
 	src/ops/verify/verify_store.c \
 	src/ops/verify/verify_sums.c \

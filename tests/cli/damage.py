@@ -1,6 +1,7 @@
 """damage.py TBTUI WORK TABLE - damages small models in every way that is known, and tells
 how `verify` finds it.  The table is compared with the committed one; with TBTUI_UPDATE set
 it is written instead.  Models that are whole must raise no alarm."""
+import hashlib
 import json
 import os
 import shutil
@@ -698,7 +699,32 @@ def check_many():
         shutil.rmtree(root)
 
 
+def check_sums():
+    """Whose sums lie beside it is hashed at the first look, in whatever way they are written."""
+    ways = (("SHA256SUMS", "{}  {}\n", "# sums\n\n"), ("sha256sums.txt", "{} *{}\r\n", ""),
+            ("x.sha256", "SHA256 ({1}) = {0}\n", "MD5 (model.safetensors) = " + "0" * 32 + "\n"),
+            ("Sha256Sum", "{0}  ./{1}\n", "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n"))
+    for n, (name, line, before) in enumerate(ways):
+        p, root = place("plain", f"sums{n}")
+        odd = {"a\nb.json": "a\\nb.json", "c\\d.json": "c\\\\d.json"} if n == 0 else {}
+        for other in odd:
+            write(p.file(other), b"{}")
+        text = before
+        for f in sorted(os.listdir(p.path)):
+            digest = hashlib.sha256(read(p.file(f))).hexdigest()
+            text += "\\" * (f in odd) + line.format(digest, odd.get(f, f))
+        write(p.file(name), text)
+        r = subprocess.run([TBTUI, "--db", f"{root}.db", "-s", root, "verify"], capture_output=True,
+                           check=False)
+        # a list that is called .txt is one of the model's files, and nobody says its digest
+        want = b"models: 1 structure" if name.endswith(".txt") else b"models: 1 hashed"
+        if r.returncode != 0 or want not in r.stdout:
+            failed.append(f"sums as {line!r}: {r.returncode} {r.stdout.decode()}")
+        shutil.rmtree(root)
+
+
 check_many()
+check_sums()
 for whole in sorted(os.listdir(WHOLE)):
     check_whole(WHOLE + whole)
     check_whole(WHOLE + whole, "--deep")

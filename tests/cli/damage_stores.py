@@ -1,5 +1,6 @@
 """damage_stores.py - what can be wrong with a store beside the tensors in it: manifests,
 links, indexes, lists of sums. Rows of damage.py."""
+import hashlib
 import json
 import os
 import shutil
@@ -326,3 +327,90 @@ def _(p):
     os.rename(p.path, p.path + ".away")
     os.makedirs(p.path)
     os.rename(p.path + ".away", p.path + "/inner")
+
+
+# ---- lists of sums beside files ----
+
+def sha256(path):
+    return hashlib.sha256(read(path)).hexdigest()
+
+
+def sums(p, name="SHA256SUMS", line="{}  {}\n", files=None):
+    write(p.file(name), "".join(line.format(sha256(p.file(f)), f)
+                                for f in files or sorted(os.listdir(p.path))))
+
+
+@row("plain", "one bit of the weights flipped, SHA256SUMS beside them")
+def _(p):
+    sums(p)
+    flip(p.file("model.safetensors"))
+
+
+@row("plain", "generation_config.json changed, sums as BSD writes them beside it")
+def _(p):
+    sums(p, "checksums.txt", "SHA256 ({1}) = {0}\n")
+    write(p.file("generation_config.json"), b"{}")
+
+
+@row("plain", "one bit of the weights flipped, FILE.sha256 beside them")
+def _(p):
+    sums(p, "model.safetensors.sha256", "{}", ["model.safetensors"])
+    flip(p.file("model.safetensors"))
+
+
+@row("plain", "one bit of the weights flipped after a download that kept its ETag")
+def _(p):
+    path = p.file("model.safetensors")
+    write(p.file(".cache/huggingface/download/model.safetensors.metadata"),
+          f"{'e' * 40}\n{sha256(path)}\n{os.path.getmtime(path) + 5}\n")
+    flip(path)
+
+
+@row("plain", "a list of sums that is none")
+def _(p):
+    write(p.file("SHA256SUMS"), b"see the web page\n")
+
+
+@row("plain", "a list of sums with a line cut off")
+def _(p):
+    sums(p)
+    write(p.file("SHA256SUMS"), read(p.file("SHA256SUMS"))[:-40])
+
+
+@row("plain", "a list of sums that is empty")
+def _(p):
+    write(p.file("model.safetensors.sha256"), b"")
+
+
+@row("plain", "a list of sums that is no text")
+def _(p):
+    write(p.file("SHA256SUMS"), bytes(100))
+
+
+@row("plain", "two lists of sums that differ")
+def _(p):
+    sums(p)
+    write(p.file("model.safetensors.sha256"), "a" * 64)
+
+
+@row("plain", "a list of sums names a file that is not here", notes=["sums_other"])
+def _(p):
+    write(p.file("SHA256SUMS"), "a" * 64 + "  other.safetensors\n")
+
+
+@row("plain", "a list of sums names files elsewhere", notes=["sums_other"])
+def _(p):
+    write(p.file("SHA256SUMS"), "".join("a" * 64 + f"  {n}\n" for n in (
+        "/etc/passwd", "../../../etc/passwd", "x/../../y")))
+
+
+@row("gguf", "one bit of the weights flipped, FILE.sha256 beside it")
+def _(p):
+    sums(p, "model.gguf.sha256", "{} *{}\r\n", ["model.gguf"])
+    flip(p.file("model.gguf"))
+
+
+@row("gguf", "one bit of the weights flipped, openssl's sums beside it")
+def _(p):
+    sums(p, "checksum.sha256", "SHA2-256({1})= {0}\n", ["model.gguf"])
+    flip(p.file("model.gguf"))

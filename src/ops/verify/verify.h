@@ -37,6 +37,8 @@
 	X(F_LAYER_TWICE, "layer_twice", SEV_WARNING, "a layer is listed more than once") \
 	X(F_NAME_BAD, "name_bad", SEV_WARNING, \
 	  "a manifest at a place that names no model: no program lists it") \
+	X(F_SUMS_BAD, "sums_bad", SEV_WARNING, \
+	  "a list of sums that cannot be read, or two that differ") \
 	X(F_REF_BAD, "ref_bad", SEV_WARNING, "a name of a revision that is not there") \
 	X(F_UNCHECKED, "unchecked", SEV_WARNING, \
 	  "named by a digest that cannot be computed here: not compared with it") \
@@ -47,6 +49,8 @@
 	X(F_NOT_RUN, "not_run", SEV_NOTE, \
 	  "tbtui cannot run it, so that its structure alone was looked at") \
 	X(F_CHANGED_SINCE, "changed_since", SEV_NOTE, "written since the last verify") \
+	X(F_SUMS_OTHER, "sums_other", SEV_NOTE, \
+	  "a list of sums names files that are not here, or not in its folder") \
 	X(F_UNKNOWN_MEDIA, "unknown_media", SEV_NOTE, "a layer of a type nobody knows") \
 	X(F_NOT_MODEL, "not_model", SEV_NOTE, "a container image among the models") \
 	X(F_ORPHAN, "orphan", SEV_NOTE, "a blob that no model uses: space, not damage") \

@@ -147,7 +147,7 @@ void
 verify_find_for_all(struct verify_run *r, struct verify_target *t, enum finding_code code,
 		    struct verify_where at, const char *message)
 {
-	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
+	const char *blob = verify_label(t->file);
 	bool damage = finding_severity(code) == SEV_ERROR;
 
 	at.blob = blob;
@@ -209,12 +209,15 @@ judge_digest(struct verify_run *r, struct verify_target *t, const struct tb_file
 {
 	bool right = !strcmp(digest, t->file->digest);
 	enum tb_status status = check_sizes(r, t, f, right, err);
+	char text[200];
 
 	t->equal = right;
 	if (status || right)
 		return status;
-	return verify_find_damage(r, t, f, F_DIGEST_MISMATCH, t->file->digest, digest,
-			   "does not have the bytes that its name says", err);
+	if (t->file->sums)
+		snprintf(text, sizeof(text), "does not have the bytes that %.150s says", t->file->sums);
+	return verify_find_damage(r, t, f, F_DIGEST_MISMATCH, t->file->digest, digest, t->file->sums
+				  ? text : "does not have the bytes that its name says", err);
 }
 
 /* Files of directories: nobody says what their bytes are, but we know what they were.  A

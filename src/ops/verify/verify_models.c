@@ -160,7 +160,8 @@ read_one(void *arg, size_t i, unsigned worker)
 	tb_job_what(r->job, "%s", v->loc.name);
 	status = model_open(&m, &v->loc, &err);
 	if (!status) {
-		if (!keep_model(v, m) || (r->req->deep && !verify_keep_bytes(v, m)) ||
+		if (!keep_model(v, m) || !verify_read_sidecars(v, m) ||
+		    (r->req->deep && !verify_keep_bytes(v, m)) ||
 		    verify_complete(m, &v->gaps, &err) || verify_hash_manifest(v, &err))
 			status = tb_nomem(&err);
 		model_free(m);
@@ -202,7 +203,7 @@ file_of(const struct digests *d, const char *digest)
 static void
 missing(struct verify_run *r, const struct verify_model *m, const struct verify_file *f)
 {
-	const char *what = *f->digest ? f->digest : f->path;
+	const char *what = verify_label(f);
 	struct verify_where at = { .model = m, .blob = what };
 	char name[VERIFY_NAME_MAX];
 	struct tb_file file;
@@ -257,7 +258,7 @@ judge(struct verify_run *r, const struct verify_model *m)
 		return;
 	}
 	for (size_t i = 0; i < m->nfiles; i++)
-		if (*m->files[i].digest)
+		if (*m->files[i].digest && !m->files[i].sums)
 			d.v[d.n++] = &m->files[i];
 	if (d.n > 1)
 		qsort(d.v, d.n, sizeof(*d.v), by_digest);
@@ -269,7 +270,7 @@ judge(struct verify_run *r, const struct verify_model *m)
 	for (size_t i = 0; i < m->nfiles; i++) {
 		const struct verify_file *f = &m->files[i];
 		struct verify_where at = { .model = m, .blob = f->digest, .actual = f->odd_media };
-		bool again = *f->digest && file_of(&d, f->digest) != f;
+		bool again = *f->digest && !f->sums && file_of(&d, f->digest) != f;
 
 		if ((f->missing || f->unread) && !f->outside && !again)
 			missing(r, m, f);

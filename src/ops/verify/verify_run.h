@@ -18,6 +18,8 @@
 struct verify_file {
 	const char *path;		/* of its model or of the run, as are all texts */
 	char digest[TB_DIGEST_MAX];	/* "gitsha1:…" as well */
+	const char *sums;		/* the list beside it that states `digest`; NULL: its name
+					 * or manifest does, or nobody */
 	uint64_t want_size;
 	struct tb_ident id;
 	bool missing, unread, outside, manifest;
@@ -30,6 +32,13 @@ struct verify_file {
 	struct verify_bytes *bytes;	/* owned; by offset; --deep */
 	size_t nbytes, bytes_cap;
 };
+
+/* How a finding calls it: what its name says of its bytes, or else its path. */
+static inline const char *
+verify_label(const struct verify_file *f)
+{
+	return *f->digest && !f->sums ? f->digest : f->path;
+}
 
 struct verify_model {
 	struct model_loc loc;		/* owned */
@@ -151,6 +160,10 @@ bool verify_name_tensors(struct verify_model *to, const struct model *m) TB_MUST
 #define VERIFY_NAME_MAX 320
 const char *verify_name(const struct verify_file *f, struct verify_where *at,
 			char out[VERIFY_NAME_MAX]);
+
+/* verify_sidecar.c: what lists of sums beside a folder's or a file's bytes say of them;
+ * false: no memory. */
+bool verify_read_sidecars(struct verify_model *to, const struct model *m) TB_MUST_USE;
 
 /* verify_files.c: hashes every distinct file once, after verify_store(). */
 enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;

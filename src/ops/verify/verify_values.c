@@ -43,7 +43,7 @@ static void
 report_nonfinite(struct verify_run *r, const struct verify_target *t,
 		 const struct verify_tensor *v, const struct stats *s)
 {
-	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
+	const char *blob = verify_label(t->file);
 	const struct verify_model *m = &r->models[t->uses->model];
 	uint64_t bad = s->nans + s->infs;
 	uint64_t first = s->first_nan < s->first_inf ? s->first_nan : s->first_inf;
@@ -126,7 +126,7 @@ worth(const struct scheme *s)
 static void
 note_unread(struct verify_run *r, const struct verify_target *t, const struct verify_tensor *v)
 {
-	const char *blob = *t->file->digest ? t->file->digest : t->file->path;
+	const char *blob = verify_label(t->file);
 	const struct verify_model *m = &r->models[t->uses->model];
 	struct verify_where at = { .model = m, .blob = blob, .tensor = v->name };
 	char scheme[SCHEME_NAME_MAX];
@@ -148,7 +148,8 @@ verify_values(struct verify_run *r, const struct verify_target *t, const struct 
 	struct values_files *fs = NULL;
 	enum tb_status status = raw.codes && x ? values_files_open(&fs, &file, err) : tb_nomem(err);
 
-	memcpy(only.digest, t->file->digest, sizeof(only.digest));	/* its time may change */
+	if (!t->file->sums)	/* the time of a blob may change */
+		memcpy(only.digest, t->file->digest, sizeof(only.digest));
 	if (!status)
 		status = verify_tensors_read(&list, f, err);
 	for (size_t i = 0; !status && i < list.n; i++) {
