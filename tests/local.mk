@@ -214,6 +214,11 @@ TESTS += tests/unit/test_store
 tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/fixture.c tests/unit/fixture.h
 tests_unit_test_store_LDADD = $(TEST_STORE)
 
+check_PROGRAMS += tests/unit/test_journal
+TESTS += tests/unit/test_journal
+tests_unit_test_journal_SOURCES = tests/unit/test_journal.c tests/unit/fixture.c tests/unit/fixture.h
+tests_unit_test_journal_LDADD = $(TEST_STORE)
+
 # import
 check_PROGRAMS += tests/unit/test_import
 TESTS += tests/unit/test_import

@@ -7,6 +7,14 @@ src_store_libstore_a_SOURCES = \
 	src/store/hub.h \
 	src/store/kind.c \
 	src/store/kind.h \
+	src/store/journal.c \
+	src/store/journal.h \
+	src/store/journal_back.c \
+	src/store/journal_file.c \
+	src/store/journal_parts.h \
+	src/store/journal_undo.c \
+	src/store/lock.c \
+	src/store/lock.h \
 	src/store/model.c \
 	src/store/model.h \
 	src/store/model_build.c \

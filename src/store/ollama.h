@@ -3,6 +3,7 @@
 #define TBTUI_STORE_OLLAMA_H
 
 #include "src/base/out.h"
+#include "src/store/lock.h"
 #include "src/store/model.h"
 #include "src/store/name.h"
 
@@ -27,7 +28,7 @@ enum tb_status ollama_named(const char *root, ollama_named_fn *fn, void *arg, st
  * lock on blobs/.  One thread at a time; parts may be filled by others and be merged. */
 struct ollama_writer {
 	char *root;
-	int lock;			/* -1: none (a part, or no locks there) */
+	struct store_lock lock;		/* none: a part, or no locks there */
 	struct manifest manifest;
 	struct ollama_made *made;	/* private: blobs that were made or touched */
 	size_t nmade, made_cap;

@@ -1,21 +1,18 @@
 /* ollama_write.c - writing into an Ollama store, beside others who do. */
 #include "config.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/sha256.h"
+#include "src/store/journal.h"
 #include "src/store/ollama.h"
 
-#define LOCK_TRIES 200		/* of 50 ms */
 #define KEPT_MAX 51		/* bytes of a tag's 80 that are left beside ".replaced-…" */
 
 /* Others take this lock alone for the moment in which they take blobs back. */
@@ -25,16 +22,9 @@ hold_store(struct ollama_writer *w, struct tb_err *err)
 	char *dir = tb_path_join(w->root, "blobs");
 	enum tb_status status = dir ? tb_mkdirs(dir, err) : tb_nomem(err);
 
-	if (!status && (w->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-		status = tb_fail_errno(err, "%s: cannot be opened", dir);
-	for (int i = 0; !status && flock(w->lock, LOCK_SH | LOCK_NB); i++) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			break;			/* the file system has no locks */
-		if (i == LOCK_TRIES)
-			status = tb_fail(err, TB_EIO, "%s: somebody else has it locked; try again "
-					 "later", dir);
-		else
-			nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	if (!status) {
+		journal_recover_now(w->root);
+		status = store_lock_shared(&w->lock, w->root, err);
 	}
 	if (!status)
 		tb_out_sweep(dir);
@@ -45,7 +35,7 @@ hold_store(struct ollama_writer *w, struct tb_err *err)
 enum tb_status
 ollama_part_init(struct ollama_writer *part, const char *root, struct tb_err *err)
 {
-	*part = (struct ollama_writer){ .root = tb_strdup(root), .lock = -1 };
+	*part = (struct ollama_writer){ .root = tb_strdup(root), .lock = STORE_UNLOCKED };
 	return part->root ? TB_OK : tb_nomem(err);
 }
 
@@ -166,7 +156,8 @@ is_shared(const char *root)
 static void
 writer_take_back(struct ollama_writer *w)
 {
-	if (!w->nmade || w->lock < 0 || is_shared(w->root) || flock(w->lock, LOCK_EX | LOCK_NB))
+	if (!w->nmade || w->lock.fd < 0 || is_shared(w->root) ||
+	    !store_lock_try_alone(&w->lock, w->root))
 		return;
 	qsort(w->made, w->nmade, sizeof(*w->made), writer_by_digest);
 	if (ollama_named(w->root, mark_named, w, NULL))
@@ -185,14 +176,13 @@ ollama_writer_free(struct ollama_writer *w)
 		return;			/* zeroed: its lock is none */
 	writer_take_back(w);
 	forget_made(w);
-	if (w->lock >= 0)
-		close(w->lock);
+	store_unlock(&w->lock);
 	free(w->made);
 	free(w->root);
 	free(w->path);
 	free(w->kept_path);
 	manifest_free(&w->manifest);
-	*w = (struct ollama_writer){ .lock = -1 };
+	*w = (struct ollama_writer){ .lock = STORE_UNLOCKED };
 }
 
 enum tb_status
