@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+#ifdef HAVE_XXH_DISPATCH
+#include <xxh_x86dispatch.h>
+#endif
 
 #include "src/base/file.h"
 #include "src/base/job.h"
