@@ -154,7 +154,7 @@ db_findings(struct db *db, int64_t run, const struct db_query *q, struct db_find
 	const struct db_list list = {
 		.columns = "id, run, severity, code, model, model_path, blob, tensor, offset, "
 		"expected, actual, message, bytes, rows", .from = "audit.findings", .where = "run = ?",
-		.filter = "message", .tie = "model COLLATE tb_natural, model_path, code, blob, tensor, offset, "
+		.filter = "message", .tie = "model COLLATE tb_natural, model_path, code, blob, offset, tensor, "
 		"message, id",
 		.sort = finding_sorts, .has_arg = true, .arg = run,
 	};

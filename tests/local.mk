@@ -174,7 +174,8 @@ dist_check_SCRIPTS += tests/cli/gguf.sh
 dist_check_SCRIPTS += tests/cli/pitfalls.sh
 EXTRA_DIST += tests/cli/pitfalls.py
 # every kind of damage, and what verify says
-dist_check_SCRIPTS += tests/cli/damage.sh
+dist_check_SCRIPTS += tests/cli/damage.sh tests/cli/where.sh
+EXTRA_DIST += tests/cli/where.py
 EXTRA_DIST += tests/cli/damage.py tests/cli/damage_make.py tests/cli/damage_rows.py \
 	tests/cli/damage_stores.py
 # values of model files, against decoders in Python

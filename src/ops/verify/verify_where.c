@@ -38,13 +38,9 @@ put_rows(const char *name, const struct tensor_part *p, uint64_t rows, uint64_t 
 {
 	uint64_t each = p->ndim > 2 && p->dim[0] ? rows / p->dim[0] : 0;
 	uint64_t a = each ? first / each : 0, b = each ? last / each : 0;
-	const char *proj, *what = "slice";
-	struct tname_expert e;
-	size_t head;
+	const char *what = tname_role(name) == TNAME_EXPERTS ? "expert" : "slice";
 	int n;
 
-	if ((tname_expert(name, &e) && e.stacked) || tname_stack(name, &head, &proj))
-		what = "expert";
 	if (a != b) {
 		snprintf(out, 128, "%ss %" PRIu64 " to %" PRIu64, what, a, b);
 		return;
