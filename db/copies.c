@@ -3,24 +3,12 @@
 
 #include "db/copies.h"
 #include "db/blob.h"
-#include "db/stmt.h"
+#include "db/copies_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/mem.h"
-
-/* A row as it is read, and where its bytes are. */
-struct found {
-	struct db_copy row;
-	uint64_t dev, ino, off;
-};
-
-struct reading {
-	struct found *rows;		/* owned */
-	size_t n, cap;
-	const struct store_roots *roots;
-};
 
 /* A file that was hashed holds what was found then, whatever it is called; but of one that
  * has rotted what it should hold is kept, not what it does. */
@@ -58,16 +46,16 @@ static const char tensors_sql[] =
 	"JOIN main.files fi ON fi.id = mf.file WHERE t.bytes > 0";
 
 static bool
-take_copy(struct reading *in, struct db_rows *r)
+take_copy(struct copy_reading *in, struct db_rows *r)
 {
-	struct found *f;
+	struct copy_found *f;
 
 	if (!db_among(in->roots, rows_text(r, 2)))
 		return true;
 	if (!tb_grow(&in->rows, &in->cap, in->n + 1, sizeof(*in->rows)))
 		return false;
 	f = &in->rows[in->n++];
-	*f = (struct found){
+	*f = (struct copy_found){
 		.row = { .digest = rows_digest(r, 0), .path = rows_text(r, 1),
 			 .root = rows_text(r, 2), .size = rows_u64(r, 3),
 			 .owners = rows_u64(r, 4), .model = rows_text(r, 8),
@@ -79,7 +67,7 @@ take_copy(struct reading *in, struct db_rows *r)
 }
 
 static bool
-same_content(const struct found *a, const struct found *b)
+same_content(const struct copy_found *a, const struct copy_found *b)
 {
 	return a->row.size == b->row.size && !strcmp(a->row.digest, b->row.digest);
 }
@@ -89,7 +77,7 @@ same_content(const struct found *a, const struct found *b)
 static int
 by_content(const void *x, const void *y)
 {
-	const struct found *a = x, *b = y;
+	const struct copy_found *a = x, *b = y;
 	int d = strcmp(a->row.digest, b->row.digest);
 
 	if (d)
@@ -99,22 +87,35 @@ by_content(const void *x, const void *y)
 	ORDER(a->ino, b->ino);
 	ORDER(a->off, b->off);
 	d = strcmp(a->row.path, b->row.path);
-	return d ? d : strcmp(a->row.model, b->row.model);
+	d = d ? d : strcmp(a->row.model, b->row.model);
+	return d ? d : strcmp(a->row.tensor, b->row.tensor);
 }
 
 /* While groups are ordered: row.group is what can be saved of them. */
 static int
 by_gain(const void *x, const void *y)
 {
-	const struct found *a = x, *b = y;
+	const struct copy_found *a = x, *b = y;
 
 	ORDER(b->row.group, a->row.group);
 	return by_content(x, y);
 }
 
+/* A tensor may be known by its digest and by its sums. */
+static void
+drop_doubles(struct copy_reading *in)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < in->n; i++)
+		if (!kept || by_content(&in->rows[kept - 1], &in->rows[i]))
+			in->rows[kept++] = in->rows[i];
+	in->n = kept;
+}
+
 /* Keeps the contents that are in two places or more. */
 static void
-keep_copies(struct reading *in, struct db_copies *out)
+keep_copies(struct copy_reading *in, struct db_copies *out)
 {
 	size_t kept = 0;
 
@@ -122,8 +123,8 @@ keep_copies(struct reading *in, struct db_copies *out)
 		uint64_t places = 1;
 
 		for (end = i + 1; end < in->n && same_content(&in->rows[i], &in->rows[end]); end++) {
-			const struct found *was = &in->rows[end - 1];
-			struct found *f = &in->rows[end];
+			const struct copy_found *was = &in->rows[end - 1];
+			struct copy_found *f = &in->rows[end];
 
 			f->row.link = f->dev == was->dev && f->ino == was->ino && f->off == was->off;
 			places += !f->row.link;
@@ -141,41 +142,58 @@ keep_copies(struct reading *in, struct db_copies *out)
 }
 
 static enum tb_status
-read_copies(struct db *db, const char *sql, const struct store_roots *roots,
-	    struct db_copies *out, struct tb_err *err)
+read_rows(struct db *db, const char *sql, struct copy_reading *in, struct tb_arena *mem,
+	  struct tb_err *err)
 {
-	struct reading in = { .roots = roots };
-	uint64_t group = 0;
 	struct db_rows r;
 
-	*out = (struct db_copies){ 0 };
-	rows_open(&r, db, &out->mem, true, err, sql, "");
+	rows_open(&r, db, mem, true, err, sql, "");
 	while (rows_next(&r))
-		if (!take_copy(&in, &r))
+		if (!take_copy(in, &r))
 			r.failed = true;
-	if (rows_end(&r)) {
-		free(in.rows);
-		*out = (struct db_copies){ 0 };
-		return r.status;
-	}
-	if (in.n > 1)
-		qsort(in.rows, in.n, sizeof(*in.rows), by_content);
-	keep_copies(&in, out);
-	if (in.n > 1)
-		qsort(in.rows, in.n, sizeof(*in.rows), by_gain);
-	out->rows = tb_arena_get(&out->mem, (in.n + 1) * sizeof(*out->rows));
-	for (size_t i = 0; out->rows && i < in.n; i++) {
-		group += i && !same_content(&in.rows[i - 1], &in.rows[i]);
-		out->rows[i] = in.rows[i].row;
+	return rows_end(&r);
+}
+
+static enum tb_status
+list_copies(struct copy_reading *in, struct db_copies *out, struct tb_err *err)
+{
+	uint64_t group = 0;
+
+	if (in->n > 1)
+		qsort(in->rows, in->n, sizeof(*in->rows), by_content);
+	drop_doubles(in);
+	keep_copies(in, out);
+	if (in->n > 1)
+		qsort(in->rows, in->n, sizeof(*in->rows), by_gain);
+	out->rows = tb_arena_get(&out->mem, (in->n + 1) * sizeof(*out->rows));
+	for (size_t i = 0; out->rows && i < in->n; i++) {
+		group += i && !same_content(&in->rows[i - 1], &in->rows[i]);
+		out->rows[i] = in->rows[i].row;
 		out->rows[i].group = group;
 	}
-	out->n = in.n;
-	free(in.rows);
-	if (out->rows)
-		return TB_OK;
-	tb_arena_free(&out->mem);
+	out->n = in->n;
+	return out->rows ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+read_copies(struct db *db, const char *sql, bool sums, const struct store_roots *roots,
+	    struct db_copies *out, struct tb_err *err)
+{
+	struct copy_reading in = { .roots = roots };
+	enum tb_status status;
+
 	*out = (struct db_copies){ 0 };
-	return tb_nomem(err);
+	status = read_rows(db, sql, &in, &out->mem, err);
+	if (!status && sums)
+		status = copies_by_sum(db, &in, &out->mem, err);
+	if (!status)
+		status = list_copies(&in, out, err);
+	free(in.rows);
+	if (status) {
+		tb_arena_free(&out->mem);
+		*out = (struct db_copies){ 0 };
+	}
+	return status;
 }
 
 static enum tb_status
@@ -199,7 +217,7 @@ enum tb_status
 db_copies_of_files(struct db *db, const struct store_roots *roots, struct db_copies *out,
 		   struct tb_err *err)
 {
-	enum tb_status status = read_copies(db, files_sql, roots, out, err);
+	enum tb_status status = read_copies(db, files_sql, false, roots, out, err);
 
 	return status ? status : count_unknown(db, roots, out, err);
 }
@@ -208,7 +226,7 @@ enum tb_status
 db_copies_of_tensors(struct db *db, const struct store_roots *roots, struct db_copies *out,
 		     struct tb_err *err)
 {
-	return read_copies(db, tensors_sql, roots, out, err);
+	return read_copies(db, tensors_sql, true, roots, out, err);
 }
 
 static void

@@ -1,5 +1,5 @@
-/* copies.h - content that is on the disk more than once: files, and tensors whose digests
- * are kept. */
+/* copies.h - content that is on the disk more than once: files, and tensors whose digests are
+ * kept, or the sums of their pieces, as a verify does. */
 #ifndef TBTUI_DB_COPIES_H
 #define TBTUI_DB_COPIES_H
 
@@ -7,7 +7,8 @@
 
 struct db_copy {
 	uint64_t group;			/* rows of one content have one number, from 0 */
-	const char *digest;
+	const char *digest;		/* of tensors also "xxh3:…": equal by their sums, and
+					 * nobody has compared their bytes */
 	const char *path, *root;	/* the file; the root it was found below */
 	const char *model, *tensor;	/* "" for files */
 	uint64_t size;			/* of the file or of the tensor */

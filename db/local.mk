@@ -11,6 +11,8 @@ db_libdb_a_SOURCES = \
 	db/connect.c \
 	db/copies.c \
 	db/copies.h \
+	db/copies_parts.h \
+	db/copies_sums.c \
 	db/db.h \
 	db/dict.c \
 	db/dict.h \

@@ -82,6 +82,16 @@ print_group(const struct db_copies *c, size_t first, size_t end)
 	}
 }
 
+static bool
+has_sums(const struct db_copies *c)
+{
+	size_t i = 0;
+
+	while (i < c->n && !tb_starts(c->rows[i].digest, "xxh3:"))
+		i++;
+	return i < c->n;
+}
+
 static enum cli_exit
 copies_text(const struct cli *cli, const struct db_copies *c, bool files)
 {
@@ -101,8 +111,10 @@ copies_text(const struct cli *cli, const struct db_copies *c, bool files)
 		cli_note(cli, note);
 	}
 	if (!files && !c->n)
-		cli_note(cli, "only tensors whose digests are kept are compared: "
-			 "\"tbtui tensors REF --digests\" makes them");
+		cli_note(cli, "only tensors whose sums or digests are kept are compared: "
+			 "\"tbtui verify\" keeps them");
+	else if (!files && has_sums(c))
+		cli_note(cli, "xxh3: equal by the sums that verify keeps; their bytes were not compared");
 	return CLI_OK;
 }
 

@@ -96,10 +96,28 @@ has "^    $T/dirs/hf/model\.safetensors$"
 expect 0 "$TBTUI" -s "$T/hub" blobs --duplicates
 has '^0 files'
 
-# Tensors, by digests that are kept.
-expect 0 tb tensors --duplicates
+# Tensors, by the sums that verify has kept of pieces of files ...
+expect 0 "$TBTUI" -s "$T/dirs" -s "$T/gguf" --db "$T/fresh.db" scan
+expect 0 "$TBTUI" -s "$T/dirs" -s "$T/gguf" --db "$T/fresh.db" tensors --duplicates
 has '^0 tensors'
-err_has 'digests'
+err_has 'sums or digests are kept'
+rm "$T/gguf/c.gguf"
+expect 0 tb scan
+expect 0 tb verify
+expect 0 tb --json tensors --duplicates
+python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))["duplicates"]
+assert d and all(g["digest"].startswith("xxh3:") for g in d), d[:1]
+up = [g for g in d if g["places"][0]["tensor"].endswith("layers.2.mlp.up_proj.weight")]
+assert len(up) == 1 and up[0]["size"] == 44032 and up[0]["copies"] == 4, up
+assert {p["model"] for p in up[0]["places"]} == {"tiny:latest", "other:latest", "hf", "a.gguf", "b.gguf"}
+for g in d:
+    data = set()
+    assert len({p["path"] for p in g["places"]}) > 1' "$T/out" || fail "by sums"
+expect 0 tb tensors --duplicates
+has '^44\.0 kB  xxh3:[0-9a-f]{32}  [0-9] copies$'
+err_has 'bytes were not compared'
+# ... and by digests that are kept, which give their name to those that have only sums.
 expect 0 tb tensors tiny --digests
 expect 0 tb tensors other --digests
 expect 0 tb tensors "$T/dirs/hf" --digests
