@@ -95,6 +95,8 @@ family blobdir output
 family scan home blobdir
 family verify home blobdir model_text
 family inspect home blobdir
+family content home blobdir
+family heal home content output
 family digest home blobdir
 family diff home
 family convert home plan output model_text

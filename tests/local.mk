@@ -76,6 +76,9 @@ dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh test
 EXTRA_DIST += tests/cli/store.sh
 dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.sh tests/cli/config.sh tests/cli/path.sh
 
+# damaged files
+dist_check_SCRIPTS += tests/cli/heal.sh
+
 # tables of commands
 check_PROGRAMS += tests/unit/test_cli_progress
 TESTS += tests/unit/test_cli_progress

@@ -15,6 +15,7 @@ cli_command_files = \
 	src/cli/cmd_blobs.c \
 	src/cli/cmd_verify.c \
 	src/cli/cmd_audit.c \
+	src/cli/cmd_heal.c \
 	src/cli/cmd_sql.c \
 	src/cli/cmd_chat.c \
 	src/cli/cmd_generate.c \

@@ -87,6 +87,20 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify/verify_where.c \
 	src/ops/verify/verify_zeros.c
 
+# what is on the disk, and what is known of its bytes
+src_ops_libops_a_SOURCES += \
+	src/ops/content/content.c \
+	src/ops/content/content.h
+
+# damaged files get the bytes that they should have
+src_ops_libops_a_SOURCES += \
+	src/ops/heal/heal.c \
+	src/ops/heal/heal.h \
+	src/ops/heal/heal_patch.c \
+	src/ops/heal/heal_plan.c \
+	src/ops/heal/heal_run.h \
+	src/ops/heal/heal_source.c
+
 # and their reports
 src_ops_libops_a_SOURCES += \
 	src/ops/report/report.c \

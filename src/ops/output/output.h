@@ -13,6 +13,9 @@ struct ollama_writer;
  * belongs to them.  A folder that is not there yet is made on that of its parents. */
 enum tb_status space_check(const char *dir, uint64_t bytes, struct tb_err *err) TB_MUST_USE;
 
+/* The bytes that are free there; UINT64_MAX: nobody knows. */
+uint64_t space_free(const char *dir);
+
 struct kept {
 	char *where;		/* name or path of the old one; NULL: nothing was there; owned */
 	char *restore, *remove;	/* commands for a shell; NULL when memory ran out; owned */

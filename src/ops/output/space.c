@@ -30,6 +30,14 @@ ask(const char *dir, struct statvfs *fs)
 	return r;
 }
 
+uint64_t
+space_free(const char *dir)
+{
+	struct statvfs fs;
+
+	return ask(dir, &fs) ? UINT64_MAX : (uint64_t)fs.f_bavail * fs.f_frsize;
+}
+
 enum tb_status
 space_check(const char *dir, uint64_t bytes, struct tb_err *err)
 {

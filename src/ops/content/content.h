@@ -1,0 +1,69 @@
+/* content.h - the files of all models of the stores and what lies among their blobs, each
+ * once, with what its bytes should be and what is known of them.
+ *
+ * Asks the stores themselves; the index's memory of hashes is believed only where a file is
+ * what it was when it was hashed. */
+#ifndef TBTUI_OPS_CONTENT_H
+#define TBTUI_OPS_CONTENT_H
+
+#include "src/base/arena.h"
+#include "src/base/job.h"
+#include "src/ops/home/home.h"
+#include "src/store/model.h"
+
+#define CONTENT_NONE UINT32_MAX
+
+struct content_file {
+	const char *path;		/* of the list, as are all texts */
+	uint32_t model;			/* the first that uses it; CONTENT_NONE: none does */
+	struct tb_ident id;		/* zero: not there */
+	uint64_t nlink;
+	int64_t ctime_ns;
+	uint32_t uid, gid, mode;
+	uint64_t want_size;		/* if sized: as a manifest states it */
+	bool sized, missing, unread;
+	bool manifest;
+	bool wanted;			/* of a model that was asked for */
+	/* "sha256:…" or "gitsha1:…" that its name or manifest states; "": nobody does. */
+	char digest[TB_DIGEST_MAX];
+	/* Its last hash, whatever the file was then; "": never hashed. */
+	char last[TB_DIGEST_MAX];
+	struct tb_ident last_id;
+	int64_t last_ns;
+	bool last_ok;
+};
+
+struct content_model {
+	struct model_loc loc;		/* owned */
+	bool wanted, odd;		/* odd: parts of it could not be read, or are not there */
+	const char *failure;		/* why it could not be opened, or NULL */
+	struct content_file *files;	/* of its own memory; until they are all in one list */
+	size_t nfiles;
+	struct tb_arena mem;
+};
+
+struct content {
+	struct content_model *models;	/* owned */
+	size_t nmodels, models_cap;
+	struct content_file *files;	/* owned: by path */
+	size_t n, cap;
+	struct tb_arena mem;
+	struct unread unread;		/* owned: what is there is not all that there is */
+};
+
+/* Everything in ctx->roots; refs that are elsewhere join it.  `wanted` are the models of
+ * the refs, or without any all. */
+enum tb_status content_collect(struct op_ctx *ctx, const char *const *refs, size_t nrefs,
+			       struct tb_job *job, struct content *out, struct tb_err *err)
+	TB_MUST_USE;
+void content_free(struct content *c);
+/* The file at that path, or NULL. */
+struct content_file *content_find(const struct content *c, const char *path);
+
+/* What the bytes of the file are known to be, without reading it: its last hash if it is
+ * what it was then, else what its name says; "": nobody knows. */
+const char *content_known(const struct content_file *f);
+/* The folder of the store that the file of a model is in, or its own folder where that is on
+ * another file system; NULL when out of memory, caller frees. */
+char *content_store(const struct content *c, const struct content_file *f);
+#endif

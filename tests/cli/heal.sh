@@ -1,0 +1,241 @@
+#!/bin/sh
+# heal: what is damaged or missing comes from wherever it is, is looked at before it takes its
+# place, and what was there can come back.
+. "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/cli/store.sh"
+
+GOOD=$T/good
+
+# fresh: two models in a store, and a good copy of all of it elsewhere.
+fresh() {
+	rm -rf "$STORE" "$GOOD" "$T"/index.db* "$T"/audits.db*
+	model "$STORE" one latest 100
+	ONE=$OWN
+	model "$STORE" two latest 200
+	cp -a "$STORE" "$GOOD"
+}
+# state FOLDER...: all that is in them, with contents and times.
+state() {
+	find "$@" -name .tbtui -prune -o -type f -printf '%p %s %T@ ' -exec sha256sum {} \;
+}
+# same PATH: the file is what it is in the good copy.
+same() {
+	cmp "$1" "$GOOD${1#"$STORE"}" || fail "$1 is not healed"
+}
+
+mkdir -p "$STORE/blobs"
+run 2 heal
+run 2 --json heal
+
+fresh
+run 0 heal
+has '^[0-9]+ files of 2 models looked at: nothing to heal$'
+run 2 heal nobody
+err_has nobody
+run 2 heal --from "$T/nothing" one
+err_has nothing
+
+# Without a source: told, and nothing is done.
+flip "$OWN" 300
+state "$STORE" >"$T/before"
+run 1 heal
+has "^two:latest: sha256:${OWN##*sha256-} does not have the bytes that it should$"
+has 'not healed: no source has its bytes, of [0-9]+ files and [0-9]+ models that are known; name others with --from$'
+run 0 heal one
+run 1 --json heal two
+has '"actions":\[\],"bytes_freed":0,"undo":null,"undos":\[\],"unhealed":\[\{"action":"heal","model":"two:latest","blob":"sha256:[0-9a-f]+","path":".*","bytes":616,"wrong":"bytes","why":"no source'
+state "$STORE" | cmp - "$T/before" || fail "it was changed"
+[ ! -e "$STORE/.tbtui" ] || fail "a quarantine for nothing"
+
+# What a dry run says is what happens: of a store, a folder, a file.
+for from in "$GOOD" "$GOOD/blobs" "$GOOD/blobs/${OWN##*/}"; do
+	fresh
+	flip "$OWN" 300
+	cp -p "$OWN" "$T/bad"
+	state "$STORE" "$GOOD" >"$T/before"
+	run 0 --json heal --dry-run --from "$from"
+	sed 's/"dry_run":true/"dry_run":false/; s/"undo.*//' "$T/out" >"$T/plan"
+	state "$STORE" "$GOOD" | cmp - "$T/before" || fail "a dry run has changed something"
+	run 0 --json heal --from "$from"
+	has '"dry_run":false,.*"undo":1,"undos":\[1\],"unhealed":\[\]'
+	sed 's/"undo.*//' "$T/out" | cmp - "$T/plan" || fail "not what was announced"
+	same "$OWN"
+	cmp "$T/bad" "$STORE/.tbtui/1/0" || fail "the bad file is not kept"
+	state "$GOOD" >"$T/after"
+	grep -F "$GOOD/" "$T/before" | cmp - "$T/after" || fail "a source was changed"
+	run 0 verify
+	run 0 heal
+done
+
+# Another store among those looked into; another model of the same store.
+fresh
+flip "$OWN" 300
+expect 0 "$TBTUI" --db "$T/index.db" -s "$STORE" -s "$GOOD" heal
+has ' from /.*/good/blobs/.* \(model\)$'
+has '^healed 1 of 1$'
+has 'tbtui undo 1'
+same "$OWN"
+
+# Missing, cut, emptied, zeroed, longer; several at once, and a blob that two models share.
+fresh
+rm "$ONE"
+truncate -s -5 "$OWN"
+truncate -s 0 "$COMMON"
+run 0 heal --from "$GOOD"
+has 'is not there$'
+has 'has not the size that it should$'
+has '^healed 3 of 3$'
+same "$ONE"
+same "$OWN"
+same "$COMMON"
+run 0 verify
+fresh
+dd if=/dev/zero of="$OWN" bs=1 count=400 conv=notrunc 2>/dev/null
+printf x >>"$ONE"
+rm -r "$STORE/blobs"
+run 0 heal --from "$GOOD"
+same "$OWN"
+same "$ONE"
+run 0 verify
+
+# A source that is damaged as well is none; a name alone is believed by nobody.
+fresh
+flip "$OWN" 300
+cp "$GOOD/blobs/${OWN##*/}" "$T/other"
+flip "$GOOD/blobs/${OWN##*/}" 301
+state "$STORE" >"$T/before"
+run 1 heal --from "$GOOD"
+state "$STORE" | cmp - "$T/before" || fail "damage was healed with damage"
+run 0 heal --from "$GOOD" --from "$T/other"
+
+# What lies in the quarantine is a source.
+fresh
+mkdir -p "$STORE/.tbtui/7"
+mv "$OWN" "$STORE/.tbtui/7/0"
+run 0 heal
+has 'tbtui/7/0 \(quarantine\)$'
+same "$OWN"
+
+# One tensor of a file comes from a folder that has it.
+fresh
+flip "$OWN" 300
+mkdir "$T/twin"
+st model.layers.10.mlp.up_proj.weight 16 8 201 >"$T/twin/extra.safetensors"
+mv "$T/twin/extra.safetensors" "$T/twin/model.safetensors"
+echo '{"model_type":"small"}' >"$T/twin/config.json"
+# the same tensor behind another one, so that no file is equal
+head='{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"model.layers.10.mlp.up_proj.weight":{"dtype":"F32","shape":[16,8],"data_offsets":[8,520]}}'
+while [ $((${#head} % 8)) -ne 0 ]; do head="$head "; done
+{
+	le64 ${#head}
+	printf '%s12345678' "$head"
+	tail -c 512 "$T/twin/model.safetensors"
+} >"$T/twin/m"
+mv "$T/twin/m" "$T/twin/model.safetensors"
+run 0 --json heal --dry-run --from "$T/twin"
+has '"ranges":\[\{"tensor":"model.layers.10.mlp.up_proj.weight","offset":[0-9]+,"bytes":512,"source":".*twin/model.safetensors"'
+run 0 heal --from "$T/twin"
+has '^    the tensor model.layers.10.mlp.up_proj.weight, 512 B, from '
+same "$OWN"
+run 0 verify
+# ... of which the model must be the one that it was: here it is another one's.
+fresh
+flip "$OWN" 300
+flip "$T/twin/model.safetensors" $((${#head} + 8 + 8 + 100))
+run 1 heal --from "$T/twin"
+rm -r "$T/twin"
+
+# A file of a folder: what a verify has recorded, and not what was written since.
+STORE=$T/folder
+mkdir -p "$STORE/tiny"
+st w 16 16 5 >"$STORE/tiny/model.safetensors"
+echo '{"architectures":["LlamaForCausalLM"],"model_type":"small"}' >"$STORE/tiny/config.json"
+touch -d '3 days ago' "$STORE"/tiny/*
+cp -a "$STORE" "$T/kept"
+flip "$STORE/tiny/model.safetensors" 300
+run 2 heal --from "$T/kept"
+err_has 'nobody knows'
+flip "$STORE/tiny/model.safetensors" 300
+run 0 verify
+run 0 heal
+flip "$STORE/tiny/model.safetensors" 300
+run 0 heal --from "$T/kept"
+has '^healed 1 of 1$'
+cmp "$STORE/tiny/model.safetensors" "$T/kept/tiny/model.safetensors" || fail "not healed"
+[ "$(stat -c %Y "$STORE/tiny/model.safetensors")" = "$(stat -c %Y "$T/kept/tiny/model.safetensors")" ] ||
+	fail "it has another time"
+run 0 verify
+st w 16 16 6 >"$STORE/tiny/model.safetensors"
+cp "$STORE/tiny/model.safetensors" "$T/new"
+run 0 heal --from "$T/kept"
+cmp "$STORE/tiny/model.safetensors" "$T/new" || fail "a new version was taken back"
+STORE=$T/store
+
+# A cache of Hugging Face: a blob that its links lead to.
+HUB=$T/hub
+REPO=$HUB/models--org--tiny
+mkdir -p "$REPO/blobs" "$REPO/snapshots/1111" "$REPO/refs"
+st w 16 16 9 >"$T/w"
+HASH=$(sha256sum <"$T/w" | cut -d' ' -f1)
+cp "$T/w" "$REPO/blobs/$HASH"
+ln -s "../../blobs/$HASH" "$REPO/snapshots/1111/model.safetensors"
+echo '{"model_type":"small"}' >"$REPO/snapshots/1111/config.json"
+flip "$REPO/blobs/$HASH" 300
+expect 0 "$TBTUI" --db "$T/hub.db" -s "$HUB" heal hf:org/tiny --from "$T/w"
+cmp "$T/w" "$REPO/blobs/$HASH" || fail "not healed"
+rm "$REPO/blobs/$HASH"
+expect 0 "$TBTUI" --db "$T/hub.db" -s "$HUB" heal --from "$T/w"
+cmp "$T/w" "$REPO/blobs/$HASH" || fail "not healed"
+
+# Folders with what is no file in them, and without an end; what is no file at all.
+fresh
+flip "$OWN" 300
+mkdir -p "$T/odd/deep"
+mkfifo "$T/odd/pipe"
+ln -s .. "$T/odd/deep/up"
+ln -s loop "$T/odd/loop"
+ln -s /dev/zero "$T/odd/zero"
+cp "$GOOD/blobs/${OWN##*/}" "$T/odd/deep/$(printf 'a\033[31mb')"
+expect 0 timeout 60 "$TBTUI" --db "$T/index.db" -s "$STORE" heal --from "$T/odd"
+has_not "$(printf '\033')"
+same "$OWN"
+run 2 heal --from "$T/odd/pipe"
+err_has 'not a regular file'
+run 2 heal --from /dev/zero
+err_has 'not a regular file'
+
+# A store that nobody may write to is told, and not half healed.
+if [ "$(id -u)" -ne 0 ]; then
+	fresh
+	flip "$OWN" 300
+	chmod a-w "$STORE" "$STORE/blobs"
+	run 1 heal --from "$GOOD"
+	has 'not healed: '
+	chmod u+w "$STORE" "$STORE/blobs"
+fi
+
+# A manifest that cannot be read is told; its model is not among the healed.
+fresh
+printf broken >"$MANIFEST"
+run 1 heal --from "$GOOD"
+has '^two:latest: .*'
+has '^A manifest has no digest and is not healed'
+
+# Killed at any moment: as before or as after.
+fresh
+flip "$OWN" 300
+cp -p "$OWN" "$T/bad"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	rm -rf "$STORE/.tbtui"
+	cp -p "$T/bad" "$OWN"
+	"$TBTUI" --db "$T/index.db" -s "$STORE" heal --from "$GOOD" >"$T/out" 2>&1 &
+	pid=$!
+	sleep 0.00$i
+	kill -9 $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	cmp -s "$OWN" "$T/bad" || cmp "$OWN" "$GOOD/blobs/${OWN##*/}" ||
+		fail "between before and after"
+	run 0 heal --from "$GOOD"
+	same "$OWN"
+done
+exit 0
