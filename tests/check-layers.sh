@@ -97,6 +97,7 @@ family verify home blobdir model_text
 family inspect home blobdir
 family content home blobdir
 family heal home content output
+family dedupe home content output
 family digest home blobdir
 family diff home
 family convert home plan output model_text

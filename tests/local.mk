@@ -76,8 +76,8 @@ dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh test
 EXTRA_DIST += tests/cli/store.sh
 dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.sh tests/cli/config.sh tests/cli/path.sh
 
-# damaged files
-dist_check_SCRIPTS += tests/cli/heal.sh
+# damaged files, and equal ones
+dist_check_SCRIPTS += tests/cli/heal.sh tests/cli/dedupe.sh
 
 # tables of commands
 check_PROGRAMS += tests/unit/test_cli_progress

@@ -16,6 +16,7 @@ cli_command_files = \
 	src/cli/cmd_verify.c \
 	src/cli/cmd_audit.c \
 	src/cli/cmd_heal.c \
+	src/cli/cmd_dedupe.c \
 	src/cli/cmd_sql.c \
 	src/cli/cmd_chat.c \
 	src/cli/cmd_generate.c \

@@ -101,6 +101,12 @@ src_ops_libops_a_SOURCES += \
 	src/ops/heal/heal_run.h \
 	src/ops/heal/heal_source.c
 
+# equal files become one
+src_ops_libops_a_SOURCES += \
+	src/ops/dedupe/dedupe.c \
+	src/ops/dedupe/dedupe.h \
+	src/ops/dedupe/dedupe_plan.c
+
 # and their reports
 src_ops_libops_a_SOURCES += \
 	src/ops/report/report.c \
