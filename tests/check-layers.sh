@@ -88,12 +88,12 @@ family model_text
 family metadata
 family about
 family plan
-family report
 family places home
 family vocab model_text
 family blobdir output
 family scan home blobdir
 family verify home blobdir model_text
+family report verify
 family inspect home blobdir
 family content home blobdir
 family heal home content output

@@ -246,17 +246,14 @@ static enum tb_status
 report_job_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct writing *w = arg;
-	struct report r = { 0 };
-	struct db *db = NULL;
-	enum tb_status status = db_open_read(&db, w->db_path, err);
+	struct report r;
+	enum tb_status status = report_open(&r, w->db_path, w->run, err);
 
 	(void)job;
-	if (!status)
-		status = report_load(&r, db, w->run, err);
-	if (!status)
-		status = report_write(&r, w->format, w->path, false, err);
+	if (status)
+		return status;
+	status = report_write(&r, w->format, w->path, false, NULL, err);
 	report_free(&r);
-	db_close(db);
 	return status;
 }
 

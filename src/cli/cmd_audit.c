@@ -4,12 +4,24 @@
 #include "src/cli/cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "src/base/file.h"
+#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
 #include "src/cli/verify.h"
+#include "src/format/json.h"
 #include "src/ops/home/home.h"
+
+/* What the subcommands are called with. */
+struct audit {
+	const struct cli *cli;
+	struct op_ctx *ctx;
+	struct report_dest to;
+	bool unsealed;
+};
 
 /* ---- list ---- */
 
@@ -36,8 +48,9 @@ run_json(const struct db_run *r)
 }
 
 static enum cli_exit
-audit_list(const struct cli *cli, struct db *db, int argc, char **argv)
+audit_list(const struct audit *a, struct db *db, int argc, char **argv)
 {
+	const struct cli *cli = a->cli;
 	struct cli_table t = { .align = "rllrrrrrm", .drop = "013675284", .wide = cli->wide };
 	cJSON *o, *list;
 	struct db_runs runs;
@@ -90,15 +103,17 @@ audit_load(struct report *r, struct db *db, const char *number, struct tb_err *e
 }
 
 static enum cli_exit
-audit_show(const struct cli *cli, struct db *db, int argc, char **argv)
+audit_show(const struct audit *a, struct db *db, int argc, char **argv)
 {
+	struct report_dest to = a->to;
 	struct report r;
 	struct tb_err err;
 	enum cli_exit status;
 
 	if (audit_load(&r, db, argc > 0 ? argv[0] : NULL, &err))
 		return cli_fail(&err);
-	status = cli_print_report(cli, &r, REPORT_TEXT);
+	status = cli_report_dest(a->cli, &to, &err) ? cli_fail(&err)
+						     : cli_put_report(a->cli, &r, &to);
 	if (status == CLI_OK)
 		status = cli_run_exit(r.runs.rows->state);
 	report_free(&r);
@@ -107,12 +122,54 @@ audit_show(const struct cli *cli, struct db *db, int argc, char **argv)
 
 /* ---- diff ---- */
 
+/* Two runs, or a report and a run. */
+struct audit_pair {
+	struct report_diff findings;
+	struct report_changes models;
+};
+
+static enum tb_status
+compare(const struct db_findings *findings[2], const struct db_run_models *models[2],
+	struct audit_pair *out, struct tb_err *err)
+{
+	enum tb_status status = report_compare(findings[0], findings[1], &out->findings, err);
+
+	return status ? status : report_changed(models[0], models[1], &out->models, err);
+}
+
+static void
+free_pair(struct audit_pair *p)
+{
+	report_diff_free(&p->findings);
+	report_changes_free(&p->models);
+}
+
 static void
 put_findings(const char *word, const struct db_finding *const *f, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		cli_line("%-6s  %-7s  %-15s  %s", word, severity_word(f[i]->severity), f[i]->code,
+		cli_line("%-7s  %-7s  %-15s  %s", word, severity_word(f[i]->severity), f[i]->code,
 			 f[i]->message);
+}
+
+static void
+put_change(const struct report_change *c)
+{
+	const struct db_run_model *m = c->now ? c->now : c->was;
+	const char *word = !c->now ? "gone" : !c->was ? "new" : "changed";
+	char states[64] = "", digests[64] = "";
+
+	if (!c->was || !c->now) {
+		cli_line("%-7s  model    %-15s  %s", word, db_state_word(m->state), m->name);
+		return;
+	}
+	if (c->was->state != c->now->state)
+		snprintf(states, sizeof(states), ": %s before", db_state_word(c->was->state));
+	if (report_other_digest(c))
+		snprintf(digests, sizeof(digests), "%s digest %.12s, was %.12s", *states ? ";" : ":",
+			 c->now->digest + 7, c->was->digest + 7);
+	cli_line("%-7s  model    %-15s  %s%s%s", word, db_state_word(m->state), m->name, states,
+		 digests);
 }
 
 static void
@@ -133,56 +190,121 @@ set_findings(cJSON *o, const char *key, const struct db_finding *const *f, size_
 	json_set(o, key, list);
 }
 
-static enum cli_exit
-print_diff(const struct cli *cli, const struct report_diff *d)
+static cJSON *
+side_json(const struct db_run_model *m)
 {
+	cJSON *o = m ? json_object() : NULL;
+
+	if (!m)
+		return NULL;
+	json_set_str(o, "state", db_state_word(m->state));
+	json_set_str(o, "digest", *m->digest ? m->digest : NULL);
+	json_set_u64(o, "bytes", m->bytes);
+	return o;
+}
+
+static cJSON *
+changes_json(const struct report_changes *c)
+{
+	cJSON *list = json_array();
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct db_run_model *was = c->rows[i].was, *now = c->rows[i].now;
+		cJSON *o = json_object();
+
+		json_set_str(o, "name", now ? now->name : was->name);
+		json_set_str(o, "path", now ? now->path : was->path);
+		json_set_str(o, "change", !now ? "gone" : !was ? "new" : "changed");
+		if (was)
+			json_set(o, "before", side_json(was));
+		if (now)
+			json_set(o, "after", side_json(now));
+		json_push(list, o);
+	}
+	return list;
+}
+
+static enum cli_exit
+print_pair(const struct cli *cli, const struct audit_pair *p)
+{
+	const struct report_diff *d = &p->findings;
+
 	if (cli->json) {
 		cJSON *o = json_object();
 
+		json_set(o, "models", changes_json(&p->models));
+		json_set_u64(o, "models_same", p->models.same);
 		set_findings(o, "gone", d->gone, d->ngone);
 		set_findings(o, "new", d->fresh, d->nfresh);
 		set_findings(o, "same", d->same, d->nsame);
 		return cli_print_json(o);
 	}
+	for (size_t i = 0; i < p->models.n; i++)
+		put_change(&p->models.rows[i]);
 	put_findings("gone", d->gone, d->ngone);
 	put_findings("new", d->fresh, d->nfresh);
 	put_findings("same", d->same, d->nsame);
+	printf("models: %zu changed, gone or new, %zu the same\n", p->models.n, p->models.same);
+	if (p->models.unknown)
+		printf("%zu of those have no digest on one side, so that their bytes are not compared\n",
+		       p->models.unknown);
 	printf("%zu gone, %zu new, %zu the same\n", d->ngone, d->nfresh, d->nsame);
 	return CLI_OK;
 }
 
 static enum cli_exit
-audit_diff(const struct cli *cli, struct db *db, int argc, char **argv)
+audit_diff(const struct audit *a, struct db *db, int argc, char **argv)
 {
-	struct report a = { 0 }, b = { 0 };
-	struct report_diff d = { 0 };
+	struct report r[2] = { 0 };
+	struct audit_pair p = { 0 };
 	enum cli_exit status;
 	struct tb_err err;
 
 	(void)argc;
-	if (audit_load(&a, db, argv[0], &err) || audit_load(&b, db, argv[1], &err) ||
-	    report_compare(&a.findings, &b.findings, &d, &err)) {
+	if (audit_load(&r[0], db, argv[0], &err) || audit_load(&r[1], db, argv[1], &err) ||
+	    compare((const struct db_findings *[]){ &r[0].findings, &r[1].findings },
+		    (const struct db_run_models *[]){ &r[0].models, &r[1].models }, &p, &err)) {
 		status = cli_fail(&err);
 	} else {
-		status = print_diff(cli, &d);
-		if (status == CLI_OK && (d.ngone || d.nfresh))
+		if (strcmp(r[0].runs.rows->scope, r[1].runs.rows->scope))
+			cli_note(a->cli, "these runs looked at different things: what only one of them "
+				 "looked at is gone or new");
+		status = print_pair(a->cli, &p);
+		if (status == CLI_OK && (p.findings.ngone || p.findings.nfresh || p.models.n))
 			status = CLI_WRONG;
 	}
-	report_diff_free(&d);
-	report_free(&a);
-	report_free(&b);
+	free_pair(&p);
+	report_free(&r[0]);
+	report_free(&r[1]);
 	return status;
 }
 
 /* ---- check ---- */
 
-/* Verifies again what a kept report was about, and says what became of its findings. */
+/* A report of other stores would look as if all models were gone. */
+static void
+compare_roots(const struct cli *cli, const struct report_file *was, const struct op_ctx *ctx)
+{
+	for (size_t i = 0; i < was->nroots; i++) {
+		char *note = NULL;
+
+		if (store_roots_find(&ctx->roots, was->roots[i]) != ctx->roots.n)
+			continue;
+		note = tb_asprintf("the report is also about %s: give it with -s to look there",
+				   was->roots[i]);
+		cli_note(cli, note ? note : "the report is about other stores");
+		free(note);
+	}
+}
+
+/* Verifies again what a kept report was about, and says what became of its findings and
+ * models. */
 static enum cli_exit
-audit_check(const struct cli *cli, struct op_ctx *ctx, const char *path)
+replay(const struct audit *a, const char *path)
 {
 	struct report_file was = { 0 };
 	struct report now = { 0 };
-	struct report_diff d = { 0 };
+	struct audit_pair p = { 0 };
 	struct verify_result out = { 0 };
 	struct verify_request req;
 	enum cli_exit status = CLI_OK;
@@ -191,29 +313,56 @@ audit_check(const struct cli *cli, struct op_ctx *ctx, const char *path)
 
 	req = (struct verify_request){ .refs = (const char *const *)was.refs, .nrefs = was.nrefs,
 				   .deep = was.deep };
+	if (!failed) {
+		compare_roots(a->cli, &was, a->ctx);
+		failed = cli_verify_run(a->cli, a->ctx, &req, &out, &err);
+	}
 	if (!failed)
-		failed = cli_verify_run(cli, ctx, &req, &out, &err);
+		failed = cli_load_run(a->ctx, &out, &now, &err);
 	if (!failed)
-		failed = cli_load_run(ctx, &out, &now, &err);
-	if (!failed)
-		failed = report_compare(&was.findings, &now.findings, &d, &err);
-	if (failed)
-		status = cli_fail(&err);
-	else
-		status = print_diff(cli, &d);
+		failed = compare((const struct db_findings *[]){ &was.findings, &now.findings },
+				 (const struct db_run_models *[]){ &was.models, &now.models }, &p, &err);
+	status = failed ? cli_fail(&err) : print_pair(a->cli, &p);
 	if (status == CLI_OK)
 		status = cli_run_exit(out.state);
-	report_diff_free(&d);
+	for (size_t i = 0; i < p.models.n && status == CLI_OK; i++)
+		if (!p.models.rows[i].now || report_other_digest(&p.models.rows[i]))
+			status = CLI_WRONG;
+	free_pair(&p);
 	report_free(&now);
 	report_file_free(&was);
 	db_close(out.unkept);
 	return status;
 }
 
+static enum cli_exit
+audit_check(const struct audit *a, const char *path)
+{
+	char seal[TB_DIGEST_MAX], clean[400];
+	enum report_format f;
+	struct tb_err err;
+	enum tb_status status = report_seal_check(path, &f, seal, &err);
+
+	if (status && !(a->unsealed && status == TB_ENOENT && tb_exists(path)))
+		return cli_fail(&err);
+	if (f == REPORT_JSON || f == REPORT_COUNT)
+		return replay(a, path);
+	if (a->cli->json) {
+		cJSON *o = json_object();
+
+		json_set_str(o, "format", report_format_name(f));
+		json_set_str(o, "seal", seal);
+		return cli_print_json(o);
+	}
+	cli_line("%s: as it was written, seal %s", tb_text_clean(path, clean, sizeof(clean)), seal);
+	cli_note(a->cli, "only a report as JSON can be verified again");
+	return CLI_OK;
+}
+
 static const struct {
 	const char *name;
 	int min, max;
-	enum cli_exit (*run)(const struct cli *cli, struct db *db, int argc, char **argv);
+	enum cli_exit (*run)(const struct audit *a, struct db *db, int argc, char **argv);
 } audit_verbs[] = {
 	{ "list", 0, 0, audit_list },
 	{ "show", 0, 1, audit_show },
@@ -222,7 +371,7 @@ static const struct {
 #define AUDIT_VERBS (sizeof(audit_verbs) / sizeof(*audit_verbs))
 
 static enum cli_exit
-audit(const struct cli *cli, struct op_ctx *ctx, int argc, char **argv)
+audit(const struct audit *a, int argc, char **argv)
 {
 	const char *verb = argc ? argv[0] : "list";
 	enum cli_exit status;
@@ -231,32 +380,42 @@ audit(const struct cli *cli, struct op_ctx *ctx, int argc, char **argv)
 	size_t i = 0;
 
 	if (!strcmp(verb, "check") && argc == 2)
-		return audit_check(cli, ctx, argv[1]);
+		return audit_check(a, argv[1]);
 	argc = argc ? argc - 1 : 0;
 	while (i < AUDIT_VERBS && (strcmp(audit_verbs[i].name, verb) ||
 				   argc > audit_verbs[i].max || argc < audit_verbs[i].min))
 		i++;
 	if (i == AUDIT_VERBS)
 		return cli_usage("audit: list, show [N], diff N M, or check FILE");
-	if (db_open_read(&db, ctx->db_path, &err))
+	if (db_open_read(&db, a->ctx->db_path, &err))
 		return cli_fail(&err);
-	cli_note(cli, db_notice(db));
-	status = audit_verbs[i].run(cli, db, argc, argv + 1);
+	cli_note(a->cli, db_notice(db));
+	status = audit_verbs[i].run(a, db, argc, argv + 1);
 	db_close(db);
 	return status;
 }
 
 COMMAND(cli_audit, "audit", "[list|show N|diff N M|check FILE]", "earlier verify runs")
 {
-	enum cli_exit status;
 	struct op_ctx ctx;
+	struct audit a = { .cli = cli, .ctx = &ctx, .to.format = REPORT_TEXT };
+	const struct tb_opt opts[] = {
+		{ 'o', "report", TB_OPT_STR, &a.to.file, "FILE",
+		  "show: write a report: .txt, .json, .csv, .md or .html; - for standard output" },
+		{ 'F', "format", TB_OPT_STR, &a.to.named, "FORMAT",
+		  "text, json, csv, md or html, whatever FILE is called" },
+		{ 0, "unsealed", TB_OPT_FLAG, &a.unsealed, NULL,
+		  "check: also a report that has no seal, as older versions wrote them" },
+		{ .name = NULL }
+	};
+	enum cli_exit status;
 	struct tb_err err;
 
-	if (!cli_parse(cli, NULL, &argc, argv, 0, 3, &status))
+	if (!cli_parse(cli, opts, &argc, argv, 0, 3, &status))
 		return status;
 	if (cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
-	status = audit(cli, &ctx, argc - 1, argv + 1);
+	status = audit(&a, argc - 1, argv + 1);
 	op_ctx_free(&ctx);
 	return status;
 }

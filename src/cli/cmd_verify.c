@@ -68,20 +68,65 @@ parse_since(const char *text, int64_t *ns, struct tb_err *err)
 		       "(2026-01-31) nor a time (2026-01-31T12:00:00Z)", text);
 }
 
+enum tb_status
+cli_report_dest(const struct cli *cli, struct report_dest *to, struct tb_err *err)
+{
+	char question[512], clean[400];
+	enum tb_status status = TB_OK;
+
+	if (to->file && !strcmp(to->file, "-"))
+		to->file = NULL;
+	else if (!to->file && !to->named)
+		return TB_OK;
+	to->whole = !to->file;
+	if (to->named)
+		status = report_format_parse(to->named, &to->format, err);
+	else if (to->file)
+		status = report_format_of(to->file, &to->format, err);
+	if (status || !to->file)
+		return status;
+	status = report_place(to->file, true, err);
+	if (status || !tb_exists(to->file))
+		return status;
+	snprintf(question, sizeof(question), "%s exists already. Replace it?",
+		 tb_text_clean(to->file, clean, sizeof(clean)));
+	status = cli_confirm(cli, question, &to->replace, err);
+	if (!status && !to->replace)
+		status = tb_fail(err, TB_EEXIST, "%s: left as it is", to->file);
+	return status;
+}
+
+static enum tb_status
+put_stdout(void *arg, const char *text, size_t len, struct tb_err *err)
+{
+	(void)arg;
+	(void)err;
+	fwrite(text, 1, len, stdout);	/* cli_end() says whether that went well */
+	return TB_OK;
+}
+
 enum cli_exit
-cli_print_report(const struct cli *cli, const struct report *r, enum report_format format)
+cli_put_report(const struct cli *cli, const struct report *r, const struct report_dest *to)
 {
 	struct tb_buf text = TB_BUF(512u << 20);
-	enum tb_status status;
+	enum report_format format = cli->json ? REPORT_JSON : to->format;
+	char seal[TB_DIGEST_MAX];
 	struct tb_err err;
 
-	if (cli->json)
-		return cli_print_json(report_json(r));
-	status = report_render(r, format, &text, &err);
-	if (!status)
-		cli_put_buf(&text);
+	if (to->file && report_write(r, to->format, to->file, to->replace, seal, &err)) {
+		if (r->opened)
+			cli_line("the run is kept: \"tbtui audit show %jd --report FILE\" writes its "
+				 "report", (intmax_t)r->runs.rows->id);
+		return cli_fail(&err);
+	}
+	if (cli->json || to->whole)
+		return report_print(r, format, put_stdout, NULL, NULL, &err) ? cli_fail(&err) : CLI_OK;
+	report_brief(r, &text);
+	cli_put_buf(&text);
 	tb_buf_free(&text);
-	return status ? cli_fail(&err) : CLI_OK;
+	if (to->file && !cli->quiet)
+		cli_line("report: %s, seal %s", to->file, seal);
+	return CLI_OK;
 }
 
 enum cli_exit
@@ -96,21 +141,13 @@ enum tb_status
 cli_load_run(const struct op_ctx *ctx, const struct verify_result *out, struct report *r,
 	     struct tb_err *err)
 {
-	struct db *db = NULL;
-	enum tb_status status;
-
-	if (out->unkept)
-		return report_load(r, out->unkept, out->run, err);
-	status = db_open_read(&db, ctx->db_path, err);
-	if (!status)
-		status = report_load(r, db, out->run, err);
-	db_close(db);
-	return status;
+	return out->unkept ? report_load(r, out->unkept, out->run, err)
+			   : report_open(r, ctx->db_path, out->run, err);
 }
 
 static enum cli_exit
-put_report(const struct cli *cli, struct op_ctx *ctx, const struct verify_result *out,
-	   const char *file, enum report_format format)
+put_run(const struct cli *cli, struct op_ctx *ctx, const struct verify_result *out,
+	const struct report_dest *to)
 {
 	struct report r;
 	struct tb_err err;
@@ -118,17 +155,14 @@ put_report(const struct cli *cli, struct op_ctx *ctx, const struct verify_result
 
 	if (cli_load_run(ctx, out, &r, &err))
 		return cli_fail(&err);
-	if (file && report_write(&r, format, file, true, &err))
-		status = cli_fail(&err);
-	else
-		status = cli_print_report(cli, &r, file ? REPORT_TEXT : format);
+	status = cli_put_report(cli, &r, to);
 	report_free(&r);
 	return status;
 }
 
 static enum cli_exit
-verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_request *req, const char *file,
-       enum report_format format)
+verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_request *req,
+       const struct report_dest *to)
 {
 	struct verify_result out;
 	struct tb_err err = { 0 };
@@ -136,7 +170,7 @@ verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_request *r
 	enum cli_exit done = CLI_OK;
 
 	if (out.run && (!status || status == TB_ECANCEL))
-		done = put_report(cli, ctx, &out, file, format);
+		done = put_run(cli, ctx, &out, to);
 	db_close(out.unkept);
 	if (status)
 		return cli_fail(&err);
@@ -145,48 +179,22 @@ verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_request *r
 	return done == CLI_OK ? cli_run_exit(out.state) : done;
 }
 
-/* Before hours of reading: can the report be put there, and as what? */
-static enum tb_status
-check_report(const struct cli *cli, const char *file, const char *format, enum report_format *f,
-	     struct tb_err *err)
-{
-	char question[512], clean[400];
-	enum tb_status status = TB_OK;
-	bool yes = false;
-
-	if (format)
-		status = report_format_parse(format, f, err);
-	else if (file)
-		status = report_format_of(file, f, err);
-	if (status || !file)
-		return status;
-	status = report_place(file, true, err);
-	if (status || !tb_exists(file))
-		return status;
-	snprintf(question, sizeof(question), "%s exists already. Replace it?",
-		 tb_text_clean(file, clean, sizeof(clean)));
-	status = cli_confirm(cli, question, &yes, err);
-	if (!status && !yes)
-		status = tb_fail(err, TB_EEXIST, "%s: left as it is", file);
-	return status;
-}
-
 COMMAND(cli_verify, "verify", "[REF...]", "check digests, sizes and structure")
 {
 	struct verify_request req = { 0 };
-	const char *since = NULL, *file = NULL, *format = NULL;
+	struct report_dest to = { .format = REPORT_TEXT };
+	const char *since = NULL;
 	const struct tb_opt opts[] = {
 		{ 'D', "deep", TB_OPT_FLAG, &req.deep, NULL,
 		  "also look for NaN and infinities, and hash what no model uses" },
 		{ 0, "since", TB_OPT_STR, &since, "T",
 		  "skip files found good since then (7d, 2026-01-31) and not touched" },
-		{ 'o', "report", TB_OPT_STR, &file, "FILE",
-		  "write a report: .txt, .json, .csv, .md or .html" },
-		{ 'F', "format", TB_OPT_STR, &format, "FORMAT",
+		{ 'o', "report", TB_OPT_STR, &to.file, "FILE",
+		  "write a report: .txt, .json, .csv, .md or .html; - for standard output" },
+		{ 'F', "format", TB_OPT_STR, &to.named, "FORMAT",
 		  "text, json, csv, md or html, whatever FILE is called" },
 		{ .name = NULL }
 	};
-	enum report_format f = REPORT_TEXT;
 	enum cli_exit status;
 	struct op_ctx ctx;
 	struct tb_err err;
@@ -194,11 +202,11 @@ COMMAND(cli_verify, "verify", "[REF...]", "check digests, sizes and structure")
 	if (!cli_parse(cli, opts, &argc, argv, 0, -1, &status))
 		return status;
 	if ((since && parse_since(since, &req.since_ns, &err)) ||
-	    check_report(cli, file, format, &f, &err) || cli_ctx(cli, &ctx, &err))
+	    cli_report_dest(cli, &to, &err) || cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
 	req.refs = (const char *const *)argv + 1;
 	req.nrefs = (size_t)argc - 1;
-	status = verify(cli, &ctx, &req, file, f);
+	status = verify(cli, &ctx, &req, &to);
 	op_ctx_free(&ctx);
 	return status;
 }

@@ -111,7 +111,17 @@ src_ops_libops_a_SOURCES += \
 src_ops_libops_a_SOURCES += \
 	src/ops/report/report.c \
 	src/ops/report/report.h \
-	src/ops/report/report_diff.c
+	src/ops/report/report_diff.c \
+	src/ops/report/report_html.c \
+	src/ops/report/report_html.h \
+	src/ops/report/report_json.c \
+	src/ops/report/report_map.c \
+	src/ops/report/report_out.h \
+	src/ops/report/report_read.c \
+	src/ops/report/report_seal.c \
+	src/ops/report/report_table.c \
+	src/ops/report/report_text.c \
+	src/ops/report/report_words.c
 
 # the values of tensors
 src_ops_libops_a_SOURCES += \

@@ -27,9 +27,12 @@ has '"findings":\[\{"severity":"error","code":"digest_mismatch"'
 run 1 audit diff 1 2
 has '^new +error +digest_mismatch'
 has '^0 gone, 1 new, 1 the same$'	# a note that it cannot be run
+has '^changed +model +damaged +one:latest: hashed before$'
 run 0 audit diff 2 2
 run 1 --json audit diff 2 1
 has '"gone":\[\{"severity":"error"'
+has '"models":\[\{"name":"one:latest",.*"change":"changed","before":\{"state":"damaged",.*"after":\{"state":"hashed"'
+
 
 # The same again: the damage of the report is still there; then mended, then worse.
 run 1 audit check "$T/report.json"
@@ -43,15 +46,30 @@ run 1 audit check "$T/report.json"
 has '^new +error +blob_missing'
 # a report is a file that anybody can have written
 sed 's/"digest_mismatch"/"\\u001b]0;title\\u0007"/' "$T/report.json" >"$T/evil.json"
-"$TBTUI" -s "$STORE" audit check "$T/evil.json" >"$T/out" 2>&1
+run 2 audit check "$T/evil.json"
+err_has 'was changed after it was written'
+run 1 verify --report "$T/text.txt"
+run 0 audit check "$T/text.txt"
+sed -i '$d' "$T/evil.json"
+echo '"x":0}' >>"$T/evil.json"
+run 2 audit check "$T/evil.json"
+err_has 'the seal is missing'
+"$TBTUI" -s "$STORE" audit check --unsealed "$T/evil.json" >"$T/out" 2>&1
 has '^gone +error +.*\]0;title'
 LC_ALL=C grep -q "$(printf '[\033\007]')" "$T/out" && fail "control characters of a report"
 run 2 audit check "$T/nowhere.json"
 echo '{}' >"$T/empty.json"
 run 2 audit check "$T/empty.json"
+err_has 'the seal is missing'
+run 2 audit check --unsealed "$T/empty.json"
 err_has 'not a verify report'
 echo '{"findings":[{"severity":"fatal"}],"checked":{}}' >"$T/odd.json"
-run 2 audit check "$T/odd.json"
+run 2 audit check --unsealed "$T/odd.json"
+err_has 'finding 0 is none'
+echo '{"findings":[],"checked":{},"version":99}' >"$T/odd.json"
+run 2 audit check --unsealed "$T/odd.json"
+err_has 'a report of version 99'
+run 2 audit check --unsealed "$T/nowhere.json"
 run 2 audit show x
 run 2 audit show 99
 run 2 audit diff 1

@@ -25,7 +25,8 @@ fresh
 run 0 verify
 has '^clean: 2 models, 2 manifests, 7 blobs, .* 0 errors, 0 warnings, 2 notes'
 run 0 --json verify
-has '"checked":\{"models":2,"manifests":2,"blobs":7,"bytes":[0-9]+\},"findings":\[\{"severity":"note","code":"not_run",.*\],"clean":true,"seconds":[0-9.e-]+'
+has '"checked":\{"models":2,"manifests":2,"blobs":7,"bytes":[0-9]+\},"clean":true,.*"seconds":[0-9.e-]+'
+has '^"findings":\[\{"severity":"note","code":"not_run",'
 run 0 verify one
 has '^clean: 1 model, 1 manifest, 5 blobs'
 
@@ -269,11 +270,12 @@ for format in text json csv md html; do
 	has blob_missing
 	[ -s "$T/report.$format" ] || fail "no report as $format"
 done
-grep -q '"code": "blob_missing"' "$T/report.json" || fail json
+grep -q '"code":"blob_missing"' "$T/report.json" || fail json
 grep -q '^"severity","code","model",' "$T/report.csv" || fail csv
 grep -qF "\"'=<b>\"\"x\"\",|y\"" "$T/report.csv" || fail "csv is not escaped"
-grep -q '<td>=&lt;b&gt;&quot;x&quot;,|y</td>' "$T/report.html" || fail "html is not escaped"
-grep -q '=\\<b\\>"x",\\|y' "$T/report.md" || fail "md is not escaped"
+grep -q '<bdi>=&lt;b&gt;&quot;x&quot;,|y</bdi>' "$T/report.html" || fail "html is not escaped"
+grep -q 'unknown type =\\<b\\>"x",\\|y' "$T/report.md" &&
+	grep -q '`=<b>"x",\\|y`' "$T/report.md" || fail "md is not escaped"
 ls -A "$T" | grep -q tbtui-tmp && fail "a temporary file was left"
 run 2 verify --format pdf
 run 2 verify --report /proc/nowhere/report.csv --format csv
@@ -396,7 +398,8 @@ for STORE in "$D" "$D/alone"; do
 	has_not clean
 	state structure
 	run 0 --json verify
-	has '"state":"clean",.*"recorded":0,"skipped":0,"models":\[\{.*"state":"hashed"\}\]'
+	has '"state":"clean",.*"recorded":0,"skipped":0,'
+	has '^"models":\[\{.*"state":"hashed"'
 	state hashed
 	run 2 verify --since 1h
 	has '^1 model, all found good'

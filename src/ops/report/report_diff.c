@@ -1,16 +1,13 @@
-/* report_diff.c - two sets of findings beside each other, and reports read back. */
+/* report_diff.c - two runs beside each other: findings and models that came, went, changed. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/ops/report/report.h"
 
-#define FILE_MAX (256u << 20)
-
-/* ---- comparing ---- */
+/* ---- findings ---- */
 
 static int
 finding_order(const struct db_finding *a, const struct db_finding *b)
@@ -89,96 +86,70 @@ report_diff_free(struct report_diff *d)
 	*d = (struct report_diff){ 0 };
 }
 
-/* ---- reading a report ---- */
+/* ---- models ---- */
 
-static const char *
-read_text(struct tb_arena *mem, const cJSON *v, const char *key, bool *failed)
+static int
+by_path(const void *a, const void *b)
 {
-	const char *s = json_str(json_get(v, key));
-	const char *copy = s ? tb_arena_str(mem, s) : "";
+	const struct db_run_model *const *x = a, *const *y = b;
 
-	*failed |= !copy;
-	return copy;
+	return strcmp((*x)->path, (*y)->path);
 }
 
-static bool
-read_finding(struct tb_arena *mem, const cJSON *v, struct db_finding *f, bool *failed)
+static const struct db_run_model **
+models_by_path(const struct db_run_models *m)
 {
-	const char *severity = json_str(json_get(v, "severity"));
+	const struct db_run_model **v = tb_calloc(m->n + 1, sizeof(*v));
 
-	*f = (struct db_finding){
-		.code = read_text(mem, v, "code", failed),
-		.model = read_text(mem, v, "model", failed),
-		.model_path = read_text(mem, v, "model_path", failed),
-		.blob = read_text(mem, v, "blob", failed),
-		.tensor = read_text(mem, v, "tensor", failed),
-		.expected = read_text(mem, v, "expected", failed),
-		.actual = read_text(mem, v, "actual", failed),
-		.message = read_text(mem, v, "message", failed),
-		.has_offset = json_u64(json_get(v, "offset"), &f->offset),
-	};
-	for (int s = SEV_NOTE; severity && s <= SEV_ERROR; s++)
-		if (!strcmp(severity, severity_word((enum severity)s))) {
-			f->severity = (enum severity)s;
-			return json_str(json_get(v, "code")) != NULL;
-		}
-	return false;
+	for (size_t i = 0; v && i < m->n; i++)
+		v[i] = &m->rows[i];
+	if (v && m->n)
+		qsort(v, m->n, sizeof(*v), by_path);
+	return v;
 }
 
-static enum tb_status
-read_findings(struct report_file *r, const cJSON *list, const char *path, struct tb_err *err)
+bool
+report_other_digest(const struct report_change *c)
 {
-	struct db_findings *out = &r->findings;
-	bool failed = false;
-
-	out->rows = tb_arena_get(&out->mem, (json_count(list) + 1) * sizeof(*out->rows));
-	if (!out->rows)
-		return tb_nomem(err);
-	for (const cJSON *v = json_first(list); v; v = json_next(v)) {
-		if (!read_finding(&out->mem, v, &out->rows[out->n], &failed))
-			return tb_fail(err, TB_EFORMAT, "%s: finding %zu is none", path, out->n);
-		out->n++;
-	}
-	out->total = out->n;
-	return failed ? tb_nomem(err) : TB_OK;
+	return c->was && c->now && *c->was->digest && *c->now->digest &&
+	       strcmp(c->was->digest, c->now->digest);
 }
 
 enum tb_status
-report_read(struct report_file *r, const char *path, struct tb_err *err)
+report_changed(const struct db_run_models *a, const struct db_run_models *b,
+	       struct report_changes *out, struct tb_err *err)
 {
-	cJSON *doc = NULL;
-	char *text = NULL;
-	size_t len, cap = 0;
-	enum tb_status status = tb_file_slurp(path, FILE_MAX, &text, &len, err);
+	const struct db_run_model **x = models_by_path(a), **y = models_by_path(b);
+	size_t i = 0, k = 0;
 
-	*r = (struct report_file){ 0 };
-	if (!status)
-		status = json_parse(&doc, text, len, path, err);
-	if (!status && (!json_is_array(json_get(doc, "findings")) ||
-			!json_is_object(json_get(doc, "checked"))))
-		status = tb_fail(err, TB_EFORMAT, "%s: not a verify report in JSON", path);
-	if (!status)
-		status = read_findings(r, json_get(doc, "findings"), path, err);
-	for (const cJSON *v = json_first(json_get(doc, "scope")); v && !status; v = json_next(v)) {
-		if (!json_str(v))
-			continue;
-		if (!tb_grow(&r->refs, &cap, r->nrefs + 1, sizeof(*r->refs)) ||
-		    !(r->refs[r->nrefs++] = tb_arena_str(&r->findings.mem, json_str(v))))
-			status = tb_nomem(err);
+	*out = (struct report_changes){ .rows = tb_calloc(a->n + b->n + 1, sizeof(*out->rows)) };
+	if (!x || !y || !out->rows) {
+		free(x);
+		free(y);
+		report_changes_free(out);
+		return tb_nomem(err);
 	}
-	if (!status && !json_bool(json_get(doc, "deep"), &r->deep))
-		r->deep = false;
-	json_free(doc);
-	free(text);
-	if (status)
-		report_file_free(r);
-	return status;
+	while (i < a->n || k < b->n) {
+		int d = i == a->n ? 1 : k == b->n ? -1 : by_path(&x[i], &y[k]);
+		struct report_change c = { d <= 0 ? x[i] : NULL, d >= 0 ? y[k] : NULL };
+
+		i += d <= 0;
+		k += d >= 0;
+		if (d || c.was->state != c.now->state || report_other_digest(&c)) {
+			out->rows[out->n++] = c;
+			continue;
+		}
+		out->same++;
+		out->unknown += !*c.was->digest || !*c.now->digest;
+	}
+	free(x);
+	free(y);
+	return TB_OK;
 }
 
 void
-report_file_free(struct report_file *r)
+report_changes_free(struct report_changes *c)
 {
-	free(r->refs);
-	tb_arena_free(&r->findings.mem);
-	*r = (struct report_file){ 0 };
+	free(c->rows);
+	*c = (struct report_changes){ 0 };
 }
