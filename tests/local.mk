@@ -34,7 +34,7 @@ dist_check_SCRIPTS =
 
 # What every change must leave true, whatever it adds.
 dist_check_SCRIPTS += tests/check-layers.sh tests/check-length.sh tests/check-banned.sh \
-	tests/check-names.sh
+	tests/check-names.sh tests/check-security.sh
 EXTRA_DIST += tests/code.awk
 
 # What doc/INTERNALS.md says about adding things is true: "make check" counts the files of the
@@ -541,7 +541,8 @@ tests_scale_mkstore_LDADD = src/format/libformat.a $(CJSON_LIBS) src/base/libbas
 check_PROGRAMS += tests/scale/latency
 tests_scale_latency_SOURCES = tests/scale/latency.c tests/tty.c tests/tty.h tests/vt.c tests/vt.h
 tests_scale_latency_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
-EXTRA_DIST += tests/scale/bench.sh tests/scale/session tests/scale/session-busy
+EXTRA_DIST += tests/scale/bench.sh tests/scale/session tests/scale/session-busy \
+	tests/scale/hoard.py
 bench-scale: tbtui tests/scale/mkstore tests/scale/headread tests/scale/latency tests/ti/stamp
 	BUILD=$(abs_top_builddir) TBTUI_SRC=$(abs_top_srcdir) $(SHELL) $(srcdir)/tests/scale/bench.sh
 .PHONY: bench-scale
@@ -550,12 +551,14 @@ tests_scale_headread_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
 
 # What fails: calls, one after another; kills; writers beside one another.  "make check" does
 # some of each, "make check-faults" every call ("FAULTS=long", the better part of an hour) or
-# what FAULTS names: calls, kills, pairs, an operation of tests/faults/faults.py.
+# what FAULTS names: calls, kills, pairs, an operation of tests/faults/faults.py.  A storm of
+# several programs in one store lasts some seconds, with "make check-storm" STORM of them.
 FAULTS = long
+STORM = 60
 check_DATA += tests/faults/shim.so
-EXTRA_DIST += tests/faults/shim.c tests/faults/faults.py
+EXTRA_DIST += tests/faults/shim.c tests/faults/faults.py tests/faults/storm.py
 CLEANFILES += tests/faults/shim.so
-dist_check_SCRIPTS += tests/faults/faults.sh
+dist_check_SCRIPTS += tests/faults/faults.sh tests/faults/storm.sh
 tests/faults/shim.so: tests/faults/shim.c
 	$(AM_V_CC)$(MKDIR_P) tests/faults && $(CC) -std=gnu11 $(WARN_CFLAGS) -O1 -fPIC -shared \
 		-o $@ $(srcdir)/tests/faults/shim.c
@@ -563,3 +566,7 @@ check-faults: tbtui tests/faults/shim.so
 	TBTUI='$(abs_top_builddir)/tbtui' SHIM='$(abs_top_builddir)/tests/faults/shim.so' \
 		$(SHELL) $(srcdir)/tests/faults/faults.sh $(FAULTS)
 .PHONY: check-faults
+check-storm: tbtui
+	TBTUI='$(abs_top_builddir)/tbtui' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/faults/storm.sh \
+		$(STORM)
+.PHONY: check-storm

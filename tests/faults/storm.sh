@@ -1,0 +1,6 @@
+#!/bin/sh
+# storm.sh [SECONDS [SEED]] - two processes write and take away in one store, a third verifies;
+# storm.py says what is judged.  Some seconds here, "make check-storm" a minute.
+srcdir=${srcdir:-.}
+command -v python3 >/dev/null || { echo "SKIP: no python3" >&2; exit 77; }
+exec python3 "$srcdir/tests/faults/storm.py" "${TBTUI:?the program}" "$@"
