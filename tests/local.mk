@@ -71,7 +71,7 @@ EXTRA_DIST += tests/check-docs.sh
 dist_check_SCRIPTS += tests/cli/plain.sh
 
 # the index and audits
-dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/unreadable.sh tests/cli/audit.sh tests/cli/report.sh tests/cli/hub.sh \
+dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/unreadable.sh tests/cli/audit.sh tests/cli/report.sh tests/cli/cron.sh tests/cli/hub.sh \
 	tests/cli/oci.sh
 EXTRA_DIST += tests/cli/store.sh
 dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.sh tests/cli/config.sh tests/cli/path.sh

@@ -55,7 +55,9 @@ roots_default_path(const struct store_usual *p)
 		n--;
 	if (n)
 		return tb_asprintf("%.*s%s", (int)n, value, p->tail);
-	return p->home ? tb_asprintf("%s%s%s", home ? home : "", p->home, p->tail) : tb_strdup(p->tail);
+	if (!p->home)
+		return tb_strdup(p->tail);
+	return home && *home ? tb_asprintf("%s%s%s", home, p->home, p->tail) : tb_strdup("");
 }
 
 static enum tb_status

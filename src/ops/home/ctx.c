@@ -8,16 +8,22 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 
-static char *
-default_db(void)
+/* Not in the current folder, which is any: a job that is started without a home says where. */
+static enum tb_status
+default_db(char **out, struct tb_err *err)
 {
 	const char *db = getenv("TBTUI_DB"), *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
 
 	if (db && *db)
-		return tb_strdup(db);
-	if (xdg && *xdg == '/')
-		return tb_asprintf("%s/tbtui/index.db", xdg);
-	return tb_asprintf("%s/.local/share/tbtui/index.db", home && *home ? home : ".");
+		*out = tb_strdup(db);
+	else if (xdg && *xdg == '/')
+		*out = tb_asprintf("%s/tbtui/index.db", xdg);
+	else if (home && *home)
+		*out = tb_asprintf("%s/.local/share/tbtui/index.db", home);
+	else
+		return tb_fail(err, TB_EUSAGE, "where is the index?  HOME is not set: give --db FILE, or "
+			       "set TBTUI_DB, XDG_DATA_HOME or HOME");
+	return *out ? TB_OK : tb_nomem(err);
 }
 
 /* A store that was scanned once belongs to those that are looked into, until it is
@@ -62,12 +68,16 @@ enum tb_status
 op_ctx_init(struct op_ctx *ctx, const char *db, const char *const *dirs, size_t ndirs,
 	    unsigned threads, struct tb_err *err)
 {
-	enum tb_status status;
+	enum tb_status status = TB_OK;
 
 	*ctx = (struct op_ctx){ .threads = threads ? threads : tb_cpus() };
-	ctx->db_path = db ? tb_strdup(db) : default_db();
-	ctx->pool = tb_pool_new(ctx->threads);
-	status = ctx->db_path && ctx->pool ? config_load(&ctx->config, err) : tb_nomem(err);
+	if (db)
+		ctx->db_path = tb_strdup(db);
+	else
+		status = default_db(&ctx->db_path, err);
+	ctx->pool = status ? NULL : tb_pool_new(ctx->threads);
+	if (!status)
+		status = ctx->db_path && ctx->pool ? config_load(&ctx->config, err) : tb_nomem(err);
 	if (!status)
 		status = ndirs ? store_roots_init(&ctx->roots, dirs, ndirs, err)
 			       : known_roots(ctx, err);

@@ -28,6 +28,7 @@ static const struct { const char *word; size_t min, max; const char *usage; } fo
 };
 #define NFORMS (sizeof(forms) / sizeof(*forms))
 
+/* "" where nothing says whose it would be: not what lies in the current folder. */
 static char *
 default_path(void)
 {
@@ -35,7 +36,7 @@ default_path(void)
 
 	if (xdg && *xdg == '/')
 		return tb_asprintf("%s/tbtui/config", xdg);
-	return tb_asprintf("%s/.config/tbtui/config", home && *home ? home : ".");
+	return home && *home ? tb_asprintf("%s/.config/tbtui/config", home) : tb_strdup("");
 }
 
 /* no: the line, 0 if `what` says what it is about.  A file that is something else than a
@@ -214,7 +215,7 @@ config_load(struct config *c, struct tb_err *err)
 	*c = (struct config){ .path = default_path(), .wrong = TB_BUF(1u << 20) };
 	if (!c->path)
 		return tb_nomem(err);
-	if (tb_absent(c->path))
+	if (!*c->path || tb_absent(c->path))
 		return TB_OK;
 	if (tb_file_slurp(c->path, CONFIG_MAX, &text, NULL, &why)) {
 		complain(c, 0, why.msg);
@@ -245,6 +246,9 @@ static const char head[] =
 static enum tb_status
 read_text(const struct config *c, char **text, struct tb_err *err)
 {
+	if (!*c->path)
+		return tb_fail(err, TB_EUSAGE, "there is no place for a configuration: set HOME or "
+			       "XDG_CONFIG_HOME");
 	if (!tb_absent(c->path))
 		return tb_file_slurp(c->path, CONFIG_MAX, text, NULL, err);
 	*text = tb_strdup(head);

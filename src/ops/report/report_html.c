@@ -9,7 +9,6 @@
 
 #include "src/base/text.h"
 
-#define FINDINGS_SHOWN 500	/* of a code; all of them are in the other formats */
 #define FILES_SHOWN 5000	/* in a page, those of the worst models first */
 #define MODEL_FILES 200		/* of a model */
 #define GROUP_OPEN 12		/* models of a state that need not be folded */
@@ -271,12 +270,12 @@ put_findings(struct report_out *o)
 		tb_buf_printf(&o->text, "</code> &times; %zu</h3> <span class=dim>%s</span></summary>\n"
 			      "<table><thead><tr><th>model</th><th>finding</th></tr></thead>\n", end - i,
 			      report_meaning(f[i]->code));
-		for (size_t k = i; k < end && k < i + FINDINGS_SHOWN && report_more(o); k++)
+		for (size_t k = i; k < end && k < i + REPORT_SHOWN && report_more(o); k++)
 			put_finding(&o->text, f[k]);
 		tb_buf_str(&o->text, "</table>\n");
-		if (end - i > FINDINGS_SHOWN)
+		if (end - i > REPORT_SHOWN)
 			tb_buf_printf(&o->text, "<p class=dim>%zu more are in the report as JSON, CSV or "
-				      "text.</p>\n", end - i - FINDINGS_SHOWN);
+				      "text.</p>\n", end - i - REPORT_SHOWN);
 		tb_buf_str(&o->text, "</details>\n");
 	}
 	free(f);

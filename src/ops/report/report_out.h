@@ -4,6 +4,8 @@
 
 #include "src/ops/report/report.h"
 
+#define REPORT_SHOWN 500	/* findings of a code in HTML and Markdown; elsewhere all */
+
 /* Formats add to `text`, and call report_more() between things of a line or some. */
 struct report_out {
 	const struct report *r;

@@ -238,19 +238,22 @@ static void
 md_findings(struct report_out *o)
 {
 	const struct db_finding **f;
-	size_t n = o->r->findings.n;
+	size_t n = o->r->findings.n, end;
 
 	o->text.failed |= !report_by_code(&o->r->findings, &f);
-	for (size_t i = 0; f && i < n && report_more(o); i++) {
-		if (!i || f[i]->severity != f[i - 1]->severity || strcmp(f[i]->code, f[i - 1]->code)) {
-			tb_buf_printf(&o->text, "\n### %s: ", severity_word(f[i]->severity));
-			report_put(&o->text, f[i]->code, md_cell);
-			tb_buf_str(&o->text, "\n\n");
-			md_text(&o->text, report_meaning(f[i]->code));
-			tb_buf_str(&o->text, "\n\n| model | finding | expected | actual |\n"
-				   "|---|---|---|---|\n");
-		}
-		md_finding(&o->text, f[i]);
+	for (size_t i = 0; f && i < n && report_more(o); i = end) {
+		for (end = i; end < n && !strcmp(f[end]->code, f[i]->code); end++)
+			;
+		tb_buf_printf(&o->text, "\n### %s: ", severity_word(f[i]->severity));
+		report_put(&o->text, f[i]->code, md_cell);
+		tb_buf_str(&o->text, "\n\n");
+		md_text(&o->text, report_meaning(f[i]->code));
+		tb_buf_str(&o->text, "\n\n| model | finding | expected | actual |\n|---|---|---|---|\n");
+		for (size_t k = i; k < end && k < i + REPORT_SHOWN && report_more(o); k++)
+			md_finding(&o->text, f[k]);
+		if (end - i > REPORT_SHOWN)
+			tb_buf_printf(&o->text, "\n%zu more are in the report as JSON, CSV or text.\n",
+				      end - i - REPORT_SHOWN);
 	}
 	free(f);
 }
