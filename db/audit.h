@@ -125,6 +125,11 @@ struct db_hash {
 };
 enum tb_status db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
 			   struct tb_err *err) TB_MUST_USE;
+/* Those of all files that are, or were, in the folder and below it, by path. */
+struct db_hashed { const char *path; struct db_hash h; };
+struct db_hasheds DB_LIST(struct db_hashed);
+enum tb_status db_hashes_below(struct db *db, const char *dir, struct db_hasheds *out,
+			       struct tb_err *err) TB_MUST_USE;
 enum tb_status db_hash_put(struct db *db, const char *path, const struct db_hash *h,
 			   struct tb_err *err) TB_MUST_USE;
 #endif

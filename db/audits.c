@@ -217,30 +217,43 @@ db_run_models(struct db *db, int64_t run, struct db_run_models *out, struct tb_e
 /* hashes.ok: what it was compared with did not hold, did, or was not there. */
 enum { NOT_OK, OK, RECORDED };
 
+static void
+read_hash(struct db_rows *r, void *row)
+{
+	struct db_hashed *to = row;
+	const char *digest = rows_digest(r, 4);
+
+	memcpy(to->h.digest, digest, strlen(digest) + 1);
+	to->h.id = rows_ident(r, 0);
+	to->h.ok = rows_i64(r, 5) != NOT_OK;
+	to->h.recorded = rows_i64(r, 5) == RECORDED;
+	to->h.when_ns = rows_i64(r, 6);
+	to->path = rows_text(r, 7);
+}
+
+#define HASH_COLUMNS "SELECT dev, ino, size, mtime_ns, digest, ok, when_ns, path FROM audit.hashes "
+
 enum tb_status
 db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
 	    struct tb_err *err)
 {
-	struct tb_arena mem = { 0 };
-	struct db_rows r;
+	struct db_hasheds list;
+	enum tb_status status = rows_select(db, ROWS(&list, read_hash), err, HASH_COLUMNS
+					    "WHERE path = ?", "s", path);
 
-	*out = (struct db_hash){ 0 };
-	*found = false;
-	rows_open(&r, db, &mem, true, err, "SELECT dev, ino, size, mtime_ns, digest, ok, when_ns "
-		  "FROM audit.hashes WHERE path = ?", "s", path);
-	while (rows_next(&r)) {
-		const char *digest = rows_digest(&r, 4);
+	*out = !status && list.n ? list.rows->h : (struct db_hash){ 0 };
+	*found = *out->digest;
+	if (!status)
+		tb_arena_free(&list.mem);
+	return status;
+}
 
-		*found = *digest != 0;
-		memcpy(out->digest, digest, strlen(digest) + 1);
-		out->id = rows_ident(&r, 0);
-		out->ok = rows_i64(&r, 5) != NOT_OK;
-		out->recorded = rows_i64(&r, 5) == RECORDED;
-		out->when_ns = rows_i64(&r, 6);
-	}
-	if (!rows_end(&r))
-		tb_arena_free(&mem);
-	return r.status;
+enum tb_status
+db_hashes_below(struct db *db, const char *dir, struct db_hasheds *out, struct tb_err *err)
+{
+	/* "0" is what comes behind "/" */
+	return rows_select(db, ROWS(out, read_hash), err, HASH_COLUMNS
+			   "WHERE path > ?1 || '/' AND path < ?1 || '0' ORDER BY path", "s", dir);
 }
 
 enum tb_status

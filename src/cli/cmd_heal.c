@@ -93,7 +93,7 @@ plan_json(const struct heal_plan *p, bool dry_run)
 		json_push_u64(undos, p->undo[i]);
 	json_set(o, "undos", undos);
 	json_set(o, "unhealed", unhealed);
-	json_set(o, "manifests_bad", bad);
+	json_set(o, "unknown_damage", bad);
 	json_set_u64(checked, "models", p->models);
 	json_set_u64(checked, "files", p->files);
 	json_set_u64(checked, "bytes", p->bytes);
@@ -145,7 +145,7 @@ print_plan(const struct heal_plan *p)
 	for (size_t i = 0; i < p->nbad; i++)
 		cli_line("%s", p->bad[i]);
 	if (p->nbad)
-		printf("A manifest has no digest and is not healed: pull or import the model again\n");
+		printf("No digest says what should be there: pull or import the model again\n");
 	if (!p->n) {
 		printf("%ju file%s of %ju model%s looked at: nothing to heal\n",
 		       (uintmax_t)(p->files - p->unknown), tb_plural(p->files - p->unknown),

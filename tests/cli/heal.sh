@@ -171,6 +171,40 @@ run 0 heal --from "$T/kept"
 cmp "$STORE/tiny/model.safetensors" "$T/new" || fail "a new version was taken back"
 STORE=$T/store
 
+# Cut, or gone, after it was recorded: the model cannot be read then, and a verify in between
+# does not take that for what it should be.
+mkdir -p "$T/folder/two"
+for i in 1 2; do
+	st w$i 16 16 $i >"$T/folder/two/model-0000$i-of-00002.safetensors"
+done
+echo '{"weight_map":{"w1":"model-00001-of-00002.safetensors","w2":"model-00002-of-00002.safetensors"}}' \
+	>"$T/folder/two/model.safetensors.index.json"
+echo '{"architectures":["LlamaForCausalLM"],"model_type":"small"}' >"$T/folder/two/config.json"
+touch -d '3 days ago' "$T"/folder/two/*
+rm -rf "$T/kept"
+cp -a "$T/folder" "$T/kept"
+STORE=$T/folder
+run 0 verify
+truncate -s -100 "$STORE/two/model-00001-of-00002.safetensors"
+rm "$STORE/two/model-00002-of-00002.safetensors"
+echo '{"architectures":["LlamaForCausalLM"],"model_type":"other"}' >"$STORE/two/config.json"
+run 1 verify
+run 1 heal
+has_not config.json
+has 'model-00001-of-00002.safetensors has not the size that it should$'
+has 'model-00002-of-00002.safetensors is not there$'
+run 0 heal --from "$T/kept"
+has '^healed 2 of 2$'
+diff -r -x .tbtui -x config.json "$T/kept/two" "$STORE/two" || fail "not healed"
+grep -q other "$STORE/two/config.json" || fail "what somebody wrote was taken back"
+run 0 verify
+# What was never recorded is told, and not said to be whole.
+rm "$T/index.db" "$T/audits.db"
+truncate -s -100 "$STORE/two/model-00001-of-00002.safetensors"
+run 1 heal two
+has '^No digest says what should be there: '
+STORE=$T/store
+
 # A cache of Hugging Face: a blob that its links lead to.
 HUB=$T/hub
 REPO=$HUB/models--org--tiny
@@ -219,7 +253,7 @@ fresh
 printf broken >"$MANIFEST"
 run 1 heal --from "$GOOD"
 has '^two:latest: .*'
-has '^A manifest has no digest and is not healed'
+has '^No digest says what should be there: '
 
 # Killed at any moment: as before or as after.
 fresh

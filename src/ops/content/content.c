@@ -2,6 +2,7 @@
 
 #include "src/ops/content/content.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,7 +71,15 @@ static enum tb_status
 keep_files(struct content_model *to, const struct model *m, uint32_t model, struct tb_err *err)
 {
 	to->files = tb_arena_get(&to->mem, (m->nfiles + 1) * sizeof(*to->files));
+	struct tb_buf text = TB_BUF(1u << 20);
+
 	to->odd = m->nproblems > 0;
+	for (size_t i = 0; i < m->nproblems && !text.over; i++)
+		tb_buf_printf(&text, "%s%s", i ? "\n" : "", m->problems[i].message);
+	to->problems = tb_arena_str(&to->mem, tb_buf_cstr(&text));
+	tb_buf_free(&text);
+	if (!to->problems)
+		return tb_nomem(err);
 	to->loc.kind = m->loc.kind;
 	for (size_t i = 0; to->files && i < m->nfiles; i++) {
 		const struct model_file *from = &m->files[i];
@@ -85,6 +94,7 @@ keep_files(struct content_model *to, const struct model *m, uint32_t model, stru
 			.sized = from->media_type && !from->is_manifest,
 			.want_size = from->want_size, .wanted = to->wanted,
 			.manifest = from->is_manifest,
+			.odd = strstr(to->problems, tb_path_name(from->path)),
 		};
 		if (!f->path)
 			return tb_nomem(err);
@@ -95,6 +105,27 @@ keep_files(struct content_model *to, const struct model *m, uint32_t model, stru
 		to->nfiles++;
 	}
 	return to->files ? TB_OK : tb_nomem(err);
+}
+
+/* Of a model that cannot be opened the manifest is known, which in some stores is a blob. */
+static enum tb_status
+keep_manifest(struct content_model *to, uint32_t model, struct tb_err *err)
+{
+	const struct store_kind *store = kind_store(to->loc.kind);
+	struct content_file *f;
+
+	if (!store || !store->manifests_are_blobs)
+		return TB_OK;
+	f = to->files = tb_arena_get(&to->mem, sizeof(*f));
+	if (!f)
+		return tb_nomem(err);
+	*f = (struct content_file){ .path = to->loc.path, .model = model, .manifest = true,
+				    .wanted = to->wanted };
+	snprintf(f->digest, sizeof(f->digest), "sha256:%.64s", tb_path_name(to->loc.path));
+	f->missing = tb_file_ident(f->path, &f->id, NULL) != TB_OK;
+	content_stat(f);
+	to->nfiles = 1;
+	return TB_OK;
 }
 
 static enum tb_status
@@ -112,7 +143,7 @@ read_model(void *arg, size_t i, unsigned worker, struct tb_err *err)
 		return tb_pass(err, &why);
 	if (status) {
 		to->failure = tb_arena_str(&to->mem, why.msg);
-		return to->failure ? TB_OK : tb_nomem(err);
+		return to->failure ? keep_manifest(to, (uint32_t)i, err) : tb_nomem(err);
 	}
 	status = keep_files(to, m, (uint32_t)i, err);
 	model_free(m);
@@ -154,6 +185,7 @@ merge(struct content *c)
 			continue;
 		}
 		was->wanted |= f->wanted;
+		was->odd |= f->odd;
 		if (!*was->digest)
 			memcpy(was->digest, f->digest, sizeof(was->digest));
 		if (!was->sized && f->sized) {
@@ -193,12 +225,40 @@ add_blobs(struct gathering *g, struct tb_err *err)
 	return status;
 }
 
+/* What a folder had when it was verified, and has no more, while its model misses something. */
+static enum tb_status
+recall_missing(struct content *c, struct db *db, uint32_t model, struct tb_err *err)
+{
+	const struct content_model *m = &c->models[model];
+	struct db_hasheds known;
+	enum tb_status status = db_hashes_below(db, m->loc.path, &known, err);
+
+	if (status)
+		return status;
+	for (size_t i = 0; !status && i < known.n; i++) {
+		struct content_file f = { .model = model, .missing = true, .wanted = m->wanted };
+
+		if (!tb_absent(known.rows[i].path) ||
+		    !strstr(m->problems, tb_path_name(known.rows[i].path)))
+			continue;
+		f.path = tb_arena_str(&c->mem, known.rows[i].path);
+		if (!f.path || !append(c, &f))
+			status = tb_nomem(err);
+	}
+	tb_arena_free(&known.mem);
+	return status;
+}
+
 static enum tb_status
 recall(struct gathering *g, struct tb_err *err)
 {
 	struct db *db = NULL;
 	enum tb_status status = db_open_read(&db, g->ctx->db_path, err);
 
+	for (size_t i = 0; !status && i < g->to->nmodels; i++)
+		if (g->to->models[i].odd && kind_is_folder(g->to->models[i].loc.kind))
+			status = recall_missing(g->to, db, (uint32_t)i, err);
+	merge(g->to);
 	for (size_t i = 0; !status && i < g->to->n; i++) {
 		struct content_file *f = &g->to->files[i];
 		struct db_hash h;
@@ -243,11 +303,7 @@ gather(struct gathering *g, const char *const *refs, size_t nrefs, struct tb_err
 				status = tb_nomem(err);
 	if (!status)
 		status = add_blobs(g, err);
-	if (!status) {
-		merge(c);
-		status = recall(g, err);
-	}
-	return status;
+	return status ? status : recall(g, err);
 }
 
 enum tb_status

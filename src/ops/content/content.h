@@ -23,6 +23,7 @@ struct content_file {
 	uint64_t want_size;		/* if sized: as a manifest states it */
 	bool sized, missing, unread;
 	bool manifest;
+	bool odd;			/* a problem of its model speaks of it */
 	bool wanted;			/* of a model that was asked for */
 	/* "sha256:…" or "gitsha1:…" that its name or manifest states; "": nobody does. */
 	char digest[TB_DIGEST_MAX];
@@ -37,6 +38,7 @@ struct content_model {
 	struct model_loc loc;		/* owned */
 	bool wanted, odd;		/* odd: parts of it could not be read, or are not there */
 	const char *failure;		/* why it could not be opened, or NULL */
+	const char *problems;		/* in what could be, a line each; "" */
 	struct content_file *files;	/* of its own memory; until they are all in one list */
 	size_t nfiles;
 	struct tb_arena mem;

@@ -68,7 +68,7 @@ struct heal_plan {
 	uint64_t unknown;		/* files of which nobody knows what they should be */
 	uint64_t write;			/* bytes that healing writes */
 	uint64_t healed, failed;
-	const char **bad;		/* sentences: models that cannot be opened */
+	const char **bad;		/* sentences: models that are damaged, and no digest says how */
 	size_t nbad;
 	uint64_t *undo;			/* of each operation that was done */
 	size_t nundo;

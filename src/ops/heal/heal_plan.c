@@ -61,16 +61,25 @@ struct looking {
 };
 
 /* The digest that a file should have, or NULL.  One that only a verify knows has been
- * written anew if its size or time are others: that was somebody's wish. */
+ * written anew if its size or time are others: that was somebody's wish, unless the model
+ * cannot be read with it. */
 static const char *
-expected_of(const struct heal_run *r, const struct content_file *f)
+expected_of(const struct content_file *f)
 {
 	if (*f->digest)
 		return f->digest;
-	if (!*f->last || (f->missing && !r->content.models[f->model].odd))
+	if (!*f->last)
 		return NULL;
-	return f->missing || f->unread || (f->last_id.size == f->id.size &&
-					   f->last_id.mtime_ns == f->id.mtime_ns) ? f->last : NULL;
+	return f->odd || f->missing || f->unread || (f->last_id.size == f->id.size &&
+						     f->last_id.mtime_ns == f->id.mtime_ns)
+	     ? f->last : NULL;
+}
+
+/* The size that it should have; 0: nobody says. */
+static uint64_t
+size_of(const struct content_file *f)
+{
+	return f->sized ? f->want_size : !*f->digest ? f->last_id.size : 0;
 }
 
 /* Found good a short while ago, and not touched since. */
@@ -114,7 +123,7 @@ look_at(void *arg, size_t i, unsigned worker, struct tb_err *err)
 		return tb_pass(err, &why);
 	k->damaged = !good;
 	k->wrong = status ? HEAL_UNREADABLE
-		 : k->f->sized && k->f->want_size != k->f->id.size ? HEAL_SIZE : HEAL_BYTES;
+		 : size_of(k->f) && size_of(k->f) != k->f->id.size ? HEAL_SIZE : HEAL_BYTES;
 	if (status && access(k->f->path, R_OK) && errno == EACCES)
 		k->why = "this user may not read it, so that nobody knows whether it is damaged";
 	pthread_mutex_lock(&r->count);
@@ -145,7 +154,7 @@ add_item(struct heal_run *r, const struct look *k, struct tb_err *err)
 		.path = keep(r, f->path, &ok), .store = ok ? keep(r, store, &ok) : NULL,
 		.model = keep(r, r->content.models[f->model].loc.name, &ok),
 		.digest = keep(r, k->expected, &ok), .wrong = k->wrong, .why = k->why,
-		.size = f->sized ? f->want_size : !*f->digest ? f->last_id.size : 0,
+		.size = size_of(f),
 		.was = { f->id.dev, f->id.ino, f->id.size, f->id.mtime_ns },
 		/* a recorded file is what it was at its time; of a blob it says nothing */
 		.time_ns = *f->digest ? 0 : f->last_id.mtime_ns,
@@ -155,23 +164,30 @@ add_item(struct heal_run *r, const struct look *k, struct tb_err *err)
 	return ok ? TB_OK : tb_nomem(err);
 }
 
+/* Models that are damaged in a way that no digest of theirs says. */
 static enum tb_status
 tell_bad(struct heal_run *r, struct tb_err *err)
 {
 	struct heal_plan *p = r->plan;
-	bool ok = true;
+	bool *told = tb_calloc(r->content.nmodels + 1, sizeof(*told));
+	bool ok = told != NULL;
 
 	p->bad = tb_arena_get(&p->mem, (r->content.nmodels + 1) * sizeof(*p->bad));
-	for (size_t i = 0; p->bad && i < r->content.nmodels; i++) {
+	for (size_t i = 0; told && i < p->n; i++)
+		told[r->of[i]->model] = true;
+	for (size_t i = 0; ok && p->bad && i < r->content.nmodels; i++) {
 		const struct content_model *m = &r->content.models[i];
-		char text[700];
+		char text[1200];
 
 		p->models += m->wanted;
-		if (!m->wanted || !m->failure)
+		if (!m->wanted || told[i] || !(m->failure || m->odd))
 			continue;
-		snprintf(text, sizeof(text), "%.150s: %s", m->loc.name, m->failure);
+		snprintf(text, sizeof(text), "%.150s: %.*s", m->loc.name,
+			 m->failure ? 900 : (int)strcspn(m->problems, "\n"),
+			 m->failure ? m->failure : m->problems);
 		p->bad[p->nbad++] = keep(r, text, &ok);
 	}
+	free(told);
 	return p->bad && ok ? TB_OK : tb_nomem(err);
 }
 
@@ -179,7 +195,7 @@ static enum tb_status
 find_damage(struct heal_run *r, struct tb_err *err)
 {
 	struct looking l = { .r = r, .v = tb_calloc(r->content.n + 1, sizeof(*l.v)) };
-	enum tb_status status = l.v ? tell_bad(r, err) : tb_nomem(err);
+	enum tb_status status = l.v ? TB_OK : tb_nomem(err);
 	uint64_t total = 0;
 	size_t damaged = 0;
 
@@ -190,7 +206,7 @@ find_damage(struct heal_run *r, struct tb_err *err)
 		if (!f->wanted || f->model == CONTENT_NONE || (f->manifest && !*f->digest))
 			continue;
 		r->plan->files++;
-		expected = expected_of(r, f);
+		expected = expected_of(f);
 		r->plan->unknown += !expected;
 		if (expected) {
 			l.v[l.n++] = (struct look){ .f = f, .expected = expected };
@@ -210,7 +226,7 @@ find_damage(struct heal_run *r, struct tb_err *err)
 		if (l.v[i].damaged)
 			status = add_item(r, &l.v[i], err);
 	free(l.v);
-	return status;
+	return status ? status : tell_bad(r, err);
 }
 
 /* ---- the plan ---- */

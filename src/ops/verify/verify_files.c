@@ -242,6 +242,22 @@ judge_change(struct verify_run *r, struct verify_target *t, const struct tb_file
 	return TB_OK;
 }
 
+/* Others than they were, and the model cannot be read with them: what they were is still
+ * what they should be, and "heal" can look for it. */
+static bool
+broke_model(const struct verify_run *r, const struct verify_target *t)
+{
+	bool broke = false;
+
+	for (size_t i = 0; i < t->nuses && t->known && !*t->file->digest && !t->equal; i++) {
+		const struct verify_model *m = &r->models[t->uses[i].model];
+
+		for (size_t k = 0; k < m->nproblems; k++)
+			broke |= strstr(m->problems[k].message, tb_path_name(t->file->path)) != NULL;
+	}
+	return broke;
+}
+
 /* Its bytes have that SHA-256. */
 static enum tb_status
 judge_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
@@ -269,6 +285,8 @@ judge_file(struct verify_run *r, struct verify_target *t, const struct tb_file *
 		memcpy(h.digest, t->was.digest, sizeof(h.digest));
 	h.ok = !t->bad;
 	h.recorded = !*t->file->digest && !t->equal && !t->rotten;
+	if (!status && !t->rotten && broke_model(r, t))
+		return TB_OK;
 	if (!status)
 		verify_remember(r, t->file->path, &h);
 	if (!status && t->real)
