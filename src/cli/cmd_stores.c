@@ -27,6 +27,11 @@ stores_json(const struct places *p)
 		json_set_str(row, "state", place_state_word(r->state));
 		json_set_u64(row, "models", r->models);
 		json_set_u64(row, "size", r->bytes);
+		json_set_u64(row, "exclusive", r->bytes - r->shared);
+		json_set_u64(row, "shared", r->shared);
+		json_set_u64(row, "orphans", r->orphans);
+		json_set_u64(row, "leftovers", r->left);
+		json_set_u64(row, "quarantine", r->held);
 		json_set_str(row, "scanned", r->scanned_ns ? tb_time_rfc3339(r->scanned_ns, time)
 							   : NULL);
 		json_push(list, row);
@@ -35,19 +40,31 @@ stores_json(const struct places *p)
 	return cli_print_json(o);
 }
 
+static void
+put_bytes(struct cli_table *t, uint64_t bytes)
+{
+	char size[16];
+
+	cli_cell(t, bytes ? tb_human_bytes(bytes, size) : "-");
+}
+
 static enum cli_exit
 stores_text(const struct cli *cli, const struct places *p)
 {
-	struct cli_table t = { .align = "mllrrl", .drop = "040213", .wide = cli->wide };
+	struct cli_table t = { .align = "mllrrrrrl", .drop = "070415326", .wide = cli->wide };
 
-	cli_cells(&t, "STORE", "FROM", "STATE", "MODELS", "SIZE", "SCANNED", NULL);
+	cli_cells(&t, "STORE", "FROM", "STATE", "MODELS", "SIZE", "SHARED", "ORPHANS", "HELD",
+		  "SCANNED", NULL);
 	for (size_t i = 0; i < p->n; i++) {
 		const struct place *r = &p->rows[i];
-		char size[16], time[32];
+		char time[32];
 
 		cli_cells(&t, r->path, place_from_word(r->from), place_state_word(r->state), NULL);
 		cli_cell_u64(&t, r->models);
-		cli_cell(&t, r->models ? tb_human_bytes(r->bytes, size) : "-");
+		put_bytes(&t, r->bytes);
+		put_bytes(&t, r->shared);
+		put_bytes(&t, r->orphans);
+		put_bytes(&t, r->held);
 		cli_cellf(&t, "%.10s", r->scanned_ns ? tb_time_rfc3339(r->scanned_ns, time) : "-");
 	}
 	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;

@@ -52,7 +52,7 @@ tb 0 scan
 tb 0 stores list
 has "^$STORE +config +indexed +1 .* 20"
 tb 0 stores --json
-has "^\{\"stores\":\[\{\"path\":\"$STORE\",\"from\":\"config\",\"state\":\"indexed\",\"models\":1,\"size\":[0-9]+,\"scanned\":\"20"
+has "^\{\"stores\":\[\{\"path\":\"$STORE\",\"from\":\"config\",\"state\":\"indexed\",\"models\":1,\"size\":[0-9]+,\"exclusive\":[0-9]+,\"shared\":0,\"orphans\":[0-9]+,\"leftovers\":0,\"quarantine\":0,\"scanned\":\"20"
 tb 0 stores -a
 has "^$HOME/.ollama/models +usual +not there"
 tb 2 stores add "$T/nowhere"

@@ -65,6 +65,10 @@ for from in "$GOOD" "$GOOD/blobs" "$GOOD/blobs/${OWN##*/}"; do
 	grep -F "$GOOD/" "$T/before" | cmp - "$T/after" || fail "a source was changed"
 	run 0 verify
 	run 0 heal
+	run 0 --json stores
+	has '"quarantine":616,'
+	run 0 stores
+	has ' 616 B +-$'
 done
 
 # Another store among those looked into; another model of the same store.

@@ -14,6 +14,7 @@
 #include "src/base/mem.h"
 #include "src/base/near.h"
 #include "src/base/text.h"
+#include "src/store/journal.h"
 
 #define X(id, word) [id] = word,
 static const char *const from_words[] = { PLACE_FROM_LIST(X) };
@@ -46,6 +47,28 @@ look(const char *path)
 	return empty ? PLACE_EMPTY : PLACE_NEW;
 }
 
+/* Bytes that are free when the quarantine is emptied. */
+static uint64_t
+held_in(const char *path)
+{
+	uint64_t *numbers = NULL, sum = 0;
+	size_t n = 0;
+
+	if (journal_list(path, &numbers, &n, NULL))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t things, bytes = 0;
+		struct journal j = { 0 };
+
+		if (!journal_read(&j, path, numbers[i], NULL) &&
+		    !journal_held(&j, &things, &bytes, NULL))
+			sum += bytes;
+		journal_free(&j);
+	}
+	free(numbers);
+	return sum;
+}
+
 static enum tb_status
 place_row(struct places *out, struct db *db, const char *path, enum place_from from,
 	  struct tb_err *err)
@@ -61,9 +84,13 @@ place_row(struct places *out, struct db *db, const char *path, enum place_from f
 	if (!p->path)
 		return tb_nomem(err);
 	out->n++;
+	p->held = held_in(path);
 	if (db && !db_totals(db, &one, &t, NULL)) {
 		p->models = t.models;
 		p->bytes = t.bytes;
+		p->shared = t.shared_bytes;
+		p->orphans = t.orphan_bytes;
+		p->left = t.left_bytes;
 		p->scanned_ns = t.scanned_ns;
 	}
 	if (p->state == PLACE_NEW && p->scanned_ns)

@@ -31,7 +31,9 @@ struct place {
 	char *path;			/* owned */
 	enum place_from from;
 	enum place_state state;
-	uint64_t models, bytes;		/* as the index has them */
+	/* As the index has them; each of `bytes` is that of one model, or shared. */
+	uint64_t models, bytes, shared, orphans, left;
+	uint64_t held;			/* in the quarantine, by the disk */
 	int64_t scanned_ns;		/* 0: never */
 };
 struct places { struct place *rows; size_t n, cap; };
