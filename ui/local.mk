@@ -11,6 +11,8 @@ ui_libui_a_SOURCES = \
 	ui/draw.c \
 	ui/draw.h \
 	ui/frame.c \
+	ui/heal.c \
+	ui/heal.h \
 	ui/jobs.c \
 	ui/jobs.h \
 	ui/keys.c \

@@ -48,6 +48,7 @@ struct model_view {
 	struct tokens tok;
 	char error[512];	/* why there is no m */
 	char state[64];		/* what the last verify said; "" = nothing */
+	bool damaged;		/* said so */
 };
 
 /* model_load.c: opens the model and makes the texts, on a worker. */

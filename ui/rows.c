@@ -132,6 +132,19 @@ rows_current(struct view *v)
 	return v->list.n ? rows_at(v, v->list.cur) : NULL;
 }
 
+const void *
+rows_seen(const struct view *v)
+{
+	const struct rows *r = &v->rows;
+	uint64_t row = v->list.cur;
+
+	if (!v->list.n || row >= r->total)
+		return NULL;
+	if (r->shown)
+		return rows_nth(r, r->shown[row]);
+	return row >= r->first && row - r->first < r->n ? rows_nth(r, row - r->first) : NULL;
+}
+
 uint64_t
 rows_id(struct view *v, size_t row)
 {

@@ -57,6 +57,8 @@ struct rows {
 uint64_t rows_count(struct view *v);		/* reads them anew */
 const void *rows_at(struct view *v, size_t row);	/* NULL: none; borrowed until the next call */
 const void *rows_current(struct view *v);	/* that under the cursor, likewise */
+/* The same without reading: what is on the screen is held.  For can(). */
+const void *rows_seen(const struct view *v);
 uint64_t rows_id(struct view *v, size_t row);
 bool rows_find(struct view *v, uint64_t id, size_t *row);
 /* For .id of rows that begin with an int64_t or uint64_t that is theirs for ever. */

@@ -1,11 +1,14 @@
 /* view_blob.c - one content-addressed file, and whose it is. */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "db/blob.h"
 #include "db/blob_keys.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
 #include "ui/blob_cells.h"
+#include "ui/heal.h"
 #include "ui/view.h"
 
 struct blob_view {
@@ -189,14 +192,32 @@ blob_subject(struct view *v, struct view_arg *out)
 	return view_about(v, rows_current(v), out);
 }
 
+/* A file is healed for those who use it. */
+static void
+heal_blob(struct view *v)
+{
+	const struct blob_view *s = v->state;
+	const char **path = view_alloc(v, (s->owners.n + 1) * sizeof(*path));
+
+	for (size_t i = 0; path && i < s->owners.n; i++)
+		path[i] = s->owners.rows[i].path;
+	if (path && s->owners.n)
+		task_heal(v, path, s->owners.n, s->owners.rows[0].name);
+	else if (path)
+		view_say(v, "No model uses it: nobody needs it healed.");
+	free(path);
+}
+
 static bool
 blob_act(struct view *v, enum action a)
 {
 	struct view_arg arg;
 
-	if (a != ACT_OPEN)
+	if (a == ACT_HEAL)
+		heal_blob(v);
+	else if (a != ACT_OPEN)
 		return false;
-	if (blob_subject(v, &arg))
+	else if (blob_subject(v, &arg))
 		view_open(v, VIEW_MODEL, &arg);
 	return true;
 }
@@ -204,6 +225,11 @@ blob_act(struct view *v, enum action a)
 static bool
 blob_can(const struct view *v, enum action a)
 {
+	const struct blob_view *s = v->state;
+
+	if (a == ACT_HEAL)
+		return s->blob.n && s->blob.rows[0].blob.owners &&
+		       (s->blob.rows[0].blob.state == DB_DAMAGED || s->blob.rows[0].blob.missing);
 	return a == ACT_OPEN && v->list.n;
 }
 

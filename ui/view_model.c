@@ -8,6 +8,7 @@
 #include "src/base/text.h"
 #include "src/face/words.h"
 #include "ui/blob_cells.h"
+#include "ui/heal.h"
 #include "ui/model_view.h"
 #include "ui/tasks.h"
 
@@ -191,6 +192,9 @@ model_view_act(struct view *v, enum action a)
 	case ACT_DEEP:
 		task_verify(v, &path, 1, a == ACT_DEEP, v->loc.name);
 		return true;
+	case ACT_HEAL:
+		task_heal(v, &path, 1, v->loc.name);
+		return true;
 	default:
 		return false;
 	}
@@ -205,6 +209,8 @@ model_view_can(const struct view *v, enum action a)
 		return s->pane == PANE_TOKENIZER && s->tok.vocab;
 	if (a == ACT_OPEN)
 		return s->m && s->pane == PANE_METADATA && !s->value_key && v->list.n;
+	if (a == ACT_HEAL)
+		return s->damaged;
 	return s->m != NULL;
 }
 
@@ -247,12 +253,14 @@ model_view_refresh(struct view *v)
 	struct db_models found = { 0 };
 	struct cell cell = { .text = TB_BUF(256) };
 
+	s->damaged = false;
 	if (!view_db(v) || db_model_by_path(view_db(v), v->loc.path, &found, NULL) || !found.n)
 		;
 	else if (found.rows[0].state == DB_NEVER && !found.rows[0].changed)
 		tb_buf_str(&cell.text, "never verified");
 	else
 		model_state_cell(&found.rows[0], &cell);
+	s->damaged = found.n && found.rows[0].state == DB_DAMAGED;
 	snprintf(s->state, sizeof(s->state), "%s", tb_buf_cstr(&cell.text));
 	tb_buf_free(&cell.text);
 	tb_arena_free(&found.mem);

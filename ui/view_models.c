@@ -13,6 +13,7 @@
 #include "src/ops/home/home.h"
 #include "src/ops/places/places.h"
 #include "ui/blob_cells.h"
+#include "ui/heal.h"
 #include "ui/tasks.h"
 #include "ui/view.h"
 
@@ -320,6 +321,17 @@ verify_chosen(struct view *v, bool deep)
 	chosen_free(&c);
 }
 
+static void
+heal_chosen(struct view *v)
+{
+	struct chosen c;
+
+	if (!chosen_models(v, &c))
+		return;
+	task_heal(v, c.path, c.n, c.title);
+	chosen_free(&c);
+}
+
 /* The one that is higher on the screen is A. */
 static void
 compare_two(struct view *v, uint64_t one, uint64_t two)
@@ -377,6 +389,9 @@ models_act(struct view *v, enum action a)
 	case ACT_DEEP_ALL:
 		task_verify(v, NULL, 0, a == ACT_DEEP_ALL, "all models");
 		return true;
+	case ACT_HEAL:
+		heal_chosen(v);
+		return true;
 	case ACT_COMPARE:
 		compare_marked(v);
 		return true;
@@ -391,6 +406,10 @@ models_act(struct view *v, enum action a)
 static bool
 models_can(const struct view *v, enum action a)
 {
+	const struct db_model *m = rows_seen(v);
+
+	if (a == ACT_HEAL)
+		return m && m->state == DB_DAMAGED;
 	return v->list.n || a == ACT_RESCAN;
 }
 

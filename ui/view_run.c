@@ -15,6 +15,7 @@
 #include "src/ops/home/home.h"
 #include "src/ops/report/report.h"
 #include "src/ops/verify/verify.h"
+#include "ui/heal.h"
 #include "ui/view.h"
 
 struct run {
@@ -345,6 +346,28 @@ open_finding(struct view *v)
 		view_say(v, "The index knows neither the file nor the model: R on Models reads them.");
 }
 
+/* The models that were damaged in it. */
+static void
+heal_found(struct view *v)
+{
+	const struct run *s = v->state;
+	const char **path = view_alloc(v, (s->models.n + 1) * sizeof(*path));
+	size_t n = 0, one = 0;
+	char title[WORD_MAX];
+
+	for (size_t i = 0; path && i < s->models.n; i++)
+		if (s->models.rows[i].state == DB_DAMAGED) {
+			path[n++] = s->models.rows[i].path;
+			one = i;
+		}
+	if (n)
+		task_heal(v, path, n, n == 1 ? s->models.rows[one].name
+					     : word_count(n, "model", title));
+	else if (path)
+		view_say(v, "No model was damaged in this run.");
+	free(path);
+}
+
 static bool
 run_act(struct view *v, enum action a)
 {
@@ -354,6 +377,9 @@ run_act(struct view *v, enum action a)
 	switch (a) {
 	case ACT_OPEN:
 		open_finding(v);
+		return true;
+	case ACT_HEAL:
+		heal_found(v);
 		return true;
 	case ACT_REPORT:
 		snprintf(name, sizeof(name), "tbtui-audit-%jd.md", (intmax_t)s->id);
@@ -367,6 +393,10 @@ run_act(struct view *v, enum action a)
 static bool
 run_can(const struct view *v, enum action a)
 {
+	const struct run *s = v->state;
+
+	if (a == ACT_HEAL)
+		return s->head.n && s->head.rows->errors;
 	return a == ACT_REPORT || v->list.n;
 }
 
