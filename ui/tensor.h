@@ -38,6 +38,8 @@ struct heat_view {
 
 struct tensor_view {
 	char *name;		/* owned */
+	char *blob;		/* owned; the file that … */
+	uint64_t byte;		/* … this byte to begin with is in; NULL: there is none */
 	struct opened *o;	/* NULL until opened */
 	const struct tensor *t;	/* of o->m */
 	unsigned pane;
@@ -74,6 +76,8 @@ bool grid_act(struct tensor_view *s, enum action a);
 unsigned bytes_rows(const struct tensor_view *s, struct area a);
 uint64_t bytes_block(const struct tensor_view *s, const struct grid *g);
 void bytes_draw(struct area a, const struct tensor_view *s, const struct grid *g);
+/* Shows the byte that it was opened for, if it is one of the tensor's. */
+void bytes_open_at(struct tensor_view *s);
 void bytes_follow(struct grid *g);	/* the cursor stays in sight */
 bool bytes_act(const struct tensor_view *s, struct grid *g, enum action a);
 

@@ -191,6 +191,33 @@ bytes_act(const struct tensor_view *s, struct grid *g, enum action a)
 	return true;
 }
 
+/* As a finding calls it. */
+static bool
+is_file(const struct model_file *f, const char *blob)
+{
+	return !strcmp(f->digest, blob) || !strcmp(f->path, blob);
+}
+
+void
+bytes_open_at(struct tensor_view *s)
+{
+	int found = -1;
+
+	for (enum values_part p = 0; s->blob && p < INSPECT_PARTS; p++) {
+		const struct tensor_part *part = values_part_of(s->t, p);
+
+		if (!part || s->byte < part->off || s->byte - part->off >= part->len)
+			continue;
+		if (found < 0 || is_file(&s->o->m->files[part->file], s->blob))
+			found = (int)p;
+	}
+	if (found < 0)
+		return;
+	s->pane = PANE_BYTES + (unsigned)found;
+	s->bytes[found].cur = s->byte - values_part_of(s->t, (unsigned)found)->off;
+	s->bytes[found].row = s->bytes[found].cur / ROW;	/* at the top */
+}
+
 void
 bytes_follow(struct grid *g)
 {

@@ -50,6 +50,9 @@ struct view_arg {
 	int64_t id;		/* of a row in the index: audit run, file */
 	/* What to compare it with; NULL: nothing. */
 	const struct model_loc *other;
+	/* The byte of that file (digest or path) to go to, which is the tensor's; NULL: none. */
+	const char *blob;
+	uint64_t byte;
 };
 
 struct view_ops {

@@ -106,9 +106,12 @@ struct detail {
 static void
 details_of(const struct db_finding *f, struct tb_buf *place, struct detail out[DETAILS])
 {
-	tb_buf_str(place, f->tensor);
+	tb_buf_printf(place, "%s%s%s", f->tensor, *f->rows ? ", " : "", f->rows);
 	if (f->has_offset)
-		tb_buf_printf(place, "%sbyte %" PRIu64, *f->tensor ? ", " : "", f->offset);
+		tb_buf_printf(place, "%sbyte%s %" PRIu64, *f->tensor ? ", " : "",
+			      f->has_bytes ? "s" : "", f->offset);
+	if (f->has_bytes)
+		tb_buf_printf(place, " to %" PRIu64, f->offset + f->bytes - 1);
 	out[0] = (struct detail){ "means", "" };
 	for (enum finding_code c = 0; c < FINDING_COUNT; c++)
 		if (!strcmp(f->code, finding_word(c)))
@@ -336,6 +339,11 @@ open_finding(struct view *v)
 	if (model && arg.tensor &&
 	    db_has_tensor(view_db(v), s->found.rows->id, arg.tensor, &tensor, NULL))
 		tensor = false;
+	/* Without a number of bytes it is where the tensor begins, or NaN are. */
+	if (tensor && (f->has_bytes || !strcmp(f->code, finding_word(F_NONFINITE)))) {
+		arg.blob = f->blob;
+		arg.byte = f->offset;
+	}
 	if (tensor)
 		view_open(v, VIEW_TENSOR, &arg);
 	else if (blob)

@@ -18,6 +18,7 @@ tensor_opened(struct view *v, struct opened *o, const struct tb_err *err)
 	if (s->t) {
 		grid_init(s);
 		heat_view_init(s);
+		bytes_open_at(s);
 		facts_compute(v, false);
 	} else if (o) {
 		snprintf(s->error, sizeof(s->error), "%s has no %s any more: R reads the stores.",
@@ -36,11 +37,14 @@ tensor_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	if (!arg->tensor)
 		return tb_fail(err, TB_EUSAGE, "Open a tensor from Tensors.");
 	s->name = tb_strdup(arg->tensor);
-	if (!s->name)
-		return tb_nomem(err);
-	status = opened_load(v, tensor_opened, err);
-	if (status)
+	s->blob = arg->blob ? tb_strdup(arg->blob) : NULL;
+	s->byte = arg->byte;
+	status = s->name && (s->blob || !arg->blob) ? opened_load(v, tensor_opened, err)
+						    : tb_nomem(err);
+	if (status) {
 		free(s->name);
+		free(s->blob);
+	}
 	return status;
 }
 
@@ -54,6 +58,7 @@ tensor_close(struct view *v)
 	free(s->result);
 	opened_unref(s->o);
 	free(s->name);
+	free(s->blob);
 }
 
 static bool
@@ -61,7 +66,8 @@ tensor_same(const struct view *v, const struct view_arg *arg)
 {
 	const struct tensor_view *s = v->state;
 
-	return !arg->tensor || (loc_same(&v->loc, arg->model) && !strcmp(s->name, arg->tensor));
+	return !arg->tensor || (!arg->blob && loc_same(&v->loc, arg->model) &&
+				!strcmp(s->name, arg->tensor));
 }
 
 /* Panes. */
