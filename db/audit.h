@@ -78,6 +78,11 @@ struct db_findings DB_LIST(struct db_finding);
 enum tb_status db_findings(struct db *db, int64_t run, const struct db_query *q,
 			   struct db_findings *out, struct tb_err *err) TB_MUST_USE;
 
+/* Where a damaged file is damaged: the places (those with bytes) that were found last, by
+ * offset.  digest: that of its name, or "".  Whether it still is, its state says. */
+enum tb_status db_damaged_places(struct db *db, const char *digest, const char *path,
+				 struct db_findings *out, struct tb_err *err) TB_MUST_USE;
+
 /* Writing, between db_begin() and db_end() of db/write.h. */
 /* Uses started_ns, scope, since_ns, deep and program; *id is what to put into the other calls. */
 enum tb_status db_run_start(struct db *db, const struct db_run *run, int64_t *id,

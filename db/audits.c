@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "src/store/hub.h"
+
 static const char *const severities[] = {
 #define X(id, word) [id] = word,
 	SEVERITY_LIST(X)
@@ -128,6 +130,9 @@ static const struct db_sort finding_sorts[] = {
 	{ NULL, NULL, false }
 };
 
+#define FINDING_COLUMNS "id, run, severity, code, model, model_path, blob, tensor, offset, " \
+	"expected, actual, message, bytes, rows"
+
 static void
 read_finding(struct db_rows *r, void *row)
 {
@@ -152,8 +157,7 @@ db_findings(struct db *db, int64_t run, const struct db_query *q, struct db_find
 	    struct tb_err *err)
 {
 	const struct db_list list = {
-		.columns = "id, run, severity, code, model, model_path, blob, tensor, offset, "
-		"expected, actual, message, bytes, rows", .from = "audit.findings", .where = "run = ?",
+		.columns = FINDING_COLUMNS, .from = "audit.findings", .where = "run = ?",
 		.filter = "message", .tie = "model COLLATE tb_natural, model_path, code, blob, offset, tensor, "
 		"message, id",
 		.sort = finding_sorts, .has_arg = true, .arg = run,
@@ -174,6 +178,21 @@ db_finding_add(struct db *db, const struct db_finding *f, struct tb_err *err)
 		       (int64_t)f->severity, f->code, some(f->model), some(f->model_path),
 		       some(f->blob), some(f->tensor), some(f->expected), some(f->actual),
 		       some(f->message), some(f->rows), (int64_t)f->offset, (int64_t)f->bytes);
+}
+
+/* A place is told once for each model: the first of them stands for all. */
+enum tb_status
+db_damaged_places(struct db *db, const char *digest, const char *path, struct db_findings *out,
+		  struct tb_err *err)
+{
+	char named[TB_DIGEST_MAX];
+	const char *blob = *digest ? digest : hub_digest(path, named) ? named : path;
+
+	return rows_select(db, ROWS(out, read_finding), err, "SELECT " FINDING_COLUMNS
+			   " FROM audit.findings WHERE id IN (SELECT min(id) FROM audit.findings "
+			   "WHERE bytes IS NOT NULL AND blob = ?1 AND run = (SELECT max(run) "
+			   "FROM audit.findings WHERE bytes IS NOT NULL AND blob = ?1) "
+			   "GROUP BY offset) ORDER BY offset", "s", blob);
 }
 
 /* ---- last results ---- */

@@ -11,3 +11,4 @@ CREATE INDEX hashes_digest ON hashes(digest);
 
 ALTER TABLE findings ADD COLUMN bytes INTEGER;		-- that are wrong, from offset on; null: not known
 ALTER TABLE findings ADD COLUMN rows TEXT NOT NULL DEFAULT '';	-- of the tensor: "rows 5 to 9"
+CREATE INDEX findings_places ON findings(blob) WHERE bytes IS NOT NULL;

@@ -369,7 +369,7 @@ tests_unit_test_ui_blobs_LDADD = $(TEST_UI)
 SCREENS += tests/screens/first.scr tests/screens/path.scr tests/screens/config.scr
 SCREENS += tests/screens/blobs.scr tests/screens/pages.scr tests/screens/states.scr tests/screens/where.scr tests/screens/writes.scr
 SCREENS += tests/screens/whole.scr tests/screens/heal.scr
-EXTRA_DIST += tests/screens/blobs.sh
+EXTRA_DIST += tests/screens/blobs.sh tests/screens/where.sh
 EXTRA_DIST += tests/screens/big.sh tests/screens/store.sh
 dist_check_SCRIPTS += tests/cli/screens.sh
 

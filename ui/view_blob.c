@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "db/audit.h"
 #include "db/blob.h"
 #include "db/blob_keys.h"
 #include "src/base/text.h"
@@ -16,6 +17,7 @@ struct blob_view {
 	struct db_blob_uses blob;	/* one row, or none when it is gone */
 	struct db_models owners;
 	struct db_places held;		/* the first tensor in it, as the first of them sees it */
+	struct db_findings places;	/* where it is damaged, as far as that is known */
 	struct tb_err err;
 };
 
@@ -67,7 +69,9 @@ blob_forget(struct blob_view *s)
 	tb_arena_free(&s->blob.mem);
 	tb_arena_free(&s->owners.mem);
 	tb_arena_free(&s->held.mem);
+	tb_arena_free(&s->places.mem);
 	s->held = (struct db_places){ 0 };
+	s->places = (struct db_findings){ 0 };
 	s->blob = (struct db_blob_uses){ 0 };
 	s->owners = (struct db_models){ 0 };
 }
@@ -81,6 +85,10 @@ blob_read_all(struct view *v, struct tb_err *err)
 	blob_forget(s);
 	if (db_blob_window(view_db(v), &only, 1, &s->blob, err) ||
 	    db_blob_owners(view_db(v), s->id, &s->owners, err))
+		return err->code;
+	if (s->blob.n && s->blob.rows->blob.state == DB_DAMAGED &&
+	    db_damaged_places(view_db(v), s->blob.rows->blob.digest, s->blob.rows->blob.path,
+			      &s->places, err))
 		return err->code;
 	return s->owners.n ? db_blob_tensors(view_db(v), s->id, s->owners.rows->id, 1, &s->held, err)
 			   : TB_OK;
@@ -138,8 +146,31 @@ blob_draw_held(struct area *a, const struct db_places *held)
 	tb_buf_free(&line);
 }
 
+/* They leave half of the screen to the models. */
 static void
-blob_draw_facts(struct area *a, const struct db_blob *b, const struct db_places *held)
+blob_draw_places(struct area *a, const struct db_findings *places)
+{
+	size_t most = (size_t)a->h / 2, n = places->n <= most ? places->n : most - 1;
+	char text[WORD_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		struct tb_buf line = TB_BUF(1u << 16);
+
+		tb_buf_str(&line, "damaged in ");
+		word_place(&places->rows[i], &line);
+		put_middle(a->y, a->x + 1, a->w - 1, tb_buf_cstr(&line), ROLE_BAD);
+		(void)area_top(a, 1);
+		tb_buf_free(&line);
+	}
+	if (n < places->n) {
+		put_fmt(a->y, a->x + 1, a->w - 1, ROLE_BAD, "and in %s more",
+			word_count(places->n - n, "place", text));
+		(void)area_top(a, 1);
+	}
+}
+
+static void
+blob_draw_facts(struct area *a, const struct db_blob *b, const struct blob_view *s)
 {
 	const char *dot = theme_sign(SIGN_DOT);
 	struct cell state = { .text = TB_BUF(256) };
@@ -166,8 +197,9 @@ blob_draw_facts(struct area *a, const struct db_blob *b, const struct db_places 
 	(void)area_top(a, 1);
 	put_clip(a->y, a->x + 1, a->w - 1, tb_buf_cstr(&line), state.role);
 	(void)area_top(a, 1);
-	if (held->n)
-		blob_draw_held(a, held);
+	if (s->held.n)
+		blob_draw_held(a, &s->held);
+	blob_draw_places(a, &s->places);
 	put_blank(area_top(a, 1));
 	tb_buf_free(&line);
 	tb_buf_free(&path);
@@ -180,7 +212,7 @@ blob_draw(struct view *v, struct area a)
 	const struct blob_view *s = v->state;
 
 	if (s->blob.n && a.h >= 8)
-		blob_draw_facts(&a, &s->blob.rows[0].blob, &s->held);
+		blob_draw_facts(&a, &s->blob.rows[0].blob, s);
 	table_draw(a, v);
 }
 

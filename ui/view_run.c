@@ -106,12 +106,7 @@ struct detail {
 static void
 details_of(const struct db_finding *f, struct tb_buf *place, struct detail out[DETAILS])
 {
-	tb_buf_printf(place, "%s%s%s", f->tensor, *f->rows ? ", " : "", f->rows);
-	if (f->has_offset)
-		tb_buf_printf(place, "%sbyte%s %" PRIu64, *f->tensor ? ", " : "",
-			      f->has_bytes ? "s" : "", f->offset);
-	if (f->has_bytes)
-		tb_buf_printf(place, " to %" PRIu64, f->offset + f->bytes - 1);
+	word_place(f, place);
 	out[0] = (struct detail){ "means", "" };
 	for (enum finding_code c = 0; c < FINDING_COUNT; c++)
 		if (!strcmp(f->code, finding_word(c)))

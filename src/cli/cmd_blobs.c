@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/audit.h"
 #include "db/copies.h"
 #include "src/base/file.h"
 #include "src/base/sha256.h"
 #include "src/base/text.h"
 #include "src/cli/index.h"
 #include "src/cli/table.h"
+#include "src/face/words.h"
 #include "src/format/json.h"
 
 static cJSON *
@@ -217,17 +219,49 @@ put_held(const struct cli *cli, struct db *db, const struct db_blob *b, const st
 	return status;
 }
 
+/* What is known of where it is damaged. */
+static enum tb_status
+put_damage(const struct cli *cli, struct db *db, const struct db_blob *b, cJSON *list,
+	   struct tb_err *err)
+{
+	struct db_findings places;
+	enum tb_status status = db_damaged_places(db, b->digest, b->path, &places, err);
+
+	for (size_t i = 0; !status && i < places.n; i++) {
+		const struct db_finding *f = &places.rows[i];
+		struct tb_buf place = TB_BUF(1u << 16);
+		cJSON *o = json_object();
+
+		json_set_str(o, "tensor", *f->tensor ? f->tensor : NULL);
+		json_set_str(o, "rows", *f->rows ? f->rows : NULL);
+		json_set_u64(o, "offset", f->offset);
+		json_set_u64(o, "bytes", f->bytes);
+		json_push(list, o);
+		word_place(f, &place);
+		if (!cli->json)
+			cli_line("  damaged in %s", tb_buf_cstr(&place));
+		tb_buf_free(&place);
+	}
+	if (!status && !places.n && !cli->json)
+		cli_line("  damaged; where is not known");
+	tb_arena_free(&places.mem);
+	return status;
+}
+
 static enum tb_status
 put_owners(const struct cli *cli, struct db *db, const struct db_blob *b, bool alone,
 	   cJSON *list, struct tb_err *err)
 {
 	cJSON *o = blob_json(b), *names = json_array(), *held = json_array();
+	cJSON *damage = json_array();
 	struct db_models owners;
 	enum tb_status status = db_blob_owners(db, b->id, &owners, err);
 
 	if (!status && !cli->json)
 		cli_line("%s%s", alone && *b->digest ? b->digest : b->path,
 			 owners.n ? "" : "  (no model uses it)");
+	if (!status && b->state == DB_DAMAGED)
+		status = put_damage(cli, db, b, damage, err);
 	for (size_t i = 0; !status && i < owners.n; i++) {
 		json_push_str(names, owners.rows[i].name);
 		if (!cli->json)
@@ -237,6 +271,7 @@ put_owners(const struct cli *cli, struct db *db, const struct db_blob *b, bool a
 	tb_arena_free(&owners.mem);
 	json_set(o, "models", names);
 	json_set(o, "tensors", held);
+	json_set(o, "damage", damage);
 	json_push(list, o);
 	return status;
 }

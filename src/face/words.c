@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "db/audit.h"
 #include "src/base/buf.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
@@ -125,4 +126,15 @@ word_path(const char *path, struct tb_buf *out)
 	bool inside = len > 1 && !strncmp(path, home, len) && (path[len] == '/' || !path[len]);
 
 	tb_buf_printf(out, "%s%s", inside ? "~" : "", inside ? path + len : path);
+}
+
+void
+word_place(const struct db_finding *f, struct tb_buf *out)
+{
+	tb_buf_printf(out, "%s%s%s", f->tensor, *f->rows ? ", " : "", f->rows);
+	if (f->has_offset)
+		tb_buf_printf(out, "%sbyte%s %ju", *f->tensor ? ", " : "",
+			      f->has_bytes ? "s" : "", (uintmax_t)f->offset);
+	if (f->has_bytes)
+		tb_buf_printf(out, " to %ju", (uintmax_t)(f->offset + f->bytes - 1));
 }

@@ -20,6 +20,9 @@ const char *word_count(uint64_t n, const char *what, char out[WORD_MAX]);
 /* A path, with ~ for the home folder; appended. */
 struct tb_buf;
 void word_path(const char *path, struct tb_buf *out);
+/* Where a finding is: "w.weight, rows 5 to 9, bytes 40 to 79"; appended. */
+struct db_finding;
+void word_place(const struct db_finding *f, struct tb_buf *out);
 /* A share in percent: "12.3%", "<0.1%". */
 const char *word_percent(uint64_t part, uint64_t whole, char out[WORD_MAX]);
 /* A number for a column of `cols`: "-0.0123", "1.2e-08", "nan". */

@@ -130,6 +130,19 @@ def in_folders():
     check("a bit", text, second)
     if "same size and time" not in text:
         fail("the sentence has gone", text)
+    doc = json.loads(verify("--json", "verify", WORK + "/dir"))
+    found = [[f["tensor"], f["rows"], f["offset"], f["bytes"]] for f in doc["findings"]
+             if f["code"] == "content_changed"]
+    if found != [[UP, "rows 341 to 682", up + MIB, MIB]]:
+        fail("JSON", found)
+    verify("-s", WORK + "/dir", "scan", want=0)
+    doc = json.loads(verify("-s", WORK + "/dir", "--json", "whose", path, want=0))
+    if doc["blobs"][0]["damage"] != [{"tensor": UP, "rows": "rows 341 to 682",
+                                      "offset": up + MIB, "bytes": MIB}]:
+        fail("whose --json", doc)
+    text = verify("-s", WORK + "/dir", "whose", path, want=0)
+    if f"\n  damaged in {second}\n" not in text:
+        fail("whose", text)
     check("a bit, again", verify("verify", WORK + "/dir"), second)
     flip(path, norm + 5)
     check("two bits", verify("verify", WORK + "/dir"),
@@ -242,6 +255,10 @@ def in_cache():
     flip(f"{repo}/blobs/{name}", offset(PLAIN, UP) + 9)
     want = place(offset(PLAIN, UP), UP, 0, "rows 0 to 341")
     check("cache", verify("-s", WORK + "/hub", "verify", db="hub.db"), want, want)
+    verify("-s", WORK + "/hub", "scan", want=0, db="hub.db")
+    text = verify("-s", WORK + "/hub", "whose", f"{repo}/blobs/{name}", want=0, db="hub.db")
+    if text.count(f"  damaged in {want}\n") != 1:
+        fail("whose in a cache", text)
 
 
 def packed():

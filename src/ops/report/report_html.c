@@ -233,17 +233,21 @@ put_fact(struct tb_buf *out, const char *what, const char *s)
 static void
 put_finding(struct tb_buf *out, const struct db_finding *f)
 {
-	char offset[24] = "";
+	char offset[24] = "", bytes[24] = "";
 
 	if (f->has_offset)
 		snprintf(offset, sizeof(offset), "%ju", (uintmax_t)f->offset);
+	if (f->has_bytes)
+		snprintf(bytes, sizeof(bytes), "%ju", (uintmax_t)f->bytes);
 	tb_buf_str(out, "<tr>");
 	put_in(out, "td", *f->model ? f->model : "no model");
 	tb_buf_str(out, "<td><bdi>");
 	put(out, report_message(f));
 	tb_buf_str(out, "</bdi><dl class=facts>\n");
 	put_fact(out, "tensor", f->tensor);
+	put_fact(out, "rows", f->rows);
 	put_fact(out, "offset", offset);
+	put_fact(out, "bytes", bytes);
 	put_fact(out, "expected", f->expected);
 	put_fact(out, "actual", f->actual);
 	tb_buf_str(out, "</dl></td></tr>\n");

@@ -132,6 +132,11 @@ finding_json(const struct db_finding *f)
 	set_some(o, "actual", f->actual);
 	set_some(o, "message", f->message);
 	set_some(o, "model_path", f->model_path);
+	if (f->has_bytes)
+		json_set_u64(o, "bytes", f->bytes);
+	else
+		json_set_str(o, "bytes", NULL);
+	set_some(o, "rows", f->rows);
 	return o;
 }
 

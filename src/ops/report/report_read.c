@@ -35,6 +35,8 @@ read_finding(struct tb_arena *mem, const cJSON *v, struct db_finding *f, bool *f
 		.actual = read_text(mem, v, "actual", failed),
 		.message = read_text(mem, v, "message", failed),
 		.has_offset = json_u64(json_get(v, "offset"), &f->offset),
+		.has_bytes = json_u64(json_get(v, "bytes"), &f->bytes),
+		.rows = read_text(mem, v, "rows", failed),
 	};
 	for (int s = SEV_NOTE; severity && s <= SEV_ERROR; s++)
 		if (!strcmp(severity, severity_word((enum severity)s))) {

@@ -46,12 +46,14 @@ csv_row(struct tb_buf *out, const char *const cell[COLUMNS])
 static void
 csv_finding(struct tb_buf *out, const struct db_finding *f)
 {
-	char offset[24] = "";
+	char offset[24] = "", bytes[24] = "";
 	const char *const cell[COLUMNS] = { severity_word(f->severity), f->code, f->model, f->blob,
-		f->tensor, offset, f->expected, f->actual, f->message, f->model_path };
+		f->tensor, offset, f->expected, f->actual, f->message, f->model_path, bytes };
 
 	if (f->has_offset)
 		snprintf(offset, sizeof(offset), "%ju", (uintmax_t)f->offset);
+	if (f->has_bytes)
+		snprintf(bytes, sizeof(bytes), "%ju", (uintmax_t)f->bytes);
 	csv_row(out, cell);
 }
 

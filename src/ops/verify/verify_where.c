@@ -257,7 +257,8 @@ find_place(const struct where *w, size_t i, enum finding_code code, struct verif
 		at.expected = at.actual = NULL;	/* were told */
 	at.offset = &p->off;
 	at.bytes = &p->len;
-	at.tensor = *spot.tensor ? spot.tensor : NULL;
+	/* bytes that belong to none are not the first one's, unless there is no other */
+	at.tensor = *spot.tensor || w->t->file->ntensors > 1 ? spot.tensor : NULL;
 	at.rows = spot.rows;
 	if (!status)
 		verify_find_for_all(w->r, w->t, code, at, tb_buf_cstr(&text));
