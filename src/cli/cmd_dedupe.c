@@ -200,6 +200,7 @@ COMMAND(cli_dedupe, "dedupe", "", "equal files become one, where the file system
 	if (!cli_parse(cli, opts, &argc, argv, 0, 0, &status))
 		return status;
 	t.ctx = &ctx;
+	t.req.recover = !dry_run;
 	if (cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
 	status = dedupe_do(cli, &t, dry_run, &err);

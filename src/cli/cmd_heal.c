@@ -233,7 +233,8 @@ COMMAND(cli_heal, "heal", "[REF...]",
 
 	if (!cli_parse(cli, opts, &argc, argv, 0, -1, &status))
 		return status;
-	t.req = (struct heal_request){ (const char *const *)argv + 1, (size_t)argc - 1, from.v, from.n };
+	t.req = (struct heal_request){ (const char *const *)argv + 1, (size_t)argc - 1, from.v, from.n,
+				       !dry_run };
 	t.ctx = &ctx;
 	if (cli_ctx(cli, &ctx, &err)) {
 		status = cli_fail(&err);

@@ -49,10 +49,17 @@ OPS = {
     "verify": STORE + ["-d", "{W}/db/index.db", "verify", "--report", "{W}/rep/r.json",
                        "--format", "json"],
 }
+# What goes through a journal: the quarantine is left out of what is compared.
+HOUSE = {
+    "heal": STORE + ["heal", "--from", "{W}/good"],
+    "dedupe": STORE + ["-s", "{W}/good", "-y", "dedupe", "--min", "1000"],
+}
+OPS.update(HOUSE)
 # The same where temporary files have names.
-NAMED = ["quantize-store", "quantize-dir", "quantize-file-replace", "import"]
+NAMED = ["quantize-store", "quantize-dir", "quantize-file-replace", "import", "heal"]
 OPS.update({op + "-named": OPS[op] for op in NAMED})
-WRITES = [op for op in OPS if op not in ("scan", "verify")]
+HOUSE.update({op: OPS[op] for op in OPS if op.replace("-named", "") in HOUSE})
+WRITES = [op for op in OPS if op not in ("scan", "verify") and op not in HOUSE]
 # What only prints: what it prints is whole, or it says that it is not.
 INDEX = ["-d", "{W}/../index/index.db"]
 PRINTS = {
@@ -164,10 +171,25 @@ def make_template():
         json.dump([{"role": "user", "content": "Who are you?"}], f)
 
 
-def fresh(name):
+def largest(w):
+    """The two largest blobs of a store that are not equal."""
+    blobs = w + "/store/blobs/"
+    names = sorted(os.listdir(blobs), key=lambda b: (-os.path.getsize(blobs + b), b))
+    return [blobs + b for b in names[:2]]
+
+
+def fresh(name, op=""):
     w = "%s/%s" % (T, name)
     shutil.copytree(T + "/template", w)
     os.makedirs(w + "/rep")
+    if op in HOUSE:
+        shutil.copytree(w + "/store", w + "/good")
+    if op.startswith("heal"):
+        flipped, gone = largest(w)
+        with open(flipped, "r+b") as f:
+            f.seek(1000)
+            f.write(b"?!")
+        os.unlink(gone)
     return w
 
 
@@ -212,6 +234,33 @@ def state(w, op):
     if unlisted:
         return "left and not listed: %s" % unlisted[:3]
     return "before" if not gone else "after"
+
+
+def outside(w):
+    """All files but those of quarantines."""
+    return {p: what for p, what in tree(w).items() if ".tbtui" not in p and p[-1] != "/"}
+
+
+def inodes(w):
+    return {os.stat(f).st_ino for f in (b.replace("/store/", s) for b in largest(w)[:1]
+                                        for s in ("/store/", "/good/"))}
+
+
+def judge_house(w, op, rc):
+    """Each file is as before or as after; run again, all are as after."""
+    now, before, after = outside(w), BEFORE[op], AFTER[op]
+    odd = [p for p in now.keys() | before.keys() | after.keys()
+           if now.get(p) not in (before.get(p), after.get(p))]
+    if odd:
+        return "neither as before nor as after: %s" % odd[:3]
+    if rc == 0 and now != after:
+        return "exit status 0, and it is not done"
+    if rc == 0 and op == "dedupe" and len(inodes(w)) > 1:
+        return "exit status 0, and two files"
+    again, out, err = run(words(op, w))
+    if again or outside(w) != after or (op == "dedupe" and len(inodes(w)) > 1):
+        return "run again it is not done: %s%s" % (out, err)
+    return "verify says:\n" + checks(w)[1] if checks(w)[0] else None
 
 
 def plain_report(w):
@@ -274,6 +323,8 @@ def judge(w, op, rc, out, err, fn):
             return "exit status 0 without all that is printed: %r, not %r" % next(
                 (pair for pair in lines if pair[0] != pair[1]), ("", ""))
         return "no memory is called damage" if rc == 1 and fn == "malloc" else None
+    if op in HOUSE:
+        return "no memory is called damage" if rc == 1 and fn == "malloc" else judge_house(w, op, rc)
     if op not in WRITES:
         return judge_index(w, op, rc, err, fn)
     was = state(w, op)
@@ -284,8 +335,8 @@ def judge(w, op, rc, out, err, fn):
 
 def count(op):
     """Runs it once, undisturbed: the calls, the time, what is there before and after."""
-    w, counts = T + "/template" if op in PRINTS else fresh("ref-" + op), T + "/counts"
-    BEFORE[op] = tree(w)
+    w, counts = T + "/template" if op in PRINTS else fresh("ref-" + op, op), T + "/counts"
+    BEFORE[op] = outside(w) if op in HOUSE else tree(w)
     with open(counts, "wb") as f:
         f.write(bytes(8 * len(NAMES)))
     start = time.monotonic()
@@ -302,16 +353,16 @@ def count(op):
         if not out or run(words(op, w))[1] != out:
             sys.exit("%s: prints nothing, or something else each time" % op)
         return
-    AFTER[op] = tree(w)
+    AFTER[op] = outside(w) if op in HOUSE else tree(w)
     REFERENCE[op] = plain_report(w) if op == "verify" else index(w) if op == "scan" else None
-    if op in WRITES and checks(w)[0]:
+    if op not in ("scan", "verify") and checks(w)[0]:
         sys.exit("%s: verify finds something, undisturbed" % op)
     shutil.rmtree(w)
 
 
 def with_fault(case):
     op, fn, n, code, on, serial = case
-    w = T + "/template" if op in PRINTS else fresh("run-%d" % serial)
+    w = T + "/template" if op in PRINTS else fresh("run-%d" % serial, op)
     env = shim(op, FAULT_FN=fn, FAULT_AT=str(n), FAULT_ERRNO=str(code))
     if on:
         env["FAULT_ON"] = "1"
@@ -371,7 +422,7 @@ def fail_calls():
 def with_kill(case):
     """Killed at a moment (fn None, `when` in seconds), or as it makes the n-th call of fn."""
     op, fn, when, serial = case
-    w = fresh("kill-%d" % serial)
+    w = fresh("kill-%d" % serial, op)
     env = shim(op, FAULT_FN=fn, FAULT_AT=str(when), FAULT_ERRNO="-1") if fn else shim(op)
     p = subprocess.Popen(words(op, w), env={**ENV, **env}, stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -382,6 +433,8 @@ def with_kill(case):
     if op in WRITES:
         was = state(w, op)
         wrong = None if was in ("before", "after") else was
+    elif op in HOUSE:
+        wrong = judge_house(w, op, None)
     else:
         wrong = judge_index(w, op, 2, "", "kill")
     if not wrong and op in WRITES:

@@ -13,6 +13,7 @@
 #include "src/base/text.h"
 #include "src/ops/blobdir/blobdir.h"
 #include "src/store/hub.h"
+#include "src/store/journal.h"
 
 struct gathering {
 	struct op_ctx *ctx;
@@ -306,14 +307,56 @@ gather(struct gathering *g, const char *const *refs, size_t nrefs, struct tb_err
 	return status ? status : recall(g, err);
 }
 
-enum tb_status
-content_collect(struct op_ctx *ctx, const char *const *refs, size_t nrefs, struct tb_job *job,
-		struct content *out, struct tb_err *err)
+static bool
+has_unfinished(const char *root)
 {
-	struct gathering g = { ctx, out, job, model_cache_new() };
+	uint64_t *numbers = NULL;
+	bool unfinished = false;
+	size_t n = 0;
+
+	if (journal_list(root, &numbers, &n, NULL))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		struct journal j = { 0 };
+
+		unfinished |= !journal_read(&j, root, numbers[i], NULL) && journal_unfinished(&j);
+		journal_free(&j);
+	}
+	free(numbers);
+	return unfinished;
+}
+
+static enum tb_status
+recover_stores(struct op_ctx *ctx, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; !status && i < ctx->roots.n; i++) {
+		struct store_lock lock = STORE_UNLOCKED;
+		const char *root = ctx->roots.path[i];
+
+		if (!has_unfinished(root))
+			continue;
+		status = store_lock_alone(&lock, root, err);
+		if (!status)
+			status = journal_recover(root, &lock, NULL, err);
+		store_unlock(&lock);
+	}
+	return status;
+}
+
+enum tb_status
+content_collect(struct op_ctx *ctx, const char *const *refs, size_t nrefs, bool recover,
+		struct tb_job *job, struct content *out, struct tb_err *err)
+{
+	struct gathering g = { ctx, out, job, NULL };
 	enum tb_status status;
 
 	*out = (struct content){ 0 };
+	status = recover ? recover_stores(ctx, err) : TB_OK;
+	if (status)
+		return status;
+	g.cache = model_cache_new();
 	status = gather(&g, refs, nrefs, err);
 	model_cache_free(g.cache);
 	if (status)

@@ -54,10 +54,11 @@ struct content {
 };
 
 /* Everything in ctx->roots; refs that are elsewhere join it.  `wanted` are the models of
- * the refs, or without any all. */
+ * the refs, or without any all.  recover: operations on these stores that were killed are dealt
+ * with first, or what is found would not stay so. */
 enum tb_status content_collect(struct op_ctx *ctx, const char *const *refs, size_t nrefs,
-			       struct tb_job *job, struct content *out, struct tb_err *err)
-	TB_MUST_USE;
+			       bool recover, struct tb_job *job, struct content *out,
+			       struct tb_err *err) TB_MUST_USE;
 void content_free(struct content *c);
 /* The file at that path, or NULL. */
 struct content_file *content_find(const struct content *c, const char *path);

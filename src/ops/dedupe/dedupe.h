@@ -39,6 +39,7 @@ struct dedupe_item {
 struct dedupe_request {
 	uint64_t min;			/* bytes; smaller files are left alone */
 	bool reflink_only;
+	bool recover;			/* deal with what was killed first: for who will do it */
 };
 
 struct dedupe_plan {
@@ -55,7 +56,7 @@ struct dedupe_plan {
 	struct tb_arena mem;
 };
 
-/* Looks, and changes nothing. */
+/* Looks, and changes nothing but for `recover`. */
 enum tb_status op_dedupe_plan(struct op_ctx *ctx, const struct dedupe_request *req,
 			      struct tb_job *job, struct dedupe_plan *out, struct tb_err *err)
 	TB_MUST_USE;

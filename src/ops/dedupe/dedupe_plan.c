@@ -399,7 +399,7 @@ op_dedupe_plan(struct op_ctx *ctx, const struct dedupe_request *req, struct tb_j
 	enum tb_status status;
 
 	*out = (struct dedupe_plan){ 0 };
-	status = content_collect(ctx, NULL, 0, job, &p.content, err);
+	status = content_collect(ctx, NULL, 0, req->recover, job, &p.content, err);
 	if (!status)
 		status = list_names(&p, err);
 	if (!status)

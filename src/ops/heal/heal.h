@@ -58,6 +58,7 @@ struct heal_request {
 	size_t nrefs;
 	const char *const *from;	/* models, files, folders */
 	size_t nfrom;
+	bool recover;			/* deal with what was killed first: for who will do it */
 };
 
 struct heal_plan {
@@ -76,7 +77,7 @@ struct heal_plan {
 	struct tb_arena mem;		/* all that is above */
 };
 
-/* Looks, and changes nothing.  TB_OK also where nothing can be healed. */
+/* Looks, and changes nothing but for `recover`.  TB_OK also where nothing can be healed. */
 enum tb_status op_heal_plan(struct op_ctx *ctx, const struct heal_request *req, struct tb_job *job,
 			    struct heal_plan *out, struct tb_err *err) TB_MUST_USE;
 /* Does what the plan says; what cannot be done has its `why` then. */

@@ -282,7 +282,7 @@ op_heal_plan(struct op_ctx *ctx, const struct heal_request *req, struct tb_job *
 	for (size_t i = 0; i < HEAL_LOCKS; i++)
 		pthread_mutex_init(&r.lock[i], NULL);
 	pthread_mutex_init(&r.count, NULL);
-	status = content_collect(ctx, req->refs, req->nrefs, job, &r.content, err);
+	status = content_collect(ctx, req->refs, req->nrefs, req->recover, job, &r.content, err);
 	if (!status)	/* before hours of hashing: what was named must be there */
 		status = heal_list_sources(&r, err);
 	if (!status)
