@@ -180,7 +180,7 @@ EXTRA_DIST += tests/cli/pitfalls.py
 dist_check_SCRIPTS += tests/cli/damage.sh tests/cli/where.sh
 EXTRA_DIST += tests/cli/where.py tests/cli/report.py
 EXTRA_DIST += tests/cli/damage.py tests/cli/damage_make.py tests/cli/damage_rows.py \
-	tests/cli/damage_stores.py
+	tests/cli/damage_stores.py tests/cli/damage_values.py
 # values of model files, against decoders in Python
 dist_check_SCRIPTS += tests/cli/values.sh
 EXTRA_DIST += tests/cli/values.py
@@ -269,6 +269,9 @@ tests_unit_test_quant_LDADD = $(TEST_QUANT) -lm
 check_PROGRAMS += tests/unit/test_ggml
 TESTS += tests/unit/test_ggml
 tests_unit_test_ggml_LDADD = $(TEST_QUANT)
+check_PROGRAMS += tests/unit/test_peak
+TESTS += tests/unit/test_peak
+tests_unit_test_peak_LDADD = $(TEST_QUANT) -lm
 check_PROGRAMS += tests/unit/test_quant_golden
 TESTS += tests/unit/test_quant_golden
 tests_unit_test_quant_golden_LDADD = $(TEST_QUANT)

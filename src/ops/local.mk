@@ -76,6 +76,10 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify/verify_models.c \
 	src/ops/verify/verify_names.c \
 	src/ops/verify/verify_run.h \
+	src/ops/verify/verify_blank.c \
+	src/ops/verify/verify_scales.c \
+	src/ops/verify/verify_scan.c \
+	src/ops/verify/verify_scan.h \
 	src/ops/verify/verify_sidecar.c \
 	src/ops/verify/verify_state.c \
 	src/ops/verify/verify_store.c \

@@ -40,6 +40,8 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/scheme.c \
 	src/quant/scheme.h \
 	src/quant/scheme_row.h \
+	src/quant/peak.c \
+	src/quant/peak.h \
 	src/quant/sketch.c \
 	src/quant/sketch.h \
 	src/quant/stats.c \

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import time
 
-import damage_stores  # noqa: F401 (its rows)
+import damage_stores  # noqa: F401 (their rows)
+import damage_values  # noqa: F401
 from damage_make import (MEDIA, PLACES, TBTUI, WHOLE, WORK, U32, place, read, st_bytes, st_load,
                          write)
 from damage_rows import ROWS, append, cut, flip, rename, row
@@ -221,14 +222,6 @@ def _(p):
     p.manifest(lambda d: d["layers"].append({"mediaType": MEDIA + "params", **p.add(b"{]")}))
 
 
-@row("store", "NaN in a tensor", deep=True)
-def _(p):
-    def change(t, _):
-        dtype, shape, raw = t[DOWN]
-        t[DOWN] = (dtype, shape, raw[:2] + b"\xc0\x7f" + raw[4:])
-    p.tensors(DOWN, change)
-
-
 # Quantized tensors in a store.
 
 def part_gone(part):
@@ -417,15 +410,6 @@ quantization("config.json: a mode that nobody knows", mode="zork7")
 @row("experts", "one expert's scales missing")
 def _(p):
     p.tensors(lambda t: t.pop(next(n for n in t if n.endswith("scales"))))
-
-
-@row("experts", "NaN in an E4M3 scale", deep=True)
-def _(p):
-    def change(t):
-        name = next(n for n in t if n.endswith(".scales") and "experts" in n)
-        dtype, shape, raw = t[name]
-        t[name] = (dtype, shape, raw[:5] + b"\x7f" + raw[6:])
-    p.tensors(change)
 
 
 @row("experts", "config.json: another number of experts")

@@ -425,6 +425,30 @@ def make_others():
                                       for n, v in t.items() if "proj" in n}))
         f.config(quantization_config={"quant_method": "bitsandbytes", "load_in_4bit": True})
 
+    def zeros(f):
+        """Rows, columns and tokens that nobody uses, as a model that was padded has them."""
+        def change(t):
+            for name in ("model.embed_tokens.weight", "model.layers.1.mlp.gate_proj.weight"):
+                dtype, shape, raw = t[name]
+                row = len(raw) // shape[0]
+                t[name] = (dtype, shape, raw[:-40 * row] + bytes(40 * row))
+            dtype, shape, raw = t["model.layers.1.mlp.down_proj.weight"]
+            row = len(raw) // shape[0]
+            t["model.layers.1.mlp.down_proj.weight"] = (dtype, shape, b"".join(
+                raw[i:i + row - 80] + bytes(80) for i in range(0, len(raw), row)))
+        f.tensors(change)
+
+    def constant(f):
+        """A group of equal codes needs no scale."""
+        def change(t):
+            for part, size in ((".scales", 2), (".weight", 32)):
+                name = "model.layers.1.mlp.up_proj" + part
+                t[name] = (*t[name][:2], bytes(size) + t[name][2][size:])
+        f.tensors(change)
+
+    shutil.copytree(WHOLE + "folder-packed", WHOLE + "folder-constant")
+    constant(Folder(WHOLE + "folder-constant/packed"))
+    make_whole("zeros", zeros)
     make_whole("embedder", embedder)
     make_whole("draft", draft)
     make_whole("adapter", adapter)

@@ -43,6 +43,11 @@
 	X(F_UNCHECKED, "unchecked", SEV_WARNING, \
 	  "named by a digest that cannot be computed here: not compared with it") \
 	X(F_NONFINITE, "nonfinite", SEV_WARNING, "a tensor holds NaN or infinities (--deep)") \
+	X(F_OUTLIER, "outlier", SEV_WARNING, \
+	  "a value that is far larger than all others of its tensor (--deep)") \
+	X(F_SCALES, "scales", SEV_WARNING, \
+	  "scales that are zero, over codes that are not all the same (--deep)") \
+	X(F_BLANK, "blank", SEV_WARNING, "zeros that look like lost pages (--deep)") \
 	X(F_INDEX_SIZE, "index_size", SEV_WARNING, "the shard index states another total size") \
 	X(F_STORE_AWAY, "store_away", SEV_WARNING, "a store is not there: an unplugged disk?") \
 	X(F_NOT_READ, "not_read", SEV_NOTE, "of a kind whose inside is not looked at") \
@@ -53,6 +58,7 @@
 	  "a list of sums names files that are not here, or not in its folder") \
 	X(F_UNKNOWN_MEDIA, "unknown_media", SEV_NOTE, "a layer of a type nobody knows") \
 	X(F_NOT_MODEL, "not_model", SEV_NOTE, "a container image among the models") \
+	X(F_BLANK_ROWS, "blank_rows", SEV_NOTE, "rows of a weight that are zero (--deep)") \
 	X(F_ORPHAN, "orphan", SEV_NOTE, "a blob that no model uses: space, not damage") \
 	X(F_UNCLEAR, "unclear", SEV_NOTE, \
 	  "a blob that may belong to a model whose manifest could not be read") \

@@ -2,6 +2,7 @@
  * no core is left with a large one at the end. */
 #include "config.h"
 
+#include "src/ops/verify/verify_scan.h"
 #include "src/ops/verify/verify_sums.h"
 
 #include <stdio.h>
@@ -279,8 +280,8 @@ judge_file(struct verify_run *r, struct verify_target *t, const struct tb_file *
 		status = judge_change(r, t, f, h.digest, err);
 	if (!status)
 		status = verify_sums_end(t->sums, r, t, h.digest, err);
-	if (!status && r->req->deep && t->nuses)
-		status = verify_values(r, t, f, err);
+	if (!status && t->scan)
+		status = verify_values(r, t, f, t->scan, err);
 	if (t->rotten)	/* damage is not what the next run compares with */
 		memcpy(h.digest, t->was.digest, sizeof(h.digest));
 	h.ok = !t->bad;
@@ -331,6 +332,13 @@ file_begun(void *arg, size_t i, const struct tb_file *f, struct tb_seen *seen, s
 	status = verify_sums_begin(t->sums, r, t, f, err);
 	if (!status && verify_sums_seen(t->sums))
 		*seen = *verify_sums_seen(t->sums);
+	if (status || !r->req->deep || !t->nuses)
+		return status;
+	t->scan = tb_calloc(1, sizeof(*t->scan));
+	status = t->scan ? verify_scan_begin(t->scan, t, f, verify_sums_seen(t->sums), err)
+			 : tb_nomem(err);
+	if (!status)
+		*seen = t->scan->seen;
 	return status;
 }
 
@@ -352,8 +360,12 @@ file_done(void *arg, size_t i, const struct tb_file *f, enum tb_status status,
 		verify_fail(r, status, err);
 	if (t->sums)
 		verify_sums_free(t->sums);
+	if (t->scan)
+		verify_scan_free(t->scan);
 	free(t->sums);
+	free(t->scan);
 	t->sums = NULL;
+	t->scan = NULL;
 	tb_job_step(r->job, 0, 1);
 }
 
@@ -404,7 +416,7 @@ list_hashed(struct verify_run *r, struct tb_hash_file **files, size_t *n, struct
 enum tb_status
 verify_files(struct verify_run *r, struct tb_err *err)
 {
-	struct tb_hash_files all = { .again = r->req->deep, .arg = r, .begun = file_begun,
+	struct tb_hash_files all = { .arg = r, .begun = file_begun,
 				     .done = file_done, .now_and_then = flush_news };
 	struct tb_hash_file *files = NULL;
 	enum tb_status status = prepare_targets(r, err);

@@ -74,6 +74,7 @@ struct verify_target {
 	struct db_hash was;		/* the last hash, if `known` */
 	bool known, bad;
 	struct verify_summing *sums;	/* owned: while it is hashed */
+	struct verify_scan *scan;	/* the same; --deep */
 	bool summed;			/* the sums of its good bytes are kept */
 	bool unsized;			/* a manifest says another size than it has */
 	bool rotten;			/* other bytes behind the same size and time */
@@ -196,13 +197,16 @@ enum tb_status verify_keep(struct verify_run *r, struct tb_err *err) TB_MUST_USE
 enum db_state verify_model_state(const struct verify_model *m);
 enum run_state verify_run_state(const struct verify_result *out, enum tb_status status);
 
-/* verify_values.c (--deep): which U8 and U32 in the files are floats of 8 bits (scales,
- * codes), as the model has it; false: no memory. */
-struct verify_bytes { uint64_t off, len; enum dtype dtype; };
+/* verify_scan.c (--deep): which U8 and U32 in the files are floats of 8 bits (scales, codes),
+ * and which scales go with which codes, as the model has it; false: no memory. */
+struct verify_bytes {
+	uint64_t off, len;
+	enum dtype dtype;
+	uint64_t codes_off, codes_len;	/* of the same file, of scales: a group has `step` bytes */
+	unsigned bits;			/* a code */
+	unsigned step;			/* 0: they are no such scales */
+};
 bool verify_keep_bytes(struct verify_model *to, const struct model *m) TB_MUST_USE;
-/* NaN and infinities in the tensors of a file. */
-enum tb_status verify_values(struct verify_run *r, const struct verify_target *t,
-			     const struct tb_file *f, struct tb_err *err) TB_MUST_USE;
 
 /* verify_zeros.c: the first run of zeros that fills pages, in [off, off + len) of a file that
  * is known to be damaged; its len is 0: there is none. */

@@ -1,22 +1,42 @@
-/* verify_values.c - numbers that are none: NaN and infinities in tensors. */
+/* verify_values.c - numbers that are none (NaN, infinities), or that no weight has. */
 #include "config.h"
 
 #include "src/ops/verify/verify_run.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/mem.h"
 #include "src/model/values.h"
-#include "src/ops/verify/verify_tensors.h"
+#include "src/ops/verify/verify_scan.h"
+#include "src/quant/peak.h"
 #include "src/quant/stats.h"
 
+#define OUTLIER 3e4		/* times the mean of the others */
 #define WINDOW 65536u		/* elements, whole blocks; 256 KB of floats fit the second-level cache */
 
+/* Of finite values: how many are at least `far`, the first of them, and the sum of the rest. */
+struct far { double limit, rest; uint64_t n, of, first; };
+
+static void
+add_far(struct far *f, const float *x, size_t n, uint64_t at)
+{
+	for (size_t i = 0; i < n; i++) {
+		double size = fabs((double)x[i]);
+
+		if (size < f->limit)
+			f->rest += size;
+		else if (!f->n++)
+			f->first = at + i;
+	}
+	f->of += n;
+}
+
+/* far: what is asked for instead of *out; or NULL. */
 static enum tb_status
 scan_tensor(struct verify_run *r, struct values_files *fs, const struct model *file,
 	    const struct verify_tensor *v, const struct quant_parts *raw, float *x,
-	    struct stats *out, struct tb_err *err)
+	    struct stats *out, struct far *far, struct tb_err *err)
 {
 	const struct scheme *s = &v->scheme;
 	unsigned group = s->group ? s->group : 1;
@@ -25,7 +45,8 @@ scan_tensor(struct verify_run *r, struct values_files *fs, const struct model *f
 	struct values values;
 	enum tb_status status = values_open(&values, file, &t, fs, err);
 
-	stats_init(out);
+	if (out)
+		stats_init(out);
 	for (uint64_t at = 0; !status && at < t.elems; at += WINDOW) {
 		size_t n = t.elems - at < WINDOW ? (size_t)(t.elems - at) : WINDOW;
 
@@ -33,7 +54,10 @@ scan_tensor(struct verify_run *r, struct values_files *fs, const struct model *f
 		    (status = values_read(&values, at, n, raw, err)))
 			break;
 		values_decode(&values, raw, n, x);
-		stats_add(out, DT_F32, x, n, at);
+		if (out)
+			stats_add(out, DT_F32, x, n, at);
+		if (far)
+			add_far(far, x, n, at);
 	}
 	return status;
 }
@@ -55,61 +79,24 @@ report_nonfinite(struct verify_run *r, const struct verify_target *t,
 		    bad == 1 ? " that is" : "s that are", (uintmax_t)off, blob);
 }
 
-/* ---- floats of 8 bits that the file calls U8 or U32 ---- */
-
-static int
-by_offset(const void *a, const void *b)
+/* One exponent with a wrong bit stands alone: values that are as large as others of the
+ * tensor (masks, periods of a rotation) are what somebody meant. */
+static void
+report_outlier(struct verify_run *r, const struct verify_target *t, const struct verify_tensor *v,
+	       const struct far *f, double peak)
 {
-	const struct verify_bytes *x = a, *y = b;
+	const char *blob = verify_label(t->file);
+	const struct verify_model *m = &r->models[t->uses->model];
+	unsigned group = v->scheme.group ? v->scheme.group : 1;
+	double mean = f->of > f->n ? f->rest / (double)(f->of - f->n) : 0;
+	uint64_t off = v->off + scheme_place(&v->scheme, 1, 1, f->first);
+	struct verify_where at = { .model = m, .blob = blob, .tensor = v->name, .offset = &off };
 
-	return (x->off > y->off) - (x->off < y->off);
-}
-
-static bool
-keep_bytes(struct verify_model *to, const struct tensor_part *p, enum dtype dtype)
-{
-	struct verify_file *f = &to->files[p->file];
-
-	if (!tb_grow(&f->bytes, &f->bytes_cap, f->nbytes + 1, sizeof(*f->bytes)))
-		return false;
-	f->bytes[f->nbytes++] = (struct verify_bytes){ p->off, p->len, dtype };
-	return true;
-}
-
-bool
-verify_keep_bytes(struct verify_model *to, const struct model *m)
-{
-	bool ok = true;
-
-	for (size_t i = 0; ok && i < m->ntensors; i++) {
-		const struct tensor *t = &m->tensors[i];
-		enum dtype scale = scheme_scale_float(&t->scheme);
-		enum dtype code = scheme_code_float(&t->scheme);
-
-		if (t->has_scale && t->scale.dtype == DT_U8 && scale != DT_COUNT)
-			ok = keep_bytes(to, &t->scale, scale);
-		if (ok && t->has_scale && code != DT_COUNT)
-			ok = keep_bytes(to, &t->weight, code);
-	}
-	for (size_t i = 0; i < to->nfiles; i++)
-		if (to->files[i].nbytes > 1)
-			qsort(to->files[i].bytes, to->files[i].nbytes, sizeof(*to->files[i].bytes),
-			      by_offset);
-	return ok;
-}
-
-/* The tensor as the model reads it. */
-static struct verify_tensor
-meant(const struct verify_file *f, const struct verify_tensor *t)
-{
-	const struct verify_bytes key = { .off = t->off };
-	const struct verify_bytes *b = f->nbytes ? bsearch(&key, f->bytes, f->nbytes, sizeof(key),
-							   by_offset) : NULL;
-	struct verify_tensor v = *t;
-
-	if (b && b->len == t->len)
-		v.scheme = scheme_plain(b->dtype);
-	return v;
+	if (f->n > (group > 1 ? 2 * group : 4) || f->of < 64 || mean <= 0 || peak < OUTLIER * mean)
+		return;
+	verify_find(r, F_OUTLIER, &at, "%s: %s has a value of %.3g at byte %ju of %s, where the others "
+		    "are %.3g on average: a bit of it may have changed", m->loc.name, v->name, peak,
+		    (uintmax_t)off, blob, mean);
 }
 
 /* Types of less than a byte hold no infinities, and 255 is the only NaN of E8M0.  F64
@@ -136,35 +123,57 @@ note_unread(struct verify_run *r, const struct verify_target *t, const struct ve
 			    m->loc.name, v->name, scheme_name(&v->scheme, scheme));
 }
 
+static enum tb_status
+look_again(struct verify_run *r, const struct verify_target *t, const struct verify_tensor *v,
+	   struct values_files *fs, const struct model *file, const struct quant_parts *raw,
+	   float *x, struct tb_err *err)
+{
+	struct stats stats;
+	struct far far = { 0 };
+	double peak;
+	enum tb_status status = scan_tensor(r, fs, file, v, raw, x, &stats, NULL, err);
+
+	if (status)
+		return status;
+	if (stats.nans + stats.infs) {
+		report_nonfinite(r, t, v, &stats);
+		return TB_OK;
+	}
+	peak = stats.n ? fmax(fabs(stats.min), fabs(stats.max)) : 0;
+	if (peak < PEAK)
+		return TB_OK;
+	far.limit = peak / 1000;
+	status = scan_tensor(r, fs, file, v, raw, x, NULL, &far, err);
+	if (!status)
+		report_outlier(r, t, v, &far, peak);
+	return status;
+}
+
 enum tb_status
 verify_values(struct verify_run *r, const struct verify_target *t, const struct tb_file *f,
-	      struct tb_err *err)
+	      const struct verify_scan *s, struct tb_err *err)
 {
 	struct model_file only = { .path = f->path, .id = f->id };
 	const struct model file = { .files = &only, .nfiles = 1 };
 	struct quant_parts raw = { .codes = malloc((size_t)WINDOW * 8) };
 	float *x = malloc((size_t)WINDOW * sizeof(*x));
-	struct verify_tensors list = { 0 };
 	struct values_files *fs = NULL;
 	enum tb_status status = raw.codes && x ? values_files_open(&fs, &file, err) : tb_nomem(err);
 
 	if (!t->file->sums)	/* the time of a blob may change */
 		memcpy(only.digest, t->file->digest, sizeof(only.digest));
-	if (!status)
-		status = verify_tensors_read(&list, f, err);
-	for (size_t i = 0; !status && i < list.n; i++) {
-		const struct verify_tensor v = meant(t->file, &list.v[i]);
-		struct stats stats;
+	for (size_t i = 0; !status && i < s->list.n; i++) {
+		const struct verify_tensor *v = &s->list.v[i];
 
-		if (!worth(&v.scheme)) {
-			note_unread(r, t, &v);
-			continue;
-		}
-		status = scan_tensor(r, fs, &file, &v, &raw, x, &stats, err);
-		if (!status && stats.nans + stats.infs)
-			report_nonfinite(r, t, &v, &stats);
+		if (!worth(&v->scheme))
+			note_unread(r, t, v);
+		else if (s->flags[i] & SCAN_ODD)
+			status = look_again(r, t, v, fs, &file, &raw, x, err);
+		if (!status && s->flags[i] & SCAN_ZERO)
+			status = verify_scales(r, t, f, v, err);
 	}
-	verify_tensors_free(&list);
+	if (!status)
+		status = verify_blanks(r, t, f, s, err);
 	values_files_close(fs);
 	free(raw.codes);
 	free(x);
