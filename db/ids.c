@@ -23,6 +23,22 @@ ids_find(const struct ids *t, const void *text, size_t len)
 	return at ? &t->entry[at - 1] : NULL;
 }
 
+struct ids_entry *
+ids_find_then(struct ids *t, const void *text, size_t len, uint32_t *last)
+{
+	uint32_t at = *last ? t->entry[*last - 1].then : 0;
+	struct ids_entry *e = at ? &t->entry[at - 1] : NULL;
+
+	if (!e || e->len != len || memcmp(e->text, text, len)) {
+		e = ids_find(t, text, len);
+		at = e ? (uint32_t)(e - t->entry) + 1 : 0;
+		if (*last)
+			t->entry[*last - 1].then = at;
+	}
+	*last = at;
+	return e;
+}
+
 static bool
 ids_room(struct ids *t)
 {
@@ -58,7 +74,7 @@ ids_add(struct ids *t, const void *text, size_t len, int64_t id)
 		return NULL;
 	*ids_slot(t, text, len, h) = (uint32_t)t->n + 1;
 	e = &t->entry[t->n++];
-	*e = (struct ids_entry){ copy, (uint32_t)len, h, id };
+	*e = (struct ids_entry){ copy, (uint32_t)len, h, id, 0 };
 	return e;
 }
 

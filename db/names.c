@@ -25,6 +25,7 @@ struct db_names {
 	struct ids files;	/* those put since; by path */
 	struct file_known *file;	/* beside files.entry; owned */
 	size_t file_cap;
+	uint32_t last_name, last_file;	/* see ids_find_then() */
 	int64_t version;	/* of the index when names and forms were read */
 };
 
@@ -114,7 +115,7 @@ db_name_id(struct db *db, const char *text, int64_t *id, struct tb_err *err)
 
 	if (status)
 		return status;
-	e = ids_find(&n->names, text, len);
+	e = ids_find_then(&n->names, text, len, &n->last_name);
 	if (e) {
 		*id = e->id;
 		return TB_OK;
@@ -195,7 +196,7 @@ db_file_known(struct db *db, const char *path, const struct tb_ident *ident, boo
 	*id = 0;
 	if (status)
 		return status;
-	e = ids_find(&n->files, path, strlen(path));
+	e = ids_find_then(&n->files, path, strlen(path), &n->last_file);
 	if (!e)
 		return TB_OK;
 	f = &n->file[e - n->files.entry];

@@ -6,13 +6,13 @@ void
 pack_put(struct tb_buf *b, uint64_t *last, uint64_t v)
 {
 	uint64_t d = v - *last, z = d << 1 ^ (d >> 63 ? UINT64_MAX : 0);
-	unsigned char bytes[10];
+	char bytes[10];
 	size_t n = 0;
 
 	for (; z > 0x7f; z >>= 7)
-		bytes[n++] = (unsigned char)(z | 0x80);
-	bytes[n++] = (unsigned char)z;
-	tb_buf_add(b, bytes, n);
+		bytes[n++] = (char)(z | 0x80);
+	bytes[n++] = (char)z;
+	tb_buf_few(b, bytes, n);
 	*last = v;
 }
 

@@ -66,8 +66,8 @@ db_drop_root(struct db *db, int64_t root, struct tb_err *err)
 
 /* ---- a model ---- */
 
-#define FILE_COLUMNS "root, path, kind, digest, dev, ino, size, mtime_ns, missing, media)" \
-	" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+#define FILE_COLUMNS "root, path, kind, digest, dev, ino, size, mtime_ns, missing, media)"
+#define FILE_MARKS "?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 #define FILE_TYPES "isidiiiiis"
 #define FILE_VALUES put->root, f->path, (int64_t)kind, f->digest, (int64_t)f->id.dev, \
 	(int64_t)f->id.ino, (int64_t)(f->missing ? f->want_size : f->id.size), f->id.mtime_ns, \
@@ -92,11 +92,13 @@ put_file(struct db *db, const struct db_put *put, const struct model_file *f, in
 	} else if (f->media != MEDIA_UNKNOWN) {
 		media = media_name(f->media);
 	}
-	status = db_exec(db, err, "INSERT OR IGNORE INTO files(" FILE_COLUMNS, FILE_TYPES, FILE_VALUES);
+	/* This model uses it, and mostly no other: then its owners are counted already. */
+	status = db_exec(db, err, "INSERT OR IGNORE INTO files(owners, " FILE_COLUMNS " VALUES (1, "
+			 FILE_MARKS, FILE_TYPES, FILE_VALUES);
 	if (!status && sqlite3_changes(db->sql))
 		*id = sqlite3_last_insert_rowid(db->sql);
 	else if (!status)
-		status = db_value(db, id, 0, err, "INSERT INTO files(" FILE_COLUMNS
+		status = db_value(db, id, 0, err, "INSERT INTO files(" FILE_COLUMNS " VALUES (" FILE_MARKS
 			" ON CONFLICT(path) DO UPDATE SET root = excluded.root, kind = excluded.kind,"
 			" digest = coalesce(excluded.digest, digest), dev = excluded.dev,"
 			" ino = excluded.ino, size = excluded.size, mtime_ns = excluded.mtime_ns,"

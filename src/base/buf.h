@@ -19,6 +19,18 @@ struct tb_buf {
 #define TB_BUF(max_) ((struct tb_buf){ .max = (max_) })
 
 void tb_buf_add(struct tb_buf *b, const void *data, size_t n);
+/* The same of some bytes, a million times. */
+static inline void
+tb_buf_few(struct tb_buf *b, const char *data, size_t n)
+{
+	if (b->failed || b->cap - b->len <= n || b->max - b->len < n) {
+		tb_buf_add(b, data, n);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		b->p[b->len++] = data[i];
+	b->p[b->len] = 0;
+}
 void tb_buf_str(struct tb_buf *b, const char *s);
 void tb_buf_chr(struct tb_buf *b, char c);
 void tb_buf_printf(struct tb_buf *b, const char *fmt, ...) TB_PRINTF(2, 3);

@@ -45,24 +45,22 @@ media_type(enum media m)
 bool
 digest_parse(const char *s, char out[TB_DIGEST_MAX])
 {
-	/* each hex digit in lower case, 0 for all else */
-	static const char hex[256] = {
-		['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3', ['4'] = '4', ['5'] = '5',
-		['6'] = '6', ['7'] = '7', ['8'] = '8', ['9'] = '9', ['a'] = 'a', ['b'] = 'b',
-		['c'] = 'c', ['d'] = 'd', ['e'] = 'e', ['f'] = 'f', ['A'] = 'a', ['B'] = 'b',
-		['C'] = 'c', ['D'] = 'd', ['E'] = 'e', ['F'] = 'f',
-	};
+	unsigned char hex[64], bad = 0;
 
-	if (strncmp(s, "sha256", 6) != 0 || (s[6] != ':' && s[6] != '-'))
+	if (strnlen(s, TB_DIGEST_MAX) != 71 || memcmp(s, "sha256", 6) || (s[6] != ':' && s[6] != '-'))
 		return false;
-	memcpy(out, "sha256:", 7);
-	for (size_t i = 7; i < 71; i++) {
-		out[i] = hex[(unsigned char)s[i]];
-		if (!out[i])
-			return false;
+	/* without branches: each digest of a store comes by here several times */
+	for (size_t i = 0; i < sizeof(hex); i++) {
+		unsigned char c = (unsigned char)s[7 + i], small = c | 0x20;
+		bool digit = c >= '0' && c <= '9', letter = small >= 'a' && small <= 'f';
+
+		bad |= !(digit | letter);
+		hex[i] = small;		/* digits have that bit */
 	}
+	memcpy(out, "sha256:", 7);
+	memcpy(out + 7, hex, sizeof(hex));
 	out[71] = 0;
-	return s[71] == 0;
+	return !bad;
 }
 
 /* A string that may be absent. */

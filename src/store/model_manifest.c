@@ -25,14 +25,18 @@ find_root(const struct model_loc *loc, char **root, struct tb_err *err)
 }
 
 /* Marks the layers whose digest came earlier: a blob is read once. */
-struct seen { const char *digest; size_t layer; };
+struct seen { uint64_t head; const char *digest; size_t layer; };
 
+/* In any order in which equal ones are beside one another. */
 static int
 seen_cmp(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
-	int d = strcmp(x->digest, y->digest);
+	int d;
 
+	if (x->head != y->head)
+		return x->head < y->head ? -1 : 1;
+	d = strcmp(x->digest, y->digest);
 	return d ? d : (x->layer > y->layer) - (x->layer < y->layer);
 }
 
@@ -47,8 +51,10 @@ layers_repeated(const struct manifest *m)
 		free(again);
 		return NULL;
 	}
-	for (size_t i = 0; i < m->nlayers; i++)
-		s[i] = (struct seen){ m->layers[i].digest, i };
+	for (size_t i = 0; i < m->nlayers; i++) {
+		s[i] = (struct seen){ 0, m->layers[i].digest, i };
+		memcpy(&s[i].head, s[i].digest + strlen("sha256:"), sizeof(s[i].head));
+	}
 	qsort(s, m->nlayers, sizeof(*s), seen_cmp);
 	for (size_t i = 1; i < m->nlayers; i++)
 		again[s[i].layer] = strcmp(s[i - 1].digest, s[i].digest) == 0;
