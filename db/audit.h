@@ -115,10 +115,14 @@ struct db_run_model {
 	const char *digest;		/* "sha256:…" as in doc/report.md; "": a file was not read */
 	uint64_t bytes, files;
 	int64_t list;			/* for db_run_files() of db/run_files.h; 0: none */
+	int64_t run;
 };
 struct db_run_models DB_LIST(struct db_run_model);
 enum tb_status db_run_models(struct db *db, int64_t run, struct db_run_models *out,
 			     struct tb_err *err) TB_MUST_USE;
+/* The one at that path as the last run saw it that looked at it: one row, or none. */
+enum tb_status db_run_model_last(struct db *db, const char *path, struct db_run_models *out,
+				 struct tb_err *err) TB_MUST_USE;
 
 /* The last hash of a file, and what it was then. */
 struct db_hash {

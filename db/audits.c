@@ -221,16 +221,26 @@ read_run_model(struct db_rows *r, void *row)
 		.name = rows_text(r, 0), .path = rows_text(r, 1),
 		.state = db_state_of(rows_i64(r, 2)), .kind = rows_text(r, 3),
 		.digest = rows_digest(r, 4), .bytes = rows_u64(r, 5), .files = rows_u64(r, 6),
-		.list = rows_i64(r, 7),
+		.list = rows_i64(r, 7), .run = rows_i64(r, 8),
 	};
 }
+
+#define RUN_MODEL_COLUMNS "name, path, state, kind, digest, bytes, files, list, run"
 
 enum tb_status
 db_run_models(struct db *db, int64_t run, struct db_run_models *out, struct tb_err *err)
 {
-	return rows_select(db, ROWS(out, read_run_model), err, "SELECT name, path, state, kind, "
-			   "digest, bytes, files, list FROM audit.run_models WHERE run = ? "
-			   "ORDER BY name COLLATE tb_natural, path", "i", run);
+	return rows_select(db, ROWS(out, read_run_model), err, "SELECT " RUN_MODEL_COLUMNS
+			   " FROM audit.run_models WHERE run = ?"
+			   " ORDER BY name COLLATE tb_natural, path", "i", run);
+}
+
+enum tb_status
+db_run_model_last(struct db *db, const char *path, struct db_run_models *out, struct tb_err *err)
+{
+	return rows_select(db, ROWS(out, read_run_model), err, "SELECT " RUN_MODEL_COLUMNS
+			   " FROM audit.run_models WHERE path = ?1 AND run ="
+			   " (SELECT run FROM audit.verified WHERE path = ?1)", "s", path);
 }
 
 /* hashes.ok: what it was compared with did not hold, did, or was not there. */

@@ -94,6 +94,7 @@ family blobdir output
 family scan home blobdir
 family verify home blobdir model_text
 family report verify
+family bom home report about metadata
 family inspect home blobdir
 family content home blobdir
 family heal home content output

@@ -71,7 +71,7 @@ EXTRA_DIST += tests/check-docs.sh
 dist_check_SCRIPTS += tests/cli/plain.sh
 
 # the index and audits
-dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/unreadable.sh tests/cli/audit.sh tests/cli/report.sh tests/cli/cron.sh tests/cli/hub.sh \
+dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh tests/cli/unreadable.sh tests/cli/audit.sh tests/cli/report.sh tests/cli/bom.sh tests/cli/cron.sh tests/cli/hub.sh \
 	tests/cli/oci.sh
 EXTRA_DIST += tests/cli/store.sh
 dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.sh tests/cli/config.sh tests/cli/path.sh
@@ -178,7 +178,7 @@ dist_check_SCRIPTS += tests/cli/pitfalls.sh
 EXTRA_DIST += tests/cli/pitfalls.py
 # every kind of damage, and what verify says
 dist_check_SCRIPTS += tests/cli/damage.sh tests/cli/where.sh
-EXTRA_DIST += tests/cli/where.py tests/cli/report.py
+EXTRA_DIST += tests/cli/where.py tests/cli/report.py tests/cli/bom.py
 EXTRA_DIST += tests/cli/damage.py tests/cli/damage_make.py tests/cli/damage_rows.py \
 	tests/cli/damage_stores.py tests/cli/damage_values.py
 # values of model files, against decoders in Python

@@ -20,7 +20,7 @@ struct audit {
 	const struct cli *cli;
 	struct op_ctx *ctx;
 	struct report_dest to;
-	bool unsealed;
+	bool unsealed, cyclonedx;
 };
 
 /* ---- list ---- */
@@ -381,12 +381,15 @@ audit(const struct audit *a, int argc, char **argv)
 
 	if (!strcmp(verb, "check") && argc == 2)
 		return audit_check(a, argv[1]);
+	if (!strcmp(verb, "export") && a->cyclonedx)
+		return cli_export_bom(a->cli, a->ctx, a->to.file, argc - 1, argv + 1);
 	argc = argc ? argc - 1 : 0;
 	while (i < AUDIT_VERBS && (strcmp(audit_verbs[i].name, verb) ||
 				   argc > audit_verbs[i].max || argc < audit_verbs[i].min))
 		i++;
 	if (i == AUDIT_VERBS)
-		return cli_usage("audit: list, show [N], diff N M, or check FILE");
+		return cli_usage("audit: list, show [N], diff N M, check FILE, or export --cyclonedx "
+				 "[N|REF...]");
 	if (db_open_read(&db, a->ctx->db_path, &err))
 		return cli_fail(&err);
 	cli_note(a->cli, db_notice(db));
@@ -395,15 +398,18 @@ audit(const struct audit *a, int argc, char **argv)
 	return status;
 }
 
-COMMAND(cli_audit, "audit", "[list|show N|diff N M|check FILE]", "earlier verify runs")
+COMMAND(cli_audit, "audit", "[list|show N|diff N M|check FILE|export [N|REF...]]", "earlier verify runs")
 {
 	struct op_ctx ctx;
 	struct audit a = { .cli = cli, .ctx = &ctx, .to.format = REPORT_TEXT };
 	const struct tb_opt opts[] = {
 		{ 'o', "report", TB_OPT_STR, &a.to.file, "FILE",
-		  "show: write a report: .txt, .json, .csv, .md or .html; - for standard output" },
+		  "show, export: write to a file: .txt, .json, .csv, .md or .html; - for "
+		  "standard output" },
 		{ 'F', "format", TB_OPT_STR, &a.to.named, "FORMAT",
 		  "text, json, csv, md or html, whatever FILE is called" },
+		{ 0, "cyclonedx", TB_OPT_FLAG, &a.cyclonedx, NULL,
+		  "export: a bill of materials as CycloneDX 1.6 in JSON, of a run or of models" },
 		{ 0, "unsealed", TB_OPT_FLAG, &a.unsealed, NULL,
 		  "check: also a report that has no seal, as older versions wrote them" },
 		{ .name = NULL }
@@ -411,7 +417,7 @@ COMMAND(cli_audit, "audit", "[list|show N|diff N M|check FILE]", "earlier verify
 	enum cli_exit status;
 	struct tb_err err;
 
-	if (!cli_parse(cli, opts, &argc, argv, 0, 3, &status))
+	if (!cli_parse(cli, opts, &argc, argv, 0, -1, &status))
 		return status;
 	if (cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);

@@ -39,6 +39,7 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/cli.c \
 	src/cli/cli.h \
 	src/cli/copies.c \
+	src/cli/export_bom.c \
 	src/cli/index.c \
 	src/cli/index.h \
 	src/cli/kept.c \

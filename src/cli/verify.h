@@ -28,6 +28,10 @@ enum tb_status cli_report_dest(const struct cli *cli, struct report_dest *to, st
 /* Writes it, and says on standard output what there is to say. */
 enum cli_exit cli_put_report(const struct cli *cli, const struct report *r,
 			     const struct report_dest *to);
+/* A bill of materials of run N, of models, or (no operands) of the last run; file NULL:
+ * standard output. */
+enum cli_exit cli_export_bom(const struct cli *cli, struct op_ctx *ctx, const char *file,
+			     int argc, char **argv);
 /* Clean, damage, or could not be done (nothing checked, too). */
 enum cli_exit cli_run_exit(enum run_state state);
 #endif

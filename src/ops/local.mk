@@ -127,6 +127,14 @@ src_ops_libops_a_SOURCES += \
 	src/ops/report/report_text.c \
 	src/ops/report/report_words.c
 
+# models as a bill of materials
+src_ops_libops_a_SOURCES += \
+	src/ops/bom/bom.c \
+	src/ops/bom/bom.h \
+	src/ops/bom/bom_card.c \
+	src/ops/bom/bom_licence.c \
+	src/ops/bom/bom_parts.h
+
 # the values of tensors
 src_ops_libops_a_SOURCES += \
 	src/ops/inspect/block.c \

@@ -10,6 +10,7 @@
 #include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/store/journal.h"
 
 #define MANIFEST_BYTES (64u << 20)
 
@@ -36,6 +37,30 @@ verify_hash_manifest(struct verify_model *m, struct tb_err *err)
 }
 
 /* ---- stores ---- */
+
+/* What lies in a store's quarantine; what cannot be read there is left out. */
+static enum tb_status
+count_held(struct db_run_root *root, struct tb_err *err)
+{
+	uint64_t *numbers = NULL;
+	size_t n = 0;
+	enum tb_status status = journal_list(root->path, &numbers, &n, err);
+
+	for (size_t i = 0; i < n && status != TB_ENOMEM; i++) {
+		struct journal j;
+		uint64_t things = 0, bytes = 0;
+
+		status = journal_look(&j, root->path, numbers[i], err);
+		if (status)
+			continue;
+		status = journal_held(&j, &things, &bytes, err);
+		root->held += status ? 0 : things;
+		root->held_bytes += status ? 0 : bytes;
+		journal_free(&j);
+	}
+	free(numbers);
+	return status == TB_ENOMEM ? status : TB_OK;
+}
 
 static bool
 make_roots(struct verify_run *r)
@@ -221,7 +246,12 @@ verify_keep(struct verify_run *r, struct tb_err *err)
 		}
 	if (!r->req->nrefs && !make_roots(r))
 		return tb_nomem(err);
-	status = db_begin(r->db, err);
+	for (size_t i = 0; !status && r->roots && i < r->ctx->roots.n; i++)
+		status = count_held(&r->roots[i], err);
+	if (!status)
+		status = db_begin(r->db, err);
+	if (status)
+		return status;
 	for (size_t i = 0; !status && i < r->nmodels; i++)
 		if (kind_is_model(r->models[i].loc.kind))
 			status = keep_model(r, &r->models[i], err);
