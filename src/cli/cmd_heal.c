@@ -178,6 +178,17 @@ print_done(const struct heal_plan *p)
 		       "frees its bytes\n", (uintmax_t)p->undo[i], (uintmax_t)p->undo[i]);
 }
 
+/* What a manifest lists could not be looked at. */
+static enum cli_exit
+again(const struct heal_item *item)
+{
+	struct tb_err err;
+
+	(void)tb_fail(&err, TB_EIO, "%s: its manifest is healed; run heal again for what it lists",
+		      item->model);
+	return cli_complain(&err);
+}
+
 static enum cli_exit
 heal_do(const struct cli *cli, struct task *t, bool dry_run, struct tb_err *err)
 {
@@ -209,6 +220,9 @@ heal_do(const struct cli *cli, struct task *t, bool dry_run, struct tb_err *err)
 		status = CLI_FAILED;
 	if (t->late.code && status == CLI_OK)
 		status = cli_complain(&t->late);
+	for (size_t i = 0; i < p->n && status == CLI_OK; i++)
+		if (p->items[i].manifest && p->items[i].done)
+			status = again(&p->items[i]);
 	if (status != CLI_OK)
 		return status;
 	return p->failed || p->nbad ? CLI_WRONG : checked ? CLI_OK : CLI_FAILED;

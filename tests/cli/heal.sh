@@ -225,6 +225,42 @@ rm "$REPO/blobs/$HASH"
 expect 0 "$TBTUI" --db "$T/hub.db" -s "$HUB" heal --from "$T/w"
 cmp "$T/w" "$REPO/blobs/$HASH" || fail "not healed"
 
+# An OCI layout, whose manifests are blobs as well: first that, then what it lists.
+L=$T/oci/one
+mkdir -p "$L/blobs/sha256"
+echo '{"imageLayoutVersion":"1.0.0"}' >"$L/oci-layout"
+keep() {
+	HASH=$(sha256sum <"$T/blob" | cut -d' ' -f1)
+	LEN=$(($(wc -c <"$T/blob")))
+	mv "$T/blob" "$L/blobs/sha256/$HASH"
+}
+printf '{}' >"$T/blob"
+keep
+config="{\"mediaType\":\"application/vnd.oci.empty.v1+json\",\"digest\":\"sha256:$HASH\",\"size\":2}"
+st w 16 16 1 >"$T/blob"
+keep
+WEIGHTS=$L/blobs/sha256/$HASH
+layer="{\"mediaType\":\"application/octet-stream\",\"digest\":\"sha256:$HASH\",\"size\":$LEN,\"annotations\":{\"org.opencontainers.image.title\":\"model.safetensors\"}}"
+printf '{"schemaVersion":2,"mediaType":"%s","config":%s,"layers":[%s]}' \
+	application/vnd.oci.image.manifest.v1+json "$config" "$layer" >"$T/blob"
+keep
+LIST=$L/blobs/sha256/$HASH
+printf '{"schemaVersion":2,"manifests":[{"mediaType":"%s","digest":"sha256:%s","size":%d}]}' \
+	application/vnd.oci.image.manifest.v1+json "$HASH" "$LEN" >"$L/index.json"
+rm -rf "$T/kept"
+cp -a "$T/oci" "$T/kept"
+flip "$WEIGHTS" 300
+STORE=$T/oci
+run 0 heal --from "$T/kept"
+has '^healed 1 of 1$'
+flip "$WEIGHTS" 300
+printf broken >"$LIST"
+run 1 heal --from "$T/kept"
+err_has 'run heal again for what it lists$'
+run 0 heal --from "$T/kept"
+diff -r -x .tbtui "$T/oci" "$T/kept" || fail "the layout is not healed"
+STORE=$T/store
+
 # Folders with what is no file in them, and without an end; what is no file at all.
 fresh
 flip "$OWN" 300

@@ -46,6 +46,7 @@ struct heal_item {
 	const char *from;		/* the kind of source: "model", "quarantine", … */
 	struct heal_patch *patches;	/* in order; else they are those of the old one, but for these */
 	size_t npatches;
+	bool manifest;			/* what it lists is known once it is healed */
 	bool done;
 	const char *why;		/* it was not healed, or cannot be; NULL */
 	/* private: what was at its place when it was looked at, and the time it should have */

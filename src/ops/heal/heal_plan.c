@@ -154,7 +154,7 @@ add_item(struct heal_run *r, const struct look *k, struct tb_err *err)
 		.path = keep(r, f->path, &ok), .store = ok ? keep(r, store, &ok) : NULL,
 		.model = keep(r, r->content.models[f->model].loc.name, &ok),
 		.digest = keep(r, k->expected, &ok), .wrong = k->wrong, .why = k->why,
-		.size = size_of(f),
+		.size = size_of(f), .manifest = f->manifest,
 		.was = { f->id.dev, f->id.ino, f->id.size, f->id.mtime_ns },
 		/* a recorded file is what it was at its time; of a blob it says nothing */
 		.time_ns = *f->digest ? 0 : f->last_id.mtime_ns,
