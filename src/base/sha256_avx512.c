@@ -62,8 +62,10 @@ words_load(vec w[16], const uint8_t *const data[], size_t at)
 								     0x0405060700010203));
 
 #pragma GCC unroll 16
-	for (unsigned lane = 0; lane < LANES; lane++)
+	for (unsigned lane = 0; lane < LANES; lane++) {
 		w[lane] = _mm512_shuffle_epi8(_mm512_loadu_si512(data[lane] + at), big_endian);
+		_mm_prefetch(data[lane] + at + SHA_AHEAD, _MM_HINT_T0);
+	}
 	transpose(w);
 }
 

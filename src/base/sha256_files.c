@@ -40,6 +40,7 @@ struct hashing {
 	struct queue *queues;		/* owned */
 	size_t nqueues, queues_cap;
 	_Atomic uint64_t left;		/* bytes, of files that are open and that are not */
+	atomic_size_t waiting;		/* files that nobody has opened */
 };
 
 struct stream {
@@ -92,6 +93,7 @@ fill_queues(struct hashing *h)
 		left += h->h->files[i].size;
 	}
 	atomic_store(&h->left, left);
+	atomic_store(&h->waiting, h->h->n);
 	return true;
 }
 
@@ -126,6 +128,7 @@ take(struct hashing *h, size_t *item, struct queue **queue)
 	if (*queue) {
 		*item = (*queue)->files[(*queue)->next++];
 		(*queue)->reading++;
+		atomic_fetch_sub(&h->waiting, 1);
 	}
 	pthread_mutex_unlock(&h->lock);
 	return *queue;
@@ -351,7 +354,18 @@ critical(const struct worker *w, double *seconds)
 	return best;
 }
 
-/* This worker's part of all that is left, and how long it takes at full speed. */
+/* How long this worker's part of all that is left takes, side by side as far as there are
+ * files for it. */
+static double
+part_seconds(const struct worker *w)
+{
+	const struct hashing *h = w->h;
+	size_t waiting = (atomic_load(&h->waiting) + h->workers - 1) / h->workers;
+	size_t n = w->n + waiting < h->width ? w->n + waiting : h->width;
+
+	return n ? (double)atomic_load(&h->left) / h->workers / sha_rate((unsigned)n) : 0;
+}
+
 static bool
 wants_more(const struct worker *w)
 {
@@ -362,7 +376,7 @@ wants_more(const struct worker *w)
 	for (unsigned i = 0; i < w->n; i++)
 		own += (double)w->open[i]->left;
 	(void)critical(w, &seconds);
-	return !w->n || (own < part && seconds < part / sha_rate(SHA_STREAMS));
+	return !w->n || (own < part && seconds < part_seconds(w));
 }
 
 static enum tb_status
@@ -408,7 +422,7 @@ go_on(struct worker *w, unsigned first, unsigned n, size_t way)
 static void
 step(struct worker *w)
 {
-	double seconds, part = (double)atomic_load(&w->h->left) / w->h->workers;
+	double seconds;
 	unsigned n, way_streams;
 	size_t way;
 
@@ -420,8 +434,10 @@ step(struct worker *w)
 	}
 	sort_streams(w);
 	n = critical(w, &seconds);
-	if (part / sha_rate(SHA_STREAMS) > seconds)
+	if (part_seconds(w) > seconds)
 		n = w->n;
+	while (n < w->n && sha_seconds(n + 1) <= sha_seconds(n))	/* lanes that are free */
+		n++;
 	for (unsigned first = 0; first < n; first += way_streams) {
 		way_streams = sha_best(n - first, &way);
 		go_on(w, first, way_streams, way);

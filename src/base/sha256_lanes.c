@@ -148,10 +148,16 @@ sha_ways(const struct sha_way **out)
 }
 
 double
-sha_rate(unsigned n)
+sha_seconds(unsigned n)
 {
 	pthread_once(&chosen, choose);
-	return n * SHA_BLOCK / plan[n].seconds;
+	return plan[n].seconds;
+}
+
+double
+sha_rate(unsigned n)
+{
+	return n * SHA_BLOCK / sha_seconds(n);
 }
 
 unsigned

@@ -13,6 +13,7 @@
 #include "src/base/err.h"
 
 #define SHA_BLOCK 64u		/* bytes that one compression takes */
+#define SHA_AHEAD 2048u		/* asked of memory so many bytes before they are needed */
 #define SHA_STREAMS 16u		/* at most, side by side */
 
 extern const uint32_t sha_round_constants[64];
@@ -38,6 +39,7 @@ size_t sha_ways(const struct sha_way **ways);
 
 /* Bytes a second of n streams (1 to SHA_STREAMS), whatever ways that takes. */
 double sha_rate(unsigned n);
+double sha_seconds(unsigned n);		/* for a block of each */
 /* With n streams to go on with: the way to take next, and how many of them it takes. */
 unsigned sha_best(unsigned n, size_t *way);
 

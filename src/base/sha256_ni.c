@@ -64,6 +64,7 @@ compress(uint32_t state[][8], const uint8_t *const data[], size_t blocks, const 
 			const __m128i_u *p = (const __m128i_u *)(data[s] + b * SHA_BLOCK);
 
 			was[s] = h[s];
+			_mm_prefetch(data[s] + b * SHA_BLOCK + SHA_AHEAD, _MM_HINT_T0);
 #pragma GCC unroll 4
 			for (unsigned i = 0; i < 4; i++)
 				w[s][i] = _mm_shuffle_epi8(_mm_loadu_si128(p + i), big_endian);
