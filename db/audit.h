@@ -44,6 +44,8 @@ struct db_run {
 	uint64_t compared;		/* with a digest, or with what they were */
 	uint64_t skipped;		/* not read: found good since since_ns, and not touched */
 	int64_t since_ns;		/* 0: nothing was skipped */
+	int64_t resumes;		/* the run that it went on with, 0: none */
+	uint64_t resumed, resumed_bytes;	/* files found good then, and not read again */
 	uint64_t errors, warnings, notes;
 	double seconds;
 	const char *message;		/* why it failed, "" */
@@ -53,6 +55,9 @@ struct db_runs DB_LIST(struct db_run);
 /* sort: started (newest first) bytes errors seconds. filter: scope. */
 enum tb_status db_runs(struct db *db, const struct db_query *q, struct db_runs *out,
 		       struct tb_err *err) TB_MUST_USE;
+/* Those before `run` (its id, scope and depth count) that skipped nothing, newest first. */
+enum tb_status db_runs_like(struct db *db, const struct db_run *run, unsigned max,
+			    struct db_runs *out, struct tb_err *err) TB_MUST_USE;
 enum tb_status db_run_by_id(struct db *db, int64_t id, struct db_runs *out, struct tb_err *err)
 	TB_MUST_USE;
 
@@ -77,6 +82,9 @@ struct db_findings DB_LIST(struct db_finding);
 /* sort: severity (worst first, then model) model code blob. filter: message. */
 enum tb_status db_findings(struct db *db, int64_t run, const struct db_query *q,
 			   struct db_findings *out, struct tb_err *err) TB_MUST_USE;
+/* Those that concern a blob and that reading it can have told. */
+enum tb_status db_found_by_reading(struct db *db, int64_t run, struct db_findings *out,
+				   struct tb_err *err) TB_MUST_USE;
 
 /* Where a damaged file is damaged: the places (those with bytes) that were found last, by
  * offset.  digest: that of its name, or "".  Whether it still is, its state says. */
@@ -131,6 +139,7 @@ struct db_hash {
 	bool ok;			/* was as its name, its manifest or the hash before said */
 	bool recorded;			/* ok, but there was nothing to compare with */
 	int64_t when_ns;
+	int64_t run;			/* that found it so */
 };
 enum tb_status db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
 			   struct tb_err *err) TB_MUST_USE;

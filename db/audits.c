@@ -48,7 +48,7 @@ some(const char *s)
 
 #define RUN_COLUMNS "id, started_ns, ended_ns, scope, deep, state, models, manifests, blobs, " \
 	"bytes, errors, warnings, notes, seconds, message, recorded, skipped, since_ns, " \
-	"compared, program"
+	"compared, program, resumes, resumed, resumed_bytes"
 
 static const struct db_sort run_sorts[] = {
 	{ "started", "id", true },
@@ -73,6 +73,8 @@ read_run(struct db_rows *r, void *row)
 		.message = rows_text(r, 14), .recorded = rows_u64(r, 15),
 		.skipped = rows_u64(r, 16), .since_ns = rows_i64(r, 17),
 		.compared = rows_u64(r, 18), .program = rows_text(r, 19),
+		.resumes = rows_i64(r, 20), .resumed = rows_u64(r, 21),
+		.resumed_bytes = rows_u64(r, 22),
 	};
 }
 
@@ -95,6 +97,16 @@ db_run_by_id(struct db *db, int64_t id, struct db_runs *out, struct tb_err *err)
 }
 
 enum tb_status
+db_runs_like(struct db *db, const struct db_run *run, unsigned max, struct db_runs *out,
+	     struct tb_err *err)
+{
+	return rows_select(db, ROWS(out, read_run), err,
+			   "SELECT " RUN_COLUMNS " FROM audit.runs WHERE scope = ? AND deep = ?"
+			   " AND since_ns = 0 AND id < ? ORDER BY id DESC LIMIT ?", "siii",
+			   run->scope, (int64_t)run->deep, run->id, (int64_t)max);
+}
+
+enum tb_status
 db_run_start(struct db *db, const struct db_run *run, int64_t *id, struct tb_err *err)
 {
 	enum tb_status status = db_exec(db, err,
@@ -112,12 +124,14 @@ db_run_end(struct db *db, const struct db_run *run, struct tb_err *err)
 	return db_exec(db, err,
 		"UPDATE audit.runs SET ended_ns = ?, state = ?, models = ?, manifests = ?, blobs = ?,"
 		" bytes = ?, recorded = ?, skipped = ?, compared = ?, errors = ?, warnings = ?,"
-		" notes = ?, seconds = ?, message = ? WHERE id = ?", "iiiiiiiiiiiifsi", run->ended_ns,
+		" notes = ?, seconds = ?, message = ?, resumes = ?, resumed = ?, resumed_bytes = ?"
+		" WHERE id = ?", "iiiiiiiiiiiifsiiii", run->ended_ns,
 		(int64_t)run->state,
 		(int64_t)run->models, (int64_t)run->manifests, (int64_t)run->blobs,
 		(int64_t)run->bytes, (int64_t)run->recorded, (int64_t)run->skipped,
 		(int64_t)run->compared, (int64_t)run->errors, (int64_t)run->warnings,
-		(int64_t)run->notes, run->seconds, run->message ? run->message : "", run->id);
+		(int64_t)run->notes, run->seconds, run->message ? run->message : "",
+		run->resumes, (int64_t)run->resumed, (int64_t)run->resumed_bytes, run->id);
 }
 
 /* ---- findings ---- */
@@ -164,6 +178,15 @@ db_findings(struct db *db, int64_t run, const struct db_query *q, struct db_find
 	};
 
 	return query_window(db, &list, q, ROWS(out, read_finding), err);
+}
+
+enum tb_status
+db_found_by_reading(struct db *db, int64_t run, struct db_findings *out, struct tb_err *err)
+{
+	return rows_select(db, ROWS(out, read_finding), err, "SELECT " FINDING_COLUMNS
+			   " FROM audit.findings WHERE run = ? AND blob <> '' AND (severity > ? OR"
+			   " tensor <> '' OR code = 'changed_since') ORDER BY id", "ii", run,
+			   (int64_t)SEV_NOTE);
 }
 
 enum tb_status
@@ -257,10 +280,12 @@ read_hash(struct db_rows *r, void *row)
 	to->h.ok = rows_i64(r, 5) != NOT_OK;
 	to->h.recorded = rows_i64(r, 5) == RECORDED;
 	to->h.when_ns = rows_i64(r, 6);
-	to->path = rows_text(r, 7);
+	to->h.run = rows_i64(r, 7);
+	to->path = rows_text(r, 8);
 }
 
-#define HASH_COLUMNS "SELECT dev, ino, size, mtime_ns, digest, ok, when_ns, path FROM audit.hashes "
+#define HASH_COLUMNS "SELECT dev, ino, size, mtime_ns, digest, ok, when_ns, run, path " \
+	"FROM audit.hashes "
 
 enum tb_status
 db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
@@ -288,8 +313,9 @@ db_hashes_below(struct db *db, const char *dir, struct db_hasheds *out, struct t
 enum tb_status
 db_hash_put(struct db *db, const char *path, const struct db_hash *h, struct tb_err *err)
 {
-	return db_exec(db, err, "INSERT OR REPLACE INTO audit.hashes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		       "siiiidii", path, (int64_t)h->id.dev, (int64_t)h->id.ino,
+	return db_exec(db, err, "INSERT OR REPLACE INTO audit.hashes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		       "siiiidiii", path, (int64_t)h->id.dev, (int64_t)h->id.ino,
 		       (int64_t)h->id.size, h->id.mtime_ns, h->digest,
-		       (int64_t)(!h->ok ? NOT_OK : h->recorded ? RECORDED : OK), h->when_ns);
+		       (int64_t)(!h->ok ? NOT_OK : h->recorded ? RECORDED : OK), h->when_ns,
+		       h->run);
 }

@@ -177,8 +177,8 @@ dist_check_SCRIPTS += tests/cli/gguf.sh
 dist_check_SCRIPTS += tests/cli/pitfalls.sh
 EXTRA_DIST += tests/cli/pitfalls.py
 # every kind of damage, and what verify says
-dist_check_SCRIPTS += tests/cli/damage.sh tests/cli/where.sh
-EXTRA_DIST += tests/cli/where.py tests/cli/report.py tests/cli/bom.py
+dist_check_SCRIPTS += tests/cli/damage.sh tests/cli/resume.sh tests/cli/where.sh
+EXTRA_DIST += tests/cli/resume.py tests/cli/where.py tests/cli/report.py tests/cli/bom.py
 EXTRA_DIST += tests/cli/damage.py tests/cli/damage_make.py tests/cli/damage_rows.py \
 	tests/cli/damage_stores.py tests/cli/damage_values.py
 # values of model files, against decoders in Python

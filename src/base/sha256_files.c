@@ -35,8 +35,9 @@ struct hashing {
 	const struct tb_hash_files *h;
 	struct tb_job *job;
 	unsigned workers, width;	/* width: files that a worker has open at most */
-	pthread_mutex_t lock;		/* guards the queues and parts */
+	pthread_mutex_t lock;		/* guards the queues and what is `busy` */
 	pthread_cond_t freed;
+	unsigned busy;			/* workers that have files, or wait for some */
 	struct queue *queues;		/* owned */
 	size_t nqueues, queues_cap;
 	_Atomic uint64_t left;		/* bytes, of files that are open and that are not */
@@ -143,23 +144,55 @@ leave(struct hashing *h, struct queue *queue)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* For a worker that has nothing; false: nothing will come. */
-static bool
-wait_for_device(struct hashing *h)
+/* For a moment, or until something is freed; the lock is held. */
+static void
+wait_a_moment(struct hashing *h)
 {
 	struct timespec until;
-	bool later, more;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += WAIT_NS;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&h->freed, &h->lock, &until);
+}
+
+/* For a worker that has nothing; false: nothing will come. */
+static bool
+wait_for_device(struct hashing *h)
+{
+	bool later, now;
+
 	pthread_mutex_lock(&h->lock);
-	more = next_queue(h, &later) || later;
-	if (more && !next_queue(h, &later))
-		pthread_cond_timedwait(&h->freed, &h->lock, &until);
+	now = next_queue(h, &later);
+	if (!now && later)
+		wait_a_moment(h);
 	pthread_mutex_unlock(&h->lock);
-	return more;
+	return now || later;
+}
+
+/* The others have files yet: what is to be done now and then goes on. */
+static void
+wait_for_others(struct hashing *h)
+{
+	pthread_mutex_lock(&h->lock);
+	while (h->busy) {
+		wait_a_moment(h);
+		pthread_mutex_unlock(&h->lock);
+		if (h->h->now_and_then)
+			h->h->now_and_then(h->h->arg);
+		pthread_mutex_lock(&h->lock);
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+static void
+count_busy(struct hashing *h, int by)
+{
+	pthread_mutex_lock(&h->lock);
+	h->busy += (unsigned)by;
+	pthread_cond_broadcast(&h->freed);
+	pthread_mutex_unlock(&h->lock);
 }
 
 /* ---- one file ---- */
@@ -456,6 +489,7 @@ hash_files(void *arg, size_t part, unsigned id)
 	size_t item;
 
 	(void)part;
+	count_busy(w.h, 1);
 	do {
 		while (!tb_job_cancelled(w.h->job) && wants_more(&w) && take(w.h, &item, &queue))
 			stream_open(&w, item, queue);
@@ -466,6 +500,9 @@ hash_files(void *arg, size_t part, unsigned id)
 		if (id == 0 && h->now_and_then)	/* the thread that called */
 			h->now_and_then(h->arg);
 	} while (w.n || (!tb_job_cancelled(w.h->job) && wait_for_device(w.h)));
+	count_busy(w.h, -1);
+	if (id == 0)
+		wait_for_others(w.h);
 }
 
 /* Half of the files that a process may have open, for all workers together. */

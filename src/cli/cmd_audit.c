@@ -312,7 +312,7 @@ replay(const struct audit *a, const char *path)
 	enum tb_status failed = report_read(&was, path, &err);
 
 	req = (struct verify_request){ .refs = (const char *const *)was.refs, .nrefs = was.nrefs,
-				   .deep = was.deep };
+				   .deep = was.deep, .all = true };
 	if (!failed) {
 		compare_roots(a->cli, &was, a->ctx);
 		failed = cli_verify_run(a->cli, a->ctx, &req, &out, &err);

@@ -189,6 +189,8 @@ COMMAND(cli_verify, "verify", "[REF...]", "check digests, sizes and structure")
 		  "also look for NaN and infinities, and hash what no model uses" },
 		{ 0, "since", TB_OPT_STR, &since, "T",
 		  "skip files found good since then (7d, 2026-01-31) and not touched" },
+		{ 'a', "all", TB_OPT_FLAG, &req.all, NULL,
+		  "also read what an interrupted run had found good" },
 		{ 'o', "report", TB_OPT_STR, &to.file, "FILE",
 		  "write a report: .txt, .json, .csv, .md or .html; - for standard output" },
 		{ 'F', "format", TB_OPT_STR, &to.named, "FORMAT",
@@ -201,6 +203,8 @@ COMMAND(cli_verify, "verify", "[REF...]", "check digests, sizes and structure")
 
 	if (!cli_parse(cli, opts, &argc, argv, 0, -1, &status))
 		return status;
+	if (since && req.all)
+		return cli_usage("--all reads everything, --since does not: give one of them");
 	if ((since && parse_since(since, &req.since_ns, &err)) ||
 	    cli_report_dest(cli, &to, &err) || cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);

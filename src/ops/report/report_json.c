@@ -64,6 +64,22 @@ states_json(const struct db_run_models *models)
 	return o;
 }
 
+static void
+set_resumes(cJSON *to, const struct db_run *run)
+{
+	cJSON *o;
+
+	if (!run->resumes) {
+		json_set_str(to, "resumes", NULL);
+		return;
+	}
+	o = json_object();
+	json_set_i64(o, "run", run->resumes);
+	json_set_u64(o, "files", run->resumed);
+	json_set_u64(o, "bytes", run->resumed_bytes);
+	json_set(to, "resumes", o);
+}
+
 static cJSON *
 head_json(const struct report *r)
 {
@@ -87,6 +103,7 @@ head_json(const struct report *r)
 	json_set_bool(o, "deep", run->deep);
 	json_set(o, "scope", scope_json(run->scope));
 	set_some(o, "since", run->since_ns ? tb_time_rfc3339(run->since_ns, time) : NULL);
+	set_resumes(o, run);
 	set_some(o, "message", run->message);
 	json_set_u64(o, "compared", run->compared);
 	json_set_u64(o, "recorded", run->recorded);

@@ -72,13 +72,19 @@ report_verdict(const struct report *r)
 void
 report_uncompared(const struct db_run *run, struct tb_buf *out)
 {
-	char time[32];
+	char time[32], bytes[16];
 
 	if (run->recorded)
 		report_count(out, run->recorded, "file",
 			     " read and recorded; the next verify compares\n");
 	else if (run->state == RUN_EMPTY && run->models)
 		tb_buf_str(out, "none of their bytes was read: that says nothing about them\n");
+	if (run->resumes) {
+		tb_buf_printf(out, "goes on with run %jd: ", (intmax_t)run->resumes);
+		report_count(out, run->resumed, "file", ", ");
+		tb_buf_printf(out, "%s found good then; --all reads everything\n",
+			      tb_human_bytes(run->resumed_bytes, bytes));
+	}
 	if (!run->skipped)
 		return;
 	tb_time_rfc3339(run->since_ns, time);

@@ -25,6 +25,9 @@ start_run(struct verify_run *r, struct tb_err *err)
 	if (!status)
 		status = db_run_start(r->db, &run, &r->out->run, err);
 	status = db_end(r->db, status, err);
+	run.id = r->out->run;
+	if (!status)
+		status = verify_resume_find(r, &run, err);
 	if (!status && !r->out->unkept)	/* or those who watch would open another one */
 		tb_job_post(r->job, VERIFY_MSG_RUN, &r->out->run, sizeof(r->out->run));
 	tb_buf_free(&scope);
@@ -39,6 +42,8 @@ end_run(struct verify_run *r, enum tb_status status, struct tb_err *err)
 		.id = out->run, .ended_ns = tb_now_ns(), .models = out->models,
 		.manifests = out->manifests, .blobs = out->blobs, .bytes = out->bytes,
 		.recorded = out->recorded, .skipped = out->skipped, .compared = out->compared,
+		.resumes = out->resumes, .resumed = out->resumed,
+		.resumed_bytes = out->resumed_bytes,
 		.errors = out->errors, .warnings = out->warnings, .notes = out->notes,
 		.seconds = out->seconds, .message = status && err ? err->msg : "",
 	};
@@ -108,6 +113,7 @@ op_verify(struct op_ctx *ctx, const struct verify_request *req, struct tb_job *j
 		status = end_run(&r, status, err);
 	}
 	tb_arena_free(&r.news.mem);
+	verify_resume_free(&r.resume);
 	verify_free_models(&r);
 	pthread_mutex_destroy(&r.lock);
 	if (!out->unkept)

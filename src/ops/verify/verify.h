@@ -80,6 +80,7 @@ struct verify_request {
 	size_t nrefs;			/* 0: everything in ctx->roots */
 	bool deep;			/* also look at values, and hash what no model uses */
 	int64_t since_ns;		/* > 0: skip files found good since then and not touched */
+	bool all;			/* read also what an interrupted run had found good */
 };
 
 struct verify_result {
@@ -87,6 +88,10 @@ struct verify_result {
 	enum run_state state;
 	uint64_t models, manifests, blobs, bytes;	/* checked */
 	uint64_t compared, recorded, skipped;	/* files: see struct db_run */
+	/* The interrupted run that this one went on with (0: none), and what that had found
+	 * good; compared: the files that had a digest. */
+	int64_t resumes;
+	uint64_t resumed, resumed_bytes, resumed_compared;
 	uint64_t errors, warnings, notes;
 	double seconds;
 	char notice[512];		/* a database that was set aside, or "" */

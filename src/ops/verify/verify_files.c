@@ -264,7 +264,7 @@ static enum tb_status
 judge_file(struct verify_run *r, struct verify_target *t, const struct tb_file *f,
 	   const char *sha256, struct tb_err *err)
 {
-	struct db_hash h = { .id = f->id, .when_ns = tb_now_ns() };
+	struct db_hash h = { .id = f->id, .when_ns = tb_now_ns(), .run = r->out->run };
 	enum tb_status status = TB_OK;
 	char git[TB_DIGEST_MAX] = "";
 
@@ -398,11 +398,12 @@ list_hashed(struct verify_run *r, struct tb_hash_file **files, size_t *n, struct
 	for (size_t i = 0; i < r->ntargets; i++) {
 		struct verify_target *t = &r->targets[i];
 		const struct verify_file *f = t->file;
+		bool good = found_good(r, t);
 
-		if (found_good(r, t)) {
+		r->out->skipped += good;
+		if (good || verify_resume_skips(r, t)) {
 			t->equal = !t->was.recorded;
 			memcpy(t->found, t->was.digest, sizeof(t->found));
-			r->out->skipped++;
 			continue;
 		}
 		bytes += f->id.size;

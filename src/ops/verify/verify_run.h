@@ -102,6 +102,15 @@ struct verify_run {
 	size_t norphans, orphans_cap;
 	struct db_run_root *roots;	/* owned: one for each of ctx->roots; NULL: not looked at */
 	struct unread unread;		/* folders and manifests; owned */
+	/* verify_resume.c: the runs that this one goes on with, the last first. */
+	struct verify_resume {
+#define VERIFY_RESUMES 32
+		int64_t runs[VERIFY_RESUMES];
+		struct db_findings found[VERIFY_RESUMES];	/* owned */
+		size_t nruns;
+		const struct db_finding **doubts;		/* owned: of all, by blob */
+		size_t ndoubts;
+	} resume;
 
 	pthread_mutex_t lock;		/* guards what follows, and out's counts */
 	struct verify_news {		/* for the next flush */
@@ -192,6 +201,13 @@ enum tb_status verify_count_unused(struct verify_run *r, const struct blobdir_en
 				   bool orphan, struct tb_err *err) TB_MUST_USE;
 /* What a model's state is from now on, and what was seen of it and of the stores. */
 enum tb_status verify_keep(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
+
+/* verify_resume.c: is there a run to go on with?  `run` is this one. */
+enum tb_status verify_resume_find(struct verify_run *r, const struct db_run *run,
+				  struct tb_err *err) TB_MUST_USE;
+/* Had it found the target good?  Counts it then. */
+bool verify_resume_skips(struct verify_run *r, struct verify_target *t);
+void verify_resume_free(struct verify_resume *z);
 
 /* verify_state.c: what it comes to, for a model and for the run. */
 enum db_state verify_model_state(const struct verify_model *m);

@@ -25,7 +25,7 @@ verify_run_state(const struct verify_result *out, enum tb_status status)
 		return status == TB_ECANCEL ? RUN_CANCELLED : RUN_FAILED;
 	if (out->errors)
 		return RUN_DAMAGE;
-	if (!out->bytes)	/* headers alone say nothing about the rest */
+	if (!out->bytes && !out->resumed)	/* headers alone say nothing about the rest */
 		return out->skipped ? RUN_SKIPPED : RUN_EMPTY;
-	return out->compared ? RUN_CLEAN : RUN_RECORDED;
+	return out->compared + out->resumed_compared ? RUN_CLEAN : RUN_RECORDED;
 }
