@@ -92,6 +92,7 @@ family places home
 family vocab model_text
 family blobdir output
 family scan home blobdir
+family tidy home blobdir
 family verify home blobdir model_text
 family report verify
 family bom home report about metadata

@@ -17,6 +17,9 @@ cli_command_files = \
 	src/cli/cmd_audit.c \
 	src/cli/cmd_heal.c \
 	src/cli/cmd_dedupe.c \
+	src/cli/cmd_rm.c \
+	src/cli/cmd_cp.c \
+	src/cli/cmd_undo.c \
 	src/cli/cmd_sql.c \
 	src/cli/cmd_chat.c \
 	src/cli/cmd_generate.c \
@@ -63,6 +66,8 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/tensor_task.h \
 	src/cli/tensor_text.c \
 	src/cli/tensors.h \
+	src/cli/tidy.c \
+	src/cli/tidy.h \
 	src/cli/verify.h \
 	src/cli/wrap.c \
 	src/cli/wrap.h

@@ -223,6 +223,18 @@ src_ops_libops_a_SOURCES += \
 	src/ops/bench/bench_walk.c \
 	src/ops/bench/bench_walk.h
 
+# taken away, copied, renamed; and undone
+src_ops_libops_a_SOURCES += \
+	src/ops/tidy/tidy.c \
+	src/ops/tidy/tidy.h \
+	src/ops/tidy/tidy_name.c \
+	src/ops/tidy/tidy_oci.c \
+	src/ops/tidy/tidy_ollama.c \
+	src/ops/tidy/tidy_parts.h \
+	src/ops/tidy/tidy_prune.c \
+	src/ops/tidy/tidy_rm.c \
+	src/ops/tidy/tidy_undo.c
+
 # the demo store
 src_ops_libops_a_SOURCES += \
 	src/ops/demo/demo.c \

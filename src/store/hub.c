@@ -121,18 +121,23 @@ hub_ref(const char *path, const char *ref, char out[HUB_REVISION_MAX])
 
 /* ---- what no snapshot leads to ---- */
 
-/* The last names of all links below `dir`. */
+/* The last names of all links below `dir`, but in its entry `except` (NULL: in all). */
 static enum tb_status
-hub_links(const char *dir, unsigned depth, struct tb_names *out, struct tb_err *err)
+hub_links(const char *dir, const char *except, unsigned depth, struct tb_names *out,
+	  struct tb_err *err)
 {
 	struct tb_names names = { 0 };
 	enum tb_status status = depth ? tb_names_read(&names, dir, err) : TB_OK;
 	char target[TARGET_MAX];
 
 	for (size_t i = 0; !status && i < names.n; i++) {
-		char *path = tb_path_join(dir, names.v[i]);
-		ssize_t n = path ? readlink(path, target, sizeof(target) - 1) : -1;
+		char *path;
+		ssize_t n;
 
+		if (except && !strcmp(names.v[i], except))
+			continue;
+		path = tb_path_join(dir, names.v[i]);
+		n = path ? readlink(path, target, sizeof(target) - 1) : -1;
 		if (n > 0) {
 			target[n] = 0;
 			status = tb_names_add(out, tb_path_name(target), err);
@@ -141,7 +146,7 @@ hub_links(const char *dir, unsigned depth, struct tb_names *out, struct tb_err *
 		} else if (errno != EINVAL && errno != ENOENT) {	/* EINVAL: no link */
 			status = tb_fail_errno(err, "%s", path);
 		} else if (tb_is_dir(path)) {
-			status = hub_links(path, depth - 1, out, err);
+			status = hub_links(path, NULL, depth - 1, out, err);
 		}
 		free(path);
 	}
@@ -150,7 +155,8 @@ hub_links(const char *dir, unsigned depth, struct tb_names *out, struct tb_err *
 }
 
 enum tb_status
-hub_left(const char *repository, store_file_fn *fn, void *arg, struct tb_err *err)
+hub_left_without(const char *repository, const char *revision, store_file_fn *fn, void *arg,
+		 struct tb_err *err)
 {
 	char *snapshots = tb_path_join(repository, "snapshots");
 	char *blobs = tb_path_join(repository, "blobs");
@@ -158,7 +164,7 @@ hub_left(const char *repository, store_file_fn *fn, void *arg, struct tb_err *er
 	struct tb_names used = { 0 }, names = { 0 };
 
 	if (!status)
-		status = hub_links(snapshots, MAX_DEPTH, &used, err);
+		status = hub_links(snapshots, revision, MAX_DEPTH, &used, err);
 	tb_names_sort(&used);
 	if (!status)
 		status = tb_names_read(&names, blobs, err);
@@ -176,6 +182,12 @@ hub_left(const char *repository, store_file_fn *fn, void *arg, struct tb_err *er
 	free(snapshots);
 	free(blobs);
 	return status == TB_ENOENT ? TB_OK : status;
+}
+
+enum tb_status
+hub_left(const char *repository, store_file_fn *fn, void *arg, struct tb_err *err)
+{
+	return hub_left_without(repository, NULL, fn, arg, err);
 }
 
 /* ---- names of revisions ---- */

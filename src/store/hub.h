@@ -26,4 +26,7 @@ bool hub_digest(const char *path, char digest[TB_DIGEST_MAX]);
  * a call where a snapshot cannot be read: who knows what it leads to. */
 enum tb_status hub_left(const char *repository, store_file_fn *fn, void *arg, struct tb_err *err)
 	TB_MUST_USE;
+/* The same as if that snapshot were not there. */
+enum tb_status hub_left_without(const char *repository, const char *revision, store_file_fn *fn,
+				void *arg, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -142,6 +142,7 @@ char *journal_slot_path(const struct journal *j, unsigned slot);
 /* All the way back.  Refused, with nothing done, where a place is taken (TB_EEXIST; the
  * same blob with the same bytes is fine), or what was put there has changed since.  The folder goes
  * if nothing is left in it. */
+enum tb_status journal_undo_check(const struct journal *j, struct tb_err *err) TB_MUST_USE;
 enum tb_status journal_undo(struct journal *j, const struct store_lock *lock, struct tb_err *err)
 	TB_MUST_USE;
 /* Deletes what it holds, for good, and the operation with it.  What is unfinished is recovered

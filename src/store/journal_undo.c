@@ -211,7 +211,7 @@ same_blob(const struct journal_step *s, const char *path)
 }
 
 static enum tb_status
-undo_check(const struct journal *j, size_t i, struct tb_err *err)
+step_undo_check(const struct journal *j, size_t i, struct tb_err *err)
 {
 	const struct journal_step *s = &j->steps[i];
 	uint64_t there;
@@ -254,12 +254,10 @@ undo_go_on(struct journal *j, struct tb_err *err)
 }
 
 enum tb_status
-journal_undo(struct journal *j, const struct store_lock *lock, struct tb_err *err)
+journal_undo_check(const struct journal *j, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
-	if (lock->fd < 0 || !lock->alone)
-		return tb_fail(err, TB_EUSAGE, "%s: is not locked", j->root);
 	if (j->state != JOURNAL_DONE)
 		return tb_fail(err, TB_EUSAGE, "operation %" PRIu64 " of %s: cannot be undone: it is %s",
 			       j->n, j->root, j->state == JOURNAL_UNDONE ? "undone already"
@@ -267,8 +265,19 @@ journal_undo(struct journal *j, const struct store_lock *lock, struct tb_err *er
 	for (size_t i = 0; i < j->nsteps && !status; i++) {
 		status = journal_way(j, j->steps[i].path, &(unsigned){ 0 }, err);
 		if (!status)
-			status = undo_check(j, i, err);
+			status = step_undo_check(j, i, err);
 	}
+	return status;
+}
+
+enum tb_status
+journal_undo(struct journal *j, const struct store_lock *lock, struct tb_err *err)
+{
+	enum tb_status status;
+
+	if (lock->fd < 0 || !lock->alone)
+		return tb_fail(err, TB_EUSAGE, "%s: is not locked", j->root);
+	status = journal_undo_check(j, err);
 	if (!status)
 		status = journal_set_state(j, JOURNAL_UNDOING, err);
 	return status && status != TB_ESYNC ? status : undo_go_on(j, err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "src/base/dir.h"
 #include "src/base/file.h"
@@ -97,59 +98,108 @@ ollama_find_manifest(const char *root, const struct model_name *name, char **out
 #define MANIFEST_DEPTH 8	/* four are usual */
 
 static enum tb_status
-named_in(const char *path, ollama_named_fn *fn, void *arg, struct tb_err *err)
+manifest_at(const char *path, ollama_manifest_fn *fn, void *arg, struct tb_err *err)
 {
 	struct manifest m;
 	enum tb_status status = manifest_read(&m, path, err);
 
 	if (status)
 		return status;
-	if (*m.config.digest)
-		fn(arg, m.config.digest);
-	for (size_t i = 0; i < m.nlayers; i++)
-		fn(arg, m.layers[i].digest);
+	status = fn(arg, path, &m, err);
 	manifest_free(&m);
-	return TB_OK;
+	return status;
 }
 
+static enum tb_status manifests_below(const char *dir, unsigned depth, ollama_manifest_fn *fn,
+				      void *arg, struct tb_err *err);
+
 static enum tb_status
-named_below(const char *dir, unsigned depth, ollama_named_fn *fn, void *arg, struct tb_err *err)
+manifest_or_folder(char *path, unsigned depth, ollama_manifest_fn *fn, void *arg,
+		   struct tb_err *err)
+{
+	if (!path)
+		return tb_nomem(err);
+	if (!tb_is_dir(path))
+		return manifest_at(path, fn, arg, err);
+	return depth < MANIFEST_DEPTH ? manifests_below(path, depth + 1, fn, arg, err)
+				      : tb_fail(err, TB_ELIMIT, "%s: too deep", path);
+}
+
+/* One that cannot be read hides no other: the first failure is told when all were seen. */
+static enum tb_status
+manifests_below(const char *dir, unsigned depth, ollama_manifest_fn *fn, void *arg,
+		struct tb_err *err)
 {
 	struct tb_names names;
-	enum tb_status status = tb_names_read(&names, dir, err);
+	enum tb_status first = tb_names_read(&names, dir, err), status;
 
-	for (size_t i = 0; !status && i < names.n; i++) {
+	for (size_t i = 0; first != TB_ENOMEM && i < names.n; i++) {
 		char *path;
 
 		/* A writer that is about to commit holds a lock, so this is none's. */
 		if (tb_is_temporary(names.v[i]))
 			continue;
 		path = tb_path_join(dir, names.v[i]);
-		if (!path)
-			status = tb_nomem(err);
-		else if (!tb_is_dir(path))
-			status = named_in(path, fn, arg, err);
-		else if (depth < MANIFEST_DEPTH)
-			status = named_below(path, depth + 1, fn, arg, err);
-		else
-			status = tb_fail(err, TB_ELIMIT, "%s: too deep", path);
+		status = manifest_or_folder(path, depth, fn, arg, first ? NULL : err);
+		if (status == TB_ENOMEM && first)
+			first = tb_nomem(err);
+		first = first ? first : status;
 		free(path);
 	}
 	tb_names_free(&names);
-	return status;
+	return first;
 }
 
 enum tb_status
-ollama_named(const char *root, ollama_named_fn *fn, void *arg, struct tb_err *err)
+ollama_manifests(const char *root, ollama_manifest_fn *fn, void *arg, struct tb_err *err)
 {
 	char *dir = tb_path_join(root, "manifests");
 	enum tb_status status;
 
 	if (!dir)
 		return tb_nomem(err);
-	status = tb_absent(dir) ? TB_OK : named_below(dir, 0, fn, arg, err);
+	status = tb_absent(dir) ? TB_OK : manifests_below(dir, 0, fn, arg, err);
 	free(dir);
 	return status;
+}
+
+void
+ollama_each_digest(const struct manifest *m, ollama_named_fn *fn, void *arg)
+{
+	if (*m->config.digest)
+		fn(arg, m->config.digest);
+	for (size_t i = 0; i < m->nlayers; i++)
+		fn(arg, m->layers[i].digest);
+}
+
+struct digests { ollama_named_fn *fn; void *arg; };
+
+static enum tb_status
+each_named(void *arg, const char *path, const struct manifest *m, struct tb_err *err)
+{
+	const struct digests *d = arg;
+
+	(void)path;
+	(void)err;
+	ollama_each_digest(m, d->fn, d->arg);
+	return TB_OK;
+}
+
+enum tb_status
+ollama_named(const char *root, ollama_named_fn *fn, void *arg, struct tb_err *err)
+{
+	return ollama_manifests(root, each_named, &(struct digests){ fn, arg }, err);
+}
+
+bool
+ollama_blobs_shared(const char *root)
+{
+	char *dir = tb_path_join(root, "blobs");
+	struct stat st;
+	bool shared = !dir || lstat(dir, &st) || !S_ISDIR(st.st_mode);
+
+	free(dir);
+	return shared;
 }
 
 /* ---- the row ---- */

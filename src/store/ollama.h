@@ -21,6 +21,16 @@ enum tb_status ollama_find_manifest(const char *root, const struct model_name *n
 typedef void ollama_named_fn(void *arg, const char *digest);
 enum tb_status ollama_named(const char *root, ollama_named_fn *fn, void *arg, struct tb_err *err)
 	TB_MUST_USE;
+/* The same for each manifest; it is borrowed for the call.  Also those behind one that cannot be
+ * read. */
+typedef enum tb_status ollama_manifest_fn(void *arg, const char *path, const struct manifest *m,
+					  struct tb_err *err);
+enum tb_status ollama_manifests(const char *root, ollama_manifest_fn *fn, void *arg,
+				struct tb_err *err) TB_MUST_USE;
+void ollama_each_digest(const struct manifest *m, ollama_named_fn *fn, void *arg);
+/* Is blobs/ no folder of this store?  Its blobs may be those of another one then, whose
+ * manifests are elsewhere. */
+bool ollama_blobs_shared(const char *root);
 
 /* Writing a model: add blobs, then commit the manifest last, so that a reader
  * sees the whole model or none.  A blob that is there and good is kept (and touched

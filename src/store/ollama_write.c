@@ -141,22 +141,10 @@ take_back_one(const struct ollama_writer *w, size_t i, size_t end)
 		unlink(path);
 }
 
-/* Blobs may be those of another store, whose manifests are elsewhere. */
-static bool
-is_shared(const char *root)
-{
-	char *dir = tb_path_join(root, "blobs");
-	struct stat st;
-	bool shared = !dir || lstat(dir, &st) || !S_ISDIR(st.st_mode);
-
-	free(dir);
-	return shared;
-}
-
 static void
 writer_take_back(struct ollama_writer *w)
 {
-	if (!w->nmade || w->lock.fd < 0 || is_shared(w->root) ||
+	if (!w->nmade || w->lock.fd < 0 || ollama_blobs_shared(w->root) ||
 	    !store_lock_try_alone(&w->lock, w->root))
 		return;
 	qsort(w->made, w->nmade, sizeof(*w->made), writer_by_digest);

@@ -1,0 +1,62 @@
+/* tidy_parts.h - what the parts of tidy.h share. Private to them. */
+#ifndef TBTUI_OPS_TIDY_PARTS_H
+#define TBTUI_OPS_TIDY_PARTS_H
+
+#include "src/ops/tidy/tidy.h"
+#include "src/store/model.h"
+
+#define TIDY_HOUR (INT64_C(3600) * 1000000000)
+#define TIDY_DAY (24 * TIDY_HOUR)
+
+/* ---- tidy.c ---- */
+
+/* The number of the store in t->roots, which gets it. */
+enum tb_status tidy_root(struct tidy *t, const char *root, size_t *i, struct tb_err *err)
+	TB_MUST_USE;
+/* One more; all are copied.  What cannot be moved from where it is (see
+ * tidy_reachable()) is among those that stay instead. */
+struct tidy_new {
+	enum tidy_do what;
+	const char *model, *path, *to, *digest, *text;
+	size_t root;
+};
+enum tb_status tidy_add(struct tidy *t, const struct tidy_new *a, struct tb_err *err) TB_MUST_USE;
+void tidy_stays(struct tidy *t, enum tidy_why why, uint64_t bytes);
+/* Last change of name, bytes or time; 0: nobody can say. */
+int64_t tidy_stamp(const char *path);
+uint64_t tidy_size(const char *path);
+bool tidy_is_young(int64_t stamp, int64_t age);
+/* What goes is known: sums up what that frees. */
+enum tb_status tidy_sum(struct tidy *t, struct tb_err *err) TB_MUST_USE;
+
+/* ---- tidy_ollama.c ---- */
+
+/* Adds what goes of an Ollama store, without these manifests of it. */
+enum tb_status tidy_ollama_rm(struct tidy *t, const char *root, const struct model_loc *locs,
+			      size_t n, struct tb_err *err) TB_MUST_USE;
+enum tb_status tidy_ollama_prune(struct tidy *t, const char *root, struct tb_err *err) TB_MUST_USE;
+/* What was taken and is named by a manifest now goes back: *n of them. */
+enum tb_status tidy_ollama_again(struct journal *j, const struct store_lock *lock, uint64_t *n,
+				 struct tb_err *err) TB_MUST_USE;
+bool tidy_is_ollama(const char *root);
+
+/* ---- tidy_oci.c ---- */
+
+enum tb_status tidy_oci_rm(struct tidy *t, const struct model_loc *loc, struct tb_err *err)
+	TB_MUST_USE;
+
+/* ---- tidy_rm.c, tidy_prune.c, tidy_name.c ---- */
+
+enum tb_status tidy_rm(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
+/* The store of a folder or file in no store: the folder that is looked into, in which it lies,
+ * else the one that it is in.  Caller frees; NULL: out of memory. */
+char *tidy_store_of(const struct op_ctx *ctx, const char *path);
+enum tb_status tidy_prune(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
+enum tb_status tidy_name(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
+
+/* ---- tidy_undo.c ---- */
+
+/* Folders with a .tbtui in them, in all roots. */
+enum tb_status tidy_stores(struct op_ctx *ctx, struct tb_names *out, struct tb_err *err)
+	TB_MUST_USE;
+#endif

@@ -1,0 +1,418 @@
+/* tidy_undo.c - what was done, back again; and the quarantine. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/base/file.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/manifest.h"
+#include "src/ops/tidy/tidy_parts.h"
+#include "src/store/ollama.h"
+
+#define WALK_DEPTH 6
+
+/* ---- stores that have operations ---- */
+
+static bool
+is_folder(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static enum tb_status
+stores_below(const char *dir, unsigned depth, struct tb_names *out, struct tb_err *err)
+{
+	struct tb_names names = { 0 };
+	struct tb_path has;
+	enum tb_status status = TB_OK;
+
+	if (is_folder(tb_path_in(&has, dir, JOURNAL_DIR)))
+		status = tb_names_add(out, dir, err);
+	/* Stores have their own where they begin; who cannot be read has none that we can. */
+	if (status || !depth || store_kind_of(dir, false) || tb_names_read(&names, dir, NULL))
+		return status;
+	for (size_t i = 0; i < names.n && !status; i++) {
+		char *path = *names.v[i] == '.' || store_kind_of(names.v[i], true)
+			   ? NULL : tb_path_join(dir, names.v[i]);
+
+		if (path && is_folder(path))
+			status = stores_below(path, depth - 1, out, err);
+		free(path);
+	}
+	tb_names_free(&names);
+	return status;
+}
+
+enum tb_status
+tidy_stores(struct op_ctx *ctx, struct tb_names *out, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	size_t n = 0;
+
+	*out = (struct tb_names){ 0 };
+	for (size_t i = 0; i < ctx->roots.n && !status; i++)
+		status = stores_below(ctx->roots.path[i], WALK_DEPTH, out, err);
+	tb_names_sort(out);
+	for (size_t i = 0; i < out->n; i++)
+		if (n && tb_same_place(out->v[n - 1], out->v[i]))
+			free(out->v[i]);
+		else
+			out->v[n++] = out->v[i];
+	out->n = n;
+	if (status)
+		tb_names_free(out);
+	return status;
+}
+
+uint64_t
+tidy_last(struct op_ctx *ctx)
+{
+	struct tb_names stores;
+	uint64_t last = 0;
+
+	if (tidy_stores(ctx, &stores, NULL))
+		return 0;
+	for (size_t i = 0; i < stores.n; i++) {
+		uint64_t n = journal_last(stores.v[i]);
+
+		last = n > last ? n : last;
+	}
+	tb_names_free(&stores);
+	return last;
+}
+
+/* ---- their operations ---- */
+
+static enum tb_status
+ops_add(struct tidy_ops *out, const char *root, uint64_t n, struct tb_err *err)
+{
+	struct tb_err why;
+	struct journal j;
+	struct tidy_op o = { .root = tb_strdup(root), .n = n };
+	enum tb_status status;
+
+	if (!o.root || !tb_grow(&out->v, &out->cap, out->n + 1, sizeof(o))) {
+		free(o.root);
+		return tb_nomem(err);
+	}
+	status = journal_read(&j, root, n, &why);
+	if (!status) {
+		o.when_ns = j.when_ns;
+		o.state = j.state;
+		o.in_use = journal_in_use(&j);
+		o.what = tb_strdup(j.what);
+		status = journal_held(&j, &o.things, &o.bytes, &why);
+		journal_free(&j);
+	}
+	if (!o.what)
+		o.what = tb_strdup("");
+	if (status)
+		o.problem = tb_strdup(why.msg);
+	out->v[out->n++] = o;
+	return status == TB_ENOMEM || !o.what || (status && !o.problem) ? tb_nomem(err) : TB_OK;
+}
+
+static int
+last_first(const void *a, const void *b)
+{
+	const struct tidy_op *x = a, *y = b;
+
+	return x->n != y->n ? (x->n < y->n ? 1 : -1) : strcmp(x->root, y->root);
+}
+
+enum tb_status
+tidy_ops(struct op_ctx *ctx, struct tidy_ops *out, struct tb_err *err)
+{
+	struct tb_names stores;
+	enum tb_status status = tidy_stores(ctx, &stores, err);
+
+	*out = (struct tidy_ops){ 0 };
+	for (size_t i = 0; i < stores.n && !status; i++) {
+		uint64_t *numbers;
+		size_t n;
+
+		status = journal_list(stores.v[i], &numbers, &n, err);
+		for (size_t k = 0; k < n && !status; k++)
+			status = ops_add(out, stores.v[i], numbers[k], err);
+		free(numbers);
+	}
+	tb_names_free(&stores);
+	if (out->n)
+		qsort(out->v, out->n, sizeof(*out->v), last_first);
+	if (status)
+		tidy_ops_free(out);
+	return status;
+}
+
+void
+tidy_ops_free(struct tidy_ops *o)
+{
+	while (o->n) {
+		struct tidy_op *op = &o->v[--o->n];
+
+		free(op->root);
+		free(op->what);
+		free(op->problem);
+	}
+	free(o->v);
+	*o = (struct tidy_ops){ 0 };
+}
+
+/* ---- undo ---- */
+
+/* Another operation of the store that took a blob, or 0. */
+static uint64_t
+who_took(const struct journal *j, const char *digest)
+{
+	uint64_t *numbers, who = 0;
+	size_t n;
+
+	if (journal_list(j->root, &numbers, &n, NULL))
+		return 0;
+	for (size_t i = 0; i < n && !who; i++) {
+		struct journal other;
+
+		if (numbers[i] == j->n || journal_read(&other, j->root, numbers[i], NULL))
+			continue;
+		for (size_t k = 0; k < other.nsteps && !who; k++) {
+			char *slot = strcmp(other.steps[k].digest, digest) ? NULL
+				   : journal_slot_path(&other, other.steps[k].slot);
+
+			if (slot && other.state == JOURNAL_DONE && tb_exists(slot))
+				who = other.n;
+			free(slot);
+		}
+		journal_free(&other);
+	}
+	free(numbers);
+	return who;
+}
+
+struct needs { const struct journal *j; uint64_t other; };
+
+static void
+see_need(void *arg, const char *digest)
+{
+	struct needs *w = arg;
+	char *path = w->other ? NULL : ollama_blob_path(w->j->root, digest);
+	bool ours = false;
+
+	for (size_t i = 0; path && i < w->j->nsteps && !ours; i++)
+		ours = !strcmp(w->j->steps[i].digest, digest);
+	if (path && !ours && !tb_exists(path))
+		w->other = who_took(w->j, digest);
+	free(path);
+}
+
+/* A model that comes back without its blobs, which were taken later, would be damaged. */
+static enum tb_status
+check_needs(const struct journal *j, struct tb_err *err)
+{
+	struct needs w = { .j = j };
+
+	for (size_t i = 0; i < j->nsteps && !w.other; i++) {
+		char *slot = j->steps[i].what == JOURNAL_TAKE && tb_starts(j->steps[i].path, "manifests/")
+			   ? journal_slot_path(j, j->steps[i].slot) : NULL;
+		struct manifest m;
+
+		if (slot && !manifest_read(&m, slot, NULL)) {
+			ollama_each_digest(&m, see_need, &w);
+			manifest_free(&m);
+		}
+		free(slot);
+	}
+	if (!w.other)
+		return TB_OK;
+	return tb_fail(err, TB_EUSAGE, "operation %" PRIu64 ": needs blobs that operation %" PRIu64
+		       " took later; nothing was undone: undo %" PRIu64 " first", j->n, w.other, w.other);
+}
+
+static enum tb_status
+add_restored(struct tidy *out, const struct journal *j, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	out->undo = j->n;
+	for (size_t i = 0; i < j->nsteps && !status; i++) {
+		const struct journal_step *s = &j->steps[i];
+		struct tidy_action a = { .what = TIDY_RESTORE, .model = tb_strdup(s->model),
+			.path = tb_path_join(j->root, s->path), .size = s->old.size };
+
+		memcpy(a.digest, s->digest, sizeof(a.digest));
+		status = tidy_root(out, j->root, &a.root, err);
+		if (!status && a.model && a.path &&
+		    tb_grow(&out->v, &out->cap, out->n + 1, sizeof(a))) {
+			out->models += *a.model && !*a.digest;
+			out->v[out->n++] = a;
+			continue;
+		}
+		free(a.model);
+		free(a.path);
+		status = status ? status : tb_nomem(err);
+	}
+	return status;
+}
+
+static enum tb_status
+undo_one(const char *root, uint64_t n, bool dry, struct tidy *out, struct tb_err *err)
+{
+	struct store_lock lock = STORE_UNLOCKED;
+	struct journal j = { 0 };
+	enum tb_status status = TB_OK;
+
+	if (!dry)
+		status = store_lock_alone(&lock, root, err);
+	if (!status && !dry)
+		status = journal_recover(root, &lock, NULL, err);
+	if (!status)
+		status = journal_read(&j, root, n, err);
+	if (!status)
+		status = journal_undo_check(&j, err);
+	if (!status)
+		status = check_needs(&j, err);
+	if (!status && !dry)
+		status = journal_undo(&j, &lock, err);
+	if (!status || status == TB_ESYNC) {
+		enum tb_status late = add_restored(out, &j, err);
+
+		out->done = !dry;
+		status = late ? late : status;
+	}
+	journal_free(&j);
+	store_unlock(&lock);
+	return status;
+}
+
+/* Was it one command, that worked in several stores? */
+static bool
+one_command(const struct tidy_op *a, const struct tidy_op *b)
+{
+	int64_t apart = a->when_ns - b->when_ns;
+
+	return !strcmp(a->what, b->what) && apart < INT64_C(60000000000) && apart > -INT64_C(60000000000);
+}
+
+enum tb_status
+op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tidy *out, struct tb_err *err)
+{
+	struct tidy_ops ops;
+	const struct tidy_op *first = NULL;
+	enum tb_status status = tidy_ops(ctx, &ops, err);
+
+	*out = (struct tidy){ 0 };
+	for (size_t i = 0; i < ops.n && !status; i++) {
+		const struct tidy_op *o = &ops.v[i];
+
+		if (n ? o->n != n : first || o->state != JOURNAL_DONE)
+			continue;
+		if (first && !one_command(first, o))
+			status = tb_fail(err, TB_EUSAGE, "%s and %s both have an operation %" PRIu64 "; say "
+					 "which with --store", first->root, o->root, n);
+		first = first ? first : o;
+	}
+	if (!status && !first)
+		status = n ? tb_fail(err, TB_ENOENT, "there is no operation %" PRIu64 "; \"tbtui undo "
+				     "--list\" shows those there are", n)
+			   : tb_fail(err, TB_ENOENT, "there is nothing to undo");
+	for (size_t i = 0; i < ops.n && !status; i++)
+		if (ops.v[i].n == first->n)
+			status = undo_one(ops.v[i].root, ops.v[i].n, dry, out, err);
+	tidy_ops_free(&ops);
+	return status;
+}
+
+/* ---- for good ---- */
+
+static enum tb_status
+add_deleted(struct tidy *out, const struct tidy_op *o, struct tb_err *err)
+{
+	struct tidy_action a = { .what = TIDY_DELETE, .model = tb_strdup(o->what), .bytes = o->bytes,
+		.path = tb_asprintf("%s/" JOURNAL_DIR "/%" PRIu64, o->root, o->n), .size = o->bytes };
+	enum tb_status status = tidy_root(out, o->root, &a.root, err);
+
+	if (!status && a.model && a.path && tb_grow(&out->v, &out->cap, out->n + 1, sizeof(a))) {
+		out->v[out->n++] = a;
+		out->bytes += o->bytes;
+		out->undo = o->n;
+		return TB_OK;
+	}
+	free(a.model);
+	free(a.path);
+	return status ? status : tb_nomem(err);
+}
+
+static enum tb_status
+empty_one(const struct tidy_op *o, struct tb_err *err)
+{
+	struct store_lock lock = STORE_UNLOCKED;
+	struct journal j;
+	enum tb_status status = store_lock_alone(&lock, o->root, err);
+
+	if (!status)
+		status = journal_recover(o->root, &lock, NULL, err);
+	if (!status)
+		status = journal_read(&j, o->root, o->n, err);
+	if (!status) {
+		status = journal_empty(&j, &lock, err);
+		journal_free(&j);
+	}
+	store_unlock(&lock);
+	return status;
+}
+
+static bool
+is_asked(const struct tidy_empty *req, const struct tidy_op *o)
+{
+	if (!req->n)
+		return !o->in_use && !o->problem &&
+		       o->when_ns <= tb_now_ns() - (int64_t)(req->older * 1000000000);
+	for (size_t i = 0; i < req->n; i++)
+		if (req->numbers[i] == o->n)
+			return true;
+	return false;
+}
+
+enum tb_status
+op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tidy *out,
+	      struct tb_err *err)
+{
+	struct tidy_ops ops;
+	enum tb_status status = req->older > INT64_MAX / 1000000000
+			      ? tb_fail(err, TB_EUSAGE, "that age is too large") : TB_OK;
+
+	*out = (struct tidy){ 0 };
+	if (!status)
+		status = tidy_ops(ctx, &ops, err);
+	if (status)
+		return status;
+	for (size_t i = 0; i < req->n && !status; i++) {
+		size_t k = 0;
+
+		while (k < ops.n && ops.v[k].n != req->numbers[i])
+			k++;
+		if (k == ops.n)
+			status = tb_fail(err, TB_ENOENT, "there is no operation %" PRIu64, req->numbers[i]);
+		else if (ops.v[k].in_use || ops.v[k].problem)
+			status = tb_fail(err, TB_EUSAGE, "operation %" PRIu64 ": %s", ops.v[k].n,
+					 ops.v[k].problem ? ops.v[k].problem : "somebody works on it");
+	}
+	for (size_t i = 0; i < ops.n && !status; i++) {
+		if (!is_asked(req, &ops.v[i]))
+			continue;
+		if (!req->dry)
+			status = empty_one(&ops.v[i], err);
+		if (status == TB_ENOENT)
+			status = TB_OK;		/* was not finished, and went with that */
+		else if (!status)
+			status = add_deleted(out, &ops.v[i], err);
+	}
+	out->done = !req->dry && out->n;
+	tidy_ops_free(&ops);
+	return status;
+}

@@ -1,0 +1,234 @@
+#!/bin/sh
+# What rm, prune, cp and mv announce is what they do, and undo takes back.
+. "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/cli/store.sh"
+command -v python3 >/dev/null || skip "no python3"
+
+# state: every file of the store but the quarantine: name, inode, time, bytes.
+state() {
+	(cd "$STORE" && find . -path ./.tbtui -prune -o -type f -printf '%p %i %T@ ' -exec sha256sum {} \;)
+}
+same() {
+	state >"$T/now"
+	cmp -s "$T/before" "$T/now" || { diff "$T/before" "$T/now" >&2; fail "the store is not as before: $1"; }
+}
+# json EXPRESSION: of the last output, as d.
+json() {
+	python3 -c "import json,sys; d=json.load(open(sys.argv[1])); print($1)" "$T/out"
+}
+is() {
+	[ "$(json "$1")" = "$2" ] || { cat "$T/out" >&2; fail "$1 is $(json "$1"), not $2"; }
+}
+later() {
+	TBTUI_NOW=$(($(date +%s) + 2 * 86400))
+	export TBTUI_NOW
+}
+
+model "$STORE" one latest 20
+one=$MANIFEST own=$OWN
+model "$STORE" two latest 40
+two=$MANIFEST
+run 0 scan
+state | LC_ALL=C sort >/dev/null
+state >"$T/before"
+
+# A question without a terminal is an error, and a plan changes nothing.
+run 2 rm one
+err_has 'Take away one:latest .*--yes'
+run 0 rm -n one
+has 'remove .*one:latest'
+has '1 model, 3 files: would go to the quarantine'
+has 'left alone: 3 files, .*other models use it'
+same "dry run"
+[ ! -e "$STORE/.tbtui" ] || fail "a dry run made .tbtui"
+
+# What the dry run says is what happens, and exactly that is free in the end.
+run 0 rm -n --json one
+cp "$T/out" "$T/plan"
+size=$(($(wc -c <"$one") + 2 * $(wc -c <"$own")))
+is 'd["bytes_freed"]' $size
+is 'sum(a["bytes"] for a in d["actions"])' $size
+is 'd["undo"]' None
+run 0 rm -y --json one
+is 'd["dry_run"]' False
+is 'd["undo"]' 1
+python3 - "$T/plan" "$T/out" <<'END' || fail "the plan is not what was done"
+import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+sys.exit(a["actions"] != b["actions"] or a["bytes_freed"] != b["bytes_freed"])
+END
+[ ! -e "$one" ] && [ ! -e "$own" ] && [ -e "$two" ] && [ -e "$COMMON" ] || fail "not as planned"
+[ ! -e "$STORE/manifests/registry.ollama.ai/library/one" ] || fail "an empty folder is left"
+held=$(find "$STORE/.tbtui/1" -type f ! -name 'journal.*' -printf '%s\n' | awk '{ s += $1 } END { print s }')
+[ "$held" -eq $size ] || fail "$held bytes are held, $size were announced"
+run 0 ls
+has '^two:latest'
+has_not 'one:latest'
+run 0 verify
+has_not 'orphan'
+run 0 undo --list
+has '^1 .* done .* rm one '
+run 0 undo --list --json
+is 'd["operations"][0]["bytes"]' $size
+run 0 undo
+same "undo"
+run 0 ls
+has '^one:latest'
+run 2 undo
+err_has 'nothing to undo'
+
+# A set: what only they share goes once, and is counted once.
+run 0 rm -n --json 'o*' two
+is 'len(d["actions"])' 9
+is 'd["bytes_freed"]' "$(cat "$one" "$two" "$STORE"/blobs/* | wc -c)"
+is 'd["left"]' '[]'
+# A blob with another name frees nothing.
+ln "$own" "$T/elsewhere"
+run 0 rm -n --json one
+is 'd["bytes_freed"]' $((size - $(wc -c <"$own")))
+rm "$T/elsewhere"
+run 1 rm 'x*'
+run 2 rm nobody
+run 2 rm -y "$own"
+err_has 'is a blob'
+
+# The name is taken when the model is to come back.
+state >"$T/before"
+run 0 rm -y one
+mkdir -p "${one%/*}"
+cp "$two" "$one"
+run 2 undo 2
+err_has 'one/latest: is there again'
+rm "$one"
+run 0 undo 2
+same "undo after the name was free again"
+run 2 undo 2
+err_has 'no operation 2'
+
+# Blobs that a later operation took are missed before they are.
+run 0 rm -y one
+run 0 rm -y two
+run 2 undo 3
+err_has 'undo 4 first'
+run 0 undo
+run 0 undo
+same "two undone"
+
+# A name in two stores.
+second=$T/second
+cp -a "$STORE" "$second"
+rm -rf "$second/.tbtui"
+expect 2 "$TBTUI" --db "$T/i2.db" -s "$STORE" -s "$second" rm -y one
+err_has 'two stores have one of that name'
+expect 0 "$TBTUI" --db "$T/i2.db" -s "$STORE" -s "$second" rm -y "$one" "$second/${one#"$STORE"/}"
+expect 0 "$TBTUI" --db "$T/i2.db" -s "$STORE" -s "$second" undo
+[ -e "$second/${one#"$STORE"/}" ] || fail "only one store has it back"
+same "undone in two stores"
+
+# cp, tag, mv
+run 0 cp one three:v1
+cmp -s "$one" "${one%/one/*}/three/v1" || fail "the copy is not equal"
+run 2 tag one three:v1
+err_has 'exists already'
+run 2 mv one two
+err_has 'exists already'
+run 2 cp one ../../x
+run 0 mv three:v1 ns/four
+[ ! -e "${one%/one/*}/three" ] && [ -e "$STORE/manifests/registry.ollama.ai/ns/four/latest" ] ||
+	fail "not moved"
+run 0 undo
+[ -e "${one%/one/*}/three/v1" ] && [ ! -e "$STORE/manifests/registry.ollama.ai/ns" ] ||
+	fail "not moved back"
+run 0 undo
+same "cp undone"
+run 0 -y undo --empty
+run 0 undo --list
+has 'nothing to undo'
+
+# prune: orphans, old partial downloads and empty folders; not what is young.
+printf orphan >"$T/blob"
+blob "$STORE"
+orphan=$STORE/blobs/sha256-${DIGEST#sha256:}
+partial=$STORE/blobs/sha256-$(printf x | sha256sum | cut -d' ' -f1)-partial
+printf part >"$partial"
+mkdir -p "$STORE/manifests/registry.ollama.ai/library/empty"
+state >"$T/before"
+run 0 prune -n
+has 'nothing to prune'
+has 'left alone: 2 files, .*download is under way'
+later
+run 0 prune -n --json
+is 'sorted(a["action"] for a in d["actions"])' "['clear', 'remove', 'remove']"
+is 'd["bytes_freed"]' 10
+printf '{' >"${two%/*}/broken"
+run 0 prune -n
+has 'left alone: 1 file, 6 B: a manifest of its store cannot be read'
+has 'two/broken'
+rm "${two%/*}/broken"
+mv "$STORE/blobs" "$T/blobs"
+ln -s "$T/blobs" "$STORE/blobs"
+run 0 prune -n
+has 'its folder is a link'
+rm "$STORE/blobs"
+mv "$T/blobs" "$STORE/blobs"
+run 2 prune
+run 0 prune -y
+[ ! -e "$orphan" ] && [ ! -e "$partial" ] && [ ! -e "${one%/one/*}/empty" ] || fail "not pruned"
+[ -e "$COMMON" ] || fail "a blob that is used was pruned"
+run 0 undo
+same "prune undone"
+run 0 prune -y
+run 0 prune -y
+has 'nothing to prune'
+
+# The quarantine: by age, by number, asked each time.
+run 2 undo --empty
+err_has 'Delete for good'
+run 0 undo --empty --older 30d -y
+has 'nothing to empty'
+run 0 undo --empty --dry-run
+has '1 operation: 10 B would be free'
+n=$(ls "$STORE/.tbtui" | grep -v last)
+run 2 undo --empty -y 99
+run 0 undo --empty -y "$n"
+has '1 operation: 10 B are free'
+[ "$(ls "$STORE/.tbtui")" = last ] || fail "the quarantine is not empty"
+
+# An operation that was killed is gone back by the next one.
+unset TBTUI_NOW
+state >"$T/before"
+run 0 rm -y one
+n=$(ls "$STORE/.tbtui" | grep -v last)
+mv "$STORE/.tbtui/$n/journal.done" "$STORE/.tbtui/$n/journal.begun"
+run 0 undo -l
+has ' begun '
+run 0 mv two five
+run 0 undo
+same "what was killed is back"
+
+# Folders and files.
+STORE=$T/folder
+mkdir -p "$STORE/sub/model"
+st model.norm.weight 4 4 3 >"$STORE/sub/model/model.safetensors"
+printf '{"architectures":["LlamaForCausalLM"]}' >"$STORE/sub/model/config.json"
+state >"$T/before"
+run 0 scan
+run 0 rm -y sub/model
+[ ! -e "$STORE/sub/model" ] || fail "the folder is there"
+run 0 undo
+same "a folder"
+run 0 mv sub/model other
+[ -e "$STORE/sub/other/config.json" ] || fail "not renamed"
+run 2 mv sub/other ../x
+run 0 undo
+same "a folder's name"
+
+# A store that cannot be written, and a disk that is full.
+if [ "$(id -u)" != 0 ]; then
+	chmod a-w "$STORE"
+	run 2 rm -y sub/model
+	err_has '.tbtui: cannot be made'
+	chmod u+w "$STORE"
+	same "read-only"
+fi
+exit 0
