@@ -112,6 +112,14 @@ run 1 heal --from "$GOOD"
 state "$STORE" | cmp - "$T/before" || fail "damage was healed with damage"
 run 0 heal --from "$GOOD" --from "$T/other"
 
+# A link to where nothing is may lead to a disk that comes back.
+fresh
+rm "$OWN"
+ln -s "$T/away/blob" "$OWN"
+run 1 heal --from "$GOOD"
+has 'not healed: there is a link that leads nowhere'
+[ -L "$OWN" ] || fail "the link is gone"
+
 # What lies in the quarantine is a source.
 fresh
 mkdir -p "$STORE/.tbtui/7"

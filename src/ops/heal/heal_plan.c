@@ -101,14 +101,17 @@ look_at(void *arg, size_t i, unsigned worker, struct tb_err *err)
 	struct heal_run *r = l->r;
 	struct look *k = &l->v[i];
 	bool good = false, believed = false;
+	struct tb_ident now;
 	struct tb_err why;
 	struct tb_file f;
 	enum tb_status status = TB_OK;
 
 	(void)worker;
-	if (k->f->missing && !tb_exists(k->f->path)) {
+	if (k->f->missing && tb_file_ident(k->f->path, &now, NULL) == TB_ENOENT) {
 		k->damaged = true;
 		k->wrong = HEAL_MISSING;
+		if (readlink(k->f->path, &(char){ 0 }, 1) >= 0)
+			k->why = "there is a link that leads nowhere: to a disk that is away?";
 		return TB_OK;
 	}
 	tb_job_what(r->job, "%s", r->content.models[k->f->model].loc.name);
