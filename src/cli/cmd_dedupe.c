@@ -52,7 +52,7 @@ plan_json(const struct dedupe_plan *p, bool dry_run)
 
 		json_set_str(one, "action", dedupe_how_word(item->how));
 		json_set_str(one, "model", item->file.model);
-		json_set_str(one, "blob", NULL);
+		json_set_str(one, "blob", item->digest);
 		json_set_str(one, "path", item->file.path);
 		json_set_u64(one, "bytes", item->bytes);
 		json_set_str(one, "keep", item->keep.path);

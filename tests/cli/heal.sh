@@ -296,6 +296,22 @@ if [ "$(id -u)" -ne 0 ]; then
 	chmod u+w "$STORE" "$STORE/blobs"
 fi
 
+# Nobody has to say that a folder, plain or quantized, was made of a model of a store.
+mkdir "$T/made"
+"$TBTUI" demo "$T/demo" >/dev/null || fail "no demo"
+for q in keep int8; do
+	expect 0 "$TBTUI" -s "$T/demo" quantize demo:bf16 "$T/made/$q" -q $q
+done
+rm -rf "$T/kept"
+cp -a "$T/made" "$T/kept"
+expect 1 "$TBTUI" --db "$T/made.db" -s "$T/demo" -s "$T/made" verify
+flip "$T/made/keep/model.safetensors" 20000
+flip "$T/made/int8/model.safetensors" 20000
+expect 0 "$TBTUI" --db "$T/made.db" -s "$T/demo" -s "$T/made" heal keep int8
+has '^    the tensor [a-z0-9_.]+, [0-9.]+ kB, from .*/demo/blobs/sha256-[0-9a-f]+ \(model\)$'
+has '^healed 2 of 2$'
+diff -r -x .tbtui "$T/made" "$T/kept" || fail "not healed by tensors"
+
 # A manifest that cannot be read is told; its model is not among the healed.
 fresh
 printf broken >"$MANIFEST"

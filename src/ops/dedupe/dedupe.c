@@ -151,7 +151,8 @@ reflink(struct deduping *d, struct dedupe_item *item, struct tb_err *err)
 static enum tb_status
 add_link(struct deduping *d, struct dedupe_item *item, struct tb_err *err)
 {
-	const struct journal_note note = { .model = item->file.model, .bytes = item->bytes };
+	const struct journal_note note = { .model = item->file.model, .digest = item->digest,
+					   .bytes = item->bytes };
 	const char *path = item->file.path + strlen(item->file.store);
 	char *made = NULL;
 	unsigned slot;

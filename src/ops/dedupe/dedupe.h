@@ -29,6 +29,7 @@ struct dedupe_file {
 
 struct dedupe_item {
 	struct dedupe_file keep, file;
+	const char *digest;		/* of both */
 	enum dedupe_how how;
 	uint64_t set;			/* items of one content have one number, from 0 */
 	uint64_t bytes;			/* that are free then (0: a name more of the same file) */

@@ -292,8 +292,9 @@ add_items(struct planning *p, const struct inode *keep, const struct inode *in, 
 
 	if (!status)
 		status = describe(p, f, &item.file, err);
-	if (status)
-		return status;
+	item.digest = tb_arena_str(&p->plan->mem, p->names[in->first].digest);
+	if (status || !item.digest)
+		return status ? status : tb_nomem(err);
 	status = tb_file_open(&b, f->path, &why);
 	if (!status && dedupe_is_shared(a->fd, b.fd)) {
 		tb_file_close(&b);
