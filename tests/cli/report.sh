@@ -76,6 +76,15 @@ run 1 audit check "$T/damage.json"
 has '^gone +model +'
 has '^same +error +digest_mismatch'
 
+# What heal took away is held, and told as that; it is no orphan.
+cp -r "$T/store" "$T/copy"
+flip "$T/copy/blobs/${OWN##*/}" 300
+run 0 heal -y clean:latest --from "$T/copy"
+run 0 verify
+run 0 audit show --report "$T/held.json"
+grep -q '"path":"'"$T"'/store","away":false,"orphans":1,"orphan_bytes":1,"rest":0,"rest_bytes":0,"quarantined":1,"quarantined_bytes":'"$(stat -c %s "$OWN")}" "$T/held.json" ||
+	{ grep '"quarantined"' "$T/held.json"; fail "what is held is not told"; }
+
 # A byte more, a byte less, another byte, other ends of lines: no report any more.
 for format in text json csv md html; do
 	f=$T/damage.$format
@@ -99,7 +108,7 @@ run 2 audit show --report "$T/clean.json"
 err_has 'clean.json exists already. Replace it\?'
 run 2 audit show --report "$T/none/x.json"
 [ ! -e "$T/none" ] || fail "a folder was made"
-run 1 audit show --report - --format md
+run 0 audit show --report - --format md
 check md "$T/out"
 if [ -c /dev/full ]; then
 	"$TBTUI" --db "$T/index.db" audit show --format json >/dev/full 2>"$T/err" && fail "full"

@@ -134,6 +134,8 @@ static const char style[] =
 	".map{height:24rem}.n{display:none}.legend{grid-template-columns:1fr}"
 	".findings td:first-child{font-weight:600}.findings tr{display:block;border-bottom:1px solid var(--line);padding:.3rem 0}.findings td{"
 	"display:block;border:0;padding:.1rem 0}.findings thead{display:none}"
+	".stores thead{display:none}.stores tr,.stores td{display:block}.stores td{border:0;"
+	"padding:.1rem 0;text-align:left}.stores td::before{content:attr(data-is);color:var(--dim)}"
 	".model>summary code{display:none}.model{margin-left:0}.facts{grid-template-columns:1fr}"
 	".facts dd{margin-bottom:.4rem}}\n"
 	"@media print{:root{--bg:#fff;--card:#fff;--ink:#000;--dim:#444;--line:#bbb}body{font-size:10pt}"
@@ -382,7 +384,7 @@ put_roots(struct report_out *o)
 
 	if (!roots->n)
 		return;
-	tb_buf_str(&o->text, "<section><h2>Stores</h2>\n<table><thead><tr><th>store</th><th class=num>"
+	tb_buf_str(&o->text, "<section><h2>Stores</h2>\n<table class=stores><thead><tr><th>store</th><th class=num>"
 		   "orphans</th><th class=num>young, left over</th><th class=num>quarantine</th></tr>"
 		   "</thead>\n");
 	for (size_t i = 0; i < roots->n && report_more(o); i++) {
@@ -393,8 +395,9 @@ put_roots(struct report_out *o)
 		if (s->away)
 			tb_buf_str(&o->text, "<td colspan=3>not there: nothing of it was checked</td></tr>\n");
 		else
-			tb_buf_printf(&o->text, "<td class=num>%ju, %s</td><td class=num>%ju, %s</td>"
-				      "<td class=num>%ju, %s</td></tr>\n", (uintmax_t)s->orphans,
+			tb_buf_printf(&o->text, "<td class=num data-is=\"orphans: \">%ju, %s</td><td class=num "
+				      "data-is=\"young, left over: \">%ju, %s</td><td class=num "
+				      "data-is=\"quarantine: \">%ju, %s</td></tr>\n", (uintmax_t)s->orphans,
 				      tb_human_bytes(s->orphan_bytes, bytes[0]), (uintmax_t)s->rest,
 				      tb_human_bytes(s->rest_bytes, bytes[1]), (uintmax_t)s->held,
 				      tb_human_bytes(s->held_bytes, bytes[2]));
