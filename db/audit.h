@@ -25,7 +25,7 @@ const char *severity_word(enum severity s);
 	X(RUN_EMPTY, "empty")		/* nothing was checked: not the same as clean */ \
 	X(RUN_CANCELLED, "cancelled") \
 	X(RUN_FAILED, "failed") \
-	X(RUN_RECORDED, "recorded")	/* read, but there was nothing to compare with yet */ \
+	X(RUN_RECORDED, "recorded")	/* read, but some had nothing to be compared with yet */ \
 	X(RUN_SKIPPED, "skipped")	/* all was found good before, so nothing was read */
 #define X(id, word) id,
 enum run_state { RUN_LIST(X) RUN_STATE_COUNT };

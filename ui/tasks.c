@@ -114,7 +114,7 @@ verify_say(void *arg, struct tb_buf *out)
 			      run_state_word(r->state));
 	tb_buf_printf(out, ", %s", word_count(r->blobs, "file", text));
 	tb_buf_printf(out, ", %s", tb_human_bytes(r->bytes, bytes));
-	if (r->state == RUN_RECORDED)
+	if (r->state == RUN_RECORDED && !r->compared)
 		tb_buf_str(out, "; the next verify compares");
 	else if (r->recorded)
 		tb_buf_printf(out, "; %s recorded for the next verify",

@@ -265,7 +265,7 @@ def _(p):
 
 # A directory.
 
-@row("plain", "one bit of the weights flipped, the time kept", deep=True, before=True)
+@row("plain", "one bit of the weights flipped, the time kept", before=True)
 def _(p):
     flip(p.file("model.safetensors"))
 
@@ -463,7 +463,7 @@ def _(p):
 
 # A GGUF file.
 
-@row("gguf", "one bit of the weights flipped, the time kept", deep=True, before=True)
+@row("gguf", "one bit of the weights flipped, the time kept", before=True)
 def _(p):
     flip(p.file("model.gguf"))
 

@@ -62,7 +62,8 @@ report_verdict(const struct report *r)
 		[RUN_EMPTY] = "No bytes were checked. That is not the same as clean.",
 		[RUN_CANCELLED] = "Cancelled: what follows is what was found until then.",
 		[RUN_FAILED] = "The run could not be finished.",
-		[RUN_RECORDED] = "Everything was read and recorded; the next verify compares with it.",
+		[RUN_RECORDED] = "Everything was read; what had no digest was recorded, and the "
+				 "next verify compares with it.",
 		[RUN_SKIPPED] = "All was found good before, so nothing was read this time.",
 	};
 

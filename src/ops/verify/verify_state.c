@@ -27,5 +27,7 @@ verify_run_state(const struct verify_result *out, enum tb_status status)
 		return RUN_DAMAGE;
 	if (!out->bytes && !out->resumed)	/* headers alone say nothing about the rest */
 		return out->skipped ? RUN_SKIPPED : RUN_EMPTY;
+	if (out->recorded || out->resumed > out->resumed_compared)
+		return RUN_RECORDED;
 	return out->compared + out->resumed_compared ? RUN_CLEAN : RUN_RECORDED;
 }
