@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "src/cli/cli.h"
+#include "src/cli/tidy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +119,7 @@ COMMAND(cli_scan, "scan", "[DIR...]", "index the stores")
 		status = cli_fail(&err);
 	} else {
 		cli_note(cli, a.out.notice);
+		cli_tidy_note(cli, &ctx);
 		status = cli->json ? scan_json(&a.out) : CLI_OK;
 		if (!cli->json)
 			scan_text(cli, &a.out);

@@ -114,6 +114,12 @@ undo_print(const struct cli *cli, const struct task *t)
 		return CLI_OK;
 	if (t->dry || cli->verbose)
 		status = cli_tidy_table(cli, &t->t);
+	if (t->t.recovered)
+		cli_line("%" PRIu64 " operation%s that %s killed: dealt with, as if %s had not been",
+			 t->t.recovered, tb_plural(t->t.recovered), t->t.recovered == 1 ? "was" : "were",
+			 t->t.recovered == 1 ? "it" : "they");
+	if (!t->empty && !t->t.undo)
+		return status;
 	if (t->empty && !t->t.n)
 		cli_line("nothing to empty");
 	else if (t->empty)

@@ -10,6 +10,7 @@
 
 #include "src/base/file.h"
 #include "src/base/text.h"
+#include "src/cli/tidy.h"
 #include "src/cli/verify.h"
 #include "src/ops/home/home.h"
 
@@ -174,6 +175,7 @@ verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_request *r
 	db_close(out.unkept);
 	if (status)
 		return cli_fail(&err);
+	cli_tidy_note(cli, ctx);
 	if (out.state == RUN_EMPTY && !out.models)
 		cli_explain(cli, ctx, "there was nothing to verify");
 	return done == CLI_OK ? cli_run_exit(out.state) : done;

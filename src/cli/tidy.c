@@ -230,3 +230,30 @@ cli_tidy(struct cli *cli, const struct tidy_request *req, bool dry)
 	op_ctx_free(&ctx);
 	return shown;
 }
+
+void
+cli_tidy_note(const struct cli *cli, struct op_ctx *ctx)
+{
+	struct tidy_ops ops;
+	uint64_t bytes = 0;
+	size_t held = 0;
+	char text[400], human[16];
+
+	if (tidy_ops(ctx, &ops, NULL))
+		return;
+	for (size_t i = 0; i < ops.n; i++) {
+		const struct tidy_op *o = &ops.v[i];
+
+		held += o->things > 0;
+		bytes += o->bytes;
+		if (!tidy_op_killed(o))
+			continue;
+		snprintf(text, sizeof(text), "operation %" PRIu64 " of %.250s was killed: \"tbtui undo\" "
+			 "deals with it, or the next command that writes there", o->n, o->root);
+		cli_note(cli, text);
+	}
+	snprintf(text, sizeof(text), "%zu operation%s in the quarantine %s %s: \"tbtui undo --list\"",
+		 held, tb_plural(held), held == 1 ? "holds" : "hold", tb_human_bytes(bytes, human));
+	cli_note(cli, held ? text : "");
+	tidy_ops_free(&ops);
+}

@@ -12,4 +12,6 @@ enum cli_exit cli_tidy(struct cli *cli, const struct tidy_request *req, bool dry
 enum cli_exit cli_tidy_json(const struct tidy *t, bool dry);
 /* Each action in a line. */
 enum cli_exit cli_tidy_table(const struct cli *cli, const struct tidy *t);
+/* Notes what was killed, and what the quarantines hold, if there is anything. */
+void cli_tidy_note(const struct cli *cli, struct op_ctx *ctx);
 #endif

@@ -3,7 +3,7 @@
 . "$srcdir/tests/cli/lib.sh"
 
 # The lines between .nf and .fi of the section, as a shell reads them.
-sed -n '/^\.SH EXAMPLES/,/^\.SH EXIT/p' "$srcdir/doc/tbtui.1.in" |
+sed -n '/^\.SH EXAMPLES/,/^\.SH [^E]/p' "$srcdir/doc/tbtui.1.in" |
 	sed -n '/^\.nf/,/^\.fi/{/^\./d;s/\\-/-/g;s/\\(aq/'"'"'/g;p;}' >"$T/examples"
 [ "$(wc -l <"$T/examples")" -ge 15 ] || fail "too few examples"
 mkdir "$T/bin" "$T/work"

@@ -202,9 +202,21 @@ n=$(ls "$STORE/.tbtui" | grep -v last)
 mv "$STORE/.tbtui/$n/journal.done" "$STORE/.tbtui/$n/journal.begun"
 run 0 undo -l
 has ' begun '
+run 0 scan
+err_has "operation $n of .* was killed"
 run 0 mv two five
 run 0 undo
 same "what was killed is back"
+run 0 rm -y one
+n=$(ls "$STORE/.tbtui" | grep -v last)
+run 0 verify
+err_has '1 operation in the quarantine holds .*undo --list'
+mv "$STORE/.tbtui/$n/journal.done" "$STORE/.tbtui/$n/journal.begun"
+run 0 undo "$n"
+has '1 operation that was killed: dealt with'
+same "what was killed is back at once"
+run 0 scan
+[ ! -s "$T/err" ] || fail "there is nothing to note"
 
 # Folders and files.
 STORE=$T/folder

@@ -54,11 +54,21 @@ HOUSE = {
     "heal": STORE + ["heal", "--from", "{W}/good"],
     "dedupe": STORE + ["-s", "{W}/good", "-y", "dedupe", "--min", "1000"],
 }
+# The same, and each is one operation: all is as before, or as after.
+TIDY = {
+    "rm": STORE + ["-y", "rm", "demo:int8"],
+    "prune": STORE + ["-y", "prune", "--young"],
+    "mv": STORE + ["mv", "demo:int8", "ns/other:v1"],
+    "undo": STORE + ["undo"],
+    "undo-empty": STORE + ["-y", "undo", "--empty"],
+}
+HOUSE.update(TIDY)
 OPS.update(HOUSE)
 # The same where temporary files have names.
-NAMED = ["quantize-store", "quantize-dir", "quantize-file-replace", "import", "heal"]
+NAMED = ["quantize-store", "quantize-dir", "quantize-file-replace", "import", "heal", "rm"]
 OPS.update({op + "-named": OPS[op] for op in NAMED})
 HOUSE.update({op: OPS[op] for op in OPS if op.replace("-named", "") in HOUSE})
+TIDY["rm-named"] = OPS["rm-named"]
 WRITES = [op for op in OPS if op not in ("scan", "verify") and op not in HOUSE]
 # What only prints: what it prints is whole, or it says that it is not.
 INDEX = ["-d", "{W}/../index/index.db"]
@@ -182,8 +192,14 @@ def fresh(name, op=""):
     w = "%s/%s" % (T, name)
     shutil.copytree(T + "/template", w)
     os.makedirs(w + "/rep")
-    if op in HOUSE:
+    if op in HOUSE and op not in TIDY:
         shutil.copytree(w + "/store", w + "/good")
+    if op == "prune":
+        orphan = b"of no model"
+        with open(w + "/store/blobs/sha256-" + hashlib.sha256(orphan).hexdigest(), "wb") as f:
+            f.write(orphan)
+    if op.startswith("undo"):
+        need([TBTUI, "-s", w + "/store", "-y", "rm", "demo:int8"])
     if op.startswith("heal"):
         flipped, gone = largest(w)
         with open(flipped, "r+b") as f:
@@ -248,6 +264,8 @@ def inodes(w):
 
 def judge_house(w, op, rc):
     """Each file is as before or as after; run again, all are as after."""
+    if op in TIDY:
+        return judge_tidy(w, op, rc)
     now, before, after = outside(w), BEFORE[op], AFTER[op]
     odd = [p for p in now.keys() | before.keys() | after.keys()
            if now.get(p) not in (before.get(p), after.get(p))]
@@ -260,6 +278,28 @@ def judge_house(w, op, rc):
     again, out, err = run(words(op, w))
     if again or outside(w) != after or (op == "dedupe" and len(inodes(w)) > 1):
         return "run again it is not done: %s%s" % (out, err)
+    return "verify says:\n" + checks(w)[1] if checks(w)[0] else None
+
+
+def judge_tidy(w, op, rc):
+    """What was killed is dealt with by the next one; then all is as before, or as after."""
+    store = [TBTUI, "-s", w + "/store"]
+    try:
+        ops = json.loads(run(store + ["undo", "--list", "--json"])[1])["operations"]
+    except ValueError:
+        return "undo --list says nothing"
+    if any(o["state"] not in ("done", "undone") for o in ops):
+        again, out, err = run(store + ["undo"])
+        if again:
+            return "it cannot be dealt with: " + err
+    now = outside(w)
+    if now not in (BEFORE[op], AFTER[op]):
+        return "neither as before nor as after: %s" % sorted(
+            now.keys() ^ (AFTER if rc == 0 else BEFORE)[op].keys())[:3]
+    if rc == 0 and now != AFTER[op]:
+        return "exit status 0, and it is not done"
+    if op == "undo-empty" and rc == 0 and os.listdir(w + "/store/.tbtui") != ["last"]:
+        return "exit status 0, and it is not empty"
     return "verify says:\n" + checks(w)[1] if checks(w)[0] else None
 
 

@@ -83,6 +83,7 @@ struct tidy {
 	uint64_t linked;		/* files that free nothing: they have other names */
 	struct tidy_stay stays[TIDY_WHY_COUNT];
 	uint64_t undo;			/* the operation's number; 0: nothing to undo */
+	uint64_t recovered;		/* operations that were killed, and have been dealt with */
 	char unread[512];		/* why something is TIDY_UNCLEAR, or "" */
 };
 
@@ -106,6 +107,8 @@ struct tidy_op {
 };
 struct tidy_ops { struct tidy_op *v; size_t n, cap; };	/* owned; the last first */
 
+/* Was it killed?  The next writer or house-keeper deals with it. */
+bool tidy_op_killed(const struct tidy_op *o);
 /* Of all stores that are looked into. */
 enum tb_status tidy_ops(struct op_ctx *ctx, struct tidy_ops *out, struct tb_err *err) TB_MUST_USE;
 void tidy_ops_free(struct tidy_ops *o);
@@ -113,7 +116,8 @@ void tidy_ops_free(struct tidy_ops *o);
 uint64_t tidy_last(struct op_ctx *ctx);
 
 /* Operation n, or with n 0 the last that can be undone; what came or would come back is in *out
- * (to be freed in every case).  dry: a look alone.  TB_ENOENT: there is none. */
+ * (to be freed in every case).  What was killed is dealt with first; with n 0 or the number of
+ * such a one that is all.  dry: a look alone.  TB_ENOENT: there is none. */
 enum tb_status op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tidy *out,
 		       struct tb_err *err) TB_MUST_USE;
 /* Deletes what operations hold, for good: those of `numbers`, or with none of them all that are

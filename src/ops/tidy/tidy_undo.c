@@ -298,14 +298,64 @@ one_command(const struct tidy_op *a, const struct tidy_op *b)
 	return !strcmp(a->what, b->what) && apart < INT64_C(60000000000) && apart > -INT64_C(60000000000);
 }
 
+bool
+tidy_op_killed(const struct tidy_op *o)
+{
+	return !o->in_use && !o->problem && o->state != JOURNAL_DONE && o->state != JOURNAL_UNDONE;
+}
+
+static enum tb_status
+recover_store(const char *root, struct tidy *out, struct tb_err *err)
+{
+	struct store_lock lock = STORE_UNLOCKED;
+	size_t dealt = 0;
+	enum tb_status status = store_lock_alone(&lock, root, err);
+
+	if (!status)
+		status = journal_recover(root, &lock, &dealt, err);
+	out->recovered += dealt;
+	store_unlock(&lock);
+	return status;
+}
+
+/* *ops: as it is afterwards.  *one: n was among them. */
+static enum tb_status
+recover_all(struct op_ctx *ctx, struct tidy_ops *ops, uint64_t n, bool *one, struct tidy *out,
+	    struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	bool any = false;
+
+	*one = false;
+	for (size_t i = 0; i < ops->n && !status; i++) {
+		if (!tidy_op_killed(&ops->v[i]))
+			continue;
+		any = true;
+		*one |= ops->v[i].n == n;
+		status = recover_store(ops->v[i].root, out, err);
+	}
+	if (!status && any) {
+		tidy_ops_free(ops);
+		status = tidy_ops(ctx, ops, err);
+	}
+	return status;
+}
+
 enum tb_status
 op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tidy *out, struct tb_err *err)
 {
 	struct tidy_ops ops;
 	const struct tidy_op *first = NULL;
 	enum tb_status status = tidy_ops(ctx, &ops, err);
+	bool one = false;
 
 	*out = (struct tidy){ 0 };
+	if (!status && !dry)
+		status = recover_all(ctx, &ops, n, &one, out, err);
+	if (status || one || (!n && out->recovered)) {
+		tidy_ops_free(&ops);
+		return status;
+	}
 	for (size_t i = 0; i < ops.n && !status; i++) {
 		const struct tidy_op *o = &ops.v[i];
 
@@ -316,6 +366,9 @@ op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tidy *out, struct tb_er
 					 "which with --store", first->root, o->root, n);
 		first = first ? first : o;
 	}
+	for (size_t i = 0; i < ops.n && !status && !first; i++)
+		if (ops.v[i].problem && (!n || ops.v[i].n == n))	/* it may have been the one */
+			status = tb_fail(err, TB_EFORMAT, "%s", ops.v[i].problem);
 	if (!status && !first)
 		status = n ? tb_fail(err, TB_ENOENT, "there is no operation %" PRIu64 "; \"tbtui undo "
 				     "--list\" shows those there are", n)
@@ -383,6 +436,7 @@ op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tidy *out
 	      struct tb_err *err)
 {
 	struct tidy_ops ops;
+	bool one;
 	enum tb_status status = req->older > INT64_MAX / 1000000000
 			      ? tb_fail(err, TB_EUSAGE, "that age is too large") : TB_OK;
 
@@ -391,6 +445,8 @@ op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tidy *out
 		status = tidy_ops(ctx, &ops, err);
 	if (status)
 		return status;
+	if (!req->dry)
+		status = recover_all(ctx, &ops, 0, &one, out, err);
 	for (size_t i = 0; i < req->n && !status; i++) {
 		size_t k = 0;
 
