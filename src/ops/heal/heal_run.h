@@ -17,7 +17,9 @@ struct heal_file {
 	bool given;			/* by a person */
 	struct tb_ident id;
 	const char *known;		/* of the plan: its digest as far as one knows, "" */
+	/* Under its lock: */
 	char sha256[TB_DIGEST_MAX], git[TB_DIGEST_MAX];
+	uint64_t size;			/* when it was hashed */
 	bool unread;
 };
 

@@ -325,9 +325,10 @@ heal_list_sources(struct heal_run *r, struct tb_err *err)
 
 /* ---- who has it ---- */
 
-/* Hashes the file, once for all who ask. */
+/* Hashes the file, once for all who ask; *size: of what it held, 0 if it is not that. */
 static enum tb_status
-try_file(struct heal_run *r, struct heal_file *f, const char *digest, bool *yes, struct tb_err *err)
+try_file(struct heal_run *r, struct heal_file *f, const char *digest, uint64_t *size,
+	 struct tb_err *err)
 {
 	pthread_mutex_t *lock = &r->lock[(size_t)(f - r->files) % HEAL_LOCKS];
 	bool git = tb_starts(digest, "gitsha1:");
@@ -340,13 +341,13 @@ try_file(struct heal_run *r, struct heal_file *f, const char *digest, bool *yes,
 	if (!*have && !f->unread && !(status = tb_file_open(&file, f->path, &why))) {
 		status = git ? tb_gitsha1_file(&file, r->job, have, &why)
 			     : tb_sha256_file(&file, r->job, NULL, have, &why);
-		f->id = file.id;
+		f->size = file.id.size;
 		tb_file_close(&file);
 	}
 	f->unread |= status != TB_OK;
 	if (status)
 		*have = 0;
-	*yes = *have && !strcmp(have, digest);
+	*size = *have && !strcmp(have, digest) ? f->size : 0;
 	pthread_mutex_unlock(lock);
 	return status == TB_ECANCEL || status == TB_ENOMEM ? tb_pass(err, &why) : TB_OK;
 }
@@ -373,13 +374,13 @@ is_likely(const struct heal_file *f, const struct heal_item *item)
 static enum tb_status
 take(struct heal_run *r, struct heal_item *item, struct heal_file *f, struct tb_err *err)
 {
-	bool yes = false;
-	enum tb_status status = is_itself(f, item) ? TB_OK : try_file(r, f, item->digest, &yes, err);
+	uint64_t size = 0;
+	enum tb_status status = is_itself(f, item) ? TB_OK : try_file(r, f, item->digest, &size, err);
 
-	if (yes) {
+	if (size) {
 		item->source = f->path;
 		item->from = f->from;
-		item->size = f->id.size;
+		item->size = size;
 	}
 	return status;
 }
