@@ -74,6 +74,7 @@ plan_json(const struct dedupe_plan *p, bool dry_run)
 	json_set(o, "undos", undos);
 	json_set(o, "refused", refused);
 	json_set_u64(o, "files", p->files);
+	json_set_u64(o, "unread", p->failed + p->nunread);
 	json_set_f64(o, "seconds", p->seconds);
 	return cli_print_json(o);
 }
@@ -161,6 +162,10 @@ dedupe_do(const struct cli *cli, struct task *t, bool dry_run, struct tb_err *er
 		return cli_fail(err);
 	if (!cli->json && !cli->quiet)
 		print_plan(p);
+	for (size_t i = 0; i < p->nunread; i++)
+		cli_note(cli, p->unread[i]);
+	if (p->failed || p->nunread)
+		cli_note(cli, "not all files could be read; \"tbtui verify\" says which and why");
 	if (!p->files)
 		cli_note(cli, "there are no files to compare");
 	if (!dry_run && p->todo) {
@@ -179,7 +184,9 @@ dedupe_do(const struct cli *cli, struct task *t, bool dry_run, struct tb_err *er
 		status = cli_complain(&t->late);
 	if (status != CLI_OK)
 		return status;
-	return !p->files ? CLI_FAILED : p->done < todo ? CLI_WRONG : CLI_OK;
+	if (!p->files)
+		return CLI_FAILED;
+	return p->done < todo || p->failed || p->nunread ? CLI_WRONG : CLI_OK;
 }
 
 COMMAND(cli_dedupe, "dedupe", "", "equal files become one, where the file system can")

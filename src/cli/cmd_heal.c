@@ -76,7 +76,7 @@ static enum cli_exit
 plan_json(const struct heal_plan *p, bool dry_run)
 {
 	cJSON *o = json_object(), *actions = json_array(), *unhealed = json_array();
-	cJSON *bad = json_array(), *undos = json_array(), *checked = json_object();
+	cJSON *unread = json_array(), *bad = json_array(), *undos = json_array(), *checked = json_object();
 
 	for (size_t i = 0; i < p->n; i++)
 		json_push(p->items[i].why ? unhealed : actions, item_json(&p->items[i]));
@@ -94,6 +94,9 @@ plan_json(const struct heal_plan *p, bool dry_run)
 	json_set(o, "undos", undos);
 	json_set(o, "unhealed", unhealed);
 	json_set(o, "unknown_damage", bad);
+	for (size_t i = 0; i < p->nunread; i++)
+		json_push_str(unread, p->unread[i]);
+	json_set(o, "unread", unread);
 	json_set_u64(checked, "models", p->models);
 	json_set_u64(checked, "files", p->files);
 	json_set_u64(checked, "bytes", p->bytes);
@@ -146,6 +149,8 @@ print_plan(const struct heal_plan *p)
 		cli_line("%s", p->bad[i]);
 	if (p->nbad)
 		printf("No digest says what should be there: pull or import the model again\n");
+	for (size_t i = 0; i < p->nunread; i++)
+		cli_line("%s: what is in it is unknown", p->unread[i]);
 	if (!p->n) {
 		printf("%ju file%s of %ju model%s looked at: nothing to heal\n",
 		       (uintmax_t)(p->files - p->unknown), tb_plural(p->files - p->unknown),
@@ -200,7 +205,7 @@ heal_do(const struct cli *cli, struct task *t, bool dry_run, struct tb_err *err)
 		return cli_fail(err);
 	checked = p->files - p->unknown;
 	planned = p->n - p->failed;
-	if (!cli->json && (!cli->quiet || p->failed || p->nbad))
+	if (!cli->json && (!cli->quiet || p->failed || p->nbad || p->nunread))
 		print_plan(p);
 	if (p->unknown) {
 		char note[200];
@@ -225,7 +230,7 @@ heal_do(const struct cli *cli, struct task *t, bool dry_run, struct tb_err *err)
 			status = again(&p->items[i]);
 	if (status != CLI_OK)
 		return status;
-	return p->failed || p->nbad ? CLI_WRONG : checked ? CLI_OK : CLI_FAILED;
+	return p->failed || p->nbad || p->nunread ? CLI_WRONG : checked ? CLI_OK : CLI_FAILED;
 }
 
 COMMAND(cli_heal, "heal", "[REF...]",

@@ -88,6 +88,20 @@ has '"actions":\[\],"bytes_freed":0'
 held=$(find "$A/.tbtui" "$B/.tbtui" "$HUB/.tbtui" -type f -name '[0-9]*' 2>/dev/null | wc -l)
 [ "$held" -ge 2 ] || fail "what was replaced is not kept"
 
+# It can be undone: they are as many files as before, each with its time.
+fresh
+(cd "$T" && find a b hub -name .tbtui -prune -o -type f -printf '%p %i %T@ %s\n' | sort) >"$T/before"
+both 0 --yes dedupe --min 600
+for n in $(find "$A" "$B" "$HUB" -path '*/.tbtui/[0-9]*' -prune -printf '%f\n' | sort -rn); do
+	both 0 --yes undo "$n"
+done
+(cd "$T" && find a b hub -name .tbtui -prune -o -type f -printf '%p %i %T@ %s\n' | sort) | cmp - "$T/before" ||
+	fail "undo does not bring back what was there"
+both 0 --yes dedupe --min 600
+both 0 --yes undo --empty
+both 0 verify
+[ -z "$(find "$A" "$B" "$HUB" -path '*/.tbtui/*/0')" ] || fail "the quarantine is not empty"
+
 # Of three copies one stays; the bytes are those of the others.
 fresh
 both 0 --json dedupe --min $SIZE --dry-run

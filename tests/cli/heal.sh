@@ -71,6 +71,24 @@ for from in "$GOOD" "$GOOD/blobs" "$GOOD/blobs/${OWN##*/}"; do
 	has ' 616 B +-$'
 done
 
+# It can be undone, and done again; what had been missing is missing again then.
+fresh
+flip "$OWN" 300
+rm "$ONE"
+state "$STORE" >"$T/before"
+run 0 heal --from "$GOOD"
+run 0 undo --list
+has ' heal '
+run 0 --yes undo 1
+state "$STORE" | cmp - "$T/before" || fail "undo does not bring back what was there"
+run 1 verify
+run 0 heal --from "$GOOD"
+same "$OWN"
+same "$ONE"
+n=$(ls "$STORE/.tbtui" | grep -E '^[0-9]+$' | tail -1)
+run 0 --yes undo --empty "$n"
+run 0 verify
+
 # Another store among those looked into; another model of the same store.
 fresh
 flip "$OWN" 300

@@ -378,6 +378,20 @@ content_free(struct content *c)
 	*c = (struct content){ 0 };
 }
 
+enum tb_status
+content_unread(const struct content *c, struct tb_arena *mem, const char ***out, size_t *n,
+	       struct tb_err *err)
+{
+	const char **v = tb_arena_get(mem, (c->unread.n + 1) * sizeof(*v));
+
+	*out = v;
+	*n = 0;
+	for (size_t i = 0; v && i < c->unread.n; i++)
+		if (!(v[(*n)++] = tb_arena_str(mem, c->unread.v[i].why)))
+			v = NULL;
+	return v ? TB_OK : tb_nomem(err);
+}
+
 struct content_file *
 content_find(const struct content *c, const char *path)
 {

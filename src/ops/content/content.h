@@ -60,6 +60,9 @@ enum tb_status content_collect(struct op_ctx *ctx, const char *const *refs, size
 			       bool recover, struct tb_job *job, struct content *out,
 			       struct tb_err *err) TB_MUST_USE;
 void content_free(struct content *c);
+/* Why each place that could not be read is unknown, as texts of `mem`. */
+enum tb_status content_unread(const struct content *c, struct tb_arena *mem, const char ***out,
+			      size_t *n, struct tb_err *err) TB_MUST_USE;
 /* The file at that path, or NULL. */
 struct content_file *content_find(const struct content *c, const char *path);
 

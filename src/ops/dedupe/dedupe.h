@@ -47,6 +47,9 @@ struct dedupe_plan {
 	struct dedupe_item *items;
 	size_t n;
 	uint64_t sets, files;		/* files: that were looked at */
+	const char **unread;		/* sentences: places of which nobody knows what is in them */
+	size_t nunread;
+	uint64_t failed;		/* files and models that could not be read */
 	uint64_t hashed, compared;	/* bytes */
 	uint64_t todo, links;		/* items that can be done; of them, by hard links */
 	uint64_t bytes, link_bytes;	/* that are free then */

@@ -105,6 +105,10 @@ keep_pairs(struct planning *p)
 static enum tb_status
 list_names(struct planning *p, struct tb_err *err)
 {
+	for (size_t i = 0; i < p->content.nmodels; i++)
+		p->plan->failed += p->content.models[i].failure != NULL;
+	for (size_t i = 0; i < p->content.n; i++)
+		p->plan->failed += p->content.files[i].unread;
 	p->names = tb_calloc(p->content.n + 1, sizeof(*p->names));
 	if (!p->names)
 		return tb_nomem(err);
@@ -151,8 +155,10 @@ hash_name(void *arg, size_t i, unsigned worker, struct tb_err *err)
 		status = tb_sha256_file(&f, p->job, NULL, n->digest, &why);
 		tb_file_close(&f);
 	}
-	if (status)
+	if (status) {
 		*n->digest = 0;
+		__atomic_fetch_add(&p->plan->failed, 1, __ATOMIC_RELAXED);
+	}
 	return status == TB_ENOMEM || status == TB_ECANCEL ? tb_pass(err, &why) : TB_OK;
 }
 
@@ -306,6 +312,7 @@ add_items(struct planning *p, const struct inode *keep, const struct inode *in, 
 	if (!status && !item.why)
 		status = are_equal(p, a, &b, &equal, &why);
 	tb_file_close(&b);
+	p->plan->failed += status != TB_OK;
 	if (status == TB_ENOMEM || status == TB_ECANCEL)
 		return tb_pass(err, &why);
 	if (!item.why && (status || !equal))
@@ -339,6 +346,7 @@ plan_set(struct planning *p, size_t first, size_t end, struct tb_err *err)
 			keep = in;
 	}
 	status = tb_file_open(&a, p->names[keep.first].f->path, NULL);
+	p->plan->failed += status != TB_OK;
 	if (status)
 		return status == TB_ENOMEM ? tb_nomem(err) : TB_OK;
 	for (size_t i = first; !status && i < end; i = in.end) {
@@ -388,7 +396,7 @@ finish(struct planning *p, struct tb_err *err)
 			plan->link_bytes += item->bytes;
 		}
 	}
-	return TB_OK;
+	return content_unread(&p->content, &plan->mem, &plan->unread, &plan->nunread, err);
 }
 
 enum tb_status

@@ -72,6 +72,8 @@ struct heal_plan {
 	uint64_t healed, failed;
 	const char **bad;		/* sentences: models that are damaged, and no digest says how */
 	size_t nbad;
+	const char **unread;		/* sentences: places of which nobody knows what is in them */
+	size_t nunread;
 	uint64_t *undo;			/* of each operation that was done */
 	size_t nundo;
 	double seconds;

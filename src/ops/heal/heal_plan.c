@@ -229,7 +229,10 @@ find_damage(struct heal_run *r, struct tb_err *err)
 		if (l.v[i].damaged)
 			status = add_item(r, &l.v[i], err);
 	free(l.v);
-	return status ? status : tell_bad(r, err);
+	if (!status)
+		status = tell_bad(r, err);
+	return status ? status : content_unread(&r->content, &r->plan->mem, &r->plan->unread,
+						&r->plan->nunread, err);
 }
 
 /* ---- the plan ---- */
