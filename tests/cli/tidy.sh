@@ -67,7 +67,7 @@ has_not 'one:latest'
 run 0 verify
 has_not 'orphan'
 run 0 undo --list
-has '^1 .* done .* rm one '
+has '^1 .* done .* rm one:latest '
 run 0 undo --list --json
 is 'd["operations"][0]["bytes"]' $size
 run 0 undo
@@ -193,6 +193,12 @@ run 2 undo --empty -y 99
 run 0 undo --empty -y "$n"
 has '1 operation: 10 B are free'
 [ "$(ls "$STORE/.tbtui")" = last ] || fail "the quarantine is not empty"
+
+# A model that is named by a path is called by its name all the same.
+run 0 rm -y "$one"
+run 0 undo --list
+has ' done .* rm one:latest '
+run 0 undo
 
 # An operation that was killed is gone back by the next one.
 unset TBTUI_NOW

@@ -17,6 +17,7 @@
 #include "src/ops/tidy/tidy_parts.h"
 
 #define TREE_DEPTH 64
+#define NAMED_MAX 20		/* names in what an operation is called */
 
 #define X(id, word) [id] = word,
 static const char *const do_words[] = { TIDY_DO_LIST(X) };
@@ -357,19 +358,29 @@ add_step(struct tidy *t, struct journal *j, const struct tidy_action *a, struct 
 	}
 }
 
-/* "rm llama3:8b qwen3:4b" */
+/* "rm llama3:8b qwen3:4b": models by their names, however they were given. */
 static char *
 what_is_done(const struct tidy *t)
 {
 	static const char *const verbs[] = { "rm", "prune", "cp", "mv" };
+	bool models = t->kind == TIDY_RM && t->models, names = t->kind == TIDY_CP || t->kind == TIDY_MV;
+	size_t n = models ? t->n : t->names.n, shown = 0;
 	struct tb_buf b = TB_BUF(64 << 10);
-	size_t shown = t->names.n > 20 ? 20 : t->names.n;
+	const char *last = "";
 
 	tb_buf_str(&b, verbs[t->kind]);
-	for (size_t i = 0; i < shown; i++)
-		tb_buf_printf(&b, " %.300s", t->names.v[i]);
-	if (shown < t->names.n)
-		tb_buf_printf(&b, " and %zu more", t->names.n - shown);
+	for (size_t i = 0; i < n && shown < NAMED_MAX; i++) {
+		const char *name = models ? t->v[i].model : names && !i && t->n ? t->v->model
+				 : t->names.v[i];
+
+		if (models && (!*name || *t->v[i].digest || !strcmp(name, last)))
+			continue;
+		tb_buf_printf(&b, " %.300s", name);
+		last = name;
+		shown++;
+	}
+	if (shown == NAMED_MAX && (models ? t->models : n) > shown)
+		tb_buf_str(&b, " …");
 	return tb_buf_take(&b);
 }
 
@@ -455,4 +466,34 @@ tidy_do(struct tidy *t, struct op_ctx *ctx, struct tb_err *err)
 		store_unlock(&locks[i]);
 	free(locks);
 	return status ? status : late;
+}
+
+static int
+by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+enum tb_status
+tidy_only(struct tidy *t, const char *const *paths, size_t n, struct tb_err *err)
+{
+	const char **sorted = tb_calloc(n + 1, sizeof(*sorted));
+	size_t kept = 0;
+
+	if (!sorted)
+		return tb_nomem(err);
+	memcpy(sorted, paths, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_text);
+	for (size_t i = 0; i < t->n; i++) {
+		const char *path = t->v[i].path;
+
+		if (bsearch(&path, sorted, n, sizeof(*sorted), by_text))
+			t->v[kept++] = t->v[i];
+		else
+			action_free(&t->v[i]);
+	}
+	free(sorted);
+	t->n = kept;
+	memset(t->stays, 0, sizeof(t->stays));
+	return tidy_sum(t, err);
 }

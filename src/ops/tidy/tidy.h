@@ -92,6 +92,9 @@ enum tb_status tidy_plan(struct tidy *t, struct op_ctx *ctx, const struct tidy_r
 			 struct tb_err *err) TB_MUST_USE;
 /* Does it: what is in *t afterwards has been done, and no more.  TB_ESYNC: done nevertheless. */
 enum tb_status tidy_do(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
+/* Of a plan what lies at these paths alone. */
+enum tb_status tidy_only(struct tidy *t, const char *const *paths, size_t n, struct tb_err *err)
+	TB_MUST_USE;
 void tidy_free(struct tidy *t);	/* fine on a zeroed one */
 
 /* ---- what can be undone ---- */
