@@ -2,6 +2,7 @@
 
 #include "src/store/ollama.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -386,11 +387,15 @@ ollama_file(const char *path, char digest[TB_DIGEST_MAX])
 		"projector-metadata", "compat-tensors", "split-copy", "split-gguf-",
 	};
 	const char *name = tb_path_name(path);
+	char head[sizeof("sha256-") + 2 * TB_SHA256_LEN];
 
 	if (digest_parse(name, digest))
 		return STORE_BLOB;
-	if (tb_starts(name, "sha256-") && (strstr(name, "-partial") || tb_ends(name, ".tmp")))
+	if (tb_starts(name, "sha256-") && (strstr(name, "-partial") || tb_ends(name, ".tmp"))) {
+		snprintf(head, sizeof(head), "%s", name);
+		(void)digest_parse(head, digest);	/* of the blob that it would be */
 		return STORE_PARTIAL;
+	}
 	for (size_t i = 0; i < sizeof(temporary) / sizeof(*temporary); i++)
 		if (tb_starts(name, temporary[i]))
 			return STORE_TEMP;
