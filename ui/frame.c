@@ -284,7 +284,7 @@ prompt_tail(struct ui *ui, char *out, size_t outlen)
 static int
 bottom_rows(const struct ui *ui)
 {
-	int rows = has_keys() && *ui->question ? wrap_rows(ui->question, COLS) : has_keys();
+	int rows = has_keys() && *ui->question ? wrap_rows(ui->question, COLS - 1) : has_keys();
 
 	return rows < LINES / 2 || rows < 2 ? rows : LINES / 2;
 }
@@ -298,6 +298,7 @@ draw_bottom(struct ui *ui, int y)
 	if (*ui->question) {
 		line.h = LINES - y;
 		put_blank(line);
+		line.w--;		/* curses leaves the corner */
 		(void)put_wrap(line, ui->question, ROLE_WARN);
 	} else if (prompt_is_open() && prompt_owner() == ui)
 		prompt_draw(line, prompt_tail(ui, tail, sizeof(tail)));

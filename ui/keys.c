@@ -144,10 +144,16 @@ keys_action(enum view_id in, int key)
 enum action
 keys_by_name(const char *name, enum view_id in)
 {
-	for (enum action a = 1; a < ACT_COUNT; a++)
-		if (keys_applies(a, in) && !strcasecmp(action_info[a].name, name))
+	enum action common = ACT_NONE;
+
+	for (enum action a = 1; a < ACT_COUNT; a++) {
+		if (!keys_applies(a, in) || strcasecmp(action_info[a].name, name))
+			continue;
+		if (action_info[a].where != EVERYWHERE)
 			return a;
-	return ACT_NONE;
+		common = a;
+	}
+	return common;
 }
 
 /* The i-th key of the action, own ones first, whether it reaches it or not; NULL after the

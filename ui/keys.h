@@ -59,7 +59,8 @@ bool keys_bind(int in, const char *key, enum action a);
 /* What `key` does in the screen; ACT_NONE = nothing. */
 enum action keys_action(enum view_id in, int key);
 bool keys_applies(enum action a, enum view_id in);
-/* An action by its whole name, ACT_NONE if there is none that applies. */
+/* An action by its whole name, that of the screen before one of EVERYWHERE; ACT_NONE if there
+ * is none that applies. */
 enum action keys_by_name(const char *name, enum view_id in);
 /* "Enter", "C-f", "é": the key whose name starts *s; moves *s behind it and
  * blanks. 0 at the end or for a name nobody knows. */

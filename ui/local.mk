@@ -63,6 +63,8 @@ ui_libui_a_SOURCES = \
 	ui/term.h \
 	ui/theme.c \
 	ui/theme.h \
+	ui/tidy.c \
+	ui/tidy.h \
 	ui/tree.c \
 	ui/tree.h \
 	ui/ui.c \
@@ -83,4 +85,5 @@ ui_libui_a_SOURCES = \
 	ui/view_search.c \
 	ui/view_tensor.c \
 	ui/view_tensors.c \
+	ui/view_undo.c \
 	ui/views.def

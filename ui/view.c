@@ -257,6 +257,8 @@ view_free(struct view *v)
 	rows_free(&v->rows);
 	if (v->ops->needs_model)
 		model_loc_free(&v->loc);
+	if (v->about)
+		v->forget(v->about);
 	free(v->state);
 	free(v);
 }
@@ -404,6 +406,17 @@ view_type(struct view *v, const char *label, const char *text, typed_fn *done)
 	prompt_open(&(struct prompt_spec){
 		.label = label, .text = text, .history = label, .done = view_typed, .arg = v,
 	});
+}
+
+void
+view_type_about(struct view *v, const char *label, const char *text, typed_fn *done, void *about,
+		void (*forget)(void *about))
+{
+	if (v->about)
+		v->forget(v->about);
+	v->about = about;
+	v->forget = forget;
+	view_type(v, label, text, done);
 }
 
 bool

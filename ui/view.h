@@ -116,6 +116,8 @@ struct view {
 	double opened;		/* when: tb_monotonic() */
 	const char *asks;	/* the label of what is typed, and who gets it */
 	typed_fn *typed;
+	void *about;		/* what is typed is for this; owned: of view_type_about() */
+	void (*forget)(void *about);
 };
 
 /* What the frame offers. */
@@ -154,6 +156,9 @@ void view_complain(struct view *v, const struct tb_err *err);
 /* A line typed at the bottom: Enter gives it to done(); false: it is there again, to be
  * put right.  label: borrowed for as long. */
 void view_type(struct view *v, const char *label, const char *text, typed_fn *done);
+/* The same, where done() finds in v->about what the text is for, which is freed by forget(). */
+void view_type_about(struct view *v, const char *label, const char *text, typed_fn *done,
+		     void *about, void (*forget)(void *about));
 /* Waits for y; anything else is no. The question names what goes. */
 void view_ask(struct view *v, void (*yes)(struct view *v), const char *question, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -13,6 +13,7 @@
 #include "src/ops/home/home.h"
 #include "ui/blob_cells.h"
 #include "ui/blob_rows.h"
+#include "ui/tidy.h"
 #include "ui/view.h"
 
 struct blobs {
@@ -315,6 +316,43 @@ blobs_turn(struct view *v, int by)
 	view_refresh(v);
 }
 
+/* Those with a mark, else the one under the cursor, as far as no model uses them: what is
+ * used goes with its models. */
+static void
+delete_chosen(struct view *v)
+{
+	const struct blobs *s = v->state;
+	const struct db_blob_key **key = view_alloc(v, (s->all.keys.n + 1) * sizeof(*key));
+	const char **path = view_alloc(v, (s->all.keys.n + 1) * sizeof(*path));
+	struct db_blob_uses found = { 0 };
+	struct tb_err err = { 0 };
+	size_t n = 0, used = 0;
+
+	for (size_t i = 0; key && path && i < s->all.keys.n; i++) {
+		const struct db_blob_key *k = &s->all.keys.rows[i];
+
+		if (v->list.nmarks ? !list_marked(&v->list, (uint64_t)k->id)
+				   : k != key_at(v, v->list.cur))
+			continue;
+		if (k->owners || k->missing)
+			used++;
+		else
+			key[n++] = k;
+	}
+	if (n && db_blob_window(view_db(v), key, n, &found, &err))
+		view_complain(v, &err);
+	for (size_t i = 0; i < found.n; i++)
+		path[i] = found.rows[i].blob.path;
+	if (found.n)
+		task_prune(v, path, found.n);
+	else if (used)
+		view_say(v, "Models use %s: o says which, D on Models deletes those.",
+			 used == 1 ? "it" : "them");
+	tb_arena_free(&found.mem);
+	free(key);
+	free(path);
+}
+
 static bool
 blobs_act(struct view *v, enum action a)
 {
@@ -326,6 +364,12 @@ blobs_act(struct view *v, enum action a)
 	case ACT_OWNERS:
 		if (k)
 			view_open(v, VIEW_BLOB, &arg);
+		return true;
+	case ACT_DELETE:
+		delete_chosen(v);
+		return true;
+	case ACT_PRUNE:
+		task_prune(v, NULL, 0);
 		return true;
 	case ACT_NEXT_PANE:
 	case ACT_RIGHT:
@@ -340,9 +384,27 @@ blobs_act(struct view *v, enum action a)
 	}
 }
 
+/* Is there anything that a prune might take? */
+static bool
+can_prune(const struct blob_rows *b)
+{
+	bool any = b->set[SET_ORPHANS].n > 0;
+
+	for (size_t i = 0; i < b->keys.n && !any && b->set[SET_LEFT].n; i++)
+		any = b->keys.rows[i].kind == DB_FILE_PARTIAL || b->keys.rows[i].kind == DB_FILE_TEMP;
+	return any;
+}
+
 static bool
 blobs_can(const struct view *v, enum action a)
 {
+	const struct blobs *s = v->state;
+	const struct db_blob_key *k = key_at(v, v->list.cur);
+
+	if (a == ACT_PRUNE)
+		return can_prune(&s->all);
+	if (a == ACT_DELETE)
+		return v->list.n && k && !k->owners && !k->missing;
 	return a == ACT_NEXT_PANE || (v->list.n && a == ACT_OPEN);
 }
 

@@ -11,6 +11,7 @@
 #include "ui/heal.h"
 #include "ui/model_view.h"
 #include "ui/tasks.h"
+#include "ui/tidy.h"
 
 static void
 model_panes(const struct model_view *s, const char *title[PANE_COUNT])
@@ -191,6 +192,13 @@ model_view_act(struct view *v, enum action a)
 	case ACT_VERIFY:
 	case ACT_DEEP:
 		task_verify(v, &path, 1, a == ACT_DEEP, v->loc.name);
+		return true;
+	case ACT_DELETE:
+		task_remove(v, &path, 1, v->loc.name);
+		return true;
+	case ACT_RENAME:
+	case ACT_COPY:
+		task_name(v, path, v->loc.name, a == ACT_COPY);
 		return true;
 	case ACT_HEAL:
 		task_heal(v, &path, 1, v->loc.name);

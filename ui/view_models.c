@@ -15,6 +15,7 @@
 #include "ui/blob_cells.h"
 #include "ui/heal.h"
 #include "ui/tasks.h"
+#include "ui/tidy.h"
 #include "ui/view.h"
 
 struct models {
@@ -311,24 +312,18 @@ chosen_models(struct view *v, struct chosen *c)
 }
 
 static void
-verify_chosen(struct view *v, bool deep)
+act_on_chosen(struct view *v, enum action a)
 {
 	struct chosen c;
 
 	if (!chosen_models(v, &c))
 		return;
-	task_verify(v, c.path, c.n, deep, c.title);
-	chosen_free(&c);
-}
-
-static void
-heal_chosen(struct view *v)
-{
-	struct chosen c;
-
-	if (!chosen_models(v, &c))
-		return;
-	task_heal(v, c.path, c.n, c.title);
+	if (a == ACT_HEAL)
+		task_heal(v, c.path, c.n, c.title);
+	else if (a == ACT_DELETE)
+		task_remove(v, c.path, c.n, c.title);
+	else
+		task_verify(v, c.path, c.n, a == ACT_DEEP, c.title);
 	chosen_free(&c);
 }
 
@@ -374,6 +369,7 @@ compare_marked(struct view *v)
 static bool
 models_act(struct view *v, enum action a)
 {
+	const struct db_model *m = rows_current(v);
 	struct view_arg arg;
 
 	switch (a) {
@@ -383,14 +379,18 @@ models_act(struct view *v, enum action a)
 		return true;
 	case ACT_VERIFY:
 	case ACT_DEEP:
-		verify_chosen(v, a == ACT_DEEP);
+	case ACT_DELETE:
+	case ACT_HEAL:
+		act_on_chosen(v, a);
 		return true;
 	case ACT_VERIFY_ALL:
 	case ACT_DEEP_ALL:
 		task_verify(v, NULL, 0, a == ACT_DEEP_ALL, "all models");
 		return true;
-	case ACT_HEAL:
-		heal_chosen(v);
+	case ACT_RENAME:
+	case ACT_COPY:
+		if (m)
+			task_name(v, m->path, m->name, a == ACT_COPY);
 		return true;
 	case ACT_COMPARE:
 		compare_marked(v);
