@@ -72,6 +72,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify/verify_complete_slots.c \
 	src/ops/verify/verify_files.c \
 	src/ops/verify/verify_find.c \
+	src/ops/verify/verify_guess.c \
+	src/ops/verify/verify_guess.h \
 	src/ops/verify/verify_kept.c \
 	src/ops/verify/verify_models.c \
 	src/ops/verify/verify_names.c \

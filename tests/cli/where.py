@@ -183,6 +183,36 @@ def never_good():
         fail("it is not said that nobody knows", text)
 
 
+def guessed():
+    """A flipped bit of an exponent is seen in the values: that is said, and called a guess."""
+    store = WORK + "/guess"
+    t = {f"model.layers.{i}.mlp.up_proj.weight": ("BF16", [256, 512], noise(256 * 512, i))
+         for i in range(4)}
+    raw = {name: st_bytes({name: what}) for name, what in t.items()}
+    layers(store, raw)		# a blob each, as Ollama has them
+    whole = WORK + "/guess2"
+    layers(whole, {"model": st_bytes(t)})
+    blob = f"{store}/blobs/sha256-{hashlib.sha256(raw[UP]).hexdigest()}"
+    flip(blob, offset(raw[UP], UP) + 2 * (77 * 512 + 3) + 1, bit=0x40)
+    one = f"{whole}/blobs/sha256-{hashlib.sha256(st_bytes(t)).hexdigest()}"
+    flip(one, offset(st_bytes(t), UP) + 2 * (200 * 512) + 1, bit=0x40)
+    for where, row in ((store, 77), (whole, 200)):
+        text = verify("-s", where, "verify", db="guess.db")
+        check("a guess", text)
+        if not re.search(f"; probably in {UP}, row {row}: its largest value is [0-9.]+e[+]3[0-9], in the "
+                         r"layers around it 0.[0-9]+ \(a guess, since it was never verified", text):
+            fail("no guess", text)
+        found = json.loads(verify("-s", where, "--json", "verify", db="guess.db"))["findings"]
+        found = [f for f in found if f["code"] == "digest_mismatch"]
+        if [(f["tensor"], f["rows"], f["bytes"]) for f in found] != [(UP, f"row {row}", None)]:
+            fail("the guess in JSON", found)
+    flip(blob, offset(raw[UP], UP) + 2 * (77 * 512 + 3) + 1, bit=0x40)
+    flip(blob, offset(raw[UP], UP) + 2 * 512, bit=1)
+    text = verify("-s", store, "verify", db="guess.db")
+    if "probably" in text:
+        fail("a guess at nothing", text)
+
+
 MEDIA = "application/vnd.ollama.image."
 
 
@@ -338,5 +368,5 @@ def large():
     os.remove(path)
 
 
-for case in (in_folders, never_good, in_ollama, in_cache, packed, many, tampered, large):
+for case in (in_folders, never_good, guessed, in_ollama, in_cache, packed, many, tampered, large):
     case()

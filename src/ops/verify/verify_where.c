@@ -10,6 +10,7 @@
 #include "src/base/search.h"
 #include "src/base/text.h"
 #include "src/model/values.h"
+#include "src/ops/verify/verify_guess.h"
 #include "src/ops/verify/verify_sums.h"
 #include "src/ops/verify/verify_tensors.h"
 #include "src/store/tensor_name.h"
@@ -25,10 +26,14 @@ static void
 put_values(const struct tensor_part *p, uint64_t from, uint64_t len, char out[128])
 {
 	unsigned bits = dtype_bits(p->dtype);
+	uint64_t first = bits ? from * 8 / bits : 0, last = bits ? ((from + len) * 8 - 1) / bits : 0;
 
-	if (p->ndim && bits)
-		snprintf(out, 128, "values %" PRIu64 " to %" PRIu64, from * 8 / bits,
-			 (from + len) * 8 / bits - 1);
+	if (!p->ndim || !bits)
+		return;
+	if (first == last)
+		snprintf(out, 128, "value %" PRIu64, first);
+	else
+		snprintf(out, 128, "values %" PRIu64 " to %" PRIu64, first, last);
 }
 
 /* "rows 5 to 9", "row 5 of expert 3", "experts 3 to 4": each of a tensor's matrices. */
@@ -167,7 +172,8 @@ where_owner(struct where *w, struct tb_err *err)
 		status = TB_OK;
 	while (w->m && w->file < w->m->nfiles && strcmp(w->m->files[w->file].path, path) != 0)
 		w->file++;
-	then.id.size = w->was.size;	/* or a file that is shorter now has no header */
+	if (w->was.n)	/* or a file that is shorter now has no header */
+		then.id.size = w->was.size;
 	return status ? status : verify_tensors_read(&w->list, &then, err);
 }
 
@@ -266,31 +272,73 @@ find_place(const struct where *w, size_t i, enum finding_code code, struct verif
 	return status;
 }
 
-/* Pages of zeros may stand in for some of the bytes. */
+/* Nothing was kept: the first run of zeros, since pages of them may stand in for bytes. */
 static enum tb_status
-find_zeros(const struct where *w, enum finding_code code, struct verify_where at,
-	   const char *message, struct tb_err *err)
+guess_zeros(const struct where *w, struct verify_zeros *zeros, struct tb_buf *out,
+	    struct tb_err *err)
 {
-	char where[400] = "", text[700];
-	struct verify_zeros zeros;
-	enum tb_status status = verify_find_zeros(w->r, w->f, 0, w->f->id.size, &zeros, err);
+	enum tb_status status = verify_find_zeros(w->r, w->f, 0, w->f->id.size, zeros, err);
 
-	if (status)
+	if (!status && zeros->len)
+		tb_buf_printf(out, "; %" PRIu64 " bytes from byte %" PRIu64 " on are zero%s%s",
+			      zeros->len, zeros->off, *zeros->tensor ? ", in " : "", zeros->tensor);
+	return status;
+}
+
+/* The tensor whose values are not like those of the layers around it. */
+static enum tb_status
+guess_tensor(struct where *w, struct tb_place *at, struct spot *spot, struct tb_buf *out,
+	     struct tb_err *err)
+{
+	struct verify_guess g = { 0 };
+	enum tb_status status = where_owner(w, err);
+	uint64_t cols;
+
+	if (!status && w->m)
+		status = verify_guess(w->m, w->file, w->r->job, &g, err);
+	if (status || !g.t)
 		return status;
+	cols = g.t->ndim ? g.t->dim[g.t->ndim - 1] : 1;
+	*at = (struct tb_place){ g.t->weight.off + scheme_place(&g.t->scheme, g.t->elems / cols, cols,
+								g.index), g.t->weight.file == w->file };
+	spot_in_part(g.t, PART_WEIGHT, at->off - g.t->weight.off, 1, spot);
+	tb_buf_printf(out, "; probably in %s%s%s: %s (a guess, since it was never verified while it "
+		      "was good)", spot->tensor, *spot->rows ? ", " : "", spot->rows, g.why);
+	return status;
+}
+
+static enum tb_status
+find_guess(struct where *w, enum finding_code code, struct verify_where at, const char *message,
+	   struct tb_err *err)
+{
+	struct tb_buf text = TB_BUF(4096);
+	struct verify_zeros zeros;
+	struct tb_place place;
+	struct spot spot = { 0 };
+	enum tb_status status;
+
+	tb_buf_str(&text, message);
+	status = guess_zeros(w, &zeros, &text, err);
+	if (!status && !zeros.len && !w->was.n)
+		status = guess_tensor(w, &place, &spot, &text, err);
 	if (zeros.len) {
 		at.offset = &zeros.off;
 		at.tensor = *zeros.tensor ? zeros.tensor : NULL;
-		snprintf(where, sizeof(where), "; %" PRIu64 " bytes from byte %" PRIu64
-			 " on are zero%s%s", zeros.len, zeros.off, *zeros.tensor ? ", in " : "",
-			 zeros.tensor);
+	} else if (*spot.tensor) {
+		at.offset = place.len ? &place.off : NULL;
+		at.tensor = spot.tensor;
+		at.rows = spot.rows;
 	} else if (w->t->file->ntensors > 1 || w->f->id.size > TB_SUMS_PIECE) {
-		snprintf(where, sizeof(where), "; where is not known, %s", w->was.n
-			 ? "since no piece differs from what was kept of it"
-			 : "since it was never verified while it was good");
+		tb_buf_printf(&text, "; where is not known, since %s", w->was.n
+			      ? "no piece differs from what was kept of it"
+			      : "it was never verified while it was good");
 	}
-	snprintf(text, sizeof(text), "%s%s", message, where);
-	verify_find_for_all(w->r, w->t, code, at, text);
-	return TB_OK;
+	if (!status)
+		status = tb_buf_status(&text, "message", err);
+	if (!status)
+		verify_find_for_all(w->r, w->t, code, at, tb_buf_cstr(&text));
+	tb_buf_free(&text);
+	return status;
 }
 
 enum tb_status
@@ -303,7 +351,7 @@ verify_find_damage(struct verify_run *r, struct verify_target *t, const struct t
 	enum tb_status status = where_open(&w, err);
 
 	if (!status && !w.places.n && !t->unsized)
-		status = find_zeros(&w, code, at, message, err);
+		status = find_guess(&w, code, at, message, err);
 	for (size_t i = 0; !status && i < w.places.n && i < PLACES_MAX; i++)
 		status = find_place(&w, i, code, at, message, err);
 	where_close(&w);
