@@ -76,7 +76,8 @@ queue_of(struct hashing *h, const struct tb_hash_file *f)
 	if (!tb_grow(&h->queues, &h->queues_cap, h->nqueues + 1, sizeof(*h->queues)))
 		return NULL;
 	q = &h->queues[h->nqueues++];
-	*q = (struct queue){ .dev = f->dev, .readers = tb_device_readers(f->path, f->dev) };
+	*q = (struct queue){ .dev = f->dev, .readers = h->h->readers ? h->h->readers
+			     : tb_device_readers(f->path, f->dev) };
 	return q;
 }
 

@@ -20,6 +20,7 @@ struct tb_hash_file {
 struct tb_hash_files {
 	const struct tb_hash_file *files;	/* largest first */
 	size_t n;
+	unsigned readers;	/* of a device at a time; 0: as it likes */
 	bool again;		/* done() reads the file once more: its pages stay until then */
 	void *arg;
 	/* NULL, or: file i was opened; who wants to see its bytes fills *seen. Not OK: done()

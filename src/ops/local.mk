@@ -217,6 +217,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/bench/bench.c \
 	src/ops/bench/bench.h \
 	src/ops/bench/bench_bytes.c \
+	src/ops/bench/bench_hash.c \
 	src/ops/bench/bench_limits.c \
 	src/ops/bench/bench_matrices.c \
 	src/ops/bench/bench_model.c \

@@ -134,7 +134,7 @@ the_choice_is_the_fastest(void **state)
 
 /* ---- files ---- */
 
-enum { FILES = 420 };
+enum { FILES = 200, TINY = FILES - 20 };
 
 struct set {
 	struct tb_hash_file files[FILES];
@@ -151,6 +151,8 @@ struct set {
 	struct tb_job *job;
 	int cut;			/* bytes that it grows or shrinks by */
 	atomic_int ticks;
+	unsigned readers;		/* of a device at a time, 0: as it likes */
+	atomic_int open, most;		/* files that were begun and are not done; the most ever */
 };
 
 static void
@@ -169,6 +171,10 @@ begun(void *arg, size_t i, const struct tb_file *f, struct tb_seen *seen, struct
 {
 	struct set *s = arg;
 
+	int open = atomic_fetch_add(&s->open, 1) + 1, most = atomic_load(&s->most);
+
+	while (open > most && !atomic_compare_exchange_weak(&s->most, &most, open))
+		;
 	atomic_fetch_add(&s->begun[i], 1);
 	if (i == s->touch)
 		assert_int_equal(truncate(f->path, (off_t)f->id.size + s->cut), 0);
@@ -186,7 +192,7 @@ done(void *arg, size_t i, const struct tb_file *f, enum tb_status status,
 {
 	struct set *s = arg;
 
-	(void)f;
+	atomic_fetch_sub(&s->open, f != NULL);
 	atomic_fetch_add(&s->done[i], 1);
 	s->status[i] = status;
 	s->wrong[i] = status || strcmp(digest, s->want[i]);
@@ -208,7 +214,7 @@ largest_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The lengths 0 to 300, and some of up to 9 MB. */
+/* The lengths 0 to 130, and some of up to 9 MB. */
 static struct set *
 set_new(void)
 {
@@ -220,8 +226,8 @@ set_new(void)
 	assert_int_equal(stat(unit_tmp(), &st), 0);
 	s->touch = s->n = FILES;
 	for (size_t i = 0; i < FILES; i++)
-		sizes[i] = i <= 300 ? i : i < 400 ? chance(200000) : i < 415 ? chance(3 * MB)
-			 : chance(9 * MB);
+		sizes[i] = i <= 130 ? i : i < 180 ? chance(200000) : i < 195 ? chance(3 * MB)
+			 : 4 * MB + chance(5 * MB);
 	qsort(sizes, FILES, sizeof(*sizes), largest_first);
 	for (size_t i = 0; i < FILES; i++) {
 		char name[20];
@@ -246,7 +252,7 @@ set_free(struct set *s)
 static enum tb_status
 set_hash(struct set *s, struct tb_pool *pool, bool again, struct tb_err *err)
 {
-	const struct tb_hash_files h = { s->files, s->n, again, s, begun, done, tick };
+	const struct tb_hash_files h = { s->files, s->n, s->readers, again, s, begun, done, tick };
 
 	for (size_t i = 0; i < FILES; i++) {
 		atomic_store(&s->begun[i], 0);
@@ -368,16 +374,16 @@ what_is_not_there_is_told(void **state)
 
 	(void)state;
 	assert_int_equal(unlink(s->files[1].path), 0);
-	assert_int_equal(unlink(s->files[400].path), 0);
+	assert_int_equal(unlink(s->files[TINY].path), 0);
 	s->cut = 1;	/* begun() refuses file 3 */
 	assert_ok(set_hash(s, NULL, false, &err), err);
 	for (size_t i = 0; i < FILES; i++) {
 		assert_int_equal(s->done[i], 1);
-		assert_int_equal(s->wrong[i], i == 1 || i == 3 || i == 400);
+		assert_int_equal(s->wrong[i], i == 1 || i == 3 || i == TINY);
 	}
 	assert_int_equal(s->status[1], TB_ENOENT);
-	assert_int_equal(s->status[400], TB_ENOENT);
-	assert_int_equal(s->begun[400], 0);
+	assert_int_equal(s->status[TINY], TB_ENOENT);
+	assert_int_equal(s->begun[TINY], 0);
 	assert_int_equal(s->status[3], TB_ELIMIT);
 	assert_string_equal(s->why[3], "no room for this one");
 	set_free(s);
@@ -458,6 +464,42 @@ pages_that_were_not_there_go_again(void **state)
 
 /* ---- devices ---- */
 
+/* Files that are not in memory are read as many at a time as their device likes; the others
+ * side by side. */
+static void
+a_device_has_so_many_readers(void **state)
+{
+	struct set *s = set_new();
+	struct tb_pool *pool = tb_pool_new(3);
+	struct tb_err err;
+
+	(void)state;
+	s->n = 30;
+	for (s->readers = 1; s->readers <= 2; s->readers++) {
+		for (size_t i = 0; i < s->n; i++)
+			if (!make_cold(s->files[i].path, s->files[i].size)) {
+				tb_pool_free(pool);
+				set_free(s);
+				skip();
+			}
+		atomic_store(&s->most, 0);
+		assert_ok(set_hash(s, pool, false, &err), err);
+		for (size_t i = 0; i < s->n; i++)
+			assert_false(s->wrong[i]);
+		assert_int_equal(s->most, s->readers);
+	}
+	s->readers = 1;
+	for (size_t i = 0; i < 20; i++)
+		for (uint64_t at = 0; at < s->files[i].size; at += 4096)
+			read_page(s->files[i].path, (off_t)at);
+	s->n = 20;
+	atomic_store(&s->most, 0);
+	assert_ok(set_hash(s, pool, false, &err), err);
+	assert_in_range(s->most, 8, 48);
+	tb_pool_free(pool);
+	set_free(s);
+}
+
 static void
 put(const char *path, const char *text)
 {
@@ -519,6 +561,7 @@ main(void)
 		cmocka_unit_test(files_change_while_they_are_read),
 		cmocka_unit_test(what_is_not_there_is_told),
 		cmocka_unit_test(pages_that_were_not_there_go_again),
+		cmocka_unit_test(a_device_has_so_many_readers),
 		cmocka_unit_test(disks_say_how_many_may_read),
 	};
 

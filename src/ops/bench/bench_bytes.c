@@ -1,25 +1,19 @@
-/* bench_bytes.c - bytes in, bytes out: encoding weights, hashing files. */
+/* bench_bytes.c - bytes in, bytes out: encoding weights. */
 #include "config.h"
 
 #include "src/ops/bench/bench_parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "src/base/file.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/pool.h"
-#include "src/base/sha256.h"
 #include "src/base/text.h"
 #include "src/ops/home/home.h"
 #include "src/quant/codec.h"
 
 #define ENCODED ((size_t)128 << 20)	/* bytes of BF16 */
 #define PART ((size_t)1 << 20)		/* a call of the encoder's */
-#define HASHED ((size_t)256 << 20)
 #define TIMES 3
 
 struct encoding {
@@ -94,56 +88,5 @@ bench_encode(struct bench *b)
 	free(e.codes);
 	free(e.scales);
 	free(e.biases);
-	return status;
-}
-
-static enum tb_status
-hash_file(struct bench *b, const char *path)
-{
-	char digest[TB_DIGEST_MAX];
-	double best = 0;
-	struct tb_file f;
-	enum tb_status status = tb_file_open(&f, path, b->err);
-
-	if (status)
-		return status;
-	for (unsigned i = 0; i < TIMES && !status; i++) {
-		double start = tb_monotonic(), rate;
-
-		status = tb_sha256_file(&f, NULL, NULL, digest, b->err);
-		rate = 1e-9 * (double)HASHED / (tb_monotonic() - start);
-		best = rate > best ? rate : best;
-	}
-	tb_file_close(&f);
-	return status ? status
-		      : bench_row(b, "GB/s", best, b->sha,
-				  "hash a file in the page cache, 1 thread");
-}
-
-enum tb_status
-bench_hash(struct bench *b)
-{
-	char *path, *block = tb_aligned(PART);
-	enum tb_status status = block ? TB_OK : tb_nomem(b->err);
-	int fd = -1;
-
-	tb_job_what(b->job, "hash");
-	if (!block)
-		return status;
-	memset(block, 0x5a, PART);
-	fd = bench_temp("", &path, b->err);
-	/* which the page cache keeps */
-	for (size_t i = 0; fd >= 0 && i < HASHED && !status; i += PART)
-		status = bench_write(fd, path, block, PART, b->err);
-	if (fd < 0) {
-		status = path ? TB_EIO : TB_ENOMEM;
-	} else {
-		if (!status)
-			status = hash_file(b, path);
-		unlink(path);
-		close(fd);
-	}
-	free(path);
-	free(block);
 	return status;
 }
