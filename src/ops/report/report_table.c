@@ -146,11 +146,11 @@ md_code(struct tb_buf *out, const char *s)
 {
 	size_t longest = 0;
 
-	for (const char *p = s; *p; p += *p != '`') {
+	for (const char *p = s; *p;) {
 		size_t n = strspn(p, "`");
 
 		longest = n > longest ? n : longest;
-		p += n;
+		p += n ? n : 1;
 	}
 	if (!*s)
 		return;
