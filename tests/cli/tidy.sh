@@ -241,6 +241,62 @@ run 2 mv sub/other ../x
 run 0 undo
 same "a folder's name"
 
+# Two revisions of a Hugging Face model: a blob that both link to stays with the other.
+hub=$T/hub
+repo=$hub/models--org--name
+sha() { printf '%s' "$1" | sha256sum | cut -d' ' -f1; }
+mkdir -p "$repo/blobs" "$repo/refs"
+for rev in a b; do
+	st model.norm.weight 4 4 "$(printf %d "'$rev")" >"$repo/blobs/$(sha $rev)"
+	printf '{"architectures":["LlamaForCausalLM"]}' >"$repo/blobs/$(sha both)"
+	mkdir -p "$repo/snapshots/$rev$rev"
+	ln -s "../../blobs/$(sha $rev)" "$repo/snapshots/$rev$rev/model.safetensors"
+	ln -s "../../blobs/$(sha both)" "$repo/snapshots/$rev$rev/config.json"
+done
+printf aa >"$repo/refs/main"
+printf left >"$repo/blobs/$(sha left)"
+STORE=$hub
+state >"$T/before"
+run 0 rm -n --json hf:org/name
+is 'sorted(a["path"].split("name/")[1].split("/")[0] for a in d["actions"])' "['blobs', 'refs', 'snapshots']"
+is 'd["bytes_freed"]' $(($(wc -c <"$repo/blobs/$(sha a)") + 2))
+run 0 rm -y hf:org/name
+[ ! -e "$repo/snapshots/aa" ] && [ -e "$repo/snapshots/bb/config.json" ] && [ ! -e "$repo/refs/main" ] &&
+	[ -e "$repo/blobs/$(sha left)" ] || fail "not that revision alone"
+run 0 rm -n hf:org/name
+has 'remove .*/models--org--name  *hf:org/name'
+run 0 rm -y hf:org/name
+[ ! -e "$repo" ] || fail "the last revision leaves something"
+run 0 undo
+run 0 undo
+same "revisions"
+[ -e "$repo/snapshots/aa/model.safetensors" ] || fail "a link does not lead there again"
+run 0 prune -n
+has 'left alone: 1 file, 4 B: younger'
+later
+run 0 prune -y
+[ ! -e "$repo/blobs/$(sha left)" ] && [ -e "$repo/blobs/$(sha a)" ] || fail "not what nothing leads to"
+run 0 undo
+same "what nothing leads to"
+printf part >"$repo/blobs/$(sha x).incomplete"
+unset TBTUI_NOW
+run 2 rm -y hf:org/name
+err_has 'download is under way'
+
+# A model in several files goes as one.
+STORE=$T/files
+mkdir -p "$STORE"
+for i in 1 2; do
+	printf 'GGUF\003\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >"$STORE/m-0000$i-of-00002.gguf"
+done
+printf keep >"$STORE/notes.txt"
+state >"$T/before"
+run 0 rm -y --json "$STORE/m-00001-of-00002.gguf"
+is 'len(d["actions"])' 2
+[ "$(ls "$STORE")" = notes.txt ] || fail "not both files, or too much"
+run 0 undo
+same "files"
+
 # A store that cannot be written, and a disk that is full.
 if [ "$(id -u)" != 0 ]; then
 	chmod a-w "$STORE"

@@ -21,7 +21,7 @@ struct named { uint8_t digest[TB_SHA256_LEN]; uint32_t goes; };	/* goes: 0, or 1
 
 struct ollama_view {
 	const struct model_loc *locs;	/* of the manifests that go; borrowed */
-	int64_t *stamp;			/* of them; owned */
+	struct goes { uint64_t dev, ino; int64_t stamp; } *id;	/* of them; owned */
 	size_t nlocs;
 	struct named *v;		/* sorted; owned */
 	size_t n, cap;
@@ -59,10 +59,13 @@ see_manifest(void *arg, const char *path, const struct manifest *m, struct tb_er
 {
 	struct ollama_view *w = arg;
 
+	struct tb_ident id;
+
 	w->now = 0;
-	for (size_t i = 0; i < w->nlocs && !w->now; i++)
-		if (!strcmp(w->locs[i].path, path) || tb_same_place(w->locs[i].path, path))
-			w->now = (uint32_t)i + 1;
+	if (w->nlocs && !tb_file_ident(path, &id, NULL))
+		for (size_t i = 0; i < w->nlocs && !w->now; i++)
+			if (w->id[i].ino == id.ino && w->id[i].dev == id.dev)
+				w->now = (uint32_t)i + 1;
 	ollama_each_digest(m, name_digest, w);
 	return w->failed ? tb_nomem(err) : TB_OK;
 }
@@ -108,7 +111,7 @@ static void
 view_free(struct ollama_view *w)
 {
 	free(w->v);
-	free(w->stamp);
+	free(w->id);
 }
 
 static enum tb_status
@@ -119,11 +122,15 @@ view_open(struct ollama_view *w, struct tidy *t, const char *root, const char *b
 	enum tb_status status;
 
 	*w = (struct ollama_view){ .locs = locs, .nlocs = n, .shared = ollama_blobs_shared(root),
-				   .stamp = tb_calloc(n + 1, sizeof(*w->stamp)) };
-	if (!w->stamp)
+				   .id = tb_calloc(n + 1, sizeof(*w->id)) };
+	if (!w->id)
 		return tb_nomem(err);
-	for (size_t i = 0; i < n; i++)
-		w->stamp[i] = tidy_stamp(locs[i].path);
+	for (size_t i = 0; i < n; i++) {
+		struct tb_ident id;
+
+		if (!tb_file_ident(locs[i].path, &id, NULL))
+			w->id[i] = (struct goes){ id.dev, id.ino, tidy_stamp(locs[i].path) };
+	}
 	status = ollama_manifests(root, see_manifest, w, &why);
 	if (status == TB_ENOMEM)
 		return tb_pass(err, &why);
@@ -179,7 +186,7 @@ rm_blob(const struct rm *r, const struct ollama_view *w, const struct named *d, 
 	if (!path)
 		return tb_nomem(err);
 	for (size_t i = 0; i < n && d[i].goes; i++)
-		since = w->stamp[d[i].goes - 1] > since ? w->stamp[d[i].goes - 1] : since;
+		since = w->id[d[i].goes - 1].stamp > since ? w->id[d[i].goes - 1].stamp : since;
 	if (!tb_exists(path) || !d[n - 1].goes)
 		goto out;		/* nothing to take; or none of those that go names it */
 	goes = d->goes && may_go(r->t, w, path, since, &why);

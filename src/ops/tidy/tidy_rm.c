@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <sys/stat.h>
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
@@ -12,20 +12,30 @@
 #include "src/store/hub.h"
 #include "src/store/split.h"
 
-struct locs { struct model_loc *v; size_t n, cap; };
+struct place { uint64_t dev, ino; };
+struct locs {
+	struct model_loc *v;
+	struct place *at;		/* where each of v lies */
+	size_t n, cap, at_cap;
+};
 
 /* Each once, however many names were given for it. */
 static enum tb_status
 locs_add(struct locs *l, const struct model_loc *loc, struct tb_err *err)
 {
+	struct stat st;
+
+	if (stat(loc->path, &st))
+		return tb_fail_errno(err, "%s", loc->path);
 	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->v[i].path, loc->path) || tb_same_place(l->v[i].path, loc->path))
+		if (l->at[i].ino == st.st_ino && l->at[i].dev == st.st_dev)
 			return TB_OK;
-	if (!tb_grow(&l->v, &l->cap, l->n + 1, sizeof(*l->v)))
+	if (!tb_grow(&l->v, &l->cap, l->n + 1, sizeof(*l->v)) ||
+	    !tb_grow(&l->at, &l->at_cap, l->n + 1, sizeof(*l->at)))
 		return tb_nomem(err);
 	if (model_loc_copy(&l->v[l->n], loc, err))
 		return TB_ENOMEM;
-	l->n++;
+	l->at[l->n++] = (struct place){ st.st_dev, st.st_ino };
 	return TB_OK;
 }
 
@@ -35,6 +45,7 @@ locs_free(struct locs *l)
 	while (l->n)
 		model_loc_free(&l->v[--l->n]);
 	free(l->v);
+	free(l->at);
 }
 
 /* ---- names ---- */
