@@ -6,7 +6,7 @@ command -v python3 >/dev/null || skip "no python3"
 
 # state: every file of the store but the quarantine: name, inode, time, bytes.
 state() {
-	(cd "$STORE" && find . -path ./.tbtui -prune -o -type f -printf '%p %i %T@ ' -exec sha256sum {} \;)
+	(cd "$STORE" && find . -name .tbtui -prune -o -type f -printf '%p %i %T@ ' -exec sha256sum {} \;)
 }
 same() {
 	state >"$T/now"
@@ -296,6 +296,41 @@ is 'len(d["actions"])' 2
 [ "$(ls "$STORE")" = notes.txt ] || fail "not both files, or too much"
 run 0 undo
 same "files"
+
+# An OCI layout: its index is written anew, and the old one is in the quarantine.
+STORE=$T/oci
+L=$STORE/layout
+mkdir -p "$L/blobs/sha256"
+echo '{"imageLayoutVersion":"1.0.0"}' >"$L/oci-layout"
+keep() {
+	HASH=$(sha256sum <"$T/blob" | cut -d' ' -f1)
+	mv "$T/blob" "$L/blobs/sha256/$HASH"
+}
+oci_image() {
+	st w 4 4 "$2" >"$T/blob"
+	keep
+	WEIGHTS=$HASH
+	printf '{}' >"$T/blob"
+	keep
+	printf '{"schemaVersion":2,"config":{"mediaType":"application/vnd.oci.empty.v1+json","digest":"sha256:%s","size":2},"layers":[{"mediaType":"application/vnd.ollama.image.tensor","digest":"sha256:%s","size":1}]}' "$HASH" "$WEIGHTS" >"$T/blob"
+	keep
+	printf '{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"sha256:%s","size":1,"annotations":{"org.opencontainers.image.ref.name":"%s"}}' "$HASH" "$1"
+}
+a=$(oci_image a 1)
+b=$(oci_image b 2)
+printf '{"schemaVersion":2,"x":"kept","manifests":[%s,%s]}' "$a" "$b" >"$L/index.json"
+state >"$T/before"
+run 0 rm -n --json oci:layout:a
+is 'sorted(a["action"] for a in d["actions"])' "['remove', 'remove', 'rewrite']"
+run 0 rm -y oci:layout:a
+[ "$(ls "$L/blobs/sha256" | wc -l)" -eq 3 ] || fail "not its blobs alone"
+printf '{"schemaVersion":2,"x":"kept","manifests":[%s]}' "$b" | cmp -s - "$L/index.json" || fail "not the index without it"
+run 0 rm -n oci:layout:b
+run 2 rm -y oci:layout:a
+run 0 undo
+same "an image"
+run 2 rm -y 'oci:layout:*'
+err_has 'one model of a layout'
 
 # A store that cannot be written, and a disk that is full.
 if [ "$(id -u)" != 0 ]; then

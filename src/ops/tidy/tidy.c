@@ -216,7 +216,8 @@ tidy_sum(struct tidy *t, struct tb_err *err)
 		struct tidy_action *a = &t->v[i];
 
 		a->bytes = 0;
-		t->models += a->what == TIDY_REMOVE && *a->model && !*a->digest;
+		t->models += (a->what == TIDY_REMOVE || a->what == TIDY_REWRITE) && *a->model &&
+			     !*a->digest;
 		if (a->what == TIDY_REMOVE || a->what == TIDY_DELETE)
 			status = files_add(&f, a->path, i, TREE_DEPTH, err);
 	}
@@ -269,9 +270,9 @@ by_path(const void *a, const void *b)
 
 /* Of what was announced, what is still true: nothing that was not announced is done. */
 static enum tb_status
-keep_true(struct tidy *t, const struct tidy *now, struct tb_err *err)
+keep_true(struct tidy *t, struct tidy *now, struct tb_err *err)
 {
-	const struct tidy_action **sorted = tb_calloc(now->n + 1, sizeof(*sorted));
+	struct tidy_action **sorted = tb_calloc(now->n + 1, sizeof(*sorted)), **is;
 	size_t n = 0;
 
 	if (!sorted)
@@ -280,9 +281,14 @@ keep_true(struct tidy *t, const struct tidy *now, struct tb_err *err)
 		sorted[i] = &now->v[i];
 	qsort(sorted, now->n, sizeof(*sorted), by_path);
 	for (size_t i = 0; i < t->n; i++) {
-		const struct tidy_action *a = &t->v[i];
+		struct tidy_action *a = &t->v[i];
 
-		if (bsearch(&a, sorted, now->n, sizeof(*sorted), by_path)) {
+		is = bsearch(&a, sorted, now->n, sizeof(*sorted), by_path);
+		if (is) {
+			char *text = (*is)->text;	/* of what it is to be by now */
+
+			(*is)->text = a->text;
+			a->text = text;
 			t->v[n++] = *a;
 			continue;
 		}
