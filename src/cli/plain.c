@@ -28,7 +28,7 @@ struct plain {
 	struct cli *cli;
 	struct cli_index x;
 	struct tb_err *err;
-	bool quit;
+	bool quit, gone;	/* gone: the model has not that name any more */
 };
 
 struct plain_row { char *text, *arg; int64_t id; };	/* owned */
@@ -50,8 +50,15 @@ struct plain_place {
 static const struct choice of_models[] = {
 	{ 'r', "look for new models", { "scan" } },
 	{ 'v', "verify all of them", { "verify" } },
+	{ 'V', "verify all of them, their values too", { "verify", "--deep" } },
+	{ 'h', "heal what is damaged from good copies", { "heal" } },
 	{ 'a', "earlier verify runs", { "audit" } },
 	{ 'o', "blobs that no model uses", { "blobs", "--orphans" } },
+	{ 'p', "delete what no model uses", { "prune" } },
+	{ 'u', "what was deleted and can come back", { "undo", "--list" } },
+	{ 'b', "bring back what was deleted", { "undo", "--", "?Number of the operation" } },
+	{ 'f', "free what was deleted, for good", { "undo", "--empty", "--",
+						    "?Number of the operation" } },
 	{ 'i', "import a directory or file", { "import", "--", "?Path", "?Name" } },
 	{ 0, NULL, { NULL } }
 };
@@ -60,6 +67,10 @@ static const struct choice of_model[] = {
 	{ 's', "show: files, config, totals", { "show", "--", "%m" } },
 	{ 'v', "verify", { "verify", "--", "%m" } },
 	{ 'V', "verify, its values too", { "verify", "--deep", "--", "%m" } },
+	{ 'h', "heal: damaged files from good copies", { "heal", "--", "%m" } },
+	{ 'd', "delete; can come back", { "rm", "--", "%m" } },
+	{ 'm', "rename", { "mv", "--", "%m", "?New name" } },
+	{ 'y', "copy: a second name", { "cp", "--", "%m", "?Second name" } },
 	{ 'c', "chat", { "chat", "--", "%m" } },
 	{ 'g', "continue a text", { "generate", "-p", "?Text", "--", "%m" } },
 	{ 'k', "a text as tokens", { "tokenize", "--", "%m", "?Text" } },
@@ -227,6 +238,8 @@ run_choice(struct plain *p, const struct plain_place *at, const struct choice *c
 		status = cli_command(argv[0])->run(p->cli, n, given);
 		printf("%s\n", status == CLI_OK ? "done" : status == CLI_WRONG ?
 		       "done, and something is wrong" : "could not be done");
+		p->gone = at->model && status == CLI_OK &&
+			  (!strcmp(given[0], "rm") || !strcmp(given[0], "mv"));
 	}
 	for (int i = 0; i < n; i++)
 		free(argv[i]);
@@ -286,6 +299,10 @@ plain_answer(struct plain *p, struct plain_place *at, const char *line, bool *ag
 		at->first -= at->first < PAGE ? at->first : PAGE;
 	} else if (*line && strcmp(line, "?") && plain_choose(p, at, line)) {
 		*again = at->list == list_models;	/* a scan may have changed it */
+		if (p->gone) {
+			p->gone = false;
+			return false;
+		}
 	} else {
 		*again = !*line;
 		if (*line && strcmp(line, "?"))

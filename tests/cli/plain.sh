@@ -3,11 +3,12 @@
 . "$srcdir/tests/cli/lib.sh"
 . "$srcdir/tests/cli/store.sh"
 
+YES=
 # hear STATUS LINE...: what it says when these lines are typed.
 hear() {
 	want=$1
 	shift
-	printf '%s\n' "$@" | "$TBTUI" --db "$T/index.db" -s "$STORE" --plain >"$T/out" 2>"$T/err"
+	printf '%s\n' "$@" | "$TBTUI" ${YES:+$YES} --db "$T/index.db" -s "$STORE" --plain >"$T/out" 2>"$T/err"
 	got=$?
 	[ $got -eq "$want" ] || fail "exit status $got, not $want, after: $*"
 	! grep -q '[[:cntrl:]]' "$T/out" || fail "a control character after: $*"
@@ -43,6 +44,28 @@ has '^That is not one of these:$'
 has '^v  verify all of them$'
 hear 0 /nobody
 has '^Nothing has that in its name'
+
+# Who deletes or renames a model is back among the others; what was deleted comes back.
+hear 0 1 d q q		# nobody who could say yes
+has '^tbtui rm -- /.*/one/latest$'
+has '^could not be done$'
+YES=--yes
+hear 0 1 d u q
+has '^done$'
+has '^1  two:latest'
+has '^ *1 .* done .* rm one:latest '
+hear 0 b 1 1 m three q
+has '^tbtui undo -- 1$'
+has '^1  one:latest'
+has '^tbtui mv -- /.*/one/latest three$'
+has '^1  three:latest'
+hear 0 b 2 1 y four q f 3 b 3 p q
+has '^tbtui cp -- /.*/one/latest four$'
+has '^1  four:latest'
+has '^tbtui undo --empty -- 3$'
+has '^tbtui prune$'
+YES=
+rm -r "$STORE/manifests/registry.ollama.ai/library/four"
 
 # Twenty a page.
 i=0
