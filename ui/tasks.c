@@ -121,6 +121,10 @@ verify_say(void *arg, struct tb_buf *out)
 			      word_count(r->recorded, "file", text));
 	if (r->warnings)
 		tb_buf_printf(out, ", %s", word_count(r->warnings, "warning", text));
+	if (r->resumes)
+		tb_buf_printf(out, "; goes on with run %jd: %s, %s found good then",
+			      (intmax_t)r->resumes, word_count(r->resumed, "file", text),
+			      tb_human_bytes(r->resumed_bytes, bytes));
 	if (*r->notice)
 		tb_buf_printf(out, ". %s", r->notice);
 	if (t->late.code)

@@ -116,7 +116,7 @@ do_say(void *arg, struct tb_buf *out)
 	if (!t->n)
 		tb_buf_str(out, "nothing was done");
 	else if (t->kind == TIDY_RM || t->kind == TIDY_PRUNE)
-		tb_buf_printf(out, "done, %s can come back or be freed: u",
+		tb_buf_printf(out, "done; %s are held until u brings them back or frees them",
 			      tb_human_bytes(t->bytes, bytes));
 	else
 		tb_buf_str(out, "done");
