@@ -273,6 +273,21 @@ def in_ollama():
           place(experts, "blk.0.ffn_up_exps.weight", 0, "experts 0 to 1"))
 
 
+def in_gguf():
+    """A file alone, which has no digest but that of the verify before; and a deep look."""
+    raw, at = gguf_bytes({"blk.0.attn_q.weight": (1, [1024, 1024], noise(1 << 20, 11)),
+                          "output_norm.weight": (0, [1024], struct.pack("<f", 1) * 1024)})
+    path = WORK + "/alone/model.gguf"
+    write(path, raw)
+    verify("verify", path)
+    q, norm = at["blk.0.attn_q.weight"], at["output_norm.weight"]
+    flip(path, q + MIB, norm + 8)
+    want = (place(q, "blk.0.attn_q.weight", 1, "rows 512 to 1023"),
+            f"output_norm.weight, values 0 to 1023, bytes {norm} to {norm + 4095}")
+    check("GGUF alone", verify("verify", path), *want)
+    check("GGUF alone, deep", verify("verify", "--deep", path), *want)
+
+
 def in_cache():
     """One file, two revisions: verified through the one, damaged for both."""
     repo = WORK + "/hub/models--org--tiny"
@@ -368,5 +383,5 @@ def large():
     os.remove(path)
 
 
-for case in (in_folders, never_good, guessed, in_ollama, in_cache, packed, many, tampered, large):
+for case in (in_folders, never_good, guessed, in_ollama, in_gguf, in_cache, packed, many, tampered, large):
     case()
