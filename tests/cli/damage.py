@@ -707,8 +707,22 @@ def check_sums():
         shutil.rmtree(root)
 
 
+def check_unchecked():
+    """What could not be looked at has no state, and is not called fine."""
+    p, root = place("layout", "unchecked")
+    p.manifest(lambda d: d["layers"][0].update(digest="sha512:" + "ab" * 64))
+    r = subprocess.run([TBTUI, "--db", f"{root}.db", "-s", root, "--json", "verify"],
+                       capture_output=True, check=False)
+    doc = json.loads(r.stdout)
+    states = [m["state"] for m in doc["models"]]
+    if r.returncode != 2 or doc["clean"] or states != ["never"]:
+        failed.append(f"a digest of sha512: {r.returncode} {doc['clean']} {states}")
+    shutil.rmtree(root)
+
+
 check_many()
 check_sums()
+check_unchecked()
 for whole in sorted(os.listdir(WHOLE)):
     check_whole(WHOLE + whole)
     check_whole(WHOLE + whole, "--deep")
@@ -716,6 +730,7 @@ shared = os.environ.get("TBTUI_SHARED")
 if shared and os.path.isdir(shared + "/data/models"):
     os.symlink(shared + "/data/models", WORK + "/models")
     check_whole(WORK + "/models")
+    check_whole(WORK + "/models", "--deep")
 text = table()
 if os.environ.get("TBTUI_UPDATE"):
     write(TABLE, text)

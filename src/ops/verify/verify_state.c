@@ -15,6 +15,8 @@ verify_model_state(const struct verify_model *m)
 		want += !m->files[i].manifest || *m->files[i].digest;
 	if (m->errors)
 		return m->errors == m->incomplete ? DB_INCOMPLETE : DB_DAMAGED;
+	if (m->failure)		/* not even its list of files could be looked at */
+		return DB_NEVER;
 	return want && m->equal == want ? DB_HASHED : DB_STRUCTURE;
 }
 
