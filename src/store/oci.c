@@ -15,8 +15,6 @@
 #include "src/format/format.h"
 #include "src/store/walk.h"
 
-#define MAX_IMAGES 1000u
-
 static bool
 has(const char *dir, const char *name, bool folder)
 {
@@ -151,9 +149,9 @@ read_image(struct images *im, const cJSON *d, unsigned depth, struct tb_err *err
 	if (!path)
 		return tb_fail(&why, TB_EFORMAT, "%.200s/index.json: bad digest \"%.80s\"", im->layout,
 			       digest ? digest : ""), oci_skip(im, im->layout, &why, err);
-	if (++im->n > MAX_IMAGES) {
-		tb_fail(&why, TB_ELIMIT, "%.200s: more than %u images", im->layout, MAX_IMAGES);
-		status = im->n == MAX_IMAGES + 1 ? oci_skip(im, path, &why, err) : TB_OK;
+	if (++im->n > OCI_MAX_IMAGES) {
+		tb_fail(&why, TB_ELIMIT, "%.200s: more than %u images", im->layout, OCI_MAX_IMAGES);
+		status = im->n == OCI_MAX_IMAGES + 1 ? oci_skip(im, path, &why, err) : TB_OK;
 	} else if (oci_is_index(d)) {
 		status = first_time(im, path) ? read_index(im, path, depth + 1, err) : TB_OK;
 	} else if (manifest_read(&m, path, &why)) {

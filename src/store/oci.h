@@ -7,6 +7,7 @@
 
 #define OCI_INDEX_MAX (16u << 20)
 #define OCI_MAX_NESTING 4		/* indexes of indexes */
+#define OCI_MAX_IMAGES 1000u
 #define OCI_BLOBS "/blobs/sha256/"
 
 /* layout/blobs/sha256/<hex>; caller frees. NULL when out of memory or no such digest. */

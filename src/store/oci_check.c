@@ -150,6 +150,10 @@ look_at_index(struct look *l, const char *path, unsigned depth, struct tb_err *e
 	for (size_t i = 0; i < l->seen.n; i++)
 		if (!strcmp(l->seen.v[i], path))
 			return TB_OK;
+	if (l->seen.n >= OCI_MAX_IMAGES) {
+		l->unread = true;	/* told by the walk over the models */
+		return TB_OK;
+	}
 	status = tb_names_add(&l->seen, path, err);
 	if (!status && depth)
 		status = check_index_bytes(l, path, err);

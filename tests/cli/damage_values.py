@@ -76,3 +76,16 @@ def put(at, new):
 
 values("NaN in a tensor", put(400, b"\0\0\xc0\x7f"))
 values("one exponent with a wrong bit", put(400, struct.pack("<f", 1e30)))
+
+
+def overlap(g):
+    """The bytes of a tensor are those of another one, too."""
+    raw = g.bytes()
+    name = b"blk.2.ffn_down.weight"
+    at = raw.index(struct.pack("<Q", len(name)) + name) + 8 + len(name) + 4 + 2 * 8 + 4
+    return raw[:at] + struct.pack("<Q", 64) + raw[at + 8:]
+
+
+@row("gguf", "two tensors overlap")
+def _(p):
+    p.gguf(lambda g: setattr(g, "bytes", lambda: overlap(type(g)(g.keys, g.tensors))))

@@ -93,16 +93,17 @@ scan_add(void *arg, uint64_t off, const uint8_t *p, size_t len)
 	if (s->also)
 		s->also->fn(s->also->arg, off, p, len);
 	look_for_blanks(s, off, p, len);
-	for (; s->at < s->list.n; s->at++) {
+	for (; s->at < s->list.n; s->at++, s->begun = false) {
 		const struct verify_tensor *t = &s->list.v[s->at];
 		uint64_t from = t->off > off ? t->off : off, end = t->off + t->len;
 		uint64_t to = end < off + len ? end : off + len;
 
 		if (t->off >= off + len)
 			return;
-		if (t->off >= off) {
+		if (!s->begun) {
 			s->ncarry = 0;
 			s->unit = peak_unit(&t->scheme);
+			s->begun = true;
 		}
 		if (to > from)
 			feed(s, p + (from - off), (size_t)(to - from));

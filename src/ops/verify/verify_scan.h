@@ -18,6 +18,7 @@ struct verify_scan {
 	size_t at;			/* the tensor that comes next, or goes on */
 	uint8_t carry[SCAN_CARRY];	/* of it: what is no whole unit yet */
 	unsigned ncarry, unit;
+	bool begun;			/* these are of that tensor */
 	struct verify_blank { uint64_t off, len; } blank[SCAN_BLANKS];	/* whole pages of zeros */
 	unsigned nblank;
 	bool blank_page;		/* the page so far */
