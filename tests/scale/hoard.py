@@ -86,7 +86,7 @@ def main():
     partial = "%s/sha256-%s-partial" % (h.blobs, hashlib.sha256(b"partial").hexdigest())
     h.put(partial, b"", 3 * 10**9, kept=False)
     h.put(partial + "-0", b'{"N":0,"Offset":0,"Size":100,"Completed":7}', kept=False)
-    print(json.dumps({"now": int(time.time()) + DAY, "go": h.go, "stay": h.stay,
+    print(json.dumps({"now": int(time.time()) + 2 * DAY, "go": h.go, "stay": h.stay,
                       "go_bytes": sum(h.go.values()), "stay_bytes": sum(h.stay.values())}))
 
 
