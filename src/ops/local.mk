@@ -76,6 +76,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/verify/verify_guess.h \
 	src/ops/verify/verify_kept.c \
 	src/ops/verify/verify_models.c \
+	src/ops/verify/verify_moved.c \
 	src/ops/verify/verify_names.c \
 	src/ops/verify/verify_resume.c \
 	src/ops/verify/verify_run.h \

@@ -90,6 +90,16 @@ store_lock_alone(struct store_lock *l, const char *root, struct tb_err *err)
 	return lock_get(l, root, true, err);
 }
 
+void
+store_lock_look(struct store_lock *l, const char *root)
+{
+	char *dir = lock_place(root);
+
+	if (!dir || lock_open(l, dir, NULL) || lock_wait(l, dir, false, NULL))
+		store_unlock(l);
+	free(dir);
+}
+
 bool
 store_lock_try_alone(struct store_lock *l, const char *root)
 {

@@ -22,6 +22,8 @@ enum tb_status store_lock_shared(struct store_lock *l, const char *root, struct 
 	TB_MUST_USE;
 enum tb_status store_lock_alone(struct store_lock *l, const char *root, struct tb_err *err)
 	TB_MUST_USE;
+/* Shared, for who only looks: best effort, and without making anything. */
+void store_lock_look(struct store_lock *l, const char *root);
 /* Alone, if it can be had at once and without making anything; false: it stays as it was, or
  * (when it was shared) nobody's. */
 bool store_lock_try_alone(struct store_lock *l, const char *root);

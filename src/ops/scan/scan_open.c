@@ -159,6 +159,10 @@ open_one(void *arg, size_t i, unsigned worker)
 		opened_free(o);
 		return;
 	}
+	if (status == TB_ENOENT && tb_absent(o->from->loc.path)) {
+		opened_free(o);		/* taken away since it was listed: the next scan misses it */
+		return;
+	}
 	if (status) {
 		o->model = NULL;
 		stand_in(o);

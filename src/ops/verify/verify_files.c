@@ -342,22 +342,44 @@ file_begun(void *arg, size_t i, const struct tb_file *f, struct tb_seen *seen, s
 	return status;
 }
 
+/* What came back when somebody undid that it was taken away. */
+static enum tb_status
+hash_again(struct verify_run *r, size_t i, struct tb_file *f, char sha256[TB_DIGEST_MAX],
+	   bool *gone, struct tb_err *err)
+{
+	struct tb_seen seen = { 0 };
+	enum tb_status status = verify_open_again(r, r->hashed[i], f, gone, err);
+
+	if (!status)
+		status = file_begun(r, i, f, &seen, err);
+	return status ? status : tb_sha256_file(f, r->job, seen.fn ? &seen : NULL, sha256, err);
+}
+
 static void
 file_done(void *arg, size_t i, const struct tb_file *f, enum tb_status status,
 	  const char sha256[TB_DIGEST_MAX], struct tb_err *err)
 {
 	struct verify_run *r = arg;
 	struct verify_target *t = r->hashed[i];
+	struct tb_file back = { .fd = -1 };
+	char digest[TB_DIGEST_MAX];
+	bool gone = false;
 
+	if (!f && status == TB_ENOENT) {
+		status = hash_again(r, i, &back, digest, &gone, err);
+		f = &back;
+		sha256 = digest;
+	}
 	if (!status)
 		status = judge_file(r, t, f, sha256, err);
 	if (!status)
 		count_file(r, t, f);
-	else if (status == TB_EIO || status == TB_ENOENT || status == TB_EFORMAT)
+	else if (!gone && (status == TB_EIO || status == TB_ENOENT || status == TB_EFORMAT))
 		verify_find_for_all(r, t, F_BLOB_UNREADABLE, (struct verify_where){
 				    .expected = "", .actual = err->msg }, "cannot be read");
-	else if (status != TB_ECANCEL)
+	else if (!gone && status != TB_ECANCEL)
 		verify_fail(r, status, err);
+	tb_file_close(&back);
 	if (t->sums)
 		verify_sums_free(t->sums);
 	if (t->scan)

@@ -253,7 +253,7 @@ verify_keep(struct verify_run *r, struct tb_err *err)
 	if (status)
 		return status;
 	for (size_t i = 0; !status && i < r->nmodels; i++)
-		if (kind_is_model(r->models[i].loc.kind))
+		if (kind_is_model(r->models[i].loc.kind) && !r->models[i].gone)
 			status = keep_model(r, &r->models[i], err);
 	for (size_t i = 0; !status && r->roots && i < r->ctx->roots.n; i++)
 		status = db_run_root_put(r->db, r->out->run, &r->roots[i], err);

@@ -145,12 +145,54 @@ keep_model(struct verify_model *to, const struct model *m)
 	return verify_name_tensors(to, m) && ok;
 }
 
+static enum tb_status
+read_model(const struct verify_run *r, struct verify_model *v, struct tb_err *err)
+{
+	struct model *m = NULL;
+	enum tb_status status = model_open(&m, &v->loc, err);
+
+	if (!status) {
+		if (!keep_model(v, m) || !verify_read_sidecars(v, m) ||
+		    (r->req->deep && !verify_keep_bytes(v, m)) ||
+		    verify_complete(m, &v->gaps, err) || verify_hash_manifest(v, err))
+			status = tb_nomem(err);
+		model_free(m);
+	} else if (status != TB_ENOMEM) {
+		v->failure = tb_arena_str(&v->mem, err->msg);
+		v->unchecked = status == TB_EUNSUP && kind_has_manifest(v->loc.kind) &&
+			       !kind_types_layers(v->loc.kind);
+		status = v->failure ? TB_OK : tb_nomem(err);
+	}
+	return status;
+}
+
+static void
+forget_model(struct verify_model *v)
+{
+	for (size_t k = 0; k < v->nfiles; k++)
+		free(v->files[k].bytes);
+	gaps_free(&v->gaps);
+	tb_arena_free(&v->mem);
+	*v = (struct verify_model){ .loc = v->loc };
+}
+
+/* Not found is what is on its way elsewhere, too. */
+static bool
+lacks_something(const struct verify_model *v)
+{
+	bool lacks = v->failure != NULL;
+
+	for (size_t i = 0; i < v->nfiles; i++)
+		lacks |= v->files[i].missing || v->files[i].unread;
+	return lacks;
+}
+
 static void
 read_one(void *arg, size_t i, unsigned worker)
 {
 	struct verify_run *r = arg;
 	struct verify_model *v = &r->models[i];
-	struct model *m = NULL;
+	struct store_lock lock;
 	struct tb_err err;
 	enum tb_status status;
 
@@ -158,18 +200,13 @@ read_one(void *arg, size_t i, unsigned worker)
 	if (tb_job_cancelled(r->job))
 		return;
 	tb_job_what(r->job, "%s", v->loc.name);
-	status = model_open(&m, &v->loc, &err);
-	if (!status) {
-		if (!keep_model(v, m) || !verify_read_sidecars(v, m) ||
-		    (r->req->deep && !verify_keep_bytes(v, m)) ||
-		    verify_complete(m, &v->gaps, &err) || verify_hash_manifest(v, &err))
-			status = tb_nomem(&err);
-		model_free(m);
-	} else if (status != TB_ENOMEM) {
-		v->failure = tb_arena_str(&v->mem, err.msg);
-		v->unchecked = status == TB_EUNSUP && kind_has_manifest(v->loc.kind) &&
-			       !kind_types_layers(v->loc.kind);
-		status = v->failure ? TB_OK : tb_nomem(&err);
+	status = read_model(r, v, &err);
+	if (!status && lacks_something(v)) {
+		verify_hold(v, &lock);
+		forget_model(v);
+		status = read_model(r, v, &err);
+		v->gone = v->failure && tb_absent(v->loc.path);
+		store_unlock(&lock);
 	}
 	if (status)
 		verify_fail(r, status, &err);
@@ -313,6 +350,8 @@ verify_read_models(struct verify_run *r, struct tb_err *err)
 	for (size_t i = 0; !status && i < r->nmodels; i++) {
 		const struct verify_model *m = &r->models[i];
 
+		if (m->gone)
+			continue;
 		if (m->failure) {
 			verify_find(r, m->unchecked ? F_UNCHECKED
 				    : kind_has_manifest(m->loc.kind) ? F_MANIFEST_BAD : F_MODEL_BAD,
@@ -334,13 +373,8 @@ void
 verify_free_models(struct verify_run *r)
 {
 	for (size_t i = 0; i < r->nmodels; i++) {
-		struct verify_model *m = &r->models[i];
-
-		model_loc_free(&m->loc);
-		for (size_t k = 0; k < m->nfiles; k++)
-			free(m->files[k].bytes);
-		gaps_free(&m->gaps);
-		tb_arena_free(&m->mem);
+		forget_model(&r->models[i]);
+		model_loc_free(&r->models[i].loc);
 	}
 	free(r->orphans);
 	free(r->models);

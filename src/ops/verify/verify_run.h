@@ -11,6 +11,7 @@
 #include "src/ops/blobdir/blobdir.h"
 #include "src/ops/verify/verify.h"
 #include "src/ops/verify/verify_complete.h"
+#include "src/store/lock.h"
 #include "src/store/unread.h"
 
 /* What stays of a model once its headers were read: a store has more tensors than
@@ -62,6 +63,7 @@ struct verify_model {
 					 * there that a run would need */
 	uint64_t equal;			/* uses of files that are equal to a digest */
 	bool doubled;			/* another store has listed it, too */
+	bool gone;			/* it was taken away before it could be read */
 };
 
 /* A file that is looked at once, whoever uses it. */
@@ -162,6 +164,15 @@ enum tb_status verify_each(struct verify_run *r, size_t n, tb_pool_fn *fn, struc
 enum tb_status verify_collect(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
 enum tb_status verify_read_models(struct verify_run *r, struct tb_err *err) TB_MUST_USE;
 void verify_free_models(struct verify_run *r);
+
+/* verify_moved.c: keeps others from taking away what is in the model's store. */
+void verify_hold(const struct verify_model *m, struct store_lock *l);
+/* Is the model no longer there, or written again since it was read? */
+bool verify_moved(const struct verify_model *m);
+/* A file that was there and could not be opened; *gone (with TB_ENOENT): with all models that
+ * had it. */
+enum tb_status verify_open_again(struct verify_run *r, const struct verify_target *t,
+				 struct tb_file *f, bool *gone, struct tb_err *err) TB_MUST_USE;
 
 /* verify_names.c: the tensors in each file; false: no memory. */
 bool verify_name_tensors(struct verify_model *to, const struct model *m) TB_MUST_USE;
