@@ -562,6 +562,7 @@ check_DATA += tests/faults/shim.so
 EXTRA_DIST += tests/faults/shim.c tests/faults/faults.py tests/faults/storm.py
 CLEANFILES += tests/faults/shim.so
 dist_check_SCRIPTS += tests/faults/faults.sh tests/faults/storm.sh
+dist_check_SCRIPTS += tests/cli/prune_big.sh
 tests/faults/shim.so: tests/faults/shim.c
 	$(AM_V_CC)$(MKDIR_P) tests/faults && $(CC) -std=gnu11 $(WARN_CFLAGS) -O1 -fPIC -shared \
 		-o $@ $(srcdir)/tests/faults/shim.c

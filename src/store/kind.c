@@ -63,6 +63,12 @@ kind_shares_blobs(enum model_kind k)
 }
 
 bool
+kind_lists_itself(enum model_kind k)
+{
+	return !kinds[k].store || !kinds[k].store->manifests_are_blobs;
+}
+
+bool
 kind_types_layers(enum model_kind k)
 {
 	return kinds[k].store && kinds[k].store->typed;

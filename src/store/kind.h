@@ -47,6 +47,8 @@ bool kind_is_bare(enum model_kind k);
 bool kind_has_keys(enum model_kind k);
 /* Are its files blobs that may be those of other models, in a store that is written to? */
 bool kind_shares_blobs(enum model_kind k);
+/* Is it there because its manifest, folder or file is, and no list somewhere else? */
+bool kind_lists_itself(enum model_kind k);
 /* Does its manifest say by types and names what each layer is? */
 bool kind_types_layers(enum model_kind k);
 const struct format *kind_format(enum model_kind k);	/* of its tensors; NULL: it has none */

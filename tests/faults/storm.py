@@ -127,6 +127,11 @@ def one_step(me, dice, has):
         "rm": ["rm", "-y", a], "prune": ["prune", "-y"],
         "mv": ["mv", "-y", a, b], "cp": ["cp", "-y", a, b], "undo": ["undo", "-y"],
     }[word]
+    if word == "undo":      # any of those that can be undone
+        rc, out, _ = tbtui("undo", "--list", "--json", db=me)
+        done = [op["number"] for op in json.loads(out)["operations"] if op["state"] == "done"] \
+            if rc == 0 else []
+        words += [str(n) for n in dice.sample(done, min(1, len(done)))]
     rc, _, err = tbtui(*words, db=me, later=7200 if word == "prune" else 0)
     ran[word, rc] += 1
     if rc:
@@ -149,7 +154,8 @@ def mover():
         fd = os.open(STORE + "/blobs", os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(fd, fcntl.LOCK_EX)
         back = os.listdir(away)
-        if back:        # manifests come last, and go first
+        if back:        # manifests come last, and go first; prune may have taken their folder
+            os.makedirs(STORE + "/" + name, exist_ok=True)
             for f in sorted(back, key=lambda f: not f.startswith("sha256-")):
                 to = "blobs" if f.startswith("sha256-") else name
                 os.rename(away + "/" + f, "%s/%s/%s" % (STORE, to, f))

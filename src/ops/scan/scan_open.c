@@ -159,7 +159,7 @@ open_one(void *arg, size_t i, unsigned worker)
 		opened_free(o);
 		return;
 	}
-	if (status == TB_ENOENT && tb_absent(o->from->loc.path)) {
+	if (status == TB_ENOENT && kind_lists_itself(o->from->loc.kind) && tb_absent(o->from->loc.path)) {
 		opened_free(o);		/* taken away since it was listed: the next scan misses it */
 		return;
 	}

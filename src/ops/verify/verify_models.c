@@ -205,7 +205,7 @@ read_one(void *arg, size_t i, unsigned worker)
 		verify_hold(v, &lock);
 		forget_model(v);
 		status = read_model(r, v, &err);
-		v->gone = v->failure && tb_absent(v->loc.path);
+		v->gone = v->failure && kind_lists_itself(v->loc.kind) && tb_absent(v->loc.path);
 		store_unlock(&lock);
 	}
 	if (status)

@@ -22,6 +22,8 @@ verify_moved(const struct verify_model *m)
 	const struct verify_file *f = m->files;
 	struct tb_ident now;
 
+	if (!kind_lists_itself(m->loc.kind))
+		return false;
 	if (!m->nfiles || !f->manifest)
 		return tb_absent(m->loc.path);
 	if (tb_file_ident(f->path, &now, NULL))
