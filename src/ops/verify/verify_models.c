@@ -176,15 +176,15 @@ forget_model(struct verify_model *v)
 	*v = (struct verify_model){ .loc = v->loc };
 }
 
-/* Not found is what is on its way elsewhere, too. */
+/* What is on its way elsewhere is not found, and all kinds of things follow from that. */
 static bool
-lacks_something(const struct verify_model *v)
+doubtful(const struct verify_model *v)
 {
-	bool lacks = v->failure != NULL;
+	bool doubt = v->failure || v->nproblems || v->gaps.n;
 
 	for (size_t i = 0; i < v->nfiles; i++)
-		lacks |= v->files[i].missing || v->files[i].unread;
-	return lacks;
+		doubt |= v->files[i].missing || v->files[i].unread;
+	return doubt;
 }
 
 static void
@@ -201,7 +201,7 @@ read_one(void *arg, size_t i, unsigned worker)
 		return;
 	tb_job_what(r->job, "%s", v->loc.name);
 	status = read_model(r, v, &err);
-	if (!status && lacks_something(v)) {
+	if (!status && doubtful(v)) {
 		verify_hold(v, &lock);
 		forget_model(v);
 		status = read_model(r, v, &err);
