@@ -1,6 +1,6 @@
 /* test_oom.c - the first allocation fails, then the second, and so on until a call
- * gets through: each time it must say so, and give back what it had.  Not hashing:
- * libcrypto keeps what it has to say about the failure. */
+ * gets through: each time it must say so, and give back what it had.  Not hashing by
+ * libcrypto alone, which keeps what it has to say about the failure. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -14,6 +14,7 @@
 #include "src/base/opt.h"
 #include "src/base/out.h"
 #include "src/base/pool.h"
+#include "src/base/sha256_files.h"
 #include "src/format/json.h"
 #include "src/format/manifest.h"
 #include "src/format/safetensors.h"
@@ -255,6 +256,39 @@ manifest(struct tb_err *err)
 	tb_buf_free(&out);
 	return status;
 }
+
+struct hashed { enum tb_status status; unsigned n; };
+
+static void
+file_hashed(void *arg, size_t i, const struct tb_file *f, enum tb_status status,
+	    const char digest[TB_DIGEST_MAX], struct tb_err *err)
+{
+	struct hashed *h = arg;
+
+	(void)i;
+	(void)f;
+	(void)digest;
+	(void)err;
+	h->n++;
+	h->status = status ? status : h->status;
+}
+
+/* Each file is told of, or the whole fails. */
+static enum tb_status
+hash_files(struct tb_err *err)
+{
+	const struct tb_hash_file files[] = { { path, 100, 1 }, { path, 100, 1 }, { path, 100, 2 } };
+	struct hashed h = { TB_OK, 0 };
+	const struct tb_hash_files all = { .files = files, .n = 3, .arg = &h,
+					   .done = file_hashed };
+	enum tb_status status = tb_sha256_files(NULL, &all, NULL, err);
+
+	if (status)
+		return status;
+	if (h.n != 3)
+		return tb_fail(err, TB_EIO, "%u of 3 files were told of", h.n);
+	return h.status ? tb_fail(err, h.status, "a file was not hashed") : TB_OK;
+}
 #endif
 
 static void
@@ -266,6 +300,7 @@ every_allocation_may_fail(void **state)
 #else
 	path = unit_write("file", "text", 4);
 	torture("reading a file", slurp);
+	torture("hashing files", hash_files);
 	torture("writing a file", write_file);
 	torture("options", options);
 	torture("a job", job);
