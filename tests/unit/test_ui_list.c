@@ -317,7 +317,7 @@ test_columns_lend(void **state)
 	expect_fit(42, lends, (short[NCOLS]){ 15, 4, 8, 8 });
 	expect_fit(100, all, (short[NCOLS]){ 60, 8, 8, 12 });
 	expect_fit(41, other, (short[NCOLS]){ 6, 8, 8, 12 });
-	expect_fit(41, title, (short[NCOLS]){ 29, 2, 1, 2 });
+	expect_fit(41, title, (short[NCOLS]){ 31, 1, 1, 1 });
 	for (short width = 3; width < 200; width++)
 		for (short n = 0; n < 120; n = (short)(n + 7)) {
 			short w[NCOLS];
