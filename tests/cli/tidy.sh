@@ -332,6 +332,28 @@ same "an image"
 run 2 rm -y 'oci:layout:*'
 err_has 'one model of a layout'
 
+# Who verifies while models come and go sees no damage in what is gone.
+STORE=$T/busy
+for i in 1 2 3 4 5 6; do
+	model "$STORE" "busy$i" latest $((i * 50))
+done
+(
+	for i in 1 2 3 4 5 6 7 8; do
+		"$TBTUI" --db "$T/none.db" -s "$STORE" -y rm 'busy[1-4]' >/dev/null 2>&1
+		"$TBTUI" --db "$T/none.db" -s "$STORE" undo >/dev/null 2>&1
+	done
+	: >"$T/ended"
+) &
+rounds=0
+while [ ! -e "$T/ended" ]; do
+	"$TBTUI" --db "$T/busy.db" -s "$STORE" verify >"$T/out" 2>"$T/err" || {
+		cat "$T/out" "$T/err" >&2
+		fail "a false alarm, round $rounds"
+	}
+	rounds=$((rounds + 1))
+done
+wait
+
 # A store that cannot be written, and a disk that is full.
 if [ "$(id -u)" != 0 ]; then
 	chmod a-w "$STORE"
