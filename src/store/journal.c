@@ -97,6 +97,20 @@ write_last(const struct journal *j, struct tb_err *err)
 	return status;
 }
 
+/* One at a time gives a number: else the lower of two is written last, and the other one is
+ * given again. */
+static int
+hold_numbers(const char *root)
+{
+	struct tb_path dir;
+	int fd = open(tb_path_in(&dir, root, JOURNAL_DIR), O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+		      O_CLOEXEC);
+
+	while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR)
+		;
+	return fd;
+}
+
 /* What could not be synced is not "done nevertheless": of what was asked for, nothing is. */
 static enum tb_status
 not_begun(enum tb_status status, const char *dir, struct tb_err *err)
@@ -109,14 +123,18 @@ journal_begin(struct journal *j, const char *root, const char *what, uint64_t af
 	      struct tb_err *err)
 {
 	enum tb_status status;
+	int numbers;
 
 	*j = (struct journal){ .root = tb_strdup(root), .what = tb_strdup(what), .lock = -1,
 			       .when_ns = tb_now_ns() };
 	status = j->root && j->what ? make_top(root, err) : tb_nomem(err);
+	numbers = status ? -1 : hold_numbers(root);
 	if (!status)
 		status = make_folder(j, after, err);
 	if (!status)
 		status = write_last(j, err);
+	if (numbers >= 0)
+		close(numbers);
 	if (status)
 		journal_free(j);
 	return not_begun(status, root, err);
