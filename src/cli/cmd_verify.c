@@ -175,6 +175,8 @@ verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_request *r
 	db_close(out.unkept);
 	if (status)
 		return cli_fail(&err);
+	if (out.state == RUN_DAMAGE && !cli->json && !to->whole && !cli->quiet)
+		cli_line("\"tbtui heal --dry-run\" says what can be mended from copies of it");
 	cli_tidy_note(cli, ctx);
 	if (out.state == RUN_EMPTY && !out.models)
 		cli_explain(cli, ctx, "there was nothing to verify");
@@ -188,7 +190,7 @@ COMMAND(cli_verify, "verify", "[REF...]", "check digests, sizes and structure")
 	const char *since = NULL;
 	const struct tb_opt opts[] = {
 		{ 'D', "deep", TB_OPT_FLAG, &req.deep, NULL,
-		  "also look for NaN and infinities, and hash what no model uses" },
+		  "also look at values (NaN, outliers, zeros, scales), and hash what no model uses" },
 		{ 0, "since", TB_OPT_STR, &since, "T",
 		  "skip files found good since then (7d, 2026-01-31) and not touched" },
 		{ 'a', "all", TB_OPT_FLAG, &req.all, NULL,

@@ -521,6 +521,7 @@ nowhere verify
 has '^error +'
 has '^damage: 1 model'
 err_has 'this run cannot be kept: .*model.safetensors'
+has 'tbtui heal --dry-run'
 nowhere verify --report "$T/unkept.json" --format json
 grep -q '"findings"' "$T/unkept.json" || fail "no report"
 nowhere audit check "$T/unkept.json"
