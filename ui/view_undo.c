@@ -137,14 +137,6 @@ static const struct rows_source undo_rows = {
 	.order = undo_order,
 };
 
-/* Killed on its way: whoever writes next deals with it. */
-static bool
-unfinished(const struct tidy_op *op)
-{
-	return !op->in_use && (op->state == JOURNAL_BEGUN || op->state == JOURNAL_UNDOING ||
-			       op->state == JOURNAL_EMPTYING);
-}
-
 /* What became of it, in a word. */
 static void
 undo_state(const struct tidy_op *op, struct cell *out)
@@ -154,7 +146,7 @@ undo_state(const struct tidy_op *op, struct cell *out)
 	} else if (op->problem) {
 		out->role = ROLE_BAD;
 		tb_buf_printf(&out->text, "%s unreadable", theme_sign(SIGN_BAD));
-	} else if (unfinished(op)) {
+	} else if (tidy_op_killed(op)) {
 		out->role = ROLE_WARN;
 		tb_buf_printf(&out->text, "%s unfinished", theme_sign(SIGN_WARN));
 	} else {
@@ -338,7 +330,7 @@ static bool
 number_taken(const struct undo *s, const struct tidy_op *op)
 {
 	for (size_t i = 0; i < s->ops.n; i++)
-		if (s->ops.v[i].n == op->n && strcmp(s->ops.v[i].what, op->what))
+		if (s->ops.v[i].n == op->n && !tidy_op_same(&s->ops.v[i], op))
 			return true;
 	return false;
 }
@@ -425,7 +417,7 @@ undo_summary(struct view *v, struct tb_buf *out)
 	}
 	for (size_t i = 0; i < s->ops.n; i++) {
 		held += s->ops.v[i].bytes;
-		open += unfinished(&s->ops.v[i]);
+		open += tidy_op_killed(&s->ops.v[i]);
 	}
 	if (v->list.nmarks)
 		tb_buf_printf(out, "%zu marked %s ", v->list.nmarks, dot);

@@ -18,7 +18,7 @@ struct task {
 	struct tidy_empty req;
 	bool empty, dry;
 	uint64_t n;
-	struct tidy t;
+	struct tidy shown, t;		/* shown: what was asked about */
 	struct tb_err late;
 };
 
@@ -97,7 +97,7 @@ undo_run(void *arg, struct tb_job *job, struct tb_err *err)
 	(void)job;
 	status = t->empty ? op_undo_empty(&t->ctx, &t->req, &t->t, err)
 			  : op_undo(&t->ctx, t->n, t->dry, &t->t, err);
-	if (!t->empty && !t->dry)
+	if (t->t.recovered || (!t->empty && !t->dry))
 		after_writing(&t->ctx, status, &t->late);
 	return status;
 }
@@ -140,13 +140,13 @@ ask_empty(const struct cli *cli, struct task *t, struct tb_err *err)
 	bool yes = false;
 
 	t->req.dry = true;
-	status = op_undo_empty(&t->ctx, &t->req, &t->t, err);
+	status = op_undo_empty(&t->ctx, &t->req, &t->shown, err);
 	t->req.dry = t->dry;
-	if (status || t->dry || !t->t.n)
+	t->req.shown = &t->shown;
+	if (status || t->dry || !t->shown.n)
 		return status;
 	snprintf(question, sizeof(question), "Delete for good what %zu operation%s took away, %s?",
-		 t->t.n, tb_plural(t->t.n), tb_human_bytes(t->t.bytes, bytes));
-	tidy_free(&t->t);
+		 t->shown.n, tb_plural(t->shown.n), tb_human_bytes(t->shown.bytes, bytes));
 	status = cli_confirm(cli, question, &yes, err);
 	return status ? status : yes ? TB_OK : tb_fail(err, TB_EUSAGE, "left as it is");
 }
@@ -160,10 +160,11 @@ undo(const struct cli *cli, struct task *t)
 
 	if (t->empty)
 		status = ask_empty(cli, t, &err);
-	if (!status && !(t->empty && (t->dry || t->t.n)))
+	if (!status)
 		status = cli_run(cli, "undo", undo_run, t, &err);
 	if (!status || status == TB_ESYNC)
 		shown = undo_print(cli, t);
+	tidy_free(&t->shown);
 	tidy_free(&t->t);
 	if (status)
 		return cli_fail(&err);

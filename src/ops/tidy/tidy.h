@@ -66,6 +66,7 @@ struct tidy_action {
 	uint64_t bytes;			/* that are free in the end: none of what has another name */
 	uint64_t size;
 	size_t root;			/* the store: one of roots */
+	uint64_t op;			/* of TIDY_DELETE: the operation's number */
 	char *text;			/* private: TIDY_REWRITE, TIDY_COPY: the new bytes; owned */
 };
 
@@ -112,6 +113,8 @@ struct tidy_ops { struct tidy_op *v; size_t n, cap; };	/* owned; the last first 
 
 /* Was it killed?  The next writer or house-keeper deals with it. */
 bool tidy_op_killed(const struct tidy_op *o);
+/* Are they what one command did in several stores? */
+bool tidy_op_same(const struct tidy_op *a, const struct tidy_op *b);
 /* Of all stores that are looked into. */
 enum tb_status tidy_ops(struct op_ctx *ctx, struct tidy_ops *out, struct tb_err *err) TB_MUST_USE;
 void tidy_ops_free(struct tidy_ops *o);
@@ -120,12 +123,20 @@ uint64_t tidy_last(struct op_ctx *ctx);
 
 /* Operation n, or with n 0 the last that can be undone; what came or would come back is in *out
  * (to be freed in every case).  What was killed is dealt with first; with n 0 or the number of
- * such a one that is all.  dry: a look alone.  TB_ENOENT: there is none. */
+ * such a one that is all.  dry: a look alone.  TB_ENOENT: there is none; TB_EUSAGE: stores have
+ * different ones of that number. */
 enum tb_status op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tidy *out,
 		       struct tb_err *err) TB_MUST_USE;
 /* Deletes what operations hold, for good: those of `numbers`, or with none of them all that are
- * at least `older` seconds old.  Unfinished ones are dealt with first. */
-struct tidy_empty { const uint64_t *numbers; size_t n; uint64_t older; bool dry; };
+ * at least `older` seconds old.  With `shown`, what a dry one came to: those alone, whatever was
+ * taken away since.  Unfinished ones are dealt with first. */
+struct tidy_empty {
+	const uint64_t *numbers;
+	size_t n;
+	uint64_t older;
+	const struct tidy *shown;	/* borrowed, as are the numbers */
+	bool dry;
+};
 enum tb_status op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tidy *out,
 			     struct tb_err *err) TB_MUST_USE;
 #endif

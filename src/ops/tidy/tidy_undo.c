@@ -289,13 +289,13 @@ undo_one(const char *root, uint64_t n, bool dry, struct tidy *out, struct tb_err
 	return status;
 }
 
-/* Was it one command, that worked in several stores? */
-static bool
-one_command(const struct tidy_op *a, const struct tidy_op *b)
+bool
+tidy_op_same(const struct tidy_op *a, const struct tidy_op *b)
 {
 	int64_t apart = a->when_ns - b->when_ns;
 
-	return !strcmp(a->what, b->what) && apart < INT64_C(60000000000) && apart > -INT64_C(60000000000);
+	return a->n == b->n && !strcmp(a->what, b->what) && apart < INT64_C(60000000000) &&
+	       apart > -INT64_C(60000000000);
 }
 
 bool
@@ -341,6 +341,29 @@ recover_all(struct op_ctx *ctx, struct tidy_ops *ops, uint64_t n, bool *one, str
 	return status;
 }
 
+/* Operation n (0: the last number) that is done, else any of that number; NULL: none. */
+static enum tb_status
+find_op(const struct tidy_ops *ops, uint64_t n, const struct tidy_op **out, struct tb_err *err)
+{
+	const struct tidy_op *done = NULL, *any = NULL;
+
+	for (size_t i = 0; i < ops->n; i++) {
+		const struct tidy_op *o = &ops->v[i];
+
+		if (n && o->n == n)
+			any = any ? any : o;
+		if (o->state != JOURNAL_DONE || (n ? o->n != n : done && o->n != done->n))
+			continue;
+		if (done && !tidy_op_same(done, o))
+			return tb_fail(err, TB_EUSAGE, "%s and %s both have an operation %" PRIu64
+				       ", and they are different ones; say which with --store",
+				       done->root, o->root, o->n);
+		done = done ? done : o;
+	}
+	*out = done ? done : any;
+	return TB_OK;
+}
+
 enum tb_status
 op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tidy *out, struct tb_err *err)
 {
@@ -356,16 +379,7 @@ op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tidy *out, struct tb_er
 		tidy_ops_free(&ops);
 		return status;
 	}
-	for (size_t i = 0; i < ops.n && !status; i++) {
-		const struct tidy_op *o = &ops.v[i];
-
-		if (n ? o->n != n : first || o->state != JOURNAL_DONE)
-			continue;
-		if (first && !one_command(first, o))
-			status = tb_fail(err, TB_EUSAGE, "%s and %s both have an operation %" PRIu64 "; say "
-					 "which with --store", first->root, o->root, n);
-		first = first ? first : o;
-	}
+	status = find_op(&ops, n, &first, err);
 	for (size_t i = 0; i < ops.n && !status && !first; i++)
 		if (ops.v[i].problem && (!n || ops.v[i].n == n))	/* it may have been the one */
 			status = tb_fail(err, TB_EFORMAT, "%s", ops.v[i].problem);
@@ -374,7 +388,8 @@ op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tidy *out, struct tb_er
 				     "--list\" shows those there are", n)
 			   : tb_fail(err, TB_ENOENT, "there is nothing to undo");
 	for (size_t i = 0; i < ops.n && !status; i++)
-		if (ops.v[i].n == first->n)
+		if (&ops.v[i] == first ||
+		    (ops.v[i].state == JOURNAL_DONE && tidy_op_same(&ops.v[i], first)))
 			status = undo_one(ops.v[i].root, ops.v[i].n, dry, out, err);
 	tidy_ops_free(&ops);
 	return status;
@@ -386,13 +401,13 @@ static enum tb_status
 add_deleted(struct tidy *out, const struct tidy_op *o, struct tb_err *err)
 {
 	struct tidy_action a = { .what = TIDY_DELETE, .model = tb_strdup(o->what), .bytes = o->bytes,
-		.path = tb_asprintf("%s/" JOURNAL_DIR "/%" PRIu64, o->root, o->n), .size = o->bytes };
+		.path = tb_asprintf("%s/" JOURNAL_DIR "/%" PRIu64, o->root, o->n), .size = o->bytes,
+		.op = o->n };
 	enum tb_status status = tidy_root(out, o->root, &a.root, err);
 
 	if (!status && a.model && a.path && tb_grow(&out->v, &out->cap, out->n + 1, sizeof(a))) {
 		out->v[out->n++] = a;
 		out->bytes += o->bytes;
-		out->undo = o->n;
 		return TB_OK;
 	}
 	free(a.model);
@@ -420,8 +435,19 @@ empty_one(const struct tidy_op *o, struct tb_err *err)
 }
 
 static bool
+is_shown(const struct tidy *shown, const struct tidy_op *o)
+{
+	for (size_t i = 0; i < shown->n; i++)
+		if (shown->v[i].op == o->n && !strcmp(shown->roots.v[shown->v[i].root], o->root))
+			return true;
+	return false;
+}
+
+static bool
 is_asked(const struct tidy_empty *req, const struct tidy_op *o)
 {
+	if (req->shown && !is_shown(req->shown, o))
+		return false;
 	if (!req->n)
 		return !o->in_use && !o->problem &&
 		       o->when_ns <= tb_now_ns() - (int64_t)(req->older * 1000000000);
