@@ -79,7 +79,7 @@ do_run(void *arg, struct tb_job *job, struct tb_err *err)
 	enum tb_status status = tidy_do(&k->plan, k->ctx, err);
 
 	(void)job;
-	after_writing(k->ctx, status, &k->late);
+	after_writing(k->ctx, k->plan.done ? TB_OK : status, &k->late);
 	return status;
 }
 

@@ -24,7 +24,7 @@ tidy_run(void *arg, struct tb_job *job, struct tb_err *err)
 	enum tb_status status = tidy_do(&t->t, t->ctx, err);
 
 	(void)job;
-	after_writing(t->ctx, status, &t->late);
+	after_writing(t->ctx, t->t.done ? TB_OK : status, &t->late);
 	return status;
 }
 
@@ -137,25 +137,37 @@ print_stays(const struct tidy *t)
 			 t->linked == 1 ? "its" : "their");
 }
 
-static void
-print_done(const struct tidy *t)
+/* A store that is looked into only if it is named has to be named for the undo as well. */
+static const char *
+undo_command(const struct tidy *t, const struct op_ctx *ctx, char *out, size_t size)
 {
-	char what[160], bytes[16];
+	snprintf(out, size, "tbtui undo");
+	for (size_t i = 0; i < t->roots.n; i++)
+		if (store_roots_above(&ctx->roots, t->roots.v[i]) == ctx->roots.n)
+			snprintf(out, size, "tbtui --store %.400s undo", t->roots.v[i]);
+	return out;
+}
+
+static void
+print_done(const struct tidy *t, const struct op_ctx *ctx)
+{
+	char what[160], bytes[16], undo[440];
 
 	what_goes(t, what, sizeof(what));
+	undo_command(t, ctx, undo, sizeof(undo));
 	if (count(t, TIDY_COPY) || count(t, TIDY_MOVE))
-		cli_line("%s is %s %s; \"tbtui undo %" PRIu64 "\" takes that back", t->names.v[0],
-			 t->kind == TIDY_CP ? "also" : "now", t->names.v[1], t->undo);
+		cli_line("%s is %s %s; \"%s %" PRIu64 "\" takes that back", t->names.v[0],
+			 t->kind == TIDY_CP ? "also" : "now", t->names.v[1], undo, t->undo);
 	else if (t->undo)
-		cli_line("%s: moved %s to the quarantine; \"tbtui undo %" PRIu64 "\" brings it back, "
-			 "\"tbtui undo --empty %" PRIu64 "\" frees it", what,
-			 tb_human_bytes(t->bytes, bytes), t->undo, t->undo);
+		cli_line("%s: moved %s to the quarantine; \"%s %" PRIu64 "\" brings it back, \"%s "
+			 "--empty %" PRIu64 "\" frees it", what, tb_human_bytes(t->bytes, bytes), undo,
+			 t->undo, undo, t->undo);
 	else
 		cli_line("%s: gone", what);
 }
 
 static enum cli_exit
-tidy_print(const struct cli *cli, const struct tidy *t, bool dry)
+tidy_print(const struct cli *cli, const struct op_ctx *ctx, const struct tidy *t, bool dry)
 {
 	char what[160], bytes[16];
 	enum cli_exit status = CLI_OK;
@@ -170,7 +182,7 @@ tidy_print(const struct cli *cli, const struct tidy *t, bool dry)
 	if (!t->n)
 		cli_line("nothing to %s", t->kind == TIDY_PRUNE ? "prune" : "do");
 	else if (!dry)
-		print_done(t);
+		print_done(t, ctx);
 	else if (t->kind == TIDY_RM || t->kind == TIDY_PRUNE)
 		cli_line("%s: would go to the quarantine; %s free when that is emptied", what,
 			 tb_human_bytes(t->bytes, bytes));
@@ -219,7 +231,7 @@ cli_tidy(struct cli *cli, const struct tidy_request *req, bool dry)
 			status = cli_run(cli, "tidy", tidy_run, &t, &err);
 	}
 	if (!status || status == TB_ESYNC)
-		shown = tidy_print(cli, &t.t, dry);
+		shown = tidy_print(cli, &ctx, &t.t, dry);
 	if (!status && !t.t.n && req->kind == TIDY_RM && shown == CLI_OK)
 		shown = CLI_WRONG;		/* no match */
 	if (status)

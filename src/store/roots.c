@@ -26,6 +26,22 @@ store_roots_find(const struct store_roots *r, const char *dir)
 	return i;
 }
 
+size_t
+store_roots_above(const struct store_roots *r, const char *path)
+{
+	size_t best = r->n, longest = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		size_t len = strlen(r->path[i]);
+
+		if (len >= longest && tb_path_inside(path, r->path[i], len)) {
+			best = i;
+			longest = len;
+		}
+	}
+	return best;
+}
+
 enum tb_status
 store_roots_add(struct store_roots *r, const char *path, struct tb_err *err)
 {

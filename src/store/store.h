@@ -24,6 +24,8 @@ enum tb_status store_usual(struct store_roots *out, struct tb_err *err) TB_MUST_
 enum tb_status store_roots_add_usual(struct store_roots *r, struct tb_err *err) TB_MUST_USE;
 /* The root that is that folder, or n. */
 size_t store_roots_find(const struct store_roots *r, const char *dir);
+/* The nearest of them that the path is in or is; n: none. */
+size_t store_roots_above(const struct store_roots *r, const char *path);
 /* One more, if it is none of them already. */
 enum tb_status store_roots_add(struct store_roots *r, const char *dir, struct tb_err *err)
 	TB_MUST_USE;

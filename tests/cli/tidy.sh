@@ -125,6 +125,48 @@ expect 0 "$TBTUI" --db "$T/i2.db" -s "$STORE" -s "$second" undo
 [ -e "$second/${one#"$STORE"/}" ] || fail "only one store has it back"
 same "undone in two stores"
 
+# Operations of one number that have nothing to do with one another.
+for s in "$STORE" "$second"; do
+	expect 0 "$TBTUI" --db "$T/i2.db" -s "$s" undo --empty -y
+	echo 100 >"$s/.tbtui/last"
+	expect 0 "$TBTUI" --db "$T/i2.db" -s "$s" rm -y "$([ "$s" = "$STORE" ] && echo one || echo two)"
+done
+for n in '' 101; do
+	expect 2 "$TBTUI" --db "$T/i2.db" -s "$STORE" -s "$second" undo $n
+	err_has 'both have an operation 101, .*--store'
+	[ ! -e "$one" ] || fail "one of two was undone"
+done
+run 0 undo
+same "undone in its store"
+expect 0 "$TBTUI" --db "$T/i2.db" -s "$STORE" -s "$second" undo 101
+
+# What was taken away while the question stood there was not asked about.
+run 0 rm -y two
+cat >"$T/asked.py" <<'END'
+import os, pty, subprocess, sys
+tbtui, *other = sys.argv[1:]
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(tbtui, other[:5] + ["undo", "--empty"])
+seen = b""
+while b"1 operation " not in seen or not seen.rstrip().endswith(b"]"):
+    seen += os.read(fd, 4096)
+subprocess.run(other + ["-y"], check=True, stdout=subprocess.DEVNULL)
+os.write(fd, b"y\n")
+try:
+    while os.read(fd, 4096):
+        pass
+except OSError:
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+expect 0 timeout 60 python3 "$T/asked.py" "$TBTUI" "$TBTUI" --db "$T/index.db" -s "$STORE" rm one
+run 0 undo --list --json
+is '[o["what"] for o in d["operations"]]' "['rm one:latest']"
+run 0 undo
+cp -an "$second/blobs" "$second/manifests" "$STORE"
+state >"$T/before"
+
 # cp, tag, mv
 run 0 cp one three:v1
 cmp -s "$one" "${one%/one/*}/three/v1" || fail "the copy is not equal"
@@ -296,6 +338,29 @@ is 'len(d["actions"])' 2
 [ "$(ls "$STORE")" = notes.txt ] || fail "not both files, or too much"
 run 0 undo
 same "files"
+run 0 rm -y "$STORE/m-00002-of-00002.gguf" "$STORE/m-00001-of-00002.gguf"
+has '^1 model, 2 files: moved 48 B'
+run 0 undo
+same "files that were both named"
+mkdir "$STORE/dir" "$STORE/dir-too"
+for d in dir dir-too; do
+	st model.norm.weight 4 4 3 >"$STORE/$d/model.safetensors"
+	printf '{"architectures":["LlamaForCausalLM"]}' >"$STORE/$d/config.json"
+done
+state >"$T/before"
+run 0 rm -y --json "$STORE/dir/model.safetensors" dir-too dir
+is 'len(d["actions"])' 2
+run 0 undo
+same "a folder and what is in it"
+
+# What lies in no store that is looked into comes back from where it is held.
+mkdir "$T/away"
+mv "$STORE/dir" "$T/away"
+run 0 rm -y "$T/away/dir"
+has "\"tbtui --store $T/away undo [0-9]*\" brings it back"
+[ ! -e "$T/away/dir" ] || fail "the folder is there"
+expect 0 "$TBTUI" --db "$T/i2.db" --store "$T/away" undo
+mv "$T/away/dir" "$STORE"
 
 # An OCI layout: its index is written anew, and the old one is in the quarantine.
 STORE=$T/oci

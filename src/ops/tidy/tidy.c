@@ -111,8 +111,8 @@ reachable(const char *root, const char *path, enum tidy_why *why)
 	return ok;
 }
 
-static void
-action_free(struct tidy_action *a)
+void
+tidy_action_free(struct tidy_action *a)
 {
 	free(a->model);
 	free(a->path);
@@ -134,12 +134,12 @@ tidy_add(struct tidy *t, const struct tidy_new *from, struct tb_err *err)
 
 	if (!a.path || !a.model || (from->to && !a.to) || (from->text && !a.text) ||
 	    !tb_grow(&t->v, &t->cap, t->n + 1, sizeof(a))) {
-		action_free(&a);
+		tidy_action_free(&a);
 		return tb_nomem(err);
 	}
 	if (!reachable(t->roots.v[a.root], a.path, &why)) {
 		tidy_stays(t, why, a.size);
-		action_free(&a);
+		tidy_action_free(&a);
 		return TB_OK;
 	}
 	if (from->digest)
@@ -152,7 +152,7 @@ void
 tidy_free(struct tidy *t)
 {
 	while (t->n)
-		action_free(&t->v[--t->n]);
+		tidy_action_free(&t->v[--t->n]);
 	free(t->v);
 	tb_names_free(&t->names);
 	tb_names_free(&t->roots);
@@ -208,6 +208,7 @@ by_inode(const void *a, const void *b)
 enum tb_status
 tidy_sum(struct tidy *t, struct tb_err *err)
 {
+	const struct tidy_action *last = NULL;
 	struct files f = { 0 };
 	enum tb_status status = TB_OK;
 
@@ -216,8 +217,11 @@ tidy_sum(struct tidy *t, struct tb_err *err)
 		struct tidy_action *a = &t->v[i];
 
 		a->bytes = 0;
-		t->models += (a->what == TIDY_REMOVE || a->what == TIDY_REWRITE) && *a->model &&
-			     !*a->digest;
+		if ((a->what == TIDY_REMOVE || a->what == TIDY_REWRITE) && *a->model && !*a->digest) {
+			/* the files of one that is in several follow one another */
+			t->models += !last || last->root != a->root || strcmp(last->model, a->model) != 0;
+			last = a;
+		}
 		if (a->what == TIDY_REMOVE || a->what == TIDY_DELETE)
 			status = files_add(&f, a->path, i, TREE_DEPTH, err);
 	}
@@ -293,7 +297,7 @@ keep_true(struct tidy *t, struct tidy *now, struct tb_err *err)
 			continue;
 		}
 		tidy_stays(t, TIDY_CHANGED, a->size);
-		action_free(&t->v[i]);
+		tidy_action_free(&t->v[i]);
 	}
 	t->n = n;
 	free(sorted);
@@ -401,7 +405,7 @@ drop_returned(struct tidy *t, size_t root)
 		    tb_exists(t->v[i].path)) {
 			t->bytes -= t->v[i].bytes;
 			tidy_stays(t, TIDY_USED, t->v[i].size);
-			action_free(&t->v[i]);
+			tidy_action_free(&t->v[i]);
 		} else {
 			t->v[n++] = t->v[i];
 		}
@@ -430,8 +434,9 @@ do_root(struct tidy *t, size_t root, uint64_t after, const struct store_lock *lo
 	if (any && (!status || status == TB_ESYNC)) {
 		t->undo = j.n;
 		t->done = true;
-		if (tidy_is_ollama(t->roots.v[root]) && t->kind != TIDY_CP &&
-		    !tidy_ollama_again(&j, lock, &again, NULL) && again)
+		if (tidy_is_ollama(t->roots.v[root]) && t->kind != TIDY_CP)
+			(void)!tidy_ollama_again(&j, lock, &again, NULL);
+		if (again)
 			drop_returned(t, root);
 	}
 	for (size_t i = 0; i < t->n && (!status || status == TB_ESYNC); i++)
@@ -471,6 +476,9 @@ tidy_do(struct tidy *t, struct op_ctx *ctx, struct tb_err *err)
 	for (size_t i = 0; locks && i < t->roots.n; i++)
 		store_unlock(&locks[i]);
 	free(locks);
+	if (status && t->undo)
+		return tb_wrap(err, status, "done in part (\"tbtui undo %ju\" brings that back)",
+			       (uintmax_t)t->undo);
 	return status ? status : late;
 }
 
@@ -496,7 +504,7 @@ tidy_only(struct tidy *t, const char *const *paths, size_t n, struct tb_err *err
 		if (bsearch(&path, sorted, n, sizeof(*sorted), by_text))
 			t->v[kept++] = t->v[i];
 		else
-			action_free(&t->v[i]);
+			tidy_action_free(&t->v[i]);
 	}
 	free(sorted);
 	t->n = kept;

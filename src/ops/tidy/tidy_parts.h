@@ -21,6 +21,7 @@ struct tidy_new {
 	size_t root;
 };
 enum tb_status tidy_add(struct tidy *t, const struct tidy_new *a, struct tb_err *err) TB_MUST_USE;
+void tidy_action_free(struct tidy_action *a);
 void tidy_stays(struct tidy *t, enum tidy_why why, uint64_t bytes);
 /* Last change of name, bytes or time; 0: nobody can say. */
 int64_t tidy_stamp(const char *path);

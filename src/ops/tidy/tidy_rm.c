@@ -255,16 +255,13 @@ is_blob(const char *path)
 char *
 tidy_store_of(const struct op_ctx *ctx, const char *path)
 {
-	const char *best = NULL;
+	char *dir = tb_path_parent(path);
+	size_t i = dir ? store_roots_above(&ctx->roots, dir) : ctx->roots.n;
 
-	for (size_t i = 0; i < ctx->roots.n; i++) {
-		const char *root = ctx->roots.path[i];
-
-		if (tb_path_inside(path, root, strlen(root)) && strlen(path) > strlen(root) &&
-		    (!best || strlen(root) > strlen(best)))
-			best = root;
-	}
-	return best ? tb_strdup(best) : tb_path_parent(path);
+	if (i == ctx->roots.n)
+		return dir;
+	free(dir);
+	return tb_strdup(ctx->roots.path[i]);
 }
 
 /* A file, and those that are one model with it. */
@@ -319,6 +316,56 @@ rm_plain(struct tidy *t, struct op_ctx *ctx, const struct model_loc *loc, struct
 
 /* ---- all ---- */
 
+/* As strcmp(), but a folder comes right before what is in it. */
+static int
+by_place(const void *a, const void *b)
+{
+	const struct tidy_action *x = *(const struct tidy_action *const *)a;
+	const struct tidy_action *y = *(const struct tidy_action *const *)b;
+	const char *p = x->path, *q = y->path;
+
+	while (*p && *p == *q) {
+		p++;
+		q++;
+	}
+	if (*p == *q)
+		return (x > y) - (x < y);
+	if (!*p || !*q)
+		return *p ? 1 : -1;
+	return *p == '/' ? -1 : *q == '/' ? 1 : (unsigned char)*p - (unsigned char)*q;
+}
+
+/* What was named twice, or lies in a folder that goes, goes once. */
+static enum tb_status
+rm_once(struct tidy *t, struct tb_err *err)
+{
+	struct tidy_action **sorted = tb_calloc(t->n + 1, sizeof(*sorted));
+	const struct tidy_action *last = NULL;
+	bool *again = tb_calloc(t->n + 1, sizeof(*again));
+	size_t n = 0;
+
+	for (size_t i = 0; sorted && i < t->n; i++)
+		sorted[i] = &t->v[i];
+	if (sorted && again)
+		qsort(sorted, t->n, sizeof(struct tidy_action *), by_place);
+	for (size_t i = 0; sorted && again && i < t->n; i++) {
+		if (last && tb_path_inside(sorted[i]->path, last->path, strlen(last->path)))
+			again[sorted[i] - t->v] = true;
+		else
+			last = sorted[i];
+	}
+	for (size_t i = 0; sorted && again && i < t->n; i++)
+		if (again[i])
+			tidy_action_free(&t->v[i]);
+		else
+			t->v[n++] = t->v[i];
+	if (sorted && again)
+		t->n = n;
+	free(sorted);
+	free(again);
+	return sorted && again ? TB_OK : tb_nomem(err);
+}
+
 static enum tb_status
 rm_one(struct tidy *t, struct op_ctx *ctx, const struct model_loc *loc, struct tb_err *err)
 {
@@ -357,5 +404,5 @@ tidy_rm(struct tidy *t, struct op_ctx *ctx, struct tb_err *err)
 		status = ollama ? rm_ollama(t, &l.v[i], end - i, err) : rm_one(t, ctx, &l.v[i], err);
 	}
 	locs_free(&l);
-	return status;
+	return status ? status : rm_once(t, err);
 }
