@@ -5,6 +5,7 @@ src_ops_libops_a_SOURCES =
 # what all work on: folders, the configuration, the pool
 src_ops_libops_a_SOURCES += \
 	src/ops/home/ctx.c \
+	src/ops/home/held.c \
 	src/ops/home/home.h \
 	src/ops/home/settings.c
 

@@ -259,6 +259,16 @@ journal_stage(struct journal *j, unsigned *slot, char **path, struct tb_err *err
 	return TB_OK;
 }
 
+void
+journal_unstage(const struct journal *j, unsigned slot)
+{
+	char *path = journal_staged_path(j, slot);
+
+	if (path)
+		unlink(path);
+	free(path);
+}
+
 /* What was staged, as it will be put in. */
 static enum tb_status
 look_staged(const struct journal *j, unsigned slot, struct journal_ident *id, struct tb_err *err)

@@ -96,10 +96,12 @@ enum tb_status journal_take(struct journal *j, const char *path, const struct jo
 enum tb_status journal_move(struct journal *j, const char *path, const char *to,
 			    const struct journal_note *note, struct tb_err *err) TB_MUST_USE;
 /* Gives a slot and its path (owned by the caller), where something is to be made (with
- * tb_out_commit(), link(), FICLONE, …), checked and synced, before one of the two puts it
- * in place, as it is. */
+ * tb_out_commit(), link(), FICLONE, …), checked and synced, before journal_put()
+ * or journal_swap() puts it in place, as it is. */
 enum tb_status journal_stage(struct journal *j, unsigned *slot, char **path, struct tb_err *err)
 	TB_MUST_USE;
+/* What was made there goes: it will not be put in. */
+void journal_unstage(const struct journal *j, unsigned slot);
 enum tb_status journal_put(struct journal *j, unsigned slot, const char *path,
 			   const struct journal_note *note, struct tb_err *err) TB_MUST_USE;
 enum tb_status journal_swap(struct journal *j, unsigned slot, const char *path,

@@ -354,4 +354,19 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 	run 0 heal --from "$GOOD"
 	same "$OWN"
 done
+
+# Stores in a folder that is looked into: what one of them holds heals another, under a number
+# that none of them had.
+STORE=$T/stores/a
+fresh
+cp -a "$STORE" "$T/stores/b"
+STORE=$T/stores
+run 0 rm -y --young "$STORE"/b/manifests/*/*/two/latest
+cp -p "$OWN" "$T/was"
+chmod u+w "$OWN"
+printf bad >"$OWN"
+run 0 heal "$MANIFEST"
+has 'b/.tbtui/1/[0-9]* \(quarantine\)'
+has '"tbtui undo 2"'
+cmp "$OWN" "$T/was" || fail "not healed from what another store holds"
 exit 0

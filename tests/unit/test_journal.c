@@ -526,6 +526,8 @@ test_give_back(void **state)
 	before = look();
 	assert_ok(store_lock_alone(&lock, root(), &err), err);
 	assert_ok(journal_begin(&j, root(), "x", 0, &err), err);
+	assert_ok(stage_one(&j, "is not needed after all", &(unsigned){ 0 }, &err), err);
+	journal_unstage(&j, 0);
 	assert_ok(journal_take(&j, ONE, &(struct journal_note){ .clear = 3 }, &err), err);
 	assert_ok(journal_take(&j, A, NULL, &err), err);
 	assert_ok(journal_commit(&j, &lock, &err), err);

@@ -329,11 +329,12 @@ has_unfinished(const char *root)
 static enum tb_status
 recover_stores(struct op_ctx *ctx, struct tb_err *err)
 {
-	enum tb_status status = TB_OK;
+	struct tb_names stores;
+	enum tb_status status = home_quarantines(ctx, &stores, err);
 
-	for (size_t i = 0; !status && i < ctx->roots.n; i++) {
+	for (size_t i = 0; !status && i < stores.n; i++) {
 		struct store_lock lock = STORE_UNLOCKED;
-		const char *root = ctx->roots.path[i];
+		const char *root = stores.v[i];
 
 		if (!has_unfinished(root))
 			continue;
@@ -342,6 +343,7 @@ recover_stores(struct op_ctx *ctx, struct tb_err *err)
 			status = journal_recover(root, &lock, NULL, err);
 		store_unlock(&lock);
 	}
+	tb_names_free(&stores);
 	return status;
 }
 

@@ -167,7 +167,7 @@ add_link(struct deduping *d, struct dedupe_item *item, struct tb_err *err)
 	if (!status && link(item->keep.path, made))
 		status = tb_fail_errno(err, "%s: a further name of %s", made, item->keep.path);
 	if (!status && (status = journal_swap(&d->j, slot, path, &note, err)))
-		unlink(made);
+		journal_unstage(&d->j, slot);
 	free(made);
 	return status;
 }
@@ -175,13 +175,8 @@ add_link(struct deduping *d, struct dedupe_item *item, struct tb_err *err)
 static uint64_t
 last_number(const struct deduping *d)
 {
-	uint64_t last = journal_last(d->links[d->first]->file.store);
+	uint64_t last = home_last_operation(d->ctx, d->links[d->first]->file.store);
 
-	for (size_t i = 0; i < d->ctx->roots.n; i++) {
-		uint64_t n = journal_last(d->ctx->roots.path[i]);
-
-		last = n > last ? n : last;
-	}
 	for (size_t i = 0; i < d->plan->nundo; i++)
 		last = d->plan->undo[i] > last ? d->plan->undo[i] : last;
 	return last;

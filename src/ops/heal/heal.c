@@ -153,7 +153,7 @@ stage(struct healing *h, size_t i, struct tb_err *err)
 	if (!status)
 		status = make(h, item, made, &why);
 	if (!status && (status = check(h, item, made, &why)))
-		unlink(made);
+		journal_unstage(&h->j, h->slots[i]);
 	h->staged[i] = !status;
 	free(made);
 	return status ? item_fails(h, item, status, &why, err) : TB_OK;
@@ -209,11 +209,7 @@ put_in_place(struct healing *h, struct tb_err *err)
 		struct tb_err why;
 
 		if (h->staged[i] && (step = add_step(h, i, &why))) {
-			char *made = journal_slot_path(&h->j, h->slots[i]);
-
-			if (made)
-				unlink(made);
-			free(made);
+			journal_unstage(&h->j, h->slots[i]);
 			h->staged[i] = false;
 			status = item_fails(h, h->by_store[i], step, &why, err);
 		}
@@ -229,17 +225,11 @@ put_in_place(struct healing *h, struct tb_err *err)
 	return status;
 }
 
-/* The last number of all stores, so that "undo N" means one thing. */
 static uint64_t
 last_number(const struct healing *h)
 {
-	uint64_t last = journal_last(h->by_store[h->first]->store);
+	uint64_t last = home_last_operation(h->ctx, h->by_store[h->first]->store);
 
-	for (size_t i = 0; i < h->ctx->roots.n; i++) {
-		uint64_t n = journal_last(h->ctx->roots.path[i]);
-
-		last = n > last ? n : last;
-	}
 	for (size_t i = 0; i < h->plan->nundo; i++)
 		last = h->plan->undo[i] > last ? h->plan->undo[i] : last;
 	return last;

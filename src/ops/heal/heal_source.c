@@ -252,11 +252,9 @@ list_held(struct heal_run *r, const struct heal_source *s, const char *root, str
 static enum tb_status
 list_quarantines(struct heal_run *r, const struct heal_source *s, struct tb_err *err)
 {
-	struct tb_names roots = { 0 };
-	enum tb_status status = TB_OK;
+	struct tb_names roots;
+	enum tb_status status = home_quarantines(r->ctx, &roots, err);
 
-	for (size_t i = 0; !status && i < r->ctx->roots.n; i++)
-		status = tb_names_add(&roots, r->ctx->roots.path[i], err);
 	for (size_t i = 0; !status && i < r->content.n; i++) {
 		const struct content_file *f = &r->content.files[i];
 		char *store = f->wanted ? content_store(&r->content, f) : NULL;

@@ -15,8 +15,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "src/base/buf.h"
+#include "src/base/dir.h"
 #include "src/base/err.h"
 #include "src/base/pool.h"
 #include "src/store/store.h"
@@ -76,4 +78,11 @@ struct op_ctx {
 enum tb_status op_ctx_init(struct op_ctx *ctx, const char *db, const char *const *dirs, size_t ndirs,
 			   unsigned threads, struct tb_err *err) TB_MUST_USE;
 void op_ctx_free(struct op_ctx *ctx);
+
+/* The stores with operations in a .tbtui, in all roots and not far below them. */
+enum tb_status home_quarantines(const struct op_ctx *ctx, struct tb_names *out, struct tb_err *err)
+	TB_MUST_USE;
+/* The last number that an operation of any of them has, or of `root` (NULL: none): the next
+ * one gets a greater one, so that "undo N" means one thing. */
+uint64_t home_last_operation(const struct op_ctx *ctx, const char *root);
 #endif

@@ -452,7 +452,7 @@ tidy_do(struct tidy *t, struct op_ctx *ctx, struct tb_err *err)
 {
 	struct store_lock *locks = tb_calloc(t->roots.n + 1, sizeof(*locks));
 	enum tb_status status = locks ? TB_OK : tb_nomem(err), late = TB_OK;
-	uint64_t after = tidy_last(ctx);
+	uint64_t after = home_last_operation(ctx, NULL);
 
 	for (size_t i = 0; locks && i < t->roots.n; i++)
 		locks[i] = STORE_UNLOCKED;

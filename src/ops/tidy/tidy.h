@@ -118,8 +118,6 @@ bool tidy_op_same(const struct tidy_op *a, const struct tidy_op *b);
 /* Of all stores that are looked into. */
 enum tb_status tidy_ops(struct op_ctx *ctx, struct tidy_ops *out, struct tb_err *err) TB_MUST_USE;
 void tidy_ops_free(struct tidy_ops *o);
-/* The last number given in any of them. */
-uint64_t tidy_last(struct op_ctx *ctx);
 
 /* Operation n, or with n 0 the last that can be undone; what came or would come back is in *out
  * (to be freed in every case).  What was killed is dealt with first; with n 0 or the number of

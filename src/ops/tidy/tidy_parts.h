@@ -13,8 +13,8 @@
 /* The number of the store in t->roots, which gets it. */
 enum tb_status tidy_root(struct tidy *t, const char *root, size_t *i, struct tb_err *err)
 	TB_MUST_USE;
-/* One more; all are copied.  What cannot be moved from where it is (see
- * tidy_reachable()) is among those that stay instead. */
+/* One more; all are copied.  What cannot be moved from where it is, behind a link or on
+ * another file system, is among those that stay instead. */
 struct tidy_new {
 	enum tidy_do what;
 	const char *model, *path, *to, *digest, *text;
@@ -54,10 +54,4 @@ enum tb_status tidy_rm(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) T
 char *tidy_store_of(const struct op_ctx *ctx, const char *path);
 enum tb_status tidy_prune(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
 enum tb_status tidy_name(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
-
-/* ---- tidy_undo.c ---- */
-
-/* Folders with a .tbtui in them, in all roots. */
-enum tb_status tidy_stores(struct op_ctx *ctx, struct tb_names *out, struct tb_err *err)
-	TB_MUST_USE;
 #endif

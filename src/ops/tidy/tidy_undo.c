@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
@@ -12,80 +11,6 @@
 #include "src/format/manifest.h"
 #include "src/ops/tidy/tidy_parts.h"
 #include "src/store/ollama.h"
-
-#define WALK_DEPTH 6
-
-/* ---- stores that have operations ---- */
-
-static bool
-is_folder(const char *path)
-{
-	struct stat st;
-
-	return !lstat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-static enum tb_status
-stores_below(const char *dir, unsigned depth, struct tb_names *out, struct tb_err *err)
-{
-	struct tb_names names = { 0 };
-	struct tb_path has;
-	enum tb_status status = TB_OK;
-
-	if (is_folder(tb_path_in(&has, dir, JOURNAL_DIR)))
-		status = tb_names_add(out, dir, err);
-	/* Stores have their own where they begin; who cannot be read has none that we can. */
-	if (status || !depth || store_kind_of(dir, false) || tb_names_read(&names, dir, NULL))
-		return status;
-	for (size_t i = 0; i < names.n && !status; i++) {
-		char *path = *names.v[i] == '.' || store_kind_of(names.v[i], true)
-			   ? NULL : tb_path_join(dir, names.v[i]);
-
-		if (path && is_folder(path))
-			status = stores_below(path, depth - 1, out, err);
-		free(path);
-	}
-	tb_names_free(&names);
-	return status;
-}
-
-enum tb_status
-tidy_stores(struct op_ctx *ctx, struct tb_names *out, struct tb_err *err)
-{
-	enum tb_status status = TB_OK;
-	size_t n = 0;
-
-	*out = (struct tb_names){ 0 };
-	for (size_t i = 0; i < ctx->roots.n && !status; i++)
-		status = stores_below(ctx->roots.path[i], WALK_DEPTH, out, err);
-	tb_names_sort(out);
-	for (size_t i = 0; i < out->n; i++)
-		if (n && tb_same_place(out->v[n - 1], out->v[i]))
-			free(out->v[i]);
-		else
-			out->v[n++] = out->v[i];
-	out->n = n;
-	if (status)
-		tb_names_free(out);
-	return status;
-}
-
-uint64_t
-tidy_last(struct op_ctx *ctx)
-{
-	struct tb_names stores;
-	uint64_t last = 0;
-
-	if (tidy_stores(ctx, &stores, NULL))
-		return 0;
-	for (size_t i = 0; i < stores.n; i++) {
-		uint64_t n = journal_last(stores.v[i]);
-
-		last = n > last ? n : last;
-	}
-	tb_names_free(&stores);
-	return last;
-}
 
 /* ---- their operations ---- */
 
@@ -130,7 +55,7 @@ enum tb_status
 tidy_ops(struct op_ctx *ctx, struct tidy_ops *out, struct tb_err *err)
 {
 	struct tb_names stores;
-	enum tb_status status = tidy_stores(ctx, &stores, err);
+	enum tb_status status = home_quarantines(ctx, &stores, err);
 
 	*out = (struct tidy_ops){ 0 };
 	for (size_t i = 0; i < stores.n && !status; i++) {
