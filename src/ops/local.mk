@@ -233,6 +233,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/tidy/tidy.c \
 	src/ops/tidy/tidy.h \
 	src/ops/tidy/tidy_name.c \
+	src/ops/tidy/tidy_needs.c \
 	src/ops/tidy/tidy_oci.c \
 	src/ops/tidy/tidy_ollama.c \
 	src/ops/tidy/tidy_parts.h \

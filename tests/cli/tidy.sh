@@ -309,6 +309,10 @@ run 0 rm -n hf:org/name
 has 'remove .*/models--org--name  *hf:org/name'
 run 0 rm -y hf:org/name
 [ ! -e "$repo" ] || fail "the last revision leaves something"
+first=$(ls "$STORE/.tbtui" | grep -v last | sort -n | head -1)
+run 2 undo "$first"
+err_has "needs what operation $((first + 1)) took later"
+[ ! -e "$repo" ] || fail "a revision is back without what it links to"
 run 0 undo
 run 0 undo
 same "revisions"
@@ -396,6 +400,27 @@ run 0 undo
 same "an image"
 run 2 rm -y 'oci:layout:*'
 err_has 'one model of a layout'
+
+# An index that lists itself, a thousand times, is not gone through a thousand times a thousand
+# times: what it may name stays.
+python3 - "$L" <<'END'
+import hashlib, json, os, sys
+top = sys.argv[1]
+doc = json.load(open(top + "/index.json"))
+def keep(names):
+    text = json.dumps({"schemaVersion": 2, "manifests": names}).encode()
+    digest = hashlib.sha256(text).hexdigest()
+    open(top + "/blobs/sha256/" + digest, "wb").write(text)
+    return {"mediaType": "application/vnd.oci.image.index.v1+json", "digest": "sha256:" + digest,
+            "size": len(text)}
+below = doc["manifests"][1]
+for i in range(4):
+    below = keep([below] * 1000)
+doc["manifests"][1] = below
+json.dump(doc, open(top + "/index.json", "w"))
+END
+expect 0 timeout 60 "$TBTUI" --db "$T/index.db" -s "$STORE" rm -n oci:layout:a
+has 'left alone: .*cannot be read'
 
 # Who verifies while models come and go sees no damage in what is gone.
 STORE=$T/busy

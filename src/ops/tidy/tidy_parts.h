@@ -54,4 +54,10 @@ enum tb_status tidy_rm(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) T
 char *tidy_store_of(const struct op_ctx *ctx, const char *path);
 enum tb_status tidy_prune(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
 enum tb_status tidy_name(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
+
+/* ---- tidy_needs.c ---- */
+
+/* Is all there that the operation's things need when they are back?  TB_EUSAGE: a later one took
+ * it. */
+enum tb_status tidy_needs(const struct journal *j, struct tb_err *err) TB_MUST_USE;
 #endif

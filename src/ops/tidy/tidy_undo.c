@@ -8,9 +8,7 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/format/manifest.h"
 #include "src/ops/tidy/tidy_parts.h"
-#include "src/store/ollama.h"
 
 /* ---- their operations ---- */
 
@@ -91,73 +89,6 @@ tidy_ops_free(struct tidy_ops *o)
 
 /* ---- undo ---- */
 
-/* Another operation of the store that took a blob, or 0. */
-static uint64_t
-who_took(const struct journal *j, const char *digest)
-{
-	uint64_t *numbers, who = 0;
-	size_t n;
-
-	if (journal_list(j->root, &numbers, &n, NULL))
-		return 0;
-	for (size_t i = 0; i < n && !who; i++) {
-		struct journal other;
-
-		if (numbers[i] == j->n || journal_read(&other, j->root, numbers[i], NULL))
-			continue;
-		for (size_t k = 0; k < other.nsteps && !who; k++) {
-			char *slot = strcmp(other.steps[k].digest, digest) ? NULL
-				   : journal_slot_path(&other, other.steps[k].slot);
-
-			if (slot && other.state == JOURNAL_DONE && tb_exists(slot))
-				who = other.n;
-			free(slot);
-		}
-		journal_free(&other);
-	}
-	free(numbers);
-	return who;
-}
-
-struct needs { const struct journal *j; uint64_t other; };
-
-static void
-see_need(void *arg, const char *digest)
-{
-	struct needs *w = arg;
-	char *path = w->other ? NULL : ollama_blob_path(w->j->root, digest);
-	bool ours = false;
-
-	for (size_t i = 0; path && i < w->j->nsteps && !ours; i++)
-		ours = !strcmp(w->j->steps[i].digest, digest);
-	if (path && !ours && !tb_exists(path))
-		w->other = who_took(w->j, digest);
-	free(path);
-}
-
-/* A model that comes back without its blobs, which were taken later, would be damaged. */
-static enum tb_status
-check_needs(const struct journal *j, struct tb_err *err)
-{
-	struct needs w = { .j = j };
-
-	for (size_t i = 0; i < j->nsteps && !w.other; i++) {
-		char *slot = j->steps[i].what == JOURNAL_TAKE && tb_starts(j->steps[i].path, "manifests/")
-			   ? journal_slot_path(j, j->steps[i].slot) : NULL;
-		struct manifest m;
-
-		if (slot && !manifest_read(&m, slot, NULL)) {
-			ollama_each_digest(&m, see_need, &w);
-			manifest_free(&m);
-		}
-		free(slot);
-	}
-	if (!w.other)
-		return TB_OK;
-	return tb_fail(err, TB_EUSAGE, "operation %" PRIu64 ": needs blobs that operation %" PRIu64
-		       " took later; nothing was undone: undo %" PRIu64 " first", j->n, w.other, w.other);
-}
-
 static enum tb_status
 add_restored(struct tidy *out, const struct journal *j, struct tb_err *err)
 {
@@ -200,7 +131,7 @@ undo_one(const char *root, uint64_t n, bool dry, struct tidy *out, struct tb_err
 	if (!status)
 		status = journal_undo_check(&j, err);
 	if (!status)
-		status = check_needs(&j, err);
+		status = tidy_needs(&j, err);
 	if (!status && !dry)
 		status = journal_undo(&j, &lock, err);
 	if (!status || status == TB_ESYNC) {
