@@ -1,4 +1,4 @@
-/* oci.h - image layouts, inside src/store. */
+/* oci.h - image layouts: their files, beside what store_kind.h says of all stores. */
 #ifndef TBTUI_STORE_OCI_H
 #define TBTUI_STORE_OCI_H
 

@@ -9,12 +9,9 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/format/json.h"
 #include "src/format/manifest.h"
 #include "src/ops/tidy/tidy_parts.h"
-
-#define INDEX_MAX (16u << 20)
-#define MAX_NESTING 4
+#include "src/store/oci.h"
 
 struct oci_rm {
 	struct tidy *t;
@@ -22,6 +19,7 @@ struct oci_rm {
 	size_t root;
 	char *layout, *index;
 	char digest[TB_DIGEST_MAX];	/* of the image that goes */
+	unsigned images;		/* seen: an index may list itself, thousands of times */
 	struct tb_names stay, go;	/* digests */
 	struct tb_err unclear;		/* an image that stays cannot be read */
 };
@@ -44,21 +42,21 @@ add_manifest(struct tb_names *to, const char *path, struct tb_err *err)
 
 /* What a descriptor of an index leads to. */
 static enum tb_status
-add_image(const struct oci_rm *r, struct tb_names *to, const cJSON *d, unsigned depth,
+add_image(struct oci_rm *r, struct tb_names *to, const cJSON *d, unsigned depth,
 	  struct tb_err *err)
 {
-	const char *digest = json_str(json_get(d, "digest")), *type = json_str(json_get(d, "mediaType"));
+	const char *digest = json_str(json_get(d, "digest"));
 	char canonical[TB_DIGEST_MAX], *path;
 	enum tb_status status;
 	cJSON *doc = NULL;
 
-	if (!digest || !digest_parse(digest, canonical) || depth > MAX_NESTING)
+	if (!digest || !digest_parse(digest, canonical) || depth > OCI_MAX_NESTING ||
+	    ++r->images > OCI_MAX_IMAGES)
 		return tb_fail(err, TB_EFORMAT, "%s: names an image that cannot be read", r->index);
 	path = store_oci.blob_path(r->layout, canonical);
 	status = path ? tb_names_add(to, canonical, err) : tb_nomem(err);
-	if (!status && type && (tb_ends(type, "image.index.v1+json") ||
-				tb_ends(type, "manifest.list.v2+json"))) {
-		status = json_read(&doc, path, INDEX_MAX, err);
+	if (!status && oci_is_index(d)) {
+		status = json_read(&doc, path, OCI_INDEX_MAX, err);
 		for (const cJSON *e = json_first(json_get(doc, "manifests")); e && !status;
 		     e = json_next(e))
 			status = add_image(r, to, e, depth + 1, err);
@@ -175,7 +173,7 @@ tidy_oci_rm(struct tidy *t, const struct model_loc *loc, struct tb_err *err)
 	if (!status)
 		status = tidy_root(t, r.layout, &r.root, err);
 	if (!status)
-		status = json_read(&doc, r.index, INDEX_MAX, err);
+		status = json_read(&doc, r.index, OCI_INDEX_MAX, err);
 	if (!status)
 		status = new_index(&r, doc, &text, err);
 	if (!status)
