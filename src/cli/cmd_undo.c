@@ -61,7 +61,7 @@ list_text(const struct cli *cli, const struct tidy_ops *ops)
 		cli_cell_u64(&t, op->n);
 		cli_cellf(&t, "%.16s", op->when_ns ? tb_time_rfc3339(op->when_ns, time) : "-");
 		cli_cells(&t, op->problem ? "unreadable" : op->in_use ? "in use"
-			  : journal_state_word(op->state), tb_human_bytes(op->bytes, bytes),
+			  : tidy_op_killed(op) ? "unfinished" : journal_state_word(op->state), tb_human_bytes(op->bytes, bytes),
 			  op->problem ? op->problem : op->what, op->root, NULL);
 	}
 	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;

@@ -256,7 +256,7 @@ cli_tidy_note(const struct cli *cli, struct op_ctx *ctx)
 	for (size_t i = 0; i < ops.n; i++) {
 		const struct tidy_op *o = &ops.v[i];
 
-		held += o->things > 0;
+		held += o->bytes > 0;
 		bytes += o->bytes;
 		if (!tidy_op_killed(o))
 			continue;

@@ -249,7 +249,7 @@ run 0 rm -y one
 n=$(ls "$STORE/.tbtui" | grep -v last)
 mv "$STORE/.tbtui/$n/journal.done" "$STORE/.tbtui/$n/journal.begun"
 run 0 undo -l
-has ' begun '
+has ' unfinished '
 run 0 scan
 err_has "operation $n of .* was killed"
 run 0 mv two five
@@ -352,6 +352,9 @@ for d in dir dir-too; do
 	printf '{"architectures":["LlamaForCausalLM"]}' >"$STORE/$d/config.json"
 done
 state >"$T/before"
+run 0 rm -n --json "$STORE/dir"
+is 'd["actions"][0]["size"]' $(cat "$STORE"/dir/* | wc -c)
+is 'd["actions"][0]["bytes"]' $(cat "$STORE"/dir/* | wc -c)
 run 0 rm -y --json "$STORE/dir/model.safetensors" dir-too dir
 is 'len(d["actions"])' 2
 run 0 undo

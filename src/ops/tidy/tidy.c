@@ -217,6 +217,7 @@ tidy_sum(struct tidy *t, struct tb_err *err)
 		struct tidy_action *a = &t->v[i];
 
 		a->bytes = 0;
+		a->size = a->what == TIDY_REMOVE ? 0 : a->size;
 		if ((a->what == TIDY_REMOVE || a->what == TIDY_REWRITE) && *a->model && !*a->digest) {
 			/* the files of one that is in several follow one another */
 			t->models += !last || last->root != a->root || strcmp(last->model, a->model) != 0;
@@ -228,9 +229,11 @@ tidy_sum(struct tidy *t, struct tb_err *err)
 	if (f.n)
 		qsort(f.v, f.n, sizeof(*f.v), by_inode);
 	for (size_t i = 0, end; i < f.n; i = end) {
-		for (end = i + 1; end < f.n && f.v[end].dev == f.v[i].dev && f.v[end].ino == f.v[i].ino;
+		for (end = i; end < f.n && f.v[end].dev == f.v[i].dev && f.v[end].ino == f.v[i].ino;
 		     end++)
-			;
+			if (t->v[f.v[end].action].what == TIDY_REMOVE &&
+			    (end == i || f.v[end].action != f.v[end - 1].action))
+				t->v[f.v[end].action].size += f.v[end].size;
 		if (end - i < f.v[i].links) {
 			t->linked += end - i;
 			continue;

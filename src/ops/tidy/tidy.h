@@ -64,7 +64,7 @@ struct tidy_action {
 	char *model, *path, *to;	/* owned; model "" and to NULL: none */
 	char digest[TB_DIGEST_MAX];	/* of a blob; else "" */
 	uint64_t bytes;			/* that are free in the end: none of what has another name */
-	uint64_t size;
+	uint64_t size;			/* of a folder: of the files in it */
 	size_t root;			/* the store: one of roots */
 	uint64_t op;			/* of TIDY_DELETE: the operation's number */
 	char *text;			/* private: TIDY_REWRITE, TIDY_COPY: the new bytes; owned */
