@@ -172,6 +172,8 @@ verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_request *r
 
 	if (out.run && (!status || status == TB_ECANCEL))
 		done = put_run(cli, ctx, &out, to);
+	if (status == TB_ECANCEL && out.run && !out.unkept && !req->all && req->since_ns <= 0)
+		cli_note(cli, "the same verify again goes on from here");
 	db_close(out.unkept);
 	if (status)
 		return cli_fail(&err);

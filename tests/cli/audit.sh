@@ -72,6 +72,7 @@ err_has 'a report of version 99'
 run 2 audit check --unsealed "$T/nowhere.json"
 run 2 audit show x
 run 2 audit show 99
+err_has 'no verify run 99; "tbtui audit" lists them'
 run 2 audit diff 1
 run 2 audit dance
 
@@ -96,7 +97,9 @@ done
 kill -INT $pid
 wait $pid
 [ $? -eq 2 ] || fail "cancelled, but the status is $?"
-err_has cancelled
+err_has '^tbtui: cancelled$'
+err_has 'tbtui: the same verify again goes on from here$'
+has_not '^cancelled$'
 run 0 audit
 has ' cancelled '
 run 2 audit show

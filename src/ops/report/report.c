@@ -79,7 +79,8 @@ report_load(struct report *r, struct db *db, int64_t run, struct tb_err *err)
 	*r = (struct report){ .db = db };
 	status = run ? db_run_by_id(db, run, &r->runs, err) : db_runs(db, &last, &r->runs, err);
 	if (!status && !r->runs.n)
-		status = run ? tb_fail(err, TB_ENOENT, "no verify run %jd", (intmax_t)run)
+		status = run ? tb_fail(err, TB_ENOENT, "no verify run %jd; \"tbtui audit\" lists "
+				     "them", (intmax_t)run)
 			     : tb_fail(err, TB_ENOENT, "nothing was verified yet");
 	if (!status)
 		status = db_findings(db, r->runs.rows->id, NULL, &r->findings, err);

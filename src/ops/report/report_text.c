@@ -3,6 +3,8 @@
 
 #include "src/ops/report/report_out.h"
 
+#include <string.h>
+
 #include "src/base/text.h"
 
 #define CODE_COLS 15
@@ -62,7 +64,7 @@ report_brief(const struct report *r, struct tb_buf *out)
 	report_states(&r->models, out);
 	tb_buf_str(out, r->models.n ? "\n" : "");
 	report_uncompared(run, out);
-	if (*run->message) {
+	if (*run->message && strcmp(run->message, run_state_word(run->state)) != 0) {
 		tb_text_clip(out, run->message, SIZE_MAX, false);
 		tb_buf_chr(out, '\n');
 	}
