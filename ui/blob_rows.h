@@ -9,7 +9,7 @@
 #define BLOB_SET_LIST(X) \
 	X(SET_ALL, "All", "No content-addressed files yet: Ollama stores and" \
 	  "\nHugging Face caches have them.  R reads the stores.") \
-	X(SET_ORPHANS, "Orphans", "No orphans: every blob is used by a model.") \
+	X(SET_ORPHANS, "Orphans", "No orphans: no blob is left that no model uses.") \
 	X(SET_SHARED, "Shared", "No blob is used by two models.") \
 	X(SET_MISSING, "Missing", "Nothing is missing: every file that a model names is there.") \
 	X(SET_UNDECIDED, "Undecided", "Nothing is undecided: no unused blob is younger than an hour," \

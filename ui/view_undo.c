@@ -174,7 +174,7 @@ undo_cell(struct view *v, const void *row, size_t col, struct cell *out)
 
 static const struct table undo_table = {
 	TABLE_COLS(undo_cols), .rows = &undo_rows, .cell = undo_cell,
-	.empty = "Nothing was taken away, so there is nothing to bring back.\n"
+	.empty = "Nothing is held, so there is nothing to bring back.\n"
 		 "What is deleted on Models (D) or pruned on Blobs (P) comes here first.",
 	.no_match = "Nothing that was done has that in it; Esc shows all.",
 };
