@@ -223,6 +223,11 @@ TESTS += tests/unit/test_journal
 tests_unit_test_journal_SOURCES = tests/unit/test_journal.c tests/unit/fixture.c tests/unit/fixture.h
 tests_unit_test_journal_LDADD = $(TEST_STORE)
 
+check_PROGRAMS += tests/unit/test_journal_cancel
+TESTS += tests/unit/test_journal_cancel
+tests_unit_test_journal_cancel_SOURCES = tests/unit/test_journal_cancel.c tests/unit/fixture.c tests/unit/fixture.h
+tests_unit_test_journal_cancel_LDADD = $(TEST_STORE)
+
 # import
 check_PROGRAMS += tests/unit/test_import
 TESTS += tests/unit/test_import

@@ -76,9 +76,8 @@ static enum tb_status
 do_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct keeping *k = arg;
-	enum tb_status status = tidy_do(&k->plan, k->ctx, err);
+	enum tb_status status = tidy_do(&k->plan, k->ctx, job, err);
 
-	(void)job;
 	after_writing(k->ctx, k->plan.done ? TB_OK : status, &k->late);
 	return status;
 }
@@ -163,9 +162,8 @@ static enum tb_status
 look_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct keeping *k = *(struct keeping **)arg;
-	enum tb_status status = tidy_plan(&k->plan, k->ctx, &k->req, err);
+	enum tb_status status = tidy_plan(&k->plan, k->ctx, &k->req, job, err);
 
-	(void)job;
 	if (!status && k->only)
 		status = tidy_only(&k->plan, k->only, k->nonly, err);
 	return status;
@@ -289,7 +287,7 @@ static enum tb_status
 name_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct keeping *k = arg;
-	enum tb_status status = tidy_plan(&k->plan, k->ctx, &k->req, err);
+	enum tb_status status = tidy_plan(&k->plan, k->ctx, &k->req, job, err);
 
 	return status ? status : do_run(arg, job, err);
 }
@@ -364,12 +362,11 @@ undo_run(void *arg, struct tb_job *job, struct tb_err *err)
 	struct tidy_empty empty = { .numbers = u->numbers, .n = u->n };
 	enum tb_status status;
 
-	(void)job;
 	u->one = *u->ctx;
 	if (u->path)
 		u->one.roots = (struct store_roots){ .path = &u->path, .n = 1 };
-	status = u->free ? op_undo_empty(&u->one, &empty, &u->done, err)
-			 : op_undo(&u->one, u->numbers[0], false, &u->done, err);
+	status = u->free ? op_undo_empty(&u->one, &empty, job, &u->done, err)
+			 : op_undo(&u->one, u->numbers[0], false, job, &u->done, err);
 	after_writing(u->ctx, status, &u->late);
 	return status;
 }
@@ -378,10 +375,13 @@ static void
 undo_say(void *arg, struct tb_buf *out)
 {
 	const struct undoing *u = arg;
-	char bytes[16];
+	char text[WORD_MAX], bytes[16];
 
 	if (u->free)
 		tb_buf_printf(out, "%s freed", tb_human_bytes(u->done.bytes, bytes));
+	else if (u->done.stays[TIDY_GONE].files)
+		tb_buf_printf(out, "%s had been freed already, the rest is as it was",
+			      word_count(u->done.stays[TIDY_GONE].files, "thing", text));
 	else
 		tb_buf_str(out, "all of it is as it was");
 	if (u->late.code)

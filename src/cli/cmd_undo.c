@@ -94,9 +94,8 @@ undo_run(void *arg, struct tb_job *job, struct tb_err *err)
 	struct task *t = arg;
 	enum tb_status status;
 
-	(void)job;
-	status = t->empty ? op_undo_empty(&t->ctx, &t->req, &t->t, err)
-			  : op_undo(&t->ctx, t->n, t->dry, &t->t, err);
+	status = t->empty ? op_undo_empty(&t->ctx, &t->req, job, &t->t, err)
+			  : op_undo(&t->ctx, t->n, t->dry, job, &t->t, err);
 	if (t->t.recovered || (!t->empty && !t->dry))
 		after_writing(&t->ctx, status, &t->late);
 	return status;
@@ -105,6 +104,7 @@ undo_run(void *arg, struct tb_job *job, struct tb_err *err)
 static enum cli_exit
 undo_print(const struct cli *cli, const struct task *t)
 {
+	const struct tidy_stay *gone = &t->t.stays[TIDY_GONE];
 	char bytes[16];
 	enum cli_exit status = CLI_OK;
 
@@ -128,6 +128,9 @@ undo_print(const struct cli *cli, const struct task *t)
 	else
 		cli_line("operation %" PRIu64 ": %zu thing%s %s back in place", t->t.undo, t->t.n,
 			 tb_plural(t->t.n), t->dry ? "would be" : t->t.n == 1 ? "is" : "are");
+	if (gone->files)
+		cli_line("not back: %" PRIu64 " thing%s, %s: %s", gone->files, tb_plural(gone->files),
+			 tb_human_bytes(gone->bytes, bytes), tidy_why_text(TIDY_GONE));
 	return status;
 }
 
@@ -140,7 +143,7 @@ ask_empty(const struct cli *cli, struct task *t, struct tb_err *err)
 	bool yes = false;
 
 	t->req.dry = true;
-	status = op_undo_empty(&t->ctx, &t->req, &t->shown, err);
+	status = op_undo_empty(&t->ctx, &t->req, NULL, &t->shown, err);
 	t->req.dry = t->dry;
 	t->req.shown = &t->shown;
 	if (status || t->dry || !t->shown.n)

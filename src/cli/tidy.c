@@ -13,17 +13,25 @@
 
 struct task {
 	struct op_ctx *ctx;
+	const struct tidy_request *req;
 	struct tidy t;
 	struct tb_err late;		/* what after_writing() had to tell */
 };
 
 static enum tb_status
+plan_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct task *t = arg;
+
+	return tidy_plan(&t->t, t->ctx, t->req, job, err);
+}
+
+static enum tb_status
 tidy_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct task *t = arg;
-	enum tb_status status = tidy_do(&t->t, t->ctx, err);
+	enum tb_status status = tidy_do(&t->t, t->ctx, job, err);
 
-	(void)job;
 	after_writing(t->ctx, t->t.done ? TB_OK : status, &t->late);
 	return status;
 }
@@ -222,7 +230,8 @@ cli_tidy(struct cli *cli, const struct tidy_request *req, bool dry)
 	if (cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
 	t.ctx = &ctx;
-	status = tidy_plan(&t.t, &ctx, req, &err);
+	t.req = req;
+	status = cli_run(cli, "plan", plan_run, &t, &err);
 	if (!status && t.t.n && !dry) {
 		status = ask(cli, &t.t, &yes, &err);
 		if (!status && !yes)

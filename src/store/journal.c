@@ -368,8 +368,11 @@ commit_prepare(struct journal *j, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
-	for (size_t i = 0; i < j->nsteps && !status; i++)
-		status = step_check(j, &j->steps[i], err);
+	for (size_t i = 0; i < j->nsteps && !status; i++) {
+		status = tb_job_check(j->job, err);
+		if (!status)
+			status = step_check(j, &j->steps[i], err);
+	}
 	if (!status)
 		status = sync_above(j, err);
 	if (!status)
@@ -384,6 +387,7 @@ commit_back(struct journal *j, enum tb_status status, struct tb_err *err)
 	size_t left;
 	struct tb_err why;
 
+	j->job = NULL;		/* it was told how much there is to do, and that was this */
 	if (journal_back(j, &left, &why) || journal_sync(j, &why))
 		return tb_wrap(err, status, "operation %" PRIu64 " was interrupted, and \"tbtui undo\" "
 			       "will bring back what was moved", j->n);
@@ -418,8 +422,10 @@ journal_commit(struct journal *j, const struct store_lock *lock, struct tb_err *
 	for (size_t i = 0; i < j->nsteps && !status; i++)
 		if (j->steps[i].what == JOURNAL_PUT || j->steps[i].what == JOURNAL_SWAP)
 			status = name_staged(j, &j->steps[i], err);
-	for (size_t i = 0; i < j->nsteps && !status; i++)
+	for (size_t i = 0; i < j->nsteps && !status; i++) {
 		status = journal_do(j, &j->steps[i], err);
+		tb_job_step(j->job, j->steps[i].old.size, 1);
+	}
 	if (!status)
 		status = commit_end(j, err);
 	return status && status != TB_ESYNC ? commit_back(j, status, err) : status;

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "src/base/err.h"
+#include "src/base/job.h"
 #include "src/base/sha256.h"
 #include "src/store/lock.h"
 
@@ -76,6 +77,9 @@ struct journal {
 	enum journal_state state;
 	struct journal_step *steps;	/* owned */
 	size_t nsteps, cap;
+	struct tb_job *job;		/* borrowed, NULL: nobody waits; whoever reads or begins it sets
+					 * it.  Each thing that was moved or deleted is a step, with
+					 * its bytes; looked at before the first of them alone */
 	unsigned slots;			/* private, as is lock: on dir while it is made */
 	int lock;
 };
@@ -148,7 +152,8 @@ enum tb_status journal_undo_check(const struct journal *j, struct tb_err *err) T
 enum tb_status journal_undo(struct journal *j, const struct store_lock *lock, struct tb_err *err)
 	TB_MUST_USE;
 /* Deletes what it holds, for good, and the operation with it.  What is unfinished is recovered
- * first, by whoever asks. */
+ * first, by whoever asks.  TB_ECANCEL, between two things: it still holds the others, and
+ * can be undone or emptied like any other. */
 enum tb_status journal_empty(struct journal *j, const struct store_lock *lock, struct tb_err *err)
 	TB_MUST_USE;
 /* Deals with what was killed; *dealt (may be NULL): how many.  Goes on after a failure, and

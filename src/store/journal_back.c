@@ -298,6 +298,7 @@ journal_back(struct journal *j, size_t *left, struct tb_err *err)
 		bool stays;
 
 		status = step_back(j, &j->steps[i], &stays, err);
+		tb_job_step(j->job, j->steps[i].old.size, 1);
 		*left += stays;
 	}
 	return status;

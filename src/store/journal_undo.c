@@ -20,7 +20,7 @@
 /* ---- deleting ---- */
 
 static enum tb_status
-tree_delete(const char *path, unsigned depth, struct tb_err *err)
+tree_delete(const char *path, unsigned depth, struct tb_job *job, struct tb_err *err)
 {
 	struct tb_names names = { 0 };
 	enum tb_status status = TB_OK;
@@ -28,21 +28,36 @@ tree_delete(const char *path, unsigned depth, struct tb_err *err)
 
 	if (lstat(path, &st))
 		return errno == ENOENT ? TB_OK : tb_fail_errno(err, "%s", path);
-	if (!S_ISDIR(st.st_mode))
-		return unlink(path) ? tb_fail_errno(err, "%s: cannot be deleted", path) : TB_OK;
+	if (!S_ISDIR(st.st_mode) && unlink(path))
+		return tb_fail_errno(err, "%s: cannot be deleted", path);
+	if (!S_ISDIR(st.st_mode)) {
+		tb_job_step(job, S_ISREG(st.st_mode) && st.st_nlink == 1 ? (uint64_t)st.st_size : 0, 0);
+		return TB_OK;
+	}
 	if (!depth)
 		return tb_fail(err, TB_ELIMIT, "%s: too deep", path);
 	status = tb_names_read(&names, path, err);
 	for (size_t i = 0; i < names.n && !status; i++) {
 		char *below = tb_path_join(path, names.v[i]);
 
-		status = below ? tree_delete(below, depth - 1, err) : tb_nomem(err);
+		status = below ? tree_delete(below, depth - 1, job, err) : tb_nomem(err);
 		free(below);
 	}
 	tb_names_free(&names);
 	if (!status && rmdir(path))
 		status = tb_fail_errno(err, "%s: cannot be deleted", path);
 	return status;
+}
+
+/* In the order in which they were taken: models before their blobs, so that what is left
+ * when this ends early is no model without some of them. */
+static int
+by_slot(const void *a, const void *b)
+{
+	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+	size_t m = strlen(x), n = strlen(y);
+
+	return m != n ? (m < n ? -1 : 1) : strcmp(x, y);
 }
 
 /* All in the folder but its list; or the list and the folder. */
@@ -52,13 +67,19 @@ folder_delete(const struct journal *j, bool list, struct tb_err *err)
 	struct tb_names names;
 	enum tb_status status = tb_names_read(&names, j->dir, err);
 
+	if (names.n)
+		qsort(names.v, names.n, sizeof(*names.v), by_slot);
 	for (size_t i = 0; i < names.n && !status; i++) {
 		char *path;
 
 		if (tb_starts(names.v[i], LIST) && !list)
 			continue;
+		status = tb_job_check(j->job, err);
+		if (status)
+			break;
 		path = tb_path_join(j->dir, names.v[i]);
-		status = path ? tree_delete(path, TREE_DEPTH, err) : tb_nomem(err);
+		status = path ? tree_delete(path, TREE_DEPTH, j->job, err) : tb_nomem(err);
+		tb_job_step(j->job, 0, !tb_starts(names.v[i], LIST));
 		free(path);
 	}
 	tb_names_free(&names);
@@ -117,6 +138,7 @@ journal_rolled_back(struct journal *j, size_t left)
 enum tb_status
 journal_empty(struct journal *j, const struct store_lock *lock, struct tb_err *err)
 {
+	enum journal_state before = j->state;
 	enum tb_status status = TB_OK;
 
 	if (!lock->alone)
@@ -127,6 +149,14 @@ journal_empty(struct journal *j, const struct store_lock *lock, struct tb_err *e
 		status = journal_set_state(j, JOURNAL_EMPTYING, err);
 	if (!status)
 		status = folder_delete(j, false, err);
+	/* Else whoever comes next would go on with what somebody has just stopped. */
+	if (status == TB_ECANCEL && before != j->state && journal_set_state(j, before, NULL))
+		return tb_fail(err, TB_ECANCEL, "operation %" PRIu64 ": cancelled, but its state cannot "
+			       "be written: the next command that writes there deletes the rest", j->n);
+	if (status == TB_ECANCEL)
+		return tb_fail(err, TB_ECANCEL, "operation %" PRIu64 ": cancelled; what was not deleted "
+			       "is still held, see \"tbtui undo --list\"", j->n);
+	j->job = NULL;		/* nothing is left that could be kept */
 	return status ? status : folder_delete(j, true, err);
 }
 
@@ -263,7 +293,9 @@ journal_undo_check(const struct journal *j, struct tb_err *err)
 			       j->n, j->root, j->state == JOURNAL_UNDONE ? "undone already"
 			       : j->state == JOURNAL_EMPTYING ? "being emptied" : "not done");
 	for (size_t i = 0; i < j->nsteps && !status; i++) {
-		status = journal_way(j, j->steps[i].path, &(unsigned){ 0 }, err);
+		status = tb_job_check(j->job, err);
+		if (!status)
+			status = journal_way(j, j->steps[i].path, &(unsigned){ 0 }, err);
 		if (!status)
 			status = step_undo_check(j, i, err);
 	}

@@ -123,15 +123,19 @@ tidy_action_free(struct tidy_action *a)
 enum tb_status
 tidy_add(struct tidy *t, const struct tidy_new *from, struct tb_err *err)
 {
-	struct tidy_action a = {
+	enum tb_status status = tb_job_check(t->job, err);
+	struct tidy_action a = { 0 };
+	enum tidy_why why;
+
+	if (status)
+		return status;
+	a = (struct tidy_action){
 		.what = from->what, .root = from->root, .path = tb_strdup(from->path),
 		.model = tb_strdup(from->model ? from->model : ""),
 		.to = from->to ? tb_strdup(from->to) : NULL,
 		.text = from->text ? tb_strdup(from->text) : NULL,
 		.size = tidy_size(from->path),
 	};
-	enum tidy_why why;
-
 	if (!a.path || !a.model || (from->to && !a.to) || (from->text && !a.text) ||
 	    !tb_grow(&t->v, &t->cap, t->n + 1, sizeof(a))) {
 		tidy_action_free(&a);
@@ -246,11 +250,13 @@ tidy_sum(struct tidy *t, struct tb_err *err)
 }
 
 enum tb_status
-tidy_plan(struct tidy *t, struct op_ctx *ctx, const struct tidy_request *req, struct tb_err *err)
+tidy_plan(struct tidy *t, struct op_ctx *ctx, const struct tidy_request *req, struct tb_job *job,
+	  struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
-	*t = (struct tidy){ .kind = req->kind, .young = req->young };
+	*t = (struct tidy){ .kind = req->kind, .young = req->young, .job = job };
+	tb_job_what(job, "looking into the stores");
 	for (size_t i = 0; i < req->n && !status; i++)
 		status = tb_names_add(&t->names, req->names[i], err);
 	if (!status)
@@ -258,6 +264,7 @@ tidy_plan(struct tidy *t, struct op_ctx *ctx, const struct tidy_request *req, st
 		       : req->kind == TIDY_PRUNE ? tidy_prune(t, ctx, err) : tidy_name(t, ctx, err);
 	if (!status)
 		status = tidy_sum(t, err);
+	t->job = NULL;
 	if (status)
 		tidy_free(t);
 	return status;
@@ -308,12 +315,12 @@ keep_true(struct tidy *t, struct tidy *now, struct tb_err *err)
 }
 
 static enum tb_status
-look_again(struct tidy *t, struct op_ctx *ctx, struct tb_err *err)
+look_again(struct tidy *t, struct op_ctx *ctx, struct tb_job *job, struct tb_err *err)
 {
 	struct tidy_request req = { .kind = t->kind, .names = (const char *const *)t->names.v,
 				    .n = t->names.n, .young = t->young };
 	struct tidy now;
-	enum tb_status status = tidy_plan(&now, ctx, &req, err);
+	enum tb_status status = tidy_plan(&now, ctx, &req, job, err);
 
 	if (!status)
 		status = keep_true(t, &now, err);
@@ -417,7 +424,7 @@ drop_returned(struct tidy *t, size_t root)
 
 static enum tb_status
 do_root(struct tidy *t, size_t root, uint64_t after, const struct store_lock *lock,
-	struct tb_err *err)
+	struct tb_job *job, struct tb_err *err)
 {
 	char *what = what_is_done(t);
 	struct journal j = { 0 };
@@ -429,9 +436,12 @@ do_root(struct tidy *t, size_t root, uint64_t after, const struct store_lock *lo
 		any |= t->v[i].root == root && t->v[i].what != TIDY_CLEAR;
 	if (!status && any)
 		status = journal_begin(&j, t->roots.v[root], what, after, err);
-	for (size_t i = 0; i < t->n && !status && any; i++)
-		if (t->v[i].root == root)
+	j.job = job;
+	for (size_t i = 0; i < t->n && !status && any; i++) {
+		status = tb_job_check(job, err);
+		if (!status && t->v[i].root == root)
 			status = add_step(t, &j, &t->v[i], err);
+	}
 	if (!status && any)
 		status = journal_commit(&j, lock, err);
 	if (any && (!status || status == TB_ESYNC)) {
@@ -450,8 +460,21 @@ do_root(struct tidy *t, size_t root, uint64_t after, const struct store_lock *lo
 	return status;
 }
 
+static void
+tell_job(const struct tidy *t, struct tb_job *job)
+{
+	uint64_t bytes = 0, things = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		things += t->v[i].what != TIDY_CLEAR;
+		bytes += t->v[i].what == TIDY_COPY ? 0 : t->v[i].size;
+	}
+	tb_job_total(job, bytes, things);
+	tb_job_what(job, "moving");
+}
+
 enum tb_status
-tidy_do(struct tidy *t, struct op_ctx *ctx, struct tb_err *err)
+tidy_do(struct tidy *t, struct op_ctx *ctx, struct tb_job *job, struct tb_err *err)
 {
 	struct store_lock *locks = tb_calloc(t->roots.n + 1, sizeof(*locks));
 	enum tb_status status = locks ? TB_OK : tb_nomem(err), late = TB_OK;
@@ -468,11 +491,13 @@ tidy_do(struct tidy *t, struct op_ctx *ctx, struct tb_err *err)
 			status = journal_recover(t->roots.v[i], &locks[i], NULL, err);
 	}
 	if (!status)
-		status = look_again(t, ctx, err);
+		status = look_again(t, ctx, job, err);
 	if (!status)
 		status = tidy_sum(t, err);
+	if (!status)
+		tell_job(t, job);
 	for (size_t i = 0; i < t->roots.n && !status; i++) {
-		status = do_root(t, i, after, &locks[i], err);
+		status = do_root(t, i, after, &locks[i], job, err);
 		late = status == TB_ESYNC ? status : late;
 		status = status == TB_ESYNC ? TB_OK : status;
 	}

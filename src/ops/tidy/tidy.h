@@ -52,7 +52,8 @@ const char *tidy_do_word(enum tidy_do d);
 	X(TIDY_UNCLEAR, "unclear", "a manifest of its store cannot be read, and may name it") \
 	X(TIDY_LINKED, "linked", "its folder is a link, and may be that of another store") \
 	X(TIDY_ELSEWHERE, "elsewhere", "on another file system than its store") \
-	X(TIDY_CHANGED, "changed", "has changed since it was looked at")
+	X(TIDY_CHANGED, "changed", "has changed since it was looked at") \
+	X(TIDY_GONE, "gone", "was deleted for good, by an \"undo --empty\" that was cancelled")
 #define X(id, word, text) id,
 enum tidy_why { TIDY_WHY_LIST(X) TIDY_WHY_COUNT };
 #undef X
@@ -86,13 +87,17 @@ struct tidy {
 	uint64_t undo;			/* the operation's number; 0: nothing to undo */
 	uint64_t recovered;		/* operations that were killed, and have been dealt with */
 	char unread[512];		/* why something is TIDY_UNCLEAR, or "" */
+	struct tb_job *job;		/* private, as is what it was told of: bytes, things */
+	uint64_t job_bytes, job_things;
 };
 
 /* n 0: there is nothing to do.  TB_ENOENT: a name is nobody's; TB_EUSAGE: refused. */
 enum tb_status tidy_plan(struct tidy *t, struct op_ctx *ctx, const struct tidy_request *req,
-			 struct tb_err *err) TB_MUST_USE;
-/* Does it: what is in *t afterwards has been done, and no more.  TB_ESYNC: done nevertheless. */
-enum tb_status tidy_do(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;
+			 struct tb_job *job, struct tb_err *err) TB_MUST_USE;
+/* Does it: what is in *t afterwards has been done, and no more.  TB_ESYNC: done nevertheless;
+ * TB_ECANCEL: before anything was moved in the store at hand; t->n: what was in others. */
+enum tb_status tidy_do(struct tidy *t, struct op_ctx *ctx, struct tb_job *job, struct tb_err *err)
+	TB_MUST_USE;
 /* Of a plan what lies at these paths alone. */
 enum tb_status tidy_only(struct tidy *t, const char *const *paths, size_t n, struct tb_err *err)
 	TB_MUST_USE;
@@ -123,11 +128,12 @@ void tidy_ops_free(struct tidy_ops *o);
  * (to be freed in every case).  What was killed is dealt with first; with n 0 or the number of
  * such a one that is all.  dry: a look alone.  TB_ENOENT: there is none; TB_EUSAGE: stores have
  * different ones of that number. */
-enum tb_status op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tidy *out,
-		       struct tb_err *err) TB_MUST_USE;
+enum tb_status op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tb_job *job,
+		       struct tidy *out, struct tb_err *err) TB_MUST_USE;
 /* Deletes what operations hold, for good: those of `numbers`, or with none of them all that are
  * at least `older` seconds old.  With `shown`, what a dry one came to: those alone, whatever was
- * taken away since.  Unfinished ones are dealt with first. */
+ * taken away since.  Unfinished ones are dealt with first.  TB_ECANCEL: what was not deleted
+ * is held as before. */
 struct tidy_empty {
 	const uint64_t *numbers;
 	size_t n;
@@ -135,6 +141,6 @@ struct tidy_empty {
 	const struct tidy *shown;	/* borrowed, as are the numbers */
 	bool dry;
 };
-enum tb_status op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tidy *out,
-			     struct tb_err *err) TB_MUST_USE;
+enum tb_status op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tb_job *job,
+			     struct tidy *out, struct tb_err *err) TB_MUST_USE;
 #endif

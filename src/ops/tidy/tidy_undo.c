@@ -89,6 +89,18 @@ tidy_ops_free(struct tidy_ops *o)
 
 /* ---- undo ---- */
 
+/* Taken, and deleted by who began to empty the operation: neither here nor there. */
+static bool
+is_gone(const struct journal *j, const struct journal_step *s)
+{
+	char *path = tb_path_join(j->root, s->path), *slot = journal_slot_path(j, s->slot);
+	bool gone = path && slot && s->what == JOURNAL_TAKE && !tb_exists(path) && !tb_exists(slot);
+
+	free(path);
+	free(slot);
+	return gone;
+}
+
 static enum tb_status
 add_restored(struct tidy *out, const struct journal *j, struct tb_err *err)
 {
@@ -97,26 +109,42 @@ add_restored(struct tidy *out, const struct journal *j, struct tb_err *err)
 	out->undo = j->n;
 	for (size_t i = 0; i < j->nsteps && !status; i++) {
 		const struct journal_step *s = &j->steps[i];
+		bool gone = is_gone(j, s);
 		struct tidy_action a = { .what = TIDY_RESTORE, .model = tb_strdup(s->model),
 			.path = tb_path_join(j->root, s->path), .size = s->old.size };
 
 		memcpy(a.digest, s->digest, sizeof(a.digest));
 		status = tidy_root(out, j->root, &a.root, err);
-		if (!status && a.model && a.path &&
-		    tb_grow(&out->v, &out->cap, out->n + 1, sizeof(a))) {
+		if (gone)
+			tidy_stays(out, TIDY_GONE, s->old.size);
+		else if (!status && a.model && a.path && tb_grow(&out->v, &out->cap, out->n + 1,
+								 sizeof(a))) {
 			out->models += *a.model && !*a.digest;
 			out->v[out->n++] = a;
 			continue;
 		}
 		free(a.model);
 		free(a.path);
-		status = status ? status : tb_nomem(err);
+		status = status || gone ? status : tb_nomem(err);
 	}
 	return status;
 }
 
+/* Of all stores that the command worked in. */
+static void
+tell_job(struct tidy *out, struct journal *j, struct tb_job *job)
+{
+	j->job = job;
+	out->job_things += j->nsteps;
+	for (size_t i = 0; i < j->nsteps; i++)
+		out->job_bytes += j->steps[i].old.size;
+	tb_job_total(job, out->job_bytes, out->job_things);
+	tb_job_what(job, "%s", j->what);
+}
+
 static enum tb_status
-undo_one(const char *root, uint64_t n, bool dry, struct tidy *out, struct tb_err *err)
+undo_one(const char *root, uint64_t n, bool dry, struct tb_job *job, struct tidy *out,
+	 struct tb_err *err)
 {
 	struct store_lock lock = STORE_UNLOCKED;
 	struct journal j = { 0 };
@@ -128,8 +156,10 @@ undo_one(const char *root, uint64_t n, bool dry, struct tidy *out, struct tb_err
 		status = journal_recover(root, &lock, NULL, err);
 	if (!status)
 		status = journal_read(&j, root, n, err);
-	if (!status)
+	if (!status) {
+		tell_job(out, &j, job);
 		status = journal_undo_check(&j, err);
+	}
 	if (!status)
 		status = tidy_needs(&j, err);
 	if (!status && !dry)
@@ -221,7 +251,8 @@ find_op(const struct tidy_ops *ops, uint64_t n, const struct tidy_op **out, stru
 }
 
 enum tb_status
-op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tidy *out, struct tb_err *err)
+op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tb_job *job, struct tidy *out,
+	struct tb_err *err)
 {
 	struct tidy_ops ops;
 	const struct tidy_op *first = NULL;
@@ -246,7 +277,7 @@ op_undo(struct op_ctx *ctx, uint64_t n, bool dry, struct tidy *out, struct tb_er
 	for (size_t i = 0; i < ops.n && !status; i++)
 		if (&ops.v[i] == first ||
 		    (ops.v[i].state == JOURNAL_DONE && tidy_op_same(&ops.v[i], first)))
-			status = undo_one(ops.v[i].root, ops.v[i].n, dry, out, err);
+			status = undo_one(ops.v[i].root, ops.v[i].n, dry, job, out, err);
 	tidy_ops_free(&ops);
 	return status;
 }
@@ -272,7 +303,7 @@ add_deleted(struct tidy *out, const struct tidy_op *o, struct tb_err *err)
 }
 
 static enum tb_status
-empty_one(const struct tidy_op *o, struct tb_err *err)
+empty_one(const struct tidy_op *o, struct tb_job *job, struct tb_err *err)
 {
 	struct store_lock lock = STORE_UNLOCKED;
 	struct journal j;
@@ -283,6 +314,8 @@ empty_one(const struct tidy_op *o, struct tb_err *err)
 	if (!status)
 		status = journal_read(&j, o->root, o->n, err);
 	if (!status) {
+		j.job = job;
+		tb_job_what(job, "%s", j.what);
 		status = journal_empty(&j, &lock, err);
 		journal_free(&j);
 	}
@@ -314,8 +347,8 @@ is_asked(const struct tidy_empty *req, const struct tidy_op *o)
 }
 
 enum tb_status
-op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tidy *out,
-	      struct tb_err *err)
+op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tb_job *job,
+	      struct tidy *out, struct tb_err *err)
 {
 	struct tidy_ops ops;
 	bool one;
@@ -340,11 +373,17 @@ op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tidy *out
 			status = tb_fail(err, TB_EUSAGE, "operation %" PRIu64 ": %s", ops.v[k].n,
 					 ops.v[k].problem ? ops.v[k].problem : "somebody works on it");
 	}
+	for (size_t i = 0; i < ops.n && !status; i++)
+		if (is_asked(req, &ops.v[i])) {
+			out->job_bytes += ops.v[i].bytes;
+			out->job_things += ops.v[i].things;
+		}
+	tb_job_total(job, out->job_bytes, out->job_things);
 	for (size_t i = 0; i < ops.n && !status; i++) {
 		if (!is_asked(req, &ops.v[i]))
 			continue;
 		if (!req->dry)
-			status = empty_one(&ops.v[i], err);
+			status = empty_one(&ops.v[i], job, err);
 		if (status == TB_ENOENT)
 			status = TB_OK;		/* was not finished, and went with that */
 		else if (!status)
