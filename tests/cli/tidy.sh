@@ -404,6 +404,37 @@ same "an image"
 run 2 rm -y 'oci:layout:*'
 err_has 'one model of a layout'
 
+# What no image of a layout names goes with prune, is held in the layout, and comes back; not
+# what is young, or where an index or manifest cannot be read.
+echo 'nobody names this' >"$T/blob"
+keep
+orphan=$L/blobs/sha256/$HASH
+state >"$T/before"
+run 0 prune -y
+has 'left alone: 1 file, 18 B: younger than an hour'
+same "a young blob of a layout"
+later
+run 0 prune -n --json
+is '[(a["action"], a["path"], a["blob"]) for a in d["actions"]]' "[('remove', '$orphan', 'sha256:$HASH')]"
+cp "$L/index.json" "$T/index"
+printf '{"manifests":' >"$L/index.json"
+run 0 prune -y
+has 'nothing to prune'
+cp "$T/index" "$L/index.json"
+state >"$T/before"
+manifest=$L/blobs/sha256/$(sed -n 's/.*"digest":"sha256:\([0-9a-f]*\)".*/\1/p' "$L/index.json")
+mv "$manifest" "$T/manifest"
+run 0 prune -y
+has 'nothing to prune'
+mv "$T/manifest" "$manifest"
+same "of which nobody knows what it names"
+run 0 prune -y --json
+is 'd["bytes_freed"]' 18
+[ ! -e "$orphan" ] && [ -d "$L/.tbtui" ] || fail "not taken, or not held in its layout"
+run 0 undo
+same "a pruned layout"
+unset TBTUI_NOW
+
 # An index that lists itself, a thousand times, is not gone through a thousand times a thousand
 # times: what it may name stays.
 python3 - "$L" <<'END'

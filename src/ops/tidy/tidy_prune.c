@@ -36,58 +36,104 @@ downloads(const struct blobdir *d)
 	return false;
 }
 
+/* What lies in an image layout is held there, as what rm takes out of one, and under the same
+ * lock; all else below the folder that is looked into. */
 static enum tb_status
-prune_folder(struct tidy *t, const char *root, struct tb_err *err)
+row_root(struct tidy *t, const struct blobdir_entry *e, size_t folder, size_t *at,
+	 struct tb_err *err)
 {
-	struct blobdir d = { 0 };
-	size_t at;
-	enum tb_status status = blobdir_root(&d, root, err);
-	bool busy;
+	size_t n = store_oci.root_of(e->path);
+	char *layout = n ? tb_strndup(e->path, n) : NULL;
+	enum tb_status status = n && !layout ? tb_nomem(err) : TB_OK;
 
-	blobdir_sort(&d);
-	busy = !t->young && downloads(&d);
-	if (!status)
-		status = tidy_root(t, root, &at, err);
-	if (!status && d.unread.n)
-		snprintf(t->unread, sizeof(t->unread), "%s", d.unread.v[0].why);
-	for (size_t i = 0; i < d.n && !status; i++) {
-		const struct blobdir_entry *e = &d.rows[i];
-
-		if (e->kind == DB_FILE_BLOB && (busy || unread_uses(&d.unread, e->path)))
-			tidy_stays(t, busy ? TIDY_DOWNLOAD : TIDY_UNCLEAR, e->id.size);
-		else
-			status = prune_row(t, at, e, err);
-	}
-	blobdir_free(&d);
+	*at = folder;
+	if (layout)
+		status = tidy_root(t, layout, at, err);
+	free(layout);
 	return status;
 }
 
-/* Ollama stores that lie in a folder that is looked into. */
-struct below { struct tidy *t; struct tb_names done; };
+/* The stores of a folder that is looked into. */
+struct below {
+	struct tidy *t;
+	const char *root;
+	struct blobdir d;		/* of those that are not Ollama's */
+	struct tb_names done;		/* those that have been looked into */
+};
 
 static enum tb_status
-prune_store(struct below *b, const char *root, struct tb_err *err)
+prune_found(struct below *b, struct tb_err *err)
+{
+	struct blobdir *d = &b->d;
+	struct tidy *t = b->t;
+	size_t at, of;
+	enum tb_status status = tidy_root(t, b->root, &at, err);
+	bool busy;
+
+	blobdir_sort(d);
+	busy = !t->young && downloads(d);
+	if (!status && d->unread.n)
+		snprintf(t->unread, sizeof(t->unread), "%s", d->unread.v[0].why);
+	for (size_t i = 0; i < d->n && !status; i++) {
+		const struct blobdir_entry *e = &d->rows[i];
+
+		if (e->kind == DB_FILE_BLOB && (busy || unread_uses(&d->unread, e->path)))
+			tidy_stays(t, busy ? TIDY_DOWNLOAD : TIDY_UNCLEAR, e->id.size);
+		else if (!(status = row_root(t, e, at, &of, err)))
+			status = prune_row(t, of, e, err);
+	}
+	return status;
+}
+
+/* Each folder once, by whatever path. */
+static bool
+is_done(const struct below *b, const char *root)
 {
 	for (size_t i = 0; i < b->done.n; i++)
 		if (!strcmp(b->done.v[i], root) || tb_same_place(b->done.v[i], root))
-			return TB_OK;
-	if (tb_names_add(&b->done, root, err))
-		return TB_ENOMEM;
-	return tidy_is_ollama(root) ? tidy_ollama_prune(b->t, root, err)
-				    : prune_folder(b->t, root, err);
+			return true;
+	return false;
+}
+
+static enum tb_status
+prune_ollama(struct below *b, const char *root, struct tb_err *err)
+{
+	if (is_done(b, root))
+		return TB_OK;
+	return tb_names_add(&b->done, root, err) ? TB_ENOMEM : tidy_ollama_prune(b->t, root, err);
 }
 
 static enum tb_status
 see_model(void *arg, const struct model_loc *loc, struct tb_err *err)
 {
-	return *loc->root && tidy_is_ollama(loc->root) ? prune_store(arg, loc->root, err) : TB_OK;
+	struct below *b = arg;
+
+	return *loc->root && tidy_is_ollama(loc->root) ? prune_ollama(b, loc->root, err)
+						       : blobdir_model(&b->d, b->root, loc, err);
+}
+
+static enum tb_status
+prune_folder(struct below *b, const char *root, struct tb_err *err)
+{
+	size_t before = b->done.n;
+	enum tb_status status = is_done(b, root) ? TB_OK : tb_names_add(&b->done, root, err);
+
+	if (status || b->done.n == before)
+		return status;
+	b->root = root;
+	status = blobdir_root(&b->d, root, err);
+	if (!status)
+		status = store_walk(root, see_model, b, &b->d.unread, err);
+	if (!status)
+		status = prune_found(b, err);
+	blobdir_free(&b->d);
+	return status;
 }
 
 enum tb_status
 tidy_prune(struct tidy *t, struct op_ctx *ctx, struct tb_err *err)
 {
 	struct below b = { .t = t };
-	struct unread unread = { 0 };
 	enum tb_status status = TB_OK;
 
 	for (size_t i = 0; i < ctx->roots.n && !status; i++) {
@@ -95,16 +141,12 @@ tidy_prune(struct tidy *t, struct op_ctx *ctx, struct tb_err *err)
 
 		if (store_root_away(&ctx->roots, i))
 			continue;
-		if (tb_no_dir(root)) {
-			if (!tb_exists(root))
-				status = tb_fail(err, TB_ENOENT, "%s: no such folder", root);
-			continue;		/* a model in one file */
-		}
-		status = prune_store(&b, root, err);
-		if (!status && !tidy_is_ollama(root))
-			status = store_walk(root, see_model, &b, &unread, err);
+		if (!tb_no_dir(root))
+			status = tidy_is_ollama(root) ? prune_ollama(&b, root, err)
+						      : prune_folder(&b, root, err);
+		else if (!tb_exists(root))	/* else a model in one file */
+			status = tb_fail(err, TB_ENOENT, "%s: no such folder", root);
 	}
-	unread_free(&unread);
 	tb_names_free(&b.done);
 	return status;
 }
