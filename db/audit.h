@@ -143,6 +143,10 @@ struct db_hash {
 };
 enum tb_status db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
 			   struct tb_err *err) TB_MUST_USE;
+/* The same of a file that had another name then: an inode that is older than its hash has been
+ * no other file since. */
+enum tb_status db_hash_moved(struct db *db, const struct tb_ident *id, int64_t born_ns,
+			     struct db_hash *out, bool *found, struct tb_err *err) TB_MUST_USE;
 /* Those of all files that are, or were, in the folder and below it, by path. */
 struct db_hashed { const char *path; struct db_hash h; };
 struct db_hasheds DB_LIST(struct db_hashed);

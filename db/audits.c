@@ -303,6 +303,24 @@ db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
 }
 
 enum tb_status
+db_hash_moved(struct db *db, const struct tb_ident *id, int64_t born_ns, struct db_hash *out,
+	      bool *found, struct tb_err *err)
+{
+	struct db_hasheds list;
+	enum tb_status status = rows_select(db, ROWS(&list, read_hash), err, HASH_COLUMNS
+					    "WHERE ino = ? AND dev = ? AND size = ? AND mtime_ns = ?"
+					    " AND when_ns > ? ORDER BY when_ns DESC LIMIT 1", "iiiii",
+					    (int64_t)id->ino, (int64_t)id->dev, (int64_t)id->size,
+					    id->mtime_ns, born_ns);
+
+	*out = !status && list.n ? list.rows->h : (struct db_hash){ 0 };
+	*found = *out->digest;
+	if (!status)
+		tb_arena_free(&list.mem);
+	return status;
+}
+
+enum tb_status
 db_hashes_below(struct db *db, const char *dir, struct db_hasheds *out, struct tb_err *err)
 {
 	/* "0" is what comes behind "/" */

@@ -53,7 +53,7 @@ db_libdb_a_SOURCES = \
 
 # The schemas are SQL files that anybody can read, and strings in the program.
 sql_files = db/schema.sql db/audits.sql db/facts.sql db/states.sql db/seal.sql db/kept.sql db/sums.sql \
-	db/resume.sql
+	db/resume.sql db/moved.sql
 BUILT_SOURCES += db/sql_strings.h
 CLEANFILES += db/sql_strings.h
 EXTRA_DIST += $(sql_files) db/sql.awk

@@ -13,13 +13,13 @@
  * made again: when its steps are many they become one, and what is older is set aside. */
 static const char *const index_steps[] = { schema_sql };
 static const char *const audit_steps[] = { audits_sql, facts_sql, states_sql, seal_sql,
-	kept_sql, sums_sql, resume_sql };
+	kept_sql, sums_sql, resume_sql, moved_sql };
 
 const struct db_schema db_index_schema = {
 	"main", 0x74627478, index_steps, .oldest = 7, .version = 7,
 };
 const struct db_schema db_audit_schema = {
-	"audit", 0x74627461, audit_steps, .oldest = 1, .version = 7,
+	"audit", 0x74627461, audit_steps, .oldest = 1, .version = 8,
 };
 
 /* The steps know no schema name: they run on a connection of their own whose only

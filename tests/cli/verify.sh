@@ -452,6 +452,32 @@ flip "$T/spelled.safetensors" 100
 run 1 verify "$D/../spelled.safetensors"
 has '^error +content_changed '
 
+# Renamed, it is the same file: its damage does not become what it should be.
+STORE=$T/renamed
+mkdir -p "$STORE/one"
+cp "$D/model.safetensors" "$D/config.json" "$STORE/one"
+if [ "$(stat -c %W "$STORE/one/config.json")" -gt 0 ]; then
+	run 0 verify
+	flip "$STORE/one/model.safetensors" 100
+	run 0 mv one two
+	run 1 verify
+	has '^error +content_changed .*two/model.safetensors'
+	mv "$STORE/two" "$STORE/three"
+	run 1 verify
+	has '^error +content_changed .*three/model.safetensors'
+	flip "$STORE/three/model.safetensors" 100
+	mv "$STORE/three" "$STORE/four"
+	run 0 verify
+	has '^models: 1 hashed$'
+	# and a new file of the same size and time is not, even where it gets the same inode
+	touch -r "$STORE/four/model.safetensors" "$T/stamp"
+	rm "$STORE/four/model.safetensors"
+	st w 4 4 2 >"$STORE/four/other.safetensors"
+	touch -r "$T/stamp" "$STORE/four/other.safetensors"
+	run 0 verify
+	has '^1 file read and recorded'
+fi
+
 # What has rotted is no copy of what it was.
 cp "$D/model.safetensors" "$T/copy"
 cp "$T/copy" "$D/alone/weights.safetensors"

@@ -324,6 +324,15 @@ test_states(void **state)
 	assert_ok(db_hash_get(db, "/x", &got, &found, &err), err);
 	assert_true(found && got.ok && got.recorded);
 	assert_string_equal(got.digest, OWN);
+	/* the same inode under another name; but not if it was born after it was hashed */
+	assert_ok(db_hash_moved(db, &h.id, h.when_ns - 1, &got, &found, &err), err);
+	assert_true(found);
+	assert_string_equal(got.digest, OWN);
+	assert_ok(db_hash_moved(db, &h.id, h.when_ns, &got, &found, &err), err);
+	assert_false(found);
+	h.id.mtime_ns++;
+	assert_ok(db_hash_moved(db, &h.id, 0, &got, &found, &err), err);
+	assert_false(found);
 	db_close(db);
 	free(path);
 }

@@ -5,9 +5,11 @@
 #include "src/ops/verify/verify_scan.h"
 #include "src/ops/verify/verify_sums.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "db/sums.h"
 #include "src/base/mem.h"
@@ -99,6 +101,21 @@ list_targets(struct verify_run *r, struct tb_err *err)
 	return status;
 }
 
+/* Under another name, before it was renamed: else damage would be recorded as what it should
+ * be.  Inodes are used again, so one without a time of birth says nothing. */
+static enum tb_status
+recall_moved(struct verify_run *r, struct verify_target *t, struct tb_err *err)
+{
+	const struct tb_ident *id = &t->file->id;
+	struct statx now;
+
+	if (statx(AT_FDCWD, t->file->path, 0, STATX_INO | STATX_BTIME, &now) ||
+	    !(now.stx_mask & STATX_BTIME) || now.stx_ino != id->ino)
+		return TB_OK;
+	return db_hash_moved(r->db, id, now.stx_btime.tv_sec * INT64_C(1000000000) +
+			     now.stx_btime.tv_nsec, &t->was, &t->known, err);
+}
+
 /* What a file was does not depend on how somebody came to it. */
 static enum tb_status
 recall(struct verify_run *r, struct verify_target *t, struct tb_err *err)
@@ -115,13 +132,13 @@ recall(struct verify_run *r, struct verify_target *t, struct tb_err *err)
 		t->real = tb_arena_str(&r->mem, real);
 	free(real);
 	if (!t->real)
-		return TB_OK;
+		return t->known ? TB_OK : recall_moved(r, t, err);
 	status = db_hash_get(r->db, t->real, &other, &known, err);
 	if (!status && known && (!t->known || other.when_ns > t->was.when_ns)) {
 		t->was = other;
 		t->known = true;
 	}
-	return status;
+	return status || t->known ? status : recall_moved(r, t, err);
 }
 
 /* Largest first, with what is known of them. */
