@@ -11,7 +11,7 @@
 #include "src/base/text.h"
 
 #define SHARDS 16u
-#define BUCKETS 256u
+#define BUCKETS 2048u
 /* Models of a family come one after the other, so what was not used lately will not be
  * used again: of two generations the older one goes when the younger is full. */
 #define GENERATION_MAX ((20u << 20) / SHARDS)	/* bytes */
