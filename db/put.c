@@ -148,6 +148,10 @@ append(struct lists *l, int which, uint64_t v)
 	pack_put(&l->list[which], &l->last[which], v);
 }
 
+/* Names come from other threads' memory, one here and one there: they are asked for while
+ * those before them are looked up. */
+#define AHEAD 8
+
 static enum tb_status
 pack(struct db *db, const struct db_put *put, struct lists *l, struct tb_err *err)
 {
@@ -162,6 +166,8 @@ pack(struct db *db, const struct db_put *put, struct lists *l, struct tb_err *er
 	for (size_t i = 0; i < m->ntensors && !status; i++) {
 		const struct tensor *t = &m->tensors[i];
 
+		if (i + AHEAD < m->ntensors)
+			__builtin_prefetch(t[AHEAD].name);
 		status = db_name_id(db, t->name, &id, err);
 		append(l, NAMES, (uint64_t)id);
 		if (!status)
