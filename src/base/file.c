@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "src/base/mem.h"
@@ -80,6 +81,18 @@ void
 tb_file_random(const struct tb_file *f)
 {
 	(void)!posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);
+}
+
+enum tb_status
+tb_file_read_random(const struct tb_file *f, uint64_t off, void *buf, size_t len,
+		    struct tb_err *err)
+{
+	struct iovec v = { buf, len };
+
+	if (preadv2(f->fd, &v, 1, (off_t)off, RWF_NOWAIT) == (ssize_t)len)
+		return TB_OK;
+	tb_file_random(f);
+	return tb_file_read(f, off, buf, len, err);
 }
 
 enum tb_status

@@ -33,6 +33,10 @@ enum tb_status tb_file_read(const struct tb_file *f, uint64_t off, void *buf, si
 
 /* Only what is asked for will be read: nothing ahead of it. */
 void tb_file_random(const struct tb_file *f);
+/* Both in one, with a single call into the kernel where the bytes are cached: then nothing
+ * is read ahead either way. */
+enum tb_status tb_file_read_random(const struct tb_file *f, uint64_t off, void *buf, size_t len,
+				   struct tb_err *err) TB_MUST_USE;
 
 /* stat() without opening; TB_EFORMAT for anything but a regular file. */
 enum tb_status tb_file_ident(const char *path, struct tb_ident *id, struct tb_err *err) TB_MUST_USE;

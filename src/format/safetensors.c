@@ -205,8 +205,7 @@ st_read(struct st_header *h, const struct tb_file *f, struct tb_err *err)
 	if (have < 8)
 		return tb_fail(err, TB_EFORMAT, "%.200s: %zu bytes are no safetensors file",
 			       f->path, have);
-	tb_file_random(f);
-	status = tb_file_read(f, 0, buf, have, err);
+	status = tb_file_read_random(f, 0, buf, have, err);
 	len = status ? 0 : le64((unsigned char *)buf);
 	if (!status && len > ST_HEADER_MAX)
 		status = tb_fail(err, TB_EFORMAT, "%.200s: header of %ju bytes, at most %u are"
@@ -218,7 +217,7 @@ st_read(struct st_header *h, const struct tb_file *f, struct tb_err *err)
 		buf = more = malloc((size_t)len + 8);
 		if (more)
 			memcpy(more, first, have);
-		status = more ? tb_file_read(f, have, more + have, (size_t)len + 8 - have, err)
+		status = more ? tb_file_read_random(f, have, more + have, (size_t)len + 8 - have, err)
 			      : tb_nomem(err);
 	}
 	if (!status)
