@@ -213,25 +213,60 @@ seen_now(void *db, const char *path, struct tb_ident *id)
 	return db_file_seen(db, path, id);
 }
 
+/* The two lists of a root: one thread reads the folders while another asks the index. */
+enum { ON_DISK, IN_INDEX, SIDES };
+
+struct sides {
+	struct scan *s;
+	const struct scan_root *root;
+	struct blobdir disk;		/* owned */
+	struct db_entries known;	/* owned */
+	enum tb_status status[SIDES];
+	struct tb_err err[SIDES];
+};
+
+static enum tb_status
+list_disk(struct sides *l, struct tb_err *err)
+{
+	const struct scan_root *root = l->root;
+	enum tb_status status = blobdir_root(&l->disk, root->path, err);
+
+	for (size_t i = 0; !status && i < root->n; i++)	/* stores below the root */
+		status = blobdir_model(&l->disk, root->path, &root->models[i].loc, err);
+	blobdir_sort(&l->disk);
+	return status;
+}
+
+/* What seen_now() looks at, reading the index leaves as it is. */
+static void
+list_side(void *arg, size_t side, unsigned worker)
+{
+	struct sides *l = arg;
+	struct tb_err *err = &l->err[side];
+
+	(void)worker;
+	l->status[side] = side == ON_DISK ? list_disk(l, err)
+			: db_root_entries(l->s->db, l->root->id, &l->known, err);
+}
+
 static enum tb_status
 sync_blobs(struct scan *s, struct scan_root *root, bool *changed, struct tb_err *err)
 {
-	struct blobdir disk = { .seen = seen_now, .arg = s->db };
-	struct db_entries known = { 0 };
-	enum tb_status status;
+	struct sides l = { .s = s, .root = root, .disk = { .seen = seen_now, .arg = s->db } };
+	enum tb_status status = TB_OK;
 
-	status = blobdir_root(&disk, root->path, err);
-	for (size_t i = 0; !status && i < root->n; i++)	/* stores below the root */
-		status = blobdir_model(&disk, root->path, &root->models[i].loc, err);
-	blobdir_sort(&disk);
+	tb_pool_each(s->ctx->pool, SIDES, list_side, &l);
+	for (int i = 0; i < SIDES && !status; i++) {
+		status = l.status[i];
+		if (status && err)
+			*err = l.err[i];
+	}
 	if (!status)
-		status = db_root_entries(s->db, root->id, &known, err);
+		status = unread_add(&root->unread, &l.disk.unread, err);
 	if (!status)
-		status = unread_add(&root->unread, &disk.unread, err);
-	if (!status)
-		status = merge_blobs(s, root, &disk, &known, changed, err);
-	tb_arena_free(&known.mem);
-	blobdir_free(&disk);
+		status = merge_blobs(s, root, &l.disk, &l.known, changed, err);
+	tb_arena_free(&l.known.mem);
+	blobdir_free(&l.disk);
 	return status;
 }
 
