@@ -20,6 +20,7 @@ struct used_file {
 	int64_t id;
 	uint64_t dev, ino, size;
 	bool missing;
+	bool elsewhere;			/* in another root than the one that was scanned */
 	int64_t owners, had;		/* now, and in the index */
 	int64_t last;			/* the last model seen with it */
 	size_t inode;			/* the first file with its inode */
@@ -39,12 +40,12 @@ struct usage {
 };
 
 static enum tb_status
-read_files(struct db *db, struct usage *u, struct tb_err *err)
+read_files(struct db *db, int64_t root, struct usage *u, struct tb_err *err)
 {
 	struct db_rows r;
 
-	rows_open(&r, db, NULL, true, err, "SELECT id, dev, ino, size, missing, owners FROM files"
-		  " ORDER BY id", "");
+	rows_open(&r, db, NULL, true, err, "SELECT id, dev, ino, size, missing, owners, root <> ?"
+		  " FROM files ORDER BY id", "i", root);
 	while (rows_next(&r)) {
 		if (!tb_grow(&u->file, &u->files_cap, u->nfiles + 1, sizeof(*u->file))) {
 			r.failed = true;
@@ -54,6 +55,7 @@ read_files(struct db *db, struct usage *u, struct tb_err *err)
 			.id = rows_i64(&r, 0), .dev = rows_u64(&r, 1),
 			.ino = rows_u64(&r, 2), .size = rows_u64(&r, 3),
 			.missing = rows_i64(&r, 4), .had = rows_i64(&r, 5),
+			.elsewhere = rows_i64(&r, 6),
 		};
 	}
 	return rows_end(&r);
@@ -152,6 +154,13 @@ model_cmp(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
+/* What another root's scan could not tell is no clearer by this one. */
+static bool
+usage_differs(const struct used_file *f)
+{
+	return f->owners != f->had && !(f->elsewhere && f->had < 0 && !f->owners);
+}
+
 static enum tb_status
 write_usage(struct db *db, struct usage *u, struct tb_err *err)
 {
@@ -161,7 +170,7 @@ write_usage(struct db *db, struct usage *u, struct tb_err *err)
 		const struct used_file *f = &u->file[i];
 		struct used_model key = { .id = f->inode_last }, *m;
 
-		if (f->owners != f->had)
+		if (usage_differs(f))
 			status = db_exec(db, err, "UPDATE files SET owners = ? WHERE id = ?", "ii",
 					 f->owners, f->id);
 		if (f->inode_owners != 1)
@@ -179,10 +188,10 @@ write_usage(struct db *db, struct usage *u, struct tb_err *err)
 
 /* owners of all files, exclusive bytes of all models: roots may share files. */
 static enum tb_status
-count_owners(struct db *db, struct tb_err *err)
+count_owners(struct db *db, int64_t root, struct tb_err *err)
 {
 	struct usage u = { 0 };
-	enum tb_status status = read_files(db, &u, err);
+	enum tb_status status = read_files(db, root, &u, err);
 
 	if (!status)
 		status = find_inodes(&u, err);
@@ -287,8 +296,10 @@ static const char totals_sql[] =
 static const char bad_manifests[] =
 	"SELECT path FROM models WHERE root = ? AND tb_shares_blobs(kind) AND problems > 0 AND files < 2";
 
+/* counted: count_owners() has taken away the marks of the scan before. */
 static enum tb_status
-mark_unclear(struct db *db, int64_t root, const struct unread *unread, struct tb_err *err)
+mark_unclear(struct db *db, int64_t root, const struct unread *unread, bool counted,
+	     struct tb_err *err)
 {
 	struct unread all = { 0 };
 	struct tb_arena mem = { 0 };
@@ -305,7 +316,7 @@ mark_unclear(struct db *db, int64_t root, const struct unread *unread, struct tb
 	}
 	if (rows_end(&r))
 		status = r.status;
-	if (!status)
+	if (!status && !counted)
 		status = db_exec(db, err, "UPDATE files SET owners = 0 WHERE root = ? AND owners < 0",
 				 "i", root);
 	if (!status && all.n) {
@@ -333,13 +344,13 @@ db_finish_root(struct db *db, int64_t root, bool changed, int64_t now_ns,
 	if (changed)
 		db_names_forget(db);
 	if (!status && changed)
-		status = count_owners(db, err);
+		status = count_owners(db, root, err);
 	if (!status && changed)
 		status = db_exec(db, err, "DELETE FROM files WHERE root = ? AND owners = 0 AND"
 				 " (kind < 2 OR missing)", "i", root);
 	if (!status && changed)
 		status = drop_names(db, err);
 	if (!status)
-		status = mark_unclear(db, root, unread, err);
+		status = mark_unclear(db, root, unread, changed, err);
 	return status ? status : db_exec(db, err, totals_sql, "i", root);
 }

@@ -40,6 +40,22 @@ expect 1 "$TBTUI" --db "$T/nested" --store "$T/outer" --store "$T/outer/inner" v
 has '^note +orphan +sha256:[0-9a-f]* .* belongs to no model$'
 rm -rf "$T/outer" "$T"/nested*
 
+# Nor does the scan of another root make clear whose they are.
+expect 0 "$TBTUI" demo "$T/a"
+expect 0 "$TBTUI" demo "$T/b"
+LIST=manifests/registry.ollama.ai/library/demo
+echo x >"$T/b/$LIST/bf16"
+touch -d '2 days ago' "$T/b/blobs/"*
+expect 0 "$TBTUI" --db "$T/marks" --store "$T/a" --store "$T/b" scan
+expect 0 "$TBTUI" --db "$T/marks" --store "$T/b" blobs --json
+cp "$T/out" "$T/before"
+grep -q "\"unclear\":true" "$T/before" || fail "nothing is unclear"
+rm "$T/a/$LIST/bf16"
+expect 0 "$TBTUI" --db "$T/marks" --store "$T/a" scan
+expect 0 "$TBTUI" --db "$T/marks" --store "$T/b" blobs --json
+cmp "$T/before" "$T/out" || fail "the scan of one root changed what is known of another"
+rm -rf "$T/a" "$T/b" "$T"/marks*
+
 # Permissions mean nothing to root unless its right to ignore them is taken away.
 if [ "$(id -u)" -eq 0 ]; then
 	drop=-dac_override,-dac_read_search
