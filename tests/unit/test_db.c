@@ -424,6 +424,7 @@ test_drop(void **state)
 static void
 test_usage(void **state)
 {
+	static const char *const names[] = { "a", "b", "c" };
 	char *path = fake_path("usage");
 	struct tb_err err = { 0 };
 	struct db_usage u;
@@ -435,11 +436,8 @@ test_usage(void **state)
 
 	(void)state;
 	assert_ok(db_open_write(&db, path, &err), err);
-	for (size_t i = 0; i < 3; i++) {
-		const char name[] = { (char)('a' + i), 0 };
-
-		fake_model(&f[i], name, 100 * (i + 1));
-	}
+	for (size_t i = 0; i < 3; i++)
+		fake_model(&f[i], names[i], 100 * (i + 1));
 	f[1].files[2].id.ino = 101;
 	for (size_t i = 0; i < 3; i++)
 		fake_put(db, &f[i], i + 1);
