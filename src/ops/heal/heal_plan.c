@@ -244,8 +244,8 @@ price(struct heal_run *r, struct tb_err *err)
 	char why[160];
 
 	snprintf(why, sizeof(why), "no source has its bytes, of %zu file%s and %zu model%s that are "
-		 "known; name others with --from", r->nfiles, tb_plural(r->nfiles), r->ntwins,
-		 tb_plural(r->ntwins));
+		 "known; \"tbtui heal --from DIR\" looks elsewhere", r->nfiles,
+		 tb_plural(r->nfiles), r->ntwins, tb_plural(r->ntwins));
 	for (size_t i = 0; i < p->n; i++) {
 		struct heal_item *item = &p->items[i];
 
