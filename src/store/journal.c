@@ -128,6 +128,7 @@ journal_begin(struct journal *j, const char *root, const char *what, uint64_t af
 	*j = (struct journal){ .root = tb_strdup(root), .what = tb_strdup(what), .lock = -1,
 			       .when_ns = tb_now_ns() };
 	status = j->root && j->what ? make_top(root, err) : tb_nomem(err);
+	j->seen = tb_calloc(1, sizeof(*j->seen));
 	numbers = status ? -1 : hold_numbers(root);
 	if (!status)
 		status = make_folder(j, after, err);
@@ -160,6 +161,7 @@ journal_free(struct journal *j)
 	while (j->nsteps)
 		step_free(&j->steps[--j->nsteps]);
 	free(j->steps);
+	free(j->seen);
 	free(j->root);
 	free(j->dir);
 	free(j->what);
@@ -176,10 +178,10 @@ look(const struct journal *j, const char *path, struct journal_ident *id, struct
 	enum tb_status status = full ? journal_way(j, path, NULL, err) : tb_nomem(err);
 	struct stat st, top;
 
-	if (!status && (lstat(full, &st) || lstat(j->dir, &top)))
+	if (!status && (lstat(full, &st) || fstat(j->lock, &top)))
 		status = tb_fail_errno(err, "%s", full);
 	if (!status)
-		*id = journal_ident(full);
+		*id = journal_ident_of(&st);
 	if (!status && st.st_dev != top.st_dev)
 		status = tb_fail(err, TB_EUNSUP, "%s: is on another file system than %s, and is left "
 				 "alone", full, j->root);
@@ -368,6 +370,7 @@ commit_prepare(struct journal *j, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
+	journal_look_anew(j);
 	for (size_t i = 0; i < j->nsteps && !status; i++) {
 		status = tb_job_check(j->job, err);
 		if (!status)
@@ -440,6 +443,7 @@ journal_return(struct journal *j, size_t i, const struct store_lock *lock, struc
 
 	if (s->what != JOURNAL_TAKE || !lock->alone)
 		return tb_fail(err, TB_EUSAGE, "%s: was not taken", s->path);
+	journal_look_anew(j);
 	status = journal_ends(j, s, &e, err);
 	if (!status)
 		status = journal_parents(j, s->path, err);

@@ -80,6 +80,7 @@ struct journal {
 	struct tb_job *job;		/* borrowed, NULL: nobody waits; whoever reads or begins it sets
 					 * it.  Each thing that was moved or deleted is a step, with
 					 * its bytes; looked at before the first of them alone */
+	struct journal_seen *seen;	/* private, owned: what need not be looked at for each step */
 	unsigned slots;			/* private, as is lock: on dir while it is made */
 	int lock;
 };

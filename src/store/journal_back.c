@@ -43,16 +43,20 @@ journal_ends_free(struct journal_ends *e)
 }
 
 struct journal_ident
+journal_ident_of(const struct stat *st)
+{
+	if (S_ISDIR(st->st_mode))
+		return (struct journal_ident){ .ino = st->st_ino };
+	return (struct journal_ident){ st->st_ino, (uint64_t)st->st_size,
+				       st->st_mtim.tv_sec * INT64_C(1000000000) + st->st_mtim.tv_nsec };
+}
+
+struct journal_ident
 journal_ident(const char *path)
 {
 	struct stat st;
 
-	if (lstat(path, &st))
-		return (struct journal_ident){ 0 };
-	if (S_ISDIR(st.st_mode))
-		return (struct journal_ident){ .ino = st.st_ino };
-	return (struct journal_ident){ st.st_ino, (uint64_t)st.st_size,
-				       st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec };
+	return lstat(path, &st) ? (struct journal_ident){ 0 } : journal_ident_of(&st);
 }
 
 bool
@@ -83,9 +87,14 @@ parent_make(const char *dir, const char *above, struct tb_err *err)
 enum tb_status
 journal_parents(const struct journal *j, const char *path, struct tb_err *err)
 {
-	char *full = tb_path_join(j->root, path), *above = tb_strdup(j->root);
-	enum tb_status status = full && above ? TB_OK : tb_nomem(err);
+	enum tb_status status;
+	char *full, *above;
 
+	if (j->seen && journal_seen(&j->seen->parents, path, false))
+		return TB_OK;
+	full = tb_path_join(j->root, path);
+	above = tb_strdup(j->root);
+	status = full && above ? TB_OK : tb_nomem(err);
 	for (char *p = full ? full + strlen(j->root) + 1 : NULL; !status && (p = strchr(p, '/')); p++) {
 		*p = 0;
 		status = parent_make(full, above, err);
@@ -95,6 +104,8 @@ journal_parents(const struct journal *j, const char *path, struct tb_err *err)
 			status = tb_nomem(err);
 		*p = '/';
 	}
+	if (!status && j->seen)
+		(void)journal_seen(&j->seen->parents, path, true);
 	free(above);
 	free(full);
 	return status;
@@ -105,6 +116,8 @@ journal_clear(const struct journal *j, const char *path, unsigned n)
 {
 	char *full = n ? tb_path_join(j->root, path) : NULL, *slash;
 
+	if (n)
+		journal_look_anew(j);
 	while (full && n-- && (slash = strrchr(full, '/')) > full + strlen(j->root)) {
 		*slash = 0;
 		if (rmdir(full) && errno != ENOENT)	/* else only some had been made */
@@ -289,6 +302,7 @@ journal_back(struct journal *j, size_t *left, struct tb_err *err)
 	enum tb_status status = TB_OK;
 
 	*left = 0;
+	journal_look_anew(j);
 	for (size_t i = 0; i < j->nsteps && !status; i++) {
 		status = journal_way(j, j->steps[i].path, &(unsigned){ 0 }, err);
 		if (!status && j->steps[i].to)

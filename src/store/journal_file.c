@@ -72,14 +72,44 @@ journal_own_dir(const char *dir, struct tb_err *err)
 	return TB_OK;
 }
 
+bool
+journal_seen(struct tb_path *last, const char *path, bool now)
+{
+	const char *slash = strrchr(path, '/');
+	size_t n = slash ? (size_t)(slash - path) : 0;
+
+	if (n && n < sizeof(last->s) && !strncmp(last->s, path, n) && !last->s[n])
+		return true;
+	if (now && n < sizeof(last->s)) {
+		memcpy(last->s, path, n);
+		last->s[n] = 0;
+	}
+	return false;
+}
+
+void
+journal_look_anew(const struct journal *j)
+{
+	if (j->seen)
+		*j->seen->way.s = *j->seen->parents.s = 0;
+}
+
 enum tb_status
 journal_way(const struct journal *j, const char *path, unsigned *missing, struct tb_err *err)
 {
-	char *full = tb_path_join(j->root, path);
-	enum tb_status status = full ? TB_OK : tb_nomem(err);
+	enum tb_status status = TB_OK;
 	struct stat top, st;
 	unsigned gone = 0;
+	char *full;
 
+	if (j->seen && journal_seen(&j->seen->way, path, false)) {
+		if (missing)
+			*missing = 0;
+		return TB_OK;
+	}
+	full = tb_path_join(j->root, path);
+	if (!full)
+		return tb_nomem(err);
 	if (!status && lstat(j->dir, &top))
 		status = tb_fail_errno(err, "%s", j->dir);
 	for (char *p = full ? full + strlen(j->root) + 1 : NULL; !status && (p = strchr(p, '/')); p++) {
@@ -101,6 +131,8 @@ journal_way(const struct journal *j, const char *path, unsigned *missing, struct
 		status = tb_fail(err, TB_ENOENT, "%s: its folder is not there", full);
 	if (missing)
 		*missing = gone;
+	if (!status && !gone && j->seen)
+		(void)journal_seen(&j->seen->way, path, true);
 	free(full);
 	return status;
 }
@@ -397,6 +429,7 @@ journal_look(struct journal *j, const char *root, uint64_t n, struct tb_err *err
 		status = tb_fail(err, TB_ENOENT, "%s: has no operation %" PRIu64 " to undo", root, n);
 	if (!status)
 		status = find_state(j, err);
+	j->seen = tb_calloc(1, sizeof(*j->seen));
 	if (status)
 		journal_free(j);
 	return status;

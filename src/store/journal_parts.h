@@ -5,7 +5,15 @@
 #include <sys/stat.h>
 
 #include "src/base/dir.h"
+#include "src/base/file.h"
 #include "src/store/journal.h"
+
+/* Most steps are of one folder: that of the last path of which journal_way() said yes, and
+ * that of the last for which journal_parents() did; "": none.  NULL: no memory, look always. */
+struct journal_seen { struct tb_path way, parents; };
+void journal_look_anew(const struct journal *j);
+/* Is `last` the folder of `path`?  If not, and `now`, it is from here on. */
+bool journal_seen(struct tb_path *last, const char *path, bool now);
 
 /* ---- journal_file.c ---- */
 
@@ -30,6 +38,7 @@ struct journal_ends { char *from, *to; };
 enum tb_status journal_ends(const struct journal *j, const struct journal_step *s,
 			    struct journal_ends *e, struct tb_err *err) TB_MUST_USE;
 void journal_ends_free(struct journal_ends *e);
+struct journal_ident journal_ident_of(const struct stat *st);
 /* What is at a path; ino 0: nothing is. */
 struct journal_ident journal_ident(const char *path);
 /* The path of a slot before the commit; NULL: out of memory. */

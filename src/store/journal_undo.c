@@ -292,6 +292,7 @@ journal_undo_check(const struct journal *j, struct tb_err *err)
 		return tb_fail(err, TB_EUSAGE, "operation %" PRIu64 " of %s: cannot be undone: it is %s",
 			       j->n, j->root, j->state == JOURNAL_UNDONE ? "undone already"
 			       : j->state == JOURNAL_EMPTYING ? "being emptied" : "not done");
+	journal_look_anew(j);
 	for (size_t i = 0; i < j->nsteps && !status; i++) {
 		status = tb_job_check(j->job, err);
 		if (!status)

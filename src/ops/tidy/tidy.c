@@ -89,12 +89,16 @@ tidy_size(const char *path)
 	return lstat(path, &st) || !S_ISREG(st.st_mode) ? 0 : (uint64_t)st.st_size;
 }
 
-/* What lies between the store and the file are folders of one file system. */
+/* What lies between the store and the file are folders of one file system.  Most files lie where
+ * the one before did; the journal looks at all of them once more. */
 static bool
-reachable(const char *root, const char *path, enum tidy_why *why)
+reachable(struct tidy *t, size_t at, const char *path, const struct stat *is, enum tidy_why *why)
 {
-	size_t n = strlen(root);
-	char *copy = tb_strdup(path);
+	const char *root = t->roots.v[at];
+	size_t n = strlen(root), dir = (size_t)(tb_path_name(path) - path);
+	bool near = t->near && t->near_root == at && strlen(t->near) == dir &&
+		    !strncmp(t->near, path, dir);
+	char *copy = near ? NULL : tb_strdup(path);
 	struct stat top, st;
 	bool ok = copy && !strncmp(path, root, n) && path[n] == '/' && !stat(root, &top);
 
@@ -106,9 +110,14 @@ reachable(const char *root, const char *path, enum tidy_why *why)
 			*why = TIDY_LINKED;
 		*p = '/';
 	}
-	ok = ok && !lstat(path, &st) && st.st_dev == top.st_dev;
+	if (near)
+		return is->st_dev == t->near_dev;
+	free(t->near);
+	t->near = ok ? tb_strndup(path, dir) : NULL;
+	t->near_root = at;
+	t->near_dev = ok ? top.st_dev : 0;
 	free(copy);
-	return ok;
+	return ok && is->st_dev == top.st_dev;
 }
 
 void
@@ -125,23 +134,26 @@ tidy_add(struct tidy *t, const struct tidy_new *from, struct tb_err *err)
 {
 	enum tb_status status = tb_job_check(t->job, err);
 	struct tidy_action a = { 0 };
-	enum tidy_why why;
+	struct stat st;
+	enum tidy_why why = TIDY_ELSEWHERE;
+	bool there;
 
 	if (status)
 		return status;
+	there = !lstat(from->path, &st);
 	a = (struct tidy_action){
 		.what = from->what, .root = from->root, .path = tb_strdup(from->path),
 		.model = tb_strdup(from->model ? from->model : ""),
 		.to = from->to ? tb_strdup(from->to) : NULL,
 		.text = from->text ? tb_strdup(from->text) : NULL,
-		.size = tidy_size(from->path),
+		.size = there && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0,
 	};
 	if (!a.path || !a.model || (from->to && !a.to) || (from->text && !a.text) ||
 	    !tb_grow(&t->v, &t->cap, t->n + 1, sizeof(a))) {
 		tidy_action_free(&a);
 		return tb_nomem(err);
 	}
-	if (!reachable(t->roots.v[a.root], a.path, &why)) {
+	if (!there || !reachable(t, a.root, a.path, &st, &why)) {
 		tidy_stays(t, why, a.size);
 		tidy_action_free(&a);
 		return TB_OK;
@@ -158,6 +170,7 @@ tidy_free(struct tidy *t)
 	while (t->n)
 		tidy_action_free(&t->v[--t->n]);
 	free(t->v);
+	free(t->near);
 	tb_names_free(&t->names);
 	tb_names_free(&t->roots);
 	*t = (struct tidy){ 0 };

@@ -87,6 +87,10 @@ struct tidy {
 	uint64_t undo;			/* the operation's number; 0: nothing to undo */
 	uint64_t recovered;		/* operations that were killed, and have been dealt with */
 	char unread[512];		/* why something is TIDY_UNCLEAR, or "" */
+	char *near;			/* private, owned: the folder that was found to be reachable
+					 * last, from near_root, one of roots */
+	size_t near_root;
+	uint64_t near_dev;
 	struct tb_job *job;		/* private, as is what it was told of: bytes, things */
 	uint64_t job_bytes, job_things;
 };
