@@ -228,6 +228,10 @@ TESTS += tests/unit/test_journal_cancel
 tests_unit_test_journal_cancel_SOURCES = tests/unit/test_journal_cancel.c tests/unit/fixture.c tests/unit/fixture.h
 tests_unit_test_journal_cancel_LDADD = $(TEST_STORE)
 
+check_PROGRAMS += tests/unit/test_journal_held
+TESTS += tests/unit/test_journal_held
+tests_unit_test_journal_held_LDADD = $(TEST_STORE)
+
 # import
 check_PROGRAMS += tests/unit/test_import
 TESTS += tests/unit/test_import

@@ -4,8 +4,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
@@ -33,10 +35,10 @@ tb_names_sort(struct tb_names *n)
 		qsort(n->v, n->n, sizeof(*n->v), by_bytes);
 }
 
-enum tb_status
-tb_names_read(struct tb_names *out, const char *dir, struct tb_err *err)
+/* d: NULL if it could not be opened. */
+static enum tb_status
+read_all(struct tb_names *out, DIR *d, const char *dir, struct tb_err *err)
 {
-	DIR *d = opendir(dir);
 	enum tb_status status = TB_OK;
 	struct dirent *e;
 
@@ -58,6 +60,27 @@ tb_names_read(struct tb_names *out, const char *dir, struct tb_err *err)
 		tb_names_free(out);
 	tb_names_sort(out);
 	return status;
+}
+
+enum tb_status
+tb_names_read(struct tb_names *out, const char *dir, struct tb_err *err)
+{
+	return read_all(out, opendir(dir), dir, err);
+}
+
+enum tb_status
+tb_names_read_at(struct tb_names *out, int fd, const char *dir, struct tb_err *err)
+{
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = own < 0 ? NULL : fdopendir(own);
+
+	if (own >= 0 && !d) {
+		int why = errno;
+
+		close(own);
+		errno = why;
+	}
+	return read_all(out, d, dir, err);
 }
 
 void

@@ -16,6 +16,9 @@ struct tb_names { char **v; size_t n, cap; };	/* owned */
  * no folder.  After a failure *out is empty. */
 enum tb_status tb_names_read(struct tb_names *out, const char *dir, struct tb_err *err)
 	TB_MUST_USE;
+/* The same of a folder that is open; `dir`: what it is called, for messages. */
+enum tb_status tb_names_read_at(struct tb_names *out, int fd, const char *dir, struct tb_err *err)
+	TB_MUST_USE;
 /* One more, out of order; tb_names_sort() puts them back into it. */
 enum tb_status tb_names_add(struct tb_names *n, const char *name, struct tb_err *err) TB_MUST_USE;
 void tb_names_sort(struct tb_names *n);

@@ -73,6 +73,8 @@ make_folder(struct journal *j, uint64_t after, struct tb_err *err)
 	enum tb_status status = TB_EEXIST;
 	uint64_t last = journal_last(j->root);
 
+	if (after > JOURNAL_SANE)
+		after = 0;
 	for (j->n = (last > after ? last : after) + 1; j->n <= NUMBER_MAX; j->n++) {
 		free(j->dir);
 		j->dir = tb_asprintf("%s/" JOURNAL_DIR "/%" PRIu64, j->root, j->n);

@@ -158,7 +158,7 @@ enum tb_status journal_undo(struct journal *j, const struct store_lock *lock, st
 enum tb_status journal_empty(struct journal *j, const struct store_lock *lock, struct tb_err *err)
 	TB_MUST_USE;
 /* Deals with what was killed; *dealt (may be NULL): how many.  Goes on after a failure, and
- * tells the first. */
+ * tells the first; that something cannot be deleted is none. */
 enum tb_status journal_recover(const char *root, const struct store_lock *lock, size_t *dealt,
 			       struct tb_err *err) TB_MUST_USE;
 /* The same for who is about to write: at once if nobody else is in the store and something

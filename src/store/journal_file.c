@@ -23,7 +23,6 @@
 
 #define JOURNAL_MAX (256u << 20)	/* bytes: a million steps */
 #define PATH_BYTES 4096
-#define LIST "journal."
 
 #define X(id, word) [id] = word,
 static const char *const states[] = { JOURNAL_STATE_LIST(X) };
@@ -252,7 +251,7 @@ step_json(const struct journal_step *s)
 static char *
 list_path(const struct journal *j, enum journal_state state)
 {
-	return tb_asprintf("%s/" LIST "%s", j->dir, states[state]);
+	return tb_asprintf("%s/" JOURNAL_LIST "%s", j->dir, states[state]);
 }
 
 enum tb_status
@@ -380,8 +379,8 @@ find_state(struct journal *j, struct tb_err *err)
 
 	for (size_t i = 0; i < names.n && !status; i++)
 		for (unsigned s = JOURNAL_BEGUN; s < JOURNAL_STATE_COUNT; s++)
-			if (tb_starts(names.v[i], LIST) &&
-			    !strcmp(names.v[i] + strlen(LIST), states[s])) {
+			if (tb_starts(names.v[i], JOURNAL_LIST) &&
+			    !strcmp(names.v[i] + strlen(JOURNAL_LIST), states[s])) {
 				j->state = (enum journal_state)s;
 				found++;
 			}
@@ -489,12 +488,14 @@ journal_last(const char *root)
 	size_t n;
 
 	if (!journal_list(root, &numbers, &n, NULL)) {
+		while (n && numbers[n - 1] > JOURNAL_SANE)
+			n--;
 		last = n ? numbers[n - 1] : 0;
 		free(numbers);
 	}
 	if (path && !tb_file_slurp(path, 32, &text, NULL, NULL)) {
 		text[strcspn(text, "\n")] = 0;
-		if (tb_parse_u64(text, &written) && written > last && written < 1000000000)
+		if (tb_parse_u64(text, &written) && written > last && written <= JOURNAL_SANE)
 			last = written;
 	}
 	free(text);

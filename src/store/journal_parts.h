@@ -15,6 +15,9 @@ void journal_look_anew(const struct journal *j);
 /* Is `last` the folder of `path`?  If not, and `now`, it is from here on. */
 bool journal_seen(struct tb_path *last, const char *path, bool now);
 
+#define JOURNAL_LIST "journal."	/* what a list is called, and then its state */
+#define JOURNAL_SANE 900000000	/* no store gets there: a larger number is garbage, or malice */
+
 /* ---- journal_file.c ---- */
 
 /* Is it a path that stays below the store, and out of .tbtui? */
@@ -58,6 +61,11 @@ enum tb_status journal_do(const struct journal *j, const struct journal_step *s,
 enum tb_status journal_back(struct journal *j, size_t *left, struct tb_err *err) TB_MUST_USE;
 /* fsync of all folders that the steps touch: TB_ESYNC. */
 enum tb_status journal_sync(const struct journal *j, struct tb_err *err) TB_MUST_USE;
+
+/* ---- journal_tree.c ---- */
+
+/* All in the folder but its list; or the list and the folder as well.  Goes through no links. */
+enum tb_status journal_delete(const struct journal *j, bool list, struct tb_err *err) TB_MUST_USE;
 
 /* ---- journal_undo.c ---- */
 

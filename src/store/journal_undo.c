@@ -1,4 +1,4 @@
-/* journal_undo.c - undo, recovery, and the one place that deletes. */
+/* journal_undo.c - undo, recovery, and what is forgotten. */
 #include "config.h"
 
 #include <errno.h>
@@ -14,84 +14,10 @@
 #include "src/base/text.h"
 #include "src/store/journal_parts.h"
 
-#define LIST "journal."
-#define TREE_DEPTH 64
-
-/* ---- deleting ---- */
-
-static enum tb_status
-tree_delete(const char *path, unsigned depth, struct tb_job *job, struct tb_err *err)
-{
-	struct tb_names names = { 0 };
-	enum tb_status status = TB_OK;
-	struct stat st;
-
-	if (lstat(path, &st))
-		return errno == ENOENT ? TB_OK : tb_fail_errno(err, "%s", path);
-	if (!S_ISDIR(st.st_mode) && unlink(path))
-		return tb_fail_errno(err, "%s: cannot be deleted", path);
-	if (!S_ISDIR(st.st_mode)) {
-		tb_job_step(job, S_ISREG(st.st_mode) && st.st_nlink == 1 ? (uint64_t)st.st_size : 0, 0);
-		return TB_OK;
-	}
-	if (!depth)
-		return tb_fail(err, TB_ELIMIT, "%s: too deep", path);
-	status = tb_names_read(&names, path, err);
-	for (size_t i = 0; i < names.n && !status; i++) {
-		char *below = tb_path_join(path, names.v[i]);
-
-		status = below ? tree_delete(below, depth - 1, job, err) : tb_nomem(err);
-		free(below);
-	}
-	tb_names_free(&names);
-	if (!status && rmdir(path))
-		status = tb_fail_errno(err, "%s: cannot be deleted", path);
-	return status;
-}
-
-/* In the order in which they were taken: models before their blobs, so that what is left
- * when this ends early is no model without some of them. */
-static int
-by_slot(const void *a, const void *b)
-{
-	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
-	size_t m = strlen(x), n = strlen(y);
-
-	return m != n ? (m < n ? -1 : 1) : strcmp(x, y);
-}
-
-/* All in the folder but its list; or the list and the folder. */
-static enum tb_status
-folder_delete(const struct journal *j, bool list, struct tb_err *err)
-{
-	struct tb_names names;
-	enum tb_status status = tb_names_read(&names, j->dir, err);
-
-	if (names.n)
-		qsort(names.v, names.n, sizeof(*names.v), by_slot);
-	for (size_t i = 0; i < names.n && !status; i++) {
-		char *path;
-
-		if (tb_starts(names.v[i], LIST) && !list)
-			continue;
-		status = tb_job_check(j->job, err);
-		if (status)
-			break;
-		path = tb_path_join(j->dir, names.v[i]);
-		status = path ? tree_delete(path, TREE_DEPTH, j->job, err) : tb_nomem(err);
-		tb_job_step(j->job, 0, !tb_starts(names.v[i], LIST));
-		free(path);
-	}
-	tb_names_free(&names);
-	if (!status && list && rmdir(j->dir))
-		status = tb_fail_errno(err, "%s: cannot be deleted", j->dir);
-	return status;
-}
-
 void
 journal_discard(const struct journal *j)
 {
-	(void)!folder_delete(j, true, NULL);
+	(void)!journal_delete(j, true, NULL);
 }
 
 void
@@ -103,7 +29,7 @@ journal_forget(const struct journal *j)
 	tb_out_sweep(j->dir);
 	held = tb_names_read(&names, j->dir, NULL) != TB_OK;
 	for (size_t i = 0; i < names.n; i++)
-		held |= !tb_starts(names.v[i], LIST);
+		held |= !tb_starts(names.v[i], JOURNAL_LIST);
 	tb_names_free(&names);
 	if (!held)
 		journal_discard(j);
@@ -148,7 +74,7 @@ journal_empty(struct journal *j, const struct store_lock *lock, struct tb_err *e
 	if (j->state == JOURNAL_DONE || j->state == JOURNAL_UNDONE)
 		status = journal_set_state(j, JOURNAL_EMPTYING, err);
 	if (!status)
-		status = folder_delete(j, false, err);
+		status = journal_delete(j, false, err);
 	/* Else whoever comes next would go on with what somebody has just stopped. */
 	if (status == TB_ECANCEL && before != j->state && journal_set_state(j, before, NULL))
 		return tb_fail(err, TB_ECANCEL, "operation %" PRIu64 ": cancelled, but its state cannot "
@@ -157,54 +83,7 @@ journal_empty(struct journal *j, const struct store_lock *lock, struct tb_err *e
 		return tb_fail(err, TB_ECANCEL, "operation %" PRIu64 ": cancelled; what was not deleted "
 			       "is still held, see \"tbtui undo --list\"", j->n);
 	j->job = NULL;		/* nothing is left that could be kept */
-	return status ? status : folder_delete(j, true, err);
-}
-
-/* ---- what it holds ---- */
-
-static enum tb_status
-tree_size(const char *path, unsigned depth, uint64_t *bytes, struct tb_err *err)
-{
-	struct tb_names names = { 0 };
-	enum tb_status status = TB_OK;
-	struct stat st;
-
-	if (lstat(path, &st))
-		return errno == ENOENT ? TB_OK : tb_fail_errno(err, "%s", path);
-	if (S_ISREG(st.st_mode) && st.st_nlink == 1)
-		*bytes += (uint64_t)st.st_size;
-	if (!S_ISDIR(st.st_mode) || !depth)
-		return TB_OK;
-	status = tb_names_read(&names, path, err);
-	for (size_t i = 0; i < names.n && !status; i++) {
-		char *below = tb_path_join(path, names.v[i]);
-
-		status = below ? tree_size(below, depth - 1, bytes, err) : tb_nomem(err);
-		free(below);
-	}
-	tb_names_free(&names);
-	return status;
-}
-
-enum tb_status
-journal_held(const struct journal *j, uint64_t *things, uint64_t *bytes, struct tb_err *err)
-{
-	struct tb_names names;
-	enum tb_status status = tb_names_read(&names, j->dir, err);
-
-	*things = *bytes = 0;
-	for (size_t i = 0; i < names.n && !status; i++) {
-		char *path;
-
-		if (tb_starts(names.v[i], LIST))
-			continue;
-		path = tb_path_join(j->dir, names.v[i]);
-		status = path ? tree_size(path, TREE_DEPTH, bytes, err) : tb_nomem(err);
-		++*things;
-		free(path);
-	}
-	tb_names_free(&names);
-	return status;
+	return status ? status : journal_delete(j, true, err);
 }
 
 /* ---- undo ---- */
@@ -345,7 +224,7 @@ recover_one(struct journal *j, struct tb_err *err)
 	size_t left;
 
 	if (j->state == JOURNAL_EMPTYING)
-		return (status = folder_delete(j, false, err)) ? status : folder_delete(j, true, err);
+		return (status = journal_delete(j, false, err)) ? status : journal_delete(j, true, err);
 	if (j->state == JOURNAL_UNDOING)
 		return undo_go_on(j, err);
 	if (j->state == JOURNAL_DRAFT) {
@@ -357,6 +236,45 @@ recover_one(struct journal *j, struct tb_err *err)
 		status = journal_sync(j, err);
 	if (!status)
 		journal_rolled_back(j, left);
+	return status;
+}
+
+/* Whose list cannot be believed may have left the store between before and after. */
+static enum tb_status
+tell_unknown(const char *root, uint64_t n, enum tb_status status, struct tb_err *err)
+{
+	if (status != TB_EFORMAT && status != TB_EUNSUP)
+		return status;
+	return tb_wrap(err, status, "nobody can say what operation %" PRIu64 " did: put back what is "
+		       "missing from %.300s/" JOURNAL_DIR "/%" PRIu64 ", move that out of " JOURNAL_DIR
+		       ", and try again", n, root, n);
+}
+
+static enum tb_status
+recover_nth(const char *root, uint64_t n, bool *dealt, struct tb_err *err)
+{
+	struct journal j;
+	enum tb_status status = journal_look(&j, root, n, err);
+
+	*dealt = false;
+	if (status)	/* TB_ENOENT: a draft that somebody gave up meanwhile */
+		return status == TB_ENOENT ? TB_OK : tell_unknown(root, n, status, err);
+	if (!journal_unfinished(&j)) {
+		journal_free(&j);
+		return TB_OK;
+	}
+	if (j.state == JOURNAL_EMPTYING) {	/* what cannot be deleted is in nobody's way */
+		*dealt = !recover_one(&j, NULL);
+		journal_free(&j);
+		return TB_OK;
+	}
+	journal_free(&j);
+	status = journal_read(&j, root, n, err);
+	if (status)
+		return tell_unknown(root, n, status, err);
+	status = recover_one(&j, err);
+	*dealt = !status;
+	journal_free(&j);
 	return status;
 }
 
@@ -372,18 +290,11 @@ journal_recover(const char *root, const struct store_lock *lock, size_t *dealt, 
 	if (!first && n && (lock->fd < 0 || !lock->alone))
 		first = tb_fail(err, TB_EUSAGE, "%s: is not locked", root);
 	for (size_t i = n; i-- && first != TB_EUSAGE;) {	/* the last ones first */
-		struct tb_err *tell = first ? NULL : err;
-		struct journal j;
-		enum tb_status status = journal_look(&j, root, numbers[i], tell);
-		bool killed = !status && journal_unfinished(&j);
+		bool done;
+		enum tb_status status = recover_nth(root, numbers[i], &done, first ? NULL : err);
 
-		journal_free(&j);
-		if (killed && !(status = journal_read(&j, root, numbers[i], tell))) {
-			status = recover_one(&j, tell);
-			journal_free(&j);
-		}
 		if (dealt)
-			*dealt += killed && !status;
+			*dealt += done;
 		first = first ? first : status;
 	}
 	free(numbers);

@@ -12,6 +12,7 @@ src_store_libstore_a_SOURCES = \
 	src/store/journal_back.c \
 	src/store/journal_file.c \
 	src/store/journal_parts.h \
+	src/store/journal_tree.c \
 	src/store/journal_undo.c \
 	src/store/lock.c \
 	src/store/lock.h \

@@ -1,7 +1,6 @@
 /* What is taken away from a store: all of it or nothing, whenever it ends, and back again. */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,6 +59,7 @@ renameat2(int a, const char *from, int b, const char *to, unsigned flags)
 CHANGES(rename(const char *from, const char *to), SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0)
 CHANGES(link(const char *from, const char *to), SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0)
 CHANGES(unlink(const char *path), SYS_unlinkat, AT_FDCWD, path, 0)
+CHANGES(unlinkat(int dir, const char *path, int flags), SYS_unlinkat, dir, path, flags)
 CHANGES(rmdir(const char *path), SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR)
 CHANGES(mkdir(const char *path, mode_t mode), SYS_mkdirat, AT_FDCWD, path, mode)
 CHANGES(fsync(int fd), SYS_fsync, fd)

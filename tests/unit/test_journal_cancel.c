@@ -19,11 +19,11 @@ static struct tb_job *job;
 static int unlinked, cancel_at;		/* the call that it comes with; 0: never */
 
 int
-unlink(const char *path)
+unlinkat(int dir, const char *path, int flags)
 {
-	if (++unlinked == cancel_at)
+	if (!flags && ++unlinked == cancel_at)
 		tb_job_cancel(job);
-	return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+	return (int)syscall(SYS_unlinkat, dir, path, flags);
 }
 
 static const char *
