@@ -69,6 +69,11 @@ err_has 'finding 0 is none'
 echo '{"findings":[],"checked":{},"version":99}' >"$T/odd.json"
 run 2 audit check --unsealed "$T/odd.json"
 err_has 'a report of version 99'
+# what it calls a digest is none, and shorter than what is shown of one
+printf '{"findings":[],"checked":{},"models":[{"path":"%s","name":"one:latest","state":"hashed","digest":"ab"}]}' \
+	"$MANIFEST" >"$T/odd.json"
+run 1 audit check --unsealed "$T/odd.json"
+has '^changed +model +damaged +one:latest: hashed before$'
 run 2 audit check --unsealed "$T/nowhere.json"
 run 2 audit show x
 run 2 audit show 99

@@ -6,6 +6,7 @@
 
 #include "src/base/mem.h"
 #include "src/format/json.h"
+#include "src/format/manifest.h"
 #include "src/ops/report/report.h"
 
 #define FILE_MAX (256u << 20)
@@ -64,6 +65,20 @@ read_findings(struct report_file *r, const cJSON *list, const char *path, struct
 	return failed ? tb_nomem(err) : TB_OK;
 }
 
+/* As we write it, or "": who shows it cuts it where that is known to be possible. */
+static const char *
+read_digest(struct tb_arena *mem, const cJSON *v, bool *failed)
+{
+	const char *s = json_str(json_get(v, "digest"));
+	char digest[TB_DIGEST_MAX];
+
+	if (!s || !digest_parse(s, digest))
+		return "";
+	s = tb_arena_str(mem, digest);
+	*failed |= !s;
+	return s;
+}
+
 static bool
 read_model(struct tb_arena *mem, const cJSON *v, struct db_run_model *m, bool *failed)
 {
@@ -71,7 +86,7 @@ read_model(struct tb_arena *mem, const cJSON *v, struct db_run_model *m, bool *f
 
 	*m = (struct db_run_model){
 		.name = read_text(mem, v, "name", failed), .path = read_text(mem, v, "path", failed),
-		.digest = read_text(mem, v, "digest", failed), .kind = "",
+		.digest = read_digest(mem, v, failed), .kind = "",
 	};
 	if (!json_u64(json_get(v, "bytes"), &m->bytes))
 		m->bytes = 0;
