@@ -330,6 +330,19 @@ has '^    the tensor [a-z0-9_.]+, [0-9.]+ kB, from .*/demo/blobs/sha256-[0-9a-f]
 has '^healed 2 of 2$'
 diff -r -x .tbtui "$T/made" "$T/kept" || fail "not healed by tensors"
 
+# What is no file at all is put aside like one.
+for make in mkdir mkfifo; do
+	fresh
+	rm "$OWN"
+	$make "$OWN"
+	run 0 heal --from "$GOOD"
+	has '^healed 1 of 1$'
+	same "$OWN"
+	run 0 undo
+	[ ! -f "$OWN" ] && [ -e "$OWN" ] || fail "what was there is not back: $make"
+	rm -rf "$OWN"
+done
+
 # A manifest that cannot be read is told; its model is not among the healed.
 fresh
 printf broken >"$MANIFEST"

@@ -170,6 +170,9 @@ is_as_before(const struct heal_item *item, struct tb_err *err)
 
 	if (item->wrong == HEAL_MISSING && status == TB_ENOENT)
 		return TB_OK;
+	/* a folder or pipe, which has no identity and no bytes: the journal looks what it is */
+	if (item->wrong == HEAL_UNREADABLE && status && status != TB_ENOENT)
+		return TB_OK;
 	if (!status && item->wrong != HEAL_MISSING && now.dev == item->was.dev &&
 	    now.ino == item->was.ino && now.size == item->was.size &&
 	    now.mtime_ns == item->was.mtime_ns)
