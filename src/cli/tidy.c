@@ -241,8 +241,8 @@ cli_tidy(struct cli *cli, const struct tidy_request *req, bool dry)
 	}
 	if (!status || status == TB_ESYNC)
 		shown = tidy_print(cli, &ctx, &t.t, dry);
-	if (!status && !t.t.n && req->kind == TIDY_RM && shown == CLI_OK)
-		shown = CLI_WRONG;		/* no match */
+	if (!status && !t.t.n && req->kind != TIDY_PRUNE && shown == CLI_OK)
+		shown = CLI_WRONG;		/* no match, or it could not be had */
 	if (status)
 		shown = cli_fail(&err);
 	else if (t.late.code && shown == CLI_OK)

@@ -105,6 +105,30 @@ same "undo after the name was free again"
 run 2 undo 2
 err_has 'no operation 2'
 
+# What somebody has deleted from the quarantine does not come back, and that is told.
+cp -a "$STORE" "$T/kept"
+run 0 rm -y one
+find "$STORE/.tbtui" -path '*/[0-9]*/1' -delete
+run 0 undo
+has '2 things are back in place'
+has '^not back: 1 thing, 616 B: deleted from the quarantine'
+rm -rf "$STORE"
+mv "$T/kept" "$STORE"
+state >"$T/before"
+
+# What lies behind a link stays, and so do the blobs of a model whose manifest does.
+mv "$STORE/manifests" "$T/manifests"
+ln -s "$T/manifests" "$STORE/manifests"
+run 1 rm -n --json one
+is 'd["actions"]' '[]'
+run 1 rm -y one
+run 1 mv one three
+run 1 cp one three
+rm "$STORE/manifests"
+mv "$T/manifests" "$STORE/manifests"
+run 2 undo
+same "nothing that could not be taken"
+
 # Blobs that a later operation took are missed before they are.
 run 0 rm -y one
 run 0 rm -y two
@@ -174,6 +198,8 @@ run 2 tag one three:v1
 err_has 'exists already'
 run 2 mv one two
 err_has 'exists already'
+run 2 mv one One
+err_has 'is what it is called already'
 run 2 cp one ../../x
 run 0 mv three:v1 ns/four
 [ ! -e "${one%/one/*}/three" ] && [ -e "$STORE/manifests/registry.ollama.ai/ns/four/latest" ] ||
@@ -454,7 +480,8 @@ doc["manifests"][1] = below
 json.dump(doc, open(top + "/index.json", "w"))
 END
 expect 0 timeout 60 "$TBTUI" --db "$T/index.db" -s "$STORE" rm -n oci:layout:a
-has 'left alone: .*cannot be read'
+has 'remove .*oci:layout:a'
+has '^left alone: 1 file, 2 B: other models use it'
 
 # Who verifies while models come and go sees no damage in what is gone.
 STORE=$T/busy

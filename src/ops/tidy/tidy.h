@@ -53,7 +53,7 @@ const char *tidy_do_word(enum tidy_do d);
 	X(TIDY_LINKED, "linked", "its folder is a link, and may be that of another store") \
 	X(TIDY_ELSEWHERE, "elsewhere", "on another file system than its store") \
 	X(TIDY_CHANGED, "changed", "has changed since it was looked at") \
-	X(TIDY_GONE, "gone", "was deleted for good, by an \"undo --empty\" that was cancelled")
+	X(TIDY_GONE, "gone", "deleted from the quarantine, as by an \"undo --empty\" that is cancelled")
 #define X(id, word, text) id,
 enum tidy_why { TIDY_WHY_LIST(X) TIDY_WHY_COUNT };
 #undef X

@@ -13,8 +13,8 @@
 
 /* Where the new manifest will be; TB_EEXIST: one is there, spelled so or but for case. */
 static enum tb_status
-free_place(const char *root, const char *name, char **to, struct model_name *parsed,
-	   struct tb_err *err)
+free_place(const char *root, const char *own, const char *name, char **to,
+	   struct model_name *parsed, struct tb_err *err)
 {
 	enum tb_status status = name_parse(name, parsed, err);
 	char *found = NULL;
@@ -22,7 +22,10 @@ free_place(const char *root, const char *name, char **to, struct model_name *par
 	*to = NULL;
 	if (!status)
 		status = ollama_find_manifest(root, parsed, &found, err);
-	if (!status && found)
+	if (!status && found && tb_same_place(found, own))
+		status = tb_fail(err, TB_EEXIST, "%s: is what it is called already: names that differ in "
+				 "case alone are the same", name);
+	else if (!status && found)
 		status = tb_fail(err, TB_EEXIST, "%s: exists already (%s); remove it first, or take "
 				 "another name", name, found);
 	free(found);
@@ -41,7 +44,7 @@ name_ollama(struct tidy *t, const struct model_loc *loc, const char *name, struc
 	enum tb_status status = tidy_root(t, loc->root, &at, err);
 
 	if (!status)
-		status = free_place(loc->root, name, &to, &parsed, err);
+		status = free_place(loc->root, loc->path, name, &to, &parsed, err);
 	if (!status && !moves)
 		status = tb_file_slurp(loc->path, MANIFEST_MAX, &text, NULL, err);
 	if (!status)

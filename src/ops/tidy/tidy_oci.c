@@ -19,8 +19,8 @@ struct oci_rm {
 	size_t root;
 	char *layout, *index;
 	char digest[TB_DIGEST_MAX];	/* of the image that goes */
-	unsigned images;		/* seen: an index may list itself, thousands of times */
 	struct tb_names stay, go;	/* digests */
+	struct tb_names seen[2];	/* images and indexes of those: an index may list itself */
 	struct tb_err unclear;		/* an image that stays cannot be read */
 };
 
@@ -40,6 +40,22 @@ add_manifest(struct tb_names *to, const char *path, struct tb_err *err)
 	return status;
 }
 
+/* Is that one met for the first time on the way to the digests of `to`?  What is listed a
+ * thousand times has the same digests each time. */
+static enum tb_status
+first_time(struct oci_rm *r, const struct tb_names *to, const char *digest, bool *first,
+	   struct tb_err *err)
+{
+	struct tb_names *seen = &r->seen[to == &r->go];
+
+	*first = true;
+	for (size_t i = 0; i < seen->n && *first; i++)
+		*first = strcmp(seen->v[i], digest) != 0;
+	if (*first && seen->n == OCI_MAX_IMAGES)
+		return tb_fail(err, TB_ELIMIT, "%s: names more than %u images", r->index, OCI_MAX_IMAGES);
+	return *first ? tb_names_add(seen, digest, err) : TB_OK;
+}
+
 /* What a descriptor of an index leads to. */
 static enum tb_status
 add_image(struct oci_rm *r, struct tb_names *to, const cJSON *d, unsigned depth,
@@ -49,10 +65,13 @@ add_image(struct oci_rm *r, struct tb_names *to, const cJSON *d, unsigned depth,
 	char canonical[TB_DIGEST_MAX], *path;
 	enum tb_status status;
 	cJSON *doc = NULL;
+	bool first;
 
-	if (!digest || !digest_parse(digest, canonical) || depth > OCI_MAX_NESTING ||
-	    ++r->images > OCI_MAX_IMAGES)
+	if (!digest || !digest_parse(digest, canonical) || depth > OCI_MAX_NESTING)
 		return tb_fail(err, TB_EFORMAT, "%s: names an image that cannot be read", r->index);
+	status = first_time(r, to, canonical, &first, err);
+	if (status || !first)
+		return status;
 	path = store_oci.blob_path(r->layout, canonical);
 	status = path ? tb_names_add(to, canonical, err) : tb_nomem(err);
 	if (!status && oci_is_index(d)) {
@@ -185,6 +204,8 @@ tidy_oci_rm(struct tidy *t, const struct model_loc *loc, struct tb_err *err)
 	free(text);
 	tb_names_free(&r.stay);
 	tb_names_free(&r.go);
+	tb_names_free(&r.seen[0]);
+	tb_names_free(&r.seen[1]);
 	free(r.index);
 	free(r.layout);
 	return status;

@@ -201,6 +201,17 @@ out:
 	return status;
 }
 
+/* A manifest that cannot be taken stays, and so does what it names. */
+static void
+manifest_stays(struct ollama_view *w, size_t loc)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->v[i].goes == loc + 1)
+			w->v[i].goes = 0;
+	if (w->n)
+		qsort(w->v, w->n, sizeof(*w->v), by_digest);
+}
+
 enum tb_status
 tidy_ollama_rm(struct tidy *t, const char *root, const struct model_loc *locs, size_t n,
 	       struct tb_err *err)
@@ -213,9 +224,14 @@ tidy_ollama_rm(struct tidy *t, const char *root, const struct model_loc *locs, s
 
 	if (!status)
 		status = view_open(&w, t, root, blobs, &names, locs, n, err);
-	for (size_t i = 0; i < n && !status; i++)
+	for (size_t i = 0; i < n && !status; i++) {
+		size_t before = t->n;
+
 		status = tidy_add(t, &(struct tidy_new){ .what = TIDY_REMOVE, .path = locs[i].path,
 				  .model = locs[i].name, .root = r.at }, err);
+		if (!status && t->n == before)
+			manifest_stays(&w, i);
+	}
 	for (size_t i = 0, end; i < w.n && !status; i = end) {
 		for (end = i + 1; end < w.n && !memcmp(w.v[i].digest, w.v[end].digest, TB_SHA256_LEN);
 		     end++)
