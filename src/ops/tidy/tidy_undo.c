@@ -362,6 +362,10 @@ op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tb_job *j
 		return status;
 	if (!req->dry)
 		status = recover_all(ctx, &ops, 0, &one, out, err);
+	for (size_t i = 0; i < ops.n && !req->n && !status; i++)
+		if (ops.v[i].problem)	/* what it holds is not known to be none */
+			status = tb_fail(err, TB_EFORMAT, "%s; the others can be emptied by their numbers",
+					 ops.v[i].problem);
 	for (size_t i = 0; i < req->n && !status; i++) {
 		size_t k = 0;
 
