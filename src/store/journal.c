@@ -325,6 +325,8 @@ name_staged(const struct journal *j, const struct journal_step *s, struct tb_err
 
 	if (!status && tb_rename_new(from, to))
 		status = tb_fail_errno(err, "%s: cannot be renamed", from);
+	else if (!status && tb_exists(from))	/* undo would take it for not put in */
+		status = tb_fail(err, TB_EIO, "%s: cannot be moved away", from);
 	free(from);
 	free(to);
 	return status;

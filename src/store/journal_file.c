@@ -507,7 +507,8 @@ bool
 journal_in_use(const struct journal *j)
 {
 	int fd = open(j->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	bool used = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	bool used = fd >= 0 ? flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK
+			    : errno != ENOENT;		/* nobody can say */
 
 	if (fd >= 0)
 		close(fd);

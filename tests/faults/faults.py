@@ -5,10 +5,11 @@ An operation runs once to count its calls, then again and again with one of them
 After each run the result is whole (exit status 0), or there is a message, and everything is
 as before or as after; what is left besides is listed by scan or verify.
 
-faults.py TBTUI SHIM [long] [calls|kills|pairs|FUNCTION|OPERATION|every=N]...
+faults.py TBTUI SHIM [long] [calls|kills|moments|pairs|FUNCTION|OPERATION|every=N|kills=N]...
 
-every=N: in the long form, each N-th allocation (there are 100,000).  FAULTS_SEED makes the
-moments of kills the same again.
+every=N: in the long form, each N-th allocation (there are 100,000), and each N/10-th open and
+readdir.  moments: kills by time alone; kills=N: so many of them over all operations.
+FAULTS_SEED makes the moments the same again.
 """
 import collections, concurrent.futures, errno, hashlib, json, os, random, re, shutil
 import signal, struct, subprocess, sys, tempfile, time
@@ -16,16 +17,21 @@ import signal, struct, subprocess, sys, tempfile, time
 TBTUI, SHIM = map(os.path.abspath, sys.argv[1:3])
 WORDS = sys.argv[3:]
 LONG = "long" in WORDS
-PARTS = [w for w in WORDS if w in ("calls", "kills", "pairs")] or ["calls", "kills", "pairs"]
-NAMES = ["open", "pwrite", "write", "fsync", "rename", "linkat", "mkdir", "readdir", "malloc"]
+PARTS = [w for w in WORDS if w in ("calls", "kills", "moments", "pairs")] or \
+    ["calls", "kills", "moments", "pairs"]
+NAMES = ["open", "pwrite", "write", "fsync", "rename", "linkat", "mkdir", "readdir", "unlink",
+         "rmdir", "ftruncate", "ioctl", "malloc"]
 FUNCTIONS = [w for w in WORDS if w in NAMES] or NAMES
 EVERY = max([1] + [int(w[6:]) for w in WORDS if w.startswith("every=")])
+MOMENTS = sum(int(w[6:]) for w in WORDS if w.startswith("kills="))
 SHORT = 0               # an "errno" of the shim: fewer bytes are written than asked for
 CODES = {
     "open": [errno.EIO, errno.EMFILE], "pwrite": [errno.ENOSPC, SHORT],
     "write": [errno.ENOSPC, SHORT], "fsync": [errno.EIO, errno.ENOSYS],
     "rename": [errno.EIO, errno.EINVAL], "linkat": [errno.EIO, errno.EPERM],
     "mkdir": [errno.ENOSPC], "readdir": [errno.EIO], "malloc": [errno.ENOMEM],
+    "unlink": [errno.EIO, errno.EACCES], "rmdir": [errno.EIO], "ftruncate": [errno.EIO],
+    "ioctl": [errno.EIO],
 }
 # What stays as it is: a full disk, no memory, a file system without fsync.
 STAYS = {"pwrite": [errno.ENOSPC], "malloc": [errno.ENOMEM], "fsync": [errno.ENOSYS]}
@@ -59,6 +65,11 @@ TIDY = {
     "rm": STORE + ["-y", "rm", "demo:int8"],
     "prune": STORE + ["-y", "prune", "--young"],
     "mv": STORE + ["mv", "demo:int8", "ns/other:v1"],
+    "cp": STORE + ["cp", "demo:int8", "ns/other:v1"],
+    "rm-dir": ["-s", "{W}/out", "-y", "rm", "{W}/out/old"],
+    "mv-dir": ["-s", "{W}/out", "mv", "{W}/out/old", "new"],
+    "rm-oci": ["-s", "{W}/oci", "-y", "rm", "oci:oci:img:int8"],
+    "rm-hub": ["-s", "{W}/hub", "-y", "rm", "{W}/hub/models--a--b/snapshots/" + "2" * 40],
     "undo": STORE + ["undo"],
     "undo-empty": STORE + ["-y", "undo", "--empty"],
 }
@@ -66,9 +77,18 @@ HOUSE.update(TIDY)
 OPS.update(HOUSE)
 # The same where temporary files have names.
 NAMED = ["quantize-store", "quantize-dir", "quantize-file-replace", "import", "heal", "rm"]
+# The same where names can neither be exchanged nor taken only if they are free.
+PLAIN = ["heal", "dedupe", "rm", "mv", "mv-dir", "undo"]
 OPS.update({op + "-named": OPS[op] for op in NAMED})
-HOUSE.update({op: OPS[op] for op in OPS if op.replace("-named", "") in HOUSE})
-TIDY["rm-named"] = OPS["rm-named"]
+OPS.update({op + "-plain": OPS[op] for op in PLAIN})
+
+
+def kind(op):
+    return re.sub("-(named|plain)$", "", op)
+
+
+TIDY.update({op: OPS[op] for op in OPS if kind(op) in TIDY})
+HOUSE.update({op: OPS[op] for op in OPS if kind(op) in HOUSE})
 WRITES = [op for op in OPS if op not in ("scan", "verify") and op not in HOUSE]
 # What only prints: what it prints is whole, or it says that it is not.
 INDEX = ["-d", "{W}/../index/index.db"]
@@ -87,7 +107,13 @@ PRINTS = {
     "template": STORE + ["template", "demo:bf16", "{W}/talk.json"],
     "audit": INDEX + ["audit", "show"],
 }
+# What writes a file: it is whole, or not there.
+EXPORTS = {
+    "audit-report": INDEX + ["audit", "show", "-o", "{W}/rep/r.html"],
+    "export": INDEX + ["audit", "export", "--cyclonedx", "-o", "{W}/rep/bom.json"],
+}
 OPS.update(PRINTS)
+OPS.update(EXPORTS)
 ONLY = [w for w in WORDS if w in OPS] or list(OPS)
 
 # In memory if there is room: 700 copies of a store are most of the time on a disk.
@@ -97,6 +123,7 @@ T = tempfile.mkdtemp(prefix="tbtui-faults-", dir=os.environ.get("TMPDIR") or ROO
 ENV = dict(os.environ, HOME=T + "/home", XDG_DATA_HOME=T + "/home/data", LC_ALL="C.UTF-8",
            OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 BEFORE, AFTER, COUNTS, TOOK, REFERENCE = {}, {}, {}, {}, {}
+BEGAN = {}              # of each folder of a run: its files when it was made
 
 
 def words(op, w):
@@ -105,7 +132,8 @@ def words(op, w):
 
 def shim(op, **env):
     """The environment that an operation runs in."""
-    return dict(env, LD_PRELOAD=SHIM, **({"FAULT_NAMED": "1"} if op.endswith("-named") else {}))
+    words = [w for w in ("named", "plain") if op.endswith("-" + w)]
+    return dict(env, LD_PRELOAD=SHIM, **{"FAULT_" + w.upper(): "1" for w in words})
 
 
 def run(argv, env=None, timeout=120):
@@ -129,6 +157,17 @@ def need(argv, *good):
 KEPT = re.compile(r"\.replaced-[0-9TZ]+(-[0-9]+)?")
 
 
+def content(path):
+    """A hash of it; of a bill of materials without when it was written."""
+    if os.path.islink(path):
+        return os.readlink(path)
+    with open(path, "rb") as f:
+        data = f.read()
+    if path.endswith("/bom.json"):
+        data = re.sub(rb'"(serialNumber|timestamp)": *"[^"]*"', b"", data)
+    return hashlib.sha1(data).digest()
+
+
 def tree(w, skip=("db", "rep")):
     """Paths below a folder and what is in them; of what is kept when it is replaced, the
     time in its name is left out."""
@@ -138,9 +177,8 @@ def tree(w, skip=("db", "rep")):
             dirs[:] = [d for d in dirs if d not in skip]
         for f in files:
             path = os.path.join(folder, f)
-            with open(path, "rb") as data:
-                name = KEPT.sub(".replaced", os.path.relpath(path, w))
-                out[name] = hashlib.sha1(data.read()).digest()
+            name = KEPT.sub(".replaced", os.path.relpath(path, w))
+            out[name] = content(path)
         if not dirs and not files:
             out[KEPT.sub(".replaced", os.path.relpath(folder, w)) + "/"] = b""
     return out
@@ -188,10 +226,104 @@ def largest(w):
     return [blobs + b for b in names[:2]]
 
 
+def idents(w):
+    """All files but those of quarantines, and which they are: bytes, inode, time, mode."""
+    out = {}
+    for folder, dirs, files in os.walk(w):
+        dirs[:] = [d for d in dirs if d != ".tbtui" and (folder != w or d not in ("db", "rep"))]
+        for f in files + [d for d in dirs if os.path.islink(os.path.join(folder, d))]:
+            path = os.path.join(folder, f)
+            st = os.lstat(path)
+            out[os.path.relpath(path, w)] = st.st_ino, st.st_mtime_ns, st.st_mode, content(path)
+    return out
+
+
+def undone(w, op):
+    """Undo, as long as there is something: byte for byte what there was at the beginning."""
+    stores = [w + "/" + s for s in ("store", "good", "out", "oci", "hub")]
+    args = [a for s in stores if os.path.isdir(s) for a in ("-s", s)]
+    for _ in range(9):
+        rc, out, err = run([TBTUI] + args + ["undo"])
+        if rc == 2 and "nothing to undo" in err:
+            break
+        if rc:
+            return "undo: exit status %s: %s" % (rc, err)
+    now = idents(w)
+    odd = sorted(p for p in now.keys() | BEGAN[w].keys() if now.get(p) != BEGAN[w].get(p))
+    if odd:
+        return "undone, it is not what it was: %s" % [(p, BEGAN[w].get(p), now.get(p))
+                                                      for p in odd[:2]]
+    held = [os.path.join(d, f) for s in stores for d, _, files in os.walk(s + "/.tbtui")
+            for f in files if f not in ("last", "journal.undone") and
+            os.stat(os.path.join(d, f)).st_nlink == 1]
+    if held and kind(op) not in ("cp", "rm-oci", "heal", "dedupe"):     # which put something in
+        return "undone, there is left: %s" % held[:3]
+    return None
+
+
+def put(path, data=None, link=None):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if link:
+        return os.symlink(link, path)
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+def make_oci(w):
+    """The models of the store's demo as an OCI layout."""
+    top, index = w + "/oci/", []
+    for tag in ("bf16", "int8"):
+        path = w + "/store/manifests/registry.ollama.ai/library/demo/" + tag
+        with open(path, "rb") as f:
+            data = f.read()
+        m = json.loads(data)
+        digest = hashlib.sha256(data).hexdigest()
+        put(top + "blobs/sha256/" + digest, data)
+        index.append({"mediaType": m["mediaType"], "digest": "sha256:" + digest, "size": len(data),
+                      "annotations": {"org.opencontainers.image.ref.name": "img:" + tag}})
+        for x in m["layers"] + [m["config"]]:
+            name = x["digest"].replace(":", "-")
+            if not os.path.exists(top + "blobs/" + name.replace("-", "/")):
+                shutil.copy(w + "/store/blobs/" + name, top + "blobs/" + name.replace("-", "/"))
+    put(top + "oci-layout", b'{"imageLayoutVersion": "1.0.0"}')
+    put(top + "index.json", json.dumps({"schemaVersion": 2, "manifests": index}).encode())
+
+
+def make_hub(w):
+    """A repository of a Hugging Face cache: two revisions with most files in common."""
+    top = w + "/hub/models--a--b/"
+    for rev, mark in (("1" * 40, b"one"), ("2" * 40, b"two")):
+        for f in sorted(os.listdir(w + "/src")):
+            with open(w + "/src/" + f, "rb") as data:
+                what = data.read()
+            if f == "README.md" or f == "generation_config.json":
+                what += b"\n"
+            blob = hashlib.sha256(what).hexdigest()
+            if not os.path.exists(top + "blobs/" + blob):
+                put(top + "blobs/" + blob, what)
+            put(top + "snapshots/%s/%s" % (rev, f), link="../../blobs/" + blob)
+        blob = hashlib.sha1(b"blob %d\0" % len(mark) + mark).hexdigest()
+        put(top + "blobs/" + blob, mark)
+        put(top + "snapshots/%s/NOTES.md" % rev, link="../../blobs/" + blob)
+    put(top + "refs/main", b"1" * 40)
+    put(top + "refs/new", b"2" * 40)
+
+
 def fresh(name, op=""):
     w = "%s/%s" % (T, name)
     shutil.copytree(T + "/template", w)
     os.makedirs(w + "/rep")
+    make_ready(w, op)
+    if op in HOUSE and not op.startswith("undo"):
+        BEGAN[w] = idents(w)
+    return w
+
+
+def make_ready(w, op):
+    if op == "rm-oci":
+        make_oci(w)
+    if op == "rm-hub":
+        make_hub(w)
     if op in HOUSE and op not in TIDY:
         shutil.copytree(w + "/store", w + "/good")
     if op == "prune":
@@ -199,6 +331,7 @@ def fresh(name, op=""):
         with open(w + "/store/blobs/sha256-" + hashlib.sha256(orphan).hexdigest(), "wb") as f:
             f.write(orphan)
     if op.startswith("undo"):
+        BEGAN[w] = idents(w)
         need([TBTUI, "-s", w + "/store", "-y", "rm", "demo:int8"])
     if op.startswith("heal"):
         flipped, gone = largest(w)
@@ -206,7 +339,8 @@ def fresh(name, op=""):
             f.seek(1000)
             f.write(b"?!")
         os.unlink(gone)
-    return w
+    if op == "undo-empty":
+        BEGAN[w] = idents(w)
 
 
 def listed(w, path, text):
@@ -245,11 +379,11 @@ def state(w, op):
     rc, said = checks(w)
     if rc:
         return "verify says:\n" + said
-    more = now.keys() - (after if gone else before).keys()
+    more = now.keys() - (before if lost else after).keys()
     unlisted = [p for p in more if not p.endswith("/") and not listed(w, p, said)]
     if unlisted:
         return "left and not listed: %s" % unlisted[:3]
-    return "before" if not gone else "after"
+    return "before" if lost else "after"
 
 
 def outside(w):
@@ -262,10 +396,10 @@ def inodes(w):
                                         for s in ("/store/", "/good/"))}
 
 
-def judge_house(w, op, rc):
+def judge_house(w, op, rc, out=""):
     """Each file is as before or as after; run again, all are as after."""
     if op in TIDY:
-        return judge_tidy(w, op, rc)
+        return judge_tidy(w, op, rc, out)
     now, before, after = outside(w), BEFORE[op], AFTER[op]
     odd = [p for p in now.keys() | before.keys() | after.keys()
            if now.get(p) not in (before.get(p), after.get(p))]
@@ -273,34 +407,55 @@ def judge_house(w, op, rc):
         return "neither as before nor as after: %s" % odd[:3]
     if rc == 0 and now != after:
         return "exit status 0, and it is not done"
-    if rc == 0 and op == "dedupe" and len(inodes(w)) > 1:
+    if rc == 0 and kind(op) == "dedupe" and len(inodes(w)) > 1:
         return "exit status 0, and two files"
     again, out, err = run(words(op, w))
-    if again or outside(w) != after or (op == "dedupe" and len(inodes(w)) > 1):
+    if again or outside(w) != after or (kind(op) == "dedupe" and len(inodes(w)) > 1):
         return "run again it is not done: %s%s" % (out, err)
-    return "verify says:\n" + checks(w)[1] if checks(w)[0] else None
+    wrong = undone(w, op)
+    if wrong:
+        return wrong
+    return None if op.startswith("heal") else verify_says(w)
 
 
-def judge_tidy(w, op, rc):
+def verify_says(w):
+    """Of what is as before or as after, it says what it said then: seldom looked at."""
+    if random.random() < 0.9:
+        return None
+    rc, said = checks(w)
+    return "verify says:\n" + said if rc else None
+
+
+def left_alone(op, now, out):
+    """What could not be read may be needed, or is an orphan then, which is said."""
+    odd = {p for p in now.keys() | AFTER[op].keys() if now.get(p) != AFTER[op].get(p)}
+    return "left alone" in out and kind(op)[:2] in ("rm", "pr") and all(
+        now.get(p) == BEFORE[op].get(p) and "blobs/" in p for p in odd)
+
+
+def judge_tidy(w, op, rc, out):
     """What was killed is dealt with by the next one; then all is as before, or as after."""
-    store = [TBTUI, "-s", w + "/store"]
+    roots = [a.replace("{W}", w) for a in OPS[op][:2]]
+    store = [TBTUI] + roots
     try:
         ops = json.loads(run(store + ["undo", "--list", "--json"])[1])["operations"]
     except ValueError:
         return "undo --list says nothing"
     if any(o["state"] not in ("done", "undone") for o in ops):
-        again, out, err = run(store + ["undo"])
+        again, _, err = run(store + ["undo"])
         if again:
             return "it cannot be dealt with: " + err
     now = outside(w)
-    if now not in (BEFORE[op], AFTER[op]):
+    if now not in (BEFORE[op], AFTER[op]) and not left_alone(op, now, out):
         return "neither as before nor as after: %s" % sorted(
             now.keys() ^ (AFTER if rc == 0 else BEFORE)[op].keys())[:3]
-    if rc == 0 and now != AFTER[op]:
+    if rc == 0 and now != AFTER[op] and not left_alone(op, now, out):
         return "exit status 0, and it is not done"
     if op == "undo-empty" and rc == 0 and os.listdir(w + "/store/.tbtui") != ["last"]:
         return "exit status 0, and it is not empty"
-    return "verify says:\n" + checks(w)[1] if checks(w)[0] else None
+    if op == "undo-empty":
+        return None if idents(w) == BEGAN[w] else "it is not what it was"
+    return undone(w, op) or verify_says(w)
 
 
 def plain_report(w):
@@ -348,6 +503,17 @@ def judge_index(w, op, rc, err, fn):
     return None
 
 
+def judge_export(w, op, rc):
+    path = w + "/rep/" + os.path.basename(OPS[op][-1])
+    there = os.path.exists(path)
+    if rc == 0 and not there:
+        return "exit status 0, and nothing is there"
+    if there and content(path) != REFERENCE[op]:
+        return "the file is not whole"
+    more = [f for f in os.listdir(w + "/rep") if f != os.path.basename(path)]
+    return "left: %s" % more if rc == 0 and more else None
+
+
 def judge(w, op, rc, out, err, fn):
     if rc is None:
         return "hangs"
@@ -363,8 +529,10 @@ def judge(w, op, rc, out, err, fn):
             return "exit status 0 without all that is printed: %r, not %r" % next(
                 (pair for pair in lines if pair[0] != pair[1]), ("", ""))
         return "no memory is called damage" if rc == 1 and fn == "malloc" else None
+    if op in EXPORTS:
+        return judge_export(w, op, rc)
     if op in HOUSE:
-        return "no memory is called damage" if rc == 1 and fn == "malloc" else judge_house(w, op, rc)
+        return "no memory is called damage" if rc == 1 and fn == "malloc" else judge_house(w, op, rc, out)
     if op not in WRITES:
         return judge_index(w, op, rc, err, fn)
     was = state(w, op)
@@ -395,6 +563,10 @@ def count(op):
         return
     AFTER[op] = outside(w) if op in HOUSE else tree(w)
     REFERENCE[op] = plain_report(w) if op == "verify" else index(w) if op == "scan" else None
+    if op in EXPORTS:
+        REFERENCE[op] = content(w + "/rep/" + os.path.basename(OPS[op][-1]))
+        shutil.rmtree(w)
+        return
     if op not in ("scan", "verify") and checks(w)[0]:
         sys.exit("%s: verify finds something, undisturbed" % op)
     shutil.rmtree(w)
@@ -415,13 +587,16 @@ def with_fault(case):
 
 def call_cases():
     """All of them, or some of each kind, spread evenly."""
-    for op in ONLY:
+    for i, op in enumerate(ONLY):
         for fn in FUNCTIONS:
-            calls = COUNTS[op][fn]
-            for on, codes in ((False, CODES[fn]), (True, STAYS.get(fn, []))):
+            calls, codes = COUNTS[op][fn], CODES[fn]
+            if not LONG and op in HOUSE:
+                codes = [codes[i % len(codes)]]
+            for on, codes in ((False, codes), (True, STAYS.get(fn, []))):
                 for code in codes:
                     if LONG:
-                        step = (EVERY if fn == "malloc" else 1) * (29 if on else 1)
+                        often = {"malloc": EVERY, "open": EVERY // 10, "readdir": EVERY // 10}
+                        step = max(1, often.get(fn, 1)) * (29 if on else 1)
                     else:
                         some = 6 if fn == "malloc" and op not in PRINTS else 2
                         step = max(1, calls // (1 if on else some))
@@ -462,7 +637,7 @@ def fail_calls():
 def with_kill(case):
     """Killed at a moment (fn None, `when` in seconds), or as it makes the n-th call of fn."""
     op, fn, when, serial = case
-    w = fresh("kill-%d" % serial, op)
+    w = fresh("kill-%s" % serial, op)
     env = shim(op, FAULT_FN=fn, FAULT_AT=str(when), FAULT_ERRNO="-1") if fn else shim(op)
     p = subprocess.Popen(words(op, w), env={**ENV, **env}, stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -489,25 +664,34 @@ def with_kill(case):
     return case, killed, wrong
 
 
-def kill_all():
+def kill_cases(part):
     rnd = random.Random(os.environ.get("FAULTS_SEED"))
-    per_op = 80 if LONG else 2
-    ops = [op for op in ONLY if op not in PRINTS]
-    cases = [(op, None, rnd.uniform(0, 1.1) * TOOK[op]) for op in ops for _ in range(per_op)]
+    ops = [op for op in ONLY if op not in PRINTS and op not in EXPORTS]
+    if part == "moments":
+        every = -(-MOMENTS // len(ops)) if MOMENTS else 80 if LONG else 1
+        return [(op, None, rnd.uniform(0, 1.1) * TOOK[op]) for op in ops for _ in range(every)]
+    cases = []
     for op in ops:
         for fn in FUNCTIONS:
             if fn not in ("malloc", "readdir", "open"):
                 calls = range(1, COUNTS[op][fn] + 1)
-                cases += [(op, fn, n) for n in (calls if LONG else rnd.sample(calls, len(calls) > 0))]
-    cases = [c + (i,) for i, c in enumerate(cases)]
-    kills, wrongs = 0, 0
+                few = LONG or fn == "rename" and op in HOUSE
+                cases += [(op, fn, n) for n in (calls if few else rnd.sample(calls, len(calls) > 0))]
+    return cases
+
+
+def kill_all(part):
+    cases = [c + (part + str(i),) for i, c in enumerate(kill_cases(part))]
+    kills, wrongs = collections.Counter(), 0
     for (op, fn, when, _), killed, wrong in in_parallel(with_kill, cases):
-        kills += killed
+        kills[op] += killed
         if wrong:
             wrongs += 1
             report_bad("%s killed %s" % (op, "at %s %d" % (fn, when) if fn else
                                          "after %.1f ms" % (when * 1000)), wrong)
-    print("%d kills over %d operations, %d bad outcomes" % (kills, len(ops), wrongs))
+    print("%d kills at %s over %d operations (%s), %d bad outcomes" % (
+        kills.total(), "calls" if part == "kills" else "moments, of %d tried," % len(cases),
+        len(kills), ", ".join("%s %d" % k for k in kills.items()), wrongs))
     return wrongs
 
 
@@ -594,7 +778,11 @@ def main():
     make_template()
     for op in ONLY:
         count(op)
-    parts = {"calls": fail_calls, "kills": kill_all, "pairs": run_pairs}
+    print("%-28s" % "calls made" + "".join("%9s" % n for n in FUNCTIONS))
+    for op in ONLY:
+        print("%-28s" % op + "".join("%9d" % COUNTS[op][f] for f in FUNCTIONS), flush=True)
+    parts = {"calls": fail_calls, "kills": lambda: kill_all("kills"),
+             "moments": lambda: kill_all("moments"), "pairs": run_pairs}
     return sum(parts[p]() for p in PARTS)
 
 

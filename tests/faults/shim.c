@@ -7,13 +7,15 @@
  *	FAULT_UNDER=PATH  only calls on files below PATH count (malloc: all)
  *	FAULT_COUNT=FILE  a file of 8 bytes a function, where the calls are counted
  *	FAULT_SLOW=MS     each fsync takes so long, whatever FAULT_FN is
- *	FAULT_NAMED=1     the file system has no files without a name (O_TMPFILE) */
+ *	FAULT_NAMED=1     the file system has no files without a name (O_TMPFILE)
+ *	FAULT_PLAIN=1     the file system neither exchanges names nor refuses those that are taken */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -22,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,7 +32,7 @@
 #include <unistd.h>
 
 #define FN_LIST(X) X(open) X(pwrite) X(write) X(fsync) X(rename) X(linkat) X(mkdir) X(readdir) \
-	X(malloc)
+	X(unlink) X(rmdir) X(ftruncate) X(ioctl) X(malloc)
 #define X(name) FN_##name,
 enum fn { FN_LIST(X) FN_COUNT };
 #undef X
@@ -37,7 +40,7 @@ enum fn { FN_LIST(X) FN_COUNT };
 static const char *const names[] = { FN_LIST(X) };
 #undef X
 
-static bool active, stays, named;
+static bool active, stays, named, plain;
 static int wanted = -1, code;
 static uint64_t at, own[FN_COUNT], *count = own;
 static const char *under;
@@ -53,6 +56,7 @@ setup(void)
 	under = getenv("FAULT_UNDER");
 	stays = getenv("FAULT_ON") != NULL;
 	named = getenv("FAULT_NAMED") != NULL;
+	plain = getenv("FAULT_PLAIN") != NULL;
 	at = n ? strtoull(n, NULL, 10) : 0;
 	code = e ? (int)strtol(e, NULL, 10) : EIO;
 	slow_ms = slow ? strtol(slow, NULL, 10) : 0;
@@ -250,7 +254,13 @@ int
 renameat2(int a, const char *from, int b, const char *to, unsigned flags)
 {
 	REAL(int, "renameat2", int, const char *, int, const char *, unsigned);
-	return fails_on(FN_rename, -1, from, to) ? -1 : real(a, from, b, to, flags);
+	if (fails_on(FN_rename, -1, from, to))
+		return -1;
+	if (active && plain && flags) {
+		errno = EINVAL;
+		return -1;
+	}
+	return real(a, from, b, to, flags);
 }
 
 int
@@ -272,6 +282,60 @@ mkdir(const char *path, mode_t mode)
 {
 	REAL(int, "mkdir", const char *, mode_t);
 	return fails_on(FN_mkdir, -1, path, NULL) ? -1 : real(path, mode);
+}
+
+int
+unlink(const char *path)
+{
+	REAL(int, "unlink", const char *);
+	return fails_on(FN_unlink, -1, path, NULL) ? -1 : real(path);
+}
+
+int
+unlinkat(int dir, const char *path, int flags)
+{
+	REAL(int, "unlinkat", int, const char *, int);
+	return fails_on(FN_unlink, -1, path, NULL) ? -1 : real(dir, path, flags);
+}
+
+int
+rmdir(const char *path)
+{
+	REAL(int, "rmdir", const char *);
+	return fails_on(FN_rmdir, -1, path, NULL) ? -1 : real(path);
+}
+
+#define FTRUNCATE(name) int \
+name(int fd, off_t size) \
+{ \
+	REAL(int, #name, int, off_t); \
+	return fails_on(FN_ftruncate, fd, NULL, NULL) ? -1 : real(fd, size); \
+}
+FTRUNCATE(ftruncate)
+FTRUNCATE(ftruncate64)
+
+/* Those alone that copy or share bytes of files. */
+int
+ioctl(int fd, unsigned long what, ...)
+{
+	REAL(int, "ioctl", int, unsigned long, ...);
+	va_list ap;
+	void *arg;
+
+	va_start(ap, what);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if ((what == FICLONE || what == FICLONERANGE || what == FIDEDUPERANGE) &&
+	    fails_on(FN_ioctl, fd, NULL, NULL))
+		return -1;
+	return real(fd, what, arg);
+}
+
+DIR *
+opendir(const char *path)
+{
+	REAL(DIR *, "opendir", const char *);
+	return fails_on(FN_open, -1, path, NULL) ? NULL : real(path);
 }
 
 #define READDIR(name, type) struct type * \

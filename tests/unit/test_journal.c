@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -425,8 +426,10 @@ static void
 test_failures(void **state)
 {
 	(void)state;
-	for (int which = 0; which < 2; which++) {
+	for (int which = 0; which < 4; which++) {
 		enum tb_status status = TB_EIO;
+
+		old_kernel = which & 2;
 
 		for (int n = 1; status || calls >= n; n++) {
 			char *before, *now;
@@ -436,21 +439,48 @@ test_failures(void **state)
 			fresh();
 			before = look();
 			fail_at = n;
-			fail_errno = which ? ENOSPC : EIO;
+			fail_errno = which & 1 ? ENOSPC : EIO;
 			status = operate(&err);
 			fail_at = 0;
 			if (status)
 				assert_true(*err.msg);
 			assert_ok(recover(&dealt, &err), err);
 			now = look();
-			if (!status || status == TB_ESYNC)
+			if (!status || status == TB_ESYNC) {
 				check_after(now);
-			else
+				assert_ok(undo(1, &err), err);
+				assert_as(before);
+			} else {
 				assert_string_equal(before, now);
-			free(before);
+				free(before);
+			}
 			free(now);
 		}
 	}
+	old_kernel = false;
+}
+
+/* Who cannot look does not know that nobody is there: what is being staged is not swept. */
+static void
+test_in_use_unknown(void **state)
+{
+	struct rlimit old, few;
+	struct journal j, other;
+	struct tb_err err;
+
+	(void)state;
+	fresh();
+	assert_ok(journal_begin(&j, root(), "another one's", 0, &err), err);
+	assert_ok(journal_look(&other, root(), 1, &err), err);
+	assert_true(journal_in_use(&other));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	few = (struct rlimit){ 3, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_true(journal_in_use(&other));
+	assert_false(journal_unfinished(&other));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	journal_free(&other);
+	journal_free(&j);
 }
 
 static void
@@ -686,6 +716,7 @@ main(void)
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_killed_undo),
 		cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_in_use_unknown),
 		cmocka_unit_test(test_place_taken),
 		cmocka_unit_test(test_same_blob),
 		cmocka_unit_test(test_give_back),
