@@ -278,6 +278,17 @@ recover_nth(const char *root, uint64_t n, bool *dealt, struct tb_err *err)
 	return status;
 }
 
+/* What was left of a number that was being written. */
+static void
+sweep_top(const char *root)
+{
+	char *dir = tb_path_join(root, JOURNAL_DIR);
+
+	if (dir && !journal_own_dir(dir, NULL))
+		tb_out_sweep(dir);
+	free(dir);
+}
+
 enum tb_status
 journal_recover(const char *root, const struct store_lock *lock, size_t *dealt, struct tb_err *err)
 {
@@ -289,6 +300,8 @@ journal_recover(const char *root, const struct store_lock *lock, size_t *dealt, 
 		*dealt = 0;
 	if (!first && n && (lock->fd < 0 || !lock->alone))
 		first = tb_fail(err, TB_EUSAGE, "%s: is not locked", root);
+	if (!first && n)
+		sweep_top(root);
 	for (size_t i = n; i-- && first != TB_EUSAGE;) {	/* the last ones first */
 		bool done;
 		enum tb_status status = recover_nth(root, numbers[i], &done, first ? NULL : err);

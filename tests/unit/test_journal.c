@@ -322,6 +322,21 @@ test_there_and_back(void **state)
 	free(after);
 }
 
+/* Of what was being written when it was killed, nothing is left. */
+static void
+check_swept(void)
+{
+	struct tb_names names;
+	struct tb_err err;
+
+	if (!tb_exists(in_store(JOURNAL_DIR)))
+		return;
+	assert_ok(tb_names_read(&names, in_store(JOURNAL_DIR), &err), err);
+	for (size_t i = 0; i < names.n; i++)
+		assert_false(tb_is_temporary(names.v[i]));
+	tb_names_free(&names);
+}
+
 /* Runs fn in a process that is killed at its n-th call; true: it came to its end before. */
 static bool
 killed(enum tb_status (*fn)(struct tb_err *err), int n)
@@ -358,6 +373,7 @@ kill_everywhere(void)
 		before = look();
 		ended = killed(operate, n);
 		assert_ok(recover(&dealt, &err), err);
+		check_swept();
 		now = look();
 		if (!strcmp(before, now)) {
 			befores++;
