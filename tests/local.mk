@@ -232,6 +232,10 @@ check_PROGRAMS += tests/unit/test_journal_held
 TESTS += tests/unit/test_journal_held
 tests_unit_test_journal_held_LDADD = $(TEST_STORE)
 
+check_PROGRAMS += tests/unit/test_journal_left
+TESTS += tests/unit/test_journal_left
+tests_unit_test_journal_left_LDADD = $(TEST_STORE)
+
 # import
 check_PROGRAMS += tests/unit/test_import
 TESTS += tests/unit/test_import
