@@ -397,9 +397,9 @@ dist_check_SCRIPTS += tests/cli/screens.sh
 #	tests_fuzz_fuzz_NAME_LDADD = the libraries, without $(TEST_BASE)
 FUZZ_TARGETS = tests/fuzz/fuzz_text
 tests_fuzz_fuzz_text_LDFLAGS = $(FUZZ_LINK)
-tests_fuzz_fuzz_text_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
+tests_fuzz_fuzz_text_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS) $(XXHASH_LIBS)
 FUZZ_TEXT = src/text/libtext.a $(PCRE2_LIBS) src/format/libformat.a $(CJSON_LIBS) \
-	src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
+	src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS) $(XXHASH_LIBS)
 FUZZ_TARGETS += tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_template
 tests_fuzz_fuzz_tokenizer_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_tokenizer_LDADD = $(FUZZ_TEXT)
@@ -411,7 +411,7 @@ EXTRA_DIST += tests/fuzz/seeds/template/filters.jinja tests/fuzz/seeds/template/
 
 FUZZ_TARGETS += tests/fuzz/fuzz_json tests/fuzz/fuzz_manifest tests/fuzz/fuzz_safetensors
 FUZZ_FORMAT = src/format/libformat.a $(CJSON_LIBS) src/base/libbase.a $(UTF8PROC_LIBS) \
-	$(CRYPTO_LIBS)
+	$(CRYPTO_LIBS) $(XXHASH_LIBS)
 tests_fuzz_fuzz_json_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_json_LDADD = $(FUZZ_FORMAT)
 tests_fuzz_fuzz_manifest_LDFLAGS = $(FUZZ_LINK)
@@ -449,6 +449,25 @@ tests_fuzz_fuzz_hub_LDADD = $(FUZZ_STORE)
 tests_fuzz_fuzz_oci_SOURCES = tests/fuzz/fuzz_oci.c $(FOLDER)
 tests_fuzz_fuzz_oci_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_oci_LDADD = $(FUZZ_STORE)
+
+# what is read back of what was taken away, verified and reported
+FUZZ_TARGETS += tests/fuzz/fuzz_journal tests/fuzz/fuzz_sums tests/fuzz/fuzz_report \
+	tests/fuzz/fuzz_sidecar
+FUZZ_OPS = src/ops/libops.a $(ENGINE_LIBS) $(BLAS_LIBS) src/text/libtext.a $(PCRE2_LIBS) \
+	$(CURL_LIBS) db/libdb.a $(SQLITE_LIBS) src/model/libmodel.a $(FUZZ_STORE)
+tests_fuzz_fuzz_journal_SOURCES = tests/fuzz/fuzz_journal.c $(FOLDER)
+tests_fuzz_fuzz_journal_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_journal_LDADD = $(FUZZ_STORE)
+tests_fuzz_fuzz_sums_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_sums_LDADD = $(FUZZ_FORMAT)
+tests_fuzz_fuzz_report_SOURCES = tests/fuzz/fuzz_report.c $(FOLDER)
+tests_fuzz_fuzz_report_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_report_LDADD = $(FUZZ_OPS)
+tests_fuzz_fuzz_sidecar_SOURCES = tests/fuzz/fuzz_sidecar.c $(FOLDER)
+tests_fuzz_fuzz_sidecar_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_sidecar_LDADD = $(FUZZ_OPS)
+EXTRA_DIST += tests/fuzz/seeds/journal/rm tests/fuzz/seeds/report/small \
+	tests/fuzz/seeds/sidecar/sums
 EXTRA_DIST += tests/fuzz/seeds/config/ct tests/fuzz/seeds/config/gptq \
 	tests/fuzz/seeds/config/mlx tests/fuzz/seeds/shards/whole tests/fuzz/seeds/oci/image
 
