@@ -101,8 +101,8 @@ say_stays(const struct tidy *t, const char *between, struct tb_buf *out)
 		tb_buf_printf(out, "%s%s free%s nothing: other names lead to %s", between,
 			      word_count(t->linked, "file", text), t->linked == 1 ? "s" : "",
 			      t->linked == 1 ? "it" : "them");
-	if (*t->unread)
-		tb_buf_printf(out, "%s%s", between, t->unread);
+	for (size_t i = 0; i < t->unread.n; i++)
+		tb_buf_printf(out, "%s%s", between, t->unread.v[i]);
 }
 
 static void

@@ -382,6 +382,8 @@ undo_act(struct view *v, enum action a)
 	case ACT_BRING_BACK:
 		if (op && op->state == JOURNAL_UNDONE)
 			view_say(v, "That was undone already; D frees what it still holds.");
+		else if (op && op->problem)
+			view_say(v, "%s", op->problem);
 		else if (op)
 			task_undo(v, op, number_taken(s, op));
 		return true;

@@ -73,6 +73,7 @@ undo_list(const struct cli *cli, struct op_ctx *ctx)
 	struct tidy_ops ops;
 	struct tb_err err;
 	enum cli_exit status;
+	bool all = true;
 
 	if (tidy_ops(ctx, &ops, &err))
 		return cli_fail(&err);
@@ -82,8 +83,10 @@ undo_list(const struct cli *cli, struct op_ctx *ctx)
 		status = list_text(cli, &ops);
 	else
 		status = (cli_line("there is nothing to undo"), CLI_OK);
+	for (size_t i = 0; i < ops.n; i++)
+		all &= ops.v[i].n > 0;
 	tidy_ops_free(&ops);
-	return status;
+	return status == CLI_OK && !all ? CLI_WRONG : status;
 }
 
 /* ---- undo N, undo --empty ---- */
@@ -118,6 +121,8 @@ undo_print(const struct cli *cli, const struct task *t)
 		cli_line("%" PRIu64 " operation%s that %s killed: dealt with, as if %s had not been",
 			 t->t.recovered, tb_plural(t->t.recovered), t->t.recovered == 1 ? "was" : "were",
 			 t->t.recovered == 1 ? "it" : "they");
+	for (size_t i = 0; i < t->t.unread.n; i++)
+		cli_line("left alone: %s", t->t.unread.v[i]);
 	if (!t->empty && !t->t.undo)
 		return status;
 	if (t->empty && !t->t.n)
@@ -167,6 +172,8 @@ undo(const struct cli *cli, struct task *t)
 		status = cli_run(cli, "undo", undo_run, t, &err);
 	if (!status || status == TB_ESYNC)
 		shown = undo_print(cli, t);
+	if (shown == CLI_OK && (t->shown.unread.n || t->t.unread.n))
+		shown = CLI_WRONG;		/* there may be more */
 	tidy_free(&t->shown);
 	tidy_free(&t->t);
 	if (status)

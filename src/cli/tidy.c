@@ -42,6 +42,7 @@ enum cli_exit
 cli_tidy_json(const struct tidy *t, bool dry)
 {
 	cJSON *doc = json_object(), *actions = json_array(), *left = json_array();
+	cJSON *unread = json_array();
 
 	for (size_t i = 0; i < t->n; i++) {
 		const struct tidy_action *a = &t->v[i];
@@ -68,9 +69,12 @@ cli_tidy_json(const struct tidy *t, bool dry)
 		json_set_u64(o, "bytes", t->stays[w].bytes);
 		json_push(left, o);
 	}
+	for (size_t i = 0; i < t->unread.n; i++)
+		json_push_str(unread, t->unread.v[i]);
 	json_set_bool(doc, "dry_run", dry);
 	json_set(doc, "actions", actions);
 	json_set(doc, "left", left);
+	json_set(doc, "unread", unread);
 	json_set_u64(doc, "bytes_freed", t->bytes);
 	if (t->undo)
 		json_set_u64(doc, "undo", t->undo);
@@ -135,8 +139,8 @@ print_stays(const struct tidy *t)
 			cli_line("left alone: %" PRIu64 " file%s, %s: %s", t->stays[w].files,
 				 tb_plural(t->stays[w].files), tb_human_bytes(t->stays[w].bytes, bytes),
 				 tidy_why_text((enum tidy_why)w));
-	if (t->stays[TIDY_UNCLEAR].files && *t->unread)
-		cli_line("  %s", t->unread);
+	for (size_t i = 0; i < t->unread.n; i++)
+		cli_line(t->stays[TIDY_UNCLEAR].files ? "  %s" : "left alone: %s", t->unread.v[i]);
 	if ((t->stays[TIDY_YOUNG].files || t->stays[TIDY_DOWNLOAD].files) && !t->young)
 		cli_line("  \"tbtui prune\" takes it later, if no model uses it then");
 	if (t->linked)
@@ -239,10 +243,12 @@ cli_tidy(struct cli *cli, const struct tidy_request *req, bool dry)
 		if (!status)
 			status = cli_run(cli, "tidy", tidy_run, &t, &err);
 	}
-	if (!status || status == TB_ESYNC)
+	if (!status || status == TB_ESYNC || t.t.done)
 		shown = tidy_print(cli, &ctx, &t.t, dry);
 	if (!status && !t.t.n && req->kind != TIDY_PRUNE && shown == CLI_OK)
 		shown = CLI_WRONG;		/* no match, or it could not be had */
+	if (!status && t.t.unread.n && req->kind == TIDY_PRUNE && shown == CLI_OK)
+		shown = CLI_WRONG;		/* there may be more to take */
 	if (status)
 		shown = cli_fail(&err);
 	else if (t.late.code && shown == CLI_OK)

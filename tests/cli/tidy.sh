@@ -229,7 +229,7 @@ run 0 prune -n --json
 is 'sorted(a["action"] for a in d["actions"])' "['clear', 'remove', 'remove']"
 is 'd["bytes_freed"]' 10
 printf '{' >"${two%/*}/broken"
-run 0 prune -n
+run 1 prune -n
 has 'left alone: 1 file, 6 B: a manifest of its store cannot be read'
 has 'two/broken'
 rm "${two%/*}/broken"
@@ -291,6 +291,45 @@ has '1 operation that was killed: dealt with'
 same "what was killed is back at once"
 run 0 scan
 [ ! -s "$T/err" ] || fail "there is nothing to note"
+
+# A store that cannot be read or held keeps no other as it is.
+if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ]; then
+	alien=$T/alien
+	printf orphan >"$T/blob"
+	blob "$STORE"
+	cp -a "$STORE" "$alien"
+	chmod 755 "$T"
+	chown -R 65534 "$STORE"
+	chmod 700 "$alien/blobs"
+	later
+	for words in "prune -y" "undo"; do
+		# shellcheck disable=SC2086
+		expect $([ "$words" = undo ] && echo 0 || echo 1) setpriv --reuid 65534 --regid 65534 \
+			--clear-groups "$TBTUI" --db "$T/nobody.db" -s "$alien" -s "$STORE" $words
+	done
+	expect 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$TBTUI" --db "$T/nobody.db" \
+		-s "$alien" -s "$STORE" prune -y --json
+	is 'len(d["actions"])' 1
+	is '"alien/blobs" in d["unread"][0]' True
+	# one that can be read, but not written: the other is done, and that is told
+	run 0 undo
+	chmod 755 "$alien/blobs"
+	expect 2 setpriv --reuid 65534 --regid 65534 --clear-groups "$TBTUI" --db "$T/nobody.db" \
+		-s "$alien" -s "$STORE" prune -y
+	has '^1 file: moved 6 B'
+	err_has 'done in part .*alien/.tbtui: Permission denied'
+	# nor what is held
+	expect 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$TBTUI" --db "$T/nobody.db" \
+		-s "$alien" -s "$STORE" undo --list
+	has 'unreadable .*alien'
+	has ' done .* prune '
+	expect 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$TBTUI" --db "$T/nobody.db" \
+		-s "$alien" -s "$STORE" undo --empty -y
+	has 'left alone: .*alien/.tbtui'
+	has '1 operation: 6 B are free'
+	rm -rf "$alien" "$STORE/blobs/sha256-${DIGEST#sha256:}"
+	unset TBTUI_NOW
+fi
 
 # Folders and files.
 STORE=$T/folder

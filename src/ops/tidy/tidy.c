@@ -173,6 +173,7 @@ tidy_free(struct tidy *t)
 	free(t->near);
 	tb_names_free(&t->names);
 	tb_names_free(&t->roots);
+	tb_names_free(&t->unread);
 	*t = (struct tidy){ 0 };
 }
 
@@ -222,24 +223,36 @@ by_inode(const void *a, const void *b)
 	return x->action < y->action ? -1 : x->action > y->action;
 }
 
+/* The files of one that is in several follow one another. */
+static void
+count_models(struct tidy *t)
+{
+	const struct tidy_action *last = NULL;
+
+	t->models = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct tidy_action *a = &t->v[i];
+
+		if ((a->what != TIDY_REMOVE && a->what != TIDY_REWRITE) || !*a->model || *a->digest)
+			continue;
+		t->models += !last || last->root != a->root || strcmp(last->model, a->model) != 0;
+		last = a;
+	}
+}
+
 enum tb_status
 tidy_sum(struct tidy *t, struct tb_err *err)
 {
-	const struct tidy_action *last = NULL;
 	struct files f = { 0 };
 	enum tb_status status = TB_OK;
 
-	t->bytes = t->linked = t->models = 0;
+	t->bytes = t->linked = 0;
+	count_models(t);
 	for (size_t i = 0; i < t->n && !status; i++) {
 		struct tidy_action *a = &t->v[i];
 
 		a->bytes = 0;
 		a->size = a->what == TIDY_REMOVE ? 0 : a->size;
-		if ((a->what == TIDY_REMOVE || a->what == TIDY_REWRITE) && *a->model && !*a->digest) {
-			/* the files of one that is in several follow one another */
-			t->models += !last || last->root != a->root || strcmp(last->model, a->model) != 0;
-			last = a;
-		}
 		if (a->what == TIDY_REMOVE || a->what == TIDY_DELETE)
 			status = files_add(&f, a->path, i, TREE_DEPTH, err);
 	}
@@ -335,8 +348,13 @@ look_again(struct tidy *t, struct op_ctx *ctx, struct tb_job *job, struct tb_err
 	struct tidy now;
 	enum tb_status status = tidy_plan(&now, ctx, &req, job, err);
 
-	if (!status)
+	if (!status) {
+		struct tb_names unread = t->unread;
+
 		status = keep_true(t, &now, err);
+		t->unread = now.unread;		/* what is known by now */
+		now.unread = unread;
+	}
 	tidy_free(&now);
 	return status;
 }
@@ -486,41 +504,109 @@ tell_job(const struct tidy *t, struct tb_job *job)
 	tb_job_what(job, "moving");
 }
 
+/* A store from which nothing goes is not held: it may be one that cannot be. */
+static bool
+has_actions(const struct tidy *t, size_t root)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->v[i].root == root)
+			return true;
+	return false;
+}
+
+/* Nothing of that store is done. */
+static void
+drop_failed(struct tidy *t, size_t root)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->v[i].root != root) {
+			t->v[n++] = t->v[i];
+			continue;
+		}
+		t->bytes -= t->v[i].bytes;
+		tidy_action_free(&t->v[i]);
+	}
+	t->n = n;
+	count_models(t);
+}
+
+/* The first failure of one of several stores, which does not stop the others. */
+static void
+note_failure(struct tidy *t, size_t root, enum tb_status status, const struct tb_err *why,
+	     struct tb_err *first)
+{
+	if (status && status != TB_ESYNC)
+		drop_failed(t, root);
+	if (status && (!first->code || first->code == TB_ESYNC || status == TB_ECANCEL))
+		*first = *why;
+}
+
+static void
+hold_stores(struct tidy *t, struct store_lock *locks, uint64_t *after, struct tb_err *first)
+{
+	for (size_t i = 0; i < t->roots.n; i++) {
+		uint64_t last = journal_last(t->roots.v[i]);
+		struct tb_err why;
+		enum tb_status status;
+
+		*after = last > *after ? last : *after;
+		if (!has_actions(t, i))
+			continue;
+		status = store_lock_alone(&locks[i], t->roots.v[i], &why);
+		if (!status)
+			status = journal_recover(t->roots.v[i], &locks[i], NULL, &why);
+		note_failure(t, i, status, &why, first);
+	}
+}
+
+static enum tb_status
+do_stores(struct tidy *t, struct op_ctx *ctx, struct store_lock *locks, struct tb_job *job,
+	  struct tb_err *err)
+{
+	uint64_t after = home_last_operation(ctx, NULL);
+	struct tb_err first = { 0 }, why;
+	enum tb_status status = TB_OK;
+
+	hold_stores(t, locks, &after, &first);
+	if (t->n)
+		status = look_again(t, ctx, job, err);
+	if (!status)
+		status = tidy_sum(t, err);
+	if (status)
+		return status;
+	tell_job(t, job);
+	for (size_t i = 0; i < t->roots.n; i++)
+		if (has_actions(t, i) && first.code != TB_ECANCEL) {
+			status = do_root(t, i, after, &locks[i], job, &why);
+			note_failure(t, i, status, &why, &first);
+		} else if (first.code == TB_ECANCEL) {
+			drop_failed(t, i);
+		}
+	if (!first.code)
+		return TB_OK;
+	if (first.code != TB_ESYNC && t->undo)
+		(void)tb_wrap(&first, first.code, "done in part (\"tbtui undo %ju\" brings that back)",
+			      (uintmax_t)t->undo);
+	return tb_pass(err, &first);
+}
+
 enum tb_status
 tidy_do(struct tidy *t, struct op_ctx *ctx, struct tb_job *job, struct tb_err *err)
 {
 	struct store_lock *locks = tb_calloc(t->roots.n + 1, sizeof(*locks));
-	enum tb_status status = locks ? TB_OK : tb_nomem(err), late = TB_OK;
-	uint64_t after = home_last_operation(ctx, NULL);
+	enum tb_status status;
 
-	for (size_t i = 0; locks && i < t->roots.n; i++)
+	if (!locks)
+		return tb_nomem(err);
+	for (size_t i = 0; i < t->roots.n; i++)
 		locks[i] = STORE_UNLOCKED;
-	for (size_t i = 0; i < t->roots.n && !status; i++) {
-		uint64_t last = journal_last(t->roots.v[i]);
-
-		after = last > after ? last : after;
-		status = store_lock_alone(&locks[i], t->roots.v[i], err);
-		if (!status)
-			status = journal_recover(t->roots.v[i], &locks[i], NULL, err);
-	}
-	if (!status)
-		status = look_again(t, ctx, job, err);
-	if (!status)
-		status = tidy_sum(t, err);
-	if (!status)
-		tell_job(t, job);
-	for (size_t i = 0; i < t->roots.n && !status; i++) {
-		status = do_root(t, i, after, &locks[i], job, err);
-		late = status == TB_ESYNC ? status : late;
-		status = status == TB_ESYNC ? TB_OK : status;
-	}
-	for (size_t i = 0; locks && i < t->roots.n; i++)
+	status = do_stores(t, ctx, locks, job, err);
+	for (size_t i = 0; i < t->roots.n; i++)
 		store_unlock(&locks[i]);
 	free(locks);
-	if (status && t->undo)
-		return tb_wrap(err, status, "done in part (\"tbtui undo %ju\" brings that back)",
-			       (uintmax_t)t->undo);
-	return status ? status : late;
+	return status;
 }
 
 static int

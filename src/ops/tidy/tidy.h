@@ -86,7 +86,7 @@ struct tidy {
 	struct tidy_stay stays[TIDY_WHY_COUNT];
 	uint64_t undo;			/* the operation's number; 0: nothing to undo */
 	uint64_t recovered;		/* operations that were killed, and have been dealt with */
-	char unread[512];		/* why something is TIDY_UNCLEAR, or "" */
+	struct tb_names unread;		/* sentences: what of these stores could not be read */
 	char *near;			/* private, owned: the folder that was found to be reachable
 					 * last, from near_root, one of roots */
 	size_t near_root;
@@ -98,8 +98,9 @@ struct tidy {
 /* n 0: there is nothing to do.  TB_ENOENT: a name is nobody's; TB_EUSAGE: refused. */
 enum tb_status tidy_plan(struct tidy *t, struct op_ctx *ctx, const struct tidy_request *req,
 			 struct tb_job *job, struct tb_err *err) TB_MUST_USE;
-/* Does it: what is in *t afterwards has been done, and no more.  TB_ESYNC: done nevertheless;
- * TB_ECANCEL: before anything was moved in the store at hand; t->n: what was in others. */
+/* Does it: what is in *t afterwards has been done (t->done), and no more, also where one of
+ * several stores fails.  TB_ESYNC: done nevertheless; TB_ECANCEL: before anything was moved in
+ * the store at hand; t->n: what was in others. */
 enum tb_status tidy_do(struct tidy *t, struct op_ctx *ctx, struct tb_job *job, struct tb_err *err)
 	TB_MUST_USE;
 /* Of a plan what lies at these paths alone. */
@@ -111,7 +112,7 @@ void tidy_free(struct tidy *t);	/* fine on a zeroed one */
 
 struct tidy_op {
 	char *root, *what;		/* owned */
-	uint64_t n;
+	uint64_t n;			/* 0: of a store whose operations cannot be listed */
 	int64_t when_ns;
 	enum journal_state state;
 	bool in_use;			/* somebody works on it right now */

@@ -136,7 +136,8 @@ view_open(struct ollama_view *w, struct tidy *t, const char *root, const char *b
 		return tb_pass(err, &why);
 	if (status) {
 		w->unclear = true;
-		memcpy(t->unread, why.msg, sizeof(t->unread));
+		if (tb_names_add(&t->unread, why.msg, err))
+			return TB_ENOMEM;
 	}
 	if (w->n)
 		qsort(w->v, w->n, sizeof(*w->v), by_digest);

@@ -1,7 +1,6 @@
 /* tidy_prune.c - what no model uses, in all stores. */
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +60,17 @@ struct below {
 	struct tb_names done;		/* those that have been looked into */
 };
 
+/* One store that cannot be read does not keep the others as they are. */
+static enum tb_status
+prune_unread(struct tidy *t, size_t n, const struct tb_err *why, struct tb_err *err)
+{
+	if (why->code == TB_ENOMEM || why->code == TB_ECANCEL)
+		return tb_pass(err, why);
+	while (t->n > n)
+		tidy_action_free(&t->v[--t->n]);
+	return tb_names_add(&t->unread, why->msg, err);
+}
+
 static enum tb_status
 prune_found(struct below *b, struct tb_err *err)
 {
@@ -73,7 +83,7 @@ prune_found(struct below *b, struct tb_err *err)
 	blobdir_sort(d);
 	busy = !t->young && downloads(d);
 	if (!status && d->unread.n)
-		snprintf(t->unread, sizeof(t->unread), "%s", d->unread.v[0].why);
+		status = tb_names_add(&t->unread, d->unread.v[0].why, err);
 	for (size_t i = 0; i < d->n && !status; i++) {
 		const struct blobdir_entry *e = &d->rows[i];
 
@@ -98,9 +108,14 @@ is_done(const struct below *b, const char *root)
 static enum tb_status
 prune_ollama(struct below *b, const char *root, struct tb_err *err)
 {
+	size_t n = b->t->n;
+	struct tb_err why;
+
 	if (is_done(b, root))
 		return TB_OK;
-	return tb_names_add(&b->done, root, err) ? TB_ENOMEM : tidy_ollama_prune(b->t, root, err);
+	if (tb_names_add(&b->done, root, err))
+		return TB_ENOMEM;
+	return tidy_ollama_prune(b->t, root, &why) ? prune_unread(b->t, n, &why, err) : TB_OK;
 }
 
 static enum tb_status
@@ -115,19 +130,22 @@ see_model(void *arg, const struct model_loc *loc, struct tb_err *err)
 static enum tb_status
 prune_folder(struct below *b, const char *root, struct tb_err *err)
 {
-	size_t before = b->done.n;
-	enum tb_status status = is_done(b, root) ? TB_OK : tb_names_add(&b->done, root, err);
+	size_t n = b->t->n;
+	struct tb_err why;
+	enum tb_status status;
 
-	if (status || b->done.n == before)
-		return status;
+	if (is_done(b, root))
+		return TB_OK;
+	if (tb_names_add(&b->done, root, err))
+		return TB_ENOMEM;
 	b->root = root;
-	status = blobdir_root(&b->d, root, err);
+	status = blobdir_root(&b->d, root, &why);
 	if (!status)
-		status = store_walk(root, see_model, b, &b->d.unread, err);
+		status = store_walk(root, see_model, b, &b->d.unread, &why);
 	if (!status)
-		status = prune_found(b, err);
+		status = prune_found(b, &why);
 	blobdir_free(&b->d);
-	return status;
+	return status ? prune_unread(b->t, n, &why, err) : TB_OK;
 }
 
 enum tb_status

@@ -41,6 +41,23 @@ ops_add(struct tidy_ops *out, const char *root, uint64_t n, struct tb_err *err)
 	return status == TB_ENOMEM || !o.what || (status && !o.problem) ? tb_nomem(err) : TB_OK;
 }
 
+/* One that cannot be looked into hides no other. */
+static enum tb_status
+ops_unread(struct tidy_ops *out, const char *root, const struct tb_err *why, struct tb_err *err)
+{
+	struct tidy_op o = { .root = tb_strdup(root), .what = tb_strdup(""),
+			     .problem = tb_strdup(why->msg) };
+
+	if (o.root && o.what && o.problem && tb_grow(&out->v, &out->cap, out->n + 1, sizeof(o))) {
+		out->v[out->n++] = o;
+		return TB_OK;
+	}
+	free(o.root);
+	free(o.what);
+	free(o.problem);
+	return tb_nomem(err);
+}
+
 static int
 last_first(const void *a, const void *b)
 {
@@ -57,10 +74,14 @@ tidy_ops(struct op_ctx *ctx, struct tidy_ops *out, struct tb_err *err)
 
 	*out = (struct tidy_ops){ 0 };
 	for (size_t i = 0; i < stores.n && !status; i++) {
+		struct tb_err why;
 		uint64_t *numbers;
 		size_t n;
 
-		status = journal_list(stores.v[i], &numbers, &n, err);
+		status = journal_list(stores.v[i], &numbers, &n, &why);
+		if (status)
+			status = status == TB_ENOMEM ? tb_pass(err, &why)
+			       : ops_unread(out, stores.v[i], &why, err);
 		for (size_t k = 0; k < n && !status; k++)
 			status = ops_add(out, stores.v[i], numbers[k], err);
 		free(numbers);
@@ -362,10 +383,6 @@ op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tb_job *j
 		return status;
 	if (!req->dry)
 		status = recover_all(ctx, &ops, 0, &one, out, err);
-	for (size_t i = 0; i < ops.n && !req->n && !status; i++)
-		if (ops.v[i].problem)	/* what it holds is not known to be none */
-			status = tb_fail(err, TB_EFORMAT, "%s; the others can be emptied by their numbers",
-					 ops.v[i].problem);
 	for (size_t i = 0; i < req->n && !status; i++) {
 		size_t k = 0;
 
@@ -393,6 +410,9 @@ op_undo_empty(struct op_ctx *ctx, const struct tidy_empty *req, struct tb_job *j
 		else if (!status)
 			status = add_deleted(out, &ops.v[i], err);
 	}
+	for (size_t i = 0; i < ops.n && !status && !req->n; i++)
+		if (ops.v[i].problem)
+			status = tb_names_add(&out->unread, ops.v[i].problem, err);
 	out->done = !req->dry && out->n;
 	tidy_ops_free(&ops);
 	return status;
