@@ -217,7 +217,7 @@ ident_json(const struct journal_ident *id)
 static bool
 get_ident(const cJSON *o, struct journal_ident *id)
 {
-	uint64_t mtime;
+	uint64_t mtime = 0;
 	bool ok = get_number(o, "inode", &id->ino) && get_number(o, "size", &id->size) &&
 		  get_number(o, "mtime_ns", &mtime);
 
