@@ -79,6 +79,12 @@ run 1 verify
 bom
 has '^one;8b;damaged;hash;'
 
+# What is there and cannot be read is no text that is not there.
+rm "$T/dir/readme/README.md"
+mkdir "$T/dir/readme/README.md"
+bom
+grep -q '"tbtui:problem","value":"[^"]*README.md' "$T/bom.json" || fail "nothing is said of README.md"
+
 # Into a file: whole, asked before one goes, no folders made.
 run 0 audit export --cyclonedx -o "$T/a.json"
 python3 "$srcdir/tests/cli/bom.py" "$T/a.json" >/dev/null || exit 1

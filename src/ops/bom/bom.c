@@ -209,11 +209,15 @@ describe(struct bom *b, const struct db_run_model *m, cJSON *o, cJSON *propertie
 		bom_property(properties, "problem", why.msg);
 		return TB_OK;
 	}
-	status = bom_card(model, o, properties, b->err);
+	status = bom_card(model, o, properties, &why);
 	if (!status)
-		status = bom_licences(model, o, b->err);
+		status = bom_licences(model, o, &why);
 	model_free(model);
-	return status;
+	if (status == TB_ENOMEM)
+		return tb_pass(b->err, &why);
+	if (status)			/* it is there, and nobody knows what it says */
+		bom_property(properties, "problem", why.msg);
+	return TB_OK;
 }
 
 static enum tb_status

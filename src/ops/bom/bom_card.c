@@ -63,7 +63,7 @@ bom_key(const struct model *m, const char *key, char **out, struct tb_err *err)
 	    !(*out = tb_strdup(value.p)))
 		status = tb_nomem(&why);
 	tb_buf_free(&value);
-	return status == TB_ENOMEM ? tb_pass(err, &why) : TB_OK;
+	return status == TB_ENOMEM || status == TB_EIO ? tb_pass(err, &why) : TB_OK;
 }
 
 /* Architecture, and what it is for where its name says so. */

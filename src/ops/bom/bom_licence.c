@@ -150,7 +150,7 @@ text_beside(const struct model *m, const char *name, char **out, struct tb_err *
 		free(*out);
 		*out = NULL;
 	}
-	return status == TB_ENOMEM ? status : TB_OK;
+	return status == TB_ENOENT ? TB_OK : status;
 }
 
 /* What the model's metadata call it: an id of SPDX, or a name. */
@@ -202,7 +202,7 @@ next_text(const struct model *m, unsigned i, char **out, struct tb_err *err)
 	} else {
 		return TB_ENOENT;	/* that was the last */
 	}
-	return status == TB_ENOMEM ? status : TB_OK;
+	return status == TB_ENOENT ? TB_OK : status;
 }
 
 enum tb_status
