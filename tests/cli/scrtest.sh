@@ -10,7 +10,7 @@ cat >"$T/fake" <<'END'
 # hidden, r quits in raw mode, f quits with status 3.
 old=$(stty -g)
 quit() { stty "$old"; printf '\033[?25h'; exit "${1:-0}"; }
-trap 'kill $!; stty "$old"; printf "\033[?25h"; trap - TERM; kill -TERM $$' TERM
+trap 'kill -KILL $!; stty "$old"; printf "\033[?25h"; trap - TERM; kill -TERM $$' TERM
 exec 3<&0
 stty raw -echo min 1
 printf '\033[H\033[2J\033[?25l\033[1mhello\033[m 模型'
