@@ -431,7 +431,8 @@ tests_fuzz_fuzz_spm_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_spm_LDADD = $(FUZZ_TEXT)
 EXTRA_DIST += tests/fuzz/seeds/gguf_vocab/bert tests/fuzz/seeds/gguf_vocab/gemma4 \
 	tests/fuzz/seeds/gguf_vocab/gpt2 tests/fuzz/seeds/gguf_vocab/llama \
-	tests/fuzz/seeds/spm/bpe tests/fuzz/seeds/spm/list
+	tests/fuzz/seeds/spm/bpe tests/fuzz/seeds/spm/list \
+	tests/fuzz/seeds/spm/twice
 
 # what is read from folders
 FUZZ_STORE = src/store/libstore.a $(QUANT_LIBS) $(FUZZ_FORMAT)

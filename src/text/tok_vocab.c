@@ -53,11 +53,12 @@ tok_vocab_reserve(struct tok_vocab *v, size_t n, struct tb_err *err)
 enum tb_status
 tok_vocab_add(struct tok_vocab *v, const char *s, size_t len, uint64_t id, struct tb_err *err)
 {
+	int shown = len < 60 ? (int)len : 60;	/* nothing ends it */
 	struct tok_piece *p;
 	uint32_t *slot;
 
 	if (id >= TOK_ID_MAX)
-		return tb_fail(err, TB_EFORMAT, "token \"%.60s\": id %ju is too large", s,
+		return tb_fail(err, TB_EFORMAT, "token \"%.*s\": id %ju is too large", shown, s,
 			       (uintmax_t)id);
 	if (!rehash(v, v->used) || !tb_grow(&v->piece, &v->cap, (size_t)id + 1, sizeof(*v->piece)))
 		return tb_nomem(err);
@@ -66,7 +67,7 @@ tok_vocab_add(struct tok_vocab *v, const char *s, size_t len, uint64_t id, struc
 	if (*slot && *slot - 1 == id)
 		return TB_OK;
 	if (*slot || p->s)
-		return tb_fail(err, TB_EFORMAT, "token \"%.60s\" with id %ju: %s is taken", s,
+		return tb_fail(err, TB_EFORMAT, "token \"%.*s\" with id %ju: %s is taken", shown, s,
 			       (uintmax_t)id, *slot ? "the text" : "the id");
 	p->s = tb_arena_text(&v->arena, s, len);
 	if (!p->s)

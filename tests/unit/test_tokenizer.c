@@ -6,6 +6,7 @@
 
 #include "src/base/buf.h"
 #include "src/text/tok_regex.h"
+#include "src/text/tok_vocab.h"
 #include "src/text/tokenizer.h"
 #include "tests/unit/unit.h"
 
@@ -412,6 +413,22 @@ test_newer_unicode(void **state)
 	tok_matcher_free(matcher);
 }
 
+/* A piece lies in the middle of a file: what follows it is not said. */
+static void
+test_pieces_without_end(void **state)
+{
+	struct tok_vocab v = { 0 };
+	struct tb_err err = { 0 };
+
+	(void)state;
+	assert_ok(tok_vocab_add(&v, "abXYZ", 2, 0, &err), err);
+	assert_int_equal(tok_vocab_add(&v, "abXYZ", 2, 1, &err), TB_EFORMAT);
+	assert_non_null(strstr(err.msg, "token \"ab\" with id 1"));
+	assert_int_equal(tok_vocab_add(&v, "cdXYZ", 2, UINT64_MAX, &err), TB_EFORMAT);
+	assert_non_null(strstr(err.msg, "token \"cd\": id"));
+	tok_vocab_free(&v);
+}
+
 int
 main(void)
 {
@@ -429,6 +446,7 @@ main(void)
 		cmocka_unit_test(test_ignore_merges),
 		cmocka_unit_test(test_newer_unicode),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_pieces_without_end),
 		cmocka_unit_test(test_hostile_pattern),
 	};
 
