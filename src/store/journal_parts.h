@@ -69,8 +69,6 @@ enum tb_status journal_delete(const struct journal *j, bool list, struct tb_err 
 
 /* ---- journal_undo.c ---- */
 
-/* Removes the folder if nothing but a list is in it. */
-void journal_forget(const struct journal *j);
 /* Removes the folder of an operation that never was, with all that is in it. */
 void journal_discard(const struct journal *j);
 /* After journal_back() of an operation that was not done: what it had staged goes, and

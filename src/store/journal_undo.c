@@ -20,7 +20,8 @@ journal_discard(const struct journal *j)
 	(void)!journal_delete(j, true, NULL);
 }
 
-void
+/* Removes the folder if nothing but a list is in it. */
+static void
 journal_forget(const struct journal *j)
 {
 	struct tb_names names;

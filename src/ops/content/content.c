@@ -9,7 +9,6 @@
 
 #include "db/audit.h"
 #include "src/base/mem.h"
-#include "src/base/search.h"
 #include "src/base/text.h"
 #include "src/ops/blobdir/blobdir.h"
 #include "src/store/hub.h"
@@ -392,14 +391,6 @@ content_unread(const struct content *c, struct tb_arena *mem, const char ***out,
 		if (!(v[(*n)++] = tb_arena_str(mem, c->unread.v[i].why)))
 			v = NULL;
 	return v ? TB_OK : tb_nomem(err);
-}
-
-struct content_file *
-content_find(const struct content *c, const char *path)
-{
-	size_t at = TB_FIRST(c->n, i, strcmp(c->files[i].path, path) < 0);
-
-	return at < c->n && !strcmp(c->files[at].path, path) ? &c->files[at] : NULL;
 }
 
 const char *

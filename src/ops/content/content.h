@@ -63,8 +63,6 @@ void content_free(struct content *c);
 /* Why each place that could not be read is unknown, as texts of `mem`. */
 enum tb_status content_unread(const struct content *c, struct tb_arena *mem, const char ***out,
 			      size_t *n, struct tb_err *err) TB_MUST_USE;
-/* The file at that path, or NULL. */
-struct content_file *content_find(const struct content *c, const char *path);
 
 /* What the bytes of the file are known to be, without reading it: its last hash if it is
  * what it was then, else what its name says; "": nobody knows. */

@@ -28,7 +28,6 @@ report_format_fn report_json, report_text, report_csv, report_md, report_html;
 typedef void report_escape_fn(struct tb_buf *out, const char *clean);
 /* Cleans first; what comes from outside gets in by this alone. */
 void report_put(struct tb_buf *out, const char *s, report_escape_fn *escape);
-void report_as_is(struct tb_buf *out, const char *clean);
 
 /* report_words.c: "1 model", then what follows. */
 void report_count(struct tb_buf *out, uint64_t n, const char *what, const char *then);

@@ -25,12 +25,6 @@ report_put(struct tb_buf *out, const char *s, report_escape_fn *escape)
 }
 
 void
-report_as_is(struct tb_buf *out, const char *clean)
-{
-	tb_buf_str(out, clean);
-}
-
-void
 report_count(struct tb_buf *out, uint64_t n, const char *what, const char *then)
 {
 	tb_buf_printf(out, "%ju %s%s%s", (uintmax_t)n, what, tb_plural(n), then);

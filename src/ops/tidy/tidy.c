@@ -240,7 +240,8 @@ count_models(struct tidy *t)
 	}
 }
 
-enum tb_status
+/* What goes is known: sums up what that frees. */
+static enum tb_status
 tidy_sum(struct tidy *t, struct tb_err *err)
 {
 	struct files f = { 0 };

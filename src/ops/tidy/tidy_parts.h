@@ -27,8 +27,6 @@ void tidy_stays(struct tidy *t, enum tidy_why why, uint64_t bytes);
 int64_t tidy_stamp(const char *path);
 uint64_t tidy_size(const char *path);
 bool tidy_is_young(int64_t stamp, int64_t age);
-/* What goes is known: sums up what that frees. */
-enum tb_status tidy_sum(struct tidy *t, struct tb_err *err) TB_MUST_USE;
 
 /* ---- tidy_ollama.c ---- */
 

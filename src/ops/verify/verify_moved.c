@@ -16,7 +16,8 @@ verify_hold(const struct verify_model *m, struct store_lock *l)
 		store_lock_look(l, m->loc.root);
 }
 
-bool
+/* Is the model no longer there, or written again since it was read? */
+static bool
 verify_moved(const struct verify_model *m)
 {
 	const struct verify_file *f = m->files;

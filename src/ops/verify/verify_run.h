@@ -167,8 +167,6 @@ void verify_free_models(struct verify_run *r);
 
 /* verify_moved.c: keeps others from taking away what is in the model's store. */
 void verify_hold(const struct verify_model *m, struct store_lock *l);
-/* Is the model no longer there, or written again since it was read? */
-bool verify_moved(const struct verify_model *m);
 /* A file that was there and could not be opened; *gone (with TB_ENOENT): with all models that
  * had it. */
 enum tb_status verify_open_again(struct verify_run *r, const struct verify_target *t,
