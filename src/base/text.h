@@ -46,6 +46,8 @@ const char *tb_human_count(uint64_t n, char out[16]);
 const char *tb_plural(uint64_t n);
 /* "0:21", "1:02:03". */
 const char *tb_human_time(double seconds, char out[16]);
+/* Seconds of the unit of an age: s m h d w; 0: it is none. */
+int64_t tb_age_unit(char unit);
 /* RFC 3339 UTC with seconds, of nanoseconds since 1970. */
 const char *tb_time_rfc3339(int64_t ns, char out[32]);
 /* Now; TBTUI_NOW (seconds since 1970) in the environment stops the clock for tests. */

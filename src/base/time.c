@@ -29,6 +29,19 @@ tb_monotonic(void)
 	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
 }
 
+int64_t
+tb_age_unit(char unit)
+{
+	static const struct { char unit; int64_t seconds; } units[] = {
+		{ 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 },
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (units[i].unit == unit)
+			return units[i].seconds;
+	return 0;
+}
+
 const char *
 tb_time_rfc3339(int64_t ns, char out[32])
 {

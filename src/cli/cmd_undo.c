@@ -185,17 +185,11 @@ undo(const struct cli *cli, struct task *t)
 static bool
 parse_age(const char *text, uint64_t *seconds)
 {
-	static const struct { char unit; uint64_t seconds; } units[] = {
-		{ 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 },
-	};
 	size_t n = strspn(text, "0123456789");
 	char *digits = tb_strndup(text, n);
-	uint64_t unit = text[n] ? 0 : 86400;
+	uint64_t unit = !text[n] ? 86400 : text[n + 1] ? 0 : (uint64_t)tb_age_unit(text[n]);
 	bool ok = digits && tb_parse_u64(digits, seconds);
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units) && text[n] && !text[n + 1]; i++)
-		if (units[i].unit == text[n])
-			unit = units[i].seconds;
 	free(digits);
 	return ok && unit && !__builtin_mul_overflow(*seconds, unit, seconds);
 }

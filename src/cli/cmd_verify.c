@@ -44,18 +44,14 @@ cli_verify_run(const struct cli *cli, struct op_ctx *ctx, const struct verify_re
 static enum tb_status
 parse_since(const char *text, int64_t *ns, struct tb_err *err)
 {
-	static const struct { char unit; int64_t seconds; } units[] = {
-		{ 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 },
-	};
 	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d" };
 	char *end;
 	long long n = strtoll(text, &end, 10);
 
-	for (size_t i = 0; end > text && n >= 0 && n < 1000000 && i < 5; i++)
-		if (*end == units[i].unit && !end[1]) {
-			*ns = tb_now_ns() - n * units[i].seconds * INT64_C(1000000000);
-			return TB_OK;
-		}
+	if (end > text && n >= 0 && n < 1000000 && tb_age_unit(*end) && !end[1]) {
+		*ns = tb_now_ns() - n * tb_age_unit(*end) * INT64_C(1000000000);
+		return TB_OK;
+	}
 	for (size_t i = 0; i < 2; i++) {
 		struct tm tm = { 0 };
 		const char *rest = strptime(text, forms[i], &tm);
