@@ -16,7 +16,7 @@ bool flavour_parse(const char *s, enum flavour *out);	/* "metal", "mlx-cpu" */
 const char *flavour_name(enum flavour f);
 
 struct quant_parts {
-	void *codes;		/* scheme_code_bytes() */
+	void *codes;		/* scheme_code_bytes(); of blocks nothing else */
 	void *scales;		/* scheme_scales() of scheme_scale_dtype() */
 	void *biases;		/* affine: as many, of the source dtype; else NULL */
 };

@@ -4,6 +4,7 @@
 
 #include "src/format/ggml_type.h"
 #include "src/quant/ggml_blocks.h"
+#include "src/quant/ggml_encode.h"
 #include "src/quant/scheme_row.h"
 
 static ggml_block_fn *const decoders[] = {
@@ -42,6 +43,25 @@ blocks_decode(const struct scheme *s, const struct quant_src *q, size_t n, float
 	ggml_decode(s->ggml, q->codes, n, out);
 }
 
+/* In stretches that stay in the nearest cache.  Nothing weighs here, so that no block
+ * depends on another. */
+static void
+blocks_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
+	      const struct quant_parts *out)
+{
+	const unsigned size = dtype_bits(t) / 8;
+	float some[16 * GGML_BLOCK_MAX];
+	size_t k;
+
+	(void)f;
+	for (size_t i = 0; i < n; i += k) {
+		k = n - i < sizeof(some) / sizeof(*some) ? n - i : sizeof(some) / sizeof(*some);
+		dtype_to_f32(t, (const char *)src + i * size, k, some);
+		ggml_encode(s->ggml, some, 1, k, NULL,
+			    (char *)out->codes + scheme_code_bytes(s, i));
+	}
+}
+
 const struct scheme_row scheme_row_ggml = {
-	.form = FORM_BLOCKS, .mode = "ggml", .decode = blocks_decode,
+	.form = FORM_BLOCKS, .mode = "ggml", .decode = blocks_decode, .encode = blocks_encode,
 };

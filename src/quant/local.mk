@@ -28,6 +28,9 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/ggml_books_iq1.c \
 	src/quant/ggml_books_iq2.c \
 	src/quant/ggml_books_iq3.c \
+	src/quant/ggml_encode.c \
+	src/quant/ggml_encode.h \
+	src/quant/ggml_encoders.h \
 	src/quant/ggml_few.c \
 	src/quant/ggml_fields.c \
 	src/quant/ggml_fields.h \

@@ -11,6 +11,7 @@
 #include "src/format/ggml_type.h"
 #include "src/quant/foreign.h"
 #include "src/quant/ggml.h"
+#include "src/quant/ggml_encode.h"
 
 static void
 plain_decode(const struct scheme *s, const struct quant_src *q, size_t n, float *out)
@@ -199,10 +200,15 @@ scheme_parse(const char *text, struct scheme *out, struct tb_err *err)
 	for (enum scheme_kind k = 0; k < SCHEME_KINDS; k++)
 		if (rows[k]->form == FORM_GROUPS && parse_kind(k, text, out))
 			return TB_OK;
-	for (uint32_t type = 0; type <= GGML_Q2_0; type++)
-		if (ggml_info(type) && !strcasecmp(text, ggml_info(type)->name))
-			return tb_fail(err, TB_EUNSUP, "\"%s\" is a type of GGUF files, which are"
-				       " read but not written", text);
+	for (uint32_t type = 0; type <= GGML_Q2_0; type++) {
+		if (!ggml_info(type) || strcasecmp(text, ggml_info(type)->name))
+			continue;
+		if (!ggml_encodable(type))
+			return tb_fail(err, TB_EUNSUP, "\"%s\" is a type of GGUF files that is "
+				       "read but not written", text);
+		*out = scheme_ggml(type);
+		return TB_OK;
+	}
 	return no_scheme(text, err);
 }
 

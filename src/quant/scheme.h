@@ -83,11 +83,12 @@ bool scheme_readable(const struct scheme *s);	/* is there a decoder? */
 uint64_t scheme_place(const struct scheme *s, uint64_t rows, uint64_t cols, uint64_t index);
 
 /* SCHEME_DTYPES and SCHEME_WORDS, any case; int4 is affine:4:64, int8 affine:8:64.  Also
- * Ollama's aliases q4 fp4 q8 fp8.  TB_EUSAGE says what would be accepted. */
+ * Ollama's aliases q4 fp4 q8 fp8, and ggml's types by their names, which GGUF files alone
+ * hold; mxfp4 and nvfp4 mean those of MLX.  TB_EUSAGE says what would be accepted. */
 enum tb_status scheme_parse(const char *text, struct scheme *out, struct tb_err *err) TB_MUST_USE;
 /* The shortest name that parses back: "int4", "affine:4:32", "BF16" for plain; of
- * ggml's, which are read only, the name alone: "Q4_K"; so are the foreign ones:
- * "awq:4:128", "gptq:4:row", "ct-int4:128", "ct-int8:row", "fp8:128x128". */
+ * ggml's the name alone: "Q4_K" (MXFP4 and NVFP4 parse as MLX's).  The foreign ones are
+ * read only: "awq:4:128", "gptq:4:row", "ct-int4:128", "ct-int8:row", "fp8:128x128". */
 const char *scheme_name(const struct scheme *s, char out[SCHEME_NAME_MAX]);
 /* Ollama's quant_type: "int4" whatever the group; "int3" and the like for widths that
  * Ollama has no name for (it does not load them); NULL for what MLX does not write. */

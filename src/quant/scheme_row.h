@@ -20,6 +20,8 @@ struct scheme_row {
 	const char *mode;		/* in config.json and for people; NULL: plain */
 	scheme_decode_fn *decode;	/* the scalar code; NULL: FORM_MATRIX */
 
+	scheme_encode_fn *encode;	/* FORM_GROUPS and FORM_BLOCKS */
+
 	/* FORM_GROUPS. */
 	uint8_t bits[8];		/* those that there are, ascending; 0 ends them */
 	uint16_t groups[4];
@@ -35,7 +37,6 @@ struct scheme_row {
 	/* What a plan gives to tensors that want 8 bits, and whether experts may, too. */
 	enum scheme_kind eight;
 	bool eight_experts;
-	scheme_encode_fn *encode;
 	scheme_exact_fn *exact;
 
 	const struct foreign_layout *foreign;	/* FORM_MATRIX: src/quant/foreign.h */

@@ -155,7 +155,7 @@ test_scheme(void **state)
 	assert_true(scheme_fits(&a, 512) && !scheme_fits(&a, 128) && !scheme_has_bias(&a));
 	assert_null(scheme_quant_type(&a));
 	assert_int_equal(scheme_ggml(GGML_BF16).kind, SCHEME_PLAIN);
-	assert_fails(scheme_parse("q4_k", &s, &err), err, TB_EUNSUP, "read but not written");
+	assert_fails(scheme_parse("iq2_xxs", &s, &err), err, TB_EUNSUP, "read but not written");
 	assert_false(scheme_from_mode("ggml", 0, 0, &s));
 	for (unsigned type = 0; type < 100; type++)
 		n += ggml_decodable(type);

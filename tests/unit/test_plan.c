@@ -277,6 +277,34 @@ test_directories(void **state)
 	plan_free(p);
 }
 
+/* Nothing but a GGUF file has ggml's blocks, whichever way they are asked for. */
+static void
+test_blocks(void **state)
+{
+	static const char *const rule = "*=q8_0";
+	struct plan_request req = { .model = &model, .dest = PLAN_TO_DIR };
+	struct plan_target keep = { .keep = true };
+	struct tb_err err;
+	struct plan *p;
+	size_t row = 0;
+
+	(void)state;
+	begin("LlamaForCausalLM");
+	add("w.weight", DT_BF16, 2, 64, 64, 0);
+	assert_ok(plan_target_parse("Q8_0", &req.target, &err), err);
+	assert_fails(plan_new(&p, &req, &err), err, TB_EUSAGE, "Q8_0 is a type of GGUF files");
+	req.rules = &rule;
+	req.nrules = 1;
+	req.target = keep;
+	assert_fails(plan_new(&p, &req, &err), err, TB_EUSAGE, "Q8_0 is a type of GGUF files");
+	req.nrules = 0;
+	assert_ok(plan_new(&p, &req, &err), err);
+	assert_ok(plan_target_parse("q8_0", &req.target, &err), err);
+	assert_fails(plan_set(p, &row, 1, &req.target, &err), err, TB_EUSAGE, "GGUF");
+	assert_string_equal(becomes(p, 0), "BF16");
+	plan_free(p);
+}
+
 static void
 test_rules(void **state)
 {
@@ -328,7 +356,7 @@ main(void)
 		cmocka_unit_test(test_ollama_policy), cmocka_unit_test(test_architectures),
 		cmocka_unit_test(test_uniform), cmocka_unit_test(test_grouping),
 		cmocka_unit_test(test_bad_groups), cmocka_unit_test(test_long_names),
-		cmocka_unit_test(test_directories),
+		cmocka_unit_test(test_directories), cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_rules), cmocka_unit_test(test_stale_price),
 	};
 

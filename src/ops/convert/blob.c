@@ -56,6 +56,15 @@ copy_part(struct blob *b, size_t row, const struct tensor_part *part, uint64_t o
 	return true;
 }
 
+static struct encode_how
+how_of(const struct plan *p, size_t row)
+{
+	const struct tensor *t = p->rows[row].src;
+
+	return (struct encode_how){ .flavour = p->flavour,
+				    .cols = t->ndim ? t->dim[t->ndim - 1] : 1 };
+}
+
 /* Windows of one piece, which begins at element `to` of what is written. */
 static bool
 piece_tasks(struct blob *b, const struct plan_piece *piece, const struct placed *at, uint64_t to)
@@ -65,7 +74,10 @@ piece_tasks(struct blob *b, const struct plan_piece *piece, const struct placed 
 	enum dtype d = values_dtype(r->src);
 	bool same = scheme_equal(s, &r->src->scheme);
 	uint64_t step = dtype_bits(d) > 32 ? WINDOW_ELEMS / 4 : WINDOW_ELEMS;
+	struct encode_how how = how_of(b->plan, piece->row);
 
+	if (!same)
+		step -= step % encode_unit(&how);
 	for (uint64_t i = 0; i < piece->elems; i += step) {
 		uint64_t n = piece->elems - i < step ? piece->elems - i : step;
 		struct plan_bytes off = plan_bytes(s, d, to + i), len = plan_bytes(s, d, n);
@@ -163,6 +175,7 @@ produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
 	const struct plan_row *r = &b->plan->rows[t->row];
 	const struct quant_parts room = { w->src, w->in.scales, w->in.biases };
 	const struct quant_parts *made = t->what == BLOB_PACKED ? &room : &w->out;
+	const struct encode_how how = how_of(b->plan, t->row);
 	struct values v;
 	enum tb_status status = values_open(&v, b->plan->model, r->src, b->files, err);
 
@@ -175,7 +188,7 @@ produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
 		return values_read(&v, t->first, t->n, &room, err);
 	status = window_read(w, &v, t->first, t->n, err);
 	return status ? status
-	     : window_encode(w, r->src, &r->target, b->plan->flavour, t->first, t->n, err);
+	     : window_encode(w, r->src, &r->target, &how, t->first, t->n, err);
 }
 
 enum tb_status

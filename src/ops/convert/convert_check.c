@@ -26,6 +26,7 @@ expected(struct check *c, const struct plan_out *o, size_t n, struct tb_err *err
 {
 	const struct plan_piece *piece = &c->p->parts->pieces[o->piece];
 	const struct plan_row *r = &c->p->rows[piece->row];
+	const struct encode_how how = { .flavour = c->p->flavour };
 	struct values v;
 	enum tb_status status = values_open(&v, c->p->model, r->src, c->source, err);
 
@@ -37,7 +38,7 @@ expected(struct check *c, const struct plan_out *o, size_t n, struct tb_err *err
 		dtype_to_f32(values_dtype(r->src), c->was->src, n, c->values);
 		return TB_OK;
 	}
-	status = window_encode(c->was, r->src, &r->target, c->p->flavour, piece->first, n, err);
+	status = window_encode(c->was, r->src, &r->target, &how, piece->first, n, err);
 	if (status)
 		return status;
 	window_decode(c->was, r->src, &r->target, n);

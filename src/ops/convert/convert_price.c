@@ -27,10 +27,11 @@ price_stretch(struct pricing *p, struct window *w, const struct values *v,
 {
 	const struct tensor *t = v->t;
 	float *before = (float *)w->in.codes;	/* free again once the source is read */
+	const struct encode_how how = { .flavour = p->flavour };
 	enum tb_status status = window_read(w, v, first, n, err);
 
 	if (!status)
-		status = window_encode(w, t, &s->target, p->flavour, first, n, err);
+		status = window_encode(w, t, &s->target, &how, first, n, err);
 	if (status)
 		return status;
 	if (t->has_scale && scheme_is_plain(&s->target))

@@ -8,6 +8,9 @@
 
 #include "src/base/half.h"
 #include "src/base/mem.h"
+#include "src/quant/ggml_encode.h"
+
+#define ENCODE_UNIT 256u	/* a multiple of every group and block */
 
 /* The narrowest group is 16 with a byte of scale, the widest scales are F32 for 32. */
 #define SCALE_BYTES (WINDOW_ELEMS / 8)
@@ -133,14 +136,41 @@ window_read(struct window *w, const struct values *v, uint64_t first, size_t n, 
 	return say_not_finite(v->t, d, w->src, n, first, "is infinite or NaN", err);
 }
 
-enum tb_status
-window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
-	      enum flavour flavour, uint64_t first, size_t n, struct tb_err *err)
+uint64_t
+encode_unit(const struct encode_how *how)
+{
+	return how->weights || how->search ? how->cols : ENCODE_UNIT;
+}
+
+/* Blocks: what they are made of is F32. */
+static void
+encode_blocks(struct window *w, const struct tensor *t, unsigned type,
+	      const struct encode_how *how, size_t n)
 {
 	enum dtype d = values_dtype(t);
 
+	if (!t->has_scale && d != DT_F32)
+		dtype_to_f32(d, w->src, n, w->f32);
+	ggml_encode(type, t->has_scale || d != DT_F32 ? w->f32 : (const float *)w->src,
+		    n / how->cols, how->cols, how->weights, w->out.codes);
+}
+
+enum tb_status
+window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
+	      const struct encode_how *how, uint64_t first, size_t n, struct tb_err *err)
+{
+	enum dtype d = values_dtype(t);
+
+	if (scheme_form(to) == FORM_BLOCKS && how->weights) {
+		encode_blocks(w, t, to->ggml, how, n);
+		return TB_OK;
+	}
+	if (scheme_form(to) == FORM_BLOCKS && t->has_scale) {
+		quant_encode(to, how->flavour, DT_F32, w->f32, n, &w->out);
+		return TB_OK;
+	}
 	if (!scheme_is_plain(to)) {
-		quant_encode(to, flavour, d, w->src, n, &w->out);
+		quant_encode(to, how->flavour, d, w->src, n, &w->out);
 		return TB_OK;
 	}
 	if (!t->has_scale)		/* else they are there, as exact as they can be */

@@ -28,11 +28,22 @@ enum tb_status window_read(struct window *w, const struct values *v, uint64_t fi
 /* The same without a look at the values. */
 enum tb_status window_load(struct window *w, const struct values *v, uint64_t first, size_t n,
 			   struct tb_err *err) TB_MUST_USE;
-/* w->out: w->src as `to`, or w->f32 if that is plain and t quantized.  An F16 that
- * overflows is an error naming `t` and index. */
+/* How a stretch is encoded; all but `flavour` may be 0. */
+struct encode_how {
+	enum flavour flavour;
+	uint64_t cols;		/* of a row */
+	const float *weights;	/* how much each of the cols columns counts; NULL: all alike */
+	unsigned search;	/* for scales that are better than the usual ones; 0: none */
+};
+/* Elements that are encoded together: of a row that is weighted or searched all, and a
+ * stretch begins where a row does; else a group of any scheme. */
+uint64_t encode_unit(const struct encode_how *how);
+
+/* w->out: w->src as `to`, or w->f32 if t is quantized and `to` keeps what is not rounded
+ * (plain numbers, blocks).  An F16 that overflows is an error naming `t` and index. */
 enum tb_status window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
-			     enum flavour flavour, uint64_t first, size_t n, struct tb_err *err)
-	TB_MUST_USE;
+			     const struct encode_how *how, uint64_t first, size_t n,
+			     struct tb_err *err) TB_MUST_USE;
 /* w->f32: w->out back again. */
 void window_decode(struct window *w, const struct tensor *t, const struct scheme *from, size_t n);
 #endif

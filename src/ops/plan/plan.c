@@ -29,6 +29,25 @@ float_source(const struct tensor *t)
 	return t->origin != ORIGIN_UNKNOWN && (d == DT_BF16 || d == DT_F16 || d == DT_F32);
 }
 
+/* Blocks of ggml's are for GGUF files. */
+static bool
+dest_holds(enum plan_dest dest, const struct plan_target *target)
+{
+	(void)dest;
+	return target->keep || scheme_form(&target->scheme) != FORM_BLOCKS;
+}
+
+static enum tb_status
+check_dest(const struct plan *p, const struct plan_target *target, struct tb_err *err)
+{
+	char name[SCHEME_NAME_MAX];
+
+	if (dest_holds(p->dest, target))
+		return TB_OK;
+	return tb_fail(err, TB_EUSAGE, "%s is a type of GGUF files: name a destination that ends in"
+		       " .gguf, or another scheme", scheme_name(&target->scheme, name));
+}
+
 /* Can this row be stored so?  Never true for quantized rows without requantize. */
 static bool
 plan_fits(const struct plan *p, size_t row, const struct plan_target *target)
@@ -37,6 +56,8 @@ plan_fits(const struct plan *p, size_t row, const struct plan_target *target)
 
 	if (target->keep || scheme_equal(&target->scheme, &t->scheme))
 		return true;
+	if (!dest_holds(p->dest, target))
+		return false;
 	if (!float_source(t) || (t->has_scale && !p->requantize))
 		return false;
 	if (scheme_is_plain(&target->scheme))
@@ -188,8 +209,15 @@ plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 		scheme_name(&req->target.scheme, p->quant);
 	p->rules = tb_calloc(req->nrules, sizeof(*p->rules));
 	status = p->rules ? check_source(req->model, err) : tb_nomem(err);
-	for (; !status && p->nrules < req->nrules; p->nrules++)
-		status = plan_rule_parse(req->rules[p->nrules], &p->rules[p->nrules], err);
+	if (!status)
+		status = check_dest(p, &req->target, err);
+	for (; !status && p->nrules < req->nrules; p->nrules++) {
+		struct plan_rule *r = &p->rules[p->nrules];
+
+		status = plan_rule_parse(req->rules[p->nrules], r, err);
+		if (!status)
+			status = check_dest(p, &r->target, err);
+	}
 	if (!status)
 		status = fill_rows(p, req, err);
 	if (status) {
@@ -219,7 +247,10 @@ plan_set(struct plan *p, const size_t *rows, size_t n, const struct plan_target 
 	 struct tb_err *err)
 {
 	bool *set;		/* by stack: siblings share a scheme */
+	enum tb_status status = check_dest(p, target, err);
 
+	if (status)
+		return status;
 	for (size_t i = 0; i < n; i++)
 		if (rows[i] >= p->nrows)
 			return tb_fail(err, TB_EUSAGE, "no tensor %zu", rows[i]);

@@ -1,0 +1,102 @@
+#include "config.h"
+
+#include "src/quant/ggml_encode.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/base/half.h"
+#include "src/format/ggml_type.h"
+#include "src/quant/codec.h"
+#include "src/quant/ggml_encoders.h"
+
+#ifdef HAVE_X86
+#define WAYS(name) .scalar = name##_scalar, .avx2 = name##_avx2, .avx512 = name##_avx512
+#else
+#define WAYS(name) .scalar = name##_scalar
+#endif
+
+/* A row a type; without a vector path the scalar one serves everywhere. */
+static const struct encoder {
+	ggml_encode_fn *scalar, *avx2, *avx512;
+	bool by_row;		/* ggml_encode_by_row() */
+} encoders[] = {
+	[GGML_F32] = { .scalar = ggml_encode_f32 },
+	[GGML_F16] = { .scalar = ggml_encode_f16 },
+	[GGML_BF16] = { .scalar = ggml_encode_bf16 },
+	[GGML_Q8_0] = { .scalar = ggml_encode_q8_0 },
+};
+
+static const struct encoder *
+find(unsigned type)
+{
+	return type < sizeof(encoders) / sizeof(*encoders) && encoders[type].scalar
+	     ? &encoders[type] : NULL;
+}
+
+bool
+ggml_encodable(unsigned type)
+{
+	return find(type) != NULL;
+}
+
+bool
+ggml_encode_by_row(unsigned type)
+{
+	return find(type) && find(type)->by_row;
+}
+
+void
+ggml_encode(unsigned type, const float *src, size_t rows, size_t cols, const float *weights,
+	    void *out)
+{
+	const struct encoder *e = find(type);
+	const char *path = quant_path();
+
+	if (e->avx512 && !strcmp(path, "avx512"))
+		e->avx512(src, rows, cols, weights, out);
+	else if (e->avx2 && !strcmp(path, "avx2"))
+		e->avx2(src, rows, cols, weights, out);
+	else
+		e->scalar(src, rows, cols, weights, out);
+}
+
+void
+ggml_encode_f32(const float *src, size_t rows, size_t cols, const float *weights, void *out)
+{
+	(void)weights;
+	memcpy(out, src, rows * cols * sizeof(*src));
+}
+
+void
+ggml_encode_f16(const float *src, size_t rows, size_t cols, const float *weights, void *out)
+{
+	(void)weights;
+	tb_f32_to_f16(src, rows * cols, out);
+}
+
+void
+ggml_encode_bf16(const float *src, size_t rows, size_t cols, const float *weights, void *out)
+{
+	(void)weights;
+	tb_f32_to_bf16(src, rows * cols, out);
+}
+
+void
+ggml_encode_q8_0(const float *src, size_t rows, size_t cols, const float *weights, void *out)
+{
+	uint8_t *p = out;
+
+	(void)weights;
+	for (size_t i = 0; i < rows * cols; i += 32, p += 34) {
+		float most = 0, d, inverse;
+
+		for (unsigned j = 0; j < 32; j++)
+			most = fmaxf(most, fabsf(src[i + j]));
+		d = most / 127;
+		inverse = d != 0 ? 1 / d : 0;
+		tb_f32_to_f16(&d, 1, p);
+		for (unsigned j = 0; j < 32; j++)
+			p[2 + j] = (uint8_t)(int8_t)roundf(src[i + j] * inverse);
+	}
+}

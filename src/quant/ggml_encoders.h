@@ -1,0 +1,19 @@
+/* ggml_encoders.h - private to src/quant: the encoders that the table in ggml_encode.c
+ * names, one a type, or one a type and instruction set. */
+#ifndef TBTUI_QUANT_GGML_ENCODERS_H
+#define TBTUI_QUANT_GGML_ENCODERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* As ggml_encode(). */
+typedef void ggml_encode_fn(const float *src, size_t rows, size_t cols, const float *weights,
+			    void *out);
+
+/* One body over lanes, compiled for each instruction set: NAME_scalar, NAME_avx2,
+ * NAME_avx512. */
+#define GGML_ENCODE_WAYS(name) \
+	extern ggml_encode_fn name##_scalar, name##_avx2, name##_avx512
+
+extern ggml_encode_fn ggml_encode_f32, ggml_encode_f16, ggml_encode_bf16, ggml_encode_q8_0;
+#endif

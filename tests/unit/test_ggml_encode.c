@@ -1,0 +1,134 @@
+/* Blocks of ggml's types as ggml's own quantizers make them: the files hold what went in
+ * and what came out. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+
+#include "src/base/file.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/ggml_type.h"
+#include "src/format/gguf.h"
+#include "src/quant/codec.h"
+#include "src/quant/ggml_encode.h"
+
+#define COLS 512	/* of the golden files' source */
+#define ROWS 16
+
+static const struct gguf_tensor *
+tensor(const struct gguf *g, const char *name)
+{
+	for (size_t i = 0; i < g->ntensors; i++)
+		if (!strcmp(g->tensors[i].name, name))
+			return &g->tensors[i];
+	fail_msg("no tensor %s", name);
+	return NULL;
+}
+
+static void *
+data(const struct tb_file *f, const struct gguf_tensor *t)
+{
+	struct tb_err err = { 0 };
+	void *p = malloc(t->len);
+
+	assert_non_null(p);
+	assert_ok(tb_file_read(f, t->off, p, t->len, &err), err);
+	return p;
+}
+
+/* Row for row, then as a scheme, all at once. */
+static void
+compare(const struct tb_file *f, const struct gguf *g)
+{
+	const struct gguf_tensor *t = tensor(g, "q.encoded");
+	struct scheme s = scheme_ggml(t->type);
+	uint8_t *want = data(f, t), *got = tb_calloc(1, t->len);
+	float *src = data(f, tensor(g, "src"));
+	size_t bytes = t->len / ROWS;
+
+	assert_non_null(got);
+	ggml_encode(t->type, src, ROWS, COLS, NULL, got);
+	for (size_t i = 0; i < ROWS; i++)
+		for (size_t k = i * bytes; k < (i + 1) * bytes; k++)
+			if (got[k] != want[k])
+				fail_msg("%s: row %zu, byte %zu: %02x, not %02x", f->path, i,
+					 k - i * bytes, got[k], want[k]);
+	if (!scheme_is_plain(&s)) {
+		memset(got, 0, t->len);
+		quant_encode(&s, FLAVOUR_METAL, DT_F32, src, ROWS * COLS,
+			     &(struct quant_parts){ .codes = got });
+		assert_memory_equal(got, want, t->len);
+	}
+	free(src);
+	free(want);
+	free(got);
+}
+
+static void
+test_golden(void **state)
+{
+	const char *dir = unit_shared("data/gguf-golden");
+	struct tb_err err = { 0 };
+	unsigned seen = 0, all = 0;
+	struct dirent *e;
+	DIR *d = opendir(dir);
+
+	(void)state;
+	assert_non_null(d);
+	while ((e = readdir(d))) {
+		char *path = tb_path_join(dir, e->d_name);
+		struct tb_file f;
+		struct gguf g;
+
+		if (!tb_ends(e->d_name, ".gguf")) {
+			free(path);
+			continue;
+		}
+		assert_ok(tb_file_open(&f, path, &err), err);
+		assert_ok(gguf_read(&g, &f, &err), err);
+		if (ggml_encodable(tensor(&g, "q.encoded")->type)) {
+			compare(&f, &g);
+			seen++;
+		}
+		gguf_free(&g);
+		tb_file_close(&f);
+		free(path);
+	}
+	closedir(d);
+	for (unsigned type = 0; type <= GGML_Q2_0; type++)
+		all += ggml_encodable(type);
+	assert_int_equal(seen, all - 1);	/* but for F32 */
+}
+
+static void
+test_names(void **state)
+{
+	char name[SCHEME_NAME_MAX];
+	struct tb_err err = { 0 };
+	struct scheme s;
+
+	(void)state;
+	assert_ok(scheme_parse("q8_0", &s, &err), err);
+	assert_true(s.kind == SCHEME_GGML && s.ggml == GGML_Q8_0 && s.group == 32);
+	assert_string_equal(scheme_name(&s, name), "Q8_0");
+	assert_true(scheme_fits(&s, 64) && !scheme_fits(&s, 48));
+	assert_int_equal(scheme_code_bytes(&s, 64), 68);
+	assert_false(ggml_encodable(GGML_Q8_K) || ggml_encodable(3) || ggml_encodable(1000));
+	assert_fails(scheme_parse("Q8_K", &s, &err), err, TB_EUNSUP, "read but not written");
+	/* Two programs' names: MLX's is meant. */
+	assert_ok(scheme_parse("MXFP4", &s, &err), err);
+	assert_int_equal(s.kind, SCHEME_MXFP4);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
