@@ -14,6 +14,8 @@ src_format_libformat_a_SOURCES = \
 	src/format/gguf_cursor.c \
 	src/format/gguf_cursor.h \
 	src/format/gguf_value.c \
+	src/format/gguf_write.c \
+	src/format/gguf_write.h \
 	src/format/json.c \
 	src/format/json.h \
 	src/format/json_plain.c \
