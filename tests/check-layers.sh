@@ -87,7 +87,8 @@ family output
 family model_text
 family metadata
 family about
-family plan
+family translate model_text
+family plan translate
 family places home
 family vocab model_text
 family blobdir output
@@ -102,7 +103,7 @@ family heal home content output
 family dedupe home content output
 family digest home blobdir
 family diff home
-family convert home plan output model_text
+family convert home plan output model_text translate
 family import home output model_text metadata
 family run home model_text
 family chat run

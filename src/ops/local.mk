@@ -165,6 +165,11 @@ src_ops_libops_a_SOURCES += \
 	src/ops/diff/diff_run.h \
 	src/ops/diff/diff_tasks.c
 
+# what two formats say of the same model
+src_ops_libops_a_SOURCES += \
+	src/ops/translate/translate.h \
+	src/ops/translate/walk.c
+
 # conversions
 src_ops_libops_a_SOURCES += \
 	src/ops/plan/plan.c \

@@ -17,6 +17,7 @@
 #include "src/base/err.h"
 #include "src/quant/codec.h"
 #include "src/quant/scheme.h"
+#include "src/ops/translate/translate.h"
 #include "src/store/model.h"
 
 /* id, name on the command line */
@@ -29,8 +30,9 @@ enum plan_policy { PLAN_POLICY_LIST(X) PLAN_POLICY_COUNT };
 const char *plan_policy_name(enum plan_policy p);
 bool plan_policy_parse(const char *s, enum plan_policy *out);
 
-/* What is written: a model of an Ollama store, a directory (HF/MLX), one file. */
-enum plan_dest { PLAN_TO_STORE, PLAN_TO_DIR, PLAN_TO_FILE };
+/* What is written: a model of an Ollama store, a directory (HF/MLX), one file,
+ * a GGUF. */
+enum plan_dest { PLAN_TO_STORE, PLAN_TO_DIR, PLAN_TO_FILE, PLAN_TO_GGUF };
 
 /* How experts are laid out. As they are: the default for directories and files;
  * stacked: the default for stores. */
@@ -163,7 +165,9 @@ void plan_priced(struct plan *p, const struct plan_sample *samples, size_t n);
 /* What is written: tensors put together from pieces of the source's, in blobs. */
 struct plan_piece {
 	size_t row;
-	uint64_t first, elems;		/* of the row's elements */
+	uint64_t first, elems;		/* of the row's elements; of those of its change's walk,
+					 * from 0 on, if that moves them */
+	size_t change;			/* into changes; 0: it stays as it is */
 };
 
 struct plan_out {
@@ -178,6 +182,8 @@ struct plan_out {
 struct plan_parts {
 	struct plan_piece *pieces;
 	size_t npieces;
+	struct change *changes;		/* the first is none; NULL: there are none */
+	size_t nchanges;
 	struct plan_out *outs;		/* in the order in which they are written */
 	size_t nouts;
 };

@@ -58,7 +58,7 @@ add_slices(struct layout *l, size_t row, const struct tname_expert *e, const cha
 		return tb_fail(err, TB_ELIMIT, "%s: %ju experts", t->name, (uintmax_t)n);
 	for (uint64_t i = 0; i < n && !status; i++)
 		status = add_atom(l, tname_write(e, l->names, i, name), group,
-				  (struct plan_piece){ row, i * each, each }, 0, false, err);
+				  (struct plan_piece){ row, i * each, each, 0 }, 0, false, err);
 	return status;
 }
 
@@ -67,7 +67,7 @@ add_expert(struct layout *l, size_t row, const struct tname_expert *e, struct tb
 {
 	const struct tensor *t = l->p->rows[row].src;
 	bool stack = l->p->experts == PLAN_EXPERTS_STACKED;
-	struct plan_piece all = { row, 0, t->elems };
+	struct plan_piece all = { row, 0, t->elems, 0 };
 	char group[TNAME_MAX], name[TNAME_MAX];
 
 	tname_group(e, group);
@@ -85,7 +85,7 @@ static enum tb_status
 add_tensor_atoms(struct layout *l, size_t row, struct tb_err *err)
 {
 	const struct tensor *t = l->p->rows[row].src;
-	struct plan_piece all = { row, 0, t->elems };
+	struct plan_piece all = { row, 0, t->elems, 0 };
 	char name[TNAME_MAX];
 	struct tname_expert e;
 
@@ -337,6 +337,7 @@ plan_parts_free(struct plan_parts *parts)
 		free(parts->outs[i].name);
 	free(parts->outs);
 	free(parts->pieces);
+	free(parts->changes);
 	free(parts);
 }
 

@@ -1,0 +1,76 @@
+/* walk.c - walks through the elements of a tensor. */
+#include "config.h"
+
+#include <math.h>
+
+#include "src/ops/translate/translate.h"
+
+uint64_t
+walk_elems(const struct walk *v)
+{
+	uint64_t n = 1;
+
+	for (unsigned d = 0; d < v->ndim; d++)
+		n *= v->dim[d];
+	return n;
+}
+
+uint64_t
+walk_place(const struct walk *v, uint64_t i)
+{
+	uint64_t at = v->first;
+
+	for (unsigned d = v->ndim; d-- > 0; i /= v->dim[d])
+		at += i % v->dim[d] * v->step[d];
+	return at;
+}
+
+uint64_t
+walk_run(const struct walk *v, uint64_t i, uint64_t n)
+{
+	uint64_t block = 1, left;
+
+	for (unsigned d = v->ndim; d-- > 0 && v->step[d] == block;)
+		block *= v->dim[d];
+	left = block - i % block;
+	return left < n ? left : n;
+}
+
+uint64_t
+walk_span(const struct walk *v, unsigned dim)
+{
+	uint64_t last = 0;
+
+	for (unsigned d = dim; d < v->ndim; d++)
+		last += (v->dim[d] - 1) * v->step[d];
+	return last + 1;
+}
+
+struct walk
+walk_to_pairs(uint64_t rows, uint64_t cols, uint64_t head)
+{
+	return (struct walk){ 4, { rows / head, head / 2, 2, cols },
+			      { head * cols, cols, head / 2 * cols, 1 }, 0 };
+}
+
+struct walk
+walk_to_halves(uint64_t rows, uint64_t cols, uint64_t head)
+{
+	return (struct walk){ 4, { rows / head, 2, head / 2, cols },
+			      { head * cols, cols, 2 * cols, 1 }, 0 };
+}
+
+float
+change_apply(const struct change *c, float x)
+{
+	switch (c->what) {
+	case CHANGE_ADD:
+		return x + c->number;
+	case CHANGE_NEG_EXP:
+		return -expf(x);
+	case CHANGE_LOG_NEG:
+		return logf(-x);
+	default:
+		return x;
+	}
+}
