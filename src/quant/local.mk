@@ -45,6 +45,11 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/scheme_row.h \
 	src/quant/peak.c \
 	src/quant/peak.h \
+	src/quant/search.c \
+	src/quant/search.h \
+	src/quant/search_kernel.h \
+	src/quant/search_ops.h \
+	src/quant/search_scalar.c \
 	src/quant/sketch.c \
 	src/quant/sketch.h \
 	src/quant/stats.c \
@@ -67,10 +72,10 @@ if X86
 noinst_LIBRARIES += src/quant/libquant_avx2.a src/quant/libquant_avx512.a
 src_quant_libquant_avx2_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX2_CFLAGS) -mbmi2
 src_quant_libquant_avx2_a_SOURCES = src/quant/quant_avx2.c src/quant/simd_avx2.h \
-	src/quant/compare_avx2.c src/quant/stats_avx2.c $(QUANT_SIMD)
+	src/quant/compare_avx2.c src/quant/search_avx2.c src/quant/stats_avx2.c $(QUANT_SIMD)
 src_quant_libquant_avx512_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX512_CFLAGS) -mbmi2
 src_quant_libquant_avx512_a_SOURCES = src/quant/quant_avx512.c src/quant/simd_avx512.h \
-	src/quant/compare_avx512.c src/quant/stats_avx512.c $(QUANT_SIMD)
+	src/quant/compare_avx512.c src/quant/search_avx512.c src/quant/stats_avx512.c $(QUANT_SIMD)
 QUANT_LIBS += src/quant/libquant_avx512.a src/quant/libquant_avx2.a
 # Each needs the other: the choice is made below what is chosen from.
 QUANT_LIBS += src/quant/libquant.a

@@ -10,6 +10,7 @@
 #include "src/base/half.h"
 #include "src/base/sha256.h"
 #include "src/quant/codec.h"
+#include "src/quant/search.h"
 #include "tests/unit/unit.h"
 
 #define N (128 * 67)	/* no multiple of a block of 16 groups of any size */
@@ -104,6 +105,28 @@ run(const struct scheme *s, enum dtype t, const float *w, struct tb_sha256 *sha)
 	free(out);
 }
 
+/* The same of a search, with a cost that is not even the same for all columns. */
+static void
+run_search(const struct scheme *s, enum dtype t, const float *w, struct tb_sha256 *sha)
+{
+	char *src = malloc(4 * N), *codes = calloc(3, 4 * N);
+	struct quant_parts out = { codes, codes + 4 * N, codes + 8 * N };
+	float cost[256];
+
+	assert_true(src && codes);
+	convert(t, w, src);
+	for (unsigned i = 0; i < 256; i++)
+		cost[i] = i < 128 ? (float)(i % 11) : 0;
+	for (unsigned f = FLAVOUR_METAL; f <= FLAVOUR_MLX_CPU; f++) {
+		quant_search(s, f, t, src, N, NULL, &out);
+		tb_sha256_add(sha, codes, 12 * N);
+		quant_search(s, f, t, src, N, &(struct quant_weights){ cost, 256 }, &out);
+		tb_sha256_add(sha, codes, 12 * N);
+	}
+	free(src);
+	free(codes);
+}
+
 static const char *const schemes[] = {
 	"affine:2:32", "affine:2:64", "affine:2:128", "affine:3:32", "affine:3:64", "affine:3:128",
 	"affine:4:32", "affine:4:64", "affine:4:128", "affine:5:32", "affine:5:64", "affine:5:128",
@@ -130,6 +153,7 @@ digests(char (*out)[TB_DIGEST_MAX])
 		assert_ok(scheme_parse(schemes[i / 15], &s, &err), err);
 		assert_ok(tb_sha256_init(&sha, &err), err);
 		run(&s, dtypes[i / 5 % 3], w, &sha);
+		run_search(&s, dtypes[i / 5 % 3], w, &sha);
 		tb_sha256_done(&sha, out[i]);
 	}
 	free(w);
