@@ -58,5 +58,6 @@ src_text_libtext_a_SOURCES = \
 	src/text/tok_vocab.h \
 	src/text/tok_wpm.c \
 	src/text/tok_wpm.h \
+	src/text/tok_write.c \
 	src/text/tokenizer.c \
 	src/text/tokenizer.h

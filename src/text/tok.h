@@ -28,6 +28,10 @@ struct tokenizer {
 	bool plain_specials;			/* what is not of type normal or byte stands for
 						 * its piece as it is, whatever the decoder */
 	const char *kind, *note;		/* static */
+	/* Of a GGUF file: how words are cut (NULL: not at all), whether a blank is put in
+	 * front of a text. */
+	const struct tok_pre *pre;
+	bool prefix;
 };
 
 struct tokenizer *tok_new(void);

@@ -161,6 +161,7 @@ make_llama(struct tok_source *r, const char *model)
 	read_flag(r, "add_space_prefix", &r->add_prefix);
 	t->bos = read_id(r, "bos_token_id", 1);
 	t->eos = read_id(r, "eos_token_id", 2);
+	t->prefix = r->add_prefix;
 	status = tok_make_spm(t, r->add_prefix, r->err);
 	if (!status)
 		status = tok_normalizer_blanks(&t->normalizer, TOK_MARK, r->add_prefix, r->err);
@@ -235,6 +236,7 @@ make_gpt2(struct tok_source *r, const char *model)
 
 	if (status)
 		return status;
+	t->pre = r->pre;
 	t->kind = r->pre->raw ? "BPE" : "byte-level BPE";
 	r->add_bos = r->pre->add_bos;
 	t->bos = read_id(r, "bos_token_id", r->pre->no_bos ? TOK_NONE : otherwise);

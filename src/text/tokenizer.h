@@ -49,6 +49,10 @@ enum tb_status tokenizer_from_merges(struct tokenizer **out, const char *vocab_j
 enum tb_status tokenizer_from_tiktoken(struct tokenizer **out, const char *list, size_t len,
 				       const char *pre, const char *config_json, size_t config_len,
 				       struct tb_err *err) TB_MUST_USE;
+/* One from a GGUF file as tokenizer.json; the caller frees *out.  TB_EUNSUP: it cannot be
+ * written so. */
+enum tb_status tokenizer_write(const struct tokenizer *t, char **out, struct tb_err *err)
+	TB_MUST_USE;
 void tokenizer_free(struct tokenizer *t);
 
 struct token_ids {

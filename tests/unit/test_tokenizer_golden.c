@@ -159,6 +159,48 @@ test_gguf_pairs(void **state)
 	}
 }
 
+/* The same vocabulary as tokenizer.json gives the same ids. */
+static struct tokenizer *
+written_again(const struct tokenizer *from)
+{
+	struct tb_err err = { 0 };
+	struct tokenizer *t;
+	char *json;
+
+	assert_ok(tokenizer_write(from, &json, &err), err);
+	assert_ok(tokenizer_new(&t, json, strlen(json), NULL, 0, &err), err);
+	free(json);
+	return t;
+}
+
+static void
+test_written(void **state)
+{
+	static const char *const names[] = { "deepseek-llm", "falcon", "gpt-2", "llama-spm",
+					     "phi-3", "starcoder" };
+	size_t len;
+	char *book;
+	struct tb_err err = { 0 };
+
+	(void)state;
+	book = slurped("data/text/war-and-peace.txt", &len);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char *rel = tb_asprintf("data/tokenizers/llama.cpp-vocab/ggml-vocab-%s.gguf",
+					names[i]);
+		struct tokenizer *from = tokenizer_of_gguf(rel), *t = written_again(from);
+		struct token_ids want = { 0 };
+
+		check_pairs(t, names[i]);
+		assert_ok(tokenizer_encode(from, book, 300000, false, true, &want, &err), err);
+		assert_true(agrees(t, book, 300000, false, &want));
+		free(want.v);
+		tokenizer_free(t);
+		tokenizer_free(from);
+		free(rel);
+	}
+	free(book);
+}
+
 /* Other files of the same vocabularies. */
 static void
 test_spm(void **state)
@@ -331,6 +373,7 @@ test_reference(void **state)
 {
 	struct tokenizer *t = tokenizer_of("data/models/stories260K/hf-f32/tokenizer.json",
 					   "data/models/stories260K/hf-f32/tokenizer_config.json");
+	struct tokenizer *again;
 	struct tb_err err = { 0 };
 	char *model, *config;
 	size_t len, config_len;
@@ -340,6 +383,9 @@ test_reference(void **state)
 	tokenizer_free(t);
 	t = tokenizer_of_gguf("data/models/stories260K/stories260K-f32.gguf");
 	check_reference(t);
+	again = written_again(t);
+	check_reference(again);
+	tokenizer_free(again);
 	tokenizer_free(t);
 	model = slurped("data/models/stories260K/hf-f32/tokenizer.model", &len);
 	config = slurped("data/models/stories260K/hf-f32/tokenizer_config.json", &config_len);
@@ -357,6 +403,7 @@ main(void)
 		cmocka_unit_test(test_reference),
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_gguf_pairs),
+		cmocka_unit_test(test_written),
 		cmocka_unit_test(test_gpt2),
 		cmocka_unit_test(test_merges),
 		cmocka_unit_test(test_spm),
