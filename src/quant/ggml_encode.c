@@ -25,6 +25,11 @@ static const struct encoder {
 	[GGML_F16] = { .scalar = ggml_encode_f16 },
 	[GGML_BF16] = { .scalar = ggml_encode_bf16 },
 	[GGML_Q8_0] = { .scalar = ggml_encode_q8_0 },
+	[GGML_Q2_K] = { WAYS(ggml_encode_q2_k) },
+	[GGML_Q3_K] = { WAYS(ggml_encode_q3_k) },
+	[GGML_Q4_K] = { WAYS(ggml_encode_q4_k) },
+	[GGML_Q5_K] = { WAYS(ggml_encode_q5_k) },
+	[GGML_Q6_K] = { WAYS(ggml_encode_q6_k) },
 };
 
 static const struct encoder *

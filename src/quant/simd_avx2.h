@@ -20,11 +20,13 @@ SIMD vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
 SIMD vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }
 SIMD vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 SIMD vf v_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }	/* c - a * b */
+SIMD vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
 SIMD vf v_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.f), a); }
 SIMD vm v_gt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
 SIMD vm v_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
 SIMD vf v_pick(vm m, vf yes, vf no) { return _mm256_blendv_ps(no, yes, m); }
 
+SIMD vm m_and(vm a, vm b) { return _mm256_and_ps(a, b); }
 SIMD int m_any(vm m) { return _mm256_movemask_ps(m) != 0; }
 SIMD int m_all(vm m) { return _mm256_movemask_ps(m) == 0xff; }
 
@@ -35,9 +37,13 @@ SIMD vi i_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 SIMD vi i_or(vi a, vi b) { return _mm256_or_si256(a, b); }
 SIMD vi i_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 SIMD vi i_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
+SIMD vi i_min(vi a, vi b) { return _mm256_min_epi32(a, b); }
+SIMD vi i_max(vi a, vi b) { return _mm256_max_epi32(a, b); }
+SIMD vi i_and_or(vi a, vi b, vi c) { return i_or(i_and(a, b), c); }
 SIMD vi i_right(vi a, int n) { return _mm256_srli_epi32(a, n); }
 SIMD vi i_left(vi a, int n) { return _mm256_slli_epi32(a, n); }
 SIMD vi i_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+SIMD void i_store(void *p, vi v) { _mm256_storeu_si256((__m256i *)p, v); }
 SIMD vm i_gt(vi a, vi b) { return v_of(_mm256_cmpgt_epi32(a, b)); }
 SIMD vi i_pick(vm m, vi yes, vi no) { return i_of(v_pick(m, v_of(yes), v_of(no))); }
 SIMD unsigned v_zeros(vf x)
@@ -154,4 +160,27 @@ SIMD vf v_load_e4m3(const void *p)
 				 _mm_slli_epi16(_mm_and_si128(b, _mm_set1_epi16(0x7f)), 7));
 
 	return _mm256_mul_ps(_mm256_cvtph_ps(h), _mm256_set1_ps(256));
+}
+
+/* Rows become columns. */
+SIMD void v_turn(vf r[LANES])
+{
+	vf h[LANES];
+
+	UNROLL for (int i = 0; i < 8; i += 4) {
+		const vf *a = r + i;
+		__m256d u = _mm256_castps_pd(_mm256_unpacklo_ps(a[0], a[1]));
+		__m256d v = _mm256_castps_pd(_mm256_unpackhi_ps(a[0], a[1]));
+		__m256d x = _mm256_castps_pd(_mm256_unpacklo_ps(a[2], a[3]));
+		__m256d y = _mm256_castps_pd(_mm256_unpackhi_ps(a[2], a[3]));
+
+		h[i] = _mm256_castpd_ps(_mm256_unpacklo_pd(u, x));
+		h[i + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(u, x));
+		h[i + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(v, y));
+		h[i + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(v, y));
+	}
+	UNROLL for (int i = 0; i < 4; i++) {
+		r[i] = _mm256_permute2f128_ps(h[i], h[i + 4], 0x20);
+		r[i + 4] = _mm256_permute2f128_ps(h[i], h[i + 4], 0x31);
+	}
 }

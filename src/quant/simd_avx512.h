@@ -22,11 +22,13 @@ SIMD vf v_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 SIMD vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); }
 SIMD vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 SIMD vf v_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); }	/* c - a * b */
+SIMD vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
 SIMD vf v_abs(vf a) { return _mm512_abs_ps(a); }
 SIMD vm v_gt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 SIMD vm v_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 SIMD vf v_pick(vm m, vf yes, vf no) { return _mm512_mask_mov_ps(no, m, yes); }
 
+SIMD vm m_and(vm a, vm b) { return a & b; }
 SIMD int m_any(vm m) { return m != 0; }
 SIMD int m_all(vm m) { return m == 0xffff; }
 
@@ -37,9 +39,14 @@ SIMD vi i_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 SIMD vi i_or(vi a, vi b) { return _mm512_or_si512(a, b); }
 SIMD vi i_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 SIMD vi i_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
+SIMD vi i_min(vi a, vi b) { return _mm512_min_epi32(a, b); }	/* signed */
+SIMD vi i_max(vi a, vi b) { return _mm512_max_epi32(a, b); }
+/* (a & b) | c */
+SIMD vi i_and_or(vi a, vi b, vi c) { return _mm512_ternarylogic_epi32(a, b, c, 0xea); }
 SIMD vi i_right(vi a, int n) { return _mm512_srli_epi32(a, (unsigned)n); }
 SIMD vi i_left(vi a, int n) { return _mm512_slli_epi32(a, (unsigned)n); }
 SIMD vi i_load(const void *p) { return _mm512_loadu_si512(p); }
+SIMD void i_store(void *p, vi v) { _mm512_storeu_si512(p, v); }
 SIMD vm i_gt(vi a, vi b) { return _mm512_cmpgt_epi32_mask(a, b); }	/* signed */
 SIMD vi i_pick(vm m, vi yes, vi no) { return _mm512_mask_mov_epi32(no, m, yes); }
 /* Lanes that are zero; halves of lanes that are zero but for the highest bit. */
@@ -153,4 +160,33 @@ SIMD vf v_load_e4m3(const void *p)
 		_mm256_slli_epi16(_mm256_and_si256(b, _mm256_set1_epi16(0x7f)), 7));
 
 	return _mm512_mul_ps(_mm512_cvtph_ps(h), _mm512_set1_ps(256));
+}
+
+/* Rows become columns. */
+SIMD void v_turn(vf r[LANES])
+{
+	vf h[LANES], q[LANES];
+
+	UNROLL for (int i = 0; i < 16; i += 4) {
+		const vf *a = r + i;
+		__m512d u = _mm512_castps_pd(_mm512_unpacklo_ps(a[0], a[1]));
+		__m512d v = _mm512_castps_pd(_mm512_unpackhi_ps(a[0], a[1]));
+		__m512d x = _mm512_castps_pd(_mm512_unpacklo_ps(a[2], a[3]));
+		__m512d y = _mm512_castps_pd(_mm512_unpackhi_ps(a[2], a[3]));
+
+		h[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(u, x));
+		h[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(u, x));
+		h[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(v, y));
+		h[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(v, y));
+	}
+	UNROLL for (int i = 0; i < 4; i++) {
+		q[i] = _mm512_shuffle_f32x4(h[i], h[i + 4], 0x88);
+		q[i + 4] = _mm512_shuffle_f32x4(h[i], h[i + 4], 0xdd);
+		q[i + 8] = _mm512_shuffle_f32x4(h[i + 8], h[i + 12], 0x88);
+		q[i + 12] = _mm512_shuffle_f32x4(h[i + 8], h[i + 12], 0xdd);
+	}
+	UNROLL for (int i = 0; i < 8; i++) {
+		r[i] = _mm512_shuffle_f32x4(q[i], q[i + 8], 0x88);
+		r[i + 8] = _mm512_shuffle_f32x4(q[i], q[i + 8], 0xdd);
+	}
 }
