@@ -168,6 +168,10 @@ src_ops_libops_a_SOURCES += \
 # what two formats say of the same model
 src_ops_libops_a_SOURCES += \
 	src/ops/translate/translate.h \
+	src/ops/translate/translate_config.c \
+	src/ops/translate/translate_name.c \
+	src/ops/translate/translate_rows.c \
+	src/ops/translate/translate_rows.h \
 	src/ops/translate/walk.c
 
 # conversions

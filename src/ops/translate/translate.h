@@ -50,4 +50,47 @@ struct change {
 	float number;
 };
 float change_apply(const struct change *c, float x);
+
+struct model;
+struct tensor;
+
+/* Between the two of one model. */
+struct translate {
+	const char *gguf;	/* general.architecture; static */
+	const char *type;	/* model_type of config.json, its text's; static */
+	unsigned ways;		/* of enum way (src/engine/arch.h) */
+	bool pairs;		/* rows of q and k: walk_to_pairs() */
+	float norm_add;		/* what Hugging Face's norms lack */
+	uint32_t layers;
+	uint32_t mtp;		/* layers behind them that guess ahead, called mtp */
+	bool fewer_layers;	/* those behind `layers`, which guess ahead, are left out */
+	/* What moves of rows need; 0: not known. */
+	uint32_t heads, kv_heads;
+	uint32_t nope, v_head;			/* DeepSeek: of a head, without turning; of v */
+	uint32_t groups;			/* of a state space */
+	uint32_t k_heads, v_heads, k_dim, v_dim;	/* Qwen's linear attention */
+};
+/* From config.json of a model of Hugging Face's.  TB_EUNSUP: no row knows its model_type. */
+enum tb_status translate_hf(struct translate *out, const struct model *m, struct tb_err *err)
+	TB_MUST_USE;
+
+/* (A part of) a tensor of Hugging Face's in a GGUF. */
+#define TRANSLATE_PARTS 4
+#define TRANSLATE_NAME_MAX 128
+struct translated {
+	char name[TRANSLATE_NAME_MAX];
+	struct change change;
+	unsigned ndim;
+	uint64_t dim[8];	/* of the piece */
+	bool f32;		/* is F32 whatever the others are */
+	/* Several make one tensor, in the order of `index`: experts of a stack, which gets a
+	 * dimension more, or rows below rows. */
+	bool expert, rows;
+	uint32_t index;
+};
+/* *n: how many tensors it becomes or becomes part of; 0: it is left out.  TB_EUNSUP: no
+ * row knows it. */
+enum tb_status translate_to_gguf(const struct translate *t, const struct tensor *src,
+				 struct translated out[TRANSLATE_PARTS], unsigned *n,
+				 struct tb_err *err) TB_MUST_USE;
 #endif

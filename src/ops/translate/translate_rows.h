@@ -1,0 +1,52 @@
+/* translate_rows.h - the tables of translate.h.  Private to the family. */
+#ifndef TBTUI_OPS_TRANSLATE_ROWS_H
+#define TBTUI_OPS_TRANSLATE_ROWS_H
+
+#include "src/ops/translate/translate.h"
+
+/* What GGUF calls a model, where it differs in something from what the engine's row says,
+ * or the engine has none. */
+struct translate_arch {
+	const char *type;		/* model_type, of the whole or its text_config */
+	const char *gguf;
+	unsigned ways;			/* of enum way */
+	bool pairs;
+	float norm_add;
+	const char *key;		/* only where config.json has it; NULL: always */
+	bool fewer_layers;		/* see struct translate */
+};
+extern const struct translate_arch translate_archs[];	/* ended by type NULL */
+
+/* What a tensor of Hugging Face's is in a GGUF.  Read backwards, a row says where it goes
+ * back to. */
+enum translate_how {
+	AS_IS,
+	LEFT_OUT,		/* there is none in GGUF files */
+	NORM,			/* + norm_add */
+	PAIRS_Q, PAIRS_K,	/* rows of heads side by side, if the architecture has them so */
+	NEG_EXP,		/* A_log */
+	COLUMN, COLUMN_NEG_EXP,	/* a matrix of one column */
+	GROUPS,			/* a row a group of the state space */
+	SQUEEZED,		/* without dimensions of 1 */
+	TURNED,			/* the last two dimensions change places */
+	FIRST_ROWS, LAST_ROWS,	/* half of (each expert's) rows */
+	EVEN, ODD,		/* every other one of the last dimension */
+	EVEN_ROWS, ODD_ROWS,	/* … of the one before it */
+	FIRST_TURNED, LAST_TURNED,	/* half of the columns, as rows */
+	MLA_K, MLA_V,		/* each head's rows of k, turned; of v */
+	GROUPED_QKV, GROUPED_Z,	/* Qwen3-Next: what each k head has of them */
+	V_HEADS,		/* as many rows (or numbers) a v head: grouped -> tiled */
+	V_HEADS_TAIL,		/* … behind those of all q and k */
+	V_HEADS_COLS,		/* columns */
+	V_HEADS_NEG_EXP
+};
+struct translate_name {
+	const char *archs;	/* globs of GGUF's names of architectures, between blanks */
+	const char *hf, *gguf;	/* behind the stem, or the whole name; {n}, {e} */
+	enum translate_how how;
+};
+/* A tensor is what all rows with the pattern of the first that suits it say; what none has
+ * is what the engine's rules say.  Ended by hf NULL. */
+extern const struct translate_name translate_names[];
+bool translate_name_for(const struct translate_name *r, const struct translate *t);
+#endif

@@ -1,0 +1,161 @@
+/* Names, shapes and numbers of tensors between Hugging Face's files and GGUF, on models that
+ * llama.cpp has converted. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "src/base/mem.h"
+#include "src/format/dtype.h"
+#include "src/model/values.h"
+#include "src/ops/translate/translate.h"
+
+static struct model *
+open_model(enum model_kind kind, const char *path)
+{
+	struct model_loc loc = { kind, (char *)"m", (char *)path, (char *)"", 0 };
+	struct model *m;
+	struct tb_err err;
+
+	assert_ok(model_open(&m, &loc, &err), err);
+	return m;
+}
+
+/* All of a small tensor. */
+static float *
+numbers(const struct model *m, const struct tensor *t)
+{
+	float *out = tb_calloc(t->elems, sizeof(*out));
+	struct values v;
+	struct tb_err err;
+
+	assert_non_null(out);
+	assert_ok(values_open(&v, m, t, NULL, &err), err);
+	dtype_to_f32(t->scheme.dtype, v.part[PART_WEIGHT].p, t->elems, out);
+	values_close(&v);
+	return out;
+}
+
+/* A piece lies in the GGUF's tensor from `first` on. */
+static void
+same_numbers(const struct model *hf, const struct tensor *from, const struct translated *o,
+	     const struct model *gguf, const struct tensor *to, uint64_t first, uint64_t n)
+{
+	float *was, *is;
+
+	if (!scheme_is_plain(&from->scheme))
+		return;
+	was = numbers(hf, from);
+	is = numbers(gguf, to);
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t at = o->change.moved ? walk_place(&o->change.walk, i) : i;
+		float want = change_apply(&o->change, was[at]);
+
+		if (is[first + i] != want && fabsf(is[first + i] - want) > 1e-6f * fabsf(want))
+			fail_msg("%s -> %s: number %ju is %g, not %g", from->name, o->name, (uintmax_t)i,
+				 (double)is[first + i], (double)want);
+	}
+	free(was);
+	free(is);
+}
+
+static void
+check_tensor(const struct translate *t, const struct model *hf, const struct tensor *from,
+	     const struct model *gguf, uint64_t *filled)
+{
+	struct translated out[TRANSLATE_PARTS];
+	struct tb_err err;
+	uint64_t below = 0;
+	unsigned n;
+
+	assert_ok(translate_to_gguf(t, from, out, &n, &err), err);
+	for (unsigned i = 0; i < n; i++) {
+		const struct translated *o = &out[i];
+		const struct tensor *to = model_tensor(gguf, o->name);
+		uint64_t elems = 1;
+		unsigned d0 = 0;
+
+		if (!to)
+			fail_msg("%s -> %s: no such tensor", from->name, o->name);
+		for (unsigned d = 0; d < o->ndim; d++)
+			elems *= o->dim[d];
+		assert_int_equal(to->ndim, o->ndim + o->expert);
+		if (o->rows)
+			d0 = 1;
+		if (memcmp(to->dim + o->expert + d0, o->dim + d0, (o->ndim - d0) * sizeof(*o->dim)))
+			fail_msg("%s -> %s: another shape", from->name, o->name);
+		if (!o->rows || !o->index)
+			below = 0;
+		same_numbers(hf, from, o, gguf, to, o->expert ? o->index * elems : below, elems);
+		below += elems;
+		filled[to - gguf->tensors] += elems;
+	}
+}
+
+static void
+check_model(const char *dir, const char *file)
+{
+	struct model *hf = open_model(MODEL_SAFETENSORS_DIR, dir);
+	struct model *gguf = open_model(MODEL_GGUF_FILE, file);
+	uint64_t *filled = tb_calloc(gguf->ntensors, sizeof(*filled));
+	struct translate t;
+	struct tb_err err;
+
+	assert_ok(translate_hf(&t, hf, &err), err);
+	assert_string_equal(t.gguf, gguf->arch);
+	for (size_t i = 0; i < hf->ntensors; i++)
+		check_tensor(&t, hf, &hf->tensors[i], gguf, filled);
+	for (size_t i = 0; i < gguf->ntensors; i++)
+		if (strncmp(gguf->tensors[i].name, "rope_", 5) &&
+		    filled[i] != gguf->tensors[i].elems)
+			fail_msg("%s: %s: filled by %ju of %ju", dir, gguf->tensors[i].name,
+				 (uintmax_t)filled[i], (uintmax_t)gguf->tensors[i].elems);
+	free(filled);
+	model_free(hf);
+	model_free(gguf);
+}
+
+static void
+tensors_are_those_that_llama_cpp_writes(void **state)
+{
+	static const char *const trained[] = { "rope3", "moe4", "qwen2", "qwen3", "gemma", "gemma2",
+					       "gemma3", "untied" };
+	static const char *const small[] = {
+		"cohere2", "cohere2_moe", "deepseek_v2_lite", "deepseek_v3", "ernie4_5",
+		"ernie4_5_moe", "exaone4", "exaone4_swa", "gemma4", "gemma4_e",
+		"gemma4_moe", "glm4", "glm4_moe", "glm4_moe_lite", "gpt_oss", "granite",
+		"granite_hybrid", "granite_moe", "granite_moe_shared", "hunyuan_dense",
+		"laguna", "lfm2", "lfm2_moe", "llama_linear", "llama_yarn", "minimax_m2",
+		"ministral3", "mistral3", "nemotron_h", "nemotron_h_moe", "olmo2",
+		"olmo3", "olmoe", "qwen2_moe", "qwen3_5", "qwen3_5_moe", "qwen3_5_vl",
+		"qwen3_moe", "qwen3_next", "qwen3_vl", "qwen3_vl_moe", "seed_oss",
+		"smollm3",
+	};
+	char dir[4096], file[4096];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(trained) / sizeof(*trained); i++) {
+		snprintf(dir, sizeof(dir), "%s-%s/hf", unit_shared("data/models/stories260K"), trained[i]);
+		snprintf(file, sizeof(file), "%s-%s/stories260K-%s.gguf",
+			 unit_shared("data/models/stories260K"), trained[i], trained[i]);
+		check_model(dir, file);
+	}
+	for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
+		snprintf(dir, sizeof(dir), "%s/%s/hf", unit_shared("data/models/arch"), small[i]);
+		snprintf(file, sizeof(file), "%s/%s/model.gguf", unit_shared("data/models/arch"), small[i]);
+		check_model(dir, file);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tensors_are_those_that_llama_cpp_writes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
