@@ -2,7 +2,6 @@
 
 #include "src/quant/ggml_encode.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "src/base/half.h"
@@ -19,17 +18,23 @@
 /* A row a type; without a vector path the scalar one serves everywhere. */
 static const struct encoder {
 	ggml_encode_fn *scalar, *avx2, *avx512;
-	bool by_row;		/* ggml_encode_by_row() */
 } encoders[] = {
 	[GGML_F32] = { .scalar = ggml_encode_f32 },
 	[GGML_F16] = { .scalar = ggml_encode_f16 },
 	[GGML_BF16] = { .scalar = ggml_encode_bf16 },
-	[GGML_Q8_0] = { .scalar = ggml_encode_q8_0 },
+	[GGML_Q4_0] = { WAYS(ggml_encode_q4_0) },
+	[GGML_Q4_1] = { WAYS(ggml_encode_q4_1) },
+	[GGML_Q5_0] = { WAYS(ggml_encode_q5_0) },
+	[GGML_Q5_1] = { WAYS(ggml_encode_q5_1) },
+	[GGML_Q8_0] = { WAYS(ggml_encode_q8_0) },
 	[GGML_Q2_K] = { WAYS(ggml_encode_q2_k) },
 	[GGML_Q3_K] = { WAYS(ggml_encode_q3_k) },
 	[GGML_Q4_K] = { WAYS(ggml_encode_q4_k) },
 	[GGML_Q5_K] = { WAYS(ggml_encode_q5_k) },
 	[GGML_Q6_K] = { WAYS(ggml_encode_q6_k) },
+	[GGML_IQ4_NL] = { WAYS(ggml_encode_iq4_nl) },
+	[GGML_IQ4_XS] = { WAYS(ggml_encode_iq4_xs) },
+	[GGML_MXFP4] = { WAYS(ggml_encode_mxfp4) },
 };
 
 static const struct encoder *
@@ -43,12 +48,6 @@ bool
 ggml_encodable(unsigned type)
 {
 	return find(type) != NULL;
-}
-
-bool
-ggml_encode_by_row(unsigned type)
-{
-	return find(type) && find(type)->by_row;
 }
 
 void
@@ -85,23 +84,4 @@ ggml_encode_bf16(const float *src, size_t rows, size_t cols, const float *weight
 {
 	(void)weights;
 	tb_f32_to_bf16(src, rows * cols, out);
-}
-
-void
-ggml_encode_q8_0(const float *src, size_t rows, size_t cols, const float *weights, void *out)
-{
-	uint8_t *p = out;
-
-	(void)weights;
-	for (size_t i = 0; i < rows * cols; i += 32, p += 34) {
-		float most = 0, d, inverse;
-
-		for (unsigned j = 0; j < 32; j++)
-			most = fmaxf(most, fabsf(src[i + j]));
-		d = most / 127;
-		inverse = d != 0 ? 1 / d : 0;
-		tb_f32_to_f16(&d, 1, p);
-		for (unsigned j = 0; j < 32; j++)
-			p[2 + j] = (uint8_t)(int8_t)roundf(src[i + j] * inverse);
-	}
 }

@@ -8,10 +8,9 @@
 
 /* Is there an encoder for this enum ggml_type? */
 bool ggml_encodable(unsigned type);
-/* Does a weighted row depend on more of the row than a block? */
-bool ggml_encode_by_row(unsigned type);
 /* rows of cols finite values, cols a multiple of the block.  weights: how much each of
- * the cols columns counts, or NULL: where ggml has two algorithms, that is the other. */
+ * the cols columns counts, or NULL: where ggml has two algorithms, that is the other, and
+ * the block may depend on its whole row. */
 void ggml_encode(unsigned type, const float *src, size_t rows, size_t cols, const float *weights,
 		 void *out);
 #endif

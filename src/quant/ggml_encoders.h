@@ -15,11 +15,20 @@ typedef void ggml_encode_fn(const float *src, size_t rows, size_t cols, const fl
 #define GGML_ENCODE_WAYS(name) \
 	extern ggml_encode_fn name##_scalar, name##_avx2, name##_avx512
 
-extern ggml_encode_fn ggml_encode_f32, ggml_encode_f16, ggml_encode_bf16, ggml_encode_q8_0;
+extern ggml_encode_fn ggml_encode_f32, ggml_encode_f16, ggml_encode_bf16;
 /* ggml_k_encode.h: scales of scales */
 GGML_ENCODE_WAYS(ggml_encode_q2_k);
 GGML_ENCODE_WAYS(ggml_encode_q3_k);
 GGML_ENCODE_WAYS(ggml_encode_q4_k);
 GGML_ENCODE_WAYS(ggml_encode_q5_k);
 GGML_ENCODE_WAYS(ggml_encode_q6_k);
+/* ggml_encode_nibble.h, ggml_encode_table.h */
+GGML_ENCODE_WAYS(ggml_encode_q4_0);
+GGML_ENCODE_WAYS(ggml_encode_q4_1);
+GGML_ENCODE_WAYS(ggml_encode_q5_0);
+GGML_ENCODE_WAYS(ggml_encode_q5_1);
+GGML_ENCODE_WAYS(ggml_encode_q8_0);
+GGML_ENCODE_WAYS(ggml_encode_iq4_nl);
+GGML_ENCODE_WAYS(ggml_encode_iq4_xs);
+GGML_ENCODE_WAYS(ggml_encode_mxfp4);
 #endif

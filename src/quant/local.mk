@@ -31,6 +31,10 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/ggml_encode.c \
 	src/quant/ggml_encode.h \
 	src/quant/ggml_encode_k.c \
+	src/quant/ggml_encode_lanes.h \
+	src/quant/ggml_encode_nibble.h \
+	src/quant/ggml_encode_scalar.c \
+	src/quant/ggml_encode_table.h \
 	src/quant/ggml_encoders.h \
 	src/quant/ggml_few.c \
 	src/quant/ggml_fields.c \
@@ -79,11 +83,13 @@ if X86
 noinst_LIBRARIES += src/quant/libquant_avx2.a src/quant/libquant_avx512.a
 src_quant_libquant_avx2_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX2_CFLAGS) -mbmi2
 src_quant_libquant_avx2_a_SOURCES = src/quant/quant_avx2.c src/quant/simd_avx2.h \
-	src/quant/compare_avx2.c src/quant/ggml_encode_k_avx2.c \
+	src/quant/compare_avx2.c src/quant/ggml_encode_avx2.c \
+	src/quant/ggml_encode_k_avx2.c \
 	src/quant/search_avx2.c src/quant/stats_avx2.c $(QUANT_SIMD)
 src_quant_libquant_avx512_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX512_CFLAGS) -mbmi2
 src_quant_libquant_avx512_a_SOURCES = src/quant/quant_avx512.c src/quant/simd_avx512.h \
-	src/quant/compare_avx512.c src/quant/ggml_encode_k_avx512.c \
+	src/quant/compare_avx512.c src/quant/ggml_encode_avx512.c \
+	src/quant/ggml_encode_k_avx512.c \
 	src/quant/search_avx512.c src/quant/stats_avx512.c $(QUANT_SIMD)
 QUANT_LIBS += src/quant/libquant_avx512.a src/quant/libquant_avx2.a
 # Each needs the other: the choice is made below what is chosen from.

@@ -23,6 +23,7 @@ SIMD vf v_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }	/* c - a 
 SIMD vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
 SIMD vf v_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.f), a); }
 SIMD vm v_gt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
+SIMD vm v_ge(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GE_OQ); }
 SIMD vm v_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
 SIMD vf v_pick(vm m, vf yes, vf no) { return _mm256_blendv_ps(no, yes, m); }
 
@@ -45,6 +46,7 @@ SIMD vi i_left(vi a, int n) { return _mm256_slli_epi32(a, n); }
 SIMD vi i_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 SIMD void i_store(void *p, vi v) { _mm256_storeu_si256((__m256i *)p, v); }
 SIMD vm i_gt(vi a, vi b) { return v_of(_mm256_cmpgt_epi32(a, b)); }
+SIMD vi i_less(vm m, vi a) { return i_add(a, i_of(m)); }
 SIMD vi i_pick(vm m, vi yes, vi no) { return i_of(v_pick(m, v_of(yes), v_of(no))); }
 SIMD unsigned v_zeros(vf x)
 {

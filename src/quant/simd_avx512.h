@@ -25,6 +25,7 @@ SIMD vf v_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); }	/* c - a 
 SIMD vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
 SIMD vf v_abs(vf a) { return _mm512_abs_ps(a); }
 SIMD vm v_gt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+SIMD vm v_ge(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SIMD vm v_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 SIMD vf v_pick(vm m, vf yes, vf no) { return _mm512_mask_mov_ps(no, m, yes); }
 
@@ -48,6 +49,8 @@ SIMD vi i_left(vi a, int n) { return _mm512_slli_epi32(a, (unsigned)n); }
 SIMD vi i_load(const void *p) { return _mm512_loadu_si512(p); }
 SIMD void i_store(void *p, vi v) { _mm512_storeu_si512(p, v); }
 SIMD vm i_gt(vi a, vi b) { return _mm512_cmpgt_epi32_mask(a, b); }	/* signed */
+/* a - 1 where m */
+SIMD vi i_less(vm m, vi a) { return _mm512_mask_sub_epi32(a, m, a, _mm512_set1_epi32(1)); }
 SIMD vi i_pick(vm m, vi yes, vi no) { return _mm512_mask_mov_epi32(no, m, yes); }
 /* Lanes that are zero; halves of lanes that are zero but for the highest bit. */
 SIMD unsigned v_zeros(vf x)

@@ -115,7 +115,7 @@ test_names(void **state)
 	assert_string_equal(scheme_name(&s, name), "Q8_0");
 	assert_true(scheme_fits(&s, 64) && !scheme_fits(&s, 48));
 	assert_int_equal(scheme_code_bytes(&s, 64), 68);
-	assert_false(ggml_encodable(GGML_Q8_K) || ggml_encodable(3) || ggml_encodable(1000));
+	assert_false(ggml_encodable(GGML_Q8_K) || ggml_encodable(4) || ggml_encodable(1000));
 	assert_fails(scheme_parse("Q8_K", &s, &err), err, TB_EUNSUP, "read but not written");
 	/* Two programs' names: MLX's is meant. */
 	assert_ok(scheme_parse("MXFP4", &s, &err), err);

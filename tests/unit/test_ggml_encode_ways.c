@@ -118,6 +118,20 @@ static const struct known {
 	enum ggml_type type;
 	const char *digest[WEIGHTS];	/* 64 bits of SHA-256 */
 } known[] = {
+	{ GGML_F16, { "39cfc4c4f26d8b92", "39cfc4c4f26d8b92",
+			"39cfc4c4f26d8b92", "39cfc4c4f26d8b92", "39cfc4c4f26d8b92" } },
+	{ GGML_BF16, { "0ad4a0d0e059f2d7", "0ad4a0d0e059f2d7",
+			"0ad4a0d0e059f2d7", "0ad4a0d0e059f2d7", "0ad4a0d0e059f2d7" } },
+	{ GGML_Q4_0, { "4c27a544069774d5", "06a3d1b5565c1535",
+			"1aa000e180ea3a01", "e7b7d4cf52dedc1e", "3d92528f39a6d8a2" } },
+	{ GGML_Q4_1, { "ec26407b86f61b10", "946ea2eb68d5b288",
+			"794f5b24be128a69", "d35996f1362256bd", "de8627dfe205e1cc" } },
+	{ GGML_Q5_0, { "b6b72fe1fd1c8a69", "c39a63e366a26a9e",
+			"40918f68ca90295a", "8a3e3589f54e86cd", "75cea2662d65fedf" } },
+	{ GGML_Q5_1, { "aeb8d9f8b2347e1e", "10aa6139d1ad7c90",
+			"d43096b7cb58f700", "e8942f1efa8f4cf3", "0fc8423914a0af10" } },
+	{ GGML_Q8_0, { "b4eb006391060ead", "b4eb006391060ead",
+			"b4eb006391060ead", "b4eb006391060ead", "b4eb006391060ead" } },
 	{ GGML_Q2_K, { "960c590d12a8e37a", "e5daea0b087603c9", "ff36bbeaab1d85aa",
 			"3b65c4610dbf7bf7", "008311113594929f" } },
 	{ GGML_Q3_K, { "c83c6949535924b4", "87b5c0dbaebba196", "40301afcdfe1c3b9",
@@ -128,6 +142,12 @@ static const struct known {
 			"d8b8ebd310eff28a", "b6f9c9c6aad85950" } },
 	{ GGML_Q6_K, { "105f1ceb9aae69e2", "a1d442b45b1028ba", "cb3b33bae3d00894",
 			"8b7eba8d89f8fb90", "925461eea14218f1" } },
+	{ GGML_IQ4_NL, { "8ee8a34d49c889f6", "f11fe6102217e48a",
+			"41fc3ad3f6f91045", "7a7de385c24fc0b1", "8dd4165724b9ef11" } },
+	{ GGML_IQ4_XS, { "3166567f817f83ef", "8b62cf23e77a9b8f",
+			"47bf18ff141f701c", "0092274a6be20908", "bb2413f6dc23c632" } },
+	{ GGML_MXFP4, { "4748556db2396dad", "4748556db2396dad",
+			"4748556db2396dad", "4748556db2396dad", "4748556db2396dad" } },
 };
 #define NKNOWN (sizeof(known) / sizeof(*known))
 
