@@ -103,10 +103,11 @@ family heal home content output
 family dedupe home content output
 family digest home blobdir
 family diff home
-family convert home plan output model_text translate
+family convert home plan output model_text translate calibrate
 family import home output model_text metadata
 family run home model_text
 family chat run
+family calibrate run
 family bench home inspect
 family demo home convert
 

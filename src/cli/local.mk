@@ -24,6 +24,7 @@ cli_command_files = \
 	src/cli/cmd_chat.c \
 	src/cli/cmd_generate.c \
 	src/cli/cmd_score.c \
+	src/cli/cmd_calibrate.c \
 	src/cli/cmd_text.c \
 	src/cli/cmd_plan.c \
 	src/cli/cmd_quantize.c \

@@ -16,6 +16,13 @@ blas_core(void)
 	return openblas_get_corename();
 }
 
+void
+blas_products(float *g, size_t width, const float *x, size_t stride, size_t m, size_t n)
+{
+	cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, (blasint)n, (blasint)m, 1, x,
+		    (blasint)stride, 1, g, (blasint)width);
+}
+
 const char *
 blas_held_down(void)
 {

@@ -12,6 +12,8 @@ run_matmul(struct run *run, const struct matrix *const *w, size_t n, const float
 {
 	enum tb_status status = tb_job_check(run->job, run->err);
 
+	if (run->s->watch && !status)
+		run_watch(run, w, n, x, m);
 	return status ? status : matmul_run(run->e->mm, w, n, x, m, y, run->err);
 }
 

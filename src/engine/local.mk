@@ -78,5 +78,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/vec.c \
 	src/engine/vec.h \
 	src/engine/vec_body.h \
+	src/engine/watch.c \
+	src/engine/watch.h \
 	src/engine/weights.c \
 	src/engine/weights.h

@@ -8,6 +8,7 @@
 #include "src/engine/hparams.h"
 #include "src/engine/kv.h"
 #include "src/engine/vec.h"
+#include "src/engine/watch.h"
 #include "src/engine/weights.h"
 
 struct matmul;
@@ -47,6 +48,8 @@ struct session {
 	struct work work;
 	float *logits;			/* owned */
 	size_t logits_cap;
+	watch_fn *watch;		/* NULL: nobody */
+	void *watch_arg;
 };
 
 /* One evaluation: what every step of the forward pass needs. */
@@ -92,6 +95,9 @@ enum tb_status run_gated(struct run *run, const struct matrix *gate, const struc
 /* y[i] = w[i] h, after a look at the job. */
 enum tb_status run_matmul(struct run *run, const struct matrix *const *w, size_t n, const float *x,
 			  size_t m, float *const *y) TB_MUST_USE;
+
+/* Tells who watches. */
+void run_watch(struct run *run, const struct matrix *const *w, size_t n, const float *x, size_t m);
 
 /* Calls fn(arg, row) for m rows, on the team when that pays: `work` elements a row. */
 typedef void row_fn(void *arg, size_t row);

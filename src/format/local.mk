@@ -16,6 +16,9 @@ src_format_libformat_a_SOURCES = \
 	src/format/gguf_value.c \
 	src/format/gguf_write.c \
 	src/format/gguf_write.h \
+	src/format/imatrix.c \
+	src/format/imatrix.h \
+	src/format/imatrix_write.c \
 	src/format/json.c \
 	src/format/json.h \
 	src/format/json_plain.c \

@@ -261,3 +261,9 @@ src_ops_libops_a_SOURCES += \
 bench: tbtui
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE ./tbtui bench
 .PHONY: bench
+
+# what matters in a model
+src_ops_libops_a_SOURCES += \
+	src/ops/calibrate/calibrate.c \
+	src/ops/calibrate/calibrate.h \
+	src/ops/calibrate/importance.c

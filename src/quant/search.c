@@ -34,7 +34,7 @@ search_kernel(void)
 
 /* flat[i][j] -> side[j][i]; groups that are not there are zeros. */
 static void
-lay_out(const float *flat, unsigned groups, unsigned group,
+side_by_side(const float *flat, unsigned groups, unsigned group,
 	float side[QUANT_GROUP_MAX][SEARCH_GROUPS])
 {
 	for (unsigned j = 0; j < group; j++)
@@ -44,7 +44,7 @@ lay_out(const float *flat, unsigned groups, unsigned group,
 
 /* Costs of the groups from element `first` on, which all-zero costs would make equal. */
 static void
-lay_out_costs(struct search_block *b, const struct quant_weights *w, uint64_t first)
+side_costs(struct search_block *b, const struct quant_weights *w, uint64_t first)
 {
 	size_t at = w && w->cost ? (size_t)(first % w->cols) : 0;
 
@@ -89,11 +89,11 @@ search_block(struct search_block *b, const struct scheme *s, enum dtype t, const
 	struct quant_src q = quant_src_at(s, &all, first);
 
 	dtype_to_f32(t, (const uint8_t *)src + first * (dtype_bits(t) / 8), n, flat);
-	lay_out(flat, groups, s->group, b->x);
+	side_by_side(flat, groups, s->group, b->x);
 	quant_decode(s, &q, n, flat);
-	lay_out(flat, groups, s->group, b->now);
+	side_by_side(flat, groups, s->group, b->now);
 	if (!first || (w && w->cost))
-		lay_out_costs(b, w, first);
+		side_costs(b, w, first);
 	for (unsigned i = 0; i < SEARCH_GROUPS; i++) {
 		bool there = i < groups, affine = s->kind == SCHEME_AFFINE;
 

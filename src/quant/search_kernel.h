@@ -124,10 +124,10 @@ affine_try(const struct search_block *b, unsigned lane, vf scale, vf bias, vf to
 	return f;
 }
 
-struct grid { vf scale, bias, error; };
+struct choice { vf scale, bias, error; };
 
 SIMD void
-affine_take(struct grid *best, vf scale, vf bias, vf error)
+affine_take(struct choice *best, vf scale, vf bias, vf error)
 {
 	vi better = error < best->error;
 
@@ -151,7 +151,7 @@ affine_refit(const struct fit *f, vf weight, enum dtype t, vf *scale, vf *bias)
 }
 
 SIMD void
-affine_from(const struct search_block *b, unsigned lane, struct grid *best, vf scale, vf bias,
+affine_from(const struct search_block *b, unsigned lane, struct choice *best, vf scale, vf bias,
 	    vf weight, unsigned refits)
 {
 	const vf top = v_set((float)((1u << b->bits) - 1));
@@ -191,7 +191,7 @@ affine_lanes(struct search_block *b, unsigned lane)
 			      : b->bits <= 6 ? CUTS(cuts_many) : CUTS(cuts_most);
 	const float top = (float)((1u << b->bits) - 1);
 	vf lo = v_load(b->x[0] + lane), hi = lo, weight = v_set(0), range, start;
-	struct grid best = { v_load(b->scale + lane), v_load(b->bias + lane), v_set(0) };
+	struct choice best = { v_load(b->scale + lane), v_load(b->bias + lane), v_set(0) };
 	vi better;
 
 	for (unsigned j = 0; j < b->group; j++) {
