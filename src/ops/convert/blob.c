@@ -56,13 +56,13 @@ copy_part(struct blob *b, size_t row, const struct tensor_part *part, uint64_t o
 	return true;
 }
 
-static struct encode_how
-how_of(const struct plan *p, size_t row)
+static void
+place_chunks(struct blob_task *t, const struct placed *at, struct plan_bytes off,
+	     struct plan_bytes len)
 {
-	const struct tensor *t = p->rows[row].src;
-
-	return (struct encode_how){ .flavour = p->flavour,
-				    .cols = t->ndim ? t->dim[t->ndim - 1] : 1 };
+	t->chunk[0] = (struct chunk){ at->off[PART_WEIGHT] + off.codes, len.codes, 0 };
+	t->chunk[1] = (struct chunk){ at->off[PART_SCALE] + off.scales, len.scales, 0 };
+	t->chunk[2] = (struct chunk){ at->off[PART_BIAS] + off.biases, len.biases, 0 };
 }
 
 /* Windows of one piece, which begins at element `to` of what is written. */
@@ -73,19 +73,18 @@ piece_tasks(struct blob *b, const struct plan_piece *piece, const struct placed 
 	const struct scheme *s = &r->target;
 	enum dtype d = values_dtype(r->src);
 	bool same = scheme_equal(s, &r->src->scheme);
-	uint64_t step = dtype_bits(d) > 32 ? WINDOW_ELEMS / 4 : WINDOW_ELEMS;
-	struct encode_how how = how_of(b->plan, piece->row);
+	const uint64_t most = dtype_bits(d) > 32 ? WINDOW_ELEMS / 4 : WINDOW_ELEMS;
+	uint64_t n;
 
-	if (!same)
-		step -= step % encode_unit(&how);
-	for (uint64_t i = 0; i < piece->elems; i += step) {
-		uint64_t n = piece->elems - i < step ? piece->elems - i : step;
-		struct plan_bytes off = plan_bytes(s, d, to + i), len = plan_bytes(s, d, n);
-		struct blob_task t = { same ? BLOB_PACKED : BLOB_ENCODE, piece->row, NULL,
-			piece->first + i, n, { { at->off[PART_WEIGHT] + off.codes, len.codes, 0 },
-			{ at->off[PART_SCALE] + off.scales, len.scales, 0 },
-			{ at->off[PART_BIAS] + off.biases, len.biases, 0 } }, false };
+	for (uint64_t i = 0; i < piece->elems; i += n) {
+		uint64_t first = piece->first + i, left = piece->elems - i;
+		struct encode_how how = encode_how(b->plan->flavour, &b->plan->care, r->src, first);
+		struct blob_task t = { same ? BLOB_PACKED : BLOB_ENCODE, piece->row, NULL, first, 0,
+				       { { 0 } }, false };
 
+		n = same ? most : encode_stretch(&how, r->src, first, most);
+		t.n = n = n < left ? n : left;
+		place_chunks(&t, at, plan_bytes(s, d, to + i), plan_bytes(s, d, n));
 		if (!add_task(b, t))
 			return false;
 	}
@@ -173,17 +172,19 @@ produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
 	      const void *data[3], struct tb_err *err)
 {
 	const struct plan_row *r = &b->plan->rows[t->row];
-	const struct quant_parts room = { w->src, w->in.scales, w->in.biases };
-	const struct quant_parts *made = t->what == BLOB_PACKED ? &room : &w->out;
-	const struct encode_how how = how_of(b->plan, t->row);
+	const struct encode_how how = encode_how(b->plan->flavour, &b->plan->care, r->src, t->first);
+	struct quant_parts room, *made = t->what == BLOB_PACKED ? &room : &w->out;
+	enum tb_status status = window_reserve(w, t->n, err);
 	struct values v;
-	enum tb_status status = values_open(&v, b->plan->model, r->src, b->files, err);
 
+	if (!status)
+		status = values_open(&v, b->plan->model, r->src, b->files, err);
+	if (status)
+		return status;
+	room = (struct quant_parts){ w->src, w->in.scales, w->in.biases };
 	data[0] = made->codes;
 	data[1] = made->scales;
 	data[2] = made->biases;
-	if (status)
-		return status;
 	if (t->what == BLOB_PACKED)
 		return values_read(&v, t->first, t->n, &room, err);
 	status = window_read(w, &v, t->first, t->n, err);

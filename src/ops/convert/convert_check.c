@@ -20,29 +20,33 @@ struct check {
 	float *values;
 };
 
-/* The first elements of the source, as they should read in the result. */
+/* The first elements of the source, as they should read in the result: *n at most. */
 static enum tb_status
-expected(struct check *c, const struct plan_out *o, size_t n, struct tb_err *err)
+expected(struct check *c, const struct plan_out *o, size_t *n, struct tb_err *err)
 {
 	const struct plan_piece *piece = &c->p->parts->pieces[o->piece];
 	const struct plan_row *r = &c->p->rows[piece->row];
-	const struct encode_how how = { .flavour = c->p->flavour };
+	const struct encode_how how = encode_how(c->p->flavour, &c->p->care, r->src, piece->first);
+	size_t whole = encode_stretch(&how, r->src, piece->first, *n);
 	struct values v;
 	enum tb_status status = values_open(&v, c->p->model, r->src, c->source, err);
 
+	*n = *n < whole ? *n : whole;
 	if (!status)
-		status = window_load(c->was, &v, piece->first, n, err);
+		status = window_reserve(c->was, whole, err);
+	if (!status)
+		status = window_load(c->was, &v, piece->first, whole, err);
 	if (status)
 		return status;
 	if (scheme_equal(&r->target, &r->src->scheme)) {
-		dtype_to_f32(values_dtype(r->src), c->was->src, n, c->values);
+		dtype_to_f32(values_dtype(r->src), c->was->src, *n, c->values);
 		return TB_OK;
 	}
-	status = window_encode(c->was, r->src, &r->target, &how, piece->first, n, err);
+	status = window_encode(c->was, r->src, &r->target, &how, piece->first, whole, err);
 	if (status)
 		return status;
-	window_decode(c->was, r->src, &r->target, n);
-	memcpy(c->values, c->was->f32, n * sizeof(float));
+	window_decode(c->was, r->src, &r->target, whole);
+	memcpy(c->values, c->was->f32, *n * sizeof(float));
 	return TB_OK;
 }
 
@@ -59,7 +63,7 @@ sample(struct check *c, const struct plan_out *o, const struct tensor *t, struct
 	if ((d != DT_BF16 && d != DT_F16 && d != DT_F32) || t->origin == ORIGIN_UNKNOWN ||
 	    (source != DT_BF16 && source != DT_F16 && source != DT_F32))
 		return TB_OK;
-	status = expected(c, o, n, err);
+	status = expected(c, o, &n, err);
 	if (!status)
 		status = values_open(&v, c->m, t, c->made, err);
 	if (!status)

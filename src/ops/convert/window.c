@@ -10,24 +10,43 @@
 #include "src/base/mem.h"
 #include "src/quant/ggml_encode.h"
 
-#define ENCODE_UNIT 256u	/* a multiple of every group and block */
-
 /* The narrowest group is 16 with a byte of scale, the widest scales are F32 for 32. */
-#define SCALE_BYTES (WINDOW_ELEMS / 8)
-
-enum tb_status
-window_init(struct window *w, struct tb_err *err)
+static enum tb_status
+make_room(struct window *w, size_t n, struct tb_err *err)
 {
-	*w = (struct window){ tb_aligned(4 * WINDOW_ELEMS), tb_aligned(4 * WINDOW_ELEMS),
-			      { tb_aligned(WINDOW_ELEMS), tb_aligned(SCALE_BYTES),
-				tb_aligned(SCALE_BYTES) },
-			      { tb_aligned(4 * WINDOW_ELEMS), tb_aligned(SCALE_BYTES),
-				tb_aligned(SCALE_BYTES) } };
+	*w = (struct window){ n, tb_aligned(4 * n), tb_aligned(4 * n),
+			      { tb_aligned(n), tb_aligned(n / 8), tb_aligned(n / 8) },
+			      { tb_aligned(4 * n), tb_aligned(n / 8), tb_aligned(n / 8) } };
 	if (w->src && w->f32 && w->in.codes && w->in.scales && w->in.biases && w->out.codes &&
 	    w->out.scales && w->out.biases)
 		return TB_OK;
 	window_free(w);
 	return tb_nomem(err);
+}
+
+enum tb_status
+window_init(struct window *w, struct tb_err *err)
+{
+	return make_room(w, WINDOW_ELEMS, err);
+}
+
+enum tb_status
+window_reserve(struct window *w, size_t n, struct tb_err *err)
+{
+	struct window larger;
+	enum tb_status status;
+
+	if (n <= w->elems)
+		return TB_OK;
+	if (n > WINDOW_ROW_MAX)
+		return tb_fail(err, TB_EUNSUP, "rows of %zu columns are too long to be weighted or"
+			       " searched: %u at most", n, WINDOW_ROW_MAX);
+	status = make_room(&larger, n, err);
+	if (status)
+		return status;
+	window_free(w);
+	*w = larger;
+	return TB_OK;
 }
 
 void
@@ -136,10 +155,33 @@ window_read(struct window *w, const struct values *v, uint64_t first, size_t n, 
 	return say_not_finite(v->t, d, w->src, n, first, "is infinite or NaN", err);
 }
 
-uint64_t
-encode_unit(const struct encode_how *how)
+static uint64_t
+last_dim(const struct tensor *t, unsigned back)
 {
-	return how->weights || how->search ? how->cols : ENCODE_UNIT;
+	return t->ndim > back ? t->dim[t->ndim - 1 - back] : 1;
+}
+
+struct encode_how
+encode_how(enum flavour flavour, const struct plan_care *care, const struct tensor *t,
+	   uint64_t first)
+{
+	struct encode_how how = { flavour, last_dim(t, 0), NULL, care->search };
+
+	if (care->weights && t->elems)
+		how.weights = care->weights(care->arg, t, first / (how.cols * last_dim(t, 1)));
+	return how;
+}
+
+uint64_t
+encode_stretch(const struct encode_how *how, const struct tensor *t, uint64_t first, uint64_t most)
+{
+	uint64_t left = t->elems - first, matrix = how->cols * last_dim(t, 1), n = most;
+
+	if (how->weights || how->search)
+		n = most > how->cols ? most - most % how->cols : how->cols;
+	if (how->weights && left > matrix - first % matrix)
+		left = matrix - first % matrix;
+	return n < left ? n : left;
 }
 
 /* Blocks: what they are made of is F32. */

@@ -4,16 +4,21 @@
 #define TBTUI_OPS_WINDOW_H
 
 #include "src/model/values.h"
+#include "src/ops/plan/plan.h"
 
 #define WINDOW_ELEMS (256u << 10)	/* a multiple of every group and of 8 */
+#define WINDOW_ROW_MAX (16u << 20)	/* elements of a row that is encoded at once */
 
 struct window {
+	size_t elems;		/* there is room for; WINDOW_ELEMS or a row */
 	uint8_t *src;		/* elements in the source dtype */
 	float *f32;
 	struct quant_parts in;	/* packed, as read */
 	struct quant_parts out;	/* packed (or plain: codes alone), as made */
 };
 enum tb_status window_init(struct window *w, struct tb_err *err) TB_MUST_USE;
+/* Room for n elements at least; what was in the window is gone. */
+enum tb_status window_reserve(struct window *w, size_t n, struct tb_err *err) TB_MUST_USE;
 void window_free(struct window *w);
 /* One a worker; NULL is fine. */
 enum tb_status windows_new(struct window **out, unsigned n, struct tb_err *err) TB_MUST_USE;
@@ -33,11 +38,16 @@ struct encode_how {
 	enum flavour flavour;
 	uint64_t cols;		/* of a row */
 	const float *weights;	/* how much each of the cols columns counts; NULL: all alike */
-	unsigned search;	/* for scales that are better than the usual ones; 0: none */
+	unsigned search;	/* for scales that are better than the usual; 0: none */
 };
-/* Elements that are encoded together: of a row that is weighted or searched all, and a
- * stretch begins where a row does; else a group of any scheme. */
-uint64_t encode_unit(const struct encode_how *how);
+/* Of a tensor at element `first`. */
+struct encode_how encode_how(enum flavour flavour, const struct plan_care *care,
+			     const struct tensor *t, uint64_t first);
+/* How many elements from `first` on are encoded at once, `most` if it can be: whole groups,
+ * and where there are weights or a search whole rows of one matrix.  `first` is where a
+ * stretch can begin. */
+uint64_t encode_stretch(const struct encode_how *how, const struct tensor *t, uint64_t first,
+			uint64_t most);
 
 /* w->out: w->src as `to`, or w->f32 if t is quantized and `to` keeps what is not rounded
  * (plain numbers, blocks).  An F16 that overflows is an error naming `t` and index. */

@@ -204,6 +204,7 @@ plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 	p->dest = req->dest;
 	p->experts = layout_of(req->dest, req->experts);
 	p->requantize = req->requantize;
+	p->care = req->care;
 	snprintf(p->quant, sizeof(p->quant), "keep");
 	if (!req->target.keep)
 		scheme_name(&req->target.scheme, p->quant);

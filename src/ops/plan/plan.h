@@ -84,6 +84,16 @@ struct plan_rule { char *pattern; struct plan_target target; };	/* pattern: owne
 enum tb_status plan_rule_parse(const char *text, struct plan_rule *out, struct tb_err *err)
 	TB_MUST_USE;
 
+/* What is taken care of while a tensor is encoded.  Borrowed from whoever asks for a plan,
+ * as long as it lives; threads ask at the same time. */
+struct plan_care {
+	/* How much each column of a tensor counts; matrix: 0, or which one of a stack.
+	 * NULL, as the function may be: all count alike. */
+	const float *(*weights)(const void *arg, const struct tensor *t, uint64_t matrix);
+	const void *arg;
+	unsigned search;		/* for scales that are better than the usual; 0: none */
+};
+
 struct plan_request {
 	const struct model *model;	/* borrowed as long as the plan lives */
 	struct plan_target target;
@@ -95,6 +105,7 @@ struct plan_request {
 	const char *const *rules;
 	size_t nrules;
 	bool requantize;		/* touch tensors that are quantized already */
+	struct plan_care care;
 };
 
 struct plan_row {			/* one logical tensor of the source */
@@ -126,6 +137,7 @@ struct plan {
 	enum plan_dest dest;
 	enum plan_experts experts;	/* never DEFAULT */
 	bool requantize;
+	struct plan_care care;
 	char quant[SCHEME_NAME_MAX];	/* what was asked for: "int4", "keep" */
 	struct plan_row *rows;		/* as model.tensors; owned */
 	size_t nrows;
