@@ -1,6 +1,6 @@
-/* ggml_k_encode.h - private to src/quant: the encoders of Q2_K .. Q6_K, compiled once for each
- * instruction set: ggml_encode_k.c, ggml_encode_k_avx2.c and ggml_encode_k_avx512.c include
- * their words and define K_NAME. */
+/* ggml_k_encode.h - private to src/quant: the encoders of Q2_K .. Q6_K, compiled once for
+ * each instruction set: ggml_encode_k.c, ggml_encode_k_avx2.c and ggml_encode_k_avx512.c
+ * include their words and define K_NAME. */
 #include "src/base/half.h"
 #include "src/quant/ggml_blocks.h"
 #include "src/quant/ggml_encoders.h"
@@ -36,17 +36,14 @@ SIMD void k_weigh_average(struct k_fit *f, unsigned n)
 		f->w[i] = v_add(average, v_abs(f->x[i]));
 }
 
-SIMD void k_weigh_given(struct k_fit *f, const struct k_batch *b, unsigned first, unsigned n)
+/* Times the magnitude of what the super-block varies by and of the element. */
+SIMD void k_weigh_varied(struct k_fit *f, vf sigma2, unsigned n)
 {
-	k_load(b->weights, first, n, f->w);
-}
+	for (unsigned i = 0; i < n; i++) {
+		vf square = v_mul(f->x[i], f->x[i]);
 
-/* Those given, times the magnitude of what the super-block varies by and of the element. */
-SIMD void k_weigh_varied(struct k_fit *f, const struct k_batch *b, unsigned first, unsigned n)
-{
-	k_weigh_given(f, b, first, n);
-	for (unsigned i = 0; i < n; i++)
-		f->w[i] = v_mul(f->w[i], v_sqrt(v_add(b->sigma2, v_mul(f->x[i], f->x[i]))));
+		f->w[i] = v_mul(f->w[i], v_sqrt(v_add(sigma2, square)));
+	}
 }
 
 SIMD vf k_square_sum(const vf x[K_BLOCK])
@@ -77,10 +74,10 @@ SIMD void k_weigh(struct k_fit *f, const struct k_batch *b, unsigned first, unsi
 		k_weigh_square(f, n);
 	else if (how == K_AVERAGE)
 		k_weigh_average(f, n);
-	else if (how == K_GIVEN)
-		k_weigh_given(f, b, first, n);
 	else
-		k_weigh_varied(f, b, first, n);
+		k_load(b->weights, first, n, f->w);
+	if (how == K_VARIED)
+		k_weigh_varied(f, b->sigma2, n);
 }
 
 SIMD void k_all_min(struct k_batch *b, enum k_weigh how, const struct k_steps *k)
@@ -146,7 +143,8 @@ k_fit_q2(struct k_batch *b, bool weighted)
 {
 	if (weighted) {
 		b->sigma2 = v_div(k_square_sum(b->x), v_set(256));
-		k_all_min(b, K_VARIED, &(struct k_steps){ 16, 3, -0.9f, 0.05f, 36, false });
+		k_all_min(b, K_VARIED, &(struct k_steps){
+			16, 3, -0.9f, 0.05f, 36, false });
 		k_share_weighted(b, 16, 15);
 	} else {
 		k_all_min(b, K_SIZE, &(struct k_steps){ 16, 3, -0.5f, 0.1f, 15, true });
@@ -168,20 +166,24 @@ k_fit_q3(struct k_batch *b, bool weighted)
 	}
 }
 
-/* Q4_K and Q5_K.  A code of 8 bits above 63 is 63, but for Q4_K with weights, which has it
- * run over into its neighbours as ggml does. */
-SIMD void k_fit_45(struct k_batch *b, bool weighted, int most, float first, int steps, bool hold)
+/* Q4_K and Q5_K.  A code of 8 bits above 63 is 63, but for Q4_K with weights, where it
+ * runs over into its neighbours as it does in ggml. */
+SIMD void k_fit_45(struct k_batch *b, bool weighted, int most, float first, int steps)
 {
+	bool hold = !weighted || most == 31;
+
 	if (weighted) {
 		b->sigma2 = v_div(v_mul(v_set(2), k_square_sum(b->x)), v_set(256));
-		k_all_min(b, K_VARIED, &(struct k_steps){ 32, most, -0.9f, 0.05f, 36, false });
+		k_all_min(b, K_VARIED, &(struct k_steps){
+			32, most, -0.9f, 0.05f, 36, false });
 		k_share_weighted(b, 8, 63);
 	} else {
-		k_all_min(b, K_AVERAGE, &(struct k_steps){ 32, most, first, 0.1f, steps, false });
+		k_all_min(b, K_AVERAGE, &(struct k_steps){
+			32, most, first, 0.1f, steps, false });
 		v_store_f32(b->d, k_share_largest(b->scale, 8, 63, b->ls));
 		v_store_f32(b->dmin, k_share_largest(b->min, 8, 63, b->lm));
 	}
-	for (unsigned j = 0; j < 8 && (hold || !weighted); j++)
+	for (unsigned j = 0; j < 8 && hold; j++)
 		for (unsigned s = 0; s < LANES; s++) {
 			b->ls[j][s] = b->ls[j][s] < 63 ? b->ls[j][s] : 63;
 			b->lm[j][s] = b->lm[j][s] < 63 ? b->lm[j][s] : 63;
@@ -191,13 +193,13 @@ SIMD void k_fit_45(struct k_batch *b, bool weighted, int most, float first, int 
 static void
 k_fit_q4(struct k_batch *b, bool weighted)
 {
-	k_fit_45(b, weighted, 15, -1.f, 20, false);
+	k_fit_45(b, weighted, 15, -1.f, 20);
 }
 
 static void
 k_fit_q5(struct k_batch *b, bool weighted)
 {
-	k_fit_45(b, weighted, 31, -0.5f, 15, true);
+	k_fit_45(b, weighted, 31, -0.5f, 15);
 }
 
 static void
@@ -218,8 +220,8 @@ struct k_type {
 
 /* Lanes without a super-block of their own do the last one again. */
 static void
-k_encode(const struct k_type *t, const float *src, size_t rows, size_t cols, const float *weights,
-	 uint8_t *out)
+k_encode(const struct k_type *t, const float *src, size_t rows, size_t cols,
+	 const float *weights, uint8_t *out)
 {
 	size_t blocks = rows * (cols / K_BLOCK), last = blocks - 1;
 	struct k_batch b;
@@ -240,7 +242,8 @@ k_encode(const struct k_type *t, const float *src, size_t rows, size_t cols, con
 
 #define K_ENCODER(name, ...) \
 void \
-K_NAME(name)(const float *src, size_t rows, size_t cols, const float *weights, void *out) \
+K_NAME(name)(const float *src, size_t rows, size_t cols, const float *weights, \
+	     void *out) \
 { \
 	k_encode(&(struct k_type){ __VA_ARGS__ }, src, rows, cols, weights, out); \
 }

@@ -1,5 +1,5 @@
-/* ggml_k_lanes.h - private to src/quant: super-blocks side by side, one a lane, so that each
- * lane does what a scalar program does for its super-block, in the same order. */
+/* ggml_k_lanes.h - private to src/quant: super-blocks side by side, one a lane, so that
+ * each lane does what a scalar program does for its super-block, in the same order. */
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -8,13 +8,15 @@
 
 /* LANES super-blocks on their way. */
 struct k_batch {
-	const float *src[LANES], *weights[LANES];	/* weights: of a search with them */
+	const float *src[LANES], *weights[LANES];	/* NULL: no weights */
 	vf x[K_BLOCK];					/* element i of each */
 	vf sigma2;
-	vf scale[K_GROUPS], min[K_GROUPS], sum_w[K_GROUPS];	/* what the search found */
+	/* what was found for groups */
+	vf scale[K_GROUPS], min[K_GROUPS], sum_w[K_GROUPS];
 	uint8_t code[K_BLOCK][LANES];
-	float d[LANES], dmin[LANES];			/* what scales and minima share */
-	uint32_t ls[K_GROUPS][LANES], lm[K_GROUPS][LANES];	/* their codes, 8 bits */
+	/* what their scales and minima share, and codes of 8 bits */
+	float d[LANES], dmin[LANES];
+	uint32_t ls[K_GROUPS][LANES], lm[K_GROUPS][LANES];
 };
 
 /* Elements first .. first + n of each lane's run, n a multiple of 16. */
@@ -28,8 +30,9 @@ k_load(const float *const from[LANES], size_t first, unsigned n, vf *out)
 	}
 }
 
-/* Integers are kept as the bits of the float 1.5 * 2^23 + n: adding that number is how ggml
- * rounds, and what is too large or no number at all has the same bits here as there. */
+/* Integers are kept as the bits of the float 1.5 * 2^23 + n: adding that number is how
+ * ggml rounds, and what is too large or no number at all has the same bits here. */
+#define K_MAGIC 0x1.8p23f
 #define K_ZERO 0x4b400000u
 #define K_LEAST 0x4b000000u
 
@@ -37,12 +40,16 @@ struct k_range { vi low, high; };
 
 SIMD struct k_range k_range(int low, int high)
 {
-	return (struct k_range){ i_set(K_ZERO + (uint32_t)low), i_set(K_ZERO + (uint32_t)high) };
+	return (struct k_range){
+		i_set(K_ZERO + (uint32_t)low), i_set(K_ZERO + (uint32_t)high)
+	};
 }
 
 SIMD vi k_nearest(vf a)
 {
-	return i_and_or(i_of(v_add(a, v_set(12582912.f))), i_set(0x7fffff), i_set(K_LEAST));
+	vi bits = i_of(v_add(a, v_set(K_MAGIC)));
+
+	return i_and_or(bits, i_set(0x7fffff), i_set(K_LEAST));
 }
 
 SIMD vi k_near(vf a, struct k_range r)
@@ -52,7 +59,7 @@ SIMD vi k_near(vf a, struct k_range r)
 
 SIMD vf k_value(vi bits)
 {
-	return v_sub(v_of(bits), v_set(12582912.f));
+	return v_sub(v_of(bits), v_set(K_MAGIC));
 }
 
 /* As an unsigned byte holds it. */

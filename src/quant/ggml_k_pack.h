@@ -10,20 +10,23 @@ SIMD float k_half(float f, uint8_t *out)
 }
 
 /* The codes of group j with the scale that was stored; with none, those of the search. */
-SIMD void k_codes(const struct k_batch *b, unsigned s, unsigned first, unsigned n, float d, float m,
-		  int low, int high, uint8_t *code)
+struct k_group { unsigned first, n; int low, high; };
+
+SIMD void k_codes(const struct k_batch *b, unsigned s, struct k_group g, float d, float m,
+		  uint8_t *code)
 {
-	struct k_range range = k_range(low, high);
+	struct k_range range = k_range(g.low, g.high);
+	const vi low = i_set((uint32_t)g.low);
 
 	if (d == 0) {
-		for (unsigned i = first; i < first + n; i++)
+		for (unsigned i = g.first; i < g.first + g.n; i++)
 			code[i] = b->code[i][s];
 		return;
 	}
-	for (unsigned i = first; i < first + n; i += LANES) {
+	for (unsigned i = g.first; i < g.first + g.n; i += LANES) {
 		vf q = v_div(v_add(v_load_f32(b->src[s] + i), v_set(m)), v_set(d));
 
-		i_store_u8(code + i, k_byte(i_sub(k_near(q, range), i_set((uint32_t)low))));
+		i_store_u8(code + i, k_byte(i_sub(k_near(q, range), low)));
 	}
 }
 
@@ -54,8 +57,11 @@ SIMD void k_pack_four(const uint8_t *code, uint8_t *out)
 {
 	for (unsigned i = 0; i < 256; i += 64)
 		_Pragma("omp simd")
-		for (unsigned l = 0; l < 32; l++)
-			out[i / 2 + l] = (uint8_t)((code[i + l] & 15) | code[i + l + 32] << 4);
+		for (unsigned l = 0; l < 32; l++) {
+			const uint8_t *c = code + i + l;
+
+			out[i / 2 + l] = (uint8_t)((c[0] & 15) | c[32] << 4);
+		}
 }
 
 static void
@@ -66,8 +72,8 @@ k_pack_q2(const struct k_batch *b, unsigned s, uint8_t *out)
 
 	for (unsigned j = 0; j < 16; j++) {
 		out[j] = (uint8_t)(b->ls[j][s] | b->lm[j][s] << 4);
-		k_codes(b, s, 16 * j, 16, d * (float)(out[j] & 15), dmin * (float)(out[j] >> 4),
-			0, 3, code);
+		k_codes(b, s, (struct k_group){ 16 * j, 16, 0, 3 },
+			d * (float)(out[j] & 15), dmin * (float)(out[j] >> 4), code);
 	}
 	k_pack_two(code, out + 16);
 }
@@ -84,7 +90,8 @@ k_pack_q3(const struct k_batch *b, unsigned s, uint8_t *out)
 
 		scales[j % 8] |= (uint8_t)((l & 15) << j / 8 * 4);
 		scales[8 + j % 4] |= (uint8_t)(l >> 4 << j / 4 * 2);
-		k_codes(b, s, 16 * j, 16, d * (float)((int)(l & 63) - 32), 0, -4, 3, code);
+		k_codes(b, s, (struct k_group){ 16 * j, 16, -4, 3 },
+			d * (float)((int)(l & 63) - 32), 0, code);
 	}
 	k_pack_bit(code, 2, out);
 	k_pack_two(code, out + 32);
@@ -107,7 +114,9 @@ SIMD void k_pack_scales(const struct k_batch *b, unsigned s, uint8_t *out)
 	}
 }
 
-SIMD void k_codes_min(const struct k_batch *b, unsigned s, int most, uint8_t *out, uint8_t *code)
+/* Q4_K's and Q5_K's first 16 bytes, and the codes. */
+SIMD void k_codes_min(const struct k_batch *b, unsigned s, int most, uint8_t *out,
+		      uint8_t *code)
 {
 	float d = k_half(b->d[s], out), dmin = k_half(b->dmin[s], out + 2);
 
@@ -116,8 +125,8 @@ SIMD void k_codes_min(const struct k_batch *b, unsigned s, int most, uint8_t *ou
 		int scale, min;
 
 		ggml_scale_min(out + 4, j, &scale, &min);
-		k_codes(b, s, 32 * (unsigned)j, 32, d * (float)scale, dmin * (float)min, 0, most,
-			code);
+		k_codes(b, s, (struct k_group){ 32 * (unsigned)j, 32, 0, most },
+			d * (float)scale, dmin * (float)min, code);
 	}
 }
 
@@ -153,7 +162,8 @@ k_pack_q6(const struct k_batch *b, unsigned s, uint8_t *out)
 	d = k_half(b->d[s], out + 208);
 	for (unsigned j = 0; j < 16; j++) {
 		out[192 + j] = (uint8_t)b->ls[j][s];
-		k_codes(b, s, 16 * j, 16, d * (float)(int8_t)out[192 + j], 0, -32, 31, code);
+		k_codes(b, s, (struct k_group){ 16 * j, 16, -32, 31 },
+			d * (float)(int8_t)out[192 + j], 0, code);
 	}
 	for (unsigned i = 0; i < 256; i += 128)
 		_Pragma("omp simd")
@@ -162,7 +172,7 @@ k_pack_q6(const struct k_batch *b, unsigned s, uint8_t *out)
 
 			out[i / 2 + l] = (uint8_t)((c[0] & 15) | c[64] << 4);
 			out[i / 2 + l + 32] = (uint8_t)((c[32] & 15) | c[96] << 4);
-			out[128 + i / 4 + l] = (uint8_t)(c[0] >> 4 | c[32] >> 4 << 2 |
-							 c[64] >> 4 << 4 | c[96] >> 4 << 6);
+			out[128 + i / 4 + l] = (uint8_t)(c[0] >> 4 | (c[32] & 48) >> 2 |
+							(c[64] & 48) | (c[96] & 48) << 2);
 		}
 }

@@ -40,11 +40,11 @@ SIMD void k_min_begin(struct k_fit *f, unsigned n)
 	f->sum_x = sum_x;
 }
 
-SIMD vf k_error(vf scale, vf l, vf min, vf x, vf w, bool absolute)
+SIMD vf k_error(const struct k_fit *f, unsigned i, bool absolute)
 {
-	vf diff = v_sub(v_add(v_mul(scale, l), min), x);
+	vf diff = v_sub(v_add(v_mul(f->t_scale, f->aux[i]), f->t_min), f->x[i]);
 
-	return v_mul(w, absolute ? v_abs(diff) : v_mul(diff, diff));
+	return v_mul(f->w[i], absolute ? v_abs(diff) : v_mul(diff, diff));
 }
 
 SIMD void k_min_errors(struct k_fit *f, unsigned abreast, const struct k_steps *k)
@@ -55,8 +55,7 @@ SIMD void k_min_errors(struct k_fit *f, unsigned abreast, const struct k_steps *
 		error[g] = v_set(0);
 	for (unsigned i = 0; i < k->n; i++)
 		UNROLL for (unsigned g = 0; g < abreast; g++)
-			error[g] = v_add(error[g], k_error(f[g].t_scale, f[g].aux[i], f[g].t_min,
-							   f[g].x[i], f[g].w[i], k->absolute));
+			error[g] = v_add(error[g], k_error(f + g, i, k->absolute));
 	UNROLL for (unsigned g = 0; g < abreast; g++)
 		f[g].t_error = error[g];
 }
@@ -73,9 +72,9 @@ SIMD void k_min_sums(struct k_fit *f, unsigned abreast, const struct k_steps *k)
 	}
 	for (unsigned i = 0; i < k->n; i++)
 		UNROLL for (unsigned g = 0; g < abreast; g++) {
-			vf x = f[g].x[i], w = f[g].w[i];
-			vf c = k_value(k_near(v_mul(inverse[g], v_sub(x, min[g])), range));
-			vf wc = v_mul(w, c);
+			vf x = f[g].x[i], above = v_sub(x, min[g]);
+			vf c = k_value(k_near(v_mul(inverse[g], above), range));
+			vf wc = v_mul(f[g].w[i], c);
 
 			f[g].aux[i] = c;
 			l[g] = v_add(l[g], wc);
@@ -106,8 +105,10 @@ SIMD vm k_min_solve(struct k_fit *f)
 	return v_gt(D, v_set(0));
 }
 
-SIMD void k_min_keep(struct k_fit *f, vm better)
+SIMD void k_min_keep(struct k_fit *f, vm solved)
 {
+	vm better = m_and(solved, v_gt(f->error, f->t_error));
+
 	f->error = v_pick(better, f->t_error, f->error);
 	f->scale = v_pick(better, f->t_scale, f->scale);
 	f->inverse = v_pick(better, f->t_inverse, f->inverse);
@@ -122,9 +123,11 @@ SIMD void k_min_end(struct k_fit *f, vm some, const struct k_steps *k)
 
 	f->scale = v_pick(some, f->scale, v_set(0));
 	f->min = v_sub(v_set(-0.f), f->min);
-	for (unsigned i = 0; i < k->n; i++)
-		i_store_u8(f->code[i], k_byte(k_near(v_mul(inverse, v_sub(f->x[i], f->base)),
-						     range)));
+	for (unsigned i = 0; i < k->n; i++) {
+		vf above = v_sub(f->x[i], f->base);
+
+		i_store_u8(f->code[i], k_byte(k_near(v_mul(inverse, above), range)));
+	}
 }
 
 SIMD void k_search_min(struct k_fit *f, unsigned abreast, const struct k_steps *k)
@@ -155,7 +158,7 @@ SIMD void k_search_min(struct k_fit *f, unsigned abreast, const struct k_steps *
 			solved[g] = k_min_solve(f + g);
 		k_min_errors(f, abreast, k);
 		UNROLL for (unsigned g = 0; g < abreast; g++)
-			k_min_keep(f + g, m_and(solved[g], v_gt(f[g].error, f[g].t_error)));
+			k_min_keep(f + g, solved[g]);
 	}
 	UNROLL for (unsigned g = 0; g < abreast; g++)
 		k_min_end(f + g, some[g], k);
@@ -218,8 +221,9 @@ SIMD void k_scale_end(struct k_fit *f, vm none, unsigned n, int half)
 
 	f->scale = v_pick(none, v_set(0), f->scale);
 	for (unsigned i = 0; i < n; i++) {
-		vi c = i_add(k_near(v_mul(f->inverse, f->x[i]), range), i_set((uint32_t)half));
+		vi c = k_near(v_mul(f->inverse, f->x[i]), range);
 
+		c = i_add(c, i_set((uint32_t)half));
 		i_store_u8(f->code[i], k_byte(i_of(v_pick(none, v_set(0), v_of(c)))));
 	}
 }
@@ -237,7 +241,9 @@ SIMD void k_search_scale(struct k_fit *f, unsigned abreast, unsigned n, int half
 	}
 	k_scale_sums(f, abreast, n, half);
 	UNROLL for (unsigned g = 0; g < abreast; g++) {
-		f[g].scale = v_pick(v_ne(f[g].ll, v_set(0)), v_div(f[g].xl, f[g].ll), v_set(0));
+		vm some = v_ne(f[g].ll, v_set(0));
+
+		f[g].scale = v_pick(some, v_div(f[g].xl, f[g].ll), v_set(0));
 		f[g].error = v_mul(f[g].scale, f[g].xl);
 	}
 	for (int step = -9; step <= 9; step++) {
@@ -258,6 +264,17 @@ SIMD void k_search_scale(struct k_fit *f, unsigned abreast, unsigned n, int half
 
 struct k_explained { vf xl, ll; };
 
+/* Is more explained with these sums?  Then they count, in lanes that can move. */
+SIMD vm k_more(struct k_explained *e, vm can, vf xl, vf ll)
+{
+	vm more = v_gt(v_mul(v_mul(xl, xl), e->ll), v_mul(v_mul(e->xl, e->xl), ll));
+
+	more = m_and(can, more);
+	e->xl = v_pick(more, xl, e->xl);
+	e->ll = v_pick(more, ll, e->ll);
+	return more;
+}
+
 /* Tries another code for element i; which lanes took it. */
 SIMD vm k_move(struct k_fit *f, unsigned i, struct k_range range, struct k_explained *e)
 {
@@ -269,10 +286,8 @@ SIMD vm k_move(struct k_fit *f, unsigned i, struct k_range range, struct k_expla
 	xl = v_add(xl, v_mul(wx, to));
 	ll = v_add(ll, v_mul(v_mul(w, to), to));
 	move = m_and(m_and(move, v_ne(to, c)), v_gt(ll, v_set(0)));
-	move = m_and(move, v_gt(v_mul(v_mul(xl, xl), e->ll), v_mul(v_mul(e->xl, e->xl), ll)));
+	move = k_more(e, move, xl, ll);
 	f->aux[i] = v_pick(move, to, c);
-	e->xl = v_pick(move, xl, e->xl);
-	e->ll = v_pick(move, ll, e->ll);
 	return move;
 }
 
@@ -327,9 +342,10 @@ SIMD void k_search_moves(struct k_fit *f, unsigned abreast, unsigned n, int half
 		f[g].scale = v_pick(some, v_div(f[g].xl, f[g].ll), v_set(0));
 		f[g].scale = v_pick(none[g], v_set(0), f[g].scale);
 		for (unsigned i = 0; i < n; i++) {
-			vf c = v_add(f[g].aux[i], v_set(12582912.f + (float)half));
+			vf c = v_add(f[g].aux[i], v_set(K_MAGIC + (float)half));
 
-			i_store_u8(f[g].code[i], k_byte(i_of(v_pick(none[g], v_set(0), c))));
+			c = v_pick(none[g], v_set(0), c);
+			i_store_u8(f[g].code[i], k_byte(i_of(c)));
 		}
 	}
 }

@@ -1,8 +1,9 @@
-/* ggml_k_share.h - private to src/quant: the scales (and minima) of a super-block become small
- * integers of what they share. */
+/* ggml_k_share.h - private to src/quant: the scales (and minima) of a super-block become
+ * small integers of what they share. */
 
 /* Codes 0 .. most of groups' scales, the largest being the last. */
-SIMD vf k_share_largest(const vf *scale, unsigned groups, int most, uint32_t (*out)[LANES])
+SIMD vf k_share_largest(const vf *scale, unsigned groups, int most,
+			uint32_t (*out)[LANES])
 {
 	vf max = v_set(0), inverse;
 
@@ -70,7 +71,8 @@ struct k_shared {
 };
 
 /* The error with `inverse`.  first: codes of which no more than 8 bits are kept. */
-SIMD vf k_shared_error(const struct k_shared *s, unsigned n, int most, vf inverse, bool first)
+SIMD vf k_shared_error(const struct k_shared *s, unsigned n, int most, vf inverse,
+		       bool first)
 {
 	vf d = v_div(v_set(1), inverse), error = v_set(0);
 
@@ -121,11 +123,8 @@ SIMD vm k_shared_move(struct k_shared *s, unsigned j, vi high, struct k_explaine
 
 	xl = v_add(xl, v_mul(wx, to));
 	ll = v_add(ll, v_mul(v_mul(w, to), to));
-	move = m_and(move, v_ne(to, c));
-	move = m_and(move, v_gt(v_mul(v_mul(xl, xl), e->ll), v_mul(v_mul(e->xl, e->xl), ll)));
+	move = k_more(e, m_and(move, v_ne(to, c)), xl, ll);
 	s->c[j] = v_pick(move, k_byte_value(bits), c);
-	e->xl = v_pick(move, xl, e->xl);
-	e->ll = v_pick(move, ll, e->ll);
 	return move;
 }
 
@@ -154,8 +153,11 @@ SIMD void k_share_two(struct k_shared s[2], unsigned n, int most)
 		if (!moved)
 			break;
 	}
-	UNROLL for (unsigned g = 0; g < 2; g++)
-		s[g].d = v_pick(v_gt(e[g].ll, v_set(0)), v_div(e[g].xl, e[g].ll), v_set(0));
+	UNROLL for (unsigned g = 0; g < 2; g++) {
+		vm some = v_gt(e[g].ll, v_set(0));
+
+		s[g].d = v_pick(some, v_div(e[g].xl, e[g].ll), v_set(0));
+	}
 }
 
 SIMD void k_share_weighted(struct k_batch *b, unsigned groups, int most)
@@ -172,9 +174,11 @@ SIMD void k_share_weighted(struct k_batch *b, unsigned groups, int most)
 	for (unsigned g = 0; g < 2; g++) {
 		vm none = v_gt(v_set(K_EPS), s[g].max);
 
-		for (unsigned j = 0; j < groups; j++)
-			i_store(s[g].out[j], k_byte(i_of(v_pick(none, v_set(0), v_add(
-				s[g].c[j], v_set(12582912.f))))));
+		for (unsigned j = 0; j < groups; j++) {
+			vf c = v_add(s[g].c[j], v_set(K_MAGIC));
+
+			i_store(s[g].out[j], k_byte(i_of(v_pick(none, v_set(0), c))));
+		}
 		v_store_f32(g ? b->dmin : b->d, v_pick(none, v_set(0), s[g].d));
 	}
 }

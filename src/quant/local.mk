@@ -53,6 +53,7 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/scheme.c \
 	src/quant/scheme.h \
 	src/quant/scheme_row.h \
+	src/quant/simd_four.h \
 	src/quant/simd_one.h \
 	src/quant/peak.c \
 	src/quant/peak.h \

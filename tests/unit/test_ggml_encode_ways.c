@@ -1,5 +1,5 @@
-/* Encoders of ggml's types, by every code path, against digests of what ggml's own make of
- * the same numbers: with and without weights, of rows that are not as weights are. */
+/* Encoders of ggml's types, by every code path, against digests of what ggml's own make
+ * of the same numbers: with and without weights, of rows that are not as weights are. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -57,8 +57,9 @@ finite_bits(uint64_t *s)
 static float
 value(uint64_t *s, unsigned family, size_t at)
 {
-	static const float odd[] = { 0, -0.f, 0x1p-133f, -0x1p-146f, 0x1p127f, -0x1p127f, 65504,
-		0x1p-24f, 448, -448, 5, 2.5f, 0x1p-23f, 0x1p-50f, -0x1p-49f, 0x1p60f, -0x1p-100f };
+	static const float odd[] = { 0, -0.f, 0x1p-133f, -0x1p-146f, 0x1p127f,
+		-0x1p127f, 65504, 0x1p-24f, 448, -448, 5, 2.5f, 0x1p-23f, 0x1p-50f,
+		-0x1p-49f, 0x1p60f, -0x1p-100f };
 
 	switch (family) {
 	case 0:
@@ -106,7 +107,9 @@ weigh(float w[COLS], unsigned how)
 	for (size_t i = 0; i < COLS; i++) {
 		float any = (float)(next(&s) >> 40) * 0x1p-20f;
 
-		w[i] = how == 1 ? any * any : how == 2 ? 0 : how == 3 ? i / 100 % 2 ? any : 0
+		w[i] = how == 1 ? any * any
+		     : how == 2 ? 0
+		     : how == 3 ? (i / 100 % 2 ? any : 0)
 		     : next(&s) % 5 ? 0x1p-66f : 0x1p66f;
 	}
 	return how > 0;
@@ -163,10 +166,11 @@ same(const struct known *k, unsigned how, const float *x, const char *path)
 	bool ok;
 
 	ggml_encode(k->type, x, ROWS, COLS, weigh(w, how) ? w : NULL, out);
-	ok = !tb_sha256_bytes(out, len, digest, &err) && !strncmp(digest + 7, k->digest[how], 16);
+	ok = !tb_sha256_bytes(out, len, digest, &err) &&
+	     !strncmp(digest + 7, k->digest[how], 16);
 	if (!ok)
-		fprintf(stderr, "%s: %s, weights %u: %.16s, not %s\n", path, info->name, how,
-			digest + 7, k->digest[how]);
+		fprintf(stderr, "%s: %s, weights %u: %.16s, not %s\n", path, info->name,
+			how, digest + 7, k->digest[how]);
 	free(out);
 	return ok;
 }
