@@ -13,6 +13,8 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/compare_ops.h \
 	src/quant/compare_scalar.c \
 	src/quant/error.c \
+	src/quant/feedback.c \
+	src/quant/feedback.h \
 	src/quant/foreign.c \
 	src/quant/foreign.h \
 	src/quant/foreign_awq.c \
@@ -60,7 +62,7 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/search.c \
 	src/quant/search.h \
 	src/quant/search_kernel.h \
-	src/quant/search_ops.h \
+	src/quant/search_block.h \
 	src/quant/search_scalar.c \
 	src/quant/sketch.c \
 	src/quant/sketch.h \

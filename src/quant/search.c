@@ -7,7 +7,7 @@
 
 #include "src/quant/bits.h"
 #include "src/quant/fp.h"
-#include "src/quant/search_ops.h"
+#include "src/quant/search_block.h"
 
 #define BLOCK_ELEMS (SEARCH_GROUPS * QUANT_GROUP_MAX)
 
@@ -18,18 +18,26 @@ quant_searchable(const struct scheme *s)
 	       s->kind == SCHEME_NVFP4;
 }
 
-static search_fn *
-search_kernel(void)
+const struct search_kernels *
+search_kernels(void)
 {
 #ifdef HAVE_X86
 	const char *path = quant_path();
 
 	if (!strcmp(path, "avx512"))
-		return search_avx512;
+		return &search_avx512;
 	if (!strcmp(path, "avx2"))
-		return search_avx2;
+		return &search_avx2;
 #endif
-	return search_scalar;
+	return &search_scalar;
+}
+
+struct search_block
+search_begin(const struct scheme *s, enum flavour f, enum dtype t)
+{
+	return (struct search_block){ .kind = s->kind, .bits = s->bits, .group = s->group,
+				      .scale_dtype = t,
+				      .plus_zero = f == FLAVOUR_MLX_CPU && s->bits == 4 };
 }
 
 /* flat[i][j] -> side[j][i]; groups that are not there are zeros. */
@@ -60,9 +68,9 @@ side_costs(struct search_block *b, const struct quant_weights *w, uint64_t first
 	}
 }
 
-static void
-put_group(struct search_block *b, unsigned i, enum dtype t, const struct quant_parts *out,
-	  size_t at)
+void
+search_put(const struct search_block *b, unsigned i, enum dtype t, const struct quant_parts *out,
+	   size_t at)
 {
 	size_t bytes = (size_t)b->group * b->bits / 8;
 	uint8_t code[QUANT_GROUP_MAX];
@@ -76,6 +84,19 @@ put_group(struct search_block *b, unsigned i, enum dtype t, const struct quant_p
 	}
 	fp_store(t, out->scales, at, b->scale[i]);
 	fp_store(t, out->biases, at, b->bias[i]);
+}
+
+void
+search_usual(struct search_block *b, const struct scheme *s, const struct quant_src *q,
+	     unsigned groups)
+{
+	for (unsigned i = 0; i < SEARCH_GROUPS; i++) {
+		bool there = i < groups, affine = s->kind == SCHEME_AFFINE;
+
+		b->scale[i] = there && affine ? fp_load(q->scale_dtype, q->scales, i) : 1;
+		b->bias[i] = there && affine ? fp_load(q->scale_dtype, q->biases, i) : 0;
+		b->byte[i] = there && !affine ? ((const uint8_t *)q->scales)[i] : 1;
+	}
 }
 
 static void
@@ -94,25 +115,18 @@ search_block(struct search_block *b, const struct scheme *s, enum dtype t, const
 	side_by_side(flat, groups, s->group, b->now);
 	if (!first || (w && w->cost))
 		side_costs(b, w, first);
-	for (unsigned i = 0; i < SEARCH_GROUPS; i++) {
-		bool there = i < groups, affine = s->kind == SCHEME_AFFINE;
-
-		b->scale[i] = there && affine ? fp_load(t, q.scales, i) : 1;
-		b->bias[i] = there && affine ? fp_load(t, q.biases, i) : 0;
-		b->byte[i] = there && !affine ? ((const uint8_t *)q.scales)[i] : 1;
-	}
-	search_kernel()(b);
+	search_usual(b, s, &q, groups);
+	search_kernels()->search(b);
 	for (unsigned i = 0; i < groups; i++)
 		if (b->better[i])
-			put_group(b, i, t, out, (size_t)(first / s->group) + i);
+			search_put(b, i, t, out, (size_t)(first / s->group) + i);
 }
 
 void
 quant_search(const struct scheme *s, enum flavour f, enum dtype t, const void *src, size_t n,
 	     const struct quant_weights *w, const struct quant_parts *out)
 {
-	struct search_block b = { .kind = s->kind, .bits = s->bits, .group = s->group,
-				  .scale_dtype = t, .plus_zero = f == FLAVOUR_MLX_CPU && s->bits == 4 };
+	struct search_block b = search_begin(s, f, t);
 	size_t step = (size_t)SEARCH_GROUPS * s->group;
 
 	quant_encode(s, f, t, src, n, out);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/quant/search_ops.h"
+#include "src/quant/search_block.h"
 
 #define SIMD static inline __attribute__((always_inline))
 
@@ -324,8 +324,8 @@ small_lanes(struct search_block *b, unsigned lane)
 		b->better[lane + i] = better[i] != 0;
 }
 
-void
-SEARCH_NAME(struct search_block *b)
+static void
+search_all(struct search_block *b)
 {
 	for (unsigned lane = 0; lane < SEARCH_GROUPS; lane += LANES) {
 		if (b->kind == SCHEME_AFFINE)
@@ -334,3 +334,57 @@ SEARCH_NAME(struct search_block *b)
 			small_lanes(b, lane);
 	}
 }
+
+/* Code and value of x, for the scales of these lanes. */
+SIMD vi
+code_of(const struct search_block *b, vf x, vf scale, vf bias, vf *value)
+{
+	const struct small *s = b->bits == 8 ? &e4m3 : &e2m1;
+	vi sign = (vi)x & INT32_MIN, code;
+	vf a;
+
+	if (b->kind == SCHEME_AFFINE) {
+		a = affine_quotient(x, bias, v_inverse(scale), v_set((float)((1u << b->bits) - 1)));
+		*value = a * scale + bias;
+		return __builtin_convertvector(a, vi);
+	}
+	a = small_round(v_abs(x) * v_inverse(scale), s);
+	*value = (vf)((vi)(a * scale) | sign);
+	code = small_code(a, s);
+	sign = (sign != 0) & (b->bits == 8 ? 0x80 : 8);
+	return code | (b->plus_zero ? sign & (code != 0) : sign);
+}
+
+static void
+feed_all(struct search_block *b, const struct search_feed *f)
+{
+	const size_t begin = f->first / f->block * f->block;
+	const size_t end = f->cols - begin < f->block ? f->cols : begin + f->block;
+
+	for (unsigned lane = 0; lane < SEARCH_GROUPS; lane += LANES) {
+		vf scale = v_load(b->scale + lane), bias = v_load(b->bias + lane);
+		vi byte;
+
+		memcpy(&byte, b->byte + lane, sizeof(byte));
+		if (b->kind != SCHEME_AFFINE)
+			scale = byte_scale(b, byte);
+		for (unsigned j = 0; j < b->group; j++) {
+			size_t at = f->first + j;
+			const float *share = f->share + at * f->block - begin;
+			vf x = v_load(f->side + at * SEARCH_GROUPS + lane), value, lost;
+			vi code = code_of(b, x, scale, bias, &value);
+
+			for (unsigned i = 0; i < LANES; i++)
+				b->code[j][lane + i] = (uint8_t)code[i];
+			lost = x - value;
+			for (size_t k = at + 1; k < end; k++) {
+				float *to = f->side + k * SEARCH_GROUPS + lane;
+				vf v = v_load(to) + lost * share[k];
+
+				memcpy(to, &v, sizeof(v));
+			}
+		}
+	}
+}
+
+const struct search_kernels SEARCH_NAME = { search_all, feed_all };

@@ -10,6 +10,7 @@
 #include "src/base/half.h"
 #include "src/base/sha256.h"
 #include "src/quant/codec.h"
+#include "src/quant/feedback.h"
 #include "src/quant/search.h"
 #include "tests/unit/unit.h"
 
@@ -105,6 +106,24 @@ run(const struct scheme *s, enum dtype t, const float *w, struct tb_sha256 *sha)
 	free(out);
 }
 
+/* Products of 128 columns that go together two by two. */
+static void
+run_feedback(const struct scheme *s, enum dtype t, const char *src, const struct quant_parts *out)
+{
+	static float gram[128 * 128];
+	struct quant_feedback *f;
+	struct tb_err err;
+
+	for (unsigned i = 0; i < 128; i++) {
+		gram[i * 129] = 1 + (float)(i % 5);
+		gram[i * 128 + (i ^ 1)] = 0.5f;
+	}
+	assert_ok(quant_feedback_new(&f, 128, 128, &err), err);
+	assert_ok(quant_feedback_set(f, 0, gram, &err), err);
+	assert_ok(quant_encode_fed(s, FLAVOUR_METAL, t, src, N / 128, f, out, &err), err);
+	quant_feedback_free(f);
+}
+
 /* The same of a search, with a cost that is not even the same for all columns. */
 static void
 run_search(const struct scheme *s, enum dtype t, const float *w, struct tb_sha256 *sha)
@@ -123,6 +142,8 @@ run_search(const struct scheme *s, enum dtype t, const float *w, struct tb_sha25
 		quant_search(s, f, t, src, N, &(struct quant_weights){ cost, 256 }, &out);
 		tb_sha256_add(sha, codes, 12 * N);
 	}
+	run_feedback(s, t, src, &out);
+	tb_sha256_add(sha, codes, 12 * N);
 	free(src);
 	free(codes);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "src/base/half.h"
+#include "src/quant/feedback.h"
 #include "src/quant/search.h"
 #include "tests/unit/unit.h"
 
@@ -152,12 +153,130 @@ test_subnormal_scales(void **state)
 		assert_true(scales[i]);
 }
 
+#define FED 192			/* columns, in blocks of 128: the last one is not full */
+
+/* Inputs that go together: three things that happen, seen in every column. */
+static void
+make_inputs(float (*x)[FED], size_t n)
+{
+	static float mix[FED][3];
+	uint64_t s = 3;
+
+	for (size_t i = 0; i < FED * 3; i++)
+		mix[i / 3][i % 3] = normal(&s);
+	for (size_t i = 0; i < n; i++) {
+		float z[3] = { normal(&s), normal(&s), normal(&s) };
+
+		for (size_t k = 0; k < FED; k++)
+			x[i][k] = 0.3f * normal(&s) + z[0] * mix[k][0] + z[1] * mix[k][1] +
+				  z[2] * mix[k][2];
+	}
+}
+
+/* What the errors do to the products with those inputs. */
+static double
+output_error(const struct scheme *s, enum dtype t, float (*x)[FED], size_t n)
+{
+	struct quant_src q = { codes, scales, biases, scheme_scale_dtype(s, t), 1 };
+	double sum = 0;
+
+	quant_decode(s, &q, FED * ROWS, back);
+	for (size_t r = 0; r < ROWS; r++)
+		for (size_t i = 0; i < n; i++) {
+			double y = 0;
+
+			for (size_t k = 0; k < FED; k++)
+				y += ((double)w[r * FED + k] - back[r * FED + k]) * x[i][k];
+			sum += y * y;
+		}
+	return sum;
+}
+
+static struct quant_feedback *
+make_feedback(float (*x)[FED], size_t n)
+{
+	static float gram[128 * 128];
+	struct quant_feedback *f;
+	struct tb_err err;
+
+	assert_ok(quant_feedback_new(&f, FED, 128, &err), err);
+	for (size_t b = 0; b < 2; b++) {
+		memset(gram, 0, sizeof(gram));
+		for (size_t i = 0; i < n; i++)
+			for (size_t j = b * 128; j < FED && j < (b + 1) * 128; j++)
+				for (size_t k = b * 128; k < FED && k < (b + 1) * 128; k++)
+					gram[(j - b * 128) * 128 + k - b * 128] +=
+						x[i][j] * x[i][k] / (float)n;
+		assert_ok(quant_feedback_set(f, b, gram, &err), err);
+	}
+	return f;
+}
+
+static void
+test_feedback(void **state)
+{
+	static float x[300][FED];
+	const struct quant_parts out = { codes, scales, biases };
+	struct quant_feedback *f;
+	struct tb_err err;
+
+	(void)state;
+	make_inputs(x, 300);
+	f = make_feedback(x, 300);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		enum dtype t = i % 2 ? DT_F32 : DT_BF16;
+		struct scheme s;
+		double was, is;
+
+		assert_ok(scheme_parse(wanted[i].scheme, &s, &err), err);
+		if (s.group == 128)
+			continue;
+		fill(0, t);
+		quant_search(&s, FLAVOUR_METAL, t, src, FED * ROWS, NULL, &out);
+		was = output_error(&s, t, x, 300);
+		assert_ok(quant_encode_fed(&s, FLAVOUR_METAL, t, src, ROWS, f, &out, &err), err);
+		is = output_error(&s, t, x, 300);
+		if (is > was * 0.4)
+			fail_msg("%s: %g, %g before", wanted[i].scheme, is, was);
+	}
+	quant_feedback_free(f);
+}
+
+/* Of products that say nothing, each column is for itself: the search's codes. */
+static void
+test_no_feedback(void **state)
+{
+	static float gram[FED * FED];
+	static uint8_t first[4 * N];
+	const struct quant_parts out = { codes, scales, biases };
+	struct quant_feedback *f;
+	struct scheme s = scheme_affine(4, 64);
+	struct tb_err err;
+
+	(void)state;
+	for (size_t i = 0; i < FED; i++)
+		gram[i * FED + i] = 2;
+	assert_ok(quant_feedback_new(&f, FED, FED, &err), err);
+	assert_ok(quant_feedback_set(f, 0, gram, &err), err);
+	fill(0, DT_F32);
+	quant_search(&s, FLAVOUR_METAL, DT_F32, src, FED * ROWS, NULL, &out);
+	memcpy(first, codes, sizeof(codes));
+	assert_ok(quant_encode_fed(&s, FLAVOUR_METAL, DT_F32, src, ROWS, f, &out, &err), err);
+	assert_memory_equal(first, codes, FED * ROWS / 2);
+	gram[0] = -1e9f;
+	gram[1] = gram[FED] = 1e9f;
+	assert_fails(quant_feedback_set(f, 0, gram, &err), err, TB_EFORMAT, "calibrate again");
+	quant_feedback_free(f);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_never_worse),
 		cmocka_unit_test(test_subnormal_scales),
+		cmocka_unit_test(test_feedback),
+		cmocka_unit_test(test_no_feedback),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
