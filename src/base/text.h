@@ -19,6 +19,9 @@ bool tb_utf8_valid(const char *s, size_t n);
 /* Is it assigned, and does the locale (if that is UTF-8) know it too?  curses draws
  * what the C library does not know as something wider. */
 bool tb_printable_cp(uint32_t cp);
+/* Has it a shape, or is it the blank?  A letter, mark, digit, sign: what others call printable,
+ * wherever they run. */
+bool tb_graphic_cp(uint32_t cp);
 /* Columns of a code point on a terminal: 0, 1 or 2. */
 int tb_width_cp(uint32_t cp);
 /* Columns of s after cleaning. */

@@ -77,6 +77,25 @@ tb_printable_cp(uint32_t cp)
 	       (MB_CUR_MAX == 1 || locale_width(cp) >= 0);
 }
 
+bool
+tb_graphic_cp(uint32_t cp)
+{
+	switch (utf8proc_category((utf8proc_int32_t)cp)) {
+	case UTF8PROC_CATEGORY_CN:
+	case UTF8PROC_CATEGORY_CC:
+	case UTF8PROC_CATEGORY_CF:
+	case UTF8PROC_CATEGORY_CS:
+	case UTF8PROC_CATEGORY_CO:
+	case UTF8PROC_CATEGORY_ZL:
+	case UTF8PROC_CATEGORY_ZP:
+		return false;
+	case UTF8PROC_CATEGORY_ZS:
+		return cp == ' ';
+	default:
+		return true;
+	}
+}
+
 int
 tb_width_cp(uint32_t cp)
 {

@@ -30,6 +30,8 @@ src_format_libformat_a_SOURCES = \
 	src/format/manifest.h \
 	src/format/manifest_plain.c \
 	src/format/manifest_plain.h \
+	src/format/modelfile.c \
+	src/format/modelfile.h \
 	src/format/protobuf.c \
 	src/format/protobuf.h \
 	src/format/safetensors.c \
