@@ -137,7 +137,8 @@ static enum tb_status
 write_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct writing *w = arg;
-	struct convert_request req = { w->plan, w->target, w->target->exists };
+	struct convert_request req = { .plan = w->plan, .target = w->target,
+				       .replace = w->target->exists };
 	enum tb_status status = op_convert(w->ctx, &req, job, &w->result, err);
 
 	after_writing(w->ctx, status, &w->late);

@@ -21,7 +21,8 @@ static enum tb_status
 quantize_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct task *t = arg;
-	struct convert_request req = { t->p.plan, &t->p.target, t->replace };
+	struct convert_request req = { .plan = t->p.plan, .target = &t->p.target,
+				       .replace = t->replace };
 	enum tb_status status = op_convert(&t->p.ctx, &req, job, &t->res, err);
 
 	after_writing(&t->p.ctx, status, &t->late);

@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "src/base/buf.h"
 #include "src/base/text.h"
 #include "src/cli/table.h"
 #include "src/face/texts.h"
+#include "src/ops/create/create.h"
 #include "src/ops/model_text/model_text.h"
 
 static void
@@ -54,6 +57,31 @@ files_text(const struct show *s)
 	return cli_table_end(&t);
 }
 
+static bool
+licence_text(void *arg, enum text_kind kind, const char *name, const char *text)
+{
+	unsigned *n = arg;
+
+	(void)name;
+	printf("\n%s", text_info[kind].title);
+	if (++*n > 1)
+		printf(" %u", *n);
+	putchar('\n');
+	show_lines(text);
+	return true;
+}
+
+/* Each of them binds. */
+static void
+licences_text(const struct show *s)
+{
+	struct tb_err err;
+	unsigned n = 0;
+
+	if (texts_each(s->m, 1u << TEXT_LICENCE, licence_text, &n, &err))
+		show_no_text(s, &err);
+}
+
 /* A text that cannot be read is told; the others are shown. */
 static void
 texts_text(const struct show *s)
@@ -63,6 +91,10 @@ texts_text(const struct show *s)
 		struct template_used used;
 		struct tb_err err;
 
+		if (k == TEXT_LICENCE) {
+			licences_text(s);
+			continue;
+		}
 		if (text_first(s->m, k, &text, &err))
 			show_no_text(s, &err);
 		if (!text)
@@ -127,12 +159,40 @@ show_text(const struct show *s)
 	return ok ? CLI_OK : CLI_FAILED;
 }
 
+/* What goes into a file is as it is, what goes to a terminal is clean. */
+static enum cli_exit
+show_modelfile(const struct show *s)
+{
+	struct tb_buf text = TB_BUF(SIZE_MAX / 2);
+	struct tb_err err;
+	cJSON *doc;
+
+	if (create_modelfile(s->m, &text, &err)) {
+		tb_buf_free(&text);
+		return cli_fail(&err);
+	}
+	if (s->cli->json) {
+		doc = json_object();
+		json_set_buf(doc, "modelfile", &text);
+		cli_print_json(doc);
+	} else if (isatty(STDOUT_FILENO)) {
+		cli_put_lines(text.p, text.len);
+	} else {
+		fwrite(text.p, 1, text.len, stdout);
+	}
+	tb_buf_free(&text);
+	return CLI_OK;
+}
+
 COMMAND(cli_show, "show", "REF", "one model: files, config, template, licence, totals")
 {
 	const char *key = NULL;
+	bool modelfile = false;
 	const struct tb_opt opts[] = {
 		{ 'k', "key", TB_OPT_STR, &key, "NAME", "the whole value of one key of its metadata: "
 		  "of GGUF, config.json (rope_scaling.factor) or safetensors" },
+		{ 0, "modelfile", TB_OPT_FLAG, &modelfile, NULL, "a Modelfile from which create makes it "
+		  "again" },
 		{ .name = NULL }
 	};
 	struct model *m = NULL;
@@ -145,13 +205,15 @@ COMMAND(cli_show, "show", "REF", "one model: files, config, template, licence, t
 	if (cli_model(cli, argv[1], &m, &err))
 		return cli_fail(&err);
 	s.m = m;
-	if (key)
+	if (modelfile)
+		status = show_modelfile(&s);
+	else if (key)
 		status = show_key(&s, key);
 	else if (figures_of(m, (unsigned)cli->threads, &s.figures, &err))
 		status = cli_fail(&err);
 	else
 		status = cli->json ? cli_print_json(show_json(&s)) : show_text(&s);
-	if (!key && status == CLI_OK && m->nproblems)
+	if (!key && !modelfile && status == CLI_OK && m->nproblems)
 		status = CLI_WRONG;
 	model_free(m);
 	return status;

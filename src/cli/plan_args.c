@@ -4,8 +4,8 @@
 
 #include "src/cli/cli.h"
 
-static enum tb_status
-read_words(const struct plan_args *a, struct plan_request *req, struct tb_err *err)
+enum tb_status
+plan_args_read(const struct plan_args *a, struct plan_request *req, struct tb_err *err)
 {
 	if (!a->quant)
 		return tb_fail(err, TB_EUSAGE, "which scheme? -q int4, for example");
@@ -42,7 +42,7 @@ planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a
 	enum tb_status status;
 
 	*p = (struct planned){ 0 };
-	status = read_words(a, &req, err);
+	status = plan_args_read(a, &req, err);
 	if (!status)
 		status = cli_ctx(cli, &p->ctx, err);
 	if (!status)

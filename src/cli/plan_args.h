@@ -22,6 +22,10 @@ struct plan_args {
 	{ 0, "requantize", TB_OPT_FLAG, &(a).requantize, NULL, \
 	  "change tensors that are quantized already, too" }
 
+/* What the options ask for, but for source and destination; rules are borrowed. */
+enum tb_status plan_args_read(const struct plan_args *a, struct plan_request *req,
+			      struct tb_err *err) TB_MUST_USE;
+
 /* A source, open, and its plan for a destination. */
 struct planned {
 	struct op_ctx ctx;

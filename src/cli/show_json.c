@@ -26,6 +26,25 @@ file_json(const struct model_file *f)
 	return o;
 }
 
+static bool
+licence_json(void *arg, enum text_kind kind, const char *name, const char *text)
+{
+	(void)kind;
+	(void)name;
+	json_push_str(arg, text);
+	return true;
+}
+
+/* "license" is the first of them. */
+static cJSON *
+licences_json(const struct model *m)
+{
+	cJSON *list = json_array();
+
+	(void)!texts_each(m, 1u << TEXT_LICENCE, licence_json, list, NULL);	/* told already */
+	return list;
+}
+
 static void
 texts_json(cJSON *o, const struct show *s)
 {
@@ -72,6 +91,7 @@ show_json(const struct show *s)
 	json_set(o, "files", files);
 	show_set_metadata(s, o);
 	texts_json(o, s);
+	json_set(o, "licenses", licences_json(s->m));
 	json_set_str(o, "template_used", used.source);
 	json_set_bool(o, "template_own_unused", used.own);
 	for (size_t i = 0; i < m->nproblems; i++)

@@ -12,7 +12,7 @@
 #include "src/ops/model_text/model_text.h"
 #include "src/store/model_meta.h"
 
-#define LAYERS_MAX 16u		/* of one media type */
+#define LAYERS_MAX 1000u	/* of one media type */
 
 const struct text_info text_info[TEXT_COUNT] = {
 #define X(id, key, title, json) [id] = { key, title, json },
@@ -43,9 +43,6 @@ static const struct text_source {
 	{ TEXT_MESSAGES, IN_LAYERS, NULL, MEDIA_MESSAGES },
 	{ TEXT_SETTINGS, IN_FILE, "generation_config.json", MEDIA_UNKNOWN },
 };
-
-/* Takes each text in turn; false: it has seen enough. */
-typedef bool text_fn(void *arg, enum text_kind kind, const char *name, const char *text);
 
 /* A licence may lie in the folder and be no part of the model. */
 static enum tb_status
@@ -123,10 +120,8 @@ each_template(const char *config, const char *file, text_fn *fn, void *arg, bool
 	return TB_OK;
 }
 
-/* What is missing is not an error here; what cannot be read is, and those behind it
- * follow: the first such error. */
-static enum tb_status
-each_text(const struct model *m, unsigned kinds, text_fn *fn, void *arg, struct tb_err *err)
+enum tb_status
+texts_each(const struct model *m, unsigned kinds, text_fn *fn, void *arg, struct tb_err *err)
 {
 	enum tb_status status, first = TB_OK;
 	struct tb_err why;
@@ -170,7 +165,7 @@ enum tb_status
 text_first(const struct model *m, enum text_kind kind, char **out, struct tb_err *err)
 {
 	struct first_text f = { NULL, false };
-	enum tb_status status = each_text(m, 1u << kind, keep_first, &f, err);
+	enum tb_status status = texts_each(m, 1u << kind, keep_first, &f, err);
 
 	*out = f.text;
 	return status ? status : f.found && !f.text ? tb_nomem(err) : TB_OK;
@@ -218,7 +213,7 @@ texts_page(const struct model *m, unsigned kinds, char **out, struct tb_err *err
 	if (!status && used.own)	/* several may follow */
 		tb_buf_printf(&page, "(%s)\n\n", template_note(&used, note));
 	if (!status)
-		status = each_text(m, kinds, add_to_page, &page, err);
+		status = texts_each(m, kinds, add_to_page, &page, err);
 	if (!status && page.len && !(*out = tb_buf_take(&page)))
 		status = tb_nomem(err);
 	tb_buf_free(&page);

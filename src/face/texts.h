@@ -31,11 +31,16 @@ extern const struct text_info text_info[TEXT_COUNT];
  * Where one before it could not be read it fails, with *out set nevertheless. */
 enum tb_status text_first(const struct model *m, enum text_kind kind, char **out,
 			  struct tb_err *err) TB_MUST_USE;
+/* Calls fn for all of some kinds (1u << kind | …) in turn; false: it has seen enough.  What is
+ * missing is no error; of what cannot be read the first is, and those behind it follow. */
+typedef bool text_fn(void *arg, enum text_kind kind, const char *name, const char *text);
+enum tb_status texts_each(const struct model *m, unsigned kinds, text_fn *fn, void *arg,
+			  struct tb_err *err) TB_MUST_USE;
 /* JSON as people read it, the caller's to free; *out NULL: it is not sound.  Fails only
  * when memory runs out. */
 enum tb_status text_lay_out(const char *json, char **out, struct tb_err *err) TB_MUST_USE;
 
-/* All of some kinds (1u << kind | …) one after the other, each under a heading; blocks.
+/* All of some kinds one after the other, each under a heading; blocks.
  * *out is the caller's to free, NULL when the model has none. */
 enum tb_status texts_page(const struct model *m, unsigned kinds, char **out, struct tb_err *err)
 	TB_MUST_USE;

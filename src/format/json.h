@@ -64,7 +64,9 @@ void json_push_f64(cJSON *array, double x);
 char *json_print(const cJSON *v);
 /* Indented by two blanks. */
 char *json_print_pretty(const cJSON *v);
-/* A string with its quotes as Go's encoder writes it, for files that have to equal Ollama's
- * byte for byte. */
+/* A string with its quotes, a number, any value as Go's encoder writes them, for files that have
+ * to equal Ollama's byte for byte. */
 void json_quote_go(struct tb_buf *out, const char *s);
+void json_number_go(struct tb_buf *out, double x);
+void json_put_go(struct tb_buf *out, const cJSON *v);
 #endif

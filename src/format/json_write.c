@@ -208,7 +208,7 @@ json_push_f64(cJSON *array, double x)
 
 struct printer {
 	struct tb_buf out;
-	bool pretty;
+	bool pretty, go;
 	unsigned depth;
 };
 
@@ -256,6 +256,39 @@ json_quote_go(struct tb_buf *out, const char *s)
 	json_quote(out, s, true);
 }
 
+/* The fewest digits that read back as x, with an exponent only where it is far from 1. */
+void
+json_number_go(struct tb_buf *out, double x)
+{
+	char text[40], digits[24];
+	int n = 0, point;
+
+	if (!isfinite(x)) {
+		tb_buf_str(out, "null");
+		return;
+	}
+	for (int more = 0; more < 17; more++) {
+		snprintf(text, sizeof(text), "%.*e", more, x);
+		if (strtod(text, NULL) == x)
+			break;
+	}
+	for (const char *s = text; *s != 'e'; s++)
+		if (*s >= '0' && *s <= '9')
+			digits[n++] = *s;
+	point = x == 0 ? 1 : (int)strtol(strchr(text, 'e') + 1, NULL, 10) + 1;
+	tb_buf_str(out, signbit(x) ? "-" : "");
+	if (x != 0 && (fabs(x) < 1e-6 || fabs(x) >= 1e21)) {
+		tb_buf_printf(out, "%c%s%.*se%+d", *digits, n > 1 ? "." : "", n - 1, digits + 1,
+			      point - 1);
+		return;
+	}
+	tb_buf_str(out, point > 0 ? "" : "0");
+	for (int i = point < 0 ? point : 0; i < n || i < point; i++) {
+		tb_buf_str(out, i == point ? "." : "");
+		tb_buf_chr(out, i >= 0 && i < n ? digits[i] : '0');
+	}
+}
+
 static void
 print_number(struct tb_buf *out, double x)
 {
@@ -297,7 +330,7 @@ print_container(struct printer *p, const cJSON *v)
 			tb_buf_chr(&p->out, ',');
 		break_line(p);
 		if (object) {
-			json_quote(&p->out, child->string, false);
+			json_quote(&p->out, child->string, p->go);
 			tb_buf_str(&p->out, p->pretty ? ": " : ":");
 		}
 		print_value(p, child);
@@ -314,15 +347,26 @@ print_value(struct printer *p, const cJSON *v)
 	if (cJSON_IsObject(v) || cJSON_IsArray(v))
 		print_container(p, v);
 	else if (cJSON_IsString(v))
-		json_quote(&p->out, v->valuestring, false);
+		json_quote(&p->out, v->valuestring, p->go);
 	else if (cJSON_IsRaw(v))
 		tb_buf_str(&p->out, v->valuestring);
+	else if (cJSON_IsNumber(v) && p->go)
+		json_number_go(&p->out, v->valuedouble);
 	else if (cJSON_IsNumber(v))
 		print_number(&p->out, v->valuedouble);
 	else if (cJSON_IsBool(v))
 		tb_buf_str(&p->out, cJSON_IsTrue(v) ? "true" : "false");
 	else
 		tb_buf_str(&p->out, "null");
+}
+
+void
+json_put_go(struct tb_buf *out, const cJSON *v)
+{
+	struct printer p = { .out = *out, .go = true };
+
+	print_value(&p, v);
+	*out = p.out;
 }
 
 static char *

@@ -209,6 +209,18 @@ src_ops_libops_a_SOURCES += \
 	src/ops/import/import_plan.c \
 	src/ops/import/import_plan.h
 
+# from a Modelfile, and back
+src_ops_libops_a_SOURCES += \
+	src/ops/create/create.c \
+	src/ops/create/create.h \
+	src/ops/create/create_config.c \
+	src/ops/create/create_gguf.c \
+	src/ops/create/create_items.c \
+	src/ops/create/create_params.c \
+	src/ops/create/create_parts.h \
+	src/ops/create/create_say.c \
+	src/ops/create/create_spec.c
+
 # running models
 src_ops_libops_a_SOURCES += \
 	src/ops/run/chat_model.c \

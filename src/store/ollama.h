@@ -70,6 +70,16 @@ enum tb_status ollama_blob_open(struct ollama_writer *w, struct tb_out *o, struc
 enum tb_status ollama_add_blob(struct ollama_writer *w, enum media kind, const char *name,
 			       struct tb_out *o, const char *digest, uint64_t size,
 			       struct tb_err *err) TB_MUST_USE;
+/* A blob that the store has, by its name and size: its bytes are not looked at.  TB_ENOENT:
+ * it has none. */
+enum tb_status ollama_add_there(struct ollama_writer *w, enum media kind, const char *name,
+				const char *digest, uint64_t size, struct tb_err *err) TB_MUST_USE;
+/* What somebody else says of a model before its manifest is written: adds layers, and may
+ * replace *config, the text of the config blob, by another that free() takes. */
+struct ollama_amend {
+	enum tb_status (*fn)(void *arg, struct ollama_writer *w, char **config, struct tb_err *err);
+	void *arg;
+};
 /* TB_EEXIST if the name is taken and not `replace`; else the old manifest is kept, which
  * keeps its blobs.  TB_ESYNC: it is there nevertheless. */
 enum tb_status ollama_commit(struct ollama_writer *w, const struct model_name *name, bool replace,

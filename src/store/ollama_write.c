@@ -281,6 +281,27 @@ ollama_add_blob(struct ollama_writer *w, enum media kind, const char *name, stru
 }
 
 enum tb_status
+ollama_add_there(struct ollama_writer *w, enum media kind, const char *name, const char *digest,
+		 uint64_t size, struct tb_err *err)
+{
+	char *path = ollama_blob_path(w->root, digest), canonical[TB_DIGEST_MAX];
+	struct tb_ident id;
+	enum tb_status status;
+
+	if (!digest_parse(digest, canonical))
+		status = tb_fail(err, TB_EFORMAT, "bad digest \"%.80s\"", digest);
+	else
+		status = path ? tb_file_ident(path, &id, err) : tb_nomem(err);
+	if (!status && id.size != size)
+		status = tb_fail(err, TB_EFORMAT, "%s: has %ju bytes, not %ju", path,
+				 (uintmax_t)id.size, (uintmax_t)size);
+	if (!status)
+		status = reuse(w, path, canonical, err);
+	free(path);
+	return status ? status : manifest_add(&w->manifest, kind, digest, size, name, err);
+}
+
+enum tb_status
 ollama_add_bytes(struct ollama_writer *w, enum media kind, const char *name, const void *data,
 		 size_t len, struct tb_err *err)
 {

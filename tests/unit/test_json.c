@@ -304,6 +304,35 @@ test_python(void **state)
 				 TB_EFORMAT);
 }
 
+/* Files that have to equal Ollama's depend on each digit. */
+static void
+test_go(void **state)
+{
+	static const struct { double x; const char *text; } rows[] = {
+		{ 0, "0" }, { -0.0, "-0" }, { 1, "1" }, { -2.5, "-2.5" }, { 0.05, "0.05" },
+		{ 0.7, "0.7" }, { 1e-6, "0.000001" }, { 9.5e-7, "9.5e-7" }, { 1e-10, "1e-10" },
+		{ 1e20, "100000000000000000000" }, { 1e21, "1e+21" }, { 1.25e30, "1.25e+30" },
+		{ 123456.789, "123456.789" }, { 0x1p53, "9007199254740992" },
+		{ 0.1 + 0.2, "0.30000000000000004" }, { 5e-324, "5e-324" },
+	};
+	static const char doc[] = "{\"b\":[1.50,true,null,\"<&>\"],\"a\":{\"x\":1e2}}";
+	struct tb_buf out = TB_BUF(1000);
+	cJSON *v;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		tb_buf_clear(&out);
+		json_number_go(&out, rows[i].x);
+		assert_string_equal(tb_buf_cstr(&out), rows[i].text);
+	}
+	v = parsed(doc);
+	tb_buf_clear(&out);
+	json_put_go(&out, v);
+	assert_string_equal(out.p, "{\"b\":[1.5,true,null,\"\\u003c\\u0026\\u003e\"],\"a\":{\"x\":100}}");
+	json_free(v);
+	tb_buf_free(&out);
+}
+
 int
 main(void)
 {
@@ -319,6 +348,7 @@ main(void)
 		cmocka_unit_test(test_broken_tree),
 		cmocka_unit_test(test_dtypes),
 		cmocka_unit_test(test_dtype_table),
+		cmocka_unit_test(test_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,7 +117,8 @@ convert(const struct model *source_model, const struct scheme *s, const char *ds
 	if (req.dest == PLAN_TO_STORE)	/* one blob of a store, not 64 */
 		req.experts = PLAN_EXPERTS_EACH;
 	assert_ok(plan_new(&p, &req, &err), err);
-	assert_ok(op_convert(&ctx, &(struct convert_request){ p, &target, true }, NULL, &done, &err), err);
+	assert_ok(op_convert(&ctx, &(struct convert_request){ .plan = p, .target = &target,
+		  .replace = true }, NULL, &done, &err), err);
 	assert_int_equal(done.changed, GROUPS);
 	convert_result_free(&done);
 	plan_free(p);

@@ -55,7 +55,8 @@ convert(const struct model *m, const char *scheme, struct tb_err *err)
 	assert_ok(convert_target(&tensors_ctx, unit_path("out.safetensors"), &target, err), *err);
 	req.dest = target.dest;
 	assert_ok(plan_new(&p, &req, err), *err);
-	status = op_convert(&tensors_ctx, &(struct convert_request){ p, &target, true }, NULL,
+	status = op_convert(&tensors_ctx, &(struct convert_request){ .plan = p,
+			    .target = &target, .replace = true }, NULL,
 			    &done, err);
 	convert_result_free(&done);
 	plan_free(p);

@@ -138,8 +138,8 @@ convert(const char *at, enum way way, bool replace, struct tb_job *job, struct t
 	if (!status)
 		status = plan_new(&plan, &req, err);
 	if (!status)
-		status = op_convert(&ctx, &(struct convert_request){ plan, &target, replace }, job,
-				    &res, err);
+		status = op_convert(&ctx, &(struct convert_request){ .plan = plan, .target = &target,
+				    .replace = replace }, job, &res, err);
 	if (!status || status == TB_ESYNC)
 		assert_non_null(res.where);
 	convert_result_free(&res);

@@ -169,7 +169,7 @@ op_convert(const struct op_ctx *ctx, const struct convert_request *req, struct t
 		return tb_nomem(err);
 	*c = (struct conversion){ .plan = req->plan, .pool = ctx->pool, .job = job,
 		.dest = { .lock = -1, .plan = req->plan, .target = target, .replace = req->replace,
-			  .ops = kinds[target->dest], .out = { .fd = -1 } } };
+			  .ops = kinds[target->dest], .out = { .fd = -1 }, .amend = req->amend } };
 	/* The name now: behind the commit nothing else may fail. */
 	out->where = tb_strdup(target->name ? target->name : target->path);
 	status = out->where ? check_target(c, err) : tb_nomem(err);

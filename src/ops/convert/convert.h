@@ -11,6 +11,7 @@
 #include "src/ops/output/output.h"
 #include "src/ops/plan/plan.h"
 
+struct ollama_amend;
 struct tb_job;
 struct tb_pool;
 
@@ -47,6 +48,9 @@ struct convert_request {
 	const struct plan *plan;		/* borrowed, as is the target */
 	const struct convert_target *target;
 	bool replace;				/* something may be there */
+	/* Of a store: asked before the manifest is written, and adds the layers of text that the
+	 * source has (else those come along); or NULL. */
+	const struct ollama_amend *amend;
 };
 
 /* job counts source bytes and tensors. *out is zeroed on failure, but for TB_ESYNC: then

@@ -20,6 +20,7 @@ struct dest {
 
 	/* store */
 	struct ollama_writer writer;
+	const struct ollama_amend *amend;	/* borrowed */
 	/* directory: dir is the one that gets renamed */
 	bool published;
 	bool was_empty;			/* a folder with nothing in it is there */

@@ -115,10 +115,12 @@ store_commit(struct dest *d, struct tb_err *err)
 	char *config = NULL;
 	enum tb_status status = add_jsons(d, err);
 
-	if (!status)
+	if (!status && !d->amend)
 		status = add_texts(d, err);
 	if (!status)
 		status = store_config(d->plan, &config, err);
+	if (!status && d->amend)
+		status = d->amend->fn(d->amend->arg, &d->writer, &config, err);
 	if (!status)
 		status = add_bytes(d, MEDIA_CONFIG, NULL, config, strlen(config), err);
 	free(config);

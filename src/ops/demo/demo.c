@@ -59,7 +59,8 @@ make(const struct op_ctx *ctx, const struct product *p, const char *src, const c
 	if (!status)
 		status = plan_new(&plan, &req, err);
 	if (!status)
-		status = op_convert(ctx, &(struct convert_request){ plan, &target, false }, job,
+		status = op_convert(ctx, &(struct convert_request){ .plan = plan,
+				    .target = &target }, job,
 				    &result, err);
 	convert_result_free(&result);
 	plan_free(plan);

@@ -24,6 +24,7 @@ struct import {
 	struct import_plan plan;
 	struct values_files *files;
 	struct ollama_writer *parts;	/* one a blob: made in any order, listed in order */
+	const struct ollama_amend *amend;
 	const char *root;
 	struct tb_job *job;
 };
@@ -109,6 +110,19 @@ copy_piece(struct import *im, const struct import_piece *p, char *buf, struct st
 	return status;
 }
 
+/* A file that is a blob of the store already is named once more. */
+static bool
+is_there(const struct import *im, const struct import_blob *b, struct ollama_writer *w)
+{
+	const struct model_file *f = &im->m->files[0];
+	char *path = b->ntensors ? NULL : ollama_blob_path(im->root, tb_path_name(f->path));
+	bool there = path && tb_same_place(path, f->path) &&
+		     !ollama_add_there(w, b->media, NULL, tb_path_name(f->path), f->id.size, NULL);
+
+	free(path);
+	return there;
+}
+
 static enum tb_status
 write_blob(struct import *im, size_t index, char *buf, struct tb_err *err)
 {
@@ -118,6 +132,10 @@ write_blob(struct import *im, size_t index, char *buf, struct tb_err *err)
 	char digest[TB_DIGEST_MAX];
 	struct stream s = { .out.fd = -1 };
 
+	if (!status && is_there(im, b, w)) {
+		tb_job_step(im->job, b->bytes, 1);
+		return TB_OK;
+	}
 	if (!status)
 		status = ollama_blob_open(w, &s.out, err);
 	if (!status)
@@ -221,12 +239,14 @@ write_model(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
 
 	if (!status)
 		status = space_check(im->root, im->plan.bytes, err);
+	if (!status)	/* first: a blob that is named once more is touched, and looks changed */
+		status = import_config(im->m, quant_type(&im->plan), &config, err);
 	if (!status)
 		status = write_blobs(im, pool, w, err);
 	if (!status)
 		status = add_json(im->m, w, err);
-	if (!status)
-		status = import_config(im->m, quant_type(&im->plan), &config, err);
+	if (!status && im->amend)
+		status = im->amend->fn(im->amend->arg, w, &config, err);
 	if (!status)
 		status = ollama_add_bytes(w, MEDIA_CONFIG, NULL, config, strlen(config), err);
 	free(config);
@@ -314,6 +334,7 @@ op_import(const struct op_ctx *ctx, const struct import_request *req, struct tb_
 	if (!status) {
 		im.m = m;
 		im.root = out->root;
+		im.amend = req->amend;
 		status = import_run(&im, ctx, &name, req->replace, &out->kept, err);
 	}
 	if (!status || status == TB_ESYNC) {

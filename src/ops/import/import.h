@@ -15,6 +15,7 @@
 #include "src/base/err.h"
 #include "src/ops/output/output.h"
 
+struct ollama_amend;
 struct op_ctx;
 struct tb_job;
 
@@ -22,6 +23,7 @@ struct import_request {
 	const char *path;	/* directory, .safetensors or .gguf file */
 	const char *name;	/* what it will be called */
 	bool replace;		/* the name may be taken */
+	const struct ollama_amend *amend;	/* asked before the manifest is written; or NULL */
 };
 
 struct import_result {
