@@ -59,6 +59,8 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/simd_one.h \
 	src/quant/peak.c \
 	src/quant/peak.h \
+	src/quant/repack.c \
+	src/quant/repack.h \
 	src/quant/search.c \
 	src/quant/search.h \
 	src/quant/search_kernel.h \

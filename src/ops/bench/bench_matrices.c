@@ -20,10 +20,10 @@ bench_matrices(struct bench *b, const struct scheme *s)
 	tb_job_what(b->job, "matrices, %s", scheme_name(s, name));
 	if ((status = walk_new(&w, s, b->team, b->err)))
 		return status;
-	status = walk_run(w, 1, &seconds, b->err);	/* grows the workspace */
+	status = walk_passes(w, 1, &seconds, b->err);	/* grows the workspace */
 	for (unsigned i = 0; i < WALKS && !status; i++) {
 		before = walk_read(w);
-		status = walk_run(w, 1, &seconds, b->err);
+		status = walk_passes(w, 1, &seconds, b->err);
 		read[i] = 2e-9 * (double)walk_bytes(w) / (before + walk_read(w));
 		rate[i] = 1e-9 * (double)walk_bytes(w) / seconds;
 		share[i] = rate[i] / read[i];

@@ -193,7 +193,7 @@ run_step(struct walk *w, unsigned first, unsigned n, size_t m, struct tb_err *er
 }
 
 enum tb_status
-walk_run(struct walk *w, size_t m, double *seconds, struct tb_err *err)
+walk_passes(struct walk *w, size_t m, double *seconds, struct tb_err *err)
 {
 	enum tb_status status = walk_room(w, m, err);
 	double start = tb_monotonic();
