@@ -183,6 +183,8 @@ tests_unit_test_gguf_LDADD = $(TEST_FORMAT)
 check_PROGRAMS += tests/gguf_list
 tests_gguf_list_LDADD = $(TEST_FORMAT)
 dist_check_SCRIPTS += tests/cli/gguf.sh
+# GGUF files become other models
+dist_check_SCRIPTS += tests/cli/gguf_back.sh
 # what other programs stumble over
 dist_check_SCRIPTS += tests/cli/pitfalls.sh
 EXTRA_DIST += tests/cli/pitfalls.py
@@ -263,6 +265,10 @@ TESTS += tests/unit/test_row_lengths
 tests_unit_test_row_lengths_SOURCES = tests/unit/test_row_lengths.c tests/unit/tensors.c \
 	tests/unit/tensors.h
 tests_unit_test_row_lengths_LDADD = $(TEST_OPS)
+check_PROGRAMS += tests/unit/test_repack
+TESTS += tests/unit/test_repack
+tests_unit_test_repack_LDADD = $(TEST_QUANT)
+
 check_PROGRAMS += tests/unit/test_walk
 TESTS += tests/unit/test_walk
 tests_unit_test_walk_LDADD = $(TEST_OPS)

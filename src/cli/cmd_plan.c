@@ -23,7 +23,7 @@ plan_errors(void *arg, struct tb_job *job, struct tb_err *err)
 
 	if (status)
 		return status;
-	status = convert_price(p->model, p->plan->flavour, samples, n, p->ctx.pool, job, err);
+	status = convert_price(p->plan->model, p->plan->flavour, samples, n, p->ctx.pool, job, err);
 	if (!status)
 		plan_priced(p->plan, samples, n);
 	free(samples);

@@ -2,6 +2,8 @@
 
 #include "src/cli/plan_args.h"
 
+#include <strings.h>
+
 #include "src/cli/cli.h"
 
 enum tb_status
@@ -16,6 +18,20 @@ plan_args_read(const struct plan_args *a, struct plan_request *req, struct tb_er
 	if (a->experts && !plan_experts_parse(a->experts, &req->experts))
 		return tb_fail(err, TB_EUSAGE, "--experts: stacked, per-expert or keep");
 	return plan_target_parse(a->quant, &req->target, err);
+}
+
+static enum tb_status
+read_decode(const char *word, enum dtype *out, struct tb_err *err)
+{
+	static const struct { const char *word; enum dtype dtype; } words[] = {
+		{ "bf16", DT_BF16 }, { "f16", DT_F16 }, { "f32", DT_F32 } };
+
+	*out = DT_COUNT;
+	for (size_t i = 0; word && i < sizeof(words) / sizeof(*words); i++)
+		if (!strcasecmp(word, words[i].word))
+			*out = words[i].dtype;
+	return !word || *out != DT_COUNT ? TB_OK
+		: tb_fail(err, TB_EUSAGE, "--decode: bf16, f16 or f32");
 }
 
 static enum tb_status
@@ -39,21 +55,29 @@ planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a
 {
 	struct plan_request req = { .dest = PLAN_TO_STORE, .requantize = a->requantize,
 				    .rules = a->rules.v, .nrules = a->rules.n };
+	enum dtype decode = DT_COUNT;
 	enum tb_status status;
 
 	*p = (struct planned){ 0 };
 	status = plan_args_read(a, &req, err);
+	if (!status)
+		status = read_decode(a->decode, &decode, err);
 	if (!status)
 		status = cli_ctx(cli, &p->ctx, err);
 	if (!status)
 		status = open_model(p, src, err);
 	if (!status && dst)
 		status = convert_target(&p->ctx, dst, &p->target, err);
+	req.dest = dst ? p->target.dest : PLAN_TO_STORE;
+	if (!status && model_has_keys(p->model) && req.dest != PLAN_TO_GGUF)
+		status = hf_view_open(&p->view, p->model, decode, err);
 	if (!status) {
-		req.model = p->model;
-		req.dest = dst ? p->target.dest : PLAN_TO_STORE;
+		req.model = p->view ? p->view->model : p->model;
+		req.view = p->view;
 		status = plan_new(&p->plan, &req, err);
 	}
+	if (!status && p->view && p->view->note)
+		cli_note(cli, p->view->note);
 	return status;
 }
 
@@ -61,6 +85,7 @@ void
 planned_free(struct planned *p)
 {
 	plan_free(p->plan);
+	hf_view_free(p->view);
 	convert_target_free(&p->target);
 	model_free(p->model);
 	model_loc_free(&p->loc);

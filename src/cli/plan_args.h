@@ -6,7 +6,7 @@
 #include "src/ops/convert/convert.h"
 
 struct plan_args {
-	const char *quant, *policy, *flavour, *experts;
+	const char *quant, *policy, *flavour, *experts, *decode;
 	struct tb_strs rules;
 	bool requantize;
 };
@@ -19,6 +19,9 @@ struct plan_args {
 	  "for names that a glob matches; repeatable, the last match wins" }, \
 	{ 0, "flavour", TB_OPT_STR, &(a).flavour, "NAME", "whose rounding: metal (default), mlx-cpu" }, \
 	{ 0, "experts", TB_OPT_STR, &(a).experts, "LAYOUT", "stacked, per-expert or keep" }, \
+	{ 0, "decode", TB_OPT_STR, &(a).decode, "DTYPE", \
+	  "as what numbers of a GGUF's blocks are taken: bf16, f16 or f32 (default: what " \
+	  "the model had)" }, \
 	{ 0, "requantize", TB_OPT_FLAG, &(a).requantize, NULL, \
 	  "change tensors that are quantized already, too" }
 
@@ -30,7 +33,8 @@ enum tb_status plan_args_read(const struct plan_args *a, struct plan_request *re
 struct planned {
 	struct op_ctx ctx;
 	struct model_loc loc;
-	struct model *model;
+	struct model *model;		/* as it lies */
+	struct hf_view *view;		/* of a GGUF that does not stay one; or NULL */
 	struct convert_target target;	/* zeroed without dst */
 	struct plan *plan;
 };

@@ -30,6 +30,8 @@ values_part_of(const struct tensor *t, enum values_part p)
 enum dtype
 values_dtype(const struct tensor *t)
 {
+	if (scheme_form(&t->scheme) == FORM_BLOCKS)
+		return t->home;
 	if (!t->has_scale)
 		return t->weight.dtype;
 	return t->scale.dtype == DT_U8 ? DT_BF16 : t->scale.dtype;

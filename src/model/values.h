@@ -18,7 +18,7 @@ enum values_part { PART_WEIGHT, PART_SCALE, PART_BIAS, PART_GLOBAL, PART_ORDER, 
 const struct tensor_part *values_part_of(const struct tensor *t, enum values_part p);
 
 /* The dtype that a tensor's elements were encoded from: its own, or for a quantized one
- * that of its scales (BF16 if those are bytes). */
+ * that of its scales (BF16 if those are bytes), or as what blocks are decoded. */
 enum dtype values_dtype(const struct tensor *t);
 
 struct values_files;

@@ -167,6 +167,12 @@ src_ops_libops_a_SOURCES += \
 
 # what two formats say of the same model
 src_ops_libops_a_SOURCES += \
+	src/ops/translate/hf_config.c \
+	src/ops/translate/hf_dtype.c \
+	src/ops/translate/hf_parts.h \
+	src/ops/translate/hf_rope.c \
+	src/ops/translate/hf_tokenizer.c \
+	src/ops/translate/hf_view.c \
 	src/ops/translate/translate.h \
 	src/ops/translate/translate_config.c \
 	src/ops/translate/translate_name.c \

@@ -266,8 +266,10 @@ model_free(struct model *m)
 	for (size_t i = 0; i < m->nheld; i++)
 		headers_unref(held[i].h);
 	free(m->held);
-	for (size_t i = 0; i < m->nfiles; i++)
+	for (size_t i = 0; i < m->nfiles; i++) {
 		free(m->files[i].path);
+		free(m->files[i].text);
+	}
 	for (size_t i = 0; i < m->nproblems; i++)
 		free(m->problems[i].message);
 	free(m->files);
@@ -314,10 +316,20 @@ model_blame(const struct model *m, const char *tensor, struct tb_err *err)
 		       worst->message);
 }
 
+enum tb_status
+model_file_read(const struct model_file *f, size_t max, char **out, size_t *len, struct tb_err *err)
+{
+	if (!f->text)
+		return tb_file_slurp(f->path, max, out, len, err);
+	*len = strlen(f->text);
+	*out = tb_strdup(f->text);
+	return *out ? TB_OK : tb_nomem(err);
+}
+
 static enum tb_status
 slurp(const struct model_file *f, size_t max, char **out, size_t *len, struct tb_err *err)
 {
-	enum tb_status status = tb_file_slurp(f->path, max, out, len, err);
+	enum tb_status status = model_file_read(f, max, out, len, err);
 
 	return status && f->name ? tb_wrap(err, status, "%.100s", f->name) : status;
 }

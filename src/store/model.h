@@ -42,7 +42,12 @@ struct model_file {
 	bool unread;			/* it is there, or may be, and cannot be opened */
 	bool outside;			/* a link that leads out of its store: not followed */
 	bool is_manifest;
+	char *text;			/* of one that was made, and is on no disk: all of it;
+					 * owned; else NULL */
 };
+/* A small file as a whole; the caller frees *out. */
+enum tb_status model_file_read(const struct model_file *f, size_t max, char **out, size_t *len,
+			       struct tb_err *err) TB_MUST_USE;
 
 struct tensor_part {
 	unsigned file;			/* index into model.files */
@@ -81,6 +86,9 @@ struct tensor {
 	bool has_scale, has_bias, has_global, has_order;
 	bool global_inverse;		/* stored as its reciprocal: divide (compressed-tensors) */
 	bool draft;			/* of the small model that guesses ahead of this one */
+	enum dtype home;		/* as what its numbers go elsewhere, where nobody asks for
+					 * more: of blocks what they are decoded to; else its own,
+					 * or a smaller one that holds all of them */
 };
 
 /* What its bytes are, as a column says it: "BF16", "U32", "Q4_K". */

@@ -199,6 +199,7 @@ tensors_add_tensor(struct build *b, struct raw *w, struct tensor *t, struct tb_b
 	} else if (packed) {
 		status = build_scheme(b, t, w, err);
 	}
+	t->home = blocks ? DT_F32 : t->weight.dtype;
 	total(t);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/sha256.h"
+#include "src/quant/repack.h"
 
 #define COPY_BYTES (4 * WINDOW_ELEMS)
 
@@ -48,7 +49,7 @@ copy_part(struct blob *b, size_t row, const struct tensor_part *part, uint64_t o
 {
 	for (uint64_t at = 0; at < part->len; at += COPY_BYTES) {
 		uint64_t n = part->len - at < COPY_BYTES ? part->len - at : COPY_BYTES;
-		struct blob_task t = { BLOB_COPY, row, part, at, n, { { off + at, n, 0 } }, false };
+		struct blob_task t = { BLOB_COPY, row, part, 0, at, n, { { off + at, n, 0 } }, false };
 
 		if (!add_task(b, t))
 			return false;
@@ -65,22 +66,30 @@ place_chunks(struct blob_task *t, const struct placed *at, struct plan_bytes off
 	t->chunk[2] = (struct chunk){ at->off[PART_BIAS] + off.biases, len.biases, 0 };
 }
 
+const struct change *
+blob_change(const struct plan *p, size_t change)
+{
+	return change ? &p->parts->changes[change] : NULL;
+}
+
 /* Windows of one piece, which begins at element `to` of what is written. */
 static bool
 piece_tasks(struct blob *b, const struct plan_piece *piece, const struct placed *at, uint64_t to)
 {
 	const struct plan_row *r = &b->plan->rows[piece->row];
 	const struct scheme *s = &r->target;
-	enum dtype d = values_dtype(r->src);
-	bool same = scheme_equal(s, &r->src->scheme);
+	enum dtype d = r->dtype;
+	const struct change *c = blob_change(b->plan, piece->change);
+	bool same = scheme_equal(s, &r->src->scheme) && (!c || c->what == CHANGE_NONE);
 	const uint64_t most = dtype_bits(d) > 32 ? WINDOW_ELEMS / 4 : WINDOW_ELEMS;
 	uint64_t n;
 
 	for (uint64_t i = 0; i < piece->elems; i += n) {
 		uint64_t first = piece->first + i, left = piece->elems - i;
 		struct encode_how how = encode_how(b->plan->flavour, &b->plan->care, r->src, first);
-		struct blob_task t = { same ? BLOB_PACKED : BLOB_ENCODE, piece->row, NULL, first, 0,
-				       { { 0 } }, false };
+		struct blob_task t = { r->repack ? BLOB_REPACK : same ? BLOB_PACKED : BLOB_ENCODE,
+				       piece->row, NULL, piece->change, first, 0, { { 0 } },
+				       false };
 
 		n = same ? most : encode_stretch(&how, r->src, first, most);
 		t.n = n = n < left ? n : left;
@@ -96,7 +105,7 @@ out_tasks(struct blob *b, const struct plan_out *o, const struct placed *at)
 {
 	const struct plan_piece *pieces = b->plan->parts->pieces + o->piece;
 	const struct tensor *t = b->plan->rows[o->row].src;
-	struct blob_task global = { BLOB_GLOBAL, o->row, NULL, 0, 0,
+	struct blob_task global = { BLOB_GLOBAL, o->row, NULL, 0, 0, 0,
 				    { { at->off[PART_GLOBAL], 4, 0 } }, false };
 	uint64_t to = 0;
 
@@ -166,6 +175,22 @@ blob_task_bytes(const struct blob *b, const struct blob_task *t)
 	return n.codes + n.scales + n.biases;
 }
 
+static enum tb_status
+produce_repacked(const struct blob *b, const struct blob_task *t, struct window *w,
+		 const struct values *v, struct tb_err *err)
+{
+	const struct quant_parts room = { .codes = w->src };
+	enum tb_status status = window_gather(v, blob_change(b->plan, t->change), t->first, t->n,
+					      &room, err);
+	size_t done = status ? 0 : repack(&v->t->scheme, w->src, t->n, &w->out);
+
+	if (status || done == t->n)
+		return status;
+	return tb_fail(err, TB_EFORMAT, "tensor %s: the scale of the block at element %ju has no place"
+		       " in its scheme; give the tensor another (--rule)", v->t->name,
+		       (uintmax_t)(t->first + done));
+}
+
 /* Elements of a tensor, as they are or as what they become. */
 static enum tb_status
 produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
@@ -173,6 +198,7 @@ produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
 {
 	const struct plan_row *r = &b->plan->rows[t->row];
 	const struct encode_how how = encode_how(b->plan->flavour, &b->plan->care, r->src, t->first);
+	const struct change *change = blob_change(b->plan, t->change);
 	struct quant_parts room, *made = t->what == BLOB_PACKED ? &room : &w->out;
 	enum tb_status status = window_reserve(w, t->n, err);
 	struct values v;
@@ -186,8 +212,10 @@ produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
 	data[1] = made->scales;
 	data[2] = made->biases;
 	if (t->what == BLOB_PACKED)
-		return values_read(&v, t->first, t->n, &room, err);
-	status = window_read(w, &v, t->first, t->n, err);
+		return window_gather(&v, change, t->first, t->n, &room, err);
+	if (t->what == BLOB_REPACK)
+		return produce_repacked(b, t, w, &v, err);
+	status = window_read(w, &v, change, t->first, t->n, err);
 	return status ? status
 	     : window_encode(w, r->src, &r->target, &how, t->first, t->n, err);
 }

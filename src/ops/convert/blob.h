@@ -18,6 +18,7 @@ struct chunk { uint64_t off, len, sum; };
 enum blob_do {
 	BLOB_ENCODE,		/* n elements from another scheme */
 	BLOB_PACKED,		/* n elements as they are */
+	BLOB_REPACK,		/* n elements of blocks, their codes as they are */
 	BLOB_COPY,		/* n bytes of a part as they are */
 	BLOB_GLOBAL,		/* a global scale */
 };
@@ -26,6 +27,7 @@ struct blob_task {
 	enum blob_do what;
 	size_t row;			/* source */
 	const struct tensor_part *part;	/* BLOB_COPY */
+	size_t change;			/* of the piece */
 	uint64_t first, n;		/* of the source's elements or the part's bytes */
 	struct chunk chunk[3];		/* codes, scales, biases; len 0: none */
 	bool last;			/* of its tensor, for progress */
@@ -53,6 +55,9 @@ enum tb_status blob_run(struct blob *b, struct blob_task *t, struct window *w, s
 	TB_MUST_USE;
 /* Source bytes that a task stands for, for progress. */
 uint64_t blob_task_bytes(const struct blob *b, const struct blob_task *t);
+
+/* What the pieces with that change go through; NULL: nothing. */
+const struct change *blob_change(const struct plan *p, size_t change);
 
 /* blob_layout.c: the parts of one plan_out in the file, by enum values_part. */
 #define BLOB_PARTS (PART_GLOBAL + 1)

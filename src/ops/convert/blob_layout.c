@@ -77,7 +77,7 @@ slot_shape(struct st_tensor *t, const struct plan *p, const struct plan_out *o, 
 		return;
 	last = &t->dim[t->ndim - 1];
 	*last = slot == PART_WEIGHT ? scheme_code_bytes(s, *last) / 4 : *last / s->group;
-	t->dtype = slot == PART_WEIGHT ? DT_U32 : scheme_scale_dtype(s, values_dtype(r->src));
+	t->dtype = slot == PART_WEIGHT ? DT_U32 : scheme_scale_dtype(s, r->dtype);
 }
 
 static bool

@@ -35,9 +35,14 @@ expected(struct check *c, const struct plan_out *o, size_t *n, struct tb_err *er
 	if (!status)
 		status = window_reserve(c->was, whole, err);
 	if (!status)
-		status = window_load(c->was, &v, piece->first, whole, err);
+		status = window_load(c->was, &v, blob_change(c->p, piece->change), piece->first,
+				     whole, err);
 	if (status)
 		return status;
+	if (r->repack) {
+		memcpy(c->values, c->was->f32, *n * sizeof(float));
+		return TB_OK;
+	}
 	if (scheme_equal(&r->target, &r->src->scheme)) {
 		dtype_to_f32(values_dtype(r->src), c->was->src, *n, c->values);
 		return TB_OK;
@@ -67,7 +72,7 @@ sample(struct check *c, const struct plan_out *o, const struct tensor *t, struct
 	if (!status)
 		status = values_open(&v, c->m, t, c->made, err);
 	if (!status)
-		status = window_load(c->is, &v, 0, n, err);
+		status = window_load(c->is, &v, NULL, 0, n, err);
 	if (status)
 		return status;
 	dtype_to_f32(d, c->is->src, n, c->is->f32);

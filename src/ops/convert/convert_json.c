@@ -181,7 +181,7 @@ source_text(const struct plan *p, const struct model_file *f, char **out, size_t
 	    struct tb_err *err)
 {
 	bool config = !strcmp(f->name, "config.json");
-	enum tb_status status = tb_file_slurp(f->path, SMALL_FILE_MAX, out, len, err);
+	enum tb_status status = model_file_read(f, SMALL_FILE_MAX, out, len, err);
 	char *text = NULL;
 	cJSON *doc = NULL;
 

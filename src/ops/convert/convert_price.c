@@ -28,13 +28,13 @@ price_stretch(struct pricing *p, struct window *w, const struct values *v,
 	const struct tensor *t = v->t;
 	float *before = (float *)w->in.codes;	/* free again once the source is read */
 	const struct encode_how how = { .flavour = p->flavour };
-	enum tb_status status = window_read(w, v, first, n, err);
+	enum tb_status status = window_read(w, v, NULL, first, n, err);
 
 	if (!status)
 		status = window_encode(w, t, &s->target, &how, first, n, err);
 	if (status)
 		return status;
-	if (t->has_scale && scheme_is_plain(&s->target))
+	if (w->decoded && scheme_is_plain(&s->target))
 		memcpy(before, w->f32, n * sizeof(*before));
 	else
 		dtype_to_f32(values_dtype(t), w->src, n, before);

@@ -194,7 +194,7 @@ static bool
 comes_along(const struct model_file *f)
 {
 	return f->name && *f->name && *f->name != '.' && !strchr(f->name, '/') && !f->missing &&
-	       !f->is_manifest && !tb_ends(f->name, ".safetensors") &&
+	       !f->is_manifest && !format_of_name(f->name) &&
 	       !tb_ends(f->name, ".safetensors.index.json") &&
 	       (!f->media_type || f->media == MEDIA_JSON);
 }

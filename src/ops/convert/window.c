@@ -14,9 +14,11 @@
 static enum tb_status
 make_room(struct window *w, size_t n, struct tb_err *err)
 {
-	*w = (struct window){ n, tb_aligned(4 * n), tb_aligned(4 * n),
-			      { tb_aligned(n), tb_aligned(n / 8), tb_aligned(n / 8) },
-			      { tb_aligned(4 * n), tb_aligned(n / 8), tb_aligned(n / 8) } };
+	*w = (struct window){
+		.elems = n, .src = tb_aligned(4 * n), .f32 = tb_aligned(4 * n),
+		.in = { tb_aligned(n), tb_aligned(n / 8), tb_aligned(n / 8) },
+		.out = { tb_aligned(4 * n), tb_aligned(n / 8), tb_aligned(n / 8) },
+	};
 	if (w->src && w->f32 && w->in.codes && w->in.scales && w->in.biases && w->out.codes &&
 	    w->out.scales && w->out.biases)
 		return TB_OK;
@@ -131,24 +133,84 @@ say_not_finite(const struct tensor *t, enum dtype d, const uint8_t *p, size_t n,
 		       t->name, (uintmax_t)(first + at), what, count, n, (uintmax_t)first);
 }
 
-enum tb_status
-window_load(struct window *w, const struct values *v, uint64_t first, size_t n, struct tb_err *err)
+/* Where the parts of element i begin. */
+static struct quant_parts
+parts_at(const struct tensor *t, const struct quant_parts *p, uint64_t i)
 {
-	const struct quant_parts plain = { .codes = w->src };
-	enum tb_status status = values_read(v, first, n, v->t->has_scale ? &w->in : &plain, err);
+	uint64_t scales = !t->has_scale ? 0
+		: scheme_scales(&t->scheme, i) * (dtype_bits(t->scale.dtype) / 8);
 
-	if (status || !v->t->has_scale)
+	return (struct quant_parts){ (char *)p->codes + scheme_code_bytes(&t->scheme, i),
+				     p->scales ? (char *)p->scales + scales : NULL,
+				     p->biases ? (char *)p->biases + scales : NULL };
+}
+
+enum tb_status
+window_gather(const struct values *v, const struct change *c, uint64_t first, size_t n,
+	      const struct quant_parts *room, struct tb_err *err)
+{
+	const struct tensor *t = v->t;
+	uint64_t group = t->scheme.group ? t->scheme.group : 1, place, run;
+	enum tb_status status = TB_OK;
+
+	if (!c || !c->moved)
+		return values_read(v, first, n, room, err);
+	for (uint64_t i = 0; i < n && !status; i += run) {
+		struct quant_parts at = parts_at(t, room, i);
+
+		place = walk_place(&c->walk, first + i);
+		run = walk_run(&c->walk, first + i, n - i);
+		if (place % group || run % group)
+			return tb_fail(err, TB_EUNSUP, "tensor %s: what has to be moved is no whole "
+				       "groups of %ju; decode it (-q bf16) first", t->name,
+				       (uintmax_t)group);
+		status = values_read(v, place, run, &at, err);
+	}
+	return status;
+}
+
+/* Plain numbers become exact ones in w->f32 only where they are changed. */
+static void
+window_change(struct window *w, const struct tensor *t, const struct change *c, size_t n)
+{
+	enum dtype d = values_dtype(t);
+
+	if (!w->decoded)
+		dtype_to_f32(d, w->src, n, w->f32);
+	w->decoded = true;
+	for (size_t i = 0; i < n; i++)
+		w->f32[i] = change_apply(c, w->f32[i]);
+	from_f32(d, w->f32, n, w->src);
+}
+
+enum tb_status
+window_load(struct window *w, const struct values *v, const struct change *c, uint64_t first,
+	    size_t n, struct tb_err *err)
+{
+	const struct tensor *t = v->t;
+	/* blocks may be longer than codes alone */
+	const struct quant_parts src = { .codes = w->src };
+	const struct quant_parts *room = t->has_scale ? &w->in : &src;
+	enum tb_status status = window_gather(v, c, first, n, room, err);
+
+	w->decoded = t->has_scale || scheme_form(&t->scheme) == FORM_BLOCKS;
+	if (status)
 		return status;
-	values_decode(v, &w->in, n, w->f32);
-	from_f32(values_dtype(v->t), w->f32, n, w->src);
+	if (w->decoded) {
+		values_decode(v, room, n, w->f32);
+		from_f32(values_dtype(t), w->f32, n, w->src);
+	}
+	if (c && c->what != CHANGE_NONE)
+		window_change(w, t, c, n);
 	return TB_OK;
 }
 
 enum tb_status
-window_read(struct window *w, const struct values *v, uint64_t first, size_t n, struct tb_err *err)
+window_read(struct window *w, const struct values *v, const struct change *c, uint64_t first,
+	    size_t n, struct tb_err *err)
 {
 	enum dtype d = values_dtype(v->t);
-	enum tb_status status = window_load(w, v, first, n, err);
+	enum tb_status status = window_load(w, v, c, first, n, err);
 
 	if (status || !not_finite(d, w->src, n))
 		return status;
@@ -191,9 +253,9 @@ encode_blocks(struct window *w, const struct tensor *t, unsigned type,
 {
 	enum dtype d = values_dtype(t);
 
-	if (!t->has_scale && d != DT_F32)
+	if (!w->decoded && d != DT_F32)
 		dtype_to_f32(d, w->src, n, w->f32);
-	ggml_encode(type, t->has_scale || d != DT_F32 ? w->f32 : (const float *)w->src,
+	ggml_encode(type, w->decoded || d != DT_F32 ? w->f32 : (const float *)w->src,
 		    n / how->cols, how->cols, how->weights, w->out.codes);
 }
 
@@ -207,7 +269,7 @@ window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
 		encode_blocks(w, t, to->ggml, how, n);
 		return TB_OK;
 	}
-	if (scheme_form(to) == FORM_BLOCKS && t->has_scale) {
+	if (scheme_form(to) == FORM_BLOCKS && w->decoded) {
 		quant_encode(to, how->flavour, DT_F32, w->f32, n, &w->out);
 		return TB_OK;
 	}
@@ -215,7 +277,7 @@ window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
 		quant_encode(to, how->flavour, d, w->src, n, &w->out);
 		return TB_OK;
 	}
-	if (!t->has_scale)		/* else they are there, as exact as they can be */
+	if (!w->decoded)		/* else they are there, as exact as they can be */
 		dtype_to_f32(d, w->src, n, w->f32);
 	from_f32(to->dtype, w->f32, n, w->out.codes);
 	if (not_finite(to->dtype, w->out.codes, n))

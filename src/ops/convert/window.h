@@ -15,6 +15,7 @@ struct window {
 	float *f32;
 	struct quant_parts in;	/* packed, as read */
 	struct quant_parts out;	/* packed (or plain: codes alone), as made */
+	bool decoded;		/* the numbers are in f32, too, and there nothing is rounded */
 };
 enum tb_status window_init(struct window *w, struct tb_err *err) TB_MUST_USE;
 /* Room for n elements at least; what was in the window is gone. */
@@ -26,13 +27,18 @@ void windows_free(struct window *w, unsigned n);
 
 /* w->src: n elements from `first` on (both multiples of the group) of a tensor opened with
  * values_open(), in the dtype values_dtype(), as MLX gives them back; of what is
- * quantized also w->f32, where nothing is rounded.  A value that is not finite is an
+ * quantized or changed also w->f32, where nothing is rounded.  c: what happens to them on
+ * the way, of which `first` counts then; NULL: nothing.  A value that is not finite is an
  * error. */
-enum tb_status window_read(struct window *w, const struct values *v, uint64_t first, size_t n,
-			   struct tb_err *err) TB_MUST_USE;
+enum tb_status window_read(struct window *w, const struct values *v, const struct change *c,
+			   uint64_t first, size_t n, struct tb_err *err) TB_MUST_USE;
 /* The same without a look at the values. */
-enum tb_status window_load(struct window *w, const struct values *v, uint64_t first, size_t n,
-			   struct tb_err *err) TB_MUST_USE;
+enum tb_status window_load(struct window *w, const struct values *v, const struct change *c,
+			   uint64_t first, size_t n, struct tb_err *err) TB_MUST_USE;
+/* What they are stored as, moved but not changed, as values_read() has it. */
+enum tb_status window_gather(const struct values *v, const struct change *c, uint64_t first,
+			     size_t n, const struct quant_parts *room, struct tb_err *err)
+	TB_MUST_USE;
 /* How a stretch is encoded; all but `flavour` may be 0. */
 struct encode_how {
 	enum flavour flavour;
@@ -49,7 +55,7 @@ struct encode_how encode_how(enum flavour flavour, const struct plan_care *care,
 uint64_t encode_stretch(const struct encode_how *how, const struct tensor *t, uint64_t first,
 			uint64_t most);
 
-/* w->out: w->src as `to`, or w->f32 if t is quantized and `to` keeps what is not rounded
+/* w->out: w->src as `to`, or w->f32 if that has them and `to` keeps what is not rounded
  * (plain numbers, blocks).  An F16 that overflows is an error naming `t` and index. */
 enum tb_status window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
 			     const struct encode_how *how, uint64_t first, size_t n,

@@ -10,6 +10,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/plan/plan_parts.h"
+#include "src/quant/repack.h"
 #include "src/store/tensor_name.h"
 
 struct plan_bytes
@@ -67,21 +68,58 @@ plan_fits(const struct plan *p, size_t row, const struct plan_target *target)
 	return t->ndim >= 2 && t->elems && scheme_fits(&target->scheme, t->dim[t->ndim - 1]);
 }
 
-static void
-set_row(struct plan_row *r, const struct plan_target *target, enum plan_why why)
+/* What a row has to be for its blocks' codes to be taken as they are. */
+static bool
+repacks_as(const struct plan *p, const struct plan_row *r, struct scheme *out)
 {
-	struct scheme s = target->keep ? r->src->scheme : target->scheme;
-	struct plan_bytes b = plan_bytes(&s, values_dtype(r->src), r->src->elems);
+	const struct tensor *t = r->src;
+
+	return p->view && repack_scheme(&t->scheme, out) && t->ndim >= 2 &&
+	       (p->dest != PLAN_TO_STORE || scheme_ollama(out)) &&
+	       (p->dest != PLAN_TO_DIR || tb_ends(t->name, ".weight"));
+}
+
+/* What becomes of a row that is to be kept: of a view what loses nothing elsewhere. */
+static struct scheme
+kept_scheme(const struct plan *p, const struct plan_row *r, enum plan_why *why)
+{
+	const struct tensor *t = r->src;
+	struct scheme s;
+
+	if (!p->view)
+		return t->scheme;
+	if (repacks_as(p, r, &s)) {
+		*why = PLAN_REPACKED;
+		return s;
+	}
+	if (scheme_form(&t->scheme) == FORM_BLOCKS)
+		*why = PLAN_DECODED;
+	else if (scheme_is_plain(&t->scheme) && t->home != t->scheme.dtype)
+		*why = PLAN_HOME;
+	else
+		return t->scheme;
+	return scheme_plain(t->home);
+}
+
+static void
+set_row(const struct plan *p, struct plan_row *r, const struct plan_target *target,
+	enum plan_why why)
+{
+	struct scheme same, s = target->keep ? kept_scheme(p, r, &why) : target->scheme;
+	struct plan_bytes b;
 
 	if (!scheme_equal(&s, &r->target))
 		r->error = -1;
 	r->target = s;
 	r->why = why;
+	r->repack = repacks_as(p, r, &same) && scheme_equal(&s, &same);
+	r->dtype = r->repack ? DT_F16 : values_dtype(r->src);
+	b = plan_bytes(&s, r->dtype, r->src->elems);
 	r->after = b.codes + b.scales + b.biases;
-	if (scheme_equal(&s, &r->src->scheme)) {
+	if (scheme_equal(&s, &r->src->scheme))
 		r->after = r->before;
+	if (r->repack || why == PLAN_HOME || scheme_equal(&s, &r->src->scheme))
 		r->error = 0;
-	}
 }
 
 static struct policy_choice
@@ -139,11 +177,13 @@ count_totals(struct plan *p)
 }
 
 static enum plan_experts
-layout_of(enum plan_dest dest, enum plan_experts experts)
+layout_of(const struct hf_view *view, enum plan_dest dest, enum plan_experts experts)
 {
 	if (experts != PLAN_EXPERTS_DEFAULT)
 		return experts;
-	return dest == PLAN_TO_STORE ? PLAN_EXPERTS_STACKED : PLAN_EXPERTS_KEEP;
+	/* Hugging Face's files have each expert for itself, a GGUF never. */
+	return dest == PLAN_TO_STORE ? PLAN_EXPERTS_STACKED
+	     : view ? PLAN_EXPERTS_EACH : PLAN_EXPERTS_KEEP;
 }
 
 static enum tb_status
@@ -166,21 +206,22 @@ fill_rows(struct plan *p, const struct plan_request *req, struct tb_err *err)
 				c = (struct policy_choice){ p->rules[k].target, PLAN_RULE };
 		if (!plan_fits(p, i, &c.target))
 			c = (struct policy_choice){ { .keep = true }, PLAN_NAME };
-		set_row(&p->rows[i], &c.target, c.why);
+		set_row(p, &p->rows[i], &c.target, c.why);
 	}
 	count_totals(p);
 	return plan_layout(p, err);
 }
 
 static enum tb_status
-check_source(const struct model *m, struct tb_err *err)
+check_source(const struct plan_request *req, struct tb_err *err)
 {
+	const struct model *m = req->model;
 	const struct format *format = kind_format(m->loc.kind);
 	const struct tensor *foreign = model_foreign(m);
 	char name[SCHEME_NAME_MAX];
 
-	if (format && !format->converted)
-		return tb_fail(err, TB_EUNSUP, "%s: %s models are read, but not converted yet",
+	if (format && !format->converted && !req->view && req->dest != PLAN_TO_GGUF)
+		return tb_fail(err, TB_EUNSUP, "%s: %s models are read, but not converted here yet",
 			       m->loc.path, format->title);
 	if (foreign)
 		return tb_fail(err, TB_EUNSUP, "%s: %.200s is %s, which is read, but not converted",
@@ -202,14 +243,15 @@ plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 	p->model = req->model;
 	p->flavour = req->flavour;
 	p->dest = req->dest;
-	p->experts = layout_of(req->dest, req->experts);
+	p->view = req->view;
+	p->experts = layout_of(req->view, req->dest, req->experts);
 	p->requantize = req->requantize;
 	p->care = req->care;
 	snprintf(p->quant, sizeof(p->quant), "keep");
 	if (!req->target.keep)
 		scheme_name(&req->target.scheme, p->quant);
 	p->rules = tb_calloc(req->nrules, sizeof(*p->rules));
-	status = p->rules ? check_source(req->model, err) : tb_nomem(err);
+	status = p->rules ? check_source(req, err) : tb_nomem(err);
 	if (!status)
 		status = check_dest(p, &req->target, err);
 	for (; !status && p->nrules < req->nrules; p->nrules++) {
@@ -271,7 +313,7 @@ plan_set(struct plan *p, const size_t *rows, size_t n, const struct plan_target 
 	}
 	for (size_t i = 0; i < p->nrows; i++)
 		if (set[p->rows[i].stack])
-			set_row(&p->rows[i], target, target->keep ? PLAN_KEPT : PLAN_EDITED);
+			set_row(p, &p->rows[i], target, target->keep ? PLAN_KEPT : PLAN_EDITED);
 	free(set);
 	count_totals(p);
 	return plan_layout(p, err);
@@ -286,7 +328,7 @@ plan_set_layout(struct plan *p, enum plan_dest dest, enum plan_experts experts,
 	enum tb_status status;
 
 	p->dest = dest;
-	p->experts = layout_of(dest, experts);
+	p->experts = layout_of(p->view, dest, experts);
 	status = plan_layout(p, err);
 	if (status) {
 		p->dest = old_dest;

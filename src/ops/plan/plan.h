@@ -63,6 +63,9 @@ bool plan_experts_parse(const char *s, enum plan_experts *out);
 	X(PLAN_ALIGN, "kept: rows are no multiple of the group") \
 	X(PLAN_DTYPE, "kept: not BF16, F16 or F32") \
 	X(PLAN_QUANTIZED, "kept: quantized already") \
+	X(PLAN_REPACKED, "repacked: the same codes, lossless") \
+	X(PLAN_DECODED, "decoded: no scheme has its groups") \
+	X(PLAN_HOME, "as the model had it: holds all of it") \
 	X(PLAN_KEPT, "kept")
 #define X(id, text) id,
 enum plan_why { PLAN_WHY_LIST(X) PLAN_WHY_COUNT };
@@ -95,7 +98,8 @@ struct plan_care {
 };
 
 struct plan_request {
-	const struct model *model;	/* borrowed as long as the plan lives */
+	const struct model *model;	/* borrowed as long as the plan lives, as is view */
+	const struct hf_view *view;	/* that `model` is of; NULL: it is as it lies */
 	struct plan_target target;
 	enum plan_policy policy;
 	enum flavour flavour;
@@ -111,6 +115,9 @@ struct plan_request {
 struct plan_row {			/* one logical tensor of the source */
 	const struct tensor *src;	/* borrowed from the model */
 	struct scheme target;		/* equal to src->scheme: bytes are copied */
+	enum dtype dtype;		/* of scales and biases, where the target has them of
+					 * the numbers' */
+	bool repack;			/* blocks' codes are taken as they are */
 	enum plan_why why;
 	uint64_t before, after;		/* bytes of data */
 	double error;			/* relative RMS on a sample; < 0 = not known */
@@ -133,6 +140,7 @@ struct plan_total {
 
 struct plan {
 	const struct model *model;	/* borrowed */
+	const struct hf_view *view;	/* borrowed; or NULL */
 	enum flavour flavour;
 	enum plan_dest dest;
 	enum plan_experts experts;	/* never DEFAULT */
@@ -188,6 +196,7 @@ struct plan_out {
 	unsigned ndim;
 	uint64_t dim[TB_MAX_DIMS], elems;	/* logical */
 	size_t row;			/* its first piece's: scheme, dtypes */
+	bool changed;			/* something happens to a piece of it on its way */
 	size_t blob;
 };
 

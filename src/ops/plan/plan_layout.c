@@ -81,11 +81,35 @@ add_expert(struct layout *l, size_t row, const struct tname_expert *e, struct tb
 			!e->stacked, err);
 }
 
+/* A view's are those of its tensors. */
+static enum tb_status
+copy_changes(struct layout *l, struct tb_err *err)
+{
+	const struct hf_view *view = l->p->view;
+
+	if (!view)
+		return TB_OK;
+	l->parts->changes = tb_calloc(l->p->nrows + 1, sizeof(*l->parts->changes));
+	if (!l->parts->changes)
+		return tb_nomem(err);
+	l->parts->nchanges = l->p->nrows + 1;
+	memcpy(l->parts->changes + 1, view->changes, l->p->nrows * sizeof(*view->changes));
+	return TB_OK;
+}
+
+static size_t
+change_of(const struct layout *l, size_t row)
+{
+	const struct change *c = l->p->view ? &l->parts->changes[row + 1] : NULL;
+
+	return c && (c->moved || c->what != CHANGE_NONE) ? row + 1 : 0;
+}
+
 static enum tb_status
 add_tensor_atoms(struct layout *l, size_t row, struct tb_err *err)
 {
 	const struct tensor *t = l->p->rows[row].src;
-	struct plan_piece all = { row, 0, t->elems, 0 };
+	struct plan_piece all = { row, 0, t->elems, change_of(l, row) };
 	char name[TNAME_MAX];
 	struct tname_expert e;
 
@@ -118,7 +142,7 @@ alike(const struct plan *p, const struct atom *a, const struct atom *b)
 {
 	const struct plan_row *x = &p->rows[a->piece.row], *y = &p->rows[b->piece.row];
 
-	return values_dtype(x->src) == values_dtype(y->src) &&
+	return x->dtype == y->dtype && x->repack == y->repack &&
 	       x->src->has_global == y->src->has_global && x->src->ndim == y->src->ndim &&
 	       !memcmp(x->src->dim, y->src->dim, x->src->ndim * sizeof(*x->src->dim));
 }
@@ -201,6 +225,7 @@ add_out(struct layout *l, size_t i, size_t end, struct tb_err *err)
 	l->atoms[i].name = NULL;
 	for (size_t k = i; k < end; k++) {
 		l->p->rows[l->atoms[k].piece.row].stack = o->row;
+		o->changed |= l->atoms[k].piece.change != 0;
 		l->parts->pieces[l->parts->npieces++] = l->atoms[k].piece;
 	}
 	l->parts->nouts++;
@@ -212,15 +237,15 @@ plan_out_whole(const struct plan *p, const struct plan_out *o)
 {
 	const struct plan_row *r = &p->rows[o->row];
 
-	return o->npieces == 1 && o->elems == r->src->elems &&
-	       scheme_equal(&r->target, &r->src->scheme);
+	return o->npieces == 1 && !o->changed &&
+	       o->elems == r->src->elems && scheme_equal(&r->target, &r->src->scheme);
 }
 
 static uint64_t
 out_bytes(const struct plan *p, const struct plan_out *o)
 {
 	const struct plan_row *r = &p->rows[o->row];
-	struct plan_bytes b = plan_bytes(&r->target, values_dtype(r->src), o->elems);
+	struct plan_bytes b = plan_bytes(&r->target, r->dtype, o->elems);
 
 	if (plan_out_whole(p, o))
 		return r->before;
@@ -300,7 +325,7 @@ file_blobs(struct layout *l, struct tb_err *err)
 static enum tb_status
 build(struct layout *l, struct tb_err *err)
 {
-	enum tb_status status = TB_OK;
+	enum tb_status status = copy_changes(l, err);
 	char **groups;
 
 	l->names = l->p->dest != PLAN_TO_DIR ? TNAME_OLLAMA

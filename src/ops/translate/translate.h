@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "src/base/err.h"
+#include "src/format/dtype.h"
 
 /* Where the elements of a tensor come from, in the order in which they are written: element
  * (a, b, …) is the source's `first` + a * step[0] + b * step[1] + …  Rows that change their
@@ -93,4 +94,19 @@ struct translated {
 enum tb_status translate_to_gguf(const struct translate *t, const struct tensor *src,
 				 struct translated out[TRANSLATE_PARTS], unsigned *n,
 				 struct tb_err *err) TB_MUST_USE;
+
+/* A model of GGUF files as Hugging Face's have it.  The model is one as any other: its
+ * tensors' bytes are in the GGUF's files, their names are Hugging Face's, and config.json,
+ * tokenizer.json and the like are among its files, made of the GGUF's keys. */
+struct hf_view {
+	struct model *model;		/* owned */
+	struct change *changes;		/* of each tensor, what makes it Hugging Face's; owned */
+	char *note;			/* a sentence: what does not come along; NULL; owned */
+};
+/* Reads metadata and the small tensors.  decode: as what the numbers of blocks are taken;
+ * DT_COUNT: by what the file says of the dtype that the model had.  TB_EUNSUP names the
+ * tensor or the key that has no counterpart. */
+enum tb_status hf_view_open(struct hf_view **out, const struct model *gguf, enum dtype decode,
+			    struct tb_err *err) TB_MUST_USE;
+void hf_view_free(struct hf_view *v);		/* NULL is fine */
 #endif
