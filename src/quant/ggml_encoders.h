@@ -16,6 +16,9 @@ typedef void ggml_encode_fn(const float *src, size_t rows, size_t cols, const fl
 	extern ggml_encode_fn name##_scalar, name##_avx2, name##_avx512
 
 extern ggml_encode_fn ggml_encode_f32, ggml_encode_f16, ggml_encode_bf16;
+/* ggml_encode_few.c */
+extern ggml_encode_fn ggml_encode_q1_0, ggml_encode_q2_0, ggml_encode_tq1_0, ggml_encode_tq2_0,
+		      ggml_encode_nvfp4;
 /* ggml_k_encode.h: scales of scales */
 GGML_ENCODE_WAYS(ggml_encode_q2_k);
 GGML_ENCODE_WAYS(ggml_encode_q3_k);

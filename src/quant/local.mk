@@ -32,6 +32,7 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/ggml_books_iq3.c \
 	src/quant/ggml_encode.c \
 	src/quant/ggml_encode.h \
+	src/quant/ggml_encode_few.c \
 	src/quant/ggml_encode_k.c \
 	src/quant/ggml_encode_lanes.h \
 	src/quant/ggml_encode_nibble.h \

@@ -149,8 +149,18 @@ static const struct known {
 			"41fc3ad3f6f91045", "7a7de385c24fc0b1", "8dd4165724b9ef11" } },
 	{ GGML_IQ4_XS, { "3166567f817f83ef", "8b62cf23e77a9b8f",
 			"47bf18ff141f701c", "0092274a6be20908", "bb2413f6dc23c632" } },
+	{ GGML_TQ1_0, { "af327b696f4ef762", "af327b696f4ef762",
+			"af327b696f4ef762", "af327b696f4ef762", "af327b696f4ef762" } },
+	{ GGML_TQ2_0, { "8ba7d56142bb0985", "8ba7d56142bb0985",
+			"8ba7d56142bb0985", "8ba7d56142bb0985", "8ba7d56142bb0985" } },
 	{ GGML_MXFP4, { "4748556db2396dad", "4748556db2396dad",
 			"4748556db2396dad", "4748556db2396dad", "4748556db2396dad" } },
+	{ GGML_NVFP4, { "9730508a7db56199", "9730508a7db56199",
+			"9730508a7db56199", "9730508a7db56199", "9730508a7db56199" } },
+	{ GGML_Q1_0, { "a51f16085caad635", "a51f16085caad635",
+			"a51f16085caad635", "a51f16085caad635", "a51f16085caad635" } },
+	{ GGML_Q2_0, { "2347421801b068af", "2347421801b068af",
+			"2347421801b068af", "2347421801b068af", "2347421801b068af" } },
 };
 #define NKNOWN (sizeof(known) / sizeof(*known))
 
