@@ -55,6 +55,16 @@ scheme_ggml(unsigned type)
 	return (struct scheme){ .kind = SCHEME_GGML, .group = info->block, .ggml = type };
 }
 
+struct scheme
+scheme_in_gguf(const struct scheme *s)
+{
+	for (uint32_t type = 0; type <= GGML_Q2_0; type++)
+		if (scheme_form(s) == FORM_GROUPS && ggml_info(type) &&
+		    !strcasecmp(rows[s->kind]->mode, ggml_info(type)->name))
+			return scheme_ggml(type);
+	return *s;
+}
+
 bool
 scheme_equal(const struct scheme *a, const struct scheme *b)
 {
@@ -182,6 +192,10 @@ no_scheme(const char *text, struct tb_err *err)
 		tb_buf_str(&b, ")");
 		blank = " ";
 	}
+	tb_buf_str(&b, "; for GGUF files");
+	for (uint32_t type = 0; type <= GGML_Q2_0; type++)
+		if (ggml_encodable(type) && scheme_ggml(type).kind != SCHEME_PLAIN)
+			tb_buf_printf(&b, " %s", ggml_info(type)->name);
 	status = tb_fail(err, TB_EUSAGE, "\"%s\" is no scheme: %s", text, tb_buf_cstr(&b));
 	tb_buf_free(&b);
 	return status;

@@ -65,6 +65,8 @@ struct scheme scheme_plain(enum dtype d);
 struct scheme scheme_affine(unsigned bits, unsigned group);
 /* Plain for the types that are plain numbers.  type is one of enum ggml_type. */
 struct scheme scheme_ggml(unsigned type);
+/* What GGUF files call what both have: mxfp4 is MXFP4 there.  Others as they are. */
+struct scheme scheme_in_gguf(const struct scheme *s);
 bool scheme_equal(const struct scheme *a, const struct scheme *b);
 
 /* How the numbers of a kind lie, which is what a reader needs to know of it. */
