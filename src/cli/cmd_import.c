@@ -2,9 +2,12 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/cli.h"
+#include "src/cli/plan_args.h"
 #include "src/face/after.h"
 #include "src/format/json.h"
 #include "src/ops/home/home.h"
@@ -53,11 +56,89 @@ import_print(const struct cli *cli, const struct import_result *r)
 	return CLI_OK;
 }
 
+/* ---- a GGUF as tensor layers: a conversion that keeps what it can ---- */
+
+struct as_tensors {
+	struct planned p;
+	struct convert_result res;
+	bool replace;
+	struct tb_err late;
+};
+
+static enum tb_status
+tensors_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct as_tensors *t = arg;
+	struct convert_request req = { .plan = t->p.plan, .target = &t->p.target,
+				       .replace = t->replace };
+	enum tb_status status = op_convert(&t->p.ctx, &req, job, &t->res, err);
+
+	after_writing(&t->p.ctx, status, &t->late);
+	return status;
+}
+
+static enum cli_exit
+tensors_print(const struct cli *cli, const struct as_tensors *t)
+{
+	const struct import_result r = { .name = t->res.where, .root = t->p.target.root,
+		.tensors = t->res.tensors, .blobs = t->p.plan->nblobs,
+		.bytes = t->p.plan->total.after, .seconds = t->res.seconds, .kept = t->res.kept };
+
+	return import_print(cli, &r);
+}
+
+static enum cli_exit
+import_tensors(struct cli *cli, const struct plan_args *a, bool replace, char **argv)
+{
+	struct as_tensors t = { .replace = replace };
+	enum cli_exit shown = CLI_OK;
+	struct tb_err err;
+	enum tb_status status = planned_open(&t.p, cli, a, argv[1], argv[2], &err);
+
+	if (!status && t.p.target.dest != PLAN_TO_STORE)
+		status = tb_fail(&err, TB_EUSAGE, "%s: is no name in a store; quantize -q keep writes "
+				 "directories and files", argv[2]);
+	if (!status)
+		status = cli_run(cli, "import", tensors_run, &t, &err);
+	if (!status || status == TB_ESYNC)
+		shown = tensors_print(cli, &t);
+	if (t.late.code && shown == CLI_OK)
+		shown = cli_complain(&t.late);
+	convert_result_free(&t.res);
+	planned_free(&t.p);
+	return status ? cli_fail(&err) : shown;
+}
+
+/* *tensors: the layers that are wanted.  A folder's are tensors anyway. */
+static enum tb_status
+read_as(const char *as, const char *path, bool *tensors, struct tb_err *err)
+{
+	const struct format *format = NULL;
+	enum tb_status status = TB_OK;
+
+	*tensors = false;
+	if (!as || !strcmp(as, "file"))
+		return TB_OK;
+	if (strcmp(as, "tensors"))
+		return tb_fail(err, TB_EUSAGE, "--as: file or tensors");
+	if (!tb_is_dir(path))
+		status = format_of_file(path, &format, err);
+	*tensors = format && format->keys;
+	return status;
+}
+
 COMMAND(cli_import, "import", "PATH NAME",
 	"a safetensors directory or file, or a GGUF file, into a store")
 {
 	struct task t = { 0 };
+	struct plan_args a = { .quant = "keep" };
+	const char *as = NULL;
+	bool tensors;
 	const struct tb_opt opts[] = {
+		{ 0, "as", TB_OPT_STR, &as, "WHAT",
+		  "a GGUF file: file (default) or tensors, layers by Hugging Face's names" },
+		{ 0, "decode", TB_OPT_STR, &a.decode, "DTYPE",
+		  "with --as tensors: bf16, f16 or f32, where no scheme has a block's codes" },
 		{ 'f', "replace", TB_OPT_FLAG, &t.req.replace, NULL,
 		  "the name may be taken; the old one is kept" },
 		{ .name = NULL }
@@ -69,6 +150,10 @@ COMMAND(cli_import, "import", "PATH NAME",
 
 	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &status))
 		return status;
+	if (read_as(as, argv[1], &tensors, &err))
+		return cli_fail(&err);
+	if (tensors)
+		return import_tensors(cli, &a, t.req.replace, argv);
 	t.req.path = argv[1];
 	t.req.name = argv[2];
 	if (cli_ctx(cli, &ctx, &err))

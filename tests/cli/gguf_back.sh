@@ -71,6 +71,17 @@ expect 0 "$TBTUI" diff "$W-Q8_0.gguf" "$T/wide-q8"
 has_not ' differs'
 same_ids "$R/variants/stories260K-wide256-Q8_0.json" "$T/wide-q8" 24
 
+expect 0 "$TBTUI" --store "$T/store" import --as tensors "$W-Q8_0.gguf" wide:tensors
+has '^wide:tensors: 47 tensors in 47 blobs, '
+expect 0 "$TBTUI" --store "$T/store" diff "$T/wide-q8" wide:tensors
+has '^47 tensors: 47 same$'
+expect 0 "$TBTUI" --store "$T/store" generate wide:tensors -p "Once upon a time" --temp 0 -n 8
+has '^, there was a little girl'
+expect 2 "$TBTUI" --store "$T/store" import --as tensors "$W-Q8_0.gguf" wide:tensors
+err_has 'exists already'
+expect 2 "$TBTUI" --store "$T/store" import --as layers "$W-Q8_0.gguf" wide:other
+err_has '--as: file or tensors'
+
 # What has no counterpart is named.
 vocab=$TBTUI_SHARED/data/tokenizers/llama.cpp-vocab/ggml-vocab-falcon.gguf
 expect 2 "$TBTUI" quantize -q keep "$vocab" "$T/falcon"
