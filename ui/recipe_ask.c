@@ -152,7 +152,7 @@ write_say(void *arg, struct tb_buf *out)
 	char bytes[16];
 
 	tb_buf_printf(out, "%s written, %s", w->result.where ? w->result.where : "?",
-		      tb_human_bytes(w->result.bytes_written, bytes));
+		      tb_human_bytes(w->result.bytes_made, bytes));
 	if (w->result.kept.where)
 		tb_buf_printf(out, "; the old one is kept: %s", w->result.kept.where);
 	if (w->late.code)

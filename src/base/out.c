@@ -240,6 +240,12 @@ tb_is_temporary(const char *name)
 	return tb_starts(name, HIDDEN);
 }
 
+bool
+tb_is_work(const char *name)
+{
+	return tb_starts(name, TB_WORK_PREFIX);
+}
+
 static void
 sweep_one(int dir, const char *name)
 {

@@ -47,6 +47,9 @@ void tb_out_abort(struct tb_out *o);	/* removes it; fine after commit */
  * holds a lock on it.  Where there are no locks, they stay. */
 void tb_out_sweep(const char *dir);
 bool tb_is_temporary(const char *name);		/* of such a file, or folder */
+/* A folder with what is finished of something that may go on: nobody sweeps it. */
+#define TB_WORK_PREFIX ".tbtui-work-"
+bool tb_is_work(const char *name);
 /* A fresh one in the folder of `path`, which a scan meanwhile, or after a crash, does not
  * take for a model; NULL when out of memory. */
 char *tb_hidden_beside(const char *path);

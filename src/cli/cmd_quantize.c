@@ -13,7 +13,8 @@
 struct task {
 	struct planned p;
 	struct convert_result res;
-	bool replace;
+	bool replace, assemble;
+	size_t part, parts;		/* 0: no part */
 	struct tb_err late;		/* what after_writing() had to tell */
 };
 
@@ -21,8 +22,11 @@ static enum tb_status
 quantize_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct task *t = arg;
-	struct convert_request req = { .plan = t->p.plan, .target = &t->p.target,
-				       .replace = t->replace };
+	struct convert_request req = {
+		.plan = t->p.plan, .target = &t->p.target, .replace = t->replace,
+		.how = t->parts ? CONVERT_PART : t->assemble ? CONVERT_ASSEMBLE : CONVERT_WHOLE,
+		.part = t->part, .parts = t->parts,
+	};
 	enum tb_status status = op_convert(&t->p.ctx, &req, job, &t->res, err);
 
 	after_writing(&t->p.ctx, status, &t->late);
@@ -51,13 +55,52 @@ quantize_json(const struct task *t)
 	json_set_u64(doc, "changed", t->res.changed);
 	json_set_u64(doc, "kept_quantized", left_quantized(t->p.plan));
 	json_set_u64(doc, "files", t->res.blobs);
+	json_set_u64(doc, "files_resumed", t->res.resumed);
+	json_set_u64(doc, "files_reused", t->res.reused);
+	if (t->parts) {
+		json_set_u64(doc, "part", t->part);
+		json_set_u64(doc, "parts", t->parts);
+		json_set_u64(doc, "files_missing", t->res.missing);
+		json_set_u64(doc, "bytes_missing", t->res.missing_bytes);
+	}
 	json_set_u64(doc, "bytes_read", t->res.bytes_read);
+	json_set_u64(doc, "bytes_made", t->res.bytes_made);
 	json_set_u64(doc, "bytes_written", t->res.bytes_written);
 	json_set_f64(doc, "seconds", t->res.seconds);
 	kept_json(doc, &t->res.kept);
 	if (getrusage(RUSAGE_SELF, &use) == 0)
 		json_set_u64(doc, "peak_rss", (uint64_t)use.ru_maxrss * 1024);
 	return cli_print_json(doc);
+}
+
+/* What did not have to be written. */
+static void
+print_found(const struct convert_result *r)
+{
+	char bytes[16];
+
+	if (r->resumed)
+		cli_line("%zu of %zu files were there already", r->resumed, r->blobs);
+	if (r->reused)
+		cli_line("%zu of %zu files are those that the store has; %s written", r->reused,
+			 r->blobs, tb_human_bytes(r->bytes_written, bytes));
+}
+
+static void
+print_part(const struct task *t)
+{
+	const struct convert_result *r = &t->res;
+	char bytes[16], done[16];
+
+	tb_human_bytes(r->bytes_written, done);
+	if (r->missing)
+		cli_line("%s: part %zu of %zu is there (%s written now); of other parts %zu file%s "
+			 "(%s) %s missing", r->where, t->part, t->parts, done, r->missing,
+			 tb_plural(r->missing), tb_human_bytes(r->missing_bytes, bytes),
+			 r->missing == 1 ? "is" : "are");
+	else
+		cli_line("%s: part %zu of %zu is there (%s written now), and so are all others: "
+			 "--assemble makes the model of them", r->where, t->part, t->parts, done);
 }
 
 static enum cli_exit
@@ -74,12 +117,17 @@ quantize_print(const struct cli *cli, const struct task *t)
 			"(--requantize changes them)\n", left, tb_plural(left));
 	if (cli->quiet)
 		return CLI_OK;
+	if (t->parts) {
+		print_part(t);
+		return CLI_OK;
+	}
+	print_found(r);
 	/* which store nobody said */
 	cli_line("%s%s%s: %zu tensor%s, %zu changed, %s -> %s in %zu file%s, %.2f s (%s/s)",
 		 r->where, t->p.target.name ? " in " : "",
 		 t->p.target.name ? t->p.target.root : "", r->tensors, tb_plural(r->tensors),
-		 r->changed, tb_human_bytes(r->bytes_read, a), tb_human_bytes(r->bytes_written, b),
-		 r->blobs, tb_plural(r->blobs), r->seconds,
+		 r->changed, tb_human_bytes(t->p.plan->total.before, a),
+		 tb_human_bytes(r->bytes_made, b), r->blobs, tb_plural(r->blobs), r->seconds,
 		 tb_human_bytes(r->seconds > 0 ? (uint64_t)((double)r->bytes_read / r->seconds) : 0,
 				c));
 	kept_print(&r->kept);
@@ -95,7 +143,7 @@ ask_replace(const struct cli *cli, struct task *t, struct tb_err *err)
 	char question[768], clean[400], victim[128];
 	enum tb_status status = convert_target_check(&t->p.target, t->p.model, err);
 
-	if (status || !t->p.target.exists || t->replace)
+	if (status || !t->p.target.exists || t->replace || t->parts)
 		return status;
 	convert_victim(&t->p.target, victim, sizeof(victim));
 	snprintf(question, sizeof(question), "%s exists already: %s. Replace it? (The old one is "
@@ -107,9 +155,8 @@ ask_replace(const struct cli *cli, struct task *t, struct tb_err *err)
 }
 
 static enum cli_exit
-convert(struct cli *cli, const struct plan_args *a, bool replace, char **argv)
+convert(struct cli *cli, const struct plan_args *a, struct task t, char **argv)
 {
-	struct task t = { .replace = replace };
 	enum cli_exit shown = CLI_OK;
 	struct tb_err err;
 	enum tb_status status = planned_open(&t.p, cli, a, argv[1], argv[2], &err);
@@ -131,17 +178,30 @@ COMMAND(cli_quantize, "quantize", "SRC DST",
 	"convert into a store, a directory or a file")
 {
 	struct plan_args a = { 0 };
-	bool replace = false;
+	const char *part = NULL;
+	struct task t = { .replace = false };
+	struct tb_err err;
 	const struct tb_opt opts[] = {
 		PLAN_OPTS(a),
-		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL,
+		{ 'f', "replace", TB_OPT_FLAG, &t.replace, NULL,
 		  "the destination may exist; the old one is kept" },
+		{ 0, "part", TB_OPT_STR, &part, "I/N",
+		  "write part I of N only; others may be written elsewhere at the same time" },
+		{ 0, "assemble", TB_OPT_FLAG, &t.assemble, NULL,
+		  "make the model of what the parts have written" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;
+	enum tb_status wrong = TB_OK;
 
-	if (cli_parse(cli, opts, &argc, argv, 2, 2, &status))
-		status = convert(cli, &a, replace, argv);
+	if (cli_parse(cli, opts, &argc, argv, 2, 2, &status)) {
+		if (part && t.assemble)
+			wrong = tb_fail(&err, TB_EUSAGE, "--part writes a part, --assemble comes "
+					"after all of them: one of the two");
+		else if (part)
+			wrong = convert_part_parse(part, &t.part, &t.parts, &err);
+		status = wrong ? cli_fail(&err) : convert(cli, &a, t, argv);
+	}
 	tb_strs_free(&a.rules);
 	return status;
 }
@@ -150,9 +210,9 @@ static enum cli_exit
 regroup(struct cli *cli, int argc, char **argv, const char *experts)
 {
 	struct plan_args a = { .quant = "keep", .experts = experts };
-	bool replace = false;
+	struct task t = { .replace = false };
 	const struct tb_opt opts[] = {
-		{ 'f', "replace", TB_OPT_FLAG, &replace, NULL,
+		{ 'f', "replace", TB_OPT_FLAG, &t.replace, NULL,
 		  "the destination may exist; the old one is kept" },
 		{ .name = NULL }
 	};
@@ -160,7 +220,7 @@ regroup(struct cli *cli, int argc, char **argv, const char *experts)
 
 	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &status))
 		return status;
-	return convert(cli, &a, replace, argv);
+	return convert(cli, &a, t, argv);
 }
 
 COMMAND(cli_pack, "pack", "SRC DST", "experts into stacked blobs, lossless")

@@ -199,13 +199,17 @@ src_ops_libops_a_SOURCES += \
 	src/ops/convert/convert_check.c \
 	src/ops/convert/convert_json.c \
 	src/ops/convert/convert_price.c \
+	src/ops/convert/convert_ready.c \
 	src/ops/convert/convert_target.c \
 	src/ops/convert/dest.h \
 	src/ops/convert/dest_dir.c \
 	src/ops/convert/dest_file.c \
 	src/ops/convert/dest_store.c \
 	src/ops/convert/window.c \
-	src/ops/convert/window.h
+	src/ops/convert/window.h \
+	src/ops/convert/work.c \
+	src/ops/convert/work.h \
+	src/ops/convert/work_key.c
 
 # between layouts
 src_ops_libops_a_SOURCES += \

@@ -80,6 +80,16 @@ struct ollama_amend {
 	enum tb_status (*fn)(void *arg, struct ollama_writer *w, char **config, struct tb_err *err);
 	void *arg;
 };
+/* A blob that lies finished in a file of the same file system, and may stay there: it gets
+ * its name as a blob as well.  ollama_sync_blobs() after
+ * the last of them: before, a power cut may take such names away again. */
+enum tb_status ollama_add_file(struct ollama_writer *w, enum media kind, const char *name,
+			       const char *file, const char *digest, uint64_t size,
+			       struct tb_err *err) TB_MUST_USE;
+enum tb_status ollama_sync_blobs(struct ollama_writer *w, struct tb_err *err) TB_MUST_USE;
+/* Does the file have the bytes that its name says?  Ollama looks at the size alone and so
+ * keeps a damaged blob for ever. */
+bool ollama_blob_good(const char *path, const char *digest, uint64_t size);
 /* TB_EEXIST if the name is taken and not `replace`; else the old manifest is kept, which
  * keeps its blobs.  TB_ESYNC: it is there nevertheless. */
 enum tb_status ollama_commit(struct ollama_writer *w, const struct model_name *name, bool replace,

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
+#include "src/base/replace.h"
 #include "src/base/sha256.h"
 #include "src/store/journal.h"
 #include "src/store/ollama.h"
@@ -208,10 +210,8 @@ ollama_blob_open(struct ollama_writer *w, struct tb_out *o, struct tb_err *err)
 	return status;
 }
 
-/* Does the file have the bytes that its name says?  Ollama looks at the size alone
- * and so keeps a damaged blob for ever. */
-static bool
-is_good(const char *path, const char *digest, uint64_t size)
+bool
+ollama_blob_good(const char *path, const char *digest, uint64_t size)
 {
 	char actual[TB_DIGEST_MAX];
 	struct tb_file f;
@@ -246,7 +246,7 @@ writer_make(struct ollama_writer *w, struct tb_out *o, const char *path, const c
 	bool mends = tb_exists(path);
 	enum tb_status status = tb_out_commit(o, path, mends, err), late;
 
-	if (status == TB_EEXIST && !mends && is_good(path, digest, size))
+	if (status == TB_EEXIST && !mends && ollama_blob_good(path, digest, size))
 		return reuse(w, path, digest, err);
 	if (status == TB_EEXIST)
 		return tb_fail(err, TB_EIO, "%s: somebody else makes it, with other bytes", path);
@@ -271,13 +271,64 @@ ollama_add_blob(struct ollama_writer *w, enum media kind, const char *name, stru
 		status = tb_fail(err, TB_EFORMAT, "bad digest \"%.80s\"", digest);
 	else if (!path)
 		status = tb_nomem(err);
-	else if (is_good(path, canonical, size))
+	else if (ollama_blob_good(path, canonical, size))
 		status = reuse(w, path, canonical, err);
 	else
 		status = writer_make(w, o, path, canonical, size, err);
 	tb_out_abort(o);
 	free(path);
 	return status ? status : manifest_add(&w->manifest, kind, digest, size, name, err);
+}
+
+/* Gives a file its name as a blob, too; where a file system has no second names, instead.
+ * One that is there and damaged is replaced. */
+static enum tb_status
+name_blob(struct ollama_writer *w, const char *file, const char *path, const char *digest,
+	  uint64_t size, struct tb_err *err)
+{
+	bool taken;
+
+	if (link(file, path) == 0) {
+		(void)!utimensat(AT_FDCWD, path, NULL, 0);	/* a young blob is not pruned */
+		return writer_remember(w, path, digest, false, 0, err);
+	}
+	taken = tb_exists(path);
+	/* Another may have made the same, and be done with the file. */
+	if (taken && (tb_same_place(file, path) || ollama_blob_good(path, digest, size)))
+		return reuse(w, path, digest, err);
+	if (taken ? rename(file, path) : tb_rename_new(file, path))
+		return tb_fail_errno(err, "%s: cannot be written", path);
+	return taken ? TB_OK : writer_remember(w, path, digest, false, 0, err);
+}
+
+enum tb_status
+ollama_add_file(struct ollama_writer *w, enum media kind, const char *name, const char *file,
+		const char *digest, uint64_t size, struct tb_err *err)
+{
+	char *path = ollama_blob_path(w->root, digest);
+	enum tb_status status;
+
+	if (!path)
+		status = tb_nomem(err);
+	else
+		status = name_blob(w, file, path, digest, size, err);
+	free(path);
+	return status ? status : manifest_add(&w->manifest, kind, digest, size, name, err);
+}
+
+enum tb_status
+ollama_sync_blobs(struct ollama_writer *w, struct tb_err *err)
+{
+	char *dir = tb_path_join(w->root, "blobs"), *any = dir ? tb_path_join(dir, "any") : NULL;
+	int fd = -1;
+	enum tb_status status = any ? tb_folder_open(any, &fd, err) : tb_nomem(err);
+
+	if (!status)
+		status = tb_folder_sync(fd, dir, err);
+	free(dir);
+	free(any);
+	/* of the model nothing is there yet */
+	return status == TB_ESYNC ? tb_fail(err, TB_EIO, "%s", err->msg) : status;
 }
 
 enum tb_status

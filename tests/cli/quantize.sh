@@ -156,14 +156,14 @@ begun $pid
 kill -TERM $pid
 wait $pid
 [ $? -eq 143 ] || fail "a terminated conversion does not end by the signal"
-ls -A "$T" | grep -q 'tbtui-tmp\|ended' && fail "a terminated conversion leaves files"
+ls -A "$T" | grep -q 'tbtui-\|ended' && fail "a terminated conversion leaves files"
 
 "$TBTUI" --threads 1 quantize "$T/big" "$T/ended" -q int8 >"$T/out" 2>"$T/err" &
 pid=$!
 begun $pid
 kill -KILL $pid
 wait $pid 2>/dev/null
-ls -A "$T" | grep -q 'tbtui-tmp' || fail "a killed conversion had not begun"
+ls -A "$T" | grep -q 'tbtui-work' || fail "a killed conversion had not begun"
 expect 0 tb quantize "$T/big" "$T/ended" -q int8
-[ -z "$(ls -A "$T" | grep tbtui-tmp)" ] || fail "the next one leaves what was left"
+[ -z "$(ls -A "$T" | grep tbtui-work)" ] || fail "the next one leaves what was left"
 exit 0

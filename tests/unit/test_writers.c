@@ -148,6 +148,26 @@ convert(const char *at, enum way way, bool replace, struct tb_job *job, struct t
 	return status;
 }
 
+/* Whoever asks for it: a screen may have asked a person long before. */
+static void
+the_source_is_refused(void **state)
+{
+	struct plan_request req = { .model = source, .dest = PLAN_TO_DIR, .target = { .keep = true } };
+	char path[4096];
+	struct convert_target target = { PLAN_TO_DIR, path, NULL, NULL, true };
+	struct convert_result res;
+	struct tb_err err = { 0 };
+	struct plan *plan;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s", unit_path("src"));
+	assert_ok(plan_new(&plan, &req, &err), err);
+	assert_fails(op_convert(&ctx, &(struct convert_request){ .plan = plan, .target = &target,
+				.replace = true }, NULL, &res, &err), err, TB_EUSAGE,
+		     "is what is to be converted");
+	plan_free(plan);
+}
+
 static enum tb_status
 make(const char *at, enum way way, bool replace, struct tb_job *job, struct tb_err *err)
 {
@@ -445,6 +465,7 @@ main(void)
 		cmocka_unit_test(the_winner_is_whole),
 		cmocka_unit_test(replaced_meanwhile),
 		cmocka_unit_test(room_is_looked_for_first),
+		cmocka_unit_test(the_source_is_refused),
 	};
 
 	/* Once on what there is, and in a child as where files cannot be without a name. */

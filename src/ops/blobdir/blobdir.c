@@ -8,6 +8,7 @@
 #include "src/base/dir.h"
 #include "src/base/hash.h"
 #include "src/base/mem.h"
+#include "src/base/out.h"
 #include "src/store/model.h"
 
 /* A row for the path (owned, may be NULL), with what stat() says and, of a regular file, its
@@ -68,7 +69,14 @@ each(struct blobdir *d, const char *dir, entry_fn *fn, struct tb_err *err)
 static enum tb_status
 add_entry(struct blobdir *d, const char *dir, const char *name, struct tb_err *err)
 {
-	return add_row(d, tb_path_join(dir, name), err);
+	char *path = tb_path_join(dir, name);
+	enum tb_status status;
+
+	if (!path || !tb_is_work(name))
+		return add_row(d, path, err);
+	status = leftover_add(d, path, err);
+	free(path);
+	return status;
 }
 
 static enum tb_status

@@ -44,6 +44,8 @@ uint64_t model_stamp(const struct model *m);
 
 /* Adds what writers left below `root`, with the size of what is in them. */
 enum tb_status leftover_root(struct blobdir *d, const char *root, struct tb_err *err) TB_MUST_USE;
+/* One of them, a folder with its size. */
+enum tb_status leftover_add(struct blobdir *d, const char *path, struct tb_err *err) TB_MUST_USE;
 /* Does somebody still write it? */
 bool leftover_in_use(const char *path);
 /* What it is, for a person: "is left over from …"; "" if it is none of these.  Caller frees; NULL

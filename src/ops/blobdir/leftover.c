@@ -69,6 +69,12 @@ add(struct blobdir *d, const char *path, bool kept, struct tb_err *err)
 	return TB_OK;
 }
 
+enum tb_status
+leftover_add(struct blobdir *d, const char *path, struct tb_err *err)
+{
+	return add(d, path, false, err);
+}
+
 static bool
 is_folder(const char *path)
 {
@@ -95,7 +101,7 @@ walk(struct blobdir *d, const char *dir, unsigned depth, const struct store_kind
 	for (size_t i = 0; !status && i < names.n; i++) {
 		const char *name = names.v[i];
 		bool kept = !in && tb_is_replaced(name);
-		bool left = tb_is_temporary(name) || is_old(name);
+		bool left = tb_is_temporary(name) || tb_is_work(name) || is_old(name);
 		char *path;
 
 		if (!kept && !left && (*name == '.' || store_kind_of(name, true) ||
@@ -137,7 +143,9 @@ bool
 leftover_in_use(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool used = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	/* several may work in such a folder, each with a shared lock */
+	int how = tb_is_work(tb_path_name(path)) ? LOCK_EX : LOCK_SH;
+	bool used = fd >= 0 && flock(fd, how | LOCK_NB) && errno == EWOULDBLOCK;
 
 	if (fd >= 0)
 		close(fd);
@@ -153,12 +161,15 @@ leftover_text(const char *path)
 	if (tb_is_temporary(name))
 		return tb_strdup("is left over from a conversion that did not end; the next one to the "
 				 "same place takes it away");
-	if (!is_old(name) && !tb_is_replaced(name))
+	if (!tb_is_work(name) && !is_old(name) && !tb_is_replaced(name))
 		return tb_strdup("");
 	remove = kept_remove(path);
 	if (!remove)
 		return NULL;
-	if (is_old(name))
+	if (tb_is_work(name))
+		text = tb_asprintf("is what is finished of a conversion that was stopped: the same command "
+				   "goes on with it; to be rid of it: %s", remove);
+	else if (is_old(name))
 		text = tb_asprintf("is left over from a replacement that did not end, and may be all that "
 				   "is left of the old model: give it its name again with mv, or %s",
 				   remove);

@@ -25,10 +25,16 @@ struct header {
 const struct plan_out *
 blob_outs(const struct plan *p, size_t blob, size_t *n)
 {
-	size_t i = 0, end;
+	size_t i = 0, end = p->parts->nouts;
 
-	while (i < p->parts->nouts && p->parts->outs[i].blob != blob)
-		i++;
+	while (i < end) {		/* they are in the order of their blobs */
+		size_t mid = i + (end - i) / 2;
+
+		if (p->parts->outs[mid].blob < blob)
+			i = mid + 1;
+		else
+			end = mid;
+	}
 	for (end = i; end < p->parts->nouts && p->parts->outs[end].blob == blob; end++)
 		;
 	*n = end - i;

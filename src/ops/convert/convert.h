@@ -1,8 +1,9 @@
 /* convert.h - executing a plan: read, encode, hash and write at the same time.
  *
  * Memory is bounded whatever the model: windows of a few MiB.  Everything written is
- * read again and compared before it becomes visible; after an error or a cancel
- * nothing is left, but blobs that somebody else may need.  A value that is not finite is
+ * read again and compared before it becomes visible.  After an error nothing is left; what
+ * was stopped or killed leaves its finished files in a hidden folder (work.h), with which
+ * the same conversion goes on.  A value that is not finite is
  * an error naming tensor and index, because no scheme can hold it. */
 #ifndef TBTUI_OPS_CONVERT_H
 #define TBTUI_OPS_CONVERT_H
@@ -36,9 +37,21 @@ enum tb_status convert_target_check(const struct convert_target *t, const struct
  * is there.  Opens it. */
 void convert_victim(const struct convert_target *t, char *out, size_t size);
 
+/* In one go, a part of it, or what the parts have written. */
+enum convert_how { CONVERT_WHOLE, CONVERT_PART, CONVERT_ASSEMBLE };
+#define CONVERT_PARTS_MAX 100000u
+/* "3/8": part 3 of 8. */
+enum tb_status convert_part_parse(const char *s, size_t *part, size_t *parts, struct tb_err *err)
+	TB_MUST_USE;
+
 struct convert_result {
-	uint64_t bytes_read, bytes_written;
-	size_t tensors, changed, blobs;	/* blobs or files written */
+	uint64_t bytes_read;	/* of the source, or for a part those that it stands for */
+	uint64_t bytes_made;	/* the whole result */
+	uint64_t bytes_written;	/* of it by us: not what was there */
+	size_t tensors, changed, blobs;	/* blobs: files of the result */
+	size_t resumed, reused;	/* of them: finished before; in the destination already */
+	size_t missing;		/* CONVERT_PART: files of others that are not there yet */
+	uint64_t missing_bytes;
 	double seconds;
 	char *where;		/* the name, directory or file; owned */
 	struct kept kept;	/* what was replaced; owned */
@@ -51,6 +64,8 @@ struct convert_request {
 	/* Of a store: asked before the manifest is written, and adds the layers of text that the
 	 * source has (else those come along); or NULL. */
 	const struct ollama_amend *amend;
+	enum convert_how how;
+	size_t part, parts;			/* CONVERT_PART: 1 to parts */
 };
 
 /* job counts source bytes and tensors. *out is zeroed on failure, but for TB_ESYNC: then

@@ -1,6 +1,7 @@
 /* convert_target.c - what DST on the command line means. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,25 @@ convert_target(const struct op_ctx *ctx, const char *dst, struct convert_target 
 	if (status)
 		convert_target_free(out);
 	return status;
+}
+
+enum tb_status
+convert_part_parse(const char *s, size_t *part, size_t *parts, struct tb_err *err)
+{
+	const char *slash = strchr(s, '/');
+	uint64_t i = 0, n = 0;
+	char first[24];
+
+	if (slash && (size_t)(slash - s) < sizeof(first)) {
+		snprintf(first, sizeof(first), "%.*s", (int)(slash - s), s);
+		if (tb_parse_u64(first, &i) && tb_parse_u64(slash + 1, &n) && i && i <= n &&
+		    n <= CONVERT_PARTS_MAX) {
+			*part = (size_t)i;
+			*parts = (size_t)n;
+			return TB_OK;
+		}
+	}
+	return tb_fail(err, TB_EUSAGE, "--part: \"%.40s\" is not I/N, as in 3/8 (from 1/8 to 8/8)", s);
 }
 
 void

@@ -5,6 +5,7 @@
 
 #include "src/ops/convert/blob.h"
 #include "src/ops/convert/convert.h"
+#include "src/ops/convert/work.h"
 #include "src/ops/output/output.h"
 #include "src/store/ollama.h"
 
@@ -12,36 +13,54 @@ struct dest {
 	const struct plan *plan;	/* borrowed, as is target */
 	const struct convert_target *target;
 	bool replace;
+	enum convert_how how;
 	const struct dest_ops *ops;
+	struct tb_pool *pool;
+	struct tb_job *job;
 	char *dir;			/* where temporary files are made; owned */
-	uint64_t bytes;			/* of all files so far */
-	size_t files;
+	struct work work;		/* what is finished of the plan's files */
+	uint64_t small;			/* bytes of all other files so far, and how many */
+	size_t nsmall;
 	struct kept kept;		/* what was replaced; owned */
 
 	/* store */
 	struct ollama_writer writer;
 	const struct ollama_amend *amend;	/* borrowed */
-	/* directory: dir is the one that gets renamed */
+	/* directory: that of work gets renamed */
 	bool published;
 	bool was_empty;			/* a folder with nothing in it is there */
-	int lock;			/* on dir, while it is worked in; -1: none */
 	/* file */
 	struct tb_out out;
 };
 
 struct dest_ops {
 	bool hash;			/* are blobs called by their digest? */
-	/* Refuses what cannot be; sets d->dir. */
+	bool single;			/* one file, which is written in one go */
+	/* Refuses what cannot be; sets d->dir, and finds what is there already. */
 	enum tb_status (*begin)(struct dest *d, struct tb_err *err);
-	/* A verified file, in plan order. */
+	/* A verified file; by any thread, several at once, in any order. */
 	enum tb_status (*blob)(struct dest *d, struct blob *b, struct tb_err *err);
 	/* Everything else, a look at the whole, and then it is visible: from there on it
 	 * stays, and TB_ESYNC is the only failure. */
 	enum tb_status (*commit)(struct dest *d, struct tb_err *err);
-	/* Without a commit before: leaves nothing. */
-	void (*end)(struct dest *d);
+	/* Without a commit before: what was stopped keeps what is finished, anything else
+	 * leaves nothing of ours. */
+	void (*end)(struct dest *d, enum tb_status status);
 };
 extern const struct dest_ops dest_store, dest_dir, dest_file;
+
+/* convert_ready.c: what would fail later is said before anything is written. */
+/* Can it be opened, and is it what it was? */
+enum tb_status source_ready(const struct model_file *f, struct tb_err *err) TB_MUST_USE;
+/* All files that the plan's tensors are in. */
+enum tb_status sources_ready(const struct plan *p, struct tb_err *err) TB_MUST_USE;
+/* Could `path` be made?  Its nearest parent that is there must be a folder, and ours to
+ * write to. */
+enum tb_status place_ready(const char *path, struct tb_err *err) TB_MUST_USE;
+/* The source's file that has, byte for byte, what file i of the plan would have, or NULL:
+ * its header and all places in it are compared. */
+enum tb_status source_same(const struct plan *p, size_t i, const struct model_file **out,
+			   struct tb_err *err) TB_MUST_USE;
 
 /* convert_check.c: opens what was written as a model of that kind, compares it with the
  * plan, and decodes samples both ways.  root: "" but for a store's. */

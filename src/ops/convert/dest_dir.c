@@ -3,15 +3,14 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/dir.h"
+#include "src/base/mem.h"
 #include "src/base/replace.h"
 #include "src/base/text.h"
 #include "src/ops/convert/dest.h"
@@ -49,19 +48,6 @@ nothing(const char *path)
 	return false;
 }
 
-static bool
-remove_file(const char *path)
-{
-	return unlink(path) == 0;
-}
-
-static void
-remove_folder(const char *dir)
-{
-	each_name(dir, remove_file);
-	rmdir(dir);
-}
-
 /* What would be replaced: a folder with nothing but files in it, one of them a model's.
  * Not through a symbolic link: that is somebody else's folder, which would be emptied. */
 static enum tb_status
@@ -88,71 +74,63 @@ check_place(struct dest *d, struct tb_err *err)
 	return TB_OK;
 }
 
-/* Whoever works in such a folder holds a lock on it, which ends with the process. */
-static int
-lock_folder(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
-		int why = errno;
-
-		close(fd);
-		errno = why;
-		fd = -1;
-	}
-	return fd;
-}
-
-/* A folder that a conversion left behind when it was killed. */
 static bool
 sweep(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	int fd = tb_is_temporary(slash + 1) ? lock_folder(path) : -1;
-
-	if (fd >= 0) {
-		remove_folder(path);
-		close(fd);
-	}
+	if (tb_is_temporary(tb_path_name(path)))
+		work_sweep(path);
 	return true;
 }
 
-/* Somebody who sweeps may have taken it between its making and its lock. */
-static enum tb_status
-make_folder(struct dest *d, struct tb_err *err)
+/* A layer's name is not a path: "draft/config.json" stays behind. */
+static bool
+comes_along(const struct model_file *f)
 {
-	for (int tries = 0; tries < 10; tries++) {
-		enum tb_status status;
+	return f->name && *f->name && *f->name != '.' && !strchr(f->name, '/') && !f->missing &&
+	       !f->is_manifest && !format_of_name(f->name) &&
+	       !tb_ends(f->name, ".safetensors.index.json") &&
+	       (!f->media_type || f->media == MEDIA_JSON);
+}
 
-		free(d->dir);
-		d->dir = tb_hidden_beside(d->target->path);
-		status = d->dir ? tb_mkdirs(d->dir, err) : tb_nomem(err);
-		if (status)
-			return status;
-		d->lock = lock_folder(d->dir);
-		/* Where there are no locks, nobody can sweep either. */
-		if ((d->lock >= 0 || errno != EWOULDBLOCK) && tb_is_dir(d->dir))
-			return TB_OK;
-		rmdir(d->dir);
-		if (d->lock >= 0)
-			close(d->lock);
-		d->lock = -1;
-	}
-	return tb_fail(err, TB_EIO, "%s: cannot be locked", d->dir);
+/* What cannot be made now cannot be made in the end either. */
+static enum tb_status
+texts_ready(const struct plan *p, struct tb_err *err)
+{
+	const struct model *m = p->model;
+	enum tb_status status = TB_OK;
+	char *text;
+	size_t len;
+
+	for (size_t i = 0; i < m->nfiles && !kind_is_bare(m->loc.kind) && !status; i++)
+		if (comes_along(&m->files[i]) &&
+		    !(status = source_text(p, &m->files[i], &text, &len, err)))
+			free(text);
+	return status;
 }
 
 static enum tb_status
 dir_begin(struct dest *d, struct tb_err *err)
 {
+	static const enum work_want wants[] = {
+		[CONVERT_WHOLE] = WORK_ALONE_OR_PASSING, [CONVERT_PART] = WORK_SHARED,
+		[CONVERT_ASSEMBLE] = WORK_ALONE,
+	};
 	char *parent = tb_path_parent(d->target->path);
 	enum tb_status status = parent ? check_place(d, err) : tb_nomem(err);
 
+	if (!status)
+		status = texts_ready(d->plan, err);
+	if (!status)
+		status = place_ready(d->target->path, err);
 	if (!status) {
 		each_name(parent, sweep);
 		tb_out_sweep(parent);
-		status = make_folder(d, err);
+		status = work_open(&d->work, parent, wants[d->how], err);
 	}
+	if (!status && d->how != CONVERT_PART)
+		work_clean(&d->work, false);	/* what was stopped while it wrote the rest */
+	if (!status && !(d->dir = tb_strdup(d->work.dir)))
+		status = tb_nomem(err);
 	free(parent);
 	return status;
 }
@@ -168,12 +146,14 @@ part(enum tb_status status, struct tb_err *err)
 static enum tb_status
 dir_blob(struct dest *d, struct blob *b, struct tb_err *err)
 {
-	char name[64], *path = tb_path_join(d->dir, shard_name(d->plan, b->index, name));
+	char *path = work_path(&d->work, b->index);
 	enum tb_status status = path ? tb_out_commit(&b->out, path, false, err) : tb_nomem(err);
 
 	free(path);
-	d->bytes += b->size;
-	d->files++;
+	d->work.files[b->index].made = !status;
+	if (status == TB_EEXIST && d->how == CONVERT_PART)
+		status = TB_OK;			/* another has finished the same */
+	d->work.files[b->index].there = !status;
 	return part(status, err);
 }
 
@@ -184,19 +164,9 @@ write_file(struct dest *d, const char *name, const char *text, size_t len, struc
 	enum tb_status status = path ? tb_out_file(path, text, len, false, err) : tb_nomem(err);
 
 	free(path);
-	d->bytes += len;
-	d->files++;
+	d->small += len;
+	d->nsmall++;
 	return part(status, err);
-}
-
-/* A layer's name is not a path: "draft/config.json" stays behind. */
-static bool
-comes_along(const struct model_file *f)
-{
-	return f->name && *f->name && *f->name != '.' && !strchr(f->name, '/') && !f->missing &&
-	       !f->is_manifest && !format_of_name(f->name) &&
-	       !tb_ends(f->name, ".safetensors.index.json") &&
-	       (!f->media_type || f->media == MEDIA_JSON);
 }
 
 static enum tb_status
@@ -295,12 +265,11 @@ dir_commit(struct dest *d, struct tb_err *err)
 }
 
 static void
-dir_end(struct dest *d)
+dir_end(struct dest *d, enum tb_status status)
 {
-	if (d->dir && !d->published)
-		remove_folder(d->dir);
-	if (d->lock >= 0)
-		close(d->lock);
+	if (!d->published)
+		work_end(&d->work, d->how != CONVERT_PART &&
+			 (status != TB_ECANCEL || d->work.passing));
 }
 
-const struct dest_ops dest_dir = { false, dir_begin, dir_blob, dir_commit, dir_end };
+const struct dest_ops dest_dir = { false, false, dir_begin, dir_blob, dir_commit, dir_end };

@@ -27,8 +27,7 @@ file_blob(struct dest *d, struct blob *b, struct tb_err *err)
 		return tb_fail(err, TB_EFORMAT, "%s: more than one file", d->target->path);
 	d->out = b->out;
 	b->out = (struct tb_out){ .fd = -1 };
-	d->bytes += b->size;
-	d->files++;
+	d->work.files[b->index].there = d->work.files[b->index].made = true;
 	return TB_OK;
 }
 
@@ -50,10 +49,11 @@ file_commit(struct dest *d, struct tb_err *err)
 }
 
 static void
-file_end(struct dest *d)
+file_end(struct dest *d, enum tb_status status)
 {
+	(void)status;
 	if (d->out.tmp)
 		tb_out_abort(&d->out);
 }
 
-const struct dest_ops dest_file = { false, file_begin, file_blob, file_commit, file_end };
+const struct dest_ops dest_file = { false, true, file_begin, file_blob, file_commit, file_end };

@@ -13,6 +13,15 @@ struct ollama_writer;
  * belongs to them.  A folder that is not there yet is made on that of its parents. */
 enum tb_status space_check(const char *dir, uint64_t bytes, struct tb_err *err) TB_MUST_USE;
 
+/* The same for who knows what it makes: room, inodes, what the user may have (quota), and
+ * how long a file may become. */
+struct space_need {
+	uint64_t bytes, files;
+	uint64_t largest;	/* of the files */
+};
+enum tb_status space_ready(const char *dir, const struct space_need *need, struct tb_err *err)
+	TB_MUST_USE;
+
 /* The bytes that are free there; UINT64_MAX: nobody knows. */
 uint64_t space_free(const char *dir);
 

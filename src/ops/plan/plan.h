@@ -138,6 +138,8 @@ struct plan_total {
 	double error;			/* worst sampled row's; < 0 = none yet */
 };
 
+/* Whatever changes a byte of the result must be in work_key() (src/ops/convert/work_key.c), too: by
+ * it a conversion that was stopped finds what is finished. */
 struct plan {
 	const struct model *model;	/* borrowed */
 	const struct hf_view *view;	/* borrowed; or NULL */

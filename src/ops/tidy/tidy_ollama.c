@@ -10,6 +10,7 @@
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
+#include "src/base/out.h"
 #include "src/base/search.h"
 #include "src/base/text.h"
 #include "src/ops/blobdir/blobdir.h"
@@ -258,7 +259,9 @@ prune_entry(struct tidy *t, const struct ollama_view *w, size_t root, const char
 	enum tidy_why why = TIDY_YOUNG;
 	bool goes = false;
 
-	if (kind == STORE_FOREIGN || tb_is_dir(path))
+	if (tb_is_work(tb_path_name(path)))
+		kind = STORE_TEMP;
+	else if (kind == STORE_FOREIGN || tb_is_dir(path))
 		return TB_OK;
 	if (kind == STORE_BLOB) {
 		if (tb_digest_bytes(digest, bytes) && who_names(w, bytes))
