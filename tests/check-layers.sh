@@ -108,7 +108,7 @@ family import home output model_text metadata
 family create home plan output convert import
 family run home model_text
 family chat run
-family calibrate run
+family calibrate run plan
 family bench home inspect
 family demo home convert
 

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "src/cli/cli.h"
+#include "src/ops/calibrate/calibrate.h"
 
 enum tb_status
 plan_args_read(const struct plan_args *a, struct plan_request *req, struct tb_err *err)
@@ -49,6 +50,20 @@ open_model(struct planned *p, const char *src, struct tb_err *err)
 	return TB_OK;
 }
 
+static enum tb_status
+take_care(struct planned *p, const struct plan_args *a, const struct model *m,
+	  struct plan_care *out, struct tb_err *err)
+{
+	enum tb_status status;
+
+	out->search = a->search;
+	if (!a->imatrix)
+		return a->feedback ? tb_fail(err, TB_EUSAGE, "--feedback needs --imatrix FILE, of "
+					     "tbtui calibrate --gram") : TB_OK;
+	status = importance_open(&p->importance, a->imatrix, m, err);
+	return status ? status : importance_care(p->importance, a->feedback, out, err);
+}
+
 enum tb_status
 planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a, const char *src,
 	     const char *dst, struct tb_err *err)
@@ -71,8 +86,10 @@ planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a
 	req.dest = dst ? p->target.dest : PLAN_TO_STORE;
 	if (!status && model_has_keys(p->model) && req.dest != PLAN_TO_GGUF)
 		status = hf_view_open(&p->view, p->model, decode, err);
+	req.model = p->view ? p->view->model : p->model;
+	if (!status)
+		status = take_care(p, a, req.model, &req.care, err);
 	if (!status) {
-		req.model = p->view ? p->view->model : p->model;
 		req.view = p->view;
 		status = plan_new(&p->plan, &req, err);
 	}
@@ -85,6 +102,7 @@ void
 planned_free(struct planned *p)
 {
 	plan_free(p->plan);
+	importance_free(p->importance);
 	hf_view_free(p->view);
 	convert_target_free(&p->target);
 	model_free(p->model);

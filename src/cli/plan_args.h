@@ -9,6 +9,8 @@ struct plan_args {
 	const char *quant, *policy, *flavour, *experts, *decode;
 	struct tb_strs rules;
 	bool requantize;
+	const char *imatrix;
+	bool search, feedback;
 };
 
 #define PLAN_OPTS(a) \
@@ -23,7 +25,13 @@ struct plan_args {
 	  "as what numbers of a GGUF's blocks are taken: bf16, f16 or f32 (default: what " \
 	  "the model had)" }, \
 	{ 0, "requantize", TB_OPT_FLAG, &(a).requantize, NULL, \
-	  "change tensors that are quantized already, too" }
+	  "change tensors that are quantized already, too" }, \
+	{ 0, "search", TB_OPT_FLAG, &(a).search, NULL, \
+	  "look for scales with less error than the usual ones; slower" }, \
+	{ 0, "imatrix", TB_OPT_STR, &(a).imatrix, "FILE", \
+	  "count errors by what tbtui calibrate or llama-imatrix measured; searches" }, \
+	{ 0, "feedback", TB_OPT_FLAG, &(a).feedback, NULL, \
+	  "let columns make up for what others lost (GPTQ); of calibrate --gram" }
 
 /* What the options ask for, but for source and destination; rules are borrowed. */
 enum tb_status plan_args_read(const struct plan_args *a, struct plan_request *req,
@@ -37,6 +45,7 @@ struct planned {
 	struct hf_view *view;		/* of a GGUF that does not stay one; or NULL */
 	struct convert_target target;	/* zeroed without dst */
 	struct plan *plan;
+	struct importance *importance;	/* what the plan takes care of; NULL: nothing */
 };
 struct cli;
 /* dst may be NULL: a store.  planned_free() in every case. */

@@ -288,4 +288,6 @@ bench: tbtui
 src_ops_libops_a_SOURCES += \
 	src/ops/calibrate/calibrate.c \
 	src/ops/calibrate/calibrate.h \
+	src/ops/calibrate/feeds.c \
+	src/ops/calibrate/feeds.h \
 	src/ops/calibrate/importance.c

@@ -54,7 +54,7 @@ side_by_side(const float *flat, unsigned groups, unsigned group,
 static void
 side_costs(struct search_block *b, const struct quant_weights *w, uint64_t first)
 {
-	size_t at = w && w->cost ? (size_t)(first % w->cols) : 0;
+	size_t at = w && w->cost ? (size_t)((w->at + first) % w->cols) : 0;
 
 	for (unsigned i = 0; i < SEARCH_GROUPS; i++) {
 		float sum = 0;

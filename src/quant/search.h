@@ -9,15 +9,16 @@
 
 #include "src/quant/codec.h"
 
-/* What an error in a column costs, of rows that begin where the elements do. */
+/* What an error in a column costs. */
 struct quant_weights {
 	const float *cost;	/* [cols], not negative; NULL: all cost the same */
-	size_t cols;
+	size_t cols;		/* of a row */
+	size_t at;		/* the column of the first element */
 };
 
 bool quant_searchable(const struct scheme *s);
-/* As quant_encode(): n elements, whole groups; with costs: from the start of a row on.
- * Schemes that are not searchable are encoded as ever. */
+/* As quant_encode(): n elements, whole groups.  Schemes that are not searchable are encoded
+ * as ever. */
 void quant_search(const struct scheme *s, enum flavour f, enum dtype src_dtype, const void *src,
 		  size_t n, const struct quant_weights *w, const struct quant_parts *out);
 #endif

@@ -88,7 +88,7 @@ v_stored(vf a, enum dtype t)
 
 /* Sums over a group, weighted: of codes, their squares, what is left of x, and that
  * times the code. */
-struct fit { vf q, qq, r, rq, error; };
+struct affine_sums { vf q, qq, r, rq, error; };
 
 SIMD vf
 affine_quotient(vf x, vf bias, vf inverse, vf top)
@@ -104,10 +104,10 @@ v_inverse(vf scale)
 	return v_pick(scale == 0, v_set(0), 1 / v_pick(scale == 0, v_set(1), scale));
 }
 
-SIMD struct fit
+SIMD struct affine_sums
 affine_try(const struct search_block *b, unsigned lane, vf scale, vf bias, vf top)
 {
-	struct fit f = { 0 };
+	struct affine_sums f = { 0 };
 	vf inverse = v_inverse(scale);
 
 	for (unsigned j = 0; j < b->group; j++) {
@@ -139,7 +139,7 @@ affine_take(struct choice *best, vf scale, vf bias, vf error)
 /* The line that fits the codes as they are: least squares, first the scale, rounded as it
  * is stored, then the bias that goes with it. */
 SIMD void
-affine_refit(const struct fit *f, vf weight, enum dtype t, vf *scale, vf *bias)
+affine_refit(const struct affine_sums *f, vf weight, enum dtype t, vf *scale, vf *bias)
 {
 	vf det = weight * f->qq - f->q * f->q, one = v_set(1);
 	vi good = det > weight * weight * 1e-6f;
@@ -157,7 +157,7 @@ affine_from(const struct search_block *b, unsigned lane, struct choice *best, vf
 	const vf top = v_set((float)((1u << b->bits) - 1));
 
 	for (unsigned i = 0;; i++) {
-		struct fit f = affine_try(b, lane, scale, bias, top);
+		struct affine_sums f = affine_try(b, lane, scale, bias, top);
 
 		affine_take(best, scale, bias, f.error);
 		if (i == refits)

@@ -1,61 +1,54 @@
-#!/bin/sh
-# search: tensors of all models by words of their names, in windows and orders.
-. "$srcdir/tests/cli/lib.sh"
-. "$srcdir/tests/cli/store.sh"
+# quantize --search, --imatrix, --feedback: the same format, and less lost.
+. "${srcdir:-.}/tests/cli/lib.sh"
+need_shared
+M=$TBTUI_SHARED/data/models/stories260K-pad192/hf-f32
+cd "$T" || exit 99
 
-# Of the last output.
-names() {
-	grep -Eo '"model":"[^"]*","name":"[^"]*"' "$T/out"
+# What the model itself writes is what it should go on writing.
+for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	"$TBTUI" generate "$M" -p "Once upon a time" --temp 1 --top-k 0 --top-p 1 --min-p 0 -n 480 \
+		--seed $seed --ignore-eos || fail "no text"
+done >text
+expect 0 "$TBTUI" calibrate "$M" text -o products --gram -n 20
+expect 0 "$TBTUI" calibrate "$M" text -o plain -n 20
+
+# nll SCHEME OPTION...: of the text, once a model has been through that.
+nll() {
+	q=$1
+	shift
+	rm -rf made
+	expect 0 "$TBTUI" quantize "$M" ./made -q "$q" --policy uniform "$@"
+	expect 0 "$TBTUI" verify ./made
+	expect 0 "$TBTUI" perplexity ./made text --json
+	nll=$(sed 's/.*"nll":\([0-9.]*\).*/\1/' "$T/out")
 }
-
-run 1 search weight
-err_has 'nothing is indexed yet'
-model "$STORE" m10 latest 100
-model "$STORE" m9 8b 200
-run 0 scan
-
-# Natural order of models, then that of names; the same names in both.
-run 0 search weight
-case $(sed -n 2p "$T/out") in m9:8b*) ;; *) cat "$T/out"; fail "not in natural order" ;; esac
-has '^MODEL +NAME +SCHEME +SHAPE +SIZE$'
-n=$(($(wc -l <"$T/out") - 1))
-run 0 sql "SELECT count(*) AS n FROM tensor_list WHERE tensor LIKE '%weight%'"
-has "^$n\$"
-# Every word is a part of the name, any case; a glob is one of the whole name.
-run 0 search EMBED tok
-[ "$(wc -l <"$T/out")" -eq 3 ] || fail "not one in each model"
-run 0 search 'model.embed*'
-[ "$(wc -l <"$T/out")" -eq 3 ] || fail "not one in each model"
-run 1 search 'embed*'
-err_has 'no tensor of an indexed model'
-run 1 search embed nothing
-run 0 --json search embed
-has '"total":2,"tensors":\[\{"model":"m9:8b","name":"model.embed_tokens.weight"'
-for key in dtype shape scheme parameters bytes file offset; do
-	has "\"$key\":"
+less() {
+	awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }' || fail "$3: $1, not less than $2"
+}
+for q in affine:3:64 int4 nvfp4; do
+	nll $q
+	usual=$nll
+	nll $q --search
+	less "$nll" "$usual" "$q --search"
+	nll $q --imatrix plain
+	less "$nll" "$usual" "$q --imatrix"
+	nll $q --imatrix products --feedback
+	less "$nll" "$usual" "$q --feedback"
 done
-# Windows fit together.
-run 0 --json search weight
-names >"$T/all"
-[ "$(wc -l <"$T/all")" -eq "$n" ] || fail "$n rows as text, others as JSON"
-i=0
-: >"$T/windows"
-while [ "$i" -lt "$n" ]; do
-	run 0 --json search weight --limit 2 --offset "$i"
-	has "\"total\":$n,"
-	names >>"$T/windows"
-	i=$((i + 2))
-done
-cmp "$T/all" "$T/windows" || fail "windows do not fit together"
-run 0 search weight --limit 1
-err_has "^tbtui: 1 of $n shown"
-run 0 search weight --sort name
-[ "$(sed -n 2p "$T/out" | awk '{ print $2 }')" = "$(sed -n 3p "$T/out" | awk '{ print $2 }')" ] ||
-	fail "not by name"
-run 0 search weight --sort size --reverse
-run 2 search weight --sort scheme
-err_has 'cannot sort by "scheme"; one of: model name size'
-run 0 search weight
-expect 1 "$TBTUI" --db "$T/index.db" --store "$T" search weight
-run 2 search
-exit 0
+
+# The same bytes whatever the CPU can do, and however many threads.
+expect 0 "$TBTUI" quantize "$M" ./a -q int4 --imatrix products --feedback
+TBTUI_CPU=scalar expect 0 "$TBTUI" -t 1 quantize "$M" ./b -q int4 --imatrix products --feedback
+cmp a/model.safetensors b/model.safetensors || fail "another CPU, other bytes"
+
+# What cannot be done is said before anything is written.
+expect 2 "$TBTUI" quantize "$M" ./c -q int4 --feedback
+err_has '--feedback needs --imatrix FILE'
+expect 2 "$TBTUI" quantize "$M" ./c -q int4 --imatrix plain --feedback
+err_has 'plain: has no products of columns: make it with tbtui calibrate --gram'
+expect 2 "$TBTUI" quantize "$TBTUI_SHARED/data/models/stories260K-wide256/hf" ./c -q int4 \
+	--imatrix plain
+err_has 'plain is not for this model: .* has 1 x 256'
+expect 2 "$TBTUI" quantize "$M" ./c -q int4 --imatrix text
+err_has 'text: no importance matrix'
+[ ! -e c ] || fail "something was written"

@@ -139,7 +139,7 @@ run_search(const struct scheme *s, enum dtype t, const float *w, struct tb_sha25
 	for (unsigned f = FLAVOUR_METAL; f <= FLAVOUR_MLX_CPU; f++) {
 		quant_search(s, f, t, src, N, NULL, &out);
 		tb_sha256_add(sha, codes, 12 * N);
-		quant_search(s, f, t, src, N, &(struct quant_weights){ cost, 256 }, &out);
+		quant_search(s, f, t, src, N, &(struct quant_weights){ cost, 256, 0 }, &out);
 		tb_sha256_add(sha, codes, 12 * N);
 	}
 	run_feedback(s, t, src, &out);

@@ -97,7 +97,7 @@ check(const struct wanted *want, enum dtype t, unsigned family, enum flavour f, 
 {
 	static double before[N / 16], after[N / 16];
 	const struct quant_parts out = { codes, scales, biases };
-	const struct quant_weights weights = { cost, COLS };
+	const struct quant_weights weights = { cost, COLS, 0 };
 	struct scheme s;
 	struct tb_err err;
 	double was, is;

@@ -13,6 +13,7 @@
 #include "src/engine/blas.h"
 #include "src/engine/watch.h"
 #include "src/format/gguf.h"
+#include "src/format/imatrix.h"
 #include "src/ops/run/run.h"
 
 #define EVAL_BLOCK 128		/* tokens whose logits are in memory at once */

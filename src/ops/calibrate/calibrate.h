@@ -9,12 +9,10 @@
 #include <stdint.h>
 
 #include "src/base/err.h"
-#include "src/format/imatrix.h"
+#include "src/ops/plan/plan.h"
 
 struct chat_model;
-struct model;
 struct tb_job;
-struct tensor;
 
 #define CALIBRATE_CHUNK 512u
 #define CALIBRATE_GRAM 512u
@@ -50,10 +48,9 @@ struct importance;
 enum tb_status importance_open(struct importance **out, const char *path, const struct model *m,
 			       struct tb_err *err) TB_MUST_USE;
 void importance_free(struct importance *imp);
-const struct imatrix *importance_file(const struct importance *imp);
 size_t importance_known(const struct importance *imp);	/* tensors that it says something of */
-/* Of each column of the matrix in which element `first` of a tensor lies; NULL: nothing is
- * known of it. */
-const float *importance_columns(const struct importance *imp, const struct tensor *t,
-				uint64_t first);
+/* How tensors are encoded with what it says, as long as it is open; `feedback`: also what
+ * errors mean for other columns.  TB_EUSAGE: the file has no products for that. */
+enum tb_status importance_care(const struct importance *imp, bool feedback, struct plan_care *out,
+			       struct tb_err *err) TB_MUST_USE;
 #endif

@@ -7,8 +7,12 @@
 
 #include "src/base/mem.h"
 #include "src/base/search.h"
+#include "src/base/sha256.h"
+#include "src/base/text.h"
 #include "src/engine/canon.h"
+#include "src/format/imatrix.h"
 #include "src/ops/calibrate/calibrate.h"
+#include "src/ops/calibrate/feeds.h"
 #include "src/store/model.h"
 
 struct key {
@@ -18,6 +22,7 @@ struct key {
 
 struct known {
 	const struct imatrix_entry *e;	/* NULL: nothing */
+	const struct imatrix_entry *gram;	/* with products: it, or what meets the same */
 	uint64_t nth, of;		/* one expert of so many; 0 of n: a stack */
 };
 
@@ -27,6 +32,8 @@ struct importance {
 	struct key *keys;		/* by name; owned */
 	struct known *rows;		/* [m->ntensors]; owned */
 	size_t known;
+	struct feeds *feeds;		/* owned */
+	uint64_t key;			/* of all that the file says */
 };
 
 static int
@@ -86,6 +93,32 @@ find_stack(const struct importance *imp, const char *name, uint64_t *nth)
 	return find_key(imp, star);
 }
 
+/* Matrices that meet the same share its products: they are those of the first. */
+static const struct imatrix_entry *
+find_gram(const struct importance *imp, const struct imatrix_entry *e, const char *name)
+{
+	static const char *const shared[][2] = {
+		{ ".k.weight", ".q.weight" }, { ".v.weight", ".q.weight" },
+		{ ".up.weight", ".gate.weight" },
+	};
+	const struct imatrix_entry *with = e;
+	char other[CANON_MAX];
+	uint64_t nth;
+
+	for (size_t i = 0; i < 3 && !with->gram; i++) {
+		if (!tb_ends(name, shared[i][0]))
+			continue;
+		snprintf(other, sizeof(other), "%.*s%s",
+			 (int)(strlen(name) - strlen(shared[i][0])), name, shared[i][1]);
+		with = find_key(imp, other);
+		if (!with)
+			with = find_stack(imp, other, &nth);
+		if (!with || with->n != e->n || with->ncounts != e->ncounts)
+			return NULL;
+	}
+	return with->gram ? with : NULL;
+}
+
 static enum tb_status
 find_row(struct importance *imp, const struct canon_model *cm, const struct tensor *t,
 	 struct tb_err *err)
@@ -107,7 +140,32 @@ find_row(struct importance *imp, const struct canon_model *cm, const struct tens
 	if (k->nth >= k->of || !imatrix_columns(k->e, cols, k->nth, k->of, err))
 		return tb_wrap(err, TB_EFORMAT, "%s is not for this model: %s", imp->im.file.path,
 			       t->name);
+	k->gram = find_gram(imp, k->e, c.name);
 	imp->known++;
+	return TB_OK;
+}
+
+/* What decides the bytes that are made with it: with these, products are equal, too. */
+static enum tb_status
+make_key(struct importance *imp, struct tb_err *err)
+{
+	struct tb_sha256 sha;
+	char digest[TB_DIGEST_MAX];
+	enum tb_status status = tb_sha256_init(&sha, err);
+
+	if (status)
+		return status;
+	for (size_t i = 0; i < imp->im.n; i++) {
+		const struct imatrix_entry *e = &imp->im.entries[i];
+
+		tb_sha256_add(&sha, e->name, strlen(e->name) + 1);
+		tb_sha256_add(&sha, e->mean, e->n * sizeof(*e->mean));
+		tb_sha256_add(&sha, &e->gram, sizeof(e->gram));
+	}
+	tb_sha256_done(&sha, digest);
+	tb_sha256_free(&sha);
+	memcpy(&imp->key, digest + strlen("sha256:"), sizeof(imp->key));
+	imp->key &= ~(uint64_t)1;
 	return TB_OK;
 }
 
@@ -134,6 +192,10 @@ importance_open(struct importance **out, const char *path, const struct model *m
 	if (!status && !imp->known)
 		status = tb_fail(err, TB_EFORMAT, "%s: is not for this model: no name in it is that "
 				 "of one of its tensors", path);
+	if (!status)
+		status = feeds_new(&imp->feeds, err);
+	if (!status)
+		status = make_key(imp, err);
 	if (status)
 		importance_free(imp);
 	else
@@ -150,14 +212,9 @@ importance_free(struct importance *imp)
 		free(imp->keys[i].name);
 	free(imp->keys);
 	free(imp->rows);
+	feeds_free(imp->feeds);
 	imatrix_free(&imp->im);
 	free(imp);
-}
-
-const struct imatrix *
-importance_file(const struct importance *imp)
-{
-	return &imp->im;
 }
 
 size_t
@@ -166,16 +223,61 @@ importance_known(const struct importance *imp)
 	return imp->known;
 }
 
-const float *
-importance_columns(const struct importance *imp, const struct tensor *t, uint64_t first)
+static const struct known *
+known_of(const struct importance *imp, const struct tensor *t, uint64_t matrix, uint64_t *nth)
 {
 	const struct known *k = &imp->rows[t - imp->m->tensors];
-	uint64_t cols, nth = k->nth;
 
-	if (!k->e)
-		return NULL;
-	cols = t->dim[t->ndim - 1];
-	if (t->ndim == 3)
-		nth = first / (t->dim[1] * cols);
-	return imatrix_columns(k->e, cols, nth, k->of, NULL);
+	*nth = t->ndim == 3 ? matrix : k->nth;
+	return k;
+}
+
+static const float *
+care_weights(const void *arg, const struct tensor *t, uint64_t matrix)
+{
+	uint64_t nth;
+	const struct known *k = known_of(arg, t, matrix, &nth);
+
+	return k->e ? imatrix_columns(k->e, t->dim[t->ndim - 1], nth, k->of, NULL) : NULL;
+}
+
+static enum tb_status
+care_feedback(const void *arg, const struct tensor *t, uint64_t matrix,
+	      const struct quant_feedback **out, struct tb_err *err)
+{
+	const struct importance *imp = arg;
+	uint64_t nth;
+	const struct known *k = known_of(imp, t, matrix, &nth);
+
+	*out = NULL;
+	return k->gram ? feeds_take(imp->feeds, &imp->im, k->gram, t->dim[t->ndim - 1], nth, out, err)
+		       : TB_OK;
+}
+
+static void
+care_done(const void *arg, const struct quant_feedback *f)
+{
+	const struct importance *imp = arg;
+
+	feeds_give(imp->feeds, f);
+}
+
+enum tb_status
+importance_care(const struct importance *imp, bool feedback, struct plan_care *out,
+		struct tb_err *err)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < imp->im.n && !any; i++)
+		any = imp->im.entries[i].gram != 0;
+	if (feedback && !any)
+		return tb_fail(err, TB_EUSAGE, "%s: has no products of columns: make it with "
+			       "tbtui calibrate --gram", imp->im.file.path);
+	*out = (struct plan_care){ .weights = care_weights, .arg = imp, .search = 1,
+				   .key = imp->key + feedback };
+	if (feedback) {
+		out->feedback = care_feedback;
+		out->done = care_done;
+	}
+	return TB_OK;
 }

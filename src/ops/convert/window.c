@@ -8,7 +8,9 @@
 
 #include "src/base/half.h"
 #include "src/base/mem.h"
+#include "src/quant/feedback.h"
 #include "src/quant/ggml_encode.h"
+#include "src/quant/search.h"
 
 /* The narrowest group is 16 with a byte of scale, the widest scales are F32 for 32. */
 static enum tb_status
@@ -227,7 +229,7 @@ struct encode_how
 encode_how(enum flavour flavour, const struct plan_care *care, const struct tensor *t,
 	   uint64_t first)
 {
-	struct encode_how how = { flavour, last_dim(t, 0), NULL, care->search };
+	struct encode_how how = { flavour, last_dim(t, 0), NULL, care->search, care };
 
 	if (care->weights && t->elems)
 		how.weights = care->weights(care->arg, t, first / (how.cols * last_dim(t, 1)));
@@ -259,6 +261,30 @@ encode_blocks(struct window *w, const struct tensor *t, unsigned type,
 		    n / how->cols, how->cols, how->weights, w->out.codes);
 }
 
+/* Groups with scales that are searched for, and errors that are made up for in whole rows. */
+static enum tb_status
+encode_searched(struct window *w, const struct tensor *t, const struct scheme *to,
+		const struct encode_how *how, uint64_t first, size_t n, struct tb_err *err)
+{
+	const struct quant_weights weights = { how->weights, how->cols, first % how->cols };
+	const struct quant_feedback *f = NULL;
+	const struct plan_care *care = how->care;
+	enum dtype d = values_dtype(t);
+	enum tb_status status = TB_OK;
+
+	if (care && care->feedback && !weights.at && n % how->cols == 0)
+		status = care->feedback(care->arg, t, first / (how->cols * last_dim(t, 1)), &f, err);
+	if (status)
+		return status;
+	if (!f) {
+		quant_search(to, how->flavour, d, w->src, n, &weights, &w->out);
+		return TB_OK;
+	}
+	status = quant_encode_fed(to, how->flavour, d, w->src, n / how->cols, f, &w->out, err);
+	care->done(care->arg, f);
+	return status;
+}
+
 enum tb_status
 window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
 	      const struct encode_how *how, uint64_t first, size_t n, struct tb_err *err)
@@ -273,6 +299,8 @@ window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
 		quant_encode(to, how->flavour, DT_F32, w->f32, n, &w->out);
 		return TB_OK;
 	}
+	if (scheme_form(to) == FORM_GROUPS && how->search)
+		return encode_searched(w, t, to, how, first, n, err);
 	if (!scheme_is_plain(to)) {
 		quant_encode(to, how->flavour, d, w->src, n, &w->out);
 		return TB_OK;

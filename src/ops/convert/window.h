@@ -45,6 +45,7 @@ struct encode_how {
 	uint64_t cols;		/* of a row */
 	const float *weights;	/* how much each of the cols columns counts; NULL: all alike */
 	unsigned search;	/* for scales that are better than the usual; 0: none */
+	const struct plan_care *care;	/* where these come from; NULL: from nowhere */
 };
 /* Of a tensor at element `first`. */
 struct encode_how encode_how(enum flavour flavour, const struct plan_care *care,

@@ -20,6 +20,8 @@
 #include "src/ops/translate/translate.h"
 #include "src/store/model.h"
 
+struct quant_feedback;
+
 /* id, name on the command line */
 #define PLAN_POLICY_LIST(X) \
 	X(PLAN_OLLAMA, "ollama")	/* what `ollama create --quantize` would choose */ \
@@ -95,6 +97,12 @@ struct plan_care {
 	const float *(*weights)(const void *arg, const struct tensor *t, uint64_t matrix);
 	const void *arg;
 	unsigned search;		/* for scales that are better than the usual; 0: none */
+	/* What an error in a column means for those behind it, until done() with it; *out NULL:
+	 * nothing is known.  The function NULL: nobody asks. */
+	enum tb_status (*feedback)(const void *arg, const struct tensor *t, uint64_t matrix,
+				   const struct quant_feedback **out, struct tb_err *err);
+	void (*done)(const void *arg, const struct quant_feedback *f);
+	uint64_t key;			/* equal numbers: all that is the same */
 };
 
 struct plan_request {
