@@ -5,8 +5,10 @@
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
+#include <stdio.h>
 
 #include "src/base/file.h"
+#include "src/base/half.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/ggml_type.h"
@@ -102,6 +104,85 @@ test_golden(void **state)
 	assert_int_equal(seen, all - 1);	/* but for F32 */
 }
 
+/* ---- a model, as llama.cpp's quantizer wrote it ---- */
+
+#define MODEL "data/models/stories260K-wide256/stories260K-wide256"
+
+struct model {
+	struct tb_file file;
+	struct gguf g;
+};
+
+static void
+model_open(struct model *m, const char *suffix)
+{
+	struct tb_err err = { 0 };
+	char name[128];
+
+	snprintf(name, sizeof(name), MODEL "%s.gguf", suffix);
+	assert_ok(tb_file_open(&m->file, unit_shared(name), &err), err);
+	assert_ok(gguf_read(&m->g, &m->file, &err), err);
+}
+
+static void
+model_close(struct model *m)
+{
+	gguf_free(&m->g);
+	tb_file_close(&m->file);
+}
+
+/* Is it of a type with an encoder?  Then its bytes are those of the encoder. */
+static bool
+same_tensor(const struct model *from, const struct model *to, const struct gguf_tensor *t)
+{
+	const struct gguf_tensor *half;
+	uint8_t *want, *got;
+	void *halves;
+	float *src;
+
+	if (t->type == GGML_F32 || !ggml_encodable(t->type))
+		return false;
+	half = tensor(&from->g, t->name);
+	assert_int_equal(half->type, GGML_F16);
+	halves = data(&from->file, half);
+	want = data(&to->file, t);
+	got = tb_calloc(1, t->len);
+	src = tb_calloc(half->len, 2);
+	assert_true(got && src);
+	tb_f16_to_f32(halves, half->len / 2, src);
+	ggml_encode(t->type, src, t->ne[1], t->ne[0], NULL, got);
+	if (memcmp(got, want, t->len))
+		fail_msg("%s: %s differs", to->file.path, t->name);
+	free(halves);
+	free(src);
+	free(want);
+	free(got);
+	return true;
+}
+
+static void
+test_model(void **state)
+{
+	static const char *const suffixes[] = {
+		"-Q2_K", "-Q3_K_M", "-Q4_K_M", "-Q5_K_M", "-Q6_K", "-Q8_0"
+	};
+	struct model from;
+
+	(void)state;
+	model_open(&from, "");
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		struct model to;
+		unsigned same = 0;
+
+		model_open(&to, suffixes[i]);
+		for (size_t k = 0; k < to.g.ntensors; k++)
+			same += same_tensor(&from, &to, to.g.tensors + k);
+		assert_true(same > 30);
+		model_close(&to);
+	}
+	model_close(&from);
+}
+
 static void
 test_names(void **state)
 {
@@ -132,6 +213,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_names),
 	};
 
