@@ -76,9 +76,9 @@ dist_check_SCRIPTS += tests/cli/scan.sh tests/cli/ls.sh tests/cli/verify.sh test
 EXTRA_DIST += tests/cli/store.sh
 dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.sh tests/cli/config.sh tests/cli/path.sh
 
-# from Modelfiles
-dist_check_SCRIPTS += tests/cli/create.sh
-EXTRA_DIST += tests/cli/create.py
+# from Modelfiles; layouts of experts
+dist_check_SCRIPTS += tests/cli/create.sh tests/cli/packs.sh
+EXTRA_DIST += tests/cli/create.py tests/cli/packs.py
 
 # damaged files, and equal ones
 dist_check_SCRIPTS += tests/cli/heal.sh tests/cli/dedupe.sh

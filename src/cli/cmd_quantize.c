@@ -212,6 +212,7 @@ regroup(struct cli *cli, int argc, char **argv, const char *experts)
 	struct plan_args a = { .quant = "keep", .experts = experts };
 	struct task t = { .replace = false };
 	const struct tb_opt opts[] = {
+		PLAN_EXPERT_OPTS(a),
 		{ 'f', "replace", TB_OPT_FLAG, &t.replace, NULL,
 		  "the destination may exist; the old one is kept" },
 		{ .name = NULL }

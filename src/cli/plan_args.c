@@ -17,7 +17,10 @@ plan_args_read(const struct plan_args *a, struct plan_request *req, struct tb_er
 	if (a->flavour && !flavour_parse(a->flavour, &req->flavour))
 		return tb_fail(err, TB_EUSAGE, "--flavour: metal or mlx-cpu");
 	if (a->experts && !plan_experts_parse(a->experts, &req->experts))
-		return tb_fail(err, TB_EUSAGE, "--experts: stacked, per-expert or keep");
+		return tb_fail(err, TB_EUSAGE, "--experts: stacked, per-projection, switch-mlp, "
+			       "per-expert or keep");
+	if (a->shared && !plan_shared_parse(a->shared, &req->shared))
+		return tb_fail(err, TB_EUSAGE, "--shared: packed or apart");
 	return plan_target_parse(a->quant, &req->target, err);
 }
 

@@ -6,12 +6,18 @@
 #include "src/ops/convert/convert.h"
 
 struct plan_args {
-	const char *quant, *policy, *flavour, *experts, *decode;
+	const char *quant, *policy, *flavour, *experts, *shared, *decode;
 	struct tb_strs rules;
 	bool requantize;
 	const char *imatrix;
 	bool search, feedback;
 };
+
+#define PLAN_EXPERT_OPTS(a) \
+	{ 0, "experts", TB_OPT_STR, &(a).experts, "LAYOUT", "stacked, per-projection (a blob each), " \
+	  "switch-mlp (by that name), per-expert or keep" }, \
+	{ 0, "shared", TB_OPT_STR, &(a).shared, "LAYOUT", "shared experts of a layer: packed in one " \
+	  "blob, or apart" }
 
 #define PLAN_OPTS(a) \
 	{ 'q', "quantize", TB_OPT_STR, &(a).quant, "SCHEME", \
@@ -20,7 +26,7 @@ struct plan_args {
 	{ 'r', "rule", TB_OPT_LIST, &(a).rules, "PATTERN=SCHEME", \
 	  "for names that a glob matches; repeatable, the last match wins" }, \
 	{ 0, "flavour", TB_OPT_STR, &(a).flavour, "NAME", "whose rounding: metal (default), mlx-cpu" }, \
-	{ 0, "experts", TB_OPT_STR, &(a).experts, "LAYOUT", "stacked, per-expert or keep" }, \
+	PLAN_EXPERT_OPTS(a), \
 	{ 0, "decode", TB_OPT_STR, &(a).decode, "DTYPE", \
 	  "as what numbers of a GGUF's blocks are taken: bf16, f16 or f32 (default: what " \
 	  "the model had)" }, \

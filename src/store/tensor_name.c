@@ -300,15 +300,26 @@ as_mixtral(const struct tname_family *f)
 	return f;
 }
 
+/* The same, as everybody else does. */
+static const struct tname_family *
+as_usual(const struct tname_family *f)
+{
+	for (size_t i = 0; i < COUNT(families); i++)
+		if (!(families[i].flags & MIXTRAL) && !strcmp(families[i].group, f->group))
+			return &families[i];
+	return f;
+}
+
 const char *
 tname_write(const struct tname_expert *e, enum tname_dialect d, uint64_t index, char out[TNAME_MAX])
 {
 	const struct tname_family *f = d == TNAME_MIXTRAL ? as_mixtral(e->family) : e->family;
 	bool all = index == TNAME_ALL;
-	const char *group = d == TNAME_OLLAMA ? f->group : all ? f->stacked : f->single;
+	bool ollama = d == TNAME_OLLAMA || d == TNAME_SWITCH;
+	const char *group = ollama ? f->group : all ? f->stacked : f->single;
 	const char *proj = e->proj;
 	int n = (int)e->proj_len;
-	bool renamed = f->flags & MIXTRAL && d != TNAME_OLLAMA && !all;
+	bool renamed = f->flags & MIXTRAL && !ollama && !all;
 	char expert[24] = "";
 
 	for (size_t i = 0; i < COUNT(projections) && renamed; i++) {
@@ -319,6 +330,8 @@ tname_write(const struct tname_expert *e, enum tname_dialect d, uint64_t index, 
 	}
 	if (!all)
 		snprintf(expert, sizeof(expert), "%ju.", (uintmax_t)index);
+	else if (d == TNAME_SWITCH)
+		group = as_usual(f)->stacked;
 	snprintf(out, TNAME_MAX, "%.*s.%s.%s%.*s.weight", (int)e->layer, e->name, group, expert, n,
 		 proj);
 	return out;
@@ -327,8 +340,8 @@ tname_write(const struct tname_expert *e, enum tname_dialect d, uint64_t index, 
 const char *
 tname_in(const char *name, enum tname_dialect d, char out[TNAME_MAX])
 {
-	const char *from = d == TNAME_OLLAMA ? mixtral_router : usual_router;
-	const char *to = d == TNAME_OLLAMA ? usual_router : mixtral_router, *rest;
+	const char *from = d == TNAME_MIXTRAL ? usual_router : mixtral_router;
+	const char *to = d == TNAME_MIXTRAL ? mixtral_router : usual_router, *rest;
 	struct tname_expert e;
 	size_t layer;
 

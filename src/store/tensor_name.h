@@ -71,8 +71,9 @@ bool tname_expert(const char *name, struct tname_expert *out);
 bool tname_room(const char *name);
 
 /* Whose names are written.  A directory follows the architecture's own names, in that of
- * a Mixtral they are Mixtral's again, whatever the source's. */
-enum tname_dialect { TNAME_OLLAMA, TNAME_DIR, TNAME_MIXTRAL };
+ * a Mixtral they are Mixtral's again, whatever the source's.  For a while Ollama called stacks
+ * as MLX does. */
+enum tname_dialect { TNAME_OLLAMA, TNAME_DIR, TNAME_MIXTRAL, TNAME_SWITCH };
 /* "model.layers.3.mlp.experts", Ollama's name for them together. */
 const char *tname_group(const struct tname_expert *e, char out[TNAME_MAX]);
 /* Of one expert, or stacked: TNAME_ALL.  Cut where there is no room: see tname_room(). */

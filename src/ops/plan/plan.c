@@ -245,6 +245,7 @@ plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 	p->dest = req->dest;
 	p->view = req->view;
 	p->experts = layout_of(req->view, req->dest, req->experts);
+	p->shared = req->shared;
 	p->requantize = req->requantize;
 	p->care = req->care;
 	snprintf(p->quant, sizeof(p->quant), "keep");

@@ -42,11 +42,23 @@ enum plan_dest { PLAN_TO_STORE, PLAN_TO_DIR, PLAN_TO_FILE, PLAN_TO_GGUF };
 	X(PLAN_EXPERTS_DEFAULT, "default") \
 	X(PLAN_EXPERTS_KEEP, "keep") \
 	X(PLAN_EXPERTS_STACKED, "stacked") \
-	X(PLAN_EXPERTS_EACH, "per-expert")
+	X(PLAN_EXPERTS_EACH, "per-expert") \
+	X(PLAN_EXPERTS_PROJECTION, "per-projection")	/* stacked, one blob each */ \
+	X(PLAN_EXPERTS_SWITCH, "switch-mlp")	/* stacked, by MLX's name also in a store */
 #define X(id, name) id,
 enum plan_experts { PLAN_EXPERTS_LIST(X) PLAN_EXPERTS_COUNT };
 #undef X
 const char *plan_experts_name(enum plan_experts e);
+bool plan_experts_stack(enum plan_experts e);	/* are all of a projection one tensor? */
+/* Shared experts, in a store: a blob of their own where experts have one each, else apart. */
+#define PLAN_SHARED_LIST(X) \
+	X(PLAN_SHARED_DEFAULT, "default") \
+	X(PLAN_SHARED_PACKED, "packed") \
+	X(PLAN_SHARED_APART, "apart")
+#define X(id, name) id,
+enum plan_shared { PLAN_SHARED_LIST(X) PLAN_SHARED_COUNT };
+#undef X
+bool plan_shared_parse(const char *s, enum plan_shared *out);
 bool plan_experts_parse(const char *s, enum plan_experts *out);
 
 /* Why a row has its target: id, what people read. */
@@ -113,6 +125,7 @@ struct plan_request {
 	enum flavour flavour;
 	enum plan_dest dest;
 	enum plan_experts experts;
+	enum plan_shared shared;
 	/* "PATTERN=SCHEME"; borrowed for the call; the last match wins. */
 	const char *const *rules;
 	size_t nrules;
@@ -154,6 +167,7 @@ struct plan {
 	enum flavour flavour;
 	enum plan_dest dest;
 	enum plan_experts experts;	/* never DEFAULT */
+	enum plan_shared shared;
 	bool requantize;
 	struct plan_care care;
 	char quant[SCHEME_NAME_MAX];	/* what was asked for: "int4", "keep" */

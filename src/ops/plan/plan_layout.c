@@ -66,13 +66,15 @@ static enum tb_status
 add_expert(struct layout *l, size_t row, const struct tname_expert *e, struct tb_err *err)
 {
 	const struct tensor *t = l->p->rows[row].src;
-	bool stack = l->p->experts == PLAN_EXPERTS_STACKED;
+	bool stack = plan_experts_stack(l->p->experts), packed = l->p->shared == PLAN_SHARED_PACKED;
 	struct plan_piece all = { row, 0, t->elems, 0 };
 	char group[TNAME_MAX], name[TNAME_MAX];
 
 	tname_group(e, group);
+	if (l->p->shared == PLAN_SHARED_DEFAULT)
+		packed = !stack;
 	if (e->shared)		/* has its blob to itself today, the older layout packs it */
-		return add_atom(l, t->name, stack ? NULL : group, all, 0, false, err);
+		return add_atom(l, t->name, packed ? group : NULL, all, 0, false, err);
 	if (!stack && e->stacked)
 		return add_slices(l, row, e, group, err);
 	if (!stack)
@@ -173,6 +175,22 @@ check_stack(const struct layout *l, size_t i, size_t end, struct tb_err *err)
 				       "cannot be stacked", a->name);
 	}
 	return TB_OK;
+}
+
+/* The stacks of a group have as many experts each: a gap at the end of one shows only beside
+ * the others.  Of two names in order, the one's atoms are [prev, first), the other's
+ * [first, end). */
+static enum tb_status
+check_group(const struct layout *l, size_t prev, size_t first, size_t end, struct tb_err *err)
+{
+	const struct atom *a = &l->atoms[prev], *b = &l->atoms[first];
+
+	if (!a->part || !b->part || strcmp(a->group, b->group) || first - prev == end - first)
+		return TB_OK;
+	return tb_fail(err, TB_EFORMAT, "%.*s: %zu experts have a %s and %zu a %s; experts can be kept as "
+		       "they are", (int)strlen(a->group), a->group, first - prev,
+		       l->p->rows[a->piece.row].src->name, end - first,
+		       l->p->rows[b->piece.row].src->name);
 }
 
 static void
@@ -292,7 +310,8 @@ store_blobs(struct layout *l, char *const *groups, struct tb_err *err)
 			;
 		for (size_t k = i + 1; k < end; k++)
 			uniform &= scheme_equal(&rows[outs[i].row].target, &rows[outs[k].row].target);
-		if (groups[i] && (l->p->experts == PLAN_EXPERTS_EACH || uniform)) {
+		if (groups[i] && l->p->experts != PLAN_EXPERTS_PROJECTION &&
+		    (l->p->experts == PLAN_EXPERTS_EACH || uniform)) {
 			status = add_blob(l, groups[i], i, end, err);
 			continue;
 		}
@@ -328,7 +347,8 @@ build(struct layout *l, struct tb_err *err)
 	enum tb_status status = copy_changes(l, err);
 	char **groups;
 
-	l->names = l->p->dest != PLAN_TO_DIR ? TNAME_OLLAMA
+	l->names = l->p->dest != PLAN_TO_DIR
+			? l->p->experts == PLAN_EXPERTS_SWITCH ? TNAME_SWITCH : TNAME_OLLAMA
 		   : strcmp(l->p->model->model_type, "mixtral") ? TNAME_DIR : TNAME_MIXTRAL;
 	for (size_t i = 0; i < l->p->nrows && !status; i++)
 		status = add_tensor_atoms(l, i, err);
@@ -340,11 +360,14 @@ build(struct layout *l, struct tb_err *err)
 	groups = tb_calloc(l->n, sizeof(*groups));
 	if (!l->parts->outs || !l->parts->pieces || !groups)
 		status = tb_nomem(err);
-	for (size_t i = 0, end; i < l->n && !status; i = end) {
+	for (size_t i = 0, prev = 0, end; i < l->n && !status; i = end) {
 		for (end = i + 1; end < l->n && !strcmp(l->atoms[i].name, l->atoms[end].name);)
 			end++;
 		groups[l->parts->nouts] = l->atoms[i].group;
 		status = add_out(l, i, end, err);
+		if (!status)
+			status = check_group(l, prev, i, end, err);
+		prev = i;
 	}
 	if (!status)
 		status = l->p->dest == PLAN_TO_STORE ? store_blobs(l, groups, err)

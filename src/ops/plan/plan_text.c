@@ -50,6 +50,25 @@ plan_policy_parse(const char *s, enum plan_policy *out)
 }
 
 bool
+plan_experts_stack(enum plan_experts e)
+{
+	return e == PLAN_EXPERTS_STACKED || e == PLAN_EXPERTS_PROJECTION || e == PLAN_EXPERTS_SWITCH;
+}
+
+bool
+plan_shared_parse(const char *s, enum plan_shared *out)
+{
+	static const char *const words[] = {
+#define X(id, name) [id] = name,
+		PLAN_SHARED_LIST(X)
+#undef X
+	};
+
+	*out = find_word(s, words, PLAN_SHARED_COUNT);
+	return *out < PLAN_SHARED_COUNT;
+}
+
+bool
 plan_experts_parse(const char *s, enum plan_experts *out)
 {
 	*out = find_word(s, layouts, PLAN_EXPERTS_COUNT);
