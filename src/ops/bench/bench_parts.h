@@ -28,7 +28,7 @@ enum tb_status bench_matrices(struct bench *b, const struct scheme *s) TB_MUST_U
 /* Whole tokens through the engine. */
 enum tb_status bench_synthetic(struct bench *b, const struct scheme *s) TB_MUST_USE;
 enum tb_status bench_model(struct bench *b, const char *ref) TB_MUST_USE;
-/* Encoding BF16 to int4, hashing a file. */
+/* Encoding BF16, hashing a file. */
 enum tb_status bench_encode(struct bench *b) TB_MUST_USE;
 enum tb_status bench_hash(struct bench *b) TB_MUST_USE;
 /* Statistics of a tensor of rows x 65536 in a file. */
