@@ -2,12 +2,14 @@
 
 #include "src/quant/ggml_encode.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "src/base/half.h"
 #include "src/format/ggml_type.h"
 #include "src/quant/codec.h"
 #include "src/quant/ggml_encoders.h"
+#include "src/quant/ggml_fields.h"
 
 #ifdef HAVE_X86
 #define WAYS(name) .scalar = name##_scalar, .avx2 = name##_avx2, .avx512 = name##_avx512
@@ -68,6 +70,31 @@ ggml_encode(unsigned type, const float *src, size_t rows, size_t cols, const flo
 		e->avx2(src, rows, cols, weights, out);
 	else
 		e->scalar(src, rows, cols, weights, out);
+}
+
+static bool
+scale_finite(const struct ggml_field *f, const uint8_t *block)
+{
+	double d[GGML_FIELD_NUMBERS];
+
+	if (f->kind == FIELD_F16)
+		return (block[f->off + 1] & 0x7c) != 0x7c;
+	return ggml_field_read(f, block, d) && isfinite(d[0]);
+}
+
+size_t
+ggml_overflow(unsigned type, const void *src, size_t blocks)
+{
+	unsigned bytes = ggml_info(type)->bytes;
+	const struct ggml_field *f;
+	size_t bad = blocks;
+
+	for (unsigned i = 0; (f = ggml_field(type, i)); i++)
+		if (f->kind == FIELD_F16 || f->kind == FIELD_D_SPREAD)
+			for (size_t k = 0; k < bad; k++)
+				if (!scale_finite(f, (const uint8_t *)src + k * bytes))
+					bad = k;
+	return bad;
 }
 
 void

@@ -13,4 +13,7 @@ bool ggml_encodable(unsigned type);
  * the block may depend on its whole row. */
 void ggml_encode(unsigned type, const float *src, size_t rows, size_t cols, const float *weights,
 		 void *out);
+/* The first block with a scale that F16 does not have, which is infinite then; `blocks`
+ * where there is none. */
+size_t ggml_overflow(unsigned type, const void *src, size_t blocks);
 #endif

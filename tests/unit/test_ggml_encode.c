@@ -183,6 +183,35 @@ test_model(void **state)
 	model_close(&from);
 }
 
+/* One large value in the second of three blocks, of every type that has scales in F16. */
+static void
+test_overflow(void **state)
+{
+	float src[3 * GGML_BLOCK_MAX];
+	uint8_t out[4 * sizeof(src) / 3];
+	unsigned seen = 0;
+
+	(void)state;
+	for (unsigned type = 0; type <= GGML_Q2_0; type++) {
+		const struct ggml_info *info = ggml_info(type);
+
+		if (!ggml_encodable(type) || info->block == 1 || type == GGML_MXFP4 ||
+		    type == GGML_NVFP4)
+			continue;
+		for (unsigned i = 0; i < 3 * info->block; i++)
+			src[i] = (float)(i % 7) - 3;
+		ggml_encode(type, src, 1, 3 * info->block, NULL, out);
+		assert_int_equal(ggml_overflow(type, out, 3), 3);
+		src[info->block + 5] = -1e12f;
+		ggml_encode(type, src, 1, 3 * info->block, NULL, out);
+		if (ggml_overflow(type, out, 3) != 1)
+			fail_msg("%s: an overflow is not seen", info->name);
+		assert_int_equal(ggml_overflow(type, out, 1), 1);
+		seen++;
+	}
+	assert_true(seen >= 6);
+}
+
 static void
 test_names(void **state)
 {
@@ -214,6 +243,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_names),
 	};
 

@@ -117,12 +117,34 @@ test_weighted(void **state)
 	window_free(&w);
 }
 
+/* A scale of F16 that would be infinite ends it, and says where. */
+static void
+test_overflow(void **state)
+{
+	struct tensor t = tensor("w", EXPERTS, ROWS, COLS);
+	struct encode_how how = encode_how(FLAVOUR_METAL, &(struct plan_care){ 0 }, &t, 0);
+	struct scheme s = scheme_ggml(GGML_Q4_K);
+	const uint16_t large = 0x5380;	/* 2^40 */
+	struct tb_err err = { 0 };
+	struct window w;
+
+	(void)state;
+	assert_ok(window_init(&w, &err), err);
+	memset(w.src, 0, (size_t)4 * COLS);
+	assert_ok(window_encode(&w, &t, &s, &how, COLS, 2 * COLS, &err), err);
+	memcpy(w.src + (size_t)2 * (COLS + 300), &large, 2);
+	assert_fails(window_encode(&w, &t, &s, &how, COLS, 2 * COLS, &err), err, TB_EFORMAT,
+		     "tensor w: elements from 1280 on are too large for Q4_K");
+	window_free(&w);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stretches),
 		cmocka_unit_test(test_weighted),
+		cmocka_unit_test(test_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,17 +248,30 @@ encode_stretch(const struct encode_how *how, const struct tensor *t, uint64_t fi
 	return n < left ? n : left;
 }
 
-/* Blocks: what they are made of is F32. */
-static void
-encode_blocks(struct window *w, const struct tensor *t, unsigned type,
-	      const struct encode_how *how, size_t n)
+/* Rows that are weighed, or blocks.  One that F16 has no scale for would be infinite. */
+static enum tb_status
+encode_blocks(struct window *w, const struct tensor *t, const struct scheme *to,
+	      const struct encode_how *how, uint64_t first, size_t n, struct tb_err *err)
 {
 	enum dtype d = values_dtype(t);
+	char name[SCHEME_NAME_MAX];
+	size_t bad;
 
-	if (!w->decoded && d != DT_F32)
-		dtype_to_f32(d, w->src, n, w->f32);
-	ggml_encode(type, w->decoded || d != DT_F32 ? w->f32 : (const float *)w->src,
-		    n / how->cols, how->cols, how->weights, w->out.codes);
+	if (how->weights) {
+		if (!w->decoded && d != DT_F32)
+			dtype_to_f32(d, w->src, n, w->f32);
+		ggml_encode(to->ggml, w->decoded || d != DT_F32 ? w->f32 : (const float *)w->src,
+			    n / how->cols, how->cols, how->weights, w->out.codes);
+	} else if (w->decoded) {
+		quant_encode(to, how->flavour, DT_F32, w->f32, n, &w->out);
+	} else {
+		quant_encode(to, how->flavour, d, w->src, n, &w->out);
+	}
+	bad = ggml_overflow(to->ggml, w->out.codes, n / to->group);
+	if (bad == n / to->group)
+		return TB_OK;
+	return tb_fail(err, TB_EFORMAT, "tensor %s: elements from %ju on are too large for %s",
+		       t->name, (uintmax_t)(first + bad * to->group), scheme_name(to, name));
 }
 
 /* Groups with scales that are searched for, and errors that are made up for in whole rows. */
@@ -291,14 +304,8 @@ window_encode(struct window *w, const struct tensor *t, const struct scheme *to,
 {
 	enum dtype d = values_dtype(t);
 
-	if (scheme_form(to) == FORM_BLOCKS && how->weights) {
-		encode_blocks(w, t, to->ggml, how, n);
-		return TB_OK;
-	}
-	if (scheme_form(to) == FORM_BLOCKS && w->decoded) {
-		quant_encode(to, how->flavour, DT_F32, w->f32, n, &w->out);
-		return TB_OK;
-	}
+	if (scheme_form(to) == FORM_BLOCKS)
+		return encode_blocks(w, t, to, how, first, n, err);
 	if (scheme_form(to) == FORM_GROUPS && how->search)
 		return encode_searched(w, t, to, how, first, n, err);
 	if (!scheme_is_plain(to)) {
