@@ -22,6 +22,7 @@ opened_new(struct opened **out, const struct model_loc *loc, struct tb_err *err)
 struct opening {
 	struct model_loc loc;	/* owned */
 	opened_fn *done;
+	bool hf;
 	struct opened *o;	/* a reference, until done() has it */
 };
 
@@ -29,9 +30,12 @@ static enum tb_status
 opened_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct opening *l = arg;
+	enum tb_status status = opened_new(&l->o, &l->loc, err);
 
 	(void)job;
-	return opened_new(&l->o, &l->loc, err);
+	if (!status && l->hf && model_has_keys(l->o->m))
+		status = hf_view_open(&l->o->hf, l->o->m, DT_COUNT, err);
+	return status;
 }
 
 static void
@@ -59,8 +63,8 @@ static const struct job_ops opened_load_job = {
 	.run = opened_load_run, .done = opened_load_done, .free = opened_load_free,
 };
 
-enum tb_status
-opened_load(struct view *v, opened_fn *done, struct tb_err *err)
+static enum tb_status
+load(struct view *v, opened_fn *done, bool hf, struct tb_err *err)
 {
 	struct opening *l = tb_calloc(1, sizeof(*l));
 
@@ -69,8 +73,27 @@ opened_load(struct view *v, opened_fn *done, struct tb_err *err)
 		return tb_nomem(err);
 	}
 	l->done = done;
+	l->hf = hf;
 	(void)view_job(v, &opened_load_job, l, "open %s", v->loc.name);
 	return TB_OK;
+}
+
+enum tb_status
+opened_load(struct view *v, opened_fn *done, struct tb_err *err)
+{
+	return load(v, done, false, err);
+}
+
+enum tb_status
+opened_load_hf(struct view *v, opened_fn *done, struct tb_err *err)
+{
+	return load(v, done, true, err);
+}
+
+const struct model *
+opened_model(const struct opened *o)
+{
+	return o->hf ? o->hf->model : o->m;
 }
 
 struct opened *
@@ -85,6 +108,7 @@ opened_unref(struct opened *o)
 {
 	if (!o || atomic_fetch_sub(&o->refs, 1) != 1)
 		return;
+	hf_view_free(o->hf);
 	model_free(o->m);
 	free(o);
 }

@@ -29,7 +29,7 @@ price_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct pricing *p = arg;
 
-	return convert_price(p->o->m, p->flavour, p->samples, p->n, p->ctx->pool, job, err);
+	return convert_price(opened_model(p->o), p->flavour, p->samples, p->n, p->ctx->pool, job, err);
 }
 
 static void
@@ -98,7 +98,8 @@ static struct plan *
 recipe_make(const struct recipe *s, struct tb_err *err)
 {
 	struct plan_request req = {
-		.model = s->o->m, .policy = s->policy, .flavour = s->flavour, .dest = s->dest,
+		.model = opened_model(s->o), .view = s->o->hf, .policy = s->policy,
+		.flavour = s->flavour, .dest = s->dest,
 		.experts = s->experts, .rules = (const char *const *)s->rules, .nrules = s->nrules,
 	};
 	struct plan *plan = NULL;
@@ -180,7 +181,7 @@ recipe_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 
 	(void)arg;
 	snprintf(s->quant, sizeof(s->quant), "int4");
-	return opened_load(v, recipe_opened, err);
+	return opened_load_hf(v, recipe_opened, err);
 }
 
 void

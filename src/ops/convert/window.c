@@ -216,6 +216,9 @@ window_read(struct window *w, const struct values *v, const struct change *c, ui
 
 	if (status || !not_finite(d, w->src, n))
 		return status;
+	if (scheme_form(&v->t->scheme) == FORM_BLOCKS && !not_finite(DT_F32, (uint8_t *)w->f32, n))
+		return say_not_finite(v->t, d, w->src, n, first,
+				      "is too large for F16; decode it as bf16 (--decode)", err);
 	return say_not_finite(v->t, d, w->src, n, first, "is infinite or NaN", err);
 }
 

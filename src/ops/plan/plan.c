@@ -328,6 +328,9 @@ plan_set_layout(struct plan *p, enum plan_dest dest, enum plan_experts experts,
 	enum plan_experts old = p->experts;
 	enum tb_status status;
 
+	if (p->view && dest == PLAN_TO_GGUF)
+		return tb_fail(err, TB_EUNSUP, "%s: is a GGUF, shown by other names; tbtui quantize "
+			       "writes it as another", p->model->loc.path);
 	p->dest = dest;
 	p->experts = layout_of(p->view, dest, experts);
 	status = plan_layout(p, err);
