@@ -105,6 +105,7 @@ family digest home blobdir
 family diff home
 family convert home plan output model_text translate calibrate
 family import home output model_text metadata
+family slice
 family create home plan output convert import
 family run home model_text
 family chat run

@@ -77,7 +77,7 @@ EXTRA_DIST += tests/cli/store.sh
 dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.sh tests/cli/config.sh tests/cli/path.sh
 
 # from Modelfiles; layouts of experts
-dist_check_SCRIPTS += tests/cli/create.sh tests/cli/packs.sh
+dist_check_SCRIPTS += tests/cli/create.sh tests/cli/packs.sh tests/cli/slice.sh
 EXTRA_DIST += tests/cli/create.py tests/cli/packs.py
 
 # damaged files, and equal ones

@@ -1,4 +1,4 @@
-/* cmd_quantize.c - tbtui quantize, and pack and unpack, which change no value. */
+/* cmd_quantize.c - tbtui quantize, and pack, unpack and slice, which change no value. */
 #include "config.h"
 
 #include <stdio.h>
@@ -232,4 +232,33 @@ COMMAND(cli_pack, "pack", "SRC DST", "experts into stacked blobs, lossless")
 COMMAND(cli_unpack, "unpack", "SRC DST", "experts back to a tensor each, lossless")
 {
 	return regroup(cli, argc, argv, "per-expert");
+}
+
+COMMAND(cli_slice, "slice", "SRC DST", "some tensors of a model, other names, other shards")
+{
+	struct slice_args s = { .shard_max = NULL };
+	struct plan_args a = { .quant = "keep", .experts = "keep", .slice = &s };
+	struct task t = { .replace = false };
+	const struct tb_opt opts[] = {
+		{ 'k', "keep", TB_OPT_LIST, &s.keep, "PATTERN", "tensors that stay, by a glob; "
+		  "repeatable (without: all)" },
+		{ 0, "drop", TB_OPT_LIST, &s.drop, "PATTERN", "tensors that go; repeatable" },
+		{ 0, "rename", TB_OPT_LIST, &s.rename, "FROM=TO", "other names, one * on each side for "
+		  "what stays; repeatable, one after the other" },
+		{ 0, "shard-max", TB_OPT_STR, &s.shard_max, "SIZE", "bytes of a file of a directory "
+		  "(5GB); none: one file" },
+		PLAN_OPTS(a),
+		{ 'f', "replace", TB_OPT_FLAG, &t.replace, NULL,
+		  "the destination may exist; the old one is kept" },
+		{ .name = NULL }
+	};
+	enum cli_exit status;
+
+	if (cli_parse(cli, opts, &argc, argv, 2, 2, &status))
+		status = convert(cli, &a, t, argv);
+	tb_strs_free(&s.keep);
+	tb_strs_free(&s.drop);
+	tb_strs_free(&s.rename);
+	tb_strs_free(&a.rules);
+	return status;
 }

@@ -2,10 +2,12 @@
 
 #include "src/cli/plan_args.h"
 
+#include <stdio.h>
 #include <strings.h>
 
 #include "src/cli/cli.h"
 #include "src/ops/calibrate/calibrate.h"
+#include "src/ops/slice/slice.h"
 
 enum tb_status
 plan_args_read(const struct plan_args *a, struct plan_request *req, struct tb_err *err)
@@ -67,6 +69,33 @@ take_care(struct planned *p, const struct plan_args *a, const struct model *m,
 	return status ? status : importance_care(p->importance, a->feedback, out, err);
 }
 
+static enum tb_status
+take_slice(const struct cli *cli, const struct slice_args *a, struct model *m,
+	   struct plan_request *req, struct tb_err *err)
+{
+	const struct slice s = {
+		.keep = a->keep.v, .nkeep = a->keep.n, .drop = a->drop.v, .ndrop = a->drop.n,
+		.rename = a->rename.v, .nrename = a->rename.n,
+	};
+	char first[200], note[400];
+	enum tb_status status;
+	size_t lacks;
+
+	if (model_has_keys(m))
+		return tb_fail(err, TB_EUNSUP, "%s: slice takes safetensors; quantize -q keep makes some "
+			       "of a GGUF", m->loc.path);
+	if (a->shard_max && !slice_size(a->shard_max, &req->shard_max))
+		return tb_fail(err, TB_EUSAGE, "--shard-max: a size, as 500MB or 4GiB, or none");
+	lacks = slice_lacks(m, first, sizeof(first));
+	status = slice_model(m, &s, err);
+	if (status || lacks == slice_lacks(m, first, sizeof(first)))
+		return status;
+	snprintf(note, sizeof(note), "what is made will not run by itself: %zu tensors that it needs "
+		 "are not in it, %s first", slice_lacks(m, first, sizeof(first)), first);
+	cli_note(cli, note);
+	return TB_OK;
+}
+
 enum tb_status
 planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a, const char *src,
 	     const char *dst, struct tb_err *err)
@@ -86,6 +115,8 @@ planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a
 		status = open_model(p, src, err);
 	if (!status && dst)
 		status = convert_target(&p->ctx, dst, &p->target, err);
+	if (!status && a->slice)
+		status = take_slice(cli, a->slice, p->model, &req, err);
 	req.dest = dst ? p->target.dest : PLAN_TO_STORE;
 	if (!status && model_has_keys(p->model) && req.dest != PLAN_TO_GGUF)
 		status = hf_view_open(&p->view, p->model, decode, err);

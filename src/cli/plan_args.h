@@ -5,7 +5,11 @@
 #include "src/base/opt.h"
 #include "src/ops/convert/convert.h"
 
+/* Of slice. */
+struct slice_args { struct tb_strs keep, drop, rename; const char *shard_max; };
+
 struct plan_args {
+	const struct slice_args *slice;		/* or NULL; borrowed */
 	const char *quant, *policy, *flavour, *experts, *shared, *decode;
 	struct tb_strs rules;
 	bool requantize;

@@ -219,6 +219,11 @@ src_ops_libops_a_SOURCES += \
 	src/ops/import/import_plan.c \
 	src/ops/import/import_plan.h
 
+# some tensors of a model
+src_ops_libops_a_SOURCES += \
+	src/ops/slice/slice.c \
+	src/ops/slice/slice.h
+
 # from a Modelfile, and back
 src_ops_libops_a_SOURCES += \
 	src/ops/create/create.c \

@@ -176,6 +176,8 @@ count_totals(struct plan *p)
 	p->total = t;
 }
 
+#define SHARD_MAX 5000000000u	/* what a file system and a download can bear */
+
 static enum plan_experts
 layout_of(const struct hf_view *view, enum plan_dest dest, enum plan_experts experts)
 {
@@ -246,6 +248,7 @@ plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 	p->view = req->view;
 	p->experts = layout_of(req->view, req->dest, req->experts);
 	p->shared = req->shared;
+	p->shard_max = req->shard_max ? req->shard_max : SHARD_MAX;
 	p->requantize = req->requantize;
 	p->care = req->care;
 	snprintf(p->quant, sizeof(p->quant), "keep");

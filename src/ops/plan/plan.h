@@ -126,6 +126,7 @@ struct plan_request {
 	enum plan_dest dest;
 	enum plan_experts experts;
 	enum plan_shared shared;
+	uint64_t shard_max;		/* bytes of a directory's file; 0: 5 GB */
 	/* "PATTERN=SCHEME"; borrowed for the call; the last match wins. */
 	const char *const *rules;
 	size_t nrules;
@@ -168,6 +169,7 @@ struct plan {
 	enum plan_dest dest;
 	enum plan_experts experts;	/* never DEFAULT */
 	enum plan_shared shared;
+	uint64_t shard_max;		/* never 0 */
 	bool requantize;
 	struct plan_care care;
 	char quant[SCHEME_NAME_MAX];	/* what was asked for: "int4", "keep" */

@@ -9,7 +9,6 @@
 #include "src/ops/plan/plan_parts.h"
 #include "src/store/tensor_name.h"
 
-#define SHARD_MAX (5000000000u)
 #define EXPERTS_MAX 65536u	/* a shape of no elements may promise any number */
 
 /* One tensor of the source, or one expert's slice of it, on its way out. */
@@ -321,7 +320,7 @@ store_blobs(struct layout *l, char *const *groups, struct tb_err *err)
 	return status;
 }
 
-/* One file, or shards that a file system and a download can bear. */
+/* One file, or shards. */
 static enum tb_status
 file_blobs(struct layout *l, struct tb_err *err)
 {
@@ -333,7 +332,7 @@ file_blobs(struct layout *l, struct tb_err *err)
 
 		for (end = i + 1; end < n; end++) {
 			bytes += out_bytes(l->p, &l->parts->outs[end]);
-			if (l->p->dest == PLAN_TO_DIR && bytes > SHARD_MAX)
+			if (l->p->dest == PLAN_TO_DIR && bytes > l->p->shard_max)
 				break;
 		}
 		status = add_blob(l, "model.safetensors", i, end, err);
