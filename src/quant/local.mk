@@ -57,7 +57,6 @@ src_quant_libquant_a_SOURCES = \
 	src/quant/scheme.h \
 	src/quant/scheme_row.h \
 	src/quant/simd_four.h \
-	src/quant/simd_one.h \
 	src/quant/peak.c \
 	src/quant/peak.h \
 	src/quant/repack.c \

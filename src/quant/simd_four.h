@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "src/base/half.h"
+
 #define SIMD static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 8")
 #define LANES 4
@@ -23,6 +25,7 @@ SIMD vf v_mul(vf a, vf b) { return a * b; }
 SIMD vf v_div(vf a, vf b) { return a / b; }
 SIMD vf v_pick(vm m, vf yes, vf no) { return (vf)(((vm)yes & m) | ((vm)no & ~m)); }
 SIMD vm v_gt(vf a, vf b) { return a > b; }
+SIMD vm v_ge(vf a, vf b) { return a >= b; }
 SIMD vm v_ne(vf a, vf b) { return a != b; }
 SIMD vf v_min(vf a, vf b) { return v_pick(a < b, a, b); }
 SIMD vf v_max(vf a, vf b) { return v_pick(a > b, a, b); }
@@ -42,22 +45,32 @@ SIMD int m_any(vm m)
 }
 
 SIMD vi i_and(vi a, vi b) { return a & b; }
+SIMD vi i_or(vi a, vi b) { return a | b; }
+SIMD vi i_right(vi a, int n) { return a >> n; }
+SIMD vi i_left(vi a, int n) { return a << n; }
+SIMD vi i_pick(vm m, vi yes, vi no) { return (yes & (vi)m) | (no & ~(vi)m); }
+SIMD vi i_less(vm m, vi a) { return a + (vi)m; }
 SIMD vi i_add(vi a, vi b) { return a + b; }
 SIMD vi i_sub(vi a, vi b) { return a - b; }
 SIMD vi i_and_or(vi a, vi b, vi c) { return (a & b) | c; }
-SIMD vi i_min(vi a, vi b)
+SIMD vi i_min(vi a, vi b) { return i_pick((vm)a < (vm)b, a, b); }
+SIMD vi i_max(vi a, vi b) { return i_pick((vm)a > (vm)b, a, b); }
+/* As the machine does it: INT32_MIN where there is no such int. */
+SIMD vi i_trunc(vf a)
 {
-	vm m = (vm)a < (vm)b;
+	vm fits = v_abs(a) < 0x1p31f;
+	vm whole = __builtin_convertvector(v_pick(fits, a, v_set(0)), vm);
 
-	return (a & (vi)m) | (b & ~(vi)m);
+	return i_pick(fits, (vi)whole, i_set(0x80000000));
 }
 
-SIMD vi i_max(vi a, vi b)
+SIMD vf v_look_up16(const float table[16], vi code)
 {
-	vm m = (vm)a > (vm)b;
+	vi at = code & 15;
 
-	return (a & (vi)m) | (b & ~(vi)m);
+	return (vf){ table[at[0]], table[at[1]], table[at[2]], table[at[3]] };
 }
+
 SIMD vf v_from_i(vi a) { return __builtin_convertvector((vm)a, vf); }
 
 SIMD vf v_load_f32(const void *p)
@@ -69,6 +82,15 @@ SIMD vf v_load_f32(const void *p)
 }
 
 SIMD void v_store_f32(void *p, vf v) { memcpy(p, &v, sizeof(v)); }
+SIMD void v_store_f16(void *p, vf v)
+{
+	for (unsigned i = 0; i < LANES; i++) {
+		uint16_t h = tb_f32_f16(v[i]);
+
+		memcpy((char *)p + 2 * i, &h, 2);
+	}
+}
+
 SIMD void i_store(void *p, vi v) { memcpy(p, &v, sizeof(v)); }
 
 /* The low bytes of the lanes, each below 256. */

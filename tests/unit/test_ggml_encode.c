@@ -164,7 +164,7 @@ static void
 test_model(void **state)
 {
 	static const char *const suffixes[] = {
-		"-Q2_K", "-Q3_K_M", "-Q4_K_M", "-Q5_K_M", "-Q6_K", "-Q8_0"
+		"-Q2_K", "-Q3_K_M", "-Q4_K_M", "-Q5_K_M", "-Q6_K", "-Q8_0", "-IQ4_XS"
 	};
 	struct model from;
 
