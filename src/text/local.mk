@@ -40,6 +40,7 @@ src_text_libtext_a_SOURCES = \
 	src/text/tok_normalize.h \
 	src/text/tok_pre.c \
 	src/text/tok_pre.h \
+	src/text/tok_pre_name.c \
 	src/text/tok_read_added.c \
 	src/text/tok_read_ends.c \
 	src/text/tok_regex.c \
@@ -50,6 +51,7 @@ src_text_libtext_a_SOURCES = \
 	src/text/tok_split.h \
 	src/text/tok_split_read.c \
 	src/text/tok_spm.c \
+	src/text/tok_to_gguf.c \
 	src/text/tok_translate.c \
 	src/text/tok_typed.c \
 	src/text/tok_uni.c \

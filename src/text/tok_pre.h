@@ -22,6 +22,10 @@ struct tok_pre {
 const struct tok_pre *tok_pre_find(const char *name);
 /* The i-th family, NULL behind the last. */
 const struct tok_pre *tok_pre_row(size_t i);
+/* tok_pre_name.c: that of the family that cuts as `t` does.  TB_EUNSUP: none. */
+struct tokenizer;
+enum tb_status tok_pre_name(const struct tokenizer *t, char *out, size_t size, struct tb_err *err)
+	TB_MUST_USE;
 enum tb_status tok_pre_stages(const struct tok_pre *pre, struct tok_splitter *t,
 			      struct tb_err *err) TB_MUST_USE;
 #endif

@@ -151,6 +151,12 @@ tokenizer_piece(const struct tokenizer *t, uint32_t id)
 }
 
 bool
+tokenizer_find(const struct tokenizer *t, const char *piece, uint32_t *id)
+{
+	return tok_vocab_find(&t->vocab, piece, strlen(piece), id);
+}
+
+bool
 tokenizer_is_special(const struct tokenizer *t, uint32_t id)
 {
 	return id < t->vocab.n && t->vocab.piece[id].special;

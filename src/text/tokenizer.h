@@ -53,6 +53,11 @@ enum tb_status tokenizer_from_tiktoken(struct tokenizer **out, const char *list,
  * written so. */
 enum tb_status tokenizer_write(const struct tokenizer *t, char **out, struct tb_err *err)
 	TB_MUST_USE;
+/* Any as the keys tokenizer.ggml.* of a GGUF, with so many tokens (0: as it has).  pre: the
+ * name of its pre-tokenizer, NULL: found by how it cuts a text; TB_EUNSUP: by none. */
+struct gguf_keys;
+enum tb_status tokenizer_to_gguf(const struct tokenizer *t, size_t vocab, const char *pre,
+				 struct gguf_keys *out, struct tb_err *err) TB_MUST_USE;
 void tokenizer_free(struct tokenizer *t);
 
 struct token_ids {
@@ -72,6 +77,7 @@ enum tb_status tokenizer_encode(const struct tokenizer *t, const char *text, siz
 void tokenizer_decode(const struct tokenizer *t, uint32_t id, bool first, struct tb_buf *out);
 size_t tokenizer_size(const struct tokenizer *t);		/* ids are < size */
 const char *tokenizer_piece(const struct tokenizer *t, uint32_t id);	/* as in the file; NULL: none */
+bool tokenizer_find(const struct tokenizer *t, const char *piece, uint32_t *id);
 bool tokenizer_is_special(const struct tokenizer *t, uint32_t id);
 enum token_type tokenizer_type(const struct tokenizer *t, uint32_t id);
 bool tokenizer_score(const struct tokenizer *t, uint32_t id, float *score);	/* false: has none */
