@@ -281,7 +281,7 @@ tests_unit_test_window_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_plan
 TESTS += tests/unit/test_plan
 tests_unit_test_plan_LDADD = $(TEST_OPS)
-dist_check_SCRIPTS += tests/cli/quantize.sh tests/cli/writers.sh tests/cli/goes_on.sh tests/cli/ready.sh tests/cli/demo.sh tests/cli/tidy.sh
+dist_check_SCRIPTS += tests/cli/quantize.sh tests/cli/gguf_write.sh tests/cli/writers.sh tests/cli/goes_on.sh tests/cli/ready.sh tests/cli/demo.sh tests/cli/tidy.sh
 
 # db
 check_PROGRAMS += tests/unit/test_db

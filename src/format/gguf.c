@@ -510,4 +510,5 @@ const struct format format_gguf = {
 	.is = gguf_is,
 	.read = gguf_read_list,
 	.keys = gguf_read,
+	.written = true,
 };

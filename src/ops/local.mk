@@ -175,15 +175,21 @@ src_ops_libops_a_SOURCES += \
 	src/ops/translate/hf_view.c \
 	src/ops/translate/translate.h \
 	src/ops/translate/translate_config.c \
+	src/ops/translate/translate_config.h \
+	src/ops/translate/translate_config_keys.c \
+	src/ops/translate/translate_keys.c \
+	src/ops/translate/translate_made.c \
 	src/ops/translate/translate_name.c \
 	src/ops/translate/translate_rows.c \
 	src/ops/translate/translate_rows.h \
+	src/ops/translate/translate_vocab.c \
 	src/ops/translate/walk.c
 
 # conversions
 src_ops_libops_a_SOURCES += \
 	src/ops/plan/plan.c \
 	src/ops/plan/plan.h \
+	src/ops/plan/plan_gguf.c \
 	src/ops/plan/plan_layout.c \
 	src/ops/plan/plan_parts.h \
 	src/ops/plan/plan_policy.c \
@@ -204,9 +210,12 @@ src_ops_libops_a_SOURCES += \
 	src/ops/convert/dest.h \
 	src/ops/convert/dest_dir.c \
 	src/ops/convert/dest_file.c \
+	src/ops/convert/dest_gguf.c \
+	src/ops/convert/gguf_head.c \
 	src/ops/convert/dest_store.c \
 	src/ops/convert/window.c \
 	src/ops/convert/window.h \
+	src/ops/convert/window_walk.c \
 	src/ops/convert/work.c \
 	src/ops/convert/work.h \
 	src/ops/convert/work_key.c

@@ -26,11 +26,11 @@ runs_and_spans(void **state)
 	struct walk whole = { 2, { 4, 5 }, { 5, 1 }, 0 };
 
 	(void)state;
-	assert_int_equal(walk_run(&rows, 0, 100), 3);
-	assert_int_equal(walk_run(&rows, 4, 100), 2);
-	assert_int_equal(walk_run(&rows, 4, 1), 1);
-	assert_int_equal(walk_run(&whole, 6, 100), 14);
-	assert_int_equal(walk_run(&turned, 3, 100), 1);
+	assert_int_equal(walk_stretch(&rows, 0, 100), 3);
+	assert_int_equal(walk_stretch(&rows, 4, 100), 2);
+	assert_int_equal(walk_stretch(&rows, 4, 1), 1);
+	assert_int_equal(walk_stretch(&whole, 6, 100), 14);
+	assert_int_equal(walk_stretch(&turned, 3, 100), 1);
 	assert_int_equal(walk_place(&turned, 0), 7);
 	assert_int_equal(walk_place(&turned, 1), 11);
 	assert_int_equal(walk_place(&turned, 5), 8);

@@ -121,11 +121,22 @@ out_tasks(struct blob *b, const struct plan_out *o, const struct placed *at)
 	return true;
 }
 
+/* What a tensor's bytes are followed by. */
+static bool
+pad(struct blob *b, const struct plan_out *o, const struct placed *at)
+{
+	uint64_t end = at->off[PART_WEIGHT] + at->bytes;
+	struct blob_task zeros = { BLOB_ZEROS, o->row, NULL, 0, 0, at->pad, { { end, at->pad, 0 } },
+				   false };
+
+	return !at->pad || add_task(b, zeros);
+}
+
 enum tb_status
 blob_open(struct blob *b, const struct plan *p, struct values_files *source, size_t index,
-	  const char *dir, struct tb_err *err)
+	  const char *dir, const struct gguf_head *gguf, struct tb_err *err)
 {
-	struct tb_buf head = TB_BUF(ST_HEADER_MAX + 16u);
+	struct tb_buf head = TB_BUF(gguf ? GGUF_HEAD_MAX : ST_HEADER_MAX + 16u);
 	struct placed *placed = NULL;
 	const struct plan_out *outs;
 	enum tb_status status;
@@ -133,9 +144,10 @@ blob_open(struct blob *b, const struct plan *p, struct values_files *source, siz
 
 	*b = (struct blob){ .plan = p, .index = index, .files = source, .out = { .fd = -1 } };
 	outs = blob_outs(p, index, &n);
-	status = blob_layout(p, index, &head, &placed, &n, &b->size, err);
+	status = gguf ? gguf_head_layout(gguf, p, index, &head, &placed, &n, &b->size, err)
+		      : blob_layout(p, index, &head, &placed, &n, &b->size, err);
 	for (size_t i = 0; i < n && !status; i++) {
-		if (!out_tasks(b, &outs[i], &placed[i]))
+		if (!out_tasks(b, &outs[i], &placed[i]) || !pad(b, &outs[i], &placed[i]))
 			status = tb_nomem(err);
 		else if (b->ntasks)
 			b->tasks[b->ntasks - 1].last = true;
@@ -170,6 +182,8 @@ blob_task_bytes(const struct blob *b, const struct blob_task *t)
 		return t->n;
 	if (t->what == BLOB_GLOBAL)
 		return 4;
+	if (t->what == BLOB_ZEROS)
+		return 0;
 	n = plan_bytes(&b->plan->rows[t->row].src->scheme,
 		       values_dtype(b->plan->rows[t->row].src), t->n);
 	return n.codes + n.scales + n.biases;
@@ -225,12 +239,14 @@ blob_run(struct blob *b, struct blob_task *t, struct window *w, struct tb_err *e
 {
 	const struct tensor *src = b->plan->rows[t->row].src;
 	const void *data[3] = { w->src, NULL, NULL };	/* as many bytes as t->chunk says */
-	enum tb_status status;
+	enum tb_status status = TB_OK;
 
 	if (t->what == BLOB_COPY)
 		status = values_files_read(b->files, t->part, t->first, w->src, t->n, err);
 	else if (t->what == BLOB_GLOBAL)
 		status = values_read_global(b->plan->model, src, b->files, (float *)w->src, err);
+	else if (t->what == BLOB_ZEROS)
+		memset(w->src, 0, t->n);
 	else
 		status = produce_elems(b, t, w, data, err);
 	for (int i = 0; i < 3 && !status; i++) {

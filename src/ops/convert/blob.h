@@ -9,6 +9,7 @@
 #include "src/ops/plan/plan.h"
 #include "src/ops/convert/window.h"
 
+struct gguf_head;
 struct tb_job;
 
 /* Bytes that were written, and their check sum for the second look. */
@@ -21,6 +22,7 @@ enum blob_do {
 	BLOB_REPACK,		/* n elements of blocks, their codes as they are */
 	BLOB_COPY,		/* n bytes of a part as they are */
 	BLOB_GLOBAL,		/* a global scale */
+	BLOB_ZEROS,		/* n bytes between two tensors */
 };
 
 struct blob_task {
@@ -46,9 +48,10 @@ struct blob {
 };
 
 /* A temporary file in `dir` with its header written; blob_free() removes it unless
- * b->out has been committed or taken. */
+ * b->out has been committed or taken.  gguf: NULL for safetensors. */
 enum tb_status blob_open(struct blob *b, const struct plan *p, struct values_files *source,
-			 size_t index, const char *dir, struct tb_err *err) TB_MUST_USE;
+			 size_t index, const char *dir, const struct gguf_head *gguf,
+			 struct tb_err *err) TB_MUST_USE;
 void blob_free(struct blob *b);
 
 enum tb_status blob_run(struct blob *b, struct blob_task *t, struct window *w, struct tb_err *err)
@@ -61,12 +64,23 @@ const struct change *blob_change(const struct plan *p, size_t change);
 
 /* blob_layout.c: the parts of one plan_out in the file, by enum values_part. */
 #define BLOB_PARTS (PART_GLOBAL + 1)
-struct placed { uint64_t off[BLOB_PARTS]; bool has[BLOB_PARTS]; };
+struct placed {
+	uint64_t off[BLOB_PARTS];
+	bool has[BLOB_PARTS];
+	uint64_t bytes, pad;	/* GGUF: of its one part, and zeros behind it */
+};
 /* Appends the header to `out`; *placed (owned by the caller) has an entry for each out
  * of the blob, in order; *size is the file's. */
 enum tb_status blob_layout(const struct plan *p, size_t blob, struct tb_buf *out,
 			   struct placed **placed, size_t *n, uint64_t *size, struct tb_err *err)
 	TB_MUST_USE;
+/* gguf_head.c: the same for a GGUF.  What its keys say, and tensors that the source has not. */
+enum tb_status gguf_head_new(struct gguf_head **out, const struct plan *p, struct tb_err *err)
+	TB_MUST_USE;
+void gguf_head_free(struct gguf_head *h);
+enum tb_status gguf_head_layout(const struct gguf_head *h, const struct plan *p, size_t blob,
+				struct tb_buf *out, struct placed **placed, size_t *n,
+				uint64_t *size, struct tb_err *err) TB_MUST_USE;
 /* The first out of a blob. */
 const struct plan_out *blob_outs(const struct plan *p, size_t blob, size_t *n);
 

@@ -76,7 +76,7 @@ open_round(struct conversion *c, struct tb_err *err)
 	while (c->next < c->ntodo && r->n < ROUND_BLOBS && bytes < ROUND_BYTES) {
 		size_t i = c->todo[c->next];
 		enum tb_status status = blob_open(&r->blobs[r->n], c->plan, c->files, i,
-						  c->dest.dir, err);
+						  c->dest.dir, c->dest.gguf, err);
 
 		if (status)
 			return status;
@@ -291,6 +291,7 @@ conversion_free(struct conversion *c, enum tb_status status)
 	values_files_close(c->files);
 	c->dest.ops->end(&c->dest, status);
 	work_free(&c->dest.work);
+	gguf_head_free(c->dest.gguf);
 	kept_free(&c->dest.kept);
 	free(c->dest.dir);
 	free(c->todo);
@@ -302,7 +303,8 @@ op_convert(const struct op_ctx *ctx, const struct convert_request *req, struct t
 	   struct convert_result *out, struct tb_err *err)
 {
 	static const struct dest_ops *const kinds[] = {
-		[PLAN_TO_STORE] = &dest_store, [PLAN_TO_DIR] = &dest_dir, [PLAN_TO_FILE] = &dest_file };
+		[PLAN_TO_STORE] = &dest_store, [PLAN_TO_DIR] = &dest_dir, [PLAN_TO_FILE] = &dest_file,
+		[PLAN_TO_GGUF] = &dest_gguf };
 	const struct convert_target *target = req->target;
 	struct conversion *c = tb_calloc(1, sizeof(*c));
 	double begin = tb_monotonic();

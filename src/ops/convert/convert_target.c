@@ -69,7 +69,7 @@ convert_target(const struct op_ctx *ctx, const char *dst, struct convert_target 
 	if (format && !format->written)
 		return tb_fail(err, TB_EUNSUP, "%s: %s files are not written yet", dst, format->title);
 	if (format)
-		status = path_target(dst, PLAN_TO_FILE, out, err);
+		status = path_target(dst, format->keys ? PLAN_TO_GGUF : PLAN_TO_FILE, out, err);
 	else if (*dst == '.' || *dst == '/' || tb_starts(dst, "~/") || tb_ends(dst, "/") ||
 		 tb_is_dir(dst))
 		status = path_target(dst, PLAN_TO_DIR, out, err);

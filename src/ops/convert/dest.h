@@ -29,8 +29,9 @@ struct dest {
 	/* directory: that of work gets renamed */
 	bool published;
 	bool was_empty;			/* a folder with nothing in it is there */
-	/* file */
+	/* file, GGUF */
 	struct tb_out out;
+	struct gguf_head *gguf;		/* owned; NULL for others */
 };
 
 struct dest_ops {
@@ -47,7 +48,7 @@ struct dest_ops {
 	 * leaves nothing of ours. */
 	void (*end)(struct dest *d, enum tb_status status);
 };
-extern const struct dest_ops dest_store, dest_dir, dest_file;
+extern const struct dest_ops dest_store, dest_dir, dest_file, dest_gguf;
 
 /* convert_ready.c: what would fail later is said before anything is written. */
 /* Can it be opened, and is it what it was? */

@@ -157,11 +157,13 @@ window_gather(const struct values *v, const struct change *c, uint64_t first, si
 
 	if (!c || !c->moved)
 		return values_read(v, first, n, room, err);
+	if (scheme_is_plain(&t->scheme) && c->walk.step[c->walk.ndim - 1] != 1)
+		return window_walk(v, &c->walk, first, n, (void *)room->codes, err);
 	for (uint64_t i = 0; i < n && !status; i += run) {
 		struct quant_parts at = parts_at(t, room, i);
 
 		place = walk_place(&c->walk, first + i);
-		run = walk_run(&c->walk, first + i, n - i);
+		run = walk_stretch(&c->walk, first + i, n - i);
 		if (place % group || run % group)
 			return tb_fail(err, TB_EUNSUP, "tensor %s: what has to be moved is no whole "
 				       "groups of %ju; decode it (-q bf16) first", t->name,

@@ -36,7 +36,11 @@ work_init(struct work *w, const struct plan *p, bool digests, struct tb_err *err
 		struct placed *placed = NULL;
 		size_t n;
 
-		status = blob_layout(p, i, &head, &placed, &n, &w->files[i].size, err);
+		/* A GGUF's head is known when its keys are; its size follows. */
+		if (p->dest == PLAN_TO_GGUF)
+			w->files[i].size = p->blobs[i].bytes;
+		else
+			status = blob_layout(p, i, &head, &placed, &n, &w->files[i].size, err);
 		w->files[i].ours = true;
 		free(placed);
 		tb_buf_free(&head);

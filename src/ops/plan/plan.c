@@ -30,12 +30,13 @@ float_source(const struct tensor *t)
 	return t->origin != ORIGIN_UNKNOWN && (d == DT_BF16 || d == DT_F16 || d == DT_F32);
 }
 
-/* Blocks of ggml's are for GGUF files. */
+/* Blocks of ggml's are for GGUF files, and groups of MLX's for all others. */
 static bool
 dest_holds(enum plan_dest dest, const struct plan_target *target)
 {
-	(void)dest;
-	return target->keep || scheme_form(&target->scheme) != FORM_BLOCKS;
+	enum scheme_form form = scheme_form(&target->scheme);
+
+	return target->keep || form == FORM_PLAIN || (form == FORM_BLOCKS) == (dest == PLAN_TO_GGUF);
 }
 
 static enum tb_status
@@ -45,8 +46,18 @@ check_dest(const struct plan *p, const struct plan_target *target, struct tb_err
 
 	if (dest_holds(p->dest, target))
 		return TB_OK;
+	if (p->dest == PLAN_TO_GGUF)
+		return tb_fail(err, TB_EUSAGE, "%s is a scheme of MLX, which GGUF files do not hold: "
+			       "q8_0 or q4_k, for example", scheme_name(&target->scheme, name));
 	return tb_fail(err, TB_EUSAGE, "%s is a type of GGUF files: name a destination that ends in"
 		       " .gguf, or another scheme", scheme_name(&target->scheme, name));
+}
+
+/* A GGUF cannot leave it so: it is decoded anyway. */
+static bool
+left_quantized(const struct plan *p, const struct tensor *t)
+{
+	return t->has_scale && !p->requantize && p->dest != PLAN_TO_GGUF;
 }
 
 /* Can this row be stored so?  Never true for quantized rows without requantize. */
@@ -59,7 +70,7 @@ plan_fits(const struct plan *p, size_t row, const struct plan_target *target)
 		return true;
 	if (!dest_holds(p->dest, target))
 		return false;
-	if (!float_source(t) || (t->has_scale && !p->requantize))
+	if (!float_source(t) || left_quantized(p, t))
 		return false;
 	if (scheme_is_plain(&target->scheme))
 		return true;
@@ -102,12 +113,14 @@ kept_scheme(const struct plan *p, const struct plan_row *r, enum plan_why *why)
 }
 
 static void
-set_row(const struct plan *p, struct plan_row *r, const struct plan_target *target,
-	enum plan_why why)
+set_row(const struct plan *p, struct plan_row *r, struct plan_target target, enum plan_why why)
 {
-	struct scheme same, s = target->keep ? kept_scheme(p, r, &why) : target->scheme;
+	struct scheme same, s;
 	struct plan_bytes b;
 
+	if (p->dest == PLAN_TO_GGUF)
+		plan_gguf_target(p, r->src, &target, &why);
+	s = target.keep ? kept_scheme(p, r, &why) : target.scheme;
 	if (!scheme_equal(&s, &r->target))
 		r->error = -1;
 	r->target = s;
@@ -117,7 +130,7 @@ set_row(const struct plan *p, struct plan_row *r, const struct plan_target *targ
 	b = plan_bytes(&s, r->dtype, r->src->elems);
 	r->after = b.codes + b.scales + b.biases;
 	if (scheme_equal(&s, &r->src->scheme))
-		r->after = r->before;
+		r->after = why == PLAN_LEFT_OUT ? 0 : r->before;
 	if (r->repack || why == PLAN_HOME || scheme_equal(&s, &r->src->scheme))
 		r->error = 0;
 }
@@ -133,11 +146,11 @@ policy(const struct plan *p, const struct plan_request *req, const struct policy
 		return c;
 	if (!float_source(t))
 		return (struct policy_choice){ keep, PLAN_DTYPE };
-	if (t->has_scale && !p->requantize && !scheme_equal(&t->scheme, &req->target.scheme))
+	if (left_quantized(p, t) && !scheme_equal(&t->scheme, &req->target.scheme))
 		return (struct policy_choice){ keep, PLAN_QUANTIZED };
 	if (scheme_is_plain(&req->target.scheme))
 		return (struct policy_choice){ req->target, PLAN_ASKED };
-	return req->policy == PLAN_UNIFORM ? policy_uniform(t, &req->target.scheme)
+	return req->policy == PLAN_UNIFORM || p->dest == PLAN_TO_GGUF ? policy_uniform(t, &req->target.scheme)
 					   : policy_ollama(m, t, &req->target.scheme);
 }
 
@@ -193,6 +206,10 @@ fill_rows(struct plan *p, const struct plan_request *req, struct tb_err *err)
 {
 	struct policy_model pm = { req->model->arch, count_layers(req->model) };
 
+	enum tb_status status = p->dest == PLAN_TO_GGUF ? plan_gguf_open(p, err) : TB_OK;
+
+	if (status)
+		return status;
 	p->rows = tb_calloc(req->model->ntensors, sizeof(*p->rows));
 	if (!p->rows)
 		return tb_nomem(err);
@@ -208,7 +225,7 @@ fill_rows(struct plan *p, const struct plan_request *req, struct tb_err *err)
 				c = (struct policy_choice){ p->rules[k].target, PLAN_RULE };
 		if (!plan_fits(p, i, &c.target))
 			c = (struct policy_choice){ { .keep = true }, PLAN_NAME };
-		set_row(p, &p->rows[i], &c.target, c.why);
+		set_row(p, &p->rows[i], c.target, c.why);
 	}
 	count_totals(p);
 	return plan_layout(p, err);
@@ -284,6 +301,7 @@ plan_free(struct plan *p)
 	for (size_t i = 0; i < p->nrules; i++)
 		free(p->rules[i].pattern);
 	free(p->rules);
+	free(p->translate);
 	plan_blobs_free(p->blobs, p->nblobs);
 	free(p->rows);
 	free(p);
@@ -317,7 +335,7 @@ plan_set(struct plan *p, const size_t *rows, size_t n, const struct plan_target 
 	}
 	for (size_t i = 0; i < p->nrows; i++)
 		if (set[p->rows[i].stack])
-			set_row(p, &p->rows[i], target, target->keep ? PLAN_KEPT : PLAN_EDITED);
+			set_row(p, &p->rows[i], *target, target->keep ? PLAN_KEPT : PLAN_EDITED);
 	free(set);
 	count_totals(p);
 	return plan_layout(p, err);
@@ -336,7 +354,12 @@ plan_set_layout(struct plan *p, enum plan_dest dest, enum plan_experts experts,
 			       "writes it as another", p->model->loc.path);
 	p->dest = dest;
 	p->experts = layout_of(p->view, dest, experts);
-	status = plan_layout(p, err);
+	status = dest == PLAN_TO_GGUF ? plan_gguf_open(p, err) : TB_OK;
+	for (size_t i = 0; i < p->nrows && !status && dest == PLAN_TO_GGUF; i++)
+		set_row(p, &p->rows[i], (struct plan_target){ .scheme = p->rows[i].target },
+			p->rows[i].why);
+	if (!status)
+		status = plan_layout(p, err);
 	if (status) {
 		p->dest = old_dest;
 		p->experts = old;

@@ -80,6 +80,8 @@ bool plan_experts_parse(const char *s, enum plan_experts *out);
 	X(PLAN_REPACKED, "repacked: the same codes, lossless") \
 	X(PLAN_DECODED, "decoded: no scheme has its groups") \
 	X(PLAN_HOME, "as the model had it: holds all of it") \
+	X(PLAN_VECTOR, "GGUF: vectors, norms and routers are F32") \
+	X(PLAN_LEFT_OUT, "left out: GGUF files have none") \
 	X(PLAN_KEPT, "kept")
 #define X(id, text) id,
 enum plan_why { PLAN_WHY_LIST(X) PLAN_WHY_COUNT };
@@ -170,6 +172,7 @@ struct plan {
 	enum plan_experts experts;	/* never DEFAULT */
 	enum plan_shared shared;
 	uint64_t shard_max;		/* never 0 */
+	struct translate *translate;	/* to GGUF; else NULL; owned */
 	bool requantize;
 	struct plan_care care;
 	char quant[SCHEME_NAME_MAX];	/* what was asked for: "int4", "keep" */
@@ -234,6 +237,9 @@ struct plan_parts {
 	struct plan_out *outs;		/* in the order in which they are written */
 	size_t nouts;
 };
+
+/* general.file_type of a GGUF: what most of it is. */
+uint32_t plan_file_type(const struct plan *p);
 
 /* Is it one tensor of the source as it is?  Then its parts are copied whatever they are. */
 bool plan_out_whole(const struct plan *p, const struct plan_out *o);

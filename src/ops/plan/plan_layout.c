@@ -11,36 +11,53 @@
 
 #define EXPERTS_MAX 65536u	/* a shape of no elements may promise any number */
 
-/* One tensor of the source, or one expert's slice of it, on its way out. */
-struct atom {
-	char *name;		/* of what it becomes (part of); owned */
-	char *group;		/* NULL: no expert; owned */
-	struct plan_piece piece;
-	uint64_t index;		/* among the pieces of one name */
-	bool part;		/* several make one */
-};
-
 struct layout {
 	struct plan *p;
 	struct atom *atoms;
 	size_t n, cap;
 	struct plan_parts *parts;
 	struct plan_blob *blobs;
-	size_t nblobs, blobs_cap;
+	size_t nblobs, blobs_cap, changes_cap;
 	enum tname_dialect names;
 };
 
-static enum tb_status
-add_atom(struct layout *l, const char *name, const char *group, struct plan_piece piece,
-	 uint64_t index, bool part, struct tb_err *err)
+enum tb_status
+layout_add(struct layout *l, const struct atom *from, struct tb_err *err)
 {
 	struct atom *a;
 
 	if (!tb_grow(&l->atoms, &l->cap, l->n + 1, sizeof(*l->atoms)))
 		return tb_nomem(err);
 	a = &l->atoms[l->n++];
-	*a = (struct atom){ tb_strdup(name), group ? tb_strdup(group) : NULL, piece, index, part };
-	return a->name && (a->group || !group) ? TB_OK : tb_nomem(err);
+	*a = *from;
+	a->name = tb_strdup(from->name);
+	a->group = from->group ? tb_strdup(from->group) : NULL;
+	return a->name && (a->group || !from->group) ? TB_OK : tb_nomem(err);
+}
+
+enum tb_status
+layout_change(struct layout *l, const struct change *c, size_t *out, struct tb_err *err)
+{
+	struct plan_parts *p = l->parts;
+	size_t n = p->nchanges ? p->nchanges : 1;
+
+	if (!tb_grow(&p->changes, &l->changes_cap, n + 1, sizeof(*p->changes)))
+		return tb_nomem(err);
+	p->changes[0] = (struct change){ 0 };
+	p->changes[n] = *c;
+	p->nchanges = n + 1;
+	*out = n;
+	return TB_OK;
+}
+
+static enum tb_status
+add_atom(struct layout *l, const char *name, const char *group, struct plan_piece piece,
+	 uint64_t index, bool part, struct tb_err *err)
+{
+	const struct atom a = { .name = (char *)name, .group = (char *)group, .piece = piece,
+				.index = index, .part = part ? ATOM_EXPERT : ATOM_WHOLE };
+
+	return layout_add(l, &a, err);
 }
 
 /* All experts' slices of a stacked tensor. */
@@ -114,6 +131,8 @@ add_tensor_atoms(struct layout *l, size_t row, struct tb_err *err)
 	char name[TNAME_MAX];
 	struct tname_expert e;
 
+	if (l->p->dest == PLAN_TO_GGUF)
+		return plan_gguf_atoms(l->p, l, row, err);
 	if (l->p->experts == PLAN_EXPERTS_KEEP)
 		return add_atom(l, t->name, NULL, all, 0, false, err);
 	if (t->origin != ORIGIN_UNKNOWN && dtype_bits(t->weight.dtype) >= 8 &&
@@ -143,8 +162,12 @@ alike(const struct plan *p, const struct atom *a, const struct atom *b)
 {
 	const struct plan_row *x = &p->rows[a->piece.row], *y = &p->rows[b->piece.row];
 
-	return x->dtype == y->dtype && x->repack == y->repack &&
-	       x->src->has_global == y->src->has_global && x->src->ndim == y->src->ndim &&
+	if (a->part != b->part || x->dtype != y->dtype || x->repack != y->repack)
+		return false;
+	if (a->part == ATOM_ROWS)
+		return a->ndim == b->ndim &&
+		       !memcmp(a->dim + 1, b->dim + 1, (a->ndim - 1) * sizeof(*a->dim));
+	return x->src->has_global == y->src->has_global && x->src->ndim == y->src->ndim &&
 	       !memcmp(x->src->dim, y->src->dim, x->src->ndim * sizeof(*x->src->dim));
 }
 
@@ -195,13 +218,24 @@ check_group(const struct layout *l, size_t prev, size_t first, size_t end, struc
 static void
 shape(struct plan_out *o, const struct tensor *t, const struct atom *a, size_t n)
 {
-	o->ndim = t->ndim;
-	memcpy(o->dim, t->dim, sizeof(o->dim));
+	unsigned ndim = a->ndim ? a->ndim : t->ndim;
+	const uint64_t *dim = a->ndim ? a->dim : t->dim;
+
+	o->ndim = ndim;
+	memcpy(o->dim, dim, sizeof(o->dim));
+	if (a->part == ATOM_ROWS) {
+		o->dim[0] = o->elems = 0;
+		for (size_t k = 0; k < n; k++) {
+			o->dim[0] += a[k].dim[0];
+			o->elems += a[k].piece.elems;
+		}
+		return;
+	}
 	if (a->part) {
-		memmove(o->dim + 1, t->dim, sizeof(*o->dim) * (TB_MAX_DIMS - 1));
+		memmove(o->dim + 1, dim, sizeof(*o->dim) * (TB_MAX_DIMS - 1));
 		o->dim[0] = n;
 		o->ndim++;
-	} else if (a->piece.elems != t->elems) {
+	} else if (!a->ndim && a->piece.elems != t->elems) {
 		memmove(o->dim, t->dim + 1, sizeof(*o->dim) * (TB_MAX_DIMS - 1));
 		o->ndim--;
 	}
@@ -335,7 +369,8 @@ file_blobs(struct layout *l, struct tb_err *err)
 			if (l->p->dest == PLAN_TO_DIR && bytes > l->p->shard_max)
 				break;
 		}
-		status = add_blob(l, "model.safetensors", i, end, err);
+		status = add_blob(l, l->p->dest == PLAN_TO_GGUF ? "model.gguf" : "model.safetensors", i,
+				  end, err);
 	}
 	return status;
 }

@@ -12,6 +12,7 @@
 
 #include "src/base/err.h"
 #include "src/format/dtype.h"
+#include "src/format/gguf_write.h"
 
 /* Where the elements of a tensor come from, in the order in which they are written: element
  * (a, b, …) is the source's `first` + a * step[0] + b * step[1] + …  Rows that change their
@@ -25,7 +26,7 @@ struct walk {
 uint64_t walk_elems(const struct walk *v);
 uint64_t walk_place(const struct walk *v, uint64_t i);	/* of element i, in the source */
 /* How many elements from i on lie one after the other in the source, up to n. */
-uint64_t walk_run(const struct walk *v, uint64_t i, uint64_t n);
+uint64_t walk_stretch(const struct walk *v, uint64_t i, uint64_t n);
 /* Elements of the source from the first to behind the last that the inner dimensions from
  * `dim` on touch. */
 uint64_t walk_span(const struct walk *v, unsigned dim);
@@ -109,4 +110,23 @@ struct hf_view {
 enum tb_status hf_view_open(struct hf_view **out, const struct model *gguf, enum dtype decode,
 			    struct tb_err *err) TB_MUST_USE;
 void hf_view_free(struct hf_view *v);		/* NULL is fine */
+/* The same of a tensor that a GGUF has already.  Its name may be too long. */
+enum tb_status translate_same(const struct tensor *src, struct translated *out,
+			      struct tb_err *err) TB_MUST_USE;
+
+/* What a GGUF says of a model: keys, vocabulary, and tensors that Hugging Face's files put in
+ * numbers of config.json. */
+struct translate_ask {
+	uint32_t file_type;	/* general.file_type: see gguf_mixture() */
+	const char *pre;	/* what its pre-tokenizer is to be called; NULL: found out */
+};
+struct translated_keys {
+	struct gguf_keys keys;
+	struct { const char *name; float *v; size_t n; } made[2];	/* v: owned */
+	unsigned nmade;
+};
+enum tb_status translate_keys(struct translated_keys *out, const struct translate *t,
+			      const struct model *m, const struct translate_ask *ask,
+			      struct tb_err *err) TB_MUST_USE;
+void translated_keys_free(struct translated_keys *k);
 #endif

@@ -1,25 +1,235 @@
-/* translate_config.c - which architecture a config.json is, and the numbers in it that say how
- * rows lie. */
+/* translate_config.c - which architecture a config.json is, and the numbers in it. */
 #include "config.h"
 
 #include "src/ops/translate/translate_rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/buf.h"
+#include "src/base/mem.h"
 #include "src/engine/arch.h"
 #include "src/ops/model_text/model_text.h"
+#include "src/ops/translate/translate_config.h"
 
-static uint32_t
-number(const cJSON *config, const char *key)
+enum tb_status
+config_open(struct config *c, const struct model *m, struct tb_err *err)
 {
-	const cJSON *text = json_get(config, "text_config");
+	const cJSON *full;
+	enum tb_status status = strict_json(m, "config.json", &c->root, err);
+
+	if (status)
+		return status;
+	if (!c->root)
+		return tb_fail(err, TB_ENOENT, "%s: has no config.json, without which nobody knows what "
+			       "model a GGUF would be", m->loc.path);
+	c->list = NULL;
+	c->n = 0;
+	c->text = json_get(c->root, "text_config");
+	c->rope = NULL;
+	c->rope = config_find(c, "rope_parameters|rope_scaling");
+	full = json_get(c->rope, "full_attention");
+	if (full)
+		c->rope = full;
+	return TB_OK;
+}
+
+void
+config_close(struct config *c)
+{
+	json_free(c->root);
+	free(c->list);
+	c->root = NULL;
+	c->list = NULL;
+}
+
+const cJSON *
+config_find(const struct config *c, const char *paths)
+{
+	char path[128];
+
+	while (*paths) {
+		size_t n = strcspn(paths, "|");
+		const cJSON *v = NULL;
+
+		if (n < sizeof(path)) {
+			memcpy(path, paths, n);
+			path[n] = 0;
+			if (!strncmp(path, "rope.", 5))
+				v = json_path(c->rope, path + 5);
+			else if (!(v = json_path(c->text, path)) || json_is_null(v))
+				v = json_path(c->root, path);
+			if (v && !json_is_null(v))
+				return v;
+		}
+		paths += n + (paths[n] == '|');
+	}
+	return NULL;
+}
+
+uint32_t
+config_u32(const struct config *c, const char *paths)
+{
 	uint64_t n;
 
-	if (!json_u64(json_get(text, key), &n) && !json_u64(json_get(config, key), &n))
-		return 0;
-	return n <= UINT32_MAX ? (uint32_t)n : 0;
+	return json_u64(config_find(c, paths), &n) && n <= UINT32_MAX ? (uint32_t)n : 0;
+}
+
+static double
+number(const struct config *c, const char *paths, double usual)
+{
+	double x;
+
+	return json_f64(config_find(c, paths), &x) ? x : usual;
+}
+
+static double
+head_dim(const struct config *c)
+{
+	uint32_t heads = config_u32(c, "num_attention_heads");
+
+	return number(c, "head_dim", heads ? floor((double)config_u32(c, "hidden_size") / heads) : 0);
+}
+
+/* Stretched so much that attention must be sharper. */
+static double
+longrope(const struct config *c)
+{
+	double is = number(c, "max_position_embeddings", 0);
+	double was = number(c, "rope.original_max_position_embeddings|"
+			    "original_max_position_embeddings", 0);
+
+	if (!config_find(c, "rope.long_factor") || !(was > 1))
+		return NAN;
+	return is > was ? sqrt(1 + log(is / was) / log(was)) : 1;
+}
+
+/* Room for n numbers; false: no memory, or too many. */
+static bool
+room(struct config *c, size_t n)
+{
+	free(c->list);
+	c->list = n && n < 65536 ? tb_calloc(n, sizeof(*c->list)) : NULL;
+	c->n = c->list ? n : 0;
+	return c->list != NULL;
+}
+
+/* `yes` for each layer of that type, else `no`. */
+static void
+layers_of_type(struct config *c, const char *type, double yes, double no)
+{
+	const cJSON *types = config_find(c, "layer_types");
+	size_t i = 0;
+
+	if (!room(c, json_count(types)))
+		return;
+	for (const cJSON *t = json_first(types); t; t = json_next(t))
+		c->list[i++] = json_str(t) && !strcmp(json_str(t), type) ? yes : no;
+}
+
+/* Time, height, width and one more. */
+static void
+mrope(struct config *c)
+{
+	const cJSON *is = config_find(c, "rope.mrope_section");
+	size_t i = 0;
+
+	if (!is || !room(c, 4))
+		return;
+	for (const cJSON *v = json_first(is); v && i < 4; v = json_next(v))
+		(void)!json_f64(v, &c->list[i++]);
+}
+
+/* ggml's numbers for how experts are weighted. */
+static double
+gating(const struct config *c)
+{
+	static const struct { const char *name; double number; } funcs[] = {
+		{ "softmax", 1 }, { "sigmoid", 2 }, { "sqrtsoftplus", 4 } };
+	const char *s = json_str(config_find(c, "score_function|scoring_func|score_func|"
+					     "moe_router_activation|moe_router_activation_func|"
+					     "expert_selection_fn"));
+
+	for (size_t i = 0; s && i < sizeof(funcs) / sizeof(*funcs); i++)
+		if (!strcmp(s, funcs[i].name))
+			return funcs[i].number;
+	return NAN;
+}
+
+static void
+computed_list(struct config *c, const char *name)
+{
+	if (!strcmp(name, "mrope"))
+		mrope(c);
+	else if (!strcmp(name, "sliding") && config_find(c, "sliding_window"))
+		layers_of_type(c, "sliding_attention", 1, 0);
+	else if (!strcmp(name, "conv_kv_heads"))
+		layers_of_type(c, "full_attention", config_u32(c, "num_key_value_heads"), 0);
+}
+
+/* Each so-manieth layer sees everything; what all of them have is not said. */
+static double
+window_period(const struct config *c, double usual)
+{
+	const cJSON *types = config_find(c, "layer_types");
+	double period = number(c, "sliding_window_pattern", 0), i = 1;
+
+	for (const cJSON *t = json_first(types); t && !period; t = json_next(t), i++)
+		if (json_str(t) && !strcmp(json_str(t), "full_attention"))
+			period = i;
+	return period > 0 && period != usual ? period : NAN;
+}
+
+static double
+computed_number(const struct config *c, const struct translate *t, const char *name, double usual)
+{
+	bool norm;
+	double x;
+
+	if (!strcmp(name, "one"))
+		return 1;
+	if (!strcmp(name, "sigmoid"))
+		return 2;
+	if (!strcmp(name, "head_dim"))
+		return head_dim(c);
+	if (!strcmp(name, "rope_dims"))
+		return floor(head_dim(c) *
+			     number(c, "rope.partial_rotary_factor|partial_rotary_factor", usual));
+	if (!strcmp(name, "blocks"))
+		return t->layers + t->mtp;
+	if (!strcmp(name, "mtp") || !strcmp(name, "nextn"))
+		return t->mtp ? t->mtp : NAN;
+	if (!strcmp(name, "linear_inner"))
+		return (double)t->v_heads * t->v_dim;
+	if (!strcmp(name, "longrope"))
+		return longrope(c);
+	if (!strcmp(name, "gating"))
+		return gating(c);
+	if (!strcmp(name, "mla_key"))
+		return number(c, "kv_lora_rank", 512) + number(c, "qk_rope_head_dim", NAN);
+	if (!strcmp(name, "mla_head"))
+		return t->nope + number(c, "qk_rope_head_dim", NAN);
+	if (!strcmp(name, "yarn_log"))
+		return 0.1 * number(c, "rope.mscale_all_dim", NAN);
+	if (!strcmp(name, "norm_topk"))	/* what is false is not said */
+		return json_bool(config_find(c, "norm_topk_prob"), &norm) && norm ? 1 : NAN;
+	if (!strcmp(name, "deepstack"))
+		return (double)json_count(config_find(c, "vision_config.deepstack_visual_indexes"));
+	if (!strcmp(name, "window_period"))
+		return window_period(c, usual);
+	if (!strcmp(name, "softcap") && (x = number(c, "final_logit_softcapping", 0)) > 0)
+		return x;
+	return NAN;
+}
+
+bool
+config_computed(struct config *c, const struct translate *t, const char *name, double usual,
+		double *x)
+{
+	c->n = 0;
+	computed_list(c, name);
+	*x = c->n ? 0 : computed_number(c, t, name, usual);
+	return c->n || !isnan(*x);
 }
 
 static enum tb_status
@@ -30,14 +240,14 @@ unknown_type(const char *type, const char *path, struct tb_err *err)
 }
 
 static bool
-find_row(struct translate *out, const char *type, const cJSON *config)
+find_row(struct translate *out, const char *type, const struct config *c)
 {
 	const struct arch *a;
 
 	if (!type)
 		return false;
 	for (const struct translate_arch *r = translate_archs; r->type; r++) {
-		if (strcmp(r->type, type) || (r->key && !json_get(config, r->key)))
+		if (strcmp(r->type, type) || (r->key && !config_find(c, r->key)))
 			continue;
 		*out = (struct translate){ .gguf = r->gguf, .type = r->type, .ways = r->ways,
 			.pairs = r->pairs, .norm_add = r->norm_add, .fewer_layers = r->fewer_layers };
@@ -51,42 +261,39 @@ find_row(struct translate *out, const char *type, const cJSON *config)
 	return true;
 }
 
+static void
+read_numbers(struct translate *out, const struct config *c)
+{
+	out->layers = config_u32(c, "num_hidden_layers");
+	out->mtp = config_u32(c, "mtp_num_hidden_layers");
+	out->heads = config_u32(c, "num_attention_heads");
+	out->kv_heads = config_u32(c, "num_key_value_heads|num_attention_heads");
+	out->nope = config_u32(c, "qk_nope_head_dim");
+	out->v_head = config_u32(c, "v_head_dim");
+	out->groups = config_u32(c, "mamba_n_groups|n_groups");
+	out->k_heads = config_u32(c, "linear_num_key_heads");
+	out->v_heads = config_u32(c, "linear_num_value_heads");
+	out->k_dim = config_u32(c, "linear_key_head_dim");
+	out->v_dim = config_u32(c, "linear_value_head_dim");
+}
+
 enum tb_status
 translate_hf(struct translate *out, const struct model *m, struct tb_err *err)
 {
-	cJSON *config;
+	struct config c;
 	const char *type, *text;
-	enum tb_status status = strict_json(m, "config.json", &config, err);
+	enum tb_status status = config_open(&c, m, err);
 
 	*out = (struct translate){ 0 };
 	if (status)
 		return status;
-	if (!config)
-		return tb_fail(err, TB_ENOENT, "%s: has no config.json, without which nobody knows what "
-			       "model a GGUF would be", m->loc.path);
-	type = json_str(json_get(config, "model_type"));
-	text = json_str(json_path(config, "text_config.model_type"));
+	type = json_str(json_get(c.root, "model_type"));
+	text = json_str(json_get(c.text, "model_type"));
 	/* The whole's first: some texts of larger models have a name of their own in GGUF. */
-	if (!find_row(out, type, config) && !find_row(out, text, config)) {
+	if (find_row(out, type, &c) || find_row(out, text, &c))
+		read_numbers(out, &c);
+	else
 		status = unknown_type(text ? text : type ? type : m->arch, m->loc.path, err);
-		json_free(config);
-		return status;
-	}
-	out->layers = number(config, "num_hidden_layers");
-	out->heads = number(config, "num_attention_heads");
-	out->kv_heads = number(config, "num_key_value_heads");
-	if (!out->kv_heads)
-		out->kv_heads = out->heads;
-	out->nope = number(config, "qk_nope_head_dim");
-	out->v_head = number(config, "v_head_dim");
-	out->mtp = number(config, "mtp_num_hidden_layers");
-	out->groups = number(config, "mamba_n_groups");
-	if (!out->groups)
-		out->groups = number(config, "n_groups");
-	out->k_heads = number(config, "linear_num_key_heads");
-	out->v_heads = number(config, "linear_num_value_heads");
-	out->k_dim = number(config, "linear_key_head_dim");
-	out->v_dim = number(config, "linear_value_head_dim");
-	json_free(config);
-	return TB_OK;
+	config_close(&c);
+	return status;
 }

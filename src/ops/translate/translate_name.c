@@ -489,3 +489,15 @@ translate_to_gguf(const struct translate *t, const struct tensor *src,
 	*n = at.n;
 	return status;
 }
+
+enum tb_status
+translate_same(const struct tensor *src, struct translated *out, struct tb_err *err)
+{
+	*out = (struct translated){ .ndim = src->ndim };
+	memcpy(out->dim, src->dim, sizeof(*out->dim) * src->ndim);
+	if (strlen(src->name) >= sizeof(out->name))
+		return tb_fail(err, TB_EFORMAT, "%.200s: too long a name for a GGUF", src->name);
+	snprintf(out->name, sizeof(out->name), "%s", src->name);
+	out->f32 = always_f32(out);
+	return TB_OK;
+}

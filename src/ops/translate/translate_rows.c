@@ -240,20 +240,20 @@ const struct translate_name translate_names[] = {
 	{ .hf = NULL }
 };
 
-/* Is one of the globs in `list` the word? */
-static bool
-in_list(const char *list, const char *word)
+bool
+translate_listed(const char *list, const char *word)
 {
 	char glob[64];
 
 	while (*list) {
 		size_t n = strcspn(list, " ");
+		bool no = *list == '-';
 
 		if (n < sizeof(glob)) {
-			memcpy(glob, list, n);
-			glob[n] = 0;
+			memcpy(glob, list + no, n - no);
+			glob[n - no] = 0;
 			if (tb_glob(glob, word))
-				return true;
+				return !no;
 		}
 		list += n + (list[n] == ' ');
 	}
@@ -263,5 +263,5 @@ in_list(const char *list, const char *word)
 bool
 translate_name_for(const struct translate_name *r, const struct translate *t)
 {
-	return in_list(r->archs, t->gguf);
+	return translate_listed(r->archs, t->gguf);
 }

@@ -49,4 +49,30 @@ struct translate_name {
  * is what the engine's rules say.  Ended by hf NULL. */
 extern const struct translate_name translate_names[];
 bool translate_name_for(const struct translate_name *r, const struct translate *t);
+
+/* A key of a GGUF, behind its architecture's name, made of config.json.  The first row with
+ * that key that suits counts. */
+enum key_type { KEY_U32, KEY_F32, KEY_BOOL, KEY_STR };
+struct translate_key {
+	const char *archs;
+	const char *gguf;
+	enum key_type type;
+	const char *hf;			/* config_find(); "=NAME": config_computed();
+					 * "'WORD": that word */
+	double usual;			/* where config.json is silent; NAN: so is the GGUF */
+};
+extern const struct translate_key translate_config_keys[];	/* ended by gguf NULL */
+
+/* Is the word in a list of globs between blanks?  "-GLOB" is not; the first that is it
+ * decides. */
+bool translate_listed(const char *list, const char *word);
+
+struct config;
+/* translate_made.c: tensors. */
+enum tb_status translate_made(struct translated_keys *out, const struct translate *t,
+			      struct config *c, struct tb_err *err) TB_MUST_USE;
+/* translate_vocab.c: tokenizer.ggml.*, tokenizer.chat_template. */
+enum tb_status translate_vocab(struct gguf_keys *out, const struct translate *t,
+			       const struct config *c, const struct model *m,
+			       const struct translate_ask *ask, struct tb_err *err) TB_MUST_USE;
 #endif

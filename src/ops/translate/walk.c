@@ -26,7 +26,7 @@ walk_place(const struct walk *v, uint64_t i)
 }
 
 uint64_t
-walk_run(const struct walk *v, uint64_t i, uint64_t n)
+walk_stretch(const struct walk *v, uint64_t i, uint64_t n)
 {
 	uint64_t block = 1, left;
 
@@ -67,9 +67,9 @@ change_apply(const struct change *c, float x)
 	case CHANGE_ADD:
 		return x + c->number;
 	case CHANGE_NEG_EXP:
-		return -expf(x);
+		return (float)-exp((double)x);
 	case CHANGE_LOG_NEG:
-		return logf(-x);
+		return (float)log(-(double)x);
 	default:
 		return x;
 	}

@@ -1,0 +1,153 @@
+/* plan_gguf.c - what a GGUF makes of a tensor: its name, its shape, which types it can have. */
+#include "config.h"
+
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/ops/plan/plan_parts.h"
+
+enum tb_status
+plan_gguf_open(struct plan *p, struct tb_err *err)
+{
+	struct translate t;
+	enum tb_status status;
+
+	if (p->view)
+		return tb_fail(err, TB_EUSAGE, "%s: is seen as a folder; choose GGUF when the plan is made",
+			       p->model->loc.path);
+	if (p->translate || model_has_keys(p->model))	/* has GGUF's names already */
+		return TB_OK;
+	status = translate_hf(&t, p->model, err);
+	if (status)
+		return status;
+	p->translate = tb_calloc(1, sizeof(*p->translate));
+	if (!p->translate)
+		return tb_nomem(err);
+	*p->translate = t;
+	return TB_OK;
+}
+
+static enum tb_status
+parts_of(const struct plan *p, const struct tensor *t, struct translated out[TRANSLATE_PARTS],
+	 unsigned *n, struct tb_err *err)
+{
+	if (p->translate)
+		return translate_to_gguf(p->translate, t, out, n, err);
+	*n = 1;
+	return translate_same(t, out, err);
+}
+
+static bool
+is_float(const struct tensor *t)
+{
+	enum dtype d = values_dtype(t);
+
+	return d == DT_F32 || d == DT_F16 || d == DT_BF16;
+}
+
+void
+plan_gguf_target(const struct plan *p, const struct tensor *t, struct plan_target *target,
+		 enum plan_why *why)
+{
+	struct scheme s = target->keep ? t->scheme : target->scheme;
+	struct translated out[TRANSLATE_PARTS];
+	unsigned n;
+
+	if (parts_of(p, t, out, &n, NULL))
+		return;			/* plan_gguf_atoms() says why */
+	if (!n) {
+		*target = (struct plan_target){ .keep = true };
+		*why = PLAN_LEFT_OUT;
+		return;
+	}
+	if (scheme_form(&s) == FORM_BLOCKS && !scheme_equal(&s, &t->scheme))
+		for (unsigned i = 0; i < n; i++)
+			if (!scheme_fits(&s, out[i].dim[out[i].ndim - 1])) {
+				s = t->scheme;
+				*why = PLAN_ALIGN;
+			}
+	if (scheme_form(&s) == FORM_GROUPS && is_float(t)) {
+		s = scheme_plain(values_dtype(t));
+		*why = PLAN_DECODED;
+	}
+	if (out[0].f32 && is_float(t)) {
+		if (!scheme_is_plain(&s) || s.dtype != DT_F32)
+			*why = PLAN_VECTOR;
+		s = scheme_plain(DT_F32);
+	}
+	*target = (struct plan_target){ scheme_equal(&s, &t->scheme), s };
+}
+
+/* Types of plain numbers that GGUF has. */
+static bool
+gguf_holds(const struct scheme *s)
+{
+	struct scheme same;
+
+	if (!scheme_is_plain(s))
+		return scheme_form(s) == FORM_BLOCKS;
+	for (unsigned type = 0; type < 64; type++)
+		if (ggml_info(type) && ggml_info(type)->dtype != DT_COUNT) {
+			same = scheme_plain(ggml_info(type)->dtype);
+			if (scheme_equal(&same, s))
+				return true;
+		}
+	return false;
+}
+
+enum tb_status
+plan_gguf_atoms(struct plan *p, struct layout *l, size_t row, struct tb_err *err)
+{
+	const struct plan_row *r = &p->rows[row];
+	struct translated out[TRANSLATE_PARTS];
+	char shown[SCHEME_NAME_MAX];
+	unsigned n;
+	enum tb_status status = parts_of(p, r->src, out, &n, err);
+
+	if (!status && n && !gguf_holds(&r->target))
+		status = tb_fail(err, TB_EUNSUP, "%s: GGUF has no place for %s", r->src->name,
+				 scheme_name(&r->target, shown));
+	for (unsigned i = 0; i < n && !status; i++) {
+		const struct translated *o = &out[i];
+		/* In one group all are put in the order in which people count. */
+		struct atom a = { .name = (char *)o->name, .group = (char *)"", .piece = { .row = row,
+				  .elems = 1 }, .index = o->index, .ndim = o->ndim,
+				  .part = o->expert ? ATOM_EXPERT : o->rows ? ATOM_ROWS : ATOM_WHOLE };
+
+		for (unsigned d = 0; d < o->ndim; d++)
+			a.piece.elems *= o->dim[d];
+		memcpy(a.dim, o->dim, sizeof(a.dim));
+		if (o->change.moved || o->change.what != CHANGE_NONE)
+			status = layout_change(l, &o->change, &a.piece.change, err);
+		if (!status)
+			status = layout_add(l, &a, err);
+	}
+	return status;
+}
+
+/* The first mixture whose main type most elements of matrices have. */
+uint32_t
+plan_file_type(const struct plan *p)
+{
+	uint64_t best = 0;
+	uint32_t found = 0;
+
+	for (uint32_t type = 0; type < 64; type++) {
+		const struct gguf_mixture *mix = gguf_mixture(type);
+		struct scheme s;
+		uint64_t n = 0;
+
+		if (!mix)
+			continue;
+		s = scheme_ggml(mix->main);
+		for (size_t i = 0; i < p->nrows; i++)
+			if (p->rows[i].why != PLAN_VECTOR && p->rows[i].why != PLAN_LEFT_OUT &&
+			    p->rows[i].src->ndim > 1 && scheme_equal(&p->rows[i].target, &s))
+				n += p->rows[i].src->elems;
+		if (n > best) {
+			best = n;
+			found = type;
+		}
+	}
+	return found;
+}

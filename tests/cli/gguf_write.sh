@@ -1,0 +1,57 @@
+#!/bin/sh
+# A GGUF written by us holds what llama.cpp's converter writes of the same model.
+. "${srcdir:-.}/tests/cli/lib.sh"
+need_shared
+M=$TBTUI_SHARED/data/models
+
+tb() {
+	"$TBTUI" --store "$T/store" --db "$T/index.db" "$@"
+}
+mkdir "$T/store"
+
+# ---- the tensors are the same, bit for bit, but norms that were rounded when 1 was taken away ----
+
+for v in rope3 moe4 qwen2 qwen3 untied; do
+	expect 0 tb quantize "$M/stories260K-$v/hf" "$T/$v.gguf" -q keep
+	expect 0 tb diff "$T/$v.gguf" "$M/stories260K-$v/stories260K-$v.gguf"
+	has '[0-9]+ same$'
+done
+for d in bf16 f32; do
+	expect 0 tb quantize "$M/stories260K/hf-$d" "$T/$d.gguf" -q keep
+	expect 0 tb diff "$T/$d.gguf" "$M/stories260K/stories260K-$d.gguf"
+	has '[0-9]+ same$'
+done
+for v in gemma gemma2 gemma3; do
+	expect 0 tb quantize "$M/stories260K-$v/hf" "$T/$v.gguf" -q keep
+	tb diff "$T/$v.gguf" "$M/stories260K-$v/stories260K-$v.gguf" >"$T/out"
+	has 'max error 2\.98e-08|same$'
+done
+
+# ---- and it runs: the same first ids as llama.cpp says ----
+
+for v in f32 rope3 moe4 qwen2 qwen3 gemma gemma2 gemma3 untied; do
+	src=$M/stories260K-$v/stories260K-$v.gguf
+	[ "$v" = f32 ] && src=$M/stories260K/stories260K-f32.gguf
+	expect 0 tb generate "$src" -p "Once upon a time" --temp 0 -n 24
+	mv "$T/out" "$T/want"
+	expect 0 tb generate "$T/$v.gguf" -p "Once upon a time" --temp 0 -n 24
+	cmp "$T/out" "$T/want" || fail "$v.gguf says something else than llama.cpp's file"
+done
+
+# ---- every type of blocks, and what does not fit stays as it is ----
+
+p=$M/stories260K-pad192
+for q in q4_0 q4_1 q5_0 q5_1 q8_0 iq4_nl; do
+	expect 0 tb quantize "$p/hf-f32" "$T/q.gguf" -q $q -f -y
+	expect 0 tb tensors "$T/q.gguf"
+	has "blk.0.attn_q.weight.* $(echo $q | tr a-z A-Z) "
+	expect 0 tb perplexity "$T/q.gguf" "$TBTUI_SHARED/data/prompts/ppl.txt"
+done
+
+# ---- what cannot be is refused before anything is written ----
+
+expect 2 tb quantize "$M/stories260K/hf-f32" "$T/no.gguf" -q int4
+err_has 'a scheme of MLX, which GGUF files do not hold'
+expect 2 tb quantize "$M/stories260K/hf-f32" "$T/folder/" -q q4_0
+err_has 'is a type of GGUF files'
+[ ! -e "$T/no.gguf" ] || fail "a refused conversion left a file"
