@@ -7,6 +7,7 @@
 
 #include "src/base/half.h"
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/model/values.h"
 #include "src/ops/translate/hf_parts.h"
 
@@ -47,11 +48,14 @@ holds(float x)
 	       (unsigned)same(tb_f16_f32(tb_f32_f16(x)), x) << DT_F16;
 }
 
-/* Which hold all of a tensor, as it is after its change. */
+/* Which hold all of a tensor, as it is after its change.  *rounded counts those of which the
+ * change cannot be undone in F32. */
 static enum tb_status
-holds_all(const struct hf_making *h, size_t i, unsigned *out)
+holds_all(const struct hf_making *h, size_t i, unsigned *out, size_t *rounded)
 {
 	const struct tensor *t = &h->v->model->tensors[i];
+	const struct change *c = &h->v->changes[i];
+	bool exact = true;
 	float *x;
 	enum tb_status status;
 
@@ -62,16 +66,25 @@ holds_all(const struct hf_making *h, size_t i, unsigned *out)
 	if (status)
 		return status;
 	*out = 1u << DT_BF16 | 1u << DT_F16;
-	for (uint64_t k = 0; k < t->elems && *out; k++)
-		*out &= holds(change_apply(&h->v->changes[i], x[k]));
+	for (uint64_t k = 0; k < t->elems; k++) {
+		float y = change_apply(c, x[k]);
+
+		*out &= holds(y);
+		exact &= c->what != CHANGE_ADD || y - c->number == x[k];
+	}
+	*rounded += !exact;
 	free(x);
 	return TB_OK;
 }
 
+/* F32, or what its change may not leave as small as it is. */
 static bool
-is_vector(const struct tensor *t)
+is_looked_at(const struct hf_making *h, size_t i, enum dtype most)
 {
-	return scheme_is_plain(&t->scheme) && t->scheme.dtype == DT_F32;
+	const struct tensor *t = &h->v->model->tensors[i];
+
+	return scheme_is_plain(&t->scheme) && (h->v->changes[i].what != CHANGE_NONE ||
+					       (most != DT_F32 && t->scheme.dtype == DT_F32));
 }
 
 /* The dtype of most matrices' bytes: of plain numbers, DT_COUNT: they are in blocks. */
@@ -100,10 +113,11 @@ hf_dtypes(struct hf_making *h, enum dtype decode)
 	unsigned *fit = tb_calloc(m->ntensors, sizeof(*fit)), all = 1u << DT_BF16 | 1u << DT_F16;
 	enum dtype most = matrices(m);
 	enum tb_status status = fit ? TB_OK : tb_nomem(h->err);
+	size_t rounded = 0;
 
-	for (size_t i = 0; i < m->ntensors && !status && most != DT_F32; i++)
-		if (is_vector(&m->tensors[i])) {
-			status = holds_all(h, i, &fit[i]);
+	for (size_t i = 0; i < m->ntensors && !status; i++)
+		if (is_looked_at(h, i, most)) {
+			status = holds_all(h, i, &fit[i], &rounded);
 			all &= fit[i];
 		}
 	/* Blocks have scales of F16: that loses least where nothing says BF16. */
@@ -113,9 +127,11 @@ hf_dtypes(struct hf_making *h, enum dtype decode)
 
 		if (scheme_form(&t->scheme) == FORM_BLOCKS)
 			t->home = decode != DT_COUNT ? decode : h->dtype;
-		else if (h->dtype < DT_COUNT && fit[i] & 1u << h->dtype)
-			t->home = h->dtype;
+		else if (is_looked_at(h, i, most))
+			t->home = fit[i] & 1u << h->dtype ? h->dtype : DT_F32;
 	}
 	free(fit);
-	return status;
+	return status || !rounded ? status
+		: hf_note(h, tb_asprintf("%zu norm%s rounded to the nearest F32", rounded,
+					 rounded == 1 ? " is" : "s are"));
 }

@@ -31,6 +31,8 @@ struct cJSON *hf_rope_scaling(const struct hf_making *h, enum tb_status *status)
 enum tb_status hf_tokenizer_config(const struct hf_making *h, char **out) TB_MUST_USE;
 enum tb_status hf_generation_config(const struct hf_making *h, char **out) TB_MUST_USE;
 
+/* One more thing that does not come along; text is taken over, NULL: there was no memory. */
+enum tb_status hf_note(struct hf_making *h, char *text) TB_MUST_USE;
 /* What people wrote that became this F32: the shortest decimal that does. */
 double hf_neat(float x);
 /* All numbers of a small plain tensor; *out is the caller's. */

@@ -49,21 +49,37 @@ is_said(enum slot s)
 	return s == SLOT_ROPE_FREQS || s == SLOT_ROPE_LONG;
 }
 
-static void
+static enum tb_status
 set_change(const struct hf_making *h, const struct slot_rule *r, const struct tensor *t,
 	   struct change *c)
 {
 	const struct arch *a = h->hp.arch;
 	uint64_t rows = t->dim[0], cols = t->ndim > 1 ? t->dim[t->ndim - 1] : 1;
 
-	if (slot_permuted(a, r->slot) && h->hp.head_dim && rows % h->hp.head_dim == 0) {
-		c->moved = true;
-		c->walk = walk_to_halves(rows, cols, h->hp.head_dim);
-	}
 	if (slot_norm(r->slot) && a->norm_add != 0) {
 		c->what = CHANGE_ADD;
 		c->number = -a->norm_add;
 	}
+	if (!slot_permuted(a, r->slot))
+		return TB_OK;
+	if (!rows || rows % h->hp.head_dim || t->ndim > 2)
+		return tb_fail(h->err, TB_EFORMAT, "%.200s: tensor %.100s: %ju rows are no heads of %u",
+			       h->gguf->loc.path, t->name, (uintmax_t)rows, h->hp.head_dim);
+	c->moved = true;
+	c->walk = walk_to_halves(rows, cols, h->hp.head_dim);
+	return TB_OK;
+}
+
+enum tb_status
+hf_note(struct hf_making *h, char *text)
+{
+	char *all = !h->v->note ? text : text ? tb_asprintf("%s; %s", h->v->note, text) : NULL;
+
+	if (all != text)
+		free(text);
+	free(h->v->note);
+	h->v->note = all;
+	return all ? TB_OK : tb_nomem(h->err);
 }
 
 /* *taken: it is a tensor there, too. */
@@ -92,9 +108,8 @@ take_tensor(struct hf_making *h, const struct tensor *t, bool *taken)
 	made->name = tb_arena_str(&m->names, name);
 	if (!made->name)
 		return tb_nomem(h->err);
-	set_change(h, from, t, &h->v->changes[m->ntensors++]);
 	*taken = true;
-	return TB_OK;
+	return set_change(h, from, t, &h->v->changes[m->ntensors++]);
 }
 
 struct pair { struct tensor t; struct change c; };
@@ -152,9 +167,8 @@ take_tensors(struct hf_making *h)
 		status = order_tensors(h);
 	if (status || !left)
 		return status;
-	h->v->note = tb_asprintf("%zu tensor%s of vision or a draft model stay%s behind", left,
-				 tb_plural(left), left == 1 ? "s" : "");
-	return h->v->note ? TB_OK : tb_nomem(h->err);
+	return hf_note(h, tb_asprintf("%zu tensor%s of vision or a draft model stay%s behind", left,
+				      tb_plural(left), left == 1 ? "s" : ""));
 }
 
 /* ---- files ---- */
@@ -219,11 +233,7 @@ add_tokenizer(struct hf_making *h)
 		return TB_OK;
 	if (status != TB_EUNSUP)
 		return tb_fail(h->err, status, "%s", why.msg);
-	text = h->v->note;
-	h->v->note = tb_asprintf("%s%sno tokenizer.json: %s", text ? text : "", text ? "; " : "",
-				 why.msg);
-	free(text);
-	return h->v->note ? TB_OK : tb_nomem(h->err);
+	return hf_note(h, tb_asprintf("no tokenizer.json: %s", why.msg));
 }
 
 static enum tb_status
