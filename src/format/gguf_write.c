@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "src/base/file.h"
+
 static void
 put_le(struct tb_buf *b, uint64_t v, unsigned bytes)
 {
@@ -130,6 +132,27 @@ void
 gguf_item_bool(struct gguf_keys *k, bool v)
 {
 	put_le(&k->buf, v, 1);
+}
+
+enum tb_status
+gguf_put_copy(struct gguf_keys *k, const struct gguf_kv *kv, const struct tb_file *f,
+	      struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	char buf[4096];
+
+	put_key(k, kv->key, kv->type);
+	if (kv->type == GGUF_ARRAY)
+		put_le(&k->buf, kv->elem, 4);
+	if (kv->type == GGUF_ARRAY || kv->type == GGUF_STRING)
+		put_le(&k->buf, kv->count, 8);
+	for (uint64_t at = 0, n; at < kv->len && !status; at += n) {
+		n = kv->len - at < sizeof(buf) ? kv->len - at : sizeof(buf);
+		status = tb_file_read(f, kv->off + at, buf, (size_t)n, err);
+		if (!status)
+			tb_buf_add(&k->buf, buf, (size_t)n);
+	}
+	return status ? status : tb_buf_status(&k->buf, "the keys of a GGUF file", err);
 }
 
 /* Bytes of a tensor, from its type and shape. */

@@ -34,6 +34,11 @@ void gguf_item_i32(struct gguf_keys *k, int32_t v);
 void gguf_item_f32(struct gguf_keys *k, float v);
 void gguf_item_bool(struct gguf_keys *k, bool v);
 
+/* A key of another file as it is there. */
+struct tb_file;
+enum tb_status gguf_put_copy(struct gguf_keys *k, const struct gguf_kv *kv, const struct tb_file *f,
+			     struct tb_err *err) TB_MUST_USE;
+
 /* Appends the whole head to `out`: keys and tensors in their order.  Sets off and len of
  * each tensor from its type and shape; *size is the file's.  TB_EFORMAT: a shape or a name
  * that the format does not hold. */

@@ -48,6 +48,21 @@ for q in q4_0 q4_1 q5_0 q5_1 q8_0 iq4_nl; do
 	expect 0 tb perplexity "$T/q.gguf" "$TBTUI_SHARED/data/prompts/ppl.txt"
 done
 
+# ---- from one GGUF to another: keys as they are, blocks as llama-quantize makes them ----
+
+expect 0 tb quantize "$p/stories260K-pad192-f32.gguf" "$T/q8.gguf" -q q8_0 --policy uniform
+expect 0 tb diff "$T/q8.gguf" "$p/stories260K-pad192-Q8_0.gguf"
+has '[0-9]+ same$'
+expect 0 tb show "$T/q8.gguf" -k general.file_type
+has '^7$'
+expect 0 tb show "$T/q8.gguf" -k llama.rope.freq_base
+has '10000'
+expect 0 tb quantize "$p/hf-f32" "$T/hf8.gguf" -q q8_0 --policy uniform
+expect 0 tb diff "$T/hf8.gguf" "$p/stories260K-pad192-Q8_0.gguf"
+expect 0 tb perplexity "$T/hf8.gguf" "$TBTUI_SHARED/data/prompts/ppl.txt"
+mv "$T/out" "$T/want"
+expect 0 tb perplexity "$T/q8.gguf" "$TBTUI_SHARED/data/prompts/ppl.txt"
+
 # ---- what cannot be is refused before anything is written ----
 
 expect 2 tb quantize "$M/stories260K/hf-f32" "$T/no.gguf" -q int4

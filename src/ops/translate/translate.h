@@ -125,6 +125,7 @@ struct translated_keys {
 	struct { const char *name; float *v; size_t n; } made[2];	/* v: owned */
 	unsigned nmade;
 };
+/* t NULL: the model is a GGUF, whose keys they are. */
 enum tb_status translate_keys(struct translated_keys *out, const struct translate *t,
 			      const struct model *m, const struct translate_ask *ask,
 			      struct tb_err *err) TB_MUST_USE;

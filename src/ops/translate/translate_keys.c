@@ -11,7 +11,7 @@
 #include "src/base/text.h"
 #include "src/ops/model_text/model_text.h"
 #include "src/ops/translate/translate_config.h"
-#include "src/store/model.h"
+#include "src/store/model_meta.h"
 
 #define KEY_MAX 160
 #define KEYS_MAX 96
@@ -276,6 +276,29 @@ translated_keys_free(struct translated_keys *k)
 	k->nmade = 0;
 }
 
+/* Those of a GGUF that becomes another one. */
+static enum tb_status
+copy_keys(struct gguf_keys *out, const struct model *m, uint32_t file_type, struct tb_err *err)
+{
+	struct model_meta mm;
+	enum tb_status status = model_meta_open(&mm, m, err);
+
+	if (status)
+		return status;
+	for (size_t i = 0; i < mm.g.nkv && !status; i++) {
+		const char *key = mm.g.kv[i].key;
+
+		if (!strcmp(key, "general.file_type"))
+			gguf_put_u32(out, key, file_type);
+		else if (strcmp(key, "general.alignment") != 0 &&
+			 strcmp(key, "general.quantization_version") != 0 && !tb_starts(key, "split."))
+			status = gguf_put_copy(out, &mm.g.kv[i], &mm.file, err);
+	}
+	gguf_put_u32(out, "general.quantization_version", 2);
+	model_meta_close(&mm);
+	return status;
+}
+
 enum tb_status
 translate_keys(struct translated_keys *out, const struct translate *t, const struct model *m,
 	       const struct translate_ask *ask, struct tb_err *err)
@@ -285,9 +308,12 @@ translate_keys(struct translated_keys *out, const struct translate *t, const str
 	enum tb_status status;
 
 	*out = (struct translated_keys){ .keys = GGUF_KEYS() };
-	if (!t)
-		return tb_fail(err, TB_EUNSUP, "%s: from GGUF to GGUF nothing is converted yet",
-			       m->loc.path);
+	if (!t) {
+		status = copy_keys(&out->keys, m, ask->file_type, err);
+		if (status)
+			translated_keys_free(out);
+		return status;
+	}
 	status = config_open(&c, m, err);
 	if (status)
 		return status;
