@@ -129,10 +129,11 @@ find_finished(struct work *w, struct tb_err *err)
 
 		if (!path)
 			status = tb_nomem(err);
-		else if (!parse_name(w, names.v[k], &i, digest) || tb_file_ident(path, &id, NULL) ||
-			 id.size != w->files[i].size)
-			;		/* none, or not of this plan */
-		else if (w->files[i].there) {
+		else if (!parse_name(w, names.v[k], &i, digest) || tb_file_ident(path, &id, NULL))
+			;			/* none */
+		else if (id.size != w->files[i].size) {
+			unlink(path);		/* somebody has cut it */
+		} else if (w->files[i].there) {
 			take_both(w, i, path);
 		} else {
 			memcpy(w->files[i].digest, digest, sizeof(digest));
@@ -252,8 +253,8 @@ work_clean(struct work *w, bool made)
 	for (size_t k = 0; k < names.n; k++) {
 		char *path = tb_path_join(w->dir, names.v[k]);
 		bool file = parse_name(w, names.v[k], &i, digest);
-		bool goes = !file ? w->alone
-			    : w->done || !w->files[i].there || (made && w->files[i].made);
+		/* what we do not know of others may have finished since we looked */
+		bool goes = file ? w->done || (made && w->files[i].made) : w->alone;
 
 		if (path && goes)
 			unlink(path);
