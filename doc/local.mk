@@ -1,5 +1,5 @@
 dist_man_MANS += doc/tbtui.1
-EXTRA_DIST += doc/tour.md doc/gen-tour.sh doc/gen-man.sh doc/tbtui.1.in doc/DAMAGE.md doc/SECURITY.md doc/report.md doc/INTERNALS.md README.md CONTRIBUTING.md
+EXTRA_DIST += doc/tour.md doc/gen-tour.sh doc/gen-man.sh doc/tbtui.1.in doc/DAMAGE.md doc/SECURITY.md doc/report.md doc/INTERNALS.md doc/CLUSTER.md README.md CONTRIBUTING.md
 
 # The manual page is made from the program's own tables, and kept, so that a
 # change of an option shows in the change of the page; so is the configuration file.

@@ -641,6 +641,15 @@ EXTRA_DIST += tests/faults/shim.c tests/faults/faults.py tests/faults/storm.py
 CLEANFILES += tests/faults/shim.so
 dist_check_SCRIPTS += tests/faults/faults.sh tests/faults/storm.sh
 dist_check_SCRIPTS += tests/cli/prune_big.sh
+
+# What doc/CLUSTER.md says: with GNU parallel in "make check", on a Slurm of its own with
+# "make check-slurm".
+dist_check_SCRIPTS += tests/cluster/parallel.sh
+EXTRA_DIST += tests/cluster/lib.sh tests/cluster/slurm.sh
+check-slurm: tbtui tests/faults/shim.so
+	TBTUI='$(abs_top_builddir)/tbtui' SHIM='$(abs_top_builddir)/tests/faults/shim.so' \
+		srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/cluster/slurm.sh
+.PHONY: check-slurm
 tests/faults/shim.so: tests/faults/shim.c
 	$(AM_V_CC)$(MKDIR_P) tests/faults && $(CC) -std=gnu11 $(WARN_CFLAGS) -O1 -fPIC -shared \
 		-o $@ $(srcdir)/tests/faults/shim.c
