@@ -88,7 +88,7 @@ family model_text
 family metadata
 family about
 family translate model_text
-family plan translate
+family plan model_text translate
 family places home
 family vocab model_text
 family blobdir output

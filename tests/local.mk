@@ -281,6 +281,9 @@ tests_unit_test_window_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_plan
 TESTS += tests/unit/test_plan
 tests_unit_test_plan_LDADD = $(TEST_OPS)
+check_PROGRAMS += tests/unit/test_recipe
+TESTS += tests/unit/test_recipe
+tests_unit_test_recipe_LDADD = $(TEST_OPS)
 dist_check_SCRIPTS += tests/cli/quantize.sh tests/cli/gguf_write.sh tests/cli/writers.sh tests/cli/goes_on.sh tests/cli/ready.sh tests/cli/demo.sh tests/cli/tidy.sh
 
 # db

@@ -18,6 +18,7 @@ struct pricing {
 	struct opened *o;		/* a reference */
 	struct op_ctx *ctx;		/* borrowed */
 	enum flavour flavour;
+	struct plan_care care;
 	struct plan_sample *samples;	/* owned */
 	size_t n;
 };
@@ -29,7 +30,8 @@ price_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct pricing *p = arg;
 
-	return convert_price(opened_model(p->o), p->flavour, p->samples, p->n, p->ctx->pool, job, err);
+	return convert_price(opened_model(p->o), p->flavour, &p->care, p->samples, p->n,
+			     p->ctx->pool, job, err);
 }
 
 static void
@@ -82,6 +84,7 @@ recipe_price(struct view *v)
 	p->o = opened_ref(s->o);
 	p->ctx = view_ctx(v);
 	p->flavour = s->plan->flavour;
+	p->care = s->plan->care;
 	s->pricing = view_job(v, &price_job, p, "errors of %s", v->loc.name);
 }
 
@@ -142,20 +145,9 @@ recipe_remake(struct view *v)
 struct plan *
 recipe_copy(const struct recipe *s, struct tb_err *err)
 {
-	struct plan *copy = recipe_make(s, err);
+	struct plan *copy;
 
-	for (size_t i = 0; copy && i < copy->nrows; i++) {
-		struct plan_target t = { false, s->plan->rows[i].target };
-
-		if (scheme_equal(&copy->rows[i].target, &t.scheme))
-			continue;
-		t.keep = scheme_equal(&t.scheme, &copy->rows[i].src->scheme);
-		if (plan_set(copy, &i, 1, &t, err)) {
-			plan_free(copy);
-			copy = NULL;
-		}
-	}
-	return copy;
+	return plan_copy(&copy, s->plan, err) ? NULL : copy;
 }
 
 /* Opening. */

@@ -92,7 +92,9 @@ recipe_next_policy(struct view *v)
 	struct recipe *s = v->state;
 	enum plan_policy old = s->policy;
 
-	s->policy = (enum plan_policy)((old + 1) % PLAN_POLICY_COUNT);
+	do
+		s->policy = (enum plan_policy)((s->policy + 1) % PLAN_POLICY_COUNT);
+	while (!plan_policy_complete(s->policy));
 	if (!recipe_remake(v))
 		s->policy = old;
 }

@@ -103,7 +103,8 @@ create(struct cli *cli, struct task *t, const struct plan_args *a, const char *f
 	struct op_ctx ctx = { 0 };
 	struct tb_err err;
 	char *dir = NULL;
-	enum tb_status status = a->quant ? plan_args_read(a, &how, &err) : TB_OK;
+	bool converts = a->quant || a->policy || a->recipes.n;
+	enum tb_status status = converts ? plan_args_read(a, &how, &err) : TB_OK;
 
 	if (!status)
 		status = read_modelfile(file, &text, &dir, &t->req.what, &err);
@@ -114,7 +115,7 @@ create(struct cli *cli, struct task *t, const struct plan_args *a, const char *f
 		t->req.text = tb_buf_cstr(&text);
 		t->req.len = text.len;
 		t->req.dir = dir;
-		t->req.how = a->quant ? &how : NULL;
+		t->req.how = converts ? &how : NULL;
 		status = cli_run(cli, "create", create_task, t, &err);
 	}
 	print_notes(cli, t->res.notes);
@@ -148,6 +149,6 @@ COMMAND(cli_create, "create", "NAME", "a model of a store from a Modelfile")
 		t.req.name = argv[1];
 		status = create(cli, &t, &a, file);
 	}
-	tb_strs_free(&a.rules);
+	plan_args_free(&a);
 	return status;
 }

@@ -93,7 +93,7 @@ import_tensors(struct cli *cli, const struct plan_args *a, bool replace, char **
 	struct as_tensors t = { .replace = replace };
 	enum cli_exit shown = CLI_OK;
 	struct tb_err err;
-	enum tb_status status = planned_open(&t.p, cli, a, argv[1], argv[2], &err);
+	enum tb_status status = planned_open(&t.p, cli, a, argv[1], argv[2], 1, &err);
 
 	if (!status && t.p.target.dest != PLAN_TO_STORE)
 		status = tb_fail(&err, TB_EUSAGE, "%s: is no name in a store; quantize -q keep writes "

@@ -5,79 +5,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/base/buf.h"
 #include "src/base/job.h"
 #include "src/base/text.h"
 #include "src/cli/cli.h"
 #include "src/cli/plan_args.h"
 #include "src/cli/table.h"
-#include "src/cli/tensors.h"
-#include "src/format/json.h"
 
+#define RECIPES_MAX 26		/* each has a letter */
+
+/* Of rows that have none yet. */
 static enum tb_status
 plan_errors(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct planned *p = arg;
-	struct plan_sample *samples;
-	size_t n;
-	enum tb_status status = plan_unpriced(p->plan, &samples, &n, err);
+	enum tb_status status = TB_OK;
 
-	if (status)
-		return status;
-	status = convert_price(p->plan->model, p->plan->flavour, samples, n, p->ctx.pool, job, err);
-	if (!status)
-		plan_priced(p->plan, samples, n);
-	free(samples);
-	return status;
-}
+	for (size_t i = 0; i < p->n && !status; i++) {
+		struct plan *plan = p->list[i].plan;
+		struct plan_sample *samples;
+		size_t n;
 
-static cJSON *
-row_json(const struct plan *p, const struct plan_row *r)
-{
-	char name[SCHEME_NAME_MAX];
-	cJSON *o = json_object();
-
-	json_set_str(o, "name", r->src->name);
-	cli_set_shape(o, "shape", r->src->dim, r->src->ndim);
-	json_set_str(o, "from", scheme_name(&r->src->scheme, name));
-	json_set_str(o, "to", scheme_name(&r->target, name));
-	json_set_str(o, "why", plan_why_text(r->why));
-	json_set_u64(o, "bytes_before", r->before);
-	json_set_u64(o, "bytes_after", r->after);
-	json_set_f64(o, "error", r->error < 0 ? __builtin_nan("") : r->error);
-	json_set_str(o, "blob", p->blobs[r->blob].name);
-	return o;
-}
-
-static enum cli_exit
-plan_json(const struct planned *pl, const struct plan_args *a)
-{
-	const struct plan *p = pl->plan;
-	cJSON *doc = json_object(), *rows = json_array(), *blobs = json_array(), *t = json_object();
-
-	json_set_str(doc, "model", pl->loc.name);
-	json_set_str(doc, "scheme", p->quant);
-	json_set_str(doc, "policy", a->policy ? a->policy : plan_policy_name(PLAN_OLLAMA));
-	json_set_str(doc, "flavour", flavour_name(p->flavour));
-	json_set_str(doc, "experts", plan_experts_name(p->experts));
-	for (size_t i = 0; i < p->nrows; i++)
-		json_push(rows, row_json(p, &p->rows[i]));
-	json_set(doc, "tensors", rows);
-	for (size_t i = 0; i < p->nblobs; i++) {
-		cJSON *b = json_object();
-
-		json_set_str(b, "name", p->blobs[i].name);
-		json_set_u64(b, "tensors", p->blobs[i].tensors);
-		json_set_u64(b, "bytes", p->blobs[i].bytes);
-		json_push(blobs, b);
+		status = plan_unpriced(plan, &samples, &n, err);
+		if (!status)
+			status = convert_price(plan->model, plan->flavour, &plan->care, samples, n,
+					       p->ctx.pool, job, err);
+		if (!status)
+			plan_priced(plan, samples, n);
+		free(samples);
 	}
-	json_set(doc, "blobs", blobs);
-	json_set_u64(t, "bytes_before", p->total.before);
-	json_set_u64(t, "bytes_after", p->total.after);
-	json_set_u64(t, "tensors", p->total.tensors);
-	json_set_u64(t, "changed", p->total.changed);
-	json_set_f64(t, "bits_per_weight", p->total.bits);
-	json_set(doc, "total", t);
-	return cli_print_json(doc);
+	return status;
 }
 
 static enum cli_exit
@@ -106,17 +63,45 @@ plan_text(const struct cli *cli, const struct plan *p)
 	       p->total.bits, p->nblobs, p->dest == PLAN_TO_STORE ? "blob" : "file",
 	       tb_plural(p->nblobs));
 	if (p->total.error >= 0)
-		printf(", worst error %.2f%%", p->total.error * 100);
+		printf(", error %.2f%%", p->total.error * 100);
+	if (p->total.worst >= 0)
+		printf(", worst error %.2f%%", p->total.worst * 100);
 	putchar('\n');
 	return CLI_OK;
+}
+
+/* The file that quantize --recipe would do the same with. */
+static enum tb_status
+save(const struct cli *cli, const struct planned *p, const char *path, struct tb_err *err)
+{
+	struct tb_buf note = TB_BUF(8192);
+	enum tb_status status;
+
+	if (p->n > 1)
+		return tb_fail(err, TB_EUSAGE, "--save: these are several recipes; which one?");
+	status = plan_recipe_save(p->plan, path, err);
+	tb_buf_printf(&note, "saved: %s", path);
+	if (!status)
+		cli_note(cli, tb_buf_cstr(&note));
+	tb_buf_free(&note);
+	return status;
+}
+
+static enum cli_exit
+show(const struct cli *cli, const struct planned *p)
+{
+	return cli->json ? planned_json(p) : p->n > 1 ? planned_compare(cli, p)
+						      : plan_text(cli, p->plan);
 }
 
 COMMAND(cli_plan, "plan", "SRC [DST]", "what a conversion would write, and its errors")
 {
 	struct plan_args a = { 0 };
 	bool no_errors = false;
+	const char *save_as = NULL;
 	const struct tb_opt opts[] = {
 		PLAN_OPTS(a),
+		{ 0, "save", TB_OPT_STR, &save_as, "FILE", "write the recipe down, for --recipe" },
 		{ 0, "no-errors", TB_OPT_FLAG, &no_errors, NULL, "do not measure errors on samples" },
 		{ .name = NULL }
 	};
@@ -125,15 +110,16 @@ COMMAND(cli_plan, "plan", "SRC [DST]", "what a conversion would write, and its e
 	struct tb_err err;
 
 	if (!cli_parse(cli, opts, &argc, argv, 1, 2, &status)) {
-		tb_strs_free(&a.rules);
+		plan_args_free(&a);
 		return status;
 	}
-	if (planned_open(&p, cli, &a, argv[1], argc > 2 ? argv[2] : NULL, &err) ||
+	if (planned_open(&p, cli, &a, argv[1], argc > 2 ? argv[2] : NULL, RECIPES_MAX, &err) ||
+	    (save_as && save(cli, &p, save_as, &err)) ||
 	    (!no_errors && cli_run(cli, "measuring errors", plan_errors, &p, &err)))
 		status = cli_fail(&err);
 	else
-		status = cli->json ? plan_json(&p, &a) : plan_text(cli, p.plan);
+		status = show(cli, &p);
 	planned_free(&p);
-	tb_strs_free(&a.rules);
+	plan_args_free(&a);
 	return status;
 }

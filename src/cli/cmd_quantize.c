@@ -159,7 +159,7 @@ convert(struct cli *cli, const struct plan_args *a, struct task t, char **argv)
 {
 	enum cli_exit shown = CLI_OK;
 	struct tb_err err;
-	enum tb_status status = planned_open(&t.p, cli, a, argv[1], argv[2], &err);
+	enum tb_status status = planned_open(&t.p, cli, a, argv[1], argv[2], 1, &err);
 
 	if (!status)
 		status = ask_replace(cli, &t, &err);
@@ -202,7 +202,7 @@ COMMAND(cli_quantize, "quantize", "SRC DST",
 			wrong = convert_part_parse(part, &t.part, &t.parts, &err);
 		status = wrong ? cli_fail(&err) : convert(cli, &a, t, argv);
 	}
-	tb_strs_free(&a.rules);
+	plan_args_free(&a);
 	return status;
 }
 
@@ -259,6 +259,6 @@ COMMAND(cli_slice, "slice", "SRC DST", "some tensors of a model, other names, ot
 	tb_strs_free(&s.keep);
 	tb_strs_free(&s.drop);
 	tb_strs_free(&s.rename);
-	tb_strs_free(&a.rules);
+	plan_args_free(&a);
 	return status;
 }

@@ -54,6 +54,8 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/plain.c \
 	src/cli/plan_args.c \
 	src/cli/plan_args.h \
+	src/cli/plan_compare.c \
+	src/cli/plan_json.c \
 	src/cli/print.c \
 	src/cli/progress.c \
 	src/cli/run_model.c \

@@ -3,19 +3,29 @@
 #include "src/cli/plan_args.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
+#include "src/base/file.h"
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/cli/cli.h"
 #include "src/ops/calibrate/calibrate.h"
 #include "src/ops/slice/slice.h"
 
-enum tb_status
-plan_args_read(const struct plan_args *a, struct plan_request *req, struct tb_err *err)
+void
+plan_args_free(struct plan_args *a)
 {
-	if (!a->quant)
-		return tb_fail(err, TB_EUSAGE, "which scheme? -q int4, for example");
-	if (a->policy && !plan_policy_parse(a->policy, &req->policy))
-		return tb_fail(err, TB_EUSAGE, "--policy: ollama or uniform");
+	tb_strs_free(&a->rules);
+	tb_strs_free(&a->recipes);
+}
+
+/* What was said beside a recipe counts more than what it says. */
+static enum tb_status
+read_words(const struct plan_args *a, struct plan_request *req, struct tb_err *err)
+{
 	if (a->flavour && !flavour_parse(a->flavour, &req->flavour))
 		return tb_fail(err, TB_EUSAGE, "--flavour: metal or mlx-cpu");
 	if (a->experts && !plan_experts_parse(a->experts, &req->experts))
@@ -23,7 +33,18 @@ plan_args_read(const struct plan_args *a, struct plan_request *req, struct tb_er
 			       "per-expert or keep");
 	if (a->shared && !plan_shared_parse(a->shared, &req->shared))
 		return tb_fail(err, TB_EUSAGE, "--shared: packed or apart");
-	return plan_target_parse(a->quant, &req->target, err);
+	return TB_OK;
+}
+
+enum tb_status
+plan_args_read(const struct plan_args *a, struct plan_request *req, struct tb_err *err)
+{
+	enum tb_status status = plan_ask(req, a->quant, a->policy, err);
+
+	if (!status && (a->recipes.n || plan_policy_measures(req->policy)))
+		return tb_fail(err, TB_EUSAGE, "%s is for quantize: make that model first, then this one"
+			       " of it", a->recipes.n ? "--recipe" : a->policy);
+	return status ? status : read_words(a, req, err);
 }
 
 static enum tb_status
@@ -38,6 +59,20 @@ read_decode(const char *word, enum dtype *out, struct tb_err *err)
 			*out = words[i].dtype;
 	return !word || *out != DT_COUNT ? TB_OK
 		: tb_fail(err, TB_EUSAGE, "--decode: bf16, f16 or f32");
+}
+
+/* A file, or the words of one: a scheme or a policy. */
+static enum tb_status
+read_recipe(struct recipe_plan *r, const char *text, struct plan_request *req, struct tb_err *err)
+{
+	struct tb_err ignored;
+	enum tb_status status;
+
+	if (!strchr(text, '/') && !tb_ends(text, ".json") && !tb_exists(text) &&
+	    (!plan_ask(req, NULL, text, &ignored) || !plan_ask(req, text, NULL, &ignored)))
+		return TB_OK;
+	status = plan_recipe_load(&r->recipe, text, err);
+	return status ? status : plan_recipe_ask(r->recipe, req, err);
 }
 
 static enum tb_status
@@ -55,8 +90,65 @@ open_model(struct planned *p, const char *src, struct tb_err *err)
 	return TB_OK;
 }
 
+struct measuring {
+	struct planned *p;
+	struct plan *plan;
+};
+
+/* Errors of all that tensors could become, and the choice. */
 static enum tb_status
-take_care(struct planned *p, const struct plan_args *a, const struct model *m,
+measure(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct measuring *m = arg;
+	struct plan_sample *samples;
+	size_t n;
+	enum tb_status status = plan_candidates(m->plan, &samples, &n, err);
+
+	if (!status)
+		status = convert_price(m->plan->model, m->plan->flavour, &m->plan->care, samples, n,
+				       m->p->ctx.pool, job, err);
+	if (!status)
+		status = plan_choose(m->plan, samples, n, &m->plan->limit, err);
+	free(samples);
+	return status;
+}
+
+/* Types of GGUF files want one; so does a GGUF that is to be as small as possible. */
+static enum plan_dest
+usual_dest(const struct planned *p, const struct plan_request *req)
+{
+	bool blocks = !req->target.keep && scheme_form(&req->target.scheme) == FORM_BLOCKS;
+
+	if (req->policy == PLAN_LLAMA || blocks ||
+	    (plan_policy_measures(req->policy) && model_has_keys(p->model)))
+		return PLAN_TO_GGUF;
+	return req->policy == PLAN_MLX ? PLAN_TO_DIR : PLAN_TO_STORE;
+}
+
+/* A GGUF that does not stay one is seen as Hugging Face has it. */
+static enum tb_status
+as_needed(struct planned *p, const struct cli *cli, const struct plan_args *a,
+	  struct plan_request *req, struct tb_err *err)
+{
+	enum dtype decode;
+	enum tb_status status = read_decode(a->decode, &decode, err);
+
+	if (status || !model_has_keys(p->model) || req->dest == PLAN_TO_GGUF)
+		return status;
+	if (!p->view) {
+		status = hf_view_open(&p->view, p->model, decode, err);
+		if (!status && p->view->note)
+			cli_note(cli, p->view->note);
+	}
+	if (!status) {
+		req->model = p->view->model;
+		req->view = p->view;
+	}
+	return status;
+}
+
+static enum tb_status
+take_care(struct recipe_plan *r, const struct plan_args *a, const struct model *m,
 	  struct plan_care *out, struct tb_err *err)
 {
 	enum tb_status status;
@@ -65,14 +157,71 @@ take_care(struct planned *p, const struct plan_args *a, const struct model *m,
 	if (!a->imatrix)
 		return a->feedback ? tb_fail(err, TB_EUSAGE, "--feedback needs --imatrix FILE, of "
 					     "tbtui calibrate --gram") : TB_OK;
-	status = importance_open(&p->importance, a->imatrix, m, err);
-	return status ? status : importance_care(p->importance, a->feedback, out, err);
+	status = importance_open(&r->importance, a->imatrix, m, err);
+	return status ? status : importance_care(r->importance, a->feedback, out, err);
+}
+
+/* recipe NULL: what -q and --policy say. */
+static enum tb_status
+add_plan(struct planned *p, const struct cli *cli, const struct plan_args *a, const char *recipe,
+	 struct tb_err *err)
+{
+	struct plan_request req = { .model = p->model, .requantize = a->requantize,
+				    .rules = a->rules.v, .nrules = a->rules.n,
+				    .shard_max = p->shard_max };
+	struct recipe_plan *r = &p->list[p->n++];
+	struct measuring m = { p, NULL };
+	char name[PLAN_POLICY_MAX];
+	enum tb_status status = recipe ? read_recipe(r, recipe, &req, err)
+				       : plan_ask(&req, a->quant, a->policy, err);
+
+	if (!status)
+		status = read_words(a, &req, err);
+	if (status)
+		return status;
+	r->name = tb_strdup(recipe ? recipe : a->quant && a->policy
+			    ? plan_policy_text(req.policy, req.mix, &req.limit, name)
+			    : a->policy ? a->policy : a->quant);
+	req.dest = p->target.path || p->target.name ? p->target.dest : usual_dest(p, &req);
+	status = r->name ? as_needed(p, cli, a, &req, err) : tb_nomem(err);
+	if (!status)
+		status = take_care(r, a, req.model, &req.care, err);
+	if (!status)
+		status = plan_new(&r->plan, &req, err);
+	m.plan = r->plan;
+	if (!status && plan_policy_measures(req.policy))
+		status = cli_run(cli, "measuring errors", measure, &m, err);
+	return status;
 }
 
 static enum tb_status
-take_slice(const struct cli *cli, const struct slice_args *a, struct model *m,
-	   struct plan_request *req, struct tb_err *err)
+add_plans(struct planned *p, const struct cli *cli, const struct plan_args *a, size_t max,
+	  struct tb_err *err)
 {
+	size_t n = a->recipes.n;
+	enum tb_status status = TB_OK;
+
+	if (n > max)
+		return tb_fail(err, TB_EUSAGE, "one --recipe, please: plan compares several");
+	if (n && max == 1 && (a->quant || a->policy))
+		return tb_fail(err, TB_EUSAGE, "--recipe says what tensors become: leave out %s",
+			       a->quant ? "-q" : "--policy");
+	p->list = tb_calloc(n + 1, sizeof(*p->list));
+	if (!p->list)
+		return tb_nomem(err);
+	if (!n || a->quant || a->policy)
+		status = add_plan(p, cli, a, NULL, err);
+	for (size_t i = 0; i < n && !status; i++)
+		status = add_plan(p, cli, a, a->recipes.v[i], err);
+	p->plan = p->list[0].plan;
+	return status;
+}
+
+static enum tb_status
+take_slice(const struct cli *cli, const struct slice_args *a, struct planned *p,
+	   struct tb_err *err)
+{
+	struct model *m = p->model;
 	const struct slice s = {
 		.keep = a->keep.v, .nkeep = a->keep.n, .drop = a->drop.v, .ndrop = a->drop.n,
 		.rename = a->rename.v, .nrename = a->rename.n,
@@ -84,7 +233,7 @@ take_slice(const struct cli *cli, const struct slice_args *a, struct model *m,
 	if (model_has_keys(m))
 		return tb_fail(err, TB_EUNSUP, "%s: slice takes safetensors; quantize -q keep makes some "
 			       "of a GGUF", m->loc.path);
-	if (a->shard_max && !slice_size(a->shard_max, &req->shard_max))
+	if (a->shard_max && !slice_size(a->shard_max, &p->shard_max))
 		return tb_fail(err, TB_EUSAGE, "--shard-max: a size, as 500MB or 4GiB, or none");
 	lacks = slice_lacks(m, first, sizeof(first));
 	status = slice_model(m, &s, err);
@@ -98,17 +247,16 @@ take_slice(const struct cli *cli, const struct slice_args *a, struct model *m,
 
 enum tb_status
 planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a, const char *src,
-	     const char *dst, struct tb_err *err)
+	     const char *dst, size_t max, struct tb_err *err)
 {
-	struct plan_request req = { .dest = PLAN_TO_STORE, .requantize = a->requantize,
-				    .rules = a->rules.v, .nrules = a->rules.n };
-	enum dtype decode = DT_COUNT;
-	enum tb_status status;
+	struct plan_request words = { .model = NULL };
+	enum tb_status status = TB_OK;
 
 	*p = (struct planned){ 0 };
-	status = plan_args_read(a, &req, err);
+	if (!a->recipes.n || a->quant || a->policy)	/* before anything is opened */
+		status = plan_ask(&words, a->quant, a->policy, err);
 	if (!status)
-		status = read_decode(a->decode, &decode, err);
+		status = read_words(a, &words, err);
 	if (!status)
 		status = cli_ctx(cli, &p->ctx, err);
 	if (!status)
@@ -116,27 +264,20 @@ planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a
 	if (!status && dst)
 		status = convert_target(&p->ctx, dst, &p->target, err);
 	if (!status && a->slice)
-		status = take_slice(cli, a->slice, p->model, &req, err);
-	req.dest = dst ? p->target.dest : PLAN_TO_STORE;
-	if (!status && model_has_keys(p->model) && req.dest != PLAN_TO_GGUF)
-		status = hf_view_open(&p->view, p->model, decode, err);
-	req.model = p->view ? p->view->model : p->model;
-	if (!status)
-		status = take_care(p, a, req.model, &req.care, err);
-	if (!status) {
-		req.view = p->view;
-		status = plan_new(&p->plan, &req, err);
-	}
-	if (!status && p->view && p->view->note)
-		cli_note(cli, p->view->note);
-	return status;
+		status = take_slice(cli, a->slice, p, err);
+	return status ? status : add_plans(p, cli, a, max, err);
 }
 
 void
 planned_free(struct planned *p)
 {
-	plan_free(p->plan);
-	importance_free(p->importance);
+	for (size_t i = 0; i < p->n; i++) {
+		free(p->list[i].name);
+		plan_free(p->list[i].plan);
+		plan_recipe_free(p->list[i].recipe);
+		importance_free(p->list[i].importance);
+	}
+	free(p->list);
 	hf_view_free(p->view);
 	convert_target_free(&p->target);
 	model_free(p->model);

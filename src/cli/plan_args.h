@@ -11,10 +11,10 @@ struct slice_args { struct tb_strs keep, drop, rename; const char *shard_max; };
 struct plan_args {
 	const struct slice_args *slice;		/* or NULL; borrowed */
 	const char *quant, *policy, *flavour, *experts, *shared, *decode;
-	struct tb_strs rules;
-	bool requantize;
 	const char *imatrix;
+	struct tb_strs rules, recipes;
 	bool search, feedback;
+	bool requantize;
 };
 
 #define PLAN_EXPERT_OPTS(a) \
@@ -25,8 +25,14 @@ struct plan_args {
 
 #define PLAN_OPTS(a) \
 	{ 'q', "quantize", TB_OPT_STR, &(a).quant, "SCHEME", \
-	  "what tensors become: " SCHEME_WORDS SCHEME_DTYPES "keep" }, \
-	{ 0, "policy", TB_OPT_STR, &(a).policy, "NAME", "which tensors: ollama (default), uniform" }, \
+	  "what tensors become: " SCHEME_WORDS SCHEME_DTYPES "keep, or for GGUF files" \
+	  " llama-quantize's mixes: Q4_K_M" }, \
+	{ 0, "policy", TB_OPT_STR, &(a).policy, "NAME", \
+	  "which tensors: ollama (default), uniform, mlx[:mixed_3_6], llama:Q4_K_M, keep; or by" \
+	  " their errors: budget:SIZE, budget:BITSbpw, loss:ERROR" }, \
+	{ 0, "recipe", TB_OPT_LIST, &(a).recipes, "FILE", \
+	  "all of that, as plan --save wrote it; a scheme or policy will do. Several are" \
+	  " compared by plan" }, \
 	{ 'r', "rule", TB_OPT_LIST, &(a).rules, "PATTERN=SCHEME", \
 	  "for names that a glob matches; repeatable, the last match wins" }, \
 	{ 0, "flavour", TB_OPT_STR, &(a).flavour, "NAME", "whose rounding: metal (default), mlx-cpu" }, \
@@ -42,24 +48,42 @@ struct plan_args {
 	  "count errors by what tbtui calibrate or llama-imatrix measured; searches" }, \
 	{ 0, "feedback", TB_OPT_FLAG, &(a).feedback, NULL, \
 	  "let columns make up for what others lost (GPTQ); of calibrate --gram" }
-
-/* What the options ask for, but for source and destination; rules are borrowed. */
+void plan_args_free(struct plan_args *a);
+/* What the options ask for, but for source and destination, and nothing that has to be
+ * measured; rules are borrowed. */
 enum tb_status plan_args_read(const struct plan_args *a, struct plan_request *req,
 			      struct tb_err *err) TB_MUST_USE;
 
-/* A source, open, and its plan for a destination. */
+/* A source, open, and what could be made of it for a destination. */
 struct planned {
 	struct op_ctx ctx;
 	struct model_loc loc;
 	struct model *model;		/* as it lies */
 	struct hf_view *view;		/* of a GGUF that does not stay one; or NULL */
 	struct convert_target target;	/* zeroed without dst */
-	struct plan *plan;
-	struct importance *importance;	/* what the plan takes care of; NULL: nothing */
+	uint64_t shard_max;		/* 0: the usual */
+	struct recipe_plan {
+		char *name;		/* as people call the recipe; owned */
+		struct plan *plan;
+		struct plan_recipe *recipe;	/* NULL: none; owned */
+		struct importance *importance;	/* what it takes care of; NULL: nothing; owned */
+	} *list;			/* owned */
+	size_t n;
+	struct plan *plan;		/* the first of them */
 };
 struct cli;
-/* dst may be NULL: a store.  planned_free() in every case. */
+/* dst may be NULL: what the scheme is for, else a store.  At most `max` recipes.
+ * planned_free() in every case. */
 enum tb_status planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a,
-			    const char *src, const char *dst, struct tb_err *err) TB_MUST_USE;
+			    const char *src, const char *dst, size_t max, struct tb_err *err)
+	TB_MUST_USE;
 void planned_free(struct planned *p);
+
+/* plan_json.c: what --json says of plans. */
+enum cli_exit planned_json(const struct planned *p);
+/* plan_compare.c: several, side by side. */
+enum cli_exit planned_compare(const struct cli *cli, const struct planned *p);
+/* The schemes of a plan by what they take of it: "int4 71%, int8 24%, BF16 5%". */
+struct tb_buf;
+void plan_schemes(const struct plan *p, const bool *rows, struct tb_buf *out);
 #endif

@@ -189,10 +189,15 @@ src_ops_libops_a_SOURCES += \
 src_ops_libops_a_SOURCES += \
 	src/ops/plan/plan.c \
 	src/ops/plan/plan.h \
+	src/ops/plan/plan_budget.c \
+	src/ops/plan/plan_facts.c \
 	src/ops/plan/plan_gguf.c \
 	src/ops/plan/plan_layout.c \
+	src/ops/plan/plan_llama.c \
+	src/ops/plan/plan_mlx.c \
 	src/ops/plan/plan_parts.h \
 	src/ops/plan/plan_policy.c \
+	src/ops/plan/plan_recipe.c \
 	src/ops/plan/plan_text.c
 
 src_ops_libops_a_SOURCES += \

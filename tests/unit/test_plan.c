@@ -342,7 +342,7 @@ test_stale_price(void **state)
 	assert_ok(plan_set(p, &row, 1, &keep, &err), err);
 	plan_priced(p, s, n);
 	assert_true(p->rows[0].error == 0);
-	assert_true(p->rows[1].error == .125 && p->total.error == .125);
+	assert_true(p->rows[1].error == .125 && p->total.worst == .125);
 	free(s);
 	row = 2;
 	assert_fails(plan_set(p, &row, 1, &keep, &err), err, TB_EUSAGE, "no tensor 2");

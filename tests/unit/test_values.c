@@ -69,6 +69,7 @@ static void
 test_identity(void **state)
 {
 	struct model *m = matrix("m.safetensors");
+	const struct plan_care care = { .search = 0 };
 	struct plan_sample sample = { .row = 0, .target = scheme_affine(4, 64) };
 	struct values_files *fs;
 	struct values v;
@@ -92,8 +93,8 @@ test_identity(void **state)
 	assert_fails(convert(m, "int4", &err), err, TB_EIO, "has changed");
 	assert_false(tb_exists(unit_path("out.safetensors")));
 	assert_fails(convert(m, "BF16", &err), err, TB_EIO, "has changed");
-	assert_fails(convert_price(m, FLAVOUR_METAL, &sample, 1, tensors_ctx.pool, NULL, &err),
-		     err, TB_EIO, "has changed");
+	assert_fails(convert_price(m, FLAVOUR_METAL, &care, &sample, 1, tensors_ctx.pool, NULL,
+				   &err), err, TB_EIO, "has changed");
 	model_free(m);
 }
 

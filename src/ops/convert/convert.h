@@ -75,8 +75,10 @@ enum tb_status op_convert(const struct op_ctx *ctx, const struct convert_request
 	TB_MUST_USE;
 void convert_result_free(struct convert_result *r);
 
-/* Errors of a plan's samples (plan_unpriced(), plan_priced()), which are set. */
+/* Errors of a plan's samples (plan_unpriced(), plan_candidates()), which are set; those of
+ * one tensor stand together. */
 enum tb_status convert_price(const struct model *m, enum flavour flavour,
-			     struct plan_sample *samples, size_t n, struct tb_pool *pool,
-			     struct tb_job *job, struct tb_err *err) TB_MUST_USE;
+			     const struct plan_care *care, struct plan_sample *samples, size_t n,
+			     struct tb_pool *pool, struct tb_job *job, struct tb_err *err)
+	TB_MUST_USE;
 #endif

@@ -2,6 +2,7 @@
 
 #include "src/ops/plan/plan.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ left_quantized(const struct plan *p, const struct tensor *t)
 }
 
 /* Can this row be stored so?  Never true for quantized rows without requantize. */
-static bool
+bool
 plan_fits(const struct plan *p, size_t row, const struct plan_target *target)
 {
 	const struct tensor *t = p->rows[row].src;
@@ -112,9 +113,11 @@ kept_scheme(const struct plan *p, const struct plan_row *r, enum plan_why *why)
 	return scheme_plain(t->home);
 }
 
-static void
-set_row(const struct plan *p, struct plan_row *r, struct plan_target target, enum plan_why why)
+void
+plan_set_row(const struct plan *p, struct plan_row *r, const struct plan_target *wanted,
+	     enum plan_why why)
 {
+	struct plan_target target = *wanted;
 	struct scheme same, s;
 	struct plan_bytes b;
 
@@ -122,7 +125,7 @@ set_row(const struct plan *p, struct plan_row *r, struct plan_target target, enu
 		plan_gguf_target(p, r->src, &target, &why);
 	s = target.keep ? kept_scheme(p, r, &why) : target.scheme;
 	if (!scheme_equal(&s, &r->target))
-		r->error = -1;
+		r->error = r->loss = -1;
 	r->target = s;
 	r->why = why;
 	r->repack = repacks_as(p, r, &same) && scheme_equal(&s, &same);
@@ -132,45 +135,38 @@ set_row(const struct plan *p, struct plan_row *r, struct plan_target target, enu
 	if (scheme_equal(&s, &r->src->scheme))
 		r->after = why == PLAN_LEFT_OUT ? 0 : r->before;
 	if (r->repack || why == PLAN_HOME || scheme_equal(&s, &r->src->scheme))
-		r->error = 0;
+		r->error = r->loss = 0;
 }
 
-static struct policy_choice
-policy(const struct plan *p, const struct plan_request *req, const struct policy_model *m,
-       const struct tensor *t)
+struct policy_choice
+policy_row_choice(const struct plan *p, const struct plan_request *req,
+		  const struct policy_model *m, const struct tensor *t)
 {
-	const struct plan_target keep = { .keep = true };
-	struct policy_choice c = { keep, PLAN_KEPT };
+	const struct scheme *asked = &req->target.scheme;
+	bool measures = plan_policy_measures(req->policy);
 
-	if (req->target.keep)
-		return c;
+	if (req->target.keep && !measures)
+		return policy_kept[PLAN_KEPT];
 	if (!float_source(t))
-		return (struct policy_choice){ keep, PLAN_DTYPE };
-	if (left_quantized(p, t) && !scheme_equal(&t->scheme, &req->target.scheme))
-		return (struct policy_choice){ keep, PLAN_QUANTIZED };
-	if (scheme_is_plain(&req->target.scheme))
-		return (struct policy_choice){ req->target, PLAN_ASKED };
-	return req->policy == PLAN_UNIFORM || p->dest == PLAN_TO_GGUF ? policy_uniform(t, &req->target.scheme)
-					   : policy_ollama(m, t, &req->target.scheme);
+		return policy_kept[PLAN_DTYPE];
+	if (left_quantized(p, t) && (measures || !scheme_equal(&t->scheme, asked)))
+		return policy_kept[PLAN_QUANTIZED];
+	if (measures)
+		return policy_kept[PLAN_CHOSEN];
+	if (scheme_is_plain(asked))
+		return policy_take(*asked, PLAN_ASKED);
+	return req->policy == PLAN_UNIFORM || p->dest == PLAN_TO_GGUF ? policy_uniform(t, asked)
+	     : req->policy == PLAN_MLX ? policy_mlx(m, t, asked, req->mix)
+				       : policy_ollama(m, t, asked);
 }
 
-static unsigned
-count_layers(const struct model *m)
+void
+plan_count(struct plan *p)
 {
-	struct tname_layer l;
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < m->ntensors; i++)
-		if (tname_layer(m->tensors[i].name, &l) && l.number >= n && l.number < 100000)
-			n = l.number + 1;
-	return (unsigned)n;
-}
-
-static void
-count_totals(struct plan *p)
-{
-	struct plan_total t = { .error = -1 };
+	struct plan_total t = { .worst = -1 };
+	double loss = 0;
 	uint64_t elems = 0;
+	bool all = true;
 
 	for (size_t i = 0; i < p->nrows; i++) {
 		const struct plan_row *r = &p->rows[i];
@@ -181,11 +177,14 @@ count_totals(struct plan *p)
 		t.tensors++;
 		t.changed += changed;
 		t.sampled += changed && r->error >= 0;
-		if (changed && r->error > t.error)
-			t.error = r->error;
+		if (changed && r->error > t.worst)
+			t.worst = r->error;
+		all &= r->loss >= 0;
+		loss += r->loss * (double)r->src->elems;
 		elems += r->src->elems;
 	}
 	t.bits = elems ? (double)t.after * 8 / (double)elems : 0;
+	t.error = !all ? -1 : elems ? sqrt(loss / (double)elems) : 0;
 	p->total = t;
 }
 
@@ -201,34 +200,107 @@ layout_of(const struct hf_view *view, enum plan_dest dest, enum plan_experts exp
 	     : view ? PLAN_EXPERTS_EACH : PLAN_EXPERTS_KEEP;
 }
 
+/* Those of the policy alone, before anybody says otherwise. */
+static enum tb_status
+base_choices(struct plan *p, const struct plan_request *req, struct policy_choice *base,
+	     struct tb_err *err)
+{
+	struct policy_model pm;
+	enum tb_status status = policy_model(req->model, &pm, err);
+
+	for (size_t i = 0; i < p->nrows && !status; i++)
+		base[i] = policy_row_choice(p, req, &pm, p->rows[i].src);
+	if (status || req->policy != PLAN_LLAMA)
+		return status;
+	for (size_t i = 0; i < p->nrows; i++)
+		plan_set_row(p, &p->rows[i], &policy_kept[PLAN_KEPT].target, PLAN_KEPT);
+	status = plan_layout(p, err);		/* says what each will be called */
+	if (!status)
+		status = policy_llama(p, &pm, req, base, err);
+	for (size_t i = 0; i < p->nrows && !status; i++)
+		if (!float_source(p->rows[i].src))
+			base[i] = policy_kept[PLAN_DTYPE];
+		else if (left_quantized(p, p->rows[i].src))
+			base[i] = policy_kept[PLAN_QUANTIZED];
+	return status;
+}
+
+static int
+fixed_cmp(const void *name, const void *fixed)
+{
+	return strcmp(name, ((const struct plan_fixed *)fixed)->name);
+}
+
+/* The policy's choice, or what rules of the recipe, its list of tensors and rules of now
+ * say instead; a rule that does not fit a tensor does not count. */
+static enum tb_status
+choose_row(struct plan *p, const struct plan_request *req, size_t i, struct policy_choice c,
+	   struct tb_err *err)
+{
+	const struct tensor *t = p->rows[i].src;
+	const struct plan_recipe *recipe = req->recipe;
+	size_t first = recipe ? recipe->nrules : 0;
+	const struct plan_fixed *fixed = recipe && recipe->ntensors
+		? bsearch(t->name, recipe->tensors, recipe->ntensors, sizeof(*fixed), fixed_cmp)
+		: NULL;
+
+	for (size_t k = 0; k <= p->nrules; k++) {
+		if (k == first && fixed) {
+			if (!plan_fits(p, i, &fixed->target))
+				return tb_fail(err, TB_EUSAGE, "recipe, tensors.%s: it cannot be stored"
+					       " so", t->name);
+			c = (struct policy_choice){ fixed->target, PLAN_RECIPE };
+		}
+		if (k < p->nrules && tb_glob(p->rules[k].pattern, t->name) &&
+		    plan_fits(p, i, &p->rules[k].target))
+			c = (struct policy_choice){ p->rules[k].target, PLAN_RULE };
+	}
+	if (!plan_fits(p, i, &c.target))
+		c = policy_kept[PLAN_NAME];
+	plan_set_row(p, &p->rows[i], &c.target, c.why);
+	return TB_OK;
+}
+
+/* A recipe for another model is a mistake. */
+static enum tb_status
+check_recipe(const struct plan_request *req, struct tb_err *err)
+{
+	for (size_t i = 0; req->recipe && i < req->recipe->ntensors; i++)
+		if (!model_tensor(req->model, req->recipe->tensors[i].name))
+			return tb_fail(err, TB_EUSAGE, "recipe, tensors.%s: %s has no such tensor (the"
+				       " recipe was made for %s)", req->recipe->tensors[i].name,
+				       req->model->loc.path, *req->recipe->source
+				       ? req->recipe->source : "another model");
+	return TB_OK;
+}
+
 static enum tb_status
 fill_rows(struct plan *p, const struct plan_request *req, struct tb_err *err)
 {
-	struct policy_model pm = { req->model->arch, count_layers(req->model) };
+	struct policy_choice *base = tb_calloc(req->model->ntensors, sizeof(*base));
+	enum tb_status status = check_recipe(req, err);
 
-	enum tb_status status = p->dest == PLAN_TO_GGUF ? plan_gguf_open(p, err) : TB_OK;
+	if (!status && p->dest == PLAN_TO_GGUF)
+		status = plan_gguf_open(p, err);
+	p->rows = tb_calloc(req->model->ntensors, sizeof(*p->rows));
+	if (!p->rows || !base)
+		status = tb_nomem(err);
+	for (; !status && p->nrows < req->model->ntensors; p->nrows++) {
+		const struct tensor *t = &req->model->tensors[p->nrows];
 
+		p->rows[p->nrows] = (struct plan_row){ .src = t, .target = t->scheme,
+						       .before = t->bytes };
+	}
+	if (!status)
+		status = base_choices(p, req, base, err);
+	for (size_t i = 0; i < p->nrows && !status; i++)
+		status = choose_row(p, req, i, base[i], err);
+	free(base);
 	if (status)
 		return status;
-	p->rows = tb_calloc(req->model->ntensors, sizeof(*p->rows));
-	if (!p->rows)
-		return tb_nomem(err);
-	p->nrows = req->model->ntensors;
-	for (size_t i = 0; i < p->nrows; i++) {
-		const struct tensor *t = &req->model->tensors[i];
-		struct policy_choice c = policy(p, req, &pm, t);
-
-		p->rows[i] = (struct plan_row){ .src = t, .target = t->scheme, .before = t->bytes };
-		for (size_t k = 0; k < p->nrules; k++)
-			if (tb_glob(p->rules[k].pattern, t->name) &&
-			    plan_fits(p, i, &p->rules[k].target))
-				c = (struct policy_choice){ p->rules[k].target, PLAN_RULE };
-		if (!plan_fits(p, i, &c.target))
-			c = (struct policy_choice){ { .keep = true }, PLAN_NAME };
-		set_row(p, &p->rows[i], c.target, c.why);
-	}
-	count_totals(p);
-	return plan_layout(p, err);
+	plan_count(p);
+	status = plan_layout(p, err);
+	return !status && plan_policy_measures(p->policy) ? plan_estimate(p, err) : status;
 }
 
 static enum tb_status
@@ -250,6 +322,52 @@ check_source(const struct plan_request *req, struct tb_err *err)
 	return TB_OK;
 }
 
+/* What was asked for in a word, which names of models may end in. */
+static void
+name_quant(struct plan *p, const struct plan_request *req)
+{
+	char *q = p->quant;
+
+	snprintf(q, sizeof(p->quant), "keep");
+	if (req->policy == PLAN_LLAMA)
+		snprintf(q, sizeof(p->quant), "%s", llama_mix_name(req->mix));
+	else if (req->policy == PLAN_MLX && req->mix)
+		snprintf(q, sizeof(p->quant), "%s", mlx_mix_name(req->mix));
+	else if (plan_policy_measures(req->policy))
+		snprintf(q, sizeof(p->quant), "%s", plan_policy_name(req->policy));
+	else if (!req->target.keep)
+		scheme_name(&req->target.scheme, q);
+}
+
+static enum tb_status
+add_rule(struct plan *p, const char *text, struct tb_err *err)
+{
+	struct plan_rule *r = &p->rules[p->nrules];
+	enum tb_status status = plan_rule_parse(text, r, err);
+
+	if (status)
+		return status;
+	p->nrules++;
+	return check_dest(p, &r->target, err);
+}
+
+/* Those of a recipe come first. */
+static enum tb_status
+read_rules(struct plan *p, const struct plan_request *req, struct tb_err *err)
+{
+	size_t n = req->recipe ? req->recipe->nrules : 0;
+	enum tb_status status = TB_OK;
+
+	p->rules = tb_calloc(n + req->nrules, sizeof(*p->rules));
+	if (!p->rules)
+		return tb_nomem(err);
+	for (size_t i = 0; i < n && !status; i++)
+		status = add_rule(p, req->recipe->rules[i], err);
+	for (size_t i = 0; i < req->nrules && !status; i++)
+		status = add_rule(p, req->rules[i], err);
+	return status;
+}
+
 enum tb_status
 plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 {
@@ -268,20 +386,15 @@ plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 	p->shard_max = req->shard_max ? req->shard_max : SHARD_MAX;
 	p->requantize = req->requantize;
 	p->care = req->care;
-	snprintf(p->quant, sizeof(p->quant), "keep");
-	if (!req->target.keep)
-		scheme_name(&req->target.scheme, p->quant);
-	p->rules = tb_calloc(req->nrules, sizeof(*p->rules));
-	status = p->rules ? check_source(req, err) : tb_nomem(err);
+	p->policy = req->policy;
+	p->mix = req->mix;
+	p->limit = req->limit;
+	name_quant(p, req);
+	status = check_source(req, err);
 	if (!status)
 		status = check_dest(p, &req->target, err);
-	for (; !status && p->nrules < req->nrules; p->nrules++) {
-		struct plan_rule *r = &p->rules[p->nrules];
-
-		status = plan_rule_parse(req->rules[p->nrules], r, err);
-		if (!status)
-			status = check_dest(p, &r->target, err);
-	}
+	if (!status)
+		status = read_rules(p, req, err);
 	if (!status)
 		status = fill_rows(p, req, err);
 	if (status) {
@@ -305,6 +418,48 @@ plan_free(struct plan *p)
 	plan_blobs_free(p->blobs, p->nblobs);
 	free(p->rows);
 	free(p);
+}
+
+enum tb_status
+plan_copy(struct plan **out, const struct plan *p, struct tb_err *err)
+{
+	struct plan *c = tb_calloc(1, sizeof(*c));
+	enum tb_status status = TB_OK;
+
+	*out = NULL;
+	if (!c)
+		return tb_nomem(err);
+	*c = *p;
+	c->parts = NULL;
+	c->blobs = NULL;
+	c->translate = NULL;
+	c->nblobs = c->nrules = 0;
+	c->rows = tb_calloc(p->nrows, sizeof(*c->rows));
+	c->rules = tb_calloc(p->nrules, sizeof(*c->rules));
+	if (!c->rows || !c->rules)
+		status = tb_nomem(err);
+	else
+		memcpy(c->rows, p->rows, p->nrows * sizeof(*c->rows));
+	for (; !status && c->nrules < p->nrules; c->nrules++) {
+		c->rules[c->nrules] = p->rules[c->nrules];
+		c->rules[c->nrules].pattern = tb_strdup(p->rules[c->nrules].pattern);
+		if (!c->rules[c->nrules].pattern)
+			status = tb_nomem(err);
+	}
+	if (!status && p->translate) {
+		c->translate = tb_calloc(1, sizeof(*c->translate));
+		if (c->translate)
+			*c->translate = *p->translate;
+		else
+			status = tb_nomem(err);
+	}
+	if (!status)
+		status = plan_layout(c, err);
+	if (status)
+		plan_free(c);
+	else
+		*out = c;
+	return status;
 }
 
 enum tb_status
@@ -335,9 +490,9 @@ plan_set(struct plan *p, const size_t *rows, size_t n, const struct plan_target 
 	}
 	for (size_t i = 0; i < p->nrows; i++)
 		if (set[p->rows[i].stack])
-			set_row(p, &p->rows[i], *target, target->keep ? PLAN_KEPT : PLAN_EDITED);
+			plan_set_row(p, &p->rows[i], target, target->keep ? PLAN_KEPT : PLAN_EDITED);
 	free(set);
-	count_totals(p);
+	plan_count(p);
 	return plan_layout(p, err);
 }
 
@@ -356,8 +511,8 @@ plan_set_layout(struct plan *p, enum plan_dest dest, enum plan_experts experts,
 	p->experts = layout_of(p->view, dest, experts);
 	status = dest == PLAN_TO_GGUF ? plan_gguf_open(p, err) : TB_OK;
 	for (size_t i = 0; i < p->nrows && !status && dest == PLAN_TO_GGUF; i++)
-		set_row(p, &p->rows[i], (struct plan_target){ .scheme = p->rows[i].target },
-			p->rows[i].why);
+		plan_set_row(p, &p->rows[i],
+			     &(struct plan_target){ .scheme = p->rows[i].target }, p->rows[i].why);
 	if (!status)
 		status = plan_layout(p, err);
 	if (status) {
@@ -377,7 +532,7 @@ plan_unpriced(const struct plan *p, struct plan_sample **out, size_t *n, struct 
 		return tb_nomem(err);
 	for (size_t i = 0; i < p->nrows; i++)
 		if (p->rows[i].error < 0)
-			(*out)[(*n)++] = (struct plan_sample){ i, p->rows[i].target, -1 };
+			(*out)[(*n)++] = (struct plan_sample){ i, p->rows[i].target, 1, -1, -1 };
 	return TB_OK;
 }
 
@@ -387,8 +542,10 @@ plan_priced(struct plan *p, const struct plan_sample *samples, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct plan_row *r = samples[i].row < p->nrows ? &p->rows[samples[i].row] : NULL;
 
-		if (r && samples[i].error >= 0 && scheme_equal(&r->target, &samples[i].target))
-			r->error = samples[i].error;
+		if (!r || samples[i].error < 0 || !scheme_equal(&r->target, &samples[i].target))
+			continue;
+		r->error = samples[i].error;
+		r->loss = samples[i].loss;
 	}
-	count_totals(p);
+	plan_count(p);
 }

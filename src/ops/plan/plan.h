@@ -22,15 +22,29 @@
 
 struct quant_feedback;
 
-/* id, name on the command line */
+/* id, word, what follows its colon, what it means.  Those that need something behind the
+ * colon come last. */
 #define PLAN_POLICY_LIST(X) \
-	X(PLAN_OLLAMA, "ollama")	/* what `ollama create --quantize` would choose */ \
-	X(PLAN_UNIFORM, "uniform")	/* every floating tensor of rank >= 2 that fits */
-#define X(id, name) id,
+	X(PLAN_OLLAMA, "ollama", "", "what Ollama's program would choose") \
+	X(PLAN_UNIFORM, "uniform", "", "every floating matrix that fits") \
+	X(PLAN_MLX, "mlx", "[:MIX]", "what mlx_lm.convert would choose") \
+	X(PLAN_KEEP, "keep", "", "everything as it is") \
+	X(PLAN_LLAMA, "llama", ":TYPE", "what llama-quantize would choose") \
+	X(PLAN_BUDGET, "budget", ":SIZE", "least error in so many bytes, or NUMBERbpw") \
+	X(PLAN_LOSS, "loss", ":ERROR", "least size with no more error than, say, 3%")
+#define X(id, name, arg, help) id,
 enum plan_policy { PLAN_POLICY_LIST(X) PLAN_POLICY_COUNT };
 #undef X
 const char *plan_policy_name(enum plan_policy p);
-bool plan_policy_parse(const char *s, enum plan_policy *out);
+bool plan_policy_complete(enum plan_policy p);	/* needs nothing behind its name */
+bool plan_policy_measures(enum plan_policy p);	/* chooses by errors: see plan_choose() */
+
+/* How far a choice by errors may go; one of them, the others 0. */
+struct plan_limit {
+	uint64_t bytes;			/* of tensor data */
+	double bits;			/* a weight */
+	double error;			/* struct plan_total.error */
+};
 
 /* What is written: a model of an Ollama store, a directory (HF/MLX), one file,
  * a GGUF. */
@@ -82,7 +96,11 @@ bool plan_experts_parse(const char *s, enum plan_experts *out);
 	X(PLAN_HOME, "as the model had it: holds all of it") \
 	X(PLAN_VECTOR, "GGUF: vectors, norms and routers are F32") \
 	X(PLAN_LEFT_OUT, "left out: GGUF files have none") \
-	X(PLAN_KEPT, "kept")
+	X(PLAN_KEPT, "kept") \
+	X(PLAN_MIX, "the mix: this kind of tensor") \
+	X(PLAN_INSTEAD, "instead: rows are no multiple of the block") \
+	X(PLAN_CHOSEN, "chosen by its error") \
+	X(PLAN_RECIPE, "the recipe")
 #define X(id, text) id,
 enum plan_why { PLAN_WHY_LIST(X) PLAN_WHY_COUNT };
 #undef X
@@ -119,11 +137,17 @@ struct plan_care {
 	uint64_t key;			/* equal numbers: all that is the same */
 };
 
+struct plan_recipe;
+
 struct plan_request {
 	const struct model *model;	/* borrowed as long as the plan lives, as is view */
 	const struct hf_view *view;	/* that `model` is of; NULL: it is as it lies */
 	struct plan_target target;
 	enum plan_policy policy;
+	unsigned mix;			/* of PLAN_MLX and PLAN_LLAMA: set by plan_ask() */
+	struct plan_limit limit;	/* of those that measure */
+	const struct plan_recipe *recipe;	/* its rules and tensors count before `rules`;
+						 * NULL: none; borrowed for the call */
 	enum flavour flavour;
 	enum plan_dest dest;
 	enum plan_experts experts;
@@ -136,6 +160,17 @@ struct plan_request {
 	struct plan_care care;
 };
 
+/* What -q and --policy say, either NULL: sets target, policy, mix and limit.  TB_EUSAGE
+ * says what would be understood. */
+enum tb_status plan_ask(struct plan_request *req, const char *quant, const char *policy,
+			struct tb_err *err) TB_MUST_USE;
+/* The other way: "mlx:mixed_3_6", "llama:Q4_K_M", "budget:4.5bpw". */
+#define PLAN_POLICY_MAX 40
+const char *plan_policy_text(enum plan_policy p, unsigned mix, const struct plan_limit *limit,
+			     char out[PLAN_POLICY_MAX]);
+/* All that --policy takes, for completion and help: the i-th, NULL behind the last. */
+const char *plan_policy_word(size_t i, char out[PLAN_POLICY_MAX]);
+
 struct plan_row {			/* one logical tensor of the source */
 	const struct tensor *src;	/* borrowed from the model */
 	struct scheme target;		/* equal to src->scheme: bytes are copied */
@@ -145,6 +180,8 @@ struct plan_row {			/* one logical tensor of the source */
 	enum plan_why why;
 	uint64_t before, after;		/* bytes of data */
 	double error;			/* relative RMS on a sample; < 0 = not known */
+	double loss;			/* its square, weighted by importance where that is
+					 * known; < 0 = not known */
 	size_t blob;			/* index into plan.blobs */
 	size_t stack;			/* private: expert tensors that share a scheme */
 };
@@ -159,7 +196,9 @@ struct plan_total {
 	uint64_t before, after;		/* bytes of data */
 	size_t tensors, changed, sampled;
 	double bits;			/* a weight, over all */
-	double error;			/* worst sampled row's; < 0 = none yet */
+	double worst;			/* error of the worst sampled row; < 0 = none yet */
+	double error;			/* of the whole: root of the mean of the rows' losses,
+					 * by elements; < 0 = some row has none yet */
 };
 
 /* Whatever changes a byte of the result must be in work_key() (src/ops/convert/work_key.c), too: by
@@ -175,7 +214,10 @@ struct plan {
 	struct translate *translate;	/* to GGUF; else NULL; owned */
 	bool requantize;
 	struct plan_care care;
-	char quant[SCHEME_NAME_MAX];	/* what was asked for: "int4", "keep" */
+	char quant[SCHEME_NAME_MAX];	/* what was asked for: "int4", "keep", "Q4_K_M" */
+	enum plan_policy policy;
+	unsigned mix;
+	struct plan_limit limit;
 	struct plan_row *rows;		/* as model.tensors; owned */
 	size_t nrows;
 	struct plan_blob *blobs;	/* in the order in which they are written; owned */
@@ -189,6 +231,8 @@ struct plan {
 enum tb_status plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 	TB_MUST_USE;
 void plan_free(struct plan *p);
+/* The same again, of the same model, with all that was changed and measured. */
+enum tb_status plan_copy(struct plan **out, const struct plan *p, struct tb_err *err) TB_MUST_USE;
 
 /* Sets rows by index (all or none are set); keep gives each its source's scheme.
  * TB_EUSAGE names the first tensor that cannot be stored so. */
@@ -204,12 +248,24 @@ enum tb_status plan_set_layout(struct plan *p, enum plan_dest dest, enum plan_ex
 struct plan_sample {
 	size_t row;
 	struct scheme target;
-	double error;			/* < 0 until priced */
+	unsigned share;			/* rows whose samples are looked at together; a few
+					 * stretches of each are enough */
+	double error, loss;		/* < 0 until priced */
 };
 /* The rows without an error figure; caller frees *out. */
 enum tb_status plan_unpriced(const struct plan *p, struct plan_sample **out, size_t *n,
 			     struct tb_err *err) TB_MUST_USE;
 void plan_priced(struct plan *p, const struct plan_sample *samples, size_t n);
+
+/* A choice by errors: what rows may become that nobody has set (by a rule, by hand, in a
+ * recipe), which is priced like the rest, but once for all limits; then the choice, which
+ * reads nothing, so that it may follow each key.  Tensors that are written as one share a
+ * scheme.  The bytes are within the limit, or TB_EUSAGE says what would be possible.
+ * Until somebody chooses, a plan of such a policy is an estimate. */
+enum tb_status plan_candidates(const struct plan *p, struct plan_sample **out, size_t *n,
+			       struct tb_err *err) TB_MUST_USE;
+enum tb_status plan_choose(struct plan *p, const struct plan_sample *samples, size_t n,
+			   const struct plan_limit *limit, struct tb_err *err) TB_MUST_USE;
 
 /* What is written: tensors put together from pieces of the source's, in blobs. */
 struct plan_piece {
@@ -247,4 +303,28 @@ bool plan_out_whole(const struct plan *p, const struct plan_out *o);
 /* Bytes of a tensor's parts as `s`; the companions' are 0 where there are none. */
 struct plan_bytes { uint64_t codes, scales, biases; };
 struct plan_bytes plan_bytes(const struct scheme *s, enum dtype source, uint64_t elems);
+
+/* ---- recipes: how a plan came about, as a file ---- */
+
+struct plan_recipe {
+	char *source;			/* the model it was made for, "" if none is named; these
+					 * are owned, and NULL where the file says nothing: */
+	char *scheme, *policy, *flavour, *experts;
+	char **rules;			/* "PATTERN=SCHEME" */
+	size_t nrules;
+	struct plan_fixed { char *name; struct plan_target target; } *tensors;	/* by name */
+	size_t ntensors;
+};
+/* A file that plan_recipe_save() wrote, or a person.  What is wrong in it is named by its
+ * key.  The caller frees *out. */
+enum tb_status plan_recipe_load(struct plan_recipe **out, const char *path, struct tb_err *err)
+	TB_MUST_USE;
+void plan_recipe_free(struct plan_recipe *r);	/* NULL is fine */
+/* Fills what plan_ask() would, flavour and experts from what it says, and itself. */
+enum tb_status plan_recipe_ask(const struct plan_recipe *r, struct plan_request *req,
+			       struct tb_err *err) TB_MUST_USE;
+/* All that has been decided, so that the same model becomes the same again.  The file
+ * must not be there yet. */
+enum tb_status plan_recipe_save(const struct plan *p, const char *path, struct tb_err *err)
+	TB_MUST_USE;
 #endif
