@@ -41,6 +41,12 @@ expect 0 "$TBTUI" quantize "$M" ./a -q int4 --imatrix products --feedback
 TBTUI_CPU=scalar expect 0 "$TBTUI" -t 1 quantize "$M" ./b -q int4 --imatrix products --feedback
 cmp a/model.safetensors b/model.safetensors || fail "another CPU, other bytes"
 
+# What was begun otherwise is not gone on with.
+expect 0 "$TBTUI" quantize "$M" ./d -q int4 --imatrix products --part 1/1
+expect 0 "$TBTUI" quantize "$M" ./d -q int4 --imatrix products --feedback --part 1/1
+expect 0 "$TBTUI" quantize "$M" ./d -q int4 --imatrix products --feedback --assemble
+cmp a/model.safetensors d/model.safetensors || fail "parts of another conversion were taken"
+
 # What cannot be done is said before anything is written.
 expect 2 "$TBTUI" quantize "$M" ./c -q int4 --feedback
 err_has '--feedback needs --imatrix FILE'

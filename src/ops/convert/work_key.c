@@ -56,6 +56,7 @@ add_care(struct tb_sha256 *sha, const struct plan *p, const struct tensor *t)
 	uint64_t matrix = t->ndim > 1 ? t->dim[t->ndim - 1] * t->dim[t->ndim - 2] : t->elems;
 
 	add_u64(sha, p->care.search);
+	add_u64(sha, p->care.feedback ? p->care.key : 0);
 	for (uint64_t first = 0; p->care.weights && matrix && first < t->elems; first += matrix) {
 		struct encode_how how = encode_how(p->flavour, &p->care, t, first);
 
