@@ -41,7 +41,7 @@ done
 # ---- every type of blocks, and what does not fit stays as it is ----
 
 p=$M/stories260K-pad192
-for q in q4_0 q4_1 q5_0 q5_1 q8_0 iq4_nl; do
+for q in q4_0 q4_1 q5_0 q5_1 q8_0 iq4_nl mxfp4 nvfp4; do
 	expect 0 tb quantize "$p/hf-f32" "$T/q.gguf" -q $q -f -y
 	expect 0 tb tensors "$T/q.gguf"
 	has "blk.0.attn_q.weight.* $(echo $q | tr a-z A-Z) "

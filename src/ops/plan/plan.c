@@ -35,7 +35,8 @@ float_source(const struct tensor *t)
 static bool
 dest_holds(enum plan_dest dest, const struct plan_target *target)
 {
-	enum scheme_form form = scheme_form(&target->scheme);
+	struct scheme s = dest == PLAN_TO_GGUF ? scheme_in_gguf(&target->scheme) : target->scheme;
+	enum scheme_form form = scheme_form(&s);
 
 	return target->keep || form == FORM_PLAIN || (form == FORM_BLOCKS) == (dest == PLAN_TO_GGUF);
 }

@@ -49,7 +49,7 @@ void
 plan_gguf_target(const struct plan *p, const struct tensor *t, struct plan_target *target,
 		 enum plan_why *why)
 {
-	struct scheme s = target->keep ? t->scheme : target->scheme;
+	struct scheme s = target->keep ? t->scheme : scheme_in_gguf(&target->scheme);
 	struct translated out[TRANSLATE_PARTS];
 	unsigned n;
 
