@@ -2,8 +2,12 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
+#include "src/base/file.h"
+#include "src/base/out.h"
 #include "src/base/text.h"
 #include "src/cli/cli.h"
 #include "src/cli/plan_args.h"
@@ -15,6 +19,8 @@ struct task {
 	struct convert_result res;
 	bool replace, assemble;
 	size_t part, parts;		/* 0: no part */
+	const char *map;		/* where the map goes; or NULL */
+	struct tb_out map_out;
 	struct tb_err late;		/* what after_writing() had to tell */
 };
 
@@ -154,21 +160,64 @@ ask_replace(const struct cli *cli, struct task *t, struct tb_err *err)
 	return status;
 }
 
+/* Its place is taken before anything is written, and filled when all is. */
+static enum tb_status
+open_map(struct task *t, struct tb_err *err)
+{
+	char *dir;
+	enum tb_status status;
+
+	t->map_out.fd = -1;
+	if (!t->map)
+		return TB_OK;
+	if (tb_exists(t->map) && !t->replace)
+		return tb_fail(err, TB_EEXIST, "--map %s: exists already", t->map);
+	if (tb_is_dir(t->map) || !*tb_path_name(t->map) || tb_ends(t->map, "/"))
+		return tb_fail(err, TB_EUSAGE, "--map %s: is a folder", t->map);
+	dir = tb_path_parent(t->map);
+	status = dir ? tb_out_open(&t->map_out, dir, err) : tb_nomem(err);
+	free(dir);
+	return status;
+}
+
+static enum tb_status
+write_map(struct task *t, struct tb_err *err)
+{
+	char *text;
+	enum tb_status status;
+
+	if (!t->map)
+		return TB_OK;
+	status = convert_map(t->p.plan, &t->p.target, &text, err);
+	if (!status)
+		status = tb_out_write(&t->map_out, text, strlen(text), err);
+	if (!status)
+		status = tb_out_write(&t->map_out, "\n", 1, err);
+	free(text);
+	return status ? status : tb_out_commit(&t->map_out, t->map, t->replace, err);
+}
+
 static enum cli_exit
 convert(struct cli *cli, const struct plan_args *a, struct task t, char **argv)
 {
 	enum cli_exit shown = CLI_OK;
-	struct tb_err err;
+	struct tb_err err, why;
 	enum tb_status status = planned_open(&t.p, cli, a, argv[1], argv[2], 1, &err);
 
 	if (!status)
 		status = ask_replace(cli, &t, &err);
 	if (!status)
+		status = open_map(&t, &err);
+	if (!status)
 		status = cli_run(cli, argv[0], quantize_run, &t, &err);
 	if (!status || status == TB_ESYNC)
 		shown = quantize_print(cli, &t);
+	if ((!status || status == TB_ESYNC) && write_map(&t, &why) && shown == CLI_OK)
+		shown = cli_complain(&why);
 	if (t.late.code && shown == CLI_OK)
 		shown = cli_complain(&t.late);
+	if (t.map)
+		tb_out_abort(&t.map_out);
 	convert_result_free(&t.res);
 	planned_free(&t.p);
 	return status ? cli_fail(&err) : shown;
@@ -206,6 +255,9 @@ COMMAND(cli_quantize, "quantize", "SRC DST",
 	return status;
 }
 
+#define MAP_OPT(t) \
+	{ 0, "map", TB_OPT_STR, &(t).map, "FILE", "writes where each tensor's bytes went, as JSON" }
+
 static enum cli_exit
 regroup(struct cli *cli, int argc, char **argv, const char *experts)
 {
@@ -213,6 +265,7 @@ regroup(struct cli *cli, int argc, char **argv, const char *experts)
 	struct task t = { .replace = false };
 	const struct tb_opt opts[] = {
 		PLAN_EXPERT_OPTS(a),
+		MAP_OPT(t),
 		{ 'f', "replace", TB_OPT_FLAG, &t.replace, NULL,
 		  "the destination may exist; the old one is kept" },
 		{ .name = NULL }
@@ -248,6 +301,7 @@ COMMAND(cli_slice, "slice", "SRC DST", "some tensors of a model, other names, ot
 		{ 0, "shard-max", TB_OPT_STR, &s.shard_max, "SIZE", "bytes of a file of a directory "
 		  "(5GB); none: one file" },
 		PLAN_OPTS(a),
+		MAP_OPT(t),
 		{ 'f', "replace", TB_OPT_FLAG, &t.replace, NULL,
 		  "the destination may exist; the old one is kept" },
 		{ .name = NULL }

@@ -209,6 +209,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/convert/convert_apart.c \
 	src/ops/convert/convert_check.c \
 	src/ops/convert/convert_json.c \
+	src/ops/convert/convert_map.c \
 	src/ops/convert/convert_price.c \
 	src/ops/convert/convert_ready.c \
 	src/ops/convert/convert_target.c \

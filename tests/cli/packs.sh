@@ -77,6 +77,16 @@ for kind in mixtral quant4; do
 	done
 done
 
+# A map leads from each byte of the source to where it is now.
+expect 0 tb pack "$T/quant" mapped --map "$T/map"
+$py map "$T/map" "$T/quant" "$T/store#mapped" || fail "the map leads astray"
+expect 2 tb pack "$T/quant" mapped2 --map "$T/map"
+err_has 'map: exists already'
+expect 2 tb pack "$T/quant" mapped2 --map "$T/none/of/it/"
+[ ! -e "$T/store/manifests/registry.ollama.ai/library/mapped2" ] || fail "made without its map"
+expect 0 tb unpack mapped "$T/back" --map "$T/map2"
+$py map "$T/map2" "$T/store#mapped" "$T/back" || fail "the map back leads astray"
+
 # What is in which blob.
 blobs() {
 	$py blobs "$T/store" "$1" | grep -E "layers\\.0\\.mlp\\.(shared_|switch|experts)" >"$T/got"

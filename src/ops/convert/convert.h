@@ -74,6 +74,10 @@ enum tb_status op_convert(const struct op_ctx *ctx, const struct convert_request
 			  struct tb_job *job, struct convert_result *out, struct tb_err *err)
 	TB_MUST_USE;
 void convert_result_free(struct convert_result *r);
+/* After that: JSON that says of each part of a tensor in the source, and of each expert's, in which
+ * file and where it is now; the caller frees *out. */
+enum tb_status convert_map(const struct plan *p, const struct convert_target *target, char **out,
+			   struct tb_err *err) TB_MUST_USE;
 
 /* Errors of a plan's samples (plan_unpriced(), plan_candidates()), which are set; those of
  * one tensor stand together. */
