@@ -106,7 +106,7 @@ family diff home
 family convert home plan output model_text translate calibrate
 family import home output model_text metadata
 family slice
-family create home plan output convert import
+family create home plan output convert import translate
 family run home model_text
 family chat run
 family calibrate run plan

@@ -140,7 +140,14 @@ COMMAND(cli_create, "create", "NAME", "a model of a store from a Modelfile")
 		  "standard input" },
 		{ 0, "replace", TB_OPT_FLAG, &t.req.replace, NULL,
 		  "the name may be taken; the old one is kept" },
-		PLAN_OPTS(a),
+		{ 'q', "quantize", TB_OPT_STR, &a.quant, "SCHEME", "what tensors become on the way: "
+		  SCHEME_WORDS SCHEME_DTYPES "keep" },
+		{ 0, "policy", TB_OPT_STR, &a.policy, "NAME", "which of them, as for quantize" },
+		{ 'r', "rule", TB_OPT_LIST, &a.rules, "PATTERN=SCHEME", "for names that a glob matches; "
+		  "repeatable, the last match wins" },
+		PLAN_EXPERT_OPTS(a),
+		{ 0, "requantize", TB_OPT_FLAG, &a.requantize, NULL,
+		  "change tensors that are quantized already, too" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

@@ -196,3 +196,18 @@ cd "$T/in/hf" || exit 99
 expect 0 tb create plain
 tb import . imported >/dev/null || fail "import"
 same plain imported
+
+# A GGUF becomes layers of tensors where it is converted.
+[ -n "${TBTUI_SHARED:-}" ] || exit 0
+cd "$T/here" || exit 99
+printf 'FROM %s\nSYSTEM hi\n' "$TBTUI_SHARED/data/models/stories260K/stories260K-f16.gguf" >real
+expect 0 tb create real -f real
+expect 0 tb create real:int8 -f real -q int8
+printf 'FROM real\nSYSTEM other\n' >real
+expect 0 tb create real2 -f real -q int8
+layers real2 <<'EOF'
+system 'other'
+EOF
+expect 0 tb verify real:int8 real2
+expect 0 tb tensors real2
+has '^model\.layers\.0\.self_attn\.q_proj\.weight .* int8 '

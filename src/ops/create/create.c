@@ -12,6 +12,7 @@
 #include "src/ops/create/create_parts.h"
 #include "src/ops/home/home.h"
 #include "src/ops/import/import.h"
+#include "src/ops/translate/translate.h"
 #include "src/store/store.h"
 
 #define REQUIRES_TENSORS "0.19.0"	/* of Ollama: the first that reads layers of tensors */
@@ -87,6 +88,9 @@ read_from(struct creation *c, const char *value, struct items *projectors, struc
 		return from_name(c, value, err);
 	}
 	status = store_resolve(&none, path, &loc, err);
+	if (status == TB_ENOENT && !strchr("./~", *value) && !strchr(value, '/') && !c->loc.path &&
+	    !store_resolve(&c->ctx->roots, value, &c->loc, NULL) && *c->loc.root)
+		return TB_OK;	/* a model is called as something beside the Modelfile */
 	if (!status && loc.kind == MODEL_GGUF_FILE)
 		status = create_gguf_kind(loc.path, &kind, NULL, err);
 	if (!status && kind == MEDIA_ADAPTER)
@@ -294,6 +298,18 @@ by_import(struct creation *c, const struct ollama_amend *amend, struct tb_err *e
 }
 
 static enum tb_status
+note_view(struct creation *c, const struct hf_view *v, struct tb_err *err)
+{
+	char *before = c->res->notes;
+
+	if (!v->note)
+		return TB_OK;
+	c->res->notes = tb_asprintf("%s%s\n", before ? before : "", v->note);
+	free(before);
+	return c->res->notes ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
 by_convert(struct creation *c, const struct ollama_amend *amend, struct tb_err *err)
 {
 	struct plan_request how = *c->req->how;
@@ -301,23 +317,30 @@ by_convert(struct creation *c, const struct ollama_amend *amend, struct tb_err *
 					 .name = c->res->name, .exists = c->req->replace };
 	struct convert_request req = { .target = &target, .replace = c->req->replace,
 				       .amend = amend };
-	struct convert_result res;
-	struct plan *plan;
-	enum tb_status status;
+	struct convert_result res = { 0 };
+	struct hf_view *view = NULL;
+	struct plan *plan = NULL;
+	enum tb_status status = TB_OK;
 
-	how.model = c->base;
+	if (model_has_keys(c->base))	/* a GGUF becomes layers of tensors */
+		status = hf_view_open(&view, c->base, DT_COUNT, err);
+	if (view)
+		status = note_view(c, view, err);
+	how.model = view ? view->model : c->base;
+	how.view = view;
 	how.dest = PLAN_TO_STORE;
-	status = plan_new(&plan, &how, err);
-	if (status)
-		return status;
+	if (!status)
+		status = plan_new(&plan, &how, err);
 	req.plan = plan;
-	status = op_convert(c->ctx, &req, c->job, &res, err);
+	if (!status)
+		status = op_convert(c->ctx, &req, c->job, &res, err);
 	if (!status || status == TB_ESYNC) {
 		c->res->kept = res.kept;
 		res.kept = (struct kept){ 0 };
 	}
 	convert_result_free(&res);
 	plan_free(plan);
+	hf_view_free(view);
 	return status;
 }
 
