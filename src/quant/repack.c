@@ -76,6 +76,20 @@ repack_scheme(const struct scheme *blocks, struct scheme *out)
 	return r != NULL;
 }
 
+/* bits_pack() of a block, for the widths that most have in a form that compilers make
+ * vectors of. */
+static void
+put_codes(const uint8_t code[BLOCK], unsigned bits, uint8_t *out)
+{
+	if (bits == 8)
+		memcpy(out, code, BLOCK);
+	else if (bits == 4)
+		for (unsigned i = 0; i < BLOCK / 2; i++)
+			out[i] = (uint8_t)(code[2 * i] | code[2 * i + 1] << 4);
+	else
+		bits_pack(code, BLOCK, bits, out);
+}
+
 /* false: the bias would be infinite, or the scale is NaN where a block has a number. */
 static bool
 put_scales(const struct repack_row *r, const uint8_t *p, size_t i, const struct quant_parts *out)
@@ -111,7 +125,7 @@ repack(const struct scheme *blocks, const void *src, size_t n, const struct quan
 		if (!put_scales(r, p, i, out))
 			return i * BLOCK;
 		r->read(p + r->codes, code);
-		bits_pack(code, BLOCK, r->bits, (uint8_t *)out->codes + i * BLOCK * r->bits / 8);
+		put_codes(code, r->bits, (uint8_t *)out->codes + i * BLOCK * r->bits / 8);
 	}
 	return n;
 }
