@@ -21,6 +21,7 @@ struct task {
 	size_t part, parts;		/* 0: no part */
 	const char *map;		/* where the map goes; or NULL */
 	struct tb_out map_out;
+	const char *pre;
 	struct tb_err late;		/* what after_writing() had to tell */
 };
 
@@ -31,7 +32,7 @@ quantize_run(void *arg, struct tb_job *job, struct tb_err *err)
 	struct convert_request req = {
 		.plan = t->p.plan, .target = &t->p.target, .replace = t->replace,
 		.how = t->parts ? CONVERT_PART : t->assemble ? CONVERT_ASSEMBLE : CONVERT_WHOLE,
-		.part = t->part, .parts = t->parts,
+		.part = t->part, .parts = t->parts, .pre = t->pre,
 	};
 	enum tb_status status = op_convert(&t->p.ctx, &req, job, &t->res, err);
 
@@ -236,6 +237,8 @@ COMMAND(cli_quantize, "quantize", "SRC DST",
 		  "the destination may exist; the old one is kept" },
 		{ 0, "part", TB_OPT_STR, &part, "I/N",
 		  "write part I of N only; others may be written elsewhere at the same time" },
+		{ 0, "pre", TB_OPT_STR, &t.pre, "NAME", "to GGUF: what its pre-tokenizer is called, "
+		  "instead of what is found out" },
 		{ 0, "assemble", TB_OPT_FLAG, &t.assemble, NULL,
 		  "make the model of what the parts have written" },
 		{ .name = NULL }

@@ -75,8 +75,8 @@ enum tb_status blob_layout(const struct plan *p, size_t blob, struct tb_buf *out
 			   struct placed **placed, size_t *n, uint64_t *size, struct tb_err *err)
 	TB_MUST_USE;
 /* gguf_head.c: the same for a GGUF.  What its keys say, and tensors that the source has not. */
-enum tb_status gguf_head_new(struct gguf_head **out, const struct plan *p, struct tb_err *err)
-	TB_MUST_USE;
+enum tb_status gguf_head_new(struct gguf_head **out, const struct plan *p, const char *pre,
+			     struct tb_err *err) TB_MUST_USE;
 void gguf_head_free(struct gguf_head *h);
 enum tb_status gguf_head_layout(const struct gguf_head *h, const struct plan *p, size_t blob,
 				struct tb_buf *out, struct placed **placed, size_t *n,

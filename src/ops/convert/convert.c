@@ -318,7 +318,8 @@ op_convert(const struct op_ctx *ctx, const struct convert_request *req, struct t
 			  /* a part replaces nothing */
 			  .replace = req->replace || req->how == CONVERT_PART,
 			  .how = req->how, .pool = ctx->pool, .job = job, .work = { .lock = -1 },
-			  .ops = kinds[target->dest], .out = { .fd = -1 }, .amend = req->amend } };
+			  .ops = kinds[target->dest], .out = { .fd = -1 }, .amend = req->amend,
+			  .pre = req->pre } };
 	/* The name now: behind the commit nothing else may fail. */
 	out->where = tb_strdup(target->name ? target->name : target->path);
 	status = out->where ? check_target(c, req, err) : tb_nomem(err);

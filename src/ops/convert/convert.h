@@ -66,6 +66,8 @@ struct convert_request {
 	const struct ollama_amend *amend;
 	enum convert_how how;
 	size_t part, parts;			/* CONVERT_PART: 1 to parts */
+	const char *pre;			/* to GGUF: what its pre-tokenizer is called; NULL:
+						 * found out */
 };
 
 /* job counts source bytes and tensors. *out is zeroed on failure, but for TB_ESYNC: then

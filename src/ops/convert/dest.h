@@ -31,6 +31,7 @@ struct dest {
 	bool was_empty;			/* a folder with nothing in it is there */
 	/* file, GGUF */
 	struct tb_out out;
+	const char *pre;		/* borrowed; NULL */
 	struct gguf_head *gguf;		/* owned; NULL for others */
 };
 

@@ -17,7 +17,7 @@ gguf_begin(struct dest *d, struct tb_err *err)
 	if (!d->dir)
 		return tb_nomem(err);
 	tb_out_sweep(d->dir);
-	return gguf_head_new(&d->gguf, d->plan, err);
+	return gguf_head_new(&d->gguf, d->plan, d->pre, err);
 }
 
 static enum tb_status

@@ -13,10 +13,10 @@ struct gguf_head {
 };
 
 enum tb_status
-gguf_head_new(struct gguf_head **out, const struct plan *p, struct tb_err *err)
+gguf_head_new(struct gguf_head **out, const struct plan *p, const char *pre, struct tb_err *err)
 {
 	struct gguf_head *h = tb_calloc(1, sizeof(*h));
-	const struct translate_ask ask = { .file_type = plan_file_type(p) };
+	const struct translate_ask ask = { .file_type = plan_file_type(p), .pre = pre };
 	enum tb_status status;
 
 	*out = NULL;
