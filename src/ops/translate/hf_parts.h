@@ -27,7 +27,9 @@ enum tb_status hf_config(const struct hf_making *h, char **out) TB_MUST_USE;
 /* hf_rope.c: rope_scaling; NULL: there is none, or no memory (*status). */
 struct cJSON *hf_rope_scaling(const struct hf_making *h, enum tb_status *status);
 
-/* hf_tokenizer.c */
+/* hf_tokenizer.c: tokenizer.json, and the files beside it.  TB_EUNSUP: there is none that
+ * gives the same ids. */
+enum tb_status hf_tokenizer(const struct tokenizer *t, char **out, struct tb_err *err) TB_MUST_USE;
 enum tb_status hf_tokenizer_config(const struct hf_making *h, char **out) TB_MUST_USE;
 enum tb_status hf_generation_config(const struct hf_making *h, char **out) TB_MUST_USE;
 

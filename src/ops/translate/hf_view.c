@@ -224,7 +224,7 @@ add_tokenizer(struct hf_making *h)
 	enum tb_status status = tokenizer_from_gguf(&h->tokenizer, &h->mm.g, &h->mm.file, &why);
 
 	if (!status)
-		status = tokenizer_write(h->tokenizer, &text, &why);
+		status = hf_tokenizer(h->tokenizer, &text, &why);
 	if (!status)
 		return add_file(h, "tokenizer.json", text);
 	tokenizer_free(h->tokenizer);
