@@ -39,7 +39,7 @@ static const struct encoder {
 	[GGML_TQ1_0] = { .scalar = ggml_encode_tq1_0 },
 	[GGML_TQ2_0] = { .scalar = ggml_encode_tq2_0 },
 	[GGML_MXFP4] = { WAYS(ggml_encode_mxfp4) },
-	[GGML_NVFP4] = { .scalar = ggml_encode_nvfp4 },
+	[GGML_NVFP4] = { WAYS(ggml_encode_nvfp4) },
 	[GGML_Q1_0] = { .scalar = ggml_encode_q1_0 },
 	[GGML_Q2_0] = { .scalar = ggml_encode_q2_0 },
 };

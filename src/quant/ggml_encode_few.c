@@ -1,5 +1,5 @@
-/* ggml_encode_few.c - types of one or two bits, and NVFP4: no scale is tried, nothing
- * weighs, one element at a time. */
+/* ggml_encode_few.c - types of one or two bits: no scale is tried, nothing weighs, one
+ * element at a time. */
 #include "config.h"
 
 #include <math.h>
@@ -120,11 +120,11 @@ ggml_encode_tq2_0(const float *src, size_t rows, size_t cols, const float *weigh
 	}
 }
 
-/* ---- NVFP4 ---- */
+/* ---- NVFP4, the part that has no lanes ---- */
 
-/* E4M3 without a sign: halves go up; what would be 256 or more is the largest. */
-static uint8_t
-e4m3(float f)
+/* Halves go up; what would be 256 or more is the largest. */
+uint8_t
+ggml_e4m3(float f)
 {
 	uint32_t bits;
 	int small;
@@ -133,10 +133,22 @@ e4m3(float f)
 	if (f >= 0x1p-6f) {
 		uint32_t c = ((bits + 0x80000) >> 20) - (120 << 3);
 
-		return f >= 256 || c >= 0x78 ? 0x7e : (uint8_t)c;
+		return f >= 256 || c >= 0x78 ? GGML_E4M3_MOST : (uint8_t)c;
 	}
 	small = (int)(f * 512 + .5f);
 	return (uint8_t)(small > 7 ? 7 : small);
+}
+
+float
+ggml_e4m3_half(uint8_t c)
+{
+	uint32_t bits = ((uint32_t)c << 20) + (119u << 23);
+	float f;
+
+	if (c < 8)
+		return (float)c * 0x1p-10f;
+	memcpy(&f, &bits, 4);
+	return f;
 }
 
 /* The nearest of 0 1 2 3 4 6 8 12 times d, the first of those whose distance is the same
@@ -159,22 +171,11 @@ e2m1(float x, float d)
 	return (uint8_t)(code ? code | (x < 0 ? 8u : 0u) : 0);
 }
 
-/* Four scales, four times 16 elements. */
 void
-ggml_encode_nvfp4(const float *src, size_t rows, size_t cols, const float *weights, void *out)
+ggml_nvfp4_codes(const float x[16], uint8_t scale, uint8_t out[8])
 {
-	uint8_t *p = out;
+	const float d = ggml_e4m3_half(scale);
 
-	(void)weights;
-	for (size_t i = 0; i < rows * cols; i += 64, p += 36)
-		for (unsigned g = 0; g < 4; g++) {
-			const float *x = src + i + 16 * g;
-			uint8_t c = e4m3(largest(x, 16) / 6);
-			float d = c >> 3 ? ldexpf((float)(8 + (c & 7)), (c >> 3) - 11)
-					 : ldexpf((float)c, -10);
-
-			p[g] = c;
-			for (unsigned j = 0; j < 8; j++)
-				p[4 + 8 * g + j] = (uint8_t)(e2m1(x[j], d) | e2m1(x[j + 8], d) << 4);
-		}
+	for (unsigned j = 0; j < 8; j++)
+		out[j] = (uint8_t)(e2m1(x[j], d) | e2m1(x[j + 8], d) << 4);
 }

@@ -220,10 +220,11 @@ SIMD vi nearest_e2m1(vf x, const vf middle[7])
 	return i_pick(v_gt(size, middle[0]), i_or(code, sign), code);
 }
 
+static const float middles[7] = { .5f, 1.5f, 2.5f, 3.5f, 5, 7, 10 };
+
 void
 WAY(ggml_encode_mxfp4)(const float *src, size_t rows, size_t cols, const float *weights, void *out)
 {
-	static const float middles[7] = { .5f, 1.5f, 2.5f, 3.5f, 5, 7, 10 };
 	const struct lanes_in in = { src, weights, rows * (cols / BLOCK), cols / BLOCK };
 
 	for (size_t i = 0; i < in.blocks; i += LANES) {
@@ -242,5 +243,63 @@ WAY(ggml_encode_mxfp4)(const float *src, size_t rows, size_t cols, const float *
 			code[j] = nearest_e2m1(x[j], middle);
 		lanes_put(&to, 0, exponent, 1);
 		lanes_put_nibbles(&to, 1, code);
+	}
+}
+
+/* ---- NVFP4: a scale for 16, so that a lane has two ---- */
+
+/* Half the scales; where one is zero, nothing reaches a code but 0. */
+SIMD vf nvfp4_scales(vf size, uint8_t scale[LANES])
+{
+	float a[LANES], d[LANES];
+
+	v_store_f32(a, size);
+	for (unsigned i = 0; i < LANES; i++) {
+		scale[i] = ggml_e4m3(a[i] / 6);
+		d[i] = scale[i] ? ggml_e4m3_half(scale[i]) : INFINITY;
+	}
+	return v_load_f32(d);
+}
+
+/* 16 elements, in the order in which nibbles want them; bytes 8 to 15 are the second half. */
+SIMD void nvfp4_half(const vf *x, uint8_t scale[LANES], vi *code)
+{
+	vf size = v_set(0), d, middle[7];
+
+	for (unsigned j = 0; j < 16; j++)
+		size = v_max(v_abs(x[j]), size);
+	d = nvfp4_scales(size, scale);
+	UNROLL for (unsigned k = 0; k < 7; k++)
+		middle[k] = v_mul(d, v_set(middles[k]));
+	for (unsigned j = 0; j < 16; j++)
+		code[j / 8 * 16 + j % 8] = nearest_e2m1(x[j], middle);
+}
+
+void
+WAY(ggml_encode_nvfp4)(const float *src, size_t rows, size_t cols, const float *weights, void *out)
+{
+	const struct lanes_in in = { src, weights, rows * (cols / BLOCK), cols / BLOCK };
+
+	for (size_t i = 0; i < in.blocks; i += LANES) {
+		uint8_t scale[2][LANES], *p;
+		struct lanes_out to;
+		vi code[BLOCK];
+		vf x[BLOCK];
+
+		for (unsigned k = 0; k < LANES; k++)
+			to.at[k] = i + k < in.blocks ? (uint8_t *)out + (i + k) / 2 * 36 +
+				   4 + (i + k) % 2 * 16 : NULL;
+		lanes_load(&in, i, x);
+		nvfp4_half(x, scale[0], code);
+		nvfp4_half(x + 16, scale[1], code + 8);
+		lanes_put_nibbles(&to, 0, code);
+		for (unsigned k = 0; k < 2 * LANES && (p = to.at[k / 2]); k++) {
+			const float *group = src + (i + k / 2) * BLOCK + k % 2 * 16;
+			uint8_t c = scale[k % 2][k / 2];
+
+			((uint8_t *)out)[(i + k / 2) / 2 * 36 + (i + k / 2) % 2 * 2 + k % 2] = c;
+			if (c == GGML_E4M3_MOST)
+				ggml_nvfp4_codes(group, c, p + k % 2 * 8);
+		}
 	}
 }

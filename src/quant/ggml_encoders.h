@@ -17,8 +17,7 @@ typedef void ggml_encode_fn(const float *src, size_t rows, size_t cols, const fl
 
 extern ggml_encode_fn ggml_encode_f32, ggml_encode_f16, ggml_encode_bf16;
 /* ggml_encode_few.c */
-extern ggml_encode_fn ggml_encode_q1_0, ggml_encode_q2_0, ggml_encode_tq1_0, ggml_encode_tq2_0,
-		      ggml_encode_nvfp4;
+extern ggml_encode_fn ggml_encode_q1_0, ggml_encode_q2_0, ggml_encode_tq1_0, ggml_encode_tq2_0;
 /* ggml_k_encode.h: scales of scales */
 GGML_ENCODE_WAYS(ggml_encode_q2_k);
 GGML_ENCODE_WAYS(ggml_encode_q3_k);
@@ -34,4 +33,12 @@ GGML_ENCODE_WAYS(ggml_encode_q8_0);
 GGML_ENCODE_WAYS(ggml_encode_iq4_nl);
 GGML_ENCODE_WAYS(ggml_encode_iq4_xs);
 GGML_ENCODE_WAYS(ggml_encode_mxfp4);
+GGML_ENCODE_WAYS(ggml_encode_nvfp4);
+
+/* ggml_encode_few.c: NVFP4's scales as bytes, and half of what these stand for. */
+#define GGML_E4M3_MOST 0x7e
+uint8_t ggml_e4m3(float f);
+float ggml_e4m3_half(uint8_t c);
+/* The codes of 16 elements, however large. */
+void ggml_nvfp4_codes(const float x[16], uint8_t scale, uint8_t out[8]);
 #endif
