@@ -325,3 +325,9 @@ tb_sums_unpack(struct tb_sums *out, const void *packed, size_t len, struct tb_er
 	*out = s;
 	return TB_OK;
 }
+
+uint64_t
+tb_sum_quick(const void *data, size_t len)
+{
+	return XXH3_64bits(data, len);
+}

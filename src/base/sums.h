@@ -72,4 +72,7 @@ enum tb_status tb_sums_pack(const struct tb_sums *s, struct tb_buf *out, struct 
 	TB_MUST_USE;
 enum tb_status tb_sums_unpack(struct tb_sums *out, const void *packed, size_t len,
 			      struct tb_err *err) TB_MUST_USE;
+
+/* XXH3 of 64 bits: for bytes that are on their way, against disks and memory that lose some. */
+uint64_t tb_sum_quick(const void *data, size_t len);
 #endif

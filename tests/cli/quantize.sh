@@ -92,16 +92,31 @@ expect 2 tb quantize "$T/dense" x -q int4 --policy none
 expect 2 tb quantize "$T/dense" ../x:y:z -q int4 --experts sideways
 expect 2 tb quantize "$T/nothing" x -q int4
 
-# a value that no scheme can hold: two rows of 64, element 65 is an infinity
-h='{"w.weight":{"dtype":"BF16","shape":[16,64],"data_offsets":[0,2048]}} '
-{
-	printf "\\$(printf %o ${#h})\0\0\0\0\0\0\0%s" "$h"
-	head -c 130 /dev/zero
-	printf '\200\177'
-	head -c 1916 /dev/zero
-} >"$T/inf.safetensors"
-expect 2 tb quantize "$T/inf.safetensors" inf -q int4
-err_has 'w\.weight: element 65 is infinite or NaN'
+# a value that no scheme can hold, wherever it is: sixteen rows of 64
+# odd DTYPE SIZE BYTES ELEMENT
+odd() {
+	h='{"w.weight":{"dtype":"'$1'","shape":[16,64],"data_offsets":[0,'$(($2 * 1024))']}} '
+	while [ $((${#h} % 8)) -ne 0 ]; do
+		h="$h "
+	done
+	{
+		printf "\\$(printf %o ${#h})\0\0\0\0\0\0\0%s" "$h"
+		head -c $(($2 * $4)) /dev/zero
+		printf "$3"
+		head -c $(($2 * (1023 - $4))) /dev/zero
+	} >"$T/inf.safetensors"
+}
+for at in 0 7 31 65 500 1000 1023; do
+	for kind in 'BF16 2 \200\177' 'BF16 2 \377\377' 'F16 2 \000\174' 'F16 2 \001\374' \
+		'F32 4 \0\0\200\177' 'F32 4 \1\0\200\377'; do
+		odd $kind $at
+		expect 2 tb quantize "$T/inf.safetensors" inf -q int4
+		err_has "w\.weight: element $at is infinite or NaN \\(1 of "
+	done
+done
+odd F16 2 '\377\173' 8
+expect 0 tb quantize "$T/inf.safetensors" large -q int4
+odd BF16 2 '\200\177' 65
 expect 0 tb quantize "$T/inf.safetensors" inf -q keep
 
 # a model of 1 GB, most of it not on the disk: memory, and a cancel

@@ -9,31 +9,10 @@
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/sha256.h"
+#include "src/base/sums.h"
 #include "src/quant/repack.h"
 
 #define COPY_BYTES (4 * WINDOW_ELEMS)
-
-/* Not for adversaries: for disks and memory that lose bits, and for our own mistakes
- * with offsets.  The digest comes from the file itself. */
-static uint64_t
-sum_of(const void *data, size_t len)
-{
-	const uint64_t k = 0x9e3779b97f4a7c15u;
-	uint64_t lane[4] = { 1, 2, 3, 4 }, v[4];
-	const char *p = data;
-	size_t i;
-
-	for (i = 0; i + 32 <= len; i += 32) {
-		memcpy(v, p + i, 32);
-		for (int j = 0; j < 4; j++)
-			lane[j] = (lane[j] ^ v[j]) * k + (lane[j] >> 32);
-	}
-	memset(v, 0, sizeof(v));
-	memcpy(v, p + i, len - i);
-	for (int j = 0; j < 4; j++)
-		lane[j] = (lane[j] ^ v[j]) * k + (lane[j] >> 29);
-	return (lane[0] ^ lane[1] * 3) + (lane[2] ^ lane[3] * 5) + len;
-}
 
 static struct blob_task *
 add_task(struct blob *b, struct blob_task t)
@@ -157,7 +136,7 @@ blob_open(struct blob *b, const struct plan *p, struct values_files *source, siz
 		status = tb_out_open(&b->out, dir, err);
 	if (!status)
 		status = tb_out_pwrite(&b->out, 0, head.p, head.len, err);
-	b->header = (struct chunk){ 0, head.len, head.p ? sum_of(head.p, head.len) : 0 };
+	b->header = (struct chunk){ 0, head.len, head.p ? tb_sum_quick(head.p, head.len) : 0 };
 	tb_buf_free(&head);
 	if (status)
 		blob_free(b);
@@ -252,7 +231,7 @@ blob_run(struct blob *b, struct blob_task *t, struct window *w, struct tb_err *e
 	for (int i = 0; i < 3 && !status; i++) {
 		if (!t->chunk[i].len)
 			continue;
-		t->chunk[i].sum = sum_of(data[i], t->chunk[i].len);
+		t->chunk[i].sum = tb_sum_quick(data[i], t->chunk[i].len);
 		status = tb_out_pwrite(&b->out, t->chunk[i].off, data[i], t->chunk[i].len, err);
 	}
 	return status;
@@ -294,7 +273,7 @@ verify_chunk(struct blob *b, const struct tb_file *f, const struct chunk *c, str
 	uint8_t *all = c->len <= len ? buf : malloc(c->len);
 	enum tb_status status = all ? tb_file_read(f, c->off, all, c->len, err) : tb_nomem(err);
 
-	if (!status && sum_of(all, c->len) != c->sum)
+	if (!status && tb_sum_quick(all, c->len) != c->sum)
 		status = tb_fail(err, TB_EIO, "%s: what was written at %ju reads differently",
 				 b->out.dir, (uintmax_t)c->off);
 	if (!status && sha->ctx)

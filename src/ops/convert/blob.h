@@ -12,7 +12,8 @@
 struct gguf_head;
 struct tb_job;
 
-/* Bytes that were written, and their check sum for the second look. */
+/* Bytes that were written, and their check sum for the second look: for disks and memory that
+ * lose bits, and for our own mistakes with offsets.  The digest comes from the file itself. */
 struct chunk { uint64_t off, len, sum; };
 
 /* What a task does. */
