@@ -11,6 +11,7 @@
 #include "src/format/dtype.h"
 #include "src/model/values.h"
 #include "src/ops/translate/translate.h"
+#include "src/store/model_meta.h"
 
 static struct model *
 open_model(enum model_kind kind, const char *path)
@@ -95,6 +96,48 @@ check_tensor(const struct translate *t, const struct model *hf, const struct ten
 	}
 }
 
+/* All that the file says of the architecture is said in the same type and, of what is one
+ * number, the same; lists have the same length. */
+static void
+check_keys(const struct translate *t, const struct model *hf, const struct model *gguf)
+{
+	static const char *const ours[] = {	/* written by nobody but who made the file, or: */
+		".vocab_size", "gemma.rope.freq_base", "gemma2.rope.freq_base",
+		/* HunYuan's whole context, which llama.cpp's converter knows by heart */
+		"hunyuan-dense.context_length", "hunyuan-dense.rope.scaling.factor",
+		"hunyuan-dense.rope.scaling.original_context_length",
+	};
+	const struct translate_ask ask = { .file_type = 0 };
+	struct translated_keys k;
+	struct tb_buf head = TB_BUF(GGUF_HEAD_MAX);
+	struct model_meta want;
+	struct gguf is;
+	struct tb_err err;
+	uint64_t size;
+
+	assert_ok(translate_keys(&k, t, hf, &ask, &err), err);
+	assert_ok(gguf_layout(&k.keys, NULL, 0, &head, &size, &err), err);
+	assert_ok(gguf_parse(&is, head.p, head.len, head.len, "KEYS", &err), err);
+	assert_ok(model_meta_open(&want, gguf, &err), err);
+	for (size_t i = 0; i < want.g.nkv; i++) {
+		const struct gguf_kv *a = &want.g.kv[i], *b = gguf_find(&is, a->key);
+		bool skip = strncmp(a->key, t->gguf, strlen(t->gguf)) != 0;
+
+		for (size_t j = 0; j < sizeof(ours) / sizeof(*ours); j++)
+			skip |= strstr(a->key, ours[j]) != NULL;
+		if (skip)
+			continue;
+		if (!b || b->type != a->type || b->count != a->count ||
+		    (a->type == GGUF_ARRAY ? b->elem != a->elem || b->len != a->len
+					   : b->bits != a->bits))
+			fail_msg("%s: is not what llama.cpp writes", a->key);
+	}
+	model_meta_close(&want);
+	gguf_free(&is);
+	tb_buf_free(&head);
+	translated_keys_free(&k);
+}
+
 static void
 check_model(const char *dir, const char *file)
 {
@@ -113,6 +156,7 @@ check_model(const char *dir, const char *file)
 		    filled[i] != gguf->tensors[i].elems)
 			fail_msg("%s: %s: filled by %ju of %ju", dir, gguf->tensors[i].name,
 				 (uintmax_t)filled[i], (uintmax_t)gguf->tensors[i].elems);
+	check_keys(&t, hf, gguf);
 	free(filled);
 	model_free(hf);
 	model_free(gguf);

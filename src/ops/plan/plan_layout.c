@@ -207,7 +207,7 @@ check_group(const struct layout *l, size_t prev, size_t first, size_t end, struc
 {
 	const struct atom *a = &l->atoms[prev], *b = &l->atoms[first];
 
-	if (!a->part || !b->part || strcmp(a->group, b->group) || first - prev == end - first)
+	if (a->part != ATOM_EXPERT || b->part != ATOM_EXPERT || strcmp(a->group, b->group) || first - prev == end - first)
 		return TB_OK;
 	return tb_fail(err, TB_EFORMAT, "%.*s: %zu experts have a %s and %zu a %s; experts can be kept as "
 		       "they are", (int)strlen(a->group), a->group, first - prev,

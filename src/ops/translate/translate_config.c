@@ -156,9 +156,60 @@ gating(const struct config *c)
 	return NAN;
 }
 
+/* Gemma 4: layers that see everything may have other heads, those that take keys and values
+ * from others may be twice as wide. */
+static void
+gemma4_kv(struct config *c)
+{
+	double some = number(c, "num_key_value_heads", 0);
+	double all = number(c, "num_global_key_value_heads", some);
+
+	if (some != all)
+		layers_of_type(c, "full_attention", all, some);
+}
+
+static void
+gemma4_ffn(struct config *c)
+{
+	size_t n = config_u32(c, "num_hidden_layers"), shared = config_u32(c, "num_kv_shared_layers");
+	double ffn = number(c, "intermediate_size", 0);
+	bool wide;
+
+	if (!json_bool(config_find(c, "use_double_wide_mlp"), &wide) || !wide || !shared || !room(c, n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		c->list[i] = i + shared >= n ? 2 * ffn : ffn;
+}
+
+/* What layers are, a letter each: * attention, M state space, - and E feed-forward. */
+static void
+hybrid(struct config *c, const char *kinds, const char *paths)
+{
+	const char *pattern = json_str(config_find(c, "hybrid_override_pattern"));
+	double x = number(c, paths, 0);
+
+	if (!pattern) {
+		layers_of_type(c, "attention", x, 0);
+		return;
+	}
+	if (!room(c, strlen(pattern)))
+		return;
+	for (size_t i = 0; i < c->n; i++)
+		c->list[i] = strchr(kinds, pattern[i]) ? x : 0;
+}
+
 static void
 computed_list(struct config *c, const char *name)
 {
+	if (!strcmp(name, "gemma4_kv"))
+		gemma4_kv(c);
+	if (!strcmp(name, "gemma4_ffn"))
+		gemma4_ffn(c);
+	if (!strcmp(name, "hybrid_kv"))
+		hybrid(c, "*", "num_key_value_heads");
+	if (!strcmp(name, "hybrid_ffn"))
+		hybrid(c, "-E", config_find(c, "n_routed_experts") ? "moe_intermediate_size"
+								    : "intermediate_size");
 	if (!strcmp(name, "mrope"))
 		mrope(c);
 	else if (!strcmp(name, "sliding") && config_find(c, "sliding_window"))
@@ -180,6 +231,49 @@ window_period(const struct config *c, double usual)
 	return period > 0 && period != usual ? period : NAN;
 }
 
+/* LFM2: two thirds, times a factor, rounded up. */
+static double
+lfm2_ffn(const struct config *c)
+{
+	double ffn = number(c, "block_ff_dim|intermediate_size", NAN);
+	double of = number(c, "block_multiple_of", 256), by = number(c, "block_ffn_dim_multiplier", 1);
+	bool adjust;
+
+	if (!json_bool(config_find(c, "block_auto_adjust_ff_dim"), &adjust) || !adjust || !(of > 0))
+		return ffn;
+	ffn = floor(by * floor(2 * ffn / 3));
+	return of * floor((ffn + of - 1) / of);
+}
+
+static double
+mamba_inner(const struct config *c)
+{
+	double expand = number(c, "mamba_expand", NAN), heads = number(c, "mamba_num_heads", NAN);
+
+	return isnan(heads) ? expand * number(c, "hidden_size", NAN)
+			    : heads * number(c, "mamba_head_dim", NAN);
+}
+
+/* HunYuan: a base of its own instead of a factor. */
+static double
+dynamic_base(const struct config *c)
+{
+	double alpha = number(c, "rope.alpha", NAN), dim = head_dim(c);
+
+	return number(c, "rope.rope_theta|rope_theta", NAN) * pow(alpha, dim / (dim - 2));
+}
+
+static double
+dense_layers(const struct config *c)
+{
+	double n = 0;
+
+	for (const cJSON *t = json_first(config_find(c, "mlp_layer_types")); t; t = json_next(t), n++)
+		if (!json_str(t) || strcmp(json_str(t), "dense") != 0)
+			break;
+	return n;
+}
+
 static double
 computed_number(const struct config *c, const struct translate *t, const char *name, double usual)
 {
@@ -188,6 +282,22 @@ computed_number(const struct config *c, const struct translate *t, const char *n
 
 	if (!strcmp(name, "one"))
 		return 1;
+	if (!strcmp(name, "zero"))
+		return 0;
+	if (!strcmp(name, "no_positions"))	/* nothing that would end anywhere */
+		return 1 << 20;
+	if (!strcmp(name, "lfm2_ffn"))
+		return lfm2_ffn(c);
+	if (!strcmp(name, "mamba_inner"))
+		return mamba_inner(c);
+	if (!strcmp(name, "dense_layers"))
+		return dense_layers(c);
+	if (!strcmp(name, "shared_ffn"))
+		return number(c, "intermediate_size", NAN) * number(c, "num_shared_experts", NAN);
+	if (!strcmp(name, "dynamic_base"))
+		return dynamic_base(c);
+	if (!strcmp(name, "ernie_shared"))
+		return floor(number(c, "intermediate_size", NAN) / number(c, "num_key_value_heads", NAN));
 	if (!strcmp(name, "sigmoid"))
 		return 2;
 	if (!strcmp(name, "head_dim"))
@@ -204,7 +314,8 @@ computed_number(const struct config *c, const struct translate *t, const char *n
 	if (!strcmp(name, "longrope"))
 		return longrope(c);
 	if (!strcmp(name, "gating"))
-		return gating(c);
+		/* the class of GLM-4.7-Flash has it so, and says nothing */
+		return strcmp(t->type, "glm4_moe_lite") ? gating(c) : 2;
 	if (!strcmp(name, "mla_key"))
 		return number(c, "kv_lora_rank", 512) + number(c, "qk_rope_head_dim", NAN);
 	if (!strcmp(name, "mla_head"))
@@ -265,7 +376,8 @@ static void
 read_numbers(struct translate *out, const struct config *c)
 {
 	out->layers = config_u32(c, "num_hidden_layers");
-	out->mtp = config_u32(c, "mtp_num_hidden_layers");
+	if (!out->fewer_layers)
+		out->mtp = config_u32(c, "mtp_num_hidden_layers|num_nextn_predict_layers");
 	out->heads = config_u32(c, "num_attention_heads");
 	out->kv_heads = config_u32(c, "num_key_value_heads|num_attention_heads");
 	out->nope = config_u32(c, "qk_nope_head_dim");
