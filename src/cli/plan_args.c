@@ -245,6 +245,19 @@ take_slice(const struct cli *cli, const struct slice_args *a, struct planned *p,
 	return TB_OK;
 }
 
+/* A plan alone needs no store to be there yet. */
+static enum tb_status
+find_target(struct planned *p, const struct cli *cli, const char *dst, bool plan_only,
+	    struct tb_err *err)
+{
+	enum tb_status status = convert_target(&p->ctx, dst, &p->target, err);
+
+	if (status != TB_ENOENT || !plan_only)
+		return status;
+	cli_note(cli, err->msg);
+	return TB_OK;
+}
+
 enum tb_status
 planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a, const char *src,
 	     const char *dst, size_t max, struct tb_err *err)
@@ -262,7 +275,7 @@ planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a
 	if (!status)
 		status = open_model(p, src, err);
 	if (!status && dst)
-		status = convert_target(&p->ctx, dst, &p->target, err);
+		status = find_target(p, cli, dst, max > 1, err);
 	if (!status && a->slice)
 		status = take_slice(cli, a->slice, p, err);
 	return status ? status : add_plans(p, cli, a, max, err);

@@ -15,9 +15,12 @@
 #include "src/ops/convert/window.h"
 
 #define STRETCH 2048u		/* elements: a multiple of every group */
-#define STRETCHES 64u		/* of a tensor that is looked at alone */
-#define STRETCHES_SHARE 128u	/* of those that are looked at together */
-#define WHOLE (2u * STRETCH * STRETCHES)	/* elements: smaller ones are read whole */
+#define STRETCHES 1024u		/* of a tensor, at most */
+#define STRETCHES_FEW 64u	/* … at least, unless there are */
+#define ROWS_MANY 4096u		/* so many tensors: then */
+#define STRETCHES_LEAST 16u
+#define STRETCHES_ALL 200000u	/* of all that are looked at, for each of their candidates */
+#define STRETCHES_SHARE 512u	/* of those that are looked at together */
 
 /* Samples [first, end) are of one tensor: it is read once. */
 struct priced { size_t first, end; };
@@ -28,7 +31,7 @@ struct pricing {
 	const struct plan_care *care;
 	struct plan_sample *samples;
 	struct priced *rows;		/* owned */
-	size_t nrows;
+	size_t nrows, nsamples;
 	struct values_files *files;
 	struct window *windows;		/* one a worker, as is: */
 	struct room { float *p; size_t n; } *before;	/* owned */
@@ -173,15 +176,26 @@ look_at_all(struct looking *l, struct tb_err *err)
 	return status;
 }
 
+/* More of few tensors: what is large in a few places only is found by looking often. */
+static uint64_t
+how_many(const struct pricing *p, unsigned share)
+{
+	uint64_t least = p->nrows > ROWS_MANY ? STRETCHES_LEAST : STRETCHES_FEW;
+	uint64_t n = STRETCHES_ALL / p->nsamples;
+
+	if (share > 1)
+		return STRETCHES_SHARE / share < 2 ? 2 : STRETCHES_SHARE / share;
+	return n > STRETCHES ? STRETCHES : n < least ? least : n;
+}
+
 static enum tb_status
 look(struct looking *l, unsigned share, struct tb_err *err)
 {
 	const struct tensor *t = l->v.t;
-	uint64_t n = share > 1 ? STRETCHES_SHARE / share : STRETCHES;
+	uint64_t n = how_many(l->p, share);
 	enum tb_status status = TB_OK;
 
-	n = n < 2 ? 2 : n;
-	if (!t->ndim || t->elems <= WHOLE * n / STRETCHES || t->elems / t->dim[t->ndim - 1] < n)
+	if (!t->ndim || t->elems <= 2 * n * STRETCH || t->elems / t->dim[t->ndim - 1] < n)
 		return look_at_all(l, err);
 	for (uint64_t s = 0; s < n && !status; s++) {
 		uint64_t first;
@@ -243,7 +257,7 @@ convert_price(const struct model *m, enum flavour flavour, const struct plan_car
 	      struct tb_err *err)
 {
 	struct pricing p = { .model = m, .flavour = flavour, .care = care, .samples = samples,
-			     .job = job };
+			     .nsamples = n, .job = job };
 	unsigned workers = tb_pool_size(pool);
 	enum tb_status status = pricing_open(&p, n, workers, err);
 

@@ -46,6 +46,8 @@ store_target(const struct op_ctx *ctx, const char *dst, struct convert_target *o
 	if (status && strchr(dst, '/'))
 		return tb_fail(err, status, "%.300s; if a folder is meant, write ./%.100s", why.msg,
 			       dst);
+	if (status == TB_ENOENT)
+		return tb_fail(err, status, "%.300s, or write a folder: ./%.100s/", why.msg, dst);
 	if (status)
 		return tb_fail(err, status, "%s", why.msg);
 	out->dest = PLAN_TO_STORE;
