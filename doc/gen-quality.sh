@@ -68,7 +68,7 @@ model() {
 	"$tbtui" quantize "$source" ./source -q bf16 >/dev/null 2>&1
 	"$tbtui" calibrate ./source calibration.txt -o matters --gram -f >/dev/null 2>&1
 	printf '## %s\n\n' "$name"
-	printf 'The source in F32: %s; in BF16, from which all of the following is made: %s.\n\n' \
+	printf 'The source: %s; in BF16, from which all of the following is made: %s.\n\n' \
 		"$(perplexity "$source")" "$(perplexity ./source)"
 	echo '| scheme, all that fits | kB | bits | rounded | `--search` | `--imatrix` | `--feedback` |'
 	echo '|---|---:|---:|---:|---:|---:|---:|'
@@ -81,10 +81,10 @@ model() {
 	policy_row 'ollama, int4' out -q int4
 	policy_row 'ollama, nvfp4' out -q nvfp4
 	for mix in mixed_2_6 mixed_3_4 mixed_3_6 mixed_4_6; do
-		policy_row "mlx:$mix" out -q int4 --policy "mlx:$mix"
+		policy_row "mlx:$mix" out --policy "mlx:$mix"
 	done
 	for bits in 3 4 4.5 5 6; do
-		policy_row "budget:${bits}bpw" out -q int4 --policy "budget:${bits}bpw"
+		policy_row "budget:${bits}bpw" out --policy "budget:${bits}bpw"
 	done
 	for type in Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K_M Q4_K_M Q5_K_M Q6_K IQ4_NL IQ4_XS; do
 		policy_row "llama:$type, GGUF" out.gguf --policy "llama:$type"
@@ -110,11 +110,12 @@ cat <<'END'
 
 Made by `make quality SHARED=FOLDER` (`doc/gen-quality.sh`), which measures it all again. Perplexity, less is better, of 16 stories
 that the model itself wrote in F32 at temperature 1: no other model can be better at them, so that whatever is above the
-first line's figure was lost on the way. Calibration reads 16 other stories. The models are small (260,000 weights of
+source's figure was lost on the way. Calibration reads 16 other stories. The models are small (260,000 weights of
 which a part is padding with zeros, so that blocks of 32 and 256 fit): each weight matters more than in large ones.
 
 *rounded*: as MLX, Ollama or llama.cpp would. `--search`: scales and biases with the least error. `--imatrix`: the same, errors
-counted by importance (for ggml's types what they do with it). `--feedback`: columns make up for what others lost. The format and the size are the same in all of them.
+counted by importance (for ggml's types as llama-quantize does; a budget is spent by it, too). `--feedback`: columns make up for
+what others lost. The format is the same in all of them, and so is the size, but for budgets, which choose anew.
 
 END
 model 'stories260K-pad192' "$data/models/stories260K-pad192/hf-f32" \
