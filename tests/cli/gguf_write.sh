@@ -63,6 +63,14 @@ expect 0 tb perplexity "$T/hf8.gguf" "$TBTUI_SHARED/data/prompts/ppl.txt"
 mv "$T/out" "$T/want"
 expect 0 tb perplexity "$T/q8.gguf" "$TBTUI_SHARED/data/prompts/ppl.txt"
 
+# ---- codes that a type of ggml's has, too: no number changes ----
+
+expect 0 tb quantize "$M/arch/gpt_oss/hf" "$T/oss.gguf" -q keep
+expect 0 tb diff "$T/oss.gguf" "$M/arch/gpt_oss/model.gguf"
+has '[0-9]+ same, [0-9]+ same values$'
+expect 0 tb tensors "$T/oss.gguf"
+has 'blk.0.ffn_gate_exps.weight .* MXFP4 '
+
 # ---- what cannot be is refused before anything is written ----
 
 expect 2 tb quantize "$M/stories260K/hf-f32" "$T/no.gguf" -q int4

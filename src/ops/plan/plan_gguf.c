@@ -5,6 +5,8 @@
 
 #include "src/base/mem.h"
 #include "src/ops/plan/plan_parts.h"
+#include "src/quant/ggml_encode.h"
+#include "src/quant/repack.h"
 
 enum tb_status
 plan_gguf_open(struct plan *p, struct tb_err *err)
@@ -45,6 +47,24 @@ is_float(const struct tensor *t)
 	return d == DT_F32 || d == DT_F16 || d == DT_BF16;
 }
 
+/* Blocks that repack as those groups: no number changes. */
+static bool
+gguf_repack(const struct scheme *groups, struct scheme *out)
+{
+	struct scheme same;
+
+	for (unsigned type = 0; type < 64; type++) {
+		if (!ggml_info(type) || ggml_info(type)->dtype != DT_COUNT)
+			continue;
+		*out = scheme_ggml(type);
+		/* of two numbers a group, another could be needed to say the same */
+		if (!scheme_has_bias(groups) && ggml_encodable(type) && repack_scheme(out, &same) &&
+		    scheme_equal(&same, groups))
+			return true;
+	}
+	return false;
+}
+
 void
 plan_gguf_target(const struct plan *p, const struct tensor *t, struct plan_target *target,
 		 enum plan_why *why)
@@ -67,8 +87,10 @@ plan_gguf_target(const struct plan *p, const struct tensor *t, struct plan_targe
 				*why = PLAN_ALIGN;
 			}
 	if (scheme_form(&s) == FORM_GROUPS && is_float(t)) {
-		s = scheme_plain(values_dtype(t));
-		*why = PLAN_DECODED;
+		/* What has a type of the same numbers keeps them. */
+		*why = gguf_repack(&t->scheme, &s) ? PLAN_REPACKED : PLAN_DECODED;
+		if (*why == PLAN_DECODED)
+			s = scheme_plain(values_dtype(t));
 	}
 	if (out[0].f32 && is_float(t)) {
 		if (!scheme_is_plain(&s) || s.dtype != DT_F32)

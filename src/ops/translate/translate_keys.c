@@ -212,7 +212,7 @@ count_params(const struct translate *t, const struct model *m, uint64_t experts)
 	for (size_t i = 0; i < m->ntensors; i++) {
 		if (translate_to_gguf(t, &m->tensors[i], out, &n, &ignored) || !n)
 			continue;
-		if (strstr(out[0].name, "_exps."))
+		if (tb_ends(out[0].name, "_exps.weight"))
 			own += (double)m->tensors[i].elems;
 		else
 			all += (double)m->tensors[i].elems;
