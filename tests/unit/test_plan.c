@@ -126,6 +126,56 @@ test_architectures(void **state)
 	plan_free(p);
 }
 
+/* What single architectures do otherwise, in a model of 16 layers. */
+static void
+test_own_rules(void **state)
+{
+	static const struct { const char *arch, *name, *quant, *want; } rows[] = {
+		{ "LagunaForCausalLM", "model.layers.9.self_attn.v_proj.weight", "nvfp4", "nvfp4" },
+		{ "LagunaForCausalLM", "model.layers.9.self_attn.v_proj.weight", "mxfp8", "BF16" },
+		{ "LagunaForCausalLM", "model.layers.9.self_attn.v_proj.weight", "int4", "int8" },
+		{ "LagunaForCausalLM", "model.layers.9.mlp.experts.3.down_proj.weight", "mxfp8", "mxfp8" },
+		{ "LagunaForCausalLM", "model.layers.1.mlp.experts.3.down_proj.weight", "mxfp8", "BF16" },
+		{ "LagunaForCausalLM", "model.layers.1.mlp.shared_expert.down_proj.weight", "nvfp4",
+		  "mxfp8" },
+		{ "LagunaForCausalLM", "model.layers.9.mlp.shared_expert.down_proj.weight", "nvfp4",
+		  "nvfp4" },
+		{ "LagunaForCausalLM", "model.embed_tokens.weight", "nvfp4", "mxfp8" },
+		{ "LagunaForCausalLM", "model.layers.9.some.proj.weight", "nvfp4", "BF16" },
+		{ "NemotronHForCausalLM", "backbone.layers.9.mixer.q_proj.weight", "nvfp4", "mxfp8" },
+		{ "NemotronHForCausalLM", "backbone.layers.9.mixer.q_proj.weight", "int4", "int4" },
+		{ "NemotronHForCausalLM", "backbone.layers.9.mixer.out_proj.weight", "nvfp4", "nvfp4" },
+		{ "NemotronHForCausalLM", "backbone.layers.15.mixer.out_proj.weight", "nvfp4", "mxfp8" },
+		{ "NemotronHForCausalLM", "backbone.embeddings.weight", "int4", "int8" },
+		{ "MuseGlimmerForConditionalGeneration", "model.layers.9.self_attn.q_proj.weight", "int4",
+		  "int8" },
+		{ "MuseGlimmerForConditionalGeneration", "model.layers.9.self_attn.gate_proj.weight",
+		  "int4", "int4" },
+		{ "Gemma4ForCausalLM", "model.layers.9.self_attn.k_proj.weight", "int4", "int4" },
+		{ "Gemma4ForCausalLM", "model.layers.1.self_attn.v_proj.weight", "nvfp4", "mxfp8" },
+		{ "Gemma4ForCausalLM", "model.vision_tower.layers.1.v_proj.weight", "int4", "BF16" },
+	};
+	struct plan *draft;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct plan *p;
+
+		begin(rows[i].arch);
+		add(rows[i].name, DT_BF16, 2, 64, 64, 0);
+		add("x.layers.15.norm.weight", DT_BF16, 1, 64, 0, 0);
+		p = plan_of(rows[i].quant, PLAN_OLLAMA, PLAN_EXPERTS_KEEP);
+		if (strcmp(becomes(p, 0), rows[i].want))
+			fail_msg("%s, %s: %s", rows[i].name, rows[i].quant, becomes(p, 0));
+		plan_free(p);
+	}
+	begin("LlamaForCausalLM");			/* a draft's ends are as asked */
+	add("lm_head.weight", DT_BF16, 2, 64, 64, 0)->draft = true;
+	draft = plan_of("int4", PLAN_OLLAMA, PLAN_EXPERTS_KEEP);
+	assert_string_equal(becomes(draft, 0), "int4");
+	plan_free(draft);
+}
+
 static void
 test_uniform(void **state)
 {
@@ -354,7 +404,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ollama_policy), cmocka_unit_test(test_architectures),
-		cmocka_unit_test(test_uniform), cmocka_unit_test(test_grouping),
+		cmocka_unit_test(test_own_rules), cmocka_unit_test(test_uniform), cmocka_unit_test(test_grouping),
 		cmocka_unit_test(test_bad_groups), cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_directories), cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_rules), cmocka_unit_test(test_stale_price),

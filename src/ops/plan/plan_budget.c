@@ -29,6 +29,7 @@ static const char *const mlx_names[] = {
 	"affine:6:32", "affine:6:64", "affine:6:128", "affine:8:32", "int8", "affine:8:128",
 	"mxfp4", "mxfp8", "nvfp4", "bf16" };
 #define NAMES_MAX 48
+#define HEAD_COUNTS 4	/* nothing behind the output head makes up for its errors */
 
 struct candidates { struct scheme scheme[NAMES_MAX]; size_t n; };
 
@@ -235,6 +236,8 @@ struct choice {
 	size_t nunits;
 	uint64_t bytes;			/* of what is chosen now, and the fixed rows */
 	double loss, elems;
+	double head;			/* how much the output head's loss counts */
+	bool tied;			/* that is the embedding */
 };
 
 static int
@@ -291,6 +294,15 @@ option_of(struct unit *u, const struct scheme *s)
 	return &u->options[u->n++];
 }
 
+static bool
+is_head(const struct choice *c, const char *name)
+{
+	enum tname_role role = tname_role(name);
+
+	return role == TNAME_HEAD ||
+	       (c->tied && role == TNAME_EMBED && !strstr(name, "per_layer"));
+}
+
 /* Loss is counted in elements: an error of all of one's own numbers is worth as many. */
 static void
 add_sample(struct choice *c, const size_t *unit_of, const struct plan_sample *s)
@@ -305,7 +317,7 @@ add_sample(struct choice *c, const size_t *unit_of, const struct plan_sample *s)
 	if (!o)
 		return;
 	o->bytes += b.codes + b.scales + b.biases;
-	o->loss += s->loss * (double)r->src->elems;
+	o->loss += s->loss * (double)r->src->elems * (is_head(c, r->src->name) ? c->head : 1);
 	o->priced++;
 }
 
@@ -350,10 +362,12 @@ choice_open(struct choice *c, const struct plan_sample *samples, size_t n, struc
 	enum tb_status status = unit_of ? members_of(c->p, &c->members, &c->nmembers, err)
 					: tb_nomem(err);
 
+	c->tied = true;
 	for (size_t i = 0; i < c->p->nrows && !status; i++) {
 		const struct plan_row *r = &c->p->rows[i];
 
 		unit_of[i] = SIZE_MAX;
+		c->tied &= tname_role(r->src->name) != TNAME_HEAD;
 		c->elems += (double)r->src->elems;
 		c->bytes += fixed(r) ? r->after : 0;
 		c->loss += fixed(r) && r->loss > 0 ? r->loss * (double)r->src->elems : 0;
@@ -563,7 +577,7 @@ static enum tb_status
 choose(struct plan *p, const struct plan_sample *samples, size_t n, const struct plan_limit *limit,
        struct tb_err *err)
 {
-	struct choice c = { .p = p };
+	struct choice c = { .p = p, .head = limit->error > 0 ? 1 : HEAD_COUNTS };
 	enum tb_status status = choice_open(&c, samples, n, err);
 	uint64_t bytes = limit->bytes ? limit->bytes
 			 : limit->bits > 0 ? (uint64_t)(limit->bits * c.elems / 8) : 0;
