@@ -76,7 +76,7 @@ read_recipe(struct recipe_plan *r, const char *text, struct plan_request *req, s
 }
 
 static enum tb_status
-open_model(struct planned *p, const char *src, struct tb_err *err)
+open_model(struct planned *p, const char *src, bool keep, struct tb_err *err)
 {
 	enum tb_status status = store_resolve(&p->ctx.roots, src, &p->loc, err);
 
@@ -84,9 +84,10 @@ open_model(struct planned *p, const char *src, struct tb_err *err)
 		status = model_open(&p->model, &p->loc, err);
 	if (status)
 		return status;
-	if (p->model->nproblems)
-		return tb_fail(err, TB_EFORMAT, "%s is damaged: %s", src,
-			       p->model->problems[0].message);
+	for (size_t i = 0; i < p->model->nproblems; i++)
+		if (!keep || !p->model->problems[i].opaque)	/* bytes alone can be moved */
+			return tb_fail(err, TB_EFORMAT, "%s is damaged: %s", src,
+				       p->model->problems[i].message);
 	return TB_OK;
 }
 
@@ -273,7 +274,7 @@ planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a
 	if (!status)
 		status = cli_ctx(cli, &p->ctx, err);
 	if (!status)
-		status = open_model(p, src, err);
+		status = open_model(p, src, !a->recipes.n && words.target.keep, err);
 	if (!status && dst)
 		status = find_target(p, cli, dst, max > 1, err);
 	if (!status && a->slice)

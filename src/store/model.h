@@ -120,6 +120,7 @@ struct model {
 		bool absent;		/* a file is not there, or cannot be opened: its
 					 * `missing` or `unread` says so, too */
 		bool index;		/* model.safetensors.index.json says otherwise */
+		bool opaque;		/* how a tensor is packed is not known, its bytes are there */
 	} *problems;
 	size_t nproblems;
 	char *remark;			/* what is odd and harms nothing; owned; NULL: nothing */

@@ -133,6 +133,15 @@ build_scheme_settle(struct tensor *t, enum origin origin, const struct scheme *s
 	t->dim[t->ndim - 1] = row_elems(&t->weight, s->bits);
 }
 
+/* The problem that was just told is no damage. */
+static enum tb_status
+opaque(struct build *b, enum tb_status status)
+{
+	if (!status)
+		b->m->problems[b->m->nproblems - 1].opaque = true;
+	return status;
+}
+
 enum tb_status
 build_scheme(struct build *b, struct tensor *t, const struct raw *w, struct tb_err *err)
 {
@@ -148,8 +157,9 @@ build_scheme(struct build *b, struct tensor *t, const struct raw *w, struct tb_e
 		/* what nobody knows may mean anything, whatever the shapes would allow */
 		if (!scheme_from_quant_type(w->quant_type, 0, &s)) {
 			t->origin = ORIGIN_UNKNOWN;
-			return build_problem(b, digest, err, "tensor %.200s: quant_type %.40s is not"
-					     " known", t->name, w->quant_type);
+			status = build_problem(b, digest, err, "tensor %.200s: quant_type %.40s is not"
+					       " known", t->name, w->quant_type);
+			return opaque(b, status);
 		}
 		status = build_problem(b, digest, err, "tensor %.200s: shapes do not fit its"
 				       " metadata (quant_type %.40s, group_size %u)", t->name,
@@ -166,6 +176,7 @@ build_scheme(struct build *b, struct tensor *t, const struct raw *w, struct tb_e
 	if (shape_scheme(b, t, &s))
 		return build_scheme_settle(t, ORIGIN_SHAPES, &s), TB_OK;
 	t->origin = ORIGIN_UNKNOWN;
-	return build_problem(b, digest, err, "tensor %.200s: has scales, but no scheme fits its"
-			     " shapes", t->name);
+	status = build_problem(b, digest, err, "tensor %.200s: has scales, but no scheme fits its"
+			       " shapes", t->name);
+	return opaque(b, status);
 }

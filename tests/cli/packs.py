@@ -1,6 +1,7 @@
 """Models of experts, and their tensors one by one whatever the layout.
 
     packs.py make DIR usual|mixtral [EXPERTS]    a folder of one file
+    packs.py seed FILE                           packed codes of experts with scales, but no biases
     packs.py drop FILE NAME...                   takes tensors out of a file
     packs.py narrow FILE NAME                    makes a matrix one row lower
     packs.py list PLACE                          each expert's tensor, its dtype, shape and SHA-256:
@@ -57,6 +58,16 @@ def make(where, kind, experts="11"):
     with open(f"{where}/config.json", "w") as f:
         json.dump({"architectures": ["MixtralForCausalLM" if kind == "mixtral" else "Qwen3MoeForCausalLM"],
                    "model_type": "mixtral" if kind == "mixtral" else "qwen3_moe"}, f)
+
+
+def seed(path):
+    r, t = random.Random(3), {}
+    for e in range(3):
+        for name, rows, words, groups in (("down_proj", 16, 32, 2), ("gate_proj", 24, 16, 1)):
+            key = f"model.layers.1.mlp.experts.{e}.{name}.weight"
+            t[key] = ("U32", [rows, words], r.randbytes(rows * words * 4))
+            t[key + ".scale"] = ("BF16", [rows, groups], bf16(r, rows * groups))
+    write(path, t)
 
 
 def drop(path, *names):

@@ -77,6 +77,23 @@ for kind in mixtral quant4; do
 	done
 done
 
+# Scales without biases are no scheme that anybody knows: their bytes are moved nevertheless.
+$py seed "$T/seed.safetensors"
+$py list "$T/seed.safetensors" >"$T/want"
+for to in $layouts; do
+	# shellcheck disable=SC2046
+	expect 0 tb $(asked "$to") "$T/seed.safetensors" "$(where "$to" seed)"
+	$py list "$(place "$to" seed)" >"$T/got" || fail "seed $to cannot be read"
+	cmp -s "$T/want" "$T/got" || { diff "$T/want" "$T/got" | head -4 >&2; fail "seed to $to"; }
+	# shellcheck disable=SC2046
+	expect 0 tb $(asked file-each) "$(where "$to" seed)" "$T/seed2.safetensors" -f
+	$py list "$T/seed2.safetensors" | cmp -s "$T/want" - || fail "seed back from $to"
+done
+expect 1 tb tensors seed-store-stacked -f '*down_proj*'
+has 'experts\.down_proj\.weight +U32 +3 x 16 x 32 '
+expect 2 tb quantize "$T/seed.safetensors" "$T/never" -q int4
+err_has 'no scheme fits'
+
 # A map leads from each byte of the source to where it is now.
 expect 0 tb pack "$T/quant" mapped --map "$T/map"
 $py map "$T/map" "$T/quant" "$T/store#mapped" || fail "the map leads astray"

@@ -23,15 +23,45 @@ add_task(struct blob *b, struct blob_task t)
 	return &b->tasks[b->ntasks++];
 }
 
+/* Bytes [first, first + len) of a part. */
 static bool
-copy_part(struct blob *b, size_t row, const struct tensor_part *part, uint64_t off)
+copy_some(struct blob *b, size_t row, const struct tensor_part *part, uint64_t first, uint64_t len,
+	  uint64_t off)
 {
-	for (uint64_t at = 0; at < part->len; at += COPY_BYTES) {
-		uint64_t n = part->len - at < COPY_BYTES ? part->len - at : COPY_BYTES;
-		struct blob_task t = { BLOB_COPY, row, part, 0, at, n, { { off + at, n, 0 } }, false };
+	for (uint64_t at = 0; at < len; at += COPY_BYTES) {
+		uint64_t n = len - at < COPY_BYTES ? len - at : COPY_BYTES;
+		struct blob_task t = { BLOB_COPY, row, part, 0, first + at, n, { { off + at, n, 0 } },
+				       false };
 
 		if (!add_task(b, t))
 			return false;
+	}
+	return true;
+}
+
+static bool
+copy_part(struct blob *b, size_t row, const struct tensor_part *part, uint64_t off)
+{
+	return copy_some(b, row, part, 0, part->len, off);
+}
+
+/* Of a scheme that nobody knows: each piece has its share of every part. */
+static bool
+copy_pieces(struct blob *b, const struct plan_out *o, const struct placed *at)
+{
+	for (size_t i = 0; i < o->npieces; i++) {
+		const struct plan_piece *piece = &b->plan->parts->pieces[o->piece + i];
+		const struct tensor *t = b->plan->rows[piece->row].src;
+		uint64_t each = piece->elems ? piece->elems : 1, shares = t->elems / each;
+		uint64_t nth = piece->first / each;
+
+		for (enum values_part k = 0; k <= PART_BIAS; k++) {
+			const struct tensor_part *part = values_part_of(t, k);
+			uint64_t len = part && shares ? part->len / shares : 0;
+
+			if (part && !copy_some(b, piece->row, part, nth * len, len, at->off[k] + i * len))
+				return false;
+		}
 	}
 	return true;
 }
@@ -94,6 +124,8 @@ out_tasks(struct blob *b, const struct plan_out *o, const struct placed *at)
 		return copy_part(b, o->row, &t->weight, at->off[PART_WEIGHT]) &&
 		       (!t->has_scale || copy_part(b, o->row, &t->scale, at->off[PART_SCALE])) &&
 		       (!t->has_bias || copy_part(b, o->row, &t->bias, at->off[PART_BIAS]));
+	if (t->origin == ORIGIN_UNKNOWN)
+		return copy_pieces(b, o, at);
 	for (size_t i = 0; i < o->npieces; to += pieces[i++].elems)
 		if (!piece_tasks(b, &pieces[i], at, to))
 			return false;

@@ -76,6 +76,15 @@ slot_shape(struct st_tensor *t, const struct plan *p, const struct plan_out *o, 
 		memcpy(t->dim, part->dim, sizeof(t->dim));
 		return;
 	}
+	if (r->src->origin == ORIGIN_UNKNOWN) {	/* of as many experts, whatever a row is */
+		bool more = o->ndim > r->src->ndim, less = o->ndim < r->src->ndim;
+
+		t->dtype = part->dtype;
+		t->ndim = part->ndim + more - less;
+		t->dim[0] = o->npieces;
+		memcpy(t->dim + more, part->dim + less, (part->ndim - less) * sizeof(*t->dim));
+		return;
+	}
 	t->ndim = o->ndim;
 	memcpy(t->dim, o->dim, sizeof(t->dim));
 	t->dtype = s->dtype;

@@ -78,6 +78,21 @@ add_slices(struct layout *l, size_t row, const struct tname_expert *e, const cha
 	return status;
 }
 
+/* Of a scheme that nobody knows the bytes can be put together and taken apart, where every part
+ * of the tensor has the experts as its first dimension or none. */
+static bool
+divides(const struct tensor *t, bool stacked)
+{
+	for (enum values_part i = 0; i < PART_COUNT; i++) {
+		const struct tensor_part *part = values_part_of(t, i);
+
+		if (part && (i > PART_BIAS || part->ndim != t->ndim || !part->len ||
+			     (stacked && part->dim[0] != t->dim[0])))
+			return false;
+	}
+	return true;
+}
+
 static enum tb_status
 add_expert(struct layout *l, size_t row, const struct tname_expert *e, struct tb_err *err)
 {
@@ -135,8 +150,9 @@ add_tensor_atoms(struct layout *l, size_t row, struct tb_err *err)
 		return plan_gguf_atoms(l->p, l, row, err);
 	if (l->p->experts == PLAN_EXPERTS_KEEP)
 		return add_atom(l, t->name, NULL, all, 0, false, err);
-	if (t->origin != ORIGIN_UNKNOWN && dtype_bits(t->weight.dtype) >= 8 &&
-	    tname_expert(t->name, &e) && t->ndim == (e.stacked ? 3 : 2) && tname_room(t->name))
+	if (dtype_bits(t->weight.dtype) >= 8 && tname_expert(t->name, &e) &&
+	    t->ndim == (e.stacked ? 3 : 2) && tname_room(t->name) &&
+	    (t->origin != ORIGIN_UNKNOWN || divides(t, e.stacked)))
 		return add_expert(l, row, &e, err);
 	return add_atom(l, tname_in(t->name, l->names, name), NULL, all, 0, false, err);
 }
@@ -162,6 +178,13 @@ alike(const struct plan *p, const struct atom *a, const struct atom *b)
 {
 	const struct plan_row *x = &p->rows[a->piece.row], *y = &p->rows[b->piece.row];
 
+	for (enum values_part i = 0; i < PART_COUNT && x->src->origin == ORIGIN_UNKNOWN; i++) {
+		const struct tensor_part *v = values_part_of(x->src, i), *w = values_part_of(y->src, i);
+
+		if (!v != !w || (v && (v->dtype != w->dtype || v->ndim != w->ndim ||
+				       memcmp(v->dim, w->dim, v->ndim * sizeof(*v->dim)))))
+			return false;
+	}
 	if (a->part != b->part || x->dtype != y->dtype || x->repack != y->repack)
 		return false;
 	if (a->part == ATOM_ROWS)
@@ -207,7 +230,8 @@ check_group(const struct layout *l, size_t prev, size_t first, size_t end, struc
 {
 	const struct atom *a = &l->atoms[prev], *b = &l->atoms[first];
 
-	if (a->part != ATOM_EXPERT || b->part != ATOM_EXPERT || strcmp(a->group, b->group) || first - prev == end - first)
+	if (prev == first || a->part != ATOM_EXPERT || b->part != ATOM_EXPERT ||
+	    strcmp(a->group, b->group) || first - prev == end - first)
 		return TB_OK;
 	return tb_fail(err, TB_EFORMAT, "%.*s: %zu experts have a %s and %zu a %s; experts can be kept as "
 		       "they are", (int)strlen(a->group), a->group, first - prev,
@@ -300,6 +324,9 @@ out_bytes(const struct plan *p, const struct plan_out *o)
 
 	if (plan_out_whole(p, o))
 		return r->before;
+	if (r->src->origin == ORIGIN_UNKNOWN)	/* several of them, or a part of one */
+		return !o->elems ? 0 : o->elems < r->src->elems ? r->before / (r->src->elems / o->elems)
+			: r->before * (o->elems / r->src->elems);
 	return b.codes + b.scales + b.biases + (r->src->has_global ? 4 : 0);
 }
 
