@@ -1,6 +1,7 @@
 /* A Modelfile; what is read of it is said again such that it reads the same. */
 #include "config.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
