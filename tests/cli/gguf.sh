@@ -131,9 +131,6 @@ expect 0 "$TBTUI" tensors -f blk.1.ffn_up "$q8"
 has 'blk.1.ffn_up.weight +Q8_0 +192 x 64 +Q8_0'
 expect 0 "$TBTUI" --json tensors -f blk.1.ffn_up "$q8"
 has '"dtype":"Q8_0"'
-expect 2 "$TBTUI" quantize -q int4 "$sound" "$T/out.safetensors"
-err_has "not converted yet"
-[ ! -e "$T/out.safetensors" ] || fail "something was left behind"
 
 # A scale that is no number makes a whole block of numbers that are none.
 cp "$TBTUI_SHARED/data/models/stories260K-pad192/stories260K-pad192-Q8_0.gguf" "$T/models/q8.gguf"
@@ -141,5 +138,8 @@ chmod u+w "$T/models/q8.gguf"
 at=$("$TBTUI" --json tensor "$T/models/q8.gguf" blk.1.ffn_up.weight |
 	sed 's/.*"offset":\([0-9]*\).*/\1/')
 printf '\0\176' | dd of="$T/models/q8.gguf" bs=1 seek=$((at + 34)) conv=notrunc 2>/dev/null
+expect 2 "$TBTUI" quantize -q int4 "$T/models/q8.gguf" "$T/out.safetensors"
+err_has 'tensor model.layers.1.mlp.up_proj.weight: element 32 is infinite or NaN'
+[ ! -e "$T/out.safetensors" ] || fail "something was left behind"
 expect 0 "$TBTUI" -s "$T/models" verify --deep
 has "^warning +nonfinite .*blk.1.ffn_up.weight holds 32 values .* the first at byte $((at + 34)) of"
