@@ -63,6 +63,26 @@ expect 0 tb perplexity "$T/hf8.gguf" "$TBTUI_SHARED/data/prompts/ppl.txt"
 mv "$T/out" "$T/want"
 expect 0 tb perplexity "$T/q8.gguf" "$TBTUI_SHARED/data/prompts/ppl.txt"
 
+# ---- what is quantized already stays so, unless somebody wants it otherwise ----
+
+w=$M/stories260K-wide256/stories260K-wide256
+expect 0 tb quantize "$w-Q6_K.gguf" "$T/twice.gguf" -q Q4_K_M
+err_has 'quantized already and left so: [0-9]+ tensors \(--requantize changes them\)'
+expect 0 tb diff "$T/twice.gguf" "$w-Q6_K.gguf"
+has '[0-9]+ same$'
+expect 0 tb plan "$w-Q6_K.gguf" "$T/none.gguf" -q q4_k --policy uniform
+has 'quantized already'
+expect 0 tb quantize "$w-Q4_K_M.gguf" "$T/same.gguf" -q Q4_K_M
+if grep 'left so' "$T/err"; then
+	fail "what is as asked is nothing that was left"
+fi
+expect 0 tb quantize "$w-Q6_K.gguf" "$T/twice.gguf" -q Q4_K_M --requantize -f
+expect 0 tb tensors "$T/twice.gguf"
+has 'blk.0.attn_q.weight.* Q4_K '
+expect 0 tb quantize "$M/arch/gpt_oss/hf" "$T/oss8.gguf" -q q8_0 --policy uniform
+expect 0 tb tensors "$T/oss8.gguf"
+has 'blk.0.ffn_gate_exps.weight .* MXFP4 '
+
 # ---- codes that a type of ggml's has, too: no number changes ----
 
 expect 0 tb quantize "$M/arch/gpt_oss/hf" "$T/oss.gguf" -q keep

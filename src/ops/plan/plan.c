@@ -55,11 +55,15 @@ check_dest(const struct plan *p, const struct plan_target *target, struct tb_err
 		       " .gguf, or another scheme", scheme_name(&target->scheme, name));
 }
 
-/* A GGUF cannot leave it so: it is decoded anyway. */
+/* What the destination cannot hold is decoded anyway: it may become something else. */
 static bool
 left_quantized(const struct plan *p, const struct tensor *t)
 {
-	return t->has_scale && !p->requantize && p->dest != PLAN_TO_GGUF;
+	bool blocks = scheme_form(&t->scheme) == FORM_BLOCKS;
+
+	if (p->requantize)
+		return false;
+	return p->dest == PLAN_TO_GGUF ? blocks || plan_gguf_repacks(t) : t->has_scale;
 }
 
 /* Can this row be stored so?  Never true for quantized rows without requantize. */
@@ -221,7 +225,8 @@ base_choices(struct plan *p, const struct plan_request *req, struct policy_choic
 	for (size_t i = 0; i < p->nrows && !status; i++)
 		if (!float_source(p->rows[i].src))
 			base[i] = policy_kept[PLAN_DTYPE];
-		else if (left_quantized(p, p->rows[i].src))
+		else if (left_quantized(p, p->rows[i].src) &&
+			 !scheme_equal(&p->rows[i].src->scheme, &base[i].target.scheme))
 			base[i] = policy_kept[PLAN_QUANTIZED];
 	return status;
 }
@@ -485,7 +490,7 @@ plan_set(struct plan *p, const size_t *rows, size_t n, const struct plan_target 
 			continue;
 		free(set);
 		return tb_fail(err, TB_EUSAGE, "%s cannot be stored so: %s", p->rows[i].src->name,
-			       p->rows[i].src->has_scale && !p->requantize
+			       left_quantized(p, p->rows[i].src)
 			       ? "it is quantized already (requantize is off)"
 			       : "its rows or its type do not fit");
 	}

@@ -65,6 +65,14 @@ gguf_repack(const struct scheme *groups, struct scheme *out)
 	return false;
 }
 
+bool
+plan_gguf_repacks(const struct tensor *t)
+{
+	struct scheme s;
+
+	return scheme_form(&t->scheme) == FORM_GROUPS && gguf_repack(&t->scheme, &s);
+}
+
 void
 plan_gguf_target(const struct plan *p, const struct tensor *t, struct plan_target *target,
 		 enum plan_why *why)

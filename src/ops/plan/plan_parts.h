@@ -38,6 +38,8 @@ enum tb_status plan_gguf_open(struct plan *p, struct tb_err *err) TB_MUST_USE;
 /* What the row gets instead of what a policy or a person has chosen. */
 void plan_gguf_target(const struct plan *p, const struct tensor *t, struct plan_target *target,
 		      enum plan_why *why);
+/* Groups of which a GGUF has blocks with the same numbers. */
+bool plan_gguf_repacks(const struct tensor *t);
 enum tb_status plan_gguf_atoms(struct plan *p, struct layout *l, size_t row, struct tb_err *err)
 	TB_MUST_USE;
 
