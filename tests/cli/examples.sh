@@ -7,6 +7,7 @@ sed -n '/^\.SH EXAMPLES/,/^\.SH [^E]/p' "$srcdir/doc/tbtui.1.in" |
 	sed -n '/^\.nf/,/^\.fi/{/^\./d;s/\\-/-/g;s/\\(aq/'"'"'/g;p;}' >"$T/examples"
 [ "$(wc -l <"$T/examples")" -ge 15 ] || fail "too few examples"
 mkdir "$T/bin" "$T/work"
+cp "$srcdir/doc/INTERNALS.md" "$T/work/text.txt"	# what a person calibrates with
 ln -s "$TBTUI" "$T/bin/tbtui"
 PATH=$T/bin:$PATH
 cd "$T/work" || exit 99
