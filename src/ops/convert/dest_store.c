@@ -117,7 +117,7 @@ store_blob(struct dest *d, struct blob *b, struct tb_err *err)
 		status = TB_OK;
 	else
 		status = tb_out_commit(&b->out, path, false, err);
-	w->made = !status;
+	w->made = !status || status == TB_ESYNC;	/* it has its name then, too */
 	if (status == TB_EEXIST)
 		status = TB_OK;
 	if (status == TB_ESYNC)
