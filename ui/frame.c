@@ -219,11 +219,12 @@ draw_summary(struct ui *ui, int y, int w, int above)
 static int
 put_key(const struct ui *ui, int y, int x, int end, enum action a)
 {
+	const char *word = ui->top->ops->word ? ui->top->ops->word(ui->top, a) : NULL;
 	char label[16], name[64];
 	int wk, wn;
 
 	keys_label(a, ui->top->id, theme_utf8(), label);
-	snprintf(name, sizeof(name), "%s", action_info[a].name);
+	snprintf(name, sizeof(name), "%s", word ? word : action_info[a].name);
 	if (a >= ACT_VIEW_FIRST)
 		name[0] |= 0x20;	/* "Help" of the title */
 	wk = (int)tb_width(label);

@@ -40,6 +40,7 @@ ui_libui_a_SOURCES = \
 	ui/recipe.h \
 	ui/recipe_ask.c \
 	ui/recipe_plan.h \
+	ui/recipe_price.c \
 	ui/rows.c \
 	ui/rows.h \
 	ui/setup.c \

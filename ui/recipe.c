@@ -1,210 +1,72 @@
-/* recipe.c - making, changing, undoing and pricing the plan of the Convert screen. */
+/* recipe.c - making, changing and undoing the plan of the Convert screen. */
 #include "config.h"
 
 #include "ui/recipe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/mem.h"
 #include "src/ops/home/home.h"
+#include "src/store/store.h"
 #include "ui/recipe_plan.h"
 
 #define UNDO_MAX 1000
+#define UNDO_PLANS_MAX 24	/* whole ones */
 
-/* Errors on samples, on a worker. */
+/* ---- what was before ---- */
 
-struct pricing {
-	struct opened *o;		/* a reference */
-	struct op_ctx *ctx;		/* borrowed */
-	enum flavour flavour;
-	struct plan_care care;
-	struct plan_sample *samples;	/* owned */
-	size_t n;
-};
-
-static void recipe_price(struct view *v);
-
-static enum tb_status
-price_run(void *arg, struct tb_job *job, struct tb_err *err)
+static void
+undo_free(struct recipe_undo *u)
 {
-	struct pricing *p = arg;
-
-	return convert_price(opened_model(p->o), p->flavour, &p->care, p->samples, p->n,
-			     p->ctx->pool, job, err);
+	plan_free(u->plan);
+	free(u->rows);
 }
 
 static void
-price_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
+forget_oldest(struct recipe *s, size_t n)
 {
-	struct recipe *s = v->state;
-	const struct pricing *p = arg;
-
-	s->pricing = NULL;
-	if (status) {
-		view_complain(v, err);
-		return;
-	}
-	if (p->flavour == s->plan->flavour)
-		plan_priced(s->plan, p->samples, p->n);
-	if (s->price_again)
-		recipe_price(v);
+	for (size_t i = 0; i < n; i++)
+		undo_free(&s->undo[i]);
+	s->nundo -= n;
+	memmove(s->undo, s->undo + n, s->nundo * sizeof(*s->undo));
 }
 
-static void
-price_free(void *arg)
+/* Room for one more; what is oldest goes. */
+static bool
+undo_room(struct recipe *s)
 {
-	struct pricing *p = arg;
+	size_t plans = 0, oldest = 0;
 
-	opened_unref(p->o);
-	free(p->samples);
-	free(p);
-}
-
-static const struct job_ops price_job = {
-	.run = price_run, .done = price_done, .free = price_free
-};
-
-/* Samples the errors of rows that have none, in the background. */
-static void
-recipe_price(struct view *v)
-{
-	struct recipe *s = v->state;
-	struct pricing *p;
-
-	s->price_again = s->pricing != NULL;
-	if (s->pricing)
-		return;
-	p = tb_calloc(1, sizeof(*p));
-	if (!p || plan_unpriced(s->plan, &p->samples, &p->n, NULL) || !p->n) {
-		if (p)
-			price_free(p);
-		return;
-	}
-	p->o = opened_ref(s->o);
-	p->ctx = view_ctx(v);
-	p->flavour = s->plan->flavour;
-	p->care = s->plan->care;
-	s->pricing = view_job(v, &price_job, p, "errors of %s", v->loc.name);
-}
-
-/* The plan anew, for another recipe; changes by hand are gone. */
-
-static void
-forget_undo(struct recipe *s)
-{
-	while (s->nundo)
-		free(s->undo[--s->nundo].rows);
-}
-
-static struct plan *
-recipe_make(const struct recipe *s, struct tb_err *err)
-{
-	struct plan_request req = {
-		.model = opened_model(s->o), .view = s->o->hf, .policy = s->policy,
-		.flavour = s->flavour, .dest = s->dest,
-		.experts = s->experts, .rules = (const char *const *)s->rules, .nrules = s->nrules,
-	};
-	struct plan *plan = NULL;
-
-	if (!plan_target_parse(s->quant, &req.target, err))
-		(void)!plan_new(&plan, &req, err);
-	return plan;
-}
-
-/* What was written was another plan. */
-static void
-recipe_changed(struct view *v)
-{
-	struct recipe *s = v->state;
-
-	free(s->written);
-	s->written = NULL;
-	recipe_price(v);
+	for (size_t i = s->nundo; i-- > 0; )
+		if (s->undo[i].plan && ++plans == UNDO_PLANS_MAX)
+			oldest = i + 1;
+	if (s->nundo - oldest >= UNDO_MAX)
+		oldest++;
+	forget_oldest(s, oldest);
+	return tb_grow(&s->undo, &s->undo_cap, s->nundo + 1, sizeof(*s->undo));
 }
 
 bool
-recipe_remake(struct view *v)
+recipe_keep(struct recipe *s, size_t nrules)
 {
-	struct recipe *s = v->state;
-	struct tb_err err = { 0 };
-	struct plan *fresh = recipe_make(s, &err);
+	struct recipe_undo was = { .plan = s->plan, .words = s->words, .nrules = nrules };
 
-	if (!fresh) {
-		view_complain(v, &err);
+	if (!undo_room(s))
 		return false;
-	}
-	plan_free(s->plan);
-	s->plan = fresh;
-	forget_undo(s);
-	view_refresh(v);
-	recipe_changed(v);
+	s->undo[s->nundo++] = was;
 	return true;
 }
 
-struct plan *
-recipe_copy(const struct recipe *s, struct tb_err *err)
-{
-	struct plan *copy;
-
-	return plan_copy(&copy, s->plan, err) ? NULL : copy;
-}
-
-/* Opening. */
-
-static void
-recipe_opened(struct view *v, struct opened *o, const struct tb_err *err)
-{
-	struct recipe *s = v->state;
-
-	if (!o) {
-		snprintf(s->error, sizeof(s->error), "%s", err->msg);
-		return;
-	}
-	s->o = o;
-	if (!recipe_remake(v))
-		snprintf(s->error, sizeof(s->error), "There is no plan for %s.", v->loc.name);
-}
-
-enum tb_status
-recipe_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
-{
-	struct recipe *s = v->state;
-
-	(void)arg;
-	snprintf(s->quant, sizeof(s->quant), "int4");
-	return opened_load_hf(v, recipe_opened, err);
-}
-
-void
-recipe_close(struct view *v)
-{
-	struct recipe *s = v->state;
-
-	forget_undo(s);
-	free(s->undo);
-	for (size_t i = 0; i < s->nrules; i++)
-		free(s->rules[i]);
-	free(s->rules);
-	if (s->target)
-		convert_target_free(s->target);
-	free(s->target);
-	free(s->wanted);
-	free(s->written);
-	plan_free(s->plan);
-	opened_unref(s->o);
-}
-
-/* Changes of rows, and back. */
-
-/* A row may take its siblings along (stacked experts): all schemes are kept. */
+/* The plan's rows; false: no memory. */
 static bool
 remember(struct recipe *s)
 {
-	struct recipe_undo u = { tb_calloc(s->plan->nrows, sizeof(*u.rows)), s->plan->nrows };
+	struct recipe_undo u = { .rows = tb_calloc(s->plan->nrows, sizeof(*u.rows)),
+				 .n = s->plan->nrows, .words = s->words, .nrules = s->nrules };
 
-	if (!u.rows || s->nundo == UNDO_MAX ||
-	    !tb_grow(&s->undo, &s->undo_cap, s->nundo + 1, sizeof(*s->undo))) {
+	if (!u.rows || !undo_room(s)) {
 		free(u.rows);
 		return false;
 	}
@@ -223,7 +85,8 @@ keep_changed(const struct plan *p, struct recipe_undo *u)
 	size_t n = 0;
 
 	for (size_t i = 0; i < u->n; i++)
-		if (!scheme_equal(&u->rows[i].target, &p->rows[u->rows[i].row].target))
+		if (!scheme_equal(&u->rows[i].target, &p->rows[u->rows[i].row].target) ||
+		    u->rows[i].why != p->rows[u->rows[i].row].why)
 			u->rows[n++] = u->rows[i];
 	u->n = n;
 	less = realloc(u->rows, (n ? n : 1) * sizeof(*less));
@@ -231,6 +94,158 @@ keep_changed(const struct plan *p, struct recipe_undo *u)
 		u->rows = less;
 }
 
+/* ---- making ---- */
+
+bool
+recipe_asks_scheme(const char *policy)
+{
+	return !strcmp(policy, plan_policy_name(PLAN_OLLAMA)) ||
+	       !strcmp(policy, plan_policy_name(PLAN_UNIFORM)) ||
+	       !strcmp(policy, plan_policy_name(PLAN_MLX));
+}
+
+enum tb_status
+recipe_request(const struct recipe *s, const struct recipe_words *w, struct plan_request *req,
+	       struct tb_err *err)
+{
+	bool gguf = w->dest == PLAN_TO_GGUF;
+
+	*req = (struct plan_request){
+		.model = gguf ? s->o->m : opened_model(s->o), .view = gguf ? NULL : s->o->hf,
+		.flavour = w->flavour, .dest = w->dest, .experts = w->experts,
+		.rules = (const char *const *)s->rules, .nrules = s->nrules,
+	};
+	return plan_ask(req, recipe_asks_scheme(w->policy) ? w->quant[gguf] : NULL, w->policy, err);
+}
+
+void
+recipe_changed(struct view *v)
+{
+	struct recipe *s = v->state;
+
+	s->version++;
+	free(s->written);
+	s->written = NULL;
+	recipe_price(v);
+}
+
+void
+recipe_swap(struct view *v, struct plan *fresh)
+{
+	struct recipe *s = v->state;
+
+	if (s->plan && s->plan->model != fresh->model)
+		list_unmark_all(&v->list);	/* its rows are others */
+	s->plan = fresh;
+	view_refresh(v);
+}
+
+bool
+recipe_remake(struct view *v, const struct recipe_words *words, size_t nrules)
+{
+	struct recipe *s = v->state;
+	struct tb_err err = { 0 };
+	struct plan_request req;
+	struct plan *fresh = NULL;
+	enum tb_status status = recipe_request(s, words, &req, &err);
+
+	if (!status)
+		status = plan_new(&fresh, &req, &err);
+	if (!status && s->plan && !recipe_keep(s, nrules))
+		status = tb_nomem(&err);
+	if (status) {
+		plan_free(fresh);
+		view_complain(v, &err);
+		return false;
+	}
+	s->words = *words;
+	recipe_swap(v, fresh);
+	recipe_changed(v);
+	recipe_choose(v);
+	return true;
+}
+
+struct plan *
+recipe_copy(const struct recipe *s, struct tb_err *err)
+{
+	struct plan *copy;
+
+	return plan_copy(&copy, s->plan, err) ? NULL : copy;
+}
+
+uint64_t
+recipe_budget(const struct recipe *s)
+{
+	const struct plan_limit *b = &s->words.budget;
+	double elems = 0;
+
+	if (b->bytes || !(b->bits > 0))
+		return b->bytes;
+	for (size_t i = 0; i < s->plan->nrows; i++)
+		elems += (double)s->plan->rows[i].src->elems;
+	return (uint64_t)(b->bits * elems / 8);
+}
+
+const char *
+recipe_dest_name(enum plan_dest d)
+{
+	return d == PLAN_TO_STORE ? "store" : d == PLAN_TO_GGUF ? "GGUF" : "folder";
+}
+
+/* ---- opening ---- */
+
+static void
+recipe_opened(struct view *v, struct opened *o, const struct tb_err *err)
+{
+	struct recipe *s = v->state;
+	struct recipe_words words = s->words;
+	char *root = NULL;
+
+	if (!o) {
+		snprintf(s->error, sizeof(s->error), "%s", err->msg);
+		return;
+	}
+	s->o = o;
+	if (store_destination(&view_ctx(v)->roots, &root, NULL))
+		words.dest = PLAN_TO_DIR;
+	free(root);
+	if (!recipe_remake(v, &words, 0))
+		snprintf(s->error, sizeof(s->error), "There is no plan for %s.", v->loc.name);
+}
+
+enum tb_status
+recipe_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
+{
+	struct recipe *s = v->state;
+
+	(void)arg;
+	s->words = (struct recipe_words){ { "int4", "q4_0" }, "ollama", .dest = PLAN_TO_STORE };
+	return opened_load_hf(v, recipe_opened, err);
+}
+
+void
+recipe_close(struct view *v)
+{
+	struct recipe *s = v->state;
+
+	forget_oldest(s, s->nundo);
+	free(s->undo);
+	free(s->choices.samples);
+	for (size_t i = 0; i < s->nrules; i++)
+		free(s->rules[i]);
+	free(s->rules);
+	if (s->target)
+		convert_target_free(s->target);
+	free(s->target);
+	free(s->wanted);
+	free(s->written);
+	plan_free(s->plan);
+	opened_unref(s->o);
+}
+
+/* ---- changes of rows, and back ---- */
+
+/* A row may take its siblings along (stacked experts): all schemes are kept. */
 void
 recipe_set(struct view *v, const size_t *row, size_t n, const char *target)
 {
@@ -239,16 +254,30 @@ recipe_set(struct view *v, const size_t *row, size_t n, const char *target)
 	struct tb_err err;
 
 	if (!remember(s)) {
-		view_say(v, "This cannot be undone any more: write, or undo first.");
+		view_say(v, "out of memory");
 		return;
 	}
 	if (plan_target_parse(target, &t, &err) || plan_set(s->plan, row, n, &t, &err)) {
-		free(s->undo[--s->nundo].rows);
+		undo_free(&s->undo[--s->nundo]);
 		view_complain(v, &err);
 		return;
 	}
 	keep_changed(s->plan, &s->undo[s->nundo - 1]);
 	recipe_changed(v);
+}
+
+static void
+undo_rows(struct plan *p, const struct recipe_undo *u)
+{
+	for (size_t i = 0; i < u->n; i++) {
+		const struct recipe_was *was = &u->rows[i];
+		struct plan_row *r = &p->rows[was->row];
+		struct plan_target t = { scheme_equal(&was->target, &r->src->scheme), was->target };
+
+		if (!scheme_equal(&r->target, &t.scheme))
+			(void)!plan_set(p, &was->row, 1, &t, NULL);
+		r->why = was->why;
+	}
 }
 
 void
@@ -262,15 +291,16 @@ recipe_undo(struct view *v)
 		return;
 	}
 	u = s->undo[--s->nundo];
-	for (size_t i = 0; i < u.n; i++) {
-		const struct recipe_was *was = &u.rows[i];
-		struct plan_row *r = &s->plan->rows[was->row];
-		struct plan_target t = { scheme_equal(&was->target, &r->src->scheme), was->target };
+	s->words = u.words;
+	while (s->nrules > u.nrules)
+		free(s->rules[--s->nrules]);
+	if (u.plan) {
+		struct plan *last = s->plan;
 
-		if (!scheme_equal(&r->target, &t.scheme))
-			(void)!plan_set(s->plan, &was->row, 1, &t, NULL);
-		r->why = was->why;
-	}
-	free(u.rows);
+		recipe_swap(v, u.plan);
+		u.plan = last;
+	} else
+		undo_rows(s->plan, &u);
+	undo_free(&u);
 	recipe_changed(v);
 }

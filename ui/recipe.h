@@ -8,26 +8,47 @@
 #include "ui/opened.h"
 #include "ui/view.h"
 
+/* What a plan is made from, but for rules and the model. */
+struct recipe_words {
+	char quant[2][SCHEME_NAME_MAX];	/* of a policy that is asked for one: of MLX's schemes;
+					 * [1]: for a GGUF */
+	char policy[PLAN_POLICY_MAX];	/* "ollama", "llama:Q4_K_M", "budget:4.5bpw" */
+	struct plan_limit budget;	/* what the bar shows; all 0: none */
+	enum flavour flavour;
+	enum plan_dest dest;
+	enum plan_experts experts;
+};
+
 struct recipe {
 	struct opened *o;		/* NULL until the model is open */
 	struct plan *plan;		/* owned; NULL until then */
 
-	char quant[SCHEME_NAME_MAX];	/* what the plan was made for, with these: */
-	enum plan_policy policy;
-	enum flavour flavour;
-	enum plan_dest dest;
-	enum plan_experts experts;
+	struct recipe_words words;	/* what the plan was made from, with these: */
 	char **rules;			/* "PATTERN=SCHEME"; owned */
 	size_t nrules, rules_cap;
 
-	/* What rows were before each change, newest last; owned. */
+	/* What was before each change, newest last; owned. */
 	struct recipe_undo {
 		struct recipe_was { size_t row; struct scheme target; enum plan_why why; } *rows;
 		size_t n;
+		struct plan *plan;	/* another plan took its place; else NULL */
+		struct recipe_words words;
+		size_t nrules;
 	} *undo;
 	size_t nundo, undo_cap;
+	unsigned version;		/* of what rows become */
 	struct ui_job *pricing;		/* errors are being sampled */
 	bool price_again;		/* rows have changed meanwhile */
+	struct ui_job *choosing;	/* errors of all that rows could become are */
+	bool choose_again;
+	/* Those that were measured, for as long as the same rows could become the same. */
+	struct recipe_choices {
+		struct plan_sample *samples;	/* owned */
+		size_t n, nrules;
+		const struct model *model;	/* NULL: none */
+		enum plan_dest dest;
+		enum flavour flavour;
+	} choices;
 
 	char *wanted;			/* where to, as typed and not written yet; owned */
 	unsigned writing;		/* jobs that write what was confirmed here */
@@ -43,11 +64,21 @@ void recipe_close(struct view *v);
 
 /* Changes; each says what is wrong by itself. */
 void recipe_set(struct view *v, const size_t *row, size_t n, const char *target);
+/* The rows with a mark, else the one under the cursor. */
+void recipe_set_rows(struct view *v, const char *target);
 void recipe_undo(struct view *v);
 void recipe_next_policy(struct view *v);
+void recipe_next_dest(struct view *v);
 void recipe_next_flavour(struct view *v);
 void recipe_next_experts(struct view *v);
+void recipe_ask_policy(struct view *v);
+void recipe_ask_budget(struct view *v);
 void recipe_ask_rule(struct view *v);
 void recipe_ask_scheme(struct view *v);
+void recipe_ask_rows(struct view *v);		/* a scheme for rows with a mark, or this one */
 void recipe_ask_target(struct view *v);		/* where to, then whether, then writes */
+
+/* What the budget comes to in bytes; 0: it is none of bytes. */
+uint64_t recipe_budget(const struct recipe *s);
+const char *recipe_dest_name(enum plan_dest d);
 #endif

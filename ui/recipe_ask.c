@@ -14,23 +14,62 @@
 #include "src/store/store.h"
 #include "ui/recipe_plan.h"
 
-/* The way a recipe differs, tried; taken back when there is no such plan, and what was
- * typed is there to be put right. */
+/* Other words, tried: false where there is no such plan, and what was typed is there to be
+ * put right. */
 
+static bool
+remake(struct view *v, const struct recipe_words *w)
+{
+	return recipe_remake(v, w, ((struct recipe *)v->state)->nrules);
+}
+
+/* What the destination holds decides what there is to choose from. */
+static void
+set_dest(struct recipe_words *w, enum plan_dest dest)
+{
+	struct plan_request req = { 0 };
+	bool measures = !recipe_asks_scheme(w->policy) && !plan_ask(&req, NULL, w->policy, NULL) &&
+			(plan_policy_measures(req.policy) || req.policy == PLAN_KEEP);
+
+	if (!measures && (dest == PLAN_TO_GGUF) != (w->dest == PLAN_TO_GGUF))
+		snprintf(w->policy, sizeof(w->policy), "%s", dest == PLAN_TO_GGUF
+			 ? "llama:Q4_K_M" : plan_policy_name(PLAN_OLLAMA));
+	w->dest = dest;
+	w->experts = PLAN_EXPERTS_DEFAULT;
+}
+
+/* A scheme that tensors can become, or one of llama-quantize's mixes. */
 static bool
 try_scheme(struct view *v, const char *text)
 {
-	struct recipe *s = v->state;
-	char old[SCHEME_NAME_MAX];
+	const struct recipe *s = v->state;
+	struct recipe_words w = s->words;
+	struct plan_request req = { 0 };
+	bool uniform = !strcmp(w.policy, plan_policy_name(PLAN_UNIFORM)), blocks;
+	struct tb_err err;
 
 	if (!*text)
 		return true;
-	memcpy(old, s->quant, sizeof(old));
-	snprintf(s->quant, sizeof(s->quant), "%s", text);
-	if (recipe_remake(v))
-		return true;
-	memcpy(s->quant, old, sizeof(old));
-	return false;
+	if (plan_ask(&req, text, uniform ? w.policy : NULL, &err) && plan_ask(&req, text, NULL, &err)) {
+		view_complain(v, &err);
+		return false;
+	}
+	blocks = req.policy == PLAN_LLAMA ||
+		 (!req.target.keep && scheme_form(&req.target.scheme) == FORM_BLOCKS);
+	if (blocks && w.dest != PLAN_TO_GGUF)
+		set_dest(&w, PLAN_TO_GGUF);
+	if (!blocks && !req.target.keep && scheme_form(&req.target.scheme) != FORM_PLAIN &&
+	    w.dest == PLAN_TO_GGUF)
+		set_dest(&w, PLAN_TO_STORE);
+	if (req.policy == PLAN_LLAMA)
+		(void)plan_policy_text(req.policy, req.mix, &req.limit, w.policy);
+	else {
+		snprintf(w.quant[w.dest == PLAN_TO_GGUF], sizeof(*w.quant), "%s", text);
+		if (!recipe_asks_scheme(w.policy))
+			snprintf(w.policy, sizeof(w.policy), "%s", plan_policy_name(
+				 w.dest == PLAN_TO_GGUF ? PLAN_UNIFORM : PLAN_OLLAMA));
+	}
+	return remake(v, &w);
 }
 
 void
@@ -38,7 +77,144 @@ recipe_ask_scheme(struct view *v)
 {
 	const struct recipe *s = v->state;
 
-	view_type(v, "scheme for all (" SCHEME_EXAMPLES "keep): ", s->quant, try_scheme);
+	view_type(v, s->plan->dest == PLAN_TO_GGUF
+		  ? "type or mix for all (q8_0 q4_0 f16 Q4_K_M Q6_K keep): "
+		  : "scheme for all (" SCHEME_EXAMPLES "keep): ", s->plan->quant, try_scheme);
+}
+
+static bool
+try_policy(struct view *v, const char *text)
+{
+	const struct recipe *s = v->state;
+	struct recipe_words w = s->words;
+	struct plan_request req = { 0 };
+	struct tb_err err;
+
+	if (!*text)
+		return true;
+	if (strlen(text) >= sizeof(w.policy) ||
+	    plan_ask(&req, recipe_asks_scheme(text) ? w.quant[0] : NULL, text, &err)) {
+		if (strlen(text) >= sizeof(w.policy))
+			(void)tb_fail(&err, TB_EUSAGE, "that is too long for a policy");
+		view_complain(v, &err);
+		return false;
+	}
+	if (req.policy == PLAN_LLAMA)
+		set_dest(&w, PLAN_TO_GGUF);
+	else if ((req.policy == PLAN_OLLAMA || req.policy == PLAN_MLX) && w.dest == PLAN_TO_GGUF)
+		set_dest(&w, req.policy == PLAN_MLX ? PLAN_TO_DIR : PLAN_TO_STORE);
+	if (plan_policy_measures(req.policy))
+		w.budget = req.limit;
+	snprintf(w.policy, sizeof(w.policy), "%s", text);
+	return remake(v, &w);
+}
+
+void
+recipe_ask_policy(struct view *v)
+{
+	const struct recipe *s = v->state;
+
+	view_type(v, "policy (ollama uniform mlx:mixed_3_6 llama:Q4_K_M keep): ",
+		  s->words.policy, try_policy);
+}
+
+/* Of a plan that is within a limit already, what was set by hand stays. */
+static bool
+choose_again(struct view *v, const struct recipe_words *w, const struct plan_limit *limit)
+{
+	struct recipe *s = v->state;
+	struct tb_err err;
+	struct plan *fresh = recipe_copy(s, &err);
+
+	if (!fresh) {
+		view_complain(v, &err);
+		return false;
+	}
+	if (!recipe_keep(s, s->nrules)) {
+		plan_free(fresh);
+		view_say(v, "out of memory");
+		return false;
+	}
+	fresh->policy = limit->error > 0 ? PLAN_LOSS : PLAN_BUDGET;
+	fresh->limit = *limit;
+	s->words = *w;
+	recipe_swap(v, fresh);
+	recipe_changed(v);
+	recipe_choose(v);
+	return true;
+}
+
+/* "3.5GB" or "4.5bpw", or an error: "3%". */
+static bool
+try_budget(struct view *v, const char *text)
+{
+	struct recipe *s = v->state;
+	struct recipe_words w = s->words;
+	struct plan_request req = { 0 };
+	struct tb_err err;
+	char policy[PLAN_POLICY_MAX];
+
+	if (!*text) {
+		s->words.budget = (struct plan_limit){ 0 };
+		if (!plan_policy_measures(s->plan->policy))
+			return true;
+		w.budget = s->words.budget;
+		snprintf(w.policy, sizeof(w.policy), "%s", w.dest == PLAN_TO_GGUF ? "llama:Q4_K_M"
+			 : plan_policy_name(PLAN_OLLAMA));
+		return remake(v, &w);
+	}
+	snprintf(policy, sizeof(policy), "%s:%s", strchr(text, '%') ? "loss" : "budget", text);
+	if (plan_ask(&req, NULL, policy, &err)) {
+		view_complain(v, &err);
+		return false;
+	}
+	w.budget = req.limit;
+	(void)plan_policy_text(req.policy, 0, &req.limit, w.policy);
+	return plan_policy_measures(s->plan->policy) ? choose_again(v, &w, &req.limit)
+						     : remake(v, &w);
+}
+
+void
+recipe_ask_budget(struct view *v)
+{
+	const struct recipe *s = v->state;
+	char text[PLAN_POLICY_MAX] = "";
+	const struct plan_limit *b = &s->words.budget;
+
+	if (b->bytes || b->bits > 0 || b->error > 0)
+		(void)plan_policy_text(b->error > 0 ? PLAN_LOSS : PLAN_BUDGET, 0, b, text);
+	view_type(v, "budget (3.5GB, 4.5bpw, or an error: 3%): ",
+		  strchr(text, ':') ? strchr(text, ':') + 1 : "", try_budget);
+}
+
+/* One scheme for rows. */
+
+static bool
+try_rows(struct view *v, const char *text)
+{
+	struct plan_target t;
+	struct tb_err err;
+
+	if (!*text)
+		return true;
+	if (plan_target_parse(text, &t, &err)) {
+		view_complain(v, &err);
+		return false;
+	}
+	recipe_set_rows(v, text);
+	return true;
+}
+
+void
+recipe_ask_rows(struct view *v)
+{
+	const struct recipe *s = v->state;
+	const struct plan_row *r = rows_current(v);
+	char name[SCHEME_NAME_MAX];
+
+	view_type(v, s->plan->dest == PLAN_TO_GGUF ? "type for it, or those marked (q4_k q8_0 f16 keep): "
+		  : "scheme for it, or those marked (affine:6:64 f16 keep): ",
+		  r ? scheme_name(&r->target, name) : "", try_rows);
 }
 
 static bool
@@ -52,7 +228,7 @@ try_rule(struct view *v, const char *text)
 		return true;
 	}
 	s->rules[s->nrules++] = copy;
-	if (recipe_remake(v))
+	if (recipe_remake(v, &s->words, s->nrules - 1))
 		return true;
 	free(s->rules[--s->nrules]);
 	return false;
@@ -86,28 +262,45 @@ recipe_ask_rule(struct view *v)
 	view_type(v, "rule PATTERN=SCHEME: ", text, try_rule);
 }
 
+/* Those that need nothing behind their name, as far as the destination knows them. */
 void
 recipe_next_policy(struct view *v)
 {
+	static const char *const usual[] = { "ollama", "uniform", "mlx", "keep" };
+	static const char *const gguf[] = { "llama:Q4_K_M", "uniform", "keep" };
 	struct recipe *s = v->state;
-	enum plan_policy old = s->policy;
+	struct recipe_words w = s->words;
+	bool to_gguf = w.dest == PLAN_TO_GGUF;
+	const char *const *words = to_gguf ? gguf : usual;
+	size_t n = to_gguf ? sizeof(gguf) / sizeof(*gguf) : sizeof(usual) / sizeof(*usual), i = 0;
 
-	do
-		s->policy = (enum plan_policy)((s->policy + 1) % PLAN_POLICY_COUNT);
-	while (!plan_policy_complete(s->policy));
-	if (!recipe_remake(v))
-		s->policy = old;
+	while (i < n && strcmp(words[i], w.policy) != 0)
+		i++;
+	snprintf(w.policy, sizeof(w.policy), "%s", words[i < n ? (i + 1) % n : 0]);
+	(void)remake(v, &w);
+}
+
+void
+recipe_next_dest(struct view *v)
+{
+	static const enum plan_dest next[] = {
+		[PLAN_TO_STORE] = PLAN_TO_DIR, [PLAN_TO_DIR] = PLAN_TO_GGUF,
+		[PLAN_TO_FILE] = PLAN_TO_GGUF, [PLAN_TO_GGUF] = PLAN_TO_STORE };
+	const struct recipe *s = v->state;
+	struct recipe_words w = s->words;
+
+	set_dest(&w, next[w.dest]);
+	(void)remake(v, &w);
 }
 
 void
 recipe_next_flavour(struct view *v)
 {
-	struct recipe *s = v->state;
-	enum flavour old = s->flavour;
+	const struct recipe *s = v->state;
+	struct recipe_words w = s->words;
 
-	s->flavour = old == FLAVOUR_METAL ? FLAVOUR_MLX_CPU : FLAVOUR_METAL;
-	if (!recipe_remake(v))
-		s->flavour = old;
+	w.flavour = w.flavour == FLAVOUR_METAL ? FLAVOUR_MLX_CPU : FLAVOUR_METAL;
+	(void)remake(v, &w);
 }
 
 void
@@ -118,10 +311,10 @@ recipe_next_experts(struct view *v)
 							 : PLAN_EXPERTS_STACKED;
 	struct tb_err err;
 
-	if (plan_set_layout(s->plan, s->dest, next, &err))
+	if (plan_set_layout(s->plan, s->words.dest, next, &err))
 		view_complain(v, &err);
 	else
-		s->experts = next;
+		s->words.experts = next;
 }
 
 /* Writing, on a worker; then the store is read again. */
@@ -210,7 +403,8 @@ recipe_confirmed(struct view *v)
 	w->target = s->target;
 	s->target = NULL;
 	w->plan = recipe_copy(s, &err);
-	if (!w->plan || plan_set_layout(w->plan, w->target->dest, s->plan->experts, &err)) {
+	if (!w->plan || (w->plan->dest != w->target->dest &&
+			 plan_set_layout(w->plan, w->target->dest, s->plan->experts, &err))) {
 		write_free(w);
 		view_complain(v, &err);
 		return;
@@ -227,6 +421,7 @@ struct asking {
 	struct op_ctx *ctx;		/* borrowed */
 	struct opened *o;		/* a reference */
 	char *text;			/* owned */
+	bool gguf;			/* the plan is for one */
 	struct convert_target *target;	/* owned */
 	char victim[128];
 };
@@ -238,6 +433,11 @@ ask_run(void *arg, struct tb_job *job, struct tb_err *err)
 	enum tb_status status = convert_target(q->ctx, q->text, q->target, err);
 
 	(void)job;
+	if (!status && (q->target->dest == PLAN_TO_GGUF) != q->gguf)
+		status = tb_fail(err, TB_EUSAGE, "%s: %s; press d for a plan of %s", q->text,
+				 q->gguf ? "this plan is for a GGUF, whose name ends in .gguf"
+				 : "this plan is for no GGUF",
+				 q->gguf ? "something else" : "one");
 	if (!status)
 		status = convert_target_check(q->target, q->o->m, err);
 	if (!status)
@@ -314,6 +514,7 @@ try_target(struct view *v, const char *text)
 	q->ctx = view_ctx(v);
 	q->o = opened_ref(s->o);
 	q->text = tb_strdup(text);
+	q->gguf = s->plan->dest == PLAN_TO_GGUF;
 	q->target = view_alloc(v, sizeof(*q->target));
 	if (q->text && q->target)
 		(void)view_job(v, &ask_job, q, "look at %s", text);
@@ -325,7 +526,7 @@ try_target(struct view *v, const char *text)
 static void
 ask_target(struct view *v, const char *text)
 {
-	view_type(v, "write to (name, folder/ or .safetensors): ", text, try_target);
+	view_type(v, "write to (name, folder/, file.gguf): ", text, try_target);
 }
 
 /* "llama3:8b" as int4 -> "llama3:8b-int4". */
@@ -356,7 +557,8 @@ default_folder(const struct view *v, const char *name, struct tb_buf *out)
 
 	word_path(folder ? folder : ".", out);
 	start = out->len;
-	tb_buf_printf(out, "/%s-%s/", name, s->plan->quant);
+	tb_buf_printf(out, "/%s-%s%s", name, s->plan->quant,
+		      s->plan->dest == PLAN_TO_GGUF ? ".gguf" : "/");
 	for (size_t i = start; i < out->len; i++)
 		if (out->p[i] == ':')
 			out->p[i] = '-';
@@ -370,7 +572,7 @@ recipe_ask_target(struct view *v)
 	const struct recipe *s = v->state;
 	const char *name = v->loc.name, *slash = strrchr(name, '/');
 	struct tb_buf text = TB_BUF(65536);
-	char *root = NULL;
+	char *root = NULL, *stem = NULL;
 
 	if (s->wanted) {
 		ask_target(v, s->wanted);
@@ -378,11 +580,14 @@ recipe_ask_target(struct view *v)
 	}
 	if (!kind_shares_blobs(v->loc.kind) && slash && slash[1])
 		name = slash + 1;
-	if (store_destination(&view_ctx(v)->roots, &root, NULL))
+	if (tb_ends(name, ".gguf") && (stem = tb_strndup(name, strlen(name) - strlen(".gguf"))))
+		name = stem;
+	if (s->plan->dest != PLAN_TO_STORE || store_destination(&view_ctx(v)->roots, &root, NULL))
 		default_folder(v, name, &text);
 	else
 		default_name(s, name, &text);
 	free(root);
+	free(stem);
 	ask_target(v, tb_buf_cstr(&text));
 	tb_buf_free(&text);
 }

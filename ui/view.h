@@ -88,6 +88,9 @@ struct view_ops {
 	 * asked only about actions IN() this screen and ACT_OPEN. NULL: all. */
 	bool (*can)(const struct view *v, enum action a);
 
+	/* What the key line calls an action now; NULL: as always. */
+	const char *(*word)(const struct view *v, enum action a);
+
 	/* Filter or order of v->list changed, or the index did: forget what was read.
 	 * The frame reads the table's rows again afterwards and keeps the cursor on
 	 * its row.  May be NULL. */

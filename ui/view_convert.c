@@ -120,27 +120,42 @@ convert_table_of(const struct view *v)
 
 /* Drawing. */
 
-/* The recipe, each part behind the key that changes it.  Returns columns. */
+#define PARTS 7
+
+/* The recipe, each part behind the key that changes it, the first of them with a word to
+ * say what it is.  Returns columns. */
 static int
-put_recipe(struct area a, const struct recipe *s, bool brief)
+put_recipe(struct area a, const struct recipe *s, int words)
 {
-	char rules[32];
-	const struct { enum action key; const char *word, *value; } parts[] = {
-		{ ACT_SCHEME, "scheme ", s->plan->quant },
-		{ ACT_POLICY, "policy ", plan_policy_name(s->policy) },
+	char rules[32], budget[PLAN_POLICY_MAX] = "no budget", policy[PLAN_POLICY_MAX];
+	const struct plan_limit *b = &s->words.budget;
+	bool measures = plan_policy_measures(s->plan->policy);
+	bool limited = b->bytes || b->bits > 0 || b->error > 0;
+	const struct { enum action key; const char *word, *value; } parts[PARTS] = {
+		{ ACT_SCHEME, "scheme ", measures ? "chosen" : s->plan->quant },
+		{ ACT_POLICY, "policy ", measures ? plan_policy_name(s->plan->policy) : policy },
+		{ ACT_BUDGET, "budget ", budget },
+		{ ACT_DEST, "to ", recipe_dest_name(s->plan->dest) },
 		{ ACT_FLAVOUR, "rounding ", flavour_name(s->plan->flavour) },
 		{ ACT_EXPERTS, "experts ", plan_experts_name(s->plan->experts) },
 		{ ACT_RULE, "", rules },
 	};
 	int x = 1;
 
+	plan_policy_text(s->plan->policy, s->plan->mix, &s->plan->limit, policy);
+	if (b->bytes)
+		tb_human_bytes(b->bytes, budget);
+	else if (b->bits > 0 || b->error > 0)
+		plan_policy_text(b->bits > 0 ? PLAN_BUDGET : PLAN_LOSS, 0, b, budget);
 	snprintf(rules, sizeof(rules), "%zu rule%s", s->nrules, tb_plural(s->nrules));
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+	for (int i = 0; i < PARTS; i++) {
+		const char *colon = i == 2 ? strchr(budget, ':') : NULL;
 		char key[16], text[128];
 		int w;
 
 		keys_label(parts[i].key, VIEW_CONVERT, theme_utf8(), key);
-		snprintf(text, sizeof(text), "%s%s", brief ? "" : parts[i].word, parts[i].value);
+		snprintf(text, sizeof(text), "%s%s", i < words && (i != 2 || limited)
+			 ? parts[i].word : "", colon ? colon + 1 : parts[i].value);
 		w = (int)tb_width(text);
 		if (a.h && x + 2 < a.w) {
 			put_clip(a.y, a.x + x, 1, key, ROLE_KEY);
@@ -150,6 +165,18 @@ put_recipe(struct area a, const struct recipe *s, bool brief)
 		x += w + 4;
 	}
 	return x - 2;
+}
+
+static void
+draw_recipe(struct area a, const struct recipe *s)
+{
+	const struct area nowhere = { 0 };
+	int words = PARTS;
+
+	put_blank(a);
+	while (words && put_recipe(nowhere, s, words) > a.w)
+		words--;
+	(void)put_recipe(a, s, words);
 }
 
 /* The row under the cursor: its name whole, and why it becomes what it does. */
@@ -170,24 +197,70 @@ draw_current(struct area a, struct view *v)
 	put_clip(a.y, a.x + 1 + (room > 0 ? room + 2 : 0), w, why, ROLE_DIM);
 }
 
-/* What it comes to, as a bar of what it was. */
+/* What is used of the budget, and what is left.  Returns the role of it. */
+static enum role
+say_budget(const struct recipe *s, int cols, struct tb_buf *b)
+{
+	const struct plan_total *t = &s->plan->total;
+	double error = s->words.budget.error;
+	uint64_t all = recipe_budget(s);
+	char used[16], limit[16], left[16];
+
+	if (!all) {
+		tb_buf_printf(b, "%s  ", tb_human_bytes(t->after, used));
+		if (t->error < 0) {
+			tb_buf_printf(b, "error … of %.3g%%", 100 * error);
+			return ROLE_TEXT;
+		}
+		tb_buf_printf(b, "error %.2f%% of %.3g%% ", 100 * t->error, 100 * error);
+		draw_bar(b, (uint64_t)(t->error * 1e6), (uint64_t)(error * 1e6), cols);
+		if (t->error > error)
+			tb_buf_printf(b, " %.2f%% OVER", 100 * (t->error - error));
+		return t->error > error ? ROLE_BAD : ROLE_OK;
+	}
+	tb_buf_printf(b, "%s of %s ", tb_human_bytes(t->after, used), tb_human_bytes(all, limit));
+	draw_bar(b, t->after, all, cols);
+	tb_buf_printf(b, " %s %s", tb_human_bytes(t->after > all ? t->after - all : all - t->after,
+						  left), t->after > all ? "OVER" : "left");
+	return t->after > all ? ROLE_BAD : ROLE_OK;
+}
+
+/* What it comes to: as a bar of the budget, else of what it was. */
 static void
 draw_totals(struct area a, const struct recipe *s)
 {
 	const struct plan_total *t = &s->plan->total;
+	const struct plan_limit *budget = &s->words.budget;
+	bool limited = budget->bytes || budget->bits > 0 || budget->error > 0;
 	struct tb_buf b = TB_BUF(1024);
 	char before[16], after[16];
+	int cols = a.w < 100 ? 10 : 20, x;
+	enum role role = ROLE_TEXT;
 
-	tb_buf_printf(&b, "%s -> %s ", tb_human_bytes(t->before, before),
-		      tb_human_bytes(t->after, after));
-	draw_bar(&b, t->after, t->before, a.w < 100 ? 10 : 20);
-	tb_buf_printf(&b, " %.0f%%  %.2f bits a weight  %zu/%zu change",
-		      t->before ? 100.0 * (double)t->after / (double)t->before : 100.0, t->bits,
-		      t->changed, t->tensors);
-	if (t->error >= 0)
+	put_blank(a);
+	if (limited) {
+		role = say_budget(s, cols, &b);
+	} else {
+		tb_buf_printf(&b, "%s -> %s ", tb_human_bytes(t->before, before),
+			      tb_human_bytes(t->after, after));
+		draw_bar(&b, t->after, t->before, cols);
+		tb_buf_printf(&b, " %.0f%%", t->before ? 100.0 * (double)t->after /
+			      (double)t->before : 100.0);
+	}
+	x = (int)tb_width(tb_buf_cstr(&b));
+	if (x > a.w - 1)
+		x = a.w - 1;
+	put_clip(a.y, a.x + 1, x, tb_buf_cstr(&b), role);
+	tb_buf_clear(&b);
+	tb_buf_printf(&b, "  %.2f bits%s", t->bits, limited ? "" : " a weight");
+	if (s->choosing)
+		tb_buf_str(&b, "  measuring…");
+	else if (limited && t->error >= 0 && !(budget->error > 0))
+		tb_buf_printf(&b, "  error %.2f%%", 100 * t->error);
+	tb_buf_printf(&b, "  %zu/%zu change", t->changed, t->tensors);
+	if (!limited && t->error >= 0)
 		tb_buf_printf(&b, "  error %.1f%%", 100 * t->error);
-	put_clip(a.y, a.x, 1, "", ROLE_TEXT);
-	put_clip(a.y, a.x + 1, a.w - 1, tb_buf_cstr(&b), ROLE_TEXT);
+	put_clip(a.y, a.x + 1 + x, a.w - 1 - x, tb_buf_cstr(&b), ROLE_TEXT);
 	tb_buf_free(&b);
 }
 
@@ -201,12 +274,8 @@ convert_draw(struct view *v, struct area a)
 		draw_waiting(a, s->error, "Opening…");
 		return;
 	}
-	if (s->legend) {
-		struct area legend = area_top(&a, 1), nowhere = { 0 };
-
-		put_blank(legend);
-		(void)put_recipe(legend, s, put_recipe(nowhere, s, false) > legend.w);
-	}
+	if (s->legend)
+		draw_recipe(area_top(&a, 1), s);
 	if (a.h >= 5)
 		draw_totals(area_top(&a, 1), s);
 	if (a.h >= 12)
@@ -235,26 +304,26 @@ convert_summary(struct view *v, struct tb_buf *out)
 
 /* Keys. */
 
-/* Which scheme a key stands for. */
-static const struct { enum action action; const char *target; } scheme_keys[] = {
-#define K(id, name, key, rank, help) { ACT_##id, name },
-	SCHEME_KEY_LIST(K)
-#undef K
-	{ ACT_KEEP, "keep" },
+/* Which scheme a key stands for, and in a GGUF. */
+static const struct { enum action action; const char *target, *gguf; } scheme_keys[] = {
+	{ ACT_INT4, "int4", "q4_k" }, { ACT_INT8, "int8", "q8_0" }, { ACT_NVFP4, "nvfp4", "nvfp4" },
+	{ ACT_MXFP8, "mxfp8", "q6_k" }, { ACT_MXFP4, "mxfp4", "mxfp4" }, { ACT_KEEP, "keep", "keep" },
 };
 
 static const char *
-target_of(enum action a)
+target_of(const struct view *v, enum action a)
 {
+	const struct recipe *s = v->state;
+
 	for (size_t i = 0; i < sizeof(scheme_keys) / sizeof(*scheme_keys); i++)
 		if (scheme_keys[i].action == a)
-			return scheme_keys[i].target;
+			return s->plan && s->plan->dest == PLAN_TO_GGUF ? scheme_keys[i].gguf
+									 : scheme_keys[i].target;
 	return NULL;
 }
 
-/* The rows with a mark, else the one under the cursor. */
-static void
-set_rows(struct view *v, const char *target)
+void
+recipe_set_rows(struct view *v, const char *target)
 {
 	const struct list *l = &v->list;
 	size_t n = l->nmarks ? l->nmarks : l->n ? 1 : 0, *row = tb_calloc(n, sizeof(*row));
@@ -278,15 +347,19 @@ convert_act(struct view *v, enum action a)
 		recipe_ask_target(v);
 		return true;
 	}
-	if (target_of(a)) {
-		set_rows(v, target_of(a));
+	if (target_of(v, a)) {
+		recipe_set_rows(v, target_of(v, a));
 		return true;
 	}
 	switch (a) {
 	case ACT_UNDO: recipe_undo(v); break;
 	case ACT_RULE: recipe_ask_rule(v); return true;
 	case ACT_SCHEME: recipe_ask_scheme(v); return true;
+	case ACT_TYPE_FOR: recipe_ask_rows(v); return true;
+	case ACT_BUDGET: recipe_ask_budget(v); return true;
+	case ACT_POLICY_TYPED: recipe_ask_policy(v); return true;
 	case ACT_POLICY: recipe_next_policy(v); break;
+	case ACT_DEST: recipe_next_dest(v); break;
 	case ACT_FLAVOUR: recipe_next_flavour(v); break;
 	case ACT_EXPERTS: recipe_next_experts(v); break;
 	default: return false;
@@ -303,7 +376,7 @@ convert_can(const struct view *v, enum action a)
 	if (a == ACT_UNDO)
 		return s->nundo > 0;
 	if (s->legend && (a == ACT_SCHEME || a == ACT_POLICY || a == ACT_FLAVOUR ||
-			  a == ACT_EXPERTS || a == ACT_RULE))
+			  a == ACT_EXPERTS || a == ACT_RULE || a == ACT_BUDGET || a == ACT_DEST))
 		return false;		/* they are in put_recipe()'s row */
 	return s->plan && a != ACT_OPEN;
 }
@@ -311,5 +384,6 @@ convert_can(const struct view *v, enum action a)
 const struct view_ops view_convert = {
 	.size = sizeof(struct recipe), .needs_model = true, .columns = &convert_table,
 	.table = convert_table_of, .open = recipe_open, .close = recipe_close,
-	.draw = convert_draw, .act = convert_act, .can = convert_can, .summary = convert_summary,
+	.draw = convert_draw, .act = convert_act, .can = convert_can, .word = target_of,
+	.summary = convert_summary,
 };
