@@ -98,3 +98,18 @@ err_has 'a scheme of MLX, which GGUF files do not hold'
 expect 2 tb quantize "$M/stories260K/hf-f32" "$T/folder/" -q q4_0
 err_has 'is a type of GGUF files'
 [ ! -e "$T/no.gguf" ] || fail "a refused conversion left a file"
+
+# ---- a budget holds, also where one tensor becomes two of other shapes and a layer is left out ----
+
+expect 0 tb --json plan "$M/arch/deepseek_v3/hf" "$T/no.gguf" --policy budget:15bpw
+python3 - "$T/out" <<'END' || fail "budget of a GGUF"
+import json, math, sys
+plan = json.load(open(sys.argv[1]))["recipes"][0]
+rows = {t["name"]: t for t in plan["tensors"]}
+assert plan["bits_per_weight"] <= 15, plan["bits_per_weight"]
+elems = sum(math.prod(t["shape"]) for t in rows.values() if not t["why"].startswith("left out"))
+assert abs(plan["bits_per_weight"] - plan["bytes_after"] * 8 / elems) < 1e-6, elems
+assert any(t["why"].startswith("left out") for t in rows.values())
+assert rows["lm_head.weight"]["why"] == "chosen by its error", rows["lm_head.weight"]
+assert all(t["to"] in ("F32", "F16", "BF16") for n, t in rows.items() if "kv_b" in n)
+END

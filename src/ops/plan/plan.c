@@ -185,6 +185,8 @@ plan_count(struct plan *p)
 		if (changed && r->error > t.worst)
 			t.worst = r->error;
 		all &= r->loss >= 0;
+		if (r->why == PLAN_LEFT_OUT)
+			continue;
 		loss += r->loss * (double)r->src->elems;
 		elems += r->src->elems;
 	}

@@ -58,10 +58,17 @@ fixed(const struct plan_row *r)
 	       r->why == PLAN_KEPT;
 }
 
+/* The tensors that a row is written as: all of them get what it gets. */
+struct written {
+	bool any, quantized;		/* llama-quantize would, all of them */
+	uint64_t cols;			/* of all, by OR: a power of two divides that which divides
+					 * each */
+};
+
 /* Would its readers take it so?  What the usual policy of a destination keeps is kept; gates
  * that want 8 bits get no less. */
 static bool
-takes(const struct plan *p, const struct policy_model *m, size_t row, const struct plan_out *o,
+takes(const struct plan *p, const struct policy_model *m, size_t row, const struct written *w,
       const struct scheme *s)
 {
 	const struct tensor *t = p->rows[row].src;
@@ -73,7 +80,7 @@ takes(const struct plan *p, const struct policy_model *m, size_t row, const stru
 	if (!plan_fits(p, row, &target) || (wide && s->bits >= dtype_bits(values_dtype(t))))
 		return false;
 	if (p->dest == PLAN_TO_GGUF)
-		return o && llama_quantizes(o);
+		return w->quantized && (wide || scheme_fits(s, w->cols));
 	c = p->dest == PLAN_TO_STORE ? policy_ollama(m, t, wide ? &eight : s)
 				     : policy_mlx(m, t, wide ? &eight : s, 0);
 	if (c.target.keep)
@@ -143,15 +150,24 @@ members_of(const struct plan *p, struct member **out, size_t *n, struct tb_err *
 	return TB_OK;
 }
 
-/* The tensors that rows are written as; NULL where memory runs out. */
-static const struct plan_out **
-outs_of(const struct plan *p)
+/* By row; NULL where memory runs out. */
+static struct written *
+written_of(const struct plan *p)
 {
-	const struct plan_out **of = tb_calloc(p->nrows, sizeof(*of));
+	struct written *of = tb_calloc(p->nrows, sizeof(*of));
 
-	for (size_t i = 0; of && i < p->parts->nouts; i++)
-		for (size_t k = 0; k < p->parts->outs[i].npieces; k++)
-			of[p->parts->pieces[p->parts->outs[i].piece + k].row] = &p->parts->outs[i];
+	for (size_t i = 0; of && i < p->parts->nouts; i++) {
+		const struct plan_out *o = &p->parts->outs[i];
+		bool quantized = llama_quantizes(o);
+
+		for (size_t k = 0; k < o->npieces; k++) {
+			struct written *w = &of[p->parts->pieces[o->piece + k].row];
+
+			w->quantized = quantized && (w->quantized || !w->any);
+			w->any = true;
+			w->cols |= o->ndim ? o->dim[o->ndim - 1] : 1;
+		}
+	}
 	return of;
 }
 
@@ -166,14 +182,14 @@ sample_cmp(const void *va, const void *vb)
 /* The samples of a unit, members [i, end). */
 static void
 unit_samples(const struct plan *p, const struct policy_model *m, const struct candidates *c,
-	     const struct plan_out *const *outs, const struct member *list, size_t i, size_t end,
+	     const struct written *written, const struct member *list, size_t i, size_t end,
 	     struct plan_sample *out, size_t *n)
 {
 	for (size_t k = 0; k < c->n; k++) {
 		bool all = true;
 
 		for (size_t j = i; j < end && all; j++)
-			all = takes(p, m, list[j].row, outs[list[j].row], &c->scheme[k]);
+			all = takes(p, m, list[j].row, &written[list[j].row], &c->scheme[k]);
 		for (size_t j = i; j < end && all; j++)
 			out[(*n)++] = (struct plan_sample){ list[j].row, c->scheme[k],
 							    (unsigned)(end - i), -1, -1 };
@@ -183,12 +199,12 @@ unit_samples(const struct plan *p, const struct policy_model *m, const struct ca
 enum tb_status
 plan_candidates(const struct plan *p, struct plan_sample **out, size_t *n, struct tb_err *err)
 {
-	const struct plan_out **outs = outs_of(p);
+	struct written *written = written_of(p);
 	struct member *list = NULL;
 	struct candidates c;
 	struct policy_model m;
 	size_t nlist = 0;
-	enum tb_status status = outs ? policy_model(p->model, &m, err) : tb_nomem(err);
+	enum tb_status status = written ? policy_model(p->model, &m, err) : tb_nomem(err);
 
 	*n = 0;
 	*out = NULL;
@@ -200,7 +216,7 @@ plan_candidates(const struct plan *p, struct plan_sample **out, size_t *n, struc
 	for (size_t i = 0, end; i < nlist && !status; i = end) {
 		for (end = i + 1; end < nlist && same_unit(&list[i], &list[end]);)
 			end++;
-		unit_samples(p, &m, &c, outs, list, i, end, *out, n);
+		unit_samples(p, &m, &c, written, list, i, end, *out, n);
 	}
 	for (size_t i = 0; i < p->nrows && !status; i++)
 		if (fixed(&p->rows[i]) && p->rows[i].loss < 0)
@@ -208,7 +224,7 @@ plan_candidates(const struct plan *p, struct plan_sample **out, size_t *n, struc
 	if (!status && *n)
 		qsort(*out, *n, sizeof(**out), sample_cmp);
 	members_free(list, nlist);
-	free(outs);
+	free(written);
 	return status;
 }
 
@@ -368,7 +384,7 @@ choice_open(struct choice *c, const struct plan_sample *samples, size_t n, struc
 
 		unit_of[i] = SIZE_MAX;
 		c->tied &= tname_role(r->src->name) != TNAME_HEAD;
-		c->elems += (double)r->src->elems;
+		c->elems += r->why == PLAN_LEFT_OUT ? 0 : (double)r->src->elems;
 		c->bytes += fixed(r) ? r->after : 0;
 		c->loss += fixed(r) && r->loss > 0 ? r->loss * (double)r->src->elems : 0;
 	}

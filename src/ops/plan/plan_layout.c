@@ -411,8 +411,11 @@ build(struct layout *l, struct tb_err *err)
 	l->names = l->p->dest != PLAN_TO_DIR
 			? l->p->experts == PLAN_EXPERTS_SWITCH ? TNAME_SWITCH : TNAME_OLLAMA
 		   : strcmp(l->p->model->model_type, "mixtral") ? TNAME_DIR : TNAME_MIXTRAL;
-	for (size_t i = 0; i < l->p->nrows && !status; i++)
+	for (size_t i = 0; i < l->p->nrows && !status; i++) {
+		l->p->rows[i].stack = i;	/* what is left out has no part in any */
+		l->p->rows[i].blob = 0;
 		status = add_tensor_atoms(l, i, err);
+	}
 	if (status)
 		return status;
 	qsort(l->atoms, l->n, sizeof(*l->atoms), atom_cmp);
