@@ -70,6 +70,8 @@ expect 0 tb quantize "$w-Q6_K.gguf" "$T/twice.gguf" -q Q4_K_M
 err_has 'quantized already and left so: [0-9]+ tensors \(--requantize changes them\)'
 expect 0 tb diff "$T/twice.gguf" "$w-Q6_K.gguf"
 has '[0-9]+ same$'
+expect 0 tb show "$T/twice.gguf" -k general.file_type
+has '^18$'
 expect 0 tb plan "$w-Q6_K.gguf" "$T/none.gguf" -q q4_k --policy uniform
 has 'quantized already'
 expect 0 tb quantize "$w-Q4_K_M.gguf" "$T/same.gguf" -q Q4_K_M
@@ -82,6 +84,20 @@ has 'blk.0.attn_q.weight.* Q4_K '
 expect 0 tb quantize "$M/arch/gpt_oss/hf" "$T/oss8.gguf" -q q8_0 --policy uniform
 expect 0 tb tensors "$T/oss8.gguf"
 has 'blk.0.ffn_gate_exps.weight .* MXFP4 '
+
+# ---- a mix is called what was asked for, whatever its tensors became ----
+
+for w in stories260K:15 stories260K-wide256:15; do
+	p=$M/${w%:*}
+	src=$p/hf
+	[ -d "$src" ] || src=$p/hf-bf16
+	expect 0 tb quantize "$src" "$T/mix.gguf" -q Q4_K_M -f
+	expect 0 tb show "$T/mix.gguf" -k general.file_type
+	has "^${w#*:}\$"
+	expect 0 tb quantize "$T/mix.gguf" "$T/mix2.gguf" -q keep -f
+	expect 0 tb show "$T/mix2.gguf" -k general.file_type
+	has "^${w#*:}\$"
+done
 
 # ---- codes that a type of ggml's has, too: no number changes ----
 

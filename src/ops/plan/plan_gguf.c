@@ -155,13 +155,33 @@ plan_gguf_atoms(struct plan *p, struct layout *l, size_t row, struct tb_err *err
 	return status;
 }
 
-/* The first mixture whose main type most elements of matrices have. */
+/* What a GGUF was of which nothing changes, or the mix that was asked for, as llama-quantize
+ * says it, whatever type stands in for another; NULL: neither. */
+static const char *
+known_mix(const struct plan *p)
+{
+	bool same = true, left = false;
+
+	for (size_t i = 0; i < p->nrows; i++) {
+		same &= scheme_equal(&p->rows[i].target, &p->rows[i].src->scheme);
+		left |= p->rows[i].why == PLAN_QUANTIZED;
+	}
+	if (same && model_has_keys(p->model))
+		return p->model->scheme;
+	return p->policy == PLAN_LLAMA && !left ? llama_mix_name(p->mix) : NULL;
+}
+
+/* Else the first mixture whose main type most elements of matrices have. */
 uint32_t
 plan_file_type(const struct plan *p)
 {
+	const char *name = known_mix(p);
 	uint64_t best = 0;
 	uint32_t found = 0;
 
+	for (uint32_t type = 0; name && type < 64; type++)
+		if (gguf_mixture(type) && !strcmp(gguf_mixture(type)->name, name))
+			return type;
 	for (uint32_t type = 0; type < 64; type++) {
 		const struct gguf_mixture *mix = gguf_mixture(type);
 		struct scheme s;
