@@ -162,6 +162,30 @@ take_care(struct recipe_plan *r, const struct plan_args *a, const struct model *
 	return status ? status : importance_care(r->importance, a->feedback, out, err);
 }
 
+/* A pattern that is written wrong would go unseen. */
+static void
+note_idle_rules(const struct cli *cli, const struct plan *p)
+{
+	const struct plan_rule *r;
+	size_t next = 0, named;
+
+	while ((r = plan_idle_rule(p, &next, &named)) != NULL) {
+		char scheme[SCHEME_NAME_MAX] = "keep", pattern[200], note[400];
+
+		if (!r->target.keep)
+			scheme_name(&r->target.scheme, scheme);
+		tb_text_clean(r->pattern, pattern, sizeof(pattern));
+		if (named)
+			snprintf(note, sizeof(note), "rule %s=%s changes nothing: of the %zu tensor%s "
+				 "of such a name none can be stored so", pattern, scheme, named,
+				 tb_plural(named));
+		else
+			snprintf(note, sizeof(note), "rule %s=%s changes nothing: no tensor has such a "
+				 "name; \"tbtui plan\" lists them", pattern, scheme);
+		cli_note(cli, note);
+	}
+}
+
 /* recipe NULL: what -q and --policy say. */
 static enum tb_status
 add_plan(struct planned *p, const struct cli *cli, const struct plan_args *a, const char *recipe,
@@ -189,6 +213,8 @@ add_plan(struct planned *p, const struct cli *cli, const struct plan_args *a, co
 		status = take_care(r, a, req.model, &req.care, err);
 	if (!status)
 		status = plan_new(&r->plan, &req, err);
+	if (!status)
+		note_idle_rules(cli, r->plan);
 	m.plan = r->plan;
 	if (!status && plan_policy_measures(req.policy))
 		status = cli_run(cli, "measuring errors", measure, &m, err);

@@ -72,6 +72,28 @@ err_has 'has no such tensor'
 expect 2 tb plan "$T/moe" -q int4 --save "$T/r.json"
 err_has 'r.json'
 [ ! -e "$T/x" ] || fail "something was written"
+expect 2 tb plan "$T/moe" --policy budget
+err_has '--policy budget: how much'
+
+# a recipe for tensors whose rows are other ones says which tensor, and why
+cat >"$T/bad.json" <<'END'
+{"recipe": 1, "policy": "keep", "tensors": {"model.norm.weight": "int4"}}
+END
+expect 2 tb plan "$T/moe" "$T/x/" --recipe "$T/bad.json"
+err_has 'model.norm.weight cannot be stored as int4: it is no matrix'
+cat >"$T/bad.json" <<'END'
+{"recipe": 1, "policy": "keep", "tensors": {"model.embed_tokens.weight": "Q4_K"}}
+END
+expect 2 tb plan "$T/moe" "$T/x.gguf" --recipe "$T/bad.json"
+err_has 'cannot be stored as Q4_K: its rows of [0-9]+ do not divide into blocks'
+
+# a rule that reaches nothing is told of; one that does is not
+expect 0 tb plan "$T/moe" "$T/x/" -q int4 -r '*q_porj*=int8'
+err_has 'rule \*q_porj\*=int8 changes nothing: no tensor has such a name'
+expect 0 tb plan "$T/moe" "$T/x/" -q int4 -r '*norm*=int8'
+err_has 'rule \*norm\*=int8 changes nothing: of the [0-9]+ tensors of such a name none can'
+expect 0 tb plan "$T/moe" "$T/x/" -q int4 -r '*q_proj*=int8'
+[ ! -s "$T/err" ] || fail "a rule that counts is told of"
 
 # no store to write to: said with a way out, and a plan needs none
 expect 2 "$TBTUI" --store "$T/moe" --db "$T/i2.db" quantize "$T/moe" mine -q int4

@@ -2,6 +2,7 @@
 
 #include "src/ops/plan/plan.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,29 @@ plan_fits(const struct plan *p, size_t row, const struct plan_target *target)
 	if (p->dest == PLAN_TO_DIR && !tb_ends(t->name, ".weight"))
 		return false;		/* MLX has no name for its scales */
 	return t->ndim >= 2 && t->elems && scheme_fits(&target->scheme, t->dim[t->ndim - 1]);
+}
+
+/* Why plan_fits() says no. */
+static enum tb_status
+fail_unfit(const struct plan *p, size_t row, const struct plan_target *target,
+	   struct tb_err *err)
+{
+	const struct tensor *t = p->rows[row].src;
+	char name[SCHEME_NAME_MAX], why[80];
+
+	if (!float_source(t))
+		snprintf(why, sizeof(why), "it holds no BF16, F16 or F32");
+	else if (left_quantized(p, t))
+		snprintf(why, sizeof(why), "it is quantized already (requantize is off)");
+	else if (t->ndim < 2 || !t->elems)
+		snprintf(why, sizeof(why), "it is no matrix");
+	else if (!scheme_fits(&target->scheme, t->dim[t->ndim - 1]))
+		snprintf(why, sizeof(why), "its rows of %" PRIu64 " do not divide into blocks",
+			 t->dim[t->ndim - 1]);
+	else
+		snprintf(why, sizeof(why), "the destination has no place for it");
+	return tb_fail(err, TB_EUSAGE, "%s cannot be stored as %s: %s", t->name,
+		       scheme_name(&target->scheme, name), why);
 }
 
 /* What a row has to be for its blocks' codes to be taken as they are. */
@@ -255,8 +279,7 @@ choose_row(struct plan *p, const struct plan_request *req, size_t i, struct poli
 	for (size_t k = 0; k <= p->nrules; k++) {
 		if (k == first && fixed) {
 			if (!plan_fits(p, i, &fixed->target))
-				return tb_fail(err, TB_EUSAGE, "recipe, tensors.%s: it cannot be stored"
-					       " so", t->name);
+				return fail_unfit(p, i, &fixed->target, err);
 			c = (struct policy_choice){ fixed->target, PLAN_RECIPE };
 		}
 		if (k < p->nrules && tb_glob(p->rules[k].pattern, t->name) &&
@@ -376,6 +399,25 @@ read_rules(struct plan *p, const struct plan_request *req, struct tb_err *err)
 	return status;
 }
 
+const struct plan_rule *
+plan_idle_rule(const struct plan *p, size_t *next, size_t *named)
+{
+	while (*next < p->nrules) {
+		const struct plan_rule *r = &p->rules[(*next)++];
+		bool used = false;
+
+		*named = 0;
+		for (size_t i = 0; i < p->nrows && !used; i++)
+			if (tb_glob(r->pattern, p->rows[i].src->name)) {
+				used = plan_fits(p, i, &r->target);
+				++*named;
+			}
+		if (!used)
+			return r;
+	}
+	return NULL;
+}
+
 enum tb_status
 plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 {
@@ -491,10 +533,7 @@ plan_set(struct plan *p, const size_t *rows, size_t n, const struct plan_target 
 		if (!set[p->rows[i].stack] || plan_fits(p, i, target))
 			continue;
 		free(set);
-		return tb_fail(err, TB_EUSAGE, "%s cannot be stored so: %s", p->rows[i].src->name,
-			       left_quantized(p, p->rows[i].src)
-			       ? "it is quantized already (requantize is off)"
-			       : "its rows or its type do not fit");
+		return fail_unfit(p, i, target, err);
 	}
 	for (size_t i = 0; i < p->nrows; i++)
 		if (set[p->rows[i].stack])

@@ -234,6 +234,10 @@ void plan_free(struct plan *p);
 /* The same again, of the same model, with all that was changed and measured. */
 enum tb_status plan_copy(struct plan **out, const struct plan *p, struct tb_err *err) TB_MUST_USE;
 
+/* The next rule, from *next on, that no tensor can be stored by, though *named have such a
+ * name; NULL: there is none. */
+const struct plan_rule *plan_idle_rule(const struct plan *p, size_t *next, size_t *named);
+
 /* Sets rows by index (all or none are set); keep gives each its source's scheme.
  * TB_EUSAGE names the first tensor that cannot be stored so. */
 enum tb_status plan_set(struct plan *p, const size_t *rows, size_t n,
@@ -294,7 +298,7 @@ struct plan_parts {
 	size_t nouts;
 };
 
-/* general.file_type of a GGUF: what most of it is. */
+/* general.file_type of a GGUF: the mix asked for, or what most of it is. */
 uint32_t plan_file_type(const struct plan *p);
 
 /* Is it one tensor of the source as it is?  Then its parts are copied whatever they are. */

@@ -219,8 +219,8 @@ read_budget(const char *s, struct plan_limit *out, struct tb_err *err)
 				return TB_OK;
 			}
 	}
-	return tb_fail(err, TB_EUSAGE, "--policy budget:%.40s: how much? 3.5GB, 900MiB or 4.5bpw (bits"
-		       " a weight), for example", s);
+	return tb_fail(err, TB_EUSAGE, "--policy budget%s%.40s: how much? 3.5GB, 900MiB or 4.5bpw (bits"
+		       " a weight), for example", *s ? ":" : "", s);
 }
 
 static enum tb_status
@@ -230,8 +230,8 @@ read_loss(const char *s, struct plan_limit *out, struct tb_err *err)
 	double x;
 
 	if (!read_number(s, &x, &unit) || (*unit && strcmp(unit, "%")))
-		return tb_fail(err, TB_EUSAGE, "--policy loss:%.40s: which error? 3%% or 0.03, for"
-			       " example", s);
+		return tb_fail(err, TB_EUSAGE, "--policy loss%s%.40s: which error? 3%% or 0.03,"
+			       " for example", *s ? ":" : "", s);
 	*out = (struct plan_limit){ .error = *unit ? x / 100 : x };
 	return TB_OK;
 }
