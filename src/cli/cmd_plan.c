@@ -101,6 +101,7 @@ COMMAND(cli_plan, "plan", "SRC [DST]", "what a conversion would write, and its e
 	const char *save_as = NULL;
 	const struct tb_opt opts[] = {
 		PLAN_OPTS(a),
+		SPLIT_OPT(a),
 		{ 0, "save", TB_OPT_STR, &save_as, "FILE", "write the recipe down, for --recipe" },
 		{ 0, "no-errors", TB_OPT_FLAG, &no_errors, NULL, "do not measure errors on samples" },
 		{ .name = NULL }

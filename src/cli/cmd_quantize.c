@@ -206,6 +206,8 @@ convert(struct cli *cli, const struct plan_args *a, struct task t, char **argv)
 	enum tb_status status = planned_open(&t.p, cli, a, argv[1], argv[2], 1, &err);
 
 	if (!status)
+		status = convert_target_split(&t.p.target, t.p.plan->nblobs, &err);
+	if (!status)
 		status = ask_replace(cli, &t, &err);
 	if (!status)
 		status = open_map(&t, &err);
@@ -233,6 +235,7 @@ COMMAND(cli_quantize, "quantize", "SRC DST",
 	struct tb_err err;
 	const struct tb_opt opts[] = {
 		PLAN_OPTS(a),
+		SPLIT_OPT(a),
 		{ 'f', "replace", TB_OPT_FLAG, &t.replace, NULL,
 		  "the destination may exist; the old one is kept" },
 		{ 0, "part", TB_OPT_STR, &part, "I/N",

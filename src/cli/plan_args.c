@@ -208,6 +208,9 @@ add_plan(struct planned *p, const struct cli *cli, const struct plan_args *a, co
 			    ? plan_policy_text(req.policy, req.mix, &req.limit, name)
 			    : a->policy ? a->policy : a->quant);
 	req.dest = p->target.path || p->target.name ? p->target.dest : usual_dest(p, &req);
+	if (a->split_max && req.dest != PLAN_TO_GGUF)
+		return tb_fail(err, TB_EUSAGE, "--split-max is for GGUF files: name a destination that "
+			       "ends in .gguf (slice --shard-max is for folders)");
 	status = r->name ? as_needed(p, cli, a, &req, err) : tb_nomem(err);
 	if (!status)
 		status = take_care(r, a, req.model, &req.care, err);
@@ -303,6 +306,8 @@ planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a
 		status = open_model(p, src, !a->recipes.n && words.target.keep, err);
 	if (!status && dst)
 		status = find_target(p, cli, dst, max > 1, err);
+	if (!status && a->split_max && !slice_size(a->split_max, &p->shard_max))
+		status = tb_fail(err, TB_EUSAGE, "--split-max: a size, as 500MB or 4GiB");
 	if (!status && a->slice)
 		status = take_slice(cli, a->slice, p, err);
 	return status ? status : add_plans(p, cli, a, max, err);

@@ -12,6 +12,7 @@ struct plan_args {
 	const struct slice_args *slice;		/* or NULL; borrowed */
 	const char *quant, *policy, *flavour, *experts, *shared, *decode;
 	const char *imatrix;
+	const char *split_max;
 	struct tb_strs rules, recipes;
 	bool search, feedback;
 	bool requantize;
@@ -48,6 +49,9 @@ struct plan_args {
 	  "count errors by what tbtui calibrate or llama-imatrix measured; searches" }, \
 	{ 0, "feedback", TB_OPT_FLAG, &(a).feedback, NULL, \
 	  "let columns make up for what others lost (GPTQ); of calibrate --gram" }
+#define SPLIT_OPT(a) \
+	{ 0, "split-max", TB_OPT_STR, &(a).split_max, "SIZE", \
+	  "to GGUF: several files with at most so many bytes of tensors, as 4GB" }
 void plan_args_free(struct plan_args *a);
 /* What the options ask for, but for source and destination, and nothing that has to be
  * measured; rules are borrowed. */

@@ -57,3 +57,11 @@ split_path(const char *name, const struct split *s, unsigned no)
 {
 	return tb_asprintf("%.*s-%05u-of-%05u.gguf", (int)s->base, name, no, s->count);
 }
+
+char *
+split_name(const char *path, unsigned no, unsigned count)
+{
+	const struct split s = { .base = strlen(path) - strlen(".gguf"), .count = count };
+
+	return split_path(path, &s, no);
+}

@@ -18,4 +18,6 @@ bool split_parse_as(const char *name, const char *ending, struct split *out);
 bool split_same(const char *a, const char *b);
 /* The file `no` of the model that `name` belongs to; NULL when out of memory. */
 char *split_path(const char *name, const struct split *s, unsigned no);
+/* "x.gguf" -> "x-00001-of-00003.gguf": file `no` of it; NULL when out of memory. */
+char *split_name(const char *path, unsigned no, unsigned count);
 #endif

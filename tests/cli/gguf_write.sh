@@ -107,6 +107,39 @@ has '[0-9]+ same, [0-9]+ same values$'
 expect 0 tb tensors "$T/oss.gguf"
 has 'blk.0.ffn_gate_exps.weight .* MXFP4 '
 
+# ---- in several files, which readers take for one ----
+
+expect 0 tb quantize "$w.gguf" "$T/one.gguf" -q q8_0
+expect 0 tb quantize "$w.gguf" "$T/some.gguf" -q q8_0 --split-max 300KB
+has 'some-00001-of-00009.gguf: 47 tensors, .* in 9 files'
+[ ! -e "$T/some.gguf" ] || fail "some.gguf is there as well"
+expect 0 tb diff "$T/some-00001-of-00009.gguf" "$T/one.gguf"
+has '47 same$'
+expect 0 tb show "$T/some-00001-of-00009.gguf" -k split.tensors.count
+has '^47$'
+expect 0 tb verify "$T/some-00001-of-00009.gguf"
+for f in "$T"/some-*; do
+	[ "$(wc -c <"$f")" -lt 320000 ] || fail "$f is too long"
+done
+expect 0 tb quantize "$T/some-00001-of-00009.gguf" "$T/again.gguf" -q keep
+cmp "$T/again.gguf" "$T/one.gguf" || fail "put together it is something else"
+expect 0 tb quantize "$w.gguf" "$T/fits.gguf" -q q8_0 --split-max 1GB
+cmp "$T/fits.gguf" "$T/one.gguf" || fail "one file that fits is not split"
+# a tensor that is made here counts, and lies in the first file
+expect 0 tb quantize "$M/stories260K-rope3/hf" "$T/rope.gguf" -q keep --split-max 300KB
+expect 0 tb diff "$T/rope-00001-of-00004.gguf" "$M/stories260K-rope3/stories260K-rope3.gguf"
+has '48 same$'
+# none of them is written over, and what was begun goes again
+rm "$T/some-00001-of-00009.gguf"
+expect 2 tb quantize "$w.gguf" "$T/some.gguf" -q q8_0 --split-max 300KB -f
+err_has 'some-00002-of-00009.gguf: exists already, .* name another destination'
+[ ! -e "$T/some-00001-of-00009.gguf" ] || fail "half of it was written"
+expect 2 tb quantize "$M/stories260K/hf-f32" "$T/folder/" -q keep --split-max 1MB
+err_has '--split-max is for GGUF files'
+expect 2 tb quantize "$w.gguf" "$T/x.gguf" -q keep --split-max much
+err_has '--split-max: a size'
+[ -z "$(find "$T" -name '.tbtui-*')" ] || fail "something hidden is left"
+
 # ---- what cannot be is refused before anything is written ----
 
 expect 2 tb quantize "$M/stories260K/hf-f32" "$T/no.gguf" -q int4

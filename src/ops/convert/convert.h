@@ -28,6 +28,10 @@ struct convert_target {
 };
 enum tb_status convert_target(const struct op_ctx *ctx, const char *dst,
 			      struct convert_target *out, struct tb_err *err) TB_MUST_USE;
+/* A GGUF that is written in several files is called by the first of them.  None of them may
+ * be there: they are not replaced. */
+enum tb_status convert_target_split(struct convert_target *t, size_t files, struct tb_err *err)
+	TB_MUST_USE;
 void convert_target_free(struct convert_target *t);
 /* Whatever the options: a destination that is the source, holds it or lies in it, links
  * followed, is refused.  op_convert() asks, too; whoever asks a person does so before. */

@@ -207,10 +207,12 @@ source_text(const struct plan *p, const struct model_file *f, char **out, size_t
 const char *
 shard_name(const struct plan *p, size_t blob, char out[64])
 {
+	const char *ending = p->dest == PLAN_TO_GGUF ? "gguf" : "safetensors";
+
 	if (p->nblobs == 1)
-		snprintf(out, 64, "model.safetensors");
+		snprintf(out, 64, "model.%s", ending);
 	else
-		snprintf(out, 64, "model-%05zu-of-%05zu.safetensors", blob + 1, p->nblobs);
+		snprintf(out, 64, "model-%05zu-of-%05zu.%s", blob + 1, p->nblobs, ending);
 	return out;
 }
 

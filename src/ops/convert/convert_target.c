@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/ops/convert/convert.h"
 #include "src/store/ollama.h"
+#include "src/store/split.h"
 
 /* "dir/" is "dir"; an empty folder is as good as none. */
 static enum tb_status
@@ -80,6 +81,40 @@ convert_target(const struct op_ctx *ctx, const char *dst, struct convert_target 
 	if (status)
 		convert_target_free(out);
 	return status;
+}
+
+enum tb_status
+convert_target_split(struct convert_target *t, size_t files, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	char *first = NULL;
+
+	if (t->dest != PLAN_TO_GGUF || files < 2)
+		return TB_OK;
+	if (files > SPLIT_MAX)
+		return tb_fail(err, TB_EUSAGE, "%s: would become %zu files, and readers take %u: let "
+			       "them be larger", t->path, files, SPLIT_MAX);
+	for (unsigned no = 1; no <= files && !status; no++) {
+		char *path = split_name(t->path, no, (unsigned)files);
+
+		if (!path)
+			status = tb_nomem(err);
+		else if (tb_exists(path))
+			status = tb_fail(err, TB_EEXIST, "%s: exists already, and of several files none is "
+					 "replaced: remove it, or name another destination", path);
+		if (no == 1)
+			first = path;
+		else
+			free(path);
+	}
+	if (status) {
+		free(first);
+		return status;
+	}
+	free(t->path);
+	t->path = first;
+	t->exists = false;
+	return TB_OK;
 }
 
 enum tb_status

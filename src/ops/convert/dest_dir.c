@@ -74,14 +74,6 @@ check_place(struct dest *d, struct tb_err *err)
 	return TB_OK;
 }
 
-static bool
-sweep(const char *path)
-{
-	if (tb_is_temporary(tb_path_name(path)))
-		work_sweep(path);
-	return true;
-}
-
 /* A layer's name is not a path: "draft/config.json" stays behind. */
 static bool
 comes_along(const struct model_file *f)
@@ -123,7 +115,7 @@ dir_begin(struct dest *d, struct tb_err *err)
 	if (!status)
 		status = place_ready(d->target->path, err);
 	if (!status) {
-		each_name(parent, sweep);
+		work_sweep(parent);
 		tb_out_sweep(parent);
 		status = work_open(&d->work, parent, wants[d->how], err);
 	}

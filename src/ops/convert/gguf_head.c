@@ -12,6 +12,15 @@ struct gguf_head {
 	struct translated_keys keys;
 };
 
+/* In the order of llama-gguf-split. */
+static void
+put_split(struct gguf_keys *k, const struct plan *p, size_t file, unsigned made)
+{
+	gguf_put_u16(k, "split.no", (uint16_t)file);
+	gguf_put_i32(k, "split.tensors.count", (int32_t)(p->parts->nouts + made));
+	gguf_put_u16(k, "split.count", (uint16_t)p->nblobs);
+}
+
 enum tb_status
 gguf_head_new(struct gguf_head **out, const struct plan *p, const char *pre, struct tb_err *err)
 {
@@ -27,6 +36,8 @@ gguf_head_new(struct gguf_head **out, const struct plan *p, const char *pre, str
 		gguf_head_free(h);
 		return status;
 	}
+	if (p->nblobs > 1)
+		put_split(&h->keys.keys, p, 0, h->keys.nmade);
 	*out = h;
 	return TB_OK;
 }
@@ -76,10 +87,10 @@ put_zeros(struct tb_buf *out, uint64_t n)
 
 /* Tensors that are made here lie first, so that their bytes belong to the head. */
 static enum tb_status
-put_made(const struct gguf_head *h, const struct gguf_tensor *t, struct tb_buf *out,
+put_made(const struct gguf_head *h, const struct gguf_tensor *t, unsigned n, struct tb_buf *out,
 	 struct tb_err *err)
 {
-	for (unsigned i = 0; i < h->keys.nmade; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		tb_buf_add(out, h->keys.made[i].v, h->keys.made[i].n * sizeof(float));
 		put_zeros(out, -t[i].len % GGUF_ALIGNMENT);
 	}
@@ -91,7 +102,8 @@ gguf_head_layout(const struct gguf_head *h, const struct plan *p, size_t blob, s
 		 struct placed **placed, size_t *n, uint64_t *size, struct tb_err *err)
 {
 	const struct plan_out *outs = blob_outs(p, blob, n);
-	unsigned made = h->keys.nmade;
+	unsigned made = blob ? 0 : h->keys.nmade;
+	struct gguf_keys more = GGUF_KEYS();	/* all that a file behind the first says */
 	struct gguf_tensor *t = tb_calloc(*n + made, sizeof(*t));
 	enum tb_status status = TB_OK;
 
@@ -103,14 +115,17 @@ gguf_head_layout(const struct gguf_head *h, const struct plan *p, size_t blob, s
 					     .ne = { h->keys.made[i].n, 1, 1, 1 } };
 	for (size_t i = 0; i < *n && !status; i++)
 		status = describe(p, &outs[i], &t[made + i], err);
+	if (blob)
+		put_split(&more, p, blob, h->keys.nmade);
 	if (!status)
-		status = gguf_layout(&h->keys.keys, t, *n + made, out, size, err);
+		status = gguf_layout(blob ? &more : &h->keys.keys, t, *n + made, out, size, err);
 	if (!status)
-		status = put_made(h, t, out, err);
+		status = put_made(h, t, made, out, err);
 	for (size_t i = 0; i < *n && !status; i++)
 		(*placed)[i] = (struct placed){ .off = { t[made + i].off }, .has = { true },
 			.bytes = t[made + i].len, .pad = -t[made + i].len % GGUF_ALIGNMENT };
 	free(t);
+	gguf_keys_free(&more);
 	if (status) {
 		free(*placed);
 		*placed = NULL;

@@ -230,8 +230,11 @@ enum tb_status
 work_open(struct work *w, const char *parent, enum work_want want, struct tb_err *err)
 {
 	char key[WORK_KEY_MAX];
-	enum tb_status status = work_key(w->plan, key, err);
+	enum tb_status status;
 
+	if (want == WORK_PASSING)
+		return make_passing(w, parent, err);
+	status = work_key(w->plan, key, err);
 	if (status)
 		return status;
 	w->dir = tb_asprintf("%s/" TB_WORK_PREFIX "%s", parent, key);
@@ -274,8 +277,8 @@ work_end(struct work *w, bool made)
 		rmdir(w->dir);
 }
 
-void
-work_sweep(const char *dir)
+static void
+sweep_one(const char *dir)
 {
 	const struct plan none = { 0 };
 	struct work left = { .plan = &none, .dir = tb_strdup(dir), .lock = -1 };
@@ -285,6 +288,22 @@ work_sweep(const char *dir)
 		rmdir(dir);
 	}
 	work_free(&left);
+}
+
+void
+work_sweep(const char *parent)
+{
+	struct tb_names names;
+
+	(void)!tb_names_read(&names, parent, NULL);
+	for (size_t i = 0; i < names.n; i++) {
+		char *path = tb_is_temporary(names.v[i]) ? tb_path_join(parent, names.v[i]) : NULL;
+
+		if (path)
+			sweep_one(path);
+		free(path);
+	}
+	tb_names_free(&names);
 }
 
 struct share { uint64_t size; size_t i; };

@@ -44,7 +44,7 @@ void work_free(struct work *w);
 /* Makes or finds the folder below `parent` and what is finished in it.  alone: it will be
  * renamed; while others work there, a `passing` one is made instead if that will do, else
  * they are waited for, some seconds. */
-enum work_want { WORK_SHARED, WORK_ALONE, WORK_ALONE_OR_PASSING };
+enum work_want { WORK_SHARED, WORK_ALONE, WORK_ALONE_OR_PASSING, WORK_PASSING };
 enum tb_status work_open(struct work *w, const char *parent, enum work_want want,
 			 struct tb_err *err) TB_MUST_USE;
 /* The path of file i, which is finished or has its digest; caller frees, NULL: no memory. */
@@ -54,8 +54,9 @@ char *work_path(const struct work *w, size_t i);
 void work_clean(struct work *w, bool made);
 /* That, and the folder if nothing is left in it. */
 void work_end(struct work *w, bool made);
-/* Takes away a passing one whose owner was killed: where there are no locks, nobody knows. */
-void work_sweep(const char *dir);
+/* Takes away passing ones in a folder whose owners were killed: where there are no locks,
+ * nobody knows. */
+void work_sweep(const char *parent);
 
 /* Shares the files out to n parts by their sizes, the same wherever it is done: `ours` are
  * those of part i, 1 to n. */

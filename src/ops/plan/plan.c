@@ -219,8 +219,6 @@ plan_count(struct plan *p)
 	p->total = t;
 }
 
-#define SHARD_MAX 5000000000u	/* what a file system and a download can bear */
-
 static enum plan_experts
 layout_of(const struct hf_view *view, enum plan_dest dest, enum plan_experts experts)
 {
@@ -433,7 +431,7 @@ plan_new(struct plan **out, const struct plan_request *req, struct tb_err *err)
 	p->view = req->view;
 	p->experts = layout_of(req->view, req->dest, req->experts);
 	p->shared = req->shared;
-	p->shard_max = req->shard_max ? req->shard_max : SHARD_MAX;
+	p->shard_max = req->shard_max;
 	p->requantize = req->requantize;
 	p->care = req->care;
 	p->policy = req->policy;

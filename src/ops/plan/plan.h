@@ -152,7 +152,8 @@ struct plan_request {
 	enum plan_dest dest;
 	enum plan_experts experts;
 	enum plan_shared shared;
-	uint64_t shard_max;		/* bytes of a directory's file; 0: 5 GB */
+	uint64_t shard_max;		/* bytes of tensors in a file of a directory or a GGUF;
+					 * 0: 5 GB, one GGUF */
 	/* "PATTERN=SCHEME"; borrowed for the call; the last match wins. */
 	const char *const *rules;
 	size_t nrules;
@@ -210,7 +211,7 @@ struct plan {
 	enum plan_dest dest;
 	enum plan_experts experts;	/* never DEFAULT */
 	enum plan_shared shared;
-	uint64_t shard_max;		/* never 0 */
+	uint64_t shard_max;		/* 0: the usual of its destination */
 	struct translate *translate;	/* to GGUF; else NULL; owned */
 	bool requantize;
 	struct plan_care care;

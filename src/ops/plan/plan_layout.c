@@ -6,9 +6,11 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/format/gguf_write.h"
 #include "src/ops/plan/plan_parts.h"
 #include "src/store/tensor_name.h"
 
+#define SHARD_MAX 5000000000u	/* what a file system and a download can bear */
 #define EXPERTS_MAX 65536u	/* a shape of no elements may promise any number */
 
 struct layout {
@@ -381,19 +383,37 @@ store_blobs(struct layout *l, char *const *groups, struct tb_err *err)
 	return status;
 }
 
+static uint64_t
+shard_max(const struct plan *p)
+{
+	if (p->dest == PLAN_TO_FILE)
+		return UINT64_MAX;
+	return p->shard_max ? p->shard_max : p->dest == PLAN_TO_DIR ? SHARD_MAX : UINT64_MAX;
+}
+
+/* With what a GGUF fills up behind it. */
+static uint64_t
+room_of(const struct plan *p, const struct plan_out *o)
+{
+	uint64_t bytes = out_bytes(p, o);
+
+	return p->dest == PLAN_TO_GGUF ? bytes + -bytes % GGUF_ALIGNMENT : bytes;
+}
+
 /* One file, or shards. */
 static enum tb_status
 file_blobs(struct layout *l, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
+	uint64_t max = shard_max(l->p);
 	size_t n = l->parts->nouts;
 
 	for (size_t i = 0, end; i < n && !status; i = end) {
-		uint64_t bytes = out_bytes(l->p, &l->parts->outs[i]);
+		uint64_t bytes = room_of(l->p, &l->parts->outs[i]);
 
 		for (end = i + 1; end < n; end++) {
-			bytes += out_bytes(l->p, &l->parts->outs[end]);
-			if (l->p->dest == PLAN_TO_DIR && bytes > l->p->shard_max)
+			bytes += room_of(l->p, &l->parts->outs[end]);
+			if (bytes > max)
 				break;
 		}
 		status = add_blob(l, l->p->dest == PLAN_TO_GGUF ? "model.gguf" : "model.safetensors", i,
