@@ -109,6 +109,7 @@ has 'blk.0.ffn_gate_exps.weight .* MXFP4 '
 
 # ---- in several files, which readers take for one ----
 
+w=$M/stories260K-wide256/stories260K-wide256
 expect 0 tb quantize "$w.gguf" "$T/one.gguf" -q q8_0
 expect 0 tb quantize "$w.gguf" "$T/some.gguf" -q q8_0 --split-max 300KB
 has 'some-00001-of-00009.gguf: 47 tensors, .* in 9 files'

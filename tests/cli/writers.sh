@@ -218,8 +218,8 @@ once() {
 	[ $ok -eq 1 ] || fail "$ok of two say that they made it: $*"
 	grep -hE 'exists already' "$T/e1" "$T/e2" >/dev/null ||
 		fail "the other does not say why: $(cat "$T/e1" "$T/e2")"
-	n=$(find "$T/pair" "$T/pairs" -name '.tbtui-*' | wc -l)
-	[ "$n" -eq 0 ] || fail "$n things are left over"
+	left=$(find "$T/pair" "$T/pairs" -name '.tbtui-*')
+	[ -z "$left" ] || fail "left over by $*: $left"
 }
 i=0
 while [ $i -lt 6 ]; do
