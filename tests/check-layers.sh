@@ -105,6 +105,7 @@ family digest home blobdir
 family diff home
 family convert home plan output model_text translate calibrate
 family import home output model_text metadata
+family bundle home output import
 family slice
 family create home plan output convert import translate
 family run home model_text

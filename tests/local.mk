@@ -173,6 +173,9 @@ tests_unit_test_modelfile_LDADD = $(TEST_FORMAT)
 check_PROGRAMS += tests/st_list
 tests_st_list_LDADD = $(TEST_FORMAT)
 dist_check_SCRIPTS += tests/cli/safetensors.sh
+check_PROGRAMS += tests/unit/test_tar
+TESTS += tests/unit/test_tar
+tests_unit_test_tar_LDADD = $(TEST_FORMAT)
 check_PROGRAMS += tests/unit/test_gguf_write
 TESTS += tests/unit/test_gguf_write
 tests_unit_test_gguf_write_LDADD = $(TEST_FORMAT)
@@ -254,6 +257,8 @@ TESTS += tests/unit/test_import
 tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/unit/fixture.c tests/unit/fixture.h
 tests_unit_test_import_LDADD = $(TEST_OPS)
 dist_check_SCRIPTS += tests/cli/import.sh
+# as one archive, and back
+dist_check_SCRIPTS += tests/cli/bundle.sh
 
 # conversions
 check_PROGRAMS += tests/unit/test_writers
@@ -523,6 +528,10 @@ tests_fuzz_fuzz_report_LDADD = $(FUZZ_OPS)
 tests_fuzz_fuzz_sidecar_SOURCES = tests/fuzz/fuzz_sidecar.c $(FOLDER)
 tests_fuzz_fuzz_sidecar_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_sidecar_LDADD = $(FUZZ_OPS)
+FUZZ_TARGETS += tests/fuzz/fuzz_bundle
+tests_fuzz_fuzz_bundle_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_bundle_LDADD = $(FUZZ_OPS)
+EXTRA_DIST += tests/fuzz/seeds/bundle/small
 EXTRA_DIST += tests/fuzz/seeds/journal/rm tests/fuzz/seeds/report/small \
 	tests/fuzz/seeds/sidecar/sums
 EXTRA_DIST += tests/fuzz/seeds/config/ct tests/fuzz/seeds/config/gptq \

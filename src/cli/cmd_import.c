@@ -6,7 +6,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/cli/cli.h"
+#include "src/cli/bundle_file.h"
 #include "src/cli/plan_args.h"
 #include "src/face/after.h"
 #include "src/format/json.h"
@@ -127,8 +127,8 @@ read_as(const char *as, const char *path, bool *tensors, struct tb_err *err)
 	return status;
 }
 
-COMMAND(cli_import, "import", "PATH NAME",
-	"a safetensors directory or file, or a GGUF file, into a store")
+COMMAND(cli_import, "import", "PATH [NAME]",
+	"a safetensors directory or file, a GGUF file or a bundle, into a store")
 {
 	struct task t = { 0 };
 	struct plan_args a = { .quant = "keep" };
@@ -148,8 +148,13 @@ COMMAND(cli_import, "import", "PATH NAME",
 	struct op_ctx ctx;
 	struct tb_err err;
 
-	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &status))
+	if (!cli_parse(cli, opts, &argc, argv, 1, 2, &status))
 		return status;
+	if (!strcmp(argv[1], "-") || bundle_is(argv[1]))
+		return bundle_file_import(cli, argv[1], argc > 2 ? argv[2] : NULL, t.req.replace);
+	if (argc < 3)
+		return cli_usage("import: what shall it be called? (models of a bundle alone have "
+				 "names)");
 	if (read_as(as, argv[1], &tensors, &err))
 		return cli_fail(&err);
 	if (tensors)

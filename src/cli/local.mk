@@ -4,6 +4,8 @@ src_cli_libcli_a_CFLAGS = $(AM_CFLAGS) $(READLINE_CFLAGS)
 # The commands, in the order of --help; each file says what it has in COMMAND rows.
 cli_command_files = \
 	src/cli/cmd_import.c \
+	src/cli/cmd_export.c \
+	src/cli/cmd_bundle.c \
 	src/cli/cmd_create.c \
 	src/cli/cmd_scan.c \
 	src/cli/cmd_stores.c \
@@ -43,6 +45,8 @@ src/cli/commands.h: $(cli_command_files) src/cli/local.mk
 src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/cli.c \
 	src/cli/cli.h \
+	src/cli/bundle_file.c \
+	src/cli/bundle_file.h \
 	src/cli/copies.c \
 	src/cli/export_bom.c \
 	src/cli/index.c \

@@ -38,4 +38,6 @@ src_format_libformat_a_SOURCES = \
 	src/format/safetensors.h \
 	src/format/safetensors_write.c \
 	src/format/st_plain.c \
-	src/format/st_plain.h
+	src/format/st_plain.h \
+	src/format/tar.c \
+	src/format/tar.h

@@ -234,6 +234,16 @@ src_ops_libops_a_SOURCES += \
 	src/ops/import/import_plan.c \
 	src/ops/import/import_plan.h
 
+# several as one archive
+src_ops_libops_a_SOURCES += \
+	src/ops/bundle/bundle.h \
+	src/ops/bundle/bundle_import.c \
+	src/ops/bundle/bundle_list.c \
+	src/ops/bundle/bundle_parts.h \
+	src/ops/bundle/bundle_read.c \
+	src/ops/bundle/bundle_verify.c \
+	src/ops/bundle/bundle_write.c
+
 # some tensors of a model
 src_ops_libops_a_SOURCES += \
 	src/ops/slice/slice.c \

@@ -40,6 +40,8 @@ struct ollama_writer {
 	char *root;
 	struct store_lock lock;		/* none: a part, or no locks there */
 	struct manifest manifest;
+	const struct tb_buf *text;	/* the manifest's bytes, where they are to stay as they
+					 * were; borrowed; NULL: they are made of its layers */
 	struct ollama_made *made;	/* private: blobs that were made or touched */
 	size_t nmade, made_cap;
 	/* After a commit that replaced: the old one's, under another tag. */

@@ -415,7 +415,10 @@ ollama_commit(struct ollama_writer *w, const struct model_name *name, bool repla
 				 name_format(name, shown), w->path);
 	if (!w->path)
 		w->path = ollama_manifest_path(w->root, name);
-	manifest_print(&w->manifest, &text);
+	if (w->text)
+		tb_buf_add(&text, w->text->p, w->text->len);
+	else
+		manifest_print(&w->manifest, &text);
 	if (!w->path)
 		status = tb_nomem(err);
 	if (!status)
