@@ -39,6 +39,9 @@ ui_libui_a_SOURCES = \
 	ui/recipe.c \
 	ui/recipe.h \
 	ui/recipe_ask.c \
+	ui/recipe_others.c \
+	ui/recipe_pane.c \
+	ui/recipe_pane.h \
 	ui/recipe_plan.h \
 	ui/recipe_price.c \
 	ui/rows.c \

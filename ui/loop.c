@@ -56,7 +56,7 @@ click(struct ui *ui)
 	if (!t || c.y < l->y - 1)
 		return;
 	if (c.y == l->y - 1) {		/* a title sorts, a second time the other way round */
-		at = table_column_at(t, l, COLS, c.x);
+		at = table_column_at(t, l, l->want_w, c.x);
 		if (at < t->ncols && t->cols[at].sorts)
 			ui_sort(ui, (unsigned)at, l->sort == at && !l->reverse);
 		return;

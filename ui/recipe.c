@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/ops/home/home.h"
 #include "src/store/store.h"
 #include "ui/recipe_plan.h"
@@ -18,9 +19,19 @@
 /* ---- what was before ---- */
 
 static void
+rules_free(char **rules, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(rules[i]);
+	free(rules);
+}
+
+static void
 undo_free(struct recipe_undo *u)
 {
 	plan_free(u->plan);
+	if (u->rules)
+		rules_free(u->rules, u->nrules);
 	free(u->rows);
 }
 
@@ -51,12 +62,19 @@ undo_room(struct recipe *s)
 bool
 recipe_keep(struct recipe *s, size_t nrules)
 {
-	struct recipe_undo was = { .plan = s->plan, .words = s->words, .nrules = nrules };
+	struct recipe_undo was = { .plan = s->plan, .words = s->words,
+				   .rules = tb_calloc(nrules + 1, sizeof(*was.rules)) };
+	bool ok = was.rules && undo_room(s);
 
-	if (!undo_room(s))
-		return false;
-	s->undo[s->nundo++] = was;
-	return true;
+	for (; ok && was.nrules < nrules; was.nrules++) {
+		was.rules[was.nrules] = tb_strdup(s->rules[was.nrules]);
+		ok = was.rules[was.nrules] != NULL;
+	}
+	if (ok)
+		s->undo[s->nundo++] = was;
+	else
+		rules_free(was.rules, was.nrules);
+	return ok;
 }
 
 /* The plan's rows; false: no memory. */
@@ -64,7 +82,7 @@ static bool
 remember(struct recipe *s)
 {
 	struct recipe_undo u = { .rows = tb_calloc(s->plan->nrows, sizeof(*u.rows)),
-				 .n = s->plan->nrows, .words = s->words, .nrules = s->nrules };
+				 .n = s->plan->nrows, .words = s->words };
 
 	if (!u.rows || !undo_room(s)) {
 		free(u.rows);
@@ -140,10 +158,40 @@ recipe_swap(struct view *v, struct plan *fresh)
 	view_refresh(v);
 }
 
+/* Rows that were set by hand or by a recipe's list stay so in a plan for the same choice,
+ * but for what the new rules are about; those that it cannot hold do not. */
+static void
+carry_over(const struct recipe *s, struct plan *fresh, size_t nrules)
+{
+	for (size_t i = 0; i < fresh->nrows; i++) {
+		const struct plan_row *was = &s->plan->rows[i];
+		struct plan_target t = { scheme_equal(&was->target, &was->src->scheme), was->target };
+		bool ruled = false;
+
+		for (size_t k = nrules; k < fresh->nrules && !ruled; k++)
+			ruled = tb_glob(fresh->rules[k].pattern, was->src->name);
+		if (ruled || (was->why != PLAN_EDITED && was->why != PLAN_RECIPE &&
+			      was->why != PLAN_KEPT))
+			continue;
+		if (!scheme_equal(&was->target, &fresh->rows[i].target))
+			(void)!plan_set(fresh, &i, 1, &t, NULL);
+		if (scheme_equal(&was->target, &fresh->rows[i].target))
+			fresh->rows[i].why = was->why;
+	}
+}
+
+static bool
+same_choice(const struct recipe_words *a, const struct recipe_words *b)
+{
+	return !strcmp(a->policy, b->policy) && a->dest == b->dest &&
+	       !strcmp(a->quant[a->dest == PLAN_TO_GGUF], b->quant[a->dest == PLAN_TO_GGUF]);
+}
+
 bool
 recipe_remake(struct view *v, const struct recipe_words *words, size_t nrules)
 {
 	struct recipe *s = v->state;
+	const struct plan *was = s->plan;
 	struct tb_err err = { 0 };
 	struct plan_request req;
 	struct plan *fresh = NULL;
@@ -158,10 +206,54 @@ recipe_remake(struct view *v, const struct recipe_words *words, size_t nrules)
 		view_complain(v, &err);
 		return false;
 	}
+	if (was && same_choice(words, &s->words))
+		carry_over(s, fresh, nrules);
 	s->words = *words;
 	recipe_swap(v, fresh);
 	recipe_changed(v);
 	recipe_choose(v);
+	return true;
+}
+
+/* "PATTERN=SCHEME" of each; NULL: no memory. */
+static char **
+rules_of(const struct plan *p)
+{
+	char **rules = tb_calloc(p->nrules + 1, sizeof(*rules));
+
+	for (size_t i = 0; rules && i < p->nrules; i++) {
+		const struct plan_rule *r = &p->rules[i];
+		char name[SCHEME_NAME_MAX];
+
+		rules[i] = tb_asprintf("%s=%s", r->pattern, r->target.keep ? "keep"
+				       : scheme_name(&r->target.scheme, name));
+		if (!rules[i]) {
+			rules_free(rules, i);
+			return NULL;
+		}
+	}
+	return rules;
+}
+
+bool
+recipe_replace(struct view *v, const struct recipe_words *words, struct plan *fresh)
+{
+	struct recipe *s = v->state;
+	char **rules = rules_of(fresh);
+
+	if (!rules || !recipe_keep(s, s->nrules)) {
+		if (rules)
+			rules_free(rules, fresh->nrules);
+		plan_free(fresh);
+		view_say(v, "out of memory");
+		return false;
+	}
+	rules_free(s->rules, s->nrules);
+	s->rules = rules;
+	s->nrules = s->rules_cap = fresh->nrules;
+	s->words = *words;
+	recipe_swap(v, fresh);
+	recipe_changed(v);
 	return true;
 }
 
@@ -231,9 +323,8 @@ recipe_close(struct view *v)
 	forget_oldest(s, s->nundo);
 	free(s->undo);
 	free(s->choices.samples);
-	for (size_t i = 0; i < s->nrules; i++)
-		free(s->rules[i]);
-	free(s->rules);
+	recipe_others_free(s);
+	rules_free(s->rules, s->nrules);
 	if (s->target)
 		convert_target_free(s->target);
 	free(s->target);
@@ -292,11 +383,13 @@ recipe_undo(struct view *v)
 	}
 	u = s->undo[--s->nundo];
 	s->words = u.words;
-	while (s->nrules > u.nrules)
-		free(s->rules[--s->nrules]);
 	if (u.plan) {
 		struct plan *last = s->plan;
 
+		rules_free(s->rules, s->nrules);
+		s->rules = u.rules;
+		s->nrules = s->rules_cap = u.nrules;
+		u.rules = NULL;
 		recipe_swap(v, u.plan);
 		u.plan = last;
 	} else

@@ -19,6 +19,17 @@ struct recipe_words {
 	enum plan_experts experts;
 };
 
+/* Another recipe for the same: words or a file. */
+struct recipe_other {
+	char *text;			/* owned */
+	struct plan *plan;		/* NULL until it is made; owned */
+	bool failed;			/* there is none */
+	bool asked;			/* somebody has named it */
+	bool fresh;			/* … and would know what is wrong with it */
+	bool take;			/* … and wants it, as soon as it is made */
+};
+#define RECIPE_OTHERS_MAX 16u
+
 struct recipe {
 	struct opened *o;		/* NULL until the model is open */
 	struct plan *plan;		/* owned; NULL until then */
@@ -33,6 +44,7 @@ struct recipe {
 		size_t n;
 		struct plan *plan;	/* another plan took its place; else NULL */
 		struct recipe_words words;
+		char **rules;		/* of that plan; owned */
 		size_t nrules;
 	} *undo;
 	size_t nundo, undo_cap;
@@ -49,6 +61,16 @@ struct recipe {
 		enum plan_dest dest;
 		enum flavour flavour;
 	} choices;
+
+	struct recipe_other others[RECIPE_OTHERS_MAX];
+	size_t nothers;
+	enum plan_dest others_dest;	/* what they are for */
+	enum flavour others_flavour;
+	bool others_listed;
+	struct ui_job *planning;	/* one of them is being made */
+	size_t compared;		/* with the i-th of them, from 1 on; 0: none */
+	bool differing;			/* only rows that differ from it are shown */
+	bool pane;			/* all of them are on the screen */
 
 	char *wanted;			/* where to, as typed and not written yet; owned */
 	unsigned writing;		/* jobs that write what was confirmed here */
@@ -77,6 +99,16 @@ void recipe_ask_rule(struct view *v);
 void recipe_ask_scheme(struct view *v);
 void recipe_ask_rows(struct view *v);		/* a scheme for rows with a mark, or this one */
 void recipe_ask_target(struct view *v);		/* where to, then whether, then writes */
+
+/* Others. */
+void recipe_others_make(struct view *v);	/* those that are to be seen, one after the other */
+const struct recipe_other *recipe_compared(const struct recipe *s);	/* NULL: none */
+bool recipe_row_differs(const struct recipe *s, size_t row);
+void recipe_compare_next(struct view *v, int by);
+void recipe_ask_compare(struct view *v);
+void recipe_take(struct view *v, const struct recipe_other *r);
+void recipe_ask_load(struct view *v);
+void recipe_ask_save(struct view *v);
 
 /* What the budget comes to in bytes; 0: it is none of bytes. */
 uint64_t recipe_budget(const struct recipe *s);

@@ -221,6 +221,7 @@ static bool
 try_rule(struct view *v, const char *text)
 {
 	struct recipe *s = v->state;
+	struct recipe_words words;
 	char *copy = *text ? tb_strdup(text) : NULL;
 
 	if (!copy || !tb_grow(&s->rules, &s->rules_cap, s->nrules + 1, sizeof(*s->rules))) {
@@ -228,7 +229,8 @@ try_rule(struct view *v, const char *text)
 		return true;
 	}
 	s->rules[s->nrules++] = copy;
-	if (recipe_remake(v, &s->words, s->nrules - 1))
+	words = s->words;
+	if (recipe_remake(v, &words, s->nrules - 1))
 		return true;
 	free(s->rules[--s->nrules]);
 	return false;

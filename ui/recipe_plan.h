@@ -14,6 +14,11 @@ bool recipe_remake(struct view *v, const struct recipe_words *words, size_t nrul
 /* What is there now can be come back to: the plan is the undo's, as soon as another one takes
  * its place; false: no memory. */
 bool recipe_keep(struct recipe *s, size_t nrules);
+/* A plan that was made elsewhere, with its words, as a change that can be undone; taken in
+ * every case.  Its rules become those of the recipe. */
+bool recipe_replace(struct view *v, const struct recipe_words *words, struct plan *fresh);
+void recipe_others_free(struct recipe *s);
+bool recipe_is_file(const char *text);
 /* This plan takes the place of the one there; the caller frees or keeps that. */
 void recipe_swap(struct view *v, struct plan *fresh);
 /* The rows have changed: what was written was another plan. */

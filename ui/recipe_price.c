@@ -42,6 +42,7 @@ price_done(struct view *v, void *arg, enum tb_status status, const struct tb_err
 		plan_priced(s->plan, p->samples, p->n);
 	if (s->price_again)
 		recipe_price(v);
+	recipe_others_make(v);
 }
 
 static void
@@ -136,6 +137,7 @@ choose_done(struct view *v, void *arg, enum tb_status status, const struct tb_er
 		c->plan = estimate;
 	}
 	recipe_price(v);
+	recipe_others_make(v);
 }
 
 static void

@@ -10,9 +10,10 @@
 #include "src/base/text.h"
 #include "src/face/words.h"
 #include "ui/recipe.h"
+#include "ui/recipe_pane.h"
 #include "ui/view.h"
 
-enum { COL_NAME, COL_SHAPE, COL_FROM, COL_TO, COL_BEFORE, COL_AFTER, COL_ERROR, COL_WHY };
+enum { COL_NAME, COL_SHAPE, COL_FROM, COL_TO, COL_BEFORE, COL_AFTER, COL_ERROR, COL_WHY, COL_OTHER };
 
 static const struct column convert_cols[] = {
 	[COL_NAME] = { "TENSOR", 26, 72, false, SORTS_UP, 0, .middle = true },
@@ -23,7 +24,14 @@ static const struct column convert_cols[] = {
 	[COL_AFTER] = { "AFTER", 8, 0, true, SORTS_DOWN, 2 },
 	[COL_ERROR] = { "ERROR", 7, 0, true, SORTS_DOWN, 2 },
 	[COL_WHY] = { "WHY", 20, 44, false, SORTS_UP, 6 },
+	[COL_OTHER] = { "OTHER", 7, 13, false, SORTS_UP, 1 },
 };
+
+static size_t
+row_of(const struct recipe *s, const struct plan_row *r)
+{
+	return (size_t)(r - s->plan->rows);
+}
 
 /* What is equal stays in natural order of names, as the plan is. */
 static int
@@ -45,6 +53,9 @@ convert_order(const struct view *v, const void *one, const void *other)
 		return (b->error > a->error) - (b->error < a->error);
 	case COL_WHY:
 		return strcmp(plan_why_text(a->why), plan_why_text(b->why));
+	case COL_OTHER:		/* those that differ first */
+		return recipe_row_differs(v->state, row_of(v->state, b)) -
+		       recipe_row_differs(v->state, row_of(v->state, a));
 	default:
 		return 0;
 	}
@@ -63,13 +74,35 @@ convert_read(struct view *v, const struct db_query *q, struct rows *out)
 static bool
 convert_match(const struct view *v, const void *row)
 {
-	return tb_contains(((const struct plan_row *)row)->src->name, v->list.filter);
+	const struct recipe *s = v->state;
+	const struct plan_row *r = row;
+
+	return tb_contains(r->src->name, v->list.filter) &&
+	       (!s->differing || recipe_row_differs(s, row_of(s, r)));
 }
 
 static const struct rows_source convert_rows = {
 	.size = sizeof(struct plan_row), .read = convert_read, .match = convert_match,
 	.order = convert_order,
 };
+
+/* What the row becomes in the recipe beside it. */
+static void
+put_other(const struct recipe *s, size_t row, struct cell *out)
+{
+	const struct recipe_other *o = recipe_compared(s);
+	char name[SCHEME_NAME_MAX];
+
+	out->role = recipe_row_differs(s, row) ? ROLE_WARN : ROLE_DIM;
+	if (!o || !o->plan)
+		tb_buf_str(&out->text, o && o->failed ? "-" : "…");
+	else if (out->role == ROLE_DIM)
+		tb_buf_str(&out->text, "same");
+	else
+		tb_buf_str(&out->text, scheme_equal(&o->plan->rows[row].target,
+						    &o->plan->rows[row].src->scheme)
+			   ? "keep" : scheme_name(&o->plan->rows[row].target, name));
+}
 
 static void
 convert_cell(struct view *v, const void *row, size_t col, struct cell *out)
@@ -78,7 +111,6 @@ convert_cell(struct view *v, const void *row, size_t col, struct cell *out)
 	bool changes = !scheme_equal(&r->src->scheme, &r->target);
 	char text[WORD_MAX], scheme[SCHEME_NAME_MAX];
 
-	(void)v;
 	if (!changes)
 		out->role = ROLE_DIM;
 	switch (col) {
@@ -102,12 +134,18 @@ convert_cell(struct view *v, const void *row, size_t col, struct cell *out)
 			tb_buf_str(&out->text, "…");
 		break;
 	case COL_WHY: tb_buf_str(&out->text, plan_why_text(r->why)); break;
+	case COL_OTHER: put_other(v->state, row_of(v->state, r), out); break;
 	}
 }
 
 static const struct table convert_table = {
-	TABLE_COLS(convert_cols), .rows = &convert_rows, .cell = convert_cell,
+	.cols = convert_cols, .ncols = COL_OTHER, .rows = &convert_rows, .cell = convert_cell,
 	.empty = "No tensor has that in its name; Esc shows all.",
+};
+/* Beside another recipe. */
+static const struct table compare_table = {
+	TABLE_COLS(convert_cols), .rows = &convert_rows, .cell = convert_cell,
+	.empty = "No tensor here differs; D shows the others, too.",
 };
 
 static const struct table *
@@ -115,7 +153,7 @@ convert_table_of(const struct view *v)
 {
 	const struct recipe *s = v->state;
 
-	return s->plan ? &convert_table : NULL;
+	return !s->plan ? NULL : recipe_compared(s) ? &compare_table : &convert_table;
 }
 
 /* Drawing. */
@@ -268,6 +306,7 @@ static void
 convert_draw(struct view *v, struct area a)
 {
 	struct recipe *s = v->state;
+	int pane;
 
 	s->legend = s->plan && a.h >= 6;
 	if (!s->plan) {
@@ -278,9 +317,32 @@ convert_draw(struct view *v, struct area a)
 		draw_recipe(area_top(&a, 1), s);
 	if (a.h >= 5)
 		draw_totals(area_top(&a, 1), s);
+	pane = recipe_pane_cols(a.w, a.h);
+	s->pane = pane > 0;
+	a.w -= pane;
+	if (pane) {
+		recipe_others_make(v);
+		recipe_pane_draw((struct area){ a.y, a.x + a.w, a.h, pane }, s);
+	}
 	if (a.h >= 12)
 		draw_current(area_top(&a, 1), v);
 	table_draw(a, v);
+}
+
+static void
+say_difference(const struct recipe *s, struct tb_buf *out)
+{
+	const struct recipe_other *o = recipe_compared(s);
+	size_t n = 0;
+
+	for (size_t i = 0; o->plan && i < s->plan->nrows; i++)
+		n += recipe_row_differs(s, i);
+	if (o->plan)
+		tb_buf_printf(out, " %s %zu differ from %c %s", theme_sign(SIGN_DOT), n,
+			      (char)('A' + s->compared), o->text);
+	else
+		tb_buf_printf(out, " %s beside %c %s", theme_sign(SIGN_DOT),
+			      (char)('A' + s->compared), o->text);
 }
 
 static void
@@ -293,6 +355,8 @@ convert_summary(struct view *v, struct tb_buf *out)
 	if (v->list.nmarks)
 		tb_buf_printf(out, "%zu marked %s ", v->list.nmarks, theme_sign(SIGN_DOT));
 	(void)view_count(v, "tensor", out);
+	if (recipe_compared(s))
+		say_difference(s, out);
 	tb_buf_printf(out, " %s ", theme_sign(SIGN_DOT));
 	if (s->writing)
 		tb_buf_str(out, "is being written");
@@ -356,6 +420,17 @@ convert_act(struct view *v, enum action a)
 	case ACT_RULE: recipe_ask_rule(v); return true;
 	case ACT_SCHEME: recipe_ask_scheme(v); return true;
 	case ACT_TYPE_FOR: recipe_ask_rows(v); return true;
+	case ACT_BESIDE: recipe_ask_compare(v); return true;
+	case ACT_LOAD: recipe_ask_load(v); return true;
+	case ACT_SAVE: recipe_ask_save(v); return true;
+	case ACT_TAKE: recipe_take(v, recipe_compared(s)); return true;
+	case ACT_NEXT_PANE: recipe_compare_next(v, 1); return true;
+	case ACT_PREV_PANE: recipe_compare_next(v, -1); return true;
+	case ACT_DIFFERING:
+		s->differing = !s->differing && recipe_compared(s);
+		if (!recipe_compared(s))
+			view_say(v, "From what? Tab goes through the recipes, = names one.");
+		break;
 	case ACT_BUDGET: recipe_ask_budget(v); return true;
 	case ACT_POLICY_TYPED: recipe_ask_policy(v); return true;
 	case ACT_POLICY: recipe_next_policy(v); break;
@@ -375,6 +450,8 @@ convert_can(const struct view *v, enum action a)
 
 	if (a == ACT_UNDO)
 		return s->nundo > 0;
+	if (a == ACT_TAKE || a == ACT_DIFFERING)
+		return recipe_compared(s) != NULL;
 	if (s->legend && (a == ACT_SCHEME || a == ACT_POLICY || a == ACT_FLAVOUR ||
 			  a == ACT_EXPERTS || a == ACT_RULE || a == ACT_BUDGET || a == ACT_DEST))
 		return false;		/* they are in put_recipe()'s row */
