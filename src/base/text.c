@@ -4,6 +4,8 @@
 #include "src/base/text.h"
 
 #include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -366,6 +368,38 @@ tb_parse_u64(const char *s, uint64_t *out)
 		    __builtin_add_overflow(n, (uint64_t)(*s - '0'), &n))
 			return false;
 	*out = n;
+	return true;
+}
+
+bool
+tb_parse_bytes(const char *s, uint64_t *out)
+{
+	static const char letters[] = "KMGTP";
+	size_t digits = strspn(s, "0123456789.");
+	const char *unit = s + digits + strspn(s + digits, " "), *letter;
+	char number[40], *end;
+	double x;
+
+	if (tb_parse_u64(s, out))
+		return *out > 0;
+	if (!digits || digits >= sizeof(number))
+		return false;
+	memcpy(number, s, digits);
+	number[digits] = 0;
+	x = strtod(number, &end);
+	letter = *unit ? strchr(letters, *unit & ~0x20) : NULL;
+	if (letter) {
+		bool binary = (unit[1] | 0x20) == 'i';
+
+		x *= pow(binary ? 1024 : 1000, (double)(letter - letters + 1));
+		unit += binary ? 2 : 1;
+		if (binary && (*unit | 0x20) != 'b')
+			return false;
+	}
+	unit += (*unit | 0x20) == 'b';
+	if (*end || *unit || !(x >= 1 && x < 0x1p63))
+		return false;
+	*out = (uint64_t)x;
 	return true;
 }
 

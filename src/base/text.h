@@ -68,6 +68,8 @@ bool tb_glob(const char *pattern, const char *s);
 bool tb_contains(const char *haystack, const char *needle);
 /* Decimal digits only, whole string, no overflow. */
 bool tb_parse_u64(const char *s, uint64_t *out);
+/* "123456", "3.5GB", "900 MiB", "4k", in any case; a byte at least. */
+bool tb_parse_bytes(const char *s, uint64_t *out);
 bool tb_starts(const char *s, const char *prefix);
 bool tb_ends(const char *s, const char *suffix);
 #endif

@@ -89,6 +89,17 @@ small_questions(void **state)
 	assert_false(tb_parse_u64("18446744073709551616", &n) || tb_parse_u64("", &n) ||
 		     tb_parse_u64("-1", &n) || tb_parse_u64("1 ", &n) || tb_parse_u64("+1", &n) ||
 		     tb_parse_u64("0x1", &n));
+	assert_true(tb_parse_bytes("123456", &n) && n == 123456);
+	assert_true(tb_parse_bytes("3.5GB", &n) && n == 3500000000);
+	assert_true(tb_parse_bytes("900 MiB", &n) && n == 900u << 20);
+	assert_true(tb_parse_bytes("4k", &n) && n == 4000);
+	assert_true(tb_parse_bytes("7 b", &n) && n == 7);
+	assert_true(tb_parse_bytes("2tIb", &n) && n == 2ull << 40);
+	assert_false(tb_parse_bytes("", &n) || tb_parse_bytes("0", &n) || tb_parse_bytes("0.4", &n) ||
+		     tb_parse_bytes("-3GB", &n) || tb_parse_bytes("4Mi", &n) ||
+		     tb_parse_bytes("4GBs", &n) || tb_parse_bytes("1.2.3M", &n) ||
+		     tb_parse_bytes("0x10", &n) || tb_parse_bytes("GB", &n) ||
+		     tb_parse_bytes("99999999999 TB", &n) || tb_parse_bytes(".", &n));
 	assert_true(tb_starts("abc", "ab") && tb_starts("a", "") && !tb_starts("a", "ab"));
 	assert_true(tb_ends("abc", "bc") && tb_ends("a", "") && !tb_ends("c", "bc"));
 }

@@ -75,6 +75,7 @@ test_words(void **state)
 		{ "q4_k", NULL, "llama:Q4_K_M" }, { "Q3_K_L", "llama:Q3_K_L", "llama:Q3_K_L" },
 		{ NULL, "budget:4.5bpw", "budget:4.5bpw" }, { NULL, "budget:2GB", "budget:2000000000" },
 		{ NULL, "budget:1.5 MiB", "budget:1572864" }, { NULL, "budget:77", "budget:77" },
+		{ NULL, "budget:3k", "budget:3000" },
 		{ NULL, "loss:3%", "loss:3%" }, { NULL, "loss:0.03", "loss:3%" },
 	};
 	static const struct { const char *quant, *policy, *part; } bad[] = {
@@ -82,6 +83,7 @@ test_words(void **state)
 		{ NULL, "llama:Q4_K_X", "did you mean \"Q4_K_S\"" }, { NULL, "ollma", "\"ollama\"" },
 		{ NULL, "uniform:3", "no such policy" }, { NULL, "llama", "none of its mixes" },
 		{ NULL, "mlx:mixed_3_7", "mixed_3_6" }, { NULL, "budget:", "how much" },
+		{ NULL, "budget:0.4", "how much" }, { NULL, "budget:0GB", "how much" },
 		{ NULL, "budget:-3GB", "how much" }, { NULL, "budget:4 parsecs", "how much" },
 		{ NULL, "loss:three", "which error" }, { "int4", "budget:1GB", "leave out -q" },
 		{ "Q4_K_M", "ollama", "leave out" }, { "Q4_K_M", "llama:Q6_K", "two mixes" },

@@ -72,6 +72,7 @@ bool plan_experts_stack(enum plan_experts e);	/* are all of a projection one ten
 #define X(id, name) id,
 enum plan_shared { PLAN_SHARED_LIST(X) PLAN_SHARED_COUNT };
 #undef X
+const char *plan_shared_name(enum plan_shared s);
 bool plan_shared_parse(const char *s, enum plan_shared *out);
 bool plan_experts_parse(const char *s, enum plan_experts *out);
 
@@ -314,18 +315,19 @@ struct plan_bytes plan_bytes(const struct scheme *s, enum dtype source, uint64_t
 struct plan_recipe {
 	char *source;			/* the model it was made for, "" if none is named; these
 					 * are owned, and NULL where the file says nothing: */
-	char *scheme, *policy, *flavour, *experts;
+	char *scheme, *policy, *flavour, *experts, *shared;
 	char **rules;			/* "PATTERN=SCHEME" */
 	size_t nrules;
 	struct plan_fixed { char *name; struct plan_target target; } *tensors;	/* by name */
 	size_t ntensors;
+	bool requantize;
 };
 /* A file that plan_recipe_save() wrote, or a person.  What is wrong in it is named by its
  * key.  The caller frees *out. */
 enum tb_status plan_recipe_load(struct plan_recipe **out, const char *path, struct tb_err *err)
 	TB_MUST_USE;
 void plan_recipe_free(struct plan_recipe *r);	/* NULL is fine */
-/* Fills what plan_ask() would, flavour and experts from what it says, and itself. */
+/* Fills what plan_ask() would, flavour, experts and the like from what it says, and itself. */
 enum tb_status plan_recipe_ask(const struct plan_recipe *r, struct plan_request *req,
 			       struct tb_err *err) TB_MUST_USE;
 /* All that has been decided, so that the same model becomes the same again.  The file

@@ -17,6 +17,7 @@ static const char *const policies[] = { PLAN_POLICY_LIST(X) };
 #undef X
 #define X(id, name) [id] = name,
 static const char *const layouts[] = { PLAN_EXPERTS_LIST(X) };
+static const char *const shares[] = { PLAN_SHARED_LIST(X) };
 static const char *const whys[] = { PLAN_WHY_LIST(X) };
 #undef X
 
@@ -62,16 +63,16 @@ plan_experts_stack(enum plan_experts e)
 	return e == PLAN_EXPERTS_STACKED || e == PLAN_EXPERTS_PROJECTION || e == PLAN_EXPERTS_SWITCH;
 }
 
+const char *
+plan_shared_name(enum plan_shared s)
+{
+	return shares[s];
+}
+
 bool
 plan_shared_parse(const char *s, enum plan_shared *out)
 {
-	static const char *const words[] = {
-#define X(id, name) [id] = name,
-		PLAN_SHARED_LIST(X)
-#undef X
-	};
-
-	*out = find_word(s, words, PLAN_SHARED_COUNT);
+	*out = find_word(s, shares, PLAN_SHARED_COUNT);
 	return *out < PLAN_SHARED_COUNT;
 }
 
@@ -196,28 +197,19 @@ read_number(const char *s, double *out, const char **unit)
 	return end != s && *out > 0 && *out < 1e18;
 }
 
-/* "4.5bpw", "3.2GB", "900MiB", "123456". */
+/* "4.5bpw", or bytes. */
 static enum tb_status
 read_budget(const char *s, struct plan_limit *out, struct tb_err *err)
 {
-	static const struct { const char *unit; double factor; } units[] = {
-		{ "", 1 }, { "B", 1 }, { "kB", 1e3 }, { "K", 1e3 }, { "MB", 1e6 }, { "M", 1e6 },
-		{ "GB", 1e9 }, { "G", 1e9 }, { "TB", 1e12 }, { "T", 1e12 }, { "KiB", 1024 },
-		{ "MiB", 1048576 }, { "GiB", 1073741824 }, { "TiB", 1099511627776 },
-	};
 	const char *unit;
 	double x;
 
-	if (read_number(s, &x, &unit)) {
-		if (!strcasecmp(unit, "bpw")) {
-			*out = (struct plan_limit){ .bits = x };
-			return TB_OK;
-		}
-		for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-			if (!strcasecmp(unit, units[i].unit) && x * units[i].factor < 1e18) {
-				*out = (struct plan_limit){ .bytes = (uint64_t)(x * units[i].factor) };
-				return TB_OK;
-			}
+	*out = (struct plan_limit){ 0 };
+	if (tb_parse_bytes(s, &out->bytes))
+		return TB_OK;
+	if (read_number(s, &x, &unit) && !strcasecmp(unit, "bpw")) {
+		out->bits = x;
+		return TB_OK;
 	}
 	return tb_fail(err, TB_EUSAGE, "--policy budget%s%.40s: how much? 3.5GB, 900MiB or 4.5bpw (bits"
 		       " a weight), for example", *s ? ":" : "", s);

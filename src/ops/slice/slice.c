@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "src/base/buf.h"
 #include "src/base/mem.h"
@@ -227,28 +226,8 @@ slice_lacks(const struct model *m, char *first, size_t size)
 bool
 slice_size(const char *text, uint64_t *out)
 {
-	static const struct { const char *word; uint64_t bytes; } units[] = {
-		{ "", 1 }, { "B", 1 }, { "KB", 1000 }, { "MB", 1000000 }, { "GB", 1000000000 },
-		{ "TB", 1000000000000 }, { "KiB", 1u << 10 }, { "MiB", 1u << 20 }, { "GiB", 1u << 30 },
-		{ "TiB", 1ull << 40 },
-	};
-	size_t digits = strspn(text, "0123456789");
-	const char *unit = text + digits + strspn(text + digits, " ");
-	char number[24];
-	uint64_t n;
-
-	if (!strcmp(text, "none")) {
-		*out = UINT64_MAX;
-		return true;
-	}
-	if (!digits || digits >= sizeof(number))
-		return false;
-	memcpy(number, text, digits);
-	number[digits] = 0;
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		if (strcasecmp(unit, units[i].word))
-			continue;
-		return tb_parse_u64(number, &n) && n && !__builtin_mul_overflow(n, units[i].bytes, out);
-	}
-	return false;
+	if (strcmp(text, "none") != 0)
+		return tb_parse_bytes(text, out);
+	*out = UINT64_MAX;
+	return true;
 }

@@ -27,6 +27,6 @@ enum tb_status slice_model(struct model *m, const struct slice *s, struct tb_err
  * 0 also where the architecture is not known. */
 size_t slice_lacks(const struct model *m, char *first, size_t size);
 
-/* "500MB", "2 GB", "4GiB", bytes, "none" (UINT64_MAX); false: none of them. */
+/* What tb_parse_bytes() takes, or "none" (UINT64_MAX). */
 bool slice_size(const char *text, uint64_t *out);
 #endif
