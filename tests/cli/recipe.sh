@@ -99,3 +99,14 @@ expect 0 tb plan "$T/moe" "$T/x/" -q int4 -r '*q_proj*=int8'
 expect 2 "$TBTUI" --store "$T/moe" --db "$T/i2.db" quantize "$T/moe" mine -q int4
 err_has 'or write a folder: ./mine/'
 expect 0 "$TBTUI" --store "$T/moe" --db "$T/i2.db" plan "$T/moe" mine -q int4 --no-errors
+
+# what it takes to get there is in it, too
+expect 0 tb quantize "$T/moe" "$T/q4/" -q int4 --policy uniform
+expect 0 tb plan "$T/q4" "$T/x" -q int8 --policy uniform --requantize --shared packed --save "$T/again.json"
+expect 0 tb --json plan "$T/q4" "$T/x" --recipe "$T/again.json"
+has '"to":"int8"'
+has_not '"to":"int4"'
+sed '/"requantize"/d' "$T/again.json" >"$T/less.json"
+expect 2 tb plan "$T/q4" "$T/x" --recipe "$T/less.json"
+err_has 'quantized already \(requantize is off\)'
+grep -q '"shared": *"packed"' "$T/again.json" || fail "shared experts are forgotten"

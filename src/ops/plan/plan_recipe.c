@@ -17,7 +17,8 @@
 /* id, key */
 #define KEY_LIST(X) \
 	X(RECIPE, "recipe") X(SOURCE, "source") X(SCHEME, "scheme") X(POLICY, "policy") \
-	X(FLAVOUR, "flavour") X(EXPERTS, "experts") X(RULES, "rules") X(TENSORS, "tensors")
+	X(FLAVOUR, "flavour") X(EXPERTS, "experts") X(SHARED, "shared") \
+	X(REQUANTIZE, "requantize") X(RULES, "rules") X(TENSORS, "tensors")
 #define X(id, key) KEY_##id,
 enum { KEY_LIST(X) KEY_COUNT };
 #undef X
@@ -131,6 +132,11 @@ read_key(struct plan_recipe *r, const char *path, const cJSON *v, struct tb_err 
 		return read_word(path, v, &r->flavour, err);
 	case KEY_EXPERTS:
 		return read_word(path, v, &r->experts, err);
+	case KEY_SHARED:
+		return read_word(path, v, &r->shared, err);
+	case KEY_REQUANTIZE:
+		return json_bool(v, &r->requantize) ? TB_OK
+			: tb_fail(err, TB_EUSAGE, "%s: requantize is neither true nor false", path);
 	case KEY_RULES:
 		return read_rules(r, path, v, err);
 	case KEY_TENSORS:
@@ -173,6 +179,7 @@ plan_recipe_free(struct plan_recipe *r)
 	free(r->policy);
 	free(r->flavour);
 	free(r->experts);
+	free(r->shared);
 	for (size_t i = 0; i < r->nrules; i++)
 		free(r->rules[i]);
 	free(r->rules);
@@ -190,6 +197,9 @@ plan_recipe_ask(const struct plan_recipe *r, struct plan_request *req, struct tb
 		return tb_fail(err, TB_EUSAGE, "recipe, flavour: metal or mlx-cpu");
 	if (r->experts && !plan_experts_parse(r->experts, &req->experts))
 		return tb_fail(err, TB_EUSAGE, "recipe, experts: stacked, per-expert or keep");
+	if (r->shared && !plan_shared_parse(r->shared, &req->shared))
+		return tb_fail(err, TB_EUSAGE, "recipe, shared: packed or apart");
+	req->requantize |= r->requantize;
 	if (!r->scheme && !r->policy)		/* what is not listed stays as it is */
 		return plan_ask(req, NULL, "keep", err);
 	return plan_ask(req, r->scheme, r->policy, err);
@@ -245,6 +255,10 @@ plan_recipe_save(const struct plan *p, const char *path, struct tb_err *err)
 	json_set_str(doc, "policy", plan_policy_text(p->policy, p->mix, &p->limit, policy));
 	json_set_str(doc, "flavour", flavour_name(p->flavour));
 	json_set_str(doc, "experts", plan_experts_name(p->experts));
+	if (p->shared != PLAN_SHARED_DEFAULT)
+		json_set_str(doc, "shared", plan_shared_name(p->shared));
+	if (p->requantize)
+		json_set_bool(doc, "requantize", true);
 	json_set(doc, "rules", rules_json(p));
 	json_set(doc, "tensors", tensors_json(p));
 	text = json_print_pretty(doc);
