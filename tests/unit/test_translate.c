@@ -194,10 +194,38 @@ tensors_are_those_that_llama_cpp_writes(void **state)
 	}
 }
 
+/* config.json may say anything, and a tensor may have any shape. */
+static void
+what_does_not_fit_is_refused(void **state)
+{
+	struct translate t = { .gguf = "qwen35", .type = "qwen3_5_text", .k_heads = 2, .v_heads = 4,
+			       .k_dim = 8, .v_dim = 8 };
+	struct tensor z = { .name = (char *)"layers.0.linear_attn.in_proj_z.weight", .ndim = 2,
+			    .dim = { 32, 16 }, .elems = 512 };
+	struct translated out[TRANSLATE_PARTS];
+	struct tb_err err;
+	unsigned n;
+
+	(void)state;
+	assert_ok(translate_to_gguf(&t, &z, out, &n, &err), err);
+	assert_int_equal(n, 1);
+	assert_int_equal(walk_elems(&out[0].change.walk), 512);
+	z = (struct tensor){ .name = z.name, .ndim = 3, .dim = { 1, 32, 16 }, .elems = 512 };
+	assert_fails(translate_to_gguf(&t, &z, out, &n, &err), err, TB_EFORMAT, "has not the shape");
+
+	/* 2 * k_dim + 2 * v_heads * v_dim is 16, of 64 bits */
+	t = (struct translate){ .gguf = "qwen3next", .type = "qwen3_next", .k_heads = 1,
+				.v_heads = 0x80000000, .k_dim = 0x80000008, .v_dim = 0xffffffff };
+	z = (struct tensor){ .name = (char *)"layers.0.linear_attn.in_proj_qkvz.weight", .ndim = 2,
+			     .dim = { 16, 1 }, .elems = 16 };
+	assert_fails(translate_to_gguf(&t, &z, out, &n, &err), err, TB_EFORMAT, "has not the shape");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_does_not_fit_is_refused),
 		cmocka_unit_test(tensors_are_those_that_llama_cpp_writes),
 	};
 

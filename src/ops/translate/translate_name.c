@@ -330,6 +330,33 @@ always_f32(const struct translated *o)
 	return false;
 }
 
+/* Is a piece as large as it is said to be, and from within its tensor?  What config.json says
+ * may be anything. */
+static bool
+sound(const struct translated *o, uint64_t source)
+{
+	const struct walk *w = &o->change.walk;
+	uint64_t n = 1, end = w->first, far;
+
+	for (unsigned d = 0; d < o->ndim; d++)
+		if (__builtin_mul_overflow(n, o->dim[d], &n))
+			return false;
+	if (!o->change.moved || !n)
+		return n == source;
+	for (unsigned d = 0; d < w->ndim; d++)
+		if (!w->dim[d] || __builtin_mul_overflow(w->dim[d] - 1, w->step[d], &far) ||
+		    __builtin_add_overflow(end, far, &end))
+			return false;
+	return n <= source && end < source && walk_elems(w) == n;
+}
+
+static enum tb_status
+bad_shape(const struct at *at, const char *gguf, struct tb_err *err)
+{
+	return tb_fail(err, TB_EFORMAT, "%s: has not the shape that config.json makes it, so it "
+		       "cannot become %s", at->src->name, gguf);
+}
+
 static enum tb_status
 become(struct at *at, const char *gguf, enum translate_how how, bool expert, struct tb_err *err)
 {
@@ -346,11 +373,13 @@ become(struct at *at, const char *gguf, enum translate_how how, bool expert, str
 	if (!expert)
 		o->index = 0;
 	if (!tname_fill(gguf, at->layer, 0, o->name, sizeof(o->name)) || !apply(at, how))
-		return tb_fail(err, TB_EFORMAT, "%s: has not the shape that config.json makes it, so it "
-			       "cannot become %s", at->src->name, gguf);
+		return bad_shape(at, gguf, err);
 	f32 = always_f32(o);
-	for (unsigned i = first; i < at->n; i++)
+	for (unsigned i = first; i < at->n; i++) {
+		if (!sound(&at->out[i], at->src->elems))
+			return bad_shape(at, gguf, err);
 		at->out[i].f32 = f32;
+	}
 	return TB_OK;
 }
 
