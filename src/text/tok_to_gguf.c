@@ -11,6 +11,7 @@
 #include "src/text/tok_pre.h"
 
 #define PRE_MAX 64
+#define VOCAB_MAX (1u << 24)		/* "vocab_size" may be anything */
 #define SCORE_ADDED -1000.0f		/* what is never merged */
 #define SCORE_UNUSED -10000.0f
 
@@ -214,6 +215,10 @@ put_gpt2(const struct tokenizer *t, size_t n, const char *pre, struct gguf_keys 
 	char found[PRE_MAX];
 	enum tb_status status = pre ? TB_OK : tok_pre_name(t, found, sizeof(found), err);
 
+	/* Merges of pieces that are not in the list: nobody could read that. */
+	if (!status && n < t->vocab.n)
+		status = tb_fail(err, TB_EFORMAT, "config.json's vocab_size is %zu, but the tokenizer "
+				 "has %zu pieces", n, (size_t)t->vocab.n);
 	if (status)
 		return status;
 	gguf_put_str(out, "tokenizer.ggml.model", "gpt2");
@@ -240,6 +245,8 @@ tokenizer_to_gguf(const struct tokenizer *t, size_t vocab, const char *pre, stru
 
 	if (t->wordpiece)
 		return tb_fail(err, TB_EUNSUP, "a WordPiece vocabulary cannot be written to a GGUF yet");
+	if (n > VOCAB_MAX)
+		return tb_fail(err, TB_ELIMIT, "config.json's vocab_size is %zu: too many", n);
 	status = bytes ? put_gpt2(t, n, pre, out, err) : put_llama(t, n, out, err);
 	put_id(out, "tokenizer.ggml.bos_token_id", t->bos);
 	put_id(out, "tokenizer.ggml.eos_token_id", t->eos);

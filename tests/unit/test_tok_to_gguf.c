@@ -173,6 +173,10 @@ a_pre_tokenizer_that_nobody_knows_is_refused(void **state)
 	assert_ok(tokenizer_new(&t, json, strlen(json), NULL, 0, &err), err);
 	assert_fails(tokenizer_to_gguf(t, 0, NULL, &keys, &err), err, TB_EUNSUP, "--pre NAME");
 	assert_ok(tokenizer_to_gguf(t, 0, "gpt-2", &keys, &err), err);
+	assert_ok(tokenizer_to_gguf(t, 8, "gpt-2", &keys, &err), err);
+	assert_fails(tokenizer_to_gguf(t, 2, "gpt-2", &keys, &err), err, TB_EFORMAT, "has 3 pieces");
+	assert_fails(tokenizer_to_gguf(t, 4000000000, "gpt-2", &keys, &err), err, TB_ELIMIT,
+		     "too many");
 	gguf_keys_free(&keys);
 	tokenizer_free(t);
 }
