@@ -75,8 +75,8 @@ config_u32(const struct config *c, const char *paths)
 	return json_u64(config_find(c, paths), &n) && n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
-static double
-number(const struct config *c, const char *paths, double usual)
+double
+config_number(const struct config *c, const char *paths, double usual)
 {
 	double x;
 
@@ -88,15 +88,16 @@ head_dim(const struct config *c)
 {
 	uint32_t heads = config_u32(c, "num_attention_heads");
 
-	return number(c, "head_dim", heads ? floor((double)config_u32(c, "hidden_size") / heads) : 0);
+	return config_number(c, "head_dim", !heads ? 0 :
+			     floor((double)config_u32(c, "hidden_size") / heads));
 }
 
 /* Stretched so much that attention must be sharper. */
 static double
 longrope(const struct config *c)
 {
-	double is = number(c, "max_position_embeddings", 0);
-	double was = number(c, "rope.original_max_position_embeddings|"
+	double is = config_number(c, "max_position_embeddings", 0);
+	double was = config_number(c, "rope.original_max_position_embeddings|"
 			    "original_max_position_embeddings", 0);
 
 	if (!config_find(c, "rope.long_factor") || !(was > 1))
@@ -161,8 +162,8 @@ gating(const struct config *c)
 static void
 gemma4_kv(struct config *c)
 {
-	double some = number(c, "num_key_value_heads", 0);
-	double all = number(c, "num_global_key_value_heads", some);
+	double some = config_number(c, "num_key_value_heads", 0);
+	double all = config_number(c, "num_global_key_value_heads", some);
 
 	if (some != all)
 		layers_of_type(c, "full_attention", all, some);
@@ -172,7 +173,7 @@ static void
 gemma4_ffn(struct config *c)
 {
 	size_t n = config_u32(c, "num_hidden_layers"), shared = config_u32(c, "num_kv_shared_layers");
-	double ffn = number(c, "intermediate_size", 0);
+	double ffn = config_number(c, "intermediate_size", 0);
 	bool wide;
 
 	if (!json_bool(config_find(c, "use_double_wide_mlp"), &wide) || !wide || !shared || !room(c, n))
@@ -186,7 +187,7 @@ static void
 hybrid(struct config *c, const char *kinds, const char *paths)
 {
 	const char *pattern = json_str(config_find(c, "hybrid_override_pattern"));
-	double x = number(c, paths, 0);
+	double x = config_number(c, paths, 0);
 
 	if (!pattern) {
 		layers_of_type(c, "attention", x, 0);
@@ -223,7 +224,7 @@ static double
 window_period(const struct config *c, double usual)
 {
 	const cJSON *types = config_find(c, "layer_types");
-	double period = number(c, "sliding_window_pattern", 0), i = 1;
+	double period = config_number(c, "sliding_window_pattern", 0), i = 1;
 
 	for (const cJSON *t = json_first(types); t && !period; t = json_next(t), i++)
 		if (json_str(t) && !strcmp(json_str(t), "full_attention"))
@@ -235,8 +236,9 @@ window_period(const struct config *c, double usual)
 static double
 lfm2_ffn(const struct config *c)
 {
-	double ffn = number(c, "block_ff_dim|intermediate_size", NAN);
-	double of = number(c, "block_multiple_of", 256), by = number(c, "block_ffn_dim_multiplier", 1);
+	double ffn = config_number(c, "block_ff_dim|intermediate_size", NAN);
+	double of = config_number(c, "block_multiple_of", 256);
+	double by = config_number(c, "block_ffn_dim_multiplier", 1);
 	bool adjust;
 
 	if (!json_bool(config_find(c, "block_auto_adjust_ff_dim"), &adjust) || !adjust || !(of > 0))
@@ -248,19 +250,20 @@ lfm2_ffn(const struct config *c)
 static double
 mamba_inner(const struct config *c)
 {
-	double expand = number(c, "mamba_expand", NAN), heads = number(c, "mamba_num_heads", NAN);
+	double expand = config_number(c, "mamba_expand", NAN);
+	double heads = config_number(c, "mamba_num_heads", NAN);
 
-	return isnan(heads) ? expand * number(c, "hidden_size", NAN)
-			    : heads * number(c, "mamba_head_dim", NAN);
+	return isnan(heads) ? expand * config_number(c, "hidden_size", NAN)
+			    : heads * config_number(c, "mamba_head_dim", NAN);
 }
 
 /* HunYuan: a base of its own instead of a factor. */
 static double
 dynamic_base(const struct config *c)
 {
-	double alpha = number(c, "rope.alpha", NAN), dim = head_dim(c);
+	double alpha = config_number(c, "rope.alpha", NAN), dim = head_dim(c);
 
-	return number(c, "rope.rope_theta|rope_theta", NAN) * pow(alpha, dim / (dim - 2));
+	return config_number(c, "rope.rope_theta|rope_theta", NAN) * pow(alpha, dim / (dim - 2));
 }
 
 static double
@@ -293,18 +296,20 @@ computed_number(const struct config *c, const struct translate *t, const char *n
 	if (!strcmp(name, "dense_layers"))
 		return dense_layers(c);
 	if (!strcmp(name, "shared_ffn"))
-		return number(c, "intermediate_size", NAN) * number(c, "num_shared_experts", NAN);
+		return config_number(c, "intermediate_size", NAN) *
+		       config_number(c, "num_shared_experts", NAN);
 	if (!strcmp(name, "dynamic_base"))
 		return dynamic_base(c);
 	if (!strcmp(name, "ernie_shared"))
-		return floor(number(c, "intermediate_size", NAN) / number(c, "num_key_value_heads", NAN));
+		return floor(config_number(c, "intermediate_size", NAN) /
+			     config_number(c, "num_key_value_heads", NAN));
 	if (!strcmp(name, "sigmoid"))
 		return 2;
 	if (!strcmp(name, "head_dim"))
 		return head_dim(c);
 	if (!strcmp(name, "rope_dims"))
 		return floor(head_dim(c) *
-			     number(c, "rope.partial_rotary_factor|partial_rotary_factor", usual));
+			     config_number(c, "rope.partial_rotary_factor|partial_rotary_factor", usual));
 	if (!strcmp(name, "blocks"))
 		return t->layers + t->mtp;
 	if (!strcmp(name, "mtp") || !strcmp(name, "nextn"))
@@ -317,18 +322,18 @@ computed_number(const struct config *c, const struct translate *t, const char *n
 		/* the class of GLM-4.7-Flash has it so, and says nothing */
 		return strcmp(t->type, "glm4_moe_lite") ? gating(c) : 2;
 	if (!strcmp(name, "mla_key"))
-		return number(c, "kv_lora_rank", 512) + number(c, "qk_rope_head_dim", NAN);
+		return config_number(c, "kv_lora_rank", 512) + config_number(c, "qk_rope_head_dim", NAN);
 	if (!strcmp(name, "mla_head"))
-		return t->nope + number(c, "qk_rope_head_dim", NAN);
+		return t->nope + config_number(c, "qk_rope_head_dim", NAN);
 	if (!strcmp(name, "yarn_log"))
-		return 0.1 * number(c, "rope.mscale_all_dim", NAN);
+		return 0.1 * config_number(c, "rope.mscale_all_dim", NAN);
 	if (!strcmp(name, "norm_topk"))	/* what is false is not said */
 		return json_bool(config_find(c, "norm_topk_prob"), &norm) && norm ? 1 : NAN;
 	if (!strcmp(name, "deepstack"))
 		return (double)json_count(config_find(c, "vision_config.deepstack_visual_indexes"));
 	if (!strcmp(name, "window_period"))
 		return window_period(c, usual);
-	if (!strcmp(name, "softcap") && (x = number(c, "final_logit_softcapping", 0)) > 0)
+	if (!strcmp(name, "softcap") && (x = config_number(c, "final_logit_softcapping", 0)) > 0)
 		return x;
 	return NAN;
 }

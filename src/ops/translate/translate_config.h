@@ -18,6 +18,7 @@ void config_close(struct config *c);
  * rope_scaling, of full attention. */
 const cJSON *config_find(const struct config *c, const char *paths);
 uint32_t config_u32(const struct config *c, const char *paths);	/* 0: none */
+double config_number(const struct config *c, const char *paths, double usual);
 
 /* What no single key says: a list of c->n numbers in c->list, or, with c->n 0, *x.  false:
  * there is none here. */

@@ -166,7 +166,7 @@ put_rows(struct writer *w)
 }
 
 /* How positions are stretched: llama3 and longrope are tensors. */
-static void
+static enum tb_status
 put_scaling(struct writer *w)
 {
 	static const struct translate_key yarn[] = {
@@ -181,23 +181,25 @@ put_scaling(struct writer *w)
 	};
 	const char *type = json_str(config_find(w->c, "rope.rope_type|rope.type"));
 	const char *said = NULL;
+	enum tb_status status = TB_OK;
 	char key[KEY_MAX];
 	double factor;
 	bool has = json_f64(config_find(w->c, "rope.factor"), &factor);
 
 	if (!type || is_put(w, "rope.scaling.type"))
-		return;
+		return TB_OK;
 	if ((!strcmp(type, "linear") || !strcmp(type, "yarn")) && has)
 		said = type;
 	else if (!strcmp(type, "su") || !strcmp(type, "longrope"))
 		said = "longrope";
 	if (!said || !strcmp(w->t->gguf, "phi3"))
-		return;
+		return TB_OK;
 	gguf_put_str(w->keys, key_of(w, "rope.scaling.type", key), said);
 	if (has && strcmp(said, "longrope") != 0)
 		gguf_put_f32(w->keys, key_of(w, "rope.scaling.factor", key), (float)factor);
-	for (const struct translate_key *r = yarn; !strcmp(said, "yarn") && r->gguf; r++)
-		(void)!put_row(w, r);
+	for (const struct translate_key *r = yarn; !strcmp(said, "yarn") && r->gguf && !status; r++)
+		status = put_row(w, r);
+	return status;
 }
 
 /* Of what one expert has and what all share, without what is left out. */
@@ -319,7 +321,8 @@ translate_keys(struct translated_keys *out, const struct translate *t, const str
 		return status;
 	put_general(&w, m);
 	status = put_rows(&w);
-	put_scaling(&w);
+	if (!status)
+		status = put_scaling(&w);
 	gguf_put_u32(&out->keys, "general.file_type", ask->file_type);
 	gguf_put_u32(&out->keys, "general.quantization_version", 2);
 	if (!status)

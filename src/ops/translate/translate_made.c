@@ -12,14 +12,6 @@
 
 #define PAIRS_MAX 4096u
 
-static double
-number(const struct config *c, const char *path, double usual)
-{
-	double x;
-
-	return json_f64(config_find(c, path), &x) ? x : usual;
-}
-
 /* Room for n numbers of a further tensor; NULL: no memory. */
 static float *
 make(struct translated_keys *out, const char *name, size_t n)
@@ -39,10 +31,11 @@ make(struct translated_keys *out, const char *name, size_t n)
 static enum tb_status
 llama3(struct translated_keys *out, const struct config *c, uint32_t dim, struct tb_err *err)
 {
-	double base = number(c, "rope.rope_theta|rope_theta", 10000);
-	double factor = number(c, "rope.factor", 8), low = number(c, "rope.low_freq_factor", 1);
-	double high = number(c, "rope.high_freq_factor", 4);
-	double was = number(c, "rope.original_max_position_embeddings", 8192);
+	double base = config_number(c, "rope.rope_theta|rope_theta", 10000);
+	double factor = config_number(c, "rope.factor", 8);
+	double low = config_number(c, "rope.low_freq_factor", 1);
+	double high = config_number(c, "rope.high_freq_factor", 4);
+	double was = config_number(c, "rope.original_max_position_embeddings", 8192);
 	float *v;
 
 	if (dim < 2 || dim / 2 > PAIRS_MAX || !(base > 0) || !(factor > 0) || !(low > 0) ||
@@ -91,7 +84,7 @@ static enum tb_status
 still_pairs(struct translated_keys *out, const struct config *c, struct tb_err *err)
 {
 	uint32_t dim = config_u32(c, "global_head_dim|head_dim");
-	double part = number(c, "rope.partial_rotary_factor", 1);
+	double part = config_number(c, "rope.partial_rotary_factor", 1);
 	uint32_t turn = (uint32_t)(part * dim / 2);
 	float *v;
 
