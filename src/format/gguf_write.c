@@ -134,6 +134,15 @@ gguf_item_bool(struct gguf_keys *k, bool v)
 	put_le(&k->buf, v, 1);
 }
 
+void
+gguf_put_keys(struct gguf_keys *k, const struct gguf_keys *from)
+{
+	k->n += from->n;
+	tb_buf_add(&k->buf, from->buf.p, from->buf.len);
+	k->buf.failed |= from->buf.failed;
+	k->buf.over |= from->buf.over;
+}
+
 enum tb_status
 gguf_put_copy(struct gguf_keys *k, const struct gguf_kv *kv, const struct tb_file *f,
 	      struct tb_err *err)

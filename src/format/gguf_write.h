@@ -34,6 +34,8 @@ void gguf_item_i32(struct gguf_keys *k, int32_t v);
 void gguf_item_f32(struct gguf_keys *k, float v);
 void gguf_item_bool(struct gguf_keys *k, bool v);
 
+/* All of `from` behind what is there. */
+void gguf_put_keys(struct gguf_keys *k, const struct gguf_keys *from);
 /* A key of another file as it is there. */
 struct tb_file;
 enum tb_status gguf_put_copy(struct gguf_keys *k, const struct gguf_kv *kv, const struct tb_file *f,

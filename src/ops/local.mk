@@ -173,6 +173,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/translate/hf_rope.c \
 	src/ops/translate/hf_tokenizer.c \
 	src/ops/translate/hf_view.c \
+	src/ops/translate/same_ids.c \
+	src/ops/translate/same_ids.h \
 	src/ops/translate/translate.h \
 	src/ops/translate/translate_config.c \
 	src/ops/translate/translate_config.h \

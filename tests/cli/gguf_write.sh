@@ -107,6 +107,18 @@ has '[0-9]+ same, [0-9]+ same values$'
 expect 0 tb tensors "$T/oss.gguf"
 has 'blk.0.ffn_gate_exps.weight .* MXFP4 '
 
+# ---- a tokenizer that would give other ids is said, and written if somebody wants it ----
+
+cp -r "$M/stories260K/hf-f32" "$T/fused"
+chmod -R u+w "$T/fused"
+rm "$T"/fused/tokenizer*
+cp "$TBTUI_SHARED/data/tokenizers/hf/added-tokens"/tokenizer* "$T/fused"
+sed -i 's/"vocab_size"/"none"/' "$T/fused/config.json"
+expect 2 tb quantize "$T/fused" "$T/fused.gguf" -q keep
+err_has 'fused: a GGUF cannot say all of its tokenizer, .*--pre NAME'
+[ ! -e "$T/fused.gguf" ] || fail "a refused conversion left a file"
+expect 0 tb quantize "$T/fused" "$T/fused.gguf" -q keep --pre default
+
 # ---- in several files, which readers take for one ----
 
 w=$M/stories260K-wide256/stories260K-wide256

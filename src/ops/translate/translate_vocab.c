@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/ops/model_text/model_text.h"
+#include "src/ops/translate/same_ids.h"
 #include "src/ops/translate/translate_config.h"
 #include "src/ops/translate/translate_rows.h"
 #include "src/store/model.h"
@@ -131,6 +135,61 @@ put_templates(struct gguf_keys *out, const struct model *m, const cJSON *says, s
 	return status;
 }
 
+/* As readers of such a file have it. */
+static enum tb_status
+read_again(const struct gguf_keys *keys, struct tokenizer **out, struct tb_err *err)
+{
+	struct tb_buf head = TB_BUF(GGUF_HEAD_MAX);
+	struct tb_file f = { .fd = -1 };
+	struct gguf g = { 0 };
+	char path[32];
+	uint64_t size;
+	int fd = memfd_create("tokenizer", MFD_CLOEXEC);
+	enum tb_status status = fd < 0 ? tb_fail_errno(err, "memory for a tokenizer")
+				       : gguf_layout(keys, NULL, 0, &head, &size, err);
+
+	if (!status && write(fd, head.p, head.len) != (ssize_t)head.len)
+		status = tb_nomem(err);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!status)
+		status = tb_file_open(&f, path, err);
+	if (!status)
+		status = gguf_read(&g, &f, err);
+	if (!status)
+		status = tokenizer_from_gguf(out, &g, &f, err);
+	gguf_free(&g);
+	tb_file_close(&f);
+	if (fd >= 0)
+		close(fd);
+	tb_buf_free(&head);
+	return status;
+}
+
+/* Its keys; without a word of a person's, only such as give the same ids. */
+static enum tb_status
+put_vocab(struct gguf_keys *out, const struct tokenizer *t, size_t size, const char *pre,
+	  const struct model *m, struct tb_err *err)
+{
+	struct gguf_keys own = GGUF_KEYS();
+	struct tokenizer *again = NULL;
+	bool same = true;
+	enum tb_status status = tokenizer_to_gguf(t, size, pre, &own, err);
+
+	if (!status && !pre)
+		status = read_again(&own, &again, err);
+	if (!status && !pre)
+		status = same_ids(t, again, false, &same, err);
+	if (!status && !same)
+		status = tb_fail(err, TB_EUNSUP, "%s: a GGUF cannot say all of its tokenizer, and text "
+				 "would become other ids; --pre NAME (default, say) writes it nevertheless",
+				 m->loc.path);
+	if (!status)
+		gguf_put_keys(out, &own);
+	tokenizer_free(again);
+	gguf_keys_free(&own);
+	return status;
+}
+
 enum tb_status
 translate_vocab(struct gguf_keys *out, const struct translate *t, const struct config *c,
 		const struct model *m, const struct translate_ask *ask, struct tb_err *err)
@@ -144,7 +203,7 @@ translate_vocab(struct gguf_keys *out, const struct translate *t, const struct c
 		return status;
 	status = strict_json(m, "tokenizer_config.json", &says, err);
 	if (!status)
-		status = tokenizer_to_gguf(tok, config_u32(c, "vocab_size"), ask->pre, out, err);
+		status = put_vocab(out, tok, config_u32(c, "vocab_size"), ask->pre, m, err);
 	if (!status) {
 		put_others(out, tok, c, says);
 		status = put_templates(out, m, says, err);
