@@ -226,6 +226,15 @@ convert(struct cli *cli, const struct plan_args *a, struct task t, char **argv)
 	return status ? cli_fail(&err) : shown;
 }
 
+enum cli_exit
+cli_convert(struct cli *cli, const char *what, const struct plan_args *a, bool replace,
+	    const char *src, const char *dst)
+{
+	char *argv[] = { (char *)what, (char *)src, (char *)dst, NULL };
+
+	return convert(cli, a, (struct task){ .replace = replace }, argv);
+}
+
 COMMAND(cli_quantize, "quantize", "SRC DST",
 	"convert into a store, a directory or a file")
 {

@@ -186,6 +186,23 @@ note_idle_rules(const struct cli *cli, const struct plan *p)
 	}
 }
 
+/* Nobody else reads codes and scales. */
+static enum tb_status
+unpack_rows(struct plan *p, const char *dtype, struct tb_err *err)
+{
+	size_t *rows = tb_calloc(p->nrows ? p->nrows : 1, sizeof(*rows)), n = 0;
+	struct plan_target target;
+	enum tb_status status = rows ? plan_target_parse(dtype, &target, err) : tb_nomem(err);
+
+	for (size_t i = 0; i < p->nrows && !status; i++)
+		if (!scheme_is_plain(&p->rows[i].target))
+			rows[n++] = i;
+	if (!status && n)
+		status = plan_set(p, rows, n, &target, err);
+	free(rows);
+	return status;
+}
+
 /* recipe NULL: what -q and --policy say. */
 static enum tb_status
 add_plan(struct planned *p, const struct cli *cli, const struct plan_args *a, const char *recipe,
@@ -216,6 +233,8 @@ add_plan(struct planned *p, const struct cli *cli, const struct plan_args *a, co
 		status = take_care(r, a, req.model, &req.care, err);
 	if (!status)
 		status = plan_new(&r->plan, &req, err);
+	if (!status && a->plain)
+		status = unpack_rows(r->plan, a->plain, err);
 	if (!status)
 		note_idle_rules(cli, r->plan);
 	m.plan = r->plan;

@@ -12,6 +12,7 @@ struct plan_args {
 	const struct slice_args *slice;		/* or NULL; borrowed */
 	const char *quant, *policy, *flavour, *experts, *shared, *decode;
 	const char *imatrix;
+	const char *plain;		/* a dtype: what would be packed becomes it; or NULL */
 	const char *split_max;
 	struct tb_strs rules, recipes;
 	bool search, feedback;
@@ -82,6 +83,10 @@ enum tb_status planned_open(struct planned *p, const struct cli *cli, const stru
 			    const char *src, const char *dst, size_t max, struct tb_err *err)
 	TB_MUST_USE;
 void planned_free(struct planned *p);
+
+/* cmd_quantize.c: a conversion from what is asked to what is said of it; `what` it is called. */
+enum cli_exit cli_convert(struct cli *cli, const char *what, const struct plan_args *a,
+			  bool replace, const char *src, const char *dst);
 
 /* plan_json.c: what --json says of plans. */
 enum cli_exit planned_json(const struct planned *p);
