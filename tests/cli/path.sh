@@ -59,6 +59,9 @@ tb 0 scan "$T/deep/a/single.safetensors"
 has '^1 model: 1 added'
 tb 0 show single.safetensors
 tb 0 verify
+has_not outside
+tb 0 stores
+has '/single.safetensors +scanned +indexed +1 '
 tb 0 scan
 has '0 removed, 1 unchanged'
 tb 2 scan "$T/work/tiny/config.json"

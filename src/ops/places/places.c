@@ -42,6 +42,8 @@ look(const char *path)
 
 	if (stat(path, &st))
 		return errno == ENOENT || errno == ENOTDIR ? PLACE_ABSENT : PLACE_UNREADABLE;
+	if (S_ISREG(st.st_mode))	/* "tbtui FILE": one model */
+		return PLACE_NEW;
 	if (!S_ISDIR(st.st_mode) || tb_dir_empty(path, &empty, NULL))
 		return PLACE_UNREADABLE;
 	return empty ? PLACE_EMPTY : PLACE_NEW;

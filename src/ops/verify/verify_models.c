@@ -275,7 +275,8 @@ find_outside(struct verify_run *r, const struct verify_model *m)
 		char *real = realpath(f->path, NULL);
 		struct verify_where at = { .model = m, .blob = f->path, .actual = real };
 
-		found = real && n > 1 && (strncmp(real, root, n) != 0 || real[n] != '/');
+		found = real && n > 1 &&
+			(strncmp(real, root, n) != 0 || (real[n] && real[n] != '/'));
 		if (found)
 			verify_find(r, F_OUTSIDE, &at, "%s: %s leads out of the store, to %s",
 				    m->loc.name, f->path, real);
