@@ -249,6 +249,7 @@ add_plans(struct planned *p, const struct cli *cli, const struct plan_args *a, s
 {
 	size_t n = a->recipes.n;
 	enum tb_status status = TB_OK;
+	struct tb_err why;
 
 	if (n > max)
 		return tb_fail(err, TB_EUSAGE, "one --recipe, please: plan compares several");
@@ -260,8 +261,12 @@ add_plans(struct planned *p, const struct cli *cli, const struct plan_args *a, s
 		return tb_nomem(err);
 	if (!n || a->quant || a->policy)
 		status = add_plan(p, cli, a, NULL, err);
-	for (size_t i = 0; i < n && !status; i++)
-		status = add_plan(p, cli, a, a->recipes.v[i], err);
+	for (size_t i = 0; i < n && !status; i++) {
+		status = add_plan(p, cli, a, a->recipes.v[i], &why);
+		if (status)	/* which of them */
+			tb_fail(err, status, tb_starts(why.msg, a->recipes.v[i]) ? "%.0s%s"
+				: "%.100s: %s", a->recipes.v[i], why.msg);
+	}
 	p->plan = p->list[0].plan;
 	return status;
 }

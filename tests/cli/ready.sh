@@ -60,7 +60,7 @@ if [ -n "$free" ] && [ "$free" -lt 400000000000 ]; then
 	if truncate -s $((8 + len + n * 8192)) "$T/huge/model.safetensors" 2>/dev/null; then
 		room=$(mktemp -d "$dir/tbtui-ready-XXXXXX")
 		expect 2 tb quantize "$T/huge" "$room/x" -q keep
-		err_has 'the result needs [0-9.]+ [GT]B, free are [0-9.]+ [MGT]B'
+		err_has "^tbtui: $room: the result needs [0-9.]+ [GT]B, free are [0-9.]+ [MGT]B"
 		[ -z "$(ls -A "$room")" ] || fail "something was written to a disk that is too small"
 		rmdir "$room"
 	fi

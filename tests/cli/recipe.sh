@@ -87,6 +87,10 @@ END
 expect 2 tb plan "$T/moe" "$T/x.gguf" --recipe "$T/bad.json"
 err_has 'cannot be stored as Q4_K: its rows of [0-9]+ do not divide into blocks'
 
+# which of several it is
+expect 2 tb plan "$T/moe" "$T/x/" --recipe int4 --recipe budget:1kB
+err_has '^tbtui: budget:1kB: 1.0 kB is too little'
+
 # a rule that reaches nothing is told of; one that does is not
 expect 0 tb plan "$T/moe" "$T/x/" -q int4 -r '*q_porj*=int8'
 err_has 'rule \*q_porj\*=int8 changes nothing: no tensor has such a name'

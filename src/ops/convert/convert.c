@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/file.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
@@ -136,6 +137,19 @@ run_round(struct conversion *c, struct tb_err *err)
 	return status;
 }
 
+/* The folder that holds the working one is what somebody knows the name of. */
+static enum tb_status
+ask_space(const struct conversion *c, const struct space_need *need, struct tb_err *err)
+{
+	const char *work = c->dest.work.dir;
+	char *known = work && !strcmp(c->dest.dir, work) ? tb_path_parent(work)
+							 : tb_strdup(c->dest.dir);
+	enum tb_status status = known ? space_ready(known, need, err) : tb_nomem(err);
+
+	free(known);
+	return status;
+}
+
 /* What is neither there nor another's part, and the room that it needs. */
 static enum tb_status
 find_todo(struct conversion *c, struct tb_err *err)
@@ -161,7 +175,7 @@ find_todo(struct conversion *c, struct tb_err *err)
 		if (f->size > need.largest)
 			need.largest = f->size;
 	}
-	return space_ready(c->dest.dir, &need, err);
+	return ask_space(c, &need, err);
 }
 
 static enum tb_status
