@@ -118,9 +118,11 @@ odd_number(const char *p, const char *end)
 	return 0;
 }
 
-/* Such words outside of strings become null.  false: there is none. */
+#define ODD_MARK '\x1a'	/* in front of such a word as a string; no JSON text has it bare */
+
+/* Such words outside of strings become null, or strings with a mark.  false: there is none. */
 static bool
-replace_odd(const char *text, size_t len, struct tb_buf *out)
+replace_odd(const char *text, size_t len, bool marked, struct tb_buf *out)
 {
 	const char *end = text + len;
 	bool in_string = false, any = false;
@@ -129,7 +131,10 @@ replace_odd(const char *text, size_t len, struct tb_buf *out)
 		size_t n = in_string ? 0 : odd_number(p, end);
 
 		if (n) {
-			tb_buf_str(out, "null");
+			if (marked)
+				tb_buf_printf(out, "\"\\u%04x%.*s\"", ODD_MARK, (int)n, p);
+			else
+				tb_buf_str(out, "null");
 			p += n - 1;
 			any = true;
 			continue;
@@ -143,19 +148,50 @@ replace_odd(const char *text, size_t len, struct tb_buf *out)
 	return any;
 }
 
-enum tb_status
-json_parse_python(cJSON **out, const char *text, size_t len, const char *what, struct tb_err *err)
+static enum tb_status
+parse_odd(cJSON **out, const char *text, size_t len, const char *what, bool marked,
+	  struct tb_err *err)
 {
 	struct tb_err why, again;
 	enum tb_status status = json_parse(out, text, len, what, &why);
-	struct tb_buf b = TB_BUF(2 * len + 16);
+	struct tb_buf b = TB_BUF(3 * len + 16);
 
-	if (status == TB_EFORMAT && replace_odd(text, len, &b) && !tb_buf_failed(&b) &&
+	if (status == TB_EFORMAT && replace_odd(text, len, marked, &b) && !tb_buf_failed(&b) &&
 	    !json_parse(out, tb_buf_cstr(&b), b.len, what, &again))
 		status = TB_OK;
 	tb_buf_free(&b);
 	if (status && err)
 		*err = why;
+	return status;
+}
+
+enum tb_status
+json_parse_python(cJSON **out, const char *text, size_t len, const char *what, struct tb_err *err)
+{
+	return parse_odd(out, text, len, what, false, err);
+}
+
+/* Marked strings become what is printed as it stands. */
+static void
+unmark(cJSON *v)
+{
+	char *s = cJSON_IsString(v) ? v->valuestring : NULL;
+
+	if (s && *s == ODD_MARK && odd_number(s + 1, s + strlen(s)) == strlen(s + 1)) {
+		memmove(s, s + 1, strlen(s));
+		v->type = cJSON_Raw;
+	}
+	for (cJSON *child = v->child; child; child = child->next)
+		unmark(child);
+}
+
+enum tb_status
+json_parse_again(cJSON **out, const char *text, size_t len, const char *what, struct tb_err *err)
+{
+	enum tb_status status = parse_odd(out, text, len, what, true, err);
+
+	if (!status)
+		unmark(*out);
 	return status;
 }
 

@@ -24,6 +24,9 @@ enum tb_status json_read(cJSON **out, const char *path, size_t max, struct tb_er
 /* The same for files that Python writes: NaN, Infinity and -Infinity are taken as null. */
 enum tb_status json_parse_python(cJSON **out, const char *text, size_t len, const char *what,
 				 struct tb_err *err) TB_MUST_USE;
+/* The same for what is printed again: there they stay what they are, and no number. */
+enum tb_status json_parse_again(cJSON **out, const char *text, size_t len, const char *what,
+				struct tb_err *err) TB_MUST_USE;
 void json_free(cJSON *v);
 
 /* Reading. All accept NULL and answer NULL / false for it. Everything returned

@@ -288,6 +288,7 @@ test_python(void **state)
 				   "\"c\":\"Infinity \\\" NaN\"}";
 	static const char *const bad[] = { "{\"a\":Infinite}", "[nan]", "[NaN", "[NaN1]", "", "[--Infinity]" };
 	struct tb_err err = { 0 };
+	char *printed;
 	cJSON *v;
 
 	(void)state;
@@ -298,6 +299,13 @@ test_python(void **state)
 	assert_true(json_is_null(json_next(json_first(json_get(v, "a")))));
 	assert_true(json_is_null(json_get(v, "b")));
 	assert_string_equal(json_str(json_get(v, "c")), "Infinity \" NaN");
+	json_free(v);
+	assert_int_equal(json_parse_again(&v, text, strlen(text), "doc", &err), TB_OK);
+	assert_false(json_is_null(json_get(v, "b")) || json_is_number(json_get(v, "b")));
+	printed = json_print(v);
+	assert_string_equal(printed, "{\"a\":[0,Infinity,-Infinity],\"b\":NaN,"
+				     "\"c\":\"Infinity \\\" NaN\"}");
+	free(printed);
 	json_free(v);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(json_parse_python(&v, bad[i], strlen(bad[i]), "doc", &err),

@@ -187,7 +187,7 @@ source_text(const struct plan *p, const struct model_file *f, char **out, size_t
 
 	if (status || (!config && strcmp(f->name, "tokenizer_config.json")))
 		return status;
-	status = json_parse(&doc, *out, *len, f->path, err);
+	status = json_parse_again(&doc, *out, *len, f->path, err);
 	if (!status && config && config_changes(p, doc)) {
 		text = new_config(p, doc);
 		status = text ? TB_OK : tb_nomem(err);
