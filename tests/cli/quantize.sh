@@ -35,9 +35,19 @@ has 'embed_tokens\.weight *BF16 *BF16 .* kept'
 # a directory of mixed schemes reads back as planned, and so does a file
 expect 0 tb quantize "$T/moe" "$T/mlx" -q int4
 expect 0 tb tensors "$T/mlx"
-has 'block_sparse_moe\.experts\.0\.w1\.weight .* int4 '
-has 'block_sparse_moe\.experts\.0\.w2\.weight .* int8 '
+has 'block_sparse_moe\.switch_mlp\.gate_proj\.weight .* 4 x 256 x 128 .* int4 '
+has 'block_sparse_moe\.switch_mlp\.down_proj\.weight .* int8 '
 has 'block_sparse_moe\.gate\.weight .* BF16 '
+# what cannot be stacked stays for itself, and so does what is asked to
+expect 0 tb quantize "$T/moe" "$T/odd" -q int4 -r '*.0.block_sparse_moe.experts.1.w1.weight=int8' \
+	--experts keep
+expect 0 tb tensors "$T/odd"
+has 'block_sparse_moe\.experts\.0\.w1\.weight .* int4 '
+has 'block_sparse_moe\.experts\.1\.w1\.weight .* int8 '
+expect 0 tb quantize "$T/odd" "$T/odd2" -q keep
+expect 0 tb tensors "$T/odd2"
+has 'block_sparse_moe\.experts\.0\.w1\.weight .* int4 '
+has 'block_sparse_moe\.experts\.1\.w1\.weight .* int8 '
 expect 0 tb quantize "$T/moe" "$T/one.safetensors" -q mxfp4 --experts stacked
 expect 0 tb tensors "$T/one.safetensors"
 has 'layers\.0\.mlp\.experts\.gate_proj\.weight .* 4 x 256 x 128 .* mxfp4 '

@@ -22,6 +22,7 @@ assert sorted(got.values()) == sorted(t["to"] for t in rows), got
 assert all(got.get(t["name"], t["to"]) == t["to"] for t in rows), got
 END
 for how in "-q int4" "--policy mlx:mixed_3_6" "--policy budget:6bpw" "--policy loss:5%"; do
+	how="$how --experts keep"
 	rm -rf "$T/made"
 	# shellcheck disable=SC2086
 	expect 0 tb --json plan "$T/moe" "$T/made/" $how --save "$T/r.json"

@@ -229,6 +229,46 @@ layout_of(const struct hf_view *view, enum plan_dest dest, enum plan_experts exp
 	     : view ? PLAN_EXPERTS_EACH : PLAN_EXPERTS_KEEP;
 }
 
+/* Has it experts that become codes; has it stacks by the name that only Ollama knows? */
+static void
+look_at_experts(const struct plan *p, bool *codes, bool *ollama)
+{
+	struct tname_expert e;
+
+	*codes = plan_policy_measures(p->policy);	/* they will be */
+	*ollama = false;
+	for (size_t i = 0; i < p->nrows; i++) {
+		const struct plan_row *r = &p->rows[i];
+
+		if (!tname_expert(r->src->name, &e) || e.shared)
+			continue;
+		*codes |= !scheme_is_plain(&r->target);
+		*ollama |= e.stacked && !strstr(r->src->name, ".switch_mlp.");
+	}
+}
+
+/* Programs of MLX load experts that are codes as a stack by its own name alone, Hugging
+ * Face's want each for itself. */
+static enum tb_status
+lay_out(struct plan *p, enum plan_experts asked, struct tb_err *err)
+{
+	bool codes, ollama;
+
+	p->experts = layout_of(p->view, p->dest, asked);
+	if (asked != PLAN_EXPERTS_DEFAULT || p->dest != PLAN_TO_DIR)
+		return plan_layout(p, err);
+	look_at_experts(p, &codes, &ollama);
+	if (codes) {
+		p->experts = PLAN_EXPERTS_STACKED;
+		if (!plan_layout(p, NULL))
+			return TB_OK;
+		p->experts = layout_of(p->view, p->dest, asked);	/* they are not alike */
+	} else if (ollama) {
+		p->experts = PLAN_EXPERTS_EACH;
+	}
+	return plan_layout(p, err);
+}
+
 /* Those of the policy alone, before anybody says otherwise. */
 static enum tb_status
 base_choices(struct plan *p, const struct plan_request *req, struct policy_choice *base,
@@ -328,7 +368,7 @@ fill_rows(struct plan *p, const struct plan_request *req, struct tb_err *err)
 	if (status)
 		return status;
 	plan_count(p);
-	status = plan_layout(p, err);
+	status = lay_out(p, req->experts, err);
 	return !status && plan_policy_measures(p->policy) ? plan_estimate(p, err) : status;
 }
 
@@ -553,13 +593,12 @@ plan_set_layout(struct plan *p, enum plan_dest dest, enum plan_experts experts,
 		return tb_fail(err, TB_EUNSUP, "%s: is a GGUF, shown by other names; tbtui quantize "
 			       "writes it as another", p->model->loc.path);
 	p->dest = dest;
-	p->experts = layout_of(p->view, dest, experts);
 	status = dest == PLAN_TO_GGUF ? plan_gguf_open(p, err) : TB_OK;
 	for (size_t i = 0; i < p->nrows && !status && dest == PLAN_TO_GGUF; i++)
 		plan_set_row(p, &p->rows[i],
 			     &(struct plan_target){ .scheme = p->rows[i].target }, p->rows[i].why);
 	if (!status)
-		status = plan_layout(p, err);
+		status = lay_out(p, experts, err);
 	if (status) {
 		p->dest = old_dest;
 		p->experts = old;

@@ -50,8 +50,9 @@ struct plan_limit {
  * a GGUF. */
 enum plan_dest { PLAN_TO_STORE, PLAN_TO_DIR, PLAN_TO_FILE, PLAN_TO_GGUF };
 
-/* How experts are laid out. As they are: the default for directories and files;
- * stacked: the default for stores. */
+/* How experts are laid out.  The default: stacked in stores; in directories stacked by MLX's
+ * name where they are codes, each for itself where a store had stacked them, else as they
+ * are, as in files. */
 #define PLAN_EXPERTS_LIST(X) \
 	X(PLAN_EXPERTS_DEFAULT, "default") \
 	X(PLAN_EXPERTS_KEEP, "keep") \

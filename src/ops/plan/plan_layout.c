@@ -422,6 +422,18 @@ file_blobs(struct layout *l, struct tb_err *err)
 	return status;
 }
 
+/* Of models whose own names are Mixtral's. */
+static bool
+like_mixtral(const char *model_type)
+{
+	static const char *const types[] = { "mixtral", "minimax", "minimax_m2", "phimoe" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (!strcmp(model_type, types[i]))
+			return true;
+	return false;
+}
+
 static enum tb_status
 build(struct layout *l, struct tb_err *err)
 {
@@ -430,7 +442,7 @@ build(struct layout *l, struct tb_err *err)
 
 	l->names = l->p->dest != PLAN_TO_DIR
 			? l->p->experts == PLAN_EXPERTS_SWITCH ? TNAME_SWITCH : TNAME_OLLAMA
-		   : strcmp(l->p->model->model_type, "mixtral") ? TNAME_DIR : TNAME_MIXTRAL;
+		   : like_mixtral(l->p->model->model_type) ? TNAME_MIXTRAL : TNAME_DIR;
 	for (size_t i = 0; i < l->p->nrows && !status; i++) {
 		l->p->rows[i].stack = i;	/* what is left out has no part in any */
 		l->p->rows[i].blob = 0;
