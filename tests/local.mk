@@ -79,6 +79,8 @@ dist_check_SCRIPTS += tests/cli/stores.sh tests/cli/hints.sh tests/cli/examples.
 # from Modelfiles; layouts of experts
 dist_check_SCRIPTS += tests/cli/create.sh tests/cli/packs.sh tests/cli/slice.sh
 EXTRA_DIST += tests/cli/create.py tests/cli/packs.py
+dist_check_SCRIPTS += tests/cli/rounds.sh
+EXTRA_DIST += tests/cli/rounds.py
 
 # damaged files, and equal ones
 dist_check_SCRIPTS += tests/cli/heal.sh tests/cli/dedupe.sh
