@@ -628,6 +628,8 @@ plan_priced(struct plan *p, const struct plan_sample *samples, size_t n)
 
 		if (!r || samples[i].error < 0 || !scheme_equal(&r->target, &samples[i].target))
 			continue;
+		if (r->repack || scheme_equal(&r->target, &r->src->scheme))
+			continue;	/* it is copied, not encoded again */
 		r->error = samples[i].error;
 		r->loss = samples[i].loss;
 	}
