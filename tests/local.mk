@@ -431,6 +431,7 @@ tests_unit_test_ui_frame_LDADD = $(TEST_UI)
 SCREENS += tests/screens/audit.scr tests/screens/chat.scr tests/screens/convert.scr \
 	tests/screens/convert_budget.scr \
 	tests/screens/convert_gguf.scr \
+	tests/screens/convert_moe.scr \
 	tests/screens/convert_pane.scr \
 	tests/screens/diff.scr \
 	tests/screens/job.scr tests/screens/model.scr tests/screens/models.scr \

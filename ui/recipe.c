@@ -38,6 +38,8 @@ undo_free(struct recipe_undo *u)
 static void
 forget_oldest(struct recipe *s, size_t n)
 {
+	if (!n)
+		return;
 	for (size_t i = 0; i < n; i++)
 		undo_free(&s->undo[i]);
 	s->nundo -= n;
@@ -132,6 +134,7 @@ recipe_request(const struct recipe *s, const struct recipe_words *w, struct plan
 		.model = gguf ? s->o->m : opened_model(s->o), .view = gguf ? NULL : s->o->hf,
 		.flavour = w->flavour, .dest = w->dest, .experts = w->experts,
 		.rules = (const char *const *)s->rules, .nrules = s->nrules,
+		.requantize = w->requantize,
 	};
 	return plan_ask(req, recipe_asks_scheme(w->policy) ? w->quant[gguf] : NULL, w->policy, err);
 }
@@ -184,6 +187,7 @@ static bool
 same_choice(const struct recipe_words *a, const struct recipe_words *b)
 {
 	return !strcmp(a->policy, b->policy) && a->dest == b->dest &&
+	       a->requantize == b->requantize &&
 	       !strcmp(a->quant[a->dest == PLAN_TO_GGUF], b->quant[a->dest == PLAN_TO_GGUF]);
 }
 
@@ -336,6 +340,21 @@ recipe_close(struct view *v)
 
 /* ---- changes of rows, and back ---- */
 
+/* Is what is quantized already all that stands in the way? */
+static bool
+say_quantized(struct view *v, const size_t *row, size_t n)
+{
+	const struct recipe *s = v->state;
+
+	for (size_t i = 0; i < n && !s->words.requantize; i++)
+		if (!scheme_is_plain(&s->plan->rows[row[i]].src->scheme)) {
+			view_say(v, "%s is quantized already; Q lets such tensors be changed, too.",
+				 s->plan->rows[row[i]].src->name);
+			return true;
+		}
+	return false;
+}
+
 /* A row may take its siblings along (stacked experts): all schemes are kept. */
 void
 recipe_set(struct view *v, const size_t *row, size_t n, const char *target)
@@ -350,7 +369,8 @@ recipe_set(struct view *v, const size_t *row, size_t n, const char *target)
 	}
 	if (plan_target_parse(target, &t, &err) || plan_set(s->plan, row, n, &t, &err)) {
 		undo_free(&s->undo[--s->nundo]);
-		view_complain(v, &err);
+		if (!say_quantized(v, row, n))
+			view_complain(v, &err);
 		return;
 	}
 	keep_changed(s->plan, &s->undo[s->nundo - 1]);

@@ -17,6 +17,7 @@ struct recipe_words {
 	enum flavour flavour;
 	enum plan_dest dest;
 	enum plan_experts experts;
+	bool requantize;		/* tensors that are quantized already, too */
 };
 
 /* Another recipe for the same: words or a file. */
@@ -60,12 +61,14 @@ struct recipe {
 		const struct model *model;	/* NULL: none */
 		enum plan_dest dest;
 		enum flavour flavour;
+		bool requantize;
 	} choices;
 
 	struct recipe_other others[RECIPE_OTHERS_MAX];
 	size_t nothers;
-	enum plan_dest others_dest;	/* what they are for */
+	enum plan_dest others_dest;	/* what they are for: */
 	enum flavour others_flavour;
+	bool others_requantize;
 	bool others_listed;
 	struct ui_job *planning;	/* one of them is being made */
 	size_t compared;		/* with the i-th of them, from 1 on; 0: none */
@@ -93,6 +96,7 @@ void recipe_next_policy(struct view *v);
 void recipe_next_dest(struct view *v);
 void recipe_next_flavour(struct view *v);
 void recipe_next_experts(struct view *v);
+void recipe_requantize(struct view *v);
 void recipe_ask_policy(struct view *v);
 void recipe_ask_budget(struct view *v);
 void recipe_ask_rule(struct view *v);

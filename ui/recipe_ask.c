@@ -306,6 +306,18 @@ recipe_next_flavour(struct view *v)
 }
 
 void
+recipe_requantize(struct view *v)
+{
+	const struct recipe *s = v->state;
+	struct recipe_words w = s->words;
+
+	w.requantize = !w.requantize;
+	if (remake(v, &w))
+		view_say(v, "Tensors that are quantized already %s.", w.requantize
+			 ? "are changed, too" : "stay as they are");
+}
+
+void
 recipe_next_experts(struct view *v)
 {
 	struct recipe *s = v->state;

@@ -141,6 +141,7 @@ planning_run(void *arg, struct tb_job *job, struct tb_err *err)
 	struct plan_request req = {
 		.model = gguf ? w->o->m : opened_model(w->o), .view = gguf ? NULL : w->o->hf,
 		.dest = w->words.dest, .flavour = w->words.flavour,
+		.requantize = w->words.requantize,
 	};
 	struct plan_recipe *file = NULL;
 	enum tb_status status = planning_ask(w, &req, &file, err);
@@ -149,6 +150,13 @@ planning_run(void *arg, struct tb_job *job, struct tb_err *err)
 		status = plan_new(&w->plan, &req, err);
 	plan_recipe_free(file);
 	return status ? status : planning_measure(w, job, err);
+}
+
+static bool
+others_are_for(const struct recipe *s, const struct recipe_words *w)
+{
+	return s->others_dest == w->dest && s->others_flavour == w->flavour &&
+	       s->others_requantize == w->requantize;
 }
 
 static void
@@ -165,7 +173,7 @@ planning_done(struct view *v, void *arg, enum tb_status status, const struct tb_
 	if (r && status && r->fresh) {
 		view_complain(v, err);
 		forget_other(s, r);
-	} else if (r && w->words.dest == s->others_dest && w->words.flavour == s->others_flavour) {
+	} else if (r && others_are_for(s, &w->words)) {
 		r->failed = status != TB_OK;
 		r->plan = status ? NULL : w->plan;
 		if (!status)
@@ -250,6 +258,7 @@ list_others(struct recipe *s)
 	}
 	s->others_dest = s->words.dest;
 	s->others_flavour = s->words.flavour;
+	s->others_requantize = s->words.requantize;
 	s->others_listed = true;
 }
 
@@ -260,8 +269,7 @@ recipe_others_make(struct view *v)
 
 	if (!s->plan || s->planning || s->pricing || s->choosing)
 		return;
-	if (!s->others_listed || s->others_dest != s->words.dest ||
-	    s->others_flavour != s->words.flavour)
+	if (!s->others_listed || !others_are_for(s, &s->words))
 		list_others(s);
 	for (size_t i = 0; i < s->nothers; i++) {
 		const struct recipe_other *r = &s->others[i];
@@ -367,6 +375,7 @@ recipe_take(struct view *v, const struct recipe_other *r)
 		w.budget = copy->limit;
 	w.flavour = copy->flavour;
 	w.experts = copy->experts;
+	w.requantize = copy->requantize;
 	if (recipe_replace(v, &w, copy))
 		view_say(v, "%s is what is shown now; u goes back.", r->text);
 }

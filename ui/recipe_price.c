@@ -162,7 +162,8 @@ choices_hold(const struct recipe *s)
 	const struct recipe_choices *c = &s->choices;
 
 	return c->model == s->plan->model && c->dest == s->plan->dest &&
-	       c->flavour == s->plan->flavour && c->nrules <= s->nrules;
+	       c->flavour == s->plan->flavour && c->requantize == s->plan->requantize &&
+	       c->nrules <= s->nrules;
 }
 
 void
@@ -196,7 +197,8 @@ recipe_choose(struct view *v)
 	else {
 		free(s->choices.samples);
 		c->choices = (struct recipe_choices){ .nrules = s->nrules, .dest = c->plan->dest,
-						      .flavour = c->plan->flavour };
+						      .flavour = c->plan->flavour,
+						      .requantize = c->plan->requantize };
 	}
 	s->choices = (struct recipe_choices){ 0 };
 	s->choosing = view_job(v, &choose_job, c, "choices for %s", v->loc.name);

@@ -437,6 +437,7 @@ convert_act(struct view *v, enum action a)
 	case ACT_DEST: recipe_next_dest(v); break;
 	case ACT_FLAVOUR: recipe_next_flavour(v); break;
 	case ACT_EXPERTS: recipe_next_experts(v); break;
+	case ACT_REQUANTIZE: recipe_requantize(v); return true;
 	default: return false;
 	}
 	view_refresh(v);
