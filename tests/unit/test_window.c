@@ -39,24 +39,60 @@ test_stretches(void **state)
 			       search = { .search = 1 };
 	struct tensor t = tensor("w", EXPERTS, ROWS, COLS), u = tensor("other", EXPERTS, ROWS, COLS);
 	const uint64_t matrix = ROWS * COLS;
-	struct encode_how how = encode_how(FLAVOUR_METAL, &none, &t, 0);
+	struct encode_how how = encode_how(FLAVOUR_METAL, &none, &t, NULL, COLS, 0);
 
 	(void)state;
 	assert_true(how.cols == COLS && !how.weights && !how.search);
-	assert_int_equal(encode_stretch(&how, &t, 0, 2000), 2000);
-	assert_int_equal(encode_stretch(&how, &t, t.elems - 64, 2000), 64);
-	how = encode_how(FLAVOUR_METAL, &care, &t, matrix);
+	assert_int_equal(encode_stretch(&how, &t, NULL, 0, 2000), 2000);
+	assert_int_equal(encode_stretch(&how, &t, NULL, t.elems - 64, 2000), 64);
+	how = encode_how(FLAVOUR_METAL, &care, &t, NULL, COLS, matrix);
 	assert_ptr_equal(how.weights, columns[1]);
-	assert_int_equal(encode_stretch(&how, &t, matrix, 2000), 3 * COLS);
-	assert_int_equal(encode_stretch(&how, &t, matrix, 100), COLS);
-	assert_int_equal(encode_stretch(&how, &t, matrix, 1u << 20), matrix);
-	assert_int_equal(encode_stretch(&how, &t, matrix + 4 * COLS, 2000), COLS);
-	how = encode_how(FLAVOUR_METAL, &care, &u, 0);
+	assert_int_equal(encode_stretch(&how, &t, NULL, matrix, 2000), 3 * COLS);
+	assert_int_equal(encode_stretch(&how, &t, NULL, matrix, 100), COLS);
+	assert_int_equal(encode_stretch(&how, &t, NULL, matrix, 1u << 20), matrix);
+	assert_int_equal(encode_stretch(&how, &t, NULL, matrix + 4 * COLS, 2000), COLS);
+	how = encode_how(FLAVOUR_METAL, &care, &u, NULL, COLS, 0);
 	assert_null(how.weights);
-	assert_int_equal(encode_stretch(&how, &u, 0, 1u << 20), u.elems);
-	how = encode_how(FLAVOUR_METAL, &search, &t, 0);
-	assert_int_equal(encode_stretch(&how, &t, 0, 2000), 3 * COLS);
-	assert_int_equal(encode_stretch(&how, &t, 0, 1u << 20), t.elems);
+	assert_int_equal(encode_stretch(&how, &u, NULL, 0, 1u << 20), matrix);	/* the next may have some */
+	how = encode_how(FLAVOUR_METAL, &search, &t, NULL, COLS, 0);
+	assert_int_equal(encode_stretch(&how, &t, NULL, 0, 2000), 3 * COLS);
+	assert_int_equal(encode_stretch(&how, &t, NULL, 0, 1u << 20), t.elems);
+}
+
+/* Every other row of each matrix of a stack, its rows turned into columns, parts of its columns. */
+static void
+test_moved_rows(void **state)
+{
+	const struct plan_care care = { .weights = weights, .arg = columns };
+	struct tensor t = tensor("w", EXPERTS, 6, COLS);
+	const uint64_t matrix = 6 * COLS, half = 3 * COLS;
+	const struct change lower = { .moved = true, .walk = { 2, { EXPERTS, half }, { matrix, 1 }, half } };
+	const struct change odd = { .moved = true, .walk = { 3, { EXPERTS, 3, COLS },
+					{ matrix, (uint64_t)2 * COLS, 1 }, COLS } };
+	const struct change turned = { .moved = true, .walk = { 3, { EXPERTS, COLS, 6 },
+					   { matrix, 1, COLS }, 0 } };
+	const struct change left = { .moved = true, .walk = { 3, { EXPERTS, 6, COLS / 2 },
+					 { matrix, COLS, 1 }, 0 } };
+	const struct change *const rows[] = { &lower, &odd }, *const others[] = { &turned, &left };
+	const uint64_t cols[] = { 6, COLS / 2 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		for (uint64_t e = 0; e < EXPERTS; e++) {
+			struct encode_how how = encode_how(FLAVOUR_METAL, &care, &t, rows[i], COLS, e * half);
+
+			assert_ptr_equal(how.weights, columns[e]);
+			assert_true(how.known && how.matrix == e && how.cols == COLS);
+			assert_int_equal(encode_stretch(&how, &t, rows[i], e * half, 1u << 20), half);
+			assert_int_equal(encode_stretch(&how, &t, rows[i], e * half + COLS, 1u << 20),
+					 half - COLS);
+			assert_int_equal(encode_stretch(&how, &t, rows[i], e * half, 1000), COLS);
+		}
+	for (size_t i = 0; i < 2; i++) {
+		struct encode_how how = encode_how(FLAVOUR_METAL, &care, &t, others[i], cols[i], 0);
+
+		assert_true(!how.known && !how.weights && how.cols == cols[i]);
+	}
 }
 
 /* A row after the other, as a task would, against all of a matrix at once. */
@@ -78,9 +114,9 @@ encode(struct window *w, const struct tensor *t, unsigned type, uint64_t most)
 		src[i] = (uint16_t)((0x3c00 + (seed >> 24)) | (seed >> 8 & 0x8000));
 	}
 	for (uint64_t first = 0; first < t->elems; first += n) {
-		struct encode_how how = encode_how(FLAVOUR_METAL, &care, t, first);
+		struct encode_how how = encode_how(FLAVOUR_METAL, &care, t, NULL, cols, first);
 
-		n = encode_stretch(&how, t, first, most);
+		n = encode_stretch(&how, t, NULL, first, most);
 		assert_ok(window_reserve(w, n, &err), err);
 		memcpy(w->src, src + first, 2 * n);
 		assert_ok(window_encode(w, t, &s, &how, first, n, &err), err);
@@ -122,7 +158,8 @@ static void
 test_overflow(void **state)
 {
 	struct tensor t = tensor("w", EXPERTS, ROWS, COLS);
-	struct encode_how how = encode_how(FLAVOUR_METAL, &(struct plan_care){ 0 }, &t, 0);
+	struct encode_how how = encode_how(FLAVOUR_METAL, &(struct plan_care){ 0 }, &t, NULL,
+						   COLS, 0);
 	struct scheme s = scheme_ggml(GGML_Q4_K);
 	const uint16_t large = 0x5380;	/* 2^40 */
 	struct tb_err err = { 0 };
@@ -143,6 +180,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stretches),
+		cmocka_unit_test(test_moved_rows),
 		cmocka_unit_test(test_weighted),
 		cmocka_unit_test(test_overflow),
 	};

@@ -30,7 +30,7 @@ copy_some(struct blob *b, size_t row, const struct tensor_part *part, uint64_t f
 {
 	for (uint64_t at = 0; at < len; at += COPY_BYTES) {
 		uint64_t n = len - at < COPY_BYTES ? len - at : COPY_BYTES;
-		struct blob_task t = { BLOB_COPY, row, part, 0, first + at, n, { { off + at, n, 0 } },
+		struct blob_task t = { BLOB_COPY, row, part, 0, 0, first + at, n, { { off + at, n, 0 } },
 				       false };
 
 		if (!add_task(b, t))
@@ -83,7 +83,8 @@ blob_change(const struct plan *p, size_t change)
 
 /* Windows of one piece, which begins at element `to` of what is written. */
 static bool
-piece_tasks(struct blob *b, const struct plan_piece *piece, const struct placed *at, uint64_t to)
+piece_tasks(struct blob *b, const struct plan_out *o, const struct plan_piece *piece,
+	    const struct placed *at, uint64_t to)
 {
 	const struct plan_row *r = &b->plan->rows[piece->row];
 	const struct scheme *s = &r->target;
@@ -91,16 +92,17 @@ piece_tasks(struct blob *b, const struct plan_piece *piece, const struct placed 
 	const struct change *c = blob_change(b->plan, piece->change);
 	bool same = scheme_equal(s, &r->src->scheme) && (!c || c->what == CHANGE_NONE);
 	const uint64_t most = dtype_bits(d) > 32 ? WINDOW_ELEMS / 4 : WINDOW_ELEMS;
-	uint64_t n;
+	uint64_t cols = o->ndim ? o->dim[o->ndim - 1] : 1, n;
 
 	for (uint64_t i = 0; i < piece->elems; i += n) {
 		uint64_t first = piece->first + i, left = piece->elems - i;
-		struct encode_how how = encode_how(b->plan->flavour, &b->plan->care, r->src, first);
-		struct blob_task t = { r->repack ? BLOB_REPACK : same ? BLOB_PACKED : BLOB_ENCODE,
-				       piece->row, NULL, piece->change, first, 0, { { 0 } },
-				       false };
+		struct encode_how how = encode_how(b->plan->flavour, &b->plan->care, r->src, c,
+						   cols, first);
+		struct blob_task t = { .what = r->repack ? BLOB_REPACK : same ? BLOB_PACKED : BLOB_ENCODE,
+				       .row = piece->row, .change = piece->change, .cols = cols,
+				       .first = first };
 
-		n = same ? most : encode_stretch(&how, r->src, first, most);
+		n = same ? most : encode_stretch(&how, r->src, c, first, most);
 		t.n = n = n < left ? n : left;
 		place_chunks(&t, at, plan_bytes(s, d, to + i), plan_bytes(s, d, n));
 		if (!add_task(b, t))
@@ -114,7 +116,7 @@ out_tasks(struct blob *b, const struct plan_out *o, const struct placed *at)
 {
 	const struct plan_piece *pieces = b->plan->parts->pieces + o->piece;
 	const struct tensor *t = b->plan->rows[o->row].src;
-	struct blob_task global = { BLOB_GLOBAL, o->row, NULL, 0, 0, 0,
+	struct blob_task global = { BLOB_GLOBAL, o->row, NULL, 0, 0, 0, 0,
 				    { { at->off[PART_GLOBAL], 4, 0 } }, false };
 	uint64_t to = 0;
 
@@ -127,7 +129,7 @@ out_tasks(struct blob *b, const struct plan_out *o, const struct placed *at)
 	if (t->origin == ORIGIN_UNKNOWN)
 		return copy_pieces(b, o, at);
 	for (size_t i = 0; i < o->npieces; to += pieces[i++].elems)
-		if (!piece_tasks(b, &pieces[i], at, to))
+		if (!piece_tasks(b, o, &pieces[i], at, to))
 			return false;
 	return true;
 }
@@ -137,7 +139,7 @@ static bool
 pad(struct blob *b, const struct plan_out *o, const struct placed *at)
 {
 	uint64_t end = at->off[PART_WEIGHT] + at->bytes;
-	struct blob_task zeros = { BLOB_ZEROS, o->row, NULL, 0, 0, at->pad, { { end, at->pad, 0 } },
+	struct blob_task zeros = { BLOB_ZEROS, o->row, NULL, 0, 0, 0, at->pad, { { end, at->pad, 0 } },
 				   false };
 
 	return !at->pad || add_task(b, zeros);
@@ -222,8 +224,9 @@ produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
 	      const void *data[3], struct tb_err *err)
 {
 	const struct plan_row *r = &b->plan->rows[t->row];
-	const struct encode_how how = encode_how(b->plan->flavour, &b->plan->care, r->src, t->first);
 	const struct change *change = blob_change(b->plan, t->change);
+	const struct encode_how how = encode_how(b->plan->flavour, &b->plan->care, r->src, change,
+						 t->cols, t->first);
 	struct quant_parts room, *made = t->what == BLOB_PACKED ? &room : &w->out;
 	enum tb_status status = window_reserve(w, t->n, err);
 	struct values v;

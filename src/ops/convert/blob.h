@@ -31,6 +31,7 @@ struct blob_task {
 	size_t row;			/* source */
 	const struct tensor_part *part;	/* BLOB_COPY */
 	size_t change;			/* of the piece */
+	uint64_t cols;			/* of a row that is written */
 	uint64_t first, n;		/* of the source's elements or the part's bytes */
 	struct chunk chunk[3];		/* codes, scales, biases; len 0: none */
 	bool last;			/* of its tensor, for progress */

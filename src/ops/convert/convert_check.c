@@ -26,8 +26,10 @@ expected(struct check *c, const struct plan_out *o, size_t *n, struct tb_err *er
 {
 	const struct plan_piece *piece = &c->p->parts->pieces[o->piece];
 	const struct plan_row *r = &c->p->rows[piece->row];
-	const struct encode_how how = encode_how(c->p->flavour, &c->p->care, r->src, piece->first);
-	size_t whole = encode_stretch(&how, r->src, piece->first, *n);
+	const struct change *change = blob_change(c->p, piece->change);
+	const struct encode_how how = encode_how(c->p->flavour, &c->p->care, r->src, change,
+						 o->ndim ? o->dim[o->ndim - 1] : 1, piece->first);
+	size_t whole = encode_stretch(&how, r->src, change, piece->first, *n);
 	struct values v;
 	enum tb_status status = values_open(&v, c->p->model, r->src, c->source, err);
 
@@ -35,8 +37,7 @@ expected(struct check *c, const struct plan_out *o, size_t *n, struct tb_err *er
 	if (!status)
 		status = window_reserve(c->was, whole, err);
 	if (!status)
-		status = window_load(c->was, &v, blob_change(c->p, piece->change), piece->first,
-				     whole, err);
+		status = window_load(c->was, &v, change, piece->first, whole, err);
 	if (status)
 		return status;
 	if (r->repack) {

@@ -91,12 +91,18 @@ make_room(struct looking *l, size_t n, struct tb_err *err)
 	return tb_nomem(err);
 }
 
+static uint64_t
+last_dim(const struct tensor *t)
+{
+	return t->ndim ? t->dim[t->ndim - 1] : 1;
+}
+
 /* Decoding writes over what was read as numbers: then it is read again for each. */
 static enum tb_status
 price_stretch(struct looking *l, uint64_t first, size_t n, struct tb_err *err)
 {
 	const struct tensor *t = l->v.t;
-	const struct encode_how how = encode_how(l->p->flavour, l->p->care, t, first);
+	const struct encode_how how = encode_how(l->p->flavour, l->p->care, t, NULL, last_dim(t), first);
 	enum tb_status status = make_room(l, n, err);
 
 	for (size_t i = l->row->first; i < l->row->end && !status; i++) {
@@ -153,10 +159,11 @@ place(const struct looking *l, uint64_t s, uint64_t n, uint64_t *first, size_t *
 		*first += at;
 		*len = STRETCH;
 	} else if (cols < STRETCH) {
-		const struct encode_how how = encode_how(l->p->flavour, care, t, *first);
+		const struct encode_how how = encode_how(l->p->flavour, care, t, NULL, last_dim(t),
+							   *first);
 		uint64_t many = STRETCH / cols < rows - row ? STRETCH / cols : rows - row;
 
-		*len = (size_t)encode_stretch(&how, t, *first, many * cols);
+		*len = (size_t)encode_stretch(&how, t, NULL, *first, many * cols);
 	}
 }
 
@@ -168,9 +175,9 @@ look_at_all(struct looking *l, struct tb_err *err)
 	enum tb_status status = TB_OK;
 
 	for (uint64_t i = 0; i < t->elems && !status; i += n) {
-		const struct encode_how how = encode_how(l->p->flavour, l->p->care, t, i);
+		const struct encode_how how = encode_how(l->p->flavour, l->p->care, t, NULL, last_dim(t), i);
 
-		n = encode_stretch(&how, t, i, most);
+		n = encode_stretch(&how, t, NULL, i, most);
 		status = price_stretch(l, i, n, err);
 	}
 	return status;

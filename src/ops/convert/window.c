@@ -264,27 +264,48 @@ last_dim(const struct tensor *t, unsigned back)
 	return t->ndim > back ? t->dim[t->ndim - 1 - back] : 1;
 }
 
+static uint64_t
+place_of(const struct change *c, uint64_t first)
+{
+	return c && c->moved ? walk_place(&c->walk, first) : first;
+}
+
 struct encode_how
 encode_how(enum flavour flavour, const struct plan_care *care, const struct tensor *t,
-	   uint64_t first)
+	   const struct change *c, uint64_t cols, uint64_t first)
 {
-	struct encode_how how = { flavour, last_dim(t, 0), NULL, care->search, care };
+	struct encode_how how = { .flavour = flavour, .cols = cols, .search = care->search,
+				  .care = care };
+	uint64_t own = last_dim(t, 0), place;
 
-	if (care->weights && t->elems)
-		how.weights = care->weights(care->arg, t, first / (how.cols * last_dim(t, 1)));
+	if (!t->elems || !cols)
+		return how;
+	place = place_of(c, first);
+	/* Of a turned matrix, or of half rows, other columns are known. */
+	how.known = cols == own && (!c || !c->moved ||
+				    (place % own == 0 && walk_stretch(&c->walk, first, own) == own));
+	how.matrix = place / (own * last_dim(t, 1));
+	if (how.known && care->weights)
+		how.weights = care->weights(care->arg, t, how.matrix);
 	return how;
 }
 
 uint64_t
-encode_stretch(const struct encode_how *how, const struct tensor *t, uint64_t first, uint64_t most)
+encode_stretch(const struct encode_how *how, const struct tensor *t, const struct change *c,
+	       uint64_t first, uint64_t most)
 {
-	uint64_t left = t->elems - first, matrix = how->cols * last_dim(t, 1), n = most;
+	uint64_t all = c && c->moved ? walk_elems(&c->walk) : t->elems, left = all - first, n = most;
+	uint64_t matrix = last_dim(t, 0) * last_dim(t, 1), done = how->cols;
 
-	if (how->weights || how->search)
+	/* where some of a stack are weighed, others may not be */
+	if (how->search || (how->care && how->care->weights))
 		n = most > how->cols ? most - most % how->cols : how->cols;
-	if (how->weights && left > matrix - first % matrix)
-		left = matrix - first % matrix;
-	return n < left ? n : left;
+	n = n < left ? n : left;
+	if (!how->care || !how->care->weights || t->ndim < 3)
+		return n;
+	while (done < n && place_of(c, first + done) / matrix == how->matrix)
+		done += how->cols;
+	return done < n ? done : n;
 }
 
 /* Rows that are weighed, or blocks.  One that F16 has no scale for would be infinite. */
@@ -324,8 +345,8 @@ encode_searched(struct window *w, const struct tensor *t, const struct scheme *t
 	enum dtype d = values_dtype(t);
 	enum tb_status status = TB_OK;
 
-	if (care && care->feedback && !weights.at && n % how->cols == 0)
-		status = care->feedback(care->arg, t, first / (how->cols * last_dim(t, 1)), &f, err);
+	if (how->known && care->feedback && !weights.at && n % how->cols == 0)
+		status = care->feedback(care->arg, t, how->matrix, &f, err);
 	if (status)
 		return status;
 	if (!f) {

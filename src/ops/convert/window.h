@@ -45,19 +45,23 @@ enum tb_status window_walk(const struct values *v, const struct walk *k, uint64_
 /* How a stretch is encoded; all but `flavour` may be 0. */
 struct encode_how {
 	enum flavour flavour;
-	uint64_t cols;		/* of a row */
+	uint64_t cols;		/* of a row as it is written */
+	bool known;		/* these are the source's columns, of that matrix of its stack */
+	uint64_t matrix;
 	const float *weights;	/* how much each of the cols columns counts; NULL: all alike */
 	unsigned search;	/* for scales that are better than the usual; 0: none */
 	const struct plan_care *care;	/* where these come from; NULL: from nowhere */
 };
-/* Of a tensor at element `first`. */
+/* Of what becomes of a tensor in rows of `cols`, at element `first` of its change's walk if
+ * that moves them.  NULL: no change. */
 struct encode_how encode_how(enum flavour flavour, const struct plan_care *care,
-			     const struct tensor *t, uint64_t first);
+			     const struct tensor *t, const struct change *c, uint64_t cols,
+			     uint64_t first);
 /* How many elements from `first` on are encoded at once, `most` if it can be: whole groups,
  * and where there are weights or a search whole rows of one matrix.  `first` is where a
  * stretch can begin. */
-uint64_t encode_stretch(const struct encode_how *how, const struct tensor *t, uint64_t first,
-			uint64_t most);
+uint64_t encode_stretch(const struct encode_how *how, const struct tensor *t,
+			const struct change *c, uint64_t first, uint64_t most);
 
 /* w->out: w->src as `to`, or w->f32 if that has them and `to` keeps what is not rounded
  * (plain numbers, blocks).  An F16 that overflows is an error naming `t` and index. */

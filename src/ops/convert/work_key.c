@@ -58,7 +58,8 @@ add_care(struct tb_sha256 *sha, const struct plan *p, const struct tensor *t)
 	add_u64(sha, p->care.search);
 	add_u64(sha, p->care.feedback ? p->care.key : 0);
 	for (uint64_t first = 0; p->care.weights && matrix && first < t->elems; first += matrix) {
-		struct encode_how how = encode_how(p->flavour, &p->care, t, first);
+		struct encode_how how = encode_how(p->flavour, &p->care, t, NULL,
+						   t->ndim ? t->dim[t->ndim - 1] : 1, first);
 
 		add_u64(sha, how.weights != NULL);
 		if (how.weights)
