@@ -5,10 +5,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/base/dir.h"
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/bundle_file.h"
 #include "src/cli/plan_args.h"
+#include "src/face/after.h"
+#include "src/format/json.h"
 
 struct export_args {
 	const char *as, *quant, *dtype;
@@ -70,6 +74,75 @@ export_gguf(struct cli *cli, const struct export_args *x)
 	return cli_convert(cli, "export", &a, x->replace, x->refs[0], x->dest);
 }
 
+struct image_task {
+	struct op_ctx ctx;
+	struct image_request req;
+	struct image_result res;
+	struct tb_err late;		/* what after_writing() had to tell */
+};
+
+static enum tb_status
+image_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct image_task *t = arg;
+	enum tb_status status = op_image(&t->ctx, &t->req, job, &t->res, err);
+
+	after_writing(&t->ctx, status, &t->late);
+	return status;
+}
+
+static enum cli_exit
+image_print(const struct cli *cli, const struct image_task *t)
+{
+	const struct image_result *r = &t->res;
+	cJSON *doc, *names;
+	char bytes[16];
+
+	if (cli->json) {
+		doc = json_object();
+		names = json_array();
+		for (size_t i = 0; i < r->names.n; i++)
+			json_push_str(names, r->names.v[i]);
+		json_set_str(doc, "layout", t->req.layout);
+		json_set(doc, "images", names);
+		json_set_u64(doc, "blobs_written", r->written);
+		json_set_u64(doc, "blobs_there", r->there);
+		json_set_u64(doc, "bytes_written", r->bytes);
+		return cli_print_json(doc);
+	}
+	if (cli->quiet)
+		return CLI_OK;
+	for (size_t i = 0; i < r->names.n; i++)
+		cli_line("oci:%s:%s", t->req.layout, r->names.v[i]);
+	cli_line("%zu blob%s written, %s; %zu there already", r->written, tb_plural(r->written),
+		 tb_human_bytes(r->bytes, bytes), r->there);
+	return CLI_OK;
+}
+
+static enum cli_exit
+export_oci(struct cli *cli, const struct export_args *x)
+{
+	struct image_task t = { .req = { x->refs, x->nrefs, x->dest, x->replace } };
+	enum cli_exit shown = CLI_OK;
+	struct tb_err err;
+	enum tb_status status;
+
+	if (tb_starts(x->dest, "oci:"))
+		t.req.layout += strlen("oci:");
+	if (!*t.req.layout)
+		return cli_usage("export: which folder?");
+	if (cli_ctx(cli, &t.ctx, &err))
+		return cli_fail(&err);
+	status = cli_run(cli, "export", image_run, &t, &err);
+	if (!status || status == TB_ESYNC)
+		shown = image_print(cli, &t);
+	if (t.late.code && shown == CLI_OK)
+		shown = cli_complain(&t.late);
+	tb_names_free(&t.res.names);
+	op_ctx_free(&t.ctx);
+	return status ? cli_fail(&err) : shown;
+}
+
 /* several: takes any number of models; quant, dtype: the option means something. */
 static const struct form {
 	const char *name;
@@ -79,8 +152,17 @@ static const struct form {
 	{ "hf", false, false, true, export_hf },
 	{ "mlx", false, false, false, export_mlx },
 	{ "gguf", false, true, false, export_gguf },
+	{ "oci", true, false, false, export_oci },
 	{ "bundle", true, false, false, export_bundle },
 };
+
+static bool
+is_layout(const char *dest)
+{
+	struct tb_path path;
+
+	return tb_starts(dest, "oci:") || tb_exists(tb_path_in(&path, dest, "oci-layout"));
+}
 
 /* What was said, else what the destination looks like; NULL: it is none. */
 static const struct form *
@@ -88,7 +170,7 @@ form_of(const struct export_args *x)
 {
 	const char *name = x->as ? x->as
 			   : !strcmp(x->dest, "-") || tb_ends(x->dest, ".tar") ? "bundle"
-			   : tb_ends(x->dest, ".gguf") ? "gguf" : x->dtype ? "hf" : "mlx";
+			   : tb_ends(x->dest, ".gguf") ? "gguf" : is_layout(x->dest) ? "oci" : x->dtype ? "hf" : "mlx";
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (!strcmp(forms[i].name, name))
@@ -100,7 +182,7 @@ static enum cli_exit
 check(const struct export_args *x, const struct form *f)
 {
 	if (!f)
-		return cli_usage("--as: hf, mlx, gguf or bundle, not \"%.40s\"", x->as);
+		return cli_usage("--as: hf, mlx, gguf, oci or bundle, not \"%.40s\"", x->as);
 	if (x->nrefs > 1 && !f->several)
 		return cli_usage("export --as %s takes one model; a bundle (FILE.tar) takes several",
 				 f->name);
@@ -114,14 +196,14 @@ check(const struct export_args *x, const struct form *f)
 }
 
 COMMAND(cli_export, "export", "REF... DEST",
-	"a model as others take it: a folder, a GGUF file, or one archive for no network")
+	"a model as others take it: a folder, a GGUF file, an image, one archive for no network")
 {
 	struct export_args x = { .as = NULL };
 	const struct form *form;
 	const struct tb_opt opts[] = {
 		{ 0, "as", TB_OPT_STR, &x.as, "WHAT", "hf (a folder, nothing quantized), mlx (a folder, "
-		  "codes as they are), gguf or bundle (one archive, - for standard output, of any number "
-		  "of models); default: by DEST's name: .gguf, .tar, else mlx" },
+		  "codes as they are), gguf, oci (an image more in a layout) or bundle (one archive, - for "
+		  "standard output); default: by DEST's name: .gguf, .tar, oci:DIR, else mlx" },
 		{ 0, "dtype", TB_OPT_STR, &x.dtype, "DTYPE", "of hf: what quantized tensors are decoded "
 		  "to: bf16 (default), f16 or f32" },
 		{ 'q', "quantize", TB_OPT_STR, &x.quant, "SCHEME", "of gguf: as quantize takes it, Q4_K_M "

@@ -239,6 +239,8 @@ src_ops_libops_a_SOURCES += \
 # several as one archive
 src_ops_libops_a_SOURCES += \
 	src/ops/bundle/bundle.h \
+	src/ops/bundle/bundle_gather.c \
+	src/ops/bundle/bundle_image.c \
 	src/ops/bundle/bundle_import.c \
 	src/ops/bundle/bundle_list.c \
 	src/ops/bundle/bundle_parts.h \

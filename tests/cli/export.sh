@@ -49,6 +49,45 @@ expect 0 "$TBTUI" export q.gguf from-gguf --as hf --dtype f16
 expect 0 "$TBTUI" tensors ./from-gguf
 has_not 'Q8_0|int8'
 
+# An image of a layout, and one more: blobs that are there are not written again, what others
+# listed stays, and the names are those that oci: means.
+expect 0 "$TBTUI" -s "$S" export four images --as oci
+has '^oci:images:four:latest'
+grep -q '"imageLayoutVersion":"1.0.0"' images/oci-layout || fail "no oci-layout"
+expect 0 "$TBTUI" -s "$S" export plain "$models/stories260K/hf-bf16" images
+has '^oci:images:plain:latest'
+has '[1-9][0-9]* there already'
+expect 0 "$TBTUI" -s "$S" export q.gguf oci:images
+expect 2 "$TBTUI" -s "$S" export four images
+err_has 'has four:latest already'
+cp images/index.json before
+expect 0 "$TBTUI" -s "$S" export -f four images
+has '0 blobs written'
+expect 0 "$TBTUI" -s images verify
+expect 0 "$TBTUI" -s images scan
+expect 0 "$TBTUI" -s images ls
+for name in four:latest plain:latest hf-bf16 q.gguf; do
+	has "^oci:images:$name "
+done
+[ "$(grep -c . "$T/out")" -eq 5 ] || fail "other models"
+expect 0 "$TBTUI" -s images -s "$S" diff four oci:images:four:latest
+has '47 same'
+expect 0 "$TBTUI" -s images generate -n 8 --temp 0 -p Once oci:images:hf-bf16
+expect 2 "$TBTUI" -s "$S" export four mlx --as oci
+err_has 'is no OCI image layout'
+# A blob that is damaged there is mended, one that is damaged here does not leave.
+blob=$(ls -S images/blobs/sha256 | head -1)
+echo x >"images/blobs/sha256/$blob"
+expect 0 "$TBTUI" -s "$S" export -f four plain "$models/stories260K/hf-bf16" q.gguf oci:images
+has '^1 blob written'
+expect 0 "$TBTUI" -s images verify
+if command -v skopeo >/dev/null; then
+	for name in four:latest hf-bf16; do
+		skopeo --tmpdir "$T" copy -q "oci:images:$name" "oci:copies:$name" || fail "skopeo: $name"
+	done
+	expect 0 "$TBTUI" -s copies verify
+fi
+
 # What cannot be meant.
 expect 2 "$TBTUI" -s "$S" export plain four two
 err_has 'takes one model'

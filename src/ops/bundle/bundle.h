@@ -54,6 +54,24 @@ struct bundle_request {
 enum tb_status op_bundle(const struct op_ctx *ctx, const struct bundle_request *req,
 			 struct tb_job *job, struct bundle *out, struct tb_err *err) TB_MUST_USE;
 
+/* Models into an OCI image layout, which is made if it is not there: one image more a model,
+ * by its name.  Of an Ollama model it has the same blobs and layers; a folder is an artifact
+ * with a layer a file. */
+struct image_request {
+	const char *const *refs;
+	size_t nrefs;
+	const char *layout;
+	bool replace;			/* an image of that name may be there */
+};
+struct image_result {
+	struct tb_names names;		/* of the images; owned */
+	size_t written, there;		/* blobs: written, in the layout already */
+	uint64_t bytes;			/* of those that were written */
+};
+enum tb_status op_image(const struct op_ctx *ctx, const struct image_request *req,
+			struct tb_job *job, struct image_result *out, struct tb_err *err)
+	TB_MUST_USE;
+
 /* An archive to read: a file or a pipe, and what messages call it. */
 struct bundle_source { int fd; const char *what; };
 /* Is it one, as far as its beginning says? */

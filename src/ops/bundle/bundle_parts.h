@@ -29,6 +29,26 @@ enum tb_status bundle_manifest(const struct bundle *b, const char *path, const s
 /* NULL: none is called so. */
 const struct bundle_member *bundle_find(const struct bundle *b, const char *path);
 
+/* bundle_gather.c: files of models, by what they are called in a bundle; nothing of them is
+ * there twice.  b gets models and members. */
+struct gather {
+	struct tb_job *job;
+	struct bundle *b;		/* borrowed */
+	struct bundle_file {
+		struct bundle_member m;	/* its path is owned here */
+		char *file;		/* owned */
+	} *sources;			/* owned */
+	size_t n, cap;
+};
+enum tb_status bundle_gather(struct gather *w, const struct op_ctx *ctx, const char *const *refs,
+			     size_t n, struct tb_err *err) TB_MUST_USE;
+void gather_free(struct gather *w);
+/* Its bytes; fails behind the last if they are not those of its digest.  buf: of
+ * BUNDLE_CHUNK bytes. */
+#define BUNDLE_CHUNK (1u << 20)
+enum tb_status bundle_copy(const struct bundle_file *s, char *buf, bundle_put *put, void *arg,
+			   struct tb_job *job, struct tb_err *err) TB_MUST_USE;
+
 /* bundle_read.c: calls, for each member of the list in its order, begin, bytes (some times) and
  * end, which is called only if all bytes were there and are right.  What is wrong is told;
  * if that returns TB_OK, reading goes on.  Any of them may be NULL, but for wrong. */
