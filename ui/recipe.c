@@ -161,26 +161,58 @@ recipe_swap(struct view *v, struct plan *fresh)
 	view_refresh(v);
 }
 
-/* Rows that were set by hand or by a recipe's list stay so in a plan for the same choice,
- * but for what the new rules are about; those that it cannot hold do not. */
-static void
-carry_over(const struct recipe *s, struct plan *fresh, size_t nrules)
+/* Is one of the rules behind the first `n` about it? */
+static bool
+ruled_anew(const struct plan *fresh, const char *name, size_t n)
 {
-	for (size_t i = 0; i < fresh->nrows; i++) {
-		const struct plan_row *was = &s->plan->rows[i];
-		struct plan_target t = { scheme_equal(&was->target, &was->src->scheme), was->target };
-		bool ruled = false;
+	for (size_t k = n; k < fresh->nrules; k++)
+		if (tb_glob(fresh->rules[k].pattern, name))
+			return true;
+	return false;
+}
 
-		for (size_t k = nrules; k < fresh->nrules && !ruled; k++)
-			ruled = tb_glob(fresh->rules[k].pattern, was->src->name);
-		if (ruled || (was->why != PLAN_EDITED && was->why != PLAN_RECIPE &&
-			      was->why != PLAN_KEPT))
-			continue;
-		if (!scheme_equal(&was->target, &fresh->rows[i].target))
-			(void)!plan_set(fresh, &i, 1, &t, NULL);
-		if (scheme_equal(&was->target, &fresh->rows[i].target))
-			fresh->rows[i].why = was->why;
+/* As somebody who wants it would ask for it. */
+static struct plan_target
+asked_as(const struct plan_row *r)
+{
+	bool keep = r->why == PLAN_REPACKED || r->why == PLAN_DECODED || r->why == PLAN_HOME ||
+		    scheme_equal(&r->target, &r->src->scheme);
+
+	return (struct plan_target){ keep, r->target };
+}
+
+/* What new rules are not about stays what it was, by hand or by a recipe, in a plan of the
+ * same words.  Rows that become the same are set at once: each setting lays out all. */
+static enum tb_status
+carry_over(const struct recipe *s, struct plan *fresh, size_t nrules, struct tb_err *err)
+{
+	const struct plan_row *was = s->plan->rows;
+	size_t n = fresh->nrows, *rows = tb_calloc(n, sizeof(*rows));
+	bool *seen = tb_calloc(n, sizeof(*seen));
+	enum tb_status status = rows && seen ? TB_OK : tb_nomem(err);
+
+	for (size_t i = 0; i < n && !status; i++)
+		seen[i] = ruled_anew(fresh, was[i].src->name, nrules) ||
+			  scheme_equal(&was[i].target, &fresh->rows[i].target);
+	for (size_t i = 0; i < n && !status; i++) {
+		struct plan_target t = asked_as(&was[i]);
+		size_t k = 0;
+
+		for (size_t j = i; j < n && !seen[i]; j++)
+			if (!seen[j] && scheme_equal(&was[j].target, &t.scheme) &&
+			    asked_as(&was[j]).keep == t.keep)
+				rows[k++] = j;
+		for (size_t j = 0; j < k; j++)
+			seen[rows[j]] = true;
+		if (k)
+			status = plan_set(fresh, rows, k, &t, err);
 	}
+	for (size_t i = 0; i < n && !status; i++)
+		if (!ruled_anew(fresh, was[i].src->name, nrules))
+			fresh->rows[i].why = was[i].why;
+	free(rows);
+	free(seen);
+	return status;
 }
 
 static bool
@@ -203,6 +235,8 @@ recipe_remake(struct view *v, const struct recipe_words *words, size_t nrules)
 
 	if (!status)
 		status = plan_new(&fresh, &req, &err);
+	if (!status && was && same_choice(words, &s->words))
+		status = carry_over(s, fresh, nrules, &err);
 	if (!status && s->plan && !recipe_keep(s, nrules))
 		status = tb_nomem(&err);
 	if (status) {
@@ -210,8 +244,10 @@ recipe_remake(struct view *v, const struct recipe_words *words, size_t nrules)
 		view_complain(v, &err);
 		return false;
 	}
-	if (was && same_choice(words, &s->words))
-		carry_over(s, fresh, nrules);
+	if (words->dest != s->words.dest) {	/* it was typed for that */
+		free(s->wanted);
+		s->wanted = NULL;
+	}
 	s->words = *words;
 	recipe_swap(v, fresh);
 	recipe_changed(v);

@@ -436,6 +436,7 @@ struct asking {
 	struct opened *o;		/* a reference */
 	char *text;			/* owned */
 	bool gguf;			/* the plan is for one */
+	bool ollama;			/* it knows all of the plan's schemes */
 	struct convert_target *target;	/* owned */
 	char victim[128];
 };
@@ -452,6 +453,9 @@ ask_run(void *arg, struct tb_job *job, struct tb_err *err)
 				 q->gguf ? "this plan is for a GGUF, whose name ends in .gguf"
 				 : "this plan is for no GGUF",
 				 q->gguf ? "something else" : "one");
+	if (!status && q->target->dest == PLAN_TO_STORE && !q->ollama)
+		status = tb_fail(err, TB_EUSAGE, "%s: Ollama does not know all of these schemes; press d"
+				 " for a plan of a store, or name a folder/", q->text);
 	if (!status)
 		status = convert_target_check(q->target, q->o->m, err);
 	if (!status)
@@ -529,6 +533,11 @@ try_target(struct view *v, const char *text)
 	q->o = opened_ref(s->o);
 	q->text = tb_strdup(text);
 	q->gguf = s->plan->dest == PLAN_TO_GGUF;
+	q->ollama = true;
+	for (size_t i = 0; i < s->plan->nrows; i++)
+		q->ollama &= s->plan->dest == PLAN_TO_STORE ||
+			     scheme_form(&s->plan->rows[i].target) != FORM_GROUPS ||
+			     scheme_ollama(&s->plan->rows[i].target);
 	q->target = view_alloc(v, sizeof(*q->target));
 	if (q->text && q->target)
 		(void)view_job(v, &ask_job, q, "look at %s", text);
