@@ -295,7 +295,7 @@ check_PROGRAMS += tests/unit/test_price
 TESTS += tests/unit/test_price
 tests_unit_test_price_SOURCES = tests/unit/test_price.c tests/unit/tensors.c tests/unit/tensors.h
 tests_unit_test_price_LDADD = $(TEST_OPS)
-dist_check_SCRIPTS += tests/cli/quantize.sh tests/cli/recipe.sh tests/cli/gguf_write.sh tests/cli/writers.sh tests/cli/goes_on.sh tests/cli/ready.sh tests/cli/demo.sh tests/cli/tidy.sh
+dist_check_SCRIPTS += tests/cli/quantize.sh tests/cli/recipe.sh tests/cli/gguf_write.sh tests/cli/writers.sh tests/cli/goes_on.sh tests/cli/lies.sh tests/cli/ready.sh tests/cli/demo.sh tests/cli/tidy.sh
 
 # db
 check_PROGRAMS += tests/unit/test_db

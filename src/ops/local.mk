@@ -176,6 +176,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/translate/same_ids.c \
 	src/ops/translate/same_ids.h \
 	src/ops/translate/translate.h \
+	src/ops/translate/translate_check.c \
 	src/ops/translate/translate_config.c \
 	src/ops/translate/translate_config.h \
 	src/ops/translate/translate_config_keys.c \

@@ -340,6 +340,9 @@ model_json(const struct tokenizer *t)
 	return o;
 }
 
+/* Longer ones than any tokenizer has; to halve one takes the square of its length. */
+#define PIECE_MAX 4096
+
 /* JSON has UTF-8 alone, and a piece that is not itself any more is another. */
 static enum tb_status
 check_pieces(const struct tokenizer *t, struct tb_err *err)
@@ -353,6 +356,9 @@ check_pieces(const struct tokenizer *t, struct tb_err *err)
 		if (p->s && (strlen(p->s) != p->len || !tb_utf8_valid(p->s, p->len)))
 			return tb_fail(err, TB_EUNSUP, "token %zu is no text, which tokenizer.json "
 				       "could not hold", id);
+		if (p->s && p->len > PIECE_MAX)
+			return tb_fail(err, TB_EUNSUP, "token %zu is %u bytes long, which is none that"
+				       " texts are cut into", id, (unsigned)p->len);
 	}
 	return TB_OK;
 }

@@ -20,6 +20,8 @@ plan_gguf_open(struct plan *p, struct tb_err *err)
 	if (p->translate || model_has_keys(p->model))	/* has GGUF's names already */
 		return TB_OK;
 	status = translate_hf(&t, p->model, err);
+	if (!status)
+		status = translate_check(p->model, err);
 	if (status)
 		return status;
 	p->translate = tb_calloc(1, sizeof(*p->translate));

@@ -299,6 +299,8 @@ hf_view_open(struct hf_view **out, const struct model *gguf, enum dtype decode, 
 		h.v->model = tb_calloc(1, sizeof(*h.v->model));
 	status = h.v && h.v->model ? hparams_gguf(&h.hp, &h.mm, err) : tb_nomem(err);
 	if (!status)
+		status = translate_check(gguf, err);
+	if (!status)
 		status = make_view(&h, decode);
 	hparams_free(&h.hp);
 	tokenizer_free(h.tokenizer);

@@ -96,6 +96,10 @@ enum tb_status translate_to_gguf(const struct translate *t, const struct tensor 
 				 struct translated out[TRANSLATE_PARTS], unsigned *n,
 				 struct tb_err *err) TB_MUST_USE;
 
+/* TB_EFORMAT: a tensor has not the shape that what the model says of itself makes it.  Fine
+ * where nobody knows what its architecture needs. */
+enum tb_status translate_check(const struct model *m, struct tb_err *err) TB_MUST_USE;
+
 /* A model of GGUF files as Hugging Face's have it.  The model is one as any other: its
  * tensors' bytes are in the GGUF's files, their names are Hugging Face's, and config.json,
  * tokenizer.json and the like are among its files, made of the GGUF's keys. */

@@ -15,6 +15,7 @@
 
 #define KEY_MAX 160
 #define KEYS_MAX 96
+#define EXPERTS_MAX 1e6
 
 struct writer {
 	const struct translate *t;
@@ -48,6 +49,18 @@ bad_value(const struct writer *w, const struct translate_key *r)
 		       w->t->gguf, r->gguf);
 }
 
+/* Without these no file is a model's. */
+static const char *const needed[] = { "block_count", "embedding_length" };
+
+static bool
+is_needed(const char *gguf)
+{
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++)
+		if (!strcmp(needed[i], gguf))
+			return true;
+	return false;
+}
+
 static enum tb_status
 put_number(struct writer *w, const struct translate_key *r, double x)
 {
@@ -55,11 +68,13 @@ put_number(struct writer *w, const struct translate_key *r, double x)
 
 	key_of(w, r->gguf, key);
 	if (r->type == KEY_F32) {
+		if (!isfinite((float)x))
+			return bad_value(w, r);
 		gguf_put_f32(w->keys, key, (float)x);
 	} else if (r->type == KEY_BOOL) {
 		gguf_put_bool(w->keys, key, x != 0);
 	} else {
-		if (!(x >= 0 && x <= UINT32_MAX) || x != floor(x))
+		if (!(x >= is_needed(r->gguf) && x <= UINT32_MAX) || x != floor(x))
 			return bad_value(w, r);
 		gguf_put_u32(w->keys, key, (uint32_t)x);
 	}
@@ -162,6 +177,10 @@ put_rows(struct writer *w)
 		if (w->keys->n > before && w->n < KEYS_MAX)
 			w->put[w->n++] = r->gguf;
 	}
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed) && !status; i++)
+		if (!is_put(w, needed[i]))
+			status = tb_fail(w->err, TB_EFORMAT, "config.json: nothing in it says %s.%s",
+					 w->t->gguf, needed[i]);
 	return status;
 }
 
@@ -262,7 +281,7 @@ put_general(struct writer *w, const struct model *m)
 	if (!json_f64(config_find(w->c, "num_local_experts|num_experts|n_routed_experts|"
 				  "moe_num_experts"), &experts))
 		experts = 0;
-	size_label(w->t, m, experts > 0 ? (uint64_t)experts : 0, label);
+	size_label(w->t, m, experts > 0 && experts < EXPERTS_MAX ? (uint64_t)experts : 0, label);
 	gguf_put_str(w->keys, "general.architecture", w->t->gguf);
 	gguf_put_str(w->keys, "general.type", "model");
 	gguf_put_str(w->keys, "general.name", slash && slash[1] ? slash + 1 : buf);

@@ -85,11 +85,12 @@ still_pairs(struct translated_keys *out, const struct config *c, struct tb_err *
 {
 	uint32_t dim = config_u32(c, "global_head_dim|head_dim");
 	double part = config_number(c, "rope.partial_rotary_factor", 1);
-	uint32_t turn = (uint32_t)(part * dim / 2);
+	uint32_t turn;
 	float *v;
 
 	if (dim < 2 || dim / 2 > PAIRS_MAX || !(part > 0 && part <= 1))
 		return tb_fail(err, TB_EFORMAT, "config.json: partial_rotary_factor cannot be");
+	turn = (uint32_t)(part * dim / 2);
 	v = make(out, "rope_freqs.weight", dim / 2);
 	for (uint32_t i = 0; v && i < dim / 2; i++)
 		v[i] = i < turn ? 1.0f : 1e30f;
@@ -109,11 +110,16 @@ translate_made(struct translated_keys *out, const struct translate *t, struct co
 		return still_pairs(out, c, err);
 	if (!config_computed(c, t, "head_dim", NAN, &dim))
 		return TB_OK;
+	if (!(dim >= 0 && dim <= 2.0 * PAIRS_MAX))
+		return tb_fail(err, TB_EFORMAT, "config.json: head_dim cannot be %g", dim);
 	if (type && !strcmp(type, "llama3"))
 		return llama3(out, c, (uint32_t)dim, err);
 	if (strcmp(t->gguf, "phi3") != 0 || !longs ||
 	    !config_computed(c, t, "rope_dims", 1, &pairs))
 		return TB_OK;
+	if (!(pairs >= 0 && pairs <= dim))
+		return tb_fail(err, TB_EFORMAT, "config.json: %g of %g numbers of a head cannot turn",
+			       pairs, dim);
 	status = factors(out, "rope_factors_long.weight", longs, (size_t)(pairs / 2), err);
 	return status ? status
 	     : factors(out, "rope_factors_short.weight", config_find(c, "rope.short_factor"),

@@ -2,6 +2,7 @@
  * of a GGUF. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "src/text/tokenizer.h"
 
 #define TOKENIZER_MAX (256u << 20)
+#define UNUSED_MAX 1000000u		/* tokens that have a row of the embedding and no text */
 
 /* SentencePiece's own file says more than what was made of it: scores, types. */
 static enum tb_status
@@ -196,14 +198,19 @@ translate_vocab(struct gguf_keys *out, const struct translate *t, const struct c
 {
 	struct tokenizer *tok = NULL;
 	cJSON *says = NULL;
+	uint32_t vocab = config_u32(c, "vocab_size");
 	enum tb_status status = open_tokenizer(m, &tok, err);
 
 	(void)t;
 	if (status)
 		return status;
-	status = strict_json(m, "tokenizer_config.json", &says, err);
+	if (vocab > tokenizer_size(tok) + UNUSED_MAX)
+		status = tb_fail(err, TB_EFORMAT, "config.json: vocab_size is %" PRIu32 ", and the "
+				 "tokenizer has %zu tokens", vocab, tokenizer_size(tok));
 	if (!status)
-		status = put_vocab(out, tok, config_u32(c, "vocab_size"), ask->pre, m, err);
+		status = strict_json(m, "tokenizer_config.json", &says, err);
+	if (!status)
+		status = put_vocab(out, tok, vocab, ask->pre, m, err);
 	if (!status) {
 		put_others(out, tok, c, says);
 		status = put_templates(out, m, says, err);
