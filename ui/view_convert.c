@@ -18,13 +18,13 @@ enum { COL_NAME, COL_SHAPE, COL_FROM, COL_TO, COL_BEFORE, COL_AFTER, COL_ERROR, 
 static const struct column convert_cols[] = {
 	[COL_NAME] = { "TENSOR", 26, 72, false, SORTS_UP, 0, .middle = true },
 	[COL_SHAPE] = { "SHAPE", 11, 16, true, SORTS_NOT, 5 },
-	[COL_FROM] = { "FROM", 5, 13, false, SORTS_UP, 4 },
-	[COL_TO] = { "TO", 7, 13, false, SORTS_UP, 1 },
+	[COL_FROM] = { "FROM", 6, 13, false, SORTS_UP, 4 },
+	[COL_TO] = { "TO", 12, 13, false, SORTS_UP, 1 },
 	[COL_BEFORE] = { "BEFORE", 8, 0, true, SORTS_DOWN, 3 },
 	[COL_AFTER] = { "AFTER", 8, 0, true, SORTS_DOWN, 2 },
 	[COL_ERROR] = { "ERROR", 7, 0, true, SORTS_DOWN, 2 },
 	[COL_WHY] = { "WHY", 20, 44, false, SORTS_UP, 6 },
-	[COL_OTHER] = { "OTHER", 7, 13, false, SORTS_UP, 1 },
+	[COL_OTHER] = { "OTHER", 12, 13, false, SORTS_UP, 1 },
 };
 
 static size_t
