@@ -227,7 +227,7 @@ test_names(void **state)
 	assert_int_equal(scheme_code_bytes(&s, 64), 68);
 	assert_false(ggml_encodable(GGML_Q8_K) || ggml_encodable(4) || ggml_encodable(1000));
 	assert_fails(scheme_parse("Q8_K", &s, &err), err, TB_EUNSUP, "read but not written");
-	assert_fails(scheme_parse("q9", &s, &err), err, TB_EUSAGE, "for GGUF files Q4_0");
+	assert_fails(scheme_parse("q9", &s, &err), err, TB_EUSAGE, "GGUF: Q8_0");
 	/* Two programs' names: MLX's is meant. */
 	assert_ok(scheme_parse("MXFP4", &s, &err), err);
 	assert_int_equal(s.kind, SCHEME_MXFP4);
