@@ -114,6 +114,10 @@ COMMAND(cli_plan, "plan", "SRC [DST]", "what a conversion would write, and its e
 		plan_args_free(&a);
 		return status;
 	}
+	if (plan_args_words(&a)) {
+		plan_args_free(&a);
+		return CLI_OK;
+	}
 	if (planned_open(&p, cli, &a, argv[1], argc > 2 ? argv[2] : NULL, RECIPES_MAX, &err) ||
 	    (save_as && save(cli, &p, save_as, &err)) ||
 	    (!no_errors && cli_run(cli, "measuring errors", plan_errors, &p, &err)))

@@ -255,10 +255,10 @@ COMMAND(cli_quantize, "quantize", "SRC DST",
 		  "make the model of what the parts have written" },
 		{ .name = NULL }
 	};
-	enum cli_exit status;
+	enum cli_exit status = CLI_OK;
 	enum tb_status wrong = TB_OK;
 
-	if (cli_parse(cli, opts, &argc, argv, 2, 2, &status)) {
+	if (cli_parse(cli, opts, &argc, argv, 2, 2, &status) && !plan_args_words(&a)) {
 		if (part && t.assemble)
 			wrong = tb_fail(&err, TB_EUSAGE, "--part writes a part, --assemble comes "
 					"after all of them: one of the two");

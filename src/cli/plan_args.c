@@ -47,6 +47,19 @@ plan_args_read(const struct plan_args *a, struct plan_request *req, struct tb_er
 	return status ? status : read_words(a, req, err);
 }
 
+bool
+plan_args_words(const struct plan_args *a)
+{
+	char word[PLAN_POLICY_MAX];
+	const char *s;
+
+	if (!a->policy || strcmp(a->policy, "help"))
+		return false;
+	for (size_t i = 0; (s = plan_policy_word(i, word)); i++)
+		cli_line("%s", s);
+	return true;
+}
+
 static enum tb_status
 read_decode(const char *word, enum dtype *out, struct tb_err *err)
 {

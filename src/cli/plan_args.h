@@ -30,7 +30,7 @@ struct plan_args {
 	  "what tensors become: " SCHEME_WORDS SCHEME_DTYPES "keep, or for GGUF files" \
 	  " llama-quantize's mixes: Q4_K_M" }, \
 	{ 0, "policy", TB_OPT_STR, &(a).policy, "NAME", \
-	  "which tensors: ollama (default), uniform, mlx[:mixed_3_6], llama:Q4_K_M, keep; or by" \
+	  "which tensors (help lists all): ollama (default), uniform, mlx[:mixed_3_6], llama:Q4_K_M, keep; or by" \
 	  " their errors: budget:SIZE, budget:BITSbpw, loss:ERROR" }, \
 	{ 0, "recipe", TB_OPT_LIST, &(a).recipes, "FILE", \
 	  "all of that, as plan --save wrote it; a scheme or policy will do. Several are" \
@@ -58,6 +58,9 @@ void plan_args_free(struct plan_args *a);
  * measured; rules are borrowed. */
 enum tb_status plan_args_read(const struct plan_args *a, struct plan_request *req,
 			      struct tb_err *err) TB_MUST_USE;
+
+/* --policy help: prints all that --policy takes, a line each. */
+bool plan_args_words(const struct plan_args *a);
 
 /* A source, open, and what could be made of it for a destination. */
 struct planned {

@@ -31,4 +31,13 @@ has '^always$'
 mkdir "$T/folder"
 complete "$TBTUI" --store "$T/fo"
 has "^$T/folder\$"
+complete "$TBTUI" plan demo:bf16 --policy ''
+for p in uniform mlx:mixed_3_6 llama:Q4_K_M budget:4.5bpw; do
+	has "^$p\$"
+done
+complete "$TBTUI" plan demo:bf16 --policy llama:Q4
+has '^llama:Q4_K_S$'
+has_not 'Q5'
+complete "$TBTUI" quantize demo:bf16 x --recipe mlx
+has '^mlx$'
 exit 0
