@@ -161,4 +161,31 @@ expect 2 tb quantize "$T/keep" p:q -q int8 --assemble
 err_has 'exists already'
 expect 0 tb verify
 has_not leftover
+
+# ---- what is no file of ours is not taken for one ----
+
+d=$T/taken
+place() {
+	expect 0 tb quantize "$T/keep" "$d" -q int8 --part 1/1
+	w=$(work "$T")
+}
+place
+mv "$w/model.safetensors" "$T/elsewhere"
+ln -s "$T/elsewhere" "$w/model.safetensors"
+expect 0 tb quantize "$T/keep" "$d" -q int8
+has_not 'there already'
+[ ! -L "$d/model.safetensors" ] || fail "a link became a part of the model"
+cmp "$d/model.safetensors" "$T/elsewhere" || fail "other bytes"
+rm -r "$d"
+place
+rm "$w/model.safetensors"
+mkfifo "$w/model.safetensors"
+expect 0 timeout 20 "$TBTUI" --store "$T/store" quantize "$T/keep" "$d" -q int8
+rm -r "$d"
+# Damaged: said once, and made anew by the next.
+place
+tr '\0-\377' 'x' <"$T/elsewhere" >"$w/model.safetensors"
+expect 2 tb quantize "$T/keep" "$d" -q int8
+expect 0 tb quantize "$T/keep" "$d" -q int8
+cmp "$d/model.safetensors" "$T/elsewhere" || fail "other bytes"
 exit 0

@@ -253,6 +253,8 @@ dir_commit(struct dest *d, struct tb_err *err)
 	if (!status)
 		status = convert_check(d->plan, MODEL_SAFETENSORS_DIR, d->target->path, d->dir, "",
 				       err);
+	if (status == TB_EFORMAT)
+		work_distrust(&d->work);
 	return status ? status : publish(d, err);
 }
 

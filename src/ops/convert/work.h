@@ -52,6 +52,9 @@ char *work_path(const struct work *w, size_t i);
 /* Takes away all files that are not finished, or (made) that we finished, too.  Needs it
  * alone, unless all is done: who still works on the same finds it in the destination. */
 void work_clean(struct work *w, bool made);
+/* What was made of them is damaged: those that were found will be taken away as ours are, so
+ * that the next does not find them again. */
+void work_distrust(struct work *w);
 /* That, and the folder if nothing is left in it. */
 void work_end(struct work *w, bool made);
 /* Takes away passing ones in a folder whose owners were killed: where there are no locks,
