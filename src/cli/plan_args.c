@@ -241,6 +241,9 @@ add_plan(struct planned *p, const struct cli *cli, const struct plan_args *a, co
 	if (a->split_max && req.dest != PLAN_TO_GGUF)
 		return tb_fail(err, TB_EUSAGE, "--split-max is for GGUF files: name a destination that "
 			       "ends in .gguf (slice --shard-max is for folders)");
+	if (req.dest == PLAN_TO_GGUF && (a->feedback || (a->search && !a->imatrix)))
+		return tb_fail(err, TB_EUSAGE, "%s is for the schemes of MLX: GGUF's types lose less with "
+			       "--imatrix FILE alone", a->feedback ? "--feedback" : "--search");
 	status = r->name ? as_needed(p, cli, a, &req, err) : tb_nomem(err);
 	if (!status)
 		status = take_care(r, a, req.model, &req.care, err);

@@ -48,6 +48,10 @@ expect 0 "$TBTUI" quantize "$M" ./d -q int4 --imatrix products --feedback --asse
 cmp a/model.safetensors d/model.safetensors || fail "parts of another conversion were taken"
 
 # What cannot be done is said before anything is written.
+expect 2 "$TBTUI" quantize "$M" ./c.gguf -q q4_0 --search
+err_has '--search is for the schemes of MLX'
+expect 2 "$TBTUI" quantize "$M" ./c.gguf -q q4_0 --imatrix products --feedback
+err_has '--feedback is for the schemes of MLX'
 expect 2 "$TBTUI" quantize "$M" ./c -q int4 --feedback
 err_has '--feedback needs --imatrix FILE'
 expect 2 "$TBTUI" quantize "$M" ./c -q int4 --imatrix plain --feedback
