@@ -216,6 +216,20 @@ unpack_rows(struct plan *p, const char *dtype, struct tb_err *err)
 	return status;
 }
 
+static void
+note_beside(const struct cli *cli, const struct plan *p)
+{
+	char note[160];
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->nrows; i++)
+		n += p->rows[i].why == PLAN_BESIDE;
+	snprintf(note, sizeof(note), "%zu tensor%s of an adapter, a projector or a draft model stay%s "
+		 "behind", n, tb_plural(n), n == 1 ? "s" : "");
+	if (n)
+		cli_note(cli, note);
+}
+
 /* recipe NULL: what -q and --policy say. */
 static enum tb_status
 add_plan(struct planned *p, const struct cli *cli, const struct plan_args *a, const char *recipe,
@@ -251,6 +265,8 @@ add_plan(struct planned *p, const struct cli *cli, const struct plan_args *a, co
 		status = plan_new(&r->plan, &req, err);
 	if (!status && a->plain)
 		status = unpack_rows(r->plan, a->plain, err);
+	if (!status)
+		note_beside(cli, r->plan);
 	if (!status)
 		note_idle_rules(cli, r->plan);
 	m.plan = r->plan;

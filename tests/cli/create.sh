@@ -111,6 +111,20 @@ messages '[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hi\\
 system 'other'
 params '{"min_p":2.5e-7,"num_ctx":4096,"seed":-9007199254740992,"stop":["\\u003c|im_end|\\u003e"," two"],"temperature":0.8,"top_p":1,"use_mmap":false}\n'
 EOF
+# What lies beside the weights comes along there, too, and is no part of them.
+printf 'FROM one\nADAPTER ../in/lora.gguf\nDRAFT ../in/small.gguf\n' | tb create beside -f - >/dev/null ||
+	fail "what lies beside"
+printf 'FROM beside\n' | tb create beside4 -f - -q int4 >/dev/null || fail "-q with what lies beside"
+$py layers "$T/store" beside4 >"$T/got" || fail "layers of beside4"
+for kind in adapter draft; do
+	grep -q "^$kind GGUF$" "$T/got" || fail "the $kind stayed behind: $(cat "$T/got")"
+done
+$py config "$T/store" beside4 | grep -q '"draft":{"model_format":"gguf","architecture":"qwen2"}' ||
+	fail "$($py config "$T/store" beside4)"
+expect 0 tb quantize beside "$T/weights" -q int4
+err_has '2 tensors of an adapter, a projector or a draft model stay behind'
+expect 0 tb tensors "$T/weights"
+has_not '^(adapter|draft)'
 expect 0 tb scan
 expect 0 tb blobs --orphans
 has '^0 files'

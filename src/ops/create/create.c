@@ -136,6 +136,19 @@ read_beside(struct creation *c, enum modelfile_word word, const char *value, str
 	return add_file(c, want == MEDIA_MODEL ? MEDIA_DRAFT : kind, path, err);
 }
 
+/* What lies beside tensors stays as it is where they are made anew. */
+static enum tb_status
+goes_beside(struct creation *c, const struct item *it, bool *stays, struct tb_err *err)
+{
+	enum media kind;
+
+	*stays = !model_has_keys(c->base) && (it->kind == MEDIA_PROJECTOR ||
+					      it->kind == MEDIA_ADAPTER || it->kind == MEDIA_DRAFT);
+	if (!*stays || it->kind != MEDIA_DRAFT || c->draft_arch)
+		return TB_OK;
+	return create_gguf_kind(it->path, &kind, &c->draft_arch, err);	/* for the config */
+}
+
 /* The layers of a model in a store: texts are read, the others named. */
 static enum tb_status
 read_layers(struct creation *c, struct tb_err *err)
@@ -146,6 +159,7 @@ read_layers(struct creation *c, struct tb_err *err)
 		const struct manifest_layer *l = &c->manifest.layers[i];
 		struct item it = { .kind = media_parse(l->media_type), .layer = l };
 		const struct model_file *f = c->base->files;
+		bool stays = true;
 
 		while (f < c->base->files + c->base->nfiles &&
 		       (f->is_manifest || strcmp(f->digest, l->digest)))
@@ -158,9 +172,9 @@ read_layers(struct creation *c, struct tb_err *err)
 			it.layer = NULL;
 			status = tb_file_slurp(f->path, CREATE_TEXT_MAX, &it.text, &it.len, err);
 		} else if (c->req->how) {
-			continue;	/* made anew */
+			status = goes_beside(c, &it, &stays, err);
 		}
-		if (!status)
+		if (!status && stays)
 			status = items_add(&c->items, it, err);
 	}
 	return status;

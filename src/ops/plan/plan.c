@@ -86,6 +86,16 @@ plan_fits(const struct plan *p, size_t row, const struct plan_target *target)
 	return t->ndim >= 2 && t->elems && scheme_fits(&target->scheme, t->dim[t->ndim - 1]);
 }
 
+bool
+plan_beside(const struct plan *p, const struct tensor *t)
+{
+	const struct model *m = p->model;
+	enum media media = t->weight.file < m->nfiles ? m->files[t->weight.file].media
+						      : MEDIA_UNKNOWN;
+
+	return media == MEDIA_ADAPTER || media == MEDIA_PROJECTOR || media == MEDIA_DRAFT;
+}
+
 /* Why plan_fits() says no. */
 static enum tb_status
 fail_unfit(const struct plan *p, size_t row, const struct plan_target *target,
@@ -150,8 +160,12 @@ plan_set_row(const struct plan *p, struct plan_row *r, const struct plan_target 
 	struct scheme same, s;
 	struct plan_bytes b;
 
-	if (p->dest == PLAN_TO_GGUF)
+	if (plan_beside(p, r->src)) {
+		target = (struct plan_target){ .keep = true };
+		why = PLAN_BESIDE;
+	} else if (p->dest == PLAN_TO_GGUF) {
 		plan_gguf_target(p, r->src, &target, &why);
+	}
 	s = target.keep ? kept_scheme(p, r, &why) : target.scheme;
 	if (!scheme_equal(&s, &r->target))
 		r->error = r->loss = -1;
@@ -162,7 +176,7 @@ plan_set_row(const struct plan *p, struct plan_row *r, const struct plan_target 
 	b = plan_bytes(&s, r->dtype, r->src->elems);
 	r->after = b.codes + b.scales + b.biases;
 	if (scheme_equal(&s, &r->src->scheme))
-		r->after = why == PLAN_LEFT_OUT ? 0 : r->before;
+		r->after = plan_left_out(why) ? 0 : r->before;
 	if (r->repack || why == PLAN_HOME || scheme_equal(&s, &r->src->scheme))
 		r->error = r->loss = 0;
 }
@@ -209,7 +223,7 @@ plan_count(struct plan *p)
 		if (changed && r->error > t.worst)
 			t.worst = r->error;
 		all &= r->loss >= 0;
-		if (r->why == PLAN_LEFT_OUT)
+		if (plan_left_out(r->why))
 			continue;
 		loss += r->loss * (double)r->src->elems;
 		elems += r->src->elems;

@@ -98,6 +98,7 @@ bool plan_experts_parse(const char *s, enum plan_experts *out);
 	X(PLAN_HOME, "as the model had it: holds all of it") \
 	X(PLAN_VECTOR, "GGUF: vectors, norms and routers are F32") \
 	X(PLAN_LEFT_OUT, "left out: GGUF files have none") \
+	X(PLAN_BESIDE, "left out: adapter, projector or draft") \
 	X(PLAN_KEPT, "kept") \
 	X(PLAN_MIX, "the mix: this kind of tensor") \
 	X(PLAN_INSTEAD, "instead: rows are no multiple of the block") \
@@ -107,6 +108,7 @@ bool plan_experts_parse(const char *s, enum plan_experts *out);
 enum plan_why { PLAN_WHY_LIST(X) PLAN_WHY_COUNT };
 #undef X
 const char *plan_why_text(enum plan_why w);
+bool plan_left_out(enum plan_why w);
 
 /* A target: a scheme, or "as it is". */
 struct plan_target {

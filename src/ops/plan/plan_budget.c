@@ -55,7 +55,7 @@ static bool
 fixed(const struct plan_row *r)
 {
 	return r->why == PLAN_RULE || r->why == PLAN_EDITED || r->why == PLAN_RECIPE ||
-	       r->why == PLAN_KEPT;
+	       r->why == PLAN_KEPT || r->why == PLAN_BESIDE;
 }
 
 /* The tensors that a row is written as: all of them get what it gets. */
@@ -384,7 +384,7 @@ choice_open(struct choice *c, const struct plan_sample *samples, size_t n, struc
 
 		unit_of[i] = SIZE_MAX;
 		c->tied &= tname_role(r->src->name) != TNAME_HEAD;
-		c->elems += r->why == PLAN_LEFT_OUT ? 0 : (double)r->src->elems;
+		c->elems += plan_left_out(r->why) ? 0 : (double)r->src->elems;
 		c->bytes += fixed(r) ? r->after : 0;
 		c->loss += fixed(r) && r->loss > 0 ? r->loss * (double)r->src->elems : 0;
 	}

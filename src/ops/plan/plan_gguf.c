@@ -193,7 +193,7 @@ plan_file_type(const struct plan *p)
 			continue;
 		s = scheme_ggml(mix->main);
 		for (size_t i = 0; i < p->nrows; i++)
-			if (p->rows[i].why != PLAN_VECTOR && p->rows[i].why != PLAN_LEFT_OUT &&
+			if (p->rows[i].why != PLAN_VECTOR && !plan_left_out(p->rows[i].why) &&
 			    p->rows[i].src->ndim > 1 && scheme_equal(&p->rows[i].target, &s))
 				n += p->rows[i].src->elems;
 		if (n > best) {

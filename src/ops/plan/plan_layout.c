@@ -148,6 +148,8 @@ add_tensor_atoms(struct layout *l, size_t row, struct tb_err *err)
 	char name[TNAME_MAX];
 	struct tname_expert e;
 
+	if (plan_beside(l->p, t))
+		return TB_OK;
 	if (l->p->dest == PLAN_TO_GGUF)
 		return plan_gguf_atoms(l->p, l, row, err);
 	if (l->p->experts == PLAN_EXPERTS_KEEP)

@@ -33,6 +33,9 @@ enum tb_status layout_add(struct layout *l, const struct atom *a, struct tb_err 
 enum tb_status layout_change(struct layout *l, const struct change *c, size_t *out,
 			     struct tb_err *err) TB_MUST_USE;
 
+/* Does it belong to another layer of a model in a store than its weights? */
+bool plan_beside(const struct plan *p, const struct tensor *t);
+
 /* plan_gguf.c: what a GGUF makes of a tensor.  The first is for each row before all else. */
 enum tb_status plan_gguf_open(struct plan *p, struct tb_err *err) TB_MUST_USE;
 /* What the row gets instead of what a policy or a person has chosen. */

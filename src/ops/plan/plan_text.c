@@ -39,6 +39,12 @@ plan_why_text(enum plan_why w)
 	return whys[w];
 }
 
+bool
+plan_left_out(enum plan_why w)
+{
+	return w == PLAN_LEFT_OUT || w == PLAN_BESIDE;
+}
+
 /* n: it is none of them. */
 static unsigned
 find_word(const char *s, const char *const *words, unsigned n)
