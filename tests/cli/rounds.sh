@@ -41,7 +41,6 @@ codes() {
 n=0
 for hf in "$M"/*/hf* "$M"/arch/*/hf; do
 	name=${hf%/*} name=${name##*/}
-	[ "$name" = gpt_oss ] && continue	# no directory of MLX's can name its experts
 	rm -rf "$W"
 	mkdir -p "$W/store/blobs" "$W/store/manifests"
 	unquantized "$hf" "$name"

@@ -84,6 +84,8 @@ enum tb_status gguf_head_layout(const struct gguf_head *h, const struct plan *p,
 				struct tb_buf *out, struct placed **placed, size_t *n,
 				uint64_t *size, struct tb_err *err) TB_MUST_USE;
 /* The first out of a blob. */
+/* gpt-oss has a way of its own to store MXFP4, in directories. */
+bool out_is_gpt_oss(const struct plan *p, const struct plan_out *o);
 const struct plan_out *blob_outs(const struct plan *p, size_t blob, size_t *n);
 
 /* After all tasks: reads the whole file again, compares every chunk, hashes.  buf:

@@ -12,6 +12,7 @@
 /* What companions are called: Ollama's blobs, MLX's directories. */
 static const char *const ollama_names[BLOB_PARTS] = { "", ".scale", ".bias", ".global_scale" };
 static const char *const mlx_names[BLOB_PARTS] = { ".weight", ".scales", ".biases", NULL };
+static const char *const gpt_oss_names[BLOB_PARTS] = { "_blocks", "_scales", NULL, NULL };
 
 struct header {
 	const struct plan *p;
@@ -48,11 +49,19 @@ header_keep(struct header *h, char *s)
 	return s;
 }
 
+bool
+out_is_gpt_oss(const struct plan *p, const struct plan_out *o)
+{
+	return p->dest == PLAN_TO_DIR && plan_gpt_oss(p, o->name, &p->rows[o->row].target);
+}
+
 static const char *
 slot_name(struct header *h, const struct plan_out *o, enum values_part slot, bool quantized)
 {
 	size_t base = strlen(o->name);
 
+	if (quantized && out_is_gpt_oss(h->p, o))
+		return header_keep(h, tb_asprintf("%s%s", o->name, gpt_oss_names[slot]));
 	if (!quantized || h->p->dest != PLAN_TO_DIR)
 		return header_keep(h, tb_asprintf("%s%s", o->name,
 						  quantized ? ollama_names[slot] : ""));
@@ -70,6 +79,15 @@ slot_shape(struct st_tensor *t, const struct plan *p, const struct plan_out *o, 
 	const struct scheme *s = &r->target;
 	uint64_t *last;
 
+	if (out_is_gpt_oss(p, o)) {	/* bytes; those of a group have a dimension of their own */
+		t->dtype = DT_U8;
+		t->ndim = o->ndim;
+		memcpy(t->dim, o->dim, sizeof(t->dim));
+		t->dim[t->ndim - 1] /= s->group;
+		if (slot == PART_WEIGHT)
+			t->dim[t->ndim++] = scheme_code_bytes(s, s->group);
+		return;
+	}
 	if (plan_out_whole(p, o) || slot == PART_GLOBAL) {
 		t->dtype = slot == PART_GLOBAL ? DT_F32 : part->dtype;
 		t->ndim = part->ndim;

@@ -58,6 +58,37 @@ main_scheme(const struct plan *p)
 	return best;
 }
 
+/* As gpt-oss has it, nothing else is quantized. */
+static bool
+only_gpt_oss(const struct plan *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->parts->nouts; i++) {
+		bool own = out_is_gpt_oss(p, &p->parts->outs[i]);
+
+		if (!own && !scheme_is_plain(out_scheme(p, i)))
+			return false;
+		any |= own;
+	}
+	return any;
+}
+
+/* What its class says of itself, where a store has lost it. */
+static cJSON *
+gpt_oss_json(void)
+{
+	static const char *const plain[] = { "model.layers.*.self_attn", "model.layers.*.mlp.router",
+		"model.embed_tokens", "lm_head" };
+	cJSON *o = json_object(), *list = json_array();
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+		json_push_str(list, plain[i]);
+	json_set(o, "modules_to_not_convert", list);
+	json_set_str(o, "quant_method", "mxfp4");
+	return o;
+}
+
 static cJSON *
 scheme_json(const struct scheme *s)
 {
@@ -78,7 +109,8 @@ quantization(const struct plan *p, const struct scheme *most)
 	for (size_t i = 0; i < p->parts->nouts; i++) {
 		const struct scheme *s = out_scheme(p, i);
 		const char *name = p->parts->outs[i].name;
-		char *module = tb_strndup(name, strlen(name) - strlen(".weight"));
+		char *module = tb_strndup(name, strlen(name) - (tb_ends(name, ".weight")
+								? strlen(".weight") : 0));
 
 		if (!module)
 			json_set(q, name, NULL);	/* notes that it is not whole */
@@ -125,7 +157,9 @@ new_config(const struct plan *p, const cJSON *old)
 		else if (!quant_key(key))
 			json_set(doc, key, json_copy(v));
 	}
-	if (most) {
+	if (most && only_gpt_oss(p)) {
+		json_set(doc, "quantization_config", gpt_oss_json());
+	} else if (most) {
 		json_set(doc, "quantization", quantization(p, most));
 		json_set(doc, "quantization_config", quantization(p, most));
 	}
@@ -220,15 +254,18 @@ shard_name(const struct plan *p, size_t blob, char out[64])
 static void
 index_out(const struct plan *p, const struct plan_out *o, cJSON *map)
 {
-	static const char *const companions[] = { ".scales", ".biases" };
+	static const char *const mlx[] = { ".scales", ".biases" }, *const own[] = { "_blocks", "_scales" };
 	const struct scheme *s = &p->rows[o->row].target;
+	bool gpt_oss = out_is_gpt_oss(p, o);
+	int more = gpt_oss ? 2 : scheme_is_plain(s) ? 0 : 1 + scheme_has_bias(s);
 	char shard[64];
 
 	shard_name(p, o->blob, shard);
-	json_set_str(map, o->name, shard);
-	for (int i = 0; !scheme_is_plain(s) && i < 1 + scheme_has_bias(s); i++) {
+	if (!gpt_oss)
+		json_set_str(map, o->name, shard);
+	for (int i = 0; i < more; i++) {
 		size_t n = strlen(o->name) - (tb_ends(o->name, ".weight") ? strlen(".weight") : 0);
-		char *name = tb_asprintf("%.*s%s", (int)n, o->name, companions[i]);
+		char *name = tb_asprintf("%.*s%s", (int)n, o->name, gpt_oss ? own[i] : mlx[i]);
 
 		if (name)
 			json_set_str(map, name, shard);

@@ -306,6 +306,9 @@ struct plan_parts {
 /* general.file_type of a GGUF: the mix asked for, or what most of it is. */
 uint32_t plan_file_type(const struct plan *p);
 
+/* Does a directory call its parts as gpt-oss does, whose experts' names end in no .weight? */
+bool plan_gpt_oss(const struct plan *p, const char *name, const struct scheme *s);
+
 /* Is it one tensor of the source as it is?  Then its parts are copied whatever they are. */
 bool plan_out_whole(const struct plan *p, const struct plan_out *o);
 

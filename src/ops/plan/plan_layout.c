@@ -270,6 +270,15 @@ shape(struct plan_out *o, const struct tensor *t, const struct atom *a, size_t n
 	o->elems = n * a->piece.elems;
 }
 
+bool
+plan_gpt_oss(const struct plan *p, const char *name, const struct scheme *s)
+{
+	const char *mode = scheme_mode(s);
+
+	return !strcmp(p->model->model_type, "gpt_oss") && mode && !strcmp(mode, "mxfp4") &&
+	       !tb_ends(name, ".weight");
+}
+
 /* What MLX has no name or no place for, said before anything is written. */
 static enum tb_status
 check_mlx(const struct layout *l, const struct atom *a, struct tb_err *err)
@@ -281,9 +290,9 @@ check_mlx(const struct layout *l, const struct atom *a, struct tb_err *err)
 	if (r->src->has_global && scheme_equal(&r->target, &r->src->scheme))
 		return tb_fail(err, TB_EUNSUP, "%s: an MLX directory has no place for its global "
 			       "scale; requantize it", a->name);
-	if (!tb_ends(a->name, ".weight"))
+	if (!tb_ends(a->name, ".weight") && !plan_gpt_oss(l->p, a->name, &r->target))
 		return tb_fail(err, TB_EUNSUP, "%s: an MLX directory has no name for its scales, "
-			       "for it does not end in .weight; keep it or write a file", a->name);
+			       "for it does not end in .weight; write a file (NAME.safetensors)", a->name);
 	return TB_OK;
 }
 
