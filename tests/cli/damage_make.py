@@ -376,7 +376,8 @@ def PART(kind):
 WHOLE = WORK + "/whole/"
 run("demo", WORK + "/demo")
 for kind, what in (("plain", "demo:bf16"), ("packed", "demo:int4"), ("experts", "demo-moe:nvfp4")):
-    run("-s", WORK + "/demo", "quantize", what, f"{WHOLE}folder-{kind}/{kind}", "-q", "keep", "-y")
+    run("-s", WORK + "/demo", "quantize", what, f"{WHOLE}folder-{kind}/{kind}", "-q", "keep",
+        "--experts", "keep", "-y")
     copy_model(WORK + "/demo", what, WHOLE + "store-" + kind)
     GENERATION = b'{"temperature":0.7,"eos_token_id":289}'
     write(f"{WHOLE}folder-{kind}/{kind}/generation_config.json", GENERATION)
