@@ -282,6 +282,10 @@ work_end(struct work *w, bool made)
 {
 	if (!w->dir)
 		return;
+	/* Before the lock is asked for, and perhaps lost: who gets it must find nothing of
+	 * ours, or nobody takes the folder away. */
+	if (w->done)
+		work_clean(w, made);
 	be_alone(w);
 	work_clean(w, made);
 	if (w->alone)
