@@ -145,6 +145,7 @@ recipe_changed(struct view *v)
 	struct recipe *s = v->state;
 
 	s->version++;
+	s->saved = false;
 	free(s->written);
 	s->written = NULL;
 	recipe_price(v);

@@ -79,6 +79,7 @@ struct recipe {
 	unsigned writing;		/* jobs that write what was confirmed here */
 	char *written;			/* where this plan was written to, NULL once it is another;
 					 * owned */
+	bool saved;			/* it is in a file, as it is */
 	struct convert_target *target;	/* while one is asked whether to write; owned */
 	bool legend;			/* its row with the keys is on the screen */
 	char error[512];

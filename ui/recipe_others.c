@@ -411,6 +411,7 @@ struct saving {
 	struct opened *o;	/* a reference: the plan borrows its model */
 	struct plan *plan;	/* owned */
 	char *path;		/* owned */
+	unsigned version;	/* of the recipe that is saved */
 };
 
 static enum tb_status
@@ -429,6 +430,7 @@ static void
 save_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	const struct saving *w = arg;
+	struct recipe *s = v->state;
 	struct recipe_other *r;
 
 	if (status) {
@@ -439,6 +441,7 @@ save_done(struct view *v, void *arg, enum tb_status status, const struct tb_err 
 	if (r)
 		r->fresh = false;
 	recipe_others_make(v);
+	s->saved = w->version == s->version;
 	view_say(v, "The recipe is saved: %s", w->path);
 }
 
@@ -465,6 +468,7 @@ try_save(struct view *v, const char *text)
 	if (!w)
 		return true;
 	w->o = opened_ref(s->o);
+	w->version = s->version;
 	w->plan = recipe_copy(s, &err);
 	w->path = tb_asprintf("%s%s", recipe_is_file(text) ? "" : "./", text);
 	if (w->plan && w->path) {

@@ -400,6 +400,21 @@ recipe_set_rows(struct view *v, const char *target)
 	view_refresh(v);
 }
 
+/* What was set by hand is nowhere else: an Esc too many would lose it. */
+static bool
+ask_to_leave(struct view *v)
+{
+	const struct recipe *s = v->state;
+	bool by_hand = s->nrules > 0;
+
+	for (size_t i = 0; i < s->plan->nrows && !by_hand; i++)
+		by_hand = s->plan->rows[i].why == PLAN_EDITED;
+	if (!by_hand || !s->nundo || s->written || s->saved || s->writing || *v->list.filter)
+		return false;
+	view_ask(v, view_back, "Leave, and lose this recipe (W saves it)?");
+	return true;
+}
+
 static bool
 convert_act(struct view *v, enum action a)
 {
@@ -407,6 +422,8 @@ convert_act(struct view *v, enum action a)
 
 	if (!s->plan)
 		return false;
+	if (a == ACT_BACK || a == ACT_QUIT)
+		return ask_to_leave(v);
 	if (a == ACT_OPEN || a == ACT_WRITE) {
 		recipe_ask_target(v);
 		return true;
