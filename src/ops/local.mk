@@ -167,7 +167,10 @@ src_ops_libops_a_SOURCES += \
 
 # what two formats say of the same model
 src_ops_libops_a_SOURCES += \
+	src/ops/translate/hf_back.c \
 	src/ops/translate/hf_config.c \
+	src/ops/translate/hf_config_rows.c \
+	src/ops/translate/hf_names.c \
 	src/ops/translate/hf_dtype.c \
 	src/ops/translate/hf_parts.h \
 	src/ops/translate/hf_rope.c \

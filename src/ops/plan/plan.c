@@ -271,6 +271,10 @@ lay_out(struct plan *p, enum plan_experts asked, struct tb_err *err)
 	p->experts = layout_of(p->view, p->dest, asked);
 	if (asked != PLAN_EXPERTS_DEFAULT || p->dest != PLAN_TO_DIR)
 		return plan_layout(p, err);
+	if (!strcmp(p->model->model_type, "gpt_oss")) {	/* a stack for everybody */
+		p->experts = PLAN_EXPERTS_KEEP;
+		return plan_layout(p, err);
+	}
 	look_at_experts(p, &codes, &ollama);
 	if (codes) {
 		p->experts = PLAN_EXPERTS_STACKED;

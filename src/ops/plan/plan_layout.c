@@ -1,6 +1,7 @@
 /* plan_layout.c - which tensors are written, from which pieces, into which blobs. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,7 +128,7 @@ copy_changes(struct layout *l, struct tb_err *err)
 	l->parts->changes = tb_calloc(l->p->nrows + 1, sizeof(*l->parts->changes));
 	if (!l->parts->changes)
 		return tb_nomem(err);
-	l->parts->nchanges = l->p->nrows + 1;
+	l->parts->nchanges = l->changes_cap = l->p->nrows + 1;
 	memcpy(l->parts->changes + 1, view->changes, l->p->nrows * sizeof(*view->changes));
 	return TB_OK;
 }
@@ -138,6 +139,57 @@ change_of(const struct layout *l, size_t row)
 	const struct change *c = l->p->view ? &l->parts->changes[row + 1] : NULL;
 
 	return c && (c->moved || c->what != CHANGE_NONE) ? row + 1 : 0;
+}
+
+/* Does a view make several tensors of it, or it and others one? */
+static bool
+is_woven(const struct layout *l, size_t row)
+{
+	const struct hf_view *v = l->p->dest == PLAN_TO_GGUF ? NULL : l->p->view;
+
+	for (size_t i = 0; v && i < v->npieces; i++)
+		if (v->pieces[i].tensor == row)
+			return true;
+	return false;
+}
+
+static enum tb_status
+add_piece(struct layout *l, const struct hf_piece *p, struct tb_err *err)
+{
+	struct plan_piece piece = { p->tensor, p->first, p->each, 0 };
+	const char *star = p->apart ? strchr(p->into, '*') : NULL;
+	enum tb_status status = TB_OK;
+	char name[TNAME_MAX];
+	struct atom a = { .name = star ? name : (char *)p->into, .ndim = p->ndim,
+			  .part = star ? ATOM_WHOLE : ATOM_WOVEN };
+
+	memcpy(a.dim, p->dim, sizeof(p->dim));
+	if (p->count > EXPERTS_MAX)
+		return tb_fail(err, TB_ELIMIT, "%s: made of %ju pieces", p->into, (uintmax_t)p->count);
+	if (p->change.moved || p->change.what != CHANGE_NONE)
+		status = layout_change(l, &p->change, &piece.change, err);
+	for (uint64_t i = 0; i < p->count && !status; i++) {
+		if (star)
+			snprintf(name, sizeof(name), "%.*s%ju%s", (int)(star - p->into), p->into,
+				 (uintmax_t)i, star + 1);
+		a.piece = piece;
+		a.piece.first += i * p->each;
+		a.index = p->index + i * p->step;
+		status = layout_add(l, &a, err);
+	}
+	return status;
+}
+
+static enum tb_status
+add_woven(struct layout *l, size_t row, struct tb_err *err)
+{
+	const struct hf_view *v = l->p->view;
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < v->npieces && !status; i++)
+		if (v->pieces[i].tensor == row)
+			status = add_piece(l, &v->pieces[i], err);
+	return status;
 }
 
 static enum tb_status
@@ -152,6 +204,8 @@ add_tensor_atoms(struct layout *l, size_t row, struct tb_err *err)
 		return TB_OK;
 	if (l->p->dest == PLAN_TO_GGUF)
 		return plan_gguf_atoms(l->p, l, row, err);
+	if (is_woven(l, row))
+		return add_woven(l, row, err);
 	if (l->p->experts == PLAN_EXPERTS_KEEP)
 		return add_atom(l, t->name, NULL, all, 0, false, err);
 	if (dtype_bits(t->weight.dtype) >= 8 && tname_expert(t->name, &e) &&
@@ -191,11 +245,32 @@ alike(const struct plan *p, const struct atom *a, const struct atom *b)
 	}
 	if (a->part != b->part || x->dtype != y->dtype || x->repack != y->repack)
 		return false;
+	if (a->part == ATOM_WOVEN)
+		return a->ndim == b->ndim && !memcmp(a->dim, b->dim, a->ndim * sizeof(*a->dim));
 	if (a->part == ATOM_ROWS)
 		return a->ndim == b->ndim &&
 		       !memcmp(a->dim + 1, b->dim + 1, (a->ndim - 1) * sizeof(*a->dim));
 	return x->src->has_global == y->src->has_global && x->src->ndim == y->src->ndim &&
 	       !memcmp(x->src->dim, y->src->dim, x->src->ndim * sizeof(*x->src->dim));
+}
+
+/* Are all numbers of a whole there, once each? */
+static enum tb_status
+check_woven(const struct layout *l, size_t i, size_t end, struct tb_err *err)
+{
+	const struct atom *a = &l->atoms[i];
+	uint64_t want = 1, sum = 0;
+	bool gap = false;
+
+	for (unsigned d = 0; d < a->ndim; d++)
+		want *= a->dim[d];
+	for (size_t k = i; k < end; k++) {
+		gap |= l->atoms[k].part != ATOM_WOVEN || l->atoms[k].index != k - i;
+		sum += l->atoms[k].piece.elems;
+	}
+	return !gap && sum == want ? TB_OK
+	     : tb_fail(err, TB_EFORMAT, "%s is made of several tensors, and one of them is missing or "
+		       "has another shape", a->name);
 }
 
 /* Atoms [i, end) have one name. */
@@ -206,6 +281,8 @@ check_stack(const struct layout *l, size_t i, size_t end, struct tb_err *err)
 
 	if (!first->part && end - i > 1)
 		return tb_fail(err, TB_EFORMAT, "two tensors would be called %s", first->name);
+	if (first->part == ATOM_WOVEN && check_woven(l, i, end, err))
+		return TB_EFORMAT;
 	for (size_t k = i; k < end && first->part; k++) {
 		const struct atom *a = &l->atoms[k];
 
@@ -217,8 +294,11 @@ check_stack(const struct layout *l, size_t i, size_t end, struct tb_err *err)
 				       a->name, k - i);
 		if (!scheme_equal(&l->p->rows[first->piece.row].target,
 				  &l->p->rows[a->piece.row].target))
-			return tb_fail(err, TB_EUSAGE, "%s: experts stacked in one tensor cannot "
-				       "have different schemes; per-expert layout can", a->name);
+			return a->part == ATOM_WOVEN
+				? tb_fail(err, TB_EUSAGE, "%s is made of several tensors, which cannot "
+					  "have different schemes; give them one (--rule)", a->name)
+				: tb_fail(err, TB_EUSAGE, "%s: experts stacked in one tensor cannot have "
+					  "different schemes; per-expert layout can", a->name);
 		if (l->p->rows[a->piece.row].src->has_global)
 			return tb_fail(err, TB_EUNSUP, "%s: experts with global scales of their own "
 				       "cannot be stacked", a->name);
@@ -257,6 +337,12 @@ shape(struct plan_out *o, const struct tensor *t, const struct atom *a, size_t n
 			o->dim[0] += a[k].dim[0];
 			o->elems += a[k].piece.elems;
 		}
+		return;
+	}
+	if (a->part == ATOM_WOVEN) {
+		o->elems = 1;
+		for (unsigned d = 0; d < ndim; d++)
+			o->elems *= dim[d];
 		return;
 	}
 	if (a->part) {

@@ -16,6 +16,7 @@ enum atom_part {
 	ATOM_WHOLE,
 	ATOM_EXPERT,		/* one of a stack */
 	ATOM_ROWS,		/* one below the other */
+	ATOM_WOVEN,		/* as numbers of a whole whose shape it has */
 };
 struct atom {
 	char *name;		/* of what it becomes (part of); owned */

@@ -197,9 +197,13 @@ enum tb_status
 hf_config(const struct hf_making *h, char **out)
 {
 	const struct arch *a = h->hp.arch;
-	cJSON *o = json_object(), *classes = json_array();
+	cJSON *o, *classes;
 	enum tb_status status;
 
+	if (h->row)
+		return hf_config_rows(h, out);
+	o = json_object();
+	classes = json_array();
 	json_push_str(classes, a->class_name);
 	json_set(o, "architectures", classes);
 	json_set_str(o, "model_type", a->text_name ? a->text_name : a->name);

@@ -9,38 +9,10 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/translate/hf_parts.h"
+#include "src/ops/translate/translate_rows.h"
 #include "src/store/tensor_name.h"
 
-/* ---- names ---- */
-
-static bool
-same_rows(const struct slot_rule *a, const struct slot_rule *b)
-{
-	return !memcmp(a->before, b->before, sizeof(a->before)) &&
-	       !memcmp(a->after, b->after, sizeof(a->after));
-}
-
-static const struct slot_rule *
-gguf_rule(const struct arch *a, const char *name, uint32_t *layer, uint32_t *expert)
-{
-	for (const struct slot_rule *r = slot_rules; r->pattern; r++)
-		if (slot_rule_gguf(r) && slot_rule_for(r, a->ways) && r->before[0] == DIM_NONE &&
-		    tname_match(r->pattern, name, layer, expert))
-			return r;
-	return NULL;
-}
-
-/* Mixtral's own names are made of the usual ones where they are wanted (plan_layout.c). */
-static const struct slot_rule *
-hf_rule(const struct arch *a, const struct slot_rule *gguf)
-{
-	for (const struct slot_rule *r = slot_rules; r->pattern && !slot_rule_gguf(r); r++)
-		if (r->slot == gguf->slot && r->stacked == gguf->stacked &&
-		    slot_rule_for(r, a->ways) && same_rows(r, gguf) &&
-		    !strstr(r->pattern, "block_sparse_moe"))
-			return r;
-	return NULL;
-}
+/* ---- tensors ---- */
 
 /* What only a GGUF has as a tensor is said in config.json. */
 static bool
@@ -88,14 +60,17 @@ take_tensor(struct hf_making *h, const struct tensor *t, bool *taken)
 {
 	struct model *m = h->v->model;
 	uint32_t layer = 0, expert = 0;
-	const struct slot_rule *from = gguf_rule(h->hp.arch, t->name, &layer, &expert), *to;
+	const struct slot_rule *from, *to;
 	struct tensor *made = &m->tensors[m->ntensors];
 	char name[TNAME_MAX] = "";
 
 	*taken = false;
+	if (h->row)
+		return t->draft || slot_ignored(t->name) ? TB_OK : hf_take_row(h, t, taken);
+	from = hf_gguf_rule(h->hp.arch->ways, t->name, &layer, &expert);
 	if (t->draft || (!from && slot_ignored(t->name)) || (from && is_said(from->slot)))
 		return TB_OK;
-	to = from ? hf_rule(h->hp.arch, from) : NULL;
+	to = from ? hf_rule(h->hp.arch->ways, from) : NULL;
 	if (!to)
 		return tb_fail(h->err, TB_EUNSUP, "%.200s: tensor %.100s has no name in Hugging Face's"
 			       " files of %s", h->gguf->loc.path, t->name, h->hp.arch->name);
@@ -112,7 +87,7 @@ take_tensor(struct hf_making *h, const struct tensor *t, bool *taken)
 	return set_change(h, from, t, &h->v->changes[m->ntensors++]);
 }
 
-struct pair { struct tensor t; struct change c; };
+struct pair { struct tensor t; struct change c; size_t was; };
 
 static int
 pair_cmp(const void *va, const void *vb)
@@ -128,16 +103,24 @@ order_tensors(struct hf_making *h)
 {
 	struct model *m = h->v->model;
 	struct pair *p = tb_calloc(m->ntensors, sizeof(*p));
+	size_t *now = tb_calloc(m->ntensors, sizeof(*now));	/* where each has gone */
 
-	if (!p)
+	if (!p || !now) {
+		free(p);
+		free(now);
 		return tb_nomem(h->err);
+	}
 	for (size_t i = 0; i < m->ntensors; i++)
-		p[i] = (struct pair){ m->tensors[i], h->v->changes[i] };
+		p[i] = (struct pair){ m->tensors[i], h->v->changes[i], i };
 	qsort(p, m->ntensors, sizeof(*p), pair_cmp);
 	for (size_t i = 0; i < m->ntensors; i++) {
 		m->tensors[i] = p[i].t;
 		h->v->changes[i] = p[i].c;
+		now[p[i].was] = i;
 	}
+	for (size_t i = 0; i < h->v->npieces; i++)
+		h->v->pieces[i].tensor = now[h->v->pieces[i].tensor];
+	free(now);
 	free(p);
 	for (size_t i = 1; i < m->ntensors; i++)
 		if (!strcmp(m->tensors[i - 1].name, m->tensors[i].name))
@@ -266,14 +249,13 @@ static enum tb_status
 make_view(struct hf_making *h, enum dtype decode)
 {
 	struct model *m = h->v->model;
-	const struct arch *a;
+	const struct arch *a = h->hp.arch;
 	enum tb_status status = model_loc_copy(&m->loc, &h->gguf->loc, h->err);
 
 	if (status)
 		return status;
-	a = h->hp.arch;
-	m->arch = tb_strdup(a->class_name);
-	m->model_type = tb_strdup(a->text_name ? a->text_name : a->name);
+	m->arch = tb_strdup(h->row ? h->row->class_name : a->class_name);
+	m->model_type = tb_strdup(h->row ? h->row->type : a->text_name ? a->text_name : a->name);
 	memcpy(m->scheme, h->gguf->scheme, sizeof(m->scheme));
 	m->params = h->gguf->params;
 	m->bytes = h->gguf->bytes;
@@ -283,6 +265,26 @@ make_view(struct hf_making *h, enum dtype decode)
 	if (!status)
 		status = hf_dtypes(h, decode);
 	return status ? status : add_files(h);
+}
+
+/* The engine's numbers of its architectures, else what the tables say. */
+static enum tb_status
+know(struct hf_making *h)
+{
+	char key[96];
+	uint64_t experts;
+	bool has, known = false;
+	enum tb_status status;
+
+	snprintf(key, sizeof(key), "%.60s.expert_count", h->gguf->arch);
+	has = gguf_u64(gguf_find(&h->mm.g, key), &experts) && experts;
+	status = hparams_gguf(&h->hp, &h->mm, h->err);
+	if (status != TB_EUNSUP || (has && arch_find_gguf(h->gguf->arch, has)))
+		return status;
+	hparams_free(&h->hp);
+	h->hp = (struct hparams){ 0 };
+	status = hf_back(h, &known);
+	return status || known ? status : hparams_gguf(&h->hp, &h->mm, h->err);
 }
 
 enum tb_status
@@ -297,7 +299,7 @@ hf_view_open(struct hf_view **out, const struct model *gguf, enum dtype decode, 
 	h.v = tb_calloc(1, sizeof(*h.v));
 	if (h.v)
 		h.v->model = tb_calloc(1, sizeof(*h.v->model));
-	status = h.v && h.v->model ? hparams_gguf(&h.hp, &h.mm, err) : tb_nomem(err);
+	status = h.v && h.v->model ? know(&h) : tb_nomem(err);
 	if (!status)
 		status = translate_check(gguf, err);
 	if (!status)
@@ -320,6 +322,7 @@ hf_view_free(struct hf_view *v)
 		return;
 	model_free(v->model);
 	free(v->changes);
+	free(v->pieces);
 	free(v->note);
 	free(v);
 }

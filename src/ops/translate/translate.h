@@ -100,12 +100,28 @@ enum tb_status translate_to_gguf(const struct translate *t, const struct tensor 
  * where nobody knows what its architecture needs. */
 enum tb_status translate_check(const struct model *m, struct tb_err *err) TB_MUST_USE;
 
+/* Where several tensors of a GGUF make one, or one makes several: `count` pieces of `each`
+ * elements, from `first` on (of what `change` makes of them, if it moves them).  Those of a
+ * name stand one after the other, by number: index, index + step, … */
+struct hf_piece {
+	size_t tensor;
+	const char *into;		/* a name; "*" in it if each is a tensor to itself; the
+					 * model's */
+	bool apart;
+	unsigned ndim;			/* of the whole, or of each */
+	uint64_t dim[8];
+	struct change change;
+	uint64_t first, each, count, index, step;
+};
+
 /* A model of GGUF files as Hugging Face's have it.  The model is one as any other: its
  * tensors' bytes are in the GGUF's files, their names are Hugging Face's, and config.json,
  * tokenizer.json and the like are among its files, made of the GGUF's keys. */
 struct hf_view {
 	struct model *model;		/* owned */
 	struct change *changes;		/* of each tensor, what makes it Hugging Face's; owned */
+	struct hf_piece *pieces;	/* of the tensors that are not one there; owned */
+	size_t npieces;
 	char *note;			/* a sentence: what does not come along; NULL; owned */
 };
 /* Reads metadata and the small tensors.  decode: as what the numbers of blocks are taken;

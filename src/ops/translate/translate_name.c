@@ -411,8 +411,8 @@ gguf_rule(const struct slot_rule *hf, unsigned ways)
 	return NULL;
 }
 
-static enum translate_how
-slot_how(const struct slot_rule *r)
+enum translate_how
+translate_slot_how(const struct slot_rule *r)
 {
 	if (slot_norm(r->slot))
 		return NORM;
@@ -443,7 +443,7 @@ by_slot(struct at *at, struct tb_err *err)
 			continue;
 		gguf = gguf_rule(r, ways);
 		if (gguf)
-			return become(at, gguf->pattern, slot_how(r),
+			return become(at, gguf->pattern, translate_slot_how(r),
 				      slot_expert(r->slot) && !r->stacked, err);
 	}
 	return tb_fail(err, TB_EUNSUP, "%s: it is not known what GGUF calls this tensor of %s models; "

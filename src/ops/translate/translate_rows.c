@@ -9,44 +9,87 @@
 #include "src/base/text.h"
 #include "src/engine/arch.h"
 
+/* Of those that GGUF calls alike the first whose sign a file has is what it goes back to. */
 const struct translate_arch translate_archs[] = {
-	{ "mistral", "llama", 0, true, 0, NULL, false },
-	{ "mistral3", "mistral3", 0, true, 0, NULL, false },
-	{ "ministral3", "mistral3", 0, true, 0, NULL, false },
-	{ "smollm3", "smollm3", 0, true, 0, NULL, false },
-	{ "granite", "granite", 0, true, 0, NULL, false },
-	{ "granitemoe", "granitemoe", 0, true, 0, NULL, false },
-	{ "granitemoeshared", "granitemoe", 0, true, 0, NULL, false },
-	{ "granitemoehybrid", "granitehybrid", 0, true, 0, NULL, false },
-	{ "nemotron_h", "nemotron_h_moe", 0, true, 0, "n_routed_experts", false },
-	{ "nemotron_h", "nemotron_h", 0, true, 0, NULL, false },
-	{ "qwen2_moe", "qwen2moe", 0, false, 0, NULL, false },
-	{ "qwen3_vl_text", "qwen3vl", 0, false, 0, NULL, false },
-	{ "qwen3_vl_moe_text", "qwen3vlmoe", 0, false, 0, NULL, false },
-	{ "qwen3_next", "qwen3next", WAY_POST_NORMS, false, 1, NULL, false },
-	{ "qwen3_5_text", "qwen35", WAY_POST_NORMS, false, 1, NULL, false },
-	{ "qwen3_5_moe_text", "qwen35moe", WAY_POST_NORMS, false, 1, NULL, false },
-	{ "gemma4_text", "gemma4", WAY_POST_NORMS, false, 0, NULL, false },
-	{ "gpt_oss", "gpt-oss", WAY_POST_NORMS, false, 0, NULL, false },
-	{ "seed_oss", "seed_oss", WAY_POST_NORMS, false, 0, NULL, false },
-	{ "olmo2", "olmo2", WAY_POST_NORMS, false, 0, NULL, false },
-	{ "olmo3", "olmo2", WAY_POST_NORMS, false, 0, NULL, false },
-	{ "olmoe", "olmoe", 0, false, 0, NULL, false },
-	{ "exaone4", "exaone4", WAY_POST_NORMS, false, 0, NULL, false },
-	{ "glm4", "glm4", WAY_FUSED, false, 0, NULL, false },
-	{ "glm4_moe", "glm4moe", WAY_POST_NORMS, false, 0, NULL, false },
-	{ "glm4_moe_lite", "deepseek2", 0, false, 0, NULL, false },
-	{ "deepseek_v2", "deepseek2", 0, false, 0, NULL, true },
-	{ "deepseek_v3", "deepseek2", 0, false, 0, NULL, true },
-	{ "ernie4_5", "ernie4_5", 0, false, 0, NULL, false },
-	{ "ernie4_5_moe", "ernie4_5-moe", 0, false, 0, NULL, false },
-	{ "hunyuan_v1_dense", "hunyuan-dense", 0, false, 0, NULL, false },
-	{ "minimax_m2", "minimax-m2", 0, false, 0, NULL, false },
-	{ "cohere2", "cohere2", 0, false, 0, NULL, false },
-	{ "cohere2_moe", "cohere2moe", 0, false, 0, NULL, false },
-	{ "laguna", "laguna", 0, false, 0, NULL, false },
-	{ "lfm2", "lfm2", 0, false, 0, NULL, false },
-	{ "lfm2_moe", "lfm2moe", 0, false, 0, NULL, false },
+	{ "llama", "llama", 0, true, 0, NULL, false,
+	  "LlamaForCausalLM", NULL },
+	{ "mistral", "llama", 0, true, 0, NULL, false,
+	  "MistralForCausalLM", NULL },
+	{ "ministral3", "mistral3", 0, true, 0, NULL, false,
+	  "Ministral3ForCausalLM", "attention.temperature_scale" },
+	{ "mistral3", "mistral3", 0, true, 0, NULL, false,
+	  "MistralForCausalLM", NULL },
+	{ "smollm3", "smollm3", 0, true, 0, NULL, false,
+	  "SmolLM3ForCausalLM", NULL },
+	{ "granite", "granite", 0, true, 0, NULL, false,
+	  "GraniteForCausalLM", NULL },
+	{ "granitemoeshared", "granitemoe", 0, true, 0, NULL, false,
+	  "GraniteMoeSharedForCausalLM", "expert_shared_feed_forward_length" },
+	{ "granitemoe", "granitemoe", 0, true, 0, NULL, false,
+	  "GraniteMoeForCausalLM", NULL },
+	{ "granitemoehybrid", "granitehybrid", 0, true, 0, NULL, false,
+	  "GraniteMoeHybridForCausalLM", NULL },
+	{ "nemotron_h", "nemotron_h_moe", 0, true, 0, "n_routed_experts", false,
+	  "NemotronHForCausalLM", NULL },
+	{ "nemotron_h", "nemotron_h", 0, true, 0, NULL, false,
+	  "NemotronHForCausalLM", NULL },
+	{ "qwen2_moe", "qwen2moe", 0, false, 0, NULL, false,
+	  "Qwen2MoeForCausalLM", NULL },
+	{ "qwen3_vl_text", "qwen3vl", 0, false, 0, NULL, false,
+	  "Qwen3VLForConditionalGeneration", NULL },
+	/* What goes back is text alone, and that is this model's. */
+	{ "qwen3_moe", "qwen3vlmoe", 0, false, 0, "vision_config", false,
+	  "Qwen3MoeForCausalLM", NULL },
+	{ "qwen3_vl_moe_text", "qwen3vlmoe", 0, false, 0, NULL, false,
+	  "Qwen3VLMoeForConditionalGeneration", NULL },
+	{ "qwen3_next", "qwen3next", WAY_POST_NORMS, false, 1, NULL, false,
+	  "Qwen3NextForCausalLM", NULL },
+	{ "qwen3_5_text", "qwen35", WAY_POST_NORMS, false, 1, NULL, false,
+	  "Qwen3_5ForCausalLM", NULL },
+	{ "qwen3_5_moe_text", "qwen35moe", WAY_POST_NORMS, false, 1, NULL, false,
+	  "Qwen3_5MoeForCausalLM", NULL },
+	{ "gemma4_text", "gemma4", WAY_POST_NORMS, false, 0, NULL, false,
+	  "Gemma4ForCausalLM", NULL },
+	{ "gpt_oss", "gpt-oss", WAY_POST_NORMS, false, 0, NULL, false,
+	  "GptOssForCausalLM", NULL },
+	{ "seed_oss", "seed_oss", WAY_POST_NORMS, false, 0, NULL, false,
+	  "SeedOssForCausalLM", NULL },
+	{ "olmo3", "olmo2", WAY_POST_NORMS, false, 0, NULL, false,
+	  "Olmo3ForCausalLM", "attention.sliding_window" },
+	{ "olmo2", "olmo2", WAY_POST_NORMS, false, 0, NULL, false,
+	  "Olmo2ForCausalLM", NULL },
+	{ "olmoe", "olmoe", 0, false, 0, NULL, false,
+	  "OlmoeForCausalLM", NULL },
+	{ "exaone4", "exaone4", WAY_POST_NORMS, false, 0, NULL, false,
+	  "Exaone4ForCausalLM", NULL },
+	{ "glm4", "glm4", WAY_FUSED, false, 0, NULL, false,
+	  "Glm4ForCausalLM", NULL },
+	{ "glm4_moe", "glm4moe", WAY_POST_NORMS, false, 0, NULL, false,
+	  "Glm4MoeForCausalLM", NULL },
+	{ "deepseek_v3", "deepseek2", 0, false, 0, NULL, true,
+	  "DeepseekV3ForCausalLM", "expert_gating_func=2 rope.scaling.type" },
+	{ "glm4_moe_lite", "deepseek2", 0, false, 0, NULL, false,
+	  "Glm4MoeLiteForCausalLM", "expert_gating_func=2" },
+	{ "deepseek_v2", "deepseek2", 0, false, 0, NULL, true,
+	  "DeepseekV2ForCausalLM", NULL },
+	{ "ernie4_5", "ernie4_5", 0, false, 0, NULL, false,
+	  "Ernie4_5ForCausalLM", NULL },
+	{ "ernie4_5_moe", "ernie4_5-moe", 0, false, 0, NULL, false,
+	  "Ernie4_5_MoeForCausalLM", NULL },
+	{ "hunyuan_v1_dense", "hunyuan-dense", 0, false, 0, NULL, false,
+	  "HunYuanDenseV1ForCausalLM", NULL },
+	{ "minimax_m2", "minimax-m2", 0, false, 0, NULL, false,
+	  "MiniMaxM2ForCausalLM", NULL },
+	{ "cohere2", "cohere2", 0, false, 0, NULL, false,
+	  "Cohere2ForCausalLM", NULL },
+	{ "cohere2_moe", "cohere2moe", 0, false, 0, NULL, false,
+	  "Cohere2MoeForCausalLM", NULL },
+	{ "laguna", "laguna", 0, false, 0, NULL, false,
+	  "LagunaForCausalLM", NULL },
+	{ "lfm2", "lfm2", 0, false, 0, NULL, false,
+	  "Lfm2ForCausalLM", NULL },
+	{ "lfm2_moe", "lfm2moe", 0, false, 0, NULL, false,
+	  "Lfm2MoeForCausalLM", NULL },
 	{ .type = NULL }
 };
 
@@ -137,6 +180,12 @@ const struct translate_name translate_names[] = {
 	{ "gpt-oss", "layers.{n}.self_attn.sinks", "blk.{n}.attn_sinks.weight", AS_IS },
 	{ "gpt-oss", "layers.{n}.mlp.router.weight", "blk.{n}.ffn_gate_inp.weight", AS_IS },
 	{ "gpt-oss", "layers.{n}.mlp.router.bias", "blk.{n}.ffn_gate_inp.bias", AS_IS },
+	/* As MLX has them, which does not weave rows of gate and up. */
+	GLU("gpt-oss", "layers.{n}.mlp.experts.", "gate_proj", "up_proj", "down_proj", "blk.{n}.ffn_",
+	    "_exps"),
+	{ "gpt-oss", "layers.{n}.mlp.experts.gate_proj.bias", "blk.{n}.ffn_gate_exps.bias", AS_IS },
+	{ "gpt-oss", "layers.{n}.mlp.experts.up_proj.bias", "blk.{n}.ffn_up_exps.bias", AS_IS },
+	{ "gpt-oss", "layers.{n}.mlp.experts.down_proj.bias", "blk.{n}.ffn_down_exps.bias", AS_IS },
 	{ "gpt-oss", "layers.{n}.mlp.experts.gate_up_proj", "blk.{n}.ffn_gate_exps.weight",
 	  EVEN_ROWS },
 	{ "gpt-oss", "layers.{n}.mlp.experts.gate_up_proj", "blk.{n}.ffn_up_exps.weight", ODD_ROWS },
@@ -264,4 +313,25 @@ bool
 translate_name_for(const struct translate_name *r, const struct translate *t)
 {
 	return translate_listed(r->archs, t->gguf);
+}
+
+/* What is only read so, since files of those architectures do not have it. */
+static const struct { const char *archs, *hf; } one_way[] = {
+	{ "-qwen* -laguna *", "*.mlp.shared_expert.*" },
+	{ "-deepseek2 -glm4moe -ernie4_5-moe -cohere2moe *", "*.mlp.shared_experts.*" },
+	{ "-deepseek2 -glm4moe *", "layers.*.mlp.gate.e_score_correction_bias" },
+	{ "-laguna *", "layers.*.mlp.experts.e_score_correction_bias" },
+	{ "-minimax-m2 *", "layers.*.block_sparse_moe.e_score_correction_bias" },
+	{ "qwen2moe qwen3moe qwen3vlmoe", "layers.*.mlp.experts.*_proj" },
+};
+
+bool
+translate_name_back(const struct translate_name *r, const struct translate *t)
+{
+	if (!r->gguf || !translate_name_for(r, t))
+		return false;
+	for (size_t i = 0; i < sizeof(one_way) / sizeof(*one_way); i++)
+		if (translate_listed(one_way[i].archs, t->gguf) && tb_glob(one_way[i].hf, r->hf))
+			return false;
+	return true;
 }

@@ -14,6 +14,9 @@ struct translate_arch {
 	float norm_add;
 	const char *key;		/* only where config.json has it; NULL: always */
 	bool fewer_layers;		/* see struct translate */
+	const char *class_name;		/* architectures[0] of config.json */
+	const char *sign;		/* keys, behind the architecture's name, that a GGUF of it
+					 * has, between blanks: "a b=2"; NULL: any has */
 };
 extern const struct translate_arch translate_archs[];	/* ended by type NULL */
 
@@ -49,6 +52,12 @@ struct translate_name {
  * is what the engine's rules say.  Ended by hf NULL. */
 extern const struct translate_name translate_names[];
 bool translate_name_for(const struct translate_name *r, const struct translate *t);
+/* Does the GGUF's tensor go back to what the row says? */
+bool translate_name_back(const struct translate_name *r, const struct translate *t);
+
+/* What a slot's tensor goes through (translate_name.c). */
+struct slot_rule;
+enum translate_how translate_slot_how(const struct slot_rule *r);
 
 /* A key of a GGUF, behind its architecture's name, made of config.json.  The first row with
  * that key that suits counts. */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "src/base/half.h"
 #include "src/ops/translate/translate.h"
 
 uint64_t
@@ -60,6 +61,20 @@ walk_to_halves(uint64_t rows, uint64_t cols, uint64_t head)
 			      { head * cols, cols, 2 * cols, 1 }, 0 };
 }
 
+/* What had few bits has them again: of several numbers with the same exponential the
+ * rounder one. */
+static float
+log_of(float minus)
+{
+	float x = (float)log(-(double)minus), few[] = { tb_bf16_f32(tb_f32_bf16(x)),
+		tb_f16_f32(tb_f32_f16(x)) };
+
+	for (int i = 0; i < 2; i++)
+		if (fabs(exp((double)few[i]) + (double)minus) <= 1.2e-7 * fabs((double)minus))
+			return few[i];
+	return x;
+}
+
 float
 change_apply(const struct change *c, float x)
 {
@@ -69,7 +84,7 @@ change_apply(const struct change *c, float x)
 	case CHANGE_NEG_EXP:
 		return (float)-exp((double)x);
 	case CHANGE_LOG_NEG:
-		return (float)log(-(double)x);
+		return log_of(x);
 	default:
 		return x;
 	}
