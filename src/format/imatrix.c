@@ -54,14 +54,19 @@ read_numbers(const struct imatrix *im, uint64_t off, size_t n, const char *what,
 	return status;
 }
 
-static void
-sums_to_means(struct imatrix_entry *e)
+static enum tb_status
+sums_to_means(const struct imatrix *im, struct imatrix_entry *e, struct tb_err *err)
 {
 	size_t cols = e->n / e->ncounts;
 
 	for (size_t m = 0; m < e->ncounts; m++)
 		for (size_t i = m * cols; i < (m + 1) * cols; i++)
 			e->mean[i] = e->counts[m] > 0 ? e->mean[i] / e->counts[m] : 1;
+	for (size_t i = 0; i < e->n; i++)
+		if (!isfinite(e->mean[i]))
+			return tb_fail(err, TB_EFORMAT, "%s: %s: sum %zu is too large for its count",
+				       im->file.path, e->name, i);
+	return TB_OK;
 }
 
 static uint64_t
@@ -135,9 +140,9 @@ take_entry(struct imatrix *im, const struct gguf *g, const struct gguf_tensor *s
 	if (!e->name)
 		return tb_nomem(err);
 	if ((status = read_numbers(im, sums->off, e->n, sums->name, &e->mean, err)) ||
-	    (status = read_numbers(im, counts->off, e->ncounts, counts->name, &e->counts, err)))
+	    (status = read_numbers(im, counts->off, e->ncounts, counts->name, &e->counts, err)) ||
+	    (status = sums_to_means(im, e, err)))
 		return status;
-	sums_to_means(e);
 	return take_gram(im, e, companion(g, sums->name, len, GRAM), err);
 }
 
@@ -280,8 +285,7 @@ dat_entry(struct dat *d, struct imatrix_entry *e)
 	if ((status = read_numbers(d->im, d->at, e->n, e->name, &e->mean, d->err)))
 		return status;
 	d->at += e->n * sizeof(float);
-	sums_to_means(e);
-	return TB_OK;
+	return sums_to_means(d->im, e, d->err);
 }
 
 static int

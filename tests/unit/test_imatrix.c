@@ -153,6 +153,7 @@ refuse(const float *v, uint64_t cols, const float *n, uint64_t mats, const char 
 static void
 test_refused(void **state)
 {
+	static const float tiny[] = { 1e-45f };
 	static const float good[] = { 1, 2, 3, 4 }, nan_[] = { 1, NAN, 3, 4 }, minus[] = { 1, 2, -3, 4 };
 	struct imatrix im;
 	struct tb_err err;
@@ -160,6 +161,7 @@ test_refused(void **state)
 	(void)state;
 	refuse(nan_, 4, good, 1, "a.in_sum2: number 1 is not finite");
 	refuse(minus, 4, good, 1, "a.in_sum2: number 2 is negative");
+	refuse(good, 4, tiny, 1, "a: sum 0 is too large for its count");
 	refuse(good, 4, minus, 3, "do not go together");
 	refuse(good, 4, minus, 4, "a.counts: number 2 is negative");
 	refuse(good, 4, NULL, 1, "has no ");
