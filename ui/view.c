@@ -163,7 +163,7 @@ view_job(struct view *v, const struct job_ops *ops, void *arg, const char *title
 /* The stack. */
 
 static struct view **
-place_of(struct ui *ui, const struct view *v)
+place_in_stack(struct ui *ui, const struct view *v)
 {
 	struct view **p = &ui->top;
 
@@ -341,7 +341,7 @@ raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 	if (!arg)
 		arg = &subject;
 	if (v && shows(v, arg)) {
-		raise_at(ui, place_of(ui, v));
+		raise_at(ui, place_in_stack(ui, v));
 		return;
 	}
 	while (*kept && ((*kept)->id != id || !shows(*kept, arg)))
@@ -358,7 +358,7 @@ raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 		return;
 	}
 	if (v)
-		leave_at(ui, place_of(ui, v));
+		leave_at(ui, place_in_stack(ui, v));
 }
 
 void
@@ -383,7 +383,7 @@ view_open(struct view *v, enum view_id id, const struct view_arg *arg)
 void
 view_back(struct view *v)
 {
-	struct view **p = place_of(v->ui, v);
+	struct view **p = place_in_stack(v->ui, v);
 
 	if (*p && v->id != VIEW_MODELS)
 		leave_at(v->ui, p);

@@ -124,7 +124,7 @@ read_normalizer(struct spm *s, struct pb_message m)
 }
 
 static enum tb_status
-read_model(struct spm *s, struct pb_message m)
+read_pieces(struct spm *s, struct pb_message m)
 {
 	enum tb_status status, inner = TB_OK;
 	struct pb_field f;
@@ -195,7 +195,7 @@ read_ends(struct spm *s, const cJSON *config)
 static enum tb_status
 read_spm(struct spm *s, const void *model, size_t len, const cJSON *config)
 {
-	enum tb_status status = read_model(s, pb_open(model, len, WHAT));
+	enum tb_status status = read_pieces(s, pb_open(model, len, WHAT));
 
 	if (!status)
 		status = check_kind(s);

@@ -320,7 +320,7 @@ merges_json(const struct tokenizer *t)
 }
 
 static cJSON *
-model_json(const struct tokenizer *t)
+tokens_json(const struct tokenizer *t)
 {
 	cJSON *o = typed("BPE"), *vocab = json_object();
 	const char *unk = t->bpe.unk != TOK_NONE ? t->vocab.piece[t->bpe.unk].s : NULL;
@@ -391,7 +391,7 @@ tokenizer_write(const struct tokenizer *t, char **out, struct tb_err *err)
 	set_part(doc, "pre_tokenizer", t->pre != NULL, pre_tokenizer, t);
 	set_part(doc, "post_processor", has_ends(t), post_processor, t);
 	json_set(doc, "decoder", decoder(t));
-	json_set(doc, "model", model_json(t));
+	json_set(doc, "model", tokens_json(t));
 	*out = json_print(doc);
 	json_free(doc);
 	return *out ? TB_OK : tb_nomem(err);

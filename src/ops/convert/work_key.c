@@ -28,7 +28,7 @@ add_text(struct tb_sha256 *sha, const char *s)
 /* The same on every machine that sees it: devices have other numbers there.  The time of a
  * blob is that of its last use. */
 static void
-add_file(struct tb_sha256 *sha, const struct model_file *f)
+add_file_ident(struct tb_sha256 *sha, const struct model_file *f)
 {
 	add_text(sha, *f->digest ? f->digest : tb_path_name(f->path));
 	add_u64(sha, f->id.ino);
@@ -86,7 +86,7 @@ add_row(struct tb_sha256 *sha, const struct plan *p, const struct plan_row *r)
 		add_u64(sha, part != NULL);
 		if (!part)
 			continue;
-		add_file(sha, &m->files[part->file]);
+		add_file_ident(sha, &m->files[part->file]);
 		add_u64(sha, part->off);
 		add_u64(sha, part->len);
 		add_u64(sha, part->dtype);

@@ -35,7 +35,7 @@ place_state_word(enum place_state s)
 
 /* What the disk says; PLACE_NEW: there are files. */
 static enum place_state
-look(const char *path)
+look_at_place(const char *path)
 {
 	struct stat st;
 	bool empty;
@@ -82,7 +82,7 @@ place_row(struct places *out, struct db *db, const char *path, enum place_from f
 	if (!tb_grow(&out->rows, &out->cap, out->n + 1, sizeof(*out->rows)))
 		return tb_nomem(err);
 	p = &out->rows[out->n];
-	*p = (struct place){ .path = tb_strdup(path), .from = from, .state = look(path) };
+	*p = (struct place){ .path = tb_strdup(path), .from = from, .state = look_at_place(path) };
 	if (!p->path)
 		return tb_nomem(err);
 	out->n++;

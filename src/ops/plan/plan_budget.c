@@ -412,7 +412,7 @@ choice_free(struct choice *c)
 }
 
 static void
-take(struct choice *c, struct unit *u, size_t to)
+take_option(struct choice *c, struct unit *u, size_t to)
 {
 	c->bytes += u->options[to].bytes - u->options[u->now].bytes;
 	c->loss += u->options[to].loss - u->options[u->now].loss;
@@ -487,7 +487,7 @@ best_move(struct choice *c, uint64_t bytes, double loss)
 		}
 	}
 	if (best)
-		take(c, best, best_to);
+		take_option(c, best, best_to);
 	return best != NULL;
 }
 
@@ -523,8 +523,8 @@ best_exchange(struct choice *c, uint64_t bytes, double loss)
 		}
 	if (!up)
 		return false;
-	take(c, down, down_to);
-	take(c, up, up_to);
+	take_option(c, down, down_to);
+	take_option(c, up, up_to);
 	return true;
 }
 
@@ -543,7 +543,7 @@ solve(struct choice *c, uint64_t bytes, double loss, struct tb_err *err)
 		if (u->now == steps[i].from &&
 		    (!bytes || c->bytes - u->options[u->now].bytes + u->options[steps[i].to].bytes <=
 		     bytes))
-			take(c, u, steps[i].to);
+			take_option(c, u, steps[i].to);
 	}
 	free(steps);
 	for (size_t i = 0; i < c->nunits; i++)

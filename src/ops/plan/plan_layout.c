@@ -154,7 +154,7 @@ is_woven(const struct layout *l, size_t row)
 }
 
 static enum tb_status
-add_piece(struct layout *l, const struct hf_piece *p, struct tb_err *err)
+lay_out_piece(struct layout *l, const struct hf_piece *p, struct tb_err *err)
 {
 	struct plan_piece piece = { p->tensor, p->first, p->each, 0 };
 	const char *star = p->apart ? strchr(p->into, '*') : NULL;
@@ -188,7 +188,7 @@ add_woven(struct layout *l, size_t row, struct tb_err *err)
 
 	for (size_t i = 0; i < v->npieces && !status; i++)
 		if (v->pieces[i].tensor == row)
-			status = add_piece(l, &v->pieces[i], err);
+			status = lay_out_piece(l, &v->pieces[i], err);
 	return status;
 }
 

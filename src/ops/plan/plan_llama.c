@@ -278,7 +278,7 @@ mixed_type(struct mixing *x, const struct named *t, uint64_t cols)
 }
 
 static struct policy_choice
-choose(struct mixing *x, const struct named *t)
+choose_mixed(struct mixing *x, const struct named *t)
 {
 	uint64_t cols = t->o->dim[t->o->ndim - 1];
 	uint32_t main = mixes[x->mix].type, type = main, fits;
@@ -339,7 +339,7 @@ policy_llama(const struct plan *p, const struct policy_model *m, const struct pl
 	for (size_t i = 0; i < n; i++) {
 		const struct plan_out *o = list[i].o;
 		enum plan_why why = untouched_why(o->name, o->ndim, o->dim);
-		struct policy_choice c = why == PLAN_WHY_COUNT ? choose(&x, &list[i])
+		struct policy_choice c = why == PLAN_WHY_COUNT ? choose_mixed(&x, &list[i])
 							       : policy_kept[why];
 
 		for (size_t k = 0; k < o->npieces; k++)

@@ -101,7 +101,7 @@ worst_shape(const struct tile *v, size_t n, double sum, double side, double area
 /* Squarified: strips along the shorter side of what is left, as long as that makes their
  * tiles no longer and thinner. */
 static void
-lay_out(struct map *m)
+lay_out_map(struct map *m)
 {
 	double x = 0, y = 0, w = WIDE * 100, h = 100, area = w * h / (double)m->bytes;
 	size_t i = 0;
@@ -217,7 +217,7 @@ report_map(struct report_out *o)
 		return;
 	}
 	if (m.n) {
-		lay_out(&m);
+		lay_out_map(&m);
 		tb_human_bytes(m.bytes, bytes);
 		tb_buf_printf(out, "<section><h2>What fills the disk</h2>\n<svg class=map role=\"img\" "
 			      "aria-label=\"%s by model and state; the list below says the same\">\n<defs>",

@@ -80,7 +80,7 @@ read_digest(struct tb_arena *mem, const cJSON *v, bool *failed)
 }
 
 static bool
-read_model(struct tb_arena *mem, const cJSON *v, struct db_run_model *m, bool *failed)
+read_model_json(struct tb_arena *mem, const cJSON *v, struct db_run_model *m, bool *failed)
 {
 	const char *state = json_str(json_get(v, "state"));
 
@@ -108,7 +108,7 @@ read_models(struct report_file *r, const cJSON *list, const char *path, struct t
 	if (!out->rows)
 		return tb_nomem(err);
 	for (const cJSON *v = json_first(list); v; v = json_next(v)) {
-		if (!read_model(&out->mem, v, &out->rows[out->n], &failed))
+		if (!read_model_json(&out->mem, v, &out->rows[out->n], &failed))
 			return tb_fail(err, TB_EFORMAT, "%s: model %zu is none", path, out->n);
 		out->n++;
 	}

@@ -147,7 +147,7 @@ is_text(const struct gen *g, uint32_t id)
 
 /* Takes one token in: true while more should come. */
 static bool
-take(struct gen *g, uint32_t id, enum tb_status *status)
+take_token(struct gen *g, uint32_t id, enum tb_status *status)
 {
 	const struct gen_opts *o = g->opts;
 	struct gen_result *out = g->out;
@@ -191,7 +191,7 @@ run(struct gen *g, const struct token_ids *prompt)
 	while (!status) {
 		uint32_t id = sampler_pick(g->sampler, logits, g->held->v, g->held->n);
 
-		if (!take(g, id, &status) || status)
+		if (!take_token(g, id, &status) || status)
 			break;
 		status = eval(g, &id, 1, &logits);
 	}

@@ -300,7 +300,7 @@ tidy_plan(struct tidy *t, struct op_ctx *ctx, const struct tidy_request *req, st
 /* ---- doing it ---- */
 
 static int
-by_path(const void *a, const void *b)
+actions_by_path(const void *a, const void *b)
 {
 	const struct tidy_action *x = *(const struct tidy_action *const *)a;
 	const struct tidy_action *y = *(const struct tidy_action *const *)b;
@@ -320,11 +320,11 @@ keep_true(struct tidy *t, struct tidy *now, struct tb_err *err)
 		return tb_nomem(err);
 	for (size_t i = 0; i < now->n; i++)
 		sorted[i] = &now->v[i];
-	qsort(sorted, now->n, sizeof(*sorted), by_path);
+	qsort(sorted, now->n, sizeof(*sorted), actions_by_path);
 	for (size_t i = 0; i < t->n; i++) {
 		struct tidy_action *a = &t->v[i];
 
-		is = bsearch(&a, sorted, now->n, sizeof(*sorted), by_path);
+		is = bsearch(&a, sorted, now->n, sizeof(*sorted), actions_by_path);
 		if (is) {
 			char *text = (*is)->text;	/* of what it is to be by now */
 

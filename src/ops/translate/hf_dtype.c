@@ -42,7 +42,7 @@ same(float a, float b)
 
 /* Bits: 1 << DT_BF16, 1 << DT_F16, those that hold it. */
 static unsigned
-holds(float x)
+dtypes_that_hold(float x)
 {
 	return (unsigned)same(tb_bf16_f32(tb_f32_bf16(x)), x) << DT_BF16 |
 	       (unsigned)same(tb_f16_f32(tb_f32_f16(x)), x) << DT_F16;
@@ -69,7 +69,7 @@ holds_all(const struct hf_making *h, size_t i, unsigned *out, size_t *rounded)
 	for (uint64_t k = 0; k < t->elems; k++) {
 		float y = change_apply(c, x[k]);
 
-		*out &= holds(y);
+		*out &= dtypes_that_hold(y);
 		exact &= c->what != CHANGE_ADD || y - c->number == x[k];
 	}
 	*rounded += !exact;

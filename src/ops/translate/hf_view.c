@@ -181,7 +181,7 @@ take_files(struct hf_making *h, size_t more)
 
 /* text: taken over. */
 static enum tb_status
-add_file(struct hf_making *h, const char *name, char *text)
+add_made_file(struct hf_making *h, const char *name, char *text)
 {
 	struct model *m = h->v->model;
 	struct model_file *f = &m->files[m->nfiles];
@@ -209,7 +209,7 @@ add_tokenizer(struct hf_making *h)
 	if (!status)
 		status = hf_tokenizer(h->tokenizer, &text, &why);
 	if (!status)
-		return add_file(h, "tokenizer.json", text);
+		return add_made_file(h, "tokenizer.json", text);
 	tokenizer_free(h->tokenizer);
 	h->tokenizer = NULL;
 	if (status == TB_ENOENT)
@@ -238,7 +238,7 @@ add_files(struct hf_making *h)
 	for (size_t i = 0; i < sizeof(made) / sizeof(*made) && !status; i++) {
 		status = made[i].make(h, &text);
 		if (!status && text)
-			status = add_file(h, made[i].name, text);
+			status = add_made_file(h, made[i].name, text);
 	}
 	return status;
 }

@@ -36,7 +36,7 @@ is_put(const struct writer *w, const char *gguf)
 }
 
 static const char *
-key_of(const struct writer *w, const char *gguf, char out[KEY_MAX])
+gguf_key_of(const struct writer *w, const char *gguf, char out[KEY_MAX])
 {
 	snprintf(out, KEY_MAX, "%s.%s", w->t->gguf, gguf);
 	return out;
@@ -62,11 +62,11 @@ is_needed(const char *gguf)
 }
 
 static enum tb_status
-put_number(struct writer *w, const struct translate_key *r, double x)
+put_key_number(struct writer *w, const struct translate_key *r, double x)
 {
 	char key[KEY_MAX];
 
-	key_of(w, r->gguf, key);
+	gguf_key_of(w, r->gguf, key);
 	if (r->type == KEY_F32) {
 		if (!isfinite((float)x))
 			return bad_value(w, r);
@@ -86,7 +86,8 @@ begin_list(struct writer *w, const struct translate_key *r, size_t n)
 {
 	char key[KEY_MAX];
 
-	gguf_put_array(w->keys, key_of(w, r->gguf, key), r->type == KEY_BOOL ? GGUF_BOOL : GGUF_I32, n);
+	gguf_put_array(w->keys, gguf_key_of(w, r->gguf, key),
+		       r->type == KEY_BOOL ? GGUF_BOOL : GGUF_I32, n);
 }
 
 static enum tb_status
@@ -129,7 +130,7 @@ put_computed(struct writer *w, const struct translate_key *r)
 	if (!config_computed(w->c, w->t, r->hf + 1, r->usual, &x))
 		return TB_OK;
 	if (!w->c->n)
-		return put_number(w, r, x);
+		return put_key_number(w, r, x);
 	begin_list(w, r, w->c->n);
 	for (size_t i = 0; i < w->c->n && !status; i++)
 		status = put_item(w, r, w->c->list[i]);
@@ -153,14 +154,14 @@ put_row(struct writer *w, const struct translate_key *r)
 	if (r->type == KEY_STR) {
 		s = *r->hf == '\'' ? r->hf + 1 : json_str(v);
 		if (s)
-			gguf_put_str(w->keys, key_of(w, r->gguf, key), s);
+			gguf_put_str(w->keys, gguf_key_of(w, r->gguf, key), s);
 		return TB_OK;
 	}
 	if (v && json_bool(v, &b))
 		x = b;
 	else if (v && !json_f64(v, &x))
 		return bad_value(w, r);
-	return isnan(x) ? TB_OK : put_number(w, r, x);
+	return isnan(x) ? TB_OK : put_key_number(w, r, x);
 }
 
 static enum tb_status
@@ -213,9 +214,9 @@ put_scaling(struct writer *w)
 		said = "longrope";
 	if (!said || !strcmp(w->t->gguf, "phi3"))
 		return TB_OK;
-	gguf_put_str(w->keys, key_of(w, "rope.scaling.type", key), said);
+	gguf_put_str(w->keys, gguf_key_of(w, "rope.scaling.type", key), said);
 	if (has && strcmp(said, "longrope") != 0)
-		gguf_put_f32(w->keys, key_of(w, "rope.scaling.factor", key), (float)factor);
+		gguf_put_f32(w->keys, gguf_key_of(w, "rope.scaling.factor", key), (float)factor);
 	for (const struct translate_key *r = yarn; !strcmp(said, "yarn") && r->gguf && !status; r++)
 		status = put_row(w, r);
 	return status;
