@@ -7,9 +7,9 @@
 
 #include "src/quant/groups.h"
 
-struct grid { float scale, bias; };
+struct scale_bias { float scale, bias; };
 
-static struct grid
+static struct scale_bias
 affine_grid(const float *w, unsigned group, float n, enum flavour f)
 {
 	float lo = INFINITY, hi = f == FLAVOUR_METAL ? 0 : -INFINITY, s, edge, q0;
@@ -26,12 +26,12 @@ affine_grid(const float *w, unsigned group, float n, enum flavour f)
 	edge = low ? lo : hi;
 	q0 = f == FLAVOUR_METAL ? roundf(edge / s) : rintf(edge / s);
 	if (q0 == 0)
-		return (struct grid){ s, 0 };
-	return (struct grid){ edge / q0, edge };
+		return (struct scale_bias){ s, 0 };
+	return (struct scale_bias){ edge / q0, edge };
 }
 
 static uint8_t
-affine_code(float w, struct grid g, float n, enum flavour f)
+affine_code(float w, struct scale_bias g, float n, enum flavour f)
 {
 	float v = (w - g.bias) / g.scale;
 
@@ -49,7 +49,7 @@ affine_encode(const struct scheme *s, enum flavour f, enum dtype t, const void *
 	uint8_t code[QUANT_GROUP_MAX];
 
 	for (size_t i = 0; i < n / s->group; i++) {
-		struct grid g;
+		struct scale_bias g;
 
 		for (unsigned j = 0; j < s->group; j++)
 			w[j] = fp_load(t, src, i * s->group + j);

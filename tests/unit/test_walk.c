@@ -8,7 +8,7 @@
 static void
 pairs_and_halves_undo_each_other(void **state)
 {
-	struct walk to = walk_to_pairs(16, 3, 8), back = walk_to_halves(16, 3, 8);
+	struct strided to = walk_to_pairs(16, 3, 8), back = walk_to_halves(16, 3, 8);
 
 	(void)state;
 	assert_int_equal(walk_elems(&to), 48);
@@ -21,9 +21,9 @@ pairs_and_halves_undo_each_other(void **state)
 static void
 runs_and_spans(void **state)
 {
-	struct walk rows = walk_to_pairs(16, 3, 8);
-	struct walk turned = { 3, { 2, 4, 5 }, { 20, 1, 4 }, 7 };	/* 5 x 4 each */
-	struct walk whole = { 2, { 4, 5 }, { 5, 1 }, 0 };
+	struct strided rows = walk_to_pairs(16, 3, 8);
+	struct strided turned = { 3, { 2, 4, 5 }, { 20, 1, 4 }, 7 };	/* 5 x 4 each */
+	struct strided whole = { 2, { 4, 5 }, { 5, 1 }, 0 };
 
 	(void)state;
 	assert_int_equal(walk_stretch(&rows, 0, 100), 3);

@@ -40,7 +40,7 @@ enum tb_status window_gather(const struct values *v, const struct change *c, uin
 			     size_t n, const struct quant_parts *room, struct tb_err *err)
 	TB_MUST_USE;
 /* window_walk.c: plain numbers of which neighbours do not stay so. */
-enum tb_status window_walk(const struct values *v, const struct walk *k, uint64_t first, size_t n,
+enum tb_status window_walk(const struct values *v, const struct strided *k, uint64_t first, size_t n,
 			   void *out, struct tb_err *err) TB_MUST_USE;
 /* How a stretch is encoded; all but `flavour` may be 0. */
 struct encode_how {

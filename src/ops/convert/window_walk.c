@@ -10,7 +10,7 @@
 
 struct reader {
 	const struct values *v;
-	const struct walk *k;
+	const struct strided *k;
 	size_t size;		/* bytes of one */
 	uint8_t *room;		/* what is read on the way */
 };
@@ -61,7 +61,7 @@ by_elements(const struct reader *r, uint64_t at, size_t n, uint8_t *to, struct t
 static enum tb_status
 walk_all(const struct reader *r, uint64_t first, size_t n, uint8_t *to, struct tb_err *err)
 {
-	const struct walk *k = r->k;
+	const struct strided *k = r->k;
 	uint64_t cols = k->dim[k->ndim - 1];
 	bool turned = k->ndim > 1 && k->step[k->ndim - 2] == 1;
 	enum tb_status status = TB_OK;
@@ -84,7 +84,7 @@ walk_all(const struct reader *r, uint64_t first, size_t n, uint8_t *to, struct t
 }
 
 enum tb_status
-window_walk(const struct values *v, const struct walk *k, uint64_t first, size_t n, void *out,
+window_walk(const struct values *v, const struct strided *k, uint64_t first, size_t n, void *out,
 	    struct tb_err *err)
 {
 	struct reader r = { v, k, dtype_bits(v->t->scheme.dtype) / 8, NULL };

@@ -110,7 +110,7 @@ say_messages(struct items *list, const struct modelfile *m, struct tb_err *err)
 
 /* Those of the source that the Modelfile does not set stay. */
 static enum tb_status
-say_params(struct items *list, struct params *ps, struct tb_err *err)
+say_params(struct items *list, struct param_set *ps, struct tb_err *err)
 {
 	struct tb_buf b = TB_BUF(CREATE_TEXT_MAX);
 	enum tb_status status = TB_OK;

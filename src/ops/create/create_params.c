@@ -102,7 +102,7 @@ unknown(const char *name, struct tb_err *err)
 }
 
 static struct param_value *
-value_of(struct params *ps, const char *name)
+value_of(struct param_set *ps, const char *name)
 {
 	for (size_t i = 0; i < ps->n; i++)
 		if (!strcmp(ps->v[i].name, name))
@@ -112,7 +112,7 @@ value_of(struct params *ps, const char *name)
 
 /* Takes what is in `json`. */
 static enum tb_status
-put_value(struct params *ps, const char *name, struct tb_buf *json, struct tb_err *err)
+put_value(struct param_set *ps, const char *name, struct tb_buf *json, struct tb_err *err)
 {
 	struct param_value *v = value_of(ps, name);
 	char *text = tb_buf_take(json), *own = v ? NULL : tb_strdup(name);
@@ -133,7 +133,7 @@ put_value(struct params *ps, const char *name, struct tb_buf *json, struct tb_er
 
 /* One more in the list of those that are given already. */
 static void
-add_text(struct params *ps, const char *name, const char *value, struct tb_buf *json)
+add_text(struct param_set *ps, const char *name, const char *value, struct tb_buf *json)
 {
 	const struct param_value *v = value_of(ps, name);
 
@@ -147,7 +147,7 @@ add_text(struct params *ps, const char *name, const char *value, struct tb_buf *
 }
 
 enum tb_status
-params_set(struct params *ps, const char *name, const char *value, struct tb_buf *notes,
+params_set(struct param_set *ps, const char *name, const char *value, struct tb_buf *notes,
 	   struct tb_err *err)
 {
 	static const char *const wants[] = { "a whole number", "a number", "true or false" };
@@ -180,7 +180,7 @@ params_set(struct params *ps, const char *name, const char *value, struct tb_buf
 }
 
 enum tb_status
-params_inherit(struct params *ps, const cJSON *from, struct tb_err *err)
+params_inherit(struct param_set *ps, const cJSON *from, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
@@ -202,7 +202,7 @@ by_name(const void *a, const void *b)
 }
 
 void
-params_print(struct params *ps, struct tb_buf *out)
+params_print(struct param_set *ps, struct tb_buf *out)
 {
 	if (ps->n > 1)
 		qsort(ps->v, ps->n, sizeof(*ps->v), by_name);
@@ -216,12 +216,12 @@ params_print(struct params *ps, struct tb_buf *out)
 }
 
 void
-params_free(struct params *ps)
+params_free(struct param_set *ps)
 {
 	while (ps->n) {
 		free(ps->v[--ps->n].name);
 		free(ps->v[ps->n].json);
 	}
 	free(ps->v);
-	*ps = (struct params){ 0 };
+	*ps = (struct param_set){ 0 };
 }

@@ -13,20 +13,20 @@
 #define CREATE_TEXT_MAX (64u << 20)	/* bytes of a layer of text */
 
 /* create_params.c: the parameters of a model, as JSON. */
-struct params {
+struct param_set {
 	struct param_value {
 		char *name, *json;	/* owned */
 	} *v;				/* owned */
 	size_t n, cap;
 };
 /* PARAMETER name value; what nobody reads any more is noted instead. */
-enum tb_status params_set(struct params *ps, const char *name, const char *value,
+enum tb_status params_set(struct param_set *ps, const char *name, const char *value,
 			  struct tb_buf *notes, struct tb_err *err) TB_MUST_USE;
 /* Those of an object that are not set yet. */
-enum tb_status params_inherit(struct params *ps, const cJSON *from, struct tb_err *err) TB_MUST_USE;
+enum tb_status params_inherit(struct param_set *ps, const cJSON *from, struct tb_err *err) TB_MUST_USE;
 /* As Ollama writes them: by name, a newline at the end. */
-void params_print(struct params *ps, struct tb_buf *out);
-void params_free(struct params *ps);
+void params_print(struct param_set *ps, struct tb_buf *out);
+void params_free(struct param_set *ps);
 
 /* create_gguf.c: what a GGUF file is to a model.  arch: its architecture, the caller's to free;
  * NULL: not asked for. */
@@ -37,7 +37,7 @@ enum tb_status create_gguf_kind(const char *path, enum media *kind, char **arch,
 struct create_spec {
 	const struct modelfile *m;
 	const char *template, *system, *renderer, *parser, *requires, *draft, *adapter;
-	struct params params;		/* owned */
+	struct param_set params;	/* owned */
 	struct tb_buf notes;		/* owned; lines */
 };
 enum tb_status spec_read(struct create_spec *s, const struct modelfile *m, const char *what,

@@ -79,7 +79,7 @@ static void
 say_param(struct say *s, const char *name, const cJSON *v)
 {
 	struct tb_buf value = TB_BUF(CREATE_TEXT_MAX), notes = TB_BUF(4096);
-	struct params ps = { 0 };
+	struct param_set ps = { 0 };
 
 	if (json_str(v))
 		tb_buf_str(&value, json_str(v));

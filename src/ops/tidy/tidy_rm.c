@@ -12,10 +12,10 @@
 #include "src/store/hub.h"
 #include "src/store/split.h"
 
-struct place { uint64_t dev, ino; };
+struct dev_ino { uint64_t dev, ino; };
 struct locs {
 	struct model_loc *v;
-	struct place *at;		/* where each of v lies */
+	struct dev_ino *at;		/* where each of v lies */
 	size_t n, cap, at_cap;
 };
 
@@ -35,7 +35,7 @@ locs_add(struct locs *l, const struct model_loc *loc, struct tb_err *err)
 		return tb_nomem(err);
 	if (model_loc_copy(&l->v[l->n], loc, err))
 		return TB_ENOMEM;
-	l->at[l->n++] = (struct place){ st.st_dev, st.st_ino };
+	l->at[l->n++] = (struct dev_ino){ st.st_dev, st.st_ino };
 	return TB_OK;
 }
 

@@ -19,12 +19,12 @@ struct undoing {
 	const char *into;		/* Hugging Face's name */
 };
 
-struct matrix { uint64_t n, rows, cols; };
+struct matrices { uint64_t n, rows, cols; };
 
-static struct matrix
+static struct matrices
 matrix_of(const struct tensor *t)
 {
-	struct matrix m = { 1, t->ndim ? t->dim[0] : 1, 1 };
+	struct matrices m = { 1, t->ndim ? t->dim[0] : 1, 1 };
 
 	if (t->ndim < 2)
 		return m;
@@ -36,7 +36,7 @@ matrix_of(const struct tensor *t)
 }
 
 static bool
-set_walk(struct undoing *u, struct walk w)
+set_walk(struct undoing *u, struct strided w)
 {
 	u->change->moved = true;
 	u->change->walk = w;
@@ -64,7 +64,7 @@ add_piece(struct undoing *u, uint64_t each, uint64_t count, uint64_t index, uint
 static bool
 join_halves(struct undoing *u, unsigned half)
 {
-	struct matrix m = matrix_of(u->made);
+	struct matrices m = matrix_of(u->made);
 	struct hf_piece *p;
 
 	if (u->made->ndim < 2 || !(p = add_piece(u, m.rows * m.cols, m.n, half, 2)))
@@ -114,30 +114,30 @@ mla(struct undoing *u, bool v)
 	p->dim[1] = lora;
 	if (!v) {
 		p->change.moved = true;
-		p->change.walk = (struct walk){ 3, { t->heads, b, a }, { a * b, 1, b }, 0 };
+		p->change.walk = (struct strided){ 3, { t->heads, b, a }, { a * b, 1, b }, 0 };
 	}
 	return true;
 }
 
 /* v head j * k_heads + k becomes k * r + j. */
 static bool
-untiled(const struct translate *t, uint64_t rows, uint64_t cols, uint64_t first, struct walk *out)
+untiled(const struct translate *t, uint64_t rows, uint64_t cols, uint64_t first, struct strided *out)
 {
 	uint64_t r = t->k_heads ? t->v_heads / t->k_heads : 0, each;
 
 	if (!r || t->v_heads % t->k_heads || rows <= first || (rows - first) % t->v_heads)
 		return false;
 	each = (rows - first) / t->v_heads * cols;
-	*out = (struct walk){ 3, { t->k_heads, r, each }, { each, t->k_heads * each, 1 },
-			      first * cols };
+	*out = (struct strided){ 3, { t->k_heads, r, each }, { each, t->k_heads * each, 1 },
+				 first * cols };
 	return true;
 }
 
 static bool
 untile_rows(struct undoing *u)
 {
-	struct matrix m = matrix_of(u->made);
-	struct walk w;
+	struct matrices m = matrix_of(u->made);
+	struct strided w;
 
 	return m.n == 1 && untiled(u->t, m.rows, m.cols, 0, &w) && set_walk(u, w);
 }
@@ -146,14 +146,14 @@ static bool
 untile_cols(struct undoing *u)
 {
 	const struct translate *t = u->t;
-	struct matrix m = matrix_of(u->made);
+	struct matrices m = matrix_of(u->made);
 	uint64_t r = t->k_heads ? t->v_heads / t->k_heads : 0, each;
 
 	if (!r || t->v_heads % t->k_heads || m.n != 1 || m.cols % t->v_heads)
 		return false;
 	each = m.cols / t->v_heads;
-	return set_walk(u, (struct walk){ 4, { m.rows, t->k_heads, r, each },
-					  { m.cols, each, t->k_heads * each, 1 }, 0 });
+	return set_walk(u, (struct strided){ 4, { m.rows, t->k_heads, r, each },
+					     { m.cols, each, t->k_heads * each, 1 }, 0 });
 }
 
 /* Kernels of one row a channel. */
@@ -170,9 +170,9 @@ static bool
 untile_tail(struct undoing *u)
 {
 	uint64_t qk = 2 * (uint64_t)u->t->k_heads * u->t->k_dim;
-	struct matrix m = matrix_of(u->made);
+	struct matrices m = matrix_of(u->made);
 	struct hf_piece *p;
-	struct walk w;
+	struct strided w;
 
 	if (!qk || u->made->ndim != 2 || !untiled(u->t, m.rows, m.cols, qk, &w))
 		return false;
@@ -191,7 +191,7 @@ static bool
 join_group(struct undoing *u, uint64_t *first, uint64_t rows, unsigned nth)
 {
 	const struct translate *t = u->t;
-	struct matrix m = matrix_of(u->made);
+	struct matrices m = matrix_of(u->made);
 	uint64_t r = t->k_heads ? t->v_heads / t->k_heads : 0;
 	struct hf_piece *p;
 
@@ -219,7 +219,7 @@ join_groups(struct undoing *u, bool z)
 static bool
 unpair(struct undoing *u, uint32_t heads)
 {
-	struct matrix m = matrix_of(u->made);
+	struct matrices m = matrix_of(u->made);
 
 	if (!u->t->pairs)
 		return true;

@@ -18,23 +18,23 @@
  * (a, b, …) is the source's `first` + a * step[0] + b * step[1] + …  Rows that change their
  * places, halves, columns of a transposed matrix are all of them such walks. */
 #define WALK_DIMS 6
-struct walk {
+struct strided {
 	unsigned ndim;
 	uint64_t dim[WALK_DIMS], step[WALK_DIMS];
 	uint64_t first;
 };
-uint64_t walk_elems(const struct walk *v);
-uint64_t walk_place(const struct walk *v, uint64_t i);	/* of element i, in the source */
+uint64_t walk_elems(const struct strided *v);
+uint64_t walk_place(const struct strided *v, uint64_t i);	/* of element i, in the source */
 /* How many elements from i on lie one after the other in the source, up to n. */
-uint64_t walk_stretch(const struct walk *v, uint64_t i, uint64_t n);
+uint64_t walk_stretch(const struct strided *v, uint64_t i, uint64_t n);
 /* Elements of the source from the first to behind the last that the inner dimensions from
  * `dim` on touch. */
-uint64_t walk_span(const struct walk *v, unsigned dim);
+uint64_t walk_span(const struct strided *v, unsigned dim);
 
 /* Rows of heads of `head` rows, each of `cols`: Hugging Face's files have what turns
  * together half a head apart, GGUF files of llama side by side. */
-struct walk walk_to_pairs(uint64_t rows, uint64_t cols, uint64_t head);
-struct walk walk_to_halves(uint64_t rows, uint64_t cols, uint64_t head);
+struct strided walk_to_pairs(uint64_t rows, uint64_t cols, uint64_t head);
+struct strided walk_to_halves(uint64_t rows, uint64_t cols, uint64_t head);
 
 /* What is done to each number. */
 enum plan_change {
@@ -47,7 +47,7 @@ enum plan_change {
 /* What happens to (a piece of) a tensor on its way. */
 struct change {
 	bool moved;		/* `walk` says where from; else in the source's order */
-	struct walk walk;
+	struct strided walk;
 	enum plan_change what;
 	float number;
 };

@@ -13,7 +13,7 @@
 #include "src/ops/translate/translate_config.h"
 
 enum tb_status
-config_open(struct config *c, const struct model *m, struct tb_err *err)
+config_open(struct hf_json *c, const struct model *m, struct tb_err *err)
 {
 	const cJSON *full;
 	enum tb_status status = strict_json(m, "config.json", &c->root, err);
@@ -35,7 +35,7 @@ config_open(struct config *c, const struct model *m, struct tb_err *err)
 }
 
 void
-config_close(struct config *c)
+config_close(struct hf_json *c)
 {
 	json_free(c->root);
 	free(c->list);
@@ -44,7 +44,7 @@ config_close(struct config *c)
 }
 
 const cJSON *
-config_find(const struct config *c, const char *paths)
+config_find(const struct hf_json *c, const char *paths)
 {
 	char path[128];
 
@@ -68,7 +68,7 @@ config_find(const struct config *c, const char *paths)
 }
 
 uint32_t
-config_u32(const struct config *c, const char *paths)
+config_u32(const struct hf_json *c, const char *paths)
 {
 	uint64_t n;
 
@@ -76,7 +76,7 @@ config_u32(const struct config *c, const char *paths)
 }
 
 double
-config_number(const struct config *c, const char *paths, double usual)
+config_number(const struct hf_json *c, const char *paths, double usual)
 {
 	double x;
 
@@ -84,7 +84,7 @@ config_number(const struct config *c, const char *paths, double usual)
 }
 
 static double
-head_dim(const struct config *c)
+head_dim(const struct hf_json *c)
 {
 	uint32_t heads = config_u32(c, "num_attention_heads");
 
@@ -94,7 +94,7 @@ head_dim(const struct config *c)
 
 /* Stretched so much that attention must be sharper. */
 static double
-longrope(const struct config *c)
+longrope(const struct hf_json *c)
 {
 	double is = config_number(c, "max_position_embeddings", 0);
 	double was = config_number(c, "rope.original_max_position_embeddings|"
@@ -107,7 +107,7 @@ longrope(const struct config *c)
 
 /* Room for n numbers; false: no memory, or too many. */
 static bool
-room(struct config *c, size_t n)
+room(struct hf_json *c, size_t n)
 {
 	free(c->list);
 	c->list = n && n < 65536 ? tb_calloc(n, sizeof(*c->list)) : NULL;
@@ -117,7 +117,7 @@ room(struct config *c, size_t n)
 
 /* `yes` for each layer of that type, else `no`. */
 static void
-layers_of_type(struct config *c, const char *type, double yes, double no)
+layers_of_type(struct hf_json *c, const char *type, double yes, double no)
 {
 	const cJSON *types = config_find(c, "layer_types");
 	size_t i = 0;
@@ -130,7 +130,7 @@ layers_of_type(struct config *c, const char *type, double yes, double no)
 
 /* Time, height, width and one more. */
 static void
-mrope(struct config *c)
+mrope(struct hf_json *c)
 {
 	const cJSON *is = config_find(c, "rope.mrope_section");
 	size_t i = 0;
@@ -143,7 +143,7 @@ mrope(struct config *c)
 
 /* ggml's numbers for how experts are weighted. */
 static double
-gating(const struct config *c)
+gating(const struct hf_json *c)
 {
 	static const struct { const char *name; double number; } funcs[] = {
 		{ "softmax", 1 }, { "sigmoid", 2 }, { "sqrtsoftplus", 4 } };
@@ -160,7 +160,7 @@ gating(const struct config *c)
 /* Gemma 4: layers that see everything may have other heads, those that take keys and values
  * from others may be twice as wide. */
 static void
-gemma4_kv(struct config *c)
+gemma4_kv(struct hf_json *c)
 {
 	double some = config_number(c, "num_key_value_heads", 0);
 	double all = config_number(c, "num_global_key_value_heads", some);
@@ -170,7 +170,7 @@ gemma4_kv(struct config *c)
 }
 
 static void
-gemma4_ffn(struct config *c)
+gemma4_ffn(struct hf_json *c)
 {
 	size_t n = config_u32(c, "num_hidden_layers"), shared = config_u32(c, "num_kv_shared_layers");
 	double ffn = config_number(c, "intermediate_size", 0);
@@ -184,7 +184,7 @@ gemma4_ffn(struct config *c)
 
 /* What layers are, a letter each: * attention, M state space, - and E feed-forward. */
 static void
-hybrid(struct config *c, const char *kinds, const char *paths)
+hybrid(struct hf_json *c, const char *kinds, const char *paths)
 {
 	const char *pattern = json_str(config_find(c, "hybrid_override_pattern"));
 	double x = config_number(c, paths, 0);
@@ -200,7 +200,7 @@ hybrid(struct config *c, const char *kinds, const char *paths)
 }
 
 static void
-computed_list(struct config *c, const char *name)
+computed_list(struct hf_json *c, const char *name)
 {
 	if (!strcmp(name, "gemma4_kv"))
 		gemma4_kv(c);
@@ -221,7 +221,7 @@ computed_list(struct config *c, const char *name)
 
 /* Each so-manieth layer sees everything; what all of them have is not said. */
 static double
-window_period(const struct config *c, double usual)
+window_period(const struct hf_json *c, double usual)
 {
 	const cJSON *types = config_find(c, "layer_types");
 	double period = config_number(c, "sliding_window_pattern", 0), i = 1;
@@ -234,7 +234,7 @@ window_period(const struct config *c, double usual)
 
 /* LFM2: two thirds, times a factor, rounded up. */
 static double
-lfm2_ffn(const struct config *c)
+lfm2_ffn(const struct hf_json *c)
 {
 	double ffn = config_number(c, "block_ff_dim|intermediate_size", NAN);
 	double of = config_number(c, "block_multiple_of", 256);
@@ -248,7 +248,7 @@ lfm2_ffn(const struct config *c)
 }
 
 static double
-mamba_inner(const struct config *c)
+mamba_inner(const struct hf_json *c)
 {
 	double expand = config_number(c, "mamba_expand", NAN);
 	double heads = config_number(c, "mamba_num_heads", NAN);
@@ -259,7 +259,7 @@ mamba_inner(const struct config *c)
 
 /* HunYuan: a base of its own instead of a factor. */
 static double
-dynamic_base(const struct config *c)
+dynamic_base(const struct hf_json *c)
 {
 	double alpha = config_number(c, "rope.alpha", NAN), dim = head_dim(c);
 
@@ -267,7 +267,7 @@ dynamic_base(const struct config *c)
 }
 
 static double
-dense_layers(const struct config *c)
+dense_layers(const struct hf_json *c)
 {
 	double n = 0;
 
@@ -278,7 +278,7 @@ dense_layers(const struct config *c)
 }
 
 static double
-computed_number(const struct config *c, const struct translate *t, const char *name, double usual)
+computed_number(const struct hf_json *c, const struct translate *t, const char *name, double usual)
 {
 	bool norm;
 	double x;
@@ -339,7 +339,7 @@ computed_number(const struct config *c, const struct translate *t, const char *n
 }
 
 bool
-config_computed(struct config *c, const struct translate *t, const char *name, double usual,
+config_computed(struct hf_json *c, const struct translate *t, const char *name, double usual,
 		double *x)
 {
 	c->n = 0;
@@ -356,7 +356,7 @@ unknown_type(const char *type, const char *path, struct tb_err *err)
 }
 
 static bool
-find_row(struct translate *out, const char *type, const struct config *c)
+find_row(struct translate *out, const char *type, const struct hf_json *c)
 {
 	const struct arch *a;
 
@@ -378,7 +378,7 @@ find_row(struct translate *out, const char *type, const struct config *c)
 }
 
 static void
-read_numbers(struct translate *out, const struct config *c)
+read_numbers(struct translate *out, const struct hf_json *c)
 {
 	out->layers = config_u32(c, "num_hidden_layers");
 	if (!out->fewer_layers)
@@ -397,7 +397,7 @@ read_numbers(struct translate *out, const struct config *c)
 enum tb_status
 translate_hf(struct translate *out, const struct model *m, struct tb_err *err)
 {
-	struct config c;
+	struct hf_json c;
 	const char *type, *text;
 	enum tb_status status = config_open(&c, m, err);
 

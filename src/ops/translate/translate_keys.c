@@ -19,7 +19,7 @@
 
 struct writer {
 	const struct translate *t;
-	struct config *c;
+	struct hf_json *c;
 	struct gguf_keys *keys;
 	const char *put[KEYS_MAX];	/* what has been said */
 	unsigned n;
@@ -325,7 +325,7 @@ enum tb_status
 translate_keys(struct translated_keys *out, const struct translate *t, const struct model *m,
 	       const struct translate_ask *ask, struct tb_err *err)
 {
-	struct config c;
+	struct hf_json c;
 	struct writer w = { .t = t, .c = &c, .keys = &out->keys, .err = err };
 	enum tb_status status;
 

@@ -29,7 +29,7 @@ make(struct translated_keys *out, const char *name, size_t n)
 /* Llama 3.1: slow turns are stretched, fast ones are not, and between them it is smooth.
  * In F32 where llama.cpp's converter computes so. */
 static enum tb_status
-llama3(struct translated_keys *out, const struct config *c, uint32_t dim, struct tb_err *err)
+llama3(struct translated_keys *out, const struct hf_json *c, uint32_t dim, struct tb_err *err)
 {
 	double base = config_number(c, "rope.rope_theta|rope_theta", 10000);
 	double factor = config_number(c, "rope.factor", 8);
@@ -81,7 +81,7 @@ factors(struct translated_keys *out, const char *name, const cJSON *list, size_t
 
 /* Gemma 4: pairs behind the first quarter do not turn in layers that see everything. */
 static enum tb_status
-still_pairs(struct translated_keys *out, const struct config *c, struct tb_err *err)
+still_pairs(struct translated_keys *out, const struct hf_json *c, struct tb_err *err)
 {
 	uint32_t dim = config_u32(c, "global_head_dim|head_dim");
 	double part = config_number(c, "rope.partial_rotary_factor", 1);
@@ -98,7 +98,7 @@ still_pairs(struct translated_keys *out, const struct config *c, struct tb_err *
 }
 
 enum tb_status
-translate_made(struct translated_keys *out, const struct translate *t, struct config *c,
+translate_made(struct translated_keys *out, const struct translate *t, struct hf_json *c,
 	       struct tb_err *err)
 {
 	const char *type = json_str(config_find(c, "rope.rope_type|rope.type"));

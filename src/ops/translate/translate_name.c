@@ -23,12 +23,12 @@ struct at {
 };
 
 /* Rows, columns, and matrices of a shape; a vector is rows of one. */
-struct matrix { uint64_t n, rows, cols; };
+struct matrices { uint64_t n, rows, cols; };
 
-static struct matrix
+static struct matrices
 matrix_of(const struct translated *o)
 {
-	struct matrix m = { 1, o->dim[0], 1 };
+	struct matrices m = { 1, o->dim[0], 1 };
 
 	if (o->ndim < 2)
 		return m;
@@ -65,7 +65,7 @@ split_vector(struct translated *o, uint64_t rows)
 }
 
 static void
-set_walk(struct translated *o, struct walk w)
+set_walk(struct translated *o, struct strided w)
 {
 	o->change.moved = true;
 	o->change.walk = w;
@@ -75,13 +75,13 @@ set_walk(struct translated *o, struct walk w)
 static bool
 half_rows(struct translated *o, unsigned half)
 {
-	struct matrix m = matrix_of(o);
+	struct matrices m = matrix_of(o);
 
 	if (o->ndim < 2 || m.rows % 2)
 		return false;
 	o->dim[o->ndim - 2] = m.rows / 2;
-	set_walk(o, (struct walk){ 3, { m.n, m.rows / 2, m.cols }, { m.rows * m.cols, m.cols, 1 },
-				   half * (m.rows / 2) * m.cols });
+	set_walk(o, (struct strided){ 3, { m.n, m.rows / 2, m.cols }, { m.rows * m.cols, m.cols, 1 },
+				      half * (m.rows / 2) * m.cols });
 	return true;
 }
 
@@ -89,28 +89,28 @@ half_rows(struct translated *o, unsigned half)
 static bool
 turn(struct translated *o, unsigned parts, unsigned nth)
 {
-	struct matrix m = matrix_of(o);
+	struct matrices m = matrix_of(o);
 	uint64_t cols = m.cols / parts;
 
 	if (o->ndim < 2 || m.cols % parts)
 		return false;
 	o->dim[o->ndim - 2] = cols;
 	o->dim[o->ndim - 1] = m.rows;
-	set_walk(o, (struct walk){ 3, { m.n, cols, m.rows }, { m.rows * m.cols, 1, m.cols },
-				   nth * cols });
+	set_walk(o, (struct strided){ 3, { m.n, cols, m.rows }, { m.rows * m.cols, 1, m.cols },
+				      nth * cols });
 	return true;
 }
 
 static bool
 every_other_row(struct translated *o, unsigned first)
 {
-	struct matrix m = matrix_of(o);
+	struct matrices m = matrix_of(o);
 
 	if (o->ndim < 2 || m.rows % 2)
 		return false;
 	o->dim[o->ndim - 2] = m.rows / 2;
-	set_walk(o, (struct walk){ 2, { m.n * m.rows / 2, m.cols }, { 2 * m.cols, 1 },
-				   first * m.cols });
+	set_walk(o, (struct strided){ 2, { m.n * m.rows / 2, m.cols }, { 2 * m.cols, 1 },
+				      first * m.cols });
 	return true;
 }
 
@@ -124,14 +124,14 @@ every_other(struct translated *o, unsigned first)
 	if (all % 2)
 		return false;
 	*last = all / 2;
-	set_walk(o, (struct walk){ 2, { before, all / 2 }, { all, 2 }, first });
+	set_walk(o, (struct strided){ 2, { before, all / 2 }, { all, 2 }, first });
 	return true;
 }
 
 static bool
 pairs(struct translated *o, const struct translate *t, uint32_t heads)
 {
-	struct matrix m = matrix_of(o);
+	struct matrices m = matrix_of(o);
 
 	if (!t->pairs)
 		return true;
@@ -145,7 +145,7 @@ pairs(struct translated *o, const struct translate *t, uint32_t heads)
 static bool
 mla(struct translated *o, const struct translate *t, bool v)
 {
-	struct matrix m = matrix_of(o);
+	struct matrices m = matrix_of(o);
 	uint64_t head = (uint64_t)t->nope + t->v_head;
 
 	if (!t->nope || !t->v_head || m.n != 1 || m.rows != head * t->heads)
@@ -154,9 +154,9 @@ mla(struct translated *o, const struct translate *t, bool v)
 	o->dim[0] = t->heads;
 	o->dim[1] = v ? t->v_head : m.cols;
 	o->dim[2] = v ? m.cols : t->nope;
-	set_walk(o, (struct walk){ 3, { t->heads, o->dim[1], o->dim[2] },
-				   { head * m.cols, v ? m.cols : 1, v ? 1 : m.cols },
-				   v ? t->nope * m.cols : 0 });
+	set_walk(o, (struct strided){ 3, { t->heads, o->dim[1], o->dim[2] },
+				      { head * m.cols, v ? m.cols : 1, v ? 1 : m.cols },
+				      v ? t->nope * m.cols : 0 });
 	return true;
 }
 
@@ -164,7 +164,7 @@ mla(struct translated *o, const struct translate *t, bool v)
 static bool
 tile_rows(struct translated *o, const struct translate *t, uint64_t first)
 {
-	struct matrix m = matrix_of(o);
+	struct matrices m = matrix_of(o);
 	uint64_t r = t->k_heads ? t->v_heads / t->k_heads : 0, each;
 
 	if (!r || t->v_heads % t->k_heads || m.n != 1 || m.rows <= first ||
@@ -172,22 +172,22 @@ tile_rows(struct translated *o, const struct translate *t, uint64_t first)
 		return false;
 	each = (m.rows - first) / t->v_heads;
 	o->dim[0] = m.rows - first;
-	set_walk(o, (struct walk){ 3, { r, t->k_heads, each * m.cols },
-				   { each * m.cols, r * each * m.cols, 1 }, first * m.cols });
+	set_walk(o, (struct strided){ 3, { r, t->k_heads, each * m.cols },
+				      { each * m.cols, r * each * m.cols, 1 }, first * m.cols });
 	return true;
 }
 
 static bool
 tile_cols(struct translated *o, const struct translate *t)
 {
-	struct matrix m = matrix_of(o);
+	struct matrices m = matrix_of(o);
 	uint64_t r = t->k_heads ? t->v_heads / t->k_heads : 0, each;
 
 	if (!r || t->v_heads % t->k_heads || m.n != 1 || m.cols % t->v_heads)
 		return false;
 	each = m.cols / t->v_heads;
-	set_walk(o, (struct walk){ 4, { m.rows, r, t->k_heads, each },
-				   { m.cols, each, r * each, 1 }, 0 });
+	set_walk(o, (struct strided){ 4, { m.rows, r, t->k_heads, each },
+				      { m.cols, each, r * each, 1 }, 0 });
 	return true;
 }
 
@@ -210,7 +210,7 @@ tile_tail(struct at *at)
 {
 	struct translated *o = &at->out[at->n - 1], *v;
 	uint64_t qk = 2 * (uint64_t)at->t->k_heads * at->t->k_dim;
-	struct matrix m;
+	struct matrices m;
 
 	squeeze(o);
 	m = matrix_of(o);
@@ -218,7 +218,7 @@ tile_tail(struct at *at)
 		return false;
 	v = rows_below(at);
 	o->dim[0] = qk;
-	set_walk(o, (struct walk){ 1, { qk * m.cols }, { 1 }, 0 });
+	set_walk(o, (struct strided){ 1, { qk * m.cols }, { 1 }, 0 });
 	return tile_rows(v, at->t, qk);
 }
 
@@ -226,15 +226,15 @@ tile_tail(struct at *at)
 static bool
 grouped(struct translated *o, const struct translate *t, uint64_t first, uint64_t rows)
 {
-	struct matrix m = matrix_of(o);
+	struct matrices m = matrix_of(o);
 	uint64_t r = t->k_heads ? t->v_heads / t->k_heads : 0;
 	uint64_t head = 2 * (uint64_t)t->k_dim + 2 * r * t->v_dim;
 
 	if (!r || m.n != 1 || m.rows != head * t->k_heads)
 		return false;
 	o->dim[0] = rows * t->k_heads;
-	set_walk(o, (struct walk){ 2, { t->k_heads, rows * m.cols }, { head * m.cols, 1 },
-				   first * m.cols });
+	set_walk(o, (struct strided){ 2, { t->k_heads, rows * m.cols }, { head * m.cols, 1 },
+				      first * m.cols });
 	return true;
 }
 
@@ -335,7 +335,7 @@ always_f32(const struct translated *o)
 static bool
 sound(const struct translated *o, uint64_t source)
 {
-	const struct walk *w = &o->change.walk;
+	const struct strided *w = &o->change.walk;
 	uint64_t n = 1, end = w->first, far;
 
 	for (unsigned d = 0; d < o->ndim; d++)

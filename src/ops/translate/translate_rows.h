@@ -76,12 +76,12 @@ extern const struct translate_key translate_config_keys[];	/* ended by gguf NULL
  * decides. */
 bool translate_listed(const char *list, const char *word);
 
-struct config;
+struct hf_json;
 /* translate_made.c: tensors. */
 enum tb_status translate_made(struct translated_keys *out, const struct translate *t,
-			      struct config *c, struct tb_err *err) TB_MUST_USE;
+			      struct hf_json *c, struct tb_err *err) TB_MUST_USE;
 /* translate_vocab.c: tokenizer.ggml.*, tokenizer.chat_template. */
 enum tb_status translate_vocab(struct gguf_keys *out, const struct translate *t,
-			       const struct config *c, const struct model *m,
+			       const struct hf_json *c, const struct model *m,
 			       const struct translate_ask *ask, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -46,7 +46,7 @@ open_tokenizer(const struct model *m, struct tokenizer **out, struct tb_err *err
 
 /* "pad_token" and the like of tokenizer_config.json, or "pad_token_id" of config.json. */
 static void
-put_others(struct gguf_keys *out, const struct tokenizer *t, const struct config *c,
+put_others(struct gguf_keys *out, const struct tokenizer *t, const struct hf_json *c,
 	   const cJSON *says)
 {
 	static const struct { const char *name, *key; } rows[] = {
@@ -193,7 +193,7 @@ put_vocab(struct gguf_keys *out, const struct tokenizer *t, size_t size, const c
 }
 
 enum tb_status
-translate_vocab(struct gguf_keys *out, const struct translate *t, const struct config *c,
+translate_vocab(struct gguf_keys *out, const struct translate *t, const struct hf_json *c,
 		const struct model *m, const struct translate_ask *ask, struct tb_err *err)
 {
 	struct tokenizer *tok = NULL;

@@ -7,7 +7,7 @@
 #include "src/ops/translate/translate.h"
 
 uint64_t
-walk_elems(const struct walk *v)
+walk_elems(const struct strided *v)
 {
 	uint64_t n = 1;
 
@@ -17,7 +17,7 @@ walk_elems(const struct walk *v)
 }
 
 uint64_t
-walk_place(const struct walk *v, uint64_t i)
+walk_place(const struct strided *v, uint64_t i)
 {
 	uint64_t at = v->first;
 
@@ -27,7 +27,7 @@ walk_place(const struct walk *v, uint64_t i)
 }
 
 uint64_t
-walk_stretch(const struct walk *v, uint64_t i, uint64_t n)
+walk_stretch(const struct strided *v, uint64_t i, uint64_t n)
 {
 	uint64_t block = 1, left;
 
@@ -38,7 +38,7 @@ walk_stretch(const struct walk *v, uint64_t i, uint64_t n)
 }
 
 uint64_t
-walk_span(const struct walk *v, unsigned dim)
+walk_span(const struct strided *v, unsigned dim)
 {
 	uint64_t last = 0;
 
@@ -47,18 +47,18 @@ walk_span(const struct walk *v, unsigned dim)
 	return last + 1;
 }
 
-struct walk
+struct strided
 walk_to_pairs(uint64_t rows, uint64_t cols, uint64_t head)
 {
-	return (struct walk){ 4, { rows / head, head / 2, 2, cols },
-			      { head * cols, cols, head / 2 * cols, 1 }, 0 };
+	return (struct strided){ 4, { rows / head, head / 2, 2, cols },
+				 { head * cols, cols, head / 2 * cols, 1 }, 0 };
 }
 
-struct walk
+struct strided
 walk_to_halves(uint64_t rows, uint64_t cols, uint64_t head)
 {
-	return (struct walk){ 4, { rows / head, 2, head / 2, cols },
-			      { head * cols, cols, 2 * cols, 1 }, 0 };
+	return (struct strided){ 4, { rows / head, 2, head / 2, cols },
+				 { head * cols, cols, 2 * cols, 1 }, 0 };
 }
 
 /* What had few bits has them again: of several numbers with the same exponential the
