@@ -91,7 +91,7 @@ read_from(struct creation *c, const char *value, struct items *projectors, struc
 	if (status == TB_ENOENT && !strchr("./~", *value) && !strchr(value, '/') && !c->loc.path &&
 	    !store_resolve(&c->ctx->roots, value, &c->loc, NULL) && *c->loc.root)
 		return TB_OK;	/* a model is called as something beside the Modelfile */
-	if (!status && loc.kind == MODEL_GGUF_FILE)
+	if (!status && kind_has_keys(loc.kind) && !kind_has_manifest(loc.kind))
 		status = create_gguf_kind(loc.path, &kind, NULL, err);
 	if (!status && kind == MEDIA_ADAPTER)
 		status = tb_fail(err, TB_EFORMAT, "%s: is an adapter: ADAPTER takes it, FROM the model "
