@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/format/ggml_type.h"
 #include "src/ops/plan/plan_parts.h"
+#include "src/store/tensor_name.h"
 
 /* id, name, the type of most tensors */
 #define MIX_LIST(X) \
@@ -312,10 +313,10 @@ count_parts(struct mixing *x, struct named *list, size_t n)
 static long
 layer_of(const char *name)
 {
-	char *end;
-	long n = tb_starts(name, "blk.") ? strtol(name + 4, &end, 10) : -1;
+	struct tname_layer at;
 
-	return n >= 0 && n < 100000 && *end == '.' ? n : -1;
+	return tb_starts(name, "blk") && tname_layer(name, &at) && !at.stem && at.number < 100000
+	       ? (long)at.number : -1;
 }
 
 enum tb_status

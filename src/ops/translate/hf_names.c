@@ -345,7 +345,7 @@ mtp_name(const struct translate *t, const char *pattern, uint32_t layer, char *o
 	static const char *const words[][2] = { { "fc.", "eh_proj." },
 		{ "pre_fc_norm_embedding.", "enorm." }, { "pre_fc_norm_hidden.", "hnorm." },
 		{ "norm.", "shared_head.norm." } };
-	const char *rest = pattern + strlen("layers.{n}.");
+	const char *rest = strstr(pattern, "{n}.") + strlen("{n}.");
 	int n = 0;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words) && !n; i++)
@@ -361,8 +361,10 @@ static bool
 write_name(const struct hf_making *h, const char *pattern, uint32_t layer, char *out, size_t size)
 {
 	bool nested = tb_ends(h->row->class_name, "ForConditionalGeneration");
+	struct tname_layer at;
 
-	if (tb_starts(h->t.gguf, "qwen3") && layer >= h->t.layers && tb_starts(pattern, "layers."))
+	if (tb_starts(h->t.gguf, "qwen3") && layer >= h->t.layers &&
+	    tname_fill(pattern, layer, TNAME_ALL, out, size) && tname_layer(out, &at) && !at.stem)
 		return mtp_name(&h->t, pattern, layer, out, size);
 	if (tb_starts(pattern, "backbone.") || tb_starts(pattern, "lm_head."))
 		*out = 0;
