@@ -361,3 +361,19 @@ blob_verify(struct blob *b, bool hash, uint8_t *buf, size_t len, struct tb_job *
 	tb_file_close(&f);
 	return status;
 }
+
+enum tb_status
+blob_starts(const char *path, const struct tb_buf *head, bool *same, struct tb_err *err)
+{
+	char *bytes = malloc(head->len);
+	struct tb_file file;
+	enum tb_status status = bytes ? tb_file_open(&file, path, err) : tb_nomem(err);
+
+	if (!status) {
+		status = tb_file_read(&file, 0, bytes, head->len, err);
+		*same = !status && !memcmp(bytes, head->p, head->len);
+		tb_file_close(&file);
+	}
+	free(bytes);
+	return status;
+}

@@ -83,13 +83,16 @@ void gguf_head_free(struct gguf_head *h);
 enum tb_status gguf_head_layout(const struct gguf_head *h, const struct plan *p, size_t blob,
 				struct tb_buf *out, struct placed **placed, size_t *n,
 				uint64_t *size, struct tb_err *err) TB_MUST_USE;
-/* The first out of a blob. */
 /* gpt-oss has a way of its own to store MXFP4, in directories. */
 bool out_is_gpt_oss(const struct plan *p, const struct plan_out *o);
+/* The first out of a blob. */
 const struct plan_out *blob_outs(const struct plan *p, size_t blob, size_t *n);
 
 /* After all tasks: reads the whole file again, compares every chunk, hashes.  buf:
  * 1 MiB at least of scratch (len). */
 enum tb_status blob_verify(struct blob *b, bool hash, uint8_t *buf, size_t len, struct tb_job *job,
+			   struct tb_err *err) TB_MUST_USE;
+/* Does a file that is there start with the header that blob_layout() made? */
+enum tb_status blob_starts(const char *path, const struct tb_buf *head, bool *same,
 			   struct tb_err *err) TB_MUST_USE;
 #endif

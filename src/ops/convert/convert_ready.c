@@ -96,22 +96,6 @@ lies_so(const struct plan *p, const struct plan_out *outs, const struct placed *
 	return !first;
 }
 
-static enum tb_status
-starts_so(const struct model_file *f, const struct tb_buf *head, bool *same, struct tb_err *err)
-{
-	char *bytes = malloc(head->len);
-	struct tb_file file;
-	enum tb_status status = bytes ? tb_file_open(&file, f->path, err) : tb_nomem(err);
-
-	if (!status) {
-		status = tb_file_read(&file, 0, bytes, head->len, err);
-		*same = !status && !memcmp(bytes, head->p, head->len);
-		tb_file_close(&file);
-	}
-	free(bytes);
-	return status;
-}
-
 enum tb_status
 source_same(const struct plan *p, size_t i, const struct model_file **out, struct tb_err *err)
 {
@@ -128,7 +112,7 @@ source_same(const struct plan *p, size_t i, const struct model_file **out, struc
 	if (!status && lies_so(p, blob_outs(p, i, &n), placed, n, &file)) {
 		f = &p->model->files[file];
 		if (*f->digest && f->id.size == size)
-			status = starts_so(f, &head, &same, err);
+			status = blob_starts(f->path, &head, &same, err);
 		if (same)
 			*out = f;
 	}
