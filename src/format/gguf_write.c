@@ -111,12 +111,6 @@ gguf_item_str(struct gguf_keys *k, const char *s, size_t len)
 }
 
 void
-gguf_item_u32(struct gguf_keys *k, uint32_t v)
-{
-	put_le(&k->buf, v, 4);
-}
-
-void
 gguf_item_i32(struct gguf_keys *k, int32_t v)
 {
 	put_le(&k->buf, (uint32_t)v, 4);

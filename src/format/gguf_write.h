@@ -29,7 +29,6 @@ void gguf_put_str(struct gguf_keys *k, const char *key, const char *s);
 /* n elements of that type follow, by gguf_item_…() of it. */
 void gguf_put_array(struct gguf_keys *k, const char *key, enum gguf_value elem, uint64_t n);
 void gguf_item_str(struct gguf_keys *k, const char *s, size_t len);
-void gguf_item_u32(struct gguf_keys *k, uint32_t v);
 void gguf_item_i32(struct gguf_keys *k, int32_t v);
 void gguf_item_f32(struct gguf_keys *k, float v);
 void gguf_item_bool(struct gguf_keys *k, bool v);

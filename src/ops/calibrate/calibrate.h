@@ -48,7 +48,6 @@ struct importance;
 enum tb_status importance_open(struct importance **out, const char *path, const struct model *m,
 			       struct tb_err *err) TB_MUST_USE;
 void importance_free(struct importance *imp);
-size_t importance_known(const struct importance *imp);	/* tensors that it says something of */
 /* How tensors are encoded with what it says, as long as it is open; `feedback`: also what
  * errors mean for other columns.  TB_EUSAGE: the file has no products for that. */
 enum tb_status importance_care(const struct importance *imp, bool feedback, struct plan_care *out,

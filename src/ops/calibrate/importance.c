@@ -31,7 +31,7 @@ struct importance {
 	const struct model *m;		/* borrowed */
 	struct key *keys;		/* by name; owned */
 	struct known *rows;		/* [m->ntensors]; owned */
-	size_t known;
+	size_t known;			/* tensors that it says something of */
 	struct feeds *feeds;		/* owned */
 	uint64_t key;			/* of all that the file says */
 };
@@ -215,12 +215,6 @@ importance_free(struct importance *imp)
 	feeds_free(imp->feeds);
 	imatrix_free(&imp->im);
 	free(imp);
-}
-
-size_t
-importance_known(const struct importance *imp)
-{
-	return imp->known;
 }
 
 static const struct known *
