@@ -33,7 +33,7 @@ struct importance {
 	struct known *rows;		/* [m->ntensors]; owned */
 	size_t known;			/* tensors that it says something of */
 	struct feeds *feeds;		/* owned */
-	uint64_t key;			/* of all that the file says */
+	uint64_t key;			/* of what the file says but for products */
 };
 
 static int
@@ -145,7 +145,9 @@ find_row(struct importance *imp, const struct canon_model *cm, const struct tens
 	return TB_OK;
 }
 
-/* What decides the bytes that are made with it: with these, products are equal, too. */
+/* Of names, means and how wide blocks of products are.  The products themselves are gigabytes
+ * and not read for it: those of two runs that are not the same differ in their means, too, but
+ * nothing makes sure of it. */
 static enum tb_status
 make_key(struct importance *imp, struct tb_err *err)
 {
