@@ -66,6 +66,19 @@ scheme_in_gguf(const struct scheme *s)
 }
 
 bool
+scheme_ggml_type(const struct scheme *s, unsigned *type)
+{
+	if (scheme_form(s) == FORM_BLOCKS) {
+		*type = s->ggml;
+		return true;
+	}
+	for (*type = 0; scheme_is_plain(s) && *type <= GGML_Q2_0; ++*type)
+		if (ggml_info(*type) && ggml_info(*type)->dtype == s->dtype)
+			return true;
+	return false;
+}
+
+bool
 scheme_equal(const struct scheme *a, const struct scheme *b)
 {
 	return a->kind == b->kind && a->bits == b->bits && a->group == b->group &&

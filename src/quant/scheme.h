@@ -67,6 +67,8 @@ struct scheme scheme_affine(unsigned bits, unsigned group);
 struct scheme scheme_ggml(unsigned type);
 /* What GGUF files call what both have: mxfp4 is MXFP4 there.  Others as they are. */
 struct scheme scheme_in_gguf(const struct scheme *s);
+/* ggml's number for the very same, one of enum ggml_type; false: it has none. */
+bool scheme_ggml_type(const struct scheme *s, unsigned *type);
 bool scheme_equal(const struct scheme *a, const struct scheme *b);
 
 /* How the numbers of a kind lie, which is what a reader needs to know of it. */

@@ -218,6 +218,7 @@ test_names(void **state)
 	char name[SCHEME_NAME_MAX];
 	struct tb_err err = { 0 };
 	struct scheme s;
+	unsigned type;
 
 	(void)state;
 	assert_ok(scheme_parse("q8_0", &s, &err), err);
@@ -235,6 +236,13 @@ test_names(void **state)
 	assert_true(s.kind == SCHEME_GGML && s.ggml == GGML_MXFP4 && s.group == 32);
 	s = scheme_affine(4, 64);
 	assert_int_equal(scheme_in_gguf(&s).kind, SCHEME_AFFINE);
+	assert_false(scheme_ggml_type(&s, &type));
+	s = scheme_plain(DT_BF16);
+	assert_true(scheme_ggml_type(&s, &type) && type == GGML_BF16);
+	s = scheme_plain(DT_BOOL);
+	assert_false(scheme_ggml_type(&s, &type));
+	s = scheme_ggml(GGML_Q6_K);
+	assert_true(scheme_ggml_type(&s, &type) && type == GGML_Q6_K);
 }
 
 int

@@ -50,27 +50,14 @@ gguf_head_free(struct gguf_head *h)
 	free(h);
 }
 
-/* ggml's number for a scheme; false: it has none. */
-static bool
-type_of(const struct scheme *s, enum ggml_type *out)
-{
-	if (scheme_form(s) == FORM_BLOCKS) {
-		*out = s->ggml;
-		return true;
-	}
-	for (unsigned type = 0; type < 64; type++)
-		if (ggml_info(type) && ggml_info(type)->dtype == s->dtype) {
-			*out = type;
-			return true;
-		}
-	return false;
-}
-
 static enum tb_status
 describe(const struct plan *p, const struct plan_out *o, struct gguf_tensor *t, struct tb_err *err)
 {
-	if (!type_of(&p->rows[o->row].target, &t->type) || o->ndim > GGUF_DIMS)
+	unsigned type;
+
+	if (!scheme_ggml_type(&p->rows[o->row].target, &type) || o->ndim > GGUF_DIMS)
 		return tb_fail(err, TB_EUNSUP, "%s: GGUF has no place for its type or shape", o->name);
+	t->type = type;
 	t->name = o->name;
 	t->ndim = o->ndim;
 	for (unsigned d = 0; d < GGUF_DIMS; d++)

@@ -110,33 +110,16 @@ plan_gguf_target(const struct plan *p, const struct tensor *t, struct plan_targe
 	*target = (struct plan_target){ scheme_equal(&s, &t->scheme), s };
 }
 
-/* Types of plain numbers that GGUF has. */
-static bool
-gguf_holds(const struct scheme *s)
-{
-	struct scheme same;
-
-	if (!scheme_is_plain(s))
-		return scheme_form(s) == FORM_BLOCKS;
-	for (unsigned type = 0; type < 64; type++)
-		if (ggml_info(type) && ggml_info(type)->dtype != DT_COUNT) {
-			same = scheme_plain(ggml_info(type)->dtype);
-			if (scheme_equal(&same, s))
-				return true;
-		}
-	return false;
-}
-
 enum tb_status
 plan_gguf_atoms(struct plan *p, struct layout *l, size_t row, struct tb_err *err)
 {
 	const struct plan_row *r = &p->rows[row];
 	struct translated out[TRANSLATE_PARTS];
 	char shown[SCHEME_NAME_MAX];
-	unsigned n;
+	unsigned n, type;
 	enum tb_status status = parts_of(p, r->src, out, &n, err);
 
-	if (!status && n && !gguf_holds(&r->target))
+	if (!status && n && !scheme_ggml_type(&r->target, &type))
 		status = tb_fail(err, TB_EUNSUP, "%s: GGUF has no place for %s", r->src->name,
 				 scheme_name(&r->target, shown));
 	for (unsigned i = 0; i < n && !status; i++) {
