@@ -66,6 +66,23 @@ refused "$T/lies.gguf" dir 'ffn'
 number qwen2.attention.head_count_kv 2
 refused "$T/lies.gguf" dir 'attn_k'
 
+# Every how manieth layer is another: a half and an endless one were divided by.
+every() {
+	python3 - "$TBTUI_SHARED/data/models/arch/qwen3_5/model.gguf" "$T/lies.gguf" "$1" <<'PY'
+import struct, sys
+d = bytearray(open(sys.argv[1], "rb").read())
+key = b"qwen35.full_attention_interval"
+at = d.index(key) + len(key)
+assert d[at:at + 4] == struct.pack("<I", 4)
+d[at:at + 8] = struct.pack("<If", 6, float(sys.argv[3]))
+open(sys.argv[2], "wb").write(d)
+PY
+}
+every inf
+refused "$T/lies.gguf" dir 'full_attention_interval: inf cannot be'
+every 0.5
+expect 0 "$TBTUI" --store "$T/store" --db "$T/index.db" quantize "$T/lies.gguf" "$T/to/half" -q keep
+
 # A piece of a megabyte takes the square of that to be halved: there is no tokenizer.json.
 python3 - "$Q/stories260K-qwen2.gguf" "$T/lies.gguf" <<'PY'
 import struct, sys

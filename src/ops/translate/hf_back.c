@@ -2,6 +2,7 @@
  * and the numbers that moves of rows need. */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,17 @@
 #include "src/ops/translate/hf_parts.h"
 #include "src/ops/translate/translate_rows.h"
 
+#define MANTISSA 9007199254740992.0	/* what a double counts to without gaps */
 #define NUMBERS_MAX 65536u		/* one a layer */
+
+/* Everybody may make a whole number of it. */
+static enum tb_status
+sound(const struct hf_making *h, const char *name, double x)
+{
+	if (fabs(x) <= MANTISSA)
+		return TB_OK;
+	return tb_fail(h->err, TB_EFORMAT, "key %s: %g cannot be such a number", name, x);
+}
 
 enum tb_status
 hf_key_numbers(const struct hf_making *h, const char *key, double **out, size_t *n)
@@ -34,7 +45,7 @@ hf_key_numbers(const struct hf_making *h, const char *key, double **out, size_t 
 		return tb_nomem(h->err);
 	if (kv->type != GGUF_ARRAY) {
 		*n = gguf_f64(kv, *out);
-		return TB_OK;
+		return *n ? sound(h, name, **out) : TB_OK;
 	}
 	status = gguf_array_open(&a, kv, &h->mm.file, h->err);
 	if (!status) {
@@ -44,6 +55,8 @@ hf_key_numbers(const struct hf_making *h, const char *key, double **out, size_t 
 	}
 	if (!ok)
 		*n = 0;
+	for (size_t i = 0; i < *n && !status; i++)
+		status = sound(h, name, (*out)[i]);
 	return status;
 }
 

@@ -98,13 +98,20 @@ number(const struct config_making *c, const char *key)
 	return x;
 }
 
+/* hf_key_numbers() has seen that they are not too large. */
+static uint64_t
+whole_number(double x)
+{
+	return x > 0 ? (uint64_t)x : 0;
+}
+
 static void
 set_number(cJSON *o, const char *key, enum key_type type, double x)
 {
 	if (type == KEY_BOOL)
 		json_set_bool(o, key, x != 0);
 	else if (type == KEY_U32)
-		json_set_u64(o, key, x > 0 ? (uint64_t)x : 0);
+		json_set_u64(o, key, whole_number(x));
 	else
 		json_set_f64(o, key, hf_neat((float)x));
 }
@@ -177,9 +184,9 @@ set_gemma4_kv(struct config_making *c, const double *x, size_t n)
 	for (size_t i = 0; i < n && i < layers; i++)
 		*(windows[i] != 0 ? &some : &all) = x[i];
 	free(windows);
-	json_set_u64(c->o, "num_key_value_heads", (uint64_t)some);
+	json_set_u64(c->o, "num_key_value_heads", whole_number(some));
 	if (all != some)
-		json_set_u64(c->o, "num_global_key_value_heads", (uint64_t)all);
+		json_set_u64(c->o, "num_global_key_value_heads", whole_number(all));
 }
 
 /* M state space, * attention, - and E feed-forward, by what layers have. */
@@ -208,7 +215,7 @@ set_sections(struct config_making *c, const double *x, size_t n)
 	cJSON *list = json_array();
 
 	for (size_t i = 0; i < n && i < 3; i++)
-		json_push_u64(list, (uint64_t)x[i]);
+		json_push_u64(list, whole_number(x[i]));
 	json_set(c->rope, "mrope_section", list);
 	json_set_bool(c->rope, "mrope_interleaved", true);
 }
@@ -232,7 +239,7 @@ set_layers(struct config_making *c, const char *name, const double *x, size_t n)
 	} else if (!strcmp(name, "gemma4_kv")) {
 		set_gemma4_kv(c, x, n);
 	} else if (!strcmp(name, "gemma4_ffn")) {
-		json_set_u64(c->o, "intermediate_size", (uint64_t)*x);
+		json_set_u64(c->o, "intermediate_size", whole_number(*x));
 		json_set_bool(c->o, "use_double_wide_mlp", most_of(x, n) > *x);
 	} else if (!strcmp(name, "hybrid_kv")) {
 		json_set_u64(c->o, "num_key_value_heads", (uint64_t)most_of(x, n));
@@ -291,7 +298,7 @@ set_computed(struct config_making *c, const char *name, double x)
 	if (!strcmp(name, "blocks"))
 		json_set_u64(c->o, "num_hidden_layers", c->t->layers);
 	else if (!strcmp(name, "lfm2_ffn"))
-		json_set_u64(c->o, "intermediate_size", (uint64_t)x);
+		json_set_u64(c->o, "intermediate_size", whole_number(x));
 	else if (!strcmp(name, "sigmoid") || !strcmp(name, "gating"))
 		set_gating(c, x);
 	else if (!strcmp(name, "dense_layers"))
@@ -302,11 +309,11 @@ set_computed(struct config_making *c, const char *name, double x)
 		json_set_f64(c->o, "partial_rotary_factor", c->part = hf_neat((float)(x / c->head)));
 	else if (!strcmp(name, "head_dim") && !put_already(c, name) &&
 		 fabs(x * c->heads - c->hidden) > 0.5)
-		json_set_u64(c->o, "head_dim", (uint64_t)x);
+		json_set_u64(c->o, "head_dim", whole_number(x));
 	else if (!strcmp(name, "mtp"))
-		json_set_u64(c->o, "mtp_num_hidden_layers", (uint64_t)x);
+		json_set_u64(c->o, "mtp_num_hidden_layers", whole_number(x));
 	else if (!strcmp(name, "nextn"))
-		json_set_u64(c->o, "num_nextn_predict_layers", (uint64_t)x);
+		json_set_u64(c->o, "num_nextn_predict_layers", whole_number(x));
 	else if (!strcmp(name, "linear_inner"))
 		json_set_u64(c->o, "linear_value_head_dim", c->t->v_dim);
 	else if (!strcmp(name, "mla_head"))
@@ -318,7 +325,7 @@ set_computed(struct config_making *c, const char *name, double x)
 	else if (!strcmp(name, "softcap"))
 		json_set_f64(c->o, "final_logit_softcapping", hf_neat((float)x));
 	else if (!strcmp(name, "no_positions"))
-		json_set_u64(c->o, "max_position_embeddings", (uint64_t)x);
+		json_set_u64(c->o, "max_position_embeddings", whole_number(x));
 	else if (!strcmp(name, "mamba_inner"))
 		json_set_u64(c->o, granite ? "mamba_d_head" : "mamba_head_dim", c->t->v_dim);
 	if (!strcmp(name, "mamba_inner") && granite && c->hidden > 0)
@@ -466,7 +473,7 @@ set_rope(struct config_making *c)
 		free(type);
 		return set_gemma4_rope(c);
 	}
-	own.hp.rope_dims = (uint32_t)c->head;
+	own.hp.rope_dims = c->head <= UINT32_MAX ? (uint32_t)c->head : 0;
 	own.hp.rope.theta = number(c, "rope.freq_base");
 	scaling = hf_rope_scaling(&own, &status);
 	if (scaling)
@@ -504,7 +511,7 @@ set_periods(struct config_making *c)
 		period = 4;
 	else if (!strcmp(arch, "exaone4"))
 		period = 1;
-	if (!(period > 0))
+	if (!(period >= 1 && period <= UINT32_MAX))
 		return;
 	types = json_array();
 	for (uint32_t i = 0; i < c->t->layers; i++) {
