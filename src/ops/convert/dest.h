@@ -50,6 +50,9 @@ struct dest_ops {
 	void (*end)(struct dest *d, enum tb_status status);
 };
 extern const struct dest_ops dest_store, dest_dir, dest_file, dest_gguf;
+/* dest_file.c: a destination that is one file, d->out, looked at and given its place. */
+enum tb_status dest_commit_file(struct dest *d, enum model_kind kind, struct tb_err *err)
+	TB_MUST_USE;
 
 /* convert_ready.c: what would fail later is said before anything is written. */
 /* Can it be opened, and is it what it was? */

@@ -31,12 +31,11 @@ file_blob(struct dest *d, struct blob *b, struct tb_err *err)
 	return TB_OK;
 }
 
-static enum tb_status
-file_commit(struct dest *d, struct tb_err *err)
+enum tb_status
+dest_commit_file(struct dest *d, enum model_kind kind, struct tb_err *err)
 {
 	const char *path = d->target->path;
-	enum tb_status status = convert_check(d->plan, MODEL_SAFETENSORS_FILE, path, d->out.tmp, "",
-					      err);
+	enum tb_status status = convert_check(d->plan, kind, path, d->out.tmp, "", err);
 	char *old;
 
 	if (status)
@@ -46,6 +45,12 @@ file_commit(struct dest *d, struct tb_err *err)
 	status = tb_out_replace(&d->out, path, path, &old, err);
 	keep_path(&d->kept, path, old);
 	return status;
+}
+
+static enum tb_status
+file_commit(struct dest *d, struct tb_err *err)
+{
+	return dest_commit_file(d, MODEL_SAFETENSORS_FILE, err);
 }
 
 static void

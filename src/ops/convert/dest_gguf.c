@@ -115,20 +115,8 @@ commit_several(struct dest *d, struct tb_err *err)
 static enum tb_status
 gguf_commit(struct dest *d, struct tb_err *err)
 {
-	const char *path = d->target->path;
-	enum tb_status status;
-	char *old;
-
-	if (d->plan->nblobs > 1)
-		return commit_several(d, err);
-	status = convert_check(d->plan, MODEL_GGUF_FILE, path, d->out.tmp, "", err);
-	if (status)
-		return status;
-	if (!d->replace)
-		return tb_out_commit(&d->out, path, false, err);
-	status = tb_out_replace(&d->out, path, path, &old, err);
-	keep_path(&d->kept, path, old);
-	return status;
+	return d->plan->nblobs > 1 ? commit_several(d, err)
+				   : dest_commit_file(d, MODEL_GGUF_FILE, err);
 }
 
 static void
