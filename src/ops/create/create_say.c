@@ -94,18 +94,28 @@ say_param(struct say *s, const char *name, const cJSON *v)
 	tb_buf_free(&notes);
 }
 
+/* The first layer of a kind; *doc NULL: the model has none. */
 static enum tb_status
-say_params(struct say *s, struct tb_err *err)
+read_json(const struct say *s, enum media kind, const char *what, cJSON **doc, struct tb_err *err)
 {
 	char *text;
 	size_t len;
-	cJSON *doc = NULL;
-	enum tb_status status = model_read_layer(s->m, MEDIA_PARAMS, 0, CREATE_TEXT_MAX, &text, &len,
-						 err);
+	enum tb_status status = model_read_layer(s->m, kind, 0, CREATE_TEXT_MAX, &text, &len, err);
 
+	*doc = NULL;
 	if (status)
 		return status == TB_ENOENT ? TB_OK : status;
-	status = json_parse(&doc, text, len, "the parameters", err);
+	status = json_parse(doc, text, len, what, err);
+	free(text);
+	return status;
+}
+
+static enum tb_status
+say_params(struct say *s, struct tb_err *err)
+{
+	cJSON *doc;
+	enum tb_status status = read_json(s, MEDIA_PARAMS, "the parameters", &doc, err);
+
 	for (const cJSON *p = json_first(doc); p && !status; p = json_next(p)) {
 		if (!json_is_array(p))
 			say_param(s, json_key(p), p);
@@ -113,7 +123,6 @@ say_params(struct say *s, struct tb_err *err)
 			say_param(s, json_key(p), v);
 	}
 	json_free(doc);
-	free(text);
 	return status;
 }
 
@@ -121,15 +130,9 @@ static enum tb_status
 say_messages(struct say *s, struct tb_err *err)
 {
 	static const char *const roles[] = { "system", "user", "assistant" };
-	char *text;
-	size_t len;
-	cJSON *doc = NULL;
-	enum tb_status status = model_read_layer(s->m, MEDIA_MESSAGES, 0, CREATE_TEXT_MAX, &text, &len,
-						 err);
+	cJSON *doc;
+	enum tb_status status = read_json(s, MEDIA_MESSAGES, "the messages", &doc, err);
 
-	if (status)
-		return status == TB_ENOENT ? TB_OK : status;
-	status = json_parse(&doc, text, len, "the messages", err);
 	for (const cJSON *v = json_is_array(doc) ? json_first(doc) : NULL; v; v = json_next(v)) {
 		const char *role = json_str(json_get(v, "role"));
 		const char *content = json_str(json_get(v, "content"));
@@ -143,27 +146,19 @@ say_messages(struct say *s, struct tb_err *err)
 			comment(s, "MESSAGE", "of a role that a Modelfile has not");
 	}
 	json_free(doc);
-	free(text);
 	return status;
 }
 
 static enum tb_status
 say_config(struct say *s, struct tb_err *err)
 {
-	char *text;
-	size_t len;
-	cJSON *doc = NULL;
-	enum tb_status status = model_read_layer(s->m, MEDIA_CONFIG, 0, CREATE_TEXT_MAX, &text, &len,
-						 err);
+	cJSON *doc;
+	enum tb_status status = read_json(s, MEDIA_CONFIG, "the config blob", &doc, err);
 
-	if (status)
-		return status == TB_ENOENT ? TB_OK : status;
-	status = json_parse(&doc, text, len, "the config blob", err);
 	say_text(s, MODELFILE_RENDERER, json_str(json_get(doc, "renderer")));
 	say_text(s, MODELFILE_PARSER, json_str(json_get(doc, "parser")));
 	say_text(s, MODELFILE_REQUIRES, json_str(json_get(doc, "requires")));
 	json_free(doc);
-	free(text);
 	return status;
 }
 
