@@ -30,7 +30,7 @@ struct engine_info {
 	uint32_t vocab, dim, layers, heads, kv_heads, head_dim, ffn, experts, experts_used;
 	uint32_t context;		/* trained positions */
 	uint64_t weight_bytes;		/* read for one token (all but the embedding table) */
-	const char *kernels;		/* "avx512-vnni", "avx2", "scalar" */
+	const char *kernels;		/* "amx", "avx2", "scalar" … */
 };
 void engine_info(const struct engine *e, struct engine_info *out);
 

@@ -41,6 +41,6 @@ enum tb_status matrix_room(float **p, size_t *have, size_t n, struct tb_err *err
 /* Row r as F32 (embedding look-up). out has cols elements. */
 void matrix_row(const struct matrix *w, uint32_t r, float *out);
 
-/* Which kernels this machine runs: "avx512-vnni", "avx2", "scalar". TBTUI_CPU holds it down. */
+/* Which kernels this machine runs: "amx", "avx2", "scalar" … (mv.h). TBTUI_CPU holds it down. */
 const char *matmul_kernels(void);
 #endif

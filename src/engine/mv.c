@@ -5,12 +5,18 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(HAVE_X86)
+#include <cpuid.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "src/engine/mv_x86.h"
 #include "src/format/ggml_type.h"
 
-#define X(id, name, family) { name, family },
-static const struct { const char *name, *family; } levels[] = { MV_LEVEL_LIST(X) };
+#define X(id, name) name,
+static const char *const levels[] = { MV_LEVEL_LIST(X) };
 #undef X
 
 #define N MV_ANY			/* packed: no dtype of its own */
@@ -72,18 +78,50 @@ static const struct mv_kernel kernels[] = {
 
 const struct mv_kernel mv_any = { .rows = mv_rows_any, .few = 1 };
 
+#if defined(HAVE_X86)
+#define ASK_FOR_STATE 0x1023	/* arch_prctl: ARCH_REQ_XCOMP_PERM */
+#define TILE_STATE 18		/* XFEATURE_XTILEDATA */
+
+static enum mv_level own_level;
+static pthread_once_t asked = PTHREAD_ONCE_INIT;
+
+/* Compilers learned late to ask by name.  Linux lets a process use tiles that asks for
+ * room to save them in; one that has asked stays allowed. */
+static bool
+tiles_usable(void)
+{
+	unsigned eax = 7, ebx = 0, ecx = 0, edx = 0;
+	const unsigned bf16 = 1u << 22, tiles = 1u << 24;
+
+	return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && edx & bf16 && edx & tiles &&
+	       !syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_STATE);
+}
+
+static void
+ask_cpu(void)
+{
+	__builtin_cpu_init();
+	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+		return;
+	own_level = MV_AVX2;
+	if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+	    !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
+		return;
+	own_level = MV_AVX512;
+	if (!__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("avx512vbmi"))
+		return;
+	own_level = MV_AVX512_VNNI;
+	if (__builtin_cpu_supports("avx512bf16"))
+		own_level = tiles_usable() ? MV_AMX : MV_AVX512_BF16;
+}
+#endif
+
 static enum mv_level
 cpu_level(void)
 {
 #if defined(HAVE_X86)
-	__builtin_cpu_init();
-	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-		return MV_SCALAR;
-	if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-	    !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
-		return MV_AVX2;
-	return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi")
-		? MV_AVX512_VNNI : MV_AVX512;
+	pthread_once(&asked, ask_cpu);
+	return own_level;
 #else
 	return MV_SCALAR;
 #endif
@@ -95,16 +133,16 @@ mv_level(void)
 	const char *held = getenv("TBTUI_CPU");
 	enum mv_level level = cpu_level();
 
-	for (unsigned i = MV_LEVELS; held && i-- > 0;)
-		if (!strcmp(held, levels[i].family))
-			return i < level ? i : level;
+	for (unsigned i = 0; held && i < level; i++)
+		if (!strcmp(held, levels[i]))
+			return i;
 	return level;
 }
 
 const char *
 matmul_kernels(void)
 {
-	return levels[mv_level()].name;
+	return levels[mv_level()];
 }
 
 const struct mv_kernel *

@@ -13,12 +13,14 @@
 
 /* What the CPU can do, each level includes those before. */
 #define MV_LEVEL_LIST(X) \
-	X(MV_SCALAR, "scalar", "scalar") \
-	X(MV_AVX2, "avx2", "avx2") \
-	X(MV_AVX512, "avx512", "avx512") \
-	X(MV_AVX512_VNNI, "avx512-vnni", "avx512")	/* name, what TBTUI_CPU calls it */
+	X(MV_SCALAR, "scalar") \
+	X(MV_AVX2, "avx2") \
+	X(MV_AVX512, "avx512") \
+	X(MV_AVX512_VNNI, "avx512-vnni") \
+	X(MV_AVX512_BF16, "avx512-bf16") \
+	X(MV_AMX, "amx")	/* as TBTUI_CPU calls it, too */
 
-#define X(id, name, family) id,
+#define X(id, name) id,
 enum mv_level { MV_LEVEL_LIST(X) MV_LEVELS };
 #undef X
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "src/engine/matrix.h"
+#include "src/engine/mv.h"
 #include "src/engine/mv_ggml.h"
 
 #define VEC_BYTES 16
@@ -36,11 +36,11 @@ const struct vec_ops *
 vec_ops(void)
 {
 #ifdef __x86_64__
-	const char *kernels = matmul_kernels();
+	enum mv_level level = mv_level();
 
-	if (!strncmp(kernels, "avx512", 6))
+	if (level >= MV_AVX512)
 		return &ops_avx512;
-	if (!strncmp(kernels, "avx2", 4))
+	if (level >= MV_AVX2)
 		return &ops_avx2;
 #endif
 	return &ops_plain;

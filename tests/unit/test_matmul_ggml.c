@@ -17,7 +17,8 @@
 #include "tests/unit/matrices.h"
 #include "tests/unit/unit.h"
 
-static const char *const paths[] = { "scalar", "avx2", "avx512" };
+static const char *const paths[] = { "scalar", "avx2", "avx512", "avx512-vnni", "avx512-bf16",
+				     "amx" };
 #define PATHS (sizeof(paths) / sizeof(*paths))
 
 /* Rows, blocks a row (eight times as many of the small ones, and `more`), x at once. */
