@@ -402,6 +402,9 @@ tests_unit_test_oom_LDADD = $(TEST_FORMAT)
 check_PROGRAMS += tests/unit/test_team
 TESTS += tests/unit/test_team
 tests_unit_test_team_LDADD = $(TEST_ENGINE)
+check_PROGRAMS += tests/unit/test_scan
+TESTS += tests/unit/test_scan
+tests_unit_test_scan_LDADD = $(TEST_ENGINE)
 
 # ui
 check_PROGRAMS += tests/unit/test_ui_list

@@ -68,9 +68,14 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/moe.c \
 	src/engine/run.h \
 	src/engine/sampler.c \
+	src/engine/scan.c \
+	src/engine/scan.h \
+	src/engine/scan_body.h \
 	src/engine/session.c \
 	src/engine/slots.c \
 	src/engine/slots.h \
+	src/engine/state.c \
+	src/engine/state.h \
 	src/engine/synthetic.c \
 	src/engine/synthetic.h \
 	src/engine/synthetic_ggml.c \
@@ -78,6 +83,8 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/vec.c \
 	src/engine/vec.h \
 	src/engine/vec_body.h \
+	src/engine/vec_lanes.h \
+	src/engine/vec_lanes_end.h \
 	src/engine/watch.c \
 	src/engine/watch.h \
 	src/engine/weights.c \

@@ -1,0 +1,43 @@
+#include "config.h"
+
+#include "src/engine/scan.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "src/engine/matrix.h"
+
+#define VEC_BYTES 16
+#define VEC_NAME(x) x##_plain
+#include "src/engine/scan_body.h"
+
+#ifdef __x86_64__
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define VEC_BYTES 32
+#define VEC_NAME(x) x##_avx2
+#include "src/engine/scan_body.h"
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
+#define VEC_BYTES 64
+#define VEC_NAME(x) x##_avx512
+#include "src/engine/scan_body.h"
+#pragma GCC pop_options
+#endif
+
+const struct scan_ops *
+scan_ops(void)
+{
+#ifdef __x86_64__
+	const char *kernels = matmul_kernels();
+
+	if (!strncmp(kernels, "avx512", 6))
+		return &ops_avx512;
+	if (!strncmp(kernels, "avx2", 4))
+		return &ops_avx2;
+#endif
+	return &ops_plain;
+}
