@@ -262,7 +262,7 @@ tests_unit_test_import_SOURCES = tests/unit/test_import.c tests/unit/fixture.c t
 tests_unit_test_import_LDADD = $(TEST_OPS)
 dist_check_SCRIPTS += tests/cli/import.sh
 # as one archive, and back
-dist_check_SCRIPTS += tests/cli/bundle.sh tests/cli/export.sh
+dist_check_SCRIPTS += tests/cli/bundle.sh tests/cli/export.sh tests/cli/exact.sh
 
 # conversions
 check_PROGRAMS += tests/unit/test_writers

@@ -79,6 +79,7 @@ cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err)
 
 	if (!status)
 		tell_config(cli, &ctx->config);
+	ctx->exact = cli->exact;
 	ctx->mono = cli->color ? !strcmp(cli->color, "never") : no_color && *no_color;
 	return status;
 }

@@ -27,6 +27,7 @@ struct cli {
 	uint64_t threads;		/* 0 = all cores */
 	bool json, quiet, verbose, plain, wide, progress, yes, help, version, print_config;
 	const char *color;
+	bool exact;			/* of commands that run a model: engine_opts */
 };
 
 /* A command. argv[0] is its name; options are parsed by the command itself, with

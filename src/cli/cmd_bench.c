@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "src/cli/cli.h"
+#include "src/cli/run_model.h"
 #include "src/cli/table.h"
 #include "src/format/json.h"
 #include "src/ops/bench/bench.h"
@@ -81,6 +81,7 @@ COMMAND(cli_bench, "bench", "[REF]", "our speed beside this machine's limits")
 	const struct tb_opt opts[] = {
 		{ 0, "pp", TB_OPT_U64, &pp, "N", "tokens of the prompt (512)" },
 		{ 0, "tg", TB_OPT_U64, &tg, "N", "tokens to generate (64)" },
+		RUN_EXACT_OPTION(cli),
 		{ .name = NULL },
 	};
 	struct running r = { 0 };

@@ -165,6 +165,7 @@ COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
 		  "- reads it from standard input" },
 		{ 0, "system", TB_OPT_STR, &system, "TEXT", "what the model is told first" },
 		RUN_SAMPLING_OPTIONS(sampling, RUN_ELSE(SAMPLER_REPEAT_PENALTY)),
+		RUN_EXACT_OPTION(cli),
 		{ .name = NULL }
 	};
 	struct run_model r;

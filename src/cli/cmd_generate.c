@@ -83,6 +83,7 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		  "text" },
 		{ 0, "ignore-eos", TB_OPT_FLAG, &g.opts.ignore_eos, NULL, "go on behind the end" },
 		RUN_SAMPLING_OPTIONS(sampling, " (1)"),
+		RUN_EXACT_OPTION(cli),
 		{ .name = NULL }
 	};
 	struct run_model r;

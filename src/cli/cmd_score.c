@@ -99,6 +99,7 @@ COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 		{ 'p', "prompt", TB_OPT_STR, &prompt, "TEXT", "what comes before; - reads it from "
 		  "standard input" },
 		{ 0, "top", TB_OPT_U64, &s.top, "K", "how many; default 10" },
+		RUN_EXACT_OPTION(cli),
 		{ .name = NULL }
 	};
 	struct tb_err err;
@@ -120,11 +121,12 @@ COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 
 COMMAND(cli_perplexity, "perplexity", "REF FILE", "how well a model predicts a text")
 {
+	const struct tb_opt opts[] = { RUN_EXACT_OPTION(cli), { .name = NULL } };
 	struct scoring s = { .top = 0 };
 	struct tb_err err;
 	enum cli_exit status;
 
-	if (!cli_parse(cli, NULL, &argc, argv, 2, 2, &status))
+	if (!cli_parse(cli, opts, &argc, argv, 2, 2, &status))
 		return status;
 	if (tb_file_slurp(argv[2], TEXT_MAX, &s.file, &s.len, &err))
 		return cli_fail(&err);

@@ -23,6 +23,11 @@ enum tb_status run_model_open(struct run_model *r, const struct cli *cli, const 
 			      const char *prompt, struct tb_err *err) TB_MUST_USE;
 void run_model_close(struct run_model *r);
 
+/* The row of an option table that asks for it. */
+#define RUN_EXACT_OPTION(cli) \
+	{ 0, "exact", TB_OPT_FLAG, &(cli)->exact, NULL, "multiply in F32 throughout: slower, for " \
+	  "comparing" }
+
 /* Values of sampling options; what was not given keeps the model's wish. */
 struct run_sampling {
 	double temperature, top_p, min_p, repeat_penalty;

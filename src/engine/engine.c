@@ -24,6 +24,8 @@ engine_new(struct engine **out, const struct engine_opts *opts, struct tb_err *e
 	pthread_mutex_init(&e->lock, NULL);
 	e->team = team_new(threads);
 	status = e->team ? matmul_new(&e->mm, e->team, err) : tb_nomem(err);
+	if (!status && opts && opts->exact)
+		matmul_exactly(e->mm);
 	e->vec = vec_ops();
 	if (status)
 		engine_free(e);

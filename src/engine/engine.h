@@ -18,6 +18,7 @@ struct session;
 
 struct engine_opts {
 	unsigned threads;	/* 0 = all cores of this process */
+	bool exact;		/* F32 throughout: what is multiplied is not rounded first */
 };
 
 /* Maps the model's weights (borrowed: keep `m` open as long as the engine). */

@@ -91,7 +91,8 @@ gemm_run(struct gemm *g, const struct matrix *w, const float *x, size_t m, float
 	 struct tb_err *err)
 {
 	/* Minima, and what they meet, stand behind the others: one product does it all. */
-	size_t width = w->cols + (ggml_minima(w) ? w->cols / ROUND8_BLOCK : 0);
+	bool round = scheme_form(&w->scheme) == FORM_BLOCKS && !g->exact;
+	size_t width = w->cols + (round && ggml_minima(w) ? w->cols / ROUND8_BLOCK : 0);
 	size_t row = width * sizeof(float);
 	enum tb_status status;
 	uint32_t rows = (uint32_t)(row < TILE_BYTES ? TILE_BYTES / row : 1);
@@ -103,7 +104,7 @@ gemm_run(struct gemm *g, const struct matrix *w, const float *x, size_t m, float
 	}
 	rows = rows < w->rows ? rows : w->rows;
 	status = matrix_room(&g->tile, &g->tile_cap, width * rows, err);
-	if (!status && scheme_form(&w->scheme) == FORM_BLOCKS &&
+	if (!status && round &&
 	    !(status = matrix_room(&g->rounded, &g->rounded_cap, m * width, err))) {
 		struct round_job job = { x, g->rounded, w->cols, width,
 					 round8_block(w->scheme.group) };

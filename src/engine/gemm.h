@@ -2,10 +2,13 @@
 #ifndef TBTUI_ENGINE_GEMM_H
 #define TBTUI_ENGINE_GEMM_H
 
+#include <stdbool.h>
+
 #include "src/engine/matrix.h"
 
 struct gemm {
 	struct team *team;		/* borrowed */
+	bool exact;			/* x stays as it is with ggml's types, too */
 	float *tile;			/* decoded rows; owned */
 	float *rounded;			/* x as ggml's types need it; owned */
 	size_t tile_cap, rounded_cap;	/* in floats */

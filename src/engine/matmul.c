@@ -22,6 +22,7 @@
 struct matmul {
 	struct team *team;		/* borrowed */
 	enum mv_level level;
+	bool exact;
 	float *mem;			/* prepared x; owned */
 	size_t mem_cap;			/* in floats */
 	struct gemm gemm;
@@ -62,6 +63,12 @@ matmul_free(struct matmul *mm)
 	gemm_free(&mm->gemm);
 	free(mm->mem);
 	free(mm);
+}
+
+void
+matmul_exactly(struct matmul *mm)
+{
+	mm->exact = mm->gemm.exact = true;
 }
 
 static void
@@ -149,7 +156,8 @@ run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const floa
 	enum tb_status status = TB_OK;
 
 	for (size_t i = 0; i < n && !status; i++) {
-		const struct mv_kernel *kernel = mv_find(w[i], mm->level);
+		const struct mv_kernel *kernel = mm->exact ? mv_find_exact(w[i], mm->level)
+							   : mv_find(w[i], mm->level);
 
 		if (m <= kernel->few)
 			few[nfew++] = (struct part){ .w = w[i], .kernel = kernel, .y = y[i] };

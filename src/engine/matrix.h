@@ -27,6 +27,8 @@ struct matrix {
 struct matmul;
 enum tb_status matmul_new(struct matmul **out, struct team *team, struct tb_err *err) TB_MUST_USE;
 void matmul_free(struct matmul *mm);
+/* From now on x and weights are F32 in every product, also with types of ggml's. */
+void matmul_exactly(struct matmul *mm);
 
 /* y[i][m][rows] = x[m][cols] * w[i]^T, F32, for n matrices with the same x (q k v; gate up):
  * activations are prepared once and one fork-join serves all.  Types of ggml's meet an x of

@@ -159,6 +159,14 @@ mv_find(const struct matrix *w, enum mv_level level)
 	return &mv_any;
 }
 
+const struct mv_kernel *
+mv_find_exact(const struct matrix *w, enum mv_level level)
+{
+	bool plain = w->scheme.kind == SCHEME_PLAIN || w->scheme.kind == SCHEME_MXFP8;
+
+	return plain ? mv_find(w, level) : &mv_any;
+}
+
 /* perm, digit, start are blocks of elements; sum, unit are groups of at least 16. */
 static size_t
 padded(uint32_t cols)

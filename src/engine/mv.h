@@ -73,6 +73,8 @@ struct mv_kernel {
 
 /* The best kernel for w up to a level; never NULL. */
 const struct mv_kernel *mv_find(const struct matrix *w, enum mv_level level);
+/* The best of those that round neither x nor weights; they take every x. */
+const struct mv_kernel *mv_find_exact(const struct matrix *w, enum mv_level level);
 /* The one that takes every x and every scheme. */
 extern const struct mv_kernel mv_any;
 

@@ -20,6 +20,8 @@ static const struct shape { uint32_t rows, groups; size_t m; } shapes[] = {
 };
 #define SHAPES (sizeof(shapes) / sizeof(*shapes))
 
+static bool exact;	/* what is tried is what --exact does */
+
 struct bench { struct team *team; struct matmul *mm; };
 
 static struct bench
@@ -32,6 +34,8 @@ bench_new(const char *path, unsigned threads)
 	b.team = team_new(threads);
 	assert_non_null(b.team);
 	assert_ok(matmul_new(&b.mm, b.team, &err), err);
+	if (exact)
+		matmul_exactly(b.mm);
 	return b;
 }
 
@@ -72,7 +76,7 @@ group_maxima(const struct sample *s, const float *x)
 static bool
 digits(const struct scheme *s)
 {
-	return s->kind == SCHEME_AFFINE || s->bits == 4;
+	return !exact && (s->kind == SCHEME_AFFINE || s->bits == 4);
 }
 
 /* A row's product, and how far from it a kernel may be: sums of F32 in any order,
@@ -210,6 +214,19 @@ plain(void **state)
 	check_scheme(scheme_plain(DT_BF16), DT_COUNT, 1);
 	check_scheme(scheme_plain(DT_F16), DT_COUNT, 1);
 	check_scheme(scheme_plain(DT_F32), DT_COUNT, 1);
+}
+
+/* Nothing is rounded: within 1e-5 everywhere. */
+static void
+exactly(void **state)
+{
+	exact = true;
+	check_scheme(scheme_affine(4, 64), DT_BF16, 1);
+	check_scheme(scheme_affine(8, 32), DT_F16, 1);
+	check_scheme(scheme_affine(3, 128), DT_F32, 1);
+	floating(state);
+	plain(state);
+	exact = false;
 }
 
 static const struct { struct scheme scheme; enum dtype scale_dtype; } kinds[] = {
@@ -416,7 +433,7 @@ main(void)
 		cmocka_unit_test(paths_are_named), cmocka_unit_test(affine),
 		cmocka_unit_test(floating),	   cmocka_unit_test(plain),
 		cmocka_unit_test(strange_x),	   cmocka_unit_test(odd_addresses),
-		cmocka_unit_test(many_at_once),
+		cmocka_unit_test(many_at_once),	   cmocka_unit_test(exactly),
 		cmocka_unit_test(nothing_to_do),   cmocka_unit_test(rows_as_f32),
 	};
 

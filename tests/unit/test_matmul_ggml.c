@@ -70,6 +70,8 @@ make_x(size_t n, uint64_t seed)
 	return x;
 }
 
+static bool as_it_is;	/* what is tried is what --exact does: x is not rounded */
+
 /* x as 8 bits hold it; where it lies between two integers, half is a half step. */
 struct round { double q, half; };
 
@@ -82,7 +84,9 @@ round_x(const float *x, size_t n, size_t block)
 {
 	struct round *out = test_calloc(n, sizeof(*out));
 
-	for (size_t b = 0; b < n; b += block) {
+	for (size_t i = 0; as_it_is && i < n; i++)
+		out[i].q = x[i];
+	for (size_t b = 0; !as_it_is && b < n; b += block) {
 		float max = 0, unit, steps;
 
 		for (size_t i = b; i < b + block; i++)
@@ -107,7 +111,7 @@ sums_of(const float *x, const struct round *q, size_t n)
 {
 	struct apart *out = test_calloc(n / 32, sizeof(*out));
 
-	for (size_t b = 0; b < n / 32; b++) {
+	for (size_t b = 0; !as_it_is && b < n / 32; b++) {
 		float max = 0, unit, sum;
 		double exact = 0, steps = 0;
 
@@ -183,6 +187,8 @@ check(const struct sum *s, const char *path, size_t m, unsigned threads)
 	team = team_new(threads);
 	assert_non_null(team);
 	assert_ok(matmul_new(&mm, team, &err), err);
+	if (as_it_is)
+		matmul_exactly(mm);
 	assert_ok(matmul_one(mm, &s->w, x, m, y, &err), err);
 	for (size_t i = 0; i < m; i++)
 		compare(s, x + i * s->w.cols, y + i * s->w.rows, path);
@@ -213,6 +219,14 @@ every_type(void **state)
 		types += ggml_decodable(type);
 	}
 	assert_int_equal(types, 25);
+}
+
+static void
+exactly(void **state)
+{
+	as_it_is = true;
+	every_type(state);
+	as_it_is = false;
 }
 
 /* Part of the matrix's file begins where it likes. */
@@ -280,7 +294,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_type), cmocka_unit_test(odd_addresses),
-		cmocka_unit_test(strange_x),
+		cmocka_unit_test(strange_x),  cmocka_unit_test(exactly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

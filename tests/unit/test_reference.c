@@ -225,6 +225,7 @@ test_references(void **state)
 	(void)state;
 	(void)unit_shared("data/reference/stories260K-f32.json");
 	assert_ok(op_ctx_init(&ctx, unit_path("index.db"), &dir, 1, 2, &err), err);
+	ctx.exact = true;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		check(&rows[i], model_path(rows[i].model), &ctx);
 	op_ctx_free(&ctx);
@@ -332,6 +333,7 @@ test_fused(void **state)
 	fuse_all(unit_shared("data/models/stories260K/hf-f32/model.safetensors"),
 		 "phi3/model.safetensors");
 	assert_ok(op_ctx_init(&ctx, unit_path("index2.db"), &dir, 1, 2, &err), err);
+	ctx.exact = true;
 	check(&row, unit_path("phi3"), &ctx);
 	op_ctx_free(&ctx);
 }

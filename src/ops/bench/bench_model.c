@@ -169,7 +169,8 @@ measure_engine(struct bench *b, const char *name, struct engine *engine)
 enum tb_status
 bench_synthetic(struct bench *b, const struct scheme *s)
 {
-	const struct engine_opts opts = { .threads = team_size(b->team) };
+	const struct engine_opts opts = { .threads = team_size(b->team),
+					  .exact = b->ctx->exact };
 	const struct synthetic spec = { synthetic_1b_config, strlen(synthetic_1b_config), *s, 1 };
 	struct engine *engine;
 	char scheme[SCHEME_NAME_MAX], name[40];
@@ -182,7 +183,8 @@ bench_synthetic(struct bench *b, const struct scheme *s)
 enum tb_status
 bench_model(struct bench *b, const char *ref)
 {
-	const struct engine_opts opts = { .threads = team_size(b->team) };
+	const struct engine_opts opts = { .threads = team_size(b->team),
+					  .exact = b->ctx->exact };
 	struct engine *engine;
 	struct model_loc loc;
 	struct model *m;

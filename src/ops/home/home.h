@@ -68,6 +68,7 @@ struct op_ctx {
 	struct store_roots roots;
 	size_t nconfig, nusual;
 	unsigned threads;		/* >= 1 */
+	bool exact;			/* models run in F32 throughout */
 	struct tb_pool *pool;		/* `threads` workers; owned */
 	bool mono;			/* no colours (NO_COLOR, --color never) */
 };
