@@ -10,6 +10,8 @@
 #include "src/ops/bench/bench.h"
 #include "src/ops/home/home.h"
 
+#define TOKENS_MAX 1000000u
+
 struct running {
 	struct op_ctx ctx;
 	struct bench_request request;
@@ -77,22 +79,33 @@ bench_table(const struct bench_result *r)
 
 COMMAND(cli_bench, "bench", "[REF]", "our speed beside this machine's limits")
 {
-	uint64_t pp = 512, tg = 64;
+	uint64_t pp = 512, tg = 64, depth = 0;
+	const char *only = NULL;
 	const struct tb_opt opts[] = {
 		{ 0, "pp", TB_OPT_U64, &pp, "N", "tokens of the prompt (512)" },
 		{ 0, "tg", TB_OPT_U64, &tg, "N", "tokens to generate (64)" },
 		RUN_EXACT_OPTION(cli),
+		{ 0, "depth", TB_OPT_U64, &depth, "N", "tokens that are in the context before (0)" },
+		{ 0, "only", TB_OPT_STR, &only, "PARTS", "of limits, matrices, tokens, encode, hash, "
+		  "stats, model, with commas; with REF just model, else all others" },
 		{ .name = NULL },
 	};
+	unsigned parts = 0;
 	struct running r = { 0 };
 	enum cli_exit exit_status;
 	struct tb_err err;
 
 	if (!cli_parse(cli, opts, &argc, argv, 0, 1, &exit_status))
 		return exit_status;
-	if (pp < 1 || tg < 1 || pp > 2000 || tg > 2000)
-		return cli_usage("--pp and --tg take 1 to 2000 tokens");
-	r.request = (struct bench_request){ argc > 1 ? argv[1] : NULL, (uint32_t)pp, (uint32_t)tg };
+	if (pp < 1 || tg < 1 || pp > TOKENS_MAX || tg > TOKENS_MAX || depth > TOKENS_MAX)
+		return cli_usage("--pp, --tg and --depth take up to %u tokens", TOKENS_MAX);
+	if (only && !bench_parts(only, &parts))
+		return cli_usage("--only %.60s: limits, matrices, tokens, encode, hash, stats, model",
+				 only);
+	if (parts >> BENCH_MODEL & 1 && argc < 2)
+		return cli_usage("--only model: of which? give its name");
+	r.request = (struct bench_request){ argc > 1 ? argv[1] : NULL, (uint32_t)pp, (uint32_t)tg,
+					    (uint32_t)depth, parts };
 	if (cli_ctx(cli, &r.ctx, &err))
 		return cli_fail(&err);
 	if (cli_run(cli, "bench", bench_run, &r, &err))

@@ -20,6 +20,8 @@ src_engine_libengine_a_SOURCES = \
 	src/engine/mv_ggml.h \
 	src/engine/mv_scalar.c \
 	src/engine/mv_x86.h \
+	src/engine/peak.c \
+	src/engine/peak.h \
 	src/engine/probe.c \
 	src/engine/probe.h \
 	src/engine/sampler.h \

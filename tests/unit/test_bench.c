@@ -3,6 +3,7 @@
 
 #include "src/base/job.h"
 #include "src/base/sha256_lanes.h"
+#include "src/engine/peak.h"
 #include "src/engine/probe.h"
 #include "src/engine/team.h"
 #include "src/ops/bench/bench_parts.h"
@@ -23,7 +24,7 @@ set_up(const char *root)
 	static struct surroundings s;
 
 	memset(&s, 0, sizeof(s));
-	s.request = (struct bench_request){ NULL, 16, 4 };
+	s.request = (struct bench_request){ .pp = 16, .tg = 4 };
 	assert_ok(op_ctx_init(&s.ctx, unit_path("index.db"), &root, 1, 2, &s.err), s.err);
 	s.bench = (struct bench){ .ctx = &s.ctx, .req = &s.request, .result = &s.result,
 				  .team = team_new(2), .err = &s.err, .read = 10, .sha = 1 };
@@ -64,11 +65,44 @@ median_of_values(void **state)
 }
 
 static void
+parts_by_word(void **state)
+{
+	unsigned parts;
+
+	(void)state;
+	assert_true(bench_parts("limits", &parts));
+	assert_int_equal(parts, 1u << BENCH_LIMITS);
+	assert_true(bench_parts("stats,model", &parts));
+	assert_int_equal(parts, 1u << BENCH_STATS | 1u << BENCH_MODEL);
+	assert_false(bench_parts("limit", &parts));
+	assert_false(bench_parts("limits,", &parts));
+	assert_false(bench_parts("", &parts));
+}
+
+/* Behind a context, and no further than it has room. */
+static void
+behind_a_context(void **state)
+{
+	const char *ref = unit_shared("data/models/stories260K/hf-f32");	/* or skips */
+	struct surroundings *s = set_up(unit_tmp());
+
+	(void)state;
+	s->request.depth = 100;
+	assert_ok(bench_model(&s->bench, ref), s->err);
+	assert_non_null(strstr(s->result.rows[0].what, "4 tokens behind 100"));
+	assert_non_null(strstr(s->result.rows[2].what, "16 tokens behind 100"));
+	s->request.depth = 100000;
+	assert_ok(bench_model(&s->bench, ref), s->err);
+	tear_down(s);
+}
+
+static void
 machine_limits(void **state)
 {
 	struct surroundings *s = set_up(unit_tmp());
 	size_t len = (size_t)8 << 20;
 	char *memory = aligned_alloc(64, len);
+	unsigned peaks = 0;
 	double rate = 0;
 
 	(void)state;
@@ -77,6 +111,8 @@ machine_limits(void **state)
 	assert_true(probe_read(s->bench.team, memory, len) > 0);
 	assert_ok(probe_sgemm(2, 3, 17, 33, 2, &rate, &s->err), s->err);
 	assert_true(rate > 0);
+	for (const struct peak *p; (p = peak_at(peaks)); peaks++)
+		assert_true(peak_measure(p, s->bench.team) > 0);
 	assert_ok(bench_sha(&s->bench), s->err);
 	expect_rows(s, 1, 1);
 	free(memory);
@@ -147,7 +183,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(median_of_values),    cmocka_unit_test(machine_limits),
-		cmocka_unit_test(statistics),
+		cmocka_unit_test(statistics),	       cmocka_unit_test(parts_by_word),
+		cmocka_unit_test(behind_a_context),
 		cmocka_unit_test(bytes_in_bytes_out),  cmocka_unit_test(a_model_of_ones_own),
 		cmocka_unit_test(stops_when_cancelled),
 	};

@@ -100,28 +100,100 @@ bench_write(int fd, const char *path, const void *data, size_t len, struct tb_er
 }
 
 static enum tb_status
+part_limits(struct bench *b)
+{
+	enum tb_status status = bench_sgemm(b);
+
+	if (!status)
+		status = bench_peaks(b);
+	return status ? status : bench_sha(b);
+}
+
+static enum tb_status
+each_scheme(struct bench *b, enum tb_status (*fn)(struct bench *b, const struct scheme *s))
+{
+	const struct scheme schemes[] = {
+		scheme_affine(4, 64), scheme_ggml(GGML_Q4_K), scheme_ggml(GGML_Q8_0),
+		scheme_plain(DT_BF16),
+	};
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes) && !status; i++)
+		if (!b->small || !scheme_is_plain(&schemes[i]))
+			status = fn(b, &schemes[i]);
+	return status;
+}
+
+static enum tb_status
+part_matrices(struct bench *b)
+{
+	return each_scheme(b, bench_matrices);
+}
+
+static enum tb_status
+part_tokens(struct bench *b)
+{
+	return each_scheme(b, bench_synthetic);
+}
+
+static enum tb_status
+part_stats(struct bench *b)
+{
+	enum tb_status status = b->small ? TB_OK : bench_stats(b, BENCH_STATS_BF16, 8192);
+
+	return status || b->small ? status : bench_stats(b, BENCH_STATS_INT4, 16384);
+}
+
+static enum tb_status
+part_model(struct bench *b)
+{
+	return bench_model(b, b->req->ref);
+}
+
+static const struct {
+	const char *word;
+	enum tb_status (*run)(struct bench *b);
+} parts[BENCH_PARTS] = {
+	[BENCH_LIMITS] = { "limits", part_limits }, [BENCH_MATRICES] = { "matrices", part_matrices },
+	[BENCH_TOKENS] = { "tokens", part_tokens }, [BENCH_ENCODE] = { "encode", bench_encode },
+	[BENCH_HASH] = { "hash", bench_hash }, [BENCH_STATS] = { "stats", part_stats },
+	[BENCH_MODEL] = { "model", part_model },
+};
+
+bool
+bench_parts(const char *words, unsigned *out)
+{
+	*out = 0;
+	for (const char *w = words; ; w++) {
+		size_t n = strcspn(w, ","), i = 0;
+
+		while (i < BENCH_PARTS && (strlen(parts[i].word) != n || strncmp(parts[i].word, w, n)))
+			i++;
+		if (i == BENCH_PARTS)
+			return false;
+		*out |= 1u << i;
+		w += n;
+		if (!*w)
+			return true;
+	}
+}
+
+/* The BF16 model takes 2.2 GB, and up to 1 GB beside it is read. */
+static enum tb_status
 run_parts(struct bench *b)
 {
-	const struct scheme int4 = scheme_affine(4, 64), bf16 = scheme_plain(DT_BF16);
-	const struct scheme q4_k = scheme_ggml(GGML_Q4_K), q8_0 = scheme_ggml(GGML_Q8_0);
-	/* The BF16 model takes 2.2 GB, and up to 1 GB beside it is read. */
-	bool both = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) >= 5e9;
-	enum tb_status status;
+	const unsigned model = 1u << BENCH_MODEL, tables = 1u << BENCH_MATRICES | 1u << BENCH_TOKENS |
+		1u << BENCH_STATS;
+	unsigned wanted = b->req->parts ? b->req->parts : b->req->ref ? model : ~model;
+	enum tb_status status = TB_OK;
 
-	if (!both && !b->result->warning)
+	b->small = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) < 5e9;
+	if (b->small && wanted & tables && !b->result->warning)
 		b->result->warning = "less than 5 GB of memory: BF16 is left out";
-	if ((status = bench_sgemm(b)) || (status = bench_sha(b)) ||
-	    (status = bench_matrices(b, &int4)) ||
-	    (status = bench_matrices(b, &q4_k)) || (status = bench_matrices(b, &q8_0)) ||
-	    (both && (status = bench_matrices(b, &bf16))) ||
-	    (status = bench_synthetic(b, &int4)) ||
-	    (status = bench_synthetic(b, &q4_k)) || (status = bench_synthetic(b, &q8_0)) ||
-	    (both && (status = bench_synthetic(b, &bf16))) ||
-	    (status = bench_encode(b)) || (status = bench_hash(b)) ||
-	    (both && (status = bench_stats(b, BENCH_STATS_BF16, 8192))) ||
-	    (both && (status = bench_stats(b, BENCH_STATS_INT4, 16384))))
-		return status;
-	return b->req->ref ? bench_model(b, b->req->ref) : TB_OK;
+	for (size_t i = 0; i < BENCH_PARTS && !status; i++)
+		if (wanted & 1u << i)
+			status = parts[i].run(b);
+	return status;
 }
 
 enum tb_status

@@ -14,13 +14,28 @@
 struct op_ctx;
 struct tb_job;
 
+/* What is measured, in this order. */
+enum bench_part {
+	BENCH_LIMITS,		/* "limits": what the machine could do at most */
+	BENCH_MATRICES,		/* "matrices": products of a 1.1B model, nothing else */
+	BENCH_TOKENS,		/* "tokens": whole tokens of that model */
+	BENCH_ENCODE, BENCH_HASH, BENCH_STATS,
+	BENCH_MODEL,		/* "model": whole tokens of the one that is named */
+	BENCH_PARTS
+};
+/* Bits of them, from words with commas between; false: one is none of them. */
+bool bench_parts(const char *words, unsigned *out);
+
 struct bench_request {
-	const char *ref;	/* a model to run as well; NULL = only the synthetic one */
+	const char *ref;	/* for BENCH_MODEL; NULL: none */
 	uint32_t pp, tg;	/* tokens of the prompt, tokens to generate; > 0 */
+	uint32_t depth;		/* that are in the context before either */
+	unsigned parts;		/* bits of enum bench_part; 0: the model where there is one,
+				 * else all but it */
 };
 
 struct bench_row {
-	char what[64];
+	char what[256];
 	double value;
 	const char *unit;	/* "GB/s", "GFLOP/s", "tok/s"; static */
 	double limit;		/* of the same unit, measured beside it; 0 = this is a limit */

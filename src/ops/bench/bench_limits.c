@@ -10,6 +10,7 @@
 #include "src/base/mem.h"
 #include "src/base/sha256.h"
 #include "src/base/text.h"
+#include "src/engine/peak.h"
 #include "src/engine/probe.h"
 #include "src/engine/team.h"
 
@@ -36,6 +37,19 @@ bench_sgemm(struct bench *b)
 			status = bench_row(b, "GFLOP/s", rate, 0, "limit: sgemm %zux%zux%zu",
 					   shapes[i].m, shapes[i].rows, shapes[i].cols);
 	}
+	return status;
+}
+
+enum tb_status
+bench_peaks(struct bench *b)
+{
+	const struct peak *p;
+	enum tb_status status = TB_OK;
+
+	tb_job_what(b->job, "instructions");
+	for (unsigned i = 0; !status && (p = peak_at(i)); i++)
+		status = bench_row(b, p->unit, peak_measure(p, b->team), 0, "limit: %s on registers, "
+				   "%u threads", p->name, team_size(b->team));
 	return status;
 }
 

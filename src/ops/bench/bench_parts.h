@@ -15,6 +15,7 @@ struct bench {
 	struct tb_job *job;
 	struct tb_err *err;
 	double read, sha;		/* limits in GB/s, set by the first parts */
+	bool small;			/* BF16 models and what is read beside them do not fit */
 };
 
 /* limit 0: the row is a limit itself. */
@@ -22,6 +23,8 @@ enum tb_status bench_row(struct bench *b, const char *unit, double value, double
 			 const char *fmt, ...) TB_PRINTF(5, 6) TB_MUST_USE;
 
 enum tb_status bench_sgemm(struct bench *b) TB_MUST_USE;
+/* What instructions do on registers alone. */
+enum tb_status bench_peaks(struct bench *b) TB_MUST_USE;
 enum tb_status bench_sha(struct bench *b) TB_MUST_USE;
 /* Products alone, over the matrices of a 1.1B llama: decode and the memory's rate. */
 enum tb_status bench_matrices(struct bench *b, const struct scheme *s) TB_MUST_USE;
