@@ -112,6 +112,7 @@ family run home model_text
 family chat run
 family calibrate run plan
 family bench home inspect
+family doctor home places about
 family demo home convert
 
 for f in src/ops/*/; do

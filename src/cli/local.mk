@@ -32,6 +32,7 @@ cli_command_files = \
 	src/cli/cmd_plan.c \
 	src/cli/cmd_quantize.c \
 	src/cli/cmd_bench.c \
+	src/cli/cmd_doctor.c \
 	src/cli/cmd_demo.c
 
 BUILT_SOURCES += src/cli/commands.h

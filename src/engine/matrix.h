@@ -45,4 +45,7 @@ void matrix_row(const struct matrix *w, uint32_t r, float *out);
 
 /* Which kernels this machine runs: "amx", "avx2", "scalar" … (mv.h). TBTUI_CPU holds it down. */
 const char *matmul_kernels(void);
+/* Which of them multiply a scheme with one x, and with many: one of those names, "rows" that
+ * are decoded one by one, or "sgemm", OpenBLAS on decoded rows. */
+void matmul_names(const struct scheme *s, const char **decode, const char **prefill);
 #endif

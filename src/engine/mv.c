@@ -167,6 +167,16 @@ mv_find_exact(const struct matrix *w, enum mv_level level)
 	return plain ? mv_find(w, level) : &mv_any;
 }
 
+void
+matmul_names(const struct scheme *s, const char **decode, const char **prefill)
+{
+	const struct matrix w = { .scheme = *s };
+	const struct mv_kernel *k = mv_find(&w, mv_level());
+
+	*decode = k == &mv_any ? "rows" : levels[k->level];
+	*prefill = "sgemm";
+}
+
 /* perm, digit, start are blocks of elements; sum, unit are groups of at least 16. */
 static size_t
 padded(uint32_t cols)

@@ -34,15 +34,18 @@
 #define FMA_256(i) "vfmadd231ps %%ymm14, %%ymm15, %%ymm" #i "\n\t"
 #define FMA_512(i) "vfmadd231ps %%zmm14, %%zmm15, %%zmm" #i "\n\t"
 #define DOT_S8(i) "vpdpbusd %%zmm14, %%zmm15, %%zmm" #i "\n\t"
+#define DOT_BF16(i) "vdpbf16ps %%zmm14, %%zmm15, %%zmm" #i "\n\t"
 LOOP(loop_fma_256, FMA_256)
 LOOP(loop_fma_512, FMA_512)
 LOOP(loop_dot_s8, DOT_S8)
+LOOP(loop_dot_bf16, DOT_BF16)
 
 #define OPS(lanes, products) (2.0 * (lanes) * (products) * CHAINS * ROUNDS)
 static const struct { enum mv_level level; struct peak peak; } peaks[] = {
 	{ MV_AVX2, { "vfmadd231ps ymm", "GFLOP/s", OPS(8, 1), loop_fma_256 } },
 	{ MV_AVX512, { "vfmadd231ps zmm", "GFLOP/s", OPS(16, 1), loop_fma_512 } },
 	{ MV_AVX512_VNNI, { "vpdpbusd", "GOP/s", OPS(16, 4), loop_dot_s8 } },
+	{ MV_AVX512_BF16, { "vdpbf16ps", "GFLOP/s", OPS(16, 2), loop_dot_bf16 } },
 };
 
 const struct peak *

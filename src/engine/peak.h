@@ -13,7 +13,7 @@ struct peak {
 	void (*loop)(void);
 };
 
-/* The i-th that this machine has, slowest first, held down by TBTUI_CPU; NULL: no more. */
+/* The i-th that this machine has, in the order of levels, held down by TBTUI_CPU; NULL: no more. */
 const struct peak *peak_at(unsigned i);
 
 /* Giga-operations a second with all threads of the team, the best of a few. */

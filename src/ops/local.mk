@@ -295,7 +295,9 @@ src_ops_libops_a_SOURCES += \
 	src/ops/bench/bench_parts.h \
 	src/ops/bench/bench_stats.c \
 	src/ops/bench/bench_walk.c \
-	src/ops/bench/bench_walk.h
+	src/ops/bench/bench_walk.h \
+	src/ops/doctor/doctor.c \
+	src/ops/doctor/doctor.h
 
 # taken away, copied, renamed; and undone
 src_ops_libops_a_SOURCES += \

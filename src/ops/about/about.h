@@ -69,6 +69,8 @@ struct memory {
 	uint64_t machine, available;	/* bytes of this machine; 0: not known */
 };
 
+/* Bytes of this machine, or what a container leaves of it; 0: not known. */
+void memory_machine(uint64_t *total, uint64_t *available);
 void memory_needed(const struct model_shape *s, const struct params *p, unsigned threads,
 		   struct memory *out);
 #endif

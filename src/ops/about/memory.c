@@ -50,8 +50,7 @@ meminfo(const char *text, const char *word)
 	return p ? strtoull(p + strlen(word), NULL, 10) * 1024 : 0;
 }
 
-/* Of this machine, or what a container leaves of it. */
-static void
+void
 memory_machine(uint64_t *total, uint64_t *available)
 {
 	uint64_t limit = read_number("/sys/fs/cgroup/memory.max");

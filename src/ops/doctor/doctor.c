@@ -1,0 +1,265 @@
+#include "config.h"
+
+#include "src/ops/doctor/doctor.h"
+
+#include <langinfo.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "src/base/mem.h"
+#include "src/engine/blas.h"
+#include "src/engine/matrix.h"
+#include "src/engine/probe.h"
+#include "src/engine/team.h"
+#include "src/ops/about/about.h"
+
+#define READ_BYTES ((size_t)256 << 20)	/* more than caches hold */
+#define READS 5
+#define MEMORY_LOW ((uint64_t)2 << 30)
+
+/* Words of /proc/cpuinfo that say what products can be made of. */
+static const char *const features[] = {
+	"avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512vbmi", "avx512_vnni",
+	"avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "amx_int8", "sha_ni",
+	"asimd", "asimddp", "i8mm", "bf16", "sve", "sve2", NULL
+};
+
+static enum tb_status
+problem(struct doctor *d, struct tb_err *err, const char *fmt, ...) TB_PRINTF(3, 4);
+
+static enum tb_status
+problem(struct doctor *d, struct tb_err *err, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	return tb_names_add(&d->problems, line, err);
+}
+
+/* ---- the CPU ---- */
+
+static void
+take_model(struct doctor *d, const char *line)
+{
+	const char *value = strchr(line, ':');
+	size_t n;
+
+	if (!value || *d->cpu)
+		return;
+	value += 1 + strspn(value + 1, " \t");
+	n = strcspn(value, "\n");
+	n = n < sizeof(d->cpu) ? n : sizeof(d->cpu) - 1;
+	memcpy(d->cpu, value, n);
+	d->cpu[n] = 0;
+}
+
+static enum tb_status
+take_features(struct doctor *d, char *line, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	char *save = NULL, *words = strchr(line, ':');
+
+	for (char *w = words ? strtok_r(words + 1, " \t\n", &save) : NULL; w && !status;
+	     w = strtok_r(NULL, " \t\n", &save))
+		for (const char *const *f = features; *f && !status; f++)
+			if (!strcmp(w, *f))
+				status = tb_names_add(&d->features, w, err);
+	return status;
+}
+
+/* Of the first core: all are taken to be alike. */
+static enum tb_status
+look_at_cpu(struct doctor *d, struct tb_err *err)
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	enum tb_status status = TB_OK;
+	char *line = NULL;
+	size_t cap = 0;
+
+	while (f && !status && getline(&line, &cap, f) > 0 && *line != '\n') {
+		if (!strncmp(line, "model name", 10))
+			take_model(d, line);
+		else if (!strncmp(line, "flags", 5) || !strncmp(line, "Features", 8))
+			status = take_features(d, line, err);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return status;
+}
+
+static const char *const schemes[] = {
+	"int4", "int8", "affine:6:64", "affine:5:64", "affine:3:64", "affine:2:64", "mxfp4", "nvfp4",
+	"mxfp8", "bf16", "f16", "f32", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k",
+	"q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs", NULL
+};
+
+static enum tb_status
+look_at_kernels(struct doctor *d, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	d->level = matmul_kernels();
+	for (const char *const *name = schemes; *name && !status; name++) {
+		struct doctor_kernel *k;
+		struct scheme s;
+
+		if ((status = scheme_parse(*name, &s, err)))
+			return status;
+		if (!tb_grow(&d->kernels, &d->kernels_cap, d->nkernels + 1, sizeof(*d->kernels)))
+			return tb_nomem(err);
+		k = &d->kernels[d->nkernels++];
+		scheme_name(&s, k->scheme);
+		matmul_names(&s, &k->decode, &k->prefill);
+	}
+	return status;
+}
+
+/* ---- memory, threads, terminal ---- */
+
+static enum tb_status
+look_at_memory(struct doctor *d, const struct op_ctx *ctx, struct tb_err *err)
+{
+	struct team *team = team_new(ctx->threads);
+	char *data;
+
+	memory_machine(&d->memory, &d->available);
+	if (d->available && d->available < 2 * READ_BYTES) {
+		team_free(team);
+		return TB_OK;		/* measuring would take what is left */
+	}
+	data = team ? tb_aligned(READ_BYTES) : NULL;
+	if (!data) {
+		team_free(team);
+		return tb_nomem(err);
+	}
+	memset(data, 1, READ_BYTES);
+	for (unsigned i = 0; i < READS; i++) {
+		double rate = 1e-9 * (double)READ_BYTES / probe_read(team, data, READ_BYTES);
+
+		d->bandwidth = rate > d->bandwidth ? rate : d->bandwidth;
+	}
+	free(data);
+	team_free(team);
+	return TB_OK;
+}
+
+static void
+look_at_terminal(struct doctor *d)
+{
+	const char *term = getenv("TERM");
+	struct winsize w;
+
+	d->terminal = term ? term : "";
+	d->charset = nl_langinfo(CODESET);
+	if (isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w)) {
+		d->columns = w.ws_col;
+		d->lines = w.ws_row;
+	}
+}
+
+/* ---- what holds it down ---- */
+
+static enum tb_status
+held_down(struct doctor *d, struct tb_err *err)
+{
+	const char *blas = blas_held_down(), *cpu = getenv("TBTUI_CPU");
+	const char *omp = getenv("OMP_NUM_THREADS"), *own = getenv("OPENBLAS_NUM_THREADS");
+	enum tb_status status = TB_OK;
+
+	if (blas)
+		status = problem(d, err, "%s; unset it", blas);
+	if (!status && cpu)
+		status = problem(d, err, "TBTUI_CPU is \"%.40s\": kernels run at most at %s; unset it "
+				 "for all this CPU can do", cpu, d->level);
+	if (!status && (omp || own))
+		status = problem(d, err, "%s is set: OpenBLAS may use fewer threads than tbtui asks "
+				 "for; unset it", omp ? "OMP_NUM_THREADS" : "OPENBLAS_NUM_THREADS");
+	if (!status && d->threads > d->cores)
+		status = problem(d, err, "%u threads share %u cores, which is slower than one each; "
+				 "leave --threads out", d->threads, d->cores);
+	if (!status && !strcmp(d->level, "scalar"))
+		status = problem(d, err, "no kernel is made for this CPU: products run at a small part "
+				 "of its speed; AVX2 or AVX-512 is wanted");
+	return status;
+}
+
+static enum tb_status
+wrong_places(struct doctor *d, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+	bool models = false;
+
+	for (size_t i = 0; i < d->places.n && !status; i++) {
+		const struct place *p = &d->places.rows[i];
+
+		models |= p->state == PLACE_INDEXED;
+		if (p->state == PLACE_UNREADABLE)
+			status = problem(d, err, "%s cannot be read: check its permissions", p->path);
+		else if (p->state == PLACE_NEW)
+			status = problem(d, err, "%s has not been scanned: \"tbtui scan\" does", p->path);
+		else if (p->state == PLACE_ABSENT && p->from != PLACE_USUAL)
+			status = problem(d, err, "%s is not there: \"tbtui stores remove\" forgets it",
+					 p->path);
+	}
+	if (!status && !d->places.n)
+		status = problem(d, err, "no store was found: \"tbtui stores add DIR\" names one, \"tbtui "
+				 "demo\" makes one to look around in");
+	return status;
+}
+
+static enum tb_status
+find_problems(struct doctor *d, const struct op_ctx *ctx, struct tb_err *err)
+{
+	enum tb_status status = held_down(d, err);
+
+	if (!status && d->available && d->available < MEMORY_LOW)
+		status = problem(d, err, "less than 2 GB of memory are free: large models will be read "
+				 "from the disk again for every token");
+	if (!status && strcmp(d->charset, "UTF-8"))
+		status = problem(d, err, "the locale's characters are %s: screens are drawn in ASCII; "
+				 "LC_ALL=C.UTF-8 gives lines and bars", d->charset);
+	if (!status && (!*d->terminal || !strcmp(d->terminal, "dumb")))
+		status = problem(d, err, "TERM is %s: the screens need a terminal; --plain does without",
+				 *d->terminal ? "\"dumb\"" : "not set");
+	if (!status && d->columns && (d->columns < 80 || d->lines < 24))
+		status = problem(d, err, "the terminal has %u columns and %u lines; screens are made for "
+				 "80 and 24", d->columns, d->lines);
+	if (!status && ctx->config.nwrong)
+		status = problem(d, err, "%s: %zu line%s not understood; --print-config shows them",
+				 ctx->config.path, ctx->config.nwrong,
+				 ctx->config.nwrong == 1 ? " was" : "s were");
+	return status ? status : wrong_places(d, err);
+}
+
+void
+doctor_free(struct doctor *d)
+{
+	tb_names_free(&d->features);
+	tb_names_free(&d->problems);
+	places_free(&d->places);
+	free(d->kernels);
+	*d = (struct doctor){ 0 };
+}
+
+enum tb_status
+op_doctor(const struct op_ctx *ctx, struct doctor *out, struct tb_err *err)
+{
+	enum tb_status status;
+
+	*out = (struct doctor){ .cores = tb_cpus(), .threads = ctx->threads, .blas = blas_core() };
+	look_at_terminal(out);
+	if ((status = look_at_cpu(out, err)) || (status = look_at_kernels(out, err)) ||
+	    (status = look_at_memory(out, ctx, err)) ||
+	    (status = op_places(ctx, false, &out->places, err)) ||
+	    (status = find_problems(out, ctx, err)))
+		doctor_free(out);
+	return status;
+}
