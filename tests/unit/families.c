@@ -7,6 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "src/base/buf.h"
+#include "src/base/file.h"
+#include "src/format/safetensors.h"
+
 #define WIDEST 2048
 
 static float
@@ -16,9 +20,8 @@ uniform(uint64_t *seed)
 	return (float)(int32_t)(*seed >> 32) / 2147483648.0f;
 }
 
-/* cols 0: a vector of values around `mean` */
-static void
-add(struct arrays *all, const char *name, size_t rows, size_t cols, double mean)
+void
+arrays_add(struct arrays *all, const char *name, size_t rows, size_t cols, double mean)
 {
 	struct array *t = &all->t[all->n++];
 	double spread = cols ? 2 / sqrt((double)cols) : 0.3;
@@ -30,6 +33,49 @@ add(struct arrays *all, const char *name, size_t rows, size_t cols, double mean)
 	t->v = calloc(rows * (cols ? cols : 1), sizeof(float));
 	for (size_t i = 0; i < rows * (cols ? cols : 1); i++)
 		t->v[i] = (float)(mean + spread * uniform(&all->seed));
+}
+
+/* A file, and config.json beside it. */
+void
+family_file(const char *dir, const char *config, struct st_tensor *t, size_t n,
+	   const struct tb_buf *data)
+{
+	struct tb_buf file = TB_BUF(8 << 20);
+	char name[300];
+	struct tb_err err;
+
+	assert_ok(st_layout(t, n, NULL, 0, &file, &err), err);
+	tb_buf_add(&file, data->p, data->len);
+	assert_false(tb_buf_failed(&file));
+	assert_ok(tb_mkdirs(unit_path(dir), &err), err);
+	snprintf(name, sizeof(name), "%s/model.safetensors", dir);
+	unit_write(name, file.p, file.len);
+	snprintf(name, sizeof(name), "%s/config.json", dir);
+	unit_write(name, config, strlen(config));
+	tb_buf_free(&file);
+}
+
+void
+arrays_save(const struct arrays *all, const char *dir, const char *config)
+{
+	struct st_tensor t[FAMILY_MAX];
+	struct tb_buf data = TB_BUF(8 << 20);
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct array *from = &all->t[i];
+
+		t[i] = (struct st_tensor){ .name = from->name, .dtype = DT_F32,
+					   .ndim = from->cols ? 2 : 1,
+					   .dim = { from->rows, from->cols } };
+		if (strstr(from->name, "conv1d.weight")) {	/* [channels, 1, kernel] */
+			t[i].ndim = 3;
+			t[i].dim[1] = 1;
+			t[i].dim[2] = from->cols;
+		}
+		tb_buf_add(&data, from->v, from->rows * (from->cols ? from->cols : 1) * 4);
+	}
+	family_file(dir, config, t, all->n, &data);
+	tb_buf_free(&data);
 }
 
 void
@@ -72,22 +118,22 @@ make_attention(const struct spec *s, size_t l, struct arrays *all)
 	double one = 1 - s->norm_add;
 
 	if (s->fused) {
-		add(all, family_name(s, l, "self_attn.qkv_proj.weight"), q + 2 * kv, s->dim, 0);
+		arrays_add(all, family_name(s, l, "self_attn.qkv_proj.weight"), q + 2 * kv, s->dim, 0);
 	} else {
-		add(all, family_name(s, l, "self_attn.q_proj.weight"), q, s->dim, 0);
-		add(all, family_name(s, l, "self_attn.k_proj.weight"), kv, s->dim, 0);
-		add(all, family_name(s, l, "self_attn.v_proj.weight"), kv, s->dim, 0);
+		arrays_add(all, family_name(s, l, "self_attn.q_proj.weight"), q, s->dim, 0);
+		arrays_add(all, family_name(s, l, "self_attn.k_proj.weight"), kv, s->dim, 0);
+		arrays_add(all, family_name(s, l, "self_attn.v_proj.weight"), kv, s->dim, 0);
 	}
 	if (s->biases) {
-		add(all, family_name(s, l, "self_attn.q_proj.bias"), q, 0, 0);
-		add(all, family_name(s, l, "self_attn.k_proj.bias"), kv, 0, 0);
-		add(all, family_name(s, l, "self_attn.v_proj.bias"), kv, 0, 0);
+		arrays_add(all, family_name(s, l, "self_attn.q_proj.bias"), q, 0, 0);
+		arrays_add(all, family_name(s, l, "self_attn.k_proj.bias"), kv, 0, 0);
+		arrays_add(all, family_name(s, l, "self_attn.v_proj.bias"), kv, 0, 0);
 	}
 	if (s->qk_norms) {
-		add(all, family_name(s, l, "self_attn.q_norm.weight"), s->hd, 0, one);
-		add(all, family_name(s, l, "self_attn.k_norm.weight"), s->hd, 0, one);
+		arrays_add(all, family_name(s, l, "self_attn.q_norm.weight"), s->hd, 0, one);
+		arrays_add(all, family_name(s, l, "self_attn.k_norm.weight"), s->hd, 0, one);
 	}
-	add(all, family_name(s, l, "self_attn.o_proj.weight"), s->dim, q, 0);
+	arrays_add(all, family_name(s, l, "self_attn.o_proj.weight"), s->dim, q, 0);
 }
 
 static void
@@ -95,20 +141,20 @@ make_layer(const struct spec *s, size_t l, struct arrays *all)
 {
 	double one = 1 - s->norm_add;
 
-	add(all, family_name(s, l, "input_layernorm.weight"), s->dim, 0, one);
-	add(all, family_name(s, l, "post_attention_layernorm.weight"), s->dim, 0, one);
+	arrays_add(all, family_name(s, l, "input_layernorm.weight"), s->dim, 0, one);
+	arrays_add(all, family_name(s, l, "post_attention_layernorm.weight"), s->dim, 0, one);
 	if (s->post_norms) {
-		add(all, family_name(s, l, "pre_feedforward_layernorm.weight"), s->dim, 0, one);
-		add(all, family_name(s, l, "post_feedforward_layernorm.weight"), s->dim, 0, one);
+		arrays_add(all, family_name(s, l, "pre_feedforward_layernorm.weight"), s->dim, 0, one);
+		arrays_add(all, family_name(s, l, "post_feedforward_layernorm.weight"), s->dim, 0, one);
 	}
 	make_attention(s, l, all);
 	if (s->fused) {
-		add(all, family_name(s, l, "mlp.gate_up_proj.weight"), 2 * s->ffn, s->dim, 0);
+		arrays_add(all, family_name(s, l, "mlp.gate_up_proj.weight"), 2 * s->ffn, s->dim, 0);
 	} else {
-		add(all, family_name(s, l, "mlp.gate_proj.weight"), s->ffn, s->dim, 0);
-		add(all, family_name(s, l, "mlp.up_proj.weight"), s->ffn, s->dim, 0);
+		arrays_add(all, family_name(s, l, "mlp.gate_proj.weight"), s->ffn, s->dim, 0);
+		arrays_add(all, family_name(s, l, "mlp.up_proj.weight"), s->ffn, s->dim, 0);
 	}
-	add(all, family_name(s, l, "mlp.down_proj.weight"), s->dim, s->ffn, 0);
+	arrays_add(all, family_name(s, l, "mlp.down_proj.weight"), s->dim, s->ffn, 0);
 }
 
 void
@@ -118,13 +164,13 @@ family_make(const struct spec *s, struct arrays *all)
 
 	*all = (struct arrays){ .seed = s->dim * 7 + s->layers };
 	snprintf(name, sizeof(name), "%sembed_tokens.weight", s->prefix);
-	add(all, name, s->vocab, s->dim, 0);
+	arrays_add(all, name, s->vocab, s->dim, 0);
 	snprintf(name, sizeof(name), "%snorm.weight", s->prefix);
-	add(all, name, s->dim, 0, 1 - s->norm_add);
+	arrays_add(all, name, s->dim, 0, 1 - s->norm_add);
 	for (size_t l = 0; l < s->layers; l++)
 		make_layer(s, l, all);
 	if (s->vision)
-		add(all, "vision_tower.vision_model.embeddings.patch_embedding.weight", 7, 3, 0);
+		arrays_add(all, "vision_tower.vision_model.embeddings.patch_embedding.weight", 7, 3, 0);
 }
 
 static void

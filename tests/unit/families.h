@@ -27,7 +27,14 @@ struct spec {
 /* The tensors of one file. */
 struct array { char name[128]; size_t rows, cols; float *v; };
 struct arrays { struct array t[FAMILY_MAX]; size_t n; uint64_t seed; };
-
+/* One more with random values; cols 0: a vector of values around `mean`. */
+void arrays_add(struct arrays *all, const char *name, size_t rows, size_t cols, double mean);
+/* unit_tmp()/dir/model.safetensors, and config.json beside it. */
+void arrays_save(const struct arrays *all, const char *dir, const char *config);
+struct st_tensor;
+struct tb_buf;
+void family_file(const char *dir, const char *config, struct st_tensor *t, size_t n,
+		 const struct tb_buf *data);
 
 /* Random weights for all tensors that a model like that has. */
 void family_make(const struct spec *s, struct arrays *all);

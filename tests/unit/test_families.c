@@ -67,44 +67,6 @@ static const struct spec specs[] = {
 	  .qk_norms = true, .window = 3, .windowed = 1, .theta = 500 },
 };
 
-/* A file, and config.json beside it. */
-static void
-write_file(const char *dir, const char *config, struct st_tensor *t, size_t n,
-	   const struct tb_buf *data)
-{
-	struct tb_buf file = TB_BUF(8 << 20);
-	char name[300];
-	struct tb_err err;
-
-	assert_ok(st_layout(t, n, NULL, 0, &file, &err), err);
-	tb_buf_add(&file, data->p, data->len);
-	assert_false(tb_buf_failed(&file));
-	assert_ok(tb_mkdirs(unit_path(dir), &err), err);
-	snprintf(name, sizeof(name), "%s/model.safetensors", dir);
-	unit_write(name, file.p, file.len);
-	snprintf(name, sizeof(name), "%s/config.json", dir);
-	unit_write(name, config, strlen(config));
-	tb_buf_free(&file);
-}
-
-static void
-save(const struct arrays *all, const char *dir, const char *config)
-{
-	struct st_tensor t[FAMILY_MAX];
-	struct tb_buf data = TB_BUF(8 << 20);
-
-	for (size_t i = 0; i < all->n; i++) {
-		const struct array *from = &all->t[i];
-
-		t[i] = (struct st_tensor){ .name = from->name, .dtype = DT_F32,
-					   .ndim = from->cols ? 2 : 1,
-					   .dim = { from->rows, from->cols } };
-		tb_buf_add(&data, from->v, from->rows * (from->cols ? from->cols : 1) * 4);
-	}
-	write_file(dir, config, t, all->n, &data);
-	tb_buf_free(&data);
-}
-
 struct opened {
 	struct store_roots roots;
 	struct model_loc loc;
@@ -179,7 +141,7 @@ test_families(void **state)
 		struct arrays all;
 
 		family_make(&specs[i], &all);
-		save(&all, specs[i].dir, specs[i].config);
+		arrays_save(&all, specs[i].dir, specs[i].config);
 		compare(&specs[i], &all, specs[i].dir);
 		arrays_free(&all);
 	}
@@ -231,7 +193,7 @@ save_quantized(const struct arrays *all, const char *dir, const char *config)
 			tb_buf_add(&data, a->v, a->rows * 4);
 		}
 	}
-	write_file(dir, config, t, n, &data);
+	family_file(dir, config, t, n, &data);
 	tb_buf_free(&data);
 }
 
@@ -313,8 +275,8 @@ test_fused(void **state)
 	(void)state;
 	family_make(&s, &each);
 	fuse_all(&s, &each, &fused);
-	save(&each, "each", llama);
-	save(&fused, "fused", phi3);
+	arrays_save(&each, "each", llama);
+	arrays_save(&fused, "fused", phi3);
 	check_same("each", "fused");
 	save_quantized(&each, "each-q", llama_q);
 	save_quantized(&fused, "fused-q", phi3_q);
