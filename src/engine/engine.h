@@ -41,12 +41,14 @@ enum tb_status session_new(struct session **out, struct engine *e, uint32_t cont
 void session_free(struct session *s);
 uint32_t session_pos(const struct session *s);
 uint32_t session_context(const struct session *s);
-void session_rewind(struct session *s, uint32_t pos);	/* forget what is behind pos */
+/* Forgets what is behind pos, and more where a model has layers that cannot be cut there:
+ * returns the position that it went back to, from which the caller evaluates again. */
+uint32_t session_rewind(struct session *s, uint32_t pos);
 
 /* Runs n tokens at the session's position (prefill when n > 1). *logits: [vocab] F32
  * of the last token, valid until the next call; with `all`, [n][vocab] of every
- * token.  TB_ELIMIT when the context is full, TB_ECANCEL leaves the position where
- * it was. */
+ * token.  TB_ELIMIT when the context is full, After any failure the position is
+ * where it was, or as far before that as session_rewind() would go. */
 enum tb_status session_eval(struct session *s, const uint32_t *ids, size_t n, bool all,
 			    struct tb_job *job, const float **logits, struct tb_err *err) TB_MUST_USE;
 #endif

@@ -7,6 +7,7 @@
 #include "src/engine/engine.h"
 #include "src/engine/hparams.h"
 #include "src/engine/kv.h"
+#include "src/engine/state.h"
 #include "src/engine/vec.h"
 #include "src/engine/watch.h"
 #include "src/engine/weights.h"
@@ -44,6 +45,7 @@ struct work {
 struct session {
 	struct engine *e;
 	struct kv kv;
+	struct state state;
 	uint32_t pos;
 	struct work work;
 	float *logits;			/* owned */

@@ -45,6 +45,7 @@ session_free(struct session *s)
 	if (!s)
 		return;
 	work_free(&s->work);
+	state_free(&s->state);
 	kv_free(&s->kv);
 	free(s->logits);
 	free(s);
@@ -62,10 +63,12 @@ session_context(const struct session *s)
 	return s->kv.context;
 }
 
-void
+uint32_t
 session_rewind(struct session *s, uint32_t pos)
 {
-	s->pos = pos < s->pos ? pos : s->pos;
+	if (pos < s->pos)
+		s->pos = state_rewind(&s->state, pos);
+	return s->pos;
 }
 
 struct part { float **at; size_t n; };
@@ -177,6 +180,7 @@ eval_blocks(struct run *run, const uint32_t *ids, size_t n, bool all)
 
 		m = n - at < RUN_BLOCK ? n - at : RUN_BLOCK;
 		want = all ? m : at + m == n ? 1 : 0;
+		state_begin(&s->state, s->pos, m);
 		status = forward(run, ids + at, m, want);
 		if (!status && want)
 			status = run_logits(run, want, logits);
@@ -215,7 +219,7 @@ session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct 
 		status = tb_fail(err, TB_EFORMAT, "the model computes numbers that are not finite: "
 				 "its weights may be damaged");
 	if (status)
-		s->pos = pos;
+		s->pos = state_rewind(&s->state, pos);
 	else
 		*logits = s->logits;
 	return status;

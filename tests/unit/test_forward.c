@@ -416,13 +416,13 @@ test_rewind(void **state)
 	assert_ok(session_eval(s, ids, 30, false, NULL, &logits, &err), err);
 	for (size_t j = 0; j < e->hp.vocab; j++)
 		want[j] = logits[j];
-	session_rewind(s, 20);
+	assert_int_equal(session_rewind(s, 20), 20);
 	assert_ok(session_eval(s, other + 20, 10, false, NULL, &logits, &err), err);
 	assert_true(distance(logits, want, e->hp.vocab) > 1e-3);
-	session_rewind(s, 20);
+	assert_int_equal(session_rewind(s, 20), 20);
 	assert_ok(session_eval(s, ids + 20, 10, false, NULL, &logits, &err), err);
 	assert_true(distance(logits, want, e->hp.vocab) < 2e-4);
-	session_rewind(s, 1000);	/* not forward */
+	assert_int_equal(session_rewind(s, 1000), 30);	/* not forward */
 	assert_int_equal(session_pos(s), 30);
 	session_free(s);
 	engine_free(e);

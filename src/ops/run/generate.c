@@ -117,7 +117,7 @@ prefill(struct gen *g, const struct token_ids *prompt, const float **logits)
 
 	while (same < g->held->n && same + 1 < prompt->n && g->held->v[same] == prompt->v[same])
 		same++;
-	session_rewind(g->s, (uint32_t)same);
+	same = session_rewind(g->s, (uint32_t)same);
 	g->held->n = same;
 	f->reused_tokens = (uint32_t)same;
 	f->prompt_tokens = (uint32_t)(prompt->n - same);
