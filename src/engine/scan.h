@@ -40,6 +40,8 @@ struct scan_state {
 struct scan_ops {
 	void (*conv)(const struct scan_conv *c, size_t first, size_t end);	/* columns */
 	void (*state)(const struct scan_state *s);
+	/* Makes each of n vectors, one behind the other, as long as `to`. */
+	void (*unit)(float *x, size_t n, size_t width, float eps, float to);
 };
 
 const struct scan_ops *scan_ops(void);

@@ -203,6 +203,27 @@ VEC_NAME(state)(const struct scan_state *s)
 		VEC_NAME(state_column)(s, j);
 }
 
-static const struct scan_ops VEC_NAME(ops) = { VEC_NAME(conv), VEC_NAME(state) };
+static void
+VEC_NAME(unit)(float *x, size_t n, size_t width, float eps, float to)
+{
+	for (; n; n--, x += width) {
+		vf acc = { 0 };
+		float sum;
+		size_t i = 0;
+
+		for (; i + LANES <= width; i += LANES)
+			acc += *(const vf *)(x + i) * *(const vf *)(x + i);
+		sum = VEC_NAME(sum_lanes)(&acc);
+		for (; i < width; i++)
+			sum += x[i] * x[i];
+		sum = to / sqrtf(sum + eps);
+		for (i = 0; i + LANES <= width; i += LANES)
+			*(vf *)(x + i) *= sum;
+		for (; i < width; i++)
+			x[i] *= sum;
+	}
+}
+
+static const struct scan_ops VEC_NAME(ops) = { VEC_NAME(conv), VEC_NAME(state), VEC_NAME(unit) };
 
 #include "src/engine/vec_lanes_end.h"

@@ -175,6 +175,31 @@ changes_state_as_doubles_do(void **state)
 }
 
 static void
+makes_vectors_as_long(void **state)
+{
+	static const size_t widths[] = { 1, 7, 16, 37, 128 };
+	float x[3 * 128], is[3 * 128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
+		size_t n = widths[i];
+
+		fill(x, 3 * n);
+		memset(x, 0, n * sizeof(*x));
+		memcpy(is, x, sizeof(is));
+		scan_ops()->unit(is, 3, n, 1e-6f, 0.25f);
+		for (size_t v = 0; v < 3; v++) {
+			double sum = 0;
+
+			for (size_t j = v * n; j < (v + 1) * n; j++)
+				sum += (double)x[j] * x[j];
+			for (size_t j = v * n; j < (v + 1) * n; j++)
+				assert_near(is[j], x[j] * 0.25 / sqrt(sum + 1e-6));
+		}
+	}
+}
+
+static void
 on_every_path(void (*test)(void **))
 {
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
@@ -196,6 +221,13 @@ states(void **state)
 {
 	(void)state;
 	on_every_path(changes_state_as_doubles_do);
+}
+
+static void
+lengths(void **state)
+{
+	(void)state;
+	on_every_path(makes_vectors_as_long);
 }
 
 /* Tokens, one or several at a time, that leave their number in both layers. */
@@ -289,6 +321,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolution),
 		cmocka_unit_test(states),
+		cmocka_unit_test(lengths),
 		cmocka_unit_test(goes_back_to_what_it_kept),
 		cmocka_unit_test(keeps_a_few),
 		cmocka_unit_test(may_be_nothing),
