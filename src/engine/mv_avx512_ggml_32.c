@@ -122,48 +122,6 @@ PREPARE(mv_avx512_prepare_q45_1, TYPE_Q4_1)
 PREPARE(mv_avx512_prepare_iq4_nl, TYPE_IQ4_NL)
 PREPARE(mv_avx512_prepare_mxfp4, TYPE_MXFP4)
 
-/* The first four bytes of n <= 16 blocks. */
-INLINE __m512i
-load_heads(const uint8_t *p, size_t bytes, uint32_t n)
-{
-	uint32_t part[16] = { 0 };
-	__m128i v[4];
-
-	if (n < 16) {
-		for (uint32_t i = 0; i < n; i++)
-			part[i] = load32(p + i * bytes);
-		return _mm512_loadu_si512(part);
-	}
-#pragma GCC unroll 4
-	for (unsigned i = 0; i < 4; i++, p += 4 * bytes) {
-		v[i] = _mm_cvtsi32_si128((int)load32(p));
-		v[i] = _mm_insert_epi32(v[i], (int)load32(p + bytes), 1);
-		v[i] = _mm_insert_epi32(v[i], (int)load32(p + 2 * bytes), 2);
-		v[i] = _mm_insert_epi32(v[i], (int)load32(p + 3 * bytes), 3);
-	}
-	return _mm512_inserti64x4(
-		_mm512_castsi256_si512(_mm256_inserti128_si256(_mm256_castsi128_si256(v[0]), v[1], 1)),
-		_mm256_inserti128_si256(_mm256_castsi128_si256(v[2]), v[3], 1), 1);
-}
-
-/* 2^(e - 128): the table has doubles.  The two smallest are subnormal. */
-INLINE __m512
-half_e8m0(__m512i heads)
-{
-	__m512i e = _mm512_and_si512(heads, _mm512_set1_epi32(0xff));
-	__m512i small = _mm512_sllv_epi32(_mm512_set1_epi32(0x200000), e);
-	__m512i v = _mm512_slli_epi32(_mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
-
-	return _mm512_castsi512_ps(_mm512_mask_mov_epi32(
-		v, _mm512_cmplt_epu32_mask(e, _mm512_set1_epi32(2)), small));
-}
-
-INLINE __m512
-low_halves(__m512i v)
-{
-	return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(v));
-}
-
 /* The 16 bytes of nibbles of up to four blocks. */
 INLINE __m512i
 load_nibbles(const uint8_t *p, size_t bytes, uint32_t n)
@@ -193,21 +151,6 @@ load_fifth(const uint8_t *p, size_t bytes, uint32_t n)
 		bits |= (uint64_t)v << 16 * i;
 	}
 	return bits;
-}
-
-INLINE __m512i
-to_bytes(unsigned ggml, __m512i nibbles)
-{
-	const __m512i nonlinear = _mm512_broadcast_i32x4(_mm_setr_epi8(
-		0, 23, 44, 62, 78, 92, 105, 117, (char)128, (char)140, (char)152, (char)165,
-		(char)180, (char)196, (char)216, (char)240));
-	const __m512i e2m1 = _mm512_broadcast_i32x4(
-		_mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
-	__m512i v = _mm512_and_si512(nibbles, _mm512_set1_epi8(15));
-
-	if (ggml == GGML_IQ4_NL || ggml == GGML_IQ4_XS)
-		return _mm512_shuffle_epi8(nonlinear, v);
-	return ggml == GGML_MXFP4 ? _mm512_shuffle_epi8(e2m1, v) : v;
 }
 
 /* Sums a lane of 128 codes from column `col` on, of n blocks at p. */
@@ -291,22 +234,6 @@ rows32(struct type t, const struct matrix *w, const struct mv_x *x, float *y, ui
 			blocks16(t, p + (size_t)b * t.bytes, x, b, blocks - b, &acc, &bias);
 		y[r] = _mm512_reduce_add_ps(_mm512_add_ps(acc, bias));
 	}
-}
-
-/* Eight scales of 6 bits, 32 too large, from the two high bits of all and the low four. */
-INLINE __m512
-scales_xs(const uint8_t *p)
-{
-	const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-	__m256i low = _mm256_srlv_epi32(_mm256_set1_epi32((int)load32(p + 4)),
-					_mm256_slli_epi32(places, 2));
-	__m256i high = _mm256_srlv_epi32(_mm256_set1_epi32((int)(load32(p) >> 16)),
-					 _mm256_slli_epi32(places, 1));
-
-	low = _mm256_and_si256(low, _mm256_set1_epi32(15));
-	high = _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4);
-	low = _mm256_sub_epi32(_mm256_or_si256(low, high), _mm256_set1_epi32(32));
-	return _mm512_cvtepi32_ps(_mm512_castsi256_si512(low));
 }
 
 void

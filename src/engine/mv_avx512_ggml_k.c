@@ -12,8 +12,6 @@
 #define SUPER 256
 #define VECTORS 4		/* of a block */
 
-enum { Q4_BYTES = 144, Q5_BYTES = 176, Q6_BYTES = 210 };
-
 /* Vector v is groups v / 2 * 4 + v % 2 and that + 2, as they lie in the nibbles. */
 INLINE void
 deal_groups(const int8_t *q, int8_t *out)
@@ -73,18 +71,6 @@ pick(unsigned first, unsigned second)
 				  _mm256_set1_epi32((int)(0x80808000 | second)), 1);
 }
 
-/* Eight scales and eight minima of 6 bits, from 12 bytes to 16. */
-INLINE __m128i
-scales_minima(const uint8_t *p)
-{
-	uint32_t a = load32(p), b = load32(p + 4), c = load32(p + 8);
-	uint32_t high_scales = (c & 0x0f0f0f0f) | (a >> 2 & 0x30303030);
-	uint32_t high_minima = (c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030);
-
-	return _mm_set_epi64x((int64_t)((uint64_t)high_minima << 32 | (b & 0x3f3f3f3f)),
-			      (int64_t)((uint64_t)high_scales << 32 | (a & 0x3f3f3f3f)));
-}
-
 INLINE void
 prefetch_block(const uint8_t *p, size_t bytes)
 {
@@ -101,17 +87,6 @@ add_scaled(__m512i *sum, __m512i codes, const int8_t *x, __m128i scales, __m512i
 
 	DOT8(t, codes, *(const __m512i *)x);
 	DOT16(*sum, t, _mm512_shuffle_epi8(_mm512_broadcast_i32x4(scales), which));
-}
-
-/* 64 of the fifth bits: the `first` one of bytes on the left, `second` on the right. */
-INLINE __m512i
-fifth(const uint8_t *high, int first, int second)
-{
-	const __m512i turn = _mm512_inserti64x4(_mm512_set1_epi32((4 - first) & 31),
-						_mm256_set1_epi32((4 - second) & 31), 1);
-	__m512i v = _mm512_broadcast_i64x4(_mm256_loadu_si256((const void *)high));
-
-	return _mm512_and_si512(_mm512_rolv_epi32(v, turn), _mm512_set1_epi8(16));
 }
 
 INLINE void
@@ -141,18 +116,6 @@ block45(bool five, const uint8_t *p, const struct mv_x *x, uint32_t col, struct 
 	products = _mm_madd_epi16(_mm_cvtepu8_epi16(_mm_unpackhi_epi64(sm, sm)),
 				  _mm_loadu_si128((const void *)group_sums(x, col)));
 	s->minima = _mm_fmadd_ps(_mm_cvtepi32_ps(products), _mm_shuffle_ps(d, d, 0x55), s->minima);
-}
-
-/* 64 codes of low nibbles and the pairs of bits above them. */
-INLINE __m512i
-six(__m512i nibbles, __m512i pairs, int first, int second)
-{
-	const __m512i turn = _mm512_inserti64x4(_mm512_set1_epi32((4 - first) & 31),
-						_mm256_set1_epi32((4 - second) & 31), 1);
-	__m512i high = _mm512_rolv_epi32(pairs, turn);
-
-	high = _mm512_ternarylogic_epi32(_mm512_set1_epi8(15), nibbles, high, 0xca);
-	return _mm512_and_si512(high, _mm512_set1_epi8(63));
 }
 
 /* A scale has a sign: it stands in the upper byte of a word, 256 times too large. */
