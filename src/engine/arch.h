@@ -12,49 +12,97 @@
 
 #include "src/base/err.h"
 
+struct config_reader;
 struct layer;
+struct meta_reader;
 struct run;
 
-/* The sizes that shapes are made of. DIM_NONE as columns: a vector. */
+/* What happens between the tokens of a layer, and behind that with each. */
+enum mixer {
+	MIX_ATTENTION, MIX_MLA, MIX_CONV, MIX_DELTA, MIX_MAMBA, MIX_NONE, MIX_COUNT
+};
+enum ffn_kind { FFN_DENSE, FFN_EXPERTS, FFN_NONE, FFN_KINDS };
+#define MIX_ANY MIX_COUNT
+#define FFN_ANY FFN_KINDS
+
+/* What slots belong to: an architecture has a part, may have it, or has not; of a model
+ * that has it, those layers have it that have this mixer and this feed-forward part. */
+#define PART_LIST(X) \
+	X(PART_MODEL, MIX_ANY, FFN_ANY) 	/* embedding, last norm */ \
+	X(PART_HEAD, MIX_ANY, FFN_ANY)		/* its own, not the embedding again */ \
+	X(PART_ROPE_FREQS, MIX_ANY, FFN_ANY) \
+	X(PART_ROPE_LONG, MIX_ANY, FFN_ANY) \
+	X(PART_MIXER_NORM, MIX_ANY, FFN_ANY)	/* in front of the mixer … */ \
+	X(PART_FFN_NORM, MIX_ANY, FFN_ANY)	/* … of the feed-forward part … */ \
+	X(PART_POST_NORMS, MIX_ANY, FFN_ANY)	/* … and behind both */ \
+	X(PART_ATTENTION, MIX_ATTENTION, FFN_ANY) \
+	X(PART_QKV_BIAS, MIX_ATTENTION, FFN_ANY) \
+	X(PART_O_BIAS, MIX_ATTENTION, FFN_ANY) \
+	X(PART_QK_NORM, MIX_ATTENTION, FFN_ANY) \
+	X(PART_DENSE, MIX_ANY, FFN_DENSE) \
+	X(PART_GATE, MIX_ANY, FFN_DENSE)	/* up is multiplied by its activation */ \
+	X(PART_EXPERTS, MIX_ANY, FFN_EXPERTS) \
+	X(PART_EXPERTS_GATE, MIX_ANY, FFN_EXPERTS) \
+	X(PART_ROUTER_BIAS, MIX_ANY, FFN_EXPERTS) \
+	X(PART_CHOICE_BIAS, MIX_ANY, FFN_EXPERTS)	/* counts for the choice alone */ \
+	X(PART_SHARED, MIX_ANY, FFN_EXPERTS)	/* an expert for all, where it has a width */ \
+	X(PART_SHARED_GATE, MIX_ANY, FFN_EXPERTS) \
+	X(PART_SHARED_ROUTER, MIX_ANY, FFN_EXPERTS)
+
+#define X(id, mixer, ffn) id,
+enum arch_part { PART_LIST(X) PART_KINDS };
+#undef X
+#define PART_BIT(part) ((uint64_t)1 << (part))
+
+/* The sizes that shapes are made of, of a layer. DIM_NONE as columns: a vector. */
 enum dim {
-	DIM_NONE, DIM_VOCAB, DIM_MODEL, DIM_Q, DIM_KV, DIM_HEAD, DIM_PAIRS, DIM_FFN, DIM_EXPERTS
+	DIM_NONE, DIM_VOCAB, DIM_MODEL, DIM_ONE, DIM_Q, DIM_K, DIM_V, DIM_O, DIM_Q_NORM, DIM_K_NORM,
+	DIM_PAIRS, DIM_FFN, DIM_EXPERTS, DIM_EXPERT_FFN, DIM_SHARED_FFN
 };
 
-/* id, canonical name ({n} layer, {e} expert), rows, columns */
+/* id, part, canonical name ({n} layer, {e} expert), rows, columns */
 #define SLOT_LIST(X) \
-	X(SLOT_EMBED, "token_embedding.weight", DIM_VOCAB, DIM_MODEL) \
-	X(SLOT_OUTPUT_NORM, "output_norm.weight", DIM_MODEL, DIM_NONE) \
-	X(SLOT_OUTPUT, "output.weight", DIM_VOCAB, DIM_MODEL) \
-	X(SLOT_ROPE_FREQS, "rope_frequencies.weight", DIM_PAIRS, DIM_NONE) \
-	X(SLOT_ATTN_NORM, "layers.{n}.attention_norm.weight", DIM_MODEL, DIM_NONE) \
-	X(SLOT_Q, "layers.{n}.attention.q.weight", DIM_Q, DIM_MODEL) \
-	X(SLOT_K, "layers.{n}.attention.k.weight", DIM_KV, DIM_MODEL) \
-	X(SLOT_V, "layers.{n}.attention.v.weight", DIM_KV, DIM_MODEL) \
-	X(SLOT_O, "layers.{n}.attention.output.weight", DIM_MODEL, DIM_Q) \
-	X(SLOT_Q_BIAS, "layers.{n}.attention.q.bias", DIM_Q, DIM_NONE) \
-	X(SLOT_K_BIAS, "layers.{n}.attention.k.bias", DIM_KV, DIM_NONE) \
-	X(SLOT_V_BIAS, "layers.{n}.attention.v.bias", DIM_KV, DIM_NONE) \
-	X(SLOT_O_BIAS, "layers.{n}.attention.output.bias", DIM_MODEL, DIM_NONE) \
-	X(SLOT_Q_NORM, "layers.{n}.attention.q_norm.weight", DIM_HEAD, DIM_NONE) \
-	X(SLOT_K_NORM, "layers.{n}.attention.k_norm.weight", DIM_HEAD, DIM_NONE) \
-	X(SLOT_POST_ATTN_NORM, "layers.{n}.attention.post_norm.weight", DIM_MODEL, DIM_NONE) \
-	X(SLOT_FFN_NORM, "layers.{n}.ffn_norm.weight", DIM_MODEL, DIM_NONE) \
-	X(SLOT_GATE, "layers.{n}.ffn.gate.weight", DIM_FFN, DIM_MODEL) \
-	X(SLOT_UP, "layers.{n}.ffn.up.weight", DIM_FFN, DIM_MODEL) \
-	X(SLOT_DOWN, "layers.{n}.ffn.down.weight", DIM_MODEL, DIM_FFN) \
-	X(SLOT_POST_FFN_NORM, "layers.{n}.ffn.post_norm.weight", DIM_MODEL, DIM_NONE) \
-	X(SLOT_ROUTER, "layers.{n}.ffn.router.weight", DIM_EXPERTS, DIM_MODEL) \
-	X(SLOT_X_GATE, "layers.{n}.ffn.experts.{e}.gate.weight", DIM_FFN, DIM_MODEL) \
-	X(SLOT_X_UP, "layers.{n}.ffn.experts.{e}.up.weight", DIM_FFN, DIM_MODEL) \
-	X(SLOT_X_DOWN, "layers.{n}.ffn.experts.{e}.down.weight", DIM_MODEL, DIM_FFN) \
-	X(SLOT_ROPE_LONG, "rope_long_frequencies.weight", DIM_PAIRS, DIM_NONE)
+	X(SLOT_EMBED, PART_MODEL, "token_embedding.weight", DIM_VOCAB, DIM_MODEL) \
+	X(SLOT_OUTPUT_NORM, PART_MODEL, "output_norm.weight", DIM_MODEL, DIM_NONE) \
+	X(SLOT_OUTPUT, PART_HEAD, "output.weight", DIM_VOCAB, DIM_MODEL) \
+	X(SLOT_ROPE_FREQS, PART_ROPE_FREQS, "rope_frequencies.weight", DIM_PAIRS, DIM_NONE) \
+	X(SLOT_ATTN_NORM, PART_MIXER_NORM, "layers.{n}.attention_norm.weight", DIM_MODEL, DIM_NONE) \
+	X(SLOT_Q, PART_ATTENTION, "layers.{n}.attention.q.weight", DIM_Q, DIM_MODEL) \
+	X(SLOT_K, PART_ATTENTION, "layers.{n}.attention.k.weight", DIM_K, DIM_MODEL) \
+	X(SLOT_V, PART_ATTENTION, "layers.{n}.attention.v.weight", DIM_V, DIM_MODEL) \
+	X(SLOT_O, PART_ATTENTION, "layers.{n}.attention.output.weight", DIM_MODEL, DIM_O) \
+	X(SLOT_Q_BIAS, PART_QKV_BIAS, "layers.{n}.attention.q.bias", DIM_Q, DIM_NONE) \
+	X(SLOT_K_BIAS, PART_QKV_BIAS, "layers.{n}.attention.k.bias", DIM_K, DIM_NONE) \
+	X(SLOT_V_BIAS, PART_QKV_BIAS, "layers.{n}.attention.v.bias", DIM_V, DIM_NONE) \
+	X(SLOT_O_BIAS, PART_O_BIAS, "layers.{n}.attention.output.bias", DIM_MODEL, DIM_NONE) \
+	X(SLOT_Q_NORM, PART_QK_NORM, "layers.{n}.attention.q_norm.weight", DIM_Q_NORM, DIM_NONE) \
+	X(SLOT_K_NORM, PART_QK_NORM, "layers.{n}.attention.k_norm.weight", DIM_K_NORM, DIM_NONE) \
+	X(SLOT_POST_ATTN_NORM, PART_POST_NORMS, "layers.{n}.attention.post_norm.weight", DIM_MODEL, DIM_NONE) \
+	X(SLOT_FFN_NORM, PART_FFN_NORM, "layers.{n}.ffn_norm.weight", DIM_MODEL, DIM_NONE) \
+	X(SLOT_GATE, PART_GATE, "layers.{n}.ffn.gate.weight", DIM_FFN, DIM_MODEL) \
+	X(SLOT_UP, PART_DENSE, "layers.{n}.ffn.up.weight", DIM_FFN, DIM_MODEL) \
+	X(SLOT_DOWN, PART_DENSE, "layers.{n}.ffn.down.weight", DIM_MODEL, DIM_FFN) \
+	X(SLOT_POST_FFN_NORM, PART_POST_NORMS, "layers.{n}.ffn.post_norm.weight", DIM_MODEL, DIM_NONE) \
+	X(SLOT_ROUTER, PART_EXPERTS, "layers.{n}.ffn.router.weight", DIM_EXPERTS, DIM_MODEL) \
+	X(SLOT_X_GATE, PART_EXPERTS_GATE, "layers.{n}.ffn.experts.{e}.gate.weight", DIM_EXPERT_FFN, DIM_MODEL) \
+	X(SLOT_X_UP, PART_EXPERTS, "layers.{n}.ffn.experts.{e}.up.weight", DIM_EXPERT_FFN, DIM_MODEL) \
+	X(SLOT_X_DOWN, PART_EXPERTS, "layers.{n}.ffn.experts.{e}.down.weight", DIM_MODEL, DIM_EXPERT_FFN) \
+	X(SLOT_ROUTER_BIAS, PART_ROUTER_BIAS, "layers.{n}.ffn.router.bias", DIM_EXPERTS, DIM_NONE) \
+	X(SLOT_CHOICE_BIAS, PART_CHOICE_BIAS, "layers.{n}.ffn.router.choice_bias", DIM_EXPERTS, \
+	  DIM_NONE) \
+	X(SLOT_S_GATE, PART_SHARED_GATE, "layers.{n}.ffn.shared.gate.weight", DIM_SHARED_FFN, \
+	  DIM_MODEL) \
+	X(SLOT_S_UP, PART_SHARED, "layers.{n}.ffn.shared.up.weight", DIM_SHARED_FFN, DIM_MODEL) \
+	X(SLOT_S_DOWN, PART_SHARED, "layers.{n}.ffn.shared.down.weight", DIM_MODEL, DIM_SHARED_FFN) \
+	X(SLOT_S_ROUTER, PART_SHARED_ROUTER, "layers.{n}.ffn.shared.router.weight", DIM_ONE, \
+	  DIM_MODEL) \
+	X(SLOT_ROPE_LONG, PART_ROPE_LONG, "rope_long_frequencies.weight", DIM_PAIRS, DIM_NONE)
 
-#define X(id, name, rows, cols) id,
+#define X(id, part, name, rows, cols) id,
 enum slot { SLOT_LIST(X) SLOT_COUNT };
 #undef X
-#define SLOT_BIT(slot) ((uint64_t)1 << (slot))
 
-struct slot_info { const char *name; enum dim rows, cols; };
+struct slot_info { enum arch_part part; const char *name; enum dim rows, cols; };
 const struct slot_info *slot_info(enum slot s);
 bool slot_layered(enum slot s);		/* one a layer */
 bool slot_expert(enum slot s);		/* one an expert of a layer */
@@ -83,6 +131,18 @@ extern const struct slot_rule slot_rules[];	/* ended by pattern NULL; best first
 /* Tensors that a run does not need: they may be there. */
 bool slot_ignored(const char *name);
 
+/* How experts are chosen. */
+enum router_score {
+	SCORE_SOFTMAX, SCORE_SIGMOID,
+	SCORE_CHOSEN		/* the largest numbers are chosen as they are; softmax of those */
+};
+struct routing {
+	enum router_score score;
+	bool renormalize;	/* weights of the chosen add up to 1 … */
+	float scale;		/* … before they are multiplied by this; 0: 1 */
+	uint32_t groups, groups_used;	/* only the best groups of experts count; 0 or 1: all */
+};
+
 enum activation { ACT_SILU, ACT_GELU_TANH, ACT_COUNT };
 
 /* A row of the table.  Numbers count where the file is silent; 0: it must not be. */
@@ -90,13 +150,13 @@ struct arch {
 	const char *name, *text_name;	/* model_type of config.json; of text_config in it */
 	const char *class_name;		/* architectures[0] */
 	const char *gguf_name;		/* general.architecture of GGUF files */
-	uint64_t required, optional;	/* bits of slots */
+	uint64_t required, optional;	/* bits of parts */
 	unsigned ways;			/* bits of enum way */
 	const char *const *keys;	/* what config.json calls what others call otherwise:
 					 * their key, its own, …, NULL; NULL: nothing */
 	bool experts;
-	bool norm_topk;			/* weights of the chosen experts add up to 1, unless
-					 * config.json says norm_topk_prob */
+	struct routing routing;		/* renormalize: whatever config.json says */
+	bool gguf_renormalize;		/* so do all GGUF files, unless they say otherwise */
 	uint32_t vocab, heads, kv_heads, head_dim, context;
 	float rms_eps, rope_theta;
 	enum activation act;
@@ -119,12 +179,24 @@ struct arch {
 	const char *window_from_key;	/* config.json: the first layer with a window */
 	float rope_local;		/* theta of layers with a window; 0: the same as others' */
 	bool rope_partial;		/* partial_rotary_factor may be below 1 */
+	bool layers_differ;		/* layer_types count, even without a window */
+	bool qk_norm_whole;		/* norms of q and k are of all heads together */
+	/* What it alone says, after everything else was read: hparams_read.h; NULL: nothing. */
+	enum tb_status (*config)(const struct config_reader *r);
+	enum tb_status (*metadata)(struct meta_reader *r);
 	/* Mathematics of its own, in a file of its own; NULL: the usual.  See run.h. */
 	void (*norm)(float *out, const float *x, const float *w, size_t n, float eps);
 	enum tb_status (*attention)(struct run *run, const struct layer *l, uint32_t layer, size_t m,
 				    size_t want);
 	enum tb_status (*ffn)(struct run *run, const struct layer *l, size_t m);
 };
+/* Are all tensors of the part there; may they be? */
+bool arch_needs(const struct arch *a, enum arch_part p);
+bool arch_has(const struct arch *a, enum arch_part p);
+/* Which layers have the part. */
+bool part_in(enum arch_part p, enum mixer mixer, enum ffn_kind ffn);
+/* Has some part of it layers with this mixer alone? */
+bool arch_mixes(const struct arch *a, enum mixer mixer);
 
 /* By model_type, else by class name; NULL: not supported. */
 const struct arch *arch_find(const char *model_type, const char *class_name);
@@ -139,4 +211,7 @@ uint32_t slot_unpermuted(uint32_t i, uint32_t head_dim);
 enum tb_status arch_unknown(const char *name, const char *with, struct tb_err *err);
 /* What config.json says instead of `key`. */
 const char *arch_key(const struct arch *a, const char *key);
+
+/* The tables, each ended by name NULL. */
+extern const struct arch arch_rows[];
 #endif

@@ -105,7 +105,7 @@ engine_info(const struct engine *e, struct engine_info *out)
 	*out = (struct engine_info){
 		.arch = hp->arch->name, .vocab = hp->vocab, .dim = hp->dim,
 		.layers = hp->layers, .heads = hp->heads, .kv_heads = hp->kv_heads,
-		.head_dim = hp->head_dim, .ffn = hp->ffn, .experts = hp->experts,
+		.head_dim = hp->head_dim, .ffn = hp->experts ? hp->expert_ffn : hp->ffn, .experts = hp->experts,
 		.experts_used = hp->experts_used, .context = hp->context,
 		.weight_bytes = weights_token_bytes(&e->weights, hp),
 		.kernels = matmul_kernels(),

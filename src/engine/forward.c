@@ -4,6 +4,7 @@
 #include "src/engine/run.h"
 
 #include "src/base/job.h"
+#include "src/engine/mixer.h"
 #include "src/engine/team.h"
 
 enum tb_status
@@ -90,17 +91,19 @@ finish_heads(const struct step *s, float *x, size_t heads, const float *bias, co
 {
 	const struct vec_ops *vec = s->run->e->vec;
 	const struct kv *kv = &s->run->s->kv;
-	size_t hd = s->run->hp->head_dim;
-	const float *angles = kv_angles(kv, hparams_windowed(s->run->hp, s->layer), pos);
+	const struct hparams *hp = s->run->hp;
+	size_t hd = hp->layer[s->layer].head_dim, whole = hp->arch->qk_norm_whole ? heads : 1;
+	bool local = hparams_windowed(hp, s->layer);
+	const float *angles = kv_angles(kv, local, pos);
+	size_t half = kv_half(kv, local);
 
 	if (bias)
 		vec->add(x, bias, heads * hd);
-	for (size_t h = 0; norm && h < heads; h++)
-		s->run->norm(x + h * hd, x + h * hd, norm, hd, s->run->hp->rms_eps);
-	if (s->run->hp->rope_pairs)
-		vec->rope_pairs(x, heads, hd, kv->half, angles, angles + kv->half);
-	else
-		vec->rope(x, heads, hd, kv->half, angles, angles + kv->half);
+	for (size_t h = 0; norm && h < heads; h += whole)
+		s->run->norm(x + h * hd, x + h * hd, norm, whole * hd, hp->rms_eps);
+	if (!hp->layer[s->layer].turned)
+		return;
+	(hp->rope_pairs ? vec->rope_pairs : vec->rope)(x, heads, hd, half, angles, angles + half);
 }
 
 static void
@@ -108,17 +111,17 @@ heads_row(void *arg, size_t row)
 {
 	const struct step *s = arg;
 	const struct hparams *hp = s->run->hp;
+	const struct layer_shape *shape = &hp->layer[s->layer];
 	struct work *w = &s->run->s->work;
-	size_t q_width = (size_t)hp->heads * hp->head_dim;
-	size_t kv_width = (size_t)hp->kv_heads * hp->head_dim;
-	float *k = w->k + row * kv_width, *v = w->v + row * kv_width;
+	size_t v_width = hparams_dim(hp, s->layer, DIM_V);
+	float *k = w->k + row * hparams_dim(hp, s->layer, DIM_K), *v = w->v + row * v_width;
 	uint32_t pos = s->run->s->pos + (uint32_t)row;
 
-	finish_heads(s, w->q + row * q_width, hp->heads, s->l->v[SLOT_Q_BIAS],
-		     s->l->v[SLOT_Q_NORM], pos);
-	finish_heads(s, k, hp->kv_heads, s->l->v[SLOT_K_BIAS], s->l->v[SLOT_K_NORM], pos);
+	finish_heads(s, w->q + row * hparams_dim(hp, s->layer, DIM_Q), shape->heads,
+		     s->l->v[SLOT_Q_BIAS], s->l->v[SLOT_Q_NORM], pos);
+	finish_heads(s, k, shape->kv_heads, s->l->v[SLOT_K_BIAS], s->l->v[SLOT_K_NORM], pos);
 	if (s->l->v[SLOT_V_BIAS])
-		s->run->e->vec->add(v, s->l->v[SLOT_V_BIAS], kv_width);
+		s->run->e->vec->add(v, s->l->v[SLOT_V_BIAS], v_width);
 	kv_store(&s->run->s->kv, s->layer, pos, k, v);
 }
 
@@ -135,21 +138,24 @@ run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m, 
 
 	if ((status = run_matmul(run, in, 3, w->h, m, y)))
 		return status;
-	run_rows(run, heads_row, &s, m, (size_t)(hp->heads + 2 * hp->kv_heads) * hp->head_dim);
+	run_rows(run, heads_row, &s, m, hparams_dim(hp, layer, DIM_Q) +
+					2 * (size_t)hparams_dim(hp, layer, DIM_K));
 	if (!want)
 		return TB_OK;
 	attention(run, layer, m, want);
 	return run_matmul(run, &o, 1, w->att, want, &w->out);
 }
 
+struct gated { struct run *run; size_t width; };
+
 static void
 act_row(void *arg, size_t row)
 {
-	const struct run *run = arg;
-	const struct hparams *hp = run->hp;
-	struct work *w = &run->s->work;
+	const struct gated *g = arg;
+	struct work *w = &g->run->s->work;
 
-	run->e->vec->act_mul[hp->act](w->gate + row * hp->ffn, w->up + row * hp->ffn, hp->ffn);
+	g->run->e->vec->act_mul[g->run->hp->act](w->gate + row * g->width, w->up + row * g->width,
+						 g->width);
 }
 
 enum tb_status
@@ -159,11 +165,12 @@ run_gated(struct run *run, const struct matrix *gate, const struct matrix *up,
 	struct work *w = &run->s->work;
 	const struct matrix *in[] = { gate, up };
 	float *y[] = { w->gate, w->up };
+	struct gated g = { run, gate->rows };
 	enum tb_status status;
 
 	if ((status = run_matmul(run, in, 2, x, m, y)))
 		return status;
-	run_rows(run, act_row, run, m, run->hp->ffn);
+	run_rows(run, act_row, &g, m, g.width);
 	return run_matmul(run, &down, 1, w->gate, m, &out);
 }
 
@@ -174,27 +181,68 @@ run_ffn(struct run *run, const struct layer *l, size_t m)
 			 run->s->work.out);
 }
 
-/* In the last layer only the wanted rows go on behind the keys and values. */
+/* What the layer is made of, unless the architecture has its own. */
 static enum tb_status
-layer_forward(struct step *s, size_t m, size_t want)
+mix(const struct step *s, size_t m, size_t want)
+{
+	struct run *run = s->run;
+	enum mixer mixer = run->hp->layer[s->layer].mixer;
+
+	if (mixer == MIX_ATTENTION && run->hp->arch->attention)
+		return run->hp->arch->attention(run, s->l, s->layer, m, want);
+	return mixers[mixer].run(run, s->l, s->layer, m, want);
+}
+
+static enum tb_status
+feed_forward(const struct step *s, size_t m)
+{
+	struct run *run = s->run;
+
+	if (run->hp->arch->ffn)
+		return run->hp->arch->ffn(run, s->l, m);
+	return run->hp->layer[s->layer].ffn_kind == FFN_EXPERTS ? run_experts(run, s->l, m)
+								: run_ffn(run, s->l, m);
+}
+
+/* In the last layer only the wanted rows go on behind the mixer. */
+static enum tb_status
+mixer_part(struct step *s, size_t m, size_t want)
 {
 	struct run *run = s->run;
 	size_t dim = run->hp->dim;
 	enum tb_status status;
 
-	s->x = run->s->work.x;
 	s->norm = s->l->v[SLOT_ATTN_NORM];
 	run_rows(run, norm_row, s, m, dim);
-	if ((status = run->attention(run, s->l, s->layer, m, want)) || !want)
+	if ((status = mix(s, m, want)) || !want)
 		return status;
 	s->x += (m - want) * dim;
 	s->bias = s->l->v[SLOT_O_BIAS];
 	s->norm = s->l->v[SLOT_POST_ATTN_NORM];
 	run_rows(run, join_row, s, want, dim);
 	s->bias = NULL;
-	s->norm = s->l->v[SLOT_FFN_NORM];
+	return TB_OK;
+}
+
+static enum tb_status
+layer_forward(struct step *s, size_t m, size_t want)
+{
+	struct run *run = s->run;
+	const struct layer_shape *shape = &run->hp->layer[s->layer];
+	size_t dim = run->hp->dim;
+	enum tb_status status;
+
+	s->x = run->s->work.x;
+	if (shape->mixer == MIX_NONE)
+		s->x += (m - want) * dim;
+	else if ((status = mixer_part(s, m, want)))
+		return status;
+	if (shape->ffn_kind == FFN_NONE || !want)
+		return TB_OK;
+	s->norm = s->l->v[shape->mixer == MIX_NONE && !s->l->v[SLOT_FFN_NORM] ? SLOT_ATTN_NORM
+									       : SLOT_FFN_NORM];
 	run_rows(run, norm_row, s, want, dim);
-	if ((status = run->ffn(run, s->l, want)))
+	if ((status = feed_forward(s, want)))
 		return status;
 	s->norm = s->l->v[SLOT_POST_FFN_NORM];
 	run_rows(run, join_row, s, want, dim);

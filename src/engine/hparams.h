@@ -19,6 +19,7 @@
 #define HP_MAX_HEAD_DIM 4096u
 #define HP_MAX_CONTEXT (1u << 26)
 #define HP_MAX_EXPERTS 8192u
+#define HP_MAX_GROUPS 64u
 
 enum rope_kind { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3, ROPE_LONGROPE };
 
@@ -28,15 +29,31 @@ struct rope {
 	double theta, factor, low, high;
 	double original;		/* context before it was stretched; 0: it was not */
 	double magnitude;		/* 0 or 1: turned vectors keep their length */
-	float *factors, *long_factors;	/* owned; [rope_dims / 2]; NULL: none.  The second
-					 * is for sessions longer than `original` */
+	float *factors, *long_factors;	/* owned; [dims / 2]; NULL: none.  The second is for
+					 * sessions longer than `original` */
+	uint32_t dims;			/* of a head that turn, the first ones; 0: as many
+					 * as hparams.rope_dims */
+};
+
+/* What a layer is made of. */
+struct layer_shape {
+	enum mixer mixer;
+	enum ffn_kind ffn_kind;
+	uint32_t heads, kv_heads, head_dim;	/* queries; keys; of both */
+	uint32_t value_dim;			/* of a head's value */
+	uint32_t ffn;				/* width of the dense feed-forward part */
+	bool windowed, turned;			/* sees a window only; positions turn q and k */
+	uint32_t kv_from;			/* whose keys and values it uses: its own number */
 };
 
 struct hparams {
 	const struct arch *arch;
-	uint32_t vocab, dim, layers, heads, kv_heads, head_dim, ffn, context;
+	uint32_t vocab, dim, layers, context;
+	uint32_t heads, kv_heads, head_dim, ffn;	/* of most layers, or of the widest */
+	struct layer_shape *layer;		/* owned; [layers]; hparams_layers() */
 	uint32_t experts, experts_used;		/* 0 = dense */
-	bool norm_topk;				/* see struct arch */
+	uint32_t expert_ffn, shared_ffn;	/* widths; shared 0: there is none */
+	struct routing routing;
 	bool tied, tied_known;			/* head = embedding; does the file say */
 	enum activation act;
 	float rms_eps;
@@ -46,7 +63,6 @@ struct hparams {
 	float attn_softcap, final_softcap;	/* 0: none */
 	uint32_t window;			/* positions that layers with a window see,
 						 * their own included; 0: no layer has one */
-	uint64_t windowed[HP_MAX_LAYERS / 64];	/* bit a layer: has a window */
 	struct rope rope, rope_local;		/* of layers without and with a window; local
 						 * theta 0: there is only one */
 	uint32_t rope_dims;			/* of a head that turn, the first ones; 0: all */
@@ -59,9 +75,12 @@ struct hparams_number {
 	const char *config, *gguf;	/* gguf NULL: not so simple there */
 	uint32_t max;
 	bool experts;			/* only where there are any */
-	const char *gguf_experts;	/* goes before gguf where there are */
+	bool optional;			/* 0 where files and rows are silent */
 	size_t field, usual;
+	size_t each;			/* in struct layer_shape, where GGUF may have a number for
+					 * each layer; field is the largest then */
 };
+#define HP_NOT_EACH SIZE_MAX
 extern const struct hparams_number hparams_numbers[];	/* ended by config NULL */
 uint32_t *hparams_field(struct hparams *hp, const struct hparams_number *n);
 uint32_t hparams_usual(const struct arch *a, const struct hparams_number *n);
@@ -86,12 +105,21 @@ struct model;
 enum tb_status hparams_model(struct hparams *hp, const struct model *m, struct tb_err *err)
 	TB_MUST_USE;
 
+/* Makes hp->layer, once the sizes are known: each layer has what most layers have. */
+enum tb_status hparams_layers(struct hparams *hp, struct tb_err *err) TB_MUST_USE;
 /* Gives a window to all layers from `first` on but each period-th; period 0: to all. */
 void hparams_set_windows(struct hparams *hp, uint32_t first, uint32_t period);
-void hparams_set_window(struct hparams *hp, uint32_t layer, bool on);
 bool hparams_windowed(const struct hparams *hp, uint32_t layer);
 
-uint32_t hparams_dim(const struct hparams *hp, enum dim d);
+/* Of a layer; 0 for what is in none. */
+uint32_t hparams_dim(const struct hparams *hp, uint32_t layer, enum dim d);
+/* Of the widest layer. */
+uint32_t hparams_widest(const struct hparams *hp, enum dim d);
+/* Is there a tensor for the slot in this layer: must there be? */
+bool hparams_has(const struct hparams *hp, uint32_t layer, enum slot s);
+bool hparams_needs(const struct hparams *hp, uint32_t layer, enum slot s);
+/* Has any layer the mixer? */
+bool hparams_mixes(const struct hparams *hp, enum mixer mixer);
 /* The angle a position turns pair i < rope_dims / 2 by, scaling included, in a session
  * of `context` positions. */
 double hparams_inv_freq(const struct hparams *hp, const struct rope *rope, uint32_t i,

@@ -1,7 +1,7 @@
 /* hparams_gguf.c - what the metadata of a GGUF file say about a model. */
 #include "config.h"
 
-#include "src/engine/hparams.h"
+#include "src/engine/hparams_read.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,28 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/text.h"
 #include "src/format/gguf_array.h"
 #include "src/store/model_meta.h"
 
 #define ARCH_MAX 64
-#define KEY_MAX 160
 
-struct meta_reader {
-	const struct model_meta *mm;
-	const char *arch;	/* what keys begin with */
-	char key[KEY_MAX];	/* the last one asked for */
-	struct tb_err *err;
-};
-
-static const struct gguf_kv *
+const struct gguf_kv *
 meta_find(struct meta_reader *r, const char *key)
 {
 	snprintf(r->key, sizeof(r->key), "%s.%s", r->arch, key);
 	return gguf_find(&r->mm->g, r->key);
 }
 
-/* What is wrong with the last key. */
-__attribute__((format(printf, 3, 4))) static enum tb_status
+enum tb_status
 meta_fail(const struct meta_reader *r, enum tb_status status, const char *fmt, ...)
 {
 	char what[160];
@@ -43,56 +35,96 @@ meta_fail(const struct meta_reader *r, enum tb_status status, const char *fmt, .
 	return tb_fail(r->err, status, "%.200s: key %s%s", r->mm->file.path, r->key, what);
 }
 
-/* The number that all elements are, one a layer. */
+/* What a list of numbers is. */
+struct list {
+	uint64_t largest, count;
+	bool same, ok;		/* all of them; numbers up to 32 bits */
+};
+
+/* Those of the first layers go to `each` in their shapes, unless it is HP_NOT_EACH. */
 static enum tb_status
-same_in_all(const struct meta_reader *r, const struct gguf_kv *kv, uint64_t *out, bool *ok)
+read_list(const struct meta_reader *r, const struct gguf_kv *kv, size_t each, struct list *out)
 {
 	struct gguf_array *a;
 	struct gguf_item item;
-	bool differ = false, first = true;
 	enum tb_status status = gguf_array_open(&a, kv, &r->mm->file, r->err);
+	uint64_t n;
 
-	*ok = true;
+	*out = (struct list){ .same = true, .ok = true };
 	if (status)
 		return status;
-	while (*ok && !differ && gguf_array_next(a, &item)) {
-		uint64_t n;
-
-		*ok = gguf_number_u64(kv->elem, item.bits, &n);
-		differ = *ok && !first && n != *out;
-		*out = n;
-		first = false;
+	for (; out->ok && gguf_array_next(a, &item); out->count++) {
+		out->ok = gguf_number_u64(kv->elem, item.bits, &n) && n <= UINT32_MAX;
+		out->same &= !out->count || n == out->largest;
+		out->largest = n > out->largest ? n : out->largest;
+		if (out->ok && each != HP_NOT_EACH && out->count < r->hp->layers)
+			*(uint32_t *)(void *)((char *)&r->hp->layer[out->count] + each) = (uint32_t)n;
 	}
-	*ok &= !first;
-	status = gguf_array_close(a);
-	if (!status && differ)
-		status = meta_fail(r, TB_EUNSUP, ": differs from layer to layer, which cannot be run");
-	return status;
+	out->ok &= out->count > 0;
+	return gguf_array_close(a);
 }
 
-/* fallback 0: the key must be there. */
-static enum tb_status
+enum tb_status
 meta_number(struct meta_reader *r, const char *key, uint32_t max, uint32_t fallback, uint32_t *out)
 {
 	const struct gguf_kv *kv = meta_find(r, key);
-	uint64_t n = 0;
-	bool ok;
-	enum tb_status status;
+	struct list list = { .ok = true };
+	enum tb_status status = TB_OK;
 
 	*out = fallback;
 	if (!kv)
 		return fallback ? TB_OK : meta_fail(r, TB_EFORMAT, " is missing");
 	if (kv->type != GGUF_ARRAY)
-		ok = gguf_u64(kv, &n);
-	else if ((status = same_in_all(r, kv, &n, &ok)))
+		list.ok = gguf_u64(kv, &list.largest);
+	else if ((status = read_list(r, kv, HP_NOT_EACH, &list)))
 		return status;
-	if (!ok || n < 1 || n > max)
+	if (!list.ok || list.largest < 1 || list.largest > max)
 		return meta_fail(r, TB_EFORMAT, ": is not a whole number from 1 to %" PRIu32, max);
-	*out = (uint32_t)n;
+	*out = (uint32_t)list.largest;
 	return TB_OK;
 }
 
-static enum tb_status
+enum tb_status
+meta_each(struct meta_reader *r, const char *key, uint32_t max, size_t offset)
+{
+	const struct gguf_kv *kv = meta_find(r, key);
+	struct list list;
+	uint32_t all;
+	enum tb_status status;
+
+	if (!kv)
+		return TB_OK;
+	if (kv->type == GGUF_ARRAY) {
+		if ((status = read_list(r, kv, offset, &list)))
+			return status;
+		if (!list.ok || list.largest > max)
+			return meta_fail(r, TB_EFORMAT, ": is not a list of whole numbers up to %"
+					 PRIu32, max);
+		if (list.count >= r->hp->layers)
+			return TB_OK;
+		if (!list.same)
+			return meta_fail(r, TB_EFORMAT, ": not a number for each of %" PRIu32
+					 " layers", r->hp->layers);
+	}
+	if ((status = meta_number(r, key, max, 0, &all)))
+		return status;
+	for (uint32_t i = 0; i < r->hp->layers; i++)
+		*(uint32_t *)(void *)((char *)&r->hp->layer[i] + offset) = all;
+	return TB_OK;
+}
+
+uint32_t
+meta_rows(const struct meta_reader *r, const char *name)
+{
+	const struct gguf *g = &r->mm->g;
+
+	for (size_t i = 0; i < g->ntensors; i++)
+		if (tb_glob(name, g->tensors[i].name))
+			return g->tensors[i].ne[1] <= HP_MAX_VOCAB ? (uint32_t)g->tensors[i].ne[1] : 0;
+	return 0;
+}
+
+enum tb_status
 meta_real(struct meta_reader *r, const char *key, double min, double max, double fallback,
 	  double *out)
 {
@@ -104,8 +136,7 @@ meta_real(struct meta_reader *r, const char *key, double min, double max, double
 	return TB_OK;
 }
 
-/* A number that is not known to the forward pass unless it changes nothing. */
-static enum tb_status
+enum tb_status
 meta_only(struct meta_reader *r, const char *key, double neutral)
 {
 	double x;
@@ -117,8 +148,9 @@ meta_only(struct meta_reader *r, const char *key, double neutral)
 }
 
 static enum tb_status
-meta_arch(struct hparams *hp, struct meta_reader *r, char **name)
+meta_arch(struct meta_reader *r, char **name)
 {
+	struct hparams *hp = r->hp;
 	const struct gguf_kv *kv = gguf_find(&r->mm->g, "general.architecture");
 	uint64_t experts = 0;
 	enum tb_status status;
@@ -141,20 +173,13 @@ meta_arch(struct hparams *hp, struct meta_reader *r, char **name)
 /* The embedding counts: some tokenizers know words that the model does not.  Then the
  * tokenizer; vocab_size is for files without one. */
 static enum tb_status
-meta_vocab(struct hparams *hp, struct meta_reader *r)
+meta_vocab(struct meta_reader *r)
 {
 	const struct gguf_kv *kv = gguf_find(&r->mm->g, "tokenizer.ggml.tokens");
-	const struct gguf *g = &r->mm->g;
+	struct hparams *hp = r->hp;
 
-	for (size_t i = 0; i < g->ntensors; i++) {
-		const struct gguf_tensor *t = &g->tensors[i];
-
-		if (strcmp(t->name, "token_embd.weight") || t->ne[1] < 1 ||
-		    t->ne[1] > HP_MAX_VOCAB)
-			continue;
-		hp->vocab = (uint32_t)t->ne[1];
+	if ((hp->vocab = meta_rows(r, "token_embd.weight")))
 		return TB_OK;
-	}
 	if (!kv || kv->type != GGUF_ARRAY)
 		return meta_number(r, "vocab_size", HP_MAX_VOCAB, 0, &hp->vocab);
 	if (kv->count < 1 || kv->count > HP_MAX_VOCAB)
@@ -165,15 +190,16 @@ meta_vocab(struct hparams *hp, struct meta_reader *r)
 }
 
 static enum tb_status
-meta_heads(struct hparams *hp, struct meta_reader *r)
+meta_heads(struct meta_reader *r)
 {
+	struct hparams *hp = r->hp;
 	uint32_t value;
 	enum tb_status status;
 
 	if ((status = meta_number(r, "attention.head_count_kv", HP_MAX_DIM, hp->heads,
 				  &hp->kv_heads)))
 		return status;
-	if (hp->heads % hp->kv_heads)
+	if (hp->heads % hp->kv_heads && !hp->arch->layers_differ)
 		return meta_fail(r, TB_EFORMAT, ": %" PRIu32 " heads are no multiple of %" PRIu32,
 				 hp->heads, hp->kv_heads);
 	if (!meta_find(r, "attention.key_length") && hp->dim % hp->heads)
@@ -183,102 +209,75 @@ meta_heads(struct hparams *hp, struct meta_reader *r)
 	    (status = meta_number(r, "attention.value_length", HP_MAX_HEAD_DIM, hp->head_dim,
 				  &value)))
 		return status;
-	if (value != hp->head_dim)
+	if (value != hp->head_dim && !hp->arch->layers_differ)
 		return meta_fail(r, TB_EUNSUP, ": %" PRIu32 ", but keys have %" PRIu32 ", which "
 				 "cannot be run", value, hp->head_dim);
 	return TB_OK;
 }
 
 static enum tb_status
-meta_sizes(struct hparams *hp, struct meta_reader *r)
+meta_sizes(struct meta_reader *r)
 {
+	struct hparams *hp = r->hp;
 	const struct arch *a = hp->arch;
 	enum tb_status status;
 
 	for (const struct hparams_number *n = hparams_numbers; n->config; n++) {
-		const char *key = n->gguf_experts && a->experts && meta_find(r, n->gguf_experts)
-				  ? n->gguf_experts : n->gguf;
+		bool may_lack = n->optional && a->experts && !meta_find(r, n->gguf);
 
-		if (key && (a->experts || !n->experts) &&
-		    (status = meta_number(r, key, n->max, 0, hparams_field(hp, n))))
+		if (n->gguf && (a->experts || !n->experts) && !may_lack &&
+		    (status = meta_number(r, n->gguf, n->max, 0, hparams_field(hp, n))))
 			return status;
 	}
+	if (a->experts && !hp->expert_ffn && !(hp->expert_ffn = hp->ffn))
+		return meta_fail(r, TB_EFORMAT, " is missing");
+	if ((status = meta_vocab(r)) || (status = meta_heads(r)) ||
+	    (status = hparams_layers(hp, r->err)))
+		return status;
+	for (const struct hparams_number *n = hparams_numbers; n->config; n++)
+		if (n->each != HP_NOT_EACH && (status = meta_each(r, n->gguf, n->max, n->each)))
+			return status;
+	return meta_each(r, "attention.head_count_kv", HP_MAX_DIM,
+			 offsetof(struct layer_shape, kv_heads));
+}
+
+enum tb_status
+meta_experts(struct meta_reader *r)
+{
+	static const enum router_score scores[] = { SCORE_SOFTMAX, SCORE_SOFTMAX, SCORE_SIGMOID,
+						    SCORE_CHOSEN };
+	struct hparams *hp = r->hp;
+	struct routing *to = &hp->routing;
+	const struct gguf_kv *norm = meta_find(r, "expert_weights_norm");
+	uint64_t dense = 0, func = 0;
+	double scale;
+	enum tb_status status;
+
 	if (hp->experts_used > hp->experts)
 		return meta_fail(r, TB_EFORMAT, ": %" PRIu32 " are more than the %" PRIu32
 				 " experts", hp->experts_used, hp->experts);
-	if (a->experts && (status = meta_only(r, "expert_weights_scale", 1)))
+	to->renormalize = norm ? norm->bits & 1 : hp->arch->gguf_renormalize;
+	if (gguf_u64(meta_find(r, "expert_gating_func"), &func) && func) {
+		if (func >= sizeof(scores) / sizeof(*scores))
+			return meta_fail(r, TB_EUNSUP, ": %ju cannot be run", (uintmax_t)func);
+		to->score = scores[func];
+	}
+	(void)gguf_u64(meta_find(r, "leading_dense_block_count"), &dense);
+	for (uint32_t i = 0; i < hp->layers && i < dense; i++)
+		hp->layer[i].ffn_kind = FFN_DENSE;
+	if (arch_has(hp->arch, PART_SHARED))
+		hp->shared_ffn = meta_rows(r, "blk.*.ffn_up_shexp.weight");
+	if ((status = meta_real(r, "expert_weights_scale", 0, 1e6, (double)to->scale, &scale)) ||
+	    (status = meta_number(r, "expert_group_count", HP_MAX_EXPERTS, 1, &to->groups)))
 		return status;
-	hp->norm_topk |= a->experts;
-	if ((status = meta_vocab(hp, r)))
-		return status;
-	return meta_heads(hp, r);
-}
-
-/* Old files have scale_linear for the factor.  Factors of longrope are tensors. */
-static enum tb_status
-meta_scaling(struct hparams *hp, struct meta_reader *r)
-{
-	const char *factor = meta_find(r, "rope.scaling.factor") ? "rope.scaling.factor"
-								 : "rope.scale_linear";
-	bool tensors = hp->arch->optional & SLOT_BIT(SLOT_ROPE_LONG);
-	const struct gguf_kv *kv = meta_find(r, "rope.scaling.type");
-	double usual = 0;
-	char *type = NULL;
-	bool linear, none;
-	enum tb_status status;
-
-	if (kv && (status = gguf_string(kv, &r->mm->file, ARCH_MAX, &type, r->err)))
-		return status;
-	linear = !type || !strcmp(type, "linear");
-	none = type && (!strcmp(type, "none") || (tensors && !strcmp(type, "longrope")));
-	status = linear || none ? TB_OK
-		: tb_fail(r->err, TB_EUNSUP, "%.200s: key %s: \"%.40s\" cannot be run; none and "
-			  "linear can", r->mm->file.path, r->key, type);
-	free(type);
-	if (status || none)
-		return status;
-	if (!kv && hp->arch->gguf_stretch > 0 && hp->context >= hp->arch->gguf_stretch_from)
-		usual = hp->arch->gguf_stretch;
-	if ((status = meta_real(r, factor, 0, 1e6, usual, &hp->rope.factor)))
-		return status;
-	if (hp->rope.factor > 0 && hp->rope.factor != 1)
-		hp->rope.kind = ROPE_LINEAR;
-	return TB_OK;
+	to->scale = (float)scale;
+	return meta_number(r, "expert_group_used_count", HP_MAX_EXPERTS, to->groups, &to->groups_used);
 }
 
 static enum tb_status
-meta_rope(struct hparams *hp, struct meta_reader *r)
+meta_window(struct meta_reader *r)
 {
-	bool tensors = hp->arch->optional & SLOT_BIT(SLOT_ROPE_LONG);
-	const char *base = meta_find(r, "rope.global.freq_base") ? "rope.global.freq_base"
-								 : "rope.freq_base";
-	const char *local = meta_find(r, "rope.local.freq_base") ? "rope.local.freq_base"
-								 : "rope.freq_base_swa";
-	enum tb_status status;
-
-	hp->rope_pairs = hp->arch->gguf_pairs;
-	if ((status = meta_real(r, base, 1, 1e12,
-				hp->arch->gguf_silent ? hp->arch->rope_theta : 10000,
-				&hp->rope.theta)) ||
-	    (hp->rope_local.theta > 0 &&
-	     (status = meta_real(r, local, 1, 1e12, hp->rope_local.theta, &hp->rope_local.theta))) ||
-	    (status = tensors ? meta_real(r, "rope.scaling.attn_factor", 0, 1e3, 1,
-					  &hp->rope.magnitude)
-			      : meta_only(r, "rope.scaling.attn_factor", 1)) ||
-	    (status = meta_real(r, "rope.scaling.original_context_length", 1, HP_MAX_CONTEXT,
-				hp->context, &hp->rope.original)) ||
-	    (status = meta_number(r, "rope.dimension_count", HP_MAX_HEAD_DIM, hp->head_dim,
-				  &hp->rope_dims)))
-		return status;
-	if (hp->rope_dims != hp->head_dim && !hp->arch->rope_partial)
-		return meta_fail(r, TB_EUNSUP, ": %" PRIu32 " of %" PRIu32 " cannot be run",
-				 hp->rope_dims, hp->head_dim);
-	return meta_scaling(hp, r);
-}
-
-static enum tb_status
-meta_window(struct hparams *hp, struct meta_reader *r)
-{
+	struct hparams *hp = r->hp;
 	const struct gguf_kv *kv;
 	struct gguf_array *a;
 	struct gguf_item item;
@@ -295,7 +294,7 @@ meta_window(struct hparams *hp, struct meta_reader *r)
 		if ((status = gguf_array_open(&a, kv, &r->mm->file, r->err)))
 			return status;
 		for (uint32_t i = 0; i < hp->layers && gguf_array_next(a, &item); i++)
-			hparams_set_window(hp, i, item.bits != 0);
+			hp->layer[i].windowed = item.bits != 0;
 		status = gguf_array_close(a);
 		if (!status && (kv->count < hp->layers || kv->elem == GGUF_STRING))
 			status = meta_fail(r, TB_EFORMAT, ": not a flag for each of %" PRIu32
@@ -324,8 +323,9 @@ meta_cap(struct meta_reader *r, bool known, const char *key, float *out)
 }
 
 static enum tb_status
-meta_rest(struct hparams *hp, struct meta_reader *r)
+meta_rest(struct meta_reader *r)
 {
+	struct hparams *hp = r->hp;
 	bool caps = hp->arch->softcaps;
 	double eps;
 	enum tb_status status;
@@ -339,21 +339,21 @@ meta_rest(struct hparams *hp, struct meta_reader *r)
 	hp->rms_eps = (float)eps;
 	if (hp->arch->gguf_wide_layers == hp->layers)
 		hp->attn_scale = 1 / sqrtf((float)(hp->dim / hp->heads));
-	return TB_OK;
+	return hp->arch->metadata ? hp->arch->metadata(r) : TB_OK;
 }
 
 enum tb_status
 hparams_gguf(struct hparams *hp, const struct model_meta *mm, struct tb_err *err)
 {
-	struct meta_reader r = { .mm = mm, .err = err };
+	struct meta_reader r = { .hp = hp, .mm = mm, .err = err };
 	char *name = NULL;
 	enum tb_status status;
 
 	*hp = (struct hparams){ 0 };
-	if (!(status = meta_arch(hp, &r, &name)) && !(status = meta_sizes(hp, &r)) &&
-	    !(status = meta_rope(hp, &r)) &&
-	    !(status = meta_window(hp, &r)) && !(status = meta_rest(hp, &r)) &&
-	    (status = hparams_finish(hp, err)))
+	if (!(status = meta_arch(&r, &name)) && !(status = meta_sizes(&r)) &&
+	    !(status = hp->arch->experts ? meta_experts(&r) : TB_OK) &&
+	    !(status = meta_rope(&r)) && !(status = meta_window(&r)) &&
+	    !(status = meta_rest(&r)) && (status = hparams_finish(hp, err)))
 		(void)tb_wrap(err, status, "%.200s", mm->file.path);
 	free(name);
 	if (status)

@@ -19,21 +19,27 @@ kv_init(struct kv *kv, const struct hparams *hp, uint32_t context, struct tb_err
 	*kv = (struct kv){
 		.layers = hp->layers, .heads = hp->kv_heads, .head_dim = hp->head_dim,
 		.context = context, .max_steps = (context + KV_STEP - 1) / KV_STEP,
-		.half = hp->rope_dims / 2, .ropes = hp->rope_local.theta > 0 ? KV_ROPES : 1,
+		.ropes = hp->rope_local.theta > 0 ? KV_ROPES : 1,
 	};
+	for (size_t i = 0; i < KV_ROPES; i++) {
+		kv->half[i] = (rope[i]->dims ? rope[i]->dims : hp->rope_dims) / 2;
+		kv->widest = kv->half[i] > kv->widest ? kv->half[i] : kv->widest;
+	}
 	kv->step = tb_calloc(kv->max_steps, sizeof(*kv->step));
 	kv->angles = tb_calloc(kv->max_steps, sizeof(*kv->angles));
-	kv->inv_freq = tb_calloc(kv->ropes * kv->half, sizeof(*kv->inv_freq));
+	kv->inv_freq = tb_calloc(kv->ropes * kv->widest, sizeof(*kv->inv_freq));
 	if (!kv->step || !kv->angles || !kv->inv_freq) {
 		kv_free(kv);
 		return tb_nomem(err);
 	}
-	for (uint32_t i = 0; i < kv->ropes * kv->half; i++) {
-		const struct rope *r = rope[i / kv->half];
-		uint32_t pair = i % (uint32_t)kv->half;
-		double f = kv->inv_freq[i] = hparams_inv_freq(hp, r, pair, context);
+	for (uint32_t i = 0; i < kv->ropes * kv->widest; i++) {
+		size_t which = i / kv->widest;
+		const struct rope *r = rope[which];
+		uint32_t pair = i % (uint32_t)kv->widest;
+		double f = kv->inv_freq[i] = pair < kv->half[which]
+					     ? hparams_inv_freq(hp, r, pair, context) : 1;
 
-		kv->magnitude[i / kv->half] = r->magnitude > 0 ? r->magnitude : 1;
+		kv->magnitude[which] = r->magnitude > 0 ? r->magnitude : 1;
 		if (f > 0 && f <= 1e6)
 			continue;
 		/* Factors may come from a tensor, which nobody has looked into. */
@@ -68,7 +74,10 @@ kv_bytes(const struct hparams *hp, uint32_t n)
 {
 	uint64_t steps = ((uint64_t)n + KV_STEP - 1) / KV_STEP;
 	uint64_t planes = 2 * (uint64_t)hp->layers * hp->kv_heads;
-	uint64_t angles = (uint64_t)(hp->rope_local.theta > 0 ? KV_ROPES : 1) * hp->rope_dims;
+	uint32_t turn = hp->rope.dims ? hp->rope.dims : hp->rope_dims;
+	uint32_t local = hp->rope_local.dims ? hp->rope_local.dims : hp->rope_dims;
+	uint64_t angles = (uint64_t)(hp->rope_local.theta > 0 ? KV_ROPES : 1) *
+			  (turn > local ? turn : local);
 
 	return steps * KV_STEP * (planes * hp->head_dim + angles) * sizeof(float);
 }
@@ -77,17 +86,17 @@ kv_bytes(const struct hparams *hp, uint32_t n)
 static float *
 make_angles(const struct kv *kv, size_t step)
 {
-	float *angles = tb_calloc(kv->ropes * KV_STEP * 2 * kv->half, sizeof(float));
+	float *angles = tb_calloc(kv->ropes * KV_STEP * 2 * kv->widest, sizeof(float));
 
 	for (size_t row = 0; angles && row < kv->ropes * KV_STEP; row++) {
 		size_t rope = row / KV_STEP, pos = step * KV_STEP + row % KV_STEP;
-		float *out = angles + row * 2 * kv->half;
+		float *out = angles + row * 2 * kv->widest;
 
-		for (size_t i = 0; i < kv->half; i++) {
-			double a = (double)pos * kv->inv_freq[rope * kv->half + i];
+		for (size_t i = 0; i < kv->half[rope]; i++) {
+			double a = (double)pos * kv->inv_freq[rope * kv->widest + i];
 
 			out[i] = (float)(cos(a) * kv->magnitude[rope]);
-			out[kv->half + i] = (float)(sin(a) * kv->magnitude[rope]);
+			out[kv->half[rope] + i] = (float)(sin(a) * kv->magnitude[rope]);
 		}
 	}
 	return angles;
@@ -149,10 +158,16 @@ kv_values(const struct kv *kv, uint32_t layer, uint32_t head, size_t step)
 	return head_at(kv, layer, head, step) + plane(kv);
 }
 
+size_t
+kv_half(const struct kv *kv, bool local)
+{
+	return kv->half[local && kv->ropes > 1];
+}
+
 const float *
 kv_angles(const struct kv *kv, bool local, uint32_t pos)
 {
-	size_t rope = local && kv->ropes > 1 ? 1 : 0;
+	size_t rope = local && kv->ropes > 1;
 
-	return kv->angles[pos / KV_STEP] + (rope * KV_STEP + pos % KV_STEP) * 2 * kv->half;
+	return kv->angles[pos / KV_STEP] + (rope * KV_STEP + pos % KV_STEP) * 2 * kv->widest;
 }

@@ -22,10 +22,11 @@ struct kv {
 	size_t nsteps, max_steps;
 	float **step;		/* owned; each [layers][heads][k: head_dim x KV_STEP,
 				 * v: KV_STEP x head_dim] */
-	size_t half;		/* pairs of a head that turn */
+	size_t half[KV_ROPES];	/* pairs of a head that turn */
 	unsigned ropes;		/* KV_ROPES, or 1 when they are the same */
-	float **angles;		/* owned; each [ropes][KV_STEP][cos: half, sin: half] */
-	double *inv_freq;	/* owned; [ropes][half] */
+	size_t widest;		/* of `half` */
+	float **angles;		/* owned; each [ropes][KV_STEP][cos: half, sin: half, … widest] */
+	double *inv_freq;	/* owned; [ropes][widest] */
 	double magnitude[KV_ROPES];
 };
 
@@ -42,6 +43,7 @@ void kv_store(struct kv *kv, uint32_t layer, uint32_t pos, const float *k, const
 /* A head's keys [head_dim][KV_STEP] and values [KV_STEP][head_dim] in a step. */
 const float *kv_keys(const struct kv *kv, uint32_t layer, uint32_t head, size_t step);
 const float *kv_values(const struct kv *kv, uint32_t layer, uint32_t head, size_t step);
-/* kv->half cosines, then as many sines. `local`: of layers with a window. */
+/* kv_half() cosines, then as many sines. `local`: of layers with a window. */
+size_t kv_half(const struct kv *kv, bool local);
 const float *kv_angles(const struct kv *kv, bool local, uint32_t pos);
 #endif

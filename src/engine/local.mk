@@ -55,6 +55,8 @@ endif
 src_engine_libengine_a_SOURCES += \
 	src/engine/arch.c \
 	src/engine/arch.h \
+	src/engine/arch_rows.c \
+	src/engine/arch_rows.h \
 	src/engine/attention.c \
 	src/engine/canon.c \
 	src/engine/canon.h \
@@ -64,9 +66,16 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/hparams.c \
 	src/engine/hparams.h \
 	src/engine/hparams_config.c \
+	src/engine/hparams_config_layers.c \
+	src/engine/hparams_config_rope.c \
 	src/engine/hparams_gguf.c \
+	src/engine/hparams_gguf_rope.c \
+	src/engine/hparams_layers.c \
+	src/engine/hparams_read.h \
 	src/engine/kv.c \
 	src/engine/kv.h \
+	src/engine/mixer.c \
+	src/engine/mixer.h \
 	src/engine/moe.c \
 	src/engine/run.h \
 	src/engine/sampler.c \
@@ -74,6 +83,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/scan.h \
 	src/engine/scan_body.h \
 	src/engine/session.c \
+	src/engine/slot_rules.c \
 	src/engine/slots.c \
 	src/engine/slots.h \
 	src/engine/state.c \

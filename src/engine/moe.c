@@ -7,46 +7,113 @@
 
 #include "src/engine/run.h"
 
+#include <math.h>
 #include <string.h>
 
 #define TOGETHER 8	/* experts in one fork-join */
 
-/* The k largest of p[n], best first; ties go to the lower number. */
+/* What a token's experts are chosen by. */
+struct choice {
+	const float *p;		/* [n] scores */
+	const float *bias;	/* [n]; added for the choice alone; NULL: none */
+	uint32_t n, per_group;	/* experts; of a group */
+	uint64_t closed;	/* bits of groups that do not count */
+};
+
+static float
+choice_key(const struct choice *c, uint32_t e)
+{
+	return c->p[e] + (c->bias ? c->bias[e] : 0);
+}
+
+/* The k largest, best first; ties go to the lower number. */
 static void
-choose_experts(const float *p, uint32_t n, uint32_t k, uint32_t *chosen, float *weight)
+choose_experts(const struct choice *c, uint32_t k, uint32_t *chosen)
 {
 	for (uint32_t i = 0; i < k; i++) {
-		uint32_t best = n;
+		uint32_t best = c->n;
 
-		for (uint32_t e = 0; e < n; e++) {
-			bool taken = false;
+		for (uint32_t e = 0; e < c->n; e++) {
+			bool taken = c->closed >> e / c->per_group & 1;
 
 			for (uint32_t j = 0; j < i && !taken; j++)
 				taken = chosen[j] == e;
-			if (!taken && (best == n || p[e] > p[best]))
+			if (!taken && (best == c->n || choice_key(c, e) > choice_key(c, best)))
 				best = e;
 		}
 		chosen[i] = best;
-		weight[i] = p[best];
 	}
 }
+
+/* The sum of its two best. */
+static float
+group_key(const struct choice *c, uint32_t group)
+{
+	float best = -INFINITY, second = -INFINITY;
+
+	for (uint32_t e = group * c->per_group; e < (group + 1) * c->per_group; e++) {
+		float key = choice_key(c, e);
+
+		second = key > best ? best : key > second ? key : second;
+		best = key > best ? key : best;
+	}
+	return c->per_group > 1 ? best + second : best;
+}
+
+/* Leaves the `used` best groups open. */
+static void
+choose_groups(struct choice *c, uint32_t groups, uint32_t used)
+{
+	uint64_t open = 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		uint32_t best = groups;
+
+		for (uint32_t g = 0; g < groups; g++)
+			if (!(open >> g & 1) &&
+			    (best == groups || group_key(c, g) > group_key(c, best)))
+				best = g;
+		open |= (uint64_t)1 << best;
+	}
+	c->closed = ~open;
+}
+
+struct route { struct run *run; const struct layer *l; };
 
 static void
 route_row(void *arg, size_t row)
 {
-	struct run *run = arg;
-	const struct hparams *hp = run->hp;
-	struct work *w = &run->s->work;
+	const struct route *r = arg;
+	const struct hparams *hp = r->run->hp;
+	const struct vec_ops *vec = r->run->e->vec;
+	const struct routing *how = &hp->routing;
+	struct work *w = &r->run->s->work;
 	float *p = w->router + row * hp->experts, *weight = w->weight + row * hp->experts_used;
-	float sum = 0;
+	uint32_t *chosen = w->chosen + row * hp->experts_used, k = hp->experts_used;
+	struct choice c = { .p = p, .bias = r->l->v[SLOT_CHOICE_BIAS], .n = hp->experts,
+			    .per_group = hp->experts };
+	float sum = 0, scale;
 
-	run->e->vec->softmax(p, hp->experts, 1);
-	choose_experts(p, hp->experts, hp->experts_used, w->chosen + row * hp->experts_used,
-		       weight);
-	for (uint32_t i = 0; i < hp->experts_used; i++)
+	if (r->l->v[SLOT_ROUTER_BIAS])
+		vec->add(p, r->l->v[SLOT_ROUTER_BIAS], hp->experts);
+	if (how->score == SCORE_SOFTMAX)
+		vec->softmax(p, hp->experts, 1);
+	for (uint32_t e = 0; how->score == SCORE_SIGMOID && e < hp->experts; e++)
+		p[e] = 1 / (1 + expf(-p[e]));
+	if (how->groups > 1) {
+		c.per_group = hp->experts / how->groups;
+		choose_groups(&c, how->groups, how->groups_used);
+	}
+	choose_experts(&c, k, chosen);
+	for (uint32_t i = 0; i < k; i++)
+		weight[i] = p[chosen[i]];
+	if (how->score == SCORE_CHOSEN)
+		vec->softmax(weight, k, 1);
+	for (uint32_t i = 0; i < k; i++)
 		sum += weight[i];
-	for (uint32_t i = 0; i < hp->experts_used && hp->norm_topk && sum > 0; i++)
-		weight[i] /= sum;
+	scale = how->scale / (how->renormalize && sum > 0 ? sum : 1);
+	for (uint32_t i = 0; i < k; i++)
+		weight[i] *= scale;
 }
 
 static enum tb_status
@@ -64,15 +131,15 @@ one_token(struct run *run, const struct layer *l)
 		for (uint32_t i = 0; i < n; i++) {
 			m[2 * i] = &l->x[SLOT_X_GATE][w->chosen[at + i]];
 			m[2 * i + 1] = &l->x[SLOT_X_UP][w->chosen[at + i]];
-			y[2 * i] = w->gate + (size_t)i * hp->ffn;
-			y[2 * i + 1] = w->up + (size_t)i * hp->ffn;
+			y[2 * i] = w->gate + (size_t)i * hp->expert_ffn;
+			y[2 * i + 1] = w->up + (size_t)i * hp->expert_ffn;
 		}
 		if ((status = run_matmul(run, m, 2 * n, w->h, 1, y)))
 			return status;
-		run->e->vec->act_mul[hp->act](w->gate, w->up, (size_t)n * hp->ffn);
+		run->e->vec->act_mul[hp->act](w->gate, w->up, (size_t)n * hp->expert_ffn);
 		for (uint32_t i = 0; i < n; i++) {
 			m[0] = &l->x[SLOT_X_DOWN][w->chosen[at + i]];
-			if ((status = run_matmul(run, m, 1, w->gate + (size_t)i * hp->ffn, 1,
+			if ((status = run_matmul(run, m, 1, w->gate + (size_t)i * hp->expert_ffn, 1,
 						 &w->gather)))
 				return status;
 			run->e->vec->add_scaled(w->out, w->gather, w->weight[at + i], hp->dim);
@@ -106,21 +173,52 @@ one_expert(struct run *run, const struct layer *l, uint32_t e, size_t m)
 	return TB_OK;
 }
 
+struct shared { struct run *run; const float *gate; };
+
+static void
+share_row(void *arg, size_t row)
+{
+	const struct shared *s = arg;
+	struct work *w = &s->run->s->work;
+	size_t dim = s->run->hp->dim;
+
+	s->run->e->vec->add_scaled(w->out + row * dim, w->gather + row * dim,
+				   s->gate ? 1 / (1 + expf(-s->gate[row])) : 1, dim);
+}
+
+/* What the expert of all tokens says is added, all of it or by a number a token. */
+static enum tb_status
+share(struct run *run, const struct layer *l, size_t m)
+{
+	struct work *w = &run->s->work;
+	const struct matrix *router = &l->m[SLOT_S_ROUTER];
+	struct shared s = { run, router->codes ? w->router : NULL };
+	enum tb_status status = run_gated(run, &l->m[SLOT_S_GATE], &l->m[SLOT_S_UP],
+					  &l->m[SLOT_S_DOWN], w->h, m, w->gather);
+
+	if (!status && s.gate)
+		status = run_matmul(run, &router, 1, w->h, m, &w->router);
+	if (!status)
+		run_rows(run, share_row, &s, m, run->hp->dim);
+	return status;
+}
+
 enum tb_status
 run_experts(struct run *run, const struct layer *l, size_t m)
 {
 	const struct hparams *hp = run->hp;
 	struct work *w = &run->s->work;
 	const struct matrix *router = &l->m[SLOT_ROUTER];
+	struct route route = { run, l };
 	enum tb_status status;
 
 	if ((status = run_matmul(run, &router, 1, w->h, m, &w->router)))
 		return status;
-	run_rows(run, route_row, run, m, (size_t)hp->experts * hp->experts_used);
+	run_rows(run, route_row, &route, m, (size_t)hp->experts * hp->experts_used);
 	memset(w->out, 0, m * hp->dim * sizeof(float));
 	if (m == 1)
-		return one_token(run, l);
-	for (uint32_t e = 0; e < hp->experts && !status; e++)
+		status = one_token(run, l);
+	for (uint32_t e = 0; m > 1 && e < hp->experts && !status; e++)
 		status = one_expert(run, l, e, m);
-	return status;
+	return status || !l->m[SLOT_S_UP].codes ? status : share(run, l, m);
 }

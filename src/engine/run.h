@@ -29,9 +29,11 @@ struct work {
 	float *memory;			/* owned */
 	size_t rows;			/* how many tokens there is room for */
 	float *x, *h;			/* [rows][dim]: residual stream, normed */
-	float *q, *att;			/* [rows][heads * head_dim] */
-	float *k, *v;			/* [rows][kv_heads * head_dim] */
-	float *gate, *up;		/* [max(rows, experts_used)][ffn] */
+	/* Each as wide as the widest layer needs: */
+	float *q, *att;			/* [rows][heads * head_dim], [rows][heads * value_dim] */
+	float *k, *v;			/* [rows][kv_heads * head_dim], … value_dim] */
+	float *gate, *up;		/* [rows][ffn], [experts_used][expert_ffn] */
+	float *scratch;			/* [rows][…]: of mixers, see mixer.h */
 	float *out;			/* [rows][dim]: what is added to x */
 	/* Experts: tokens gathered for one, router's numbers, who chose whom. */
 	float *gather;			/* [rows][dim] */
@@ -61,11 +63,8 @@ struct run {
 	const struct hparams *hp;
 	struct tb_job *job;
 	struct tb_err *err;
-	/* The parts of a layer: those of the architecture's row, else the usual ones. */
+	/* That of the architecture's row, else the usual one. */
 	void (*norm)(float *out, const float *x, const float *w, size_t n, float eps);
-	enum tb_status (*attention)(struct run *run, const struct layer *l, uint32_t layer, size_t m,
-				    size_t want);
-	enum tb_status (*ffn)(struct run *run, const struct layer *l, size_t m);
 };
 
 /* Tokens in one pass through the layers: enough that a matrix is unpacked for many,
@@ -87,6 +86,9 @@ void attention(struct run *run, uint32_t layer, size_t m, size_t want);
  * them.  Attention keeps the keys and values of all m; the last `want` have an answer. */
 enum tb_status run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m,
 			     size_t want) TB_MUST_USE;
+/* A layer without a mixer, or without a feed-forward part. */
+enum tb_status run_nothing(struct run *run, const struct layer *l, uint32_t layer, size_t m,
+			   size_t want) TB_MUST_USE;
 enum tb_status run_ffn(struct run *run, const struct layer *l, size_t m) TB_MUST_USE;
 enum tb_status run_experts(struct run *run, const struct layer *l, size_t m) TB_MUST_USE;
 

@@ -6,6 +6,7 @@
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
+#include "src/engine/mixer.h"
 #include "src/engine/need.h"
 #include "src/engine/run.h"
 #include "src/engine/team.h"
@@ -72,20 +73,32 @@ session_rewind(struct session *s, uint32_t pos)
 }
 
 struct part { float **at; size_t n; };
-#define WORK_PARTS 12
+#define WORK_PARTS 13
+
+/* All experts of one token, or one part of all tokens. */
+static size_t
+gate_floats(const struct hparams *hp, size_t rows)
+{
+	size_t width = hparams_widest(hp, DIM_FFN), experts = (size_t)hp->experts_used * hp->expert_ffn;
+
+	width = width > hp->expert_ffn ? width : hp->expert_ffn;
+	width = width > hp->shared_ffn ? width : hp->shared_ffn;
+	return rows * width > experts ? rows * width : experts;
+}
 
 /* Rows start on cache lines where widths allow; all sizes were bounded by
  * hparams_finish(), so 64 bits hold their products.  Returns the floats of all. */
 static size_t
 work_parts(struct work *w, const struct hparams *hp, size_t rows, struct part out[WORK_PARTS])
 {
-	size_t ffn_rows = rows > hp->experts_used ? rows : hp->experts_used;
-	size_t q = (size_t)hp->heads * hp->head_dim, kv = (size_t)hp->kv_heads * hp->head_dim;
+	size_t gate = gate_floats(hp, rows);
 	const struct part part[WORK_PARTS] = {
 		{ &w->x, rows * hp->dim }, { &w->h, rows * hp->dim }, { &w->out, rows * hp->dim },
-		{ &w->q, rows * q }, { &w->att, rows * q },
-		{ &w->k, rows * kv }, { &w->v, rows * kv },
-		{ &w->gate, ffn_rows * hp->ffn }, { &w->up, ffn_rows * hp->ffn },
+		{ &w->q, rows * hparams_widest(hp, DIM_Q) },
+		{ &w->att, rows * hparams_widest(hp, DIM_O) },
+		{ &w->k, rows * hparams_widest(hp, DIM_K) },
+		{ &w->v, rows * hparams_widest(hp, DIM_V) },
+		{ &w->gate, gate }, { &w->up, gate }, { &w->scratch, rows * mixer_scratch(hp) },
 		{ &w->gather, hp->experts ? rows * hp->dim : 0 },
 		{ &w->router, rows * hp->experts }, { &w->weight, rows * hp->experts_used },
 	};
@@ -197,8 +210,6 @@ session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct 
 	struct run run = {
 		.s = s, .e = s->e, .hp = &s->e->hp, .job = job, .err = err,
 		.norm = own->norm ? own->norm : s->e->vec->rmsnorm,
-		.attention = own->attention ? own->attention : run_attention,
-		.ffn = own->ffn ? own->ffn : own->experts ? run_experts : run_ffn,
 	};
 	uint32_t pos = s->pos;
 	float zero = 0;

@@ -66,13 +66,30 @@ find_tensor(const struct visit *v, const char *pattern, uint32_t layer, uint32_t
 }
 
 static uint64_t
-sum_dims(const struct hparams *hp, const enum dim *d)
+sum_dims(const struct hparams *hp, uint32_t layer, const enum dim *d)
 {
 	uint64_t sum = 0;
 
 	for (; *d != DIM_NONE; d++)
-		sum += hparams_dim(hp, *d);
+		sum += hparams_dim(hp, layer, *d);
 	return sum;
+}
+
+/* Dimensions of 1 say nothing: files have them or not. */
+static bool
+same_shape(const struct tensor *t, const uint64_t *want, unsigned n)
+{
+	unsigned i = 0;
+
+	for (unsigned k = 0; k < t->ndim; k++) {
+		while (i < n && want[i] == 1)
+			i++;
+		if (t->dim[k] != 1 && (i == n || t->dim[k] != want[i++]))
+			return false;
+	}
+	while (i < n && want[i] == 1)
+		i++;
+	return i == n;
 }
 
 static enum tb_status
@@ -81,7 +98,8 @@ check_shape(const struct visit *v, const struct slot_rule *r, const struct slot_
 {
 	const struct slot_info *info = slot_info(at->slot);
 	const struct tensor *t = at->t;
-	uint64_t want[3], n = 0;
+	uint64_t want[3];
+	unsigned n = 0;
 	struct tb_buf is = TB_BUF(400), should = TB_BUF(400);
 	enum tb_status status = TB_OK;
 
@@ -89,8 +107,8 @@ check_shape(const struct visit *v, const struct slot_rule *r, const struct slot_
 		want[n++] = at->experts;
 	want[n++] = at->rows;
 	if (info->cols != DIM_NONE)
-		want[n++] = hparams_dim(v->hp, info->cols);
-	if (t->ndim != n || memcmp(t->dim, want, n * sizeof(*want)) != 0) {
+		want[n++] = hparams_dim(v->hp, at->layer, info->cols);
+	if (!same_shape(t, want, n)) {
 		for (unsigned i = 0; i < t->ndim; i++)
 			tb_buf_printf(&is, "%s%" PRIu64, i ? ", " : "", t->dim[i]);
 		for (unsigned i = 0; i < n; i++)
@@ -146,7 +164,7 @@ check_slot(const struct visit *v, const struct slot_rule *r, const struct slot_a
 	if ((status = check_shape(v, r, at, why)))
 		return status;
 	if (info->cols != DIM_NONE)
-		n *= hparams_dim(v->hp, info->cols);
+		n *= hparams_dim(v->hp, at->layer, info->cols);
 	status = check_parts(at->t, n, why);
 	if (!status && info->cols == DIM_NONE && !scheme_is_plain(&at->t->scheme))
 		status = tb_fail(why, TB_EUNSUP, "%s: a quantized vector", at->t->name);
@@ -191,7 +209,7 @@ visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *l
 		t = find_tensor(v, r->pattern, layer, expert);
 	*last = !t;
 	if (!t)
-		return slot_expert(s) || v->hp->arch->required & SLOT_BIT(s)
+		return slot_expert(s) || hparams_needs(v->hp, layer, s)
 		       ? absent(v, s, layer, expert) : TB_OK;
 	/* Which of its rows are the slot's (an expert's of it). */
 	at = (struct slot_at){ .slot = s, .layer = layer, .expert = expert, .t = t, .experts = 1 };
@@ -199,8 +217,8 @@ visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *l
 		at.nth = expert;
 		at.experts = v->hp->experts;
 	}
-	before = sum_dims(v->hp, r->before);
-	at.rows = before + hparams_dim(v->hp, slot_info(s)->rows) + sum_dims(v->hp, r->after);
+	before = sum_dims(v->hp, layer, r->before);
+	at.rows = before + hparams_dim(v->hp, layer, slot_info(s)->rows) + sum_dims(v->hp, layer, r->after);
 	at.first = at.rows * at.nth + before;
 	v->head |= s == SLOT_OUTPUT;
 	if (check_slot(v, r, &at, &fault, &why)) {
@@ -234,16 +252,15 @@ enum tb_status
 slots_visit(const struct hparams *hp, const struct model *m, const struct slot_visitor *visitor,
 	    struct tb_err *err)
 {
-	uint64_t slots = hp->arch->required | hp->arch->optional;
 	struct visit v = { hp, m, visitor, tb_calloc(m->ntensors, sizeof(bool)), false, err };
 	enum tb_status status = v.used ? TB_OK : tb_nomem(err);
 
 	for (enum slot s = 0; s < SLOT_COUNT && !status; s++) {
-		uint32_t layers = !(slots & SLOT_BIT(s)) ? 0 : slot_layered(s) ? hp->layers : 1;
+		uint32_t layers = slot_layered(s) ? hp->layers : 1;
 		uint32_t experts = slot_expert(s) ? hp->experts : 1;
 
 		for (uint32_t i = 0; i < layers && !status; i++) {
-			bool last = false;
+			bool last = !hparams_has(hp, i, s);
 
 			for (uint32_t e = 0; e < experts && !status && !last; e++)
 				status = visit_one(&v, s, i, e, &last);

@@ -137,7 +137,7 @@ static enum tb_status
 make_slot(struct maker *mk, const struct hparams *hp, enum slot s, uint32_t layer)
 {
 	const struct slot_info *info = slot_info(s);
-	uint32_t rows = hparams_dim(hp, info->rows), cols = hparams_dim(hp, info->cols);
+	uint32_t rows = hparams_dim(hp, layer, info->rows), cols = hparams_dim(hp, layer, info->cols);
 	struct layer *l = weights_at(mk->w, s, layer);
 	enum tb_status status = TB_OK;
 
@@ -160,14 +160,14 @@ weights_make(struct weights *w, const struct hparams *hp, const struct synthetic
 	     struct team *team, struct tb_err *err)
 {
 	struct maker mk = { w, spec, team, spec->seed, err };
-	uint64_t slots = hp->arch->required | (hp->tied ? 0 : SLOT_BIT(SLOT_OUTPUT));
 	enum tb_status status = TB_OK;
 
 	for (enum slot s = 0; s < SLOT_COUNT && !status; s++) {
 		uint32_t n = slot_layered(s) ? hp->layers : 1;
 
-		for (uint32_t i = 0; i < n && (slots & SLOT_BIT(s)) && !status; i++)
-			status = make_slot(&mk, hp, s, i);
+		for (uint32_t i = 0; i < n && !status; i++)
+			if (hparams_needs(hp, i, s) || (s == SLOT_OUTPUT && !hp->tied))
+				status = make_slot(&mk, hp, s, i);
 	}
 	if (hp->tied)
 		w->rest->m[SLOT_OUTPUT] = w->rest->m[SLOT_EMBED];

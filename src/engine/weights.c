@@ -69,7 +69,8 @@ static enum tb_status
 load_matrix(struct loader *l, const struct slot_at *at, struct matrix *out)
 {
 	const struct slot_info *info = slot_info(at->slot);
-	uint64_t rows = hparams_dim(l->hp, info->rows), cols = hparams_dim(l->hp, info->cols);
+	uint64_t rows = hparams_dim(l->hp, at->layer, info->rows);
+	uint64_t cols = hparams_dim(l->hp, at->layer, info->cols);
 	const struct tensor *t = at->t;
 	const uint8_t *global = NULL;
 	struct matrix m = { .scheme = t->scheme, .rows = (uint32_t)rows, .cols = (uint32_t)cols };
@@ -94,7 +95,7 @@ load_slot(void *arg, const struct slot_at *at, struct tb_err *err)
 	struct loader *l = arg;
 	struct layer *to = weights_at(l->w, at->slot, at->layer);
 	struct matrix **x = &to->x[at->slot];
-	uint64_t n = hparams_dim(l->hp, slot_info(at->slot)->rows);
+	uint64_t n = hparams_dim(l->hp, at->layer, slot_info(at->slot)->rows);
 	const uint8_t *p;
 	float *v;
 	enum tb_status status;

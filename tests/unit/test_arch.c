@@ -75,8 +75,8 @@ static const struct {
 	  TB_EFORMAT, "num_experts_per_tok" },
 	{ "{\"model_type\":\"mixtral\"" SIZES "}", TB_EFORMAT, "num_local_experts" },
 	{ "{\"model_type\":\"qwen3_moe\",\"num_experts\":3,\"num_experts_per_tok\":2,"
-	  "\"moe_intermediate_size\":4,\"mlp_only_layers\":[0]" SIZES "}", TB_EUNSUP,
-	  "mlp_only_layers" },
+	  "\"moe_intermediate_size\":4,\"mlp_only_layers\":[0]" SIZES "}", TB_OK, NULL },
+	{ "{" MIXTRAL ",\"mlp_only_layers\":[0]" SIZES "}", TB_EUNSUP, "a layer without experts" },
 	{ "{" GEMMA2 SIZES "}", TB_OK, NULL },
 	{ "{" GEMMA3 SIZES "}}", TB_OK, NULL },
 	{ "{" GEMMA2 ",\"hidden_activation\":\"gelu\"" SIZES "}", TB_EUNSUP, "\"gelu\"" },
@@ -151,8 +151,8 @@ test_values(void **state)
 	assert_true(fabs(hparams_inv_freq(&hp, &hp.rope, 1, 16) - 0.25 / 100) < 1e-12);
 	assert_ok(hparams_parse(&hp, qwen, sizeof(qwen) - 1, &err), err);
 	assert_false(hparams_windowed(&hp, 0));
-	assert_int_equal(hparams_dim(&hp, DIM_Q), 12);
-	assert_int_equal(hparams_dim(&hp, DIM_KV), 6);
+	assert_int_equal(hparams_dim(&hp, 0, DIM_Q), 12);
+	assert_int_equal(hparams_dim(&hp, 0, DIM_K), 6);
 }
 
 static void

@@ -100,10 +100,10 @@ static const struct { struct kv change; enum tb_status code; const char *says; }
 	{ { "llama.embedding_length", "18" }, TB_EFORMAT, "key_length is missing" },
 	{ { "llama.block_count", "2.5" }, TB_EFORMAT, "llama.block_count" },
 	{ { "llama.block_count", "5000" }, TB_EFORMAT, "llama.block_count" },
-	{ { "llama.feed_forward_length", "24,25" }, TB_EUNSUP, "differs from layer to layer" },
+	{ { "llama.feed_forward_length", "24,25" }, TB_EFORMAT, "not a number for each of 3 layers" },
 	{ { "llama.attention.head_count", "f" }, TB_EFORMAT, "llama.attention.head_count" },
 	{ { "llama.attention.head_count_kv", "3" }, TB_EFORMAT, "head_count_kv: 4 heads" },
-	{ { "llama.attention.head_count_kv", "2,0" }, TB_EUNSUP, "differs from layer" },
+	{ { "llama.attention.head_count_kv", "2,0" }, TB_EFORMAT, "not a number for each of 3" },
 	{ { "llama.attention.key_length", "3" }, TB_EFORMAT, "head_dim 3 is odd" },
 	{ { "llama.attention.value_length", "8" }, TB_EUNSUP, "value_length: 8, but keys have 4" },
 	{ { "llama.vocab_size", NULL }, TB_EFORMAT, "llama.vocab_size is missing" },
@@ -159,7 +159,7 @@ test_values(void **state)
 	hparams_free(&hp);
 	assert_ok(parse(&hp, "llama", experts, 5, &err), err);
 	assert_string_equal(hp.arch->name, "mixtral");
-	assert_true(hp.experts == 4 && hp.experts_used == 2 && hp.norm_topk);
+	assert_true(hp.experts == 4 && hp.experts_used == 2 && hp.routing.renormalize);
 	assert_true(hp.rope.kind == ROPE_LINEAR && hp.rope.theta == 500000);
 	assert_true(fabs(hparams_inv_freq(&hp, &hp.rope, 0, 64) - 0.25) < 1e-12);
 	assert_true(hp.window == 7 && hparams_windowed(&hp, 0) && hparams_windowed(&hp, 1));

@@ -153,7 +153,7 @@ swiglu(const struct hparams *hp, const struct matrix *gate, const struct matrix 
 
 	product(gate, x, g);
 	product(up, x, u);
-	for (uint32_t i = 0; i < hp->ffn; i++)
+	for (uint32_t i = 0; i < gate->rows; i++)
 		g[i] = activate(hp, g[i]) * u[i];
 	product(down, g, y);
 	for (uint32_t i = 0; i < hp->dim; i++)
@@ -182,7 +182,7 @@ experts(const struct hparams *hp, const struct layer *l, const double *x, double
 	for (uint32_t i = 0; i < hp->experts_used; i++)
 		swiglu(hp, &l->x[SLOT_X_GATE][order[i]], &l->x[SLOT_X_UP][order[i]],
 		       &l->x[SLOT_X_DOWN][order[i]], x,
-		       p[order[i]] / (hp->norm_topk ? chosen : sum), to);
+		       p[order[i]] / (hp->routing.renormalize ? chosen : sum), to);
 }
 
 static void

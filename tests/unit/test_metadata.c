@@ -280,15 +280,16 @@ test_shape_gguf(void **state)
 static void
 test_kv(void **state)
 {
-	struct hparams hp = { .layers = 3, .dim = 64, .heads = 8, .kv_heads = 2, .head_dim = 32,
-			      .context = 5000, .ffn = 100, .vocab = 200, .rope_dims = 32,
-			      .rope = { .theta = 10000 } };
+	struct hparams hp = { .arch = arch_find("llama", NULL), .layers = 3, .dim = 64, .heads = 8,
+			      .kv_heads = 2, .head_dim = 32, .context = 5000, .ffn = 100,
+			      .vocab = 200, .rope_dims = 32, .rope = { .theta = 10000 } };
 	struct engine_need need;
 	struct tb_err err = { 0 };
 	struct kv kv;
 	uint64_t used = 0;
 
 	(void)state;
+	assert_ok(hparams_layers(&hp, &err), err);
 	assert_ok(kv_init(&kv, &hp, 5000, &err), err);
 	assert_ok(kv_reserve(&kv, 3000, &err), err);
 	for (size_t i = 0; i < kv.nsteps; i++)
@@ -297,6 +298,7 @@ test_kv(void **state)
 	engine_need(&hp, 3000, 1, &need);
 	assert_true(used >= need.kv && used < need.kv + need.kv / 100);
 	assert_true(need.work > 512 * (3 * 64 + 2 * 256 + 2 * 64 + 2 * 100) * 4);
+	hparams_free(&hp);
 }
 
 int

@@ -42,7 +42,7 @@ static enum slot
 shared_with(enum slot s)
 {
 	return s == SLOT_K || s == SLOT_V ? SLOT_Q : s == SLOT_UP ? SLOT_GATE
-	     : s == SLOT_X_UP ? SLOT_X_GATE : s;
+	     : s == SLOT_X_UP ? SLOT_X_GATE : s == SLOT_S_UP ? SLOT_S_GATE : s;
 }
 
 static size_t

@@ -38,6 +38,13 @@ set_cap(cJSON *o, const char *key, float x)
 		json_set_str(o, key, NULL);
 }
 
+/* Where all layers have experts, some call their width as others that of dense layers. */
+static bool
+one_width(const struct arch *a, const struct hparams_number *n)
+{
+	return a->experts && !arch_has(a, PART_DENSE) && !strcmp(n->config, "moe_intermediate_size");
+}
+
 static void
 set_sizes(const struct hf_making *h, cJSON *o)
 {
@@ -45,24 +52,11 @@ set_sizes(const struct hf_making *h, cJSON *o)
 	const struct arch *a = hp.arch;
 
 	for (const struct hparams_number *n = hparams_numbers; n->config; n++)
-		if (!n->experts || a->experts)
+		if ((!n->experts || a->experts) && *hparams_field(&hp, n) && !one_width(a, n))
 			json_set_u64(o, arch_key(a, n->config), *hparams_field(&hp, n));
 	json_set_u64(o, arch_key(a, "num_key_value_heads"), hp.kv_heads);
 	json_set_u64(o, arch_key(a, "head_dim"), hp.head_dim);
 	set_real(o, "rms_norm_eps", (double)hp.rms_eps);
-}
-
-/* What layers without experts would have. */
-static void
-set_dense(const struct hf_making *h, cJSON *o)
-{
-	char key[96];
-	uint64_t n;
-
-	snprintf(key, sizeof(key), "%.60s.feed_forward_length", h->gguf->arch);
-	if (strcmp(arch_key(h->hp.arch, "intermediate_size"), "intermediate_size") &&
-	    gguf_u64(gguf_find(&h->mm.g, key), &n))
-		json_set_u64(o, "intermediate_size", n);
 }
 
 static void
@@ -70,12 +64,11 @@ set_experts(const struct hf_making *h, cJSON *o)
 {
 	const struct arch *a = h->hp.arch;
 
-	if (!a->experts || a->norm_topk)	/* then its class knows no other way */
+	if (!a->experts || a->routing.renormalize)	/* then its class knows no other way */
 		return;
-	json_set_bool(o, "norm_topk_prob", h->hp.norm_topk);
+	json_set_bool(o, "norm_topk_prob", h->hp.routing.renormalize);
 	json_set_u64(o, "decoder_sparse_step", 1);
 	json_set(o, "mlp_only_layers", json_array());
-	set_dense(h, o);
 }
 
 static void
@@ -138,7 +131,7 @@ set_attention(const struct hf_making *h, cJSON *o)
 	const struct arch *a = hp->arch;
 	double scalar = 1 / ((double)hp->attn_scale * (double)hp->attn_scale);
 
-	if (a->optional & SLOT_BIT(SLOT_Q_BIAS))
+	if (a->optional & PART_BIT(PART_QKV_BIAS))
 		json_set_bool(o, "attention_bias",
 			      model_tensor(h->gguf, "blk.0.attn_q.bias") != NULL);
 	json_set_f64(o, "attention_dropout", 0);

@@ -1,0 +1,129 @@
+/* slot_rules.c - what files call a model's tensors. */
+#include "config.h"
+
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/engine/arch.h"
+
+#define RULE(s, name) { .slot = s, .pattern = name }
+#define STACK(s, name) { .slot = s, .pattern = name, .stacked = true }
+#define EXPERTS_AT(rule, at, gate, up, down) rule(SLOT_X_GATE, at gate ".weight"), \
+	rule(SLOT_X_UP, at up ".weight"), rule(SLOT_X_DOWN, at down ".weight")
+#define SHARED_AT(at, gate, up, down) RULE(SLOT_S_GATE, at gate ".weight"), \
+	RULE(SLOT_S_UP, at up ".weight"), RULE(SLOT_S_DOWN, at down ".weight")
+
+const struct slot_rule slot_rules[] = {
+	RULE(SLOT_EMBED, "embed_tokens.weight"),
+	RULE(SLOT_OUTPUT_NORM, "norm.weight"),
+	RULE(SLOT_ATTN_NORM, "layers.{n}.input_layernorm.weight"),
+	{ SLOT_Q, "layers.{n}.self_attn.qkv_proj.weight", .only = WAY_FUSED,
+	  .after = { DIM_K, DIM_V } },
+	{ SLOT_K, "layers.{n}.self_attn.qkv_proj.weight", .only = WAY_FUSED,
+	  .before = { DIM_Q }, .after = { DIM_V } },
+	{ SLOT_V, "layers.{n}.self_attn.qkv_proj.weight", .only = WAY_FUSED,
+	  .before = { DIM_Q, DIM_K } },
+	RULE(SLOT_Q, "layers.{n}.self_attn.q_proj.weight"),
+	RULE(SLOT_K, "layers.{n}.self_attn.k_proj.weight"),
+	RULE(SLOT_V, "layers.{n}.self_attn.v_proj.weight"),
+	RULE(SLOT_O, "layers.{n}.self_attn.o_proj.weight"),
+	RULE(SLOT_Q_BIAS, "layers.{n}.self_attn.q_proj.bias"),
+	RULE(SLOT_K_BIAS, "layers.{n}.self_attn.k_proj.bias"),
+	RULE(SLOT_V_BIAS, "layers.{n}.self_attn.v_proj.bias"),
+	RULE(SLOT_O_BIAS, "layers.{n}.self_attn.o_proj.bias"),
+	RULE(SLOT_Q_NORM, "layers.{n}.self_attn.q_norm.weight"),
+	RULE(SLOT_K_NORM, "layers.{n}.self_attn.k_norm.weight"),
+	{ SLOT_FFN_NORM, "layers.{n}.post_attention_layernorm.weight", .never = WAY_POST_NORMS },
+	{ SLOT_FFN_NORM, "layers.{n}.pre_feedforward_layernorm.weight", .only = WAY_POST_NORMS },
+	{ SLOT_POST_ATTN_NORM, "layers.{n}.post_attention_layernorm.weight",
+	  .only = WAY_POST_NORMS },
+	RULE(SLOT_POST_FFN_NORM, "layers.{n}.post_feedforward_layernorm.weight"),
+	{ SLOT_GATE, "layers.{n}.mlp.gate_up_proj.weight", .only = WAY_FUSED, .after = { DIM_FFN } },
+	{ SLOT_UP, "layers.{n}.mlp.gate_up_proj.weight", .only = WAY_FUSED, .before = { DIM_FFN } },
+	RULE(SLOT_GATE, "layers.{n}.mlp.gate_proj.weight"),
+	RULE(SLOT_UP, "layers.{n}.mlp.up_proj.weight"),
+	RULE(SLOT_DOWN, "layers.{n}.mlp.down_proj.weight"),
+	RULE(SLOT_ROUTER, "layers.{n}.block_sparse_moe.gate.weight"),
+	RULE(SLOT_ROUTER, "layers.{n}.mlp.gate.weight"),
+	EXPERTS_AT(STACK, "layers.{n}.mlp.experts.", "gate_proj", "up_proj", "down_proj"),
+	EXPERTS_AT(STACK, "layers.{n}.mlp.switch_mlp.", "gate_proj", "up_proj", "down_proj"),
+	EXPERTS_AT(STACK, "layers.{n}.block_sparse_moe.switch_mlp.", "gate_proj", "up_proj",
+		   "down_proj"),
+	EXPERTS_AT(STACK, "layers.{n}.block_sparse_moe.experts.", "w1", "w3", "w2"),
+	EXPERTS_AT(RULE, "layers.{n}.block_sparse_moe.experts.{e}.", "w1", "w3", "w2"),
+	EXPERTS_AT(RULE, "layers.{n}.mlp.experts.{e}.", "gate_proj", "up_proj", "down_proj"),
+	RULE(SLOT_CHOICE_BIAS, "layers.{n}.mlp.gate.e_score_correction_bias"),
+	SHARED_AT("layers.{n}.mlp.shared_expert.", "gate_proj", "up_proj", "down_proj"),
+	SHARED_AT("layers.{n}.mlp.shared_experts.", "gate_proj", "up_proj", "down_proj"),
+	RULE(SLOT_S_ROUTER, "layers.{n}.mlp.shared_expert_gate.weight"),
+	RULE(SLOT_OUTPUT, "lm_head.weight"),
+	/* GGUF's names. */
+	RULE(SLOT_EMBED, "token_embd.weight"),
+	RULE(SLOT_OUTPUT_NORM, "output_norm.weight"),
+	RULE(SLOT_OUTPUT, "output.weight"),
+	RULE(SLOT_ROPE_FREQS, "rope_freqs.weight"),
+	RULE(SLOT_ROPE_FREQS, "rope_factors_short.weight"),
+	RULE(SLOT_ROPE_LONG, "rope_factors_long.weight"),
+	RULE(SLOT_ATTN_NORM, "blk.{n}.attn_norm.weight"),
+	{ SLOT_Q, "blk.{n}.attn_qkv.weight", .only = WAY_FUSED, .after = { DIM_K, DIM_V } },
+	{ SLOT_K, "blk.{n}.attn_qkv.weight", .only = WAY_FUSED, .before = { DIM_Q },
+	  .after = { DIM_V } },
+	{ SLOT_V, "blk.{n}.attn_qkv.weight", .only = WAY_FUSED, .before = { DIM_Q, DIM_K } },
+	RULE(SLOT_Q, "blk.{n}.attn_q.weight"),
+	RULE(SLOT_K, "blk.{n}.attn_k.weight"),
+	RULE(SLOT_V, "blk.{n}.attn_v.weight"),
+	RULE(SLOT_O, "blk.{n}.attn_output.weight"),
+	RULE(SLOT_Q_BIAS, "blk.{n}.attn_q.bias"),
+	RULE(SLOT_K_BIAS, "blk.{n}.attn_k.bias"),
+	RULE(SLOT_V_BIAS, "blk.{n}.attn_v.bias"),
+	RULE(SLOT_O_BIAS, "blk.{n}.attn_output.bias"),
+	RULE(SLOT_Q_NORM, "blk.{n}.attn_q_norm.weight"),
+	RULE(SLOT_K_NORM, "blk.{n}.attn_k_norm.weight"),
+	RULE(SLOT_POST_ATTN_NORM, "blk.{n}.post_attention_norm.weight"),
+	RULE(SLOT_POST_FFN_NORM, "blk.{n}.post_ffw_norm.weight"),
+	RULE(SLOT_FFN_NORM, "blk.{n}.ffn_norm.weight"),
+	{ SLOT_GATE, "blk.{n}.ffn_up.weight", .only = WAY_FUSED, .after = { DIM_FFN } },
+	{ SLOT_UP, "blk.{n}.ffn_up.weight", .only = WAY_FUSED, .before = { DIM_FFN } },
+	RULE(SLOT_GATE, "blk.{n}.ffn_gate.weight"),
+	RULE(SLOT_UP, "blk.{n}.ffn_up.weight"),
+	RULE(SLOT_DOWN, "blk.{n}.ffn_down.weight"),
+	RULE(SLOT_ROUTER, "blk.{n}.ffn_gate_inp.weight"),
+	EXPERTS_AT(STACK, "blk.{n}.ffn_", "gate_exps", "up_exps", "down_exps"),
+	EXPERTS_AT(RULE, "blk.{n}.ffn_", "gate.{e}", "up.{e}", "down.{e}"),
+	RULE(SLOT_CHOICE_BIAS, "blk.{n}.exp_probs_b.bias"),
+	SHARED_AT("blk.{n}.ffn_", "gate_shexp", "up_shexp", "down_shexp"),
+	RULE(SLOT_S_ROUTER, "blk.{n}.ffn_gate_inp_shexp.weight"),
+	{ .slot = SLOT_COUNT }
+};
+
+static const char *const ignored[] = {
+	"*.rotary_emb.inv_freq",	/* computed from config.json instead */
+	"vision_tower.*", "model.vision_tower.*",	/* text does not pass through it */
+	"multi_modal_projector.*", "model.multi_modal_projector.*", "v.*", "mm.*",
+	NULL
+};
+
+bool
+slot_ignored(const char *name)
+{
+	for (const char *const *p = ignored; *p; p++)
+		if (tb_glob(*p, name))
+			return true;
+	return false;
+}
+
+bool
+slot_rule_for(const struct slot_rule *r, unsigned ways)
+{
+	return (!r->only || ways & r->only) && !(ways & r->never);
+}
+
+bool
+slot_rule_gguf(const struct slot_rule *r)
+{
+	const struct slot_rule *first = slot_rules;
+
+	while (strcmp(first->pattern, "token_embd.weight"))
+		first++;
+	return r >= first;
+}
