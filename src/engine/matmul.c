@@ -13,6 +13,9 @@
 #include "src/engine/mv.h"
 #include "src/engine/team.h"
 
+/* So many x give what each of them gives alone, bit for bit: several tokens in one pass are
+ * those that would have come one by one. */
+#define FEW 8
 #define BATCH 8				/* matrices that share one fork-join */
 #define CHUNK_BYTES (256u << 10)	/* one x: long stretches of memory */
 #define CHUNK_BYTES_FEW (64u << 10)	/* several: stays in the second-level cache */
@@ -159,7 +162,7 @@ run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const floa
 		const struct mv_kernel *kernel = mm->exact ? mv_find_exact(w[i], mm->level)
 							   : mv_find(w[i], mm->level);
 
-		if (m <= kernel->few)
+		if (m <= FEW || m <= kernel->few)
 			few[nfew++] = (struct part){ .w = w[i], .kernel = kernel, .y = y[i] };
 		else
 			status = gemm_run(&mm->gemm, w[i], x, m, y[i], err);

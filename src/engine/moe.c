@@ -203,6 +203,23 @@ share(struct run *run, const struct layer *l, size_t m)
 	return status;
 }
 
+/* Sums in the order of a block's, so that one token gives what it gives among others. */
+static void
+order_chosen(uint32_t *chosen, float *weight, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t e = chosen[i], j = i;
+		float x = weight[i];
+
+		for (; j && chosen[j - 1] > e; j--) {
+			chosen[j] = chosen[j - 1];
+			weight[j] = weight[j - 1];
+		}
+		chosen[j] = e;
+		weight[j] = x;
+	}
+}
+
 enum tb_status
 run_experts(struct run *run, const struct layer *l, size_t m)
 {
@@ -216,8 +233,10 @@ run_experts(struct run *run, const struct layer *l, size_t m)
 		return status;
 	run_rows(run, route_row, &route, m, (size_t)hp->experts * hp->experts_used);
 	memset(w->out, 0, m * hp->dim * sizeof(float));
-	if (m == 1)
+	if (m == 1) {
+		order_chosen(w->chosen, w->weight, hp->experts_used);
 		status = one_token(run, l);
+	}
 	for (uint32_t e = 0; m > 1 && e < hp->experts && !status; e++)
 		status = one_expert(run, l, e, m);
 	return status || !l->m[SLOT_S_UP].codes ? status : share(run, l, m);
