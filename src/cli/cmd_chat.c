@@ -135,15 +135,20 @@ converse(struct chatting *c)
 /* The model becomes the talk's. */
 static enum cli_exit
 chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sampling,
-	  const char *system, const char *prompt)
+	  const struct run_guessing *guessing, const char *system, const char *prompt)
 {
+	enum guess_how guess;
 	struct tb_err err;
-	enum tb_status status = talk_new(&c->talk, r->model, &err);
+	enum tb_status status;
 
+	if (run_guessing_apply(guessing, c->cli, r, &guess, &err))
+		return cli_fail(&err);
+	status = talk_new(&c->talk, r->model, &err);
 	r->model = NULL;
 	if (!status) {
 		struct chat_opts *o = &c->talk->opts;
 
+		o->guess = guess;
 		c->talk->lines = true;
 		c->talk->figures = c->cli->verbose;
 		if (system)
@@ -158,6 +163,7 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
 {
 	struct run_sampling sampling = RUN_SAMPLING;
+	struct run_guessing guessing = { .none = false };
 	struct chatting c = { .cli = cli };
 	const char *prompt = NULL, *system = NULL;
 	const struct tb_opt opts[] = {
@@ -166,6 +172,7 @@ COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
 		{ 0, "system", TB_OPT_STR, &system, "TEXT", "what the model is told first" },
 		RUN_SAMPLING_OPTIONS(sampling, RUN_ELSE(SAMPLER_REPEAT_PENALTY)),
 		RUN_EXACT_OPTION(cli),
+		RUN_GUESSING_OPTIONS(guessing),
 		{ .name = NULL }
 	};
 	struct run_model r;
@@ -178,7 +185,8 @@ COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
 		status = cli_fail(&err);
 	} else {
 		cli_note(cli, chat_model_note(r.model));
-		status = chat_with(&c, &r, &sampling, system, prompt ? tb_buf_cstr(&r.text) : NULL);
+		status = chat_with(&c, &r, &sampling, &guessing, system,
+				   prompt ? tb_buf_cstr(&r.text) : NULL);
 	}
 	talk_unref(c.talk);
 	run_model_close(&r);

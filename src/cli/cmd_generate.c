@@ -15,6 +15,7 @@ struct generating {
 	const struct tb_buf *prompt;
 	bool raw;
 	uint32_t context;
+	enum guess_how guess;
 	struct gen_opts opts;
 	struct token_ids ids;
 	struct gen_result result;
@@ -31,7 +32,10 @@ generate_run(void *arg, struct tb_job *job, struct tb_err *err)
 				       g->prompt->len, true, !g->raw, &g->ids, err)) ||
 	    (status = session_new(&s, g->model->engine, g->context, err)))
 		return status;
-	status = generate(g->model, s, NULL, &g->ids, &g->opts, job, &g->result, err);
+	status = guesser_new(&g->opts.guesser, g->model, g->guess, g->context, err);
+	if (!status)
+		status = generate(g->model, s, NULL, &g->ids, &g->opts, job, &g->result, err);
+	guesser_free(g->opts.guesser);
 	session_free(s);
 	return status;
 }
@@ -74,6 +78,7 @@ generate_with(struct cli *cli, struct run_model *r, struct generating *g)
 COMMAND(cli_generate, "generate", "REF", "continue a text")
 {
 	struct run_sampling sampling = RUN_SAMPLING;
+	struct run_guessing guessing = { .none = false };
 	struct generating g = { .context = 0 };
 	const char *prompt = NULL;
 	const struct tb_opt opts[] = {
@@ -84,6 +89,7 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		{ 0, "ignore-eos", TB_OPT_FLAG, &g.opts.ignore_eos, NULL, "go on behind the end" },
 		RUN_SAMPLING_OPTIONS(sampling, " (1)"),
 		RUN_EXACT_OPTION(cli),
+		RUN_GUESSING_OPTIONS(guessing),
 		{ .name = NULL }
 	};
 	struct run_model r;
@@ -100,7 +106,8 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		g.opts.sampler = r.model->sampler;
 		g.opts.sampler.repeat_penalty = 1;
 		status = run_sampling_apply(&sampling, &g.opts.sampler, &g.opts.max_tokens,
-					    &g.context, &err)
+					    &g.context, &err) ||
+			 run_guessing_apply(&guessing, cli, &r, &g.guess, &err)
 		       ? cli_fail(&err) : generate_with(cli, &r, &g);
 	}
 	run_model_close(&r);

@@ -82,6 +82,31 @@ run_sampling_apply(const struct run_sampling *s, struct sampler_opts *o, uint32_
 	return take_u32("ctx", s->context, context, err);
 }
 
+struct draft_load {
+	struct run_model *r;
+	const char *ref;
+};
+
+static enum tb_status
+load_draft(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct draft_load *l = arg;
+
+	return chat_model_draft(l->r->model, &l->r->ctx, l->ref, job, err);
+}
+
+enum tb_status
+run_guessing_apply(const struct run_guessing *g, const struct cli *cli, struct run_model *r,
+		   enum guess_how *how, struct tb_err *err)
+{
+	struct draft_load l = { r, g->draft };
+
+	if (g->none && g->draft)
+		return tb_fail(err, TB_EUSAGE, "--draft and --no-speculate: take one of them");
+	*how = g->none ? GUESS_NEVER : GUESS_WORTH;
+	return g->draft ? cli_run(cli, "Loading", load_draft, &l, err) : TB_OK;
+}
+
 static void
 run_no_text(void *arg, const char *text, size_t len)
 {
@@ -122,6 +147,8 @@ run_json_figures(struct cJSON *o, const struct gen_result *r)
 	json_set_str(o, "stop", gen_stop_name(r->stop));
 	json_set_u64(o, "prompt_tokens", f->prompt_tokens);
 	json_set_u64(o, "reused_tokens", f->reused_tokens);
+	json_set_u64(o, "proposed_tokens", f->guessed);
+	json_set_u64(o, "accepted_tokens", f->right);
 	json_set_f64(o, "prefill_tokens_per_second", gen_prefill_rate(f));
 	json_set_f64(o, "decode_tokens_per_second", gen_decode_rate(f));
 	json_set_f64(o, "time_to_first_token", f->first_token_seconds);
@@ -133,12 +160,14 @@ run_json_figures(struct cJSON *o, const struct gen_result *r)
 void
 run_print_figures(const struct gen_figures *f)
 {
-	char rss[16];
+	char rss[16], guesses[64] = "";
 
+	if (f->guessed)
+		snprintf(guesses, sizeof(guesses), "%u of %u guesses right, ", f->right, f->guessed);
 	fprintf(stderr, "prefill %u tokens %.1f tok/s (%u reused), first token %.2f s, "
-		"decode %u tokens %.1f tok/s, context %u of %u, memory %s\n",
+		"decode %u tokens %.1f tok/s, %scontext %u of %u, memory %s\n",
 		f->prompt_tokens, gen_prefill_rate(f), f->reused_tokens, f->first_token_seconds,
-		f->tokens, gen_decode_rate(f), f->context_used, f->context,
+		f->tokens, gen_decode_rate(f), guesses, f->context_used, f->context,
 		tb_human_bytes(f->peak_rss, rss));
 }
 

@@ -55,6 +55,20 @@ enum tb_status run_sampling_apply(const struct run_sampling *s, struct sampler_o
 				  uint32_t *tokens, uint32_t *context, struct tb_err *err)
 	TB_MUST_USE;
 
+/* Guesses of what comes next: by another model, too, or none at all. */
+struct run_guessing {
+	const char *draft;
+	bool none;
+};
+#define RUN_GUESSING_OPTIONS(g) \
+	{ 0, "draft", TB_OPT_STR, &(g).draft, "REF", "a small model of the same family that " \
+	  "guesses ahead; the text is the same, only sooner" }, \
+	{ 0, "no-speculate", TB_OPT_FLAG, &(g).none, NULL, "guess nothing: token by token" }
+/* Loads what guesses. */
+enum tb_status run_guessing_apply(const struct run_guessing *g, const struct cli *cli,
+				  struct run_model *r, enum guess_how *how, struct tb_err *err)
+	TB_MUST_USE;
+
 /* What takes the text: cleaned, on standard output, at once; with --json nothing, the
  * object at the end has it all. */
 gen_text_fn *run_text(const struct cli *cli);

@@ -68,6 +68,12 @@ sampler_free(struct sampler *s)
 	free(s);
 }
 
+void
+sampler_follow(struct sampler *s, const struct sampler *other)
+{
+	s->state = other->state;
+}
+
 /* The largest, the first of equals; NaN loses to everything. */
 static uint32_t
 greedy(const float *logits, size_t n)

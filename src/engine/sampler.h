@@ -31,6 +31,8 @@ struct sampler;
 enum tb_status sampler_new(struct sampler **out, const struct sampler_opts *opts, size_t vocab,
 			   struct tb_err *err) TB_MUST_USE;
 void sampler_free(struct sampler *s);
+/* s draws the numbers that `other` will draw next. */
+void sampler_follow(struct sampler *s, const struct sampler *other);
 /* Order: repeat penalty, top-k, softmax with temperature, min-p, top-p, draw.
  * recent: the last tokens, oldest first. logits are not changed. */
 uint32_t sampler_pick(struct sampler *s, const float *logits, const uint32_t *recent, size_t n);

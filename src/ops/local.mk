@@ -272,7 +272,11 @@ src_ops_libops_a_SOURCES += \
 # running models
 src_ops_libops_a_SOURCES += \
 	src/ops/run/chat_model.c \
+	src/ops/run/draft.c \
+	src/ops/run/draft.h \
 	src/ops/run/generate.c \
+	src/ops/run/guess.c \
+	src/ops/run/guess.h \
 	src/ops/run/run.h \
 	src/ops/run/score.c \
 	src/ops/run/stream.c \

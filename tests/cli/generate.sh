@@ -21,6 +21,20 @@ has '^, there$'
 cmp -s "$T/a" "$T/b" || fail "the same seed gave another text"
 cmp -s "$T/a" "$T/c" && fail "another seed gave the same text"
 
+# Another model may guess, or nobody: the text is the same.  What fits not is said.
+"$TBTUI" generate "$M" -p Tom --temp 1.5 --seed 7 -n 40 --no-speculate >"$T/c" || fail "no guesses"
+cmp -s "$T/a" "$T/c" || fail "guesses change the text"
+"$TBTUI" generate "$M" -p Tom --temp 1.5 --seed 7 -n 40 \
+	--draft "$TBTUI_SHARED/data/models/stories260K/hf-bf16" >"$T/c" || fail "a draft model"
+cmp -s "$T/a" "$T/c" || fail "a draft model changes the text"
+"$TBTUI" generate "$M" -p Tom --temp 0 -n 40 --draft "$M" --json >"$T/out" || fail "itself as draft"
+has '"proposed_tokens":[0-9]+,"accepted_tokens":[0-9]+,'
+"$TBTUI" generate "$M" -p Tom --temp 0 -n 40 --no-speculate --json >"$T/out" || fail "no guesses"
+has '"proposed_tokens":0,"accepted_tokens":0,'
+expect 2 "$TBTUI" generate "$M" -p Tom --draft "$M" --no-speculate
+err_has 'take one of them'
+expect 2 "$TBTUI" chat "$M" -p Tom --draft "$T/no-model"
+
 # To the end of the context and no further.
 expect 0 "$TBTUI" generate "$M" -p Tom --temp 1 --ignore-eos --ctx 20 --json
 has '"stop":"context".*"context_used":20,"context":20,'

@@ -15,6 +15,7 @@
 struct chat {
 	struct chat_model *m;		/* borrowed */
 	struct session *session;
+	struct guesser *guesser;
 	struct chat_opts o;		/* system NULL: it is msg[0] */
 	struct chat_message *msg;	/* owned, with their content; [0] is the system's when
 					 * there is one; roles are static */
@@ -113,6 +114,7 @@ chat_new(struct chat **out, struct chat_model *m, const struct chat_opts *opts, 
 		return tb_nomem(err);
 	c->m = m;
 	if ((status = session_new(&c->session, m->engine, opts->context, err)) ||
+	    (status = guesser_new(&c->guesser, m, opts->guess, opts->context, err)) ||
 	    (status = chat_configure(c, opts, err)))
 		chat_free(c);
 	else
@@ -126,6 +128,7 @@ chat_free(struct chat *c)
 	if (!c)
 		return;
 	drop(c, 0, c->n);
+	guesser_free(c->guesser);
 	session_free(c->session);
 	free(c->msg);
 	free(c->held.v);
@@ -226,7 +229,7 @@ answer(struct chat *c, gen_text_fn *fn, void *arg, struct tb_job *job, struct ch
 	struct gen_opts opts = {
 		.sampler = c->o.sampler, .max_tokens = c->o.max_tokens, .begins = c->m->template != NULL,
 		.stops = (const char *const *)c->m->stops, .nstops = c->m->nstops,
-		.text = fn, .text_arg = arg,
+		.guesser = c->guesser, .text = fn, .text_arg = arg,
 	};
 	struct token_ids prompt = { 0 };
 	char note[80];

@@ -21,6 +21,7 @@ struct chat_opts {
 	const char *system;	/* borrowed for the call; NULL or "" = none */
 	uint32_t context;	/* positions; 0 = the model's own; fixed by chat_new() */
 	uint32_t max_tokens;	/* an answer; 0 = until the context is full */
+	enum guess_how guess;	/* fixed by chat_new() */
 };
 /* The model's own wishes over our defaults, and a fresh seed. */
 void chat_opts_init(struct chat_opts *o, const struct chat_model *m);

@@ -212,6 +212,7 @@ chat_model_free(struct chat_model *m)
 {
 	if (!m)
 		return;
+	chat_model_free(m->draft);
 	chat_template_free(m->template);
 	tokenizer_free(m->tokenizer);
 	engine_free(m->engine);

@@ -10,6 +10,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/engine/engine.h"
+#include "src/ops/run/guess.h"
 #include "src/ops/run/stream.h"
 
 #define PREFILL_STEP 512	/* tokens between two reports of progress */
@@ -48,7 +49,8 @@ gen_result_free(struct gen_result *r)
 struct gen {
 	struct chat_model *m;
 	struct session *s;
-	struct token_ids *held;
+	struct token_ids *held;		/* what the cache holds … */
+	size_t at;			/* … and how many of those are no guesses */
 	const struct gen_opts *opts;
 	struct sampler *sampler;
 	struct stream stream;
@@ -69,7 +71,7 @@ report(struct gen *g, bool now)
 	if (!now && t - g->reported < REPORT_SECONDS)
 		return;
 	g->reported = t;
-	f->context_used = session_pos(g->s);
+	f->context_used = (uint32_t)g->at;
 	f->context = session_context(g->s);
 	f->tokens = (uint32_t)g->out->ids.n;
 	if (f->tokens)
@@ -92,19 +94,24 @@ show(struct gen *g, size_t from)
 		tb_job_post(g->job, GEN_MSG_TEXT, g->stream.text.p + from, len);
 }
 
-/* One step of the session, and the same in held. */
-static enum tb_status
-eval(struct gen *g, const uint32_t *ids, size_t n, const float **logits)
+/* What is held behind n is forgotten, and sometimes more: models with a state that changes
+ * as they read go back to where they kept one. */
+static void
+rewind_to(struct gen *g, size_t n)
 {
-	enum tb_status status;
+	if (n <= g->held->n)
+		g->held->n = session_rewind(g->s, (uint32_t)n);
+}
 
-	if (!tb_grow(&g->held->v, &g->held->cap, g->held->n + n, sizeof(*g->held->v)))
-		return tb_nomem(g->err);
-	if ((status = session_eval(g->s, ids, n, false, g->job, logits, g->err)))
-		return status;
-	memcpy(g->held->v + g->held->n, ids, n * sizeof(*ids));
-	g->held->n += n;
-	return TB_OK;
+/* Evaluates ids that are in held->v already, behind what the cache holds. */
+static enum tb_status
+eval(struct gen *g, size_t n, bool all, const float **logits)
+{
+	enum tb_status status = session_eval(g->s, g->held->v + g->held->n, n, all, g->job, logits,
+					     g->err);
+
+	g->held->n += status ? 0 : n;
+	return status;
 }
 
 /* The last token is always evaluated, for its logits. */
@@ -117,16 +124,20 @@ prefill(struct gen *g, const struct token_ids *prompt, const float **logits)
 
 	while (same < g->held->n && same + 1 < prompt->n && g->held->v[same] == prompt->v[same])
 		same++;
-	same = session_rewind(g->s, (uint32_t)same);
-	g->held->n = same;
+	if (!tb_grow(&g->held->v, &g->held->cap, prompt->n, sizeof(*prompt->v)))
+		return tb_nomem(g->err);
+	rewind_to(g, same);
+	same = g->held->n;
+	memcpy(g->held->v + same, prompt->v + same, (prompt->n - same) * sizeof(*prompt->v));
 	f->reused_tokens = (uint32_t)same;
 	f->prompt_tokens = (uint32_t)(prompt->n - same);
 	tb_job_what(g->job, "reading the prompt");
 	for (size_t at = same, n; at < prompt->n && !status; at += n) {
 		n = prompt->n - at < PREFILL_STEP ? prompt->n - at : PREFILL_STEP;
-		status = eval(g, prompt->v + at, n, logits);
+		status = eval(g, n, false, logits);
 		tb_job_step(g->job, 0, n);
 	}
+	g->at = g->held->n;
 	f->prefill_seconds = tb_monotonic() - g->began;
 	return status;
 }
@@ -174,13 +185,56 @@ take_token(struct gen *g, uint32_t id, enum tb_status *status)
 	report(g, false);
 	out->stop = stopped ? GEN_STRING
 		    : o->max_tokens && out->ids.n >= o->max_tokens ? GEN_LENGTH
-		    : session_pos(g->s) >= session_context(g->s) ? GEN_CONTEXT
+		    : g->at >= session_context(g->s) ? GEN_CONTEXT
 		    : GEN_CANCELLED;
 	return out->stop == GEN_CANCELLED && !tb_job_cancelled(g->job);
 }
 
+/* Guesses behind the last of n ids; none that would not fit or not be shown. */
 static enum tb_status
-run(struct gen *g, const struct token_ids *prompt)
+guess(struct gen *g, size_t n, size_t again, size_t *made)
+{
+	size_t most = GUESS_MOST - again, room = session_context(g->s) - n;
+	size_t left = g->opts->max_tokens ? g->opts->max_tokens - g->out->ids.n - 1 : SIZE_MAX;
+
+	*made = 0;
+	most = most < room ? most : room;
+	most = most < left ? most : left;
+	return g->opts->guesser && most ? guess_make(g->opts->guesser, g->held->v, n, most,
+						     g->held->v + n, made, g->job, g->err) : TB_OK;
+}
+
+/* One pass over the token that was chosen and guesses of what follows it.  *logits are
+ * those behind the token; those of the guesses come after them. */
+static enum tb_status
+look_ahead(struct gen *g, uint32_t id, const float **logits, size_t vocab)
+{
+	size_t at = g->at, again, made;
+	double began;
+	enum tb_status status;
+
+	rewind_to(g, at);
+	if (!tb_grow(&g->held->v, &g->held->cap, at + 1 + GUESS_MOST, sizeof(id)))
+		return tb_nomem(g->err);
+	g->held->v[at] = id;
+	if (at - g->held->n > GUESS_MOST && (status = eval(g, at - g->held->n, false, logits)))
+		return status;
+	again = at - g->held->n;
+	if ((status = guess(g, at + 1, again, &made)))
+		return status;
+	began = tb_monotonic();
+	if ((status = eval(g, again + 1 + made, again + made > 0, logits)))
+		return status;
+	if (g->opts->guesser)
+		guess_timed(g->opts->guesser, again, made, tb_monotonic() - began);
+	*logits += again * vocab;
+	g->at = at + 1;
+	g->out->figures.guessed += (uint32_t)made;
+	return TB_OK;
+}
+
+static enum tb_status
+run(struct gen *g, const struct token_ids *prompt, size_t vocab)
 {
 	const float *logits;
 	bool stopped;
@@ -189,12 +243,19 @@ run(struct gen *g, const struct token_ids *prompt)
 	g->out->stop = GEN_CANCELLED;
 	tb_job_what(g->job, "generating");
 	while (!status) {
-		uint32_t id = sampler_pick(g->sampler, logits, g->held->v, g->held->n);
+		uint32_t id = sampler_pick(g->sampler, logits, g->held->v, g->at);
 
 		if (!take_token(g, id, &status) || status)
 			break;
-		status = eval(g, &id, 1, &logits);
+		if (g->at < g->held->n && g->held->v[g->at] == id) {
+			g->at++;
+			g->out->figures.right++;
+			logits += vocab;
+		} else {
+			status = look_ahead(g, id, &logits, vocab);
+		}
 	}
+	rewind_to(g, g->at);
 	if (status == TB_ECANCEL) {
 		g->out->stop = GEN_CANCELLED;
 		status = TB_OK;
@@ -228,7 +289,9 @@ generate(struct chat_model *m, struct session *s, struct token_ids *held,
 	engine_info(m->engine, &info);
 	if ((status = sampler_new(&g.sampler, &opts->sampler, info.vocab, err)))
 		return status;
-	status = run(&g, prompt);
+	if (!opts->guesser ||
+	    !(status = guess_begin(opts->guesser, g.sampler, &opts->sampler, err)))
+		status = run(&g, prompt, info.vocab);
 	if (!status) {
 		out->text = tb_buf_take(&g.stream.text);
 		if (!out->text || tb_buf_failed(&g.stream.raw))

@@ -28,6 +28,7 @@ struct tokenizer;
 
 struct chat_model {
 	struct model *model;		/* all owned */
+	struct chat_model *draft;	/* guesses ahead; NULL: none, see chat_model_draft() */
 	struct engine *engine;
 	struct tokenizer *tokenizer;
 	struct chat_template *template;	/* NULL: there is none, or template_err says why it
@@ -47,6 +48,9 @@ struct chat_model {
 enum tb_status chat_model_open(struct chat_model **out, const struct op_ctx *ctx, const char *ref,
 			       struct tb_job *job, struct tb_err *err) TB_MUST_USE;
 void chat_model_free(struct chat_model *m);	/* sessions and chats on it first */
+/* The model `ref` guesses ahead of m, which takes it.  TB_EUSAGE: its vocabulary is another. */
+enum tb_status chat_model_draft(struct chat_model *m, const struct op_ctx *ctx, const char *ref,
+				struct tb_job *job, struct tb_err *err) TB_MUST_USE;
 /* What a person should read before a conversation: that another template than the model's
  * own is used, or that it has none, and text is continued instead; "": nothing. */
 const char *chat_model_note(const struct chat_model *m);
@@ -72,10 +76,24 @@ enum gen_msg {
 };
 typedef void gen_text_fn(void *arg, const char *text, size_t len);
 
+/* Guesses what comes next, so that several tokens are evaluated in one pass; what is generated
+ * is the same as without.  It learns: one belongs to one session, for all that it says. */
+struct guesser;
+enum guess_how {
+	GUESS_WORTH,	/* where it pays */
+	GUESS_ALWAYS,	/* as many as there are, for tests */
+	GUESS_NEVER,	/* there is no guesser: NULL */
+};
+/* context as for the session of m; the guesser goes before m does. */
+enum tb_status guesser_new(struct guesser **out, struct chat_model *m, enum guess_how how,
+			   uint32_t context, struct tb_err *err) TB_MUST_USE;
+void guesser_free(struct guesser *g);
+
 struct gen_figures {
 	uint32_t prompt_tokens;		/* evaluated before the first token */
 	uint32_t reused_tokens;		/* found in the KV cache instead */
 	uint32_t tokens;		/* generated */
+	uint32_t guessed, right;	/* tokens evaluated as guesses, and those that were right */
 	double prefill_seconds, decode_seconds;
 	double first_token_seconds;	/* from the call to the first token */
 	uint32_t context_used, context;
@@ -92,6 +110,7 @@ struct gen_opts {
 	bool begins;			/* the text begins here: no blank before its first word */
 	const char *const *stops;	/* borrowed */
 	size_t nstops;
+	struct guesser *guesser;	/* borrowed; NULL: token by token */
 	gen_text_fn *text;		/* NULL: messages to the job */
 	void *text_arg;
 };
