@@ -615,6 +615,12 @@ tests_unit_test_stream_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_paths
 TESTS += tests/unit/test_paths
 tests_unit_test_paths_LDADD = $(TEST_ENGINE)
+check_PROGRAMS += tests/unit/test_mla_heads
+TESTS += tests/unit/test_mla_heads
+tests_unit_test_mla_heads_SOURCES = tests/unit/matrices.c tests/unit/matrices.h \
+	tests/unit/test_mla_heads.c
+tests_unit_test_mla_heads_LDADD = $(TEST_ENGINE)
+
 check_PROGRAMS += tests/unit/test_matmul_ggml
 TESTS += tests/unit/test_matmul_ggml
 tests_unit_test_matmul_ggml_SOURCES = tests/unit/test_matmul_ggml.c tests/unit/matrices.c

@@ -76,6 +76,8 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/kv.h \
 	src/engine/mixer.c \
 	src/engine/mixer.h \
+	src/engine/mla_heads.c \
+	src/engine/mla_heads.h \
 	src/engine/moe.c \
 	src/engine/run.h \
 	src/engine/sampler.c \
