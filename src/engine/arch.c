@@ -9,7 +9,7 @@
 
 _Static_assert(PART_KINDS <= 64, "a part is a bit of uint64_t");
 
-static const struct arch *const tables[] = { arch_rows, NULL };
+static const struct arch *const tables[] = { arch_rows, arch_rows_mla, NULL };
 
 #define X(id, part, name, rows, cols) { part, name, rows, cols },
 static const struct slot_info slots[] = { SLOT_LIST(X) };
@@ -41,6 +41,19 @@ bool
 slot_norm(enum slot s)
 {
 	return strstr(slots[s].name, "norm.weight") != NULL;
+}
+
+enum slot
+slot_instead(enum slot s)
+{
+	static const struct { enum slot slot, instead; } pairs[] = {
+		{ SLOT_KV_B, SLOT_K_B }, { SLOT_K_B, SLOT_KV_B }, { SLOT_V_B, SLOT_KV_B },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (pairs[i].slot == s)
+			return pairs[i].instead;
+	return SLOT_COUNT;
 }
 
 bool

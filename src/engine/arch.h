@@ -39,6 +39,11 @@ enum ffn_kind { FFN_DENSE, FFN_EXPERTS, FFN_NONE, FFN_KINDS };
 	X(PART_QKV_BIAS, MIX_ATTENTION, FFN_ANY) \
 	X(PART_O_BIAS, MIX_ATTENTION, FFN_ANY) \
 	X(PART_QK_NORM, MIX_ATTENTION, FFN_ANY) \
+	X(PART_MLA, MIX_MLA, FFN_ANY) \
+	X(PART_MLA_Q, MIX_MLA, FFN_ANY)		/* q at once, or by way of something short */ \
+	X(PART_MLA_Q_SHORT, MIX_MLA, FFN_ANY) \
+	X(PART_MLA_KV, MIX_MLA, FFN_ANY)	/* keys and values in one tensor … */ \
+	X(PART_MLA_SPLIT, MIX_MLA, FFN_ANY)	/* … or in two: see slot_instead() */ \
 	X(PART_DENSE, MIX_ANY, FFN_DENSE) \
 	X(PART_GATE, MIX_ANY, FFN_DENSE)	/* up is multiplied by its activation */ \
 	X(PART_EXPERTS, MIX_ANY, FFN_EXPERTS) \
@@ -57,7 +62,9 @@ enum arch_part { PART_LIST(X) PART_KINDS };
 /* The sizes that shapes are made of, of a layer. DIM_NONE as columns: a vector. */
 enum dim {
 	DIM_NONE, DIM_VOCAB, DIM_MODEL, DIM_ONE, DIM_Q, DIM_K, DIM_V, DIM_O, DIM_Q_NORM, DIM_K_NORM,
-	DIM_PAIRS, DIM_FFN, DIM_EXPERTS, DIM_EXPERT_FFN, DIM_SHARED_FFN
+	DIM_PAIRS, DIM_FFN, DIM_EXPERTS, DIM_EXPERT_FFN, DIM_SHARED_FFN,
+	DIM_HEADS, DIM_MLA_Q, DIM_MLA_Q_SHORT, DIM_MLA_KV, DIM_MLA_KEY, DIM_MLA_STRAIGHT,
+	DIM_MLA_PAIRS, DIM_MLA_K, DIM_MLA_V
 };
 
 /* id, part, canonical name ({n} layer, {e} expert), rows, columns */
@@ -96,7 +103,18 @@ enum dim {
 	X(SLOT_S_DOWN, PART_SHARED, "layers.{n}.ffn.shared.down.weight", DIM_MODEL, DIM_SHARED_FFN) \
 	X(SLOT_S_ROUTER, PART_SHARED_ROUTER, "layers.{n}.ffn.shared.router.weight", DIM_ONE, \
 	  DIM_MODEL) \
-	X(SLOT_ROPE_LONG, PART_ROPE_LONG, "rope_long_frequencies.weight", DIM_PAIRS, DIM_NONE)
+	X(SLOT_ROPE_LONG, PART_ROPE_LONG, "rope_long_frequencies.weight", DIM_PAIRS, DIM_NONE) \
+	X(SLOT_MLA_Q, PART_MLA_Q, "layers.{n}.latent.q.weight", DIM_MLA_Q, DIM_MODEL) \
+	X(SLOT_Q_A, PART_MLA_Q_SHORT, "layers.{n}.latent.q_a.weight", DIM_MLA_Q_SHORT, DIM_MODEL) \
+	X(SLOT_Q_A_NORM, PART_MLA_Q_SHORT, "layers.{n}.latent.q_a_norm.weight", DIM_MLA_Q_SHORT, \
+	  DIM_NONE) \
+	X(SLOT_Q_B, PART_MLA_Q_SHORT, "layers.{n}.latent.q_b.weight", DIM_MLA_Q, DIM_MLA_Q_SHORT) \
+	X(SLOT_KV_A, PART_MLA, "layers.{n}.latent.kv_a.weight", DIM_MLA_KEY, DIM_MODEL) \
+	X(SLOT_KV_A_NORM, PART_MLA, "layers.{n}.latent.kv_a_norm.weight", DIM_MLA_KV, DIM_NONE) \
+	X(SLOT_KV_B, PART_MLA_KV, "layers.{n}.latent.kv_b.weight", DIM_MLA_PAIRS, DIM_MLA_KV) \
+	X(SLOT_K_B, PART_MLA_SPLIT, "layers.{n}.latent.k_b.weight", DIM_MLA_K, DIM_MLA_STRAIGHT) \
+	X(SLOT_V_B, PART_MLA_SPLIT, "layers.{n}.latent.v_b.weight", DIM_MLA_V, DIM_MLA_KV) \
+	X(SLOT_MLA_O, PART_MLA, "layers.{n}.latent.output.weight", DIM_MODEL, DIM_MLA_V)
 
 #define X(id, part, name, rows, cols) id,
 enum slot { SLOT_LIST(X) SLOT_COUNT };
@@ -107,6 +125,9 @@ const struct slot_info *slot_info(enum slot s);
 bool slot_layered(enum slot s);		/* one a layer */
 bool slot_expert(enum slot s);		/* one an expert of a layer */
 bool slot_norm(enum slot s);		/* the weights of a norm */
+/* The slot that does as well, where a model has it: then this one may be empty.
+ * SLOT_COUNT: none. */
+enum slot slot_instead(enum slot s);
 
 /* Ways of naming and packing in which architectures differ; bits. */
 enum way {
@@ -117,11 +138,13 @@ enum way {
 
 /* A name in files, behind one of tname_stems.  For an expert slot without {e} the tensor
  * is stacked: its first dimension counts the experts.  A tensor may hold other slots'
- * rows as well: `before` and `after` say how many, each ended by DIM_NONE. */
+ * rows as well: `before` and `after` say how many, each ended by DIM_NONE.  The slot's rows
+ * may be cut into a stack of so many as `folded` says. */
 struct slot_rule {
 	enum slot slot;
 	const char *pattern;
 	bool stacked;
+	enum dim folded;
 	enum way only, never;	/* ways of the architectures it is for; 0: all, none */
 	enum dim before[3], after[3];
 };
@@ -214,4 +237,5 @@ const char *arch_key(const struct arch *a, const char *key);
 
 /* The tables, each ended by name NULL. */
 extern const struct arch arch_rows[];
+extern const struct arch arch_rows_mla[];
 #endif

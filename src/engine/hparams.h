@@ -46,14 +46,23 @@ struct layer_shape {
 	uint32_t kv_from;			/* whose keys and values it uses: its own number */
 };
 
+/* Of multi-head latent attention; a head turns rope_dims more. */
+struct mla_shape {
+	uint32_t q_short;		/* what q is made of; 0: of the layer's x itself */
+	uint32_t kv;			/* what keys and values are made of */
+	uint32_t straight, value;	/* of a head: of q and k what does not turn, of v */
+};
+
 struct hparams {
 	const struct arch *arch;
 	uint32_t vocab, dim, layers, context;
+	uint32_t draft_layers;		/* behind those; they guess tokens ahead and are not run */
 	uint32_t heads, kv_heads, head_dim, ffn;	/* of most layers, or of the widest */
 	struct layer_shape *layer;		/* owned; [layers]; hparams_layers() */
 	uint32_t experts, experts_used;		/* 0 = dense */
 	uint32_t expert_ffn, shared_ffn;	/* widths; shared 0: there is none */
 	struct routing routing;
+	struct mla_shape mla;
 	bool tied, tied_known;			/* head = embedding; does the file say */
 	enum activation act;
 	float rms_eps;

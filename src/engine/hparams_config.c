@@ -83,6 +83,20 @@ config_arch(const struct config_reader *r)
 	return TB_OK;
 }
 
+/* Layers that come behind those of num_hidden_layers. */
+static enum tb_status
+config_draft(const struct config_reader *r)
+{
+	const cJSON *v = config_own(r, "num_nextn_predict_layers");
+	uint64_t n = 0;
+
+	if (v && (!json_u64(v, &n) || n > HP_MAX_LAYERS))
+		return tb_fail(r->err, TB_EFORMAT, "config.json: %s is not a number of layers",
+			       arch_key(r->hp->arch, "num_nextn_predict_layers"));
+	r->hp->draft_layers = (uint32_t)n;
+	return TB_OK;
+}
+
 static enum tb_status
 config_sizes(const struct config_reader *r)
 {
@@ -99,6 +113,8 @@ config_sizes(const struct config_reader *r)
 					    hparams_field(hp, n))))
 			return status;
 	}
+	if ((status = config_draft(r)))
+		return status;
 	if (a->experts && !hp->expert_ffn && !(hp->expert_ffn = hp->ffn))
 		return tb_fail(r->err, TB_EFORMAT, "config.json: %s is missing",
 			       arch_key(a, "moe_intermediate_size"));

@@ -215,6 +215,21 @@ meta_heads(struct meta_reader *r)
 	return TB_OK;
 }
 
+/* The last ones of block_count. */
+static enum tb_status
+meta_draft(struct meta_reader *r)
+{
+	const struct gguf_kv *kv = meta_find(r, "nextn_predict_layers");
+	uint64_t n = 0;
+
+	if (kv && (!gguf_u64(kv, &n) || n >= r->hp->layers))
+		return meta_fail(r, TB_EFORMAT, ": not fewer than the %" PRIu32 " layers",
+				 r->hp->layers);
+	r->hp->draft_layers = (uint32_t)n;
+	r->hp->layers -= (uint32_t)n;
+	return TB_OK;
+}
+
 static enum tb_status
 meta_sizes(struct meta_reader *r)
 {
@@ -229,6 +244,8 @@ meta_sizes(struct meta_reader *r)
 		    (status = meta_number(r, n->gguf, n->max, 0, hparams_field(hp, n))))
 			return status;
 	}
+	if ((status = meta_draft(r)))
+		return status;
 	if (a->experts && !hp->expert_ffn && !(hp->expert_ffn = hp->ffn))
 		return meta_fail(r, TB_EFORMAT, " is missing");
 	if ((status = meta_vocab(r)) || (status = meta_heads(r)) ||

@@ -78,7 +78,8 @@ static enum tb_status
 check_layer(const struct hparams *hp, uint32_t layer, struct tb_err *err)
 {
 	const struct layer_shape *l = &hp->layer[layer];
-	enum tb_status status = l->mixer == MIX_ATTENTION ? check_heads(hp, layer, err) : TB_OK;
+	bool heads = l->mixer == MIX_ATTENTION || l->mixer == MIX_MLA;
+	enum tb_status status = heads ? check_heads(hp, layer, err) : TB_OK;
 
 	if (status)
 		return status;
@@ -165,6 +166,15 @@ hparams_dim(const struct hparams *hp, uint32_t layer, enum dim d)
 	case DIM_EXPERTS: return hp->experts;
 	case DIM_EXPERT_FFN: return hp->expert_ffn;
 	case DIM_SHARED_FFN: return hp->shared_ffn;
+	case DIM_HEADS: return l->heads;
+	case DIM_MLA_Q: return l->heads * (hp->mla.straight + hp->rope_dims);
+	case DIM_MLA_Q_SHORT: return hp->mla.q_short;
+	case DIM_MLA_KV: return hp->mla.kv;
+	case DIM_MLA_KEY: return hp->mla.kv + hp->rope_dims;
+	case DIM_MLA_STRAIGHT: return hp->mla.straight;
+	case DIM_MLA_PAIRS: return l->heads * (hp->mla.straight + hp->mla.value);
+	case DIM_MLA_K: return l->heads * hp->mla.kv;
+	case DIM_MLA_V: return l->heads * hp->mla.value;
 	case DIM_ONE:
 	case DIM_NONE: break;
 	}
@@ -199,6 +209,8 @@ hparams_has(const struct hparams *hp, uint32_t layer, enum slot s)
 		return false;
 	if (p == PART_SHARED || p == PART_SHARED_GATE || p == PART_SHARED_ROUTER)
 		return hp->shared_ffn && l->ffn_kind == FFN_EXPERTS;
+	if (p == PART_MLA_Q || p == PART_MLA_Q_SHORT)
+		return l->mixer == MIX_MLA && (hp->mla.q_short > 0) == (p == PART_MLA_Q_SHORT);
 	return part_in(p, l->mixer, l->ffn_kind);
 }
 

@@ -57,6 +57,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/arch.h \
 	src/engine/arch_rows.c \
 	src/engine/arch_rows.h \
+	src/engine/arch_rows_mla.c \
 	src/engine/attention.c \
 	src/engine/canon.c \
 	src/engine/canon.h \
@@ -76,6 +77,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/kv.h \
 	src/engine/mixer.c \
 	src/engine/mixer.h \
+	src/engine/mla.c \
 	src/engine/mla_heads.c \
 	src/engine/mla_heads.h \
 	src/engine/moe.c \

@@ -6,7 +6,7 @@
 
 const struct mixer_row mixers[MIX_COUNT] = {
 	[MIX_ATTENTION] = { .name = "attention", .run = run_attention },
-	[MIX_MLA] = { .name = "latent attention" },
+	[MIX_MLA] = { .name = "latent attention", .run = run_mla, .scratch = mla_scratch },
 	[MIX_CONV] = { .name = "convolution" },
 	[MIX_DELTA] = { .name = "delta rule" },
 	[MIX_MAMBA] = { .name = "state space" },

@@ -86,6 +86,9 @@ void attention(struct run *run, uint32_t layer, size_t m, size_t want);
  * them.  Attention keeps the keys and values of all m; the last `want` have an answer. */
 enum tb_status run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m,
 			     size_t want) TB_MUST_USE;
+enum tb_status run_mla(struct run *run, const struct layer *l, uint32_t layer, size_t m,
+		       size_t want) TB_MUST_USE;
+size_t mla_scratch(const struct hparams *hp, uint32_t layer);
 /* A layer without a mixer, or without a feed-forward part. */
 enum tb_status run_nothing(struct run *run, const struct layer *l, uint32_t layer, size_t m,
 			   size_t want) TB_MUST_USE;

@@ -10,6 +10,7 @@
 #define STACK(s, name) { .slot = s, .pattern = name, .stacked = true }
 #define EXPERTS_AT(rule, at, gate, up, down) rule(SLOT_X_GATE, at gate ".weight"), \
 	rule(SLOT_X_UP, at up ".weight"), rule(SLOT_X_DOWN, at down ".weight")
+#define FOLD(s, name) { .slot = s, .pattern = name, .folded = DIM_HEADS }
 #define SHARED_AT(at, gate, up, down) RULE(SLOT_S_GATE, at gate ".weight"), \
 	RULE(SLOT_S_UP, at up ".weight"), RULE(SLOT_S_DOWN, at down ".weight")
 
@@ -56,6 +57,16 @@ const struct slot_rule slot_rules[] = {
 	SHARED_AT("layers.{n}.mlp.shared_expert.", "gate_proj", "up_proj", "down_proj"),
 	SHARED_AT("layers.{n}.mlp.shared_experts.", "gate_proj", "up_proj", "down_proj"),
 	RULE(SLOT_S_ROUTER, "layers.{n}.mlp.shared_expert_gate.weight"),
+	RULE(SLOT_MLA_Q, "layers.{n}.self_attn.q_proj.weight"),
+	RULE(SLOT_Q_A, "layers.{n}.self_attn.q_a_proj.weight"),
+	RULE(SLOT_Q_A_NORM, "layers.{n}.self_attn.q_a_layernorm.weight"),
+	RULE(SLOT_Q_B, "layers.{n}.self_attn.q_b_proj.weight"),
+	RULE(SLOT_KV_A, "layers.{n}.self_attn.kv_a_proj_with_mqa.weight"),
+	RULE(SLOT_KV_A_NORM, "layers.{n}.self_attn.kv_a_layernorm.weight"),
+	RULE(SLOT_KV_B, "layers.{n}.self_attn.kv_b_proj.weight"),
+	FOLD(SLOT_K_B, "layers.{n}.self_attn.embed_q.weight"),
+	FOLD(SLOT_V_B, "layers.{n}.self_attn.unembed_out.weight"),
+	RULE(SLOT_MLA_O, "layers.{n}.self_attn.o_proj.weight"),
 	RULE(SLOT_OUTPUT, "lm_head.weight"),
 	/* GGUF's names. */
 	RULE(SLOT_EMBED, "token_embd.weight"),
@@ -93,6 +104,16 @@ const struct slot_rule slot_rules[] = {
 	RULE(SLOT_CHOICE_BIAS, "blk.{n}.exp_probs_b.bias"),
 	SHARED_AT("blk.{n}.ffn_", "gate_shexp", "up_shexp", "down_shexp"),
 	RULE(SLOT_S_ROUTER, "blk.{n}.ffn_gate_inp_shexp.weight"),
+	RULE(SLOT_MLA_Q, "blk.{n}.attn_q.weight"),
+	RULE(SLOT_Q_A, "blk.{n}.attn_q_a.weight"),
+	RULE(SLOT_Q_A_NORM, "blk.{n}.attn_q_a_norm.weight"),
+	RULE(SLOT_Q_B, "blk.{n}.attn_q_b.weight"),
+	RULE(SLOT_KV_A, "blk.{n}.attn_kv_a_mqa.weight"),
+	RULE(SLOT_KV_A_NORM, "blk.{n}.attn_kv_a_norm.weight"),
+	RULE(SLOT_KV_B, "blk.{n}.attn_kv_b.weight"),
+	FOLD(SLOT_K_B, "blk.{n}.attn_k_b.weight"),
+	FOLD(SLOT_V_B, "blk.{n}.attn_v_b.weight"),
+	RULE(SLOT_MLA_O, "blk.{n}.attn_output.weight"),
 	{ .slot = SLOT_COUNT }
 };
 

@@ -98,14 +98,16 @@ check_shape(const struct visit *v, const struct slot_rule *r, const struct slot_
 {
 	const struct slot_info *info = slot_info(at->slot);
 	const struct tensor *t = at->t;
-	uint64_t want[3];
+	uint64_t want[3], fold = r->folded ? hparams_dim(v->hp, at->layer, r->folded) : 1;
 	unsigned n = 0;
 	struct tb_buf is = TB_BUF(400), should = TB_BUF(400);
 	enum tb_status status = TB_OK;
 
 	if (r->stacked)
 		want[n++] = at->experts;
-	want[n++] = at->rows;
+	if (r->folded)
+		want[n++] = fold;
+	want[n++] = at->rows / fold;
 	if (info->cols != DIM_NONE)
 		want[n++] = hparams_dim(v->hp, at->layer, info->cols);
 	if (!same_shape(t, want, n)) {
@@ -194,6 +196,19 @@ absent(struct visit *v, enum slot s, uint32_t layer, uint32_t expert)
 	return tell_wrong(v, SLOT_ABSENT, s, layer, slot_info(s)->name, NULL, &why);
 }
 
+/* A slot that a tensor must fill, unless another one does as well and has one. */
+static bool
+needed(const struct visit *v, enum slot s, uint32_t layer)
+{
+	enum slot other = slot_instead(s);
+	const struct slot_rule *r = NULL;
+
+	while (other != SLOT_COUNT && (r = next_rule(v, other, r)))
+		if (find_tensor(v, r->pattern, layer, 0))
+			return false;
+	return slot_expert(s) || hparams_needs(v->hp, layer, s);
+}
+
 /* One tensor, or one expert's part of it; *last: no other expert need be asked. */
 static enum tb_status
 visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *last)
@@ -209,8 +224,7 @@ visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *l
 		t = find_tensor(v, r->pattern, layer, expert);
 	*last = !t;
 	if (!t)
-		return slot_expert(s) || hparams_needs(v->hp, layer, s)
-		       ? absent(v, s, layer, expert) : TB_OK;
+		return needed(v, s, layer) ? absent(v, s, layer, expert) : TB_OK;
 	/* Which of its rows are the slot's (an expert's of it). */
 	at = (struct slot_at){ .slot = s, .layer = layer, .expert = expert, .t = t, .experts = 1 };
 	if (r->stacked) {
@@ -228,6 +242,16 @@ visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *l
 	return v->v->fits ? v->v->fits(v->v->arg, &at, v->err) : TB_OK;
 }
 
+/* Of a layer behind those that are run. */
+static bool
+of_draft(const struct hparams *hp, const char *name)
+{
+	struct tname_layer l;
+
+	return hp->draft_layers && tname_layer(name, &l) && l.number >= hp->layers &&
+	       l.number - hp->layers < hp->draft_layers;
+}
+
 /* A tensor that nothing uses means that we would compute something else than the
  * model does: better said than done. */
 static enum tb_status
@@ -239,7 +263,7 @@ visit_unused(struct visit *v)
 	for (size_t i = 0; i < v->m->ntensors && !status; i++) {
 		const struct tensor *t = &v->m->tensors[i];
 
-		if (v->used[i] || slot_ignored(t->name))
+		if (v->used[i] || slot_ignored(t->name) || of_draft(v->hp, t->name))
 			continue;
 		(void)tb_fail(&why, TB_EUNSUP, "%s: no such tensor is known in %s; without it the "
 			      "model would not be what it is", t->name, v->hp->arch->name);
