@@ -9,7 +9,7 @@
 
 _Static_assert(PART_KINDS <= 64, "a part is a bit of uint64_t");
 
-static const struct arch *const tables[] = { arch_rows, arch_rows_mla, NULL };
+static const struct arch *const tables[] = { arch_rows, arch_rows_delta, arch_rows_mla, NULL };
 
 #define X(id, part, name, rows, cols) { part, name, rows, cols },
 static const struct slot_info slots[] = { SLOT_LIST(X) };
@@ -47,6 +47,8 @@ enum slot
 slot_instead(enum slot s)
 {
 	static const struct { enum slot slot, instead; } pairs[] = {
+		{ SLOT_DELTA_QKV, SLOT_DELTA_QKVZ }, { SLOT_DELTA_Z, SLOT_DELTA_QKVZ },
+		{ SLOT_DELTA_A, SLOT_DELTA_BA }, { SLOT_DELTA_B, SLOT_DELTA_BA },
 		{ SLOT_KV_B, SLOT_K_B }, { SLOT_K_B, SLOT_KV_B }, { SLOT_V_B, SLOT_KV_B },
 	};
 
@@ -54,6 +56,18 @@ slot_instead(enum slot s)
 		if (pairs[i].slot == s)
 			return pairs[i].instead;
 	return SLOT_COUNT;
+}
+
+bool
+slot_kernel(enum slot s)
+{
+	return slots[s].cols == DIM_KERNEL;
+}
+
+bool
+slot_rate(enum slot s)
+{
+	return s == SLOT_DELTA_RATE;
 }
 
 bool

@@ -44,6 +44,10 @@ enum ffn_kind { FFN_DENSE, FFN_EXPERTS, FFN_NONE, FFN_KINDS };
 	X(PART_MLA_Q_SHORT, MIX_MLA, FFN_ANY) \
 	X(PART_MLA_KV, MIX_MLA, FFN_ANY)	/* keys and values in one tensor … */ \
 	X(PART_MLA_SPLIT, MIX_MLA, FFN_ANY)	/* … or in two: see slot_instead() */ \
+	X(PART_CONV, MIX_CONV, FFN_ANY) \
+	X(PART_DELTA, MIX_DELTA, FFN_ANY) \
+	X(PART_DELTA_SPLIT, MIX_DELTA, FFN_ANY)	/* a tensor for each projection … */ \
+	X(PART_DELTA_WHOLE, MIX_DELTA, FFN_ANY)	/* … or one for several, see slot_instead() */ \
 	X(PART_DENSE, MIX_ANY, FFN_DENSE) \
 	X(PART_GATE, MIX_ANY, FFN_DENSE)	/* up is multiplied by its activation */ \
 	X(PART_EXPERTS, MIX_ANY, FFN_EXPERTS) \
@@ -61,10 +65,12 @@ enum arch_part { PART_LIST(X) PART_KINDS };
 
 /* The sizes that shapes are made of, of a layer. DIM_NONE as columns: a vector. */
 enum dim {
-	DIM_NONE, DIM_VOCAB, DIM_MODEL, DIM_ONE, DIM_Q, DIM_K, DIM_V, DIM_O, DIM_Q_NORM, DIM_K_NORM,
-	DIM_PAIRS, DIM_FFN, DIM_EXPERTS, DIM_EXPERT_FFN, DIM_SHARED_FFN,
+	DIM_NONE, DIM_VOCAB, DIM_MODEL, DIM_ONE, DIM_Q, DIM_Q_ROWS, DIM_K, DIM_V, DIM_O,
+	DIM_Q_NORM, DIM_K_NORM, DIM_PAIRS, DIM_FFN, DIM_EXPERTS, DIM_EXPERT_FFN, DIM_SHARED_FFN,
 	DIM_HEADS, DIM_MLA_Q, DIM_MLA_Q_SHORT, DIM_MLA_KV, DIM_MLA_KEY, DIM_MLA_STRAIGHT,
-	DIM_MLA_PAIRS, DIM_MLA_K, DIM_MLA_V
+	DIM_MLA_PAIRS, DIM_MLA_K, DIM_MLA_V,
+	DIM_KERNEL, DIM_CONV_IN, DIM_DELTA_QKV, DIM_DELTA_V, DIM_DELTA_HEADS, DIM_DELTA_VALUE,
+	DIM_DELTA_QKVZ, DIM_DELTA_BA
 };
 
 /* id, part, canonical name ({n} layer, {e} expert), rows, columns */
@@ -74,11 +80,11 @@ enum dim {
 	X(SLOT_OUTPUT, PART_HEAD, "output.weight", DIM_VOCAB, DIM_MODEL) \
 	X(SLOT_ROPE_FREQS, PART_ROPE_FREQS, "rope_frequencies.weight", DIM_PAIRS, DIM_NONE) \
 	X(SLOT_ATTN_NORM, PART_MIXER_NORM, "layers.{n}.attention_norm.weight", DIM_MODEL, DIM_NONE) \
-	X(SLOT_Q, PART_ATTENTION, "layers.{n}.attention.q.weight", DIM_Q, DIM_MODEL) \
+	X(SLOT_Q, PART_ATTENTION, "layers.{n}.attention.q.weight", DIM_Q_ROWS, DIM_MODEL) \
 	X(SLOT_K, PART_ATTENTION, "layers.{n}.attention.k.weight", DIM_K, DIM_MODEL) \
 	X(SLOT_V, PART_ATTENTION, "layers.{n}.attention.v.weight", DIM_V, DIM_MODEL) \
 	X(SLOT_O, PART_ATTENTION, "layers.{n}.attention.output.weight", DIM_MODEL, DIM_O) \
-	X(SLOT_Q_BIAS, PART_QKV_BIAS, "layers.{n}.attention.q.bias", DIM_Q, DIM_NONE) \
+	X(SLOT_Q_BIAS, PART_QKV_BIAS, "layers.{n}.attention.q.bias", DIM_Q_ROWS, DIM_NONE) \
 	X(SLOT_K_BIAS, PART_QKV_BIAS, "layers.{n}.attention.k.bias", DIM_K, DIM_NONE) \
 	X(SLOT_V_BIAS, PART_QKV_BIAS, "layers.{n}.attention.v.bias", DIM_V, DIM_NONE) \
 	X(SLOT_O_BIAS, PART_O_BIAS, "layers.{n}.attention.output.bias", DIM_MODEL, DIM_NONE) \
@@ -114,7 +120,22 @@ enum dim {
 	X(SLOT_KV_B, PART_MLA_KV, "layers.{n}.latent.kv_b.weight", DIM_MLA_PAIRS, DIM_MLA_KV) \
 	X(SLOT_K_B, PART_MLA_SPLIT, "layers.{n}.latent.k_b.weight", DIM_MLA_K, DIM_MLA_STRAIGHT) \
 	X(SLOT_V_B, PART_MLA_SPLIT, "layers.{n}.latent.v_b.weight", DIM_MLA_V, DIM_MLA_KV) \
-	X(SLOT_MLA_O, PART_MLA, "layers.{n}.latent.output.weight", DIM_MODEL, DIM_MLA_V)
+	X(SLOT_MLA_O, PART_MLA, "layers.{n}.latent.output.weight", DIM_MODEL, DIM_MLA_V) \
+	X(SLOT_CONV_IN, PART_CONV, "layers.{n}.conv.input.weight", DIM_CONV_IN, DIM_MODEL) \
+	X(SLOT_CONV, PART_CONV, "layers.{n}.conv.kernel.weight", DIM_MODEL, DIM_KERNEL) \
+	X(SLOT_CONV_OUT, PART_CONV, "layers.{n}.conv.output.weight", DIM_MODEL, DIM_MODEL) \
+	X(SLOT_DELTA_QKV, PART_DELTA_SPLIT, "layers.{n}.delta.qkv.weight", DIM_DELTA_QKV, DIM_MODEL) \
+	X(SLOT_DELTA_Z, PART_DELTA_SPLIT, "layers.{n}.delta.z.weight", DIM_DELTA_V, DIM_MODEL) \
+	X(SLOT_DELTA_A, PART_DELTA_SPLIT, "layers.{n}.delta.a.weight", DIM_DELTA_HEADS, DIM_MODEL) \
+	X(SLOT_DELTA_B, PART_DELTA_SPLIT, "layers.{n}.delta.b.weight", DIM_DELTA_HEADS, DIM_MODEL) \
+	X(SLOT_DELTA_QKVZ, PART_DELTA_WHOLE, "layers.{n}.delta.qkvz.weight", DIM_DELTA_QKVZ, \
+	  DIM_MODEL) \
+	X(SLOT_DELTA_BA, PART_DELTA_WHOLE, "layers.{n}.delta.ba.weight", DIM_DELTA_BA, DIM_MODEL) \
+	X(SLOT_DELTA_CONV, PART_DELTA, "layers.{n}.delta.kernel.weight", DIM_DELTA_QKV, DIM_KERNEL) \
+	X(SLOT_DELTA_RATE, PART_DELTA, "layers.{n}.delta.rate", DIM_DELTA_HEADS, DIM_NONE) \
+	X(SLOT_DELTA_DT_BIAS, PART_DELTA, "layers.{n}.delta.dt.bias", DIM_DELTA_HEADS, DIM_NONE) \
+	X(SLOT_DELTA_NORM, PART_DELTA, "layers.{n}.delta.norm_scale", DIM_DELTA_VALUE, DIM_NONE) \
+	X(SLOT_DELTA_OUT, PART_DELTA, "layers.{n}.delta.output.weight", DIM_MODEL, DIM_DELTA_V)
 
 #define X(id, part, name, rows, cols) id,
 enum slot { SLOT_LIST(X) SLOT_COUNT };
@@ -125,6 +146,8 @@ const struct slot_info *slot_info(enum slot s);
 bool slot_layered(enum slot s);		/* one a layer */
 bool slot_expert(enum slot s);		/* one an expert of a layer */
 bool slot_norm(enum slot s);		/* the weights of a norm */
+bool slot_kernel(enum slot s);		/* of a convolution: numbers as vectors are, [kernel][width] */
+bool slot_rate(enum slot s);		/* how fast a state fades: below 0 */
 /* The slot that does as well, where a model has it: then this one may be empty.
  * SLOT_COUNT: none. */
 enum slot slot_instead(enum slot s);
@@ -134,6 +157,9 @@ enum way {
 	WAY_POST_NORMS = 1,	/* "post_attention" is what stands behind the attention, not
 				 * before the feed-forward part */
 	WAY_FUSED = 2,		/* q k v are rows of one tensor, gate and up of another */
+	WAY_LATE_NORM = 4,	/* GGUF calls post_attention_norm what is before the feed-forward
+				 * part */
+	WAY_DELTA = 8,		/* "attn_qkv" and "attn_gate" are of layers with the delta rule */
 };
 
 /* A name in files, behind one of tname_stems.  For an expert slot without {e} the tensor
@@ -147,6 +173,7 @@ struct slot_rule {
 	enum dim folded;
 	enum way only, never;	/* ways of the architectures it is for; 0: all, none */
 	enum dim before[3], after[3];
+	bool log;		/* of what is kept, without its sign */
 };
 bool slot_rule_for(const struct slot_rule *r, unsigned ways);	/* of an architecture */
 bool slot_rule_gguf(const struct slot_rule *r);	/* is it a name of GGUF files? */
@@ -202,6 +229,8 @@ struct arch {
 	const char *window_from_key;	/* config.json: the first layer with a window */
 	float rope_local;		/* theta of layers with a window; 0: the same as others' */
 	bool rope_partial;		/* partial_rotary_factor may be below 1 */
+	bool q_gated;			/* q's rows of a head: it, then what its output is gated with */
+	bool gguf_tiled;		/* value heads of the delta rule take key heads in turns there */
 	bool layers_differ;		/* layer_types count, even without a window */
 	bool qk_norm_whole;		/* norms of q and k are of all heads together */
 	/* What it alone says, after everything else was read: hparams_read.h; NULL: nothing. */
@@ -237,5 +266,6 @@ const char *arch_key(const struct arch *a, const char *key);
 
 /* The tables, each ended by name NULL. */
 extern const struct arch arch_rows[];
+extern const struct arch arch_rows_delta[];
 extern const struct arch arch_rows_mla[];
 #endif

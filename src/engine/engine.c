@@ -27,6 +27,7 @@ engine_new(struct engine **out, const struct engine_opts *opts, struct tb_err *e
 	if (!status && opts && opts->exact)
 		matmul_exactly(e->mm);
 	e->vec = vec_ops();
+	e->scan = scan_ops();
 	if (status)
 		engine_free(e);
 	else

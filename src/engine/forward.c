@@ -3,6 +3,8 @@
 
 #include "src/engine/run.h"
 
+#include <string.h>
+
 #include "src/base/job.h"
 #include "src/engine/mixer.h"
 #include "src/engine/team.h"
@@ -106,6 +108,39 @@ finish_heads(const struct step *s, float *x, size_t heads, const float *bias, co
 	(hp->rope_pairs ? vec->rope_pairs : vec->rope)(x, heads, hd, half, angles, angles + half);
 }
 
+/* Where q's rows of a head are it and what gates its output, one behind the other. */
+size_t
+attention_scratch(const struct hparams *hp, uint32_t layer)
+{
+	return hp->arch->q_gated ? hparams_dim(hp, layer, DIM_Q_ROWS) : 0;
+}
+
+static void
+take_queries(const struct step *s, size_t row)
+{
+	const struct layer_shape *shape = &s->run->hp->layer[s->layer];
+	const struct work *w = &s->run->s->work;
+	size_t hd = shape->head_dim;
+	const float *from = w->scratch + row * shape->heads * 2 * hd;
+
+	for (size_t h = 0; h < shape->heads; h++)
+		memcpy(w->q + (row * shape->heads + h) * hd, from + h * 2 * hd, hd * sizeof(*from));
+}
+
+static void
+gate_row(void *arg, size_t row)
+{
+	const struct step *s = arg;
+	const struct layer_shape *shape = &s->run->hp->layer[s->layer];
+	const struct work *w = &s->run->s->work;
+	size_t hd = shape->head_dim;
+	const float *gate = s->x + row * shape->heads * 2 * hd + hd;
+
+	for (size_t h = 0; h < shape->heads; h++)
+		s->run->e->vec->sigmoid_mul(w->att + (row * shape->heads + h) * hd, gate + h * 2 * hd,
+					    hd);
+}
+
 static void
 heads_row(void *arg, size_t row)
 {
@@ -117,6 +152,8 @@ heads_row(void *arg, size_t row)
 	float *k = w->k + row * hparams_dim(hp, s->layer, DIM_K), *v = w->v + row * v_width;
 	uint32_t pos = s->run->s->pos + (uint32_t)row;
 
+	if (hp->arch->q_gated)
+		take_queries(s, row);
 	finish_heads(s, w->q + row * hparams_dim(hp, s->layer, DIM_Q), shape->heads,
 		     s->l->v[SLOT_Q_BIAS], s->l->v[SLOT_Q_NORM], pos);
 	finish_heads(s, k, shape->kv_heads, s->l->v[SLOT_K_BIAS], s->l->v[SLOT_K_NORM], pos);
@@ -133,7 +170,8 @@ run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m, 
 	struct step s = { .run = run, .l = l, .layer = layer };
 	const struct matrix *in[] = { &l->m[SLOT_Q], &l->m[SLOT_K], &l->m[SLOT_V] };
 	const struct matrix *o = &l->m[SLOT_O];
-	float *y[] = { w->q, w->k, w->v };
+	bool gated = hp->arch->q_gated;
+	float *y[] = { gated ? w->scratch : w->q, w->k, w->v };
 	enum tb_status status;
 
 	if ((status = run_matmul(run, in, 3, w->h, m, y)))
@@ -143,6 +181,9 @@ run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m, 
 	if (!want)
 		return TB_OK;
 	attention(run, layer, m, want);
+	s.x = w->scratch + (m - want) * attention_scratch(hp, layer);
+	if (gated)
+		run_rows(run, gate_row, &s, want, hparams_dim(hp, layer, DIM_O));
 	return run_matmul(run, &o, 1, w->att, want, &w->out);
 }
 

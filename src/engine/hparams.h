@@ -20,6 +20,7 @@
 #define HP_MAX_CONTEXT (1u << 26)
 #define HP_MAX_EXPERTS 8192u
 #define HP_MAX_GROUPS 64u
+#define HP_MAX_KERNEL 8u
 
 enum rope_kind { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3, ROPE_LONGROPE };
 
@@ -53,6 +54,13 @@ struct mla_shape {
 	uint32_t straight, value;	/* of a head: of q and k what does not turn, of v */
 };
 
+/* Of layers with the delta rule. */
+struct delta_shape {
+	uint32_t k_heads, v_heads, k_dim, v_dim;
+	bool tiled;		/* value head h looks with key head h % k_heads, else neighbours
+				 * look with the same */
+};
+
 struct hparams {
 	const struct arch *arch;
 	uint32_t vocab, dim, layers, context;
@@ -63,6 +71,8 @@ struct hparams {
 	uint32_t expert_ffn, shared_ffn;	/* widths; shared 0: there is none */
 	struct routing routing;
 	struct mla_shape mla;
+	struct delta_shape delta;
+	uint32_t conv_kernel;			/* tokens that convolutions see; 0: there are none */
 	bool tied, tied_known;			/* head = embedding; does the file say */
 	enum activation act;
 	float rms_eps;

@@ -106,7 +106,8 @@ config_sizes(const struct config_reader *r)
 	enum tb_status status;
 
 	for (const struct hparams_number *n = hparams_numbers; n->config; n++) {
-		bool may_lack = n->optional && a->experts && !config_own(r, n->config);
+		bool may_lack = n->optional && (a->experts || a->layers_differ) &&
+				!config_own(r, n->config);
 
 		if ((a->experts || !n->experts) && !may_lack &&
 		    (status = config_count(r, n->config, n->max, hparams_usual(a, n),

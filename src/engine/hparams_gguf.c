@@ -238,7 +238,8 @@ meta_sizes(struct meta_reader *r)
 	enum tb_status status;
 
 	for (const struct hparams_number *n = hparams_numbers; n->config; n++) {
-		bool may_lack = n->optional && a->experts && !meta_find(r, n->gguf);
+		bool may_lack = n->optional && (a->experts || a->layers_differ) &&
+				!meta_find(r, n->gguf);
 
 		if (n->gguf && (a->experts || !n->experts) && !may_lack &&
 		    (status = meta_number(r, n->gguf, n->max, 0, hparams_field(hp, n))))

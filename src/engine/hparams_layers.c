@@ -148,14 +148,16 @@ norm_width(const struct hparams *hp, const struct layer_shape *l, uint32_t heads
 }
 
 uint32_t
-hparams_dim(const struct hparams *hp, uint32_t layer, enum dim d)
+hparams_dim(const struct hparams *hp, uint32_t layer, enum dim dim)
 {
 	const struct layer_shape *l = &hp->layer[layer];
+	const struct delta_shape *d = &hp->delta;
 
-	switch (d) {
+	switch (dim) {
 	case DIM_VOCAB: return hp->vocab;
 	case DIM_MODEL: return hp->dim;
 	case DIM_Q: return l->heads * l->head_dim;
+	case DIM_Q_ROWS: return l->heads * l->head_dim * (hp->arch->q_gated ? 2 : 1);
 	case DIM_K: return l->kv_heads * l->head_dim;
 	case DIM_V: return l->kv_heads * l->value_dim;
 	case DIM_O: return l->heads * l->value_dim;
@@ -175,6 +177,14 @@ hparams_dim(const struct hparams *hp, uint32_t layer, enum dim d)
 	case DIM_MLA_PAIRS: return l->heads * (hp->mla.straight + hp->mla.value);
 	case DIM_MLA_K: return l->heads * hp->mla.kv;
 	case DIM_MLA_V: return l->heads * hp->mla.value;
+	case DIM_KERNEL: return hp->conv_kernel;
+	case DIM_CONV_IN: return 3 * hp->dim;
+	case DIM_DELTA_QKV: return 2 * d->k_heads * d->k_dim + d->v_heads * d->v_dim;
+	case DIM_DELTA_V: return d->v_heads * d->v_dim;
+	case DIM_DELTA_HEADS: return d->v_heads;
+	case DIM_DELTA_VALUE: return d->v_dim;
+	case DIM_DELTA_QKVZ: return 2 * (d->k_heads * d->k_dim + d->v_heads * d->v_dim);
+	case DIM_DELTA_BA: return 2 * d->v_heads;
 	case DIM_ONE:
 	case DIM_NONE: break;
 	}

@@ -55,6 +55,7 @@ endif
 src_engine_libengine_a_SOURCES += \
 	src/engine/arch.c \
 	src/engine/arch.h \
+	src/engine/arch_delta.c \
 	src/engine/arch_rows.c \
 	src/engine/arch_rows.h \
 	src/engine/arch_rows_mla.c \
@@ -62,6 +63,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/canon.c \
 	src/engine/canon.h \
 	src/engine/need.h \
+	src/engine/delta.c \
 	src/engine/engine.c \
 	src/engine/forward.c \
 	src/engine/hparams.c \
@@ -87,6 +89,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/scan.h \
 	src/engine/scan_body.h \
 	src/engine/session.c \
+	src/engine/shortconv.c \
 	src/engine/slot_rules.c \
 	src/engine/slots.c \
 	src/engine/slots.h \

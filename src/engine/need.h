@@ -7,7 +7,8 @@
 struct hparams;
 
 struct engine_need {
-	uint64_t kv;		/* keys, values and angles of `context` positions */
+	uint64_t kv;		/* keys, values and angles of `context` positions,
+				 * and the states of layers that have none */
 	uint64_t work;		/* activations, scores and logits of a long prompt */
 };
 

@@ -7,6 +7,7 @@
 #include "src/engine/engine.h"
 #include "src/engine/hparams.h"
 #include "src/engine/kv.h"
+#include "src/engine/scan.h"
 #include "src/engine/state.h"
 #include "src/engine/vec.h"
 #include "src/engine/watch.h"
@@ -21,6 +22,7 @@ struct engine {
 	struct team *team;
 	struct matmul *mm;
 	const struct vec_ops *vec;
+	const struct scan_ops *scan;
 	pthread_mutex_t lock;		/* team and mm serve one evaluation at a time */
 };
 

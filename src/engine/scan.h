@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #define SCAN_COLUMNS 32		/* of a state that stays in the first-level cache */
-#define SCAN_KERNEL_MAX 8
+#define SCAN_KERNEL_MAX 8	/* HP_MAX_KERNEL */
 
 /* Causal, depthwise: x[t][c] = sum over i < kernel of w[i][c] * x[t - kernel + 1 + i][c], in
  * place; what was before the first row is in past. */

@@ -11,6 +11,20 @@
 #include "src/engine/run.h"
 #include "src/engine/team.h"
 
+static enum tb_status
+states_init(struct state *st, const struct hparams *hp, struct tb_err *err)
+{
+	size_t *floats = tb_calloc(hp->layers, sizeof(*floats));
+	enum tb_status status;
+
+	if (!floats)
+		return tb_nomem(err);
+	mixer_states(hp, floats);
+	status = state_init(st, floats, hp->layers, err);
+	free(floats);
+	return status;
+}
+
 enum tb_status
 session_new(struct session **out, struct engine *e, uint32_t context, struct tb_err *err)
 {
@@ -23,8 +37,9 @@ session_new(struct session **out, struct engine *e, uint32_t context, struct tb_
 	s->e = e;
 	if (!context || context > e->hp.context)
 		context = e->hp.context;
-	if ((status = kv_init(&s->kv, &e->hp, context, err))) {
-		free(s);
+	if ((status = kv_init(&s->kv, &e->hp, context, err)) ||
+	    (status = states_init(&s->state, &e->hp, err))) {
+		session_free(s);
 		return status;
 	}
 	*out = s;
@@ -147,7 +162,8 @@ engine_need(const struct hparams *hp, uint32_t context, unsigned threads,
 	uint64_t floats = work_parts(&w, hp, rows, part) + (uint64_t)rows * hp->experts_used +
 			  positions * VEC_TILE * threads + hp->vocab;
 
-	*out = (struct engine_need){ .kv = kv_bytes(hp, context), .work = floats * sizeof(float) };
+	*out = (struct engine_need){ .kv = kv_bytes(hp, context) + mixer_state_bytes(hp),
+				     .work = floats * sizeof(float) };
 }
 
 static enum tb_status

@@ -8,6 +8,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/format/dtype.h"
 #include "src/store/model.h"
 #include "src/store/tensor_name.h"
@@ -168,8 +169,10 @@ check_slot(const struct visit *v, const struct slot_rule *r, const struct slot_a
 	if (info->cols != DIM_NONE)
 		n *= hparams_dim(v->hp, at->layer, info->cols);
 	status = check_parts(at->t, n, why);
-	if (!status && info->cols == DIM_NONE && !scheme_is_plain(&at->t->scheme))
-		status = tb_fail(why, TB_EUNSUP, "%s: a quantized vector", at->t->name);
+	if (!status && (info->cols == DIM_NONE || slot_kernel(at->slot)) &&
+	    !scheme_is_plain(&at->t->scheme))
+		status = tb_fail(why, TB_EUNSUP, "%s: a quantized %s", at->t->name,
+				 slot_kernel(at->slot) ? "convolution" : "vector");
 	*fault = !status ? SLOT_FAULTS : status == TB_EUNSUP ? SLOT_UNSUP : SLOT_BROKEN;
 	return status;
 }
@@ -226,7 +229,8 @@ visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *l
 	if (!t)
 		return needed(v, s, layer) ? absent(v, s, layer, expert) : TB_OK;
 	/* Which of its rows are the slot's (an expert's of it). */
-	at = (struct slot_at){ .slot = s, .layer = layer, .expert = expert, .t = t, .experts = 1 };
+	at = (struct slot_at){ .slot = s, .layer = layer, .expert = expert, .t = t, .experts = 1,
+			       .rule = r };
 	if (r->stacked) {
 		at.nth = expert;
 		at.experts = v->hp->experts;
@@ -242,14 +246,15 @@ visit_one(struct visit *v, enum slot s, uint32_t layer, uint32_t expert, bool *l
 	return v->v->fits ? v->v->fits(v->v->arg, &at, v->err) : TB_OK;
 }
 
-/* Of a layer behind those that are run. */
+/* Of a layer behind those that are run, or of what else guesses tokens ahead. */
 static bool
 of_draft(const struct hparams *hp, const char *name)
 {
 	struct tname_layer l;
 
-	return hp->draft_layers && tname_layer(name, &l) && l.number >= hp->layers &&
-	       l.number - hp->layers < hp->draft_layers;
+	return tb_starts(name, "mtp.") ||
+	       (hp->draft_layers && tname_layer(name, &l) && l.number >= hp->layers &&
+		l.number - hp->layers < hp->draft_layers);
 }
 
 /* A tensor that nothing uses means that we would compute something else than the

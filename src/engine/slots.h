@@ -20,6 +20,7 @@ struct slot_at {
 	uint32_t layer, expert;		/* 0 where the slot has none */
 	const struct tensor *t;		/* borrowed from the model */
 	uint64_t first, rows;
+	const struct slot_rule *rule;	/* by which it does */
 	uint32_t nth, experts;		/* stacked: which expert of how many; else 0 of 1 */
 };
 

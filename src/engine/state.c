@@ -49,13 +49,9 @@ state_free(struct state *st)
 }
 
 uint64_t
-state_bytes(const size_t *floats, uint32_t layers)
+state_bytes(size_t floats)
 {
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < layers; i++)
-		sum += whole_lines(floats[i]);
-	return sum * sizeof(float) * (1 + STATE_COPIES);
+	return (uint64_t)whole_lines(floats) * sizeof(float) * (1 + STATE_COPIES);
 }
 
 static void

@@ -31,8 +31,8 @@ struct state {
 enum tb_status state_init(struct state *st, const size_t *floats, uint32_t layers,
 			  struct tb_err *err) TB_MUST_USE;
 void state_free(struct state *st);
-/* Of so many floats in all layers: what there is now, and all copies. */
-uint64_t state_bytes(const size_t *floats, uint32_t layers);
+/* Of a layer with so many: what there is now, and all copies. */
+uint64_t state_bytes(size_t floats);
 
 static inline bool
 state_any(const struct state *st)

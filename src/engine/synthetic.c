@@ -147,11 +147,12 @@ make_slot(struct maker *mk, const struct hparams *hp, enum slot s, uint32_t laye
 			status = make_matrix(mk, rows, cols, &l->x[s][e]);
 		return l->x[s] ? status : tb_nomem(mk->err);
 	}
-	if (info->cols != DIM_NONE)
+	if (info->cols != DIM_NONE && !slot_kernel(s))
 		return make_matrix(mk, rows, cols, &l->m[s]);
+	rows *= cols;
 	l->v[s] = tb_aligned(rows * sizeof(float));
 	for (uint32_t i = 0; l->v[s] && i < rows; i++)
-		l->v[s][i] = 1 + (float)(i % 7) / 16;
+		l->v[s][i] = (slot_rate(s) ? -1 : 1) * (1 + (float)(i % 7) / 16);
 	return l->v[s] ? TB_OK : tb_nomem(mk->err);
 }
 

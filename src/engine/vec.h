@@ -20,6 +20,7 @@ struct vec_ops {
 	void (*add_scaled)(float *x, const float *y, float a, size_t n);/* x += a * y */
 	/* gate = act(gate) * up */
 	void (*act_mul[ACT_COUNT])(float *gate, const float *up, size_t n);
+	void (*sigmoid_mul)(float *x, const float *gate, size_t n);	/* x *= sigmoid(gate) */
 	/* x = cap * tanh(a * x / cap) */
 	void (*softcap)(float *x, size_t n, float a, float cap);
 	void (*softmax)(float *x, size_t n, float scale);		/* of scale * x; n > 0 */

@@ -88,6 +88,21 @@ VEC_NAME(gelu_mul)(float *gate, const float *up, size_t n)
 	VEC_NAME(each_lanes)(VEC_NAME(gelu_mul_lanes), gate, up, n);
 }
 
+static inline void
+VEC_NAME(sigmoid_mul_lanes)(float *x, const float *gate)
+{
+	vf e = -*(const vf *)gate;
+
+	VEC_NAME(exp_lanes)(&e);
+	*(vf *)x = *(vf *)x / (1.0f + e);
+}
+
+static void
+VEC_NAME(sigmoid_mul)(float *x, const float *gate, size_t n)
+{
+	VEC_NAME(each_lanes)(VEC_NAME(sigmoid_mul_lanes), x, gate, n);
+}
+
 /* tanh(y) = 1 - 2 / (1 + exp(2y)): off by one in the last place of `cap`, not of x. */
 static inline void
 VEC_NAME(softcap_lanes)(float *x, float twice, float cap)
@@ -324,7 +339,7 @@ VEC_NAME(tile_one)(const float *const *a, const float *b, size_t ldb, size_t k, 
 static const struct vec_ops VEC_NAME(ops) = {
 	VEC_NAME(rmsnorm), VEC_NAME(add), VEC_NAME(add_scaled),
 	{ [ACT_SILU] = VEC_NAME(silu_mul), [ACT_GELU_TANH] = VEC_NAME(gelu_mul) },
-	VEC_NAME(softcap), VEC_NAME(softmax), VEC_NAME(rope), VEC_NAME(rope_pairs),
+	VEC_NAME(sigmoid_mul), VEC_NAME(softcap), VEC_NAME(softmax), VEC_NAME(rope), VEC_NAME(rope_pairs),
 	VEC_NAME(round8), VEC_NAME(tile), VEC_NAME(tile_one)
 };
 

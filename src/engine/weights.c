@@ -3,6 +3,7 @@
 #include "src/engine/weights.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,26 +91,58 @@ load_matrix(struct loader *l, const struct slot_at *at, struct matrix *out)
 }
 
 static enum tb_status
+load_vector(struct loader *l, const struct slot_at *at, float **out)
+{
+	uint64_t n = hparams_dim(l->hp, at->layer, slot_info(at->slot)->rows);
+	const uint8_t *p;
+	float *v;
+	enum tb_status status = load_rows(l, at, &at->t->weight, &p);
+
+	if (status)
+		return status;
+	if (!(*out = v = tb_aligned(n * sizeof(*v))))
+		return tb_nomem(l->err);
+	dtype_to_f32(at->t->scheme.dtype, p, n, v);
+	for (uint64_t i = 0; slot_norm(at->slot) && i < n; i++)
+		v[i] += l->hp->norm_add;
+	for (uint64_t i = 0; at->rule->log && i < n; i++)
+		v[i] = -expf(v[i]);
+	return TB_OK;
+}
+
+/* Turned: a token's factors of all columns together. */
+static enum tb_status
+load_kernel(struct loader *l, const struct slot_at *at, float **out)
+{
+	size_t width = hparams_dim(l->hp, at->layer, slot_info(at->slot)->rows);
+	size_t n = hparams_dim(l->hp, at->layer, DIM_KERNEL);
+	float row[HP_MAX_KERNEL], *v;
+	const uint8_t *p;
+	enum tb_status status = load_rows(l, at, &at->t->weight, &p);
+
+	if (status)
+		return status;
+	if (!(*out = v = tb_aligned(n * width * sizeof(*v))))
+		return tb_nomem(l->err);
+	for (size_t c = 0; c < width; c++) {
+		dtype_to_f32(at->t->scheme.dtype, p + at->t->weight.len / width * c, n, row);
+		for (size_t i = 0; i < n; i++)
+			v[i * width + c] = row[i];
+	}
+	return TB_OK;
+}
+
+static enum tb_status
 load_slot(void *arg, const struct slot_at *at, struct tb_err *err)
 {
 	struct loader *l = arg;
 	struct layer *to = weights_at(l->w, at->slot, at->layer);
 	struct matrix **x = &to->x[at->slot];
-	uint64_t n = hparams_dim(l->hp, at->layer, slot_info(at->slot)->rows);
-	const uint8_t *p;
-	float *v;
-	enum tb_status status;
 
-	if (slot_info(at->slot)->cols == DIM_NONE) {
-		if ((status = load_rows(l, at, &at->t->weight, &p)))
-			return status;
-		if (!(to->v[at->slot] = v = tb_aligned(n * sizeof(*v))))
-			return tb_nomem(err);
-		dtype_to_f32(at->t->scheme.dtype, p, n, v);
-		for (uint64_t i = 0; slot_norm(at->slot) && i < n; i++)
-			v[i] += l->hp->norm_add;
-		return TB_OK;
-	}
+	if (slot_info(at->slot)->cols == DIM_NONE)
+		return load_vector(l, at, &to->v[at->slot]);
+	if (slot_kernel(at->slot))
+		return load_kernel(l, at, &to->v[at->slot]);
 	if (!slot_expert(at->slot))
 		return load_matrix(l, at, &to->m[at->slot]);
 	/* Experts come one after the other, stacked in one tensor or a tensor each. */
