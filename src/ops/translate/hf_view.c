@@ -267,19 +267,22 @@ make_view(struct hf_making *h, enum dtype decode)
 	return status ? status : add_files(h);
 }
 
-/* The engine's numbers of its architectures, else what the tables say. */
+/* What the tables say of an architecture, else the engine's numbers.  Of llama's many kinds
+ * the tables are for those that the engine cannot run. */
 static enum tb_status
 know(struct hf_making *h)
 {
 	char key[96];
 	uint64_t experts;
-	bool has, known = false;
-	enum tb_status status;
+	bool has, known = false, llama = !strcmp(h->gguf->arch, "llama");
+	enum tb_status status = llama ? TB_OK : hf_back(h, &known);
 
+	if (status || known)
+		return status;
 	snprintf(key, sizeof(key), "%.60s.expert_count", h->gguf->arch);
 	has = gguf_u64(gguf_find(&h->mm.g, key), &experts) && experts;
 	status = hparams_gguf(&h->hp, &h->mm, h->err);
-	if (status != TB_EUNSUP || (has && arch_find_gguf(h->gguf->arch, has)))
+	if (!llama || status != TB_EUNSUP || (has && arch_find_gguf(h->gguf->arch, has)))
 		return status;
 	hparams_free(&h->hp);
 	h->hp = (struct hparams){ 0 };
