@@ -182,8 +182,12 @@ share_row(void *arg, size_t row)
 	struct work *w = &s->run->s->work;
 	size_t dim = s->run->hp->dim;
 
-	s->run->e->vec->add_scaled(w->out + row * dim, w->gather + row * dim,
+	float both = s->run->hp->routing.both, *out = w->out + row * dim;
+
+	s->run->e->vec->add_scaled(out, w->gather + row * dim,
 				   s->gate ? 1 / (1 + expf(-s->gate[row])) : 1, dim);
+	for (size_t i = 0; both != 1 && i < dim; i++)
+		out[i] *= both;
 }
 
 /* What the expert of all tokens says is added, all of it or by a number a token. */
