@@ -405,6 +405,9 @@ tests_unit_test_team_LDADD = $(TEST_ENGINE)
 check_PROGRAMS += tests/unit/test_scan
 TESTS += tests/unit/test_scan
 tests_unit_test_scan_LDADD = $(TEST_ENGINE)
+check_PROGRAMS += tests/unit/test_states
+TESTS += tests/unit/test_states
+tests_unit_test_states_LDADD = $(TEST_ENGINE)
 
 # ui
 check_PROGRAMS += tests/unit/test_ui_list
