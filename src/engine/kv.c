@@ -69,6 +69,13 @@ plane(const struct kv *kv)
 	return (size_t)KV_STEP * kv->head_dim;
 }
 
+size_t
+kv_step_bytes(const struct kv *kv, size_t step)
+{
+	(void)step;
+	return 2 * (size_t)kv->layers * kv->heads * plane(kv) * sizeof(float);
+}
+
 uint64_t
 kv_bytes(const struct hparams *hp, uint32_t n)
 {

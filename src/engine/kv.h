@@ -38,6 +38,8 @@ uint64_t kv_bytes(const struct hparams *hp, uint32_t n);
 /* Room for positions < n <= context. TB_ENOMEM leaves what was there usable. */
 enum tb_status kv_reserve(struct kv *kv, uint32_t n, struct tb_err *err) TB_MUST_USE;
 
+size_t kv_step_bytes(const struct kv *kv, size_t step);	/* of kv->step[step] */
+
 /* k and v of one position: [heads][head_dim] each. */
 void kv_store(struct kv *kv, uint32_t layer, uint32_t pos, const float *k, const float *v);
 /* A head's keys [head_dim][KV_STEP] and values [KV_STEP][head_dim] in a step. */

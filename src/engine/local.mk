@@ -91,6 +91,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/scan.h \
 	src/engine/scan_body.h \
 	src/engine/session.c \
+	src/engine/session_keep.c \
 	src/engine/shortconv.c \
 	src/engine/slot_rules.c \
 	src/engine/slots.c \
