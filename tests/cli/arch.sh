@@ -7,7 +7,7 @@ command -v python3 >/dev/null || skip "no python3"
 A=$TBTUI_SHARED/data/models/arch
 
 # What cannot be run yet.
-not_yet="deepseek_v2_lite deepseek_v3 gemma4 gemma4_e gemma4_moe glm4_moe_lite gpt_oss granite_hybrid laguna"
+not_yet="gemma4 gemma4_e gemma4_moe gpt_oss granite_hybrid laguna"
 not_yet="$not_yet nemotron_h nemotron_h_moe"
 
 tb() {
