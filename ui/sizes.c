@@ -85,11 +85,12 @@ machine_line(struct tb_buf *b, const struct memory *m, bool steady)
 static void
 context_line(struct tb_buf *b, const struct memory *m, const struct memory_row *r, bool steady)
 {
-	char kv[16], f16[16], all[16];
+	char f32[16], f16[16], int8[16], all[16];
 	bool ok = r->total <= m->machine;
 
-	tb_buf_printf(b, "%8ju%10s%10s%12s", (uintmax_t)r->context, tb_human_bytes(r->kv, kv),
-		      tb_human_bytes(r->kv_f16, f16), tb_human_bytes(r->total, all));
+	tb_buf_printf(b, "%8ju%10s%10s%10s%12s", (uintmax_t)r->context,
+		      tb_human_bytes(r->kv[KV_F32], f32), tb_human_bytes(r->kv[KV_F16], f16),
+		      tb_human_bytes(r->kv[KV_INT8], int8), tb_human_bytes(r->total, all));
 	if (m->machine && !steady)
 		tb_buf_printf(b, "  %s %s", theme_sign(ok ? SIGN_OK : SIGN_BAD),
 			      figures_fit(m, r->total));
@@ -113,12 +114,12 @@ sizes_memory(const struct memory *m, bool steady)
 	if (!m->n) {
 		tb_buf_printf(&b, "\n%s\n", m->why);
 	} else {
-		tb_buf_printf(&b, "\n%8s%10s%10s%12s\n", "CONTEXT", "KV F32", "KV F16",
-			      "ALL, F32");
+		tb_buf_printf(&b, "\n%8s%10s%10s%10s%12s\n", "CONTEXT", "KV F32", "KV F16",
+			      "KV INT8", "ALL, F16");
 		for (size_t i = 0; i < m->n; i++)
 			context_line(&b, m, &m->row[i], steady);
-		tb_buf_str(&b, "\nKeys and values are kept as F32 here; most other programs"
-			   " keep F16.\n");
+		tb_buf_str(&b, "\nKeys and values are kept as F16 unless --kv says f32 or"
+			   " int8.\n");
 	}
 	if (!m->runs)
 		tb_buf_str(&b, FIGURES_NO_RUN "\n");

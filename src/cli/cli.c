@@ -80,6 +80,10 @@ cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err)
 	if (!status)
 		tell_config(cli, &ctx->config);
 	ctx->exact = cli->exact;
+	if (!status && cli->kv && !kv_type_named(cli->kv, &ctx->kv)) {
+		op_ctx_free(ctx);
+		return tb_fail(err, TB_EUSAGE, "--kv: f32, f16 or int8");
+	}
 	ctx->mono = cli->color ? !strcmp(cli->color, "never") : no_color && *no_color;
 	return status;
 }

@@ -28,6 +28,7 @@ struct cli {
 	bool json, quiet, verbose, plain, wide, progress, yes, help, version, print_config;
 	const char *color;
 	bool exact;			/* of commands that run a model: engine_opts */
+	const char *kv;			/* as it was said; NULL: it was not */
 };
 
 /* A command. argv[0] is its name; options are parsed by the command itself, with

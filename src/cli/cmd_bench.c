@@ -84,7 +84,7 @@ COMMAND(cli_bench, "bench", "[REF]", "our speed beside this machine's limits")
 	const struct tb_opt opts[] = {
 		{ 0, "pp", TB_OPT_U64, &pp, "N", "tokens of the prompt (512)" },
 		{ 0, "tg", TB_OPT_U64, &tg, "N", "tokens to generate (64)" },
-		RUN_EXACT_OPTION(cli),
+		RUN_ENGINE_OPTIONS(cli),
 		{ 0, "depth", TB_OPT_U64, &depth, "N", "tokens that are in the context before (0)" },
 		{ 0, "only", TB_OPT_STR, &only, "PARTS", "of limits, matrices, tokens, encode, hash, "
 		  "stats, model, with commas; with REF just model, else all others" },

@@ -91,6 +91,14 @@ print_perplexity(const struct cli *cli, const struct score_perplexity *p)
 	return cli_print_json(o);
 }
 
+/* These numbers are compared with those of others: what is kept is not rounded, unless that
+ * is asked for. */
+static void
+keep_all(struct cli *cli)
+{
+	cli->kv = cli->kv ? cli->kv : kv_type_name(KV_F32);
+}
+
 COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 {
 	struct scoring s = { .top = 10 };
@@ -99,7 +107,7 @@ COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 		{ 'p', "prompt", TB_OPT_STR, &prompt, "TEXT", "what comes before; - reads it from "
 		  "standard input" },
 		{ 0, "top", TB_OPT_U64, &s.top, "K", "how many; default 10" },
-		RUN_EXACT_OPTION(cli),
+		RUN_ENGINE_OPTIONS(cli),
 		{ .name = NULL }
 	};
 	struct tb_err err;
@@ -109,6 +117,7 @@ COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 		return status;
 	if (!prompt)
 		return cli_usage("logits: no prompt; give it with -p");
+	keep_all(cli);
 	if (run_model_open(&s.r, cli, argv[1], prompt, &err) ||
 	    cli_run(cli, "Evaluating", run_logits, &s, &err))
 		status = cli_fail(&err);
@@ -121,7 +130,7 @@ COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 
 COMMAND(cli_perplexity, "perplexity", "REF FILE", "how well a model predicts a text")
 {
-	const struct tb_opt opts[] = { RUN_EXACT_OPTION(cli), { .name = NULL } };
+	const struct tb_opt opts[] = { RUN_ENGINE_OPTIONS(cli), { .name = NULL } };
 	struct scoring s = { .top = 0 };
 	struct tb_err err;
 	enum cli_exit status;
@@ -130,6 +139,7 @@ COMMAND(cli_perplexity, "perplexity", "REF FILE", "how well a model predicts a t
 		return status;
 	if (tb_file_slurp(argv[2], TEXT_MAX, &s.file, &s.len, &err))
 		return cli_fail(&err);
+	keep_all(cli);
 	if (run_model_open(&s.r, cli, argv[1], NULL, &err) ||
 	    cli_run(cli, "Scoring", run_perplexity, &s, &err))
 		status = cli_fail(&err);

@@ -23,10 +23,12 @@ enum tb_status run_model_open(struct run_model *r, const struct cli *cli, const 
 			      const char *prompt, struct tb_err *err) TB_MUST_USE;
 void run_model_close(struct run_model *r);
 
-/* The row of an option table that asks for it. */
-#define RUN_EXACT_OPTION(cli) \
+/* Rows of an option table that say how an engine works. */
+#define RUN_ENGINE_OPTIONS(cli) \
 	{ 0, "exact", TB_OPT_FLAG, &(cli)->exact, NULL, "multiply in F32 throughout: slower, for " \
-	  "comparing" }
+	  "comparing" }, \
+	{ 0, "kv", TB_OPT_STR, &(cli)->kv, "TYPE", "keep keys and values as f32, f16 or int8 (f16; " \
+	  "where numbers are compared, f32)" }
 
 /* Values of sampling options; what was not given keeps the model's wish. */
 struct run_sampling {
@@ -64,9 +66,6 @@ struct run_guessing {
 	{ 0, "draft", TB_OPT_STR, &(g).draft, "REF", "a small model of the same family that " \
 	  "guesses ahead; the text is the same, only sooner" }, \
 	{ 0, "no-speculate", TB_OPT_FLAG, &(g).none, NULL, "guess nothing: token by token" }
-#define RUN_SESSION_OPTION(file) \
-	{ 0, "session-file", TB_OPT_STR, &(file), "FILE", "keep what was read there; what begins " \
-	  "with the same text need not be read again the next time" }
 /* Loads what guesses. */
 enum tb_status run_guessing_apply(const struct run_guessing *g, const struct cli *cli,
 				  struct run_model *r, enum guess_how *how, struct tb_err *err)

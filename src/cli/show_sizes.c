@@ -124,9 +124,9 @@ memory_line(const struct memory *m)
 bool
 show_memory(const struct show *s)
 {
-	struct cli_table t = { .align = "rrrrl", .drop = "01203", .wide = s->cli->wide };
+	struct cli_table t = { .align = "rrrrrl", .drop = "012103", .wide = s->cli->wide };
 	const struct memory *m = &s->figures.memory;
-	char kv[16], f16[16], all[16];
+	char f32[16], f16[16], int8[16], all[16];
 
 	if (!m->weights)
 		return true;
@@ -138,13 +138,14 @@ show_memory(const struct show *s)
 		puts(m->why);
 		return true;
 	}
-	cli_cells(&t, "CONTEXT", "KV F32", "KV F16", "ALL, KV F32", "", NULL);
+	cli_cells(&t, "CONTEXT", "KV F32", "KV F16", "KV INT8", "ALL, KV F16", "", NULL);
 	for (size_t i = 0; i < m->n; i++) {
 		const struct memory_row *r = &m->row[i];
 
 		cli_cell_u64(&t, r->context);
-		cli_cells(&t, tb_human_bytes(r->kv, kv), tb_human_bytes(r->kv_f16, f16),
-			  tb_human_bytes(r->total, all), figures_fit(m, r->total), NULL);
+		cli_cells(&t, tb_human_bytes(r->kv[KV_F32], f32), tb_human_bytes(r->kv[KV_F16], f16),
+			  tb_human_bytes(r->kv[KV_INT8], int8), tb_human_bytes(r->total, all),
+			  figures_fit(m, r->total), NULL);
 	}
 	return cli_table_end(&t);
 }
@@ -162,8 +163,9 @@ show_memory_json(const struct show *s)
 		cJSON *row = json_object();
 
 		json_set_u64(row, "context", m->row[i].context);
-		json_set_u64(row, "kv_f32", m->row[i].kv);
-		json_set_u64(row, "kv_f16", m->row[i].kv_f16);
+		json_set_u64(row, "kv_f32", m->row[i].kv[KV_F32]);
+		json_set_u64(row, "kv_f16", m->row[i].kv[KV_F16]);
+		json_set_u64(row, "kv_int8", m->row[i].kv[KV_INT8]);
 		json_set_u64(row, "total", m->row[i].total);
 		json_push(list, row);
 	}

@@ -1,135 +1,384 @@
 /* attention.c - every head looks at what is before it, in some layers only as far back
  * as a window reaches.
  *
- * Heads that share keys and values (GQA) are tiled together with neighbouring
- * tokens, VEC_TILE rows at a time, so that a key is read once for all of them. */
+ * Heads that share keys and values (GQA) and neighbouring tokens are rows of one tile,
+ * which meets keys a block at a time: scores, weights, a mixture of values, each put
+ * on what was before, so that no row of scores is as long as the context.  A few rows,
+ * or one, are cut by positions, too: parts are looked at on their own and joined. */
 #include "config.h"
 
-#include "src/engine/run.h"
+#include "src/engine/attention.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "src/engine/attn_ops.h"
+#include "src/engine/run.h"
 #include "src/engine/team.h"
 
-#define COLUMNS 16	/* scores are computed so many at a time; divides KV_STEP */
+#define FEW 8			/* tokens that give what each gives alone */
+#define UNPACK 32		/* rows from which on keys are unpacked before they are met */
+#define ROWS_MOST 128
+#define TILE_FLOATS 32768	/* of a tile's queries and sums */
+#define BLOCK_FLOATS 131072	/* of a block's keys and values */
+#define PART_LEAST 512		/* positions of a part */
+#define PARTS_MOST 32
 
-struct attn {
-	const struct run *run;
-	uint32_t layer;
-	size_t window;		/* positions that a row may see at most */
-	size_t first;		/* token of the block that row 0 belongs to */
+/* How a layer's heads are cut. */
+struct cut {
+	size_t dim, columns;	/* of a key, and of a value with padding */
+	size_t rows, keys;	/* of a tile, and of a block that it meets at a time */
+};
+
+struct call {
+	struct run *run;
+	const struct attention *a;
+	const struct kv *kv;
+	const struct kv_layer *layer;
+	const struct attn_ops *ops;
+	const struct attn_bf16 *bf16;	/* NULL: F32 */
+	struct cut cut;
 	size_t group;		/* heads that share keys and values */
 	size_t rows, tiles;	/* of one such group */
+	size_t pos, want;	/* of the first row; tokens */
+	size_t part, first_part, parts;	/* positions of a part; part 0: all is one */
+	float *joined;		/* [kv heads][rows][parts][columns + 2]: mixture, max, sum */
 };
 
+/* What a thread works in. */
 struct tile {
-	const float *q[VEC_TILE];
-	float *score[VEC_TILE], *out[VEC_TILE];
-	size_t from[VEC_TILE], limit[VEC_TILE];	/* positions that the row may see */
-	size_t n;		/* rows that count */
-	size_t base, most;	/* score[r][0] is of position base; the farthest limit */
+	size_t first, n, head;	/* rows [first, first + n) of a group */
+	float *q, *s, *mix, *max, *sum, *keys, *values;
+	uint16_t *q16, *p16, *keys16, *values16;
 };
 
-/* Positions [at, at + n) of one step of the cache. */
-struct piece { size_t at, n; };
-
-/* Rows past the end repeat the last one: the same is computed and stored again. */
-static void
-tile_fill(struct tile *t, const struct attn *a, size_t head0, size_t tile, float *scores)
+static size_t
+least(size_t a, size_t b)
 {
-	const struct hparams *hp = a->run->hp;
-	const struct work *w = &a->run->s->work;
-	size_t width = (size_t)hp->heads * hp->head_dim;
+	return a < b ? a : b;
+}
 
-	t->n = a->rows - tile * VEC_TILE;
-	t->n = t->n < VEC_TILE ? t->n : VEC_TILE;
-	for (size_t r = 0; r < VEC_TILE; r++) {
-		size_t in_tile = r < t->n ? r : t->n - 1;
-		size_t row = tile * VEC_TILE + in_tile, token = row / a->group;
-		size_t column = (head0 + row % a->group) * hp->head_dim;
+static struct cut
+cut_of(uint32_t key_dim, uint32_t value_dim)
+{
+	struct cut c = { .dim = key_dim, .columns = kv_columns(value_dim), .keys = KV_STEP };
+	size_t width = c.dim + c.columns;
 
-		t->q[r] = w->q + (a->first + token) * width + column;
-		t->out[r] = w->att + token * width + column;
-		t->score[r] = scores + in_tile * w->score_len;
-		t->limit[r] = a->run->s->pos + a->first + token + 1;
-		t->from[r] = t->limit[r] > a->window ? t->limit[r] - a->window : 0;
+	c.rows = least(ROWS_MOST, TILE_FLOATS / width / 8 * 8);
+	c.rows = c.rows ? c.rows : 8;
+	while (c.keys > KV_BLOCK && c.keys * width > BLOCK_FLOATS)
+		c.keys /= 2;
+	return c;
+}
+
+static size_t
+line(size_t floats)
+{
+	return (floats + 15) / 16 * 16;
+}
+
+/* Returns the floats of all. */
+static size_t
+tile_place(struct tile *t, const struct cut *c, float *at)
+{
+	struct part { float **to; size_t n; } part[] = {
+		{ &t->q, line(c->rows * (c->dim + 1)) }, { &t->s, c->rows * c->keys },
+		{ &t->mix, c->rows * c->columns }, { &t->max, line(c->rows) },
+		{ &t->sum, line(c->rows) }, { &t->keys, line(c->keys * (c->dim + 1)) },
+		{ &t->values, c->keys * c->columns },
+	};
+	size_t total = 0;
+
+	for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++) {
+		*part[i].to = at ? at + total : NULL;
+		total += part[i].n;
 	}
-	t->base = t->from[0] / COLUMNS * COLUMNS;
-	t->most = t->limit[VEC_TILE - 1];
+	t->q16 = (uint16_t *)(void *)t->q;
+	t->keys16 = (uint16_t *)(void *)t->keys;
+	t->values16 = (uint16_t *)(void *)t->values;
+	t->p16 = at ? (uint16_t *)(void *)(at + total) : NULL;
+	return total + c->rows * c->keys / 2;
 }
 
-static bool
-next_piece(const struct tile *t, struct piece *p)
+/* A part is as long in each evaluation of a session. */
+static size_t
+part_of(uint32_t context)
 {
-	p->at = p->n ? p->at + p->n : t->base;
-	p->n = KV_STEP - p->at % KV_STEP;
-	p->n = p->n < t->most - p->at ? p->n : t->most - p->at;
-	return p->n > 0;
+	size_t part = (context + PARTS_MOST * KV_STEP - 1) / (PARTS_MOST * KV_STEP) * KV_STEP;
+
+	return part > PART_LEAST ? part : PART_LEAST;
 }
 
-/* Scores become weights; positions that a row may not see count nothing. */
+size_t
+attention_room(const struct hparams *hp, uint32_t context, unsigned threads)
+{
+	size_t part = part_of(context), parts = (context + part - 1) / part, most = 0;
+
+	for (uint32_t i = 0; i < hp->layers; i++) {
+		const struct layer_shape *l = &hp->layer[i];
+		struct cut c = cut_of(l->head_dim, l->value_dim);
+		struct tile t;
+		size_t n = threads * tile_place(&t, &c, NULL) +
+			   FEW * l->heads * (parts + 1) * (c.columns + 2);
+
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+/* ---- one tile ---- */
+
+static size_t
+row_limit(const struct call *c, size_t row)
+{
+	return c->pos + row / c->group + 1;
+}
+
+static size_t
+row_from(const struct call *c, size_t row)
+{
+	size_t limit = row_limit(c, row);
+
+	return c->a->window && limit > c->a->window ? limit - c->a->window : 0;
+}
+
 static void
-weigh(const struct attn *a, const struct tile *t, size_t r)
+take_queries(const struct call *c, struct tile *t)
 {
-	const struct vec_ops *vec = a->run->e->vec;
-	const struct hparams *hp = a->run->hp;
-	size_t skip = t->from[r] - t->base, end = t->limit[r] - t->base;
-	float *score = t->score[r];
+	const size_t dim = c->cut.dim, pairs = (dim + 1) / 2;
 
-	if (hp->attn_softcap > 0)
-		vec->softcap(score + skip, end - skip, hp->attn_scale, hp->attn_softcap);
-	vec->softmax(score + skip, end - skip, hp->attn_softcap > 0 ? 1 : hp->attn_scale);
-	memset(score, 0, skip * sizeof(*score));
-	memset(score + end, 0, (t->most - t->limit[r]) * sizeof(*score));
+	for (size_t r = 0; r < t->n; r++) {
+		size_t row = t->first + r, token = row / c->group;
+		size_t head = t->head * c->group + row % c->group;
+		const float *q = c->a->q + (token * c->a->heads + head) * dim;
+
+		if (c->bf16)
+			c->bf16->round(q, c->a->scale, dim, t->q16 + r * 2 * pairs);
+		for (size_t i = 0; i < dim && !c->bf16; i++)
+			t->q[r * dim + i] = q[i] * c->a->scale;
+		t->max[r] = -INFINITY;
+		t->sum[r] = 0;
+	}
+	memset(t->mix, 0, t->n * c->cut.columns * sizeof(*t->mix));
+}
+
+/* Scores of positions [at, at + n) become weights; the mixture so far goes down where a
+ * larger one is found. */
+static void
+weigh(const struct call *c, struct tile *t, size_t at, size_t n)
+{
+	size_t whole = (n + KV_BLOCK - 1) / KV_BLOCK * KV_BLOCK;
+
+	for (size_t r = 0; r < t->n; r++) {
+		size_t from = row_from(c, t->first + r), limit = row_limit(c, t->first + r);
+		float *s = t->s + r * c->cut.keys, down;
+
+		from = from > at ? from - at : 0;
+		limit = limit > at ? least(limit - at, n) : 0;
+		if (from >= limit) {
+			memset(s, 0, whole * sizeof(*s));
+			continue;
+		}
+		if (c->a->softcap > 0)
+			c->run->e->vec->softcap(s, whole, 1, c->a->softcap);
+		down = c->ops->weigh(s, from, limit, whole, &t->max[r], &t->sum[r]);
+		if (down != 1)
+			c->ops->scale(t->mix + r * c->cut.columns, c->cut.columns, down);
+	}
+}
+
+static void
+meet_bf16(const struct call *c, struct tile *t, struct kv_part keys, struct kv_part values,
+	  size_t at, size_t n)
+{
+	const struct attn_bf16 *b = c->bf16;
+	const size_t columns = c->cut.columns, lds = c->cut.keys, pairs = (c->cut.dim + 1) / 2;
+	const size_t blocks = (n + KV_BLOCK - 1) / KV_BLOCK;
+
+	b->keys(keys, c->cut.dim, blocks, t->keys16);
+	b->product(t->q16, 2 * pairs, t->n, t->keys16, blocks, pairs, t->s, lds, 0);
+	weigh(c, t, at, n);
+	for (size_t r = 0; r < t->n; r++)
+		b->round(t->s + r * lds, 1, n, t->p16 + r * lds);
+	b->values(values, columns, n, t->values16);
+	b->product(t->p16, lds, t->n, t->values16, columns / KV_BLOCK, (n + 1) / 2, t->mix, columns,
+		   1);
+}
+
+static void
+meet_f32(const struct call *c, struct tile *t, struct kv_part keys, struct kv_part values,
+	 size_t at, size_t n)
+{
+	const size_t dim = c->cut.dim, columns = c->cut.columns, lds = c->cut.keys;
+	const size_t blocks = (n + KV_BLOCK - 1) / KV_BLOCK;
+	enum kv_type type = c->kv->type;
+
+	if (t->n >= UNPACK && type != KV_F32) {
+		c->ops->keys[type](keys, dim, blocks, t->keys);
+		c->ops->values[type](values, columns, n, t->values);
+		keys = (struct kv_part){ .data = t->keys };
+		values = (struct kv_part){ .data = t->values };
+		type = KV_F32;
+	}
+	c->ops->scores[type](t->q, dim, t->n, keys, dim, blocks, t->s, lds);
+	weigh(c, t, at, n);
+	c->ops->mix[type](t->s, lds, t->n, values, columns, n, t->mix, columns);
+}
+
+/* All that rows of the tile see of positions [from, end). */
+static void
+look(const struct call *c, struct tile *t, size_t from, size_t end)
+{
+	for (size_t at = from / KV_BLOCK * KV_BLOCK, n; at < end; at += n) {
+		size_t step = at / KV_STEP, in_step = at % KV_STEP;
+		struct kv_part keys = kv_keys(c->kv, c->a->layer, (uint32_t)t->head, step);
+		struct kv_part values = kv_values(c->kv, c->a->layer, (uint32_t)t->head, step);
+
+		n = least(c->cut.keys - at % c->cut.keys, end - at);
+		keys = kv_keys_at(c->kv->type, keys, c->layer->key_dim, in_step);
+		values = kv_values_at(c->kv->type, values, c->layer->value_dim, in_step);
+		if (c->bf16)
+			meet_bf16(c, t, keys, values, at, n);
+		else
+			meet_f32(c, t, keys, values, at, n);
+	}
+}
+
+/* ---- what comes out ---- */
+
+/* A sink takes part in the sum and brings nothing. */
+static void
+answer(const struct call *c, size_t kv_head, size_t row, const float *mix, float max, float sum)
+{
+	size_t head = kv_head * c->group + row % c->group, dim = c->layer->value_dim;
+	float *out = c->a->out + (row / c->group * c->a->heads + head) * dim, a = 1;
+
+	if (c->a->sinks) {
+		float sink = c->a->sinks[head], most = sink > max ? sink : max;
+
+		a = expf(max - most);
+		sum = sum * a + expf(sink - most);
+	}
+	a /= sum;
+	for (size_t i = 0; i < dim; i++)
+		out[i] = mix[i] * a;
+}
+
+static float *
+joined_at(const struct call *c, size_t kv_head, size_t row, size_t part)
+{
+	return c->joined + ((kv_head * c->rows + row) * c->parts + part) * (c->cut.columns + 2);
+}
+
+static void
+join_row(void *arg, size_t i)
+{
+	const struct call *c = arg;
+	size_t kv_head = i / c->rows, row = i % c->rows, columns = c->cut.columns;
+	float *first = joined_at(c, kv_head, row, 0), max = -INFINITY, sum = 0;
+
+	for (size_t p = 0; p < c->parts; p++)
+		max = fmaxf(max, joined_at(c, kv_head, row, p)[columns]);
+	for (size_t p = 0; p < c->parts; p++) {
+		float *part = joined_at(c, kv_head, row, p), a;
+
+		a = part[columns + 1] == 0 ? 0 : expf(part[columns] - max);
+		sum += part[columns + 1] * a;
+		for (size_t k = 0; k < columns; k++)
+			first[k] = (p ? first[k] : 0) + part[k] * a;
+	}
+	answer(c, kv_head, row, first, max, sum);
 }
 
 static void
 attend(void *arg, unsigned chunk, unsigned thread)
 {
-	const struct attn *a = arg;
-	const struct session *s = a->run->s;
-	const struct vec_ops *vec = a->run->e->vec;
-	uint32_t kv_head = (uint32_t)(chunk / a->tiles);
-	size_t hd = a->run->hp->head_dim;
-	void (*product)(const float *const *, const float *, size_t, size_t, size_t,
-			float *const *, int);
-	float *c[VEC_TILE];
-	const float *weights[VEC_TILE];
+	const struct call *c = arg;
+	size_t which = chunk / c->parts, part = chunk % c->parts, columns = c->cut.columns;
+	size_t from, end;
 	struct tile t;
 
-	tile_fill(&t, a, kv_head * a->group, chunk % a->tiles,
-		  s->work.scores + thread * VEC_TILE * s->work.score_len);
-	product = t.n == 1 ? vec->tile_one : vec->tile;
-	for (struct piece p = { 0 }; next_piece(&t, &p);) {
-		const float *keys = kv_keys(&s->kv, a->layer, kv_head, p.at / KV_STEP);
+	tile_place(&t, &c->cut, c->run->s->work.attn + thread * tile_place(&t, &c->cut, NULL));
+	t.head = which / c->tiles;
+	t.first = which % c->tiles * c->cut.rows;
+	t.n = least(c->rows - t.first, c->cut.rows);
+	from = row_from(c, t.first);
+	end = row_limit(c, t.first + t.n - 1);
+	if (c->parts > 1) {
+		size_t begin = (c->first_part + part) * c->part;
 
-		for (size_t r = 0; r < VEC_TILE; r++)
-			c[r] = t.score[r] + (p.at - t.base);
-		product(t.q, keys + p.at % KV_STEP, KV_STEP, hd,
-			(p.n + COLUMNS - 1) / COLUMNS * COLUMNS, c, 0);
+		from = from > begin ? from : begin;
+		end = least(end, begin + c->part);
 	}
-	for (size_t r = 0; r < t.n; r++)
-		weigh(a, &t, r);
-	for (struct piece p = { 0 }; next_piece(&t, &p);) {
-		const float *values = kv_values(&s->kv, a->layer, kv_head, p.at / KV_STEP);
+	take_queries(c, &t);
+	look(c, &t, from, end);
+	for (size_t r = 0; r < t.n; r++) {
+		float *mix = t.mix + r * columns, *to;
 
-		for (size_t r = 0; r < VEC_TILE; r++)
-			weights[r] = t.score[r] + (p.at - t.base);
-		product(weights, values + p.at % KV_STEP * hd, hd, p.n, hd, t.out, p.at > t.base);
+		if (c->parts == 1) {
+			answer(c, t.head, t.first + r, mix, t.max[r], t.sum[r]);
+			continue;
+		}
+		to = joined_at(c, t.head, t.first + r, part);
+		memcpy(to, mix, columns * sizeof(*mix));
+		to[columns] = t.max[r];
+		to[columns + 1] = t.sum[r];
 	}
+}
+
+/* Rows enough for all threads: tiles are as small as that takes. */
+static void
+cut_call(struct call *c, unsigned threads)
+{
+	size_t all = c->rows * c->layer->heads, least_tiles = 4 * (size_t)threads;
+	struct tile t;
+
+	c->parts = 1;
+	if (c->want <= FEW) {
+		size_t end = (row_limit(c, c->rows - 1) + c->part - 1) / c->part;
+
+		c->first_part = row_from(c, 0) / c->part;
+		c->parts = end - c->first_part;
+	} else if (all / c->cut.rows < least_tiles) {
+		c->cut.rows = least(c->cut.rows, (all / least_tiles + 7) / 8 * 8);
+		c->cut.rows = c->cut.rows ? c->cut.rows : 8;
+	}
+	c->tiles = (c->rows + c->cut.rows - 1) / c->cut.rows;
+	c->joined = c->run->s->work.attn + threads * tile_place(&t, &c->cut, NULL);
+}
+
+void
+attention_of(struct run *run, const struct attention *a, size_t m, size_t want)
+{
+	const struct kv *kv = &run->s->kv;
+	const struct kv_layer *layer = &kv->layer[a->layer];
+	unsigned threads = team_size(run->e->team);
+	struct call c = {
+		.run = run, .kv = kv, .layer = layer, .ops = run->e->attn,
+		.bf16 = want > FEW && kv->type == KV_F16 ? run->e->attn_bf16 : NULL,
+		.cut = cut_of(layer->key_dim, layer->value_dim), .group = a->heads / layer->heads,
+		.pos = run->s->pos + m - want, .want = want, .part = part_of(kv->context),
+	};
+	struct attention last = *a;
+
+	last.q += (m - want) * a->heads * layer->key_dim;
+	c.a = &last;
+	c.rows = want * c.group;
+	cut_call(&c, threads);
+	team_run(run->e->team, attend, &c, (unsigned)(c.tiles * layer->heads * c.parts));
+	if (c.parts > 1)
+		run_rows(run, join_row, &c, c.rows * layer->heads, c.parts * c.cut.columns);
 }
 
 void
 attention(struct run *run, uint32_t layer, size_t m, size_t want)
 {
 	const struct hparams *hp = run->hp;
-	struct attn a = {
-		.run = run, .layer = layer, .first = m - want,
-		.group = hp->heads / hp->kv_heads,
-		.window = hparams_windowed(hp, layer) ? hp->window : SIZE_MAX,
-	};
+	const struct layer_shape *shape = &hp->layer[layer];
 
-	a.rows = want * a.group;
-	a.tiles = (a.rows + VEC_TILE - 1) / VEC_TILE;
-	team_run(run->e->team, attend, &a, (unsigned)(a.tiles * hp->kv_heads));
+	attention_of(run, &(struct attention){
+		.layer = shape->kv_from, .heads = shape->heads,
+		.window = hparams_windowed(hp, layer) ? hp->window : 0,
+		.scale = hp->attn_scale, .softcap = hp->attn_softcap,
+		.q = run->s->work.q, .out = run->s->work.att }, m, want);
 }

@@ -7,6 +7,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/pool.h"
+#include "src/engine/attn_ops.h"
 #include "src/engine/run.h"
 #include "src/engine/synthetic.h"
 #include "src/engine/team.h"
@@ -28,6 +29,9 @@ engine_new(struct engine **out, const struct engine_opts *opts, struct tb_err *e
 		matmul_exactly(e->mm);
 	e->vec = vec_ops();
 	e->scan = scan_ops();
+	e->attn = attn_ops();
+	e->attn_bf16 = opts && opts->exact ? NULL : attn_bf16();
+	e->kv = kv_chosen(opts);
 	if (status)
 		engine_free(e);
 	else

@@ -16,8 +16,21 @@ struct tb_job;
 struct engine;
 struct session;
 
+/* What keys and values are kept as.  id, what --kv calls it, bytes of an element */
+#define KV_TYPE_LIST(X) \
+	X(KV_F32, "f32", 4) \
+	X(KV_F16, "f16", 2) \
+	X(KV_INT8, "int8", 1)	/* and a scale for each KV_GROUP of them */
+#define X(id, name, size) id,
+enum kv_type { KV_USUAL, KV_TYPE_LIST(X) KV_TYPES };	/* KV_USUAL: f16; f32 where all is exact */
+#undef X
+/* false: no type is called so. */
+bool kv_type_named(const char *name, enum kv_type *out);
+const char *kv_type_name(enum kv_type type);
+
 struct engine_opts {
 	unsigned threads;	/* 0 = all cores of this process */
+	enum kv_type kv;
 	bool exact;		/* F32 throughout: what is multiplied is not rounded first */
 };
 
@@ -44,18 +57,6 @@ uint32_t session_context(const struct session *s);
 /* Forgets what is behind pos, and more where a model has layers that cannot be cut there:
  * returns the position that it went back to, from which the caller evaluates again. */
 uint32_t session_rewind(struct session *s, uint32_t pos);
-
-/* What a session holds, to be kept elsewhere.  How it lies, in words: sessions that say the same
- * can take over from one another. */
-struct tb_buf;
-void session_layout(const struct session *s, struct tb_buf *out);
-uint64_t session_bytes(const struct session *s, uint32_t n);	/* of n positions */
-/* Makes n positions that are to be filled with what was kept. */
-enum tb_status session_place(struct session *s, uint32_t n, struct tb_err *err) TB_MUST_USE;
-/* Calls fn for all that the positions so far are, in one order, to be read or to be filled. */
-typedef enum tb_status session_piece_fn(void *arg, void *data, size_t len, struct tb_err *err);
-enum tb_status session_pieces(struct session *s, session_piece_fn *fn, void *arg,
-			      struct tb_err *err) TB_MUST_USE;
 
 /* Runs n tokens at the session's position (prefill when n > 1). *logits: [vocab] F32
  * of the last token, valid until the next call; with `all`, [n][vocab] of every

@@ -56,12 +56,15 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/arch.c \
 	src/engine/arch.h \
 	src/engine/arch_delta.c \
-	src/engine/arch_own.c \
-	src/engine/arch_own.h \
 	src/engine/arch_rows.c \
 	src/engine/arch_rows.h \
 	src/engine/arch_rows_mla.c \
 	src/engine/attention.c \
+	src/engine/attention.h \
+	src/engine/attn_bf16.c \
+	src/engine/attn_body.h \
+	src/engine/attn_ops.c \
+	src/engine/attn_ops.h \
 	src/engine/canon.c \
 	src/engine/canon.h \
 	src/engine/need.h \
@@ -91,7 +94,6 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/scan.h \
 	src/engine/scan_body.h \
 	src/engine/session.c \
-	src/engine/session_keep.c \
 	src/engine/shortconv.c \
 	src/engine/slot_rules.c \
 	src/engine/slots.c \

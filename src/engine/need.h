@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+struct engine_opts;
 struct hparams;
 
 struct engine_need {
@@ -12,6 +13,7 @@ struct engine_need {
 	uint64_t work;		/* activations, scores and logits of a long prompt */
 };
 
-void engine_need(const struct hparams *hp, uint32_t context, unsigned threads,
+/* opts say how many threads there are, and in what keys and values are kept. */
+void engine_need(const struct hparams *hp, const struct engine_opts *opts, uint32_t context,
 		 struct engine_need *out);
 #endif

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "src/engine/attention.h"
 #include "src/engine/engine.h"
 #include "src/engine/hparams.h"
 #include "src/engine/kv.h"
@@ -13,6 +14,8 @@
 #include "src/engine/watch.h"
 #include "src/engine/weights.h"
 
+struct attn_bf16;
+struct attn_ops;
 struct matmul;
 struct team;
 
@@ -23,6 +26,9 @@ struct engine {
 	struct matmul *mm;
 	const struct vec_ops *vec;
 	const struct scan_ops *scan;
+	const struct attn_ops *attn;
+	const struct attn_bf16 *attn_bf16;	/* NULL: products of attention are F32 */
+	enum kv_type kv;		/* of sessions */
 	pthread_mutex_t lock;		/* team and mm serve one evaluation at a time */
 };
 
@@ -42,8 +48,8 @@ struct work {
 	float *router;			/* [rows][experts] */
 	float *weight;			/* [rows][experts_used] */
 	uint32_t *chosen;		/* [rows][experts_used]; owned */
-	float *scores;			/* [team][VEC_TILE][capacity of kv]; owned */
-	size_t score_len, scores_cap;
+	float *attn;			/* what attention() works in; owned */
+	size_t attn_cap;
 };
 
 struct session {
@@ -79,10 +85,6 @@ enum tb_status forward(struct run *run, const uint32_t *ids, size_t m, size_t wa
 
 /* Logits [m][vocab] of the rows that forward() left. */
 enum tb_status run_logits(struct run *run, size_t m, float *logits) TB_MUST_USE;
-
-/* att = attention of the last `want` of m tokens over what they may see up to
- * themselves; keys and values of all m are stored already. */
-void attention(struct run *run, uint32_t layer, size_t m, size_t want);
 
 /* Parts of a layer, from work.h, m rows, to work.out, before biases and norms behind
  * them.  Attention keeps the keys and values of all m; the last `want` have an answer. */

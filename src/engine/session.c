@@ -6,6 +6,7 @@
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
+#include "src/base/pool.h"
 #include "src/engine/mixer.h"
 #include "src/engine/need.h"
 #include "src/engine/run.h"
@@ -37,7 +38,7 @@ session_new(struct session **out, struct engine *e, uint32_t context, struct tb_
 	s->e = e;
 	if (!context || context > e->hp.context)
 		context = e->hp.context;
-	if ((status = kv_init(&s->kv, &e->hp, context, err)) ||
+	if ((status = kv_init(&s->kv, &e->hp, e->kv, context, err)) ||
 	    (status = states_init(&s->state, &e->hp, err))) {
 		session_free(s);
 		return status;
@@ -51,7 +52,7 @@ work_free(struct work *w)
 {
 	free(w->memory);
 	free(w->chosen);
-	free(w->scores);
+	free(w->attn);
 	*w = (struct work){ 0 };
 }
 
@@ -79,11 +80,21 @@ session_context(const struct session *s)
 	return s->kv.context;
 }
 
+/* To the last position, pos or before it, of which all is there that layers keep. */
+static void
+go_back(struct session *s, uint32_t pos)
+{
+	do {
+		s->pos = pos;
+		pos = state_rewind(&s->state, kv_rewind(&s->kv, pos));
+	} while (pos < s->pos);
+}
+
 uint32_t
 session_rewind(struct session *s, uint32_t pos)
 {
 	if (pos < s->pos)
-		s->pos = state_rewind(&s->state, pos);
+		go_back(s, pos);
 	return s->pos;
 }
 
@@ -152,17 +163,18 @@ work_rows(struct session *s, size_t rows, struct tb_err *err)
 }
 
 void
-engine_need(const struct hparams *hp, uint32_t context, unsigned threads,
+engine_need(const struct hparams *hp, const struct engine_opts *opts, uint32_t context,
 	    struct engine_need *out)
 {
 	struct work w;
 	struct part part[WORK_PARTS];
+	unsigned threads = opts && opts->threads ? opts->threads : tb_cpus();
 	size_t rows = context < RUN_BLOCK ? context : RUN_BLOCK;
-	uint64_t positions = ((uint64_t)context + KV_STEP - 1) / KV_STEP * KV_STEP;
 	uint64_t floats = work_parts(&w, hp, rows, part) + (uint64_t)rows * hp->experts_used +
-			  positions * VEC_TILE * threads + hp->vocab;
+			  attention_room(hp, context, threads) + hp->vocab;
 
-	*out = (struct engine_need){ .kv = kv_bytes(hp, context) + mixer_state_bytes(hp),
+	*out = (struct engine_need){ .kv = kv_bytes(hp, kv_chosen(opts), context) +
+					   mixer_state_bytes(hp),
 				     .work = floats * sizeof(float) };
 }
 
@@ -191,9 +203,8 @@ session_reserve(struct session *s, size_t n, size_t rows, struct tb_err *err)
 	    (status = work_rows(s, n < RUN_BLOCK ? n : RUN_BLOCK, err)) ||
 	    (status = kv_reserve(&s->kv, s->pos + (uint32_t)n, err)))
 		return status;
-	w->score_len = s->kv.nsteps * KV_STEP;
-	return matrix_room(&w->scores, &w->scores_cap,
-			   w->score_len * VEC_TILE * team_size(s->e->team), err);
+	return matrix_room(&w->attn, &w->attn_cap,
+			   attention_room(&s->e->hp, s->kv.context, team_size(s->e->team)), err);
 }
 
 /* Blocks move s->pos as they go; the caller puts it back on failure. */
@@ -210,6 +221,7 @@ eval_blocks(struct run *run, const uint32_t *ids, size_t n, bool all)
 		m = n - at < RUN_BLOCK ? n - at : RUN_BLOCK;
 		want = all ? m : at + m == n ? 1 : 0;
 		state_begin(&s->state, s->pos, m);
+		kv_stored(&s->kv, s->pos + (uint32_t)m);
 		status = forward(run, ids + at, m, want);
 		if (!status && want)
 			status = run_logits(run, want, logits);
@@ -225,8 +237,7 @@ session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct 
 	const struct arch *own = s->e->hp.arch;
 	struct run run = {
 		.s = s, .e = s->e, .hp = &s->e->hp, .job = job, .err = err,
-		.norm = own->norm ? own->norm : s->e->hp.centered ? s->e->vec->layernorm
-							  : s->e->vec->rmsnorm,
+		.norm = own->norm ? own->norm : s->e->vec->rmsnorm,
 	};
 	uint32_t pos = s->pos;
 	float zero = 0;
@@ -247,7 +258,7 @@ session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct 
 		status = tb_fail(err, TB_EFORMAT, "the model computes numbers that are not finite: "
 				 "its weights may be damaged");
 	if (status)
-		s->pos = state_rewind(&s->state, pos);
+		go_back(s, pos);
 	else
 		*logits = s->logits;
 	return status;

@@ -6,7 +6,6 @@
 #ifndef TBTUI_ENGINE_SLOTS_H
 #define TBTUI_ENGINE_SLOTS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "src/base/err.h"

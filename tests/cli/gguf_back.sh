@@ -9,7 +9,8 @@ R=$TBTUI_SHARED/data/reference
 same_ids() {
 	ids=$(tr -d ' \n' <"$1" | grep -o '"greedy_ids":\[[^]]*\]' | head -1 | tr -dc '0-9,' |
 		cut -d, -f"1-${3:-60}")
-	expect 0 "$TBTUI" --json generate "$2" -p "Once upon a time" --temp 0 -n "${3:-60}" --ignore-eos
+	expect 0 "$TBTUI" --json generate "$2" -p "Once upon a time" --temp 0 -n "${3:-60}" --ignore-eos \
+		--kv f32
 	has "\"ids\":\[$ids\]"
 }
 

@@ -84,7 +84,8 @@ open_model(struct opened *o, const char *dir)
 	assert_ok(store_roots_init(&o->roots, &root, 1, &err), err);
 	assert_ok(store_resolve(&o->roots, unit_path(dir), &o->loc, &err), err);
 	assert_ok(model_open(&o->m, &o->loc, &err), err);
-	assert_ok(engine_open(&o->e, o->m, &(struct engine_opts){ .threads = 2 }, &err), err);
+	assert_ok(engine_open(&o->e, o->m, &(struct engine_opts){ .threads = 2, .kv = KV_F32 },
+			      &err), err);
 	assert_ok(session_new(&o->s, o->e, 0, &err), err);
 }
 

@@ -250,9 +250,10 @@ test_experts(void **state)
 	assert_int_equal(mem.n, 3);			/* 4k, 8k, and all it was made for */
 	assert_int_equal(mem.row[0].context, 4096);
 	assert_int_equal(mem.row[2].context, 10000);
-	assert_int_equal(mem.row[0].kv, 4096 * 2 * 64 * 4);
-	assert_int_equal(mem.row[0].kv_f16, 4096 * 2 * 64 * 2);
-	assert_int_equal(mem.row[0].total, p.total.bytes + mem.row[0].kv);
+	assert_int_equal(mem.row[0].kv[KV_F32], 4096 * 2 * 64 * 4);
+	assert_int_equal(mem.row[0].kv[KV_F16], 4096 * 2 * 64 * 2);
+	assert_int_equal(mem.row[0].kv[KV_INT8], 4096 * 2 * (64 + 2 * 4));
+	assert_int_equal(mem.row[0].total, p.total.bytes + mem.row[0].kv[KV_F16]);
 	model_shape_free(&shape);
 	model_free(m);
 }
@@ -286,18 +287,26 @@ test_kv(void **state)
 	struct engine_need need;
 	struct tb_err err = { 0 };
 	struct kv kv;
-	uint64_t used = 0;
 
 	(void)state;
 	assert_ok(hparams_layers(&hp, &err), err);
-	assert_ok(kv_init(&kv, &hp, 5000, &err), err);
-	assert_ok(kv_reserve(&kv, 3000, &err), err);
-	for (size_t i = 0; i < kv.nsteps; i++)
-		used += malloc_usable_size(kv.step[i]) + malloc_usable_size(kv.angles[i]);
-	kv_free(&kv);
-	engine_need(&hp, 3000, 1, &need);
-	assert_true(used >= need.kv && used < need.kv + need.kv / 100);
-	assert_true(need.work > 512 * (3 * 64 + 2 * 256 + 2 * 64 + 2 * 100) * 4);
+	for (unsigned i = 0; i < 2 * KV_TYPES; i++) {
+		const struct engine_opts opts = { .threads = 1, .kv = i % KV_TYPES };
+		uint64_t used = 0;
+
+		hp.window = i < KV_TYPES ? 0 : 400;	/* of which a layer knows */
+		hp.layer[1].windowed = true;
+		assert_ok(kv_init(&kv, &hp, kv_chosen(&opts), 3000, &err), err);
+		assert_ok(kv_reserve(&kv, 3000, &err), err);
+		for (size_t k = 0; k < kv.nsteps; k++)
+			used += malloc_usable_size(kv.step[k]) + malloc_usable_size(kv.angles[k]);
+		kv_free(&kv);
+		engine_need(&hp, &opts, 3000, &need);
+		if (used < need.kv || used > need.kv + need.kv / 32)	/* pages are whole */
+			fail_msg("%s: %ju bytes instead of %ju", kv_type_name(opts.kv),
+				 (uintmax_t)used, (uintmax_t)need.kv);
+		assert_true(need.work > 512 * (3 * 64 + 2 * 256 + 2 * 64 + 2 * 100) * 4);
+	}
 	hparams_free(&hp);
 }
 

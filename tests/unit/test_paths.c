@@ -65,6 +65,7 @@ apart(struct engine *e, const size_t *piece, size_t tokens, bool keep)
 static void
 every_way(struct scheme scheme, double limit)
 {
+	const struct engine_opts opts = { .threads = 2, .kv = KV_F32 };
 	struct synthetic spec = { config, sizeof(config) - 1, scheme, 5 };
 	char name[SCHEME_NAME_MAX];
 
@@ -75,7 +76,7 @@ every_way(struct scheme scheme, double limit)
 		setenv("TBTUI_CPU", paths[p], 1);
 		if (strcmp(matmul_kernels(), paths[p]))
 			continue;	/* the CPU has less */
-		assert_ok(engine_synthetic(&e, &spec, &(struct engine_opts){ .threads = 2 }, &err), err);
+		assert_ok(engine_synthetic(&e, &spec, &opts, &err), err);
 		for (size_t i = 0; i < WAYS; i++) {
 			bool single = pieces[i][0] == 1 && !pieces[i][1];	/* takes long */
 			double d = apart(e, pieces[i], single ? 12 : TOKENS,

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "src/base/err.h"
+#include "src/engine/engine.h"
 #include "src/quant/scheme.h"
 #include "src/store/tensor_name.h"
 
@@ -53,9 +54,8 @@ void params_count(const struct model *m, const struct model_shape *s, struct par
 
 struct memory_row {
 	uint64_t context;	/* tokens */
-	uint64_t kv;		/* F32, as our engine keeps them */
-	uint64_t kv_f16;	/* as most other programs do */
-	uint64_t total;		/* weights, kv and work */
+	uint64_t kv[KV_TYPES];	/* keys and values, by what they are kept as */
+	uint64_t total;		/* weights, keys and values in F16, and work */
 };
 
 struct memory {

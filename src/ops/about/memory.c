@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/engine/engine.h"
 #include "src/engine/need.h"
 
 /* ---- this machine ---- */
@@ -70,16 +71,21 @@ static void
 memory_add(struct memory *m, const struct model_shape *s, uint64_t context, unsigned threads)
 {
 	struct memory_row *r = &m->row[m->n++];
-	struct engine_need need;
+	uint64_t numbers = s->kv_width * context;
 
-	*r = (struct memory_row){ .context = context, .kv = 4 * s->kv_width * context,
-				  .kv_f16 = 2 * s->kv_width * context };
-	if (s->hp) {
-		engine_need(s->hp, (uint32_t)context, threads, &need);
-		r->kv = need.kv;
+	*r = (struct memory_row){ .context = context };
+	r->kv[KV_F32] = 4 * numbers;
+	r->kv[KV_F16] = 2 * numbers;
+	r->kv[KV_INT8] = numbers + numbers / 8;		/* a scale of 4 bytes for 32 */
+	for (unsigned t = KV_USUAL + 1; s->hp && t < KV_TYPES; t++) {
+		const struct engine_opts opts = { .threads = threads, .kv = (enum kv_type)t };
+		struct engine_need need;
+
+		engine_need(s->hp, &opts, (uint32_t)context, &need);
+		r->kv[t] = need.kv;
 		m->work = need.work;
 	}
-	r->total = m->weights + r->kv + m->work;
+	r->total = m->weights + r->kv[KV_F16] + m->work;
 }
 
 void

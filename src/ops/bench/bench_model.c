@@ -199,7 +199,8 @@ enum tb_status
 bench_synthetic(struct bench *b, const struct scheme *s)
 {
 	const struct engine_opts opts = { .threads = team_size(b->team),
-					  .exact = b->ctx->exact };
+					  .exact = b->ctx->exact,
+					  .kv = b->ctx->kv };
 	const struct synthetic spec = { synthetic_1b_config, strlen(synthetic_1b_config), *s, 1 };
 	struct engine *engine;
 	char scheme[SCHEME_NAME_MAX], name[40];
@@ -213,7 +214,8 @@ enum tb_status
 bench_model(struct bench *b, const char *ref)
 {
 	const struct engine_opts opts = { .threads = team_size(b->team),
-					  .exact = b->ctx->exact };
+					  .exact = b->ctx->exact,
+					  .kv = b->ctx->kv };
 	struct engine *engine;
 	struct model_loc loc;
 	struct model *m;

@@ -21,6 +21,7 @@
 #include "src/base/dir.h"
 #include "src/base/err.h"
 #include "src/base/pool.h"
+#include "src/engine/engine.h"
 #include "src/store/store.h"
 
 #define CONFIG_WORDS 24
@@ -69,6 +70,7 @@ struct op_ctx {
 	size_t nconfig, nusual;
 	unsigned threads;		/* >= 1 */
 	bool exact;			/* models run in F32 throughout */
+	enum kv_type kv;		/* what they keep of each token as */
 	struct tb_pool *pool;		/* `threads` workers; owned */
 	bool mono;			/* no colours (NO_COLOR, --color never) */
 };

@@ -165,7 +165,8 @@ static enum tb_status
 load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_job *job,
      struct tb_err *err)
 {
-	struct engine_opts opts = { .threads = ctx->threads, .exact = ctx->exact };
+	struct engine_opts opts = { .threads = ctx->threads, .exact = ctx->exact,
+				    .kv = ctx->kv };
 	struct model_loc loc;
 	enum tb_status status;
 
