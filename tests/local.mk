@@ -190,8 +190,8 @@ tests_gguf_list_LDADD = $(TEST_FORMAT)
 dist_check_SCRIPTS += tests/cli/gguf.sh
 # GGUF files become other models
 dist_check_SCRIPTS += tests/cli/gguf_back.sh
-dist_check_SCRIPTS += tests/cli/gguf_back_arch.sh
-EXTRA_DIST += tests/cli/gguf_back.py
+dist_check_SCRIPTS += tests/cli/gguf_back_arch.sh tests/cli/arch.sh
+EXTRA_DIST += tests/cli/gguf_back.py tests/cli/arch.py
 # what other programs stumble over
 dist_check_SCRIPTS += tests/cli/pitfalls.sh
 EXTRA_DIST += tests/cli/pitfalls.py
@@ -408,6 +408,9 @@ tests_unit_test_attention_LDADD = $(TEST_ENGINE)
 check_PROGRAMS += tests/unit/test_scan
 TESTS += tests/unit/test_scan
 tests_unit_test_scan_LDADD = $(TEST_ENGINE)
+check_PROGRAMS += tests/unit/test_states
+TESTS += tests/unit/test_states
+tests_unit_test_states_LDADD = $(TEST_ENGINE)
 
 # ui
 check_PROGRAMS += tests/unit/test_ui_list
@@ -641,6 +644,12 @@ tests_unit_test_reference_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_guess
 TESTS += tests/unit/test_guess
 tests_unit_test_guess_LDADD = $(TEST_OPS)
+check_PROGRAMS += tests/unit/test_passes
+TESTS += tests/unit/test_passes
+tests_unit_test_passes_LDADD = $(TEST_ENGINE)
+check_PROGRAMS += tests/unit/test_kv_file
+TESTS += tests/unit/test_kv_file
+tests_unit_test_kv_file_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_speculate
 TESTS += tests/unit/test_speculate
 tests_unit_test_speculate_LDADD = $(TEST_OPS)

@@ -19,6 +19,7 @@ struct chatting {
 	struct cli *cli;
 	struct talk *talk;		/* a reference */
 	const char *text;		/* what is said next */
+	const char *file;		/* keeps what was evaluated; NULL: none */
 	struct chat_answer answer;
 };
 
@@ -52,6 +53,23 @@ chat_turn(void *arg, struct tb_job *job, struct tb_err *err)
 	cli_put_buf(&last);
 	tb_buf_free(&last);
 	return status;
+}
+
+static enum tb_status
+chat_open_file(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct chatting *c = arg;
+	enum tb_status status = chat_take_up(c->talk->chat, c->file, job, err);
+
+	return status == TB_ENOENT ? TB_OK : status;
+}
+
+static enum tb_status
+chat_close_file(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct chatting *c = arg;
+
+	return chat_keep(c->talk->chat, c->file, job, err);
 }
 
 /* One question and its answer. */
@@ -138,6 +156,7 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 	  const struct run_guessing *guessing, const char *system, const char *prompt)
 {
 	enum guess_how guess;
+	enum cli_exit end;
 	struct tb_err err;
 	enum tb_status status;
 
@@ -157,7 +176,12 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 	}
 	if (!status)
 		status = talk_begin(c->talk, &err);
-	return status ? cli_fail(&err) : prompt ? turn(c, prompt) : converse(c);
+	if (!status && c->file)
+		status = cli_run(c->cli, "Reading", chat_open_file, c, &err);
+	if (status)
+		return cli_fail(&err);
+	end = prompt ? turn(c, prompt) : converse(c);
+	return c->file && cli_run(c->cli, "Keeping", chat_close_file, c, &err) ? cli_fail(&err) : end;
 }
 
 COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
@@ -173,6 +197,7 @@ COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
 		RUN_SAMPLING_OPTIONS(sampling, RUN_ELSE(SAMPLER_REPEAT_PENALTY)),
 		RUN_ENGINE_OPTIONS(cli),
 		RUN_GUESSING_OPTIONS(guessing),
+		RUN_SESSION_OPTION(c.file),
 		{ .name = NULL }
 	};
 	struct run_model r;

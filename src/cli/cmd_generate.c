@@ -16,6 +16,7 @@ struct generating {
 	bool raw;
 	uint32_t context;
 	enum guess_how guess;
+	const char *file;
 	struct gen_opts opts;
 	struct token_ids ids;
 	struct gen_result result;
@@ -25,6 +26,7 @@ static enum tb_status
 generate_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct generating *g = arg;
+	struct token_ids held = { 0 };
 	struct session *s;
 	enum tb_status status;
 
@@ -33,8 +35,15 @@ generate_run(void *arg, struct tb_job *job, struct tb_err *err)
 	    (status = session_new(&s, g->model->engine, g->context, err)))
 		return status;
 	status = guesser_new(&g->opts.guesser, g->model, g->guess, g->context, err);
+	if (!status && g->file) {
+		status = kv_file_load(g->model, s, &held, g->file, job, err);
+		status = status == TB_ENOENT ? TB_OK : status;
+	}
 	if (!status)
-		status = generate(g->model, s, NULL, &g->ids, &g->opts, job, &g->result, err);
+		status = generate(g->model, s, &held, &g->ids, &g->opts, job, &g->result, err);
+	if (!status && g->file)
+		status = kv_file_save(g->model, s, &held, g->file, NULL, err);
+	free(held.v);
 	guesser_free(g->opts.guesser);
 	session_free(s);
 	return status;
@@ -90,6 +99,7 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		RUN_SAMPLING_OPTIONS(sampling, " (1)"),
 		RUN_ENGINE_OPTIONS(cli),
 		RUN_GUESSING_OPTIONS(guessing),
+		RUN_SESSION_OPTION(g.file),
 		{ .name = NULL }
 	};
 	struct run_model r;

@@ -66,6 +66,9 @@ struct run_guessing {
 	{ 0, "draft", TB_OPT_STR, &(g).draft, "REF", "a small model of the same family that " \
 	  "guesses ahead; the text is the same, only sooner" }, \
 	{ 0, "no-speculate", TB_OPT_FLAG, &(g).none, NULL, "guess nothing: token by token" }
+#define RUN_SESSION_OPTION(file) \
+	{ 0, "session-file", TB_OPT_STR, &(file), "FILE", "keep what was read there; what begins " \
+	  "with the same text need not be read again the next time" }
 /* Loads what guesses. */
 enum tb_status run_guessing_apply(const struct run_guessing *g, const struct cli *cli,
 				  struct run_model *r, enum guess_how *how, struct tb_err *err)

@@ -129,6 +129,16 @@ arch_find(const char *model_type, const char *class_name)
 }
 
 const struct arch *
+arch_find_inner(const char *model_type, const char *inner)
+{
+	for (const struct arch *a = NULL; model_type && (a = next_arch(a));)
+		if (!strcmp(a->outer ? a->outer : a->name, model_type) &&
+		    (!strcmp(a->name, inner) || (a->text_name && !strcmp(a->text_name, inner))))
+			return a;
+	return NULL;
+}
+
+const struct arch *
 arch_find_gguf(const char *name, bool experts)
 {
 	for (const struct arch *a = NULL; (a = next_arch(a));)

@@ -160,6 +160,7 @@ enum way {
 	WAY_LATE_NORM = 4,	/* GGUF calls post_attention_norm what is before the feed-forward
 				 * part */
 	WAY_DELTA = 8,		/* "attn_qkv" and "attn_gate" are of layers with the delta rule */
+	WAY_TURNED = 16,	/* stacks of experts in one file lie turned */
 };
 
 /* A name in files, behind one of tname_stems.  For an expert slot without {e} the tensor
@@ -171,6 +172,7 @@ struct slot_rule {
 	const char *pattern;
 	bool stacked;
 	enum dim folded;
+	bool turned;		/* stacked, each expert's rows are columns */
 	enum way only, never;	/* ways of the architectures it is for; 0: all, none */
 	enum dim before[3], after[3];
 	bool log;		/* of what is kept, without its sign */
@@ -190,6 +192,7 @@ struct routing {
 	enum router_score score;
 	bool renormalize;	/* weights of the chosen add up to 1 … */
 	float scale;		/* … before they are multiplied by this; 0: 1 */
+	float both;		/* of what chosen and shared experts say together; 0: 1 */
 	uint32_t groups, groups_used;	/* only the best groups of experts count; 0 or 1: all */
 };
 
@@ -198,6 +201,7 @@ enum activation { ACT_SILU, ACT_GELU_TANH, ACT_COUNT };
 /* A row of the table.  Numbers count where the file is silent; 0: it must not be. */
 struct arch {
 	const char *name, *text_name;	/* model_type of config.json; of text_config in it */
+	const char *outer;		/* … of what has it as text_config, if not `name` */
 	const char *class_name;		/* architectures[0] */
 	const char *gguf_name;		/* general.architecture of GGUF files */
 	uint64_t required, optional;	/* bits of parts */
@@ -231,8 +235,13 @@ struct arch {
 	bool rope_partial;		/* partial_rotary_factor may be below 1 */
 	bool q_gated;			/* q's rows of a head: it, then what its output is gated with */
 	bool gguf_tiled;		/* value heads of the delta rule take key heads in turns there */
+	bool pairs;			/* elements 2 i and 2 i + 1 turn together, in all files */
 	bool layers_differ;		/* layer_types count, even without a window */
 	bool qk_norm_whole;		/* norms of q and k are of all heads together */
+	bool qk_norm_late;		/* … and come when they have been turned */
+	bool centered;			/* norms take the mean away, unless the file says rms_norm_eps */
+	bool parallel;			/* mixer and feed-forward part see the same */
+	bool logit_divides;		/* logit_scale of GGUF files is a divisor */
 	/* What it alone says, after everything else was read: hparams_read.h; NULL: nothing. */
 	enum tb_status (*config)(const struct config_reader *r);
 	enum tb_status (*metadata)(struct meta_reader *r);
@@ -252,6 +261,8 @@ bool arch_mixes(const struct arch *a, enum mixer mixer);
 
 /* By model_type, else by class name; NULL: not supported. */
 const struct arch *arch_find(const char *model_type, const char *class_name);
+/* By model_type and that of text_config. */
+const struct arch *arch_find_inner(const char *model_type, const char *inner);
 /* By general.architecture; some mean another model when there are experts. */
 const struct arch *arch_find_gguf(const char *name, bool experts);
 /* Do GGUF files have a head's rows of this slot as pairs that turn together (0, half,

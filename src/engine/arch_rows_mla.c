@@ -14,7 +14,7 @@ static void
 mla_layers(struct hparams *hp, double stretch)
 {
 	const struct mla_shape *d = &hp->mla;
-	double factor = hp->rope.kind != ROPE_PLAIN && hp->rope.factor > 1 ? hp->rope.factor : 1;
+	double factor = hp->rope.kind == ROPE_YARN && hp->rope.factor > 1 ? hp->rope.factor : 1;
 	double grown = 1 + stretch * log(factor);
 
 	hp->attn_scale = (float)(grown * grown / sqrt((double)d->straight + hp->rope_dims));
@@ -88,7 +88,19 @@ mla_metadata(struct meta_reader *r)
 	.config = mla_config, .metadata = mla_metadata
 
 const struct arch arch_rows_mla[] = {
-	{ .name = "glm4_moe_lite", .class_name = "Glm4MoeLiteForCausalLM",
+	{ .name = "deepseek_v2", .class_name = "DeepseekV2ForCausalLM", .gguf_name = "deepseek2",
+	  .required = MLA | DENSE | EXPERTS | SHARED, .optional = HEAD | PART_BIT(PART_CHOICE_BIAS),
+	  .keys = KEYS("num_experts", "n_routed_experts"), SAME,
+	  .rms_eps = 1e-6f, .rope_theta = 10000 },
+	{ .name = "deepseek_v3", .class_name = "DeepseekV3ForCausalLM", .gguf_name = "deepseek2",
+	  .required = MLA | DENSE | EXPERTS | SHARED | PART_BIT(PART_CHOICE_BIAS), .optional = HEAD,
+	  .keys = KEYS("num_experts", "n_routed_experts"), SAME,
+	  .routing = { .score = SCORE_SIGMOID }, .rms_eps = 1e-6f, .rope_theta = 10000 },
+	{ .name = "kimi_k2", .class_name = "DeepseekV3ForCausalLM", .gguf_name = "deepseek2",
+	  .required = MLA | DENSE | EXPERTS | SHARED | PART_BIT(PART_CHOICE_BIAS), .optional = HEAD,
+	  .keys = KEYS("num_experts", "n_routed_experts"), SAME,
+	  .routing = { .score = SCORE_SIGMOID }, .rms_eps = 1e-6f, .rope_theta = 10000 },
+	{ .name = "glm4_moe_lite", .class_name = "Glm4MoeLiteForCausalLM", .gguf_name = "deepseek2",
 	  .required = MLA | DENSE | EXPERTS | SHARED | PART_BIT(PART_CHOICE_BIAS), .optional = HEAD,
 	  .keys = KEYS("num_experts", "n_routed_experts"), SAME,
 	  .routing = { .score = SCORE_SIGMOID }, .rms_eps = 1e-5f, .rope_theta = 1e6f },

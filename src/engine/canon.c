@@ -17,7 +17,7 @@ find_rule(const struct canon_model *m, const char *name, uint32_t *layer, uint32
 
 	for (const char *const *p = tname_stems; *p; p++)
 		for (const struct slot_rule *r = slot_rules; tb_starts(name, *p) && r->pattern; r++)
-			if (slot_rule_for(r, ways) && r->before[0] == DIM_NONE &&
+			if (slot_rule_for(r, ways) && r->before[0] == DIM_NONE && !r->turned &&
 			    tname_match(r->pattern, name + strlen(*p), layer, expert))
 				return r;
 	return NULL;

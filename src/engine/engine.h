@@ -58,6 +58,18 @@ uint32_t session_context(const struct session *s);
  * returns the position that it went back to, from which the caller evaluates again. */
 uint32_t session_rewind(struct session *s, uint32_t pos);
 
+/* What a session holds, to be kept elsewhere.  How it lies, in words: sessions that say the same
+ * can take over from one another. */
+struct tb_buf;
+void session_layout(const struct session *s, struct tb_buf *out);
+uint64_t session_bytes(const struct session *s, uint32_t n);	/* of n positions */
+/* Makes n positions that are to be filled with what was kept. */
+enum tb_status session_place(struct session *s, uint32_t n, struct tb_err *err) TB_MUST_USE;
+/* Calls fn for all that the positions so far are, in one order, to be read or to be filled. */
+typedef enum tb_status session_piece_fn(void *arg, void *data, size_t len, struct tb_err *err);
+enum tb_status session_pieces(struct session *s, session_piece_fn *fn, void *arg,
+			      struct tb_err *err) TB_MUST_USE;
+
 /* Runs n tokens at the session's position (prefill when n > 1). *logits: [vocab] F32
  * of the last token, valid until the next call; with `all`, [n][vocab] of every
  * token.  TB_ELIMIT when the context is full, After any failure the position is

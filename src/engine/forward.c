@@ -3,6 +3,7 @@
 
 #include "src/engine/run.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "src/base/job.h"
@@ -65,9 +66,12 @@ norm_row(void *arg, size_t row)
 {
 	const struct step *s = arg;
 	size_t dim = s->run->hp->dim;
+	float *h = s->run->s->work.h + row * dim;
 
-	s->run->norm(s->run->s->work.h + row * dim, s->x + row * dim, s->norm, dim,
-		     s->run->hp->rms_eps);
+	if (s->norm)
+		s->run->norm(h, s->x + row * dim, s->norm, dim, s->run->hp->rms_eps);
+	else
+		memcpy(h, s->x + row * dim, dim * sizeof(*h));
 }
 
 /* What a part of a layer has computed joins the stream. */
@@ -83,10 +87,21 @@ join_row(void *arg, size_t row)
 		vec->add(out, s->bias, dim);
 	if (s->norm)
 		s->run->norm(out, out, s->norm, dim, s->run->hp->rms_eps);
-	vec->add(s->x + row * dim, out, dim);
+	vec->add_scaled(s->x + row * dim, out, s->run->hp->residual_scale, dim);
 }
 
-/* Bias, norm per head, and the turn by position: each only where the model has it. */
+/* Of each head, or of all together. */
+static void
+norm_heads(const struct step *s, float *x, size_t heads, const float *norm)
+{
+	const struct hparams *hp = s->run->hp;
+	size_t whole = hp->arch->qk_norm_whole ? heads : 1, n = hp->layer[s->layer].head_dim * whole;
+
+	for (size_t h = 0; norm && h < heads; h += whole)
+		s->run->norm(x + h / whole * n, x + h / whole * n, norm, n, hp->rms_eps);
+}
+
+/* Bias, norm, and the turn by position: each only where the model has it. */
 static void
 finish_heads(const struct step *s, float *x, size_t heads, const float *bias, const float *norm,
 	     uint32_t pos)
@@ -94,18 +109,30 @@ finish_heads(const struct step *s, float *x, size_t heads, const float *bias, co
 	const struct vec_ops *vec = s->run->e->vec;
 	const struct kv *kv = &s->run->s->kv;
 	const struct hparams *hp = s->run->hp;
-	size_t hd = hp->layer[s->layer].head_dim, whole = hp->arch->qk_norm_whole ? heads : 1;
+	size_t hd = hp->layer[s->layer].head_dim;
 	bool local = hparams_windowed(hp, s->layer);
 	const float *angles = kv_angles(kv, local, pos);
 	size_t half = kv_half(kv, local);
 
 	if (bias)
 		vec->add(x, bias, heads * hd);
-	for (size_t h = 0; norm && h < heads; h += whole)
-		s->run->norm(x + h * hd, x + h * hd, norm, whole * hd, hp->rms_eps);
-	if (!hp->layer[s->layer].turned)
-		return;
-	(hp->rope_pairs ? vec->rope_pairs : vec->rope)(x, heads, hd, half, angles, angles + half);
+	if (!hp->arch->qk_norm_late)
+		norm_heads(s, x, heads, norm);
+	if (hp->layer[s->layer].turned)
+		(hp->rope_pairs ? vec->rope_pairs : vec->rope)(x, heads, hd, half, angles,
+							       angles + half);
+	if (hp->arch->qk_norm_late)
+		norm_heads(s, x, heads, norm);
+}
+
+/* Queries of far positions are longer. */
+static void
+grow(const struct hparams *hp, float *q, size_t n, uint32_t pos)
+{
+	float a = (float)(1 + hp->q_growth * log(1 + floor(pos / hp->q_growth_from)));
+
+	for (size_t i = 0; i < n; i++)
+		q[i] *= a;
 }
 
 /* Where q's rows of a head are it and what gates its output, one behind the other. */
@@ -149,13 +176,16 @@ heads_row(void *arg, size_t row)
 	const struct layer_shape *shape = &hp->layer[s->layer];
 	struct work *w = &s->run->s->work;
 	size_t v_width = hparams_dim(hp, s->layer, DIM_V);
+	size_t q_width = hparams_dim(hp, s->layer, DIM_Q);
 	float *k = w->k + row * hparams_dim(hp, s->layer, DIM_K), *v = w->v + row * v_width;
+	float *q = w->q + row * q_width;
 	uint32_t pos = s->run->s->pos + (uint32_t)row;
 
 	if (hp->arch->q_gated)
 		take_queries(s, row);
-	finish_heads(s, w->q + row * hparams_dim(hp, s->layer, DIM_Q), shape->heads,
-		     s->l->v[SLOT_Q_BIAS], s->l->v[SLOT_Q_NORM], pos);
+	finish_heads(s, q, shape->heads, s->l->v[SLOT_Q_BIAS], s->l->v[SLOT_Q_NORM], pos);
+	if (hp->q_growth > 0)
+		grow(hp, q, q_width, pos);
 	finish_heads(s, k, shape->kv_heads, s->l->v[SLOT_K_BIAS], s->l->v[SLOT_K_NORM], pos);
 	if (s->l->v[SLOT_V_BIAS])
 		s->run->e->vec->add(v, s->l->v[SLOT_V_BIAS], v_width);
@@ -282,7 +312,10 @@ layer_forward(struct step *s, size_t m, size_t want)
 		return TB_OK;
 	s->norm = s->l->v[shape->mixer == MIX_NONE && !s->l->v[SLOT_FFN_NORM] ? SLOT_ATTN_NORM
 									       : SLOT_FFN_NORM];
-	run_rows(run, norm_row, s, want, dim);
+	if (run->hp->arch->parallel)
+		memmove(run->s->work.h, run->s->work.h + (m - want) * dim, want * dim * sizeof(float));
+	else
+		run_rows(run, norm_row, s, want, dim);
 	if ((status = feed_forward(s, want)))
 		return status;
 	s->norm = s->l->v[SLOT_POST_FFN_NORM];
@@ -323,12 +356,16 @@ forward(struct run *run, const uint32_t *ids, size_t m, size_t want)
 }
 
 static void
-softcap_row(void *arg, size_t row)
+logits_row(void *arg, size_t row)
 {
 	const struct step *s = arg;
-	size_t vocab = s->run->hp->vocab;
+	const struct hparams *hp = s->run->hp;
+	float *x = s->x + row * hp->vocab;
 
-	s->run->e->vec->softcap(s->x + row * vocab, vocab, 1, s->run->hp->final_softcap);
+	for (size_t i = 0; hp->logit_scale != 1 && i < hp->vocab; i++)
+		x[i] *= hp->logit_scale;
+	if (hp->final_softcap > 0)
+		s->run->e->vec->softcap(x, hp->vocab, 1, hp->final_softcap);
 }
 
 enum tb_status
@@ -339,7 +376,7 @@ run_logits(struct run *run, size_t m, float *logits)
 	enum tb_status status;
 
 	if (!(status = run_matmul(run, &head, 1, run->s->work.h, m, &logits)) &&
-	    run->hp->final_softcap > 0)
-		run_rows(run, softcap_row, &s, m, run->hp->vocab);
+	    (run->hp->final_softcap > 0 || run->hp->logit_scale != 1))
+		run_rows(run, logits_row, &s, m, run->hp->vocab);
 	return status;
 }

@@ -68,6 +68,29 @@ hparams_free(struct hparams *hp)
 	*hp = (struct hparams){ 0 };
 }
 
+/* Which pair of `dims` / 2 turns so often within the original context. */
+static double
+yarn_pair(const struct rope *rope, uint32_t dims, double turns)
+{
+	return dims * log(rope->original / (2 * M_PI * turns)) / (2 * log(rope->theta));
+}
+
+/* How much of pair i's frequency is divided by the factor: that of long waves, none of short
+ * ones. */
+static double
+yarn_ramp(const struct rope *rope, uint32_t dims, uint32_t i)
+{
+	double lo = yarn_pair(rope, dims, rope->high), hi = yarn_pair(rope, dims, rope->low);
+
+	if (!rope->smooth) {
+		lo = floor(lo);
+		hi = ceil(hi);
+	}
+	lo = fmax(lo, 0);
+	hi = fmin(hi, dims - 1);
+	return fmin(fmax((i - lo) / fmax(hi - lo, 0.001), 0), 1);
+}
+
 double
 hparams_inv_freq(const struct hparams *hp, const struct rope *rope, uint32_t i, uint32_t context)
 {
@@ -78,6 +101,11 @@ hparams_inv_freq(const struct hparams *hp, const struct rope *rope, uint32_t i, 
 
 	if (rope->kind == ROPE_LINEAR)
 		f /= rope->factor;
+	if (rope->kind == ROPE_YARN) {
+		double ramp = yarn_ramp(rope, dims, i);
+
+		f *= ramp / rope->factor + 1 - ramp;
+	}
 	if (rope->kind == ROPE_LLAMA3) {
 		/* Long waves are slowed down by the factor, short ones kept, those between
 		 * blended, by how often they turn within the original context. */

@@ -22,12 +22,15 @@
 #define HP_MAX_GROUPS 64u
 #define HP_MAX_KERNEL 8u
 
-enum rope_kind { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3, ROPE_LONGROPE };
+enum rope_kind { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3, ROPE_LONGROPE, ROPE_YARN };
 
 /* How positions turn pairs of elements.  Factors divide the frequencies further. */
 struct rope {
 	enum rope_kind kind;
-	double theta, factor, low, high;
+	double theta, factor;
+	double low, high;		/* llama3: turns in the original context below which
+					 * frequencies are divided, above which they stay; yarn: both */
+	bool smooth;			/* yarn: where that begins is not rounded to whole pairs */
 	double original;		/* context before it was stretched; 0: it was not */
 	double magnitude;		/* 0 or 1: turned vectors keep their length */
 	float *factors, *long_factors;	/* owned; [dims / 2]; NULL: none.  The second is for
@@ -78,7 +81,12 @@ struct hparams {
 	float rms_eps;
 	float embed_scale;			/* multiplies embeddings; 0: by what the row says */
 	float norm_add;				/* to the weights of norms as they are in files */
+	float residual_scale;			/* of what layers add; 0: 1 */
+	float logit_scale;			/* 0: 1 */
 	float attn_scale;			/* of q k; 0: 1 / sqrt(head_dim) */
+	double q_growth, q_growth_from;		/* queries grow by 1 + that * ln(1 + whole times that
+						 * their position is so many); 0: they do not */
+	bool centered;				/* norms take the mean away */
 	float attn_softcap, final_softcap;	/* 0: none */
 	uint32_t window;			/* positions that layers with a window see,
 						 * their own included; 0: no layer has one */

@@ -74,12 +74,13 @@ config_arch(const struct config_reader *r)
 	const char *type = json_str(json_get(r->config, "model_type"));
 	const char *class_name = json_str(json_first(json_get(r->config, "architectures")));
 	const char *inner = json_str(json_path(r->config, "text_config.model_type"));
-	const struct arch *arch = arch_find(type, class_name);
+	const struct arch *arch = inner ? arch_find_inner(type, inner) : arch_find(type, class_name);
 
-	if (!arch || (inner && arch_find(inner, NULL) != arch))
+	if (!arch)
 		return arch_unknown(type ? type : class_name ? class_name : "(none given)", "",
 				    r->err);
 	hparams_init(r->hp, arch);
+	r->hp->rope_pairs = arch->pairs;
 	return TB_OK;
 }
 
@@ -166,6 +167,43 @@ config_attention(const struct config_reader *r)
 	return config_cap(r, "final_logit_softcapping", &hp->final_softcap);
 }
 
+/* Numbers that multiply; logits_scaling divides. */
+static enum tb_status
+config_scales(const struct config_reader *r)
+{
+	struct hparams *hp = r->hp;
+	const struct { const char *key; float *to; } scales[] = {
+		{ "embedding_multiplier", &hp->embed_scale }, { "attention_multiplier", &hp->attn_scale },
+		{ "residual_multiplier", &hp->residual_scale }, { "logit_scale", &hp->logit_scale },
+		{ "logits_scaling", &hp->logit_scale },
+	};
+	enum tb_status status;
+
+	for (size_t i = 0; i < sizeof(scales) / sizeof(*scales); i++) {
+		double x = (double)*scales[i].to;
+
+		if (!config_value(r->c, scales[i].key))
+			continue;
+		if ((status = config_real(r, r->c, scales[i].key, 1e-6, 1e6, &x)))
+			return status;
+		*scales[i].to = (float)(strcmp(scales[i].key, "logits_scaling") ? x : 1 / x);
+	}
+	return TB_OK;
+}
+
+static enum tb_status
+config_norm(const struct config_reader *r)
+{
+	const char *own = "layer_norm_eps";
+	double eps = (double)r->hp->rms_eps;
+	enum tb_status status;
+
+	r->hp->centered = r->hp->arch->centered && !config_value(r->c, "rms_norm_eps");
+	status = config_real(r, r->c, r->hp->centered ? own : "rms_norm_eps", 1e-30, 1, &eps);
+	r->hp->rms_eps = (float)eps;
+	return status;
+}
+
 static enum tb_status
 config_activation(const struct config_reader *r)
 {
@@ -192,11 +230,10 @@ config_all(struct config_reader *r)
 {
 	static enum tb_status (*const parts[])(const struct config_reader *r) = {
 		config_arch, config_sizes, config_experts, config_rope, config_window,
-		config_layers, config_attention, config_activation,
+		config_layers, config_attention, config_scales, config_norm, config_activation,
 	};
 	struct hparams *hp = r->hp;
 	enum tb_status status = TB_OK;
-	double eps;
 
 	r->c = config_value(r->config, "text_config");
 	r->c = r->c ? r->c : r->config;
@@ -206,10 +243,6 @@ config_all(struct config_reader *r)
 		status = parts[i](r);
 	if (status)
 		return status;
-	eps = hp->rms_eps;
-	if ((status = config_real(r, r->c, "rms_norm_eps", 1e-30, 1, &eps)))
-		return status;
-	hp->rms_eps = (float)eps;
 	if (hp->arch->config && (status = hp->arch->config(r)))
 		return status;
 	hp->tied_known = config_value(r->c, "tie_word_embeddings") ||

@@ -56,12 +56,63 @@ config_longrope(const struct config_reader *r, const cJSON *scaling, struct rope
 
 /* How frequencies are changed for contexts longer than the model was first trained
  * for; scaling NULL: not at all. */
+/* By how much yarn lengthens what was turned. */
+static double
+yarn_magnitude(double factor, double mscale)
+{
+	return factor > 1 ? 0.1 * mscale * log(factor) + 1 : 1;
+}
+
+static enum tb_status
+config_yarn(const struct config_reader *r, const cJSON *scaling, struct rope *rope)
+{
+	double own = 1, all = 0;
+	bool truncate = true;
+	enum tb_status status;
+
+	rope->factor = NAN;
+	rope->original = r->hp->context;
+	rope->low = 1;
+	rope->high = 32;
+	if ((status = config_real(r, scaling, "factor", 1, 1e6, &rope->factor)) ||
+	    (status = config_real(r, scaling, "original_max_position_embeddings", 2, HP_MAX_CONTEXT,
+				  &rope->original)) ||
+	    (status = config_real(r, scaling, "beta_fast", 1e-6, 1e6, &rope->high)) ||
+	    (status = config_real(r, scaling, "beta_slow", 1e-6, 1e6, &rope->low)) ||
+	    (status = config_real(r, scaling, "mscale", 0, 1e3, &own)) ||
+	    (status = config_real(r, scaling, "mscale_all_dim", 0, 1e3, &all)) ||
+	    (status = config_flag(r, scaling, "truncate", &truncate)))
+		return status;
+	if (isnan(rope->factor))
+		return tb_fail(r->err, TB_EFORMAT, "config.json: rope_scaling of type yarn lacks a "
+			       "factor");
+	rope->smooth = !truncate;
+	rope->magnitude = own > 0 && all > 0
+			  ? yarn_magnitude(rope->factor, own) / yarn_magnitude(rope->factor, all)
+			  : yarn_magnitude(rope->factor, 1);
+	return config_real(r, scaling, "attention_factor", 1e-3, 1e3, &rope->magnitude);
+}
+
+/* Frequencies that depend on how long the text is only change behind the context that the
+ * model has; with alpha they are those of a larger theta from the start. */
+static enum tb_status
+config_dynamic(const struct config_reader *r, const cJSON *scaling, struct rope *rope)
+{
+	double alpha = 1, dims = r->hp->rope_dims;
+	enum tb_status status = config_real(r, scaling, "alpha", 1e-3, 1e9, &alpha);
+
+	if (!status && dims > 2)
+		rope->theta *= pow(alpha, dims / (dims - 2));
+	return status;
+}
+
 enum tb_status
 config_scaling(const struct config_reader *r, const cJSON *scaling, struct rope *rope)
 {
 	static const struct { const char *name; enum rope_kind kind; } kinds[] = {
 		{ "default", ROPE_PLAIN }, { "linear", ROPE_LINEAR }, { "llama3", ROPE_LLAMA3 },
-		{ "longrope", ROPE_LONGROPE }, { "su", ROPE_LONGROPE },
+		{ "longrope", ROPE_LONGROPE }, { "su", ROPE_LONGROPE }, { "yarn", ROPE_YARN },
+		{ "dynamic", ROPE_PLAIN },
 	};
 	const char *name = json_str(json_get(scaling, "rope_type"));
 	size_t i = 0, n = sizeof(kinds) / sizeof(*kinds);
@@ -72,13 +123,15 @@ config_scaling(const struct config_reader *r, const cJSON *scaling, struct rope 
 		i++;
 	if (scaling && i == n)
 		return tb_fail(r->err, TB_EUNSUP, "config.json: rope_scaling of type \"%.40s\" cannot "
-			       "be run; default, linear, llama3 and longrope can",
+			       "be run; default, linear, llama3, longrope, yarn and dynamic can",
 			       name ? name : "(none)");
 	rope->kind = scaling ? kinds[i].kind : ROPE_PLAIN;
 	if (rope->kind == ROPE_PLAIN)
-		return TB_OK;
+		return name && !strcmp(name, "dynamic") ? config_dynamic(r, scaling, rope) : TB_OK;
 	if (rope->kind == ROPE_LONGROPE)
 		return config_longrope(r, scaling, rope);
+	if (rope->kind == ROPE_YARN)
+		return config_yarn(r, scaling, rope);
 	rope->factor = rope->low = rope->high = rope->original = NAN;
 	if ((status = config_real(r, scaling, "factor", 1, 1e6, &rope->factor)) ||
 	    (status = config_real(r, scaling, "low_freq_factor", 1e-6, 1e6, &rope->low)) ||
@@ -110,6 +163,9 @@ config_rope(const struct config_reader *r)
 				  "partial_rotary_factor", 0, 1, &partial)))
 		return status;
 	hp->rope_dims = (uint32_t)(hp->head_dim * partial);
+	if (hp->arch->rope_partial && config_own(r, "rotary_dim") &&
+	    (status = config_count(r, "rotary_dim", HP_MAX_HEAD_DIM, hp->rope_dims, &hp->rope_dims)))
+		return status;
 	if (partial < 1 && !hp->arch->rope_partial)
 		return tb_fail(r->err, TB_EUNSUP, "config.json: partial_rotary_factor %g cannot be "
 			       "run", partial);

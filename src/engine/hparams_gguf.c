@@ -341,20 +341,58 @@ meta_cap(struct meta_reader *r, bool known, const char *key, float *out)
 }
 
 static enum tb_status
+meta_norm(struct meta_reader *r)
+{
+	struct hparams *hp = r->hp;
+	const char *key = "attention.layer_norm_rms_epsilon";
+	double eps;
+	enum tb_status status;
+
+	hp->centered = hp->arch->centered && !meta_find(r, key);
+	if (hp->centered)
+		key = "attention.layer_norm_epsilon";
+	if ((status = meta_real(r, key, 1e-30, 1, (double)hp->rms_eps, &eps)))
+		return status;
+	if (!hp->arch->gguf_silent && !meta_find(r, key))
+		return meta_fail(r, TB_EFORMAT, " is missing");
+	hp->rms_eps = (float)eps;
+	return TB_OK;
+}
+
+/* Numbers that multiply. */
+static enum tb_status
+meta_scales(struct meta_reader *r)
+{
+	struct hparams *hp = r->hp;
+	const struct { const char *key; float *to; } scales[] = {
+		{ "embedding_scale", &hp->embed_scale }, { "attention.scale", &hp->attn_scale },
+		{ "residual_scale", &hp->residual_scale }, { "logit_scale", &hp->logit_scale },
+	};
+	enum tb_status status;
+	double x;
+
+	for (size_t i = 0; i < sizeof(scales) / sizeof(*scales); i++) {
+		if ((status = meta_real(r, scales[i].key, 0, 1e6, (double)*scales[i].to, &x)))
+			return status;
+		*scales[i].to = (float)x;
+	}
+	if (hp->arch->logit_divides && hp->logit_scale > 0)
+		hp->logit_scale = 1 / hp->logit_scale;
+	hp->q_growth_from = hp->rope.original;
+	return meta_real(r, "attention.temperature_scale", 0, 1e3, 0, &hp->q_growth);
+}
+
+static enum tb_status
 meta_rest(struct meta_reader *r)
 {
 	struct hparams *hp = r->hp;
 	bool caps = hp->arch->softcaps;
-	double eps;
 	enum tb_status status;
 
 	if ((status = meta_cap(r, caps, "attn_logit_softcapping", &hp->attn_softcap)) ||
 	    (status = meta_cap(r, caps, "final_logit_softcapping", &hp->final_softcap)) ||
-	    (status = meta_real(r, "attention.layer_norm_rms_epsilon", 1e-30, 1, hp->rms_eps, &eps)))
+	    (status = meta_norm(r)) || (status = meta_scales(r)))
 		return status;
-	if (!hp->arch->gguf_silent && !meta_find(r, "attention.layer_norm_rms_epsilon"))
-		return meta_fail(r, TB_EFORMAT, " is missing");
-	hp->rms_eps = (float)eps;
 	if (hp->arch->gguf_wide_layers == hp->layers)
 		hp->attn_scale = 1 / sqrtf((float)(hp->dim / hp->heads));
 	return hp->arch->metadata ? hp->arch->metadata(r) : TB_OK;

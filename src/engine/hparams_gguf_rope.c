@@ -4,12 +4,32 @@
 #include "src/engine/hparams_read.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/store/model_meta.h"
 
 #define TYPE_MAX 64
+
+/* What yarn needs besides the factor.  Where a file has a multiplier of the logarithm, it is
+ * not what was turned that is longer. */
+static enum tb_status
+meta_yarn(struct meta_reader *r)
+{
+	struct rope *rope = &r->hp->rope;
+	double usual;
+	enum tb_status status;
+
+	rope->kind = ROPE_YARN;
+	if (!(rope->factor >= 1))
+		return meta_fail(r, TB_EFORMAT, ": yarn needs a factor of 1 or more");
+	usual = meta_find(r, "rope.scaling.yarn_log_multiplier") ? 1 : 0.1 * log(rope->factor) + 1;
+	if ((status = meta_real(r, "rope.scaling.yarn_beta_fast", 1e-6, 1e6, 32, &rope->high)) ||
+	    (status = meta_real(r, "rope.scaling.yarn_beta_slow", 1e-6, 1e6, 1, &rope->low)))
+		return status;
+	return meta_real(r, "rope.scaling.yarn_attn_factor", 1e-3, 1e3, usual, &rope->magnitude);
+}
 
 /* Old files have scale_linear for the factor.  Factors of longrope are tensors. */
 static enum tb_status
@@ -22,16 +42,17 @@ meta_scaling(struct meta_reader *r)
 	const struct gguf_kv *kv = meta_find(r, "rope.scaling.type");
 	double usual = 0;
 	char *type = NULL;
-	bool linear, none;
+	bool linear, none, yarn;
 	enum tb_status status;
 
 	if (kv && (status = gguf_string(kv, &r->mm->file, TYPE_MAX, &type, r->err)))
 		return status;
 	linear = !type || !strcmp(type, "linear");
 	none = type && (!strcmp(type, "none") || (tensors && !strcmp(type, "longrope")));
-	status = linear || none ? TB_OK
-		: tb_fail(r->err, TB_EUNSUP, "%.200s: key %s: \"%.40s\" cannot be run; none and "
-			  "linear can", r->mm->file.path, r->key, type);
+	yarn = type && !strcmp(type, "yarn");
+	status = linear || none || yarn ? TB_OK
+		: tb_fail(r->err, TB_EUNSUP, "%.200s: key %s: \"%.40s\" cannot be run; none, linear"
+			  " and yarn can", r->mm->file.path, r->key, type);
 	free(type);
 	if (status || none)
 		return status;
@@ -39,6 +60,8 @@ meta_scaling(struct meta_reader *r)
 		usual = hp->arch->gguf_stretch;
 	if ((status = meta_real(r, factor, 0, 1e6, usual, &hp->rope.factor)))
 		return status;
+	if (yarn)
+		return meta_yarn(r);
 	if (hp->rope.factor > 0 && hp->rope.factor != 1)
 		hp->rope.kind = ROPE_LINEAR;
 	return TB_OK;
@@ -55,7 +78,7 @@ meta_rope(struct meta_reader *r)
 								 : "rope.freq_base_swa";
 	enum tb_status status;
 
-	hp->rope_pairs = hp->arch->gguf_pairs;
+	hp->rope_pairs = hp->arch->gguf_pairs || hp->arch->pairs;
 	if ((status = meta_real(r, base, 1, 1e12,
 				hp->arch->gguf_silent ? hp->arch->rope_theta : 10000,
 				&hp->rope.theta)) ||

@@ -130,13 +130,16 @@ hparams_check(const struct hparams *hp, struct tb_err *err)
 enum tb_status
 hparams_finish(struct hparams *hp, struct tb_err *err)
 {
+	float *const ones[] = { &hp->residual_scale, &hp->logit_scale, &hp->routing.scale,
+				&hp->routing.both };
+
 	hp->rope_dims = hp->rope_dims ? hp->rope_dims : hp->head_dim;
 	if (!(hp->embed_scale > 0))
 		hp->embed_scale = hp->arch->embed_scale ? sqrtf((float)hp->dim) : 1;
 	if (!(hp->attn_scale > 0))
 		hp->attn_scale = 1 / sqrtf((float)hp->head_dim);
-	if (!(hp->routing.scale > 0))
-		hp->routing.scale = 1;
+	for (size_t i = 0; i < sizeof(ones) / sizeof(*ones); i++)
+		*ones[i] = *ones[i] > 0 ? *ones[i] : 1;
 	return hparams_check(hp, err);
 }
 

@@ -180,6 +180,12 @@ kv_free(struct kv *kv)
 	*kv = (struct kv){ 0 };
 }
 
+size_t
+kv_step_bytes(const struct kv *kv, size_t step)
+{
+	return !kv->ring || step < kv->ring ? kv->ring_bytes : kv->step_bytes;
+}
+
 uint64_t
 kv_bytes(const struct hparams *hp, enum kv_type type, uint32_t n)
 {
@@ -225,7 +231,7 @@ enum tb_status
 kv_reserve(struct kv *kv, uint32_t n, struct tb_err *err)
 {
 	while (kv->nsteps * KV_STEP < n) {
-		size_t bytes = !kv->ring || kv->nsteps < kv->ring ? kv->ring_bytes : kv->step_bytes;
+		size_t bytes = kv_step_bytes(kv, kv->nsteps);
 		unsigned char *step = tb_calloc(bytes + LINE, 1);
 		float *angles = make_angles(kv, kv->nsteps);
 
@@ -245,13 +251,18 @@ kv_reserve(struct kv *kv, uint32_t n, struct tb_err *err)
 
 /* ---- what is stored ---- */
 
+void *
+kv_step(const struct kv *kv, size_t step)
+{
+	return kv->step[step] + (LINE - (uintptr_t)kv->step[step] % LINE) % LINE;
+}
+
 static unsigned char *
 head_at(const struct kv *kv, uint32_t layer, uint32_t head, size_t step)
 {
 	const struct kv_layer *l = &kv->layer[layer];
-	unsigned char *base = kv->step[kv->ring && l->windowed ? step % kv->ring : step];
+	unsigned char *base = kv_step(kv, kv->ring && l->windowed ? step % kv->ring : step);
 
-	base += (LINE - (uintptr_t)base % LINE) % LINE;
 	return base + l->at + head * l->head;
 }
 

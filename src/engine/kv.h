@@ -66,6 +66,9 @@ uint64_t kv_bytes(const struct hparams *hp, enum kv_type type, uint32_t n);
 /* Room for positions < n <= context. TB_ENOMEM leaves what was there usable. */
 enum tb_status kv_reserve(struct kv *kv, uint32_t n, struct tb_err *err) TB_MUST_USE;
 
+size_t kv_step_bytes(const struct kv *kv, size_t step);	/* of what kv_step() is */
+void *kv_step(const struct kv *kv, size_t step);
+
 /* What is stored behind pos counts no more.  Returns the position, pos or before it,
  * from which on all that a layer must see is there. */
 uint32_t kv_rewind(struct kv *kv, uint32_t pos);

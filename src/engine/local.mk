@@ -56,6 +56,8 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/arch.c \
 	src/engine/arch.h \
 	src/engine/arch_delta.c \
+	src/engine/arch_own.c \
+	src/engine/arch_own.h \
 	src/engine/arch_rows.c \
 	src/engine/arch_rows.h \
 	src/engine/arch_rows_mla.c \
@@ -94,6 +96,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/scan.h \
 	src/engine/scan_body.h \
 	src/engine/session.c \
+	src/engine/session_keep.c \
 	src/engine/shortconv.c \
 	src/engine/slot_rules.c \
 	src/engine/slots.c \

@@ -18,6 +18,7 @@ struct choice {
 	const float *bias;	/* [n]; added for the choice alone; NULL: none */
 	uint32_t n, per_group;	/* experts; of a group */
 	uint64_t closed;	/* bits of groups that do not count */
+	bool best_alone;	/* a group is as good as its best, not as its two best */
 };
 
 static float
@@ -45,7 +46,7 @@ choose_experts(const struct choice *c, uint32_t k, uint32_t *chosen)
 	}
 }
 
-/* The sum of its two best. */
+/* The sum of its two best, or its best. */
 static float
 group_key(const struct choice *c, uint32_t group)
 {
@@ -57,7 +58,7 @@ group_key(const struct choice *c, uint32_t group)
 		second = key > best ? best : key > second ? key : second;
 		best = key > best ? key : best;
 	}
-	return c->per_group > 1 ? best + second : best;
+	return c->per_group > 1 && !c->best_alone ? best + second : best;
 }
 
 /* Leaves the `used` best groups open. */
@@ -91,7 +92,8 @@ route_row(void *arg, size_t row)
 	float *p = w->router + row * hp->experts, *weight = w->weight + row * hp->experts_used;
 	uint32_t *chosen = w->chosen + row * hp->experts_used, k = hp->experts_used;
 	struct choice c = { .p = p, .bias = r->l->v[SLOT_CHOICE_BIAS], .n = hp->experts,
-			    .per_group = hp->experts };
+			    .per_group = hp->experts,
+			    .best_alone = how->score == SCORE_SOFTMAX };
 	float sum = 0, scale;
 
 	if (r->l->v[SLOT_ROUTER_BIAS])
@@ -182,8 +184,12 @@ share_row(void *arg, size_t row)
 	struct work *w = &s->run->s->work;
 	size_t dim = s->run->hp->dim;
 
-	s->run->e->vec->add_scaled(w->out + row * dim, w->gather + row * dim,
+	float both = s->run->hp->routing.both, *out = w->out + row * dim;
+
+	s->run->e->vec->add_scaled(out, w->gather + row * dim,
 				   s->gate ? 1 / (1 + expf(-s->gate[row])) : 1, dim);
+	for (size_t i = 0; both != 1 && i < dim; i++)
+		out[i] *= both;
 }
 
 /* What the expert of all tokens says is added, all of it or by a number a token. */

@@ -11,6 +11,10 @@
 #define EXPERTS_AT(rule, at, gate, up, down) rule(SLOT_X_GATE, at gate ".weight"), \
 	rule(SLOT_X_UP, at up ".weight"), rule(SLOT_X_DOWN, at down ".weight")
 #define FOLD(s, name) { .slot = s, .pattern = name, .folded = DIM_HEADS }
+/* Rows of gate, then rows of up. */
+#define GATE_UP(gate, up, name, width, ...) \
+	{ gate, name, .after = { width }, __VA_ARGS__ }, \
+	{ up, name, .before = { width }, __VA_ARGS__ }
 #define SHARED_AT(at, gate, up, down) RULE(SLOT_S_GATE, at gate ".weight"), \
 	RULE(SLOT_S_UP, at up ".weight"), RULE(SLOT_S_DOWN, at down ".weight")
 
@@ -34,11 +38,15 @@ const struct slot_rule slot_rules[] = {
 	RULE(SLOT_O_BIAS, "layers.{n}.self_attn.o_proj.bias"),
 	RULE(SLOT_Q_NORM, "layers.{n}.self_attn.q_norm.weight"),
 	RULE(SLOT_K_NORM, "layers.{n}.self_attn.k_norm.weight"),
+	RULE(SLOT_Q_NORM, "layers.{n}.self_attn.query_layernorm.weight"),
+	RULE(SLOT_K_NORM, "layers.{n}.self_attn.key_layernorm.weight"),
 	{ SLOT_FFN_NORM, "layers.{n}.post_attention_layernorm.weight", .never = WAY_POST_NORMS },
 	{ SLOT_FFN_NORM, "layers.{n}.pre_feedforward_layernorm.weight", .only = WAY_POST_NORMS },
 	{ SLOT_POST_ATTN_NORM, "layers.{n}.post_attention_layernorm.weight",
 	  .only = WAY_POST_NORMS },
 	RULE(SLOT_POST_FFN_NORM, "layers.{n}.post_feedforward_layernorm.weight"),
+	RULE(SLOT_POST_ATTN_NORM, "layers.{n}.post_self_attn_layernorm.weight"),
+	RULE(SLOT_POST_FFN_NORM, "layers.{n}.post_mlp_layernorm.weight"),
 	{ SLOT_GATE, "layers.{n}.mlp.gate_up_proj.weight", .only = WAY_FUSED, .after = { DIM_FFN } },
 	{ SLOT_UP, "layers.{n}.mlp.gate_up_proj.weight", .only = WAY_FUSED, .before = { DIM_FFN } },
 	RULE(SLOT_GATE, "layers.{n}.mlp.gate_proj.weight"),
@@ -53,7 +61,23 @@ const struct slot_rule slot_rules[] = {
 	EXPERTS_AT(STACK, "layers.{n}.block_sparse_moe.experts.", "w1", "w3", "w2"),
 	EXPERTS_AT(RULE, "layers.{n}.block_sparse_moe.experts.{e}.", "w1", "w3", "w2"),
 	EXPERTS_AT(RULE, "layers.{n}.mlp.experts.{e}.", "gate_proj", "up_proj", "down_proj"),
+	RULE(SLOT_ROUTER, "layers.{n}.block_sparse_moe.router.layer.weight"),
+	GATE_UP(SLOT_X_GATE, SLOT_X_UP, "layers.{n}.block_sparse_moe.input_linear.weight",
+		DIM_EXPERT_FFN, .stacked = true),
+	STACK(SLOT_X_DOWN, "layers.{n}.block_sparse_moe.output_linear.weight"),
+	GATE_UP(SLOT_X_GATE, SLOT_X_UP, "layers.{n}.mlp.experts.gate_up_proj", DIM_EXPERT_FFN,
+		.stacked = true, .never = WAY_TURNED),
+	{ SLOT_X_DOWN, "layers.{n}.mlp.experts.down_proj", .stacked = true, .never = WAY_TURNED },
+	GATE_UP(SLOT_X_GATE, SLOT_X_UP, "layers.{n}.mlp.experts.gate_up_proj", DIM_EXPERT_FFN,
+		.stacked = true, .turned = true, .only = WAY_TURNED),
+	{ SLOT_X_DOWN, "layers.{n}.mlp.experts.down_proj", .stacked = true, .turned = true,
+	  .only = WAY_TURNED },
+	GATE_UP(SLOT_S_GATE, SLOT_S_UP, "layers.{n}.shared_mlp.input_linear.weight", DIM_SHARED_FFN),
+	RULE(SLOT_S_DOWN, "layers.{n}.shared_mlp.output_linear.weight"),
 	RULE(SLOT_CHOICE_BIAS, "layers.{n}.mlp.gate.e_score_correction_bias"),
+	RULE(SLOT_CHOICE_BIAS, "layers.{n}.mlp.experts.e_score_correction_bias"),
+	RULE(SLOT_CHOICE_BIAS, "layers.{n}.mlp.moe_statics.e_score_correction_bias"),
+	RULE(SLOT_CHOICE_BIAS, "layers.{n}.block_sparse_moe.e_score_correction_bias"),
 	SHARED_AT("layers.{n}.mlp.shared_expert.", "gate_proj", "up_proj", "down_proj"),
 	SHARED_AT("layers.{n}.mlp.shared_experts.", "gate_proj", "up_proj", "down_proj"),
 	RULE(SLOT_S_ROUTER, "layers.{n}.mlp.shared_expert_gate.weight"),
@@ -169,8 +193,8 @@ const struct slot_rule slot_rules[] = {
 static const char *const ignored[] = {
 	"*.rotary_emb.inv_freq",	/* computed from config.json instead */
 	"vision_tower.*", "model.vision_tower.*",	/* text does not pass through it */
+	"visual.*", "model.visual.*",
 	"multi_modal_projector.*", "model.multi_modal_projector.*", "v.*", "mm.*",
-	"model.visual.*", "visual.*",
 	NULL
 };
 

@@ -111,6 +111,12 @@ check_shape(const struct visit *v, const struct slot_rule *r, const struct slot_
 	want[n++] = at->rows / fold;
 	if (info->cols != DIM_NONE)
 		want[n++] = hparams_dim(v->hp, at->layer, info->cols);
+	if (r->turned) {
+		uint64_t rows = want[1];
+
+		want[1] = want[2];
+		want[2] = rows;
+	}
 	if (!same_shape(t, want, n)) {
 		for (unsigned i = 0; i < t->ndim; i++)
 			tb_buf_printf(&is, "%s%" PRIu64, i ? ", " : "", t->dim[i]);

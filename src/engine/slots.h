@@ -6,6 +6,7 @@
 #ifndef TBTUI_ENGINE_SLOTS_H
 #define TBTUI_ENGINE_SLOTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "src/base/err.h"

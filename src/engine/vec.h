@@ -16,6 +16,8 @@
 struct vec_ops {
 	/* out = x / rms(x) * w; out may be x. */
 	void (*rmsnorm)(float *out, const float *x, const float *w, size_t n, float eps);
+	/* The same of x without its mean. */
+	void (*layernorm)(float *out, const float *x, const float *w, size_t n, float eps);
 	void (*add)(float *x, const float *y, size_t n);		/* x += y */
 	void (*add_scaled)(float *x, const float *y, float a, size_t n);/* x += a * y */
 	/* gate = act(gate) * up */

@@ -28,6 +28,24 @@ VEC_NAME(rmsnorm)(float *out, const float *x, const float *w, size_t n, float ep
 }
 
 static void
+VEC_NAME(layernorm)(float *out, const float *x, const float *w, size_t n, float eps)
+{
+	vf acc = { 0 };
+	float mean;
+	size_t i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		acc += *(const vf *)(x + i);
+	mean = VEC_NAME(sum_lanes)(&acc);
+	for (; i < n; i++)
+		mean += x[i];
+	mean /= (float)n;
+	for (i = 0; i < n; i++)
+		out[i] = x[i] - mean;
+	VEC_NAME(rmsnorm)(out, out, w, n, eps);
+}
+
+static void
 VEC_NAME(add_scaled)(float *x, const float *y, float a, size_t n)
 {
 	size_t i = 0;
@@ -337,7 +355,7 @@ VEC_NAME(tile_one)(const float *const *a, const float *b, size_t ldb, size_t k, 
 }
 
 static const struct vec_ops VEC_NAME(ops) = {
-	VEC_NAME(rmsnorm), VEC_NAME(add), VEC_NAME(add_scaled),
+	VEC_NAME(rmsnorm), VEC_NAME(layernorm), VEC_NAME(add), VEC_NAME(add_scaled),
 	{ [ACT_SILU] = VEC_NAME(silu_mul), [ACT_GELU_TANH] = VEC_NAME(gelu_mul) },
 	VEC_NAME(sigmoid_mul), VEC_NAME(softcap), VEC_NAME(softmax), VEC_NAME(rope), VEC_NAME(rope_pairs),
 	VEC_NAME(round8), VEC_NAME(tile), VEC_NAME(tile_one)

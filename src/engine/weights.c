@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/half.h"
 #include "src/base/mem.h"
 #include "src/engine/slots.h"
 #include "src/format/dtype.h"
@@ -90,6 +91,55 @@ load_matrix(struct loader *l, const struct slot_at *at, struct matrix *out)
 	return TB_OK;
 }
 
+/* As 16 bits, or 32 where the tensor has those. */
+static void
+store_turned(void *to, enum dtype d, const float *row, size_t rows, size_t step)
+{
+	for (size_t i = 0; i < rows; i++, to = (char *)to + step) {
+		uint16_t half = d == DT_F16 ? tb_f32_f16(row[i]) : tb_f32_bf16(row[i]);
+
+		if (d == DT_F32)
+			memcpy(to, &row[i], sizeof(row[i]));
+		else
+			memcpy(to, &half, sizeof(half));
+	}
+}
+
+/* Rows that lie as columns are copied: products read along rows. */
+static enum tb_status
+load_turned(struct loader *l, const struct slot_at *at, struct matrix *out)
+{
+	const struct slot_info *info = slot_info(at->slot);
+	uint64_t rows = hparams_dim(l->hp, at->layer, info->rows);
+	uint64_t cols = hparams_dim(l->hp, at->layer, info->cols), in_row = at->first % at->rows;
+	enum dtype d = scheme_is_plain(&at->t->scheme) ? at->t->scheme.dtype : DT_BF16;
+	size_t size = dtype_bits(d) / 8;
+	char *made = tb_grow(&l->w->made, &l->w->made_cap, l->w->nmade + 1, sizeof(*l->w->made))
+		     ? tb_aligned(rows * cols * size) : NULL;
+	float *row = tb_calloc(at->rows, sizeof(*row));
+	struct values v;
+	enum tb_status status = made && row ? values_open(&v, l->m, at->t, NULL, l->err)
+					    : tb_nomem(l->err);
+
+	if (!status) {
+		for (uint64_t k = 0; k < cols; k++) {
+			values_any(&v, (at->nth * cols + k) * at->rows, at->rows, row);
+			store_turned(made + k * size, d, row + in_row, rows, cols * size);
+		}
+		status = values_check(&v, l->err);
+		values_close(&v);
+	}
+	free(row);
+	if (status) {
+		free(made);
+		return status;
+	}
+	l->w->made[l->w->nmade++] = made;
+	*out = (struct matrix){ .scheme = scheme_plain(d), .rows = (uint32_t)rows,
+				.cols = (uint32_t)cols, .codes = (const uint8_t *)made, .global = 1 };
+	return TB_OK;
+}
+
 static enum tb_status
 load_vector(struct loader *l, const struct slot_at *at, float **out)
 {
@@ -148,7 +198,8 @@ load_slot(void *arg, const struct slot_at *at, struct tb_err *err)
 	/* Experts come one after the other, stacked in one tensor or a tensor each. */
 	if (!*x && !(*x = tb_calloc(l->hp->experts, sizeof(**x))))
 		return tb_nomem(err);
-	return load_matrix(l, at, &(*x)[at->expert]);
+	return at->rule->turned ? load_turned(l, at, &(*x)[at->expert])
+			  : load_matrix(l, at, &(*x)[at->expert]);
 }
 
 static enum tb_status

@@ -277,6 +277,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/run/generate.c \
 	src/ops/run/guess.c \
 	src/ops/run/guess.h \
+	src/ops/run/kv_file.c \
 	src/ops/run/run.h \
 	src/ops/run/score.c \
 	src/ops/run/stream.c \

@@ -35,6 +35,25 @@ expect 2 "$TBTUI" generate "$M" -p Tom --draft "$M" --no-speculate
 err_has 'take one of them'
 expect 2 "$TBTUI" chat "$M" -p Tom --draft "$T/no-model"
 
+# What was read is kept in a file and not read again, of these weights only.
+for turn in 1 2; do
+	expect 0 "$TBTUI" generate "$M" -p "Once upon a time there was" --temp 0 -n 9 \
+		--session-file "$T/kept" --json
+	sed 's/.*"text":\("[^"]*"\).*/\1/' "$T/out" >"$T/said$turn"
+done
+has '"prompt_tokens":1,"reused_tokens":6,'
+cmp "$T/said1" "$T/said2" || fail "another text from what was kept"
+[ "$(stat -c %a "$T/kept")" = 600 ] || fail "others can read what was kept"
+expect 0 "$TBTUI" chat "$M" -p "Once upon a time there was" -n 2 --json --session-file "$T/kept"
+has '"reused_tokens":[1-9]'
+cp "$T/kept" "$T/before"
+expect 2 "$TBTUI" generate "$TBTUI_SHARED/data/models/stories260K/hf-bf16" -p x -n 1 \
+	--session-file "$T/kept"
+err_has 'kept: it was kept of other weights'
+cmp "$T/kept" "$T/before" || fail "what was refused is not there any more"
+expect 2 "$TBTUI" generate "$M" -p x -n 1 --session-file "$M/config.json"
+err_has 'no session was kept in it; take another file'
+
 # To the end of the context and no further.
 expect 0 "$TBTUI" generate "$M" -p Tom --temp 1 --ignore-eos --ctx 20 --json
 has '"stop":"context".*"context_used":20,"context":20,'

@@ -112,7 +112,8 @@ static const struct { struct kv change; enum tb_status code; const char *says; }
 	{ { "llama.attention.layer_norm_rms_epsilon", "some" }, TB_EFORMAT, "epsilon" },
 	{ { "llama.rope.dimension_count", "2" }, TB_EUNSUP, "rope.dimension_count: 2 of 4" },
 	{ { "llama.rope.freq_base", "0.0" }, TB_EFORMAT, "llama.rope.freq_base" },
-	{ { "llama.rope.scaling.type", "yarn" }, TB_EUNSUP, "rope.scaling.type: \"yarn\"" },
+	{ { "llama.rope.scaling.type", "ntk" }, TB_EUNSUP, "rope.scaling.type: \"ntk\"" },
+	{ { "llama.rope.scaling.type", "yarn" }, TB_EFORMAT, "yarn needs a factor" },
 	{ { "llama.rope.scaling.attn_factor", "1.5" }, TB_EUNSUP, "attn_factor" },
 	{ { "llama.attn_logit_softcapping", "50.0" }, TB_EUNSUP, "attn_logit_softcapping: 50" },
 	{ { "llama.expert_weights_scale", "2.5" }, TB_OK, NULL },	/* there are none */

@@ -141,6 +141,18 @@ chat_clear(struct chat *c)
 	drop(c, first_turn(c), c->n - first_turn(c));
 }
 
+enum tb_status
+chat_keep(struct chat *c, const char *path, struct tb_job *job, struct tb_err *err)
+{
+	return kv_file_save(c->m, c->session, &c->held, path, job, err);
+}
+
+enum tb_status
+chat_take_up(struct chat *c, const char *path, struct tb_job *job, struct tb_err *err)
+{
+	return kv_file_load(c->m, c->session, &c->held, path, job, err);
+}
+
 const struct chat_message *
 chat_messages(const struct chat *c, size_t *n)
 {

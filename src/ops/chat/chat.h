@@ -42,6 +42,13 @@ enum tb_status chat_configure(struct chat *c, const struct chat_opts *o, struct 
 	TB_MUST_USE;
 void chat_clear(struct chat *c);	/* forgets all turns, keeps the options */
 
+/* Keeps what was evaluated so far in a file; and takes it up before the first answer, so that
+ * what begins with the same text need not be evaluated again (kv_file_load()). */
+enum tb_status chat_keep(struct chat *c, const char *path, struct tb_job *job, struct tb_err *err)
+	TB_MUST_USE;
+enum tb_status chat_take_up(struct chat *c, const char *path, struct tb_job *job,
+			    struct tb_err *err) TB_MUST_USE;
+
 /* All messages, the system's first. Valid until the next call. */
 const struct chat_message *chat_messages(const struct chat *c, size_t *n);
 

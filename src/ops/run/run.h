@@ -131,6 +131,16 @@ enum tb_status generate(struct chat_model *m, struct session *s, struct token_id
 			const struct token_ids *prompt, const struct gen_opts *opts,
 			struct tb_job *job, struct gen_result *out, struct tb_err *err) TB_MUST_USE;
 
+/* Keeps what the session holds (`held`, see generate()) in a file that its user alone can read;
+ * what was there is replaced. */
+enum tb_status kv_file_save(const struct chat_model *m, struct session *s,
+			    const struct token_ids *held, const char *path, struct tb_job *job,
+			    struct tb_err *err) TB_MUST_USE;
+/* And back into a session of the same model.  TB_ENOENT: nothing was kept there.  Else the
+ * session is empty after a failure, which says what differs. */
+enum tb_status kv_file_load(const struct chat_model *m, struct session *s, struct token_ids *held,
+			    const char *path, struct tb_job *job, struct tb_err *err) TB_MUST_USE;
+
 struct score_top {
 	uint32_t id;
 	double logit, logprob;

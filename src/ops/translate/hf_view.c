@@ -267,24 +267,34 @@ make_view(struct hf_making *h, enum dtype decode)
 	return status ? status : add_files(h);
 }
 
-/* What the tables say of an architecture, else the engine's numbers.  Of llama's many kinds
- * the tables are for those that the engine cannot run. */
+/* What the engine reads of a llama says all of it, unless it is stretched by yarn. */
+static enum tb_status
+know_llama(struct hf_making *h, bool *known)
+{
+	enum tb_status status = hparams_gguf(&h->hp, &h->mm, h->err);
+	char key[96];
+	uint64_t experts;
+
+	snprintf(key, sizeof(key), "%.60s.expert_count", h->gguf->arch);
+	*known = status != TB_EUNSUP || (gguf_u64(gguf_find(&h->mm.g, key), &experts) && experts);
+	if (!status && h->hp.rope.kind == ROPE_YARN) {
+		*known = false;
+		hparams_free(&h->hp);
+	}
+	return *known ? status : TB_OK;
+}
+
+/* What the tables say, else the engine's numbers. */
 static enum tb_status
 know(struct hf_making *h)
 {
-	char key[96];
-	uint64_t experts;
-	bool has, known = false, llama = !strcmp(h->gguf->arch, "llama");
-	enum tb_status status = llama ? TB_OK : hf_back(h, &known);
+	bool known = false;
+	enum tb_status status = TB_OK;
 
+	if (!strcmp(h->gguf->arch, "llama"))
+		status = know_llama(h, &known);
 	if (status || known)
 		return status;
-	snprintf(key, sizeof(key), "%.60s.expert_count", h->gguf->arch);
-	has = gguf_u64(gguf_find(&h->mm.g, key), &experts) && experts;
-	status = hparams_gguf(&h->hp, &h->mm, h->err);
-	if (!llama || status != TB_EUNSUP || (has && arch_find_gguf(h->gguf->arch, has)))
-		return status;
-	hparams_free(&h->hp);
 	h->hp = (struct hparams){ 0 };
 	status = hf_back(h, &known);
 	return status || known ? status : hparams_gguf(&h->hp, &h->mm, h->err);

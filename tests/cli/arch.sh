@@ -1,0 +1,50 @@
+# Architectures: small models of random weights compute what others computed of them, from
+# Hugging Face's files, from a GGUF, and as a model of tensor layers; experts stacked or not,
+# and with other schemes they run.
+. "${srcdir:-.}/tests/cli/lib.sh"
+need_shared
+command -v python3 >/dev/null || skip "no python3"
+A=$TBTUI_SHARED/data/models/arch
+
+# What cannot be run yet.
+not_yet="gemma4 gemma4_e gemma4_moe gpt_oss granite_hybrid laguna"
+not_yet="$not_yet nemotron_h nemotron_h_moe"
+
+tb() {
+	"$TBTUI" --store "$T/store" --db "$T/index.db" "$@"
+}
+# runs NAME: something comes out.
+runs() {
+	expect 0 tb --json generate "$1" -p "Once upon a time" --temp 0 -n 4 --ignore-eos
+	has '"ids":\[[0-9]+,[0-9]+,[0-9]+,[0-9]+\]'
+}
+
+for dir in "$A"/*/; do
+	m=$(basename "$dir")
+	mkdir -p "$T/store/blobs" "$T/store/manifests"
+	case " $not_yet " in
+	*" $m "*)
+		tb logits "$A/$m/hf" -p x >/dev/null 2>&1 && tb logits "$A/$m/model.gguf" -p x >/dev/null 2>&1 &&
+			fail "$m: runs, but is not compared"
+		continue
+		;;
+	esac
+	expect 0 tb import "$A/$m/hf" "$m"
+	python3 "${srcdir:-.}/tests/cli/arch.py" "$TBTUI" "$A/$m" float64.json \
+		"store=$T/store" "$A/$m/hf" "$A/$m/model.gguf" "$m" >"$T/bad" ||
+		fail "$m: $(cat "$T/bad")"
+	for scheme in int4 mxfp8; do
+		expect 0 tb quantize -q $scheme "$A/$m/hf" "$m:$scheme"
+		runs "$m:$scheme"
+	done
+	case $(cat "$A/$m/hf/config.json") in
+	*experts*)
+		for way in stacked per-expert; do
+			expect 0 tb quantize -q int8 --experts $way "$A/$m/hf" "$m:$way"
+			runs "$m:$way"
+		done
+		;;
+	esac
+	rm -rf "$T/store" "$T/index.db"
+done
+exit 0

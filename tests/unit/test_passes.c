@@ -1,0 +1,218 @@
+/* Of every architecture: a pass of a few tokens gives what passes of one give, to the last bit,
+ * and a session that went back, or took over from another, gives what one gives that did not. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+#include "src/base/buf.h"
+#include "src/base/dir.h"
+#include "src/engine/engine.h"
+#include "src/store/model.h"
+
+#define TOKENS 60
+
+static void
+some_ids(const struct engine *e, uint32_t seed, uint32_t *ids, size_t n)
+{
+	struct engine_info info;
+
+	engine_info(e, &info);
+	for (size_t i = 0; i < n; i++) {
+		seed = seed * 1664525 + 1013904223;
+		ids[i] = (seed >> 8) % info.vocab;
+	}
+}
+
+static const float *
+eval(struct session *s, const uint32_t *ids, size_t n, bool all)
+{
+	const float *logits;
+	struct tb_err err;
+
+	assert_ok(session_eval(s, ids, n, all, NULL, &logits, &err), err);
+	return logits;
+}
+
+static struct session *
+begin(struct engine *e)
+{
+	struct session *s;
+	struct tb_err err;
+
+	assert_ok(session_new(&s, e, 128, &err), err);
+	return s;
+}
+
+static void
+few_as_one(const char *name, struct engine *e, size_t vocab)
+{
+	struct session *one = begin(e), *many = begin(e);
+	uint32_t ids[TOKENS];
+
+	some_ids(e, 5, ids, TOKENS);
+	for (size_t at = 0, n = 1; at + n <= TOKENS; at += n, n = n % 8 + 1) {
+		const float *b = eval(many, ids + at, n, true);
+
+		for (size_t i = 0; i < n; i++)
+			if (memcmp(eval(one, ids + at + i, 1, false), b + i * vocab,
+				   vocab * sizeof(*b)))
+				fail_msg("%s: token %zu has other logits in a pass of %zu", name,
+					 at + i, n);
+	}
+	session_free(one);
+	session_free(many);
+}
+
+/* ids[from..to) in passes of n; logits of the last. */
+static const float *
+read_on(struct session *s, const uint32_t *ids, uint32_t from, uint32_t to, uint32_t n)
+{
+	const float *logits = NULL;
+
+	for (uint32_t at = from; at < to; at += n) {
+		n = n < to - at ? n : to - at;
+		logits = eval(s, ids + at, n, false);
+	}
+	return logits;
+}
+
+/* Back to some place, and on with other tokens, again and again. */
+static void
+back_and_on(const char *name, struct engine *e, size_t vocab)
+{
+	static const uint32_t back[] = { 3, 0, 1, 7, 2, 40, 5 };
+	struct session *s = begin(e);
+	uint32_t ids[TOKENS + 64], now = TOKENS;
+
+	some_ids(e, 6, ids, TOKENS);
+	(void)read_on(s, ids, 0, TOKENS, 5);
+	for (uint32_t i = 0; i < sizeof(back) / sizeof(*back); i++) {
+		struct session *fresh = begin(e);
+		uint32_t pos = session_rewind(s, now - back[i]);
+
+		assert_true(pos <= now - back[i] && pos == session_pos(s));
+		now -= back[i];
+		some_ids(e, 7 + i, ids + now, 6);
+		now += 6;
+		if (memcmp(read_on(s, ids, pos, now, 1 + i % 3), read_on(fresh, ids, 0, now, 1),
+			   vocab * sizeof(float)))
+			fail_msg("%s: other logits at position %u when it came back from further on",
+				 name, now);
+		session_free(fresh);
+	}
+	session_free(s);
+}
+
+struct carried {
+	struct tb_buf bytes;
+	size_t at;
+	bool back;
+};
+
+static enum tb_status
+carry(void *arg, void *data, size_t len, struct tb_err *err)
+{
+	struct carried *c = arg;
+
+	(void)err;
+	if (c->back)
+		memcpy(data, c->bytes.p + c->at, len);
+	else
+		tb_buf_add(&c->bytes, data, len);
+	c->at += len;
+	return TB_OK;
+}
+
+/* What a session holds goes on in another. */
+static void
+carried_over(const char *name, struct engine *e, size_t vocab)
+{
+	struct session *a = begin(e), *b = begin(e);
+	struct carried c = { .bytes = TB_BUF(256 << 20) };
+	struct tb_buf x = TB_BUF(1000), y = TB_BUF(1000);
+	uint32_t ids[TOKENS];
+	struct tb_err err;
+
+	some_ids(e, 9, ids, TOKENS);
+	(void)read_on(a, ids, 0, TOKENS - 1, 7);
+	(void)read_on(b, ids, 5, 30, 7);	/* something else was there */
+	session_layout(a, &x);
+	session_layout(b, &y);
+	assert_string_equal(tb_buf_cstr(&x), tb_buf_cstr(&y));
+	assert_ok(session_pieces(a, carry, &c, &err), err);
+	assert_int_equal(c.at, session_bytes(a, TOKENS - 1));
+	c.at = 0;
+	c.back = true;
+	assert_ok(session_place(b, TOKENS - 1, &err), err);
+	assert_ok(session_pieces(b, carry, &c, &err), err);
+	assert_int_equal(c.at, c.bytes.len);
+	if (memcmp(eval(a, ids + TOKENS - 1, 1, false), eval(b, ids + TOKENS - 1, 1, false),
+		   vocab * sizeof(float)))
+		fail_msg("%s: other logits where another session went on", name);
+	tb_buf_free(&c.bytes);
+	tb_buf_free(&x);
+	tb_buf_free(&y);
+	session_free(a);
+	session_free(b);
+}
+
+static bool
+open_engine(struct model **m, struct engine **e, const char *dir)
+{
+	static const struct engine_opts opts = { .threads = 2 };
+	struct model_loc loc = { MODEL_SAFETENSORS_DIR, (char *)"hf", (char *)dir, (char *)"", 0 };
+	struct tb_err err;
+	enum tb_status status;
+
+	assert_ok(model_open(m, &loc, &err), err);
+	status = engine_open(e, *m, &opts, &err);
+	if (status) {
+		assert_int_equal(status, TB_EUNSUP);	/* not run yet */
+		model_free(*m);
+	}
+	return !status;
+}
+
+static void
+test_architectures(void **state)
+{
+	char folder[4096];
+	struct tb_names names;
+	size_t ran = 0;
+	struct tb_err err;
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s", unit_shared("data/models/arch"));
+	assert_ok(tb_names_read(&names, folder, &err), err);
+	for (size_t i = 0; i < names.n; i++) {
+		struct engine_info info;
+		struct engine *e;
+		struct model *m;
+		char dir[4200];
+
+		snprintf(dir, sizeof(dir), "%s/%s/hf", folder, names.v[i]);
+		if (strchr(names.v[i], '.') || !open_engine(&m, &e, dir))
+			continue;
+		engine_info(e, &info);
+		few_as_one(names.v[i], e, info.vocab);
+		back_and_on(names.v[i], e, info.vocab);
+		carried_over(names.v[i], e, info.vocab);
+		engine_free(e);
+		model_free(m);
+		ran++;
+	}
+	tb_names_free(&names);
+	assert_true(ran > 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_architectures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
