@@ -631,6 +631,14 @@ check_PROGRAMS += tests/unit/test_matmul_ggml
 TESTS += tests/unit/test_matmul_ggml
 tests_unit_test_matmul_ggml_SOURCES = tests/unit/test_matmul_ggml.c tests/unit/matrices.c
 tests_unit_test_matmul_ggml_LDADD = $(TEST_ENGINE)
+
+if X86
+check_PROGRAMS += tests/unit/test_mm_amx
+TESTS += tests/unit/test_mm_amx
+tests_unit_test_mm_amx_SOURCES = tests/unit/test_mm_amx.c tests/unit/matrices.c
+tests_unit_test_mm_amx_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512) -mavx512vnni -mavx512bf16
+tests_unit_test_mm_amx_LDADD = $(TEST_ENGINE)
+endif
 check_PROGRAMS += tests/unit/test_arch_gguf
 TESTS += tests/unit/test_arch_gguf
 tests_unit_test_arch_gguf_SOURCES = tests/unit/test_arch_gguf.c tests/unit/gguf_make.c

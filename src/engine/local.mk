@@ -7,6 +7,12 @@ src_engine_libengine_a_SOURCES = \
 	src/engine/gemm.c \
 	src/engine/gemm.h \
 	src/engine/matmul.c \
+	src/engine/mm.c \
+	src/engine/mm.h \
+	src/engine/mm_avx512.h \
+	src/engine/mm_bf16.h \
+	src/engine/mm_codes.h \
+	src/engine/mm_x86.h \
 	src/engine/matrix.c \
 	src/engine/matrix.h \
 	src/engine/mv.c \
@@ -32,7 +38,8 @@ ENGINE_LIBS = src/engine/libengine.a
 # Each set of instructions has an archive of its own; mv.c chooses when it runs.
 if X86
 ENGINE_AVX512 = -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c
-noinst_LIBRARIES += src/engine/libavx2.a src/engine/libavx512.a src/engine/libvnni.a
+noinst_LIBRARIES += src/engine/libavx2.a src/engine/libavx512.a src/engine/libvnni.a \
+	src/engine/libbf16.a
 src_engine_libavx2_a_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
 src_engine_libavx2_a_SOURCES = \
 	src/engine/mv_avx2_floats.c \
@@ -40,15 +47,25 @@ src_engine_libavx2_a_SOURCES = \
 	src/engine/mv_avx2_nibbles.c
 src_engine_libavx512_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512)
 src_engine_libavx512_a_SOURCES = \
+	src/engine/mm_f32.c \
 	src/engine/mv_avx512_mxfp8.c \
 	src/engine/mv_avx512_plain.c
 src_engine_libvnni_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512) -mavx512vnni -mavx512vbmi
 src_engine_libvnni_a_SOURCES = \
+	src/engine/mm_unpack.c \
+	src/engine/mm_vnni.c \
 	src/engine/mv_avx512_bytes.c \
 	src/engine/mv_avx512_ggml_32.c \
 	src/engine/mv_avx512_ggml_k.c \
 	src/engine/mv_avx512_nibbles.c
-ENGINE_LIBS += src/engine/libvnni.a src/engine/libavx512.a src/engine/libavx2.a
+src_engine_libbf16_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512) -mavx512vnni -mavx512vbmi \
+	-mavx512bf16
+src_engine_libbf16_a_SOURCES = \
+	src/engine/mm_amx.c \
+	src/engine/mm_amx_body.h \
+	src/engine/mm_bf16.c \
+	src/engine/mm_values.c
+ENGINE_LIBS += src/engine/libbf16.a src/engine/libvnni.a src/engine/libavx512.a src/engine/libavx2.a
 endif
 
 # What runs models.

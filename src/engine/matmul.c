@@ -1,7 +1,7 @@
 /* matmul.c - products are planned here: which kernel, which rows go to whom.
  *
  * Few x: the packed rows are read once, a chunk at a time, and each chunk is
- * multiplied with every x while it is in the cache.  Many: see gemm.c. */
+ * multiplied with every x while it is in the cache.  Many: see mm.h. */
 #include "config.h"
 
 #include "src/engine/matrix.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "src/base/mem.h"
-#include "src/engine/gemm.h"
+#include "src/engine/mm.h"
 #include "src/engine/mv.h"
 #include "src/engine/team.h"
 
@@ -28,7 +28,7 @@ struct matmul {
 	bool exact;
 	float *mem;			/* prepared x; owned */
 	size_t mem_cap;			/* in floats */
-	struct gemm gemm;
+	struct mm many;
 };
 
 /* One matrix of a fork-join. */
@@ -54,7 +54,7 @@ matmul_new(struct matmul **out, struct team *team, struct tb_err *err)
 		return tb_nomem(err);
 	(*out)->team = team;
 	(*out)->level = mv_level();
-	gemm_init(&(*out)->gemm, team);
+	mm_init(&(*out)->many, team, (*out)->level);
 	return TB_OK;
 }
 
@@ -63,7 +63,7 @@ matmul_free(struct matmul *mm)
 {
 	if (!mm)
 		return;
-	gemm_free(&mm->gemm);
+	mm_free(&mm->many);
 	free(mm->mem);
 	free(mm);
 }
@@ -71,7 +71,7 @@ matmul_free(struct matmul *mm)
 void
 matmul_exactly(struct matmul *mm)
 {
-	mm->exact = mm->gemm.exact = true;
+	mm->exact = mm->many.gemm.exact = true;
 }
 
 static void
@@ -154,19 +154,22 @@ run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const floa
 {
 	struct batch b = { .m = m };
 	struct part few[BATCH];
-	size_t nfew = 0, each = (m * sizeof(struct mv_x) + 63) / 64 * 64 + m * mv_x_size(w[0]->cols);
+	struct mm_one many[BATCH];
+	size_t nfew = 0, nmany = 0, each = (m * sizeof(struct mv_x) + 63) / 64 * 64 + m * mv_x_size(w[0]->cols);
 	unsigned chunks = 0;
 	enum tb_status status = TB_OK;
 
-	for (size_t i = 0; i < n && !status; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct mv_kernel *kernel = mm->exact ? mv_find_exact(w[i], mm->level)
 							   : mv_find(w[i], mm->level);
 
-		if (m <= FEW || m <= kernel->few)
-			few[nfew++] = (struct part){ .w = w[i], .kernel = kernel, .y = y[i] };
+		if (m > FEW && (m > kernel->few || mm_better(&mm->many, w[i], m)))
+			many[nmany++] = (struct mm_one){ w[i], y[i] };
 		else
-			status = gemm_run(&mm->gemm, w[i], x, m, y[i], err);
+			few[nfew++] = (struct part){ .w = w[i], .kernel = kernel, .y = y[i] };
 	}
+	if (nmany)
+		status = mm_run(&mm->many, many, nmany, x, m, err);
 	if (status || !nfew || (status = matrix_room(&mm->mem, &mm->mem_cap,
 						     nfew * each / sizeof(float), err)))
 		return status;

@@ -56,7 +56,7 @@ static struct engine *
 make(size_t i, const char *scheme)
 {
 	struct synthetic spec = { .config = models[i].config, .seed = 7 + i };
-	struct engine_opts opts = { .threads = 3, .kv = KV_F32 };
+	struct engine_opts opts = { .threads = 3, .exact = true, .kv = KV_F32 };
 	struct engine *e;
 	struct tb_err err;
 
