@@ -25,7 +25,7 @@ mla_layers(struct hparams *hp, double stretch)
 		hp->layer[i].mixer = MIX_MLA;
 		hp->layer[i].kv_heads = 1;
 		hp->layer[i].head_dim = d->kv + hp->rope_dims;
-		hp->layer[i].value_dim = d->kv + hp->rope_dims;
+		hp->layer[i].value_dim = d->kv;
 	}
 }
 
@@ -84,25 +84,21 @@ mla_metadata(struct meta_reader *r)
 #define MLA (PART_BIT(PART_MODEL) | PRE_NORMS | PART_BIT(PART_MLA) | PART_BIT(PART_MLA_Q) | \
 	PART_BIT(PART_MLA_Q_SHORT) | PART_BIT(PART_MLA_KV) | PART_BIT(PART_MLA_SPLIT))
 /* The head's size is there for files that do not say it: another one is computed. */
-#define SAME .experts = true, .layers_differ = true, .rope_partial = true, .head_dim = 64, \
+#define LATENT .required = MLA | DENSE | EXPERTS | SHARED, .gguf_name = "deepseek2", \
+	.experts = true, .layers_differ = true, .rope_partial = true, .head_dim = 64, \
+	.keys = KEYS("num_experts", "n_routed_experts"), \
 	.config = mla_config, .metadata = mla_metadata
+/* Which experts are chosen is said by a bias, too.  A GGUF says itself how they are. */
+#define OPTIONAL HEAD | PART_BIT(PART_CHOICE_BIAS)
 
 const struct arch arch_rows_mla[] = {
-	{ .name = "deepseek_v2", .class_name = "DeepseekV2ForCausalLM", .gguf_name = "deepseek2",
-	  .required = MLA | DENSE | EXPERTS | SHARED, .optional = HEAD | PART_BIT(PART_CHOICE_BIAS),
-	  .keys = KEYS("num_experts", "n_routed_experts"), SAME,
+	{ .name = "deepseek_v2", .class_name = "DeepseekV2ForCausalLM", LATENT, .optional = OPTIONAL,
 	  .rms_eps = 1e-6f, .rope_theta = 10000 },
-	{ .name = "deepseek_v3", .class_name = "DeepseekV3ForCausalLM", .gguf_name = "deepseek2",
-	  .required = MLA | DENSE | EXPERTS | SHARED | PART_BIT(PART_CHOICE_BIAS), .optional = HEAD,
-	  .keys = KEYS("num_experts", "n_routed_experts"), SAME,
+	{ .name = "deepseek_v3", .class_name = "DeepseekV3ForCausalLM", LATENT, .optional = OPTIONAL,
 	  .routing = { .score = SCORE_SIGMOID }, .rms_eps = 1e-6f, .rope_theta = 10000 },
-	{ .name = "kimi_k2", .class_name = "DeepseekV3ForCausalLM", .gguf_name = "deepseek2",
-	  .required = MLA | DENSE | EXPERTS | SHARED | PART_BIT(PART_CHOICE_BIAS), .optional = HEAD,
-	  .keys = KEYS("num_experts", "n_routed_experts"), SAME,
+	{ .name = "kimi_k2", .class_name = "DeepseekV3ForCausalLM", LATENT, .optional = OPTIONAL,
 	  .routing = { .score = SCORE_SIGMOID }, .rms_eps = 1e-6f, .rope_theta = 10000 },
-	{ .name = "glm4_moe_lite", .class_name = "Glm4MoeLiteForCausalLM", .gguf_name = "deepseek2",
-	  .required = MLA | DENSE | EXPERTS | SHARED | PART_BIT(PART_CHOICE_BIAS), .optional = HEAD,
-	  .keys = KEYS("num_experts", "n_routed_experts"), SAME,
+	{ .name = "glm4_moe_lite", .class_name = "Glm4MoeLiteForCausalLM", LATENT, .optional = OPTIONAL,
 	  .routing = { .score = SCORE_SIGMOID }, .rms_eps = 1e-5f, .rope_theta = 1e6f },
 	{ .name = NULL }
 };
