@@ -9,7 +9,9 @@
 
 _Static_assert(PART_KINDS <= 64, "a part is a bit of uint64_t");
 
-static const struct arch *const tables[] = { arch_rows, arch_rows_delta, arch_rows_mla, NULL };
+static const struct arch *const tables[] = {
+	arch_rows, arch_rows_delta, arch_rows_mla, arch_rows_gpt_oss, arch_rows_laguna, NULL
+};
 
 #define X(id, part, name, rows, cols) { part, name, rows, cols },
 static const struct slot_info slots[] = { SLOT_LIST(X) };
@@ -50,6 +52,9 @@ slot_instead(enum slot s)
 		{ SLOT_DELTA_QKV, SLOT_DELTA_QKVZ }, { SLOT_DELTA_Z, SLOT_DELTA_QKVZ },
 		{ SLOT_DELTA_A, SLOT_DELTA_BA }, { SLOT_DELTA_B, SLOT_DELTA_BA },
 		{ SLOT_KV_B, SLOT_K_B }, { SLOT_K_B, SLOT_KV_B }, { SLOT_V_B, SLOT_KV_B },
+		{ SLOT_X_GATE, SLOT_X_GATE_UP }, { SLOT_X_UP, SLOT_X_GATE_UP },
+		{ SLOT_X_GATE_UP, SLOT_X_UP }, { SLOT_X_GATE_BIAS, SLOT_X_GATE_UP_BIAS },
+		{ SLOT_X_UP_BIAS, SLOT_X_GATE_UP_BIAS }, { SLOT_X_GATE_UP_BIAS, SLOT_X_UP_BIAS },
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)

@@ -39,6 +39,8 @@ enum ffn_kind { FFN_DENSE, FFN_EXPERTS, FFN_NONE, FFN_KINDS };
 	X(PART_QKV_BIAS, MIX_ATTENTION, FFN_ANY) \
 	X(PART_O_BIAS, MIX_ATTENTION, FFN_ANY) \
 	X(PART_QK_NORM, MIX_ATTENTION, FFN_ANY) \
+	X(PART_ATTENTION_GATE, MIX_ATTENTION, FFN_ANY)	/* multiplies what heads say */ \
+	X(PART_SINKS, MIX_ATTENTION, FFN_ANY)	/* scores that bring no value, one a head */ \
 	X(PART_MLA, MIX_MLA, FFN_ANY) \
 	X(PART_MLA_Q, MIX_MLA, FFN_ANY)		/* q at once, or by way of something short */ \
 	X(PART_MLA_Q_SHORT, MIX_MLA, FFN_ANY) \
@@ -52,6 +54,8 @@ enum ffn_kind { FFN_DENSE, FFN_EXPERTS, FFN_NONE, FFN_KINDS };
 	X(PART_GATE, MIX_ANY, FFN_DENSE)	/* up is multiplied by its activation */ \
 	X(PART_EXPERTS, MIX_ANY, FFN_EXPERTS) \
 	X(PART_EXPERTS_GATE, MIX_ANY, FFN_EXPERTS) \
+	X(PART_EXPERTS_WOVEN, MIX_ANY, FFN_EXPERTS)	/* gate and up are one: slot_instead() */ \
+	X(PART_EXPERTS_BIAS, MIX_ANY, FFN_EXPERTS) \
 	X(PART_ROUTER_BIAS, MIX_ANY, FFN_EXPERTS) \
 	X(PART_CHOICE_BIAS, MIX_ANY, FFN_EXPERTS)	/* counts for the choice alone */ \
 	X(PART_SHARED, MIX_ANY, FFN_EXPERTS)	/* an expert for all, where it has a width */ \
@@ -67,6 +71,8 @@ enum arch_part { PART_LIST(X) PART_KINDS };
 enum dim {
 	DIM_NONE, DIM_VOCAB, DIM_MODEL, DIM_ONE, DIM_Q, DIM_Q_ROWS, DIM_K, DIM_V, DIM_O,
 	DIM_Q_NORM, DIM_K_NORM, DIM_PAIRS, DIM_FFN, DIM_EXPERTS, DIM_EXPERT_FFN, DIM_SHARED_FFN,
+	DIM_ATTENTION_GATE,
+	DIM_X_PAIRS, DIM_X_BIAS, DIM_X_PAIRS_BIAS, DIM_X_DOWN_BIAS,	/* biases: of all experts */
 	DIM_HEADS, DIM_MLA_Q, DIM_MLA_Q_SHORT, DIM_MLA_KV, DIM_MLA_KEY, DIM_MLA_STRAIGHT,
 	DIM_MLA_PAIRS, DIM_MLA_K, DIM_MLA_V,
 	DIM_KERNEL, DIM_CONV_IN, DIM_DELTA_QKV, DIM_DELTA_V, DIM_DELTA_HEADS, DIM_DELTA_VALUE,
@@ -110,6 +116,18 @@ enum dim {
 	X(SLOT_S_ROUTER, PART_SHARED_ROUTER, "layers.{n}.ffn.shared.router.weight", DIM_ONE, \
 	  DIM_MODEL) \
 	X(SLOT_ROPE_LONG, PART_ROPE_LONG, "rope_long_frequencies.weight", DIM_PAIRS, DIM_NONE) \
+	X(SLOT_ATTN_GATE, PART_ATTENTION_GATE, "layers.{n}.attention.gate.weight", \
+	  DIM_ATTENTION_GATE, DIM_MODEL) \
+	X(SLOT_SINKS, PART_SINKS, "layers.{n}.attention.sinks", DIM_HEADS, DIM_NONE) \
+	X(SLOT_X_GATE_UP, PART_EXPERTS_WOVEN, "layers.{n}.ffn.experts.{e}.gate_up.weight", \
+	  DIM_X_PAIRS, DIM_MODEL) \
+	X(SLOT_X_GATE_UP_BIAS, PART_EXPERTS_WOVEN, "layers.{n}.ffn.experts.gate_up.bias", \
+	  DIM_X_PAIRS_BIAS, DIM_NONE) \
+	X(SLOT_X_GATE_BIAS, PART_EXPERTS_BIAS, "layers.{n}.ffn.experts.gate.bias", DIM_X_BIAS, \
+	  DIM_NONE) \
+	X(SLOT_X_UP_BIAS, PART_EXPERTS_BIAS, "layers.{n}.ffn.experts.up.bias", DIM_X_BIAS, DIM_NONE) \
+	X(SLOT_X_DOWN_BIAS, PART_EXPERTS_BIAS, "layers.{n}.ffn.experts.down.bias", DIM_X_DOWN_BIAS, \
+	  DIM_NONE) \
 	X(SLOT_MLA_Q, PART_MLA_Q, "layers.{n}.latent.q.weight", DIM_MLA_Q, DIM_MODEL) \
 	X(SLOT_Q_A, PART_MLA_Q_SHORT, "layers.{n}.latent.q_a.weight", DIM_MLA_Q_SHORT, DIM_MODEL) \
 	X(SLOT_Q_A_NORM, PART_MLA_Q_SHORT, "layers.{n}.latent.q_a_norm.weight", DIM_MLA_Q_SHORT, \
@@ -161,6 +179,7 @@ enum way {
 				 * part */
 	WAY_DELTA = 8,		/* "attn_qkv" and "attn_gate" are of layers with the delta rule */
 	WAY_TURNED = 16,	/* stacks of experts in one file lie turned */
+	WAY_WOVEN = 32,		/* experts' gate and up have their rows in turns */
 };
 
 /* A name in files, behind one of tname_stems.  For an expert slot without {e} the tensor
@@ -196,7 +215,11 @@ struct routing {
 	uint32_t groups, groups_used;	/* only the best groups of experts count; 0 or 1: all */
 };
 
-enum activation { ACT_SILU, ACT_GELU_TANH, ACT_COUNT };
+enum activation {
+	ACT_SILU, ACT_GELU_TANH,
+	ACT_CLAMPED,	/* gate sigmoid(1.702 gate) (up + 1), gate up to 7, up from -7 to 7 */
+	ACT_COUNT
+};
 
 /* A row of the table.  Numbers count where the file is silent; 0: it must not be. */
 struct arch {
@@ -279,4 +302,6 @@ const char *arch_key(const struct arch *a, const char *key);
 extern const struct arch arch_rows[];
 extern const struct arch arch_rows_delta[];
 extern const struct arch arch_rows_mla[];
+extern const struct arch arch_rows_laguna[];
+extern const struct arch arch_rows_gpt_oss[];
 #endif

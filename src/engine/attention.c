@@ -380,5 +380,6 @@ attention(struct run *run, uint32_t layer, size_t m, size_t want)
 		.layer = shape->kv_from, .heads = shape->heads,
 		.window = hparams_windowed(hp, layer) ? hp->window : 0,
 		.scale = hp->attn_scale, .softcap = hp->attn_softcap,
+		.sinks = run->e->weights.layers[layer].v[SLOT_SINKS],
 		.q = run->s->work.q, .out = run->s->work.att }, m, want);
 }

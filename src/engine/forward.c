@@ -135,11 +135,13 @@ grow(const struct hparams *hp, float *q, size_t n, uint32_t pos)
 		q[i] *= a;
 }
 
-/* Where q's rows of a head are it and what gates its output, one behind the other. */
+/* Where q's rows of a head are it and what gates its output, one behind the other; or what
+ * another tensor says of the output. */
 size_t
 attention_scratch(const struct hparams *hp, uint32_t layer)
 {
-	return hp->arch->q_gated ? hparams_dim(hp, layer, DIM_Q_ROWS) : 0;
+	return hp->arch->q_gated ? hparams_dim(hp, layer, DIM_Q_ROWS)
+				 : hparams_dim(hp, layer, DIM_ATTENTION_GATE);
 }
 
 static void
@@ -166,6 +168,25 @@ gate_row(void *arg, size_t row)
 	for (size_t h = 0; h < shape->heads; h++)
 		s->run->e->vec->sigmoid_mul(w->att + (row * shape->heads + h) * hd, gate + h * 2 * hd,
 					    hd);
+}
+
+/* By softplus of one number a head, or of as many as it has values. */
+static void
+soft_gate_row(void *arg, size_t row)
+{
+	const struct step *s = arg;
+	const struct hparams *hp = s->run->hp;
+	const struct layer_shape *shape = &hp->layer[s->layer];
+	size_t n = hp->gate_rows, width = shape->heads * n, each = shape->value_dim / n;
+	const float *gate = s->x + row * width;
+	float *out = s->run->s->work.att + row * shape->heads * shape->value_dim;
+
+	for (size_t i = 0; i < width; i++) {
+		float g = fmaxf(gate[i], 0) + log1pf(expf(-fabsf(gate[i])));
+
+		for (size_t j = 0; j < each; j++)
+			out[i * each + j] *= g;
+	}
 }
 
 static void
@@ -198,13 +219,14 @@ run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m, 
 	const struct hparams *hp = run->hp;
 	struct work *w = &run->s->work;
 	struct step s = { .run = run, .l = l, .layer = layer };
-	const struct matrix *in[] = { &l->m[SLOT_Q], &l->m[SLOT_K], &l->m[SLOT_V] };
+	const struct matrix *in[] = { &l->m[SLOT_Q], &l->m[SLOT_K], &l->m[SLOT_V],
+				      &l->m[SLOT_ATTN_GATE] };
 	const struct matrix *o = &l->m[SLOT_O];
-	bool gated = hp->arch->q_gated;
-	float *y[] = { gated ? w->scratch : w->q, w->k, w->v };
+	bool gated = hp->arch->q_gated, soft = l->m[SLOT_ATTN_GATE].codes;
+	float *y[] = { gated ? w->scratch : w->q, w->k, w->v, w->scratch };
 	enum tb_status status;
 
-	if ((status = run_matmul(run, in, 3, w->h, m, y)))
+	if ((status = run_matmul(run, in, soft ? 4 : 3, w->h, m, y)))
 		return status;
 	run_rows(run, heads_row, &s, m, hparams_dim(hp, layer, DIM_Q) +
 					2 * (size_t)hparams_dim(hp, layer, DIM_K));
@@ -214,6 +236,8 @@ run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m, 
 	s.x = w->scratch + (m - want) * attention_scratch(hp, layer);
 	if (gated)
 		run_rows(run, gate_row, &s, want, hparams_dim(hp, layer, DIM_O));
+	if (soft)
+		run_rows(run, soft_gate_row, &s, want, hparams_dim(hp, layer, DIM_O));
 	return run_matmul(run, &o, 1, w->att, want, &w->out);
 }
 

@@ -93,6 +93,8 @@ struct hparams {
 	struct rope rope, rope_local;		/* of layers without and with a window; local
 						 * theta 0: there is only one */
 	uint32_t rope_dims;			/* of a head that turn, the first ones; 0: all */
+	uint32_t gate_rows;			/* numbers that multiply a head's answer: 1, or
+						 * value_dim */
 	bool rope_pairs;			/* 2i turns with 2i + 1, not with i + half */
 };
 

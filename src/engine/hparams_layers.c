@@ -121,6 +121,10 @@ hparams_check(const struct hparams *hp, struct tb_err *err)
 		return tb_fail(err, TB_EFORMAT, "%" PRIu32 " of %" PRIu32 " groups of %" PRIu32
 			       " experts cannot be chosen", hp->routing.groups_used,
 			       hp->routing.groups, hp->experts);
+	if ((uint64_t)hp->experts * 2 * hp->expert_ffn > UINT32_MAX ||
+	    (uint64_t)hp->experts * hp->dim > UINT32_MAX)
+		return tb_fail(err, TB_EFORMAT, "%" PRIu32 " experts of %" PRIu32 " by %" PRIu32
+			       " are too many", hp->experts, hp->expert_ffn, hp->dim);
 	if (hp->shared_ffn > HP_MAX_DIM)
 		return tb_fail(err, TB_EFORMAT, "a shared expert of %" PRIu32 " is over %u",
 			       hp->shared_ffn, HP_MAX_DIM);
@@ -171,6 +175,11 @@ hparams_dim(const struct hparams *hp, uint32_t layer, enum dim dim)
 	case DIM_EXPERTS: return hp->experts;
 	case DIM_EXPERT_FFN: return hp->expert_ffn;
 	case DIM_SHARED_FFN: return hp->shared_ffn;
+	case DIM_ATTENTION_GATE: return l->heads * hp->gate_rows;
+	case DIM_X_PAIRS: return 2 * hp->expert_ffn;
+	case DIM_X_BIAS: return hp->experts * hp->expert_ffn;
+	case DIM_X_PAIRS_BIAS: return hp->experts * 2 * hp->expert_ffn;
+	case DIM_X_DOWN_BIAS: return hp->experts * hp->dim;
 	case DIM_HEADS: return l->heads;
 	case DIM_MLA_Q: return l->heads * (hp->mla.straight + hp->rope_dims);
 	case DIM_MLA_Q_SHORT: return hp->mla.q_short;

@@ -77,6 +77,8 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/arch_own.h \
 	src/engine/arch_rows.c \
 	src/engine/arch_rows.h \
+	src/engine/arch_rows_gpt_oss.c \
+	src/engine/arch_rows_laguna.c \
 	src/engine/arch_rows_mla.c \
 	src/engine/attention.c \
 	src/engine/attention.h \
@@ -107,6 +109,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/mla_heads.c \
 	src/engine/mla_heads.h \
 	src/engine/moe.c \
+	src/engine/moe_biased.c \
 	src/engine/run.h \
 	src/engine/sampler.c \
 	src/engine/scan.c \

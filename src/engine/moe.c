@@ -119,6 +119,19 @@ route_row(void *arg, size_t row)
 }
 
 static enum tb_status
+one_token_biased(struct run *run, const struct layer *l)
+{
+	struct work *w = &run->s->work;
+	enum tb_status status = TB_OK;
+
+	for (uint32_t i = 0; i < run->hp->experts_used && !status; i++) {
+		status = run_expert_biased(run, l, w->chosen[i], w->h, 1, w->gather);
+		run->e->vec->add_scaled(w->out, w->gather, w->weight[i], run->hp->dim);
+	}
+	return status;
+}
+
+static enum tb_status
 one_token(struct run *run, const struct layer *l)
 {
 	const struct hparams *hp = run->hp;
@@ -164,8 +177,10 @@ one_expert(struct run *run, const struct layer *l, uint32_t e, size_t m)
 			       hp->dim * sizeof(float));
 	if (!n)
 		return TB_OK;
-	if ((status = run_gated(run, &l->x[SLOT_X_GATE][e], &l->x[SLOT_X_UP][e],
-				&l->x[SLOT_X_DOWN][e], w->gather, n, w->gather)))
+	status = expert_biased(l) ? run_expert_biased(run, l, e, w->gather, n, w->gather)
+				  : run_gated(run, &l->x[SLOT_X_GATE][e], &l->x[SLOT_X_UP][e],
+					      &l->x[SLOT_X_DOWN][e], w->gather, n, w->gather);
+	if (status)
 		return status;
 	n = 0;
 	for (size_t i = 0; i < pairs; i++)
@@ -241,7 +256,7 @@ run_experts(struct run *run, const struct layer *l, size_t m)
 	memset(w->out, 0, m * hp->dim * sizeof(float));
 	if (m == 1) {
 		order_chosen(w->chosen, w->weight, hp->experts_used);
-		status = one_token(run, l);
+		status = expert_biased(l) ? one_token_biased(run, l) : one_token(run, l);
 	}
 	for (uint32_t e = 0; m > 1 && e < hp->experts && !status; e++)
 		status = one_expert(run, l, e, m);

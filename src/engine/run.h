@@ -103,6 +103,11 @@ enum tb_status run_experts(struct run *run, const struct layer *l, size_t m) TB_
 enum tb_status run_gated(struct run *run, const struct matrix *gate, const struct matrix *up,
 			 const struct matrix *down, const float *x, size_t m, float *out) TB_MUST_USE;
 
+/* The same of an expert of a layer that has experts with biases, or woven ones. */
+bool expert_biased(const struct layer *l);
+enum tb_status run_expert_biased(struct run *run, const struct layer *l, uint32_t e, const float *x,
+				 size_t m, float *out) TB_MUST_USE;
+
 /* y[i] = w[i] h, after a look at the job. */
 enum tb_status run_matmul(struct run *run, const struct matrix *const *w, size_t n, const float *x,
 			  size_t m, float *const *y) TB_MUST_USE;

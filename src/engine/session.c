@@ -118,13 +118,14 @@ static size_t
 work_parts(struct work *w, const struct hparams *hp, size_t rows, struct part out[WORK_PARTS])
 {
 	size_t gate = gate_floats(hp, rows);
+	size_t woven = arch_has(hp->arch, PART_EXPERTS_WOVEN) ? 2 : 1;
 	const struct part part[WORK_PARTS] = {
 		{ &w->x, rows * hp->dim }, { &w->h, rows * hp->dim }, { &w->out, rows * hp->dim },
 		{ &w->q, rows * hparams_widest(hp, DIM_Q) },
 		{ &w->att, rows * hparams_widest(hp, DIM_O) },
 		{ &w->k, rows * hparams_widest(hp, DIM_K) },
 		{ &w->v, rows * hparams_widest(hp, DIM_V) },
-		{ &w->gate, gate }, { &w->up, gate }, { &w->scratch, rows * mixer_scratch(hp) },
+		{ &w->gate, gate * woven }, { &w->up, gate }, { &w->scratch, rows * mixer_scratch(hp) },
 		{ &w->gather, hp->experts ? rows * hp->dim : 0 },
 		{ &w->router, rows * hp->experts }, { &w->weight, rows * hp->experts_used },
 	};

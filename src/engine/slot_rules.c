@@ -11,6 +11,7 @@
 #define EXPERTS_AT(rule, at, gate, up, down) rule(SLOT_X_GATE, at gate ".weight"), \
 	rule(SLOT_X_UP, at up ".weight"), rule(SLOT_X_DOWN, at down ".weight")
 #define FOLD(s, name) { .slot = s, .pattern = name, .folded = DIM_HEADS }
+#define EACH(s, name) { .slot = s, .pattern = name, .folded = DIM_EXPERTS }
 /* Rows of gate, then rows of up. */
 #define GATE_UP(gate, up, name, width, ...) \
 	{ gate, name, .after = { width }, __VA_ARGS__ }, \
@@ -66,7 +67,7 @@ const struct slot_rule slot_rules[] = {
 		DIM_EXPERT_FFN, .stacked = true),
 	STACK(SLOT_X_DOWN, "layers.{n}.block_sparse_moe.output_linear.weight"),
 	GATE_UP(SLOT_X_GATE, SLOT_X_UP, "layers.{n}.mlp.experts.gate_up_proj", DIM_EXPERT_FFN,
-		.stacked = true, .never = WAY_TURNED),
+		.stacked = true, .never = WAY_TURNED | WAY_WOVEN),
 	{ SLOT_X_DOWN, "layers.{n}.mlp.experts.down_proj", .stacked = true, .never = WAY_TURNED },
 	GATE_UP(SLOT_X_GATE, SLOT_X_UP, "layers.{n}.mlp.experts.gate_up_proj", DIM_EXPERT_FFN,
 		.stacked = true, .turned = true, .only = WAY_TURNED),
@@ -81,6 +82,17 @@ const struct slot_rule slot_rules[] = {
 	SHARED_AT("layers.{n}.mlp.shared_expert.", "gate_proj", "up_proj", "down_proj"),
 	SHARED_AT("layers.{n}.mlp.shared_experts.", "gate_proj", "up_proj", "down_proj"),
 	RULE(SLOT_S_ROUTER, "layers.{n}.mlp.shared_expert_gate.weight"),
+	RULE(SLOT_ATTN_GATE, "layers.{n}.self_attn.g_proj.weight"),
+	RULE(SLOT_CHOICE_BIAS, "layers.{n}.mlp.switch_mlp.e_score_correction_bias"),
+	RULE(SLOT_SINKS, "layers.{n}.self_attn.sinks"),
+	RULE(SLOT_ROUTER, "layers.{n}.mlp.router.weight"),
+	RULE(SLOT_ROUTER_BIAS, "layers.{n}.mlp.router.bias"),
+	{ SLOT_X_GATE_UP, "layers.{n}.mlp.experts.gate_up_proj", .stacked = true, .only = WAY_WOVEN },
+	EACH(SLOT_X_GATE_UP_BIAS, "layers.{n}.mlp.experts.gate_up_proj_bias"),
+	EACH(SLOT_X_DOWN_BIAS, "layers.{n}.mlp.experts.down_proj_bias"),
+	EACH(SLOT_X_GATE_BIAS, "layers.{n}.mlp.experts.gate_proj.bias"),
+	EACH(SLOT_X_UP_BIAS, "layers.{n}.mlp.experts.up_proj.bias"),
+	EACH(SLOT_X_DOWN_BIAS, "layers.{n}.mlp.experts.down_proj.bias"),
 	RULE(SLOT_MLA_Q, "layers.{n}.self_attn.q_proj.weight"),
 	RULE(SLOT_Q_A, "layers.{n}.self_attn.q_a_proj.weight"),
 	RULE(SLOT_Q_A_NORM, "layers.{n}.self_attn.q_a_layernorm.weight"),
@@ -92,9 +104,9 @@ const struct slot_rule slot_rules[] = {
 	FOLD(SLOT_V_B, "layers.{n}.self_attn.unembed_out.weight"),
 	RULE(SLOT_MLA_O, "layers.{n}.self_attn.o_proj.weight"),
 	STACK(SLOT_X_DOWN, "layers.{n}.mlp.experts.down_proj"),
-	{ SLOT_X_GATE, "layers.{n}.mlp.experts.gate_up_proj", .stacked = true,
+	{ SLOT_X_GATE, "layers.{n}.mlp.experts.gate_up_proj", .stacked = true, .never = WAY_WOVEN,
 	  .after = { DIM_EXPERT_FFN } },
-	{ SLOT_X_UP, "layers.{n}.mlp.experts.gate_up_proj", .stacked = true,
+	{ SLOT_X_UP, "layers.{n}.mlp.experts.gate_up_proj", .stacked = true, .never = WAY_WOVEN,
 	  .before = { DIM_EXPERT_FFN } },
 	RULE(SLOT_DELTA_QKV, "layers.{n}.linear_attn.in_proj_qkv.weight"),
 	RULE(SLOT_DELTA_Z, "layers.{n}.linear_attn.in_proj_z.weight"),
@@ -163,6 +175,16 @@ const struct slot_rule slot_rules[] = {
 	RULE(SLOT_CHOICE_BIAS, "blk.{n}.exp_probs_b.bias"),
 	SHARED_AT("blk.{n}.ffn_", "gate_shexp", "up_shexp", "down_shexp"),
 	RULE(SLOT_S_ROUTER, "blk.{n}.ffn_gate_inp_shexp.weight"),
+	RULE(SLOT_ATTN_GATE, "blk.{n}.attn_gate.weight"),
+	RULE(SLOT_ATTN_GATE, "blk.{n}.attn_g.weight"),
+	RULE(SLOT_SINKS, "blk.{n}.attn_sinks.weight"),
+	RULE(SLOT_SINKS, "blk.{n}.attn_sinks"),
+	RULE(SLOT_O, "blk.{n}.attn_out.weight"),
+	RULE(SLOT_O_BIAS, "blk.{n}.attn_out.bias"),
+	RULE(SLOT_ROUTER_BIAS, "blk.{n}.ffn_gate_inp.bias"),
+	EACH(SLOT_X_GATE_BIAS, "blk.{n}.ffn_gate_exps.bias"),
+	EACH(SLOT_X_UP_BIAS, "blk.{n}.ffn_up_exps.bias"),
+	EACH(SLOT_X_DOWN_BIAS, "blk.{n}.ffn_down_exps.bias"),
 	RULE(SLOT_MLA_Q, "blk.{n}.attn_q.weight"),
 	RULE(SLOT_Q_A, "blk.{n}.attn_q_a.weight"),
 	RULE(SLOT_Q_A_NORM, "blk.{n}.attn_q_a_norm.weight"),

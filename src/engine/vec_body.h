@@ -75,6 +75,19 @@ VEC_NAME(gelu_mul_lanes)(float *gate, const float *up)
 	*(vf *)gate = g / (1.0f + e) * *(const vf *)up;
 }
 
+/* A NaN stays one. */
+static inline void
+VEC_NAME(clamped_mul_lanes)(float *gate, const float *up)
+{
+	const vf most = (vf){ 0 } + 7.0f;
+	const vf g = SELECT(*(vf *)gate > most, most, *(vf *)gate);
+	const vf u = SELECT(*(const vf *)up > most, most, *(const vf *)up);
+	vf e = g * -1.702f;
+
+	VEC_NAME(exp_lanes)(&e);
+	*(vf *)gate = g / (1.0f + e) * (SELECT(u < -most, -most, u) + 1.0f);
+}
+
 typedef void VEC_NAME(pair_fn)(float *x, const float *y);
 
 /* The last elements go through a padded copy, so that they are computed alike. */
@@ -119,6 +132,12 @@ static void
 VEC_NAME(sigmoid_mul)(float *x, const float *gate, size_t n)
 {
 	VEC_NAME(each_lanes)(VEC_NAME(sigmoid_mul_lanes), x, gate, n);
+}
+
+static void
+VEC_NAME(clamped_mul)(float *gate, const float *up, size_t n)
+{
+	VEC_NAME(each_lanes)(VEC_NAME(clamped_mul_lanes), gate, up, n);
 }
 
 /* tanh(y) = 1 - 2 / (1 + exp(2y)): off by one in the last place of `cap`, not of x. */
@@ -356,7 +375,8 @@ VEC_NAME(tile_one)(const float *const *a, const float *b, size_t ldb, size_t k, 
 
 static const struct vec_ops VEC_NAME(ops) = {
 	VEC_NAME(rmsnorm), VEC_NAME(layernorm), VEC_NAME(add), VEC_NAME(add_scaled),
-	{ [ACT_SILU] = VEC_NAME(silu_mul), [ACT_GELU_TANH] = VEC_NAME(gelu_mul) },
+	{ [ACT_SILU] = VEC_NAME(silu_mul), [ACT_GELU_TANH] = VEC_NAME(gelu_mul),
+	  [ACT_CLAMPED] = VEC_NAME(clamped_mul) },
 	VEC_NAME(sigmoid_mul), VEC_NAME(softcap), VEC_NAME(softmax), VEC_NAME(rope), VEC_NAME(rope_pairs),
 	VEC_NAME(round8), VEC_NAME(tile), VEC_NAME(tile_one)
 };
