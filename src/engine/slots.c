@@ -22,6 +22,7 @@ struct visit {
 	const struct slot_visitor *v;
 	bool *used;		/* [m->ntensors] */
 	bool head;		/* the model has a head of its own */
+	struct named { const struct slot_rule *r; const char *stem; bool sought; } named[SLOT_COUNT];
 	struct tb_err *err;
 };
 
@@ -183,24 +184,61 @@ check_slot(const struct visit *v, const struct slot_rule *r, const struct slot_a
 	return status;
 }
 
-/* As files of the model's kind would call it. */
+/* How the model calls the slot in some layer, of some expert; r NULL: it has none. */
+static struct named
+slot_named(struct visit *v, enum slot s)
+{
+	struct named *n = &v->named[s];
+	uint32_t layer, expert;
+
+	for (const struct slot_rule *r = NULL; !n->sought && (r = next_rule(v, s, r));)
+		for (const char *const *p = tname_stems; *p && !n->r; p++)
+			for (size_t i = 0; i < v->m->ntensors && !n->r; i++)
+				if (tb_starts(v->m->tensors[i].name, *p) &&
+				    tname_match(r->pattern, v->m->tensors[i].name + strlen(*p), &layer,
+						&expert))
+					*n = (struct named){ r, *p, false };
+	n->sought = true;
+	return *n;
+}
+
+/* As others of its kind are called, else as files of the model's kind would call it: behind
+ * what stands before other tensors. */
+static struct named
+slot_name(struct visit *v, enum slot s)
+{
+	bool gguf = model_has_keys(v->m);
+	struct named n = slot_named(v, s);
+
+	if (n.r)
+		return n;
+	n.stem = gguf || s == SLOT_OUTPUT ? "" : NULL;
+	for (enum slot other = 0; other < SLOT_COUNT && !n.stem; other++)
+		n.stem = other == SLOT_OUTPUT ? NULL : slot_named(v, other).stem;
+	while ((n.r = next_rule(v, s, n.r)))
+		if (slot_rule_gguf(n.r) == gguf && (gguf || !n.r->stacked))
+			break;
+	n.stem = n.stem ? n.stem : tname_stems[0];
+	return n;
+}
+
 static enum tb_status
 absent(struct visit *v, enum slot s, uint32_t layer, uint32_t expert)
 {
-	bool gguf = model_has_keys(v->m);
-	char name[NAME_MAX_LEN] = "";
-	const char *prefix = gguf || s == SLOT_OUTPUT ? "" : tname_stems[0];
-	size_t n = strlen(prefix);
+	struct named how = slot_name(v, s);
+	char name[NAME_MAX_LEN];
 	struct tb_err why;
+	size_t n;
 
-	memcpy(name, prefix, n);
-	for (const struct slot_rule *r = NULL; (r = next_rule(v, s, r));)
-		if (slot_rule_gguf(r) == gguf && (gguf || !r->stacked) &&
-		    tname_fill(r->pattern, layer, expert, name + n, sizeof(name) - n)) {
+	if (how.r) {
+		n = strlen(how.stem);
+		memcpy(name, how.stem, n);
+		if (tname_fill(how.r->pattern, layer, expert, name + n, sizeof(name) - n)) {
 			(void)tb_fail(&why, TB_EFORMAT, "no tensor %s (%s of %s)", name,
 				      slot_info(s)->name, v->hp->arch->name);
 			return tell_wrong(v, SLOT_ABSENT, s, layer, name, NULL, &why);
 		}
+	}
 	(void)tb_fail(&why, TB_EFORMAT, "no tensor for %s", slot_info(s)->name);
 	return tell_wrong(v, SLOT_ABSENT, s, layer, slot_info(s)->name, NULL, &why);
 }
@@ -287,7 +325,8 @@ enum tb_status
 slots_visit(const struct hparams *hp, const struct model *m, const struct slot_visitor *visitor,
 	    struct tb_err *err)
 {
-	struct visit v = { hp, m, visitor, tb_calloc(m->ntensors, sizeof(bool)), false, err };
+	struct visit v = { .hp = hp, .m = m, .v = visitor, .err = err,
+			   .used = tb_calloc(m->ntensors, sizeof(bool)) };
 	enum tb_status status = v.used ? TB_OK : tb_nomem(err);
 
 	for (enum slot s = 0; s < SLOT_COUNT && !status; s++) {

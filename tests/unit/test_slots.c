@@ -27,6 +27,8 @@ static const struct { const char *name; uint64_t rows, cols; } layer[EACH] = {
 	{ "mlp.gate_proj", 24, DIM }, { "mlp.up_proj", 24, DIM }, { "mlp.down_proj", DIM, 24 },
 };
 
+static const char *stem = "model.";	/* before all names but the head's */
+
 /* What is done to the tensor that a test is about. */
 enum done_to { WHOLE, GONE, RENAMED, TURNED, INTEGERS };
 
@@ -60,11 +62,13 @@ make(size_t nth, enum done_to way)
 	loc.path = (char *)fixture_dir(dir);
 	for (unsigned l = 0; l < LAYERS; l++)
 		for (unsigned k = 0; k < EACH; k++) {
-			snprintf(name, sizeof(name), "model.layers.%u.%s.weight", l, layer[k].name);
+			snprintf(name, sizeof(name), "%slayers.%u.%s.weight", stem, l, layer[k].name);
 			add(&f, name, layer[k].rows, layer[k].cols, WAY);
 		}
-	add(&f, "model.embed_tokens.weight", 16, DIM, WAY);
-	add(&f, "model.norm.weight", DIM, 0, WAY);
+	snprintf(name, sizeof(name), "%sembed_tokens.weight", stem);
+	add(&f, name, 16, DIM, WAY);
+	snprintf(name, sizeof(name), "%snorm.weight", stem);
+	add(&f, name, DIM, 0, WAY);
 	add(&f, "lm_head.weight", 16, DIM, WAY);
 #undef WAY
 	snprintf(rel, sizeof(rel), "%s/model.safetensors", dir);
@@ -161,12 +165,27 @@ test_each(void **state)
 		}
 }
 
+/* What lacks is called as the model calls its others. */
+static void
+test_stems(void **state)
+{
+	(void)state;
+	stem = "language_model.model.";
+	for (size_t i = 0; i + 1 < ALL; i++) {
+		struct seen s = look(make(i, GONE));
+
+		assert_int_equal(strncmp(s.name, stem, strlen(stem)), 0);
+	}
+	stem = "model.";
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_each),
+		cmocka_unit_test(test_stems),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
