@@ -61,6 +61,7 @@ doctor_json(const struct doctor *d)
 	json_set(doc, "features", names_json(&d->features));
 	json_set_str(doc, "level", d->level);
 	json_set(doc, "kernels", kernels);
+	json_set(doc, "models", names_json(&d->models));
 	json_set_str(doc, "blas", d->blas);
 	json_set_u64(doc, "cores", d->cores);
 	json_set_u64(doc, "threads", d->threads);
@@ -107,7 +108,10 @@ print_machine(const struct doctor *d)
 		printf(" %s", d->features.v[i]);
 	printf("\nkernels   %s\n", d->level);
 	print_kernels(d);
-	printf("OpenBLAS  %s\n", d->blas);
+	fputs("models   ", stdout);
+	for (size_t i = 0; i < d->models.n; i++)
+		printf(" %s", d->models.v[i]);
+	printf("\nOpenBLAS  %s\n", d->blas);
 	printf("memory    %s, %s free", tb_human_bytes(d->memory, all),
 	       tb_human_bytes(d->available, left));
 	if (d->bandwidth > 0)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "src/base/buf.h"
+#include "src/base/near.h"
 
 _Static_assert(PART_KINDS <= 64, "a part is a bit of uint64_t");
 
@@ -103,9 +103,8 @@ arch_mixes(const struct arch *a, enum mixer mixer)
 	return false;
 }
 
-/* The one behind a row, all tables through; a NULL: the first. */
-static const struct arch *
-next_arch(const struct arch *a)
+const struct arch *
+arch_next(const struct arch *a)
 {
 	const struct arch *const *t = tables;
 
@@ -123,11 +122,11 @@ next_arch(const struct arch *a)
 const struct arch *
 arch_find(const char *model_type, const char *class_name)
 {
-	for (const struct arch *a = NULL; (a = next_arch(a));)
+	for (const struct arch *a = NULL; (a = arch_next(a));)
 		if (model_type && (!strcmp(a->name, model_type) ||
 				   (a->text_name && !strcmp(a->text_name, model_type))))
 			return a;
-	for (const struct arch *a = NULL; !(model_type && *model_type) && (a = next_arch(a));)
+	for (const struct arch *a = NULL; !(model_type && *model_type) && (a = arch_next(a));)
 		if (class_name && !strcmp(a->class_name, class_name))
 			return a;
 	return NULL;
@@ -136,7 +135,7 @@ arch_find(const char *model_type, const char *class_name)
 const struct arch *
 arch_find_inner(const char *model_type, const char *inner)
 {
-	for (const struct arch *a = NULL; model_type && (a = next_arch(a));)
+	for (const struct arch *a = NULL; model_type && (a = arch_next(a));)
 		if (!strcmp(a->outer ? a->outer : a->name, model_type) &&
 		    (!strcmp(a->name, inner) || (a->text_name && !strcmp(a->text_name, inner))))
 			return a;
@@ -146,7 +145,7 @@ arch_find_inner(const char *model_type, const char *inner)
 const struct arch *
 arch_find_gguf(const char *name, bool experts)
 {
-	for (const struct arch *a = NULL; (a = next_arch(a));)
+	for (const struct arch *a = NULL; (a = arch_next(a));)
 		if (a->gguf_name && !strcmp(a->gguf_name, name) && experts == a->experts)
 			return a;
 	return NULL;
@@ -165,17 +164,36 @@ slot_unpermuted(uint32_t i, uint32_t head_dim)
 	return i / 2 + i % 2 * (head_dim / 2);
 }
 
+/* How much of a name begins another, and how far the rest is from that. */
+static unsigned
+likeness(const char *a, const char *b)
+{
+	unsigned same = 0;
+
+	while (a[same] && a[same] == b[same])
+		same++;
+	return same < 4 ? 0 : 64 * same - tb_distance(a, b, 32);
+}
+
 enum tb_status
 arch_unknown(const char *name, const char *with, struct tb_err *err)
 {
-	struct tb_buf list = TB_BUF(1024);
+	const struct arch *near = NULL;
+	unsigned most = 0;
 
-	for (const struct arch *a = NULL; (a = next_arch(a));)
-		tb_buf_printf(&list, "%s%s", a == arch_rows ? "" : ", ", a->name);
-	(void)tb_fail(err, TB_EUNSUP, "architecture \"%.80s\"%s cannot be run; supported are %s",
-		      name, with, tb_buf_cstr(&list));
-	tb_buf_free(&list);
-	return TB_EUNSUP;
+	for (const struct arch *a = NULL; (a = arch_next(a));) {
+		const char *const names[] = { a->name, a->text_name, a->gguf_name };
+
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+			unsigned like = names[i] ? likeness(name, names[i]) : 0;
+
+			near = like > most ? a : near;
+			most = like > most ? like : most;
+		}
+	}
+	return tb_fail(err, TB_EUNSUP, "architecture \"%.80s\"%.80s cannot be run%s%s%s; \"tbtui "
+		       "doctor\" lists those that can", name, with, near ? "; the nearest that can is \""
+		       : "", near ? near->name : "", near ? "\"" : "");
 }
 
 const char *

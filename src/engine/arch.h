@@ -282,6 +282,8 @@ bool part_in(enum arch_part p, enum mixer mixer, enum ffn_kind ffn);
 /* Has some part of it layers with this mixer alone? */
 bool arch_mixes(const struct arch *a, enum mixer mixer);
 
+/* All of them, one after the other; NULL: the first, behind the last. */
+const struct arch *arch_next(const struct arch *a);
 /* By model_type, else by class name; NULL: not supported. */
 const struct arch *arch_find(const char *model_type, const char *class_name);
 /* By model_type and that of text_config. */
@@ -293,7 +295,8 @@ const struct arch *arch_find_gguf(const char *name, bool experts);
  * theirs slot_unpermuted(i, head_dim). */
 bool slot_permuted(const struct arch *a, enum slot s);
 uint32_t slot_unpermuted(uint32_t i, uint32_t head_dim);
-/* TB_EUNSUP with the names of those that are; `with`: " with experts" or "". */
+/* TB_EUNSUP with the nearest that is supported; `with` goes behind the name: " with
+ * experts", or "". */
 enum tb_status arch_unknown(const char *name, const char *with, struct tb_err *err);
 /* What config.json says instead of `key`. */
 const char *arch_key(const struct arch *a, const char *key);

@@ -76,6 +76,7 @@ struct hparams {
 	struct mla_shape mla;
 	struct delta_shape delta;
 	uint32_t conv_kernel;			/* tokens that convolutions see; 0: there are none */
+	uint64_t said;				/* bits of parts that the file says there are */
 	bool tied, tied_known;			/* head = embedding; does the file say */
 	enum activation act;
 	float rms_eps;

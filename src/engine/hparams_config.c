@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,11 +75,16 @@ config_arch(const struct config_reader *r)
 	const char *type = json_str(json_get(r->config, "model_type"));
 	const char *class_name = json_str(json_first(json_get(r->config, "architectures")));
 	const char *inner = json_str(json_path(r->config, "text_config.model_type"));
+	char around[80];
 	const struct arch *arch = inner ? arch_find_inner(type, inner) : arch_find(type, class_name);
 
+	if (!arch && type && inner && arch_find(type, NULL)) {
+		snprintf(around, sizeof(around), " around \"%.60s\"", inner);
+		return arch_unknown(type, around, r->err);
+	}
 	if (!arch)
-		return arch_unknown(type ? type : class_name ? class_name : "(none given)", "",
-				    r->err);
+		return arch_unknown(inner ? inner : type ? type : class_name ? class_name
+				    : "(none given)", "", r->err);
 	hparams_init(r->hp, arch);
 	r->hp->rope_pairs = arch->pairs;
 	return TB_OK;
@@ -167,6 +173,28 @@ config_attention(const struct config_reader *r)
 	return config_cap(r, "final_logit_softcapping", &hp->final_softcap);
 }
 
+/* Parts that may be there: some files say so. */
+static enum tb_status
+config_said(const struct config_reader *r)
+{
+	static const struct { const char *key; enum arch_part part; } flags[] = {
+		{ "attention_bias", PART_QKV_BIAS }, { "attention_out_bias", PART_O_BIAS },
+		{ "use_qk_norm", PART_QK_NORM }, { "moe_use_aux_free", PART_CHOICE_BIAS },
+		{ "use_routing_bias", PART_CHOICE_BIAS },
+	};
+	enum tb_status status;
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		bool on = false;
+
+		if ((status = config_flag(r, r->c, flags[i].key, &on)))
+			return status;
+		if (on)
+			r->hp->said |= PART_BIT(flags[i].part);
+	}
+	return TB_OK;
+}
+
 /* Numbers that multiply; logits_scaling divides. */
 static enum tb_status
 config_scales(const struct config_reader *r)
@@ -230,7 +258,7 @@ config_all(struct config_reader *r)
 {
 	static enum tb_status (*const parts[])(const struct config_reader *r) = {
 		config_arch, config_sizes, config_experts, config_rope, config_window,
-		config_layers, config_attention, config_scales, config_norm, config_activation,
+		config_layers, config_attention, config_said, config_scales, config_norm, config_activation,
 	};
 	struct hparams *hp = r->hp;
 	enum tb_status status = TB_OK;

@@ -239,5 +239,7 @@ hparams_has(const struct hparams *hp, uint32_t layer, enum slot s)
 bool
 hparams_needs(const struct hparams *hp, uint32_t layer, enum slot s)
 {
-	return hparams_has(hp, layer, s) && arch_needs(hp->arch, slot_info(s)->part);
+	enum arch_part p = slot_info(s)->part;
+
+	return hparams_has(hp, layer, s) && (arch_needs(hp->arch, p) || hp->said & PART_BIT(p));
 }

@@ -23,6 +23,8 @@ run 0 doctor --json
 [ "$(value 'd["memory_bandwidth"] > 1e8')" = True ] || fail "bandwidth: $(value 'd["memory_bandwidth"]')"
 [ "$(value 'd["memory_available"] <= d["memory"]')" = True ] || fail "more is free than there is"
 [ "$(value 'd["threads"] >= 1')" = True ] || fail "no threads"
+[ "$(value '{"llama", "qwen3_moe", "gemma3"} <= set(d["models"])')" = True ] ||
+	fail "models: $(value 'd["models"]')"
 for scheme in int4 int8 mxfp4 nvfp4 mxfp8 BF16 Q4_K Q8_0 Q2_K; do
 	value '[k["scheme"] for k in d["kernels"]]' | grep -qi "'$scheme'" || fail "no $scheme"
 done

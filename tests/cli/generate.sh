@@ -93,7 +93,7 @@ mkdir "$T/other"
 cp "$M"/* "$T/other"
 sed -i 's/"llama"/"mamba"/' "$T/other/config.json"
 expect 2 "$TBTUI" generate "$T/other" -p x
-err_has '"mamba" cannot be run; supported are llama'
+err_has '"mamba" cannot be run; "tbtui doctor" lists those that can$'
 expect 2 "$TBTUI" generate "$T/no-model" -p x
 
 # From a store: the same ids as from the directory; quantized: nearly the same text.

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/base/mem.h"
+#include "src/engine/arch.h"
 #include "src/engine/blas.h"
 #include "src/engine/matrix.h"
 #include "src/engine/probe.h"
@@ -243,10 +244,22 @@ void
 doctor_free(struct doctor *d)
 {
 	tb_names_free(&d->features);
+	tb_names_free(&d->models);
 	tb_names_free(&d->problems);
 	places_free(&d->places);
 	free(d->kernels);
 	*d = (struct doctor){ 0 };
+}
+
+static enum tb_status
+list_models(struct doctor *d, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (const struct arch *a = NULL; !status && (a = arch_next(a));)
+		status = tb_names_add(&d->models, a->name, err);
+	tb_names_sort(&d->models);
+	return status;
 }
 
 enum tb_status
@@ -256,7 +269,7 @@ op_doctor(const struct op_ctx *ctx, struct doctor *out, struct tb_err *err)
 
 	*out = (struct doctor){ .cores = tb_cpus(), .threads = ctx->threads, .blas = blas_core() };
 	look_at_terminal(out);
-	if ((status = look_at_cpu(out, err)) || (status = look_at_kernels(out, err)) ||
+	if ((status = list_models(out, err)) || (status = look_at_cpu(out, err)) || (status = look_at_kernels(out, err)) ||
 	    (status = look_at_memory(out, ctx, err)) ||
 	    (status = op_places(ctx, false, &out->places, err)) ||
 	    (status = find_problems(out, ctx, err)))

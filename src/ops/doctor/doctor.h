@@ -21,6 +21,7 @@ struct doctor {
 	struct doctor_kernel *kernels;	/* owned */
 	size_t nkernels, kernels_cap;
 	const char *level;		/* best of all kernels */
+	struct tb_names models;		/* architectures that can be run */
 	unsigned cores, threads;	/* of this process; that are used */
 	const char *blas;		/* kernels that OpenBLAS chose */
 	uint64_t memory, available;	/* bytes; 0: not known */
