@@ -547,6 +547,11 @@ FUZZ_TARGETS += tests/fuzz/fuzz_bundle
 tests_fuzz_fuzz_bundle_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_bundle_LDADD = $(FUZZ_OPS)
 EXTRA_DIST += tests/fuzz/seeds/bundle/small
+FUZZ_TARGETS += tests/fuzz/fuzz_kv_file
+tests_fuzz_fuzz_kv_file_SOURCES = tests/fuzz/fuzz_kv_file.c $(FOLDER)
+tests_fuzz_fuzz_kv_file_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_kv_file_LDADD = $(FUZZ_OPS)
+EXTRA_DIST += tests/fuzz/seeds/kv_file/header tests/fuzz/seeds/kv_file/same
 EXTRA_DIST += tests/fuzz/seeds/journal/rm tests/fuzz/seeds/report/small \
 	tests/fuzz/seeds/sidecar/sums
 EXTRA_DIST += tests/fuzz/seeds/config/ct tests/fuzz/seeds/config/gptq \

@@ -97,6 +97,28 @@ test_reuse(void **state)
 	chat_free(c);
 }
 
+/* Behind a long text, what is new is all that is read. */
+static void
+test_long_reuse(void **state)
+{
+	struct chat *c = start(state, 0, 4);
+	char text[900];
+	struct chat_answer a, b;
+
+	for (size_t i = 0; i < sizeof(text) - 1; i++)
+		text[i] = "Tom had a big red ball. "[i % 24];
+	text[sizeof(text) - 1] = 0;
+	say(c, text, NULL, &a);
+	say(c, "And", NULL, &b);
+	assert_int_equal(a.dropped + b.dropped, 0);
+	assert_true(a.gen.figures.prompt_tokens > 250);
+	assert_true(b.gen.figures.prompt_tokens * 20 < a.gen.figures.prompt_tokens);
+	assert_true(b.gen.figures.reused_tokens >= a.gen.figures.prompt_tokens);
+	chat_answer_free(&a);
+	chat_answer_free(&b);
+	chat_free(c);
+}
+
 /* With the cache and without it, the answer is the same. */
 static void
 test_same_answer(void **state)
@@ -242,6 +264,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_long_reuse),
 		cmocka_unit_test(test_same_answer),
 		cmocka_unit_test(test_system),
 		cmocka_unit_test(test_dropping),
