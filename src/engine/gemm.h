@@ -1,4 +1,5 @@
-/* gemm.h - Y = X W^T for many x: tiles of rows are decoded to F32, then sgemm. */
+/* gemm.h - Y = X W^T for many x where mm.c has no kernel: tiles of rows are decoded to F32,
+ * then sgemm. */
 #ifndef TBTUI_ENGINE_GEMM_H
 #define TBTUI_ENGINE_GEMM_H
 

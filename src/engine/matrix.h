@@ -1,8 +1,8 @@
 /* matrix.h - y = W x straight from the bytes of a file.
  *
  * A matrix borrows its bytes (mapped, any alignment) and knows how they are
- * packed.  One token goes through fused kernels that read packed weights once;
- * more tokens through dequantized blocks and sgemm. */
+ * packed.  Few tokens go through kernels that read packed weights once, many through
+ * panels of rows, unpacked once for all of them (mm.h), or through sgemm (gemm.h). */
 #ifndef TBTUI_ENGINE_MATRIX_H
 #define TBTUI_ENGINE_MATRIX_H
 
@@ -32,7 +32,7 @@ void matmul_exactly(struct matmul *mm);
 
 /* y[i][m][rows] = x[m][cols] * w[i]^T, F32, for n matrices with the same x (q k v; gate up):
  * activations are prepared once and one fork-join serves all.  Types of ggml's meet an x of
- * 8 bits (mv_ggml.h).  x and y do not overlap.  Grows its workspace; TB_ENOMEM is the only
+ * 8 bits (mv_ggml.h); where x are many, codes of our schemes do so, too, and BF16 meets BF16.  x and y do not overlap.  Grows its workspace; TB_ENOMEM is the only
  * failure. */
 enum tb_status matmul_run(struct matmul *mm, const struct matrix *const *w, size_t n,
 			  const float *x, size_t m, float *const *y, struct tb_err *err) TB_MUST_USE;

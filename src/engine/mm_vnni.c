@@ -209,25 +209,23 @@ next_step(uint32_t quads, struct cursor *c, uint32_t step)
 
 /* A step's integers become floats and are added up. */
 INLINE void
-end_step(unsigned n, bool starts, enum keeps keeps, bool first, const struct cursor *c,
+end_step(unsigned n, bool biased, enum keeps keeps, bool first, const struct cursor *c,
 	 __m512i acc[TOKENS][2], __m512 sum[TOKENS][2])
 {
 #pragma GCC unroll 2
 	for (unsigned h = 0; h < 2; h++) {
 		__m512 scale = _mm512_load_ps(c->scale + 16 * h);
-		__m512 bias = starts || keeps == KEEPS_SCALE ? scale
-							     : _mm512_load_ps(c->bias + 16 * h);
+		__m512 bias = biased ? _mm512_load_ps(c->bias + 16 * h) : scale;
 
 #pragma GCC unroll 6
 		for (unsigned i = 0; i < n; i++) {
-			__m512 t = _mm512_cvtepi32_ps(acc[i][h]), f = scale;
+			__m512 t = _mm512_cvtepi32_ps(acc[i][h]);
 
-			if (keeps == KEEPS_NOTHING)
+			if (keeps != KEEPS_UNIT)
 				t = _mm512_mul_ps(t, _mm512_set1_ps(c->unit[i]));
-			if (keeps == KEEPS_SCALE)
-				f = _mm512_set1_ps(c->unit[i]);
-			sum[i][h] = first ? _mm512_mul_ps(t, f) : _mm512_fmadd_ps(t, f, sum[i][h]);
-			if (!starts && keeps != KEEPS_SCALE)
+			sum[i][h] = first ? _mm512_mul_ps(t, scale)
+					  : _mm512_fmadd_ps(t, scale, sum[i][h]);
+			if (biased)
 				sum[i][h] = _mm512_fmadd_ps(bias, _mm512_set1_ps(c->sum[i]),
 							    sum[i][h]);
 		}
@@ -236,22 +234,17 @@ end_step(unsigned n, bool starts, enum keeps keeps, bool first, const struct cur
 
 /* At the last step of a span its sums join those of all, which are in memory. */
 INLINE void
-end_span(unsigned n, enum keeps keeps, const struct cursor *c, __m512 sum[TOKENS][2], float *all)
+end_span(unsigned n, const struct cursor *c, __m512 sum[TOKENS][2], float *all)
 {
-#pragma GCC unroll 2
-	for (unsigned h = 0; h < 2; h++) {
-		__m512 scale = _mm512_load_ps(c->scale + 16 * h);
-		__m512 bias = keeps == KEEPS_SCALE ? _mm512_load_ps(c->bias + 16 * h) : scale;
-
 #pragma GCC unroll 6
-		for (unsigned i = 0; i < n; i++) {
-			__m512 f = keeps == KEEPS_SCALE ? scale : _mm512_set1_ps(c->unit[i]);
-			__m512 v = _mm512_fmadd_ps(sum[i][h], f,
-						   _mm512_load_ps(all + i * MM_ROWS + 16 * h));
+	for (unsigned i = 0; i < n; i++) {
+		__m512 unit = _mm512_set1_ps(c->unit[i]);
 
-			if (keeps == KEEPS_SCALE)
-				v = _mm512_fmadd_ps(bias, _mm512_set1_ps(c->sum[i]), v);
-			_mm512_store_ps(all + i * MM_ROWS + 16 * h, v);
+#pragma GCC unroll 2
+		for (unsigned h = 0; h < 2; h++) {
+			float *to = all + i * MM_ROWS + 16 * h;
+
+			_mm512_store_ps(to, _mm512_fmadd_ps(sum[i][h], unit, _mm512_load_ps(to)));
 		}
 	}
 }
@@ -268,9 +261,11 @@ put_tokens(unsigned n, const struct mm_job *j, __m512 sum[TOKENS][2], float *y)
 }
 
 /* n tokens of a block.  Halves of a panel's tiles stand side by side: a tile's columns are
- * 16 quads, behind which the next one's begin. */
+ * 16 quads, behind which the next one's begin.  Scales that stay have their bias at the end
+ * of the span. */
 INLINE void
-tile(unsigned n, uint32_t quads, bool starts, const struct mm_job *j, struct cursor c, float *y)
+tile(unsigned n, uint32_t quads, bool starts, enum keeps keeps, const struct mm_job *j,
+     struct cursor c, uint32_t span, float *y)
 {
 	const uint32_t steps = j->part.n / (quads * QUAD);
 	__m512 sum[TOKENS][2];
@@ -281,16 +276,21 @@ tile(unsigned n, uint32_t quads, bool starts, const struct mm_job *j, struct cur
 	for (uint32_t s = 0; s < steps; s++) {
 		__m512i acc[TOKENS][2];
 
+		for (uint32_t k = 1; keeps == KEEPS_SCALE && k < span; k++) {
+			dot_step(n, starts, quads, &c, acc);
+			end_step(n, false, keeps, false, &c, acc, sum);
+			next_step(quads, &c, s++);
+		}
 		dot_step(n, starts, quads, &c, acc);
-		end_step(n, starts, KEEPS_NOTHING, false, &c, acc, sum);
+		end_step(n, !starts, keeps, false, &c, acc, sum);
 		next_step(quads, &c, s);
 	}
 	put_tokens(n, j, sum, y);
 }
 
-/* The same in spans. */
+/* The same where the unit stays: it multiplies a span's sums. */
 INLINE void
-tile_spans(unsigned n, uint32_t quads, bool starts, enum keeps keeps, const struct mm_job *j, struct cursor c,
+tile_spans(unsigned n, uint32_t quads, bool starts, const struct mm_job *j, struct cursor c,
 	   uint32_t span, float *y)
 {
 	const uint32_t steps = j->part.n / (quads * QUAD);
@@ -302,14 +302,14 @@ tile_spans(unsigned n, uint32_t quads, bool starts, enum keeps keeps, const stru
 		__m512i acc[TOKENS][2];
 
 		dot_step(n, starts, quads, &c, acc);
-		end_step(n, starts, keeps, true, &c, acc, sum);
+		end_step(n, !starts, KEEPS_UNIT, true, &c, acc, sum);
 		end = s + span < steps ? s + span : steps;
 		for (uint32_t k = s + 1; k < end; k++) {
 			next_step(quads, &c, k - 1);
 			dot_step(n, starts, quads, &c, acc);
-			end_step(n, starts, keeps, false, &c, acc, sum);
+			end_step(n, !starts, KEEPS_UNIT, false, &c, acc, sum);
 		}
-		end_span(n, keeps, &c, sum, all);
+		end_span(n, &c, sum, all);
 		next_step(quads, &c, end - 1);
 	}
 #pragma GCC unroll 6
@@ -320,23 +320,23 @@ tile_spans(unsigned n, uint32_t quads, bool starts, enum keeps keeps, const stru
 	put_tokens(n, j, sum, y);
 }
 
-/* As many tokens as there are, and what stays is a constant. */
+/* What a kernel is like becomes constants. */
 #define TILE(n, j, c, span, keeps, y) do { \
 	bool starts = (j)->x->kernel->off != 0, wide = (j)->x->step == 32; \
-	if (keeps == KEEPS_NOTHING && starts) \
-		tile(n, 8, true, j, *(c), y); \
+	if (keeps == KEEPS_SCALE) \
+		tile(n, 8, false, KEEPS_SCALE, j, *(c), span, y); \
+	else if (keeps == KEEPS_NOTHING && starts) \
+		tile(n, 8, true, KEEPS_NOTHING, j, *(c), 1, y); \
 	else if (keeps == KEEPS_NOTHING) \
-		tile(n, 8, false, j, *(c), y); \
-	else if (keeps == KEEPS_SCALE) \
-		tile_spans(n, 8, false, KEEPS_SCALE, j, *(c), span, y); \
-	else if (starts && wide) \
-		tile_spans(n, 8, true, KEEPS_UNIT, j, *(c), span, y); \
-	else if (starts) \
-		tile_spans(n, 4, true, KEEPS_UNIT, j, *(c), span, y); \
+		tile(n, 8, false, KEEPS_NOTHING, j, *(c), 1, y); \
+	else if (wide && starts) \
+		tile_spans(n, 8, true, j, *(c), span, y); \
 	else if (wide) \
-		tile_spans(n, 8, false, KEEPS_UNIT, j, *(c), span, y); \
+		tile_spans(n, 8, false, j, *(c), span, y); \
+	else if (starts) \
+		tile_spans(n, 4, true, j, *(c), span, y); \
 	else \
-		tile_spans(n, 4, false, KEEPS_UNIT, j, *(c), span, y); \
+		tile_spans(n, 4, false, j, *(c), span, y); \
 } while (0)
 
 static void
