@@ -184,7 +184,7 @@ metadata_lfm2(struct meta_reader *r)
 /* ---- rows ---- */
 
 #define QWEN (COMMON | QK_NORM | PART_BIT(PART_DELTA) | PART_BIT(PART_DELTA_SPLIT))
-#define QWEN_EXPERTS (EXPERTS | SHARED | PART_BIT(PART_SHARED_ROUTER))
+#define QWEN_EXPERTS (EXPERTS | DENSE | SHARED | PART_BIT(PART_SHARED_ROUTER))
 #define LIKE_QWEN .ways = WAY_LATE_NORM | WAY_DELTA, .q_gated = true, .layers_differ = true, \
 	.norm_add = 1, .rope_partial = true, .rms_eps = 1e-6f, .config = config_delta, \
 	.metadata = metadata_delta
