@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/engine/hparams.h"
 #include "src/store/model_meta.h"
 #include "src/store/tensor_name.h"
 
@@ -55,7 +56,7 @@ void
 canon_model(struct canon_model *out, const struct model *m)
 {
 	*out = (struct canon_model){
-		.gguf = model_has_keys(m),
+		.gguf = model_has_keys(m), .norms_whole = hparams_norms_whole(m),
 	};
 	if (!out->gguf) {
 		out->arch = arch_find(m->model_type, m->arch);
@@ -68,6 +69,15 @@ canon_model(struct canon_model *out, const struct model *m)
 		out->head_dim = head_dim(m);
 }
 
+static bool
+lies_otherwise(const struct arch *a, enum slot s)
+{
+	enum arch_part part = slot_info(s)->part;
+
+	return slot_rate(s) || (a && a->gguf_tiled && s != SLOT_DELTA_NORM &&
+				(part == PART_DELTA || part == PART_DELTA_SPLIT));
+}
+
 bool
 canon_of(const struct canon_model *m, const struct tensor *t, struct canon *out)
 {
@@ -76,7 +86,10 @@ canon_of(const struct canon_model *m, const struct tensor *t, struct canon *out)
 	int n;
 
 	*out = (struct canon){ .slot = SLOT_COUNT };
-	if (!r || (r->stacked && t->ndim != 3)) {
+	if (r)
+		out->otherwise = m->gguf && lies_otherwise(m->arch, r->slot);
+	/* An order of columns is one of what they are multiplied with. */
+	if (!r || (r->stacked && t->ndim != 3) || (out->otherwise && r->slot == SLOT_DELTA_OUT)) {
 		const char *name = tname_behind_stem(t->name), *proj;
 		size_t head;
 
@@ -104,7 +117,8 @@ canon_of(const struct canon_model *m, const struct tensor *t, struct canon *out)
 	out->slot = r->slot;
 	out->stacked = r->stacked;
 	out->pairs = m->gguf && m->arch && slot_permuted(m->arch, r->slot);
-	out->add = !m->gguf && m->arch && slot_norm(r->slot) ? m->arch->norm_add : 0;
+	out->add = !m->gguf && !m->norms_whole && m->arch && slot_norm(r->slot) ? m->arch->norm_add
+										 : 0;
 	return true;
 }
 

@@ -19,6 +19,7 @@
 struct canon_model {
 	const struct arch *arch;	/* NULL: not one that we know */
 	bool gguf;
+	bool norms_whole;		/* see hparams_norms_whole() */
 	uint32_t head_dim;		/* rows of a head, of tensors with `pairs`; 0: not known */
 };
 void canon_model(struct canon_model *out, const struct model *m);
@@ -29,6 +30,7 @@ struct canon {
 	bool stacked;		/* its first dimension counts experts */
 	bool pairs;		/* rows of a head as slot_permuted() has them */
 	float add;		/* what its values lack: see arch.norm_add */
+	bool otherwise;		/* a GGUF has other numbers, or those in another order */
 };
 
 /* false: the name is too long to have another than its own. */

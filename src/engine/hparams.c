@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "src/base/text.h"
 #include "src/store/model.h"
 #include "src/store/model_meta.h"
 
@@ -118,6 +119,19 @@ hparams_inv_freq(const struct hparams *hp, const struct rope *rope, uint32_t i, 
 	return factors ? f / factors[i] : f;
 }
 
+bool
+hparams_norms_whole(const struct model *m)
+{
+	for (size_t i = 0; i < m->ntensors; i++) {
+		const struct tensor *t = &m->tensors[i];
+
+		if (t->ndim == 3 && t->dim[2] == 1 && t->dim[1] != 1 &&
+		    tb_ends(t->name, ".linear_attn.conv1d.weight"))
+			return true;
+	}
+	return false;
+}
+
 enum tb_status
 hparams_model(struct hparams *hp, const struct model *m, struct tb_err *err)
 {
@@ -135,6 +149,8 @@ hparams_model(struct hparams *hp, const struct model *m, struct tb_err *err)
 							err)))
 		return status;
 	status = hparams_parse(hp, config, len, err);
+	if (!status && hparams_norms_whole(m))
+		hp->norm_add = 0;
 	free(config);
 	return status;
 }

@@ -135,6 +135,9 @@ struct model;
 enum tb_status hparams_model(struct hparams *hp, const struct model *m, struct tb_err *err)
 	TB_MUST_USE;
 
+/* MLX makes the weights of norms whole, where the architecture has some that lack a part, when
+ * it turns the weights of convolutions, which shows. */
+bool hparams_norms_whole(const struct model *m);
 /* Makes hp->layer, once the sizes are known: each layer has what most layers have. */
 enum tb_status hparams_layers(struct hparams *hp, struct tb_err *err) TB_MUST_USE;
 /* Gives a window to all layers from `first` on but each period-th; period 0: to all. */

@@ -107,7 +107,7 @@ entries_collect(struct entries *e, const struct model *m)
 		const struct tensor *t = &m->tensors[i];
 		struct canon c;
 
-		if (!canon_of(&cm, t, &c)) {
+		if (!canon_of(&cm, t, &c) || c.otherwise) {
 			status = entries_add(e, t->name, t, DIFF_WHOLE);
 			continue;
 		}

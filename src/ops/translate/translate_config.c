@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/engine/arch.h"
+#include "src/engine/hparams.h"
 #include "src/ops/model_text/model_text.h"
 #include "src/ops/translate/translate_config.h"
 
@@ -411,6 +411,8 @@ translate_hf(struct translate *out, const struct model *m, struct tb_err *err)
 		read_numbers(out, &c);
 	else
 		status = unknown_type(text ? text : type ? type : m->arch, m->loc.path, err);
+	if (hparams_norms_whole(m))
+		out->norm_add = 0;
 	config_close(&c);
 	return status;
 }
