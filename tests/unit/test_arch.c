@@ -22,6 +22,10 @@
 
 #define GEMMA2 "\"model_type\":\"gemma2\""
 #define GEMMA3 "\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"gemma3_text\""
+#define LINEAR "\"model_type\":\"qwen3_next\",\"num_experts\":3,\"num_experts_per_tok\":2," \
+	"\"linear_num_key_heads\":2,\"linear_key_head_dim\":4,\"linear_value_head_dim\":4"
+#define FOUR ",\"linear_conv_kernel_dim\":4,\"linear_num_value_heads\":4"
+#define LFM2 "\"model_type\":\"lfm2\",\"conv_L_cache\":3"
 #define PHI3 "\"model_type\":\"phi3\""
 #define LONG ",\"rope_scaling\":{\"type\":\"longrope\","
 
@@ -115,6 +119,29 @@ static const struct {
 	  TB_EFORMAT, "long_factor: number 2" },
 	{ "{" PHI3 LONG "\"attention_factor\":0,\"short_factor\":[1,2],\"long_factor\":[1,2]}"
 	  SIZES "}", TB_EFORMAT, "attention_factor" },
+	{ "{" LINEAR FOUR SIZES "}", TB_OK, NULL },
+	{ "{" LINEAR FOUR ",\"mlp_only_layers\":[0]" SIZES "}", TB_OK, NULL },
+	{ "{" LINEAR FOUR ",\"attn_output_gate\":false" SIZES "}", TB_EUNSUP, "attn_output_gate" },
+	{ "{" LINEAR FOUR ",\"layer_types\":[\"conv\"]" SIZES "}", TB_EUNSUP, "\"conv\"" },
+	{ "{" LINEAR ",\"linear_conv_kernel_dim\":4" SIZES "}", TB_EFORMAT,
+	  "linear_num_value_heads is missing" },
+	{ "{" LINEAR ",\"linear_conv_kernel_dim\":4,\"linear_num_value_heads\":3" SIZES "}",
+	  TB_EFORMAT, "no multiple" },
+	{ "{" LINEAR ",\"linear_conv_kernel_dim\":4,\"linear_num_value_heads\":1000000" SIZES "}",
+	  TB_EFORMAT, "are over" },
+	{ "{" LINEAR ",\"linear_conv_kernel_dim\":9,\"linear_num_value_heads\":4" SIZES "}",
+	  TB_EFORMAT, "linear_conv_kernel_dim" },
+	{ "{" LFM2 ",\"layer_types\":[\"conv\"]" SIZES "}", TB_OK, NULL },
+	{ "{" LFM2 ",\"full_attn_idxs\":[]" SIZES "}", TB_OK, NULL },
+	{ "{" LFM2 ",\"full_attn_idxs\":[1]" SIZES "}", TB_EFORMAT, "full_attn_idxs" },
+	{ "{" LFM2 SIZES "}", TB_EFORMAT, "layer_types is missing" },
+	{ "{" LFM2 ",\"layer_types\":[\"linear_attention\"]" SIZES "}", TB_EUNSUP,
+	  "linear_attention" },
+	{ "{" LFM2 ",\"conv_bias\":true,\"full_attn_idxs\":[]" SIZES "}", TB_EUNSUP, "conv_bias" },
+	{ "{" LFM2 ",\"block_multiple_of\":2000000,\"full_attn_idxs\":[]" SIZES "}", TB_EFORMAT,
+	  "block_multiple_of" },
+	{ "{" LFM2 ",\"block_ff_dim\":1000000,\"block_ffn_dim_multiplier\":100,"
+	  "\"full_attn_idxs\":[]" SIZES "}", TB_EFORMAT, "intermediate_size" },
 	{ "{\"model_type\":\"qwen2\",\"use_sliding_window\":true,\"sliding_window\":4" SIZES "}",
 	  TB_EFORMAT, "max_window_layers" },
 };
