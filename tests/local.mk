@@ -605,6 +605,11 @@ tests_unit_test_bench_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_forward
 TESTS += tests/unit/test_forward
 tests_unit_test_forward_LDADD = $(TEST_ENGINE)
+check_PROGRAMS += tests/unit/test_mamba
+TESTS += tests/unit/test_mamba
+tests_unit_test_mamba_SOURCES = tests/unit/test_mamba.c tests/unit/families.c \
+	tests/unit/families.h
+tests_unit_test_mamba_LDADD = $(TEST_ENGINE)
 check_PROGRAMS += tests/unit/test_families
 TESTS += tests/unit/test_families
 tests_unit_test_families_SOURCES = tests/unit/test_families.c tests/unit/families.c \

@@ -10,7 +10,8 @@
 _Static_assert(PART_KINDS <= 64, "a part is a bit of uint64_t");
 
 static const struct arch *const tables[] = {
-	arch_rows, arch_rows_delta, arch_rows_mla, arch_rows_gpt_oss, arch_rows_laguna, NULL
+	arch_rows, arch_rows_delta, arch_rows_mamba, arch_rows_mla, arch_rows_gpt_oss,
+	arch_rows_laguna, NULL
 };
 
 #define X(id, part, name, rows, cols) { part, name, rows, cols },
@@ -72,7 +73,7 @@ slot_kernel(enum slot s)
 bool
 slot_rate(enum slot s)
 {
-	return s == SLOT_DELTA_RATE;
+	return s == SLOT_DELTA_RATE || s == SLOT_MAMBA_RATE;
 }
 
 bool
@@ -140,6 +141,15 @@ arch_find_inner(const char *model_type, const char *inner)
 		    (!strcmp(a->name, inner) || (a->text_name && !strcmp(a->text_name, inner))))
 			return a;
 	return NULL;
+}
+
+const struct arch *
+arch_with(const struct arch *a, bool experts)
+{
+	for (const struct arch *b = NULL; (b = arch_next(b));)
+		if (!strcmp(a->name, b->name) && b->experts == experts)
+			return b;
+	return a;
 }
 
 const struct arch *

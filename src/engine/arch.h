@@ -50,6 +50,8 @@ enum ffn_kind { FFN_DENSE, FFN_EXPERTS, FFN_NONE, FFN_KINDS };
 	X(PART_DELTA, MIX_DELTA, FFN_ANY) \
 	X(PART_DELTA_SPLIT, MIX_DELTA, FFN_ANY)	/* a tensor for each projection … */ \
 	X(PART_DELTA_WHOLE, MIX_DELTA, FFN_ANY)	/* … or one for several, see slot_instead() */ \
+	X(PART_MAMBA, MIX_MAMBA, FFN_ANY) \
+	X(PART_MAMBA_CONV_BIAS, MIX_MAMBA, FFN_ANY) \
 	X(PART_DENSE, MIX_ANY, FFN_DENSE) \
 	X(PART_GATE, MIX_ANY, FFN_DENSE)	/* up is multiplied by its activation */ \
 	X(PART_EXPERTS, MIX_ANY, FFN_EXPERTS) \
@@ -76,7 +78,8 @@ enum dim {
 	DIM_HEADS, DIM_MLA_Q, DIM_MLA_Q_SHORT, DIM_MLA_KV, DIM_MLA_KEY, DIM_MLA_STRAIGHT,
 	DIM_MLA_PAIRS, DIM_MLA_K, DIM_MLA_V,
 	DIM_KERNEL, DIM_CONV_IN, DIM_DELTA_QKV, DIM_DELTA_V, DIM_DELTA_HEADS, DIM_DELTA_VALUE,
-	DIM_DELTA_QKVZ, DIM_DELTA_BA
+	DIM_DELTA_QKVZ, DIM_DELTA_BA,
+	DIM_MAMBA_IN, DIM_MAMBA_CONV, DIM_MAMBA_HEADS, DIM_MAMBA_INNER, DIM_MAMBA_GROUPS
 };
 
 /* id, part, canonical name ({n} layer, {e} expert), rows, columns */
@@ -153,7 +156,16 @@ enum dim {
 	X(SLOT_DELTA_RATE, PART_DELTA, "layers.{n}.delta.rate", DIM_DELTA_HEADS, DIM_NONE) \
 	X(SLOT_DELTA_DT_BIAS, PART_DELTA, "layers.{n}.delta.dt.bias", DIM_DELTA_HEADS, DIM_NONE) \
 	X(SLOT_DELTA_NORM, PART_DELTA, "layers.{n}.delta.norm_scale", DIM_DELTA_VALUE, DIM_NONE) \
-	X(SLOT_DELTA_OUT, PART_DELTA, "layers.{n}.delta.output.weight", DIM_MODEL, DIM_DELTA_V)
+	X(SLOT_DELTA_OUT, PART_DELTA, "layers.{n}.delta.output.weight", DIM_MODEL, DIM_DELTA_V) \
+	X(SLOT_MAMBA_IN, PART_MAMBA, "layers.{n}.mamba.input.weight", DIM_MAMBA_IN, DIM_MODEL) \
+	X(SLOT_MAMBA_CONV, PART_MAMBA, "layers.{n}.mamba.kernel.weight", DIM_MAMBA_CONV, DIM_KERNEL) \
+	X(SLOT_MAMBA_CONV_BIAS, PART_MAMBA_CONV_BIAS, "layers.{n}.mamba.kernel.bias", DIM_MAMBA_CONV, \
+	  DIM_NONE) \
+	X(SLOT_MAMBA_RATE, PART_MAMBA, "layers.{n}.mamba.rate", DIM_MAMBA_HEADS, DIM_NONE) \
+	X(SLOT_MAMBA_PASS, PART_MAMBA, "layers.{n}.mamba.pass", DIM_MAMBA_HEADS, DIM_NONE) \
+	X(SLOT_MAMBA_DT_BIAS, PART_MAMBA, "layers.{n}.mamba.dt.bias", DIM_MAMBA_HEADS, DIM_NONE) \
+	X(SLOT_MAMBA_NORM, PART_MAMBA, "layers.{n}.mamba.norm_scale", DIM_MAMBA_INNER, DIM_NONE) \
+	X(SLOT_MAMBA_OUT, PART_MAMBA, "layers.{n}.mamba.output.weight", DIM_MODEL, DIM_MAMBA_INNER)
 
 #define X(id, part, name, rows, cols) id,
 enum slot { SLOT_LIST(X) SLOT_COUNT };
@@ -218,6 +230,7 @@ struct routing {
 enum activation {
 	ACT_SILU, ACT_GELU_TANH,
 	ACT_CLAMPED,	/* gate sigmoid(1.702 gate) (up + 1), gate up to 7, up from -7 to 7 */
+	ACT_RELU2,	/* squared where it is positive */
 	ACT_COUNT
 };
 
@@ -232,6 +245,8 @@ struct arch {
 	const char *const *keys;	/* what config.json calls what others call otherwise:
 					 * their key, its own, …, NULL; NULL: nothing */
 	bool experts;
+	const char *experts_key;	/* the row with or without them: config.json has some if this
+					 * number is there; NULL: there is one row */
 	struct routing routing;		/* renormalize: whatever config.json says */
 	bool gguf_renormalize;		/* so do all GGUF files, unless they say otherwise */
 	uint32_t vocab, heads, kv_heads, head_dim, context;
@@ -288,6 +303,8 @@ const struct arch *arch_next(const struct arch *a);
 const struct arch *arch_find(const char *model_type, const char *class_name);
 /* By model_type and that of text_config. */
 const struct arch *arch_find_inner(const char *model_type, const char *inner);
+/* The row of the same name for models with experts, or for those without; else a. */
+const struct arch *arch_with(const struct arch *a, bool experts);
 /* By general.architecture; some mean another model when there are experts. */
 const struct arch *arch_find_gguf(const char *name, bool experts);
 /* Do GGUF files have a head's rows of this slot as pairs that turn together (0, half,
@@ -304,6 +321,7 @@ const char *arch_key(const struct arch *a, const char *key);
 /* The tables, each ended by name NULL. */
 extern const struct arch arch_rows[];
 extern const struct arch arch_rows_delta[];
+extern const struct arch arch_rows_mamba[];
 extern const struct arch arch_rows_mla[];
 extern const struct arch arch_rows_laguna[];
 extern const struct arch arch_rows_gpt_oss[];

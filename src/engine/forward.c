@@ -241,7 +241,7 @@ run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m, 
 	return run_matmul(run, &o, 1, w->att, want, &w->out);
 }
 
-struct gated { struct run *run; size_t width; };
+struct gated { struct run *run; size_t width; bool two; };
 
 static void
 act_row(void *arg, size_t row)
@@ -249,21 +249,23 @@ act_row(void *arg, size_t row)
 	const struct gated *g = arg;
 	struct work *w = &g->run->s->work;
 
-	g->run->e->vec->act_mul[g->run->hp->act](w->gate + row * g->width, w->up + row * g->width,
-						 g->width);
+	g->run->e->vec->act_mul[g->run->hp->act](w->gate + row * g->width,
+						 g->two ? w->up + row * g->width : NULL, g->width);
 }
 
+/* Without a gate (NULL, or one without codes) it is down act(up x). */
 enum tb_status
 run_gated(struct run *run, const struct matrix *gate, const struct matrix *up,
 	  const struct matrix *down, const float *x, size_t m, float *out)
 {
 	struct work *w = &run->s->work;
-	const struct matrix *in[] = { gate, up };
+	bool two = gate && gate->codes;
+	const struct matrix *in[] = { two ? gate : up, up };
 	float *y[] = { w->gate, w->up };
-	struct gated g = { run, gate->rows };
+	struct gated g = { run, up->rows, two };
 	enum tb_status status;
 
-	if ((status = run_matmul(run, in, 2, x, m, y)))
+	if ((status = run_matmul(run, in, two ? 2 : 1, x, m, y)))
 		return status;
 	run_rows(run, act_row, &g, m, g.width);
 	return run_matmul(run, &down, 1, w->gate, m, &out);

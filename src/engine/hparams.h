@@ -64,6 +64,13 @@ struct delta_shape {
 				 * look with the same */
 };
 
+/* Of state spaces. */
+struct mamba_shape {
+	uint32_t inner, heads;		/* elements of all heads; heads */
+	uint32_t groups, state;		/* that share what goes in and comes out; its length */
+	float step_least, step_most;	/* of a step */
+};
+
 struct hparams {
 	const struct arch *arch;
 	uint32_t vocab, dim, layers, context;
@@ -75,6 +82,7 @@ struct hparams {
 	struct routing routing;
 	struct mla_shape mla;
 	struct delta_shape delta;
+	struct mamba_shape mamba;
 	uint32_t conv_kernel;			/* tokens that convolutions see; 0: there are none */
 	uint64_t said;				/* bits of parts that the file says there are */
 	bool tied, tied_known;			/* head = embedding; does the file say */

@@ -77,6 +77,7 @@ config_arch(const struct config_reader *r)
 	const char *inner = json_str(json_path(r->config, "text_config.model_type"));
 	char around[80];
 	const struct arch *arch = inner ? arch_find_inner(type, inner) : arch_find(type, class_name);
+	uint64_t experts = 0;
 
 	if (!arch && type && inner && arch_find(type, NULL)) {
 		snprintf(around, sizeof(around), " around \"%.60s\"", inner);
@@ -85,6 +86,9 @@ config_arch(const struct config_reader *r)
 	if (!arch)
 		return arch_unknown(inner ? inner : type ? type : class_name ? class_name
 				    : "(none given)", "", r->err);
+	if (arch->experts_key)
+		arch = arch_with(arch, json_u64(config_value(r->c, arch->experts_key), &experts) &&
+				       experts > 0);
 	hparams_init(r->hp, arch);
 	r->hp->rope_pairs = arch->pairs;
 	return TB_OK;
@@ -238,6 +242,7 @@ config_activation(const struct config_reader *r)
 	static const struct { const char *name; enum activation act; } acts[] = {
 		{ "silu", ACT_SILU }, { "swish", ACT_SILU },
 		{ "gelu_pytorch_tanh", ACT_GELU_TANH }, { "gelu_new", ACT_GELU_TANH },
+		{ "relu2", ACT_RELU2 },
 	};
 	const char *name = json_str(config_own(r, "hidden_act")), *own = r->hp->arch->own_act;
 
@@ -250,7 +255,7 @@ config_activation(const struct config_reader *r)
 		}
 	}
 	return tb_fail(r->err, TB_EUNSUP, "config.json: activation \"%.40s\" cannot be run; %s can",
-		       name, own ? own : "silu and gelu_pytorch_tanh");
+		       name, own ? own : "silu, gelu_pytorch_tanh and relu2");
 }
 
 static enum tb_status

@@ -159,6 +159,7 @@ hparams_dim(const struct hparams *hp, uint32_t layer, enum dim dim)
 {
 	const struct layer_shape *l = &hp->layer[layer];
 	const struct delta_shape *d = &hp->delta;
+	const struct mamba_shape *s = &hp->mamba;
 
 	switch (dim) {
 	case DIM_VOCAB: return hp->vocab;
@@ -197,6 +198,11 @@ hparams_dim(const struct hparams *hp, uint32_t layer, enum dim dim)
 	case DIM_DELTA_VALUE: return d->v_dim;
 	case DIM_DELTA_QKVZ: return 2 * (d->k_heads * d->k_dim + d->v_heads * d->v_dim);
 	case DIM_DELTA_BA: return 2 * d->v_heads;
+	case DIM_MAMBA_IN: return 2 * (s->inner + s->groups * s->state) + s->heads;
+	case DIM_MAMBA_CONV: return s->inner + 2 * s->groups * s->state;
+	case DIM_MAMBA_HEADS: return s->heads;
+	case DIM_MAMBA_INNER: return s->inner;
+	case DIM_MAMBA_GROUPS: return s->groups;
 	case DIM_ONE:
 	case DIM_NONE: break;
 	}

@@ -73,6 +73,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/arch.c \
 	src/engine/arch.h \
 	src/engine/arch_delta.c \
+	src/engine/arch_mamba.c \
 	src/engine/arch_own.c \
 	src/engine/arch_own.h \
 	src/engine/arch_rows.c \
@@ -103,6 +104,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/hparams_read.h \
 	src/engine/kv.c \
 	src/engine/kv.h \
+	src/engine/mamba.c \
 	src/engine/mixer.c \
 	src/engine/mixer.h \
 	src/engine/mla.c \

@@ -12,7 +12,8 @@ const struct mixer_row mixers[MIX_COUNT] = {
 		       .scratch = shortconv_scratch },
 	[MIX_DELTA] = { .name = "delta rule", .run = run_delta, .state = delta_state,
 			.scratch = delta_scratch },
-	[MIX_MAMBA] = { .name = "state space" },
+	[MIX_MAMBA] = { .name = "state space", .run = run_mamba, .state = mamba_state,
+			.scratch = mamba_scratch },
 	[MIX_NONE] = { .name = "none", .run = run_nothing },
 };
 

@@ -136,22 +136,26 @@ one_token(struct run *run, const struct layer *l)
 {
 	const struct hparams *hp = run->hp;
 	struct work *w = &run->s->work;
-	const struct matrix *m[2 * TOGETHER];
+	const struct matrix *m[2 * TOGETHER], *gate = l->x[SLOT_X_GATE];
 	float *y[2 * TOGETHER];
 	enum tb_status status;
 
 	for (uint32_t at = 0; at < hp->experts_used; at += TOGETHER) {
 		uint32_t n = hp->experts_used - at < TOGETHER ? hp->experts_used - at : TOGETHER;
+		size_t k = 0;
 
 		for (uint32_t i = 0; i < n; i++) {
-			m[2 * i] = &l->x[SLOT_X_GATE][w->chosen[at + i]];
-			m[2 * i + 1] = &l->x[SLOT_X_UP][w->chosen[at + i]];
-			y[2 * i] = w->gate + (size_t)i * hp->expert_ffn;
-			y[2 * i + 1] = w->up + (size_t)i * hp->expert_ffn;
+			if (gate) {
+				m[k] = &gate[w->chosen[at + i]];
+				y[k++] = w->gate + (size_t)i * hp->expert_ffn;
+			}
+			m[k] = &l->x[SLOT_X_UP][w->chosen[at + i]];
+			y[k++] = (gate ? w->up : w->gate) + (size_t)i * hp->expert_ffn;
 		}
-		if ((status = run_matmul(run, m, 2 * n, w->h, 1, y)))
+		if ((status = run_matmul(run, m, k, w->h, 1, y)))
 			return status;
-		run->e->vec->act_mul[hp->act](w->gate, w->up, (size_t)n * hp->expert_ffn);
+		run->e->vec->act_mul[hp->act](w->gate, gate ? w->up : NULL,
+					      (size_t)n * hp->expert_ffn);
 		for (uint32_t i = 0; i < n; i++) {
 			m[0] = &l->x[SLOT_X_DOWN][w->chosen[at + i]];
 			if ((status = run_matmul(run, m, 1, w->gate + (size_t)i * hp->expert_ffn, 1,
@@ -168,6 +172,7 @@ one_expert(struct run *run, const struct layer *l, uint32_t e, size_t m)
 {
 	const struct hparams *hp = run->hp;
 	struct work *w = &run->s->work;
+	const struct matrix *gate = l->x[SLOT_X_GATE] ? &l->x[SLOT_X_GATE][e] : NULL;
 	size_t pairs = m * hp->experts_used, n = 0;
 	enum tb_status status;
 
@@ -178,7 +183,7 @@ one_expert(struct run *run, const struct layer *l, uint32_t e, size_t m)
 	if (!n)
 		return TB_OK;
 	status = expert_biased(l) ? run_expert_biased(run, l, e, w->gather, n, w->gather)
-				  : run_gated(run, &l->x[SLOT_X_GATE][e], &l->x[SLOT_X_UP][e],
+				  : run_gated(run, gate, &l->x[SLOT_X_UP][e],
 					      &l->x[SLOT_X_DOWN][e], w->gather, n, w->gather);
 	if (status)
 		return status;

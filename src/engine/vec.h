@@ -20,7 +20,7 @@ struct vec_ops {
 	void (*layernorm)(float *out, const float *x, const float *w, size_t n, float eps);
 	void (*add)(float *x, const float *y, size_t n);		/* x += y */
 	void (*add_scaled)(float *x, const float *y, float a, size_t n);/* x += a * y */
-	/* gate = act(gate) * up */
+	/* gate = act(gate) * up; up NULL: 1 */
 	void (*act_mul[ACT_COUNT])(float *gate, const float *up, size_t n);
 	void (*sigmoid_mul)(float *x, const float *gate, size_t n);	/* x *= sigmoid(gate) */
 	/* x = cap * tanh(a * x / cap) */

@@ -90,18 +90,21 @@ VEC_NAME(clamped_mul_lanes)(float *gate, const float *up)
 
 typedef void VEC_NAME(pair_fn)(float *x, const float *y);
 
-/* The last elements go through a padded copy, so that they are computed alike. */
+/* The last elements go through a padded copy, so that they are computed alike.  y NULL: 1. */
 static inline __attribute__((always_inline)) void
 VEC_NAME(each_lanes)(VEC_NAME(pair_fn) *fn, float *x, const float *y, size_t n)
 {
-	float a[LANES] = { 0 }, b[LANES] = { 0 };
+	const vf one = (vf){ 0 } + 1.0f;
+	float a[LANES] = { 0 }, b[LANES];
 	size_t i = 0;
 
+	memcpy(b, &one, sizeof(b));
 	for (; i + LANES <= n; i += LANES)
-		fn(x + i, y + i);
+		fn(x + i, y ? y + i : b);
 	if (i < n) {
 		memcpy(a, x + i, (n - i) * sizeof(*a));
-		memcpy(b, y + i, (n - i) * sizeof(*b));
+		if (y)
+			memcpy(b, y + i, (n - i) * sizeof(*b));
 		fn(a, b);
 		memcpy(x + i, a, (n - i) * sizeof(*a));
 	}
@@ -117,6 +120,20 @@ static void
 VEC_NAME(gelu_mul)(float *gate, const float *up, size_t n)
 {
 	VEC_NAME(each_lanes)(VEC_NAME(gelu_mul_lanes), gate, up, n);
+}
+
+static inline void
+VEC_NAME(relu2_mul_lanes)(float *gate, const float *up)
+{
+	const vf g = *(vf *)gate, zero = { 0 }, r = SELECT(g < zero, zero, g);
+
+	*(vf *)gate = r * r * *(const vf *)up;
+}
+
+static void
+VEC_NAME(relu2_mul)(float *gate, const float *up, size_t n)
+{
+	VEC_NAME(each_lanes)(VEC_NAME(relu2_mul_lanes), gate, up, n);
 }
 
 static inline void
@@ -376,7 +393,7 @@ VEC_NAME(tile_one)(const float *const *a, const float *b, size_t ldb, size_t k, 
 static const struct vec_ops VEC_NAME(ops) = {
 	VEC_NAME(rmsnorm), VEC_NAME(layernorm), VEC_NAME(add), VEC_NAME(add_scaled),
 	{ [ACT_SILU] = VEC_NAME(silu_mul), [ACT_GELU_TANH] = VEC_NAME(gelu_mul),
-	  [ACT_CLAMPED] = VEC_NAME(clamped_mul) },
+	  [ACT_CLAMPED] = VEC_NAME(clamped_mul), [ACT_RELU2] = VEC_NAME(relu2_mul) },
 	VEC_NAME(sigmoid_mul), VEC_NAME(softcap), VEC_NAME(softmax), VEC_NAME(rope), VEC_NAME(rope_pairs),
 	VEC_NAME(round8), VEC_NAME(tile), VEC_NAME(tile_one)
 };

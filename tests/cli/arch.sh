@@ -7,8 +7,7 @@ command -v python3 >/dev/null || skip "no python3"
 A=$TBTUI_SHARED/data/models/arch
 
 # What cannot be run yet.
-not_yet="gemma4 gemma4_e gemma4_moe granite_hybrid"
-not_yet="$not_yet nemotron_h nemotron_h_moe"
+not_yet="gemma4 gemma4_e gemma4_moe"
 
 tb() {
 	"$TBTUI" --store "$T/store" --db "$T/index.db" "$@"
