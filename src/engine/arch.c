@@ -10,8 +10,8 @@
 _Static_assert(PART_KINDS <= 64, "a part is a bit of uint64_t");
 
 static const struct arch *const tables[] = {
-	arch_rows, arch_rows_delta, arch_rows_mamba, arch_rows_mla, arch_rows_gpt_oss,
-	arch_rows_laguna, NULL
+	arch_rows, arch_rows_delta, arch_rows_gemma4, arch_rows_mamba, arch_rows_mla,
+	arch_rows_gpt_oss, arch_rows_laguna, NULL
 };
 
 #define X(id, part, name, rows, cols) { part, name, rows, cols },
@@ -79,8 +79,10 @@ slot_rate(enum slot s)
 bool
 part_in(enum arch_part p, enum mixer mixer, enum ffn_kind ffn)
 {
+	bool both = ffn == FFN_BOTH && (parts[p].ffn == FFN_DENSE || parts[p].ffn == FFN_EXPERTS);
+
 	return (parts[p].mixer == MIX_ANY || parts[p].mixer == mixer) &&
-	       (parts[p].ffn == FFN_ANY || parts[p].ffn == ffn);
+	       (parts[p].ffn == FFN_ANY || parts[p].ffn == ffn || both);
 }
 
 bool

@@ -21,7 +21,11 @@ struct run;
 enum mixer {
 	MIX_ATTENTION, MIX_MLA, MIX_CONV, MIX_DELTA, MIX_MAMBA, MIX_NONE, MIX_COUNT
 };
-enum ffn_kind { FFN_DENSE, FFN_EXPERTS, FFN_NONE, FFN_KINDS };
+enum ffn_kind {
+	FFN_DENSE, FFN_EXPERTS,
+	FFN_BOTH,		/* experts beside a dense part: what both have, and more norms */
+	FFN_NONE, FFN_KINDS
+};
 #define MIX_ANY MIX_COUNT
 #define FFN_ANY FFN_KINDS
 
@@ -62,7 +66,10 @@ enum ffn_kind { FFN_DENSE, FFN_EXPERTS, FFN_NONE, FFN_KINDS };
 	X(PART_CHOICE_BIAS, MIX_ANY, FFN_EXPERTS)	/* counts for the choice alone */ \
 	X(PART_SHARED, MIX_ANY, FFN_EXPERTS)	/* an expert for all, where it has a width */ \
 	X(PART_SHARED_GATE, MIX_ANY, FFN_EXPERTS) \
-	X(PART_SHARED_ROUTER, MIX_ANY, FFN_EXPERTS)
+	X(PART_SHARED_ROUTER, MIX_ANY, FFN_EXPERTS) \
+	X(PART_BESIDE, MIX_ANY, FFN_BOTH) \
+	X(PART_LAYER_SCALE, MIX_ANY, FFN_ANY)	/* of the stream behind a layer */ \
+	X(PART_PER_LAYER, MIX_ANY, FFN_ANY)	/* a row of each token for each layer */
 
 #define X(id, mixer, ffn) id,
 enum arch_part { PART_LIST(X) PART_KINDS };
@@ -79,7 +86,8 @@ enum dim {
 	DIM_MLA_PAIRS, DIM_MLA_K, DIM_MLA_V,
 	DIM_KERNEL, DIM_CONV_IN, DIM_DELTA_QKV, DIM_DELTA_V, DIM_DELTA_HEADS, DIM_DELTA_VALUE,
 	DIM_DELTA_QKVZ, DIM_DELTA_BA,
-	DIM_MAMBA_IN, DIM_MAMBA_CONV, DIM_MAMBA_HEADS, DIM_MAMBA_INNER, DIM_MAMBA_GROUPS
+	DIM_MAMBA_IN, DIM_MAMBA_CONV, DIM_MAMBA_HEADS, DIM_MAMBA_INNER, DIM_MAMBA_GROUPS,
+	DIM_PL, DIM_PL_ALL, DIM_PL_VOCAB
 };
 
 /* id, part, canonical name ({n} layer, {e} expert), rows, columns */
@@ -165,7 +173,22 @@ enum dim {
 	X(SLOT_MAMBA_PASS, PART_MAMBA, "layers.{n}.mamba.pass", DIM_MAMBA_HEADS, DIM_NONE) \
 	X(SLOT_MAMBA_DT_BIAS, PART_MAMBA, "layers.{n}.mamba.dt.bias", DIM_MAMBA_HEADS, DIM_NONE) \
 	X(SLOT_MAMBA_NORM, PART_MAMBA, "layers.{n}.mamba.norm_scale", DIM_MAMBA_INNER, DIM_NONE) \
-	X(SLOT_MAMBA_OUT, PART_MAMBA, "layers.{n}.mamba.output.weight", DIM_MODEL, DIM_MAMBA_INNER)
+	X(SLOT_MAMBA_OUT, PART_MAMBA, "layers.{n}.mamba.output.weight", DIM_MODEL, DIM_MAMBA_INNER) \
+	X(SLOT_DENSE_POST_NORM, PART_BESIDE, "layers.{n}.ffn.dense.post_norm.weight", DIM_MODEL, \
+	  DIM_NONE) \
+	X(SLOT_EXPERTS_NORM, PART_BESIDE, "layers.{n}.ffn.experts_norm.weight", DIM_MODEL, DIM_NONE) \
+	X(SLOT_EXPERTS_POST_NORM, PART_BESIDE, "layers.{n}.ffn.experts.post_norm.weight", DIM_MODEL, \
+	  DIM_NONE) \
+	X(SLOT_ROUTER_SCALE, PART_BESIDE, "layers.{n}.ffn.router.scale", DIM_MODEL, DIM_NONE) \
+	X(SLOT_EXPERT_SCALE, PART_BESIDE, "layers.{n}.ffn.router.expert_scale", DIM_EXPERTS, DIM_NONE) \
+	X(SLOT_LAYER_SCALE, PART_LAYER_SCALE, "layers.{n}.scale", DIM_ONE, DIM_NONE) \
+	X(SLOT_PL_EMBED, PART_PER_LAYER, "per_layer.token_embedding.weight", DIM_PL_VOCAB, DIM_PL_ALL) \
+	X(SLOT_PL_MODEL, PART_PER_LAYER, "per_layer.model.weight", DIM_PL_ALL, DIM_MODEL) \
+	X(SLOT_PL_MODEL_NORM, PART_PER_LAYER, "per_layer.model_norm.weight", DIM_PL, DIM_NONE) \
+	X(SLOT_PL_GATE, PART_PER_LAYER, "layers.{n}.per_layer.gate.weight", DIM_PL, DIM_MODEL) \
+	X(SLOT_PL_OUT, PART_PER_LAYER, "layers.{n}.per_layer.output.weight", DIM_MODEL, DIM_PL) \
+	X(SLOT_PL_POST_NORM, PART_PER_LAYER, "layers.{n}.per_layer.post_norm.weight", DIM_MODEL, \
+	  DIM_NONE)
 
 #define X(id, part, name, rows, cols) id,
 enum slot { SLOT_LIST(X) SLOT_COUNT };
@@ -274,6 +297,7 @@ struct arch {
 	bool q_gated;			/* q's rows of a head: it, then what its output is gated with */
 	bool gguf_tiled;		/* value heads of the delta rule take key heads in turns there */
 	bool pairs;			/* elements 2 i and 2 i + 1 turn together, in all files */
+	bool value_norm;		/* values of a head come to the length that norms give */
 	bool layers_differ;		/* layer_types count, even without a window */
 	bool qk_norm_whole;		/* norms of q and k are of all heads together */
 	bool qk_norm_late;		/* … and come when they have been turned */
@@ -321,6 +345,7 @@ const char *arch_key(const struct arch *a, const char *key);
 /* The tables, each ended by name NULL. */
 extern const struct arch arch_rows[];
 extern const struct arch arch_rows_delta[];
+extern const struct arch arch_rows_gemma4[];
 extern const struct arch arch_rows_mamba[];
 extern const struct arch arch_rows_mla[];
 extern const struct arch arch_rows_laguna[];

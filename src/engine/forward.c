@@ -207,9 +207,15 @@ heads_row(void *arg, size_t row)
 	finish_heads(s, q, shape->heads, s->l->v[SLOT_Q_BIAS], s->l->v[SLOT_Q_NORM], pos);
 	if (hp->q_growth > 0)
 		grow(hp, q, q_width, pos);
+	if (shape->kv_from != s->layer)
+		return;
+	if (shape->same)
+		memcpy(v, k, v_width * sizeof(*v));
 	finish_heads(s, k, shape->kv_heads, s->l->v[SLOT_K_BIAS], s->l->v[SLOT_K_NORM], pos);
 	if (s->l->v[SLOT_V_BIAS])
 		s->run->e->vec->add(v, s->l->v[SLOT_V_BIAS], v_width);
+	for (size_t h = 0; hp->arch->value_norm && h < v_width; h += shape->value_dim)
+		s->run->norm(v + h, v + h, NULL, shape->value_dim, hp->rms_eps);
 	kv_store(&s->run->s->kv, s->layer, pos, k, v);
 }
 
@@ -219,14 +225,23 @@ run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m, 
 	const struct hparams *hp = run->hp;
 	struct work *w = &run->s->work;
 	struct step s = { .run = run, .l = l, .layer = layer };
-	const struct matrix *in[] = { &l->m[SLOT_Q], &l->m[SLOT_K], &l->m[SLOT_V],
-				      &l->m[SLOT_ATTN_GATE] };
 	const struct matrix *o = &l->m[SLOT_O];
 	bool gated = hp->arch->q_gated, soft = l->m[SLOT_ATTN_GATE].codes;
-	float *y[] = { gated ? w->scratch : w->q, w->k, w->v, w->scratch };
+	const struct { enum slot slot; float *y; } made[] = {
+		{ SLOT_Q, gated ? w->scratch : w->q }, { SLOT_K, w->k }, { SLOT_V, w->v },
+		{ SLOT_ATTN_GATE, w->scratch },
+	};
+	const struct matrix *in[4];
+	float *y[4];
+	size_t n = 0;
 	enum tb_status status;
 
-	if ((status = run_matmul(run, in, soft ? 4 : 3, w->h, m, y)))
+	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++)
+		if (l->m[made[i].slot].codes) {
+			in[n] = &l->m[made[i].slot];
+			y[n++] = made[i].y;
+		}
+	if ((status = run_matmul(run, in, n, w->h, m, y)))
 		return status;
 	run_rows(run, heads_row, &s, m, hparams_dim(hp, layer, DIM_Q) +
 					2 * (size_t)hparams_dim(hp, layer, DIM_K));
@@ -297,8 +312,11 @@ feed_forward(const struct step *s, size_t m)
 
 	if (run->hp->arch->ffn)
 		return run->hp->arch->ffn(run, s->l, m);
-	return run->hp->layer[s->layer].ffn_kind == FFN_EXPERTS ? run_experts(run, s->l, m)
-								: run_ffn(run, s->l, m);
+	switch (run->hp->layer[s->layer].ffn_kind) {
+	case FFN_EXPERTS: return run_experts(run, s->l, m);
+	case FFN_BOTH: return run_beside(run, s->l, s->x, m);
+	default: return run_ffn(run, s->l, m);
+	}
 }
 
 /* In the last layer only the wanted rows go on behind the mixer. */
@@ -319,6 +337,32 @@ mixer_part(struct step *s, size_t m, size_t want)
 	run_rows(run, join_row, s, want, dim);
 	s->bias = NULL;
 	return TB_OK;
+}
+
+/* Of all rows of a layer's stream. */
+static void
+scale_row(void *arg, size_t row)
+{
+	const struct step *s = arg;
+	size_t dim = s->run->hp->dim;
+	float scale = s->l->v[SLOT_LAYER_SCALE][0], *x = s->x + row * dim;
+
+	for (size_t i = 0; i < dim; i++)
+		x[i] *= scale;
+}
+
+/* What few architectures have behind everything else. */
+static enum tb_status
+end_of_layer(struct step *s, size_t first, size_t m)
+{
+	struct run *run = s->run;
+	enum tb_status status = TB_OK;
+
+	if (run->hp->per_layer)
+		status = per_layer_add(run, s->l, s->layer, first, m);
+	if (s->l->v[SLOT_LAYER_SCALE] && !status)
+		run_rows(run, scale_row, s, m, run->hp->dim);
+	return status;
 }
 
 static enum tb_status
@@ -346,7 +390,7 @@ layer_forward(struct step *s, size_t m, size_t want)
 		return status;
 	s->norm = s->l->v[SLOT_POST_FFN_NORM];
 	run_rows(run, join_row, s, want, dim);
-	return TB_OK;
+	return end_of_layer(s, m - want, want);
 }
 
 static void
@@ -369,6 +413,8 @@ forward(struct run *run, const uint32_t *ids, size_t m, size_t want)
 	enum tb_status status = TB_OK;
 
 	run_rows(run, embed_row, &s, m, run->hp->dim);
+	if (run->hp->per_layer)
+		status = per_layer_begin(run, ids, m);
 	for (uint32_t i = 0; i < run->hp->layers && !status; i++) {
 		s.layer = i;
 		s.l = &w->layers[i];

@@ -116,6 +116,8 @@ hparams_inv_freq(const struct hparams *hp, const struct rope *rope, uint32_t i, 
 		blend = blend < 0 ? 0 : blend > 1 ? 1 : blend;
 		f *= blend + (1 - blend) / rope->factor;
 	}
+	if (rope->kind == ROPE_PROPORTIONAL && i >= (uint32_t)(rope->factor * dims / 2))
+		f *= 1e-30;	/* as good as 0 at every position */
 	return factors ? f / factors[i] : f;
 }
 

@@ -22,7 +22,10 @@
 #define HP_MAX_GROUPS 64u
 #define HP_MAX_KERNEL 8u
 
-enum rope_kind { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3, ROPE_LONGROPE, ROPE_YARN };
+enum rope_kind {
+	ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3, ROPE_LONGROPE, ROPE_YARN,
+	ROPE_PROPORTIONAL	/* the first `factor` of the pairs turn as they would if all did */
+};
 
 /* How positions turn pairs of elements.  Factors divide the frequencies further. */
 struct rope {
@@ -48,6 +51,7 @@ struct layer_shape {
 	uint32_t ffn;				/* width of the dense feed-forward part */
 	bool windowed, turned;			/* sees a window only; positions turn q and k */
 	uint32_t kv_from;			/* whose keys and values it uses: its own number */
+	bool same;				/* values are keys as they were made */
 };
 
 /* Of multi-head latent attention; a head turns rope_dims more. */
@@ -83,6 +87,8 @@ struct hparams {
 	struct mla_shape mla;
 	struct delta_shape delta;
 	struct mamba_shape mamba;
+	uint32_t per_layer, per_layer_vocab;	/* numbers a token for each layer; 0: none.  Tokens
+						 * that have some */
 	uint32_t conv_kernel;			/* tokens that convolutions see; 0: there are none */
 	uint64_t said;				/* bits of parts that the file says there are */
 	bool tied, tied_known;			/* head = embedding; does the file say */
@@ -159,6 +165,8 @@ uint32_t hparams_widest(const struct hparams *hp, enum dim d);
 /* Is there a tensor for the slot in this layer: must there be? */
 bool hparams_has(const struct hparams *hp, uint32_t layer, enum slot s);
 bool hparams_needs(const struct hparams *hp, uint32_t layer, enum slot s);
+/* May there be a tensor for a slot that is not read, as another layer's is instead? */
+bool hparams_idle(const struct hparams *hp, uint32_t layer, enum slot s);
 /* Has any layer the mixer? */
 bool hparams_mixes(const struct hparams *hp, enum mixer mixer);
 /* The angle a position turns pair i < rope_dims / 2 by, scaling included, in a session

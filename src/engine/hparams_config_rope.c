@@ -111,7 +111,8 @@ config_scaling(const struct config_reader *r, const cJSON *scaling, struct rope 
 {
 	static const struct { const char *name; enum rope_kind kind; } kinds[] = {
 		{ "default", ROPE_PLAIN }, { "linear", ROPE_LINEAR }, { "llama3", ROPE_LLAMA3 },
-		{ "longrope", ROPE_LONGROPE }, { "su", ROPE_LONGROPE }, { "yarn", ROPE_YARN },
+		{ "longrope", ROPE_LONGROPE }, { "su", ROPE_LONGROPE },
+		{ "proportional", ROPE_PROPORTIONAL }, { "yarn", ROPE_YARN },
 		{ "dynamic", ROPE_PLAIN },
 	};
 	const char *name = json_str(json_get(scaling, "rope_type"));
@@ -123,7 +124,7 @@ config_scaling(const struct config_reader *r, const cJSON *scaling, struct rope 
 		i++;
 	if (scaling && i == n)
 		return tb_fail(r->err, TB_EUNSUP, "config.json: rope_scaling of type \"%.40s\" cannot "
-			       "be run; default, linear, llama3, longrope, yarn and dynamic can",
+			       "be run; default, linear, llama3, longrope, yarn, dynamic and proportional can",
 			       name ? name : "(none)");
 	rope->kind = scaling ? kinds[i].kind : ROPE_PLAIN;
 	if (rope->kind == ROPE_PLAIN)
@@ -132,6 +133,10 @@ config_scaling(const struct config_reader *r, const cJSON *scaling, struct rope 
 		return config_longrope(r, scaling, rope);
 	if (rope->kind == ROPE_YARN)
 		return config_yarn(r, scaling, rope);
+	if (rope->kind == ROPE_PROPORTIONAL) {
+		rope->factor = 1;
+		return config_real(r, scaling, "partial_rotary_factor", 0, 1, &rope->factor);
+	}
 	rope->factor = rope->low = rope->high = rope->original = NAN;
 	if ((status = config_real(r, scaling, "factor", 1, 1e6, &rope->factor)) ||
 	    (status = config_real(r, scaling, "low_freq_factor", 1e-6, 1e6, &rope->low)) ||

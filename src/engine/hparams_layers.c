@@ -89,10 +89,11 @@ check_layer(const struct hparams *hp, uint32_t layer, struct tb_err *err)
 	if (l->ffn_kind == FFN_DENSE && !arch_has(hp->arch, PART_DENSE))
 		return tb_fail(err, TB_EUNSUP, "layer %" PRIu32 ": a layer without experts cannot be run"
 			       " in %s", layer, hp->arch->name);
-	if (l->ffn_kind == FFN_DENSE && (!l->ffn || l->ffn > HP_MAX_DIM))
+	if ((l->ffn_kind == FFN_DENSE || l->ffn_kind == FFN_BOTH) && (!l->ffn || l->ffn > HP_MAX_DIM))
 		return tb_fail(err, TB_EFORMAT, "%s is missing",
 			       arch_key(hp->arch, "intermediate_size"));
-	if (l->ffn_kind == FFN_EXPERTS && !(hp->experts && hp->expert_ffn))
+	if ((l->ffn_kind == FFN_EXPERTS || l->ffn_kind == FFN_BOTH) &&
+	    !(hp->experts && hp->expert_ffn))
 		return tb_fail(err, TB_EFORMAT, "%s is missing",
 			       arch_key(hp->arch, hp->experts ? "moe_intermediate_size"
 							      : "num_experts"));
@@ -203,6 +204,9 @@ hparams_dim(const struct hparams *hp, uint32_t layer, enum dim dim)
 	case DIM_MAMBA_HEADS: return s->heads;
 	case DIM_MAMBA_INNER: return s->inner;
 	case DIM_MAMBA_GROUPS: return s->groups;
+	case DIM_PL: return hp->per_layer;
+	case DIM_PL_ALL: return hp->per_layer * hp->layers;
+	case DIM_PL_VOCAB: return hp->per_layer_vocab;
 	case DIM_ONE:
 	case DIM_NONE: break;
 	}
@@ -223,6 +227,14 @@ hparams_widest(const struct hparams *hp, enum dim d)
 }
 
 bool
+hparams_idle(const struct hparams *hp, uint32_t layer, enum slot s)
+{
+	return slot_layered(s) && hp->layer[layer].kv_from != layer &&
+	       (s == SLOT_K || s == SLOT_V || s == SLOT_K_NORM || s == SLOT_K_BIAS ||
+		s == SLOT_V_BIAS);
+}
+
+bool
 hparams_has(const struct hparams *hp, uint32_t layer, enum slot s)
 {
 	const struct layer_shape *l = &hp->layer[layer];
@@ -230,10 +242,11 @@ hparams_has(const struct hparams *hp, uint32_t layer, enum slot s)
 
 	if (!arch_has(hp->arch, p))
 		return false;
+	if (p == PART_PER_LAYER && !hp->per_layer)
+		return false;
 	if (!slot_layered(s))
 		return true;
-	if (l->kv_from != layer && (s == SLOT_K || s == SLOT_V || s == SLOT_K_NORM ||
-				    s == SLOT_K_BIAS || s == SLOT_V_BIAS))
+	if (hparams_idle(hp, layer, s) || (l->same && (s == SLOT_V || s == SLOT_V_BIAS)))
 		return false;
 	if (p == PART_SHARED || p == PART_SHARED_GATE || p == PART_SHARED_ROUTER)
 		return hp->shared_ffn && l->ffn_kind == FFN_EXPERTS;

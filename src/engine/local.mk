@@ -73,6 +73,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/arch.c \
 	src/engine/arch.h \
 	src/engine/arch_delta.c \
+	src/engine/arch_gemma4.c \
 	src/engine/arch_mamba.c \
 	src/engine/arch_own.c \
 	src/engine/arch_own.h \
@@ -87,6 +88,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/attn_body.h \
 	src/engine/attn_ops.c \
 	src/engine/attn_ops.h \
+	src/engine/beside.c \
 	src/engine/canon.c \
 	src/engine/canon.h \
 	src/engine/need.h \
@@ -112,6 +114,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/mla_heads.h \
 	src/engine/moe.c \
 	src/engine/moe_biased.c \
+	src/engine/per_layer.c \
 	src/engine/run.h \
 	src/engine/sampler.c \
 	src/engine/scan.c \

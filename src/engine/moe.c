@@ -94,6 +94,7 @@ route_row(void *arg, size_t row)
 	struct choice c = { .p = p, .bias = r->l->v[SLOT_CHOICE_BIAS], .n = hp->experts,
 			    .per_group = hp->experts,
 			    .best_alone = how->score == SCORE_SOFTMAX };
+	const float *each = r->l->v[SLOT_EXPERT_SCALE];
 	float sum = 0, scale;
 
 	if (r->l->v[SLOT_ROUTER_BIAS])
@@ -115,7 +116,7 @@ route_row(void *arg, size_t row)
 		sum += weight[i];
 	scale = how->scale / (how->renormalize && sum > 0 ? sum : 1);
 	for (uint32_t i = 0; i < k; i++)
-		weight[i] *= scale;
+		weight[i] *= scale * (each ? each[chosen[i]] : 1);
 }
 
 static enum tb_status
@@ -247,23 +248,41 @@ order_chosen(uint32_t *chosen, float *weight, uint32_t n)
 }
 
 enum tb_status
-run_experts(struct run *run, const struct layer *l, size_t m)
+run_router(struct run *run, const struct layer *l, const float *x, size_t m)
+{
+	const struct hparams *hp = run->hp;
+	const struct matrix *router = &l->m[SLOT_ROUTER];
+	struct route route = { run, l };
+	enum tb_status status = run_matmul(run, &router, 1, x, m, &run->s->work.router);
+
+	if (!status)
+		run_rows(run, route_row, &route, m, (size_t)hp->experts * hp->experts_used);
+	return status;
+}
+
+enum tb_status
+run_chosen(struct run *run, const struct layer *l, size_t m)
 {
 	const struct hparams *hp = run->hp;
 	struct work *w = &run->s->work;
-	const struct matrix *router = &l->m[SLOT_ROUTER];
-	struct route route = { run, l };
-	enum tb_status status;
+	enum tb_status status = TB_OK;
 
-	if ((status = run_matmul(run, &router, 1, w->h, m, &w->router)))
-		return status;
-	run_rows(run, route_row, &route, m, (size_t)hp->experts * hp->experts_used);
 	memset(w->out, 0, m * hp->dim * sizeof(float));
 	if (m == 1) {
 		order_chosen(w->chosen, w->weight, hp->experts_used);
-		status = expert_biased(l) ? one_token_biased(run, l) : one_token(run, l);
+		return expert_biased(l) ? one_token_biased(run, l) : one_token(run, l);
 	}
-	for (uint32_t e = 0; m > 1 && e < hp->experts && !status; e++)
+	for (uint32_t e = 0; e < hp->experts && !status; e++)
 		status = one_expert(run, l, e, m);
-	return status || !l->m[SLOT_S_UP].codes ? status : share(run, l, m);
+	return status;
+}
+
+enum tb_status
+run_experts(struct run *run, const struct layer *l, size_t m)
+{
+	enum tb_status status;
+
+	if ((status = run_router(run, l, run->s->work.h, m)) || (status = run_chosen(run, l, m)))
+		return status;
+	return l->m[SLOT_S_UP].codes ? share(run, l, m) : TB_OK;
 }

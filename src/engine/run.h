@@ -42,6 +42,7 @@ struct work {
 	float *k, *v;			/* [rows][kv_heads * head_dim], … value_dim] */
 	float *gate, *up;		/* [rows][ffn], [experts_used][expert_ffn] */
 	float *scratch;			/* [rows][…]: of mixers, see mixer.h */
+	float *per_layer;		/* [rows][layers][per_layer] */
 	float *out;			/* [rows][dim]: what is added to x */
 	/* Experts: tokens gathered for one, router's numbers, who chose whom. */
 	float *gather;			/* [rows][dim] */
@@ -107,6 +108,22 @@ enum tb_status run_gated(struct run *run, const struct matrix *gate, const struc
 bool expert_biased(const struct layer *l);
 enum tb_status run_expert_biased(struct run *run, const struct layer *l, uint32_t e, const float *x,
 				 size_t m, float *out) TB_MUST_USE;
+
+/* The two steps of experts: choose them by x, then ask them about work.h. */
+enum tb_status run_router(struct run *run, const struct layer *l, const float *x,
+			  size_t m) TB_MUST_USE;
+enum tb_status run_chosen(struct run *run, const struct layer *l, size_t m) TB_MUST_USE;
+/* FFN_BOTH; x: rows of the stream itself. */
+enum tb_status run_beside(struct run *run, const struct layer *l, const float *x, size_t m)
+	TB_MUST_USE;
+size_t beside_scratch(const struct hparams *hp);	/* floats a token of work.scratch */
+
+/* Rows of numbers for all layers, made from work.x as embeddings are; what a layer adds of
+ * them to rows [first, first + m) of work.x. */
+enum tb_status per_layer_begin(struct run *run, const uint32_t *ids, size_t m) TB_MUST_USE;
+enum tb_status per_layer_add(struct run *run, const struct layer *l, uint32_t layer, size_t first,
+			     size_t m) TB_MUST_USE;
+size_t per_layer_floats(const struct hparams *hp);	/* a token, also of work.scratch */
 
 /* y[i] = w[i] h, after a look at the job. */
 enum tb_status run_matmul(struct run *run, const struct matrix *const *w, size_t n, const float *x,

@@ -99,7 +99,7 @@ session_rewind(struct session *s, uint32_t pos)
 }
 
 struct part { float **at; size_t n; };
-#define WORK_PARTS 13
+#define WORK_PARTS 14
 
 /* All experts of one token, or one part of all tokens. */
 static size_t
@@ -109,7 +109,18 @@ gate_floats(const struct hparams *hp, size_t rows)
 
 	width = width > hp->expert_ffn ? width : hp->expert_ffn;
 	width = width > hp->shared_ffn ? width : hp->shared_ffn;
+	width = width > hp->per_layer ? width : hp->per_layer;
 	return rows * width > experts ? rows * width : experts;
+}
+
+static size_t
+scratch_floats(const struct hparams *hp)
+{
+	size_t most = mixer_scratch(hp), n = per_layer_floats(hp);
+
+	most = most > n ? most : n;
+	n = hp->arch->required & PART_BIT(PART_BESIDE) ? beside_scratch(hp) : 0;
+	return most > n ? most : n;
 }
 
 /* Rows start on cache lines where widths allow; all sizes were bounded by
@@ -125,7 +136,8 @@ work_parts(struct work *w, const struct hparams *hp, size_t rows, struct part ou
 		{ &w->att, rows * hparams_widest(hp, DIM_O) },
 		{ &w->k, rows * hparams_widest(hp, DIM_K) },
 		{ &w->v, rows * hparams_widest(hp, DIM_V) },
-		{ &w->gate, gate * woven }, { &w->up, gate }, { &w->scratch, rows * mixer_scratch(hp) },
+		{ &w->gate, gate * woven }, { &w->up, gate }, { &w->scratch, rows * scratch_floats(hp) },
+		{ &w->per_layer, rows * per_layer_floats(hp) },
 		{ &w->gather, hp->experts ? rows * hp->dim : 0 },
 		{ &w->router, rows * hp->experts }, { &w->weight, rows * hp->experts_used },
 	};

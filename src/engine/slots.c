@@ -321,6 +321,14 @@ visit_unused(struct visit *v)
 	return status;
 }
 
+/* Nobody reads it, and it may be there all the same. */
+static void
+pass_over(const struct visit *v, enum slot s, uint32_t layer)
+{
+	for (const struct slot_rule *r = NULL; (r = next_rule(v, s, r));)
+		(void)find_tensor(v, r->pattern, layer, 0);
+}
+
 enum tb_status
 slots_visit(const struct hparams *hp, const struct model *m, const struct slot_visitor *visitor,
 	    struct tb_err *err)
@@ -335,6 +343,9 @@ slots_visit(const struct hparams *hp, const struct model *m, const struct slot_v
 
 		for (uint32_t i = 0; i < layers && !status; i++) {
 			bool last = !hparams_has(hp, i, s);
+
+			if (last && arch_has(hp->arch, slot_info(s)->part) && hparams_idle(hp, i, s))
+				pass_over(&v, s, i);
 
 			for (uint32_t e = 0; e < experts && !status && !last; e++)
 				status = visit_one(&v, s, i, e, &last);

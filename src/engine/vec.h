@@ -14,7 +14,7 @@
 #define VEC_SLACK 16	/* floats in the widest register */
 
 struct vec_ops {
-	/* out = x / rms(x) * w; out may be x. */
+	/* out = x / rms(x) * w; out may be x; w NULL: 1. */
 	void (*rmsnorm)(float *out, const float *x, const float *w, size_t n, float eps);
 	/* The same of x without its mean. */
 	void (*layernorm)(float *out, const float *x, const float *w, size_t n, float eps);

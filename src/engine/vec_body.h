@@ -21,10 +21,12 @@ VEC_NAME(rmsnorm)(float *out, const float *x, const float *w, size_t n, float ep
 	for (; i < n; i++)
 		sum += x[i] * x[i];
 	scale = 1 / sqrtf(sum / (float)n + eps);
-	for (i = 0; i + LANES <= n; i += LANES)
+	for (i = 0; w && i + LANES <= n; i += LANES)
 		*(vf *)(out + i) = *(const vf *)(x + i) * scale * *(const vf *)(w + i);
-	for (; i < n; i++)
+	for (; w && i < n; i++)
 		out[i] = x[i] * scale * w[i];
+	for (; i < n; i++)
+		out[i] = x[i] * scale;
 }
 
 static void

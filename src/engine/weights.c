@@ -245,7 +245,7 @@ weights_token_bytes(const struct weights *w, const struct hparams *hp)
 		for (enum slot s = 0; s < SLOT_COUNT; s++) {
 			const struct layer *l = &w->layers[i];
 
-			if (l->m[s].codes && s != SLOT_EMBED)
+			if (l->m[s].codes && s != SLOT_EMBED && s != SLOT_PL_EMBED)
 				sum += matrix_bytes(&l->m[s]);
 			if (l->x[s])
 				sum += matrix_bytes(l->x[s]) * hp->experts_used;

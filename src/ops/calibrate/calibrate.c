@@ -67,7 +67,7 @@ list_inputs(struct calibration *c, const struct calibrate_request *req, struct t
 		uint32_t layer = (uint32_t)(i / SLOT_COUNT);
 		struct input *in = &c->inputs[i];
 
-		if (s == SLOT_EMBED || slot_layered(s) == (layer == c->layers) ||
+		if (s == SLOT_EMBED || s == SLOT_PL_EMBED || slot_layered(s) == (layer == c->layers) ||
 		    slot_info(s)->cols == DIM_NONE ||
 		    !(in->mats = watch_matrices(c->engine, s, layer, &in->cols)))
 			continue;
