@@ -34,9 +34,16 @@ round_row(const float *x, float a, size_t n, uint16_t *out)
 {
 	const __m512 scale = _mm512_set1_ps(a);
 
-	for (size_t i = 0; i < (n + 1) / 2 * 2; i += 16) {
-		__mmask16 some = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : 0xffff;
-		__mmask16 kept = n - i < 15 ? (__mmask16)((1u << (n - i + 1) / 2 * 2) - 1) : 0xffff;
+	size_t i = 0;
+
+	for (; i + 16 <= n; i += 16) {
+		__m512 v = _mm512_mul_ps(_mm512_loadu_ps(x + i), scale);
+
+		_mm256_storeu_si256((__m256i_u *)(void *)(out + i), (__m256i)_mm512_cvtneps_pbh(v));
+	}
+	if (i < n) {		/* masked stores take their time */
+		__mmask16 some = (__mmask16)((1u << (n - i)) - 1);
+		__mmask16 kept = (__mmask16)((1u << (n - i + 1) / 2 * 2) - 1);
 		__m512 v = _mm512_mul_ps(_mm512_maskz_loadu_ps(some, x + i), scale);
 
 		_mm256_mask_storeu_epi16(out + i, kept, (__m256i)_mm512_cvtneps_pbh(v));

@@ -6,6 +6,7 @@
 
 #include "src/engine/vec_lanes.h"
 
+#define ATTN_AHEAD 4096		/* bytes */
 #define SPLAT(a) ((vf){ 0 } + (a))
 
 /* Number i of a register's worth at p; group: of scales, of 8 bits only. */
@@ -17,6 +18,18 @@ VEC_NAME(load)(enum kv_type type, const void *p, size_t i)
 	if (type == KV_F16)
 		return LOAD_F16((const uint16_t *)p + i);
 	return LOAD_INT8((const int8_t *)p + i);
+}
+
+/* What is read linearly comes sooner: `wide` registers behind number i. */
+static inline __attribute__((always_inline)) void
+VEC_NAME(fetch)(enum kv_type type, const void *p, size_t i, size_t wide)
+{
+	const size_t size = type == KV_F32 ? 4 : type == KV_F16 ? 2 : 1;
+	const char *at = (const char *)p + i * size + ATTN_AHEAD;
+
+#pragma GCC unroll 4
+	for (size_t k = 0; k < wide * LANES * size; k += 64)
+		__builtin_prefetch(at + k);
 }
 
 /* ---- scores ---- */
@@ -47,6 +60,7 @@ VEC_NAME(scores_tile)(enum kv_type type, const float *q, size_t ldq, struct kv_p
 		for (size_t i = g * KV_GROUP; i < end; i++) {
 			vf b[ATTN_WIDE];
 
+			VEC_NAME(fetch)(type, keys.data, data[0] + i * wide * LANES, wide);
 #pragma GCC unroll 4
 			for (size_t w = 0; w < wide; w++) {
 				b[w] = VEC_NAME(load)(type, keys.data, data[w] + i * KV_BLOCK);
@@ -124,6 +138,8 @@ VEC_NAME(mix_tile)(enum kv_type type, const float *p, size_t ldp, struct kv_part
 	for (size_t i = 0; i < n; i++) {
 		vf b[ATTN_WIDE];
 
+		for (size_t k = 0; k < columns && !at; k += 64 / LANES * LANES)
+			VEC_NAME(fetch)(type, values.data, i * columns + k, 64 / LANES);
 #pragma GCC unroll 4
 		for (size_t w = 0; w < wide; w++) {
 			b[w] = VEC_NAME(load)(type, values.data, i * columns + (at + w) * LANES);
@@ -318,6 +334,7 @@ static const struct attn_ops VEC_NAME(ops) = {
 	VEC_NAME(weigh), VEC_NAME(scale)
 };
 
+#undef ATTN_AHEAD
 #undef SPLAT
 #undef ATTN_TYPE
 #undef OF_TYPES
