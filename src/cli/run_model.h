@@ -35,7 +35,8 @@ struct run_sampling {
 	double temperature, top_p, min_p, repeat_penalty;
 	uint64_t top_k, seed, tokens, context;
 };
-#define RUN_SAMPLING { NAN, NAN, NAN, NAN, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 }
+#define RUN_SAMPLING { NAN, NAN, NAN, NAN, UINT64_MAX, UINT64_MAX, UINT64_MAX, \
+		       UINT64_MAX }
 /* The rows of an option table that fill `s`; penalty: what is said of the default. */
 #define RUN_TEXT(x) #x
 #define RUN_ELSE(value) " (the model's, else " RUN_TEXT(value) ")"
@@ -52,7 +53,8 @@ struct run_sampling {
 	{ 0, "min-p", TB_OPT_F64, &(s).min_p, "P", "at least P times the likeliest" \
 	  RUN_ELSE(SAMPLER_MIN_P) }, \
 	{ 0, "repeat-penalty", TB_OPT_F64, &(s).repeat_penalty, "X", "1 = none" penalty }, \
-	{ 0, "ctx", TB_OPT_U64, &(s).context, "N", "positions to keep (the model's)" }
+	{ 0, "ctx", TB_OPT_U64, &(s).context, "N", "positions to keep; 0 = all that the " \
+	  "model has (its num_ctx, else 0)" }
 enum tb_status run_sampling_apply(const struct run_sampling *s, struct sampler_opts *o,
 				  uint32_t *tokens, uint32_t *context, struct tb_err *err)
 	TB_MUST_USE;

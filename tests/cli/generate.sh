@@ -119,6 +119,17 @@ for layout in stacked per-expert; do
 	has '^, there was a little girl named Lily'
 done
 
+# As many positions as the model's parameters say, unless somebody says otherwise.
+printf 'FROM stories260k-hf-f32\nPARAMETER num_ctx 40\n' >"$T/Modelfile"
+expect 0 "$TBTUI" -s "$T/store" create short -f "$T/Modelfile"
+for ctx in "40:" "30:--ctx 30" "512:--ctx 0"; do
+	expect 0 "$TBTUI" -s "$T/store" generate short -p Tom -n 2 --json ${ctx#*:}
+	has "\"context\":${ctx%%:*},"
+done
+printf '/set temperature 0\n/bye\n' | "$TBTUI" -s "$T/store" chat short >"$T/out" 2>&1 || fail "chat"
+expect 0 "$TBTUI" -s "$T/store" chat short -p Tom --temp 0 -n 3 --json
+has '"context":40,'
+
 # A conversation through a pipe: commands act, answers come, one line each as JSON.
 expect 0 "$TBTUI" chat "$M" -p "Once upon a time" --temp 0 -n 5
 printf '/set parameter temperature 0\nOnce upon a time\n/clear\n"""Once upon\na time"""\n/bye\nno\n' |

@@ -26,7 +26,8 @@ struct chat {
 void
 chat_opts_init(struct chat_opts *o, const struct chat_model *m)
 {
-	*o = (struct chat_opts){ .sampler = m->sampler, .system = m->system };
+	*o = (struct chat_opts){ .sampler = m->sampler, .system = m->system,
+				 .context = m->context };
 }
 
 static enum tb_status

@@ -125,6 +125,7 @@ read_layers(struct chat_model *m, struct tb_err *err)
 		return status == TB_ENOENT ? TB_OK : status;
 	if (!(status = json_parse(&v, text, len, "params", err))) {
 		read_wishes(&m->sampler, v);
+		set_u32(v, "num_ctx", &m->context);
 		stop = json_get(v, "stop");
 		one = !json_is_array(stop);
 		for (stop = one ? stop : json_first(stop); stop; stop = one ? NULL : json_next(stop)) {

@@ -42,6 +42,7 @@ struct chat_model {
 	char *stops[CHAT_MAX_STOPS];	/* strings that end an answer */
 	size_t nstops;
 	struct sampler_opts sampler;	/* the model's wishes over the defaults; seed is fresh */
+	uint32_t context;		/* positions that it wants (num_ctx); 0: all it has */
 };
 
 /* ref as on the command line.  Shows what it does through `job` (may be NULL). */
