@@ -169,6 +169,9 @@ config_attention(const struct config_reader *r)
 	if (both_ways)
 		return tb_fail(r->err, TB_EUNSUP, "config.json: attention in both directions "
 			       "(use_bidirectional_attention) cannot be run");
+	if (config_value(r->c, "clip_qkv"))
+		return tb_fail(r->err, TB_EUNSUP, "config.json: clip_qkv cannot be run: queries, keys "
+			       "and values are not cut off");
 	hp->attn_scale = scalar > 0 ? (float)(1 / sqrt(scalar)) : 0;
 	if (!hp->arch->softcaps)
 		return TB_OK;

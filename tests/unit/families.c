@@ -111,6 +111,18 @@ get(const struct arrays *all, const char *name)
 	return arrays_find(all, name)->v;
 }
 
+static const char *
+q_norm(const struct spec *s)
+{
+	return s->late ? "self_attn.query_layernorm.weight" : "self_attn.q_norm.weight";
+}
+
+static const char *
+k_norm(const struct spec *s)
+{
+	return s->late ? "self_attn.key_layernorm.weight" : "self_attn.k_norm.weight";
+}
+
 static void
 make_attention(const struct spec *s, size_t l, struct arrays *all)
 {
@@ -130,8 +142,8 @@ make_attention(const struct spec *s, size_t l, struct arrays *all)
 		arrays_add(all, family_name(s, l, "self_attn.v_proj.bias"), kv, 0, 0);
 	}
 	if (s->qk_norms) {
-		arrays_add(all, family_name(s, l, "self_attn.q_norm.weight"), s->hd, 0, one);
-		arrays_add(all, family_name(s, l, "self_attn.k_norm.weight"), s->hd, 0, one);
+		arrays_add(all, family_name(s, l, q_norm(s)), s->whole ? q : s->hd, 0, one);
+		arrays_add(all, family_name(s, l, k_norm(s)), s->whole ? kv : s->hd, 0, one);
 	}
 	arrays_add(all, family_name(s, l, "self_attn.o_proj.weight"), s->dim, q, 0);
 }
@@ -141,10 +153,14 @@ make_layer(const struct spec *s, size_t l, struct arrays *all)
 {
 	double one = 1 - s->norm_add;
 
-	arrays_add(all, family_name(s, l, "input_layernorm.weight"), s->dim, 0, one);
-	arrays_add(all, family_name(s, l, "post_attention_layernorm.weight"), s->dim, 0, one);
+	if (!s->behind)
+		arrays_add(all, family_name(s, l, "input_layernorm.weight"), s->dim, 0, one);
+	if (!s->beside)
+		arrays_add(all, family_name(s, l, "post_attention_layernorm.weight"), s->dim, 0, one);
 	if (s->post_norms) {
-		arrays_add(all, family_name(s, l, "pre_feedforward_layernorm.weight"), s->dim, 0, one);
+		if (!s->behind)
+			arrays_add(all, family_name(s, l, "pre_feedforward_layernorm.weight"), s->dim, 0,
+				   one);
 		arrays_add(all, family_name(s, l, "post_feedforward_layernorm.weight"), s->dim, 0, one);
 	}
 	make_attention(s, l, all);
@@ -186,34 +202,48 @@ times(const float *w, const double *x, size_t rows, size_t cols, double *y)
 static void
 norm(const struct spec *s, const float *w, const double *x, size_t n, double *out)
 {
-	double sum = 0;
+	double sum = 0, mean = 0;
 
+	for (size_t i = 0; s->centered && i < n; i++)
+		mean += x[i] / (double)n;
 	for (size_t i = 0; i < n; i++)
-		sum += x[i] * x[i];
+		sum += (x[i] - mean) * (x[i] - mean);
 	for (size_t i = 0; i < n; i++)
-		out[i] = x[i] / sqrt(sum / (double)n + 1e-6) * (w[i] + s->norm_add);
+		out[i] = (x[i] - mean) / sqrt(sum / (double)n + 1e-6) * (w[i] + s->norm_add);
+}
+
+static void
+norm_heads(const struct spec *s, const float *w, size_t heads, double *x)
+{
+	size_t n = s->whole ? heads * s->hd : s->hd;
+
+	for (size_t at = 0; w && at < heads * s->hd; at += n)
+		norm(s, w, x + at, n, x + at);
 }
 
 /* Norm and turn of the heads of q or k. */
 static void
-turn(const struct spec *s, const float *w, bool windowed, size_t pos, size_t heads, double *x)
+turn(const struct spec *s, const float *w, size_t l, size_t pos, size_t heads, double *x)
 {
-	size_t rot = s->rot ? s->rot : s->hd, half = rot / 2;
-	bool local = windowed && s->local > 0;
+	size_t rot = s->rot ? s->rot : s->hd, half = s->still >> l & 1 ? 0 : rot / 2;
+	bool local = s->windowed >> l & 1 && s->local > 0;
 
-	for (size_t h = 0; h < heads; h++, x += s->hd) {
-		if (w)
-			norm(s, w, x, s->hd, x);
+	if (!s->late)
+		norm_heads(s, w, heads, x);
+	for (size_t h = 0; h < heads; h++) {
 		for (size_t i = 0; i < half; i++) {
 			double f = pow(local ? s->local : s->theta, -2.0 * (double)i / (double)rot);
-			double len = s->longer > 0 ? s->longer : 1, p = x[i], q = x[half + i], a;
+			double *a = x + h * s->hd + (s->pairs ? 2 * i : i), *b = a + (s->pairs ? 1 : half);
+			double len = s->longer > 0 ? s->longer : 1, p = *a, q = *b, angle;
 
 			f /= local || !(s->factor > 0) ? 1 : s->factor;
-			a = f / (s->longer > 0 ? s->divide[i] : 1) * (double)pos;
-			x[i] = len * (p * cos(a) - q * sin(a));
-			x[half + i] = len * (q * cos(a) + p * sin(a));
+			angle = f / (s->longer > 0 ? s->divide[i] : 1) * (double)pos;
+			*a = len * (p * cos(angle) - q * sin(angle));
+			*b = len * (q * cos(angle) + p * sin(angle));
 		}
 	}
+	if (s->late)
+		norm_heads(s, w, heads, x);
 }
 
 static double keys[6][FAMILY_TOKENS][WIDEST], values[6][FAMILY_TOKENS][WIDEST];
@@ -273,17 +303,14 @@ attention(const struct spec *s, const struct arrays *all, size_t l, size_t pos, 
 	  double *out)
 {
 	size_t q_rows = s->heads * s->hd, kv_rows = s->kv * s->hd;
-	bool windowed = s->windowed >> l & 1;
 	double q[WIDEST], mixed[WIDEST], *k = keys[l][pos], *v = values[l][pos];
 	const char *fused = "self_attn.qkv_proj";
 
 	project(s, all, l, "self_attn.q_proj", fused, 0, q_rows, h, q);
 	project(s, all, l, "self_attn.k_proj", fused, q_rows, kv_rows, h, k);
 	project(s, all, l, "self_attn.v_proj", fused, q_rows + kv_rows, kv_rows, h, v);
-	turn(s, s->qk_norms ? get(all, family_name(s, l, "self_attn.q_norm.weight")) : NULL, windowed, pos,
-	     s->heads, q);
-	turn(s, s->qk_norms ? get(all, family_name(s, l, "self_attn.k_norm.weight")) : NULL, windowed, pos,
-	     s->kv, k);
+	turn(s, s->qk_norms ? get(all, family_name(s, l, q_norm(s))) : NULL, l, pos, s->heads, q);
+	turn(s, s->qk_norms ? get(all, family_name(s, l, k_norm(s))) : NULL, l, pos, s->kv, k);
 	look_back(s, l, pos, q, mixed);
 	times(get(all, family_name(s, l, "self_attn.o_proj.weight")), mixed, s->dim, q_rows, out);
 }
@@ -304,24 +331,34 @@ feed_forward(const struct spec *s, const struct arrays *all, size_t l, const dou
 }
 
 static void
+join(const struct spec *s, const double *out, double *x)
+{
+	for (size_t i = 0; i < s->dim; i++)
+		x[i] += out[i] * (s->residual > 0 ? s->residual : 1);
+}
+
+static void
 plain_layer(const struct spec *s, const struct arrays *all, size_t l, size_t pos, double *x)
 {
 	double h[WIDEST], out[WIDEST];
 	const char *before = s->post_norms ? "pre_feedforward_layernorm.weight"
 					   : "post_attention_layernorm.weight";
 
-	norm(s, get(all, family_name(s, l, "input_layernorm.weight")), x, s->dim, h);
+	memcpy(h, x, s->dim * sizeof(*h));
+	if (!s->behind)
+		norm(s, get(all, family_name(s, l, "input_layernorm.weight")), x, s->dim, h);
 	attention(s, all, l, pos, h, out);
 	if (s->post_norms)
 		norm(s, get(all, family_name(s, l, "post_attention_layernorm.weight")), out, s->dim, out);
-	for (size_t i = 0; i < s->dim; i++)
-		x[i] += out[i];
-	norm(s, get(all, family_name(s, l, before)), x, s->dim, h);
+	join(s, out, x);
+	if (s->behind)
+		memcpy(h, x, s->dim * sizeof(*h));
+	else if (!s->beside)
+		norm(s, get(all, family_name(s, l, before)), x, s->dim, h);
 	feed_forward(s, all, l, h, out);
 	if (s->post_norms)
 		norm(s, get(all, family_name(s, l, "post_feedforward_layernorm.weight")), out, s->dim, out);
-	for (size_t i = 0; i < s->dim; i++)
-		x[i] += out[i];
+	join(s, out, x);
 }
 
 void
@@ -341,5 +378,5 @@ family_token(const struct spec *s, const struct arrays *all, uint32_t id, size_t
 	norm(s, get(all, name), x, s->dim, x);
 	times(embed, x, s->vocab, s->dim, logits);
 	for (size_t i = 0; i < s->vocab; i++)
-		logits[i] = cap(logits[i], s->final_cap);
+		logits[i] = cap(logits[i] * (s->logits > 0 ? s->logits : 1), s->final_cap);
 }

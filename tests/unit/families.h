@@ -15,6 +15,11 @@ struct spec {
 	const char *dir, *prefix, *config;
 	size_t vocab, dim, ffn, layers, heads, kv, hd;
 	bool post_norms, qk_norms, biases, fused, gelu, vision;
+	bool behind;				/* norms only behind the parts of a layer */
+	bool beside;				/* both parts see the same, behind one norm */
+	bool centered, whole, late, pairs;	/* norms of q and k: of all heads; behind the turn */
+	unsigned still;				/* bits of layers whose positions do not turn */
+	double residual, logits;		/* multiply; 0: 1 */
 	double norm_add, embed, scalar;		/* scalar: of q k; 0: hd */
 	double attn_cap, final_cap;
 	size_t window;

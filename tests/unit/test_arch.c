@@ -48,6 +48,8 @@ static const struct {
 	  "\"mistral4\" cannot be run; the nearest that can is \"mistral\";" },
 	{ "{\"model_type\":\"gemma9\",\"text_config\":{\"model_type\":\"gemma9_text\"}}", TB_EUNSUP,
 	  "the nearest that can is \"gemma3\"" },
+	{ "{\"model_type\":\"olmoe\",\"num_experts\":3,\"num_experts_per_tok\":2,\"clip_qkv\":8" SIZES
+	  "}", TB_EUNSUP, "clip_qkv cannot be run" },
 	{ "{" LLAMA SIZES ",\"attention_bias\":7}", TB_EFORMAT, "attention_bias" },
 	{ "{\"model_type\":\"gpt2\"" SIZES "}", TB_EUNSUP, "gpt2" },
 	{ "{\"model_type\":\"gpt2\",\"architectures\":[\"LlamaForCausalLM\"]" SIZES "}",

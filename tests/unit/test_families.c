@@ -65,6 +65,35 @@ static const struct spec specs[] = {
 		    SIZES(50, 16, 40, 2) HEADS(4, 2, 8) "}",
 	  .vocab = 50, .dim = 16, .ffn = 40, .layers = 2, .heads = 4, .kv = 2, .hd = 8,
 	  .qk_norms = true, .window = 3, .windowed = 1, .theta = 500 },
+	{ .dir = "olmo2", .prefix = "model.",
+	  .config = "{\"model_type\":\"olmo2\",\"rope_theta\":700," SIZES(50, 16, 40, 2)
+		    HEADS(4, 2, 8) "}",
+	  .vocab = 50, .dim = 16, .ffn = 40, .layers = 2, .heads = 4, .kv = 2, .hd = 8,
+	  .post_norms = true, .behind = true, .qk_norms = true, .whole = true, .theta = 700 },
+	{ .dir = "cohere2", .prefix = "model.",
+	  .config = "{\"model_type\":\"cohere2\",\"layer_norm_eps\":1e-6,\"logit_scale\":0.25,"
+		    "\"sliding_window\":5,\"sliding_window_pattern\":3," SIZES(50, 16, 40, 4)
+		    ",\"num_attention_heads\":4,\"num_key_value_heads\":2,\"head_dim\":8,"
+		    "\"max_position_embeddings\":32}",
+	  .vocab = 50, .dim = 16, .ffn = 40, .layers = 4, .heads = 4, .kv = 2, .hd = 8,
+	  .beside = true, .centered = true, .pairs = true, .window = 5, .windowed = 11,
+	  .still = 4, .logits = 0.25, .theta = 10000 },
+	{ .dir = "hunyuan", .prefix = "model.",
+	  .config = "{\"model_type\":\"hunyuan_v1_dense\",\"rope_scaling\":{\"type\":\"dynamic\","
+		    "\"alpha\":27}," SIZES(50, 16, 40, 2) HEADS(4, 2, 8) "}",
+	  .vocab = 50, .dim = 16, .ffn = 40, .layers = 2, .heads = 4, .kv = 2, .hd = 8,
+	  .qk_norms = true, .late = true, .theta = 810000 },	/* 27 ^ (8 / 6) is 81 */
+	{ .dir = "granite", .prefix = "model.",
+	  .config = "{\"model_type\":\"granite\",\"embedding_multiplier\":3,"
+		    "\"attention_multiplier\":0.5,\"residual_multiplier\":0.75,"
+		    "\"logits_scaling\":2," SIZES(50, 16, 40, 2) HEADS(4, 2, 8) "}",
+	  .vocab = 50, .dim = 16, .ffn = 40, .layers = 2, .heads = 4, .kv = 2, .hd = 8,
+	  .embed = 3, .scalar = 4, .residual = 0.75, .logits = 0.5, .theta = 10000 },
+	{ .dir = "smollm3", .prefix = "model.",
+	  .config = "{\"model_type\":\"smollm3\",\"rope_theta\":900,\"no_rope_layer_interval\":2,"
+		    SIZES(50, 16, 40, 3) HEADS(4, 2, 8) "}",
+	  .vocab = 50, .dim = 16, .ffn = 40, .layers = 3, .heads = 4, .kv = 2, .hd = 8,
+	  .still = 2, .theta = 900 },
 };
 
 struct opened {
