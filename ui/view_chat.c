@@ -301,6 +301,8 @@ chat_load_done(struct view *v, void *arg, enum tb_status status, const struct tb
 	l->talk = NULL;
 	if (*chat_model_note(s->talk->model))
 		note(s, chat_model_note(s->talk->model));
+	if (*s->talk->model->draft_note)
+		note(s, s->talk->model->draft_note);
 	s->start = s->text.len;
 }
 

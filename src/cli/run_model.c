@@ -104,6 +104,8 @@ run_guessing_apply(const struct run_guessing *g, const struct cli *cli, struct r
 	if (g->none && g->draft)
 		return tb_fail(err, TB_EUSAGE, "--draft and --no-speculate: take one of them");
 	*how = g->none ? GUESS_NEVER : GUESS_WORTH;
+	if (!g->none && !g->draft)
+		cli_note(cli, r->model->draft_note);
 	return g->draft ? cli_run(cli, "Loading", load_draft, &l, err) : TB_OK;
 }
 

@@ -312,7 +312,7 @@ visit_unused(struct visit *v)
 	for (size_t i = 0; i < v->m->ntensors && !status; i++) {
 		const struct tensor *t = &v->m->tensors[i];
 
-		if (v->used[i] || slot_ignored(t->name) || of_draft(v->hp, t->name))
+		if (v->used[i] || t->draft || slot_ignored(t->name) || of_draft(v->hp, t->name))
 			continue;
 		(void)tb_fail(&why, TB_EUNSUP, "%s: no such tensor is known in %s; without it the "
 			      "model would not be what it is", t->name, v->hp->arch->name);

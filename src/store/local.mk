@@ -22,6 +22,7 @@ src_store_libstore_a_SOURCES = \
 	src/store/model_build.h \
 	src/store/model_config.c \
 	src/store/model_dir.c \
+	src/store/model_draft.c \
 	src/store/model_foreign.c \
 	src/store/model_gguf.c \
 	src/store/model_manifest.c \

@@ -124,6 +124,7 @@ struct model {
 	} *problems;
 	size_t nproblems;
 	char *remark;			/* what is odd and harms nothing; owned; NULL: nothing */
+	char draft_prefix[64];		/* how names of a draft's tensors start; "": none has */
 	struct tb_arena names;		/* private, as is this: */
 	void *held;
 	size_t nheld;
@@ -134,6 +135,10 @@ struct model {
 enum tb_status model_open(struct model **out, const struct model_loc *loc, struct tb_err *err)
 	TB_MUST_USE;
 void model_free(struct model *m);
+/* The small model that guesses ahead of m and comes with it, as a model of its own with names of
+ * its own; TB_ENOENT: there is none.  The caller frees it. */
+enum tb_status model_draft(struct model **out, const struct model *m, struct tb_err *err)
+	TB_MUST_USE;
 /* For opening many models that share files: what their headers say is kept and read once.
  * Any thread; a cache is for some seconds, since it does not look whether files change. */
 struct model_cache;

@@ -43,7 +43,6 @@ struct build {
 	/* Headers whose tensors are ready, and m->files of theirs; owned by m */
 	struct build_ready { struct header *h; unsigned file; } *ready;
 	size_t nready, ready_cap;
-	char draft[64];			/* how names of a draft's tensors start; "": none has */
 };
 
 /* Out of memory is the only way in which these fail. */

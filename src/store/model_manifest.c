@@ -103,7 +103,8 @@ read_config_blob(struct build *b, const struct model_file *f, struct tb_err *err
 	/* A draft of tensor layers is told from the model by its names alone. */
 	prefix = json_str(json_path(doc, "draft.tensor_prefix"));
 	if (json_is_object(json_get(doc, "draft")))
-		snprintf(b->draft, sizeof(b->draft), "%s", prefix && *prefix ? prefix : "draft.");
+		snprintf(b->m->draft_prefix, sizeof(b->m->draft_prefix), "%s",
+			 prefix && *prefix ? prefix : "draft.");
 	if (type)
 		tb_text_clean(type, b->hint, sizeof(b->hint));
 	if (family && *family && !*b->m->arch) {

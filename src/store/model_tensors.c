@@ -166,7 +166,7 @@ total(struct tensor *t)
 static bool
 is_draft(const struct build *b, const char *name)
 {
-	return *b->draft && tb_starts(name, b->draft);
+	return *b->m->draft_prefix && tb_starts(name, b->m->draft_prefix);
 }
 
 static enum tb_status

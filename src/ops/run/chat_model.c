@@ -189,7 +189,7 @@ load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_
 	if (getenv("TBTUI_TEST") ||
 	    getrandom(&m->sampler.seed, sizeof(m->sampler.seed), 0) != sizeof(m->sampler.seed))
 		m->sampler.seed = 1;
-	return TB_OK;
+	return chat_model_own_draft(m, ctx, err);
 }
 
 enum tb_status

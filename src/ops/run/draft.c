@@ -2,12 +2,14 @@
 
 #include "src/ops/run/draft.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/ops/home/home.h"
+#include "src/ops/model_text/model_text.h"
 #include "src/ops/run/guess.h"
 #include "src/store/model.h"
 
@@ -76,6 +78,40 @@ chat_model_draft(struct chat_model *m, const struct op_ctx *ctx, const char *ref
 	}
 	chat_model_free(m->draft);
 	m->draft = draft;
+	return TB_OK;
+}
+
+static enum tb_status
+open_own(struct chat_model *d, const struct chat_model *m, const struct op_ctx *ctx,
+	 struct tb_err *err)
+{
+	struct engine_opts opts = { .threads = ctx->threads, .exact = ctx->exact, .kv = ctx->kv };
+	enum tb_status status = model_draft(&d->model, m->model, err);
+
+	if (!status)
+		status = engine_open(&d->engine, d->model, &opts, err);
+	if (!status)
+		status = model_tokenizer(d->model, &d->tokenizer, err);
+	return status ? status : check_vocabulary(m, d, err);
+}
+
+enum tb_status
+chat_model_own_draft(struct chat_model *m, const struct op_ctx *ctx, struct tb_err *err)
+{
+	struct chat_model *d = tb_calloc(1, sizeof(*d));
+	struct tb_err why = { 0 };
+	enum tb_status status = d ? open_own(d, m, ctx, &why) : TB_ENOMEM;
+
+	if (!status) {
+		m->draft = d;
+		return TB_OK;
+	}
+	chat_model_free(d);
+	if (status == TB_ENOMEM)
+		return tb_nomem(err);
+	if (why.code != TB_ENOENT || m->model->draft_params)
+		snprintf(m->draft_note, sizeof(m->draft_note), "%.80s: its draft model cannot guess "
+			 "ahead (%.200s)", m->model->loc.name, why.msg);
 	return TB_OK;
 }
 

@@ -35,6 +35,7 @@ struct chat_model {
 					 * cannot be used */
 	struct tb_err template_err;
 	char note[256];			/* see chat_model_note() */
+	char draft_note[320];		/* why a draft that comes with it cannot guess; or "" */
 	char *system;			/* the model's own system prompt, or NULL */
 	char *bos, *eos;		/* pieces that templates use; NULL: none */
 	uint32_t *eos_ids;		/* ids that end an answer */
@@ -49,6 +50,9 @@ struct chat_model {
 enum tb_status chat_model_open(struct chat_model **out, const struct op_ctx *ctx, const char *ref,
 			       struct tb_job *job, struct tb_err *err) TB_MUST_USE;
 void chat_model_free(struct chat_model *m);	/* sessions and chats on it first */
+/* The draft that comes with m, where there is one.  What it cannot be used for is noted. */
+enum tb_status chat_model_own_draft(struct chat_model *m, const struct op_ctx *ctx,
+				    struct tb_err *err) TB_MUST_USE;
 /* The model `ref` guesses ahead of m, which takes it.  TB_EUSAGE: its vocabulary is another. */
 enum tb_status chat_model_draft(struct chat_model *m, const struct op_ctx *ctx, const char *ref,
 				struct tb_job *job, struct tb_err *err) TB_MUST_USE;
