@@ -631,6 +631,10 @@ tests_unit_test_stream_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_paths
 TESTS += tests/unit/test_paths
 tests_unit_test_paths_LDADD = $(TEST_ENGINE)
+check_PROGRAMS += tests/unit/test_configs
+TESTS += tests/unit/test_configs
+tests_unit_test_configs_LDADD = $(TEST_ENGINE)
+
 check_PROGRAMS += tests/unit/test_mla_heads
 TESTS += tests/unit/test_mla_heads
 tests_unit_test_mla_heads_SOURCES = tests/unit/matrices.c tests/unit/matrices.h \
