@@ -35,6 +35,7 @@ struct matmul {
 struct part {
 	const struct matrix *w;
 	const struct mv_kernel *kernel;
+	const float *given;		/* [m][cols] */
 	const struct mv_x *x;		/* [m] */
 	float *y;
 	uint32_t chunk_rows;
@@ -126,55 +127,46 @@ prepare_x(const struct part *p, struct mv_x *xs, char *data, const float *x, siz
 	return true;
 }
 
-/* Its x at `mem`: m descriptions, then m pieces of data.  Parts with the same kernel and
+/* Its x at `mem`: m descriptions, then m pieces of data.  Parts with the same x, kernel and
  * group share it. */
 static void
-batch_add(struct batch *b, char *mem, struct part p, const float *x)
+batch_add(struct batch *b, char *mem, struct part p)
 {
 	size_t heads = (b->m * sizeof(struct mv_x) + 63) / 64 * 64;
 	struct mv_x *xs = (struct mv_x *)mem;
 
 	for (const struct part *q = b->part; !p.x && q < b->part + b->parts; q++)
-		if (q->kernel == p.kernel &&
+		if (q->given == p.given && q->kernel == p.kernel &&
 		    (!q->kernel->prepare || q->w->scheme.group == p.w->scheme.group))
 			p.x = q->x;
 	if (!p.x) {
-		if (!prepare_x(&p, xs, mem + heads, x, b->m)) {
+		if (!prepare_x(&p, xs, mem + heads, p.given, b->m)) {
 			p.kernel = &mv_any;
-			(void)prepare_x(&p, xs, mem + heads, x, b->m);
+			(void)prepare_x(&p, xs, mem + heads, p.given, b->m);
 		}
 		p.x = xs;
 	}
 	b->part[b->parts++] = p;
 }
 
+/* Parts that the kernels for one x take. */
 static enum tb_status
-run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const float *x, size_t m,
-	  float *const *y, struct tb_err *err)
+run_few(struct matmul *mm, const struct part *few, size_t n, size_t m, struct tb_err *err)
 {
 	struct batch b = { .m = m };
-	struct part few[BATCH];
-	struct mm_one many[BATCH];
-	size_t nfew = 0, nmany = 0, each = (m * sizeof(struct mv_x) + 63) / 64 * 64 + m * mv_x_size(w[0]->cols);
+	size_t each = 0;
 	unsigned chunks = 0;
-	enum tb_status status = TB_OK;
+	enum tb_status status;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct mv_kernel *kernel = mm->exact ? mv_find_exact(w[i], mm->level)
-							   : mv_find(w[i], mm->level);
+		size_t size = (m * sizeof(struct mv_x) + 63) / 64 * 64 + m * mv_x_size(few[i].w->cols);
 
-		if (m > FEW && (m > kernel->few || mm_better(&mm->many, w[i], m)))
-			many[nmany++] = (struct mm_one){ w[i], y[i] };
-		else
-			few[nfew++] = (struct part){ .w = w[i], .kernel = kernel, .y = y[i] };
+		each = size > each ? size : each;
 	}
-	if (nmany)
-		status = mm_run(&mm->many, many, nmany, x, m, err);
-	if (status || !nfew || (status = matrix_room(&mm->mem, &mm->mem_cap,
-						     nfew * each / sizeof(float), err)))
+	if ((status = matrix_room(&mm->mem, &mm->mem_cap, n * each / sizeof(float), err)))
 		return status;
-	for (size_t i = 0; i < nfew; i++) {
-		batch_add(&b, (char *)mm->mem + i * each, few[i], x);
+	for (size_t i = 0; i < n; i++) {
+		batch_add(&b, (char *)mm->mem + i * each, few[i]);
 		cut_chunks(&b.part[i], m, team_size(mm->team));
 		chunks += b.part[i].chunks;
 	}
@@ -182,13 +174,52 @@ run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const floa
 	return TB_OK;
 }
 
+/* x[i] meets w[i]. */
+static enum tb_status
+run_batch(struct matmul *mm, const struct matrix *const *w, size_t n, const float *const *x,
+	  size_t m, float *const *y, struct tb_err *err)
+{
+	struct part few[BATCH];
+	struct mm_one many[BATCH];
+	size_t nfew = 0, nmany = 0;
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < n && !status; i++) {
+		const struct mv_kernel *kernel = mm->exact ? mv_find_exact(w[i], mm->level)
+							   : mv_find(w[i], mm->level);
+
+		if (m > FEW && (m > kernel->few || mm_better(&mm->many, w[i], m)))
+			many[nmany++] = (struct mm_one){ w[i], y[i] };
+		else
+			few[nfew++] = (struct part){ .w = w[i], .kernel = kernel, .given = x[i],
+						     .y = y[i] };
+		if (nmany && (i + 1 == n || x[i + 1] != x[i])) {
+			status = mm_run(&mm->many, many, nmany, x[i], m, err);
+			nmany = 0;
+		}
+	}
+	return status || !nfew ? status : run_few(mm, few, nfew, m, err);
+}
+
 enum tb_status
-matmul_run(struct matmul *mm, const struct matrix *const *w, size_t n, const float *x, size_t m,
-	   float *const *y, struct tb_err *err)
+matmul_each(struct matmul *mm, const struct matrix *const *w, size_t n, const float *const *x,
+	    size_t m, float *const *y, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
 	for (size_t i = 0; i < n && m && !status; i += BATCH)
-		status = run_batch(mm, w + i, n - i < BATCH ? n - i : BATCH, x, m, y + i, err);
+		status = run_batch(mm, w + i, n - i < BATCH ? n - i : BATCH, x + i, m, y + i, err);
+	return status;
+}
+
+enum tb_status
+matmul_run(struct matmul *mm, const struct matrix *const *w, size_t n, const float *x, size_t m,
+	   float *const *y, struct tb_err *err)
+{
+	const float *same[BATCH] = { x, x, x, x, x, x, x, x };
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < n && m && !status; i += BATCH)
+		status = run_batch(mm, w + i, n - i < BATCH ? n - i : BATCH, same, m, y + i, err);
 	return status;
 }

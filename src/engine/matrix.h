@@ -37,6 +37,11 @@ void matmul_exactly(struct matmul *mm);
 enum tb_status matmul_run(struct matmul *mm, const struct matrix *const *w, size_t n,
 			  const float *x, size_t m, float *const *y, struct tb_err *err) TB_MUST_USE;
 
+/* The same where each matrix meets an x of its own: x[i][m][cols of w[i]]. */
+enum tb_status matmul_each(struct matmul *mm, const struct matrix *const *w, size_t n,
+			   const float *const *x, size_t m, float *const *y,
+			   struct tb_err *err) TB_MUST_USE;
+
 /* Room for n floats at *p, where there are *have; what was there is lost. */
 enum tb_status matrix_room(float **p, size_t *have, size_t n, struct tb_err *err) TB_MUST_USE;
 

@@ -12,6 +12,7 @@
 #define PANEL_ROWS 16	/* rows unpacked at a time, and … */
 #define PANEL_COLS 512	/* … columns: 32 KB, which stay in the nearest cache; whole groups */
 #define TOKENS 64	/* rows of x that a chunk takes: a panel is unpacked once for them */
+#define TOGETHER 8	/* heads whose products share a fork-join */
 
 /* Turned products: one chunk is one head and up to TOKENS rows of x. */
 struct turned {
@@ -86,6 +87,30 @@ head_matrix(const struct head_product *p, uint32_t head)
 	return m;
 }
 
+/* One row of x: that of each head lies in one piece, and so does its y. */
+static enum tb_status
+one_row(struct matmul *mm, const struct head_product *p, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (uint32_t at = 0; at < p->heads && !status; at += TOGETHER) {
+		uint32_t n = p->heads - at < TOGETHER ? p->heads - at : TOGETHER;
+		struct matrix mine[TOGETHER];
+		const struct matrix *w[TOGETHER];
+		const float *x[TOGETHER];
+		float *y[TOGETHER];
+
+		for (uint32_t i = 0; i < n; i++) {
+			mine[i] = head_matrix(p, at + i);
+			w[i] = &mine[i];
+			x[i] = p->x + (at + i) * p->x_step;
+			y[i] = p->y + (at + i) * p->y_step;
+		}
+		status = matmul_each(mm, w, n, x, 1, y, err);
+	}
+	return status;
+}
+
 /* Rows that do not follow each other go through a copy. */
 static enum tb_status
 one_head(struct matmul *mm, const struct head_product *p, uint32_t head, size_t m,
@@ -97,8 +122,6 @@ one_head(struct matmul *mm, const struct head_product *p, uint32_t head, size_t 
 	float *y = p->y + head * p->y_step, *in = p->gather, *out = in + m * w->cols;
 	enum tb_status status;
 
-	if (m == 1)
-		return matmul_run(mm, &w, 1, x, 1, &y, err);
 	for (size_t i = 0; i < m; i++)
 		memcpy(in + i * w->cols, x + i * p->x_row, w->cols * sizeof(*in));
 	if ((status = matmul_run(mm, &w, 1, in, m, &out, err)))
@@ -119,6 +142,8 @@ head_products(struct matmul *mm, struct team *team, const struct vec_ops *vec,
 		return TB_OK;
 	if (p->turned)
 		team_run(team, turned_chunk, &t, (unsigned)(p->heads * t.blocks));
+	if (!p->turned && m == 1)
+		return one_row(mm, p, err);
 	for (uint32_t h = 0; !p->turned && h < p->heads && !status; h++)
 		status = one_head(mm, p, h, m, err);
 	return status;
