@@ -8,6 +8,8 @@
 
 #include "src/engine/matrix.h"
 
+#define TOGETHER 4	/* tokens that a state is read for */
+
 #define VEC_BYTES 16
 #define VEC_NAME(x) x##_plain
 #include "src/engine/scan_body.h"

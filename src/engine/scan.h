@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #define SCAN_COLUMNS 32		/* of a state that stays in the first-level cache */
+#define SCAN_MANY 16		/* tokens: fewer at once give the bits that each gives alone */
 #define SCAN_KERNEL_MAX 8	/* HP_MAX_KERNEL */
 
 /* Causal, depthwise: x[t][c] = sum over i < kernel of w[i][c] * x[t - kernel + 1 + i][c], in

@@ -185,12 +185,150 @@ VEC_NAME(state_column)(const struct scan_state *s, size_t j)
 	}
 }
 
-static void
-VEC_NAME(state)(const struct scan_state *s)
+#if VEC_BYTES == 64
+/* What tokens that go together are to one another. */
+struct VEC_NAME(together) {
+	float decay[TOGETHER];			/* of the state before all, up to a token */
+	float on_d[TOGETHER][TOGETHER];		/* what d of an earlier one takes from d … */
+	float on_out[TOGETHER][TOGETHER];	/* … and adds to what is seen */
+	float left[TOGETHER];			/* of what a token adds, behind the last */
+};
+
+static inline float
+VEC_NAME(dot)(const float *x, const float *y, size_t n)
 {
+	vf acc = { 0 };
+	float sum;
+	size_t i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		acc += *(const vf *)(x + i) * *(const vf *)(y + i);
+	sum = VEC_NAME(sum_lanes)(&acc);
+	for (; i < n; i++)
+		sum += x[i] * y[i];
+	return sum;
+}
+
+static void
+VEC_NAME(compare)(const struct scan_state *s, size_t t, struct VEC_NAME(together) *x)
+{
+	float all = 1;
+
+	for (size_t b = 0; b < TOGETHER; b++) {
+		const float *k = s->k + (t + b) * s->qk_stride, *q = s->q + (t + b) * s->qk_stride;
+		float fade = 1;
+
+		all *= s->decay[(t + b) * s->gate_stride];
+		x->decay[b] = all;
+		for (size_t i = b + 1; i--;) {
+			const float *ki = s->k + (t + i) * s->qk_stride;
+
+			x->on_out[b][i] = fade * VEC_NAME(dot)(ki, q, s->rows);
+			x->on_d[b][i] = s->delta && i < b ? fade * VEC_NAME(dot)(ki, k, s->rows) : 0;
+			if (b + 1 == TOGETHER)
+				x->left[i] = fade;
+			fade *= s->decay[(t + i) * s->gate_stride];
+		}
+	}
+}
+
+/* Several tokens, the state being read twice and written once for all of them. */
+static inline __attribute__((always_inline)) void
+VEC_NAME(state_together)(const struct scan_state *s, size_t t, size_t j,
+			 const struct VEC_NAME(together) *x, bool delta)
+{
+	const float *q = s->q + t * s->qk_stride, *k = s->k + t * s->qk_stride;
+	vf found[TOGETHER][2] = { { { 0 } } }, seen[TOGETHER][2] = { { { 0 } } }, d[TOGETHER][2];
+
+	for (size_t r = 0; r < s->rows; r++) {
+		const vf *row = (const vf *)(s->s + r * s->cols + j);
+
+#pragma GCC unroll 4
+		for (size_t b = 0; b < TOGETHER; b++)
+#pragma GCC unroll 2
+			for (size_t i = 0; i < 2; i++) {
+				if (delta)
+					found[b][i] += row[i] * k[b * s->qk_stride + r];
+				seen[b][i] += row[i] * q[b * s->qk_stride + r];
+			}
+	}
+#pragma GCC unroll 4
+	for (size_t b = 0; b < TOGETHER; b++) {
+		const float beta = s->beta[(t + b) * s->gate_stride];
+
+#pragma GCC unroll 2
+		for (size_t i = 0; i < 2; i++) {
+			vf v = *(const vf *)(s->v + (t + b) * s->v_stride + j + i * LANES);
+			vf out = seen[b][i] * x->decay[b];
+
+			if (delta)
+				v -= found[b][i] * x->decay[b];
+			for (size_t e = 0; e < b; e++) {
+				v -= d[e][i] * x->on_d[b][e];
+				out += d[e][i] * x->on_out[b][e];
+			}
+			d[b][i] = v * beta;
+			out += d[b][i] * x->on_out[b][b];
+			*(vf *)(s->out + (t + b) * s->out_stride + j + i * LANES) = out;
+		}
+	}
+#pragma GCC unroll 4
+	for (size_t b = 0; b < TOGETHER; b++)
+#pragma GCC unroll 2
+		for (size_t i = 0; i < 2; i++)
+			d[b][i] *= x->left[b];
+	for (size_t r = 0; r < s->rows; r++) {
+		vf *row = (vf *)(s->s + r * s->cols + j);
+
+#pragma GCC unroll 2
+		for (size_t i = 0; i < 2; i++) {
+			vf v = row[i] * x->decay[TOGETHER - 1];
+
+#pragma GCC unroll 4
+			for (size_t b = 0; b < TOGETHER; b++)
+				v += d[b][i] * k[b * s->qk_stride + r];
+			row[i] = v;
+		}
+	}
+}
+
+/* Tokens of a long pass; a few come out as each alone would.  Returns how many. */
+static size_t
+VEC_NAME(state_many)(const struct scan_state *s)
+{
+	struct VEC_NAME(together) x;
+	size_t t = 0;
+
+	if (s->m < SCAN_MANY || s->cols % (2 * LANES))
+		return 0;
+	for (; t + TOGETHER <= s->m; t += TOGETHER) {
+		VEC_NAME(compare)(s, t, &x);
+		for (size_t j = 0; j < s->cols && s->delta; j += 2 * LANES)
+			VEC_NAME(state_together)(s, t, j, &x, true);
+		for (size_t j = 0; j < s->cols && !s->delta; j += 2 * LANES)
+			VEC_NAME(state_together)(s, t, j, &x, false);
+	}
+	return t;
+}
+#endif
+
+static void
+VEC_NAME(state)(const struct scan_state *all)
+{
+	struct scan_state rest = *all, *s = &rest;
 	size_t j = 0;
 
 #if VEC_BYTES == 64
+	size_t done = VEC_NAME(state_many)(all);
+
+	rest.q += done * all->qk_stride;
+	rest.k += done * all->qk_stride;
+	rest.v += done * all->v_stride;
+	rest.decay += done * all->gate_stride;
+	rest.beta += done * all->gate_stride;
+	rest.out += done * all->out_stride;
+	if (!(rest.m -= done))
+		return;
 	for (; j + 2 * LANES <= s->cols; j += 2 * LANES)
 		VEC_NAME(state_columns)(s, j, 2, 4);
 #else

@@ -167,10 +167,14 @@ changes_state_as_doubles_do(void **state)
 		once = bits = c;
 		state_pieces(&once, cols, i % 2, (const size_t[]){ TOKENS, 0 });
 		state_pieces(&bits, cols, i % 2, (const size_t[]){ 1, 6, 1, 2, 0 });
-		assert_memory_equal(&once, &bits, sizeof(c));
-		for (size_t j = 0; j < cols; j++)
+		for (size_t j = 0; j < cols; j++) {
 			state_should(&c, &once, cols, j, i % 2);
+			state_should(&c, &bits, cols, j, i % 2);
+		}
 		assert_true(once.out[0][cols] == c.out[0][cols]);
+		once = c;
+		state_pieces(&once, cols, i % 2, (const size_t[]){ SCAN_MANY - 1, 0 });
+		assert_memory_equal(&once, &bits, sizeof(c));
 	}
 }
 
