@@ -39,8 +39,10 @@ for dir in "$A"/*/; do
 	*experts*)
 		for way in stacked per-expert; do
 			expect 0 tb quantize -q int8 --experts $way "$A/$m/hf" "$m:$way"
-			runs "$m:$way"
+			expect 0 tb logits "$m:$way" -p "Once upon a time" --json --exact
+			cp "$T/out" "$T/$way"
 		done
+		cmp "$T/stacked" "$T/per-expert" || fail "$m: stacked experts compute something else"
 		;;
 	esac
 	rm -rf "$T/store" "$T/index.db"
