@@ -162,7 +162,7 @@ take_queries(const struct call *c, struct tile *t)
 	memset(t->mix, 0, t->n * c->cut.columns * sizeof(*t->mix));
 }
 
-/* Scores of positions [at, at + n) become weights; the mixture so far goes down where a
+/* Scores of positions [at, at + n) become weights, in BF16 elsewhere; the mixture so far goes down where a
  * larger one is found. */
 static void
 weigh(const struct call *c, struct tile *t, size_t at, size_t n)
@@ -172,16 +172,18 @@ weigh(const struct call *c, struct tile *t, size_t at, size_t n)
 	for (size_t r = 0; r < t->n; r++) {
 		size_t from = row_from(c, t->first + r), limit = row_limit(c, t->first + r);
 		float *s = t->s + r * c->cut.keys, down;
+		uint16_t *p = t->p16 + r * c->cut.keys;
 
 		from = from > at ? from - at : 0;
 		limit = limit > at ? least(limit - at, n) : 0;
 		if (from >= limit) {
-			memset(s, 0, whole * sizeof(*s));
+			memset(c->bf16 ? (void *)p : s, 0, whole * (c->bf16 ? sizeof(*p) : sizeof(*s)));
 			continue;
 		}
 		if (c->a->softcap > 0)
 			c->run->e->vec->softcap(s, whole, 1, c->a->softcap);
-		down = c->ops->weigh(s, from, limit, whole, &t->max[r], &t->sum[r]);
+		down = c->bf16 ? c->bf16->weigh(s, from, limit, whole, &t->max[r], &t->sum[r], p)
+			       : c->ops->weigh(s, from, limit, whole, &t->max[r], &t->sum[r]);
 		if (down != 1)
 			c->ops->scale(t->mix + r * c->cut.columns, c->cut.columns, down);
 	}
@@ -198,8 +200,6 @@ meet_bf16(const struct call *c, struct tile *t, struct kv_part keys, struct kv_p
 	b->keys(keys, c->cut.dim, blocks, t->keys16);
 	b->product(t->q16, 2 * pairs, t->n, t->keys16, blocks, pairs, t->s, lds, 0);
 	weigh(c, t, at, n);
-	for (size_t r = 0; r < t->n; r++)
-		b->round(t->s + r * lds, 1, n, t->p16 + r * lds);
 	b->values(values, columns, n, t->values16);
 	b->product(t->p16, lds, t->n, t->values16, columns / KV_BLOCK, (n + 1) / 2, t->mix, columns,
 		   1);

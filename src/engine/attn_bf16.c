@@ -6,6 +6,7 @@
 
 #include "src/engine/attn_ops.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -19,14 +20,18 @@
 
 #define ROWS 8			/* 2 panels of each: 16 registers of sums */
 
-/* first in the lower halves */
+#include "src/engine/attn_exp512.h"
+
+/* In turns, `first` in the lower halves. */
 static inline __m512i
 pair(__m512 first, __m512 second)
 {
-	__m512i lo = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(first));
-	__m512i hi = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(second));
+	const __m512i turns = _mm512_add_epi16(
+		_mm512_set1_epi32(16 << 16),
+		_mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2,
+						    1, 0), _mm512_set1_epi32(0x10001)));
 
-	return _mm512_or_si512(lo, _mm512_slli_epi32(hi, 16));
+	return _mm512_permutexvar_epi16(turns, (__m512i)_mm512_cvtne2ps_pbh(second, first));
 }
 
 static void
@@ -48,6 +53,31 @@ round_row(const float *x, float a, size_t n, uint16_t *out)
 
 		_mm256_mask_storeu_epi16(out + i, kept, (__m256i)_mm512_cvtneps_pbh(v));
 	}
+}
+
+static float
+weigh(float *s, size_t from, size_t to, size_t n, float *max, float *sum, uint16_t *p)
+{
+	const float was = *max;
+	__m512 most = _mm512_set1_ps(was), acc = _mm512_setzero_ps(), now, down;
+
+	for (size_t i = 0; i < from; i++)
+		s[i] = -INFINITY;
+	for (size_t i = to; i < n; i++)
+		s[i] = -INFINITY;
+	for (size_t i = 0; i < n; i += 16)
+		most = _mm512_max_ps(_mm512_loadu_ps(s + i), most);
+	*max = _mm512_reduce_max_ps(most);
+	now = _mm512_set1_ps(*max);
+	for (size_t i = 0; i < n; i += 16) {
+		__m512 v = attn_exp512(_mm512_sub_ps(_mm512_loadu_ps(s + i), now));
+
+		acc = _mm512_add_ps(acc, v);
+		_mm256_storeu_si256((__m256i_u *)(void *)(p + i), (__m256i)_mm512_cvtneps_pbh(v));
+	}
+	down = attn_exp512(_mm512_sub_ps(_mm512_set1_ps(was), now));
+	*sum = *sum * _mm512_cvtss_f32(down) + _mm512_reduce_add_ps(acc);
+	return _mm512_cvtss_f32(down);
 }
 
 /* Number i on; zeros where there are none. */
@@ -159,7 +189,7 @@ product(const uint16_t *a, size_t lda, size_t rows, const uint16_t *panels, size
 
 #pragma GCC pop_options
 
-static const struct attn_bf16 ops = { round_row, pack_keys, pack_values, product };
+static const struct attn_bf16 ops = { round_row, weigh, pack_keys, pack_values, product };
 
 const struct attn_bf16 *
 attn_bf16(void)

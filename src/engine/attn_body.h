@@ -1,8 +1,8 @@
 /* attn_body.h - the functions of attn_ops.h for one width of register.
  *
  * Included by attn_ops.c once for each instruction set, with VEC_BYTES, VEC_NAME(x),
- * ATTN_ROWS (rows side by side), ATTN_WIDE (registers of each) and LOAD_F16(p),
- * LOAD_INT8(p) (one register of floats) defined. */
+ * ATTN_ROWS (rows side by side), ATTN_WIDE (registers of each), LOAD_F16(p), LOAD_INT8(p)
+ * (one register of floats), MAX(a, b) (b where one is a NaN) and EXP(x) defined. */
 
 #include "src/engine/vec_lanes.h"
 
@@ -243,7 +243,7 @@ static inline vf
 VEC_NAME(exp_below)(vf x)
 {
 	const vf least = SPLAT(-87.0f), round = SPLAT(0x1.8p23f);
-	const vf v = SELECT(x < least, least, x);
+	const vf v = MAX(least, x);
 	const vf t = v * 1.44269504f + round;	/* n in the last bits */
 	const vf fn = t - round;
 	const vf r = v - fn * 0.693359375f + fn * 2.12194440e-4f;
@@ -272,20 +272,20 @@ VEC_NAME(weigh)(float *s, size_t from, size_t to, size_t n, float *max, float *s
 	for (size_t i = 0; i < n; i += LANES) {
 		vf v = *(const vf *)(s + i);
 
-		most = SELECT(v > most, v, most);
+		most = MAX(v, most);
 	}
 	memcpy(lanes, &most, sizeof(lanes));
 	for (size_t i = 0; i < LANES; i++)
 		now = lanes[i] > now ? lanes[i] : now;
 	for (size_t i = 0; i < n; i += LANES) {
-		vf v = VEC_NAME(exp_below)(*(const vf *)(s + i) - now);
+		vf v = EXP(*(const vf *)(s + i) - now);
 
 		*(vf *)(s + i) = v;
 		acc += v;
 	}
 	*max = now;
 	most = SPLAT(was) - now;
-	most = VEC_NAME(exp_below)(most);
+	most = EXP(most);
 	*sum = *sum * most[0] + VEC_NAME(sum_lanes)(&acc);
 	return most[0];
 }
@@ -342,4 +342,6 @@ static const struct attn_ops VEC_NAME(ops) = {
 #undef ATTN_WIDE
 #undef LOAD_F16
 #undef LOAD_INT8
+#undef MAX
+#undef EXP
 #include "src/engine/vec_lanes_end.h"

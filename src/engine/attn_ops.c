@@ -40,6 +40,8 @@ load_int8(const void *p)
 #define ATTN_WIDE 2
 #define LOAD_F16(p) (vf)load_f16(p)
 #define LOAD_INT8(p) (vf)load_int8(p)
+#define MAX(a, b) SELECT((a) > (b), a, b)
+#define EXP(x) exp_below_plain(x)
 #include "src/engine/attn_body.h"
 
 #ifdef __x86_64__
@@ -51,11 +53,14 @@ load_int8(const void *p)
 #define ATTN_WIDE 2
 #define LOAD_F16(p) (vf)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i_u *)(p)))
 #define LOAD_INT8(p) (vf)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadu_si64(p)))
+#define MAX(a, b) (vf)_mm256_max_ps((__m256)(a), (__m256)(b))
+#define EXP(x) exp_below_avx2(x)
 #include "src/engine/attn_body.h"
 #pragma GCC pop_options
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+#include "src/engine/attn_exp512.h"
 #define VEC_BYTES 64
 #define VEC_NAME(x) x##_avx512
 #define ATTN_ROWS 8
@@ -63,6 +68,8 @@ load_int8(const void *p)
 #define LOAD_F16(p) (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i_u *)(p)))
 #define LOAD_INT8(p) (vf)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32( \
 	_mm_loadu_si128((const __m128i_u *)(p))))
+#define MAX(a, b) (vf)_mm512_max_ps((__m512)(a), (__m512)(b))
+#define EXP(x) (vf)attn_exp512((__m512)(x))
 #include "src/engine/attn_body.h"
 #pragma GCC pop_options
 #endif

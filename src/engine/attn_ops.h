@@ -33,6 +33,9 @@ const struct attn_ops *attn_ops(void);
 struct attn_bf16 {
 	/* out[r][0..n) = a * x[r][0..n), n padded with zeros to pairs. */
 	void (*round)(const float *x, float a, size_t n, uint16_t *out);
+	/* As attn_ops.weigh(), from s to p. */
+	float (*weigh)(float *s, size_t from, size_t to, size_t n, float *max, float *sum,
+		       uint16_t *p);
 	/* Panels [blocks][pairs of dim][KV_BLOCK][2]. */
 	void (*keys)(struct kv_part keys, size_t dim, size_t blocks, uint16_t *out);
 	/* Panels [columns / KV_BLOCK][n / 2][KV_BLOCK][2]; n is even. */

@@ -86,6 +86,7 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/attention.h \
 	src/engine/attn_bf16.c \
 	src/engine/attn_body.h \
+	src/engine/attn_exp512.h \
 	src/engine/attn_ops.c \
 	src/engine/attn_ops.h \
 	src/engine/beside.c \
