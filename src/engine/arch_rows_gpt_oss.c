@@ -3,6 +3,8 @@
 
 #include "src/engine/arch_rows.h"
 
+#include <math.h>
+
 #include "src/engine/hparams_read.h"
 
 #define LIMIT 7		/* what ACT_CLAMPED stops at */
@@ -19,6 +21,21 @@ gpt_oss_config(const struct config_reader *r)
 	return status;
 }
 
+/* Ollama's own files leave out that positions turn as YaRN has it. */
+static enum tb_status
+gptoss_metadata(struct meta_reader *r)
+{
+	struct rope *rope = &r->hp->rope;
+
+	if (meta_find(r, "rope.scaling.type") || !(rope->factor > 1))
+		return TB_OK;
+	rope->kind = ROPE_YARN;
+	rope->low = 1;
+	rope->high = 32;
+	rope->magnitude = 0.1 * log(rope->factor) + 1;
+	return TB_OK;
+}
+
 #define GPT_OSS .required = COMMON | EXPERTS | BIASES | PART_BIT(PART_SINKS) | \
 	PART_BIT(PART_ROUTER_BIAS) | PART_BIT(PART_EXPERTS_WOVEN) | PART_BIT(PART_EXPERTS_BIAS), \
 	.optional = HEAD, .ways = WAY_LATE_NORM | WAY_WOVEN, .experts = true, .routing = { .score = SCORE_CHOSEN }, \
@@ -28,5 +45,7 @@ gpt_oss_config(const struct config_reader *r)
 const struct arch arch_rows_gpt_oss[] = {
 	{ .name = "gpt_oss", .class_name = "GptOssForCausalLM", .gguf_name = "gpt-oss", GPT_OSS,
 	  .config = gpt_oss_config },
+	{ .name = "gptoss", .class_name = "GptOssForCausalLM", .gguf_name = "gptoss", GPT_OSS,
+	  .metadata = gptoss_metadata },
 	{ .name = NULL }
 };

@@ -201,15 +201,31 @@ read_pairs(struct tok_source *r)
 	return status;
 }
 
+/* Files whose general.architecture says more than what they name: Ollama's of gpt-oss are
+ * all "default", or nothing. */
+static const char *
+pre_of_arch(const struct tok_source *r)
+{
+	const struct gguf_kv *kv = gguf_find(r->g, "general.architecture");
+	struct tb_err ignored;
+	char *arch = NULL;
+	bool gptoss = kv && !gguf_string(kv, r->f, NAME_MAX, &arch, &ignored) &&
+		      !strcmp(arch, "gptoss");
+
+	free(arch);
+	return gptoss ? "gpt-4o" : NULL;
+}
+
 static enum tb_status
 read_pre(struct tok_source *r, const char *model)
 {
 	const struct gguf_kv *kv = key_of(r, "pre");
+	const char *known = pre_of_arch(r);
 	char *name = NULL;
 	enum tb_status status = TB_OK;
 
-	if (!strcmp(model, "gemma4")) {
-		r->pre = tok_pre_find(model);
+	if (known || !strcmp(model, "gemma4")) {
+		r->pre = tok_pre_find(known ? known : model);
 		return TB_OK;
 	}
 	if (kv)

@@ -47,4 +47,7 @@ for dir in "$A"/*/; do
 	esac
 	rm -rf "$T/store" "$T/index.db"
 done
+# gpt-oss as Ollama's own program writes it.
+python3 "${srcdir:-.}/tests/cli/gptoss.py" "$A/gpt_oss/model.gguf" "$T/gptoss.gguf"
+same gpt_oss float64.json "$T/gptoss.gguf"
 exit 0
