@@ -9,9 +9,11 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Without, a half to two thirds of what these kernels reach.  Into the second level:
- * the first has too few lines under way for the memory's rate.  Scales are far from the
- * codes and few: so many rows ahead. */
+/* Without, a half to two thirds of what these kernels reach.  Into the first level alone:
+ * a line of weights that the others kept for nobody would cost a write to the third when
+ * it goes.  Rows are gone through in the order of memory, so what is fetched too much at a
+ * row's or a chunk's end is what comes next.  Scales are far from the codes and few: so many
+ * rows ahead. */
 #define AHEAD_BYTES 8192
 #define AHEAD_ROWS 16
 
@@ -19,7 +21,7 @@
 INLINE void
 prefetch(const uint8_t *p)
 {
-	_mm_prefetch((const char *)p, _MM_HINT_T1);
+	_mm_prefetch((const char *)p, _MM_HINT_NTA);
 }
 
 /* The i-th row to do of [first, end): from two stretches in turn, so that two pages are
