@@ -57,6 +57,7 @@ src_engine_libvnni_a_SOURCES = \
 	src/engine/mv_avx512_bytes.c \
 	src/engine/mv_avx512_ggml_32.c \
 	src/engine/mv_avx512_ggml_k.c \
+	src/engine/mv_avx512_mxfp8_table.c \
 	src/engine/mv_avx512_nibbles.c
 src_engine_libbf16_a_CFLAGS = $(AM_CFLAGS) $(ENGINE_AVX512) -mavx512vnni -mavx512vbmi \
 	-mavx512bf16

@@ -1,7 +1,7 @@
 /* matmul.c - products are planned here: which kernel, which rows go to whom.
  *
- * Few x: the packed rows are read once, a chunk at a time, and each chunk is
- * multiplied with every x while it is in the cache.  Many: see mm.h. */
+ * Few x: the packed rows are read once, and each is multiplied with every x.  More: a
+ * chunk at a time is, while it is in the cache.  Many: see mm.h. */
 #include "config.h"
 
 #include "src/engine/matrix.h"
@@ -15,10 +15,10 @@
 
 /* So many x give what each of them gives alone, bit for bit: several tokens in one pass are
  * those that would have come one by one. */
-#define FEW 8
+#define FEW MV_TOGETHER
 #define BATCH 8				/* matrices that share one fork-join */
-#define CHUNK_BYTES (256u << 10)	/* one x: long stretches of memory */
-#define CHUNK_BYTES_FEW (64u << 10)	/* several: stays in the second-level cache */
+#define CHUNK_BYTES (128u << 10)	/* gone through once: who ends last ends soon */
+#define CHUNK_BYTES_MANY (32u << 10)	/* more than once: stays in the first-level cache */
 #define CHUNK_BYTES_MIN (8u << 10)	/* less is not worth a fork */
 #define CHUNKS_A_THREAD 4
 
@@ -87,20 +87,20 @@ matmul_chunk(void *arg, unsigned chunk, unsigned thread)
 		chunk -= p++->chunks;
 	first = chunk * p->chunk_rows;
 	end = p->w->rows - first < p->chunk_rows ? p->w->rows : first + p->chunk_rows;
-	for (size_t i = 0; i < b->m; i++) {
-		float *y = p->y + i * p->w->rows;
-
-		p->kernel->rows(p->w, p->x + i, y, first, end);
-		for (uint32_t r = first; p->w->global != 1 && r < end; r++)
-			y[r] *= p->w->global;
+	for (size_t i = 0, n; i < b->m; i += n) {
+		n = b->m - i < MV_TOGETHER ? b->m - i : MV_TOGETHER;
+		p->kernel->rows(p->w, p->x + i, n, p->y + i * p->w->rows, first, end);
 	}
+	for (size_t i = 0; p->w->global != 1 && i < b->m; i++)
+		for (uint32_t r = first; r < end; r++)
+			p->y[i * p->w->rows + r] *= p->w->global;
 }
 
 static void
 cut_chunks(struct part *p, size_t m, unsigned threads)
 {
 	uint64_t row = matrix_row_bytes(p->w), all = row * p->w->rows;
-	uint64_t chunk = m > 1 ? CHUNK_BYTES_FEW : CHUNK_BYTES;
+	uint64_t chunk = m > MV_TOGETHER ? CHUNK_BYTES_MANY : CHUNK_BYTES;
 
 	if (chunk > all / (threads * CHUNKS_A_THREAD))
 		chunk = all / (threads * CHUNKS_A_THREAD);

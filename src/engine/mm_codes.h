@@ -193,7 +193,7 @@ eights(struct mm_type t, const uint8_t *p, uint32_t n)
 						 _mm256_broadcastss_ps(d));
 			continue;
 		}
-		sm = scales_minima(p + 4);
+		sm = scales_minima(p);
 		scale[k] = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(sm)),
 					 _mm256_broadcastss_ps(d));
 		sm = _mm_unpackhi_epi64(sm, sm);

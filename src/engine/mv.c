@@ -46,6 +46,7 @@ static const struct mv_kernel kernels[] = {
 	{ MV_AVX512_VNNI, G, 0, GGML_Q4_K, mv_avx512_prepare_q45_k, mv_avx512_q4_k, 40 },
 	{ MV_AVX512_VNNI, G, 0, GGML_Q5_K, mv_avx512_prepare_q45_k, mv_avx512_q5_k, 40 },
 	{ MV_AVX512_VNNI, G, 0, GGML_Q6_K, mv_avx512_prepare_q6_k, mv_avx512_q6_k, 40 },
+	{ MV_AVX512_VNNI, SCHEME_MXFP8, 8, N, mv_avx512_prepare_quarters, mv_avx512_mxfp8_table, 12 },
 	{ MV_AVX512, SCHEME_MXFP8, 8, N, mv_avx512_prepare_pairs, mv_avx512_mxfp8, 12 },
 	{ MV_AVX512, SCHEME_PLAIN, 16, DT_BF16, mv_avx512_prepare_pairs, mv_avx512_bf16, 32 },
 	{ MV_AVX512, SCHEME_PLAIN, 16, DT_F16, NULL, mv_avx512_f16, 24 },

@@ -43,22 +43,76 @@ struct mv_x {
 
 /* false: this kernel cannot take such an x (not finite, out of range). */
 typedef bool mv_prepare_fn(struct mv_x *x);
-/* y[r] = W[r] x for first <= r < end, without w->global. */
-typedef void mv_rows_fn(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first,
-			uint32_t end);
+uint64_t matrix_row_bytes(const struct matrix *w);	/* of codes */
 
-/* A kernel as what it does with w, x, y, first and end; the second one knows the dtype of
- * scales, 16 or 32 bits wide, when it is compiled. */
+/* y[i * w->rows + r] = W[r] x[i] for i < m and first <= r < end, without w->global.  What
+ * an x gets does not depend, not in its last bit, on which others are there. */
+typedef void mv_rows_fn(const struct matrix *w, const struct mv_x *x, size_t m, float *y,
+			uint32_t first, uint32_t end);
+#define MV_TOGETHER 8		/* the largest m */
+
+/* A kernel as what it does with w, x, y, first and end, x after x. */
 #define MV_ROWS(name, ...) \
-	void name(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, \
-		  uint32_t end) \
+	void name(const struct matrix *w, const struct mv_x *xs, size_t m, float *ys, \
+		  uint32_t first, uint32_t end) \
 	{ \
-		__VA_ARGS__; \
+		for (size_t i = 0; i < m; i++) { \
+			const struct mv_x *x = xs + i; \
+			float *y = ys + i * w->rows; \
+\
+			__VA_ARGS__; \
+		} \
 	}
-#define MV_ROWS_SCALED(name, rows, what) \
-	MV_ROWS(name, if (w->scale_dtype == DT_BF16) rows(what, DT_BF16, w, x, y, first, end); \
-		else if (w->scale_dtype == DT_F16) rows(what, DT_F16, w, x, y, first, end); \
-		else rows(what, DT_F32, w, x, y, first, end))
+/* As one that reads each row once: body(what..., w, x, m, y, first, end), inlined with m a
+ * constant, 1, 2 or MV_TILE, so that sums stay in registers.  With more, a few rows are gone
+ * through again while they are in the first-level cache. */
+#define MV_TILE 4
+#define MV_SHARED(name, body, ...) \
+	void name(const struct matrix *w, const struct mv_x *x, size_t m, float *y, \
+		  uint32_t first, uint32_t end) \
+	{ \
+		const uint32_t few = m > MV_TILE ? mv_few_rows(w) : end - first; \
+\
+		for (uint32_t r = first, e; r < end; r = e) { \
+			const struct mv_x *xs = x; \
+			float *ys = y; \
+			size_t left = m; \
+\
+			e = end - r < few ? end : r + few; \
+			for (; left >= MV_TILE; left -= MV_TILE) { \
+				body(__VA_ARGS__, w, xs, MV_TILE, ys, r, e); \
+				xs += MV_TILE; \
+				ys += (size_t)MV_TILE * w->rows; \
+			} \
+			if (left >= 2) { \
+				body(__VA_ARGS__, w, xs, 2, ys, r, e); \
+				xs += 2; \
+				ys += (size_t)2 * w->rows; \
+			} \
+			if (left % 2) \
+				body(__VA_ARGS__, w, xs, 1, ys, r, e); \
+		} \
+	}
+/* Scales are 16 or 32 bits wide: their dtype is a constant, too. */
+#define MV_SHARED_SCALED(name, body, what) \
+	static MV_SHARED(name##_bf16, body, what, DT_BF16) \
+	static MV_SHARED(name##_f16, body, what, DT_F16) \
+	static MV_SHARED(name##_f32, body, what, DT_F32) \
+	void name(const struct matrix *w, const struct mv_x *x, size_t m, float *y, \
+		  uint32_t first, uint32_t end) \
+	{ \
+		(w->scale_dtype == DT_BF16 ? name##_bf16 \
+		 : w->scale_dtype == DT_F16 ? name##_f16 : name##_f32)(w, x, m, y, first, end); \
+	}
+
+/* Rows that take a third of a first-level cache, one at least. */
+static inline uint32_t
+mv_few_rows(const struct matrix *w)
+{
+	uint64_t row = matrix_row_bytes(w), rows = row ? (16u << 10) / row : 1;
+
+	return rows ? (uint32_t)rows : 1;
+}
 
 struct mv_kernel {
 	enum mv_level level;
@@ -82,9 +136,8 @@ extern const struct mv_kernel mv_any;
 size_t mv_x_size(uint32_t cols);
 void mv_x_place(struct mv_x *x, void *mem, uint32_t cols);
 
-/* Bytes of a row of codes; elements [col, col + n) of row r as F32 times `global`,
+/* Elements [col, col + n) of row r as F32 times `global`,
  * col and n multiples of the group. */
-uint64_t matrix_row_bytes(const struct matrix *w);
 void matrix_decode(const struct matrix *w, uint32_t r, uint32_t col, uint32_t n, float global,
 		   float *out);
 

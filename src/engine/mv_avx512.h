@@ -24,14 +24,6 @@ prefetch(const uint8_t *p)
 	_mm_prefetch((const char *)p, _MM_HINT_NTA);
 }
 
-/* The i-th row to do of [first, end): from two stretches in turn, so that two pages are
- * being read at any time; a core reads 5 to 10 % more than along one. */
-INLINE uint32_t
-row_in_turn(uint32_t first, uint32_t end, uint32_t i)
-{
-	return first + i / 2 + (i % 2 ? (end - first + 1) / 2 : 0);
-}
-
 /* The next 64 bytes of codes, `left` of which belong to the row; the rest is 0.
  * Kept in a register: gcc would fold the load into each of its uses. */
 INLINE __m512i
@@ -86,10 +78,8 @@ load_e8m0(const uint8_t *p, __mmask16 mask)
 INLINE __m512
 load_e4m3(const uint8_t *p, __mmask16 mask)
 {
-	__m256i v = _mm256_cvtepu8_epi16(_mm_maskz_loadu_epi8(mask, p));
-	__m256i half = _mm256_or_si256(
-		_mm256_slli_epi16(_mm256_and_si256(v, _mm256_set1_epi16(0x7f)), 7),
-		_mm256_slli_epi16(_mm256_and_si256(v, _mm256_set1_epi16(0x80)), 8));
+	__m256i v = _mm256_slli_epi16(_mm256_cvtepu8_epi16(_mm_maskz_loadu_epi8(mask, p)), 8);
+	__m256i half = _mm256_and_si256(_mm256_srai_epi16(v, 1), _mm256_set1_epi16((short)0xbf80));
 
 	return _mm512_mul_ps(_mm512_cvtph_ps(half), _mm512_set1_ps(256));
 }

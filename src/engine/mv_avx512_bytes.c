@@ -68,74 +68,97 @@ load_bytes(unsigned bits, const struct shape *s, const uint8_t *p, size_t left)
 	return _mm512_and_si512(v, _mm512_set1_epi8((char)((1 << bits) - 1)));
 }
 
+/* A row from a group on. */
 struct cursor {
 	const uint8_t *codes, *scales, *biases;
-	const __m512i *digit;
-	const float *unit, *sum;
-	__m512 acc, acc_bias;
+	uint32_t group;
 };
 
-/* `n` <= 16 groups.  Inlined with n a constant for all but the last ones of a row. */
+struct sums { __m512 scaled[MV_TILE], biased[MV_TILE]; };
+
+/* Factors of 16 groups for each x; their biases are done. */
 INLINE void
-groups16(unsigned bits, enum dtype d, const struct shape *s, struct cursor *c, uint32_t n)
+load_factors(enum dtype d, const struct shape *s, const struct cursor *c, __mmask16 mask,
+	     const struct mv_x *x, size_t m, struct sums *sums, __m512 *factors)
 {
-	const __mmask16 mask = group_mask(n);
-	__m512 factors = _mm512_mul_ps(load_scales(d, c->scales, mask), _mm512_loadu_ps(c->unit));
-	__m512i element = _mm512_slli_epi32(lane_numbers(), 2);
-	uint32_t elements = n * s->group;
+	__m512 scales = load_scales(d, c->scales, mask), biases = load_scales(d, c->biases, mask);
 
 	prefetch(c->scales + s->ahead);
 	prefetch(c->biases + s->ahead);
-	c->acc_bias = _mm512_fmadd_ps(load_scales(d, c->biases, mask), _mm512_loadu_ps(c->sum),
-				      c->acc_bias);
-	for (uint32_t i = 0; i < elements; i += CHUNK) {
-		__m512i high = _mm512_setzero_si512(), low = high;
+#pragma GCC unroll 4
+	for (size_t k = 0; k < m; k++) {
+		factors[k] = _mm512_mul_ps(scales, _mm512_loadu_ps(x[k].unit + c->group));
+		sums->biased[k] = _mm512_fmadd_ps(biases, _mm512_loadu_ps(x[k].sum + c->group),
+						  sums->biased[k]);
+	}
+}
+
+/* `n` <= 16 groups.  Inlined with n a constant for all but the last ones of a row. */
+INLINE void
+groups16(unsigned bits, enum dtype d, const struct shape *s, struct cursor *c, uint32_t n,
+	 const struct mv_x *x, size_t m, struct sums *sums)
+{
+	const uint32_t elements = n * s->group;
+	size_t at = (size_t)c->group * s->group;
+	__m512i element = _mm512_slli_epi32(lane_numbers(), 2);
+	__m512 factors[MV_TILE];
+
+	load_factors(d, s, c, group_mask(n), x, m, sums, factors);
+	for (uint32_t i = 0; i < elements; i += CHUNK, at += CHUNK) {
 		__m512i lane = _mm512_srlv_epi32(element, s->group_shift);
 		__m512i v = load_bytes(bits, s, c->codes,
 				       n == 16 ? 64 : (size_t)(elements - i) * bits / 8);
 
 		prefetch(c->codes + AHEAD_BYTES);
-		DOT(high, v, c->digit[0]);
-		DOT(low, v, c->digit[1]);
-		c->acc = _mm512_fmadd_ps(_mm512_cvtepi32_ps(joined(high, low)),
-					 _mm512_permutexvar_ps(lane, factors), c->acc);
+#pragma GCC unroll 4
+		for (size_t k = 0; k < m; k++) {
+			const __m512i *digit = (const __m512i *)(x[k].digit + 2 * at);
+			__m512i high = _mm512_setzero_si512(), low = high;
+
+			DOT(high, v, digit[0]);
+			DOT(low, v, digit[1]);
+			sums->scaled[k] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(joined(high, low)),
+							  _mm512_permutexvar_ps(lane, factors[k]),
+							  sums->scaled[k]);
+		}
 		element = _mm512_add_epi32(element, _mm512_set1_epi32(CHUNK));
 		c->codes += CHUNK / 8 * bits;
-		c->digit += 2;
 	}
 	c->scales += 16 * mv_scale_size(d);
 	c->biases += 16 * mv_scale_size(d);
-	c->unit += 16;
-	c->sum += 16;
+	c->group += 16;
 }
 
 INLINE void
-rows_bytes(unsigned bits, enum dtype d, const struct matrix *w, const struct mv_x *x, float *y,
-	   uint32_t first, uint32_t end)
+rows_bytes(unsigned bits, enum dtype d, const struct matrix *w, const struct mv_x *x, size_t m,
+	   float *y, uint32_t first, uint32_t end)
 {
 	const struct shape s = shape_of(w->cols, w->scheme.group, d, bits);
 
-	for (uint32_t i = 0; i < end - first; i++) {
-		const uint32_t r = row_in_turn(first, end, i);
+	for (uint32_t r = first; r < end; r++) {
 		const size_t skip = (size_t)s.groups * mv_scale_size(d) * r;
 		struct cursor c = {
 			.codes = w->codes + (size_t)w->cols * bits / 8 * r,
 			.scales = w->scales + skip, .biases = w->biases + skip,
-			.digit = (const __m512i *)x->digit, .unit = x->unit, .sum = x->sum,
-			.acc = _mm512_setzero_ps(), .acc_bias = _mm512_setzero_ps(),
 		};
-		uint32_t g = s.groups;
+		struct sums sums;
 
-		for (; g >= 16; g -= 16)
-			groups16(bits, d, &s, &c, 16);
-		if (g)
-			groups16(bits, d, &s, &c, g);
-		y[r] = _mm512_reduce_add_ps(_mm512_add_ps(c.acc, c.acc_bias));
+#pragma GCC unroll 4
+		for (size_t k = 0; k < m; k++)
+			sums.scaled[k] = sums.biased[k] = _mm512_setzero_ps();
+		while (s.groups - c.group >= 16)
+			groups16(bits, d, &s, &c, 16, x, m, &sums);
+		if (c.group < s.groups)
+			groups16(bits, d, &s, &c, s.groups - c.group, x, m, &sums);
+#pragma GCC unroll 4
+		for (size_t k = 0; k < m; k++)
+			y[k * w->rows + r] = _mm512_reduce_add_ps(
+				_mm512_add_ps(sums.scaled[k], sums.biased[k]));
 	}
 }
 
-MV_ROWS_SCALED(mv_avx512_int2, rows_bytes, 2)
-MV_ROWS_SCALED(mv_avx512_int3, rows_bytes, 3)
-MV_ROWS_SCALED(mv_avx512_int5, rows_bytes, 5)
-MV_ROWS_SCALED(mv_avx512_int6, rows_bytes, 6)
-MV_ROWS_SCALED(mv_avx512_int8, rows_bytes, 8)
+MV_SHARED_SCALED(mv_avx512_int2, rows_bytes, 2)
+MV_SHARED_SCALED(mv_avx512_int3, rows_bytes, 3)
+MV_SHARED_SCALED(mv_avx512_int5, rows_bytes, 5)
+MV_SHARED_SCALED(mv_avx512_int6, rows_bytes, 6)
+MV_SHARED_SCALED(mv_avx512_int8, rows_bytes, 8)

@@ -138,16 +138,16 @@ scales_xs(const uint8_t *p)
 	return _mm512_cvtepi32_ps(_mm512_castsi256_si512(low));
 }
 
-/* Eight scales and eight minima of 6 bits, from 12 bytes to 16. */
+/* Eight scales and eight minima of 6 bits, from 12 bytes of a block to 16. */
 INLINE __m128i
 scales_minima(const uint8_t *p)
 {
-	uint32_t a = load32(p), b = load32(p + 4), c = load32(p + 8);
-	uint32_t high_scales = (c & 0x0f0f0f0f) | (a >> 2 & 0x30303030);
-	uint32_t high_minima = (c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030);
+	__m128i v = _mm_loadu_si128((const void *)p);
+	__m128i low = _mm_srlv_epi32(_mm_shuffle_epi32(v, 0xa5), _mm_setr_epi32(0, 2, 0, 2));
+	__m128i high = _mm_srlv_epi32(_mm_shuffle_epi32(v, 0xff), _mm_setr_epi32(32, 0, 32, 4));
 
-	return _mm_set_epi64x((int64_t)((uint64_t)high_minima << 32 | (b & 0x3f3f3f3f)),
-			      (int64_t)((uint64_t)high_scales << 32 | (a & 0x3f3f3f3f)));
+	low = _mm_and_si128(low, _mm_setr_epi32(0x3f3f3f3f, 0x30303030, 0x3f3f3f3f, 0x30303030));
+	return _mm_or_si128(low, _mm_and_si128(high, _mm_set1_epi32(0x0f0f0f0f)));
 }
 
 /* 64 of the fifth bits: the `first` one of bytes on the left, `second` on the right. */

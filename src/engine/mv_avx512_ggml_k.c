@@ -78,30 +78,20 @@ prefetch_block(const uint8_t *p, size_t bytes)
 		prefetch(p + AHEAD_BYTES + i);
 }
 
-struct sums { __m512 scaled; __m128 minima; };
+struct sums { __m512 scaled[MV_TILE]; __m128 minima[MV_TILE]; };
+
+/* 256 codes as bytes, with a scale for each lane. */
+struct block { __m512i codes[VECTORS], scales[VECTORS]; };
 
 INLINE void
-add_scaled(__m512i *sum, __m512i codes, const int8_t *x, __m128i scales, __m512i which)
-{
-	__m512i t = _mm512_setzero_si512();
-
-	DOT8(t, codes, *(const __m512i *)x);
-	DOT16(*sum, t, _mm512_shuffle_epi8(_mm512_broadcast_i32x4(scales), which));
-}
-
-INLINE void
-block45(bool five, const uint8_t *p, const struct mv_x *x, uint32_t col, struct sums *s)
+load_block45(bool five, const uint8_t *p, __m128i scales, struct block *b)
 {
 	const uint8_t *codes = p + (five ? 48 : 16);
-	const int8_t *digit = x->digit + col;
-	__m128i sm = scales_minima(p + 4), products;
-	__m128 d = _mm_mul_ps(halves(p), _mm_set1_ps(x->unit[col / SUPER]));
-	__m512i sum = _mm512_setzero_si512();
+	const __m512i mask = _mm512_set1_epi8(15), all = _mm512_broadcast_i32x4(scales);
 
-	prefetch_block(p, five ? Q5_BYTES : Q4_BYTES);
 #pragma GCC unroll 2
 	for (int k = 0; k < 2; k++) {
-		__m512i v = _mm512_loadu_si512(codes + 64 * k), mask = _mm512_set1_epi8(15);
+		__m512i v = _mm512_loadu_si512(codes + 64 * k);
 		__m512i low = _mm512_and_si512(v, mask);
 		__m512i high = _mm512_and_si512(_mm512_srli_epi32(v, 4), mask);
 
@@ -109,18 +99,48 @@ block45(bool five, const uint8_t *p, const struct mv_x *x, uint32_t col, struct 
 			low = _mm512_or_si512(low, fifth(p + 16, 4 * k, 4 * k + 2));
 			high = _mm512_or_si512(high, fifth(p + 16, 4 * k + 1, 4 * k + 3));
 		}
-		add_scaled(&sum, low, digit + 128 * k, sm, pick(4 * k, 4 * k + 2));
-		add_scaled(&sum, high, digit + 128 * k + 64, sm, pick(4 * k + 1, 4 * k + 3));
+		b->codes[2 * k] = low;
+		b->codes[2 * k + 1] = high;
+		b->scales[2 * k] = _mm512_shuffle_epi8(all, pick(4 * k, 4 * k + 2));
+		b->scales[2 * k + 1] = _mm512_shuffle_epi8(all, pick(4 * k + 1, 4 * k + 3));
 	}
-	s->scaled = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_broadcastss_ps(d), s->scaled);
-	products = _mm_madd_epi16(_mm_cvtepu8_epi16(_mm_unpackhi_epi64(sm, sm)),
-				  _mm_loadu_si128((const void *)group_sums(x, col)));
-	s->minima = _mm_fmadd_ps(_mm_cvtepi32_ps(products), _mm_shuffle_ps(d, d, 0x55), s->minima);
+}
+
+INLINE void
+block45(bool five, const uint8_t *p, const struct mv_x *x, size_t m, size_t col, struct sums *s)
+{
+	__m128i sm = scales_minima(p);
+	__m128i minima = _mm_cvtepu8_epi16(_mm_unpackhi_epi64(sm, sm));
+	__m128 head = halves(p);
+	struct block b;
+
+	prefetch_block(p, five ? Q5_BYTES : Q4_BYTES);
+	load_block45(five, p, sm, &b);
+#pragma GCC unroll 4
+	for (size_t k = 0; k < m; k++) {
+		const __m512i *digit = (const __m512i *)(x[k].digit + col);
+		__m128 d = _mm_mul_ps(head, _mm_set1_ps(x[k].unit[col / SUPER]));
+		__m512i sum = _mm512_setzero_si512();
+		__m128i products = _mm_madd_epi16(
+			minima, _mm_loadu_si128((const void *)group_sums(&x[k], col)));
+
+#pragma GCC unroll 4
+		for (unsigned i = 0; i < VECTORS; i++) {
+			__m512i t = _mm512_setzero_si512();
+
+			DOT8(t, b.codes[i], digit[i]);
+			DOT16(sum, t, b.scales[i]);
+		}
+		s->scaled[k] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_broadcastss_ps(d),
+					       s->scaled[k]);
+		s->minima[k] = _mm_fmadd_ps(_mm_cvtepi32_ps(products), _mm_shuffle_ps(d, d, 0x55),
+					    s->minima[k]);
+	}
 }
 
 /* A scale has a sign: it stands in the upper byte of a word, 256 times too large. */
 INLINE void
-block6(const uint8_t *p, const struct mv_x *x, uint32_t col, struct sums *s)
+load_block6(const uint8_t *p, struct block *b)
 {
 	const __m512i which = _mm512_inserti64x4(
 		_mm512_castsi256_si512(_mm256_setr_epi32(
@@ -129,49 +149,74 @@ block6(const uint8_t *p, const struct mv_x *x, uint32_t col, struct sums *s)
 		_mm256_setr_epi32(
 			(int)0x80800280, (int)0x80800280, (int)0x80800280, (int)0x80800280,
 			(int)0x80800380, (int)0x80800380, (int)0x80800380, (int)0x80800380), 1);
-	__m128i scales = _mm_loadu_si128((const void *)(p + 192));
-	float d = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128((int)(load32(p + 206) >> 16))));
-	__m512i sum = _mm512_setzero_si512();
+	const __m512i all = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)(p + 192)));
 
-	prefetch_block(p, Q6_BYTES);
 #pragma GCC unroll 4
 	for (int i = 0; i < VECTORS; i++) {
 		__m512i v = _mm512_loadu_si512(p + 64 * (i / 2));
 		__m512i pairs = _mm512_broadcast_i64x4(
 			_mm256_loadu_si256((const void *)(p + 128 + 32 * (i / 2))));
-		__m512i t = _mm512_load_si512(x->start + (col + 64 * i) / 4);
 		__m512i at = _mm512_add_epi8(which, _mm512_set1_epi32(0x400 * i));
 
-		v = i % 2 ? six(_mm512_srli_epi32(v, 4), pairs, 4, 6) : six(v, pairs, 0, 2);
-		DOT8(t, v, *(const __m512i *)(x->digit + col + 64 * i));
-		DOT16(sum, t, _mm512_shuffle_epi8(_mm512_broadcast_i32x4(scales), at));
+		b->codes[i] = i % 2 ? six(_mm512_srli_epi32(v, 4), pairs, 4, 6)
+				    : six(v, pairs, 0, 2);
+		b->scales[i] = _mm512_shuffle_epi8(all, at);
 	}
-	s->scaled = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum),
-				    _mm512_set1_ps(d * (x->unit[col / SUPER] / 256)), s->scaled);
 }
 
 INLINE void
-rows256(unsigned bits, size_t bytes, const struct matrix *w, const struct mv_x *x, float *y,
-	uint32_t first, uint32_t end)
+block6(const uint8_t *p, const struct mv_x *x, size_t m, size_t col, struct sums *s)
 {
-	const size_t row = w->cols / SUPER * bytes;
+	float d = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128((int)(load32(p + 206) >> 16))));
+	struct block b;
 
-	for (uint32_t i = 0; i < end - first; i++) {
-		const uint32_t r = row_in_turn(first, end, i);
-		const uint8_t *p = w->codes + row * r;
-		struct sums s = { _mm512_setzero_ps(), _mm_setzero_ps() };
+	prefetch_block(p, Q6_BYTES);
+	load_block6(p, &b);
+#pragma GCC unroll 4
+	for (size_t k = 0; k < m; k++) {
+		const __m512i *digit = (const __m512i *)(x[k].digit + col);
+		__m512 unit = _mm512_set1_ps(d * (x[k].unit[col / SUPER] / 256));
+		__m512i sum = _mm512_setzero_si512();
 
-		for (uint32_t c = 0; c < w->cols; c += SUPER, p += bytes) {
-			if (bits == 6)
-				block6(p, x, c, &s);
-			else
-				block45(bits == 5, p, x, c, &s);
+#pragma GCC unroll 4
+		for (size_t i = 0; i < VECTORS; i++) {
+			__m512i t = _mm512_load_si512(x[k].start + (col + 64 * i) / 4);
+
+			DOT8(t, b.codes[i], digit[i]);
+			DOT16(sum, t, b.scales[i]);
 		}
-		y[r] = _mm512_reduce_add_ps(_mm512_sub_ps(s.scaled,
-							  _mm512_zextps128_ps512(s.minima)));
+		s->scaled[k] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), unit, s->scaled[k]);
 	}
 }
 
-MV_ROWS(mv_avx512_q4_k, rows256(4, Q4_BYTES, w, x, y, first, end))
-MV_ROWS(mv_avx512_q5_k, rows256(5, Q5_BYTES, w, x, y, first, end))
-MV_ROWS(mv_avx512_q6_k, rows256(6, Q6_BYTES, w, x, y, first, end))
+INLINE void
+rows256(unsigned bits, size_t bytes, const struct matrix *w, const struct mv_x *x, size_t m,
+	float *y, uint32_t first, uint32_t end)
+{
+	const size_t row = w->cols / SUPER * bytes;
+
+	for (uint32_t r = first; r < end; r++) {
+		const uint8_t *p = w->codes + row * r;
+		struct sums s;
+
+#pragma GCC unroll 4
+		for (size_t k = 0; k < m; k++) {
+			s.scaled[k] = _mm512_setzero_ps();
+			s.minima[k] = _mm_setzero_ps();
+		}
+		for (size_t c = 0; c < w->cols; c += SUPER, p += bytes) {
+			if (bits == 6)
+				block6(p, x, m, c, &s);
+			else
+				block45(bits == 5, p, x, m, c, &s);
+		}
+#pragma GCC unroll 4
+		for (size_t k = 0; k < m; k++)
+			y[k * w->rows + r] = _mm512_reduce_add_ps(_mm512_sub_ps(
+				s.scaled[k], _mm512_zextps128_ps512(s.minima[k])));
+	}
+}
+
+MV_SHARED(mv_avx512_q4_k, rows256, 4, Q4_BYTES)
+MV_SHARED(mv_avx512_q5_k, rows256, 5, Q5_BYTES)
+MV_SHARED(mv_avx512_q6_k, rows256, 6, Q6_BYTES)

@@ -115,173 +115,134 @@ mv_avx512_prepare_e2m1(struct mv_x *x)
 	return true;
 }
 
+/* The low nibbles of codes, as bytes.  The table is there four times: what stands above a
+ * nibble does not matter. */
 INLINE __m512i
 to_bytes(enum scheme_kind kind, __m512i codes)
 {
 	const __m512i e2m1 = _mm512_broadcast_i32x4(
 		_mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
 
-	return kind == SCHEME_AFFINE ? codes : _mm512_shuffle_epi8(e2m1, codes);
+	return kind == SCHEME_AFFINE ? _mm512_and_si512(codes, _mm512_set1_epi8(15))
+				     : _mm512_permutexvar_epi8(codes, e2m1);
 }
 
-INLINE __m512i
-even_codes(enum scheme_kind kind, __m512i v)
-{
-	return to_bytes(kind, _mm512_and_si512(v, _mm512_set1_epi8(15)));
-}
+/* A block's codes as they meet digits. */
+struct codes { __m512i even1, odd1, even2, odd2; };
 
-INLINE __m512i
-odd_codes(enum scheme_kind kind, __m512i v)
+/* 256 codes, `left` bytes of which are in the row. */
+INLINE struct codes
+load_block(enum scheme_kind kind, const struct shape *s, const uint8_t *p, size_t left)
 {
-	return even_codes(kind, _mm512_srli_epi32(v, 4));
-}
-
-/* A row, cut into pieces of 16 groups: where its next one is. */
-struct cursor {
-	const uint8_t *codes, *scales, *biases;
-	const __m512i *digit;
-	const int32_t *start;
-	const float *unit, *sum;
-	__m512 acc, acc_bias;
-};
-
-/* 256 codes, `left` bytes of which are in the row.  One sum a lane. */
-INLINE __m512
-block(enum scheme_kind kind, const struct shape *s, const struct cursor *c, size_t left)
-{
-	__m512i a = load_codes(c->codes, left);
-	__m512i b = load_codes(c->codes + 64, left > 64 ? left - 64 : 0);
+	__m512i a = load_codes(p, left), b = load_codes(p + 64, left > 64 ? left - 64 : 0);
 	__m512i first = _mm512_permutex2var_epi32(a, s->first, b);
 	__m512i second = _mm512_permutex2var_epi32(a, s->second, b);
-	__m512i start = kind == SCHEME_AFFINE ? _mm512_setzero_si512()
-					      : _mm512_load_si512(c->start);
 
-	prefetch(c->codes + AHEAD_BYTES);
-	prefetch(c->codes + AHEAD_BYTES + 64);
-	return _mm512_cvtepi32_ps(dot_block(even_codes(kind, first), odd_codes(kind, first),
-					    even_codes(kind, second), odd_codes(kind, second),
-					    c->digit, start));
+	prefetch(p + AHEAD_BYTES);
+	prefetch(p + AHEAD_BYTES + 64);
+	return (struct codes){
+		.even1 = to_bytes(kind, first), .odd1 = to_bytes(kind, _mm512_srli_epi32(first, 4)),
+		.even2 = to_bytes(kind, second), .odd2 = to_bytes(kind, _mm512_srli_epi32(second, 4)),
+	};
 }
 
-/* Scales of 16 groups times what their digits are worth; their biases are done. */
-INLINE __m512
-load_factors(enum scheme_kind kind, enum dtype d, const struct shape *s, struct cursor *c,
-	     __mmask16 mask)
+/* A row from a group on. */
+struct cursor {
+	const uint8_t *codes, *scales, *biases;
+	uint32_t group;
+};
+
+struct sums { __m512 scaled[MV_TILE], biased[MV_TILE]; };
+
+/* Scales of 16 groups times what digits of each x are worth; their biases are done. */
+INLINE void
+load_factors(enum scheme_kind kind, enum dtype d, const struct shape *s, const struct cursor *c,
+	     __mmask16 mask, const struct mv_x *x, size_t m, struct sums *sums, __m512 *factors)
 {
-	__m512 unit = _mm512_loadu_ps(c->unit);
+	__m512 scales, biases;
 
 	prefetch(c->scales + s->ahead);
 	if (kind == SCHEME_AFFINE) {
 		prefetch(c->biases + s->ahead);
-		c->acc_bias = _mm512_fmadd_ps(load_scales(d, c->biases, mask),
-					      _mm512_loadu_ps(c->sum), c->acc_bias);
-		return _mm512_mul_ps(load_scales(d, c->scales, mask), unit);
+		scales = load_scales(d, c->scales, mask);
+		biases = load_scales(d, c->biases, mask);
+	} else {	/* codes are doubled */
+		scales = kind == SCHEME_NVFP4 ? load_e4m3(c->scales, mask)
+					      : load_e8m0(c->scales, mask);
+		scales = _mm512_mul_ps(scales, _mm512_set1_ps(0.5f));
 	}
-	unit = _mm512_mul_ps(unit, _mm512_set1_ps(0.5f));	/* codes are doubled */
-	return _mm512_mul_ps(kind == SCHEME_NVFP4 ? load_e4m3(c->scales, mask)
-						  : load_e8m0(c->scales, mask), unit);
+#pragma GCC unroll 4
+	for (size_t k = 0; k < m; k++) {
+		factors[k] = _mm512_mul_ps(scales, _mm512_loadu_ps(x[k].unit + c->group));
+		if (kind == SCHEME_AFFINE)
+			sums->biased[k] = _mm512_fmadd_ps(
+				biases, _mm512_loadu_ps(x[k].sum + c->group), sums->biased[k]);
+	}
 }
 
+/* `n` <= 16 groups.  Inlined with n a constant for all but the last ones of a row. */
 INLINE void
-advance_block(struct cursor *c)
-{
-	c->codes += MV_BLOCK / 2;
-	c->digit += DIGIT_VECTORS;
-	c->start += MV_BLOCK / 16;
-}
-
-INLINE void
-advance_piece(struct cursor *c, enum dtype d)
-{
-	c->scales += 16 * mv_scale_size(d);
-	c->biases += 16 * mv_scale_size(d);
-	c->unit += 16;
-	c->sum += 16;
-}
-
-/* `n` <= 16 groups of `rows` rows, 1 or 2.  Inlined with n a constant for all but the
- * last ones of a row. */
-INLINE void
-groups16(enum scheme_kind kind, enum dtype d, const struct shape *s, struct cursor c[2],
-	 unsigned rows, uint32_t n)
+groups16(enum scheme_kind kind, enum dtype d, const struct shape *s, struct cursor *c, uint32_t n,
+	 const struct mv_x *x, size_t m, struct sums *sums)
 {
 	const __m512i step = _mm512_set1_epi32((int)(MV_BLOCK / s->group));
-	__m512 factors[2];
+	const size_t bytes = (size_t)n * s->group / 2;
+	size_t at = (size_t)c->group * s->group;
+	__m512 factors[MV_TILE];
 	__m512i lane = s->group_of_lane;
-	size_t bytes = (size_t)n * s->group / 2;
 
-#pragma GCC unroll 2
-	for (unsigned k = 0; k < rows; k++)
-		factors[k] = load_factors(kind, d, s, &c[k], group_mask(n));
-	for (uint32_t i = 0; i < n * s->group; i += MV_BLOCK) {
-#pragma GCC unroll 2
-		for (unsigned k = 0; k < rows; k++) {
-			__m512 t = block(kind, s, &c[k], n == 16 ? MV_BLOCK / 2 : bytes - i / 2);
+	load_factors(kind, d, s, c, group_mask(n), x, m, sums, factors);
+	for (uint32_t i = 0; i < n * s->group; i += MV_BLOCK, at += MV_BLOCK) {
+		struct codes v = load_block(kind, s, c->codes,
+					    n == 16 ? MV_BLOCK / 2 : bytes - i / 2);
 
-			c[k].acc = _mm512_fmadd_ps(t, _mm512_permutexvar_ps(lane, factors[k]),
-						   c[k].acc);
-			advance_block(&c[k]);
+#pragma GCC unroll 4
+		for (size_t k = 0; k < m; k++) {
+			__m512i start = kind == SCHEME_AFFINE ? _mm512_setzero_si512()
+				: _mm512_load_si512(x[k].start + at / 16);
+			__m512i t = dot_block(v.even1, v.odd1, v.even2, v.odd2,
+					      (const __m512i *)(x[k].digit + 2 * at), start);
+
+			sums->scaled[k] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(t),
+							  _mm512_permutexvar_ps(lane, factors[k]),
+							  sums->scaled[k]);
 		}
 		lane = _mm512_add_epi32(lane, step);
+		c->codes += MV_BLOCK / 2;
 	}
-#pragma GCC unroll 2
-	for (unsigned k = 0; k < rows; k++)
-		advance_piece(&c[k], d);
+	c->scales += 16 * mv_scale_size(d);
+	c->biases += 16 * mv_scale_size(d);
+	c->group += 16;
 }
 
-INLINE struct cursor
-row_begin(enum scheme_kind kind, enum dtype d, const struct shape *s, const struct matrix *w,
-	  const struct mv_x *x, uint32_t r)
-{
-	const size_t skip = (size_t)s->groups * mv_scale_size(d) * r;
-
-	return (struct cursor){
-		.codes = w->codes + (size_t)(s->cols / 2) * r, .scales = w->scales + skip,
-		.biases = kind == SCHEME_AFFINE ? w->biases + skip : w->scales,
-		.digit = (const __m512i *)x->digit, .start = x->start,
-		.unit = x->unit, .sum = x->sum,
-		.acc = _mm512_setzero_ps(), .acc_bias = _mm512_setzero_ps(),
-	};
-}
-
-INLINE float
-row_end(const struct cursor *c)
-{
-	return _mm512_reduce_add_ps(_mm512_add_ps(c->acc, c->acc_bias));
-}
-
-/* Row r, and when there are two row r + apart side by side with it. */
-INLINE void
-row_pair(enum scheme_kind kind, enum dtype d, const struct shape *s, const struct matrix *w,
-	 const struct mv_x *x, float *y, uint32_t r, uint32_t apart, unsigned rows)
-{
-	struct cursor c[2] = { row_begin(kind, d, s, w, x, r),
-			       row_begin(kind, d, s, w, x, r + apart) };
-	uint32_t g = s->groups;
-
-	for (; g >= 16; g -= 16)
-		groups16(kind, d, s, c, rows, 16);
-	if (g)
-		groups16(kind, d, s, c, rows, g);
-#pragma GCC unroll 2
-	for (unsigned k = 0; k < rows; k++)
-		y[r + k * apart] = row_end(&c[k]);
-}
-
-/* Two stretches of memory at a time: a core reads faster than along one. */
 INLINE void
 rows_nibbles(enum scheme_kind kind, enum dtype d, const struct matrix *w, const struct mv_x *x,
-	     float *y, uint32_t first, uint32_t end)
+	     size_t m, float *y, uint32_t first, uint32_t end)
 {
 	const struct shape s = shape_of(w->cols, w->scheme.group, d);
-	const uint32_t half = (end - first) / 2;
 
-	for (uint32_t r = first; r < first + half; r++)
-		row_pair(kind, d, &s, w, x, y, r, half, 2);
-	if ((end - first) % 2)
-		row_pair(kind, d, &s, w, x, y, end - 1, 0, 1);
+	for (uint32_t r = first; r < end; r++) {
+		const size_t skip = (size_t)s.groups * mv_scale_size(d) * r;
+		struct cursor c = {
+			.codes = w->codes + (size_t)(s.cols / 2) * r, .scales = w->scales + skip,
+			.biases = kind == SCHEME_AFFINE ? w->biases + skip : w->scales,
+		};
+		struct sums sums;
+
+#pragma GCC unroll 4
+		for (size_t k = 0; k < m; k++)
+			sums.scaled[k] = sums.biased[k] = _mm512_setzero_ps();
+		while (s.groups - c.group >= 16)
+			groups16(kind, d, &s, &c, 16, x, m, &sums);
+		if (c.group < s.groups)
+			groups16(kind, d, &s, &c, s.groups - c.group, x, m, &sums);
+#pragma GCC unroll 4
+		for (size_t k = 0; k < m; k++)
+			y[k * w->rows + r] = _mm512_reduce_add_ps(
+				_mm512_add_ps(sums.scaled[k], sums.biased[k]));
+	}
 }
 
-MV_ROWS_SCALED(mv_avx512_int4, rows_nibbles, SCHEME_AFFINE)
-MV_ROWS(mv_avx512_mxfp4, rows_nibbles(SCHEME_MXFP4, DT_U8, w, x, y, first, end))
-MV_ROWS(mv_avx512_nvfp4, rows_nibbles(SCHEME_NVFP4, DT_U8, w, x, y, first, end))
+MV_SHARED_SCALED(mv_avx512_int4, rows_nibbles, SCHEME_AFFINE)
+MV_SHARED(mv_avx512_mxfp4, rows_nibbles, SCHEME_MXFP4, DT_U8)
+MV_SHARED(mv_avx512_nvfp4, rows_nibbles, SCHEME_NVFP4, DT_U8)

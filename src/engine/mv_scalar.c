@@ -46,10 +46,12 @@ mv_prepare_ggml(struct mv_x *x)
 	return true;
 }
 
-void
-mv_rows_ggml(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
+static void
+rows_rounded(const struct matrix *w, const struct mv_x *x, float *y, uint32_t first, uint32_t end)
 {
 	rows_decoded(w, x->perm, y, first, end);
 	for (uint32_t r = first; ggml_minima(w) && r < end; r++)
 		y[r] += ggml_minima_dot(w, r, x->sum);
 }
+
+MV_ROWS(mv_rows_ggml, rows_rounded(w, x, y, first, end))

@@ -13,6 +13,9 @@ mv_rows_fn mv_avx512_int2, mv_avx512_int3, mv_avx512_int5, mv_avx512_int6, mv_av
 mv_prepare_fn mv_avx512_prepare_pairs;
 mv_rows_fn mv_avx512_mxfp8, mv_avx512_bf16, mv_avx512_f16, mv_avx512_f32;
 
+mv_prepare_fn mv_avx512_prepare_quarters;
+mv_rows_fn mv_avx512_mxfp8_table;
+
 mv_prepare_fn mv_avx512_prepare_q8_0, mv_avx512_prepare_q4_0, mv_avx512_prepare_q45_1;
 mv_prepare_fn mv_avx512_prepare_q5_0, mv_avx512_prepare_iq4_nl, mv_avx512_prepare_iq4_xs;
 mv_prepare_fn mv_avx512_prepare_mxfp4;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "src/base/half.h"
+#include "src/engine/team.h"
 #include "tests/unit/unit.h"
 
 uint64_t
@@ -195,4 +196,39 @@ sample_free(struct sample *s)
 			munmap(s->map[i], s->map_len[i]);
 	test_free(s->value);
 	test_free(s->size);
+}
+
+void
+matmul_together(const struct matrix *w, const char *path)
+{
+	enum { MOST = 8 };
+	float *x = test_calloc((size_t)MOST * w->cols, sizeof(*x));
+	float *alone = test_calloc((size_t)MOST * w->rows, sizeof(*alone));
+	float *y = test_calloc((size_t)MOST * w->rows, sizeof(*y));
+	uint64_t seed = 4711;
+	struct matmul *mm;
+	struct team *team;
+	struct tb_err err;
+
+	assert_int_equal(setenv("TBTUI_CPU", path, 1), 0);
+	team = team_new(2);
+	assert_ok(matmul_new(&mm, team, &err), err);
+	for (size_t i = 0; i < (size_t)MOST * w->cols; i++)
+		x[i] = sample_normal(&seed) * (i % 251 == 17 ? 30.0f : 1.0f);
+	for (size_t i = 0; i < MOST; i++)
+		assert_ok(matmul_one(mm, w, x + i * w->cols, 1, alone + i * w->rows, &err), err);
+	for (size_t m = 2; m <= MOST; m++) {
+		assert_ok(matmul_one(mm, w, x, m, y, &err), err);
+		for (size_t i = 0; i < m * w->rows; i++)
+			if (memcmp(y + i, alone + i, sizeof(*y)))
+				fail_msg("%s: scheme %d %u, %u x %u, m %zu: row %zu of x %zu is %a, not %a",
+					 path, (int)w->scheme.kind, w->scheme.ggml, w->rows, w->cols,
+					 m, i % w->rows, i / w->rows, y[i], alone[i]);
+	}
+	matmul_free(mm);
+	team_free(team);
+	unsetenv("TBTUI_CPU");
+	test_free(x);
+	test_free(alone);
+	test_free(y);
 }

@@ -294,6 +294,24 @@ strange_x(void **state)
 	}
 }
 
+/* Whole pieces of 16 groups and what is left of them, a global scale, more rows than are
+ * gone through again. */
+static void
+together(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < KINDS; k++) {
+		uint32_t group = kinds[k].scheme.group ? kinds[k].scheme.group : 37;
+		struct sample s;
+
+		sample_make(&s, kinds[k].scheme, kinds[k].scale_dtype, 83, 35 * group,
+			    kinds[k].scheme.kind == SCHEME_NVFP4 ? 0.0371f : 1, 21);
+		for (size_t p = 0; p < PATHS; p++)
+			matmul_together(&s.w, paths[p]);
+		sample_free(&s);
+	}
+}
+
 static size_t
 scale_size(enum dtype d)
 {
@@ -446,8 +464,9 @@ main(void)
 		cmocka_unit_test(paths_are_named), cmocka_unit_test(affine),
 		cmocka_unit_test(floating),	   cmocka_unit_test(plain),
 		cmocka_unit_test(strange_x),	   cmocka_unit_test(odd_addresses),
-		cmocka_unit_test(many_at_once),	   cmocka_unit_test(exactly),
-		cmocka_unit_test(nothing_to_do),   cmocka_unit_test(rows_as_f32),
+		cmocka_unit_test(together),	   cmocka_unit_test(many_at_once),
+		cmocka_unit_test(exactly),	   cmocka_unit_test(nothing_to_do),
+		cmocka_unit_test(rows_as_f32),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
