@@ -138,6 +138,7 @@ hf_back(struct hf_making *h, bool *known)
 		return TB_OK;
 	h->row = r;
 	h->t = (struct translate){ .gguf = r->gguf, .type = r->type, .ways = r->ways,
+		.names = r->names,
 		.pairs = r->pairs, .norm_add = r->norm_add };
 	return read_numbers(h);
 }

@@ -327,10 +327,6 @@ find_name(const struct translate *t, const char *name, uint32_t *layer, uint32_t
 			return r->hf;
 		}
 	from = hf_gguf_rule(t->ways, name, layer, expert);
-	/* Those without experts have their shared one alone, and call it as others do theirs. */
-	if (from && !strcmp(t->gguf, "granitehybrid") &&
-	    (from->slot == SLOT_GATE || from->slot == SLOT_UP || from->slot == SLOT_DOWN))
-		return NULL;
 	to = from ? hf_rule(t->ways, from) : NULL;
 	if (!to)
 		return NULL;

@@ -60,6 +60,7 @@ struct tensor;
 struct translate {
 	const char *gguf;	/* general.architecture; static */
 	const char *type;	/* model_type of config.json, its text's; static */
+	const char *names;	/* what rows of names call it; NULL: as `gguf`; static */
 	unsigned ways;		/* of enum way (src/engine/arch.h) */
 	bool pairs;		/* rows of q and k: walk_to_pairs() */
 	float norm_add;		/* what Hugging Face's norms lack */

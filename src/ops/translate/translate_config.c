@@ -182,21 +182,32 @@ gemma4_ffn(struct hf_json *c)
 		c->list[i] = i + shared >= n ? 2 * ffn : ffn;
 }
 
-/* What layers are, a letter each: * attention, M state space, - and E feed-forward. */
+/* What layers are, a letter each: * attention, M state space, - and E feed-forward; newer
+ * files have a list of words instead. */
 static void
 hybrid(struct hf_json *c, const char *kinds, const char *paths)
 {
+	static const struct { const char *word; char letter; } words[] = {
+		{ "attention", '*' }, { "mamba", 'M' }, { "mlp", '-' }, { "moe", 'E' },
+	};
 	const char *pattern = json_str(config_find(c, "hybrid_override_pattern"));
+	const cJSON *list = config_find(c, "layers_block_type"), *v = json_first(list);
 	double x = config_number(c, paths, 0);
 
-	if (!pattern) {
+	if (!pattern && !list) {
 		layers_of_type(c, "attention", x, 0);
 		return;
 	}
-	if (!room(c, strlen(pattern)))
+	if (!room(c, pattern ? strlen(pattern) : json_count(list)))
 		return;
-	for (size_t i = 0; i < c->n; i++)
-		c->list[i] = strchr(kinds, pattern[i]) ? x : 0;
+	for (size_t i = 0; i < c->n; i++, v = json_next(v)) {
+		char letter = pattern ? pattern[i] : 0;
+
+		for (size_t k = 0; !pattern && k < sizeof(words) / sizeof(*words); k++)
+			if (json_str(v) && !strcmp(json_str(v), words[k].word))
+				letter = words[k].letter;
+		c->list[i] = letter && strchr(kinds, letter) ? x : 0;
+	}
 }
 
 static void
@@ -356,6 +367,15 @@ unknown_type(const char *type, const char *path, struct tb_err *err)
 }
 
 static bool
+config_says(const struct hf_json *c, const char *key)
+{
+	const cJSON *v = config_find(c, key);
+	double x;
+
+	return v && !(json_f64(v, &x) && x == 0);
+}
+
+static bool
 find_row(struct translate *out, const char *type, const struct hf_json *c)
 {
 	const struct arch *a;
@@ -363,9 +383,10 @@ find_row(struct translate *out, const char *type, const struct hf_json *c)
 	if (!type)
 		return false;
 	for (const struct translate_arch *r = translate_archs; r->type; r++) {
-		if (strcmp(r->type, type) || (r->key && !config_find(c, r->key)))
+		if (strcmp(r->type, type) || (r->key && !config_says(c, r->key)))
 			continue;
 		*out = (struct translate){ .gguf = r->gguf, .type = r->type, .ways = r->ways,
+			.names = r->names,
 			.pairs = r->pairs, .norm_add = r->norm_add, .fewer_layers = r->fewer_layers };
 		return true;
 	}

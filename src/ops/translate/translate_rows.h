@@ -12,11 +12,12 @@ struct translate_arch {
 	unsigned ways;			/* of enum way */
 	bool pairs;
 	float norm_add;
-	const char *key;		/* only where config.json has it; NULL: always */
+	const char *key;		/* only where config.json has it, and not 0; NULL: always */
 	bool fewer_layers;		/* see struct translate */
 	const char *class_name;		/* architectures[0] of config.json */
 	const char *sign;		/* keys, behind the architecture's name, that a GGUF of it
 					 * has, between blanks: "a b=2"; NULL: any has */
+	const char *names;		/* see struct translate */
 };
 extern const struct translate_arch translate_archs[];	/* ended by type NULL */
 
