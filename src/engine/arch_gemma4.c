@@ -112,24 +112,19 @@ static enum tb_status
 metadata_gemma4(struct meta_reader *r)
 {
 	struct hparams *hp = r->hp;
-	uint32_t windowed;
-	uint64_t shared = 0, each = 0;
+	uint32_t windowed, shared;
 	enum tb_status status;
 
 	if ((status = meta_number(r, "attention.key_length_swa", HP_MAX_HEAD_DIM, hp->head_dim,
-				  &windowed)))
+				  &windowed)) ||
+	    (status = meta_none(r, "attention.shared_kv_layers", hp->layers - 1, &shared)) ||
+	    (status = meta_none(r, "embedding_length_per_layer_input", HP_MAX_HEAD_DIM,
+				&hp->per_layer)))
 		return status;
-	if (gguf_u64(meta_find(r, "attention.shared_kv_layers"), &shared) && shared >= hp->layers)
-		return meta_fail(r, TB_EFORMAT, ": %" PRIu64 " of %" PRIu32 " layers", shared,
-				 hp->layers);
-	if (gguf_u64(meta_find(r, "embedding_length_per_layer_input"), &each) &&
-	    each > HP_MAX_HEAD_DIM)
-		return meta_fail(r, TB_EFORMAT, ": is over %u", HP_MAX_HEAD_DIM);
-	hp->per_layer = (uint32_t)each;
 	hp->per_layer_vocab = meta_rows(r, "per_layer_token_embd.weight");
 	set_heads(hp, hp->head_dim, windowed);
 	find_values(r);
-	if ((status = share_keys(hp, (uint32_t)shared, r->err)))
+	if ((status = share_keys(hp, shared, r->err)))
 		return status;
 	return check_per_layer(hp, r->err);
 }

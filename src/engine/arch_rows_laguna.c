@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/engine/hparams_read.h"
+#include "src/store/model_meta.h"
 
 #define FULL_PERIOD 4	/* layers 0, 4, 8 … of files that do not say it see everything */
 
@@ -101,7 +102,14 @@ laguna_metadata(struct meta_reader *r)
 		return status;
 	for (uint32_t i = 0; i < hp->layers && !meta_find(r, "attention.sliding_window_pattern"); i++)
 		hp->layer[i].windowed = i % FULL_PERIOD;
+	if (!hp->layer[0].heads)
+		return tb_fail(r->err, TB_EFORMAT, "%.200s: key laguna.attention.head_count: layer 0 has "
+			       "no heads", r->mm->file.path);
 	hp->gate_rows = gate / hp->layer[0].heads;
+	if (hp->gate_rows != 1 && hp->gate_rows != hp->head_dim)
+		return tb_fail(r->err, TB_EFORMAT, "%.200s: a gate of %" PRIu32 " rows is neither one for "
+			       "each of %" PRIu32 " heads nor one for each of their elements",
+			       r->mm->file.path, gate, hp->layer[0].heads);
 	return TB_OK;
 }
 

@@ -64,8 +64,11 @@ read_list(const struct meta_reader *r, const struct gguf_kv *kv, size_t each, st
 	return gguf_array_close(a);
 }
 
-enum tb_status
-meta_number(struct meta_reader *r, const char *key, uint32_t max, uint32_t fallback, uint32_t *out)
+/* `differ`: of a list that says another number for some layers the largest; else such a list
+ * is an error. */
+static enum tb_status
+find_number(struct meta_reader *r, const char *key, uint32_t max, uint32_t fallback, bool differ,
+	    uint32_t *out)
 {
 	const struct gguf_kv *kv = meta_find(r, key);
 	struct list list = { .ok = true };
@@ -80,7 +83,27 @@ meta_number(struct meta_reader *r, const char *key, uint32_t max, uint32_t fallb
 		return status;
 	if (!list.ok || list.largest < 1 || list.largest > max)
 		return meta_fail(r, TB_EFORMAT, ": is not a whole number from 1 to %" PRIu32, max);
+	if (kv->type == GGUF_ARRAY && !list.same && !differ)
+		return meta_fail(r, TB_EUNSUP, ": numbers that differ among layers cannot be run");
 	*out = (uint32_t)list.largest;
+	return TB_OK;
+}
+
+enum tb_status
+meta_number(struct meta_reader *r, const char *key, uint32_t max, uint32_t fallback, uint32_t *out)
+{
+	return find_number(r, key, max, fallback, false, out);
+}
+
+enum tb_status
+meta_none(struct meta_reader *r, const char *key, uint32_t max, uint32_t *out)
+{
+	const struct gguf_kv *kv = meta_find(r, key);
+	uint64_t n = 0;
+
+	if (kv && (!gguf_u64(kv, &n) || n > max))
+		return meta_fail(r, TB_EFORMAT, ": is not a whole number from 0 to %" PRIu32, max);
+	*out = (uint32_t)n;
 	return TB_OK;
 }
 
@@ -106,7 +129,7 @@ meta_each(struct meta_reader *r, const char *key, uint32_t max, size_t offset)
 			return meta_fail(r, TB_EFORMAT, ": not a number for each of %" PRIu32
 					 " layers", r->hp->layers);
 	}
-	if ((status = meta_number(r, key, max, 0, &all)))
+	if ((status = find_number(r, key, max, 0, true, &all)))
 		return status;
 	for (uint32_t i = 0; i < r->hp->layers; i++)
 		*(uint32_t *)(void *)((char *)&r->hp->layer[i] + offset) = all;
@@ -196,7 +219,7 @@ meta_heads(struct meta_reader *r)
 	uint32_t value;
 	enum tb_status status;
 
-	if ((status = meta_number(r, "attention.head_count_kv", HP_MAX_DIM, hp->heads,
+	if ((status = find_number(r, "attention.head_count_kv", HP_MAX_DIM, hp->heads, true,
 				  &hp->kv_heads)))
 		return status;
 	if (hp->heads % hp->kv_heads && !hp->arch->layers_differ)
@@ -242,7 +265,8 @@ meta_sizes(struct meta_reader *r)
 				!meta_find(r, n->gguf);
 
 		if (n->gguf && (a->experts || !n->experts) && !may_lack &&
-		    (status = meta_number(r, n->gguf, n->max, 0, hparams_field(hp, n))))
+		    (status = find_number(r, n->gguf, n->max, 0, n->each != HP_NOT_EACH,
+					  hparams_field(hp, n))))
 			return status;
 	}
 	if ((status = meta_draft(r)))
@@ -267,7 +291,7 @@ meta_experts(struct meta_reader *r)
 	struct hparams *hp = r->hp;
 	struct routing *to = &hp->routing;
 	const struct gguf_kv *norm = meta_find(r, "expert_weights_norm");
-	uint64_t dense = 0, func = 0;
+	uint32_t dense, func;
 	double scale;
 	enum tb_status status;
 
@@ -275,12 +299,14 @@ meta_experts(struct meta_reader *r)
 		return meta_fail(r, TB_EFORMAT, ": %" PRIu32 " are more than the %" PRIu32
 				 " experts", hp->experts_used, hp->experts);
 	to->renormalize = norm ? norm->bits & 1 : hp->arch->gguf_renormalize;
-	if (gguf_u64(meta_find(r, "expert_gating_func"), &func) && func) {
-		if (func >= sizeof(scores) / sizeof(*scores))
-			return meta_fail(r, TB_EUNSUP, ": %ju cannot be run", (uintmax_t)func);
+	if ((status = meta_none(r, "expert_gating_func", UINT32_MAX, &func)))
+		return status;
+	if (func >= sizeof(scores) / sizeof(*scores))
+		return meta_fail(r, TB_EUNSUP, ": %" PRIu32 " cannot be run", func);
+	if (func)
 		to->score = scores[func];
-	}
-	(void)gguf_u64(meta_find(r, "leading_dense_block_count"), &dense);
+	if ((status = meta_none(r, "leading_dense_block_count", UINT32_MAX, &dense)))
+		return status;
 	for (uint32_t i = 0; i < hp->layers && i < dense; i++)
 		hp->layer[i].ffn_kind = FFN_DENSE;
 	if (arch_has(hp->arch, PART_SHARED))

@@ -61,9 +61,12 @@ const struct gguf_kv *meta_find(struct meta_reader *r, const char *key);
 /* What is wrong with the last key, put behind it. */
 __attribute__((format(printf, 3, 4)))
 enum tb_status meta_fail(const struct meta_reader *r, enum tb_status status, const char *fmt, ...);
-/* fallback 0: the key must be there.  Of a number for each layer the largest. */
+/* fallback 0: the key must be there.  A list is taken where all of it is one number. */
 enum tb_status meta_number(struct meta_reader *r, const char *key, uint32_t max, uint32_t fallback,
 			   uint32_t *out) TB_MUST_USE;
+/* From 0 on, and 0 where the key is not there. */
+enum tb_status meta_none(struct meta_reader *r, const char *key, uint32_t max,
+			 uint32_t *out) TB_MUST_USE;
 /* A number for each layer, or one for all of them, at `offset` in struct layer_shape; 0 may be
  * among them.  Not there: left as it is. */
 enum tb_status meta_each(struct meta_reader *r, const char *key, uint32_t max,

@@ -167,6 +167,41 @@ test_values(void **state)
 	hparams_free(&hp);
 }
 
+/* Numbers that are none, or others for some layers, never pass for what is usual. */
+static void
+test_lists(void **state)
+{
+	static const struct { const char *arch; struct kv change; const char *says; } bad[] = {
+		{ "laguna", { "laguna.attention.head_count", "0,4,4" }, "layer 0 has no heads" },
+		{ "laguna", { "laguna.vocab_size", "10" }, "a gate of 0 rows" },
+		{ "laguna", { "laguna.expert_used_count", "1,2,2" },
+		  "expert_used_count: numbers that differ among layers" },
+		{ "laguna", { "laguna.expert_gating_func", "2,2" }, "expert_gating_func" },
+		{ "laguna", { "laguna.leading_dense_block_count", "one" }, "leading_dense" },
+		{ "gemma4", { "gemma4.attention.shared_kv_layers", "1.5" }, "shared_kv_layers" },
+		{ "gemma4", { "gemma4.attention.shared_kv_layers", "3" }, "shared_kv_layers" },
+		{ "gemma4", { "gemma4.embedding_length_per_layer_input", "8,8,8" },
+		  "embedding_length_per_layer_input" },
+	};
+	struct tb_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		bool experts = !strcmp(bad[i].arch, "laguna");
+		struct kv change[] = {
+			bad[i].change, { "laguna.expert_count", "4" },
+			{ "laguna.expert_feed_forward_length", "8" },
+			{ "laguna.expert_used_count", "2" },
+		};
+		size_t n = !experts ? 1 : strcmp(change[0].key, change[3].key) ? 4 : 3;
+		struct hparams hp;
+		enum tb_status got = parse(&hp, bad[i].arch, change, n, &err);
+
+		if (!got || !strstr(err.msg, bad[i].says))
+			fail_msg("%s: %d \"%s\"", bad[i].change.key, got, err.msg);
+	}
+}
+
 /* What Gemma's files say of windows: nothing, a number, a flag a layer. */
 static void
 test_windows(void **state)
@@ -199,7 +234,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_values),
-		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_lists), cmocka_unit_test(test_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
