@@ -38,6 +38,10 @@ check_delta(const struct hparams *hp, struct tb_err *err)
 	if ((uint64_t)d->v_heads * d->v_dim > HP_MAX_DIM || (uint64_t)d->k_heads * d->k_dim > HP_MAX_DIM)
 		return tb_fail(err, TB_EFORMAT, "%" PRIu32 " heads of the linear attention of %" PRIu32
 			       " are over %u", d->v_heads, d->v_dim, HP_MAX_DIM);
+	if ((uint64_t)d->v_heads * d->v_dim * d->k_dim > HP_MAX_STATE)
+		return tb_fail(err, TB_EFORMAT, "%" PRIu32 " states of the linear attention of %" PRIu32
+			       " by %" PRIu32 " are over %u numbers", d->v_heads, d->k_dim, d->v_dim,
+			       HP_MAX_STATE);
 	return TB_OK;
 }
 

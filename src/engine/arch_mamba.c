@@ -24,6 +24,9 @@ check_mamba(const struct hparams *hp, struct tb_err *err)
 	if (row > HP_MAX_DIM)
 		return tb_fail(err, TB_EFORMAT, "a state space of %" PRIu64 " numbers a token is over "
 			       "%u", row, HP_MAX_DIM);
+	if ((uint64_t)s->inner * s->state > HP_MAX_STATE)
+		return tb_fail(err, TB_EFORMAT, "a state space of %" PRIu32 " by %" PRIu32 " numbers is "
+			       "over %u", s->inner, s->state, HP_MAX_STATE);
 	return TB_OK;
 }
 

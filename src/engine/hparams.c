@@ -26,7 +26,7 @@ const struct hparams_number hparams_numbers[] = {
 	{ "max_position_embeddings", "context_length", HP_MAX_CONTEXT, FIELD(context),
 	  USUAL(context) },
 	{ "num_experts", "expert_count", HP_MAX_EXPERTS, .experts = true, FIELD(experts) },
-	{ "num_experts_per_tok", "expert_used_count", HP_MAX_EXPERTS, .experts = true,
+	{ "num_experts_per_tok", "expert_used_count", HP_MAX_USED, .experts = true,
 	  FIELD(experts_used) },
 	{ "intermediate_size", "feed_forward_length", HP_MAX_DIM, .optional = true, EACH(ffn) },
 	{ "moe_intermediate_size", "expert_feed_forward_length", HP_MAX_DIM, .experts = true,

@@ -21,6 +21,8 @@
 #define HP_MAX_EXPERTS 8192u
 #define HP_MAX_GROUPS 64u
 #define HP_MAX_KERNEL 8u
+#define HP_MAX_USED 256u	/* experts of a token */
+#define HP_MAX_STATE (1u << 25)	/* numbers that a layer without keys and values remembers */
 
 enum rope_kind {
 	ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3, ROPE_LONGROPE, ROPE_YARN,

@@ -247,18 +247,19 @@ config_activation(const struct config_reader *r)
 		{ "gelu_pytorch_tanh", ACT_GELU_TANH }, { "gelu_new", ACT_GELU_TANH },
 		{ "relu2", ACT_RELU2 },
 	};
-	const char *name = json_str(config_own(r, "hidden_act")), *own = r->hp->arch->own_act;
+	const cJSON *v = config_own(r, "hidden_act");
+	const char *name = json_str(v), *own = r->hp->arch->own_act;
 
-	if (!name || (own && !strcmp(name, own)))
+	if (!v || (name && own && !strcmp(name, own)))
 		return TB_OK;
-	for (size_t i = 0; !own && i < sizeof(acts) / sizeof(*acts); i++) {
+	for (size_t i = 0; name && !own && i < sizeof(acts) / sizeof(*acts); i++) {
 		if (!strcmp(name, acts[i].name)) {
 			r->hp->act = acts[i].act;
 			return TB_OK;
 		}
 	}
 	return tb_fail(r->err, TB_EUNSUP, "config.json: activation \"%.40s\" cannot be run; %s can",
-		       name, own ? own : "silu, gelu_pytorch_tanh and relu2");
+		       name ? name : "(no word)", own ? own : "silu, gelu_pytorch_tanh and relu2");
 }
 
 static enum tb_status

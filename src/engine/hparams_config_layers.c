@@ -103,9 +103,13 @@ config_dense(const struct config_reader *r)
 		if (i < dense || (i + 1) % step)
 			hp->layer[i].ffn_kind = FFN_DENSE;
 	v = json_first(config_value(r->c, "mlp_only_layers"));
-	for (; v; v = json_next(v))
-		if (json_u64(v, &n) && n < hp->layers)
+	for (; v; v = json_next(v)) {
+		if (!json_u64(v, &n))
+			return tb_fail(r->err, TB_EFORMAT, "config.json: mlp_only_layers are not numbers"
+				       " of layers");
+		if (n < hp->layers)
 			hp->layer[n].ffn_kind = FFN_DENSE;
+	}
 	if (list && json_count(list) != hp->layers)
 		return tb_fail(r->err, TB_EFORMAT, "config.json: mlp_layer_types are not %" PRIu32,
 			       hp->layers);
@@ -146,16 +150,17 @@ config_score(const struct config_reader *r)
 {
 	static const char *const names[] = { [SCORE_SOFTMAX] = "softmax",
 					     [SCORE_SIGMOID] = "sigmoid" };
-	const char *name = json_str(config_own(r, "scoring_func"));
+	const cJSON *v = config_own(r, "scoring_func");
+	const char *name = json_str(v);
 
 	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(name, names[i])) {
 			r->hp->routing.score = (enum router_score)i;
 			return TB_OK;
 		}
-	return !name ? TB_OK : tb_fail(r->err, TB_EUNSUP, "config.json: %s \"%.40s\" cannot be run; "
-				       "softmax and sigmoid can", arch_key(r->hp->arch, "scoring_func"),
-				       name);
+	return !v ? TB_OK : tb_fail(r->err, TB_EUNSUP, "config.json: %s \"%.40s\" cannot be run; "
+				    "softmax and sigmoid can", arch_key(r->hp->arch, "scoring_func"),
+				    name ? name : "(no word)");
 }
 
 enum tb_status

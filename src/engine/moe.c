@@ -31,17 +31,17 @@ choice_key(const struct choice *c, uint32_t e)
 static void
 choose_experts(const struct choice *c, uint32_t k, uint32_t *chosen)
 {
+	bool taken[HP_MAX_EXPERTS];
+
+	for (uint32_t e = 0; e < c->n; e++)
+		taken[e] = c->closed >> e / c->per_group & 1;
 	for (uint32_t i = 0; i < k; i++) {
 		uint32_t best = c->n;
 
-		for (uint32_t e = 0; e < c->n; e++) {
-			bool taken = c->closed >> e / c->per_group & 1;
-
-			for (uint32_t j = 0; j < i && !taken; j++)
-				taken = chosen[j] == e;
-			if (!taken && (best == c->n || choice_key(c, e) > choice_key(c, best)))
+		for (uint32_t e = 0; e < c->n; e++)
+			if (!taken[e] && (best == c->n || choice_key(c, e) > choice_key(c, best)))
 				best = e;
-		}
+		taken[best] = true;
 		chosen[i] = best;
 	}
 }

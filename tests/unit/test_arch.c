@@ -25,6 +25,9 @@
 #define LINEAR "\"model_type\":\"qwen3_next\",\"num_experts\":3,\"num_experts_per_tok\":2," \
 	"\"linear_num_key_heads\":2,\"linear_key_head_dim\":4,\"linear_value_head_dim\":4"
 #define FOUR ",\"linear_conv_kernel_dim\":4,\"linear_num_value_heads\":4"
+#define NEMOTRON(heads, state) "\"model_type\":\"nemotron_h\",\"mamba_num_heads\":" heads \
+	",\"mamba_head_dim\":1,\"ssm_state_size\":" state ",\"n_groups\":1," \
+	"\"hybrid_override_pattern\":\"M\""
 #define LFM2 "\"model_type\":\"lfm2\",\"conv_L_cache\":3"
 #define PHI3 "\"model_type\":\"phi3\""
 #define LONG ",\"rope_scaling\":{\"type\":\"longrope\","
@@ -133,6 +136,17 @@ static const struct {
 	  TB_EFORMAT, "are over" },
 	{ "{" LINEAR ",\"linear_conv_kernel_dim\":9,\"linear_num_value_heads\":4" SIZES "}",
 	  TB_EFORMAT, "linear_conv_kernel_dim" },
+	{ "{" LINEAR FOUR ",\"mlp_only_layers\":[\"0\"]" SIZES "}", TB_EFORMAT, "mlp_only_layers" },
+	{ "{" LINEAR FOUR ",\"hidden_act\":1" SIZES "}", TB_EUNSUP, "(no word)" },
+	{ "{" LINEAR FOUR ",\"scoring_func\":[\"sigmoid\"]" SIZES "}", TB_EUNSUP, "scoring_func" },
+	{ "{\"model_type\":\"qwen3_next\",\"num_experts\":3,\"num_experts_per_tok\":2,"
+	  "\"linear_num_key_heads\":2,\"linear_key_head_dim\":4096,\"linear_value_head_dim\":4096,"
+	  "\"linear_conv_kernel_dim\":4,\"linear_num_value_heads\":256" SIZES "}", TB_EFORMAT,
+	  "are over 33554432 numbers" },
+	{ "{" NEMOTRON("8192", "128") SIZES "}", TB_OK, NULL },
+	{ "{" NEMOTRON("262144", "131072") SIZES "}", TB_EFORMAT, "over 33554432" },
+	{ "{\"model_type\":\"mixtral\",\"num_local_experts\":8000,\"num_experts_per_tok\":257" SIZES
+	  "}", TB_EFORMAT, "num_experts_per_tok" },
 	{ "{" LFM2 ",\"layer_types\":[\"conv\"]" SIZES "}", TB_OK, NULL },
 	{ "{" LFM2 ",\"full_attn_idxs\":[]" SIZES "}", TB_OK, NULL },
 	{ "{" LFM2 ",\"full_attn_idxs\":[1]" SIZES "}", TB_EFORMAT, "full_attn_idxs" },
