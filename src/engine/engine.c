@@ -102,6 +102,26 @@ engine_free(struct engine *e)
 	free(e);
 }
 
+/* Of all layers' matrices. */
+static const struct matrix *
+largest_matrix(const struct engine *e)
+{
+	const struct matrix *best = &e->weights.rest->m[SLOT_OUTPUT];
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < e->hp.layers; i++)
+		for (enum slot s = 0; s < SLOT_COUNT; s++) {
+			const struct layer *l = &e->weights.layers[i];
+			const struct matrix *m = l->x[s] ? l->x[s] : &l->m[s];
+
+			if (!m->codes || (uint64_t)m->rows * m->cols <= most)
+				continue;
+			most = (uint64_t)m->rows * m->cols;
+			best = m;
+		}
+	return best;
+}
+
 void
 engine_info(const struct engine *e, struct engine_info *out)
 {
@@ -114,5 +134,6 @@ engine_info(const struct engine *e, struct engine_info *out)
 		.experts_used = hp->experts_used, .context = hp->context,
 		.weight_bytes = weights_token_bytes(&e->weights, hp),
 		.kernels = matmul_kernels(),
+		.prefill = matmul_instruction(e->mm, largest_matrix(e)),
 	};
 }

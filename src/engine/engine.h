@@ -45,6 +45,8 @@ struct engine_info {
 	uint32_t context;		/* trained positions */
 	uint64_t weight_bytes;		/* read for one token (all but the embedding table) */
 	const char *kernels;		/* "amx", "avx2", "scalar" … */
+	const char *prefill;		/* what multiplies its largest matrix with many tokens:
+					 * an instruction, or "sgemm" */
 };
 void engine_info(const struct engine *e, struct engine_info *out);
 

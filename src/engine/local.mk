@@ -71,6 +71,7 @@ endif
 
 # What runs models.
 src_engine_libengine_a_SOURCES += \
+	src/engine/amx.h \
 	src/engine/arch.c \
 	src/engine/arch.h \
 	src/engine/arch_delta.c \

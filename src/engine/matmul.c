@@ -59,6 +59,12 @@ matmul_new(struct matmul **out, struct team *team, struct tb_err *err)
 	return TB_OK;
 }
 
+const char *
+matmul_instruction(const struct matmul *mm, const struct matrix *w)
+{
+	return mm_instruction(&mm->many, w);
+}
+
 void
 matmul_free(struct matmul *mm)
 {

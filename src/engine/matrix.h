@@ -42,6 +42,9 @@ enum tb_status matmul_each(struct matmul *mm, const struct matrix *const *w, siz
 			   const float *const *x, size_t m, float *const *y,
 			   struct tb_err *err) TB_MUST_USE;
 
+/* The instruction (peak.h) that multiplies w with many x, or "sgemm"; static. */
+const char *matmul_instruction(const struct matmul *mm, const struct matrix *w);
+
 /* Room for n floats at *p, where there are *have; what was there is lost. */
 enum tb_status matrix_room(float **p, size_t *have, size_t n, struct tb_err *err) TB_MUST_USE;
 
@@ -50,7 +53,7 @@ void matrix_row(const struct matrix *w, uint32_t r, float *out);
 
 /* Which kernels this machine runs: "amx", "avx2", "scalar" … (mv.h). TBTUI_CPU holds it down. */
 const char *matmul_kernels(void);
-/* Which of them multiply a scheme with one x, and with many: one of those names, "rows" that
- * are decoded one by one, or "sgemm", OpenBLAS on decoded rows. */
+/* How a scheme is multiplied with one x: one of those names, or "rows" that are decoded one
+ * by one; and with many: the instruction (peak.h), or "sgemm", OpenBLAS on decoded rows. */
 void matmul_names(const struct scheme *s, const char **decode, const char **prefill);
 #endif

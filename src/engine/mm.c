@@ -75,11 +75,30 @@ mm_find(const struct matrix *w, enum mv_level level)
 	return NULL;
 }
 
+void
+matmul_names(const struct scheme *s, const char **decode, const char **prefill)
+{
+	const struct matrix w = { .scheme = *s };
+	const struct mv_kernel *one = mv_find(&w, mv_level());
+	const struct mm_kernel *many = mm_find(&w, mv_level());
+
+	*decode = one == &mv_any ? "rows" : mv_level_name(one->level);
+	*prefill = many ? many->tile->instruction : "sgemm";
+}
+
 /* NULL: decoding and sgemm. */
 static const struct mm_kernel *
 kernel_for(const struct mm *mm, const struct matrix *w)
 {
 	return mm_find(w, mm->gemm.exact && mm->level > MV_AVX512 ? MV_AVX512 : mm->level);
+}
+
+const char *
+mm_instruction(const struct mm *mm, const struct matrix *w)
+{
+	const struct mm_kernel *k = kernel_for(mm, w);
+
+	return k ? k->tile->instruction : "sgemm";
 }
 
 bool

@@ -61,6 +61,7 @@ struct mm_tile {
 	bool (*pack)(const struct mm_x *x, size_t block);
 	/* Sets y where part.col is 0, else adds. */
 	void (*multiply)(const struct mm_job *job);
+	const char *instruction;	/* that it is made of, one of peak.h's */
 };
 
 typedef void mm_unpack_fn(const struct mm_x *x, const struct mm_part *part,
@@ -94,6 +95,8 @@ struct mm_one { const struct matrix *w; float *y; };
 
 void mm_init(struct mm *mm, struct team *team, enum mv_level level);
 void mm_free(struct mm *mm);
+/* What it multiplies w with: the tile's instruction, or "sgemm". */
+const char *mm_instruction(const struct mm *mm, const struct matrix *w);
 /* Is it better than mv.c's kernels for m of x? */
 bool mm_better(const struct mm *mm, const struct matrix *w, size_t m);
 enum tb_status mm_run(struct mm *mm, const struct mm_one *one, size_t n, const float *x, size_t m,

@@ -1,43 +1,12 @@
-/* mm_amx.c - the tiles of CPUs with AMX.  mv.c has asked Linux for them.  As assembly: the
- * intrinsics of gcc 12 do not say that they read memory, and of the configuration they
- * name 8 bytes of 64. */
+/* mm_amx.c - the tile of many x on CPUs with AMX. */
 #include "config.h"
 
 #include "src/engine/mm_x86.h"
 
+#include "src/engine/amx.h"
 #include "src/engine/mm_avx512.h"
-
-struct config {
-	_Alignas(64) uint8_t palette, start, none[14];
-	uint16_t row_bytes[16];
-	uint8_t rows[16];
-};
-
-/* Eight tiles of 16 rows of 64 bytes, for this thread, until they are released: then
- * nothing of them has to be saved when it is interrupted. */
-static inline void
-tiles_begin(void)
-{
-	struct config c = { .palette = 1 };
-
-	for (unsigned i = 0; i < 8; i++) {
-		c.row_bytes[i] = 64;
-		c.rows[i] = 16;
-	}
-	__asm__ volatile("ldtilecfg %0" :: "m"(c));
-}
-
-#define TILES_BEGIN() tiles_begin()
-#define TILES_END() __asm__ volatile("tilerelease" ::: "memory")
-#define TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t :::)
-#define TILE_LOAD(t, p) \
-	__asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t :: "r"(p), "r"(64L) : "memory")
-#define TILE_STORE(t, p) \
-	__asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" :: "r"(p), "r"(64L) : "memory")
-#define TILE_DOT(c, a, b) \
-	__asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c :::)
 
 #include "src/engine/mm_amx_body.h"
 
 const struct mm_tile mm_amx = { .tokens = TOKENS, .x_size = amx_x_size, .pack = amx_pack,
-				.multiply = amx_multiply };
+				.multiply = amx_multiply, .instruction = "tdpbf16ps" };

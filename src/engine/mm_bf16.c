@@ -102,4 +102,5 @@ mm_unpack_bf16(const struct mm_x *x, const struct mm_part *part, const struct mm
 }
 
 const struct mm_tile mm_bf16 = { .tokens = TOKENS, .x_size = bf16_x_size, .pack = bf16_pack,
-				 .multiply = bf16_multiply };
+				 .multiply = bf16_multiply,
+				.instruction = "vdpbf16ps" };

@@ -119,4 +119,5 @@ mm_unpack_f32(const struct mm_x *x, const struct mm_part *part, const struct mm_
 }
 
 const struct mm_tile mm_f32 = { .tokens = TOKENS, .x_size = f32_x_size, .pack = f32_pack,
-				.multiply = f32_multiply };
+				.multiply = f32_multiply,
+				.instruction = "vfmadd231ps zmm" };

@@ -375,4 +375,5 @@ vnni_multiply(const struct mm_job *j)
 }
 
 const struct mm_tile mm_vnni = { .tokens = TOKENS, .x_size = vnni_x_size, .pack = vnni_pack,
-				 .multiply = vnni_multiply };
+				 .multiply = vnni_multiply,
+				.instruction = "vpdpbusd" };

@@ -168,14 +168,10 @@ mv_find_exact(const struct matrix *w, enum mv_level level)
 	return plain ? mv_find(w, level) : &mv_any;
 }
 
-void
-matmul_names(const struct scheme *s, const char **decode, const char **prefill)
+const char *
+mv_level_name(enum mv_level l)
 {
-	const struct matrix w = { .scheme = *s };
-	const struct mv_kernel *k = mv_find(&w, mv_level());
-
-	*decode = k == &mv_any ? "rows" : levels[k->level];
-	*prefill = "sgemm";
+	return levels[l];
 }
 
 /* perm, digit, start are blocks of elements; sum, unit are groups of at least 16. */

@@ -25,6 +25,7 @@ enum mv_level { MV_LEVEL_LIST(X) MV_LEVELS };
 #undef X
 
 enum mv_level mv_level(void);		/* this machine's, held down by TBTUI_CPU */
+const char *mv_level_name(enum mv_level l);
 
 #define MV_ANY UINT_MAX
 #define MV_BLOCK 256		/* prepared data is zero padded to blocks of elements */

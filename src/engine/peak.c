@@ -3,6 +3,7 @@
 #include "src/engine/peak.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "src/base/text.h"
 #include "src/engine/mv.h"
@@ -14,6 +15,7 @@
 #define CHAINS 12		/* accumulators: more than an instruction's latency */
 
 #if defined(HAVE_X86)
+#include "src/engine/amx.h"
 
 #define EACH_CHAIN(of) of(0) of(1) of(2) of(3) of(4) of(5) of(6) of(7) of(8) of(9) of(10) of(11)
 #define CLEAR(i) "vpxor %%xmm" #i ", %%xmm" #i ", %%xmm" #i "\n\t"
@@ -40,12 +42,35 @@ LOOP(loop_fma_512, FMA_512)
 LOOP(loop_dot_s8, DOT_S8)
 LOOP(loop_dot_bf16, DOT_BF16)
 
+/* Four of the eight tiles take products of the other four. */
+static void
+loop_dot_tiles(void)
+{
+	TILES_BEGIN();
+	TILE_ZERO(0);
+	TILE_ZERO(1);
+	TILE_ZERO(2);
+	TILE_ZERO(3);
+	TILE_ZERO(4);
+	TILE_ZERO(5);
+	TILE_ZERO(6);
+	TILE_ZERO(7);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		TILE_DOT(0, 4, 6);
+		TILE_DOT(1, 4, 7);
+		TILE_DOT(2, 5, 6);
+		TILE_DOT(3, 5, 7);
+	}
+	TILES_END();
+}
+
 #define OPS(lanes, products) (2.0 * (lanes) * (products) * CHAINS * ROUNDS)
 static const struct { enum mv_level level; struct peak peak; } peaks[] = {
 	{ MV_AVX2, { "vfmadd231ps ymm", "GFLOP/s", OPS(8, 1), loop_fma_256 } },
 	{ MV_AVX512, { "vfmadd231ps zmm", "GFLOP/s", OPS(16, 1), loop_fma_512 } },
 	{ MV_AVX512_VNNI, { "vpdpbusd", "GOP/s", OPS(16, 4), loop_dot_s8 } },
 	{ MV_AVX512_BF16, { "vdpbf16ps", "GFLOP/s", OPS(16, 2), loop_dot_bf16 } },
+	{ MV_AMX, { "tdpbf16ps", "GFLOP/s", 2.0 * 16 * 16 * 32 * 4 * ROUNDS, loop_dot_tiles } },
 };
 
 const struct peak *
@@ -62,6 +87,17 @@ peak_at(unsigned i)
 	return NULL;
 }
 #endif
+
+const struct peak *
+peak_named(const char *name)
+{
+	const struct peak *p;
+
+	for (unsigned i = 0; (p = peak_at(i)); i++)
+		if (!strcmp(p->name, name))
+			return p;
+	return NULL;
+}
 
 static void
 run_loop(void *arg, unsigned chunk, unsigned thread)

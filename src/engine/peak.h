@@ -16,6 +16,8 @@ struct peak {
 /* The i-th that this machine has, in the order of levels, held down by TBTUI_CPU; NULL: no more. */
 const struct peak *peak_at(unsigned i);
 
+const struct peak *peak_named(const char *name);	/* NULL: it has none such */
+
 /* Giga-operations a second with all threads of the team, the best of a few. */
 double peak_measure(const struct peak *p, struct team *team);
 #endif

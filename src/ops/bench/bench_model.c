@@ -11,6 +11,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/engine/engine.h"
+#include "src/engine/peak.h"
 #include "src/engine/probe.h"
 #include "src/engine/synthetic.h"
 #include "src/engine/team.h"
@@ -137,14 +138,20 @@ decode(struct runner *r)
 				  "decode, %s, weights read", r->name);
 }
 
-/* The widest product of the prompt, by OpenBLAS alone. */
+/* What the kernels of the prompt could do at most: their instruction on registers, or where
+ * OpenBLAS computes, its widest product of the prompt. */
 static enum tb_status
-sgemm(const struct runner *r, double *best)
+peak(const struct runner *r, double *best)
 {
+	const struct peak *p = peak_named(r->info.prefill);
+	enum tb_status status = TB_OK;
 	double rate = 0;
-	enum tb_status status = probe_sgemm(team_size(r->b->team), r->pp, r->info.ffn, r->info.dim,
-					    SGEMMS, &rate, r->b->err);
 
+	if (p)
+		rate = peak_measure(p, r->b->team);
+	else
+		status = probe_sgemm(team_size(r->b->team), r->pp, r->info.ffn, r->info.dim, SGEMMS,
+				     &rate, r->b->err);
 	*best = rate > *best ? rate : *best;
 	return status;
 }
@@ -160,7 +167,7 @@ prefill(struct runner *r)
 	struct bench *b = r->b;
 	double best = 0, limit = 0;
 	const float *logits;
-	enum tb_status status = sgemm(r, &limit);
+	enum tb_status status = peak(r, &limit);
 	char tokens[64];
 
 	for (unsigned k = 0; k < 2 && !status && !(status = go_back(r)); k++) {
@@ -170,13 +177,13 @@ prefill(struct runner *r)
 		rate = r->pp / (tb_monotonic() - start);
 		best = rate > best ? rate : best;
 	}
-	if (status || (status = sgemm(r, &limit)))
+	if (status || (status = peak(r, &limit)))
 		return status;
 	status = bench_row(b, "tok/s", best, 0, "prefill, %s, %s", r->name,
 			   tokens_text(r, r->pp, tokens));
 	return status ? status
 		      : bench_row(b, "GFLOP/s", best * 2e-9 * i->layers * (attention + ffn), limit,
-				  "prefill, %s, products", r->name);
+				  "prefill, %s, products by %s", r->name, i->prefill);
 }
 
 static enum tb_status

@@ -256,9 +256,12 @@ list_models(struct doctor *d, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
-	for (const struct arch *a = NULL; !status && (a = arch_next(a));)
+	for (const struct arch *a = NULL; !status && (a = arch_next(a));) {
+		if (tb_names_have(&d->models, a->name))		/* dense, and with experts */
+			continue;
 		status = tb_names_add(&d->models, a->name, err);
-	tb_names_sort(&d->models);
+		tb_names_sort(&d->models);
+	}
 	return status;
 }
 
@@ -269,7 +272,8 @@ op_doctor(const struct op_ctx *ctx, struct doctor *out, struct tb_err *err)
 
 	*out = (struct doctor){ .cores = tb_cpus(), .threads = ctx->threads, .blas = blas_core() };
 	look_at_terminal(out);
-	if ((status = list_models(out, err)) || (status = look_at_cpu(out, err)) || (status = look_at_kernels(out, err)) ||
+	if ((status = list_models(out, err)) || (status = look_at_cpu(out, err)) ||
+	    (status = look_at_kernels(out, err)) ||
 	    (status = look_at_memory(out, ctx, err)) ||
 	    (status = op_places(ctx, false, &out->places, err)) ||
 	    (status = find_problems(out, ctx, err)))

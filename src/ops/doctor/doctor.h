@@ -12,7 +12,7 @@
 /* How matrices of a scheme are multiplied here; static. */
 struct doctor_kernel {
 	char scheme[SCHEME_NAME_MAX];
-	const char *decode, *prefill;	/* level of the kernel: "avx512-vnni", "scalar" */
+	const char *decode, *prefill;	/* as matmul_names() has them */
 };
 
 struct doctor {
