@@ -55,6 +55,7 @@ src_engine_libvnni_a_SOURCES = \
 	src/engine/mm_unpack.c \
 	src/engine/mm_vnni.c \
 	src/engine/mv_avx512_bytes.c \
+	src/engine/mv_avx512_ggml_16.c \
 	src/engine/mv_avx512_ggml_32.c \
 	src/engine/mv_avx512_ggml_k.c \
 	src/engine/mv_avx512_mxfp8_table.c \

@@ -14,7 +14,7 @@ struct mm_type { enum scheme_kind kind; unsigned bits, ggml, bytes, codes; };
 #define MM_OWN(kind, bits) ((struct mm_type){ kind, bits, MV_ANY, 0, 0 })
 #define MM_BLOCKS(id, bytes, codes) ((struct mm_type){ SCHEME_GGML, 0, id, bytes, codes })
 
-enum { MM_Q2_BYTES = 84, MM_Q3_BYTES = 110, MM_XS_BYTES = 136 };
+enum { MM_XS_BYTES = 136 };
 
 /* Name, type, whether it has minima, elements to a scale (0: the scheme says), by how much
  * codes are too large. */
@@ -35,8 +35,8 @@ enum { MM_Q2_BYTES = 84, MM_Q3_BYTES = 110, MM_XS_BYTES = 136 };
 	X(iq4_nl, MM_BLOCKS(GGML_IQ4_NL, 18, 2), false, 32, 127) \
 	X(ggml_mxfp4, MM_BLOCKS(GGML_MXFP4, 17, 1), false, 32, 12) \
 	X(iq4_xs, MM_BLOCKS(GGML_IQ4_XS, MM_XS_BYTES, 8), false, 32, 127) \
-	X(q2_k, MM_BLOCKS(GGML_Q2_K, MM_Q2_BYTES, 0), true, 16, 0) \
-	X(q3_k, MM_BLOCKS(GGML_Q3_K, MM_Q3_BYTES, 0), false, 16, 4) \
+	X(q2_k, MM_BLOCKS(GGML_Q2_K, Q2_BYTES, 0), true, 16, 0) \
+	X(q3_k, MM_BLOCKS(GGML_Q3_K, Q3_BYTES, 0), false, 16, 4) \
 	X(q4_k, MM_BLOCKS(GGML_Q4_K, Q4_BYTES, 0), true, 32, 0) \
 	X(q5_k, MM_BLOCKS(GGML_Q5_K, Q5_BYTES, 0), true, 32, 0) \
 	X(q6_k, MM_BLOCKS(GGML_Q6_K, Q6_BYTES, 0), false, 16, 32)
@@ -203,20 +203,6 @@ eights(struct mm_type t, const uint8_t *p, uint32_t n)
 	}
 	return (struct mm_factors){ _mm512_insertf32x8(_mm512_castps256_ps512(scale[0]), scale[1], 1),
 				 _mm512_insertf32x8(_mm512_castps256_ps512(bias[0]), bias[1], 1) };
-}
-
-/* 16 scales of 6 bits: the low four, and two above them of four scales a byte. */
-INLINE __m128i
-scales_q3(const uint8_t *p)
-{
-	uint32_t a = load32(p), b = load32(p + 4), c = load32(p + 8);
-	const uint32_t low = 0x0f0f0f0f, two_bits = 0x03030303;
-	__m128i v = _mm_setr_epi32((int)((a & low) | (c & two_bits) << 4),
-				   (int)((b & low) | (c >> 2 & two_bits) << 4),
-				   (int)((a >> 4 & low) | (c >> 4 & two_bits) << 4),
-				   (int)((b >> 4 & low) | (c >> 6 & two_bits) << 4));
-
-	return _mm_sub_epi8(v, _mm_set1_epi8(32));
 }
 
 /* Of a block of 256 in groups of 16. */

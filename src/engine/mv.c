@@ -43,6 +43,8 @@ static const struct mv_kernel kernels[] = {
 	{ MV_AVX512_VNNI, G, 0, GGML_IQ4_NL, mv_avx512_prepare_iq4_nl, mv_avx512_iq4_nl, 40 },
 	{ MV_AVX512_VNNI, G, 0, GGML_MXFP4, mv_avx512_prepare_mxfp4, mv_avx512_ggml_mxfp4, 40 },
 	{ MV_AVX512_VNNI, G, 0, GGML_IQ4_XS, mv_avx512_prepare_iq4_xs, mv_avx512_iq4_xs, 40 },
+	{ MV_AVX512_VNNI, G, 0, GGML_Q2_K, mv_avx512_prepare_sixteens, mv_avx512_q2_k, 40 },
+	{ MV_AVX512_VNNI, G, 0, GGML_Q3_K, mv_avx512_prepare_sixteens, mv_avx512_q3_k, 40 },
 	{ MV_AVX512_VNNI, G, 0, GGML_Q4_K, mv_avx512_prepare_q45_k, mv_avx512_q4_k, 40 },
 	{ MV_AVX512_VNNI, G, 0, GGML_Q5_K, mv_avx512_prepare_q45_k, mv_avx512_q5_k, 40 },
 	{ MV_AVX512_VNNI, G, 0, GGML_Q6_K, mv_avx512_prepare_q6_k, mv_avx512_q6_k, 40 },

@@ -8,7 +8,7 @@
 #include "src/format/ggml_type.h"
 
 /* Bytes of a block. */
-enum { Q4_BYTES = 144, Q5_BYTES = 176, Q6_BYTES = 210 };
+enum { Q2_BYTES = 84, Q3_BYTES = 110, Q4_BYTES = 144, Q5_BYTES = 176, Q6_BYTES = 210 };
 
 /* One instruction with its operand in memory; the intrinsic makes gcc 12 copy the
  * accumulator out and back. */
@@ -148,6 +148,20 @@ scales_minima(const uint8_t *p)
 
 	low = _mm_and_si128(low, _mm_setr_epi32(0x3f3f3f3f, 0x30303030, 0x3f3f3f3f, 0x30303030));
 	return _mm_or_si128(low, _mm_and_si128(high, _mm_set1_epi32(0x0f0f0f0f)));
+}
+
+/* 16 scales of 6 bits: the low four, and two above them of four scales a byte. */
+INLINE __m128i
+scales_q3(const uint8_t *p)
+{
+	uint32_t a = load32(p), b = load32(p + 4), c = load32(p + 8);
+	const uint32_t low = 0x0f0f0f0f, two_bits = 0x03030303;
+	__m128i v = _mm_setr_epi32((int)((a & low) | (c & two_bits) << 4),
+				   (int)((b & low) | (c >> 2 & two_bits) << 4),
+				   (int)((a >> 4 & low) | (c >> 4 & two_bits) << 4),
+				   (int)((b >> 4 & low) | (c >> 6 & two_bits) << 4));
+
+	return _mm_sub_epi8(v, _mm_set1_epi8(32));
 }
 
 /* 64 of the fifth bits: the `first` one of bytes on the left, `second` on the right. */
