@@ -231,9 +231,12 @@ struct slot_rule {
 	enum dim before[3], after[3];
 	bool log;		/* of what is kept, without its sign */
 };
-bool slot_rule_for(const struct slot_rule *r, unsigned ways);	/* of an architecture */
+/* The rules of an architecture that has these ways: its own (struct arch.names, or NULL),
+ * then those that count for all, Hugging Face's before GGUF's; of each the best first.
+ * r NULL: the first; NULL: there is no other one behind r. */
+const struct slot_rule *slot_rule_next(const struct slot_rule *own, unsigned ways,
+				       const struct slot_rule *r);
 bool slot_rule_gguf(const struct slot_rule *r);	/* is it a name of GGUF files? */
-extern const struct slot_rule slot_rules[];	/* ended by pattern NULL; best first */
 /* Tensors that a run does not need: they may be there. */
 bool slot_ignored(const char *name);
 
@@ -265,6 +268,8 @@ struct arch {
 	const char *gguf_name;		/* general.architecture of GGUF files */
 	uint64_t required, optional;	/* bits of parts */
 	unsigned ways;			/* bits of enum way */
+	const struct slot_rule *names;	/* what Hugging Face's files call its tensors and no other
+					 * architecture's; ended by pattern NULL; NULL: none */
 	const char *const *keys;	/* what config.json calls what others call otherwise:
 					 * their key, its own, …, NULL; NULL: nothing */
 	bool experts;

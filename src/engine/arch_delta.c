@@ -187,6 +187,31 @@ metadata_lfm2(struct meta_reader *r)
 
 /* ---- rows ---- */
 
+static const struct slot_rule lfm2_names[] = {
+	RULE(SLOT_OUTPUT_NORM, "embedding_norm.weight"),
+	RULE(SLOT_ATTN_NORM, "layers.{n}.operator_norm.weight"),
+	RULE(SLOT_FFN_NORM, "layers.{n}.ffn_norm.weight"),
+	RULE(SLOT_Q_NORM, "layers.{n}.self_attn.q_layernorm.weight"),
+	RULE(SLOT_K_NORM, "layers.{n}.self_attn.k_layernorm.weight"),
+	RULE(SLOT_O, "layers.{n}.self_attn.out_proj.weight"),
+	RULE(SLOT_CONV_IN, "layers.{n}.conv.in_proj.weight"),
+	RULE(SLOT_CONV, "layers.{n}.conv.conv.weight"),
+	RULE(SLOT_CONV_OUT, "layers.{n}.conv.out_proj.weight"),
+	RULE(SLOT_GATE, "layers.{n}.feed_forward.w1.weight"),
+	RULE(SLOT_UP, "layers.{n}.feed_forward.w3.weight"),
+	RULE(SLOT_DOWN, "layers.{n}.feed_forward.w2.weight"),
+	RULE(SLOT_GATE, "layers.{n}.feed_forward.gate_proj.weight"),
+	RULE(SLOT_UP, "layers.{n}.feed_forward.up_proj.weight"),
+	RULE(SLOT_DOWN, "layers.{n}.feed_forward.down_proj.weight"),
+	RULE(SLOT_ROUTER, "layers.{n}.feed_forward.gate.weight"),
+	RULE(SLOT_CHOICE_BIAS, "layers.{n}.feed_forward.expert_bias"),
+	EXPERTS_AT(RULE, "layers.{n}.feed_forward.experts.{e}.", "w1", "w3", "w2"),
+	EXPERTS_AT(STACK, "layers.{n}.feed_forward.experts.", "w1", "w3", "w2"),
+	EXPERTS_AT(STACK, "layers.{n}.feed_forward.switch_mlp.", "gate_proj", "up_proj",
+		   "down_proj"),
+	{ .slot = SLOT_COUNT }
+};
+
 #define QWEN (COMMON | QK_NORM | PART_BIT(PART_DELTA) | PART_BIT(PART_DELTA_SPLIT))
 #define QWEN_EXPERTS (EXPERTS | DENSE | SHARED | PART_BIT(PART_SHARED_ROUTER))
 #define LIKE_QWEN .ways = WAY_LATE_NORM | WAY_DELTA, .q_gated = true, .layers_differ = true, \
@@ -194,7 +219,7 @@ metadata_lfm2(struct meta_reader *r)
 	.metadata = metadata_delta
 #define WITH_EXPERTS .experts = true, .routing.renormalize = true, .gguf_renormalize = true
 #define LFM2 (COMMON | QK_NORM | PART_BIT(PART_CONV))
-#define LIKE_LFM2 .layers_differ = true, .rms_eps = 1e-5f, .rope_theta = 1e6f, \
+#define LIKE_LFM2 .names = lfm2_names, .layers_differ = true, .rms_eps = 1e-5f, .rope_theta = 1e6f, \
 	.metadata = metadata_lfm2
 
 const struct arch arch_rows_delta[] = {

@@ -129,8 +129,38 @@ metadata_gemma4(struct meta_reader *r)
 	return check_per_layer(hp, r->err);
 }
 
+static const struct slot_rule gemma4_names[] = {
+	RULE(SLOT_LAYER_SCALE, "layers.{n}.layer_scalar"),
+	RULE(SLOT_PL_EMBED, "embed_tokens_per_layer.weight"),
+	RULE(SLOT_PL_MODEL, "per_layer_model_projection.weight"),
+	RULE(SLOT_PL_MODEL_NORM, "per_layer_projection_norm.weight"),
+	RULE(SLOT_PL_GATE, "layers.{n}.per_layer_input_gate.weight"),
+	RULE(SLOT_PL_OUT, "layers.{n}.per_layer_projection.weight"),
+	RULE(SLOT_PL_POST_NORM, "layers.{n}.post_per_layer_input_norm.weight"),
+	RULE(SLOT_DENSE_POST_NORM, "layers.{n}.post_feedforward_layernorm_1.weight"),
+	RULE(SLOT_EXPERTS_NORM, "layers.{n}.pre_feedforward_layernorm_2.weight"),
+	RULE(SLOT_EXPERTS_POST_NORM, "layers.{n}.post_feedforward_layernorm_2.weight"),
+	RULE(SLOT_ROUTER, "layers.{n}.router.proj.weight"),
+	RULE(SLOT_ROUTER_SCALE, "layers.{n}.router.scale"),
+	RULE(SLOT_EXPERT_SCALE, "layers.{n}.router.per_expert_scale"),
+	GATE_UP(SLOT_X_GATE, SLOT_X_UP, "layers.{n}.experts.gate_up_proj", DIM_EXPERT_FFN,
+		.stacked = true),
+	GATE_UP(SLOT_X_GATE, SLOT_X_UP, "layers.{n}.experts.gate_up_proj.weight", DIM_EXPERT_FFN,
+		.stacked = true),
+	STACK(SLOT_X_DOWN, "layers.{n}.experts.down_proj"),
+	EXPERTS_AT(STACK, "layers.{n}.experts.", "gate_proj", "up_proj", "down_proj"),
+	EXPERTS_AT(STACK, "layers.{n}.experts.switch_glu.", "gate_proj", "up_proj", "down_proj"),
+	EXPERTS_AT(RULE, "layers.{n}.experts.{e}.", "gate_proj", "up_proj", "down_proj"),
+	GATE_UP(SLOT_X_GATE, SLOT_X_UP, "layers.{n}.moe.gate_up_proj", DIM_EXPERT_FFN,
+		.stacked = true),
+	STACK(SLOT_X_DOWN, "layers.{n}.moe.down_proj"),
+	EXPERTS_AT(STACK, "layers.{n}.moe.switch_mlp.", "gate_proj", "up_proj", "down_proj"),
+	EXPERTS_AT(RULE, "layers.{n}.moe.experts.{e}.", "gate_proj", "up_proj", "down_proj"),
+	{ .slot = SLOT_COUNT }
+};
+
 #define GEMMA4 (COMMON | DENSE | QK_NORM | POST_NORMS | PART_BIT(PART_PER_LAYER))
-#define LIKE_GEMMA4 .name = "gemma4", .text_name = "gemma4_text", \
+#define LIKE_GEMMA4 .names = gemma4_names, .name = "gemma4", .text_name = "gemma4_text", \
 	.class_name = "Gemma4ForCausalLM", .gguf_name = "gemma4", \
 	.optional = HEAD | PART_BIT(PART_LAYER_SCALE), .ways = WAY_POST_NORMS, \
 	.act = ACT_GELU_TANH, .embed_scale = true, .value_norm = true, .softcaps = true, \

@@ -196,10 +196,41 @@ metadata_granite_hybrid(struct meta_reader *r)
 
 /* ---- rows ---- */
 
+static const struct slot_rule nemotron_names[] = {
+	RULE(SLOT_EMBED, "backbone.embeddings.weight"),
+	RULE(SLOT_OUTPUT_NORM, "backbone.norm_f.weight"),
+	RULE(SLOT_ATTN_NORM, "backbone.layers.{n}.norm.weight"),
+	RULE(SLOT_MAMBA_IN, "backbone.layers.{n}.mixer.in_proj.weight"),
+	RULE(SLOT_MAMBA_CONV, "backbone.layers.{n}.mixer.conv1d.weight"),
+	RULE(SLOT_MAMBA_CONV_BIAS, "backbone.layers.{n}.mixer.conv1d.bias"),
+	{ SLOT_MAMBA_RATE, "backbone.layers.{n}.mixer.A_log", .log = true },
+	RULE(SLOT_MAMBA_PASS, "backbone.layers.{n}.mixer.D"),
+	RULE(SLOT_MAMBA_DT_BIAS, "backbone.layers.{n}.mixer.dt_bias"),
+	RULE(SLOT_MAMBA_NORM, "backbone.layers.{n}.mixer.norm.weight"),
+	RULE(SLOT_MAMBA_OUT, "backbone.layers.{n}.mixer.out_proj.weight"),
+	RULE(SLOT_Q, "backbone.layers.{n}.mixer.q_proj.weight"),
+	RULE(SLOT_K, "backbone.layers.{n}.mixer.k_proj.weight"),
+	RULE(SLOT_V, "backbone.layers.{n}.mixer.v_proj.weight"),
+	RULE(SLOT_O, "backbone.layers.{n}.mixer.o_proj.weight"),
+	RULE(SLOT_UP, "backbone.layers.{n}.mixer.up_proj.weight"),
+	RULE(SLOT_DOWN, "backbone.layers.{n}.mixer.down_proj.weight"),
+	RULE(SLOT_ROUTER, "backbone.layers.{n}.mixer.gate.weight"),
+	RULE(SLOT_CHOICE_BIAS, "backbone.layers.{n}.mixer.gate.e_score_correction_bias"),
+	RULE(SLOT_X_UP, "backbone.layers.{n}.mixer.experts.{e}.up_proj.weight"),
+	RULE(SLOT_X_DOWN, "backbone.layers.{n}.mixer.experts.{e}.down_proj.weight"),
+	STACK(SLOT_X_UP, "backbone.layers.{n}.mixer.experts.up_proj.weight"),
+	STACK(SLOT_X_DOWN, "backbone.layers.{n}.mixer.experts.down_proj.weight"),
+	STACK(SLOT_X_UP, "backbone.layers.{n}.mixer.switch_mlp.fc1.weight"),
+	STACK(SLOT_X_DOWN, "backbone.layers.{n}.mixer.switch_mlp.fc2.weight"),
+	RULE(SLOT_S_UP, "backbone.layers.{n}.mixer.shared_experts.up_proj.weight"),
+	RULE(SLOT_S_DOWN, "backbone.layers.{n}.mixer.shared_experts.down_proj.weight"),
+	{ .slot = SLOT_COUNT }
+};
+
 #define MAMBA (PART_BIT(PART_MODEL) | PART_BIT(PART_ATTENTION) | PART_BIT(PART_MIXER_NORM) | \
 	PART_BIT(PART_MAMBA))
 #define MAMBA_OPTIONAL (HEAD | BIASES | PART_BIT(PART_MAMBA_CONV_BIAS))
-#define LIKE_NEMOTRON .name = "nemotron_h", .class_name = "NemotronHForCausalLM", \
+#define LIKE_NEMOTRON .names = nemotron_names, .name = "nemotron_h", .class_name = "NemotronHForCausalLM", \
 	.optional = MAMBA_OPTIONAL, .act = ACT_RELU2, .experts_key = "n_routed_experts", \
 	.gguf_pairs = true, .layers_differ = true, .rms_eps = 1e-5f, .rope_theta = 10000, \
 	.config = config_nemotron, .metadata = metadata_nemotron

@@ -14,11 +14,12 @@
 static const struct slot_rule *
 find_rule(const struct canon_model *m, const char *name, uint32_t *layer, uint32_t *expert)
 {
+	const struct slot_rule *own = m->arch ? m->arch->names : NULL, *r;
 	unsigned ways = m->arch ? m->arch->ways : 0;
 
 	for (const char *const *p = tname_stems; *p; p++)
-		for (const struct slot_rule *r = slot_rules; tb_starts(name, *p) && r->pattern; r++)
-			if (slot_rule_for(r, ways) && r->before[0] == DIM_NONE && !r->turned &&
+		for (r = NULL; tb_starts(name, *p) && (r = slot_rule_next(own, ways, r));)
+			if (r->before[0] == DIM_NONE && !r->turned &&
 			    tname_match(r->pattern, name + strlen(*p), layer, expert))
 				return r;
 	return NULL;

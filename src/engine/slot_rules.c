@@ -1,25 +1,14 @@
-/* slot_rules.c - what files call a model's tensors. */
+/* slot_rules.c - what files call a model's tensors, whatever its architecture; names that
+ * one architecture alone has stand beside its row. */
 #include "config.h"
 
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/engine/arch.h"
+#include "src/engine/arch_rows.h"
 
-#define RULE(s, name) { .slot = s, .pattern = name }
-#define STACK(s, name) { .slot = s, .pattern = name, .stacked = true }
-#define EXPERTS_AT(rule, at, gate, up, down) rule(SLOT_X_GATE, at gate ".weight"), \
-	rule(SLOT_X_UP, at up ".weight"), rule(SLOT_X_DOWN, at down ".weight")
-#define FOLD(s, name) { .slot = s, .pattern = name, .folded = DIM_HEADS }
-#define EACH(s, name) { .slot = s, .pattern = name, .folded = DIM_EXPERTS }
-/* Rows of gate, then rows of up. */
-#define GATE_UP(gate, up, name, width, ...) \
-	{ gate, name, .after = { width }, __VA_ARGS__ }, \
-	{ up, name, .before = { width }, __VA_ARGS__ }
-#define SHARED_AT(at, gate, up, down) RULE(SLOT_S_GATE, at gate ".weight"), \
-	RULE(SLOT_S_UP, at up ".weight"), RULE(SLOT_S_DOWN, at down ".weight")
-
-const struct slot_rule slot_rules[] = {
+/* What files of Hugging Face's call them, and what is made of those; the best first. */
+static const struct slot_rule hf_rules[] = {
 	RULE(SLOT_EMBED, "embed_tokens.weight"),
 	RULE(SLOT_OUTPUT_NORM, "norm.weight"),
 	RULE(SLOT_ATTN_NORM, "layers.{n}.input_layernorm.weight"),
@@ -118,27 +107,6 @@ const struct slot_rule slot_rules[] = {
 	RULE(SLOT_DELTA_DT_BIAS, "layers.{n}.linear_attn.dt_bias"),
 	RULE(SLOT_DELTA_NORM, "layers.{n}.linear_attn.norm.weight"),
 	RULE(SLOT_DELTA_OUT, "layers.{n}.linear_attn.out_proj.weight"),
-	RULE(SLOT_OUTPUT_NORM, "embedding_norm.weight"),
-	RULE(SLOT_ATTN_NORM, "layers.{n}.operator_norm.weight"),
-	RULE(SLOT_FFN_NORM, "layers.{n}.ffn_norm.weight"),
-	RULE(SLOT_Q_NORM, "layers.{n}.self_attn.q_layernorm.weight"),
-	RULE(SLOT_K_NORM, "layers.{n}.self_attn.k_layernorm.weight"),
-	RULE(SLOT_O, "layers.{n}.self_attn.out_proj.weight"),
-	RULE(SLOT_CONV_IN, "layers.{n}.conv.in_proj.weight"),
-	RULE(SLOT_CONV, "layers.{n}.conv.conv.weight"),
-	RULE(SLOT_CONV_OUT, "layers.{n}.conv.out_proj.weight"),
-	RULE(SLOT_GATE, "layers.{n}.feed_forward.w1.weight"),
-	RULE(SLOT_UP, "layers.{n}.feed_forward.w3.weight"),
-	RULE(SLOT_DOWN, "layers.{n}.feed_forward.w2.weight"),
-	RULE(SLOT_GATE, "layers.{n}.feed_forward.gate_proj.weight"),
-	RULE(SLOT_UP, "layers.{n}.feed_forward.up_proj.weight"),
-	RULE(SLOT_DOWN, "layers.{n}.feed_forward.down_proj.weight"),
-	RULE(SLOT_ROUTER, "layers.{n}.feed_forward.gate.weight"),
-	RULE(SLOT_CHOICE_BIAS, "layers.{n}.feed_forward.expert_bias"),
-	EXPERTS_AT(RULE, "layers.{n}.feed_forward.experts.{e}.", "w1", "w3", "w2"),
-	EXPERTS_AT(STACK, "layers.{n}.feed_forward.experts.", "w1", "w3", "w2"),
-	EXPERTS_AT(STACK, "layers.{n}.feed_forward.switch_mlp.", "gate_proj", "up_proj",
-		   "down_proj"),
 	RULE(SLOT_MAMBA_IN, "layers.{n}.mamba.in_proj.weight"),
 	RULE(SLOT_MAMBA_CONV, "layers.{n}.mamba.conv1d.weight"),
 	RULE(SLOT_MAMBA_CONV_BIAS, "layers.{n}.mamba.conv1d.bias"),
@@ -147,61 +115,11 @@ const struct slot_rule slot_rules[] = {
 	RULE(SLOT_MAMBA_DT_BIAS, "layers.{n}.mamba.dt_bias"),
 	RULE(SLOT_MAMBA_NORM, "layers.{n}.mamba.norm.weight"),
 	RULE(SLOT_MAMBA_OUT, "layers.{n}.mamba.out_proj.weight"),
-	RULE(SLOT_EMBED, "backbone.embeddings.weight"),
-	RULE(SLOT_OUTPUT_NORM, "backbone.norm_f.weight"),
-	RULE(SLOT_ATTN_NORM, "backbone.layers.{n}.norm.weight"),
-	RULE(SLOT_MAMBA_IN, "backbone.layers.{n}.mixer.in_proj.weight"),
-	RULE(SLOT_MAMBA_CONV, "backbone.layers.{n}.mixer.conv1d.weight"),
-	RULE(SLOT_MAMBA_CONV_BIAS, "backbone.layers.{n}.mixer.conv1d.bias"),
-	{ SLOT_MAMBA_RATE, "backbone.layers.{n}.mixer.A_log", .log = true },
-	RULE(SLOT_MAMBA_PASS, "backbone.layers.{n}.mixer.D"),
-	RULE(SLOT_MAMBA_DT_BIAS, "backbone.layers.{n}.mixer.dt_bias"),
-	RULE(SLOT_MAMBA_NORM, "backbone.layers.{n}.mixer.norm.weight"),
-	RULE(SLOT_MAMBA_OUT, "backbone.layers.{n}.mixer.out_proj.weight"),
-	RULE(SLOT_Q, "backbone.layers.{n}.mixer.q_proj.weight"),
-	RULE(SLOT_K, "backbone.layers.{n}.mixer.k_proj.weight"),
-	RULE(SLOT_V, "backbone.layers.{n}.mixer.v_proj.weight"),
-	RULE(SLOT_O, "backbone.layers.{n}.mixer.o_proj.weight"),
-	RULE(SLOT_UP, "backbone.layers.{n}.mixer.up_proj.weight"),
-	RULE(SLOT_DOWN, "backbone.layers.{n}.mixer.down_proj.weight"),
-	RULE(SLOT_ROUTER, "backbone.layers.{n}.mixer.gate.weight"),
-	RULE(SLOT_CHOICE_BIAS, "backbone.layers.{n}.mixer.gate.e_score_correction_bias"),
-	RULE(SLOT_X_UP, "backbone.layers.{n}.mixer.experts.{e}.up_proj.weight"),
-	RULE(SLOT_X_DOWN, "backbone.layers.{n}.mixer.experts.{e}.down_proj.weight"),
-	STACK(SLOT_X_UP, "backbone.layers.{n}.mixer.experts.up_proj.weight"),
-	STACK(SLOT_X_DOWN, "backbone.layers.{n}.mixer.experts.down_proj.weight"),
-	STACK(SLOT_X_UP, "backbone.layers.{n}.mixer.switch_mlp.fc1.weight"),
-	STACK(SLOT_X_DOWN, "backbone.layers.{n}.mixer.switch_mlp.fc2.weight"),
-	RULE(SLOT_S_UP, "backbone.layers.{n}.mixer.shared_experts.up_proj.weight"),
-	RULE(SLOT_S_DOWN, "backbone.layers.{n}.mixer.shared_experts.down_proj.weight"),
-	RULE(SLOT_LAYER_SCALE, "layers.{n}.layer_scalar"),
-	RULE(SLOT_PL_EMBED, "embed_tokens_per_layer.weight"),
-	RULE(SLOT_PL_MODEL, "per_layer_model_projection.weight"),
-	RULE(SLOT_PL_MODEL_NORM, "per_layer_projection_norm.weight"),
-	RULE(SLOT_PL_GATE, "layers.{n}.per_layer_input_gate.weight"),
-	RULE(SLOT_PL_OUT, "layers.{n}.per_layer_projection.weight"),
-	RULE(SLOT_PL_POST_NORM, "layers.{n}.post_per_layer_input_norm.weight"),
-	RULE(SLOT_DENSE_POST_NORM, "layers.{n}.post_feedforward_layernorm_1.weight"),
-	RULE(SLOT_EXPERTS_NORM, "layers.{n}.pre_feedforward_layernorm_2.weight"),
-	RULE(SLOT_EXPERTS_POST_NORM, "layers.{n}.post_feedforward_layernorm_2.weight"),
-	RULE(SLOT_ROUTER, "layers.{n}.router.proj.weight"),
-	RULE(SLOT_ROUTER_SCALE, "layers.{n}.router.scale"),
-	RULE(SLOT_EXPERT_SCALE, "layers.{n}.router.per_expert_scale"),
-	GATE_UP(SLOT_X_GATE, SLOT_X_UP, "layers.{n}.experts.gate_up_proj", DIM_EXPERT_FFN,
-		.stacked = true),
-	GATE_UP(SLOT_X_GATE, SLOT_X_UP, "layers.{n}.experts.gate_up_proj.weight", DIM_EXPERT_FFN,
-		.stacked = true),
-	STACK(SLOT_X_DOWN, "layers.{n}.experts.down_proj"),
-	EXPERTS_AT(STACK, "layers.{n}.experts.", "gate_proj", "up_proj", "down_proj"),
-	EXPERTS_AT(STACK, "layers.{n}.experts.switch_glu.", "gate_proj", "up_proj", "down_proj"),
-	EXPERTS_AT(RULE, "layers.{n}.experts.{e}.", "gate_proj", "up_proj", "down_proj"),
-	GATE_UP(SLOT_X_GATE, SLOT_X_UP, "layers.{n}.moe.gate_up_proj", DIM_EXPERT_FFN,
-		.stacked = true),
-	STACK(SLOT_X_DOWN, "layers.{n}.moe.down_proj"),
-	EXPERTS_AT(STACK, "layers.{n}.moe.switch_mlp.", "gate_proj", "up_proj", "down_proj"),
-	EXPERTS_AT(RULE, "layers.{n}.moe.experts.{e}.", "gate_proj", "up_proj", "down_proj"),
 	RULE(SLOT_OUTPUT, "lm_head.weight"),
-	/* GGUF's names. */
+	{ .slot = SLOT_COUNT }
+};
+
+static const struct slot_rule gguf_rules[] = {
 	RULE(SLOT_EMBED, "token_embd.weight"),
 	RULE(SLOT_OUTPUT_NORM, "output_norm.weight"),
 	RULE(SLOT_OUTPUT, "output.weight"),
@@ -296,6 +214,7 @@ const struct slot_rule slot_rules[] = {
 	RULE(SLOT_CONV_OUT, "blk.{n}.shortconv.out_proj.weight"),
 	{ .slot = SLOT_COUNT }
 };
+#define END(rules) (&(rules)[sizeof(rules) / sizeof(*(rules)) - 1])
 
 static const char *const ignored[] = {
 	"*.rotary_emb.inv_freq",	/* computed from config.json instead */
@@ -317,18 +236,27 @@ slot_ignored(const char *name)
 	return false;
 }
 
-bool
-slot_rule_for(const struct slot_rule *r, unsigned ways)
+static bool
+is_for(const struct slot_rule *r, unsigned ways)
 {
 	return (!r->only || ways & r->only) && !(ways & r->never);
+}
+
+const struct slot_rule *
+slot_rule_next(const struct slot_rule *own, unsigned ways, const struct slot_rule *r)
+{
+	do {
+		r = r ? r + 1 : own ? own : hf_rules;
+		if (r == END(gguf_rules))
+			return NULL;
+		if (!r->pattern)
+			r = r == END(hf_rules) ? gguf_rules : hf_rules;
+	} while (!is_for(r, ways));
+	return r;
 }
 
 bool
 slot_rule_gguf(const struct slot_rule *r)
 {
-	const struct slot_rule *first = slot_rules;
-
-	while (strcmp(first->pattern, "token_embd.weight"))
-		first++;
-	return r >= first;
+	return (uintptr_t)r - (uintptr_t)gguf_rules < sizeof(gguf_rules);
 }

@@ -39,12 +39,11 @@ tell_wrong(struct visit *v, enum slot_fault fault, enum slot s, uint32_t layer, 
 static const struct slot_rule *
 next_rule(const struct visit *v, enum slot s, const struct slot_rule *r)
 {
-	unsigned ways = v->hp->arch->ways;
+	const struct arch *a = v->hp->arch;
 
-	for (r = r ? r + 1 : slot_rules; r->pattern; r++)
-		if (r->slot == s && slot_rule_for(r, ways))
-			return r;
-	return NULL;
+	while ((r = slot_rule_next(a->names, a->ways, r)) && r->slot != s)
+		;
+	return r;
 }
 
 /* The tensor that a rule means here, or NULL. */

@@ -24,12 +24,12 @@ watch_matrices(const struct engine *e, enum slot s, uint32_t layer, uint32_t *co
 bool
 watch_gguf_name(const struct engine *e, enum slot s, uint32_t layer, char *out, size_t len)
 {
-	unsigned ways = e->hp.arch->ways;
+	const struct arch *a = e->hp.arch;
 
 	if (s == SLOT_OUTPUT && e->weights.rest->m[s].codes == e->weights.rest->m[SLOT_EMBED].codes)
 		s = SLOT_EMBED;
-	for (const struct slot_rule *r = slot_rules; r->pattern; r++)
-		if (r->slot == s && slot_rule_gguf(r) && slot_rule_for(r, ways))
+	for (const struct slot_rule *r = NULL; (r = slot_rule_next(a->names, a->ways, r));)
+		if (r->slot == s && slot_rule_gguf(r))
 			return r->before[0] == DIM_NONE && (r->stacked || !slot_expert(s)) &&
 			       tname_fill(r->pattern, layer, 0, out, len);
 	return false;

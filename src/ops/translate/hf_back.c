@@ -130,6 +130,7 @@ enum tb_status
 hf_back(struct hf_making *h, bool *known)
 {
 	const struct translate_arch *r = translate_archs;
+	const struct arch *a;
 
 	while (r->type && (strcmp(r->gguf, h->gguf->arch) || !has_signs(h, r->sign)))
 		r++;
@@ -137,8 +138,9 @@ hf_back(struct hf_making *h, bool *known)
 	if (!*known)
 		return TB_OK;
 	h->row = r;
+	a = arch_find(r->type, NULL);
 	h->t = (struct translate){ .gguf = r->gguf, .type = r->type, .ways = r->ways,
-		.names = r->names,
+		.names = r->names, .own = a ? a->names : NULL,
 		.pairs = r->pairs, .norm_add = r->norm_add };
 	return read_numbers(h);
 }

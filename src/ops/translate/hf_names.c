@@ -295,8 +295,8 @@ same_rows(const struct slot_rule *a, const struct slot_rule *b)
 const struct slot_rule *
 hf_gguf_rule(unsigned ways, const char *name, uint32_t *layer, uint32_t *expert)
 {
-	for (const struct slot_rule *r = slot_rules; r->pattern; r++)
-		if (slot_rule_gguf(r) && slot_rule_for(r, ways) && r->before[0] == DIM_NONE &&
+	for (const struct slot_rule *r = NULL; (r = slot_rule_next(NULL, ways, r));)
+		if (slot_rule_gguf(r) && r->before[0] == DIM_NONE &&
 		    tname_match(r->pattern, name, layer, expert))
 			return r;
 	return NULL;
@@ -304,11 +304,12 @@ hf_gguf_rule(unsigned ways, const char *name, uint32_t *layer, uint32_t *expert)
 
 /* Mixtral's own names are made of the usual ones where they are wanted (plan_layout.c). */
 const struct slot_rule *
-hf_rule(unsigned ways, const struct slot_rule *gguf)
+hf_rule(const struct slot_rule *own, unsigned ways, const struct slot_rule *gguf)
 {
-	for (const struct slot_rule *r = slot_rules; r->pattern && !slot_rule_gguf(r); r++)
-		if (r->slot == gguf->slot && r->stacked == gguf->stacked &&
-		    slot_rule_for(r, ways) && same_rows(r, gguf) &&
+	const struct slot_rule *r = NULL;
+
+	while ((r = slot_rule_next(own, ways, r)) && !slot_rule_gguf(r))
+		if (r->slot == gguf->slot && r->stacked == gguf->stacked && same_rows(r, gguf) &&
 		    !strstr(r->pattern, "block_sparse_moe"))
 			return r;
 	return NULL;
@@ -327,7 +328,7 @@ find_name(const struct translate *t, const char *name, uint32_t *layer, uint32_t
 			return r->hf;
 		}
 	from = hf_gguf_rule(t->ways, name, layer, expert);
-	to = from ? hf_rule(t->ways, from) : NULL;
+	to = from ? hf_rule(t->own, t->ways, from) : NULL;
 	if (!to)
 		return NULL;
 	*how = translate_slot_how(from);

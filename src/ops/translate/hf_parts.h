@@ -33,7 +33,8 @@ enum tb_status hf_take_row(struct hf_making *h, const struct tensor *t, bool *ta
 /* The slot that a GGUF's name says, and how Hugging Face calls it; NULL: none. */
 const struct slot_rule *hf_gguf_rule(unsigned ways, const char *name, uint32_t *layer,
 				     uint32_t *expert);
-const struct slot_rule *hf_rule(unsigned ways, const struct slot_rule *gguf);
+const struct slot_rule *hf_rule(const struct slot_rule *own, unsigned ways,
+				const struct slot_rule *gguf);
 /* hf_config_rows.c: config.json of such a model. */
 enum tb_status hf_config_rows(const struct hf_making *h, char **out) TB_MUST_USE;
 

@@ -70,7 +70,7 @@ take_tensor(struct hf_making *h, const struct tensor *t, bool *taken)
 	from = hf_gguf_rule(h->hp.arch->ways, t->name, &layer, &expert);
 	if (t->draft || (!from && slot_ignored(t->name)) || (from && is_said(from->slot)))
 		return TB_OK;
-	to = from ? hf_rule(h->hp.arch->ways, from) : NULL;
+	to = from ? hf_rule(h->hp.arch->names, h->hp.arch->ways, from) : NULL;
 	if (!to)
 		return tb_fail(h->err, TB_EUNSUP, "%.200s: tensor %.100s has no name in Hugging Face's"
 			       " files of %s", h->gguf->loc.path, t->name, h->hp.arch->name);

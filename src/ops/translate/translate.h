@@ -54,6 +54,7 @@ struct change {
 float change_apply(const struct change *c, float x);
 
 struct model;
+struct slot_rule;
 struct tensor;
 
 /* Between the two of one model. */
@@ -62,6 +63,7 @@ struct translate {
 	const char *type;	/* model_type of config.json, its text's; static */
 	const char *names;	/* what rows of names call it; NULL: as `gguf`; static */
 	unsigned ways;		/* of enum way (src/engine/arch.h) */
+	const struct slot_rule *own;	/* names that only it has, or NULL; static */
 	bool pairs;		/* rows of q and k: walk_to_pairs() */
 	float norm_add;		/* what Hugging Face's norms lack */
 	uint32_t layers;

@@ -382,19 +382,19 @@ find_row(struct translate *out, const char *type, const struct hf_json *c)
 
 	if (!type)
 		return false;
+	a = arch_find(type, NULL);
 	for (const struct translate_arch *r = translate_archs; r->type; r++) {
 		if (strcmp(r->type, type) || (r->key && !config_says(c, r->key)))
 			continue;
 		*out = (struct translate){ .gguf = r->gguf, .type = r->type, .ways = r->ways,
-			.names = r->names,
+			.names = r->names, .own = a ? a->names : NULL,
 			.pairs = r->pairs, .norm_add = r->norm_add, .fewer_layers = r->fewer_layers };
 		return true;
 	}
-	a = arch_find(type, NULL);
 	if (!a || !a->gguf_name)
 		return false;
 	*out = (struct translate){ .gguf = a->gguf_name, .type = a->name, .ways = a->ways,
-		.pairs = a->gguf_pairs, .norm_add = a->norm_add };
+		.own = a->names, .pairs = a->gguf_pairs, .norm_add = a->norm_add };
 	return true;
 }
 

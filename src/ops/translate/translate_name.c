@@ -403,9 +403,9 @@ gguf_rule(const struct slot_rule *hf, unsigned ways)
 {
 	bool expert = slot_expert(hf->slot);
 
-	for (const struct slot_rule *r = slot_rules; r->pattern; r++)
-		if (r->slot == hf->slot && slot_rule_gguf(r) && slot_rule_for(r, ways) &&
-		    (!expert || r->stacked) && !memcmp(r->before, hf->before, sizeof(r->before)) &&
+	for (const struct slot_rule *r = NULL; (r = slot_rule_next(NULL, ways, r));)
+		if (r->slot == hf->slot && slot_rule_gguf(r) && (!expert || r->stacked) &&
+		    !memcmp(r->before, hf->before, sizeof(r->before)) &&
 		    !memcmp(r->after, hf->after, sizeof(r->after)))
 			return r;
 	return NULL;
@@ -433,12 +433,11 @@ translate_slot_how(const struct slot_rule *r)
 static enum tb_status
 by_slot(struct at *at, struct tb_err *err)
 {
+	const struct slot_rule *r = NULL, *gguf;
 	unsigned ways = at->t->ways;
 
-	for (const struct slot_rule *r = slot_rules; r->pattern && !slot_rule_gguf(r); r++) {
-		const struct slot_rule *gguf;
-
-		if (!slot_rule_for(r, ways) || r->before[0] != DIM_NONE || !matches(r->pattern, at) ||
+	while ((r = slot_rule_next(at->t->own, ways, r)) && !slot_rule_gguf(r)) {
+		if (r->before[0] != DIM_NONE || !matches(r->pattern, at) ||
 		    (r->stacked && at->src->ndim != 3))
 			continue;
 		gguf = gguf_rule(r, ways);
