@@ -30,6 +30,10 @@ for dir in "$A"/*/; do
 	hf=float64-hf.json	# where config.json says more than a GGUF
 	[ -e "$A/$m/$hf" ] || hf=float64.json
 	same "$m" "$hf" "$A/$m/hf" "$m"
+	for form in hf model.gguf; do
+		expect 0 tb --json show "$A/$m/$form"
+		has '"work":[1-9][0-9]*,"contexts":\[\{"context":[0-9]+,"kv_f32":[1-9]'
+	done
 	same "$m" float64.json "$A/$m/model.gguf"
 	for scheme in int4 mxfp8; do
 		expect 0 tb quantize -q $scheme "$A/$m/hf" "$m:$scheme"

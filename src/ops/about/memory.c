@@ -97,7 +97,7 @@ memory_needed(const struct model_shape *s, const struct params *p, unsigned thre
 	*out = (struct memory){ .weights = p->total.bytes, .token = p->total.read, .why = "",
 				.runs = s->hp != NULL };
 	memory_machine(&out->machine, &out->available);
-	if (!s->kv_width || s->kv_width > (uint64_t)1 << 32) {
+	if ((!s->hp && !s->kv_width) || s->kv_width > (uint64_t)1 << 32) {
 		out->why = "What it keeps of each token is not known for this architecture.";
 		return;
 	}
