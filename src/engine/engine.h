@@ -54,6 +54,9 @@ void engine_info(const struct engine *e, struct engine_info *out);
 enum tb_status session_new(struct session **out, struct engine *e, uint32_t context,
 			   struct tb_err *err) TB_MUST_USE;
 void session_free(struct session *s);
+/* Keeps keys and values as `type` from now on (KV_USUAL: as the engine does).  Where that is
+ * another one, all positions are forgotten; after a failure nothing has changed. */
+enum tb_status session_keep_as(struct session *s, enum kv_type type, struct tb_err *err) TB_MUST_USE;
 uint32_t session_pos(const struct session *s);
 uint32_t session_context(const struct session *s);
 /* Forgets what is behind pos, and more where a model has layers that cannot be cut there:

@@ -47,6 +47,23 @@ session_new(struct session **out, struct engine *e, uint32_t context, struct tb_
 	return TB_OK;
 }
 
+enum tb_status
+session_keep_as(struct session *s, enum kv_type type, struct tb_err *err)
+{
+	enum tb_status status;
+	struct kv kv;
+
+	type = type == KV_USUAL ? s->e->kv : type;
+	if (type == s->kv.type)
+		return TB_OK;
+	if ((status = kv_init(&kv, &s->e->hp, type, s->kv.context, err)))
+		return status;
+	(void)session_rewind(s, 0);
+	kv_free(&s->kv);
+	s->kv = kv;
+	return TB_OK;
+}
+
 static void
 work_free(struct work *w)
 {

@@ -109,7 +109,7 @@ enum talk_where { ALWAYS, IN_LINES, ON_SCREEN };
 static const struct { const char *what, *does; enum talk_where where; } talk_help_rows[] = {
 	{ "/set system TEXT", "what the model is told first", ALWAYS },
 	{ "/set NAME VALUE", "temperature top_p min_p top_k repeat_penalty", ALWAYS },
-	{ "", "repeat_last_n num_predict seed", ALWAYS },
+	{ "", "repeat_last_n num_predict seed kv", ALWAYS },
 	{ "/set verbose|quiet", "figures after each answer, or none", IN_LINES },
 	{ "/clear", "forget the conversation", ALWAYS },
 	{ "/bye", "leave (also ^D)", IN_LINES },

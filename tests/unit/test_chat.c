@@ -172,6 +172,36 @@ test_system(void **state)
 	chat_free(c);
 }
 
+/* Kept otherwise, all is read again, and the conversation goes on; the same again is nothing. */
+static void
+test_kv(void **state)
+{
+	struct chat *c = start(state, 0, 3);
+	struct chat_opts o;
+	struct chat_answer a, b;
+	struct tb_err err;
+	size_t n;
+
+	chat_opts_init(&o, ((struct state *)*state)->m);
+	o.max_tokens = 3;
+	assert_false(chat_opts_set(&o, "kv", "f99"));
+	assert_true(chat_opts_set(&o, "kv", "int8"));
+	say(c, "Hello", NULL, &a);
+	assert_ok(chat_configure(c, &o, &err), err);
+	say(c, "And", NULL, &b);
+	assert_int_equal(b.gen.figures.reused_tokens, 0);
+	assert_true(b.gen.figures.prompt_tokens > a.gen.figures.prompt_tokens);
+	chat_answer_free(&a);
+	chat_answer_free(&b);
+	assert_ok(chat_configure(c, &o, &err), err);
+	say(c, "so", NULL, &a);
+	assert_true(a.gen.figures.reused_tokens > 0);
+	(void)chat_messages(c, &n);
+	assert_int_equal(n, 6);
+	chat_answer_free(&a);
+	chat_free(c);
+}
+
 /* Turns go from the beginning, in pairs, and the person is told. */
 static void
 test_dropping(void **state)
@@ -267,6 +297,7 @@ main(void)
 		cmocka_unit_test(test_long_reuse),
 		cmocka_unit_test(test_same_answer),
 		cmocka_unit_test(test_system),
+		cmocka_unit_test(test_kv),
 		cmocka_unit_test(test_dropping),
 		cmocka_unit_test(test_cancel),
 	};

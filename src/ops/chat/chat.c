@@ -84,8 +84,12 @@ enum tb_status
 chat_configure(struct chat *c, const struct chat_opts *o, struct tb_err *err)
 {
 	uint32_t context = c->o.context;
-	enum tb_status status;
+	enum tb_status status = session_keep_as(c->session, o->kv, err);
 
+	if (status)
+		return status;
+	if (!session_pos(c->session))
+		c->held.n = 0;		/* they are kept otherwise now: read again */
 	if (o->system && *o->system) {
 		if ((status = set_system(c, o->system, err)))
 			return status;

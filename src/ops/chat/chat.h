@@ -22,12 +22,13 @@ struct chat_opts {
 	uint32_t context;	/* positions; 0 = the model's own; fixed by chat_new() */
 	uint32_t max_tokens;	/* an answer; 0 = until the context is full */
 	enum guess_how guess;	/* fixed by chat_new() */
+	enum kv_type kv;	/* KV_USUAL: as the model was opened */
 };
 /* The model's own wishes over our defaults, and a fresh seed. */
 void chat_opts_init(struct chat_opts *o, const struct chat_model *m);
 
 /* One of them by the name people know it by ("temperature", "top_p", "min_p", "top_k",
- * "repeat_penalty", "repeat_last_n", "num_predict", "seed"); false: no such name or
+ * "repeat_penalty", "repeat_last_n", "num_predict", "seed", "kv"); false: no such name or
  * value. */
 bool chat_opts_set(struct chat_opts *o, const char *name, const char *value);
 

@@ -25,6 +25,8 @@ chat_opts_set(struct chat_opts *o, const char *name, const char *value)
 
 	if (!strcmp(name, "seed"))
 		return tb_parse_u64(value, &s->seed);
+	if (!strcmp(name, "kv"))
+		return kv_type_named(value, &o->kv);
 	while (i < sizeof(rows) / sizeof(*rows) && strcmp(name, rows[i].name))
 		i++;
 	if (i == sizeof(rows) / sizeof(*rows))
