@@ -190,7 +190,7 @@ tests_gguf_list_LDADD = $(TEST_FORMAT)
 dist_check_SCRIPTS += tests/cli/gguf.sh
 # GGUF files become other models
 dist_check_SCRIPTS += tests/cli/gguf_back.sh
-dist_check_SCRIPTS += tests/cli/gguf_back_arch.sh tests/cli/arch.sh tests/cli/arch_vary.sh tests/cli/arch_mlx.sh
+dist_check_SCRIPTS += tests/cli/gguf_back_arch.sh tests/cli/arch.sh tests/cli/arch_vary.sh tests/cli/arch_mlx.sh tests/cli/windows.sh
 EXTRA_DIST += tests/cli/gguf_back.py tests/cli/arch.py tests/cli/arch_vary.py tests/cli/gptoss.py tests/cli/arch_mlx.py
 # what other programs stumble over
 dist_check_SCRIPTS += tests/cli/pitfalls.sh
