@@ -21,6 +21,7 @@ src_engine_libengine_a_SOURCES = \
 	src/engine/mv_avx512.h \
 	src/engine/mv_avx512_digits.h \
 	src/engine/mv_avx512_ggml.h \
+	src/engine/mv_avx512_ggml_iq.h \
 	src/engine/mv_digits.h \
 	src/engine/mv_ggml.c \
 	src/engine/mv_ggml.h \

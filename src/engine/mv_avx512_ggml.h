@@ -13,6 +13,8 @@ enum { Q2_BYTES = 84, Q3_BYTES = 110, Q4_BYTES = 144, Q5_BYTES = 176, Q6_BYTES =
 /* One instruction with its operand in memory; the intrinsic makes gcc 12 copy the
  * accumulator out and back. */
 #define DOT8(acc, codes, x) __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(codes), "m"(x))
+#define DOT8_REGISTER(acc, codes, x) \
+	__asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(codes), "v"(x))
 #define DOT16(acc, a, b) __asm__("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b))
 
 /* One block of n elements, 32 or 256. */

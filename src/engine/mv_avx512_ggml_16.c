@@ -1,4 +1,5 @@
-/* mv_avx512_ggml_16.c - ggml's blocks of 256 in groups of 16: Q2_K, Q3_K.
+/* mv_avx512_ggml_16.c - ggml's blocks of 256 in groups of 16: Q2_K, Q3_K, and those of
+ * points of code books.
  *
  * As in mv_avx512_ggml_k.c, but codes stand in the order of elements: a group is 4 lanes
  * of a vector of 64.  What codes are too large by, and minima, meet the groups' sums of x:
@@ -7,10 +8,9 @@
 
 #include "src/engine/mv_x86.h"
 
-#include "src/engine/mv_avx512_ggml.h"
+#include "src/engine/mv_avx512_ggml_iq.h"
 
 #define SUPER 256
-#define VECTORS 4		/* of a block */
 
 /* Sums of groups, as 16 words a block, stand where others have starts. */
 INLINE int16_t *
@@ -39,23 +39,6 @@ mv_avx512_prepare_sixteens(struct mv_x *x)
 		}
 	}
 	return true;
-}
-
-/* 256 codes as bytes; scales of groups as words; minima likewise, or what codes are too
- * large by times the scale; what both are multiplied by. */
-struct block {
-	__m512i codes[VECTORS];
-	__m256i scales, minima;
-	float d, dmin;
-};
-
-INLINE float
-half(const uint8_t *p)
-{
-	uint16_t h;
-
-	memcpy(&h, p, sizeof(h));
-	return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(h)));
 }
 
 /* Pairs of bits of 32 bytes: 2 quarters of a block, of which `k` is one. */
@@ -112,10 +95,26 @@ load_q3(const uint8_t *p, struct block *b)
 INLINE void
 load_block(unsigned type, const uint8_t *p, struct block *b)
 {
-	if (type == GGML_Q2_K)
+	switch (type) {
+	case GGML_Q2_K:
 		load_q2(p, b);
-	else
+		return;
+	case GGML_Q3_K:
 		load_q3(p, b);
+		return;
+	case GGML_IQ3_XXS:
+	case GGML_IQ3_S:
+		load_iq3(type, p, b);
+		return;
+	case GGML_IQ1_S:
+		load_iq1_s(p, b);
+		return;
+	case GGML_IQ1_M:
+		load_iq1_m(p, b);
+		return;
+	default:
+		load_iq2(type, p, b);
+	}
 }
 
 /* A lane's sum of products fits 16 bits; its scale has zeros above it. */
@@ -129,6 +128,37 @@ set_scales(__m256i scales, __m512i out[VECTORS])
 	for (int i = 0; i < VECTORS; i++)
 		out[i] = _mm512_permutexvar_epi32(
 			_mm512_add_epi32(groups, _mm512_set1_epi32(4 * i)), all);
+}
+
+/* Those that have signs have neither minima nor codes too large. */
+INLINE bool
+has_signs(unsigned type)
+{
+	return type == GGML_IQ2_XXS || type == GGML_IQ2_XS || type == GGML_IQ2_S ||
+	       type == GGML_IQ3_XXS || type == GGML_IQ3_S;
+}
+
+/* Products of a block with 256 digits, scaled, a group of 16 in four lanes. */
+INLINE __m512i
+products(unsigned type, const struct block *b, const __m512i scales[VECTORS], const __m512i *digit)
+{
+	const __m512i zero = _mm512_setzero_si512();
+	__m512i sum = zero;
+
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < VECTORS; i++) {
+		__m512i t = zero, x;
+
+		if (has_signs(type)) {
+			x = _mm512_load_si512(&digit[i]);
+			x = _mm512_mask_sub_epi8(x, b->signs[i], zero, x);
+			DOT8_REGISTER(t, b->codes[i], x);
+		} else {
+			DOT8(t, b->codes[i], digit[i]);
+		}
+		DOT16(sum, t, scales[i]);
+	}
+	return sum;
 }
 
 struct sums { __m512 scaled[MV_TILE]; __m256 minima[MV_TILE]; };
@@ -146,22 +176,19 @@ add_block(unsigned type, const uint8_t *p, const struct mv_x *x, size_t m, size_
 	for (size_t k = 0; k < m; k++) {
 		const __m512i *digit = (const __m512i *)(x[k].digit + col);
 		const float unit = x[k].unit[col / SUPER];
-		__m512i sum = _mm512_setzero_si512();
-		__m256i less = _mm256_madd_epi16(
-			b.minima, _mm256_loadu_si256((const void *)group_sums(&x[k], col)));
+		__m512i sum = products(type, &b, scales, digit);
 
-#pragma GCC unroll 4
-		for (unsigned i = 0; i < VECTORS; i++) {
-			__m512i t = _mm512_setzero_si512();
+		if (!has_signs(type)) {
+			__m256i sums = _mm256_loadu_si256((const void *)group_sums(&x[k], col));
+			__m256i less = _mm256_madd_epi16(b.minima, sums);
 
-			DOT8(t, b.codes[i], digit[i]);
-			DOT16(sum, t, scales[i]);
+			if (type == GGML_Q2_K)
+				s->minima[k] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(less),
+							       _mm256_set1_ps(b.dmin * unit),
+							       s->minima[k]);
+			else
+				sum = _mm512_sub_epi32(sum, _mm512_zextsi256_si512(less));
 		}
-		if (type == GGML_Q2_K)
-			s->minima[k] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(less),
-						       _mm256_set1_ps(b.dmin * unit), s->minima[k]);
-		else
-			sum = _mm512_sub_epi32(sum, _mm512_zextsi256_si512(less));
 		s->scaled[k] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum),
 					       _mm512_set1_ps(b.d * unit), s->scaled[k]);
 	}
@@ -196,3 +223,10 @@ rows(unsigned type, size_t bytes, const struct matrix *w, const struct mv_x *x, 
 
 MV_SHARED(mv_avx512_q2_k, rows, GGML_Q2_K, Q2_BYTES)
 MV_SHARED(mv_avx512_q3_k, rows, GGML_Q3_K, Q3_BYTES)
+MV_SHARED(mv_avx512_iq2_xxs, rows, GGML_IQ2_XXS, IQ2_XXS_BYTES)
+MV_SHARED(mv_avx512_iq2_xs, rows, GGML_IQ2_XS, IQ2_XS_BYTES)
+MV_SHARED(mv_avx512_iq2_s, rows, GGML_IQ2_S, IQ2_S_BYTES)
+MV_SHARED(mv_avx512_iq3_xxs, rows, GGML_IQ3_XXS, IQ3_XXS_BYTES)
+MV_SHARED(mv_avx512_iq3_s, rows, GGML_IQ3_S, IQ3_S_BYTES)
+MV_SHARED(mv_avx512_iq1_s, rows, GGML_IQ1_S, IQ1_S_BYTES)
+MV_SHARED(mv_avx512_iq1_m, rows, GGML_IQ1_M, IQ1_M_BYTES)

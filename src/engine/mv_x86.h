@@ -26,7 +26,8 @@ mv_prepare_fn mv_avx512_prepare_q45_k, mv_avx512_prepare_q6_k;
 mv_rows_fn mv_avx512_q4_k, mv_avx512_q5_k, mv_avx512_q6_k;
 
 mv_prepare_fn mv_avx512_prepare_sixteens;
-mv_rows_fn mv_avx512_q2_k, mv_avx512_q3_k;
+mv_rows_fn mv_avx512_q2_k, mv_avx512_q3_k, mv_avx512_iq2_xxs, mv_avx512_iq2_xs, mv_avx512_iq2_s;
+mv_rows_fn mv_avx512_iq3_xxs, mv_avx512_iq3_s, mv_avx512_iq1_s, mv_avx512_iq1_m;
 
 mv_prepare_fn mv_avx2_prepare_nibbles, mv_avx2_prepare_e2m1, mv_avx2_prepare_int8;
 mv_rows_fn mv_avx2_int4, mv_avx2_mxfp4, mv_avx2_nvfp4, mv_avx2_int8, mv_avx2_mxfp8;

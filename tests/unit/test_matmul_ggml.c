@@ -275,7 +275,8 @@ strange_x(void **state)
 {
 	static const float odd[] = { 0, NAN, INFINITY, -INFINITY, 1e-20f, 1e25f, 1e-42f };
 	static const unsigned types[] = { GGML_Q8_0, GGML_Q4_0, GGML_Q5_1, GGML_Q4_K, GGML_Q6_K,
-					  GGML_IQ4_XS, GGML_IQ3_S, GGML_Q2_K, GGML_Q3_K };
+					  GGML_IQ4_XS, GGML_IQ3_S, GGML_Q2_K, GGML_Q3_K, GGML_IQ2_XS,
+					  GGML_IQ1_S };
 
 	(void)state;
 	for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
