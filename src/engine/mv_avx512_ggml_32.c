@@ -220,10 +220,11 @@ load_halves(const uint8_t *p, size_t bytes)
 	__m512i v = _mm512_setzero_si512();
 
 #pragma GCC unroll 4
-	for (unsigned i = 0; i < 16 / each; i++, p += each * bytes)
-		v = _mm512_or_si512(v, _mm512_maskz_permutex2var_epi16(
-			((1u << each) - 1) << each * i, _mm512_loadu_si512(p), at,
-			_mm512_loadu_si512(p + 64)));
+	for (unsigned i = 0; i < 4; i++, p += each * bytes)
+		if (each * i < 16)
+			v = _mm512_or_si512(v, _mm512_maskz_permutex2var_epi16(
+				((1u << each) - 1) << each * i, _mm512_loadu_si512(p), at,
+				_mm512_loadu_si512(p + 64)));
 	return _mm512_cvtph_ps(_mm512_castsi512_si256(v));
 }
 
