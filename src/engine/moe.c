@@ -1,7 +1,7 @@
 /* moe.c - a layer whose feed-forward part is a choice among experts.
  *
  * Only the bytes of chosen experts are touched.  One token runs all its experts in
- * one fork-join; a block of tokens is sorted by expert, so that each expert's
+ * two fork-joins; a block of tokens is sorted by expert, so that each expert's
  * matrices are read once. */
 #include "config.h"
 
@@ -9,6 +9,8 @@
 
 #include <math.h>
 #include <string.h>
+
+#include "src/base/job.h"
 
 #define TOGETHER 8	/* experts in one fork-join */
 
@@ -132,6 +134,31 @@ one_token_biased(struct run *run, const struct layer *l)
 	return status;
 }
 
+/* n of the chosen experts from the one at `at` on, whose inner parts are in work.gate. */
+static enum tb_status
+down_together(struct run *run, const struct layer *l, uint32_t at, uint32_t n)
+{
+	const struct hparams *hp = run->hp;
+	struct work *w = &run->s->work;
+	const struct matrix *m[TOGETHER];
+	const float *x[TOGETHER];
+	float *y[TOGETHER];
+	enum tb_status status = tb_job_check(run->job, run->err);
+
+	for (uint32_t i = 0; i < n; i++) {
+		m[i] = &l->x[SLOT_X_DOWN][w->chosen[at + i]];
+		x[i] = w->gate + (size_t)i * hp->expert_ffn;
+		y[i] = w->gather + (size_t)i * hp->dim;
+		if (run->s->watch && !status)
+			run_watch(run, &m[i], 1, x[i], 1);
+	}
+	if (!status)
+		status = matmul_each(run->e->mm, m, n, x, 1, y, run->err);
+	for (uint32_t i = 0; i < n && !status; i++)
+		run->e->vec->add_scaled(w->out, y[i], w->weight[at + i], hp->dim);
+	return status;
+}
+
 static enum tb_status
 one_token(struct run *run, const struct layer *l)
 {
@@ -157,13 +184,8 @@ one_token(struct run *run, const struct layer *l)
 			return status;
 		run->e->vec->act_mul[hp->act](w->gate, gate ? w->up : NULL,
 					      (size_t)n * hp->expert_ffn);
-		for (uint32_t i = 0; i < n; i++) {
-			m[0] = &l->x[SLOT_X_DOWN][w->chosen[at + i]];
-			if ((status = run_matmul(run, m, 1, w->gate + (size_t)i * hp->expert_ffn, 1,
-						 &w->gather)))
-				return status;
-			run->e->vec->add_scaled(w->out, w->gather, w->weight[at + i], hp->dim);
-		}
+		if ((status = down_together(run, l, at, n)))
+			return status;
 	}
 	return TB_OK;
 }

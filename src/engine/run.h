@@ -45,7 +45,7 @@ struct work {
 	float *per_layer;		/* [rows][layers][per_layer] */
 	float *out;			/* [rows][dim]: what is added to x */
 	/* Experts: tokens gathered for one, router's numbers, who chose whom. */
-	float *gather;			/* [rows][dim] */
+	float *gather;			/* [max(rows, experts_used)][dim] */
 	float *router;			/* [rows][experts] */
 	float *weight;			/* [rows][experts_used] */
 	uint32_t *chosen;		/* [rows][experts_used]; owned */

@@ -146,6 +146,7 @@ static size_t
 work_parts(struct work *w, const struct hparams *hp, size_t rows, struct part out[WORK_PARTS])
 {
 	size_t gate = gate_floats(hp, rows);
+	size_t gathered = rows > hp->experts_used ? rows : hp->experts_used;
 	size_t woven = arch_has(hp->arch, PART_EXPERTS_WOVEN) ? 2 : 1;
 	const struct part part[WORK_PARTS] = {
 		{ &w->x, rows * hp->dim }, { &w->h, rows * hp->dim }, { &w->out, rows * hp->dim },
@@ -155,7 +156,7 @@ work_parts(struct work *w, const struct hparams *hp, size_t rows, struct part ou
 		{ &w->v, rows * hparams_widest(hp, DIM_V) },
 		{ &w->gate, gate * woven }, { &w->up, gate }, { &w->scratch, rows * scratch_floats(hp) },
 		{ &w->per_layer, rows * per_layer_floats(hp) },
-		{ &w->gather, hp->experts ? rows * hp->dim : 0 },
+		{ &w->gather, hp->experts ? gathered * hp->dim : 0 },
 		{ &w->router, rows * hp->experts }, { &w->weight, rows * hp->experts_used },
 	};
 	size_t total = 0;

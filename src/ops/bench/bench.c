@@ -112,9 +112,11 @@ part_limits(struct bench *b)
 static enum tb_status
 each_scheme(struct bench *b, enum tb_status (*fn)(struct bench *b, const struct scheme *s))
 {
+	const struct scheme nvfp4 = { SCHEME_NVFP4, 4, 16, DT_COUNT, 0 };
+	const struct scheme mxfp8 = { SCHEME_MXFP8, 8, 32, DT_COUNT, 0 };
 	const struct scheme schemes[] = {
-		scheme_affine(4, 64), scheme_ggml(GGML_Q4_K), scheme_ggml(GGML_Q8_0),
-		scheme_plain(DT_BF16),
+		scheme_affine(4, 64), scheme_affine(8, 64), nvfp4, mxfp8, scheme_ggml(GGML_Q4_0),
+		scheme_ggml(GGML_Q4_K), scheme_ggml(GGML_Q8_0), scheme_plain(DT_BF16),
 	};
 	enum tb_status status = TB_OK;
 

@@ -8,6 +8,22 @@
 #include "src/quant/scheme.h"
 
 #define WALKS 7
+#define TIMES 3
+
+/* What several vectors at once cost beside one: guesses, batches. */
+static enum tb_status
+several(struct bench *b, struct walk *w, size_t m, const char *name)
+{
+	double ratio[TIMES], one, all;
+	enum tb_status status = walk_passes(w, m, &all, b->err);	/* grows the workspace */
+
+	for (unsigned i = 0; i < TIMES && !status; i++)
+		if (!(status = walk_passes(w, 1, &one, b->err)) &&
+		    !(status = walk_passes(w, m, &all, b->err)))
+			ratio[i] = all / one;
+	return status ? status : bench_row(b, "x one", bench_median(ratio, TIMES), 0,
+					   "decode, %zu tokens at once, %s", m, name);
+}
 
 enum tb_status
 bench_matrices(struct bench *b, const struct scheme *s)
@@ -39,6 +55,8 @@ bench_matrices(struct bench *b, const struct scheme *s)
 			status = bench_row(b, "GB/s", median, b->read, "decode, 155 matrices, %s",
 					   scheme_name(s, name));
 	}
+	for (size_t m = 4; m <= WALK_GUESSED && !status; m *= 2)
+		status = several(b, w, m, name);
 	walk_free(w);
 	return status;
 }

@@ -164,7 +164,7 @@ walk_read(const struct walk *w)
 static enum tb_status
 walk_room(struct walk *w, size_t m, struct tb_err *err)
 {
-	size_t widest = m == 1 ? VOCAB : FFN;
+	size_t widest = m <= WALK_GUESSED ? VOCAB : FFN;
 
 	if (m <= w->m)
 		return TB_OK;
@@ -201,7 +201,7 @@ walk_passes(struct walk *w, size_t m, double *seconds, struct tb_err *err)
 	for (unsigned l = 0; l < LAYERS; l++)
 		for (size_t s = 0; s < sizeof(steps) / sizeof(*steps) && !status; s++)
 			status = run_step(w, l * A_LAYER + steps[s].first, steps[s].n, m, err);
-	if (!status && m == 1)
+	if (!status && m <= WALK_GUESSED)
 		status = run_step(w, MATRICES - 1, 1, m, err);
 	*seconds = tb_monotonic() - start;
 	return status;

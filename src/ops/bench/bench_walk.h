@@ -16,7 +16,9 @@ void walk_free(struct walk *w);
 
 size_t walk_bytes(const struct walk *w);	/* codes and scales, read once a walk */
 double walk_read(const struct walk *w);		/* seconds to read them and do nothing */
-/* Seconds for products with m vectors, as an engine asks for them; without the head
- * (the last matrix, only for the last token) when m > 1. */
+/* Seconds for products with m vectors, as an engine asks for them.  With the head (the last
+ * matrix) where all of them may be guesses that are looked at; of a prompt only the last
+ * token needs it. */
+#define WALK_GUESSED 8
 enum tb_status walk_passes(struct walk *w, size_t m, double *seconds, struct tb_err *err) TB_MUST_USE;
 #endif
