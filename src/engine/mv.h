@@ -27,6 +27,15 @@ enum mv_level { MV_LEVEL_LIST(X) MV_LEVELS };
 enum mv_level mv_level(void);		/* this machine's, held down by TBTUI_CPU */
 const char *mv_level_name(enum mv_level l);
 
+/* Of what is compiled for each width of vectors the widest that this machine may take.  What is
+ * named second and third is there on x86-64 alone. */
+#ifdef __x86_64__
+#define MV_BEST(plain, avx2, avx512) \
+	(mv_level() >= MV_AVX512 ? (avx512) : mv_level() >= MV_AVX2 ? (avx2) : (plain))
+#else
+#define MV_BEST(plain, avx2, avx512) (plain)
+#endif
+
 #define MV_ANY UINT_MAX
 #define MV_BLOCK 256		/* prepared data is zero padded to blocks of elements */
 #define MV_PAD 16		/* and a group's values to this many more */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "src/engine/matrix.h"
+#include "src/engine/mv.h"
 
 #define TOGETHER 4	/* tokens that a state is read for */
 
@@ -33,13 +33,5 @@
 const struct scan_ops *
 scan_ops(void)
 {
-#ifdef __x86_64__
-	const char *kernels = matmul_kernels();
-
-	if (!strncmp(kernels, "avx512", 6))
-		return &ops_avx512;
-	if (!strncmp(kernels, "avx2", 4))
-		return &ops_avx2;
-#endif
-	return &ops_plain;
+	return MV_BEST(&ops_plain, &ops_avx2, &ops_avx512);
 }

@@ -35,13 +35,5 @@
 const struct vec_ops *
 vec_ops(void)
 {
-#ifdef __x86_64__
-	enum mv_level level = mv_level();
-
-	if (level >= MV_AVX512)
-		return &ops_avx512;
-	if (level >= MV_AVX2)
-		return &ops_avx2;
-#endif
-	return &ops_plain;
+	return MV_BEST(&ops_plain, &ops_avx2, &ops_avx512);
 }
