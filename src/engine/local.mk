@@ -78,16 +78,17 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/arch.h \
 	src/engine/arch_delta.c \
 	src/engine/arch_gemma4.c \
+	src/engine/arch_gpt_oss.c \
+	src/engine/arch_laguna.c \
 	src/engine/arch_mamba.c \
+	src/engine/arch_mla.c \
 	src/engine/arch_own.c \
 	src/engine/arch_own.h \
 	src/engine/arch_rows.c \
 	src/engine/arch_rows.h \
-	src/engine/arch_rows_gpt_oss.c \
-	src/engine/arch_rows_laguna.c \
-	src/engine/arch_rows_mla.c \
 	src/engine/attention.c \
 	src/engine/attention.h \
+	src/engine/attention_mixer.c \
 	src/engine/attn_bf16.c \
 	src/engine/attn_body.h \
 	src/engine/attn_exp512.h \

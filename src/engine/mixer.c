@@ -5,6 +5,13 @@
 #include "src/engine/run.h"
 #include "src/engine/state.h"
 
+static enum tb_status
+run_nothing(struct run *run, const struct layer *l, uint32_t layer, size_t m, size_t want)
+{
+	(void)run, (void)l, (void)layer, (void)m, (void)want;
+	return TB_OK;
+}
+
 const struct mixer_row mixers[MIX_COUNT] = {
 	[MIX_ATTENTION] = { .name = "attention", .run = run_attention, .scratch = attention_scratch },
 	[MIX_MLA] = { .name = "latent attention", .run = run_mla, .scratch = mla_scratch },
@@ -52,11 +59,4 @@ mixer_state_bytes(const struct hparams *hp)
 		sum += row->state ? state_bytes(row->state(hp, i)) : 0;
 	}
 	return sum;
-}
-
-enum tb_status
-run_nothing(struct run *run, const struct layer *l, uint32_t layer, size_t m, size_t want)
-{
-	(void)run, (void)l, (void)layer, (void)m, (void)want;
-	return TB_OK;
 }

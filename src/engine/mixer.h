@@ -35,8 +35,8 @@ void mixer_states(const struct hparams *hp, size_t *floats);
 uint64_t mixer_state_bytes(const struct hparams *hp);
 
 /* Mixers with files of their own, and what they need. */
-mixer_run run_shortconv, run_delta, run_mamba;
-mixer_floats attention_scratch, shortconv_state, shortconv_scratch, delta_state, delta_scratch,
+mixer_run run_attention, run_mla, run_shortconv, run_delta, run_mamba;
+mixer_floats attention_scratch, mla_scratch, shortconv_state, shortconv_scratch, delta_state, delta_scratch,
 	mamba_state, mamba_scratch;
 
 /* The most that any layer needs. */

@@ -7,11 +7,12 @@
  * [c, turned part] and one value c for all of them. */
 #include "config.h"
 
-#include "src/engine/run.h"
+#include "src/engine/mixer.h"
 
 #include <string.h>
 
 #include "src/engine/mla_heads.h"
+#include "src/engine/run.h"
 
 /* What a layer computes with, and where in the scratch its rows are. */
 struct mla {

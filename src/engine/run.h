@@ -72,7 +72,7 @@ struct run {
 	const struct hparams *hp;
 	struct tb_job *job;
 	struct tb_err *err;
-	/* That of the architecture's row, else the usual one. */
+	/* The model's: with the mean taken away, or not. */
 	void (*norm)(float *out, const float *x, const float *w, size_t n, float eps);
 };
 
@@ -87,16 +87,8 @@ enum tb_status forward(struct run *run, const uint32_t *ids, size_t m, size_t wa
 /* Logits [m][vocab] of the rows that forward() left. */
 enum tb_status run_logits(struct run *run, size_t m, float *logits) TB_MUST_USE;
 
-/* Parts of a layer, from work.h, m rows, to work.out, before biases and norms behind
- * them.  Attention keeps the keys and values of all m; the last `want` have an answer. */
-enum tb_status run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m,
-			     size_t want) TB_MUST_USE;
-enum tb_status run_mla(struct run *run, const struct layer *l, uint32_t layer, size_t m,
-		       size_t want) TB_MUST_USE;
-size_t mla_scratch(const struct hparams *hp, uint32_t layer);
-/* A layer without a mixer, or without a feed-forward part. */
-enum tb_status run_nothing(struct run *run, const struct layer *l, uint32_t layer, size_t m,
-			   size_t want) TB_MUST_USE;
+/* Feed-forward parts of a layer, from work.h, m rows, to work.out, before the norms behind
+ * them.  What comes before is in mixer.h. */
 enum tb_status run_ffn(struct run *run, const struct layer *l, size_t m) TB_MUST_USE;
 enum tb_status run_experts(struct run *run, const struct layer *l, size_t m) TB_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* arch_rows_gpt_oss.c - gpt-oss: sinks, biases everywhere, experts that stop growing. */
+/* arch_gpt_oss.c - gpt-oss: sinks, biases everywhere, experts that stop growing. */
 #include "config.h"
 
 #include "src/engine/arch_rows.h"

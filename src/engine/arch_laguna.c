@@ -1,4 +1,4 @@
-/* arch_rows_laguna.c - Laguna: layers with more heads than others, whose answers are
+/* arch_laguna.c - Laguna: layers with more heads than others, whose answers are
  * multiplied by what the layer's input says; windows of another rope. */
 #include "config.h"
 

@@ -1,4 +1,4 @@
-/* arch_rows_mla.c - architectures with multi-head latent attention.  What files say of a
+/* arch_mla.c - architectures with multi-head latent attention.  What files say of a
  * head is about keys and values that nobody keeps: see mla.c. */
 #include "config.h"
 
