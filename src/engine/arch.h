@@ -312,10 +312,8 @@ struct arch {
 	/* What it alone says, after everything else was read: hparams_read.h; NULL: nothing. */
 	enum tb_status (*config)(const struct config_reader *r);
 	enum tb_status (*metadata)(struct meta_reader *r);
-	/* Mathematics of its own, in a file of its own; NULL: the usual.  See run.h. */
-	void (*norm)(float *out, const float *x, const float *w, size_t n, float eps);
-	enum tb_status (*attention)(struct run *run, const struct layer *l, uint32_t layer, size_t m,
-				    size_t want);
+	/* A feed-forward part of its own, in a file of its own; NULL: what its layers' ffn_kind
+	 * says.  See run_ffn() (run.h). */
 	enum tb_status (*ffn)(struct run *run, const struct layer *l, size_t m);
 };
 /* Are all tensors of the part there; may they be? */

@@ -169,8 +169,6 @@ bool hparams_has(const struct hparams *hp, uint32_t layer, enum slot s);
 bool hparams_needs(const struct hparams *hp, uint32_t layer, enum slot s);
 /* May there be a tensor for a slot that is not read, as another layer's is instead? */
 bool hparams_idle(const struct hparams *hp, uint32_t layer, enum slot s);
-/* Has any layer the mixer? */
-bool hparams_mixes(const struct hparams *hp, enum mixer mixer);
 /* The angle a position turns pair i < rope_dims / 2 by, scaling included, in a session
  * of `context` positions. */
 double hparams_inv_freq(const struct hparams *hp, const struct rope *rope, uint32_t i,

@@ -106,7 +106,9 @@ config_dynamic(const struct config_reader *r, const cJSON *scaling, struct rope 
 	return status;
 }
 
-enum tb_status
+/* How frequencies are changed for contexts longer than the model was first trained for;
+ * scaling NULL: not at all. */
+static enum tb_status
 config_scaling(const struct config_reader *r, const cJSON *scaling, struct rope *rope)
 {
 	static const struct { const char *name; enum rope_kind kind; } kinds[] = {

@@ -107,7 +107,9 @@ meta_none(struct meta_reader *r, const char *key, uint32_t max, uint32_t *out)
 	return TB_OK;
 }
 
-enum tb_status
+/* A number for each layer, or one for all of them, at `offset` in struct layer_shape; 0 may be
+ * among them.  Not there: left as it is. */
+static enum tb_status
 meta_each(struct meta_reader *r, const char *key, uint32_t max, size_t offset)
 {
 	const struct gguf_kv *kv = meta_find(r, key);
@@ -283,7 +285,7 @@ meta_sizes(struct meta_reader *r)
 			 offsetof(struct layer_shape, kv_heads));
 }
 
-enum tb_status
+static enum tb_status
 meta_experts(struct meta_reader *r)
 {
 	static const enum router_score scores[] = { SCORE_SOFTMAX, SCORE_SOFTMAX, SCORE_SIGMOID,

@@ -36,15 +36,6 @@ hparams_windowed(const struct hparams *hp, uint32_t layer)
 	return hp->window && hp->layer[layer].windowed;
 }
 
-bool
-hparams_mixes(const struct hparams *hp, enum mixer mixer)
-{
-	for (uint32_t i = 0; i < hp->layers; i++)
-		if (hp->layer[i].mixer == mixer)
-			return true;
-	return false;
-}
-
 /* Of attention. */
 static enum tb_status
 check_heads(const struct hparams *hp, uint32_t layer, struct tb_err *err)

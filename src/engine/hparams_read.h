@@ -33,10 +33,6 @@ enum tb_status config_real(const struct config_reader *r, const cJSON *in, const
 			   double max, double *out) TB_MUST_USE;
 enum tb_status config_flag(const struct config_reader *r, const cJSON *in, const char *key,
 			   bool *out) TB_MUST_USE;
-/* How frequencies are changed for contexts longer than the model was first trained for;
- * scaling NULL: not at all. */
-enum tb_status config_scaling(const struct config_reader *r, const cJSON *scaling,
-			      struct rope *rope) TB_MUST_USE;
 
 /* The steps. */
 enum tb_status config_rope(const struct config_reader *r) TB_MUST_USE;
@@ -67,10 +63,6 @@ enum tb_status meta_number(struct meta_reader *r, const char *key, uint32_t max,
 /* From 0 on, and 0 where the key is not there. */
 enum tb_status meta_none(struct meta_reader *r, const char *key, uint32_t max,
 			 uint32_t *out) TB_MUST_USE;
-/* A number for each layer, or one for all of them, at `offset` in struct layer_shape; 0 may be
- * among them.  Not there: left as it is. */
-enum tb_status meta_each(struct meta_reader *r, const char *key, uint32_t max,
-			 size_t offset) TB_MUST_USE;
 enum tb_status meta_real(struct meta_reader *r, const char *key, double min, double max,
 			 double fallback, double *out) TB_MUST_USE;
 /* A number that is not known to the forward pass unless it changes nothing. */
@@ -80,5 +72,4 @@ uint32_t meta_rows(const struct meta_reader *r, const char *name);
 
 /* The steps. */
 enum tb_status meta_rope(struct meta_reader *r) TB_MUST_USE;
-enum tb_status meta_experts(struct meta_reader *r) TB_MUST_USE;
 #endif

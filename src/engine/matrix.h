@@ -32,8 +32,8 @@ void matmul_exactly(struct matmul *mm);
 
 /* y[i][m][rows] = x[m][cols] * w[i]^T, F32, for n matrices with the same x (q k v; gate up):
  * activations are prepared once and one fork-join serves all.  Types of ggml's meet an x of
- * 8 bits (mv_ggml.h); where x are many, codes of our schemes do so, too, and BF16 meets BF16.  x and y do not overlap.  Grows its workspace; TB_ENOMEM is the only
- * failure. */
+ * 8 bits (mv_ggml.h); where x are many, codes of our schemes do so, too, and BF16 meets
+ * BF16.  x and y do not overlap.  Grows its workspace; TB_ENOMEM is the only failure. */
 enum tb_status matmul_run(struct matmul *mm, const struct matrix *const *w, size_t n,
 			  const float *x, size_t m, float *const *y, struct tb_err *err) TB_MUST_USE;
 

@@ -226,7 +226,6 @@ share_row(void *arg, size_t row)
 	const struct shared *s = arg;
 	struct work *w = &s->run->s->work;
 	size_t dim = s->run->hp->dim;
-
 	float both = s->run->hp->routing.both, *out = w->out + row * dim;
 
 	s->run->e->vec->add_scaled(out, w->gather + row * dim,

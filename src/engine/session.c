@@ -265,11 +265,9 @@ enum tb_status
 session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct tb_job *job,
 	     const float **logits, struct tb_err *err)
 {
-	const struct arch *own = s->e->hp.arch;
 	struct run run = {
 		.s = s, .e = s->e, .hp = &s->e->hp, .job = job, .err = err,
-		.norm = own->norm ? own->norm : s->e->hp.centered ? s->e->vec->layernorm
-							  : s->e->vec->rmsnorm,
+		.norm = s->e->hp.centered ? s->e->vec->layernorm : s->e->vec->rmsnorm,
 	};
 	uint32_t pos = s->pos;
 	float zero = 0;

@@ -28,7 +28,7 @@ struct visit {
 
 static enum tb_status
 tell_wrong(struct visit *v, enum slot_fault fault, enum slot s, uint32_t layer, const char *name,
-     const struct tensor *t, const struct tb_err *why)
+	   const struct tensor *t, const struct tb_err *why)
 {
 	struct slot_wrong w = { fault, s, layer, name, t, why };
 
