@@ -160,7 +160,6 @@ const struct translate_name translate_names[] = {
 	{ "qwen3next", "layers.{n}.linear_attn.conv1d.weight", "blk.{n}.ssm_conv1d.weight", SQUEEZED },
 	{ "qwen3next", "layers.{n}.linear_attn.out_proj.weight", "blk.{n}.ssm_out.weight", AS_IS },
 
-
 	{ "gpt-oss", "layers.{n}.self_attn.sinks", "blk.{n}.attn_sinks.weight", AS_IS },
 	{ "gpt-oss", "layers.{n}.mlp.router.weight", "blk.{n}.ffn_gate_inp.weight", AS_IS },
 	{ "gpt-oss", "layers.{n}.mlp.router.bias", "blk.{n}.ffn_gate_inp.bias", AS_IS },
