@@ -403,9 +403,10 @@ chat_summary(struct view *v, struct tb_buf *out)
 		tb_buf_printf(out, " %s prefill %.0f %s decode %.1f tok/s %s first %.0f ms", dot,
 			      gen_prefill_rate(f), dot, gen_decode_rate(f), dot,
 			      1000 * f->first_token_seconds);
+	tb_buf_printf(out, " %s context %u/%u", dot, f->context_used, f->context);
+	/* Last: 80 columns hardly have room for it. */
 	if (f->guessed && !view_steady(v))
 		tb_buf_printf(out, " %s %u/%u guessed", dot, f->right, f->guessed);
-	tb_buf_printf(out, " %s context %u/%u", dot, f->context_used, f->context);
 }
 
 /* Keys, while nobody types. */
