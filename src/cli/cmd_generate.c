@@ -73,6 +73,8 @@ generate_with(struct cli *cli, struct run_model *r, struct generating *g)
 		status = cli_print_json(o);
 	} else {
 		putchar('\n');
+		if (g->result.stop == GEN_CONTEXT)
+			fputs("(the context is full)\n", stderr);
 		if (cli->verbose)
 			run_print_figures(&g->result.figures);
 	}

@@ -57,6 +57,10 @@ err_has 'no session was kept in it; take another file'
 # To the end of the context and no further.
 expect 0 "$TBTUI" generate "$M" -p Tom --temp 1 --ignore-eos --ctx 20 --json
 has '"stop":"context".*"context_used":20,"context":20,'
+expect 0 "$TBTUI" generate "$M" -p Tom --temp 1 --ignore-eos --ctx 20
+err_has '^\(the context is full\)$'
+expect 0 "$TBTUI" generate "$M" -p Tom --temp 1 --ignore-eos --ctx 20 -n 2
+[ -s "$T/err" ] && fail "the context is not full: $(cat "$T/err")"
 expect 2 "$TBTUI" generate "$M" -p "Once upon a time there was a big red ball" --ctx 4
 err_has 'the prompt has [0-9]+ tokens, the context 4; shorten it'
 
