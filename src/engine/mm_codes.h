@@ -4,7 +4,7 @@
 #define TBTUI_ENGINE_MM_CODES_H
 
 #include "src/engine/mm_avx512.h"
-#include "src/engine/mv_avx512_ggml.h"
+#include "src/engine/mv_avx512_ggml_iq.h"
 #include "src/quant/scheme.h"
 
 /* A constant where it is used.  ggml: MV_ANY when it is none of those; codes: from where on
@@ -35,6 +35,13 @@ enum { MM_XS_BYTES = 136 };
 	X(iq4_nl, MM_BLOCKS(GGML_IQ4_NL, 18, 2), false, 32, 127) \
 	X(ggml_mxfp4, MM_BLOCKS(GGML_MXFP4, 17, 1), false, 32, 12) \
 	X(iq4_xs, MM_BLOCKS(GGML_IQ4_XS, MM_XS_BYTES, 8), false, 32, 127) \
+	X(iq2_xxs, MM_BLOCKS(GGML_IQ2_XXS, IQ2_XXS_BYTES, 0), false, 16, 43) \
+	X(iq2_xs, MM_BLOCKS(GGML_IQ2_XS, IQ2_XS_BYTES, 0), false, 16, 43) \
+	X(iq2_s, MM_BLOCKS(GGML_IQ2_S, IQ2_S_BYTES, 0), false, 16, 43) \
+	X(iq3_xxs, MM_BLOCKS(GGML_IQ3_XXS, IQ3_XXS_BYTES, 0), false, 16, 62) \
+	X(iq3_s, MM_BLOCKS(GGML_IQ3_S, IQ3_S_BYTES, 0), false, 16, 15) \
+	X(iq1_s, MM_BLOCKS(GGML_IQ1_S, IQ1_S_BYTES, 0), false, 16, 9) \
+	X(iq1_m, MM_BLOCKS(GGML_IQ1_M, IQ1_M_BYTES, 0), false, 16, 9) \
 	X(q2_k, MM_BLOCKS(GGML_Q2_K, Q2_BYTES, 0), true, 16, 0) \
 	X(q3_k, MM_BLOCKS(GGML_Q3_K, Q3_BYTES, 0), false, 16, 4) \
 	X(q4_k, MM_BLOCKS(GGML_Q4_K, Q4_BYTES, 0), true, 32, 0) \
@@ -154,6 +161,26 @@ k64(unsigned ggml, const uint8_t *p, unsigned k)
 	}
 }
 
+INLINE bool
+of_book(unsigned ggml)
+{
+	return has_signs(ggml) || ggml == GGML_IQ1_S || ggml == GGML_IQ1_M;
+}
+
+/* Quarter k of a block of points; all of it is read. */
+INLINE __m512i
+points64(unsigned ggml, const uint8_t *p, unsigned k)
+{
+	const char most = ggml == GGML_IQ3_XXS ? 62 : ggml == GGML_IQ3_S ? 15 : 43;
+	const __m512i off = _mm512_set1_epi8(most);
+	struct block b;
+
+	load_points(ggml, p, &b);
+	if (!has_signs(ggml))
+		return b.codes[k];
+	return _mm512_mask_sub_epi8(_mm512_add_epi8(off, b.codes[k]), b.signs[k], off, b.codes[k]);
+}
+
 /* Codes from column col on, a multiple of 64; those behind the row's n are anything. */
 INLINE __m512i
 codes64(struct mm_type t, const uint8_t *row, uint32_t col, uint32_t n)
@@ -169,6 +196,8 @@ codes64(struct mm_type t, const uint8_t *row, uint32_t col, uint32_t n)
 		if (t.ggml == GGML_IQ4_XS)
 			return halves64((struct mm_type){ SCHEME_GGML, 0, t.ggml, 16, 8 },
 					row + col / 256 * MM_XS_BYTES + col % 256 / 2, n);
+		if (of_book(t.ggml))
+			return points64(t.ggml, row + (size_t)col / 256 * t.bytes, col % 256 / 64);
 		if (t.bytes > 34)
 			return k64(t.ggml, row + (size_t)col / 256 * t.bytes, col % 256 / 64);
 		row += (size_t)col / 32 * t.bytes;
@@ -214,7 +243,13 @@ sixteens(unsigned ggml, const uint8_t *p)
 					       ? 0 : 16));
 	__m128i v = _mm_loadu_si128((const void *)(p + (ggml == GGML_Q6_K ? 192 : 0)));
 	__m512 scale, bias = _mm512_setzero_ps();
+	struct block b;
 
+	if (of_book(ggml)) {
+		load_points(ggml, p, &b);
+		scale = _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(b.scales));
+		return (struct mm_factors){ _mm512_mul_ps(scale, _mm512_set1_ps(b.d)), bias };
+	}
 	if (ggml == GGML_Q2_K) {
 		__m512i m = _mm512_cvtepu8_epi32(_mm_and_si128(_mm_srli_epi16(v, 4),
 							       _mm_set1_epi8(15)));

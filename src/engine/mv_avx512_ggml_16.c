@@ -102,18 +102,8 @@ load_block(unsigned type, const uint8_t *p, struct block *b)
 	case GGML_Q3_K:
 		load_q3(p, b);
 		return;
-	case GGML_IQ3_XXS:
-	case GGML_IQ3_S:
-		load_iq3(type, p, b);
-		return;
-	case GGML_IQ1_S:
-		load_iq1_s(p, b);
-		return;
-	case GGML_IQ1_M:
-		load_iq1_m(p, b);
-		return;
 	default:
-		load_iq2(type, p, b);
+		load_points(type, p, b);
 	}
 }
 
@@ -128,14 +118,6 @@ set_scales(__m256i scales, __m512i out[VECTORS])
 	for (int i = 0; i < VECTORS; i++)
 		out[i] = _mm512_permutexvar_epi32(
 			_mm512_add_epi32(groups, _mm512_set1_epi32(4 * i)), all);
-}
-
-/* Those that have signs have neither minima nor codes too large. */
-INLINE bool
-has_signs(unsigned type)
-{
-	return type == GGML_IQ2_XXS || type == GGML_IQ2_XS || type == GGML_IQ2_S ||
-	       type == GGML_IQ3_XXS || type == GGML_IQ3_S;
 }
 
 /* Products of a block with 256 digits, scaled, a group of 16 in four lanes. */

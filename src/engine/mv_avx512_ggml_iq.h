@@ -257,4 +257,31 @@ load_iq1_m(const uint8_t *p, struct block *b)
 	set_ternary(_mm512_or_si512(words32(p), _mm512_and_si512(high, _mm512_set1_epi16(0x700))),
 		    _mm512_test_epi16_mask(high, _mm512_set1_epi16(0x800)), b);
 }
+
+/* Those that have signs have neither minima nor codes too large. */
+INLINE bool
+has_signs(unsigned type)
+{
+	return type == GGML_IQ2_XXS || type == GGML_IQ2_XS || type == GGML_IQ2_S ||
+	       type == GGML_IQ3_XXS || type == GGML_IQ3_S;
+}
+
+INLINE void
+load_points(unsigned type, const uint8_t *p, struct block *b)
+{
+	switch (type) {
+	case GGML_IQ3_XXS:
+	case GGML_IQ3_S:
+		load_iq3(type, p, b);
+		return;
+	case GGML_IQ1_S:
+		load_iq1_s(p, b);
+		return;
+	case GGML_IQ1_M:
+		load_iq1_m(p, b);
+		return;
+	default:
+		load_iq2(type, p, b);
+	}
+}
 #endif
