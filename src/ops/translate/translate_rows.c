@@ -154,13 +154,9 @@ const struct translate_name translate_names[] = {
 	  GROUPED_QKV },
 	{ "qwen3next", "layers.{n}.linear_attn.in_proj_qkvz.weight", "blk.{n}.attn_gate.weight",
 	  GROUPED_Z },
-	{ "qwen3next", "layers.{n}.linear_attn.in_proj_ba.weight", "blk.{n}.ssm_ba.weight", AS_IS },
-	{ "qwen3next", "layers.{n}.linear_attn.dt_bias", "blk.{n}.ssm_dt.bias", AS_IS },
 	{ "qwen3next", "layers.{n}.linear_attn.A_log", "blk.{n}.ssm_a", NEG_EXP },
 	{ "qwen3next", "layers.{n}.linear_attn.conv1d.weight", "blk.{n}.ssm_conv1d.weight", SQUEEZED },
-	{ "qwen3next", "layers.{n}.linear_attn.out_proj.weight", "blk.{n}.ssm_out.weight", AS_IS },
 
-	{ "gpt-oss", "layers.{n}.self_attn.sinks", "blk.{n}.attn_sinks.weight", AS_IS },
 	{ "gpt-oss", "layers.{n}.mlp.router.weight", "blk.{n}.ffn_gate_inp.weight", AS_IS },
 	{ "gpt-oss", "layers.{n}.mlp.router.bias", "blk.{n}.ffn_gate_inp.bias", AS_IS },
 	/* As MLX has them, which does not weave rows of gate and up. */
@@ -179,13 +175,6 @@ const struct translate_name translate_names[] = {
 	{ "gpt-oss", "layers.{n}.mlp.experts.down_proj_bias", "blk.{n}.ffn_down_exps.bias", AS_IS },
 
 	/* MLA. */
-	{ "deepseek2", "layers.{n}.self_attn.q_a_proj.weight", "blk.{n}.attn_q_a.weight", AS_IS },
-	{ "deepseek2", "layers.{n}.self_attn.q_a_layernorm.weight", "blk.{n}.attn_q_a_norm.weight", AS_IS },
-	{ "deepseek2", "layers.{n}.self_attn.q_b_proj.weight", "blk.{n}.attn_q_b.weight", AS_IS },
-	{ "deepseek2", "layers.{n}.self_attn.kv_a_proj_with_mqa.weight", "blk.{n}.attn_kv_a_mqa.weight",
-	  AS_IS },
-	{ "deepseek2", "layers.{n}.self_attn.kv_a_layernorm.weight", "blk.{n}.attn_kv_a_norm.weight",
-	  AS_IS },
 	{ "deepseek2", "layers.{n}.self_attn.kv_b_proj.weight", "blk.{n}.attn_k_b.weight", MLA_K },
 	{ "deepseek2", "layers.{n}.self_attn.kv_b_proj.weight", "blk.{n}.attn_v_b.weight", MLA_V },
 	/* What guesses a token ahead. */
@@ -199,15 +188,12 @@ const struct translate_name translate_names[] = {
 	{ "deepseek2 glm4moe", "layers.{n}.shared_head.head.weight",
 	  "blk.{n}.nextn.shared_head_head.weight", AS_IS },
 
-	{ "glm4", "layers.{n}.post_self_attn_layernorm.weight", "blk.{n}.post_attention_norm.weight", AS_IS },
-	{ "glm4", "layers.{n}.post_mlp_layernorm.weight", "blk.{n}.post_ffw_norm.weight", AS_IS },
 	{ "ernie4_5-moe", "layers.{n}.mlp.moe_statics.e_score_correction_bias",
 	  "blk.{n}.exp_probs_b.bias", AS_IS },
 	{ "hunyuan-dense", "layers.{n}.self_attn.query_layernorm.weight", "blk.{n}.attn_q_norm.weight",
 	  AS_IS },
 	{ "hunyuan-dense", "layers.{n}.self_attn.key_layernorm.weight", "blk.{n}.attn_k_norm.weight",
 	  AS_IS },
-	{ "laguna", "layers.{n}.self_attn.g_proj.weight", "blk.{n}.attn_gate.weight", AS_IS },
 
 	{ "lfm2*", "embedding_norm.weight", "token_embd_norm.weight", AS_IS },
 	{ "lfm2*", "layers.{n}.conv.conv.weight", "blk.{n}.shortconv.conv.weight", SQUEEZED },
@@ -234,11 +220,7 @@ const struct translate_name translate_names[] = {
 	{ "granitehybrid-dense", "layers.{n}.shared_mlp.output_linear.weight", "blk.{n}.ffn_down.weight",
 	  AS_IS },
 
-	{ "granitehybrid*", "layers.{n}.mamba.in_proj.weight", "blk.{n}.ssm_in.weight", AS_IS },
-	{ "granitehybrid*", "layers.{n}.mamba.out_proj.weight", "blk.{n}.ssm_out.weight", AS_IS },
 	{ "granitehybrid*", "layers.{n}.mamba.conv1d.weight", "blk.{n}.ssm_conv1d.weight", SQUEEZED },
-	{ "granitehybrid*", "layers.{n}.mamba.conv1d.bias", "blk.{n}.ssm_conv1d.bias", AS_IS },
-	{ "granitehybrid*", "layers.{n}.mamba.dt_bias", "blk.{n}.ssm_dt.bias", AS_IS },
 	{ "granitehybrid*", "layers.{n}.mamba.A_log", "blk.{n}.ssm_a", COLUMN_NEG_EXP },
 	{ "granitehybrid*", "layers.{n}.mamba.D", "blk.{n}.ssm_d", COLUMN },
 	{ "granitehybrid*", "layers.{n}.mamba.norm.weight", "blk.{n}.ssm_norm.weight", GROUPS },
