@@ -551,6 +551,11 @@ FUZZ_TARGETS += tests/fuzz/fuzz_kv_file
 tests_fuzz_fuzz_kv_file_SOURCES = tests/fuzz/fuzz_kv_file.c $(FOLDER)
 tests_fuzz_fuzz_kv_file_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_kv_file_LDADD = $(FUZZ_OPS)
+FUZZ_TARGETS += tests/fuzz/fuzz_hparams
+tests_fuzz_fuzz_hparams_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_hparams_LDADD = $(FUZZ_OPS)
+EXTRA_DIST += tests/fuzz/seeds/hparams/delta tests/fuzz/seeds/hparams/gemma4 \
+	tests/fuzz/seeds/hparams/mamba tests/fuzz/seeds/hparams/mla
 EXTRA_DIST += tests/fuzz/seeds/kv_file/header tests/fuzz/seeds/kv_file/same
 EXTRA_DIST += tests/fuzz/seeds/journal/rm tests/fuzz/seeds/report/small \
 	tests/fuzz/seeds/sidecar/sums
