@@ -334,6 +334,32 @@ slurp(const struct model_file *f, size_t max, char **out, size_t *len, struct tb
 	return status && f->name ? tb_wrap(err, status, "%.100s", f->name) : status;
 }
 
+char *
+model_beside(const struct model_loc *loc, const char *name)
+{
+	size_t folder = (size_t)(tb_path_name(loc->path) - loc->path);
+
+	return tb_asprintf("%.*s%s", (int)folder, loc->path, name);
+}
+
+/* A file of tensors alone says nothing of the model that it is of: its folder does. */
+static enum tb_status
+read_beside(const struct model *m, const char *name, size_t max, char **out, size_t *len,
+	    struct tb_err *err)
+{
+	char *path = model_beside(&m->loc, name);
+	enum tb_status status;
+
+	if (!path)
+		return tb_nomem(err);
+	if (tb_exists(path))
+		status = tb_file_slurp(path, max, out, len, err);
+	else
+		status = tb_fail(err, TB_ENOENT, "%.200s: there is no %s beside it", m->loc.name, name);
+	free(path);
+	return status;
+}
+
 enum tb_status
 model_read(const struct model *m, const char *name, size_t max, char **out, size_t *len,
 	   struct tb_err *err)
@@ -346,6 +372,8 @@ model_read(const struct model *m, const char *name, size_t max, char **out, size
 		    (f->media == MEDIA_JSON || !f->media_type) && !f->outside)
 			return slurp(f, max, out, len, err);
 	}
+	if (kind_is_bare(m->loc.kind) && !strchr(name, '/'))
+		return read_beside(m, name, max, out, len, err);
 	return tb_fail(err, TB_ENOENT, "%.200s: has no %s", m->loc.name, name);
 }
 

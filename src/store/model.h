@@ -158,7 +158,7 @@ enum tb_status model_blame(const struct model *m, const char *tensor, struct tb_
 const struct tensor *model_foreign(const struct model *m);
 
 /* A named small file of the model (config.json, tokenizer.json, …) whatever the
- * layout; TB_ENOENT if it has none.  Caller frees *out. */
+ * layout, of tensors in a file alone one in its folder; TB_ENOENT if it has none.  Caller frees *out. */
 enum tb_status model_read(const struct model *m, const char *name, size_t max, char **out,
 			  size_t *len, struct tb_err *err) TB_MUST_USE;
 /* The layer of a media kind (template, system, params, license), the i-th of them. */

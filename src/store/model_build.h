@@ -118,6 +118,9 @@ struct gguf_split {
 enum tb_status build_gguf(struct build *b, struct model_file *f, struct gguf_split *split,
 			  struct tb_err *err) TB_MUST_USE;
 
+/* Where a file of that name would be in a file's own folder; owned by the caller. */
+char *model_beside(const struct model_loc *loc, const char *name);
+
 /* One of them a layout. */
 enum tb_status build_manifest(struct build *b, struct tb_err *err) TB_MUST_USE;
 enum tb_status build_dir(struct build *b, struct tb_err *err) TB_MUST_USE;

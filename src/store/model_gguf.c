@@ -123,6 +123,21 @@ open_split(struct build *b, const struct split *name, struct tb_err *err)
 	return status;
 }
 
+/* What the folder of tensors alone says of them. */
+static enum tb_status
+config_beside(struct build *b, struct tb_err *err)
+{
+	char *path = model_beside(&b->m->loc, "config.json");
+	enum tb_status status = TB_OK;
+
+	if (!path)
+		return tb_nomem(err);
+	if (kind_is_bare(b->m->loc.kind) && tb_exists(path))
+		status = build_config(b, path, err);
+	free(path);
+	return status;
+}
+
 enum tb_status
 build_file_alone(struct build *b, struct tb_err *err)
 {
@@ -135,5 +150,7 @@ build_file_alone(struct build *b, struct tb_err *err)
 		status = build_gguf_add_file(b, tb_strdup(b->m->loc.path), NULL, err);
 	if (!status && !b->nraws && b->m->nproblems)	/* nothing of it can be shown */
 		status = build_nothing(b, err);
+	if (!status)
+		status = config_beside(b, err);
 	return status ? status : build_sort(b, err);
 }
