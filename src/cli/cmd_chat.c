@@ -189,18 +189,19 @@ COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
 	struct run_sampling sampling = RUN_SAMPLING;
 	struct run_guessing guessing = { .none = false };
 	struct chatting c = { .cli = cli };
+	struct run_model r = { .ref = NULL };
 	const char *prompt = NULL, *system = NULL;
 	const struct tb_opt opts[] = {
 		{ 'p', "prompt", TB_OPT_STR, &prompt, "TEXT", "say this, print the answer, leave; "
 		  "- reads it from standard input" },
 		{ 0, "system", TB_OPT_STR, &system, "TEXT", "what the model is told first" },
 		RUN_SAMPLING_OPTIONS(sampling, RUN_ELSE(SAMPLER_REPEAT_PENALTY)),
+		RUN_ADAPTER_OPTION(r),
 		RUN_ENGINE_OPTIONS(cli),
 		RUN_GUESSING_OPTIONS(guessing),
 		RUN_SESSION_OPTION(c.file),
 		{ .name = NULL }
 	};
-	struct run_model r;
 	struct tb_err err;
 	enum cli_exit status;
 

@@ -91,6 +91,7 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 	struct run_sampling sampling = RUN_SAMPLING;
 	struct run_guessing guessing = { .none = false };
 	struct generating g = { .context = 0 };
+	struct run_model r = { .ref = NULL };
 	const char *prompt = NULL;
 	const struct tb_opt opts[] = {
 		{ 'p', "prompt", TB_OPT_STR, &prompt, "TEXT", "what to continue; - reads it from "
@@ -99,12 +100,12 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		  "text" },
 		{ 0, "ignore-eos", TB_OPT_FLAG, &g.opts.ignore_eos, NULL, "go on behind the end" },
 		RUN_SAMPLING_OPTIONS(sampling, " (1)"),
+		RUN_ADAPTER_OPTION(r),
 		RUN_ENGINE_OPTIONS(cli),
 		RUN_GUESSING_OPTIONS(guessing),
 		RUN_SESSION_OPTION(g.file),
 		{ .name = NULL }
 	};
-	struct run_model r;
 	struct tb_err err;
 	enum cli_exit status;
 

@@ -107,6 +107,7 @@ COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 		{ 'p', "prompt", TB_OPT_STR, &prompt, "TEXT", "what comes before; - reads it from "
 		  "standard input" },
 		{ 0, "top", TB_OPT_U64, &s.top, "K", "how many; default 10" },
+		RUN_ADAPTER_OPTION(s.r),
 		RUN_ENGINE_OPTIONS(cli),
 		{ .name = NULL }
 	};
@@ -130,8 +131,12 @@ COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 
 COMMAND(cli_perplexity, "perplexity", "REF FILE", "how well a model predicts a text")
 {
-	const struct tb_opt opts[] = { RUN_ENGINE_OPTIONS(cli), { .name = NULL } };
 	struct scoring s = { .top = 0 };
+	const struct tb_opt opts[] = {
+		RUN_ADAPTER_OPTION(s.r),
+		RUN_ENGINE_OPTIONS(cli),
+		{ .name = NULL }
+	};
 	struct tb_err err;
 	enum cli_exit status;
 

@@ -19,8 +19,11 @@ static enum tb_status
 run_load(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct run_model *r = arg;
+	enum tb_status status = chat_model_open(&r->model, &r->ctx, r->ref, job, err);
 
-	return chat_model_open(&r->model, &r->ctx, r->ref, job, err);
+	for (size_t i = 0; i < r->adapters.n && !status; i++)
+		status = chat_model_adapt(r->model, &r->ctx, r->adapters.v[i], job, err);
+	return status;
 }
 
 enum tb_status
@@ -29,7 +32,8 @@ run_model_open(struct run_model *r, const struct cli *cli, const char *ref, cons
 {
 	enum tb_status status = TB_OK;
 
-	*r = (struct run_model){ .ref = ref, .text = TB_BUF(PROMPT_MAX) };
+	r->ref = ref;
+	r->text = TB_BUF(PROMPT_MAX);
 	if (prompt)
 		status = cli_read_text(prompt, &r->text, err);
 	if (!status)
@@ -47,6 +51,7 @@ run_model_close(struct run_model *r)
 	chat_model_free(r->model);
 	op_ctx_free(&r->ctx);
 	tb_buf_free(&r->text);
+	tb_strs_free(&r->adapters);
 }
 
 static enum tb_status

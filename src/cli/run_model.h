@@ -14,11 +14,15 @@
 struct run_model {
 	struct op_ctx ctx;
 	const char *ref;		/* borrowed */
+	struct tb_strs adapters;	/* of --adapter; taken in by run_model_open() */
 	struct chat_model *model;
 	struct tb_buf text;
 };
-/* prompt: the text of -p, "-": standard input; NULL: none.  run_model_close() in every
- * case. */
+#define RUN_ADAPTER_OPTION(r) \
+	{ 0, "adapter", TB_OPT_LIST, &(r).adapters, "FILE|DIR", "add a LoRA to the weights: a GGUF " \
+	  "file, or what PEFT wrote; may be repeated" }
+/* *r: zeros, or what the option above filled.  prompt: the text of -p, "-": standard input;
+ * NULL: none.  run_model_close() in every case. */
 enum tb_status run_model_open(struct run_model *r, const struct cli *cli, const char *ref,
 			      const char *prompt, struct tb_err *err) TB_MUST_USE;
 void run_model_close(struct run_model *r);

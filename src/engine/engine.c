@@ -7,10 +7,12 @@
 
 #include "src/base/mem.h"
 #include "src/base/pool.h"
+#include "src/engine/adapter.h"
 #include "src/engine/attn_ops.h"
 #include "src/engine/run.h"
 #include "src/engine/synthetic.h"
 #include "src/engine/team.h"
+#include "src/store/model.h"
 
 static enum tb_status
 engine_new(struct engine **out, const struct engine_opts *opts, struct tb_err *err)
@@ -49,9 +51,11 @@ engine_open(struct engine **out, const struct model *m, const struct engine_opts
 
 	if (status)
 		return status;
-	if ((status = hparams_model(&e->hp, m, err)) ||
+	e->gguf = model_has_keys(m);
+	if ((status = adapter_alone(m, err)) || (status = hparams_model(&e->hp, m, err)) ||
 	    (status = weights_init(&e->weights, &e->hp, err)) ||
-	    (status = weights_load(&e->weights, &e->hp, m, err))) {
+	    (status = weights_load(&e->weights, &e->hp, m, err)) ||
+	    (status = adapters_own(e, m, err))) {
 		engine_free(e);
 		*out = NULL;
 		return status;
@@ -98,6 +102,7 @@ engine_free(struct engine *e)
 	team_free(e->team);
 	weights_free(&e->weights);
 	hparams_free(&e->hp);
+	free(e->low);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
 }

@@ -39,6 +39,12 @@ enum tb_status engine_open(struct engine **out, const struct model *m,
 			   const struct engine_opts *opts, struct tb_err *err) TB_MUST_USE;
 void engine_free(struct engine *e);
 
+/* From now on a matrix W is W + scale B A, as an adapter says (LoRA: of GGUF, or what PEFT wrote);
+ * several add up.  The model `a` may be closed then.  Before the first session; an engine that it
+ * failed for can only be freed.  Adapters among the layers of the engine's own model are
+ * in it already. */
+enum tb_status engine_adapt(struct engine *e, const struct model *a, struct tb_err *err) TB_MUST_USE;
+
 struct engine_info {
 	const char *arch;		/* "llama", "mixtral", "qwen3_moe" … */
 	uint32_t vocab, dim, layers, heads, kv_heads, head_dim, ffn, experts, experts_used;

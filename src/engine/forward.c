@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/job.h"
+#include "src/engine/lowrank.h"
 #include "src/engine/mixer.h"
 #include "src/engine/team.h"
 
@@ -17,7 +18,12 @@ run_matmul(struct run *run, const struct matrix *const *w, size_t n, const float
 
 	if (run->s->watch && !status)
 		run_watch(run, w, n, x, m);
-	return status ? status : matmul_run(run->e->mm, w, n, x, m, y, run->err);
+	if (!status)
+		status = matmul_run(run->e->mm, w, n, x, m, y, run->err);
+	for (size_t i = 0; i < n && !status; i++)
+		if (w[i]->low)
+			status = run_lowrank(run, w[i], x, m, y[i]);
+	return status;
 }
 
 struct rows {

@@ -74,6 +74,10 @@ endif
 # What runs models.
 src_engine_libengine_a_SOURCES += \
 	src/engine/amx.h \
+	src/engine/adapter.c \
+	src/engine/adapter.h \
+	src/engine/lowrank.c \
+	src/engine/lowrank.h \
 	src/engine/arch.c \
 	src/engine/arch.h \
 	src/engine/arch_delta.c \

@@ -12,6 +12,7 @@
 #include "src/base/err.h"
 #include "src/quant/scheme.h"
 
+struct lowrank;
 struct team;
 
 struct matrix {
@@ -21,6 +22,8 @@ struct matrix {
 	const uint8_t *scales, *biases;	/* NULL where the scheme has none */
 	enum dtype scale_dtype;		/* BF16, F16, F32; U8 for the fp kinds */
 	float global;			/* multiplies everything; 1 = none */
+	const struct lowrank *low;	/* what adapters add to products in a run (lowrank.h);
+					 * borrowed; NULL: nothing */
 };
 
 /* Workspace of products: prepared activations, tiles. One at a time a team. */

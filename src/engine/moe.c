@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "src/base/job.h"
+#include "src/engine/lowrank.h"
 
 #define TOGETHER 8	/* experts in one fork-join */
 
@@ -154,8 +155,11 @@ down_together(struct run *run, const struct layer *l, uint32_t at, uint32_t n)
 	}
 	if (!status)
 		status = matmul_each(run->e->mm, m, n, x, 1, y, run->err);
-	for (uint32_t i = 0; i < n && !status; i++)
+	for (uint32_t i = 0; i < n && !status; i++) {
+		if (m[i]->low)
+			status = run_lowrank(run, m[i], x[i], 1, y[i]);
 		run->e->vec->add_scaled(w->out, y[i], w->weight[at + i], hp->dim);
+	}
 	return status;
 }
 

@@ -22,6 +22,7 @@ struct team;
 struct engine {
 	struct hparams hp;
 	struct weights weights;
+	bool gguf;			/* weights lie as GGUF files have them */
 	struct team *team;
 	struct matmul *mm;
 	const struct vec_ops *vec;
@@ -29,6 +30,8 @@ struct engine {
 	const struct attn_ops *attn;
 	const struct attn_bf16 *attn_bf16;	/* NULL: products of attention are F32 */
 	enum kv_type kv;		/* of sessions */
+	float *low;			/* what run_lowrank() works in; owned */
+	size_t low_cap;
 	pthread_mutex_t lock;		/* team and mm serve one evaluation at a time */
 };
 

@@ -76,9 +76,8 @@ sum_dims(const struct hparams *hp, uint32_t layer, const enum dim *d)
 	return sum;
 }
 
-/* Dimensions of 1 say nothing: files have them or not. */
-static bool
-same_shape(const struct tensor *t, const uint64_t *want, unsigned n)
+bool
+slot_shape(const struct tensor *t, const uint64_t *want, unsigned n)
 {
 	unsigned i = 0;
 
@@ -117,7 +116,7 @@ check_shape(const struct visit *v, const struct slot_rule *r, const struct slot_
 		want[1] = want[2];
 		want[2] = rows;
 	}
-	if (!same_shape(t, want, n)) {
+	if (!slot_shape(t, want, n)) {
 		for (unsigned i = 0; i < t->ndim; i++)
 			tb_buf_printf(&is, "%s%" PRIu64, i ? ", " : "", t->dim[i]);
 		for (unsigned i = 0; i < n; i++)
@@ -300,6 +299,16 @@ of_draft(const struct hparams *hp, const char *name)
 		l.number - hp->layers < hp->draft_layers);
 }
 
+/* Of a file that is no part of the model's own weights: adapters are another matter
+ * (adapter.h), and what sees or hears is not asked by text. */
+static bool
+beside(const struct model *m, const struct tensor *t)
+{
+	enum media media = m->files[t->weight.file].media;
+
+	return media == MEDIA_ADAPTER || media == MEDIA_PROJECTOR || media == MEDIA_DRAFT;
+}
+
 /* A tensor that nothing uses means that we would compute something else than the
  * model does: better said than done. */
 static enum tb_status
@@ -311,7 +320,8 @@ visit_unused(struct visit *v)
 	for (size_t i = 0; i < v->m->ntensors && !status; i++) {
 		const struct tensor *t = &v->m->tensors[i];
 
-		if (v->used[i] || t->draft || slot_ignored(t->name) || of_draft(v->hp, t->name))
+		if (v->used[i] || t->draft || beside(v->m, t) || slot_ignored(t->name) ||
+		    of_draft(v->hp, t->name))
 			continue;
 		(void)tb_fail(&why, TB_EUNSUP, "%s: no such tensor is known in %s; without it the "
 			      "model would not be what it is", t->name, v->hp->arch->name);

@@ -57,4 +57,7 @@ struct slot_visitor {
  * experts ends those of that slot. */
 enum tb_status slots_visit(const struct hparams *hp, const struct model *m,
 			   const struct slot_visitor *v, struct tb_err *err) TB_MUST_USE;
+
+/* Dimensions of 1 say nothing: files have them or not. */
+bool slot_shape(const struct tensor *t, const uint64_t *want, unsigned n);
 #endif

@@ -9,6 +9,7 @@
 
 #include "src/base/half.h"
 #include "src/base/mem.h"
+#include "src/engine/lowrank.h"
 #include "src/engine/slots.h"
 #include "src/format/dtype.h"
 #include "src/store/model.h"
@@ -50,8 +51,11 @@ weights_free(struct weights *w)
 	values_maps_close(&w->maps);
 	for (size_t i = 0; i < w->nmade; i++)
 		free(w->made[i]);
+	for (size_t i = 0; i < w->nlow; i++)
+		lowrank_free(w->low[i]);
 	free(w->layers);
 	free(w->made);
+	free(w->low);
 	*w = (struct weights){ 0 };
 }
 

@@ -28,6 +28,8 @@ struct weights {
 	struct values_maps maps;
 	void **made;			/* owned memory of matrices that are in no file */
 	size_t nmade, made_cap;
+	struct lowrank **low;		/* owned; matrices point at them */
+	size_t nlow, low_cap;
 };
 
 /* Room for all slots and no tensor yet. */

@@ -18,7 +18,7 @@ has_name(const struct model *m, const char *name)
 	return false;
 }
 
-/* What it has no file of its own for is the model's. */
+/* What it has no file of its own for is the model's, but for adapters. */
 static void
 own_files(struct model *m)
 {
@@ -28,6 +28,8 @@ own_files(struct model *m)
 	for (size_t i = 0; i < m->nfiles; i++) {
 		const char *is = m->files[i].name;
 
+		if (m->files[i].media == MEDIA_ADAPTER)
+			m->files[i].media = MEDIA_UNKNOWN;
 		if (is && !strncmp(is, DRAFT_FOLDER, prefix))
 			continue;
 		if (is && snprintf(name, sizeof(name), "%s%s", DRAFT_FOLDER, is) < (int)sizeof(name) &&

@@ -209,12 +209,36 @@ chat_model_open(struct chat_model **out, const struct op_ctx *ctx, const char *r
 	return status;
 }
 
+enum tb_status
+chat_model_adapt(struct chat_model *m, const struct op_ctx *ctx, const char *ref,
+		 struct tb_job *job, struct tb_err *err)
+{
+	struct model **more = realloc(m->adapters, (m->nadapters + 1) * sizeof(*more));
+	struct model_loc loc;
+	enum tb_status status;
+
+	if (!more)
+		return tb_nomem(err);
+	m->adapters = more;
+	if ((status = store_resolve(&ctx->roots, ref, &loc, err)))
+		return status;
+	tb_job_what(job, "adding %s", loc.name ? loc.name : ref);
+	status = model_open(&more[m->nadapters], &loc, err);
+	model_loc_free(&loc);
+	if (!status)
+		status = engine_adapt(m->engine, more[m->nadapters++], err);
+	return status;
+}
+
 void
 chat_model_free(struct chat_model *m)
 {
 	if (!m)
 		return;
 	chat_model_free(m->draft);
+	for (size_t i = 0; i < m->nadapters; i++)
+		model_free(m->adapters[i]);
+	free(m->adapters);
 	chat_template_free(m->template);
 	tokenizer_free(m->tokenizer);
 	engine_free(m->engine);

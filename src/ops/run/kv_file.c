@@ -107,23 +107,31 @@ mark_tensors(struct tb_sha256 *sha, const struct model *m, struct tb_err *err)
 	return status;
 }
 
+static enum tb_status
+mark_weights(struct tb_sha256 *sha, const struct model *m, const char *config, struct tb_err *err)
+{
+	char *text = NULL;
+	size_t len;
+	enum tb_status status = model_read(m, config, CONFIG_MAX, &text, &len, err);
+
+	if (!status)
+		tb_sha256_add(sha, text, len);
+	free(text);
+	return !status || status == TB_ENOENT ? mark_tensors(sha, m, err) : status;
+}
+
 /* What is the same for the same weights, wherever they lie. */
 static enum tb_status
-mark_model(const struct model *m, char mark[TB_DIGEST_MAX], struct tb_err *err)
+mark_model(const struct chat_model *m, char mark[TB_DIGEST_MAX], struct tb_err *err)
 {
 	struct tb_sha256 sha;
-	char *config = NULL;
-	size_t len;
 	enum tb_status status = tb_sha256_init(&sha, err);
 
 	if (status)
 		return status;
-	status = model_read(m, "config.json", CONFIG_MAX, &config, &len, err);
-	if (!status)
-		tb_sha256_add(&sha, config, len);
-	free(config);
-	if (!status || status == TB_ENOENT)
-		status = mark_tensors(&sha, m, err);
+	status = mark_weights(&sha, m->model, "config.json", err);
+	for (size_t i = 0; i < m->nadapters && !status; i++)
+		status = mark_weights(&sha, m->adapters[i], "adapter_config.json", err);
 	if (!status)
 		tb_sha256_done(&sha, mark);
 	tb_sha256_free(&sha);
@@ -140,7 +148,7 @@ write_header(struct tb_buf *out, const struct chat_model *m, const struct sessio
 	struct tb_buf layout = TB_BUF(HEADER_MAX);
 	uint64_t len;
 	cJSON *o;
-	enum tb_status status = mark_model(m->model, mark, err);
+	enum tb_status status = mark_model(m, mark, err);
 
 	if (status)
 		return status;
@@ -177,7 +185,7 @@ check_header(const cJSON *o, const struct chat_model *m, const struct session *s
 
 	if (!model || !layout || !name || !json_u64(json_get(o, "tokens"), &n))
 		return tb_fail(err, TB_EFORMAT, "it does not say what it is of");
-	if ((status = mark_model(m->model, mark, err)))
+	if ((status = mark_model(m, mark, err)))
 		return status;
 	if (strcmp(model, mark))
 		return tb_fail(err, TB_EUSAGE, "it was kept of other weights (%s); take another file",

@@ -28,6 +28,8 @@ struct tokenizer;
 
 struct chat_model {
 	struct model *model;		/* all owned */
+	struct model **adapters;	/* that were added: chat_model_adapt() */
+	size_t nadapters;
 	struct chat_model *draft;	/* guesses ahead; NULL: none, see chat_model_draft() */
 	struct engine *engine;
 	struct tokenizer *tokenizer;
@@ -50,6 +52,10 @@ struct chat_model {
 enum tb_status chat_model_open(struct chat_model **out, const struct op_ctx *ctx, const char *ref,
 			       struct tb_job *job, struct tb_err *err) TB_MUST_USE;
 void chat_model_free(struct chat_model *m);	/* sessions and chats on it first */
+/* Adds the adapter `ref` (a GGUF file, a folder or file of PEFT's) to the model's weights: before
+ * the first session.  A model that it failed for can only be freed. */
+enum tb_status chat_model_adapt(struct chat_model *m, const struct op_ctx *ctx, const char *ref,
+				struct tb_job *job, struct tb_err *err) TB_MUST_USE;
 /* The draft that comes with m, where there is one.  What it cannot be used for is noted. */
 enum tb_status chat_model_own_draft(struct chat_model *m, const struct op_ctx *ctx,
 				    struct tb_err *err) TB_MUST_USE;

@@ -102,12 +102,9 @@ static void
 unused(struct look *l, const struct slot_wrong *w)
 {
 	struct canon_model cm = { .arch = l->hp->arch, .gguf = model_has_keys(l->m) };
-	enum media media = l->m->files[w->t->weight.file].media;
 	struct tname_layer at;
 	struct canon c;
 
-	if (w->t->draft || media == MEDIA_ADAPTER || media == MEDIA_PROJECTOR)
-		return;
 	/* "model.layers.7.…" of a model of 5 layers */
 	if (!canon_of(&cm, w->t, &c) || !tname_layer(c.name, &at) || at.stem ||
 	    !tb_starts(c.name, "layers.") || at.number > UINT32_MAX - 1 ||
