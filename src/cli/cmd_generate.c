@@ -119,6 +119,7 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		g.opts.sampler = r.model->sampler;
 		g.opts.sampler.repeat_penalty = 1;
 		g.context = r.model->context;
+		g.opts.max_tokens = r.model->max_tokens;
 		status = run_sampling_apply(&sampling, &g.opts.sampler, &g.opts.max_tokens,
 					    &g.context, &err) ||
 			 run_guessing_apply(&guessing, cli, &r, &g.guess, &err)

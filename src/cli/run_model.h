@@ -45,11 +45,12 @@ struct run_sampling {
 #define RUN_TEXT(x) #x
 #define RUN_ELSE(value) " (the model's, else " RUN_TEXT(value) ")"
 #define RUN_SAMPLING_OPTIONS(s, penalty) \
-	{ 'n', "tokens", TB_OPT_U64, &(s).tokens, "N", "stop after N tokens (to the end of the " \
-	  "answer or of the context)" }, \
+	{ 'n', "tokens", TB_OPT_U64, &(s).tokens, "N", "stop after N tokens (the model's " \
+	  "num_predict, else to the end of the answer or of the context)" }, \
 	{ 0, "temp", TB_OPT_F64, &(s).temperature, "T", "temperature; 0 = always the likeliest" \
 	  RUN_ELSE(SAMPLER_TEMPERATURE) }, \
-	{ 0, "seed", TB_OPT_U64, &(s).seed, "S", "of the random numbers (another one each time)" }, \
+	{ 0, "seed", TB_OPT_U64, &(s).seed, "S", "of the random numbers (the model's, else " \
+	  "another one each time)" }, \
 	{ 0, "top-k", TB_OPT_U64, &(s).top_k, "K", "among the K likeliest; 0 = all" \
 	  RUN_ELSE(SAMPLER_TOP_K) }, \
 	{ 0, "top-p", TB_OPT_F64, &(s).top_p, "P", "among those that add up to P" \

@@ -134,6 +134,22 @@ printf '/set temperature 0\n/bye\n' | "$TBTUI" -s "$T/store" chat short >"$T/out
 expect 0 "$TBTUI" -s "$T/store" chat short -p Tom --temp 0 -n 3 --json
 has '"context":40,'
 
+# As long as they say, drawn as they say.
+printf 'FROM stories260k-hf-f32\nPARAMETER num_predict 5\nPARAMETER seed 7\n' >"$T/Modelfile"
+expect 0 "$TBTUI" -s "$T/store" create told -f "$T/Modelfile"
+expect 0 "$TBTUI" -s "$T/store" generate told -p Tom --temp 2 --json
+has '"stop":"length"'
+has '"ids":\[([0-9]+,){4}[0-9]+\]'
+ids=$(grep -o '"ids":[^]]*' "$T/out")
+expect 0 "$TBTUI" -s "$T/store" generate told -p Tom --temp 2 --json --seed 7
+has "${ids#*\[}"
+expect 0 "$TBTUI" -s "$T/store" generate told -p Tom --temp 2 --json --seed 8
+has_not "${ids#*\[}"
+expect 0 "$TBTUI" -s "$T/store" generate told -p Tom -n 2 --json
+has '"ids":\[[0-9]+,[0-9]+\]'
+expect 0 "$TBTUI" -s "$T/store" chat told -p Tom --json
+has '"stop":"length"'
+
 # A conversation through a pipe: commands act, answers come, one line each as JSON.
 expect 0 "$TBTUI" chat "$M" -p "Once upon a time" --temp 0 -n 5
 printf '/set parameter temperature 0\nOnce upon a time\n/clear\n"""Once upon\na time"""\n/bye\nno\n' |

@@ -27,7 +27,7 @@ void
 chat_opts_init(struct chat_opts *o, const struct chat_model *m)
 {
 	*o = (struct chat_opts){ .sampler = m->sampler, .system = m->system,
-				 .context = m->context };
+				 .context = m->context, .max_tokens = m->max_tokens };
 }
 
 static enum tb_status

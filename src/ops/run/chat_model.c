@@ -105,7 +105,7 @@ read_configs(struct chat_model *m, struct tb_err *err)
 
 /* What an Ollama model has beside its tensors: parameters and a system prompt. */
 static enum tb_status
-read_layers(struct chat_model *m, struct tb_err *err)
+read_layers(struct chat_model *m, bool *seeded, struct tb_err *err)
 {
 	char *text;
 	size_t len;
@@ -126,6 +126,8 @@ read_layers(struct chat_model *m, struct tb_err *err)
 	if (!(status = json_parse(&v, text, len, "params", err))) {
 		read_wishes(&m->sampler, v);
 		set_u32(v, "num_ctx", &m->context);
+		set_u32(v, "num_predict", &m->max_tokens);
+		*seeded = json_u64(json_get(v, "seed"), &m->sampler.seed);
 		stop = json_get(v, "stop");
 		one = !json_is_array(stop);
 		for (stop = one ? stop : json_first(stop); stop; stop = one ? NULL : json_next(stop)) {
@@ -169,6 +171,7 @@ load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_
 	struct engine_opts opts = { .threads = ctx->threads, .exact = ctx->exact,
 				    .kv = ctx->kv };
 	struct model_loc loc;
+	bool seeded = false;
 	enum tb_status status;
 
 	if ((status = store_resolve(&ctx->roots, ref, &loc, err)))
@@ -184,8 +187,10 @@ load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_
 	tb_job_what(job, "reading the tokenizer");
 	m->sampler = (struct sampler_opts)SAMPLER_DEFAULTS;
 	if ((status = model_tokenizer(m->model, &m->tokenizer, err)) || (status = read_configs(m, err)) ||
-	    (status = read_layers(m, err)) || (status = read_template(m, err)))
+	    (status = read_layers(m, &seeded, err)) || (status = read_template(m, err)))
 		return tb_wrap(err, status, "%s", m->model->loc.name);
+	if (seeded)
+		return chat_model_own_draft(m, ctx, err);
 	if (getenv("TBTUI_TEST") ||
 	    getrandom(&m->sampler.seed, sizeof(m->sampler.seed), 0) != sizeof(m->sampler.seed))
 		m->sampler.seed = 1;

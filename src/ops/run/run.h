@@ -44,8 +44,10 @@ struct chat_model {
 	size_t neos;
 	char *stops[CHAT_MAX_STOPS];	/* strings that end an answer */
 	size_t nstops;
-	struct sampler_opts sampler;	/* the model's wishes over the defaults; seed is fresh */
+	struct sampler_opts sampler;	/* the model's wishes over the defaults; seed is
+					 * fresh where it has none */
 	uint32_t context;		/* positions that it wants (num_ctx); 0: all it has */
+	uint32_t max_tokens;		/* of an answer (num_predict); 0: as many as fit */
 };
 
 /* ref as on the command line.  Shows what it does through `job` (may be NULL). */
