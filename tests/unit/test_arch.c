@@ -199,10 +199,12 @@ test_values(void **state)
 	assert_false(hp.tied_known);
 	assert_true(fabs(hparams_inv_freq(&hp, &hp.rope, 0, 16) - 0.25) < 1e-12);
 	assert_true(fabs(hparams_inv_freq(&hp, &hp.rope, 1, 16) - 0.25 / 100) < 1e-12);
+	hparams_free(&hp);
 	assert_ok(hparams_parse(&hp, qwen, sizeof(qwen) - 1, &err), err);
 	assert_false(hparams_windowed(&hp, 0));
 	assert_int_equal(hparams_dim(&hp, 0, DIM_Q), 12);
 	assert_int_equal(hparams_dim(&hp, 0, DIM_K), 6);
+	hparams_free(&hp);
 }
 
 static void
@@ -225,18 +227,22 @@ test_gemma_values(void **state)
 	assert_true(hp.attn_scale == 1 / 16.0f);	/* of a query_pre_attn_scalar of 256 */
 	assert_int_equal(hp.window, 4096);
 	assert_int_equal(hp.head_dim, 256);
+	hparams_free(&hp);
 	parse(&hp, "{" GEMMA2 ",\"attn_logit_softcapping\":null,\"final_logit_softcapping\":null,"
 	      "\"sliding_window\":null" SIZES "}");
 	assert_true(hp.attn_softcap == 0 && hp.final_softcap == 0);
 	assert_false(hparams_windowed(&hp, 0));
+	hparams_free(&hp);
 	parse(&hp, "{" GEMMA3 ",\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"linear\","
 	      "\"factor\":8,\"rope_theta\":1e6},\"sliding_attention\":{\"rope_type\":\"default\","
 	      "\"rope_theta\":300}},\"_sliding_window_pattern\":3" SIZES "}}");
 	assert_true(hp.rope.kind == ROPE_LINEAR && hp.rope.factor == 8 && hp.rope.theta == 1e6);
 	assert_true(hp.rope_local.kind == ROPE_PLAIN && hp.rope_local.theta == 300);
 	assert_int_equal(hp.context, 16);
+	hparams_free(&hp);
 	parse(&hp, "{\"model_type\":\"mistral\",\"sliding_window\":null" SIZES "}");
 	assert_false(hparams_windowed(&hp, 0));
+	hparams_free(&hp);
 }
 
 /* A model as a directory: tensors from a list of names and shapes.  All values of a
