@@ -102,7 +102,7 @@ tile_place(struct tile *t, const struct cut *c, float *at)
 
 /* A part is as long in each evaluation of a session. */
 static size_t
-part_of(uint32_t context)
+part_len(uint32_t context)
 {
 	size_t part = (context + PARTS_MOST * KV_STEP - 1) / (PARTS_MOST * KV_STEP) * KV_STEP;
 
@@ -112,7 +112,7 @@ part_of(uint32_t context)
 size_t
 attention_room(const struct hparams *hp, uint32_t context, unsigned threads)
 {
-	size_t part = part_of(context), parts = (context + part - 1) / part, most = 0;
+	size_t part = part_len(context), parts = (context + part - 1) / part, most = 0;
 
 	for (uint32_t i = 0; i < hp->layers; i++) {
 		const struct layer_shape *l = &hp->layer[i];
@@ -227,7 +227,7 @@ meet_f32(const struct call *c, struct tile *t, struct kv_part keys, struct kv_pa
 
 /* All that rows of the tile see of positions [from, end). */
 static void
-look(const struct call *c, struct tile *t, size_t from, size_t end)
+look_at_keys(const struct call *c, struct tile *t, size_t from, size_t end)
 {
 	for (size_t at = from / KV_BLOCK * KV_BLOCK, n; at < end; at += n) {
 		size_t step = at / KV_STEP, in_step = at % KV_STEP;
@@ -311,7 +311,7 @@ attend(void *arg, unsigned chunk, unsigned thread)
 		end = least(end, begin + c->part);
 	}
 	take_queries(c, &t);
-	look(c, &t, from, end);
+	look_at_keys(c, &t, from, end);
 	for (size_t r = 0; r < t.n; r++) {
 		float *mix = t.mix + r * columns, *to;
 
@@ -357,7 +357,7 @@ attention_of(struct run *run, const struct attention *a, size_t m, size_t want)
 		.run = run, .kv = kv, .layer = layer, .ops = run->e->attn,
 		.bf16 = want > FEW && kv->type == KV_F16 ? run->e->attn_bf16 : NULL,
 		.cut = cut_of(layer->key_dim, layer->value_dim), .group = a->heads / layer->heads,
-		.pos = run->s->pos + m - want, .want = want, .part = part_of(kv->context),
+		.pos = run->s->pos + m - want, .want = want, .part = part_len(kv->context),
 	};
 	struct attention last = *a;
 

@@ -125,8 +125,8 @@ dot(__m512 *acc, __m512i a, __m512i b)
 }
 
 static inline __attribute__((always_inline)) void
-tile(const uint16_t *a, size_t lda, const uint16_t *panels, size_t pairs, float *c, size_t ldc,
-     int add, size_t rows, size_t wide)
+product_tile(const uint16_t *a, size_t lda, const uint16_t *panels, size_t pairs, float *c,
+	     size_t ldc, int add, size_t rows, size_t wide)
 {
 	__m512 acc[ROWS][2];
 
@@ -169,9 +169,9 @@ panels_rows(const uint16_t *a, size_t lda, size_t rows, const uint16_t *panels, 
 	size_t r = 0;
 
 	for (; r + ROWS <= rows; r += ROWS)
-		tile(a + r * lda, lda, panels, pairs, c + r * ldc, ldc, add, ROWS, wide);
+		product_tile(a + r * lda, lda, panels, pairs, c + r * ldc, ldc, add, ROWS, wide);
 	for (; r < rows; r++)
-		tile(a + r * lda, lda, panels, pairs, c + r * ldc, ldc, add, 1, wide);
+		product_tile(a + r * lda, lda, panels, pairs, c + r * ldc, ldc, add, 1, wide);
 }
 
 static void

@@ -43,7 +43,8 @@ struct list {
 
 /* Those of the first layers go to `each` in their shapes, unless it is HP_NOT_EACH. */
 static enum tb_status
-read_list(const struct meta_reader *r, const struct gguf_kv *kv, size_t each, struct list *out)
+read_each_layer(const struct meta_reader *r, const struct gguf_kv *kv, size_t each,
+		struct list *out)
 {
 	struct gguf_array *a;
 	struct gguf_item item;
@@ -79,7 +80,7 @@ find_number(struct meta_reader *r, const char *key, uint32_t max, uint32_t fallb
 		return fallback ? TB_OK : meta_fail(r, TB_EFORMAT, " is missing");
 	if (kv->type != GGUF_ARRAY)
 		list.ok = gguf_u64(kv, &list.largest);
-	else if ((status = read_list(r, kv, HP_NOT_EACH, &list)))
+	else if ((status = read_each_layer(r, kv, HP_NOT_EACH, &list)))
 		return status;
 	if (!list.ok || list.largest < 1 || list.largest > max)
 		return meta_fail(r, TB_EFORMAT, ": is not a whole number from 1 to %" PRIu32, max);
@@ -120,7 +121,7 @@ meta_each(struct meta_reader *r, const char *key, uint32_t max, size_t offset)
 	if (!kv)
 		return TB_OK;
 	if (kv->type == GGUF_ARRAY) {
-		if ((status = read_list(r, kv, offset, &list)))
+		if ((status = read_each_layer(r, kv, offset, &list)))
 			return status;
 		if (!list.ok || list.largest > max)
 			return meta_fail(r, TB_EFORMAT, ": is not a list of whole numbers up to %"

@@ -173,7 +173,7 @@ points64(unsigned ggml, const uint8_t *p, unsigned k)
 {
 	const char most = ggml == GGML_IQ3_XXS ? 62 : ggml == GGML_IQ3_S ? 15 : 43;
 	const __m512i off = _mm512_set1_epi8(most);
-	struct block b;
+	struct points b;
 
 	load_points(ggml, p, &b);
 	if (!has_signs(ggml))
@@ -243,7 +243,7 @@ sixteens(unsigned ggml, const uint8_t *p)
 					       ? 0 : 16));
 	__m128i v = _mm_loadu_si128((const void *)(p + (ggml == GGML_Q6_K ? 192 : 0)));
 	__m512 scale, bias = _mm512_setzero_ps();
-	struct block b;
+	struct points b;
 
 	if (of_book(ggml)) {
 		load_points(ggml, p, &b);

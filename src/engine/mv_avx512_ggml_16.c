@@ -58,7 +58,7 @@ twice(const uint8_t *p)
 }
 
 INLINE void
-load_q2(const uint8_t *p, struct block *b)
+load_q2(const uint8_t *p, struct points *b)
 {
 	const __m128i scales = _mm_loadu_si128((const void *)p), low = _mm_set1_epi8(15);
 
@@ -73,7 +73,7 @@ load_q2(const uint8_t *p, struct block *b)
 }
 
 INLINE void
-load_q3(const uint8_t *p, struct block *b)
+load_q3(const uint8_t *p, struct points *b)
 {
 	const __m512i high = twice(p);
 
@@ -93,7 +93,7 @@ load_q3(const uint8_t *p, struct block *b)
 }
 
 INLINE void
-load_block(unsigned type, const uint8_t *p, struct block *b)
+load_block(unsigned type, const uint8_t *p, struct points *b)
 {
 	switch (type) {
 	case GGML_Q2_K:
@@ -122,7 +122,8 @@ set_scales(__m256i scales, __m512i out[VECTORS])
 
 /* Products of a block with 256 digits, scaled, a group of 16 in four lanes. */
 INLINE __m512i
-products(unsigned type, const struct block *b, const __m512i scales[VECTORS], const __m512i *digit)
+products(unsigned type, const struct points *b, const __m512i scales[VECTORS],
+	 const __m512i *digit)
 {
 	const __m512i zero = _mm512_setzero_si512();
 	__m512i sum = zero;
@@ -149,7 +150,7 @@ INLINE void
 add_block(unsigned type, const uint8_t *p, const struct mv_x *x, size_t m, size_t col,
 	  struct sums *s)
 {
-	struct block b;
+	struct points b;
 	__m512i scales[VECTORS];
 
 	load_block(type, p, &b);

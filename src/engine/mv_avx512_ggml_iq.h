@@ -16,7 +16,7 @@ enum { IQ2_XXS_BYTES = 66, IQ2_XS_BYTES = 74, IQ2_S_BYTES = 82, IQ3_XXS_BYTES = 
 
 /* 256 codes as bytes, and which meet -x; scales of groups of 16 as words; minima likewise,
  * or what codes are too large by times the scale; what both are multiplied by. */
-struct block {
+struct points {
 	__m512i codes[VECTORS];
 	uint64_t signs[VECTORS];
 	__m256i scales, minima;
@@ -137,7 +137,7 @@ words32(const uint8_t *p)
 }
 
 INLINE void
-load_iq2(unsigned type, const uint8_t *p, struct block *b)
+load_iq2(unsigned type, const uint8_t *p, struct points *b)
 {
 	const __m512i level = _mm512_broadcast_i32x4(
 		_mm_setr_epi8(8, 25, 43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
@@ -168,7 +168,7 @@ load_iq2(unsigned type, const uint8_t *p, struct block *b)
 }
 
 INLINE void
-load_iq3(unsigned type, const uint8_t *p, struct block *b)
+load_iq3(unsigned type, const uint8_t *p, struct points *b)
 {
 	const __m512i level = _mm512_broadcast_i32x4(
 		type == GGML_IQ3_S ? _mm_setr_epi8(1, 3, 5, 7, 9, 11, 13, 15, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -207,7 +207,7 @@ load_iq3(unsigned type, const uint8_t *p, struct block *b)
 
 /* Coordinates c - 1 and an eighth more or less (`down`), eight times; 9 too large. */
 INLINE void
-set_ternary(__m512i at, uint32_t down, struct block *b)
+set_ternary(__m512i at, uint32_t down, struct points *b)
 {
 	const __m512i v = find2048(ggml_iq1_book, at);
 
@@ -222,7 +222,7 @@ set_ternary(__m512i at, uint32_t down, struct block *b)
 }
 
 INLINE void
-load_iq1_s(const uint8_t *p, struct block *b)
+load_iq1_s(const uint8_t *p, struct points *b)
 {
 	const __m512i same = _mm512_broadcast_i32x4(
 		_mm_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 8, 9, 8, 9, 8, 9, 8, 9));
@@ -238,7 +238,7 @@ load_iq1_s(const uint8_t *p, struct block *b)
 }
 
 INLINE void
-load_iq1_m(const uint8_t *p, struct block *b)
+load_iq1_m(const uint8_t *p, struct points *b)
 {
 	const __m256i same = _mm256_setr_epi64x(0x0100010001000100, 0x0302030203020302,
 						0x0504050405040504, 0x0706070607060706);
@@ -267,7 +267,7 @@ has_signs(unsigned type)
 }
 
 INLINE void
-load_points(unsigned type, const uint8_t *p, struct block *b)
+load_points(unsigned type, const uint8_t *p, struct points *b)
 {
 	switch (type) {
 	case GGML_IQ3_XXS:

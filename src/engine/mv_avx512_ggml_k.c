@@ -81,10 +81,10 @@ prefetch_block(const uint8_t *p, size_t bytes)
 struct sums { __m512 scaled[MV_TILE]; __m128 minima[MV_TILE]; };
 
 /* 256 codes as bytes, with a scale for each lane. */
-struct block { __m512i codes[VECTORS], scales[VECTORS]; };
+struct super_block { __m512i codes[VECTORS], scales[VECTORS]; };
 
 INLINE void
-load_block45(bool five, const uint8_t *p, __m128i scales, struct block *b)
+load_block45(bool five, const uint8_t *p, __m128i scales, struct super_block *b)
 {
 	const uint8_t *codes = p + (five ? 48 : 16);
 	const __m512i mask = _mm512_set1_epi8(15), all = _mm512_broadcast_i32x4(scales);
@@ -112,7 +112,7 @@ block45(bool five, const uint8_t *p, const struct mv_x *x, size_t m, size_t col,
 	__m128i sm = scales_minima(p);
 	__m128i minima = _mm_cvtepu8_epi16(_mm_unpackhi_epi64(sm, sm));
 	__m128 head = halves(p);
-	struct block b;
+	struct super_block b;
 
 	prefetch_block(p, five ? Q5_BYTES : Q4_BYTES);
 	load_block45(five, p, sm, &b);
@@ -140,7 +140,7 @@ block45(bool five, const uint8_t *p, const struct mv_x *x, size_t m, size_t col,
 
 /* A scale has a sign: it stands in the upper byte of a word, 256 times too large. */
 INLINE void
-load_block6(const uint8_t *p, struct block *b)
+load_block6(const uint8_t *p, struct super_block *b)
 {
 	const __m512i which = _mm512_inserti64x4(
 		_mm512_castsi256_si512(_mm256_setr_epi32(
@@ -168,7 +168,7 @@ INLINE void
 block6(const uint8_t *p, const struct mv_x *x, size_t m, size_t col, struct sums *s)
 {
 	float d = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128((int)(load32(p + 206) >> 16))));
-	struct block b;
+	struct super_block b;
 
 	prefetch_block(p, Q6_BYTES);
 	load_block6(p, &b);

@@ -93,7 +93,7 @@ dot_chunk(const __m512 v[4], const float *x)
 
 /* `n` <= 16 groups of a row from element `at` on, scales of which are factors. */
 INLINE void
-groups16(const struct tables *t, const uint8_t *p, const struct mv_x *x, size_t m, size_t at,
+looked_up16(const struct tables *t, const uint8_t *p, const struct mv_x *x, size_t m, size_t at,
 	 uint32_t n, __m512 factors, __m512 *acc)
 {
 	__m512i lane = _mm512_srli_epi32(lane_numbers(), 3);
@@ -129,7 +129,7 @@ rows_mxfp8(uint32_t groups, const struct matrix *w, const struct mv_x *x, size_t
 			__m512 f = load_e8m0(scales + g, group_mask(n));
 
 			prefetch(scales + g + ahead);
-			groups16(&t, codes + (size_t)g * GROUP, x, m, (size_t)g * GROUP, n, f, acc);
+			looked_up16(&t, codes + (size_t)g * GROUP, x, m, (size_t)g * GROUP, n, f, acc);
 		}
 #pragma GCC unroll 4
 		for (size_t k = 0; k < m; k++)

@@ -344,7 +344,7 @@ model_beside(const struct model_loc *loc, const char *name)
 
 /* A file of tensors alone says nothing of the model that it is of: its folder does. */
 static enum tb_status
-read_beside(const struct model *m, const char *name, size_t max, char **out, size_t *len,
+read_sibling(const struct model *m, const char *name, size_t max, char **out, size_t *len,
 	    struct tb_err *err)
 {
 	char *path = model_beside(&m->loc, name);
@@ -373,7 +373,7 @@ model_read(const struct model *m, const char *name, size_t max, char **out, size
 			return slurp(f, max, out, len, err);
 	}
 	if (kind_is_bare(m->loc.kind) && !strchr(name, '/'))
-		return read_beside(m, name, max, out, len, err);
+		return read_sibling(m, name, max, out, len, err);
 	return tb_fail(err, TB_ENOENT, "%.200s: has no %s", m->loc.name, name);
 }
 

@@ -12,10 +12,10 @@
 #include "src/engine/blas.h"
 #include "src/engine/matrix.h"
 #include "src/engine/team.h"
-#include "src/format/ggml_type.h"
 #include "src/ops/bench/bench_parts.h"
 #include "src/ops/home/home.h"
 #include "src/quant/codec.h"
+#include "src/quant/scheme.h"
 
 void
 bench_result_free(struct bench_result *r)
@@ -112,17 +112,16 @@ part_limits(struct bench *b)
 static enum tb_status
 each_scheme(struct bench *b, enum tb_status (*fn)(struct bench *b, const struct scheme *s))
 {
-	const struct scheme nvfp4 = { SCHEME_NVFP4, 4, 16, DT_COUNT, 0 };
-	const struct scheme mxfp8 = { SCHEME_MXFP8, 8, 32, DT_COUNT, 0 };
-	const struct scheme schemes[] = {
-		scheme_affine(4, 64), scheme_affine(8, 64), nvfp4, mxfp8, scheme_ggml(GGML_Q4_0),
-		scheme_ggml(GGML_Q4_K), scheme_ggml(GGML_Q8_0), scheme_plain(DT_BF16),
+	static const char *const names[] = {
+		"int4", "int8", "nvfp4", "mxfp8", "q4_0", "q4_k", "q8_0", "bf16", NULL
 	};
 	enum tb_status status = TB_OK;
+	struct scheme s;
 
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes) && !status; i++)
-		if (!b->small || !scheme_is_plain(&schemes[i]))
-			status = fn(b, &schemes[i]);
+	for (const char *const *name = names; *name && !status; name++)
+		if (!(status = scheme_parse(*name, &s, b->err)) &&
+		    !(b->small && scheme_is_plain(&s)))
+			status = fn(b, &s);
 	return status;
 }
 

@@ -252,7 +252,7 @@ doctor_free(struct doctor *d)
 }
 
 static enum tb_status
-list_models(struct doctor *d, struct tb_err *err)
+list_architectures(struct doctor *d, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 
@@ -272,7 +272,7 @@ op_doctor(const struct op_ctx *ctx, struct doctor *out, struct tb_err *err)
 
 	*out = (struct doctor){ .cores = tb_cpus(), .threads = ctx->threads, .blas = blas_core() };
 	look_at_terminal(out);
-	if ((status = list_models(out, err)) || (status = look_at_cpu(out, err)) ||
+	if ((status = list_architectures(out, err)) || (status = look_at_cpu(out, err)) ||
 	    (status = look_at_kernels(out, err)) ||
 	    (status = look_at_memory(out, ctx, err)) ||
 	    (status = op_places(ctx, false, &out->places, err)) ||

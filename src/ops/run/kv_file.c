@@ -324,7 +324,7 @@ load_ids(struct loading *l, const struct chat_model *m, struct token_ids *held, 
 }
 
 static enum tb_status
-load(struct loading *l, const struct chat_model *m, struct session *s, struct token_ids *held,
+load_kept(struct loading *l, const struct chat_model *m, struct session *s, struct token_ids *held,
      struct tb_err *err)
 {
 	uint64_t sum, rest;
@@ -361,7 +361,7 @@ kv_file_load(const struct chat_model *m, struct session *s, struct token_ids *he
 		return status;
 	tb_job_what(job, "reading the kept session");
 	(void)session_rewind(s, 0);
-	if ((status = load(&l, m, s, held, err))) {
+	if ((status = load_kept(&l, m, s, held, err))) {
 		(void)session_rewind(s, 0);
 		status = tb_wrap(err, status, "%s", path);
 	}
