@@ -196,12 +196,10 @@ static enum tb_status
 wrong_places(struct doctor *d, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
-	bool models = false;
 
 	for (size_t i = 0; i < d->places.n && !status; i++) {
 		const struct place *p = &d->places.rows[i];
 
-		models |= p->state == PLACE_INDEXED;
 		if (p->state == PLACE_UNREADABLE)
 			status = problem(d, err, "%s cannot be read: check its permissions", p->path);
 		else if (p->state == PLACE_NEW)
