@@ -49,5 +49,6 @@ src_base_libbase_a_SOURCES = \
 	src/base/sums.h \
 	src/base/text.c \
 	src/base/text.h \
+	src/base/transpose_avx512.h \
 	src/base/time.c \
 	src/base/utf8.c

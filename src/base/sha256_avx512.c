@@ -7,6 +7,8 @@
 #ifdef HAVE_X86
 #include <immintrin.h>
 
+#include "src/base/transpose_avx512.h"
+
 #define VECTOR __attribute__((target("avx512f,avx512bw")))
 #define LANES 16
 typedef __m512i vec;
@@ -21,40 +23,6 @@ typedef __m512i vec;
 #define vec_choose(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0xca)	/* a ? b : c */
 #define vec_majority(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0xe8)
 
-/* Rows become columns: words, pairs, quarters, halves. */
-VECTOR static inline __attribute__((always_inline)) void
-transpose(vec r[16])
-{
-	vec t[16];
-
-#pragma GCC unroll 8
-	for (unsigned i = 0; i < 16; i += 2) {
-		t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
-		t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
-	}
-#pragma GCC unroll 4
-	for (unsigned i = 0; i < 16; i += 4) {
-		r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
-		r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
-		r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
-		r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
-	}
-#pragma GCC unroll 4
-	for (unsigned i = 0; i < 4; i++) {
-		t[i] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0x88);
-		t[i + 4] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0xdd);
-		t[i + 8] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0x88);
-		t[i + 12] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0xdd);
-	}
-#pragma GCC unroll 4
-	for (unsigned i = 0; i < 4; i++) {
-		r[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
-		r[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
-		r[i + 4] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0x88);
-		r[i + 12] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0xdd);
-	}
-}
-
 VECTOR static inline __attribute__((always_inline)) void
 words_load(vec w[16], const uint8_t *const data[], size_t at)
 {
@@ -66,7 +34,7 @@ words_load(vec w[16], const uint8_t *const data[], size_t at)
 		w[lane] = _mm512_shuffle_epi8(_mm512_loadu_si512(data[lane] + at), big_endian);
 		_mm_prefetch(data[lane] + at + SHA_AHEAD, _MM_HINT_T0);
 	}
-	transpose(w);
+	transpose_avx512(w);
 }
 
 #include "src/base/sha256_rounds.h"

@@ -39,7 +39,7 @@ put_tile(const struct mm_job *j, unsigned half, const char *tile, size_t token)
 
 	for (unsigned i = 0; i < 16; i++)
 		r[i] = _mm512_load_si512(tile + 64 * i);
-	transpose(r);
+	transpose_avx512(r);
 	for (unsigned i = 0; i < 16 && token + i < j->x->m; i++)
 		put_half(j, half, j->y + (token + i) * j->part.w->rows + j->part.first,
 			 _mm512_castsi512_ps(r[i]));

@@ -2,42 +2,26 @@
 #ifndef TBTUI_ENGINE_MM_AVX512_H
 #define TBTUI_ENGINE_MM_AVX512_H
 
+#include "src/base/transpose_avx512.h"
 #include "src/engine/mm.h"
 #include "src/engine/mv_avx512.h"
 
-/* 16 vectors of 16 dwords: rows become columns. */
-INLINE void
-transpose(__m512i r[16])
-{
-	__m512i t[16];
-
-#pragma GCC unroll 8
-	for (unsigned i = 0; i < 16; i += 2) {
-		t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
-		t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+/* Calls tile(n, …) with n a constant: so many of at most 12 tokens are left. */
+#define MM_TILE_OF(left, tile, ...) \
+	switch (left) { \
+	case 1: tile(1, __VA_ARGS__); break; \
+	case 2: tile(2, __VA_ARGS__); break; \
+	case 3: tile(3, __VA_ARGS__); break; \
+	case 4: tile(4, __VA_ARGS__); break; \
+	case 5: tile(5, __VA_ARGS__); break; \
+	case 6: tile(6, __VA_ARGS__); break; \
+	case 7: tile(7, __VA_ARGS__); break; \
+	case 8: tile(8, __VA_ARGS__); break; \
+	case 9: tile(9, __VA_ARGS__); break; \
+	case 10: tile(10, __VA_ARGS__); break; \
+	case 11: tile(11, __VA_ARGS__); break; \
+	default: tile(12, __VA_ARGS__); break; \
 	}
-#pragma GCC unroll 4
-	for (unsigned i = 0; i < 16; i += 4) {
-		r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
-		r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
-		r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
-		r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
-	}
-#pragma GCC unroll 4
-	for (unsigned i = 0; i < 4; i++) {
-		t[i] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0x88);
-		t[i + 4] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0xdd);
-		t[i + 8] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0x88);
-		t[i + 12] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0xdd);
-	}
-#pragma GCC unroll 4
-	for (unsigned i = 0; i < 4; i++) {
-		r[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
-		r[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
-		r[i + 4] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0x88);
-		r[i + 12] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0xdd);
-	}
-}
 
 /* A tile of rows becomes one of columns, 4 bytes wide, in place. */
 INLINE void
@@ -48,7 +32,7 @@ transpose_tile(char *tile)
 #pragma GCC unroll 16
 	for (unsigned i = 0; i < 16; i++)
 		r[i] = _mm512_load_si512(tile + 64 * i);
-	transpose(r);
+	transpose_avx512(r);
 #pragma GCC unroll 16
 	for (unsigned i = 0; i < 16; i++)
 		_mm512_store_si512(tile + 64 * i, r[i]);

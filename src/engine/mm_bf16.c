@@ -73,22 +73,8 @@ bf16_multiply(const struct mm_job *j)
 		const uint32_t *x = (const uint32_t *)(j->x->data + bf16_x_size(j->x) * b) +
 				    (size_t)j->part.col / 2 * TOKENS;
 		float *y = j->y + b * TOKENS * j->part.w->rows + j->part.first;
-		size_t left = j->x->m - b * TOKENS;
 
-		switch (left) {
-		case 1: tile(1, j, x, y); break;
-		case 2: tile(2, j, x, y); break;
-		case 3: tile(3, j, x, y); break;
-		case 4: tile(4, j, x, y); break;
-		case 5: tile(5, j, x, y); break;
-		case 6: tile(6, j, x, y); break;
-		case 7: tile(7, j, x, y); break;
-		case 8: tile(8, j, x, y); break;
-		case 9: tile(9, j, x, y); break;
-		case 10: tile(10, j, x, y); break;
-		case 11: tile(11, j, x, y); break;
-		default: tile(12, j, x, y); break;
-		}
+		MM_TILE_OF(j->x->m - b * TOKENS, tile, j, x, y)
 	}
 }
 

@@ -56,7 +56,7 @@ pack_tokens(const struct mm_x *x, size_t first, size_t tokens, unsigned lanes, u
 			for (unsigned i = 0; i < 16; i++)
 				r[i] = i < tokens ? bf16_of(part[i] + k, n - k)
 						  : _mm512_setzero_si512();
-			transpose(r);
+			transpose_avx512(r);
 #pragma GCC unroll 16
 			for (unsigned i = 0; i < 16; i++)
 				_mm512_mask_storeu_epi32(to + i * lanes,

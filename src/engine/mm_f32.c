@@ -27,7 +27,7 @@ put_columns(const float *from, size_t stride, size_t tokens, uint32_t n, float *
 	for (unsigned i = 0; i < 16; i++)
 		r[i] = i < tokens ? _mm512_castps_si512(load_x(from + i * stride, n))
 				  : _mm512_setzero_si512();
-	transpose(r);
+	transpose_avx512(r);
 #pragma GCC unroll 16
 	for (unsigned i = 0; i < 16; i++)
 		_mm512_mask_storeu_epi32(to + i * TOKENS, (1 << TOKENS) - 1, r[i]);
@@ -85,20 +85,7 @@ f32_multiply(const struct mm_job *j)
 				 (size_t)j->part.col * TOKENS;
 		float *y = j->y + b * TOKENS * j->part.w->rows + j->part.first;
 
-		switch (j->x->m - b * TOKENS) {
-		case 1: tile(1, j, x, y); break;
-		case 2: tile(2, j, x, y); break;
-		case 3: tile(3, j, x, y); break;
-		case 4: tile(4, j, x, y); break;
-		case 5: tile(5, j, x, y); break;
-		case 6: tile(6, j, x, y); break;
-		case 7: tile(7, j, x, y); break;
-		case 8: tile(8, j, x, y); break;
-		case 9: tile(9, j, x, y); break;
-		case 10: tile(10, j, x, y); break;
-		case 11: tile(11, j, x, y); break;
-		default: tile(12, j, x, y); break;
-		}
+		MM_TILE_OF(j->x->m - b * TOKENS, tile, j, x, y)
 	}
 }
 

@@ -10,7 +10,7 @@
 INLINE void
 put_factors(__m512i r[16], float *to, uint32_t groups, uint32_t steps)
 {
-	transpose(r);
+	transpose_avx512(r);
 	for (uint32_t g = 0; g < groups; g++)
 		for (uint32_t s = 0; s < steps; s++)
 			_mm512_store_si512(to + (g * steps + s) * MM_ROWS, r[g]);
