@@ -51,6 +51,53 @@ chat_template_free(struct chat_template *t)
 	free(t);
 }
 
+static void
+put_text(struct jinja_ctx *c, struct jinja_value to, const char *name, const char *text)
+{
+	if (text)
+		jinja_put(c, to.dict, jinja_text(name), jinja_text(text));
+}
+
+/* Thinking has as many names as families have templates; none of them means anything else. */
+static struct jinja_value
+message_value(struct jinja_ctx *c, const struct chat_message *m)
+{
+	struct jinja_value v = jinja_dict(c);
+	cJSON *calls = NULL;
+	enum tb_status status;
+
+	put_text(c, v, "role", m->role);
+	put_text(c, v, "content", m->content);
+	put_text(c, v, "reasoning_content", m->thinking);
+	put_text(c, v, "thinking", m->thinking);
+	put_text(c, v, "name", m->tool_name);
+	put_text(c, v, "tool_call_id", m->tool_call_id);
+	if (m->tool_calls) {
+		status = json_parse(&calls, m->tool_calls, strlen(m->tool_calls), "tool_calls",
+				    c->err);
+		if (status)
+			c->status = status;
+		else
+			jinja_put(c, v.dict, jinja_text("tool_calls"), jinja_from_json(c, calls));
+		json_free(calls);
+	}
+	return v;
+}
+
+/* Only what was said: templates ask whether these are defined. */
+static void
+set_think(struct jinja_ctx *c, struct jinja_scope *s, const struct chat_vars *vars)
+{
+	bool on = vars->think == CHAT_THINK_ON;
+
+	if (vars->think) {
+		jinja_set(c, s, "enable_thinking", jinja_bool(on));
+		jinja_set(c, s, "thinking", jinja_bool(on));
+	}
+	if (vars->think_level)
+		jinja_set(c, s, "reasoning_effort", jinja_text(vars->think_level));
+}
+
 static struct jinja_value
 list_messages(struct jinja_ctx *c, const struct chat_vars *vars)
 {
@@ -60,12 +107,7 @@ list_messages(struct jinja_ctx *c, const struct chat_vars *vars)
 		return jinja_from_json(c, vars->conversation);
 	out = jinja_list(c);
 	for (size_t i = 0; i < vars->nmessages && jinja_ok(c); i++) {
-		const struct chat_message *m = &vars->messages[i];
-		struct jinja_value v = jinja_dict(c);
-
-		jinja_put(c, v.dict, jinja_text("role"), jinja_text(m->role));
-		jinja_put(c, v.dict, jinja_text("content"), jinja_text(m->content));
-		jinja_push(c, out.list, v);
+		jinja_push(c, out.list, message_value(c, &vars->messages[i]));
 	}
 	return out;
 }
@@ -86,6 +128,7 @@ set_vars(struct jinja_ctx *c, struct jinja_scope *s, const struct chat_vars *var
 		jinja_set(c, s, "tools", jinja_from_json(c, vars->tools));
 	else
 		jinja_set(c, s, "tools", empty ? jinja_list(c) : jinja_no_list());
+	set_think(c, s, vars);
 	jinja_set(c, s, "add_generation_prompt", jinja_bool(vars->add_generation_prompt));
 	if (vars->bos_token)
 		jinja_set(c, s, "bos_token", jinja_text(vars->bos_token));

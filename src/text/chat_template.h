@@ -14,9 +14,18 @@
 #include "src/format/json.h"
 
 struct chat_message {
-	const char *role;	/* "system", "user", "assistant" */
+	const char *role;	/* "system", "user", "assistant", "tool" */
 	const char *content;
+	/* NULL where there is none of it. */
+	const char *thinking;	/* of an assistant: what it thought before its content */
+	const char *tool_calls;	/* of an assistant: JSON, [{ "id", "type": "function",
+				 * "function": { "name", "arguments": { … } } }, …] */
+	const char *tool_name;	/* of a tool: what answers here, and which call of it */
+	const char *tool_call_id;
 };
+
+/* What the person says about thinking; what a template makes of it is its own. */
+enum chat_think { CHAT_THINK_UNSET, CHAT_THINK_OFF, CHAT_THINK_ON };
 
 struct chat_template;
 
@@ -34,6 +43,8 @@ struct chat_vars {
 	const cJSON *tools;	/* a list; NULL: none */
 	const cJSON *extra;	/* an object: further variables */
 	const char *bos_token, *eos_token;	/* may be NULL: undefined */
+	enum chat_think think;
+	const char *think_level;	/* "low", "medium", "high", …; NULL: none is said */
 	bool add_generation_prompt;
 	/* Without tools, jinja2 fails where a template goes over them and does not ask whether
 	 * there are any: rather render as with an empty list. */

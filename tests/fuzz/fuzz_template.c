@@ -11,7 +11,9 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct chat_message messages[] = {
-		{ "system", "Be brief." }, { "user", "H\xc3\xa9llo \n" }, { "assistant", "" },
+		{ .role = "system", .content = "Be brief." },
+		{ .role = "user", .content = "H\xc3\xa9llo \n" },
+		{ .role = "assistant", .content = "" },
 	};
 	const struct chat_vars vars = { .messages = messages, .nmessages = 3, .bos_token = "<s>",
 					.add_generation_prompt = true };

@@ -11,7 +11,9 @@
 #include "tests/unit/unit.h"
 
 static const struct chat_message hello[] = {
-	{ "system", "Be brief." }, { "user", " Hi <b>\"you\"</b> \n" }, { "assistant", "H\xc3\xa9!" },
+	{ .role = "system", .content = "Be brief." },
+	{ .role = "user", .content = " Hi <b>\"you\"</b> \n" },
+	{ .role = "assistant", .content = "H\xc3\xa9!" },
 };
 
 static enum tb_status
@@ -329,6 +331,39 @@ test_limits(void **state)
 	tb_buf_free(&deep);
 }
 
+/* What a conversation has beside role and content, and what is said about thinking. */
+static void
+test_turns(void **state)
+{
+	static const char source[] = "{% for m in messages %}{{ m.role }}:{{ m.reasoning_content }}"
+		"{% for t in m.tool_calls %}{{ t.function.arguments.x }}{% endfor %}{{ m.name }}"
+		"{{ m.thinking is defined }};{% endfor %}{{ enable_thinking }}{{ reasoning_effort }}";
+	struct chat_message m[] = {
+		{ .role = "assistant", .content = "", .thinking = "hm",
+		  .tool_calls = "[{\"function\":{\"name\":\"f\",\"arguments\":{\"x\":7}}}]" },
+		{ .role = "tool", .content = "8", .tool_name = "f" },
+	};
+	struct chat_vars vars = { .messages = m, .nmessages = 2, .think = CHAT_THINK_OFF,
+				  .think_level = "low" };
+	struct tb_buf out = TB_BUF(1u << 20);
+	struct chat_template *t;
+	struct tb_err err = { 0 };
+
+	(void)state;
+	assert_ok(chat_template_new(&t, source, strlen(source), &err), err);
+	assert_ok(chat_template_render(t, &vars, &out, &err), err);
+	assert_string_equal(tb_buf_cstr(&out), "assistant:hm7True;tool:fFalse;Falselow");
+	tb_buf_clear(&out);
+	vars = (struct chat_vars){ .messages = m, .nmessages = 0 };
+	assert_ok(chat_template_render(t, &vars, &out, &err), err);
+	assert_string_equal(tb_buf_cstr(&out), "");
+	m[0].tool_calls = "[{";
+	vars.nmessages = 1;
+	assert_fails(chat_template_render(t, &vars, &out, &err), err, TB_EFORMAT, "tool_calls");
+	chat_template_free(t);
+	tb_buf_free(&out);
+}
+
 static void
 check_reference(const char *path, unsigned *checked)
 {
@@ -408,6 +443,7 @@ main(void)
 		cmocka_unit_test(test_variables),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_references),
 	};
 

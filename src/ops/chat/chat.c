@@ -39,7 +39,7 @@ chat_add(struct chat *c, const char *role, const char *content, struct tb_err *e
 		free(copy);
 		return tb_nomem(err);
 	}
-	c->msg[c->n++] = (struct chat_message){ role, copy };
+	c->msg[c->n++] = (struct chat_message){ .role = role, .content = copy };
 	return TB_OK;
 }
 
