@@ -69,6 +69,7 @@ generate_with(struct cli *cli, struct run_model *r, struct generating *g)
 		json_set(o, "prompt_ids", run_json_ids(&g->ids));
 		json_set(o, "ids", run_json_ids(&g->result.ids));
 		json_set_str(o, "text", g->result.text);
+		run_json_tokens(o, r->model->tokenizer, &g->result);
 		run_json_figures(o, &g->result);
 		status = cli_print_json(o);
 	} else {
@@ -93,11 +94,14 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 	struct generating g = { .context = 0 };
 	struct run_model r = { .ref = NULL };
 	const char *prompt = NULL;
+	uint64_t top = 0;
 	const struct tb_opt opts[] = {
 		{ 'p', "prompt", TB_OPT_STR, &prompt, "TEXT", "what to continue; - reads it from "
 		  "standard input" },
 		{ 0, "raw", TB_OPT_FLAG, &g.raw, NULL, "special tokens and stop strings are plain "
 		  "text" },
+		{ 0, "top", TB_OPT_U64, &top, "K", "with --json: the K likeliest tokens at each place, "
+		  "at most " RUN_STRING(GEN_TOP) },
 		{ 0, "ignore-eos", TB_OPT_FLAG, &g.opts.ignore_eos, NULL, "go on behind the end" },
 		RUN_SAMPLING_OPTIONS(sampling, " (1)"),
 		RUN_ADAPTER_OPTION(r),
@@ -113,6 +117,9 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		return status;
 	if (!prompt)
 		return cli_usage("generate: no prompt; give it with -p");
+	if (top > GEN_TOP)
+		return cli_usage("generate: --top: at most %d", GEN_TOP);
+	g.opts.top = cli->json ? (unsigned)top : 0;
 	if (run_model_open(&r, cli, argv[1], prompt, &err)) {
 		status = cli_fail(&err);
 	} else {

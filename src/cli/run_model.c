@@ -146,6 +146,39 @@ run_json_ids(const struct token_ids *ids)
 	return list;
 }
 
+static cJSON *
+json_token(const struct tokenizer *t, uint32_t id, float logprob)
+{
+	cJSON *o = json_object();
+
+	json_set_u64(o, "id", id);
+	json_set_str(o, "piece", tokenizer_piece(t, id));
+	json_set_f64(o, "logprob", (double)logprob);
+	return o;
+}
+
+void
+run_json_tokens(cJSON *o, const struct tokenizer *t, const struct gen_result *r)
+{
+	cJSON *list = json_array();
+
+	for (size_t i = 0; i < r->ids.n && r->tokens; i++) {
+		const struct gen_token *k = &r->tokens[i];
+		cJSON *row = json_token(t, k->id, k->logprob), *top = json_array();
+
+		json_set_u64(row, "begin", k->begin);
+		json_set_u64(row, "end", k->end);
+		for (unsigned j = 0; j < k->ntop; j++)
+			json_push(top, json_token(t, k->top[j].id, k->top[j].logprob));
+		json_set(row, "top", top);
+		json_push(list, row);
+	}
+	if (r->tokens)
+		json_set(o, "tokens", list);
+	else
+		json_free(list);
+}
+
 void
 run_json_figures(struct cJSON *o, const struct gen_result *r)
 {

@@ -43,6 +43,7 @@ struct run_sampling {
 		       UINT64_MAX }
 /* The rows of an option table that fill `s`; penalty: what is said of the default. */
 #define RUN_TEXT(x) #x
+#define RUN_STRING(x) RUN_TEXT(x)
 #define RUN_ELSE(value) " (the model's, else " RUN_TEXT(value) ")"
 #define RUN_SAMPLING_OPTIONS(s, penalty) \
 	{ 'n', "tokens", TB_OPT_U64, &(s).tokens, "N", "stop after N tokens (the model's " \
@@ -85,6 +86,8 @@ enum tb_status run_guessing_apply(const struct run_guessing *g, const struct cli
  * object at the end has it all. */
 gen_text_fn *run_text(const struct cli *cli);
 struct cJSON *run_json_ids(const struct token_ids *ids);
+/* The alternatives of each token, where some were asked for. */
+void run_json_tokens(struct cJSON *o, const struct tokenizer *t, const struct gen_result *r);
 /* As --json has them, into an object. */
 void run_json_figures(struct cJSON *o, const struct gen_result *r);
 /* One line on standard error. */

@@ -54,6 +54,17 @@ cmp "$T/kept" "$T/before" || fail "what was refused is not there any more"
 expect 2 "$TBTUI" generate "$M" -p x -n 1 --session-file "$M/config.json"
 err_has 'no session was kept in it; take another file'
 
+# What else was likely, as "logits" says of the same place; a token's text is where it says.
+expect 0 "$TBTUI" logits "$M" -p "Once upon a time" --top 1 --json
+likely=$(sed 's/.*"logprob":\(-[0-9.e-]*\).*/\1/' "$T/out" | cut -c1-7)
+expect 0 "$TBTUI" generate "$M" -p "Once upon a time" --temp 0 -n 3 --top 3 --json --kv f32
+has "\"tokens\":\[\{\"id\":432,\"piece\":\",\",\"logprob\":$likely[0-9e-]*,\"begin\":0,\"end\":1,"
+has "\"top\":\[\{\"id\":432,\"piece\":\",\",\"logprob\":$likely[0-9e-]*\},(\{[^}]*\},?){2}\]\},\{\"id\":383,"
+expect 0 "$TBTUI" generate "$M" -p "Once upon a time" --temp 0 -n 3 --json
+has_not '"tokens":'
+expect 2 "$TBTUI" generate "$M" -p x --top 11
+err_has 'at most 10'
+
 # To the end of the context and no further.
 expect 0 "$TBTUI" generate "$M" -p Tom --temp 1 --ignore-eos --ctx 20 --json
 has '"stop":"context".*"context_used":20,"context":20,'

@@ -246,7 +246,7 @@ answer(struct chat *c, gen_text_fn *fn, void *arg, struct tb_job *job, struct ch
 	struct gen_opts opts = {
 		.sampler = c->o.sampler, .max_tokens = c->o.max_tokens, .begins = c->m->template != NULL,
 		.stops = (const char *const *)c->m->stops, .nstops = c->m->nstops,
-		.guesser = c->guesser, .text = fn, .text_arg = arg,
+		.guesser = c->guesser, .top = c->o.top, .text = fn, .text_arg = arg,
 	};
 	struct token_ids prompt = { 0 };
 	char note[80];

@@ -21,6 +21,7 @@ struct chat_opts {
 	const char *system;	/* borrowed for the call; NULL or "" = none */
 	uint32_t context;	/* positions; 0 = the model's own; fixed by chat_new() */
 	uint32_t max_tokens;	/* an answer; 0 = until the context is full */
+	unsigned top;		/* alternatives of each token: GEN_MSG_TOKEN, gen_result.tokens */
 	enum guess_how guess;	/* fixed by chat_new() */
 	enum kv_type kv;	/* KV_USUAL: as the model was opened */
 };

@@ -10,6 +10,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/engine/engine.h"
+#include "src/ops/run/best.h"
 #include "src/ops/run/guess.h"
 #include "src/ops/run/stream.h"
 
@@ -43,12 +44,14 @@ gen_result_free(struct gen_result *r)
 {
 	free(r->text);
 	free(r->ids.v);
+	free(r->tokens);
 	*r = (struct gen_result){ 0 };
 }
 
 struct gen {
 	struct chat_model *m;
 	struct session *s;
+	size_t vocab;			/* logits of a token */
 	struct token_ids *held;		/* what the cache holds … */
 	size_t at;			/* … and how many of those are no guesses */
 	const struct gen_opts *opts;
@@ -57,6 +60,7 @@ struct gen {
 	struct tb_job *job;
 	struct gen_result *out;
 	bool shown;			/* a token that stands for text came already */
+	size_t tokens_cap;		/* of out->tokens */
 	double began, first, reported;	/* tb_monotonic() */
 	struct tb_err *err;
 };
@@ -156,12 +160,27 @@ is_text(const struct gen *g, uint32_t id)
 	return false;
 }
 
-/* Takes one token in: true while more should come. */
+/* The bytes of the last token as text, and what is to be known of it. */
+static void
+say(struct gen *g, struct gen_token *t)
+{
+	const struct stream *s = &g->stream;
+
+	t->begin = s->text.len + (s->raw.len - s->done);
+	if (is_text(g, t->id)) {
+		tokenizer_decode(g->m->tokenizer, t->id, g->opts->begins && !g->shown, &g->stream.raw);
+		g->shown = true;
+	}
+	t->end = s->text.len + (s->raw.len - s->done);
+}
+
+/* Takes one token in: true while more should come.  logits: those it was chosen by. */
 static bool
-take_token(struct gen *g, uint32_t id, enum tb_status *status)
+take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *status)
 {
 	const struct gen_opts *o = g->opts;
 	struct gen_result *out = g->out;
+	struct gen_token token = { .id = id };
 	bool stopped;
 
 	if (!out->ids.n) {
@@ -171,16 +190,19 @@ take_token(struct gen *g, uint32_t id, enum tb_status *status)
 	out->stop = GEN_EOS;
 	if (!o->ignore_eos && chat_model_is_eos(g->m, id))
 		return false;
-	if (!tb_grow(&out->ids.v, &out->ids.cap, out->ids.n + 1, sizeof(id))) {
+	if (!tb_grow(&out->ids.v, &out->ids.cap, out->ids.n + 1, sizeof(id)) ||
+	    (o->top && !tb_grow(&out->tokens, &g->tokens_cap, out->ids.n + 1, sizeof(token)))) {
 		*status = tb_nomem(g->err);
 		return false;
 	}
-	out->ids.v[out->ids.n++] = id;
-	if (is_text(g, id)) {
-		tokenizer_decode(g->m->tokenizer, id, o->begins && !g->shown, &g->stream.raw);
-		g->shown = true;
-	}
+	say(g, &token);
 	show(g, stream_pass(&g->stream, false, &stopped));
+	if (o->top) {
+		best_beside(logits, g->vocab, o->top, &token);
+		out->tokens[out->ids.n] = token;
+		tb_job_post(g->job, GEN_MSG_TOKEN, &token, sizeof(token));
+	}
+	out->ids.v[out->ids.n++] = id;
 	tb_job_step(g->job, 0, 1);
 	report(g, false);
 	out->stop = stopped ? GEN_STRING
@@ -207,7 +229,7 @@ guess(struct gen *g, size_t n, size_t again, size_t *made)
 /* One pass over the token that was chosen and guesses of what follows it.  *logits are
  * those behind the token; those of the guesses come after them. */
 static enum tb_status
-look_ahead(struct gen *g, uint32_t id, const float **logits, size_t vocab)
+look_ahead(struct gen *g, uint32_t id, const float **logits)
 {
 	size_t at = g->at, again, made;
 	double began;
@@ -227,14 +249,14 @@ look_ahead(struct gen *g, uint32_t id, const float **logits, size_t vocab)
 		return status;
 	if (g->opts->guesser)
 		guess_timed(g->opts->guesser, again, made, tb_monotonic() - began);
-	*logits += again * vocab;
+	*logits += again * g->vocab;
 	g->at = at + 1;
 	g->out->figures.guessed += (uint32_t)made;
 	return TB_OK;
 }
 
 static enum tb_status
-run(struct gen *g, const struct token_ids *prompt, size_t vocab)
+run(struct gen *g, const struct token_ids *prompt)
 {
 	const float *logits;
 	bool stopped;
@@ -245,14 +267,14 @@ run(struct gen *g, const struct token_ids *prompt, size_t vocab)
 	while (!status) {
 		uint32_t id = sampler_pick(g->sampler, logits, g->held->v, g->at);
 
-		if (!take_token(g, id, &status) || status)
+		if (!take_token(g, id, logits, &status) || status)
 			break;
 		if (g->at < g->held->n && g->held->v[g->at] == id) {
 			g->at++;
 			g->out->figures.right++;
-			logits += vocab;
+			logits += g->vocab;
 		} else {
-			status = look_ahead(g, id, &logits, vocab);
+			status = look_ahead(g, id, &logits);
 		}
 	}
 	rewind_to(g, g->at);
@@ -287,12 +309,19 @@ generate(struct chat_model *m, struct session *s, struct token_ids *held,
 			       "shorten it",
 			       prompt->n, session_context(s));
 	engine_info(m->engine, &info);
+	g.vocab = info.vocab;
 	if ((status = sampler_new(&g.sampler, &opts->sampler, info.vocab, err)))
 		return status;
 	if (!opts->guesser ||
 	    !(status = guess_begin(opts->guesser, g.sampler, &opts->sampler, err)))
-		status = run(&g, prompt, info.vocab);
+		status = run(&g, prompt);
 	if (!status) {
+		for (size_t i = 0, len = g.stream.text.len; out->tokens && i < out->ids.n; i++) {
+			struct gen_token *t = &out->tokens[i];
+
+			t->begin = t->begin < len ? t->begin : len;	/* a stop string is cut off */
+			t->end = t->end < len ? t->end : len;
+		}
 		out->text = tb_buf_take(&g.stream.text);
 		if (!out->text || tb_buf_failed(&g.stream.raw))
 			status = tb_nomem(err);

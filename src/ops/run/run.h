@@ -86,6 +86,7 @@ enum gen_msg {
 	GEN_MSG_TEXT = 1,	/* a piece of text */
 	GEN_MSG_NOTE,		/* a sentence for the person: "dropped 2 turns" */
 	GEN_MSG_FIGURES,	/* struct gen_figures, a few times a second and at the end */
+	GEN_MSG_TOKEN,	/* struct gen_token, behind its text; where gen_opts.top asks */
 };
 typedef void gen_text_fn(void *arg, const char *text, size_t len);
 
@@ -115,6 +116,22 @@ struct gen_figures {
 double gen_prefill_rate(const struct gen_figures *f);	/* tokens a second; 0 = not measured */
 double gen_decode_rate(const struct gen_figures *f);
 
+/* A token that was chosen and what else was likely there: natural logarithms of what the model
+ * says, before a penalty, a temperature or a grammar. */
+#define GEN_TOP 10
+struct gen_alternative {
+	uint32_t id;
+	float logprob;
+};
+struct gen_token {
+	uint32_t id;
+	float logprob;
+	size_t begin, end;		/* bytes of the answer's text; where that is no UTF-8, or a
+					 * character is not whole, about there */
+	unsigned ntop;
+	struct gen_alternative top[GEN_TOP];	/* best first */
+};
+
 struct gen_opts {
 	struct sampler_opts sampler;
 	uint32_t max_tokens;		/* 0 = until the context is full */
@@ -124,6 +141,7 @@ struct gen_opts {
 	const char *const *stops;	/* borrowed */
 	size_t nstops;
 	struct guesser *guesser;	/* borrowed; NULL: token by token */
+	unsigned top;			/* that many alternatives of each token; <= GEN_TOP */
 	gen_text_fn *text;		/* NULL: messages to the job */
 	void *text_arg;
 };
@@ -131,6 +149,7 @@ struct gen_opts {
 struct gen_result {
 	char *text;			/* owned, UTF-8; free with gen_result_free() */
 	struct token_ids ids;		/* generated, without the end token */
+	struct gen_token *tokens;	/* owned; one an id where alternatives were asked for, or NULL */
 	enum gen_stop stop;
 	struct gen_figures figures;
 };

@@ -10,6 +10,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/engine/engine.h"
+#include "src/ops/run/best.h"
 
 #define SCORE_BLOCK 128		/* tokens whose logits are kept at once */
 
@@ -19,40 +20,6 @@ score_logits_free(struct score_logits *l)
 	free(l->prompt.v);
 	free(l->top);
 	*l = (struct score_logits){ 0 };
-}
-
-/* log(sum(exp)), in double: what turns logits into log-probabilities. */
-static double
-log_sum(const float *logits, size_t n)
-{
-	double max = logits[0], sum = 0;
-
-	for (size_t i = 1; i < n; i++)
-		max = logits[i] > max ? logits[i] : max;
-	for (size_t i = 0; i < n; i++)
-		sum += exp(logits[i] - max);
-	return max + log(sum);
-}
-
-/* Ties go to the lower id. */
-static void
-pick_top(struct score_logits *l, const float *logits, size_t vocab)
-{
-	double norm = log_sum(logits, vocab);
-	size_t n = l->n;
-
-	l->n = 0;
-	for (size_t i = 0; i < vocab; i++) {
-		size_t at = l->n;
-
-		while (at && l->top[at - 1].logit < logits[i])
-			at--;
-		if (at == n)
-			continue;
-		l->n += l->n < n;
-		memmove(l->top + at + 1, l->top + at, (l->n - at - 1) * sizeof(*l->top));
-		l->top[at] = (struct score_top){ (uint32_t)i, logits[i], logits[i] - norm };
-	}
 }
 
 enum tb_status
@@ -75,7 +42,7 @@ score_logits(struct chat_model *m, const char *text, size_t len, size_t k, struc
 						&out->prompt, err)) &&
 		    !(status = session_eval(s, out->prompt.v, out->prompt.n, false, job, &logits,
 					    err)))
-			pick_top(out, logits, info.vocab);
+			out->n = best_of(logits, info.vocab, out->n, out->top);
 		session_free(s);
 	}
 	if (status)
@@ -106,7 +73,7 @@ score_window(struct scorer *sc, const uint32_t *ids, size_t n)
 		for (size_t i = 0; i < m && !status; i++) {
 			const float *row = logits + i * sc->vocab;
 
-			sc->sum += log_sum(row, sc->vocab) - row[ids[at + i + 1]];
+			sc->sum += best_log_sum(row, sc->vocab) - row[ids[at + i + 1]];
 			sc->scored++;
 		}
 		tb_job_step(sc->job, 0, m);
