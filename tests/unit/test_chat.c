@@ -202,19 +202,31 @@ test_kv(void **state)
 	chat_free(c);
 }
 
-/* Turns go from the beginning, in pairs, and the person is told. */
+static unsigned
+notes_of(struct tb_job *job)
+{
+	struct tb_msg *msg = tb_job_take(job), *next;
+	unsigned notes = 0;
+
+	for (; msg; msg = next) {
+		next = msg->next;
+		notes += msg->kind == GEN_MSG_NOTE && strstr(msg->data, "dropped");
+		free(msg);
+	}
+	return notes;
+}
+
+/* The oldest turns have no room any more, the person is told, and they are still there. */
 static void
 test_dropping(void **state)
 {
 	struct chat *c = start(state, 96, 16);
 	struct tb_job *job = tb_job_new(-1);
-	const struct chat_message *m;
-	struct tb_msg *msg;
-	unsigned dropped = 0, notes = 0;
+	struct chat_path path;
+	unsigned dropped = 0, left = 0;
 	struct tb_err err;
 	struct chat_answer a;
 	char *big = calloc(1, 2000);
-	size_t n;
 
 	for (unsigned i = 0; i < 8; i++) {
 		say(c, "Tell me a story about a dog.", job, &a);
@@ -223,21 +235,20 @@ test_dropping(void **state)
 		chat_answer_free(&a);
 	}
 	assert_true(dropped > 0);
-	while ((msg = tb_job_take(job))) {
-		for (struct tb_msg *next; msg; msg = next) {
-			next = msg->next;
-			notes += msg->kind == GEN_MSG_NOTE && strstr(msg->data, "dropped");
-			free(msg);
-		}
-	}
-	assert_true(notes > 0);
-	m = chat_messages(c, &n);
-	assert_true(n < 16 && n % 2 == 0);
-	assert_string_equal(m[0].role, "user");
+	assert_true(notes_of(job) > 0);
+	assert_ok(chat_path(c, &path, &err), err);
+	assert_int_equal(path.n, 16);
+	for (size_t i = 0; i < path.n; i++)
+		left += path.turns[i].left_out;
+	assert_int_equal(left, 2 * dropped);
+	assert_true(path.turns[0].left_out && !path.turns[15].left_out);
+	chat_path_free(&path);
 	memset(big, 'x', 1999);	/* one message that can never fit */
 	assert_fails(chat_say(c, big, NULL, NULL, job, &a, &err), err, TB_ELIMIT, "context");
-	m = chat_messages(c, &n);
-	assert_true(n == 0 || strcmp(m[n - 1].content, big));
+	assert_ok(chat_path(c, &path, &err), err);
+	assert_int_equal(path.n, 16);
+	assert_int_equal(path.unanswered, 17);
+	chat_path_free(&path);
 	free(big);
 	tb_job_free(job);
 	chat_free(c);
@@ -289,6 +300,113 @@ test_cancel(void **state)
 	chat_free(c);
 }
 
+static void
+path_is(struct chat *c, const char *const *contents, size_t n)
+{
+	struct chat_path p;
+	struct tb_err err;
+
+	assert_ok(chat_path(c, &p, &err), err);
+	assert_int_equal(p.n, n);
+	for (size_t i = 0; i < n; i++)
+		if (contents[i])
+			assert_string_equal(p.turns[i].said.content, contents[i]);
+	chat_path_free(&p);
+}
+
+/* Whatever is said otherwise, what there was stays and can be chosen again. */
+static void
+test_tree(void **state)
+{
+	struct chat *c = start(state, 0, 6);
+	struct chat_answer a, b;
+	struct chat_path p;
+	struct tb_err err;
+	char *said;
+
+	say(c, "One", NULL, &a);
+	assert_int_equal(a.turn, 2);
+	assert_ok(chat_again(c, 0, NULL, NULL, NULL, &b, &err), err);
+	assert_int_equal(b.turn, 3);
+	assert_string_equal(a.gen.text, b.gen.text);	/* temperature 0 */
+	chat_answer_free(&b);
+	assert_ok(chat_edit(c, 0, "Two", NULL, NULL, NULL, &b, &err), err);
+	path_is(c, (const char *[]){ "Two", b.gen.text }, 2);
+	chat_answer_free(&b);
+	say(c, "Three", NULL, &b);
+	assert_ok(chat_path(c, &p, &err), err);
+	assert_int_equal(p.n, 4);
+	assert_int_equal(p.turns[0].place, 2);
+	assert_int_equal(p.turns[0].of, 2);
+	assert_int_equal(p.turns[1].of, 1);
+	assert_string_equal(p.turns[1].model, "hf-f32");
+	chat_path_free(&p);
+	assert_ok(chat_undo(c, &said, &err), err);
+	assert_string_equal(said, "Three");
+	free(said);
+	path_is(c, (const char *[]){ "Two", NULL }, 2);
+	assert_ok(chat_choose(c, 4, -1, &err), err);
+	assert_ok(chat_path(c, &p, &err), err);
+	assert_int_equal(p.n, 2);
+	assert_int_equal(p.turns[1].id, 3);		/* the newest answer to "One" */
+	assert_int_equal(p.turns[1].place, 2);
+	chat_path_free(&p);
+	assert_fails(chat_choose(c, 3, 1, &err), err, TB_ENOENT, "after");
+	assert_ok(chat_choose(c, 1, 1, &err), err);
+	path_is(c, (const char *[]){ "Two", NULL, "Three", b.gen.text }, 4);
+	assert_ok(chat_undo(c, NULL, &err), err);
+	assert_ok(chat_undo(c, NULL, &err), err);
+	path_is(c, NULL, 0);
+	assert_fails(chat_undo(c, NULL, &err), err, TB_ENOENT, "nothing");
+	assert_ok(chat_redo(c, &err), err);
+	path_is(c, (const char *[]){ "Two", NULL, "Three", b.gen.text }, 4);
+	assert_fails(chat_redo(c, &err), err, TB_ENOENT, "nothing");
+	assert_fails(chat_again(c, 99, NULL, NULL, NULL, &b, &err), err, TB_ENOENT, "99");
+	chat_answer_free(&a);
+	chat_free(c);
+}
+
+/* The answer begins with what it was told to begin with, and goes on as if it had said so. */
+static void
+test_continue(void **state)
+{
+	struct chat *c = start(state, 0, 12);
+	struct chat_answer a, b;
+	struct token_ids some;
+	struct tb_err err;
+
+	say(c, "Once upon a time", NULL, &a);
+	some = (struct token_ids){ .v = a.gen.ids.v, .n = 5 };
+	assert_ok(chat_continue(c, 0, &some, NULL, NULL, NULL, NULL, &b, &err), err);
+	assert_int_equal(strncmp(b.gen.text, a.gen.text, strlen(a.gen.text)), 0);
+	assert_true(strlen(b.gen.text) > strlen(a.gen.text));
+	chat_answer_free(&b);
+	assert_ok(chat_continue(c, 0, NULL, "Zed", NULL, NULL, NULL, &b, &err), err);
+	assert_int_equal(strncmp(b.gen.text, "Zed", 3), 0);
+	path_is(c, (const char *[]){ "Once upon a time", b.gen.text }, 2);
+	chat_answer_free(&a);
+	chat_answer_free(&b);
+	chat_free(c);
+}
+
+static void
+test_count(void **state)
+{
+	struct chat *c = start(state, 0, 3);
+	uint64_t none, some;
+	struct chat_answer a;
+	struct tb_err err;
+
+	assert_ok(chat_count(c, "Hello there", &none, &err), err);
+	assert_true(none > 0);
+	say(c, "Hello there", NULL, &a);
+	assert_int_equal(a.gen.figures.prompt_tokens, none);
+	chat_answer_free(&a);
+	assert_ok(chat_count(c, NULL, &some, &err), err);
+	assert_true(some > none);
+	chat_free(c);
+}
+
 int
 main(void)
 {
@@ -300,6 +418,9 @@ main(void)
 		cmocka_unit_test(test_kv),
 		cmocka_unit_test(test_dropping),
 		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_continue),
+		cmocka_unit_test(test_count),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -2,129 +2,123 @@
 
 #include "src/ops/chat/chat.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/job.h"
 #include "src/base/mem.h"
-#include "src/base/text.h"
-
-#define RENDER_MAX (64u << 20)
-
-struct chat {
-	struct chat_model *m;		/* borrowed */
-	struct session *session;
-	struct guesser *guesser;
-	struct chat_opts o;		/* system NULL: it is msg[0] */
-	struct chat_message *msg;	/* owned, with their content; [0] is the system's when
-					 * there is one; roles are static */
-	size_t n, cap;
-	struct token_ids held;		/* what the KV cache holds */
-};
+#include "src/ops/chat/chat_parts.h"
 
 void
-chat_opts_init(struct chat_opts *o, const struct chat_model *m)
+chat_lock(struct chat *c)
 {
-	*o = (struct chat_opts){ .sampler = m->sampler, .system = m->system,
-				 .context = m->context, .max_tokens = m->max_tokens };
+	pthread_mutex_lock(&c->lock);
 }
 
-static enum tb_status
-chat_add(struct chat *c, const char *role, const char *content, struct tb_err *err)
+void
+chat_unlock(struct chat *c)
 {
-	char *copy = tb_strdup(content);
-
-	if (!copy || !tb_grow(&c->msg, &c->cap, c->n + 1, sizeof(*c->msg))) {
-		free(copy);
-		return tb_nomem(err);
-	}
-	c->msg[c->n++] = (struct chat_message){ .role = role, .content = copy };
-	return TB_OK;
+	pthread_mutex_unlock(&c->lock);
 }
 
-/* Takes n messages out from number i on. */
-static void
-drop(struct chat *c, size_t i, size_t n)
+/* ---- who answers ---- */
+
+void
+speaker_free(struct speaker *s)
 {
-	for (size_t k = i; k < i + n; k++)
-		free((char *)c->msg[k].content);
-	if (n)		/* there may be no array yet */
-		memmove(c->msg + i, c->msg + i + n, (c->n - i - n) * sizeof(*c->msg));
-	c->n -= n;
+	char *name, *ref;
+
+	if (!s)
+		return;
+	name = s->name;
+	ref = s->ref;
+	s->ops->free(s);
+	free(name);
+	free(ref);
 }
 
-static size_t
-first_turn(const struct chat *c)
+const char *
+speaker_name(const struct speaker *s)
 {
-	return c->n && !strcmp(c->msg[0].role, "system");
+	return s->name;
 }
 
-/* Puts a system message in front, or takes the place of the one that is there. */
-static enum tb_status
-set_system(struct chat *c, const char *text, struct tb_err *err)
+const struct speaker *
+chat_speaker(const struct chat *c)
 {
-	struct chat_message m;
-	enum tb_status status;
-
-	if ((status = chat_add(c, "system", text, err)))
-		return status;
-	m = c->msg[--c->n];
-	if (first_turn(c)) {
-		free((char *)c->msg[0].content);
-	} else {
-		memmove(c->msg + 1, c->msg, c->n * sizeof(*c->msg));
-		c->n++;
-	}
-	c->msg[0] = m;
-	return TB_OK;
+	return c->speaker;
 }
 
 enum tb_status
 chat_configure(struct chat *c, const struct chat_opts *o, struct tb_err *err)
 {
 	uint32_t context = c->o.context;
-	enum tb_status status = session_keep_as(c->session, o->kv, err);
+	char *system = NULL;
+	enum tb_status status = TB_OK;
 
-	if (status)
+	if (o->system && *o->system && !(system = tb_strdup(o->system)))
+		return tb_nomem(err);
+	if (c->speaker->ops->configure)
+		status = c->speaker->ops->configure(c->speaker, o, err);
+	if (status) {
+		free(system);
 		return status;
-	if (!session_pos(c->session))
-		c->held.n = 0;		/* they are kept otherwise now: read again */
-	if (o->system && *o->system) {
-		if ((status = set_system(c, o->system, err)))
-			return status;
-	} else if (first_turn(c)) {
-		drop(c, 0, 1);
 	}
+	chat_lock(c);
+	free(c->system);
+	c->system = system;
 	c->o = *o;
 	c->o.system = NULL;
 	c->o.context = context;
+	chat_unlock(c);
 	return TB_OK;
+}
+
+enum tb_status
+chat_change_speaker(struct chat *c, struct speaker *s, const struct chat_opts *opts,
+		    struct tb_err *err)
+{
+	struct speaker *was = c->speaker;
+	enum tb_status status;
+
+	c->speaker = s;
+	if ((status = chat_configure(c, opts, err))) {
+		c->speaker = was;
+		speaker_free(s);
+		return status;
+	}
+	c->o.context = opts->context;
+	c->left_out = 0;
+	speaker_free(was);
+	return TB_OK;
+}
+
+enum tb_status
+chat_begin(struct chat **out, struct speaker *s, const struct chat_opts *opts, struct tb_err *err)
+{
+	struct chat *c = tb_calloc(1, sizeof(*c));
+	enum tb_status status;
+
+	*out = NULL;
+	if (!c) {
+		speaker_free(s);
+		return tb_nomem(err);
+	}
+	pthread_mutex_init(&c->lock, NULL);
+	if ((status = chat_change_speaker(c, s, opts, err)))
+		chat_free(c);
+	else
+		*out = c;
+	return status;
 }
 
 enum tb_status
 chat_new(struct chat **out, struct chat_model *m, const struct chat_opts *opts, struct tb_err *err)
 {
-	struct chat *c;
-	enum tb_status status;
+	struct speaker *s;
+	enum tb_status status = speaker_local_new(&s, m, opts, err);
 
 	*out = NULL;
-	if (!m->template && m->template_err.code != TB_ENOENT) {
-		if (err)
-			*err = m->template_err;
-		return m->template_err.code;
-	}
-	c = tb_calloc(1, sizeof(*c));
-	if (!c)
-		return tb_nomem(err);
-	c->m = m;
-	if ((status = session_new(&c->session, m->engine, opts->context, err)) ||
-	    (status = guesser_new(&c->guesser, m, opts->guess, opts->context, err)) ||
-	    (status = chat_configure(c, opts, err)))
-		chat_free(c);
-	else
-		*out = c;
-	return status;
+	return status ? status : chat_begin(out, s, opts, err);
 }
 
 void
@@ -132,154 +126,207 @@ chat_free(struct chat *c)
 {
 	if (!c)
 		return;
-	drop(c, 0, c->n);
-	guesser_free(c->guesser);
-	session_free(c->session);
-	free(c->msg);
-	free(c->held.v);
+	speaker_free(c->speaker);
+	turns_free(&c->turns);
+	pthread_mutex_destroy(&c->lock);
+	free(c->system);
+	free(c->messages);
 	free(c);
-}
-
-void
-chat_clear(struct chat *c)
-{
-	drop(c, first_turn(c), c->n - first_turn(c));
 }
 
 enum tb_status
 chat_keep(struct chat *c, const char *path, struct tb_job *job, struct tb_err *err)
 {
-	return kv_file_save(c->m, c->session, &c->held, path, job, err);
+	const struct speaker_ops *ops = c->speaker->ops;
+
+	return ops->keep ? ops->keep(c->speaker, path, job, err) : TB_OK;
 }
 
 enum tb_status
 chat_take_up(struct chat *c, const char *path, struct tb_job *job, struct tb_err *err)
 {
-	return kv_file_load(c->m, c->session, &c->held, path, job, err);
+	const struct speaker_ops *ops = c->speaker->ops;
+
+	return ops->take_up ? ops->take_up(c->speaker, path, job, err) : TB_OK;
 }
+
+/* ---- the path ---- */
 
 const struct chat_message *
-chat_messages(const struct chat *c, size_t *n)
+chat_messages(struct chat *c, size_t *n)
 {
-	*n = c->n;
-	return c->msg;
-}
+	size_t *path = turns_path(&c->turns, c->turns.leaf, n), first = c->system != NULL;
 
-void
-chat_answer_free(struct chat_answer *a)
-{
-	gen_result_free(&a->gen);
-	a->dropped = 0;
-}
-
-/* Without a template: what was said so far, each message of the person on a line of its
- * own. */
-static enum tb_status
-as_text(const struct chat *c, struct token_ids *ids, struct tb_err *err)
-{
-	struct tb_buf text = TB_BUF(RENDER_MAX);
-	enum tb_status status = TB_OK;
-
-	for (size_t i = 0; i < c->n; i++) {
-		if (i && text.len && text.p[text.len - 1] != '\n' && strcmp(c->msg[i].role, "assistant"))
-			tb_buf_chr(&text, '\n');
-		tb_buf_str(&text, c->msg[i].content);
+	if (!path || !tb_grow(&c->messages, &c->cap, *n + 2, sizeof(*c->messages))) {
+		free(path);
+		*n = 0;
+		return NULL;
 	}
-	status = tb_buf_status(&text, "the conversation", err);
-	if (!status)
-		status = tokenizer_encode(c->m->tokenizer, tb_buf_cstr(&text), text.len, true,
-					  false, ids, err);
-	tb_buf_free(&text);
-	return status;
+	if (first)
+		c->messages[0] = (struct chat_message){ .role = "system", .content = c->system };
+	for (size_t i = 0; i < *n; i++)
+		c->messages[first + i] = turns_at(&c->turns, path[i])->said;
+	*n += first;
+	free(path);
+	return c->messages;
 }
 
-static enum tb_status
-render(const struct chat *c, struct token_ids *ids, struct tb_err *err)
+/* A copy, or "" and NULL for what is not there. */
+static const char *
+copied(struct chat_path *out, const char *text, bool *whole)
 {
-	struct chat_vars vars = {
-		.messages = c->msg, .nmessages = c->n, .bos_token = c->m->bos,
-		.eos_token = c->m->eos, .add_generation_prompt = true, .forgive_no_tools = true,
-	};
-	struct tb_buf text = TB_BUF(RENDER_MAX);
-	enum tb_status status;
+	const char *copy = text ? tb_arena_str(&out->mem, text) : NULL;
 
-	ids->n = 0;
-	if (!c->m->template)
-		return as_text(c, ids, err);
-	status = chat_template_render(c->m->template, &vars, &text, err);
-	if (!status)
-		status = tb_buf_status(&text, "the conversation", err);
-	if (!status)
-		status = tokenizer_encode(c->m->tokenizer, tb_buf_cstr(&text), text.len, false,
-					  true, ids, err);
-	tb_buf_free(&text);
-	return status;
+	*whole &= copy || !text;
+	return copy;
 }
 
-/* The conversation as tokens, without the oldest turns when it is too long.  A turn
- * is what lies between two messages of the user. */
-static enum tb_status
-fit(struct chat *c, struct token_ids *ids, uint32_t *dropped, struct tb_err *err)
+static void
+fill_turn(struct chat_turn *to, const struct turn *t, struct chat_path *out, bool *whole)
 {
-	/* Room that an answer should find: what it may take, but no more than a quarter. */
-	uint32_t context = session_context(c->session), want = c->o.max_tokens;
-	size_t room = want && want < context / 4 ? want : context / 4;
-	enum tb_status status;
+	to->said.role = t->said.role;
+	to->said.content = copied(out, t->said.content, whole);
+	to->said.thinking = copied(out, t->said.thinking, whole);
+	to->said.tool_calls = copied(out, t->said.tool_calls, whole);
+	to->said.tool_name = copied(out, t->said.tool_name, whole);
+	to->said.tool_call_id = copied(out, t->said.tool_call_id, whole);
+	to->model = copied(out, t->model ? t->model : "", whole);
+	to->finished = t->finished;
+	to->stop = t->stop;
+	to->figures = t->figures;
+	to->created_ns = t->created_ns;
+}
 
-	while (!(status = render(c, ids, err)) && ids->n + room > context) {
-		size_t first = first_turn(c), n = 1;
+static bool
+fill_path(struct chat *c, const size_t *path, const unsigned *place, const unsigned *of,
+	  struct chat_path *out)
+{
+	size_t left = c->left_out;
+	bool whole = true;
 
-		while (first + n < c->n && strcmp(c->msg[first + n].role, "user"))
-			n++;
-		if (first + n >= c->n)
-			break;		/* the last message stays, whatever it takes */
-		drop(c, first, n);
-		++*dropped;
+	out->turns = tb_arena_get(&out->mem, (out->n + 1) * sizeof(*out->turns));
+	out->system = copied(out, c->system ? c->system : "", &whole);
+	out->unanswered = c->unanswered;
+	for (size_t i = 0; out->turns && i < out->n; i++) {
+		struct chat_turn *to = &out->turns[i];
+		const struct turn *t = turns_at(&c->turns, path[i]);
+
+		if (i && left && turn_is(t, "user"))
+			left--;
+		fill_turn(to, t, out, &whole);
+		to->id = path[i];
+		to->place = place[path[i]];
+		to->of = of[path[i]];
+		to->left_out = left > 0;
 	}
-	return status;
-}
-
-static enum tb_status
-answer(struct chat *c, gen_text_fn *fn, void *arg, struct tb_job *job, struct chat_answer *out,
-       struct tb_err *err)
-{
-	struct gen_opts opts = {
-		.sampler = c->o.sampler, .max_tokens = c->o.max_tokens, .begins = c->m->template != NULL,
-		.stops = (const char *const *)c->m->stops, .nstops = c->m->nstops,
-		.guesser = c->guesser, .top = c->o.top, .text = fn, .text_arg = arg,
-	};
-	struct token_ids prompt = { 0 };
-	char note[80];
-	enum tb_status status;
-
-	if (!(status = fit(c, &prompt, &out->dropped, err))) {
-		if (out->dropped) {
-			snprintf(note, sizeof(note), "dropped %u turn%s from the beginning: the context"
-				 " is full", out->dropped, tb_plural(out->dropped));
-			tb_job_post(job, GEN_MSG_NOTE, note, strlen(note));
-		}
-		status = generate(c->m, c->session, &c->held, &prompt, &opts, job, &out->gen, err);
-	}
-	free(prompt.v);
-	c->o.sampler.seed++;	/* the same question again may be answered otherwise */
-	return status;
+	return whole && out->turns;
 }
 
 enum tb_status
-chat_say(struct chat *c, const char *text, gen_text_fn *fn, void *arg, struct tb_job *job,
-	 struct chat_answer *out, struct tb_err *err)
+chat_path(struct chat *c, struct chat_path *out, struct tb_err *err)
 {
-	enum tb_status status;
+	unsigned *place, *of;
+	size_t *path;
+	bool whole;
 
-	*out = (struct chat_answer){ 0 };
-	if ((status = chat_add(c, "user", text, err)))
-		return status;
-	status = answer(c, fn, arg, job, out, err);
-	if (!status && (out->gen.ids.n || out->gen.stop != GEN_CANCELLED))
-		status = chat_add(c, "assistant", out->gen.text, err);
-	else
-		drop(c, c->n - 1, 1);
-	if (status)
-		chat_answer_free(out);
-	return status;
+	*out = (struct chat_path){ 0 };
+	chat_lock(c);
+	place = tb_calloc(c->turns.n + 1, sizeof(*place));
+	of = tb_calloc(c->turns.n + 1, sizeof(*of));
+	path = turns_path(&c->turns, c->turns.leaf, &out->n);
+	whole = place && of && path && turns_count(&c->turns, place, of) &&
+		fill_path(c, path, place, of, out);
+	chat_unlock(c);
+	free(place);
+	free(of);
+	free(path);
+	if (whole)
+		return TB_OK;
+	chat_path_free(out);
+	return tb_nomem(err);
+}
+
+void
+chat_path_free(struct chat_path *p)
+{
+	tb_arena_free(&p->mem);
+	*p = (struct chat_path){ 0 };
+}
+
+/* ---- moving in the tree ---- */
+
+void
+chat_move(struct chat *c, size_t leaf)
+{
+	chat_lock(c);
+	c->turns.leaf = leaf;
+	c->unanswered = 0;
+	c->left_out = 0;
+	chat_unlock(c);
+}
+
+struct turn *
+chat_turn_of(struct chat *c, uint64_t id, const char *role, size_t *at, struct tb_err *err)
+{
+	struct turn *t = turns_at(&c->turns, id <= c->turns.n ? (size_t)id : 0);
+
+	*at = (size_t)id;
+	if (!id)
+		for (*at = c->turns.leaf; (t = turns_at(&c->turns, *at)); *at = t->parent)
+			if (!role || turn_is(t, role))
+				break;
+	if (t && (!role || turn_is(t, role)))
+		return t;
+	tb_fail(err, TB_ENOENT, id && !t ? "there is no turn %llu in this chat" :
+		id ? "turn %llu is not one of those that can be meant here" :
+		"nothing was said yet", (unsigned long long)id);
+	return NULL;
+}
+
+enum tb_status
+chat_undo(struct chat *c, char **said, struct tb_err *err)
+{
+	size_t at;
+	const struct turn *t = chat_turn_of(c, 0, "user", &at, err);
+
+	if (said)
+		*said = NULL;
+	if (!t)
+		return TB_ENOENT;
+	if (said && !(*said = tb_strdup(t->said.content)))
+		return tb_nomem(err);
+	chat_move(c, t->parent);
+	return TB_OK;
+}
+
+enum tb_status
+chat_redo(struct chat *c, struct tb_err *err)
+{
+	size_t newest = turns_newest_below(&c->turns, c->turns.leaf);
+
+	if (newest == c->turns.leaf)
+		return tb_fail(err, TB_ENOENT, "nothing was said after this");
+	chat_move(c, newest);
+	return TB_OK;
+}
+
+enum tb_status
+chat_choose(struct chat *c, uint64_t turn, int by, struct tb_err *err)
+{
+	size_t at, to;
+
+	if (!chat_turn_of(c, turn, NULL, &at, err))
+		return TB_ENOENT;
+	to = turns_sibling(&c->turns, at, by);
+	if (!to)
+		return tb_fail(err, TB_ENOENT, "there is no other version %s this one",
+			       by > 0 ? "after" : "before");
+	chat_move(c, turns_newest_below(&c->turns, to));
+	return TB_OK;
+}
+
+void
+chat_clear(struct chat *c)
+{
+	chat_move(c, 0);
 }

@@ -1,28 +1,32 @@
-/* chat.h - a conversation with a model: messages, template, KV cache.
+/* chat.h - a conversation: what was said, and somebody who answers.
  *
- * Every answer renders the whole conversation again and evaluates only what the
- * cache does not hold yet.  When the context is full, the oldest turns go, and the
- * person is told. */
+ * What was said is a tree of turns, of which nothing is ever overwritten; the conversation as
+ * it stands is the path from its beginning to its leaf.  Every answer hands the path to the
+ * speaker.  A turn is called by its id, which it keeps for as long as there is the chat.
+ *
+ * One call at a time; chat_path() alone may come from any thread while another runs. */
 #ifndef TBTUI_OPS_CHAT_H
 #define TBTUI_OPS_CHAT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/arena.h"
 #include "src/base/err.h"
 #include "src/ops/run/run.h"
 #include "src/text/chat_template.h"
 
 struct tb_job;
 struct chat;
+struct speaker;
 
 struct chat_opts {
 	struct sampler_opts sampler;
 	const char *system;	/* borrowed for the call; NULL or "" = none */
-	uint32_t context;	/* positions; 0 = the model's own; fixed by chat_new() */
+	uint32_t context;	/* positions; 0 = the model's own; fixed when a speaker is made */
 	uint32_t max_tokens;	/* an answer; 0 = until the context is full */
 	unsigned top;		/* alternatives of each token: GEN_MSG_TOKEN, gen_result.tokens */
-	enum guess_how guess;	/* fixed by chat_new() */
+	enum guess_how guess;	/* fixed when a speaker is made */
 	enum kv_type kv;	/* KV_USUAL: as the model was opened */
 };
 /* The model's own wishes over our defaults, and a fresh seed. */
@@ -33,37 +37,121 @@ void chat_opts_init(struct chat_opts *o, const struct chat_model *m);
  * value. */
 bool chat_opts_set(struct chat_opts *o, const char *name, const char *value);
 
-/* The model is borrowed and must outlive the chat.  Fails when its chat template cannot
- * be used, with the reason.  Without any, messages are text that is continued: the model
- * has a note about it. */
+/* ---- who answers ---- */
+
+/* A model that is open here, which is borrowed and must outlive the speaker.  Fails when its
+ * chat template cannot be used, with the reason.  Without any, messages are text that is
+ * continued: the model has a note about it. */
+enum tb_status speaker_local_new(struct speaker **out, struct chat_model *m,
+				 const struct chat_opts *opts, struct tb_err *err) TB_MUST_USE;
+void speaker_free(struct speaker *s);		/* NULL is fine */
+const char *speaker_name(const struct speaker *s);
+
+/* ---- a chat ---- */
+
+/* Takes the speaker, also when it fails. */
+enum tb_status chat_begin(struct chat **out, struct speaker *s, const struct chat_opts *opts,
+			 struct tb_err *err) TB_MUST_USE;
+/* With a model that is open here: see speaker_local_new(). */
 enum tb_status chat_new(struct chat **out, struct chat_model *m, const struct chat_opts *opts,
 			struct tb_err *err) TB_MUST_USE;
 void chat_free(struct chat *c);
+/* Another one answers from now on; the one before is freed.  Takes s, also when it fails, and
+ * then all is as before. */
+enum tb_status chat_change_speaker(struct chat *c, struct speaker *s, const struct chat_opts *opts,
+				   struct tb_err *err) TB_MUST_USE;
+const struct speaker *chat_speaker(const struct chat *c);
 /* From the next answer on; o->context is not looked at. */
 enum tb_status chat_configure(struct chat *c, const struct chat_opts *o, struct tb_err *err)
 	TB_MUST_USE;
-void chat_clear(struct chat *c);	/* forgets all turns, keeps the options */
 
 /* Keeps what was evaluated so far in a file; and takes it up before the first answer, so that
- * what begins with the same text need not be evaluated again (kv_file_load()). */
+ * what begins with the same text need not be evaluated again (kv_file_load()).  Nothing where
+ * the speaker is elsewhere. */
 enum tb_status chat_keep(struct chat *c, const char *path, struct tb_job *job, struct tb_err *err)
 	TB_MUST_USE;
 enum tb_status chat_take_up(struct chat *c, const char *path, struct tb_job *job,
 			    struct tb_err *err) TB_MUST_USE;
 
-/* All messages, the system's first. Valid until the next call. */
-const struct chat_message *chat_messages(const struct chat *c, size_t *n);
+/* ---- what was said ---- */
+
+struct chat_turn {
+	uint64_t id;			/* > 0 */
+	struct chat_message said;
+	const char *model;		/* who said it; "": the person */
+	unsigned place, of;		/* the 2nd of 3 answers to the same, counted from 1 */
+	bool finished;			/* false: it broke off, with the program or the line */
+	bool left_out;			/* the speaker had no room for it any more */
+	enum gen_stop stop;		/* of an answer */
+	struct gen_figures figures;
+	int64_t created_ns;
+};
+struct chat_path {
+	struct chat_turn *turns;	/* from the beginning to the leaf, without the system's */
+	size_t n;
+	const char *system;		/* "": none */
+	uint64_t unanswered;		/* what was asked last, and nothing came: see chat_again() */
+	struct tb_arena mem;		/* all texts are copies in it */
+};
+enum tb_status chat_path(struct chat *c, struct chat_path *out, struct tb_err *err) TB_MUST_USE;
+void chat_path_free(struct chat_path *p);
+
+/* The path as messages, the system's first.  Valid until the next call. */
+const struct chat_message *chat_messages(struct chat *c, size_t *n);
+
+/* ---- saying something ---- */
 
 struct chat_answer {
-	struct gen_result gen;		/* gen.text is the answer; owned */
-	uint32_t dropped;		/* turns that were forgotten to make room */
+	struct gen_result gen;		/* gen.text is the answer, without what was thought */
+	char *thinking, *tool_calls;	/* as those of struct chat_message; owned; NULL: none */
+	size_t left_out;		/* turns at the beginning that there was no room for … */
+	uint32_t dropped;		/* … and those that there still was the last time */
+	uint64_t turn;			/* the answer's; 0: nothing came, and it is not kept */
 };
 void chat_answer_free(struct chat_answer *a);
 
-/* Says `text` and streams the answer: pieces go to `fn`, or with fn == NULL are
- * posted to `job` (see enum gen_msg).  Blocks: the UI runs it on a worker.  After
- * tb_job_cancel() the partial answer is kept and this is TB_OK; if there is none
- * yet, what was said is forgotten as well. */
+/* Who gets the answer as it comes: pieces go to `fn`, or with fn == NULL are posted to `job`
+ * (see enum gen_msg).  All block: the UI runs them on a worker.
+ *
+ * After tb_job_cancel() the partial answer is kept and this is TB_OK.  If nothing came yet, or
+ * it failed, the path is that of before, and what was asked waits: chat_again() with turn 0
+ * asks it again. */
 enum tb_status chat_say(struct chat *c, const char *text, gen_text_fn *fn, void *arg,
 			struct tb_job *job, struct chat_answer *out, struct tb_err *err) TB_MUST_USE;
+/* What a tool gave: m->role "tool". */
+enum tb_status chat_say_message(struct chat *c, const struct chat_message *m, gen_text_fn *fn,
+				void *arg, struct tb_job *job, struct chat_answer *out,
+				struct tb_err *err) TB_MUST_USE;
+/* Another answer to what this turn answers, or to this turn of the person's; 0: to what was
+ * asked last.  The one that is there stays, as its sibling. */
+enum tb_status chat_again(struct chat *c, uint64_t turn, gen_text_fn *fn, void *arg,
+			  struct tb_job *job, struct chat_answer *out, struct tb_err *err) TB_MUST_USE;
+/* The person's turn (0: the last one) said otherwise, and answered.  What there was stays, as
+ * its sibling. */
+enum tb_status chat_edit(struct chat *c, uint64_t turn, const char *text, gen_text_fn *fn,
+			 void *arg, struct tb_job *job, struct chat_answer *out,
+			 struct tb_err *err) TB_MUST_USE;
+/* Another answer beside this one (0: the last one), that begins with these tokens, or this
+ * text (the other is NULL). */
+enum tb_status chat_continue(struct chat *c, uint64_t turn, const struct token_ids *ids,
+			     const char *text, gen_text_fn *fn, void *arg, struct tb_job *job,
+			     struct chat_answer *out, struct tb_err *err) TB_MUST_USE;
+
+/* ---- moving in the tree ---- */
+
+/* Back to before what the person said last; *said (may be NULL) is a copy of it, to be freed.
+ * TB_ENOENT: nothing was said. */
+enum tb_status chat_undo(struct chat *c, char **said, struct tb_err *err) TB_MUST_USE;
+/* Forward again, to what was said last below the leaf. TB_ENOENT: there is nothing. */
+enum tb_status chat_redo(struct chat *c, struct tb_err *err) TB_MUST_USE;
+/* The path goes through the sibling that stands `by` places after this turn (0: the last), and
+ * on to what was said last behind it.  TB_ENOENT: there is none. */
+enum tb_status chat_choose(struct chat *c, uint64_t turn, int by, struct tb_err *err) TB_MUST_USE;
+/* The path is empty, and so is what is said next; the options stay. */
+void chat_clear(struct chat *c);
+
+/* How many tokens the path, and `more` said after it (NULL: nothing), are for the speaker.
+ * TB_EUNSUP: it cannot say. */
+enum tb_status chat_count(struct chat *c, const char *more, uint64_t *tokens, struct tb_err *err)
+	TB_MUST_USE;
 #endif

@@ -7,6 +7,13 @@
 #include "src/base/text.h"
 #include "src/ops/chat/chat.h"
 
+void
+chat_opts_init(struct chat_opts *o, const struct chat_model *m)
+{
+	*o = (struct chat_opts){ .sampler = m->sampler, .system = m->system,
+				 .context = m->context, .max_tokens = m->max_tokens };
+}
+
 bool
 chat_opts_set(struct chat_opts *o, const char *name, const char *value)
 {

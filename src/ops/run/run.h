@@ -87,6 +87,7 @@ enum gen_msg {
 	GEN_MSG_NOTE,		/* a sentence for the person: "dropped 2 turns" */
 	GEN_MSG_FIGURES,	/* struct gen_figures, a few times a second and at the end */
 	GEN_MSG_TOKEN,	/* struct gen_token, behind its text; where gen_opts.top asks */
+	GEN_MSG_THINKING,	/* a piece of what is thought before the answer */
 };
 typedef void gen_text_fn(void *arg, const char *text, size_t len);
 

@@ -1,0 +1,55 @@
+/* speaker.h - somebody who answers: a model here, or one behind a URL.
+ *
+ * A speaker knows no conversation: it gets all messages each time, and what it still has
+ * of the last time is its own affair.  A kind is a row of functions. */
+#ifndef TBTUI_OPS_CHAT_SPEAKER_H
+#define TBTUI_OPS_CHAT_SPEAKER_H
+
+#include "src/ops/chat/chat.h"
+
+/* A piece of the answer as it comes, whole characters: GEN_MSG_TEXT or GEN_MSG_THINKING. */
+typedef void speaker_piece_fn(void *arg, enum gen_msg kind, const char *text, size_t len);
+
+/* What is to be answered. Borrowed for the call. */
+struct speaker_ask {
+	const struct chat_message *messages;	/* the system's first, if there is one */
+	size_t n;
+	const struct chat_opts *opts;	/* system: not looked at, it is messages[0] */
+	size_t left_out;		/* turns at the beginning that had no room the last time;
+					 * a turn is what lies between two messages of the user */
+	/* The answer begins so, and it is part of what comes out; NULL: with nothing. */
+	const struct token_ids *begins;	/* with these tokens: of a local model */
+	const char *prefix;		/* with this text */
+	speaker_piece_fn *piece;	/* never NULL; figures and notes go to the job */
+	void *arg;
+};
+
+struct speaker;
+struct speaker_ops {
+	const char *kind;		/* "local", "remote" */
+	/* *out is zeroed.  Fills gen (gen.text without what was thought), thinking, tool_calls,
+	 * left_out.  Cancelled: TB_OK and GEN_CANCELLED with what came until then.  After a
+	 * failure *out is empty; pieces that were handed on are kept by the chat. */
+	enum tb_status (*answer)(struct speaker *s, const struct speaker_ask *ask,
+				 struct tb_job *job, struct chat_answer *out, struct tb_err *err);
+	void (*free)(struct speaker *s);
+	/* Those below may be NULL: it cannot, or need not. */
+	enum tb_status (*configure)(struct speaker *s, const struct chat_opts *o,
+				    struct tb_err *err);
+	/* Tokens that the messages are for it. */
+	enum tb_status (*count)(struct speaker *s, const struct speaker_ask *ask, uint64_t *tokens,
+				struct tb_err *err);
+	/* What it still has of what it read, to a file and back: kv_file_save(). */
+	enum tb_status (*keep)(struct speaker *s, const char *path, struct tb_job *job,
+			       struct tb_err *err);
+	enum tb_status (*take_up)(struct speaker *s, const char *path, struct tb_job *job,
+				  struct tb_err *err);
+};
+
+/* The first member of each kind's own structure. */
+struct speaker {
+	const struct speaker_ops *ops;
+	char *name;		/* of the model, as people know it; owned */
+	char *ref;		/* what opens it again; owned, freed by speaker_free() as is name */
+};
+#endif

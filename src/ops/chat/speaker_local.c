@@ -1,0 +1,301 @@
+/* speaker_local.c - a model that is open here: template, session, guesser. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/ops/chat/speaker.h"
+#include "src/store/model.h"
+
+#define RENDER_MAX (64u << 20)
+
+struct local {
+	struct speaker speaker;
+	struct chat_model *m;		/* borrowed */
+	struct session *session;
+	struct guesser *guesser;
+	struct token_ids held;		/* what the KV cache holds */
+};
+
+static struct local *
+local(struct speaker *s)
+{
+	return (struct local *)s;
+}
+
+/* ---- messages as tokens ---- */
+
+/* Without a template: what was said so far, each message of the person on a line of its
+ * own. */
+static void
+as_text(const struct chat_message *m, size_t n, struct tb_buf *text)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i && text->len && text->p[text->len - 1] != '\n' &&
+		    strcmp(m[i].role, "assistant"))
+			tb_buf_chr(text, '\n');
+		tb_buf_str(text, m[i].content);
+	}
+}
+
+/* The text that the model reads: all of `ask`, without `skip` messages behind the system's. */
+static enum tb_status
+render(const struct local *l, const struct speaker_ask *ask, size_t skip, struct tb_buf *text,
+       struct tb_err *err)
+{
+	size_t system = ask->n && !strcmp(ask->messages[0].role, "system"), n = ask->n - skip;
+	struct chat_message *rest = tb_calloc(n + 1, sizeof(*rest));
+	struct chat_vars vars = {
+		.messages = rest, .nmessages = n, .bos_token = l->m->bos,
+		.eos_token = l->m->eos, .add_generation_prompt = true, .forgive_no_tools = true,
+	};
+	enum tb_status status = TB_OK;
+
+	if (!rest)
+		return tb_nomem(err);
+	if (system)
+		rest[0] = ask->messages[0];
+	for (size_t i = system; i < n; i++)
+		rest[i] = ask->messages[skip + i];
+	if (l->m->template)
+		status = chat_template_render(l->m->template, &vars, text, err);
+	else
+		as_text(rest, n, text);
+	if (ask->prefix)
+		tb_buf_str(text, ask->prefix);
+	free(rest);
+	return status ? status : tb_buf_status(text, "the conversation", err);
+}
+
+static enum tb_status
+tokens(const struct local *l, const struct speaker_ask *ask, size_t skip, struct token_ids *ids,
+       struct tb_err *err)
+{
+	struct tb_buf text = TB_BUF(RENDER_MAX);
+	bool plain = !l->m->template;
+	enum tb_status status = render(l, ask, skip, &text, err);
+
+	ids->n = 0;
+	if (!status)
+		status = tokenizer_encode(l->m->tokenizer, tb_buf_cstr(&text), text.len, plain,
+					  !plain, ids, err);
+	tb_buf_free(&text);
+	if (status || !ask->begins)
+		return status;
+	if (!tb_grow(&ids->v, &ids->cap, ids->n + ask->begins->n + 1, sizeof(*ids->v)))
+		return tb_nomem(err);
+	for (size_t i = 0; i < ask->begins->n; i++)
+		ids->v[ids->n++] = ask->begins->v[i];
+	return TB_OK;
+}
+
+/* ---- what there is room for ---- */
+
+/* The number of messages behind the system's that `turns` turns are; the last one is never
+ * left out. */
+static size_t
+messages_of(const struct speaker_ask *ask, size_t turns)
+{
+	size_t first = ask->n && !strcmp(ask->messages[0].role, "system"), begins = first;
+
+	for (size_t i = first + 1; i < ask->n && turns; i++)
+		if (!strcmp(ask->messages[i].role, "user")) {
+			begins = i;
+			turns--;
+		}
+	return begins - first;
+}
+
+static size_t
+all_turns(const struct speaker_ask *ask)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ask->n; i++)
+		n += !strcmp(ask->messages[i].role, "user");
+	return n;
+}
+
+/* The conversation as tokens, without the oldest turns when it is too long: as few of them as
+ * are enough, found by halves, and not fewer than the last time. */
+static enum tb_status
+fit(struct local *l, const struct speaker_ask *ask, struct token_ids *ids, size_t *left_out,
+    struct tb_err *err)
+{
+	/* Room that an answer should find: what it may take, but no more than a quarter. */
+	uint32_t context = session_context(l->session), want = ask->opts->max_tokens;
+	size_t room = want && want < context / 4 ? want : context / 4;
+	size_t most = all_turns(ask), low, high;
+	enum tb_status status;
+
+	most = most ? most - 1 : 0;
+	low = ask->left_out < most ? ask->left_out : most;
+	if ((status = tokens(l, ask, messages_of(ask, low), ids, err)))
+		return status;
+	high = low;
+	if (ids->n + room > context) {
+		for (high = most; low + 1 < high;) {
+			size_t middle = low + (high - low) / 2;
+
+			if ((status = tokens(l, ask, messages_of(ask, middle), ids, err)))
+				return status;
+			if (ids->n + room > context)
+				low = middle;
+			else
+				high = middle;
+		}
+		status = tokens(l, ask, messages_of(ask, high), ids, err);
+	}
+	*left_out = high;
+	return status;
+}
+
+/* ---- answering ---- */
+
+static void
+piece(void *arg, const char *text, size_t len)
+{
+	const struct speaker_ask *ask = arg;
+
+	ask->piece(ask->arg, GEN_MSG_TEXT, text, len);
+}
+
+/* The answer begins with what it was told to begin with. */
+static enum tb_status
+begin_with(const struct local *l, const struct speaker_ask *ask, struct tb_buf *text)
+{
+	if (ask->prefix)
+		tb_buf_str(text, ask->prefix);
+	for (size_t i = 0; ask->begins && i < ask->begins->n; i++)
+		tokenizer_decode(l->m->tokenizer, ask->begins->v[i], !i && l->m->template, text);
+	if (text->len)
+		ask->piece(ask->arg, GEN_MSG_TEXT, text->p, text->len);
+	return tb_buf_status(text, "the beginning of the answer", NULL);
+}
+
+static enum tb_status
+put_before(char **text, const struct tb_buf *before, struct tb_err *err)
+{
+	char *whole = tb_asprintf("%s%s", tb_buf_cstr(before), *text);
+
+	free(*text);
+	*text = whole;
+	return whole ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+local_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *job,
+	     struct chat_answer *out, struct tb_err *err)
+{
+	struct local *l = local(s);
+	const struct chat_model *m = l->m;
+	struct tb_buf before = TB_BUF(RENDER_MAX);
+	struct gen_opts opts = {
+		.sampler = ask->opts->sampler, .max_tokens = ask->opts->max_tokens,
+		.stops = (const char *const *)m->stops, .nstops = m->nstops,
+		.guesser = l->guesser, .top = ask->opts->top, .text = piece, .text_arg = (void *)ask,
+	};
+	struct token_ids prompt = { 0 };
+	enum tb_status status = fit(l, ask, &prompt, &out->left_out, err);
+
+	if (!status && begin_with(l, ask, &before))
+		status = tb_nomem(err);
+	opts.begins = m->template && !before.len;
+	if (!status)
+		status = generate(l->m, l->session, &l->held, &prompt, &opts, job, &out->gen, err);
+	if (!status && before.len)
+		status = put_before(&out->gen.text, &before, err);
+	tb_buf_free(&before);
+	free(prompt.v);
+	return status;
+}
+
+static enum tb_status
+local_configure(struct speaker *s, const struct chat_opts *o, struct tb_err *err)
+{
+	struct local *l = local(s);
+	enum tb_status status = session_keep_as(l->session, o->kv, err);
+
+	if (!status && !session_pos(l->session))
+		l->held.n = 0;		/* they are kept otherwise now: read again */
+	return status;
+}
+
+static enum tb_status
+local_count(struct speaker *s, const struct speaker_ask *ask, uint64_t *n, struct tb_err *err)
+{
+	struct token_ids ids = { 0 };
+	enum tb_status status = tokens(local(s), ask, 0, &ids, err);
+
+	*n = ids.n;
+	free(ids.v);
+	return status;
+}
+
+static enum tb_status
+local_keep(struct speaker *s, const char *path, struct tb_job *job, struct tb_err *err)
+{
+	struct local *l = local(s);
+
+	return kv_file_save(l->m, l->session, &l->held, path, job, err);
+}
+
+static enum tb_status
+local_take_up(struct speaker *s, const char *path, struct tb_job *job, struct tb_err *err)
+{
+	struct local *l = local(s);
+
+	return kv_file_load(l->m, l->session, &l->held, path, job, err);
+}
+
+static void
+local_free(struct speaker *s)
+{
+	struct local *l = local(s);
+
+	guesser_free(l->guesser);
+	session_free(l->session);
+	free(l->held.v);
+	free(l);
+}
+
+static const struct speaker_ops local_ops = {
+	.kind = "local", .answer = local_answer, .free = local_free,
+	.configure = local_configure, .count = local_count, .keep = local_keep,
+	.take_up = local_take_up,
+};
+
+enum tb_status
+speaker_local_new(struct speaker **out, struct chat_model *m, const struct chat_opts *opts,
+		  struct tb_err *err)
+{
+	const struct model_loc *loc = &m->model->loc;
+	struct local *l;
+	enum tb_status status;
+
+	*out = NULL;
+	if (!m->template && m->template_err.code != TB_ENOENT) {
+		if (err)
+			*err = m->template_err;
+		return m->template_err.code;
+	}
+	l = tb_calloc(1, sizeof(*l));
+	if (!l)
+		return tb_nomem(err);
+	l->m = m;
+	l->speaker.ops = &local_ops;
+	l->speaker.name = tb_strdup(loc->name);
+	l->speaker.ref = tb_strdup(loc->path);
+	status = l->speaker.name && l->speaker.ref ? TB_OK : tb_nomem(err);
+	if (!status)
+		status = session_new(&l->session, m->engine, opts->context, err);
+	if (!status)
+		status = guesser_new(&l->guesser, m, opts->guess, opts->context, err);
+	if (status)
+		speaker_free(&l->speaker);
+	else
+		*out = &l->speaker;
+	return status;
+}
