@@ -32,7 +32,7 @@ struct cut {
 
 struct call {
 	struct run *run;
-	const struct attention *a;
+	struct attention a;
 	const struct kv *kv;
 	const struct kv_layer *layer;
 	const struct attn_ops *ops;
@@ -43,6 +43,13 @@ struct call {
 	size_t pos, want;	/* of the first row; tokens */
 	size_t part, first_part, parts;	/* positions of a part; part 0: all is one */
 	float *joined;		/* [kv heads][rows][parts][columns + 2]: mixture, max, sum */
+	unsigned chunks;	/* parts of tiles of all kv heads */
+};
+
+/* Of each session that has rows in the pass. */
+struct calls {
+	struct call call[SESSION_ROWS];
+	size_t n;
 };
 
 /* What a thread works in. */
@@ -139,7 +146,7 @@ row_from(const struct call *c, size_t row)
 {
 	size_t limit = row_limit(c, row);
 
-	return c->a->window && limit > c->a->window ? limit - c->a->window : 0;
+	return c->a.window && limit > c->a.window ? limit - c->a.window : 0;
 }
 
 static void
@@ -150,12 +157,12 @@ take_queries(const struct call *c, struct tile *t)
 	for (size_t r = 0; r < t->n; r++) {
 		size_t row = t->first + r, token = row / c->group;
 		size_t head = t->head * c->group + row % c->group;
-		const float *q = c->a->q + (token * c->a->heads + head) * dim;
+		const float *q = c->a.q + (token * c->a.heads + head) * dim;
 
 		if (c->bf16)
-			c->bf16->round(q, c->a->scale, dim, t->q16 + r * 2 * pairs);
+			c->bf16->round(q, c->a.scale, dim, t->q16 + r * 2 * pairs);
 		for (size_t i = 0; i < dim && !c->bf16; i++)
-			t->q[r * dim + i] = q[i] * c->a->scale;
+			t->q[r * dim + i] = q[i] * c->a.scale;
 		t->max[r] = -INFINITY;
 		t->sum[r] = 0;
 	}
@@ -180,8 +187,8 @@ weigh(const struct call *c, struct tile *t, size_t at, size_t n)
 			memset(c->bf16 ? (void *)p : s, 0, whole * (c->bf16 ? sizeof(*p) : sizeof(*s)));
 			continue;
 		}
-		if (c->a->softcap > 0)
-			c->run->e->vec->softcap(s, whole, 1, c->a->softcap);
+		if (c->a.softcap > 0)
+			c->run->e->vec->softcap(s, whole, 1, c->a.softcap);
 		down = c->bf16 ? c->bf16->weigh(s, from, limit, whole, &t->max[r], &t->sum[r], p)
 			       : c->ops->weigh(s, from, limit, whole, &t->max[r], &t->sum[r]);
 		if (down != 1)
@@ -231,8 +238,8 @@ look_at_keys(const struct call *c, struct tile *t, size_t from, size_t end)
 {
 	for (size_t at = from / KV_BLOCK * KV_BLOCK, n; at < end; at += n) {
 		size_t step = at / KV_STEP, in_step = at % KV_STEP;
-		struct kv_part keys = kv_keys(c->kv, c->a->layer, (uint32_t)t->head, step);
-		struct kv_part values = kv_values(c->kv, c->a->layer, (uint32_t)t->head, step);
+		struct kv_part keys = kv_keys(c->kv, c->a.layer, (uint32_t)t->head, step);
+		struct kv_part values = kv_values(c->kv, c->a.layer, (uint32_t)t->head, step);
 
 		n = least(c->cut.keys - at % c->cut.keys, end - at);
 		keys = kv_keys_at(c->kv->type, keys, c->layer->key_dim, in_step);
@@ -251,10 +258,10 @@ static void
 answer(const struct call *c, size_t kv_head, size_t row, const float *mix, float max, float sum)
 {
 	size_t head = kv_head * c->group + row % c->group, dim = c->layer->value_dim;
-	float *out = c->a->out + (row / c->group * c->a->heads + head) * dim, a = 1;
+	float *out = c->a.out + (row / c->group * c->a.heads + head) * dim, a = 1;
 
-	if (c->a->sinks) {
-		float sink = c->a->sinks[head], most = sink > max ? sink : max;
+	if (c->a.sinks) {
+		float sink = c->a.sinks[head], most = sink > max ? sink : max;
 
 		a = expf(max - most);
 		sum = sum * a + expf(sink - most);
@@ -271,9 +278,8 @@ joined_at(const struct call *c, size_t kv_head, size_t row, size_t part)
 }
 
 static void
-join_row(void *arg, size_t i)
+join_parts(const struct call *c, size_t i)
 {
-	const struct call *c = arg;
 	size_t kv_head = i / c->rows, row = i % c->rows, columns = c->cut.columns;
 	float *first = joined_at(c, kv_head, row, 0), max = -INFINITY, sum = 0;
 
@@ -291,14 +297,13 @@ join_row(void *arg, size_t i)
 }
 
 static void
-attend(void *arg, unsigned chunk, unsigned thread)
+attend_part(const struct call *c, unsigned chunk, unsigned thread)
 {
-	const struct call *c = arg;
 	size_t which = chunk / c->parts, part = chunk % c->parts, columns = c->cut.columns;
 	size_t from, end;
 	struct tile t;
 
-	tile_place(&t, &c->cut, c->run->s->work.attn + thread * tile_place(&t, &c->cut, NULL));
+	tile_place(&t, &c->cut, c->run->e->work.attn + thread * tile_place(&t, &c->cut, NULL));
 	t.head = which / c->tiles;
 	t.first = which % c->tiles * c->cut.rows;
 	t.n = least(c->rows - t.first, c->cut.rows);
@@ -326,6 +331,27 @@ attend(void *arg, unsigned chunk, unsigned thread)
 	}
 }
 
+static void
+join_row(void *arg, size_t i)
+{
+	const struct call *c = ((const struct calls *)arg)->call;
+
+	for (; i >= c->rows * c->layer->heads; c++)
+		i -= c->rows * c->layer->heads;
+	if (c->parts > 1)
+		join_parts(c, i);
+}
+
+static void
+attend(void *arg, unsigned chunk, unsigned thread)
+{
+	const struct call *c = ((const struct calls *)arg)->call;
+
+	for (; chunk >= c->chunks; c++)
+		chunk -= c->chunks;
+	attend_part(c, chunk, thread);
+}
+
 /* Rows enough for all threads: tiles are as small as that takes. */
 static void
 cut_call(struct call *c, unsigned threads)
@@ -344,30 +370,50 @@ cut_call(struct call *c, unsigned threads)
 		c->cut.rows = c->cut.rows ? c->cut.rows : 8;
 	}
 	c->tiles = (c->rows + c->cut.rows - 1) / c->cut.rows;
-	c->joined = c->run->s->work.attn + threads * tile_place(&t, &c->cut, NULL);
+	c->joined = c->run->e->work.attn + threads * tile_place(&t, &c->cut, NULL);
+}
+
+/* The rows of one session: the last q.n of those that it is given. */
+static void
+call_init(struct call *c, struct run *run, const struct attention *a, struct run_seq q, size_t skip)
+{
+	const struct kv *kv = &q.s->kv;
+	const struct kv_layer *layer = &kv->layer[a->layer];
+
+	*c = (struct call){
+		.run = run, .a = *a, .kv = kv, .layer = layer, .ops = run->e->attn,
+		.bf16 = q.n > FEW && kv->type == KV_F16 ? run->e->attn_bf16 : NULL,
+		.cut = cut_of(layer->key_dim, layer->value_dim), .group = a->heads / layer->heads,
+		.pos = q.s->pos + skip, .want = q.n, .part = part_len(kv->context),
+	};
+	c->a.q += (q.first + skip) * a->heads * layer->key_dim;
+	c->a.out += q.first * a->heads * layer->value_dim;
+	c->rows = q.n * c->group;
 }
 
 void
 attention_of(struct run *run, const struct attention *a, size_t m, size_t want)
 {
-	const struct kv *kv = &run->s->kv;
-	const struct kv_layer *layer = &kv->layer[a->layer];
-	unsigned threads = team_size(run->e->team);
-	struct call c = {
-		.run = run, .kv = kv, .layer = layer, .ops = run->e->attn,
-		.bf16 = want > FEW && kv->type == KV_F16 ? run->e->attn_bf16 : NULL,
-		.cut = cut_of(layer->key_dim, layer->value_dim), .group = a->heads / layer->heads,
-		.pos = run->s->pos + m - want, .want = want, .part = part_len(kv->context),
-	};
-	struct attention last = *a;
+	unsigned threads = team_size(run->e->team), chunks = 0;
+	struct calls calls = { .n = run->nseq };
+	size_t rows = 0, most = 1;
+	float *joined = NULL;
 
-	last.q += (m - want) * a->heads * layer->key_dim;
-	c.a = &last;
-	c.rows = want * c.group;
-	cut_call(&c, threads);
-	team_run(run->e->team, attend, &c, (unsigned)(c.tiles * layer->heads * c.parts));
-	if (c.parts > 1)
-		run_rows(run, join_row, &c, c.rows * layer->heads, c.parts * c.cut.columns);
+	for (size_t i = 0; i < run->nseq; i++) {
+		struct call *c = &calls.call[i];
+
+		call_init(c, run, a, run_seq_at(run, i, want), run->nseq > 1 ? 0 : m - want);
+		cut_call(c, threads);
+		c->joined = joined ? joined : c->joined;	/* behind the last one's */
+		joined = c->parts > 1 ? joined_at(c, c->layer->heads, 0, 0) : joined;
+		c->chunks = (unsigned)(c->tiles * c->layer->heads * c->parts);
+		chunks += c->chunks;
+		rows += c->rows * c->layer->heads;
+		most = most > c->parts ? most : c->parts;
+	}
+	team_run(run->e->team, attend, &calls, chunks);
+	if (most > 1)
+		run_rows(run, join_row, &calls, rows, most * calls.call[0].cut.columns);
 }
 
 void
@@ -381,5 +427,5 @@ attention(struct run *run, uint32_t layer, size_t m, size_t want)
 		.window = hparams_windowed(hp, layer) ? hp->window : 0,
 		.scale = hp->attn_scale, .softcap = hp->attn_softcap,
 		.sinks = run->e->weights.layers[layer].v[SLOT_SINKS],
-		.q = run->s->work.q, .out = run->s->work.att }, m, want);
+		.q = run->e->work.q, .out = run->e->work.att }, m, want);
 }

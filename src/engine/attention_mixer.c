@@ -31,11 +31,10 @@ norm_heads(const struct heads *s, float *x, size_t heads, const float *norm)
 
 /* Bias, norm, and the turn by position: each only where the model has it. */
 static void
-finish_heads(const struct heads *s, float *x, size_t heads, const float *bias, const float *norm,
-	     uint32_t pos)
+finish_heads(const struct heads *s, const struct kv *kv, uint32_t pos, float *x, size_t heads,
+	     const float *bias, const float *norm)
 {
 	const struct vec_ops *vec = s->run->e->vec;
-	const struct kv *kv = &s->run->s->kv;
 	const struct hparams *hp = s->run->hp;
 	size_t hd = hp->layer[s->layer].head_dim;
 	bool local = hparams_windowed(hp, s->layer);
@@ -76,7 +75,7 @@ static void
 take_queries(const struct heads *s, size_t row)
 {
 	const struct layer_shape *shape = &s->run->hp->layer[s->layer];
-	const struct work *w = &s->run->s->work;
+	const struct work *w = &s->run->e->work;
 	size_t hd = shape->head_dim;
 	const float *from = w->scratch + row * shape->heads * 2 * hd;
 
@@ -89,7 +88,7 @@ gate_row(void *arg, size_t row)
 {
 	const struct heads *s = arg;
 	const struct layer_shape *shape = &s->run->hp->layer[s->layer];
-	const struct work *w = &s->run->s->work;
+	const struct work *w = &s->run->e->work;
 	size_t hd = shape->head_dim;
 	const float *gate = s->gate + row * shape->heads * 2 * hd + hd;
 
@@ -107,7 +106,7 @@ soft_gate_row(void *arg, size_t row)
 	const struct layer_shape *shape = &hp->layer[s->layer];
 	size_t n = hp->gate_rows, width = shape->heads * n, each = shape->value_dim / n;
 	const float *gate = s->gate + row * width;
-	float *out = s->run->s->work.att + row * shape->heads * shape->value_dim;
+	float *out = s->run->e->work.att + row * shape->heads * shape->value_dim;
 
 	for (size_t i = 0; i < width; i++) {
 		float g = fmaxf(gate[i], 0) + log1pf(expf(-fabsf(gate[i])));
@@ -123,35 +122,36 @@ heads_row(void *arg, size_t row)
 	const struct heads *s = arg;
 	const struct hparams *hp = s->run->hp;
 	const struct layer_shape *shape = &hp->layer[s->layer];
-	struct work *w = &s->run->s->work;
+	struct work *w = &s->run->e->work;
 	size_t v_width = hparams_dim(hp, s->layer, DIM_V);
 	size_t q_width = hparams_dim(hp, s->layer, DIM_Q);
 	float *k = w->k + row * hparams_dim(hp, s->layer, DIM_K), *v = w->v + row * v_width;
 	float *q = w->q + row * q_width;
-	uint32_t pos = s->run->s->pos + (uint32_t)row;
+	uint32_t pos;
+	struct kv *kv = &run_session(s->run, row, &pos)->kv;
 
 	if (hp->arch->q_gated)
 		take_queries(s, row);
-	finish_heads(s, q, shape->heads, s->l->v[SLOT_Q_BIAS], s->l->v[SLOT_Q_NORM], pos);
+	finish_heads(s, kv, pos, q, shape->heads, s->l->v[SLOT_Q_BIAS], s->l->v[SLOT_Q_NORM]);
 	if (hp->q_growth > 0)
 		grow(hp, q, q_width, pos);
 	if (shape->kv_from != s->layer)
 		return;
 	if (shape->same)
 		memcpy(v, k, v_width * sizeof(*v));
-	finish_heads(s, k, shape->kv_heads, s->l->v[SLOT_K_BIAS], s->l->v[SLOT_K_NORM], pos);
+	finish_heads(s, kv, pos, k, shape->kv_heads, s->l->v[SLOT_K_BIAS], s->l->v[SLOT_K_NORM]);
 	if (s->l->v[SLOT_V_BIAS])
 		s->run->e->vec->add(v, s->l->v[SLOT_V_BIAS], v_width);
 	for (size_t h = 0; hp->arch->value_norm && h < v_width; h += shape->value_dim)
 		s->run->norm(v + h, v + h, NULL, shape->value_dim, hp->rms_eps);
-	kv_store(&s->run->s->kv, s->layer, pos, k, v);
+	kv_store(kv, s->layer, pos, k, v);
 }
 
 enum tb_status
 run_attention(struct run *run, const struct layer *l, uint32_t layer, size_t m, size_t want)
 {
 	const struct hparams *hp = run->hp;
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	struct heads s = { .run = run, .l = l, .layer = layer };
 	const struct matrix *o = &l->m[SLOT_O];
 	bool gated = hp->arch->q_gated, soft = l->m[SLOT_ATTN_GATE].codes;

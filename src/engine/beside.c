@@ -21,7 +21,7 @@ between_row(void *arg, size_t row)
 {
 	const struct beside *b = arg;
 	const struct hparams *hp = b->run->hp;
-	const struct work *w = &b->run->s->work;
+	const struct work *w = &b->run->e->work;
 	const float *x = b->x + row * hp->dim;
 	float *router = w->gather + row * hp->dim, shrink = 1 / sqrtf((float)hp->dim);
 
@@ -38,10 +38,10 @@ sum_row(void *arg, size_t row)
 {
 	const struct beside *b = arg;
 	size_t dim = b->run->hp->dim;
-	float *out = b->run->s->work.out + row * dim;
+	float *out = b->run->e->work.out + row * dim;
 
 	b->run->norm(out, out, b->l->v[SLOT_EXPERTS_POST_NORM], dim, b->run->hp->rms_eps);
-	b->run->e->vec->add(out, b->run->s->work.scratch + row * dim, dim);
+	b->run->e->vec->add(out, b->run->e->work.scratch + row * dim, dim);
 }
 
 enum tb_status
@@ -53,7 +53,7 @@ run_beside(struct run *run, const struct layer *l, const float *x, size_t m)
 	if (status)
 		return status;
 	run_rows(run, between_row, &b, m, 3 * (size_t)run->hp->dim);
-	if ((status = run_router(run, l, run->s->work.gather, m)) ||
+	if ((status = run_router(run, l, run->e->work.gather, m)) ||
 	    (status = run_chosen(run, l, m)))
 		return status;
 	run_rows(run, sum_row, &b, m, run->hp->dim);

@@ -23,8 +23,9 @@ struct delta {
 	float *qkv, *z, *a, *b;		/* a becomes the decay, b the share of what is new */
 	float *fused, *fused_ba;	/* as some files have them, a key head after the other */
 	float *out;
-	float *past, *s;
-	size_t conv_chunks, blocks;	/* of columns; of a head's state */
+	uint32_t layer;
+	size_t conv_chunks, state_chunks;	/* of each session's rows */
+	size_t blocks;			/* of a head's state */
 };
 
 static size_t
@@ -60,16 +61,16 @@ static void
 delta_init(struct delta *x, struct run *run, const struct layer *l, uint32_t layer, size_t m)
 {
 	const struct delta_shape *d = &run->hp->delta;
-	float *p = run->s->work.scratch;
+	float *p = run->e->work.scratch;
 
 	*x = (struct delta){
 		.run = run, .l = l, .d = d, .m = m, .k_width = (size_t)d->k_heads * d->k_dim,
-		.v_width = (size_t)d->v_heads * d->v_dim, .past = state_layer(&run->s->state, layer),
+		.v_width = (size_t)d->v_heads * d->v_dim, .layer = layer,
 		.blocks = (d->v_dim + SCAN_COLUMNS - 1) / SCAN_COLUMNS,
 	};
 	x->width = 2 * x->k_width + x->v_width;
 	x->conv_chunks = (x->width + CONV_COLUMNS - 1) / CONV_COLUMNS;
-	x->s = x->past + past_floats(run->hp);
+	x->state_chunks = d->v_heads * x->blocks;
 	x->qkv = p;
 	x->z = x->qkv + m * x->width;
 	x->out = x->z + m * x->v_width;
@@ -132,7 +133,7 @@ project(struct delta *x)
 		in[n] = &w[SLOT_DELTA_A];
 		y[n++] = x->a;
 	}
-	if ((status = run_matmul(x->run, in, n, x->run->s->work.h, x->m, y)))
+	if ((status = run_matmul(x->run, in, n, x->run->e->work.h, x->m, y)))
 		return status;
 	if (qkvz)
 		run_rows(x->run, ungroup_qkvz, x, x->m, x->width + x->v_width);
@@ -145,14 +146,15 @@ static void
 conv_chunk(void *arg, unsigned chunk, unsigned thread)
 {
 	const struct delta *x = arg;
+	const struct run_seq q = run_seq_at(x->run, chunk / x->conv_chunks, x->m);
 	struct scan_conv c = {
-		.x = x->qkv, .m = x->m, .stride = x->width, .width = x->width, .past = x->past,
-		.w = x->l->v[SLOT_DELTA_CONV], .kernel = x->run->hp->conv_kernel, .silu = true,
+		.x = x->qkv + q.first * x->width, .m = q.n, .stride = x->width, .width = x->width,
+		.past = state_layer(&q.s->state, x->layer), .w = x->l->v[SLOT_DELTA_CONV], .kernel = x->run->hp->conv_kernel, .silu = true,
 	};
-	size_t end = ((size_t)chunk + 1) * CONV_COLUMNS;
+	size_t first = chunk % x->conv_chunks * CONV_COLUMNS, end = first + CONV_COLUMNS;
 
 	(void)thread;
-	x->run->e->scan->conv(&c, (size_t)chunk * CONV_COLUMNS, end < x->width ? end : x->width);
+	x->run->e->scan->conv(&c, first, end < x->width ? end : x->width);
 }
 
 /* Queries and keys of length 1; queries are divided by the root of their dimension, too. */
@@ -184,16 +186,21 @@ state_chunk(void *arg, unsigned chunk, unsigned thread)
 {
 	const struct delta *x = arg;
 	const struct delta_shape *d = x->d;
-	size_t h = chunk / x->blocks, first = chunk % x->blocks * SCAN_COLUMNS;
+	const struct run_seq q = run_seq_at(x->run, chunk / x->state_chunks, x->m);
+	size_t piece = chunk % x->state_chunks;
+	size_t h = piece / x->blocks, first = piece % x->blocks * SCAN_COLUMNS;
 	size_t k = x->run->hp->delta.tiled ? h % d->k_heads : h / (d->v_heads / d->k_heads);
 	size_t cols = d->v_dim - first < SCAN_COLUMNS ? d->v_dim - first : SCAN_COLUMNS;
 	size_t at = h * d->v_dim + first;
+	float *qkv = x->qkv + q.first * x->width;
+	float *state = state_layer(&q.s->state, x->layer) + past_floats(x->run->hp);
 	struct scan_state s = {
-		.s = x->s + at * d->k_dim, .rows = d->k_dim, .cols = cols, .m = x->m,
-		.q = x->qkv + k * d->k_dim, .k = x->qkv + x->k_width + k * d->k_dim,
-		.qk_stride = x->width, .v = x->qkv + 2 * x->k_width + at, .v_stride = x->width,
-		.decay = x->a + h, .beta = x->b + h, .gate_stride = d->v_heads,
-		.out = x->out + at, .out_stride = x->v_width, .delta = true,
+		.s = state + at * d->k_dim, .rows = d->k_dim, .cols = cols, .m = q.n,
+		.q = qkv + k * d->k_dim, .k = qkv + x->k_width + k * d->k_dim,
+		.qk_stride = x->width, .v = qkv + 2 * x->k_width + at, .v_stride = x->width,
+		.decay = x->a + q.first * d->v_heads + h, .beta = x->b + q.first * d->v_heads + h,
+		.gate_stride = d->v_heads,
+		.out = x->out + q.first * x->v_width + at, .out_stride = x->v_width, .delta = true,
 	};
 
 	(void)thread;
@@ -219,16 +226,16 @@ enum tb_status
 run_delta(struct run *run, const struct layer *l, uint32_t layer, size_t m, size_t want)
 {
 	const struct matrix *out = &l->m[SLOT_DELTA_OUT];
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	struct delta x;
 	enum tb_status status;
 
 	delta_init(&x, run, l, layer, m);
 	if ((status = project(&x)))
 		return status;
-	team_run(run->e->team, conv_chunk, &x, (unsigned)x.conv_chunks);
+	team_run(run->e->team, conv_chunk, &x, (unsigned)(run->nseq * x.conv_chunks));
 	run_rows(run, gates_row, &x, m, 2 * x.k_width);
-	team_run(run->e->team, state_chunk, &x, (unsigned)(x.d->v_heads * x.blocks));
+	team_run(run->e->team, state_chunk, &x, (unsigned)(run->nseq * x.state_chunks));
 	if (!want)
 		return TB_OK;
 	x.z += (m - want) * x.v_width;

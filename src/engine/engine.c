@@ -103,6 +103,7 @@ engine_free(struct engine *e)
 	weights_free(&e->weights);
 	hparams_free(&e->hp);
 	free(e->low);
+	run_work_free(&e->work);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
 }

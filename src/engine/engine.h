@@ -87,4 +87,19 @@ enum tb_status session_pieces(struct session *s, session_piece_fn *fn, void *arg
  * where it was, or as far before that as session_rewind() would go. */
 enum tb_status session_eval(struct session *s, const uint32_t *ids, size_t n, bool all,
 			    struct tb_job *job, const float **logits, struct tb_err *err) TB_MUST_USE;
+
+/* What a session reads in a pass with others. */
+struct session_part {
+	struct session *s;
+	const uint32_t *ids;
+	size_t n;
+	const float *logits;	/* [n][vocab], of each token; of session_eval_batch() */
+};
+#define SESSION_ROWS 8		/* of one pass */
+/* Several sessions of one engine, each once, read up to SESSION_ROWS tokens in all in one pass; each
+ * gets the logits that it would get alone, to the last bit.  They are valid until the
+ * first of these sessions is evaluated again.  After a failure none has moved: session_eval()
+ * says whose it is. */
+enum tb_status session_eval_batch(struct session_part *part, size_t n, struct tb_job *job,
+				  struct tb_err *err) TB_MUST_USE;
 #endif

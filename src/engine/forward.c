@@ -16,7 +16,7 @@ run_matmul(struct run *run, const struct matrix *const *w, size_t n, const float
 {
 	enum tb_status status = tb_job_check(run->job, run->err);
 
-	if (run->s->watch && !status)
+	if (run->watch && !status)
 		run_watch(run, w, n, x, m);
 	if (!status)
 		status = matmul_run(run->e->mm, w, n, x, m, y, run->err);
@@ -71,7 +71,7 @@ norm_row(void *arg, size_t row)
 {
 	const struct step *s = arg;
 	size_t dim = s->run->hp->dim;
-	float *h = s->run->s->work.h + row * dim;
+	float *h = s->run->e->work.h + row * dim;
 
 	if (s->norm)
 		s->run->norm(h, s->x + row * dim, s->norm, dim, s->run->hp->rms_eps);
@@ -86,7 +86,7 @@ join_row(void *arg, size_t row)
 	const struct step *s = arg;
 	const struct vec_ops *vec = s->run->e->vec;
 	size_t dim = s->run->hp->dim;
-	float *out = s->run->s->work.out + row * dim;
+	float *out = s->run->e->work.out + row * dim;
 
 	if (s->bias)
 		vec->add(out, s->bias, dim);
@@ -101,7 +101,7 @@ static void
 act_row(void *arg, size_t row)
 {
 	const struct gated *g = arg;
-	struct work *w = &g->run->s->work;
+	struct work *w = &g->run->e->work;
 
 	g->run->e->vec->act_mul[g->run->hp->act](w->gate + row * g->width,
 						 g->two ? w->up + row * g->width : NULL, g->width);
@@ -112,7 +112,7 @@ enum tb_status
 run_gated(struct run *run, const struct matrix *gate, const struct matrix *up,
 	  const struct matrix *down, const float *x, size_t m, float *out)
 {
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	bool two = gate && gate->codes;
 	const struct matrix *in[] = { two ? gate : up, up };
 	float *y[] = { w->gate, w->up };
@@ -128,8 +128,8 @@ run_gated(struct run *run, const struct matrix *gate, const struct matrix *up,
 enum tb_status
 run_ffn(struct run *run, const struct layer *l, size_t m)
 {
-	return run_gated(run, &l->m[SLOT_GATE], &l->m[SLOT_UP], &l->m[SLOT_DOWN], run->s->work.h, m,
-			 run->s->work.out);
+	return run_gated(run, &l->m[SLOT_GATE], &l->m[SLOT_UP], &l->m[SLOT_DOWN], run->e->work.h, m,
+			 run->e->work.out);
 }
 
 /* What the layer is made of, unless the architecture has its own. */
@@ -202,7 +202,7 @@ layer_forward(struct step *s, size_t m, size_t want)
 	size_t dim = run->hp->dim;
 	enum tb_status status;
 
-	s->x = run->s->work.x;
+	s->x = run->e->work.x;
 	if (shape->mixer == MIX_NONE)
 		s->x += (m - want) * dim;
 	else if ((status = mixer_part(s, m, want)))
@@ -212,7 +212,7 @@ layer_forward(struct step *s, size_t m, size_t want)
 	s->norm = s->l->v[shape->mixer == MIX_NONE && !s->l->v[SLOT_FFN_NORM] ? SLOT_ATTN_NORM
 									       : SLOT_FFN_NORM];
 	if (run->hp->arch->parallel)
-		memmove(run->s->work.h, run->s->work.h + (m - want) * dim, want * dim * sizeof(float));
+		memmove(run->e->work.h, run->e->work.h + (m - want) * dim, want * dim * sizeof(float));
 	else
 		run_rows(run, norm_row, s, want, dim);
 	if ((status = feed_forward(s, want)))
@@ -238,7 +238,7 @@ enum tb_status
 forward(struct run *run, const uint32_t *ids, size_t m, size_t want)
 {
 	const struct weights *w = &run->e->weights;
-	struct step s = { .run = run, .ids = ids, .x = run->s->work.x };
+	struct step s = { .run = run, .ids = ids, .x = run->e->work.x };
 	enum tb_status status = TB_OK;
 
 	run_rows(run, embed_row, &s, m, run->hp->dim);
@@ -276,7 +276,7 @@ run_logits(struct run *run, size_t m, float *logits)
 	struct step s = { .run = run, .x = logits };
 	enum tb_status status;
 
-	if (!(status = run_matmul(run, &head, 1, run->s->work.h, m, &logits)) &&
+	if (!(status = run_matmul(run, &head, 1, run->e->work.h, m, &logits)) &&
 	    (run->hp->final_softcap > 0 || run->hp->logit_scale != 1))
 		run_rows(run, logits_row, &s, m, run->hp->vocab);
 	return status;

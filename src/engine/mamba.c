@@ -23,7 +23,8 @@ struct mamba {
 	float *in;		/* [m][width] */
 	float *decay, *step;	/* [m][heads] */
 	float *out;		/* [m][inner] */
-	float *past, *states;	/* of the session */
+	uint32_t layer;
+	size_t conv_chunks, state_chunks;	/* of each session's rows */
 };
 
 size_t
@@ -43,12 +44,13 @@ static void
 conv_chunk(void *arg, unsigned chunk, unsigned thread)
 {
 	const struct mamba *a = arg;
+	const struct run_seq q = run_seq_at(a->run, chunk / a->conv_chunks, a->m);
 	const struct scan_conv c = {
-		.x = a->in + a->shape->inner, .m = a->m, .stride = a->width, .width = a->conv,
-		.past = a->past, .w = a->l->v[SLOT_MAMBA_CONV], .bias = a->l->v[SLOT_MAMBA_CONV_BIAS],
+		.x = a->in + q.first * a->width + a->shape->inner, .m = q.n, .stride = a->width,
+		.width = a->conv, .past = state_layer(&q.s->state, a->layer), .w = a->l->v[SLOT_MAMBA_CONV], .bias = a->l->v[SLOT_MAMBA_CONV_BIAS],
 		.kernel = a->run->hp->conv_kernel, .silu = true,
 	};
-	size_t first = (size_t)chunk * CONV_COLUMNS, end = first + CONV_COLUMNS;
+	size_t first = chunk % a->conv_chunks * CONV_COLUMNS, end = first + CONV_COLUMNS;
 
 	(void)thread;
 	a->run->e->scan->conv(&c, first, end < a->conv ? end : a->conv);
@@ -81,15 +83,20 @@ state_chunk(void *arg, unsigned chunk, unsigned thread)
 	const struct mamba *a = arg;
 	const struct mamba_shape *s = a->shape;
 	size_t dim = s->inner / s->heads, pieces = (dim + SCAN_COLUMNS - 1) / SCAN_COLUMNS;
-	size_t h = chunk / pieces, first = chunk % pieces * SCAN_COLUMNS, column = h * dim + first;
+	const struct run_seq q = run_seq_at(a->run, chunk / a->state_chunks, a->m);
+	size_t piece = chunk % a->state_chunks;
+	size_t h = piece / pieces, first = piece % pieces * SCAN_COLUMNS, column = h * dim + first;
 	size_t cols = dim - first < SCAN_COLUMNS ? dim - first : SCAN_COLUMNS;
 	size_t group = h / (s->heads / s->groups) * s->state;
-	float *x = a->in + s->inner;
+	float *x = a->in + q.first * a->width + s->inner;
+	float *states = state_layer(&q.s->state, a->layer) +
+			(a->run->hp->conv_kernel - 1) * a->conv;
 	const struct scan_state scan = {
-		.s = a->states + column * s->state, .rows = s->state, .cols = cols, .m = a->m,
+		.s = states + column * s->state, .rows = s->state, .cols = cols, .m = q.n,
 		.k = x + s->inner + group, .q = x + s->inner + (size_t)s->groups * s->state + group,
-		.v = x + column, .decay = a->decay + h, .beta = a->step + h,
-		.out = a->out + column, .qk_stride = a->width, .v_stride = a->width,
+		.v = x + column, .decay = a->decay + q.first * s->heads + h,
+		.beta = a->step + q.first * s->heads + h,
+		.out = a->out + q.first * s->inner + column, .qk_stride = a->width, .v_stride = a->width,
 		.gate_stride = s->heads, .out_stride = s->inner,
 	};
 
@@ -120,12 +127,12 @@ enum tb_status
 run_mamba(struct run *run, const struct layer *l, uint32_t layer, size_t m, size_t want)
 {
 	const struct mamba_shape *s = &run->hp->mamba;
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	const struct matrix *in = &l->m[SLOT_MAMBA_IN], *out = &l->m[SLOT_MAMBA_OUT];
 	struct mamba a = {
 		.run = run, .l = l, .shape = s, .m = m, .first = m - want,
 		.width = in->rows, .conv = hparams_dim(run->hp, layer, DIM_MAMBA_CONV),
-		.in = w->scratch, .past = state_layer(&run->s->state, layer),
+		.in = w->scratch, .layer = layer,
 	};
 	size_t pieces = (s->inner / s->heads + SCAN_COLUMNS - 1) / SCAN_COLUMNS;
 	enum tb_status status;
@@ -133,13 +140,13 @@ run_mamba(struct run *run, const struct layer *l, uint32_t layer, size_t m, size
 	a.decay = a.in + m * a.width;
 	a.step = a.decay + m * s->heads;
 	a.out = a.step + m * s->heads;
-	a.states = a.past + (run->hp->conv_kernel - 1) * a.conv;
+	a.conv_chunks = (a.conv + CONV_COLUMNS - 1) / CONV_COLUMNS;
+	a.state_chunks = s->heads * pieces;
 	if ((status = run_matmul(run, &in, 1, w->h, m, &a.in)))
 		return status;
-	team_run(run->e->team, conv_chunk, &a,
-		 (unsigned)((a.conv + CONV_COLUMNS - 1) / CONV_COLUMNS));
+	team_run(run->e->team, conv_chunk, &a, (unsigned)(run->nseq * a.conv_chunks));
 	run_rows(run, step_row, &a, m, 16 * s->heads);
-	team_run(run->e->team, state_chunk, &a, (unsigned)(s->heads * pieces));
+	team_run(run->e->team, state_chunk, &a, (unsigned)(run->nseq * a.state_chunks));
 	if (!want)
 		return TB_OK;
 	run_rows(run, finish_row, &a, want, 4 * s->inner);

@@ -44,7 +44,7 @@ mla_places(struct mla *a, size_t m)
 	size_t heads = a->shape->heads;
 
 	a->head = hp->mla.straight + hp->rope_dims;
-	a->q_short = a->run->s->work.scratch;
+	a->q_short = a->run->e->work.scratch;
 	a->q = a->q_short + m * hp->mla.q_short;
 	a->o = a->q + m * heads * a->head;
 	a->gather = a->o + m * heads * hp->mla.value;
@@ -66,19 +66,20 @@ turn_row(void *arg, size_t row)
 {
 	const struct mla *a = arg;
 	const struct hparams *hp = a->run->hp;
-	struct session *s = a->run->s;
 	const struct vec_ops *vec = a->run->e->vec;
-	float *k = s->work.k + row * a->shape->head_dim, *q = a->q + row * a->shape->heads * a->head;
-	uint32_t pos = s->pos + (uint32_t)row;
-	size_t half = kv_half(&s->kv, false);
-	const float *angles = kv_angles(&s->kv, false, pos);
+	float *k = a->run->e->work.k + row * a->shape->head_dim;
+	float *q = a->q + row * a->shape->heads * a->head;
+	uint32_t pos;
+	struct kv *kv = &run_session(a->run, row, &pos)->kv;
+	size_t half = kv_half(kv, false);
+	const float *angles = kv_angles(kv, false, pos);
 	void (*turn)(float *, size_t, size_t, size_t, const float *, const float *) =
 		hp->rope_pairs ? vec->rope_pairs : vec->rope;
 
 	turn(q + hp->mla.straight, a->shape->heads, a->head, half, angles, angles + half);
 	a->run->norm(k, k, a->l->v[SLOT_KV_A_NORM], hp->mla.kv, hp->rms_eps);
 	turn(k + hp->mla.kv, 1, a->shape->head_dim, half, angles, angles + half);
-	kv_store(&s->kv, a->layer, pos, k, k);
+	kv_store(kv, a->layer, pos, k, k);
 }
 
 /* q of all rows, the keys that all heads share. */
@@ -86,7 +87,7 @@ static enum tb_status
 mla_in(struct mla *a, size_t m)
 {
 	struct run *run = a->run;
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	bool two = run->hp->mla.q_short > 0;
 	const struct matrix *in[] = { &a->l->m[SLOT_KV_A], &a->l->m[two ? SLOT_Q_A : SLOT_MLA_Q] };
 	const struct matrix *b = &a->l->m[SLOT_Q_B];
@@ -108,7 +109,7 @@ copy_turned_row(void *arg, size_t row)
 	const struct mla *a = arg;
 	const struct hparams *hp = a->run->hp;
 	size_t key = a->shape->head_dim, n = key - hp->mla.kv;
-	float *to = a->run->s->work.q + row * a->shape->heads * key + hp->mla.kv;
+	float *to = a->run->e->work.q + row * a->shape->heads * key + hp->mla.kv;
 	const float *from = a->q + row * a->shape->heads * a->head + hp->mla.straight;
 
 	for (uint32_t h = 0; h < a->shape->heads; h++)
@@ -128,7 +129,7 @@ mla_absorb(struct mla *a, size_t m, size_t want)
 		.each = whole ? d->straight + d->value : d->kv,
 		.rows = whole ? d->straight : d->kv, .turned = whole,
 		.x = a->q + skip * heads * a->head, .x_step = a->head, .x_row = heads * a->head,
-		.y = run->s->work.q + skip * heads * key, .y_step = key, .y_row = heads * key,
+		.y = run->e->work.q + skip * heads * key, .y_step = key, .y_row = heads * key,
 		.gather = a->gather,
 	};
 
@@ -148,7 +149,7 @@ mla_values(struct mla *a, size_t want)
 		.w = &a->l->m[whole ? SLOT_KV_B : SLOT_V_B], .heads = a->shape->heads,
 		.each = whole ? d->straight + d->value : d->value,
 		.first = whole ? d->straight : 0, .rows = d->value,
-		.x = run->s->work.att, .x_step = a->shape->value_dim,
+		.x = run->e->work.att, .x_step = a->shape->value_dim,
 		.x_row = heads * a->shape->value_dim,
 		.y = a->o, .y_step = d->value, .y_row = heads * d->value, .gather = a->gather,
 	};
@@ -169,5 +170,5 @@ run_mla(struct run *run, const struct layer *l, uint32_t layer, size_t m, size_t
 	attention(run, layer, m, want);
 	if ((status = mla_values(&a, want)))
 		return status;
-	return run_matmul(run, &o, 1, a.o, want, &run->s->work.out);
+	return run_matmul(run, &o, 1, a.o, want, &run->e->work.out);
 }

@@ -91,7 +91,7 @@ route_row(void *arg, size_t row)
 	const struct hparams *hp = r->run->hp;
 	const struct vec_ops *vec = r->run->e->vec;
 	const struct routing *how = &hp->routing;
-	struct work *w = &r->run->s->work;
+	struct work *w = &r->run->e->work;
 	float *p = w->router + row * hp->experts, *weight = w->weight + row * hp->experts_used;
 	uint32_t *chosen = w->chosen + row * hp->experts_used, k = hp->experts_used;
 	struct choice c = { .p = p, .bias = r->l->v[SLOT_CHOICE_BIAS], .n = hp->experts,
@@ -125,7 +125,7 @@ route_row(void *arg, size_t row)
 static enum tb_status
 one_token_biased(struct run *run, const struct layer *l)
 {
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	enum tb_status status = TB_OK;
 
 	for (uint32_t i = 0; i < run->hp->experts_used && !status; i++) {
@@ -140,7 +140,7 @@ static enum tb_status
 down_together(struct run *run, const struct layer *l, uint32_t at, uint32_t n)
 {
 	const struct hparams *hp = run->hp;
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	const struct matrix *m[TOGETHER];
 	const float *x[TOGETHER];
 	float *y[TOGETHER];
@@ -150,7 +150,7 @@ down_together(struct run *run, const struct layer *l, uint32_t at, uint32_t n)
 		m[i] = &l->x[SLOT_X_DOWN][w->chosen[at + i]];
 		x[i] = w->gate + (size_t)i * hp->expert_ffn;
 		y[i] = w->gather + (size_t)i * hp->dim;
-		if (run->s->watch && !status)
+		if (run->watch && !status)
 			run_watch(run, &m[i], 1, x[i], 1);
 	}
 	if (!status)
@@ -167,7 +167,7 @@ static enum tb_status
 one_token(struct run *run, const struct layer *l)
 {
 	const struct hparams *hp = run->hp;
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	const struct matrix *m[2 * TOGETHER], *gate = l->x[SLOT_X_GATE];
 	float *y[2 * TOGETHER];
 	enum tb_status status;
@@ -198,7 +198,7 @@ static enum tb_status
 one_expert(struct run *run, const struct layer *l, uint32_t e, size_t m)
 {
 	const struct hparams *hp = run->hp;
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	const struct matrix *gate = l->x[SLOT_X_GATE] ? &l->x[SLOT_X_GATE][e] : NULL;
 	size_t pairs = m * hp->experts_used, n = 0;
 	enum tb_status status;
@@ -228,7 +228,7 @@ static void
 share_row(void *arg, size_t row)
 {
 	const struct shared *s = arg;
-	struct work *w = &s->run->s->work;
+	struct work *w = &s->run->e->work;
 	size_t dim = s->run->hp->dim;
 	float both = s->run->hp->routing.both, *out = w->out + row * dim;
 
@@ -242,7 +242,7 @@ share_row(void *arg, size_t row)
 static enum tb_status
 share(struct run *run, const struct layer *l, size_t m)
 {
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	const struct matrix *router = &l->m[SLOT_S_ROUTER];
 	struct shared s = { run, router->codes ? w->router : NULL };
 	enum tb_status status = run_gated(run, &l->m[SLOT_S_GATE], &l->m[SLOT_S_UP],
@@ -278,7 +278,7 @@ run_router(struct run *run, const struct layer *l, const float *x, size_t m)
 	const struct hparams *hp = run->hp;
 	const struct matrix *router = &l->m[SLOT_ROUTER];
 	struct route route = { run, l };
-	enum tb_status status = run_matmul(run, &router, 1, x, m, &run->s->work.router);
+	enum tb_status status = run_matmul(run, &router, 1, x, m, &run->e->work.router);
 
 	if (!status)
 		run_rows(run, route_row, &route, m, (size_t)hp->experts * hp->experts_used);
@@ -289,7 +289,7 @@ enum tb_status
 run_chosen(struct run *run, const struct layer *l, size_t m)
 {
 	const struct hparams *hp = run->hp;
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	enum tb_status status = TB_OK;
 
 	memset(w->out, 0, m * hp->dim * sizeof(float));
@@ -307,7 +307,7 @@ run_experts(struct run *run, const struct layer *l, size_t m)
 {
 	enum tb_status status;
 
-	if ((status = run_router(run, l, run->s->work.h, m)) || (status = run_chosen(run, l, m)))
+	if ((status = run_router(run, l, run->e->work.h, m)) || (status = run_chosen(run, l, m)))
 		return status;
 	return l->m[SLOT_S_UP].codes ? share(run, l, m) : TB_OK;
 }

@@ -19,7 +19,7 @@ act_woven_row(void *arg, size_t row)
 {
 	const struct biased *b = arg;
 	const struct hparams *hp = b->run->hp;
-	const struct work *w = &b->run->s->work;
+	const struct work *w = &b->run->e->work;
 	size_t n = hp->expert_ffn;
 	float *both = w->gate + row * 2 * n, *to = w->up + row * n;
 
@@ -36,7 +36,7 @@ act_row(void *arg, size_t row)
 {
 	const struct biased *b = arg;
 	const struct hparams *hp = b->run->hp;
-	const struct work *w = &b->run->s->work;
+	const struct work *w = &b->run->e->work;
 	size_t n = hp->expert_ffn;
 
 	add_bias(b, SLOT_X_GATE_BIAS, w->gate + row * n, n);
@@ -63,7 +63,7 @@ enum tb_status
 run_expert_biased(struct run *run, const struct layer *l, uint32_t e, const float *x, size_t m,
 		  float *out)
 {
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	bool woven = l->x[SLOT_X_GATE_UP];
 	const struct matrix *in[] = { woven ? &l->x[SLOT_X_GATE_UP][e] : &l->x[SLOT_X_GATE][e],
 				      woven ? NULL : &l->x[SLOT_X_UP][e] };

@@ -28,7 +28,7 @@ begin_row(void *arg, size_t row)
 	const struct per_layer *p = arg;
 	const struct hparams *hp = p->run->hp;
 	const struct layer *rest = p->run->e->weights.rest;
-	struct work *w = &p->run->s->work;
+	struct work *w = &p->run->e->work;
 	size_t each = hp->per_layer, all = per_layer_floats(hp);
 	float *made = w->per_layer + row * all, *found = w->scratch + row * all;
 	float shrink = 1 / sqrtf((float)hp->dim), grow = sqrtf((float)each);
@@ -47,7 +47,7 @@ per_layer_begin(struct run *run, const uint32_t *ids, size_t m)
 {
 	const struct matrix *model = &run->e->weights.rest->m[SLOT_PL_MODEL];
 	struct per_layer p = { .run = run, .ids = ids };
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	enum tb_status status = run_matmul(run, &model, 1, w->x, m, &w->per_layer);
 
 	if (!status)
@@ -60,7 +60,7 @@ gate_row(void *arg, size_t row)
 {
 	const struct per_layer *p = arg;
 	const struct hparams *hp = p->run->hp;
-	const struct work *w = &p->run->s->work;
+	const struct work *w = &p->run->e->work;
 	size_t each = hp->per_layer;
 
 	p->run->e->vec->act_mul[hp->act](w->gate + row * each, w->per_layer +
@@ -73,7 +73,7 @@ join_row(void *arg, size_t row)
 {
 	const struct per_layer *p = arg;
 	size_t dim = p->run->hp->dim;
-	float *out = p->run->s->work.out + row * dim;
+	float *out = p->run->e->work.out + row * dim;
 
 	p->run->norm(out, out, p->l->v[SLOT_PL_POST_NORM], dim, p->run->hp->rms_eps);
 	p->run->e->vec->add(p->x + row * dim, out, dim);
@@ -83,7 +83,7 @@ enum tb_status
 per_layer_add(struct run *run, const struct layer *l, uint32_t layer, size_t first, size_t m)
 {
 	const struct matrix *gate = &l->m[SLOT_PL_GATE], *out = &l->m[SLOT_PL_OUT];
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	struct per_layer p = { .run = run, .l = l, .layer = layer, .first = first,
 			       .x = w->x + first * run->hp->dim };
 	enum tb_status status;

@@ -19,22 +19,6 @@ struct attn_ops;
 struct matmul;
 struct team;
 
-struct engine {
-	struct hparams hp;
-	struct weights weights;
-	bool gguf;			/* weights lie as GGUF files have them */
-	struct team *team;
-	struct matmul *mm;
-	const struct vec_ops *vec;
-	const struct scan_ops *scan;
-	const struct attn_ops *attn;
-	const struct attn_bf16 *attn_bf16;	/* NULL: products of attention are F32 */
-	enum kv_type kv;		/* of sessions */
-	float *low;			/* what run_lowrank() works in; owned */
-	size_t low_cap;
-	pthread_mutex_t lock;		/* team and mm serve one evaluation at a time */
-};
-
 /* Rows of activations for one block of tokens; all pointers into one memory. */
 struct work {
 	float *memory;			/* owned */
@@ -56,25 +40,52 @@ struct work {
 	size_t attn_cap;
 };
 
+struct engine {
+	struct hparams hp;
+	struct weights weights;
+	bool gguf;			/* weights lie as GGUF files have them */
+	struct team *team;
+	struct matmul *mm;
+	const struct vec_ops *vec;
+	const struct scan_ops *scan;
+	const struct attn_ops *attn;
+	const struct attn_bf16 *attn_bf16;	/* NULL: products of attention are F32 */
+	enum kv_type kv;		/* of sessions */
+	float *low;			/* what run_lowrank() works in; owned */
+	size_t low_cap;
+	struct work work;		/* owned */
+	pthread_mutex_t lock;		/* team, mm and work serve one evaluation at a time */
+};
+
+
 struct session {
 	struct engine *e;
 	struct kv kv;
 	struct state state;
 	uint32_t pos;
-	struct work work;
 	float *logits;			/* owned */
 	size_t logits_cap;
 	watch_fn *watch;		/* NULL: nobody */
 	void *watch_arg;
 };
 
-/* One evaluation: what every step of the forward pass needs. */
-struct run {
+/* Rows [first, first + n) of a block follow each other in a session, from its position on. */
+struct run_seq {
 	struct session *s;
+	size_t first, n;
+};
+
+/* One evaluation: what every step of the forward pass needs.  What happens between tokens
+ * asks whose a row is; everything else is done with all rows at once. */
+struct run {
+	struct run_seq seq[SESSION_ROWS];	/* of a single one, [0], only the session counts */
+	size_t nseq;
 	struct engine *e;
 	const struct hparams *hp;
 	struct tb_job *job;
 	struct tb_err *err;
+	watch_fn *watch;		/* NULL: nobody */
+	void *watch_arg;
 	/* The model's: with the mean taken away, or not. */
 	void (*norm)(float *out, const float *x, const float *w, size_t n, float eps);
 };
@@ -83,9 +94,31 @@ struct run {
  * few enough that activations stay in the caches. */
 #define RUN_BLOCK 512
 
+/* The rows of session i, of m in all. */
+static inline struct run_seq
+run_seq_at(const struct run *run, size_t i, size_t m)
+{
+	return run->nseq > 1 ? run->seq[i] : (struct run_seq){ run->seq[0].s, 0, m };
+}
+
+/* Whose a row is, and its position there. */
+static inline struct session *
+run_session(const struct run *run, size_t row, uint32_t *pos)
+{
+	const struct run_seq *q = run->seq;
+
+	if (run->nseq > 1)
+		while (row >= q->first + q->n)
+			q++;
+	*pos = q->s->pos + (uint32_t)(row - (run->nseq > 1 ? q->first : 0));
+	return q->s;
+}
+
 /* Makes x [m][dim] of the block's last rows pass all layers; m <= RUN_BLOCK.  `want`
  * rows at the end matter afterwards: they are left, normed, in work.h. */
 enum tb_status forward(struct run *run, const uint32_t *ids, size_t m, size_t want) TB_MUST_USE;
+
+void run_work_free(struct work *w);
 
 /* Logits [m][vocab] of the rows that forward() left. */
 enum tb_status run_logits(struct run *run, size_t m, float *logits) TB_MUST_USE;

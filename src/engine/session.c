@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
@@ -64,8 +65,8 @@ session_keep_as(struct session *s, enum kv_type type, struct tb_err *err)
 	return TB_OK;
 }
 
-static void
-work_free(struct work *w)
+void
+run_work_free(struct work *w)
 {
 	free(w->memory);
 	free(w->chosen);
@@ -78,7 +79,6 @@ session_free(struct session *s)
 {
 	if (!s)
 		return;
-	work_free(&s->work);
 	state_free(&s->state);
 	kv_free(&s->kv);
 	free(s->logits);
@@ -169,20 +169,20 @@ work_parts(struct work *w, const struct hparams *hp, size_t rows, struct part ou
 }
 
 static enum tb_status
-work_rows(struct session *s, size_t rows, struct tb_err *err)
+work_rows(struct engine *e, size_t rows, struct tb_err *err)
 {
-	const struct hparams *hp = &s->e->hp;
-	struct work *w = &s->work;
+	const struct hparams *hp = &e->hp;
+	struct work *w = &e->work;
 	struct part part[WORK_PARTS];
 	float *p;
 
 	if (rows <= w->rows)
 		return TB_OK;
-	work_free(w);
+	run_work_free(w);
 	w->memory = p = tb_aligned(work_parts(w, hp, rows, part) * sizeof(float));
 	w->chosen = tb_calloc(rows * hp->experts_used + 1, sizeof(*w->chosen));
 	if (!w->memory || !w->chosen) {
-		work_free(w);
+		run_work_free(w);
 		return tb_nomem(err);
 	}
 	for (size_t i = 0; i < WORK_PARTS; i++) {
@@ -224,14 +224,14 @@ session_check(const struct session *s, const uint32_t *ids, size_t n, struct tb_
 	return TB_OK;
 }
 
+/* Whose engine's turn it is. */
 static enum tb_status
-session_reserve(struct session *s, size_t n, size_t rows, struct tb_err *err)
+session_reserve(struct session *s, size_t n, struct tb_err *err)
 {
-	struct work *w = &s->work;
+	struct work *w = &s->e->work;
 	enum tb_status status;
 
-	if ((status = matrix_room(&s->logits, &s->logits_cap, rows * s->e->hp.vocab, err)) ||
-	    (status = work_rows(s, n < RUN_BLOCK ? n : RUN_BLOCK, err)) ||
+	if ((status = work_rows(s->e, n < RUN_BLOCK ? n : RUN_BLOCK, err)) ||
 	    (status = kv_reserve(&s->kv, s->pos + (uint32_t)n, err)))
 		return status;
 	return matrix_room(&w->attn, &w->attn_cap,
@@ -242,7 +242,7 @@ session_reserve(struct session *s, size_t n, size_t rows, struct tb_err *err)
 static enum tb_status
 eval_blocks(struct run *run, const uint32_t *ids, size_t n, bool all)
 {
-	struct session *s = run->s;
+	struct session *s = run->seq[0].s;
 	enum tb_status status = TB_OK;
 
 	for (size_t at = 0, m; at < n && !status; at += m) {
@@ -261,35 +261,135 @@ eval_blocks(struct run *run, const uint32_t *ids, size_t n, bool all)
 	return status;
 }
 
+/* One block of rows of several sessions. */
+static enum tb_status
+eval_together(struct run *run, const struct session_part *part, size_t rows)
+{
+	uint32_t ids[SESSION_ROWS];
+	enum tb_status status;
+
+	for (size_t i = 0; i < run->nseq; i++) {
+		struct run_seq *q = &run->seq[i];
+
+		memcpy(ids + q->first, part[i].ids, q->n * sizeof(*ids));
+		state_begin(&q->s->state, q->s->pos, q->n);
+		kv_stored(&q->s->kv, q->s->pos + (uint32_t)q->n);
+	}
+	status = forward(run, ids, rows, rows);
+	if (!status)
+		status = run_logits(run, rows, part[0].s->logits);
+	for (size_t i = 0; i < run->nseq; i++)
+		run->seq[i].s->pos += (uint32_t)run->seq[i].n;
+	return status;
+}
+
+/* The engine's turn: room for what is to be read, and reading it. */
+static enum tb_status
+eval_locked(struct run *run, struct session_part *part, size_t n, bool all)
+{
+	struct session *first = part[0].s;
+	size_t rows = 0;
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < n && !status; i++) {
+		if (i < SESSION_ROWS)
+			run->seq[i] = (struct run_seq){ part[i].s, rows, part[i].n };
+		rows += part[i].n;
+		status = session_reserve(part[i].s, n > 1 ? SESSION_ROWS : part[i].n, run->err);
+	}
+	if (!status)
+		status = matrix_room(&first->logits, &first->logits_cap,
+				     (all ? rows : 1) * run->hp->vocab, run->err);
+	if (status)
+		return status;
+	run->nseq = n;
+	return n > 1 ? eval_together(run, part, rows) : eval_blocks(run, part->ids, part->n, all);
+}
+
+/* rows [rows][vocab] */
+static enum tb_status
+logits_check(const float *logits, size_t rows, size_t vocab, struct tb_err *err)
+{
+	float zero = 0;
+
+	for (size_t i = 0; i < rows * vocab; i++)
+		zero += logits[i] * 0;
+	if (isnan(zero))	/* as soon as one is not finite */
+		return tb_fail(err, TB_EFORMAT, "the model computes numbers that are not finite: "
+			       "its weights may be damaged");
+	return TB_OK;
+}
+
+/* What was read is forgotten again where anything fails. */
+static enum tb_status
+eval_parts(struct session_part *part, size_t n, bool all, struct tb_job *job, struct tb_err *err)
+{
+	struct engine *e = part[0].s->e;
+	struct run run = {
+		.e = e, .hp = &e->hp, .job = job, .err = err,
+		.watch = part[0].s->watch, .watch_arg = part[0].s->watch_arg,
+		.norm = e->hp.centered ? e->vec->layernorm : e->vec->rmsnorm,
+	};
+	uint32_t pos[SESSION_ROWS];
+	const float *at = NULL;
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < n; i++)
+		pos[i] = part[i].s->pos;
+	pthread_mutex_lock(&e->lock);
+	status = eval_locked(&run, part, n, all);
+	pthread_mutex_unlock(&e->lock);
+	if (!status)
+		status = values_maps_check(&e->weights.maps, err);
+	at = part[0].s->logits;
+	for (size_t i = 0; i < n && !status; i++) {
+		size_t rows = all ? part[i].n : 1;
+
+		status = logits_check(at + (n > 1 ? 0 : (rows - 1) * e->hp.vocab),
+				      n > 1 ? rows : 1, e->hp.vocab, err);
+		part[i].logits = at;
+		at += rows * e->hp.vocab;
+	}
+	for (size_t i = 0; i < n && status; i++) {
+		(void)session_rewind(part[i].s, pos[i]);
+		part[i].logits = NULL;
+	}
+	return status;
+}
+
 enum tb_status
 session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct tb_job *job,
 	     const float **logits, struct tb_err *err)
 {
-	struct run run = {
-		.s = s, .e = s->e, .hp = &s->e->hp, .job = job, .err = err,
-		.norm = s->e->hp.centered ? s->e->vec->layernorm : s->e->vec->rmsnorm,
-	};
-	uint32_t pos = s->pos;
-	float zero = 0;
+	struct session_part part = { .s = s, .ids = ids, .n = n };
 	enum tb_status status;
 
 	*logits = NULL;
-	if ((status = session_check(s, ids, n, err)) ||
-	    (status = session_reserve(s, n, all ? n : 1, err)))
+	if ((status = session_check(s, ids, n, err)))
 		return status;
-	pthread_mutex_lock(&s->e->lock);
-	status = eval_blocks(&run, ids, n, all);
-	pthread_mutex_unlock(&s->e->lock);
-	if (!status)
-		status = values_maps_check(&s->e->weights.maps, err);
-	for (size_t i = 0, last = all ? n - 1 : 0; i < run.hp->vocab && !status; i++)
-		zero += s->logits[last * run.hp->vocab + i] * 0;
-	if (isnan(zero))	/* as soon as one is not finite */
-		status = tb_fail(err, TB_EFORMAT, "the model computes numbers that are not finite: "
-				 "its weights may be damaged");
-	if (status)
-		go_back(s, pos);
-	else
-		*logits = s->logits;
+	status = eval_parts(&part, 1, all, job, err);
+	*logits = part.logits;
 	return status;
+}
+
+enum tb_status
+session_eval_batch(struct session_part *part, size_t n, struct tb_job *job, struct tb_err *err)
+{
+	size_t rows = 0;
+	enum tb_status status;
+
+	for (size_t i = 0; i < n; i++) {
+		part[i].logits = NULL;
+		if ((status = session_check(part[i].s, part[i].ids, part[i].n, err)))
+			return status;
+		rows += part[i].n;
+		for (size_t k = 0; k < i; k++)
+			if (part[k].s == part[i].s || part[k].s->e != part[i].s->e)
+				return tb_fail(err, TB_EUSAGE, "a pass takes sessions of one engine, "
+					       "each once");
+	}
+	if (!n || rows > SESSION_ROWS)
+		return tb_fail(err, TB_EUSAGE, "a pass takes 1 to %d tokens of several sessions, not "
+			       "%zu", SESSION_ROWS, rows);
+	return eval_parts(part, n, true, job, err);
 }

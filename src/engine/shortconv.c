@@ -15,7 +15,8 @@ struct shortconv {
 	size_t dim, m;
 	float *bcx;		/* [m][3 dim]: what gates before, behind, and what is gated */
 	float *y;		/* [m][dim] */
-	float *past;		/* [kernel - 1][dim] */
+	uint32_t layer;
+	size_t chunks;		/* of columns, of each session's rows */
 };
 
 size_t
@@ -58,24 +59,26 @@ static void
 conv_chunk(void *arg, unsigned chunk, unsigned thread)
 {
 	const struct shortconv *c = arg;
+	const struct run_seq q = run_seq_at(c->run, chunk / c->chunks, c->m);
 	struct scan_conv conv = {
-		.x = c->bcx + 2 * c->dim, .m = c->m, .stride = 3 * c->dim, .width = c->dim,
-		.past = c->past, .w = c->l->v[SLOT_CONV], .kernel = c->run->hp->conv_kernel,
+		.x = c->bcx + (3 * q.first + 2) * c->dim, .m = q.n, .stride = 3 * c->dim,
+		.width = c->dim, .past = state_layer(&q.s->state, c->layer), .w = c->l->v[SLOT_CONV], .kernel = c->run->hp->conv_kernel,
 	};
-	size_t end = ((size_t)chunk + 1) * CONV_COLUMNS;
+	size_t first = chunk % c->chunks * CONV_COLUMNS, end = first + CONV_COLUMNS;
 
 	(void)thread;
-	c->run->e->scan->conv(&conv, (size_t)chunk * CONV_COLUMNS, end < c->dim ? end : c->dim);
+	c->run->e->scan->conv(&conv, first, end < c->dim ? end : c->dim);
 }
 
 enum tb_status
 run_shortconv(struct run *run, const struct layer *l, uint32_t layer, size_t m, size_t want)
 {
-	struct work *w = &run->s->work;
+	struct work *w = &run->e->work;
 	size_t dim = run->hp->dim;
 	struct shortconv c = {
 		.run = run, .l = l, .dim = dim, .m = m, .bcx = w->scratch,
-		.y = w->scratch + m * 3 * dim, .past = state_layer(&run->s->state, layer),
+		.y = w->scratch + m * 3 * dim, .layer = layer,
+		.chunks = (dim + CONV_COLUMNS - 1) / CONV_COLUMNS,
 	};
 	const struct matrix *in = &l->m[SLOT_CONV_IN], *out = &l->m[SLOT_CONV_OUT];
 	enum tb_status status;
@@ -83,7 +86,7 @@ run_shortconv(struct run *run, const struct layer *l, uint32_t layer, size_t m, 
 	if ((status = run_matmul(run, &in, 1, w->h, m, &c.bcx)))
 		return status;
 	run_rows(run, before_row, &c, m, dim);
-	team_run(run->e->team, conv_chunk, &c, (unsigned)((dim + CONV_COLUMNS - 1) / CONV_COLUMNS));
+	team_run(run->e->team, conv_chunk, &c, (unsigned)(run->nseq * c.chunks));
 	if (!want)
 		return TB_OK;
 	c.bcx += (m - want) * 3 * dim;

@@ -66,6 +66,6 @@ run_watch(struct run *run, const struct matrix *const *w, size_t n, const float 
 		struct watched seen = { .cols = w[i]->cols, .x = x, .m = m };
 
 		if (find_matrix(&run->e->weights, run->hp, w[i], &seen))
-			run->s->watch(run->s->watch_arg, &seen);
+			run->watch(run->watch_arg, &seen);
 	}
 }

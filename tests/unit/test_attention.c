@@ -86,8 +86,9 @@ bed_init(struct bed *b, const struct attn_case *c, enum kv_type type, unsigned t
 	b->s.e = &b->e;
 	assert_ok(kv_init(&b->s.kv, &b->hp, type, c->context, &err), err);
 	room = attention_room(&b->hp, c->context, threads);
-	assert_ok(matrix_room(&b->s.work.attn, &b->s.work.attn_cap, room, &err), err);
-	b->run = (struct run){ .s = &b->s, .e = &b->e, .hp = &b->hp };
+	assert_ok(matrix_room(&b->e.work.attn, &b->e.work.attn_cap, room, &err), err);
+	b->run = (struct run){ .e = &b->e, .hp = &b->hp, .nseq = 1 };
+	b->run.seq[0].s = &b->s;
 	b->q = numbers((size_t)c->context * c->heads * c->dim, 3);
 	b->k = numbers((size_t)c->context * c->kv_heads * c->dim, 3);
 	b->v = numbers((size_t)c->context * c->kv_heads * c->value, 5);
@@ -101,7 +102,7 @@ bed_free(struct bed *b)
 	kv_free(&b->s.kv);
 	hparams_free(&b->hp);
 	team_free(b->e.team);
-	free(b->s.work.attn);
+	free(b->e.work.attn);
 	free(b->q);
 	free(b->k);
 	free(b->v);

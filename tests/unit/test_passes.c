@@ -65,6 +65,61 @@ few_as_one(const char *name, struct engine *e, size_t vocab)
 	session_free(many);
 }
 
+/* One that has read n tokens. */
+static struct session *
+begun(struct engine *e, const uint32_t *ids, size_t n)
+{
+	struct session *s;
+	struct tb_err err;
+
+	assert_ok(session_new(&s, e, (uint32_t)n + TOKENS, &err), err);
+	if (n)
+		(void)eval(s, ids, n, false);
+	return s;
+}
+
+/* Sessions at positions of their own, some far enough that attention is cut in parts, in passes
+ * with one another: of each one or two tokens, and others sit out each time. */
+static void
+together_as_alone(const char *name, struct engine *e, size_t vocab)
+{
+	struct session *alone[SESSION_ROWS], *joint[SESSION_ROWS];
+	static const size_t read[SESSION_ROWS] = { 0, 3, 700, 1, 25, 1300, 9, 530 };
+	static uint32_t ids[SESSION_ROWS][1300 + TOKENS];
+	struct tb_err err;
+
+	for (uint32_t i = 0; i < SESSION_ROWS; i++) {
+		some_ids(e, 20 + i, ids[i], read[i] + TOKENS);
+		alone[i] = begun(e, ids[i], read[i]);
+		joint[i] = begun(e, ids[i], read[i]);
+	}
+	for (size_t pass = 0; pass < 12; pass++) {
+		size_t count = 2 + pass % (SESSION_ROWS - 1), each = 2 * count <= SESSION_ROWS ? 2 : 1;
+		struct session_part part[SESSION_ROWS];
+
+		for (size_t i = 0; i < count; i++) {
+			size_t k = (i + pass) % SESSION_ROWS;
+
+			part[i] = (struct session_part){ .s = joint[k], .n = i % 2 ? each : 1,
+							 .ids = ids[k] + session_pos(joint[k]) };
+		}
+		assert_ok(session_eval_batch(part, count, NULL, &err), err);
+		for (size_t i = 0; i < count; i++)
+			for (size_t row = 0; row < part[i].n; row++) {
+				const float *b = part[i].logits + row * vocab;
+
+				if (memcmp(eval(alone[(i + pass) % SESSION_ROWS], part[i].ids + row, 1,
+						false), b, vocab * sizeof(*b)))
+					fail_msg("%s: session %zu has other logits among %zu", name,
+						 (i + pass) % SESSION_ROWS, count);
+			}
+	}
+	for (uint32_t i = 0; i < SESSION_ROWS; i++) {
+		session_free(alone[i]);
+		session_free(joint[i]);
+	}
+}
+
 /* ids[from..to) in passes of n; logits of the last. */
 static const float *
 read_on(struct session *s, const uint32_t *ids, uint32_t from, uint32_t to, uint32_t n)
@@ -197,6 +252,7 @@ test_architectures(void **state)
 			continue;
 		engine_info(e, &info);
 		few_as_one(names.v[i], e, info.vocab);
+		together_as_alone(names.v[i], e, info.vocab);
 		back_and_on(names.v[i], e, info.vocab);
 		carried_over(names.v[i], e, info.vocab);
 		engine_free(e);
