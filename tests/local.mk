@@ -18,9 +18,10 @@ TEST_STORE = src/store/libstore.a $(TEST_QUANT)
 TEST_MODEL = src/model/libmodel.a $(TEST_STORE)
 TEST_DB = db/libdb.a $(SQLITE_LIBS) $(TEST_STORE)
 TEST_TEXT = src/text/libtext.a $(PCRE2_LIBS) $(TEST_STORE)
+TEST_NET = src/net/libnet.a $(CURL_LIBS) $(TEST_STORE)
 TEST_ENGINE = $(ENGINE_LIBS) $(BLAS_LIBS) $(TEST_MODEL)
 TEST_OPS = src/ops/libops.a $(ENGINE_LIBS) $(BLAS_LIBS) src/text/libtext.a $(PCRE2_LIBS) \
-	$(CURL_LIBS) db/libdb.a $(SQLITE_LIBS) $(TEST_MODEL)
+	src/net/libnet.a $(CURL_LIBS) db/libdb.a $(SQLITE_LIBS) $(TEST_MODEL)
 TEST_FACE = src/face/libface.a $(TEST_OPS)
 TEST_UI = ui/libui.a $(CURSES_LIBS) $(READLINE_LIBS) $(TEST_FACE)
 TEST_CLI = src/cli/libcli.a $(READLINE_LIBS) $(TEST_FACE)
@@ -478,6 +479,16 @@ EXTRA_DIST += tests/fuzz/seeds/template/filters.jinja tests/fuzz/seeds/template/
 	tests/fuzz/seeds/tokenizer/bytes tests/fuzz/seeds/tokenizer/metaspace \
 	tests/fuzz/seeds/tokenizer/spm
 
+# what comes from servers
+check_PROGRAMS += tests/unit/test_net
+TESTS += tests/unit/test_net
+tests_unit_test_net_LDADD = $(TEST_NET)
+FUZZ_TARGETS += tests/fuzz/fuzz_sse
+tests_fuzz_fuzz_sse_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_sse_LDADD = src/net/libnet.a $(CURL_LIBS) src/base/libbase.a $(UTF8PROC_LIBS) \
+	$(CRYPTO_LIBS) $(XXHASH_LIBS)
+EXTRA_DIST += tests/fuzz/seeds/sse/crlf tests/fuzz/seeds/sse/deltas
+
 FUZZ_TARGETS += tests/fuzz/fuzz_json tests/fuzz/fuzz_manifest tests/fuzz/fuzz_safetensors
 FUZZ_FORMAT = src/format/libformat.a $(CJSON_LIBS) src/base/libbase.a $(UTF8PROC_LIBS) \
 	$(CRYPTO_LIBS) $(XXHASH_LIBS)
@@ -531,7 +542,7 @@ tests_fuzz_fuzz_oci_LDADD = $(FUZZ_STORE)
 FUZZ_TARGETS += tests/fuzz/fuzz_journal tests/fuzz/fuzz_sums tests/fuzz/fuzz_report \
 	tests/fuzz/fuzz_sidecar
 FUZZ_OPS = src/ops/libops.a $(ENGINE_LIBS) $(BLAS_LIBS) src/text/libtext.a $(PCRE2_LIBS) \
-	$(CURL_LIBS) db/libdb.a $(SQLITE_LIBS) src/model/libmodel.a $(FUZZ_STORE)
+	src/net/libnet.a $(CURL_LIBS) db/libdb.a $(SQLITE_LIBS) src/model/libmodel.a $(FUZZ_STORE)
 tests_fuzz_fuzz_journal_SOURCES = tests/fuzz/fuzz_journal.c $(FOLDER)
 tests_fuzz_fuzz_journal_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_journal_LDADD = $(FUZZ_STORE)

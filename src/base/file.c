@@ -201,6 +201,16 @@ tb_mkdirs(const char *path, struct tb_err *err)
 	return status;
 }
 
+char *
+tb_config_path(const char *name)
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (xdg && *xdg == '/')
+		return tb_asprintf("%s/tbtui/%s", xdg, name);
+	return home && *home ? tb_asprintf("%s/.config/tbtui/%s", home, name) : tb_strdup("");
+}
+
 const char *
 tb_path_name(const char *path)
 {

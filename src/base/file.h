@@ -70,6 +70,10 @@ void tb_map_close(struct tb_map *m);
 
 /* dir + "/" + name in fresh memory, NULL when out of memory.  No checks. */
 char *tb_path_join(const char *dir, const char *name);
+/* A file of the program's configuration, in fresh memory: $XDG_CONFIG_HOME/tbtui/NAME, else
+ * ~/.config/tbtui/NAME; "" where nothing says whose it would be: not what lies in the current
+ * folder. */
+char *tb_config_path(const char *name);
 /* What is behind the last slash; all of it where there is none, or nothing behind. */
 const char *tb_path_name(const char *path);
 /* The folder that a file or folder is in, "." for a name alone; NULL when out of memory. */

@@ -28,17 +28,6 @@ static const struct { const char *word; size_t min, max; const char *usage; } fo
 };
 #define NFORMS (sizeof(forms) / sizeof(*forms))
 
-/* "" where nothing says whose it would be: not what lies in the current folder. */
-static char *
-default_path(void)
-{
-	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-
-	if (xdg && *xdg == '/')
-		return tb_asprintf("%s/tbtui/config", xdg);
-	return home && *home ? tb_asprintf("%s/.config/tbtui/config", home) : tb_strdup("");
-}
-
 /* no: the line, 0 if `what` says what it is about.  A file that is something else than a
  * configuration has too many to tell. */
 static void
@@ -212,7 +201,7 @@ config_load(struct config *c, struct tb_err *err)
 	struct tb_err why;
 	char *text;
 
-	*c = (struct config){ .path = default_path(), .wrong = TB_BUF(1u << 20) };
+	*c = (struct config){ .path = tb_config_path("config"), .wrong = TB_BUF(1u << 20) };
 	if (!c->path)
 		return tb_nomem(err);
 	if (!*c->path || tb_absent(c->path))
