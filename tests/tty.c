@@ -190,6 +190,9 @@ check_restored(struct tty *t, struct tb_err *err)
 		return tb_fail(err, TB_EIO, "the cursor is still hidden");
 	if (t->vt.marks_paste)
 		return tb_fail(err, TB_EIO, "the terminal still marks what is pasted");
+	if (t->vt.modes)
+		return tb_fail(err, TB_EIO, "the terminal is in modes 0x%x that nobody took back",
+			       t->vt.modes);
 	return TB_OK;
 }
 

@@ -166,6 +166,28 @@ erase(struct vt *vt, int from_y, int from_x, int to_y)
 		blank(vt, y, y == from_y ? from_x : 0, vt->cols);
 }
 
+/* What programs switch on that report a mouse, or have other cursor keys; nothing here acts
+ * on them.  Private modes alone come with h and l. */
+static bool
+vt_mode(struct vt *vt, const char *args, bool on)
+{
+	static const char *const modes[] = { "?1", "?1000", "?1002", "?1003", "?1006" };
+
+	if (!strcmp(args, "?25"))
+		vt->cursor_on = on;
+	else if (!strcmp(args, "?2004"))
+		vt->marks_paste = on;
+	else
+		for (unsigned i = 0; ; i++)
+			if (i == sizeof(modes) / sizeof(*modes)) {
+				return false;
+			} else if (!strcmp(args, modes[i])) {
+				vt->modes = on ? vt->modes | 1u << i : vt->modes & ~(1u << i);
+				break;
+			}
+	return true;
+}
+
 /* Runs one complete CSI sequence; false if it is unknown. */
 static bool
 csi(struct vt *vt, char *args, char final)
@@ -174,14 +196,10 @@ csi(struct vt *vt, char *args, char final)
 	int n = 0, x = vt->x < vt->cols ? vt->x : vt->cols - 1;
 	bool known = true;
 
-	if (!strcmp(args, "?25") && (final == 'h' || final == 'l')) {
-		vt->cursor_on = final == 'h';
-		return true;
-	}
-	if (!strcmp(args, "?2004") && (final == 'h' || final == 'l')) {
-		vt->marks_paste = final == 'h';
-		return true;
-	}
+	if (final == 'h' || final == 'l')
+		return vt_mode(vt, args, final == 'h');
+	if ((final == 'r' && !*args) || (final == 'm' && *args == '>'))
+		return true;	/* all rows scroll; keys as always */
 	for (char *p = args; n < 8; p++) {
 		v[n++] = strtol(p, &p, 10);
 		if (*p != ';')

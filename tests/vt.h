@@ -26,6 +26,7 @@ struct vt {
 	int y, x;		/* x == cols: the next character wraps */
 	bool cursor_on;
 	bool marks_paste;	/* private mode 2004 */
+	unsigned modes;			/* that were switched on: bits, see vt_mode() */
 	unsigned long idle;	/* idle marks seen so far */
 	struct vt_cell pen, *cell;
 	char esc[64];

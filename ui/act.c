@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "src/face/editor.h"
 #include "ui/term.h"
 
 #define MARK_ALL_MAX 100000	/* rows; more than anybody means */
@@ -91,6 +92,22 @@ ui_sort(struct ui *ui, unsigned column, bool reverse)
 	l->sort = column;
 	l->reverse = reverse;
 	view_refresh(ui->top);
+}
+
+char *
+view_edit(struct view *v, const char *text)
+{
+	struct tb_err err;
+	char *out;
+	bool tidy;
+	enum tb_status status;
+
+	term_leave();
+	status = edit_text(text, &out, &tidy, &err);
+	term_back(tidy);
+	if (status)
+		view_complain(v, &err);
+	return out;
 }
 
 static void

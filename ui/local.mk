@@ -7,6 +7,8 @@ ui_libui_a_SOURCES = \
 	ui/blob_cells.h \
 	ui/blob_rows.c \
 	ui/blob_rows.h \
+	ui/chips.c \
+	ui/chips.h \
 	ui/command.c \
 	ui/draw.c \
 	ui/draw.h \
@@ -90,4 +92,6 @@ ui_libui_a_SOURCES = \
 	ui/view_tensor.c \
 	ui/view_tensors.c \
 	ui/view_undo.c \
-	ui/views.def
+	ui/views.def \
+	ui/waiting.c \
+	ui/waiting.h

@@ -5,7 +5,7 @@
 #include "src/base/text.h"
 #include "ui/term.h"
 
-#define PASTE_MAX (4u << 20)
+#define PASTE_MAX (64u << 20)
 #define PASTE_WAIT 2.0		/* seconds without a byte */
 
 static const char end_mark[] = TERM_PASTE_END;

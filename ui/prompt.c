@@ -16,6 +16,9 @@
 #define HISTORIES 8
 #define HISTORY_LEN 500
 #define TEXT_MAX ((size_t)1 << 20)	/* bytes of one prompt; pasted text stops there */
+#define CHIP_TEXT_MAX ((size_t)64 << 20)	/* where it becomes a chip, here */
+#define RECALL_MAX ((size_t)64 << 10)	/* bytes of what the history keeps */
+#define KEY_EDIT 7			/* Ctrl-G */
 
 /* Readline is one a process and calls back without an argument: static. */
 static struct {
@@ -64,23 +67,70 @@ no_prep(int meta)
 }
 
 static int
-newline_key(int count, int key)
+enter_key(int count, int key)
 {
-	(void)count;
-	(void)key;
-	if (pr.spec.multiline)
-		rl_insert_text("\n");
+	if (!pr.spec.goes_on || !pr.spec.goes_on(pr.spec.arg, rl_line_buffer))
+		return rl_newline(count, key);
+	rl_point = rl_end;
+	rl_insert_text("\n");
 	return 0;
 }
 
 static int
-enter_key(int count, int key)
+newline_key(int count, int key)
 {
-	if (!pr.spec.holds || !pr.spec.holds(pr.spec.arg, rl_line_buffer))
-		return rl_newline(count, key);
-	rl_point = rl_end;
-	if (rl_end)
-		rl_insert_text("\n");
+	if (!pr.spec.multiline)
+		return key == '\n' ? enter_key(count, key) : 0;
+	rl_insert_text("\n");
+	return 0;
+}
+
+/* Text from elsewhere, which is clean; what is too long becomes a chip. */
+static void
+put_text(const char *text)
+{
+	struct chips *chips = pr.spec.chips;
+	char sign[5], *copy;
+
+	if (!chips || !chips_hide(chips, text)) {
+		rl_insert_text(text);
+		return;
+	}
+	copy = tb_strdup(text);
+	if (copy && chips_add(chips, copy, sign)) {
+		rl_insert_text(sign);
+		return;
+	}
+	free(copy);
+	rl_insert_text(text);
+}
+
+static void
+put_instead(char *text)
+{
+	if (pr.spec.chips)
+		chips_guard(text);
+	rl_begin_undo_group();
+	rl_delete_text(0, rl_end);
+	rl_point = 0;
+	put_text(text);
+	rl_end_undo_group();
+}
+
+static int
+edit_key(int count, int key)
+{
+	struct tb_buf whole = TB_BUF(SIZE_MAX);
+	char *text;
+
+	if (!pr.spec.edit)
+		return rl_abort(count, key);
+	chips_unfold(pr.spec.chips, rl_line_buffer, &whole);
+	text = tb_buf_failed(&whole) ? NULL : pr.spec.edit(pr.spec.arg, tb_buf_cstr(&whole));
+	if (text)
+		put_instead(text);
+	free(text);
+	tb_buf_free(&whole);
 	return 0;
 }
 
@@ -90,9 +140,15 @@ line_up(int count, int key)
 {
 	const char *text = rl_line_buffer;
 	int start = rl_point, above;
+	char *before;
 
 	while (start && text[start - 1] != '\n')
 		start--;
+	if (!start && !rl_end && pr.spec.before && (before = pr.spec.before(pr.spec.arg))) {
+		rl_insert_text(before);
+		free(before);
+		return 0;
+	}
 	if (!start)
 		return rl_get_previous_history(count, key);
 	above = start - 1;
@@ -178,8 +234,10 @@ readline_init(void)
 	rl_variable_bind("show-all-if-ambiguous", "on");
 	rl_variable_bind("completion-query-items", "0");
 	rl_variable_bind("enable-bracketed-paste", "off");
+	rl_variable_bind("revert-all-at-newline", "on");	/* older lines stay what they were */
 	rl_bind_key('\r', enter_key);
-	rl_bind_key('\n', enter_key);
+	rl_bind_key('\n', newline_key);
+	rl_bind_key(KEY_EDIT, edit_key);
 	rl_bind_keyseq("\\e[A", line_up);
 	rl_bind_keyseq("\\eOA", line_up);
 	rl_bind_keyseq("\\e[B", line_down);
@@ -221,6 +279,28 @@ history_save(const char *name)
 	pr.history[i].state = history_get_history_state();
 }
 
+/* As the last of the history that is in use. */
+static void
+history_put(const char *text)
+{
+	if (*text && strlen(text) <= RECALL_MAX && (!history_length ||
+	    strcmp(history_get(history_base + history_length - 1)->line, text)))
+		add_history(text);
+}
+
+void
+prompt_remember(const char *history, const char *text)
+{
+	readline_init();
+	if (pr.open)
+		history_save(pr.spec.history);
+	history_load(history);
+	history_put(text);
+	history_save(history);
+	if (pr.open)
+		history_load(pr.spec.history);
+}
+
 static void
 tell_change(void)
 {
@@ -246,15 +326,25 @@ prompt_close(void)
 	pr.last = NULL;
 }
 
+static void
+recall_later(const char *line)
+{
+	struct tb_buf whole = TB_BUF(RECALL_MAX);
+
+	chips_unfold(pr.spec.chips, line, &whole);
+	if (!tb_buf_failed(&whole))
+		history_put(tb_buf_cstr(&whole));
+	tb_buf_free(&whole);
+}
+
 /* Enter, or end of file (text NULL).  The callback may open another prompt. */
 static void
 line_done(char *text)
 {
 	struct prompt_spec spec = pr.spec;
 
-	if (text && *text && spec.history && (!history_length ||
-	    strcmp(history_get(history_base + history_length - 1)->line, text)))
-		add_history(text);
+	if (text && spec.history)
+		recall_later(text);
 	if (!spec.stays)
 		prompt_close();
 	if (spec.done)
@@ -304,6 +394,10 @@ prompt_cancel(void)
 
 	if (!pr.open)
 		return;
+	if (RL_ISSTATE(RL_STATE_ISEARCH)) {	/* out of that first */
+		prompt_byte(KEY_EDIT);
+		return;
+	}
 	if (spec.stays)
 		leave_history();
 	if (!spec.stays)
@@ -355,6 +449,12 @@ prompt_byte(unsigned char c)
 	pr.fed[pr.nfed++] = c;
 	if (pr.nfed < utf8_len(pr.fed[0]))
 		return;
+	if (pr.spec.chips && pr.nfed == 4) {
+		char whole[5] = { (char)pr.fed[0], (char)pr.fed[1], (char)pr.fed[2], (char)pr.fed[3] };
+
+		chips_guard(whole);
+		memcpy(pr.fed, whole, 4);
+	}
 	if ((size_t)rl_end > TEXT_MAX && c >= ' ' && c != 127) {
 		pr.nfed = 0;
 		return;
@@ -381,13 +481,13 @@ prompt_byte(unsigned char c)
 bool
 prompt_paste(const char *s, size_t len)
 {
-	struct tb_buf lf = TB_BUF(TEXT_MAX), clean = TB_BUF(4 * TEXT_MAX);
-	size_t room, used;
+	size_t max = pr.open && pr.spec.chips ? CHIP_TEXT_MAX : TEXT_MAX, room, used;
+	struct tb_buf lf = TB_BUF(max), clean = TB_BUF(4 * max);
 
 	if (!pr.open)
 		return true;
 	(void)replaces_selected(' ');
-	room = (size_t)rl_end < TEXT_MAX ? TEXT_MAX - (size_t)rl_end : 0;
+	room = (size_t)rl_end < max ? max - (size_t)rl_end : 0;
 	for (size_t i = 0; i < len && lf.len < room; i++)
 		if (s[i] == '\r' || s[i] == '\n') {
 			tb_buf_chr(&lf, pr.spec.multiline ? '\n' : ' ');
@@ -401,12 +501,14 @@ prompt_paste(const char *s, size_t len)
 		while (used && clean.p[used - 1] == ' ')
 			clean.p[--used] = 0;
 	*pr.hint = 0;
-	rl_insert_text(tb_buf_cstr(&clean));
+	if (clean.len && pr.spec.chips)
+		chips_guard(clean.p);
+	put_text(tb_buf_cstr(&clean));
 	tell_change();
-	used = lf.len;
+	used = tb_buf_failed(&lf) || tb_buf_failed(&clean) ? 0 : lf.len;
 	tb_buf_free(&lf);
 	tb_buf_free(&clean);
-	return used < room || used >= len;
+	return used && (used < room || used >= len);
 }
 
 const char *
@@ -415,18 +517,34 @@ prompt_hint(void)
 	return pr.hint;
 }
 
-/* Rows of text as it is drawn: where each starts, and where the cursor falls. */
+/* The prompt as it is drawn: while one searches the history, that is what the label says. */
+struct shown {
+	const char *label;
+	struct tb_buf text;	/* chips as words */
+	size_t point;
+};
+
+static void
+shown_make(struct shown *p)
+{
+	*p = (struct shown){ RL_ISSTATE(RL_STATE_ISEARCH) ? rl_display_prompt : pr.spec.label,
+			     TB_BUF(4 * TEXT_MAX), (size_t)rl_point };
+	chips_show(pr.spec.chips, prompt_text(), &p->text, &p->point);
+}
+
+/* Rows of text: where each starts, and where the cursor falls. */
 struct layout {
 	int rows, cursor_row, cursor_col;
 };
 
 /* Calls row() for each row of at most w columns; the label goes before the first. */
 static struct layout
-lay_out(int w, void (*row)(void *arg, int i, const char *s, size_t len), void *arg)
+lay_out(const struct shown *p, int w, void (*row)(void *arg, int i, const char *s, size_t len),
+	void *arg)
 {
-	const char *s = prompt_text();
-	size_t len = strlen(s), start = 0, i = 0, point = (size_t)rl_point;
-	int col = (int)tb_width(pr.spec.label);
+	const char *s = tb_buf_cstr(&p->text);
+	size_t len = p->text.len, start = 0, i = 0;
+	int col = (int)tb_width(p->label);
 	struct layout l = { 0, 0, col };
 
 	while (i <= len) {
@@ -441,7 +559,7 @@ lay_out(int w, void (*row)(void *arg, int i, const char *s, size_t len), void *a
 			start = i;
 			col = 0;
 		}
-		if (i == point) {
+		if (i == p->point) {
 			l.cursor_row = l.rows;
 			l.cursor_col = col;
 		}
@@ -461,11 +579,20 @@ lay_out(int w, void (*row)(void *arg, int i, const char *s, size_t len), void *a
 int
 prompt_rows(int w)
 {
-	return pr.open ? lay_out(w, NULL, NULL).rows : 1;
+	struct shown p;
+	int rows = 1;
+
+	if (!pr.open)
+		return 1;
+	shown_make(&p);
+	rows = lay_out(&p, w, NULL, NULL).rows;
+	tb_buf_free(&p.text);
+	return rows;
 }
 
 struct drawing {
 	struct area a;
+	const char *label;
 	int first;		/* row of the text at the top of the area */
 };
 
@@ -474,14 +601,14 @@ draw_row(void *arg, int i, const char *s, size_t len)
 {
 	const struct drawing *d = arg;
 	struct area a = d->a;
-	int y = a.y + i - d->first, skip = i ? 0 : (int)tb_width(pr.spec.label);
+	int y = a.y + i - d->first, skip = i ? 0 : (int)tb_width(d->label);
 	struct tb_buf b = TB_BUF(TEXT_MAX);
 
 	if (y < a.y || y >= a.y + a.h)
 		return;
 	tb_buf_add(&b, s, len);
 	if (!i)
-		put_clip(y, a.x, skip, pr.spec.label, ROLE_KEY);
+		put_clip(y, a.x, skip, d->label, ROLE_KEY);
 	put_clip(y, a.x + skip, a.w - skip, tb_buf_cstr(&b), ROLE_TEXT);
 	if (pr.selected)
 		put_clip(y, a.x + skip, (int)tb_width(tb_buf_cstr(&b)), tb_buf_cstr(&b), ROLE_CURSOR);
@@ -491,19 +618,25 @@ draw_row(void *arg, int i, const char *s, size_t len)
 void
 prompt_draw(struct area a, const char *tail)
 {
-	struct layout l = lay_out(a.w, NULL, NULL);
-	struct drawing d = { a, 0 };
-	int used = (int)tb_width(pr.spec.label) + (int)tb_width(prompt_text()) + 2;
+	struct shown p;
+	struct layout l;
+	struct drawing d = { .a = a };
+	int used;
 
 	if (!pr.open || a.h < 1)
 		return;
+	shown_make(&p);
+	d.label = p.label;
+	l = lay_out(&p, a.w, NULL, NULL);
+	used = (int)tb_width(p.label) + (int)tb_width(tb_buf_cstr(&p.text)) + 2;
 	if (l.cursor_row >= a.h)
 		d.first = l.cursor_row - a.h + 1;
 	put_blank(a);
-	lay_out(a.w, draw_row, &d);
+	lay_out(&p, a.w, draw_row, &d);
 	if (tail && *tail && l.rows == 1 && used < a.w)
 		put_right(a.y, a.x + used, a.w - used - 1, tail, ROLE_DIM);
 	draw_cursor(a.y + l.cursor_row - d.first, a.x + l.cursor_col);
+	tb_buf_free(&p.text);
 }
 
 void

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "ui/chips.h"
 #include "ui/draw.h"
 
 struct prompt_spec {
@@ -15,13 +16,20 @@ struct prompt_spec {
 	const char *text;	/* to begin with; NULL = nothing */
 	const char *history;	/* prompts with the same word share one; NULL = none */
 	bool selected;		/* what is typed takes the place of `text` */
-	bool multiline;		/* Alt-Enter puts a line end in */
+	bool multiline;		/* Ctrl-J and Alt-Enter put a line end in */
 	bool stays;		/* after Enter the prompt is still open, and empty (chat) */
 	/* Each change while typing; may be NULL. */
 	void (*changed)(void *arg, const char *text);
-	/* Enter, and the text cannot be taken now: it stays, and a line end behind it.
-	 * NULL: it always can. */
-	bool (*holds)(void *arg, const char *text);
+	/* Long texts of the line; borrowed, for longer than the prompt is open.  What the
+	 * functions here get has them as characters.  NULL: all of it is shown. */
+	struct chips *chips;
+	/* Enter, and the text is not at its end: a line end follows.  NULL: it always is. */
+	bool (*goes_on)(void *arg, const char *text);
+	/* Up where nothing is typed: the text to go on with, the caller's to free; NULL: the
+	 * history's. May be NULL. */
+	char *(*before)(void *arg);
+	/* Ctrl-G: the text, whole, in an editor; NULL: it stays. The caller frees. May be NULL. */
+	char *(*edit)(void *arg, const char *text);
 	/* Enter: the text; Esc or Ctrl-C: NULL. */
 	void (*done)(void *arg, const char *text);
 	/* The i-th way to go on with `word`, NULL at the end; borrowed. May be NULL. */
@@ -45,5 +53,7 @@ bool prompt_paste(const char *s, size_t len);
 void prompt_draw(struct area a, const char *tail);
 int prompt_rows(int w);		/* rows it would like, >= 1 */
 const char *prompt_hint(void);	/* candidates after Tab, "" if none */
+/* What may be called back with Up in prompts that have this history; an older one first. */
+void prompt_remember(const char *history, const char *text);
 void prompt_free(void);
 #endif

@@ -191,17 +191,37 @@ term_die(int sig)
 }
 
 void
+term_leave(void)
+{
+	paste_mode(false);
+	endwin();
+}
+
+void
+term_back(bool tidy)
+{
+	/* mice, pastes, cursor keys, a margin: what a program that was killed has left */
+	static const char modes[] = "\033[?1000l\033[?1002l\033[?1003l\033[?1006l" PASTE_OFF
+				    "\033[?1l\033[>4m\033[r";
+
+	if (!tidy && tells_paste)
+		(void)!write(STDOUT_FILENO, modes, sizeof(modes) - 1);
+	if (!tidy)
+		(void)!write(STDOUT_FILENO, give_back, give_back_len);
+	paste_mode(true);
+	term_redraw();
+}
+
+void
 term_suspend(void)
 {
 	struct sigaction dfl = { .sa_handler = SIG_DFL }, old;
 
-	paste_mode(false);
-	endwin();
+	term_leave();
 	sigaction(SIGTSTP, &dfl, &old);
 	kill(0, SIGTSTP);	/* the whole job, as the terminal itself would */
 	sigaction(SIGTSTP, &old, NULL);
-	paste_mode(true);
-	term_redraw();
+	term_back(true);
 }
 
 bool

@@ -16,6 +16,9 @@ int term_signal(void);
 /* Dies of that signal, with the terminal given back before. */
 void term_die(int sig) __attribute__((noreturn));
 
+/* The terminal for another program, and back; not tidy: that one was killed. */
+void term_leave(void);
+void term_back(bool tidy);
 void term_suspend(void);	/* stops the process; returns when it goes on */
 bool term_stop_asked(void);	/* SIGTSTP from outside, once: term_suspend() is wanted */
 void term_redraw(void);		/* the next refresh draws everything */

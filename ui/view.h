@@ -162,6 +162,9 @@ void view_type(struct view *v, const char *label, const char *text, typed_fn *do
 /* The same, where done() finds in v->about what the text is for, which is freed by forget(). */
 void view_type_about(struct view *v, const char *label, const char *text, typed_fn *done,
 		     void *about, void (*forget)(void *about));
+/* The text in its person's editor, which has the terminal meanwhile; NULL: it stays as it
+ * was, and a message says why.  The caller frees. */
+char *view_edit(struct view *v, const char *text);
 /* Waits for y; anything else is no. The question names what goes. */
 void view_ask(struct view *v, void (*yes)(struct view *v), const char *question, ...)
 	__attribute__((format(printf, 3, 4)));

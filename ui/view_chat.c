@@ -1,7 +1,8 @@
 /* view_chat.c - a conversation with a model: the transcript, and a line to type in.
  *
  * While one types, every key is readline's: Enter sends, Esc stops the answer or
- * ends typing.  Then the keys are those of a text, and Enter types again.
+ * ends typing.  Then the keys are those of a text, and Enter types again.  What is sent
+ * before the model is there, or while it speaks, waits above the line until it can be said.
  *
  * Left, the screen waits (view.h, keeps): what was said, an answer that is coming and
  * what was typed but not sent are there when the chat with this model is opened again. */
@@ -15,11 +16,16 @@
 #include "src/base/text.h"
 #include "src/face/talk.h"
 #include "ui/view.h"
+#include "ui/waiting.h"
+
+#define BLOCK "\"\"\""	/* begins and ends a message of several lines */
 
 struct chat_view {
 	struct talk *talk;		/* NULL until the model is loaded */
 	struct pager text;		/* the transcript */
 	char *draft;			/* typed and not sent; owned; NULL = nothing */
+	struct chips chips;		/* long texts of the draft and of what waits */
+	struct waiting waiting;
 	size_t start;			/* bytes of the transcript that were there at first */
 	bool said;			/* is there a conversation? */
 	bool fresh;			/* nothing of the answer has come yet */
@@ -94,6 +100,9 @@ answer_message(struct view *v, void *arg, const struct tb_msg *msg)
 	tb_buf_free(&clean);
 }
 
+static void say_next(struct view *v);
+
+/* What waits behind an answer that broke off may not be meant any more: its person says. */
 static void
 answer_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
@@ -101,13 +110,17 @@ answer_done(struct view *v, void *arg, enum tb_status status, const struct tb_er
 	const struct answer *a = arg;
 
 	s->answering = NULL;
-	if (status) {
+	if (status)
 		note(s, err->msg);
-		return;
-	}
-	s->figures = a->out.gen.figures;
-	if (talk_broke_off(a->out.gen.stop))
+	else
+		s->figures = a->out.gen.figures;
+	if (!status && talk_broke_off(a->out.gen.stop))
 		note(s, talk_broke_off(a->out.gen.stop));
+	s->waiting.held = s->waiting.n && (status || a->out.gen.stop == GEN_CANCELLED);
+	if (s->waiting.held)
+		view_say(v, "Enter says what waits, Up takes it back.");
+	else
+		say_next(v);
 }
 
 static void
@@ -188,18 +201,83 @@ command(struct view *v, char *line)
 	tb_buf_free(&answer);
 }
 
-/* Nothing is sent while it loads or speaks: lines that come meanwhile wait in the input. */
+/* What a line says: with its long texts, without the blanks around it and the """ of a block. */
+static char *
+whole(const struct chat_view *s, const char *line)
+{
+	struct tb_buf text = TB_BUF(SIZE_MAX);
+	size_t from = 0, len;
+	char *out;
+
+	chips_unfold(&s->chips, line, &text);
+	len = text.len;
+	if (len >= 6 && tb_starts(text.p, BLOCK) && !strcmp(text.p + len - 3, BLOCK))
+		from = text.p[3] == '\n' ? 4 : 3, len -= 3;
+	while (len > from && strchr(" \t\n", text.p[len - 1]))
+		len--;
+	out = len > from ? tb_strndup(text.p + from, len - from) : NULL;
+	tb_buf_free(&text);
+	return out;
+}
+
+static void
+say_line(struct view *v, const char *line)
+{
+	char *text = whole(v->state, line);
+
+	if (text && *line == '/' && !strchr(line, '\n'))
+		command(v, text);
+	else if (text)
+		chat_ask(v, text);
+	free(text);
+}
+
 static bool
-holds(void *arg, const char *text)
+may_speak(const struct chat_view *s)
+{
+	return s->talk && !s->answering;
+}
+
+/* Commands do their work at once: then it is the next one's turn. */
+static void
+say_next(struct view *v)
+{
+	struct chat_view *s = v->state;
+	char *line;
+
+	while (may_speak(s) && !s->waiting.held && (line = waiting_first(&s->waiting))) {
+		say_line(v, line);
+		free(line);
+	}
+	if (!s->waiting.n && !s->draft)
+		chips_clear(&s->chips);
+}
+
+/* Lines of a block belong together, until its end. */
+static bool
+goes_on(void *arg, const char *text)
+{
+	size_t len = strlen(text);
+
+	(void)arg;
+	while (len && text[len - 1] == ' ')
+		len--;
+	return tb_starts(text, BLOCK) && !(len >= 6 && !strncmp(text + len - 3, BLOCK, 3));
+}
+
+static char *
+take_back(void *arg)
 {
 	struct view *v = arg;
-	const struct chat_view *s = v->state;
+	struct chat_view *s = v->state;
 
-	if (talk_leaves(text) || (s->talk && !s->answering))
-		return false;
-	view_say(v, s->talk ? "Still speaking: your text stays. Esc stops it, then Enter sends."
-			    : "Still loading: your text stays. Enter sends it afterwards.");
-	return true;
+	return waiting_last(&s->waiting);
+}
+
+static char *
+edit(void *arg, const char *text)
+{
+	return view_edit(arg, text);
 }
 
 static void
@@ -207,8 +285,6 @@ chat_typed(void *arg, const char *text)
 {
 	struct view *v = arg;
 	struct chat_view *s = v->state;
-	size_t len;
-	char *line;
 
 	if (!text) {		/* Esc stops the answer, a second one ends typing */
 		if (s->answering)
@@ -217,24 +293,26 @@ chat_typed(void *arg, const char *text)
 			prompt_close();
 		return;
 	}
-	len = strlen(text);
-	while (len && strchr(" \t\n", text[len - 1]))
-		len--;
-	line = len ? tb_strndup(text, len) : NULL;
-	if (line && *line == '/')
-		command(v, line);
-	else if (line)
-		chat_ask(v, line);
-	free(line);
+	free(s->draft);
+	s->draft = NULL;
+	if (!text[strspn(text, " \t\n")]) {
+		s->waiting.held = false;
+		say_next(v);
+	} else if (talk_leaves(text) || (may_speak(s) && !(s->waiting.n && !s->waiting.held))) {
+		say_line(v, text);
+	} else if (!waiting_add(&s->waiting, text)) {
+		view_say(v, "out of memory");
+	}
 }
 
 static void
 type(struct view *v)
 {
-	const struct chat_view *s = v->state;
+	struct chat_view *s = v->state;
 	struct prompt_spec spec = {
 		.label = "> ", .text = s->draft, .history = "chat", .multiline = true,
-		.stays = true, .changed = keep_draft, .holds = holds, .done = chat_typed, .arg = v,
+		.stays = true, .chips = &s->chips, .changed = keep_draft, .goes_on = goes_on,
+		.before = take_back, .edit = edit, .done = chat_typed, .arg = v,
 	};
 
 	prompt_open(&spec);
@@ -254,7 +332,7 @@ chat_keeps(const struct view *v)
 {
 	const struct chat_view *s = v->state;
 
-	return s->text.len > s->start || s->draft;
+	return s->text.len > s->start || s->draft || s->waiting.n;
 }
 
 static bool
@@ -262,7 +340,7 @@ chat_loses(const struct view *v)
 {
 	const struct chat_view *s = v->state;
 
-	return s->said || s->draft;
+	return s->said || s->draft || s->waiting.n;
 }
 
 /* Loading, on a worker. */
@@ -304,6 +382,7 @@ chat_load_done(struct view *v, void *arg, enum tb_status status, const struct tb
 	if (*s->talk->model->draft_note)
 		note(s, s->talk->model->draft_note);
 	s->start = s->text.len;
+	say_next(v);
 }
 
 static void
@@ -346,6 +425,8 @@ chat_close(struct view *v)
 		jobs_cancel(s->answering);
 	pager_free(&s->text);
 	free(s->draft);
+	waiting_clear(&s->waiting);
+	chips_clear(&s->chips);
 	talk_unref(s->talk);
 }
 
@@ -359,17 +440,35 @@ chat_pager(struct view *v)
 
 /* Drawing. */
 
+/* The draft while the keys are those of the text. */
+static void
+draw_draft(struct area a, const struct chat_view *s)
+{
+	struct tb_buf line = TB_BUF(1u << 20);
+
+	tb_buf_str(&line, "> ");
+	chips_show(&s->chips, s->draft, &line, NULL);
+	put_clip(a.y, a.x, a.w, tb_buf_cstr(&line), ROLE_DIM);
+	tb_buf_free(&line);
+}
+
 static void
 chat_draw(struct view *v, struct area a)
 {
 	struct chat_view *s = v->state;
 	bool typing = prompt_owner() == v;
-	int rows = typing ? prompt_rows(a.w - 2) : s->draft != NULL, most = a.h / 2 > 1 ? a.h / 2 : 1;
+	int most = a.h / 2 > 1 ? a.h / 2 : 1, rows, queued;
 	struct area transcript, input;
 
+	s->chips.rows = most;
+	s->chips.cols = a.w - 4;
+	rows = typing ? prompt_rows(a.w - 2) : s->draft != NULL;
 	if (rows > most)
 		rows = most;
-	transcript = area_top(&a, a.h - rows);
+	queued = waiting_rows(&s->waiting);
+	if (queued > a.h - rows - 1)
+		queued = a.h > rows ? a.h - rows - 1 : 0;
+	transcript = area_top(&a, a.h - rows - queued);
 	if (s->text.text && s->talk) {
 		transcript.x++;
 		transcript.w -= 2;
@@ -378,11 +477,12 @@ chat_draw(struct view *v, struct area a)
 		draw_waiting(transcript, s->error,
 			     s->talk ? "Say something to it." : "Loading…");
 	}
-	input = (struct area){ a.y, a.x + 1, rows, a.w - 2 };
+	waiting_draw((struct area){ a.y, a.x + 1, queued, a.w - 2 }, &s->waiting, &s->chips);
+	input = (struct area){ a.y + queued, a.x + 1, rows, a.w - 2 };
 	if (typing)
 		prompt_draw(input, prompt_hint());
-	else if (s->draft)	/* waits to be sent while the keys are those of the text */
-		put_fmt(a.y, input.x, input.w, ROLE_DIM, "> %.*s", input.w * 4, s->draft);
+	else if (s->draft)
+		draw_draft(input, s);
 }
 
 static void
@@ -465,8 +565,8 @@ chat_typing(const struct view *v)
 {
 	const struct chat_view *s = v->state;
 
-	return s->answering ? "Esc stop the answer  Alt-Enter new line  PgUp PgDn scroll"
-	     : "Enter send  Alt-Enter new line  PgUp PgDn scroll  Esc read  /help";
+	return s->answering ? "Enter send after it  Esc stop the answer  PgUp PgDn scroll"
+	     : "Enter send  ^J new line  ^G editor  PgUp scroll  Esc read  /help";
 }
 
 const struct view_ops view_chat = {

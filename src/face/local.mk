@@ -5,6 +5,8 @@ src_face_libface_a_SOURCES = \
 	src/face/after.h \
 	src/face/columns.c \
 	src/face/columns.h \
+	src/face/editor.c \
+	src/face/editor.h \
 	src/face/figures.c \
 	src/face/figures.h \
 	src/face/talk.c \
