@@ -47,6 +47,7 @@ src_base_libbase_a_SOURCES = \
 	src/base/sha256_rounds.h \
 	src/base/sums.c \
 	src/base/sums.h \
+	src/base/target.h \
 	src/base/text.c \
 	src/base/text.h \
 	src/base/transpose_avx512.h \

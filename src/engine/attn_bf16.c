@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "src/base/target.h"
 #include "src/engine/mv.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma,f16c")
+TARGET("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma,f16c")
 
 #define ROWS 8			/* 2 panels of each: 16 registers of sums */
 
@@ -187,7 +187,7 @@ product(const uint16_t *a, size_t lda, size_t rows, const uint16_t *panels, size
 		panels_rows(a, lda, rows, panels + p * panel, pairs, c + p * KV_BLOCK, ldc, add, 1);
 }
 
-#pragma GCC pop_options
+TARGET_END
 
 static const struct attn_bf16 ops = { round_row, weigh, pack_keys, pack_values, product };
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/base/target.h"
 #include "src/engine/mv.h"
 
 #ifdef __x86_64__
@@ -45,8 +46,7 @@ load_int8(const void *p)
 #include "src/engine/attn_body.h"
 
 #ifdef __x86_64__
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c")
+TARGET("avx2,fma,f16c")
 #define VEC_BYTES 32
 #define VEC_NAME(x) x##_avx2
 #define ATTN_ROWS 4
@@ -56,10 +56,9 @@ load_int8(const void *p)
 #define MAX(a, b) (vf)_mm256_max_ps((__m256)(a), (__m256)(b))
 #define EXP(x) exp_below_avx2(x)
 #include "src/engine/attn_body.h"
-#pragma GCC pop_options
+TARGET_END
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+TARGET("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
 #include "src/engine/attn_exp512.h"
 #define VEC_BYTES 64
 #define VEC_NAME(x) x##_avx512
@@ -71,7 +70,7 @@ load_int8(const void *p)
 #define MAX(a, b) (vf)_mm512_max_ps((__m512)(a), (__m512)(b))
 #define EXP(x) (vf)attn_exp512((__m512)(x))
 #include "src/engine/attn_body.h"
-#pragma GCC pop_options
+TARGET_END
 #endif
 
 const struct attn_ops *

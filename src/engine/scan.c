@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "src/base/target.h"
 #include "src/engine/mv.h"
 
 #define TOGETHER 4	/* tokens that a state is read for */
@@ -15,19 +16,17 @@
 #include "src/engine/scan_body.h"
 
 #ifdef __x86_64__
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+TARGET("avx2,fma")
 #define VEC_BYTES 32
 #define VEC_NAME(x) x##_avx2
 #include "src/engine/scan_body.h"
-#pragma GCC pop_options
+TARGET_END
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
+TARGET("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
 #define VEC_BYTES 64
 #define VEC_NAME(x) x##_avx512
 #include "src/engine/scan_body.h"
-#pragma GCC pop_options
+TARGET_END
 #endif
 
 const struct scan_ops *
