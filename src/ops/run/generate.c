@@ -14,7 +14,7 @@
 #include "src/ops/run/guess.h"
 #include "src/ops/run/stream.h"
 
-#define PREFILL_STEP 512	/* tokens between two reports of progress */
+#define READ_STEP 512		/* tokens between two reports of progress */
 #define REPORT_SECONDS 0.1
 
 const char *
@@ -53,7 +53,12 @@ struct gen {
 	struct session *s;
 	size_t vocab;			/* logits of a token */
 	struct token_ids *held;		/* what the cache holds … */
-	size_t at;			/* … and how many of those are no guesses */
+	struct token_ids own;		/* … where nobody else keeps it; owned */
+	size_t at;			/* ids in held->v that are no guesses: the prompt and what
+					 * was chosen, all of it evaluated but the last few */
+	size_t guesses;			/* behind them, being evaluated */
+	size_t rows;			/* being evaluated, in all */
+	bool chosen;			/* the prompt is read */
 	const struct gen_opts *opts;
 	struct sampler *sampler;
 	struct stream stream;
@@ -62,7 +67,6 @@ struct gen {
 	bool shown;			/* a token that stands for text came already */
 	size_t tokens_cap;		/* of out->tokens */
 	double began, first, reported;	/* tb_monotonic() */
-	struct tb_err *err;
 };
 
 static void
@@ -107,43 +111,25 @@ rewind_to(struct gen *g, size_t n)
 		g->held->n = session_rewind(g->s, (uint32_t)n);
 }
 
-/* Evaluates ids that are in held->v already, behind what the cache holds. */
+/* What the prompt has in common with what is held is not read again, but its last token, for
+ * its logits. */
 static enum tb_status
-eval(struct gen *g, size_t n, bool all, const float **logits)
-{
-	enum tb_status status = session_eval(g->s, g->held->v + g->held->n, n, all, g->job, logits,
-					     g->err);
-
-	g->held->n += status ? 0 : n;
-	return status;
-}
-
-/* The last token is always evaluated, for its logits. */
-static enum tb_status
-prefill(struct gen *g, const struct token_ids *prompt, const float **logits)
+take_prompt(struct gen *g, const struct token_ids *prompt, struct tb_err *err)
 {
 	struct gen_figures *f = &g->out->figures;
 	size_t same = 0;
-	enum tb_status status = TB_OK;
 
 	while (same < g->held->n && same + 1 < prompt->n && g->held->v[same] == prompt->v[same])
 		same++;
 	if (!tb_grow(&g->held->v, &g->held->cap, prompt->n, sizeof(*prompt->v)))
-		return tb_nomem(g->err);
+		return tb_nomem(err);
 	rewind_to(g, same);
 	same = g->held->n;
 	memcpy(g->held->v + same, prompt->v + same, (prompt->n - same) * sizeof(*prompt->v));
 	f->reused_tokens = (uint32_t)same;
 	f->prompt_tokens = (uint32_t)(prompt->n - same);
-	tb_job_what(g->job, "reading the prompt");
-	for (size_t at = same, n; at < prompt->n && !status; at += n) {
-		n = prompt->n - at < PREFILL_STEP ? prompt->n - at : PREFILL_STEP;
-		status = eval(g, n, false, logits);
-		tb_job_step(g->job, 0, n);
-	}
-	g->at = g->held->n;
-	f->prefill_seconds = tb_monotonic() - g->began;
-	return status;
+	g->at = prompt->n;
+	return TB_OK;
 }
 
 /* "<s>" and its like are no text, unless one of the stop strings begins so. */
@@ -176,7 +162,8 @@ say(struct gen *g, struct gen_token *t)
 
 /* Takes one token in: true while more should come.  logits: those it was chosen by. */
 static bool
-take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *status)
+take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *status,
+	   struct tb_err *err)
 {
 	const struct gen_opts *o = g->opts;
 	struct gen_result *out = g->out;
@@ -192,7 +179,7 @@ take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *stat
 		return false;
 	if (!tb_grow(&out->ids.v, &out->ids.cap, out->ids.n + 1, sizeof(id)) ||
 	    (o->top && !tb_grow(&out->tokens, &g->tokens_cap, out->ids.n + 1, sizeof(token)))) {
-		*status = tb_nomem(g->err);
+		*status = tb_nomem(err);
 		return false;
 	}
 	say(g, &token);
@@ -212,71 +199,160 @@ take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *stat
 	return out->stop == GEN_CANCELLED && !tb_job_cancelled(g->job);
 }
 
-/* Guesses behind the last of n ids; none that would not fit or not be shown. */
+/* Behind what was chosen, where up to `most` rows are to be had; none that would not fit or
+ * not be shown. */
 static enum tb_status
-guess(struct gen *g, size_t n, size_t again, size_t *made)
+guess(struct gen *g, size_t most, struct tb_err *err)
 {
-	size_t most = GUESS_MOST - again, room = session_context(g->s) - n;
+	size_t room = session_context(g->s) - g->at;
 	size_t left = g->opts->max_tokens ? g->opts->max_tokens - g->out->ids.n - 1 : SIZE_MAX;
 
-	*made = 0;
 	most = most < room ? most : room;
 	most = most < left ? most : left;
-	return g->opts->guesser && most ? guess_make(g->opts->guesser, g->held->v, n, most,
-						     g->held->v + n, made, g->job, g->err) : TB_OK;
+	return g->opts->guesser && most ? guess_make(g->opts->guesser, g->held->v, g->at, most,
+						     g->held->v + g->at, &g->guesses, g->job, err)
+					: TB_OK;
 }
 
-/* One pass over the token that was chosen and guesses of what follows it.  *logits are
- * those behind the token; those of the guesses come after them. */
-static enum tb_status
-look_ahead(struct gen *g, uint32_t id, const float **logits)
+bool
+gen_reads(const struct gen *g)
 {
-	size_t at = g->at, again, made;
-	double began;
+	return !g->chosen || g->at - g->held->n > SESSION_ROWS;
+}
+
+enum tb_status
+gen_rows(struct gen *g, size_t most, struct gen_rows *out, struct tb_err *err)
+{
+	size_t unread = g->at - g->held->n, n = unread;
 	enum tb_status status;
 
-	rewind_to(g, at);
-	if (!tb_grow(&g->held->v, &g->held->cap, at + 1 + GUESS_MOST, sizeof(id)))
-		return tb_nomem(g->err);
-	g->held->v[at] = id;
-	if (at - g->held->n > GUESS_MOST && (status = eval(g, at - g->held->n, false, logits)))
+	if ((status = tb_job_check(g->job, err)))
 		return status;
-	again = at - g->held->n;
-	if ((status = guess(g, at + 1, again, &made)))
+	g->guesses = 0;
+	if (gen_reads(g)) {
+		n -= g->chosen;		/* what was chosen is read among few: see guess.h */
+		n = n < READ_STEP ? n : READ_STEP;
+	}
+	if (!tb_grow(&g->held->v, &g->held->cap, g->at + SESSION_ROWS, sizeof(*g->held->v)))
+		return tb_nomem(err);
+	n = n < most ? n : most;
+	most = most < SESSION_ROWS ? most : SESSION_ROWS;
+	if (!gen_reads(g) && n == unread && (status = guess(g, most - n, err)))
 		return status;
-	began = tb_monotonic();
-	if ((status = eval(g, again + 1 + made, again + made > 0, logits)))
-		return status;
-	if (g->opts->guesser)
-		guess_timed(g->opts->guesser, again, made, tb_monotonic() - began);
-	*logits += again * g->vocab;
-	g->at = at + 1;
-	g->out->figures.guessed += (uint32_t)made;
+	g->rows = n + g->guesses;
+	*out = (struct gen_rows){ g->held->v + g->held->n, g->rows, !gen_reads(g) };
 	return TB_OK;
 }
 
+/* Chooses by the logits behind what is settled, and goes on behind guesses that were right. */
 static enum tb_status
-run(struct gen *g, const struct token_ids *prompt)
+choose(struct gen *g, const float *logits, bool *more, struct tb_err *err)
 {
-	const float *logits;
-	bool stopped;
-	enum tb_status status = prefill(g, prompt, &logits);
-
-	g->out->stop = GEN_CANCELLED;
-	tb_job_what(g->job, "generating");
-	while (!status) {
+	for (;;) {
 		uint32_t id = sampler_pick(g->sampler, logits, g->held->v, g->at);
+		enum tb_status status = TB_OK;
+		bool right;
 
-		if (!take_token(g, id, logits, &status) || status)
-			break;
-		if (g->at < g->held->n && g->held->v[g->at] == id) {
-			g->at++;
-			g->out->figures.right++;
-			logits += g->vocab;
-		} else {
-			status = look_ahead(g, id, &logits);
-		}
+		*more = take_token(g, id, logits, &status, err);
+		if (status || !*more)
+			return status;
+		right = g->at < g->held->n && g->held->v[g->at] == id;
+		if (!right)
+			rewind_to(g, g->at);
+		g->held->v[g->at++] = id;
+		if (!right)
+			return TB_OK;
+		g->out->figures.right++;
+		logits += g->vocab;
 	}
+}
+
+enum tb_status
+gen_take(struct gen *g, const float *logits, double seconds, bool *more, struct tb_err *err)
+{
+	size_t unread = g->at - g->held->n;
+	bool few = !gen_reads(g);
+
+	*more = true;
+	g->held->n += g->rows;
+	tb_job_step(g->job, 0, g->chosen ? 0 : g->rows);
+	if (g->held->n < g->at)
+		return TB_OK;
+	if (!g->chosen) {
+		g->chosen = true;
+		g->out->figures.prefill_seconds = tb_monotonic() - g->began;
+		tb_job_what(g->job, "generating");
+	} else if (few) {
+		if (g->opts->guesser && seconds > 0)
+			guess_timed(g->opts->guesser, unread - 1, g->guesses, seconds);
+		g->out->figures.guessed += (uint32_t)g->guesses;
+		logits += (unread - 1) * g->vocab;
+	}
+	return choose(g, logits, more, err);
+}
+
+enum tb_status
+gen_begin(struct gen **out, struct chat_model *m, struct session *s, struct token_ids *held,
+	  const struct token_ids *prompt, const struct gen_opts *opts, struct tb_job *job,
+	  struct gen_result *result, struct tb_err *err)
+{
+	struct engine_info info;
+	struct gen *g;
+	enum tb_status status;
+
+	*out = NULL;
+	*result = (struct gen_result){ 0 };
+	if (!prompt->n)
+		return tb_fail(err, TB_EUSAGE, "the prompt is empty");
+	if (prompt->n > session_context(s))
+		return tb_fail(err, TB_ELIMIT, "the prompt has %zu tokens, the context %u; "
+			       "shorten it",
+			       prompt->n, session_context(s));
+	g = tb_calloc(1, sizeof(*g));
+	if (!g)
+		return tb_nomem(err);
+	engine_info(m->engine, &info);
+	*g = (struct gen){
+		.m = m, .s = s, .vocab = info.vocab, .opts = opts, .job = job, .out = result,
+		.stream = STREAM(opts->stops, opts->nstops), .began = tb_monotonic(),
+	};
+	g->held = held ? held : &g->own;
+	result->stop = GEN_CANCELLED;
+	tb_job_what(job, "reading the prompt");
+	status = sampler_new(&g->sampler, &opts->sampler, info.vocab, err);
+	if (!status && opts->guesser)
+		status = guess_begin(opts->guesser, g->sampler, &opts->sampler, err);
+	if (!status)
+		status = take_prompt(g, prompt, err);
+	if (status)
+		return gen_end(g, status, err);
+	*out = g;
+	return TB_OK;
+}
+
+/* The text as a whole, and where its tokens lie. */
+static enum tb_status
+gen_text(struct gen *g, struct tb_err *err)
+{
+	struct gen_result *out = g->out;
+
+	for (size_t i = 0, len = g->stream.text.len; out->tokens && i < out->ids.n; i++) {
+		struct gen_token *t = &out->tokens[i];
+
+		t->begin = t->begin < len ? t->begin : len;	/* a stop string is cut off */
+		t->end = t->end < len ? t->end : len;
+	}
+	out->text = tb_buf_take(&g->stream.text);
+	return !out->text || tb_buf_failed(&g->stream.raw) ? tb_nomem(err) : TB_OK;
+}
+
+enum tb_status
+gen_end(struct gen *g, enum tb_status status, struct tb_err *err)
+{
+	bool stopped;
+
+	if (!g)
+		return status;
 	rewind_to(g, g->at);
 	if (status == TB_ECANCEL) {
 		g->out->stop = GEN_CANCELLED;
@@ -285,7 +361,32 @@ run(struct gen *g, const struct token_ids *prompt)
 	if (g->out->stop != GEN_STRING)
 		show(g, stream_pass(&g->stream, true, &stopped));
 	report(g, true);
+	if (!status)
+		status = gen_text(g, err);
+	if (status)
+		gen_result_free(g->out);
+	stream_free(&g->stream);
+	sampler_free(g->sampler);
+	free(g->own.v);
+	free(g);
 	return status;
+}
+
+/* One pass. */
+static enum tb_status
+gen_step(struct gen *g, bool *more, struct tb_job *job, struct tb_err *err)
+{
+	struct gen_rows rows;
+	const float *logits;
+	double began;
+	enum tb_status status = gen_rows(g, SIZE_MAX, &rows, err);
+
+	if (status)
+		return status;
+	began = tb_monotonic();
+	if ((status = session_eval(g->s, rows.ids, rows.n, rows.all, job, &logits, err)))
+		return status;
+	return gen_take(g, logits, tb_monotonic() - began, more, err);
 }
 
 enum tb_status
@@ -293,43 +394,13 @@ generate(struct chat_model *m, struct session *s, struct token_ids *held,
 	 const struct token_ids *prompt, const struct gen_opts *opts, struct tb_job *job,
 	 struct gen_result *out, struct tb_err *err)
 {
-	struct token_ids own = { 0 };
-	struct engine_info info;
-	struct gen g = {
-		.m = m, .s = s, .held = held ? held : &own, .opts = opts, .job = job, .out = out,
-		.stream = STREAM(opts->stops, opts->nstops), .began = tb_monotonic(), .err = err,
-	};
-	enum tb_status status;
+	struct gen *g;
+	bool more = true;
+	enum tb_status status = gen_begin(&g, m, s, held, prompt, opts, job, out, err);
 
-	*out = (struct gen_result){ 0 };
-	if (!prompt->n)
-		return tb_fail(err, TB_EUSAGE, "the prompt is empty");
-	if (prompt->n > session_context(s))
-		return tb_fail(err, TB_ELIMIT, "the prompt has %zu tokens, the context %u; "
-			       "shorten it",
-			       prompt->n, session_context(s));
-	engine_info(m->engine, &info);
-	g.vocab = info.vocab;
-	if ((status = sampler_new(&g.sampler, &opts->sampler, info.vocab, err)))
-		return status;
-	if (!opts->guesser ||
-	    !(status = guess_begin(opts->guesser, g.sampler, &opts->sampler, err)))
-		status = run(&g, prompt);
-	if (!status) {
-		for (size_t i = 0, len = g.stream.text.len; out->tokens && i < out->ids.n; i++) {
-			struct gen_token *t = &out->tokens[i];
-
-			t->begin = t->begin < len ? t->begin : len;	/* a stop string is cut off */
-			t->end = t->end < len ? t->end : len;
-		}
-		out->text = tb_buf_take(&g.stream.text);
-		if (!out->text || tb_buf_failed(&g.stream.raw))
-			status = tb_nomem(err);
-	}
 	if (status)
-		gen_result_free(out);
-	stream_free(&g.stream);
-	sampler_free(g.sampler);
-	free(own.v);
-	return status;
+		return status;
+	while (more && !status)
+		status = gen_step(g, &more, job, err);
+	return gen_end(g, status, err);
 }

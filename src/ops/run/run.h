@@ -164,6 +164,33 @@ enum tb_status generate(struct chat_model *m, struct session *s, struct token_id
 			const struct token_ids *prompt, const struct gen_opts *opts,
 			struct tb_job *job, struct gen_result *out, struct tb_err *err) TB_MUST_USE;
 
+/* The same step by step, for whoever evaluates several texts in one pass: ask for rows,
+ * evaluate them (session_eval(), session_eval_batch()), hand on the logits, until no more
+ * come or something fails; then end it, whatever happened.  What is borrowed is borrowed
+ * until then; `result` is filled at the end. */
+struct gen;
+struct gen_rows {
+	const uint32_t *ids;	/* at the session's position; valid until gen_take() */
+	size_t n;
+	bool all;		/* logits of all of them are asked for, not of the last alone */
+};
+/* After a failure nothing is to be ended. */
+enum tb_status gen_begin(struct gen **out, struct chat_model *m, struct session *s,
+			 struct token_ids *held, const struct token_ids *prompt,
+			 const struct gen_opts *opts, struct tb_job *job,
+			 struct gen_result *result, struct tb_err *err) TB_MUST_USE;
+/* What comes next is a piece of the prompt, or another long one: for a pass of its own. */
+bool gen_reads(const struct gen *g);
+/* At most `most` (> 0) rows; of one that does not read, at most SESSION_ROWS with guesses.
+ * TB_ECANCEL when the job is cancelled. */
+enum tb_status gen_rows(struct gen *g, size_t most, struct gen_rows *out, struct tb_err *err)
+	TB_MUST_USE;
+/* Those rows were evaluated; seconds: how long it took where no other rows were there, else 0. */
+enum tb_status gen_take(struct gen *g, const float *logits, double seconds, bool *more,
+			struct tb_err *err) TB_MUST_USE;
+/* status: why it ends before its time, else TB_OK. Frees g. */
+enum tb_status gen_end(struct gen *g, enum tb_status status, struct tb_err *err) TB_MUST_USE;
+
 /* Keeps what the session holds (`held`, see generate()) in a file that its user alone can read;
  * what was there is replaced. */
 enum tb_status kv_file_save(const struct chat_model *m, struct session *s,
