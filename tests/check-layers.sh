@@ -141,6 +141,7 @@ only pcre2 src/text
 only utf8proc[.]h src/base src/text
 only openssl/ src/base
 only 'xxh(ash|_x86dispatch)[.]h' src/base
+only md4c[.]h src/face
 only cmocka[.]h
 
 [ "$seen" -ge 20 ] || { echo "only $seen files found: run it at the top of the sources"; bad=1; }

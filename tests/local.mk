@@ -22,7 +22,7 @@ TEST_NET = src/net/libnet.a $(CURL_LIBS) $(TEST_STORE)
 TEST_ENGINE = $(ENGINE_LIBS) $(BLAS_LIBS) $(TEST_MODEL)
 TEST_OPS = src/ops/libops.a $(ENGINE_LIBS) $(BLAS_LIBS) src/text/libtext.a $(PCRE2_LIBS) \
 	src/net/libnet.a $(CURL_LIBS) db/libdb.a $(SQLITE_LIBS) $(TEST_MODEL)
-TEST_FACE = src/face/libface.a $(TEST_OPS)
+TEST_FACE = src/face/libface.a $(MD4C_LIBS) $(TEST_OPS)
 TEST_UI = ui/libui.a $(CURSES_LIBS) $(READLINE_LIBS) $(TEST_FACE)
 TEST_CLI = src/cli/libcli.a $(READLINE_LIBS) $(TEST_FACE)
 
@@ -426,6 +426,9 @@ tests_unit_test_ui_keys_LDADD = $(TEST_UI)
 check_PROGRAMS += tests/unit/test_ui_jobs
 TESTS += tests/unit/test_ui_jobs
 tests_unit_test_ui_jobs_LDADD = $(TEST_UI)
+check_PROGRAMS += tests/unit/test_markdown
+TESTS += tests/unit/test_markdown
+tests_unit_test_markdown_LDADD = $(TEST_FACE)
 check_PROGRAMS += tests/unit/test_ui_paste
 TESTS += tests/unit/test_ui_paste
 tests_unit_test_ui_paste_LDADD = $(TEST_UI)
@@ -501,6 +504,11 @@ tests_fuzz_fuzz_safetensors_LDADD = $(FUZZ_FORMAT)
 FUZZ_TARGETS += tests/fuzz/fuzz_modelfile
 tests_fuzz_fuzz_modelfile_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_modelfile_LDADD = $(FUZZ_FORMAT)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_markdown
+tests_fuzz_fuzz_markdown_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_markdown_LDADD = src/face/libface.a $(MD4C_LIBS) $(FUZZ_FORMAT)
+EXTRA_DIST += tests/fuzz/seeds/markdown/answer
 
 FUZZ_TARGETS += tests/fuzz/fuzz_gguf
 tests_fuzz_fuzz_gguf_LDFLAGS = $(FUZZ_LINK)

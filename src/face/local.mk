@@ -9,6 +9,13 @@ src_face_libface_a_SOURCES = \
 	src/face/editor.h \
 	src/face/figures.c \
 	src/face/figures.h \
+	src/face/markdown.c \
+	src/face/markdown.h \
+	src/face/markdown_block.c \
+	src/face/markdown_block.h \
+	src/face/markdown_rows.c \
+	src/face/markdown_rows.h \
+	src/face/markdown_table.c \
 	src/face/talk.c \
 	src/face/talk.h \
 	src/face/texts.c \
