@@ -8,6 +8,9 @@ db_libdb_a_SOURCES = \
 	db/blobs.c \
 	db/blob_keys.c \
 	db/blob_keys.h \
+	db/chats.c \
+	db/chats.h \
+	db/chats_open.c \
 	db/connect.c \
 	db/copies.c \
 	db/copies.h \
@@ -53,7 +56,7 @@ db_libdb_a_SOURCES = \
 
 # The schemas are SQL files that anybody can read, and strings in the program.
 sql_files = db/schema.sql db/audits.sql db/facts.sql db/states.sql db/seal.sql db/kept.sql db/sums.sql \
-	db/resume.sql db/moved.sql
+	db/resume.sql db/moved.sql db/chats.sql
 BUILT_SOURCES += db/sql_strings.h
 CLEANFILES += db/sql_strings.h
 EXTRA_DIST += $(sql_files) db/sql.awk

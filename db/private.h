@@ -14,6 +14,7 @@ struct db {
 	sqlite3 *sql;
 	char *path, *audits;	/* owned */
 	bool writer;
+	bool chats;		/* its file is that of kept chats, and no index */
 	bool corrupt;		/* SQLite found damage */
 	char notice[512];
 	struct { const char *text; sqlite3_stmt *st; } cache[DB_CACHE];
@@ -49,7 +50,7 @@ struct db_schema {
 	const char *const *steps;	/* the first makes version `oldest`, each other the next */
 	int oldest, version;
 };
-extern const struct db_schema db_index_schema, db_audit_schema;
+extern const struct db_schema db_index_schema, db_audit_schema, db_chats_schema;
 /* These two work on the main file of a connection. */
 enum tb_status db_migrate(struct db *db, const struct db_schema *s, struct tb_err *err) TB_MUST_USE;
 /* Are the tables those of that version of the schema, and whole?  Sets db->corrupt if not. */

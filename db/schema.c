@@ -14,12 +14,17 @@
 static const char *const index_steps[] = { schema_sql };
 static const char *const audit_steps[] = { audits_sql, facts_sql, states_sql, seal_sql,
 	kept_sql, sums_sql, resume_sql, moved_sql };
+static const char *const chats_steps[] = { chats_sql };
 
 const struct db_schema db_index_schema = {
 	"main", 0x74627478, index_steps, .oldest = 7, .version = 7,
 };
 const struct db_schema db_audit_schema = {
 	"audit", 0x74627461, audit_steps, .oldest = 1, .version = 8,
+};
+
+const struct db_schema db_chats_schema = {
+	"main", 0x74627463, chats_steps, .oldest = 1, .version = 1,
 };
 
 /* The steps know no schema name: they run on a connection of their own whose only

@@ -12,6 +12,9 @@ enum tb_status
 db_found_damage(struct db *db, struct tb_err *err)
 {
 	db->corrupt = true;
+	if (db->chats)
+		return tb_fail(err, TB_EDB, "%s: the kept sessions are damaged; \"sqlite3 %s .recover\" "
+			       "may bring most of them back", db->path, db->path);
 	return tb_fail(err, TB_EDB, "%s: the index is damaged; \"tbtui scan\" makes a new one",
 		       db->path);
 }
@@ -20,6 +23,7 @@ enum tb_status
 db_sql_fail(struct db *db, struct tb_err *err, const char *what)
 {
 	int code = sqlite3_errcode(db->sql) & 0xff;
+	const char *called = db->chats ? "list of sessions" : "index";
 
 	switch (code) {
 	case SQLITE_NOMEM:
@@ -28,8 +32,8 @@ db_sql_fail(struct db *db, struct tb_err *err, const char *what)
 		return tb_fail(err, TB_ECANCEL, "cancelled");
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return tb_fail(err, TB_EDB, "%s: another program is writing to the index; "
-			       "try again", db->path);
+		return tb_fail(err, TB_EDB, "%s: another program is writing to the %s; "
+			       "try again", db->path, called);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return db_found_damage(db, err);
@@ -38,10 +42,10 @@ db_sql_fail(struct db *db, struct tb_err *err, const char *what)
 	case SQLITE_CANTOPEN:
 		errno = sqlite3_system_errno(db->sql);	/* SQLite has not always kept it */
 		if (errno)
-			return tb_fail_errno(err, "%s: the index cannot be %s", db->path,
+			return tb_fail_errno(err, "%s: the %s cannot be %s", db->path, called,
 					     code == SQLITE_CANTOPEN ? "opened" : "read or written");
-		return tb_fail(err, TB_EDB, "%s: the index cannot be read or written (%s): is the disk "
-			       "full, or a limit of file sizes reached?", db->path,
+		return tb_fail(err, TB_EDB, "%s: the %s cannot be read or written (%s): is the disk "
+			       "full, or a limit of file sizes reached?", db->path, called,
 			       sqlite3_errmsg(db->sql));
 	default:
 		return tb_fail(err, TB_EDB, "%s: %s: %s", db->path, what,

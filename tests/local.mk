@@ -702,6 +702,9 @@ tests_unit_test_speculate_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_chat
 TESTS += tests/unit/test_chat
 tests_unit_test_chat_LDADD = $(TEST_OPS)
+check_PROGRAMS += tests/unit/test_chats
+TESTS += tests/unit/test_chats
+tests_unit_test_chats_LDADD = $(TEST_OPS)
 dist_check_SCRIPTS += tests/cli/calibrate.sh tests/cli/search.sh tests/cli/draft.sh tests/cli/generate.sh tests/cli/chat.sh \
 	tests/cli/adapter.sh
 EXTRA_DIST += tests/cli/adapter.py

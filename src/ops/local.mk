@@ -288,7 +288,9 @@ src_ops_libops_a_SOURCES += \
 src_ops_libops_a_SOURCES += \
 	src/ops/chat/chat.c \
 	src/ops/chat/chat.h \
+	src/ops/chat/chat_kept.c \
 	src/ops/chat/chat_opts.c \
+	src/ops/chat/chat_resume.c \
 	src/ops/chat/chat_parts.h \
 	src/ops/chat/chat_say.c \
 	src/ops/chat/speaker.h \

@@ -104,6 +104,7 @@ chat_begin(struct chat **out, struct speaker *s, const struct chat_opts *opts, s
 		return tb_nomem(err);
 	}
 	pthread_mutex_init(&c->lock, NULL);
+	c->keep.claim = DB_UNCLAIMED;
 	if ((status = chat_change_speaker(c, s, opts, err)))
 		chat_free(c);
 	else
@@ -126,6 +127,7 @@ chat_free(struct chat *c)
 {
 	if (!c)
 		return;
+	kept_close(c);
 	speaker_free(c->speaker);
 	turns_free(&c->turns);
 	pthread_mutex_destroy(&c->lock);
@@ -263,6 +265,7 @@ chat_move(struct chat *c, size_t leaf)
 	c->unanswered = 0;
 	c->left_out = 0;
 	chat_unlock(c);
+	kept_write(c, false);
 }
 
 struct turn *
@@ -328,5 +331,9 @@ chat_choose(struct chat *c, uint64_t turn, int by, struct tb_err *err)
 void
 chat_clear(struct chat *c)
 {
-	chat_move(c, 0);
+	kept_leave(c);
+	chat_lock(c);
+	turns_free(&c->turns);
+	c->unanswered = c->left_out = 0;
+	chat_unlock(c);
 }

@@ -36,6 +36,14 @@ void chat_opts_init(struct chat_opts *o, const struct chat_model *m);
  * "repeat_penalty", "repeat_last_n", "num_predict", "seed", "kv"); false: no such name or
  * value. */
 bool chat_opts_set(struct chat_opts *o, const char *name, const char *value);
+/* As chat_opts_set() takes it; "" for the kv that is usual.  false: no such name. */
+#define CHAT_OPT_MAX 32
+bool chat_opts_get(const struct chat_opts *o, const char *name, char value[CHAT_OPT_MAX]);
+const char *chat_opts_name(size_t i);		/* NULL: there are no more */
+/* All of them as an object of strings, in fresh memory (NULL: none); and back, as far as they
+ * are known here and can be. */
+char *chat_opts_json(const struct chat_opts *o);
+void chat_opts_read(struct chat_opts *o, const char *json);
 
 /* ---- who answers ---- */
 
@@ -73,6 +81,26 @@ enum tb_status chat_keep(struct chat *c, const char *path, struct tb_job *job, s
 enum tb_status chat_take_up(struct chat *c, const char *path, struct tb_job *job,
 			    struct tb_err *err) TB_MUST_USE;
 
+/* ---- kept in chats.db (db/chats.h) ---- */
+
+/* From the next message on all of it is kept beside the index at this path: turns when they are
+ * finished, an answer on its way every second.  Nothing is written before there is a message. */
+enum tb_status chat_keep_in(struct chat *c, const char *index_path, struct tb_err *err) TB_MUST_USE;
+bool chat_is_kept(const struct chat *c);
+int64_t chat_number(const struct chat *c);	/* 0: nothing is kept yet */
+const char *chat_title(const struct chat *c);	/* "": none yet; until the next call */
+/* What there is to say about keeping it, once: "" or a sentence. Borrowed until the next call. */
+const char *chat_notice(struct chat *c);
+/* Goes on with session `id` (0: the last one): turns, options, system message.  Of a chat in which
+ * nothing was said yet and that is kept.  *o is what the options are now; o->system is borrowed
+ * until they change.  One that is open elsewhere becomes a copy as soon as something is said. */
+enum tb_status chat_resume(struct chat *c, int64_t id, struct chat_opts *o, struct tb_err *err)
+	TB_MUST_USE;
+/* A session of its own, which begins with the path up to `turn` (0: all of it), and is `c` from
+ * now on; the one before stays as it is. */
+enum tb_status chat_fork(struct chat *c, uint64_t turn, struct tb_err *err) TB_MUST_USE;
+enum tb_status chat_rename(struct chat *c, const char *title, struct tb_err *err) TB_MUST_USE;
+
 /* ---- what was said ---- */
 
 struct chat_turn {
@@ -106,7 +134,8 @@ struct chat_answer {
 	char *thinking, *tool_calls;	/* as those of struct chat_message; owned; NULL: none */
 	size_t left_out;		/* turns at the beginning that there was no room for … */
 	uint32_t dropped;		/* … and those that there still was the last time */
-	uint64_t turn;			/* the answer's; 0: nothing came, and it is not kept */
+	uint64_t turn;			/* the answer's; 0: nothing came */
+	char note[256];			/* why it could not be kept, once; or "" */
 };
 void chat_answer_free(struct chat_answer *a);
 
@@ -147,7 +176,8 @@ enum tb_status chat_redo(struct chat *c, struct tb_err *err) TB_MUST_USE;
 /* The path goes through the sibling that stands `by` places after this turn (0: the last), and
  * on to what was said last behind it.  TB_ENOENT: there is none. */
 enum tb_status chat_choose(struct chat *c, uint64_t turn, int by, struct tb_err *err) TB_MUST_USE;
-/* The path is empty, and so is what is said next; the options stay. */
+/* A conversation of its own begins with what is said next, with the same options; the one before
+ * is kept, if any was. */
 void chat_clear(struct chat *c);
 
 /* How many tokens the path, and `more` said after it (NULL: nothing), are for the speaker.

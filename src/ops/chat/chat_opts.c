@@ -1,11 +1,30 @@
 /* chat_opts.c - parameters of a conversation by name. */
 #include "config.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/format/json.h"
 #include "src/ops/chat/chat.h"
+
+enum opt_kind { OPT_REAL, OPT_WHOLE, OPT_SEED, OPT_KV };
+#define ROW(name, kind, member) { name, kind, offsetof(struct chat_opts, member) }
+static const struct opt_row { const char *name; enum opt_kind kind; size_t at; } opt_rows[] = {
+	ROW("temperature", OPT_REAL, sampler.temperature),
+	ROW("top_p", OPT_REAL, sampler.top_p),
+	ROW("min_p", OPT_REAL, sampler.min_p),
+	ROW("top_k", OPT_WHOLE, sampler.top_k),
+	ROW("repeat_penalty", OPT_REAL, sampler.repeat_penalty),
+	ROW("repeat_last_n", OPT_WHOLE, sampler.repeat_last),
+	ROW("num_predict", OPT_WHOLE, max_tokens),
+	ROW("seed", OPT_SEED, sampler.seed),
+	ROW("kv", OPT_KV, kv),
+};
+#undef ROW
+#define OPT_ROWS (sizeof(opt_rows) / sizeof(*opt_rows))
 
 void
 chat_opts_init(struct chat_opts *o, const struct chat_model *m)
@@ -14,39 +33,101 @@ chat_opts_init(struct chat_opts *o, const struct chat_model *m)
 				 .context = m->context, .max_tokens = m->max_tokens };
 }
 
+const char *
+chat_opts_name(size_t i)
+{
+	return i < OPT_ROWS ? opt_rows[i].name : NULL;
+}
+
+static const struct opt_row *
+opt_find(const char *name)
+{
+	for (size_t i = 0; i < OPT_ROWS; i++)
+		if (!strcmp(opt_rows[i].name, name))
+			return &opt_rows[i];
+	return NULL;
+}
+
 bool
 chat_opts_set(struct chat_opts *o, const char *name, const char *value)
 {
-	struct sampler_opts *s = &o->sampler;
-	const struct { const char *name; float *real; uint32_t *whole; } rows[] = {
-		{ "temperature", &s->temperature, NULL }, { "top_p", &s->top_p, NULL },
-		{ "min_p", &s->min_p, NULL }, { "repeat_penalty", &s->repeat_penalty, NULL },
-		{ "top_k", NULL, &s->top_k }, { "repeat_last_n", NULL, &s->repeat_last },
-		{ "num_predict", NULL, &o->max_tokens },
-	};
-
-	size_t i = 0;
+	const struct opt_row *row = opt_find(name);
+	char *at = (char *)o + (row ? row->at : 0), *end;
 	uint64_t n;
 	double x;
-	char *end;
 
-	if (!strcmp(name, "seed"))
-		return tb_parse_u64(value, &s->seed);
-	if (!strcmp(name, "kv"))
-		return kv_type_named(value, &o->kv);
-	while (i < sizeof(rows) / sizeof(*rows) && strcmp(name, rows[i].name))
-		i++;
-	if (i == sizeof(rows) / sizeof(*rows))
+	if (!row)
 		return false;
-	if (rows[i].whole) {
+	switch (row->kind) {
+	case OPT_SEED:
+		return tb_parse_u64(value, (uint64_t *)at);
+	case OPT_KV:
+		return kv_type_named(value, (enum kv_type *)at);
+	case OPT_WHOLE:
 		if (!tb_parse_u64(value, &n) || n > INT32_MAX)
 			return false;
-		*rows[i].whole = (uint32_t)n;
+		*(uint32_t *)at = (uint32_t)n;
+		return true;
+	default:
+		x = strtod(value, &end);
+		if (end == value || *end || !(x >= 0 && x <= 100))
+			return false;
+		*(float *)at = (float)x;
 		return true;
 	}
-	x = strtod(value, &end);
-	if (end == value || *end || !(x >= 0 && x <= 100))
+}
+
+bool
+chat_opts_get(const struct chat_opts *o, const char *name, char value[CHAT_OPT_MAX])
+{
+	const struct opt_row *row = opt_find(name);
+	const char *at = (const char *)o + (row ? row->at : 0);
+	int digits = 0;
+
+	*value = 0;
+	if (!row)
 		return false;
-	*rows[i].real = (float)x;
+	switch (row->kind) {
+	case OPT_SEED:
+		snprintf(value, CHAT_OPT_MAX, "%" PRIu64, *(const uint64_t *)at);
+		break;
+	case OPT_KV:
+		snprintf(value, CHAT_OPT_MAX, "%s", o->kv == KV_USUAL ? "" : kv_type_name(o->kv));
+		break;
+	case OPT_WHOLE:
+		snprintf(value, CHAT_OPT_MAX, "%" PRIu32, *(const uint32_t *)at);
+		break;
+	default:	/* as few digits as say which number it is */
+		do
+			snprintf(value, CHAT_OPT_MAX, "%.*g", ++digits, (double)*(const float *)at);
+		while (digits < 9 && strtof(value, NULL) != *(const float *)at);
+	}
 	return true;
+}
+
+char *
+chat_opts_json(const struct chat_opts *o)
+{
+	cJSON *object = json_object();
+	char value[CHAT_OPT_MAX], *text;
+
+	for (size_t i = 0; i < OPT_ROWS; i++)
+		if (chat_opts_get(o, opt_rows[i].name, value) && *value)
+			json_set_str(object, opt_rows[i].name, value);
+	text = json_print(object);
+	json_free(object);
+	return text;
+}
+
+void
+chat_opts_read(struct chat_opts *o, const char *json)
+{
+	cJSON *object;
+
+	if (json_parse(&object, json, strlen(json), "settings", NULL))
+		return;
+	for (const cJSON *v = json_first(object); v; v = json_next(v))
+		if (json_str(v))
+			(void)chat_opts_set(o, json_key(v), json_str(v));
+	json_free(object);
 }

@@ -4,8 +4,23 @@
 
 #include <pthread.h>
 
+#include "db/chats.h"
 #include "src/ops/chat/speaker.h"
 #include "src/ops/chat/turns.h"
+
+/* Where it is kept. */
+struct keeping {
+	char *index;			/* owned; NULL: nowhere */
+	struct db *db;			/* NULL until something is read or written; owned */
+	struct db_claim claim;		/* of id */
+	int64_t id;			/* 0: it has no row yet */
+	size_t written;			/* turns that are in the file */
+	char *title;			/* owned; NULL: none yet */
+	bool named;			/* by the person */
+	int64_t from_chat, from_turn;	/* what it is a copy of */
+	double at;			/* tb_monotonic() of the last writing */
+	char notice[512], told[512];	/* that nobody has read yet; that was read last */
+};
 
 struct chat {
 	struct speaker *speaker;	/* owned */
@@ -16,6 +31,7 @@ struct chat {
 	struct turns turns;
 	size_t unanswered;		/* id of what was asked, without an answer, off the path */
 	size_t left_out;		/* turns that had no room the last time */
+	struct keeping keep;
 	struct chat_message *messages;	/* of chat_messages(); owned, their texts borrowed */
 	size_t cap;
 };
@@ -28,4 +44,15 @@ void chat_move(struct chat *c, size_t leaf);
  * with a sentence: there is none. */
 struct turn *chat_turn_of(struct chat *c, uint64_t id, const char *role, size_t *at,
 			  struct tb_err *err);
+
+/* chat_kept.c */
+/* Writes what is not written yet.  synced: on the disk before it returns, with what the speaker
+ * has read; else it need not be done at once, and is done with the next.  What fails is a notice,
+ * and is tried again the next time. */
+void kept_write(struct chat *c, bool synced);
+/* An answer on its way, at most once a second. */
+void kept_write_coming(struct chat *c, size_t question, const char *text, const char *thinking);
+/* It is that session no more: what is said next begins another. */
+void kept_leave(struct chat *c);
+void kept_close(struct chat *c);
 #endif

@@ -44,6 +44,7 @@ take_piece(void *arg, enum gen_msg kind, const char *text, size_t len)
 		tb_job_post(k->job, kind, text, len);
 	else if (kind == GEN_MSG_TEXT)
 		k->fn(k->arg, text, len);
+	kept_write_coming(k->c, k->question, tb_buf_cstr(&k->text), tb_buf_cstr(&k->thinking));
 }
 
 static void
@@ -97,6 +98,15 @@ forget_question(struct coming *k)
 	k->c->turns.leaf = k->before;
 	k->c->unanswered = k->question;
 	chat_unlock(k->c);
+	kept_write(k->c, false);
+}
+
+static void
+tell_notice(struct coming *k, struct chat_answer *out)
+{
+	snprintf(out->note, sizeof(out->note), "%s", chat_notice(k->c));
+	if (*out->note)
+		tb_job_post(k->job, GEN_MSG_NOTE, out->note, strlen(out->note));
 }
 
 /* Has the speaker answer the path, which ends with the question. */
@@ -116,6 +126,7 @@ answer(struct coming *k, struct chat_answer *out, struct tb_err *err)
 	c->turns.leaf = k->question;
 	c->unanswered = 0;
 	chat_unlock(c);
+	kept_write(c, true);
 	ask.messages = chat_messages(c, &ask.n);
 	if (!ask.messages)
 		status = tb_nomem(err);
@@ -132,6 +143,9 @@ answer(struct coming *k, struct chat_answer *out, struct tb_err *err)
 	if (status && !came)
 		chat_answer_free(out);
 	c->o.sampler.seed++;	/* the same question again may be answered otherwise */
+	if (came)
+		kept_write(c, true);
+	tell_notice(k, out);
 	tb_buf_free(&k->text);
 	tb_buf_free(&k->thinking);
 	return status;
