@@ -378,6 +378,9 @@ tests_unit_test_tokenizer_gguf_LDADD = $(TEST_TEXT)
 check_PROGRAMS += tests/unit/test_chat_template
 TESTS += tests/unit/test_chat_template
 tests_unit_test_chat_template_LDADD = $(TEST_TEXT)
+check_PROGRAMS += tests/unit/test_go_template
+TESTS += tests/unit/test_go_template
+tests_unit_test_go_template_LDADD = $(TEST_TEXT)
 dist_check_SCRIPTS += tests/cli/diff.sh tests/cli/digest.sh tests/cli/doctor.sh tests/cli/duplicates.sh
 dist_check_SCRIPTS += tests/cli/text.sh tests/cli/tensor.sh
 check_PROGRAMS += tests/unit/test_inspect
@@ -473,11 +476,15 @@ tests_fuzz_fuzz_text_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_text_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS) $(XXHASH_LIBS)
 FUZZ_TEXT = src/text/libtext.a $(PCRE2_LIBS) src/format/libformat.a $(CJSON_LIBS) \
 	src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS) $(XXHASH_LIBS)
-FUZZ_TARGETS += tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_template
+FUZZ_TARGETS += tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_template tests/fuzz/fuzz_go_template
 tests_fuzz_fuzz_tokenizer_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_tokenizer_LDADD = $(FUZZ_TEXT)
 tests_fuzz_fuzz_template_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_template_LDADD = $(FUZZ_TEXT)
+tests_fuzz_fuzz_go_template_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_go_template_LDADD = $(FUZZ_TEXT)
+EXTRA_DIST += tests/fuzz/seeds/go_template/messages tests/fuzz/seeds/go_template/tools \
+	tests/fuzz/seeds/go_template/turns
 EXTRA_DIST += tests/fuzz/seeds/template/filters.jinja tests/fuzz/seeds/template/loop.jinja \
 	tests/fuzz/seeds/tokenizer/bytes tests/fuzz/seeds/tokenizer/metaspace \
 	tests/fuzz/seeds/tokenizer/spm

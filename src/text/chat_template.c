@@ -7,6 +7,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/text/go.h"
 #include "src/text/jinja.h"
 
 #define TREE_MAX (64u << 20)		/* bytes of memory: a template's tree */
@@ -15,11 +16,15 @@
 
 struct chat_template {
 	struct tb_arena arena;
-	const struct jinja_node *body;	/* in the arena; not changed by rendering */
+	enum chat_template_kind kind;
+	/* One of them, in the arena; not changed by rendering. */
+	const struct jinja_node *body;
+	const struct go_template *go;
 };
 
-enum tb_status
-chat_template_new(struct chat_template **out, const char *source, size_t len, struct tb_err *err)
+static enum tb_status
+new_template(struct chat_template **out, enum chat_template_kind kind, const char *source,
+	     size_t len, struct tb_err *err)
 {
 	struct chat_template *t = tb_calloc(1, sizeof(*t));
 	struct jinja_ctx c = { .err = err };
@@ -27,6 +32,7 @@ chat_template_new(struct chat_template **out, const char *source, size_t len, st
 	*out = NULL;
 	if (!t)
 		return tb_nomem(err);
+	t->kind = kind;
 	t->arena.max = TREE_MAX;
 	c.arena = &t->arena;
 	c.line = 1;
@@ -34,6 +40,8 @@ chat_template_new(struct chat_template **out, const char *source, size_t len, st
 		jinja_fail(&c, TB_ELIMIT, "%zu bytes are too many", len);
 	else if (!tb_utf8_valid(source, len))
 		jinja_fail(&c, TB_EFORMAT, "it is not UTF-8");
+	else if (kind == CHAT_TEMPLATE_GO)
+		t->go = go_parse(&c, source, len);
 	else
 		t->body = jinja_parse(&c, source, len);
 	if (c.status)
@@ -41,6 +49,25 @@ chat_template_new(struct chat_template **out, const char *source, size_t len, st
 	else
 		*out = t;
 	return c.status;
+}
+
+enum tb_status
+chat_template_new(struct chat_template **out, const char *source, size_t len, struct tb_err *err)
+{
+	return new_template(out, CHAT_TEMPLATE_JINJA, source, len, err);
+}
+
+enum tb_status
+chat_template_new_go(struct chat_template **out, const char *source, size_t len,
+		     struct tb_err *err)
+{
+	return new_template(out, CHAT_TEMPLATE_GO, source, len, err);
+}
+
+enum chat_template_kind
+chat_template_kind(const struct chat_template *t)
+{
+	return t->kind;
 }
 
 void
@@ -145,8 +172,12 @@ render(const struct chat_template *t, const struct chat_vars *vars, struct tb_bu
 	struct tb_buf text = TB_BUF(JINJA_TEXT_MAX);
 
 	c->arena = &arena;
-	set_vars(c, &globals, vars, empty);
-	jinja_run(c, &top, t->body, &text);
+	if (t->kind == CHAT_TEMPLATE_GO) {
+		go_render(c, t->go, vars, &text);
+	} else {
+		set_vars(c, &globals, vars, empty);
+		jinja_run(c, &top, t->body, &text);
+	}
 	if (!c->status)
 		tb_buf_add(out, tb_buf_cstr(&text), text.len);
 	tb_buf_free(&text);

@@ -29,10 +29,19 @@ enum chat_think { CHAT_THINK_UNSET, CHAT_THINK_OFF, CHAT_THINK_ON };
 
 struct chat_template;
 
+/* In which language one is written. */
+enum chat_template_kind { CHAT_TEMPLATE_JINJA, CHAT_TEMPLATE_GO };
+
 /* The Jinja text of tokenizer_config.json "chat_template". */
 enum tb_status chat_template_new(struct chat_template **out, const char *source, size_t len,
 				 struct tb_err *err) TB_MUST_USE;
+/* The TEMPLATE of an Ollama model. */
+enum tb_status chat_template_new_go(struct chat_template **out, const char *source, size_t len,
+				    struct tb_err *err) TB_MUST_USE;
 void chat_template_free(struct chat_template *t);
+/* What it writes of a model's first token is its own affair in Jinja; in Go the tokenizer adds
+ * it. */
+enum chat_template_kind chat_template_kind(const struct chat_template *t);
 
 struct chat_vars {
 	const struct chat_message *messages;

@@ -3,6 +3,19 @@ src_text_libtext_a_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS) $(UTF8PROC_CFLAGS)
 src_text_libtext_a_SOURCES = \
 	src/text/chat_template.c \
 	src/text/chat_template.h \
+	src/text/go.h \
+	src/text/go_data.c \
+	src/text/go_eval.c \
+	src/text/go_format.c \
+	src/text/go_func.c \
+	src/text/go_lex.c \
+	src/text/go_number.c \
+	src/text/go_parse.c \
+	src/text/go_print.c \
+	src/text/go_run.c \
+	src/text/go_value.c \
+	src/text/go_value.h \
+	src/text/go_walk.c \
 	src/text/jinja.h \
 	src/text/jinja_eval.c \
 	src/text/jinja_expr.c \

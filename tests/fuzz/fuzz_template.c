@@ -1,4 +1,4 @@
-/* fuzz_template.c - a hostile chat template. */
+/* fuzz_template.c - a hostile chat template in Jinja. */
 #include "config.h"
 
 #include <stdlib.h>
