@@ -89,7 +89,7 @@ static const struct go_kind properties_kind = { "template.templateProperties", G
 						&property_type };
 
 static struct go_value
-text_of(struct jinja_ctx *c, const cJSON *v)
+go_text_of(struct jinja_ctx *c, const cJSON *v)
 {
 	const char *s = json_str(v);
 	struct jinja_value copy = jinja_copy(c, s ? s : "", s ? strlen(s) : 0);
@@ -104,10 +104,10 @@ texts_of(struct jinja_ctx *c, const cJSON *v, const struct go_kind *kind)
 	struct go_list *l = go_list_new(c, kind);
 
 	if (json_str(v))
-		go_push(c, l, text_of(c, v));
+		go_push(c, l, go_text_of(c, v));
 	for (const cJSON *i = json_is_array(v) ? json_first(v) : NULL; i && jinja_ok(c);
 	     i = json_next(i))
-		go_push(c, l, text_of(c, i));
+		go_push(c, l, go_text_of(c, i));
 	return go_list(l);
 }
 
@@ -148,7 +148,7 @@ property_of(struct jinja_ctx *c, const cJSON *v)
 	o->v[PROPERTY_ANY_OF] = go_list(list);
 	o->v[PROPERTY_TYPE] = texts_of(c, json_get(v, "type"), &types_kind);
 	o->v[PROPERTY_ITEMS] = go_from_json(c, json_get(v, "items"));
-	o->v[PROPERTY_DESCRIPTION] = text_of(c, json_get(v, "description"));
+	o->v[PROPERTY_DESCRIPTION] = go_text_of(c, json_get(v, "description"));
 	o->v[PROPERTY_ENUM] = json_is_array(json_get(v, "enum"))
 		? go_from_json(c, json_get(v, "enum")) : go_list(go_list_new(c, &go_any_list));
 	o->v[PROPERTY_PROPERTIES] = properties_of(c, json_get(v, "properties"), true);
@@ -163,7 +163,7 @@ parameters_of(struct jinja_ctx *c, const cJSON *v)
 
 	if (!o)
 		return GO_NO_VALUE;
-	o->v[PARAMETERS_TYPE] = text_of(c, json_get(v, "type"));
+	o->v[PARAMETERS_TYPE] = go_text_of(c, json_get(v, "type"));
 	o->v[PARAMETERS_DEFS] = go_from_json(c, json_get(v, "$defs"));
 	o->v[PARAMETERS_ITEMS] = go_from_json(c, json_get(v, "items"));
 	o->v[PARAMETERS_REQUIRED] = texts_of(c, json_get(v, "required"), &texts_kind);
@@ -180,10 +180,10 @@ tool_of(struct jinja_ctx *c, const cJSON *v)
 
 	if (!o || !f)
 		return GO_NO_VALUE;
-	f->v[FUNCTION_NAME] = text_of(c, json_get(function, "name"));
-	f->v[FUNCTION_DESCRIPTION] = text_of(c, json_get(function, "description"));
+	f->v[FUNCTION_NAME] = go_text_of(c, json_get(function, "name"));
+	f->v[FUNCTION_DESCRIPTION] = go_text_of(c, json_get(function, "description"));
 	f->v[FUNCTION_PARAMETERS] = parameters_of(c, json_get(function, "parameters"));
-	o->v[TOOL_TYPE] = text_of(c, json_get(v, "type"));
+	o->v[TOOL_TYPE] = go_text_of(c, json_get(v, "type"));
 	o->v[TOOL_ITEMS] = go_from_json(c, json_get(v, "items"));
 	o->v[TOOL_FUNCTION] = go_object(f);
 	return go_object(o);
@@ -287,9 +287,9 @@ calls_of(struct jinja_ctx *c, const cJSON *v)
 			break;
 		(void)json_u64(json_get(function, "index"), &index);
 		f->v[CALLED_INDEX] = go_int((int64_t)index);
-		f->v[CALLED_NAME] = text_of(c, json_get(function, "name"));
+		f->v[CALLED_NAME] = go_text_of(c, json_get(function, "name"));
 		f->v[CALLED_ARGUMENTS] = arguments_of(c, json_get(function, "arguments"));
-		o->v[CALL_ID] = text_of(c, json_get(i, "id"));
+		o->v[CALL_ID] = go_text_of(c, json_get(i, "id"));
 		o->v[CALL_FUNCTION] = go_object(f);
 		go_push(c, l, go_object(o));
 	}
@@ -347,7 +347,7 @@ content_of(struct jinja_ctx *c, const cJSON *v)
 	struct tb_buf text = TB_BUF(JINJA_TEXT_MAX);
 
 	if (!json_is_array(v))
-		return text_of(c, v);
+		return go_text_of(c, v);
 	for (const cJSON *i = json_first(v); i; i = json_next(i)) {
 		const char *s = json_str(json_get(i, "text"));
 
@@ -368,14 +368,14 @@ message_of_json(struct jinja_ctx *c, const cJSON *v)
 
 	if (!o)
 		return NULL;
-	o->v[MESSAGE_ROLE] = text_of(c, json_get(v, "role"));
+	o->v[MESSAGE_ROLE] = go_text_of(c, json_get(v, "role"));
 	role = (char *)o->v[MESSAGE_ROLE].str.s;
 	for (; *role; role++)
 		*role |= *role >= 'A' && *role <= 'Z' ? 0x20 : 0;
 	o->v[MESSAGE_CONTENT] = content_of(c, json_get(v, "content"));
-	o->v[MESSAGE_THINKING] = text_of(c, thinking ? thinking : json_get(v, "reasoning_content"));
-	o->v[MESSAGE_TOOL_NAME] = text_of(c, name ? name : json_get(v, "name"));
-	o->v[MESSAGE_CALL_ID] = text_of(c, json_get(v, "tool_call_id"));
+	o->v[MESSAGE_THINKING] = go_text_of(c, thinking ? thinking : json_get(v, "reasoning_content"));
+	o->v[MESSAGE_TOOL_NAME] = go_text_of(c, name ? name : json_get(v, "name"));
+	o->v[MESSAGE_CALL_ID] = go_text_of(c, json_get(v, "tool_call_id"));
 	o->v[MESSAGE_CALLS] = calls_of(c, json_get(v, "tool_calls"));
 	return o;
 }

@@ -217,7 +217,7 @@ put_int(struct go_printf *p, int64_t i, unsigned base, char verb)
 }
 
 static void
-put_number(struct go_printf *p, struct go_value v, char verb)
+put_whole(struct go_printf *p, struct go_value v, char verb)
 {
 	switch (verb) {
 	case 'v':
@@ -390,7 +390,7 @@ put_value(struct go_printf *p, struct go_value v, char verb)
 		else
 			bad_verb(p, v, verb);
 	} else if (v.type == GO_INT || v.type == GO_BYTE) {
-		put_number(p, v, verb);
+		put_whole(p, v, verb);
 	} else if (v.type == GO_FLOAT) {
 		put_float(p, v, verb);
 	} else if (v.type == GO_STR) {

@@ -118,7 +118,7 @@ go_put(struct jinja_ctx *c, struct go_map *m, const char *key, struct go_value v
 }
 
 static int
-by_key(const void *a, const void *b)
+entries_by_key(const void *a, const void *b)
 {
 	const struct go_entry *x = a, *y = b;
 
@@ -129,7 +129,7 @@ void
 go_sort(struct go_map *m)
 {
 	if (m && m->n > 1)
-		qsort(m->v, m->n, sizeof(*m->v), by_key);
+		qsort(m->v, m->n, sizeof(*m->v), entries_by_key);
 }
 
 struct go_value
