@@ -109,7 +109,8 @@ family bundle home output import
 family slice
 family create home plan output convert import translate
 family run home model_text
-family chat run
+family remote run
+family chat run remote
 family calibrate run plan
 family bench home inspect
 family doctor home places about

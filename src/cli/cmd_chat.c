@@ -86,7 +86,8 @@ turn(struct chatting *c, const char *text)
 	if (c->cli->json) {
 		o = json_object();
 		json_set_str(o, "text", c->answer.gen.text);
-		json_set_u64(o, "tokens", c->answer.gen.ids.n);
+		json_set_u64(o, "tokens", c->answer.gen.ids.n ? c->answer.gen.ids.n
+				: c->answer.gen.figures.tokens);
 		json_set_u64(o, "dropped", c->answer.dropped);
 		run_json_figures(o, &c->answer.gen);
 		status = cli_print_json(o);
@@ -150,6 +151,58 @@ converse(struct chatting *c)
 	return status;
 }
 
+/* A model behind a URL. */
+struct reaching {
+	const char *url;
+	struct speaker *speaker;
+	struct chat_opts opts;
+};
+
+static enum tb_status
+chat_reach(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct reaching *r = arg;
+
+	return speaker_remote_new(&r->speaker, r->url, &r->opts, job, err);
+}
+
+static enum cli_exit
+chat_remote(struct chatting *c, const struct run_model *model, const char *url,
+	    const struct run_sampling *s, const struct run_guessing *guessing,
+	    const char *system, const char *prompt)
+{
+	struct reaching r = { .url = url };
+	struct tb_buf text = TB_BUF(64u << 20);
+	enum cli_exit end = CLI_FAILED;
+	struct tb_err err;
+	enum tb_status status = run_remote_check(model, c->cli, s, guessing, c->file, &err);
+
+	if (!status && prompt)
+		status = cli_read_text(prompt, &text, &err);
+	if (!status)
+		status = cli_run(c->cli, "Asking", chat_reach, &r, &err);
+	if (!status) {
+		cli_note(c->cli, speaker_note(r.speaker));
+		status = talk_new_remote(&c->talk, r.speaker, &r.opts, &err);
+	}
+	if (!status) {
+		struct chat_opts *o = &c->talk->opts;
+
+		c->talk->lines = true;
+		c->talk->figures = c->cli->verbose;
+		o->system = system;
+		status = run_sampling_apply(s, &o->sampler, &o->max_tokens, &o->context, &err);
+	}
+	if (!status)
+		status = talk_begin(c->talk, &err);
+	if (status)
+		cli_fail(&err);
+	else
+		end = prompt ? turn(c, tb_buf_cstr(&text)) : converse(c);
+	tb_buf_free(&text);
+	return end;
+}
+
 /* The model becomes the talk's. */
 static enum cli_exit
 chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sampling,
@@ -207,7 +260,9 @@ COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
 
 	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
 		return status;
-	if (run_model_open(&r, cli, argv[1], prompt, &err)) {
+	if (speaker_is_remote(argv[1])) {
+		status = chat_remote(&c, &r, argv[1], &sampling, &guessing, system, prompt);
+	} else if (run_model_open(&r, cli, argv[1], prompt, &err)) {
 		status = cli_fail(&err);
 	} else {
 		cli_note(cli, chat_model_note(r.model));

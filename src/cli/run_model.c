@@ -114,6 +114,23 @@ run_guessing_apply(const struct run_guessing *g, const struct cli *cli, struct r
 	return g->draft ? cli_run(cli, "Loading", load_draft, &l, err) : TB_OK;
 }
 
+enum tb_status
+run_remote_check(const struct run_model *r, const struct cli *cli, const struct run_sampling *s,
+		 const struct run_guessing *g, const char *file, struct tb_err *err)
+{
+	const struct { const char *name; bool given; } rows[] = {
+		{ "adapter", r->adapters.n > 0 }, { "exact", cli->exact }, { "kv", cli->kv },
+		{ "ctx", s->context != UINT64_MAX }, { "draft", g->draft },
+		{ "no-speculate", g->none }, { "session-file", file },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].given)
+			return tb_fail(err, TB_EUSAGE, "--%s: the model runs elsewhere, its server"
+				       " decides that", rows[i].name);
+	return TB_OK;
+}
+
 static void
 run_no_text(void *arg, const char *text, size_t len)
 {

@@ -82,6 +82,11 @@ enum tb_status run_guessing_apply(const struct run_guessing *g, const struct cli
 				  struct run_model *r, enum guess_how *how, struct tb_err *err)
 	TB_MUST_USE;
 
+/* Of a model that is elsewhere (remote_is()), what says how an engine works here says nothing. */
+enum tb_status run_remote_check(const struct run_model *r, const struct cli *cli,
+				const struct run_sampling *s, const struct run_guessing *g,
+				const char *file, struct tb_err *err) TB_MUST_USE;
+
 /* What takes the text: cleaned, on standard output, at once; with --json nothing, the
  * object at the end has it all. */
 gen_text_fn *run_text(const struct cli *cli);

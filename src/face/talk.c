@@ -25,9 +25,31 @@ talk_new(struct talk **out, struct chat_model *model, struct tb_err *err)
 }
 
 enum tb_status
+talk_new_remote(struct talk **out, struct speaker *speaker, const struct chat_opts *opts,
+		struct tb_err *err)
+{
+	struct talk *t = tb_calloc(1, sizeof(*t));
+	enum tb_status status;
+
+	*out = t;
+	if (!t) {
+		speaker_free(speaker);
+		return tb_nomem(err);
+	}
+	atomic_store(&t->refs, 1);
+	t->opts = *opts;
+	if ((status = chat_begin(&t->chat, speaker, opts, err))) {
+		talk_unref(t);
+		*out = NULL;
+	}
+	return status;
+}
+
+enum tb_status
 talk_begin(struct talk *t, struct tb_err *err)
 {
-	return chat_new(&t->chat, t->model, &t->opts, err);
+	return t->model ? chat_new(&t->chat, t->model, &t->opts, err)
+			: chat_configure(t->chat, &t->opts, err);
 }
 
 struct talk *

@@ -12,7 +12,7 @@ struct tb_buf;
 
 struct talk {
 	atomic_uint refs;
-	struct chat_model *model;	/* owned, as is chat */
+	struct chat_model *model;	/* owned, as is chat; NULL: who answers is elsewhere */
 	struct chat *chat;		/* NULL until talk_begin(); one job at a time */
 	struct chat_opts opts;		/* system: borrowed from `system`, or from the caller */
 	char *system;			/* what /set system gave; owned; NULL = nothing */
@@ -23,6 +23,9 @@ struct talk {
 /* Takes the model, also when it fails.  *out has one reference, and the model's wishes. */
 enum tb_status talk_new(struct talk **out, struct chat_model *model, struct tb_err *err)
 	TB_MUST_USE;
+/* The same of somebody who is elsewhere: model is NULL then, opts are as they were wished. */
+enum tb_status talk_new_remote(struct talk **out, struct speaker *speaker,
+			       const struct chat_opts *opts, struct tb_err *err) TB_MUST_USE;
 /* With t->opts as they are now. */
 enum tb_status talk_begin(struct talk *t, struct tb_err *err) TB_MUST_USE;
 struct talk *talk_ref(struct talk *t);

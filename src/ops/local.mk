@@ -285,6 +285,15 @@ src_ops_libops_a_SOURCES += \
 	src/ops/run/stream.c \
 	src/ops/run/stream.h
 
+# models that run elsewhere
+src_ops_libops_a_SOURCES += \
+	src/ops/remote/remote.c \
+	src/ops/remote/remote.h \
+	src/ops/remote/remote_answer.c \
+	src/ops/remote/remote_mend.c \
+	src/ops/remote/remote_parts.h \
+	src/ops/remote/remote_request.c
+
 src_ops_libops_a_SOURCES += \
 	src/ops/chat/chat.c \
 	src/ops/chat/chat.h \
@@ -295,6 +304,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/chat/chat_say.c \
 	src/ops/chat/speaker.h \
 	src/ops/chat/speaker_local.c \
+	src/ops/chat/speaker_remote.c \
 	src/ops/chat/turns.c \
 	src/ops/chat/turns.h
 

@@ -52,6 +52,14 @@ void chat_opts_read(struct chat_opts *o, const char *json);
  * continued: the model has a note about it. */
 enum tb_status speaker_local_new(struct speaker **out, struct chat_model *m,
 				 const struct chat_opts *opts, struct tb_err *err) TB_MUST_USE;
+/* Is REF somebody elsewhere, http(s)://HOST[:PORT]/v1#MODEL? */
+bool speaker_is_remote(const char *ref);
+/* Asks there first, so it blocks.  *opts: the server's own wishes, which are values of options
+ * that no one sees: NAN, UINT32_MAX, UINT64_MAX for the seed. */
+enum tb_status speaker_remote_new(struct speaker **out, const char *url, struct chat_opts *opts,
+				  struct tb_job *job, struct tb_err *err) TB_MUST_USE;
+/* What a person should know of one that is elsewhere; "": nothing. */
+const char *speaker_note(const struct speaker *s);
 void speaker_free(struct speaker *s);		/* NULL is fine */
 const char *speaker_name(const struct speaker *s);
 

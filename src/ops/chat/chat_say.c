@@ -142,7 +142,8 @@ answer(struct coming *k, struct chat_answer *out, struct tb_err *err)
 		forget_question(k);
 	if (status && !came)
 		chat_answer_free(out);
-	c->o.sampler.seed++;	/* the same question again may be answered otherwise */
+	if (c->o.sampler.seed != UINT64_MAX)	/* chosen elsewhere */
+		c->o.sampler.seed++;	/* the same question again may be answered otherwise */
 	if (came)
 		kept_write(c, true);
 	tell_notice(k, out);

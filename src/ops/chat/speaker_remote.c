@@ -1,0 +1,111 @@
+/* speaker_remote.c - a model behind a URL. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/ops/chat/speaker.h"
+#include "src/ops/remote/remote.h"
+
+struct far {
+	struct speaker speaker;
+	struct remote *remote;		/* owned */
+};
+
+static struct far *
+far(struct speaker *s)
+{
+	return (struct far *)s;
+}
+
+/* The beginning of the answer as text: of tokens, what they are called. */
+static enum tb_status
+prefix_of(struct far *f, const struct speaker_ask *ask, struct tb_buf *out, struct tb_err *err)
+{
+	if (ask->prefix)
+		tb_buf_str(out, ask->prefix);
+	for (size_t i = 0; ask->begins && i < ask->begins->n; i++)
+		if (!remote_token(f->remote, ask->begins->v[i], out))
+			return tb_fail(err, TB_EUSAGE, "%s: no such token; continue from one of its own",
+				       f->speaker.name);
+	return tb_buf_status(out, "the beginning of the answer", err);
+}
+
+static enum tb_status
+far_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *job,
+	   struct chat_answer *out, struct tb_err *err)
+{
+	struct far *f = far(s);
+	struct tb_buf prefix = TB_BUF(16u << 20);
+	struct remote_ask there = {
+		.messages = ask->messages, .n = ask->n, .sampler = &ask->opts->sampler,
+		.max_tokens = ask->opts->max_tokens, .top = ask->opts->top,
+		.piece = ask->piece, .arg = ask->arg,
+	};
+	struct remote_answer a;
+	enum tb_status status = prefix_of(f, ask, &prefix, err);
+
+	there.prefix = prefix.len ? tb_buf_cstr(&prefix) : NULL;
+	if (!status)
+		status = remote_answer(f->remote, &there, job, &a, err);
+	if (!status) {
+		out->gen = a.gen;
+		out->thinking = a.thinking;
+		out->tool_calls = a.tool_calls;
+	}
+	tb_buf_free(&prefix);
+	return status;
+}
+
+static void
+far_free(struct speaker *s)
+{
+	struct far *f = far(s);
+
+	remote_free(f->remote);
+	free(f);
+}
+
+static const struct speaker_ops far_ops = {
+	.kind = "remote", .answer = far_answer, .free = far_free,
+};
+
+bool
+speaker_is_remote(const char *ref)
+{
+	return remote_is(ref);
+}
+
+enum tb_status
+speaker_remote_new(struct speaker **out, const char *url, struct chat_opts *opts,
+		   struct tb_job *job, struct tb_err *err)
+{
+	struct far *f = tb_calloc(1, sizeof(*f));
+	enum tb_status status;
+
+	*out = NULL;
+	if (!f)
+		return tb_nomem(err);
+	f->speaker.ops = &far_ops;
+	if ((status = remote_open(&f->remote, url, job, err))) {
+		free(f);
+		return status;
+	}
+	f->speaker.name = tb_strdup(remote_name(f->remote));
+	f->speaker.ref = tb_strdup(remote_ref(f->remote));
+	if (!f->speaker.name || !f->speaker.ref) {
+		speaker_free(&f->speaker);
+		return tb_nomem(err);
+	}
+	*opts = (struct chat_opts){ .context = 0 };
+	remote_sampler_init(&opts->sampler);
+	*out = &f->speaker;
+	return TB_OK;
+}
+
+const char *
+speaker_note(const struct speaker *s)
+{
+	return s->ops == &far_ops ? remote_note(((const struct far *)s)->remote) : "";
+}
