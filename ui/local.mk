@@ -71,6 +71,8 @@ ui_libui_a_SOURCES = \
 	ui/theme.h \
 	ui/tidy.c \
 	ui/tidy.h \
+	ui/transcript.c \
+	ui/transcript.h \
 	ui/tree.c \
 	ui/tree.h \
 	ui/ui.c \

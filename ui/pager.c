@@ -27,7 +27,7 @@ pager_free(struct pager *p)
 {
 	free(p->text);
 	free(p->line);
-	*p = (struct pager){ .height = 1 };
+	*p = (struct pager){ .rows = p->rows, .rows_arg = p->rows_arg, .height = 1 };
 }
 
 /* From the text at s on. */
@@ -108,6 +108,8 @@ row_matches(const struct pager *p, size_t i)
 
 	if (!*p->find)
 		return false;
+	if (p->rows)
+		return p->rows->has(p->rows_arg, i, p->find);
 	tb_buf_add(&b, p->text + p->line[i].off, p->line[i].len);
 	hit = tb_contains(tb_buf_cstr(&b), p->find);
 	tb_buf_free(&b);
@@ -150,7 +152,10 @@ pager_draw(struct area a, struct pager *p)
 		a.x++;
 		a.w -= 2;
 	}
-	if (p->width != a.w) {
+	if (p->rows) {
+		p->width = a.w > 0 ? a.w : 1;
+		p->nlines = p->rows->lay(p->rows_arg, p->width);
+	} else if (p->width != a.w) {
 		p->nlines = 0;
 		p->width = a.w > 0 ? a.w : 1;
 		lines_add(p, p->text ? p->text : "", p->width);
@@ -165,6 +170,10 @@ pager_draw(struct area a, struct pager *p)
 		size_t row = p->top + (size_t)i;
 		struct tb_buf b = TB_BUF(1u << 20);
 
+		if (p->rows && row < p->nlines) {
+			p->rows->put(p->rows_arg, row, a.y + i, a.x, a.w, row_matches(p, row));
+			continue;
+		}
 		if (row < p->nlines)
 			row_text(p, row, &b);
 		put_clip(a.y + i, a.x, a.w, tb_buf_cstr(&b),

@@ -9,7 +9,16 @@
 #include "ui/draw.h"
 #include "ui/list.h"
 
+/* Rows that are made elsewhere, instead of a text. */
+struct pager_rows {
+	size_t (*lay)(void *arg, int width);	/* how many there are now, for so many columns */
+	void (*put)(void *arg, size_t row, int y, int x, int w, bool found);
+	bool (*has)(void *arg, size_t row, const char *find);
+};
+
 struct pager {
+	const struct pager_rows *rows;	/* NULL: those of the text */
+	void *rows_arg;
 	char *text;		/* owned */
 	size_t len, text_cap;	/* bytes of text; what it has room for */
 	bool follow;		/* the end stays in sight */

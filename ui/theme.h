@@ -22,6 +22,10 @@ struct tb_buf;
 	X(ROLE_WARN, COLOR_YELLOW, 179, A_NORMAL, A_NORMAL) \
 	X(ROLE_BAR, COLOR_BLUE, 67, A_NORMAL, A_NORMAL) \
 	X(ROLE_TITLE, -1, -1, A_BOLD, A_BOLD)		/* headings inside a body */ \
+	X(ROLE_STRONG, -1, -1, A_BOLD, A_BOLD)		/* of a text that somebody wrote */ \
+	X(ROLE_STRESS, -1, -1, A_ITALIC, A_ITALIC) \
+	X(ROLE_CODE, COLOR_CYAN, 109, A_NORMAL, A_BOLD) \
+	X(ROLE_CODE_BLOCK, COLOR_CYAN, 109, A_NORMAL, A_NORMAL) \
 	X(ROLE_KEY, -1, -1, A_BOLD, A_BOLD)		/* the key in the key line */ \
 	X(ROLE_ERROR, COLOR_RED, 203, A_BOLD, A_BOLD)	/* messages */
 

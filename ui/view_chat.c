@@ -15,6 +15,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/talk.h"
+#include "ui/transcript.h"
 #include "ui/view.h"
 #include "ui/waiting.h"
 
@@ -22,43 +23,36 @@
 
 struct chat_view {
 	struct talk *talk;		/* NULL until the model is loaded */
-	struct pager text;		/* the transcript */
+	struct transcript text;
 	char *draft;			/* typed and not sent; owned; NULL = nothing */
 	struct chips chips;		/* long texts of the draft and of what waits */
 	struct waiting waiting;
-	size_t start;			/* bytes of the transcript that were there at first */
-	bool said;			/* is there a conversation? */
-	bool fresh;			/* nothing of the answer has come yet */
+	size_t start;			/* of the transcript: what was there at first */
 	struct ui_job *answering;	/* NULL = nobody speaks */
 	struct gen_figures figures;	/* of the last answer */
 	char error[512];
 };
 
-/* The transcript. */
-
+/* The conversation as it stands. */
 static void
-say(struct chat_view *s, const char *text)
+show_path(struct view *v)
 {
-	pager_append(&s->text, text);
-}
+	struct chat_view *s = v->state;
+	struct chat_path path;
+	struct tb_err err;
 
-/* An empty line before whatever comes next, but not at the top. */
-static void
-gap(struct chat_view *s)
-{
-	size_t n = s->text.len;
-
-	if (n)
-		say(s, s->text.text[n - 1] == '\n' ? "\n" : "\n\n");
+	if (chat_path(s->talk->chat, &path, &err)) {
+		view_complain(v, &err);
+		return;
+	}
+	transcript_set(&s->text, &path);
+	chat_path_free(&path);
 }
 
 static void
 note(struct chat_view *s, const char *text)
 {
-	gap(s);
-	say(s, "[");
-	say(s, text);
-	say(s, "]\n");
+	transcript_note(&s->text, text);
 }
 
 /* The answer, on a worker. */
@@ -81,7 +75,6 @@ static void
 answer_message(struct view *v, void *arg, const struct tb_msg *msg)
 {
 	struct chat_view *s = v ? v->state : NULL;
-	struct tb_buf clean = TB_BUF(1u << 20);
 
 	(void)arg;
 	if (!s)
@@ -90,14 +83,9 @@ answer_message(struct view *v, void *arg, const struct tb_msg *msg)
 		memcpy(&s->figures, msg->data, sizeof(s->figures));
 	} else if (msg->kind == GEN_MSG_NOTE) {
 		note(s, msg->data);
-	} else if (msg->kind == GEN_MSG_TEXT) {
-		if (s->fresh)
-			gap(s);
-		s->fresh = false;
-		tb_text_clean_lines(&clean, msg->data, msg->len);
-		say(s, tb_buf_cstr(&clean));
+	} else if (msg->kind == GEN_MSG_TEXT || msg->kind == GEN_MSG_THINKING) {
+		transcript_piece(&s->text, msg->kind, msg->data, msg->len);
 	}
-	tb_buf_free(&clean);
 }
 
 static void say_next(struct view *v);
@@ -110,6 +98,9 @@ answer_done(struct view *v, void *arg, enum tb_status status, const struct tb_er
 	const struct answer *a = arg;
 
 	s->answering = NULL;
+	transcript_end(&s->text);
+	if (!status && a->out.turn)
+		show_path(v);
 	if (status)
 		note(s, err->msg);
 	else
@@ -143,20 +134,13 @@ chat_ask(struct view *v, const char *text)
 {
 	struct chat_view *s = v->state;
 	struct answer *a = tb_calloc(1, sizeof(*a));
-	struct tb_buf clean = TB_BUF(1u << 20);
 
 	if (!a || !(a->text = tb_strdup(text))) {
 		free(a);
 		return;
 	}
 	a->talk = talk_ref(s->talk);
-	s->text.follow = s->fresh = s->said = true;
-	gap(s);
-	tb_buf_printf(&clean, "%s ", theme_sign(SIGN_CURSOR));
-	tb_text_clean_lines(&clean, text, strlen(text));
-	say(s, tb_buf_cstr(&clean));
-	say(s, "\n");
-	tb_buf_free(&clean);
+	transcript_ask(&s->text, text);
 	s->answering = view_job(v, &answer_job, a, "answer of %s", v->loc.name);
 }
 
@@ -184,16 +168,12 @@ command(struct view *v, char *line)
 		view_back(v);
 		break;
 	case TALK_CLEARED:
-		pager_set(&s->text, NULL, true);
-		s->text.follow = true;
+		transcript_clear(&s->text);
 		s->start = 0;
-		s->said = false;
 		view_say(v, "%s", tb_buf_cstr(&answer));
 		break;
 	case TALK_HELP:
-		gap(s);
-		say(s, tb_buf_cstr(&answer));
-		say(s, "\n");
+		transcript_help(&s->text, tb_buf_cstr(&answer));
 		break;
 	default:
 		note(s, tb_buf_cstr(&answer));
@@ -332,7 +312,7 @@ chat_keeps(const struct view *v)
 {
 	const struct chat_view *s = v->state;
 
-	return s->text.len > s->start || s->draft || s->waiting.n;
+	return s->text.n > s->start || s->draft || s->waiting.n;
 }
 
 static bool
@@ -340,7 +320,7 @@ chat_loses(const struct view *v)
 {
 	const struct chat_view *s = v->state;
 
-	return s->said || s->draft || s->waiting.n;
+	return transcript_said(&s->text) || s->draft || s->waiting.n;
 }
 
 /* Loading, on a worker. */
@@ -381,7 +361,7 @@ chat_load_done(struct view *v, void *arg, enum tb_status status, const struct tb
 		note(s, chat_model_note(s->talk->model));
 	if (*s->talk->model->draft_note)
 		note(s, s->talk->model->draft_note);
-	s->start = s->text.len;
+	s->start = s->text.n;
 	say_next(v);
 }
 
@@ -410,8 +390,7 @@ chat_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 		return tb_nomem(err);
 	}
 	l->ctx = view_ctx(v);
-	pager_set(&s->text, NULL, true);
-	s->text.follow = true;
+	transcript_init(&s->text, view_steady(v));
 	(void)view_job(v, &chat_load_job, l, "load %s", v->loc.name);
 	return TB_OK;
 }
@@ -423,7 +402,7 @@ chat_close(struct view *v)
 
 	if (s->answering)
 		jobs_cancel(s->answering);
-	pager_free(&s->text);
+	transcript_free(&s->text);
 	free(s->draft);
 	waiting_clear(&s->waiting);
 	chips_clear(&s->chips);
@@ -435,7 +414,7 @@ chat_pager(struct view *v)
 {
 	struct chat_view *s = v->state;
 
-	return s->talk ? &s->text : NULL;
+	return s->talk ? &s->text.pager : NULL;
 }
 
 /* Drawing. */
@@ -469,10 +448,12 @@ chat_draw(struct view *v, struct area a)
 	if (queued > a.h - rows - 1)
 		queued = a.h > rows ? a.h - rows - 1 : 0;
 	transcript = area_top(&a, a.h - rows - queued);
-	if (s->text.text && s->talk) {
+	if (s->text.n && s->talk) {
 		transcript.x++;
 		transcript.w -= 2;
-		pager_draw(transcript, &s->text);
+		if (typing)
+			transcript_no_cursor(&s->text);
+		transcript_draw(transcript, &s->text);
 	} else {
 		draw_waiting(transcript, s->error,
 			     s->talk ? "Say something to it." : "Loading…");
@@ -515,6 +496,7 @@ static bool
 chat_act(struct view *v, enum action a)
 {
 	struct chat_view *s = v->state;
+	struct pager *p = &s->text.pager;
 
 	if (*s->error)
 		return false;
@@ -532,20 +514,27 @@ chat_act(struct view *v, enum action a)
 			return false;
 		jobs_cancel(s->answering);
 		return true;
+	case ACT_TURN_BEFORE:
+	case ACT_TURN_AFTER:
+		transcript_step(&s->text, a == ACT_TURN_BEFORE ? -1 : 1);
+		return true;
+	case ACT_MARK:	/* Space, which marks nothing here */
+		if (!transcript_fold(&s->text))
+			view_say(v, "Nothing was thought there.");
+		return true;
 	case ACT_LAST:
-		s->text.follow = true;
+		p->follow = true;
 		return false;
 	case ACT_DOWN:
 	case ACT_PAGE_DOWN:
 	case ACT_HALF_DOWN:
-		s->text.follow = s->text.top + s->text.height +
-				 (a == ACT_DOWN ? 1 : s->text.height) > s->text.nlines;
+		p->follow = p->top + p->height + (a == ACT_DOWN ? 1 : p->height) > p->nlines;
 		return false;
 	case ACT_UP:
 	case ACT_PAGE_UP:
 	case ACT_HALF_UP:
 	case ACT_FIRST:
-		s->text.follow = false;
+		p->follow = false;
 		return false;
 	default:
 		return false;
@@ -557,7 +546,11 @@ chat_can(const struct view *v, enum action a)
 {
 	const struct chat_view *s = v->state;
 
-	return !*s->error && (a != ACT_STOP || s->answering);
+	switch (a) {
+	case ACT_STOP: return s->answering;
+	case ACT_TURN_BEFORE: return transcript_said(&s->text);
+	default: return !*s->error;
+	}
 }
 
 static const char *

@@ -34,8 +34,8 @@ struct mdown {
 	struct tb_buf src;
 	bool verbatim, ended, changed;
 	struct split split;	/* behind all that is settled */
-	struct rows_made rows;
-	struct rows_mark settled;
+	struct mrow_made rows;
+	struct mrow_mark settled;
 	size_t work;
 };
 
@@ -48,7 +48,7 @@ mdown_new(unsigned flags)
 		return NULL;
 	m->src = TB_BUF((size_t)1 << 30);
 	m->verbatim = flags & MDOWN_VERBATIM;
-	m->rows = (struct rows_made){ .spans = SPANS, .code = TB_BUF((size_t)1 << 30),
+	m->rows = (struct mrow_made){ .spans = SPANS, .code = TB_BUF((size_t)1 << 30),
 				      .utf8 = flags & MDOWN_UTF8, .limit = SIZE_MAX };
 	return m;
 }
@@ -58,7 +58,7 @@ mdown_free(struct mdown *m)
 {
 	if (!m)
 		return;
-	rows_free(&m->rows);
+	mrow_free(&m->rows);
 	tb_buf_free(&m->src);
 	free(m);
 }
@@ -192,12 +192,12 @@ close_block(struct mdown *m, struct split *s, size_t end)
 {
 	if (s->kind != OPEN_NONE && end > s->at) {
 		if (s->gap && m->rows.n) {
-			rows_begin(&m->rows);
-			rows_end(&m->rows);
+			mrow_begin(&m->rows);
+			mrow_end(&m->rows);
 		}
 		s->gap = false;
 		m->work += end - s->at;
-		block_lay(&m->rows, m->src.p + s->at, end - s->at);
+		mblock_lay(&m->rows, m->src.p + s->at, end - s->at);
 	}
 	s->kind = OPEN_NONE;
 	s->at = end;
@@ -223,11 +223,11 @@ fence_begin(struct mdown *m, struct split *s, const struct line *l)
 		if (lang[i] == ' ' || lang[i] == '\t')
 			n = i;
 	if (s->gap && m->rows.n) {
-		rows_begin(&m->rows);
-		rows_end(&m->rows);
+		mrow_begin(&m->rows);
+		mrow_end(&m->rows);
 	}
 	s->gap = false;
-	rows_code_begin(&m->rows, NULL, lang, n);
+	mrow_code_begin(&m->rows, NULL, lang, n);
 }
 
 /* whole: it has its end. */
@@ -240,10 +240,10 @@ fence_line(struct mdown *m, struct split *s, const struct line *l, bool whole)
 	while (!s->inside && skip < s->indent && skip < l->len && text[skip] == ' ')
 		skip++;
 	m->work += l->len;
-	rows_code(&m->rows, NULL, text + skip, l->len - skip, s->inside);
-	rows_code_text(&m->rows, text + skip, l->len - skip);
+	mrow_code(&m->rows, NULL, text + skip, l->len - skip, s->inside);
+	mrow_code_text(&m->rows, text + skip, l->len - skip);
 	if (whole)
-		rows_code_text(&m->rows, "\n", 1);
+		mrow_code_text(&m->rows, "\n", 1);
 	s->inside = !whole;
 }
 
@@ -329,10 +329,10 @@ feed(struct mdown *m, struct split *s, size_t len, bool whole)
 
 	if (m->verbatim) {
 		m->work += len;
-		rows_words(&m->rows, m->src.p + l.off, len);
+		mrow_words(&m->rows, m->src.p + l.off, len);
 		if (!len) {
-			rows_begin(&m->rows);
-			rows_end(&m->rows);
+			mrow_begin(&m->rows);
+			mrow_end(&m->rows);
 		}
 		s->at = end;
 	} else if (s->kind == OPEN_FENCE) {
@@ -367,13 +367,13 @@ mdown_lay(struct mdown *m, int width)
 	if (width < 1)
 		width = 1;
 	if (width != m->rows.width) {
-		rows_cut(&m->rows, &(struct rows_mark){ 0 });
+		mrow_cut(&m->rows, &(struct mrow_mark){ 0 });
 		m->rows.width = width;
 		m->split = (struct split){ 0 };
 	} else if (!m->changed) {
 		return;
 	} else {
-		rows_cut(&m->rows, &m->settled);
+		mrow_cut(&m->rows, &m->settled);
 	}
 	m->changed = false;
 	for (;;) {
@@ -389,7 +389,7 @@ mdown_lay(struct mdown *m, int width)
 		else
 			break;
 	}
-	m->settled = rows_mark(&m->rows);
+	m->settled = mrow_mark(&m->rows);
 	open = m->split;
 	if (m->src.len > open.next && (m->ended || !half_a_fence(m, &open)))
 		feed(m, &open, m->src.len - open.next, false);

@@ -19,7 +19,7 @@
 #define SOME 4096
 
 static unsigned
-style_of(const struct block *b)
+style_of(const struct mblock *b)
 {
 	return (b->strong ? MDOWN_BOLD : 0u) | (b->em ? MDOWN_ITALIC : 0u) |
 	       (b->code ? MDOWN_CODE : 0u) | (b->head ? MDOWN_HEAD : 0u);
@@ -28,11 +28,11 @@ style_of(const struct block *b)
 /* What stands before a row: bars of quotes, the mark of an item (once) or its room.  It
  * takes no more than half of the columns. */
 static void
-prefix_make(struct block *b)
+prefix_make(struct mblock *b)
 {
 	int cols = 0, most = b->r->width / 2;
 
-	spans_cut(&b->prefix, 0, 0);
+	mspan_cut(&b->prefix, 0, 0);
 	for (unsigned i = 0; i < b->depth && i < DEPTH; i++) {
 		struct container *c = &b->in[i];
 		char text[32];
@@ -49,24 +49,24 @@ prefix_make(struct block *b)
 			break;
 		cols += w;
 		c->marked |= c->kind == IN_ITEM;
-		spans_add(&b->prefix, text, strlen(text), MDOWN_DIM);
+		mspan_add(&b->prefix, text, strlen(text), MDOWN_DIM);
 	}
 	b->prefix_cols = cols;
 }
 
 void
-block_put_prefix(struct block *b)
+mblock_put_prefix(struct mblock *b)
 {
 	size_t run = 0, off = 0;
 
 	prefix_make(b);
-	rows_begin(b->r);
-	rows_put_part(b->r, &b->prefix, 0, b->prefix.text.len, &run, &off);
+	mrow_begin(b->r);
+	mrow_put_part(b->r, &b->prefix, 0, b->prefix.text.len, &run, &off);
 }
 
 /* The empty row between two paragraphs. */
 static void
-gap(struct block *b)
+gap(struct mblock *b)
 {
 	bool marked[DEPTH];
 	unsigned depth = b->depth;
@@ -79,22 +79,22 @@ gap(struct block *b)
 		marked[i] = b->in[i].marked;
 		b->in[i].marked = true;
 	}
-	block_put_prefix(b);
-	rows_end(b->r);
+	mblock_put_prefix(b);
+	mrow_end(b->r);
 	for (unsigned i = 0; i < DEPTH; i++)
 		b->in[i].marked = marked[i];
 	b->depth = depth;
 }
 
 static void
-gap_follows(struct block *b, bool yes)
+gap_follows(struct mblock *b, bool yes)
 {
 	b->gap |= yes;
 	b->gap_depth = b->depth;
 }
 
 void
-block_put_wrapped(struct block *b, const struct spans *s)
+mblock_put_wrapped(struct mblock *b, const struct spans *s)
 {
 	size_t at = 0, run = 0, off = 0;
 
@@ -103,42 +103,42 @@ block_put_wrapped(struct block *b, const struct spans *s)
 		size_t n, shown;
 		int width;
 
-		block_put_prefix(b);
+		mblock_put_prefix(b);
 		width = b->r->width - b->prefix_cols;
-		n = shown = rows_fit(text, s->text.len - at, width < 1 ? 1 : width);
+		n = shown = mrow_fit(text, s->text.len - at, width < 1 ? 1 : width);
 		while (shown && text[shown - 1] == ' ')
 			shown--;
-		rows_put_part(b->r, s, at, shown, &run, &off);
-		rows_end(b->r);
+		mrow_put_part(b->r, s, at, shown, &run, &off);
+		mrow_end(b->r);
 		at += n;
 		if (at < s->text.len && s->text.p[at] == '\n')
 			at++;
-		spans_skip(s, at - (size_t)(text - s->text.p) - shown, &run, &off);
+		mspan_skip(s, at - (size_t)(text - s->text.p) - shown, &run, &off);
 	}
 }
 
 static void
-flush(struct block *b)
+flush(struct mblock *b)
 {
 	if (!b->line.text.len || b->table.on)
 		return;
 	gap(b);
-	block_put_wrapped(b, &b->line);
-	spans_cut(&b->line, 0, 0);
+	mblock_put_wrapped(b, &b->line);
+	mspan_cut(&b->line, 0, 0);
 }
 
 static void
-rule(struct block *b)
+rule(struct mblock *b)
 {
 	gap(b);
-	block_put_prefix(b);
+	mblock_put_prefix(b);
 	for (int i = b->prefix_cols; i < b->r->width; i++)
-		rows_put(b->r, b->r->utf8 ? "─" : "-", b->r->utf8 ? strlen("─") : 1, MDOWN_DIM);
-	rows_end(b->r);
+		mrow_put(b->r, b->r->utf8 ? "─" : "-", b->r->utf8 ? strlen("─") : 1, MDOWN_DIM);
+	mrow_end(b->r);
 }
 
 static struct container *
-enter(struct block *b, enum in_kind kind)
+enter(struct mblock *b, enum in_kind kind)
 {
 	static struct container deeper;		/* nobody sees what is nested so deep */
 	struct container *c = b->depth < DEPTH ? &b->in[b->depth] : &deeper;
@@ -149,7 +149,7 @@ enter(struct block *b, enum in_kind kind)
 }
 
 static void
-item(struct block *b, const MD_BLOCK_LI_DETAIL *d)
+item(struct mblock *b, const MD_BLOCK_LI_DETAIL *d)
 {
 	struct container *list = b->depth && b->depth <= DEPTH ? &b->in[b->depth - 1] : NULL;
 	struct container *c = enter(b, IN_ITEM);
@@ -164,49 +164,49 @@ item(struct block *b, const MD_BLOCK_LI_DETAIL *d)
 
 /* Its mark is shown, even if there is nothing else. */
 static void
-item_end(struct block *b)
+item_end(struct mblock *b)
 {
 	const struct container *c = b->depth <= DEPTH ? &b->in[b->depth - 1] : NULL;
 
 	if (c && !c->marked) {
 		gap(b);
-		block_put_prefix(b);
-		rows_end(b->r);
+		mblock_put_prefix(b);
+		mrow_end(b->r);
 	}
 	b->depth--;
 }
 
 static void
-code_begin(struct block *b, const MD_BLOCK_CODE_DETAIL *d)
+code_begin(struct mblock *b, const MD_BLOCK_CODE_DETAIL *d)
 {
 	gap(b);
 	prefix_make(b);
-	rows_code_begin(b->r, &b->prefix, d->lang.text, d->lang.size);
+	mrow_code_begin(b->r, &b->prefix, d->lang.text, d->lang.size);
 	b->verbatim = true;
 }
 
 static void
-code_end(struct block *b)
+code_end(struct mblock *b)
 {
 	const char *s = tb_buf_cstr(&b->line.text);
 	size_t left = b->line.text.len;
 
-	rows_code_text(b->r, s, left);
+	mrow_code_text(b->r, s, left);
 	while (left && !b->r->over && !b->r->failed) {
 		const char *end = memchr(s, '\n', left);
 		size_t n = end ? (size_t)(end - s) : left;
 
 		prefix_make(b);
-		rows_code(b->r, &b->prefix, s, n, false);
+		mrow_code(b->r, &b->prefix, s, n, false);
 		s += n + (end != NULL);
 		left -= n + (end != NULL);
 	}
-	spans_cut(&b->line, 0, 0);
+	mspan_cut(&b->line, 0, 0);
 	b->verbatim = false;
 }
 
 static bool
-tight(const struct block *b)
+tight(const struct mblock *b)
 {
 	return b->depth >= 2 && b->depth <= DEPTH && b->in[b->depth - 1].kind == IN_ITEM &&
 	       b->in[b->depth - 2].tight;
@@ -214,7 +214,7 @@ tight(const struct block *b)
 
 /* Too much of it: it is shown as text. */
 static int
-enough(struct block *b)
+enough(struct mblock *b)
 {
 	return b->calls-- == 0 || b->r->over || b->r->failed || tb_buf_failed(&b->line.text);
 }
@@ -222,7 +222,7 @@ enough(struct block *b)
 static int
 enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
-	struct block *b = arg;
+	struct mblock *b = arg;
 
 	flush(b);
 	switch (type) {
@@ -239,7 +239,7 @@ enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	case MD_BLOCK_HR: rule(b); break;
 	case MD_BLOCK_H: b->head++; break;
 	case MD_BLOCK_CODE: code_begin(b, detail); break;
-	case MD_BLOCK_TABLE: table_begin(b, ((MD_BLOCK_TABLE_DETAIL *)detail)->col_count); break;
+	case MD_BLOCK_TABLE: mtable_begin(b, ((MD_BLOCK_TABLE_DETAIL *)detail)->col_count); break;
 	case MD_BLOCK_TH: b->strong++; break;
 	default: break;
 	}
@@ -249,7 +249,7 @@ enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 static int
 leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
-	struct block *b = arg;
+	struct mblock *b = arg;
 
 	if (!b->verbatim)
 		flush(b);
@@ -267,10 +267,10 @@ leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	case MD_BLOCK_TH:
 		b->strong--;
 		/* fallthrough */
-	case MD_BLOCK_TD: table_cell(b, ((MD_BLOCK_TD_DETAIL *)detail)->align); break;
+	case MD_BLOCK_TD: mtable_cell(b, ((MD_BLOCK_TD_DETAIL *)detail)->align); break;
 	case MD_BLOCK_TABLE:
 		gap(b);
-		table_end(b);
+		mtable_end(b);
 		break;
 	default: break;
 	}
@@ -288,13 +288,13 @@ put_attribute(struct spans *to, const MD_ATTRIBUTE *a, unsigned style)
 	for (size_t i = 0; i < clean.len; i++)
 		if (clean.p[i] == '\n' || clean.p[i] == '\t')
 			clean.p[i] = ' ';
-	spans_add(to, tb_buf_cstr(&clean), clean.len, style);
+	mspan_add(to, tb_buf_cstr(&clean), clean.len, style);
 	tb_buf_free(&clean);
 }
 
 /* The address, unless it is what is shown already. */
 static void
-address(struct block *b, const MD_ATTRIBUTE *href)
+address(struct mblock *b, const MD_ATTRIBUTE *href)
 {
 	size_t from = b->line.text.len - b->link;
 	const char *shown = b->line.text.len ? b->line.text.p + b->link : "";
@@ -302,25 +302,25 @@ address(struct block *b, const MD_ATTRIBUTE *href)
 
 	if (!href->size || (from == href->size - skip && !memcmp(shown, href->text + skip, from)))
 		return;
-	spans_add(&b->line, " <", 2, MDOWN_DIM);
+	mspan_add(&b->line, " <", 2, MDOWN_DIM);
 	put_attribute(&b->line, href, MDOWN_DIM);
-	spans_add(&b->line, ">", 1, MDOWN_DIM);
+	mspan_add(&b->line, ">", 1, MDOWN_DIM);
 }
 
 static int
 enter_span(MD_SPANTYPE type, void *detail, void *arg)
 {
-	struct block *b = arg;
+	struct mblock *b = arg;
 
 	(void)detail;
 	switch (type) {
 	case MD_SPAN_EM: b->em++; break;
 	case MD_SPAN_STRONG: b->strong++; break;
 	case MD_SPAN_CODE: b->code++; break;
-	case MD_SPAN_DEL: spans_add(&b->line, "~~", 2, MDOWN_DIM); break;
+	case MD_SPAN_DEL: mspan_add(&b->line, "~~", 2, MDOWN_DIM); break;
 	case MD_SPAN_A: b->link = b->line.text.len; break;
 	case MD_SPAN_IMG:
-		spans_add(&b->line, "[image: ", 8, MDOWN_DIM);
+		mspan_add(&b->line, "[image: ", 8, MDOWN_DIM);
 		b->link = b->line.text.len;
 		break;
 	default: break;
@@ -331,17 +331,17 @@ enter_span(MD_SPANTYPE type, void *detail, void *arg)
 static int
 leave_span(MD_SPANTYPE type, void *detail, void *arg)
 {
-	struct block *b = arg;
+	struct mblock *b = arg;
 
 	switch (type) {
 	case MD_SPAN_EM: b->em--; break;
 	case MD_SPAN_STRONG: b->strong--; break;
 	case MD_SPAN_CODE: b->code--; break;
-	case MD_SPAN_DEL: spans_add(&b->line, "~~", 2, MDOWN_DIM); break;
+	case MD_SPAN_DEL: mspan_add(&b->line, "~~", 2, MDOWN_DIM); break;
 	case MD_SPAN_A: address(b, &((MD_SPAN_A_DETAIL *)detail)->href); break;
 	case MD_SPAN_IMG:
 		address(b, &((MD_SPAN_IMG_DETAIL *)detail)->src);
-		spans_add(&b->line, "]", 1, MDOWN_DIM);
+		mspan_add(&b->line, "]", 1, MDOWN_DIM);
 		break;
 	default: break;
 	}
@@ -350,7 +350,7 @@ leave_span(MD_SPANTYPE type, void *detail, void *arg)
 
 /* "&amp;", "&#8594;", "&#x2192;": those that people write; others stay as they are. */
 static void
-entity(struct block *b, const char *text, size_t len)
+entity(struct mblock *b, const char *text, size_t len)
 {
 	static const struct { const char *name, *means; } named[] = {
 		{ "&amp;", "&" }, { "&lt;", "<" }, { "&gt;", ">" }, { "&quot;", "\"" },
@@ -364,7 +364,7 @@ entity(struct block *b, const char *text, size_t len)
 
 	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
 		if (strlen(named[i].name) == len && !memcmp(named[i].name, text, len)) {
-			spans_add(&b->line, named[i].means, strlen(named[i].means), style_of(b));
+			mspan_add(&b->line, named[i].means, strlen(named[i].means), style_of(b));
 			return;
 		}
 	if (len > 3 && len < sizeof(digits) && text[1] == '#') {
@@ -378,53 +378,53 @@ entity(struct block *b, const char *text, size_t len)
 		text = tb_buf_cstr(&clean);
 		len = clean.len;
 	}
-	spans_add(&b->line, text, len, style_of(b));
+	mspan_add(&b->line, text, len, style_of(b));
 	tb_buf_free(&clean);
 }
 
 static int
 text_of(MD_TEXTTYPE type, const char *text, MD_SIZE len, void *arg)
 {
-	struct block *b = arg;
+	struct mblock *b = arg;
 	const char *tab;
 
 	switch (type) {
 	case MD_TEXT_BR:
-	case MD_TEXT_SOFTBR: spans_add(&b->line, b->table.on ? " " : "\n", 1, style_of(b)); break;
+	case MD_TEXT_SOFTBR: mspan_add(&b->line, b->table.on ? " " : "\n", 1, style_of(b)); break;
 	case MD_TEXT_ENTITY: entity(b, text, len); break;
 	case MD_TEXT_NULLCHAR: break;		/* the text was cleaned: there is none */
 	default:
 		for (; !b->verbatim && (tab = memchr(text, '\t', len)); text = tab + 1) {
-			spans_add(&b->line, text, (size_t)(tab - text), style_of(b));
-			spans_add(&b->line, " ", 1, style_of(b));
+			mspan_add(&b->line, text, (size_t)(tab - text), style_of(b));
+			mspan_add(&b->line, " ", 1, style_of(b));
 			len -= (MD_SIZE)(tab + 1 - text);
 		}
-		spans_add(&b->line, text, len, style_of(b));
+		mspan_add(&b->line, text, len, style_of(b));
 	}
 	return enough(b);
 }
 
 void
-block_lay(struct rows_made *r, const char *text, size_t len)
+mblock_lay(struct mrow_made *r, const char *text, size_t len)
 {
 	static const MD_PARSER parser = {
 		.flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_NOHTML,
 		.enter_block = enter_block, .leave_block = leave_block, .enter_span = enter_span,
 		.leave_span = leave_span, .text = text_of,
 	};
-	struct block b = { .r = r, .line = SPANS, .prefix = SPANS, .table.cells = SPANS };
-	struct rows_mark mark = rows_mark(r);
+	struct mblock b = { .r = r, .line = SPANS, .prefix = SPANS, .table.cells = SPANS };
+	struct mrow_mark mark = mrow_mark(r);
 
 	b.calls = len * CALLS_OF_BYTE + SOME;
 	r->limit = r->spans.text.len + len * TEXT_OF_BYTE + SOME * (size_t)r->width;
 	if (md_parse(text, (MD_SIZE)len, &parser, &b) || r->over) {
-		rows_cut(r, &mark);
+		mrow_cut(r, &mark);
 		r->limit = SIZE_MAX;
 		r->over = false;
-		rows_words(r, text, len);
+		mrow_words(r, text, len);
 	}
 	r->limit = SIZE_MAX;
-	table_free(&b);
-	spans_free(&b.line);
-	spans_free(&b.prefix);
+	mtable_free(&b);
+	mspan_free(&b.line);
+	mspan_free(&b.prefix);
 }

@@ -28,8 +28,8 @@ struct table_made {
 	size_t n, cap;
 };
 
-struct block {
-	struct rows_made *r;
+struct mblock {
+	struct mrow_made *r;
 	struct spans line;	/* what has come and is not in rows yet */
 	struct spans prefix;
 	int prefix_cols;
@@ -44,14 +44,14 @@ struct block {
 	struct table_made table;
 };
 
-void block_put_wrapped(struct block *b, const struct spans *s);
+void mblock_put_wrapped(struct mblock *b, const struct spans *s);
 
-void table_begin(struct block *b, size_t cols);
-void table_cell(struct block *b, unsigned align);	/* takes b->line */
-void table_end(struct block *b);
-void table_free(struct block *b);
+void mtable_begin(struct mblock *b, size_t cols);
+void mtable_cell(struct mblock *b, unsigned align);	/* takes b->line */
+void mtable_end(struct mblock *b);
+void mtable_free(struct mblock *b);
 /* Goes over `n` bytes of runs. */
-void spans_skip(const struct spans *s, size_t n, size_t *run, size_t *off);
+void mspan_skip(const struct spans *s, size_t n, size_t *run, size_t *off);
 /* The row's prefix, and the row has begun. */
-void block_put_prefix(struct block *b);
+void mblock_put_prefix(struct mblock *b);
 #endif

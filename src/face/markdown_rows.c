@@ -13,7 +13,7 @@
 #define BYTES_OF_COLUMN 32	/* marks without a width make no endless row */
 
 void
-spans_add(struct spans *s, const char *text, size_t len, unsigned style)
+mspan_add(struct spans *s, const char *text, size_t len, unsigned style)
 {
 	if (!len)
 		return;
@@ -29,7 +29,7 @@ spans_add(struct spans *s, const char *text, size_t len, unsigned style)
 }
 
 void
-spans_cut(struct spans *s, size_t text, size_t runs)
+mspan_cut(struct spans *s, size_t text, size_t runs)
 {
 	size_t len = 0;
 
@@ -46,7 +46,7 @@ spans_cut(struct spans *s, size_t text, size_t runs)
 }
 
 void
-spans_free(struct spans *s)
+mspan_free(struct spans *s)
 {
 	tb_buf_free(&s->text);
 	free(s->run);
@@ -54,16 +54,16 @@ spans_free(struct spans *s)
 }
 
 void
-rows_free(struct rows_made *r)
+mrow_free(struct mrow_made *r)
 {
-	spans_free(&r->spans);
+	mspan_free(&r->spans);
 	free(r->row);
 	tb_buf_free(&r->code);
 	free(r->codes);
 }
 
 void
-rows_begin(struct rows_made *r)
+mrow_begin(struct mrow_made *r)
 {
 	if (!tb_grow(&r->row, &r->cap, r->n + 1, sizeof(*r->row))) {
 		r->failed = true;
@@ -73,7 +73,7 @@ rows_begin(struct rows_made *r)
 }
 
 void
-rows_put(struct rows_made *r, const char *text, size_t len, unsigned style)
+mrow_put(struct mrow_made *r, const char *text, size_t len, unsigned style)
 {
 	struct row_place *p = r->failed ? NULL : &r->row[r->n];
 
@@ -91,12 +91,12 @@ rows_put(struct rows_made *r, const char *text, size_t len, unsigned style)
 		}
 		r->spans.run[r->spans.n++] = (struct mdown_run){ 0, (uint8_t)style };
 	}
-	spans_add(&r->spans, text, len, style);
+	mspan_add(&r->spans, text, len, style);
 	r->failed |= tb_buf_failed(&r->spans.text);
 }
 
 void
-rows_end(struct rows_made *r)
+mrow_end(struct mrow_made *r)
 {
 	struct row_place *p = r->failed ? NULL : &r->row[r->n];
 
@@ -108,14 +108,14 @@ rows_end(struct rows_made *r)
 }
 
 void
-rows_put_part(struct rows_made *r, const struct spans *s, size_t from, size_t len, size_t *run,
+mrow_put_part(struct mrow_made *r, const struct spans *s, size_t from, size_t len, size_t *run,
 	      size_t *run_off)
 {
 	while (len && *run < s->n) {
 		size_t n = s->run[*run].len - *run_off;
 
 		n = n < len ? n : len;
-		rows_put(r, s->text.p + from, n, s->run[*run].style);
+		mrow_put(r, s->text.p + from, n, s->run[*run].style);
 		from += n;
 		len -= n;
 		*run_off += n;
@@ -133,7 +133,7 @@ columns_of(uint32_t cp, int col)
 }
 
 size_t
-rows_fit(const char *text, size_t len, int width)
+mrow_fit(const char *text, size_t len, int width)
 {
 	size_t i = 0, end = 0, most = (size_t)width * BYTES_OF_COLUMN;
 	int cols = 0;
@@ -176,7 +176,7 @@ code_fit(const char *line, size_t len, int width)
 
 /* With tabs opened; the row's text begins here. */
 static void
-put_opened(struct rows_made *r, const char *text, size_t len, unsigned style)
+put_opened(struct mrow_made *r, const char *text, size_t len, unsigned style)
 {
 	size_t at = 0;
 	int cols = 0;
@@ -190,45 +190,45 @@ put_opened(struct rows_made *r, const char *text, size_t len, unsigned style)
 		cols += w;
 		if (cp != '\t')
 			continue;
-		rows_put(r, text + at, i - at, style);
-		rows_put(r, "        ", (size_t)w, style);
+		mrow_put(r, text + at, i - at, style);
+		mrow_put(r, "        ", (size_t)w, style);
 		at = i + 1;
 	}
-	rows_put(r, text + at, len - at, style);
+	mrow_put(r, text + at, len - at, style);
 }
 
 static int
-spans_width(const struct spans *s)
+mspan_width(const struct spans *s)
 {
 	return s && s->text.len ? (int)tb_width(s->text.p) : 0;
 }
 
 static void
-put_prefix(struct rows_made *r, const struct spans *prefix)
+put_prefix(struct mrow_made *r, const struct spans *prefix)
 {
 	size_t run = 0, off = 0;
 
 	if (prefix)
-		rows_put_part(r, prefix, 0, prefix->text.len, &run, &off);
+		mrow_put_part(r, prefix, 0, prefix->text.len, &run, &off);
 }
 
 void
-rows_code(struct rows_made *r, const struct spans *prefix, const char *line, size_t len,
+mrow_code(struct mrow_made *r, const struct spans *prefix, const char *line, size_t len,
 	  bool goes_on)
 {
 	const char *first = r->utf8 ? "│ " : "| ", *later = r->utf8 ? "┆ " : ": ";
-	int width = r->width - spans_width(prefix) - 2;
+	int width = r->width - mspan_width(prefix) - 2;
 
 	width = width < 1 ? 1 : width;
 	do {
 		const char *bar = goes_on ? later : first;
 		size_t n = code_fit(line, len, width);
 
-		rows_begin(r);
+		mrow_begin(r);
 		put_prefix(r, prefix);
-		rows_put(r, bar, strlen(bar), MDOWN_DIM);
+		mrow_put(r, bar, strlen(bar), MDOWN_DIM);
 		put_opened(r, line, n, MDOWN_BLOCK);
-		rows_end(r);
+		mrow_end(r);
 		line += n;
 		len -= n;
 		goes_on = true;
@@ -236,10 +236,10 @@ rows_code(struct rows_made *r, const struct spans *prefix, const char *line, siz
 }
 
 void
-rows_code_begin(struct rows_made *r, const struct spans *prefix, const char *lang, size_t len)
+mrow_code_begin(struct mrow_made *r, const struct spans *prefix, const char *lang, size_t len)
 {
 	struct tb_buf label = TB_BUF(4096);
-	int width = r->width - spans_width(prefix);
+	int width = r->width - mspan_width(prefix);
 
 	if (!tb_grow(&r->codes, &r->codes_cap, r->ncodes + 1, sizeof(*r->codes))) {
 		r->failed = true;
@@ -251,17 +251,17 @@ rows_code_begin(struct rows_made *r, const struct spans *prefix, const char *lan
 	tb_buf_str(&label, r->utf8 ? "╭ " : ". ");
 	if (r->ncodes > 1)
 		tb_buf_printf(&label, "%zu%s", r->ncodes, len ? " " : "");
-	tb_buf_add(&label, lang, len < 64 ? len : rows_fit(lang, 64, 64));
-	rows_begin(r);
+	tb_buf_add(&label, lang, len < 64 ? len : mrow_fit(lang, 64, 64));
+	mrow_begin(r);
 	put_prefix(r, prefix);
-	rows_put(r, tb_buf_cstr(&label), rows_fit(tb_buf_cstr(&label), label.len, width < 1 ? 1 : width),
+	mrow_put(r, tb_buf_cstr(&label), mrow_fit(tb_buf_cstr(&label), label.len, width < 1 ? 1 : width),
 		 MDOWN_DIM);
-	rows_end(r);
+	mrow_end(r);
 	tb_buf_free(&label);
 }
 
 void
-rows_code_text(struct rows_made *r, const char *text, size_t len)
+mrow_code_text(struct mrow_made *r, const char *text, size_t len)
 {
 	tb_buf_add(&r->code, text, len);
 	r->failed |= tb_buf_failed(&r->code);
@@ -269,17 +269,17 @@ rows_code_text(struct rows_made *r, const char *text, size_t len)
 		r->codes[r->ncodes - 1].len += len;
 }
 
-struct rows_mark
-rows_mark(const struct rows_made *r)
+struct mrow_mark
+mrow_mark(const struct mrow_made *r)
 {
-	return (struct rows_mark){ r->spans.text.len, r->spans.n, r->n, r->code.len, r->ncodes,
+	return (struct mrow_mark){ r->spans.text.len, r->spans.n, r->n, r->code.len, r->ncodes,
 				   r->ncodes ? r->codes[r->ncodes - 1].len : 0 };
 }
 
 void
-rows_cut(struct rows_made *r, const struct rows_mark *m)
+mrow_cut(struct mrow_made *r, const struct mrow_mark *m)
 {
-	spans_cut(&r->spans, m->text, m->runs);
+	mspan_cut(&r->spans, m->text, m->runs);
 	r->n = m->rows;
 	r->code.len = m->code;
 	r->ncodes = m->ncodes;
@@ -288,16 +288,16 @@ rows_cut(struct rows_made *r, const struct rows_mark *m)
 }
 
 void
-rows_words(struct rows_made *r, const char *text, size_t len)
+mrow_words(struct mrow_made *r, const char *text, size_t len)
 {
 	while (len && !r->failed) {
-		size_t n = rows_fit(text, len, r->width), shown = n;
+		size_t n = mrow_fit(text, len, r->width), shown = n;
 
 		while (shown && strchr(" \t", text[shown - 1]))
 			shown--;
-		rows_begin(r);
+		mrow_begin(r);
 		put_opened(r, text, shown, 0);
-		rows_end(r);
+		mrow_end(r);
 		text += n;
 		len -= n;
 		if (len && *text == '\n') {

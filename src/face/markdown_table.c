@@ -14,7 +14,7 @@
 #define BETWEEN 3	/* columns between two cells */
 
 void
-spans_skip(const struct spans *s, size_t n, size_t *run, size_t *off)
+mspan_skip(const struct spans *s, size_t n, size_t *run, size_t *off)
 {
 	while (n && *run < s->n) {
 		size_t rest = s->run[*run].len - *off;
@@ -30,18 +30,18 @@ spans_skip(const struct spans *s, size_t n, size_t *run, size_t *off)
 }
 
 void
-table_begin(struct block *b, size_t cols)
+mtable_begin(struct mblock *b, size_t cols)
 {
 	b->table.on = true;
 	b->table.cols = cols;
 	b->table.n = 0;
-	spans_cut(&b->table.cells, 0, 0);
+	mspan_cut(&b->table.cells, 0, 0);
 }
 
 void
-table_free(struct block *b)
+mtable_free(struct mblock *b)
 {
-	spans_free(&b->table.cells);
+	mspan_free(&b->table.cells);
 	free(b->table.cell);
 }
 
@@ -53,14 +53,14 @@ add_part(struct spans *to, const struct spans *from, size_t at, size_t len, size
 		size_t n = from->run[run].len - off;
 
 		n = n < len ? n : len;
-		spans_add(to, from->text.p + at, n, from->run[run].style);
+		mspan_add(to, from->text.p + at, n, from->run[run].style);
 		at += n;
 		len -= n;
 	}
 }
 
 void
-table_cell(struct block *b, unsigned align)
+mtable_cell(struct mblock *b, unsigned align)
 {
 	struct table_made *t = &b->table;
 	struct cell *c;
@@ -78,10 +78,10 @@ table_cell(struct block *b, unsigned align)
 		if (!i && tb_grow(&t->cells.run, &t->cells.cap, t->cells.n + 1,
 				  sizeof(*t->cells.run)))
 			t->cells.run[t->cells.n++] = (struct mdown_run){ 0, b->line.run[0].style };
-		spans_add(&t->cells, b->line.text.p + at, b->line.run[i].len,
+		mspan_add(&t->cells, b->line.text.p + at, b->line.run[i].len,
 			  b->line.run[i].style);
 	}
-	spans_cut(&b->line, 0, 0);
+	mspan_cut(&b->line, 0, 0);
 }
 
 /* The columns that each column of the table needs; what all do. */
@@ -99,59 +99,59 @@ widths(const struct table_made *t, size_t *width)
 }
 
 static void
-blanks(struct rows_made *r, size_t n)
+blanks(struct mrow_made *r, size_t n)
 {
 	for (; n; n--)
-		rows_put(r, " ", 1, 0);
+		mrow_put(r, " ", 1, 0);
 }
 
 static void
-put_cell(struct block *b, const struct cell *c, size_t width)
+put_cell(struct mblock *b, const struct cell *c, size_t width)
 {
 	size_t room = width - c->width, run = c->run, off = 0;
 	size_t before = c->align == MD_ALIGN_RIGHT ? room : c->align == MD_ALIGN_CENTER ? room / 2 : 0;
 
 	blanks(b->r, before);
-	rows_put_part(b->r, &b->table.cells, c->text, c->len, &run, &off);
+	mrow_put_part(b->r, &b->table.cells, c->text, c->len, &run, &off);
 	blanks(b->r, room - before);
 }
 
 static void
-put_rule(struct block *b, const size_t *width)
+put_rule(struct mblock *b, const size_t *width)
 {
 	const char *dash = b->r->utf8 ? "─" : "-", *cross = b->r->utf8 ? "─┼─" : "-+-";
 
-	block_put_prefix(b);
+	mblock_put_prefix(b);
 	for (size_t k = 0; k < b->table.cols; k++) {
 		if (k)
-			rows_put(b->r, cross, strlen(cross), MDOWN_DIM);
+			mrow_put(b->r, cross, strlen(cross), MDOWN_DIM);
 		for (size_t i = 0; i < width[k]; i++)
-			rows_put(b->r, dash, strlen(dash), MDOWN_DIM);
+			mrow_put(b->r, dash, strlen(dash), MDOWN_DIM);
 	}
-	rows_end(b->r);
+	mrow_end(b->r);
 }
 
 static void
-side_by_side(struct block *b, const size_t *width)
+side_by_side(struct mblock *b, const size_t *width)
 {
 	const struct table_made *t = &b->table;
 	const char *bar = b->r->utf8 ? " │ " : " | ";
 
 	for (size_t i = 0; i < t->n && !b->r->over && !b->r->failed; i += t->cols) {
-		block_put_prefix(b);
+		mblock_put_prefix(b);
 		for (size_t k = 0; k < t->cols && i + k < t->n; k++) {
 			if (k)
-				rows_put(b->r, bar, strlen(bar), MDOWN_DIM);
+				mrow_put(b->r, bar, strlen(bar), MDOWN_DIM);
 			put_cell(b, &t->cell[i + k], width[k]);
 		}
-		rows_end(b->r);
+		mrow_end(b->r);
 		if (!i)
 			put_rule(b, width);
 	}
 }
 
 static void
-as_lines(struct block *b)
+as_lines(struct mblock *b)
 {
 	const struct table_made *t = &b->table;
 	struct spans line = SPANS;
@@ -160,23 +160,23 @@ as_lines(struct block *b)
 		const struct cell *title = &t->cell[i % t->cols], *c = &t->cell[i];
 
 		if (i > t->cols && i % t->cols == 0) {
-			block_put_prefix(b);
-			rows_end(b->r);
+			mblock_put_prefix(b);
+			mrow_end(b->r);
 		}
 		if (!c->len)
 			continue;
 		add_part(&line, &t->cells, title->text, title->len, title->run);
 		if (title->len)
-			spans_add(&line, ": ", 2, MDOWN_BOLD);
+			mspan_add(&line, ": ", 2, MDOWN_BOLD);
 		add_part(&line, &t->cells, c->text, c->len, c->run);
-		block_put_wrapped(b, &line);
-		spans_cut(&line, 0, 0);
+		mblock_put_wrapped(b, &line);
+		mspan_cut(&line, 0, 0);
 	}
-	spans_free(&line);
+	mspan_free(&line);
 }
 
 void
-table_end(struct block *b)
+mtable_end(struct mblock *b)
 {
 	struct table_made *t = &b->table;
 	size_t *width = tb_calloc(t->cols + 1, sizeof(*width));
@@ -186,7 +186,7 @@ table_end(struct block *b)
 	if (!width || tb_buf_failed(&t->cells.text)) {
 		b->r->failed = true;
 	} else if (t->cols) {
-		block_put_prefix(b);	/* how wide is it here? */
+		mblock_put_prefix(b);	/* how wide is it here? */
 		room = b->r->width - b->prefix_cols;
 		if (room > 0 && (widths(t, width) <= (size_t)room || t->n <= t->cols))
 			side_by_side(b, width);
