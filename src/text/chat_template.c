@@ -79,7 +79,7 @@ chat_template_free(struct chat_template *t)
 }
 
 static void
-put_text(struct jinja_ctx *c, struct jinja_value to, const char *name, const char *text)
+put_str(struct jinja_ctx *c, struct jinja_value to, const char *name, const char *text)
 {
 	if (text)
 		jinja_put(c, to.dict, jinja_text(name), jinja_text(text));
@@ -93,12 +93,12 @@ message_value(struct jinja_ctx *c, const struct chat_message *m)
 	cJSON *calls = NULL;
 	enum tb_status status;
 
-	put_text(c, v, "role", m->role);
-	put_text(c, v, "content", m->content);
-	put_text(c, v, "reasoning_content", m->thinking);
-	put_text(c, v, "thinking", m->thinking);
-	put_text(c, v, "name", m->tool_name);
-	put_text(c, v, "tool_call_id", m->tool_call_id);
+	put_str(c, v, "role", m->role);
+	put_str(c, v, "content", m->content);
+	put_str(c, v, "reasoning_content", m->thinking);
+	put_str(c, v, "thinking", m->thinking);
+	put_str(c, v, "name", m->tool_name);
+	put_str(c, v, "tool_call_id", m->tool_call_id);
 	if (m->tool_calls) {
 		status = json_parse(&calls, m->tool_calls, strlen(m->tool_calls), "tool_calls",
 				    c->err);

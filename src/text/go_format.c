@@ -19,6 +19,8 @@ struct go_printf {
 	const struct go_value *args;
 	size_t n, at;			/* arguments, and the next one */
 	bool plus, minus, sharp, space, zero;
+	bool names, source;		/* %+v, %#v */
+	unsigned depth;			/* within lists and such */
 	bool has_width, has_prec, reordered, bad_index;
 	int width, prec;
 };
@@ -127,7 +129,7 @@ put_hex(struct go_printf *p, const char *s, size_t len, char verb)
 }
 
 static void
-put_text(struct go_printf *p, struct go_value v, char verb)
+put_string(struct go_printf *p, struct go_value v, char verb)
 {
 	size_t len = v.str.len, n = 0;
 	uint32_t cp;
@@ -137,8 +139,7 @@ put_text(struct go_printf *p, struct go_value v, char verb)
 			n += tb_utf8_next(v.str.s + n, len - n, &cp);
 		len = n;
 	}
-	if (verb == 'q' || (verb == 'v' && p->sharp)) {
-		p->sharp = verb == 'q' && p->sharp;
+	if (verb == 'q' || (verb == 'v' && p->source)) {
 		put_quoted(p, v.str.s, len);
 	} else if (verb == 's' || verb == 'v') {
 		pad(p, v.str.s, len);
@@ -221,7 +222,8 @@ put_whole(struct go_printf *p, struct go_value v, char verb)
 {
 	switch (verb) {
 	case 'v':
-		if (p->sharp && v.type == GO_BYTE) {
+		if (p->source && v.type == GO_BYTE) {
+			p->sharp = true;
 			put_int(p, v.i, 16, 'x');
 			return;
 		}
@@ -293,7 +295,7 @@ put_float(struct go_printf *p, struct go_value v, char verb)
 static void
 put_list(struct go_printf *p, const struct go_list *l, char verb)
 {
-	bool sharp = verb == 'v' && p->sharp;
+	bool sharp = verb == 'v' && p->source;
 
 	tb_buf_str(p->out, sharp ? l->kind->name : "");
 	tb_buf_str(p->out, sharp ? l->v ? "{" : "(nil)" : "[");
@@ -308,7 +310,7 @@ put_list(struct go_printf *p, const struct go_list *l, char verb)
 static void
 put_map(struct go_printf *p, const struct go_map *m, char verb)
 {
-	bool sharp = verb == 'v' && p->sharp;
+	bool sharp = verb == 'v' && p->source;
 
 	tb_buf_str(p->out, sharp ? m->kind->name : "map");
 	tb_buf_chr(p->out, sharp ? '{' : '[');
@@ -325,13 +327,13 @@ put_map(struct go_printf *p, const struct go_map *m, char verb)
 static void
 put_object(struct go_printf *p, const struct go_object *o, char verb)
 {
-	bool sharp = verb == 'v' && p->sharp;
+	bool sharp = verb == 'v' && p->source;
 
 	tb_buf_printf(p->out, "%s{", sharp ? o->is->name : "");
 	for (size_t i = 0; i < o->is->n && jinja_ok(p->c); i++) {
 		if (i)
 			tb_buf_str(p->out, sharp ? ", " : " ");
-		if (verb == 'v' && (sharp || p->plus))
+		if (verb == 'v' && (sharp || p->names))
 			tb_buf_printf(p->out, "%s:", o->is->fields[i].name);
 		put_value(p, o->v[i], verb);
 	}
@@ -353,7 +355,7 @@ put_itself(struct go_printf *p, struct go_value v, char verb)
 	struct tb_buf text = TB_BUF(JINJA_TEXT_MAX);
 
 	go_print_any(p->c, v, &text);
-	put_text(p, go_take(p->c, &text), verb);
+	put_string(p, go_take(p->c, &text), verb);
 }
 
 static void
@@ -361,7 +363,10 @@ put_nested(struct go_printf *p, struct go_value v, char verb)
 {
 	if (p->c->depth > JINJA_DEPTH_MAX)
 		jinja_fail(p->c, TB_ELIMIT, "values are nested too deeply");
-	else if (prints_itself(v) && strchr("vsxXq", verb) && !(verb == 'v' && p->sharp))
+	if (v.type == GO_STRUCT && v.object->is->pointer && verb == 'v' && !p->depth)
+		tb_buf_chr(p->out, '&');
+	p->depth++;
+	if (prints_itself(v) && strchr("vsxXq", verb) && !(verb == 'v' && p->source))
 		put_itself(p, v, verb);
 	else if (v.type == GO_LIST)
 		put_list(p, v.list, verb);
@@ -380,7 +385,9 @@ put_value(struct go_printf *p, struct go_value v, char verb)
 		return;
 	p->c->depth++;
 	if (v.type == GO_NOTHING || v.type == GO_NIL) {
-		if (verb == 'v')
+		if (p->depth)
+			tb_buf_str(p->out, "<nil>");
+		else if (verb == 'v')
 			pad(p, "<nil>", 5);
 		else
 			tb_buf_printf(p->out, "%%!%c(<nil>)", verb);
@@ -394,7 +401,7 @@ put_value(struct go_printf *p, struct go_value v, char verb)
 	} else if (v.type == GO_FLOAT) {
 		put_float(p, v, verb);
 	} else if (v.type == GO_STR) {
-		put_text(p, v, verb);
+		put_string(p, v, verb);
 	} else {
 		put_nested(p, v, verb);
 	}
@@ -514,7 +521,7 @@ put_verb(struct go_printf *p)
 	size_t len;
 
 	p->plus = p->minus = p->sharp = p->space = p->zero = false;
-	p->has_width = p->has_prec = p->bad_index = false;
+	p->has_width = p->has_prec = p->bad_index = p->names = p->source = false;
 	read_flags(p);
 	read_width(p);
 	read_index(p);
@@ -535,6 +542,11 @@ put_verb(struct go_printf *p)
 
 		put_value(p, v, 's');
 	} else {
+		if (cp == 'v') {
+			p->names = p->plus;
+			p->source = p->sharp;
+			p->plus = p->sharp = false;
+		}
 		put_value(p, p->args[p->at++], len == 1 ? (char)cp : '?');
 	}
 }
@@ -557,7 +569,7 @@ go_fn_printf(struct jinja_ctx *c, const struct go_value *args, size_t n,
 	}
 	if (!p.reordered && p.at < p.n && jinja_ok(c)) {
 		tb_buf_str(&out, "%!(EXTRA ");
-		p.has_width = p.has_prec = p.plus = p.sharp = p.zero = false;
+		p.has_width = p.has_prec = p.plus = p.sharp = p.zero = p.names = p.source = false;
 		for (size_t i = p.at; i < p.n && jinja_ok(c); i++) {
 			tb_buf_str(&out, i > p.at ? ", " : "");
 			if (args[i + 1].type == GO_NOTHING || args[i + 1].type == GO_NIL)

@@ -207,16 +207,23 @@ GO_FN(fn_call)
 
 /* ---- text ---- */
 
-/* As fmt.Sprint does: a blank between two that are no strings. */
+static bool
+is_text(struct go_value v, bool actions)
+{
+	return v.type == GO_STR || (actions && is_nothing(v));
+}
+
+/* As fmt.Sprint does: a blank between two that are no strings.  Nothing is a text where it is
+ * printed as actions print it. */
 static void
 print_all(struct jinja_ctx *c, const struct go_value *args, size_t n, bool actions,
 	  struct tb_buf *out)
 {
 	for (size_t i = 0; i < n && jinja_ok(c); i++) {
-		if (i && args[i].type != GO_STR && args[i - 1].type != GO_STR)
+		if (i && !is_text(args[i], actions) && !is_text(args[i - 1], actions))
 			tb_buf_chr(out, ' ');
-		if (actions && is_nothing(args[i]))
-			tb_buf_str(out, "<no value>");
+		if (actions)
+			go_print(c, args[i], out);
 		else
 			go_print_any(c, args[i], out);
 	}

@@ -143,6 +143,8 @@ go_print_value(struct jinja_ctx *c, struct go_value v, enum go_detail how, struc
 void
 go_print_any(struct jinja_ctx *c, struct go_value v, struct tb_buf *out)
 {
+	if (v.type == GO_STRUCT && v.object->is->pointer)
+		tb_buf_chr(out, '&');
 	go_print_value(c, v, GO_PLAIN, out);
 }
 
@@ -152,7 +154,7 @@ go_print(struct jinja_ctx *c, struct go_value v, struct tb_buf *out)
 	if (v.type == GO_NOTHING || v.type == GO_NIL)
 		tb_buf_str(out, "<no value>");
 	else
-		go_print_any(c, v, out);
+		go_print_value(c, v, GO_PLAIN, out);
 }
 
 /* ---- JSON ---- */

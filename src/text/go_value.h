@@ -88,8 +88,8 @@ const struct go_entry *go_find(struct jinja_ctx *c, const struct go_map *m, cons
 struct go_value go_missing(struct jinja_ctx *c, const struct go_map *m);
 const char *go_type_name(struct go_value v);
 
-/* Appended: as an action prints it; as print() does (nil: <nil>); its parts within something
- * else; as encoding/json writes it. */
+/* Appended: as an action prints it; as print() does (nil: <nil>, a pointer: &); as a part of
+ * something else; as encoding/json writes it. */
 void go_print(struct jinja_ctx *c, struct go_value v, struct tb_buf *out);
 void go_print_any(struct jinja_ctx *c, struct go_value v, struct tb_buf *out);
 enum go_detail { GO_PLAIN, GO_NAMES /* %+v */ };

@@ -155,6 +155,9 @@ test_go_pipes(void **state)
 	go_gives("{{ print 1 2 \"a\" \"b\" 3 nil }}|{{ println \"a\" 1 }}", "1 2ab3 <nil>|a 1\n");
 	go_gives("{{ html \"<a href='x'>&\" }} {{ js \"a'<\\n\" }} {{ urlquery \"a b&\xc3\xa9\" }}",
 		 "&lt;a href=&#39;x&#39;&gt;&amp; a\\'\\u003C\\u000A a+b%26%C3%A9");
+	go_gives("{{ html .Missing .Missing 1 2 }}", "&lt;no value&gt;&lt;no value&gt;1 2");
+	go_gives("{{ printf \"%v\" (index .Messages 1) }}{{ print (index .Messages 3) }}",
+		 "&{user Hi <b>  [] []  }&{tool 8  [] [] f }");
 	go_gives("{{ toTypeScriptType 1 }}", "any");
 	go_fails("{{ nope 1 }}", TB_EUNSUP, "\"nope\" is not known");
 	go_fails("{{ eq 1 \"a\" }}", TB_EFORMAT, "a int and a string cannot be compared");
@@ -201,6 +204,10 @@ test_go_printf(void **state)
 	go_gives("{{ printf \"%d\" 1 2 \"x\" }}", "1%!(EXTRA int=2, string=x)");
 	go_gives("{{ printf \"%t|%6t|%-6v|%06d|%+.2e|% d|%+q|%s\" true true false -12 12345.678 7 0x1F600 nil }}",
 		 "true|  true|false |-00012|+1.23e+04| 7|'\\U0001f600'|%!s(<nil>)");
+	go_gives("{{ printf \"%+v|%#v|%#v|%#o|%d\" 3 \"a\" 97 \"x\" .Missing }}",
+		 "3|\"a\"|97|%!o(string=x)|%!d(<nil>)");
+	go_gives("{{ printf \"%d\" (index (index .Messages 2).ToolCalls 0).Function.Arguments.a }}",
+		 "[%!d(bool=true) <nil> %!d(string=<)]");
 	go_gives("{{ printf \"%T %T %T %T %T\" 1 2.5 \"a\" true nil }}", "int float64 string bool <nil>");
 	go_gives("{{ printf \"%v %d\" (index (index .Messages 2).ToolCalls 0).Function.Arguments 1 }}",
 		 "{\"a\":[true,null,\"\\u003c\"],\"b\":1500000} 1");
