@@ -281,12 +281,10 @@ look_around(struct remote *r, struct tb_job *job, struct tb_err *err)
 	if (status)
 		return status;
 	remote_mend(&mended, tb_buf_cstr(&a.body), a.body.len);
-	status = json_parse(&doc, tb_buf_cstr(&mended), mended.len, r->host, err);
-	if (!status && json_is_array(json_get(doc, "data")))
+	if (!json_parse(&doc, tb_buf_cstr(&mended), mended.len, r->host, NULL) &&
+	    json_is_array(json_get(doc, "data")))
 		status = choose_model(r, json_get(doc, "data"), err);
-	else if (*r->model)
-		status = TB_OK;
-	else if (!status)
+	else if (!*r->model)
 		status = tb_fail(err, TB_EFORMAT, "%s: it lists no models; is the address right? It"
 				 " mostly ends in /v1", r->host);
 	json_free(doc);
