@@ -594,7 +594,7 @@ EXTRA_DIST += tests/fuzz/seeds/journal/rm tests/fuzz/seeds/report/small \
 EXTRA_DIST += tests/fuzz/seeds/config/ct tests/fuzz/seeds/config/gptq \
 	tests/fuzz/seeds/config/mlx tests/fuzz/seeds/shards/whole tests/fuzz/seeds/oci/image
 
-EXTRA_PROGRAMS = $(FUZZ_TARGETS)
+EXTRA_PROGRAMS += $(FUZZ_TARGETS)
 FUZZ_LINK = $(AM_LDFLAGS) -fsanitize=fuzzer
 EXTRA_DIST += tests/fuzz/run \
 	tests/fuzz/seeds/json/values tests/fuzz/seeds/manifest/tensor \
@@ -778,3 +778,10 @@ check-storm: tbtui
 	TBTUI='$(abs_top_builddir)/tbtui' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/faults/storm.sh \
 		$(STORM)
 .PHONY: check-storm
+
+# the demo's model
+check_PROGRAMS += tests/unit/test_demo_net
+TESTS += tests/unit/test_demo_net
+tests_unit_test_demo_net_SOURCES = tests/unit/test_demo_net.c data/demo/net.c data/demo/net_back.c
+tests_unit_test_demo_net_CFLAGS = $(AM_CFLAGS) $(BLAS_CFLAGS)
+tests_unit_test_demo_net_LDADD = $(BLAS_LIBS) $(TEST_BASE)
