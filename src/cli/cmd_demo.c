@@ -10,6 +10,7 @@
 struct task {
 	struct op_ctx ctx;
 	const char *dir;
+	bool random;
 	struct demo_result res;
 };
 
@@ -18,7 +19,7 @@ demo_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct task *t = arg;
 
-	return op_demo(&t->ctx, t->dir, job, &t->res, err);
+	return op_demo(&t->ctx, t->dir, t->random, job, &t->res, err);
 }
 
 static enum cli_exit
@@ -42,13 +43,18 @@ demo_print(const struct cli *cli, const struct task *t)
 	return CLI_OK;
 }
 
-COMMAND(cli_demo, "demo", "[DIR]", "a small store made from a seed, to look around in")
+COMMAND(cli_demo, "demo", "[DIR]", "a small store to look around in, with models that talk of tbtui")
 {
 	struct task t = { 0 };
+	const struct tb_opt opts[] = {
+		{ 0, "random", TB_OPT_FLAG, &t.random, NULL,
+		  "models of random weights, smaller, which say nothing: for tests" },
+		{ .name = NULL },
+	};
 	enum cli_exit status;
 	struct tb_err err;
 
-	if (!cli_parse(cli, NULL, &argc, argv, 0, 1, &status))
+	if (!cli_parse(cli, opts, &argc, argv, 0, 1, &status))
 		return status;
 	t.dir = argc > 1 ? argv[1] : "tbtui-demo";
 	if (cli_ctx(cli, &t.ctx, &err))

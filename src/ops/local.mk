@@ -1,5 +1,5 @@
 noinst_LIBRARIES += src/ops/libops.a
-src_ops_libops_a_CFLAGS = $(AM_CFLAGS)
+src_ops_libops_a_CFLAGS = $(AM_CFLAGS) -DDEMO_DATA='"$(srcdir)/data/demo"'
 src_ops_libops_a_SOURCES =
 
 # what all work on: folders, the configuration, the pool
@@ -341,8 +341,10 @@ src_ops_libops_a_SOURCES += \
 src_ops_libops_a_SOURCES += \
 	src/ops/demo/demo.c \
 	src/ops/demo/demo.h \
+	src/ops/demo/demo_files.c \
 	src/ops/demo/demo_model.c \
-	src/ops/demo/demo_text.c
+	src/ops/demo/demo_text.c \
+	src/ops/demo/demo_trained.c
 
 # Not a test: figures depend on the machine and on who else uses it.
 bench: tbtui

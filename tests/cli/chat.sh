@@ -2,7 +2,7 @@
 # demo's models.
 . "${srcdir:-.}/tests/cli/lib.sh"
 
-expect 0 "$TBTUI" demo "$T/demo"
+expect 0 "$TBTUI" demo --random "$T/demo"
 expect 0 "$TBTUI" --store "$T/demo" quantize demo:bf16 "$T/dense" -q keep
 
 # a model with a template: nothing to say

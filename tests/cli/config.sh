@@ -32,7 +32,7 @@ err_has '^tbtui scan '
 rm -rf "$HOME/.ollama"
 
 # A demo without a name.
-(cd "$T" && "$TBTUI" demo >"$T/out") || fail demo
+(cd "$T" && "$TBTUI" demo --random >"$T/out") || fail demo
 has '^look at it with: tbtui '
 [ -d "$T/tbtui-demo/manifests" ] || fail "no demo"
 rm -rf "$T/tbtui-demo"

@@ -23,7 +23,7 @@ layers() {
 }
 
 mkdir "$T/store" "$T/in"
-expect 0 "$TBTUI" demo "$T/demo"
+expect 0 "$TBTUI" demo --random "$T/demo"
 expect 0 "$TBTUI" -s "$T/demo" quantize demo:bf16 "$T/in/hf" -q keep
 mkdir "$T/here"
 $py gguf "$T/in/model.gguf" token_embd.weight llama

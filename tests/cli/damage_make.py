@@ -374,7 +374,7 @@ def PART(kind):
 
 
 WHOLE = WORK + "/whole/"
-run("demo", WORK + "/demo")
+run("demo", "--random", WORK + "/demo")
 for kind, what in (("plain", "demo:bf16"), ("packed", "demo:int4"), ("experts", "demo-moe:nvfp4")):
     run("-s", WORK + "/demo", "quantize", what, f"{WHOLE}folder-{kind}/{kind}", "-q", "keep",
         "--experts", "keep", "-y")

@@ -3,7 +3,7 @@
 # they think what the same numbers in F32 do.
 . "${srcdir:-.}/tests/cli/lib.sh"
 
-expect 0 "$TBTUI" demo "$T/demo"
+expect 0 "$TBTUI" demo --random "$T/demo"
 expect 0 "$TBTUI" --store "$T/demo" quantize demo:bf16 "$T/blocks.gguf" -q q8_0
 expect 0 "$TBTUI" quantize "$T/blocks.gguf" "$T/floats.gguf" -q f32
 seq 400 | sed 's/.*/& bottles/' >"$T/text"

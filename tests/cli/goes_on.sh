@@ -24,7 +24,7 @@ killed() {
 		--db "$T/index.db" -t 1 quantize $2 >"$T/out" 2>"$T/err"
 	[ $? -eq 137 ] || fail "not killed: $2"
 }
-expect 0 tb demo "$T/demo"
+expect 0 tb demo --random "$T/demo"
 mkdir "$T/store"
 for how in keep int4; do
 	expect 0 "$TBTUI" --store "$T/demo" quantize demo:bf16 "$T/$how" -q $how

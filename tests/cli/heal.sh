@@ -316,7 +316,7 @@ fi
 
 # Nobody has to say that a folder, plain or quantized, was made of a model of a store.
 mkdir "$T/made"
-"$TBTUI" demo "$T/demo" >/dev/null || fail "no demo"
+"$TBTUI" demo --random "$T/demo" >/dev/null || fail "no demo"
 for q in keep int8; do
 	expect 0 "$TBTUI" -s "$T/demo" quantize demo:bf16 "$T/made/$q" -q $q
 done

@@ -4,7 +4,7 @@
 . "${srcdir:-.}/tests/cli/lib.sh"
 
 S=$T/store
-expect 0 "$TBTUI" demo "$S"
+expect 0 "$TBTUI" demo --random "$S"
 expect 0 "$TBTUI" -s "$S" scan
 expect 1 "$TBTUI" -s "$S" verify
 

@@ -6,7 +6,7 @@
 tb() {
 	"$TBTUI" --store "$T/store" --db "$T/index.db" "$@"
 }
-expect 0 "$TBTUI" demo "$T/demo"
+expect 0 "$TBTUI" demo --random "$T/demo"
 mkdir "$T/store"
 expect 0 "$TBTUI" --store "$T/demo" quantize demo:bf16 "$T/dense" -q keep
 expect 0 "$TBTUI" --store "$T/demo" unpack demo-moe:bf16 "$T/moe"

@@ -17,7 +17,7 @@ unready() {
 	grep -v 'store/blobs [0-9]\|/place [0-9]' "$T/before" >"$T/b"
 	grep -v 'store/blobs [0-9]\|/place [0-9]' "$T/after" | cmp - "$T/b" || fail "something changed: $*"
 }
-expect 0 "$TBTUI" demo "$T/store"
+expect 0 "$TBTUI" demo --random "$T/store"
 mkdir "$T/place"
 expect 0 tb quantize demo:bf16 "$T/place/src" -q keep
 

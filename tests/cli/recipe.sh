@@ -5,7 +5,7 @@
 tb() {
 	"$TBTUI" --store "$T/demo" --db "$T/index.db" "$@"
 }
-expect 0 "$TBTUI" demo "$T/demo"
+expect 0 "$TBTUI" demo --random "$T/demo"
 expect 0 tb unpack demo-moe:bf16 "$T/moe"
 
 # same MADE: the plan's targets are the schemes of what was written

@@ -3,7 +3,7 @@
 . "$srcdir/tests/cli/lib.sh"
 
 # A text that cannot be read does not hide those behind it, and is told once.
-expect 0 "$TBTUI" demo "$T/demo"
+expect 0 "$TBTUI" demo --random "$T/demo"
 expect 0 "$TBTUI" -s "$T/demo" quantize demo:bf16 "$T/broken" -q keep -y
 mkdir "$T/broken/chat_template.jinja"
 expect 1 "$TBTUI" show "$T/broken"

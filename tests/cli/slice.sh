@@ -11,7 +11,7 @@ list() {
 	$py list "$1" >"$2" || fail "$1 cannot be read"
 }
 
-expect 0 "$TBTUI" demo "$T/demo"
+expect 0 "$TBTUI" demo --random "$T/demo"
 expect 0 tb quantize demo:bf16 "$T/all" -q keep
 list "$T/all" "$T/want"
 

@@ -31,8 +31,8 @@ rm -rf "$T/a" "$T"/index.db* "$T"/audits.db*
 
 # Stores in one another: what cannot be read in the inner one says nothing about the outer
 # one's blobs, neither to a scan nor to verify
-expect 0 "$TBTUI" demo "$T/outer"
-expect 0 "$TBTUI" demo "$T/outer/inner"
+expect 0 "$TBTUI" demo --random "$T/outer"
+expect 0 "$TBTUI" demo --random "$T/outer/inner"
 echo x >"$T/outer/inner/manifests/registry.ollama.ai/library/demo/bf16"
 expect 0 "$TBTUI" --db "$T/nested" --store "$T/outer" --store "$T/outer/inner" scan
 has '1 orphan '
@@ -41,8 +41,8 @@ has '^note +orphan +sha256:[0-9a-f]* .* belongs to no model$'
 rm -rf "$T/outer" "$T"/nested*
 
 # Nor does the scan of another root make clear whose they are.
-expect 0 "$TBTUI" demo "$T/a"
-expect 0 "$TBTUI" demo "$T/b"
+expect 0 "$TBTUI" demo --random "$T/a"
+expect 0 "$TBTUI" demo --random "$T/b"
 LIST=manifests/registry.ollama.ai/library/demo
 echo x >"$T/b/$LIST/bf16"
 touch -d '2 days ago' "$T/b/blobs/"*

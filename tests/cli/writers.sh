@@ -9,7 +9,7 @@ tb() {
 sums() {
 	(cd "$1" && find . -type f -exec sha256sum {} + | sort)
 }
-expect 0 "$TBTUI" demo "$T/demo"
+expect 0 "$TBTUI" demo --random "$T/demo"
 mkdir "$T/store" "$T/a"
 d=$T/a/dense
 expect 0 "$TBTUI" --store "$T/demo" quantize demo:bf16 "$d" -q keep

@@ -30,7 +30,7 @@ make_models() {
 		exit \$rc
 	END
 	chmod +x "$T/bin/tbtui"
-	expect 0 "$REAL" demo "$T/demo"
+	expect 0 "$REAL" demo --random "$T/demo"
 	expect 0 "$REAL" -s "$T/demo" quantize demo-moe:bf16 "$SRC" -q keep --experts keep
 	expect 0 "$REAL" -s "$T/alone" quantize "$SRC" "$DST" -q int4
 }

@@ -190,7 +190,7 @@ def without_kept(files):
 
 def make_template():
     t = T + "/template"
-    need([TBTUI, "demo", t + "/store"])
+    need([TBTUI, "demo", "--random", t + "/store"])
     library = t + "/store/manifests/registry.ollama.ai/library/"
     keep = {"demo": ["bf16", "int8"], "demo-moe": ["bf16"]}
     used = set()

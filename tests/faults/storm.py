@@ -240,7 +240,7 @@ def afterwards(before, has):
 def main():
     rc, out, err = tbtui("--help")
     has = [w for w in WORDS if "\n  %s " % w in out]
-    need("demo", STORE)
+    need("demo", "--random", STORE)
     for name in os.listdir("%s/%s" % (STORE, LIBRARY)):
         if name != "demo":      # one of the others is damaged, as a show
             shutil.rmtree("%s/%s/%s" % (STORE, LIBRARY, name))

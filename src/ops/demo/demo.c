@@ -17,29 +17,43 @@
 
 #define LONG_AGO 1000000000	/* seconds since 1970 */
 
-static const struct demo_model sources[] = {
-	{ "dense", 20250921, 4, 0 },
-	{ "moe", 977, 3, 4 },
-	{ "other", 31337, 2, 0 },
+/* A Hugging Face directory is written, and this is made of it. */
+struct product { unsigned source; const char *name, *quant, *policy; enum plan_experts experts; };
+struct set {
+	struct demo_model sources[3];
+	struct product products[8];
+	unsigned nsources, nproducts;	/* of the last product a bit is flipped */
 };
 
-/* What is made of them. */
-static const struct product {
-	unsigned source;
-	const char *name, *quant;
-	enum plan_experts experts;
-} products[] = {
-	{ 0, "demo:bf16", "keep", PLAN_EXPERTS_DEFAULT },
-	{ 0, "demo:int4", "int4", PLAN_EXPERTS_DEFAULT },
-	{ 0, "demo:int8", "int8", PLAN_EXPERTS_DEFAULT },
-	{ 0, "demo:mxfp8", "mxfp8", PLAN_EXPERTS_DEFAULT },
-	{ 1, "demo-moe:bf16", "keep", PLAN_EXPERTS_DEFAULT },
-	{ 1, "demo-moe:nvfp4", "nvfp4", PLAN_EXPERTS_DEFAULT },
-	{ 1, "demo-moe:int4", "int4", PLAN_EXPERTS_EACH },
-	{ 2, "demo-damaged:int8", "int8", PLAN_EXPERTS_DEFAULT },
+/* The embedding of the damaged one is int8, too, and so the largest file is its own. */
+static const struct set trained = {
+	{ { "own", 0, 0, 0 }, { "moe", 1871, 0, 4 } },
+	{
+		{ 0, "demo:bf16", "keep", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 0, "demo:int4", "int4", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 0, "demo:int8", "int8", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 0, "demo:mxfp8", "mxfp8", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 1, "demo-moe:bf16", "keep", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 1, "demo-moe:nvfp4", "nvfp4", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 1, "demo-moe:int4", "int4", NULL, PLAN_EXPERTS_EACH },
+		{ 0, "demo-damaged:int8", "int8", "uniform", PLAN_EXPERTS_DEFAULT },
+	},
+	2, 8,
 };
-#define NPRODUCTS (sizeof(products) / sizeof(*products))
-#define DAMAGED (NPRODUCTS - 1)
+static const struct set random_weights = {
+	{ { "dense", 20250921, 4, 0 }, { "moe", 977, 3, 4 }, { "other", 31337, 2, 0 } },
+	{
+		{ 0, "demo:bf16", "keep", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 0, "demo:int4", "int4", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 0, "demo:int8", "int8", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 0, "demo:mxfp8", "mxfp8", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 1, "demo-moe:bf16", "keep", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 1, "demo-moe:nvfp4", "nvfp4", NULL, PLAN_EXPERTS_DEFAULT },
+		{ 1, "demo-moe:int4", "int4", NULL, PLAN_EXPERTS_EACH },
+		{ 2, "demo-damaged:int8", "int8", NULL, PLAN_EXPERTS_DEFAULT },
+	},
+	3, 8,
+};
 
 static enum tb_status
 make(const struct op_ctx *ctx, const struct product *p, const char *src, const char *store,
@@ -54,7 +68,7 @@ make(const struct op_ctx *ctx, const struct product *p, const char *src, const c
 	enum tb_status status = model_open(&m, &loc, err);
 
 	if (!status)
-		status = plan_target_parse(p->quant, &req.target, err);
+		status = plan_ask(&req, p->quant, p->policy, err);
 	req.model = m;
 	if (!status)
 		status = plan_new(&plan, &req, err);
@@ -88,15 +102,17 @@ remove_source(const char *dir)
 
 /* All products of one source, whose directory is gone afterwards. */
 static enum tb_status
-make_all(const struct op_ctx *ctx, unsigned source, const char *store, struct tb_job *job,
-	 struct tb_err *err)
+make_all(const struct op_ctx *ctx, const struct set *set, unsigned source, const char *store,
+	 struct tb_job *job, struct tb_err *err)
 {
-	char *dir = tb_asprintf("%s/.source-%s", store, sources[source].name);
-	enum tb_status status = dir ? demo_write(&sources[source], dir, err) : tb_nomem(err);
+	const struct demo_model *m = &set->sources[source];
+	char *dir = tb_asprintf("%s/.source-%s", store, m->name);
+	enum tb_status status = !dir ? tb_nomem(err) : m->layers ? demo_write(m, dir, err)
+								 : demo_write_trained(m, dir, err);
 
-	for (size_t i = 0; i < NPRODUCTS && !status; i++)
-		if (products[i].source == source)
-			status = make(ctx, &products[i], dir, store, job, err);
+	for (size_t i = 0; i < set->nproducts && !status; i++)
+		if (set->products[i].source == source)
+			status = make(ctx, &set->products[i], dir, store, job, err);
 	if (dir)
 		remove_source(dir);
 	free(dir);
@@ -171,25 +187,27 @@ orphan(const char *store, char **digest, struct tb_err *err)
 }
 
 enum tb_status
-op_demo(const struct op_ctx *ctx, const char *dir, struct tb_job *job, struct demo_result *out,
-	struct tb_err *err)
+op_demo(const struct op_ctx *ctx, const char *dir, bool random, struct tb_job *job,
+	struct demo_result *out, struct tb_err *err)
 {
+	const struct set *set = random ? &random_weights : &trained;
+	const char *bad = set->products[set->nproducts - 1].name;
 	bool empty;
 	enum tb_status status = tb_dir_empty(dir, &empty, err);
 
 	if (!status && !empty)
 		status = tb_fail(err, TB_EEXIST, "%s: is not empty", dir);
-	*out = (struct demo_result){ .models = NPRODUCTS };
-	for (unsigned i = 0; i < sizeof(sources) / sizeof(*sources) && !status; i++) {
+	*out = (struct demo_result){ .models = set->nproducts };
+	for (unsigned i = 0; i < set->nsources && !status; i++) {
 		status = tb_job_check(job, err);
 		if (!status)
-			status = make_all(ctx, i, dir, job, err);
+			status = make_all(ctx, set, i, dir, job, err);
 	}
 	if (!status)
-		status = damage(dir, products[DAMAGED].name, err);
+		status = damage(dir, bad, err);
 	if (!status)
 		status = orphan(dir, &out->orphan, err);
-	out->damaged = status ? NULL : tb_strdup(products[DAMAGED].name);
+	out->damaged = status ? NULL : tb_strdup(bad);
 	if (!status && !out->damaged)
 		status = tb_nomem(err);
 	if (status)

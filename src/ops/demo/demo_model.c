@@ -75,8 +75,8 @@ add_layer(struct writer *w, unsigned layer)
 }
 
 /* Nearly normal: four even numbers added, of variance 1. */
-static float
-random_normal(uint64_t *s)
+float
+demo_normal(uint64_t *s)
 {
 	float sum = 0;
 
@@ -95,7 +95,7 @@ fill(struct writer *w, const struct st_tensor *t, uint8_t *out)
 	uint64_t cols = t->ndim == 2 ? t->dim[1] : 1;
 
 	for (uint64_t i = 0; i < t->len / 2; i++) {
-		float x = random_normal(&w->state);
+		float x = demo_normal(&w->state);
 		uint16_t h;
 
 		if (t->ndim == 1)
