@@ -263,5 +263,11 @@ db_chats_empty(struct db *db, struct db_chats *out, struct tb_err *err)
 				 "(SELECT id FROM chats WHERE removed_ns > 0)", "");
 	if (!status)
 		status = db_exec(db, err, "DELETE FROM chats WHERE removed_ns > 0", "");
-	return db_chats_end(db, status, err);
+	/* FTS5 only marks what is deleted: its words would still be read in the file */
+	if (!status)
+		status = db_exec(db, err, "INSERT INTO words(words) VALUES ('rebuild')", "");
+	status = db_chats_end(db, status, err);
+	if (!status)	/* another reader may keep the old pages for a while */
+		(void)!db_run_sql(db, "PRAGMA wal_checkpoint(truncate)", NULL);
+	return status;
 }

@@ -15,6 +15,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/talk.h"
+#include "src/ops/home/home.h"
 #include "ui/transcript.h"
 #include "ui/view.h"
 #include "ui/waiting.h"
@@ -340,7 +341,9 @@ chat_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 
 	if (!status)
 		status = talk_new(&l->talk, model, err);
-	return status ? status : talk_begin(l->talk, err);
+	if (!status)
+		status = talk_begin(l->talk, err);
+	return status ? status : talk_keep(l->talk, l->ctx->db_path, NULL, err);
 }
 
 static void

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "src/base/text.h"
+#include "src/cli/chat_session.h"
 #include "src/cli/line.h"
 #include "src/cli/run_model.h"
 #include "src/cli/table.h"
@@ -20,6 +21,7 @@ struct chatting {
 	struct talk *talk;		/* a reference */
 	const char *text;		/* what is said next */
 	const char *file;		/* keeps what was evaluated; NULL: none */
+	struct chat_session session;
 	struct chat_answer answer;
 };
 
@@ -89,6 +91,8 @@ turn(struct chatting *c, const char *text)
 		json_set_u64(o, "tokens", c->answer.gen.ids.n ? c->answer.gen.ids.n
 				: c->answer.gen.figures.tokens);
 		json_set_u64(o, "dropped", c->answer.dropped);
+		if (chat_number(c->talk->chat))
+			json_set_i64(o, "session", chat_number(c->talk->chat));
 		run_json_figures(o, &c->answer.gen);
 		status = cli_print_json(o);
 	} else {
@@ -98,6 +102,7 @@ turn(struct chatting *c, const char *text)
 				c->answer.dropped, c->answer.dropped == 1 ? "turn" : "turns");
 		if (talk_broke_off(c->answer.gen.stop))
 			fprintf(stderr, "(%s)\n", talk_broke_off(c->answer.gen.stop));
+		cli_note(c->cli, c->answer.note);
 		if (c->talk->figures)
 			run_print_figures(&c->answer.gen.figures);
 	}
@@ -195,6 +200,8 @@ chat_remote(struct chatting *c, const struct run_model *model, const char *url,
 	}
 	if (!status)
 		status = talk_begin(c->talk, &err);
+	if (!status)
+		status = chat_session_begin(&c->session, c->cli, c->talk, s, system, prompt, &err);
 	if (status)
 		cli_fail(&err);
 	else
@@ -231,13 +238,15 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 		status = talk_begin(c->talk, &err);
 	if (!status && c->file)
 		status = cli_run(c->cli, "Reading", chat_open_file, c, &err);
+	if (!status)
+		status = chat_session_begin(&c->session, c->cli, c->talk, sampling, system, prompt, &err);
 	if (status)
 		return cli_fail(&err);
 	end = prompt ? turn(c, prompt) : converse(c);
 	return c->file && cli_run(c->cli, "Keeping", chat_close_file, c, &err) ? cli_fail(&err) : end;
 }
 
-COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
+COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 {
 	struct run_sampling sampling = RUN_SAMPLING;
 	struct run_guessing guessing = { .none = false };
@@ -253,16 +262,24 @@ COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
 		RUN_ENGINE_OPTIONS(cli),
 		RUN_GUESSING_OPTIONS(guessing),
 		RUN_SESSION_OPTION(c.file),
+		CHAT_SESSION_OPTIONS(c.session),
 		{ .name = NULL }
 	};
-	struct tb_err err;
 	enum cli_exit status;
+	struct tb_err err;
+	char *ref = NULL;
+	const char *who;
 
-	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
+	if (!cli_parse(cli, opts, &argc, argv, 0, 1, &status))
 		return status;
-	if (speaker_is_remote(argv[1])) {
-		status = chat_remote(&c, &r, argv[1], &sampling, &guessing, system, prompt);
-	} else if (run_model_open(&r, cli, argv[1], prompt, &err)) {
+	if (argc < 2 && !c.session.which)
+		return cli_usage("chat with whom?  tbtui chat REF; \"tbtui ls\" lists models");
+	if (argc < 2 && chat_session_ref(&c.session, cli, &ref, &err))
+		return cli_fail(&err);
+	who = ref ? ref : argv[1];
+	if (speaker_is_remote(who)) {
+		status = chat_remote(&c, &r, who, &sampling, &guessing, system, prompt);
+	} else if (run_model_open(&r, cli, who, prompt, &err)) {
 		status = cli_fail(&err);
 	} else {
 		cli_note(cli, chat_model_note(r.model));
@@ -271,5 +288,6 @@ COMMAND(cli_chat, "chat", "REF", "talk with a model, line by line")
 	}
 	talk_unref(c.talk);
 	run_model_close(&r);
+	free(ref);
 	return status;
 }

@@ -25,6 +25,7 @@ cli_command_files = \
 	src/cli/cmd_undo.c \
 	src/cli/cmd_sql.c \
 	src/cli/cmd_chat.c \
+	src/cli/cmd_sessions.c \
 	src/cli/cmd_generate.c \
 	src/cli/cmd_score.c \
 	src/cli/cmd_calibrate.c \
@@ -48,6 +49,8 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/cli.h \
 	src/cli/bundle_file.c \
 	src/cli/bundle_file.h \
+	src/cli/chat_session.c \
+	src/cli/chat_session.h \
 	src/cli/copies.c \
 	src/cli/export_bom.c \
 	src/cli/index.c \

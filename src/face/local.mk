@@ -18,6 +18,7 @@ src_face_libface_a_SOURCES = \
 	src/face/markdown_table.c \
 	src/face/talk.c \
 	src/face/talk.h \
+	src/face/talk_kept.c \
 	src/face/texts.c \
 	src/face/texts.h \
 	src/face/words.c \

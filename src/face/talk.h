@@ -28,6 +28,12 @@ enum tb_status talk_new_remote(struct talk **out, struct speaker *speaker,
 			       const struct chat_opts *opts, struct tb_err *err) TB_MUST_USE;
 /* With t->opts as they are now. */
 enum tb_status talk_begin(struct talk *t, struct tb_err *err) TB_MUST_USE;
+/* Behind talk_begin(): what is said is kept beside the index at that path.  session: "last" or a
+ * number goes on with that one, whose options become t->opts; NULL, "" or "new": another. */
+enum tb_status talk_keep(struct talk *t, const char *index_path, const char *session,
+			 struct tb_err *err) TB_MUST_USE;
+/* The number that it means: 0 for "last", < 0 for none.  TB_EUSAGE: it is no number. */
+enum tb_status talk_session(const char *session, int64_t *number, struct tb_err *err) TB_MUST_USE;
 struct talk *talk_ref(struct talk *t);
 void talk_unref(struct talk *t);	/* NULL is fine; any thread */
 

@@ -297,6 +297,8 @@ src_ops_libops_a_SOURCES += \
 src_ops_libops_a_SOURCES += \
 	src/ops/chat/chat.c \
 	src/ops/chat/chat.h \
+	src/ops/chat/chat_export.c \
+	src/ops/chat/chat_import.c \
 	src/ops/chat/chat_kept.c \
 	src/ops/chat/chat_opts.c \
 	src/ops/chat/chat_resume.c \

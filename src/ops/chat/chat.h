@@ -109,6 +109,19 @@ enum tb_status chat_resume(struct chat *c, int64_t id, struct chat_opts *o, stru
 enum tb_status chat_fork(struct chat *c, uint64_t turn, struct tb_err *err) TB_MUST_USE;
 enum tb_status chat_rename(struct chat *c, const char *title, struct tb_err *err) TB_MUST_USE;
 
+/* A kept session as a text for people (roles as headings, the path alone), or as a JSON object with
+ * all of its turns ("tree") and the path as OpenAI has messages ("messages"). */
+enum chat_format { CHAT_MARKDOWN, CHAT_JSON };
+struct db_chat;
+struct db_turns;
+void chat_export(const struct db_chat *chat, const struct db_turns *turns, enum chat_format as,
+		 struct tb_buf *out);
+/* Deletes what is in the trash for good. *n sessions. */
+enum tb_status chat_empty_trash(const char *index_path, size_t *n, struct tb_err *err) TB_MUST_USE;
+/* A session of such a JSON text (also a mere list of messages, or an object with "messages"). */
+enum tb_status chat_import(const char *index_path, const char *json, size_t len, int64_t *number,
+			   struct tb_err *err) TB_MUST_USE;
+
 /* ---- what was said ---- */
 
 struct chat_turn {

@@ -16,8 +16,8 @@
 /* ---- as rows ---- */
 
 /* The first words of the first message: its first line that is not empty. */
-static char *
-title_of(const char *text)
+char *
+kept_title_of(const char *text)
 {
 	struct tb_buf title = TB_BUF(4 * TITLE_MAX + 64);
 	const char *p = text + strspn(text, " \t\r\n");
@@ -131,7 +131,7 @@ kept_title(struct chat *c, struct tb_err *err)
 {
 	for (size_t id = 1; !c->keep.title && id <= c->turns.n; id++)
 		if (turn_is(turns_at(&c->turns, id), "user") &&
-		    !(c->keep.title = title_of(turns_at(&c->turns, id)->said.content)))
+		    !(c->keep.title = kept_title_of(turns_at(&c->turns, id)->said.content)))
 			return tb_nomem(err);
 	return TB_OK;
 }
@@ -257,4 +257,21 @@ chat_notice(struct chat *c)
 	memcpy(k->told, k->notice, sizeof(k->told));
 	*k->notice = 0;
 	return k->told;
+}
+
+enum tb_status
+chat_empty_trash(const char *index_path, size_t *n, struct tb_err *err)
+{
+	struct db_chats gone = { 0 };
+	struct db *db;
+	enum tb_status status = db_chats_open(&db, index_path, true, err);
+
+	*n = 0;
+	if (status)
+		return status;
+	if (!(status = db_chats_empty(db, &gone, err)))
+		*n = gone.n;
+	tb_arena_free(&gone.mem);
+	db_close(db);
+	return status;
 }
