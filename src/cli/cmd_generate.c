@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/cli/generate_remote.h"
 #include "src/cli/run_model.h"
 #include "src/engine/engine.h"
 #include "src/format/json.h"
+#include "src/ops/remote/remote.h"
 #include "src/text/tokenizer.h"
 
 struct generating {
@@ -120,7 +122,14 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 	if (top > GEN_TOP)
 		return cli_usage("generate: --top: at most %d", GEN_TOP);
 	g.opts.top = cli->json ? (unsigned)top : 0;
-	if (run_model_open(&r, cli, argv[1], prompt, &err)) {
+	if (remote_is(argv[1])) {
+		if (g.raw || g.opts.ignore_eos)
+			status = cli_usage("generate: --raw and --ignore-eos are for models here");
+		else if (run_remote_check(&r, cli, &sampling, &guessing, g.file, &err))
+			status = cli_fail(&err);
+		else
+			status = generate_remote(cli, argv[1], prompt, &sampling, g.opts.top);
+	} else if (run_model_open(&r, cli, argv[1], prompt, &err)) {
 		status = cli_fail(&err);
 	} else {
 		g.opts.sampler = r.model->sampler;

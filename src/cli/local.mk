@@ -53,6 +53,8 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/chat_session.h \
 	src/cli/copies.c \
 	src/cli/export_bom.c \
+	src/cli/generate_remote.c \
+	src/cli/generate_remote.h \
 	src/cli/index.c \
 	src/cli/index.h \
 	src/cli/kept.c \

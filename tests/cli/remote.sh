@@ -77,6 +77,13 @@ err_has '^tbtui: --ctx: the model runs elsewhere'
 chat 0 plain --json
 has '"text":"Once upon a time\.","tokens":5,.*"stop":"eos","prompt_tokens":5,"reused_tokens":4'
 
+# a text that is continued
+expect 0 "$TBTUI" generate "$U/v1#plain" -p "Long ago" -n 9
+has '^Once upon a time\.$'
+sent '"path": "/v1/completions".*"model": "plain", "prompt": "Long ago", .*"max_tokens": 9'
+expect 2 "$TBTUI" generate "$U/v1#plain" -p "Long ago" --raw
+err_has 'are for models here'
+
 # in whichever form it comes
 chat 0 crlf
 has '^piece by piece$'

@@ -73,6 +73,26 @@ chat_configure(struct chat *c, const struct chat_opts *o, struct tb_err *err)
 	return TB_OK;
 }
 
+/* chat_token_text() may be with the one before. */
+static void
+set_speaker(struct chat *c, struct speaker *s)
+{
+	chat_lock(c);
+	c->speaker = s;
+	chat_unlock(c);
+}
+
+bool
+chat_token_text(struct chat *c, uint32_t id, struct tb_buf *out)
+{
+	bool there;
+
+	chat_lock(c);
+	there = c->speaker->ops->token && c->speaker->ops->token(c->speaker, id, out);
+	chat_unlock(c);
+	return there;
+}
+
 enum tb_status
 chat_change_speaker(struct chat *c, struct speaker *s, const struct chat_opts *opts,
 		    struct tb_err *err)
@@ -80,9 +100,9 @@ chat_change_speaker(struct chat *c, struct speaker *s, const struct chat_opts *o
 	struct speaker *was = c->speaker;
 	enum tb_status status;
 
-	c->speaker = s;
+	set_speaker(c, s);
 	if ((status = chat_configure(c, opts, err))) {
-		c->speaker = was;
+		set_speaker(c, was);
 		speaker_free(s);
 		return status;
 	}

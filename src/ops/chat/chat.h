@@ -201,6 +201,9 @@ enum tb_status chat_choose(struct chat *c, uint64_t turn, int by, struct tb_err 
  * is kept, if any was. */
 void chat_clear(struct chat *c);
 
+/* What a token of its speaker's answers is as text (GEN_MSG_TOKEN, gen_result.tokens), appended as
+ * its bytes are; false: it is none.  Any thread. */
+bool chat_token_text(struct chat *c, uint32_t id, struct tb_buf *out);
 /* How many tokens the path, and `more` said after it (NULL: nothing), are for the speaker.
  * TB_EUNSUP: it cannot say. */
 enum tb_status chat_count(struct chat *c, const char *more, uint64_t *tokens, struct tb_err *err)

@@ -39,6 +39,9 @@ struct speaker_ops {
 	/* Tokens that the messages are for it. */
 	enum tb_status (*count)(struct speaker *s, const struct speaker_ask *ask, uint64_t *tokens,
 				struct tb_err *err);
+	/* What a token of its answers is as text, as it lies within one; false: it is none of them.
+	 * Any thread. */
+	bool (*token)(struct speaker *s, uint32_t id, struct tb_buf *out);
 	/* What it still has of what it read, to a file and back: kv_file_save(). */
 	enum tb_status (*keep)(struct speaker *s, const char *path, struct tb_job *job,
 			       struct tb_err *err);

@@ -234,6 +234,17 @@ local_count(struct speaker *s, const struct speaker_ask *ask, uint64_t *n, struc
 	return status;
 }
 
+static bool
+local_token(struct speaker *s, uint32_t id, struct tb_buf *out)
+{
+	const struct tokenizer *t = local(s)->m->tokenizer;
+
+	if (id >= tokenizer_size(t))
+		return false;
+	tokenizer_decode(t, id, false, out);
+	return true;
+}
+
 static enum tb_status
 local_keep(struct speaker *s, const char *path, struct tb_job *job, struct tb_err *err)
 {
@@ -263,7 +274,7 @@ local_free(struct speaker *s)
 
 static const struct speaker_ops local_ops = {
 	.kind = "local", .answer = local_answer, .free = local_free,
-	.configure = local_configure, .count = local_count, .keep = local_keep,
+	.configure = local_configure, .count = local_count, .token = local_token, .keep = local_keep,
 	.take_up = local_take_up,
 };
 

@@ -58,6 +58,12 @@ far_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *job,
 	return status;
 }
 
+static bool
+far_token(struct speaker *s, uint32_t id, struct tb_buf *out)
+{
+	return remote_token(far(s)->remote, id, out);
+}
+
 static void
 far_free(struct speaker *s)
 {
@@ -68,7 +74,7 @@ far_free(struct speaker *s)
 }
 
 static const struct speaker_ops far_ops = {
-	.kind = "remote", .answer = far_answer, .free = far_free,
+	.kind = "remote", .answer = far_answer, .free = far_free, .token = far_token,
 };
 
 bool
