@@ -53,6 +53,9 @@ check-howto: all
 	rm -rf check-howto.tmp
 .PHONY: check-howto
 
+# The longest of all goes first: others fill the cores beside it.
+TESTS = tests/faults/faults.sh
+EXTRA_DIST += tests/faults/faults.sh
 TEST_EXTENSIONS = .sh .scr
 SH_LOG_COMPILER = $(SHELL)
 # Screens: the terminal that tests/vt.c understands, and what drives it.
@@ -757,7 +760,7 @@ STORM = 60
 check_DATA += tests/faults/shim.so
 EXTRA_DIST += tests/faults/shim.c tests/faults/faults.py tests/faults/storm.py
 CLEANFILES += tests/faults/shim.so
-dist_check_SCRIPTS += tests/faults/faults.sh tests/faults/storm.sh
+dist_check_SCRIPTS += tests/faults/storm.sh
 dist_check_SCRIPTS += tests/cli/prune_big.sh
 
 # What doc/CLUSTER.md says: with GNU parallel in "make check", on a Slurm of its own with

