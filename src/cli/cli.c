@@ -80,6 +80,7 @@ cli_ctx(const struct cli *cli, struct op_ctx *ctx, struct tb_err *err)
 	if (!status)
 		tell_config(cli, &ctx->config);
 	ctx->exact = cli->exact;
+	ctx->template_file = cli->template_file;
 	if (!status && cli->kv && !kv_type_named(cli->kv, &ctx->kv)) {
 		op_ctx_free(ctx);
 		return tb_fail(err, TB_EUSAGE, "--kv: f32, f16 or int8");

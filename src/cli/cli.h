@@ -29,6 +29,7 @@ struct cli {
 	const char *color;
 	bool exact;			/* of commands that run a model: engine_opts */
 	const char *kv;			/* as it was said; NULL: it was not */
+	const char *template_file;	/* of --template; NULL: the model's own */
 };
 
 /* A command. argv[0] is its name; options are parsed by the command itself, with

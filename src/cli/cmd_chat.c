@@ -259,6 +259,7 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 		{ 0, "system", TB_OPT_STR, &system, "TEXT", "what the model is told first" },
 		RUN_SAMPLING_OPTIONS(sampling, RUN_ELSE(SAMPLER_REPEAT_PENALTY)),
 		RUN_ADAPTER_OPTION(r),
+		RUN_TEMPLATE_OPTION(cli),
 		RUN_ENGINE_OPTIONS(cli),
 		RUN_GUESSING_OPTIONS(guessing),
 		RUN_SESSION_OPTION(c.file),

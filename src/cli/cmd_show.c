@@ -105,10 +105,8 @@ texts_text(const struct show *s)
 		/* which one a conversation is written with: what follows may be another */
 		if (k == TEXT_TEMPLATE && model_template_used(s->m, &used, NULL))
 			cli_lost();
-		else if (k == TEXT_TEMPLATE && *template_note(&used, note))
-			printf("(%s)\n", note);
 		else if (k == TEXT_TEMPLATE)
-			printf("(used: that of %s)\n", used.source);
+			printf("(%s)\n", template_said(&used, note));
 		show_lines(pretty ? pretty : text);
 		free(pretty);
 		free(text);

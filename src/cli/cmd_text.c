@@ -11,6 +11,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/cli.h"
+#include "src/cli/run_model.h"
 #include "src/format/json.h"
 #include "src/ops/model_text/model_text.h"
 #include "src/ops/vocab/vocab.h"
@@ -222,27 +223,33 @@ COMMAND(cli_tokenize, "tokenize", "REF [TEXT]",
 	return exit_status;
 }
 
-/* FILE: a list of messages, or an object with "messages" and whatever other
- * variables the template reads. */
+/* FILE: a list of messages, or an object with "messages", "tools", "think" (true, false or a
+ * level) and whatever other variables a template in Jinja reads. */
 static enum tb_status
-render(const struct model *m, const char *path, bool finished, struct tb_buf *out,
-       struct template_used *used, struct tb_err *err)
+render(const struct cli *cli, const struct model *m, const char *path, bool finished,
+       struct tb_buf *out, struct template_used *used, struct tb_err *err)
 {
 	struct chat_vars vars = { .add_generation_prompt = !finished, .forgive_no_tools = true };
 	struct chat_template *t = NULL;
 	char *bos = NULL, *eos = NULL, *text = NULL;
 	cJSON *doc = NULL;
 	size_t len;
+	bool think;
 	enum tb_status status = tb_file_slurp(path, TEXT_MAX, &text, &len, err);
 
 	if (!status)
 		status = json_parse(&doc, text, len, path, err);
 	if (!status)
-		status = model_template(m, &t, &bos, &eos, used, err);
+		status = model_template(m, cli->template_file, &t, &bos, &eos, used, err);
 	vars.bos_token = bos;
 	vars.eos_token = eos;
 	vars.conversation = json_is_array(doc) ? doc : json_get(doc, "messages");
 	vars.tools = json_get(doc, "tools");
+	if (json_is_null(vars.tools))
+		vars.tools = NULL;
+	if (json_bool(json_get(doc, "think"), &think))
+		vars.think = think ? CHAT_THINK_ON : CHAT_THINK_OFF;
+	vars.think_level = json_str(json_get(doc, "think"));
 	vars.extra = json_is_object(doc) ? doc : NULL;
 	if (!status && !json_is_array(vars.conversation))
 		status = tb_fail(err, TB_EFORMAT, "%s: no list of messages", path);
@@ -282,7 +289,8 @@ COMMAND(cli_template, "template", "REF FILE",
 	bool finished = false;
 	const struct tb_opt opts[] = {
 		{ 0, "finished", TB_OPT_FLAG, &finished, NULL,
-		  "the conversation alone, without the start of an answer" },
+		  "the conversation alone, without the start of an answer (Jinja)" },
+		RUN_TEMPLATE_OPTION(cli),
 		{ .name = NULL }
 	};
 	struct tb_buf text = TB_BUF(TEXT_MAX);
@@ -297,9 +305,9 @@ COMMAND(cli_template, "template", "REF FILE",
 		return exit_status;
 	status = cli_model(cli, argv[1], &m, &err);
 	if (!status)
-		status = render(m, argv[2], finished, &text, &used, &err);
+		status = render(cli, m, argv[2], finished, &text, &used, &err);
 	if (!status)
-		cli_note(cli, template_note(&used, note));
+		cli_note(cli, template_said(&used, note));
 	exit_status = status ? cli_fail(&err) : template_print(cli, &text);
 	tb_buf_free(&text);
 	model_free(m);

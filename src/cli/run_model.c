@@ -119,7 +119,8 @@ run_remote_check(const struct run_model *r, const struct cli *cli, const struct 
 		 const struct run_guessing *g, const char *file, struct tb_err *err)
 {
 	const struct { const char *name; bool given; } rows[] = {
-		{ "adapter", r->adapters.n > 0 }, { "exact", cli->exact }, { "kv", cli->kv },
+		{ "adapter", r->adapters.n > 0 }, { "exact", cli->exact }, { "template", cli->template_file },
+		{ "kv", cli->kv },
 		{ "ctx", s->context != UINT64_MAX }, { "draft", g->draft },
 		{ "no-speculate", g->none }, { "session-file", file },
 	};

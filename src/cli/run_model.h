@@ -34,6 +34,11 @@ void run_model_close(struct run_model *r);
 	{ 0, "kv", TB_OPT_STR, &(cli)->kv, "TYPE", "keep keys and values as f32, f16 or int8 (f16; " \
 	  "where numbers are compared, f32)" }
 
+/* And in what words it is talked to. */
+#define RUN_TEMPLATE_OPTION(cli) \
+	{ 0, "template", TB_OPT_STR, &(cli)->template_file, "FILE", "write the conversation with " \
+	  "this template, in Jinja or in Go's language (.gotmpl), instead of the model's own" }
+
 /* Values of sampling options; what was not given keeps the model's wish. */
 struct run_sampling {
 	double temperature, top_p, min_p, repeat_penalty;

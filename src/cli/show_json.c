@@ -93,7 +93,8 @@ show_json(const struct show *s)
 	texts_json(o, s);
 	json_set(o, "licenses", licences_json(s->m));
 	json_set_str(o, "template_used", used.source);
-	json_set_bool(o, "template_own_unused", used.own);
+	json_set_str(o, "template_language", !used.source ? NULL : used.go ? "go" : "jinja");
+	json_set_bool(o, "template_own_unused", used.own && used.why != TEMPLATE_OWN);
 	for (size_t i = 0; i < m->nproblems; i++)
 		json_push_str(problems, m->problems[i].message);
 	json_set(o, "problems", problems);

@@ -203,15 +203,15 @@ enum tb_status
 texts_page(const struct model *m, unsigned kinds, char **out, struct tb_err *err)
 {
 	struct tb_buf page = TB_BUF(4 * (size_t)TEXT_MAX);
-	struct template_used used = { NULL, false };
+	struct template_used used = { .source = NULL };
 	char note[TEMPLATE_NOTE_MAX];
 	enum tb_status status = TB_OK;
 
 	*out = NULL;
 	if (kinds >> TEXT_TEMPLATE & 1)
 		status = model_template_used(m, &used, err);
-	if (!status && used.own)	/* several may follow */
-		tb_buf_printf(&page, "(%s)\n\n", template_note(&used, note));
+	if (!status && (used.source || used.own))	/* several may follow */
+		tb_buf_printf(&page, "(%s)\n\n", template_said(&used, note));
 	if (!status)
 		status = texts_each(m, kinds, add_to_page, &page, err);
 	if (!status && page.len && !(*out = tb_buf_take(&page)))

@@ -22,7 +22,7 @@ src_ops_libops_a_SOURCES += \
 
 # the files beside the tensors
 src_ops_libops_a_SOURCES += \
-	src/ops/model_text/model_text.c \
+	src/ops/model_text/model_template.c \
 	src/ops/model_text/model_text.h \
 	src/ops/model_text/model_tokenizer.c \
 	src/ops/model_text/optional.c

@@ -7,6 +7,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/text/chat_tags.h"
 #include "src/text/go.h"
 #include "src/text/jinja.h"
 
@@ -20,7 +21,19 @@ struct chat_template {
 	/* One of them, in the arena; not changed by rendering. */
 	const struct jinja_node *body;
 	const struct go_template *go;
+	const char *source;		/* in the arena */
+	struct chat_thinking thinking;
+	struct chat_template_can can;
 };
+
+/* What it can is seen once. */
+static void
+look_at(struct jinja_ctx *c, struct chat_template *t)
+{
+	t->thinking = t->go ? go_thinking(c, t->go) : jinja_thinking(t->source);
+	t->can = t->go ? go_can(t->go, t->source) : jinja_can(t->source);
+	t->can.thinking = t->thinking.open && t->thinking.close;
+}
 
 static enum tb_status
 new_template(struct chat_template **out, enum chat_template_kind kind, const char *source,
@@ -44,6 +57,9 @@ new_template(struct chat_template **out, enum chat_template_kind kind, const cha
 		t->go = go_parse(&c, source, len);
 	else
 		t->body = jinja_parse(&c, source, len);
+	t->source = jinja_copy(&c, source, len).str.s;
+	if (jinja_ok(&c))
+		look_at(&c, t);
 	if (c.status)
 		chat_template_free(t);
 	else
@@ -68,6 +84,18 @@ enum chat_template_kind
 chat_template_kind(const struct chat_template *t)
 {
 	return t->kind;
+}
+
+struct chat_template_can
+chat_template_can(const struct chat_template *t)
+{
+	return t->can;
+}
+
+struct chat_thinking
+chat_template_thinking(const struct chat_template *t)
+{
+	return t->thinking;
 }
 
 void

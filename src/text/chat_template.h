@@ -43,6 +43,18 @@ void chat_template_free(struct chat_template *t);
  * it. */
 enum chat_template_kind chat_template_kind(const struct chat_template *t);
 
+/* What it was written for, as far as one sees it from outside. */
+struct chat_template_can {
+	bool tools;		/* lists them */
+	bool results;		/* and writes calls and results back */
+	bool thinking;		/* see chat_template_thinking() */
+	bool plain;		/* nothing tells who speaks: text is passed on as it is */
+};
+struct chat_template_can chat_template_can(const struct chat_template *t);
+/* What stands before and after that what is thought.  Lives as long as the template. */
+struct chat_thinking { const char *open, *close; };	/* NULL: it knows of no thinking */
+struct chat_thinking chat_template_thinking(const struct chat_template *t);
+
 struct chat_vars {
 	const struct chat_message *messages;
 	size_t nmessages;

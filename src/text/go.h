@@ -70,7 +70,7 @@ struct go_tree {
 struct go_template {
 	struct go_tree *trees;		/* in the arena of whoever parsed */
 	struct go_node *root;
-	bool messages, response;	/* it names these fields */
+	bool messages, response, tools, calls;	/* it names these fields */
 };
 
 struct go_template *go_parse(struct jinja_ctx *c, const char *source, size_t len);

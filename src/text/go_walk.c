@@ -12,6 +12,8 @@ uses_name(const char *name, struct go_template *out)
 {
 	out->messages |= !strcasecmp(name, "Messages");
 	out->response |= !strcasecmp(name, "Response");
+	out->tools |= !strcasecmp(name, "Tools");
+	out->calls |= !strcasecmp(name, "ToolCalls");
 }
 
 /* Fields behind parentheses are not looked at, as Ollama does not. */

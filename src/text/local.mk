@@ -1,6 +1,8 @@
 noinst_LIBRARIES += src/text/libtext.a
 src_text_libtext_a_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS) $(UTF8PROC_CFLAGS)
 src_text_libtext_a_SOURCES = \
+	src/text/chat_tags.c \
+	src/text/chat_tags.h \
 	src/text/chat_template.c \
 	src/text/chat_template.h \
 	src/text/go.h \

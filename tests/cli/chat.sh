@@ -9,7 +9,7 @@ expect 0 "$TBTUI" --store "$T/demo" quantize demo:bf16 "$T/dense" -q keep
 expect 0 "$TBTUI" chat "$T/dense" -p hello -n 4
 [ -s "$T/err" ] && fail "there is a note: $(cat "$T/err")"
 expect 0 "$TBTUI" show "$T/dense"
-has '^\(used: that of tokenizer_config\.json\)$'
+has '^\(used: that of tokenizer_config\.json, in Jinja\)$'
 
 # a licence beside it, as on the screen; a text that cannot be read hides no other
 echo 'Permission is hereby granted.' >"$T/dense/LICENSE"
@@ -21,7 +21,7 @@ rm "$T/dense/LICENSE"
 mkdir "$T/dense/LICENSE"
 expect 0 "$TBTUI" show "$T/dense"
 err_has 'LICENSE: not a (regular )?file'
-has '^\(used: that of tokenizer_config\.json\)$'
+has '^\(used: that of tokenizer_config\.json, in Jinja\)$'
 rmdir "$T/dense/LICENSE"
 
 # without one: said, and text is continued
@@ -45,22 +45,56 @@ sed 's/"chat_template": *"/&{% if /' "$T/dense/tokenizer_config.json" \
 expect 2 "$TBTUI" chat "$T/base" -p hello
 err_has 'chat template'
 
-# a store's own template in Go's language: what is used instead is said everywhere
-cat >"$T/own" <<'EOF'
-{{ .Prompt }}
+# a store's own template in Go's language is what a conversation is written with
+manifest=$T/demo/manifests/registry.ollama.ai/library/demo/bf16
+cp "$manifest" "$T/manifest"
+# own: the template of standard input becomes that of demo:bf16
+own() {
+	cat >"$T/own"
+	sum=$(sha256sum "$T/own" | cut -d' ' -f1)
+	cp "$T/own" "$T/demo/blobs/sha256-$sum"
+	layer='{"mediaType":"application/vnd.ollama.image.template","digest":"sha256:'$sum'","size":'
+	sed 's|"layers": *\[|&'"$layer$(wc -c <"$T/own")"'},|' "$T/manifest" >"$manifest"
+}
+own <<'EOF'
+{{- range .Messages }}<{{ .Role }}>{{ .Content }}{{ end }}<assistant>
 EOF
-sum=$(sha256sum "$T/own" | cut -d' ' -f1)
-cp "$T/own" "$T/demo/blobs/sha256-$sum"
-layer='{"mediaType":"application/vnd.ollama.image.template","digest":"sha256:'$sum'","size":14}'
-sed -i 's|"layers": *\[|&'"$layer"',|' "$T/demo/manifests/registry.ollama.ai/library/demo/bf16"
-expect 0 "$TBTUI" --store "$T/demo" chat demo:bf16 -p hello -n 4
-err_has 'demo:bf16: its own chat template is in Go.s language, which is not run yet: the Jinja template of tokenizer_config\.json is used$'
 expect 0 "$TBTUI" --store "$T/demo" template demo:bf16 "$T/talk.json"
-err_has 'its own chat template is in Go.s language'
+printf '<user>x<assistant>\n' | cmp - "$T/out" || fail "not what the TEMPLATE writes"
+err_has 'used: its TEMPLATE, in Go.s language$'
+expect 0 "$TBTUI" --store "$T/demo" chat demo:bf16 -p hello -n 4
+grep -q template "$T/err" && fail "what is usual is remarked on"
 expect 0 "$TBTUI" --store "$T/demo" show demo:bf16
-has '^\(its own chat template is in Go.s language'
+has '^\(used: its TEMPLATE, in Go.s language'
 expect 0 "$TBTUI" --store "$T/demo" --json show demo:bf16
-has '"template_used":"tokenizer_config\.json","template_own_unused":true'
+has '"template_used":"its TEMPLATE","template_language":"go","template_own_unused":false'
+
+# unless it cannot be, or says nothing of who speaks: that is said everywhere
+used='the Jinja template of tokenizer_config\.json is used$'
+own <<'EOF'
+{{ if .System }}{{ .System }}
+{{ end }}{{ .Prompt }}
+EOF
+expect 0 "$TBTUI" --store "$T/demo" chat demo:bf16 -p hello -n 4
+err_has "demo:bf16: its TEMPLATE does not say who speaks: $used"
+echo '<{{ .Prompt }' | own
+expect 0 "$TBTUI" --store "$T/demo" template demo:bf16 "$T/talk.json"
+err_has "^its TEMPLATE cannot be run: $used|its own TEMPLATE cannot be run: $used"
+expect 0 "$TBTUI" --store "$T/demo" --json show demo:bf16
+has '"template_used":"tokenizer_config\.json","template_language":"jinja","template_own_unused":true'
+
+# a file in its place, in either language
+echo '[{{ .Prompt }}](' >"$T/mine.gotmpl"
+expect 0 "$TBTUI" --store "$T/demo" template demo:bf16 "$T/talk.json" --template "$T/mine.gotmpl"
+printf '[x](\n' | cmp - "$T/out" || fail "--template is not used"
+err_has 'used: the file of --template, in Go.s language$'
+echo '{% for m in messages %}({{ m.content }}{% endfor %}' >"$T/mine"
+expect 0 "$TBTUI" --store "$T/demo" template demo:bf16 "$T/talk.json" --template "$T/mine"
+printf '(x' | cmp - "$T/out" || fail "--template in Jinja is not used"
+expect 0 "$TBTUI" --store "$T/demo" chat demo:bf16 -p hello -n 4 --template "$T/mine.gotmpl"
+expect 2 "$TBTUI" --store "$T/demo" chat demo:bf16 -p hello --template "$T/none"
+err_has 'none: there is no such file'
+cp "$T/manifest" "$manifest"
 
 # control tokens are no text, unless it is asked for
 expect 0 "$TBTUI" generate "$T/dense" -p a -n 600 --temp 100 --top-k 0 --top-p 1 --min-p 0 \

@@ -58,9 +58,9 @@ test_templates(void **state)
 	says("neither", false, NULL, NULL, NULL);
 	says("jinja", false, jinja, "tokenizer_config.json", NULL);
 	says("both", true, jinja, "tokenizer_config.json",
-	     "not run yet: the Jinja template of tokenizer_config.json is used)");
-	says("own", true, NULL, NULL, "not run yet, and there is no other)");
-	says("broken", true, "{\"chat_template\":\"{% if\"}", "tokenizer_config.json", "is used)");
+	     "who speaks: the Jinja template of tokenizer_config.json is used)");
+	says("own", true, NULL, TEMPLATE_OF_STORE, "(used: its TEMPLATE, in Go's language)");
+	says("broken", true, "{\"chat_template\":\"{% if\"}", TEMPLATE_OF_STORE, "Go's language)");
 }
 
 int

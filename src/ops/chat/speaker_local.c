@@ -69,18 +69,33 @@ render(const struct local *l, const struct speaker_ask *ask, size_t skip, struct
 	return status ? status : tb_buf_status(text, "the conversation", err);
 }
 
+/* A template in Go's language leaves the first token to the tokenizer, or says it nevertheless. */
+static void
+drop_second_bos(const struct local *l, struct token_ids *ids)
+{
+	uint32_t bos;
+
+	if (ids->n < 2 || !tokenizer_bos(l->m->tokenizer, &bos) || ids->v[0] != bos ||
+	    ids->v[1] != bos)
+		return;
+	memmove(ids->v, ids->v + 1, --ids->n * sizeof(*ids->v));
+}
+
 static enum tb_status
 tokens(const struct local *l, const struct speaker_ask *ask, size_t skip, struct token_ids *ids,
        struct tb_err *err)
 {
+	const struct chat_template *t = l->m->template;
 	struct tb_buf text = TB_BUF(RENDER_MAX);
-	bool plain = !l->m->template;
+	bool first = !t || chat_template_kind(t) == CHAT_TEMPLATE_GO;
 	enum tb_status status = render(l, ask, skip, &text, err);
 
 	ids->n = 0;
 	if (!status)
-		status = tokenizer_encode(l->m->tokenizer, tb_buf_cstr(&text), text.len, plain,
-					  !plain, ids, err);
+		status = tokenizer_encode(l->m->tokenizer, tb_buf_cstr(&text), text.len, first,
+					  t != NULL, ids, err);
+	if (!status && t)
+		drop_second_bos(l, ids);
 	tb_buf_free(&text);
 	if (status || !ask->begins)
 		return status;

@@ -71,6 +71,8 @@ struct op_ctx {
 	unsigned threads;		/* >= 1 */
 	bool exact;			/* models run in F32 throughout */
 	enum kv_type kv;		/* what they keep of each token as */
+	const char *template_file;	/* their conversations are written with; NULL: their
+					 * own; borrowed */
 	struct tb_pool *pool;		/* `threads` workers; owned */
 	bool mono;			/* no colours (NO_COLOR, --color never) */
 };

@@ -146,13 +146,14 @@ read_layers(struct chat_model *m, bool *seeded, struct tb_err *err)
 /* A model without a template continues text.  Why one cannot be used is kept for whoever
  * wants to chat. */
 static enum tb_status
-read_template(struct chat_model *m, struct tb_err *err)
+read_template(struct chat_model *m, const char *given, struct tb_err *err)
 {
 	struct template_used used;
 	char note[TEMPLATE_NOTE_MAX];
-	enum tb_status status = model_template(m->model, &m->template, &m->bos, &m->eos, &used,
-					       &m->template_err);
+	enum tb_status status = model_template(m->model, given, &m->template, &m->bos, &m->eos,
+					       &used, &m->template_err);
 
+	template_said(&used, m->template_said);
 	if (*template_note(&used, note))
 		snprintf(m->note, sizeof(m->note), "%.80s: %s%s", m->model->loc.name, note,
 			 used.source ? "" : "; what is said is continued as text");
@@ -187,7 +188,7 @@ load(struct chat_model *m, const struct op_ctx *ctx, const char *ref, struct tb_
 	tb_job_what(job, "reading the tokenizer");
 	m->sampler = (struct sampler_opts)SAMPLER_DEFAULTS;
 	if ((status = model_tokenizer(m->model, &m->tokenizer, err)) || (status = read_configs(m, err)) ||
-	    (status = read_layers(m, &seeded, err)) || (status = read_template(m, err)))
+	    (status = read_layers(m, &seeded, err)) || (status = read_template(m, ctx->template_file, err)))
 		return tb_wrap(err, status, "%s", m->model->loc.name);
 	if (seeded)
 		return chat_model_own_draft(m, ctx, err);

@@ -37,6 +37,7 @@ struct chat_model {
 					 * cannot be used */
 	struct tb_err template_err;
 	char note[256];			/* see chat_model_note() */
+	char template_said[160];	/* which template is used, and why */
 	char draft_note[320];		/* why a draft that comes with it cannot guess; or "" */
 	char *system;			/* the model's own system prompt, or NULL */
 	char *bos, *eos;		/* pieces that templates use; NULL: none */

@@ -170,7 +170,7 @@ check_template(const struct model *m, struct verify_gaps *g)
 	struct template_used used;
 	char *bos = NULL, *eos = NULL;
 	struct tb_err why = { 0 };
-	enum tb_status status = model_template(m, &t, &bos, &eos, &used, &why);
+	enum tb_status status = model_template(m, NULL, &t, &bos, &eos, &used, &why);
 
 	if (status == TB_EFORMAT && !tb_contains(why.msg, "tokenizer_config.json"))
 		gap_add(g, F_FILE_BAD, NULL, "chat template: %s", why.msg);

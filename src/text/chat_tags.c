@@ -1,0 +1,149 @@
+#include "config.h"
+
+#include "src/text/chat_tags.h"
+
+#include <string.h>
+
+/* ---- Go: text around .Thinking ---- */
+
+/* A text without the blanks around it; "" becomes NULL. */
+static const char *
+trimmed(struct jinja_ctx *c, const struct go_node *n)
+{
+	const char *s = n->s;
+	size_t len = n->len;
+
+	while (len && strchr(" \t\r\n\v\f", *s) && *s) {
+		s++;
+		len--;
+	}
+	while (len && strchr(" \t\r\n\v\f", s[len - 1]) && s[len - 1])
+		len--;
+	return len ? jinja_copy(c, s, len).str.s : NULL;
+}
+
+static bool
+names_field(const struct go_node *n, const char *field)
+{
+	bool found = n->type == GN_FIELD && n->nnames && !strcmp(n->names[0], field);
+
+	for (const struct go_node *i = n->first; i && !found; i = i->next)
+		found = names_field(i, field);
+	return found;
+}
+
+struct tag_search {
+	struct jinja_ctx *c;
+	struct chat_thinking found;
+};
+
+static void search_tags(struct tag_search *s, const struct go_node *n, const struct go_node *list,
+			const struct go_node *range);
+
+/* The first and the last text of the list in which .Thinking is printed, or asked for. */
+static void
+take_tags(struct tag_search *s, const struct go_node *pipe, const struct go_node *list,
+	  const struct go_node *range)
+{
+	if (!list || !range || !names_field(range->pipe, "Messages") ||
+	    !names_field(pipe, "Thinking"))
+		return;
+	if (list->first->type == GN_TEXT)
+		s->found.open = trimmed(s->c, list->first);
+	if (list->last->type == GN_TEXT)
+		s->found.close = trimmed(s->c, list->last);
+}
+
+static void
+search_list(struct tag_search *s, const struct go_node *list, const struct go_node *range)
+{
+	for (const struct go_node *n = list ? list->first : NULL; n; n = n->next)
+		search_tags(s, n, list, range);
+}
+
+static void
+search_tags(struct tag_search *s, const struct go_node *n, const struct go_node *list,
+	    const struct go_node *range)
+{
+	if (n->type == GN_RANGE)
+		range = n;
+	if (n->pipe)
+		take_tags(s, n->pipe, list, range);
+	search_list(s, n->body, range);
+	search_list(s, n->other, range);
+}
+
+struct chat_thinking
+go_thinking(struct jinja_ctx *c, const struct go_template *t)
+{
+	struct tag_search s = { .c = c };
+
+	search_list(&s, t->root, NULL);
+	return s.found;
+}
+
+/* Does anything in it say who speaks? */
+static bool
+has_text(const struct go_node *list)
+{
+	for (const struct go_node *n = list->first; n; n = n->next) {
+		if (n->type == GN_TEXT && strspn(n->s, " \t\r\n") < n->len)
+			return true;
+		if ((n->body && has_text(n->body)) || (n->other && has_text(n->other)))
+			return true;
+	}
+	return false;
+}
+
+struct chat_template_can
+go_can(const struct go_template *t, const char *source)
+{
+	struct chat_template_can can = { .tools = t->tools };
+
+	can.results = t->tools && t->calls &&
+		      (strstr(source, "eq .Role \"tool\"") || strstr(source, "tool_response") ||
+		       strstr(source, "TOOL_RESULTS"));
+	can.plain = !t->messages && !has_text(t->root);
+	return can;
+}
+
+/* ---- Jinja: words in its source ---- */
+
+struct chat_thinking
+jinja_thinking(const char *source)
+{
+	/* What a template has to hold, and what it stands for. */
+	static const struct { const char *mark; struct chat_thinking tags; } rows[] = {
+		{ "<|channel|>analysis", { "<|channel|>analysis<|message|>", "<|end|>" } },
+		{ "<|channel>thought", { "<|channel>thought", "<channel|>" } },
+		{ "<|START_THINKING|>", { "<|START_THINKING|>", "<|END_THINKING|>" } },
+		{ "<|inner_prefix|>", { "<|inner_prefix|>", "<|inner_suffix|>" } },
+		{ "<seed:think>", { "<seed:think>", "</seed:think>" } },
+		{ "[THINK]", { "[THINK]", "[/THINK]" } },
+		{ "</think>", { "<think>", "</think>" } },
+		{ "</thought>", { "<thought>", "</thought>" } },
+		{ "</reasoning>", { "<reasoning>", "</reasoning>" } },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (strstr(source, rows[i].mark))
+			return rows[i].tags;
+	return (struct chat_thinking){ NULL, NULL };
+}
+
+struct chat_template_can
+jinja_can(const char *source)
+{
+	static const char *const results[] = {
+		"tool_response", "tool_results", "role'] == 'tool'", "role'] == \"tool\"",
+		"role\"] == 'tool'", "role\"] == \"tool\"", "message.role == 'tool'",
+		"message.role == \"tool\"", "ipython",
+	};
+	struct chat_template_can can = { .tools = strstr(source, "tools") ||
+						  strstr(source, "tool_call") };
+
+	for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++)
+		can.results |= can.tools && strstr(source, "tool_call") &&
+			       strstr(source, results[i]);
+	return can;
+}
