@@ -27,8 +27,6 @@ setup(void **state)
 	struct tb_err err;
 
 	(void)state;
-	if (!getenv("TBTUI_SHARED"))
-		return 0;	/* the tests skip themselves */
 	return op_ctx_init(&ctx, unit_path("index.db"), &dir, 1, 1, &err) != TB_OK;
 }
 
@@ -143,13 +141,19 @@ open_model(struct chat_model **m, const char *path)
 }
 
 static void
-read_text(void)
+read_text(const char *path)
 {
 	struct tb_err err;
 
-	if (!text)
-		assert_ok(tb_file_slurp(unit_shared("data/prompts/ppl.txt"), 1 << 20, &text,
-					&text_len, &err), err);
+	free(text);
+	text = NULL;
+	assert_ok(tb_file_slurp(path, 1 << 20, &text, &text_len, &err), err);
+}
+
+static void
+read_shared_text(void)
+{
+	read_text(unit_shared("data/prompts/ppl.txt"));
 }
 
 static const char *const models[] = {
@@ -172,7 +176,7 @@ test_models(void **state)
 	struct sums sum = { 0 };
 
 	(void)state;
-	read_text();
+	read_shared_text();
 	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++) {
 		struct chat_model *m;
 		char path[200];
@@ -216,7 +220,7 @@ test_schemes(void **state)
 	struct sums sum = { 0 };
 
 	(void)state;
-	read_text();
+	read_shared_text();
 	for (size_t i = 0; i < 5 * 2; i++) {
 		struct chat_model *m;
 		char source[200], path[60];
@@ -231,6 +235,38 @@ test_schemes(void **state)
 	assert_true(sum.right > 500);
 }
 
+/* The demo's model, each scheme, and one of them as another's draft: no other data. */
+static void
+test_demo(void **state)
+{
+	static const char *const schemes[] = { "int4", "int8", "mxfp4", "mxfp8", "nvfp4" };
+	struct sums alone = { 0 }, sum = { 0 };
+	struct chat_model *m;
+	struct tb_err err;
+
+	(void)state;
+	read_text(unit_demo_file("heldout.txt"));
+	open_model(&m, unit_demo());
+	same_ids(m, &alone);
+	for (size_t i = 0; i < 5; i++) {
+		struct chat_model *small;
+		char path[60];
+
+		snprintf(path, sizeof(path), "demo-%s", schemes[i]);
+		convert(unit_demo(), schemes[i], unit_path(path));
+		open_model(&small, unit_path(path));
+		same_ids(small, &sum);
+		chat_model_free(small);
+	}
+	/* otherwise nothing was shown */
+	assert_true(alone.right > 20 && sum.right > 100);
+	assert_ok(chat_model_draft(m, &ctx, unit_path("demo-int4"), NULL, &err), err);
+	sum = (struct sums){ 0 };
+	same_ids(m, &sum);
+	assert_true(sum.right > alone.right && sum.right > sum.guessed / 2);
+	chat_model_free(m);
+}
+
 /* A smaller model guesses: the same ids again, and it is right more often than not. */
 static void
 test_draft(void **state)
@@ -240,7 +276,7 @@ test_draft(void **state)
 	struct tb_err err;
 
 	(void)state;
-	read_text();
+	read_shared_text();
 	open_model(&m, unit_shared("data/models/stories260K/hf-f32"));
 	same_ids(m, &alone);
 	assert_ok(chat_model_draft(m, &ctx, unit_shared("data/models/stories260K/"
@@ -262,7 +298,7 @@ test_draft_context(void **state)
 	struct tb_err err;
 
 	(void)state;
-	read_text();
+	read_shared_text();
 	open_model(&m, unit_shared("data/models/stories260K/hf-f32"));
 	assert_ok(chat_model_draft(m, &ctx, unit_shared("data/models/stories260K/hf-bf16"), NULL,
 				   &err), err);
@@ -317,7 +353,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_models), cmocka_unit_test(test_schemes),
+		cmocka_unit_test(test_demo), cmocka_unit_test(test_models), cmocka_unit_test(test_schemes),
 		cmocka_unit_test(test_draft), cmocka_unit_test(test_draft_context),
 		cmocka_unit_test(test_draft_vocabulary),
 	};

@@ -85,6 +85,21 @@ unit_shared(const char *rel)
 	return kept(tb_path_join(dir, rel));
 }
 
+const char *
+unit_demo(void)
+{
+	const char *dir = getenv("TBTUI_SRC");
+
+	unit_tmp();
+	return kept(tb_path_join(dir && *dir ? dir : ".", "data/demo"));
+}
+
+const char *
+unit_demo_file(const char *name)
+{
+	return kept(tb_path_join(unit_demo(), name));
+}
+
 void
 unit_ok(enum tb_status got, const struct tb_err *err, const char *call, const char *file, int line)
 {

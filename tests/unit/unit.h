@@ -24,6 +24,11 @@ const char *unit_write(const char *name, const void *data, size_t len);
 /* The shared test data's path with `rel` behind it; skips the test when there is none. */
 const char *unit_shared(const char *rel);
 
+/* The demo's trained model, a folder of the sources. */
+const char *unit_demo(void);
+/* A file of it, which borrows as above. */
+const char *unit_demo_file(const char *name);
+
 /* A call that must succeed; its message is printed when it does not.  `err` is
  * the struct tb_err that the call fills. */
 #define assert_ok(call, err) unit_ok((call), &(err), #call, __FILE__, __LINE__)
