@@ -70,6 +70,9 @@ SMALL = {"the", "a", "an", "of", "to", "is", "do", "my", "me", "in", "on", "with
 BEFORE = ["Please: ", "Hello. ", "Hi, ", "Excuse me, ", "Ok, ", "And ", "So ", "Well, ", "Now, ", "Quick question: ",
           "Sorry, ", "Tell me, ", "Next: ", "One more thing: ", "Say, "]
 AFTER = [" please", " Thanks.", " Thank you!", " in tbtui", " here", " with tbtui", " now", " quickly", " in this program"]
+FILL = """again|really|just|somehow|finally|actually|simply|maybe|today|at home|on my laptop|on this machine|for my friend
+after lunch|right now|at once|as a beginner|without much work|by myself|in the evening|this time|for once|later
+if possible|in general|sometimes|exactly|properly|safely|from here|before I go|all of a sudden|as usual""".replace("\n", "|").split("|")
 SCREEN = re.compile(r" (on the (\w+ )?screen|with (a|one) keys?|with keys)\b")
 LINE = re.compile(r" on the command line\b")
 
@@ -152,6 +155,19 @@ def slip(r, text):
     return text[:i] + r.choice("abcdefghijklmnopqrstuvwxyz") + text[i + 1:]
 
 
+def fill(r, text):
+    """Words that change nothing, or one fewer."""
+    words = text.split(" ")
+    at = r.randrange(1, len(words) + 1)
+    if r.random() < .4 and len(words) > 4:
+        del words[at - 1]
+    elif at == len(words):
+        words[-1] = re.sub(r"([?.!]?)$", lambda m: " " + r.choice(FILL) + m[1], words[-1], count=1)
+    else:
+        words.insert(at, r.choice(FILL))
+    return " ".join(words)
+
+
 def put(form, x, s=""):
     """Every capital on its own is a place."""
     out = re.sub(r"\bX\b|\bYs\b|\bZ\b|\bS\b",
@@ -206,7 +222,9 @@ def ask(r, fact):
     elif kind == "is":
         q = ask_is(r, what)
     else:
-        q = alike(r, what, .1)
+        q = alike(r, what, .15)
+    if kind != "key" and r.random() < .15:
+        q = fill(r, q)
     if kind != "ask" and r.random() < .1:
         q = r.choice(BEFORE) + q[0].lower() + q[1:]
     if kind != "ask" and r.random() < .1:
