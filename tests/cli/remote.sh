@@ -77,6 +77,23 @@ err_has '^tbtui: --ctx: the model runs elsewhere'
 chat 0 plain --json
 has '"text":"Once upon a time\.","tokens":5,.*"stop":"eos","prompt_tokens":5,"reused_tokens":4'
 
+# kept and gone on with; what nobody chose is not kept as chosen
+expect 0 "$TBTUI" chat "$U/v1#plain" -p first --temp 0.5 --session new
+expect 0 "$TBTUI" chat --session last -p second
+sent '"role": "user", "content": "first"\}, \{"role": "assistant", "content": "Once upon a time\."\}, \{"role": "user", "content": "second"\}\]'
+sent '"temperature": 0\.5[,}]'
+tail -1 "$T/log" | grep -Eq 'top_|min_p|repeat|seed' && fail "sent what nobody chose: $(tail -1 "$T/log")"
+expect 0 "$TBTUI" sessions export last --as json
+has '"temperature": "0\.5"'
+has_not 'nan|4294967295|18446744073709551615'
+chat 0 tools --session new
+expect 0 "$TBTUI" sessions export last --as json
+tr -d ' \n' <"$T/out" | grep -Fq '{"id":"c1","type":"function","function":{"name":"weather","arguments":{"city":"Rome"}}}' ||
+	fail "the call of a tool is not kept: $(cat "$T/out")"
+chat 0 think --session new
+expect 0 "$TBTUI" sessions export last --as json
+has '"reasoning_content": "Hm, so\."'
+
 # a text that is continued
 expect 0 "$TBTUI" generate "$U/v1#plain" -p "Long ago" -n 9
 has '^Once upon a time\.$'

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,22 @@ chat_opts_set(struct chat_opts *o, const char *name, const char *value)
 	}
 }
 
+/* Nobody chose it: the server does, for a model that is elsewhere. */
+static bool
+opt_unset(const struct opt_row *row, const char *at)
+{
+	switch (row->kind) {
+	case OPT_SEED:
+		return *(const uint64_t *)at == UINT64_MAX;
+	case OPT_KV:
+		return *(const enum kv_type *)at == KV_USUAL;
+	case OPT_WHOLE:
+		return *(const uint32_t *)at == UINT32_MAX;
+	default:
+		return isnan(*(const float *)at);
+	}
+}
+
 bool
 chat_opts_get(const struct chat_opts *o, const char *name, char value[CHAT_OPT_MAX])
 {
@@ -87,12 +104,14 @@ chat_opts_get(const struct chat_opts *o, const char *name, char value[CHAT_OPT_M
 	*value = 0;
 	if (!row)
 		return false;
+	if (opt_unset(row, at))
+		return true;
 	switch (row->kind) {
 	case OPT_SEED:
 		snprintf(value, CHAT_OPT_MAX, "%" PRIu64, *(const uint64_t *)at);
 		break;
 	case OPT_KV:
-		snprintf(value, CHAT_OPT_MAX, "%s", o->kv == KV_USUAL ? "" : kv_type_name(o->kv));
+		snprintf(value, CHAT_OPT_MAX, "%s", kv_type_name(o->kv));
 		break;
 	case OPT_WHOLE:
 		snprintf(value, CHAT_OPT_MAX, "%" PRIu32, *(const uint32_t *)at);
