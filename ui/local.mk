@@ -38,6 +38,8 @@ ui_libui_a_SOURCES = \
 	ui/plot.h \
 	ui/prompt.c \
 	ui/prompt.h \
+	ui/recall.c \
+	ui/recall.h \
 	ui/recipe.c \
 	ui/recipe.h \
 	ui/recipe_ask.c \

@@ -12,17 +12,15 @@
 #include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "ui/recall.h"
 
-#define HISTORIES 8
-#define HISTORY_LEN 500
 #define TEXT_MAX ((size_t)1 << 20)	/* bytes of one prompt; pasted text stops there */
 #define CHIP_TEXT_MAX ((size_t)64 << 20)	/* where it becomes a chip, here */
-#define RECALL_MAX ((size_t)64 << 10)	/* bytes of what the history keeps */
 #define KEY_EDIT 7			/* Ctrl-G */
 
 /* Readline is one a process and calls back without an argument: static. */
 static struct {
-	bool open, selected;
+	bool open, selected, remembers;
 	struct prompt_spec spec;
 	unsigned char fed[8];
 	size_t nfed;
@@ -31,7 +29,6 @@ static struct {
 	char *later;		/* what that line begins with; owned */
 	char hint[1024];
 	FILE *sink;		/* where readline writes to: nowhere */
-	struct { const char *name; HISTORY_STATE *state; } history[HISTORIES];
 } pr;
 
 static int
@@ -87,12 +84,12 @@ newline_key(int count, int key)
 
 /* Text from elsewhere, which is clean; what is too long becomes a chip. */
 static void
-put_text(const char *text)
+put_text(const char *text, bool chip)
 {
 	struct chips *chips = pr.spec.chips;
 	char sign[5], *copy;
 
-	if (!chips || !chips_hide(chips, text)) {
+	if (!chips || !(chip || chips_hide(chips, text))) {
 		rl_insert_text(text);
 		return;
 	}
@@ -113,7 +110,7 @@ put_instead(char *text)
 	rl_begin_undo_group();
 	rl_delete_text(0, rl_end);
 	rl_point = 0;
-	put_text(text);
+	put_text(text, false);
 	rl_end_undo_group();
 }
 
@@ -200,15 +197,24 @@ complete(const char *word, int start, int end)
 	return rl_completion_matches(word, next_candidate);
 }
 
+/* Where the last word begins that they do not all have. */
+static size_t
+last_word(const char *line)
+{
+	const char *blank = strrchr(line, ' '), *slash = blank ? strrchr(blank, '/') : NULL;
+
+	return slash ? (size_t)(slash - line) + 1 : blank ? (size_t)(blank - line) + 1 : 0;
+}
+
 static void
 show_candidates(char **matches, int n, int longest)
 {
-	size_t used = 0;
+	size_t used = 0, from = pr.spec.words ? last_word(matches[0]) : 0;
 
 	(void)longest;
 	for (int i = 1; i <= n && used < sizeof(pr.hint); i++)
 		used += (size_t)snprintf(pr.hint + used, sizeof(pr.hint) - used, "%s%s",
-					 i > 1 ? "  " : "", matches[i]);
+					 i > 1 ? "  " : "", matches[i] + from);
 }
 
 /* Once: readline without a terminal. */
@@ -244,61 +250,23 @@ readline_init(void)
 	rl_bind_keyseq("\\eOB", line_down);
 	rl_bind_keyseq("\\e\\C-m", newline_key);
 	rl_bind_keyseq("\\e\\C-j", newline_key);
-	stifle_history(HISTORY_LEN);
-}
-
-static HISTORY_STATE empty;
-
-/* Readline keeps one history; each kind of prompt has its own. */
-static void
-history_load(const char *name)
-{
-	for (size_t i = 0; i < HISTORIES; i++)
-		if (name && pr.history[i].name && !strcmp(pr.history[i].name, name)) {
-			history_set_history_state(pr.history[i].state);
-			using_history();
-			return;
-		}
-	history_set_history_state(&empty);
-	using_history();
-}
-
-static void
-history_save(const char *name)
-{
-	size_t i = 0;
-
-	if (!name)
-		return;
-	while (i < HISTORIES && pr.history[i].name && strcmp(pr.history[i].name, name))
-		i++;
-	if (i == HISTORIES)
-		return;
-	free(pr.history[i].state);
-	pr.history[i].name = name;
-	pr.history[i].state = history_get_history_state();
-}
-
-/* As the last of the history that is in use. */
-static void
-history_put(const char *text)
-{
-	if (*text && strlen(text) <= RECALL_MAX && (!history_length ||
-	    strcmp(history_get(history_base + history_length - 1)->line, text)))
-		add_history(text);
+	stifle_history(RECALL_LEN);
 }
 
 void
-prompt_remember(const char *history, const char *text)
+prompt_remember(const char *history, char *const *lines, size_t n)
 {
+	if (pr.remembers || !n)
+		return;
+	pr.remembers = true;
 	readline_init();
 	if (pr.open)
-		history_save(pr.spec.history);
-	history_load(history);
-	history_put(text);
-	history_save(history);
+		recall_save(pr.spec.history);
+	recall_load(history);
+	recall_older(lines, n);
+	recall_save(history);
 	if (pr.open)
-		history_load(pr.spec.history);
+		recall_load(pr.spec.history);
 }
 
 static void
@@ -317,7 +285,7 @@ prompt_close(void)
 {
 	if (!pr.open)
 		return;
-	history_save(pr.spec.history);
+	recall_save(pr.spec.history);
 	rl_callback_handler_remove();
 	pr.open = pr.selected = false;
 	pr.nfed = 0;
@@ -327,13 +295,13 @@ prompt_close(void)
 }
 
 static void
-recall_later(const char *line)
+remember(const char *line)
 {
 	struct tb_buf whole = TB_BUF(RECALL_MAX);
 
 	chips_unfold(pr.spec.chips, line, &whole);
 	if (!tb_buf_failed(&whole))
-		history_put(tb_buf_cstr(&whole));
+		recall_put(tb_buf_cstr(&whole));
 	tb_buf_free(&whole);
 }
 
@@ -344,7 +312,7 @@ line_done(char *text)
 	struct prompt_spec spec = pr.spec;
 
 	if (text && spec.history)
-		recall_later(text);
+		remember(text);
 	if (!spec.stays)
 		prompt_close();
 	if (spec.done)
@@ -365,7 +333,7 @@ prompt_open(const struct prompt_spec *spec)
 	prompt_close();
 	pr.spec = *spec;
 	pr.open = true;
-	history_load(spec->history);
+	recall_load(spec->history);
 	rl_callback_handler_install("", line_done);
 	free(pr.later);
 	pr.later = pr.reading && spec->text ? tb_strdup(spec->text) : NULL;
@@ -503,12 +471,26 @@ prompt_paste(const char *s, size_t len)
 	*pr.hint = 0;
 	if (clean.len && pr.spec.chips)
 		chips_guard(clean.p);
-	put_text(tb_buf_cstr(&clean));
+	put_text(tb_buf_cstr(&clean), false);
 	tell_change();
 	used = tb_buf_failed(&lf) || tb_buf_failed(&clean) ? 0 : lf.len;
 	tb_buf_free(&lf);
 	tb_buf_free(&clean);
 	return used && (used < room || used >= len);
+}
+
+void
+prompt_insert(const char *text, bool whole)
+{
+	char *copy = pr.open ? tb_strdup(text) : NULL;
+
+	if (!copy)
+		return;
+	if (pr.spec.chips)
+		chips_guard(copy);
+	put_text(copy, whole);
+	tell_change();
+	free(copy);
 }
 
 const char *
@@ -643,16 +625,7 @@ void
 prompt_free(void)
 {
 	prompt_close();
-	for (size_t i = 0; i < HISTORIES; i++) {
-		if (!pr.history[i].name)
-			continue;
-		history_set_history_state(pr.history[i].state);
-		clear_history();
-		free(history_list());	/* the array, which readline would keep */
-		history_set_history_state(&empty);
-		free(pr.history[i].state);
-		pr.history[i].name = NULL;
-	}
+	recall_free();
 	if (pr.sink)
 		fclose(pr.sink);
 	pr.sink = NULL;

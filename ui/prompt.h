@@ -32,6 +32,7 @@ struct prompt_spec {
 	char *(*edit)(void *arg, const char *text);
 	/* Enter: the text; Esc or Ctrl-C: NULL. */
 	void (*done)(void *arg, const char *text);
+	bool words;		/* of what it can become only the last word is shown */
 	/* The i-th way to go on with `word`, NULL at the end; borrowed. May be NULL. */
 	const char *(*complete)(void *arg, const char *word, size_t i);
 	void *arg;
@@ -53,7 +54,11 @@ bool prompt_paste(const char *s, size_t len);
 void prompt_draw(struct area a, const char *tail);
 int prompt_rows(int w);		/* rows it would like, >= 1 */
 const char *prompt_hint(void);	/* candidates after Tab, "" if none */
-/* What may be called back with Up in prompts that have this history; an older one first. */
-void prompt_remember(const char *history, const char *text);
+/* As if it were pasted; whole: as one thing, however short it is.  Nothing where no prompt is
+ * open. */
+void prompt_insert(const char *text, bool whole);
+/* What was typed another day, the oldest first: Up brings it back in prompts with this
+ * history.  Once is enough: nothing is done the second time. */
+void prompt_remember(const char *history, char *const *lines, size_t n);
 void prompt_free(void);
 #endif

@@ -14,6 +14,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/face/history.h"
 #include "src/face/talk.h"
 #include "src/ops/home/home.h"
 #include "ui/transcript.h"
@@ -29,7 +30,8 @@ struct chat_view {
 	struct chips chips;		/* long texts of the draft and of what waits */
 	struct waiting waiting;
 	size_t start;			/* of the transcript: what was there at first */
-	struct ui_job *answering;	/* NULL = nobody speaks */
+	struct ui_job *working;		/* what was sent last; NULL = nobody speaks */
+	bool fresh;			/* nothing of its answer has come yet */
 	struct gen_figures figures;	/* of the last answer */
 	char error[512];
 };
@@ -46,7 +48,10 @@ show_path(struct view *v)
 		view_complain(v, &err);
 		return;
 	}
-	transcript_set(&s->text, &path);
+	if (path.n)
+		transcript_set(&s->text, &path);
+	else
+		transcript_clear(&s->text);
 	chat_path_free(&path);
 }
 
@@ -56,28 +61,20 @@ note(struct chat_view *s, const char *text)
 	transcript_note(&s->text, text);
 }
 
-/* The answer, on a worker. */
-
-struct answer {
-	struct talk *talk;	/* a reference */
-	char *text;		/* what was said; owned */
-	struct chat_answer out;
-};
+/* What was sent, at work: most of it is answered. */
 
 static enum tb_status
-answer_run(void *arg, struct tb_job *job, struct tb_err *err)
+call_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct answer *a = arg;
-
-	return chat_say(a->talk->chat, a->text, NULL, NULL, job, &a->out, err);
+	return talk_work(arg, NULL, NULL, job, err);
 }
 
 static void
-answer_message(struct view *v, void *arg, const struct tb_msg *msg)
+call_message(struct view *v, void *arg, const struct tb_msg *msg)
 {
 	struct chat_view *s = v ? v->state : NULL;
+	struct talk_call *c = arg;
 
-	(void)arg;
 	if (!s)
 		return;
 	if (msg->kind == GEN_MSG_FIGURES && msg->len == sizeof(s->figures)) {
@@ -85,30 +82,80 @@ answer_message(struct view *v, void *arg, const struct tb_msg *msg)
 	} else if (msg->kind == GEN_MSG_NOTE) {
 		note(s, msg->data);
 	} else if (msg->kind == GEN_MSG_TEXT || msg->kind == GEN_MSG_THINKING) {
+		/* what it answers may stand further up */
+		if (s->fresh && c->asks != TALK_SAY)
+			show_path(v);
+		s->fresh = false;
 		transcript_piece(&s->text, msg->kind, msg->data, msg->len);
 	}
 }
 
 static void say_next(struct view *v);
+static void type(struct view *v);
+
+/* A text to go on with, in the line that is typed; of a file, in what waits to be said. */
+static void
+put_into_line(struct view *v, const struct talk_call *c)
+{
+	struct chat_view *s = v->state;
+	char *first = c->put_long && s->waiting.n ? s->waiting.v[0] : NULL;
+	char *both = first ? tb_asprintf("%s\n%s", c->put, first) : NULL;
+
+	if (both) {
+		free(first);
+		s->waiting.v[0] = both;
+		return;
+	}
+	if (prompt_owner() != v && view_on_top(v) && !prompt_is_open())
+		type(v);
+	if (prompt_owner() == v)
+		prompt_insert(c->put, c->put_long);
+	else if (!s->draft)
+		s->draft = tb_strdup(c->put);
+}
+
+/* What came of a call. */
+static void
+show_result(struct view *v, struct talk_call *c)
+{
+	struct chat_view *s = v->state;
+	const char *text = tb_buf_cstr(&c->say);
+
+	if (c->moved || c->asks)
+		show_path(v);
+	if (c->did == TALK_TEXT)
+		transcript_help(&s->text, text);
+	else if (c->moved && *text)
+		view_say(v, "%s", text);
+	else if (*text)
+		note(s, text);
+	if (c->put)
+		put_into_line(v, c);
+}
 
 /* What waits behind an answer that broke off may not be meant any more: its person says. */
 static void
-answer_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
+call_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct chat_view *s = v->state;
-	const struct answer *a = arg;
+	struct talk_call *c = arg;
+	enum gen_stop stop = c->answer.gen.stop;
+	bool answered = c->asks && !status;
 
-	s->answering = NULL;
+	s->working = NULL;
+	talk_end(c);
 	transcript_end(&s->text);
-	if (!status && a->out.turn)
-		show_path(v);
 	if (status)
 		note(s, err->msg);
 	else
-		s->figures = a->out.gen.figures;
-	if (!status && talk_broke_off(a->out.gen.stop))
-		note(s, talk_broke_off(a->out.gen.stop));
-	s->waiting.held = s->waiting.n && (status || a->out.gen.stop == GEN_CANCELLED);
+		show_result(v, c);
+	if (answered)
+		s->figures = c->answer.gen.figures;
+	if (answered && talk_broke_off(stop))
+		note(s, talk_broke_off(stop));
+	if (answered && *c->answer.note)
+		note(s, c->answer.note);
+	s->waiting.held = s->waiting.n && (status || (answered && stop == GEN_CANCELLED));
 	if (s->waiting.held)
 		view_say(v, "Enter says what waits, Up takes it back.");
 	else
@@ -116,33 +163,34 @@ answer_done(struct view *v, void *arg, enum tb_status status, const struct tb_er
 }
 
 static void
-answer_free(void *arg)
+call_free(void *arg)
 {
-	struct answer *a = arg;
-
-	chat_answer_free(&a->out);
-	talk_unref(a->talk);
-	free(a->text);
-	free(a);
+	talk_call_free(arg);
 }
 
-static const struct job_ops answer_job = {
-	.run = answer_run, .message = answer_message, .done = answer_done, .free = answer_free
+static const struct job_ops call_job = {
+	.run = call_run, .message = call_message, .done = call_done, .free = call_free
 };
 
+/* The call is taken. */
 static void
-chat_ask(struct view *v, const char *text)
+call_begin(struct view *v, struct talk_call *c)
 {
 	struct chat_view *s = v->state;
-	struct answer *a = tb_calloc(1, sizeof(*a));
 
-	if (!a || !(a->text = tb_strdup(text))) {
-		free(a);
+	if (talk_is_quick(c)) {
+		talk_at_once(c);
+		show_result(v, c);
+		talk_call_free(c);
 		return;
 	}
-	a->talk = talk_ref(s->talk);
-	transcript_ask(&s->text, text);
-	s->answering = view_job(v, &answer_job, a, "answer of %s", v->loc.name);
+	if (c->asks == TALK_SAY)
+		transcript_ask(&s->text, c->text);
+	s->fresh = true;
+	talk_start(c);
+	s->working = view_job(v, &call_job, c, "answer of %s", v->loc.name);
+	if (!s->working)
+		s->talk->working = false;
 }
 
 /* Each change of what is typed: whatever closes the line, nothing of it is lost. */
@@ -153,33 +201,6 @@ keep_draft(void *arg, const char *text)
 
 	free(s->draft);
 	s->draft = *text ? tb_strdup(text) : NULL;
-}
-
-/* What is said about the conversation stands in it, but for its end. */
-static void
-command(struct view *v, char *line)
-{
-	struct chat_view *s = v->state;
-	struct tb_buf answer = TB_BUF(65536);
-
-	switch (talk_command(s->talk, line, &answer)) {
-	case TALK_LEAVE:
-		keep_draft(v, "");
-		prompt_close();
-		view_back(v);
-		break;
-	case TALK_CLEARED:
-		transcript_clear(&s->text);
-		s->start = 0;
-		view_say(v, "%s", tb_buf_cstr(&answer));
-		break;
-	case TALK_HELP:
-		transcript_help(&s->text, tb_buf_cstr(&answer));
-		break;
-	default:
-		note(s, tb_buf_cstr(&answer));
-	}
-	tb_buf_free(&answer);
 }
 
 /* What a line says: with its long texts, without the blanks around it and the """ of a block. */
@@ -201,22 +222,35 @@ whole(const struct chat_view *s, const char *line)
 	return out;
 }
 
-static void
-say_line(struct view *v, const char *line)
-{
-	char *text = whole(v->state, line);
-
-	if (text && *line == '/' && !strchr(line, '\n'))
-		command(v, text);
-	else if (text)
-		chat_ask(v, text);
-	free(text);
-}
-
 static bool
 may_speak(const struct chat_view *s)
 {
-	return s->talk && !s->answering;
+	return s->talk && !s->working;
+}
+
+static void
+say_line(struct view *v, const char *line)
+{
+	struct chat_view *s = v->state;
+	char *text = whole(s, line);
+	struct talk_call *c = text ? talk_call_new(s->talk, text) : NULL;
+
+	if (c) {
+		talk_remember(s->talk, text);
+		call_begin(v, c);
+	}
+	free(text);
+}
+
+/* Is it something that may be said while others speak? */
+static bool
+cuts_in(const struct chat_view *s, const char *line)
+{
+	struct talk_call *c = s->talk ? talk_call_new(s->talk, line) : NULL;
+	bool quick = c && talk_is_quick(c);
+
+	talk_call_free(c);
+	return quick;
 }
 
 /* Commands do their work at once: then it is the next one's turn. */
@@ -261,6 +295,14 @@ edit(void *arg, const char *text)
 	return view_edit(arg, text);
 }
 
+static const char *
+complete(void *arg, const char *line, size_t i)
+{
+	const struct chat_view *s = ((struct view *)arg)->state;
+
+	return s->talk ? talk_complete(s->talk, line, i) : NULL;
+}
+
 static void
 chat_typed(void *arg, const char *text)
 {
@@ -268,21 +310,24 @@ chat_typed(void *arg, const char *text)
 	struct chat_view *s = v->state;
 
 	if (!text) {		/* Esc stops the answer, a second one ends typing */
-		if (s->answering)
-			jobs_cancel(s->answering);
+		if (s->working)
+			jobs_cancel(s->working);
 		else
 			prompt_close();
 		return;
 	}
 	free(s->draft);
 	s->draft = NULL;
-	if (!text[strspn(text, " \t\n")]) {
+	if (talk_leaves(text)) {
+		prompt_close();
+		view_back(v);
+	} else if (cuts_in(s, text)) {
+		say_line(v, text);
+	} else if (text[strspn(text, " \t\n")] && !waiting_add(&s->waiting, text)) {
+		view_say(v, "out of memory");
+	} else {	/* in its turn: what was held goes before it */
 		s->waiting.held = false;
 		say_next(v);
-	} else if (talk_leaves(text) || (may_speak(s) && !(s->waiting.n && !s->waiting.held))) {
-		say_line(v, text);
-	} else if (!waiting_add(&s->waiting, text)) {
-		view_say(v, "out of memory");
 	}
 }
 
@@ -292,8 +337,9 @@ type(struct view *v)
 	struct chat_view *s = v->state;
 	struct prompt_spec spec = {
 		.label = "> ", .text = s->draft, .history = "chat", .multiline = true,
-		.stays = true, .chips = &s->chips, .changed = keep_draft, .goes_on = goes_on,
-		.before = take_back, .edit = edit, .done = chat_typed, .arg = v,
+		.stays = true, .words = true, .chips = &s->chips, .changed = keep_draft,
+		.goes_on = goes_on, .before = take_back, .edit = edit, .done = chat_typed,
+		.complete = complete, .arg = v,
 	};
 
 	prompt_open(&spec);
@@ -330,6 +376,7 @@ struct chat_load {
 	struct op_ctx *ctx;	/* borrowed from the frame, which waits for jobs */
 	char *path;		/* owned */
 	struct talk *talk;
+	struct tb_names past;	/* what was typed before */
 };
 
 static enum tb_status
@@ -340,7 +387,9 @@ chat_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 	enum tb_status status = chat_model_open(&model, l->ctx, l->path, job, err);
 
 	if (!status)
-		status = talk_new(&l->talk, model, err);
+		status = talk_new(&l->talk, model, l->ctx, err);
+	if (!status)	/* without it a conversation is fine, too */
+		(void)!history_read(l->talk->history, &l->past, NULL);
 	if (!status)
 		status = talk_begin(l->talk, err);
 	return status ? status : talk_keep(l->talk, l->ctx->db_path, NULL, err);
@@ -360,6 +409,7 @@ chat_load_done(struct view *v, void *arg, enum tb_status status, const struct tb
 	}
 	s->talk = l->talk;
 	l->talk = NULL;
+	prompt_remember("chat", l->past.v, l->past.n);
 	if (*chat_model_note(s->talk->model))
 		note(s, chat_model_note(s->talk->model));
 	if (*s->talk->model->draft_note)
@@ -374,6 +424,7 @@ chat_load_free(void *arg)
 	struct chat_load *l = arg;
 
 	talk_unref(l->talk);
+	tb_names_free(&l->past);
 	free(l->path);
 	free(l);
 }
@@ -403,8 +454,8 @@ chat_close(struct view *v)
 {
 	struct chat_view *s = v->state;
 
-	if (s->answering)
-		jobs_cancel(s->answering);
+	if (s->working)
+		jobs_cancel(s->working);
 	transcript_free(&s->text);
 	free(s->draft);
 	waiting_clear(&s->waiting);
@@ -478,7 +529,7 @@ chat_summary(struct view *v, struct tb_buf *out)
 
 	if (!s->talk)
 		return;
-	tb_buf_printf(out, "%s", s->answering ? "speaking" : "ready");
+	tb_buf_printf(out, "%s", s->working ? "speaking" : "ready");
 	if (!f->context)
 		return;
 	if (view_steady(v))
@@ -509,13 +560,13 @@ chat_act(struct view *v, enum action a)
 		type(v);
 		return true;
 	case ACT_STOP:
-		if (s->answering)
-			jobs_cancel(s->answering);
+		if (s->working)
+			jobs_cancel(s->working);
 		return true;
 	case ACT_BACK:
-		if (!s->answering)
+		if (!s->working)
 			return false;
-		jobs_cancel(s->answering);
+		jobs_cancel(s->working);
 		return true;
 	case ACT_TURN_BEFORE:
 	case ACT_TURN_AFTER:
@@ -550,7 +601,7 @@ chat_can(const struct view *v, enum action a)
 	const struct chat_view *s = v->state;
 
 	switch (a) {
-	case ACT_STOP: return s->answering;
+	case ACT_STOP: return s->working;
 	case ACT_TURN_BEFORE: return transcript_said(&s->text);
 	default: return !*s->error;
 	}
@@ -561,7 +612,7 @@ chat_typing(const struct view *v)
 {
 	const struct chat_view *s = v->state;
 
-	return s->answering ? "Enter send after it  Esc stop the answer  PgUp PgDn scroll"
+	return s->working ? "Enter send after it  Esc stop the answer  PgUp PgDn scroll"
 	     : "Enter send  ^J new line  ^G editor  PgUp scroll  Esc read  /help";
 }
 

@@ -82,7 +82,7 @@ chat_session_begin(const struct chat_session *s, const struct cli *cli, struct t
 	if (status)
 		return status;
 	if (system)
-		t->opts.system = system;
+		talk_tell(t, system);
 	if ((status = run_sampling_apply(sampling, &t->opts.sampler, &t->opts.max_tokens, &context,
 					 err)) ||
 	    (status = chat_configure(t->chat, &t->opts, err)))

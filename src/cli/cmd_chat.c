@@ -13,16 +13,17 @@
 #include "src/cli/run_model.h"
 #include "src/cli/table.h"
 #include "src/cli/wrap.h"
+#include "src/face/history.h"
 #include "src/face/talk.h"
 #include "src/format/json.h"
 
 struct chatting {
 	struct cli *cli;
 	struct talk *talk;		/* a reference */
-	const char *text;		/* what is said next */
 	const char *file;		/* keeps what was evaluated; NULL: none */
 	struct chat_session session;
-	struct chat_answer answer;
+	struct tb_buf with;		/* files that go with the next message */
+	bool terminal;
 };
 
 /* On a terminal lines end between words. */
@@ -41,15 +42,21 @@ show_wrapped(void *arg, const char *text, size_t len)
 	tb_buf_free(&out);
 }
 
+struct showing {
+	struct chatting *c;
+	struct talk_call *call;
+};
+
 static enum tb_status
-chat_turn(void *arg, struct tb_job *job, struct tb_err *err)
+chat_work(void *arg, struct tb_job *job, struct tb_err *err)
 {
-	struct chatting *c = arg;
-	struct wrap wrap = WRAP(cli_columns(STDOUT_FILENO));
+	struct showing *w = arg;
+	struct chatting *c = w->c;
+	struct wrap wrap = WRAP(c->talk->unwrapped ? SIZE_MAX : cli_columns(STDOUT_FILENO));
 	struct tb_buf last = TB_BUF(2u << 20);
 	gen_text_fn *fn = c->cli->json || wrap.columns == SIZE_MAX ? run_text(c->cli)
 								   : show_wrapped;
-	enum tb_status status = chat_say(c->talk->chat, c->text, fn, &wrap, job, &c->answer, err);
+	enum tb_status status = talk_work(w->call, fn, &wrap, job, err);
 
 	wrap_end(&wrap, &last);
 	cli_put_buf(&last);
@@ -74,58 +81,117 @@ chat_close_file(void *arg, struct tb_job *job, struct tb_err *err)
 	return chat_keep(c->talk->chat, c->file, job, err);
 }
 
-/* One question and its answer. */
 static enum cli_exit
-turn(struct chatting *c, const char *text)
+show_answer(struct chatting *c, const struct chat_answer *a)
 {
 	enum cli_exit status = CLI_OK;
-	struct tb_err err;
 	cJSON *o;
 
-	c->text = text;
-	if (run_quietly(c->cli, chat_turn, c, &err))
-		return cli_fail(&err);
 	if (c->cli->json) {
 		o = json_object();
-		json_set_str(o, "text", c->answer.gen.text);
-		json_set_u64(o, "tokens", c->answer.gen.ids.n ? c->answer.gen.ids.n
-				: c->answer.gen.figures.tokens);
-		json_set_u64(o, "dropped", c->answer.dropped);
+		json_set_str(o, "text", a->gen.text);
+		json_set_u64(o, "tokens", a->gen.ids.n ? a->gen.ids.n : a->gen.figures.tokens);
+		json_set_u64(o, "dropped", a->dropped);
 		if (chat_number(c->talk->chat))
 			json_set_i64(o, "session", chat_number(c->talk->chat));
-		run_json_figures(o, &c->answer.gen);
+		run_json_figures(o, &a->gen);
 		status = cli_print_json(o);
 	} else {
 		putchar('\n');
-		if (c->answer.dropped)
+		if (a->dropped)
 			fprintf(stderr, "(dropped %u %s from the beginning: the context is full)\n",
-				c->answer.dropped, c->answer.dropped == 1 ? "turn" : "turns");
-		if (talk_broke_off(c->answer.gen.stop))
-			fprintf(stderr, "(%s)\n", talk_broke_off(c->answer.gen.stop));
-		cli_note(c->cli, c->answer.note);
+				a->dropped, a->dropped == 1 ? "turn" : "turns");
+		if (talk_broke_off(a->gen.stop))
+			fprintf(stderr, "(%s)\n", talk_broke_off(a->gen.stop));
+		cli_note(c->cli, a->note);
 		if (c->talk->figures)
-			run_print_figures(&c->answer.gen.figures);
+			run_print_figures(&a->gen.figures);
 	}
-	if (c->answer.gen.stop == GEN_CANCELLED)
-		status = CLI_WRONG;
-	chat_answer_free(&c->answer);
+	return a->gen.stop == GEN_CANCELLED ? CLI_WRONG : status;
+}
+
+/* What a command has to say: to be read on standard output, else beside it. */
+static enum cli_exit
+show_result(struct chatting *c, struct talk_call *call)
+{
+	const char *text = tb_buf_cstr(&call->say);
+	struct tb_buf clean = TB_BUF(SIZE_MAX);
+
+	tb_text_clean_lines(&clean, text, strlen(text));
+	if (*text)
+		fprintf(call->did == TALK_TEXT ? stdout : stderr, "%s\n", tb_buf_cstr(&clean));
+	fflush(stdout);
+	tb_buf_free(&clean);
+	if (call->put && call->put_long)
+		tb_buf_printf(&c->with, "%s\n", call->put);
+	else if (call->put && c->terminal)
+		line_preset(call->put);
+	return call->asks ? show_answer(c, &call->answer) : CLI_OK;
+}
+
+/* A line that was sent, and what comes of it. */
+static enum cli_exit
+say(struct chatting *c, struct talk_call *call)
+{
+	struct showing w = { c, call };
+	struct tb_err err;
+	enum tb_status status;
+
+	if (talk_is_quick(call)) {
+		talk_at_once(call);
+		return show_result(c, call);
+	}
+	talk_start(call);
+	status = run_quietly(c->cli, chat_work, &w, &err);
+	talk_end(call);
+	return status ? cli_fail(&err) : show_result(c, call);
+}
+
+/* What was read of files goes in front of a message. */
+static struct talk_call *
+call_of(struct chatting *c, const char *line)
+{
+	struct talk_call *call;
+
+	if (!c->with.len || talk_is_command(line))
+		return talk_call_new(c->talk, line);
+	tb_buf_str(&c->with, line);
+	call = tb_buf_failed(&c->with) ? NULL : talk_call_new(c->talk, tb_buf_cstr(&c->with));
+	tb_buf_clear(&c->with);
+	return call;
+}
+
+static enum cli_exit
+turn(struct chatting *c, struct talk_call *call, bool *leave)
+{
+	enum cli_exit status;
+
+	if (!call)
+		cli_lost();
+	*leave = call->did == TALK_LEAVE;
+	status = *leave ? CLI_OK : say(c, call);
+	talk_call_free(call);
 	return status;
 }
 
-/* true: leave.  What was set is seen in the next answer. */
-static bool
-command(struct chatting *c, char *line)
+static const char *
+complete(void *arg, const char *text, size_t i)
 {
-	struct tb_buf answer = TB_BUF(65536);
-	enum talk_did did = talk_command(c->talk, line, &answer);
-	char clean[1024];
+	struct chatting *c = arg;
 
-	if (did == TALK_REFUSED)
-		fprintf(stderr, "%s\n", tb_text_clean(tb_buf_cstr(&answer), clean, sizeof(clean)));
-	else if (did == TALK_CLEARED || did == TALK_HELP)
-		puts(tb_buf_cstr(&answer));
-	tb_buf_free(&answer);
-	return did == TALK_LEAVE;
+	return c->talk ? talk_complete(c->talk, text, i) : NULL;
+}
+
+static void
+read_history(struct chatting *c)
+{
+	struct tb_names past;
+
+	if (history_read(c->talk->history, &past, NULL))
+		return;
+	for (size_t i = 0; i < past.n; i++)
+		line_remember(past.v[i]);
+	tb_names_free(&past);
 }
 
 /* Until the end of input.  A failed turn does not end the conversation; without a
@@ -134,24 +200,27 @@ static enum cli_exit
 converse(struct chatting *c)
 {
 	enum cli_exit status = CLI_OK;
-	bool terminal = isatty(STDIN_FILENO), leave = false;
+	bool leave = false;
 	enum line_end end;
-	char *line;
+	char *text;
 
-	line_init();
-	if (terminal && !c->cli->json)
+	if (c->terminal)
+		read_history(c);
+	if (c->terminal && !c->cli->json)
 		printf("Type a message; /help lists the commands, /bye leaves.\n");
-	while (!leave && (end = line_read_block(&line)) != LINE_EOF) {
+	while (!leave && (end = line_read_block(&text)) != LINE_EOF) {
 		if (end == LINE_INTERRUPTED)
 			continue;
-		if (*line == '/')
-			leave = command(c, line);
-		else if (*line) {
-			enum cli_exit s = turn(c, line);
+		if (text[strspn(text, " \t\n")]) {
+			enum cli_exit s;
 
-			status = terminal || s < status ? status : s;
+			line_remember(text);
+			if (c->terminal)
+				talk_remember(c->talk, text);
+			s = turn(c, call_of(c, text), &leave);
+			status = c->terminal || s < status ? status : s;
 		}
-		free(line);
+		free(text);
 	}
 	return status;
 }
@@ -172,7 +241,7 @@ chat_reach(void *arg, struct tb_job *job, struct tb_err *err)
 }
 
 static enum cli_exit
-chat_remote(struct chatting *c, const struct run_model *model, const char *url,
+chat_remote(struct chatting *c, struct run_model *model, const char *url,
 	    const struct run_sampling *s, const struct run_guessing *guessing,
 	    const char *system, const char *prompt)
 {
@@ -180,22 +249,26 @@ chat_remote(struct chatting *c, const struct run_model *model, const char *url,
 	struct tb_buf text = TB_BUF(64u << 20);
 	enum cli_exit end = CLI_FAILED;
 	struct tb_err err;
+	bool leave;
 	enum tb_status status = run_remote_check(model, c->cli, s, guessing, c->file, &err);
 
+	if (!status)
+		status = cli_ctx(c->cli, &model->ctx, &err);
 	if (!status && prompt)
 		status = cli_read_text(prompt, &text, &err);
 	if (!status)
 		status = cli_run(c->cli, "Asking", chat_reach, &r, &err);
 	if (!status) {
 		cli_note(c->cli, speaker_note(r.speaker));
-		status = talk_new_remote(&c->talk, r.speaker, &r.opts, &err);
+		status = talk_new_remote(&c->talk, r.speaker, &r.opts, &model->ctx, &err);
 	}
 	if (!status) {
 		struct chat_opts *o = &c->talk->opts;
 
 		c->talk->lines = true;
 		c->talk->figures = c->cli->verbose;
-		o->system = system;
+		if (system)
+			talk_tell(c->talk, system);
 		status = run_sampling_apply(s, &o->sampler, &o->max_tokens, &o->context, &err);
 	}
 	if (!status)
@@ -205,7 +278,7 @@ chat_remote(struct chatting *c, const struct run_model *model, const char *url,
 	if (status)
 		cli_fail(&err);
 	else
-		end = prompt ? turn(c, tb_buf_cstr(&text)) : converse(c);
+		end = prompt ? turn(c, talk_call_say(c->talk, tb_buf_cstr(&text)), &leave) : converse(c);
 	tb_buf_free(&text);
 	return end;
 }
@@ -217,12 +290,13 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 {
 	enum guess_how guess;
 	enum cli_exit end;
+	bool leave;
 	struct tb_err err;
 	enum tb_status status;
 
 	if (run_guessing_apply(guessing, c->cli, r, &guess, &err))
 		return cli_fail(&err);
-	status = talk_new(&c->talk, r->model, &err);
+	status = talk_new(&c->talk, r->model, &r->ctx, &err);
 	r->model = NULL;
 	if (!status) {
 		struct chat_opts *o = &c->talk->opts;
@@ -231,7 +305,7 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 		c->talk->lines = true;
 		c->talk->figures = c->cli->verbose;
 		if (system)
-			o->system = system;
+			talk_tell(c->talk, system);
 		status = run_sampling_apply(sampling, &o->sampler, &o->max_tokens, &o->context, &err);
 	}
 	if (!status)
@@ -242,7 +316,7 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 		status = chat_session_begin(&c->session, c->cli, c->talk, sampling, system, prompt, &err);
 	if (status)
 		return cli_fail(&err);
-	end = prompt ? turn(c, prompt) : converse(c);
+	end = prompt ? turn(c, talk_call_say(c->talk, prompt), &leave) : converse(c);
 	return c->file && cli_run(c->cli, "Keeping", chat_close_file, c, &err) ? cli_fail(&err) : end;
 }
 
@@ -250,7 +324,7 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 {
 	struct run_sampling sampling = RUN_SAMPLING;
 	struct run_guessing guessing = { .none = false };
-	struct chatting c = { .cli = cli };
+	struct chatting c = { .cli = cli, .with = TB_BUF(64u << 20) };
 	struct run_model r = { .ref = NULL };
 	const char *prompt = NULL, *system = NULL;
 	const struct tb_opt opts[] = {
@@ -278,6 +352,9 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 	if (argc < 2 && chat_session_ref(&c.session, cli, &ref, &err))
 		return cli_fail(&err);
 	who = ref ? ref : argv[1];
+	c.terminal = !prompt && isatty(STDIN_FILENO);
+	if (!prompt)
+		line_take(complete, &c);
 	if (speaker_is_remote(who)) {
 		status = chat_remote(&c, &r, who, &sampling, &guessing, system, prompt);
 	} else if (run_model_open(&r, cli, who, prompt, &err)) {
@@ -287,6 +364,8 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 		status = chat_with(&c, &r, &sampling, &guessing, system,
 				   prompt ? tb_buf_cstr(&r.text) : NULL);
 	}
+	line_give();
+	tb_buf_free(&c.with);
 	talk_unref(c.talk);
 	run_model_close(&r);
 	free(ref);

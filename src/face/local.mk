@@ -16,9 +16,18 @@ src_face_libface_a_SOURCES = \
 	src/face/markdown_rows.c \
 	src/face/markdown_rows.h \
 	src/face/markdown_table.c \
+	src/face/history.c \
+	src/face/history.h \
 	src/face/talk.c \
 	src/face/talk.h \
+	src/face/talk_files.c \
 	src/face/talk_kept.c \
+	src/face/talk_model.c \
+	src/face/talk_rows.c \
+	src/face/talk_rows.h \
+	src/face/talk_set.c \
+	src/face/talk_show.c \
+	src/face/talk_turns.c \
 	src/face/texts.c \
 	src/face/texts.h \
 	src/face/words.c \

@@ -2,44 +2,65 @@
 
 #include "src/face/talk.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/buf.h"
 #include "src/base/mem.h"
+#include "src/base/near.h"
+#include "src/base/text.h"
+#include "src/face/history.h"
+#include "src/face/talk_rows.h"
+#include "src/ops/home/home.h"
 
-enum tb_status
-talk_new(struct talk **out, struct chat_model *model, struct tb_err *err)
+#define SAY_MAX (64u << 20)
+
+static enum tb_status
+talk_make(struct talk **out, const struct op_ctx *ctx, struct tb_err *err)
 {
 	struct talk *t = tb_calloc(1, sizeof(*t));
 
 	*out = t;
-	if (!t) {
-		chat_model_free(model);
+	if (!t)
 		return tb_nomem(err);
-	}
 	atomic_store(&t->refs, 1);
-	t->model = model;
-	chat_opts_init(&t->opts, model);
+	t->ctx = ctx;
+	t->unwritten = TB_BUF(SAY_MAX);
+	if (!ctx || (t->history = history_beside(ctx->db_path)))
+		return TB_OK;
+	talk_unref(t);
+	*out = NULL;
+	return tb_nomem(err);
+}
+
+enum tb_status
+talk_new(struct talk **out, struct chat_model *model, const struct op_ctx *ctx, struct tb_err *err)
+{
+	enum tb_status status = talk_make(out, ctx, err);
+
+	if (status) {
+		chat_model_free(model);
+		return status;
+	}
+	(*out)->model = model;
+	chat_opts_init(&(*out)->opts, model);
 	return TB_OK;
 }
 
 enum tb_status
 talk_new_remote(struct talk **out, struct speaker *speaker, const struct chat_opts *opts,
-		struct tb_err *err)
+		const struct op_ctx *ctx, struct tb_err *err)
 {
-	struct talk *t = tb_calloc(1, sizeof(*t));
-	enum tb_status status;
+	enum tb_status status = talk_make(out, ctx, err);
 
-	*out = t;
-	if (!t) {
+	if (status) {
 		speaker_free(speaker);
-		return tb_nomem(err);
+		return status;
 	}
-	atomic_store(&t->refs, 1);
-	t->opts = *opts;
-	if ((status = chat_begin(&t->chat, speaker, opts, err))) {
-		talk_unref(t);
+	(*out)->opts = *opts;
+	if ((status = chat_begin(&(*out)->chat, speaker, opts, err))) {
+		talk_unref(*out);
 		*out = NULL;
 	}
 	return status;
@@ -48,6 +69,13 @@ talk_new_remote(struct talk **out, struct speaker *speaker, const struct chat_op
 enum tb_status
 talk_begin(struct talk *t, struct tb_err *err)
 {
+	struct chat_opts usual = { .system = NULL };
+
+	if (t->model)
+		chat_opts_init(&usual, t->model);
+	if (t->model)
+		talk_note_sets(t, &usual);
+	t->context = t->opts.context;
 	return t->model ? chat_new(&t->chat, t->model, &t->opts, err)
 			: chat_configure(t->chat, &t->opts, err);
 }
@@ -67,124 +95,253 @@ talk_unref(struct talk *t)
 	chat_free(t->chat);
 	chat_model_free(t->model);
 	free(t->system);
+	while (t->nsets)
+		free(t->sets[--t->nsets].value);
+	tb_names_free(&t->found);
+	(void)!history_add(t->history, &t->unwritten, NULL);
+	tb_buf_free(&t->unwritten);
+	free(t->history);
 	free(t);
 }
 
-/* ---- lines that begin with "/" ---- */
+const char *
+talk_speaker(const struct talk *t)
+{
+	return t->chat ? speaker_name(chat_speaker(t->chat)) : "";
+}
 
-/* Cuts the next word off. */
-static char *
+void
+talk_remember(struct talk *t, const char *line)
+{
+	if (!t->forgets)
+		history_line(line, &t->unwritten);
+}
+
+/* ---- lines ---- */
+
+char *
 talk_word(char **rest)
 {
-	char *w = *rest + strspn(*rest, " "), *end = w + strcspn(w, " ");
+	char *w = *rest + strspn(*rest, " \n"), *end = w + strcspn(w, " \n");
 
-	*rest = end + strspn(end, " ");
+	*rest = end + strspn(end, " \n");
 	*end = 0;
 	return w;
 }
 
-static enum talk_did
-talk_configure(struct talk *t, const char *done, struct tb_buf *say)
+enum tb_status
+talk_refuse(struct talk_call *c, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	c->did = TALK_REFUSED;
+	tb_buf_str(&c->say, line);
+	return TB_OK;
+}
+
+static const struct talk_row *
+talk_row_named(const char *name)
+{
+	for (size_t i = 0; i < talk_nrows; i++)
+		if (!strcmp(talk_rows[i].name, name))
+			return &talk_rows[i];
+	return NULL;
+}
+
+/* A path is none, and of several lines only what takes a text: they may be a paste. */
+bool
+talk_is_command(const char *line)
+{
+	const struct talk_row *row;
+	size_t len = strcspn(line, " \n");
+	char name[32];
+
+	if (*line != '/' || memchr(line + 1, '/', len - 1))
+		return false;
+	if (!strchr(line, '\n'))
+		return true;
+	snprintf(name, sizeof(name), "%.*s", (int)len, line);
+	row = talk_row_named(name);
+	return row && row->args && strstr(row->args, "TEXT");
+}
+
+static void
+talk_no_command(struct talk_call *c, const char *name)
+{
+	struct tb_near near = { .word = name };
+	char hint[128];
+
+	for (size_t i = 0; i < talk_nrows; i++)
+		tb_near_try(&near, talk_rows[i].name);
+	tb_near_text(&near, hint, sizeof(hint));
+	(void)talk_refuse(c, "No command %.40s%s", name, *hint ? hint : "; /help lists them.");
+}
+
+static struct talk_call *
+call_new(struct talk *t, const char *line)
+{
+	struct talk_call *c = tb_calloc(1, sizeof(*c));
+
+	if (!c || !(c->line = tb_strdup(line))) {
+		free(c);
+		return NULL;
+	}
+	c->talk = talk_ref(t);
+	c->say = TB_BUF(SAY_MAX);
+	c->rest = c->line;
+	return c;
+}
+
+struct talk_call *
+talk_call_say(struct talk *t, const char *text)
+{
+	struct talk_call *c = call_new(t, text);
+
+	if (!c)
+		return NULL;
+	c->asks = TALK_SAY;
+	if ((c->text = tb_strdup(text)))
+		return c;
+	talk_call_free(c);
+	return NULL;
+}
+
+struct talk_call *
+talk_call_new(struct talk *t, const char *line)
+{
+	struct talk_call *c;
+	const char *name;
+
+	if (!talk_is_command(line))
+		return talk_call_say(t, line);
+	if (!(c = call_new(t, line)))
+		return NULL;
+	name = talk_word(&c->rest);
+	c->row = talk_row_named(name);
+	if (!c->row)
+		talk_no_command(c, name);
+	else if (!c->row->run)
+		c->did = TALK_LEAVE;
+	return c;
+}
+
+void
+talk_call_free(struct talk_call *c)
+{
+	if (!c)
+		return;
+	chat_answer_free(&c->answer);
+	chat_model_free(c->was);
+	tb_buf_free(&c->say);
+	tb_buf_free(&c->unwritten);
+	free(c->line);
+	free(c->system);
+	free(c->put);
+	free(c->text);
+	talk_unref(c->talk);
+	free(c);
+}
+
+bool
+talk_is_quick(const struct talk_call *c)
+{
+	return !c->asks && (!c->row || !c->row->run || c->row->quick);
+}
+
+void
+talk_at_once(struct talk_call *c)
 {
 	struct tb_err err;
-	enum tb_status status = chat_configure(t->chat, &t->opts, &err);
 
-	tb_buf_str(say, status ? err.msg : done);
-	return status ? TALK_REFUSED : TALK_SET;
-}
-
-static enum talk_did
-talk_set(struct talk *t, char *rest, struct tb_buf *say)
-{
-	const char *name = talk_word(&rest);
-
-	if (t->lines && (!strcmp(name, "verbose") || !strcmp(name, "quiet"))) {
-		t->figures = *name == 'v';
-		tb_buf_str(say, "set");
-		return TALK_SET;
-	}
-	if (!strcmp(name, "system")) {
-		free(t->system);
-		t->system = tb_strdup(rest);
-		t->opts.system = t->system;
-		return talk_configure(t, "the system message is another one from now on", say);
-	}
-	if (!strcmp(name, "parameter"))
-		name = talk_word(&rest);
-	if (chat_opts_set(&t->opts, name, talk_word(&rest)))
-		return talk_configure(t, "set", say);
-	tb_buf_str(say, "No such parameter, or no such value; see /help.");
-	return TALK_REFUSED;
-}
-
-static enum talk_did
-talk_clear(struct talk *t, char *rest, struct tb_buf *say)
-{
-	(void)rest;
-	chat_clear(t->chat);
-	tb_buf_str(say, "The conversation is forgotten.");
-	return TALK_CLEARED;
-}
-
-/* What is typed besides messages; ALWAYS: in lines and on a screen. */
-enum talk_where { ALWAYS, IN_LINES, ON_SCREEN };
-static const struct { const char *what, *does; enum talk_where where; } talk_help_rows[] = {
-	{ "/set system TEXT", "what the model is told first", ALWAYS },
-	{ "/set NAME VALUE", "temperature top_p min_p top_k repeat_penalty", ALWAYS },
-	{ "", "repeat_last_n num_predict seed kv", ALWAYS },
-	{ "/set verbose|quiet", "figures after each answer, or none", IN_LINES },
-	{ "/clear", "forget the conversation", ALWAYS },
-	{ "/bye", "leave (also ^D)", IN_LINES },
-	{ "/bye", "leave; the conversation waits for you", ON_SCREEN },
-	{ "\"\"\"", "begins and ends a message of several lines", IN_LINES },
-	{ "^C", "stops an answer", IN_LINES },
-};
-
-static enum talk_did
-talk_help(struct talk *t, char *rest, struct tb_buf *say)
-{
-	const char *end = "";
-
-	(void)rest;
-	for (size_t i = 0; i < sizeof(talk_help_rows) / sizeof(*talk_help_rows); i++) {
-		if (talk_help_rows[i].where == (t->lines ? ON_SCREEN : IN_LINES))
-			continue;
-		tb_buf_printf(say, "%s%-20s%s", end, talk_help_rows[i].what, talk_help_rows[i].does);
-		end = "\n";
-	}
-	return TALK_HELP;
-}
-
-static const struct {
-	const char *name;
-	enum talk_did (*run)(struct talk *t, char *rest, struct tb_buf *say);	/* NULL: leave */
-} talk_commands[] = {
-	{ "/bye", NULL }, { "/exit", NULL }, { "/quit", NULL },
-	{ "/clear", talk_clear }, { "/set", talk_set },
-	{ "/help", talk_help }, { "/?", talk_help },
-};
-#define TALK_NCOMMANDS (sizeof(talk_commands) / sizeof(*talk_commands))
-
-enum talk_did
-talk_command(struct talk *t, char *line, struct tb_buf *say)
-{
-	char *rest = line;
-	const char *name = talk_word(&rest);
-
-	for (size_t i = 0; i < TALK_NCOMMANDS; i++)
-		if (!strcmp(talk_commands[i].name, name))
-			return talk_commands[i].run ? talk_commands[i].run(t, rest, say) : TALK_LEAVE;
-	tb_buf_str(say, "No such command; /help lists them.");
-	return TALK_REFUSED;
+	if (c->row && c->row->run && c->row->run(c, NULL, &err))
+		(void)talk_refuse(c, "%s", err.msg);
 }
 
 bool
 talk_leaves(const char *line)
 {
-	for (size_t i = 0; i < TALK_NCOMMANDS; i++)
-		if (!talk_commands[i].run && !strcmp(talk_commands[i].name, line))
-			return true;
-	return false;
+	const struct talk_row *row = talk_row_named(line);
+
+	return row && !row->run;
+}
+
+/* ---- work ---- */
+
+void
+talk_start(struct talk_call *c)
+{
+	struct talk *t = c->talk;
+
+	c->opts = t->opts;
+	c->system = t->opts.system ? tb_strdup(t->opts.system) : NULL;
+	c->opts.system = c->system;
+	c->configure = t->changed;
+	c->unwritten = t->unwritten;
+	t->unwritten = TB_BUF(SAY_MAX);
+	t->changed = false;
+	t->working = true;
+}
+
+static enum tb_status
+talk_answer(struct talk_call *c, gen_text_fn *fn, void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct chat *chat = c->talk->chat;
+
+	switch (c->asks) {
+	case TALK_AGAIN: return chat_again(chat, c->turn, fn, arg, job, &c->answer, err);
+	case TALK_EDIT: return chat_edit(chat, c->turn, c->text, fn, arg, job, &c->answer, err);
+	default: return chat_say(chat, c->text, fn, arg, job, &c->answer, err);
+	}
+}
+
+/* Another room for the conversation needs another session. */
+static enum tb_status
+configure(struct talk_call *c, struct tb_err *err)
+{
+	struct talk *t = c->talk;
+	struct speaker *s;
+	enum tb_status status;
+
+	if (!t->model || t->context == c->opts.context)
+		return chat_configure(t->chat, &c->opts, err);
+	if ((status = speaker_local_new(&s, t->model, &c->opts, err)) ||
+	    (status = chat_change_speaker(t->chat, s, &c->opts, err)))
+		return status;
+	t->context = c->opts.context;
+	return TB_OK;
+}
+
+enum tb_status
+talk_work(struct talk_call *c, gen_text_fn *fn, void *arg, struct tb_job *job, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	/* a conversation goes on where nothing can be remembered */
+	(void)!history_add(c->talk->history, &c->unwritten, NULL);
+	if (c->configure)
+		status = configure(c, err);
+	if (!status && c->row && c->row->run)
+		status = c->row->run(c, job, err);
+	if (!status && c->asks)
+		status = talk_answer(c, fn, arg, job, err);
+	return status;
+}
+
+void
+talk_end(struct talk_call *c)
+{
+	struct talk *t = c->talk;
+
+	t->working = false;
+	if (!c->switched)
+		return;
+	c->opts.system = t->model ? t->model->system : NULL;
+	t->opts = c->opts;
+	talk_set_again(t);
 }
 
 const char *

@@ -1,31 +1,54 @@
-/* talk.h - a conversation as a person holds it: a model that is ready, how it is asked,
- * and the lines that begin with "/".  Shared by a face and the job that is answering: the
- * job may still run when the screen has gone. */
+/* talk.h - a conversation as a person holds it: who answers, how it is asked, and the lines
+ * that begin with "/".
+ *
+ * What a person sends becomes a struct talk_call.  Some commands are done at once, whoever
+ * speaks; all else, a message as well, is work for a worker, one call at a time.  The talk
+ * itself belongs to the face's thread, but for what talk_work() uses. */
 #ifndef TBTUI_FACE_TALK_H
 #define TBTUI_FACE_TALK_H
 
 #include <stdatomic.h>
 
+#include "src/base/buf.h"
+#include "src/base/dir.h"
 #include "src/ops/chat/chat.h"
 
-struct tb_buf;
+struct op_ctx;
+struct talk_row;
+
+#define TALK_SETS 16
 
 struct talk {
 	atomic_uint refs;
+	const struct op_ctx *ctx;	/* borrowed; NULL: nothing else can be opened */
 	struct chat_model *model;	/* owned, as is chat; NULL: who answers is elsewhere */
 	struct chat *chat;		/* NULL until talk_begin(); one job at a time */
-	struct chat_opts opts;		/* system: borrowed from `system`, or from the caller */
-	char *system;			/* what /set system gave; owned; NULL = nothing */
+	uint32_t context;		/* that who answers was made with */
+	struct chat_opts opts;		/* as wished; system: of `system`, or the model's */
+	char *system;			/* what was set; owned; NULL = nothing */
+	bool changed;			/* opts are others than the chat's: it gets them before
+					 * its next work */
+	bool working;			/* between talk_start() and talk_end() */
 	bool lines;			/* line by line on a terminal, no screen */
 	bool figures;			/* after each answer; lines only */
+	bool unwrapped;			/* lines are not broken between words; lines only */
+	bool forgets;			/* what is typed from now on is not remembered */
+	struct talk_set { const char *name; char *value; } sets[TALK_SETS];
+	size_t nsets;			/* what its person has set, for another model as well */
+	char *history;			/* the file of what was typed; owned; NULL: none */
+	struct tb_buf unwritten;	/* lines for it */
+	struct tb_names found;		/* what talk_complete() goes through */
 };
 
 /* Takes the model, also when it fails.  *out has one reference, and the model's wishes. */
-enum tb_status talk_new(struct talk **out, struct chat_model *model, struct tb_err *err)
-	TB_MUST_USE;
+enum tb_status talk_new(struct talk **out, struct chat_model *model, const struct op_ctx *ctx,
+			struct tb_err *err) TB_MUST_USE;
 /* The same of somebody who is elsewhere: model is NULL then, opts are as they were wished. */
 enum tb_status talk_new_remote(struct talk **out, struct speaker *speaker,
-			       const struct chat_opts *opts, struct tb_err *err) TB_MUST_USE;
+			       const struct chat_opts *opts, const struct op_ctx *ctx,
+			       struct tb_err *err) TB_MUST_USE;
+/* What who answers is told first, in the place of the model's own. */
+void talk_tell(struct talk *t, const char *system);
 /* With t->opts as they are now. */
 enum tb_status talk_begin(struct talk *t, struct tb_err *err) TB_MUST_USE;
 /* Behind talk_begin(): what is said is kept beside the index at that path.  session: "last" or a
@@ -36,13 +59,65 @@ enum tb_status talk_keep(struct talk *t, const char *index_path, const char *ses
 enum tb_status talk_session(const char *session, int64_t *number, struct tb_err *err) TB_MUST_USE;
 struct talk *talk_ref(struct talk *t);
 void talk_unref(struct talk *t);	/* NULL is fine; any thread */
+/* A line that was sent is there the next time: see history_read() of t->history. */
+void talk_remember(struct talk *t, const char *line);
+/* Of who answers; "" before talk_begin(). */
+const char *talk_speaker(const struct talk *t);
 
-/* What came of a line that begins with "/"; all but TALK_LEAVE have said something. */
-enum talk_did { TALK_LEAVE, TALK_CLEARED, TALK_SET, TALK_HELP, TALK_REFUSED };
-/* line is cut up; what there is to say is appended, without a newline at its end. */
-enum talk_did talk_command(struct talk *t, char *line, struct tb_buf *say);
-/* Would it? */
+/* What came of it, and what its text is then. */
+enum talk_did {
+	TALK_SAID,	/* a sentence about the conversation */
+	TALK_TEXT,	/* something to read, of several lines */
+	TALK_COPY,	/* for the clipboard */
+	TALK_REFUSED,	/* why */
+	TALK_LEAVE
+};
+enum talk_asks { TALK_NOTHING, TALK_SAY, TALK_AGAIN, TALK_EDIT };
+
+struct talk_call {
+	struct talk *talk;		/* a reference */
+	const struct talk_row *row;	/* NULL: a message, or no such command */
+	char *line, *rest;		/* owned; what stands behind the command's name */
+	struct chat_opts opts;		/* the talk's, when work began */
+	char *system;			/* of opts; owned */
+	bool configure;
+	struct tb_buf unwritten;	/* the talk's */
+	struct chat_model *was;		/* that another one has taken the place of; owned */
+
+	enum talk_did did;
+	struct tb_buf say;
+	bool moved;			/* the path is another one */
+	bool switched;			/* so is who answers */
+	char *put;			/* a text to go on with in the input; owned; NULL: none */
+	bool put_long;			/* it is a file's: one thing in the line */
+	enum talk_asks asks;		/* something is to be answered */
+	char *text;			/* what is said; owned */
+	uint64_t turn;
+	struct chat_answer answer;	/* of that */
+};
+
+/* Of a line that was sent, and of what is a message whatever it looks like; NULL: out of
+ * memory. */
+struct talk_call *talk_call_new(struct talk *t, const char *line);
+struct talk_call *talk_call_say(struct talk *t, const char *text);
+void talk_call_free(struct talk_call *c);	/* NULL is fine */
+/* Can it be done whatever else goes on?  Then talk_at_once() does it. */
+bool talk_is_quick(const struct talk_call *c);
+void talk_at_once(struct talk_call *c);
+/* On the face's thread before and behind talk_work(), which blocks.  Pieces of an answer go
+ * to fn, or, NULL, to the job. */
+void talk_start(struct talk_call *c);
+enum tb_status talk_work(struct talk_call *c, gen_text_fn *fn, void *arg, struct tb_job *job,
+			 struct tb_err *err) TB_MUST_USE;
+void talk_end(struct talk_call *c);
+
+/* Is it a command that leaves? */
 bool talk_leaves(const char *line);
+/* Would it be one, and not a message? */
+bool talk_is_command(const char *line);
+/* Lines that this one can become; i counts from 0 to the NULL behind the last.  Borrowed until
+ * the next call with 0. */
+const char *talk_complete(struct talk *t, const char *line, size_t i);
 
 /* Why an answer ended before its end; NULL: it did not. */
 const char *talk_broke_off(enum gen_stop stop);

@@ -21,6 +21,7 @@ static const struct opt_row { const char *name; enum opt_kind kind; size_t at; }
 	ROW("repeat_penalty", OPT_REAL, sampler.repeat_penalty),
 	ROW("repeat_last_n", OPT_WHOLE, sampler.repeat_last),
 	ROW("num_predict", OPT_WHOLE, max_tokens),
+	ROW("num_ctx", OPT_WHOLE, context),
 	ROW("seed", OPT_SEED, sampler.seed),
 	ROW("kv", OPT_KV, kv),
 };

@@ -1,0 +1,98 @@
+/* talk_model.c - who answers. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/job.h"
+#include "src/base/text.h"
+#include "src/face/talk_rows.h"
+
+/* What its person set goes before what the new one wishes. */
+static void
+set_opts(const struct talk_call *c, struct chat_opts *opts)
+{
+	const struct talk *t = c->talk;
+
+	for (size_t i = 0; i < t->nsets; i++)
+		(void)chat_opts_set(opts, t->sets[i].name, t->sets[i].value);
+	if (t->system)
+		opts->system = c->opts.system;
+	opts->guess = c->opts.guess;
+}
+
+static enum tb_status
+open_speaker(const struct talk_call *c, const char *ref, struct chat_model **model,
+	     struct speaker **out, struct chat_opts *opts, struct tb_job *job, struct tb_err *err)
+{
+	enum tb_status status;
+
+	*model = NULL;
+	if (speaker_is_remote(ref)) {
+		status = speaker_remote_new(out, ref, opts, job, err);
+		set_opts(c, opts);
+		return status;
+	}
+	if (!c->talk->ctx)
+		return tb_fail(err, TB_EUNSUP, "no other model can be opened here");
+	if ((status = chat_model_open(model, c->talk->ctx, ref, job, err)))
+		return status;
+	chat_opts_init(opts, *model);
+	set_opts(c, opts);
+	status = speaker_local_new(out, *model, opts, err);
+	if (status)
+		chat_model_free(*model);
+	return status;
+}
+
+/* The conversation goes on with another model. */
+static enum tb_status
+change_model(struct talk_call *c, const char *ref, struct tb_job *job, struct tb_err *err)
+{
+	struct talk *t = c->talk;
+	struct chat_model *model;
+	struct chat_opts opts = { .system = NULL };
+	struct speaker *speaker;
+	const char *note;
+	enum tb_status status = open_speaker(c, ref, &model, &speaker, &opts, job, err);
+
+	if (status)
+		return status;
+	note = model ? chat_model_note(model) : speaker_note(speaker);
+	tb_buf_printf(&c->say, "%s answers from now on.%s%s", speaker_name(speaker),
+		      *note ? " " : "", note);
+	if ((status = chat_change_speaker(t->chat, speaker, &opts, err))) {
+		chat_model_free(model);
+		return status;
+	}
+	c->was = t->model;	/* freed when its speaker has gone */
+	t->model = model;
+	t->context = opts.context;
+	opts.system = NULL;	/* talk_end() knows */
+	c->opts = opts;
+	c->switched = true;
+	return TB_OK;
+}
+
+enum tb_status
+talk_run_model(struct talk_call *c, struct tb_job *job, struct tb_err *err)
+{
+	if (*c->rest)
+		return change_model(c, c->rest, job, err);
+	tb_buf_printf(&c->say, "%s answers; /model REF changes that.", talk_speaker(c->talk));
+	return TB_OK;
+}
+
+enum tb_status
+talk_run_load(struct talk_call *c, struct tb_job *job, struct tb_err *err)
+{
+	enum tb_status status;
+
+	if (!*c->rest)
+		return talk_refuse(c, "/load needs the name of a model.");
+	if ((status = change_model(c, c->rest, job, err)))
+		return status;
+	chat_clear(c->talk->chat);
+	c->moved = true;
+	return TB_OK;
+}

@@ -1,0 +1,154 @@
+/* talk_turns.c - moving in what was said: nothing of it is ever taken away. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/face/talk_rows.h"
+
+enum tb_status
+talk_run_clear(struct talk_call *c, struct tb_job *job, struct tb_err *err)
+{
+	int64_t kept = chat_number(c->talk->chat);
+
+	(void)job;
+	(void)err;
+	chat_clear(c->talk->chat);
+	c->moved = true;
+	tb_buf_str(&c->say, "The conversation begins anew");
+	if (kept)
+		tb_buf_printf(&c->say, "; session %" PRId64 " is kept", kept);
+	tb_buf_chr(&c->say, '.');
+	return TB_OK;
+}
+
+enum tb_status
+talk_run_regen(struct talk_call *c, struct tb_job *job, struct tb_err *err)
+{
+	(void)job;
+	(void)err;
+	c->moved = true;
+	c->asks = TALK_AGAIN;
+	return TB_OK;
+}
+
+/* The last thing that the person said, to be freed; NULL: nothing. */
+static enum tb_status
+last_said(struct talk *t, char **out, struct tb_err *err)
+{
+	struct chat_path path;
+	enum tb_status status = chat_path(t->chat, &path, err);
+
+	*out = NULL;
+	if (status)
+		return status;
+	for (size_t i = path.n; i-- && !*out; )
+		if (!strcmp(path.turns[i].said.role, "user"))
+			*out = tb_strdup(path.turns[i].said.content);
+	chat_path_free(&path);
+	return *out ? TB_OK : tb_fail(err, TB_ENOENT, "nothing was said yet");
+}
+
+enum tb_status
+talk_run_edit(struct talk_call *c, struct tb_job *job, struct tb_err *err)
+{
+	enum tb_status status;
+	char *said;
+
+	(void)job;
+	if (*c->rest) {
+		c->moved = true;
+		c->asks = TALK_EDIT;
+		c->text = tb_strdup(c->rest);
+		return c->text ? TB_OK : tb_nomem(err);
+	}
+	if ((status = last_said(c->talk, &said, err)))
+		return status;
+	c->put = tb_asprintf("/edit %s", said);
+	free(said);
+	return c->put ? TB_OK : tb_nomem(err);
+}
+
+enum tb_status
+talk_run_undo(struct talk_call *c, struct tb_job *job, struct tb_err *err)
+{
+	enum tb_status status = chat_undo(c->talk->chat, &c->put, err);
+
+	(void)job;
+	if (status)
+		return status;
+	c->moved = true;
+	tb_buf_str(&c->say, "Taken back; /redo brings it back.");
+	return TB_OK;
+}
+
+enum tb_status
+talk_run_redo(struct talk_call *c, struct tb_job *job, struct tb_err *err)
+{
+	(void)job;
+	c->moved = true;
+	return chat_redo(c->talk->chat, err);
+}
+
+/* Of the last turn that has another version. */
+enum tb_status
+talk_run_other(struct talk_call *c, struct tb_job *job, struct tb_err *err)
+{
+	int by = !strcmp(talk_word(&c->rest), "back") ? -1 : 1;
+	struct chat_path path;
+	uint64_t turn = 0;
+	enum tb_status status = chat_path(c->talk->chat, &path, err);
+
+	(void)job;
+	if (status)
+		return status;
+	for (size_t i = path.n; i-- && !turn; )
+		if (path.turns[i].of > 1)
+			turn = path.turns[i].id;
+	chat_path_free(&path);
+	if (!turn)
+		return talk_refuse(c, "There is one version of each; /regen or /edit makes another.");
+	c->moved = true;
+	return chat_choose(c->talk->chat, turn, by, err);
+}
+
+enum tb_status
+talk_run_copy(struct talk_call *c, struct tb_job *job, struct tb_err *err)
+{
+	struct chat_path path;
+	const char *text = NULL;
+	enum tb_status status = chat_path(c->talk->chat, &path, err);
+
+	(void)job;
+	if (status)
+		return status;
+	for (size_t i = path.n; i-- && !text; )
+		if (!strcmp(path.turns[i].said.role, "assistant"))
+			text = path.turns[i].said.content;
+	c->did = TALK_COPY;
+	if (text)
+		tb_buf_str(&c->say, text);
+	else
+		status = talk_refuse(c, "Nothing was answered yet.");
+	chat_path_free(&path);
+	return status;
+}
+
+enum tb_status
+talk_run_tokens(struct talk_call *c, struct tb_job *job, struct tb_err *err)
+{
+	uint64_t now, then;
+	enum tb_status status = chat_count(c->talk->chat, NULL, &now, err);
+
+	(void)job;
+	if (!status && *c->rest)
+		status = chat_count(c->talk->chat, c->rest, &then, err);
+	if (status)
+		return status;
+	tb_buf_printf(&c->say, "%" PRIu64 " tokens so far", now);
+	if (*c->rest)
+		tb_buf_printf(&c->say, ", %" PRIu64 " with this said next", then);
+	return TB_OK;
+}
