@@ -407,6 +407,120 @@ test_count(void **state)
 	chat_free(c);
 }
 
+/* ---- resumed ---- */
+
+static struct chat *
+kept_chat(void **state, const char *index, bool resumed, enum kv_type kv)
+{
+	struct chat *c = start(state, 0, 40);
+	struct chat_opts o;
+	struct tb_err err;
+
+	assert_ok(chat_keep_in(c, index, &err), err);
+	if (resumed) {
+		assert_ok(chat_resume(c, 0, &o, &err), err);
+		return c;
+	}
+	chat_opts_init(&o, ((struct state *)*state)->m);
+	o.sampler.temperature = 0;
+	o.max_tokens = 40;
+	o.top = 1;
+	o.kv = kv;
+	o.system = "You tell stories.";
+	assert_ok(chat_configure(c, &o, &err), err);
+	return c;
+}
+
+/* What is done in a chat, by number. */
+static void
+turn_of(struct chat *c, unsigned i, struct chat_answer *a)
+{
+	static const char *const said[] = {
+		"Once upon a time there was a big dog. It had a red ball and a small house.",
+		"Tell me more", "And the cat?", "What did Tom and Jane do with all of this?",
+	};
+	struct tb_err err;
+
+	switch (i % 7) {
+	case 2:
+		assert_ok(chat_again(c, 0, NULL, NULL, NULL, a, &err), err);
+		break;
+	case 4:
+		assert_ok(chat_edit(c, 0, "And the bird?", NULL, NULL, NULL, a, &err), err);
+		break;
+	case 5:
+		assert_ok(chat_undo(c, NULL, &err), err);
+		/* fallthrough */
+	default:
+		assert_ok(chat_say(c, said[i % 4], NULL, NULL, NULL, a, &err), err);
+	}
+}
+
+/* How many of the numbers that tokens were chosen by differ in any bit. */
+static size_t
+tokens_differ(const struct chat_answer *a, const struct chat_answer *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->gen.ids.n && i < b->gen.ids.n; i++)
+		n += a->gen.ids.v[i] != b->gen.ids.v[i] ||
+		     memcmp(&a->gen.tokens[i].logprob, &b->gen.tokens[i].logprob, sizeof(float));
+	return n + (a->gen.ids.n != b->gen.ids.n);
+}
+
+static size_t
+differ_when_resumed(void **state, const char *name, enum kv_type kv, bool by_file, bool forget)
+{
+	const char *index = unit_path(name);
+	struct chat *c = kept_chat(state, index, false, kv), *d;
+	struct chat_answer a, b;
+	struct chat_opts o;
+	struct tb_err err;
+	size_t differ = 0;
+
+	for (unsigned i = 0; i < 12; i++) {
+		if (i) {	/* as the next program finds it, without a word to this one */
+			d = kept_chat(state, index, true, kv);
+			assert_ok(chat_resume(d, 1, &o, &err), err);
+			o.top = 1;
+			o.system = "You tell stories.";
+			assert_ok(chat_configure(d, &o, &err), err);
+			if (forget)	/* other keys and values are read as one text */
+				for (int k = 0; k < 2; k++) {
+					o.kv = k ? kv : kv == KV_INT8 ? KV_F16 : KV_INT8;
+					assert_ok(chat_configure(d, &o, &err), err);
+				}
+			if (by_file && i % 3 == 0)
+				assert_ok(chat_take_up(d, unit_path("kv"), NULL, &err), err);
+			turn_of(d, i, &b);
+		}
+		turn_of(c, i, &a);
+		if (by_file && i % 3 == 2)
+			assert_ok(chat_keep(c, unit_path("kv"), NULL, &err), err);
+		if (i) {
+			differ += tokens_differ(&a, &b);
+			if (!forget)
+				assert_string_equal(a.gen.text, b.gen.text);
+			chat_answer_free(&b);
+			chat_free(d);
+		}
+		chat_answer_free(&a);
+	}
+	chat_free(c);
+	return differ;
+}
+
+/* Killed after any turn and resumed, the next answer is chosen by the same bits. */
+static void
+test_resumed(void **state)
+{
+	assert_int_equal(differ_when_resumed(state, "f16.db", KV_F16, false, false), 0);
+	assert_int_equal(differ_when_resumed(state, "int8.db", KV_INT8, false, false), 0);
+	assert_int_equal(differ_when_resumed(state, "file.db", KV_F16, true, false), 0);
+	/* that this is no matter of course: */
+	assert_true(differ_when_resumed(state, "forgot.db", KV_F16, false, true) > 0);
+}
+
 int
 main(void)
 {
@@ -421,6 +535,7 @@ main(void)
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_continue),
 		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_resumed),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

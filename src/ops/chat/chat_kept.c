@@ -77,6 +77,26 @@ put_turn(struct chat *c, size_t id, struct tb_err *err)
 	return status;
 }
 
+const char *
+chat_mark(struct chat *c)
+{
+	return c->speaker->ops->mark ? c->speaker->ops->mark(c->speaker) : "";
+}
+
+static enum tb_status
+put_reading(struct chat *c, struct tb_err *err)
+{
+	struct tb_buf reading = TB_BUF(1u << 30);
+	enum tb_status status;
+
+	if (c->speaker->ops->reading)
+		c->speaker->ops->reading(c->speaker, &reading);
+	status = db_chats_put_reading(c->keep.db, c->keep.id, tb_buf_cstr(&reading),
+				      tb_buf_failed(&reading) ? 0 : reading.len, err);
+	tb_buf_free(&reading);
+	return status;
+}
+
 /* leaf: what the path ends with; turns: how many there are. */
 static enum tb_status
 put_chat(struct chat *c, size_t leaf, size_t turns, struct tb_err *err)
@@ -85,7 +105,7 @@ put_chat(struct chat *c, size_t leaf, size_t turns, struct tb_err *err)
 	char *settings = chat_opts_json(&c->o);
 	struct db_chat row = {
 		.id = k->id, .title = k->title ? k->title : "", .model = c->speaker->name,
-		.ref = c->speaker->ref, .weights = "", .system = c->system, .settings = settings,
+		.ref = c->speaker->ref, .weights = chat_mark(c), .system = c->system, .settings = settings,
 		.named = k->named, .leaf = (int64_t)leaf, .turns = turns,
 		.from_chat = k->from_chat, .from_turn = k->from_turn,
 	};
@@ -150,6 +170,8 @@ write_all(struct chat *c, bool synced, struct tb_err *err)
 		status = put_chat(c, c->turns.leaf, c->turns.n, err);
 	for (size_t id = k->written + 1; id <= c->turns.n && !status; id++)
 		status = put_turn(c, id, err);
+	if (!status && synced)
+		status = put_reading(c, err);
 	status = db_chats_end(k->db, status, err);
 	if (!status) {
 		k->written = c->turns.n;

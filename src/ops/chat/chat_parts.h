@@ -52,6 +52,7 @@ struct turn *chat_turn_of(struct chat *c, uint64_t id, const char *role, size_t 
 void kept_write(struct chat *c, bool synced);
 /* An answer on its way, at most once a second. */
 void kept_write_coming(struct chat *c, size_t question, const char *text, const char *thinking);
+const char *chat_mark(struct chat *c);	/* of the speaker; "": it has none */
 char *kept_title_of(const char *text);	/* of the first message; caller frees */
 /* It is that session no more: what is said next begins another. */
 void kept_leave(struct chat *c);

@@ -164,9 +164,28 @@ tell_about(struct chat *c, const struct db_chat *row)
 	if (!*k->notice && strcmp(row->ref, c->speaker->ref) && strcmp(row->model, c->speaker->name))
 		snprintf(k->notice, sizeof(k->notice), "until now %s answered in this session",
 			 tb_text_clean(row->model, was, sizeof(was)));
+	else if (!*k->notice && *row->weights && strcmp(row->weights, chat_mark(c)))
+		snprintf(k->notice, sizeof(k->notice), "the weights of %s are not those that answered in "
+			 "this session until now", tb_text_clean(c->speaker->name, was, sizeof(was)));
 	if (!*k->notice && c->unanswered)
 		snprintf(k->notice, sizeof(k->notice), "what was asked last was not answered: "
 			 "/regen asks it again");
+}
+
+static enum tb_status
+take_reading(struct chat *c, int64_t id, struct tb_err *err)
+{
+	void *data;
+	size_t len;
+	enum tb_status status = TB_OK;
+
+	if (!c->speaker->ops->take_reading)
+		return TB_OK;
+	status = db_chats_reading(c->keep.db, id, &data, &len, err);
+	if (!status && len)
+		c->speaker->ops->take_reading(c->speaker, data, len);
+	free(data);
+	return status;
 }
 
 static enum tb_status
@@ -179,7 +198,8 @@ resume(struct chat *c, const struct db_chat *row, struct chat_opts *o, struct tb
 
 	if (held && held != TB_EEXIST)
 		return held;
-	if ((status = take_rows(c, row, &whole, err)) || (status = take_options(c, row, o, err))) {
+	if ((status = take_rows(c, row, &whole, err)) || (status = take_options(c, row, o, err)) ||
+	    (status = take_reading(c, row->id, err))) {
 		db_chats_unclaim(&claim);
 		return status;
 	}

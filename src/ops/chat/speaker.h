@@ -47,6 +47,12 @@ struct speaker_ops {
 			       struct tb_err *err);
 	enum tb_status (*take_up)(struct speaker *s, const char *path, struct tb_job *job,
 				  struct tb_err *err);
+	/* In which portions it read what it has, as bytes; and from the next answer on it goes on as
+	 * if it had read them so.  What is of another model is not taken. */
+	void (*reading)(struct speaker *s, struct tb_buf *out);
+	void (*take_reading)(struct speaker *s, const void *data, size_t len);
+	/* A digest of what answers; "": nobody knows. */
+	const char *(*mark)(struct speaker *s);
 };
 
 /* The first member of each kind's own structure. */

@@ -6,6 +6,7 @@
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
+#include "src/ops/chat/reading.h"
 #include "src/ops/chat/speaker.h"
 #include "src/store/model.h"
 
@@ -16,7 +17,10 @@ struct local {
 	struct chat_model *m;		/* borrowed */
 	struct session *session;
 	struct guesser *guesser;
-	struct token_ids held;		/* what the KV cache holds */
+	struct token_ids held;		/* what the KV cache holds … */
+	struct reading read;		/* … and how it was read */
+	struct reading then;		/* what was, when it was kept: held is a beginning of it */
+	char mark[TB_DIGEST_MAX];	/* of the model; "": not asked for yet */
 };
 
 static struct local *
@@ -200,6 +204,57 @@ put_before(char **text, const struct tb_buf *before, struct tb_err *err)
 	return whole ? TB_OK : tb_nomem(err);
 }
 
+/* ---- in which portions ---- */
+
+/* Who knows nothing better takes what is held for read by few. */
+static void
+know_reading(struct local *l)
+{
+	if (l->read.held == l->held.n)
+		return;
+	reading_cut(&l->read, 0);
+	if (!reading_add(&l->read, l->held.v, l->held.n, 0))
+		l->held.n = session_rewind(l->session, 0);
+}
+
+/* What the prompt begins with and was read when the chat was kept is read again as it was. */
+static enum tb_status
+read_then(struct local *l, const struct token_ids *prompt, struct tb_job *job, struct tb_err *err)
+{
+	size_t want = prompt->n ? reading_same(&l->then, prompt->v, prompt->n - 1) : 0;
+	enum tb_status status = TB_OK;
+
+	if (l->then.n)
+		status = reading_again(&l->then, want, l->session, &l->held, &l->read, job, err);
+	if (!status)
+		reading_free(&l->then);
+	know_reading(l);
+	return status;
+}
+
+static enum tb_status
+generate_noting(struct local *l, const struct token_ids *prompt, const struct gen_opts *opts,
+		struct tb_job *job, struct chat_answer *out, struct tb_err *err)
+{
+	const struct gen_figures *f = &out->gen.figures;
+	size_t same = reading_same(&l->read, prompt->v, prompt->n ? prompt->n - 1 : 0), read;
+	enum tb_status status;
+
+	status = generate(l->m, l->session, &l->held, prompt, opts, job, &out->gen, err);
+	if (status) {	/* nobody knows how far it came */
+		l->held.n = session_rewind(l->session, (uint32_t)same);
+		reading_cut(&l->read, l->held.n);
+		return status;
+	}
+	reading_cut(&l->read, f->reused_tokens);
+	read = l->held.n - l->read.held;
+	read = read < f->prompt_tokens ? read : f->prompt_tokens;
+	if (!reading_add(&l->read, l->held.v + l->read.held, read, READ_STEP) ||
+	    !reading_add(&l->read, l->held.v + l->read.held, l->held.n - l->read.held, 0))
+		know_reading(l);
+	return TB_OK;
+}
+
 static enum tb_status
 local_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *job,
 	     struct chat_answer *out, struct tb_err *err)
@@ -215,15 +270,22 @@ local_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *jo
 	struct token_ids prompt = { 0 };
 	enum tb_status status = fit(l, ask, &prompt, &out->left_out, err);
 
+	if (!status)
+		status = read_then(l, &prompt, job, err);
 	if (!status && begin_with(l, ask, &before))
 		status = tb_nomem(err);
 	opts.begins = m->template && !before.len;
 	if (!status)
-		status = generate(l->m, l->session, &l->held, &prompt, &opts, job, &out->gen, err);
+		status = generate_noting(l, &prompt, &opts, job, out, err);
 	if (!status && before.len)
 		status = put_before(&out->gen.text, &before, err);
 	tb_buf_free(&before);
 	free(prompt.v);
+	if (status == TB_ECANCEL && !out->gen.text) {
+		out->gen.stop = GEN_CANCELLED;
+		out->gen.text = tb_strdup("");
+		status = out->gen.text ? TB_OK : tb_nomem(err);
+	}
 	return status;
 }
 
@@ -231,10 +293,19 @@ static enum tb_status
 local_configure(struct speaker *s, const struct chat_opts *o, struct tb_err *err)
 {
 	struct local *l = local(s);
-	enum tb_status status = session_keep_as(l->session, o->kv, err);
+	struct tb_buf was = TB_BUF(1u << 20), is = TB_BUF(1u << 20);
+	enum tb_status status;
 
-	if (!status && !session_pos(l->session))
+	session_layout(l->session, &was);
+	status = session_keep_as(l->session, o->kv, err);
+	session_layout(l->session, &is);
+	if (!status && strcmp(tb_buf_cstr(&was), tb_buf_cstr(&is))) {
 		l->held.n = 0;		/* they are kept otherwise now: read again */
+		reading_cut(&l->read, 0);
+		reading_free(&l->then);
+	}
+	tb_buf_free(&was);
+	tb_buf_free(&is);
 	return status;
 }
 
@@ -264,16 +335,77 @@ static enum tb_status
 local_keep(struct speaker *s, const char *path, struct tb_job *job, struct tb_err *err)
 {
 	struct local *l = local(s);
+	enum tb_status status = kv_file_save(l->m, l->session, &l->held, path, job, err);
 
-	return kv_file_save(l->m, l->session, &l->held, path, job, err);
+	if (!status)
+		l->read.low = l->read.held;
+	return status;
 }
 
+/* Of what is in the file that counts which is as it was when the chat was kept. */
 static enum tb_status
 local_take_up(struct speaker *s, const char *path, struct tb_job *job, struct tb_err *err)
 {
 	struct local *l = local(s);
+	enum tb_status status = kv_file_load(l->m, l->session, &l->held, path, job, err);
+	size_t same;
 
-	return kv_file_load(l->m, l->session, &l->held, path, job, err);
+	reading_cut(&l->read, 0);
+	if (!status && l->then.n) {
+		same = reading_same(&l->then, l->held.v, l->held.n);
+		same = same < l->then.low ? same : l->then.low;
+		l->held.n = session_rewind(l->session, (uint32_t)same);
+	}
+	return status;
+}
+
+static const char *
+local_mark(struct speaker *s)
+{
+	struct local *l = local(s);
+
+	if (!*l->mark && chat_model_mark(l->m, l->mark, NULL))
+		*l->mark = 0;
+	return l->mark;
+}
+
+/* What must be the same, so that reading in the same portions gives the same bits. */
+static char *
+reading_of(struct local *l)
+{
+	struct tb_buf of = TB_BUF(1u << 20);
+	struct engine_info info;
+
+	engine_info(l->m->engine, &info);
+	tb_buf_printf(&of, "%s\n%s %s\n", local_mark(&l->speaker), info.kernels, info.prefill);
+	session_layout(l->session, &of);
+	return tb_buf_take(&of);
+}
+
+static void
+local_reading(struct speaker *s, struct tb_buf *out)
+{
+	struct local *l = local(s);
+	const struct reading *r = l->then.n ? &l->then : &l->read;
+	char *of = reading_of(l);
+
+	if (of && r->n && *l->mark)
+		reading_pack(r, of, out);
+	free(of);
+}
+
+static void
+local_take_reading(struct speaker *s, const void *data, size_t len)
+{
+	struct local *l = local(s);
+	char *of = reading_of(l);
+
+	l->held.n = session_rewind(l->session, 0);
+	reading_cut(&l->read, 0);
+	reading_free(&l->then);
+	if (of && *l->mark)
+		(void)reading_unpack(&l->then, of, data, len);
+	free(of);
 }
 
 static void
@@ -283,6 +415,8 @@ local_free(struct speaker *s)
 
 	guesser_free(l->guesser);
 	session_free(l->session);
+	reading_free(&l->read);
+	reading_free(&l->then);
 	free(l->held.v);
 	free(l);
 }
@@ -290,7 +424,8 @@ local_free(struct speaker *s)
 static const struct speaker_ops local_ops = {
 	.kind = "local", .answer = local_answer, .free = local_free,
 	.configure = local_configure, .count = local_count, .token = local_token, .keep = local_keep,
-	.take_up = local_take_up,
+	.take_up = local_take_up, .reading = local_reading, .take_reading = local_take_reading,
+	.mark = local_mark,
 };
 
 enum tb_status

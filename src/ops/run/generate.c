@@ -14,7 +14,6 @@
 #include "src/ops/run/guess.h"
 #include "src/ops/run/stream.h"
 
-#define READ_STEP 512		/* tokens between two reports of progress */
 #define REPORT_SECONDS 0.1
 
 const char *

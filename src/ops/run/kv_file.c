@@ -120,9 +120,8 @@ mark_weights(struct tb_sha256 *sha, const struct model *m, const char *config, s
 	return !status || status == TB_ENOENT ? mark_tensors(sha, m, err) : status;
 }
 
-/* What is the same for the same weights, wherever they lie. */
-static enum tb_status
-mark_model(const struct chat_model *m, char mark[TB_DIGEST_MAX], struct tb_err *err)
+enum tb_status
+chat_model_mark(const struct chat_model *m, char mark[TB_DIGEST_MAX], struct tb_err *err)
 {
 	struct tb_sha256 sha;
 	enum tb_status status = tb_sha256_init(&sha, err);
@@ -148,7 +147,7 @@ write_header(struct tb_buf *out, const struct chat_model *m, const struct sessio
 	struct tb_buf layout = TB_BUF(HEADER_MAX);
 	uint64_t len;
 	cJSON *o;
-	enum tb_status status = mark_model(m, mark, err);
+	enum tb_status status = chat_model_mark(m, mark, err);
 
 	if (status)
 		return status;
@@ -185,7 +184,7 @@ check_header(const cJSON *o, const struct chat_model *m, const struct session *s
 
 	if (!model || !layout || !name || !json_u64(json_get(o, "tokens"), &n))
 		return tb_fail(err, TB_EFORMAT, "it does not say what it is of");
-	if ((status = mark_model(m, mark, err)))
+	if ((status = chat_model_mark(m, mark, err)))
 		return status;
 	if (strcmp(model, mark))
 		return tb_fail(err, TB_EUSAGE, "it was kept of other weights (%s); take another file",

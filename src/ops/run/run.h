@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "src/base/err.h"
+#include "src/base/sha256.h"
 #include "src/engine/engine.h"
 #include "src/engine/sampler.h"
 #include "src/text/tokenizer.h"
@@ -191,6 +192,13 @@ enum tb_status gen_take(struct gen *g, const float *logits, double seconds, bool
 			struct tb_err *err) TB_MUST_USE;
 /* status: why it ends before its time, else TB_OK. Frees g. */
 enum tb_status gen_end(struct gen *g, enum tb_status status, struct tb_err *err) TB_MUST_USE;
+
+/* Of a prompt so many tokens are read at once. */
+#define READ_STEP 512
+
+/* What is the same for the same weights, wherever they lie. */
+enum tb_status chat_model_mark(const struct chat_model *m, char mark[TB_DIGEST_MAX],
+			       struct tb_err *err) TB_MUST_USE;
 
 /* Keeps what the session holds (`held`, see generate()) in a file that its user alone can read;
  * what was there is replaced. */
