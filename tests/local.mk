@@ -378,6 +378,9 @@ TESTS += tests/unit/test_tokenizer_gguf
 tests_unit_test_tokenizer_gguf_SOURCES = tests/unit/test_tokenizer_gguf.c \
 	tests/unit/gguf_make.c tests/unit/gguf_make.h
 tests_unit_test_tokenizer_gguf_LDADD = $(TEST_TEXT)
+check_PROGRAMS += tests/unit/test_grammar
+TESTS += tests/unit/test_grammar
+tests_unit_test_grammar_LDADD = $(TEST_TEXT)
 check_PROGRAMS += tests/unit/test_chat_template
 TESTS += tests/unit/test_chat_template
 tests_unit_test_chat_template_LDADD = $(TEST_TEXT)

@@ -10,6 +10,7 @@
 #include "src/engine/engine.h"
 #include "src/format/json.h"
 #include "src/ops/remote/remote.h"
+#include "src/text/constraint.h"
 #include "src/text/tokenizer.h"
 
 struct generating {
@@ -19,6 +20,7 @@ struct generating {
 	uint32_t context;
 	enum guess_how guess;
 	const char *file;
+	struct grammar *grammar;	/* NULL: any text; owned */
 	struct gen_opts opts;
 	struct token_ids ids;
 	struct gen_result result;
@@ -36,7 +38,10 @@ generate_run(void *arg, struct tb_job *job, struct tb_err *err)
 				       g->prompt->len, true, !g->raw, &g->ids, err)) ||
 	    (status = session_new(&s, g->model->engine, g->context, err)))
 		return status;
-	status = guesser_new(&g->opts.guesser, g->model, g->guess, g->context, err);
+	status = g->grammar ? chat_model_constrain(g->model, g->grammar, &g->opts.constraint, err)
+			    : TB_OK;
+	if (!status)
+		status = guesser_new(&g->opts.guesser, g->model, g->guess, g->context, err);
 	if (!status && g->file) {
 		status = kv_file_load(g->model, s, &held, g->file, job, err);
 		status = status == TB_ENOENT ? TB_OK : status;
@@ -47,6 +52,7 @@ generate_run(void *arg, struct tb_job *job, struct tb_err *err)
 		status = kv_file_save(g->model, s, &held, g->file, NULL, err);
 	free(held.v);
 	guesser_free(g->opts.guesser);
+	constraint_free(g->opts.constraint);
 	session_free(s);
 	return status;
 }
@@ -93,6 +99,7 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 {
 	struct run_sampling sampling = RUN_SAMPLING;
 	struct run_guessing guessing = { .none = false };
+	struct run_format format = { .grammar = NULL };
 	struct generating g = { .context = 0 };
 	struct run_model r = { .ref = NULL };
 	const char *prompt = NULL;
@@ -109,6 +116,7 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		RUN_ADAPTER_OPTION(r),
 		RUN_ENGINE_OPTIONS(cli),
 		RUN_GUESSING_OPTIONS(guessing),
+		RUN_FORMAT_OPTIONS(format),
 		RUN_SESSION_OPTION(g.file),
 		{ .name = NULL }
 	};
@@ -123,13 +131,15 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		return cli_usage("generate: --top: at most %d", GEN_TOP);
 	g.opts.top = cli->json ? (unsigned)top : 0;
 	if (remote_is(argv[1])) {
-		if (g.raw || g.opts.ignore_eos)
-			status = cli_usage("generate: --raw and --ignore-eos are for models here");
+		if (g.raw || g.opts.ignore_eos || format.grammar)
+			status = cli_usage("generate: --raw, --ignore-eos and --grammar are for models "
+					   "here");
 		else if (run_remote_check(&r, cli, &sampling, &guessing, g.file, &err))
 			status = cli_fail(&err);
 		else
 			status = generate_remote(cli, argv[1], prompt, &sampling, g.opts.top);
-	} else if (run_model_open(&r, cli, argv[1], prompt, &err)) {
+	} else if (run_format_apply(&format, &g.grammar, &err) ||
+		   run_model_open(&r, cli, argv[1], prompt, &err)) {
 		status = cli_fail(&err);
 	} else {
 		g.opts.sampler = r.model->sampler;
@@ -142,5 +152,6 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		       ? cli_fail(&err) : generate_with(cli, &r, &g);
 	}
 	run_model_close(&r);
+	grammar_free(g.grammar);
 	return status;
 }

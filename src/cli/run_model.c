@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "src/base/buf.h"
+#include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/format/json.h"
+#include "src/text/grammar.h"
 #include "src/text/tokenizer.h"
 
 #define PROMPT_MAX (64u << 20)
@@ -132,6 +134,23 @@ run_remote_check(const struct run_model *r, const struct cli *cli, const struct 
 	return TB_OK;
 }
 
+enum tb_status
+run_format_apply(const struct run_format *f, struct grammar **out, struct tb_err *err)
+{
+	char *text;
+	size_t len;
+	enum tb_status status;
+
+	*out = NULL;
+	if (!f->grammar)
+		return TB_OK;
+	if ((status = tb_file_slurp(f->grammar, GRAMMAR_FILE_MAX, &text, &len, err)))
+		return status;
+	status = grammar_gbnf(out, text, len, f->grammar, err);
+	free(text);
+	return status;
+}
+
 static void
 run_no_text(void *arg, const char *text, size_t len)
 {
@@ -205,6 +224,7 @@ run_json_figures(struct cJSON *o, const struct gen_result *r)
 	json_set_str(o, "stop", gen_stop_name(r->stop));
 	json_set_u64(o, "prompt_tokens", f->prompt_tokens);
 	json_set_u64(o, "reused_tokens", f->reused_tokens);
+	json_set_u64(o, "forced_tokens", f->forced);
 	json_set_u64(o, "proposed_tokens", f->guessed);
 	json_set_u64(o, "accepted_tokens", f->right);
 	json_set_f64(o, "prefill_tokens_per_second", gen_prefill_rate(f));

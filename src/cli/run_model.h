@@ -79,6 +79,16 @@ struct run_guessing {
 	{ 0, "draft", TB_OPT_STR, &(g).draft, "REF", "a small model of the same family that " \
 	  "guesses ahead; the text is the same, only sooner" }, \
 	{ 0, "no-speculate", TB_OPT_FLAG, &(g).none, NULL, "guess nothing: token by token" }
+/* What the answer has to look like. */
+struct run_format {
+	const char *grammar;
+};
+#define RUN_FORMAT_OPTIONS(f) \
+	{ 0, "grammar", TB_OPT_STR, &(f).grammar, "FILE", "say only what the grammar in it allows " \
+	  "(GBNF, as llama.cpp has it)" }
+/* *out NULL: nothing was asked for.  grammar_free(). */
+enum tb_status run_format_apply(const struct run_format *f, struct grammar **out,
+				struct tb_err *err) TB_MUST_USE;
 #define RUN_SESSION_OPTION(file) \
 	{ 0, "session-file", TB_OPT_STR, &(file), "FILE", "keep what was read there; what begins " \
 	  "with the same text need not be read again the next time" }

@@ -2,7 +2,9 @@
 
 #include "src/engine/sampler.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,17 +181,34 @@ likely_enough(struct sampler *s, size_t n)
 	return keep;
 }
 
-uint32_t
-sampler_pick(struct sampler *s, const float *logits, const uint32_t *recent, size_t n)
+/* What is not allowed cannot be chosen, and what is, can: also where the model gave it no
+ * number. */
+static void
+restrict_to(struct sampler *s, const struct sampler_allowed *a)
 {
+	for (size_t i = 0; i < s->vocab; i++)
+		if (i >= a->n || !(a->bits[i / 64] >> i % 64 & 1))
+			s->logits[i] = -INFINITY;
+		else if (!(s->logits[i] > -FLT_MAX))
+			s->logits[i] = -FLT_MAX;
+}
+
+uint32_t
+sampler_pick(struct sampler *s, const float *logits, const uint32_t *recent, size_t n,
+	     const struct sampler_allowed *allowed)
+{
+	bool penalized = s->o.repeat_penalty != 1 && n;
 	size_t left;
 	double sum = 0, at;
 
-	if (s->o.repeat_penalty != 1 && n) {
+	if (penalized || allowed) {
 		memcpy(s->logits, logits, s->vocab * sizeof(*logits));
-		penalize(s, recent, n);
 		logits = s->logits;
 	}
+	if (penalized)
+		penalize(s, recent, n);
+	if (allowed)
+		restrict_to(s, allowed);
 	if (s->o.temperature <= 0)
 		return greedy(logits, s->vocab);
 	left = best_candidates(s, logits);

@@ -33,7 +33,14 @@ enum tb_status sampler_new(struct sampler **out, const struct sampler_opts *opts
 void sampler_free(struct sampler *s);
 /* s draws the numbers that `other` will draw next. */
 void sampler_follow(struct sampler *s, const struct sampler *other);
-/* Order: repeat penalty, top-k, softmax with temperature, min-p, top-p, draw.
- * recent: the last tokens, oldest first. logits are not changed. */
-uint32_t sampler_pick(struct sampler *s, const float *logits, const uint32_t *recent, size_t n);
+/* Tokens that may be chosen, a bit each; those from n on may not. */
+struct sampler_allowed {
+	const uint64_t *bits;
+	size_t n;
+};
+/* Order: allowed (NULL: all), repeat penalty, top-k, softmax with temperature, min-p, top-p,
+ * draw.  recent: the last tokens, oldest first. logits are not changed.  Of some that are
+ * allowed one is chosen, whatever the logits. */
+uint32_t sampler_pick(struct sampler *s, const float *logits, const uint32_t *recent, size_t n,
+		      const struct sampler_allowed *allowed);
 #endif

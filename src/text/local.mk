@@ -18,6 +18,14 @@ src_text_libtext_a_SOURCES = \
 	src/text/go_value.c \
 	src/text/go_value.h \
 	src/text/go_walk.c \
+	src/text/constraint.c \
+	src/text/constraint.h \
+	src/text/gbnf.c \
+	src/text/grammar.h \
+	src/text/grammar_check.c \
+	src/text/grammar_class.c \
+	src/text/grammar_machine.h \
+	src/text/grammar_make.c \
 	src/text/jinja.h \
 	src/text/jinja_eval.c \
 	src/text/jinja_expr.c \
@@ -33,6 +41,10 @@ src_text_libtext_a_SOURCES = \
 	src/text/jinja_test.c \
 	src/text/jinja_value.c \
 	src/text/jinja_value.h \
+	src/text/matcher.c \
+	src/text/matcher.h \
+	src/text/spelling.c \
+	src/text/spelling.h \
 	src/text/tok.h \
 	src/text/tok_added.c \
 	src/text/tok_added.h \

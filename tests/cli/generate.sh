@@ -65,6 +65,23 @@ has_not '"tokens":'
 expect 2 "$TBTUI" generate "$M" -p x --top 11
 err_has 'at most 10'
 
+# A grammar says what may come; what has to come is not asked for.
+cat >"$T/list.gbnf" <<'END'
+root ::= "Names:\n" item{2,3} "the end"	# of the list
+item ::= "- " [A-Z] [a-z]{2,6} "\n"
+END
+for seed in 1 2 3; do
+	expect 0 "$TBTUI" generate "$M" -p "Once upon" --grammar "$T/list.gbnf" --temp 1.5 --seed $seed
+	[ "$(head -1 "$T/out")" = Names: ] && [ "$(tail -1 "$T/out")" = "the end" ] &&
+		[ "$(grep -cE '^- [A-Z][a-z]{2,6}$' "$T/out")" -eq $(($(wc -l <"$T/out") - 2)) ] ||
+		fail "not what the grammar says: $(cat "$T/out")"
+done
+expect 0 "$TBTUI" generate "$M" -p "Once upon" --grammar "$T/list.gbnf" --json -n 40
+has '"stop":"eos".*"forced_tokens":[1-9]'
+echo 'root ::= "a" | root "b"' >"$T/left.gbnf"
+expect 2 "$TBTUI" generate "$M" -p x --grammar "$T/left.gbnf"
+err_has 'left.gbnf: the rule "root" begins with itself'
+
 # To the end of the context and no further.
 expect 0 "$TBTUI" generate "$M" -p Tom --temp 1 --ignore-eos --ctx 20 --json
 has '"stop":"context".*"context_used":20,"context":20,'

@@ -32,7 +32,7 @@ count(struct sampler_opts o, const float *logits, unsigned seen[VOCAB])
 
 	memset(seen, 0, VOCAB * sizeof(*seen));
 	for (unsigned i = 0; i < DRAWS; i++) {
-		uint32_t id = sampler_pick(s, logits, NULL, 0);
+		uint32_t id = sampler_pick(s, logits, NULL, 0, NULL);
 
 		assert_true(id < VOCAB);
 		seen[id]++;
@@ -61,11 +61,11 @@ test_greedy(void **state)
 	o.temperature = 0;
 	s = make(o, VOCAB);
 	logits[7] = logits[9] = 3;
-	assert_int_equal(sampler_pick(s, logits, NULL, 0), 7);	/* the first of equals */
+	assert_int_equal(sampler_pick(s, logits, NULL, 0, NULL), 7);	/* the first of equals */
 	logits[0] = NAN;
-	assert_int_equal(sampler_pick(s, logits, NULL, 0), 7);
+	assert_int_equal(sampler_pick(s, logits, NULL, 0, NULL), 7);
 	logits[30] = INFINITY;
-	assert_int_equal(sampler_pick(s, logits, NULL, 0), 30);
+	assert_int_equal(sampler_pick(s, logits, NULL, 0, NULL), 30);
 	sampler_free(s);
 }
 
@@ -162,16 +162,16 @@ test_penalty(void **state)
 	o.repeat_penalty = 1.5f;
 	o.repeat_last = 64;
 	s = make(o, VOCAB);
-	assert_int_equal(sampler_pick(s, logits, NULL, 0), 3);
-	assert_int_equal(sampler_pick(s, logits, recent, 6), 4);	/* 4 / 1.5 < 3, once only */
+	assert_int_equal(sampler_pick(s, logits, NULL, 0, NULL), 3);
+	assert_int_equal(sampler_pick(s, logits, recent, 6, NULL), 4);	/* 4 / 1.5 < 3, once only */
 	assert_memory_equal(logits, before, sizeof(logits));
 	logits[4] = 2.5f;
-	assert_int_equal(sampler_pick(s, logits, recent, 6), 3);
+	assert_int_equal(sampler_pick(s, logits, recent, 6, NULL), 3);
 	sampler_free(s);
 	o.repeat_last = 1;	/* sees the last one only */
 	s = make(o, VOCAB);
 	logits[4] = 3;
-	assert_int_equal(sampler_pick(s, logits, recent, 6), 3);
+	assert_int_equal(sampler_pick(s, logits, recent, 6, NULL), 3);
 	sampler_free(s);
 }
 
@@ -187,10 +187,10 @@ test_seed(void **state)
 	o.seed = 6;
 	c = make(o, VOCAB);
 	for (unsigned i = 0; i < 200; i++) {
-		uint32_t id = sampler_pick(a, logits, NULL, 0);
+		uint32_t id = sampler_pick(a, logits, NULL, 0, NULL);
 
-		assert_int_equal(id, sampler_pick(b, logits, NULL, 0));
-		same += id == sampler_pick(c, logits, NULL, 0);
+		assert_int_equal(id, sampler_pick(b, logits, NULL, 0, NULL));
+		same += id == sampler_pick(c, logits, NULL, 0, NULL);
 	}
 	assert_true(same < 30);
 	sampler_free(a);
@@ -207,14 +207,14 @@ test_hostile(void **state)
 	(void)state;
 	for (unsigned i = 0; i < VOCAB; i++)
 		logits[i] = NAN;
-	assert_true(sampler_pick(s, logits, NULL, 0) < VOCAB);
+	assert_true(sampler_pick(s, logits, NULL, 0, NULL) < VOCAB);
 	logits[8] = 1;
-	assert_int_equal(sampler_pick(s, logits, NULL, 0), 8);
+	assert_int_equal(sampler_pick(s, logits, NULL, 0, NULL), 8);
 	logits[9] = INFINITY;
-	assert_int_equal(sampler_pick(s, logits, NULL, 0), 9);
+	assert_int_equal(sampler_pick(s, logits, NULL, 0, NULL), 9);
 	for (unsigned i = 0; i < VOCAB; i++)
 		logits[i] = -INFINITY;
-	assert_true(sampler_pick(s, logits, NULL, 0) < VOCAB);
+	assert_true(sampler_pick(s, logits, NULL, 0, NULL) < VOCAB);
 	sampler_free(s);
 }
 
@@ -239,11 +239,49 @@ test_refusals(void **state)
 	assert_fails(sampler_new(&s, &o, VOCAB, &err), err, TB_EUSAGE, "repeat");
 }
 
+/* Of those that are allowed alone, however little the model thinks of them. */
+static void
+test_allowed(void **state)
+{
+	const uint64_t bits = UINT64_C(1) << 3 | UINT64_C(1) << 20 | UINT64_C(1) << 40;
+	const struct sampler_allowed allowed = { &bits, 30 };
+	static const float temperatures[] = { 0, 1 };
+	const uint32_t recent[] = { 3 };
+	float logits[VOCAB];
+
+	(void)state;
+	for (unsigned t = 0; t < 2; t++) {
+		struct sampler_opts o = plain();
+		struct sampler *s;
+		unsigned seen[VOCAB] = { 0 };
+
+		o.temperature = temperatures[t];
+		o.repeat_penalty = 2;
+		o.repeat_last = 8;
+		s = make(o, VOCAB);
+		for (unsigned i = 0; i < VOCAB; i++)
+			logits[i] = 10;
+		logits[3] = logits[20] = 1;
+		for (unsigned i = 0; i < 1000; i++)
+			seen[sampler_pick(s, logits, recent, 1, &allowed)]++;
+		assert_int_equal(seen[3] + seen[20], 1000);	/* 40 is past the end */
+		assert_true(seen[20] > seen[3]);		/* which is penalized */
+		logits[3] = NAN;
+		logits[20] = -INFINITY;
+		for (unsigned i = 0; i < 100; i++) {
+			uint32_t id = sampler_pick(s, logits, NULL, 0, &allowed);
+
+			assert_true(id == 3 || id == 20);
+		}
+		sampler_free(s);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_greedy),
+		cmocka_unit_test(test_greedy), cmocka_unit_test(test_allowed),
 		cmocka_unit_test(test_distribution),
 		cmocka_unit_test(test_temperature),
 		cmocka_unit_test(test_cuts),

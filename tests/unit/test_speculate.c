@@ -12,6 +12,7 @@
 #include "src/ops/home/home.h"
 #include "src/ops/run/run.h"
 #include "src/store/model.h"
+#include "src/text/constraint.h"
 
 #define PROMPTS 50
 #define TOKENS 24
@@ -19,6 +20,7 @@
 static struct op_ctx ctx;
 static char *text;		/* what prompts are cut from */
 static size_t text_len;
+static struct constraint *constraint;	/* of what is generated; NULL: none */
 
 static int
 setup(void **state)
@@ -57,10 +59,12 @@ run(struct chat_model *m, const struct token_ids *ids, unsigned seed, enum guess
     struct gen_result *out)
 {
 	struct gen_opts opts = { .sampler = SAMPLER_DEFAULTS, .max_tokens = TOKENS,
-				 .ignore_eos = true };
+				 .ignore_eos = true, .constraint = constraint };
 	struct session *s;
 	struct tb_err err;
 
+	if (constraint)
+		opts.max_tokens = 80;
 	opts.sampler.seed = seed;
 	if (!seed)
 		opts.sampler.temperature = 0;
@@ -349,11 +353,61 @@ test_draft_vocabulary(void **state)
 	chat_model_free(m);
 }
 
+/* Nor does it where a grammar says what may come, and puts in what has to; what it puts in is
+ * what a model without it would have been held to, token by token. */
+static void
+test_grammar(void **state)
+{
+	static const char gbnf[] = "root ::= \"The names are: \" name (\", then \" name){0,5} \". That "
+		"is all there is to say about Tom and Lily.\"\nname ::= [A-Z] [a-z]{1,9} | \"nobody\"";
+	static const char *const dirs[] = { "stories260K/hf-f32", "stories260K-qwen3/hf" };
+	struct token_ids ids = { 0 };
+	struct grammar *g;
+	struct tb_err err;
+	unsigned forced = 0, right = 0;
+
+	(void)state;
+	read_text(unit_shared("data/prompts/ppl.txt"));
+	assert_ok(grammar_gbnf(&g, gbnf, strlen(gbnf), "test", &err), err);
+	for (size_t i = 0; i < 2 * PROMPTS; i++) {
+		static struct chat_model *m;
+		struct gen_result plain, ahead;
+		char path[200];
+
+		if (i % PROMPTS == 0) {
+			snprintf(path, sizeof(path), "data/models/%s", dirs[i / PROMPTS]);
+			open_model(&m, unit_shared(path));
+		}
+		prompt(m, (unsigned)i, &ids);
+		assert_ok(chat_model_constrain(m, g, &constraint, &err), err);
+		run(m, &ids, i % 2 ? (unsigned)i : 0, GUESS_NEVER, &plain);
+		run(m, &ids, i % 2 ? (unsigned)i : 0, GUESS_ALWAYS, &ahead);
+		if (ahead.ids.n != plain.ids.n ||
+		    memcmp(ahead.ids.v, plain.ids.v, plain.ids.n * sizeof(*plain.ids.v)))
+			fail_msg("prompt %zu: \"%s\", guessed ahead \"%s\"", i, plain.text, ahead.text);
+		assert_int_equal(plain.figures.forced, ahead.figures.forced);
+		assert_int_equal(ahead.stop, plain.stop);
+		assert_memory_equal(plain.text, "The names are: ", 15);
+		forced += plain.figures.forced;
+		right += ahead.figures.right;
+		gen_result_free(&plain);
+		gen_result_free(&ahead);
+		constraint_free(constraint);
+		constraint = NULL;
+		if (i % PROMPTS == PROMPTS - 1)
+			chat_model_free(m);
+	}
+	assert_true(forced > 1000 && right > 20);
+	grammar_free(g);
+	free(ids.v);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_demo), cmocka_unit_test(test_models), cmocka_unit_test(test_schemes),
+		cmocka_unit_test(test_grammar),
 		cmocka_unit_test(test_draft), cmocka_unit_test(test_draft_context),
 		cmocka_unit_test(test_draft_vocabulary),
 	};

@@ -15,6 +15,8 @@
 #include "src/ops/model_text/model_text.h"
 #include "src/store/model.h"
 #include "src/text/chat_template.h"
+#include "src/text/constraint.h"
+#include "src/text/spelling.h"
 #include "src/text/tokenizer.h"
 
 #define SMALL_MAX (4u << 20)
@@ -246,6 +248,8 @@ chat_model_free(struct chat_model *m)
 		model_free(m->adapters[i]);
 	free(m->adapters);
 	chat_template_free(m->template);
+	spelling_free(m->spelling);
+	spelling_free(m->spelling_first);
 	tokenizer_free(m->tokenizer);
 	engine_free(m->engine);
 	model_free(m->model);
@@ -271,4 +275,19 @@ chat_model_is_eos(const struct chat_model *m, uint32_t id)
 		if (m->eos_ids[i] == id)
 			return true;
 	return false;
+}
+
+enum tb_status
+chat_model_constrain(struct chat_model *m, const struct grammar *g, struct constraint **out,
+		     struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	*out = NULL;
+	if (!m->spelling)
+		status = spelling_new(&m->spelling, m->tokenizer, false, err);
+	if (!status && !m->spelling_first)
+		status = spelling_new(&m->spelling_first, m->tokenizer, true, err);
+	return status ? status : constraint_new(out, g, m->tokenizer, m->spelling, m->spelling_first,
+						m->eos_ids, m->neos, err);
 }

@@ -207,7 +207,8 @@ draft_guess(struct draft *d, const struct sampler *like, const uint32_t *ids, si
 		began = tb_monotonic();
 	sampler_follow(d->sampler, like);
 	while (!status) {
-		uint32_t id = sampler_pick(d->sampler, logits, d->held.v, d->held.n);
+		uint32_t id = sampler_pick(d->sampler, logits, d->held.v, d->held.n,
+					   NULL);
 
 		if (id >= d->target_vocab)
 			break;

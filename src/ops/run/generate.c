@@ -13,6 +13,7 @@
 #include "src/ops/run/best.h"
 #include "src/ops/run/guess.h"
 #include "src/ops/run/stream.h"
+#include "src/text/constraint.h"
 
 #define REPORT_SECONDS 0.1
 
@@ -58,6 +59,9 @@ struct gen {
 	size_t guesses;			/* behind them, being evaluated */
 	size_t rows;			/* being evaluated, in all */
 	bool chosen;			/* the prompt is read */
+	bool over;			/* nothing comes any more: out->stop says why */
+	size_t forced;			/* of what is not evaluated yet: not chosen */
+	struct token_ids must;		/* what a grammar wants next; owned */
 	const struct gen_opts *opts;
 	struct sampler *sampler;
 	struct stream stream;
@@ -159,7 +163,18 @@ say(struct gen *g, struct gen_token *t)
 	t->end = s->text.len + (s->raw.len - s->done);
 }
 
-/* Takes one token in: true while more should come.  logits: those it was chosen by. */
+/* Tokens that may still come. */
+static size_t
+tokens_left(const struct gen *g)
+{
+	size_t room = session_context(g->s) - g->at + 1;
+	size_t left = g->opts->max_tokens ? g->opts->max_tokens - g->out->ids.n : SIZE_MAX;
+
+	return left < room ? left : room;
+}
+
+/* Takes one token in: true while more should come.  logits: those it was chosen by, NULL:
+ * a grammar wants it. */
 static bool
 take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *status,
 	   struct tb_err *err)
@@ -174,7 +189,9 @@ take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *stat
 		out->figures.first_token_seconds = g->first - g->began;
 	}
 	out->stop = GEN_EOS;
-	if (!o->ignore_eos && chat_model_is_eos(g->m, id))
+	if ((!o->ignore_eos || o->constraint) && chat_model_is_eos(g->m, id))
+		return false;
+	if (o->constraint && (*status = constraint_take(o->constraint, id, err)))
 		return false;
 	if (!tb_grow(&out->ids.v, &out->ids.cap, out->ids.n + 1, sizeof(id)) ||
 	    (o->top && !tb_grow(&out->tokens, &g->tokens_cap, out->ids.n + 1, sizeof(token)))) {
@@ -184,7 +201,8 @@ take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *stat
 	say(g, &token);
 	show(g, stream_pass(&g->stream, false, &stopped));
 	if (o->top) {
-		best_beside(logits, g->vocab, o->top, &token);
+		if (logits)
+			best_beside(logits, g->vocab, o->top, &token);
 		out->tokens[out->ids.n] = token;
 		tb_job_post(g->job, GEN_MSG_TOKEN, &token, sizeof(token));
 	}
@@ -195,7 +213,58 @@ take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *stat
 		    : o->max_tokens && out->ids.n >= o->max_tokens ? GEN_LENGTH
 		    : g->at >= session_context(g->s) ? GEN_CONTEXT
 		    : GEN_CANCELLED;
+	/* what a grammar takes for whole was not cut off */
+	if ((out->stop == GEN_LENGTH || out->stop == GEN_CONTEXT) && o->constraint &&
+	    constraint_may_end(o->constraint))
+		out->stop = GEN_EOS;
 	return out->stop == GEN_CANCELLED && !tb_job_cancelled(g->job);
+}
+
+/* Puts a token that was taken behind the others.  false: it is none of the guesses that were
+ * evaluated already. */
+static bool
+put(struct gen *g, uint32_t id)
+{
+	bool right = g->at < g->held->n && g->held->v[g->at] == id;
+
+	if (!right)
+		rewind_to(g, g->at);
+	g->held->v[g->at++] = id;
+	g->out->figures.right += right;
+	return right;
+}
+
+/* Takes what the grammar leaves no choice about.  *known: how many of them were guessed, all
+ * of them or SIZE_MAX. */
+static enum tb_status
+force(struct gen *g, size_t *known, bool *more, struct tb_err *err)
+{
+	struct constraint *c = g->opts->constraint;
+	size_t n;
+	enum tb_status status = TB_OK;
+
+	while (*more && !constraint_must_end(c)) {
+		status = constraint_forced(c, tokens_left(g), &g->must, err);
+		n = g->must.n;
+		if (status || !n)
+			return status;
+		if (!tb_grow(&g->held->v, &g->held->cap, g->at + n + SESSION_ROWS,
+			     sizeof(*g->held->v)))
+			return tb_nomem(err);
+		for (size_t i = 0; i < n && *more && !status; i++) {
+			if (g->must.v[i] >= g->vocab)
+				return TB_OK;	/* the model has no such token: see what it has */
+			*more = take_token(g, g->must.v[i], NULL, &status, err);
+			g->out->figures.forced++;
+			g->forced++;
+			*known = put(g, g->must.v[i]) && *known != SIZE_MAX ? *known + 1 : SIZE_MAX;
+		}
+	}
+	if (*more && constraint_must_end(c)) {
+		g->out->stop = GEN_EOS;
+		*more = false;
+	}
+	return status;
 }
 
 /* Behind what was chosen, where up to `most` rows are to be had; none that would not fit or
@@ -205,18 +274,24 @@ guess(struct gen *g, size_t most, struct tb_err *err)
 {
 	size_t room = session_context(g->s) - g->at;
 	size_t left = g->opts->max_tokens ? g->opts->max_tokens - g->out->ids.n - 1 : SIZE_MAX;
+	enum tb_status status;
 
 	most = most < room ? most : room;
 	most = most < left ? most : left;
-	return g->opts->guesser && most ? guess_make(g->opts->guesser, g->held->v, g->at, most,
-						     g->held->v + g->at, &g->guesses, g->job, err)
-					: TB_OK;
+	if (!g->opts->guesser || !most)
+		return TB_OK;
+	status = guess_make(g->opts->guesser, g->held->v, g->at, most, g->held->v + g->at,
+			    &g->guesses, g->job, err);
+	if (!status && g->opts->constraint)
+		g->guesses = constraint_follows(g->opts->constraint, g->held->v + g->at, g->guesses);
+	return status;
 }
 
 bool
 gen_reads(const struct gen *g)
 {
-	return !g->chosen || g->at - g->held->n > SESSION_ROWS;
+	/* what a grammar wants is read by few rows at a time: as if each were alone */
+	return !g->chosen || (g->at - g->held->n > SESSION_ROWS && !g->opts->constraint);
 }
 
 enum tb_status
@@ -236,6 +311,8 @@ gen_rows(struct gen *g, size_t most, struct gen_rows *out, struct tb_err *err)
 		return tb_nomem(err);
 	n = n < most ? n : most;
 	most = most < SESSION_ROWS ? most : SESSION_ROWS;
+	if (!gen_reads(g))
+		n = n < SESSION_ROWS ? n : SESSION_ROWS;
 	if (!gen_reads(g) && n == unread && (status = guess(g, most - n, err)))
 		return status;
 	g->rows = n + g->guesses;
@@ -243,27 +320,41 @@ gen_rows(struct gen *g, size_t most, struct gen_rows *out, struct tb_err *err)
 	return TB_OK;
 }
 
+/* One of those that are allowed. */
+static enum tb_status
+pick(struct gen *g, const float *logits, uint32_t *id, struct tb_err *err)
+{
+	struct constraint *c = g->opts->constraint;
+	struct sampler_allowed allowed = { NULL, tokenizer_size(g->m->tokenizer) };
+	enum tb_status status;
+
+	if (c && (status = constraint_allowed(c, tokens_left(g), &allowed.bits, err)))
+		return status;
+	*id = sampler_pick(g->sampler, logits, g->held->v, g->at, c ? &allowed : NULL);
+	return TB_OK;
+}
+
 /* Chooses by the logits behind what is settled, and goes on behind guesses that were right. */
 static enum tb_status
 choose(struct gen *g, const float *logits, bool *more, struct tb_err *err)
 {
-	for (;;) {
-		uint32_t id = sampler_pick(g->sampler, logits, g->held->v, g->at);
-		enum tb_status status = TB_OK;
-		bool right;
+	size_t known = 0;	/* tokens behind those logits that are evaluated */
 
-		*more = take_token(g, id, logits, &status, err);
+	*more = !g->over;
+	while (*more && known != SIZE_MAX) {
+		uint32_t id;
+		enum tb_status status = pick(g, logits + known * g->vocab, &id, err);
+
+		if (status)
+			return status;
+		*more = take_token(g, id, logits + known * g->vocab, &status, err);
 		if (status || !*more)
 			return status;
-		right = g->at < g->held->n && g->held->v[g->at] == id;
-		if (!right)
-			rewind_to(g, g->at);
-		g->held->v[g->at++] = id;
-		if (!right)
-			return TB_OK;
-		g->out->figures.right++;
-		logits += g->vocab;
+		known = put(g, id) ? known + 1 : SIZE_MAX;
+		if (g->opts->constraint && (status = force(g, &known, more, err)))
+			return status;
 	}
+	return TB_OK;
 }
 
 enum tb_status
@@ -282,12 +373,27 @@ gen_take(struct gen *g, const float *logits, double seconds, bool *more, struct 
 		g->out->figures.prefill_seconds = tb_monotonic() - g->began;
 		tb_job_what(g->job, "generating");
 	} else if (few) {
-		if (g->opts->guesser && seconds > 0)
+		if (g->opts->guesser && seconds > 0 && !g->forced)
 			guess_timed(g->opts->guesser, unread - 1, g->guesses, seconds);
 		g->out->figures.guessed += (uint32_t)g->guesses;
 		logits += (unread - 1) * g->vocab;
 	}
+	g->forced = 0;
 	return choose(g, logits, more, err);
+}
+
+/* What the answer has to begin with is read together with the prompt. */
+static enum tb_status
+begin_grammar(struct gen *g, struct tb_err *err)
+{
+	size_t known = SIZE_MAX;
+	bool more = true;
+	enum tb_status status;
+
+	constraint_begin(g->opts->constraint, g->opts->begins);
+	status = force(g, &known, &more, err);
+	g->over = !more;
+	return status;
 }
 
 enum tb_status
@@ -323,6 +429,8 @@ gen_begin(struct gen **out, struct chat_model *m, struct session *s, struct toke
 		status = guess_begin(opts->guesser, g->sampler, &opts->sampler, err);
 	if (!status)
 		status = take_prompt(g, prompt, err);
+	if (!status && opts->constraint)
+		status = begin_grammar(g, err);
 	if (status)
 		return gen_end(g, status, err);
 	*out = g;
@@ -367,6 +475,7 @@ gen_end(struct gen *g, enum tb_status status, struct tb_err *err)
 	stream_free(&g->stream);
 	sampler_free(g->sampler);
 	free(g->own.v);
+	free(g->must.v);
 	free(g);
 	return status;
 }

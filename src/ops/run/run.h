@@ -17,9 +17,12 @@
 #include "src/text/tokenizer.h"
 
 struct chat_template;
+struct constraint;
+struct grammar;
 struct model;
 struct op_ctx;
 struct session;
+struct spelling;
 struct tb_job;
 struct tokenizer;
 
@@ -46,6 +49,8 @@ struct chat_model {
 	size_t neos;
 	char *stops[CHAT_MAX_STOPS];	/* strings that end an answer */
 	size_t nstops;
+	struct spelling *spelling;	/* of its tokens, and … NULL until somebody constrains */
+	struct spelling *spelling_first;	/* … where they begin a text; NULL: likewise */
 	struct sampler_opts sampler;	/* the model's wishes over the defaults; seed is
 					 * fresh where it has none */
 	uint32_t context;		/* positions that it wants (num_ctx); 0: all it has */
@@ -70,6 +75,10 @@ enum tb_status chat_model_draft(struct chat_model *m, const struct op_ctx *ctx, 
  * own is used, or that it has none, and text is continued instead; "": nothing. */
 const char *chat_model_note(const struct chat_model *m);
 bool chat_model_is_eos(const struct chat_model *m, uint32_t id);
+/* What holds a text of this model to the grammar, which it borrows.  The first one of a model
+ * takes a while.  Not from several threads at a time. */
+enum tb_status chat_model_constrain(struct chat_model *m, const struct grammar *g,
+				    struct constraint **out, struct tb_err *err) TB_MUST_USE;
 
 /* Why it ended; id, name in generate --json */
 #define GEN_STOP_LIST(X) \
@@ -110,6 +119,7 @@ struct gen_figures {
 	uint32_t prompt_tokens;		/* evaluated before the first token */
 	uint32_t reused_tokens;		/* found in the KV cache instead */
 	uint32_t tokens;		/* generated */
+	uint32_t forced;		/* of those: not chosen, a grammar wanted them */
 	uint32_t guessed, right;	/* tokens evaluated as guesses, and those that were right */
 	double prefill_seconds, decode_seconds;
 	double first_token_seconds;	/* from the call to the first token */
@@ -131,7 +141,7 @@ struct gen_token {
 	float logprob;
 	size_t begin, end;		/* bytes of the answer's text; where that is no UTF-8, or a
 					 * character is not whole, about there */
-	unsigned ntop;
+	unsigned ntop;			/* 0: nobody asked the model, a grammar wanted it */
 	struct gen_alternative top[GEN_TOP];	/* best first */
 };
 
@@ -144,6 +154,7 @@ struct gen_opts {
 	const char *const *stops;	/* borrowed */
 	size_t nstops;
 	struct guesser *guesser;	/* borrowed; NULL: token by token */
+	struct constraint *constraint;	/* borrowed; NULL: any text */
 	unsigned top;			/* that many alternatives of each token; <= GEN_TOP */
 	gen_text_fn *text;		/* NULL: messages to the job */
 	void *text_arg;

@@ -1,0 +1,24 @@
+/* grammar.h - which texts are allowed, as rules say.
+ *
+ * From GBNF, the notation of llama.cpp, or from a JSON schema.  Inside it is a machine over
+ * bytes, so that a token may end in the middle of a character.  It never changes once it is
+ * made, and may serve many constraints (constraint.h) at a time. */
+#ifndef TBTUI_TEXT_GRAMMAR_H
+#define TBTUI_TEXT_GRAMMAR_H
+
+#include <stddef.h>
+
+#include "src/base/err.h"
+
+struct grammar;
+struct tb_buf;
+
+#define GRAMMAR_FILE_MAX (4u << 20)	/* bytes of a text in GBNF, or of a schema */
+
+/* `what` names the text in errors, which have its line and column.  Refused are rules that
+ * call themselves before anything was read, rules that no text can match, and what would
+ * take too much memory. */
+enum tb_status grammar_gbnf(struct grammar **out, const char *text, size_t len, const char *what,
+			    struct tb_err *err) TB_MUST_USE;
+void grammar_free(struct grammar *g);
+#endif
