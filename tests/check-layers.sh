@@ -111,6 +111,7 @@ family create home plan output convert import translate
 family run home model_text
 family remote run
 family chat run remote
+family serve home run
 family calibrate run plan
 family bench home inspect
 family doctor home places about
@@ -136,6 +137,7 @@ only '(n?curses|term|panel|menu|form)[.]h' ui
 only readline/ ui src/cli
 only sqlite3[.]h db
 only curl/ src/net
+only microhttpd[.]h src/net
 only cblas[.]h src/engine
 only cjson/ src/format
 only pcre2 src/text

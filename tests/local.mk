@@ -18,10 +18,10 @@ TEST_STORE = src/store/libstore.a $(TEST_QUANT)
 TEST_MODEL = src/model/libmodel.a $(TEST_STORE)
 TEST_DB = db/libdb.a $(SQLITE_LIBS) $(TEST_STORE)
 TEST_TEXT = src/text/libtext.a $(PCRE2_LIBS) $(TEST_STORE)
-TEST_NET = src/net/libnet.a $(CURL_LIBS) $(TEST_STORE)
+TEST_NET = src/net/libnet.a $(CURL_LIBS) $(MICROHTTPD_LIBS) $(TEST_STORE)
 TEST_ENGINE = $(ENGINE_LIBS) $(BLAS_LIBS) $(TEST_MODEL)
 TEST_OPS = src/ops/libops.a $(ENGINE_LIBS) $(BLAS_LIBS) src/text/libtext.a $(PCRE2_LIBS) \
-	src/net/libnet.a $(CURL_LIBS) db/libdb.a $(SQLITE_LIBS) $(TEST_MODEL)
+	src/net/libnet.a $(CURL_LIBS) $(MICROHTTPD_LIBS) db/libdb.a $(SQLITE_LIBS) $(TEST_MODEL)
 TEST_FACE = src/face/libface.a $(MD4C_LIBS) $(TEST_OPS)
 TEST_UI = ui/libui.a $(CURSES_LIBS) $(READLINE_LIBS) $(TEST_FACE)
 TEST_CLI = src/cli/libcli.a $(READLINE_LIBS) $(TEST_FACE)
@@ -507,7 +507,7 @@ dist_check_SCRIPTS += tests/cli/remote.sh
 EXTRA_DIST += tests/cli/remote_server.py
 FUZZ_TARGETS += tests/fuzz/fuzz_sse
 tests_fuzz_fuzz_sse_LDFLAGS = $(FUZZ_LINK)
-tests_fuzz_fuzz_sse_LDADD = src/net/libnet.a $(CURL_LIBS) src/base/libbase.a $(UTF8PROC_LIBS) \
+tests_fuzz_fuzz_sse_LDADD = src/net/libnet.a $(CURL_LIBS) $(MICROHTTPD_LIBS) src/base/libbase.a $(UTF8PROC_LIBS) \
 	$(CRYPTO_LIBS) $(XXHASH_LIBS)
 EXTRA_DIST += tests/fuzz/seeds/sse/crlf tests/fuzz/seeds/sse/deltas
 
@@ -569,7 +569,7 @@ tests_fuzz_fuzz_oci_LDADD = $(FUZZ_STORE)
 FUZZ_TARGETS += tests/fuzz/fuzz_journal tests/fuzz/fuzz_sums tests/fuzz/fuzz_report \
 	tests/fuzz/fuzz_sidecar
 FUZZ_OPS = src/ops/libops.a $(ENGINE_LIBS) $(BLAS_LIBS) src/text/libtext.a $(PCRE2_LIBS) \
-	src/net/libnet.a $(CURL_LIBS) db/libdb.a $(SQLITE_LIBS) src/model/libmodel.a $(FUZZ_STORE)
+	src/net/libnet.a $(CURL_LIBS) $(MICROHTTPD_LIBS) db/libdb.a $(SQLITE_LIBS) src/model/libmodel.a $(FUZZ_STORE)
 tests_fuzz_fuzz_journal_SOURCES = tests/fuzz/fuzz_journal.c $(FOLDER)
 tests_fuzz_fuzz_journal_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_journal_LDADD = $(FUZZ_STORE)
@@ -724,7 +724,8 @@ tests_unit_test_chat_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_chats
 TESTS += tests/unit/test_chats
 tests_unit_test_chats_LDADD = $(TEST_OPS)
-dist_check_SCRIPTS += tests/cli/sessions.sh
+dist_check_SCRIPTS += tests/cli/sessions.sh tests/cli/serve.sh
+EXTRA_DIST += tests/cli/serve.py
 dist_check_SCRIPTS += tests/cli/calibrate.sh tests/cli/search.sh tests/cli/draft.sh tests/cli/generate.sh tests/cli/chat.sh \
 	tests/cli/adapter.sh
 EXTRA_DIST += tests/cli/adapter.py

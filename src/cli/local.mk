@@ -26,6 +26,7 @@ cli_command_files = \
 	src/cli/cmd_sql.c \
 	src/cli/cmd_chat.c \
 	src/cli/cmd_sessions.c \
+	src/cli/cmd_serve.c \
 	src/cli/cmd_generate.c \
 	src/cli/cmd_score.c \
 	src/cli/cmd_calibrate.c \

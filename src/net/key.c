@@ -88,8 +88,8 @@ read_line(const char *line, size_t n, const struct url *u, struct found *f, bool
 
 /* The file is nobody else's business: what others can read is no secret, and what others can
  * write is not ours. */
-static enum tb_status
-check_private(const char *path, struct tb_err *err)
+enum tb_status
+api_key_private(const char *path, struct tb_err *err)
 {
 	struct stat st;
 
@@ -137,7 +137,7 @@ from_file(const struct url *u, struct found *f, struct tb_err *err)
 		free(path);
 		return TB_OK;
 	}
-	status = check_private(path, err);
+	status = api_key_private(path, err);
 	if (!status)
 		status = tb_file_slurp(path, KEYS_MAX, &text, &len, err);
 	if (!status) {

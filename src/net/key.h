@@ -17,6 +17,8 @@ struct url;
 
 /* *out NULL: there is none.  No message has any part of a key.  Thread-safe. */
 enum tb_status api_key_find(const struct url *u, char **out, struct tb_err *err) TB_MUST_USE;
+/* TB_EUSAGE: others may read the file, or it is not its user's. */
+enum tb_status api_key_private(const char *path, struct tb_err *err) TB_MUST_USE;
 void api_key_free(char *key);		/* wiped; NULL is fine */
 /* "$TBTUI_API_KEY, or a line \"HOST KEY\" in FILE": where one is looked for. */
 void api_key_places(const struct url *u, struct tb_buf *out);

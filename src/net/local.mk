@@ -1,8 +1,10 @@
 noinst_LIBRARIES += src/net/libnet.a
-src_net_libnet_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
+src_net_libnet_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(MICROHTTPD_CFLAGS)
 src_net_libnet_a_SOURCES = \
 	src/net/http.c \
 	src/net/http.h \
+	src/net/httpd.c \
+	src/net/httpd.h \
 	src/net/key.c \
 	src/net/key.h \
 	src/net/sse.c \

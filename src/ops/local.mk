@@ -312,6 +312,19 @@ src_ops_libops_a_SOURCES += \
 	src/ops/chat/turns.c \
 	src/ops/chat/turns.h
 
+# models for other programs
+src_ops_libops_a_SOURCES += \
+	src/ops/serve/batch.c \
+	src/ops/serve/batch.h \
+	src/ops/serve/exchange.c \
+	src/ops/serve/exchange.h \
+	src/ops/serve/reply.c \
+	src/ops/serve/reply.h \
+	src/ops/serve/request.c \
+	src/ops/serve/request.h \
+	src/ops/serve/serve.c \
+	src/ops/serve/serve.h
+
 # measuring
 src_ops_libops_a_SOURCES += \
 	src/ops/bench/bench.c \

@@ -1,0 +1,358 @@
+#include "config.h"
+
+#include "src/ops/serve/exchange.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "src/base/buf.h"
+#include "src/base/job.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/net/httpd.h"
+#include "src/ops/serve/reply.h"
+
+#define PROMPT_MAX (64u << 20)
+#define REPLY_MAX (256u << 20)
+
+struct exchange {
+	struct hosted *on;
+	struct httpd_request *http;
+	struct serve_request ask;
+	struct batch_task task;
+	struct tb_job *job;		/* owned: the task's */
+	struct reply reply;
+	char id[40];
+	const char *stops[CHAT_MAX_STOPS + REQUEST_STOPS];
+	bool first;			/* nothing was sent yet */
+	/* Where tokens are told: the text before them waits. */
+	struct tb_buf text;
+	size_t offset;			/* of it in the whole */
+	struct gen_token *tokens;
+	size_t ntokens, cap;
+	exchange_done_fn *done;
+	void *arg;
+	double began;
+};
+
+static void
+exchange_free(struct exchange *x)
+{
+	serve_request_free(&x->ask);
+	gen_result_free(&x->task.result);
+	free(x->task.prompt.v);
+	tb_job_free(x->job);
+	tb_buf_free(&x->text);
+	free(x->tokens);
+	free(x);
+}
+
+static void
+tell_done(struct exchange *x, unsigned status, const char *how)
+{
+	const struct gen_figures *f = &x->task.result.figures;
+	const struct exchange_end end = {
+		.model = x->on->name, .status = status, .how = how,
+		.figures = f->prompt_tokens + f->reused_tokens ? f : NULL,
+	};
+
+	x->done(x->arg, x->http, &end, x->began);
+}
+
+/* ---- what the model reads ---- */
+
+/* Without a template: each message of the person on a line of its own. */
+static void
+as_text(const struct serve_request *ask, struct tb_buf *text)
+{
+	for (size_t i = 0; i < ask->nmessages; i++) {
+		if (i && text->len && text->p[text->len - 1] != '\n' &&
+		    strcmp(ask->messages[i].role, "assistant"))
+			tb_buf_chr(text, '\n');
+		tb_buf_str(text, ask->messages[i].content);
+	}
+}
+
+static enum tb_status
+render(struct exchange *x, struct tb_buf *text, struct tb_err *err)
+{
+	const struct chat_model *m = x->on->model;
+	const struct serve_request *ask = &x->ask;
+	struct chat_vars vars = {
+		.messages = ask->messages, .nmessages = ask->nmessages, .tools = ask->tools,
+		.bos_token = m->bos, .eos_token = m->eos, .think = ask->think,
+		.think_level = ask->think_level, .add_generation_prompt = true,
+		.forgive_no_tools = true,
+	};
+	enum tb_status status = TB_OK;
+
+	if (ask->prompt)
+		tb_buf_str(text, ask->prompt);
+	else if (m->template)
+		status = chat_template_render(m->template, &vars, text, err);
+	else if (m->template_err.code == TB_ENOENT)
+		as_text(ask, text);
+	else
+		status = tb_pass(err, &m->template_err);
+	return status ? status : tb_buf_status(text, "the conversation", err);
+}
+
+static enum tb_status
+read_prompt(struct exchange *x, struct tb_err *err)
+{
+	const struct chat_model *m = x->on->model;
+	struct tb_buf text = TB_BUF(PROMPT_MAX);
+	bool plain = x->ask.prompt || !m->template;
+	enum tb_status status = render(x, &text, err);
+
+	if (!status)
+		status = tokenizer_encode(m->tokenizer, tb_buf_cstr(&text), text.len, plain, !plain,
+					  &x->task.prompt, err);
+	tb_buf_free(&text);
+	if (!status && !x->task.prompt.n)
+		status = tb_fail(err, TB_EUSAGE, "the prompt is empty");
+	if (!status && x->task.prompt.n >= batch_context(x->on->batch))
+		status = tb_fail(err, TB_ELIMIT, "this model's context has room for %" PRIu32 " tokens, and "
+				 "the prompt has %zu; shorten it, or start the server with a larger "
+				 "--ctx", batch_context(x->on->batch), x->task.prompt.n);
+	return status;
+}
+
+static void
+set_options(struct exchange *x)
+{
+	const struct chat_model *m = x->on->model;
+	struct gen_opts *o = &x->task.gen;
+
+	o->sampler = m->sampler;
+	o->max_tokens = m->max_tokens;
+	if (x->ask.prompt)
+		o->sampler.repeat_penalty = 1;	/* continuing text is no conversation */
+	if (!x->ask.said[NUMBER_SEED] &&
+	    getrandom(&o->sampler.seed, sizeof(o->sampler.seed), 0) != sizeof(o->sampler.seed))
+		o->sampler.seed = x->on->made;
+	serve_request_sampling(&x->ask, &o->sampler, &o->max_tokens);
+	for (size_t i = 0; i < m->nstops; i++)
+		x->stops[o->nstops++] = m->stops[i];
+	for (size_t i = 0; i < x->ask.nstops; i++)
+		x->stops[o->nstops++] = x->ask.stops[i];
+	o->stops = x->stops;
+	o->ignore_eos = x->ask.ignore_eos;
+	o->begins = !x->ask.prompt && m->template;
+	o->top = x->ask.logprobs && !x->ask.top ? 1 : x->ask.top;
+}
+
+/* ---- what goes back ---- */
+
+static void
+send_piece(struct exchange *x, struct reply_piece *p)
+{
+	struct tb_buf out = TB_BUF(REPLY_MAX);
+
+	p->first = x->first;
+	x->first = false;
+	reply_add_piece(&x->reply, p, &out);
+	if (p->end)
+		reply_add_end(&x->reply, p->end, &out);
+	if (tb_buf_failed(&out) || !httpd_write(x->http, tb_buf_cstr(&out), out.len))
+		tb_job_cancel(x->job);
+	tb_buf_free(&out);
+}
+
+/* Messages of the job: tokens of the text that waits, which are taken where they are asked for. */
+static void
+drain(struct exchange *x)
+{
+	for (struct tb_msg *m = tb_job_take(x->job), *next; m; m = next) {
+		next = m->next;
+		if (m->kind == GEN_MSG_TOKEN && x->ask.logprobs && x->ask.stream &&
+		    tb_grow(&x->tokens, &x->cap, x->ntokens + 1, sizeof(*x->tokens)))
+			memcpy(&x->tokens[x->ntokens++], m->data, sizeof(*x->tokens));
+		free(m);
+	}
+}
+
+/* Text that waited, with its tokens. */
+static void
+send_waiting(struct exchange *x, const struct gen_result *end)
+{
+	struct reply_piece p = {
+		.text = x->text.len || !end ? tb_buf_cstr(&x->text) : NULL, .len = x->text.len,
+		.tokens = x->ntokens ? x->tokens : NULL, .ntokens = x->ntokens,
+		.offset = x->offset, .end = end,
+	};
+
+	send_piece(x, &p);
+	x->offset += x->text.len;
+	tb_buf_clear(&x->text);
+	x->ntokens = 0;
+}
+
+/* A piece of the answer, on the batch's thread. */
+static void
+on_text(void *arg, const char *text, size_t len)
+{
+	struct exchange *x = arg;
+
+	drain(x);
+	if (!x->ask.stream)
+		return;
+	if (x->text.len)
+		send_waiting(x, NULL);
+	tb_buf_add(&x->text, text, len);
+	if (!x->ask.logprobs)
+		send_waiting(x, NULL);
+}
+
+static void
+answer_error(struct exchange *x, unsigned status, const char *message, const char *type,
+	     const char *code, const char *header)
+{
+	struct tb_buf out = TB_BUF(REPLY_MAX);
+
+	reply_add_error(api_ollama(x->ask.api), message, type, x->ask.param, code, &out);
+	httpd_answer(x->http, status, "application/json", &out, header);
+	tell_done(x, status, code ? code : "error");
+}
+
+/* Nothing more will come for a stream. */
+static void
+end_stream(struct exchange *x, enum tb_status status, const struct tb_err *err)
+{
+	struct tb_buf out = TB_BUF(REPLY_MAX);
+
+	if (!status) {
+		send_waiting(x, &x->task.result);
+	} else {
+		reply_add_broken(&x->reply, err && *err->msg ? err->msg : "the server is ending", &out);
+		(void)httpd_write(x->http, tb_buf_cstr(&out), out.len);
+		tb_buf_free(&out);
+	}
+	httpd_end(x->http);
+}
+
+static void
+end_whole(struct exchange *x, enum tb_status status, const struct tb_err *err)
+{
+	const struct gen_result *g = &x->task.result;
+	struct reply_piece p = { .end = g };
+	struct tb_buf out = TB_BUF(REPLY_MAX);
+
+	if (status) {
+		reply_add_error(api_ollama(x->ask.api), status == TB_ECANCEL ? "the server is ending"
+				: err->msg, "server_error", NULL, NULL, &out);
+		httpd_answer(x->http, status == TB_ECANCEL ? 503 : 500, "application/json", &out, NULL);
+		return;
+	}
+	p.text = g->text;
+	p.len = strlen(g->text);
+	if (x->ask.logprobs) {
+		p.tokens = g->tokens;
+		p.ntokens = g->tokens ? g->ids.n : 0;
+	}
+	reply_add_whole(&x->reply, &p, &out);
+	httpd_answer(x->http, 200, "application/json", &out, NULL);
+}
+
+/* The batch has done with it. */
+static void
+on_done(void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct exchange *x = arg;
+	bool gone = tb_job_cancelled(x->job);
+	const char *how = gone ? "gone" : status == TB_ECANCEL ? "ended" : status ? "error"
+				 : reply_finish(&x->task.result, false);
+
+	httpd_when_gone(x->http, NULL, NULL);
+	drain(x);
+	if (x->ask.stream)
+		end_stream(x, status, err);
+	else
+		end_whole(x, status, err);
+	tell_done(x, gone ? 0 : x->ask.stream || !status ? 200 : status == TB_ECANCEL ? 503 : 500, how);
+	httpd_drop(x->http);
+	exchange_free(x);
+}
+
+/* ---- both ---- */
+
+static void
+on_gone(void *job)
+{
+	tb_job_cancel(job);
+}
+
+static void
+name_answer(struct exchange *x)
+{
+	snprintf(x->id, sizeof(x->id), "%s-%08" PRIx64 "%08" PRIx64,
+		 x->ask.api == API_COMPLETION ? "cmpl" : "chatcmpl",
+		 (uint64_t)(tb_now_ns() / 1000000000) & UINT32_MAX, ++x->on->made & UINT32_MAX);
+	x->reply = (struct reply){
+		.api = x->ask.api, .id = x->id, .model = x->on->name,
+		.created = tb_now_ns() / 1000000000, .tokenizer = x->on->model->tokenizer,
+		.top = x->ask.top, .usage = x->ask.usage, .began = x->began,
+	};
+}
+
+/* The batch answers from now on. */
+static void
+hand_over(struct exchange *x, double seconds)
+{
+	httpd_hold(x->http);
+	x->task.gen.text = on_text;
+	x->task.gen.text_arg = x;
+	x->task.job = x->job;
+	x->task.deadline = seconds > 0 ? x->began + seconds : 0;
+	x->task.done = on_done;
+	x->task.arg = x;
+	httpd_when_gone(x->http, on_gone, x->job);
+	if (x->ask.stream)
+		httpd_begin(x->http, reply_type(x->ask.api, true));
+	batch_add(x->on->batch, &x->task);
+}
+
+void
+exchange_begin(struct hosted *h, struct httpd_request *http, struct serve_request *ask,
+	       double seconds, exchange_done_fn *done, void *arg)
+{
+	struct exchange *x = tb_calloc(1, sizeof(*x)), none = { .on = h, .http = http, .done = done,
+								.arg = arg };
+	struct tb_err err = { 0 };
+	char retry[40];
+	enum tb_status status;
+
+	none.began = tb_monotonic();
+	if (x) {
+		*x = none;
+		x->ask = *ask;
+		x->first = true;
+		x->text = TB_BUF(REPLY_MAX);
+		x->job = tb_job_new(-1);
+	}
+	if (!x || !x->job) {
+		answer_error(&none, 503, "no memory", "server_error", NULL, "Retry-After: 10");
+		if (!x)
+			serve_request_free(ask);
+		else
+			exchange_free(x);
+		return;
+	}
+	name_answer(x);
+	set_options(x);
+	if ((status = read_prompt(x, &err))) {
+		answer_error(x, status == TB_ENOMEM ? 503 : 400, err.msg, "invalid_request_error",
+			     status == TB_ELIMIT ? "context_length_exceeded" : NULL, NULL);
+		exchange_free(x);
+	} else if (!batch_reserve(h->batch)) {
+		snprintf(retry, sizeof(retry), "Retry-After: %u", batch_patience(h->batch));
+		answer_error(x, 503, "all places are taken and the queue is full; try again later",
+			     "server_error", "queue_full", retry);
+		exchange_free(x);
+	} else {
+		hand_over(x, seconds);
+	}
+}

@@ -1,0 +1,312 @@
+"""Asks a server that is running, as other programs would: serve.py PORT [KEY-FILE]."""
+import json
+import socket
+import sys
+import threading
+import time
+from http.client import HTTPConnection
+
+PORT = int(sys.argv[1])
+CHAT = "/v1/chat/completions"
+
+
+def send(method, path, body=None, headers=None, port=PORT):
+    c = HTTPConnection("127.0.0.1", port, timeout=60)
+    if body is not None and not isinstance(body, (str, bytes)):
+        body = json.dumps(body)
+    c.request(method, path, body, headers or {})
+    return c.getresponse()
+
+
+def ask(path, body, status=200):
+    r = send("POST", path, body)
+    text = r.read()
+    assert r.status == status, (path, body, r.status, text)
+    return json.loads(text)
+
+
+def say(text, **more):
+    return dict({"messages": [{"role": "user", "content": text}], "temperature": 0,
+                 "max_tokens": 24}, **more)
+
+
+def events(r):
+    """What comes of a stream until [DONE]."""
+    for line in r:
+        line = line.strip()
+        if line == b"data: [DONE]":
+            return
+        if line:
+            assert line.startswith(b"data: "), line
+            yield json.loads(line[6:])
+    raise AssertionError("no [DONE]")
+
+
+def stream(path, body):
+    r = send("POST", path, dict(body, stream=True))
+    assert r.status == 200 and r.getheader("Content-Type") == "text/event-stream", r.status
+    text, last = "", None
+    for e in events(r):
+        assert "error" not in e, e
+        for c in e["choices"]:
+            text += c["delta"].get("content") or ""
+            last = c["finish_reason"] or last
+    return text, last
+
+
+def idle():
+    """Nothing is under way any more."""
+    for _ in range(200):
+        h = json.loads(send("GET", "/health").read())
+        if h["speaking"] == 0 and h["waiting"] == 0:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the server still works for somebody")
+
+
+def test_shapes():
+    models = json.loads(send("GET", "/v1/models").read())
+    name = models["data"][0]["id"]
+    assert models["object"] == "list" and models["data"][0]["object"] == "model"
+    assert json.loads(send("GET", "/v1/models/" + name).read())["id"] == name
+    a = ask(CHAT, say("How do I quit?", model=name))
+    assert a["object"] == "chat.completion" and a["model"] == name, a
+    assert a["choices"][0]["message"]["role"] == "assistant"
+    assert a["choices"][0]["message"]["content"] and a["choices"][0]["finish_reason"] in ("stop", "length")
+    u = a["usage"]
+    assert u["total_tokens"] == u["prompt_tokens"] + u["completion_tokens"] > 0, u
+    assert u["completion_tokens"] <= 24
+    text, last = stream(CHAT, say("How do I quit?"))
+    assert text == a["choices"][0]["message"]["content"], (text, a)
+    assert last == a["choices"][0]["finish_reason"]
+    # Parts of content, a system's message, a conversation: all is one text for the model.
+    b = ask(CHAT, say([{"type": "text", "text": "How do "}, {"type": "text", "text": "I quit?"}]))
+    assert b["choices"][0]["message"]["content"] == text
+    t = ask("/v1/completions", {"prompt": "tbtui is", "max_tokens": 8, "temperature": 0})
+    assert t["object"] == "text_completion" and t["choices"][0]["text"], t
+    assert t["choices"][0]["finish_reason"] == "length" and t["usage"]["completion_tokens"] == 8
+
+
+def test_usage_option():
+    r = send("POST", CHAT, say("Hello", stream=True, stream_options={"include_usage": True}))
+    all_of = list(events(r))
+    assert all_of[-1]["choices"] == [] and all_of[-1]["usage"]["completion_tokens"] > 0
+    assert all(e["usage"] is None for e in all_of[:-1])
+    assert all_of[0]["choices"][0]["delta"]["role"] == "assistant"
+
+
+def test_sampling():
+    hot = dict(temperature=1.5, max_tokens=40)
+    a, b, c = (ask(CHAT, say("Tell me", **hot, seed=s))["choices"][0]["message"]["content"]
+               for s in (7, 7, 8))
+    assert a == b and a != c, (a, b, c)
+    whole = ask("/v1/completions", {"prompt": "tbtui is", "max_tokens": 16, "temperature": 0})
+    text = whole["choices"][0]["text"]
+    stop = text[4:8]
+    cut = ask("/v1/completions", {"prompt": "tbtui is", "max_tokens": 16, "temperature": 0, "stop": [stop]})
+    assert cut["choices"][0]["text"] == text[:text.index(stop)] and cut["choices"][0]["finish_reason"] == "stop"
+
+
+def test_logprobs():
+    a = ask(CHAT, say("Hello", logprobs=True, top_logprobs=3))["choices"][0]
+    for t in a["logprobs"]["content"]:
+        assert len(t["top_logprobs"]) == 3 and t["logprob"] == t["top_logprobs"][0]["logprob"] <= 0, t
+    text = "".join(t["token"] for t in a["logprobs"]["content"])
+    assert a["message"]["content"].strip() in text, (a["message"], text)
+    said, tokens = "", 0
+    for e in events(send("POST", CHAT, say("Hello", logprobs=True, stream=True))):
+        c = e["choices"][0]
+        said += c["delta"].get("content") or ""
+        if c["logprobs"]:
+            tokens += len(c["logprobs"]["content"])
+            assert c["logprobs"]["content"][0]["top_logprobs"] == []
+    assert said == a["message"]["content"] and tokens == len(a["logprobs"]["content"])
+
+
+def test_ollama():
+    name = json.loads(send("GET", "/api/tags").read())["models"][0]["name"]
+    options = {"temperature": 0, "num_predict": 24}
+    body = {"model": name, "messages": [{"role": "user", "content": "How do I quit?"}], "options": options}
+    lines = [json.loads(x) for x in send("POST", "/api/chat", body).read().splitlines()]
+    assert [x["done"] for x in lines] == [False] * (len(lines) - 1) + [True]
+    text = "".join(x["message"]["content"] for x in lines)
+    assert lines[-1]["eval_count"] > 0 and lines[-1]["done_reason"] in ("stop", "length")
+    whole = ask("/api/chat", dict(body, stream=False))
+    assert whole["message"]["content"] == text == stream(CHAT, say("How do I quit?"))[0]
+    one = ask("/api/generate", {"model": name, "prompt": "How do I quit?", "stream": False, "options": options})
+    assert one["response"] == text, one
+    raw = ask("/api/generate", {"prompt": "tbtui is", "raw": True, "stream": False, "options": options})
+    same = ask("/v1/completions", {"prompt": "tbtui is", "max_tokens": 24, "temperature": 0})
+    assert raw["response"] == same["choices"][0]["text"]
+    assert "no-such" in ask("/api/chat", dict(body, model="no-such"), 404)["error"]
+    assert "version" in json.loads(send("GET", "/api/version").read())
+
+
+WRONG = [
+    (CHAT, "", 400, None), (CHAT, "{", 400, None), (CHAT, "[]", 400, None), (CHAT, "{}", 400, "messages"),
+    (CHAT, '{"messages":[]}', 400, "messages"), (CHAT, {"messages": [{"role": "king", "content": "x"}]}, 400, "messages"),
+    (CHAT, {"messages": [{"content": "x"}]}, 400, "messages"), (CHAT, {"messages": [3]}, 400, "messages"),
+    (CHAT, {"messages": [{"role": "user", "content": 3}]}, 400, "messages"),
+    (CHAT, {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 400, "messages"),
+    (CHAT, say("x", n=2), 400, "n"), (CHAT, say("x", temperature="hot"), 400, "temperature"),
+    (CHAT, say("x", temperature=-1), 400, "temperature"), (CHAT, say("x", top_p=2), 400, "top_p"),
+    (CHAT, say("x", max_tokens=1.5), 400, "max_tokens"), (CHAT, say("x", stop=3), 400, "stop"),
+    (CHAT, say("x", stream="yes"), 400, "stream"), (CHAT, say("x", model="no-such"), 404, "model"),
+    (CHAT, say("x", top_logprobs=3), 400, "top_logprobs"), (CHAT, say("x", logprobs=True, top_logprobs=99), 400, "top_logprobs"),
+    (CHAT, say("x", response_format={"type": "xml"}), 400, "response_format"),
+    (CHAT, say("x", tools=[{}]), 400, "tools"), (CHAT, say("x", tool_choice="required"), 400, "tool_choice"),
+    (CHAT, say("x", logit_bias={"1": 5}), 400, "logit_bias"),
+    (CHAT, '{"messages":[{"role":"user","content":"a\\u0000b"}]}', 400, None),
+    (CHAT, b'{"messages":[{"role":"user","content":"\xff"}]}', 400, None),
+    (CHAT, "[" * 5000, 400, None), (CHAT, say("word " * 5000), 400, None),
+    ("/v1/completions", {"prompt": [1, 2]}, 400, "prompt"), ("/v1/nothing", {}, 404, None),
+]
+
+
+def test_errors():
+    for path, body, status, param in WRONG:
+        e = ask(path, body, status)["error"]
+        assert e["message"] and e["type"] == "invalid_request_error" and e["param"] == param, (body, e)
+    assert ask(CHAT, say("word " * 5000), 400)["error"]["code"] == "context_length_exceeded"
+    r = send("GET", CHAT)
+    assert r.status == 405 and r.getheader("Allow") == "POST"
+    assert send("POST", "/v1/models", "{}").status == 405
+    # What a page of another site would have a browser send.
+    assert send("POST", CHAT, say("x"), {"Origin": "https://evil.example"}).status == 403
+    assert send("POST", CHAT, say("x"), {"Host": "evil.example:%d" % PORT}).status == 403
+    assert send("GET", "/health", None, {"Host": "localhost:%d" % PORT}).status == 200
+    assert send("POST", CHAT, say("x"), {"Origin": "http://localhost:3000"}).status == 200
+    assert send("GET", "/v1/models").getheader("Access-Control-Allow-Origin") is None
+
+
+def test_huge():
+    """A body over the limit is refused before it is read, announced or not."""
+    c = socket.create_connection(("127.0.0.1", PORT), 60)
+    c.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n{")
+    assert b" 413 " in c.recv(4096).split(b"\r\n")[0]
+    c.close()
+    c = socket.create_connection(("127.0.0.1", PORT), 60)
+    c.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+    try:
+        for _ in range(64):
+            c.sendall(b"100000\r\n" + b" " * 0x100000 + b"\r\n")
+        got = c.recv(4096)
+        assert not got, got
+    except OSError:
+        pass
+    c.close()
+
+
+def test_smuggling():
+    """What two parsers could read in two ways is refused."""
+    for head in (b"Content-Length: 2\r\nContent-Length: 30\r\n", b"Content-Length: -1\r\n", b"Content-Length: 0x5\r\n",
+                 b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n"):
+        c = socket.create_connection(("127.0.0.1", PORT), 60)
+        c.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n" + head + b"\r\n{}GET /health HTTP/1.1\r\n"
+                  b"Host: localhost\r\n\r\n")
+        got = b""
+        c.settimeout(1)
+        try:
+            while True:
+                more = c.recv(4096)
+                if not more:
+                    break
+                got += more
+        except OSError:
+            pass
+        c.close()
+        assert b'"status"' not in got, (head, got)
+
+
+LONG = dict(max_tokens=100000, temperature=1.2, seed=3, ignore_eos=True)
+
+
+def slow_to_end(headers=b""):
+    """Asks for more than there will be, and returns the connection."""
+    body = json.dumps(dict(say("Tell me", **LONG), stream=True, stop=None)).encode()
+    c = socket.create_connection(("127.0.0.1", PORT), 60)
+    c.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    return c
+
+
+def test_gone():
+    """Who goes away is not spoken to any longer, whether it was listening or waiting."""
+    c = slow_to_end()
+    c.recv(100)
+    c.close()
+    idle()
+    body = json.dumps(say("Tell me", **LONG))
+    c = HTTPConnection("127.0.0.1", PORT, timeout=60)
+    c.request("POST", CHAT, body)
+    time.sleep(0.1)
+    c.close()
+    idle()
+
+
+def test_slow_reader():
+    """Others do not wait for one that does not read."""
+    slow = [slow_to_end() for _ in range(3)]
+    assert ask(CHAT, say("How do I quit?"))["choices"][0]["message"]["content"]
+    for c in slow:
+        c.close()
+    idle()
+
+
+QUESTIONS = ["How do I quit?", "What is a GGUF?", "Which key verifies a model?", "How do I convert a model?",
+             "What does u do?", "How do I see tensors?", "What is int4?", "How do I find duplicates?"]
+
+
+def test_together():
+    """Eight at once get what each gets alone."""
+    def one(i, out):
+        out[i] = ask(CHAT, say(QUESTIONS[i], max_tokens=40))["choices"][0]["message"]["content"]
+
+    alone, joint = [None] * 8, [None] * 8
+    for i in range(8):
+        one(i, alone)
+    threads = [threading.Thread(target=one, args=(i, joint)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert alone == joint, [(a, b) for a, b in zip(alone, joint) if a != b]
+
+
+def test_crowd():
+    """A hundred connections: each is answered, or told when to come again."""
+    got = []
+
+    def one():
+        r = send("POST", CHAT, say("How do I quit?", max_tokens=4))
+        r.read()
+        got.append((r.status, r.getheader("Retry-After")))
+
+    threads = [threading.Thread(target=one) for _ in range(100)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(got) == 100 and all(s == 200 or (s == 503 and int(a) >= 1) for s, a in got), got
+    assert sum(s == 200 for s, _ in got) >= 8
+    idle()
+
+
+def with_key(key):
+    assert send("GET", "/health").status == 200
+    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer " + key + "x"},
+                    {"Authorization": "Bearer " + key[:-1]}, {"Authorization": "Bearer "}, {"Authorization": key}):
+        for path in ("/v1/models", "/nothing"):
+            r = send("GET", path, None, headers)
+            assert r.status == 401, (headers, r.status)
+            assert json.loads(r.read())["error"]["code"] == "invalid_api_key"
+    assert send("POST", CHAT, say("x"), {"Authorization": "Bearer wrong"}).status == 401
+    assert send("GET", "/v1/models", None, {"Authorization": "Bearer " + key}).status == 200
+
+
+if len(sys.argv) > 2:
+    with_key(open(sys.argv[2]).read().strip())
+else:
+    for name, fn in list(globals().items()):
+        if name.startswith("test_"):
+            fn()
+            print("ok", name, flush=True)
