@@ -130,7 +130,7 @@ AM_TESTS_ENVIRONMENT = \
 	OMP_NUM_THREADS=2; export OMP_NUM_THREADS; \
 	ASAN_OPTIONS="allocator_may_return_null=1:$$ASAN_OPTIONS"; export ASAN_OPTIONS; \
 	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
-	unset TBTUI_DB TBTUI_CPU TBTUI_NOW OLLAMA_MODELS HF_HOME NO_COLOR INPUTRC;
+	unset TBTUI_DB TBTUI_CPU TBTUI_NOW OLLAMA_MODELS HF_HOME NO_COLOR INPUTRC TMUX;
 
 # base
 BASE_TESTS = \
@@ -456,7 +456,8 @@ check_PROGRAMS += tests/unit/test_ui_frame
 TESTS += tests/unit/test_ui_frame
 tests_unit_test_ui_frame_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
 tests_unit_test_ui_frame_LDADD = $(TEST_UI)
-SCREENS += tests/screens/audit.scr tests/screens/chat.scr tests/screens/chat_commands.scr tests/screens/chat_input.scr tests/screens/convert.scr \
+SCREENS += tests/screens/audit.scr tests/screens/chat.scr tests/screens/chat_commands.scr tests/screens/chat_input.scr \
+	tests/screens/chat_read.scr tests/screens/convert.scr \
 	tests/screens/convert_budget.scr \
 	tests/screens/convert_gguf.scr \
 	tests/screens/convert_moe.scr \

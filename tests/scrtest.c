@@ -15,6 +15,7 @@
  *	row N |TEXT		row N alone, counted from 0
  *	wait |TEXT		until TEXT stands somewhere on the screen
  *	absent |TEXT		TEXT stands nowhere
+ *	copied |TEXT		what was copied last, in base64
  *	signal NAME		TERM, INT, HUP, ABRT, TSTP
  *	exit STATUS		the program ends by itself with this status
  *
@@ -206,6 +207,16 @@ cmd_absent(struct scr *s, char *arg, struct tb_err *err)
 		return tb_fail(err, TB_EUSAGE, "absent |text");
 	if (on_screen(&s->tty.vt, arg))
 		return tb_fail(err, TB_EIO, "\"%s\" is shown", arg);
+	return TB_OK;
+}
+
+static enum tb_status
+cmd_copied(struct scr *s, char *arg, struct tb_err *err)
+{
+	if (*arg++ != '|')
+		return tb_fail(err, TB_EUSAGE, "copied |base64");
+	if (strcmp(s->tty.vt.copied, arg))
+		return tb_fail(err, TB_EIO, "\"%s\" was copied", s->tty.vt.copied);
 	return TB_OK;
 }
 
@@ -426,6 +437,7 @@ static const struct {
 	{ "run", cmd_run }, { "keys", cmd_keys }, { "type", cmd_type }, { "resize", cmd_resize },
 	{ "screen", cmd_screen }, { "attrs", cmd_attrs }, { "row", cmd_row },
 	{ "wait", cmd_wait }, { "absent", cmd_absent }, { "signal", cmd_signal },
+	{ "copied", cmd_copied },
 	{ "exit", cmd_exit },
 };
 

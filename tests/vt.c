@@ -246,6 +246,9 @@ escape(struct vt *vt, char c)
 			return;
 		if (!strcmp(vt->esc, "\033]777;idle\a"))
 			vt->idle++;
+		else if (!strncmp(vt->esc, "\033]52;c;", 7) && !full)
+			snprintf(vt->copied, sizeof(vt->copied), "%.*s", (int)vt->esc_len - 8,
+				 vt->esc + 7);
 		else
 			not_known(vt);
 	} else if (vt->esc[1] == '[') {

@@ -1,7 +1,7 @@
 /* vt.h - the smallest terminal that can show what tbtui drew.
  *
  * Understands exactly the sequences listed in tbtest.ti, the mode that marks what is
- * pasted, and one private OSC (OSC 777 ; idle BEL), which the program under test emits
+ * pasted, OSC 52 (to the clipboard), and one private OSC (OSC 777 ; idle BEL), which the program under test emits
  * when it has nothing left to do.  Anything else is an error, not a guess: vt_feed() remembers the
  * first unknown sequence and the test fails with it. */
 #ifndef TBTUI_TESTS_VT_H
@@ -29,7 +29,8 @@ struct vt {
 	unsigned modes;			/* that were switched on: bits, see vt_mode() */
 	unsigned long idle;	/* idle marks seen so far */
 	struct vt_cell pen, *cell;
-	char esc[64];
+	char esc[4096];
+	char copied[4096];	/* by OSC 52, as it was sent: base64 */
 	size_t esc_len;
 	char unknown[80];	/* first sequence not understood, "" if none */
 	mbstate_t mb;

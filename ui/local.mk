@@ -9,6 +9,8 @@ ui_libui_a_SOURCES = \
 	ui/blob_rows.h \
 	ui/chips.c \
 	ui/chips.h \
+	ui/clip.c \
+	ui/clip.h \
 	ui/command.c \
 	ui/draw.c \
 	ui/draw.h \

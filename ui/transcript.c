@@ -569,6 +569,47 @@ transcript_turn(const struct transcript *t, enum said_by by)
 	return NULL;
 }
 
+static const struct said *
+to_copy(const struct transcript *t)
+{
+	return transcript_turn(t, t->cur < t->n ? SAID_NOTE : SAID_MODEL);
+}
+
+const char *
+transcript_copy(const struct transcript *t, size_t *len, char what[64])
+{
+	const struct said *s = to_copy(t);
+
+	snprintf(what, 64, "%s", !s || s->by == SAID_MODEL ? "the answer" : "the turn");
+	return s && s->text ? mdown_text(s->text, len) : NULL;
+}
+
+bool
+transcript_has_code(const struct transcript *t)
+{
+	const struct said *s = to_copy(t);
+
+	return s && s->text && mdown_codes(s->text);
+}
+
+const char *
+transcript_copy_code(struct transcript *t, size_t *len, char what[64])
+{
+	const struct said *s = to_copy(t);
+	size_t n = s && s->text ? mdown_codes(s->text) : 0, i;
+
+	if (!n)
+		return NULL;
+	i = t->code_of == s->id && t->code_next < n ? t->code_next : 0;
+	t->code_of = s->id;
+	t->code_next = i + 1;
+	if (n > 1)
+		snprintf(what, 64, "block %zu of %zu", i + 1, n);
+	else
+		snprintf(what, 64, "the block of code");
+	return mdown_code(s->text, i, len);
+}
+
 bool
 transcript_fold(struct transcript *t)
 {

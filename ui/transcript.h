@@ -36,6 +36,8 @@ struct transcript {
 	struct said *said;	/* owned */
 	size_t n, cap;
 	size_t cur;		/* the turn with the cursor, < n, or SIZE_MAX: none */
+	uint64_t code_of;	/* the turn of which a block of code was copied last, and … */
+	size_t code_next;	/* … the one that comes next */
 	bool steady;		/* durations are shown as "-" */
 	bool failed;		/* there was no memory for something */
 };
@@ -67,6 +69,11 @@ void transcript_no_cursor(struct transcript *t);
 /* The turn under the cursor, else the last one; `by` SAID_PERSON or SAID_MODEL, or SAID_NOTE:
  * whoever.  NULL: there is none. */
 const struct said *transcript_turn(const struct transcript *t, enum said_by by);
+/* For the clipboard: the turn under the cursor, else the last answer; its block of code (again:
+ * the next one).  Borrowed; NULL: there is none.  what: how it is called. */
+const char *transcript_copy(const struct transcript *t, size_t *len, char what[64]);
+const char *transcript_copy_code(struct transcript *t, size_t *len, char what[64]);
+bool transcript_has_code(const struct transcript *t);
 /* Shows or hides what was thought there; false: nothing was. */
 bool transcript_fold(struct transcript *t);
 #endif

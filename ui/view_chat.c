@@ -17,6 +17,7 @@
 #include "src/face/history.h"
 #include "src/face/talk.h"
 #include "src/ops/home/home.h"
+#include "ui/clip.h"
 #include "ui/transcript.h"
 #include "ui/view.h"
 #include "ui/waiting.h"
@@ -123,7 +124,9 @@ show_result(struct view *v, struct talk_call *c)
 
 	if (c->moved || c->asks)
 		show_path(v);
-	if (c->did == TALK_TEXT)
+	if (c->did == TALK_COPY)
+		clip_copy(v, "the answer", text, c->say.len);
+	else if (c->did == TALK_TEXT)
 		transcript_help(&s->text, text);
 	else if (c->moved && *text)
 		view_say(v, "%s", text);
@@ -546,6 +549,21 @@ chat_summary(struct view *v, struct tb_buf *out)
 
 /* Keys, while nobody types. */
 
+static void
+copy(struct view *v, bool code)
+{
+	struct chat_view *s = v->state;
+	char what[64];
+	size_t len;
+	const char *text = code ? transcript_copy_code(&s->text, &len, what)
+				: transcript_copy(&s->text, &len, what);
+
+	if (text)
+		clip_copy(v, what, text, len);
+	else
+		view_say(v, code ? "There is no block of code there." : "Nothing was answered yet.");
+}
+
 static bool
 chat_act(struct view *v, enum action a)
 {
@@ -576,6 +594,10 @@ chat_act(struct view *v, enum action a)
 		if (!transcript_fold(&s->text))
 			view_say(v, "Nothing was thought there.");
 		return true;
+	case ACT_COPY_ANSWER:
+	case ACT_COPY_CODE:
+		copy(v, a == ACT_COPY_CODE);
+		return true;
 	case ACT_LAST:
 		p->follow = true;
 		return false;
@@ -602,7 +624,9 @@ chat_can(const struct view *v, enum action a)
 
 	switch (a) {
 	case ACT_STOP: return s->working;
-	case ACT_TURN_BEFORE: return transcript_said(&s->text);
+	case ACT_TURN_BEFORE:
+	case ACT_COPY_ANSWER: return transcript_said(&s->text);
+	case ACT_COPY_CODE: return transcript_has_code(&s->text);
 	default: return !*s->error;
 	}
 }

@@ -3,6 +3,8 @@ src_base_libbase_a_CFLAGS = $(AM_CFLAGS) $(UTF8PROC_CFLAGS) $(CRYPTO_CFLAGS) $(X
 src_base_libbase_a_SOURCES = \
 	src/base/arena.c \
 	src/base/arena.h \
+	src/base/base64.c \
+	src/base/base64.h \
 	src/base/buf.c \
 	src/base/buf.h \
 	src/base/cached.c \
