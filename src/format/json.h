@@ -50,6 +50,7 @@ bool json_bool(const cJSON *v, bool *out);
  * else needs a check.  Children given to json_set/json_push are owned from then. */
 cJSON *json_object(void);
 cJSON *json_array(void);
+cJSON *json_string(const char *s);	/* NULL: null */
 cJSON *json_copy(const cJSON *v);	/* with all that is in it */
 void json_set(cJSON *object, const char *key, cJSON *child);	/* key NULL: json_push() */
 void json_set_buf(cJSON *object, const char *key, const struct tb_buf *b);	/* whole */

@@ -143,6 +143,12 @@ json_set(cJSON *object, const char *key, cJSON *child)
 	free(safe);
 }
 
+cJSON *
+json_string(const char *s)
+{
+	return string(s);
+}
+
 void
 json_set_str(cJSON *object, const char *key, const char *s)
 {

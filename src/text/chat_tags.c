@@ -32,6 +32,18 @@ names_field(const struct go_node *n, const char *field)
 	return found;
 }
 
+/* Only operands of its commands, as Ollama looks at them. */
+static bool
+names_calls(const struct go_node *pipe)
+{
+	for (const struct go_node *cmd = pipe->first; cmd; cmd = cmd->next)
+		for (const struct go_node *n = cmd->first; n; n = n->next)
+			for (size_t i = 0; n->type == GN_FIELD && i < n->nnames; i++)
+				if (!strcmp(n->names[i], "ToolCalls"))
+					return true;
+	return false;
+}
+
 struct tag_search {
 	struct jinja_ctx *c;
 	struct chat_thinking found;
@@ -82,6 +94,55 @@ go_thinking(struct jinja_ctx *c, const struct go_template *t)
 	return s.found;
 }
 
+static const struct go_node *
+first_text(const struct go_node *list)
+{
+	for (const struct go_node *n = list ? list->first : NULL; n; n = n->next) {
+		const struct go_node *found;
+
+		if (n->type == GN_TEXT && strspn(n->s, " \t\r\n") < n->len)
+			return n;
+		if (n->type == GN_TEXT)
+			continue;
+		if (n->type == GN_ACTION || n->type == GN_TEMPLATE)
+			return NULL;
+		if ((found = first_text(n->body)))
+			return found;
+		return first_text(n->other);
+	}
+	return NULL;
+}
+
+static const struct go_node *
+calls_if(const struct go_node *list)
+{
+	const struct go_node *found = NULL;
+
+	for (const struct go_node *n = list ? list->first : NULL; n && !found; n = n->next) {
+		if (n->type == GN_IF && names_calls(n->pipe))
+			return n;
+		if (!(found = calls_if(n->body)))
+			found = calls_if(n->other);
+	}
+	return found;
+}
+
+const char *
+go_call_tag(struct jinja_ctx *c, const struct go_template *t)
+{
+	const struct go_node *n = calls_if(t->root);
+	struct go_node text;
+	const char *brace;
+
+	n = n ? first_text(n->body) : NULL;
+	if (!n)
+		return NULL;
+	text = *n;
+	if ((brace = memchr(text.s, '{', text.len)))
+		text.len = (size_t)(brace - text.s);
+	return trimmed(c, &text);
+}
+
 /* Does anything in it say who speaks? */
 static bool
 has_text(const struct go_node *list)
@@ -107,7 +168,44 @@ go_can(const struct go_template *t, const char *source)
 	return can;
 }
 
-/* ---- Jinja: words in its source ---- */
+/* ---- words in its source ---- */
+
+const struct chat_call_mark *
+call_mark_in(const char *source, size_t i)
+{
+	static const struct chat_call_mark rows[] = {
+		{ "<tool_call>", "</tool_call>" },
+		{ "<tool_calls>", "</tool_calls>" },
+		{ "<minimax:tool_call>", "</minimax:tool_call>" },
+		{ "<seed:tool_call>", "</seed:tool_call>" },
+		{ "<|tool_call_start|>", "<|tool_call_end|>" },
+		{ "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>" },
+		{ "<|tool_call|>", NULL },
+		{ "<\xef\xbd\x9ctool\xe2\x96\x81" "calls\xe2\x96\x81" "begin\xef\xbd\x9c>",
+		  "<\xef\xbd\x9ctool\xe2\x96\x81" "calls\xe2\x96\x81" "end\xef\xbd\x9c>" },
+		{ "<|START_ACTION|>", "<|END_ACTION|>" },
+		{ "[TOOL_CALLS]", NULL },
+		{ "<|python_tag|>", NULL },
+		{ "<toolcall>", "</toolcall>" },
+		{ "<TOOLCALL>", "</TOOLCALL>" },
+		{ "<function_call>", "</function_call>" },
+		{ "<function=", NULL },
+		{ "<functioncall>", NULL },
+		{ "functools[", NULL },
+	};
+
+	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++)
+		if (strstr(source, rows[k].begin) && !i--)
+			return &rows[k];
+	return NULL;
+}
+
+bool
+is_harmony(const char *source)
+{
+	return strstr(source, "<|start|>") && strstr(source, "<|message|>") &&
+	       strstr(source, "<|channel|>");
+}
 
 struct chat_thinking
 jinja_thinking(const char *source)

@@ -24,6 +24,7 @@ struct chat_template {
 	const char *source;		/* in the arena */
 	struct chat_thinking thinking;
 	struct chat_template_can can;
+	struct chat_call_mark go_call;	/* begin NULL: the table knows better */
 };
 
 /* What it can is seen once. */
@@ -32,6 +33,8 @@ look_at(struct jinja_ctx *c, struct chat_template *t)
 {
 	t->thinking = t->go ? go_thinking(c, t->go) : jinja_thinking(t->source);
 	t->can = t->go ? go_can(t->go, t->source) : jinja_can(t->source);
+	if (t->go && t->go->calls && !call_mark_in(t->source, 0))
+		t->go_call.begin = go_call_tag(c, t->go);
 	t->can.thinking = t->thinking.open && t->thinking.close;
 }
 
@@ -96,6 +99,20 @@ struct chat_thinking
 chat_template_thinking(const struct chat_template *t)
 {
 	return t->thinking;
+}
+
+const struct chat_call_mark *
+chat_template_call_mark(const struct chat_template *t, size_t i)
+{
+	if (t->go_call.begin)
+		return i ? NULL : &t->go_call;
+	return call_mark_in(t->source, i);
+}
+
+bool
+chat_template_harmony(const struct chat_template *t)
+{
+	return is_harmony(t->source);
 }
 
 void

@@ -1,6 +1,8 @@
 noinst_LIBRARIES += src/text/libtext.a
 src_text_libtext_a_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS) $(UTF8PROC_CFLAGS)
 src_text_libtext_a_SOURCES = \
+	src/text/answer.c \
+	src/text/answer.h \
 	src/text/chat_tags.c \
 	src/text/chat_tags.h \
 	src/text/chat_template.c \
@@ -45,6 +47,8 @@ src_text_libtext_a_SOURCES = \
 	src/text/matcher.h \
 	src/text/spelling.c \
 	src/text/spelling.h \
+	src/text/python_call.c \
+	src/text/python_call.h \
 	src/text/tok.h \
 	src/text/tok_added.c \
 	src/text/tok_added.h \
@@ -89,4 +93,6 @@ src_text_libtext_a_SOURCES = \
 	src/text/tok_wpm.h \
 	src/text/tok_write.c \
 	src/text/tokenizer.c \
-	src/text/tokenizer.h
+	src/text/tokenizer.h \
+	src/text/tool_calls.c \
+	src/text/tool_calls.h

@@ -1,0 +1,390 @@
+/* tool_calls.c - calls of tools in an answer: JSON, tags around parameters, Python. */
+#include "config.h"
+
+#include "src/text/tool_calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/buf.h"
+#include "src/base/mem.h"
+#include "src/text/python_call.h"
+
+#define CALLS_MAX 256
+
+/* A part of the answer's text. */
+struct part { const char *s; size_t len; };
+
+struct reading {
+	const cJSON *tools;
+	bool known;
+	cJSON *calls;			/* found so far */
+	size_t n;
+};
+
+static struct part
+trimmed_part(struct part p)
+{
+	while (p.len && strchr(" \t\r\n", *p.s) && *p.s) {
+		p.s++;
+		p.len--;
+	}
+	while (p.len && strchr(" \t\r\n", p.s[p.len - 1]) && p.s[p.len - 1])
+		p.len--;
+	return p;
+}
+
+static const char *
+find_in(struct part p, const char *what)
+{
+	return p.len ? memmem(p.s, p.len, what, strlen(what)) : NULL;
+}
+
+/* What stands before `end`, and in *rest what is behind it; without `end` all of it, and
+ * nothing. */
+static struct part
+up_to(struct part p, const char *end, struct part *rest)
+{
+	const char *hit = find_in(p, end);
+	size_t len = hit ? (size_t)(hit - p.s) : p.len, skip = hit ? strlen(end) : 0;
+
+	*rest = (struct part){ p.s + len + skip, p.len - len - skip };
+	return (struct part){ p.s, len };
+}
+
+static bool
+is_part(struct part p, const char *s)
+{
+	return p.len == strlen(s) && !memcmp(p.s, s, p.len);
+}
+
+/* ---- what is called ---- */
+
+static const cJSON *
+tool_named(const cJSON *tools, struct part name)
+{
+	for (const cJSON *t = json_first(tools); t; t = json_next(t)) {
+		const cJSON *function = json_get(t, "function");
+		const char *s = json_str(json_get(function, "name"));
+
+		if (s && is_part(name, s))
+			return function;
+	}
+	return NULL;
+}
+
+/* Nine letters and digits, as the strictest of templates wants them. */
+static void
+make_id(const struct reading *r, struct part name, char out[10])
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+	uint64_t h = 14695981039346656037u + r->n;
+
+	for (size_t i = 0; i < name.len; i++)
+		h = (h ^ (uint8_t)name.s[i]) * 1099511628211u;
+	for (size_t i = 0; i < 9; i++, h /= 36)
+		out[i] = digits[h % 36];
+	out[9] = 0;
+}
+
+/* Takes the arguments.  false: that is no call. */
+static bool
+add_call(struct reading *r, struct part name, cJSON *arguments)
+{
+	char id[10], *text = tb_strndup(name.s, name.len);
+	cJSON *call, *function;
+
+	if (!text || !name.len || name.len > 256 || r->n >= CALLS_MAX ||
+	    (arguments && !json_is_object(arguments)) ||
+	    (r->known && !tool_named(r->tools, name))) {
+		json_free(arguments);
+		free(text);
+		return false;
+	}
+	make_id(r, name, id);
+	call = json_object();
+	function = json_object();
+	json_set_str(call, "id", id);
+	json_set_str(call, "type", "function");
+	json_set_str(function, "name", text);
+	json_set(function, "arguments", arguments ? arguments : json_object());
+	json_set(call, "function", function);
+	json_push(r->calls, call);
+	r->n++;
+	free(text);
+	return true;
+}
+
+static cJSON *
+json_of(struct part p)
+{
+	cJSON *v;
+
+	return json_parse(&v, p.s, p.len, "call", NULL) ? NULL : v;
+}
+
+/* ---- JSON ---- */
+
+/* The bytes of the value that begins here, by its brackets; 0: it has no end. */
+static size_t
+value_len(struct part p)
+{
+	size_t depth = 0;
+	bool text = false;
+
+	for (size_t i = 0; i < p.len; i++) {
+		char ch = p.s[i];
+
+		if (text) {
+			i += ch == '\\';
+			text = ch != '"';
+		} else if (ch == '"') {
+			text = true;
+		} else if (ch == '{' || ch == '[') {
+			depth++;
+		} else if (ch == '}' || ch == ']') {
+			if (!--depth)
+				return i + 1;
+		}
+	}
+	return 0;
+}
+
+static cJSON *
+arguments_in(const cJSON *v)
+{
+	static const char *const keys[] = { "arguments", "parameters", "args" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		const cJSON *a = json_get(v, keys[i]);
+
+		if (a && json_str(a))	/* written as a string */
+			return json_of((struct part){ json_str(a), strlen(json_str(a)) });
+		if (a && !json_is_null(a))
+			return json_copy(a);
+	}
+	return json_object();
+}
+
+/* One call, or a list of them. */
+static bool
+add_json(struct reading *r, const cJSON *v, bool nested)
+{
+	const cJSON *function = json_get(v, "function");
+	const char *name;
+	bool all = json_first(v) != NULL;
+
+	if (json_is_array(v)) {
+		for (const cJSON *i = json_first(v); i && all; i = json_next(i))
+			all = !nested && add_json(r, i, true);
+		return all;
+	}
+	v = json_is_object(function) ? function : v;
+	name = json_str(json_get(v, "name"));
+	if (!name)
+		name = json_str(json_get(v, "tool_name"));
+	if (!name)
+		name = json_str(function);
+	return name && add_call(r, (struct part){ name, strlen(name) }, arguments_in(v));
+}
+
+static bool
+is_tag_char(char ch)
+{
+	return ch != '{' && ch != '[';
+}
+
+/* Values one after the other; between them stand tags, words of the form, and blanks. */
+static bool
+read_json(struct reading *r, struct part p)
+{
+	bool some = false;
+
+	while (p.len) {
+		struct part value;
+		cJSON *v;
+
+		while (p.len && is_tag_char(*p.s)) {
+			p.s++;
+			p.len--;
+		}
+		if (!p.len)
+			break;
+		value = (struct part){ p.s, value_len(p) };
+		v = value.len ? json_of(value) : NULL;
+		if (!v || !add_json(r, v, false)) {
+			json_free(v);
+			return false;
+		}
+		json_free(v);
+		some = true;
+		p = (struct part){ p.s + value.len, p.len - value.len };
+	}
+	return some;
+}
+
+/* ---- tags around names and values ---- */
+
+/* As what its schema says: text stays text, else it is JSON if it can be. */
+static void
+set_value(struct reading *r, struct part function, cJSON *arguments, struct part key,
+	  struct part value)
+{
+	const cJSON *schema = json_get(json_get(tool_named(r->tools, function), "parameters"),
+				       "properties");
+	char *name = tb_strndup(key.s, key.len), *text = tb_strndup(value.s, value.len);
+	const char *type = name ? json_str(json_get(json_get(schema, name), "type")) : NULL;
+	cJSON *v = type && !strcmp(type, "string") ? NULL : json_of(trimmed_part(value));
+
+	if (!name || json_get(arguments, name))
+		json_free(v);		/* the first one counts */
+	else if (v)
+		json_set(arguments, name, v);
+	else if (text)
+		json_set_str(arguments, name, text);
+	free(name);
+	free(text);
+}
+
+/* How a form writes: <function=NAME><parameter=KEY>VALUE</parameter></function>. */
+struct tag_form {
+	const char *call, *call_name_end, *call_end;
+	const char *key, *key_end, *value_end;
+};
+
+static struct part
+without_newlines(struct part p)
+{
+	if (p.len && *p.s == '\n') {
+		p.s++;
+		p.len--;
+	}
+	if (p.len && p.s[p.len - 1] == '\n')
+		p.len--;
+	return p;
+}
+
+static bool
+read_tags(struct reading *r, struct part p, const struct tag_form *f)
+{
+	struct part rest, body, name, key, value;
+	bool some = false;
+
+	for (up_to(p, f->call, &p); p.len; up_to(p, f->call, &p)) {
+		cJSON *arguments = json_object();
+
+		body = up_to(p, f->call_end, &p);
+		name = trimmed_part(up_to(body, f->call_name_end, &body));
+		for (up_to(body, f->key, &rest); rest.len; up_to(rest, f->key, &rest)) {
+			key = trimmed_part(up_to(rest, f->key_end, &rest));
+			value = without_newlines(up_to(rest, f->value_end, &rest));
+			set_value(r, name, arguments, key, value);
+		}
+		if (!add_call(r, name, arguments))
+			return false;
+		some = true;
+	}
+	return some;
+}
+
+/* NAME <arg_key>K</arg_key><arg_value>V</arg_value> */
+static bool
+read_arg_keys(struct reading *r, struct part p)
+{
+	struct part rest, name, key, value, one;
+	bool some = false;
+
+	while (p.len) {
+		cJSON *arguments = json_object();
+
+		one = up_to(p, "</tool_call>", &p);
+		if (find_in(one, "<tool_call>"))
+			up_to(one, "<tool_call>", &one);
+		name = trimmed_part(up_to(one, "<arg_key>", &rest));
+		while (rest.len) {
+			key = trimmed_part(up_to(rest, "</arg_key>", &rest));
+			up_to(rest, "<arg_value>", &rest);
+			value = up_to(rest, "</arg_value>", &rest);
+			set_value(r, name, arguments, key, value);
+			up_to(rest, "<arg_key>", &rest);
+		}
+		if (!add_call(r, name, arguments))
+			return false;
+		some = true;
+		p = trimmed_part(p);
+	}
+	return some;
+}
+
+/* NAME, a sign, and JSON behind it: [TOOL_CALLS]NAME[ARGS]{…}.  Where a word stands in the name's
+ * place the name is the first line behind the sign. */
+static bool
+read_named(struct reading *r, struct part p, const char *begin, const char *sign)
+{
+	struct part name, value, rest;
+	bool some = false;
+
+	while (find_in(p, sign)) {
+		name = up_to(p, sign, &p);
+		while (find_in(name, begin))
+			up_to(name, begin, &name);
+		name = trimmed_part(name);
+		if (is_part(name, "function")) {
+			name = up_to(p, "\n", &rest);
+			p = rest;
+		}
+		while (p.len && *p.s != '{') {
+			p.s++;
+			p.len--;
+		}
+		value = (struct part){ p.s, value_len(p) };
+		if (!value.len || !add_call(r, name, json_of(value)))
+			return false;
+		p = (struct part){ p.s + value.len, p.len - value.len };
+		some = true;
+	}
+	return some;
+}
+
+static bool
+add_python(void *arg, const char *name, size_t len, cJSON *arguments)
+{
+	return add_call(arg, (struct part){ name, len }, arguments);
+}
+
+static bool
+read_any(struct reading *r, struct part p)
+{
+	static const struct tag_form equal = { "<function=", ">", "</function>",
+					       "<parameter=", ">", "</parameter>" };
+	static const struct tag_form invoke = { "<invoke name=\"", "\"", "</invoke>",
+						"<parameter name=\"", "\">", "</parameter>" };
+
+	if (find_in(p, equal.call))
+		return read_tags(r, p, &equal);
+	if (find_in(p, invoke.call))
+		return read_tags(r, p, &invoke);
+	if (find_in(p, "<arg_key>"))
+		return read_arg_keys(r, p);
+	if (find_in(p, "<\xef\xbd\x9ctool\xe2\x96\x81sep\xef\xbd\x9c>"))
+		return read_named(r, p, "<\xef\xbd\x9ctool\xe2\x96\x81" "call\xe2\x96\x81" "begin\xef\xbd\x9c>",
+				  "<\xef\xbd\x9ctool\xe2\x96\x81sep\xef\xbd\x9c>");
+	if (find_in(p, "[ARGS]"))
+		return read_named(r, p, "[TOOL_CALLS]", "[ARGS]");
+	if (python_calls(p.s, p.len, add_python, r))
+		return true;
+	return read_json(r, p);
+}
+
+bool
+tool_calls_read(const char *s, size_t len, const cJSON *tools, bool known, cJSON *calls)
+{
+	struct reading r = { .tools = tools, .known = known, .calls = json_array() };
+	bool found = read_any(&r, (struct part){ s, len });
+
+	for (const cJSON *v = found ? json_first(r.calls) : NULL; v; v = json_next(v))
+		json_push(calls, json_copy(v));
+	json_free(r.calls);
+	return found;
+}
