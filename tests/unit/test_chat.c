@@ -361,6 +361,7 @@ test_tree(void **state)
 	assert_ok(chat_redo(c, &err), err);
 	path_is(c, (const char *[]){ "Two", NULL, "Three", b.gen.text }, 4);
 	assert_fails(chat_redo(c, &err), err, TB_ENOENT, "nothing");
+	chat_answer_free(&b);
 	assert_fails(chat_again(c, 99, NULL, NULL, NULL, &b, &err), err, TB_ENOENT, "99");
 	chat_answer_free(&a);
 	chat_free(c);
