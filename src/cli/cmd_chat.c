@@ -342,7 +342,7 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 	};
 	enum cli_exit status;
 	struct tb_err err;
-	char *ref = NULL;
+	char *ref = NULL, *url = NULL;
 	const char *who;
 
 	if (!cli_parse(cli, opts, &argc, argv, 0, 1, &status))
@@ -355,8 +355,10 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 	c.terminal = !prompt && isatty(STDIN_FILENO);
 	if (!prompt)
 		line_take(complete, &c);
-	if (speaker_is_remote(who)) {
-		status = chat_remote(&c, &r, who, &sampling, &guessing, system, prompt);
+	if (run_address(who, &url, &err)) {
+		status = cli_fail(&err);
+	} else if (url) {
+		status = chat_remote(&c, &r, url, &sampling, &guessing, system, prompt);
 	} else if (run_model_open(&r, cli, who, prompt, &err)) {
 		status = cli_fail(&err);
 	} else {
@@ -368,6 +370,7 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 	tb_buf_free(&c.with);
 	talk_unref(c.talk);
 	run_model_close(&r);
+	free(url);
 	free(ref);
 	return status;
 }

@@ -35,6 +35,22 @@ terminal_json(const struct doctor *d)
 	return o;
 }
 
+static cJSON *
+remotes_json(const struct doctor *d)
+{
+	cJSON *list = json_array();
+
+	for (size_t i = 0; i < d->nremotes; i++) {
+		cJSON *o = json_object();
+
+		json_set_str(o, "name", d->remotes[i].name);
+		json_set_str(o, "url", d->remotes[i].url);
+		json_set_bool(o, "key", d->remotes[i].key);
+		json_push(list, o);
+	}
+	return list;
+}
+
 static enum cli_exit
 doctor_json(const struct doctor *d)
 {
@@ -70,6 +86,7 @@ doctor_json(const struct doctor *d)
 	json_set_u64(doc, "memory_available", d->available);
 	json_set(doc, "terminal", terminal_json(d));
 	json_set(doc, "stores", stores);
+	json_set(doc, "remotes", remotes_json(d));
 	json_set(doc, "problems", names_json(&d->problems));
 	return cli_print_json(doc);
 }
@@ -133,6 +150,9 @@ doctor_text(const struct doctor *d)
 		cli_line("store     %s: %s, %ju model%s", d->places.rows[i].path,
 			 place_state_word(d->places.rows[i].state),
 			 (uintmax_t)d->places.rows[i].models, tb_plural(d->places.rows[i].models));
+	for (size_t i = 0; i < d->nremotes; i++)
+		cli_line("remote    %s: %s, key: %s", d->remotes[i].name, d->remotes[i].url,
+			 d->remotes[i].key ? "yes" : "no");
 	if (!d->problems.n)
 		puts("\nNothing holds it down.");
 	else

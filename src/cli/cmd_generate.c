@@ -9,7 +9,6 @@
 #include "src/cli/run_model.h"
 #include "src/engine/engine.h"
 #include "src/format/json.h"
-#include "src/ops/remote/remote.h"
 #include "src/text/constraint.h"
 #include "src/text/tokenizer.h"
 
@@ -104,6 +103,7 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 	struct run_model r = { .ref = NULL };
 	const char *prompt = NULL;
 	uint64_t top = 0;
+	char *url = NULL;
 	const struct tb_opt opts[] = {
 		{ 'p', "prompt", TB_OPT_STR, &prompt, "TEXT", "what to continue; - reads it from "
 		  "standard input" },
@@ -130,14 +130,16 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 	if (top > GEN_TOP)
 		return cli_usage("generate: --top: at most %d", GEN_TOP);
 	g.opts.top = cli->json ? (unsigned)top : 0;
-	if (remote_is(argv[1])) {
+	if (run_address(argv[1], &url, &err)) {
+		status = cli_fail(&err);
+	} else if (url) {
 		if (g.raw || g.opts.ignore_eos || format.grammar)
 			status = cli_usage("generate: --raw, --ignore-eos and --grammar are for models "
 					   "here");
 		else if (run_remote_check(&r, cli, &sampling, &guessing, g.file, &err))
 			status = cli_fail(&err);
 		else
-			status = generate_remote(cli, argv[1], prompt, &sampling, g.opts.top);
+			status = generate_remote(cli, url, prompt, &sampling, g.opts.top);
 	} else if (run_format_apply(&format, &g.grammar, &err) ||
 		   run_model_open(&r, cli, argv[1], prompt, &err)) {
 		status = cli_fail(&err);
@@ -153,5 +155,6 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 	}
 	run_model_close(&r);
 	grammar_free(g.grammar);
+	free(url);
 	return status;
 }

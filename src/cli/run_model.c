@@ -117,6 +117,20 @@ run_guessing_apply(const struct run_guessing *g, const struct cli *cli, struct r
 }
 
 enum tb_status
+run_address(const char *ref, char **url, struct tb_err *err)
+{
+	struct config config;
+	enum tb_status status;
+
+	*url = NULL;
+	if ((status = config_load(&config, err)))
+		return status;
+	status = config_address(&config, ref, url, err);
+	config_free(&config);
+	return status;
+}
+
+enum tb_status
 run_remote_check(const struct run_model *r, const struct cli *cli, const struct run_sampling *s,
 		 const struct run_guessing *g, const char *file, struct tb_err *err)
 {

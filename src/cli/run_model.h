@@ -97,7 +97,9 @@ enum tb_status run_guessing_apply(const struct run_guessing *g, const struct cli
 				  struct run_model *r, enum guess_how *how, struct tb_err *err)
 	TB_MUST_USE;
 
-/* Of a model that is elsewhere (remote_is()), what says how an engine works here says nothing. */
+/* Is REF a model that is elsewhere?  *url is its address then, in fresh memory; else NULL. */
+enum tb_status run_address(const char *ref, char **url, struct tb_err *err) TB_MUST_USE;
+/* Of such a model, what says how an engine works here says nothing. */
 enum tb_status run_remote_check(const struct run_model *r, const struct cli *cli,
 				const struct run_sampling *s, const struct run_guessing *g,
 				const char *file, struct tb_err *err) TB_MUST_USE;

@@ -173,6 +173,26 @@ chat 2 fails
 err_has 'answers 500: your key \*+ is bad for me'
 grep -rq sk-right-key "$XDG_DATA_HOME" 2>/dev/null && fail "a key was written down"
 
+# a server with a name
+echo "remote work $U/v1" >"$XDG_CONFIG_HOME/tbtui/config"
+expect 0 "$TBTUI" chat work:org/name:8b -p hello
+sent '"model": "org/name:8b"'
+expect 0 "$TBTUI" generate work:plain -p hello
+sent '"model": "plain"'
+expect 2 "$TBTUI" chat work -p hello
+err_has 'models there: plain, think'
+"$TBTUI" doctor >"$T/out" 2>"$T/err"
+has "^remote    work: $U/v1, key: yes$"
+grep -q sk- "$T/out" && fail "doctor shows a key"
+"$TBTUI" --json doctor >"$T/out" 2>"$T/err"
+has '"remotes":\[\{"name":"work","url":"http[^"]*","key":true\}\]'
+printf 'remote a:b %s\nremote c ftp://x\nremote d\n' "$U" >"$XDG_CONFIG_HOME/tbtui/config"
+expect 1 "$TBTUI" --print-config
+err_has ':1: "a:b": the name of a server has no'
+err_has ':2: ftp://x: not http'
+err_has ':3: "remote NAME URL" is wanted'
+rm "$XDG_CONFIG_HOME/tbtui/config"
+
 # redirects: the key stays, what is said stays
 : >"$T/log"
 chat 0 near

@@ -16,6 +16,8 @@
 #include "src/engine/matrix.h"
 #include "src/engine/probe.h"
 #include "src/engine/team.h"
+#include "src/net/key.h"
+#include "src/net/url.h"
 #include "src/ops/about/about.h"
 
 #define READ_BYTES ((size_t)256 << 20)	/* more than caches hold */
@@ -214,6 +216,36 @@ wrong_places(struct doctor *d, struct tb_err *err)
 	return status;
 }
 
+/* Is there a key for each?  What is wrong with where they are kept is a problem. */
+static enum tb_status
+look_at_remotes(struct doctor *d, const struct op_ctx *ctx, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < ctx->config.n && !status; i++) {
+		const struct config_line *l = &ctx->config.lines[i];
+		struct doctor_remote *r;
+		struct tb_err why;
+		struct url u;
+		char *key;
+
+		if (!config_is_remote(l))
+			continue;
+		if (!tb_grow(&d->remotes, &d->remotes_cap, d->nremotes + 1, sizeof(*d->remotes)))
+			return tb_nomem(err);
+		r = &d->remotes[d->nremotes++];
+		*r = (struct doctor_remote){ l->word[1], l->word[2], false };
+		if ((status = url_parse(&u, r->url, err)))
+			break;
+		if (api_key_find(&u, &key, &why))
+			status = problem(d, err, "%s: %s", r->name, why.msg);
+		r->key = key != NULL;
+		api_key_free(key);
+		url_free(&u);
+	}
+	return status;
+}
+
 static enum tb_status
 find_problems(struct doctor *d, const struct op_ctx *ctx, struct tb_err *err)
 {
@@ -246,6 +278,7 @@ doctor_free(struct doctor *d)
 	tb_names_free(&d->problems);
 	places_free(&d->places);
 	free(d->kernels);
+	free(d->remotes);
 	*d = (struct doctor){ 0 };
 }
 
@@ -274,6 +307,7 @@ op_doctor(const struct op_ctx *ctx, struct doctor *out, struct tb_err *err)
 	    (status = look_at_kernels(out, err)) ||
 	    (status = look_at_memory(out, ctx, err)) ||
 	    (status = op_places(ctx, false, &out->places, err)) ||
+	    (status = look_at_remotes(out, ctx, err)) ||
 	    (status = find_problems(out, ctx, err)))
 		doctor_free(out);
 	return status;

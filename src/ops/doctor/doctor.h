@@ -15,6 +15,9 @@ struct doctor_kernel {
 	const char *decode, *prefill;	/* as matmul_names() has them */
 };
 
+/* A server that the configuration names.  Nobody asks it anything here. */
+struct doctor_remote { const char *name, *url; bool key; };	/* borrowed from the context */
+
 struct doctor {
 	char cpu[96];			/* model name, "" where the kernel does not tell */
 	struct tb_names features;	/* those that kernels are chosen by, and there */
@@ -29,6 +32,8 @@ struct doctor {
 	const char *terminal, *charset;	/* $TERM and the locale's; "" none */
 	unsigned columns, lines;	/* 0: standard output is no terminal */
 	struct places places;
+	struct doctor_remote *remotes;	/* owned */
+	size_t nremotes, remotes_cap;
 	struct tb_names problems;	/* sentences, each with what to do */
 };
 

@@ -2,6 +2,7 @@
  * configuration file, a word and what it wants on each line.
  *
  *	store DIR
+ *	remote NAME URL
  *	key VIEW KEY ACTION
  *	color ROLE FOREGROUND BACKGROUND [ATTRIBUTE...]
  *	columns VIEW COLUMN...
@@ -50,6 +51,15 @@ void config_wrong(struct config *c, const struct config_line *l, const char *fmt
 /* The folder of a store line, with ~/ in full; NULL: not a store line, or none that is
  * understood.  Caller frees. */
 char *config_store(const struct config_line *l);
+
+/* "remote NAME URL"? */
+bool config_is_remote(const struct config_line *l);
+/* If so, has it an address and a name that can stand before ":"?  Complains. */
+bool config_check_remote(struct config *c, const struct config_line *l);
+/* The address that `ref` is, or that a remote line gives it: "NAME", or "NAME:MODEL" for one of
+ * its models.  In fresh memory; *url NULL: it is no model of a server. */
+enum tb_status config_address(const struct config *c, const char *ref, char **url,
+			      struct tb_err *err) TB_MUST_USE;
 
 /* The stores, and what the file is, as lines of one. */
 void config_print(const struct config *c, struct tb_buf *out);

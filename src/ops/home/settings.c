@@ -22,6 +22,7 @@
 /* The words that begin a line, and how many follow. */
 static const struct { const char *word; size_t min, max; const char *usage; } forms[] = {
 	{ "store", 1, 1, "store DIR" },
+	{ "remote", 2, 2, "remote NAME URL" },
 	{ "key", 3, 3, "key VIEW KEY ACTION" },
 	{ "color", 3, CONFIG_WORDS, "color ROLE FOREGROUND BACKGROUND [ATTRIBUTE...]" },
 	{ "columns", 2, CONFIG_WORDS, "columns VIEW COLUMN..." },
@@ -133,7 +134,7 @@ in_form(struct config *c, const struct config_line *l)
 	}
 	tb_near_text(&near, hint, sizeof(hint));
 	config_wrong(c, l, "no setting \"%.60s\"%s", l->word[0],
-		     *hint ? hint : ": store, key, color or columns");
+		     *hint ? hint : ": store, remote, key, color or columns");
 	return false;
 }
 
@@ -178,7 +179,8 @@ parse(struct config *c, const char *text, struct tb_err *err)
 
 		if (why)
 			config_wrong(c, &l, "%s", why);
-		if (!status && !why && l.n && in_form(c, &l) && check_store(c, &l, &stores)) {
+		if (!status && !why && l.n && in_form(c, &l) && check_store(c, &l, &stores) &&
+		    config_check_remote(c, &l)) {
 			if (!tb_grow(&c->lines, &c->cap, c->n + 1, sizeof(*c->lines)))
 				status = TB_ENOMEM;
 			else
@@ -293,6 +295,16 @@ config_print(const struct config *c, struct tb_buf *out)
 		}
 		free(dir);
 	}
+	tb_buf_str(out, "\n# remote NAME URL: a server; NAME:MODEL is one of its models, as URL#MODEL"
+		   " is.\n");
+	for (size_t i = 0; i < c->n; i++)
+		if (config_is_remote(&c->lines[i])) {
+			tb_buf_str(out, "remote ");
+			put_word(out, c->lines[i].word[1]);
+			tb_buf_chr(out, ' ');
+			put_word(out, c->lines[i].word[2]);
+			tb_buf_chr(out, '\n');
+		}
 }
 
 enum tb_status
