@@ -20,15 +20,15 @@ static void
 quit(struct ui *ui)
 {
 	struct view *v = ui->top;
-	const struct view *loses = ui_loses(ui);
+	const char *asks = NULL;
+	const struct view *loses = ui_loses(ui, &asks);
 
 	if (v->id != VIEW_MODELS)
 		view_back(v);
 	else if (jobs_busy(&ui->jobs, true))
 		view_ask(v, quit_anyway, "A job is still running. Cancel it and quit?");
 	else if (loses)
-		view_ask(v, quit_anyway, "The conversation with %s ends with the program. Quit?",
-			 loses->loc.name);
+		view_ask(v, quit_anyway, "%s: %s Quit?", loses->loc.name, asks);
 	else
 		ui->quit = true;
 }

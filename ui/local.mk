@@ -7,6 +7,8 @@ ui_libui_a_SOURCES = \
 	ui/blob_cells.h \
 	ui/blob_rows.c \
 	ui/blob_rows.h \
+	ui/chat_draw.c \
+	ui/chat_view.h \
 	ui/chips.c \
 	ui/chips.h \
 	ui/clip.c \

@@ -50,7 +50,8 @@ void ui_act(struct ui *ui, enum action a);	/* the top screen first, then the fra
 bool ui_can(const struct ui *ui, enum action a);	/* worth a place in the key line? */
 void ui_say(struct ui *ui, enum role role, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-const struct view *ui_loses(const struct ui *ui);	/* a screen with something to lose, or NULL */
+/* A screen with something to lose, and what it asks; or NULL. */
+const struct view *ui_loses(const struct ui *ui, const char **question);
 struct pager *ui_pager(struct view *v);
 void ui_filter(struct ui *ui, const char *text);
 void ui_sort(struct ui *ui, unsigned column, bool reverse);

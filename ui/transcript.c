@@ -194,6 +194,15 @@ transcript_said(const struct transcript *t)
 	return false;
 }
 
+bool
+transcript_versions(const struct transcript *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->said[i].of > 1)
+			return true;
+	return false;
+}
+
 /* The conversation as it stands. */
 
 static bool

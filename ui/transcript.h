@@ -60,6 +60,8 @@ void transcript_help(struct transcript *t, const char *text);
 
 /* Is there something to read, but for notes? */
 bool transcript_said(const struct transcript *t);
+/* Is there a turn with several versions? */
+bool transcript_versions(const struct transcript *t);
 
 void transcript_draw(struct area a, struct transcript *t);
 

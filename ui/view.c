@@ -239,13 +239,13 @@ raise_at(struct ui *ui, struct view **p)
 }
 
 const struct view *
-ui_loses(const struct ui *ui)
+ui_loses(const struct ui *ui, const char **question)
 {
 	const struct view *lists[] = { ui->top, ui->kept };
 
 	for (size_t i = 0; i < 2; i++)
 		for (const struct view *v = lists[i]; v; v = v->below)
-			if (v->ops->loses && v->ops->loses(v))
+			if (v->ops->loses && (*question = v->ops->loses(v)))
 				return v;
 	return NULL;
 }

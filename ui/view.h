@@ -66,8 +66,9 @@ struct view_ops {
 	/* Left by its person, should it wait as it is, jobs and all, until it is opened
 	 * again on what it shows?  It needs same(). NULL: never. */
 	bool (*keeps)(const struct view *v);
-	/* Would the end of the program take something away that somebody made here? */
-	bool (*loses)(const struct view *v);
+	/* What the end of the program would take away that somebody made here, as a sentence;
+	 * NULL: nothing. */
+	const char *(*loses)(const struct view *v);
 	/* It was opened or raised by its key or name; may be NULL. */
 	void (*entered)(struct view *v);
 	/* Already shows arg: raise it as it is instead of opening it afresh. NULL: always, but

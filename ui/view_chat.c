@@ -17,25 +17,10 @@
 #include "src/face/history.h"
 #include "src/face/talk.h"
 #include "src/ops/home/home.h"
+#include "ui/chat_view.h"
 #include "ui/clip.h"
-#include "ui/transcript.h"
-#include "ui/view.h"
-#include "ui/waiting.h"
 
 #define BLOCK "\"\"\""	/* begins and ends a message of several lines */
-
-struct chat_view {
-	struct talk *talk;		/* NULL until the model is loaded */
-	struct transcript text;
-	char *draft;			/* typed and not sent; owned; NULL = nothing */
-	struct chips chips;		/* long texts of the draft and of what waits */
-	struct waiting waiting;
-	size_t start;			/* of the transcript: what was there at first */
-	struct ui_job *working;		/* what was sent last; NULL = nobody speaks */
-	bool fresh;			/* nothing of its answer has come yet */
-	struct gen_figures figures;	/* of the last answer */
-	char error[512];
-};
 
 /* The conversation as it stands. */
 static void
@@ -107,6 +92,10 @@ put_into_line(struct view *v, const struct talk_call *c)
 		s->waiting.v[0] = both;
 		return;
 	}
+	if (s->draft && !c->put_long) {
+		view_say(v, "You are typing something else: send it, or ^U takes it away.");
+		return;
+	}
 	if (prompt_owner() != v && view_on_top(v) && !prompt_is_open())
 		type(v);
 	if (prompt_owner() == v)
@@ -122,6 +111,8 @@ show_result(struct view *v, struct talk_call *c)
 	struct chat_view *s = v->state;
 	const char *text = tb_buf_cstr(&c->say);
 
+	if (c->other)
+		transcript_clear(&s->text);
 	if (c->moved || c->asks)
 		show_path(v);
 	if (c->did == TALK_COPY)
@@ -239,6 +230,8 @@ say_line(struct view *v, const char *line)
 	struct talk_call *c = text ? talk_call_new(s->talk, text) : NULL;
 
 	if (c) {
+		c->turn = tb_starts(text, "/edit ") ? s->editing : 0;
+		s->editing = 0;
 		talk_remember(s->talk, text);
 		call_begin(v, c);
 	}
@@ -365,12 +358,16 @@ chat_keeps(const struct view *v)
 	return s->text.n > s->start || s->draft || s->waiting.n;
 }
 
-static bool
+/* What was said is kept, with what there is of an answer; what was not sent is not. */
+static const char *
 chat_loses(const struct view *v)
 {
 	const struct chat_view *s = v->state;
 
-	return transcript_said(&s->text) || s->draft || s->waiting.n;
+	if (s->draft || s->waiting.n)
+		return "what you typed was not sent.";
+	return transcript_said(&s->text) && s->talk && !chat_number(s->talk->chat) ?
+	       "the conversation is not kept." : NULL;
 }
 
 /* Loading, on a worker. */
@@ -474,79 +471,6 @@ chat_pager(struct view *v)
 	return s->talk ? &s->text.pager : NULL;
 }
 
-/* Drawing. */
-
-/* The draft while the keys are those of the text. */
-static void
-draw_draft(struct area a, const struct chat_view *s)
-{
-	struct tb_buf line = TB_BUF(1u << 20);
-
-	tb_buf_str(&line, "> ");
-	chips_show(&s->chips, s->draft, &line, NULL);
-	put_clip(a.y, a.x, a.w, tb_buf_cstr(&line), ROLE_DIM);
-	tb_buf_free(&line);
-}
-
-static void
-chat_draw(struct view *v, struct area a)
-{
-	struct chat_view *s = v->state;
-	bool typing = prompt_owner() == v;
-	int most = a.h / 2 > 1 ? a.h / 2 : 1, rows, queued;
-	struct area transcript, input;
-
-	s->chips.rows = most;
-	s->chips.cols = a.w - 4;
-	rows = typing ? prompt_rows(a.w - 2) : s->draft != NULL;
-	if (rows > most)
-		rows = most;
-	queued = waiting_rows(&s->waiting);
-	if (queued > a.h - rows - 1)
-		queued = a.h > rows ? a.h - rows - 1 : 0;
-	transcript = area_top(&a, a.h - rows - queued);
-	if (s->text.n && s->talk) {
-		transcript.x++;
-		transcript.w -= 2;
-		if (typing)
-			transcript_no_cursor(&s->text);
-		transcript_draw(transcript, &s->text);
-	} else {
-		draw_waiting(transcript, s->error,
-			     s->talk ? "Say something to it." : "Loading…");
-	}
-	waiting_draw((struct area){ a.y, a.x + 1, queued, a.w - 2 }, &s->waiting, &s->chips);
-	input = (struct area){ a.y + queued, a.x + 1, rows, a.w - 2 };
-	if (typing)
-		prompt_draw(input, prompt_hint());
-	else if (s->draft)
-		draw_draft(input, s);
-}
-
-static void
-chat_summary(struct view *v, struct tb_buf *out)
-{
-	const struct chat_view *s = v->state;
-	const struct gen_figures *f = &s->figures;
-	const char *dot = theme_sign(SIGN_DOT);
-
-	if (!s->talk)
-		return;
-	tb_buf_printf(out, "%s", s->working ? "speaking" : "ready");
-	if (!f->context)
-		return;
-	if (view_steady(v))
-		tb_buf_printf(out, " %s prefill - %s decode - tok/s %s first -", dot, dot, dot);
-	else
-		tb_buf_printf(out, " %s prefill %.0f %s decode %.1f tok/s %s first %.0f ms", dot,
-			      gen_prefill_rate(f), dot, gen_decode_rate(f), dot,
-			      1000 * f->first_token_seconds);
-	tb_buf_printf(out, " %s context %u/%u", dot, f->context_used, f->context);
-	/* Last: 80 columns hardly have room for it. */
-	if (f->guessed && !view_steady(v))
-		tb_buf_printf(out, " %s %u/%u guessed", dot, f->right, f->guessed);
-}
-
 /* Keys, while nobody types. */
 
 static void
@@ -564,6 +488,40 @@ copy(struct view *v, bool code)
 		view_say(v, code ? "There is no block of code there." : "Nothing was answered yet.");
 }
 
+/* A command about the turn under the cursor, where there is one of theirs. */
+static void
+command_about(struct view *v, const char *line, enum said_by by)
+{
+	struct chat_view *s = v->state;
+	const struct said *turn = s->text.cur < s->text.n ? transcript_turn(&s->text, by) : NULL;
+	struct talk_call *c;
+
+	if (!may_speak(s)) {
+		view_say(v, s->talk ? "It still speaks: x stops it." : "Still loading.");
+		return;
+	}
+	if (!(c = talk_call_new(s->talk, line)))
+		return;
+	c->turn = turn ? turn->id : 0;
+	s->editing = by == SAID_PERSON ? c->turn : 0;
+	call_begin(v, c);
+}
+
+static bool
+act_on_turn(struct view *v, enum action a)
+{
+	switch (a) {
+	case ACT_REGEN: command_about(v, "/regen", SAID_NOTE); return true;
+	case ACT_EDIT_TURN: command_about(v, "/edit", SAID_PERSON); return true;
+	case ACT_SIBLING_BEFORE: command_about(v, "/other back", SAID_NOTE); return true;
+	case ACT_SIBLING_AFTER: command_about(v, "/other", SAID_NOTE); return true;
+	case ACT_FORK: command_about(v, "/fork", SAID_NOTE); return true;
+	case ACT_TAKE_BACK: command_about(v, "/undo", SAID_NOTE); return true;
+	case ACT_TEMPLATE: command_about(v, "/template", SAID_NOTE); return true;
+	default: return false;
+	}
+}
+
 static bool
 chat_act(struct view *v, enum action a)
 {
@@ -572,6 +530,8 @@ chat_act(struct view *v, enum action a)
 
 	if (*s->error)
 		return false;
+	if (act_on_turn(v, a))
+		return true;
 	switch (a) {
 	case ACT_OPEN:
 	case ACT_TYPE:
@@ -627,6 +587,12 @@ chat_can(const struct view *v, enum action a)
 	case ACT_TURN_BEFORE:
 	case ACT_COPY_ANSWER: return transcript_said(&s->text);
 	case ACT_COPY_CODE: return transcript_has_code(&s->text);
+	case ACT_REGEN:
+	case ACT_EDIT_TURN:
+	case ACT_FORK:
+	case ACT_TAKE_BACK: return transcript_said(&s->text) && !s->working;
+	case ACT_SIBLING_BEFORE:
+	case ACT_SIBLING_AFTER: return transcript_versions(&s->text);
 	default: return !*s->error;
 	}
 }

@@ -25,6 +25,7 @@ src_face_libface_a_SOURCES = \
 	src/face/talk_model.c \
 	src/face/talk_rows.c \
 	src/face/talk_rows.h \
+	src/face/talk_sessions.c \
 	src/face/talk_set.c \
 	src/face/talk_show.c \
 	src/face/talk_turns.c \

@@ -337,11 +337,14 @@ talk_end(struct talk_call *c)
 	struct talk *t = c->talk;
 
 	t->working = false;
-	if (!c->switched)
-		return;
-	c->opts.system = t->model ? t->model->system : NULL;
-	t->opts = c->opts;
-	talk_set_again(t);
+	if (c->switched || c->resumed) {
+		c->opts.system = c->resumed || !t->model ? NULL : t->model->system;
+		t->opts = c->opts;
+	}
+	if (c->resumed)
+		talk_tell(t, c->system ? c->system : "");
+	else if (c->switched)
+		talk_set_again(t);
 }
 
 const char *

@@ -87,7 +87,9 @@ struct talk_call {
 	enum talk_did did;
 	struct tb_buf say;
 	bool moved;			/* the path is another one */
+	bool other;			/* of another conversation, where ids mean other turns */
 	bool switched;			/* so is who answers */
+	bool resumed;			/* opts and system are those of a kept session */
 	char *put;			/* a text to go on with in the input; owned; NULL: none */
 	bool put_long;			/* it is a file's: one thing in the line */
 	enum talk_asks asks;		/* something is to be answered */

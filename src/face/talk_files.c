@@ -25,8 +25,8 @@ fence_of(const char *text)
 	return most + 1;
 }
 
-static char *
-full_path(const char *path)
+char *
+talk_path(const char *path)
 {
 	const char *home = getenv("HOME");
 
@@ -76,7 +76,7 @@ talk_run_read(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 		c->rest[--len] = 0;
 	if (!len)
 		return talk_refuse(c, "/read needs a file.");
-	if (!(path = full_path(c->rest)))
+	if (!(path = talk_path(c->rest)))
 		return tb_nomem(err);
 	status = tb_file_slurp(path, READ_MAX, &text, &len, err);
 	if (!status && (memchr(text, 0, len) || !tb_utf8_valid(text, len)))

@@ -46,8 +46,8 @@ open_speaker(const struct talk_call *c, const char *ref, struct chat_model **mod
 }
 
 /* The conversation goes on with another model. */
-static enum tb_status
-change_model(struct talk_call *c, const char *ref, struct tb_job *job, struct tb_err *err)
+enum tb_status
+talk_change_model(struct talk_call *c, const char *ref, struct tb_job *job, struct tb_err *err)
 {
 	struct talk *t = c->talk;
 	struct chat_model *model;
@@ -78,7 +78,7 @@ enum tb_status
 talk_run_model(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 {
 	if (*c->rest)
-		return change_model(c, c->rest, job, err);
+		return talk_change_model(c, c->rest, job, err);
 	tb_buf_printf(&c->say, "%s answers; /model REF changes that.", talk_speaker(c->talk));
 	return TB_OK;
 }
@@ -89,10 +89,12 @@ talk_run_load(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 	enum tb_status status;
 
 	if (!*c->rest)
-		return talk_refuse(c, "/load needs the name of a model.");
-	if ((status = change_model(c, c->rest, job, err)))
+		return talk_refuse(c, "/load needs a model, or the number of a session.");
+	if (!strcmp(c->rest, "last") || strspn(c->rest, "0123456789") == strlen(c->rest))
+		return talk_load_session(c, c->rest, job, err);
+	if ((status = talk_change_model(c, c->rest, job, err)))
 		return status;
 	chat_clear(c->talk->chat);
-	c->moved = true;
+	c->moved = c->other = true;
 	return TB_OK;
 }

@@ -16,7 +16,7 @@ talk_run_clear(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 	(void)job;
 	(void)err;
 	chat_clear(c->talk->chat);
-	c->moved = true;
+	c->moved = c->other = true;
 	tb_buf_str(&c->say, "The conversation begins anew");
 	if (kept)
 		tb_buf_printf(&c->say, "; session %" PRId64 " is kept", kept);
@@ -34,9 +34,9 @@ talk_run_regen(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 	return TB_OK;
 }
 
-/* The last thing that the person said, to be freed; NULL: nothing. */
+/* What the person said in this turn, or (0) last, to be freed. */
 static enum tb_status
-last_said(struct talk *t, char **out, struct tb_err *err)
+what_was_said(struct talk *t, uint64_t turn, char **out, struct tb_err *err)
 {
 	struct chat_path path;
 	enum tb_status status = chat_path(t->chat, &path, err);
@@ -45,7 +45,7 @@ last_said(struct talk *t, char **out, struct tb_err *err)
 	if (status)
 		return status;
 	for (size_t i = path.n; i-- && !*out; )
-		if (!strcmp(path.turns[i].said.role, "user"))
+		if (turn ? path.turns[i].id == turn : !strcmp(path.turns[i].said.role, "user"))
 			*out = tb_strdup(path.turns[i].said.content);
 	chat_path_free(&path);
 	return *out ? TB_OK : tb_fail(err, TB_ENOENT, "nothing was said yet");
@@ -64,7 +64,7 @@ talk_run_edit(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 		c->text = tb_strdup(c->rest);
 		return c->text ? TB_OK : tb_nomem(err);
 	}
-	if ((status = last_said(c->talk, &said, err)))
+	if ((status = what_was_said(c->talk, c->turn, &said, err)))
 		return status;
 	c->put = tb_asprintf("/edit %s", said);
 	free(said);
@@ -92,13 +92,13 @@ talk_run_redo(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 	return chat_redo(c->talk->chat, err);
 }
 
-/* Of the last turn that has another version. */
+/* Of this turn, or the last one that has another version. */
 enum tb_status
 talk_run_other(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 {
 	int by = !strcmp(talk_word(&c->rest), "back") ? -1 : 1;
 	struct chat_path path;
-	uint64_t turn = 0;
+	uint64_t turn = c->turn;
 	enum tb_status status = chat_path(c->talk->chat, &path, err);
 
 	(void)job;

@@ -1,0 +1,75 @@
+#include "config.h"
+
+#include "src/base/text.h"
+#include "ui/chat_view.h"
+
+/* The draft while the keys are those of the text. */
+static void
+draw_draft(struct area a, const struct chat_view *s)
+{
+	struct tb_buf line = TB_BUF(1u << 20);
+
+	tb_buf_str(&line, "> ");
+	chips_show(&s->chips, s->draft, &line, NULL);
+	put_clip(a.y, a.x, a.w, tb_buf_cstr(&line), ROLE_DIM);
+	tb_buf_free(&line);
+}
+
+void
+chat_draw(struct view *v, struct area a)
+{
+	struct chat_view *s = v->state;
+	bool typing = prompt_owner() == v;
+	int most = a.h / 2 > 1 ? a.h / 2 : 1, rows, queued;
+	struct area transcript, input;
+
+	s->chips.rows = most;
+	s->chips.cols = a.w - 4;
+	rows = typing ? prompt_rows(a.w - 2) : s->draft != NULL;
+	if (rows > most)
+		rows = most;
+	queued = waiting_rows(&s->waiting);
+	if (queued > a.h - rows - 1)
+		queued = a.h > rows ? a.h - rows - 1 : 0;
+	transcript = area_top(&a, a.h - rows - queued);
+	if (s->text.n && s->talk) {
+		transcript.x++;
+		transcript.w -= 2;
+		if (typing)
+			transcript_no_cursor(&s->text);
+		transcript_draw(transcript, &s->text);
+	} else {
+		draw_waiting(transcript, s->error,
+			     s->talk ? "Say something to it." : "Loading…");
+	}
+	waiting_draw((struct area){ a.y, a.x + 1, queued, a.w - 2 }, &s->waiting, &s->chips);
+	input = (struct area){ a.y + queued, a.x + 1, rows, a.w - 2 };
+	if (typing)
+		prompt_draw(input, prompt_hint());
+	else if (s->draft)
+		draw_draft(input, s);
+}
+
+void
+chat_summary(struct view *v, struct tb_buf *out)
+{
+	const struct chat_view *s = v->state;
+	const struct gen_figures *f = &s->figures;
+	const char *dot = theme_sign(SIGN_DOT);
+
+	if (!s->talk)
+		return;
+	tb_buf_printf(out, "%s", s->working ? "speaking" : "ready");
+	if (!f->context)
+		return;
+	if (view_steady(v))
+		tb_buf_printf(out, " %s prefill - %s decode - tok/s %s first -", dot, dot, dot);
+	else
+		tb_buf_printf(out, " %s prefill %.0f %s decode %.1f tok/s %s first %.0f ms", dot,
+			      gen_prefill_rate(f), dot, gen_decode_rate(f), dot,
+			      1000 * f->first_token_seconds);
+	tb_buf_printf(out, " %s context %u/%u", dot, f->context_used, f->context);
+	/* Last: 80 columns hardly have room for it. */
+	if (f->guessed && !view_steady(v))
+		tb_buf_printf(out, " %s %u/%u guessed", dot, f->right, f->guessed);
+}

@@ -1,0 +1,27 @@
+/* chat_view.h - for the files of the chat's screen alone: view_chat.c (what is sent, keys),
+ * chat_draw.c. */
+#ifndef TBTUI_UI_CHAT_VIEW_H
+#define TBTUI_UI_CHAT_VIEW_H
+
+#include "src/face/talk.h"
+#include "ui/transcript.h"
+#include "ui/view.h"
+#include "ui/waiting.h"
+
+struct chat_view {
+	struct talk *talk;		/* NULL until the model is loaded */
+	struct transcript text;
+	char *draft;			/* typed and not sent; owned; NULL = nothing */
+	struct chips chips;		/* long texts of the draft and of what waits */
+	struct waiting waiting;
+	size_t start;			/* of the transcript: what was there at first */
+	struct ui_job *working;		/* what was sent last; NULL = nobody speaks */
+	uint64_t editing;		/* the turn that "/edit" in the line is about; 0: the last */
+	bool fresh;			/* nothing of its answer has come yet */
+	struct gen_figures figures;	/* of the last answer */
+	char error[512];
+};
+
+void chat_draw(struct view *v, struct area a);
+void chat_summary(struct view *v, struct tb_buf *out);
+#endif
