@@ -728,8 +728,8 @@ tests_unit_test_chat_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_chats
 TESTS += tests/unit/test_chats
 tests_unit_test_chats_LDADD = $(TEST_OPS)
-dist_check_SCRIPTS += tests/cli/sessions.sh tests/cli/serve.sh
-EXTRA_DIST += tests/cli/serve.py
+dist_check_SCRIPTS += tests/cli/sessions.sh tests/cli/serve.sh tests/cli/chat_kill.sh
+EXTRA_DIST += tests/cli/serve.py tests/cli/chat_kill.py
 dist_check_SCRIPTS += tests/cli/calibrate.sh tests/cli/search.sh tests/cli/draft.sh tests/cli/generate.sh tests/cli/chat.sh \
 	tests/cli/adapter.sh
 EXTRA_DIST += tests/cli/adapter.py

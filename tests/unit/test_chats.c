@@ -3,8 +3,10 @@
 
 #include "tests/unit/unit.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "db/chats.h"
@@ -18,6 +20,7 @@
 struct parrot {
 	struct speaker speaker;
 	const char *fails;	/* what it fails with after a word; NULL: it does not */
+	bool dies;		/* the program is killed after it has spoken for a while */
 };
 
 static enum tb_status
@@ -30,6 +33,13 @@ parrot_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *j
 	(void)job;
 	ask->piece(ask->arg, GEN_MSG_THINKING, "hm", 2);
 	ask->piece(ask->arg, GEN_MSG_TEXT, "You said ", 9);
+	if (p->dies) {
+		usleep(1100000);
+		ask->piece(ask->arg, GEN_MSG_TEXT, "hel", 3);
+		usleep(100000);
+		ask->piece(ask->arg, GEN_MSG_TEXT, "lo", 2);	/* within the second: lost */
+		kill(getpid(), SIGKILL);
+	}
 	if (p->fails)
 		return tb_fail(err, TB_EIO, "%s", p->fails);
 	ask->piece(ask->arg, GEN_MSG_TEXT, last, strlen(last));
@@ -130,6 +140,17 @@ same_path(struct chat *a, struct chat *b)
 
 /* ---- tests ---- */
 
+static void
+finds(const char *index, const char *words, size_t n, const char *snippet)
+{
+	struct db_chats list = kept(index, words, false);
+
+	assert_int_equal(list.n, n);
+	if (snippet)
+		assert_non_null(strstr(list.rows[0].snippet, snippet));
+	tb_arena_free(&list.mem);
+}
+
 /* Nothing is written before something is said; then all of it is there for another. */
 static void
 test_kept(void **state)
@@ -227,6 +248,50 @@ test_broken_off(void **state)
 	chat_free(d);
 }
 
+/* Killed while it speaks: what was said until a second ago is there, and can be asked again. */
+static void
+test_killed(void **state)
+{
+	const char *index = fresh("killed");
+	struct parrot *p;
+	struct chat *c;
+	struct chat_answer a;
+	struct chat_opts o;
+	struct chat_path path;
+	struct tb_err err;
+	int how;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (!pid) {
+		c = parrot_chat(index, &p);
+		tell(c, "One");
+		p->dies = true;
+		(void)!chat_say(c, "Two", NULL, NULL, NULL, &a, &err);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &how, 0), pid);
+	assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
+	c = parrot_chat(index, NULL);
+	assert_ok(chat_resume(c, 1, &o, &err), err);
+	assert_string_equal(chat_notice(c), "");	/* nobody holds it any more */
+	assert_ok(chat_path(c, &path, &err), err);
+	assert_int_equal(path.n, 4);
+	assert_string_equal(path.turns[1].said.content, "You said One");
+	assert_true(path.turns[1].finished);
+	assert_string_equal(path.turns[2].said.content, "Two");
+	assert_string_equal(path.turns[3].said.content, "You said hel");
+	assert_false(path.turns[3].finished);
+	chat_path_free(&path);
+	finds(index, "hel", 1, "\1hel\2");
+	assert_ok(chat_again(c, 0, NULL, NULL, NULL, &a, &err), err);
+	assert_string_equal(a.gen.text, "You said Two");
+	assert_int_equal(a.turn, 5);
+	chat_answer_free(&a);
+	chat_free(c);
+}
+
 static void
 test_fork_and_rename(void **state)
 {
@@ -268,17 +333,6 @@ test_fork_and_rename(void **state)
 	chat_path_free(&path);
 	chat_free(c);
 	chat_free(d);
-}
-
-static void
-finds(const char *index, const char *words, size_t n, const char *snippet)
-{
-	struct db_chats list = kept(index, words, false);
-
-	assert_int_equal(list.n, n);
-	if (snippet)
-		assert_non_null(strstr(list.rows[0].snippet, snippet));
-	tb_arena_free(&list.mem);
 }
 
 /* Words are words, whatever they look like. */
@@ -476,6 +530,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_broken_off),
+		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_fork_and_rename),
 		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_trash),
