@@ -472,6 +472,7 @@ SCREENS += tests/screens/audit.scr tests/screens/chat.scr tests/screens/chat_com
 check_PROGRAMS += tests/unit/test_ui_blobs
 TESTS += tests/unit/test_ui_blobs
 tests_unit_test_ui_blobs_LDADD = $(TEST_UI)
+SCREENS += tests/screens/chats.scr
 SCREENS += tests/screens/first.scr tests/screens/path.scr tests/screens/config.scr
 SCREENS += tests/screens/blobs.scr tests/screens/pages.scr tests/screens/states.scr tests/screens/where.scr tests/screens/writes.scr
 SCREENS += tests/screens/whole.scr tests/screens/heal.scr tests/screens/tidy.scr tests/screens/undo.scr

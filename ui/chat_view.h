@@ -10,6 +10,7 @@
 
 struct chat_view {
 	struct talk *talk;		/* NULL until the model is loaded */
+	int64_t session;		/* that it was opened on; 0: a new one */
 	struct transcript text;
 	char *draft;			/* typed and not sent; owned; NULL = nothing */
 	struct chips chips;		/* long texts of the draft and of what waits */

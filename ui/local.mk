@@ -89,6 +89,7 @@ ui_libui_a_SOURCES = \
 	ui/view_blob.c \
 	ui/view_blobs.c \
 	ui/view_chat.c \
+	ui/view_chats.c \
 	ui/view_convert.c \
 	ui/view_diff.c \
 	ui/view_help.c \

@@ -349,6 +349,9 @@ raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 	if (*kept) {		/* it has waited */
 		raise_at(ui, kept);
 		view_refresh(ui->top);
+	} else if (id == VIEW_CHAT && !arg->model) {	/* then one that was begun */
+		raise_or_push(ui, VIEW_CHATS, arg);
+		return;
 	} else if (ops->needs_model && !arg->model) {
 		ui_say(ui, ROLE_TEXT, "%s needs a model: go to one on Models first.",
 		       view_rows[id].title);
@@ -365,7 +368,7 @@ void
 ui_open(struct ui *ui, enum view_id id, const struct view_arg *arg)
 {
 	raise_or_push(ui, id, arg);
-	if (!ui->top || ui->top->id != id)
+	if (!ui->top || (ui->top->id != id && ui->top->id != VIEW_CHATS))
 		return;
 	if (ui->top->ops->opens_typing)
 		ui_act(ui, ACT_FILTER);

@@ -375,6 +375,7 @@ chat_loses(const struct view *v)
 struct chat_load {
 	struct op_ctx *ctx;	/* borrowed from the frame, which waits for jobs */
 	char *path;		/* owned */
+	char session[24];	/* that is gone on with; "": a new one */
 	struct talk *talk;
 	struct tb_names past;	/* what was typed before */
 };
@@ -392,7 +393,19 @@ chat_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 		(void)!history_read(l->talk->history, &l->past, NULL);
 	if (!status)
 		status = talk_begin(l->talk, err);
-	return status ? status : talk_keep(l->talk, l->ctx->db_path, NULL, err);
+	return status ? status : talk_keep(l->talk, l->ctx->db_path, l->session, err);
+}
+
+/* What was said is there again, and what there is to know about it. */
+static void
+chat_resumed(struct view *v)
+{
+	struct chat_view *s = v->state;
+	const char *notice = chat_notice(s->talk->chat);
+
+	show_path(v);
+	if (*notice)
+		note(s, notice);
 }
 
 static void
@@ -414,6 +427,8 @@ chat_load_done(struct view *v, void *arg, enum tb_status status, const struct tb
 		note(s, chat_model_note(s->talk->model));
 	if (*s->talk->model->draft_note)
 		note(s, s->talk->model->draft_note);
+	if (*l->session)
+		chat_resumed(v);
 	s->start = s->text.n;
 	say_next(v);
 }
@@ -444,9 +459,22 @@ chat_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 		return tb_nomem(err);
 	}
 	l->ctx = view_ctx(v);
+	s->session = arg->id;
+	if (arg->id)
+		snprintf(l->session, sizeof(l->session), "%jd", (intmax_t)arg->id);
 	transcript_init(&s->text, view_steady(v));
 	(void)view_job(v, &chat_load_job, l, "load %s", v->loc.name);
 	return TB_OK;
+}
+
+/* Of a model the chat that there is, or the session that is asked for. */
+static bool
+chat_same(const struct view *v, const struct view_arg *arg)
+{
+	const struct chat_view *s = v->state;
+	int64_t is = s->talk && chat_number(s->talk->chat) ? chat_number(s->talk->chat) : s->session;
+
+	return loc_same(&v->loc, arg->model) && (!arg->id || arg->id == is);
 }
 
 static void
@@ -610,5 +638,5 @@ const struct view_ops view_chat = {
 	.size = sizeof(struct chat_view), .needs_model = true, .open = chat_open,
 	.close = chat_close, .pager = chat_pager, .draw = chat_draw, .act = chat_act,
 	.can = chat_can, .summary = chat_summary, .typing = chat_typing, .keeps = chat_keeps,
-	.loses = chat_loses, .entered = chat_entered,
+	.loses = chat_loses, .entered = chat_entered, .same = chat_same,
 };
