@@ -798,4 +798,5 @@ TESTS += tests/unit/test_demo_net
 tests_unit_test_demo_net_SOURCES = tests/unit/test_demo_net.c data/demo/net.c data/demo/net_back.c
 tests_unit_test_demo_net_CFLAGS = $(AM_CFLAGS) $(BLAS_CFLAGS)
 tests_unit_test_demo_net_LDADD = $(BLAS_LIBS) $(TEST_BASE)
-dist_check_SCRIPTS += tests/cli/demo_runs.sh
+dist_check_SCRIPTS += tests/cli/demo_runs.sh tests/cli/schema.sh
+EXTRA_DIST += tests/cli/schema.py

@@ -133,9 +133,10 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 	if (run_address(argv[1], &url, &err)) {
 		status = cli_fail(&err);
 	} else if (url) {
-		if (g.raw || g.opts.ignore_eos || format.grammar)
-			status = cli_usage("generate: --raw, --ignore-eos and --grammar are for models "
-					   "here");
+		if (g.raw || g.opts.ignore_eos || format.grammar || format.schema ||
+		    format.format)
+			status = cli_usage("generate: --raw, --ignore-eos, --schema, --grammar and "
+					   "--format are for models here");
 		else if (run_remote_check(&r, cli, &sampling, &guessing, g.file, &err))
 			status = cli_fail(&err);
 		else

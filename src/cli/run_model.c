@@ -151,16 +151,22 @@ run_remote_check(const struct run_model *r, const struct cli *cli, const struct 
 enum tb_status
 run_format_apply(const struct run_format *f, struct grammar **out, struct tb_err *err)
 {
+	const char *file = f->grammar ? f->grammar : f->schema;
 	char *text;
 	size_t len;
 	enum tb_status status;
 
 	*out = NULL;
-	if (!f->grammar)
+	if (!!f->grammar + !!f->schema + !!f->format > 1)
+		return tb_fail(err, TB_EUSAGE, "--schema, --grammar and --format: take one of them");
+	if (f->format)
+		return grammar_read(out, f->format, err);
+	if (!file)
 		return TB_OK;
-	if ((status = tb_file_slurp(f->grammar, GRAMMAR_FILE_MAX, &text, &len, err)))
+	if ((status = tb_file_slurp(file, GRAMMAR_FILE_MAX, &text, &len, err)))
 		return status;
-	status = grammar_gbnf(out, text, len, f->grammar, err);
+	status = f->schema ? grammar_schema(out, text, len, file, err)
+			   : grammar_gbnf(out, text, len, file, err);
 	free(text);
 	return status;
 }

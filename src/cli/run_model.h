@@ -81,11 +81,14 @@ struct run_guessing {
 	{ 0, "no-speculate", TB_OPT_FLAG, &(g).none, NULL, "guess nothing: token by token" }
 /* What the answer has to look like. */
 struct run_format {
-	const char *grammar;
+	const char *grammar, *schema, *format;
 };
 #define RUN_FORMAT_OPTIONS(f) \
+	{ 0, "schema", TB_OPT_STR, &(f).schema, "FILE", "say only JSON that the schema in it takes" }, \
 	{ 0, "grammar", TB_OPT_STR, &(f).grammar, "FILE", "say only what the grammar in it allows " \
-	  "(GBNF, as llama.cpp has it)" }
+	  "(GBNF, as llama.cpp has it)" }, \
+	{ 0, "format", TB_OPT_STR, &(f).format, "json|FILE", "say only JSON, or what the schema or " \
+	  "grammar in it allows" }
 /* *out NULL: nothing was asked for.  grammar_free(). */
 enum tb_status run_format_apply(const struct run_format *f, struct grammar **out,
 				struct tb_err *err) TB_MUST_USE;

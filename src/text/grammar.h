@@ -20,5 +20,13 @@ struct tb_buf;
  * take too much memory. */
 enum tb_status grammar_gbnf(struct grammar **out, const char *text, size_t len, const char *what,
 			    struct tb_err *err) TB_MUST_USE;
+/* Of a JSON schema: what is written is valid by it, properties in their order on one line.
+ * What it says and this does not understand is refused by its JSON pointer. */
+enum tb_status grammar_schema(struct grammar **out, const char *json, size_t len, const char *what,
+			      struct tb_err *err) TB_MUST_USE;
+/* Any JSON object. */
+enum tb_status grammar_json(struct grammar **out, struct tb_err *err) TB_MUST_USE;
+/* "json", or a file with a schema or with GBNF. */
+enum tb_status grammar_read(struct grammar **out, const char *what, struct tb_err *err) TB_MUST_USE;
 void grammar_free(struct grammar *g);
 #endif

@@ -45,6 +45,14 @@ src_text_libtext_a_SOURCES = \
 	src/text/jinja_value.h \
 	src/text/matcher.c \
 	src/text/matcher.h \
+	src/text/schema.c \
+	src/text/schema.h \
+	src/text/schema_apart.c \
+	src/text/schema_merge.c \
+	src/text/schema_number.c \
+	src/text/schema_parts.c \
+	src/text/schema_pattern.c \
+	src/text/schema_string.c \
 	src/text/spelling.c \
 	src/text/spelling.h \
 	src/text/python_call.c \
