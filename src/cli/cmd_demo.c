@@ -40,6 +40,8 @@ demo_print(const struct cli *cli, const struct task *t)
 	cli_line("%s: %zu models; a blob of %s is damaged, %.19s… belongs to none", t->dir,
 		 t->res.models, t->res.damaged, t->res.orphan);
 	cli_line("look at it with: tbtui %s", t->dir);
+	if (!t->random)
+		cli_line("ask it how something is done: tbtui --store %s chat demo:bf16", t->dir);
 	return CLI_OK;
 }
 

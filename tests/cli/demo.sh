@@ -4,6 +4,7 @@
 
 expect 0 "$TBTUI" demo "$T/demo"
 has '8 models'
+has "chat demo:bf16$"
 expect 2 "$TBTUI" demo "$T/demo"
 err_has 'is not empty'
 [ -z "$(ls -d "$T"/demo/.[!.]* 2>/dev/null)" ] || fail "something is left over"
@@ -76,4 +77,12 @@ expect 0 tb ls fresh
 has '^fresh:int4 '
 expect 0 "$TBTUI" --store "$T/again" --db "$T/none.db" quantize demo:bf16 fresh:int4 -q int4
 [ -e "$T/none.db" ] && fail "a conversion made an index"
+
+# Of random weights: other models, no more of them, one of them damaged as well.
+expect 0 "$TBTUI" demo --random "$T/random"
+has '8 models; a blob of demo-damaged:int8 is damaged'
+has_not 'ask it'
+expect 0 "$TBTUI" --store "$T/random" --db "$T/random.db" scan
+expect 0 "$TBTUI" --store "$T/random" --db "$T/random.db" ls demo:bf16
+has ' 673K '
 exit 0

@@ -125,7 +125,7 @@ flip(const char *path, uint64_t size, struct tb_err *err)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	struct stat st;
-	uint8_t byte;
+	uint8_t byte = 0;
 	bool ok;
 
 	if (fd < 0)
