@@ -17,6 +17,7 @@
 #include "src/format/json.h"
 #include "src/format/safetensors.h"
 #include "src/ops/demo/demo.h"
+#include "src/store/tensor_name.h"
 
 #define WORKING 2u	/* experts that work on a token */
 
@@ -69,23 +70,23 @@ add(struct mix *x, char *name, const struct st_tensor *shape, struct part part)
 	x->parts[x->n++] = part;
 }
 
-/* "model.layers.3.mlp.gate_proj.weight": its layer and which of the three it is. */
+/* Its layer, and which of a feed-forward part's three matrices it is. */
 static bool
-is_ffn(const char *name, unsigned *layer, unsigned *which)
+is_ffn(const char *name, uint32_t *layer, unsigned *which)
 {
-	static const char *const own[] = { "gate_proj", "down_proj", "up_proj" };
-	char what[16];
+	static const char *const own[] = { "model.layers.{n}.mlp.gate_proj.weight",
+					   "model.layers.{n}.mlp.down_proj.weight",
+					   "model.layers.{n}.mlp.up_proj.weight" };
+	uint32_t expert;
 
-	if (sscanf(name, "model.layers.%u.mlp.%15[a-z_].weight", layer, what) != 2)
-		return false;
 	for (*which = 0; *which < 3; ++*which)
-		if (!strcmp(what, own[*which]))
+		if (tname_match(own[*which], name, layer, &expert))
 			return true;
 	return false;
 }
 
 static void
-add_experts(struct mix *x, const struct st_tensor *t, unsigned layer, unsigned which)
+add_experts(struct mix *x, const struct st_tensor *t, uint32_t layer, unsigned which)
 {
 	bool columns = which == 1;	/* those of down_proj are the rows of the others */
 	uint64_t ffn = t->dim[columns];
@@ -104,7 +105,8 @@ lay_out(struct mix *x)
 {
 	for (size_t i = 0; i < x->h.ntensors; i++) {
 		const struct st_tensor *t = &x->h.tensors[i];
-		unsigned layer, which;
+		uint32_t layer;
+		unsigned which;
 
 		if (is_ffn(t->name, &layer, &which))
 			add_experts(x, t, layer, which);
