@@ -501,7 +501,7 @@ read_options(struct run *r, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	struct run r = { .passes = 1, .tokens = 4096, .rate = 2e-3f, .seed = 20261122 };
+	struct run r = { .passes = 1, .tokens = 2048, .rate = 2.5e-3f, .seed = 20261122 };
 	char *json, *config;
 	size_t len, config_len;
 	struct tb_err err;

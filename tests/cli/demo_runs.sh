@@ -28,9 +28,9 @@ own=$(figure demo:bf16)
 near demo:bf16 998 1002 --exact
 near demo:bf16 995 1005 --kv int8
 near demo:int8 990 1010
-near demo:mxfp8 970 1030
+near demo:mxfp8 930 1080
 near demo:int4 900 1200
-near demo-moe:bf16 990 1010
+near demo-moe:bf16 985 1015
 near demo-moe:int4 900 1200
 near demo-moe:nvfp4 900 1200
 for scheme in mxfp4 nvfp4 affine:6:32; do
