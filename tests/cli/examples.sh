@@ -14,6 +14,7 @@ cd "$T/work" || exit 99
 while IFS= read -r line; do
 	case $line in
 	'tbtui ./demo') continue ;;	# a screen
+	'tbtui serve '*) continue ;;	# ends when it is told to
 	*' | jq '*) command -v jq >/dev/null || line=${line%% | jq*} ;;
 	esac
 	sh -c "$line" >"$T/out" 2>"$T/err" </dev/null
