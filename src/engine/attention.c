@@ -44,6 +44,7 @@ struct call {
 	size_t part, first_part, parts;	/* positions of a part; part 0: all is one */
 	float *joined;		/* [kv heads][rows][parts][columns + 2]: mixture, max, sum */
 	unsigned chunks;	/* parts of tiles of all kv heads */
+	size_t room;		/* floats of a thread's tile, in all calls of a pass the same */
 };
 
 /* Of each session that has rows in the pass. */
@@ -303,7 +304,7 @@ attend_part(const struct call *c, unsigned chunk, unsigned thread)
 	size_t from, end;
 	struct tile t;
 
-	tile_place(&t, &c->cut, c->run->e->work.attn + thread * tile_place(&t, &c->cut, NULL));
+	tile_place(&t, &c->cut, c->run->e->work.attn + thread * c->room);
 	t.head = which / c->tiles;
 	t.first = which % c->tiles * c->cut.rows;
 	t.n = least(c->rows - t.first, c->cut.rows);
@@ -360,6 +361,7 @@ cut_call(struct call *c, unsigned threads)
 	struct tile t;
 
 	c->parts = 1;
+	c->room = tile_place(&t, &c->cut, NULL);
 	if (c->want <= FEW) {
 		size_t end = (row_limit(c, c->rows - 1) + c->part - 1) / c->part;
 
@@ -370,7 +372,7 @@ cut_call(struct call *c, unsigned threads)
 		c->cut.rows = c->cut.rows ? c->cut.rows : 8;
 	}
 	c->tiles = (c->rows + c->cut.rows - 1) / c->cut.rows;
-	c->joined = c->run->e->work.attn + threads * tile_place(&t, &c->cut, NULL);
+	c->joined = c->run->e->work.attn + threads * c->room;
 }
 
 /* The rows of one session: the last q.n of those that it is given. */

@@ -9,6 +9,7 @@
 #include "src/base/pool.h"
 #include "src/engine/adapter.h"
 #include "src/engine/attn_ops.h"
+#include "src/engine/mixer.h"
 #include "src/engine/run.h"
 #include "src/engine/synthetic.h"
 #include "src/engine/team.h"
@@ -139,7 +140,7 @@ engine_info(const struct engine *e, struct engine_info *out)
 		.head_dim = hp->head_dim, .ffn = hp->experts ? hp->expert_ffn : hp->ffn, .experts = hp->experts,
 		.experts_used = hp->experts_used, .context = hp->context,
 		.weight_bytes = weights_token_bytes(&e->weights, hp),
-		.kernels = matmul_kernels(),
+		.kernels = matmul_kernels(), .fixed_pieces = hp->experts || mixer_state_bytes(hp),
 		.prefill = matmul_instruction(e->mm, largest_matrix(e)),
 	};
 }

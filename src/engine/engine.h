@@ -51,6 +51,8 @@ struct engine_info {
 	uint32_t context;		/* trained positions */
 	uint64_t weight_bytes;		/* read for one token (all but the embedding table) */
 	const char *kernels;		/* "amx", "avx2", "scalar" … */
+	bool fixed_pieces;		/* how a prompt is cut, and what is read beside it, shows in
+					 * its last bits: of experts and states */
 	const char *prefill;		/* what multiplies its largest matrix with many tokens:
 					 * an instruction, or "sgemm" */
 };
@@ -93,7 +95,7 @@ struct session_part {
 	struct session *s;
 	const uint32_t *ids;
 	size_t n;
-	const float *logits;	/* [n][vocab], of each token; of session_eval_batch() */
+	const float *logits;	/* what session_eval_batch() gives */
 };
 #define SESSION_ROWS 8		/* of one pass */
 /* Several sessions of one engine, each once, read up to SESSION_ROWS tokens in all in one pass; each
@@ -101,5 +103,11 @@ struct session_part {
  * first of these sessions is evaluated again.  After a failure none has moved: session_eval()
  * says whose it is. */
 enum tb_status session_eval_batch(struct session_part *part, size_t n, struct tb_job *job,
+				  struct tb_err *err) TB_MUST_USE;
+/* The same of long pieces of prompts, up to SESSION_READ tokens in all, and nobody wants their
+ * logits.  What a session holds then is the same as if it had read alone and in other pieces,
+ * where each piece has more than SESSION_ROWS; not where engine_info has fixed_pieces. */
+#define SESSION_READ 512
+enum tb_status session_read_batch(struct session_part *part, size_t n, struct tb_job *job,
 				  struct tb_err *err) TB_MUST_USE;
 #endif

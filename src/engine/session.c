@@ -224,17 +224,14 @@ session_check(const struct session *s, const uint32_t *ids, size_t n, struct tb_
 	return TB_OK;
 }
 
-/* Whose engine's turn it is. */
+/* Whose engine's turn it is: room for what a session has of its own, and to look at it. */
 static enum tb_status
 session_reserve(struct session *s, size_t n, struct tb_err *err)
 {
 	struct work *w = &s->e->work;
-	enum tb_status status;
+	enum tb_status status = kv_reserve(&s->kv, s->pos + (uint32_t)n, err);
 
-	if ((status = work_rows(s->e, n < RUN_BLOCK ? n : RUN_BLOCK, err)) ||
-	    (status = kv_reserve(&s->kv, s->pos + (uint32_t)n, err)))
-		return status;
-	return matrix_room(&w->attn, &w->attn_cap,
+	return status ? status : matrix_room(&w->attn, &w->attn_cap,
 			   attention_room(&s->e->hp, s->kv.context, team_size(s->e->team)), err);
 }
 
@@ -261,11 +258,11 @@ eval_blocks(struct run *run, const uint32_t *ids, size_t n, bool all)
 	return status;
 }
 
-/* One block of rows of several sessions. */
+/* One block of rows of several sessions; logits of `want`: all or none. */
 static enum tb_status
-eval_together(struct run *run, const struct session_part *part, size_t rows)
+eval_together(struct run *run, const struct session_part *part, size_t rows, size_t want)
 {
-	uint32_t ids[SESSION_ROWS];
+	uint32_t ids[RUN_BLOCK];
 	enum tb_status status;
 
 	for (size_t i = 0; i < run->nseq; i++) {
@@ -275,35 +272,41 @@ eval_together(struct run *run, const struct session_part *part, size_t rows)
 		state_begin(&q->s->state, q->s->pos, q->n);
 		kv_stored(&q->s->kv, q->s->pos + (uint32_t)q->n);
 	}
-	status = forward(run, ids, rows, rows);
-	if (!status)
-		status = run_logits(run, rows, part[0].s->logits);
+	status = forward(run, ids, rows, want);
+	if (!status && want)
+		status = run_logits(run, want, part[0].s->logits);
 	for (size_t i = 0; i < run->nseq; i++)
 		run->seq[i].s->pos += (uint32_t)run->seq[i].n;
 	return status;
 }
 
+/* Logits that somebody asks for: of no token, of the last, of all. */
+enum want { WANT_NONE, WANT_LAST, WANT_ALL };
+
 /* The engine's turn: room for what is to be read, and reading it. */
 static enum tb_status
-eval_locked(struct run *run, struct session_part *part, size_t n, bool all)
+eval_locked(struct run *run, struct session_part *part, size_t n, enum want want)
 {
 	struct session *first = part[0].s;
 	size_t rows = 0;
-	enum tb_status status = TB_OK;
+	enum tb_status status;
 
-	for (size_t i = 0; i < n && !status; i++) {
-		if (i < SESSION_ROWS)
-			run->seq[i] = (struct run_seq){ part[i].s, rows, part[i].n };
+	for (size_t i = 0; i < n; i++) {
+		run->seq[i] = (struct run_seq){ part[i].s, rows, part[i].n };
 		rows += part[i].n;
-		status = session_reserve(part[i].s, n > 1 ? SESSION_ROWS : part[i].n, run->err);
 	}
+	status = work_rows(run->e, rows < RUN_BLOCK ? rows : RUN_BLOCK, run->err);
+	for (size_t i = 0; i < n && !status; i++)
+		status = session_reserve(part[i].s, part[i].n, run->err);
 	if (!status)
 		status = matrix_room(&first->logits, &first->logits_cap,
-				     (all ? rows : 1) * run->hp->vocab, run->err);
+				     (want == WANT_ALL ? rows : 1) * run->hp->vocab, run->err);
 	if (status)
 		return status;
 	run->nseq = n;
-	return n > 1 ? eval_together(run, part, rows) : eval_blocks(run, part->ids, part->n, all);
+	return n > 1 || want == WANT_NONE
+	     ? eval_together(run, part, rows, want == WANT_ALL ? rows : 0)
+	     : eval_blocks(run, part->ids, part->n, want == WANT_ALL);
 }
 
 /* rows [rows][vocab] */
@@ -322,7 +325,8 @@ logits_check(const float *logits, size_t rows, size_t vocab, struct tb_err *err)
 
 /* What was read is forgotten again where anything fails. */
 static enum tb_status
-eval_parts(struct session_part *part, size_t n, bool all, struct tb_job *job, struct tb_err *err)
+eval_parts(struct session_part *part, size_t n, enum want want, struct tb_job *job,
+	   struct tb_err *err)
 {
 	struct engine *e = part[0].s->e;
 	struct run run = {
@@ -337,16 +341,16 @@ eval_parts(struct session_part *part, size_t n, bool all, struct tb_job *job, st
 	for (size_t i = 0; i < n; i++)
 		pos[i] = part[i].s->pos;
 	pthread_mutex_lock(&e->lock);
-	status = eval_locked(&run, part, n, all);
+	status = eval_locked(&run, part, n, want);
 	pthread_mutex_unlock(&e->lock);
 	if (!status)
 		status = values_maps_check(&e->weights.maps, err);
 	at = part[0].s->logits;
-	for (size_t i = 0; i < n && !status; i++) {
-		size_t rows = all ? part[i].n : 1;
+	for (size_t i = 0; i < n && !status && want != WANT_NONE; i++) {
+		size_t rows = want == WANT_ALL ? part[i].n : 1;
 
 		status = logits_check(at + (n > 1 ? 0 : (rows - 1) * e->hp.vocab),
-				      n > 1 ? rows : 1, e->hp.vocab, err);
+				      n > 1 ? rows : 1, e->hp.vocab, err);	/* of one, the last */
 		part[i].logits = at;
 		at += rows * e->hp.vocab;
 	}
@@ -367,13 +371,13 @@ session_eval(struct session *s, const uint32_t *ids, size_t n, bool all, struct 
 	*logits = NULL;
 	if ((status = session_check(s, ids, n, err)))
 		return status;
-	status = eval_parts(&part, 1, all, job, err);
+	status = eval_parts(&part, 1, all ? WANT_ALL : WANT_LAST, job, err);
 	*logits = part.logits;
 	return status;
 }
 
-enum tb_status
-session_eval_batch(struct session_part *part, size_t n, struct tb_job *job, struct tb_err *err)
+static enum tb_status
+parts_check(struct session_part *part, size_t n, size_t most, struct tb_err *err)
 {
 	size_t rows = 0;
 	enum tb_status status;
@@ -388,8 +392,24 @@ session_eval_batch(struct session_part *part, size_t n, struct tb_job *job, stru
 				return tb_fail(err, TB_EUSAGE, "a pass takes sessions of one engine, "
 					       "each once");
 	}
-	if (!n || rows > SESSION_ROWS)
-		return tb_fail(err, TB_EUSAGE, "a pass takes 1 to %d tokens of several sessions, not "
-			       "%zu", SESSION_ROWS, rows);
-	return eval_parts(part, n, true, job, err);
+	if (!n || n > SESSION_ROWS || rows > most)
+		return tb_fail(err, TB_EUSAGE, "a pass takes 1 to %zu tokens of up to %d sessions, not "
+			       "%zu of %zu", most, SESSION_ROWS, rows, n);
+	return TB_OK;
+}
+
+enum tb_status
+session_eval_batch(struct session_part *part, size_t n, struct tb_job *job, struct tb_err *err)
+{
+	enum tb_status status = parts_check(part, n, SESSION_ROWS, err);
+
+	return status ? status : eval_parts(part, n, WANT_ALL, job, err);
+}
+
+enum tb_status
+session_read_batch(struct session_part *part, size_t n, struct tb_job *job, struct tb_err *err)
+{
+	enum tb_status status = parts_check(part, n, SESSION_READ, err);
+
+	return status ? status : eval_parts(part, n, WANT_NONE, job, err);
 }

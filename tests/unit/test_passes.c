@@ -12,6 +12,8 @@
 #include "src/store/model.h"
 
 #define TOKENS 60
+#define ROOM 200
+#define ROOM 200
 
 static void
 some_ids(const struct engine *e, uint32_t seed, uint32_t *ids, size_t n)
@@ -72,7 +74,7 @@ begun(struct engine *e, const uint32_t *ids, size_t n)
 	struct session *s;
 	struct tb_err err;
 
-	assert_ok(session_new(&s, e, (uint32_t)n + TOKENS, &err), err);
+	assert_ok(session_new(&s, e, (uint32_t)n + ROOM, &err), err);
 	if (n)
 		(void)eval(s, ids, n, false);
 	return s;
@@ -116,6 +118,41 @@ together_as_alone(const char *name, struct engine *e, size_t vocab)
 	}
 	for (uint32_t i = 0; i < SESSION_ROWS; i++) {
 		session_free(alone[i]);
+		session_free(joint[i]);
+	}
+}
+
+/* Prompts that are read in one pass; what follows is as if each had been read alone. */
+static void
+read_together(const char *name, struct engine *e, size_t vocab)
+{
+	static const size_t n[SESSION_ROWS] = { 9, 100, 17, 64, 10, 33, 150, 100 };
+	static uint32_t ids[SESSION_ROWS][200];
+	struct session *joint[SESSION_ROWS];
+	struct session_part part[SESSION_ROWS];
+	struct tb_err err;
+
+	for (uint32_t i = 0; i < SESSION_ROWS; i++) {
+		some_ids(e, 40 + i, ids[i], i + n[i] + 1);
+		joint[i] = begun(e, ids[i], i);
+		part[i] = (struct session_part){ .s = joint[i], .ids = ids[i] + i, .n = n[i] };
+	}
+	assert_ok(session_read_batch(part, SESSION_ROWS, NULL, &err), err);
+	for (uint32_t i = 0; i < SESSION_ROWS; i++) {
+		struct session *alone = begun(e, ids[i], i);
+		struct session_part one = { .s = alone, .ids = ids[i] + i, .n = n[i] };
+
+		if (n[i] > 60) {		/* and in other pieces */
+			one.n = 41;
+			assert_ok(session_read_batch(&one, 1, NULL, &err), err);
+			one.ids += 41;
+			one.n = n[i] - 41;
+		}
+		assert_ok(session_read_batch(&one, 1, NULL, &err), err);
+		if (memcmp(eval(alone, ids[i] + i + n[i], 1, false),
+			   eval(joint[i], ids[i] + i + n[i], 1, false), vocab * sizeof(float)))
+			fail_msg("%s: a prompt of %zu tokens is read otherwise among others", name, n[i]);
+		session_free(alone);
 		session_free(joint[i]);
 	}
 }
@@ -235,7 +272,7 @@ test_architectures(void **state)
 {
 	char folder[4096];
 	struct tb_names names;
-	size_t ran = 0;
+	size_t ran = 0, dense = 0;
 	struct tb_err err;
 
 	(void)state;
@@ -253,6 +290,10 @@ test_architectures(void **state)
 		engine_info(e, &info);
 		few_as_one(names.v[i], e, info.vocab);
 		together_as_alone(names.v[i], e, info.vocab);
+		if (!info.fixed_pieces) {
+			read_together(names.v[i], e, info.vocab);
+			dense++;
+		}
 		back_and_on(names.v[i], e, info.vocab);
 		carried_over(names.v[i], e, info.vocab);
 		engine_free(e);
@@ -260,7 +301,7 @@ test_architectures(void **state)
 		ran++;
 	}
 	tb_names_free(&names);
-	assert_true(ran > 0);
+	assert_true(ran > 0 && dense > 0);
 }
 
 int

@@ -290,8 +290,12 @@ guess(struct gen *g, size_t most, struct tb_err *err)
 bool
 gen_reads(const struct gen *g)
 {
+	size_t unread = g->at - g->held->n;
+
 	/* what a grammar wants is read by few rows at a time: as if each were alone */
-	return !g->chosen || (g->at - g->held->n > SESSION_ROWS && !g->opts->constraint);
+	if (g->chosen && g->opts->constraint)
+		return false;
+	return g->opts->apart ? unread > SESSION_ROWS + 1 : !g->chosen || unread > SESSION_ROWS;
 }
 
 enum tb_status
@@ -304,7 +308,7 @@ gen_rows(struct gen *g, size_t most, struct gen_rows *out, struct tb_err *err)
 		return status;
 	g->guesses = 0;
 	if (gen_reads(g)) {
-		n -= g->chosen;		/* what was chosen is read among few: see guess.h */
+		n -= g->chosen || g->opts->apart;	/* it is read among few: see guess.h */
 		n = n < READ_STEP ? n : READ_STEP;
 	}
 	if (!tb_grow(&g->held->v, &g->held->cap, g->at + SESSION_ROWS, sizeof(*g->held->v)))
@@ -313,7 +317,7 @@ gen_rows(struct gen *g, size_t most, struct gen_rows *out, struct tb_err *err)
 	most = most < SESSION_ROWS ? most : SESSION_ROWS;
 	if (!gen_reads(g))
 		n = n < SESSION_ROWS ? n : SESSION_ROWS;
-	if (!gen_reads(g) && n == unread && (status = guess(g, most - n, err)))
+	if (!gen_reads(g) && n == unread && g->chosen && (status = guess(g, most - n, err)))
 		return status;
 	g->rows = n + g->guesses;
 	*out = (struct gen_rows){ g->held->v + g->held->n, g->rows, !gen_reads(g) };
@@ -368,6 +372,8 @@ gen_take(struct gen *g, const float *logits, double seconds, bool *more, struct 
 	tb_job_step(g->job, 0, g->chosen ? 0 : g->rows);
 	if (g->held->n < g->at)
 		return TB_OK;
+	if (few)
+		logits += (unread - 1) * g->vocab;
 	if (!g->chosen) {
 		g->chosen = true;
 		g->out->figures.prefill_seconds = tb_monotonic() - g->began;
@@ -376,7 +382,6 @@ gen_take(struct gen *g, const float *logits, double seconds, bool *more, struct 
 		if (g->opts->guesser && seconds > 0 && !g->forced)
 			guess_timed(g->opts->guesser, unread - 1, g->guesses, seconds);
 		g->out->figures.guessed += (uint32_t)g->guesses;
-		logits += (unread - 1) * g->vocab;
 	}
 	g->forced = 0;
 	return choose(g, logits, more, err);

@@ -154,6 +154,8 @@ struct gen_opts {
 	const char *const *stops;	/* borrowed */
 	size_t nstops;
 	struct guesser *guesser;	/* borrowed; NULL: token by token */
+	bool apart;			/* the last tokens of a prompt are rows as those that follow
+					 * are, so that all of a long piece goes without logits */
 	struct constraint *constraint;	/* borrowed; NULL: any text */
 	unsigned top;			/* that many alternatives of each token; <= GEN_TOP */
 	gen_text_fn *text;		/* NULL: messages to the job */
@@ -192,7 +194,8 @@ enum tb_status gen_begin(struct gen **out, struct chat_model *m, struct session 
 			 struct token_ids *held, const struct token_ids *prompt,
 			 const struct gen_opts *opts, struct tb_job *job,
 			 struct gen_result *result, struct tb_err *err) TB_MUST_USE;
-/* What comes next is a piece of the prompt, or another long one: for a pass of its own. */
+/* What comes next is a piece of the prompt, or another long one, of which only the last logits
+ * are asked for, or, `apart`, none: not for session_eval_batch(). */
 bool gen_reads(const struct gen *g);
 /* At most `most` (> 0) rows; of one that does not read, at most SESSION_ROWS with guesses.
  * TB_ECANCEL when the job is cancelled. */

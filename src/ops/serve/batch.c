@@ -10,7 +10,7 @@
 #include "src/base/pool.h"
 #include "src/base/text.h"
 
-#define PIECE 128		/* tokens of a prompt that are read while others speak */
+#define PIECE 128		/* tokens of prompts that are read while others speak */
 
 struct slot {
 	struct session *session;	/* NULL: not used yet */
@@ -32,6 +32,7 @@ struct batch {
 	pthread_cond_t wake;
 	struct batch_task *first, **last;
 	unsigned places, waiting, busy;	/* places: reserved, waiting and busy together */
+	bool fixed_pieces;		/* of the engine */
 	double each;			/* seconds that a text took, smoothed */
 	bool running, ending;
 };
@@ -116,6 +117,7 @@ slot_begin(struct batch *b, struct slot *s, struct batch_task *t, struct tb_err 
 	if (!status && !s->guesser)
 		status = guesser_new(&s->guesser, b->m, b->o.guess, b->o.context, err);
 	t->gen.guesser = s->guesser;
+	t->gen.apart = true;
 	return status ? status : gen_begin(&s->gen, b->m, s->session, &s->held, &t->prompt, &t->gen,
 					   t->job, &t->result, err);
 }
@@ -169,87 +171,84 @@ took(struct batch *b, struct slot *s, const float *logits, double seconds)
 		slot_end(b, s, status, &err);
 }
 
-/* One that has rows of its own to read: what fails is its own. */
-static void
-read_alone(struct batch *b, struct slot *s, size_t most)
+/* What slots read in one pass. */
+struct pass {
+	struct slot *who[BATCH_SLOTS];
+	struct session_part part[BATCH_SLOTS];
+	size_t n;
+};
+
+/* false: it ended instead. */
+static bool
+join(struct batch *b, struct pass *p, struct slot *s, size_t most)
 {
-	struct gen_rows rows;
-	const float *logits;
+	struct gen_rows rows = { 0 };
 	struct tb_err err = { 0 };
-	double began = tb_monotonic();
 	enum tb_status status = is_over(s->task) ? TB_ECANCEL : gen_rows(s->gen, most, &rows, &err);
 
-	if (!status)
-		status = session_eval(s->session, rows.ids, rows.n, rows.all, s->task->job, &logits,
-				      &err);
-	if (status)
+	if (status) {
 		slot_end(b, s, status, &err);
-	else
-		took(b, s, logits, tb_monotonic() - began);
-}
-
-/* A piece of the prompt of whoever's turn it is. */
-static void
-read_piece(struct batch *b, bool others)
-{
-	for (unsigned i = 0; i < b->o.slots; i++) {
-		struct slot *s = &b->slot[b->turn];
-
-		b->turn = (b->turn + 1) % b->o.slots;
-		if (s->task && gen_reads(s->gen)) {
-			read_alone(b, s, others ? PIECE : SIZE_MAX);
-			return;
-		}
+		return false;
 	}
+	p->who[p->n] = s;
+	p->part[p->n++] = (struct session_part){ .s = s->session, .ids = rows.ids, .n = rows.n };
+	return true;
 }
 
-/* Rows of all that speak.  Where the pass fails, each is tried alone, so that only who is to
- * blame ends. */
+/* Where the pass fails each part is tried alone, so that only who is to blame ends. */
 static void
-speak(struct batch *b, struct slot **who, size_t n)
+pass_run(struct batch *b, struct pass *p, enum tb_status (*eval)(struct session_part *, size_t,
+								 struct tb_job *, struct tb_err *))
 {
-	struct session_part part[BATCH_SLOTS];
 	struct tb_err err = { 0 };
-	size_t have = 0;
+	double began = tb_monotonic(), seconds;
+	enum tb_status status = p->n ? eval(p->part, p->n, NULL, &err) : TB_OK;
 
-	for (size_t i = 0; i < n; i++) {
-		struct gen_rows rows;
-		enum tb_status status = is_over(who[i]->task) ? TB_ECANCEL
-				      : gen_rows(who[i]->gen, SESSION_ROWS / n, &rows, &err);
+	seconds = p->n == 1 ? tb_monotonic() - began : 0;
+	for (size_t i = 0; i < p->n; i++) {
+		enum tb_status own = status && p->n > 1 ? eval(&p->part[i], 1, NULL, &err) : status;
 
-		if (status) {
-			slot_end(b, who[i], status, &err);
-			continue;
-		}
-		who[have] = who[i];
-		part[have++] = (struct session_part){ .s = who[i]->session, .ids = rows.ids, .n = rows.n };
+		if (own)
+			slot_end(b, p->who[i], own, &err);
+		else
+			took(b, p->who[i], p->part[i].logits, seconds);
 	}
-	if (!have)
-		return;
-	if (session_eval_batch(part, have, NULL, &err)) {
-		for (size_t i = 0; i < have; i++)
-			read_alone(b, who[i], SESSION_ROWS / n);
-		return;
-	}
-	for (size_t i = 0; i < have; i++)
-		took(b, who[i], part[i].logits, 0);
 }
 
-/* One piece of a prompt, and one pass of those that speak. */
+/* Pieces of prompts, of those whose turn it is. */
+static void
+read_pieces(struct batch *b, bool others)
+{
+	struct pass p = { .n = 0 };
+	size_t room = others || b->fixed_pieces ? PIECE : SESSION_READ;
+	unsigned first = b->turn;
+
+	for (unsigned i = 0; i < b->o.slots && room > SESSION_ROWS; i++) {
+		struct slot *s = &b->slot[(first + i) % b->o.slots];
+
+		if (!s->task || !gen_reads(s->gen) || !join(b, &p, s, room))
+			continue;
+		b->turn = (first + i + 1) % b->o.slots;
+		room = b->fixed_pieces ? 0 : room - p.part[p.n - 1].n;
+	}
+	pass_run(b, &p, session_read_batch);
+}
+
+/* Pieces of prompts, and rows of all that speak. */
 static void
 go_round(struct batch *b)
 {
 	struct slot *who[BATCH_SLOTS];
+	struct pass p = { .n = 0 };
 	size_t n = 0;
 
 	for (unsigned i = 0; i < b->o.slots; i++)
 		if (b->slot[i].task && !gen_reads(b->slot[i].gen))
 			who[n++] = &b->slot[i];
-	read_piece(b, n > 0);
-	if (n == 1)
-		read_alone(b, who[0], SESSION_ROWS);
-	else if (n)
-		speak(b, who, n);
+	read_pieces(b, n > 0);
+	for (size_t i = 0; i < n; i++)
+		(void)join(b, &p, who[i], SESSION_ROWS / n);
+	pass_run(b, &p, session_eval_batch);
 }
 
 static void *
@@ -292,6 +291,7 @@ batch_new(struct batch **out, struct chat_model *m, const struct batch_opts *opt
 		return tb_nomem(err);
 	engine_info(m->engine, &info);
 	b->m = m;
+	b->fixed_pieces = info.fixed_pieces;
 	b->o = *opts;
 	if (!b->o.context || b->o.context > info.context)
 		b->o.context = info.context;
