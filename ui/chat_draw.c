@@ -60,7 +60,7 @@ chat_summary(struct view *v, struct tb_buf *out)
 	if (!s->talk)
 		return;
 	tb_buf_printf(out, "%s", s->working ? "speaking" : "ready");
-	if (!f->context)
+	if (!f->context_used && !f->tokens)
 		return;
 	if (view_steady(v))
 		tb_buf_printf(out, " %s prefill - %s decode - tok/s %s first -", dot, dot, dot);
@@ -68,7 +68,10 @@ chat_summary(struct view *v, struct tb_buf *out)
 		tb_buf_printf(out, " %s prefill %.0f %s decode %.1f tok/s %s first %.0f ms", dot,
 			      gen_prefill_rate(f), dot, gen_decode_rate(f), dot,
 			      1000 * f->first_token_seconds);
-	tb_buf_printf(out, " %s context %u/%u", dot, f->context_used, f->context);
+	if (f->context)
+		tb_buf_printf(out, " %s context %u/%u", dot, f->context_used, f->context);
+	else if (f->context_used)	/* a server that does not say how much there is */
+		tb_buf_printf(out, " %s context %u", dot, f->context_used);
 	/* Last: 80 columns hardly have room for it. */
 	if (f->guessed && !view_steady(v))
 		tb_buf_printf(out, " %s %u/%u guessed", dot, f->right, f->guessed);

@@ -12,6 +12,7 @@
 #include "db/db.h"
 #include "src/base/text.h"
 #include "src/face/words.h"
+#include "src/ops/chat/chat.h"
 #include "src/ops/home/home.h"
 #include "ui/loop.h"
 #include "ui/setup.h"
@@ -99,7 +100,8 @@ ui_main(struct op_ctx *ctx, const struct model_loc *open)
 	enum tb_status status = start(&ui, &err);
 
 	if (!status && open)
-		ui_open(&ui, VIEW_MODEL, &(struct view_arg){ .model = open });
+		ui_open(&ui, *open->path && speaker_is_remote(open->path) ? VIEW_CHAT : VIEW_MODEL,
+			&(struct view_arg){ .model = open });
 	if (!status)
 		loop_run(&ui);
 	ui_close_all(&ui);

@@ -384,11 +384,8 @@ static enum tb_status
 chat_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct chat_load *l = arg;
-	struct chat_model *model;
-	enum tb_status status = chat_model_open(&model, l->ctx, l->path, job, err);
+	enum tb_status status = talk_open(&l->talk, l->ctx, l->path, job, err);
 
-	if (!status)
-		status = talk_new(&l->talk, model, l->ctx, err);
 	if (!status)	/* without it a conversation is fine, too */
 		(void)!history_read(l->talk->history, &l->past, NULL);
 	if (!status)
@@ -423,9 +420,9 @@ chat_load_done(struct view *v, void *arg, enum tb_status status, const struct tb
 	s->talk = l->talk;
 	l->talk = NULL;
 	prompt_remember("chat", l->past.v, l->past.n);
-	if (*chat_model_note(s->talk->model))
-		note(s, chat_model_note(s->talk->model));
-	if (*s->talk->model->draft_note)
+	if (*talk_note(s->talk))
+		note(s, talk_note(s->talk));
+	if (s->talk->model && *s->talk->model->draft_note)
 		note(s, s->talk->model->draft_note);
 	if (*l->session)
 		chat_resumed(v);

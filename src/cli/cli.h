@@ -59,7 +59,8 @@ enum tb_status cli_check(const struct cli *cli, struct tb_err *err) TB_MUST_USE;
 
 /* The full-screen program, of which nothing is known here. */
 struct cli_screens {
-	/* open: the model whose page comes first, NULL: the list of all. */
+	/* open: the model whose page comes first, or, with a URL for a path, the conversation;
+	 * NULL: the list of all. */
 	int (*run)(struct op_ctx *ctx, const struct model_loc *open);
 	/* Keys, colours and columns as they are, in lines of the configuration; what is
 	 * wrong with its lines joins config->wrong. */

@@ -1,5 +1,5 @@
 /* open.c - "tbtui PATH": a model's page, or the models of a folder; where there is no
- * screen to show them on, what "show" and "ls" print. */
+ * screen to show them on, what "show" and "ls" print.  "tbtui URL": a conversation. */
 #include "config.h"
 
 #include "src/cli/cli.h"
@@ -11,6 +11,7 @@
 #include "db/db.h"
 #include "src/base/file.h"
 #include "src/base/mem.h"
+#include "src/ops/chat/chat.h"
 #include "src/ops/home/home.h"
 #include "src/ops/scan/scan.h"
 
@@ -81,6 +82,23 @@ ctx_for(struct cli *cli, char *path, const struct open_found *f, struct op_ctx *
 	return cli_ctx(cli, ctx, err);
 }
 
+/* A model behind a URL has nothing to be looked at: it is talked with. */
+static enum cli_exit
+open_address(struct cli *cli, char *url, bool show, const struct cli_screens *screens)
+{
+	const struct model_loc loc = { .name = url, .path = url, .root = (char *)"" };
+	struct op_ctx ctx = { 0 };
+	enum cli_exit status;
+	struct tb_err err;
+
+	if (!show)
+		return cli_command("chat")->run(cli, 2, (char *[]){ (char *)"chat", url, NULL });
+	status = cli_ctx(cli, &ctx, &err) ? cli_fail(&err)
+					  : (enum cli_exit)screens->run(&ctx, &loc);
+	op_ctx_free(&ctx);
+	return status;
+}
+
 int
 cli_open(struct cli *cli, int argc, char **argv, const struct cli_screens *screens)
 {
@@ -93,6 +111,8 @@ cli_open(struct cli *cli, int argc, char **argv, const struct cli_screens *scree
 
 	if (!cli_parse(cli, NULL, &argc, argv, 0, 0, &status))
 		return status;
+	if (speaker_is_remote(argv[0]))
+		return open_address(cli, argv[0], show, screens);
 	if (open_look(argv[0], &f, &err))
 		status = cli_fail(&err);
 	else if (f.n == 1 && !show)

@@ -49,6 +49,11 @@ enum tb_status talk_new_remote(struct talk **out, struct speaker *speaker,
 			       struct tb_err *err) TB_MUST_USE;
 /* What who answers is told first, in the place of the model's own. */
 void talk_tell(struct talk *t, const char *system);
+/* The model that REF names, wherever it is. */
+enum tb_status talk_open(struct talk **out, const struct op_ctx *ctx, const char *ref,
+			 struct tb_job *job, struct tb_err *err) TB_MUST_USE;
+/* What a person should know of it; "": nothing. */
+const char *talk_note(const struct talk *t);
 /* With t->opts as they are now. */
 enum tb_status talk_begin(struct talk *t, struct tb_err *err) TB_MUST_USE;
 /* Behind talk_begin(): what is said is kept beside the index at that path.  session: "last" or a

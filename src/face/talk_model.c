@@ -7,6 +7,7 @@
 #include "src/base/job.h"
 #include "src/base/text.h"
 #include "src/face/talk_rows.h"
+#include "src/ops/home/home.h"
 
 /* What its person set goes before what the new one wishes. */
 static void
@@ -26,15 +27,20 @@ open_speaker(const struct talk_call *c, const char *ref, struct chat_model **mod
 	     struct speaker **out, struct chat_opts *opts, struct tb_job *job, struct tb_err *err)
 {
 	enum tb_status status;
+	char *url;
 
 	*model = NULL;
-	if (speaker_is_remote(ref)) {
-		status = speaker_remote_new(out, ref, opts, job, err);
-		set_opts(c, opts);
-		return status;
-	}
 	if (!c->talk->ctx)
 		return tb_fail(err, TB_EUNSUP, "no other model can be opened here");
+	if ((status = config_address(&c->talk->ctx->config, ref, &url, err)))
+		return status;
+	if (url) {
+		status = speaker_remote_new(out, url, opts, job, err);
+		free(url);
+		if (!status)
+			set_opts(c, opts);
+		return status;
+	}
 	if ((status = chat_model_open(model, c->talk->ctx, ref, job, err)))
 		return status;
 	chat_opts_init(opts, *model);
@@ -43,6 +49,34 @@ open_speaker(const struct talk_call *c, const char *ref, struct chat_model **mod
 	if (status)
 		chat_model_free(*model);
 	return status;
+}
+
+enum tb_status
+talk_open(struct talk **out, const struct op_ctx *ctx, const char *ref, struct tb_job *job,
+	  struct tb_err *err)
+{
+	struct chat_model *model;
+	struct chat_opts opts;
+	struct speaker *speaker;
+	enum tb_status status;
+	char *url;
+
+	*out = NULL;
+	if ((status = config_address(&ctx->config, ref, &url, err)))
+		return status;
+	if (url) {
+		status = speaker_remote_new(&speaker, url, &opts, job, err);
+		free(url);
+		return status ? status : talk_new_remote(out, speaker, &opts, ctx, err);
+	}
+	status = chat_model_open(&model, ctx, ref, job, err);
+	return status ? status : talk_new(out, model, ctx, err);
+}
+
+const char *
+talk_note(const struct talk *t)
+{
+	return t->model ? chat_model_note(t->model) : speaker_note(chat_speaker(t->chat));
 }
 
 /* The conversation goes on with another model. */

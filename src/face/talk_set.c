@@ -39,14 +39,9 @@ talk_setting(size_t i)
 static void
 talk_option(const struct chat_opts *o, const char *name, char out[CHAT_OPT_MAX])
 {
-	static const char *const none[] = { "nan", "4294967295", "18446744073709551615" };
-
 	(void)chat_opts_get(o, name, out);
 	if (!*out)
-		snprintf(out, CHAT_OPT_MAX, "as usual");
-	for (size_t i = 0; i < 3; i++)
-		if (!strcmp(out, none[i]))
-			snprintf(out, CHAT_OPT_MAX, "the server's");
+		snprintf(out, CHAT_OPT_MAX, strcmp(name, "kv") ? "the server's" : "as usual");
 }
 
 void

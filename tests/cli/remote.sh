@@ -186,6 +186,16 @@ has "^remote    work: $U/v1, key: yes$"
 grep -q sk- "$T/out" && fail "doctor shows a key"
 "$TBTUI" --json doctor >"$T/out" 2>"$T/err"
 has '"remotes":\[\{"name":"work","url":"http[^"]*","key":true\}\]'
+# the conversation goes on with another; what was set goes along
+printf 'first\n/set temperature 0.25\n/model work:plain\nsecond\n/show parameters\n' |
+	"$TBTUI" chat "$U/v1#think" >"$T/out" 2>"$T/err" || fail "/model: $(cat "$T/err")"
+grep -hEq "^.?plain at 127.0.0.1:$PORT answers from now on" "$T/out" "$T/err" || fail "no other answers: $(cat "$T/out" "$T/err")"
+tail -1 "$T/log" | grep -Eq '"model": "plain", "messages": \[\{"role": "user", "content": "first"\}, \{"role": "assistant", "content": "Yes\."\}' ||
+	fail "the conversation does not go on: $(tail -1 "$T/log")"
+sent '"temperature": 0\.25'
+has "^top_p +the server.s$"
+expect 0 "$TBTUI" "$U/v1#plain" </dev/null
+
 printf 'remote a:b %s\nremote c ftp://x\nremote d\n' "$U" >"$XDG_CONFIG_HOME/tbtui/config"
 expect 1 "$TBTUI" --print-config
 err_has ':1: "a:b": the name of a server has no'
