@@ -113,6 +113,13 @@ chat 0 hostile
 printf 'a\357\277\275\357\277\275b\357\277\275[31mred\357\277\275\357\277\275nul \357\277\275 half \360\237\230\200 whole\n' >"$T/want"
 cmp "$T/want" "$T/out" || fail "hostile text: $(od -c "$T/out")"
 
+# no room for all: the oldest turns go, and that is said
+printf 'one\ntwo\nthree\nfour\n' | "$TBTUI" chat "$U/v1#small" --system Be. >"$T/out" 2>"$T/err" ||
+	fail "a long conversation: $(cat "$T/err")"
+[ "$(grep -c '^Once upon a time\.$' "$T/out")" -eq 4 ] || fail "not four answers: $(cat "$T/out")"
+sent '"messages": \[\{"role": "system", "content": "Be\."\}, \{"role": "user", "content": "four"\}\]'
+err_has 'dropped 1 turn from the beginning'
+
 # what goes wrong says who said what, and what to do
 chat 2 refuses
 err_has 'answers 400: top_k is not .\[31mknown$'

@@ -157,6 +157,12 @@ class Server(http.server.BaseHTTPRequestHandler):
     def as_refuses(self, body):
         self.document(400, {"error": {"message": "top_k is\nnot \x1b[31mknown"}})
 
+    def as_small(self, body):
+        if len(body["messages"]) > 3:
+            self.document(400, {"error": {"message": "too much", "type": "exceed_context_size_error"}})
+        else:
+            self.as_plain(body)
+
     def as_busy(self, body):
         self.document(429, {"error": "slow down"})
 

@@ -24,6 +24,11 @@ struct speaker_ask {
 	void *arg;
 };
 
+/* All turns; and the number of messages behind the system's that the first `turns` of them are: the
+ * last one is never left out. */
+size_t speaker_turns(const struct speaker_ask *ask);
+size_t speaker_messages_of(const struct speaker_ask *ask, size_t turns);
+
 struct speaker;
 struct speaker_ops {
 	const char *kind;		/* "local", "remote" */

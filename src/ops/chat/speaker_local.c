@@ -112,10 +112,8 @@ tokens(const struct local *l, const struct speaker_ask *ask, size_t skip, struct
 
 /* ---- what there is room for ---- */
 
-/* The number of messages behind the system's that `turns` turns are; the last one is never
- * left out. */
-static size_t
-messages_of(const struct speaker_ask *ask, size_t turns)
+size_t
+speaker_messages_of(const struct speaker_ask *ask, size_t turns)
 {
 	size_t first = ask->n && !strcmp(ask->messages[0].role, "system"), begins = first;
 
@@ -127,8 +125,8 @@ messages_of(const struct speaker_ask *ask, size_t turns)
 	return begins - first;
 }
 
-static size_t
-all_turns(const struct speaker_ask *ask)
+size_t
+speaker_turns(const struct speaker_ask *ask)
 {
 	size_t n = 0;
 
@@ -146,26 +144,26 @@ fit(struct local *l, const struct speaker_ask *ask, struct token_ids *ids, size_
 	/* Room that an answer should find: what it may take, but no more than a quarter. */
 	uint32_t context = session_context(l->session), want = ask->opts->max_tokens;
 	size_t room = want && want < context / 4 ? want : context / 4;
-	size_t most = all_turns(ask), low, high;
+	size_t most = speaker_turns(ask), low, high;
 	enum tb_status status;
 
 	most = most ? most - 1 : 0;
 	low = ask->left_out < most ? ask->left_out : most;
-	if ((status = tokens(l, ask, messages_of(ask, low), ids, err)))
+	if ((status = tokens(l, ask, speaker_messages_of(ask, low), ids, err)))
 		return status;
 	high = low;
 	if (ids->n + room > context) {
 		for (high = most; low + 1 < high;) {
 			size_t middle = low + (high - low) / 2;
 
-			if ((status = tokens(l, ask, messages_of(ask, middle), ids, err)))
+			if ((status = tokens(l, ask, speaker_messages_of(ask, middle), ids, err)))
 				return status;
 			if (ids->n + room > context)
 				low = middle;
 			else
 				high = middle;
 		}
-		status = tokens(l, ask, messages_of(ask, high), ids, err);
+		status = tokens(l, ask, speaker_messages_of(ask, high), ids, err);
 	}
 	*left_out = high;
 	return status;

@@ -32,6 +32,52 @@ prefix_of(struct far *f, const struct speaker_ask *ask, struct tb_buf *out, stru
 	return tb_buf_status(out, "the beginning of the answer", err);
 }
 
+/* The same without that many turns at the beginning. */
+static enum tb_status
+answer_without(struct far *f, const struct speaker_ask *ask, size_t turns, struct remote_ask *there,
+	       struct tb_job *job, struct remote_answer *out, struct tb_err *err)
+{
+	size_t system = ask->n && !strcmp(ask->messages[0].role, "system");
+	size_t skip = speaker_messages_of(ask, turns), n = ask->n - skip;
+	struct chat_message *rest = tb_calloc(n + 1, sizeof(*rest));
+	enum tb_status status;
+
+	if (!rest)
+		return tb_nomem(err);
+	if (system)
+		rest[0] = ask->messages[0];
+	for (size_t i = system; i < n; i++)
+		rest[i] = ask->messages[skip + i];
+	there->messages = rest;
+	there->n = n;
+	status = remote_answer(f->remote, there, job, out, err);
+	free(rest);
+	return status;
+}
+
+/* Only the server knows how much it can read: while that is too much, a quarter of the turns
+ * goes, the oldest. */
+static enum tb_status
+answer_fitting(struct far *f, const struct speaker_ask *ask, struct remote_ask *there,
+	       struct tb_job *job, struct chat_answer *out, struct tb_err *err)
+{
+	size_t turns = speaker_turns(ask), most = turns ? turns - 1 : 0;
+	size_t left = ask->left_out < most ? ask->left_out : most;
+	struct remote_answer a;
+	enum tb_status status;
+
+	while ((status = answer_without(f, ask, left, there, job, &a, err)) == TB_ELIMIT &&
+	       left < most)
+		left += 1 + (most - left) / 4;
+	if (status)
+		return status;
+	out->gen = a.gen;
+	out->thinking = a.thinking;
+	out->tool_calls = a.tool_calls;
+	out->left_out = left;
+	return TB_OK;
+}
+
 static enum tb_status
 far_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *job,
 	   struct chat_answer *out, struct tb_err *err)
@@ -39,21 +85,14 @@ far_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *job,
 	struct far *f = far(s);
 	struct tb_buf prefix = TB_BUF(16u << 20);
 	struct remote_ask there = {
-		.messages = ask->messages, .n = ask->n, .sampler = &ask->opts->sampler,
-		.max_tokens = ask->opts->max_tokens, .top = ask->opts->top,
-		.piece = ask->piece, .arg = ask->arg,
+		.sampler = &ask->opts->sampler, .max_tokens = ask->opts->max_tokens,
+		.top = ask->opts->top, .piece = ask->piece, .arg = ask->arg,
 	};
-	struct remote_answer a;
 	enum tb_status status = prefix_of(f, ask, &prefix, err);
 
 	there.prefix = prefix.len ? tb_buf_cstr(&prefix) : NULL;
 	if (!status)
-		status = remote_answer(f->remote, &there, job, &a, err);
-	if (!status) {
-		out->gen = a.gen;
-		out->thinking = a.thinking;
-		out->tool_calls = a.tool_calls;
-	}
+		status = answer_fitting(f, ask, &there, job, out, err);
 	tb_buf_free(&prefix);
 	return status;
 }

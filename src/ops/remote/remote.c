@@ -72,10 +72,27 @@ remote_sampler_init(struct sampler_opts *o)
 
 /* ---- what servers say when they do not want to ---- */
 
+/* What is known of an error. */
+struct refusal {
+	struct tb_buf words;
+	bool too_long;		/* the conversation, for the model's context */
+};
+
+static bool
+says_too_long(const cJSON *doc, const char *words)
+{
+	const char *type = json_str(json_path(doc, "error.type"));
+	const char *code = json_str(json_path(doc, "error.code"));
+
+	return (type && !strcmp(type, "exceed_context_size_error")) ||
+	       (code && !strcmp(code, "context_length_exceeded")) ||
+	       (words && tb_contains(words, "maximum context length"));
+}
+
 /* The words of a server: {"error": {"message": …}}, {"error": …}, {"detail": …}, {"message": …},
  * else the beginning of what it is. */
 static void
-error_words(const char *body, size_t len, struct tb_buf *out)
+read_refusal(const char *body, size_t len, struct refusal *out)
 {
 	static const char *const places[] = { "error.message", "error", "message", "detail" };
 	struct tb_buf mended = TB_BUF(len * 3 + 16);
@@ -86,7 +103,8 @@ error_words(const char *body, size_t len, struct tb_buf *out)
 	if (!json_parse(&doc, tb_buf_cstr(&mended), mended.len, "an error", NULL))
 		for (size_t i = 0; !words && i < sizeof(places) / sizeof(*places); i++)
 			words = json_str(json_path(doc, places[i]));
-	tb_text_clip(out, words ? words : tb_buf_cstr(&mended), 300, false);
+	tb_text_clip(&out->words, words ? words : tb_buf_cstr(&mended), 300, false);
+	out->too_long = says_too_long(doc, words);
 	json_free(doc);
 	tb_buf_free(&mended);
 }
@@ -103,42 +121,53 @@ hide_key(char *text, const char *key)
 		memset(at, '*', n);
 }
 
+/* What there is to do about it; the kind of error. */
+static enum tb_status
+advise(const struct remote *r, int status, bool too_long, struct tb_buf *out)
+{
+	if (too_long) {
+		tb_buf_str(out, "; all that was said is longer than its context: /clear, or say less");
+		return TB_ELIMIT;
+	}
+	switch (status) {
+	case 401:
+	case 403:
+		tb_buf_str(out, r->key ? "; it does not like the key, which came from "
+				       : "; it wants a key: ");
+		api_key_places(&r->url, out);
+		return TB_EUSAGE;
+	case 404:
+		tb_buf_str(out, "; no such model, or the address is another (it mostly ends in /v1)");
+		return TB_ENOENT;
+	case 429:
+		tb_buf_str(out, "; too many requests, or nothing left to spend: try later");
+		return TB_EIO;
+	default:
+		if (status >= 500)
+			tb_buf_str(out, "; the server failed, not the question");
+		return TB_EIO;
+	}
+}
+
 enum tb_status
 remote_refused(const struct remote *r, int status, const char *body, size_t len,
 	       struct tb_err *err)
 {
-	struct tb_buf words = TB_BUF(8192), todo = TB_BUF(2048);
-	enum tb_status code = TB_EIO;
+	struct refusal f = { .words = TB_BUF(8192) };
+	struct tb_buf todo = TB_BUF(8192);
+	enum tb_status code;
 	char said[400];
 
-	error_words(body, len, &words);
-	snprintf(said, sizeof(said), "%s%s", words.len ? ": " : "", tb_buf_cstr(&words));
+	read_refusal(body, len, &f);
+	snprintf(said, sizeof(said), "%s%s", f.words.len ? ": " : "", tb_buf_cstr(&f.words));
 	hide_key(said, r->key);
-	switch (status) {
-	case 401:
-	case 403:
-		tb_buf_str(&todo, r->key ? "; it does not like the key, which came from "
-					 : "; it wants a key: ");
-		api_key_places(&r->url, &todo);
-		code = TB_EUSAGE;
-		break;
-	case 404:
-		tb_buf_str(&todo, "; no such model, or the address is another (it mostly ends in /v1)");
-		code = TB_ENOENT;
-		break;
-	case 429:
-		tb_buf_str(&todo, "; too many requests, or nothing left to spend: try later");
-		break;
-	case 0:
-		break;
-	default:
-		tb_buf_str(&todo, status >= 500 ? "; the server failed, not the question" : "");
-	}
+	code = advise(r, status, f.too_long, &todo);
 	if (status)
 		tb_fail(err, code, "%s answers %d%s%s", r->host, status, said, tb_buf_cstr(&todo));
 	else
-		tb_fail(err, code, "%s%s", r->host, *said ? said : ": it failed and does not say why");
-	tb_buf_free(&words);
+		tb_fail(err, code, "%s%s%s", r->host, *said ? said : ": it failed and does not say why",
+			tb_buf_cstr(&todo));
+	tb_buf_free(&f.words);
 	tb_buf_free(&todo);
 	return code;
 }
@@ -158,6 +187,11 @@ remote_call(struct remote *r, const char *more, struct http_ask *ask, struct tb_
 	ask->key = r->key;
 	ask->headers = ask->body ? json : NULL;
 	status = http_do(r->http, ask, job, out, err);
+	if (status == TB_ELIMIT) {	/* of what came: no matter of how much was said */
+		status = TB_EIO;
+		if (err)
+			err->code = status;
+	}
 	if (!status && (out->status < 200 || out->status > 299)) {
 		status = remote_refused(r, out->status, tb_buf_cstr(&out->body), out->body.len, err);
 		http_answer_free(out);

@@ -59,7 +59,7 @@ struct remote_answer {
 void remote_answer_free(struct remote_answer *a);
 
 /* Cancelled: TB_OK and GEN_CANCELLED with what came until then.  After a failure *out is
- * empty. */
+ * empty.  TB_ELIMIT before any piece came: more was said than its context holds. */
 enum tb_status remote_answer(struct remote *r, const struct remote_ask *ask, struct tb_job *job,
 			     struct remote_answer *out, struct tb_err *err) TB_MUST_USE;
 /* What a token of its answers is as text; false: there is none of that id.  Any thread. */

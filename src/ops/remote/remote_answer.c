@@ -34,6 +34,7 @@ struct arriving {
 	struct tb_buf plain;		/* all of it, where it is one document and no events */
 	bool begun, document;
 	struct tb_buf text, thinking;
+	bool spoke;			/* its given beginning was handed on */
 	size_t echoed;			/* bytes of the beginning that were said again */
 	bool echo;			/* may more of it come? */
 	struct call *calls;
@@ -67,7 +68,23 @@ hand_on(struct arriving *k, enum gen_msg kind, const char *text, size_t n)
 	k->ask->piece(k->ask->arg, kind, text, n);
 }
 
-/* Some servers say the beginning that an answer was given once more. */
+/* The beginning that the answer was given, once the server has taken the question. */
+static void
+say_prefix(struct arriving *k)
+{
+	const char *prefix = k->ask->prefix;
+
+	if (k->spoke)
+		return;
+	k->spoke = true;
+	if (!prefix || !*prefix)
+		return;
+	hand_on(k, GEN_MSG_TEXT, prefix, strlen(prefix));
+	k->first = 0;
+	k->echo = k->r->kind == REMOTE_LLAMACPP && !k->ask->prompt;
+}
+
+/* Some servers say that beginning once more. */
 static void
 say_text(struct arriving *k, const char *text)
 {
@@ -314,6 +331,7 @@ take_document(struct arriving *k, const char *text, size_t len)
 		status = remote_refused(k->r, code >= 400 && code < 600 ? (int)code : 0, text, len,
 					k->err);
 	} else if (choice) {
+		say_prefix(k);
 		take_said(k, choice);
 	}
 	if (!status && why)
@@ -418,15 +436,9 @@ stream(struct arriving *k, const char *body)
 {
 	struct http_ask ask = { .body = body, .nbody = strlen(body), .max = STREAM_MAX,
 				.fn = take_bytes, .arg = k };
-	const char *prefix = k->ask->prefix;
 	struct http_answer a;
 	enum tb_status status;
 
-	if (prefix && *prefix) {
-		hand_on(k, GEN_MSG_TEXT, prefix, strlen(prefix));
-		k->first = 0;
-		k->echo = k->r->kind == REMOTE_LLAMACPP && !k->ask->prompt;
-	}
 	k->asked = k->line_came = tb_monotonic();
 	status = remote_call(k->r, k->ask->prompt ? "/completions" : "/chat/completions", &ask,
 			     k->job, &a, k->err);

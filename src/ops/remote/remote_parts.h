@@ -34,7 +34,8 @@ struct remote {
 enum tb_status remote_call(struct remote *r, const char *more, struct http_ask *ask,
 			   struct tb_job *job, struct http_answer *out, struct tb_err *err)
 	TB_MUST_USE;
-/* The sentence for an answer that did not go well, or for an "error" object inside one. */
+/* The sentence for an answer that did not go well, or for an "error" object inside one (status
+ * 0).  TB_ELIMIT: the conversation is too long. */
 enum tb_status remote_refused(const struct remote *r, int status, const char *body, size_t len,
 			      struct tb_err *err);
 
