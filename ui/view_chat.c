@@ -147,6 +147,14 @@ call_done(struct view *v, void *arg, enum tb_status status, const struct tb_err 
 		s->figures = c->answer.gen.figures;
 	if (answered && talk_broke_off(stop))
 		note(s, talk_broke_off(stop));
+	if (answered && c->answer.tool_calls) {
+		struct tb_buf calls = TB_BUF(1u << 20);
+
+		talk_calls_say(c->answer.tool_calls, &calls);
+		note(s, tb_buf_cstr(&calls));
+		note(s, TALK_CALLS_HINT);
+		tb_buf_free(&calls);
+	}
 	if (answered && *c->answer.note)
 		note(s, c->answer.note);
 	s->waiting.held = s->waiting.n && (status || (answered && stop == GEN_CANCELLED));

@@ -20,6 +20,7 @@
 struct chatting {
 	struct cli *cli;
 	struct talk *talk;		/* a reference */
+	const char *tools, *think;	/* of the options; NULL: as usual */
 	const char *file;		/* keeps what was evaluated; NULL: none */
 	struct chat_session session;
 	struct tb_buf with;		/* files that go with the next message */
@@ -64,6 +65,49 @@ chat_work(void *arg, struct tb_job *job, struct tb_err *err)
 	return status;
 }
 
+/* With what the options say of thinking and tools. */
+static enum tb_status
+begin_talk(struct chatting *c, struct tb_err *err)
+{
+	enum tb_status status;
+
+	if (c->think && !chat_opts_set(&c->talk->opts, "think", c->think))
+		return tb_fail(err, TB_EUSAGE, "--think: on, off, low, medium, high or max");
+	if ((status = talk_begin(c->talk, err)) || !c->tools)
+		return status;
+	return talk_tools_read(c->talk, c->tools, err);
+}
+
+/* Calls are of the answer; how to go on is said beside it. */
+static void
+show_calls(const struct chatting *c, const struct chat_answer *a)
+{
+	struct tb_buf calls = TB_BUF(SIZE_MAX), clean = TB_BUF(SIZE_MAX);
+
+	talk_calls_say(a->tool_calls, &calls);
+	tb_text_clean_lines(&clean, tb_buf_cstr(&calls), calls.len);
+	if (calls.len) {
+		puts(tb_buf_cstr(&clean));
+		fflush(stdout);
+		cli_note(c->cli, TALK_CALLS_HINT);
+	}
+	tb_buf_free(&calls);
+	tb_buf_free(&clean);
+}
+
+/* What a call, or thinking, is as JSON. */
+static void
+show_parts_json(cJSON *o, const struct chat_answer *a)
+{
+	cJSON *calls;
+
+	if (a->thinking)
+		json_set_str(o, "thinking", a->thinking);
+	if (a->tool_calls &&
+	    !json_parse(&calls, a->tool_calls, strlen(a->tool_calls), "calls", NULL))
+		json_set(o, "tool_calls", calls);
+}
+
 static enum tb_status
 chat_open_file(void *arg, struct tb_job *job, struct tb_err *err)
 {
@@ -90,6 +134,7 @@ show_answer(struct chatting *c, const struct chat_answer *a)
 	if (c->cli->json) {
 		o = json_object();
 		json_set_str(o, "text", a->gen.text);
+		show_parts_json(o, a);
 		json_set_u64(o, "tokens", a->gen.ids.n ? a->gen.ids.n : a->gen.figures.tokens);
 		json_set_u64(o, "dropped", a->dropped);
 		if (chat_number(c->talk->chat))
@@ -97,7 +142,9 @@ show_answer(struct chatting *c, const struct chat_answer *a)
 		run_json_figures(o, &a->gen);
 		status = cli_print_json(o);
 	} else {
-		putchar('\n');
+		if (*a->gen.text || !a->tool_calls)
+			putchar('\n');
+		show_calls(c, a);
 		if (a->dropped)
 			fprintf(stderr, "(dropped %u %s from the beginning: the context is full)\n",
 				a->dropped, a->dropped == 1 ? "turn" : "turns");
@@ -272,7 +319,7 @@ chat_remote(struct chatting *c, struct run_model *model, const char *url,
 		status = run_sampling_apply(s, &o->sampler, &o->max_tokens, &o->context, &err);
 	}
 	if (!status)
-		status = talk_begin(c->talk, &err);
+		status = begin_talk(c, &err);
 	if (!status)
 		status = chat_session_begin(&c->session, c->cli, c->talk, s, system, prompt, &err);
 	if (status)
@@ -309,7 +356,7 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 		status = run_sampling_apply(sampling, &o->sampler, &o->max_tokens, &o->context, &err);
 	}
 	if (!status)
-		status = talk_begin(c->talk, &err);
+		status = begin_talk(c, &err);
 	if (!status && c->file)
 		status = cli_run(c->cli, "Reading", chat_open_file, c, &err);
 	if (!status)
@@ -334,6 +381,10 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 		RUN_SAMPLING_OPTIONS(sampling, RUN_ELSE(SAMPLER_REPEAT_PENALTY)),
 		RUN_ADAPTER_OPTION(r),
 		RUN_TEMPLATE_OPTION(cli),
+		{ 0, "think", TB_OPT_STR, &c.think, "HOW", "whether it thinks first, where its "
+		  "template knows of that: on, off, low, medium, high, max" },
+		{ 0, "tools", TB_OPT_STR, &c.tools, "FILE", "tools that it may call (JSON, as for "
+		  "OpenAI's API); calls are shown, nothing is run: /result TEXT is the answer" },
 		RUN_ENGINE_OPTIONS(cli),
 		RUN_GUESSING_OPTIONS(guessing),
 		RUN_SESSION_OPTION(c.file),

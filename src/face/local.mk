@@ -28,6 +28,7 @@ src_face_libface_a_SOURCES = \
 	src/face/talk_sessions.c \
 	src/face/talk_set.c \
 	src/face/talk_show.c \
+	src/face/talk_tools.c \
 	src/face/talk_turns.c \
 	src/face/texts.c \
 	src/face/texts.h \

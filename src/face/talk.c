@@ -238,6 +238,8 @@ talk_call_free(struct talk_call *c)
 	chat_model_free(c->was);
 	tb_buf_free(&c->say);
 	tb_buf_free(&c->unwritten);
+	free(c->tool_name);
+	free(c->tool_call_id);
 	free(c->line);
 	free(c->system);
 	free(c->put);
@@ -290,8 +292,12 @@ static enum tb_status
 talk_answer(struct talk_call *c, gen_text_fn *fn, void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct chat *chat = c->talk->chat;
+	const struct chat_message result = { .role = "tool", .content = c->text,
+					     .tool_name = c->tool_name,
+					     .tool_call_id = c->tool_call_id };
 
 	switch (c->asks) {
+	case TALK_RESULT: return chat_say_message(chat, &result, fn, arg, job, &c->answer, err);
 	case TALK_AGAIN: return chat_again(chat, c->turn, fn, arg, job, &c->answer, err);
 	case TALK_EDIT: return chat_edit(chat, c->turn, c->text, fn, arg, job, &c->answer, err);
 	default: return chat_say(chat, c->text, fn, arg, job, &c->answer, err);

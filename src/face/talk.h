@@ -77,7 +77,7 @@ enum talk_did {
 	TALK_REFUSED,	/* why */
 	TALK_LEAVE
 };
-enum talk_asks { TALK_NOTHING, TALK_SAY, TALK_AGAIN, TALK_EDIT };
+enum talk_asks { TALK_NOTHING, TALK_SAY, TALK_AGAIN, TALK_EDIT, TALK_RESULT };
 
 struct talk_call {
 	struct talk *talk;		/* a reference */
@@ -99,6 +99,7 @@ struct talk_call {
 	bool put_long;			/* it is a file's: one thing in the line */
 	enum talk_asks asks;		/* something is to be answered */
 	char *text;			/* what is said; owned */
+	char *tool_name, *tool_call_id;	/* whose result it is; owned */
 	uint64_t turn;
 	struct chat_answer answer;	/* of that */
 };
@@ -117,6 +118,11 @@ void talk_start(struct talk_call *c);
 enum tb_status talk_work(struct talk_call *c, gen_text_fn *fn, void *arg, struct tb_job *job,
 			 struct tb_err *err) TB_MUST_USE;
 void talk_end(struct talk_call *c);
+
+/* Tools that it may call, of a file; and calls of an answer as lines to read, appended. */
+enum tb_status talk_tools_read(struct talk *t, const char *path, struct tb_err *err) TB_MUST_USE;
+void talk_calls_say(const char *calls, struct tb_buf *out);
+#define TALK_CALLS_HINT "/result TEXT tells it what the tool said; nothing is run here"
 
 /* Is it a command that leaves? */
 bool talk_leaves(const char *line);

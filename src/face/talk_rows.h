@@ -29,7 +29,8 @@ enum tb_status talk_refuse(struct talk_call *c, const char *fmt, ...) TB_PRINTF(
 talk_fn talk_run_set, talk_run_system, talk_run_show, talk_run_clear, talk_run_regen, talk_run_edit,
 	talk_run_undo, talk_run_redo, talk_run_other, talk_run_model, talk_run_load, talk_run_read,
 	talk_run_copy, talk_run_tokens, talk_run_help, talk_run_sessions, talk_run_save,
-	talk_run_fork, talk_run_export, talk_run_template;
+	talk_run_fork, talk_run_export, talk_run_template, talk_run_think, talk_run_tools,
+	talk_run_result;
 
 /* Another model answers from now on. */
 enum tb_status talk_change_model(struct talk_call *c, const char *ref, struct tb_job *job,

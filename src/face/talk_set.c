@@ -193,5 +193,19 @@ talk_run_set(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 			tb_buf_str(&c->say, talk_flags[i].says);
 			return TB_OK;
 		}
+	if (!strcmp(name, "nothink"))
+		return set_parameter(c, "think", "off");
+	if (!strcmp(name, "think") && !*c->rest)
+		return set_parameter(c, name, "on");
 	return set_parameter(c, name, talk_word(&c->rest));
+}
+
+enum tb_status
+talk_run_think(struct talk_call *c, struct tb_job *job, struct tb_err *err)
+{
+	const char *how = talk_word(&c->rest);
+
+	(void)job;
+	(void)err;
+	return set_parameter(c, "think", *how ? how : "on");
 }

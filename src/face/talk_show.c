@@ -132,23 +132,3 @@ talk_run_show(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 				: shows[i].show(c, model ? model->model : NULL, err);
 	return talk_refuse(c, "/show needs one of: info license modelfile parameters system template");
 }
-
-enum tb_status
-talk_run_template(struct talk_call *c, struct tb_job *job, struct tb_err *err)
-{
-	struct chat_model *m = c->talk->model;
-	char *page;
-	enum tb_status status;
-
-	(void)job;
-	c->did = TALK_TEXT;
-	if (!m)
-		return talk_refuse(c, "The server of %s has the template.", talk_speaker(c->talk));
-	tb_buf_str(&c->say, m->template_said);
-	if ((status = texts_page(m->model, 1u << TEXT_TEMPLATE, &page, err)))
-		return status;
-	if (page)
-		tb_buf_printf(&c->say, "%s%s", c->say.len ? "\n\n" : "", page);
-	free(page);
-	return c->say.len ? TB_OK : talk_refuse(c, "There is no template: text is continued.");
-}

@@ -305,6 +305,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/chat/chat_resume.c \
 	src/ops/chat/chat_parts.h \
 	src/ops/chat/chat_say.c \
+	src/ops/chat/local_parts.c \
+	src/ops/chat/local_parts.h \
 	src/ops/chat/reading.c \
 	src/ops/chat/reading.h \
 	src/ops/chat/speaker.h \

@@ -522,11 +522,64 @@ test_resumed(void **state)
 	assert_true(differ_when_resumed(state, "forgot.db", KV_F16, false, true) > 0);
 }
 
+/* What is thought and called is told from what is said, kept, and written out again. */
+static void
+test_parts(void **state)
+{
+	static const char source[] = "{% for m in messages %}[{{ m.role }}:{{ m.reasoning_content }}:"
+		"{{ m.content }}{% for t in m.tool_calls %}!{{ t.function.name }}{% endfor %}]"
+		"{% endfor %}{{ tools | length }}{{ enable_thinking }}<think></think><tool_call>";
+	static const char begins[] = "<think>\nHm.</think>\nI look.<tool_call>{\"name\":\"f\","
+		"\"arguments\":{\"x\":1}}</tool_call>";
+	static const char tools[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]";
+	struct state *s = *state;
+	struct chat *c = start(state, 0, 1);
+	struct chat_template *t, *was = s->m->template;
+	const struct chat_message tool = { .role = "tool", .content = "8", .tool_name = "f" };
+	struct tb_buf text = TB_BUF(1u << 20);
+	struct chat_opts o;
+	struct chat_answer a;
+	struct chat_path path;
+	struct tb_err err;
+
+	assert_ok(chat_template_new(&t, source, strlen(source), &err), err);
+	s->m->template = t;
+	assert_fails(chat_set_tools(c, "{}", &err), err, TB_EFORMAT, "a list of");
+	assert_ok(chat_set_tools(c, tools, &err), err);
+	chat_opts_init(&o, s->m);
+	o.max_tokens = 1;
+	assert_true(chat_opts_set(&o, "think", "low"));
+	assert_false(chat_opts_set(&o, "think", "maybe"));
+	assert_ok(chat_configure(c, &o, &err), err);
+	say(c, "hi", NULL, &a);
+	chat_answer_free(&a);
+	assert_ok(chat_continue(c, 0, NULL, begins, NULL, NULL, NULL, &a, &err), err);
+	assert_string_equal(a.thinking, "Hm.");
+	assert_true(!strncmp(a.gen.text, "I look.", 7));
+	assert_non_null(strstr(a.tool_calls, "\"name\":\"f\",\"arguments\":{\"x\":1}"));
+	chat_answer_free(&a);
+	assert_ok(chat_tell(c, &tool, &err), err);
+	assert_ok(chat_path(c, &path, &err), err);
+	assert_int_equal(path.n, 3);
+	assert_string_equal(path.turns[1].said.thinking, "Hm.");
+	assert_non_null(path.turns[1].said.tool_calls);
+	assert_string_equal(path.turns[2].said.role, "tool");
+	chat_path_free(&path);
+	assert_ok(chat_rendered(c, &text, &err), err);
+	assert_true(!strncmp(tb_buf_cstr(&text), "[user::hi][assistant:Hm.:I look.", 32));
+	assert_non_null(strstr(tb_buf_cstr(&text), "!f][tool::8]1True<think>"));
+	tb_buf_free(&text);
+	chat_free(c);
+	chat_template_free(t);
+	s->m->template = was;
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_long_reuse),
 		cmocka_unit_test(test_same_answer),
 		cmocka_unit_test(test_system),

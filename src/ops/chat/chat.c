@@ -151,9 +151,46 @@ chat_free(struct chat *c)
 	speaker_free(c->speaker);
 	turns_free(&c->turns);
 	pthread_mutex_destroy(&c->lock);
+	json_free(c->tools);
 	free(c->system);
 	free(c->messages);
 	free(c);
+}
+
+static bool
+is_tools(const cJSON *v)
+{
+	bool all = json_is_array(v);
+
+	for (const cJSON *t = all ? json_first(v) : NULL; t && all; t = json_next(t))
+		all = json_str(json_get(json_get(t, "function"), "name")) != NULL;
+	return all;
+}
+
+enum tb_status
+chat_set_tools(struct chat *c, const char *json, struct tb_err *err)
+{
+	cJSON *tools = NULL;
+	enum tb_status status;
+
+	if (json && (status = json_parse(&tools, json, strlen(json), "tools", err)))
+		return status;
+	if (json && !is_tools(tools)) {
+		json_free(tools);
+		return tb_fail(err, TB_EFORMAT, "tools: a list of { \"type\": \"function\", "
+			       "\"function\": { \"name\": … } } is needed");
+	}
+	json_free(c->tools);
+	c->tools = json_first(tools) ? tools : NULL;
+	if (!c->tools)
+		json_free(tools);
+	return TB_OK;
+}
+
+const cJSON *
+chat_tools(const struct chat *c)
+{
+	return c->tools;
 }
 
 enum tb_status

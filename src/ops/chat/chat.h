@@ -26,6 +26,8 @@ struct chat_opts {
 	uint32_t context;	/* positions; 0 = the model's own; fixed when a speaker is made */
 	uint32_t max_tokens;	/* an answer; 0 = until the context is full */
 	unsigned top;		/* alternatives of each token: GEN_MSG_TOKEN, gen_result.tokens */
+	const char *think;	/* "off", "on", "low", "medium", "high", "max": static; NULL: as the
+				 * model does by itself */
 	enum guess_how guess;	/* fixed when a speaker is made */
 	enum kv_type kv;	/* KV_USUAL: as the model was opened */
 };
@@ -33,7 +35,7 @@ struct chat_opts {
 void chat_opts_init(struct chat_opts *o, const struct chat_model *m);
 
 /* One of them by the name people know it by ("temperature", "top_p", "min_p", "top_k",
- * "repeat_penalty", "repeat_last_n", "num_predict", "seed", "kv"); false: no such name or
+ * "repeat_penalty", "repeat_last_n", "num_predict", "seed", "kv", "think"); false: no such name or
  * value. */
 bool chat_opts_set(struct chat_opts *o, const char *name, const char *value);
 /* As chat_opts_set() takes it; "" for the kv that is usual.  false: no such name. */
@@ -145,6 +147,15 @@ struct chat_path {
 enum tb_status chat_path(struct chat *c, struct chat_path *out, struct tb_err *err) TB_MUST_USE;
 void chat_path_free(struct chat_path *p);
 
+/* Tools that may be called, as JSON: a list of { "type": "function", "function": { "name",
+ * "description", "parameters" } }; NULL: none.  Nothing is ever run here: a call is part of the
+ * answer, and what came of it is said by chat_say_message() with role "tool". */
+enum tb_status chat_set_tools(struct chat *c, const char *json, struct tb_err *err) TB_MUST_USE;
+const cJSON *chat_tools(const struct chat *c);		/* borrowed; NULL: none */
+/* The path as its speaker writes it out for the model, appended. TB_EUNSUP: it is elsewhere, and
+ * nobody knows. */
+enum tb_status chat_rendered(struct chat *c, struct tb_buf *out, struct tb_err *err) TB_MUST_USE;
+
 /* The path as messages, the system's first.  Valid until the next call. */
 const struct chat_message *chat_messages(struct chat *c, size_t *n);
 
@@ -168,6 +179,9 @@ void chat_answer_free(struct chat_answer *a);
  * asks it again. */
 enum tb_status chat_say(struct chat *c, const char *text, gen_text_fn *fn, void *arg,
 			struct tb_job *job, struct chat_answer *out, struct tb_err *err) TB_MUST_USE;
+/* It is said, and not answered yet: one of several results of tools. */
+enum tb_status chat_tell(struct chat *c, const struct chat_message *m, struct tb_err *err)
+	TB_MUST_USE;
 /* What a tool gave: m->role "tool". */
 enum tb_status chat_say_message(struct chat *c, const struct chat_message *m, gen_text_fn *fn,
 				void *arg, struct tb_job *job, struct chat_answer *out,

@@ -11,7 +11,7 @@
 #include "src/format/json.h"
 #include "src/ops/chat/chat.h"
 
-enum opt_kind { OPT_REAL, OPT_WHOLE, OPT_SEED, OPT_KV };
+enum opt_kind { OPT_REAL, OPT_WHOLE, OPT_SEED, OPT_KV, OPT_THINK };
 #define ROW(name, kind, member) { name, kind, offsetof(struct chat_opts, member) }
 static const struct opt_row { const char *name; enum opt_kind kind; size_t at; } opt_rows[] = {
 	ROW("temperature", OPT_REAL, sampler.temperature),
@@ -24,6 +24,7 @@ static const struct opt_row { const char *name; enum opt_kind kind; size_t at; }
 	ROW("num_ctx", OPT_WHOLE, context),
 	ROW("seed", OPT_SEED, sampler.seed),
 	ROW("kv", OPT_KV, kv),
+	ROW("think", OPT_THINK, think),
 };
 #undef ROW
 #define OPT_ROWS (sizeof(opt_rows) / sizeof(*opt_rows))
@@ -50,6 +51,23 @@ opt_find(const char *name)
 	return NULL;
 }
 
+static bool
+think_named(const char *value, const char **think)
+{
+	static const char *const names[] = { "off", "on", "low", "medium", "high", "max" };
+	static const char *const also[][2] = { { "false", "off" }, { "true", "on" } };
+
+	for (size_t i = 0; i < 2; i++)
+		if (!strcmp(value, also[i][0]))
+			value = also[i][1];
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(value, names[i])) {
+			*think = names[i];
+			return true;
+		}
+	return false;
+}
+
 bool
 chat_opts_set(struct chat_opts *o, const char *name, const char *value)
 {
@@ -65,6 +83,8 @@ chat_opts_set(struct chat_opts *o, const char *name, const char *value)
 		return tb_parse_u64(value, (uint64_t *)at);
 	case OPT_KV:
 		return kv_type_named(value, (enum kv_type *)at);
+	case OPT_THINK:
+		return think_named(value, (const char **)at);
 	case OPT_WHOLE:
 		if (!tb_parse_u64(value, &n) || n > INT32_MAX)
 			return false;
@@ -88,6 +108,8 @@ opt_unset(const struct opt_row *row, const char *at)
 		return *(const uint64_t *)at == UINT64_MAX;
 	case OPT_KV:
 		return *(const enum kv_type *)at == KV_USUAL;
+	case OPT_THINK:
+		return !*(const char *const *)at;
 	case OPT_WHOLE:
 		return *(const uint32_t *)at == UINT32_MAX;
 	default:
@@ -113,6 +135,9 @@ chat_opts_get(const struct chat_opts *o, const char *name, char value[CHAT_OPT_M
 		break;
 	case OPT_KV:
 		snprintf(value, CHAT_OPT_MAX, "%s", kv_type_name(o->kv));
+		break;
+	case OPT_THINK:
+		snprintf(value, CHAT_OPT_MAX, "%s", o->think);
 		break;
 	case OPT_WHOLE:
 		snprintf(value, CHAT_OPT_MAX, "%" PRIu32, *(const uint32_t *)at);

@@ -26,6 +26,7 @@ struct chat {
 	struct speaker *speaker;	/* owned */
 	struct chat_opts o;		/* system NULL: it is below */
 	char *system;			/* owned; NULL: none */
+	cJSON *tools;			/* owned; NULL: none */
 	pthread_mutex_t lock;		/* for the tree and what stands beside it: whoever changes
 					 * them, and chat_path() */
 	struct turns turns;

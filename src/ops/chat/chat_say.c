@@ -115,7 +115,7 @@ answer(struct coming *k, struct chat_answer *out, struct tb_err *err)
 {
 	struct chat *c = k->c;
 	struct speaker_ask ask = {
-		.opts = &c->o, .left_out = c->left_out, .begins = k->begins,
+		.opts = &c->o, .tools = c->tools, .left_out = c->left_out, .begins = k->begins,
 		.prefix = k->prefix, .piece = take_piece, .arg = k,
 	};
 	bool came;
@@ -165,6 +165,22 @@ say_behind(struct coming *k, size_t parent, const struct chat_message *m, struct
 	k->question = turns_add(&c->turns, parent, m, NULL);
 	chat_unlock(c);
 	return k->question ? answer(k, out, err) : tb_nomem(err);
+}
+
+enum tb_status
+chat_tell(struct chat *c, const struct chat_message *m, struct tb_err *err)
+{
+	size_t id;
+
+	chat_lock(c);
+	id = turns_add(&c->turns, c->turns.leaf, m, NULL);
+	if (id)
+		c->turns.leaf = id;
+	chat_unlock(c);
+	if (!id)
+		return tb_nomem(err);
+	kept_write(c, true);
+	return TB_OK;
 }
 
 enum tb_status
@@ -255,7 +271,7 @@ enum tb_status
 chat_count(struct chat *c, const char *more, uint64_t *tokens, struct tb_err *err)
 {
 	const struct speaker_ops *ops = c->speaker->ops;
-	struct speaker_ask ask = { .opts = &c->o };
+	struct speaker_ask ask = { .opts = &c->o, .tools = c->tools };
 	const struct chat_message *path = chat_messages(c, &ask.n);
 	struct chat_message *all;
 	enum tb_status status;
@@ -274,4 +290,17 @@ chat_count(struct chat *c, const char *more, uint64_t *tokens, struct tb_err *er
 	status = ops->count(c->speaker, &ask, tokens, err);
 	free(all);
 	return status;
+}
+
+enum tb_status
+chat_rendered(struct chat *c, struct tb_buf *out, struct tb_err *err)
+{
+	struct speaker_ask ask = { .opts = &c->o, .tools = c->tools };
+
+	if (!c->speaker->ops->rendered)
+		return tb_fail(err, TB_EUNSUP, "%s is elsewhere: how it writes a conversation out is "
+			       "not seen here", speaker_name(c->speaker));
+	ask.messages = chat_messages(c, &ask.n);
+	return ask.messages ? c->speaker->ops->rendered(c->speaker, &ask, out, err)
+			    : tb_nomem(err);
 }

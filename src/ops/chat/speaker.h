@@ -14,6 +14,7 @@ typedef void speaker_piece_fn(void *arg, enum gen_msg kind, const char *text, si
 struct speaker_ask {
 	const struct chat_message *messages;	/* the system's first, if there is one */
 	size_t n;
+	const cJSON *tools;		/* that it may call; NULL: none */
 	const struct chat_opts *opts;	/* system: not looked at, it is messages[0] */
 	size_t left_out;		/* turns at the beginning that had no room the last time;
 					 * a turn is what lies between two messages of the user */
@@ -41,6 +42,9 @@ struct speaker_ops {
 	/* Those below may be NULL: it cannot, or need not. */
 	enum tb_status (*configure)(struct speaker *s, const struct chat_opts *o,
 				    struct tb_err *err);
+	/* What the messages are as text, with all that is around them; appended. */
+	enum tb_status (*rendered)(struct speaker *s, const struct speaker_ask *ask,
+				   struct tb_buf *out, struct tb_err *err);
 	/* Tokens that the messages are for it. */
 	enum tb_status (*count)(struct speaker *s, const struct speaker_ask *ask, uint64_t *tokens,
 				struct tb_err *err);

@@ -6,11 +6,13 @@
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
+#include "src/ops/chat/local_parts.h"
 #include "src/ops/chat/reading.h"
 #include "src/ops/chat/speaker.h"
 #include "src/store/model.h"
 
 #define RENDER_MAX (64u << 20)
+#define TAIL_MAX 256		/* longer than any tag */
 
 struct local {
 	struct speaker speaker;
@@ -20,6 +22,7 @@ struct local {
 	struct token_ids held;		/* what the KV cache holds … */
 	struct reading read;		/* … and how it was read */
 	struct reading then;		/* what was, when it was kept: held is a beginning of it */
+	char tail[TAIL_MAX];		/* what it read last ends so, before the answer */
 	char mark[TB_DIGEST_MAX];	/* of the model; "": not asked for yet */
 };
 
@@ -44,9 +47,29 @@ as_text(const struct chat_message *m, size_t n, struct tb_buf *text)
 	}
 }
 
+static void
+set_think(const struct chat_opts *o, struct chat_vars *vars)
+{
+	if (!o->think)
+		return;
+	vars->think = strcmp(o->think, "off") != 0 ? CHAT_THINK_ON : CHAT_THINK_OFF;
+	if (strcmp(o->think, "off") != 0 && strcmp(o->think, "on") != 0)
+		vars->think_level = o->think;
+}
+
+/* Keeps the end of a text, whole characters or not. */
+static void
+keep_tail(struct local *l, const struct tb_buf *text)
+{
+	size_t n = text->len < TAIL_MAX - 1 ? text->len : TAIL_MAX - 1;
+
+	memcpy(l->tail, tb_buf_cstr(text) + text->len - n, n);
+	l->tail[n] = 0;
+}
+
 /* The text that the model reads: all of `ask`, without `skip` messages behind the system's. */
 static enum tb_status
-render(const struct local *l, const struct speaker_ask *ask, size_t skip, struct tb_buf *text,
+render(struct local *l, const struct speaker_ask *ask, size_t skip, struct tb_buf *text,
        struct tb_err *err)
 {
 	size_t system = ask->n && !strcmp(ask->messages[0].role, "system"), n = ask->n - skip;
@@ -54,9 +77,11 @@ render(const struct local *l, const struct speaker_ask *ask, size_t skip, struct
 	struct chat_vars vars = {
 		.messages = rest, .nmessages = n, .bos_token = l->m->bos,
 		.eos_token = l->m->eos, .add_generation_prompt = true, .forgive_no_tools = true,
+		.tools = ask->tools,
 	};
 	enum tb_status status = TB_OK;
 
+	set_think(ask->opts, &vars);
 	if (!rest)
 		return tb_nomem(err);
 	if (system)
@@ -67,6 +92,7 @@ render(const struct local *l, const struct speaker_ask *ask, size_t skip, struct
 		status = chat_template_render(l->m->template, &vars, text, err);
 	else
 		as_text(rest, n, text);
+	keep_tail(l, text);
 	if (ask->prefix)
 		tb_buf_str(text, ask->prefix);
 	free(rest);
@@ -86,7 +112,7 @@ drop_second_bos(const struct local *l, struct token_ids *ids)
 }
 
 static enum tb_status
-tokens(const struct local *l, const struct speaker_ask *ask, size_t skip, struct token_ids *ids,
+tokens(struct local *l, const struct speaker_ask *ask, size_t skip, struct token_ids *ids,
        struct tb_err *err)
 {
 	const struct chat_template *t = l->m->template;
@@ -171,35 +197,18 @@ fit(struct local *l, const struct speaker_ask *ask, struct token_ids *ids, size_
 
 /* ---- answering ---- */
 
-static void
-piece(void *arg, const char *text, size_t len)
-{
-	const struct speaker_ask *ask = arg;
-
-	ask->piece(ask->arg, GEN_MSG_TEXT, text, len);
-}
-
 /* The answer begins with what it was told to begin with. */
 static enum tb_status
-begin_with(const struct local *l, const struct speaker_ask *ask, struct tb_buf *text)
+begin_with(const struct local *l, const struct speaker_ask *ask, struct parts *parts,
+	   struct tb_buf *text)
 {
 	if (ask->prefix)
 		tb_buf_str(text, ask->prefix);
 	for (size_t i = 0; ask->begins && i < ask->begins->n; i++)
 		tokenizer_decode(l->m->tokenizer, ask->begins->v[i], !i && l->m->template, text);
 	if (text->len)
-		ask->piece(ask->arg, GEN_MSG_TEXT, text->p, text->len);
+		parts_add(parts, text->p, text->len);
 	return tb_buf_status(text, "the beginning of the answer", NULL);
-}
-
-static enum tb_status
-put_before(char **text, const struct tb_buf *before, struct tb_err *err)
-{
-	char *whole = tb_asprintf("%s%s", tb_buf_cstr(before), *text);
-
-	free(*text);
-	*text = whole;
-	return whole ? TB_OK : tb_nomem(err);
 }
 
 /* ---- in which portions ---- */
@@ -260,23 +269,28 @@ local_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *jo
 	struct local *l = local(s);
 	const struct chat_model *m = l->m;
 	struct tb_buf before = TB_BUF(RENDER_MAX);
+	struct parts parts = { .ask = ask };
 	struct gen_opts opts = {
 		.sampler = ask->opts->sampler, .max_tokens = ask->opts->max_tokens,
 		.stops = (const char *const *)m->stops, .nstops = m->nstops,
-		.guesser = l->guesser, .top = ask->opts->top, .text = piece, .text_arg = (void *)ask,
+		.guesser = l->guesser, .top = ask->opts->top, .text = parts_add,
+		.text_arg = &parts, .specials = parts_need_specials(m, ask),
 	};
 	struct token_ids prompt = { 0 };
 	enum tb_status status = fit(l, ask, &prompt, &out->left_out, err);
 
 	if (!status)
 		status = read_then(l, &prompt, job, err);
-	if (!status && begin_with(l, ask, &before))
+	if (!status)
+		status = parts_begin(&parts, m, ask, l->tail, err);
+	if (!status && begin_with(l, ask, &parts, &before))
 		status = tb_nomem(err);
 	opts.begins = m->template && !before.len;
 	if (!status)
 		status = generate_noting(l, &prompt, &opts, job, out, err);
-	if (!status && before.len)
-		status = put_before(&out->gen.text, &before, err);
+	if (!status)
+		status = parts_end(&parts, before.len, out, err);
+	parts_free(&parts);
 	tb_buf_free(&before);
 	free(prompt.v);
 	if (status == TB_ECANCEL && !out->gen.text) {
@@ -305,6 +319,13 @@ local_configure(struct speaker *s, const struct chat_opts *o, struct tb_err *err
 	tb_buf_free(&was);
 	tb_buf_free(&is);
 	return status;
+}
+
+static enum tb_status
+local_rendered(struct speaker *s, const struct speaker_ask *ask, struct tb_buf *out,
+	       struct tb_err *err)
+{
+	return render(local(s), ask, 0, out, err);
 }
 
 static enum tb_status
@@ -421,7 +442,8 @@ local_free(struct speaker *s)
 
 static const struct speaker_ops local_ops = {
 	.kind = "local", .answer = local_answer, .free = local_free,
-	.configure = local_configure, .count = local_count, .token = local_token, .keep = local_keep,
+	.configure = local_configure, .rendered = local_rendered,
+	.count = local_count, .token = local_token, .keep = local_keep,
 	.take_up = local_take_up, .reading = local_reading, .take_reading = local_take_reading,
 	.mark = local_mark,
 };
