@@ -14,7 +14,7 @@ cd "$T/work" || exit 99
 while IFS= read -r line; do
 	case $line in
 	'tbtui ./demo') continue ;;	# a screen
-	'tbtui serve '*) continue ;;	# ends when it is told to
+	'tbtui serve '* | 'curl http'*) continue ;;	# a server has no end: serve.sh has those
 	*' | jq '*) command -v jq >/dev/null || line=${line%% | jq*} ;;
 	esac
 	sh -c "$line" >"$T/out" 2>"$T/err" </dev/null
