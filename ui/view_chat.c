@@ -398,7 +398,7 @@ chat_load_run(void *arg, struct tb_job *job, struct tb_err *err)
 		(void)!history_read(l->talk->history, &l->past, NULL);
 	if (!status)
 		status = talk_begin(l->talk, err);
-	return status ? status : talk_keep(l->talk, l->ctx->db_path, l->session, err);
+	return status ? status : talk_keep(l->talk, l->ctx, l->session, err);
 }
 
 /* What was said is there again, and what there is to know about it. */
@@ -489,6 +489,8 @@ chat_close(struct view *v)
 
 	if (s->working)
 		jobs_cancel(s->working);
+	else if (s->talk && s->talk->chat)	/* without it all is read again, no more */
+		(void)!talk_leave(s->talk, NULL, NULL);
 	transcript_free(&s->text);
 	free(s->draft);
 	waiting_clear(&s->waiting);

@@ -77,7 +77,7 @@ chat_session_begin(const struct chat_session *s, const struct cli *cli, struct t
 		return TB_OK;
 	if ((status = cli_ctx(cli, &ctx, err)))
 		return status;
-	status = talk_keep(t, ctx.db_path, s->which, err);
+	status = talk_keep(t, &ctx, s->which, err);
 	op_ctx_free(&ctx);
 	if (status)
 		return status;
@@ -89,4 +89,16 @@ chat_session_begin(const struct chat_session *s, const struct cli *cli, struct t
 		return status;
 	cli_note(cli, chat_notice(t->chat));
 	return !prompt && !cli->json && s->which && strcmp(s->which, "new") ? show_end(t, err) : TB_OK;
+}
+
+static enum tb_status
+leave(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	return talk_leave(arg, job, err);
+}
+
+enum tb_status
+chat_session_end(const struct cli *cli, struct talk *t, struct tb_err *err)
+{
+	return chat_number(t->chat) ? cli_run(cli, "Keeping", leave, t, err) : TB_OK;
 }

@@ -25,4 +25,7 @@ enum tb_status chat_session_begin(const struct chat_session *s, const struct cli
 				  struct talk *t, const struct run_sampling *sampling,
 				  const char *system, const char *prompt, struct tb_err *err)
 	TB_MUST_USE;
+/* The end of the conversation: going on with it will begin at once. */
+enum tb_status chat_session_end(const struct cli *cli, struct talk *t, struct tb_err *err)
+	TB_MUST_USE;
 #endif

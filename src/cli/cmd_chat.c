@@ -364,6 +364,8 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 	if (status)
 		return cli_fail(&err);
 	end = prompt ? turn(c, talk_call_say(c->talk, prompt), &leave) : converse(c);
+	if (chat_session_end(c->cli, c->talk, &err))
+		cli_note(c->cli, err.msg);
 	return c->file && cli_run(c->cli, "Keeping", chat_close_file, c, &err) ? cli_fail(&err) : end;
 }
 

@@ -29,6 +29,7 @@ struct talk {
 	bool changed;			/* opts are others than the chat's: it gets them before
 					 * its next work */
 	bool working;			/* between talk_start() and talk_end() */
+	uint64_t kv_bytes;		/* of what models have read is kept in all */
 	bool lines;			/* line by line on a terminal, no screen */
 	bool figures;			/* after each answer; lines only */
 	bool unwrapped;			/* lines are not broken between words; lines only */
@@ -56,10 +57,15 @@ enum tb_status talk_open(struct talk **out, const struct op_ctx *ctx, const char
 const char *talk_note(const struct talk *t);
 /* With t->opts as they are now. */
 enum tb_status talk_begin(struct talk *t, struct tb_err *err) TB_MUST_USE;
-/* Behind talk_begin(): what is said is kept beside the index at that path.  session: "last" or a
- * number goes on with that one, whose options become t->opts; NULL, "" or "new": another. */
-enum tb_status talk_keep(struct talk *t, const char *index_path, const char *session,
+/* Behind talk_begin(): what is said is kept beside the index, unless the configuration says no and
+ * no session is named.  session: "last" or a number goes on with that one, whose options become
+ * t->opts; NULL, "" or "new": another. */
+struct op_ctx;
+enum tb_status talk_keep(struct talk *t, const struct op_ctx *ctx, const char *session,
 			 struct tb_err *err) TB_MUST_USE;
+/* Nobody says anything any more: what the model has read is kept, so that going on begins at
+ * once. */
+enum tb_status talk_leave(struct talk *t, struct tb_job *job, struct tb_err *err) TB_MUST_USE;
 /* The number that it means: 0 for "last", < 0 for none.  TB_EUSAGE: it is no number. */
 enum tb_status talk_session(const char *session, int64_t *number, struct tb_err *err) TB_MUST_USE;
 struct talk *talk_ref(struct talk *t);

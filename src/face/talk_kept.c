@@ -7,6 +7,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/talk.h"
+#include "src/ops/home/home.h"
 
 enum tb_status
 talk_session(const char *session, int64_t *number, struct tb_err *err)
@@ -27,13 +28,16 @@ talk_session(const char *session, int64_t *number, struct tb_err *err)
 }
 
 enum tb_status
-talk_keep(struct talk *t, const char *index_path, const char *session, struct tb_err *err)
+talk_keep(struct talk *t, const struct op_ctx *ctx, const char *session, struct tb_err *err)
 {
 	int64_t number;
 	enum tb_status status = talk_session(session, &number, err);
+	bool keeps = config_keeps_sessions(&ctx->config, &t->kv_bytes);
 
+	if (!status && !keeps && !(session && *session))
+		return TB_OK;
 	if (!status)
-		status = chat_keep_in(t->chat, index_path, err);
+		status = chat_keep_in(t->chat, ctx->db_path, err);
 	if (status || number < 0 || (status = chat_resume(t->chat, number, &t->opts, err)))
 		return status;
 	free(t->system);
@@ -42,4 +46,10 @@ talk_keep(struct talk *t, const char *index_path, const char *session, struct tb
 		return tb_nomem(err);
 	t->opts.system = t->system;
 	return TB_OK;
+}
+
+enum tb_status
+talk_leave(struct talk *t, struct tb_job *job, struct tb_err *err)
+{
+	return chat_park(t->chat, t->kv_bytes, job, err);
 }

@@ -303,6 +303,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/chat/chat_kept.c \
 	src/ops/chat/chat_opts.c \
 	src/ops/chat/chat_resume.c \
+	src/ops/chat/chat_park.c \
 	src/ops/chat/chat_parts.h \
 	src/ops/chat/chat_say.c \
 	src/ops/chat/local_parts.c \

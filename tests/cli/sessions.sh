@@ -114,13 +114,32 @@ expect 0 tb sessions search bees
 expect 0 tb sessions rm 1
 expect 2 tb sessions empty </dev/null
 err_has 'Delete 2 sessions for good.*--yes'
+[ -s "$T/data/kv/1.kv" ] || fail "what was read is not kept"
+[ "$(stat -c %a "$T/data/kv")" = 700 ] || fail "others may look into kv"
 expect 0 tb --yes sessions empty
 has '^2 sessions deleted$'
+[ ! -e "$T/data/kv/1.kv" ] || fail "what was read is still there"
 expect 0 tb --yes sessions empty
 has '^0 sessions deleted$'
 expect 0 tb sessions list --trash
 err_has 'trash is empty'
 grep -q 'bees' "$T/data/chats.db" "$T/data/chats.db-wal" 2>/dev/null && fail "deleted words are still there"
+
+# the configuration: how much is kept, or nothing
+mkdir -p "$XDG_CONFIG_HOME/tbtui"
+echo 'sessions 10' >"$XDG_CONFIG_HOME/tbtui/config"
+expect 0 tb chat "$T/dense" --session new -p "no room" -n 2
+expect 0 tb sessions search "no room"
+[ "$(find "$T/data/kv" -name '*.kv' -size +0 | wc -l)" -le 1 ] || fail "more is kept than there is room for"
+echo 'sessions off' >"$XDG_CONFIG_HOME/tbtui/config"
+echo secret | tb chat "$T/dense" -n 2 >/dev/null || fail "sessions off"
+expect 1 tb sessions search secret
+expect 0 tb chat "$T/dense" --session new -p "asked for" -n 2
+expect 0 tb sessions search "asked for"
+echo 'sessions sometimes' >"$XDG_CONFIG_HOME/tbtui/config"
+expect 1 tb --print-config
+err_has "off, or a size as 4GB, is wanted"
+rm "$XDG_CONFIG_HOME/tbtui/config"
 
 expect 2 tb sessions nonsense
 err_has 'no "nonsense" here'

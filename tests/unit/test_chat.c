@@ -4,6 +4,7 @@
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "src/base/job.h"
 #include "src/ops/chat/chat.h"
@@ -417,7 +418,8 @@ kept_chat(void **state, const char *index, bool resumed, enum kv_type kv)
 	struct chat_opts o;
 	struct tb_err err;
 
-	assert_ok(chat_keep_in(c, index, &err), err);
+	if (index)
+		assert_ok(chat_keep_in(c, index, &err), err);
 	if (resumed) {
 		assert_ok(chat_resume(c, 0, &o, &err), err);
 		return c;
@@ -430,6 +432,17 @@ kept_chat(void **state, const char *index, bool resumed, enum kv_type kv)
 	o.system = "You tell stories.";
 	assert_ok(chat_configure(c, &o, &err), err);
 	return c;
+}
+
+static void
+top_of(struct chat *c)
+{
+	struct chat_opts o = { .top = 1, .max_tokens = 40, .system = "You tell stories.",
+			       .sampler = SAMPLER_DEFAULTS, .kv = KV_F16 };
+	struct tb_err err;
+
+	o.sampler.temperature = 0;
+	assert_ok(chat_configure(c, &o, &err), err);
 }
 
 /* What is done in a chat, by number. */
@@ -511,6 +524,52 @@ differ_when_resumed(void **state, const char *name, enum kv_type kv, bool by_fil
 	return differ;
 }
 
+/* What was parked is taken up: nothing is read again, and the bits are the same. */
+static void
+test_parked(void **state)
+{
+	const char *index = unit_path("parked.db");
+	struct chat *c = kept_chat(state, index, false, KV_F16), *d = kept_chat(state, NULL, false, KV_F16);
+	struct chat_answer a, b;
+	struct stat st;
+	struct tb_err err;
+
+	for (unsigned i = 0; i < 5; i++) {
+		turn_of(c, i, &a);
+		turn_of(d, i, &b);
+		assert_int_equal(tokens_differ(&a, &b), 0);
+		chat_answer_free(&b);
+		chat_answer_free(&a);
+		if (i == 3)	/* the next finds a file that is older than the chat */
+			continue;
+		assert_ok(chat_park(c, 1u << 30, NULL, &err), err);
+		chat_free(c);
+		assert_int_equal(stat(unit_path("parked.db.kv/1.kv"), &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0600);
+		c = kept_chat(state, index, true, KV_F16);
+		assert_string_equal(chat_notice(c), "");
+		top_of(c);
+	}
+	turn_of(c, 6, &a);
+	turn_of(d, 6, &b);
+	assert_int_equal(tokens_differ(&a, &b), 0);
+	assert_int_equal(a.gen.figures.reused_tokens, b.gen.figures.reused_tokens);
+	chat_answer_free(&a);
+	chat_answer_free(&b);
+	/* room for nothing: it goes */
+	assert_ok(chat_park(c, 1000, NULL, &err), err);
+	chat_free(c);
+	c = kept_chat(state, index, false, KV_F16);
+	turn_of(c, 0, &a);
+	chat_answer_free(&a);
+	assert_ok(stat(unit_path("parked.db.kv/1.kv"), &st) ? TB_EIO : TB_OK, err);
+	assert_ok(chat_park(c, (uint64_t)st.st_size, NULL, &err), err);
+	assert_int_not_equal(stat(unit_path("parked.db.kv/1.kv"), &st), 0);
+	assert_int_equal(stat(unit_path("parked.db.kv/2.kv"), &st), 0);
+	chat_free(c);
+	chat_free(d);
+}
+
 /* Killed after any turn and resumed, the next answer is chosen by the same bits. */
 static void
 test_resumed(void **state)
@@ -590,6 +649,7 @@ main(void)
 		cmocka_unit_test(test_continue),
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_resumed),
+		cmocka_unit_test(test_parked),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -109,6 +109,11 @@ enum tb_status chat_resume(struct chat *c, int64_t id, struct chat_opts *o, stru
 /* A session of its own, which begins with the path up to `turn` (0: all of it), and is `c` from
  * now on; the one before stays as it is. */
 enum tb_status chat_fork(struct chat *c, uint64_t turn, struct tb_err *err) TB_MUST_USE;
+/* Before it is freed: keeps what the speaker has read beside the index, so that going on begins at
+ * once.  All that is kept there takes at most so many bytes: the oldest goes.  A cache: nothing is
+ * said differently without it. */
+enum tb_status chat_park(struct chat *c, uint64_t max_bytes, struct tb_job *job, struct tb_err *err)
+	TB_MUST_USE;
 enum tb_status chat_rename(struct chat *c, const char *title, struct tb_err *err) TB_MUST_USE;
 
 /* A kept session as a text for people (roles as headings, the path alone), or as a JSON object with

@@ -174,6 +174,7 @@ write_all(struct chat *c, bool synced, struct tb_err *err)
 		status = put_reading(c, err);
 	status = db_chats_end(k->db, status, err);
 	if (!status) {
+		k->grown |= k->written < c->turns.n;
 		k->written = c->turns.n;
 	} else if (!was) {
 		k->id = 0;
@@ -293,6 +294,8 @@ chat_empty_trash(const char *index_path, size_t *n, struct tb_err *err)
 		return status;
 	if (!(status = db_chats_empty(db, &gone, err)))
 		*n = gone.n;
+	for (size_t i = 0; i < *n; i++)
+		park_forget(index_path, gone.rows[i].id);
 	tb_arena_free(&gone.mem);
 	db_close(db);
 	return status;

@@ -17,6 +17,7 @@ struct keeping {
 	size_t written;			/* turns that are in the file */
 	char *title;			/* owned; NULL: none yet */
 	bool named;			/* by the person */
+	bool grown;			/* something was said since it was opened */
 	int64_t from_chat, from_turn;	/* what it is a copy of */
 	double at;			/* tb_monotonic() of the last writing */
 	char notice[512], told[512];	/* that nobody has read yet; that was read last */
@@ -55,6 +56,9 @@ void kept_write(struct chat *c, bool synced);
 void kept_write_coming(struct chat *c, size_t question, const char *text, const char *thinking);
 const char *chat_mark(struct chat *c);	/* of the speaker; "": it has none */
 char *kept_title_of(const char *text);	/* of the first message; caller frees */
+/* chat_park.c: takes up what was parked, as far as it still is what was read. */
+void park_take_up(struct chat *c, int64_t id);
+void park_forget(const char *index_path, int64_t id);
 /* It is that session no more: what is said next begins another. */
 void kept_leave(struct chat *c);
 void kept_close(struct chat *c);

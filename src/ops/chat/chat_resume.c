@@ -185,6 +185,8 @@ take_reading(struct chat *c, int64_t id, struct tb_err *err)
 	if (!status && len)
 		c->speaker->ops->take_reading(c->speaker, data, len);
 	free(data);
+	if (!status && len)
+		park_take_up(c, id);
 	return status;
 }
 

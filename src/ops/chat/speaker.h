@@ -56,6 +56,7 @@ struct speaker_ops {
 			       struct tb_err *err);
 	enum tb_status (*take_up)(struct speaker *s, const char *path, struct tb_job *job,
 				  struct tb_err *err);
+	uint64_t (*keep_bytes)(struct speaker *s);	/* about how large that file is */
 	/* In which portions it read what it has, as bytes; and from the next answer on it goes on as
 	 * if it had read them so.  What is of another model is not taken. */
 	void (*reading)(struct speaker *s, struct tb_buf *out);

@@ -361,6 +361,14 @@ local_keep(struct speaker *s, const char *path, struct tb_job *job, struct tb_er
 	return status;
 }
 
+static uint64_t
+local_keep_bytes(struct speaker *s)
+{
+	struct local *l = local(s);
+
+	return l->held.n * sizeof(*l->held.v) + session_bytes(l->session, (uint32_t)l->held.n);
+}
+
 /* Of what is in the file that counts which is as it was when the chat was kept. */
 static enum tb_status
 local_take_up(struct speaker *s, const char *path, struct tb_job *job, struct tb_err *err)
@@ -445,7 +453,7 @@ static const struct speaker_ops local_ops = {
 	.configure = local_configure, .rendered = local_rendered,
 	.count = local_count, .token = local_token, .keep = local_keep,
 	.take_up = local_take_up, .reading = local_reading, .take_reading = local_take_reading,
-	.mark = local_mark,
+	.mark = local_mark, .keep_bytes = local_keep_bytes,
 };
 
 enum tb_status

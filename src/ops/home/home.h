@@ -6,6 +6,7 @@
  *	key VIEW KEY ACTION
  *	color ROLE FOREGROUND BACKGROUND [ATTRIBUTE...]
  *	columns VIEW COLUMN...
+ *	sessions off|SIZE
  *
  * Words are separated by blanks; "…" holds some together, with \" and \\ in it.  A line
  * that begins with # is a comment.  What cannot be understood is remembered with file and
@@ -60,6 +61,10 @@ bool config_check_remote(struct config *c, const struct config_line *l);
  * its models.  In fresh memory; *url NULL: it is no model of a server. */
 enum tb_status config_address(const struct config *c, const char *ref, char **url,
 			      struct tb_err *err) TB_MUST_USE;
+
+/* Are conversations kept?  *kv_bytes: how much of what was read for them. */
+#define CONFIG_KV_BYTES (UINT64_C(4) << 30)
+bool config_keeps_sessions(const struct config *c, uint64_t *kv_bytes);
 
 /* The stores, and what the file is, as lines of one. */
 void config_print(const struct config *c, struct tb_buf *out);

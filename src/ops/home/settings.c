@@ -26,6 +26,7 @@ static const struct { const char *word; size_t min, max; const char *usage; } fo
 	{ "key", 3, 3, "key VIEW KEY ACTION" },
 	{ "color", 3, CONFIG_WORDS, "color ROLE FOREGROUND BACKGROUND [ATTRIBUTE...]" },
 	{ "columns", 2, CONFIG_WORDS, "columns VIEW COLUMN..." },
+	{ "sessions", 1, 1, "sessions off|SIZE" },
 };
 #define NFORMS (sizeof(forms) / sizeof(*forms))
 
@@ -134,7 +135,7 @@ in_form(struct config *c, const struct config_line *l)
 	}
 	tb_near_text(&near, hint, sizeof(hint));
 	config_wrong(c, l, "no setting \"%.60s\"%s", l->word[0],
-		     *hint ? hint : ": store, remote, key, color or columns");
+		     *hint ? hint : ": store, remote, key, color, columns or sessions");
 	return false;
 }
 
@@ -148,6 +149,40 @@ config_store(const struct config_line *l)
 	if (tb_starts(dir, "~/") && home)
 		return tb_path_join(home, dir + 2);
 	return *dir == '/' ? tb_strdup(dir) : NULL;
+}
+
+static bool
+is_sessions(const struct config_line *l, uint64_t *kv_bytes)
+{
+	*kv_bytes = CONFIG_KV_BYTES;
+	return !strcmp(l->word[0], "sessions") && l->n == 2 &&
+	       (!strcmp(l->word[1], "off") || tb_parse_bytes(l->word[1], kv_bytes));
+}
+
+bool
+config_keeps_sessions(const struct config *c, uint64_t *kv_bytes)
+{
+	bool keeps = true;
+	uint64_t bytes;
+
+	*kv_bytes = CONFIG_KV_BYTES;
+	for (size_t i = 0; i < c->n; i++)
+		if (is_sessions(&c->lines[i], &bytes)) {
+			keeps = strcmp(c->lines[i].word[1], "off") != 0;
+			*kv_bytes = bytes;
+		}
+	return keeps;
+}
+
+static bool
+check_sessions(struct config *c, const struct config_line *l)
+{
+	uint64_t bytes;
+
+	if (strcmp(l->word[0], "sessions") || is_sessions(l, &bytes))
+		return true;
+	config_wrong(c, l, "\"%.60s\": off, or a size as 4GB, is wanted", l->word[1]);
+	return false;
 }
 
 /* Shall the line be kept?  *stores counts them. */
@@ -180,7 +215,7 @@ parse(struct config *c, const char *text, struct tb_err *err)
 		if (why)
 			config_wrong(c, &l, "%s", why);
 		if (!status && !why && l.n && in_form(c, &l) && check_store(c, &l, &stores) &&
-		    config_check_remote(c, &l)) {
+		    config_check_remote(c, &l) && check_sessions(c, &l)) {
 			if (!tb_grow(&c->lines, &c->cap, c->n + 1, sizeof(*c->lines)))
 				status = TB_ENOMEM;
 			else
@@ -279,6 +314,18 @@ put_word(struct tb_buf *out, const char *word)
 	tb_buf_chr(out, '"');
 }
 
+static void
+print_sessions(const struct config *c, struct tb_buf *out)
+{
+	uint64_t bytes;
+
+	tb_buf_str(out, "\n# sessions off|SIZE: keep no conversations; or how much of what models have read"
+		   " for\n# them is kept, so that going on begins at once (4GB).\n");
+	for (size_t i = 0; i < c->n; i++)
+		if (is_sessions(&c->lines[i], &bytes))
+			tb_buf_printf(out, "sessions %s\n", c->lines[i].word[1]);
+}
+
 void
 config_print(const struct config *c, struct tb_buf *out)
 {
@@ -305,6 +352,7 @@ config_print(const struct config *c, struct tb_buf *out)
 			put_word(out, c->lines[i].word[2]);
 			tb_buf_chr(out, '\n');
 		}
+	print_sessions(c, out);
 }
 
 enum tb_status
