@@ -35,6 +35,8 @@ sampler_new(struct sampler **out, const struct sampler_opts *opts, size_t vocab,
 		{ "top-p", opts->top_p, 0, 1 },
 		{ "min-p", opts->min_p, 0, 1 },
 		{ "repeat penalty", opts->repeat_penalty, 0.01f, 100 },
+		{ "frequency penalty", opts->frequency, -2, 2 },
+		{ "presence penalty", opts->presence, -2, 2 },
 	};
 	struct sampler *s;
 
@@ -101,10 +103,14 @@ penalize(struct sampler *s, const uint32_t *recent, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t id = recent[i];
 
-		if (id >= s->vocab || s->mark[id] == s->picks)
+		if (id >= s->vocab)
 			continue;
+		if (s->mark[id] != s->picks) {
+			s->logits[id] = s->logits[id] > 0 ? s->logits[id] / p : s->logits[id] * p;
+			s->logits[id] -= s->o.presence;
+		}
 		s->mark[id] = s->picks;
-		s->logits[id] = s->logits[id] > 0 ? s->logits[id] / p : s->logits[id] * p;
+		s->logits[id] -= s->o.frequency;
 	}
 }
 
@@ -197,7 +203,7 @@ uint32_t
 sampler_pick(struct sampler *s, const float *logits, const uint32_t *recent, size_t n,
 	     const struct sampler_allowed *allowed)
 {
-	bool penalized = s->o.repeat_penalty != 1 && n;
+	bool penalized = n && (s->o.repeat_penalty != 1 || s->o.frequency != 0 || s->o.presence != 0);
 	size_t left;
 	double sum = 0, at;
 

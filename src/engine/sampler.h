@@ -13,7 +13,9 @@ struct sampler_opts {
 	float top_p;		/* 1 = all */
 	float min_p;		/* 0 = all */
 	float repeat_penalty;	/* 1 = none */
-	uint32_t repeat_last;	/* how many recent tokens the penalty sees */
+	uint32_t repeat_last;	/* how many recent tokens penalties see */
+	float frequency;	/* taken from a logit for each time that its token is among them … */
+	float presence;		/* … and once where it is at all; 0 = nothing */
 	uint64_t seed;
 };
 /* Where neither a person nor the model says anything; the help tells them, too. */
@@ -38,7 +40,7 @@ struct sampler_allowed {
 	const uint64_t *bits;
 	size_t n;
 };
-/* Order: allowed (NULL: all), repeat penalty, top-k, softmax with temperature, min-p, top-p,
+/* Order: allowed (NULL: all), penalties, top-k, softmax with temperature, min-p, top-p,
  * draw.  recent: the last tokens, oldest first. logits are not changed.  Of some that are
  * allowed one is chosen, whatever the logits. */
 uint32_t sampler_pick(struct sampler *s, const float *logits, const uint32_t *recent, size_t n,

@@ -123,6 +123,62 @@ def test_logprobs():
     assert said == a["message"]["content"] and tokens == len(a["logprobs"]["content"])
 
 
+SCHEMA = {"type": "object", "required": ["key", "times", "ok"],
+          "properties": {"key": {"type": "string", "maxLength": 6}, "ok": {"type": "boolean"},
+                         "times": {"type": "integer", "minimum": 0, "maximum": 99}}}
+
+
+def check_schema(text):
+    v = json.loads(text)
+    assert sorted(v) == ["key", "ok", "times"] and len(v["key"]) <= 6 and 0 <= v["times"] <= 99, text
+    assert isinstance(v["ok"], bool), text
+
+
+def test_formats():
+    """What must be JSON is, hot or cold, alone or among others, streamed or not."""
+    def one(i):
+        hot = dict(temperature=i % 2 * 1.5, seed=i, max_tokens=80)
+        schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
+        check_schema(ask(CHAT, say("Which key?", response_format=schema, **hot))["choices"][0]["message"]["content"])
+        text, last = stream(CHAT, say("Which key?", response_format=schema, **hot))
+        check_schema(text)
+        assert last == "stop", last
+        any_object = ask(CHAT, say("Which key?", response_format={"type": "json_object"}, **hot))
+        assert isinstance(json.loads(any_object["choices"][0]["message"]["content"]), dict), any_object
+        body = {"messages": [{"role": "user", "content": "Which key?"}], "stream": False, "format": SCHEMA}
+        check_schema(ask("/api/chat", body)["message"]["content"])
+        done.append(i)
+
+    done = []
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(done) == 6, "a thread failed"
+    wrong = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "king"}}}
+    assert ask(CHAT, say("x", response_format=wrong), 400)["error"]["param"] == "response_format"
+
+
+def test_penalties():
+    plain, other = (ask("/v1/completions", {"prompt": "the the the the", "max_tokens": 120, "temperature": 0,
+                                            "repeat_penalty": 1, "frequency_penalty": f, "ignore_eos": True,
+                                            "logprobs": 0})["choices"][0] for f in (-2, 2))
+    assert len(set(plain["logprobs"]["tokens"])) < len(set(other["logprobs"]["tokens"])), (plain, other)
+
+
+def test_tools():
+    """A model that knows of no tools is asked all the same; what tools said goes back to it."""
+    tool = {"type": "function", "function": {"name": "count", "parameters": {"type": "object"}}}
+    assert ask(CHAT, say("How do I quit?", tools=[tool]))["choices"][0]["message"]["content"]
+    call = {"id": "a1", "type": "function", "function": {"name": "count", "arguments": "{\"of\": 3}"}}
+    messages = [{"role": "user", "content": "Count."}, {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "a1", "content": "3"}]
+    assert ask(CHAT, {"messages": messages, "max_tokens": 4})["choices"][0]["message"]["role"] == "assistant"
+    messages[1]["tool_calls"][0]["function"]["arguments"] = "{"
+    assert ask(CHAT, {"messages": messages}, 400)["error"]["param"] == "messages"
+
+
 def test_ollama():
     name = json.loads(send("GET", "/api/tags").read())["models"][0]["name"]
     options = {"temperature": 0, "num_predict": 24}

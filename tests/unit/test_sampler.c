@@ -155,6 +155,7 @@ test_penalty(void **state)
 	const uint32_t recent[] = { 3, 9, 9, 3, 3, 4000 };
 	struct sampler_opts o = plain();
 	struct sampler *s;
+	struct tb_err err;
 
 	(void)state;
 	memcpy(before, logits, sizeof(logits));
@@ -173,6 +174,22 @@ test_penalty(void **state)
 	logits[4] = 3;
 	assert_int_equal(sampler_pick(s, logits, recent, 6, NULL), 3);
 	sampler_free(s);
+	o = plain();
+	o.temperature = 0;
+	o.repeat_last = 64;
+	o.frequency = 0.3f;	/* of 3, which is there three times: 4 - 0.9 */
+	s = make(o, VOCAB);
+	assert_int_equal(sampler_pick(s, logits, recent, 6, NULL), 3);
+	logits[4] = 3.2f;
+	assert_int_equal(sampler_pick(s, logits, recent, 6, NULL), 4);
+	sampler_free(s);
+	o.frequency = 0;
+	o.presence = 0.7f;	/* once: 3.3 */
+	s = make(o, VOCAB);
+	assert_int_equal(sampler_pick(s, logits, recent, 6, NULL), 3);
+	o.presence = 3;
+	sampler_free(s);
+	assert_fails(sampler_new(&s, &o, VOCAB, &err), err, TB_EUSAGE, "presence");
 }
 
 static void

@@ -14,9 +14,14 @@
 #include "src/base/text.h"
 #include "src/net/httpd.h"
 #include "src/ops/serve/reply.h"
+#include "src/text/answer.h"
+#include "src/text/constraint.h"
+#include "src/text/grammar.h"
 
 #define PROMPT_MAX (64u << 20)
 #define REPLY_MAX (256u << 20)
+
+static answer_fn on_part;
 
 struct exchange {
 	struct hosted *on;
@@ -24,10 +29,14 @@ struct exchange {
 	struct serve_request ask;
 	struct batch_task task;
 	struct tb_job *job;		/* owned: the task's */
+	struct grammar *grammar;	/* owned, with … */
+	struct constraint *constraint;	/* NULL: any text */
+	struct answer *answer;		/* owned; NULL: all of it is text */
 	struct reply reply;
 	char id[40];
 	const char *stops[CHAT_MAX_STOPS + REQUEST_STOPS];
 	bool first;			/* nothing was sent yet */
+	bool called;			/* tools */
 	/* Where tokens are told: the text before them waits. */
 	struct tb_buf text;
 	size_t offset;			/* of it in the whole */
@@ -44,6 +53,9 @@ exchange_free(struct exchange *x)
 	serve_request_free(&x->ask);
 	gen_result_free(&x->task.result);
 	free(x->task.prompt.v);
+	constraint_free(x->constraint);
+	grammar_free(x->grammar);
+	answer_free(x->answer);
 	tb_job_free(x->job);
 	tb_buf_free(&x->text);
 	free(x->tokens);
@@ -111,6 +123,9 @@ read_prompt(struct exchange *x, struct tb_err *err)
 	if (!status)
 		status = tokenizer_encode(m->tokenizer, tb_buf_cstr(&text), text.len, plain, !plain,
 					  &x->task.prompt, err);
+	if (!status && !plain)
+		status = answer_new(&x->answer, m->template, x->ask.tools, tb_buf_cstr(&text), on_part,
+				    x, err);
 	tb_buf_free(&text);
 	if (!status && !x->task.prompt.n)
 		status = tb_fail(err, TB_EUSAGE, "the prompt is empty");
@@ -118,6 +133,49 @@ read_prompt(struct exchange *x, struct tb_err *err)
 		status = tb_fail(err, TB_ELIMIT, "this model's context has room for %" PRIu32 " tokens, and "
 				 "the prompt has %zu; shorten it, or start the server with a larger "
 				 "--ctx", batch_context(x->on->batch), x->task.prompt.n);
+	return status;
+}
+
+/* What is thought or called may stand between control tokens, which are no text elsewhere. */
+static bool
+has_control_tags(const struct chat_model *m, bool tools)
+{
+	struct token_ids ids = { 0 };
+	bool control = false;
+	const char *tag;
+
+	for (size_t i = 0; !control && (tag = answer_tag(m->template, tools, i)); i++) {
+		ids.n = 0;
+		if (!tokenizer_encode(m->tokenizer, tag, strlen(tag), false, true, &ids, NULL))
+			for (size_t k = 0; k < ids.n; k++)
+				control |= tokenizer_type(m->tokenizer, ids.v[k]) == TOKEN_CONTROL;
+	}
+	free(ids.v);
+	return control;
+}
+
+/* On the server's thread alone, as chat_model_constrain() wants it. */
+static enum tb_status
+set_format(struct exchange *x, struct tb_err *err)
+{
+	const struct serve_request *ask = &x->ask;
+	enum tb_status status;
+	char *text;
+
+	if (ask->format == FORMAT_TEXT)
+		return TB_OK;
+	if (ask->format == FORMAT_JSON) {
+		status = grammar_json(&x->grammar, err);
+	} else {
+		if (!(text = json_print(ask->schema)))
+			return tb_nomem(err);
+		status = grammar_schema(&x->grammar, text, strlen(text), "the schema", err);
+		free(text);
+	}
+	if (!status)
+		status = chat_model_constrain(x->on->model, x->grammar, &x->constraint, err);
+	if (status)
+		x->ask.param = api_ollama(ask->api) ? "format" : "response_format";
 	return status;
 }
 
@@ -142,6 +200,8 @@ set_options(struct exchange *x)
 	o->stops = x->stops;
 	o->ignore_eos = x->ask.ignore_eos;
 	o->begins = !x->ask.prompt && m->template;
+	o->constraint = x->constraint;
+	o->specials = !x->ask.prompt && m->template && has_control_tags(m, x->ask.tools != NULL);
 	o->top = x->ask.logprobs && !x->ask.top ? 1 : x->ask.top;
 }
 
@@ -153,6 +213,7 @@ send_piece(struct exchange *x, struct reply_piece *p)
 	struct tb_buf out = TB_BUF(REPLY_MAX);
 
 	p->first = x->first;
+	p->called = x->called;
 	x->first = false;
 	reply_add_piece(&x->reply, p, &out);
 	if (p->end)
@@ -191,6 +252,26 @@ send_waiting(struct exchange *x, const struct gen_result *end)
 	x->ntokens = 0;
 }
 
+/* A piece of what is said or thought, of one that is streamed. */
+static void
+on_part(void *arg, enum answer_part part, const char *text, size_t len)
+{
+	struct exchange *x = arg;
+	struct reply_piece thought = { .thinking = text, .thinking_len = len };
+
+	if (!x->ask.stream || !len)
+		return;
+	if (x->text.len)
+		send_waiting(x, NULL);
+	if (part == ANSWER_THINKING) {
+		send_piece(x, &thought);
+		return;
+	}
+	tb_buf_add(&x->text, text, len);
+	if (!x->ask.logprobs)
+		send_waiting(x, NULL);
+}
+
 /* A piece of the answer, on the batch's thread. */
 static void
 on_text(void *arg, const char *text, size_t len)
@@ -198,13 +279,20 @@ on_text(void *arg, const char *text, size_t len)
 	struct exchange *x = arg;
 
 	drain(x);
-	if (!x->ask.stream)
-		return;
-	if (x->text.len)
-		send_waiting(x, NULL);
-	tb_buf_add(&x->text, text, len);
-	if (!x->ask.logprobs)
-		send_waiting(x, NULL);
+	if (x->answer)
+		answer_add(x->answer, text, len);
+	else
+		on_part(x, ANSWER_TEXT, text, len);
+}
+
+/* Calls of tools, in fresh memory; NULL: none. */
+static char *
+end_answer(struct exchange *x)
+{
+	if (!x->answer)
+		return NULL;
+	answer_end(x->answer);
+	return answer_calls(x->answer);
 }
 
 static void
@@ -223,7 +311,15 @@ static void
 end_stream(struct exchange *x, enum tb_status status, const struct tb_err *err)
 {
 	struct tb_buf out = TB_BUF(REPLY_MAX);
+	struct reply_piece called = { .calls = end_answer(x) };
 
+	if (called.calls) {
+		if (x->text.len)
+			send_waiting(x, NULL);
+		send_piece(x, &called);
+		x->called = true;
+	}
+	free((char *)called.calls);
 	if (!status) {
 		send_waiting(x, &x->task.result);
 	} else {
@@ -247,13 +343,19 @@ end_whole(struct exchange *x, enum tb_status status, const struct tb_err *err)
 		httpd_answer(x->http, status == TB_ECANCEL ? 503 : 500, "application/json", &out, NULL);
 		return;
 	}
-	p.text = g->text;
-	p.len = strlen(g->text);
+	p.calls = end_answer(x);
+	p.called = p.calls;
+	p.text = x->answer ? answer_text(x->answer) : g->text;
+	p.len = strlen(p.text);
+	p.text = p.len || !p.calls ? p.text : NULL;
+	p.thinking = x->answer ? answer_thinking(x->answer) : NULL;
+	p.thinking_len = p.thinking ? strlen(p.thinking) : 0;
 	if (x->ask.logprobs) {
 		p.tokens = g->tokens;
 		p.ntokens = g->tokens ? g->ids.n : 0;
 	}
 	reply_add_whole(&x->reply, &p, &out);
+	free((char *)p.calls);
 	httpd_answer(x->http, 200, "application/json", &out, NULL);
 }
 
@@ -342,8 +444,13 @@ exchange_begin(struct hosted *h, struct httpd_request *http, struct serve_reques
 		return;
 	}
 	name_answer(x);
-	set_options(x);
-	if ((status = read_prompt(x, &err))) {
+	if (x->ask.format != FORMAT_TEXT && x->ask.think == CHAT_THINK_UNSET)
+		x->ask.think = CHAT_THINK_OFF;		/* the answer begins at once */
+	if (!(status = set_format(x, &err)))
+		status = read_prompt(x, &err);
+	if (!status)
+		set_options(x);
+	if (status) {
 		answer_error(x, status == TB_ENOMEM ? 503 : 400, err.msg, "invalid_request_error",
 			     status == TB_ELIMIT ? "context_length_exceeded" : NULL, NULL);
 		exchange_free(x);

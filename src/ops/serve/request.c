@@ -97,6 +97,7 @@ serve_request_sampling(const struct serve_request *r, struct sampler_opts *o, ui
 	const struct { enum request_number i; float *to; } floats[] = {
 		{ NUMBER_TEMPERATURE, &o->temperature }, { NUMBER_TOP_P, &o->top_p },
 		{ NUMBER_MIN_P, &o->min_p }, { NUMBER_REPEAT, &o->repeat_penalty },
+		{ NUMBER_FREQUENCY, &o->frequency }, { NUMBER_PRESENCE, &o->presence },
 	};
 
 	for (size_t i = 0; i < sizeof(floats) / sizeof(*floats); i++)
