@@ -769,7 +769,8 @@ STORM = 60
 check_DATA += tests/faults/shim.so
 EXTRA_DIST += tests/faults/shim.c tests/faults/faults.py tests/faults/storm.py
 CLEANFILES += tests/faults/shim.so
-dist_check_SCRIPTS += tests/faults/storm.sh
+dist_check_SCRIPTS += tests/faults/storm.sh tests/soak/chat.sh
+EXTRA_DIST += tests/soak/chat.py
 dist_check_SCRIPTS += tests/cli/prune_big.sh
 
 # What doc/CLUSTER.md says: with GNU parallel in "make check", on a Slurm of its own with
@@ -791,6 +792,10 @@ check-storm: tbtui
 	TBTUI='$(abs_top_builddir)/tbtui' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/faults/storm.sh \
 		$(STORM)
 .PHONY: check-storm
+SOAK = 1800 1 750
+check-soak: tbtui
+	TBTUI='$(abs_top_builddir)/tbtui' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/soak/chat.sh $(SOAK)
+.PHONY: check-soak
 
 # the demo's model
 check_PROGRAMS += tests/unit/test_demo_net
