@@ -805,3 +805,5 @@ tests_unit_test_demo_net_CFLAGS = $(AM_CFLAGS) $(BLAS_CFLAGS)
 tests_unit_test_demo_net_LDADD = $(BLAS_LIBS) $(TEST_BASE)
 dist_check_SCRIPTS += tests/cli/demo_runs.sh tests/cli/schema.sh
 EXTRA_DIST += tests/cli/schema.py
+dist_check_SCRIPTS += tests/cli/demo_answers.sh
+EXTRA_DIST += tests/cli/demo_encode.py

@@ -77,10 +77,6 @@ SCREEN = re.compile(r" (on the (\w+ )?screen|with (a|one) keys?|with keys)\b")
 LINE = re.compile(r" on the command line\b")
 
 
-# How often a kind of question is asked, if a fact has several.
-OFTEN = {"do": 1, "ask": 1, "is": 1.2, "cmd": 2, "key": 1.5}
-
-
 class Fact:
     def __init__(self, lines, answer):
         self.answer = answer
@@ -90,8 +86,6 @@ class Fact:
                 plain = kind == "do" and re.match(r"(I|it|the) ", what.strip())
                 self.ways.append(("ask" if plain else kind, what.strip()))
         self.weight = 4 + min(len(self.ways), 12)
-        kinds = [k for k, _ in self.ways]
-        self.often = [OFTEN[k] / kinds.count(k) ** .5 for k in kinds]
         self.keyed = any(k == "key" for k, _ in lines) or " press " in " " + answer.lower()
         self.typed = '"' in answer or "Type /" in answer
 
@@ -174,14 +168,6 @@ def fill(r, text):
     return " ".join(words)
 
 
-def thin(r, text):
-    """As somebody asks in a hurry: some of the words, and sometimes in any order."""
-    words = [w for w in text.split(" ") if r.random() > (.5 if w in SMALL else .2)]
-    if r.random() < .2:
-        r.shuffle(words)
-    return " ".join(words) if len(words) > 1 else text
-
-
 def put(form, x, s=""):
     """Every capital on its own is a place."""
     out = re.sub(r"\bX\b|\bYs\b|\bZ\b|\bS\b",
@@ -200,7 +186,7 @@ def ask_do(r, fact, what):
         what = SCREEN.sub("", what)
     if forms is COMMANDED:
         what = LINE.sub("", what)
-    return put(r.choice(forms), alike(r, what, .2))
+    return put(r.choice(forms), alike(r, what, .25))
 
 
 def ask_key(r, what):
@@ -226,7 +212,7 @@ def ask_is(r, what):
 
 
 def ask(r, fact):
-    kind, what = r.choices(fact.ways, fact.often)[0]
+    kind, what = r.choice(fact.ways)
     if kind == "do":
         q = ask_do(r, fact, what)
     elif kind == "key":
@@ -239,9 +225,7 @@ def ask(r, fact):
         q = alike(r, what, .15)
     if kind != "key" and r.random() < .15:
         q = fill(r, q)
-    if kind in ("do", "ask") and r.random() < .2:
-        q = thin(r, q)
-    if r.random() < .1:
+    if kind != "ask" and r.random() < .1:
         q = r.choice(BEFORE) + q[0].lower() + q[1:]
     if kind != "ask" and r.random() < .1:
         q = re.sub(r"([?.]?)$", lambda m: r.choice(AFTER) + m[1], q, count=1)
@@ -307,12 +291,12 @@ def sentences(r, facts, prose):
         return " ".join(f.answer for f in facts[at:at + r.randint(2, 5)])
     if kind < .6:
         return r.choice(prose)
-    return " ".join(story(r) for _ in range(r.randint(1, 2)))
+    return " ".join(story(r) for _ in range(r.randint(1, 3)))
 
 
 def text(r, facts, cum, prose):
-    if r.random() < .06:
-        return "P " + " ".join(sentences(r, facts, prose) for _ in range(r.randint(1, 4))) + "\n\n"
+    if r.random() < .12:
+        return "P " + sentences(r, facts, prose) + "\n\n"
     turns = r.choices([1, 2, 3, 4, 6, 9, 14], [40, 20, 12, 10, 8, 6, 4])[0]
     out = []
     if r.random() < .05:

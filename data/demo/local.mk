@@ -18,7 +18,7 @@ data_demo_train_LDADD = src/text/libtext.a src/store/libstore.a $(QUANT_LIBS) \
 
 demo-model: data/demo/train $(DEMO_CORPUS) $(DEMO_TOOLS)
 	$(MKDIR_P) demo-model
-	python3 $(srcdir)/data/demo/corpus.py -s 20261122 -n 75000 $(srcdir)/data/demo/corpus \
+	python3 $(srcdir)/data/demo/corpus.py -s 20261122 -n 62000 $(srcdir)/data/demo/corpus \
 		>demo-model/texts
 	python3 $(srcdir)/data/demo/apart.py $(srcdir)/data/demo/questions.txt demo-model/texts
 	python3 $(srcdir)/data/demo/bpe.py -v 2048 demo-model/texts demo-model
