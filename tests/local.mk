@@ -492,6 +492,11 @@ tests_fuzz_fuzz_text_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS) 
 FUZZ_TEXT = src/text/libtext.a $(PCRE2_LIBS) src/format/libformat.a $(CJSON_LIBS) \
 	src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS) $(XXHASH_LIBS)
 FUZZ_TARGETS += tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_template tests/fuzz/fuzz_go_template
+FUZZ_TARGETS += tests/fuzz/fuzz_answer
+tests_fuzz_fuzz_answer_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_answer_LDADD = $(FUZZ_TEXT)
+EXTRA_DIST += tests/fuzz/seeds/answer/calls tests/fuzz/seeds/answer/channels \
+	tests/fuzz/seeds/answer/named tests/fuzz/seeds/answer/python
 tests_fuzz_fuzz_tokenizer_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_tokenizer_LDADD = $(FUZZ_TEXT)
 tests_fuzz_fuzz_template_LDFLAGS = $(FUZZ_LINK)

@@ -255,19 +255,34 @@ do_call(struct answer *a)
 
 /* ---- channels: <|channel|>NAME<|message|>TEXT<|end|><|start|>ROLE… ---- */
 
+/* How its first header may begin; else it does not keep to channels at all: 1, 0, -1 as at_tag(). */
+static int
+at_header(const struct answer *a)
+{
+	static const char *const begins[] = { "<|channel|>", channel_message, "to=", "assistant",
+					      channel_start };
+	int best = -1;
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++) {
+		int at = at_tag(a, blanks_held(a), begins[i]);
+
+		best = at > best ? at : best;
+	}
+	return best;
+}
+
 static bool
 do_header(struct answer *a)
 {
-	const char *hit = tag_in(a, channel_message);
-	size_t n = blanks_held(a);
+	const char *hit;
 
-	if (!hit) {	/* it may not keep to channels at all */
-		if (!a->said && a->held.len > n && at_tag(a, n, "<|channel|>") < 0 &&
-		    at_tag(a, n, " to=") < 0 && a->held.len - n > 64)
-			a->state = SAYS;
+	if (!a->said && at_header(a) <= 0) {
+		a->state = at_header(a) < 0 ? SAYS : HEADER;
 		return a->state == SAYS;
 	}
 	a->said = true;
+	if (!(hit = tag_in(a, channel_message)))
+		return false;
 	tb_buf_clear(&a->header);
 	tb_buf_add(&a->header, a->held.p, (size_t)(hit - a->held.p));
 	drop_held(a, (size_t)(hit - a->held.p) + strlen(channel_message));

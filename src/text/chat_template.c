@@ -29,7 +29,7 @@ struct chat_template {
 
 /* What it can is seen once. */
 static void
-look_at(struct jinja_ctx *c, struct chat_template *t)
+look_once(struct jinja_ctx *c, struct chat_template *t)
 {
 	t->thinking = t->go ? go_thinking(c, t->go) : jinja_thinking(t->source);
 	t->can = t->go ? go_can(t->go, t->source) : jinja_can(t->source);
@@ -62,7 +62,7 @@ new_template(struct chat_template **out, enum chat_template_kind kind, const cha
 		t->body = jinja_parse(&c, source, len);
 	t->source = jinja_copy(&c, source, len).str.s;
 	if (jinja_ok(&c))
-		look_at(&c, t);
+		look_once(&c, t);
 	if (c.status)
 		chat_template_free(t);
 	else
@@ -209,7 +209,7 @@ set_vars(struct jinja_ctx *c, struct jinja_scope *s, const struct chat_vars *var
 }
 
 static enum tb_status
-render(const struct chat_template *t, const struct chat_vars *vars, struct tb_buf *out,
+render_once(const struct chat_template *t, const struct chat_vars *vars, struct tb_buf *out,
        struct jinja_ctx *c, bool empty)
 {
 	struct tb_arena arena = { .max = VALUES_MAX };
@@ -236,7 +236,7 @@ chat_template_render(const struct chat_template *t, const struct chat_vars *vars
 {
 	struct jinja_ctx c = { .err = err }, again = { .err = err };
 
-	if (!render(t, vars, out, &c, false) || !c.took_none || !vars->forgive_no_tools)
+	if (!render_once(t, vars, out, &c, false) || !c.took_none || !vars->forgive_no_tools)
 		return c.status;
-	return render(t, vars, out, &again, true);
+	return render_once(t, vars, out, &again, true);
 }

@@ -293,7 +293,7 @@ put_float(struct go_printf *p, struct go_value v, char verb)
 /* ---- lists, maps and structs: the verb is for what is in them ---- */
 
 static void
-put_list(struct go_printf *p, const struct go_list *l, char verb)
+put_items(struct go_printf *p, const struct go_list *l, char verb)
 {
 	bool sharp = verb == 'v' && p->source;
 
@@ -369,7 +369,7 @@ put_nested(struct go_printf *p, struct go_value v, char verb)
 	if (prints_itself(v) && strchr("vsxXq", verb) && !(verb == 'v' && p->source))
 		put_itself(p, v, verb);
 	else if (v.type == GO_LIST)
-		put_list(p, v.list, verb);
+		put_items(p, v.list, verb);
 	else if (v.type == GO_MAP)
 		put_map(p, v.map, verb);
 	else

@@ -36,3 +36,19 @@ err_has 'bad.json: tools: a list of'
 expect 2 "$TBTUI" --store "$T/demo" chat demo:bf16 -n 2 -p hello --tools "$T/none.json"
 expect 2 "$TBTUI" --store "$T/demo" chat demo:bf16 -n 2 -p hello --think maybe
 err_has 'think: on, off'
+
+# a GGUF's own Jinja template goes before a TEMPLATE that knows less
+expect 0 "$TBTUI" --store "$T/demo" quantize demo:bf16 "$T/dense" -q keep
+sed -i 's/"chat_template":[ ]*"/&{# tool_calls, tools, tool_response #}/' "$T/dense/tokenizer_config.json"
+expect 0 "$TBTUI" quantize "$T/dense" "$T/x.gguf" -q keep
+echo '[{"role":"user","content":"x"}]' >"$T/talk.json"
+made() {
+	printf 'FROM %s\nTEMPLATE """%s"""\n' "$T/x.gguf" "$1" >"$T/Modelfile"
+	expect 0 "$TBTUI" --store "$T/demo" create made --replace -f "$T/Modelfile"
+	expect 0 "$TBTUI" --store "$T/demo" template made "$T/talk.json"
+}
+made '[{{ .Prompt }}]'
+err_has 'its TEMPLATE knows less: the Jinja template of its GGUF is used$'
+made '{{ range .Messages }}[{{ .Content }}]{{ if eq .Role "tool" }}{{ .ToolCalls }}{{ end }}{{ end }}{{ .Tools }}'
+err_has 'used: its TEMPLATE, in Go.s language$'
+[ "$(cat "$T/out")" = '[x]null' ] || fail "not what the TEMPLATE writes: $(cat "$T/out")"

@@ -128,6 +128,11 @@ test_channels(void **state)
 	       "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary "
 	       "to=functions.weather <|constrain|>json<|message|>{\"city\":\"Oslo\"}<|call|>",
 	       (struct want){ "", "Hm.", "[{\"name\":\"weather\",\"arguments\":{\"city\":\"Oslo\"}}]" });
+	/* one that does not keep to channels */
+	splits(harmony_jinja, true, "<|start|>assistant",
+	       "Yes, and a long sentence more, until there are some <|channel|>final<|message|>.",
+	       (struct want){ "Yes, and a long sentence more, until there are some <|channel|>final"
+			      "<|message|>.", NULL, NULL });
 	splits(harmony_jinja, true, "<|start|>assistant",
 	       "<|channel|>final<|message|>cut <|en", (struct want){ "cut <|en", NULL, NULL });
 }

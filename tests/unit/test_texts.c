@@ -7,7 +7,7 @@
 #include "tests/unit/unit.h"
 
 static struct model *
-make(const char *root, bool own, const char *jinja)
+make(const char *root, bool own, const char *jinja, const char *config)
 {
 	struct ollama_writer w;
 	struct fixture f = { 0 };
@@ -20,14 +20,15 @@ make(const char *root, bool own, const char *jinja)
 		assert_ok(ollama_add_bytes(&w, MEDIA_TEMPLATE, NULL, "{{ .Prompt }}", 13, &err), err);
 	if (jinja)
 		models_json(&w, "tokenizer_config.json", jinja);
-	return models_finish(&w, "m", "{}");
+	return models_finish(&w, "m", config);
 }
 
 /* Page and choice; part NULL: the page has no such remark. */
 static void
-says(const char *root, bool own, const char *jinja, const char *source, const char *part)
+says_of(const char *root, bool own, const char *jinja, const char *config, const char *source,
+	const char *part)
 {
-	struct model *m = make(root, own, jinja);
+	struct model *m = make(root, own, jinja, config);
 	struct template_used used;
 	struct tb_err err;
 	char *text;
@@ -50,6 +51,12 @@ says(const char *root, bool own, const char *jinja, const char *source, const ch
 }
 
 static void
+says(const char *root, bool own, const char *jinja, const char *source, const char *part)
+{
+	says_of(root, own, jinja, "{}", source, part);
+}
+
+static void
 test_templates(void **state)
 {
 	static const char jinja[] = "{\"chat_template\":\"{{ messages }}\"}";
@@ -60,6 +67,11 @@ test_templates(void **state)
 	says("both", true, jinja, "tokenizer_config.json",
 	     "who speaks: the Jinja template of tokenizer_config.json is used)");
 	says("own", true, NULL, TEMPLATE_OF_STORE, "(used: its TEMPLATE, in Go's language)");
+	/* code within Ollama: what is here is used instead */
+	says_of("code", false, jinja, "{\"renderer\":\"qwen9\"}", "tokenizer_config.json",
+		"renderer qwen9): the Jinja template of tokenizer_config.json is used)");
+	says_of("code2", true, jinja, "{\"renderer\":\"qwen9\"}", "tokenizer_config.json",
+		"renderer qwen9)");
 	says("broken", true, "{\"chat_template\":\"{% if\"}", TEMPLATE_OF_STORE, "Go's language)");
 }
 

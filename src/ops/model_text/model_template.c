@@ -320,21 +320,27 @@ model_template_used(const struct model *m, struct template_used *used, struct tb
 	return status == TB_ENOMEM ? status : TB_OK;
 }
 
+static const char *
+article(const struct template_used *used)
+{
+	return used->source && !strcmp(used->source, "GGUF") ? "its " : "";
+}
+
 const char *
 template_note(const struct template_used *used, char out[TEMPLATE_NOTE_MAX])
 {
-	static const char instead[] = "the Jinja template of %s is used";
 	char then[80];
 	size_t n = 0;
 
 	*out = 0;
-	snprintf(then, sizeof(then), instead, used->source ? used->source : "");
+	snprintf(then, sizeof(then), "the Jinja template of %s%s is used", article(used),
+		 used->source ? used->source : "");
 	if (used->source && used->why == TEMPLATE_BROKEN)
 		n = (size_t)snprintf(out, TEMPLATE_NOTE_MAX, "its own TEMPLATE cannot be run: ");
 	else if (used->source && used->why == TEMPLATE_PLAIN)
 		n = (size_t)snprintf(out, TEMPLATE_NOTE_MAX, "its TEMPLATE does not say who speaks: ");
 	else if (used->source && used->why == TEMPLATE_MORE)
-		n = (size_t)snprintf(out, TEMPLATE_NOTE_MAX, "its TEMPLATE knows less than its GGUF: ");
+		n = (size_t)snprintf(out, TEMPLATE_NOTE_MAX, "its TEMPLATE knows less: ");
 	else if (used->source && used->why == TEMPLATE_RENDERER)
 		n = (size_t)snprintf(out, TEMPLATE_NOTE_MAX, "Ollama has code of its own for it "
 				     "(renderer %s): ", used->renderer);
@@ -364,6 +370,7 @@ template_said(const struct template_used *used, char out[TEMPLATE_NOTE_MAX])
 	else if (used->go)
 		snprintf(out, TEMPLATE_NOTE_MAX, "used: %s, in Go's language", used->source);
 	else
-		snprintf(out, TEMPLATE_NOTE_MAX, "used: that of %s, in Jinja", used->source);
+		snprintf(out, TEMPLATE_NOTE_MAX, "used: that of %s%s, in Jinja", article(used),
+			 used->source);
 	return out;
 }
