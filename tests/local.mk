@@ -520,6 +520,14 @@ tests_fuzz_fuzz_sse_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_sse_LDADD = src/net/libnet.a $(CURL_LIBS) $(MICROHTTPD_LIBS) src/base/libbase.a $(UTF8PROC_LIBS) \
 	$(CRYPTO_LIBS) $(XXHASH_LIBS)
 EXTRA_DIST += tests/fuzz/seeds/sse/crlf tests/fuzz/seeds/sse/deltas
+FUZZ_TARGETS += tests/fuzz/fuzz_remote
+tests_fuzz_fuzz_remote_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_remote_LDADD = $(FUZZ_OPS)
+EXTRA_DIST += tests/fuzz/seeds/remote/document tests/fuzz/seeds/remote/error \
+	tests/fuzz/seeds/remote/logprobs tests/fuzz/seeds/remote/tools
+check_PROGRAMS += tests/unit/test_remote
+TESTS += tests/unit/test_remote
+tests_unit_test_remote_LDADD = $(TEST_OPS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_json tests/fuzz/fuzz_manifest tests/fuzz/fuzz_safetensors
 FUZZ_FORMAT = src/format/libformat.a $(CJSON_LIBS) src/base/libbase.a $(UTF8PROC_LIBS) \

@@ -44,6 +44,8 @@ struct arriving {
 	size_t lines;			/* seen, and when the last of them was */
 	double asked, first, line_came, told;
 	bool ended, done;		/* it said why it ended; nothing more comes */
+	const char *bytes;		/* all of it, where it is here already */
+	size_t nbytes, step;
 };
 
 void
@@ -373,7 +375,7 @@ take_bytes(void *arg, const char *p, size_t n, bool *enough, struct tb_err *err)
 	enum tb_status status;
 
 	for (size_t i = 0; i < n && !k->begun; i++)
-		if (!strchr(" \t\r\n", p[i])) {
+		if (!p[i] || !strchr(" \t\r\n", p[i])) {
 			k->begun = true;
 			k->document = p[i] == '{';
 		}
@@ -432,19 +434,61 @@ end_answer(struct arriving *k, enum tb_status status)
 }
 
 static enum tb_status
-stream(struct arriving *k, const char *body)
+from_server(struct arriving *k)
 {
-	struct http_ask ask = { .body = body, .nbody = strlen(body), .max = STREAM_MAX,
+	char *body = remote_request(k->r, k->ask);
+	struct http_ask ask = { .body = body, .nbody = body ? strlen(body) : 0, .max = STREAM_MAX,
 				.fn = take_bytes, .arg = k };
 	struct http_answer a;
 	enum tb_status status;
 
-	k->asked = k->line_came = tb_monotonic();
+	if (!body)
+		return tb_nomem(k->err);
 	status = remote_call(k->r, k->ask->prompt ? "/completions" : "/chat/completions", &ask,
 			     k->job, &a, k->err);
 	if (!status)
 		http_answer_free(&a);
-	return end_answer(k, status);
+	free(body);
+	return status;
+}
+
+static enum tb_status
+from_memory(struct arriving *k)
+{
+	enum tb_status status = TB_OK;
+	bool enough = false;
+
+	for (size_t at = 0; at < k->nbytes && !status && !enough; at += k->step)
+		status = take_bytes(k, k->bytes + at, k->nbytes - at < k->step ? k->nbytes - at
+									      : k->step,
+				    &enough, k->err);
+	return status;
+}
+
+/* Whatever gives the bytes. */
+static enum tb_status
+arrive(struct arriving *k, enum tb_status (*from)(struct arriving *k))
+{
+	enum tb_status status;
+
+	*k->out = (struct remote_answer){ 0 };
+	k->plain = k->text = k->thinking = TB_BUF(TEXT_MAX);
+	k->asked = k->line_came = tb_monotonic();
+	sse_init(&k->sse, EVENT_MAX, take_event, k);
+	status = end_answer(k, from(k));
+	for (size_t i = 0; i < k->ncalls; i++) {
+		tb_buf_free(&k->calls[i].id);
+		tb_buf_free(&k->calls[i].name);
+		tb_buf_free(&k->calls[i].arguments);
+	}
+	free(k->calls);
+	tb_buf_free(&k->text);
+	tb_buf_free(&k->thinking);
+	tb_buf_free(&k->plain);
+	sse_free(&k->sse);
+	if (status)
+		remote_answer_free(k->out);
+	return status;
 }
 
 enum tb_status
@@ -452,28 +496,18 @@ remote_answer(struct remote *r, const struct remote_ask *ask, struct tb_job *job
 	      struct remote_answer *out, struct tb_err *err)
 {
 	struct tb_err none;
-	struct arriving k = {
-		.r = r, .ask = ask, .job = job, .err = err ? err : &none, .out = out,
-		.plain = TB_BUF(TEXT_MAX), .text = TB_BUF(TEXT_MAX), .thinking = TB_BUF(TEXT_MAX),
-	};
-	char *body = remote_request(r, ask);
-	enum tb_status status;
+	struct arriving k = { .r = r, .ask = ask, .job = job, .err = err ? err : &none, .out = out };
 
-	*out = (struct remote_answer){ 0 };
-	sse_init(&k.sse, EVENT_MAX, take_event, &k);
-	status = body ? stream(&k, body) : tb_nomem(err);
-	for (size_t i = 0; i < k.ncalls; i++) {
-		tb_buf_free(&k.calls[i].id);
-		tb_buf_free(&k.calls[i].name);
-		tb_buf_free(&k.calls[i].arguments);
-	}
-	free(k.calls);
-	tb_buf_free(&k.text);
-	tb_buf_free(&k.thinking);
-	tb_buf_free(&k.plain);
-	sse_free(&k.sse);
-	free(body);
-	if (status)
-		remote_answer_free(out);
-	return status;
+	return arrive(&k, from_server);
+}
+
+enum tb_status
+remote_answer_read(struct remote *r, const struct remote_ask *ask, const char *bytes, size_t n,
+		   size_t step, struct remote_answer *out, struct tb_err *err)
+{
+	struct tb_err none;
+	struct arriving k = { .r = r, .ask = ask, .err = err ? err : &none, .out = out,
+			      .bytes = bytes, .nbytes = n, .step = step };
+
+	return arrive(&k, from_memory);
 }

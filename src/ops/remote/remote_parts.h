@@ -42,6 +42,11 @@ enum tb_status remote_refused(const struct remote *r, int status, const char *bo
 /* The request as JSON; NULL: no memory. */
 char *remote_request(const struct remote *r, const struct remote_ask *ask);
 
+/* An answer that is here already, in pieces of `step` bytes: for tests. */
+enum tb_status remote_answer_read(struct remote *r, const struct remote_ask *ask, const char *bytes,
+				  size_t n, size_t step, struct remote_answer *out,
+				  struct tb_err *err) TB_MUST_USE;
+
 /* The id of that text among the tokens; UINT32_MAX: no memory, or too many. */
 uint32_t remote_token_id(struct remote *r, const char *text);
 
