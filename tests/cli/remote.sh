@@ -113,6 +113,15 @@ chat 0 hostile
 printf 'a\357\277\275\357\277\275b\357\277\275[31mred\357\277\275\357\277\275nul \357\277\275 half \360\237\230\200 whole\n' >"$T/want"
 cmp "$T/want" "$T/out" || fail "hostile text: $(od -c "$T/out")"
 
+# tools go there, their calls come back, and so do results; how much is thought
+echo '[{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]' >"$T/tools.json"
+printf 'hello\n/result sunny\n' | "$TBTUI" chat "$U/v1#tools" --tools "$T/tools.json" --think low \
+	>"$T/out" 2>"$T/err" || fail "tools: $(cat "$T/err")"
+sent '"tools": \[\{"type": "function", "function": \{"name": "weather"'
+sent '"tool_calls": \[\{"id": "c1", "type": "function", "function": \{"name": "weather", "arguments": "\{\\"city\\":\\"Rome\\"\}"\}\}\]'
+sent '"role": "tool", "content": "sunny", "tool_call_id": "c1"'
+sent '"reasoning_effort": "low"'
+
 # no room for all: the oldest turns go, and that is said
 printf 'one\ntwo\nthree\nfour\n' | "$TBTUI" chat "$U/v1#small" --system Be. >"$T/out" 2>"$T/err" ||
 	fail "a long conversation: $(cat "$T/err")"

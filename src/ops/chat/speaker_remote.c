@@ -86,7 +86,8 @@ far_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *job,
 	struct tb_buf prefix = TB_BUF(16u << 20);
 	struct remote_ask there = {
 		.sampler = &ask->opts->sampler, .max_tokens = ask->opts->max_tokens,
-		.top = ask->opts->top, .piece = ask->piece, .arg = ask->arg,
+		.top = ask->opts->top, .think = ask->opts->think, .tools = ask->tools,
+		.piece = ask->piece, .arg = ask->arg,
 	};
 	enum tb_status status = prefix_of(f, ask, &prefix, err);
 

@@ -46,6 +46,7 @@ struct remote_ask {			/* all borrowed */
 	size_t nstops;
 	unsigned top;			/* alternatives of each token: GEN_MSG_TOKEN, gen.tokens */
 	const cJSON *tools;		/* NULL: none */
+	const char *think;		/* as in struct chat_opts; NULL: as it does by itself */
 	const cJSON *schema;		/* of the answer; NULL: any */
 	bool json;			/* any JSON */
 	remote_piece_fn *piece;		/* never NULL; figures go to the job */

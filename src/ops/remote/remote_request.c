@@ -118,6 +118,25 @@ set_limits(const struct remote *r, cJSON *o, const struct remote_ask *ask)
 	}
 }
 
+/* Those with templates hand words on to them; the others know how much effort is meant. */
+static void
+set_think(const struct remote *r, cJSON *o, const char *think)
+{
+	bool off = !strcmp(think, "off"), level = !off && strcmp(think, "on") != 0;
+	cJSON *words;
+
+	if (r->kind == REMOTE_LLAMACPP || r->kind == REMOTE_VLLM) {
+		words = json_object();
+		json_set_bool(words, "enable_thinking", !off);
+		if (level)
+			json_set_str(words, "reasoning_effort", think);
+		json_set(o, "chat_template_kwargs", words);
+	} else {
+		json_set_str(o, "reasoning_effort", off ? "none" : !level ? "medium" :
+			     !strcmp(think, "max") ? "high" : think);
+	}
+}
+
 static void
 set_format(cJSON *o, const struct remote_ask *ask)
 {
@@ -155,6 +174,8 @@ remote_request(const struct remote *r, const struct remote_ask *ask)
 	json_set(o, "stream_options", stream);
 	set_sampling(r, o, ask->sampler);
 	set_limits(r, o, ask);
+	if (ask->think && !ask->prompt)
+		set_think(r, o, ask->think);
 	if (ask->tools)
 		json_set(o, "tools", json_copy(ask->tools));
 	if (ask->schema || ask->json)
