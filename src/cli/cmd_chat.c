@@ -25,6 +25,7 @@ struct chatting {
 	struct chat_session session;
 	struct tb_buf with;		/* files that go with the next message */
 	bool terminal;
+	struct run_format format;	/* what answers have to look like */
 };
 
 /* On a terminal lines end between words. */
@@ -287,6 +288,19 @@ chat_reach(void *arg, struct tb_job *job, struct tb_err *err)
 	return speaker_remote_new(&r->speaker, r->url, &r->opts, job, err);
 }
 
+/* Answers are what --schema and its kin ask for. */
+static enum tb_status
+chat_hold(struct chatting *c, struct tb_err *err)
+{
+	const struct run_format *f = &c->format;
+	struct grammar *g;
+	enum tb_status status = run_format_apply(f, &g, err);
+
+	return status || !g ? status
+	     : chat_constrain(c->talk->chat, g, f->schema ? f->schema : f->grammar ? f->grammar
+								     : f->format, err);
+}
+
 static enum cli_exit
 chat_remote(struct chatting *c, struct run_model *model, const char *url,
 	    const struct run_sampling *s, const struct run_guessing *guessing,
@@ -322,6 +336,8 @@ chat_remote(struct chatting *c, struct run_model *model, const char *url,
 		status = begin_talk(c, &err);
 	if (!status)
 		status = chat_session_begin(&c->session, c->cli, c->talk, s, system, prompt, &err);
+	if (!status)
+		status = chat_hold(c, &err);
 	if (status)
 		cli_fail(&err);
 	else
@@ -361,6 +377,8 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 		status = cli_run(c->cli, "Reading", chat_open_file, c, &err);
 	if (!status)
 		status = chat_session_begin(&c->session, c->cli, c->talk, sampling, system, prompt, &err);
+	if (!status)
+		status = chat_hold(c, &err);
 	if (status)
 		return cli_fail(&err);
 	end = prompt ? turn(c, talk_call_say(c->talk, prompt), &leave) : converse(c);
@@ -389,6 +407,7 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 		  "OpenAI's API); calls are shown, nothing is run: /result TEXT is the answer" },
 		RUN_ENGINE_OPTIONS(cli),
 		RUN_GUESSING_OPTIONS(guessing),
+		RUN_FORMAT_OPTIONS(c.format),
 		RUN_SESSION_OPTION(c.file),
 		CHAT_SESSION_OPTIONS(c.session),
 		{ .name = NULL }

@@ -21,6 +21,7 @@ src_face_libface_a_SOURCES = \
 	src/face/talk.c \
 	src/face/talk.h \
 	src/face/talk_files.c \
+	src/face/talk_format.c \
 	src/face/talk_kept.c \
 	src/face/talk_model.c \
 	src/face/talk_rows.c \

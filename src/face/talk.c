@@ -222,6 +222,8 @@ talk_call_new(struct talk *t, const char *line)
 		return NULL;
 	name = talk_word(&c->rest);
 	c->row = talk_row_named(name);
+	if (c->row && c->row->run == talk_run_set)
+		talk_set_format(c);
 	if (!c->row)
 		talk_no_command(c, name);
 	else if (!c->row->run)

@@ -32,6 +32,8 @@ const struct talk_row talk_rows[] = {
 	  TALK_ARG_NONE, NULL },
 	{ "/export", "FILE", "this session as Markdown, or JSON where it ends so", talk_run_export,
 	  false, TALK_ARG_FILE, NULL },
+	{ "/format", "json|FILE|off", "answers are JSON, or what a schema or grammar allows",
+	  talk_run_format, false, TALK_ARG_FILE, "json off" },
 	{ "/read", "FILE", "a text goes with the next message",
 	  talk_run_read, false, TALK_ARG_FILE, NULL },
 	{ "/regen", NULL, "another answer to the same", talk_run_regen, false, TALK_ARG_NONE, NULL },

@@ -30,7 +30,8 @@ talk_fn talk_run_set, talk_run_system, talk_run_show, talk_run_clear, talk_run_r
 	talk_run_undo, talk_run_redo, talk_run_other, talk_run_model, talk_run_load, talk_run_read,
 	talk_run_copy, talk_run_tokens, talk_run_help, talk_run_sessions, talk_run_save,
 	talk_run_fork, talk_run_export, talk_run_template, talk_run_think, talk_run_tools,
-	talk_run_result;
+	talk_run_result,
+	talk_run_format;
 
 /* Another model answers from now on. */
 enum tb_status talk_change_model(struct talk_call *c, const char *ref, struct tb_job *job,
@@ -41,6 +42,8 @@ enum tb_status talk_load_session(struct talk_call *c, const char *name, struct t
 /* With ~/ in full; the caller frees, NULL: no memory. */
 char *talk_path(const char *path);
 
+/* "/set format json" and "/set noformat" are /format. */
+void talk_set_format(struct talk_call *c);
 /* "temperature", "system", "verbose", …; NULL behind the last. */
 const char *talk_setting(size_t i);
 /* All parameters as they are, a line each. */

@@ -425,6 +425,14 @@ ends_with_open(const char *prompt, const char *open)
 	return len >= n && !memcmp(prompt + len - n, open, n);
 }
 
+const char *
+answer_thinks(const struct chat_template *t, const char *prompt)
+{
+	struct chat_thinking tags = t ? chat_template_thinking(t) : (struct chat_thinking){ NULL, NULL };
+
+	return tags.open && tags.close && ends_with_open(prompt, tags.open) ? tags.close : NULL;
+}
+
 enum tb_status
 answer_new(struct answer **out, const struct chat_template *t, const cJSON *tools,
 	   const char *prompt, answer_fn *fn, void *arg, struct tb_err *err)

@@ -36,6 +36,8 @@ enum tb_status answer_status(const struct answer *a, struct tb_err *err) TB_MUST
 /* Where a byte of all that was added is in answer_text(). */
 size_t answer_place(const struct answer *a, size_t at);
 
+/* What ends the thinking that a prompt has begun; NULL: it has begun none. */
+const char *answer_thinks(const struct chat_template *t, const char *prompt);
 /* The i-th tag that it looks for, which may be a control token; NULL: there are no more. */
 const char *answer_tag(const struct chat_template *t, bool tools, size_t i);
 #endif

@@ -201,6 +201,23 @@ constraint_take(struct constraint *c, uint32_t id, struct tb_err *err)
 	return matcher_status(c->m, err);
 }
 
+enum tb_status
+constraint_read(struct constraint *c, const char *text, size_t len, struct tb_err *err)
+{
+	uint32_t to = c->now;
+	enum tb_status status;
+
+	for (size_t i = 0; i < len && to != READ_DEAD; i++)
+		to = matcher_step(c->m, to, class_of(c, text[i]));
+	if ((status = matcher_status(c->m, err)))
+		return status;
+	if (to == READ_DEAD)
+		return tb_fail(err, TB_EUSAGE, "the grammar does not allow the beginning of the answer");
+	c->now = to;
+	c->begins &= !len;
+	return TB_OK;
+}
+
 size_t
 constraint_follows(struct constraint *c, const uint32_t *ids, size_t n)
 {

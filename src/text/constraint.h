@@ -28,6 +28,10 @@ void constraint_free(struct constraint *c);
 /* Back to the beginning; begins: the answer begins a text. */
 void constraint_begin(struct constraint *c, bool begins);
 
+/* Reads what is there of the text already. TB_EUSAGE: it is not allowed. */
+enum tb_status constraint_read(struct constraint *c, const char *text, size_t len,
+			       struct tb_err *err) TB_MUST_USE;
+
 /* Which tokens may come, a bit each, of [tokenizer_size()]; valid until the next call.  left:
  * tokens that may still come, this one included: when they get few, those are allowed from
  * which an end can be reached. */

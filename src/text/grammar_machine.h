@@ -6,6 +6,7 @@
 #ifndef TBTUI_TEXT_GRAMMAR_MACHINE_H
 #define TBTUI_TEXT_GRAMMAR_MACHINE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -64,6 +65,7 @@ struct grammar_token {
 };
 
 struct grammar {
+	atomic_uint refs;		/* beside the first */
 	struct grammar_state *states;	/* owned, as all are */
 	size_t n, cap;
 	struct grammar_rule *rules;	/* the first is the root */

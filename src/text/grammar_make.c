@@ -11,10 +11,17 @@
 #define WORK_MAX (8u << 20)	/* parts to lay out: repetitions of nothing need no states */
 #define SMALL 4		/* states: what is larger and repeated becomes a rule of its own */
 
+struct grammar *
+grammar_ref(struct grammar *g)
+{
+	atomic_fetch_add(&g->refs, 1);
+	return g;
+}
+
 void
 grammar_free(struct grammar *g)
 {
-	if (!g)
+	if (!g || atomic_fetch_sub(&g->refs, 1))
 		return;
 	free(g->states);
 	free(g->rules);

@@ -22,6 +22,25 @@ for seed in 1 2 3 4 5 6 7 8; do
 		fail "no JSON: $(cat "$T/out")"
 done
 
+# A conversation: with -p, by /format, by Ollama's words for it; and what is refused changes nothing.
+cat >"$T/short.json" <<'END'
+{"type": "object", "properties": {"n": {"type": "integer", "minimum": 7, "maximum": 9}}, "required": ["n"]}
+END
+expect 0 "$TBTUI" chat "$M" -p "How many?" --schema "$T/short.json"
+has '^\{"n": [789]\}$'
+expect 0 "$TBTUI" chat "$M" -p "How many?" --schema "$T/short.json" --json
+has '"text":"\{\\"n\\": [789]\}".*"stop":"eos".*"forced_tokens":[1-9]'
+printf '%s\n' "/format $T/short.json" One /format "/format $T/none.json" Two "/set noformat" \
+	"/set num_predict 9" "What is a blob?" "/set format json" Three /bye >"$T/said"
+"$TBTUI" chat "$M" --temp 0 <"$T/said" >"$T/out" 2>"$T/err" && fail "a file that is not there is no failure"
+cat "$T/err" >>"$T/out"
+[ "$(grep -c '^{"n": [789]}$' "$T/out")" -eq 2 ] || fail "not held to the schema: $(cat "$T/out")"
+has 'Answers are held to .*short.json; /format off ends that'
+err_has 'none.json'
+has 'free text from now on'
+grep -q '^[A-Z][^"]*$' "$T/out" || fail "no free text: $(cat "$T/out")"
+has '^\{ *"'
+
 # refused SCHEMA MESSAGE
 refused() {
 	printf '%s' "$1" >"$T/schema"

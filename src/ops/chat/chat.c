@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/text/grammar.h"
 #include "src/ops/chat/chat_parts.h"
 
 void
@@ -152,6 +153,8 @@ chat_free(struct chat *c)
 	turns_free(&c->turns);
 	pthread_mutex_destroy(&c->lock);
 	json_free(c->tools);
+	grammar_free(c->grammar);
+	free(c->grammar_name);
 	free(c->system);
 	free(c->messages);
 	free(c);
@@ -191,6 +194,28 @@ const cJSON *
 chat_tools(const struct chat *c)
 {
 	return c->tools;
+}
+
+enum tb_status
+chat_constrain(struct chat *c, struct grammar *g, const char *name, struct tb_err *err)
+{
+	char *copy = g ? tb_strdup(name) : NULL;
+
+	if (g && !copy) {
+		grammar_free(g);
+		return tb_nomem(err);
+	}
+	grammar_free(c->grammar);
+	free(c->grammar_name);
+	c->grammar = g;
+	c->grammar_name = copy;
+	return TB_OK;
+}
+
+const char *
+chat_constrained(const struct chat *c)
+{
+	return c->grammar_name;
 }
 
 enum tb_status

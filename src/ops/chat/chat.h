@@ -83,6 +83,13 @@ const struct speaker *chat_speaker(const struct chat *c);
 enum tb_status chat_configure(struct chat *c, const struct chat_opts *o, struct tb_err *err)
 	TB_MUST_USE;
 
+/* Answers are what the grammar allows from now on; it is taken, also after a failure.  NULL:
+ * anything.  name: what people know it by.  Who answers elsewhere refuses to be asked then. */
+struct grammar;
+enum tb_status chat_constrain(struct chat *c, struct grammar *g, const char *name,
+			      struct tb_err *err) TB_MUST_USE;
+const char *chat_constrained(const struct chat *c);	/* its name; NULL: they are not */
+
 /* Keeps what was evaluated so far in a file; and takes it up before the first answer, so that
  * what begins with the same text need not be evaluated again (kv_file_load()).  Nothing where
  * the speaker is elsewhere. */

@@ -30,6 +30,8 @@ struct chat {
 	cJSON *tools;			/* owned; NULL: none */
 	pthread_mutex_t lock;		/* for the tree and what stands beside it: whoever changes
 					 * them, and chat_path() */
+	struct grammar *grammar;	/* a reference; NULL: any text */
+	char *grammar_name;		/* owned */
 	struct turns turns;
 	size_t unanswered;		/* id of what was asked, without an answer, off the path */
 	size_t left_out;		/* turns that had no room the last time */

@@ -115,6 +115,7 @@ answer(struct coming *k, struct chat_answer *out, struct tb_err *err)
 {
 	struct chat *c = k->c;
 	struct speaker_ask ask = {
+		.grammar = c->grammar,
 		.opts = &c->o, .tools = c->tools, .left_out = c->left_out, .begins = k->begins,
 		.prefix = k->prefix, .piece = take_piece, .arg = k,
 	};

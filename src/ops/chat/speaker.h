@@ -18,6 +18,7 @@ struct speaker_ask {
 	const struct chat_opts *opts;	/* system: not looked at, it is messages[0] */
 	size_t left_out;		/* turns at the beginning that had no room the last time;
 					 * a turn is what lies between two messages of the user */
+	struct grammar *grammar;	/* what the answer has to be; NULL: anything */
 	/* The answer begins so, and it is part of what comes out; NULL: with nothing. */
 	const struct token_ids *begins;	/* with these tokens: of a local model */
 	const char *prefix;		/* with this text */

@@ -10,6 +10,8 @@
 #include "src/ops/chat/reading.h"
 #include "src/ops/chat/speaker.h"
 #include "src/store/model.h"
+#include "src/text/answer.h"
+#include "src/text/constraint.h"
 
 #define RENDER_MAX (64u << 20)
 #define TAIL_MAX 256		/* longer than any tag */
@@ -19,6 +21,8 @@ struct local {
 	struct chat_model *m;		/* borrowed */
 	struct session *session;
 	struct guesser *guesser;
+	struct constraint *constraint;	/* of the grammar, which is a reference; NULL: none yet */
+	struct grammar *grammar;
 	struct token_ids held;		/* what the KV cache holds … */
 	struct reading read;		/* … and how it was read */
 	struct reading then;		/* what was, when it was kept: held is a beginning of it */
@@ -262,6 +266,19 @@ generate_noting(struct local *l, const struct token_ids *prompt, const struct ge
 	return TB_OK;
 }
 
+/* What was found out about a grammar stays, as long as it is that one. */
+static enum tb_status
+constrain(struct local *l, const struct speaker_ask *ask, struct tb_err *err)
+{
+	if (!ask->grammar || (l->constraint && ask->grammar == l->grammar))
+		return TB_OK;
+	constraint_free(l->constraint);
+	l->constraint = NULL;
+	grammar_free(l->grammar);
+	l->grammar = grammar_ref(ask->grammar);
+	return chat_model_constrain(l->m, l->grammar, &l->constraint, err);
+}
+
 static enum tb_status
 local_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *job,
 	     struct chat_answer *out, struct tb_err *err)
@@ -286,6 +303,11 @@ local_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *jo
 	if (!status && begin_with(l, ask, &parts, &before))
 		status = tb_nomem(err);
 	opts.begins = m->template && !before.len;
+	if (!status)
+		status = constrain(l, ask, err);
+	opts.constraint = ask->grammar ? l->constraint : NULL;
+	opts.said = before.len ? tb_buf_cstr(&before) : NULL;
+	opts.behind = answer_thinks(m->template, l->tail);
 	if (!status)
 		status = generate_noting(l, &prompt, &opts, job, out, err);
 	if (!status)
@@ -441,6 +463,8 @@ local_free(struct speaker *s)
 	struct local *l = local(s);
 
 	guesser_free(l->guesser);
+	constraint_free(l->constraint);
+	grammar_free(l->grammar);
 	session_free(l->session);
 	reading_free(&l->read);
 	reading_free(&l->then);

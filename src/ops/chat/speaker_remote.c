@@ -89,8 +89,12 @@ far_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *job,
 		.top = ask->opts->top, .think = ask->opts->think, .tools = ask->tools,
 		.piece = ask->piece, .arg = ask->arg,
 	};
-	enum tb_status status = prefix_of(f, ask, &prefix, err);
+	enum tb_status status;
 
+	if (ask->grammar)
+		return tb_fail(err, TB_EUNSUP, "%s is elsewhere: a grammar or schema holds models here "
+			       "alone; /format off goes on without", s->name);
+	status = prefix_of(f, ask, &prefix, err);
 	there.prefix = prefix.len ? tb_buf_cstr(&prefix) : NULL;
 	if (!status)
 		status = answer_fitting(f, ask, &there, job, out, err);

@@ -59,6 +59,7 @@ struct gen {
 	size_t guesses;			/* behind them, being evaluated */
 	size_t rows;			/* being evaluated, in all */
 	bool chosen;			/* the prompt is read */
+	struct constraint *c;		/* what holds from now on; NULL: nothing, or not yet */
 	bool over;			/* nothing comes any more: out->stop says why */
 	size_t forced;			/* of what is not evaluated yet: not chosen */
 	struct token_ids must;		/* what a grammar wants next; owned */
@@ -173,6 +174,26 @@ tokens_left(const struct gen *g)
 	return left < room ? left : room;
 }
 
+/* From now on the answer is held to the grammar, if what that begins behind is in the text: from
+ * `from` on it is new. */
+static enum tb_status
+hold(struct gen *g, const struct tb_buf *text, size_t from, struct tb_err *err)
+{
+	const char *behind = g->opts->behind, *at = tb_buf_cstr(text), *end = at + text->len;
+	size_t len = behind ? strlen(behind) : 0;
+
+	if (behind) {
+		at += from < len ? 0 : from - len;
+		if (!(at = memmem(at, (size_t)(end - at), behind, len)))
+			return TB_OK;
+		for (at += len; at < end && strchr(" \n\r\t", *at); at++)
+			;
+	}
+	g->c = g->opts->constraint;
+	constraint_begin(g->c, g->opts->begins && !text->len);
+	return constraint_read(g->c, at, (size_t)(end - at), err);
+}
+
 /* Takes one token in: true while more should come.  logits: those it was chosen by, NULL:
  * a grammar wants it. */
 static bool
@@ -182,6 +203,7 @@ take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *stat
 	const struct gen_opts *o = g->opts;
 	struct gen_result *out = g->out;
 	struct gen_token token = { .id = id };
+	size_t from;
 	bool stopped;
 
 	if (!out->ids.n) {
@@ -189,16 +211,19 @@ take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *stat
 		out->figures.first_token_seconds = g->first - g->began;
 	}
 	out->stop = GEN_EOS;
-	if ((!o->ignore_eos || o->constraint) && chat_model_is_eos(g->m, id))
+	if ((!o->ignore_eos || g->c) && chat_model_is_eos(g->m, id))
 		return false;
-	if (o->constraint && (*status = constraint_take(o->constraint, id, err)))
+	if (g->c && (*status = constraint_take(g->c, id, err)))
 		return false;
 	if (!tb_grow(&out->ids.v, &out->ids.cap, out->ids.n + 1, sizeof(id)) ||
 	    (o->top && !tb_grow(&out->tokens, &g->tokens_cap, out->ids.n + 1, sizeof(token)))) {
 		*status = tb_nomem(err);
 		return false;
 	}
+	from = g->stream.raw.len;
 	say(g, &token);
+	if (o->constraint && !g->c && (*status = hold(g, &g->stream.raw, from, err)))
+		return false;
 	show(g, stream_pass(&g->stream, false, &stopped));
 	if (o->top) {
 		if (logits)
@@ -214,8 +239,7 @@ take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *stat
 		    : g->at >= session_context(g->s) ? GEN_CONTEXT
 		    : GEN_CANCELLED;
 	/* what a grammar takes for whole was not cut off */
-	if ((out->stop == GEN_LENGTH || out->stop == GEN_CONTEXT) && o->constraint &&
-	    constraint_may_end(o->constraint))
+	if ((out->stop == GEN_LENGTH || out->stop == GEN_CONTEXT) && g->c && constraint_may_end(g->c))
 		out->stop = GEN_EOS;
 	return out->stop == GEN_CANCELLED && !tb_job_cancelled(g->job);
 }
@@ -239,7 +263,7 @@ put(struct gen *g, uint32_t id)
 static enum tb_status
 force(struct gen *g, size_t *known, bool *more, struct tb_err *err)
 {
-	struct constraint *c = g->opts->constraint;
+	struct constraint *c = g->c;
 	size_t n;
 	enum tb_status status = TB_OK;
 
@@ -282,8 +306,8 @@ guess(struct gen *g, size_t most, struct tb_err *err)
 		return TB_OK;
 	status = guess_make(g->opts->guesser, g->held->v, g->at, most, g->held->v + g->at,
 			    &g->guesses, g->job, err);
-	if (!status && g->opts->constraint)
-		g->guesses = constraint_follows(g->opts->constraint, g->held->v + g->at, g->guesses);
+	if (!status && g->c)
+		g->guesses = constraint_follows(g->c, g->held->v + g->at, g->guesses);
 	return status;
 }
 
@@ -293,7 +317,7 @@ gen_reads(const struct gen *g)
 	size_t unread = g->at - g->held->n;
 
 	/* what a grammar wants is read by few rows at a time: as if each were alone */
-	if (g->chosen && g->opts->constraint)
+	if (g->chosen && g->c)
 		return false;
 	return g->opts->apart ? unread > SESSION_ROWS + 1 : !g->chosen || unread > SESSION_ROWS;
 }
@@ -328,7 +352,7 @@ gen_rows(struct gen *g, size_t most, struct gen_rows *out, struct tb_err *err)
 static enum tb_status
 pick(struct gen *g, const float *logits, uint32_t *id, struct tb_err *err)
 {
-	struct constraint *c = g->opts->constraint;
+	struct constraint *c = g->c;
 	struct sampler_allowed allowed = { NULL, tokenizer_size(g->m->tokenizer) };
 	enum tb_status status;
 
@@ -355,7 +379,7 @@ choose(struct gen *g, const float *logits, bool *more, struct tb_err *err)
 		if (status || !*more)
 			return status;
 		known = put(g, id) ? known + 1 : SIZE_MAX;
-		if (g->opts->constraint && (status = force(g, &known, more, err)))
+		if (g->c && (status = force(g, &known, more, err)))
 			return status;
 	}
 	return TB_OK;
@@ -391,12 +415,19 @@ gen_take(struct gen *g, const float *logits, double seconds, bool *more, struct 
 static enum tb_status
 begin_grammar(struct gen *g, struct tb_err *err)
 {
+	struct tb_buf said = TB_BUF(STREAM_MAX);
 	size_t known = SIZE_MAX;
 	bool more = true;
 	enum tb_status status;
 
-	constraint_begin(g->opts->constraint, g->opts->begins);
-	status = force(g, &known, &more, err);
+	if (g->opts->said)
+		tb_buf_str(&said, g->opts->said);
+	status = tb_buf_status(&said, "the answer", err);
+	if (!status)
+		status = hold(g, &said, 0, err);
+	tb_buf_free(&said);
+	if (!status && g->c)
+		status = force(g, &known, &more, err);
 	g->over = !more;
 	return status;
 }

@@ -157,6 +157,9 @@ struct gen_opts {
 	bool apart;			/* the last tokens of a prompt are rows as those that follow
 					 * are, so that all of a long piece goes without logits */
 	struct constraint *constraint;	/* borrowed; NULL: any text */
+	const char *said;		/* text of the answer that is in the prompt; NULL: none */
+	const char *behind;		/* behind this it is constrained alone: what ends thinking;
+					 * NULL: all of it */
 	unsigned top;			/* that many alternatives of each token; <= GEN_TOP */
 	gen_text_fn *text;		/* NULL: messages to the job */
 	void *text_arg;
