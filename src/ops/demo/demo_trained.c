@@ -32,7 +32,7 @@ own_file(const char *name)
 }
 
 static enum tb_status
-write_file(const char *dir, const char *name, const void *data, size_t len, struct tb_err *err)
+write_into(const char *dir, const char *name, const void *data, size_t len, struct tb_err *err)
 {
 	char *path = tb_path_join(dir, name);
 	enum tb_status status = path ? tb_out_file(path, data, len, false, err) : tb_nomem(err);
@@ -101,7 +101,7 @@ add_experts(struct mix *x, const struct st_tensor *t, uint32_t layer, unsigned w
 }
 
 static void
-lay_out(struct mix *x)
+add_all(struct mix *x)
 {
 	for (size_t i = 0; i < x->h.ntensors; i++) {
 		const struct st_tensor *t = &x->h.tensors[i];
@@ -145,7 +145,7 @@ write_experts(struct mix *x, const char *dir, struct tb_err *err)
 	struct tb_buf out = TB_BUF(1u << 30);
 	enum tb_status status;
 
-	lay_out(x);
+	add_all(x);
 	status = x->failed ? tb_nomem(err) : st_layout(x->tensors, x->n, &format, 1, &out, err);
 	for (size_t i = 0; i < x->n && !status; i++)
 		if (x->parts[i].of)
@@ -154,7 +154,7 @@ write_experts(struct mix *x, const char *dir, struct tb_err *err)
 			put_router(x, &x->tensors[i], &out);
 	if (!status)
 		status = tb_buf_failed(&out) ? tb_nomem(err)
-			: write_file(dir, "model.safetensors", out.p, out.len, err);
+			: write_into(dir, "model.safetensors", out.p, out.len, err);
 	for (size_t i = 0; i < x->n; i++)
 		free((char *)x->tensors[i].name);
 	free(x->tensors);
@@ -217,7 +217,7 @@ write_config(const struct demo_model *m, const char *dir, struct tb_err *err)
 	if (status)
 		return status;
 	text = config_text(own, m->experts);
-	status = text ? write_file(dir, f->name, text, strlen(text), err) : tb_nomem(err);
+	status = text ? write_into(dir, f->name, text, strlen(text), err) : tb_nomem(err);
 	free(text);
 	json_free(own);
 	return status;
@@ -234,6 +234,6 @@ demo_write_trained(const struct demo_model *m, const char *dir, struct tb_err *e
 		else if (m->experts && !strcmp(f->name, "config.json"))
 			status = write_config(m, dir, err);
 		else
-			status = write_file(dir, f->name, f->data, (size_t)(f->end - f->data), err);
+			status = write_into(dir, f->name, f->data, (size_t)(f->end - f->data), err);
 	return status;
 }
