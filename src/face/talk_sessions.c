@@ -113,8 +113,11 @@ go_on_with(struct talk_call *c, int64_t number, const char *ref, struct tb_job *
 {
 	struct talk *t = c->talk;
 	bool same = t->model && !strcmp(t->model->model->loc.path, ref);
-	enum tb_status status = same || !*ref ? TB_OK : talk_change_model(c, ref, job, err);
+	enum tb_status status = TB_OK;
 
+	(void)!talk_leave(t, job, NULL);	/* without it that one is read again, no more */
+	if (!same && *ref)
+		status = talk_change_model(c, ref, job, err);
 	if (status)
 		return status;
 	chat_clear(t->chat);
