@@ -20,8 +20,8 @@ chat_draw(struct view *v, struct area a)
 {
 	struct chat_view *s = v->state;
 	bool typing = prompt_owner() == v;
-	int most = a.h / 2 > 1 ? a.h / 2 : 1, rows, queued;
-	struct area transcript, input;
+	int most = a.h / 2 > 1 ? a.h / 2 : 1, rows, queued, shown;
+	struct area transcript, strip, input;
 
 	s->chips.rows = most;
 	s->chips.cols = a.w - 4;
@@ -31,7 +31,9 @@ chat_draw(struct view *v, struct area a)
 	queued = waiting_rows(&s->waiting);
 	if (queued > a.h - rows - 1)
 		queued = a.h > rows ? a.h - rows - 1 : 0;
-	transcript = area_top(&a, a.h - rows - queued);
+	shown = s->talk ? strip_rows(&s->strip, a.h - rows - queued) : 0;
+	transcript = area_top(&a, a.h - rows - queued - shown);
+	strip = area_top(&a, shown);
 	if (s->text.n && s->talk) {
 		transcript.x++;
 		transcript.w -= 2;
@@ -42,6 +44,9 @@ chat_draw(struct view *v, struct area a)
 		draw_waiting(transcript, s->error,
 			     s->talk ? "Say something to it." : "Loading…");
 	}
+	if (shown)
+		strip_draw((struct area){ strip.y, strip.x + 1, strip.h, strip.w - 2 }, &s->strip,
+			   s->talk->chat);
 	waiting_draw((struct area){ a.y, a.x + 1, queued, a.w - 2 }, &s->waiting, &s->chips);
 	input = (struct area){ a.y + queued, a.x + 1, rows, a.w - 2 };
 	if (typing)

@@ -8,6 +8,7 @@ ui_libui_a_SOURCES = \
 	ui/blob_rows.c \
 	ui/blob_rows.h \
 	ui/chat_draw.c \
+	ui/chat_keys.c \
 	ui/chat_view.h \
 	ui/chips.c \
 	ui/chips.h \
@@ -62,6 +63,8 @@ ui_libui_a_SOURCES = \
 	ui/sizes.h \
 	ui/stats.c \
 	ui/stats.h \
+	ui/strip.c \
+	ui/strip.h \
 	ui/table.c \
 	ui/table.h \
 	ui/tasks.c \

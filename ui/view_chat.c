@@ -67,6 +67,11 @@ call_message(struct view *v, void *arg, const struct tb_msg *msg)
 		memcpy(&s->figures, msg->data, sizeof(s->figures));
 	} else if (msg->kind == GEN_MSG_NOTE) {
 		note(s, msg->data);
+	} else if (msg->kind == GEN_MSG_TOKEN && msg->len == sizeof(struct gen_token)) {
+		struct gen_token token;
+
+		memcpy(&token, msg->data, sizeof(token));
+		strip_token(&s->strip, &token);
 	} else if (msg->kind == GEN_MSG_TEXT || msg->kind == GEN_MSG_THINKING) {
 		/* what it answers may stand further up */
 		if (s->fresh && c->asks != TALK_SAY)
@@ -77,7 +82,6 @@ call_message(struct view *v, void *arg, const struct tb_msg *msg)
 }
 
 static void say_next(struct view *v);
-static void type(struct view *v);
 
 /* A text to go on with, in the line that is typed; of a file, in what waits to be said. */
 static void
@@ -97,7 +101,7 @@ put_into_line(struct view *v, const struct talk_call *c)
 		return;
 	}
 	if (prompt_owner() != v && view_on_top(v) && !prompt_is_open())
-		type(v);
+		chat_type(v);
 	if (prompt_owner() == v)
 		prompt_insert(c->put, c->put_long);
 	else if (!s->draft)
@@ -139,6 +143,8 @@ call_done(struct view *v, void *arg, enum tb_status status, const struct tb_err 
 	s->working = NULL;
 	talk_end(c);
 	transcript_end(&s->text);
+	if (c->asks)
+		strip_end(&s->strip, status ? 0 : c->answer.turn);
 	if (status)
 		note(s, err->msg);
 	else
@@ -174,9 +180,18 @@ static const struct job_ops call_job = {
 	.run = call_run, .message = call_message, .done = call_done, .free = call_free
 };
 
-/* The call is taken. */
+/* What else was likely costs little here; elsewhere it is asked for when somebody looks. */
 static void
-call_begin(struct view *v, struct talk_call *c)
+want_tokens(struct chat_view *s)
+{
+	unsigned top = s->talk->model || s->strip.on ? GEN_TOP : 0;
+
+	s->talk->changed |= s->talk->opts.top != top;
+	s->talk->opts.top = top;
+}
+
+void
+chat_begin_call(struct view *v, struct talk_call *c)
 {
 	struct chat_view *s = v->state;
 
@@ -189,6 +204,11 @@ call_begin(struct view *v, struct talk_call *c)
 	if (c->asks == TALK_SAY)
 		transcript_ask(&s->text, c->text);
 	s->fresh = true;
+	if (c->asks == TALK_CONTINUE)
+		strip_begin(&s->strip, c->turn, c->begins.n - 1, c->begins.v[c->begins.n - 1]);
+	else
+		strip_begin(&s->strip, 0, 0, 0);
+	want_tokens(s);
 	talk_start(c);
 	s->working = view_job(v, &call_job, c, "answer of %s", v->loc.name);
 	if (!s->working)
@@ -224,8 +244,8 @@ whole(const struct chat_view *s, const char *line)
 	return out;
 }
 
-static bool
-may_speak(const struct chat_view *s)
+bool
+chat_may_speak(const struct chat_view *s)
 {
 	return s->talk && !s->working;
 }
@@ -241,7 +261,7 @@ say_line(struct view *v, const char *line)
 		c->turn = tb_starts(text, "/edit ") ? s->editing : 0;
 		s->editing = 0;
 		talk_remember(s->talk, text);
-		call_begin(v, c);
+		chat_begin_call(v, c);
 	}
 	free(text);
 }
@@ -264,7 +284,7 @@ say_next(struct view *v)
 	struct chat_view *s = v->state;
 	char *line;
 
-	while (may_speak(s) && !s->waiting.held && (line = waiting_first(&s->waiting))) {
+	while (chat_may_speak(s) && !s->waiting.held && (line = waiting_first(&s->waiting))) {
 		say_line(v, line);
 		free(line);
 	}
@@ -335,8 +355,8 @@ chat_typed(void *arg, const char *text)
 	}
 }
 
-static void
-type(struct view *v)
+void
+chat_type(struct view *v)
 {
 	struct chat_view *s = v->state;
 	struct prompt_spec spec = {
@@ -355,7 +375,7 @@ chat_entered(struct view *v)
 	const struct chat_view *s = v->state;
 
 	if (!*s->error && !prompt_is_open())
-		type(v);
+		chat_type(v);
 }
 
 static bool
@@ -492,6 +512,7 @@ chat_close(struct view *v)
 	else if (s->talk && s->talk->chat)	/* without it all is read again, no more */
 		(void)!talk_leave(s->talk, NULL, NULL);
 	transcript_free(&s->text);
+	strip_free(&s->strip);
 	free(s->draft);
 	waiting_clear(&s->waiting);
 	chips_clear(&s->chips);
@@ -504,132 +525,6 @@ chat_pager(struct view *v)
 	struct chat_view *s = v->state;
 
 	return s->talk ? &s->text.pager : NULL;
-}
-
-/* Keys, while nobody types. */
-
-static void
-copy(struct view *v, bool code)
-{
-	struct chat_view *s = v->state;
-	char what[64];
-	size_t len;
-	const char *text = code ? transcript_copy_code(&s->text, &len, what)
-				: transcript_copy(&s->text, &len, what);
-
-	if (text)
-		clip_copy(v, what, text, len);
-	else
-		view_say(v, code ? "There is no block of code there." : "Nothing was answered yet.");
-}
-
-/* A command about the turn under the cursor, where there is one of theirs. */
-static void
-command_about(struct view *v, const char *line, enum said_by by)
-{
-	struct chat_view *s = v->state;
-	const struct said *turn = s->text.cur < s->text.n ? transcript_turn(&s->text, by) : NULL;
-	struct talk_call *c;
-
-	if (!may_speak(s)) {
-		view_say(v, s->talk ? "It still speaks: x stops it." : "Still loading.");
-		return;
-	}
-	if (!(c = talk_call_new(s->talk, line)))
-		return;
-	c->turn = turn ? turn->id : 0;
-	s->editing = by == SAID_PERSON ? c->turn : 0;
-	call_begin(v, c);
-}
-
-static bool
-act_on_turn(struct view *v, enum action a)
-{
-	switch (a) {
-	case ACT_REGEN: command_about(v, "/regen", SAID_NOTE); return true;
-	case ACT_EDIT_TURN: command_about(v, "/edit", SAID_PERSON); return true;
-	case ACT_SIBLING_BEFORE: command_about(v, "/other back", SAID_NOTE); return true;
-	case ACT_SIBLING_AFTER: command_about(v, "/other", SAID_NOTE); return true;
-	case ACT_FORK: command_about(v, "/fork", SAID_NOTE); return true;
-	case ACT_TAKE_BACK: command_about(v, "/undo", SAID_NOTE); return true;
-	case ACT_TEMPLATE: command_about(v, "/template", SAID_NOTE); return true;
-	default: return false;
-	}
-}
-
-static bool
-chat_act(struct view *v, enum action a)
-{
-	struct chat_view *s = v->state;
-	struct pager *p = &s->text.pager;
-
-	if (*s->error)
-		return false;
-	if (act_on_turn(v, a))
-		return true;
-	switch (a) {
-	case ACT_OPEN:
-	case ACT_TYPE:
-		type(v);
-		return true;
-	case ACT_STOP:
-		if (s->working)
-			jobs_cancel(s->working);
-		return true;
-	case ACT_BACK:
-		if (!s->working)
-			return false;
-		jobs_cancel(s->working);
-		return true;
-	case ACT_TURN_BEFORE:
-	case ACT_TURN_AFTER:
-		transcript_step(&s->text, a == ACT_TURN_BEFORE ? -1 : 1);
-		return true;
-	case ACT_MARK:	/* Space, which marks nothing here */
-		if (!transcript_fold(&s->text))
-			view_say(v, "Nothing was thought there.");
-		return true;
-	case ACT_COPY_ANSWER:
-	case ACT_COPY_CODE:
-		copy(v, a == ACT_COPY_CODE);
-		return true;
-	case ACT_LAST:
-		p->follow = true;
-		return false;
-	case ACT_DOWN:
-	case ACT_PAGE_DOWN:
-	case ACT_HALF_DOWN:
-		p->follow = p->top + p->height + (a == ACT_DOWN ? 1 : p->height) > p->nlines;
-		return false;
-	case ACT_UP:
-	case ACT_PAGE_UP:
-	case ACT_HALF_UP:
-	case ACT_FIRST:
-		p->follow = false;
-		return false;
-	default:
-		return false;
-	}
-}
-
-static bool
-chat_can(const struct view *v, enum action a)
-{
-	const struct chat_view *s = v->state;
-
-	switch (a) {
-	case ACT_STOP: return s->working;
-	case ACT_TURN_BEFORE:
-	case ACT_COPY_ANSWER: return transcript_said(&s->text);
-	case ACT_COPY_CODE: return transcript_has_code(&s->text);
-	case ACT_REGEN:
-	case ACT_EDIT_TURN:
-	case ACT_FORK:
-	case ACT_TAKE_BACK: return transcript_said(&s->text) && !s->working;
-	case ACT_SIBLING_BEFORE:
-	case ACT_SIBLING_AFTER: return transcript_versions(&s->text);
-	default: return !*s->error;
-	}
 }
 
 static const char *
@@ -645,5 +540,5 @@ const struct view_ops view_chat = {
 	.size = sizeof(struct chat_view), .needs_model = true, .open = chat_open,
 	.close = chat_close, .pager = chat_pager, .draw = chat_draw, .act = chat_act,
 	.can = chat_can, .summary = chat_summary, .typing = chat_typing, .keeps = chat_keeps,
-	.loses = chat_loses, .entered = chat_entered, .same = chat_same,
+	.word = chat_word, .loses = chat_loses, .entered = chat_entered, .same = chat_same,
 };

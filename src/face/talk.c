@@ -231,6 +231,21 @@ talk_call_new(struct talk *t, const char *line)
 	return c;
 }
 
+struct talk_call *
+talk_call_continue(struct talk *t, uint64_t turn, uint32_t *ids, size_t n)
+{
+	struct talk_call *c = call_new(t, "");
+
+	if (!c) {
+		free(ids);
+		return NULL;
+	}
+	c->asks = TALK_CONTINUE;
+	c->turn = turn;
+	c->begins = (struct token_ids){ .v = ids, .n = n, .cap = n };
+	return c;
+}
+
 void
 talk_call_free(struct talk_call *c)
 {
@@ -246,6 +261,7 @@ talk_call_free(struct talk_call *c)
 	free(c->system);
 	free(c->put);
 	free(c->text);
+	free(c->begins.v);
 	talk_unref(c->talk);
 	free(c);
 }
@@ -301,6 +317,8 @@ talk_answer(struct talk_call *c, gen_text_fn *fn, void *arg, struct tb_job *job,
 	switch (c->asks) {
 	case TALK_RESULT: return chat_say_message(chat, &result, fn, arg, job, &c->answer, err);
 	case TALK_AGAIN: return chat_again(chat, c->turn, fn, arg, job, &c->answer, err);
+	case TALK_CONTINUE:
+		return chat_continue(chat, c->turn, &c->begins, NULL, fn, arg, job, &c->answer, err);
 	case TALK_EDIT: return chat_edit(chat, c->turn, c->text, fn, arg, job, &c->answer, err);
 	default: return chat_say(chat, c->text, fn, arg, job, &c->answer, err);
 	}

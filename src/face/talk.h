@@ -83,7 +83,7 @@ enum talk_did {
 	TALK_REFUSED,	/* why */
 	TALK_LEAVE
 };
-enum talk_asks { TALK_NOTHING, TALK_SAY, TALK_AGAIN, TALK_EDIT, TALK_RESULT };
+enum talk_asks { TALK_NOTHING, TALK_SAY, TALK_AGAIN, TALK_EDIT, TALK_RESULT, TALK_CONTINUE };
 
 struct talk_call {
 	struct talk *talk;		/* a reference */
@@ -107,6 +107,7 @@ struct talk_call {
 	char *text;			/* what is said; owned */
 	char *tool_name, *tool_call_id;	/* whose result it is; owned */
 	uint64_t turn;
+	struct token_ids begins;	/* of another answer beside that one; owned */
 	struct chat_answer answer;	/* of that */
 };
 
@@ -114,6 +115,8 @@ struct talk_call {
  * memory. */
 struct talk_call *talk_call_new(struct talk *t, const char *line);
 struct talk_call *talk_call_say(struct talk *t, const char *text);
+/* Another answer beside that turn, which begins with these tokens (malloc()ed, taken). */
+struct talk_call *talk_call_continue(struct talk *t, uint64_t turn, uint32_t *ids, size_t n);
 void talk_call_free(struct talk_call *c);	/* NULL is fine */
 /* Can it be done whatever else goes on?  Then talk_at_once() does it. */
 bool talk_is_quick(const struct talk_call *c);
