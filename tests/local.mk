@@ -460,7 +460,8 @@ TESTS += tests/unit/test_ui_frame
 tests_unit_test_ui_frame_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
 tests_unit_test_ui_frame_LDADD = $(TEST_UI)
 SCREENS += tests/screens/audit.scr tests/screens/chat.scr tests/screens/chat_commands.scr tests/screens/chat_input.scr \
-	tests/screens/chat_read.scr tests/screens/chat_strip.scr tests/screens/convert.scr \
+	tests/screens/chat_read.scr tests/screens/chat_strip.scr tests/screens/chat_beside.scr \
+	tests/screens/convert.scr \
 	tests/screens/convert_budget.scr \
 	tests/screens/convert_gguf.scr \
 	tests/screens/convert_moe.scr \

@@ -39,7 +39,10 @@ chat_draw(struct view *v, struct area a)
 		transcript.w -= 2;
 		if (typing)
 			transcript_no_cursor(&s->text);
-		transcript_draw(transcript, &s->text);
+		if (*s->beside.name)
+			beside_draw(transcript, &s->beside, &s->text, talk_speaker(s->talk));
+		else
+			transcript_draw(transcript, &s->text);
 	} else {
 		draw_waiting(transcript, s->error,
 			     s->talk ? "Say something to it." : "Loading…");

@@ -5,6 +5,13 @@
 #include "ui/chat_view.h"
 #include "ui/clip.h"
 
+/* What the keys move: the second model's answers, after Tab. */
+static struct transcript *
+focused(struct chat_view *s)
+{
+	return s->beside.focus ? &s->beside.text : &s->text;
+}
+
 /* The strip shows the answer with the cursor, or the one that came last. */
 static void
 strip_follow(struct chat_view *s)
@@ -52,14 +59,38 @@ strip_key(struct view *v, enum action a)
 	return a == ACT_OPEN || strip_act(&s->strip, a);
 }
 
+/* Whoever speaks.  false: nobody does. */
+bool
+chat_stop(struct chat_view *s)
+{
+	bool second = beside_stop(&s->beside);
+
+	if (s->working)
+		jobs_cancel(s->working);
+	return s->working || second;
+}
+
+/* A second model, which is named first; or there is one: it goes. */
+static void
+second(struct view *v)
+{
+	struct chat_view *s = v->state;
+
+	if (*s->beside.name)
+		beside_close(&s->beside);
+	else if (s->talk)
+		beside_name(v, &s->beside, s->talk);
+}
+
 static void
 copy(struct view *v, bool code)
 {
 	struct chat_view *s = v->state;
 	char what[64];
 	size_t len;
-	const char *text = code ? transcript_copy_code(&s->text, &len, what)
-				: transcript_copy(&s->text, &len, what);
+	struct transcript *t = focused(s);
+	const char *text = code ? transcript_copy_code(t, &len, what)
+				: transcript_copy(t, &len, what);
 
 	if (text)
 		clip_copy(v, what, text, len);
@@ -105,7 +136,7 @@ bool
 chat_act(struct view *v, enum action a)
 {
 	struct chat_view *s = v->state;
-	struct pager *p = &s->text.pager;
+	struct pager *p = &focused(s)->pager;
 
 	if (*s->error)
 		return false;
@@ -119,21 +150,22 @@ chat_act(struct view *v, enum action a)
 		chat_type(v);
 		return true;
 	case ACT_STOP:
-		if (s->working)
-			jobs_cancel(s->working);
-		return true;
 	case ACT_BACK:
-		if (!s->working)
-			return false;
-		jobs_cancel(s->working);
+		return chat_stop(s) || a == ACT_STOP;
+	case ACT_SECOND:
+		second(v);
+		return true;
+	case ACT_NEXT_PANE:
+	case ACT_PREV_PANE:
+		s->beside.focus = *s->beside.name && !s->beside.focus;
 		return true;
 	case ACT_TURN_BEFORE:
 	case ACT_TURN_AFTER:
-		transcript_step(&s->text, a == ACT_TURN_BEFORE ? -1 : 1);
+		transcript_step(focused(s), a == ACT_TURN_BEFORE ? -1 : 1);
 		strip_follow(s);
 		return true;
 	case ACT_MARK:	/* Space, which marks nothing here */
-		if (!transcript_fold(&s->text))
+		if (!transcript_fold(focused(s)))
 			view_say(v, "Nothing was thought there.");
 		return true;
 	case ACT_COPY_ANSWER:
@@ -165,7 +197,7 @@ chat_can(const struct view *v, enum action a)
 	const struct chat_view *s = v->state;
 
 	switch (a) {
-	case ACT_STOP: return s->working;
+	case ACT_STOP: return s->working || s->beside.working;
 	case ACT_TURN_BEFORE:
 	case ACT_COPY_ANSWER: return transcript_said(&s->text);
 	case ACT_COPY_CODE: return transcript_has_code(&s->text);

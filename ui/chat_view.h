@@ -4,6 +4,7 @@
 #define TBTUI_UI_CHAT_VIEW_H
 
 #include "src/face/talk.h"
+#include "ui/beside.h"
 #include "ui/strip.h"
 #include "ui/transcript.h"
 #include "ui/view.h"
@@ -14,6 +15,7 @@ struct chat_view {
 	int64_t session;		/* that it was opened on; 0: a new one */
 	struct transcript text;
 	struct strip strip;
+	struct beside beside;
 	char *draft;			/* typed and not sent; owned; NULL = nothing */
 	struct chips chips;		/* long texts of the draft and of what waits */
 	struct waiting waiting;
@@ -26,6 +28,7 @@ struct chat_view {
 };
 
 bool chat_may_speak(const struct chat_view *s);		/* it is there, and silent */
+bool chat_stop(struct chat_view *s);	/* whoever speaks; false: nobody does */
 void chat_type(struct view *v);
 void chat_begin_call(struct view *v, struct talk_call *c);	/* which is taken */
 

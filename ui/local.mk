@@ -3,6 +3,8 @@ ui_libui_a_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS) $(READLINE_CFLAGS)
 ui_libui_a_SOURCES = \
 	ui/act.c \
 	ui/action.def \
+	ui/beside.c \
+	ui/beside.h \
 	ui/blob_cells.c \
 	ui/blob_cells.h \
 	ui/blob_rows.c \

@@ -116,7 +116,7 @@ transcript_ask(struct transcript *t, const char *text)
 static struct said *
 coming(struct transcript *t)
 {
-	for (size_t i = t->n; i-- > 0 && !t->said[i].id; )
+	for (size_t i = t->n; i-- > 0 && !t->said[i].id && t->said[i].by != SAID_PERSON; )
 		if (t->said[i].by == SAID_MODEL)
 			return &t->said[i];
 	return said_add(t, SAID_MODEL, 0);

@@ -202,6 +202,8 @@ chat_begin_call(struct view *v, struct talk_call *c)
 		return;
 	}
 	if (c->asks == TALK_SAY)
+		beside_ask(v, &s->beside, c->text);
+	if (c->asks == TALK_SAY)
 		transcript_ask(&s->text, c->text);
 	s->fresh = true;
 	if (c->asks == TALK_CONTINUE)
@@ -334,9 +336,7 @@ chat_typed(void *arg, const char *text)
 	struct chat_view *s = v->state;
 
 	if (!text) {		/* Esc stops the answer, a second one ends typing */
-		if (s->working)
-			jobs_cancel(s->working);
-		else
+		if (!chat_stop(s))
 			prompt_close();
 		return;
 	}
@@ -488,6 +488,7 @@ chat_open(struct view *v, const struct view_arg *arg, struct tb_err *err)
 	if (arg->id)
 		snprintf(l->session, sizeof(l->session), "%jd", (intmax_t)arg->id);
 	transcript_init(&s->text, view_steady(v));
+	beside_init(&s->beside, view_steady(v));
 	(void)view_job(v, &chat_load_job, l, "load %s", v->loc.name);
 	return TB_OK;
 }
@@ -512,6 +513,8 @@ chat_close(struct view *v)
 	else if (s->talk && s->talk->chat)	/* without it all is read again, no more */
 		(void)!talk_leave(s->talk, NULL, NULL);
 	transcript_free(&s->text);
+	beside_close(&s->beside);
+	transcript_free(&s->beside.text);
 	strip_free(&s->strip);
 	free(s->draft);
 	waiting_clear(&s->waiting);
@@ -519,12 +522,20 @@ chat_close(struct view *v)
 	talk_unref(s->talk);
 }
 
+struct beside *
+chat_beside_of(struct view *v)
+{
+	struct chat_view *s = v->state;
+
+	return &s->beside;
+}
+
 static struct pager *
 chat_pager(struct view *v)
 {
 	struct chat_view *s = v->state;
 
-	return s->talk ? &s->text.pager : NULL;
+	return !s->talk ? NULL : s->beside.focus ? &s->beside.text.pager : &s->text.pager;
 }
 
 static const char *

@@ -298,6 +298,7 @@ src_ops_libops_a_SOURCES += \
 src_ops_libops_a_SOURCES += \
 	src/ops/chat/chat.c \
 	src/ops/chat/chat.h \
+	src/ops/chat/chat_beside.c \
 	src/ops/chat/chat_export.c \
 	src/ops/chat/chat_import.c \
 	src/ops/chat/chat_kept.c \

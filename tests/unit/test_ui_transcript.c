@@ -142,6 +142,21 @@ streaming(void **state)
 	assert_string_equal(seen(14, 40), " [set temperature]\n");
 }
 
+/* Answers that are no turns of a path: each stands behind its question. */
+static void
+questions(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		transcript_ask(&t, "a?");
+		transcript_piece(&t, GEN_MSG_TEXT, "b", 1);
+		transcript_note(&t, "n");
+		transcript_piece(&t, GEN_MSG_TEXT, "c", 1);
+		transcript_end(&t);
+	}
+	assert_string_equal(seen(12, 40), " ▸ a?\n\n bc\n\n [n]\n\n ▸ a?\n\n bc\n\n [n]\n");
+}
+
 static void
 siblings(void **state)
 {
@@ -200,6 +215,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(turns, setup, teardown),
 		cmocka_unit_test_setup_teardown(streaming, setup, teardown),
+		cmocka_unit_test_setup_teardown(questions, setup, teardown),
 		cmocka_unit_test_setup_teardown(siblings, setup, teardown),
 		cmocka_unit_test_setup_teardown(finding, setup, teardown),
 		cmocka_unit_test_setup_teardown(hostile, setup, teardown),

@@ -19,6 +19,7 @@
 struct tb_job;
 struct chat;
 struct speaker;
+struct chat_answer;
 
 struct chat_opts {
 	struct sampler_opts sampler;
@@ -64,6 +65,10 @@ enum tb_status speaker_remote_new(struct speaker **out, const char *url, struct 
 const char *speaker_note(const struct speaker *s);
 void speaker_free(struct speaker *s);		/* NULL is fine */
 const char *speaker_name(const struct speaker *s);
+/* Its answer to these messages, of which no chat keeps anything; the pieces go to the job. */
+enum tb_status speaker_answer(struct speaker *s, const struct chat_message *messages, size_t n,
+			      const struct chat_opts *opts, struct tb_job *job,
+			      struct chat_answer *out, struct tb_err *err) TB_MUST_USE;
 
 /* ---- a chat ---- */
 
