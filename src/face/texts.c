@@ -211,7 +211,7 @@ texts_page(const struct model *m, unsigned kinds, char **out, struct tb_err *err
 	if (kinds >> TEXT_TEMPLATE & 1)
 		status = model_template_used(m, &used, err);
 	if (!status && (used.source || used.own))	/* several may follow */
-		tb_buf_printf(&page, "(%s)\n\n", template_said(&used, note));
+		tb_buf_printf(&page, "(%s)", template_said(&used, note));
 	if (!status)
 		status = texts_each(m, kinds, add_to_page, &page, err);
 	if (!status && page.len && !(*out = tb_buf_take(&page)))

@@ -16,7 +16,7 @@
 /* A part of the answer's text. */
 struct part { const char *s; size_t len; };
 
-struct reading {
+struct call_reading {
 	const cJSON *tools;
 	bool known;
 	cJSON *calls;			/* found so far */
@@ -76,7 +76,7 @@ tool_named(const cJSON *tools, struct part name)
 
 /* Nine letters and digits, as the strictest of templates wants them. */
 static void
-make_id(const struct reading *r, struct part name, char out[10])
+make_id(const struct call_reading *r, struct part name, char out[10])
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 	uint64_t h = 14695981039346656037u + r->n;
@@ -90,7 +90,7 @@ make_id(const struct reading *r, struct part name, char out[10])
 
 /* Takes the arguments.  false: that is no call. */
 static bool
-add_call(struct reading *r, struct part name, cJSON *arguments)
+add_call(struct call_reading *r, struct part name, cJSON *arguments)
 {
 	char id[10], *text = tb_strndup(name.s, name.len);
 	cJSON *call, *function;
@@ -169,7 +169,7 @@ arguments_in(const cJSON *v)
 
 /* One call, or a list of them. */
 static bool
-add_json(struct reading *r, const cJSON *v, bool nested)
+add_json(struct call_reading *r, const cJSON *v, bool nested)
 {
 	const cJSON *function = json_get(v, "function");
 	const char *name;
@@ -197,7 +197,7 @@ is_tag_char(char ch)
 
 /* Values one after the other; between them stand tags, words of the form, and blanks. */
 static bool
-read_json(struct reading *r, struct part p)
+read_json(struct call_reading *r, struct part p)
 {
 	bool some = false;
 
@@ -228,7 +228,7 @@ read_json(struct reading *r, struct part p)
 
 /* As what its schema says: text stays text, else it is JSON if it can be. */
 static void
-set_value(struct reading *r, struct part function, cJSON *arguments, struct part key,
+set_value(struct call_reading *r, struct part function, cJSON *arguments, struct part key,
 	  struct part value)
 {
 	const cJSON *schema = json_get(json_get(tool_named(r->tools, function), "parameters"),
@@ -266,7 +266,7 @@ without_newlines(struct part p)
 }
 
 static bool
-read_tags(struct reading *r, struct part p, const struct tag_form *f)
+read_tags(struct call_reading *r, struct part p, const struct tag_form *f)
 {
 	struct part rest, body, name, key, value;
 	bool some = false;
@@ -290,7 +290,7 @@ read_tags(struct reading *r, struct part p, const struct tag_form *f)
 
 /* NAME <arg_key>K</arg_key><arg_value>V</arg_value> */
 static bool
-read_arg_keys(struct reading *r, struct part p)
+read_arg_keys(struct call_reading *r, struct part p)
 {
 	struct part rest, name, key, value, one;
 	bool some = false;
@@ -320,7 +320,7 @@ read_arg_keys(struct reading *r, struct part p)
 /* NAME, a sign, and JSON behind it: [TOOL_CALLS]NAME[ARGS]{…}.  Where a word stands in the name's
  * place the name is the first line behind the sign. */
 static bool
-read_named(struct reading *r, struct part p, const char *begin, const char *sign)
+read_named(struct call_reading *r, struct part p, const char *begin, const char *sign)
 {
 	struct part name, value, rest;
 	bool some = false;
@@ -354,7 +354,7 @@ add_python(void *arg, const char *name, size_t len, cJSON *arguments)
 }
 
 static bool
-read_any(struct reading *r, struct part p)
+read_any(struct call_reading *r, struct part p)
 {
 	static const struct tag_form equal = { "<function=", ">", "</function>",
 					       "<parameter=", ">", "</parameter>" };
@@ -380,7 +380,7 @@ read_any(struct reading *r, struct part p)
 bool
 tool_calls_read(const char *s, size_t len, const cJSON *tools, bool known, cJSON *calls)
 {
-	struct reading r = { .tools = tools, .known = known, .calls = json_array() };
+	struct call_reading r = { .tools = tools, .known = known, .calls = json_array() };
 	bool found = read_any(&r, (struct part){ s, len });
 
 	for (const cJSON *v = found ? json_first(r.calls) : NULL; v; v = json_next(v))
