@@ -42,6 +42,18 @@ for type in q8_0 q6_k q4_k; do
 	near "$T/$type.gguf" 900 1150
 done
 
+# What matters in it is measured on a text, and a conversion takes that into account.
+expect 0 tb calibrate demo:bf16 "$text" -o "$T/matters.gguf" --chunk 256 --gram
+has '29 matrices over [1-9]'
+expect 0 tb quantize demo:bf16 new:plain -q affine:3:64
+near new:plain 900 1300
+plain=$is
+expect 0 tb quantize demo:bf16 new:careful -q affine:3:64 --imatrix "$T/matters.gguf" --feedback
+near new:careful 900 1250
+[ "$is" -lt "$plain" ] || fail "with care it has lost more"
+expect 1 tb diff new:plain new:careful
+has 'down_proj'
+
 # The same answer, whatever it is computed with.
 ask() {
 	expect 0 tb chat "$@" -p "How do I verify everything on the screen?" -n 60
