@@ -525,6 +525,7 @@ FUZZ_TARGETS += tests/fuzz/fuzz_remote
 tests_fuzz_fuzz_remote_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_remote_LDADD = $(FUZZ_OPS)
 EXTRA_DIST += tests/fuzz/seeds/remote/document tests/fuzz/seeds/remote/error \
+	tests/fuzz/seeds/remote/lists \
 	tests/fuzz/seeds/remote/logprobs tests/fuzz/seeds/remote/tools
 check_PROGRAMS += tests/unit/test_remote
 TESTS += tests/unit/test_remote

@@ -125,6 +125,30 @@ tokens_have_texts(void **state)
 	tb_buf_free(&text);
 }
 
+/* As servers have them that continue a text. */
+static void
+tokens_may_be_lists(void **state)
+{
+	struct tb_buf pieces = TB_BUF(10000), text = TB_BUF(100);
+	struct remote_answer a;
+	struct tb_err err;
+
+	(void)state;
+	assert_ok(answer_of("data: {\"choices\":[{\"text\":\" in C\",\"logprobs\":{\"tokens\":[\" in\",\" C\"],"
+			    "\"token_logprobs\":[-0.25,-1],\"top_logprobs\":[{\" in\":-0.25,\" by\":-3},{}],"
+			    "\"text_offset\":[0,3]},\"finish_reason\":\"stop\"}]}\n\n", NULL, &a, &pieces,
+			    &err), err);
+	assert_int_equal(a.gen.ids.n, 2);
+	assert_int_equal(a.gen.tokens[0].ntop, 2);
+	assert_true(a.gen.tokens[0].logprob == -0.25f);
+	assert_int_equal(a.gen.tokens[1].end, 5);
+	assert_true(remote_token(&server, a.gen.tokens[0].top[1].id, &text));
+	assert_string_equal(tb_buf_cstr(&text), " by");
+	remote_answer_free(&a);
+	tb_buf_free(&pieces);
+	tb_buf_free(&text);
+}
+
 static void
 text_is_mended(void **state)
 {
@@ -178,6 +202,7 @@ main(void)
 		cmocka_unit_test(a_given_beginning_comes_once),
 		cmocka_unit_test(what_is_thought_is_no_text),
 		cmocka_unit_test(calls_are_put_together), cmocka_unit_test(tokens_have_texts),
+		cmocka_unit_test(tokens_may_be_lists),
 		cmocka_unit_test(text_is_mended), cmocka_unit_test(errors_say_what_to_do),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,6 +154,47 @@ take_tokens(struct arriving *k, const cJSON *list, size_t from)
 	}
 }
 
+/* The same of a text that is continued: lists side by side, of which the last has objects. */
+static cJSON *
+as_content(const cJSON *lists)
+{
+	const cJSON *logprob = json_first(json_get(lists, "token_logprobs"));
+	const cJSON *top = json_first(json_get(lists, "top_logprobs"));
+	cJSON *out = json_array(), *row, *others, *other;
+
+	for (const cJSON *v = json_first(json_get(lists, "tokens")); v; v = json_next(v)) {
+		row = json_object();
+		json_set(row, "token", json_copy(v));
+		json_set(row, "logprob", logprob ? json_copy(logprob) : NULL);
+		others = json_array();
+		for (const cJSON *t = json_first(top); t; t = json_next(t)) {
+			other = json_object();
+			json_set_str(other, "token", json_key(t));
+			json_set(other, "logprob", json_copy(t));
+			json_push(others, other);
+		}
+		json_set(row, "top_logprobs", others);
+		json_push(out, row);
+		logprob = json_next(logprob);
+		top = json_next(top);
+	}
+	return out;
+}
+
+static void
+take_logprobs(struct arriving *k, const cJSON *logprobs, size_t from)
+{
+	cJSON *list;
+
+	if (json_is_array(json_get(logprobs, "content"))) {
+		take_tokens(k, json_get(logprobs, "content"), from);
+	} else if (json_is_array(json_get(logprobs, "tokens"))) {
+		list = as_content(logprobs);
+		take_tokens(k, list, from);
+		json_free(list);
+	}
+}
+
 /* ---- calls of tools ---- */
 
 /* The call that a piece belongs to. */
@@ -305,7 +346,7 @@ take_said(struct arriving *k, const cJSON *choice)
 	if (text)
 		say_text(k, text);
 	if (text && *text && k->ask->top)
-		take_tokens(k, json_path(choice, "logprobs.content"), from);
+		take_logprobs(k, json_get(choice, "logprobs"), from);
 	take_calls(k, json_get(said, "tool_calls"));
 	k->pieces += (text && *text) || (thought && *thought);
 }
