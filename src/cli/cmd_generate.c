@@ -133,14 +133,13 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 	if (run_address(argv[1], &url, &err)) {
 		status = cli_fail(&err);
 	} else if (url) {
-		if (g.raw || g.opts.ignore_eos || format.grammar || format.schema ||
-		    format.format)
-			status = cli_usage("generate: --raw, --ignore-eos, --schema, --grammar and "
-					   "--format are for models here");
-		else if (run_remote_check(&r, cli, &sampling, &guessing, g.file, &err))
+		if (g.raw || g.opts.ignore_eos)
+			status = cli_usage("generate: --raw and --ignore-eos are for models here");
+		else if (run_remote_check(&r, cli, &sampling, &guessing, g.file, &err) ||
+			 run_format_apply(&format, &g.grammar, &err))
 			status = cli_fail(&err);
 		else
-			status = generate_remote(cli, url, prompt, &sampling, g.opts.top);
+			status = generate_remote(cli, url, prompt, &sampling, g.opts.top, g.grammar);
 	} else if (run_format_apply(&format, &g.grammar, &err) ||
 		   run_model_open(&r, cli, argv[1], prompt, &err)) {
 		status = cli_fail(&err);

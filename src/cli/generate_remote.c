@@ -95,11 +95,11 @@ print_continued(struct cli *cli, const struct continuing *c)
 
 enum cli_exit
 generate_remote(struct cli *cli, const char *url, const char *prompt,
-		const struct run_sampling *s, unsigned top)
+		const struct run_sampling *s, unsigned top, const struct grammar *grammar)
 {
 	struct sampler_opts sampler;
 	struct tb_buf text = TB_BUF(64u << 20);
-	struct continuing c = { .url = url, .ask = { .sampler = &sampler, .top = top,
+	struct continuing c = { .url = url, .ask = { .sampler = &sampler, .top = top, .grammar = grammar,
 						     .piece = continue_piece, .arg = cli } };
 	enum cli_exit end = CLI_FAILED;
 	uint32_t context;

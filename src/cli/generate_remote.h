@@ -4,7 +4,9 @@
 
 #include "src/cli/run_model.h"
 
-/* prompt: as of -p; top: alternatives of each token, for --json. */
+struct grammar;
+/* prompt: as of -p; top: alternatives of each token, for --json; grammar: NULL: none. */
 enum cli_exit generate_remote(struct cli *cli, const char *url, const char *prompt,
-			      const struct run_sampling *s, unsigned top);
+			      const struct run_sampling *s, unsigned top,
+			      const struct grammar *grammar);
 #endif

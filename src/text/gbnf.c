@@ -555,6 +555,8 @@ grammar_gbnf(struct grammar **out, const char *text, size_t len, const char *wha
 		status = read_rules(&r);
 	if (!status)
 		status = grammar_make(r.g, what, err);
+	if (!status)
+		status = grammar_say(r.g, GRAMMAR_GBNF, text, len, err);
 	free(r.slots);
 	tb_arena_free(&r.parts);
 	if (status)

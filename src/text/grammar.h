@@ -28,6 +28,10 @@ enum tb_status grammar_schema(struct grammar **out, const char *json, size_t len
 enum tb_status grammar_json(struct grammar **out, struct tb_err *err) TB_MUST_USE;
 /* "json", or a file with a schema or with GBNF. */
 enum tb_status grammar_read(struct grammar **out, const char *what, struct tb_err *err) TB_MUST_USE;
+/* What it was made from, as servers elsewhere want to have it: GBNF, the schema, or nothing but
+ * that it is JSON. */
+enum grammar_form { GRAMMAR_GBNF, GRAMMAR_SCHEMA, GRAMMAR_JSON };
+const char *grammar_source(const struct grammar *g, enum grammar_form *form);
 /* One more that keeps it; any thread, as the next one. */
 struct grammar *grammar_ref(struct grammar *g);
 void grammar_free(struct grammar *g);		/* when the last one has let it go */

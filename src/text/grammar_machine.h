@@ -81,7 +81,12 @@ struct grammar {
 	unsigned nclasses, class_size[256];
 	size_t work;			/* parts that were laid out so far */
 	struct tb_arena arena;
+	enum grammar_form form;
+	char *source;			/* owned; see grammar_source() */
 };
+/* Notes what it was made from. */
+enum tb_status grammar_say(struct grammar *g, enum grammar_form form, const char *text, size_t len,
+			   struct tb_err *err) TB_MUST_USE;
 
 static inline bool
 grammar_has(const struct grammar *g, uint32_t set, uint8_t byte)

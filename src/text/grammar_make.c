@@ -29,7 +29,25 @@ grammar_free(struct grammar *g)
 	free(g->set_slots);
 	free(g->tokens);
 	tb_arena_free(&g->arena);
+	free(g->source);
 	free(g);
+}
+
+enum tb_status
+grammar_say(struct grammar *g, enum grammar_form form, const char *text, size_t len,
+	    struct tb_err *err)
+{
+	free(g->source);
+	g->form = form;
+	g->source = tb_strndup(text, len);
+	return g->source ? TB_OK : tb_nomem(err);
+}
+
+const char *
+grammar_source(const struct grammar *g, enum grammar_form *form)
+{
+	*form = g->form;
+	return g->source;
 }
 
 bool

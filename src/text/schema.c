@@ -9,6 +9,7 @@
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/text/grammar_machine.h"
 
 #define RULES_BYTES_MAX GRAMMAR_FILE_MAX
 
@@ -455,6 +456,10 @@ grammar_schema(struct grammar **out, const char *json, size_t len, const char *w
 	}
 	if (!status)
 		status = grammar_gbnf(out, s.rules.p, s.rules.len, what, err);
+	if (!status && (status = grammar_say(*out, GRAMMAR_SCHEMA, json, len, err))) {
+		grammar_free(*out);
+		*out = NULL;
+	}
 	for (size_t i = 0; i < s.nmade; i++)
 		json_free(s.made[i]);
 	free(s.made);
@@ -476,6 +481,10 @@ grammar_json(struct grammar **out, struct tb_err *err)
 	status = tb_buf_status(&text, "json", err);
 	if (!status)
 		status = grammar_gbnf(out, text.p, text.len, "json", err);
+	if (!status && (status = grammar_say(*out, GRAMMAR_JSON, "", 0, err))) {
+		grammar_free(*out);
+		*out = NULL;
+	}
 	tb_buf_free(&text);
 	return status;
 }

@@ -122,6 +122,19 @@ sent '"tool_calls": \[\{"id": "c1", "type": "function", "function": \{"name": "w
 sent '"role": "tool", "content": "sunny", "tool_call_id": "c1"'
 sent '"reasoning_effort": "low"'
 
+# what answers have to look like
+echo '{"type": "object", "properties": {"a": {"type": "integer"}}}' >"$T/schema.json"
+chat 0 plain --schema "$T/schema.json"
+sent '"response_format": \{"type": "json_schema", "json_schema": \{"name": "answer", "schema": \{"type": "object", "properties": \{"a": \{"type": "integer"\}\}\}, "strict": true'
+chat 0 plain --format json
+sent '"response_format": \{"type": "json_object"\}'
+expect 0 "$TBTUI" generate "$U/v1#plain" -p "Long ago" --format json
+sent '"prompt": "Long ago".*"response_format": \{"type": "json_object"\}'
+echo 'root ::= "yes" | "no"' >"$T/g.gbnf"
+chat 2 plain --grammar "$T/g.gbnf"
+err_has 'a grammar of GBNF is for models here'
+printf 'hi\n' | "$TBTUI" chat "$U/v1#plain" --think maybe 2>"$T/err" && fail "--think maybe"
+
 # no room for all: the oldest turns go, and that is said
 printf 'one\ntwo\nthree\nfour\n' | "$TBTUI" chat "$U/v1#small" --system Be. >"$T/out" 2>"$T/err" ||
 	fail "a long conversation: $(cat "$T/err")"

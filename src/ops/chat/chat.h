@@ -89,7 +89,7 @@ enum tb_status chat_configure(struct chat *c, const struct chat_opts *o, struct 
 	TB_MUST_USE;
 
 /* Answers are what the grammar allows from now on; it is taken, also after a failure.  NULL:
- * anything.  name: what people know it by.  Who answers elsewhere refuses to be asked then. */
+ * anything.  name: what people know it by.  A server elsewhere is told, if it can be. */
 struct grammar;
 enum tb_status chat_constrain(struct chat *c, struct grammar *g, const char *name,
 			      struct tb_err *err) TB_MUST_USE;

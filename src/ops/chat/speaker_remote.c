@@ -87,14 +87,11 @@ far_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *job,
 	struct remote_ask there = {
 		.sampler = &ask->opts->sampler, .max_tokens = ask->opts->max_tokens,
 		.top = ask->opts->top, .think = ask->opts->think, .tools = ask->tools,
+		.grammar = ask->grammar,
 		.piece = ask->piece, .arg = ask->arg,
 	};
-	enum tb_status status;
+	enum tb_status status = prefix_of(f, ask, &prefix, err);
 
-	if (ask->grammar)
-		return tb_fail(err, TB_EUNSUP, "%s is elsewhere: a grammar or schema holds models here "
-			       "alone; /format off goes on without", s->name);
-	status = prefix_of(f, ask, &prefix, err);
 	there.prefix = prefix.len ? tb_buf_cstr(&prefix) : NULL;
 	if (!status)
 		status = answer_fitting(f, ask, &there, job, out, err);

@@ -12,6 +12,7 @@
 #include "src/ops/run/run.h"
 #include "src/text/chat_template.h"
 
+struct grammar;
 struct remote;
 struct tb_buf;
 struct tb_job;
@@ -47,8 +48,7 @@ struct remote_ask {			/* all borrowed */
 	unsigned top;			/* alternatives of each token: GEN_MSG_TOKEN, gen.tokens */
 	const cJSON *tools;		/* NULL: none */
 	const char *think;		/* as in struct chat_opts; NULL: as it does by itself */
-	const cJSON *schema;		/* of the answer; NULL: any */
-	bool json;			/* any JSON */
+	const struct grammar *grammar;	/* what the answer has to be; NULL: anything */
 	remote_piece_fn *piece;		/* never NULL; figures go to the job */
 	void *arg;
 };

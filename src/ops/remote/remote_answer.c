@@ -539,6 +539,10 @@ remote_answer(struct remote *r, const struct remote_ask *ask, struct tb_job *job
 	struct tb_err none;
 	struct arriving k = { .r = r, .ask = ask, .job = job, .err = err ? err : &none, .out = out };
 
+	*out = (struct remote_answer){ 0 };
+	if (ask->grammar && !remote_knows(r, ask->grammar))
+		return tb_fail(err, TB_EUNSUP, "%s: a grammar of GBNF is for models here, llama-server"
+			       " and vLLM; a JSON schema would do (/format off: neither)", r->host);
 	return arrive(&k, from_server);
 }
 

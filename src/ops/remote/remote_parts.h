@@ -39,6 +39,8 @@ enum tb_status remote_call(struct remote *r, const char *more, struct http_ask *
 enum tb_status remote_refused(const struct remote *r, int status, const char *body, size_t len,
 			      struct tb_err *err);
 
+/* Can the server be told such a grammar? */
+bool remote_knows(const struct remote *r, const struct grammar *g);
 /* The request as JSON; NULL: no memory. */
 char *remote_request(const struct remote *r, const struct remote_ask *ask);
 

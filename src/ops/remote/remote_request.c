@@ -7,6 +7,7 @@
 
 #include "src/format/json.h"
 #include "src/ops/remote/remote_parts.h"
+#include "src/text/grammar.h"
 
 /* Ours has arguments as an object, theirs as text. */
 static cJSON *
@@ -138,20 +139,52 @@ set_think(const struct remote *r, cJSON *o, const char *think)
 }
 
 static void
-set_format(cJSON *o, const struct remote_ask *ask)
+set_schema(cJSON *o, const char *text)
 {
-	cJSON *format = json_object(), *schema = json_object();
+	cJSON *format = json_object(), *about = json_object(), *schema;
 
-	json_set_str(format, "type", ask->schema ? "json_schema" : "json_object");
-	if (ask->schema) {
-		json_set_str(schema, "name", "answer");
-		json_set(schema, "schema", json_copy(ask->schema));
-		json_set_bool(schema, "strict", true);
-		json_set(format, "json_schema", schema);
-	} else {
-		json_free(schema);
-	}
+	if (json_parse(&schema, text, strlen(text), "the schema", NULL))
+		schema = NULL;		/* it was one: no memory */
+	json_set_str(about, "name", "answer");
+	json_set(about, "schema", schema);
+	json_set_bool(about, "strict", true);
+	json_set_str(format, "type", "json_schema");
+	json_set(format, "json_schema", about);
 	json_set(o, "response_format", format);
+}
+
+static void
+set_grammar(const struct remote *r, cJSON *o, const struct grammar *g)
+{
+	enum grammar_form form;
+	const char *text = grammar_source(g, &form);
+	cJSON *format;
+
+	switch (form) {
+	case GRAMMAR_SCHEMA:
+		set_schema(o, text);
+		break;
+	case GRAMMAR_JSON:
+		if (r->kind == REMOTE_LLAMACPP) {	/* "json_object" alone holds it to nothing */
+			set_schema(o, "{\"type\":\"object\"}");
+			break;
+		}
+		format = json_object();
+		json_set_str(format, "type", "json_object");
+		json_set(o, "response_format", format);
+		break;
+	default:
+		json_set_str(o, r->kind == REMOTE_VLLM ? "guided_grammar" : "grammar", text);
+	}
+}
+
+bool
+remote_knows(const struct remote *r, const struct grammar *g)
+{
+	enum grammar_form form;
+
+	(void)grammar_source(g, &form);
+	return form != GRAMMAR_GBNF || r->kind == REMOTE_LLAMACPP || r->kind == REMOTE_VLLM;
 }
 
 char *
@@ -178,8 +211,8 @@ remote_request(const struct remote *r, const struct remote_ask *ask)
 		set_think(r, o, ask->think);
 	if (ask->tools)
 		json_set(o, "tools", json_copy(ask->tools));
-	if (ask->schema || ask->json)
-		set_format(o, ask);
+	if (ask->grammar)
+		set_grammar(r, o, ask->grammar);
 	text = json_print(o);
 	json_free(o);
 	return text;
