@@ -3,10 +3,13 @@
 #include "src/cli/line.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -33,14 +36,31 @@ static struct {
 	struct termios usual, away;
 	line_complete_fn *complete;
 	void *arg;
-	char *preset;		/* owned */
+	char *preset, *broken;	/* owned: of the next line, what ^C took */
+	int woken[2];		/* 0: none */
+	int early;		/* bytes that were typed before the terminal was ours */
 } line;
 
+/* It may come just before one waits for a byte: the pipe tells that, too. */
 static void
 on_sigint(int sig)
 {
+	int saved = errno;
+
 	(void)sig;
 	interrupted = 1;
+	if (line.woken[1] > 0)
+		(void)!write(line.woken[1], "", 1);
+	errno = saved;
+}
+
+static void
+forget_wakes(void)
+{
+	char bytes[16];
+
+	while (line.woken[0] > 0 && read(line.woken[0], bytes, sizeof(bytes)) > 0)
+		;
 }
 
 static void
@@ -49,20 +69,32 @@ say_paste(const char *mode)
 	(void)!write(STDOUT_FILENO, mode, sizeof(PASTE_ON) - 1);
 }
 
-/* readline calls this when a signal woke its read(): end the line, empty. */
+/* A byte for readline.  Its own function goes on waiting when a signal has come; here ^C ends
+ * the line, empty. */
 static int
-on_wake(void)
+get_byte(FILE *f)
 {
-	if (resumed) {
+	struct pollfd p[2] = { { fileno(f), POLLIN, 0 }, { line.woken[0], POLLIN, 0 } };
+	unsigned char c;
+
+	while (!interrupted && poll(p, line.woken[0] > 0 ? 2 : 1, -1) < 0 && errno == EINTR) {
+		rl_check_signals();
+		if (resumed)
+			rl_forced_update_display();
 		resumed = 0;
-		rl_forced_update_display();
 	}
 	if (interrupted) {
-		line_remember(rl_line_buffer);
+		free(line.broken);
+		line.broken = tb_strdup(rl_line_buffer);
 		rl_replace_line("", 0);
-		rl_done = 1;
+		return '\r';
 	}
-	return 0;
+	if (read(fileno(f), &c, 1) != 1)
+		return EOF;
+	/* Of what was typed before, the terminal has made each Enter a line end. */
+	if (line.early > 0 && line.early-- && c == '\n')
+		return '\r';
+	return c;
 }
 
 /* ---- the terminal between two lines ---- */
@@ -220,10 +252,12 @@ line_remember(const char *text)
 void
 line_init(void)
 {
+	if (!line.woken[0] && pipe2(line.woken, O_CLOEXEC | O_NONBLOCK))
+		line.woken[0] = line.woken[1] = 0;
 	rl_catch_signals = 0;
 	rl_catch_sigwinch = 1;
 	rl_change_environment = 0;
-	rl_signal_event_hook = on_wake;
+	rl_getc_function = get_byte;
 	rl_startup_hook = put_preset;
 	rl_variable_bind("enable-bracketed-paste", "on");
 	using_history();
@@ -257,6 +291,8 @@ line_take(line_complete_fn *fn, void *arg)
 	line.taken = true;
 	catch_ends(true);
 	tcsetattr(STDIN_FILENO, TCSANOW, &line.away);
+	if (ioctl(STDIN_FILENO, FIONREAD, &line.early))
+		line.early = 0;
 	say_paste(PASTE_ON);
 	atexit(line_give);
 }
@@ -271,6 +307,7 @@ line_give(void)
 	say_paste(PASTE_OFF);
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &line.usual);
 	rl_bind_key('\n', rl_newline);
+	line.early = 0;
 	line.complete = NULL;
 	free(line.preset);
 	line.preset = NULL;
@@ -315,12 +352,17 @@ line_read(const char *prompt, char **out)
 	struct sigaction sa = { .sa_handler = on_sigint }, old;
 
 	interrupted = 0;
+	forget_wakes();
 	sigaction(SIGINT, &sa, &old);
 	*out = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) ? read_line(prompt) : read_plain();
 	sigaction(SIGINT, &old, NULL);
-	if (interrupted) {
+	if (interrupted && (line.broken || !*out)) {	/* else it came behind Enter */
 		free(*out);
 		*out = NULL;
+		if (line.broken)	/* not before readline has done with its history */
+			line_remember(line.broken);
+		free(line.broken);
+		line.broken = NULL;
 		putchar('\n');
 		return LINE_INTERRUPTED;
 	}
