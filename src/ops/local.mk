@@ -275,6 +275,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/run/best.c \
 	src/ops/run/best.h \
 	src/ops/run/chat_model.c \
+	src/ops/run/chat_text.c \
 	src/ops/run/draft.c \
 	src/ops/run/draft.h \
 	src/ops/run/generate.c \

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "src/base/job.h"
+#include "src/base/mem.h"
 #include "src/ops/chat/chat.h"
 #include "src/ops/home/home.h"
 
@@ -581,6 +582,41 @@ test_resumed(void **state)
 	assert_true(differ_when_resumed(state, "forgot.db", KV_F16, false, true) > 0);
 }
 
+/* A template in Go's language may say the first token or not: the model reads it once. */
+static void
+test_first_token(void **state)
+{
+	static const char body[] = "{{ range .Messages }}{{ .Content }}{{ end }}";
+	struct state *s = *state;
+	struct chat *c = start(state, 0, 1);
+	struct chat_template *was = s->m->template;
+	struct token_ids ids = { 0 };
+	struct tb_buf text = TB_BUF(1u << 20);
+	uint32_t bos, other = 0;
+	struct tb_err err;
+
+	assert_true(tokenizer_bos(s->m->tokenizer, &bos));
+	for (int i = 0; i < 2; i++) {
+		char *source = tb_asprintf("%s%s", i ? s->m->bos : "", body);
+
+		assert_ok(chat_template_new_go(&s->m->template, source, strlen(source), &err), err);
+		tb_buf_clear(&text);
+		tb_buf_str(&text, i ? s->m->bos : "");
+		tb_buf_str(&text, "hello");
+		assert_ok(chat_model_encode(s->m, &text, &ids, &err), err);
+		assert_int_equal(ids.v[0], bos);
+		assert_int_not_equal(ids.v[1], bos);
+		other = i ? other : (uint32_t)ids.n;
+		assert_true(ids.n <= other + 1);	/* a blank may stand behind a token */
+		chat_template_free(s->m->template);
+		free(source);
+	}
+	s->m->template = was;
+	tb_buf_free(&text);
+	free(ids.v);
+	chat_free(c);
+}
+
 /* What is thought and called is told from what is said, kept, and written out again. */
 static void
 test_parts(void **state)
@@ -639,6 +675,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_first_token),
 		cmocka_unit_test(test_long_reuse),
 		cmocka_unit_test(test_same_answer),
 		cmocka_unit_test(test_system),

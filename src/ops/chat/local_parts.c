@@ -71,21 +71,3 @@ parts_free(struct parts *p)
 	answer_free(p->answer);
 	p->answer = NULL;
 }
-
-bool
-parts_need_specials(const struct chat_model *m, const struct speaker_ask *ask)
-{
-	struct token_ids ids = { 0 };
-	bool control = false;
-	const char *tag;
-
-	for (size_t i = 0; m->template && !control &&
-			   (tag = answer_tag(m->template, ask->tools != NULL, i)); i++) {
-		ids.n = 0;
-		if (!tokenizer_encode(m->tokenizer, tag, strlen(tag), false, true, &ids, NULL))
-			for (size_t k = 0; k < ids.n; k++)
-				control |= tokenizer_type(m->tokenizer, ids.v[k]) == TOKEN_CONTROL;
-	}
-	free(ids.v);
-	return control;
-}

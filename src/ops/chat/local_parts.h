@@ -20,6 +20,4 @@ gen_text_fn parts_add;			/* arg: the parts */
 enum tb_status parts_end(struct parts *p, size_t begun, struct chat_answer *out,
 			 struct tb_err *err) TB_MUST_USE;
 void parts_free(struct parts *p);
-/* Are any of its tags control tokens, which are not shown otherwise? */
-bool parts_need_specials(const struct chat_model *m, const struct speaker_ask *ask);
 #endif

@@ -103,33 +103,16 @@ render(struct local *l, const struct speaker_ask *ask, size_t skip, struct tb_bu
 	return status ? status : tb_buf_status(text, "the conversation", err);
 }
 
-/* A template in Go's language leaves the first token to the tokenizer, or says it nevertheless. */
-static void
-drop_second_bos(const struct local *l, struct token_ids *ids)
-{
-	uint32_t bos;
-
-	if (ids->n < 2 || !tokenizer_bos(l->m->tokenizer, &bos) || ids->v[0] != bos ||
-	    ids->v[1] != bos)
-		return;
-	memmove(ids->v, ids->v + 1, --ids->n * sizeof(*ids->v));
-}
-
 static enum tb_status
 tokens(struct local *l, const struct speaker_ask *ask, size_t skip, struct token_ids *ids,
        struct tb_err *err)
 {
-	const struct chat_template *t = l->m->template;
 	struct tb_buf text = TB_BUF(RENDER_MAX);
-	bool first = !t || chat_template_kind(t) == CHAT_TEMPLATE_GO;
 	enum tb_status status = render(l, ask, skip, &text, err);
 
 	ids->n = 0;
 	if (!status)
-		status = tokenizer_encode(l->m->tokenizer, tb_buf_cstr(&text), text.len, first,
-					  t != NULL, ids, err);
-	if (!status && t)
-		drop_second_bos(l, ids);
+		status = chat_model_encode(l->m, &text, ids, err);
 	tb_buf_free(&text);
 	if (status || !ask->begins)
 		return status;
@@ -291,7 +274,7 @@ local_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *jo
 		.sampler = ask->opts->sampler, .max_tokens = ask->opts->max_tokens,
 		.stops = (const char *const *)m->stops, .nstops = m->nstops,
 		.guesser = l->guesser, .top = ask->opts->top, .text = parts_add,
-		.text_arg = &parts, .specials = parts_need_specials(m, ask),
+		.text_arg = &parts, .specials = chat_model_hides_tags(m, ask->tools != NULL),
 	};
 	struct token_ids prompt = { 0 };
 	enum tb_status status = fit(l, ask, &prompt, &out->left_out, err);

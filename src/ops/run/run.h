@@ -75,6 +75,12 @@ enum tb_status chat_model_draft(struct chat_model *m, const struct op_ctx *ctx, 
  * own is used, or that it has none, and text is continued instead; "": nothing. */
 const char *chat_model_note(const struct chat_model *m);
 bool chat_model_is_eos(const struct chat_model *m, uint32_t id);
+/* What its template wrote, or without one what is continued, as tokens: with its first one, once. */
+enum tb_status chat_model_encode(const struct chat_model *m, const struct tb_buf *text,
+				 struct token_ids *ids, struct tb_err *err) TB_MUST_USE;
+/* Are any tags of its thinking, or of its calls, control tokens, which nobody sees unless
+ * gen_opts.specials asks? */
+bool chat_model_hides_tags(const struct chat_model *m, bool tools);
 /* What holds a text of this model to the grammar, which it borrows.  The first one of a model
  * takes a while.  Not from several threads at a time. */
 enum tb_status chat_model_constrain(struct chat_model *m, const struct grammar *g,

@@ -120,9 +120,11 @@ read_prompt(struct exchange *x, struct tb_err *err)
 	bool plain = x->ask.prompt || !m->template;
 	enum tb_status status = render(x, &text, err);
 
-	if (!status)
-		status = tokenizer_encode(m->tokenizer, tb_buf_cstr(&text), text.len, plain, !plain,
+	if (!status && x->ask.prompt)
+		status = tokenizer_encode(m->tokenizer, tb_buf_cstr(&text), text.len, true, false,
 					  &x->task.prompt, err);
+	else if (!status)
+		status = chat_model_encode(m, &text, &x->task.prompt, err);
 	if (!status && !plain)
 		status = answer_new(&x->answer, m->template, x->ask.tools, tb_buf_cstr(&text), on_part,
 				    x, err);
@@ -134,24 +136,6 @@ read_prompt(struct exchange *x, struct tb_err *err)
 				 "the prompt has %zu; shorten it, or start the server with a larger "
 				 "--ctx", batch_context(x->on->batch), x->task.prompt.n);
 	return status;
-}
-
-/* What is thought or called may stand between control tokens, which are no text elsewhere. */
-static bool
-has_control_tags(const struct chat_model *m, bool tools)
-{
-	struct token_ids ids = { 0 };
-	bool control = false;
-	const char *tag;
-
-	for (size_t i = 0; !control && (tag = answer_tag(m->template, tools, i)); i++) {
-		ids.n = 0;
-		if (!tokenizer_encode(m->tokenizer, tag, strlen(tag), false, true, &ids, NULL))
-			for (size_t k = 0; k < ids.n; k++)
-				control |= tokenizer_type(m->tokenizer, ids.v[k]) == TOKEN_CONTROL;
-	}
-	free(ids.v);
-	return control;
 }
 
 /* On the server's thread alone, as chat_model_constrain() wants it. */
@@ -201,7 +185,7 @@ set_options(struct exchange *x)
 	o->ignore_eos = x->ask.ignore_eos;
 	o->begins = !x->ask.prompt && m->template;
 	o->constraint = x->constraint;
-	o->specials = !x->ask.prompt && m->template && has_control_tags(m, x->ask.tools != NULL);
+	o->specials = !x->ask.prompt && m->template && chat_model_hides_tags(m, x->ask.tools != NULL);
 	o->top = x->ask.logprobs && !x->ask.top ? 1 : x->ask.top;
 }
 
