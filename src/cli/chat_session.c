@@ -67,7 +67,7 @@ chat_session_begin(const struct chat_session *s, const struct cli *cli, struct t
 		   const struct run_sampling *sampling, const char *system, const char *prompt,
 		   struct tb_err *err)
 {
-	uint32_t context;
+	uint32_t context = 0;
 	struct op_ctx ctx;
 	enum tb_status status;
 
@@ -84,8 +84,10 @@ chat_session_begin(const struct chat_session *s, const struct cli *cli, struct t
 	if (system)
 		talk_tell(t, system);
 	if ((status = run_sampling_apply(sampling, &t->opts.sampler, &t->opts.max_tokens, &context,
-					 err)) ||
-	    (status = chat_configure(t->chat, &t->opts, err)))
+					 err)))
+		return status;
+	t->context = t->opts.context = context ? context : t->opts.context;
+	if ((status = chat_configure(t->chat, &t->opts, err)))
 		return status;
 	cli_note(cli, chat_notice(t->chat));
 	return !prompt && !cli->json && s->which && strcmp(s->which, "new") ? show_end(t, err) : TB_OK;

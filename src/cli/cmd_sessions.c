@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "db/chats.h"
 #include "src/base/buf.h"
@@ -221,7 +222,9 @@ do_export(struct sessions *s, int argc, char **argv)
 	if (s->as && strcmp(s->as, "json") && strcmp(s->as, "md"))
 		return cli_usage("--as md or --as json, not \"%.100s\"", s->as);
 	status = export_to(s, argv[0], json ? CHAT_JSON : CHAT_MARKDOWN, &text, &err);
-	if (!status)
+	if (!status && isatty(STDOUT_FILENO))	/* what is said there is obeyed by nobody */
+		cli_put_lines(tb_buf_cstr(&text), text.len);
+	else if (!status)
 		cli_put_buf(&text);
 	tb_buf_free(&text);
 	return status ? cli_fail(&err) : CLI_OK;

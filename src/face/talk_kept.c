@@ -40,6 +40,7 @@ talk_keep(struct talk *t, const struct op_ctx *ctx, const char *session, struct 
 		status = chat_keep_in(t->chat, ctx->db_path, err);
 	if (status || number < 0 || (status = chat_resume(t->chat, number, &t->opts, err)))
 		return status;
+	t->context = t->opts.context;
 	free(t->system);
 	t->system = t->opts.system ? tb_strdup(t->opts.system) : NULL;
 	if (t->opts.system && !t->system)

@@ -412,6 +412,8 @@ test_count(void **state)
 
 /* ---- resumed ---- */
 
+static uint32_t context;	/* of the chat that is gone on with; 0: the model's */
+
 static struct chat *
 kept_chat(void **state, const char *index, bool resumed, enum kv_type kv)
 {
@@ -430,6 +432,7 @@ kept_chat(void **state, const char *index, bool resumed, enum kv_type kv)
 	o.max_tokens = 40;
 	o.top = 1;
 	o.kv = kv;
+	o.context = context;
 	o.system = "You tell stories.";
 	assert_ok(chat_configure(c, &o, &err), err);
 	return c;
@@ -578,6 +581,9 @@ test_resumed(void **state)
 	assert_int_equal(differ_when_resumed(state, "f16.db", KV_F16, false, false), 0);
 	assert_int_equal(differ_when_resumed(state, "int8.db", KV_INT8, false, false), 0);
 	assert_int_equal(differ_when_resumed(state, "file.db", KV_F16, true, false), 0);
+	context = 220;		/* turns are left out, and the next program has more room at first */
+	assert_int_equal(differ_when_resumed(state, "small.db", KV_F16, false, false), 0);
+	context = 0;
 	/* that this is no matter of course: */
 	assert_true(differ_when_resumed(state, "forgot.db", KV_F16, false, true) > 0);
 }

@@ -52,14 +52,17 @@ chat_speaker(const struct chat *c)
 enum tb_status
 chat_configure(struct chat *c, const struct chat_opts *o, struct tb_err *err)
 {
-	uint32_t context = c->o.context;
+	const struct speaker_ops *ops = c->speaker->ops;
+	uint32_t context = o->context ? o->context : c->o.context;
 	char *system = NULL;
 	enum tb_status status = TB_OK;
 
 	if (o->system && *o->system && !(system = tb_strdup(o->system)))
 		return tb_nomem(err);
-	if (c->speaker->ops->configure)
-		status = c->speaker->ops->configure(c->speaker, o, err);
+	if (context != c->o.context && ops->resize)
+		status = ops->resize(c->speaker, o, err);
+	if (!status && ops->configure)
+		status = ops->configure(c->speaker, o, err);
 	if (status) {
 		free(system);
 		return status;
@@ -99,15 +102,17 @@ chat_change_speaker(struct chat *c, struct speaker *s, const struct chat_opts *o
 		    struct tb_err *err)
 {
 	struct speaker *was = c->speaker;
+	uint32_t context = c->o.context;
 	enum tb_status status;
 
 	set_speaker(c, s);
+	c->o.context = opts->context;
 	if ((status = chat_configure(c, opts, err))) {
 		set_speaker(c, was);
+		c->o.context = context;
 		speaker_free(s);
 		return status;
 	}
-	c->o.context = opts->context;
 	c->left_out = 0;
 	speaker_free(was);
 	return TB_OK;

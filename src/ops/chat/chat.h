@@ -24,7 +24,7 @@ struct chat_answer;
 struct chat_opts {
 	struct sampler_opts sampler;
 	const char *system;	/* borrowed for the call; NULL or "" = none */
-	uint32_t context;	/* positions; 0 = the model's own; fixed when a speaker is made */
+	uint32_t context;	/* positions; 0 = the model's own */
 	uint32_t max_tokens;	/* an answer; 0 = until the context is full */
 	unsigned top;		/* alternatives of each token: GEN_MSG_TOKEN, gen_result.tokens */
 	const char *think;	/* "off", "on", "low", "medium", "high", "max": static; NULL: as the
@@ -84,7 +84,7 @@ void chat_free(struct chat *c);
 enum tb_status chat_change_speaker(struct chat *c, struct speaker *s, const struct chat_opts *opts,
 				   struct tb_err *err) TB_MUST_USE;
 const struct speaker *chat_speaker(const struct chat *c);
-/* From the next answer on; o->context is not looked at. */
+/* From the next answer on.  o->context 0: as it is; with another one all is read again. */
 enum tb_status chat_configure(struct chat *c, const struct chat_opts *o, struct tb_err *err)
 	TB_MUST_USE;
 

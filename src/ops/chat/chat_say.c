@@ -136,7 +136,8 @@ answer(struct coming *k, struct chat_answer *out, struct tb_err *err)
 	if (!status)
 		tell_dropped(k, out);
 	came = status ? k->text.len + k->thinking.len > 0
-		      : out->gen.ids.n || out->gen.stop != GEN_CANCELLED || out->gen.text[0];
+		      : out->gen.ids.n || out->gen.stop != GEN_CANCELLED || out->gen.text[0] ||
+			out->thinking;
 	if (came)
 		status = keep_answer(k, status, out, err);
 	else

@@ -46,6 +46,8 @@ struct speaker_ops {
 	/* What the messages are as text, with all that is around them; appended. */
 	enum tb_status (*rendered)(struct speaker *s, const struct speaker_ask *ask,
 				   struct tb_buf *out, struct tb_err *err);
+	/* Another room for the conversation, which is read again: o->context. */
+	enum tb_status (*resize)(struct speaker *s, const struct chat_opts *o, struct tb_err *err);
 	/* Tokens that the messages are for it. */
 	enum tb_status (*count)(struct speaker *s, const struct speaker_ask *ask, uint64_t *tokens,
 				struct tb_err *err);

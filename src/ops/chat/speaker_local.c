@@ -226,12 +226,35 @@ read_then(struct local *l, const struct token_ids *prompt, struct tb_job *job, s
 	return status;
 }
 
+/* Up to there few at a time. */
+static void
+note_few(struct local *l, size_t to)
+{
+	size_t held = l->read.held;
+
+	if (held < to && !reading_add(&l->read, l->held.v + held, to - held, 0))
+		know_reading(l);
+}
+
+/* Together; what of it went again, and came otherwise, was read together with what is there
+ * now, for all that is known. */
+static void
+note_portion(struct local *l, const struct gen_portion *p)
+{
+	size_t end = p->at + p->n;
+
+	reading_cut(&l->read, p->at);
+	end = end < l->held.n ? end : l->held.n;
+	note_few(l, p->at < l->held.n ? p->at : l->held.n);
+	if (p->at < end && !reading_add(&l->read, l->held.v + p->at, end - p->at, p->n))
+		know_reading(l);
+}
+
 static enum tb_status
 generate_noting(struct local *l, const struct token_ids *prompt, const struct gen_opts *opts,
 		struct tb_job *job, struct chat_answer *out, struct tb_err *err)
 {
-	const struct gen_figures *f = &out->gen.figures;
-	size_t same = reading_same(&l->read, prompt->v, prompt->n ? prompt->n - 1 : 0), read;
+	size_t same = reading_same(&l->read, prompt->v, prompt->n ? prompt->n - 1 : 0);
 	enum tb_status status;
 
 	status = generate(l->m, l->session, &l->held, prompt, opts, job, &out->gen, err);
@@ -240,12 +263,10 @@ generate_noting(struct local *l, const struct token_ids *prompt, const struct ge
 		reading_cut(&l->read, l->held.n);
 		return status;
 	}
-	reading_cut(&l->read, f->reused_tokens);
-	read = l->held.n - l->read.held;
-	read = read < f->prompt_tokens ? read : f->prompt_tokens;
-	if (!reading_add(&l->read, l->held.v + l->read.held, read, READ_STEP) ||
-	    !reading_add(&l->read, l->held.v + l->read.held, l->held.n - l->read.held, 0))
-		know_reading(l);
+	reading_cut(&l->read, out->gen.figures.reused_tokens);
+	for (size_t i = 0; i < out->gen.nportions; i++)
+		note_portion(l, &out->gen.portions[i]);
+	note_few(l, l->held.n);
 	return TB_OK;
 }
 
@@ -331,6 +352,30 @@ local_rendered(struct speaker *s, const struct speaker_ask *ask, struct tb_buf *
 	       struct tb_err *err)
 {
 	return render(local(s), ask, 0, out, err);
+}
+
+static enum tb_status
+local_resize(struct speaker *s, const struct chat_opts *o, struct tb_err *err)
+{
+	struct local *l = local(s);
+	struct session *session;
+	struct guesser *guesser = NULL;
+	enum tb_status status = session_new(&session, l->m->engine, o->context, err);
+
+	if (!status)
+		status = guesser_new(&guesser, l->m, o->guess, o->context, err);
+	if (status) {
+		session_free(session);
+		return status;
+	}
+	guesser_free(l->guesser);
+	session_free(l->session);
+	l->guesser = guesser;
+	l->session = session;
+	l->held.n = 0;
+	reading_cut(&l->read, 0);
+	reading_free(&l->then);
+	return TB_OK;
 }
 
 static enum tb_status
@@ -457,7 +502,7 @@ local_free(struct speaker *s)
 
 static const struct speaker_ops local_ops = {
 	.kind = "local", .answer = local_answer, .free = local_free,
-	.configure = local_configure, .rendered = local_rendered,
+	.configure = local_configure, .resize = local_resize, .rendered = local_rendered,
 	.count = local_count, .token = local_token, .keep = local_keep,
 	.take_up = local_take_up, .reading = local_reading, .take_reading = local_take_reading,
 	.mark = local_mark, .keep_bytes = local_keep_bytes,

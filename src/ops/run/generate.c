@@ -45,6 +45,7 @@ gen_result_free(struct gen_result *r)
 	free(r->text);
 	free(r->ids.v);
 	free(r->tokens);
+	free(r->portions);
 	*r = (struct gen_result){ 0 };
 }
 
@@ -69,7 +70,7 @@ struct gen {
 	struct tb_job *job;
 	struct gen_result *out;
 	bool shown;			/* a token that stands for text came already */
-	size_t tokens_cap;		/* of out->tokens */
+	size_t tokens_cap, portions_cap;		/* of out->tokens */
 	double began, first, reported;	/* tb_monotonic() */
 };
 
@@ -385,13 +386,28 @@ choose(struct gen *g, const float *logits, bool *more, struct tb_err *err)
 	return TB_OK;
 }
 
+static enum tb_status
+note_portion(struct gen *g, struct tb_err *err)
+{
+	struct gen_result *out = g->out;
+
+	if (!tb_grow(&out->portions, &g->portions_cap, out->nportions + 1, sizeof(*out->portions)))
+		return tb_nomem(err);
+	out->portions[out->nportions++] = (struct gen_portion){ (uint32_t)g->held->n,
+								(uint32_t)g->rows };
+	return TB_OK;
+}
+
 enum tb_status
 gen_take(struct gen *g, const float *logits, double seconds, bool *more, struct tb_err *err)
 {
 	size_t unread = g->at - g->held->n;
 	bool few = !gen_reads(g);
+	enum tb_status status;
 
 	*more = true;
+	if (g->rows > SESSION_ROWS && (status = note_portion(g, err)))
+		return status;
 	g->held->n += g->rows;
 	tb_job_step(g->job, 0, g->chosen ? 0 : g->rows);
 	if (g->held->n < g->at)

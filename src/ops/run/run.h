@@ -177,6 +177,9 @@ struct gen_result {
 	struct gen_token *tokens;	/* owned; one an id where alternatives were asked for, or NULL */
 	enum gen_stop stop;
 	struct gen_figures figures;
+	/* What was read by more than SESSION_ROWS at once, in order; all else by few. */
+	struct gen_portion { uint32_t at, n; } *portions;	/* owned */
+	size_t nportions;
 };
 void gen_result_free(struct gen_result *r);
 
