@@ -2,6 +2,7 @@
 
 #include "ui/beside.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "src/base/text.h"
 #include "src/face/talk.h"
 #include "src/ops/home/home.h"
+#include "src/text/tokenizer.h"
 #include "ui/view.h"
 
 #define SIDE_BY_SIDE 100	/* columns from which on there are two */
@@ -289,6 +291,137 @@ beside_close(struct beside *b)
 	b->opening = b->working = NULL;
 	*b->name = 0;
 	b->focus = false;
+}
+
+/* The difference. */
+
+struct compare_job {
+	struct talk *talk;		/* references */
+	struct beside_other *other;
+	struct score_pair out;
+	struct tb_buf said;
+};
+
+/* Where the answer stands in the conversation as its model reads it; false: nobody answered. */
+static bool
+find_answer(struct chat *chat, const char *text, size_t *from, size_t *to)
+{
+	struct chat_path path;
+	struct tb_err err;
+	const char *answer = NULL, *at = NULL;
+
+	if (chat_path(chat, &path, &err))
+		return false;
+	for (size_t i = path.n; i-- > 0 && !answer; )
+		if (!strcmp(path.turns[i].said.role, "assistant") && *path.turns[i].said.content)
+			answer = path.turns[i].said.content;
+	for (const char *p = text; answer && (p = strstr(p, answer)); p++)
+		at = p;
+	*from = at ? (size_t)(at - text) : 0;
+	*to = at ? *from + strlen(answer) : 0;
+	chat_path_free(&path);
+	return at;
+}
+
+/* The tokens at which both would go on otherwise, and a sentence about all of them. */
+static void
+tell(struct compare_job *j)
+{
+	const struct score_pair *p = &j->out;
+	const struct tokenizer *names = j->other->model->tokenizer;
+
+	tb_buf_printf(&j->said, "The answer of %s, read by both: KL divergence %.4f a token, %.4f at "
+		      "most; the same first choice at %zu of %zu tokens.", talk_speaker(j->talk),
+		      p->kl, p->kl_most, p->same, p->n);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct score_pair_token *t = &p->token[i];
+		struct tb_buf word[2] = { TB_BUF(4096), TB_BUF(4096) };
+
+		if (t->first[0] == t->first[1])
+			continue;
+		tokenizer_decode(names, t->id, false, &word[0]);
+		tokenizer_decode(names, t->first[1], false, &word[1]);
+		tb_buf_printf(&j->said, "\n%4zu \"%s\" %.1f %%, here %.1f %%, rather \"%s\"", i + 1,
+			      tb_buf_cstr(&word[0]), 100 * exp(t->logprob[0]),
+			      100 * exp(t->logprob[1]), tb_buf_cstr(&word[1]));
+		tb_buf_free(&word[0]);
+		tb_buf_free(&word[1]);
+	}
+}
+
+static enum tb_status
+compare_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct compare_job *j = arg;
+	struct chat *chat = j->talk->chat;
+	struct tb_buf text = TB_BUF(64u << 20);
+	size_t from, to;
+	enum tb_status status;
+
+	pthread_mutex_lock(&j->other->speaks);
+	status = chat_rendered(chat, &text, err);
+	if (!status && !find_answer(chat, tb_buf_cstr(&text), &from, &to))
+		status = tb_fail(err, TB_EUSAGE, "there is no answer to compare yet");
+	if (!status)
+		status = score_pair(j->talk->model, j->other->model, text.p, to, from, job, &j->out,
+				    err);
+	if (!status)
+		tell(j);
+	pthread_mutex_unlock(&j->other->speaks);
+	tb_buf_free(&text);
+	return status;
+}
+
+static void
+compare_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	struct beside *b = chat_beside_of(v);
+	struct compare_job *j = arg;
+
+	if (status) {
+		view_complain(v, err);
+	} else if (b->other == j->other) {
+		transcript_help(&b->text, tb_buf_cstr(&j->said));
+		b->text.pager.follow = true;
+	}
+	chat_worked(v);
+}
+
+static void
+compare_free(void *arg)
+{
+	struct compare_job *j = arg;
+
+	score_pair_free(&j->out);
+	tb_buf_free(&j->said);
+	other_unref(j->other);
+	talk_unref(j->talk);
+	free(j);
+}
+
+static const struct job_ops compare_job = {
+	.run = compare_run, .done = compare_done, .free = compare_free,
+};
+
+struct ui_job *
+beside_compare(struct view *v, struct beside *b)
+{
+	struct compare_job *j;
+
+	if (!b->other || !b->other->model || !b->talk->model) {
+		view_say(v, !b->other ? "= opens a second model first."
+				      : "Only two models that are here can be compared.");
+		return NULL;
+	}
+	if (!(j = tb_calloc(1, sizeof(*j)))) {
+		view_say(v, "out of memory");
+		return NULL;
+	}
+	j->said = TB_BUF(1u << 20);
+	j->talk = talk_ref(b->talk);
+	j->other = b->other;
+	atomic_fetch_add(&b->other->refs, 1);
+	return view_job(v, &compare_job, j, "difference of %s", b->name);
 }
 
 /* Drawing. */

@@ -31,11 +31,16 @@ void beside_close(struct beside *b);	/* stops what it says; there is none then *
 void beside_name(struct view *v, struct beside *b, struct talk *talk);
 /* It answers the path of the chat with `text` said behind it; NULL: what was asked there last. */
 void beside_ask(struct view *v, struct beside *b, const char *text);
+/* Compares what both think of the first one's last answer, token by token; what came of it stands
+ * among what the other one said.  Both must be here, and silent: the job is the screen's.  NULL:
+ * it cannot be, and a message says why. */
+struct ui_job *beside_compare(struct view *v, struct beside *b);
 /* false: it did not speak. */
 bool beside_stop(struct beside *b);
 
 /* Draws both: `a` is what there is for transcripts; first: what the other one's is called. */
 void beside_draw(struct area a, struct beside *b, struct transcript *first, const char *name);
-/* What the screen does with a job of its own: the struct beside of a view. */
+/* What the screen has: the struct beside of a view; and its own work is done. */
 struct beside *chat_beside_of(struct view *v);
+void chat_worked(struct view *v);
 #endif

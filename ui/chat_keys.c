@@ -155,6 +155,12 @@ chat_act(struct view *v, enum action a)
 	case ACT_SECOND:
 		second(v);
 		return true;
+	case ACT_DIFFERENCE:
+		if (chat_may_speak(s))
+			s->working = beside_compare(v, &s->beside);
+		else
+			view_say(v, "It still speaks: x stops it.");
+		return true;
 	case ACT_NEXT_PANE:
 	case ACT_PREV_PANE:
 		s->beside.focus = *s->beside.name && !s->beside.focus;
@@ -200,6 +206,7 @@ chat_can(const struct view *v, enum action a)
 	case ACT_STOP: return s->working || s->beside.working;
 	case ACT_TURN_BEFORE:
 	case ACT_COPY_ANSWER: return transcript_said(&s->text);
+	case ACT_DIFFERENCE: return s->beside.other && !s->working;
 	case ACT_COPY_CODE: return transcript_has_code(&s->text);
 	case ACT_REGEN:
 	case ACT_EDIT_TURN:

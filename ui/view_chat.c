@@ -522,6 +522,15 @@ chat_close(struct view *v)
 	talk_unref(s->talk);
 }
 
+void
+chat_worked(struct view *v)
+{
+	struct chat_view *s = v->state;
+
+	s->working = NULL;
+	say_next(v);
+}
+
 struct beside *
 chat_beside_of(struct view *v)
 {

@@ -2,10 +2,12 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "src/base/file.h"
+#include "src/base/mem.h"
 #include "src/cli/run_model.h"
 #include "src/format/json.h"
 #include "src/ops/run/run.h"
@@ -20,6 +22,8 @@ struct scoring {
 	uint64_t top;
 	struct score_logits logits;
 	struct score_perplexity perplexity;
+	struct run_model against;	/* what it is compared with */
+	struct score_pair pair;
 };
 
 static enum tb_status
@@ -37,6 +41,14 @@ run_perplexity(void *arg, struct tb_job *job, struct tb_err *err)
 	struct scoring *s = arg;
 
 	return score_perplexity(s->r.model, s->file, s->len, job, &s->perplexity, err);
+}
+
+static enum tb_status
+run_pair(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct scoring *s = arg;
+
+	return score_pair(s->r.model, s->against.model, s->file, s->len, 0, job, &s->pair, err);
 }
 
 static enum cli_exit
@@ -91,6 +103,96 @@ print_perplexity(const struct cli *cli, const struct score_perplexity *p)
 	return cli_print_json(o);
 }
 
+static int
+by_kl(const void *a, const void *b)
+{
+	double x = (*(const struct score_pair_token *const *)a)->kl;
+	double y = (*(const struct score_pair_token *const *)b)->kl;
+
+	return (x < y) - (x > y);
+}
+
+/* The tokens that they differ about most; *n: how many there are. free() the list. */
+static const struct score_pair_token **
+worst(const struct score_pair *p, size_t *n)
+{
+	const struct score_pair_token **list = tb_calloc(p->n + 1, sizeof(*list));
+
+	for (size_t i = 0; list && i < p->n; i++)
+		list[i] = &p->token[i];
+	if (list)
+		qsort(list, p->n, sizeof(*list), by_kl);
+	*n = list && *n < p->n ? *n : list ? p->n : 0;
+	return list;
+}
+
+static cJSON *
+pair_token_json(const struct scoring *s, const struct score_pair_token *t)
+{
+	const struct tokenizer *names = s->r.model->tokenizer;
+	cJSON *o = json_object();
+
+	json_set_u64(o, "at", (uint64_t)(t - s->pair.token));
+	json_set_u64(o, "id", t->id);
+	json_set_str(o, "piece", tokenizer_piece(names, t->id));
+	json_set_f64(o, "kl", t->kl);
+	json_set_f64(o, "logprob", t->logprob[0]);
+	json_set_f64(o, "logprob_against", t->logprob[1]);
+	json_set_str(o, "first", tokenizer_piece(names, t->first[0]));
+	json_set_str(o, "first_against", tokenizer_piece(names, t->first[1]));
+	return o;
+}
+
+static enum cli_exit
+print_pair_json(const struct scoring *s, const struct score_pair_token **list, size_t n)
+{
+	const struct score_pair *p = &s->pair;
+	cJSON *o = json_object(), *tokens = json_array();
+
+	json_set_u64(o, "tokens", p->n);
+	json_set_f64(o, "nll", p->nll[0]);
+	json_set_f64(o, "nll_against", p->nll[1]);
+	json_set_f64(o, "perplexity", exp(p->nll[0]));
+	json_set_f64(o, "perplexity_against", exp(p->nll[1]));
+	json_set_f64(o, "kl", p->kl);
+	json_set_f64(o, "kl_most", p->kl_most);
+	json_set_u64(o, "same_first", p->same);
+	for (size_t i = 0; i < n; i++)
+		json_push(tokens, pair_token_json(s, list[i]));
+	json_set(o, "worst", tokens);
+	return cli_print_json(o);
+}
+
+static enum cli_exit
+print_pair(const struct cli *cli, const struct scoring *s)
+{
+	const struct score_pair *p = &s->pair;
+	const struct tokenizer *names = s->r.model->tokenizer;
+	size_t n = s->top;
+	const struct score_pair_token **list = worst(p, &n);
+	enum cli_exit status = CLI_OK;
+
+	if (cli->json) {
+		status = print_pair_json(s, list, n);
+		free(list);
+		return status;
+	}
+	printf("perplexity %.6f, against %.6f  (%zu tokens)\n", exp(p->nll[0]), exp(p->nll[1]), p->n);
+	printf("KL divergence %.6f a token, %.6f at most; the same first choice at %.2f %%\n", p->kl,
+	       p->kl_most, 100.0 * (double)p->same / (double)p->n);
+	if (n)
+		printf("\n%8s  %9s  %9s  %9s  %s\n", "AT", "KL", "SHARE", "AGAINST", "TOKEN");
+	for (size_t i = 0; i < n; i++) {
+		const struct score_pair_token *t = list[i];
+		const char *piece = tokenizer_piece(names, t->id);
+
+		cli_line("%8zu  %9.5f  %7.2f %%  %7.2f %%  %s", (size_t)(t - p->token), t->kl,
+			 100 * exp(t->logprob[0]), 100 * exp(t->logprob[1]), piece ? piece : "");
+	}
+	free(list);
+	return status;
+}
+
 /* These numbers are compared with those of others: what is kept is not rounded, unless that
  * is asked for. */
 static void
@@ -131,8 +233,13 @@ COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 
 COMMAND(cli_perplexity, "perplexity", "REF FILE", "how well a model predicts a text")
 {
-	struct scoring s = { .top = 0 };
+	struct scoring s = { .top = 10 };
+	const char *against = NULL;
 	const struct tb_opt opts[] = {
+		{ 0, "against", TB_OPT_STR, &against, "REF", "how far another model of the same "
+		  "vocabulary is from it, token by token" },
+		{ 0, "top", TB_OPT_U64, &s.top, "K", "how many tokens that they differ about; "
+		  "default 10" },
 		RUN_ADAPTER_OPTION(s.r),
 		RUN_ENGINE_OPTIONS(cli),
 		{ .name = NULL }
@@ -146,10 +253,13 @@ COMMAND(cli_perplexity, "perplexity", "REF FILE", "how well a model predicts a t
 		return cli_fail(&err);
 	keep_all(cli);
 	if (run_model_open(&s.r, cli, argv[1], NULL, &err) ||
-	    cli_run(cli, "Scoring", run_perplexity, &s, &err))
+	    (against && run_model_open(&s.against, cli, against, NULL, &err)) ||
+	    cli_run(cli, "Scoring", against ? run_pair : run_perplexity, &s, &err))
 		status = cli_fail(&err);
 	else
-		status = print_perplexity(cli, &s.perplexity);
+		status = against ? print_pair(cli, &s) : print_perplexity(cli, &s.perplexity);
+	score_pair_free(&s.pair);
+	run_model_close(&s.against);
 	run_model_close(&s.r);
 	free(s.file);
 	return status;

@@ -284,6 +284,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/run/kv_file.c \
 	src/ops/run/run.h \
 	src/ops/run/score.c \
+	src/ops/run/score_pair.c \
 	src/ops/run/stream.c \
 	src/ops/run/stream.h
 

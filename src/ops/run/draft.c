@@ -39,28 +39,37 @@ same_token(const struct tokenizer *a, const struct tokenizer *b, uint32_t id)
 	return same;
 }
 
-static enum tb_status
-check_vocabulary(const struct chat_model *m, const struct chat_model *draft, struct tb_err *err)
+enum tb_status
+draft_same_vocabulary(const struct chat_model *m, const struct chat_model *other, struct tb_err *err)
 {
-	const struct tokenizer *a = m->tokenizer, *b = draft->tokenizer;
+	const struct tokenizer *a = m->tokenizer, *b = other->tokenizer;
 	size_t n = tokenizer_size(a);
 	char x[64], y[64];
 
 	if (tokenizer_size(b) != n)
-		return tb_fail(err, TB_EUSAGE, "%s cannot guess for %s: it knows %zu tokens, not %zu; "
-			       "take a draft model of the same family", draft->model->loc.name,
-			       m->model->loc.name, tokenizer_size(b), n);
+		return tb_fail(err, TB_EUSAGE, "%s knows %zu tokens, %s %zu",
+			       other->model->loc.name, tokenizer_size(b), m->model->loc.name, n);
 	for (uint32_t id = 0; id < n; id++) {
 		const char *p = tokenizer_piece(a, id), *q = tokenizer_piece(b, id);
 
 		if (!same_token(a, b, id))
-			return tb_fail(err, TB_EUSAGE, "%s cannot guess for %s: its token %u is "
-				       "\"%s\", not \"%s\"; take a draft model of the same family",
-				       draft->model->loc.name, m->model->loc.name, id,
-				       tb_text_clean(q ? q : "", y, sizeof(y)),
+			return tb_fail(err, TB_EUSAGE, "token %u of %s is \"%s\", that of %s \"%s\"",
+				       id, other->model->loc.name,
+				       tb_text_clean(q ? q : "", y, sizeof(y)), m->model->loc.name,
 				       tb_text_clean(p ? p : "", x, sizeof(x)));
 	}
 	return TB_OK;
+}
+
+static enum tb_status
+check_vocabulary(const struct chat_model *m, const struct chat_model *draft, struct tb_err *err)
+{
+	struct tb_err why;
+
+	if (!draft_same_vocabulary(m, draft, &why))
+		return TB_OK;
+	return tb_fail(err, TB_EUSAGE, "%s cannot guess for %s: %s; take a draft model of the same "
+		       "family", draft->model->loc.name, m->model->loc.name, why.msg);
 }
 
 enum tb_status

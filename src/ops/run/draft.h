@@ -7,6 +7,10 @@
 struct draft;
 struct sampler;
 
+/* Do both call the same tokens by the same ids?  TB_EUSAGE with the first that differs. */
+enum tb_status draft_same_vocabulary(const struct chat_model *m, const struct chat_model *other,
+				     struct tb_err *err) TB_MUST_USE;
+
 /* A session of m->draft; context as the larger model's session has it, 0 = its own. */
 enum tb_status draft_new(struct draft **out, struct chat_model *m, uint32_t context,
 			 struct tb_err *err) TB_MUST_USE;

@@ -262,4 +262,24 @@ struct score_perplexity {
 enum tb_status score_perplexity(struct chat_model *m, const char *text, size_t len,
 				struct tb_job *job, struct score_perplexity *out,
 				struct tb_err *err) TB_MUST_USE;
+
+/* What two models think of a text, token by token. */
+struct score_pair_token {
+	uint32_t id, first[2];		/* the token; what each finds likeliest there */
+	double logprob[2];		/* of the token */
+	double kl;			/* Kullback-Leibler, of the first's shares from the second's */
+};
+struct score_pair {
+	struct score_pair_token *token;	/* owned */
+	size_t n, cap;
+	size_t same;			/* tokens where both find the same likeliest */
+	double kl, kl_most;		/* the mean, and the largest */
+	double nll[2];			/* means, natural logarithm */
+};
+void score_pair_free(struct score_pair *p);
+/* Both read the text as the first one's tokens; those from byte `from` on are compared.  Longer
+ * than a context: see score_perplexity().  TB_EUSAGE: their vocabularies differ. */
+enum tb_status score_pair(struct chat_model *a, struct chat_model *b, const char *text, size_t len,
+			  size_t from, struct tb_job *job, struct score_pair *out,
+			  struct tb_err *err) TB_MUST_USE;
 #endif
