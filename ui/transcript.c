@@ -336,7 +336,7 @@ rows_above(const struct said *s)
 }
 
 static size_t
-lay(void *arg, int width)
+lay_said(void *arg, int width)
 {
 	struct transcript *t = arg;
 	size_t row = 0;
@@ -470,7 +470,7 @@ put_row(int y, int x, int w, const struct mdown_row *row, enum role usual, bool 
 }
 
 static void
-put(void *arg, size_t row, int y, int x, int w, bool found)
+put_said(void *arg, size_t row, int y, int x, int w, bool found)
 {
 	struct transcript *t = arg;
 	const struct said *s = said_at(t, &row);
@@ -490,7 +490,7 @@ put(void *arg, size_t row, int y, int x, int w, bool found)
 }
 
 static bool
-has(void *arg, size_t row, const char *what)
+has_said(void *arg, size_t row, const char *what)
 {
 	const struct transcript *t = arg;
 	const struct said *s = said_at(t, &row);
@@ -508,7 +508,7 @@ has(void *arg, size_t row, const char *what)
 	return hit;
 }
 
-static const struct pager_rows transcript_rows = { lay, put, has };
+static const struct pager_rows transcript_rows = { lay_said, put_said, has_said };
 
 void
 transcript_init(struct transcript *t, bool steady)
@@ -547,7 +547,7 @@ transcript_step(struct transcript *t, int by)
 {
 	size_t at = t->cur;
 
-	t->pager.nlines = lay(t, t->pager.width);
+	t->pager.nlines = lay_said(t, t->pager.width);
 	for (;;) {
 		if (at >= t->n && by > 0)
 			return;

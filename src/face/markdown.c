@@ -17,7 +17,7 @@
 enum open_kind { OPEN_NONE, OPEN_TEXT, OPEN_QUOTE, OPEN_LIST, OPEN_FENCE };
 
 /* The block that may go on. */
-struct split {
+struct open_block {
 	size_t at;		/* where it begins */
 	size_t next;		/* the first line that nobody has looked at */
 	enum open_kind kind;
@@ -33,7 +33,7 @@ struct split {
 struct mdown {
 	struct tb_buf src;
 	bool verbatim, ended, changed;
-	struct split split;	/* behind all that is settled */
+	struct open_block split;	/* behind all that is settled */
 	struct mrow_made rows;
 	struct mrow_mark settled;
 	size_t work;
@@ -121,7 +121,7 @@ opens_fence(const struct line *l)
 }
 
 static bool
-closes_fence(const struct line *l, const struct split *s)
+closes_fence(const struct line *l, const struct open_block *s)
 {
 	size_t n = run_of(l, s->fence);
 
@@ -188,7 +188,7 @@ item_of(const struct line *l, bool *ordered, unsigned *number)
 
 /* Makes the rows of [s->at, end), which goes on no more. */
 static void
-close_block(struct mdown *m, struct split *s, size_t end)
+close_block(struct mdown *m, struct open_block *s, size_t end)
 {
 	if (s->kind != OPEN_NONE && end > s->at) {
 		if (s->gap && m->rows.n) {
@@ -205,7 +205,7 @@ close_block(struct mdown *m, struct split *s, size_t end)
 }
 
 static void
-fence_begin(struct mdown *m, struct split *s, const struct line *l)
+fence_begin(struct mdown *m, struct open_block *s, const struct line *l)
 {
 	const char *lang;
 	size_t n;
@@ -232,7 +232,7 @@ fence_begin(struct mdown *m, struct split *s, const struct line *l)
 
 /* whole: it has its end. */
 static void
-fence_line(struct mdown *m, struct split *s, const struct line *l, bool whole)
+fence_line(struct mdown *m, struct open_block *s, const struct line *l, bool whole)
 {
 	const char *text = m->src.p + l->off;
 	size_t skip = 0;
@@ -249,7 +249,7 @@ fence_line(struct mdown *m, struct split *s, const struct line *l, bool whole)
 
 /* A line that is a block for itself. */
 static void
-alone(struct mdown *m, struct split *s, size_t end)
+alone(struct mdown *m, struct open_block *s, size_t end)
 {
 	s->kind = OPEN_TEXT;
 	close_block(m, s, end);
@@ -257,7 +257,7 @@ alone(struct mdown *m, struct split *s, size_t end)
 
 /* A line outside of code.  end: where the next one begins. */
 static void
-text_line(struct mdown *m, struct split *s, const struct line *l, size_t end)
+text_line(struct mdown *m, struct open_block *s, const struct line *l, size_t end)
 {
 	bool solid, ordered;
 	unsigned number;
@@ -322,7 +322,7 @@ cut_at(const struct mdown *m, size_t from)
 
 /* The line that begins at s->next.  whole: its end is there, too. */
 static void
-feed(struct mdown *m, struct split *s, size_t len, bool whole)
+feed(struct mdown *m, struct open_block *s, size_t len, bool whole)
 {
 	struct line l = line_of(m, s->next, len);
 	size_t end = s->next + len + whole;
@@ -351,7 +351,7 @@ feed(struct mdown *m, struct split *s, size_t len, bool whole)
 
 /* A fence that is just being written is not shown as code. */
 static bool
-half_a_fence(const struct mdown *m, const struct split *s)
+half_a_fence(const struct mdown *m, const struct open_block *s)
 {
 	struct line l = line_of(m, s->next, m->src.len - s->next);
 
@@ -362,14 +362,14 @@ half_a_fence(const struct mdown *m, const struct split *s)
 void
 mdown_lay(struct mdown *m, int width)
 {
-	struct split open;
+	struct open_block open;
 
 	if (width < 1)
 		width = 1;
 	if (width != m->rows.width) {
 		mrow_cut(&m->rows, &(struct mrow_mark){ 0 });
 		m->rows.width = width;
-		m->split = (struct split){ 0 };
+		m->split = (struct open_block){ 0 };
 	} else if (!m->changed) {
 		return;
 	} else {

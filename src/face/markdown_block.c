@@ -383,7 +383,7 @@ entity(struct mblock *b, const char *text, size_t len)
 }
 
 static int
-text_of(MD_TEXTTYPE type, const char *text, MD_SIZE len, void *arg)
+said_text(MD_TEXTTYPE type, const char *text, MD_SIZE len, void *arg)
 {
 	struct mblock *b = arg;
 	const char *tab;
@@ -410,7 +410,7 @@ mblock_lay(struct mrow_made *r, const char *text, size_t len)
 	static const MD_PARSER parser = {
 		.flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_NOHTML,
 		.enter_block = enter_block, .leave_block = leave_block, .enter_span = enter_span,
-		.leave_span = leave_span, .text = text_of,
+		.leave_span = leave_span, .text = said_text,
 	};
 	struct mblock b = { .r = r, .line = SPANS, .prefix = SPANS, .table.cells = SPANS };
 	struct mrow_mark mark = mrow_mark(r);

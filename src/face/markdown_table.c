@@ -47,7 +47,7 @@ mtable_free(struct mblock *b)
 
 /* Copies a part of a text with its styles. */
 static void
-add_part(struct spans *to, const struct spans *from, size_t at, size_t len, size_t run)
+copy_cell(struct spans *to, const struct spans *from, size_t at, size_t len, size_t run)
 {
 	for (size_t off = 0; len && run < from->n; run++, off = 0) {
 		size_t n = from->run[run].len - off;
@@ -165,10 +165,10 @@ as_lines(struct mblock *b)
 		}
 		if (!c->len)
 			continue;
-		add_part(&line, &t->cells, title->text, title->len, title->run);
+		copy_cell(&line, &t->cells, title->text, title->len, title->run);
 		if (title->len)
 			mspan_add(&line, ": ", 2, MDOWN_BOLD);
-		add_part(&line, &t->cells, c->text, c->len, c->run);
+		copy_cell(&line, &t->cells, c->text, c->len, c->run);
 		mblock_put_wrapped(b, &line);
 		mspan_cut(&line, 0, 0);
 	}
