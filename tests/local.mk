@@ -459,8 +459,9 @@ check_PROGRAMS += tests/unit/test_ui_frame
 TESTS += tests/unit/test_ui_frame
 tests_unit_test_ui_frame_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
 tests_unit_test_ui_frame_LDADD = $(TEST_UI)
+EXTRA_DIST += tests/screens/chat_markdown.json
 SCREENS += tests/screens/audit.scr tests/screens/chat.scr tests/screens/chat_commands.scr tests/screens/chat_input.scr \
-	tests/screens/chat_read.scr tests/screens/chat_strip.scr tests/screens/chat_beside.scr \
+	tests/screens/chat_read.scr tests/screens/chat_strip.scr tests/screens/chat_beside.scr tests/screens/chat_markdown.scr \
 	tests/screens/convert.scr \
 	tests/screens/convert_budget.scr \
 	tests/screens/convert_gguf.scr \

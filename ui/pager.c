@@ -130,6 +130,8 @@ pager_seek(struct pager *p)
 			first = i;
 		p->hits++;
 	}
+	if (p->hits)
+		p->follow = false;	/* what was found stays in sight */
 	if (p->hits && (first < p->top || first >= p->top + p->height))
 		p->top = first;
 	pager_settle(p);
@@ -212,6 +214,7 @@ pager_next(struct pager *p, int by)
 		at = by > 0 ? (at + 1) % p->nlines : (at ? at : p->nlines) - 1;
 		if (!row_matches(p, at))
 			continue;
+		p->follow = false;
 		pager_goto(p, at);
 		return true;
 	}

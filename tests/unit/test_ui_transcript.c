@@ -183,8 +183,10 @@ finding(void **state)
 	assert_string_equal(seen(3, 20), " another\n\n another\n");
 	pager_find(&t.pager, "The seventh");
 	assert_int_equal(t.pager.hits, 1);
-	t.pager.follow = false;
-	(void)pager_next(&t.pager, 1);
+	assert_string_equal(seen(3, 20), " the seventh\n one\n");
+	t.pager.follow = true;
+	(void)seen(3, 20);
+	assert_true(pager_next(&t.pager, 1));
 	assert_string_equal(seen(3, 20), " the seventh\n one\n");
 	set(path, 2);
 	pager_find(&t.pager, "another");	/* before it is drawn again */
