@@ -606,6 +606,11 @@ FUZZ_TARGETS += tests/fuzz/fuzz_bundle
 tests_fuzz_fuzz_bundle_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_bundle_LDADD = $(FUZZ_OPS)
 EXTRA_DIST += tests/fuzz/seeds/bundle/small
+FUZZ_TARGETS += tests/fuzz/fuzz_serve_request
+tests_fuzz_fuzz_serve_request_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_serve_request_LDADD = $(FUZZ_OPS)
+EXTRA_DIST += tests/fuzz/seeds/serve_request/chat tests/fuzz/seeds/serve_request/completion \
+	tests/fuzz/seeds/serve_request/ollama_chat tests/fuzz/seeds/serve_request/ollama_generate
 FUZZ_TARGETS += tests/fuzz/fuzz_kv_file
 tests_fuzz_fuzz_kv_file_SOURCES = tests/fuzz/fuzz_kv_file.c $(FOLDER)
 tests_fuzz_fuzz_kv_file_LDFLAGS = $(FUZZ_LINK)
