@@ -125,6 +125,8 @@ read_prompt(struct exchange *x, struct tb_err *err)
 					  &x->task.prompt, err);
 	else if (!status)
 		status = chat_model_encode(m, &text, &x->task.prompt, err);
+	if (!plain)
+		x->task.gen.behind = answer_thinks(m->template, tb_buf_cstr(&text));
 	if (!status && !plain)
 		status = answer_new(&x->answer, m->template, x->ask.tools, tb_buf_cstr(&text), on_part,
 				    x, err);
@@ -428,8 +430,6 @@ exchange_begin(struct hosted *h, struct httpd_request *http, struct serve_reques
 		return;
 	}
 	name_answer(x);
-	if (x->ask.format != FORMAT_TEXT && x->ask.think == CHAT_THINK_UNSET)
-		x->ask.think = CHAT_THINK_OFF;		/* the answer begins at once */
 	if (!(status = set_format(x, &err)))
 		status = read_prompt(x, &err);
 	if (!status)
