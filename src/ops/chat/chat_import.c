@@ -11,7 +11,7 @@
 #include "src/ops/chat/chat_parts.h"
 
 static const char *
-text_of(const cJSON *o, const char *key)
+message_text(const cJSON *o, const char *key)
 {
 	return json_str(json_get(o, key));
 }
@@ -35,8 +35,8 @@ content_of(const cJSON *message)
 	if (!json_is_array(content))
 		return tb_strdup(json_str(content) ? json_str(content) : "");
 	for (const cJSON *part = json_first(content); part; part = json_next(part))
-		if (text_of(part, "text"))
-			tb_buf_str(&text, text_of(part, "text"));
+		if (message_text(part, "text"))
+			tb_buf_str(&text, message_text(part, "text"));
 	return text.len ? tb_buf_take(&text) : tb_strdup("");
 }
 
@@ -45,14 +45,14 @@ put_message(struct db *db, int64_t chat, const cJSON *m, int64_t n, int64_t pare
 	    const char *model, struct tb_err *err)
 {
 	char *content = content_of(m), *calls = value_of(m, "tool_calls");
-	const char *role = text_of(m, "role"), *own = text_of(m, "model");
+	const char *role = message_text(m, "role"), *own = message_text(m, "model");
 	bool answer = role && !strcmp(role, "assistant");
 	struct db_turn t = {
 		.n = n, .parent = parent, .role = role ? turn_role(role) : "user",
-		.content = content, .thinking = text_of(m, "reasoning_content"),
-		.tool_calls = calls, .tool_name = text_of(m, "name"),
-		.tool_call_id = text_of(m, "tool_call_id"), .model = answer ? own ? own : model : NULL,
-		.stop = text_of(m, "stop") ? text_of(m, "stop") : answer ? "eos" : "",
+		.content = content, .thinking = message_text(m, "reasoning_content"),
+		.tool_calls = calls, .tool_name = message_text(m, "name"),
+		.tool_call_id = message_text(m, "tool_call_id"), .model = answer ? own ? own : model : NULL,
+		.stop = message_text(m, "stop") ? message_text(m, "stop") : answer ? "eos" : "",
 		.figures = "{}", .finished = true, .created_ns = tb_now_ns(),
 	};
 	enum tb_status status = content ? db_chats_put_turn(db, chat, &t, err) : tb_nomem(err);
@@ -88,7 +88,7 @@ put_list(struct db *db, struct db_chat *row, const cJSON *messages, struct tb_er
 	enum tb_status status = TB_OK;
 
 	for (const cJSON *m = json_first(messages); m && !status; m = json_next(m)) {
-		const char *role = text_of(m, "role");
+		const char *role = message_text(m, "role");
 
 		if (role && !strcmp(role, "system"))
 			continue;
@@ -104,7 +104,7 @@ static const cJSON *
 first_of_role(const cJSON *messages, const char *want)
 {
 	for (const cJSON *m = json_first(messages); m; m = json_next(m))
-		if (text_of(m, "role") && !strcmp(text_of(m, "role"), want))
+		if (message_text(m, "role") && !strcmp(message_text(m, "role"), want))
 			return m;
 	return NULL;
 }
@@ -115,7 +115,7 @@ put_all(struct db *db, const cJSON *o, int64_t *number, struct tb_err *err)
 	const cJSON *messages = json_is_array(o) ? o : json_get(o, "messages");
 	const cJSON *tree = json_get(o, "tree");
 	const cJSON *system = first_of_role(messages, "system"), *said = first_of_role(messages, "user");
-	const char *title = text_of(o, "title"), *model = text_of(o, "model");
+	const char *title = message_text(o, "title"), *model = message_text(o, "model");
 	char *settings = json_get(o, "settings") ? json_print(json_get(o, "settings")) : tb_strdup("{}");
 	char *head = said ? content_of(said) : tb_strdup(""), *first = head ? kept_title_of(head) : NULL;
 	char *told = system ? content_of(system) : NULL;

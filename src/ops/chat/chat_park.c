@@ -59,7 +59,7 @@ oldest_first(const void *a, const void *b)
 
 /* Files go, the oldest first, until what is left and `more` have room. */
 static enum tb_status
-make_room(const char *dir, uint64_t max_bytes, uint64_t more, struct tb_err *err)
+park_make_room(const char *dir, uint64_t max_bytes, uint64_t more, struct tb_err *err)
 {
 	struct tb_names names = { 0 };
 	struct parked_file *files;
@@ -112,7 +112,7 @@ chat_park(struct chat *c, uint64_t max_bytes, struct tb_job *job, struct tb_err 
 		status = tb_fail_errno(err, "%s", dir);
 	if (!status) {
 		(void)!unlink(path);
-		status = make_room(dir, max_bytes, bytes, err);
+		status = park_make_room(dir, max_bytes, bytes, err);
 	}
 	if (!status)
 		status = ops->keep(c->speaker, path, job, err);

@@ -47,7 +47,7 @@ reading_cut(struct reading *r, size_t held)
 }
 
 static bool
-add_part(struct reading *r, const uint32_t *ids, size_t n, bool few)
+reading_part_add(struct reading *r, const uint32_t *ids, size_t n, bool few)
 {
 	if (!tb_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v)) ||
 	    !tb_grow(&r->ids.v, &r->ids.cap, r->ids.n + n, sizeof(*ids)))
@@ -68,7 +68,7 @@ reading_add(struct reading *r, const uint32_t *ids, size_t n, size_t step)
 	while (n) {
 		size_t part = step && step < n ? step : n;
 
-		if (!add_part(r, ids, part, !step || part <= SESSION_ROWS)) {
+		if (!reading_part_add(r, ids, part, !step || part <= SESSION_ROWS)) {
 			reading_cut(r, 0);
 			return false;
 		}
@@ -165,12 +165,12 @@ reading_unpack(struct reading *r, const char *of, const void *data, size_t len)
 /* ---- once more ---- */
 
 /* A part, where it begins among the tokens that are held, and its ids. */
-struct place { const struct reading_part *part; const uint32_t *ids; size_t begins; };
+struct reading_spot { const struct reading_part *part; const uint32_t *ids; size_t begins; };
 
-static struct place
-place_of(const struct reading *r, size_t at)
+static struct reading_spot
+reading_spot(const struct reading *r, size_t at)
 {
-	struct place p = { r->v, r->ids.v, 0 };
+	struct reading_spot p = { r->v, r->ids.v, 0 };
 
 	for (; p.begins + p.part->kept <= at; p.part++) {
 		p.begins += p.part->kept;
@@ -203,7 +203,7 @@ read_on(const struct reading *r, size_t want, struct session *s, struct token_id
 	bool back = false;
 
 	while (!status && held->n < want) {
-		struct place p = place_of(r, held->n);
+		struct reading_spot p = reading_spot(r, held->n);
 		size_t end = p.begins + p.part->kept;
 
 		if (!p.part->together) {
