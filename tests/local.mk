@@ -507,6 +507,13 @@ tests_fuzz_fuzz_go_template_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_go_template_LDADD = $(FUZZ_TEXT)
 EXTRA_DIST += tests/fuzz/seeds/go_template/messages tests/fuzz/seeds/go_template/tools \
 	tests/fuzz/seeds/go_template/turns
+FUZZ_TARGETS += tests/fuzz/fuzz_gbnf tests/fuzz/fuzz_schema
+tests_fuzz_fuzz_gbnf_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_gbnf_LDADD = $(FUZZ_TEXT)
+tests_fuzz_fuzz_schema_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_schema_LDADD = $(FUZZ_TEXT)
+EXTRA_DIST += tests/fuzz/seeds/gbnf/list tests/fuzz/seeds/gbnf/nested \
+	tests/fuzz/seeds/schema/all tests/fuzz/seeds/schema/object tests/fuzz/seeds/schema/tuple
 EXTRA_DIST += tests/fuzz/seeds/template/filters.jinja tests/fuzz/seeds/template/loop.jinja \
 	tests/fuzz/seeds/tokenizer/bytes tests/fuzz/seeds/tokenizer/metaspace \
 	tests/fuzz/seeds/tokenizer/spm

@@ -2,6 +2,7 @@
 
 #include "src/text/schema.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,7 +205,7 @@ type_of(const cJSON *v)
 	return json_is_null(v) ? TYPE_NULL : json_bool(v, &b) ? TYPE_BOOLEAN
 	     : json_str(v) ? TYPE_STRING : json_is_array(v) ? TYPE_ARRAY
 	     : json_is_object(v) ? TYPE_OBJECT
-	     : json_f64(v, &x) && x == (double)(int64_t)x ? TYPE_INTEGER : TYPE_NUMBER;
+	     : json_f64(v, &x) && x == floor(x) ? TYPE_INTEGER : TYPE_NUMBER;
 }
 
 /* Those of the values that are listed; 0: none is. */

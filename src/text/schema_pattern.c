@@ -5,6 +5,7 @@
  * ASCII (\d and its kin, and what excludes them) are those of ASCII. */
 #include "config.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 
 #define RANGES 256
 #define NEST_MAX 60
+#define REPEAT_MOST 65536	/* what GBNF takes */
 
 struct set {
 	struct { uint32_t lo, hi; } v[RANGES];
@@ -286,20 +288,39 @@ read_one(struct pattern *p)
 	return TB_OK;
 }
 
+/* Digits; false: none, or too many. */
+static bool
+read_number(struct pattern *p, unsigned long *n)
+{
+	char *end;
+
+	if (*p->p < '0' || *p->p > '9')
+		return false;
+	*n = strtoul(p->p, &end, 10);
+	p->p = end;
+	return *n <= REPEAT_MOST;
+}
+
 static enum tb_status
 read_often(struct pattern *p)
 {
-	size_t n;
+	unsigned long min, max;
 
 	if (*p->p == '*' || *p->p == '+' || *p->p == '?') {
 		tb_buf_chr(p->x, *p->p++);
 	} else if (*p->p == '{') {
-		n = strspn(p->p, "{0123456789,}");
-		if (!memchr(p->p, '}', n) || p->p[1] < '0' || p->p[1] > '9')
+		p->p++;
+		if (!read_number(p, &min))
 			return refuse(p, "this repetition");
-		n = (size_t)((const char *)memchr(p->p, '}', n) - p->p) + 1;
-		tb_buf_add(p->x, p->p, n);
-		p->p += n;
+		max = *p->p == ',' ? ULONG_MAX : min;
+		p->p += *p->p == ',';
+		if ((*p->p != '}' && !read_number(p, &max)) || *p->p != '}' || max < min)
+			return refuse(p, "this repetition");
+		p->p++;
+		if (max == ULONG_MAX)
+			tb_buf_printf(p->x, "{%lu,}", min);
+		else
+			tb_buf_printf(p->x, "{%lu,%lu}", min, max);
 	} else {
 		return TB_OK;
 	}
