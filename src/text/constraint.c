@@ -372,7 +372,7 @@ walk_tokens(struct constraint *c, struct walk *w, uint64_t *bits)
 static void
 walk_all(struct constraint *c, struct walk *w, uint64_t *bits)
 {
-	const struct reading r = c->m->readings[c->now];
+	const struct match r = c->m->readings[c->now];
 
 	memset(bits, 0, words(c) * sizeof(*bits));
 	walk_spelling(c, c->begins ? c->first : c->spelling, w, bits);
@@ -449,7 +449,7 @@ constraint_allowed(struct constraint *c, size_t left, const uint64_t **out, stru
 static int
 only_byte(const struct constraint *c, uint32_t reading)
 {
-	const struct reading r = c->m->readings[reading];
+	const struct match r = c->m->readings[reading];
 	uint8_t set[32] = { 0 };
 	int only = -1;
 

@@ -257,7 +257,7 @@ read_class(struct reader *r, struct rule_part **out)
 }
 
 static enum tb_status
-read_number(struct reader *r, uint32_t most, uint32_t *n)
+read_times(struct reader *r, uint32_t most, uint32_t *n)
 {
 	const char *begin = r->p;
 	uint64_t x = 0;
@@ -288,7 +288,7 @@ read_token(struct reader *r, struct rule_part **out)
 	if (!next_is(r, '<'))
 		return wrong(r, begin, "a token in < > belongs behind the !");
 	if (next_is(r, '[')) {
-		if ((status = read_number(r, INT32_MAX, &t.id)))
+		if ((status = read_times(r, INT32_MAX, &t.id)))
 			return status;
 		if (!next_is(r, ']') || !next_is(r, '>'))
 			return wrong(r, begin, "a token's number is written <[17]>");
@@ -362,7 +362,7 @@ read_item(struct reader *r, struct rule_part **out)
 
 /* How often; *max 0 and *min 1: nothing is said of it. */
 static enum tb_status
-read_often(struct reader *r, uint32_t *min, uint32_t *max)
+read_repeat(struct reader *r, uint32_t *min, uint32_t *max)
 {
 	const char *begin = r->p;
 	enum tb_status status;
@@ -379,14 +379,14 @@ read_often(struct reader *r, uint32_t *min, uint32_t *max)
 	if (!next_is(r, '{'))
 		return TB_OK;
 	skip_blanks(r, r->nest);
-	if ((status = read_number(r, REPEAT_MAX, min)))
+	if ((status = read_times(r, REPEAT_MAX, min)))
 		return status;
 	skip_blanks(r, r->nest);
 	*max = *min;
 	if (next_is(r, ',')) {
 		skip_blanks(r, r->nest);
 		*max = UINT32_MAX;
-		if (r->p < r->end && *r->p != '}' && (status = read_number(r, REPEAT_MAX, max)))
+		if (r->p < r->end && *r->p != '}' && (status = read_times(r, REPEAT_MAX, max)))
 			return status;
 		skip_blanks(r, r->nest);
 	}
@@ -400,7 +400,7 @@ read_often(struct reader *r, uint32_t *min, uint32_t *max)
 }
 
 static enum tb_status
-add_part(struct reader *r, struct part_list *list, struct rule_part *p)
+list_part(struct reader *r, struct part_list *list, struct rule_part *p)
 {
 	if (!tb_grow(&list->v, &list->cap, list->n + 1, sizeof(*list->v)))
 		return tb_nomem(r->err);
@@ -410,7 +410,7 @@ add_part(struct reader *r, struct part_list *list, struct rule_part *p)
 
 /* The parts of the list as one; the list is empty then. */
 static enum tb_status
-join(struct reader *r, struct part_list *list, enum part_kind kind, struct rule_part **out)
+join_parts(struct reader *r, struct part_list *list, enum part_kind kind, struct rule_part **out)
 {
 	struct rule_part *p = list->n == 1 ? list->v[0] : new_part(r, kind);
 
@@ -431,7 +431,7 @@ repeat(struct reader *r, struct rule_part **item, bool *again)
 {
 	struct rule_part *many;
 	uint32_t min, max;
-	enum tb_status status = read_often(r, &min, &max);
+	enum tb_status status = read_repeat(r, &min, &max);
 
 	*again = !status && !(min == 1 && !max);
 	if (!*again)
@@ -465,11 +465,11 @@ read_sequence(struct reader *r, struct rule_part **out)
 			else
 				status = repeat(r, &item, &again);
 		} while (!status && again);
-		if (status || (status = add_part(r, &list, item)))
+		if (status || (status = list_part(r, &list, item)))
 			break;
 	}
 	if (!status)
-		return join(r, &list, PART_SEQ, out);
+		return join_parts(r, &list, PART_SEQ, out);
 	free(list.v);
 	return status;
 }
@@ -483,11 +483,11 @@ read_alternatives(struct reader *r, struct rule_part **out)
 
 	do {
 		skip_blanks(r, list.n || r->nest);
-		if ((status = read_sequence(r, &one)) || (status = add_part(r, &list, one)))
+		if ((status = read_sequence(r, &one)) || (status = list_part(r, &list, one)))
 			break;
 	} while (next_is(r, '|'));
 	if (!status)
-		return join(r, &list, PART_ALT, out);
+		return join_parts(r, &list, PART_ALT, out);
 	free(list.v);
 	return status;
 }

@@ -190,7 +190,7 @@ struct ranking {
 
 /* Which rules may stand at the beginning of r: they are called before a byte was read. */
 static bool
-look_at(struct ranking *k, uint32_t r)
+look_for_calls(struct ranking *k, uint32_t r)
 {
 	const struct grammar *g = k->g;
 	size_t n = 0;
@@ -267,7 +267,7 @@ grammar_rank(struct grammar *g, const char *what, struct tb_err *err)
 	bool ok = k.seen && k.todo && k.from && next;
 
 	for (uint32_t r = 0; r < g->nrules && ok; r++)
-		ok = look_at(&k, r);
+		ok = look_for_calls(&k, r);
 	if (ok) {
 		memset(k.seen, 0, (g->n + g->nrules) * sizeof(uint32_t));
 		for (uint32_t r = 0; r < g->nrules && loop == NONE; r++)

@@ -155,7 +155,7 @@ put_set(struct matcher *m, const struct way *v, size_t n, uint32_t *id)
 }
 
 static void
-measure_reading(const struct matcher *m, struct reading *r, const struct way *v)
+measure_reading(const struct matcher *m, struct match *r, const struct way *v)
 {
 	r->far = r->ends ? 0 : FAR_MOST;
 	for (size_t i = 0; i < r->n; i++) {
@@ -170,7 +170,7 @@ measure_reading(const struct matcher *m, struct reading *r, const struct way *v)
 static uint32_t
 put_reading(struct matcher *m, const struct way *v, size_t n, bool ends)
 {
-	struct reading r = { .n = (uint32_t)n, .ends = ends };
+	struct match r = { .n = (uint32_t)n, .ends = ends };
 	size_t at, classes = m->g->nclasses;
 
 	if (2 * m->nreadings >= m->reading_slots.n && !more_slots(&m->reading_slots, m, false)) {
@@ -179,7 +179,7 @@ put_reading(struct matcher *m, const struct way *v, size_t n, bool ends)
 	}
 	for (at = tb_hash(v, n * sizeof(*v)) % m->reading_slots.n; m->reading_slots.v[at];
 	     at = (at + 1) % m->reading_slots.n) {
-		const struct reading *old = &m->readings[m->reading_slots.v[at] - 1];
+		const struct match *old = &m->readings[m->reading_slots.v[at] - 1];
 
 		if (old->n == n && old->ends == ends &&
 		    (!n || !memcmp(m->pool + old->first, v, n * sizeof(*v))))
@@ -388,7 +388,7 @@ uint32_t
 matcher_find_step(struct matcher *m, uint32_t reading, unsigned class)
 {
 	const struct grammar *g = m->g;
-	struct reading r = m->readings[reading];
+	struct match r = m->readings[reading];
 	uint32_t to;
 
 	begin(m);
@@ -409,7 +409,7 @@ uint32_t
 matcher_token(struct matcher *m, uint32_t reading, const uint32_t *names, uint32_t id)
 {
 	const struct grammar *g = m->g;
-	struct reading r = m->readings[reading];
+	struct match r = m->readings[reading];
 
 	begin(m);
 	for (uint32_t i = 0; i < r.n; i++) {
@@ -426,7 +426,7 @@ matcher_token(struct matcher *m, uint32_t reading, const uint32_t *names, uint32
 uint32_t
 matcher_both(struct matcher *m, uint32_t a, uint32_t b)
 {
-	struct reading x = m->readings[a], y = m->readings[b];
+	struct match x = m->readings[a], y = m->readings[b];
 
 	if (a == b || b == READ_DEAD)
 		return a;
@@ -512,7 +512,7 @@ bool
 matcher_forget(struct matcher *m, uint32_t *reading)
 {
 	struct matcher old = *m;
-	struct reading r = m->readings[*reading];
+	struct match r = m->readings[*reading];
 	uint32_t *number;	/* of sets: 1 = needed; then what they are now */
 	size_t n;
 

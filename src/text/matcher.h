@@ -20,7 +20,7 @@ struct frames {
 	uint32_t depth;
 };
 
-struct reading {
+struct match {
 	uint32_t first, n;
 	uint32_t far;		/* bytes to the end of the text at least */
 	bool ends;		/* the text may end here */
@@ -42,7 +42,7 @@ struct matcher {
 	size_t npool, pool_cap;
 	struct frames *sets;
 	size_t nsets, sets_cap;
-	struct reading *readings;
+	struct match *readings;
 	size_t nreadings, readings_cap;
 	uint32_t *steps;		/* [readings][classes]: where a byte leads, or READ_UNKNOWN */
 	size_t steps_cap;

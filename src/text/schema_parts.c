@@ -90,7 +90,7 @@ is_plain(const char *name)
 }
 
 static int
-by_name(const void *a, const void *b)
+by_bytes_of_name(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -149,7 +149,7 @@ other_property(struct schema *s, const cJSON *of, const struct properties *p, un
 		schema_leave(s, before);
 	} else if (!status) {
 		if (n)
-			qsort(names, n, sizeof(*names), by_name);
+			qsort(names, n, sizeof(*names), by_bytes_of_name);
 		put_other_name(s, names, n, 0, name = schema_new_rule(s));
 	}
 	if (!status) {

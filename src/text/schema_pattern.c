@@ -30,7 +30,7 @@ struct pattern {
 };
 
 static enum tb_status
-refuse(const struct pattern *p, const char *what)
+refuse_pattern(const struct pattern *p, const char *what)
 {
 	return schema_refuse(p->s, p->key, "%s at place %zu is not supported", what,
 			     (size_t)(p->p - p->begin) + 1);
@@ -145,10 +145,10 @@ read_hex(struct pattern *p, unsigned digits, uint32_t *c)
 		const char *at = *p->p ? strchr(hex, *p->p) : NULL;
 
 		if (!at)
-			return refuse(p, "this escape");
+			return refuse_pattern(p, "this escape");
 		*c = *c << 4 | (uint32_t)((at - hex) & 15);
 	}
-	return *c >= 0xd800 && *c <= 0xdfff ? refuse(p, "half of a pair") : TB_OK;
+	return *c >= 0xd800 && *c <= 0xdfff ? refuse_pattern(p, "half of a pair") : TB_OK;
 }
 
 /* Behind a backslash: a character into *c, or a kind into the set (*c = UINT32_MAX). */
@@ -162,7 +162,7 @@ read_escape(struct pattern *p, struct set *s, uint32_t *c)
 	*c = UINT32_MAX;
 	if (e && strchr("dDwWsS", e)) {
 		p->p++;
-		return add_kind(s, e) ? TB_OK : refuse(p, "so large a class");
+		return add_kind(s, e) ? TB_OK : refuse_pattern(p, "so large a class");
 	}
 	if (at && !(e == '0' && p->p[1] >= '0' && p->p[1] <= '9')) {
 		p->p++;
@@ -174,7 +174,7 @@ read_escape(struct pattern *p, struct set *s, uint32_t *c)
 		return read_hex(p, e == 'x' ? 2 : 4, c);
 	}
 	if (!e || (e >= '0' && e <= '9') || (e >= 'a' && e <= 'z') || (e >= 'A' && e <= 'Z'))
-		return refuse(p, "this escape");
+		return refuse_pattern(p, "this escape");
 	p->p += tb_utf8_next(p->p, strlen(p->p), c);
 	return TB_OK;
 }
@@ -191,7 +191,7 @@ read_class(struct pattern *p)
 		uint32_t lo, hi;
 
 		if (!*p->p)
-			return refuse(p, "a class without its ]");
+			return refuse_pattern(p, "a class without its ]");
 		if (*p->p == '\\') {
 			p->p++;
 			if ((status = read_escape(p, &s, &lo)) || lo == UINT32_MAX)
@@ -211,7 +211,7 @@ read_class(struct pattern *p)
 			}
 		}
 		if (hi == UINT32_MAX || hi < lo || !add(&s, lo, hi))
-			return refuse(p, "this class");
+			return refuse_pattern(p, "this class");
 	}
 	p->p++;
 	if (!status)
@@ -232,16 +232,16 @@ read_group(struct pattern *p)
 		   p->p[2] != '!' && strchr(p->p, '>')) {
 		p->p = strchr(p->p, '>') + 1;
 	} else if (*p->p == '?') {
-		return refuse(p, "looking around");
+		return refuse_pattern(p, "looking around");
 	}
 	if (++p->nest > NEST_MAX)
-		return refuse(p, "so deep a group");
+		return refuse_pattern(p, "so deep a group");
 	tb_buf_chr(p->x, '(');
 	if ((status = read_choices(p)))
 		return status;
 	p->nest--;
 	tb_buf_chr(p->x, ')');
-	return *p->p++ == ')' ? TB_OK : refuse(p, "a group without its )");
+	return *p->p++ == ')' ? TB_OK : refuse_pattern(p, "a group without its )");
 }
 
 /* One thing, without what says how often. */
@@ -268,12 +268,12 @@ read_one(struct pattern *p)
 		return TB_OK;
 	case '^':
 	case '$':
-		return refuse(p, "an anchor within the pattern");
+		return refuse_pattern(p, "an anchor within the pattern");
 	case '*':
 	case '+':
 	case '?':
 	case '{':
-		return refuse(p, "a repetition of nothing");
+		return refuse_pattern(p, "a repetition of nothing");
 	case '\\':
 		p->p++;
 		if ((status = read_escape(p, &s, &c)))
@@ -290,7 +290,7 @@ read_one(struct pattern *p)
 
 /* Digits; false: none, or too many. */
 static bool
-read_number(struct pattern *p, unsigned long *n)
+pattern_number(struct pattern *p, unsigned long *n)
 {
 	char *end;
 
@@ -310,12 +310,12 @@ read_often(struct pattern *p)
 		tb_buf_chr(p->x, *p->p++);
 	} else if (*p->p == '{') {
 		p->p++;
-		if (!read_number(p, &min))
-			return refuse(p, "this repetition");
+		if (!pattern_number(p, &min))
+			return refuse_pattern(p, "this repetition");
 		max = *p->p == ',' ? ULONG_MAX : min;
 		p->p += *p->p == ',';
-		if ((*p->p != '}' && !read_number(p, &max)) || *p->p != '}' || max < min)
-			return refuse(p, "this repetition");
+		if ((*p->p != '}' && !pattern_number(p, &max)) || *p->p != '}' || max < min)
+			return refuse_pattern(p, "this repetition");
 		p->p++;
 		if (max == ULONG_MAX)
 			tb_buf_printf(p->x, "{%lu,}", min);
@@ -327,7 +327,7 @@ read_often(struct pattern *p)
 	if (*p->p == '?')	/* fewer first: the same texts */
 		p->p++;
 	if (*p->p == '+' || *p->p == '*' || *p->p == '{')
-		return refuse(p, "a repetition of a repetition");
+		return refuse_pattern(p, "a repetition of a repetition");
 	return TB_OK;
 }
 
@@ -364,7 +364,7 @@ read_choices(struct pattern *p)
 		p->p++;
 		tb_buf_str(p->x, "| ");
 	}
-	return whole && *p->p ? refuse(p, "a ) without its (") : TB_OK;
+	return whole && *p->p ? refuse_pattern(p, "a ) without its (") : TB_OK;
 }
 
 enum tb_status

@@ -81,7 +81,7 @@ common(const struct words *w, size_t i)
 }
 
 static enum tb_status
-make_room(struct spelling *s, const struct words *w, struct tb_err *err)
+room_for_nodes(struct spelling *s, const struct words *w, struct tb_err *err)
 {
 	for (size_t i = 0; i < w->n; i++) {
 		s->n += w->v[i].len - common(w, i);
@@ -98,7 +98,7 @@ make_room(struct spelling *s, const struct words *w, struct tb_err *err)
 
 /* Nodes are made when a word has a byte that the one before it has not. */
 static enum tb_status
-lay_out(struct spelling *s, const struct words *w, struct tb_err *err)
+lay_nodes(struct spelling *s, const struct words *w, struct tb_err *err)
 {
 	uint32_t *way = tb_calloc(s->deepest + 1ul, sizeof(*way));	/* nodes of the last word */
 	size_t n = 0, depth = 0;
@@ -136,8 +136,8 @@ spelling_new(struct spelling **out, const struct tokenizer *t, bool begins, stru
 	*out = NULL;
 	if (!status) {
 		s->vocab = tokenizer_size(t);
-		if (!(status = make_room(s, &w, err)))
-			status = lay_out(s, &w, err);
+		if (!(status = room_for_nodes(s, &w, err)))
+			status = lay_nodes(s, &w, err);
 	}
 	tb_buf_free(&w.bytes);
 	free(w.v);

@@ -248,7 +248,7 @@ take_token(struct gen *g, uint32_t id, const float *logits, enum tb_status *stat
 /* Puts a token that was taken behind the others.  false: it is none of the guesses that were
  * evaluated already. */
 static bool
-put(struct gen *g, uint32_t id)
+gen_put(struct gen *g, uint32_t id)
 {
 	bool right = g->at < g->held->n && g->held->v[g->at] == id;
 
@@ -282,7 +282,7 @@ force(struct gen *g, size_t *known, bool *more, struct tb_err *err)
 			*more = take_token(g, g->must.v[i], NULL, &status, err);
 			g->out->figures.forced++;
 			g->forced++;
-			*known = put(g, g->must.v[i]) && *known != SIZE_MAX ? *known + 1 : SIZE_MAX;
+			*known = gen_put(g, g->must.v[i]) && *known != SIZE_MAX ? *known + 1 : SIZE_MAX;
 		}
 	}
 	if (*more && constraint_must_end(c)) {
@@ -365,7 +365,7 @@ pick(struct gen *g, const float *logits, uint32_t *id, struct tb_err *err)
 
 /* Chooses by the logits behind what is settled, and goes on behind guesses that were right. */
 static enum tb_status
-choose(struct gen *g, const float *logits, bool *more, struct tb_err *err)
+gen_choose(struct gen *g, const float *logits, bool *more, struct tb_err *err)
 {
 	size_t known = 0;	/* tokens behind those logits that are evaluated */
 
@@ -379,7 +379,7 @@ choose(struct gen *g, const float *logits, bool *more, struct tb_err *err)
 		*more = take_token(g, id, logits + known * g->vocab, &status, err);
 		if (status || !*more)
 			return status;
-		known = put(g, id) ? known + 1 : SIZE_MAX;
+		known = gen_put(g, id) ? known + 1 : SIZE_MAX;
 		if (g->c && (status = force(g, &known, more, err)))
 			return status;
 	}
@@ -424,7 +424,7 @@ gen_take(struct gen *g, const float *logits, double seconds, bool *more, struct 
 		g->out->figures.guessed += (uint32_t)g->guesses;
 	}
 	g->forced = 0;
-	return choose(g, logits, more, err);
+	return gen_choose(g, logits, more, err);
 }
 
 /* What the answer has to begin with is read together with the prompt. */
