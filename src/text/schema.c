@@ -52,6 +52,19 @@ schema_refuse(struct schema *s, const char *key, const char *fmt, ...)
 		       key ? key : "", say);
 }
 
+bool
+schema_spend(struct schema *s, size_t n)
+{
+	s->work = n > SCHEMA_WORK_MAX - s->work ? SCHEMA_WORK_MAX : s->work + n;
+	return s->work < SCHEMA_WORK_MAX;
+}
+
+enum tb_status
+schema_refuse_work(struct schema *s, const char *key)
+{
+	return schema_refuse(s, key, "too many values to compare or to merge; make the schema smaller");
+}
+
 static void
 put_step(struct tb_buf *out, const char *step)
 {
@@ -365,7 +378,7 @@ put_choice(struct schema *s, const cJSON *of, const char *key, struct tb_buf *x)
 	for (const cJSON *a = json_first(list); a && apart && !status; a = json_next(a))
 		for (const cJSON *b = json_first(list); b && !status; b = json_next(b))
 			if (a != b && !schema_apart(s, a, b, 0))
-				status = schema_refuse(s, key, "a value might match two of these; say "
+				status = !schema_spend(s, 0) ? schema_refuse_work(s, key) : schema_refuse(s, key, "a value might match two of these; say "
 						       "anyOf, or give them a property with a const each");
 	for (const cJSON *c = json_first(list); c && !status; c = json_next(c)) {
 		size_t before = schema_enter(s, key, NULL);
@@ -423,11 +436,15 @@ schema_rule(struct schema *s, const cJSON *of, unsigned *number)
 		}
 	if (s->nknown >= SCHEMA_RULES_MAX)
 		return schema_refuse(s, NULL, "more than %d schemas", SCHEMA_RULES_MAX);
+	if (s->nest >= SCHEMA_NEST_MAX)
+		return schema_refuse(s, NULL, "more than %d schemas in one another", SCHEMA_NEST_MAX);
 	if (!tb_grow(&s->known, &s->known_cap, s->nknown + 1, sizeof(*s->known)))
 		return tb_nomem(s->err);
 	*number = schema_new_rule(s);
 	s->known[s->nknown++] = (struct schema_rule){ of, *number };
+	s->nest++;
 	status = put_schema(s, of, &x);
+	s->nest--;
 	if (!status && !(status = tb_buf_status(&x, s->what, s->err))) {
 		tb_buf_printf(&s->rules, "r%u ::= ", *number);
 		tb_buf_add(&s->rules, x.p, x.len);

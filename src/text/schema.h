@@ -15,6 +15,8 @@
 
 #define SCHEMA_RULES_MAX 20000
 #define SCHEMA_DEEP_MAX 64	/* references and allOf in one another */
+#define SCHEMA_NEST_MAX 1000	/* schemas in one another; each takes of the stack */
+#define SCHEMA_WORK_MAX (4u << 20)	/* values that are copied, or compared with others */
 
 struct schema_rule {
 	const cJSON *of;
@@ -31,6 +33,8 @@ struct schema {
 	unsigned next;			/* number of the next rule */
 	cJSON **made;			/* merged schemas; owned */
 	size_t nmade, made_cap;
+	size_t work;			/* see SCHEMA_WORK_MAX */
+	unsigned nest;
 	struct tb_err *err;
 };
 
@@ -42,6 +46,9 @@ enum schema_type {
 /* "…/KEY: " and what is wrong; key NULL: the schema itself. */
 enum tb_status schema_refuse(struct schema *s, const char *key, const char *fmt, ...)
 	TB_PRINTF(3, 4);
+/* Counts work; false: it is too much by now, which schema_refuse_work() says. */
+bool schema_spend(struct schema *s, size_t n) TB_MUST_USE;
+enum tb_status schema_refuse_work(struct schema *s, const char *key);
 /* Adds to the path what keys (up to a NULL) lead to; the length before, to cut it again. */
 size_t schema_enter(struct schema *s, const char *key, const char *name);
 void schema_leave(struct schema *s, size_t before);

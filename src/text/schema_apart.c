@@ -128,7 +128,8 @@ schema_apart(struct schema *s, const cJSON *a, const cJSON *b, unsigned deep)
 	struct tb_err *err = s->err, ignored;
 	bool ok, yes;
 
-	if (deep > DEEP)
+	if (deep > DEEP || !schema_spend(s, 1 + json_count(json_get(a, "enum")) *
+						json_count(json_get(b, "enum"))))
 		return false;
 	s->err = &ignored;
 	ok = !schema_flatten(s, a, 0, &x) && !schema_flatten(s, b, 0, &y) && !json_bool(x, &yes) &&

@@ -9,12 +9,25 @@
 
 #define PAIRS_MAX 256		/* of alternatives that are merged */
 
+static size_t
+count_values(const cJSON *v)
+{
+	size_t n = 1;
+
+	for (const cJSON *c = json_first(v); c; c = json_next(c))
+		n += count_values(c);
+	return n;
+}
+
 /* Kept until the grammar is made: rules are found again by where their schemas lie. */
 static enum tb_status
 keep(struct schema *s, cJSON *made)
 {
-	if (s->nmade < 4 * SCHEMA_RULES_MAX &&
-	    tb_grow(&s->made, &s->made_cap, s->nmade + 1, sizeof(*s->made))) {
+	if (!schema_spend(s, count_values(made)) || s->nmade >= 4 * SCHEMA_RULES_MAX) {
+		json_free(made);
+		return schema_refuse_work(s, NULL);
+	}
+	if (tb_grow(&s->made, &s->made_cap, s->nmade + 1, sizeof(*s->made))) {
 		s->made[s->nmade++] = made;
 		return TB_OK;
 	}
@@ -196,6 +209,10 @@ merge_key(struct schema *s, const char *key, const cJSON *a, const cJSON *b, enu
 
 	if (same(a, b) || schema_is_note(key))
 		return json_copy(a);
+	if (!schema_spend(s, json_count(a) * json_count(b))) {
+		*status = schema_refuse_work(s, key);
+		return NULL;
+	}
 	for (size_t i = 0; i < 5 && json_f64(a, &x) && json_f64(b, &y); i++) {
 		if (!strcmp(key, least[i]))
 			return json_copy(x < y ? a : b);

@@ -9,6 +9,7 @@
 #include "src/text/schema.h"
 
 #define REPEAT_MOST 65536u	/* what GBNF takes */
+#define NAMES_A_VALUE 64	/* so many are compared in the time of a value */
 
 struct property {
 	const char *name;
@@ -26,6 +27,8 @@ struct properties {
 static enum tb_status
 add_property(struct schema *s, struct properties *p, const char *name, const cJSON *is)
 {
+	if (!schema_spend(s, 1 + p->n / NAMES_A_VALUE))
+		return schema_refuse_work(s, "properties");
 	for (size_t i = 0; i < p->n; i++)
 		if (!strcmp(p->v[i].name, name))
 			return TB_OK;

@@ -415,6 +415,53 @@ test_refused(void **state)
 	tb_buf_free(&deep);
 }
 
+static void
+refuse_schema(struct tb_buf *text, const char *part)
+{
+	struct grammar *g;
+	struct tb_err err;
+
+	assert_false(tb_buf_failed(text));
+	assert_fails(grammar_schema(&g, text->p, text->len, "test", &err), err, TB_EUNSUP, part);
+	tb_buf_free(text);
+}
+
+/* Schemas that lead through very many others, or that would be compared and merged for
+ * minutes: whoever sends one to a server must not end it, nor keep it from others. */
+static void
+test_endless_schemas(void **state)
+{
+	struct tb_buf text = TB_BUF(4 << 20);
+
+	(void)state;
+	tb_buf_str(&text, "{\"$ref\":\"#/$defs/0\",\"$defs\":{");
+	for (unsigned i = 0; i < 19000; i++)
+		tb_buf_printf(&text, "\"%u\":{\"properties\":{\"x\":{\"$ref\":\"#/$defs/%u\"}}},", i,
+			      i + 1);
+	tb_buf_str(&text, "\"19000\":{}}}");
+	refuse_schema(&text, "in one another");
+
+	text = TB_BUF(4 << 20);
+	tb_buf_str(&text, "{\"oneOf\":[{\"const\":0}");
+	for (unsigned i = 1; i < 20000; i++)
+		tb_buf_printf(&text, ",{\"const\":%u}", i);
+	tb_buf_str(&text, "]}");
+	refuse_schema(&text, "too many values");
+
+	text = TB_BUF(4 << 20);
+	tb_buf_str(&text, "{\"required\":[\"\"");
+	for (unsigned i = 0; i < 100000; i++)
+		tb_buf_printf(&text, ",\"%u\"", i);
+	tb_buf_str(&text, "]}");
+	refuse_schema(&text, "too many values");
+
+	text = TB_BUF(4 << 20);
+	tb_buf_str(&text, "{\"$ref\":\"#/$defs/a\",\"$defs\":{"
+		   "\"a\":{\"allOf\":[{\"$ref\":\"#/$defs/b\"},{\"$ref\":\"#/$defs/b\"}]},"
+		   "\"b\":{\"properties\":{\"x\":{\"$ref\":\"#/$defs/a\"}}}}}");
+	refuse_schema(&text, "too many values");
+}
+
 int
 main(void)
 {
@@ -422,6 +469,7 @@ main(void)
 		cmocka_unit_test(test_masks), cmocka_unit_test(test_end),
 		cmocka_unit_test(test_forced), cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_long), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_endless_schemas),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
