@@ -150,6 +150,7 @@ take_piece(struct transfer *t, const char *p, size_t n)
 	if (t->out->body.len + n > max)		/* an error's beginning says enough */
 		n = max - t->out->body.len;
 	tb_buf_add(&t->out->body, p, n);
+	t->enough |= !well && t->out->body.len == max;
 	return tb_buf_status(&t->out->body, "an answer", t->err);
 }
 
@@ -356,6 +357,7 @@ attempt(struct http *h, struct transfer *t, const char *url, bool with_key,
 	}
 	t->last = tb_monotonic();
 	t->got = 0;
+	t->enough = false;
 	tb_buf_clear(&t->out->body);
 	status = set_headers(t, with_key, &list);
 	if (!status)

@@ -198,6 +198,13 @@ err_has 'others may read it; chmod 600'
 chmod 600 "$XDG_CONFIG_HOME/tbtui/keys"
 expect 0 "$TBTUI" chat "$K" -p hello
 has '^Once upon a time\.$'
+chat 2 scolds		# without end: its beginning is enough
+err_has 'answers 500: no no no'
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	grep -q '"gone": "scolds"' "$T/log" && break
+	sleep 0.2
+done
+grep -q '"gone": "scolds"' "$T/log" || fail "an error without end was read"
 chat 2 fails
 err_has 'answers 500: your key \*+ is bad for me'
 grep -rq sk-right-key "$XDG_DATA_HOME" 2>/dev/null && fail "a key was written down"

@@ -169,6 +169,18 @@ class Server(http.server.BaseHTTPRequestHandler):
     def as_fails(self, body):
         self.document(500, {"error": {"message": "your key %s is bad for me" % KEY}})
 
+    def as_scolds(self, body):
+        """An error without end."""
+        self.send_response(500)
+        self.send_header("Content-Type", "text/plain")
+        self.end_headers()
+        try:
+            for _ in range(200):
+                self.put("no " * 1000)
+                time.sleep(0.05)
+        except OSError:
+            note(gone="scolds")
+
     def as_breaks(self, body):
         self.begin()
         self.event(delta(content="So far "))
