@@ -38,7 +38,7 @@ ENGINE_LIBS = src/engine/libengine.a
 
 # Each set of instructions has an archive of its own; mv.c chooses when it runs.
 if X86
-ENGINE_AVX512 = -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c
+ENGINE_AVX512 = -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c $(KERNEL_CFLAGS)
 noinst_LIBRARIES += src/engine/libavx2.a src/engine/libavx512.a src/engine/libvnni.a \
 	src/engine/libbf16.a
 src_engine_libavx2_a_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
