@@ -223,7 +223,7 @@ turn(struct chatting *c, struct talk_call *call, bool *leave)
 }
 
 static const char *
-complete(void *arg, const char *text, size_t i)
+complete_talk(void *arg, const char *text, size_t i)
 {
 	struct chatting *c = arg;
 
@@ -426,7 +426,7 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 	who = ref ? ref : argv[1];
 	c.terminal = !prompt && isatty(STDIN_FILENO);
 	if (!prompt)
-		line_take(complete, &c);
+		line_take(complete_talk, &c);
 	if (run_address(who, &url, &err)) {
 		status = cli_fail(&err);
 	} else if (url) {

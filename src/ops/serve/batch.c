@@ -180,7 +180,7 @@ struct pass {
 
 /* false: it ended instead. */
 static bool
-join(struct batch *b, struct pass *p, struct slot *s, size_t most)
+join_batch(struct batch *b, struct pass *p, struct slot *s, size_t most)
 {
 	struct gen_rows rows = { 0 };
 	struct tb_err err = { 0 };
@@ -226,7 +226,7 @@ read_pieces(struct batch *b, bool others)
 	for (unsigned i = 0; i < b->o.slots && room > SESSION_ROWS; i++) {
 		struct slot *s = &b->slot[(first + i) % b->o.slots];
 
-		if (!s->task || !gen_reads(s->gen) || !join(b, &p, s, room))
+		if (!s->task || !gen_reads(s->gen) || !join_batch(b, &p, s, room))
 			continue;
 		b->turn = (first + i + 1) % b->o.slots;
 		room = b->fixed_pieces ? 0 : room - p.part[p.n - 1].n;
@@ -247,7 +247,7 @@ go_round(struct batch *b)
 			who[n++] = &b->slot[i];
 	read_pieces(b, n > 0);
 	for (size_t i = 0; i < n; i++)
-		(void)join(b, &p, who[i], SESSION_ROWS / n);
+		(void)join_batch(b, &p, who[i], SESSION_ROWS / n);
 	pass_run(b, &p, session_eval_batch);
 }
 

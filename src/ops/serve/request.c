@@ -32,7 +32,7 @@ static const struct {
 };
 
 static enum tb_status
-refuse(struct serve_request *r, const char *param, const char *what, struct tb_err *err)
+refuse_request(struct serve_request *r, const char *param, const char *what, struct tb_err *err)
 {
 	r->param = param;
 	return tb_fail(err, TB_EUSAGE, "%s: %s", param, what);
@@ -51,7 +51,7 @@ take_bool(struct serve_request *r, const cJSON *o, const char *key, bool *out, s
 {
 	const cJSON *v = said(o, key);
 
-	return v && !json_bool(v, out) ? refuse(r, key, "true or false", err) : TB_OK;
+	return v && !json_bool(v, out) ? refuse_request(r, key, "true or false", err) : TB_OK;
 }
 
 /* ---- numbers ---- */
@@ -70,7 +70,7 @@ take_number(struct serve_request *r, const cJSON *o, const char *key, enum reque
 	    (numbers[i].whole && x != floor(x))) {
 		snprintf(range, sizeof(range), "a %snumber from %g to %g",
 			 numbers[i].whole ? "whole " : "", numbers[i].least, numbers[i].most);
-		return refuse(r, key, range, err);
+		return refuse_request(r, key, range, err);
 	}
 	r->said[i] = true;
 	r->number[i] = x;
@@ -130,12 +130,12 @@ take_content(struct serve_request *r, const cJSON *v, const char **out, struct t
 		return TB_OK;
 	}
 	if (!json_is_array(v))
-		return refuse(r, "messages", "content is a text or a list of parts", err);
+		return refuse_request(r, "messages", "content is a text or a list of parts", err);
 	for (const cJSON *p = json_first(v); p && !status; p = json_next(p)) {
 		const char *type = json_str(json_get(p, "type")), *s = json_str(json_get(p, "text"));
 
 		if (!type || strcmp(type, "text") || !s)
-			status = refuse(r, "messages", "of parts of content only text is understood, no "
+			status = refuse_request(r, "messages", "of parts of content only text is understood, no "
 					"images, sounds or files", err);
 		else
 			tb_buf_str(&text, s);
@@ -169,9 +169,9 @@ take_call(struct serve_request *r, const cJSON *v, cJSON *calls, struct tb_err *
 	struct tb_err why;
 
 	if (!name)
-		return refuse(r, "messages", "a tool call has a function with a name", err);
+		return refuse_request(r, "messages", "a tool call has a function with a name", err);
 	if (take_arguments(json_path(v, "function.arguments"), &arguments, &why))
-		return refuse(r, "messages", why.msg, err);
+		return refuse_request(r, "messages", why.msg, err);
 	json_push(calls, call = json_object());
 	if (id)
 		json_set_str(call, "id", id);
@@ -190,7 +190,7 @@ take_calls(struct serve_request *r, const cJSON *v, const char **out, struct tb_
 	enum tb_status status = TB_OK;
 
 	if (!json_is_array(v))
-		return refuse(r, "messages", "tool_calls is a list", err);
+		return refuse_request(r, "messages", "tool_calls is a list", err);
 	if (!json_first(v))
 		return TB_OK;
 	calls = json_array();
@@ -213,14 +213,14 @@ take_message(struct serve_request *r, const cJSON *v, struct chat_message *m, st
 
 	m->role = json_str(json_get(v, "role"));
 	if (!m->role)
-		return refuse(r, "messages", "each message is an object with a role", err);
+		return refuse_request(r, "messages", "each message is an object with a role", err);
 	if (!strcmp(m->role, "developer"))
 		m->role = "system";
 	if (strcmp(m->role, "system") && strcmp(m->role, "user") && strcmp(m->role, "assistant") &&
 	    strcmp(m->role, "tool"))
-		return refuse(r, "messages", "a role is system, user, assistant or tool", err);
+		return refuse_request(r, "messages", "a role is system, user, assistant or tool", err);
 	if (json_first(json_get(v, "images")))
-		return refuse(r, "messages", "images are not understood", err);
+		return refuse_request(r, "messages", "images are not understood", err);
 	if ((status = take_content(r, json_get(v, "content"), &m->content, err)) ||
 	    (calls && (status = take_calls(r, calls, &m->tool_calls, err))))
 		return status;
@@ -238,7 +238,7 @@ take_messages(struct serve_request *r, struct tb_err *err)
 	enum tb_status status = TB_OK;
 
 	if (!json_is_array(v) || !n || n > MESSAGES_MAX)
-		return refuse(r, "messages", "a list of at least one message", err);
+		return refuse_request(r, "messages", "a list of at least one message", err);
 	r->messages = tb_arena_get(&r->texts, n * sizeof(*r->messages));
 	if (!r->messages)
 		return tb_nomem(err);
@@ -259,7 +259,7 @@ take_prompt(struct serve_request *r, struct tb_err *err)
 		v = json_first(v);
 	r->prompt = v ? json_str(v) : "";
 	if (!r->prompt)
-		return refuse(r, "prompt", "one text", err);
+		return refuse_request(r, "prompt", "one text", err);
 	if (r->api == API_COMPLETION) {
 		r->raw = true;
 		return TB_OK;
@@ -267,7 +267,7 @@ take_prompt(struct serve_request *r, struct tb_err *err)
 	if ((status = take_bool(r, r->doc, "raw", &r->raw, err)) || r->raw)
 		return status;
 	if (json_first(json_get(r->doc, "images")))
-		return refuse(r, "images", "are not understood", err);
+		return refuse_request(r, "images", "are not understood", err);
 	r->messages = tb_arena_get(&r->texts, 2 * sizeof(*r->messages));
 	if (!r->messages)
 		return tb_nomem(err);
@@ -291,7 +291,7 @@ take_stops(struct serve_request *r, struct tb_err *err)
 		const char *s = json_str(v);
 
 		if (!s || r->nstops == REQUEST_STOPS)
-			return refuse(r, "stop", "a text, or a list of at most 16", err);
+			return refuse_request(r, "stop", "a text, or a list of at most 16", err);
 		if (*s)
 			r->stops[r->nstops++] = s;
 	}
@@ -315,7 +315,7 @@ take_format(struct serve_request *r, struct tb_err *err)
 	else if (type && !strcmp(type, "json_schema"))
 		r->schema = json_path(v, "json_schema.schema");
 	if (!r->schema)
-		return refuse(r, api_ollama(r->api) ? "format" : "response_format", "text, json or a JSON "
+		return refuse_request(r, api_ollama(r->api) ? "format" : "response_format", "text, json or a JSON "
 			      "schema", err);
 	r->format = FORMAT_SCHEMA;
 	return TB_OK;
@@ -333,10 +333,10 @@ take_logprobs(struct serve_request *r, struct tb_err *err)
 	if (r->api == API_CHAT && (status = take_bool(r, r->doc, "logprobs", &r->logprobs, err)))
 		return status;
 	if (v && (!json_u64(v, &n) || n > GEN_TOP))
-		return refuse(r, key, range, err);
+		return refuse_request(r, key, range, err);
 	r->logprobs |= r->api == API_COMPLETION && v;
 	if (n && !r->logprobs)
-		return refuse(r, key, "only with logprobs: true", err);
+		return refuse_request(r, key, "only with logprobs: true", err);
 	r->top = (unsigned)n;
 	return TB_OK;
 }
@@ -348,15 +348,15 @@ take_tools(struct serve_request *r, struct tb_err *err)
 	const char *choice = json_str(said(r->doc, "tool_choice"));
 
 	if (v && !json_is_array(v))
-		return refuse(r, "tools", "a list", err);
+		return refuse_request(r, "tools", "a list", err);
 	if (said(r->doc, "tool_choice") && (!choice || !strcmp(choice, "required")))
-		return refuse(r, "tool_choice", "auto or none; a model cannot be made to call a tool",
+		return refuse_request(r, "tool_choice", "auto or none; a model cannot be made to call a tool",
 			      err);
 	if (json_first(v) && !(choice && !strcmp(choice, "none")))
 		r->tools = v;
 	for (const cJSON *t = json_first(r->tools); t; t = json_next(t))
 		if (!json_str(json_path(t, "function.name")))
-			return refuse(r, "tools", "each has a function with a name", err);
+			return refuse_request(r, "tools", "each has a function with a name", err);
 	return TB_OK;
 }
 
@@ -372,7 +372,7 @@ take_think(struct serve_request *r, struct tb_err *err)
 	if (json_bool(v, &on)) {
 		r->think = on ? CHAT_THINK_ON : CHAT_THINK_OFF;
 	} else if (!json_str(v)) {
-		return refuse(r, api_ollama(r->api) ? "think" : "reasoning_effort",
+		return refuse_request(r, api_ollama(r->api) ? "think" : "reasoning_effort",
 			      "true, false or a level", err);
 	} else if (!strcmp(json_str(v), "none")) {
 		r->think = CHAT_THINK_OFF;
@@ -393,12 +393,12 @@ refuse_others(struct serve_request *r, struct tb_err *err)
 
 	for (size_t i = 0; i < sizeof(ones) / sizeof(*ones); i++)
 		if (said(r->doc, ones[i]) && (!json_f64(json_get(r->doc, ones[i]), &x) || x != 1))
-			return refuse(r, ones[i], "only 1", err);
+			return refuse_request(r, ones[i], "only 1", err);
 	for (size_t i = 0; i < sizeof(nones) / sizeof(*nones); i++) {
 		const cJSON *v = said(r->doc, nones[i]);
 
 		if (v && (json_first(v) || (json_str(v) && *json_str(v))))
-			return refuse(r, nones[i], "is not done here", err);
+			return refuse_request(r, nones[i], "is not done here", err);
 	}
 	return TB_OK;
 }
@@ -414,7 +414,7 @@ take_all(struct serve_request *r, struct tb_err *err)
 		return tb_fail(err, TB_EUSAGE, "the request is no JSON object");
 	r->model = json_str(model);
 	if (model && !r->model)
-		return refuse(r, "model", "a text", err);
+		return refuse_request(r, "model", "a text", err);
 	r->stream = api_ollama(r->api);
 	if ((status = take_bool(r, r->doc, "stream", &r->stream, err)) ||
 	    (status = take_bool(r, r->doc, "ignore_eos", &r->ignore_eos, err)) ||

@@ -250,7 +250,7 @@ ask_ollama_generate(struct serve *s, struct httpd_request *r)
 }
 
 static cJSON *
-describe(const struct serve *s, size_t i)
+describe_model(const struct serve *s, size_t i)
 {
 	cJSON *o = json_object(), *meta = json_object();
 
@@ -265,13 +265,13 @@ describe(const struct serve *s, size_t i)
 }
 
 static void
-list_models(struct serve *s, struct httpd_request *r)
+say_models(struct serve *s, struct httpd_request *r)
 {
 	cJSON *o = json_object(), *data = json_array();
 
 	json_set_str(o, "object", "list");
 	for (size_t i = 0; i < s->n; i++)
-		json_push(data, describe(s, i));
+		json_push(data, describe_model(s, i));
 	json_set(o, "data", data);
 	answer_json(s, r, o);
 }
@@ -331,7 +331,7 @@ static const struct route {
 } routes[] = {
 	{ "/v1/chat/completions", true, false, ask_chat },
 	{ "/v1/completions", true, false, ask_completion },
-	{ "/v1/models", false, false, list_models },
+	{ "/v1/models", false, false, say_models },
 	{ "/api/chat", true, false, ask_ollama_chat },
 	{ "/api/generate", true, false, ask_ollama_generate },
 	{ "/api/tags", false, false, list_tags },
@@ -353,7 +353,7 @@ show_model(struct serve *s, struct httpd_request *r)
 	if (!(h = find_model(s, name)))
 		no_model(s, r, name);
 	else
-		answer_json(s, r, describe(s, (size_t)(h - s->hosted)));
+		answer_json(s, r, describe_model(s, (size_t)(h - s->hosted)));
 	return true;
 }
 
@@ -391,7 +391,7 @@ is_here_alone(const char *address)
 }
 
 static enum tb_status
-read_key(struct serve *s, struct tb_err *err)
+read_key_file(struct serve *s, struct tb_err *err)
 {
 	enum tb_status status;
 	size_t n;
@@ -462,7 +462,7 @@ begin(struct serve *s, const struct op_ctx *ctx, struct tb_job *job, struct tb_e
 		.address = s->o.listen, .port = s->o.port, .body_max = BODY_MAX,
 		.connections = CONNECTIONS, .idle = IDLE_SECONDS, .fn = on_request, .arg = s,
 	};
-	enum tb_status status = read_key(s, err);
+	enum tb_status status = read_key_file(s, err);
 
 	s->hosted = tb_calloc(s->o.nrefs + 1, sizeof(*s->hosted));
 	s->models = tb_calloc(s->o.nrefs + 1, sizeof(*s->models));
