@@ -185,8 +185,8 @@ printf '/set parameter temperature 0\nOnce upon a time\n/clear\n"""Once upon\na 
 [ "$(grep -c '^{"text":"' "$T/out")" -eq 2 ] || fail "not two answers"
 printf '/set parameter temperature hot\n/nonsense\n' |
 	"$TBTUI" chat "$M" >"$T/out" 2>"$T/err"
-err_has 'No such parameter'
-err_has 'No such command'
+err_has 'temperature cannot be hot: it is 0'
+err_has 'No command .nonsense'
 # the word "parameter" may be left out, as on the screen
 printf '/set temperature 0\n/set system be brief\n/help\n' | "$TBTUI" chat "$M" >"$T/out" 2>"$T/err" ||
 	fail "/set without the word parameter"
