@@ -516,10 +516,11 @@ start_threads(struct httpd *h, struct tb_err *err)
 	sigset_t before;
 	bool ok;
 
+	/* With epoll the library forgets clients that leave while they are suspended. */
 	tb_signals_block(&before);
 	h->watching = !pthread_create(&h->watcher, NULL, watch_clients, h);
 	h->daemon = MHD_start_daemon(
-		MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
+		MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
 		NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
 		MHD_OPTION_LISTEN_SOCKET, h->fd, MHD_OPTION_CONNECTION_LIMIT, h->o.connections,
 		MHD_OPTION_CONNECTION_TIMEOUT, h->o.idle, MHD_OPTION_STRICT_FOR_CLIENT, 1,

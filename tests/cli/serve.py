@@ -308,6 +308,28 @@ def test_slow_reader():
     idle()
 
 
+def test_left_behind():
+    """Connections that clients leave at any moment take no place of others."""
+    def leave(seed):
+        for i in range(150):
+            body = json.dumps(dict(say("word " * (i * 2), max_tokens=i % 60), stream=i % 2 == 0)).encode()
+            text = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (CHAT.encode(), len(body)) + body
+            c = socket.create_connection(("127.0.0.1", PORT), 60)
+            c.sendall(text if i % 4 else text[:i * 3])
+            time.sleep((i * 7 + seed) % 20 / 400)
+            c.close()
+
+    threads = [threading.Thread(target=leave, args=(i,)) for i in range(16)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    c = HTTPConnection("127.0.0.1", PORT, timeout=20)
+    c.request("GET", "/health")
+    assert c.getresponse().status == 200
+    idle()
+
+
 QUESTIONS = ["How do I quit?", "What is a GGUF?", "Which key verifies a model?", "How do I convert a model?",
              "What does u do?", "How do I see tensors?", "What is int4?", "How do I find duplicates?"]
 

@@ -5,6 +5,7 @@ M=$srcdir/data/demo
 
 # begin OPTION...: a server at any free port; its URL's port is $port, its process $server.
 begin() {
+	: >"$T/log"	# the last server's port must not be taken for this one's
 	"$TBTUI" serve "$M" --port 0 --json "$@" >"$T/log" 2>"$T/complaint" &
 	server=$!
 	for i in $(seq 100); do
@@ -24,8 +25,17 @@ finish() {
 	[ ! -s "$T/complaint" ] || { cat "$T/complaint" >&2; fail "the server complained"; }
 }
 
+# open_files: of the server, when nothing is asked of it.
+open_files() {
+	sleep 0.5
+	find "/proc/$server/fd" -type l 2>/dev/null | wc -l
+}
+
 begin
+before=$(open_files)
 python3 "$srcdir/tests/cli/serve.py" "$port" || fail "serve.py"
+after=$(open_files)
+[ "$after" -le $((before + 2)) ] || fail "$after files are open, before it were $before"
 if command -v curl >/dev/null; then
 	curl -sSN "http://127.0.0.1:$port/v1/chat/completions" -H 'Content-Type: application/json' \
 		-d '{"stream":true,"messages":[{"role":"user","content":"How do I quit?"}],"max_tokens":8}' \
