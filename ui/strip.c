@@ -14,7 +14,7 @@
 #define ROWS 8			/* the title, the tokens, and some alternatives */
 #define ROWS_MAX (GEN_TOP + 3)	/* all of them */
 #define BAR 20
-#define TURNS_MAX 256		/* of which all is kept; then the first go */
+#define TURNS_MAX 16		/* of which all is kept, a few kB each; then the first go */
 
 static struct strip_turn *
 strip_of(const struct strip *s, uint64_t turn)

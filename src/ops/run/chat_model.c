@@ -3,6 +3,9 @@
 #include "src/ops/run/run.h"
 
 #include <inttypes.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +263,9 @@ chat_model_free(struct chat_model *m)
 	free(m->eos);
 	free(m->eos_ids);
 	free(m);
+#ifdef __GLIBC__
+	malloc_trim(0);		/* vocabularies are many small pieces, which it would keep */
+#endif
 }
 
 const char *
