@@ -47,7 +47,7 @@ word_time(int64_t ns, char out[WORD_MAX])
 const char *
 word_age(int64_t ns, char out[WORD_MAX])
 {
-	int64_t age = (tb_now_ns() - ns) / NS;
+	int64_t age = ns < 0 ? -1 : (tb_now_ns() - ns) / NS;	/* a kept number may be anything */
 
 	if (age < 0 || age >= 60 * DAY)
 		return word_date(ns, out);
