@@ -165,7 +165,8 @@ call_done(struct view *v, void *arg, enum tb_status status, const struct tb_err 
 		note(s, c->answer.note);
 	s->waiting.held = s->waiting.n && (status || (answered && stop == GEN_CANCELLED));
 	if (s->waiting.held)
-		view_say(v, "Enter says what waits, Up takes it back.");
+		view_say(v, s->draft ? "Enter says what waits, then this; Up in an empty line "
+			 "takes it back." : "Enter says what waits, Up takes it back.");
 	else
 		say_next(v);
 }
