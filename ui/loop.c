@@ -87,6 +87,8 @@ pasted(struct ui *ui)
 	struct paste *p = &ui->paste;
 
 	*ui->message = 0;
+	if (!prompt_is_open() && !*ui->question && keys_applies(ACT_TYPE, ui->top->id))
+		ui_act(ui, ACT_TYPE);	/* who only reads there means to type it */
 	if (!prompt_is_open())
 		ui_say(ui, ROLE_TEXT, "Nothing can be pasted here: no text is being typed.");
 	else if (!prompt_paste(tb_buf_cstr(&p->text), p->text.len) || p->cut)
