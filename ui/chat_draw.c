@@ -40,7 +40,7 @@ chat_draw(struct view *v, struct area a)
 		if (typing)
 			transcript_no_cursor(&s->text);
 		if (*s->beside.name)
-			beside_draw(transcript, &s->beside, &s->text, talk_speaker(s->talk));
+			beside_draw(transcript, &s->beside, &s->text, s->speaker);
 		else
 			transcript_draw(transcript, &s->text);
 	} else {
@@ -83,4 +83,12 @@ chat_summary(struct view *v, struct tb_buf *out)
 	/* Last: 80 columns hardly have room for it. */
 	if (f->guessed && !view_steady(v))
 		tb_buf_printf(out, " %s %u/%u guessed", dot, f->right, f->guessed);
+}
+
+void
+chat_where(struct view *v, struct tb_buf *out)
+{
+	const struct chat_view *s = v->state;
+
+	tb_buf_str(out, *s->speaker ? s->speaker : v->loc.name);
 }

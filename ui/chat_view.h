@@ -24,6 +24,7 @@ struct chat_view {
 	uint64_t editing;		/* the turn that "/edit" in the line is about; 0: the last */
 	bool fresh;			/* nothing of its answer has come yet */
 	struct gen_figures figures;	/* of the last answer */
+	char speaker[256];		/* who answers: a call at work may exchange it */
 	char error[512];
 };
 
@@ -38,4 +39,5 @@ const char *chat_word(const struct view *v, enum action a);
 
 void chat_draw(struct view *v, struct area a);
 void chat_summary(struct view *v, struct tb_buf *out);
+void chat_where(struct view *v, struct tb_buf *out);
 #endif

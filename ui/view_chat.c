@@ -142,6 +142,7 @@ call_done(struct view *v, void *arg, enum tb_status status, const struct tb_err 
 
 	s->working = NULL;
 	talk_end(c);
+	snprintf(s->speaker, sizeof(s->speaker), "%s", talk_speaker(s->talk));
 	transcript_end(&s->text);
 	if (c->asks)
 		strip_end(&s->strip, status ? 0 : c->answer.turn);
@@ -448,6 +449,7 @@ chat_load_done(struct view *v, void *arg, enum tb_status status, const struct tb
 	}
 	s->talk = l->talk;
 	l->talk = NULL;
+	snprintf(s->speaker, sizeof(s->speaker), "%s", talk_speaker(s->talk));
 	prompt_remember("chat", l->past.v, l->past.n);
 	if (*talk_note(s->talk))
 		note(s, talk_note(s->talk));
@@ -560,6 +562,7 @@ chat_typing(const struct view *v)
 const struct view_ops view_chat = {
 	.size = sizeof(struct chat_view), .needs_model = true, .open = chat_open,
 	.close = chat_close, .pager = chat_pager, .draw = chat_draw, .act = chat_act,
-	.can = chat_can, .summary = chat_summary, .typing = chat_typing, .keeps = chat_keeps,
-	.word = chat_word, .loses = chat_loses, .entered = chat_entered, .same = chat_same,
+	.can = chat_can, .summary = chat_summary, .where = chat_where, .typing = chat_typing,
+	.keeps = chat_keeps, .word = chat_word, .loses = chat_loses, .entered = chat_entered,
+	.same = chat_same,
 };
