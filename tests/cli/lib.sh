@@ -21,6 +21,11 @@ skip() {
 	exit 77
 }
 
+# Is every byte of memory watched?  Then some of what only repeats itself is left to a plain build.
+sanitized() {
+	LC_ALL=C grep -q __asan_init "$TBTUI"
+}
+
 need_shared() {
 	[ -n "${TBTUI_SHARED:-}" ] || skip "no shared test data"
 }

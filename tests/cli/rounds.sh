@@ -37,8 +37,11 @@ codes() {
 }
 
 n=0
+sanitized && some=yes || some=
 for hf in "$M"/*/hf* "$M"/arch/*/hf; do
 	name=${hf%/*} name=${name##*/}
+	n=$((n + 1))
+	[ -z "$some" ] || [ $((n % 3)) -eq 0 ] || continue
 	rm -rf "$W"
 	mkdir -p "$W/store/blobs" "$W/store/manifests"
 	unquantized "$hf" "$name"
@@ -51,7 +54,6 @@ for hf in "$M"/*/hf* "$M"/arch/*/hf; do
 	esac
 	# shellcheck disable=SC2086
 	$py same $pairs || fail "$name"
-	n=$((n + 1))
 done
 [ "$n" -gt 50 ] || fail "$n models only"
 
