@@ -8,9 +8,9 @@
 # where a word in capitals stands for whatever the thing is called.
 #
 # With "build" (`make check-howto`, which sets $builddir and puts a copy of the sources into
-# $copy) what came out is built once, as $builddir was configured but not optimised, and each NAME.check, sourced
-# by a shell, looks at what its patch did: TBTUI is the program, srcdir its sources and builddir
-# where they were built.
+# $copy) what came out is built once, as $builddir was configured but with -O1, and each
+# NAME.check, sourced by a shell, looks at what its patch did: TBTUI is the program, srcdir its
+# sources and builddir where they were built.
 set -u
 cd "${srcdir:-.}" || exit 99
 top=$(pwd)
@@ -123,7 +123,7 @@ mkdir -p "$copy/build"
 (
 	cd "$copy" && autoreconf -fi && cd build || exit
 	eval "set -- $("$builddir/config.status" --config)"
-	../configure "$@" CFLAGS=-O0 && make -j2 && make tests/scrtest tests/ti/stamp
+	../configure "$@" CFLAGS=-O1 && make -j2 && make tests/scrtest tests/ti/stamp
 ) >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail "the patched sources do not build"; exit 1; }
 for name in $names; do
 	checked "$name"
