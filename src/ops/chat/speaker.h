@@ -30,6 +30,9 @@ struct speaker_ask {
  * last one is never left out. */
 size_t speaker_turns(const struct speaker_ask *ask);
 size_t speaker_messages_of(const struct speaker_ask *ask, size_t turns);
+/* Its messages, *n of them, without the first `skip` behind the system's: an array to free, what
+ * it says is borrowed.  NULL: no memory. */
+struct chat_message *speaker_messages_without(const struct speaker_ask *ask, size_t skip, size_t *n);
 
 struct speaker;
 struct speaker_ops {

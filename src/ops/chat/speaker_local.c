@@ -76,8 +76,8 @@ static enum tb_status
 render(struct local *l, const struct speaker_ask *ask, size_t skip, struct tb_buf *text,
        struct tb_err *err)
 {
-	size_t system = ask->n && !strcmp(ask->messages[0].role, "system"), n = ask->n - skip;
-	struct chat_message *rest = tb_calloc(n + 1, sizeof(*rest));
+	size_t n;
+	struct chat_message *rest = speaker_messages_without(ask, skip, &n);
 	struct chat_vars vars = {
 		.messages = rest, .nmessages = n, .bos_token = l->m->bos,
 		.eos_token = l->m->eos, .add_generation_prompt = true, .forgive_no_tools = true,
@@ -88,10 +88,6 @@ render(struct local *l, const struct speaker_ask *ask, size_t skip, struct tb_bu
 	set_think(ask->opts, &vars);
 	if (!rest)
 		return tb_nomem(err);
-	if (system)
-		rest[0] = ask->messages[0];
-	for (size_t i = system; i < n; i++)
-		rest[i] = ask->messages[skip + i];
 	if (l->m->template)
 		status = chat_template_render(l->m->template, &vars, text, err);
 	else
@@ -136,6 +132,20 @@ speaker_messages_of(const struct speaker_ask *ask, size_t turns)
 			turns--;
 		}
 	return begins - first;
+}
+
+struct chat_message *
+speaker_messages_without(const struct speaker_ask *ask, size_t skip, size_t *n)
+{
+	size_t system = ask->n && !strcmp(ask->messages[0].role, "system");
+	struct chat_message *rest = tb_calloc(ask->n - skip + 1, sizeof(*rest));
+
+	*n = ask->n - skip;
+	if (rest && system)
+		rest[0] = ask->messages[0];
+	for (size_t i = system; rest && i < *n; i++)
+		rest[i] = ask->messages[skip + i];
+	return rest;
 }
 
 size_t

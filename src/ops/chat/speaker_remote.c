@@ -37,19 +37,13 @@ static enum tb_status
 answer_without(struct far *f, const struct speaker_ask *ask, size_t turns, struct remote_ask *there,
 	       struct tb_job *job, struct remote_answer *out, struct tb_err *err)
 {
-	size_t system = ask->n && !strcmp(ask->messages[0].role, "system");
-	size_t skip = speaker_messages_of(ask, turns), n = ask->n - skip;
-	struct chat_message *rest = tb_calloc(n + 1, sizeof(*rest));
+	struct chat_message *rest = speaker_messages_without(ask, speaker_messages_of(ask, turns),
+							     &there->n);
 	enum tb_status status;
 
 	if (!rest)
 		return tb_nomem(err);
-	if (system)
-		rest[0] = ask->messages[0];
-	for (size_t i = system; i < n; i++)
-		rest[i] = ask->messages[skip + i];
 	there->messages = rest;
-	there->n = n;
 	status = remote_answer(f->remote, there, job, out, err);
 	free(rest);
 	return status;
