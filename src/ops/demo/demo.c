@@ -19,40 +19,31 @@
 
 /* A Hugging Face directory is written, and this is made of it. */
 struct product { unsigned source; const char *name, *quant, *policy; enum plan_experts experts; };
+static const struct product sound[] = {
+	{ 0, "demo:bf16", "keep", NULL, PLAN_EXPERTS_DEFAULT },
+	{ 0, "demo:int4", "int4", NULL, PLAN_EXPERTS_DEFAULT },
+	{ 0, "demo:int8", "int8", NULL, PLAN_EXPERTS_DEFAULT },
+	{ 0, "demo:mxfp8", "mxfp8", NULL, PLAN_EXPERTS_DEFAULT },
+	{ 1, "demo-moe:bf16", "keep", NULL, PLAN_EXPERTS_DEFAULT },
+	{ 1, "demo-moe:nvfp4", "nvfp4", NULL, PLAN_EXPERTS_DEFAULT },
+	{ 1, "demo-moe:int4", "int4", NULL, PLAN_EXPERTS_EACH },
+};
+#define NSOUND (sizeof(sound) / sizeof(*sound))
+
 struct set {
 	struct demo_model sources[3];
-	struct product products[8];
-	unsigned nsources, nproducts;	/* of the last product a bit is flipped */
+	unsigned nsources;
+	struct product damaged;		/* of it a bit is flipped */
 };
 
 /* The embedding of the damaged one is int8, too, and so the largest file is its own. */
 static const struct set trained = {
-	{ { "own", 0, 0, 0 }, { "moe", 1871, 0, 4 } },
-	{
-		{ 0, "demo:bf16", "keep", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 0, "demo:int4", "int4", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 0, "demo:int8", "int8", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 0, "demo:mxfp8", "mxfp8", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 1, "demo-moe:bf16", "keep", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 1, "demo-moe:nvfp4", "nvfp4", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 1, "demo-moe:int4", "int4", NULL, PLAN_EXPERTS_EACH },
-		{ 0, "demo-damaged:int8", "int8", "uniform", PLAN_EXPERTS_DEFAULT },
-	},
-	2, 8,
+	{ { "own", 0, 0, 0 }, { "moe", 1871, 0, 4 } }, 2,
+	{ 0, "demo-damaged:int8", "int8", "uniform", PLAN_EXPERTS_DEFAULT },
 };
 static const struct set random_weights = {
-	{ { "dense", 20250921, 4, 0 }, { "moe", 977, 3, 4 }, { "other", 31337, 2, 0 } },
-	{
-		{ 0, "demo:bf16", "keep", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 0, "demo:int4", "int4", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 0, "demo:int8", "int8", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 0, "demo:mxfp8", "mxfp8", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 1, "demo-moe:bf16", "keep", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 1, "demo-moe:nvfp4", "nvfp4", NULL, PLAN_EXPERTS_DEFAULT },
-		{ 1, "demo-moe:int4", "int4", NULL, PLAN_EXPERTS_EACH },
-		{ 2, "demo-damaged:int8", "int8", NULL, PLAN_EXPERTS_DEFAULT },
-	},
-	3, 8,
+	{ { "dense", 20250921, 4, 0 }, { "moe", 977, 3, 4 }, { "other", 31337, 2, 0 } }, 3,
+	{ 2, "demo-damaged:int8", "int8", NULL, PLAN_EXPERTS_DEFAULT },
 };
 
 static enum tb_status
@@ -110,9 +101,11 @@ make_all(const struct op_ctx *ctx, const struct set *set, unsigned source, const
 	enum tb_status status = !dir ? tb_nomem(err) : m->layers ? demo_write(m, dir, err)
 								 : demo_write_trained(m, dir, err);
 
-	for (size_t i = 0; i < set->nproducts && !status; i++)
-		if (set->products[i].source == source)
-			status = make(ctx, &set->products[i], dir, store, job, err);
+	for (size_t i = 0; i < NSOUND && !status; i++)
+		if (sound[i].source == source)
+			status = make(ctx, &sound[i], dir, store, job, err);
+	if (!status && set->damaged.source == source)
+		status = make(ctx, &set->damaged, dir, store, job, err);
 	if (dir)
 		remove_source(dir);
 	free(dir);
@@ -191,13 +184,13 @@ op_demo(const struct op_ctx *ctx, const char *dir, bool random, struct tb_job *j
 	struct demo_result *out, struct tb_err *err)
 {
 	const struct set *set = random ? &random_weights : &trained;
-	const char *bad = set->products[set->nproducts - 1].name;
+	const char *bad = set->damaged.name;
 	bool empty;
 	enum tb_status status = tb_dir_empty(dir, &empty, err);
 
 	if (!status && !empty)
 		status = tb_fail(err, TB_EEXIST, "%s: is not empty", dir);
-	*out = (struct demo_result){ .models = set->nproducts };
+	*out = (struct demo_result){ .models = NSOUND + 1 };
 	for (unsigned i = 0; i < set->nsources && !status; i++) {
 		status = tb_job_check(job, err);
 		if (!status)
