@@ -835,3 +835,6 @@ dist_check_SCRIPTS += tests/cli/against.sh tests/cli/demo_runs.sh tests/cli/sche
 EXTRA_DIST += tests/cli/schema.py
 dist_check_SCRIPTS += tests/cli/demo_answers.sh
 EXTRA_DIST += tests/cli/demo_encode.py
+
+# Registries: what the tests of pull, push and their like talk to.
+EXTRA_DIST += tests/net/lib.sh tests/net/put.py
