@@ -3,6 +3,9 @@ src_net_libnet_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(MICROHTTPD_CFLAGS)
 src_net_libnet_a_SOURCES = \
 	src/net/http.c \
 	src/net/http.h \
+	src/net/http_headers.c \
+	src/net/http_parts.h \
+	src/net/http_wire.c \
 	src/net/httpd.c \
 	src/net/httpd.h \
 	src/net/key.c \
