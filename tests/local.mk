@@ -840,4 +840,5 @@ dist_check_SCRIPTS += tests/cli/demo_answers.sh
 EXTRA_DIST += tests/cli/demo_encode.py
 
 # Registries: what the tests of pull, push and their like talk to.
-EXTRA_DIST += tests/net/lib.sh tests/net/put.py
+EXTRA_DIST += tests/net/lib.sh tests/net/put.py tests/net/frame.py tests/net/ed25519.py \
+	tests/net/ollama_registry.py
