@@ -8,8 +8,16 @@ src_net_libnet_a_SOURCES = \
 	src/net/http_wire.c \
 	src/net/httpd.c \
 	src/net/httpd.h \
+	src/net/image_name.c \
+	src/net/image_name.h \
 	src/net/key.c \
 	src/net/key.h \
+	src/net/registry.c \
+	src/net/registry.h \
+	src/net/registry_blob.c \
+	src/net/registry_error.c \
+	src/net/registry_parts.h \
+	src/net/registry_read.c \
 	src/net/sse.c \
 	src/net/sse.h \
 	src/net/url.c \

@@ -1,0 +1,187 @@
+#include "config.h"
+
+#include "src/net/registry.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/net/registry_parts.h"
+#include "src/net/url.h"
+
+#define DOCKER_HOST "docker.io"
+#define DOCKER_SERVER "registry-1.docker.io"
+
+static void
+place_free(struct registry_at *p)
+{
+	url_free(&p->url);
+	free(p->base);
+	free(p->host);
+}
+
+void
+registry_free(struct registry *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->nplaces; i++)
+		place_free(&r->places[i]);
+	free(r->places);
+	free(r->repo);
+	free(r->ca_file);
+	free(r);
+}
+
+const char *
+registry_host(const struct registry *r)
+{
+	return r->places[r->nplaces - 1].host;
+}
+
+const char *
+registry_repo(const struct registry *r)
+{
+	return r->repo;
+}
+
+/* A server by its address, whose path stays in front of "/v2/". */
+static enum tb_status
+place_init(struct registry_at *p, const char *address, struct tb_err *err)
+{
+	enum tb_status status = url_parse(&p->url, address, err);
+
+	if (status)
+		return status;
+	if (*p->url.query || *p->url.fragment)
+		return tb_fail(err, TB_EUSAGE, "%.200s: no address of a registry; like https://HOST",
+			       address);
+	p->host = url_host(&p->url);
+	p->base = tb_asprintf("%s://%s:%u%s", p->url.scheme, p->url.host, p->url.port, p->url.path);
+	return p->host && p->base ? TB_OK : tb_nomem(err);
+}
+
+/* Where a name's host is asked. */
+static char *
+name_address(const struct image_name *n, const struct registry_opts *o)
+{
+	if (o->base)
+		return tb_strdup(o->base);
+	if (!strcmp(n->host, DOCKER_HOST) && !o->plain)
+		return tb_strdup("https://" DOCKER_SERVER);
+	return tb_asprintf("%s://%s", o->plain ? "http" : *n->scheme ? n->scheme : "https",
+			   n->host);
+}
+
+/* What goes without TLS can be read and changed by all in between: only where that was said, or
+ * where nobody is. */
+static enum tb_status
+check_plain(const struct registry_at *p, const struct image_name *n, const struct registry_opts *o,
+	    struct tb_err *err)
+{
+	if (o->plain && !strcmp(n->scheme, "https"))
+		return tb_fail(err, TB_EUSAGE, "https://%s: plain HTTP (--insecure) and https:// are not"
+			       " one thing; leave one out", n->host);
+	if (strcmp(p->url.scheme, "http") || o->plain || o->base || url_is_loopback(&p->url))
+		return TB_OK;
+	return tb_fail(err, TB_EUSAGE, "http://%s: without TLS all in between can read and change what"
+		       " is sent; use https://, or allow it with --insecure", p->host);
+}
+
+static enum tb_status
+fill_places(struct registry *r, const struct image_name *n, const struct registry_opts *o,
+	    struct tb_err *err)
+{
+	char *address = name_address(n, o);
+	enum tb_status status = address ? TB_OK : tb_nomem(err);
+
+	for (size_t i = 0; !status && i + 1 < r->nplaces; i++)
+		status = place_init(&r->places[i], o->mirrors[i], err);
+	if (!status)
+		status = place_init(&r->places[r->nplaces - 1], address, err);
+	if (!status)
+		status = check_plain(&r->places[r->nplaces - 1], n, o, err);
+	free(address);
+	return status;
+}
+
+enum tb_status
+registry_new(struct registry **out, const struct image_name *n, const struct registry_opts *o,
+	     struct tb_err *err)
+{
+	static const struct registry_opts none;
+	struct registry *r = tb_calloc(1, sizeof(*r));
+	enum tb_status status;
+
+	*out = NULL;
+	o = o ? o : &none;
+	if (!r)
+		return tb_nomem(err);
+	r->nplaces = 1;
+	while (o->mirrors && o->mirrors[r->nplaces - 1])
+		r->nplaces++;
+	r->places = tb_calloc(r->nplaces, sizeof(*r->places));
+	if (!r->places)
+		r->nplaces = 0;
+	r->repo = tb_strdup(n->repo);
+	r->ca_file = o->ca_file ? tb_strdup(o->ca_file) : NULL;
+	r->trust = (struct http_trust){ .ca_file = r->ca_file, .skip = o->skip_verify };
+	status = r->places && r->repo && !r->ca_file == !o->ca_file ? fill_places(r, n, o, err)
+								      : tb_nomem(err);
+	if (status)
+		registry_free(r);
+	else
+		*out = r;
+	return status;
+}
+
+/* The address of `where`; *ours: it is the server that the credentials are for. */
+static char *
+whole_address(const struct registry *r, const struct registry_at *p, const char *where, bool *ours)
+{
+	struct url u;
+
+	*ours = true;
+	if (*where == '/')
+		return tb_asprintf("%s%s", p->base, where);
+	if (!url_is(where))
+		return tb_asprintf("%s/v2/%s/%s", p->base, r->repo, where);
+	*ours = !url_parse(&u, where, NULL);
+	if (*ours) {
+		*ours = url_same_origin(&u, &p->url);
+		url_free(&u);
+	}
+	return tb_strdup(where);
+}
+
+enum tb_status
+place_ask(struct registry *r, struct registry_at *p, struct http *h, const char *where,
+	  const char *actions, const struct http_ask *ask, struct tb_job *job,
+	  struct http_answer *out, struct tb_err *err)
+{
+	struct http_ask whole = *ask;
+	enum tb_status status;
+	bool ours;
+	char *url = whole_address(r, p, where, &ours);
+
+	*out = (struct http_answer){ 0 };
+	if (!url)
+		return tb_nomem(err);
+	whole.url = url;
+	whole.key = whole.auth = NULL;
+	whole.trust = p == &r->places[r->nplaces - 1] ? &r->trust : NULL;
+	(void)actions;
+	status = http_do(h, &whole, job, out, err);
+	free(url);
+	return status;
+}
+
+enum tb_status
+registry_ask(struct registry *r, struct http *h, const char *where, const char *actions,
+	     const struct http_ask *ask, struct tb_job *job, struct http_answer *out,
+	     struct tb_err *err)
+{
+	return place_ask(r, &r->places[r->nplaces - 1], h, where, actions, ask, job, out, err);
+}
