@@ -844,4 +844,4 @@ EXTRA_DIST += tests/cli/demo_encode.py
 
 # Registries: what the tests of pull, push and their like talk to.
 EXTRA_DIST += tests/net/lib.sh tests/net/put.py tests/net/frame.py tests/net/ed25519.py \
-	tests/net/ollama_registry.py
+	tests/net/ollama_registry.py tests/net/proxy.py

@@ -46,6 +46,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             super().handle_one_request()
         except (Gone, ConnectionError, ssl.SSLError, socket.timeout):
             self.close_connection = True
+            self.server.broken.add(self.connection)
         finally:
             if self.command:
                 say(server=self.name, method=self.command, path=self.path, status=self.status,
@@ -167,10 +168,7 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
     context = None
-
-    def get_request(self):
-        s, where = super().get_request()
-        return s, where
+    broken = None               # connections that end without a word
 
     def finish_request(self, request, client_address):
         if self.context:
@@ -181,11 +179,10 @@ class Server(http.server.ThreadingHTTPServer):
                 return
         self.RequestHandlerClass(request, client_address, self)
         try:
-            if self.context:
+            if self.context and request not in self.broken:
+                request.settimeout(1)
                 request.unwrap()
-        except OSError:
-            pass
-        try:
+            self.broken.discard(request)
             request.close()
         except OSError:
             pass
@@ -199,6 +196,7 @@ def serve(handler, pem=None, **attributes):
     """Runs a Handler in threads; answers its port.  The attributes become the class's."""
     handler = type(handler.__name__, (handler,), attributes)
     server = Server(("127.0.0.1", 0), handler)
+    server.broken = set()
     if pem:
         server.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         server.context.load_cert_chain(pem)

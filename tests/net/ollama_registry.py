@@ -102,8 +102,8 @@ class Registry(frame.Handler):
         self.fail(404, "404 page not found\n")
 
     def url(self, path, server=None):
-        server = server or self
-        return "%s://127.0.0.1:%d%s" % (server.scheme, server.port, path)
+        host = "127.0.0.1:%d" % server.port if server else self.headers["Host"]
+        return "%s://%s%s" % (self.scheme, host, path)
 
     # Who asks
 
