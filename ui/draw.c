@@ -209,6 +209,25 @@ draw_next_pane(const char *const *title, unsigned n, unsigned on, int by)
 	return on;
 }
 
+#define NOTE_ROWS 3
+
+void
+draw_note(struct area *a, const char *s, enum role role)
+{
+	struct area below = *a;
+	int lines = wrap_rows(s, a->w - 1);
+
+	if (!lines || a->h < 3 * NOTE_ROWS)
+		return;
+	below.h = lines < NOTE_ROWS ? lines : NOTE_ROWS;
+	a->h -= below.h;
+	below.y += a->h;
+	put_blank(below);
+	below.x++;
+	below.w--;
+	(void)put_wrap(below, s, role);
+}
+
 void
 draw_bar(struct tb_buf *out, uint64_t part, uint64_t whole, int cols)
 {

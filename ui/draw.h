@@ -35,6 +35,9 @@ size_t draw_row_bytes(const char *s, size_t len, int width);
  * Its own line ends are kept.  Returns the rows it takes. */
 int put_wrap(struct area a, const char *s, enum role role);
 int wrap_rows(const char *s, int width);	/* how many that would be */
+/* A text at the foot of *a, which becomes that much less: at most three rows, and none where
+ * there is no room to spare. */
+void draw_note(struct area *a, const char *s, enum role role);
 
 /* What went wrong ("": nothing), else what is being waited for, in the place of a body. */
 void draw_waiting(struct area a, const char *error, const char *what);

@@ -157,11 +157,14 @@ static int
 draw_job(const struct ui *ui, int y)
 {
 	const struct ui_job *j = jobs_current(&ui->jobs);
+	size_t beside = jobs_beside(&ui->jobs);
 	struct tb_buf numbers = TB_BUF(256);
 	int wn, wt, x;
 
 	if (!j)
 		return 0;
+	if (beside)
+		tb_buf_printf(&numbers, "+%zu ", beside);
 	job_numbers(ui, j, &numbers);
 	wn = (int)tb_width(tb_buf_cstr(&numbers));
 	wt = (int)tb_width(j->title);

@@ -54,23 +54,40 @@ job_run(struct ui_job *j)
 	tb_job_end(j->job, err.code, &err);
 }
 
-/* One of those that wait for their turn runs at a time: the oldest one. */
+/* Which of those that wait for their turn may run beside one another. */
+static const struct { unsigned flag, width; } lanes[] = {
+	{ JOB_SERIAL, 1 }, { JOB_TRANSFER, JOB_TRANSFERS },
+};
+#define IN_LANES (JOB_SERIAL | JOB_TRANSFER)
+
+/* The oldest one that waits in a lane with room; false: there is none. */
+static bool
+start_one(unsigned flag, unsigned width, struct jobs *js)
+{
+	struct ui_job *oldest = NULL;
+	unsigned running = 0;
+
+	for (struct ui_job *j = js->head; j; j = j->next) {
+		if (j->ended || !(j->ops->flags & flag))
+			continue;
+		if (j->progress.state != TB_JOB_QUEUED)
+			running++;
+		else if (!j->held)
+			oldest = j;
+	}
+	if (!oldest || running >= width)
+		return false;
+	job_run(oldest);
+	oldest->progress.state = TB_JOB_RUNNING;
+	return true;
+}
+
 static void
 start_next(struct jobs *js)
 {
-	struct ui_job *oldest = NULL;
-
-	for (struct ui_job *j = js->head; j; j = j->next) {
-		if (j->ended || !(j->ops->flags & JOB_SERIAL))
-			continue;
-		if (j->progress.state != TB_JOB_QUEUED)
-			return;
-		oldest = j;
-	}
-	if (!oldest)
-		return;
-	job_run(oldest);
-	oldest->progress.state = TB_JOB_RUNNING;
+	for (size_t i = 0; i < sizeof(lanes) / sizeof(*lanes); i++)
+		while (start_one(lanes[i].flag, lanes[i].width, js))
+			;
 }
 
 struct ui_job *
@@ -100,7 +117,7 @@ jobs_start(struct jobs *js, const struct job_ops *ops, struct view *owner, void 
 	j->id = ++js->last_id;
 	j->next = js->head;
 	js->head = j;
-	if (ops->flags & JOB_SERIAL) {
+	if (ops->flags & IN_LANES) {
 		start_next(js);
 	} else {
 		job_run(j);
@@ -120,23 +137,52 @@ deliver(struct ui_job *j)
 	}
 }
 
+/* It was stopped to go on later: it waits as if it had just been started, and what it had
+ * done is still shown.  false: then it has ended. */
+static bool
+wait_again(struct jobs *js, struct ui_job *j)
+{
+	struct tb_job *fresh = tb_job_new(js->wake_fd);
+	struct tb_err err = { 0 };
+
+	if (!fresh || j->ops->again(j->arg, &err)) {
+		tb_job_free(fresh);
+		j->progress.state = TB_JOB_FAILED;
+		j->progress.err = err;
+		if (!err.code)
+			(void)tb_nomem(&j->progress.err);
+		return false;
+	}
+	tb_job_free(j->job);
+	j->job = fresh;
+	j->progress.state = TB_JOB_QUEUED;
+	j->progress.rate = 0;
+	j->progress.eta = -1;
+	return true;
+}
+
 /* The thread has said its last: what it leaves is the loop's now. */
 static void
 finish(struct jobs *js, struct ui_job *j)
 {
-	enum tb_status status = j->progress.state == TB_JOB_CANCELLED ? TB_ECANCEL
-			      : j->progress.err.code;
+	bool stopped = j->stopping && j->progress.state == TB_JOB_CANCELLED;
 	struct tb_buf line = TB_BUF(4096);
+	enum tb_status status;
 
 	if (j->running)
 		pthread_join(j->thread, NULL);
-	j->running = false;
+	j->running = j->stopping = false;
 	deliver(j);
+	if (stopped && wait_again(js, j))
+		return;
 	j->ended = true;
-	if (!status && j->ops->result) {
+	status = j->progress.state == TB_JOB_CANCELLED ? TB_ECANCEL : j->progress.err.code;
+	if (!status && j->ops->result)
 		j->ops->result(j->arg, &line);
+	if (status == TB_ECANCEL && j->ops->left)
+		j->ops->left(j->arg, &line);
+	if (line.len)
 		j->result = tb_buf_take(&line);
-	}
 	tb_buf_free(&line);
 	if (j->owner && j->ops->done)
 		j->ops->done(j->owner, j->arg, status, &j->progress.err);
@@ -179,11 +225,22 @@ jobs_pump(struct jobs *js)
 	start_next(js);
 }
 
+struct ui_job *
+jobs_by_id(const struct jobs *js, uint64_t id)
+{
+	struct ui_job *j = js->head;
+
+	while (j && j->id != id)
+		j = j->next;
+	return j;
+}
+
 void
 jobs_cancel(struct ui_job *j)
 {
 	if (j->ended)
 		return;
+	j->stopping = j->held = false;
 	tb_job_cancel(j->job);
 	if (j->running)
 		return;
@@ -191,6 +248,30 @@ jobs_cancel(struct ui_job *j)
 	tb_job_begin(j->job);
 	tb_job_end(j->job, TB_ECANCEL, NULL);
 	j->progress.state = TB_JOB_CANCELLED;
+}
+
+bool
+jobs_pause(struct jobs *js, struct ui_job *j)
+{
+	bool waits = j->progress.state == TB_JOB_QUEUED;
+
+	if (!j->ops->again || !(j->ops->flags & IN_LANES) || j->ended ||
+	    (!waits && j->progress.state != TB_JOB_RUNNING))
+		return false;
+	j->held = !j->held;
+	if (!waits && j->held) {
+		j->stopping = true;
+		tb_job_cancel(j->job);
+	}
+	start_next(js);
+	return true;
+}
+
+/* What is paused waits for a person, nobody for it. */
+static bool
+busy(const struct ui_job *j)
+{
+	return !j->ended && !(j->held && j->progress.state == TB_JOB_QUEUED);
 }
 
 void
@@ -209,7 +290,7 @@ bool
 jobs_busy(const struct jobs *js, bool listed_only)
 {
 	for (const struct ui_job *j = js->head; j; j = j->next)
-		if (!j->ended && (!listed_only || j->ops->flags & JOB_LISTED))
+		if (busy(j) && (!listed_only || j->ops->flags & JOB_LISTED))
 			return true;
 	return false;
 }
@@ -230,6 +311,16 @@ jobs_current(const struct jobs *js)
 		if (!j->ended && j->ops->flags & JOB_LISTED && j->progress.state == TB_JOB_RUNNING)
 			return j;
 	return NULL;
+}
+
+size_t
+jobs_beside(const struct jobs *js)
+{
+	size_t n = 0;
+
+	for (const struct ui_job *j = js->head; j; j = j->next)
+		n += !j->ended && j->ops->flags & JOB_LISTED && j->progress.state == TB_JOB_RUNNING;
+	return n ? n - 1 : 0;
 }
 
 void

@@ -19,7 +19,19 @@ struct view;
 enum {
 	JOB_LISTED = 1,		/* shown in Jobs and in the summary line */
 	JOB_SERIAL = 2,		/* waits for its turn: one of these runs at a time (writers) */
-	JOB_CHANGES = 4		/* the index is another one afterwards: screens read it again */
+	JOB_CHANGES = 4,	/* the index is another one afterwards: screens read it again */
+	JOB_TRANSFER = 8	/* waits for its turn: JOB_TRANSFERS of these run at a time */
+};
+#define JOB_TRANSFERS 2
+
+/* What a job works on beside other things, and how far that is.  Texts from outside. */
+enum job_part_state { PART_FAILED, PART_AGAIN, PART_RUNS, PART_CHECKED, PART_WAITS, PART_DONE };
+struct job_part {
+	char name[128];
+	uint64_t done, total;		/* bytes */
+	enum job_part_state state;
+	double rate;			/* bytes a second; 0: none, or not known */
+	char why[200];			/* of what failed, or is tried again; "": nothing */
 };
 
 struct job_ops {
@@ -33,6 +45,14 @@ struct job_ops {
 	/* One line about a result, for Jobs and the message line; may be NULL. */
 	void (*result)(void *arg, struct tb_buf *out);
 	void (*free)(void *arg);	/* may be NULL */
+	/* At most `max` of its parts, while it runs or later; how many there are.  Comes on the
+	 * loop's thread while run() goes on. NULL: it has none. */
+	size_t (*parts)(void *arg, struct job_part *out, size_t max);
+	/* It was stopped, and may be run once more to go on from there: whatever has to be
+	 * made anew.  NULL: what is stopped is cancelled, and cannot be paused. */
+	enum tb_status (*again)(void *arg, struct tb_err *err);
+	/* One line about what a cancelled one leaves, and what to do with it; may be NULL. */
+	void (*left)(void *arg, struct tb_buf *out);
 };
 
 struct ui_job {
@@ -44,9 +64,11 @@ struct ui_job {
 	struct view *owner;
 	struct tb_job *job;	/* the mailbox */
 	struct tb_progress progress;	/* as last looked at, on the loop's thread */
-	char *result;		/* owned; NULL until it has ended well */
+	char *result;		/* owned; NULL until it has ended, if it has something to say */
 	pthread_t thread;
 	bool running, ended;	/* a thread exists; callbacks are through */
+	bool held;		/* paused: waits until it is let go on */
+	bool stopping;		/* and its thread was told to stop for that */
 };
 
 struct jobs {
@@ -71,12 +93,18 @@ void jobs_pump(struct jobs *js);
 /* The owner goes: its callbacks are not called any more; what is not listed is
  * cancelled. */
 void jobs_disown(struct jobs *js, const struct view *owner);
+struct ui_job *jobs_by_id(const struct jobs *js, uint64_t id);	/* NULL: it is gone */
 void jobs_cancel(struct ui_job *j);
+/* It stops where it is, and stays in the list; again: it goes on when its turn comes.  false:
+ * it cannot be stopped so, or has ended. */
+bool jobs_pause(struct jobs *js, struct ui_job *j);
 
-/* Runs or waits. listed_only: those that are nobody's business but the screen's not counted. */
+/* Runs or waits for its turn. listed_only: those that are nobody's business but the screen's not counted. */
 bool jobs_busy(const struct jobs *js, bool listed_only);
 /* Is something read for that screen alone? */
 bool jobs_busy_for(const struct jobs *js, const struct view *owner);
 /* The listed job to show in the summary line, NULL if none runs. */
 const struct ui_job *jobs_current(const struct jobs *js);
+/* How many others that are listed run beside that one. */
+size_t jobs_beside(const struct jobs *js);
 #endif

@@ -22,6 +22,8 @@ ui_libui_a_SOURCES = \
 	ui/frame.c \
 	ui/heal.c \
 	ui/heal.h \
+	ui/job_cells.c \
+	ui/job_cells.h \
 	ui/jobs.c \
 	ui/jobs.h \
 	ui/keys.c \
@@ -101,6 +103,7 @@ ui_libui_a_SOURCES = \
 	ui/view_jobs.c \
 	ui/view_model.c \
 	ui/view_models.c \
+	ui/view_parts.c \
 	ui/view_run.c \
 	ui/view_search.c \
 	ui/view_tensor.c \

@@ -42,7 +42,8 @@ job_ended(void *user, const struct ui_job *j)
 	if (j->progress.state == TB_JOB_FAILED)
 		ui_say(ui, ROLE_ERROR, "%s: %s", j->title, j->progress.err.msg);
 	else if (j->progress.state == TB_JOB_CANCELLED)
-		ui_say(ui, ROLE_TEXT, "%s: cancelled", j->title);
+		ui_say(ui, ROLE_TEXT, "%s: cancelled%s%s", j->title, j->result ? "; " : "",
+		       j->result ? j->result : "");
 	else if (!*ui->message || ui->message_role != ROLE_ERROR)	/* that is worth more */
 		ui_say(ui, ROLE_TEXT, "%s: %s", j->title, j->result ? j->result : "done");
 	if (j->ops->flags & JOB_CHANGES)

@@ -3,10 +3,10 @@
 
 #include "src/base/text.h"
 #include "src/face/words.h"
+#include "ui/job_cells.h"
 #include "ui/view.h"
 
 #define ROWS_MAX 256
-#define RESULT_MAX 3		/* rows */
 
 struct jobs_view {
 	uint64_t id[ROWS_MAX];	/* newest first; ended jobs may be gone again */
@@ -44,65 +44,19 @@ static const struct rows_source jobs_rows = {
 	.size = sizeof(uint64_t), .read = jobs_read, .id = rows_own_id,
 };
 
-static struct ui_job *
-job_of(const struct view *v, uint64_t id)
-{
-	struct ui_job *j = view_jobs_list(v)->head;
-
-	while (j && j->id != id)
-		j = j->next;
-	return j;
-}
-
 /* The one under the cursor; NULL: none, or it is gone. */
 static struct ui_job *
 job_current(const struct view *v)
 {
 	const struct jobs_view *s = v->state;
 
-	return !s->log_shown && v->list.cur < s->n ? job_of(v, s->id[v->list.cur]) : NULL;
-}
-
-static const char *
-state_word(const struct ui_job *j)
-{
-	static const char *const words[] = {
-		[TB_JOB_QUEUED] = "waits", [TB_JOB_RUNNING] = "runs", [TB_JOB_DONE] = "done",
-		[TB_JOB_FAILED] = "failed", [TB_JOB_CANCELLED] = "cancelled",
-	};
-
-	return words[j->progress.state];
-}
-
-/* What is done is done, also where less was to be read than was feared. */
-static void
-jobs_bar(const struct tb_progress *p, struct cell *out)
-{
-	uint64_t done, total;
-
-	tb_progress_part(p, &done, &total);
-	if (p->state == TB_JOB_DONE)
-		total = done = 1;
-	out->role = ROLE_BAR;
-	if (!total)
-		return;
-	draw_bar(&out->text, done, total, 10);
-	tb_buf_printf(&out->text, " %3u%%", tb_percent(done, total));
-}
-
-static const char *
-result_of(const struct ui_job *j, enum role *role)
-{
-	bool failed = j->progress.state == TB_JOB_FAILED;
-
-	*role = failed ? ROLE_BAD : ROLE_TEXT;
-	return failed ? j->progress.err.msg : j->result ? j->result : j->ended ? "" : j->progress.what;
+	return !s->log_shown && v->list.cur < s->n ? jobs_by_id(view_jobs_list(v), s->id[v->list.cur]) : NULL;
 }
 
 static void
 jobs_cell(struct view *v, const void *row, size_t col, struct cell *out)
 {
-	const struct ui_job *j = job_of(v, *(const uint64_t *)row);
+	const struct ui_job *j = jobs_by_id(view_jobs_list(v), *(const uint64_t *)row);
 	const struct tb_progress *p = j ? &j->progress : NULL;
 	char text[16];
 
@@ -113,9 +67,9 @@ jobs_cell(struct view *v, const void *row, size_t col, struct cell *out)
 	case COL_STATE:
 		out->role = p->state == TB_JOB_FAILED ? ROLE_BAD
 			  : p->state == TB_JOB_DONE ? ROLE_OK : ROLE_TEXT;
-		tb_buf_str(&out->text, state_word(j));
+		tb_buf_str(&out->text, job_word(j));
 		break;
-	case COL_BAR: jobs_bar(p, out); break;
+	case COL_BAR: job_bar(p, out); break;
 	case COL_DONE:
 		if (p->done)
 			tb_buf_str(&out->text, tb_human_bytes(p->done, text));
@@ -136,7 +90,7 @@ jobs_cell(struct view *v, const void *row, size_t col, struct cell *out)
 		else if (p->state != TB_JOB_QUEUED)
 			tb_buf_str(&out->text, tb_human_time(p->seconds, text));
 		break;
-	case COL_RESULT: tb_buf_str(&out->text, result_of(j, &out->role)); break;
+	case COL_RESULT: tb_buf_str(&out->text, job_result(j, &out->role)); break;
 	}
 }
 
@@ -163,37 +117,23 @@ jobs_view_pager(struct view *v)
 	return s->log_shown ? &s->log : NULL;
 }
 
-/* In full below the list what came of the job under the cursor: its column is short. */
-static void
-draw_result(struct area *a, const struct ui_job *j)
-{
-	enum role role = ROLE_TEXT;
-	const char *text = j ? result_of(j, &role) : "";
-	struct area below = *a;
-	int lines = wrap_rows(text, a->w - 1);
-
-	if (!lines || a->h < 3 * RESULT_MAX)
-		return;
-	below.h = lines < RESULT_MAX ? lines : RESULT_MAX;
-	a->h -= below.h;
-	below.y += a->h;
-	put_blank(below);
-	below.x++;
-	below.w--;
-	(void)put_wrap(below, text, role);
-}
-
 static void
 jobs_view_draw(struct view *v, struct area a)
 {
 	struct jobs_view *s = v->state;
+	const struct ui_job *j;
+	enum role role;
+	const char *text;
 
 	if (s->log_shown) {
 		pager_draw(a, &s->log);
 		return;
 	}
 	view_refresh(v);
-	draw_result(&a, job_current(v));
+	if ((j = job_current(v))) {	/* in full what came of it: its column is short */
+		text = job_result(j, &role);
+		draw_note(&a, text, role);
+	}
 	table_draw(a, v);
 }
 
@@ -206,7 +146,7 @@ show_log(struct view *v, const struct ui_job *j)
 	struct tb_buf b = TB_BUF(1u << 16);
 	char text[16];
 
-	tb_buf_printf(&b, "%s\n\n%-10s%s\n", j->title, "state", state_word(j));
+	tb_buf_printf(&b, "%s\n\n%-10s%s\n", j->title, "state", job_word(j));
 	if (p->done)
 		tb_buf_printf(&b, "%-10s%s\n", "read", tb_human_bytes(p->done, text));
 	if (p->items)
@@ -234,12 +174,16 @@ jobs_view_act(struct view *v, enum action a)
 		s->log_shown = false;
 	else if (a == ACT_QUIT && s->log_shown)
 		s->log_shown = false;
+	else if (a == ACT_OPEN && j && j->ops->parts)
+		view_open(v, VIEW_PARTS, &(struct view_arg){ .id = (int64_t)j->id });
 	else if (a == ACT_OPEN && j)
 		show_log(v, j);
 	else if (a == ACT_CANCEL && j && !j->ended)
 		jobs_cancel(j);
+	else if (a == ACT_PAUSE && j)
+		(void)jobs_pause(view_jobs_list(v), j);
 	else
-		return a == ACT_OPEN || a == ACT_CANCEL;
+		return a == ACT_OPEN || a == ACT_CANCEL || a == ACT_PAUSE;
 	return true;
 }
 
@@ -248,7 +192,15 @@ jobs_view_can(const struct view *v, enum action a)
 {
 	const struct ui_job *j = job_current(v);
 
-	return j && (a == ACT_OPEN || (a == ACT_CANCEL && !j->ended));
+	return j && (a == ACT_OPEN || (!j->ended && (a == ACT_CANCEL || j->ops->again)));
+}
+
+static const char *
+jobs_view_word(const struct view *v, enum action a)
+{
+	const struct ui_job *j = job_current(v);
+
+	return a == ACT_PAUSE && j && j->held ? "go on" : NULL;
 }
 
 static void
@@ -259,7 +211,7 @@ jobs_view_summary(struct view *v, struct tb_buf *out)
 	char text[WORD_MAX];
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct ui_job *j = job_of(v, s->id[i]);
+		const struct ui_job *j = jobs_by_id(view_jobs_list(v), s->id[i]);
 
 		running += j && !j->ended;
 	}
@@ -277,5 +229,6 @@ jobs_view_close(struct view *v)
 const struct view_ops view_jobs = {
 	.size = sizeof(struct jobs_view), .columns = &jobs_table, .table = jobs_table_of,
 	.close = jobs_view_close, .pager = jobs_view_pager, .draw = jobs_view_draw,
-	.act = jobs_view_act, .can = jobs_view_can, .summary = jobs_view_summary,
+	.act = jobs_view_act, .can = jobs_view_can, .word = jobs_view_word,
+	.summary = jobs_view_summary,
 };

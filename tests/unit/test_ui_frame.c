@@ -208,6 +208,84 @@ test_cancel_key(void **state)
 	assert_true(shown("PROGRESS"));
 }
 
+/* Three files of a job: what is the matter is above, what is done below. */
+static size_t
+three_parts(void *arg, struct job_part *out, size_t max)
+{
+	static const struct job_part parts[] = {
+		{ "config\033[31m", 512, 512, PART_DONE, 0, "" },
+		{ "layer 1", 50, 100, PART_RUNS, 1e6, "" },
+		{ "layer 2", 0, 1000, PART_AGAIN, 0, "the connection was cut; in 4 s once more" },
+	};
+
+	(void)arg;
+	for (size_t i = 0; i < 3 && i < max; i++)
+		out[i] = parts[i];
+	return 3;
+}
+
+static enum tb_status
+fit_again(void *arg, struct tb_err *err)
+{
+	(void)arg;
+	(void)err;
+	return TB_OK;
+}
+
+static const struct job_ops parts_job = {
+	.flags = JOB_LISTED | JOB_TRANSFER, .run = half_way, .parts = three_parts, .again = fit_again,
+};
+
+static void
+test_parts(void **state)
+{
+	struct tb_err err;
+	struct ui_job *j;
+
+	(void)state;
+	start_half("verify");
+	finish();
+	j = jobs_start(&ui.jobs, &parts_job, NULL, NULL, "pull a:b", &err);
+	assert_non_null(j);
+	while (sem_wait(&started))
+		;
+	jobs_pump(&ui.jobs);
+	ui_act(&ui, ACT_FIRST);
+	draw_at(24, 80);
+	assert_non_null(strstr(row(LINES - 1), "X cancel  P pause"));
+	ui_act(&ui, ACT_OPEN);
+	draw_at(24, 120);
+	assert_int_equal(ui.top->id, VIEW_PARTS);
+	assert_non_null(strstr(row(0), "pull a:b"));
+	assert_non_null(strstr(row(2), "layer 2"));
+	assert_non_null(strstr(row(2), "! again"));
+	assert_non_null(strstr(row(3), "loading"));
+	assert_non_null(strstr(row(3), "50%"));
+	assert_non_null(strstr(row(3), "1.0 MB/s"));
+	assert_non_null(strstr(row(4), "✓ done"));
+	assert_false(shown("\033"));
+	assert_non_null(strstr(row(LINES - 3), "the connection was cut"));
+	assert_non_null(strstr(row(LINES - 2), "runs · 1 of 3 files · 40 B of 100 B · 1 tried again"));
+	draw_at(24, 60);
+	assert_true(shown("50%"));
+	ui_act(&ui, ACT_PAUSE);
+	assert_true(j->held);
+	sem_post(&gate);
+	while (j->progress.state == TB_JOB_RUNNING)
+		jobs_pump(&ui.jobs);
+	frame_draw(&ui);
+	assert_non_null(strstr(row(LINES - 2), "paused"));
+	assert_non_null(strstr(row(LINES - 1), "P go on"));
+	ui_act(&ui, ACT_CANCEL);
+	finish();
+	frame_draw(&ui);
+	assert_non_null(strstr(row(LINES - 2), "cancelled"));
+	assert_null(strstr(row(LINES - 1), "cancel"));
+	ui_act(&ui, ACT_BACK);
+	frame_draw(&ui);
+	assert_int_equal(ui.top->id, VIEW_JOBS);
+}
+
 /* What does not fit in a line takes more of them: there are empty ones above. */
 static void
 test_messages(void **state)
@@ -287,6 +365,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_resize_during_job, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel_key, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_messages, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_question, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tabs, setup, teardown),

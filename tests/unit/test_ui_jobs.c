@@ -24,6 +24,8 @@ struct work {
 	int seen, done, freed;	/* counted by the callbacks; freed outlives the job */
 	enum tb_status end;
 	pthread_t callbacks;
+	int agains;
+	enum tb_status again;	/* what comes of going on */
 };
 
 static enum tb_status
@@ -81,10 +83,30 @@ freed(void *arg)
 	((struct work *)arg)->freed++;
 }
 
-static const struct job_ops quiet = { 0, run, message, done, result, freed };
-static const struct job_ops listed = { JOB_LISTED, run, message, done, result, freed };
-static const struct job_ops serial = { JOB_LISTED | JOB_SERIAL, run, message, done, result,
-				       freed };
+static enum tb_status
+again(void *arg, struct tb_err *err)
+{
+	struct work *w = arg;
+
+	w->agains++;
+	w->until_cancelled = false;
+	return w->again ? tb_fail(err, w->again, "not twice") : TB_OK;
+}
+
+static void
+left(void *arg, struct tb_buf *out)
+{
+	(void)arg;
+	tb_buf_str(out, "half of it stays");
+}
+
+#define PLAIN .run = run, .message = message, .done = done, .result = result, .free = freed
+static const struct job_ops transfer = {
+	.flags = JOB_LISTED | JOB_TRANSFER, PLAIN, .again = again, .left = left,
+};
+static const struct job_ops quiet = { PLAIN };
+static const struct job_ops listed = { .flags = JOB_LISTED, PLAIN };
+static const struct job_ops serial = { .flags = JOB_LISTED | JOB_SERIAL, PLAIN };
 
 /* Waits for wake bytes and pumps until nothing runs, as the loop does. */
 static void
@@ -238,6 +260,159 @@ test_cancel(void **state)
 	assert_int_equal(running.freed + waiting.freed, 2);
 }
 
+/* Two of them run, however many there are, beside a writer. */
+static void
+test_transfers_take_turns(void **state)
+{
+	struct work w[3], writer;
+	struct tb_err err;
+	struct jobs js;
+	sem_t gate;
+
+	(void)state;
+	sem_init(&gate, 0, 0);
+	jobs_init(&js, wake[1]);
+	for (int i = 0; i < 3; i++) {
+		work_init(&w[i]);
+		w[i].gate = &gate;
+		assert_non_null(jobs_start(&js, &transfer, (struct view *)&w[i], &w[i], "t", &err));
+	}
+	work_init(&writer);
+	writer.gate = &gate;
+	assert_non_null(jobs_start(&js, &serial, (struct view *)&writer, &writer, "w", &err));
+	sem_wait(&w[0].started);
+	sem_wait(&w[1].started);
+	sem_wait(&writer.started);
+	jobs_pump(&js);
+	assert_int_equal(sem_trywait(&w[2].started), -1);
+	assert_int_equal(jobs_beside(&js), 2);
+	for (int i = 0; i < 4; i++)
+		sem_post(&gate);
+	settle(&js);
+	assert_int_equal(sem_trywait(&w[2].started), 0);
+	assert_int_equal(jobs_beside(&js), 0);
+	jobs_free(&js);
+}
+
+static void
+pump_until_queued(struct jobs *js, const struct ui_job *j)
+{
+	while (j->progress.state != TB_JOB_QUEUED) {
+		struct pollfd p = { wake[0], POLLIN, 0 };
+		char buf[16];
+
+		assert_int_equal(poll(&p, 1, 10000), 1);
+		while (read(wake[0], buf, sizeof(buf)) > 0)
+			;
+		jobs_pump(js);
+	}
+}
+
+/* What is paused has ended for nobody, holds up nobody, and goes on when it may. */
+static void
+test_pause(void **state)
+{
+	struct work w, other;
+	struct tb_err err;
+	struct ui_job *j;
+	struct jobs js;
+
+	(void)state;
+	work_init(&w);
+	work_init(&other);
+	w.until_cancelled = true;
+	jobs_init(&js, wake[1]);
+	j = jobs_start(&js, &transfer, (struct view *)&w, &w, "pull", &err);
+	assert_non_null(j);
+	sem_wait(&w.started);
+	jobs_pump(&js);
+	assert_true(jobs_pause(&js, j));
+	pump_until_queued(&js, j);
+	assert_true(j->held);
+	assert_false(j->ended);
+	assert_false(jobs_busy(&js, false));
+	assert_null(jobs_current(&js));
+	assert_int_equal(w.done, 0);
+	assert_int_equal(w.agains, 1);
+	assert_int_equal(j->progress.done, 100);	/* what is there is still shown */
+	assert_non_null(jobs_start(&js, &transfer, (struct view *)&other, &other, "o", &err));
+	settle(&js);
+	assert_int_equal(other.done, 1);
+	assert_int_equal(sem_trywait(&w.started), -1);
+	assert_true(jobs_pause(&js, j));
+	settle(&js);
+	assert_int_equal(w.end, TB_OK);
+	assert_int_equal(w.done, 1);
+	assert_string_equal(j->result, "all well");
+	assert_false(jobs_pause(&js, j));		/* there is nothing to pause any more */
+	jobs_free(&js);
+	assert_int_equal(w.freed, 1);
+}
+
+/* Paused and let go on before its thread had stopped: it runs again at once. */
+static void
+test_pause_twice(void **state)
+{
+	struct tb_err err;
+	struct ui_job *j;
+	struct jobs js;
+	struct work w;
+
+	(void)state;
+	work_init(&w);
+	w.until_cancelled = true;
+	jobs_init(&js, wake[1]);
+	j = jobs_start(&js, &transfer, (struct view *)&w, &w, "pull", &err);
+	assert_non_null(j);
+	assert_true(jobs_pause(&js, j));
+	assert_true(jobs_pause(&js, j));
+	settle(&js);
+	assert_int_equal(w.agains, 1);
+	assert_int_equal(w.end, TB_OK);
+	jobs_free(&js);
+}
+
+static void
+test_pause_and_cancel(void **state)
+{
+	struct work w, waits, broken, plain;
+	struct ui_job *j, *k, *l;
+	struct tb_err err;
+	struct jobs js;
+
+	(void)state;
+	work_init(&w);
+	work_init(&waits);
+	work_init(&broken);
+	work_init(&plain);
+	w.until_cancelled = broken.until_cancelled = true;
+	broken.again = TB_ENOMEM;
+	jobs_init(&js, wake[1]);
+	j = jobs_start(&js, &transfer, (struct view *)&w, &w, "pull", &err);
+	k = jobs_start(&js, &transfer, (struct view *)&broken, &broken, "broken", &err);
+	l = jobs_start(&js, &transfer, (struct view *)&waits, &waits, "waits", &err);
+	assert_true(jobs_pause(&js, l));		/* before its turn came */
+	assert_true(jobs_pause(&js, j));
+	jobs_cancel(j);
+	assert_true(jobs_pause(&js, k));
+	settle(&js);
+	assert_true(j->ended);
+	assert_int_equal(w.agains, 0);
+	assert_int_equal(j->progress.state, TB_JOB_CANCELLED);
+	assert_string_equal(j->result, "half of it stays");
+	assert_int_equal(k->progress.state, TB_JOB_FAILED);
+	assert_string_equal(k->progress.err.msg, "not twice");
+	assert_int_equal(sem_trywait(&waits.started), -1);
+	jobs_cancel(l);
+	settle(&js);
+	assert_int_equal(l->progress.state, TB_JOB_CANCELLED);
+	j = jobs_start(&js, &serial, (struct view *)&plain, &plain, "scan", &err);
+	assert_false(jobs_pause(&js, j));		/* it cannot go on where it was */
+	settle(&js);
+	jobs_free(&js);
+	assert_int_equal(w.freed + waits.freed + broken.freed + plain.freed, 4);
+}
+
 /* A screen that closes is never called again; what only it wanted is cancelled. */
 static void
 test_owner_goes(void **state)
@@ -294,6 +469,10 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_writers_take_turns, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_transfers_take_turns, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pause, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pause_twice, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pause_and_cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_owner_goes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_free_waits, setup, teardown),
