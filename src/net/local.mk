@@ -10,6 +10,15 @@ src_net_libnet_a_SOURCES = \
 	src/net/httpd.h \
 	src/net/image_name.c \
 	src/net/image_name.h \
+	src/net/hub_api.c \
+	src/net/hub_api.h \
+	src/net/hub_files.c \
+	src/net/hub_files.h \
+	src/net/hub_name.c \
+	src/net/hub_name.h \
+	src/net/hub_refusal.c \
+	src/net/hub_token.c \
+	src/net/hub_token.h \
 	src/net/key.c \
 	src/net/key.h \
 	src/net/registry.c \
