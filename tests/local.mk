@@ -534,6 +534,8 @@ tests_fuzz_fuzz_hub_api_LDADD = src/net/libnet.a $(CURL_LIBS) $(MICROHTTPD_LIBS)
 EXTRA_DIST += tests/fuzz/seeds/hub_api/files tests/fuzz/seeds/hub_api/name
 check_PROGRAMS += tests/unit/test_http
 TESTS += tests/unit/test_http
+tests_unit_test_http_SOURCES = tests/unit/test_http.c tests/unit/little_server.c \
+	tests/unit/little_server.h
 tests_unit_test_http_LDADD = $(TEST_NET)
 dist_check_SCRIPTS += tests/cli/remote.sh
 EXTRA_DIST += tests/cli/remote_server.py

@@ -268,6 +268,8 @@ drive(struct http *h, struct transfer *t, const struct tb_job *job)
 			break;
 	}
 	code = status ? CURLE_OK : transfer_result(h);
+	if (!code && !t->body_next)	/* its headers have no end: half of them say nothing */
+		code = CURLE_GOT_NOTHING;
 	curl_multi_remove_handle(h->multi, t->easy);
 	if (status || t->status)
 		return status ? status : t->status;

@@ -2,30 +2,14 @@
 
 #include "tests/unit/unit.h"
 
-#include <arpa/inet.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "src/base/buf.h"
 #include "src/base/mem.h"
 #include "src/net/http.h"
+#include "tests/unit/little_server.h"
 
-/* ---- a server: answers as its path says, remembers what it was asked ---- */
+static struct little_server one, two;		/* two origins */
 
-struct server {
-	int fd;
-	unsigned port;
-	pthread_t thread;
-	char log[1 << 16];		/* all requests, as they came; only read after an answer */
-	unsigned other;			/* port of the server that redirects lead to */
-};
-
-static struct server one, two;		/* two origins */
-
-#define OK "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: "
-#define EMPTY "Connection: close\r\nContent-Length: 0\r\n\r\n"
+#define OK LITTLE_OK
+#define EMPTY LITTLE_EMPTY
 
 struct row {
 	const char *path, *answer;	/* %u: the other server's port */
@@ -50,105 +34,47 @@ static const struct row rows[] = {
 		      "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-One: tail\r\n"
 		      "X-Two: tail\r\n\r\n" },
 	{ "/silent", NULL },
+	{ "/cut", "HTTP/1.1 200 OK\r\nContent-Le" },
 };
 
-/* The whole request, its body as long as it says. */
-static size_t
-read_request(int fd, char *p, size_t max)
-{
-	size_t n = 0, want = SIZE_MAX;
-
-	while (n < max && n < want) {
-		ssize_t got = read(fd, p + n, max - n);
-		const char *end, *length;
-
-		if (got <= 0)
-			break;
-		n += (size_t)got;
-		p[n] = 0;
-		end = strstr(p, "\r\n\r\n");
-		length = strstr(p, "Content-Length: ");
-		if (end && want == SIZE_MAX) {
-			want = (size_t)(end + 4 - p) + (length ? strtoul(length + 16, NULL, 10) : 0);
-			if (strstr(p, "100-continue") && write(fd, "HTTP/1.1 100 Go on\r\n\r\n", 22) != 22)
-				break;
-		}
-	}
-	return n;
-}
-
 static void
-answer_request(struct server *s, int fd)
+answer(struct little_server *s, const char *request, struct tb_buf *out)
 {
-	static __thread char text[1 << 22];
-	char out[1000];
-	size_t n = read_request(fd, text, sizeof(text) - 1);
+	const char *path = strchr(request, ' ');
 
-	text[n] = 0;
-	snprintf(s->log + strlen(s->log), sizeof(s->log) - strlen(s->log), "%.3000s\n====\n", text);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const char *path = strchr(text, ' ');
+	for (size_t i = 0; path && i < sizeof(rows) / sizeof(*rows); i++) {
 		size_t len = strlen(rows[i].path);
 
-		if (!path || strncmp(path + 1, rows[i].path, len) || path[1 + len] != ' ')
+		if (strncmp(path + 1, rows[i].path, len) || path[1 + len] != ' ')
 			continue;
-		if (!rows[i].answer) {
-			n = (size_t)read(fd, text, 1);	/* until the other one goes */
-			break;
-		}
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		n = (size_t)snprintf(out, sizeof(out), rows[i].answer, s->other);
+		if (rows[i].answer)
+			tb_buf_printf(out, rows[i].answer, s->other->port);
 #pragma GCC diagnostic pop
-		if (write(fd, out, n) != (ssize_t)n)
-			break;
+		return;
 	}
-	close(fd);
-}
-
-static void *
-serve(void *arg)
-{
-	struct server *s = arg;
-
-	for (int fd; (fd = accept(s->fd, NULL, NULL)) >= 0;)
-		answer_request(s, fd);
-	return NULL;
-}
-
-static void
-server_start(struct server *s)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET,
-				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t n = sizeof(a);
-
-	s->fd = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(bind(s->fd, (struct sockaddr *)&a, n), 0);
-	assert_int_equal(listen(s->fd, 10), 0);
-	assert_int_equal(getsockname(s->fd, (struct sockaddr *)&a, &n), 0);
-	s->port = ntohs(a.sin_port);
+	tb_buf_str(out, " ");	/* no HTTP */
 }
 
 static int
 servers_start(void **state)
 {
 	(void)state;
-	server_start(&one);
-	server_start(&two);
-	one.other = two.port;
-	two.other = one.port;
-	return pthread_create(&one.thread, NULL, serve, &one) ||
-	       pthread_create(&two.thread, NULL, serve, &two);
+	one.other = &two;
+	two.other = &one;
+	little_start(&one, answer);
+	little_start(&two, answer);
+	return 0;
 }
 
 static int
 servers_stop(void **state)
 {
 	(void)state;
-	shutdown(one.fd, SHUT_RDWR);
-	shutdown(two.fd, SHUT_RDWR);
-	return pthread_join(one.thread, NULL) || pthread_join(two.thread, NULL);
+	little_stop(&one);
+	little_stop(&two);
+	return 0;
 }
 
 /* ---- asking ---- */
@@ -161,7 +87,8 @@ asked(const char *path, struct http_ask ask, struct http_answer *a, struct tb_er
 	struct http *h;
 	enum tb_status status;
 
-	*one.log = *two.log = 0;
+	little_forget(&one);
+	little_forget(&two);
 	ask.url = url;
 	assert_ok(http_new(&h, err), *err);
 	status = http_do(h, &ask, NULL, a, err);
@@ -385,7 +312,7 @@ it_is_known_what_may_work_again(void **state)
 	http_answer_free(&a);
 	assert_fails(asked("/short", (struct http_ask){ 0 }, &a, &err), err, TB_EIO, "broke off");
 	assert_true(http_again(&a, TB_EIO));
-	assert_fails(asked("/nowhere", (struct http_ask){ 0 }, &a, &err), err, TB_EIO, "broke off");
+	assert_fails(asked("/cut", (struct http_ask){ 0 }, &a, &err), err, TB_EIO, "broke off");
 	assert_true(http_again(&a, TB_EIO));
 	assert_fails(asked("/silent", (struct http_ask){ .idle = 1 }, &a, &err), err, TB_EIO,
 		     "nothing moved for 1 second");
