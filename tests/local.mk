@@ -537,6 +537,11 @@ TESTS += tests/unit/test_http
 tests_unit_test_http_SOURCES = tests/unit/test_http.c tests/unit/little_server.c \
 	tests/unit/little_server.h
 tests_unit_test_http_LDADD = $(TEST_NET)
+check_PROGRAMS += tests/unit/test_auth
+TESTS += tests/unit/test_auth
+tests_unit_test_auth_SOURCES = tests/unit/test_auth.c tests/unit/little_server.c \
+	tests/unit/little_server.h
+tests_unit_test_auth_LDADD = $(TEST_NET)
 dist_check_SCRIPTS += tests/cli/remote.sh
 EXTRA_DIST += tests/cli/remote_server.py
 FUZZ_TARGETS += tests/fuzz/fuzz_sse

@@ -13,6 +13,8 @@ src_base_libbase_a_SOURCES = \
 	src/base/device.h \
 	src/base/dir.c \
 	src/base/dir.h \
+	src/base/ed25519.c \
+	src/base/ed25519.h \
 	src/base/err.c \
 	src/base/err.h \
 	src/base/file.c \

@@ -15,18 +15,20 @@
 
 #define KEYS_MAX (1u << 20)
 
-/* One that was found, where, and whether it may go where others can read it. */
-struct found {
-	char *key;		/* owned */
-	bool plain;
-};
-
 void
 api_key_free(char *key)
 {
 	if (key)
 		explicit_bzero(key, strlen(key));
 	free(key);
+}
+
+void
+api_login_free(struct api_login *l)
+{
+	api_key_free(l->secret);
+	free(l->user);
+	*l = (struct api_login){ 0 };
 }
 
 /* What can stand in a header without ending it. */
@@ -59,30 +61,46 @@ names_server(const char *p, size_t n, const struct url *u, bool *plain)
 	return same;
 }
 
-/* "HOST KEY": is it for this server?  false with *wrong: these are not two such words. */
-static bool
-read_line(const char *line, size_t n, const struct url *u, struct found *f, bool *wrong,
-	  struct tb_err *err)
+/* From *at on; how long it is, 0: there is none. */
+static size_t
+next_word(const char *line, size_t n, size_t *at)
 {
-	size_t from = 0, host, key;
+	size_t len = 0;
 
-	while (n && strchr(" \t\r", line[n - 1]))
-		n--;
-	while (from < n && strchr(" \t", line[from]))
-		from++;
+	while (*at < n && strchr(" \t\r", line[*at]))
+		++*at;
+	while (*at + len < n && !strchr(" \t\r", line[*at + len]))
+		len++;
+	return len;
+}
+
+/* "HOST KEY" or, if users may be, "HOST USER PASSWORD": is it for this server?  false with *wrong:
+ * these are not such words. */
+static bool
+read_line(const char *line, size_t n, const struct url *u, bool users, struct api_login *f,
+	  bool *wrong, struct tb_err *err)
+{
+	size_t at[4] = { 0 }, len[4];
+
+	for (size_t i = 0; i < 4; i++) {
+		if (i)
+			at[i] = at[i - 1] + len[i - 1];
+		len[i] = next_word(line, n, &at[i]);
+	}
 	*wrong = false;
-	if (from == n || line[from] == '#')
+	if (!len[0] || line[at[0]] == '#')
 		return false;
-	for (host = from; host < n && !strchr(" \t", line[host]); host++)
-		;
-	for (key = host; key < n && strchr(" \t", line[key]); key++)
-		;
-	*wrong = !is_key(line + key, n - key);
-	if (*wrong || !names_server(line + from, host - from, u, &f->plain))
+	*wrong = !is_key(line + at[1], len[1]) || len[3] ||
+		 (len[2] && (!users || !is_key(line + at[2], len[2]) ||
+			     memchr(line + at[1], ':', len[1])));
+	if (*wrong || !names_server(line + at[0], len[0], u, &f->plain))
 		return false;
-	f->key = tb_strndup(line + key, n - key);
-	if (!f->key)
+	f->secret = tb_strndup(line + at[len[2] ? 2 : 1], len[len[2] ? 2 : 1]);
+	f->user = len[2] ? tb_strndup(line + at[1], len[1]) : NULL;
+	if (!f->secret || (len[2] && !f->user)) {
+		api_login_free(f);
 		(void)tb_nomem(err);
+	}
 	return true;
 }
 
@@ -103,29 +121,34 @@ api_key_private(const char *path, struct tb_err *err)
 	return TB_OK;
 }
 
+/* users: names with passwords are wanted, too. */
 static enum tb_status
-read_keys(const char *path, const char *text, size_t len, const struct url *u, struct found *f,
-	  struct tb_err *err)
+read_keys(const char *path, const char *text, size_t len, const struct url *u, bool users,
+	  struct api_login *f, struct tb_err *err)
 {
 	unsigned no = 0;
 
 	for (size_t at = 0; at < len;) {
 		const char *end = memchr(text + at, '\n', len - at);
 		size_t n = end ? (size_t)(end - text) - at : len - at;
-		bool wrong, ours = read_line(text + at, n, u, f, &wrong, err);
+		bool wrong, ours = read_line(text + at, n, u, true, f, &wrong, err);
 
 		no++;
-		if (ours)
-			return f->key ? TB_OK : TB_ENOMEM;
+		if (ours && !f->secret)
+			return TB_ENOMEM;
+		if (ours && (users || !f->user))
+			return TB_OK;
+		api_login_free(f);
 		if (wrong)
-			return tb_fail(err, TB_EUSAGE, "%s:%u: not \"HOST KEY\", two words", path, no);
+			return tb_fail(err, TB_EUSAGE, "%s:%u: neither \"HOST KEY\" nor \"HOST USER"
+				       " PASSWORD\"", path, no);
 		at += n + 1;
 	}
 	return TB_OK;
 }
 
 static enum tb_status
-from_file(const struct url *u, struct found *f, struct tb_err *err)
+from_file(const struct url *u, bool users, struct api_login *f, struct tb_err *err)
 {
 	char *path = tb_config_path("keys"), *text = NULL;
 	enum tb_status status;
@@ -141,7 +164,7 @@ from_file(const struct url *u, struct found *f, struct tb_err *err)
 	if (!status)
 		status = tb_file_slurp(path, KEYS_MAX, &text, &len, err);
 	if (!status) {
-		status = read_keys(path, text, len, u, f, err);
+		status = read_keys(path, text, len, u, users, f, err);
 		explicit_bzero(text, len);
 	}
 	free(text);
@@ -172,7 +195,7 @@ first_server(const struct url *u)
 }
 
 static enum tb_status
-from_own_variable(const struct url *u, struct found *f, struct tb_err *err)
+from_own_variable(const struct url *u, struct api_login *f, struct tb_err *err)
 {
 	const char *text = getenv("TBTUI_API_KEY");
 	bool wrong;
@@ -180,15 +203,15 @@ from_own_variable(const struct url *u, struct found *f, struct tb_err *err)
 	if (!text || !*text)
 		return TB_OK;
 	if (is_key(text, strlen(text)))
-		return !first_server(u) || (f->key = tb_strdup(text)) ? TB_OK : tb_nomem(err);
-	if (read_line(text, strlen(text), u, f, &wrong, err))
-		return f->key ? TB_OK : TB_ENOMEM;
+		return !first_server(u) || (f->secret = tb_strdup(text)) ? TB_OK : tb_nomem(err);
+	if (read_line(text, strlen(text), u, false, f, &wrong, err))
+		return f->secret ? TB_OK : TB_ENOMEM;
 	return wrong ? tb_fail(err, TB_EUSAGE, "TBTUI_API_KEY: neither a key nor \"HOST KEY\"")
 		     : TB_OK;
 }
 
 static enum tb_status
-from_openai_variable(const struct url *u, struct found *f, struct tb_err *err)
+from_openai_variable(const struct url *u, struct api_login *f, struct tb_err *err)
 {
 	const char *text = getenv("OPENAI_API_KEY");
 
@@ -197,32 +220,57 @@ from_openai_variable(const struct url *u, struct found *f, struct tb_err *err)
 		return TB_OK;
 	if (!is_key(text, strlen(text)))
 		return tb_fail(err, TB_EUSAGE, "OPENAI_API_KEY: no key");
-	return (f->key = tb_strdup(text)) ? TB_OK : tb_nomem(err);
+	return (f->secret = tb_strdup(text)) ? TB_OK : tb_nomem(err);
+}
+
+/* Not where all can read it, unless its line says so. */
+static enum tb_status
+may_go(const struct url *u, const struct api_login *f, struct tb_err *err)
+{
+	char *host;
+
+	if (!f->secret || f->plain || strcmp(u->scheme, "http") || url_is_loopback(u))
+		return TB_OK;
+	host = url_host(u);
+	tb_fail(err, TB_EUSAGE, "http://%s: its %s would cross the network for all to read; use"
+		" https://, or write its line in ~/.config/tbtui/keys as \"http://%s %s\"",
+		host ? host : "?", f->user ? "password" : "key", host ? host : "?",
+		f->user ? "USER PASSWORD" : "KEY");
+	free(host);
+	return TB_EUSAGE;
 }
 
 enum tb_status
 api_key_find(const struct url *u, char **out, struct tb_err *err)
 {
-	struct found f = { 0 };
+	struct api_login f = { 0 };
 	enum tb_status status = from_own_variable(u, &f, err);
-	char *host;
 
 	*out = NULL;
-	if (!status && !f.key)
+	if (!status && !f.secret)
 		status = from_openai_variable(u, &f, err);
-	if (!status && !f.key)
-		status = from_file(u, &f, err);
-	if (!status && f.key && !f.plain && !strcmp(u->scheme, "http") && !url_is_loopback(u)) {
-		host = url_host(u);
-		status = tb_fail(err, TB_EUSAGE, "http://%s: its key would cross the network for all to"
-				 " read; use https://, or write its line in ~/.config/tbtui/keys as"
-				 " \"http://%s KEY\"", host ? host : "?", host ? host : "?");
-		free(host);
-	}
+	if (!status && !f.secret)
+		status = from_file(u, false, &f, err);
+	if (!status)
+		status = may_go(u, &f, err);
 	if (status)
-		api_key_free(f.key);
+		api_login_free(&f);
 	else
-		*out = f.key;
+		*out = f.secret;
+	return status;
+}
+
+enum tb_status
+api_login_find(const struct url *u, struct api_login *out, struct tb_err *err)
+{
+	enum tb_status status;
+
+	*out = (struct api_login){ 0 };
+	status = from_file(u, true, out, err);
+	if (!status)
+		status = may_go(u, out, err);
+	if (status)
+		api_login_free(out);
 	return status;
 }
 

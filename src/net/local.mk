@@ -1,6 +1,17 @@
 noinst_LIBRARIES += src/net/libnet.a
 src_net_libnet_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(MICROHTTPD_CFLAGS)
 src_net_libnet_a_SOURCES = \
+	src/net/auth.c \
+	src/net/auth.h \
+	src/net/auth_parts.h \
+	src/net/auth_token.c \
+	src/net/challenge.c \
+	src/net/challenge.h \
+	src/net/credentials.c \
+	src/net/credentials.h \
+	src/net/docker_config.c \
+	src/net/docker_config.h \
+	src/net/docker_helper.c \
 	src/net/http.c \
 	src/net/http.h \
 	src/net/http_headers.c \
@@ -29,5 +40,7 @@ src_net_libnet_a_SOURCES = \
 	src/net/registry_read.c \
 	src/net/sse.c \
 	src/net/sse.h \
+	src/net/ssh_key.c \
+	src/net/ssh_key.h \
 	src/net/url.c \
 	src/net/url.h

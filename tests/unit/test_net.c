@@ -259,9 +259,45 @@ the_file_is_private(void **state)
 	no_key("https://a.example/v1", "chmod 600");
 	keys_are("a.example sk-a\n", 0620);
 	no_key("https://a.example/v1", "chmod 600");
-	keys_are("b.example sk-b extra\na.example sk-a\n", 0600);
+	keys_are("b.example user sk-b extra\na.example sk-a\n", 0600);
 	no_key("https://a.example/v1", "keys:1: ");
 	keys_are("a.example sk-\033a\n", 0600);
+	no_key("https://a.example/v1", "keys:1: ");
+}
+
+static void
+a_login_is_no_key(void **state)
+{
+	struct api_login l;
+	struct tb_err err;
+	struct url u;
+
+	(void)state;
+	without_keys();
+	keys_are("a.example me sk-pass\na.example sk-a\nb.example sk-b\n", 0600);
+	key_of("https://a.example/v1", "sk-a");
+	assert_ok(url_parse(&u, "https://a.example", &err), err);
+	assert_ok(api_login_find(&u, &l, &err), err);
+	assert_string_equal(l.user, "me");
+	assert_string_equal(l.secret, "sk-pass");
+	api_login_free(&l);
+	url_free(&u);
+	assert_ok(url_parse(&u, "https://b.example", &err), err);
+	assert_ok(api_login_find(&u, &l, &err), err);
+	assert_null(l.user);
+	assert_string_equal(l.secret, "sk-b");
+	api_login_free(&l);
+	url_free(&u);
+	assert_ok(url_parse(&u, "http://a.example", &err), err);
+	keys_are("a.example me sk-pass\n", 0600);
+	assert_fails(api_login_find(&u, &l, &err), err, TB_EUSAGE, "password would cross");
+	assert_null(strstr(err.msg, "sk-"));
+	keys_are("http://a.example me sk-pass\n", 0600);
+	assert_ok(api_login_find(&u, &l, &err), err);
+	assert_true(l.plain);
+	api_login_free(&l);
+	url_free(&u);
+	keys_are("a.example m:e sk-pass\n", 0600);
 	no_key("https://a.example/v1", "keys:1: ");
 }
 
@@ -301,6 +337,7 @@ main(void)
 		cmocka_unit_test(an_origin_is_scheme_host_and_port),
 		cmocka_unit_test(events_are_read), cmocka_unit_test(events_have_limits),
 		cmocka_unit_test(a_line_is_for_its_server), cmocka_unit_test(the_file_is_private),
+		cmocka_unit_test(a_login_is_no_key),
 		cmocka_unit_test(variables_are_for_one_server),
 	};
 
