@@ -84,6 +84,7 @@ layer ui $face
 
 family home
 family output
+family fetch output
 family model_text
 family metadata
 family about

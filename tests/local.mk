@@ -674,6 +674,7 @@ THREAD_TESTS += tests/unit/test_team
 THREAD_TESTS += tests/unit/test_ui_jobs
 THREAD_TESTS += tests/unit/test_ui_frame
 THREAD_TESTS += tests/unit/test_db_files
+THREAD_TESTS += tests/unit/test_fetch
 THREAD_TESTS += tests/unit/test_heat
 THREAD_TESTS += tests/unit/test_inspect
 THREAD_TESTS += tests/unit/test_values
@@ -692,6 +693,11 @@ TESTS += tests/unit/test_matmul
 tests_unit_test_matmul_SOURCES = tests/unit/matrices.c tests/unit/matrices.h \
 	tests/unit/test_matmul.c
 tests_unit_test_matmul_LDADD = $(TEST_ENGINE)
+
+# bytes that come from elsewhere
+check_PROGRAMS += tests/unit/test_fetch
+TESTS += tests/unit/test_fetch
+tests_unit_test_fetch_LDADD = $(TEST_OPS)
 
 check_PROGRAMS += tests/unit/test_bench
 TESTS += tests/unit/test_bench

@@ -173,23 +173,39 @@ tb_sha256_file(const struct tb_file *f, struct tb_job *job, const struct tb_seen
 }
 
 enum tb_status
+tb_gitsha1_init(struct tb_sha256 *s, uint64_t size, struct tb_err *err)
+{
+	enum tb_status status = digest_start(s, EVP_sha1(), "SHA-1", err);
+	char head[32];
+	int n = snprintf(head, sizeof(head), "blob %ju", (uintmax_t)size) + 1;
+
+	if (!status)
+		tb_sha256_add(s, head, (size_t)n);
+	return status;
+}
+
+void
+tb_gitsha1_done(struct tb_sha256 *s, char digest[TB_DIGEST_MAX])
+{
+	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
+
+	EVP_DigestFinal_ex(s->ctx, md, NULL);
+	tb_digest_text("gitsha1:", md, 20, digest);
+	tb_sha256_free(s);
+}
+
+enum tb_status
 tb_gitsha1_file(const struct tb_file *f, struct tb_job *job, char digest[TB_DIGEST_MAX],
 		struct tb_err *err)
 {
-	struct tb_sha256 s;
-	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
-	enum tb_status status = digest_start(&s, EVP_sha1(), "SHA-1", err);
-	char head[32];
-	int n = snprintf(head, sizeof(head), "blob %ju", (uintmax_t)f->id.size) + 1;
+	struct tb_sha256 s = { 0 };
+	enum tb_status status = tb_gitsha1_init(&s, f->id.size, err);
 
-	if (status)
-		return status;
-	EVP_DigestUpdate(s.ctx, head, (size_t)n);
-	status = add_file(&s, f, job, NULL, err);
-	if (!status && EVP_DigestFinal_ex(s.ctx, md, NULL) != 1)
-		status = tb_fail(err, TB_ENOMEM, "out of memory: libcrypto gives no SHA-1");
 	if (!status)
-		tb_digest_text("gitsha1:", md, 20, digest);
-	tb_sha256_free(&s);
+		status = add_file(&s, f, job, NULL, err);
+	if (status)
+		tb_sha256_free(&s);
+	else
+		tb_gitsha1_done(&s, digest);
 	return status;
 }

@@ -50,7 +50,9 @@ enum tb_status tb_sha256_torn(const struct tb_file *f, uint64_t off, size_t len,
 			      struct tb_err *err) TB_MUST_USE;
 
 /* What git calls those bytes: "gitsha1:<40 hex>", the SHA-1 of "blob LENGTH", a NUL and
- * them. */
+ * them.  For what comes piece by piece tb_sha256_add() is the same. */
+enum tb_status tb_gitsha1_init(struct tb_sha256 *s, uint64_t size, struct tb_err *err) TB_MUST_USE;
+void tb_gitsha1_done(struct tb_sha256 *s, char digest[TB_DIGEST_MAX]);
 enum tb_status tb_gitsha1_file(const struct tb_file *f, struct tb_job *job,
 			       char digest[TB_DIGEST_MAX], struct tb_err *err) TB_MUST_USE;
 #endif

@@ -21,6 +21,18 @@ src_ops_libops_a_SOURCES += \
 	src/ops/output/output.h \
 	src/ops/output/space.c
 
+# bytes that come from elsewhere
+src_ops_libops_a_SOURCES += \
+	src/ops/fetch/fetch.c \
+	src/ops/fetch/fetch.h \
+	src/ops/fetch/fetch_file.c \
+	src/ops/fetch/fetch_hash.c \
+	src/ops/fetch/fetch_list.c \
+	src/ops/fetch/fetch_list.h \
+	src/ops/fetch/fetch_load.c \
+	src/ops/fetch/fetch_parts.h \
+	src/ops/fetch/fetch_run.c
+
 # the files beside the tensors
 src_ops_libops_a_SOURCES += \
 	src/ops/model_text/model_template.c \
