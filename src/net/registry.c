@@ -13,10 +13,12 @@
 
 #define DOCKER_HOST "docker.io"
 #define DOCKER_SERVER "registry-1.docker.io"
+#define SHOWN_MAX 6u		/* times that one request is made with something else */
 
 static void
 place_free(struct registry_at *p)
 {
+	auth_free(p->auth);
 	url_free(&p->url);
 	free(p->base);
 	free(p->host);
@@ -49,7 +51,8 @@ registry_repo(const struct registry *r)
 
 /* A server by its address, whose path stays in front of "/v2/". */
 static enum tb_status
-place_init(struct registry_at *p, const char *address, struct tb_err *err)
+place_init(struct registry_at *p, const char *address, const struct auth_opts *who,
+	   struct tb_err *err)
 {
 	enum tb_status status = url_parse(&p->url, address, err);
 
@@ -60,7 +63,7 @@ place_init(struct registry_at *p, const char *address, struct tb_err *err)
 			       address);
 	p->host = url_host(&p->url);
 	p->base = tb_asprintf("%s://%s:%u%s", p->url.scheme, p->url.host, p->url.port, p->url.path);
-	return p->host && p->base ? TB_OK : tb_nomem(err);
+	return p->host && p->base ? auth_new(&p->auth, address, who, err) : tb_nomem(err);
 }
 
 /* Where a name's host is asked. */
@@ -94,13 +97,14 @@ static enum tb_status
 fill_places(struct registry *r, const struct image_name *n, const struct registry_opts *o,
 	    struct tb_err *err)
 {
+	const struct auth_opts who = { .token_host = o->auth_host, .trust = &r->trust };
 	char *address = name_address(n, o);
 	enum tb_status status = address ? TB_OK : tb_nomem(err);
 
 	for (size_t i = 0; !status && i + 1 < r->nplaces; i++)
-		status = place_init(&r->places[i], o->mirrors[i], err);
+		status = place_init(&r->places[i], o->mirrors[i], NULL, err);
 	if (!status)
-		status = place_init(&r->places[r->nplaces - 1], address, err);
+		status = place_init(&r->places[r->nplaces - 1], address, &who, err);
 	if (!status)
 		status = check_plain(&r->places[r->nplaces - 1], n, o, err);
 	free(address);
@@ -156,6 +160,31 @@ whole_address(const struct registry *r, const struct registry_at *p, const char 
 	return tb_strdup(where);
 }
 
+/* Asks, and shows who asks as often as it wants to see more and there is more to show. */
+static enum tb_status
+ask_as_known(struct registry_at *p, struct http *h, const char *scope, struct http_ask *ask,
+	     struct tb_job *job, struct http_answer *out, struct tb_err *err)
+{
+	char *value, *next;
+	enum tb_status status = auth_value(p->auth, h, scope, job, &value, err);
+
+	for (unsigned n = 0; !status && n < SHOWN_MAX; n++) {
+		ask->auth = value;
+		status = http_do(h, ask, job, out, err);
+		if (status || out->status != 401 || out->elsewhere || n + 1 == SHOWN_MAX)
+			break;
+		if ((status = auth_answer(p->auth, h, out, scope, value, job, &next, err)))
+			break;
+		http_answer_free(out);
+		auth_value_free(value);
+		value = next;
+	}
+	if (status)
+		http_answer_free(out);
+	auth_value_free(value);
+	return status;
+}
+
 enum tb_status
 place_ask(struct registry *r, struct registry_at *p, struct http *h, const char *where,
 	  const char *actions, const struct http_ask *ask, struct tb_job *job,
@@ -165,15 +194,19 @@ place_ask(struct registry *r, struct registry_at *p, struct http *h, const char 
 	enum tb_status status;
 	bool ours;
 	char *url = whole_address(r, p, where, &ours);
+	char *scope = tb_asprintf("repository:%s:%s", r->repo, actions);
 
 	*out = (struct http_answer){ 0 };
-	if (!url)
-		return tb_nomem(err);
 	whole.url = url;
 	whole.key = whole.auth = NULL;
 	whole.trust = p == &r->places[r->nplaces - 1] ? &r->trust : NULL;
-	(void)actions;
-	status = http_do(h, &whole, job, out, err);
+	if (!url || !scope)
+		status = tb_nomem(err);
+	else if (ours)
+		status = ask_as_known(p, h, scope, &whole, job, out, err);
+	else
+		status = http_do(h, &whole, job, out, err);
+	free(scope);
 	free(url);
 	return status;
 }

@@ -25,6 +25,8 @@ struct registry_opts {			/* all borrowed */
 	bool plain;			/* HTTP without TLS, as the user said */
 	bool skip_verify;		/* anybody's certificate, as the user said */
 	const char *ca_file;		/* NULL: the machine's certificates alone */
+	const char *auth_host;		/* "HOST[:PORT]" that gives its tokens and may have its
+					 * password, too; NULL: none but itself */
 };
 
 /* Thread-safe; each thread brings a struct http of its own.  o NULL: nothing special. */
@@ -38,8 +40,8 @@ const char *registry_repo(const struct registry *r);
 /* One request to the registry itself.  `where`: below /v2/REPO/ ("blobs/sha256:…"), below the server
  * ("/v2/"), or a whole address (what a Location said), which is shown no credentials if it is
  * another server's.  actions: what is wanted of the repository, "pull" or "pull,push".  A 401
- * is answered once.  Of `ask` all but url, key, auth and trust counts.  TB_OK also for 404
- * and the like: see registry_error(). */
+ * is answered as auth.h has it; TB_EUSAGE: the user has nothing to answer it with.  Of `ask` all but
+ * url, key, auth and trust counts.  TB_OK also for 404 and the like: see registry_error(). */
 enum tb_status registry_ask(struct registry *r, struct http *h, const char *where,
 			    const char *actions, const struct http_ask *ask, struct tb_job *job,
 			    struct http_answer *out, struct tb_err *err) TB_MUST_USE;

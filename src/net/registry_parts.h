@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "src/net/auth.h"
 #include "src/net/registry.h"
 #include "src/net/url.h"
 
@@ -12,6 +13,7 @@ struct registry_at {
 	struct url url;			/* owned, as are the others */
 	char *base;			/* what stands in front of "/v2/" */
 	char *host;			/* for sentences */
+	struct auth *auth;
 	atomic_bool down;		/* a mirror that cannot be reached: it is not asked again */
 };
 

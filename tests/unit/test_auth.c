@@ -12,6 +12,7 @@
 #include "src/net/challenge.h"
 #include "src/net/docker_config.h"
 #include "src/net/http.h"
+#include "src/net/registry.h"
 #include "src/net/ssh_key.h"
 #include "src/net/url.h"
 #include "tests/unit/little_server.h"
@@ -225,6 +226,10 @@ answer(struct little_server *s, const char *request, struct tb_buf *out)
 		}
 		snprintf(text, sizeof(text), "{\"token\":\"t%u\",\"expires_in\":%u}", ++n, manner.life);
 		TOKEN(text);
+		return;
+	}
+	if (strstr(request, "Authorization: Bearer t") && !strstr(request, "/never/")) {
+		TOKEN("fine");
 		return;
 	}
 	tb_buf_str(out, "HTTP/1.1 401 No\r\nWWW-Authenticate: ");
@@ -500,6 +505,45 @@ a_key_signs_for_a_token(void **state)
 	auth_free(a);
 }
 
+static enum tb_status
+registry_says(struct registry *r, struct http *h, const char *where, struct http_answer *out,
+	      struct tb_err *err)
+{
+	little_forget(&registry);
+	return registry_ask(r, h, where, "pull", &(struct http_ask){ 0 }, NULL, out, err);
+}
+
+static void
+a_registry_is_shown_it_without_asking(void **state)
+{
+	char *name = tb_asprintf("http://127.0.0.1:%u/ns/m", registry.port);
+	struct http_answer a;
+	struct image_name n;
+	struct registry *r;
+	struct tb_err err;
+	struct http *h;
+
+	(void)state;
+	fresh(BEARER, false, NULL);
+	assert_ok(image_name_parse(&n, name, &err), err);
+	assert_ok(registry_new(&r, &n, NULL, &err), err);
+	assert_ok(http_new(&h, &err), err);
+	assert_ok(registry_says(r, h, "manifests/a", &a, &err), err);
+	assert_string_equal(tb_buf_cstr(&a.body), "fine");
+	assert_int_equal(registry.asked, 3);		/* refused, the token, and again */
+	assert_non_null(strstr(registry.log, "scope=repository%3Ans%2Fm%3Apull"));
+	http_answer_free(&a);
+	assert_ok(registry_says(r, h, "manifests/a", &a, &err), err);
+	assert_int_equal(registry.asked, 1);
+	http_answer_free(&a);
+	assert_fails(registry_says(r, h, "/v2/never/x", &a, &err), err, TB_EUSAGE, "who asks");
+	assert_int_equal(registry.asked, 1);		/* a new token would be no better */
+	http_free(h);
+	registry_free(r);
+	image_name_free(&n);
+	free(name);
+}
+
 /* ---- programs that keep credentials ---- */
 
 static void
@@ -597,7 +641,9 @@ main(void)
 		cmocka_unit_test(a_token_is_renewed), cmocka_unit_test(a_password_buys_a_token),
 		cmocka_unit_test(a_password_stays_with_its_registry),
 		cmocka_unit_test(from_https_no_realm_is_plain),
-		cmocka_unit_test(a_key_signs_for_a_token), cmocka_unit_test(a_program_is_asked),
+		cmocka_unit_test(a_key_signs_for_a_token),
+		cmocka_unit_test(a_registry_is_shown_it_without_asking),
+		cmocka_unit_test(a_program_is_asked),
 		cmocka_unit_test(letters_are_bytes_again),
 	};
 
