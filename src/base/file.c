@@ -12,16 +12,22 @@
 #include <unistd.h>
 
 #include "src/base/mem.h"
+#include "src/base/partial.h"
 
 static enum tb_status
 ident_of(const char *path, const struct stat *st, struct tb_ident *id, struct tb_err *err)
 {
+	const struct tb_partial *partial;
+
 	if (!S_ISREG(st->st_mode))
 		return tb_fail(err, TB_EFORMAT, "%s: not a regular file", path);
+	partial = tb_partial_of(st->st_dev, st->st_ino);
 	*id = (struct tb_ident){
 		.dev = st->st_dev, .ino = st->st_ino, .size = (uint64_t)st->st_size,
 		.mtime_ns = st->st_mtim.tv_sec * INT64_C(1000000000) + st->st_mtim.tv_nsec,
 	};
+	if (partial)
+		id->mtime_ns = partial->id.mtime_ns;
 	return TB_OK;
 }
 
@@ -42,6 +48,8 @@ tb_file_open(struct tb_file *f, const char *path, struct tb_err *err)
 		status = ident_of(path, &st, &f->id, err);
 	if (status)
 		tb_file_close(f);
+	else
+		f->partial = tb_partial_of(f->id.dev, f->id.ino);
 	return status;
 }
 
@@ -57,9 +65,13 @@ tb_file_close(struct tb_file *f)
 enum tb_status
 tb_file_read(const struct tb_file *f, uint64_t off, void *buf, size_t len, struct tb_err *err)
 {
+	enum tb_status status = TB_OK;
 	char *p = buf;
 
-	while (len) {
+	if (f->partial && off < f->id.size)	/* what is beyond its end lacks below */
+		status = f->partial->need(f->partial->arg, off,
+					  len < f->id.size - off ? len : f->id.size - off, err);
+	while (len && !status) {
 		ssize_t n = pread(f->fd, p, len, (off_t)off);
 
 		if (n < 0 && errno == EINTR)
@@ -74,7 +86,18 @@ tb_file_read(const struct tb_file *f, uint64_t off, void *buf, size_t len, struc
 		off += (uint64_t)n;
 		len -= (size_t)n;
 	}
-	return TB_OK;
+	return status;
+}
+
+enum tb_status
+tb_file_afford(const struct tb_file *f, uint64_t off, size_t least, size_t *n, struct tb_err *err)
+{
+	const struct tb_partial *p = f->partial;
+	enum tb_status status = p && *n ? p->need(p->arg, off, least, err) : TB_OK;
+
+	if (!status && p)
+		*n = (size_t)p->there(p->arg, off, *n);
+	return status;
 }
 
 void
@@ -89,7 +112,7 @@ tb_file_read_random(const struct tb_file *f, uint64_t off, void *buf, size_t len
 {
 	struct iovec v = { buf, len };
 
-	if (preadv2(f->fd, &v, 1, (off_t)off, RWF_NOWAIT) == (ssize_t)len)
+	if (!f->partial && preadv2(f->fd, &v, 1, (off_t)off, RWF_NOWAIT) == (ssize_t)len)
 		return TB_OK;
 	tb_file_random(f);
 	return tb_file_read(f, off, buf, len, err);

@@ -22,6 +22,7 @@ struct tb_file {
 	int fd;			/* -1 when closed */
 	char *path;		/* owned */
 	struct tb_ident id;
+	const struct tb_partial *partial;	/* not all of it is there (partial.h); or NULL */
 };
 
 enum tb_status tb_file_open(struct tb_file *f, const char *path, struct tb_err *err) TB_MUST_USE;
@@ -30,6 +31,11 @@ void tb_file_close(struct tb_file *f);	/* also fine on a zeroed or closed one */
 /* Reads exactly `len` bytes at `off`; the error names path, offset and length. */
 enum tb_status tb_file_read(const struct tb_file *f, uint64_t off, void *buf, size_t len,
 			    struct tb_err *err) TB_MUST_USE;
+
+/* For who does not know yet how much there is to read: lowers *n to what can be read at `off` for
+ * nothing, which is all of it on a disk, and in a file that is not all there at least `least`. */
+enum tb_status tb_file_afford(const struct tb_file *f, uint64_t off, size_t least, size_t *n,
+			      struct tb_err *err) TB_MUST_USE;
 
 /* Only what is asked for will be read: nothing ahead of it. */
 void tb_file_random(const struct tb_file *f);

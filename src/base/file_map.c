@@ -15,6 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "src/base/partial.h"
+
 #define SLOTS 65536	/* mappings at a time; a model has one a blob */
 
 static struct slot {
@@ -100,6 +102,7 @@ slot_take(uintptr_t base, size_t len)
 enum tb_status
 tb_map_open(struct tb_map *m, const struct tb_file *f, uint64_t off, size_t len, struct tb_err *err)
 {
+	enum tb_status status;
 	uint64_t start;
 
 	install();
@@ -110,6 +113,9 @@ tb_map_open(struct tb_map *m, const struct tb_file *f, uint64_t off, size_t len,
 			       len, (uintmax_t)off);
 	if (!len)
 		return TB_OK;
+	status = f->partial ? f->partial->need(f->partial->arg, off, len, err) : TB_OK;
+	if (status)
+		return status;
 	m->base_len = len + (size_t)(off - start);
 	m->base = mmap(NULL, m->base_len, PROT_READ, MAP_SHARED, f->fd, (off_t)start);
 	if (m->base == MAP_FAILED) {

@@ -34,6 +34,8 @@ src_base_libbase_a_SOURCES = \
 	src/base/opt.h \
 	src/base/out.c \
 	src/base/out.h \
+	src/base/partial.c \
+	src/base/partial.h \
 	src/base/pool.c \
 	src/base/pool.h \
 	src/base/replace.c \

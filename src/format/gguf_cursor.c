@@ -48,6 +48,8 @@ static enum tb_status
 refill(struct gguf_cursor *c, struct tb_err *err)
 {
 	uint64_t left = c->size - c->at;
+	enum tb_status status;
+	size_t n;
 
 	if (!c->f)
 		return tb_fail(err, TB_EFORMAT, "%.200s: metadata beyond offset %ju",
@@ -56,10 +58,12 @@ refill(struct gguf_cursor *c, struct tb_err *err)
 	c->win_off = c->at;
 	if (left > WINDOW)
 		left = WINDOW;
-	if (tb_file_read(c->f, c->at, c->buf, (size_t)left, err))
-		return err ? err->code : TB_EIO;
-	c->win_len = (size_t)left;
-	return TB_OK;
+	n = (size_t)left;
+	status = tb_file_afford(c->f, c->at, 1, &n, err);
+	if (!status)
+		status = tb_file_read(c->f, c->at, c->buf, n, err);
+	c->win_len = status ? 0 : n;
+	return status;
 }
 
 enum tb_status

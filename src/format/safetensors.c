@@ -205,7 +205,9 @@ st_read(struct st_header *h, const struct tb_file *f, struct tb_err *err)
 	if (have < 8)
 		return tb_fail(err, TB_EFORMAT, "%.200s: %zu bytes are no safetensors file",
 			       f->path, have);
-	status = tb_file_read_random(f, 0, buf, have, err);
+	status = tb_file_afford(f, 0, 8, &have, err);
+	if (!status)
+		status = tb_file_read_random(f, 0, buf, have, err);
 	len = status ? 0 : le64((unsigned char *)buf);
 	if (!status && len > ST_HEADER_MAX)
 		status = tb_fail(err, TB_EFORMAT, "%.200s: header of %ju bytes, at most %u are"

@@ -9,6 +9,7 @@
 
 #include "src/base/file.h"
 #include "src/base/mem.h"
+#include "src/base/partial.h"
 #include "src/base/text.h"
 
 static void
@@ -284,6 +285,72 @@ thousands_of_maps_are_quick(void **state)
 	free(m);
 }
 
+/* Of "0123456789" what is below `there`; others are fetched up to `may`. */
+struct holes { uint64_t there, may; unsigned asked; };
+
+static enum tb_status
+holes_need(void *arg, uint64_t off, uint64_t len, struct tb_err *err)
+{
+	struct holes *h = arg;
+
+	h->asked++;
+	if (off + len > h->may)
+		return tb_fail(err, TB_EUSAGE, "byte %ju is far away", (uintmax_t)(off + len));
+	if (h->there < off + len)
+		h->there = off + len;
+	return TB_OK;
+}
+
+static uint64_t
+holes_there(void *arg, uint64_t off, uint64_t len)
+{
+	const struct holes *h = arg;
+
+	return off >= h->there ? 0 : len < h->there - off ? len : h->there - off;
+}
+
+static void
+holes_are_filled_before_they_are_read(void **state)
+{
+	const char *path = unit_write("holes", "0123456789", 10);
+	struct holes h = { .there = 3, .may = 8 };
+	struct tb_partial p = { .need = holes_need, .there = holes_there, .arg = &h };
+	struct tb_file f;
+	struct tb_map map;
+	struct tb_ident id;
+	struct tb_err err;
+	char buf[16] = "", *text;
+	size_t n = 10;
+
+	(void)state;
+	assert_ok(tb_file_ident(path, &p.id, &err), err);
+	p.id.mtime_ns = 42;
+	tb_partial_add(&p);
+	assert_ok(tb_file_open(&f, path, &err), err);
+	assert_int_equal(f.id.mtime_ns, 42);	/* whatever is written to it */
+	assert_ok(tb_file_now(&f, &id, &err), err);
+	assert_true(tb_ident_equal(&id, &f.id));
+	assert_ok(tb_file_afford(&f, 0, 2, &n, &err), err);
+	assert_int_equal(n, 3);			/* and not the 10 that were wanted */
+	assert_ok(tb_file_read(&f, 0, buf, 5, &err), err);
+	assert_int_equal(h.there, 5);
+	assert_fails(tb_file_read(&f, 0, buf, 9, &err), err, TB_EUSAGE, "byte 9 is far away");
+	assert_fails(tb_file_read_random(&f, 7, buf, 2, &err), err, TB_EUSAGE, "byte 9 is far away");
+	assert_fails(tb_file_read(&f, 10, buf, 1, &err), err, TB_EIO, "ends at 10");
+	assert_fails(tb_map_open(&map, &f, 2, 8, &err), err, TB_EUSAGE, "byte 10 is far away");
+	assert_ok(tb_map_open(&map, &f, 2, 6, &err), err);
+	assert_memory_equal(map.p, "234567", 6);
+	tb_map_close(&map);
+	assert_fails(tb_file_slurp(path, 100, &text, NULL, &err), err, TB_EUSAGE, "byte 10 is far");
+	tb_file_close(&f);
+	tb_partial_drop(&p);
+	h.asked = 0;
+	assert_ok(tb_file_slurp(path, 100, &text, NULL, &err), err);
+	assert_string_equal(text, "0123456789");
+	assert_int_equal(h.asked, 0);
+	free(text);
+}
+
 int
 main(void)
 {
@@ -297,6 +364,7 @@ main(void)
 		cmocka_unit_test(a_shrinking_file_tears_its_map_only),
 		cmocka_unit_test(threads_survive_a_shrinking_file),
 		cmocka_unit_test(thousands_of_maps_are_quick),
+		cmocka_unit_test(holes_are_filled_before_they_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
