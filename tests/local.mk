@@ -88,6 +88,7 @@ EXTRA_DIST += tests/cli/rounds.py
 
 # damaged files, and equal ones
 dist_check_SCRIPTS += tests/cli/heal.sh tests/cli/dedupe.sh
+dist_check_SCRIPTS += tests/cli/look.sh
 
 # tables of commands
 check_PROGRAMS += tests/unit/test_cli_progress
@@ -864,4 +865,4 @@ EXTRA_DIST += tests/cli/demo_encode.py
 
 # Registries: what the tests of pull, push and their like talk to.
 EXTRA_DIST += tests/net/lib.sh tests/net/put.py tests/net/frame.py tests/net/ed25519.py \
-	tests/net/ollama_registry.py tests/net/proxy.py
+	tests/net/ollama_registry.py tests/net/proxy.py tests/net/far_store.py

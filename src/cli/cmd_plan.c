@@ -97,13 +97,16 @@ show(const struct cli *cli, const struct planned *p)
 COMMAND(cli_plan, "plan", "SRC [DST]", "what a conversion would write, and its errors")
 {
 	struct plan_args a = { 0 };
-	bool no_errors = false;
+	bool no_errors = false, errors = false;
 	const char *save_as = NULL;
 	const struct tb_opt opts[] = {
 		PLAN_OPTS(a),
 		SPLIT_OPT(a),
 		{ 0, "save", TB_OPT_STR, &save_as, "FILE", "write the recipe down, for --recipe" },
 		{ 0, "no-errors", TB_OPT_FLAG, &no_errors, NULL, "do not measure errors on samples" },
+		{ 0, "errors", TB_OPT_FLAG, &errors, NULL,
+		  "measure them of a remote model, too: samples of it are loaded" },
+		FAR_OPTS(a.far),
 		{ .name = NULL }
 	};
 	enum cli_exit status;
@@ -120,10 +123,11 @@ COMMAND(cli_plan, "plan", "SRC [DST]", "what a conversion would write, and its e
 	}
 	if (planned_open(&p, cli, &a, argv[1], argc > 2 ? argv[2] : NULL, RECIPES_MAX, &err) ||
 	    (save_as && save(cli, &p, save_as, &err)) ||
-	    (!no_errors && cli_run(cli, "measuring errors", plan_errors, &p, &err)))
+	    (!no_errors && (!a.far.on || errors) && cli_run(cli, "measuring errors", plan_errors, &p, &err)))
 		status = cli_fail(&err);
 	else
 		status = show(cli, &p);
+	cli_far_note(cli, &p.far);
 	planned_free(&p);
 	plan_args_free(&a);
 	return status;

@@ -22,11 +22,11 @@ show_head(const struct show *s)
 	char params[40], number[16], size[16], bytes[16], time[32], count[24];
 	const char *const rows[][2] = {
 		{ "name", m->loc.name }, { "kind", kind_name(m->loc.kind) },
-		{ "path", m->loc.path }, { "architecture", *m->arch ? m->arch : "-" },
+		{ "path", show_place(m) }, { "architecture", *m->arch ? m->arch : "-" },
 		{ "parameters", params },
 		{ "scheme", *m->scheme ? m->scheme : "-" },
 		{ "size", tb_human_bytes(m->bytes, bytes) }, { "tensors", count },
-		{ "modified", tb_time_rfc3339(m->loc.mtime_ns, time) },
+		{ "modified", s->far->look ? "-" : tb_time_rfc3339(m->loc.mtime_ns, time) },
 	};
 
 	snprintf(count, sizeof(count), "%zu", m->ntensors);
@@ -137,6 +137,28 @@ show_lines(const char *text)
 		putchar('\n');
 }
 
+const char *
+show_place(const struct model *m)
+{
+	return kind_has_manifest(m->loc.kind) && m->nfiles ? model_file_place(&m->files[0]) : m->loc.path;
+}
+
+static enum tb_status
+show_facts(struct show *s, struct tb_err *err)
+{
+	struct op_ctx ctx;
+	enum tb_status status;
+
+	if (!s->far->look)
+		return TB_OK;
+	status = cli_ctx(s->cli, &ctx, err);
+	if (status)
+		return status;
+	status = look_facts(s->far->look, &ctx, s->m, &s->facts, err);
+	op_ctx_free(&ctx);
+	return status;
+}
+
 static enum cli_exit
 show_text(const struct show *s)
 {
@@ -144,7 +166,7 @@ show_text(const struct show *s)
 	bool ok;
 
 	show_head(s);
-	ok = show_params(s) && show_memory(s) && files_text(s) && show_metadata(s);
+	ok = show_far(s) && show_params(s) && show_memory(s) && files_text(s) && show_metadata(s);
 	texts_text(s);
 	if (m->nproblems)
 		printf("\nProblems\n");
@@ -186,33 +208,40 @@ COMMAND(cli_show, "show", "REF", "one model: files, config, template, licence, t
 {
 	const char *key = NULL;
 	bool modelfile = false;
+	struct cli_far far = { 0 };
 	const struct tb_opt opts[] = {
 		{ 'k', "key", TB_OPT_STR, &key, "NAME", "the whole value of one key of its metadata: "
 		  "of GGUF, config.json (rope_scaling.factor) or safetensors" },
 		{ 0, "modelfile", TB_OPT_FLAG, &modelfile, NULL, "a Modelfile from which create makes it "
 		  "again" },
+		FAR_OPTS(far),
 		{ .name = NULL }
 	};
 	struct model *m = NULL;
-	struct show s = { .cli = cli };
+	struct show s = { .cli = cli, .far = &far };
 	enum cli_exit status;
 	struct tb_err err;
 
 	if (!cli_parse(cli, opts, &argc, argv, 1, 1, &status))
 		return status;
-	if (cli_model(cli, argv[1], &m, &err))
+	if (cli_far_model(cli, &far, argv[1], &m, &err)) {
+		cli_far_end(&far);
 		return cli_fail(&err);
+	}
 	s.m = m;
 	if (modelfile)
 		status = show_modelfile(&s);
 	else if (key)
 		status = show_key(&s, key);
-	else if (figures_of(m, (unsigned)cli->threads, &s.figures, &err))
+	else if (show_facts(&s, &err) || figures_of(m, (unsigned)cli->threads, &s.figures, &err))
 		status = cli_fail(&err);
 	else
 		status = cli->json ? cli_print_json(show_json(&s)) : show_text(&s);
 	if (!key && !modelfile && status == CLI_OK && m->nproblems)
 		status = CLI_WRONG;
+	cli_far_note(cli, &far);
+	look_facts_free(&s.facts);
 	model_free(m);
+	cli_far_end(&far);
 	return status;
 }

@@ -124,7 +124,8 @@ run_inspect(void *arg, struct tb_job *job, struct tb_err *err)
 				       .bins = k->hist ? (unsigned)k->bins : 0 };
 	enum tb_status status;
 
-	req.facts = inspect_facts(&k->ctx);
+	/* what is kept is known by a file of this machine */
+	req.facts = k->far.look ? NULL : inspect_facts(&k->ctx);
 	status = op_inspect(&k->ctx, &req, job, &k->res, err);
 	db_close(req.facts);
 	return status;
@@ -170,7 +171,11 @@ tensor_read(struct cli *cli, const char *name, struct tensor_task *k, struct tb_
 		return no_tensor(k->m, name, err);
 	if (!k->bins || k->bins > INSPECT_BINS_MAX)
 		return tb_fail(err, TB_EUSAGE, "--bins: 1 to %d", INSPECT_BINS_MAX);
-	if (k->values)
+	if (k->digest && k->far.on)
+		return tb_fail(err, TB_EUSAGE, "--digest is of what lies here: pull it first");
+	if (k->stats || k->hist || k->heat || k->block)
+		status = cli_far_tensor(cli, &k->far, k->m, k->t, err);
+	if (!status && k->values)
 		status = read_values(k, err);
 	if (!status && k->hex)
 		status = read_hex(k, err);
@@ -209,6 +214,7 @@ COMMAND(cli_tensor, "tensor", "REF NAME",
 		  "a block taken apart: scale, codes, values" },
 		{ 0, "part", TB_OPT_STR, &k.part, "PART",
 		  "whose bytes: weight, scale, bias or global" },
+		FAR_OPTS(k.far),
 		{ .name = NULL }
 	};
 	enum cli_exit status;
@@ -218,14 +224,16 @@ COMMAND(cli_tensor, "tensor", "REF NAME",
 		return status;
 	if (cli_ctx(cli, &k.ctx, &err))
 		return cli_fail(&err);
-	if (cli_model(cli, argv[1], &k.m, &err) || tensor_read(cli, argv[2], &k, &err))
+	if (cli_far_model(cli, &k.far, argv[1], &k.m, &err) || tensor_read(cli, argv[2], &k, &err))
 		status = cli_fail(&err);
 	else
 		status = cli->json ? tensor_json(&k) : tensor_text(&k);
+	cli_far_note(cli, &k.far);
 	heat_free(&k.map);
 	free(k.v);
 	free(k.bytes);
 	model_free(k.m);
+	cli_far_end(&k.far);
 	op_ctx_free(&k.ctx);
 	return status;
 }

@@ -7,6 +7,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/cli/far.h"
 #include "src/cli/index.h"
 #include "src/cli/table.h"
 #include "src/cli/tensors.h"
@@ -81,7 +82,7 @@ part_json(cJSON *list, const struct model *m, const char *kind, const struct ten
 	json_set_str(o, "dtype", dtype_name(p->dtype));
 	cli_set_shape(o, "shape", p->dim, p->ndim);
 	json_set_u64(o, "bytes", p->len);
-	json_set_str(o, "file", m->files[p->file].path);
+	json_set_str(o, "file", model_file_place(&m->files[p->file]));
 	json_set_u64(o, "offset", p->off);
 	json_push(list, o);
 }
@@ -98,7 +99,7 @@ cli_tensor_json(cJSON *o, const struct model *m, const struct tensor *t)
 	json_set_str(o, "scheme", scheme_name(&t->scheme, scheme));
 	json_set_u64(o, "group_size", t->scheme.group);
 	json_set_u64(o, "bytes", t->bytes);
-	json_set_str(o, "file", m->files[t->weight.file].path);
+	json_set_str(o, "file", model_file_place(&m->files[t->weight.file]));
 	json_set_u64(o, "offset", t->weight.off);
 	if (t->has_scale)
 		part_json(parts, m, "scale", &t->scale);
@@ -114,12 +115,22 @@ cli_tensor_json(cJSON *o, const struct model *m, const struct tensor *t)
 	json_set_str(o, "origin", origin_name(t->origin));
 }
 
+struct tensors_task {
+	const struct model *m;
+	const char *pattern;
+	enum tensors_order order;
+	bool digests;
+	struct cli_far far;
+};
+
 static enum cli_exit
-tensors_json(const struct model *m, const struct tensor_row *rows, size_t n)
+tensors_json(const struct tensors_task *k, const struct tensor_row *rows, size_t n)
 {
 	cJSON *o = json_object(), *list = json_array();
+	const struct model *m = k->m;
 
 	json_set_str(o, "model", m->loc.name);
+	cli_far_json(&k->far, o);
 	for (size_t i = 0; i < n; i++) {
 		cJSON *row = json_object();
 
@@ -154,13 +165,6 @@ tensors_text(const struct cli *cli, const struct tensor_row *rows, size_t n)
 	}
 	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
 }
-
-struct tensors_task {
-	const struct model *m;
-	const char *pattern;
-	enum tensors_order order;
-	bool digests;
-};
 
 struct digest_task {
 	struct op_ctx *ctx;
@@ -239,7 +243,7 @@ tensors_print(const struct cli *cli, struct tensors_task *k)
 	if (k->digests && n && add_digests(cli, k, rows, n, &items, &err))
 		status = cli_fail(&err);
 	else
-		status = cli->json ? tensors_json(m, rows, n) : tensors_text(cli, rows, n);
+		status = cli->json ? tensors_json(k, rows, n) : tensors_text(cli, rows, n);
 	for (size_t i = 0; i < m->nproblems; i++)
 		cli_note(cli, m->problems[i].message);
 	for (size_t i = 0; i < n && items && status == CLI_OK; i++)
@@ -266,6 +270,7 @@ COMMAND(cli_tensors, "tensors", "[REF]", "the tensors of a model")
 		  "name, size, params, dtype, scheme or offset" },
 		{ 0, "digests", TB_OPT_FLAG, &k.digests, NULL,
 		  "with what is the same wherever the same bytes are" },
+		FAR_OPTS(k.far),
 		{ 0, "duplicates", TB_OPT_FLAG, &copies, NULL,
 		  "without REF: those with kept digests that are on the disk more than once" },
 		{ .name = NULL }
@@ -284,10 +289,16 @@ COMMAND(cli_tensors, "tensors", "[REF]", "the tensors of a model")
 		k.order++;
 	if (k.order == ORDER_COUNT)
 		return cli_usage("--sort: name, size, params, dtype, scheme or offset");
-	if (cli_model(cli, argv[1], &m, &err))
-		return cli_fail(&err);
-	k.m = m;
-	status = tensors_print(cli, &k);
+	if (k.far.on && k.digests)
+		return cli_usage("tensors: --digests reads all of the model: pull it first");
+	if (cli_far_model(cli, &k.far, argv[1], &m, &err)) {
+		status = cli_fail(&err);
+	} else {
+		k.m = m;
+		status = tensors_print(cli, &k);
+		cli_far_note(cli, &k.far);
+	}
 	model_free(m);
+	cli_far_end(&k.far);
 	return status;
 }

@@ -56,6 +56,8 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/export_bom.c \
 	src/cli/generate_remote.c \
 	src/cli/generate_remote.h \
+	src/cli/far.c \
+	src/cli/far.h \
 	src/cli/index.c \
 	src/cli/index.h \
 	src/cli/kept.c \
@@ -72,6 +74,7 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/run_model.c \
 	src/cli/run_model.h \
 	src/cli/show.h \
+	src/cli/show_far.c \
 	src/cli/show_json.c \
 	src/cli/show_meta.c \
 	src/cli/show_sizes.c \

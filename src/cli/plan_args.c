@@ -89,12 +89,12 @@ read_recipe(struct recipe_plan *r, const char *text, struct plan_request *req, s
 }
 
 static enum tb_status
-open_model(struct planned *p, const char *src, bool keep, struct tb_err *err)
+open_model(struct planned *p, const struct cli *cli, const char *src, bool keep, struct tb_err *err)
 {
-	enum tb_status status = store_resolve(&p->ctx.roots, src, &p->loc, err);
+	enum tb_status status = cli_far_model(cli, &p->far, src, &p->model, err);
 
 	if (!status)
-		status = model_open(&p->model, &p->loc, err);
+		status = model_loc_copy(&p->loc, &p->model->loc, err);
 	if (status)
 		return status;
 	for (size_t i = 0; i < p->model->nproblems; i++)
@@ -351,7 +351,7 @@ planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a
 	struct plan_request words = { .model = NULL };
 	enum tb_status status = TB_OK;
 
-	*p = (struct planned){ 0 };
+	*p = (struct planned){ .far = a->far };
 	if (!a->recipes.n || a->quant || a->policy)	/* before anything is opened */
 		status = plan_ask(&words, a->quant, a->policy, err);
 	if (!status)
@@ -359,7 +359,7 @@ planned_open(struct planned *p, const struct cli *cli, const struct plan_args *a
 	if (!status)
 		status = cli_ctx(cli, &p->ctx, err);
 	if (!status)
-		status = open_model(p, src, !a->recipes.n && words.target.keep, err);
+		status = open_model(p, cli, src, !a->recipes.n && words.target.keep, err);
 	if (!status && dst)
 		status = find_target(p, cli, dst, max > 1, err);
 	if (!status && a->split_max && !slice_size(a->split_max, &p->shard_max))
@@ -382,6 +382,7 @@ planned_free(struct planned *p)
 	hf_view_free(p->view);
 	convert_target_free(&p->target);
 	model_free(p->model);
+	cli_far_end(&p->far);
 	model_loc_free(&p->loc);
 	op_ctx_free(&p->ctx);
 	*p = (struct planned){ 0 };

@@ -3,6 +3,7 @@
 #define TBTUI_CLI_PLAN_ARGS_H
 
 #include "src/base/opt.h"
+#include "src/cli/far.h"
 #include "src/ops/convert/convert.h"
 
 /* Of slice. */
@@ -17,6 +18,7 @@ struct plan_args {
 	struct tb_strs rules, recipes;
 	bool search, feedback;
 	bool requantize;
+	struct cli_far far;		/* of plan alone */
 };
 
 #define PLAN_EXPERT_OPTS(a) \
@@ -66,6 +68,7 @@ bool plan_args_words(const struct plan_args *a);
 struct planned {
 	struct op_ctx ctx;
 	struct model_loc loc;
+	struct cli_far far;
 	struct model *model;		/* as it lies */
 	struct hf_view *view;		/* of a GGUF that does not stay one; or NULL */
 	struct convert_target target;	/* zeroed without dst */

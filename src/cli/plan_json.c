@@ -114,5 +114,6 @@ planned_json(const struct planned *p)
 	for (size_t i = 0; i < p->n; i++)
 		json_push(list, recipe_json(&p->list[i]));
 	json_set(doc, "recipes", list);
+	cli_far_json(&p->far, doc);
 	return cli_print_json(doc);
 }

@@ -2,7 +2,7 @@
 #ifndef TBTUI_CLI_SHOW_H
 #define TBTUI_CLI_SHOW_H
 
-#include "src/cli/cli.h"
+#include "src/cli/far.h"
 #include "src/face/figures.h"
 #include "src/format/json.h"
 #include "src/store/model.h"
@@ -11,6 +11,8 @@
 struct show {
 	const struct cli *cli;		/* borrowed */
 	const struct model *m;		/* borrowed */
+	const struct cli_far *far;	/* borrowed */
+	struct look_facts facts;	/* of a far one */
 	struct figures figures;
 };
 
@@ -26,6 +28,12 @@ bool show_params(const struct show *s);
 void show_set_params(const struct show *s, cJSON *o);
 bool show_memory(const struct show *s);
 cJSON *show_memory_json(const struct show *s);
+
+/* show_far.c: of a far one, what pulling it takes and whether it would run here */
+bool show_far(const struct show *s);
+cJSON *show_far_json(const struct show *s);
+/* Where the model is. */
+const char *show_place(const struct model *m);
 
 /* show_meta.c: the table of keys; one key in full. */
 bool show_metadata(const struct show *s);

@@ -21,7 +21,7 @@ file_json(const struct model_file *f)
 	json_set_str(o, "media_type", f->media_type);
 	json_set_str(o, "digest", *f->digest ? f->digest : NULL);
 	json_set_u64(o, "size", f->missing ? f->want_size : f->id.size);
-	json_set_str(o, "path", f->path);
+	json_set_str(o, "path", model_file_place(f));
 	json_set_bool(o, "missing", f->missing);
 	return o;
 }
@@ -76,14 +76,14 @@ show_json(const struct show *s)
 		cli_lost();
 	json_set_str(o, "name", m->loc.name);
 	json_set_str(o, "kind", kind_name(m->loc.kind));
-	json_set_str(o, "path", m->loc.path);
+	json_set_str(o, "path", show_place(m));
 	json_set_str(o, "architecture", *m->arch ? m->arch : NULL);
 	json_set_str(o, "model_type", *m->model_type ? m->model_type : NULL);
 	json_set_u64(o, "parameters", m->params);
 	json_set_str(o, "scheme", *m->scheme ? m->scheme : NULL);
 	json_set_u64(o, "size", m->bytes);
 	json_set_u64(o, "tensors", m->ntensors);
-	json_set_str(o, "modified", tb_time_rfc3339(m->loc.mtime_ns, time));
+	json_set_str(o, "modified", s->far->look ? NULL : tb_time_rfc3339(m->loc.mtime_ns, time));
 	show_set_params(s, o);
 	json_set(o, "memory", show_memory_json(s));
 	for (size_t i = 0; i < m->nfiles; i++)
@@ -99,5 +99,7 @@ show_json(const struct show *s)
 		json_push_str(problems, m->problems[i].message);
 	json_set(o, "problems", problems);
 	json_set_str(o, "remark", m->remark);
+	if (s->far->look)
+		json_set(o, "remote", show_far_json(s));
 	return o;
 }

@@ -207,5 +207,6 @@ tensor_json(const struct tensor_task *k)
 		json_set(o, "hex", hex_json(k));
 	if (k->block)
 		json_set(o, "block", block_json(k));
+	cli_far_json(&k->far, o);
 	return cli_print_json(o);
 }

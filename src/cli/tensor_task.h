@@ -3,7 +3,7 @@
 #ifndef TBTUI_CLI_TENSOR_TASK_H
 #define TBTUI_CLI_TENSOR_TASK_H
 
-#include "src/cli/cli.h"
+#include "src/cli/far.h"
 #include "src/ops/home/home.h"
 #include "src/ops/inspect/inspect.h"
 #include "src/ops/digest/digest.h"
@@ -12,6 +12,7 @@
 
 struct tensor_task {
 	struct op_ctx ctx;
+	struct cli_far far;
 	struct model *m;
 	const struct tensor *t;
 	/* what is asked for */

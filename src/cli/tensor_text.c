@@ -29,7 +29,7 @@ print_part(const struct tensor_task *k, enum values_part p)
 	cli_line("%-13s%s%s%s, %ju bytes at %ju in %s", inspect_part_word(k->t, p),
 		 blocks ? tensor_dtype(k->t) : dtype_name(part->dtype), part->ndim ? " " : "",
 		 part->ndim ? word_shape(dim, part->ndim, " x ", shape) : "",
-		 (uintmax_t)part->len, (uintmax_t)part->off, k->m->files[part->file].path);
+		 (uintmax_t)part->len, (uintmax_t)part->off, model_file_place(&k->m->files[part->file]));
 }
 
 static void

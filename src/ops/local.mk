@@ -59,6 +59,18 @@ src_ops_libops_a_SOURCES += \
 	src/ops/about/params.c \
 	src/ops/about/shape.c
 
+# models where they lie, far away
+src_ops_libops_a_SOURCES += \
+	src/ops/look/look.c \
+	src/ops/look/look.h \
+	src/ops/look/look_facts.c \
+	src/ops/look/look_heads.c \
+	src/ops/look/look_mirror.c \
+	src/ops/look/look_parts.h \
+	src/ops/look/look_read.c \
+	src/ops/look/look_registry.c \
+	src/ops/look/look_stores.c
+
 # what lies in stores
 src_ops_libops_a_SOURCES += \
 	src/ops/blobdir/blobdir.c \

@@ -269,6 +269,7 @@ model_free(struct model *m)
 	for (size_t i = 0; i < m->nfiles; i++) {
 		free(m->files[i].path);
 		free(m->files[i].text);
+		free(m->files[i].from);
 	}
 	for (size_t i = 0; i < m->nproblems; i++)
 		free(m->problems[i].message);
@@ -314,6 +315,12 @@ model_blame(const struct model *m, const char *tensor, struct tb_err *err)
 		}
 	return tb_fail(err, err->code, "%.200s; not all of the model can be read: %s", err->msg,
 		       worst->message);
+}
+
+const char *
+model_file_place(const struct model_file *f)
+{
+	return f->from ? f->from : f->path;
 }
 
 enum tb_status

@@ -44,7 +44,11 @@ struct model_file {
 	bool is_manifest;
 	char *text;			/* of one that was made, and is on no disk: all of it;
 					 * owned; else NULL */
+	char *from;			/* it lies far away, where it is called so; `path` is a mirror
+					 * of it; owned; NULL: it lies here */
 };
+/* What people are shown as its place. */
+const char *model_file_place(const struct model_file *f);
 /* A small file as a whole; the caller frees *out. */
 enum tb_status model_file_read(const struct model_file *f, size_t max, char **out, size_t *len,
 			       struct tb_err *err) TB_MUST_USE;

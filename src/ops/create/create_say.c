@@ -174,7 +174,7 @@ say_from(struct say *s)
 		      "FILE\" reads it\n", tb_buf_cstr(&name));
 	tb_buf_free(&name);
 	for (size_t i = 0; i < m->nfiles; i++) {
-		if (m->files[i].is_manifest || m->files[i].media != MEDIA_MODEL)
+		if (m->files[i].is_manifest || m->files[i].media != MEDIA_MODEL || m->files[i].from)
 			continue;
 		say_command(s, MODELFILE_FROM, "", m->files[i].path);
 		return;

@@ -113,4 +113,9 @@ enum { VERIFY_MSG_FINDING = 1, VERIFY_MSG_RUN = 2 /* int64_t: the run's id, firs
  * Cancelled: TB_ECANCEL, and the run stands as cancelled with what was found. */
 enum tb_status op_verify(struct op_ctx *ctx, const struct verify_request *req, struct tb_job *job,
 			 struct verify_result *out, struct tb_err *err) TB_MUST_USE;
+
+/* What a run of the model would lack, and where it contradicts itself, as far as headers and
+ * descriptions say; its tokenizer is not read.  A line each, appended; *n: how many. */
+enum tb_status verify_headers(const struct model *m, struct tb_buf *out, size_t *n,
+			      struct tb_err *err) TB_MUST_USE;
 #endif

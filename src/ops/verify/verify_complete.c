@@ -117,14 +117,13 @@ complete_partial(const struct model *m)
 	return partial;
 }
 
-enum tb_status
-verify_complete(const struct model *m, struct verify_gaps *g, struct tb_err *err)
+/* All but what its texts hold; *vocab: rows of the embedding, 0: not known. */
+static void
+complete_headers(const struct model *m, struct verify_gaps *g, uint32_t *vocab, struct tb_err *err)
 {
 	struct hparams hp;
-	uint32_t vocab = 0;
 
-	if (!kind_is_model(m->loc.kind))
-		return TB_OK;
+	*vocab = 0;
 	if (kind_has_manifest(m->loc.kind))
 		complete_layers(m, g);
 	complete_manifest(m, g);
@@ -134,12 +133,43 @@ verify_complete(const struct model *m, struct verify_gaps *g, struct tb_err *err
 		complete_gguf(m, g);
 	else
 		complete_packed(m, g);
-	if (kind_is_bare(m->loc.kind))
-		return g->nomem ? tb_nomem(err) : TB_OK;
-	if (!complete_partial(m) && complete_slots(m, &hp, g, err)) {
-		vocab = hp.vocab;
+	if (!kind_is_bare(m->loc.kind) && !complete_partial(m) && complete_slots(m, &hp, g, err)) {
+		*vocab = hp.vocab;
 		hparams_free(&hp);
 	}
-	complete_texts(m, vocab, g);
+}
+
+enum tb_status
+verify_complete(const struct model *m, struct verify_gaps *g, struct tb_err *err)
+{
+	uint32_t vocab;
+
+	if (!kind_is_model(m->loc.kind))
+		return TB_OK;
+	complete_headers(m, g, &vocab, err);
+	if (!kind_is_bare(m->loc.kind))
+		complete_texts(m, vocab, g);
 	return g->nomem ? tb_nomem(err) : TB_OK;
+}
+
+enum tb_status
+verify_headers(const struct model *m, struct tb_buf *out, size_t *n, struct tb_err *err)
+{
+	struct verify_gaps g = { 0 };
+	enum tb_status status;
+	uint32_t vocab;
+
+	*n = 0;
+	if (!kind_is_model(m->loc.kind))
+		return TB_OK;
+	complete_headers(m, &g, &vocab, err);
+	for (size_t i = 0; i < g.n; i++) {
+		if (finding_severity(g.v[i].code) < SEV_ERROR && g.v[i].code != F_NOT_RUN)
+			continue;
+		tb_buf_printf(out, "%s\n", g.v[i].message);
+		++*n;
+	}
+	status = g.nomem ? tb_nomem(err) : tb_buf_status(out, m->loc.name, err);
+	gaps_free(&g);
+	return status;
 }

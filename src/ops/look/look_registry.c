@@ -1,0 +1,266 @@
+/* look_registry.c - the mirror of a model at a registry. */
+#include "config.h"
+
+#include "src/ops/look/look_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/db.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/format/format.h"
+#include "src/format/json.h"
+#include "src/net/registry.h"
+#include "src/ops/home/home.h"
+#include "src/store/name.h"
+#include "src/store/oci.h"
+
+#define WHOLE_MAX LOOK_FREE		/* of what is known to be no tensors */
+#define UNKNOWN_MAX (1u << 20)		/* of what may be anything */
+#define MANIFEST "manifests/registry/look/at/it"
+
+struct at_registry {
+	struct registry *r;
+	struct image_name name;
+};
+
+static enum tb_status
+at_get(void *arg, struct http *h, const struct look_file *f, uint64_t off, uint64_t len,
+       http_body_fn *fn, void *fn_arg, struct tb_job *job, struct look_fate *fate,
+       struct tb_err *err)
+{
+	struct at_registry *at = arg;
+	const struct registry_range want = { f->digest, f->size, off, len };
+	struct registry_fate how;
+	enum tb_status status = registry_blob(at->r, h, &want, fn, fn_arg, job, &how, err);
+
+	*fate = (struct look_fate){ how.again, how.retry_after };
+	return status;
+}
+
+static const char *
+at_host(const void *arg)
+{
+	const struct at_registry *at = arg;
+
+	return registry_host(at->r);
+}
+
+/* As one of its names, with the digest of what is meant. */
+static char *
+at_place(const void *arg, const struct look_file *f)
+{
+	const struct at_registry *at = arg;
+
+	return tb_asprintf("%s/%s@%s", registry_host(at->r), registry_repo(at->r), f->digest);
+}
+
+static void
+at_free(void *arg)
+{
+	struct at_registry *at = arg;
+
+	registry_free(at->r);
+	image_name_free(&at->name);
+	free(at);
+}
+
+static enum tb_status
+at_open(struct look *l, const struct look_request *req, struct tb_err *err)
+{
+	const struct registry_opts opts = { .plain = req->insecure, .skip_verify = req->skip_verify };
+	struct at_registry *at = tb_calloc(1, sizeof(*at));
+	enum tb_status status = at ? image_name_parse(&at->name, req->name, err) : tb_nomem(err);
+
+	if (!status)
+		status = registry_new(&at->r, &at->name, &opts, err);
+	if (status && at) {
+		image_name_free(&at->name);
+		free(at);
+	}
+	if (!status)
+		l->source = (struct look_source){ at_get, at_host, at_place, at_free, at };
+	return status;
+}
+
+/* ---- the manifest ---- */
+
+/* The image of an index that has a single one. */
+static enum tb_status
+only_image(const struct registry_manifest *m, const char *name, char digest[TB_DIGEST_MAX],
+	   struct tb_err *err)
+{
+	unsigned n = 0;
+	cJSON *doc;
+	enum tb_status status = json_parse(&doc, m->text.p, m->text.len, name, err);
+
+	if (status)
+		return status;
+	for (const cJSON *d = json_first(json_get(doc, "manifests")); d; d = json_next(d)) {
+		const char *said = json_str(json_get(d, "digest"));
+
+		/* what others attest of an image is no image */
+		if (json_get(json_get(d, "annotations"), "vnd.docker.reference.type"))
+			continue;
+		if (!said || !digest_parse(said, digest))
+			status = tb_fail(err, TB_EFORMAT, "%s: an index with a bad digest", name);
+		n++;
+	}
+	json_free(doc);
+	if (!status && n != 1)
+		status = tb_fail(err, TB_EUSAGE, "%s: an index of %u images; name one of them: "
+				 "NAME@sha256:…", name, n);
+	return status;
+}
+
+static enum tb_status
+at_manifest(struct at_registry *at, struct http *h, const char *name, struct tb_job *job,
+	    struct registry_manifest *out, struct tb_err *err)
+{
+	enum tb_status status = registry_manifest(at->r, h, image_reference(&at->name), job, out, err);
+	char digest[TB_DIGEST_MAX];
+
+	if (status || (!tb_ends(out->type, "image.index.v1+json") &&
+		       !tb_ends(out->type, "manifest.list.v2+json")))
+		return status;
+	status = only_image(out, name, digest, err);
+	registry_manifest_free(out);
+	return status ? status : registry_manifest(at->r, h, digest, job, out, err);
+}
+
+/* ---- its layers ---- */
+
+/* Others say in many ways what a layer is; Ollama says it by its own types. */
+static bool
+is_typed(const struct manifest *m)
+{
+	bool typed = false;
+
+	for (size_t i = 0; i < m->nlayers && !typed; i++) {
+		enum media media = media_parse(m->layers[i].media_type);
+
+		typed = media != MEDIA_UNKNOWN && media != MEDIA_CONFIG;
+	}
+	return typed;
+}
+
+struct laying {
+	struct look *l;
+	const struct op_ctx *ctx;
+	struct db *db;			/* NULL: nothing is known of any store */
+	bool typed;
+};
+
+static char *
+blob_below(const struct laying *y, const char *digest)
+{
+	return tb_asprintf(y->typed ? "blobs/sha256-%s" : "blobs/sha256/%s", digest + strlen("sha256:"));
+}
+
+static enum tb_status
+lay_blob(struct laying *y, const struct manifest_layer *layer, struct tb_err *err)
+{
+	enum media media = media_parse(layer->media_type);
+	bool tensors = format_of_media(media) != NULL;
+	char *below = blob_below(y, layer->digest), *path;
+	struct look_file *f = NULL;
+	enum tb_status status = below ? look_in_stores(y->ctx, y->db, layer->digest, layer->size, &path,
+						       err) : tb_nomem(err);
+
+	if (!status)
+		status = path ? mirror_link(y->l, below, path, layer->digest, layer->size, &f, err)
+			      : mirror_file(y->l, below, NULL, layer->size, layer->digest, layer->digest,
+					    &f, err);
+	if (!status && f) {
+		f->whole = !tensors && layer->size <= (media == MEDIA_UNKNOWN ? UNKNOWN_MAX : WHOLE_MAX);
+		f->early = tensors || media == MEDIA_CONFIG || (media == MEDIA_UNKNOWN && !f->whole) ||
+			   (layer->name && !strcmp(layer->name, "config.json"));
+	}
+	if (below && !status)
+		free(path);
+	free(below);
+	return status;
+}
+
+static enum tb_status
+lay_manifest(struct laying *y, const struct registry_manifest *text, struct tb_err *err)
+{
+	static const char layout[] = "{\"imageLayoutVersion\":\"1.0.0\"}\n";
+	char *below = y->typed ? tb_strdup(MANIFEST) : blob_below(y, text->digest);
+	struct look_file *f = NULL;
+	enum tb_status status = TB_OK;
+
+	if (!below)
+		return tb_nomem(err);
+	if (!y->typed)
+		status = mirror_file(y->l, "oci-layout", layout, sizeof(layout) - 1, "oci-layout", "", &f, err);
+	if (!status)
+		status = mirror_file(y->l, below, text->text.p, text->text.len, "manifest", text->digest, &f,
+				     err);
+	y->l->loc.path = tb_path_join(y->l->dir, below);
+	y->l->loc.root = tb_strdup(y->l->dir);
+	y->l->loc.kind = y->typed ? MODEL_OLLAMA_TENSORS : MODEL_OCI_TENSORS;
+	free(below);
+	return status ? status : y->l->loc.path && y->l->loc.root ? TB_OK : tb_nomem(err);
+}
+
+static enum tb_status
+lay_model(struct look *l, const struct op_ctx *ctx, const struct registry_manifest *text,
+	struct tb_err *err)
+{
+	struct laying y = { .l = l, .ctx = ctx };
+	struct manifest m = { 0 };
+	enum tb_status status = manifest_parse(&m, text->text.p, text->text.len, l->loc.name, err);
+
+	if (status)
+		return status;
+	y.typed = is_typed(&m);
+	if (db_open_read(&y.db, ctx->db_path, NULL))
+		y.db = NULL;
+	status = lay_manifest(&y, text, err);
+	if (!status && m.config.media_type)
+		status = lay_blob(&y, &m.config, err);
+	for (size_t i = 0; i < m.nlayers && !status; i++)
+		status = lay_blob(&y, &m.layers[i], err);
+	if (y.db)
+		db_close(y.db);
+	manifest_free(&m);
+	mirror_sort(l);
+	return status;
+}
+
+/* What the model would be called in a store; where it could not be called so, as it was said. */
+static char *
+name_of(const struct image_name *n)
+{
+	struct model_name local;
+	char text[640];
+
+	return image_name_local(n, &local, NULL) ? image_name_text(n)
+						 : tb_strdup(name_format(&local, text));
+}
+
+enum tb_status
+look_registry(struct look *l, struct op_ctx *ctx, const struct look_request *req,
+	      struct tb_job *job, struct tb_err *err)
+{
+	struct registry_manifest m = { 0 };
+	struct http *h = NULL;
+	enum tb_status status = at_open(l, req, err);
+
+	if (!status && !(l->loc.name = name_of(&((struct at_registry *)l->source.arg)->name)))
+		status = tb_nomem(err);
+	if (!status)
+		status = http_new(&h, err);
+	if (!status)
+		status = at_manifest(l->source.arg, h, l->loc.name, job, &m, err);
+	if (h)
+		http_free(h);
+	if (!status)
+		l->moved += m.text.len;
+	if (!status)
+		status = lay_model(l, ctx, &m, err);
+	registry_manifest_free(&m);
+	return status;
+}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# look: a model at a registry is shown as the same model here, and hardly any of it is read.
+. "${srcdir:-.}/tests/cli/lib.sh"
+. "${srcdir:-.}/tests/net/lib.sh"
+net_needs docker-registry
+
+here() { "$TBTUI" -d "$T/here.db" --store "$T/here" "$@"; }
+far() { "$TBTUI" -d "$T/far.db" --store "$T/empty" "$@" --remote --insecure; }
+# sent NAME: bytes of bodies that the server says it has sent since this was asked last
+sent() {
+	eval "sent_log=\$${1}_LOG"
+	python3 -c '
+import json, sys
+print(sum(json.loads(l)["sent"] for l in open(sys.argv[1]) if l.startswith("{")))' "$sent_log"
+	: >"$sent_log"
+}
+# left: what lies around of looks
+left() { find "$TMPDIR" -maxdepth 1 -name 'tbtui-look-*' | grep . && fail "left of a look"; }
+
+TMPDIR=$T/tmp
+export TMPDIR
+mkdir "$T/empty" "$TMPDIR"
+"$TBTUI" demo "$T/here" >/dev/null 2>&1 || fail "demo"
+registry_start A
+library=$T/here/manifests/registry.ollama.ai/library
+for model in demo/bf16 demo/int4 demo/mxfp8 demo-moe/nvfp4; do
+	registry_put "$A_URL" "$T/here" "$library/$model" "library/${model%/*}" "${model#*/}"
+done
+
+# ---- the same as here ----
+# without what differs: where it is, when it was written, what is free by now
+same() { sed -E '/^(name|path|modified) /d; /^manifest /d; s/this machine has .*//'; }
+for model in demo:bf16 demo:int4 demo:mxfp8 demo-moe:nvfp4; do
+	expect 0 here tensors "$model"
+	cp "$T/out" "$T/want"
+	expect 0 far tensors "$A/library/$model"
+	cmp "$T/want" "$T/out" || fail "tensors of $model"
+	expect 0 here show "$model"
+	same <"$T/out" >"$T/want"
+	expect 0 far show "$A/library/$model"
+	has '^runs here +yes'
+	has "^path +$A/library/[a-z-]+@sha256:"
+	sed '/^Remote$/,/^$/d' "$T/out" | same | diff "$T/want" - || fail "show of $model"
+	expect 0 here plan --no-errors -q q8_0 "$model"
+	cp "$T/out" "$T/want"
+	expect 0 far plan -q q8_0 "$A/library/$model"
+	cmp "$T/want" "$T/out" || fail "plan of $model"
+	for what in "--values 3:9,5:20" "--hex 4:100" "--stats --hist" "--block 2"; do
+		for name in model.layers.1.mlp.down_proj.weight model.norm.weight; do
+			case $model$name in
+			demo-moe*mlp*) name=model.layers.1.self_attn.k_proj.weight ;;
+			esac
+			[ "$what$name" != "--values 3:9,5:20model.norm.weight" ] || what="--values 0:1,9:20"
+			# shellcheck disable=SC2086
+			expect 0 here tensor "$model" $name $what
+			sed 's/ in [^ ]*$//; /^read /d; /^kept /d' "$T/out" >"$T/want"
+			# shellcheck disable=SC2086
+			expect 0 far tensor "$A/library/$model" $name $what
+			sed 's/ in [^ ]*$//; /^read /d' "$T/out" | diff "$T/want" - ||
+				fail "tensor $model $name $what"
+		done
+	done
+done
+expect 0 here plan -q int4 demo:bf16
+cp "$T/out" "$T/want"
+expect 0 far plan -q int4 --errors "$A/library/demo:bf16"
+cmp "$T/want" "$T/out" || fail "plan with errors"
+expect 0 far --json show "$A/library/demo:bf16"
+jq -e '.remote | .to_come > 5000000 and .there == 0 and .runs_here and .bytes_moved < 100000 and
+	.lacks == [] and .verified == false' "$T/out" >/dev/null || fail "show --json: $(jq .remote "$T/out")"
+left
+
+# what is here already does not come
+expect 1 here verify
+expect 0 "$TBTUI" -d "$T/here.db" --store "$T/here" --json show --remote --insecure "$A/library/demo:bf16"
+jq -e '.remote | .to_come < 10000 and .bytes_moved < 10000' "$T/out" >/dev/null ||
+	fail "it is here: $(jq .remote "$T/out")"
+
+# ---- little comes ----
+python3 "$srcdir/tests/net/far_store.py" "$T/big" || fail "far_store.py"
+server_start O ollama_registry.py "$T/big"
+expect 0 far tensors "$O/library/big" --json
+jq -e '.tensors | length == 500' "$T/out" >/dev/null || fail "500 tensors"
+moved=$(sent O)
+[ "$moved" -lt 1000000 ] || fail "$moved bytes for the tensors of 2 GB"
+said=$(jq .bytes_moved "$T/out")
+[ "$said" -le "$moved" ] && [ "$said" -gt $((moved / 2)) ] || fail "$said said, $moved sent"
+expect 0 far show "$O/library/big"
+moved=$(sent O)
+[ "$moved" -lt 1000000 ] || fail "$moved bytes to show 2 GB"
+expect 0 far tensor "$O/library/big" model.layers.7.mlp.up_proj.weight --values 5:8,0:10
+has '^5 +0 +0'
+moved=$(sent O)
+[ "$moved" -lt 1000000 ] || fail "$moved bytes for some values"
+expect 0 far tensors "$O/library/huge" --json
+jq -e '.tensors | length == 20000' "$T/out" >/dev/null || fail "20000 tensors"
+jq -e '.tensors[19999].offset + 2097152 > 41000000000' "$T/out" >/dev/null || fail "offsets"
+moved=$(sent O)
+[ "$moved" -lt 8000000 ] || fail "$moved bytes for the tensors of 40 GB"
+
+# ---- what is said of itself is not believed ----
+expect 1 far show "$O/library/lies"
+has 'header of 1099511627776 bytes, at most'
+has '^runs here +no'
+expect 1 far tensors "$O/library/lies"
+has '^model.c.weight'
+has_not '^model.a.weight'
+expect 2 far tensors "$O/library/long"
+err_has 'more would come from .* allowed \(--yes\)'
+moved=$(sent O)
+[ "$moved" -lt 1000000 ] || fail "$moved bytes for a header that should not come"
+expect 1 far --yes tensors "$O/library/long"
+expect 1 far tensors "$O/library/wrong"
+err_has 'sends other bytes than its digest says'
+expect 2 far tensors "$O/library/nosuch"
+expect 2 far tensor "$O/library/huge" blk.7.ffn_up.weight --digest
+expect 2 here show demo:bf16 --insecure
+err_has 'goes with --remote'
+
+# ---- servers that do otherwise ----
+echo '[]' >"$T/plan"
+server_start P proxy.py "$A_URL" --plan "$T/plan"
+expect 0 here tensors demo:int4
+cp "$T/out" "$T/want"
+plan() {
+	echo "$1" >"$T/plan"
+	touch -d "+$((n += 1)) seconds" "$T/plan"
+}
+n=0
+# all of it for a part: the first bytes are taken, the rest is not waited for
+plan '[{"match": "GET .*/blobs/", "do": "whole", "times": 0}]'
+expect 0 far tensors "$P/library/demo:int4"
+cmp "$T/want" "$T/out" || fail "without ranges"
+for fault in '"do": "cut", "at": 100' '"do": "status", "status": 503' '"do": "close"'; do
+	plan "[{\"match\": \"GET .*/blobs/\", $fault, \"times\": 5}]"
+	expect 0 far tensors "$P/library/demo:int4"
+	cmp "$T/want" "$T/out" || fail "after $fault"
+done
+plan '[{"match": "GET .*/blobs/", "do": "status", "status": 416, "times": 0}]'
+expect 1 far tensors "$P/library/demo:int4"
+err_has 'shorter there than its manifest says'
+plan '[{"match": "GET .*/blobs/", "do": "close", "times": 0}]'
+expect 2 far tensors "$P/library/demo:int4"
+left
+exit 0
