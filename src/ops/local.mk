@@ -265,6 +265,15 @@ src_ops_libops_a_SOURCES += \
 	src/ops/import/import_plan.c \
 	src/ops/import/import_plan.h
 
+# from registries
+src_ops_libops_a_SOURCES += \
+	src/ops/pull/pull.c \
+	src/ops/pull/pull.h \
+	src/ops/pull/pull_manifest.c \
+	src/ops/pull/pull_parts.h \
+	src/ops/pull/pull_place.c \
+	src/ops/pull/pull_there.c
+
 # several as one archive
 src_ops_libops_a_SOURCES += \
 	src/ops/bundle/bundle.h \
