@@ -109,6 +109,8 @@ family convert home plan output model_text translate calibrate
 family import home output model_text metadata
 family bundle home output import
 family pull home output fetch
+family carry home fetch
+family push home carry fetch
 family slice
 family create home plan output convert import translate
 family run home model_text

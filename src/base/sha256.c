@@ -89,6 +89,22 @@ tb_sha256_free(struct tb_sha256 *s)
 }
 
 enum tb_status
+tb_md5_init(struct tb_sha256 *s, struct tb_err *err)
+{
+	return digest_start(s, EVP_md5(), "MD5", err);
+}
+
+void
+tb_md5_done(struct tb_sha256 *s, uint8_t out[TB_MD5_LEN])
+{
+	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
+
+	EVP_DigestFinal_ex(s->ctx, md, NULL);
+	memcpy(out, md, TB_MD5_LEN);
+	tb_sha256_free(s);
+}
+
+enum tb_status
 tb_sha256_bytes(const void *data, size_t len, char digest[TB_DIGEST_MAX], struct tb_err *err)
 {
 	struct tb_sha256 s;

@@ -22,6 +22,11 @@ void tb_sha256_add(struct tb_sha256 *s, const void *data, size_t len);
 void tb_sha256_done(struct tb_sha256 *s, char digest[TB_DIGEST_MAX]);
 void tb_sha256_free(struct tb_sha256 *s);	/* without a result; fine when freed */
 
+/* The same with MD5, which some servers want beside it. */
+#define TB_MD5_LEN 16
+enum tb_status tb_md5_init(struct tb_sha256 *s, struct tb_err *err) TB_MUST_USE;
+void tb_md5_done(struct tb_sha256 *s, uint8_t out[TB_MD5_LEN]);
+
 /* PREFIX and n bytes, at most 32, in hex: "sha256:" */
 void tb_digest_text(const char *prefix, const void *bytes, size_t n, char digest[TB_DIGEST_MAX]);
 /* The way back; false: it is no SHA-256 in lower-case hex. */

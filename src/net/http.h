@@ -44,6 +44,9 @@ const char *http_header_nth(const struct http_answer *a, const char *name, unsig
  * TB_EUNSUP: from https to http. */
 enum tb_status http_location(const struct http_answer *a, char **out, struct tb_err *err)
 	TB_MUST_USE;
+/* The same of another header. */
+enum tb_status http_header_url(const struct http_answer *a, const char *name, char **out,
+			       struct tb_err *err) TB_MUST_USE;
 /* May the same work in a moment?  Broken off, stalled, nobody there, and 408, 425, 429, 5xx;
  * `status` is what http_do() gave, whose *out is as it left it. */
 bool http_again(const struct http_answer *a, enum tb_status status);

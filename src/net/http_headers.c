@@ -54,20 +54,26 @@ join(CURLU *h, const char *base, const char *more, char **out, struct tb_err *er
 }
 
 enum tb_status
-http_location(const struct http_answer *a, char **out, struct tb_err *err)
+http_header_url(const struct http_answer *a, const char *name, char **out, struct tb_err *err)
 {
-	const char *where = http_header(a, "Location");
+	const char *where = http_header(a, name);
 	enum tb_status status;
 	CURLU *h;
 
 	*out = NULL;
 	if (!where || !*where)
 		return tb_fail(err, TB_EFORMAT, "%.200s: it answers %d and not where to go on"
-			       " (Location)", a->url ? a->url : "the server", a->status);
+			       " (%s)", a->url ? a->url : "the server", a->status, name);
 	h = curl_url();
 	status = h ? join(h, a->url, where, out, err) : tb_nomem(err);
 	curl_url_cleanup(h);
 	return status;
+}
+
+enum tb_status
+http_location(const struct http_answer *a, char **out, struct tb_err *err)
+{
+	return http_header_url(a, "Location", out, err);
 }
 
 bool

@@ -42,5 +42,9 @@ src_net_libnet_a_SOURCES = \
 	src/net/sse.h \
 	src/net/ssh_key.c \
 	src/net/ssh_key.h \
+	src/net/upload.c \
+	src/net/upload.h \
+	src/net/upload_ollama.c \
+	src/net/upload_run.h \
 	src/net/url.c \
 	src/net/url.h

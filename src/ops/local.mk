@@ -286,6 +286,19 @@ src_ops_libops_a_SOURCES += \
 	src/ops/bundle/bundle_verify.c \
 	src/ops/bundle/bundle_write.c
 
+# between stores, layouts and registries
+src_ops_libops_a_SOURCES += \
+	src/ops/carry/carry.c \
+	src/ops/carry/carry.h \
+	src/ops/carry/carry_kept.c \
+	src/ops/carry/site.c \
+	src/ops/carry/site.h \
+	src/ops/carry/site_file.c \
+	src/ops/carry/site_pipe.c \
+	src/ops/carry/site_registry.c \
+	src/ops/push/push.c \
+	src/ops/push/push.h
+
 # some tensors of a model
 src_ops_libops_a_SOURCES += \
 	src/ops/slice/slice.c \
