@@ -676,6 +676,7 @@ THREAD_TESTS += tests/unit/test_ui_jobs
 THREAD_TESTS += tests/unit/test_ui_frame
 THREAD_TESTS += tests/unit/test_db_files
 THREAD_TESTS += tests/unit/test_fetch
+THREAD_TESTS += tests/unit/test_fetch_left
 THREAD_TESTS += tests/unit/test_heat
 THREAD_TESTS += tests/unit/test_inspect
 THREAD_TESTS += tests/unit/test_values
@@ -696,9 +697,14 @@ tests_unit_test_matmul_SOURCES = tests/unit/matrices.c tests/unit/matrices.h \
 tests_unit_test_matmul_LDADD = $(TEST_ENGINE)
 
 # bytes that come from elsewhere
-check_PROGRAMS += tests/unit/test_fetch
-TESTS += tests/unit/test_fetch
+check_PROGRAMS += tests/unit/test_fetch tests/unit/test_fetch_left
+TESTS += tests/unit/test_fetch tests/unit/test_fetch_left
+tests_unit_test_fetch_SOURCES = tests/unit/test_fetch.c tests/unit/fetch_world.c \
+	tests/unit/fetch_world.h
 tests_unit_test_fetch_LDADD = $(TEST_OPS)
+tests_unit_test_fetch_left_SOURCES = tests/unit/test_fetch_left.c tests/unit/fetch_world.c \
+	tests/unit/fetch_world.h
+tests_unit_test_fetch_left_LDADD = $(TEST_OPS)
 
 check_PROGRAMS += tests/unit/test_bench
 TESTS += tests/unit/test_bench

@@ -25,6 +25,7 @@ src_ops_libops_a_SOURCES += \
 src_ops_libops_a_SOURCES += \
 	src/ops/fetch/fetch.c \
 	src/ops/fetch/fetch.h \
+	src/ops/fetch/fetch_adopt.c \
 	src/ops/fetch/fetch_file.c \
 	src/ops/fetch/fetch_hash.c \
 	src/ops/fetch/fetch_list.c \

@@ -16,15 +16,13 @@
 #define HEX "0123456789abcdef"
 
 static void
-files_free(struct fetch *f)
+file_free(struct fetch_file *file)
 {
-	for (size_t i = 0; i < f->n; i++) {
-		fetch_file_close(f->files[i]);
-		free((char *)f->files[i]->it.what);
-		free(f->files[i]->path);
-		free(f->files[i]);
-	}
-	free(f->files);
+	fetch_file_close(file);
+	free((char *)file->it.what);
+	free((char *)file->it.begun);
+	free(file->path);
+	free(file);
 }
 
 void
@@ -33,7 +31,9 @@ fetch_free(struct fetch *f)
 	if (!f)
 		return;
 	fetch_list_end(f, false);
-	files_free(f);
+	while (f->n)
+		file_free(f->files[--f->n]);
+	free(f->files);
 	if (f->dir_fd >= 0)
 		close(f->dir_fd);
 	tb_job_free(f->job);
@@ -168,15 +168,15 @@ fetch_add(struct fetch *f, const struct fetch_item *it, struct tb_err *err)
 	file->it = *it;
 	file->fd = file->parts_fd = -1;
 	file->it.what = tb_strdup(it->what ? it->what : "");
-	if (!file->it.what)
+	file->it.begun = it->begun ? tb_strdup(it->begun) : NULL;
+	if (!file->it.what || (it->begun && !file->it.begun))
 		status = tb_nomem(err);
 	if (!status)
 		status = name_file(f, file, err);
 	if (!status)
 		status = find_same(f, file, err);
 	if (status) {
-		free((char *)file->it.what);
-		free(file);
+		file_free(file);
 		return status;
 	}
 	f->files[f->n++] = file;

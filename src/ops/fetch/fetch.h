@@ -25,6 +25,8 @@ struct fetch_item {
 	char digest[TB_DIGEST_MAX];	/* "sha256:…", "gitsha1:…"; "": nothing says it */
 	uint64_t size;			/* of it all; what is longer is refused */
 	void *ref;			/* the source's own; borrowed */
+	const char *begun;		/* a file that may have its first bytes: they are copied, it
+					 * stays; copied; NULL */
 };
 
 /* Where a source puts what it gets. */

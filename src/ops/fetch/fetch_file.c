@@ -94,8 +94,8 @@ fetch_file_room(const struct fetch *f, const struct fetch_file *file)
 
 /* ---- parts ---- */
 
-static bool
-parts_make(struct fetch_file *file, uint64_t part)
+bool
+fetch_parts_make(struct fetch_file *file, uint64_t part)
 {
 	uint64_t size = file->it.size;
 	size_t n = part == UINT64_MAX || !size ? 1 : (size_t)((size - 1) / part + 1);
@@ -187,7 +187,7 @@ parts_read(const struct fetch *f, struct fetch_file *file)
 		return false;
 	text[strlen(head) + strcspn(text + strlen(head), " ")] = 0;
 	if (!tb_parse_u64(text + strlen(head), &part) || part < file->it.size / PARTS_MAX ||
-	    part >= file->it.size || !part || !parts_make(file, part) ||
+	    part >= file->it.size || !part || !fetch_parts_make(file, part) ||
 	    (size_t)n != HEAD_LEN + ROW_LEN * file->nparts)
 		return false;
 	for (size_t i = 0; i < file->nparts; i++)
@@ -244,8 +244,10 @@ parts_plan(struct fetch *f, struct fetch_file *file, uint64_t size, struct tb_er
 	if (prefix > size || size > file->it.size || !*file->it.digest)
 		prefix = 0;
 	drop_parts(f, file);
-	if (!parts_make(file, part))
+	if (!fetch_parts_make(file, part))
 		return tb_nomem(err);
+	if (!prefix && !file->wrong && *file->it.digest)
+		prefix = fetch_adopt(f, file);
 	if (prefix)
 		prefix_to_parts(file, prefix);
 	if (!file->stream)

@@ -113,6 +113,13 @@ uint64_t fetch_file_room(const struct fetch *f, const struct fetch_file *file);
 /* What an item of that size is cut into; UINT64_MAX: nothing. */
 uint64_t fetch_part_size(const struct fetch *f, uint64_t size);
 
+/* Cuts it anew: nothing of it is there. */
+bool fetch_parts_make(struct fetch_file *file, uint64_t part);
+
+/* fetch_adopt.c: copies what others have of it into the empty file, and fills in the parts; or
+ * says how long the piece is that it has of the beginning, which may be 0. */
+uint64_t fetch_adopt(const struct fetch *f, struct fetch_file *file);
+
 /* fetch_hash.c */
 enum tb_status fetch_hash_begin(struct fetch_file *file, struct tb_err *err) TB_MUST_USE;
 /* Hashes what is there in one piece from the beginning, unless another user does. */
