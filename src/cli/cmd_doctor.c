@@ -51,6 +51,21 @@ remotes_json(const struct doctor *d)
 	return list;
 }
 
+static cJSON *
+registries_json(const struct doctor *d)
+{
+	cJSON *list = json_array();
+
+	for (size_t i = 0; i < d->nregistries; i++) {
+		cJSON *o = json_object();
+
+		json_set_str(o, "host", d->registries[i].host);
+		json_set_str(o, "credentials", d->registries[i].from);
+		json_push(list, o);
+	}
+	return list;
+}
+
 static enum cli_exit
 doctor_json(const struct doctor *d)
 {
@@ -87,6 +102,7 @@ doctor_json(const struct doctor *d)
 	json_set(doc, "terminal", terminal_json(d));
 	json_set(doc, "stores", stores);
 	json_set(doc, "remotes", remotes_json(d));
+	json_set(doc, "registries", registries_json(d));
 	json_set(doc, "problems", names_json(&d->problems));
 	return cli_print_json(doc);
 }
@@ -153,6 +169,9 @@ doctor_text(const struct doctor *d)
 	for (size_t i = 0; i < d->nremotes; i++)
 		cli_line("remote    %s: %s, key: %s", d->remotes[i].name, d->remotes[i].url,
 			 d->remotes[i].key ? "yes" : "no");
+	for (size_t i = 0; i < d->nregistries; i++)
+		cli_line("registry  %s: credentials: %s", d->registries[i].host,
+			 d->registries[i].from ? d->registries[i].from : "none");
 	if (!d->problems.n)
 		puts("\nNothing holds it down.");
 	else

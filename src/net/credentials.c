@@ -65,9 +65,10 @@ may_name_programs(const char *path, struct tb_err *err)
 	return TB_OK;
 }
 
+/* asking: a program, if it has to be. */
 static enum tb_status
-from_entry(const char *path, struct docker_entry *e, struct tb_job *job, struct credentials *out,
-	   struct tb_err *err)
+from_entry(const char *path, struct docker_entry *e, bool asking, struct tb_job *job,
+	   struct credentials *out, struct tb_err *err)
 {
 	bool plain = e->cred.plain;
 	enum tb_status status;
@@ -82,9 +83,9 @@ from_entry(const char *path, struct docker_entry *e, struct tb_job *job, struct 
 	if (!e->helper)
 		return TB_OK;
 	status = may_name_programs(path, err);
-	if (!status)
+	if (!status && asking)
 		status = docker_helper_ask(e->helper, e->server, job, out, err);
-	if (status || !credentials_some(out))
+	if (status || (asking && !credentials_some(out)))
 		return status;
 	out->plain = plain;
 	out->from = tb_asprintf("docker-credential-%s", e->helper);
@@ -92,8 +93,8 @@ from_entry(const char *path, struct docker_entry *e, struct tb_job *job, struct 
 }
 
 static enum tb_status
-from_docker(const char *path, const struct url *u, struct tb_job *job, struct credentials *out,
-	    struct tb_err *err)
+from_docker(const char *path, const struct url *u, bool asking, struct tb_job *job,
+	    struct credentials *out, struct tb_err *err)
 {
 	struct docker_entry e = { 0 };
 	enum tb_status status;
@@ -109,7 +110,7 @@ from_docker(const char *path, const struct url *u, struct tb_job *job, struct cr
 	explicit_bzero(text, len);
 	free(text);
 	if (!status)
-		status = from_entry(path, &e, job, out, err);
+		status = from_entry(path, &e, asking, job, out, err);
 	docker_entry_free(&e);
 	return status;
 }
@@ -154,27 +155,46 @@ may_go(const struct url *u, const struct credentials *c, struct tb_err *err)
 	return TB_EUSAGE;
 }
 
-enum tb_status
-credentials_find(const struct url *u, struct tb_job *job, struct credentials *out,
-		 struct tb_err *err)
+static enum tb_status
+find_somewhere(const struct url *u, bool asking, struct tb_job *job, struct credentials *out,
+	       struct tb_err *err)
 {
 	enum tb_status status;
 
 	*out = (struct credentials){ 0 };
 	status = from_keys(u, out, err);
-	for (unsigned i = 0; i < DOCKER_PATHS && !status && !credentials_some(out); i++) {
+	for (unsigned i = 0; i < DOCKER_PATHS && !status && !out->from; i++) {
 		char *path = docker_path(i);
 
 		if (!path)
 			status = tb_nomem(err);
 		else if (*path)
-			status = from_docker(path, u, job, out, err);
+			status = from_docker(path, u, asking, job, out, err);
 		free(path);
 	}
 	if (!status)
 		status = may_go(u, out, err);
 	if (status)
 		credentials_free(out);
+	return status;
+}
+
+enum tb_status
+credentials_find(const struct url *u, struct tb_job *job, struct credentials *out,
+		 struct tb_err *err)
+{
+	return find_somewhere(u, true, job, out, err);
+}
+
+enum tb_status
+credentials_where(const struct url *u, char **from, struct tb_err *err)
+{
+	struct credentials c;
+	enum tb_status status = find_somewhere(u, false, NULL, &c, err);
+
+	*from = c.from;
+	c.from = NULL;
+	credentials_free(&c);
 	return status;
 }
 

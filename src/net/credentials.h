@@ -33,6 +33,8 @@ struct credentials {		/* all owned, NULL where there is none of it */
  * Thread-safe. */
 enum tb_status credentials_find(const struct url *u, struct tb_job *job, struct credentials *out,
 				struct tb_err *err) TB_MUST_USE;
+/* Where they would be found, in fresh memory; NULL: nowhere.  No program is asked. */
+enum tb_status credentials_where(const struct url *u, char **from, struct tb_err *err) TB_MUST_USE;
 bool credentials_some(const struct credentials *c);
 void credentials_free(struct credentials *c);	/* wiped; fine on zeros */
 /* Where they are looked for, as part of a sentence. */

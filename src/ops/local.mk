@@ -7,6 +7,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/home/ctx.c \
 	src/ops/home/held.c \
 	src/ops/home/home.h \
+	src/ops/home/registries.c \
 	src/ops/home/remotes.c \
 	src/ops/home/settings.c
 

@@ -143,6 +143,22 @@ grep -v '^key' "$T/out" | cmp - "$T/a" || fail "data/config does not set what is
 sort -u "$T/default" >"$T/a"
 sort -u "$T/out" | cmp - "$T/a" || fail "data/config does not set what is"
 cat >"$CONFIG" <<END
+registry ghcr.io skip-verify ca "/a b/c" mirror http://m.example/x auth n.example:9 mirror https://o.example
+registry a/b plain
+registry a.example ca relative
+registry a.example mirror nowhere
+registry a.example plian
+registry a.example auth https://b.example
+END
+tb 1 --print-config
+has '^registry ghcr.io skip-verify ca "/a b/c" mirror http://m.example/x auth n.example:9 mirror https://o.example$'
+[ "$(grep -c '^registry' "$T/out")" -eq 1 ] || fail "a line that is not understood"
+err_has ':2: "a/b": the host of a registry is wanted'
+err_has ':3: "ca": plain, skip-verify'
+err_has ':4: "mirror": '
+err_has ':5: "plian": '
+err_has ':6: "auth": '
+cat >"$CONFIG" <<END
 store $T/a store
 store "$T/a store"
 key models W verify

@@ -45,6 +45,34 @@ run 1 doctor
 has '^\* TBTUI_CPU is "scalar": .*unset it'
 unset TBTUI_CPU OPENBLAS_CORETYPE
 
+# Which registries are shown something, and from where; never what.
+mkdir -p "$XDG_CONFIG_HOME/tbtui" "$HOME/.docker" "$HOME/.ollama"
+cat >"$XDG_CONFIG_HOME/tbtui/config" <<END
+registry a.example mirror https://b.example
+registry c.example:5000 plain auth d.example
+END
+echo "http://c.example:5000 me sesame" >"$XDG_CONFIG_HOME/tbtui/keys"
+echo '{"auths":{"https://index.docker.io/v1/":{"auth":"bWU6c2VzYW1l"}},"credHelpers":{"ghcr.io":"no-such-one"}}' \
+	>"$HOME/.docker/config.json"
+chmod 600 "$XDG_CONFIG_HOME/tbtui/keys" "$HOME/.docker/config.json"
+TERM=xterm
+run 0 doctor
+has '^registry  a\.example: credentials: none$'
+has "^registry  c\.example:5000: credentials: $XDG_CONFIG_HOME/tbtui/keys\$"
+has "^registry  docker\.io: credentials: $HOME/.docker/config\.json\$"
+has '^registry  ghcr\.io: credentials: docker-credential-no-such-one$'
+has_not quay.io
+has_not sesame
+has_not bWU6
+chmod 644 "$HOME/.docker/config.json"
+echo nonsense >"$HOME/.ollama/id_ed25519"
+chmod 600 "$HOME/.ollama/id_ed25519"
+run 1 doctor --json
+[ "$(value 'sum("chmod 600" in p for p in d["problems"])')" -eq 1 ] || fail "a file that others read"
+[ "$(value 'sum("id_ed25519: no OpenSSH" in p for p in d["problems"])')" -eq 1 ] || fail "a bad key"
+[ "$(value 'd["registries"][0]')" = "{'host': 'a.example', 'credentials': None}" ] || fail registries
+rm -r "$HOME/.docker" "$HOME/.ollama" "$XDG_CONFIG_HOME/tbtui"
+
 # A store that was not scanned, one that is gone.
 mkdir "$T/new"
 echo "$T/new" >"$T/new/file"

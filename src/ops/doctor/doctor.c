@@ -7,21 +7,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/engine/arch.h"
 #include "src/engine/blas.h"
 #include "src/engine/matrix.h"
 #include "src/engine/probe.h"
 #include "src/engine/team.h"
+#include "src/net/credentials.h"
 #include "src/net/key.h"
+#include "src/net/ssh_key.h"
 #include "src/net/url.h"
 #include "src/ops/about/about.h"
 
 #define READ_BYTES ((size_t)256 << 20)	/* more than caches hold */
 #define READS 5
+#define OLLAMAS_HOST "registry.ollama.ai"
 #define MEMORY_LOW ((uint64_t)2 << 30)
 
 /* Words of /proc/cpuinfo that say what products can be made of. */
@@ -246,6 +251,84 @@ look_at_remotes(struct doctor *d, const struct op_ctx *ctx, struct tb_err *err)
 	return status;
 }
 
+/* Ollama's own takes the key that its program makes. */
+static enum tb_status
+ollamas_key(char **from, struct doctor *d, struct tb_err *err)
+{
+	char *path = ssh_key_ollama();
+	enum tb_status status = TB_OK;
+	struct tb_err why;
+	struct ssh_key k;
+
+	if (!path)
+		return tb_nomem(err);
+	if (*path && !tb_absent(path)) {
+		if (ssh_key_read(&k, path, &why))
+			status = problem(d, err, "%s", why.msg);
+		else
+			*from = path;
+		ssh_key_wipe(&k);
+	}
+	if (*from != path)
+		free(path);
+	return status;
+}
+
+/* named: it has a line, and is listed also with nothing to show. */
+static enum tb_status
+add_registry(struct doctor *d, const struct op_ctx *ctx, const char *host, bool named,
+	     struct tb_err *err)
+{
+	struct config_registry said;
+	enum tb_status status;
+	char *url, *from = NULL;
+	struct url u = { 0 };
+	struct tb_err why;
+
+	for (size_t i = 0; i < d->nregistries; i++)
+		if (!strcasecmp(d->registries[i].host, host))
+			return TB_OK;
+	config_registry(&ctx->config, host, &said);
+	url = tb_asprintf("%s://%s", said.plain ? "http" : "https", host);
+	status = url ? TB_OK : tb_nomem(err);
+	if (!status)
+		status = url_parse(&u, url, err);
+	if (!status && credentials_where(&u, &from, &why) && !tb_names_have(&d->problems, why.msg))
+		status = problem(d, err, "%s", why.msg);
+	if (!status && !from && !strcmp(host, OLLAMAS_HOST))
+		status = ollamas_key(&from, d, err);
+	if (!status && (from || named)) {
+		if (tb_grow(&d->registries, &d->registries_cap, d->nregistries + 1,
+			    sizeof(*d->registries))) {
+			struct doctor_registry *r = &d->registries[d->nregistries++];
+
+			snprintf(r->host, sizeof(r->host), "%s", host);
+			r->from = from;
+			from = NULL;
+		} else {
+			status = tb_nomem(err);
+		}
+	}
+	free(from);
+	url_free(&u);
+	free(url);
+	return status;
+}
+
+static enum tb_status
+look_at_registries(struct doctor *d, const struct op_ctx *ctx, struct tb_err *err)
+{
+	static const char *const usual[] = { OLLAMAS_HOST, "docker.io", "ghcr.io", "quay.io" };
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < ctx->config.n && !status; i++)
+		if (config_is_registry(&ctx->config.lines[i]))
+			status = add_registry(d, ctx, ctx->config.lines[i].word[1], true, err);
+	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual) && !status; i++)
+		status = add_registry(d, ctx, usual[i], false, err);
+	return status;
+}
+
 static enum tb_status
 find_problems(struct doctor *d, const struct op_ctx *ctx, struct tb_err *err)
 {
@@ -279,6 +362,9 @@ doctor_free(struct doctor *d)
 	places_free(&d->places);
 	free(d->kernels);
 	free(d->remotes);
+	for (size_t i = 0; i < d->nregistries; i++)
+		free(d->registries[i].from);
+	free(d->registries);
 	*d = (struct doctor){ 0 };
 }
 
@@ -308,6 +394,7 @@ op_doctor(const struct op_ctx *ctx, struct doctor *out, struct tb_err *err)
 	    (status = look_at_memory(out, ctx, err)) ||
 	    (status = op_places(ctx, false, &out->places, err)) ||
 	    (status = look_at_remotes(out, ctx, err)) ||
+	    (status = look_at_registries(out, ctx, err)) ||
 	    (status = find_problems(out, ctx, err)))
 		doctor_free(out);
 	return status;

@@ -18,6 +18,13 @@ struct doctor_kernel {
 /* A server that the configuration names.  Nobody asks it anything here. */
 struct doctor_remote { const char *name, *url; bool key; };	/* borrowed from the context */
 
+/* A registry that the configuration has a line of, or that there is something to show to.  Nobody
+ * asks it, or a program that keeps passwords, anything here. */
+struct doctor_registry {
+	char host[128];
+	char *from;			/* where that is which it is shown; NULL: nothing; owned */
+};
+
 struct doctor {
 	char cpu[96];			/* model name, "" where the kernel does not tell */
 	struct tb_names features;	/* those that kernels are chosen by, and there */
@@ -34,6 +41,8 @@ struct doctor {
 	struct places places;
 	struct doctor_remote *remotes;	/* owned */
 	size_t nremotes, remotes_cap;
+	struct doctor_registry *registries;	/* owned */
+	size_t nregistries, registries_cap;
 	struct tb_names problems;	/* sentences, each with what to do */
 };
 

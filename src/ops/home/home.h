@@ -3,6 +3,7 @@
  *
  *	store DIR
  *	remote NAME URL
+ *	registry HOST [plain] [skip-verify] [ca /FILE] [auth HOST] [mirror URL]...
  *	key VIEW KEY ACTION
  *	color ROLE FOREGROUND BACKGROUND [ATTRIBUTE...]
  *	columns VIEW COLUMN...
@@ -61,6 +62,23 @@ bool config_check_remote(struct config *c, const struct config_line *l);
  * its models.  In fresh memory; *url NULL: it is no model of a server. */
 enum tb_status config_address(const struct config *c, const char *ref, char **url,
 			      struct tb_err *err) TB_MUST_USE;
+
+/* "registry HOST ..."? */
+bool config_is_registry(const struct config_line *l);
+/* If so, is all of it understood?  Complains. */
+bool config_check_registry(struct config *c, const struct config_line *l);
+/* What all its lines together say; borrowed from the configuration. */
+#define CONFIG_MIRRORS 8u
+struct config_registry {
+	bool plain, skip_verify;	/* no TLS; with it, anybody's certificate */
+	const char *ca_file;		/* NULL: this machine's certificates alone */
+	const char *auth_host;		/* who gives its tokens, and may have its password; NULL: none else */
+	const char *mirrors[CONFIG_MIRRORS + 1];	/* asked first; NULL behind the last */
+};
+void config_registry(const struct config *c, const char *host, struct config_registry *out);
+void config_print_registries(const struct config *c, struct tb_buf *out);
+/* A word, in quotes where it needs them. */
+void config_put_word(struct tb_buf *out, const char *word);
 
 /* Are conversations kept?  *kv_bytes: how much of what was read for them. */
 #define CONFIG_KV_BYTES (UINT64_C(4) << 30)

@@ -23,6 +23,7 @@
 static const struct { const char *word; size_t min, max; const char *usage; } forms[] = {
 	{ "store", 1, 1, "store DIR" },
 	{ "remote", 2, 2, "remote NAME URL" },
+	{ "registry", 1, CONFIG_WORDS, "registry HOST [SETTING...]" },
 	{ "key", 3, 3, "key VIEW KEY ACTION" },
 	{ "color", 3, CONFIG_WORDS, "color ROLE FOREGROUND BACKGROUND [ATTRIBUTE...]" },
 	{ "columns", 2, CONFIG_WORDS, "columns VIEW COLUMN..." },
@@ -135,7 +136,7 @@ in_form(struct config *c, const struct config_line *l)
 	}
 	tb_near_text(&near, hint, sizeof(hint));
 	config_wrong(c, l, "no setting \"%.60s\"%s", l->word[0],
-		     *hint ? hint : ": store, remote, key, color, columns or sessions");
+		     *hint ? hint : ": store, remote, registry, key, color, columns or sessions");
 	return false;
 }
 
@@ -215,7 +216,8 @@ parse(struct config *c, const char *text, struct tb_err *err)
 		if (why)
 			config_wrong(c, &l, "%s", why);
 		if (!status && !why && l.n && in_form(c, &l) && check_store(c, &l, &stores) &&
-		    config_check_remote(c, &l) && check_sessions(c, &l)) {
+		    config_check_remote(c, &l) && config_check_registry(c, &l) &&
+		    check_sessions(c, &l)) {
 			if (!tb_grow(&c->lines, &c->cap, c->n + 1, sizeof(*c->lines)))
 				status = TB_ENOMEM;
 			else
@@ -298,8 +300,8 @@ write_text(const struct config *c, const struct tb_buf *text, struct tb_err *err
 	return status;
 }
 
-static void
-put_word(struct tb_buf *out, const char *word)
+void
+config_put_word(struct tb_buf *out, const char *word)
 {
 	if (*word && !strpbrk(word, " \t\"\\")) {
 		tb_buf_str(out, word);
@@ -337,7 +339,7 @@ config_print(const struct config *c, struct tb_buf *out)
 
 		if (dir) {
 			tb_buf_str(out, "store ");
-			put_word(out, dir);
+			config_put_word(out, dir);
 			tb_buf_chr(out, '\n');
 		}
 		free(dir);
@@ -347,11 +349,12 @@ config_print(const struct config *c, struct tb_buf *out)
 	for (size_t i = 0; i < c->n; i++)
 		if (config_is_remote(&c->lines[i])) {
 			tb_buf_str(out, "remote ");
-			put_word(out, c->lines[i].word[1]);
+			config_put_word(out, c->lines[i].word[1]);
 			tb_buf_chr(out, ' ');
-			put_word(out, c->lines[i].word[2]);
+			config_put_word(out, c->lines[i].word[2]);
 			tb_buf_chr(out, '\n');
 		}
+	config_print_registries(c, out);
 	print_sessions(c, out);
 }
 
@@ -372,7 +375,7 @@ config_add_store(const struct config *c, const char *dir, struct tb_err *err)
 	if (out.len && text[out.len - 1] != '\n')
 		tb_buf_chr(&out, '\n');
 	tb_buf_str(&out, "store ");
-	put_word(&out, dir);
+	config_put_word(&out, dir);
 	tb_buf_chr(&out, '\n');
 	status = write_text(c, &out, err);
 	tb_buf_free(&out);
