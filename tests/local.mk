@@ -550,6 +550,19 @@ tests_fuzz_fuzz_sse_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_sse_LDADD = src/net/libnet.a $(CURL_LIBS) $(MICROHTTPD_LIBS) src/base/libbase.a $(UTF8PROC_LIBS) \
 	$(CRYPTO_LIBS) $(XXHASH_LIBS)
 EXTRA_DIST += tests/fuzz/seeds/sse/crlf tests/fuzz/seeds/sse/deltas
+# what registries want to see, and where it is kept
+FUZZ_TARGETS += tests/fuzz/fuzz_challenge tests/fuzz/fuzz_ssh_key tests/fuzz/fuzz_docker_config
+FUZZ_NET = src/net/libnet.a $(CURL_LIBS) $(MICROHTTPD_LIBS) src/format/libformat.a $(CJSON_LIBS) \
+	src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS) $(XXHASH_LIBS)
+tests_fuzz_fuzz_challenge_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_challenge_LDADD = $(FUZZ_NET)
+tests_fuzz_fuzz_ssh_key_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_ssh_key_LDADD = $(FUZZ_NET)
+tests_fuzz_fuzz_docker_config_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_docker_config_LDADD = $(FUZZ_NET)
+EXTRA_DIST += tests/fuzz/seeds/challenge/both tests/fuzz/seeds/challenge/token \
+	tests/fuzz/seeds/docker_config/entries tests/fuzz/seeds/docker_config/helper \
+	tests/fuzz/seeds/ssh_key/ed25519 tests/fuzz/seeds/ssh_key/packed
 FUZZ_TARGETS += tests/fuzz/fuzz_remote
 tests_fuzz_fuzz_remote_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_remote_LDADD = $(FUZZ_OPS)
