@@ -244,15 +244,18 @@ chat_take_up(struct chat *c, const char *path, struct tb_job *job, struct tb_err
 const struct chat_message *
 chat_messages(struct chat *c, size_t *n)
 {
-	size_t *path = turns_path(&c->turns, c->turns.leaf, n), first = c->system != NULL;
+	const struct speaker *s = c->speaker;
+	size_t *path = turns_path(&c->turns, c->turns.leaf, n), first = 0;
 
-	if (!path || !tb_grow(&c->messages, &c->cap, *n + 2, sizeof(*c->messages))) {
+	if (!path || !tb_grow(&c->messages, &c->cap, *n + s->nsaid + 2, sizeof(*c->messages))) {
 		free(path);
 		*n = 0;
 		return NULL;
 	}
-	if (first)
-		c->messages[0] = (struct chat_message){ .role = "system", .content = c->system };
+	if (c->system)
+		c->messages[first++] = (struct chat_message){ .role = "system", .content = c->system };
+	for (size_t i = 0; i < s->nsaid; i++)
+		c->messages[first++] = s->said[i];
 	for (size_t i = 0; i < *n; i++)
 		c->messages[first + i] = turns_at(&c->turns, path[i])->said;
 	*n += first;
@@ -286,11 +289,22 @@ fill_turn(struct chat_turn *to, const struct turn *t, struct chat_path *out, boo
 	to->created_ns = t->created_ns;
 }
 
+/* Of the path; those that the model's own messages begin with are left out first. */
+static size_t
+turns_left_out(const struct chat *c)
+{
+	size_t own = 0;
+
+	for (size_t i = 0; i < c->speaker->nsaid; i++)
+		own += !strcmp(c->speaker->said[i].role, "user");
+	return c->left_out > own ? c->left_out - own : 0;
+}
+
 static bool
 fill_path(struct chat *c, const size_t *path, const unsigned *place, const unsigned *of,
 	  struct chat_path *out)
 {
-	size_t left = c->left_out;
+	size_t left = turns_left_out(c);
 	bool whole = true;
 
 	out->turns = tb_arena_get(&out->mem, (out->n + 1) * sizeof(*out->turns));

@@ -173,7 +173,8 @@ const cJSON *chat_tools(const struct chat *c);		/* borrowed; NULL: none */
  * nobody knows. */
 enum tb_status chat_rendered(struct chat *c, struct tb_buf *out, struct tb_err *err) TB_MUST_USE;
 
-/* The path as messages, the system's first.  Valid until the next call. */
+/* The path as messages; the system's and those of the model's own (MESSAGE of a Modelfile) come
+ * first.  Valid until the next call. */
 const struct chat_message *chat_messages(struct chat *c, size_t *n);
 
 /* ---- saying something ---- */

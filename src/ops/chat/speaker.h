@@ -76,5 +76,7 @@ struct speaker {
 	const struct speaker_ops *ops;
 	char *name;		/* of the model, as people know it; owned */
 	char *ref;		/* what opens it again; owned, freed by speaker_free() as is name */
+	const struct chat_message *said;	/* borrowed: what each conversation with it begins with */
+	size_t nsaid;
 };
 #endif

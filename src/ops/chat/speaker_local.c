@@ -537,6 +537,8 @@ speaker_local_new(struct speaker **out, struct chat_model *m, const struct chat_
 		return tb_nomem(err);
 	l->m = m;
 	l->speaker.ops = &local_ops;
+	l->speaker.said = m->said;
+	l->speaker.nsaid = m->nsaid;
 	l->speaker.name = tb_strdup(loc->name);
 	l->speaker.ref = tb_strdup(loc->path);
 	status = l->speaker.name && l->speaker.ref ? TB_OK : tb_nomem(err);

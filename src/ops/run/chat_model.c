@@ -108,7 +108,42 @@ read_configs(struct chat_model *m, struct tb_err *err)
 	return !status && tokenizer_eos(m->tokenizer, &id) ? add_eos(m, id, err) : status;
 }
 
-/* What an Ollama model has beside its tensors: parameters and a system prompt. */
+/* A conversation that was begun for whoever talks with the model: MESSAGE of a Modelfile. */
+static enum tb_status
+read_messages(struct chat_model *m, struct tb_err *err)
+{
+	static const char *const roles[] = { "system", "user", "assistant" };
+	size_t len;
+	char *text;
+	enum tb_status status = model_read_layer(m->model, MEDIA_MESSAGES, 0, SMALL_MAX, &text, &len,
+						 err);
+
+	if (status)
+		return status == TB_ENOENT ? TB_OK : status;
+	if (!(status = json_parse(&m->said_doc, text, len, "messages", err))) {
+		m->said = tb_calloc(json_count(m->said_doc) + 1, sizeof(*m->said));
+		status = m->said ? TB_OK : tb_nomem(err);
+	}
+	free(text);
+	if (!status && !json_is_array(m->said_doc))
+		status = tb_fail(err, TB_EFORMAT, "messages: no list of messages");
+	for (const cJSON *v = status ? NULL : json_first(m->said_doc); v; v = json_next(v)) {
+		const char *role = json_str(json_get(v, "role"));
+		struct chat_message *to = &m->said[m->nsaid];
+
+		to->content = json_str(json_get(v, "content"));
+		for (size_t i = 0; role && i < sizeof(roles) / sizeof(*roles); i++)
+			if (!strcmp(role, roles[i]))
+				to->role = roles[i];
+		if (!to->role || !to->content)
+			return tb_fail(err, TB_EFORMAT, "messages: number %zu has no role that is "
+				       "known, or no text", m->nsaid + 1);
+		m->nsaid++;
+	}
+	return status;
+}
+
+/* What an Ollama model has beside its tensors: parameters, a system prompt, messages. */
 static enum tb_status
 read_layers(struct chat_model *m, bool *seeded, struct tb_err *err)
 {
@@ -125,6 +160,8 @@ read_layers(struct chat_model *m, bool *seeded, struct tb_err *err)
 		if (status != TB_ENOENT)
 			return status;
 	}
+	if ((status = read_messages(m, err)))
+		return status;
 	status = model_read_layer(m->model, MEDIA_PARAMS, 0, SMALL_MAX, &text, &len, err);
 	if (status)
 		return status == TB_ENOENT ? TB_OK : status;
@@ -259,6 +296,8 @@ chat_model_free(struct chat_model *m)
 	for (size_t i = 0; i < m->nstops; i++)
 		free(m->stops[i]);
 	free(m->system);
+	free(m->said);
+	json_free(m->said_doc);
 	free(m->bos);
 	free(m->eos);
 	free(m->eos_ids);

@@ -16,6 +16,8 @@
 #include "src/engine/sampler.h"
 #include "src/text/tokenizer.h"
 
+struct cJSON;
+struct chat_message;
 struct chat_template;
 struct constraint;
 struct grammar;
@@ -44,6 +46,10 @@ struct chat_model {
 	char template_said[160];	/* which template is used, and why */
 	char draft_note[320];		/* why a draft that comes with it cannot guess; or "" */
 	char *system;			/* the model's own system prompt, or NULL */
+	struct chat_message *said;	/* messages that every conversation with it begins with, behind
+					 * the system's; their texts are in said_doc */
+	size_t nsaid;
+	struct cJSON *said_doc;
 	char *bos, *eos;		/* pieces that templates use; NULL: none */
 	uint32_t *eos_ids;		/* ids that end an answer */
 	size_t neos;

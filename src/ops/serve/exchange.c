@@ -76,6 +76,33 @@ tell_done(struct exchange *x, unsigned status, const char *how)
 
 /* ---- what the model reads ---- */
 
+/* The messages of the request, behind what the model wants every conversation to begin with, as
+ * Ollama has it: its system prompt unless there is another, and its messages. */
+static enum tb_status
+begin_conversation(struct exchange *x, struct tb_err *err)
+{
+	const struct chat_model *m = x->on->model;
+	struct serve_request *ask = &x->ask;
+	struct chat_message *all = tb_arena_get(&ask->texts, (ask->nmessages + m->nsaid + 1) *
+						sizeof(*all));
+	bool system = ask->nmessages && !strcmp(ask->messages[0].role, "system");
+	size_t n = 0;
+
+	if (!all)
+		return tb_nomem(err);
+	if (system)
+		all[n++] = ask->messages[0];
+	else if (m->system && *m->system)
+		all[n++] = (struct chat_message){ .role = "system", .content = m->system };
+	for (size_t i = 0; i < m->nsaid; i++)
+		all[n++] = m->said[i];
+	for (size_t i = system; i < ask->nmessages; i++)
+		all[n++] = ask->messages[i];
+	ask->messages = all;
+	ask->nmessages = n;
+	return TB_OK;
+}
+
 /* Without a template: each message of the person on a line of its own. */
 static void
 as_text(const struct serve_request *ask, struct tb_buf *text)
@@ -118,8 +145,10 @@ read_prompt(struct exchange *x, struct tb_err *err)
 	const struct chat_model *m = x->on->model;
 	struct tb_buf text = TB_BUF(PROMPT_MAX);
 	bool plain = x->ask.prompt || !m->template;
-	enum tb_status status = render(x, &text, err);
+	enum tb_status status = x->ask.prompt ? TB_OK : begin_conversation(x, err);
 
+	if (!status)
+		status = render(x, &text, err);
 	if (!status && x->ask.prompt)
 		status = tokenizer_encode(m->tokenizer, tb_buf_cstr(&text), text.len, true, false,
 					  &x->task.prompt, err);
