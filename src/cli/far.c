@@ -2,6 +2,8 @@
 
 #include "src/cli/far.h"
 
+#include <string.h>
+
 #include "src/base/buf.h"
 #include "src/base/job.h"
 #include "src/base/text.h"
@@ -42,6 +44,7 @@ cli_far_model(const struct cli *cli, struct cli_far *far, const char *ref, struc
 	      struct tb_err *err)
 {
 	struct far_task k = { cli, far, ref, out };
+	enum tb_status status;
 
 	*out = NULL;
 	if (far->on)
@@ -49,7 +52,10 @@ cli_far_model(const struct cli *cli, struct cli_far *far, const char *ref, struc
 	if (far->insecure || far->skip_verify)
 		return tb_fail(err, TB_EUSAGE, "--%s goes with --remote",
 			       far->insecure ? "insecure" : "tls-skip-verify");
-	return cli_model(cli, ref, out, err);
+	status = cli_model(cli, ref, out, err);
+	if (status == TB_ENOENT && (strstr(ref, "://") || tb_starts(ref, "hf:")))
+		return tb_fail(err, TB_ENOENT, "%s: not here; --remote looks at it where it lies", ref);
+	return status;
 }
 
 /* ---- a whole tensor ---- */

@@ -116,6 +116,13 @@ expect 2 far tensors "$O/library/nosuch"
 expect 2 far tensor "$O/library/huge" blk.7.ffn_up.weight --digest
 expect 2 here show demo:bf16 --insecure
 err_has 'goes with --remote'
+expect 2 here show "docker://$O/library/big"
+err_has '--remote looks at it where it lies'
+expect 0 far show "docker://$A/library/demo:int4" --key hidden_size
+has '^256$'
+expect 0 far show "$O/library/huge" --modelfile
+has "^FROM $O/library/huge:latest"
+has_not "$TMPDIR"
 
 # ---- servers that do otherwise ----
 echo '[]' >"$T/plan"
