@@ -124,6 +124,25 @@ expect 0 far show "$O/library/huge" --modelfile
 has "^FROM $O/library/huge:latest"
 has_not "$TMPDIR"
 
+# ---- who asks, and whom ----
+registry_start B tls auth
+registry_put "$B_URL" "$T/here" "$library/demo/int4" library/demo int4
+safe() { "$TBTUI" -d "$T/far.db" --store "$T/empty" "$@" --remote; }
+expect 2 safe tensors "$B/library/demo:int4"
+err_has 'certificate'
+expect 2 safe tensors "$B/library/demo:int4" --tls-skip-verify
+err_has "$B"
+mkdir "$T/docker"
+printf '{"auths": {"%s": {"auth": "%s"}}}\n' "$B" \
+	"$(printf '%s:%s' "$NET_USER" "$NET_PASSWORD" | base64)" >"$T/docker/config.json"
+chmod 600 "$T/docker/config.json"
+DOCKER_CONFIG=$T/docker expect 0 safe tensors "$B/library/demo:int4" --tls-skip-verify
+err_has 'NOBODY CHECKS WHO ANSWERS'
+expect 0 here tensors demo:int4
+cp "$T/out" "$T/want"
+DOCKER_CONFIG=$T/docker safe tensors "$B/library/demo:int4" --tls-skip-verify 2>/dev/null | cmp - "$T/want" ||
+	fail "tensors over TLS"
+
 # ---- servers that do otherwise ----
 echo '[]' >"$T/plan"
 server_start P proxy.py "$A_URL" --plan "$T/plan"
