@@ -5,6 +5,9 @@
  *	need NAME		skip the file unless the environment has NAME
  *	env NAME=VALUE		for what is run from here on
  *	setup COMMAND		by the shell, in the fresh folder $TMP; must succeed
+ *	serve COMMAND		by the shell, there too, and beside what follows: ended with the file
+ *	port NUMBER FILE	what that file of the servers begins with is called NUMBER, of as many
+ *				digits, in keys and on screens: waits for it
  *	size ROWS COLS		of the next run (24 80)
  *	run PROGRAM ARG...	words are split at blanks; $NAME is replaced in them
  *	keys TEXT		type <Esc>:q<Enter> and the like, then wait until idle;
@@ -30,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +47,7 @@
 #define FILE_MAX (1u << 20)
 #define ROW_MAX 8192
 #define ARGS_MAX 32
+#define SERVERS_MAX 4
 
 struct scr {
 	const char *path;
@@ -53,6 +58,10 @@ struct scr {
 	int failures;
 	int rows, cols;
 	char *tmp;
+	pid_t servers[SERVERS_MAX];	/* each leads a group of its own */
+	size_t nservers;
+	struct { char shown[16], real[16]; } ports[SERVERS_MAX];
+	size_t nports;
 	struct tty tty;
 };
 
@@ -83,13 +92,33 @@ keep_line(struct scr *s, const char *line)
 
 typedef void row_fn(const struct vt *vt, int y, char *out, size_t outlen);
 
+/* The ports in a text, as the file calls them or (real) as they are. */
+static void
+name_ports(const struct scr *s, char *text, bool real)
+{
+	for (size_t i = 0; i < s->nports; i++) {
+		const char *from = real ? s->ports[i].shown : s->ports[i].real;
+		const char *to = real ? s->ports[i].real : s->ports[i].shown;
+
+		for (char *p = text; (p = strstr(p, from)); p += strlen(to))
+			memcpy(p, to, strlen(to));
+	}
+}
+
+static void
+read_row(const struct scr *s, row_fn *row, int y, char out[ROW_MAX])
+{
+	row(&s->tty.vt, y, out, ROW_MAX);
+	name_ports(s, out, false);
+}
+
 static void
 compare_row(struct scr *s, row_fn *row, int y, const char *want)
 {
 	char got[ROW_MAX] = "";
 
 	if (y < s->tty.vt.rows)
-		row(&s->tty.vt, y, got, sizeof(got));
+		read_row(s, row, y, got);
 	if (!strcmp(got, want))
 		return;
 	printf("%s:%d: row %d\n  -|%s\n  +|%s\n", s->path, s->line, y, want, got);
@@ -104,7 +133,7 @@ update_rows(struct scr *s, row_fn *row)
 	while (*s->next == '|')
 		take_line(s);
 	for (int y = 0; y < s->tty.vt.rows; y++) {
-		row(&s->tty.vt, y, got, sizeof(got));
+		read_row(s, row, y, got);
 		tb_buf_printf(&s->out, "|%s\n", got);
 	}
 }
@@ -155,7 +184,7 @@ cmd_row(struct scr *s, char *arg, struct tb_err *err)
 		compare_row(s, vt_row, (int)y, end + 2);
 		return TB_OK;
 	}
-	vt_row(&s->tty.vt, (int)y, got, sizeof(got));
+	read_row(s, vt_row, (int)y, got);
 	while (s->out.len && s->out.p[s->out.len - 1] != '|')
 		s->out.p[--s->out.len] = 0;
 	/* "row N |" is what is left of the line just kept. */
@@ -164,12 +193,12 @@ cmd_row(struct scr *s, char *arg, struct tb_err *err)
 }
 
 static bool
-on_screen(const struct vt *vt, const char *text)
+on_screen(const struct scr *s, const char *text)
 {
 	char got[ROW_MAX];
 
-	for (int y = 0; y < vt->rows; y++) {
-		vt_row(vt, y, got, sizeof(got));
+	for (int y = 0; y < s->tty.vt.rows; y++) {
+		read_row(s, vt_row, y, got);
 		if (strstr(got, text))
 			return true;
 	}
@@ -182,7 +211,7 @@ dump(const struct scr *s)
 	char got[ROW_MAX];
 
 	for (int y = 0; s->tty.vt.cell && y < s->tty.vt.rows; y++) {
-		vt_row(&s->tty.vt, y, got, sizeof(got));
+		read_row(s, vt_row, y, got);
 		printf("  +|%s\n", got);
 	}
 }
@@ -194,7 +223,7 @@ cmd_wait(struct scr *s, char *arg, struct tb_err *err)
 
 	if (*arg++ != '|')
 		return tb_fail(err, TB_EUSAGE, "wait |text");
-	while (!on_screen(&s->tty.vt, arg))
+	while (!on_screen(s, arg))
 		if (!tty_read(&s->tty, 100) || tb_monotonic() > end)
 			return tb_fail(err, TB_EIO, "\"%s\" does not appear", arg);
 	return TB_OK;
@@ -205,7 +234,7 @@ cmd_absent(struct scr *s, char *arg, struct tb_err *err)
 {
 	if (*arg++ != '|')
 		return tb_fail(err, TB_EUSAGE, "absent |text");
-	if (on_screen(&s->tty.vt, arg))
+	if (on_screen(s, arg))
 		return tb_fail(err, TB_EIO, "\"%s\" is shown", arg);
 	return TB_OK;
 }
@@ -279,27 +308,100 @@ cmd_env(struct scr *s, char *arg, struct tb_err *err)
 	return status;
 }
 
+/* A shell in the folder that does what is said there; *pid 0: it could not be started. */
+static enum tb_status
+start_shell(const struct scr *s, const char *command, pid_t *pid, struct tb_err *err)
+{
+	fflush(stdout);
+	*pid = fork();
+	if (*pid < 0)
+		return tb_fail_errno(err, "fork");
+	if (!*pid) {
+		if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0 || chdir(s->tmp) || setpgid(0, 0) ||
+		    prctl(PR_SET_PDEATHSIG, SIGKILL))
+			_exit(126);
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	(void)setpgid(*pid, *pid);	/* whoever comes first */
+	return TB_OK;
+}
+
 static enum tb_status
 cmd_setup(struct scr *s, char *arg, struct tb_err *err)
 {
 	pid_t pid;
 	int status;
 
-	fflush(stdout);
-	pid = fork();
-	if (pid < 0)
-		return tb_fail_errno(err, "fork");
-	if (!pid) {
-		if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0 || chdir(s->tmp))
-			_exit(126);
-		execl("/bin/sh", "sh", "-c", arg, (char *)NULL);
-		_exit(127);
-	}
+	if (start_shell(s, arg, &pid, err))
+		return err->code;
 	if (waitpid(pid, &status, 0) < 0)
 		return tb_fail_errno(err, "waitpid");
 	if (status)
 		return tb_fail(err, TB_EIO, "set-up fails (wait status 0x%x)", (unsigned)status);
 	return TB_OK;
+}
+
+static enum tb_status
+cmd_serve(struct scr *s, char *arg, struct tb_err *err)
+{
+	if (s->nservers == SERVERS_MAX)
+		return tb_fail(err, TB_EUSAGE, "%d servers at most", SERVERS_MAX);
+	if (start_shell(s, arg, &s->servers[s->nservers], err))
+		return err->code;
+	s->nservers++;
+	return TB_OK;
+}
+
+/* The digits at the beginning of the file, as soon as there is a whole line of it. */
+static bool
+port_of(const char *path, char out[16])
+{
+	char *text;
+	size_t n;
+
+	if (tb_file_slurp(path, FILE_MAX, &text, NULL, NULL))
+		return false;
+	n = strspn(text, "0123456789");
+	if (text[n] != '\n' || n >= 16)
+		n = 0;
+	memcpy(out, text, n);
+	out[n] = 0;
+	free(text);
+	return n;
+}
+
+static enum tb_status
+cmd_port(struct scr *s, char *arg, struct tb_err *err)
+{
+	size_t n = strspn(arg, "0123456789"), i = s->nports;
+	double end = tb_monotonic() + s->tty.timeout;
+	char *path;
+
+	if (!n || n >= sizeof(s->ports[i].shown) || arg[n] != ' ' || i == SERVERS_MAX)
+		return tb_fail(err, TB_EUSAGE, "port NUMBER FILE");
+	path = tb_path_join(s->tmp, arg + n + 1);
+	if (!path)
+		return tb_nomem(err);
+	while (!port_of(path, s->ports[i].real) && tb_monotonic() < end)
+		usleep(20000);
+	free(path);
+	memcpy(s->ports[i].shown, arg, n);
+	if (strlen(s->ports[i].real) != n)
+		return tb_fail(err, TB_EIO, "%s: no port of %zu digits in it", arg + n + 1, n);
+	s->nports++;
+	return TB_OK;
+}
+
+static void
+end_servers(struct scr *s)
+{
+	while (s->nservers) {
+		pid_t pid = s->servers[--s->nservers];
+
+		kill(-pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+	}
 }
 
 static enum tb_status
@@ -377,6 +479,7 @@ cmd_type(struct scr *s, char *arg, struct tb_err *err)
 {
 	if (!s->tty.child)
 		return tb_fail(err, TB_EUSAGE, "nothing is running");
+	name_ports(s, arg, true);
 	return tty_keys(&s->tty, arg, err);
 }
 
@@ -433,7 +536,8 @@ static const struct {
 	const char *name;
 	enum tb_status (*run)(struct scr *s, char *arg, struct tb_err *err);
 } commands[] = {
-	{ "need", cmd_need }, { "env", cmd_env }, { "setup", cmd_setup }, { "size", cmd_size },
+	{ "need", cmd_need }, { "env", cmd_env }, { "setup", cmd_setup }, { "serve", cmd_serve }, { "port", cmd_port },
+	{ "size", cmd_size },
 	{ "run", cmd_run }, { "keys", cmd_keys }, { "type", cmd_type }, { "resize", cmd_resize },
 	{ "screen", cmd_screen }, { "attrs", cmd_attrs }, { "row", cmd_row },
 	{ "wait", cmd_wait }, { "absent", cmd_absent }, { "signal", cmd_signal },
@@ -523,6 +627,7 @@ run_file(struct scr *s, struct tb_err *err)
 	if (!status && s->update)
 		status = tb_out_file(s->path, tb_buf_cstr(&s->out), s->out.len, true, err);
 	tty_free(&s->tty);
+	end_servers(s);
 	nftw(s->tmp, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	free(text);
 	free(s->tmp);

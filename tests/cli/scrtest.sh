@@ -72,6 +72,14 @@ has 'no key <Nothing>'
 try 1 'dance'
 try 77 'need TBTUI_NO_SUCH_VARIABLE' 'row 0 |never read'
 
+# What serves is there until the end, and no longer.
+# shellcheck disable=SC2016
+try 0 "serve echo \$\$ >$T/pid; exec sleep 100" "setup while ! kill -0 \$(cat $T/pid); do sleep 0.1; done" \
+	'row 0 |hello 模型'
+if kill -0 "$(cat "$T/pid")" 2>/dev/null; then
+	fail 'what serves has outlived the test'
+fi
+
 try 1 screen '|wrong' 'row 1 |wrong'
 expect 0 "$SCRTEST" -u "$T/x.scr"
 expect 0 "$SCRTEST" "$T/x.scr"
