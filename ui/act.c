@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "src/face/editor.h"
+#include "ui/away.h"
 #include "ui/term.h"
 
 #define MARK_ALL_MAX 100000	/* rows; more than anybody means */
@@ -217,6 +218,7 @@ common_act(struct ui *ui, enum action a)
 		break;
 	case ACT_FILTER: filter_prompt(ui); break;
 	case ACT_COMMAND: command_prompt(ui); break;
+	case ACT_PULL: ui_open(ui, VIEW_PULL, NULL); break;
 	case ACT_REDRAW: term_redraw(); break;
 	case ACT_SUSPEND: term_suspend(); break;
 	case ACT_RESCAN:	/* the stores belong to Models, which is always there */
@@ -235,6 +237,10 @@ ui_act(struct ui *ui, enum action a)
 	const struct table *t = view_table(v);
 	struct pager *p = ui_pager(v);
 
+	if (v->away && !away_can(a)) {
+		ui_say(ui, ROLE_TEXT, AWAY_REFUSED);
+		return;
+	}
 	if (!keys_applies(a, v->id) || (v->ops->act && v->ops->act(v, a)))
 		return;
 	if (a >= ACT_VIEW_FIRST)
@@ -259,13 +265,14 @@ ui_can(const struct ui *ui, enum action a)
 	bool own = !v->ops->can || v->ops->can(v, a);
 	struct view_arg subject;
 
-	if (!action_info[a].rank || !keys_applies(a, v->id))
+	if (!action_info[a].rank || !keys_applies(a, v->id) || (v->away && !away_can(a)))
 		return false;
 	if (a >= ACT_VIEW_FIRST) {
 		enum view_id id = (enum view_id)(a - ACT_VIEW_FIRST);
 
 		return id != v->id && (!view_rows[id].ops->needs_model ||
-				       ui_subject_of(v, &subject));
+				       (ui_subject_of(v, &subject) &&
+					(!v->away || away_can_open(id))));
 	}
 	switch (a) {
 	case ACT_OPEN: return v->ops->can ? own : view_table(v) && v->list.n;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "ui/away.h"
 
 #define PROGRAM " tbtui "
 #define JOB_BAR 10
@@ -101,6 +102,8 @@ draw_where(struct ui *ui, int y, int room, enum role role)
 		v->ops->where(v, &where);
 	else if (v->ops->needs_model)
 		tb_buf_str(&where, v->loc.name);
+	if (v->away)
+		tb_buf_str(&where, " (remote, not verified)");
 	w = (int)tb_width(tb_buf_cstr(&where));
 	if (w > room)
 		w = room;

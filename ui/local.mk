@@ -3,6 +3,8 @@ ui_libui_a_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS) $(READLINE_CFLAGS)
 ui_libui_a_SOURCES = \
 	ui/act.c \
 	ui/action.def \
+	ui/away.c \
+	ui/away.h \
 	ui/beside.c \
 	ui/beside.h \
 	ui/blob_cells.c \
@@ -22,6 +24,8 @@ ui_libui_a_SOURCES = \
 	ui/frame.c \
 	ui/heal.c \
 	ui/heal.h \
+	ui/hints.c \
+	ui/hints.h \
 	ui/job_cells.c \
 	ui/job_cells.h \
 	ui/jobs.c \
@@ -37,6 +41,8 @@ ui_libui_a_SOURCES = \
 	ui/model_load.c \
 	ui/model_tokens.c \
 	ui/model_view.h \
+	ui/offer.c \
+	ui/offer.h \
 	ui/opened.c \
 	ui/opened.h \
 	ui/pager.c \
@@ -47,6 +53,8 @@ ui_libui_a_SOURCES = \
 	ui/plot.h \
 	ui/prompt.c \
 	ui/prompt.h \
+	ui/pull.c \
+	ui/pull.h \
 	ui/recall.c \
 	ui/recall.h \
 	ui/recipe.c \
@@ -104,6 +112,7 @@ ui_libui_a_SOURCES = \
 	ui/view_model.c \
 	ui/view_models.c \
 	ui/view_parts.c \
+	ui/view_pull.c \
 	ui/view_run.c \
 	ui/view_search.c \
 	ui/view_tensor.c \

@@ -14,6 +14,7 @@ struct ui {
 	struct db *db;
 	unsigned index;		/* counts its changes */
 	struct view *top, *dead;	/* dead: closed, freed after the key */
+	struct away *away;	/* models that are looked at where they lie; owned */
 	struct view *kept;	/* left, but they wait to be opened again; the last one first */
 	struct paste paste;
 	struct jobs jobs;

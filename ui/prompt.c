@@ -201,9 +201,9 @@ complete(const char *word, int start, int end)
 static size_t
 last_word(const char *line)
 {
-	const char *blank = strrchr(line, ' '), *slash = blank ? strrchr(blank, '/') : NULL;
+	const char *blank = strrchr(line, ' '), *slash = strrchr(blank ? blank : line, '/');
 
-	return slash ? (size_t)(slash - line) + 1 : blank ? (size_t)(blank - line) + 1 : 0;
+	return slash > line ? (size_t)(slash - line) + 1 : blank ? (size_t)(blank - line) + 1 : 0;
 }
 
 static void

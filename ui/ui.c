@@ -14,6 +14,7 @@
 #include "src/face/words.h"
 #include "src/ops/chat/chat.h"
 #include "src/ops/home/home.h"
+#include "ui/away.h"
 #include "ui/loop.h"
 #include "ui/setup.h"
 #include "ui/term.h"
@@ -108,6 +109,7 @@ ui_main(struct op_ctx *ctx, const struct model_loc *open)
 	ui_close_all(&ui);
 	paste_end(&ui.paste);
 	jobs_free(&ui.jobs);
+	away_free_all(&ui);
 	prompt_free();
 	term_stop();
 	db_close(ui.db);

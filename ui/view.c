@@ -13,6 +13,7 @@
 #include "src/base/text.h"
 #include "src/face/words.h"
 #include "src/store/model.h"
+#include "ui/away.h"
 #include "ui/setup.h"
 
 #define V(id, tab, keys, rank, ops, title, help) extern const struct view_ops ops;
@@ -28,13 +29,23 @@ const struct view_row view_rows[VIEW_COUNT] = {
 struct op_ctx *
 view_ctx(const struct view *v)
 {
-	return v->ui->ctx;
+	return v->away ? &v->away->ctx : v->ui->ctx;
 }
 
 struct db *
 view_db(const struct view *v)
 {
-	return v->ui->db;
+	return v->away ? v->away->db : v->ui->db;
+}
+
+struct view *
+view_home(const struct view *v)
+{
+	struct view *home = v->ui->top;
+
+	while (home && home->id != VIEW_MODELS)
+		home = home->below;
+	return home;
 }
 
 struct jobs *
@@ -273,6 +284,8 @@ ui_bury(struct ui *ui)
 		if (v->ops->close)
 			v->ops->close(v);
 		view_free(v);
+		if (!ui->dead)
+			away_sweep(ui);
 	}
 }
 
@@ -308,6 +321,7 @@ view_push(struct ui *ui, enum view_id id, const struct view_arg *arg, struct tb_
 	}
 	*v = (struct view){ .ops = ops, .id = id, .ui = ui, .below = ui->top,
 			    .opened = tb_monotonic() };
+	v->away = ops->needs_model ? away_of(ui, arg->model) : NULL;
 	list_init(&v->list);
 	v->list.columns = setup_columns(id);
 	v->state = tb_calloc(1, ops->size);
@@ -355,6 +369,9 @@ raise_or_push(struct ui *ui, enum view_id id, const struct view_arg *arg)
 	} else if (ops->needs_model && !arg->model) {
 		ui_say(ui, ROLE_TEXT, "%s needs a model: go to one on Models first.",
 		       view_rows[id].title);
+		return;
+	} else if (ops->needs_model && !away_can_open(id) && away_of(ui, arg->model)) {
+		ui_say(ui, ROLE_TEXT, AWAY_REFUSED);
 		return;
 	} else if (!view_push(ui, id, arg, &err)) {
 		ui_say(ui, ROLE_ERROR, "%s", err.msg);

@@ -117,6 +117,8 @@ struct view {
 	/* What it was opened on, if it needs a model; owned.  Else that of view_about(). */
 	struct model_loc loc;
 	void *state;		/* ops->size bytes; owned by the frame */
+	struct away *away;	/* what it is about is not here: it lies in that mirror; or NULL */
+	struct away *holds;	/* stays while this screen does; NULL: none (away.h) */
 	double opened;		/* when: tb_monotonic() */
 	const char *asks;	/* the label of what is typed, and who gets it */
 	typed_fn *typed;
@@ -125,6 +127,7 @@ struct view {
 };
 
 /* What the frame offers. */
+struct view *view_home(const struct view *v);	/* Models, which is always there */
 struct op_ctx *view_ctx(const struct view *v);
 struct db *view_db(const struct view *v);	/* read-only, the loop's own; NULL while none exists */
 

@@ -91,7 +91,7 @@ models_cell(struct view *v, const void *row, size_t col, struct cell *out)
 
 static const struct table models_table = {
 	TABLE_COLS(models_cols), .rows = &models_rows, .cell = models_cell,
-	.empty = "No models yet: press R to scan the stores,\n"
+	.empty = "No models yet: press p to pull one, R to scan the stores,\n"
 		 "or start with --store DIR to look into another folder.",
 	.no_match = "No model has that in its name; Esc shows all.",
 };
@@ -410,7 +410,7 @@ models_can(const struct view *v, enum action a)
 
 	if (a == ACT_HEAL)
 		return m && m->state == DB_DAMAGED;
-	return v->list.n || a == ACT_RESCAN;
+	return v->list.n || a == ACT_RESCAN || a == ACT_PULL;
 }
 
 /* What goes with the marked models, and what stays because others use it. */

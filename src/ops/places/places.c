@@ -172,6 +172,7 @@ places_explain(const struct op_ctx *ctx, bool screen, struct tb_buf *out)
 	tb_buf_chr(out, '\n');
 	if (fresh)
 		tb_buf_printf(out, "%-20s  indexes what is there\n", screen ? "R" : "tbtui scan");
+	tb_buf_printf(out, "%-20s  loads a model from a registry\n", screen ? "p" : "tbtui pull NAME");
 	tb_buf_str(out, "tbtui stores add DIR  adds a folder of yours; tbtui DIR shows it\n"
 		   "tbtui demo            makes a small store to try things on\n");
 	places_free(&p);

@@ -1,0 +1,264 @@
+#include "config.h"
+
+#include "ui/pull.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/db.h"
+#include "src/base/mem.h"
+#include "src/base/opt.h"
+#include "src/base/text.h"
+#include "src/face/after.h"
+#include "src/face/words.h"
+#include "src/ops/home/home.h"
+#include "ui/view.h"
+
+#define WORDS_MAX 16
+#define NAMES_MAX 200	/* that are like that of the model */
+
+void
+pull_words_free(struct pull_words *w)
+{
+	free(w->line);
+	free(w->words);
+	*w = (struct pull_words){ 0 };
+}
+
+/* Cuts it at blanks, in place; behind words[0], which is the program's in an argv. */
+static int
+cut_words(char *text, char *words[WORDS_MAX + 1])
+{
+	int n = 1;
+
+	words[0] = text;
+	for (char *p = strtok_r(text, " \t", &text); p && n < WORDS_MAX;
+	     p = strtok_r(NULL, " \t", &text))
+		words[n++] = p;
+	words[n] = NULL;
+	return n;
+}
+
+enum tb_status
+pull_words_read(struct pull_words *out, const char *line, struct tb_err *err)
+{
+	struct pull_request *r = &out->req;
+	char *argv[WORDS_MAX + 1];
+	uint64_t streams = 0;
+	const struct tb_opt opts[] = {
+		{ 's', "store", TB_OPT_STR, &r->store, "DIR", "" },
+		{ 0, "insecure", TB_OPT_FLAG, &r->insecure, NULL, "" },
+		{ 0, "tls-skip-verify", TB_OPT_FLAG, &r->skip_verify, NULL, "" },
+		{ 0, "replace", TB_OPT_FLAG, &r->replace, NULL, "" },
+		{ 0, "streams", TB_OPT_U64, &streams, "N", "" },
+		{ 0, NULL, TB_OPT_FLAG, NULL, NULL, NULL },
+	};
+	enum tb_status status;
+	int n;
+
+	*out = (struct pull_words){ .line = tb_strdup(line), .words = tb_strdup(line) };
+	if (!out->line || !out->words) {
+		pull_words_free(out);
+		return tb_nomem(err);
+	}
+	n = cut_words(out->words, argv);
+	status = tb_opt_parse(opts, &n, argv, false, err);
+	if (!status && (n < 2 || n > 3))
+		status = tb_fail(err, TB_EUSAGE, "Type the model's name, and behind it what it shall"
+				 " be called here if that is something else.");
+	if (!status && streams > FETCH_STREAMS_MAX)
+		status = tb_fail(err, TB_EUSAGE, "--streams is %u at most", FETCH_STREAMS_MAX);
+	if (status) {
+		pull_words_free(out);
+		return status;
+	}
+	r->streams = (unsigned)streams;
+	r->name = argv[1];
+	r->as = argv[2];
+	return TB_OK;
+}
+
+/* ---- how it is shown ---- */
+
+static void
+row_part(const struct fetch_row *row, struct job_part *out)
+{
+	static const enum job_part_state states[] = {
+		[FETCH_WAITING] = PART_WAITS, [FETCH_LOADING] = PART_RUNS,
+		[FETCH_HASHING] = PART_CHECKED, [FETCH_AGAIN] = PART_AGAIN,
+		[FETCH_DONE] = PART_DONE, [FETCH_FAILED] = PART_FAILED,
+	};
+	uint64_t done = row->there + row->got;
+
+	*out = (struct job_part){ .done = done < row->size ? done : row->size, .total = row->size,
+				  .state = states[row->state], .rate = row->rate };
+	snprintf(out->name, sizeof(out->name), "%s", *row->what ? row->what : row->digest);
+	snprintf(out->why, sizeof(out->why), "%s", row->why);
+}
+
+size_t
+transfer_parts(transfer_look_fn *look, const void *arg, struct job_part *out, size_t max)
+{
+	size_t n = look(arg, NULL, 0), held = n < max ? n : max;
+	struct fetch_row *rows = held ? tb_calloc(held, sizeof(*rows)) : NULL;
+
+	if (rows) {
+		n = look(arg, rows, held);
+		for (size_t i = 0; i < n && i < held; i++)
+			row_part(&rows[i], &out[i]);
+	}
+	free(rows);
+	return n;
+}
+
+/* ---- the job ---- */
+
+struct pulling {
+	struct op_ctx *ctx;		/* borrowed */
+	struct pull_words words;
+	struct pull *pull;		/* owned; NULL: it could not be made anew */
+	struct pull_result result;
+	struct tb_err late;		/* what after_writing() had to tell */
+};
+
+static void
+pulling_free(void *arg)
+{
+	struct pulling *t = arg;
+
+	pull_free(t->pull);
+	pull_result_free(&t->result);
+	pull_words_free(&t->words);
+	free(t);
+}
+
+static enum tb_status
+pulling_run(void *arg, struct tb_job *job, struct tb_err *err)
+{
+	struct pulling *t = arg;
+	enum tb_status status = op_pull(t->pull, job, &t->result, err);
+
+	after_writing(t->ctx, status, &t->late);
+	return status == TB_ESYNC ? TB_OK : status;
+}
+
+static enum tb_status
+pulling_again(void *arg, struct tb_err *err)
+{
+	struct pulling *t = arg;
+
+	pull_free(t->pull);
+	t->pull = NULL;
+	return pull_new(&t->pull, t->ctx, &t->words.req, err);
+}
+
+static size_t
+pulling_look(const void *arg, struct fetch_row *rows, size_t max)
+{
+	const struct pulling *t = arg;
+
+	return t->pull ? pull_look(t->pull, rows, max) : 0;
+}
+
+static size_t
+pulling_parts(void *arg, struct job_part *out, size_t max)
+{
+	return transfer_parts(pulling_look, arg, out, max);
+}
+
+static void
+pulling_say(void *arg, struct tb_buf *out)
+{
+	const struct pulling *t = arg;
+	const struct pull_result *r = &t->result;
+	char text[WORD_MAX], bytes[16];
+
+	if (r->current)
+		tb_buf_printf(out, "%s is there already, all of it", r->name);
+	else
+		tb_buf_printf(out, "%s, %s came. On Models: v verifies it, c talks with it",
+			      word_count(r->blobs, "file", text), tb_human_bytes(r->moved, bytes));
+	if (r->mended)
+		tb_buf_printf(out, "; %s replaced", word_count(r->mended, "damaged file", text));
+	if (r->mended && r->undo)
+		tb_buf_printf(out, ", u puts back what was there");
+	if (r->kept.where)
+		tb_buf_printf(out, "; the one that it replaces is kept as %s", r->kept.where);
+	if (t->late.code)
+		tb_buf_printf(out, ". %s", t->late.msg);
+}
+
+/* What came by this run and before it: a job that is through has its rows still. */
+static void
+pulling_left(void *arg, struct tb_buf *out)
+{
+	struct pulling *t = arg;
+	size_t n = pulling_parts(t, NULL, 0);
+	struct job_part *parts = n ? tb_calloc(n, sizeof(*parts)) : NULL;
+	uint64_t there = 0;
+	char bytes[16];
+
+	if (parts)
+		n = pulling_parts(t, parts, n);
+	for (size_t i = 0; parts && i < n; i++)
+		there += parts[i].done;
+	free(parts);
+	if (there)
+		tb_buf_printf(out, "%s of it stay, the next pull goes on with them: p on Models",
+			      tb_human_bytes(there, bytes));
+	else
+		tb_buf_str(out, "nothing had come yet");
+}
+
+/* The cursor of Models goes to what has come. */
+static void
+pulling_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
+{
+	const struct pull_result *r = &((const struct pulling *)arg)->result;
+	const struct db_query q = { .filter = r->name, .limit = NAMES_MAX };
+	struct db_models found = { 0 };
+	size_t row;
+
+	(void)err;
+	if (status || !r->name)
+		return;
+	view_refresh(v);
+	if (db_models(view_db(v), &q, &found, NULL))
+		found.n = 0;
+	for (size_t i = 0; i < found.n; i++)
+		if (!strcmp(found.rows[i].name, r->name) && !strcmp(found.rows[i].root, r->root) &&
+		    rows_find(v, (uint64_t)found.rows[i].id, &row))
+			list_goto(&v->list, row);
+	tb_arena_free(&found.mem);
+}
+
+static const struct job_ops pulling_job = {
+	.flags = JOB_LISTED | JOB_TRANSFER | JOB_CHANGES,
+	.run = pulling_run, .done = pulling_done, .result = pulling_say, .free = pulling_free,
+	.parts = pulling_parts, .again = pulling_again, .left = pulling_left,
+};
+
+bool
+task_pull(struct view *v, struct pull_words *w)
+{
+	struct pulling *t = view_alloc(v, sizeof(*t));
+	struct ui_job *j = NULL;
+	struct tb_err err;
+
+	if (!t) {
+		pull_words_free(w);
+		return false;
+	}
+	*t = (struct pulling){ .ctx = view_ctx(v), .words = *w };
+	*w = (struct pull_words){ 0 };
+	if (pulling_again(t, &err)) {
+		view_complain(v, &err);
+		pulling_free(t);
+	} else {
+		j = view_job(view_home(v), &pulling_job, t, "pull %s", t->words.req.name);
+	}
+	if (j)
+		view_open(v, VIEW_PARTS, &(struct view_arg){ .id = (int64_t)j->id });
+	return j != NULL;
+}

@@ -1,0 +1,325 @@
+/* view_pull.c - a model from elsewhere: named, looked at before anything is loaded, loaded. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/face/words.h"
+#include "ui/away.h"
+#include "ui/hints.h"
+#include "ui/offer.h"
+#include "ui/pull.h"
+#include "ui/view.h"
+
+struct pull_view {
+	char *line;			/* what is looked at, as it was typed; owned; NULL: nothing */
+	char *typed;			/* what stands in the prompt; owned */
+	struct offer offer;		/* its away is in the screens' list */
+	bool known, looking;		/* there is a text; and more may come */
+	unsigned no;			/* of the look whose answer counts */
+	uint64_t job;
+	struct pager text;
+	char error[1024];
+	struct hints hints;
+};
+
+static const char how_to[] =
+	"Which model?  Its name, or where it lies:\n\n"
+	"  llama3:8b                     as Ollama calls it\n"
+	"  host:5000/ns/model:tag        in another registry\n"
+	"  docker://host/repo:tag        in any repository of a registry\n"
+	"  hf:org/name                   at Hugging Face; hf:org/name@revision\n\n"
+	"Enter looks what it is: nothing is loaded before you say so. Tab completes names, and"
+	" behind a colon the tags that there are.\n\n"
+	"A second word is what it shall be called here. --replace, --store DIR and --streams N"
+	" may follow; --insecure is plain HTTP, --tls-skip-verify takes anybody's certificate.";
+
+/* ---- looking ---- */
+
+static void
+show_text(struct view *v, char *text)
+{
+	struct pull_view *s = v->state;
+	size_t top = s->text.top;
+
+	pager_set(&s->text, text, true);
+	s->text.top = top;
+}
+
+static void
+pull_heard(struct view *v, unsigned no, struct offer *o, bool end, const struct tb_err *err)
+{
+	struct pull_view *s = v->state;
+
+	if (no != s->no)		/* something else is looked at by now */
+		return;
+	s->looking = !end;
+	if (!o) {
+		s->known = false;
+		snprintf(s->error, sizeof(s->error), "%s", err->msg);
+		return;
+	}
+	s->known = true;
+	s->offer.taken = o->taken;
+	s->offer.fits = o->fits;
+	show_text(v, o->text);
+	o->text = NULL;
+	if (o->away) {
+		away_keep(v, o->away);
+		o->away = NULL;
+	}
+}
+
+static void
+stop_looking(struct view *v)
+{
+	struct pull_view *s = v->state;
+	struct ui_job *j = s->looking ? jobs_by_id(view_jobs_list(v), s->job) : NULL;
+
+	s->no++;
+	s->known = s->looking = false;
+	*s->error = 0;
+	if (j)
+		jobs_cancel(j);
+}
+
+static void
+pull_look_at(struct view *v, const char *line)
+{
+	struct pull_view *s = v->state;
+	uint64_t job;
+
+	stop_looking(v);
+	free(s->line);
+	s->line = tb_strdup(line);
+	pager_set(&s->text, NULL, true);
+	v->holds = NULL;
+	s->looking = true;
+	job = offer_ask(v, line, s->no, pull_heard);
+	if (job)
+		s->job = job;
+	else
+		s->looking = false;
+}
+
+/* ---- typing ---- */
+
+static void
+pull_typed(void *arg, const char *text)
+{
+	struct view *v = arg;
+	struct pull_view *s = v->state;
+
+	if (text)
+		text += strspn(text, " ");
+	if (text && *text) {
+		hints_seen(&s->hints, text);
+		pull_look_at(v, text);
+	} else if (!s->line) {
+		view_back(v);
+	}
+}
+
+static void
+typing_changed(void *arg, const char *text)
+{
+	struct pull_view *s = ((struct view *)arg)->state;
+
+	free(s->typed);
+	s->typed = tb_strdup(text);
+}
+
+/* Tab was pressed when nobody knew them: it is pressed once more. */
+static void
+tags_came(struct view *v, const char *repo, struct tb_names *tags, const struct tb_err *err)
+{
+	struct pull_view *s = v->state;
+	bool waits = prompt_owner() == v && s->typed && tb_starts(s->typed, repo) &&
+		     s->typed[strlen(repo)] == ':';
+	char text[WORD_MAX];
+
+	if (!tags) {
+		if (waits)
+			view_say(v, "%s", err->msg);
+		return;
+	}
+	if (waits)
+		view_say(v, "%s has %s.", repo, word_count(tags->n, "tag", text));
+	hints_take_tags(&s->hints, repo, tags);
+	if (waits)
+		prompt_byte('\t');
+}
+
+static const char *
+candidate(void *arg, const char *word, size_t i)
+{
+	struct view *v = arg;
+	struct pull_view *s = v->state;
+
+	return hints_at(v, &s->hints, word, i, tags_came);
+}
+
+static void
+ask_name(struct view *v)
+{
+	struct pull_view *s = v->state;
+
+	typing_changed(v, s->line ? s->line : "");
+	prompt_open(&(struct prompt_spec){
+		.label = "pull ", .text = s->line, .selected = true, .history = "pull",
+		.changed = typing_changed, .done = pull_typed, .complete = candidate, .words = true,
+		.arg = v,
+	});
+}
+
+/* ---- keys ---- */
+
+static void
+begin(struct view *v)
+{
+	struct pull_view *s = v->state;
+	struct pull_words w;
+	struct tb_err err;
+
+	if (pull_words_read(&w, s->line, &err)) {
+		view_complain(v, &err);
+		return;
+	}
+	w.req.replace |= s->offer.taken == PULL_OTHER;	/* which has been agreed to */
+	if (task_pull(v, &w))
+		view_back(v);
+}
+
+static void
+pull_load(struct view *v)
+{
+	struct pull_view *s = v->state;
+
+	if (s->offer.taken == PULL_OTHER)
+		view_ask(v, begin, "Another model has that name here. REPLACE it by %s? The one that is"
+			 " there is kept.", s->line);
+	else if (!s->offer.fits)
+		view_ask(v, begin, "There is too little room for all of %s. Begin all the same? What"
+			 " comes is kept.", s->line);
+	else
+		begin(v);
+}
+
+static bool
+pull_act(struct view *v, enum action a)
+{
+	struct pull_view *s = v->state;
+
+	switch (a) {
+	case ACT_PULL:
+		ask_name(v);
+		return true;
+	case ACT_OPEN:
+		if (s->known)
+			pull_load(v);
+		else if (!s->looking)
+			ask_name(v);
+		return true;
+	case ACT_INSPECT:
+		if (v->holds)
+			away_open(v, v->holds);
+		else
+			view_say(v, s->looking ? "It is still being looked at."
+				 : "What is in it could not be seen.");
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool
+pull_can(const struct view *v, enum action a)
+{
+	const struct pull_view *s = v->state;
+
+	return a == ACT_OPEN ? s->known : a == ACT_INSPECT ? v->holds != NULL : true;
+}
+
+static const char *
+pull_word(const struct view *v, enum action a)
+{
+	(void)v;
+	return a == ACT_OPEN ? "pull" : a == ACT_PULL ? "another name" : NULL;
+}
+
+/* ---- drawing ---- */
+
+static struct pager *
+pull_pager(struct view *v)
+{
+	struct pull_view *s = v->state;
+
+	return s->known ? &s->text : NULL;
+}
+
+static void
+pull_draw(struct view *v, struct area a)
+{
+	struct pull_view *s = v->state;
+	struct area inner = { a.y, a.x + 1, a.h, a.w - 2 };
+
+	put_blank(a);
+	if (s->known)
+		pager_draw(inner, &s->text);
+	else if (*s->error)
+		(void)put_wrap(inner, s->error, ROLE_ERROR);
+	else if (s->looking)
+		draw_waiting(a, "", "Asking...");
+	else
+		(void)put_wrap(inner, how_to, ROLE_TEXT);
+}
+
+static void
+pull_summary(struct view *v, struct tb_buf *out)
+{
+	const struct pull_view *s = v->state;
+
+	if (s->looking)
+		tb_buf_str(out, "looking");
+	else if (s->known)
+		tb_buf_str(out, "nothing has been loaded yet");
+}
+
+static void
+pull_where(struct view *v, struct tb_buf *out)
+{
+	const struct pull_view *s = v->state;
+
+	tb_buf_str(out, s->line ? s->line : "");
+}
+
+/* ---- its life ---- */
+
+/* Who comes from a look into it means that one, others mean another. */
+static void
+pull_entered(struct view *v)
+{
+	if (!v->below || !v->below->away || v->below->away != v->holds)
+		ask_name(v);
+}
+
+static void
+pull_close(struct view *v)
+{
+	struct pull_view *s = v->state;
+
+	free(s->line);
+	free(s->typed);
+	offer_free(&s->offer);
+	pager_free(&s->text);
+	hints_free(&s->hints);
+}
+
+const struct view_ops view_pull = {
+	.size = sizeof(struct pull_view), .close = pull_close, .entered = pull_entered,
+	.pager = pull_pager, .draw = pull_draw, .act = pull_act, .can = pull_can,
+	.word = pull_word, .summary = pull_summary, .where = pull_where,
+};
