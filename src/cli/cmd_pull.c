@@ -5,6 +5,7 @@
 
 #include "src/base/text.h"
 #include "src/cli/cli.h"
+#include "src/cli/unsafe.h"
 #include "src/face/after.h"
 #include "src/format/json.h"
 #include "src/ops/home/home.h"
@@ -154,21 +155,6 @@ pull_do(struct cli *cli, struct task *t, bool dry)
 	return t->late.code && status == CLI_OK ? cli_complain(&t->late) : status;
 }
 
-/* What makes a pull less safe is said each time; the one of these also to who wants quiet. */
-static void
-pull_warn(const struct cli *cli, const struct pull_request *req)
-{
-	struct cli loud = *cli;
-
-	loud.quiet = false;
-	if (req->insecure)
-		cli_note(cli, "--insecure: plain HTTP; all in between can read what comes. Its digests are"
-			 " checked against a manifest that they can change");
-	if (req->skip_verify)
-		cli_note(&loud, "WARNING: --tls-skip-verify: NOBODY CHECKS WHO ANSWERS. Whoever is in between"
-			 " can read your credentials and give you another model");
-}
-
 COMMAND(cli_pull, "pull", "NAME [AS]", "a model from a registry into a store")
 {
 	struct pull_request req = { 0 };
@@ -198,9 +184,9 @@ COMMAND(cli_pull, "pull", "NAME [AS]", "a model from a registry into a store")
 	req.name = argv[1];
 	req.as = argc > 2 ? argv[2] : NULL;
 	req.streams = (unsigned)streams;
-	pull_warn(cli, &req);
 	if (cli_ctx(cli, &ctx, &err))
 		return cli_fail(&err);
+	cli_unsafe(cli, &ctx.config, req.name, req.insecure, req.skip_verify);
 	t.ctx = &ctx;
 	status = pull_new(&t.pull, &ctx, &req, &err) ? cli_fail(&err) : pull_do(cli, &t, dry);
 	pull_free(t.pull);

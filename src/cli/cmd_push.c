@@ -5,6 +5,7 @@
 
 #include "src/base/text.h"
 #include "src/cli/cli.h"
+#include "src/cli/unsafe.h"
 #include "src/format/json.h"
 #include "src/ops/home/home.h"
 #include "src/ops/push/push.h"
@@ -113,20 +114,6 @@ push_do(const struct cli *cli, struct task *t)
 	return shown;
 }
 
-/* What makes it less safe is said each time; the worse of both also to who wants quiet. */
-static void
-push_warn(const struct cli *cli, const struct push_request *req)
-{
-	struct cli loud = *cli;
-
-	loud.quiet = false;
-	if (req->insecure)
-		cli_note(cli, "--insecure: plain HTTP; all in between can read what is sent, and your password");
-	if (req->skip_verify)
-		cli_note(&loud, "WARNING: --tls-skip-verify: NOBODY CHECKS WHO ANSWERS. Whoever is in between"
-			 " can read your credentials and the model");
-}
-
 COMMAND(cli_push, "push", "REF [NAME]", "a model to a registry: what is not there yet, the manifest last")
 {
 	struct task t = { .req = { .ref = NULL } };
@@ -157,9 +144,9 @@ COMMAND(cli_push, "push", "REF [NAME]", "a model to a registry: what is not ther
 	t.req.ref = argv[1];
 	t.req.as = argc > 2 ? argv[2] : NULL;
 	t.req.streams = (unsigned)streams;
-	push_warn(cli, &t.req);
 	if (cli_ctx(cli, &t.ctx, &err))
 		return cli_fail(&err);
+	cli_unsafe(cli, &t.ctx.config, t.req.as ? t.req.as : t.req.ref, t.req.insecure, t.req.skip_verify);
 	status = push_do(cli, &t);
 	op_ctx_free(&t.ctx);
 	return status;

@@ -7,6 +7,7 @@
 #include "src/base/buf.h"
 #include "src/base/job.h"
 #include "src/base/text.h"
+#include "src/cli/unsafe.h"
 #include "src/format/json.h"
 #include "src/model/values.h"
 #include "src/store/model.h"
@@ -29,6 +30,7 @@ open_far(void *arg, struct tb_job *job, struct tb_err *err)
 
 	if (status)
 		return status;
+	cli_unsafe(k->cli, &ctx.config, k->ref, k->far->insecure, k->far->skip_verify);
 	status = look_open(&k->far->look, &ctx, &req, job, err);
 	if (!status) {
 		look_job(k->far->look, job);

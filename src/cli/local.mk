@@ -88,6 +88,8 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/tensors.h \
 	src/cli/tidy.c \
 	src/cli/tidy.h \
+	src/cli/unsafe.c \
+	src/cli/unsafe.h \
 	src/cli/verify.h \
 	src/cli/wrap.c \
 	src/cli/wrap.h

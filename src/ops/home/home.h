@@ -76,6 +76,12 @@ struct config_registry {
 	const char *mirrors[CONFIG_MIRRORS + 1];	/* asked first; NULL behind the last */
 };
 void config_registry(const struct config *c, const char *host, struct config_registry *out);
+/* How the registry of a name is asked: as its lines say, and the flags of a command.  What *out
+ * borrows is the configuration's, and *said. */
+struct image_name;
+struct registry_opts;
+void config_registry_opts(const struct config *c, const struct image_name *n, bool insecure,
+			  bool skip_verify, struct config_registry *said, struct registry_opts *out);
 void config_print_registries(const struct config *c, struct tb_buf *out);
 /* A word, in quotes where it needs them. */
 void config_put_word(struct tb_buf *out, const char *word);

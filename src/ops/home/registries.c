@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "src/base/mem.h"
+#include "src/net/registry.h"
 #include "src/net/url.h"
 
 bool
@@ -110,6 +111,21 @@ config_registry(const struct config *c, const char *host, struct config_registry
 		for (size_t i = 2, n; i < l->n && (n = take_setting(l, i, out)); i += n)
 			;
 	}
+}
+
+void
+config_registry_opts(const struct config *c, const struct image_name *n, bool insecure,
+		     bool skip_verify, struct config_registry *said, struct registry_opts *out)
+{
+	config_registry(c, n->host, said);
+	*out = (struct registry_opts){
+		.mirrors = said->mirrors,
+		/* who writes https:// means it, whatever is usual */
+		.plain = insecure || (said->plain && strcmp(n->scheme, "https") != 0),
+		.skip_verify = skip_verify || said->skip_verify,
+		.ca_file = said->ca_file,
+		.auth_host = said->auth_host,
+	};
 }
 
 void

@@ -67,14 +67,17 @@ at_free(void *arg)
 }
 
 static enum tb_status
-at_open(struct look *l, const struct look_request *req, struct tb_err *err)
+at_open(struct look *l, struct op_ctx *ctx, const struct look_request *req, struct tb_err *err)
 {
-	const struct registry_opts opts = { .plain = req->insecure, .skip_verify = req->skip_verify };
+	struct config_registry said;
+	struct registry_opts opts;
 	struct at_registry *at = tb_calloc(1, sizeof(*at));
 	enum tb_status status = at ? image_name_parse(&at->name, req->name, err) : tb_nomem(err);
 
-	if (!status)
+	if (!status) {
+		config_registry_opts(&ctx->config, &at->name, req->insecure, req->skip_verify, &said, &opts);
 		status = registry_new(&at->r, &at->name, &opts, err);
+	}
 	if (status && at) {
 		image_name_free(&at->name);
 		free(at);
@@ -247,7 +250,7 @@ look_registry(struct look *l, struct op_ctx *ctx, const struct look_request *req
 {
 	struct registry_manifest m = { 0 };
 	struct http *h = NULL;
-	enum tb_status status = at_open(l, req, err);
+	enum tb_status status = at_open(l, ctx, req, err);
 
 	if (!status && !(l->loc.name = name_of(&((struct at_registry *)l->source.arg)->name)))
 		status = tb_nomem(err);

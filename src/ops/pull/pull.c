@@ -57,7 +57,8 @@ place_it(struct pull *p, const struct pull_request *req, struct tb_err *err)
 enum tb_status
 pull_new(struct pull **out, struct op_ctx *ctx, const struct pull_request *req, struct tb_err *err)
 {
-	const struct registry_opts opts = { .plain = req->insecure, .skip_verify = req->skip_verify };
+	struct config_registry said;
+	struct registry_opts opts;
 	struct pull *p = tb_calloc(1, sizeof(*p));
 	enum tb_status status;
 
@@ -71,8 +72,10 @@ pull_new(struct pull **out, struct op_ctx *ctx, const struct pull_request *req, 
 	status = name_it(p, req, err);
 	if (!status)
 		status = place_it(p, req, err);
-	if (!status)
+	if (!status) {
+		config_registry_opts(&ctx->config, &p->image, req->insecure, req->skip_verify, &said, &opts);
 		status = registry_new(&p->registry, &p->image, &opts, err);
+	}
 	if (status)
 		pull_free(p);
 	else

@@ -98,11 +98,13 @@ find_name(struct push *p, struct tb_err *err)
 static enum tb_status
 open_sites(struct push *p, struct tb_err *err)
 {
-	const struct registry_opts o = { .plain = p->req.insecure, .skip_verify = p->req.skip_verify };
+	struct config_registry said;
+	struct registry_opts o;
 	struct carry_opts how = { .streams = p->req.streams, .chunk = p->req.chunk, .advice = ADVICE,
 				  .mount = p->local.repo };
 	enum tb_status status = site_model(&p->from, &p->loc, err);
 
+	config_registry_opts(&p->ctx->config, &p->name, p->req.insecure, p->req.skip_verify, &said, &o);
 	if (!status)
 		status = site_registry(&p->to, &p->name, &o, err);
 	if (!status)
