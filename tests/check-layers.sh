@@ -92,9 +92,9 @@ family translate model_text
 family plan model_text translate
 family places home
 family vocab model_text
-family blobdir output
+family blobdir output fetch
 family scan home blobdir
-family tidy home blobdir
+family tidy home blobdir fetch
 family verify home blobdir model_text
 family report verify
 family bom home report about metadata
@@ -119,7 +119,7 @@ family chat run remote
 family serve home run
 family calibrate run plan
 family bench home inspect
-family doctor home places about
+family doctor home places about fetch
 family demo home convert
 
 for f in src/ops/*/; do

@@ -850,6 +850,9 @@ dist_check_SCRIPTS += tests/faults/storm.sh tests/soak/chat.sh
 EXTRA_DIST += tests/soak/chat.py
 dist_check_SCRIPTS += tests/cli/prune_big.sh
 
+# downloads that did not end
+dist_check_SCRIPTS += tests/cli/pull_left.sh
+
 # What doc/CLUSTER.md says: with GNU parallel in "make check", on a Slurm of its own with
 # "make check-slurm".
 dist_check_SCRIPTS += tests/cluster/parallel.sh

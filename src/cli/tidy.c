@@ -141,6 +141,8 @@ print_stays(const struct tidy *t)
 				 tidy_why_text((enum tidy_why)w));
 	for (size_t i = 0; i < t->unread.n; i++)
 		cli_line(t->stays[TIDY_UNCLEAR].files ? "  %s" : "left alone: %s", t->unread.v[i]);
+	for (size_t i = 0; i < t->pulls.n; i++)
+		cli_line("  %s", t->pulls.v[i]);
 	if ((t->stays[TIDY_YOUNG].files || t->stays[TIDY_DOWNLOAD].files) && !t->young)
 		cli_line("  \"tbtui prune\" takes it later, if no model uses it then");
 	if (t->linked)

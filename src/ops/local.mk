@@ -29,6 +29,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/fetch/fetch_adopt.c \
 	src/ops/fetch/fetch_file.c \
 	src/ops/fetch/fetch_hash.c \
+	src/ops/fetch/fetch_left.c \
 	src/ops/fetch/fetch_list.c \
 	src/ops/fetch/fetch_list.h \
 	src/ops/fetch/fetch_load.c \
@@ -406,6 +407,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/tidy/tidy_ollama.c \
 	src/ops/tidy/tidy_parts.h \
 	src/ops/tidy/tidy_prune.c \
+	src/ops/tidy/tidy_pulls.c \
 	src/ops/tidy/tidy_rm.c \
 	src/ops/tidy/tidy_undo.c
 

@@ -23,6 +23,8 @@
 #include "src/store/lock.h"
 
 #define JOURNAL_DIR ".tbtui"
+/* What is on its way into the store lies beside the operations, and can be taken away by one. */
+#define JOURNAL_PULL JOURNAL_DIR "/pull"
 
 /* id, word in the list, in --json and (but for the first) in the file's name */
 #define JOURNAL_STATE_LIST(X) \

@@ -48,7 +48,8 @@ journal_path_safe(const char *path)
 {
 	size_t n = strlen(path);
 
-	if (!n || n >= PATH_BYTES || tb_path_inside(path, JOURNAL_DIR, strlen(JOURNAL_DIR)))
+	if (!n || n >= PATH_BYTES || (tb_path_inside(path, JOURNAL_DIR, strlen(JOURNAL_DIR)) &&
+				      !tb_starts(path, JOURNAL_PULL "/")))
 		return false;
 	for (const char *p = path;; p += n + 1) {
 		n = strcspn(p, "/");

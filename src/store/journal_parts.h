@@ -20,7 +20,7 @@ bool journal_seen(struct tb_path *last, const char *path, bool now);
 
 /* ---- journal_file.c ---- */
 
-/* Is it a path that stays below the store, and out of .tbtui? */
+/* Is it a path that stays below the store, and out of the operations in .tbtui? */
 bool journal_path_safe(const char *path);
 /* The parents of root/path are folders, no links, in the file system of the store.  TB_ENOENT:
  * one is missing; *missing (may be NULL): how many. */

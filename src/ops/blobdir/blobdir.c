@@ -9,6 +9,7 @@
 #include "src/base/hash.h"
 #include "src/base/mem.h"
 #include "src/base/out.h"
+#include "src/ops/fetch/fetch.h"
 #include "src/store/model.h"
 
 /* A row for the path (owned, may be NULL), with what stat() says and, of a regular file, its
@@ -85,6 +86,39 @@ add_left(void *arg, const char *path, struct tb_err *err)
 	return add_row(arg, tb_strdup(path), err);
 }
 
+/* What was to come into the store, or is on its way; its size is that of what is there. */
+static enum tb_status
+add_pulled(struct blobdir *d, const char *dir, const char *name, struct tb_err *err)
+{
+	char digest[TB_DIGEST_MAX], *path = tb_path_join(dir, name);
+	size_t n = d->n;
+	enum tb_status status;
+
+	if (path && !fetch_left_is_data(name, digest)) {
+		free(path);
+		return TB_OK;
+	}
+	status = add_row(d, path, err);
+	if (!status && d->n > n) {
+		d->rows[n].kind = DB_FILE_PARTIAL;
+		d->rows[n].id.size = fetch_left_there(path);
+		memcpy(d->rows[n].digest, digest, sizeof(digest));
+	}
+	return status;
+}
+
+static enum tb_status
+add_pulls(struct blobdir *d, const char *root, struct tb_err *err)
+{
+	struct tb_names dirs;
+	enum tb_status status = fetch_left_dirs(&dirs, root, err);
+
+	for (size_t i = 0; i < dirs.n && !status; i++)
+		status = each(d, dirs.v[i], add_pulled, err);
+	tb_names_free(&dirs);
+	return status;
+}
+
 /* What may belong to no model of a store. */
 static enum tb_status
 add_store(struct blobdir *d, const struct store_kind *kind, const char *path, struct tb_err *err)
@@ -102,7 +136,7 @@ add_store(struct blobdir *d, const struct store_kind *kind, const char *path, st
 		status = unread_note(&d->unread, path, kind->left(path, add_left, d, &why), &why, err);
 	d->store = NULL;
 	free(dir);
-	return status;
+	return status ? status : add_pulls(d, path, err);
 }
 
 /* An entry of a folder that is no store, or none that lists its files. */
@@ -134,6 +168,8 @@ blobdir_root(struct blobdir *d, const char *root, struct tb_err *err)
 		return TB_OK;
 	kind = store_kind_of(root, false);
 	status = kind && kind->file ? add_store(d, kind, root, err) : each(d, root, add_loose, err);
+	if (!status && !(kind && kind->file))
+		status = add_pulls(d, root, err);
 	return status ? status : leftover_root(d, root, err);
 }
 

@@ -23,6 +23,7 @@
 #include "src/net/ssh_key.h"
 #include "src/net/url.h"
 #include "src/ops/about/about.h"
+#include "src/ops/fetch/fetch.h"
 
 #define READ_BYTES ((size_t)256 << 20)	/* more than caches hold */
 #define READS 5
@@ -199,6 +200,38 @@ held_down(struct doctor *d, struct tb_err *err)
 	return status;
 }
 
+/* Downloads that did not end. */
+static enum tb_status
+halves_in(struct doctor *d, const char *dir, struct tb_err *err)
+{
+	struct fetch_lefts lefts;
+	enum tb_status status = TB_OK;
+
+	if (fetch_left_read(&lefts, dir, NULL))
+		return TB_OK;
+	for (size_t i = 0; i < lefts.n && !status; i++) {
+		char *text = lefts.v[i].in_use ? NULL : fetch_left_text(&lefts.v[i]);
+
+		if (text && lefts.v[i].there)
+			status = problem(d, err, "%s: %s; \"tbtui prune\" takes it away", dir, text);
+		free(text);
+	}
+	fetch_left_free(&lefts);
+	return status;
+}
+
+static enum tb_status
+halves_of(struct doctor *d, const char *store, struct tb_err *err)
+{
+	struct tb_names dirs;
+	enum tb_status status = fetch_left_dirs(&dirs, store, err);
+
+	for (size_t i = 0; i < dirs.n && !status; i++)
+		status = halves_in(d, dirs.v[i], err);
+	tb_names_free(&dirs);
+	return status;
+}
+
 static enum tb_status
 wrong_places(struct doctor *d, struct tb_err *err)
 {
@@ -214,6 +247,8 @@ wrong_places(struct doctor *d, struct tb_err *err)
 		else if (p->state == PLACE_ABSENT && p->from != PLACE_USUAL)
 			status = problem(d, err, "%s is not there: \"tbtui stores remove\" forgets it",
 					 p->path);
+		if (!status)
+			status = halves_of(d, p->path, err);
 	}
 	if (!status && !d->places.n)
 		status = problem(d, err, "no store was found: \"tbtui stores add DIR\" names one, \"tbtui "

@@ -14,11 +14,12 @@
 #include <stdint.h>
 
 #include "src/base/err.h"
+#include "src/base/dir.h"
 #include "src/base/sha256.h"
+#include "src/store/journal.h"
 
 struct http;
 struct tb_job;
-struct tb_names;
 
 struct fetch_item {
 	const char *what;		/* for people: "tensor model.embed"; copied */
@@ -59,7 +60,7 @@ struct fetch_opts {			/* all borrowed until fetch_run() ends */
 	const char *note;		/* "pull llama3:8b": who comes across what is left reads it */
 	const char *blobs;		/* where Ollama may have left a part of the same; NULL */
 };
-#define FETCH_DIR ".tbtui/pull"
+#define FETCH_DIR JOURNAL_PULL
 #define FETCH_STREAMS 8u
 #define FETCH_STREAMS_MAX 64u
 
@@ -103,4 +104,27 @@ struct fetch_row {
 };
 /* Thread-safe, also while it runs: the number of items; rows may be NULL. */
 size_t fetch_look(struct fetch *f, struct fetch_row *rows, size_t max);
+
+/* What of one run lies in such a folder, still at work or stopped. */
+struct fetch_left {
+	char *note;			/* "pull llama3:8b"; "": nobody says; owned, not clean */
+	struct tb_names names;		/* the files of the folder that go with it */
+	uint64_t size, there;		/* of all that it was to load; of that on the disk */
+	int64_t when_ns;		/* of the last change */
+	bool in_use;
+};
+struct fetch_lefts { struct fetch_left *v; size_t n, cap; };	/* owned */
+/* Such folders of a store: its own, and those of the folders in it (a hub's repositories). */
+enum tb_status fetch_left_dirs(struct tb_names *out, const char *store, struct tb_err *err)
+	TB_MUST_USE;
+/* A folder that is not there has none. */
+enum tb_status fetch_left_read(struct fetch_lefts *out, const char *dir, struct tb_err *err)
+	TB_MUST_USE;
+void fetch_left_free(struct fetch_lefts *l);
+/* "1.2 GB of an unfinished …: \"tbtui …\" goes on with it"; NULL: out of memory. */
+char *fetch_left_text(const struct fetch_left *l);
+/* Is it a file of bytes?  *digest: that its name states, or "". */
+bool fetch_left_is_data(const char *name, char digest[TB_DIGEST_MAX]);
+/* The bytes of such a file that are on the disk: it may have holes. */
+uint64_t fetch_left_there(const char *path);
 #endif

@@ -14,6 +14,7 @@
 #include "src/base/mem.h"
 #include "src/base/out.h"
 #include "src/base/text.h"
+#include "src/ops/fetch/fetch.h"
 #include "src/ops/tidy/tidy_parts.h"
 
 #define TREE_DEPTH 64
@@ -174,6 +175,7 @@ tidy_free(struct tidy *t)
 	tb_names_free(&t->names);
 	tb_names_free(&t->roots);
 	tb_names_free(&t->unread);
+	tb_names_free(&t->pulls);
 	*t = (struct tidy){ 0 };
 }
 
@@ -197,6 +199,8 @@ files_add(struct files *f, const char *path, size_t action, unsigned depth, stru
 			return tb_nomem(err);
 		f->v[f->n++] = (struct file){ st.st_dev, st.st_ino, (uint64_t)st.st_size, st.st_nlink,
 					      action };
+		if (tidy_is_pull(path))	/* most of it may be a hole */
+			f->v[f->n - 1].size = fetch_left_there(path);
 	}
 	if (!S_ISDIR(st.st_mode) || !depth)
 		return TB_OK;

@@ -87,6 +87,7 @@ struct tidy {
 	uint64_t undo;			/* the operation's number; 0: nothing to undo */
 	uint64_t recovered;		/* operations that were killed, and have been dealt with */
 	struct tb_names unread;		/* sentences: what of these stores could not be read */
+	struct tb_names pulls;		/* the same: downloads that did not end, gone or not */
 	char *near;			/* private, owned: the folder that was found to be reachable
 					 * last, from near_root, one of roots */
 	size_t near_root;

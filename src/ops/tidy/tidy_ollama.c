@@ -14,6 +14,7 @@
 #include "src/base/search.h"
 #include "src/base/text.h"
 #include "src/ops/blobdir/blobdir.h"
+#include "src/ops/fetch/fetch.h"
 #include "src/ops/tidy/tidy_parts.h"
 #include "src/store/ollama.h"
 
@@ -143,7 +144,7 @@ view_open(struct ollama_view *w, struct tidy *t, const char *root, const char *b
 	if (w->n)
 		qsort(w->v, w->n, sizeof(*w->v), by_digest);
 	status = tb_names_read(names, blobs, err);
-	w->download = !status && downloads(blobs, names);
+	w->download = !status && (downloads(blobs, names) || tidy_pulls_run(root));
 	return status == TB_ENOENT ? TB_OK : status;
 }
 
@@ -323,11 +324,13 @@ enum tb_status
 tidy_ollama_prune(struct tidy *t, const char *root, struct tb_err *err)
 {
 	char *blobs = tb_path_join(root, "blobs"), *manifests = tb_path_join(root, "manifests");
+	char *pulls = tb_path_join(root, FETCH_DIR);
 	struct tb_names names = { 0 };
 	struct ollama_view w = { 0 };
 	size_t at;
 	bool empty;
-	enum tb_status status = blobs && manifests ? tidy_root(t, root, &at, err) : tb_nomem(err);
+	enum tb_status status = blobs && manifests && pulls ? tidy_root(t, root, &at, err)
+							    : tb_nomem(err);
 
 	if (!status)
 		status = view_open(&w, t, root, blobs, &names, NULL, 0, err);
@@ -339,8 +342,11 @@ tidy_ollama_prune(struct tidy *t, const char *root, struct tb_err *err)
 	}
 	if (!status)
 		status = prune_folders(t, at, manifests, 0, &empty, err);
+	if (!status)
+		status = tidy_pulls_prune(t, at, pulls, err);
 	tb_names_free(&names);
 	view_free(&w);
+	free(pulls);
 	free(blobs);
 	free(manifests);
 	return status;

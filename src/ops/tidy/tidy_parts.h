@@ -44,6 +44,16 @@ bool tidy_is_ollama(const char *root);
 enum tb_status tidy_oci_rm(struct tidy *t, const struct model_loc *loc, struct tb_err *err)
 	TB_MUST_USE;
 
+/* ---- tidy_pulls.c ---- */
+
+/* Adds what runs that were stopped left in the store of that number, at `dir` itself or below. */
+enum tb_status tidy_pulls_prune(struct tidy *t, size_t root, const char *dir, struct tb_err *err)
+	TB_MUST_USE;
+/* Is it one of their files? */
+bool tidy_is_pull(const char *path);
+/* Does a run load into the store right now?  It may need blobs that no manifest names yet. */
+bool tidy_pulls_run(const char *root);
+
 /* ---- tidy_rm.c, tidy_prune.c, tidy_name.c ---- */
 
 enum tb_status tidy_rm(struct tidy *t, struct op_ctx *ctx, struct tb_err *err) TB_MUST_USE;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/ops/blobdir/blobdir.h"
 #include "src/ops/tidy/tidy_parts.h"
@@ -29,8 +30,8 @@ static bool
 downloads(const struct blobdir *d)
 {
 	for (size_t i = 0; i < d->n; i++)
-		if (d->rows[i].kind == DB_FILE_PARTIAL && tidy_is_young(tidy_stamp(d->rows[i].path),
-									TIDY_HOUR))
+		if (d->rows[i].kind == DB_FILE_PARTIAL && !tidy_is_pull(d->rows[i].path) &&
+		    tidy_is_young(tidy_stamp(d->rows[i].path), TIDY_HOUR))
 			return true;
 	return false;
 }
@@ -71,6 +72,23 @@ prune_unread(struct tidy *t, size_t n, const struct tb_err *why, struct tb_err *
 	return tb_names_add(&t->unread, why->msg, err);
 }
 
+/* All of the folder that the file is in, for the first of its files; *last: that folder. */
+static enum tb_status
+prune_pulls(struct tidy *t, size_t root, const char *path, char **last, struct tb_err *err)
+{
+	char *dir = tb_path_parent(path);
+
+	if (!dir)
+		return tb_nomem(err);
+	if (*last && !strcmp(*last, dir)) {
+		free(dir);
+		return TB_OK;
+	}
+	free(*last);
+	*last = dir;
+	return tidy_pulls_prune(t, root, dir, err);
+}
+
 static enum tb_status
 prune_found(struct below *b, struct tb_err *err)
 {
@@ -78,6 +96,7 @@ prune_found(struct below *b, struct tb_err *err)
 	struct tidy *t = b->t;
 	size_t at, of;
 	enum tb_status status = tidy_root(t, b->root, &at, err);
+	char *pulls = NULL;
 	bool busy;
 
 	blobdir_sort(d);
@@ -89,9 +108,12 @@ prune_found(struct below *b, struct tb_err *err)
 
 		if (e->kind == DB_FILE_BLOB && (busy || unread_uses(&d->unread, e->path)))
 			tidy_stays(t, busy ? TIDY_DOWNLOAD : TIDY_UNCLEAR, e->id.size);
+		else if (tidy_is_pull(e->path))
+			status = prune_pulls(t, at, e->path, &pulls, err);
 		else if (!(status = row_root(t, e, at, &of, err)))
 			status = prune_row(t, of, e, err);
 	}
+	free(pulls);
 	return status;
 }
 
