@@ -107,6 +107,7 @@ family look home output verify
 family diff home
 family convert home plan output model_text translate calibrate
 family import home output model_text metadata
+family hub_pull home output fetch
 family bundle home output import
 family pull home output fetch
 family carry home fetch

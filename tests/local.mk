@@ -532,6 +532,9 @@ tests_unit_test_image_name_LDADD = $(TEST_NET)
 check_PROGRAMS += tests/unit/test_hub
 TESTS += tests/unit/test_hub
 tests_unit_test_hub_LDADD = $(TEST_NET)
+check_PROGRAMS += tests/unit/test_hub_choose
+TESTS += tests/unit/test_hub_choose
+tests_unit_test_hub_choose_LDADD = $(TEST_OPS)
 FUZZ_TARGETS += tests/fuzz/fuzz_hub_api
 tests_fuzz_fuzz_hub_api_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_hub_api_LDADD = src/net/libnet.a $(CURL_LIBS) $(MICROHTTPD_LIBS) $(FUZZ_STORE)
@@ -893,4 +896,6 @@ dist_check_SCRIPTS += tests/cli/registry_auth.sh
 
 # Registries: what the tests of pull, push and their like talk to.
 EXTRA_DIST += tests/net/lib.sh tests/net/put.py tests/net/frame.py tests/net/ed25519.py \
-	tests/net/ollama_registry.py tests/net/proxy.py tests/net/far_store.py
+	tests/net/ollama_registry.py tests/net/proxy.py tests/net/far_store.py \
+	tests/net/hub.py tests/net/hub_hf.py
+dist_check_SCRIPTS += tests/cli/hub_pull.sh

@@ -3,11 +3,13 @@
 
 #include <stdio.h>
 
+#include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/cli/cli.h"
+#include "src/cli/pull_hub.h"
 #include "src/cli/unsafe.h"
 #include "src/face/after.h"
 #include "src/format/json.h"
+#include "src/net/hub_name.h"
 #include "src/ops/home/home.h"
 #include "src/ops/pull/pull.h"
 
@@ -155,43 +157,108 @@ pull_do(struct cli *cli, struct task *t, bool dry)
 	return t->late.code && status == CLI_OK ? cli_complain(&t->late) : status;
 }
 
-COMMAND(cli_pull, "pull", "NAME [AS]", "a model from a registry into a store")
-{
-	struct pull_request req = { 0 };
-	struct task t = { 0 };
-	uint64_t streams = 0;
-	bool dry = false;
-	const struct tb_opt opts[] = {
-		{ 'f', "replace", TB_OPT_FLAG, &req.replace, NULL,
-		  "the name may be taken; the old model is kept" },
-		{ 'n', "dry-run", TB_OPT_FLAG, &dry, NULL, "only say what would be loaded" },
-		{ 0, "streams", TB_OPT_U64, &streams, "N",
-		  "connections at a time (default 8, at most 64)" },
-		{ 0, "insecure", TB_OPT_FLAG, &req.insecure, NULL,
-		  "ask the registry by plain HTTP, not by TLS" },
-		{ 0, "tls-skip-verify", TB_OPT_FLAG, &req.skip_verify, NULL,
-		  "take any certificate, whoever answers" },
-		{ .name = NULL }
-	};
-	enum cli_exit status;
-	struct op_ctx ctx;
-	struct tb_err err;
+struct pull_args {
+	struct pull_request req;
+	struct tb_strs include, exclude;
+	uint64_t streams;
+	bool dry;
+};
 
-	if (!cli_parse(cli, opts, &argc, argv, 1, 2, &status))
-		return status;
-	if (streams > FETCH_STREAMS_MAX)
-		return cli_usage("--streams: at most %u", FETCH_STREAMS_MAX);
-	req.name = argv[1];
-	req.as = argc > 2 ? argv[2] : NULL;
-	req.streams = (unsigned)streams;
-	if (cli_ctx(cli, &ctx, &err))
+/* What is only of registries, or only of hubs; false: said. */
+static bool
+args_fit(const struct pull_args *a, bool hub, enum cli_exit *status)
+{
+	const struct pull_request *req = &a->req;
+
+	if (a->streams > FETCH_STREAMS_MAX)
+		*status = cli_usage("--streams: at most %u", FETCH_STREAMS_MAX);
+	else if (!hub && (a->include.n || a->exclude.n))
+		*status = cli_usage("--include and --exclude choose files of hf:ORG/NAME; a registry's"
+				    " model is one thing");
+	else if (hub && req->as)
+		*status = cli_usage("a model of a hub is called as it is there");
+	else if (hub && req->insecure)
+		*status = cli_usage("--insecure: HF_ENDPOINT=http://HOST names a hub without TLS");
+	else if (hub && req->replace)
+		*status = cli_usage("--replace: revisions of a hub's model lie side by side");
+	else
+		return true;
+	return false;
+}
+
+static enum cli_exit
+pull_from_hub(struct cli *cli, struct op_ctx *ctx, struct pull_args *a)
+{
+	struct hub_pull_request req = { .name = a->req.name, .skip_verify = a->req.skip_verify,
+					.streams = a->req.streams };
+
+	if (!tb_grow(&a->include.v, &a->include.cap, a->include.n + 1, sizeof(*a->include.v)) ||
+	    !tb_grow(&a->exclude.v, &a->exclude.cap, a->exclude.n + 1, sizeof(*a->exclude.v))) {
+		struct tb_err err;
+
+		(void)tb_nomem(&err);
 		return cli_fail(&err);
-	cli_unsafe(cli, &ctx.config, req.name, req.insecure, req.skip_verify);
-	t.ctx = &ctx;
-	status = pull_new(&t.pull, &ctx, &req, &err) ? cli_fail(&err) : pull_do(cli, &t, dry);
+	}
+	a->include.v[a->include.n] = a->exclude.v[a->exclude.n] = NULL;
+	req.include = a->include.v;
+	req.exclude = a->exclude.v;
+	return cli_pull_hub(cli, ctx, &req, a->dry);
+}
+
+static enum cli_exit
+pull_from_registry(struct cli *cli, struct op_ctx *ctx, const struct pull_args *a)
+{
+	struct task t = { .ctx = ctx };
+	struct tb_err err;
+	enum cli_exit status = pull_new(&t.pull, ctx, &a->req, &err) ? cli_fail(&err)
+								     : pull_do(cli, &t, a->dry);
+
 	pull_free(t.pull);
 	pull_plan_free(&t.plan);
 	pull_result_free(&t.res);
+	return status;
+}
+
+COMMAND(cli_pull, "pull", "NAME [AS]", "a model from a registry, or hf:ORG/NAME from a hub")
+{
+	struct pull_args a = { .dry = false };
+	const struct tb_opt opts[] = {
+		{ 'f', "replace", TB_OPT_FLAG, &a.req.replace, NULL,
+		  "the name may be taken; the old model is kept" },
+		{ 'n', "dry-run", TB_OPT_FLAG, &a.dry, NULL, "only say what would be loaded" },
+		{ 0, "include", TB_OPT_LIST, &a.include, "GLOB",
+		  "of a hub: these files alone, not what a model needs" },
+		{ 0, "exclude", TB_OPT_LIST, &a.exclude, "GLOB", "of a hub: not these files" },
+		{ 0, "streams", TB_OPT_U64, &a.streams, "N",
+		  "connections at a time (default 8, at most 64)" },
+		{ 0, "insecure", TB_OPT_FLAG, &a.req.insecure, NULL,
+		  "ask the registry by plain HTTP, not by TLS" },
+		{ 0, "tls-skip-verify", TB_OPT_FLAG, &a.req.skip_verify, NULL,
+		  "take any certificate, whoever answers" },
+		{ .name = NULL }
+	};
+	enum cli_exit status = CLI_OK;
+	struct op_ctx ctx;
+	struct tb_err err;
+	bool hub;
+
+	if (!cli_parse(cli, opts, &argc, argv, 1, 2, &status))
+		goto done;
+	hub = hub_name_is(argv[1]);
+	a.req.name = argv[1];
+	a.req.as = argc > 2 ? argv[2] : NULL;
+	a.req.streams = (unsigned)a.streams;
+	if (!args_fit(&a, hub, &status))
+		goto done;
+	if (cli_ctx(cli, &ctx, &err)) {
+		status = cli_fail(&err);
+		goto done;
+	}
+	cli_unsafe(cli, &ctx.config, a.req.name, a.req.insecure, a.req.skip_verify);
+	status = hub ? pull_from_hub(cli, &ctx, &a) : pull_from_registry(cli, &ctx, &a);
 	op_ctx_free(&ctx);
+done:
+	tb_strs_free(&a.include);
+	tb_strs_free(&a.exclude);
 	return status;
 }

@@ -73,6 +73,8 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/plan_json.c \
 	src/cli/print.c \
 	src/cli/progress.c \
+	src/cli/pull_hub.c \
+	src/cli/pull_hub.h \
 	src/cli/run_model.c \
 	src/cli/run_model.h \
 	src/cli/show.h \

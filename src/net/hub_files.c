@@ -11,7 +11,7 @@
 #include "src/format/json.h"
 #include "src/net/hub_name.h"
 
-#define FILES_MAX 200000u
+#define FILES_MAX 50000u
 #define SIZE_MAX_BYTES (UINT64_C(1) << 50)
 
 void

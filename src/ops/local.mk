@@ -432,3 +432,17 @@ src_ops_libops_a_SOURCES += \
 	src/ops/calibrate/feeds.c \
 	src/ops/calibrate/feeds.h \
 	src/ops/calibrate/importance.c
+
+# models of a hub, into a cache as it keeps them
+src_ops_libops_a_SOURCES += \
+	src/ops/hub_pull/hub_cache.c \
+	src/ops/hub_pull/hub_choose.c \
+	src/ops/hub_pull/hub_choose.h \
+	src/ops/hub_pull/hub_gguf.c \
+	src/ops/hub_pull/hub_gguf.h \
+	src/ops/hub_pull/hub_place.c \
+	src/ops/hub_pull/hub_pull.c \
+	src/ops/hub_pull/hub_pull.h \
+	src/ops/hub_pull/hub_pull_parts.h \
+	src/ops/hub_pull/hub_snapshot.c \
+	src/ops/hub_pull/hub_there.c

@@ -254,7 +254,8 @@ hub_odd(const char *repository, store_odd_fn *fn, void *arg, struct tb_err *err)
 
 static const struct store_usual usual[] = {
 	{ "HF_HUB_CACHE", NULL, "" },
-	{ "HF_HOME", "/.cache/huggingface", "/hub" },
+	{ "HF_HOME", NULL, "/hub" },
+	{ "XDG_CACHE_HOME", "/.cache", "/huggingface/hub" },
 	{ NULL, NULL, NULL }
 };
 
@@ -262,6 +263,15 @@ static bool
 hub_is_store(const char *dir)
 {
 	return tb_starts(tb_path_name(dir), "models--");
+}
+
+char *
+hub_folder_name(const char *repo)
+{
+	const char *slash = strchr(repo, '/');
+
+	return slash ? tb_asprintf("models--%.*s--%s", (int)(slash - repo), repo, slash + 1)
+		     : tb_asprintf("models--%s", repo);
 }
 
 /* "models--org--name" -> "hf:org/name"; NULL when out of memory. */

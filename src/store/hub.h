@@ -17,6 +17,9 @@ enum hub_link { HUB_PLAIN, HUB_BLOB, HUB_OUTSIDE };
 enum tb_status hub_follow(const char *path, enum hub_link *kind, char **blob, struct tb_err *err)
 	TB_MUST_USE;
 
+/* "org/name" -> "models--org--name"; NULL when out of memory, caller frees. */
+char *hub_folder_name(const char *repo);
+
 /* What the name of a file in blobs/ says of its bytes: "sha256:…" or "gitsha1:…"; false:
  * nothing. */
 bool hub_digest(const char *path, char digest[TB_DIGEST_MAX]);

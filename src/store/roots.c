@@ -72,7 +72,7 @@ roots_default_path(const struct store_usual *p)
 	if (n)
 		return tb_asprintf("%.*s%s", (int)n, value, p->tail);
 	if (!p->home)
-		return tb_strdup(p->tail);
+		return tb_strdup(p->env ? "" : p->tail);
 	return home && *home ? tb_asprintf("%s%s%s", home, p->home, p->tail) : tb_strdup("");
 }
 
