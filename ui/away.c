@@ -114,7 +114,7 @@ bool
 away_can(enum action a)
 {
 	return a != ACT_VERIFY && a != ACT_DEEP && a != ACT_DELETE && a != ACT_RENAME &&
-	       a != ACT_COPY && a != ACT_HEAL && a != ACT_STATS;
+	       a != ACT_COPY && a != ACT_HEAL && a != ACT_PUSH && a != ACT_STATS;
 }
 
 static bool

@@ -155,7 +155,11 @@ wait_again(struct jobs *js, struct ui_job *j)
 	}
 	tb_job_free(j->job);
 	j->job = fresh;
+	free(j->result);
+	j->result = NULL;
+	j->ended = false;
 	j->progress.state = TB_JOB_QUEUED;
+	j->progress.err = (struct tb_err){ 0 };
 	j->progress.rate = 0;
 	j->progress.eta = -1;
 	return true;
@@ -251,20 +255,36 @@ jobs_cancel(struct ui_job *j)
 }
 
 bool
+jobs_can_pause(const struct ui_job *j)
+{
+	return j->ops->again && j->ops->flags & IN_LANES &&
+	       (!j->ended || j->progress.state == TB_JOB_FAILED ||
+		j->progress.state == TB_JOB_CANCELLED);
+}
+
+bool
+jobs_waits(const struct ui_job *j)
+{
+	return j->ended || j->held;
+}
+
+void
 jobs_pause(struct jobs *js, struct ui_job *j)
 {
-	bool waits = j->progress.state == TB_JOB_QUEUED;
+	bool runs = j->progress.state == TB_JOB_RUNNING;
 
-	if (!j->ops->again || !(j->ops->flags & IN_LANES) || j->ended ||
-	    (!waits && j->progress.state != TB_JOB_RUNNING))
-		return false;
-	j->held = !j->held;
-	if (!waits && j->held) {
-		j->stopping = true;
-		tb_job_cancel(j->job);
+	if (!jobs_can_pause(j))
+		return;
+	if (j->ended) {		/* what came of that run is not over */
+		(void)wait_again(js, j);
+	} else {
+		j->held = !j->held;
+		if (runs && j->held) {
+			j->stopping = true;
+			tb_job_cancel(j->job);
+		}
 	}
 	start_next(js);
-	return true;
 }
 
 /* What is paused waits for a person, nobody for it. */

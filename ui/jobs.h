@@ -95,9 +95,11 @@ void jobs_pump(struct jobs *js);
 void jobs_disown(struct jobs *js, const struct view *owner);
 struct ui_job *jobs_by_id(const struct jobs *js, uint64_t id);	/* NULL: it is gone */
 void jobs_cancel(struct ui_job *j);
-/* It stops where it is, and stays in the list; again: it goes on when its turn comes.  false:
- * it cannot be stopped so, or has ended. */
-bool jobs_pause(struct jobs *js, struct ui_job *j);
+/* It stops where it is, and stays in the list; again, also after a failure or a cancel: it goes
+ * on when its turn comes. */
+void jobs_pause(struct jobs *js, struct ui_job *j);
+bool jobs_can_pause(const struct ui_job *j);
+bool jobs_waits(const struct ui_job *j);	/* what jobs_pause() does is to go on */
 
 /* Runs or waits for its turn. listed_only: those that are nobody's business but the screen's not counted. */
 bool jobs_busy(const struct jobs *js, bool listed_only);

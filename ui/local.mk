@@ -55,6 +55,8 @@ ui_libui_a_SOURCES = \
 	ui/prompt.h \
 	ui/pull.c \
 	ui/pull.h \
+	ui/push.c \
+	ui/push.h \
 	ui/recall.c \
 	ui/recall.h \
 	ui/recipe.c \

@@ -176,9 +176,13 @@ pulling_say(void *arg, struct tb_buf *out)
 
 	if (r->current)
 		tb_buf_printf(out, "%s is there already, all of it", r->name);
+	else if (r->come_blobs)
+		tb_buf_printf(out, "%s, %s came", word_count(r->come_blobs, "file", text),
+			      tb_human_bytes(r->moved, bytes));
 	else
-		tb_buf_printf(out, "%s, %s came. On Models: v verifies it, c talks with it",
-			      word_count(r->blobs, "file", text), tb_human_bytes(r->moved, bytes));
+		tb_buf_printf(out, "all of its %s were there", word_count(r->blobs, "file", text));
+	if (!r->current)
+		tb_buf_str(out, ". On Models: v verifies it, c talks with it");
 	if (r->mended)
 		tb_buf_printf(out, "; %s replaced", word_count(r->mended, "damaged file", text));
 	if (r->mended && r->undo)

@@ -418,14 +418,31 @@ view_typed(void *arg, const char *text)
 		view_type(v, v->asks, text, v->typed);
 }
 
+static const char *
+view_complete(void *arg, const char *word, size_t i)
+{
+	struct view *v = arg;
+
+	return v->offers ? v->offers(v, word, i) : NULL;
+}
+
 void
 view_type(struct view *v, const char *label, const char *text, typed_fn *done)
 {
+	if (v->typed != done)
+		v->offers = NULL;
 	v->asks = label;
 	v->typed = done;
 	prompt_open(&(struct prompt_spec){
-		.label = label, .text = text, .history = label, .done = view_typed, .arg = v,
+		.label = label, .text = text, .history = label, .done = view_typed,
+		.complete = view_complete, .words = true, .arg = v,
 	});
+}
+
+void
+view_type_offers(struct view *v, const char *(*offers)(struct view *, const char *, size_t))
+{
+	v->offers = offers;
 }
 
 void

@@ -124,6 +124,8 @@ struct view {
 	typed_fn *typed;
 	void *about;		/* what is typed is for this; owned: of view_type_about() */
 	void (*forget)(void *about);
+	/* The i-th that Tab makes of what is typed there; NULL: nothing.  Of view_type_offers(). */
+	const char *(*offers)(struct view *v, const char *word, size_t i);
 };
 
 /* What the frame offers. */
@@ -166,6 +168,8 @@ void view_type(struct view *v, const char *label, const char *text, typed_fn *do
 /* The same, where done() finds in v->about what the text is for, which is freed by forget(). */
 void view_type_about(struct view *v, const char *label, const char *text, typed_fn *done,
 		     void *about, void (*forget)(void *about));
+/* What Tab offers where view_type_about() has just begun to ask. */
+void view_type_offers(struct view *v, const char *(*offers)(struct view *, const char *, size_t));
 /* The text in its person's editor, which has the terminal meanwhile; NULL: it stays as it
  * was, and a message says why.  The caller frees. */
 char *view_edit(struct view *v, const char *text);

@@ -181,7 +181,7 @@ jobs_view_act(struct view *v, enum action a)
 	else if (a == ACT_CANCEL && j && !j->ended)
 		jobs_cancel(j);
 	else if (a == ACT_PAUSE && j)
-		(void)jobs_pause(view_jobs_list(v), j);
+		jobs_pause(view_jobs_list(v), j);
 	else
 		return a == ACT_OPEN || a == ACT_CANCEL || a == ACT_PAUSE;
 	return true;
@@ -192,7 +192,7 @@ jobs_view_can(const struct view *v, enum action a)
 {
 	const struct ui_job *j = job_current(v);
 
-	return j && (a == ACT_OPEN || (!j->ended && (a == ACT_CANCEL || j->ops->again)));
+	return j && (a == ACT_PAUSE ? jobs_can_pause(j) : a == ACT_OPEN || !j->ended);
 }
 
 static const char *
@@ -200,7 +200,7 @@ jobs_view_word(const struct view *v, enum action a)
 {
 	const struct ui_job *j = job_current(v);
 
-	return a == ACT_PAUSE && j && j->held ? "go on" : NULL;
+	return a == ACT_PAUSE && j && jobs_waits(j) ? "go on" : NULL;
 }
 
 static void

@@ -10,6 +10,7 @@
 #include "ui/blob_cells.h"
 #include "ui/heal.h"
 #include "ui/model_view.h"
+#include "ui/push.h"
 #include "ui/tasks.h"
 #include "ui/tidy.h"
 
@@ -199,6 +200,9 @@ model_view_act(struct view *v, enum action a)
 	case ACT_RENAME:
 	case ACT_COPY:
 		task_name(v, path, v->loc.name, a == ACT_COPY);
+		return true;
+	case ACT_PUSH:
+		task_push(v, path, v->loc.name);
 		return true;
 	case ACT_HEAL:
 		task_heal(v, &path, 1, v->loc.name);

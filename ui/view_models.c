@@ -14,6 +14,7 @@
 #include "src/ops/places/places.h"
 #include "ui/blob_cells.h"
 #include "ui/heal.h"
+#include "ui/push.h"
 #include "ui/tasks.h"
 #include "ui/tidy.h"
 #include "ui/view.h"
@@ -391,6 +392,10 @@ models_act(struct view *v, enum action a)
 	case ACT_COPY:
 		if (m)
 			task_name(v, m->path, m->name, a == ACT_COPY);
+		return true;
+	case ACT_PUSH:
+		if (m)
+			task_push(v, m->path, m->name);
 		return true;
 	case ACT_COMPARE:
 		compare_marked(v);

@@ -154,7 +154,7 @@ parts_act(struct view *v, enum action a)
 	if (a == ACT_CANCEL && j)
 		jobs_cancel(j);
 	else if (a == ACT_PAUSE && j)
-		(void)jobs_pause(view_jobs_list(v), j);
+		jobs_pause(view_jobs_list(v), j);
 	return a == ACT_CANCEL || a == ACT_PAUSE || a == ACT_OPEN;
 }
 
@@ -163,7 +163,7 @@ parts_can(const struct view *v, enum action a)
 {
 	const struct ui_job *j = job_shown(v);
 
-	return j && !j->ended && (a == ACT_CANCEL || (a == ACT_PAUSE && j->ops->again));
+	return j && (a == ACT_PAUSE ? jobs_can_pause(j) : a == ACT_CANCEL && !j->ended);
 }
 
 static const char *
@@ -171,7 +171,7 @@ parts_word(const struct view *v, enum action a)
 {
 	const struct ui_job *j = job_shown(v);
 
-	return a == ACT_PAUSE && j && j->held ? "go on" : NULL;
+	return a == ACT_PAUSE && j && jobs_waits(j) ? "go on" : NULL;
 }
 
 /* "runs · 3 of 12 files · 1.2 GB of 4.7 GB" */

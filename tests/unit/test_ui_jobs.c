@@ -326,9 +326,10 @@ test_pause(void **state)
 	assert_non_null(j);
 	sem_wait(&w.started);
 	jobs_pump(&js);
-	assert_true(jobs_pause(&js, j));
+	assert_true(jobs_can_pause(j));
+	jobs_pause(&js, j);
 	pump_until_queued(&js, j);
-	assert_true(j->held);
+	assert_true(j->held && jobs_waits(j));
 	assert_false(j->ended);
 	assert_false(jobs_busy(&js, false));
 	assert_null(jobs_current(&js));
@@ -339,12 +340,14 @@ test_pause(void **state)
 	settle(&js);
 	assert_int_equal(other.done, 1);
 	assert_int_equal(sem_trywait(&w.started), -1);
-	assert_true(jobs_pause(&js, j));
+	jobs_pause(&js, j);
 	settle(&js);
 	assert_int_equal(w.end, TB_OK);
 	assert_int_equal(w.done, 1);
 	assert_string_equal(j->result, "all well");
-	assert_false(jobs_pause(&js, j));		/* there is nothing to pause any more */
+	assert_false(jobs_can_pause(j));		/* there is nothing to pause any more */
+	jobs_pause(&js, j);
+	assert_true(j->ended);
 	jobs_free(&js);
 	assert_int_equal(w.freed, 1);
 }
@@ -364,12 +367,54 @@ test_pause_twice(void **state)
 	jobs_init(&js, wake[1]);
 	j = jobs_start(&js, &transfer, (struct view *)&w, &w, "pull", &err);
 	assert_non_null(j);
-	assert_true(jobs_pause(&js, j));
-	assert_true(jobs_pause(&js, j));
+	jobs_pause(&js, j);
+	jobs_pause(&js, j);
 	settle(&js);
 	assert_int_equal(w.agains, 1);
 	assert_int_equal(w.end, TB_OK);
 	jobs_free(&js);
+}
+
+/* What failed, or was cancelled, can go on as well: it is the same job. */
+static void
+test_go_on(void **state)
+{
+	struct tb_err err;
+	struct ui_job *j;
+	struct jobs js;
+	struct work w;
+	sem_t gate;
+
+	(void)state;
+	sem_init(&gate, 0, 0);
+	work_init(&w);
+	w.status = TB_EIO;
+	jobs_init(&js, wake[1]);
+	j = jobs_start(&js, &transfer, (struct view *)&w, &w, "pull", &err);
+	assert_non_null(j);
+	assert_false(jobs_waits(j));
+	settle(&js);
+	assert_int_equal(j->progress.state, TB_JOB_FAILED);
+	assert_true(jobs_can_pause(j) && jobs_waits(j));
+	w.status = TB_OK;
+	w.gate = &gate;
+	jobs_pause(&js, j);
+	jobs_cancel(j);
+	sem_post(&gate);
+	settle(&js);
+	w.gate = NULL;
+	jobs_pump(&js);
+	assert_int_equal(j->progress.state, TB_JOB_CANCELLED);
+	assert_string_equal(j->result, "half of it stays");
+	jobs_pause(&js, j);
+	settle(&js);
+	assert_int_equal(j->progress.state, TB_JOB_DONE);
+	assert_string_equal(j->result, "all well");
+	assert_int_equal(w.done, 3);
+	assert_int_equal(w.agains, 2);
+	assert_int_equal(j->progress.err.code, TB_OK);
+	jobs_free(&js);
+	assert_int_equal(w.freed, 1);
 }
 
 static void
@@ -391,10 +436,10 @@ test_pause_and_cancel(void **state)
 	j = jobs_start(&js, &transfer, (struct view *)&w, &w, "pull", &err);
 	k = jobs_start(&js, &transfer, (struct view *)&broken, &broken, "broken", &err);
 	l = jobs_start(&js, &transfer, (struct view *)&waits, &waits, "waits", &err);
-	assert_true(jobs_pause(&js, l));		/* before its turn came */
-	assert_true(jobs_pause(&js, j));
+	jobs_pause(&js, l);		/* before its turn came */
+	jobs_pause(&js, j);
 	jobs_cancel(j);
-	assert_true(jobs_pause(&js, k));
+	jobs_pause(&js, k);
 	settle(&js);
 	assert_true(j->ended);
 	assert_int_equal(w.agains, 0);
@@ -407,7 +452,7 @@ test_pause_and_cancel(void **state)
 	settle(&js);
 	assert_int_equal(l->progress.state, TB_JOB_CANCELLED);
 	j = jobs_start(&js, &serial, (struct view *)&plain, &plain, "scan", &err);
-	assert_false(jobs_pause(&js, j));		/* it cannot go on where it was */
+	assert_false(jobs_can_pause(j));		/* it cannot go on where it was */
 	settle(&js);
 	jobs_free(&js);
 	assert_int_equal(w.freed + waits.freed + broken.freed + plain.freed, 4);
@@ -472,6 +517,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_transfers_take_turns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pause, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pause_twice, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_go_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pause_and_cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_owner_goes, setup, teardown),
