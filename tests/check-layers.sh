@@ -112,6 +112,7 @@ family bundle home output import
 family pull home output fetch
 family carry home fetch
 family push home carry fetch
+family copy home carry fetch
 family slice
 family create home plan output convert import translate
 family run home model_text

@@ -892,7 +892,8 @@ dist_check_SCRIPTS += tests/cli/demo_answers.sh
 EXTRA_DIST += tests/cli/demo_encode.py
 
 dist_check_SCRIPTS += tests/cli/pull.sh tests/cli/pull_beside.sh tests/cli/push.sh
-dist_check_SCRIPTS += tests/cli/registry_auth.sh
+dist_check_SCRIPTS += tests/cli/registry_auth.sh tests/cli/copy.sh
+EXTRA_DIST += tests/cli/copy.py
 
 # Registries: what the tests of pull, push and their like talk to.
 EXTRA_DIST += tests/net/lib.sh tests/net/put.py tests/net/frame.py tests/net/ed25519.py \

@@ -5,6 +5,7 @@ src_cli_libcli_a_CFLAGS = $(AM_CFLAGS) $(READLINE_CFLAGS)
 cli_command_files = \
 	src/cli/cmd_pull.c \
 	src/cli/cmd_push.c \
+	src/cli/cmd_copy.c \
 	src/cli/cmd_import.c \
 	src/cli/cmd_export.c \
 	src/cli/cmd_bundle.c \

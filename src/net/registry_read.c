@@ -120,7 +120,8 @@ check_digest(struct registry_manifest *m, const struct registry_at *p, const cha
 
 	if (status)
 		return status;
-	if (digest_parse(reference, want) && strcmp(want, m->digest))
+	/* "sha256-…" is a tag, of what refers to a manifest */
+	if (tb_starts(reference, "sha256:") && digest_parse(reference, want) && strcmp(want, m->digest))
 		return tb_fail(err, TB_EFORMAT, "%s: manifest %s: the answer is another one, %s", p->host,
 			       want, m->digest);
 	if (said && digest_parse(said, want) && strcmp(want, m->digest))

@@ -14,6 +14,7 @@
 #include "src/base/text.h"
 
 #define TRIES 6
+#define LOST_MAX 2u		/* sessions, without a piece between them */
 #define PAUSE_MAX 60u
 #define PIECE_MAX (1u << 20)	/* read and hashed at a time */
 #define CHUNK_MAX (UINT64_C(1) << 30)
@@ -335,7 +336,15 @@ piece_went(struct upload_run *run, const struct http_answer *a, struct tb_err *e
 			       "%ju", registry_host(run->u->registry), (uintmax_t)run->begin,
 			       (uintmax_t)run->end, (uintmax_t)end);
 	run->there = end;
+	run->lost = 0;
 	return TB_OK;
+}
+
+/* A session that is lost, or elsewhere than we think: not that it gives out such alone. */
+static bool
+try_another(struct upload_run *run)
+{
+	return run->lost++ < LOST_MAX;
 }
 
 static enum tb_status
@@ -364,8 +373,8 @@ send_chunk(struct upload_run *run, struct tb_err *err)
 		status = upload_elsewhere(run, &a, err);
 	else
 		status = upload_refused(run, &a, err);
-	if (a.status == 404 || a.status == 416) {	/* it is lost, or elsewhere than we think */
-		run->again = true;
+	if (a.status == 404 || a.status == 416) {
+		run->again = try_another(run);
 		if (run->sums)
 			upload_forget(run);
 	}
@@ -396,7 +405,8 @@ send_last(struct upload_run *run, struct tb_err *err)
 		return status;
 	if (a.status != 201 && a.status != 200 && a.status != 204)
 		status = upload_refused(run, &a, err);
-	run->again |= a.status == 404 || a.status == 416;
+	if (a.status == 404 || a.status == 416)
+		run->again = try_another(run);
 	if (a.status == 400 && strstr(tb_buf_cstr(&a.body), "DIGEST_INVALID")) {
 		upload_forget(run);	/* right bytes were changed on their way */
 		run->again = true;
@@ -450,16 +460,17 @@ attempt(struct upload_run *run, enum upload_how *how, struct tb_err *err)
 
 /* Longer from try to try, and not all at once; as long as the registry wants. */
 static enum tb_status
-wait_a_little(const struct upload_run *run, unsigned tries, uint64_t *dice, struct tb_err *err)
+wait_a_little(unsigned wanted, unsigned tries, const struct tb_job *job, struct tb_err *err)
 {
-	double first = tb_monotonic(), seconds = run->pause;
+	double first = tb_monotonic(), seconds = wanted;
+	uint64_t dice = (uint64_t)(first * 1e9);
 
-	if (seconds <= 0)
-		seconds = (0.5 + (double)(tb_splitmix(dice) % 1000) / 1000) * 0.5 * (1u << tries);
+	if (!wanted)
+		seconds = (0.5 + (double)(tb_splitmix(&dice) % 1000) / 1000) * 0.5 * (1u << tries);
 	if (seconds > PAUSE_MAX)
 		seconds = PAUSE_MAX;
 	while (tb_monotonic() - first < seconds) {
-		if (tb_job_check(run->u->job, err))
+		if (tb_job_check(job, err))
 			return TB_ECANCEL;
 		poll(NULL, 0, 40);
 	}
@@ -471,7 +482,7 @@ static enum tb_status
 upload_tries(struct upload_run *run, enum upload_how *how, struct tb_err *err)
 {
 	const struct upload_told *told = &run->u->told;
-	uint64_t dice = tb_hash(run->u->digest, strlen(run->u->digest)), far = 0;
+	uint64_t far = 0;
 	enum tb_status status;
 
 	for (unsigned tries = 0;; tries++) {
@@ -485,7 +496,7 @@ upload_tries(struct upload_run *run, enum upload_how *how, struct tb_err *err)
 			return status;
 		if (told->again)
 			told->again(told->arg, err->msg);
-		if ((status = wait_a_little(run, tries, &dice, err)))
+		if ((status = wait_a_little(run->pause, tries, run->u->job, err)))
 			return status;
 	}
 }
@@ -511,13 +522,30 @@ upload_blob(const struct upload *u, enum upload_how *how, struct tb_err *err)
 	return status;
 }
 
+/* A request that is short, again where that may help. */
+static enum tb_status
+ask_patiently(struct registry *r, struct http *h, const char *path, const struct http_ask *ask,
+	      struct tb_job *job, struct http_answer *a, struct tb_err *err)
+{
+	for (unsigned tries = 0;; tries++) {
+		enum tb_status status = registry_ask(r, h, path, UPLOAD_ACTIONS, ask, job, a, err), late;
+		unsigned wanted = a->retry_after;
+
+		if (tries == TRIES || !http_again(a, status))
+			return status;
+		http_answer_free(a);
+		if ((late = wait_a_little(wanted, tries, job, err)))
+			return late;
+	}
+}
+
 enum tb_status
 upload_is_ollama(struct registry *r, struct http *h, bool *is, struct tb_job *job,
 		 struct tb_err *err)
 {
-	struct http_ask ask = { .method = "GET", .stay = true };
-	struct http_answer a;
-	enum tb_status status = registry_ask(r, h, "/v2/", UPLOAD_ACTIONS, &ask, job, &a, err);
+	const struct http_ask ask = { .method = "GET", .stay = true, .idle = UPLOAD_IDLE };
+	struct http_answer a = { 0 };
+	enum tb_status status = ask_patiently(r, h, "/v2/", &ask, job, &a, err);
 
 	*is = false;
 	if (status)
@@ -536,13 +564,15 @@ upload_manifest(struct registry *r, struct http *h, const struct upload_manifest
 	const char *headers[] = { type, NULL };
 	struct http_ask ask = { .method = "PUT", .headers = headers, .body = m->text, .nbody = m->len,
 				.idle = UPLOAD_SETTLE };
-	struct http_answer a;
+	struct http_answer a = { 0 };
 	const char *digest;
-	enum tb_status status = type && path ? registry_ask(r, h, path, UPLOAD_ACTIONS, &ask, job, &a, err)
+	enum tb_status status = type && path ? ask_patiently(r, h, path, &ask, job, &a, err)
 					     : tb_nomem(err);
 
 	if (!status) {
 		digest = http_header(&a, "Docker-Content-Digest");
+		if (m->lists)
+			*m->lists = http_header(&a, "OCI-Subject");
 		if (a.status < 200 || a.status > 299)
 			status = registry_error(r, &a, path, err);
 		else if (digest && strcmp(digest, m->digest) != 0)

@@ -61,6 +61,7 @@ enum tb_status upload_is_ollama(struct registry *r, struct http *h, bool *is, st
 struct upload_manifest {		/* borrowed */
 	const char *reference, *type, *digest, *text;
 	size_t len;
+	bool *lists;			/* does the registry list by itself what refers to others? NULL */
 };
 enum tb_status upload_manifest(struct registry *r, struct http *h, const struct upload_manifest *m,
 			       struct tb_job *job, struct tb_err *err) TB_MUST_USE;

@@ -18,6 +18,7 @@ struct upload_run {
 	bool right;		/* all of it, and that is what it should be */
 	bool wrong;		/* it is not, or cannot be read: it is of no use to try again */
 	bool again;		/* what failed may work in a moment */
+	unsigned lost;		/* sessions that the registry did not know when they were used */
 	unsigned pause;		/* seconds that the registry wants to be left alone */
 	char *session;		/* where its next piece goes; owned; NULL: nowhere yet */
 	uint64_t there;		/* bytes that have arrived in it */

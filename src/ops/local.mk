@@ -294,11 +294,17 @@ src_ops_libops_a_SOURCES += \
 	src/ops/carry/carry.c \
 	src/ops/carry/carry.h \
 	src/ops/carry/carry_kept.c \
+	src/ops/carry/referrers.c \
 	src/ops/carry/site.c \
 	src/ops/carry/site.h \
 	src/ops/carry/site_file.c \
+	src/ops/carry/site_layout.c \
 	src/ops/carry/site_pipe.c \
 	src/ops/carry/site_registry.c \
+	src/ops/copy/copy.c \
+	src/ops/copy/copy.h \
+	src/ops/copy/copy_place.c \
+	src/ops/copy/copy_place.h \
 	src/ops/push/push.c \
 	src/ops/push/push.h
 

@@ -105,7 +105,8 @@ there "$A_URL" me/long v1 "$THIRD"
 server_start P proxy.py "$A_URL" --plan "$T/plan"
 for fault in '"match":"PATCH","do":"deaf","at":50000,"skip":2' '"match":"PUT","do":"close"' \
 	'"match":"PATCH","do":"lost","skip":1' '"match":"POST","do":"status","status":503' \
-	'"match":"HEAD","do":"reset"' '"match":"PATCH","do":"status","status":404,"skip":3'
+	'"match":"HEAD","do":"reset"' '"match":"PUT .*/manifests/","do":"status","status":503' \
+	'"match":"PUT .*/manifests/","do":"lost"' '"match":"PATCH","do":"status","status":404,"skip":3'
 do
 	n=$((${n:-0} + 1))
 	echo "[{$fault}]" >"$T/plan"
@@ -117,6 +118,11 @@ echo '[{"match":"PUT .*/blobs/","do":"status","status":403,"times":0}]' >"$T/pla
 rm -rf "$STORE/.tbtui"
 run 2 push long:v1 "http://$P/try/never:v1"
 absent "$A_URL" try/never v1
+# a server that gives out addresses at which nothing is, is not asked for ever
+echo '[{"match":"(PUT|PATCH|GET) .*/uploads/","do":"status","status":404,"times":0}]' >"$T/plan"
+: >"$A_LOG"
+run 2 push long:v1 "http://$P/try/never:v1" --streams 1
+[ "$(grep -c '"POST ' "$A_LOG")" -eq 3 ] || fail "$(grep -c '"POST ' "$A_LOG") sessions"
 server_stop P
 
 # Ollama's own differs: whole blobs, or pieces, go elsewhere.

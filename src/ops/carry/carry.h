@@ -48,6 +48,16 @@ const char *site_shown(const struct site *p);		/* for sentences; borrowed */
 enum tb_status site_read(struct site *p, struct http *h, const char *reference,
 			  struct tb_job *job, struct site_manifest *out, struct tb_err *err)
 	TB_MUST_USE;
+/* What refers to a manifest: signatures, attestations, whatever has it as its subject. */
+struct site_refs { char (*v)[TB_DIGEST_MAX]; size_t n, cap; };	/* owned */
+#define SITE_REFS_MAX 1000u
+enum tb_status site_referrers(struct site *s, struct http *h, const char *digest,
+			      struct tb_job *job, struct site_refs *out, struct tb_err *err)
+	TB_MUST_USE;
+/* Those that an index lists are added. */
+enum tb_status site_refs_read(struct site_refs *r, const char *text, size_t len, const char *what,
+			      struct tb_err *err) TB_MUST_USE;
+void site_refs_free(struct site_refs *r);
 /* tag NULL: it is found by its digest alone.  A layout has it when site_finish() was called. */
 enum tb_status site_write(struct site *p, struct http *h, const struct site_manifest *m,
 			   const char *tag, struct tb_job *job, struct tb_err *err) TB_MUST_USE;

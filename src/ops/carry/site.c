@@ -61,6 +61,20 @@ site_write(struct site *s, struct http *h, const struct site_manifest *m, const 
 }
 
 enum tb_status
+site_referrers(struct site *s, struct http *h, const char *digest, struct tb_job *job,
+	       struct site_refs *out, struct tb_err *err)
+{
+	enum tb_status status = TB_OK;
+
+	*out = (struct site_refs){ 0 };
+	if (s->row->referrers)
+		status = s->row->referrers(s, h, digest, job, out, err);
+	if (status)
+		site_refs_free(out);
+	return status;
+}
+
+enum tb_status
 site_finish(struct site *s, struct tb_err *err)
 {
 	return s->row->finish ? s->row->finish(s, err) : TB_OK;
@@ -73,7 +87,7 @@ struct site_model {
 	char *manifest, *root;		/* owned */
 };
 
-/* There is one, whatever it is asked for by. */
+/* There is one, and nothing that refers to it. */
 static enum tb_status
 model_manifest(struct site *base, struct http *h, const char *reference, struct tb_job *job,
 	       struct site_manifest *out, struct tb_err *err)
@@ -85,9 +99,16 @@ model_manifest(struct site *base, struct http *h, const char *reference, struct 
 	const char *type;
 	enum tb_status status = tb_file_slurp(s->manifest, REGISTRY_MANIFEST_MAX, &text, &len, err);
 
-	(void)h, (void)reference, (void)job;
+	(void)h, (void)job;
 	if (status)
 		return status;
+	status = tb_sha256_bytes(text, len, out->digest, err);
+	if (!status && *reference && strcmp(reference, out->digest) != 0)
+		status = tb_fail(err, TB_ENOENT, "%s: has no manifest \"%.80s\"", base->shown, reference);
+	if (status) {
+		free(text);
+		return status;
+	}
 	status = json_parse(&doc, text, len, s->manifest, err);
 	if (!status) {
 		type = json_str(json_get(doc, "mediaType"));
@@ -98,8 +119,6 @@ model_manifest(struct site *base, struct http *h, const char *reference, struct 
 		tb_buf_add(&out->text, text, len);
 		status = tb_buf_status(&out->text, s->manifest, err);
 	}
-	if (!status)
-		status = tb_sha256_bytes(text, len, out->digest, err);
 	free(text);
 	return status;
 }

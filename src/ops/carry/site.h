@@ -2,6 +2,7 @@
 #ifndef TBTUI_OPS_CARRY_SITE_H
 #define TBTUI_OPS_CARRY_SITE_H
 
+#include "src/format/json.h"
 #include "src/ops/carry/carry.h"
 
 /* A blob as it is read: by one thread, in order but for what has to be read again. */
@@ -40,6 +41,9 @@ struct site_row {
 			      struct tb_err *err);
 	enum tb_status (*write)(struct site *s, struct http *h, const struct site_manifest *m,
 				const char *tag, struct tb_job *job, struct tb_err *err);
+	/* NULL: nothing does. */
+	enum tb_status (*referrers)(struct site *s, struct http *h, const char *digest,
+				    struct tb_job *job, struct site_refs *out, struct tb_err *err);
 	enum tb_status (*finish)(struct site *s, struct tb_err *err);	/* NULL: there is nothing to do */
 	void (*free)(struct site *s);
 };
@@ -51,6 +55,17 @@ struct site {
 
 /* The repository of `from` from which `to` can take a blob without its bytes; NULL: none. */
 const char *site_mount(const struct site *to, const struct site *from);
+
+/* referrers.c */
+#define OCI_INDEX_TYPE "application/vnd.oci.image.index.v1+json"
+enum tb_status site_refs_add(struct site_refs *r, const char *digest, struct tb_err *err)
+	TB_MUST_USE;
+/* The digest of the subject of a manifest; false: it has none. */
+bool site_subject(const struct site_manifest *m, char digest[TB_DIGEST_MAX]);
+/* The manifest as an index lists it; ref NULL: without a name.  NULL: no memory. */
+cJSON *site_descriptor(const struct site_manifest *m, const char *ref);
+/* The tag under which registries without a list of referrers have one. */
+void site_fallback(const char *digest, char tag[TB_DIGEST_MAX]);
 
 /* Of a file, which has to have that size. */
 enum tb_status site_file_stream(struct site_stream **out, char *path, uint64_t size,

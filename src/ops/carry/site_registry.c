@@ -106,14 +106,144 @@ repo_put(struct site *base, const struct site_put *p, enum upload_how *how, stru
 	return status;
 }
 
+/* ---- referrers ---- */
+
+#define REFERRERS_MAX (4u << 20)
+#define REFERRERS_PAGES 20u
+
+/* The address of the next page, in fresh memory; NULL: there is none. */
+static char *
+next_page(const struct http_answer *a)
+{
+	const char *link = http_header(a, "Link"), *end;
+
+	if (!link || *link != '<' || !strstr(link, "rel=\"next\"") || !(end = strchr(link, '>')))
+		return NULL;
+	return tb_strndup(link + 1, (size_t)(end - link - 1));
+}
+
+/* As the registry lists them; *knows: whether it does. */
+static enum tb_status
+listed(struct site_repo *s, struct http *h, const char *digest, struct tb_job *job,
+       struct site_refs *out, bool *knows, struct tb_err *err)
+{
+	static const char *const headers[] = { "Accept: " OCI_INDEX_TYPE, NULL };
+	const struct http_ask ask = { .headers = headers, .max = REFERRERS_MAX, .seconds = 120 };
+	char *where = tb_asprintf("referrers/%s", digest);
+	enum tb_status status = where ? TB_OK : tb_nomem(err);
+
+	*knows = true;
+	for (unsigned n = 0; where && !status && n < REFERRERS_PAGES; n++) {
+		struct http_answer a;
+		char *next = NULL;
+
+		status = registry_ask(s->registry, h, where, "pull", &ask, job, &a, err);
+		if (!status && a.status == 200) {
+			status = site_refs_read(out, tb_buf_cstr(&a.body), a.body.len, s->base.shown, err);
+			next = next_page(&a);
+		} else if (!status && (a.status == 401 || a.status == 403 || a.status == 429 ||
+				       a.status >= 500)) {
+			status = registry_error(s->registry, &a, where, err);
+		} else if (!status) {
+			*knows = false;
+		}
+		http_answer_free(&a);
+		free(where);
+		where = next;
+	}
+	free(where);
+	return status;
+}
+
+static enum tb_status
+repo_referrers(struct site *base, struct http *h, const char *digest, struct tb_job *job,
+	       struct site_refs *out, struct tb_err *err)
+{
+	struct site_repo *s = (struct site_repo *)base;
+	struct registry_manifest m;
+	char tag[TB_DIGEST_MAX];
+	bool knows;
+	enum tb_status status = listed(s, h, digest, job, out, &knows, err);
+
+	if (status || knows)
+		return status;
+	site_fallback(digest, tag);
+	status = registry_manifest(s->registry, h, tag, job, &m, err);
+	if (status)
+		return status == TB_ENOENT ? TB_OK : status;
+	status = site_refs_read(out, tb_buf_cstr(&m.text), m.text.len, s->base.shown, err);
+	registry_manifest_free(&m);
+	return status;
+}
+
+/* The index under the tag by which others find what refers to a manifest, with one more. */
+static char *
+fallback_text(const struct registry_manifest *old, const struct site_manifest *m)
+{
+	cJSON *doc = json_object(), *list = json_array(), *was = NULL;
+	char *text;
+
+	if (old->text.len)
+		(void)!json_parse(&was, tb_buf_cstr(&old->text), old->text.len, "", NULL);
+	json_set_u64(doc, "schemaVersion", 2);
+	json_set_str(doc, "mediaType", OCI_INDEX_TYPE);
+	for (const cJSON *d = json_first(json_get(was, "manifests")); d; d = json_next(d)) {
+		const char *digest = json_str(json_get(d, "digest"));
+
+		if (!digest || strcmp(digest, m->digest) != 0)
+			json_push(list, json_copy(d));
+	}
+	json_push(list, site_descriptor(m, NULL));
+	json_set(doc, "manifests", list);
+	text = json_print(doc);
+	json_free(was);
+	json_free(doc);
+	return text;
+}
+
+static enum tb_status
+add_fallback(struct site_repo *s, struct http *h, const struct site_manifest *m,
+	     const char *subject, struct tb_job *job, struct tb_err *err)
+{
+	struct registry_manifest old = { 0 };
+	char tag[TB_DIGEST_MAX], digest[TB_DIGEST_MAX], *text = NULL;
+	enum tb_status status;
+
+	site_fallback(subject, tag);
+	status = registry_manifest(s->registry, h, tag, job, &old, err);
+	if (status == TB_ENOENT)
+		status = TB_OK;
+	if (!status && old.text.len && strstr(tb_buf_cstr(&old.text), m->digest))
+		goto out;
+	if (!status && !(text = fallback_text(&old, m)))
+		status = tb_nomem(err);
+	if (!status)
+		status = tb_sha256_bytes(text, strlen(text), digest, err);
+	if (!status) {
+		const struct upload_manifest u = { tag, OCI_INDEX_TYPE, digest, text, strlen(text), NULL };
+
+		status = upload_manifest(s->registry, h, &u, job, err);
+	}
+out:
+	free(text);
+	registry_manifest_free(&old);
+	return status;
+}
+
 static enum tb_status
 repo_write(struct site *base, struct http *h, const struct site_manifest *m, const char *tag,
 	   struct tb_job *job, struct tb_err *err)
 {
+	struct site_repo *s = (struct site_repo *)base;
+	bool lists = false;
+	char subject[TB_DIGEST_MAX];
 	const struct upload_manifest u = { tag ? tag : m->digest, m->type, m->digest,
-					   tb_buf_cstr(&m->text), m->text.len };
+					   tb_buf_cstr(&m->text), m->text.len, &lists };
+	enum tb_status status = upload_manifest(s->registry, h, &u, job, err);
 
-	return upload_manifest(((struct site_repo *)base)->registry, h, &u, job, err);
+	if (status || lists || !site_subject(m, subject))
+		return status;
+	return add_fallback(s, h, m, subject, job, err);
 }
 
 static void
@@ -128,7 +258,7 @@ repo_free(struct site *base)
 
 static const struct site_row repo_row = {
 	.manifest = repo_manifest, .open = repo_open, .where = repo_where, .has = repo_has, .put = repo_put,
-	.write = repo_write, .free = repo_free,
+	.write = repo_write, .referrers = repo_referrers, .free = repo_free,
 };
 
 enum tb_status

@@ -105,6 +105,7 @@ open_sites(struct push *p, struct tb_err *err)
 	enum tb_status status = site_model(&p->from, &p->loc, err);
 
 	config_registry_opts(&p->ctx->config, &p->name, p->req.insecure, p->req.skip_verify, &said, &o);
+	o.mirrors = NULL;		/* what is there is asked of the registry itself */
 	if (!status)
 		status = site_registry(&p->to, &p->name, &o, err);
 	if (!status)
