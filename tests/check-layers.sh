@@ -103,7 +103,7 @@ family content home blobdir
 family heal home content output
 family dedupe home content output
 family digest home blobdir
-family look home output verify
+family look home output verify fetch hub_pull
 family diff home
 family convert home plan output model_text translate calibrate
 family import home output model_text metadata

@@ -41,20 +41,6 @@ open_far(void *arg, struct tb_job *job, struct tb_err *err)
 	return status;
 }
 
-/* What makes a look less safe is said each time; the one of these also to who wants quiet. */
-static void
-far_warn(const struct cli *cli, const struct cli_far *far)
-{
-	struct cli loud = *cli;
-
-	loud.quiet = false;
-	if (far->insecure)
-		cli_note(cli, "--insecure: plain HTTP; all in between can read what comes, and change it");
-	if (far->skip_verify)
-		cli_note(&loud, "WARNING: --tls-skip-verify: NOBODY CHECKS WHO ANSWERS. Whoever is in between"
-			 " can read your credentials and show you another model");
-}
-
 enum tb_status
 cli_far_model(const struct cli *cli, struct cli_far *far, const char *ref, struct model **out,
 	      struct tb_err *err)
@@ -63,8 +49,6 @@ cli_far_model(const struct cli *cli, struct cli_far *far, const char *ref, struc
 	enum tb_status status;
 
 	*out = NULL;
-	if (far->on)
-		far_warn(cli, far);
 	if (far->on)
 		return cli_run(cli, "looking", open_far, &k, err);
 	if (far->insecure || far->skip_verify)

@@ -15,7 +15,7 @@ struct cli_far {
 };
 #define FAR_OPTS(f) \
 	{ 0, "remote", TB_OPT_FLAG, &(f).on, NULL, \
-	  "REF is at a registry (llama3:8b, host/ns/model, docker://…): it is looked at there" }, \
+	  "REF is at a registry (llama3:8b, docker://…) or a hub (hf:org/name): it is looked at there" }, \
 	{ 0, "insecure", TB_OPT_FLAG, &(f).insecure, NULL, "with --remote: HTTP without TLS" }, \
 	{ 0, "tls-skip-verify", TB_OPT_FLAG, &(f).skip_verify, NULL, \
 	  "with --remote: believe anybody's certificate" }

@@ -68,6 +68,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/look/look.h \
 	src/ops/look/look_facts.c \
 	src/ops/look/look_heads.c \
+	src/ops/look/look_hub.c \
 	src/ops/look/look_mirror.c \
 	src/ops/look/look_parts.h \
 	src/ops/look/look_read.c \

@@ -168,4 +168,36 @@ err_has 'shorter there than its manifest says'
 plan '[{"match": "GET .*/blobs/", "do": "close", "times": 0}]'
 expect 2 far tensors "$P/library/demo:int4"
 left
+
+# ---- hubs ----
+unset HF_HUB_CACHE HUGGINGFACE_HUB_CACHE XDG_CACHE_HOME HF_TOKEN_PATH HUGGING_FACE_HUB_TOKEN
+python3 "$srcdir/tests/net/far_store.py" "$T/hub" hub || fail "far_store.py hub"
+server_start H hub.py "$T/hub"
+hub() { HF_ENDPOINT=http://$H "$TBTUI" -d "$T/hub.db" --store "$T/cache" "$@"; }
+sent H >/dev/null
+expect 0 hub tensors hf:far/big --remote --json
+jq -e '.tensors | length == 500' "$T/out" >/dev/null || fail "500 tensors of a hub"
+moved=$(sent H)
+[ "$moved" -lt 1000000 ] || fail "$moved bytes for the tensors of 2 GB of a hub"
+expect 0 hub show hf:far/big --remote
+has '^name +hf:far/big'
+has '^pull +2.1 GB to load of 2.1 GB'
+moved=$(sent H)
+[ "$moved" -lt 1000000 ] || fail "$moved bytes to show 2 GB of a hub"
+expect 0 hub tensors hf:far/big@main --remote
+cp "$T/out" "$T/want"
+expect 0 "$TBTUI" tensors "$T/hub/far/big/$(printf %040d 0 | tr 0 a)"
+cmp "$T/out" "$T/want" || fail "tensors of a hub"
+expect 0 hub tensor hf:far/big model.layers.400.mlp.up_proj.weight --values 0:1,0:4 --remote
+has '^0 +0 +0'
+expect 0 hub tensors hf:far/gguf:Q8_0 --remote --json
+jq -e '(.tensors | length == 40) and (.tensors[0].file | test("big-Q8_0.gguf$"))' "$T/out" >/dev/null ||
+	fail "a GGUF of a hub"
+expect 2 hub tensors hf:far/gguf --remote
+err_has 'Q4_K_M'
+expect 2 hub tensors hf:far/none --remote
+expect 2 hub tensors hf:far/big --remote --insecure
+err_has 'HF_ENDPOINT'
+[ ! -e "$T/cache" ] || fail "a trace of what was only looked at"
+left
 exit 0

@@ -1,12 +1,16 @@
 """A store for servers, whose models are large and take no room: tensors are holes.
 
-far_store.py DIR
+far_store.py DIR        a store of Ollama's
+far_store.py DIR hub    what hub.py serves
 
 big:latest      500 tensors in blobs of their own, 2 GB
 huge:latest     a GGUF of 40 GB with a vocabulary
 lies:latest     a blob with a header longer than it is, and a good one
 long:latest     a blob with a header of 99 MB, as it says
 wrong:latest    a good blob, and a config.json with other bytes than its digest says
+
+far/big         4 shards with 125 tensors each, 2 GB, and an index of them
+far/gguf        the same GGUF as two quantizations, beside a projector
 
 Blobs are called by digests that are not theirs, as nobody can tell of a header.
 """
@@ -81,7 +85,46 @@ def gguf(tokens, tensors):
     return head + bytes(-len(head) % 32)
 
 
+def shard(path, names, shape):
+    size = 2
+    for n in shape:
+        size *= n
+    head = json.dumps({name: {"dtype": "BF16", "shape": shape,
+                              "data_offsets": [i * size, (i + 1) * size]}
+                       for i, name in enumerate(names)}).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(head)) + head)
+        f.truncate(8 + len(head) + size * len(names))
+    return size * len(names)
+
+
+def hub(root):
+    commit = "a" * 40
+    folders = [os.path.join(root, "far", name, commit) for name in ("big", "gguf")]
+    for folder in folders:
+        os.makedirs(folder)
+        with open(os.path.join(os.path.dirname(folder), "hub.json"), "w") as f:
+            json.dump({"refs": {"main": commit}, "holes": True}, f)
+    index, total = {}, 0
+    for i in range(4):
+        name = "model-0000%d-of-00004.safetensors" % (i + 1)
+        tensors = ["model.layers.%d.mlp.up_proj.weight" % n for n in range(125 * i, 125 * i + 125)]
+        total += shard(os.path.join(folders[0], name), tensors, [2048, 1024])
+        index.update({t: name for t in tensors})
+    with open(os.path.join(folders[0], "model.safetensors.index.json"), "w") as f:
+        json.dump({"metadata": {"total_size": total}, "weight_map": index}, f)
+    with open(os.path.join(folders[0], "config.json"), "w") as f:
+        json.dump({"architectures": ["LlamaForCausalLM"], "model_type": "llama"}, f)
+    for name in "big-Q4_K_M.gguf", "big-Q8_0.gguf", "mmproj-big.gguf":
+        head = gguf(1000, 40)
+        with open(os.path.join(folders[1], name), "wb") as f:
+            f.write(head)
+            f.truncate(len(head) + (40 << 21))
+
+
 def main():
+    if sys.argv[2:] == ["hub"]:
+        return hub(sys.argv[1])
     store = Store(sys.argv[1])
     weights = [store.tensor("model.layers.%d.mlp.up_proj.weight" % i, [2048, 1024]) for i in range(500)]
     store.model("big", weights + [store.config(500)])

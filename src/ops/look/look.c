@@ -7,6 +7,7 @@
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
+#include "src/net/hub_name.h"
 
 static enum tb_status
 look_new(struct look **out, const struct look_request *req, struct tb_err *err)
@@ -32,9 +33,12 @@ look_open(struct look **out, struct op_ctx *ctx, const struct look_request *req,
 	if (!status)
 		status = mirror_make(*out, err);
 	if (!status)
-		status = look_registry(*out, ctx, req, job, err);
+		status = hub_name_is(req->name) ? look_hub(*out, ctx, req, job, err)
+						: look_registry(*out, ctx, req, job, err);
 	if (!status)
-		status = look_heads(*out, job, err);
+		status = look_heads(*out, req->name, job, err);
+	if (!status && !(*out)->loc.path)
+		status = look_locate(*out, err);
 	if (status) {
 		look_close(*out);
 		*out = NULL;

@@ -21,7 +21,7 @@ struct op_ctx;
 struct tb_job;
 
 struct look_request {
-	const char *name;		/* "llama3:8b", "host/ns/model", "docker://…"; borrowed */
+	const char *name;		/* "llama3:8b", "docker://…", "hf:org/name"; borrowed */
 	bool insecure;			/* HTTP without TLS */
 	bool skip_verify;		/* anybody's certificate */
 	bool all;			/* look_allow() from the beginning */

@@ -29,8 +29,12 @@ has_blob(const char *store, const struct look_file *f)
 }
 
 static void
-facts_count(const struct look *l, struct look_facts *out)
+facts_count(const struct look *l, const struct op_ctx *ctx, struct look_facts *out)
 {
+	if (store_destination(&ctx->roots, &out->store, NULL))
+		out->store = NULL;	/* one will be made */
+	if (out->store)
+		out->free = space_free(out->store);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct look_file *f = l->files[i];
 
@@ -51,11 +55,10 @@ look_facts(struct look *l, struct op_ctx *ctx, const struct model *m, struct loo
 	enum tb_status status;
 
 	*out = (struct look_facts){ .free = UINT64_MAX };
-	if (store_destination(&ctx->roots, &out->store, NULL))
-		out->store = NULL;	/* one will be made */
-	if (out->store)
-		out->free = space_free(out->store);
-	facts_count(l, out);
+	if (l->source.cost)
+		l->source.cost(l->source.arg, out);
+	else
+		facts_count(l, ctx, out);
 	status = verify_headers(m, &lacks, &out->nlacks, err);
 	if (!status && !(out->lacks = tb_strdup(tb_buf_cstr(&lacks))))
 		status = tb_nomem(err);

@@ -77,7 +77,7 @@ head(void *arg, size_t i, unsigned worker, struct tb_err *err)
 }
 
 enum tb_status
-look_heads(struct look *l, struct tb_job *job, struct tb_err *err)
+look_heads(struct look *l, const char *name, struct tb_job *job, struct tb_err *err)
 {
 	enum tb_status status;
 	uint64_t n = 0;
@@ -85,7 +85,7 @@ look_heads(struct look *l, struct tb_job *job, struct tb_err *err)
 	for (size_t i = 0; i < l->n; i++)
 		n += l->files[i]->early && !l->files[i]->here;
 	tb_job_total(job, 0, n);
-	tb_job_what(job, "headers of %s", l->loc.name);
+	tb_job_what(job, "headers of %s", name);
 	l->heads = true;
 	l->header = FIRST_HEADER;
 	look_job(l, job);

@@ -116,6 +116,7 @@ mirror_remove(struct look *l)
 			tb_partial_drop(&f->partial);
 		free(f->path);
 		free(f->name);
+		free(f->copy);
 		free(f->v);
 		free(f);
 	}
@@ -225,6 +226,19 @@ mirror_link(struct look *l, const char *below, const char *path, const char *nam
 	if (symlink(path, (*out)->path) && errno != EEXIST)
 		return tb_fail_errno(err, "%s", (*out)->path);
 	return TB_OK;
+}
+
+enum tb_status
+mirror_entry(struct look *l, const char *below, const char *target, struct tb_err *err)
+{
+	char *path = tb_path_join(l->dir, below), *dir = path ? tb_path_parent(path) : NULL;
+	enum tb_status status = dir ? tb_mkdirs(dir, err) : tb_nomem(err);
+
+	if (!status && symlink(target, path))
+		status = tb_fail_errno(err, "%s", path);
+	free(dir);
+	free(path);
+	return status;
 }
 
 static int

@@ -19,6 +19,7 @@ struct look_file {
 	char digest[TB_DIGEST_MAX];	/* "sha256:…", "gitsha1:…" */
 	uint64_t size;
 	const void *ref;		/* the source's own; borrowed */
+	char *copy;			/* a file here that is known to have its bytes; or NULL; owned */
 	bool whole;			/* small: read at once, and compared with its digest */
 	bool here;			/* a link to what a store has, and all there */
 	bool early;			/* whoever opens the model will read it */
@@ -42,6 +43,8 @@ struct look_source {
 	const char *(*host)(const void *arg);
 	/* What people call the file there, in fresh memory; NULL: no memory. */
 	char *(*place)(const void *arg, const struct look_file *f);
+	/* What a pull would take; NULL: the blobs that an Ollama store has not. */
+	void (*cost)(const void *arg, struct look_facts *out);
 	void (*free)(void *arg);
 	void *arg;			/* owned */
 };
@@ -77,6 +80,9 @@ enum tb_status mirror_file(struct look *l, const char *below, const void *data, 
 /* It is what a store has at `path`. */
 enum tb_status mirror_link(struct look *l, const char *below, const char *path, const char *name,
 			   uint64_t size, struct look_file **out, struct tb_err *err) TB_MUST_USE;
+/* A link of its layout. */
+enum tb_status mirror_entry(struct look *l, const char *below, const char *target,
+			    struct tb_err *err) TB_MUST_USE;
 void mirror_sort(struct look *l);
 struct look_file *mirror_find(const struct look *l, const char *path);
 
@@ -84,14 +90,21 @@ struct look_file *mirror_find(const struct look *l, const char *path);
 enum tb_status look_file_need(void *file, uint64_t off, uint64_t len, struct tb_err *err);
 uint64_t look_file_there(void *file, uint64_t off, uint64_t len);
 /* All headers, and the small files that say what they mean. */
-enum tb_status look_heads(struct look *l, struct tb_job *job, struct tb_err *err) TB_MUST_USE;
+enum tb_status look_heads(struct look *l, const char *name, struct tb_job *job, struct tb_err *err)
+	TB_MUST_USE;
 
 /* Makes the source and the mirror of what the name means. */
 enum tb_status look_registry(struct look *l, struct op_ctx *ctx, const struct look_request *req,
 			     struct tb_job *job, struct tb_err *err) TB_MUST_USE;
-/* look_stores.c: the blob of a store of ctx->roots that is known to have these bytes; *path NULL:
- * there is none.  Caller frees. */
+enum tb_status look_hub(struct look *l, struct op_ctx *ctx, const struct look_request *req,
+			struct tb_job *job, struct tb_err *err) TB_MUST_USE;
+/* What is the model in the mirror of a hub's; behind look_heads(). */
+enum tb_status look_locate(struct look *l, struct tb_err *err) TB_MUST_USE;
+/* look_stores.c: is it the very file that had this digest when it was hashed? */
 struct db;
+bool look_is_known(struct db *db, const char *path, const char *digest, uint64_t size);
+/* The blob of a store of ctx->roots that is known to have these bytes; *path NULL:
+ * there is none.  Caller frees. */
 enum tb_status look_in_stores(const struct op_ctx *ctx, struct db *db, const char *digest,
 			      uint64_t size, char **path, struct tb_err *err) TB_MUST_USE;
 #endif

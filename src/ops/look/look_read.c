@@ -98,9 +98,8 @@ struct filling {
 };
 
 static enum tb_status
-fill_piece(void *arg, const char *p, size_t n, bool *enough, struct tb_err *err)
+fill_bytes(struct filling *s, const char *p, size_t n, bool *enough, struct tb_err *err)
 {
-	struct filling *s = arg;
 	struct look *l = s->f->look;
 
 	n = n < s->end - s->at ? n : (size_t)(s->end - s->at);
@@ -115,11 +114,20 @@ fill_piece(void *arg, const char *p, size_t n, bool *enough, struct tb_err *err)
 	}
 	s->at += n;
 	*enough = s->at == s->end;
+	tb_job_step(s->job, n, 0);
+	return TB_OK;
+}
+
+static enum tb_status
+fill_piece(void *arg, const char *p, size_t n, bool *enough, struct tb_err *err)
+{
+	struct filling *s = arg;
+	struct look *l = s->f->look;
+
 	pthread_mutex_lock(&l->lock);
 	l->moved += n;
 	pthread_mutex_unlock(&l->lock);
-	tb_job_step(s->job, n, 0);
-	return TB_OK;
+	return fill_bytes(s, p, n, enough, err);
 }
 
 /* Before another attempt. */
@@ -155,6 +163,28 @@ give_http(struct look *l, struct http *h)
 	pthread_mutex_unlock(&l->lock);
 	if (!kept)
 		http_free(h);
+}
+
+/* The same from what is here. */
+static enum tb_status
+copy_piece(struct filling *s, struct tb_err *err)
+{
+	static const size_t piece = 1u << 16;
+	char *buf = malloc(piece);
+	struct tb_file from = { .fd = -1 };
+	enum tb_status status = buf ? tb_file_open(&from, s->f->copy, err) : tb_nomem(err);
+	bool enough = false;
+
+	while (!status && s->at < s->end) {
+		size_t n = s->end - s->at < piece ? (size_t)(s->end - s->at) : piece;
+
+		status = tb_file_read(&from, s->at, buf, n, err);
+		if (!status)
+			status = fill_bytes(s, buf, n, &enough, err);
+	}
+	tb_file_close(&from);
+	free(buf);
+	return status;
 }
 
 static enum tb_status
@@ -214,7 +244,7 @@ fill_hole(struct look_file *f, struct stretch hole, struct tb_job *job, struct t
 	s.fd = open(f->path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (s.fd < 0)
 		return tb_fail_errno(err, "%s", f->path);
-	status = ask_source(&s, err);
+	status = f->copy ? copy_piece(&s, err) : ask_source(&s, err);
 	close(s.fd);
 	if (!status && f->whole)
 		status = check_whole(f, err);
@@ -234,6 +264,8 @@ may(struct look *l, const struct look_file *f, uint64_t n, struct tb_err *err)
 {
 	char free_bytes[16], bytes[16];
 
+	if (f->copy)
+		return TB_OK;
 	if (l->planned + n <= l->allowed) {
 		l->planned += n;
 		return TB_OK;
@@ -332,7 +364,7 @@ look_lacks(struct look *l, const char *path, uint64_t off, uint64_t len)
 	const struct look_file *f = mirror_find(l, path);
 	uint64_t n;
 
-	if (!f || off > f->size)
+	if (!f || f->copy || off > f->size)
 		return 0;
 	pthread_mutex_lock(&l->lock);
 	n = lacks(f, off, len < f->size - off ? len : f->size - off);

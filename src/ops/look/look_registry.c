@@ -18,7 +18,6 @@
 
 #define WHOLE_MAX LOOK_FREE		/* of what is known to be no tensors */
 #define UNKNOWN_MAX (1u << 20)		/* of what may be anything */
-#define MANIFEST "manifests/registry/look/at/it"
 
 struct at_registry {
 	struct registry *r;
@@ -53,7 +52,7 @@ at_place(const void *arg, const struct look_file *f)
 {
 	const struct at_registry *at = arg;
 
-	return tb_asprintf("%s/%s@%s", registry_host(at->r), registry_repo(at->r), f->digest);
+	return tb_asprintf("%s/%s@%s", registry_host(at->r), registry_repo(at->r), f->name);
 }
 
 static void
@@ -83,7 +82,7 @@ at_open(struct look *l, struct op_ctx *ctx, const struct look_request *req, stru
 		free(at);
 	}
 	if (!status)
-		l->source = (struct look_source){ at_get, at_host, at_place, at_free, at };
+		l->source = (struct look_source){ at_get, at_host, at_place, NULL, at_free, at };
 	return status;
 }
 
@@ -186,21 +185,60 @@ lay_blob(struct laying *y, const struct manifest_layer *layer, struct tb_err *er
 	return status;
 }
 
+/* Where Ollama would have it; a name that has no place there gets another. */
+static char *
+manifest_below(const struct laying *y)
+{
+	const struct at_registry *at = y->l->source.arg;
+	struct model_name n;
+	char text[640];
+
+	if (image_name_local(&at->name, &n, NULL))
+		return tb_strdup("manifests/registry/look/at/it");
+	return tb_asprintf("manifests/%s", name_path(&n, text));
+}
+
+/* What makes a folder with blobs an image layout. */
+static enum tb_status
+lay_index(struct laying *y, const struct registry_manifest *text, struct tb_err *err)
+{
+	static const char layout[] = "{\"imageLayoutVersion\":\"1.0.0\"}\n";
+	cJSON *index = json_object(), *list = json_array(), *image = json_object(), *said = json_object();
+	struct look_file *f;
+	enum tb_status status;
+	char *printed;
+
+	json_set_str(image, "mediaType", text->type);
+	json_set_str(image, "digest", text->digest);
+	json_set_u64(image, "size", text->text.len);
+	json_set_str(said, "org.opencontainers.image.ref.name", y->l->loc.name);
+	json_set(image, "annotations", said);
+	json_push(list, image);
+	json_set_u64(index, "schemaVersion", 2);
+	json_set(index, "manifests", list);
+	printed = json_print(index);
+	json_free(index);
+	status = printed ? mirror_file(y->l, "oci-layout", layout, sizeof(layout) - 1, "oci-layout", "", &f,
+					err) : tb_nomem(err);
+	if (!status)
+		status = mirror_file(y->l, "index.json", printed, strlen(printed), "index.json", "", &f, err);
+	free(printed);
+	return status;
+}
+
 static enum tb_status
 lay_manifest(struct laying *y, const struct registry_manifest *text, struct tb_err *err)
 {
-	static const char layout[] = "{\"imageLayoutVersion\":\"1.0.0\"}\n";
-	char *below = y->typed ? tb_strdup(MANIFEST) : blob_below(y, text->digest);
+	char *below = y->typed ? manifest_below(y) : blob_below(y, text->digest);
 	struct look_file *f = NULL;
 	enum tb_status status = TB_OK;
 
 	if (!below)
 		return tb_nomem(err);
 	if (!y->typed)
-		status = mirror_file(y->l, "oci-layout", layout, sizeof(layout) - 1, "oci-layout", "", &f, err);
+		status = lay_index(y, text, err);
 	if (!status)
-		status = mirror_file(y->l, below, text->text.p, text->text.len, "manifest", text->digest, &f,
-				     err);
+		status = mirror_file(y->l, below, text->text.p, text->text.len, text->digest, "", &f, err);
 	y->l->loc.path = tb_path_join(y->l->dir, below);
 	y->l->loc.root = tb_strdup(y->l->dir);
 	y->l->loc.kind = y->typed ? MODEL_OLLAMA_TENSORS : MODEL_OCI_TENSORS;

@@ -10,9 +10,8 @@
 #include "src/ops/home/home.h"
 #include "src/store/ollama.h"
 
-/* Is it the very file that had this digest when it was hashed? */
-static bool
-is_known(struct db *db, const char *path, const char *digest, uint64_t size)
+bool
+look_is_known(struct db *db, const char *path, const char *digest, uint64_t size)
 {
 	struct tb_ident id;
 	struct db_hash h;
@@ -32,7 +31,7 @@ look_in_stores(const struct op_ctx *ctx, struct db *db, const char *digest, uint
 		*path = ollama_blob_path(ctx->roots.path[i], digest);
 		if (!*path)
 			return tb_nomem(err);
-		if (is_known(db, *path, digest, size))
+		if (look_is_known(db, *path, digest, size))
 			return TB_OK;
 		free(*path);
 		*path = NULL;
