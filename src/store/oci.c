@@ -269,6 +269,80 @@ locate_layout(const char *dir, struct model_loc *out, struct tb_err *err)
 	return status ? status : o.n ? TB_OK : TB_ENOENT;
 }
 
+size_t
+oci_folder(const char *spec)
+{
+	struct tb_path dir;
+	size_t first = strcspn(spec, ":@");
+
+	for (size_t n = first;; n += 1 + strcspn(spec + n + 1, ":@")) {
+		if (n < sizeof(dir.s)) {
+			memcpy(dir.s, spec, n);
+			dir.s[n] = 0;
+			if (tb_is_dir(dir.s))
+				return n;
+		}
+		if (!spec[n])
+			return first;
+	}
+}
+
+/* The image that is asked for, with what its layout is called in front. */
+struct asked { struct model_loc *out; const char *dir, *name; char digest[TB_DIGEST_MAX]; unsigned n; };
+
+static enum tb_status
+keep_asked(void *arg, const char *manifest, const char *ref, struct tb_err *err)
+{
+	struct asked *a = arg;
+	bool is = *a->digest ? !strcmp(tb_path_name(manifest), a->digest + strlen("sha256:"))
+			     : !*a->name || !strcmp(ref, a->name);
+	char *name;
+	enum tb_status status;
+
+	if (!is || a->n++)
+		return TB_OK;
+	name = *ref ? tb_asprintf("oci:%s:%s", tb_path_name(a->dir), ref)
+		    : tb_asprintf("oci:%s@%.12s", tb_path_name(a->dir), tb_path_name(manifest));
+	status = name ? loc_make(a->out, MODEL_OCI_TENSORS, name, manifest, "", err) : tb_nomem(err);
+	free(name);
+	return status;
+}
+
+/* "oci:DIR:NAME", "oci:DIR@sha256:…", "oci:DIR" */
+static enum tb_status
+oci_spelled(const char *ref, struct model_loc *out, struct tb_err *err)
+{
+	const char *spec = ref + strlen("oci:"), *at = strstr(ref, "@sha256:");
+	struct asked a = { .out = out };
+	char *dir, *name = NULL;
+	enum tb_status status;
+	size_t n;
+
+	if (!tb_starts(ref, "oci:"))
+		return TB_ENOENT;
+	n = oci_folder(spec);
+	a.dir = dir = tb_strndup(spec, n);
+	if (dir && !oci_is_layout(dir)) {
+		free(dir);
+		return TB_ENOENT;	/* a name in a root looks the same */
+	}
+	if (at && !digest_parse(at + 1, a.digest))
+		status = tb_fail(err, TB_EUSAGE, "%s: the digest is none", ref);
+	else if (!dir || !(a.name = name = tb_strdup(spec[n] == ':' ? spec + n + 1 : "")))
+		status = tb_nomem(err);
+	else
+		status = oci_images(dir, keep_asked, NULL, NULL, &a, err);
+	if (!status && !a.n)
+		status = tb_fail(err, TB_EUSAGE, "%s: the layout has no model \"%s\"", ref, name);
+	if (!status && a.n > 1 && !*name && !*a.digest)
+		status = tb_fail(err, TB_EUSAGE, "%s: holds %u models; name one of them", ref, a.n);
+	if (status && a.n)
+		model_loc_free(out);
+	free(dir);
+	free(name);
+	return status;
+}
+
 static enum tb_status
 oci_locate(const char *path, struct model_loc *out, struct tb_err *err)
 {
@@ -280,6 +354,7 @@ const struct store_kind store_oci = {
 	.is = oci_is_layout,
 	.walk = oci_walk,
 	.locate = oci_locate,
+	.spelled = oci_spelled,
 	.root_of = oci_layout_of,
 	.manifests_are_blobs = true,
 	.is_model = oci_is_model,

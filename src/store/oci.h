@@ -12,6 +12,9 @@
 
 /* layout/blobs/sha256/<hex>; caller frees. NULL when out of memory or no such digest. */
 char *oci_blob_path(const char *layout, const char *digest);
+/* Of "DIR[:NAME][@DIGEST]", the bytes that are the folder: up to a colon behind which one is,
+ * else up to the first. */
+size_t oci_folder(const char *spec);
 /* Is what an index lists another index? */
 bool oci_is_index(const cJSON *descriptor);
 

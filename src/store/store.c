@@ -95,6 +95,13 @@ store_by_path(const char *ref, struct model_loc *out, struct tb_err *err)
 
 	if (!path)
 		return tb_nomem(err);
+	for (size_t i = 0; store_kinds[i] && status == TB_ENOENT; i++)
+		if (store_kinds[i]->spelled)
+			status = store_kinds[i]->spelled(ref, out, err);
+	if (status != TB_ENOENT) {
+		free(path);
+		return status;
+	}
 	if (!tb_is_dir(path)) {
 		if (!tb_absent(path))
 			status = by_file(path, out, err);

@@ -48,6 +48,9 @@ struct store_kind {
 	/* A folder or a manifest of it, as a person names it by its path; NULL: it is asked for
 	 * by names alone.  TB_ENOENT: no model. */
 	enum tb_status (*locate)(const char *path, struct model_loc *out, struct tb_err *err);
+	/* One of its models as a person spells it with its folder; TB_ENOENT: that is none.
+	 * NULL: nothing is spelled so. */
+	enum tb_status (*spelled)(const char *ref, struct model_loc *out, struct tb_err *err);
 	/* Does `ref` mean that model, which is not called exactly so?  NULL: no. */
 	bool (*means)(const char *ref, const struct model_loc *loc);
 	/* Bytes of a model's path that are its store's folder; 0: it is in none. */

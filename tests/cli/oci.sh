@@ -85,6 +85,17 @@ run 0 tensors "$L/blobs/sha256/$OLLAMA"
 has '^v +F32'
 run 2 tensors "$L"
 err_has 'holds 2 models'
+# by folder and name, of layouts that are in no store
+run 0 tensors "oci:$L:files"
+has '^w +F32 +4 x 4'
+(cd "$STORE" && "$TBTUI" --db "$T/none.db" -s "$T" show oci:one:files >"$T/out") || fail "by its folder"
+has '^architecture +small$'
+run 0 tensors "oci:$L@sha256:$OLLAMA"
+has '^v +F32'
+run 2 tensors "oci:$L:nothing"
+err_has 'the layout has no model "nothing"'
+run 2 tensors "oci:$L"
+err_has 'holds 2 models; name one of them'
 run 0 verify
 has '^note +not_model +oci:one:tool: a container image'
 has '^clean: 2 models, 3 manifests, 9 blobs, .* 0 errors'

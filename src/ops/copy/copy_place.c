@@ -6,10 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/manifest.h"
+#include "src/store/oci.h"
 #include "src/store/store.h"
 
 void
@@ -30,26 +30,22 @@ copy_place_text(const struct copy_place *p)
 			   p->reference);
 }
 
-/* "DIR[:NAME][@DIGEST]": a folder may have colons, a name has no slash in front of it that is
- * a folder's. */
 static enum tb_status
 open_layout(struct copy_place *p, const char *text, bool dest, struct tb_err *err)
 {
-	char *dir = tb_strdup(text), *at = dir ? strstr(dir, "@sha256:") : NULL, *colon;
-	char digest[TB_DIGEST_MAX] = "";
+	const char *at = strstr(text, "@sha256:"), *name = text + oci_folder(text);
+	char *dir = tb_strndup(text, oci_folder(text)), digest[TB_DIGEST_MAX] = "";
 	enum tb_status status = dir ? TB_OK : tb_nomem(err);
 
-	if (at && (dest || !digest_parse(at + 1, digest)))
-		status = tb_fail(err, TB_EUSAGE, dest ? "oci:%s: an image is written under a name; its digest "
-				 "follows from its bytes" : "oci:%s: its digest is none", text);
-	if (at)
-		*at = 0;
-	colon = dir && !tb_is_dir(dir) ? strchr(dir, ':') : NULL;
-	if (colon)
-		*colon++ = 0;
+	if (at && dest)
+		status = tb_fail(err, TB_EUSAGE, "oci:%s: an image is written under a name; its digest"
+				 " follows from its bytes", text);
+	else if (at && !digest_parse(at + 1, digest))
+		status = tb_fail(err, TB_EUSAGE, "oci:%s: its digest is none", text);
+	name += *name == ':';
 	p->is_layout = true;
-	p->name = tb_strdup(colon ? colon : "");
-	p->reference = tb_strdup(*digest ? digest : colon ? colon : "");
+	p->name = tb_strndup(name, at && at >= name ? (size_t)(at - name) : strlen(name));
+	p->reference = *digest || !p->name ? tb_strdup(digest) : tb_strdup(p->name);
 	if (!status && (!p->name || !p->reference))
 		status = tb_nomem(err);
 	if (!status && !*dir)
