@@ -891,8 +891,9 @@ EXTRA_DIST += tests/cli/schema.py
 dist_check_SCRIPTS += tests/cli/demo_answers.sh
 EXTRA_DIST += tests/cli/demo_encode.py
 
-dist_check_SCRIPTS += tests/cli/pull.sh tests/cli/pull_beside.sh tests/cli/push.sh
-dist_check_SCRIPTS += tests/cli/registry_auth.sh tests/cli/copy.sh
+dist_check_SCRIPTS += tests/cli/pull.sh tests/cli/pull_beside.sh tests/cli/pull_images.sh \
+	tests/cli/pull_ollama.sh
+dist_check_SCRIPTS += tests/cli/push.sh tests/cli/registry_auth.sh tests/cli/copy.sh
 EXTRA_DIST += tests/cli/copy.py
 
 # Registries: what the tests of pull, push and their like talk to.

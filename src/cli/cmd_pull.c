@@ -85,8 +85,8 @@ plan_print(const struct cli *cli, const struct pull_plan *p)
 	if (p->taken == PULL_SAME)
 		cli_line("the store has that very model");
 	if (p->taken == PULL_OTHER)
-		cli_line("the store has another model of that name; --replace takes this one and keeps"
-			 " that");
+		cli_line("the store has another model of that name; --replace takes this one and"
+			 " keeps that");
 	return CLI_OK;
 }
 

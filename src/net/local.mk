@@ -36,6 +36,7 @@ src_net_libnet_a_SOURCES = \
 	src/net/registry.h \
 	src/net/registry_blob.c \
 	src/net/registry_error.c \
+	src/net/registry_image.c \
 	src/net/registry_parts.h \
 	src/net/registry_read.c \
 	src/net/sse.c \

@@ -81,16 +81,16 @@ name_address(const struct image_name *n, const struct registry_opts *o)
 /* What goes without TLS can be read and changed by all in between: only where that was said, or
  * where nobody is. */
 static enum tb_status
-check_plain(const struct registry_at *p, const struct image_name *n, const struct registry_opts *o,
-	    struct tb_err *err)
+check_plain(const struct registry_at *p, const struct image_name *n,
+	    const struct registry_opts *o, struct tb_err *err)
 {
 	if (o->plain && !strcmp(n->scheme, "https"))
-		return tb_fail(err, TB_EUSAGE, "https://%s: plain HTTP (--insecure) and https:// are not"
-			       " one thing; leave one out", n->host);
+		return tb_fail(err, TB_EUSAGE, "https://%s: plain HTTP (--insecure) and https:// are"
+			       " not one thing; leave one out", n->host);
 	if (strcmp(p->url.scheme, "http") || o->plain || o->base || url_is_loopback(&p->url))
 		return TB_OK;
-	return tb_fail(err, TB_EUSAGE, "http://%s: without TLS all in between can read and change what"
-		       " is sent; use https://, or allow it with --insecure", p->host);
+	return tb_fail(err, TB_EUSAGE, "http://%s: without TLS all in between can read and change"
+		       " what is sent; use https://, or allow it with --insecure", p->host);
 }
 
 static enum tb_status
@@ -98,11 +98,12 @@ fill_places(struct registry *r, const struct image_name *n, const struct registr
 	    struct tb_err *err)
 {
 	const struct auth_opts who = { .token_host = o->auth_host, .trust = &r->trust };
+	const struct auth_opts other = { .trust = &r->mirrors };
 	char *address = name_address(n, o);
 	enum tb_status status = address ? TB_OK : tb_nomem(err);
 
 	for (size_t i = 0; !status && i + 1 < r->nplaces; i++)
-		status = place_init(&r->places[i], o->mirrors[i], NULL, err);
+		status = place_init(&r->places[i], o->mirrors[i], &other, err);
 	if (!status)
 		status = place_init(&r->places[r->nplaces - 1], address, &who, err);
 	if (!status)
@@ -132,6 +133,7 @@ registry_new(struct registry **out, const struct image_name *n, const struct reg
 	r->repo = tb_strdup(n->repo);
 	r->ca_file = o->ca_file ? tb_strdup(o->ca_file) : NULL;
 	r->trust = (struct http_trust){ .ca_file = r->ca_file, .skip = o->skip_verify };
+	r->mirrors = (struct http_trust){ .ca_file = r->ca_file };
 	status = r->places && r->repo && !r->ca_file == !o->ca_file ? fill_places(r, n, o, err)
 								      : tb_nomem(err);
 	if (status)
@@ -199,7 +201,7 @@ place_ask(struct registry *r, struct registry_at *p, struct http *h, const char 
 	*out = (struct http_answer){ 0 };
 	whole.url = url;
 	whole.key = whole.auth = NULL;
-	whole.trust = p == &r->places[r->nplaces - 1] ? &r->trust : NULL;
+	whole.trust = p == &r->places[r->nplaces - 1] ? &r->trust : &r->mirrors;
 	if (!url || !scope)
 		status = tb_nomem(err);
 	else if (ours)

@@ -1,5 +1,5 @@
-/* registry.h - a registry, asked about one repository: the distribution API of Docker and OCI, and what
- * Ollama's does otherwise.
+/* registry.h - a registry, asked about one repository: the distribution API of Docker and OCI,
+ * and what Ollama's does otherwise.
  *
  * Nothing of what it says is believed: manifests and answers have ceilings, digests are
  * compared, ranges must be those that were asked for, its words are cleaned before they are
@@ -60,6 +60,10 @@ struct registry_manifest {
 enum tb_status registry_manifest(struct registry *r, struct http *h, const char *reference,
 				 struct tb_job *job, struct registry_manifest *out,
 				 struct tb_err *err) TB_MUST_USE;
+/* The same, but of an index the image for this machine, or the only one, and no index. */
+enum tb_status registry_image(struct registry *r, struct http *h, const char *reference,
+			      struct tb_job *job, struct registry_manifest *out,
+			      struct tb_err *err) TB_MUST_USE;
 void registry_manifest_free(struct registry_manifest *m);
 
 /* The names of its tags, at most some thousand, in order.  TB_ENOENT: it does not list them. */
@@ -83,4 +87,6 @@ struct registry_fate {
 enum tb_status registry_blob(struct registry *r, struct http *h, const struct registry_range *want,
 			     http_body_fn *fn, void *arg, struct tb_job *job,
 			     struct registry_fate *fate, struct tb_err *err) TB_MUST_USE;
+/* What a mirror gave may have been wrong: none is asked any more. */
+void registry_leave_mirrors(struct registry *r);
 #endif

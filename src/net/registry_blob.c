@@ -45,6 +45,13 @@ parse_content_range(const char *s, uint64_t *first, uint64_t *last, uint64_t *si
 	       (!strcmp(c, "*") || tb_parse_u64(c, size));
 }
 
+static enum tb_status
+other_size(const struct blob_stream *s, uint64_t size, struct tb_err *err)
+{
+	return tb_fail(err, TB_EFORMAT, "%s: %s: it has %" PRIu64 " bytes there, not the %" PRIu64
+		       " of its manifest", s->place->host, s->want->digest, size, s->want->size);
+}
+
 /* 206: is that the part that was asked for? */
 static enum tb_status
 check_part(const struct blob_stream *s, const struct http_answer *a, struct tb_err *err)
@@ -57,11 +64,10 @@ check_part(const struct blob_stream *s, const struct http_answer *a, struct tb_e
 		return tb_fail(err, TB_EFORMAT, "%s: %s: a part without saying which", s->place->host,
 			       w->digest);
 	if (size != UINT64_MAX && size != w->size)
-		return tb_fail(err, TB_EFORMAT, "%s: %s: it has %" PRIu64 " bytes there, not the %" PRIu64
-			       " of its manifest", s->place->host, w->digest, size, w->size);
+		return other_size(s, size, err);
 	if (first != w->off || last < first || last >= w->off + w->len)
-		return tb_fail(err, TB_EFORMAT, "%s: %s: bytes %" PRIu64 "-%" PRIu64 " came, asked for"
-			       " were %" PRIu64 "-%" PRIu64, s->place->host, w->digest, first, last,
+		return tb_fail(err, TB_EFORMAT, "%s: %s: bytes %" PRIu64 "-%" PRIu64 " came, asked"
+			       " for were %" PRIu64 "-%" PRIu64, s->place->host, w->digest, first, last,
 			       w->off, w->off + w->len - 1);
 	return TB_OK;
 }
@@ -80,8 +86,7 @@ blob_begin(void *arg, const struct http_answer *a, struct tb_err *err)
 		return tb_fail(err, TB_EFORMAT, "%s: %s: answered with %d", s->place->host, w->digest,
 			       a->status);
 	if (length && tb_parse_u64(length, &n) && n != w->size)
-		return tb_fail(err, TB_EFORMAT, "%s: %s: it has %" PRIu64 " bytes there, not the %" PRIu64
-			       " of its manifest", s->place->host, w->digest, n, w->size);
+		return other_size(s, n, err);
 	s->skip = w->off;
 	s->exact = is_whole(w);
 	s->fate->whole = w->off > SKIP_MAX;
@@ -134,8 +139,8 @@ blob_end(const struct blob_stream *s, const struct http_answer *a, struct tb_err
 }
 
 static enum tb_status
-blob_from(struct registry *r, struct registry_at *p, struct http *h, struct blob_stream *s, const char *where,
-	  struct tb_job *job, struct tb_err *err)
+blob_from(struct registry *r, struct registry_at *p, struct http *h, struct blob_stream *s,
+	  const char *where, struct tb_job *job, struct tb_err *err)
 {
 	const struct registry_range *w = s->want;
 	char range[64];
@@ -158,6 +163,13 @@ blob_from(struct registry *r, struct registry_at *p, struct http *h, struct blob
 		status = blob_end(s, &a, err);
 	http_answer_free(&a);
 	return status;
+}
+
+void
+registry_leave_mirrors(struct registry *r)
+{
+	for (size_t i = 0; i + 1 < r->nplaces; i++)
+		atomic_store(&r->places[i].down, true);
 }
 
 enum tb_status

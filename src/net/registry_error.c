@@ -82,7 +82,8 @@ place_error(const struct registry_at *p, const struct http_answer *a, const char
 		status = tb_fail(err, TB_EUSAGE, "%s: %.150s: it wants to know who asks%s", p->host,
 				 what, said);
 	else if (a->status == 403)
-		status = tb_fail(err, TB_EUSAGE, "%s: %.150s: not for who asks%s", p->host, what, said);
+		status = tb_fail(err, TB_EUSAGE, "%s: %.150s: not for who asks%s", p->host,
+				 what, said);
 	else if (a->status == 404)
 		status = tb_fail(err, TB_ENOENT, "%s: %.150s: not there%s", p->host, what, said);
 	else if (a->status == 412)
@@ -91,8 +92,8 @@ place_error(const struct registry_at *p, const struct http_answer *a, const char
 		status = tb_fail(err, TB_EIO, "%s: %.150s: asked too often; again in %u second%s%s",
 				 p->host, what, a->retry_after, tb_plural(a->retry_after), said);
 	else if (a->status == 429)
-		status = tb_fail(err, TB_EIO, "%s: %.150s: asked too often; try later%s", p->host, what,
-				 said);
+		status = tb_fail(err, TB_EIO, "%s: %.150s: asked too often; try later%s", p->host,
+				 what, said);
 	else if (a->status >= 500)
 		status = tb_fail(err, TB_EIO, "%s: %.150s: the server failed (%d)%s", p->host, what,
 				 a->status, said);

@@ -22,6 +22,7 @@ struct registry {
 	size_t nplaces;
 	char *repo, *ca_file;
 	struct http_trust trust;	/* of the registry itself */
+	struct http_trust mirrors;	/* of the others: what the user allowed was not for them */
 };
 
 /* registry_ask() of one of them. */

@@ -121,12 +121,13 @@ check_digest(struct registry_manifest *m, const struct registry_at *p, const cha
 	if (status)
 		return status;
 	/* "sha256-…" is a tag, of what refers to a manifest */
-	if (tb_starts(reference, "sha256:") && digest_parse(reference, want) && strcmp(want, m->digest))
-		return tb_fail(err, TB_EFORMAT, "%s: manifest %s: the answer is another one, %s", p->host,
-			       want, m->digest);
+	if (tb_starts(reference, "sha256:") && digest_parse(reference, want) &&
+	    strcmp(want, m->digest))
+		return tb_fail(err, TB_EFORMAT, "%s: manifest %s: the answer is another one, %s",
+			       p->host, want, m->digest);
 	if (said && digest_parse(said, want) && strcmp(want, m->digest))
-		return tb_fail(err, TB_EFORMAT, "%s: manifest %.128s: damaged on its way: it is %s, and"
-			       " should be %s", p->host, reference, m->digest, want);
+		return tb_fail(err, TB_EFORMAT, "%s: manifest %.128s: damaged on its way: it is %s,"
+			       " and should be %s", p->host, reference, m->digest, want);
 	return TB_OK;
 }
 

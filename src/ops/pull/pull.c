@@ -204,11 +204,15 @@ pull_get(void *arg, struct http *h, const struct fetch_item *it, uint64_t off, u
 	 struct fetch_sink *sink, struct tb_job *job, struct tb_err *err)
 {
 	struct registry *r = arg;
+	struct pull_blob *b = it->ref;
 	struct registry_range want = { it->digest, it->size, off, len };
 	struct pull_sink s = { .sink = sink };
 	struct registry_fate fate;
-	enum tb_status status = registry_blob(r, h, &want, sink_put, &s, job, &fate, err);
+	enum tb_status status;
 
+	if (!off && atomic_fetch_add(&b->begun, 1))	/* once more: why, is not said */
+		registry_leave_mirrors(r);
+	status = registry_blob(r, h, &want, sink_put, &s, job, &fate, err);
 	if (fate.whole) {			/* nothing came yet */
 		fetch_whole(sink);
 		want.off = 0;
@@ -230,13 +234,14 @@ add_items(struct pull *p, struct fetch *f, size_t *n, struct tb_err *err)
 	for (size_t i = 0; !status && i < p->n; i++) {
 		struct pull_blob *b = &p->blobs[i];
 		const struct manifest_layer *l = b->layer;
-		struct fetch_item item = { .what = what, .size = l->size };
+		struct fetch_item item = { .what = what, .size = l->size, .ref = b };
 
 		if (b->there != PULL_ABSENT && b->there != PULL_DAMAGED)
 			continue;
 		memcpy(item.digest, l->digest, sizeof(item.digest));
 		snprintf(what, sizeof(what), "%s%s%.150s",
-			 l == &p->manifest.config ? "config" : media_name(media_parse(l->media_type)),
+			 l == &p->manifest.config ? "config"
+						  : media_name(media_parse(l->media_type)),
 			 l->name ? " " : "", l->name ? l->name : "");
 		b->item = (*n)++;
 		status = fetch_add(f, &item, err);
@@ -297,8 +302,8 @@ check_name(const struct pull *p, struct tb_err *err)
 
 	if (p->taken != PULL_OTHER || p->replace)
 		return TB_OK;
-	return tb_fail(err, TB_EEXIST, "%.200s: the store has another model of that name; --replace takes"
-		       " this one and keeps that, or say another name behind it",
+	return tb_fail(err, TB_EEXIST, "%.200s: the store has another model of that name; --replace"
+		       " takes this one and keeps that, or say another name behind it",
 		       name_format(&p->local, shown));
 }
 

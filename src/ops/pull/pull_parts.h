@@ -3,6 +3,7 @@
 #define TBTUI_OPS_PULL_PARTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "src/base/file.h"
 #include "src/format/manifest.h"
@@ -22,7 +23,7 @@ struct pull_blob {
 	enum pull_there there;
 	struct tb_ident was;		/* of the file that is there */
 	size_t item;			/* of the fetch, where it comes */
-	uint64_t begun;			/* bytes in the pull folder */
+	atomic_uint begun;		/* times that its first byte was asked for */
 };
 
 struct pull {
@@ -45,7 +46,7 @@ struct pull {
 	struct fetch *fetch;		/* NULL: nothing comes (yet) */
 };
 
-/* pull_manifest.c: asks for it, chooses one of several, makes the list of blobs. */
+/* pull_manifest.c: asks for it, makes the list of blobs. */
 enum tb_status pull_ask(struct pull *p, struct http *h, struct tb_job *job, struct tb_err *err)
 	TB_MUST_USE;
 

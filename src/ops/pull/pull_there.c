@@ -83,7 +83,7 @@ pull_find(struct pull *p, struct tb_err *err)
 	struct db *db = NULL;
 
 	if (!status && tb_exists(p->ctx->db_path))
-		(void)!db_open_read(&db, p->ctx->db_path, NULL);	/* all has to be hashed then */
+		(void)!db_open_read(&db, p->ctx->db_path, NULL);	/* else all is hashed */
 	for (size_t i = 0; !status && i < p->n; i++)
 		status = find_blob(p, db, &p->blobs[i], err);
 	db_close(db);
