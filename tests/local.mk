@@ -892,7 +892,7 @@ dist_check_SCRIPTS += tests/cli/demo_answers.sh
 EXTRA_DIST += tests/cli/demo_encode.py
 
 dist_check_SCRIPTS += tests/cli/pull.sh tests/cli/pull_beside.sh tests/cli/pull_images.sh \
-	tests/cli/pull_ollama.sh
+	tests/cli/pull_mirror.sh tests/cli/pull_ollama.sh
 dist_check_SCRIPTS += tests/cli/push.sh tests/cli/registry_auth.sh tests/cli/copy.sh
 EXTRA_DIST += tests/cli/copy.py
 

@@ -55,6 +55,7 @@ plan_json(const struct pull_plan *p)
 	json_set_u64(doc, "bytes", p->bytes);
 	json_set_u64(doc, "blobs_to_load", p->come_blobs);
 	json_set_u64(doc, "bytes_to_load", p->come);
+	json_set_u64(doc, "bytes_begun", p->begun);
 	json_set_u64(doc, "bytes_to_check", p->unsure);
 	if (p->room == UINT64_MAX)
 		json_set(doc, "bytes_free", json_string(NULL));
@@ -66,7 +67,7 @@ plan_json(const struct pull_plan *p)
 static enum cli_exit
 plan_print(const struct cli *cli, const struct pull_plan *p)
 {
-	char all[16], come[16], unsure[16], room[16];
+	char all[16], come[16], begun[16], unsure[16], room[16];
 
 	if (cli->json)
 		return plan_json(p);
@@ -77,6 +78,9 @@ plan_print(const struct cli *cli, const struct pull_plan *p)
 			 p->come_blobs, tb_plural(p->come_blobs));
 	else
 		cli_line("nothing would be loaded");
+	if (p->begun)
+		cli_line("%s of that lie there from a pull that did not end",
+			 tb_human_bytes(p->begun, begun));
 	if (p->unsure)
 		cli_line("%s that are there would be checked first, and loaded if they are damaged",
 			 tb_human_bytes(p->unsure, unsure));

@@ -31,7 +31,8 @@ wait_for_bytes() {
 }
 
 pull_begins() {
-	tb pull "http://$P/ns/demo:int4" "$@" >"$T/pull" 2>&1 &
+	# not through a function: a signal is for the program, not for a shell around it
+	"$TBTUI" --db "$T/index.db" -s "$S" pull "http://$P/ns/demo:int4" "$@" >"$T/pull" 2>&1 &
 	pid=$!
 	wait_for_bytes
 }
@@ -75,6 +76,8 @@ sleep 1
 kill -9 $pid
 wait $pid 2>/dev/null
 [ "$(ls "$S/blobs" | wc -l)" = 0 ] && [ ! -e "$manifest" ] || fail "half a model behind a kill"
+expect 0 tb pull "http://$P/ns/demo:int4" two --dry-run
+has ' of that lie there from a pull that did not end$'
 expect 0 tb pull "http://$P/ns/demo:int4" two --json
 moved=$(sed -n 's/.*"bytes_moved":\([0-9]*\).*/\1/p' "$T/out")
 [ "$moved" -lt 500000 ] || fail "of 578 kB $moved came again"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
@@ -73,7 +74,8 @@ pull_new(struct pull **out, struct op_ctx *ctx, const struct pull_request *req, 
 	if (!status)
 		status = place_it(p, req, err);
 	if (!status) {
-		config_registry_opts(&ctx->config, &p->image, req->insecure, req->skip_verify, &said, &opts);
+		config_registry_opts(&ctx->config, &p->image, req->insecure, req->skip_verify, &said,
+				     &opts);
 		status = registry_new(&p->registry, &p->image, &opts, err);
 	}
 	if (status)
@@ -131,6 +133,23 @@ ask_once(struct pull *p, struct tb_job *job, struct tb_err *err)
 
 /* ---- what would be ---- */
 
+/* What lies there of a blob: about so much, since nothing of it has been looked at. */
+static uint64_t
+begun(const struct pull *p, const struct manifest_layer *l)
+{
+	struct tb_path hex, done;
+	char name[TB_DIGEST_MAX + 8];
+	struct stat st;
+	uint64_t n = 0;
+
+	snprintf(name, sizeof(name), "%s.done", l->digest + strlen("sha256:"));
+	tb_path_in(&done, p->dir, name);
+	tb_path_in(&hex, p->dir, l->digest + strlen("sha256:"));
+	if (!stat(done.s, &st) || !stat(hex.s, &st))
+		n = (uint64_t)st.st_blocks * 512;
+	return n < l->size ? n : l->size;
+}
+
 static void
 count_plan(const struct pull *p, struct pull_plan *plan)
 {
@@ -143,6 +162,7 @@ count_plan(const struct pull *p, struct pull_plan *plan)
 		if (b->there != PULL_ABSENT && b->there != PULL_DAMAGED)
 			continue;
 		plan->come += b->layer->size;
+		plan->begun += begun(p, b->layer);
 		plan->come_blobs++;
 	}
 	plan->blobs = p->n;

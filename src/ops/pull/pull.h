@@ -57,6 +57,7 @@ struct pull_plan {
 	uint64_t bytes;			/* of all of them */
 	uint64_t come;			/* of those that the store has not, or damaged */
 	uint64_t unsure;		/* that it has, but that have to be hashed first */
+	uint64_t begun;			/* of `come`: lie there from a pull that did not end */
 	uint64_t room;			/* free; UINT64_MAX: nobody knows */
 };
 enum tb_status op_pull_plan(struct pull *p, struct tb_job *job, struct pull_plan *out,
