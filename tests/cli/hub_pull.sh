@@ -237,3 +237,45 @@ for begun in good wrong; do
 	[ -e "$L/blobs/$W.0a1b2c3d.incomplete" ] || fail "it is gone"
 	[ $begun = wrong ] || [ "$moved" -lt 5000000 ] || fail "$moved bytes came"
 done
+
+# What another store has of it does not come again, whatever it is called there.
+mkdir -p "$T/ollama/blobs" "$T/ollama/manifests"
+cp "$HUB/org/large/$A/model.safetensors" "$T/ollama/blobs/sha256-$W"
+rm -rf "$L"
+expect 0 "$TBTUI" --db "$T/index.db" -s "$CACHE" -s "$T/ollama" --json pull hf:org/large
+has '"bytes_moved":3,'
+cmp "$L/snapshots/$A/model.safetensors" "$HUB/org/large/$A/model.safetensors" || fail "bytes"
+cp -r "$HUB/org/large" "$HUB/org/fork"
+printf x | dd of="$L/blobs/$W" bs=1 seek=1999999 conv=notrunc 2>/dev/null
+run 0 --json pull hf:org/fork
+cmp "$CACHE/models--org--fork/snapshots/$A/model.safetensors" "$HUB/org/large/$A/model.safetensors" ||
+	fail "what was damaged elsewhere was taken"
+
+# Two at once: both end well, and what both want comes once or twice, whole.
+rm -rf "$L" "$CACHE/models--org--fork"
+says "{\"refs\": {\"main\": \"$A\"}, \"rate\": 20000000}" org/large
+"$TBTUI" --db "$T/index.db" -s "$CACHE" pull hf:org/large >"$T/first" 2>&1 &
+pid=$!
+run 0 pull hf:org/large
+wait $pid || fail "the other: $(cat "$T/first")"
+cmp "$L/snapshots/$A/model.safetensors" "$HUB/org/large/$A/model.safetensors" || fail "bytes"
+[ -z "$(find "$L/.tbtui" -type f)" ] || fail "something is left: $(find "$L/.tbtui")"
+
+# No way back from TLS, and certificates are looked at.
+net_certificates
+server_start S hub.py "$HUB" --pem "$NET/server.pem"
+HF_ENDPOINT=https://$S
+HF_TOKEN=hf_secret
+export HF_TOKEN
+rm -rf "$CACHE"
+says "{$REFS, \"lfs\": 1000}"
+run 2 pull hf:org/tiny
+err_has 'certificate'
+mkdir -p "$XDG_CONFIG_HOME/tbtui"
+echo "registry $S ca $NET_CA" >"$XDG_CONFIG_HOME/tbtui/config"
+run 0 pull hf:org/tiny
+grep '"server": "cdn"' "$S_LOG" | grep -q Authorization && fail "the other host saw the token"
+rm -rf "$CACHE"
+says "{$REFS, \"plain\": true}"
+run 2 pull hf:org/tiny
+err_has 'from https to http'

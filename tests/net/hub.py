@@ -13,6 +13,7 @@ for each request:
 	uses	addresses of the other host hold for so many requests
 	next	where the list goes on, instead of here
 	rate	bytes a second of each answer's
+	plain	true: the other host is named with http://
 	fail	{"pattern": [status, times]}: of paths
 Ports: port (the hub), cdn.  The other host refuses requests that show a token, and says so in its
 lines of the log (authorization).
@@ -199,7 +200,8 @@ class Hub(Both):
         with lock:
             used["last"] = used.get("last", 0) + 1
             ticket = used["last"]
-        where = "http://127.0.0.1:%d/%s/%s/%s?Signature=%d" % (self.cdn, repo, commit, name, ticket)
+        where = "%s://127.0.0.1:%d/%s/%s/%s?Signature=%d" % (
+            "http" if r.says.get("plain") else self.scheme, self.cdn, repo, commit, name, ticket)
         self.drain()
         self.begin(302, [("Location", where), ("Content-Length", 0),
                          ("X-Linked-Size", e["size"]), ("X-Linked-ETag", '"%s"' % e["lfs"]["oid"]),
@@ -233,7 +235,7 @@ def main():
     args.add_argument("--pem")
     args.add_argument("--page", type=int, default=1000)
     args = args.parse_args()
-    cdn = frame.serve(Cdn, root=args.root)
+    cdn = frame.serve(Cdn, pem=args.pem, root=args.root)
     hub = frame.serve(Hub, pem=args.pem, root=args.root, cdn=cdn.port, page=args.page)
     frame.announce(args.ports, port=hub.port, cdn=cdn.port)
 

@@ -374,6 +374,8 @@ bring(struct hub_pull *p, struct tb_job *job, struct hub_pull_result *out, struc
 	old = p->fetch;
 	p->fetch = f;
 	pthread_mutex_unlock(&p->mu);
+	if (old)
+		fetch_clear(old);	/* what came has its place, or did not find it */
 	fetch_free(old);
 	if (!status && n)
 		status = fetch_run(f, job, err);

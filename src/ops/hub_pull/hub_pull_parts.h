@@ -20,7 +20,7 @@ enum hub_there {
 struct hub_blob {
 	const struct hub_file *file;	/* the first that has its bytes */
 	char *path;			/* in blobs/; owned */
-	char *begun;			/* what `hf` has left of it; NULL: nothing; owned */
+	char *begun;			/* a file that may have some of it; NULL: none; owned */
 	enum hub_there there;
 	struct tb_ident was;		/* of the file that is there */
 	size_t item;			/* of the fetch, where it comes */

@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/ops/home/home.h"
 #include "src/ops/hub_pull/hub_pull_parts.h"
+#include "src/store/store_kind.h"
 
 /* ---- by names and sizes ---- */
 
@@ -47,41 +48,83 @@ find_blob(struct hub_blob *b, struct db *db, struct tb_err *err)
 	return status;
 }
 
-/* "HEX.incomplete" and "HEX.XXXXXXXX.incomplete": the longest that `hf` has left. */
+/* A file that may have a blob's first bytes, or all of them; the longest is kept.  Takes `path`,
+ * NULL: no memory. */
+static enum tb_status
+begun_as(struct hub_blob *b, uint64_t *most, char *path, struct tb_err *err)
+{
+	struct tb_ident id;
+
+	if (!path)
+		return tb_nomem(err);
+	if (tb_file_ident(path, &id, NULL) || id.size <= *most || id.size > b->file->size) {
+		free(path);
+		return TB_OK;
+	}
+	*most = id.size;
+	free(b->begun);
+	b->begun = path;
+	return TB_OK;
+}
+
+/* Other stores have files that are called by their SHA-256, too: those of Ollama, and the
+ * repositories of this cache. */
+static enum tb_status
+begun_elsewhere(const struct hub_pull *p, const struct tb_names *repos, struct hub_blob *b,
+		uint64_t *most, struct tb_err *err)
+{
+	const struct store_roots *r = &p->ctx->roots;
+	const char *hex = hub_file_hex(b->file);
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < r->n && !status; i++)
+		status = begun_as(b, most, tb_asprintf("%s/blobs/sha256-%s", r->path[i], hex), err);
+	for (size_t i = 0; i < repos->n && !status; i++)
+		if (store_hub.is(repos->v[i]))
+			status = begun_as(b, most, tb_asprintf("%s/%s/blobs/%s", p->root, repos->v[i], hex), err);
+	return status;
+}
+
+/* names: of blobs/.  `hf` leaves "HEX.incomplete" and "HEX.XXXXXXXX.incomplete". */
+static enum tb_status
+begun_here(const struct hub_pull *p, const struct tb_names *names, struct hub_blob *b,
+	   uint64_t *most, struct tb_err *err)
+{
+	const char *hex = hub_file_hex(b->file);
+	enum tb_status status = TB_OK;
+
+	for (size_t i = 0; i < names->n && !status; i++)
+		if (tb_starts(names->v[i], hex) && tb_ends(names->v[i], ".incomplete"))
+			status = begun_as(b, most, tb_asprintf("%s/blobs/%s", p->repo, names->v[i]), err);
+	return status;
+}
+
+/* What need not come over the network, if its bytes are right. */
 static enum tb_status
 find_begun(struct hub_pull *p, struct tb_err *err)
 {
 	char *dir = tb_path_join(p->repo, "blobs");
-	struct tb_names names = { 0 };
+	struct tb_names here = { 0 }, repos = { 0 };
 	enum tb_status status = dir ? TB_OK : tb_nomem(err);
 
-	if (status || tb_names_read(&names, dir, NULL)) {
-		free(dir);
-		return status;
+	if (!status) {			/* what cannot be read has nothing for us */
+		(void)!tb_names_read(&here, dir, NULL);
+		(void)!tb_names_read(&repos, p->root, NULL);
 	}
 	for (size_t i = 0; i < p->n && !status; i++) {
 		struct hub_blob *b = &p->blobs[i];
-		const char *hex = hub_file_hex(b->file);
 		uint64_t most = 0;
 
 		free(b->begun);
 		b->begun = NULL;
-		for (size_t k = 0; b->there == HUB_ABSENT && k < names.n && !status; k++) {
-			char *path = tb_starts(names.v[k], hex) && tb_ends(names.v[k], ".incomplete")
-				   ? tb_path_join(dir, names.v[k]) : NULL;
-			struct tb_ident id;
-
-			if (path && !tb_file_ident(path, &id, NULL) && id.size > most &&
-			    id.size <= b->file->size) {
-				most = id.size;
-				free(b->begun);
-				b->begun = path;
-				path = NULL;
-			}
-			free(path);
-		}
+		if (b->there != HUB_ABSENT)
+			continue;
+		status = begun_here(p, &here, b, &most, err);
+		if (!status && tb_starts(b->file->digest, "sha256:"))
+			status = begun_elsewhere(p, &repos, b, &most, err);
 	}
-	tb_names_free(&names);
+	tb_names_free(&here);
+	tb_names_free(&repos);
 	free(dir);
 	return status;
 }
