@@ -880,6 +880,21 @@ check-soak: tbtui
 	TBTUI='$(abs_top_builddir)/tbtui' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/soak/chat.sh $(SOAK)
 .PHONY: check-soak
 
+# Registries that break off, kills in the middle of pulls, and what means harm.
+EXTRA_DIST += tests/net/bed.py tests/net/faults.py \
+	tests/net/kills.py tests/net/hostile.py tests/net/beside.py
+dist_check_SCRIPTS += tests/net/faults.sh tests/net/kills.sh tests/net/hostile.sh \
+	tests/net/beside.sh
+# Some faults and kills in "make check", as many as these with "make check-net" (half an hour).
+NET_FAULTS = 1000
+NET_KILLS = 200
+check-net: tbtui
+	TBTUI='$(abs_top_builddir)/tbtui' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/net/kills.sh \
+		$(NET_KILLS) $(SEED)
+	TBTUI='$(abs_top_builddir)/tbtui' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/net/faults.sh \
+		$(NET_FAULTS) $(SEED)
+.PHONY: check-net
+
 # the demo's model
 check_PROGRAMS += tests/unit/test_demo_net
 TESTS += tests/unit/test_demo_net

@@ -47,6 +47,7 @@ class State:
         self.lock = threading.Lock()
         self.next = time.monotonic()
         self.moved = {}         # path: bytes of bodies of GET that went out
+        self.taken = 0          # bytes of bodies of requests
         self.asked = 0
         self.hit = []           # faults that happened
         self.bases = {}         # upstream's address: ours
@@ -104,7 +105,7 @@ class State:
 
 class Proxy(frame.Handler):
     name = "proxy"
-    upstream = None             # of this port, where it is another one
+    upstream = None             # of this port
 
     def setup(self):
         super().setup()
@@ -123,20 +124,24 @@ class Proxy(frame.Handler):
         do = fault["do"] if fault else None
         if do:
             self.note(fault=do)
-        if do in INSTEAD:
-            INSTEAD[do](self, fault)
-        elif do in ASKED:
-            ASKED[do](self, fault)
-        else:
-            self.forward(fault)
+        try:
+            (INSTEAD.get(do) or ASKED.get(do) or Proxy.forward)(self, fault)
+        finally:
+            with self.state.lock:
+                self.state.taken += self.got
 
     def own(self, path=""):
         return "%s://127.0.0.1:%d%s" % (self.scheme, self.port, path)
 
+    def body(self):
+        for data in super().body():
+            self.state.wait(len(data))
+            yield data
+
     # To the upstream and back
 
     def connect(self):
-        where = urllib.parse.urlsplit(self.upstream or self.state.upstream)
+        where = urllib.parse.urlsplit(self.upstream)
         if where.scheme == "https":
             context = ssl.create_default_context(cafile=self.state.ca)
             return http.client.HTTPSConnection(where.hostname, where.port, context=context)
@@ -193,12 +198,16 @@ class Proxy(frame.Handler):
         if fault and fault["do"] in HEADED:
             headers, length = HEADED[fault["do"]](self, fault, headers, length)
         empty = self.command == "HEAD" or back.status in (204, 304)
-        if length is None and not empty:
+        self.chunked = length is None and not empty and not (fault and fault["do"] == "nolength")
+        if length is None and not empty and not self.chunked:
             self.close_connection = True
         self.drain()
-        self.begin(back.status, headers + ([] if length is None else [("Content-Length", length)]))
+        self.begin(back.status, headers + [("Content-Length", length),
+                                           ("Transfer-Encoding", "chunked" if self.chunked else None)])
         if not empty:
             self.pass_body(back, fault, length)
+        if self.chunked:
+            self.put(b"0\r\n\r\n")
         back.read()
 
     def rebase(self, name, value):
@@ -227,7 +236,7 @@ class Proxy(frame.Handler):
 
     def pass_piece(self, data):
         self.state.wait(len(data))
-        self.put(data)
+        self.put(b"%x\r\n%b\r\n" % (len(data), data) if data and self.chunked else data)
         self.state.count(self.path, len(data))
 
 
@@ -292,7 +301,7 @@ def headers(h, _):
 def endless(h, fault):
     h.close_connection = True
     h.drain()
-    h.begin(200, [("Content-Type", fault.get("type", "application/octet-stream"))])
+    h.begin(fault.get("status", 200), [("Content-Type", fault.get("type", "text/plain"))])
     pour(h, fault.get("text", "[[[[ ").encode() * 10000)
 
 
@@ -463,16 +472,16 @@ class Recorder(Proxy):
 
 def start(state, pem=None, also=None):
     """The ports of a proxy: {"port": N, "recorder": N, "plain": N}."""
-    recorder = frame.serve(Recorder, pem, state=state)
-    plain = frame.serve(Recorder, None, state=state)
-    proxy = frame.serve(Proxy, pem, state=state, recorder=recorder.port, plain=plain.port)
-    ports = {"port": proxy.port, "recorder": recorder.port, "plain": plain.port}
-    state.bases[state.upstream] = "%s://127.0.0.1:%d" % (proxy.scheme, proxy.port)
+    def front(upstream):
+        to = {"state": state, "upstream": upstream}
+        recorder, plain = frame.serve(Recorder, pem, **to), frame.serve(Recorder, None, **to)
+        proxy = frame.serve(Proxy, pem, recorder=recorder.port, plain=plain.port, **to)
+        state.bases[upstream] = "%s://127.0.0.1:%d" % (proxy.scheme, proxy.port)
+        return {"port": proxy.port, "recorder": recorder.port, "plain": plain.port}
+
+    ports = front(state.upstream)
     if also:
-        second = frame.serve(Proxy, pem, state=state, upstream=also, recorder=recorder.port,
-                             plain=plain.port)
-        ports["also"] = second.port
-        state.bases[also] = "%s://127.0.0.1:%d" % (second.scheme, second.port)
+        ports["also"] = front(also)["port"]
     return ports
 
 
