@@ -837,6 +837,12 @@ EXTRA_DIST += tests/scale/bench.sh tests/scale/session tests/scale/session-busy 
 bench-scale: tbtui tests/scale/mkstore tests/scale/headread tests/scale/latency tests/ti/stamp
 	BUILD=$(abs_top_builddir) TBTUI_SRC=$(abs_top_srcdir) $(SHELL) $(srcdir)/tests/scale/bench.sh
 .PHONY: bench-scale
+
+# A pull beside curl, from a registry on loopback.
+EXTRA_DIST += tests/net/bench_pull.sh
+bench-net: tbtui
+	TBTUI=$(abs_builddir)/tbtui srcdir=$(srcdir) $(SHELL) $(srcdir)/tests/net/bench_pull.sh
+.PHONY: bench-net
 tests_scale_headread_SOURCES = tests/scale/headread.c
 tests_scale_headread_LDADD = src/base/libbase.a $(UTF8PROC_LIBS) $(CRYPTO_LIBS)
 
