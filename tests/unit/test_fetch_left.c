@@ -154,6 +154,60 @@ a_kill_loses_little(void **state)
 }
 
 static void
+a_list_goes_with_its_run(void **state)
+{
+	const struct fetch_source source = { 0 };
+	const struct fetch_opts opts = { .dir = world.dir, .note = "pull x" };
+	struct fetch *f;
+	struct tb_err err;
+
+	(void)state;
+	world_new(1, 100000, 11);
+	stop_after(10000, 1);
+	assert_int_equal(world_names("list-"), 1);
+	stop_after(20000, 1);
+	assert_int_equal(world_names("list-"), 1);
+	assert_ok(fetch_new(&f, &source, &opts, &err), err);	/* others brought all of it */
+	assert_ok(fetch_run(f, NULL, &err), err);
+	assert_int_equal(world_names("list-"), 0);
+	fetch_free(f);
+}
+
+static void *
+take_away(void *arg)
+{
+	struct tb_names names;
+
+	(void)arg;
+	while (!world.sent)
+		world_nap(0.001);
+	assert_int_equal(tb_names_read(&names, world.dir, NULL), TB_OK);
+	for (size_t i = 0; i < names.n; i++) {
+		char path[8192];
+
+		snprintf(path, sizeof(path), "%s/%s", world.dir, names.v[i]);
+		if (strlen(names.v[i]) == 64)
+			unlink(path);
+	}
+	tb_names_free(&names);
+	return NULL;
+}
+
+static void
+what_is_taken_away_comes_again(void **state)
+{
+	pthread_t id;
+
+	(void)state;
+	world_new(1, 6000, 12);
+	world.fault = CRAWL;
+	world.times = 1;
+	assert_int_equal(pthread_create(&id, NULL, take_away, NULL), 0);
+	assert_int_equal(world_run(1), 12000);
+	assert_int_equal(pthread_join(id, NULL), 0);
+}
+
+static void
 write_file(const char *path, const void *p, size_t n)
 {
 	FILE *f = fopen(path, "w");
@@ -226,6 +280,8 @@ main(void)
 		cmocka_unit_test(a_cancel_loses_nothing),
 		cmocka_unit_test(nothing_that_lies_there_is_believed),
 		cmocka_unit_test(a_kill_loses_little),
+		cmocka_unit_test(a_list_goes_with_its_run),
+		cmocka_unit_test(what_is_taken_away_comes_again),
 		cmocka_unit_test(what_others_began_is_used),
 	};
 

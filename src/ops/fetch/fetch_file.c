@@ -401,10 +401,13 @@ fetch_file_end(struct fetch *f, struct fetch_file *file, struct tb_err *err)
 				 "%s; it was thrown away", digest, file->it.digest);
 	} else {
 		drop_parts(f, file);
-		if (renameat(f->dir_fd, file->name, f->dir_fd, beside(&b, file, DONE_SUFFIX)))
-			status = fetch_write_failed(f, file, err);
-		else
+		if (!renameat(f->dir_fd, file->name, f->dir_fd, beside(&b, file, DONE_SUFFIX)))
 			status = done_path(f, file, err);
+		else if (errno == ENOENT)
+			status = tb_fail(err, TB_EFORMAT, "somebody took %s/%s away while it came", f->dir,
+					 file->name);
+		else
+			status = fetch_write_failed(f, file, err);
 	}
 	fetch_file_close(file);
 	return status;

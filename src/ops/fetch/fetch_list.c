@@ -119,13 +119,14 @@ fetch_list_read(int dir_fd, const char *name, char **text)
 	return TB_EFORMAT;
 }
 
-/* What an earlier run of the same has left: this one has a list of all that. */
-static void
-sweep(const struct fetch *f)
+void
+fetch_list_sweep(struct fetch *f)
 {
 	struct tb_names names;
 
-	if (tb_names_read(&names, f->dir, NULL))
+	if (f->dir_fd < 0)
+		f->dir_fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (f->dir_fd < 0 || tb_names_read(&names, f->dir, NULL))
 		return;
 	for (size_t i = 0; i < names.n; i++) {
 		const char *name = names.v[i], *note;
@@ -141,6 +142,8 @@ sweep(const struct fetch *f)
 		free(text);
 	}
 	tb_names_free(&names);
+	if (f->list_fd < 0)
+		rmdir(f->dir);		/* if it was the last one in it */
 }
 
 enum tb_status
@@ -153,7 +156,7 @@ fetch_list_begin(struct fetch *f, struct tb_err *err)
 	(void)flock(f->list_fd, LOCK_EX | LOCK_NB);	/* nobody else can know it yet */
 	status = list_write(f, err);
 	if (!status)
-		sweep(f);
+		fetch_list_sweep(f);
 	return status;
 }
 

@@ -137,6 +137,9 @@ enum tb_status fetch_load(struct fetch_worker *w, struct http **h, struct fetch_
 /* fetch_list.c: the run's list, locked as long as it is at work. */
 enum tb_status fetch_list_begin(struct fetch *f, struct tb_err *err) TB_MUST_USE;
 void fetch_list_end(struct fetch *f, bool remove);
+/* Takes away those that earlier runs of the same left: this one has a list of all that, or wants
+ * nothing more. */
+void fetch_list_sweep(struct fetch *f);
 /* The lists of others who are at work, as one text that the caller frees; NULL: nobody knows. */
 char *fetch_list_others(const struct fetch *f);
 #endif

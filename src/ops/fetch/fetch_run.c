@@ -425,8 +425,13 @@ enum tb_status
 fetch_run(struct fetch *f, struct tb_job *job, struct tb_err *err)
 {
 	uint64_t total = 0;
-	enum tb_status status = fetch_list_begin(f, err);
+	enum tb_status status;
 
+	if (!f->n) {
+		fetch_list_sweep(f);
+		return TB_OK;
+	}
+	status = fetch_list_begin(f, err);
 	if (!status)
 		status = look_for_room(f, &total, err);
 	if (!status)

@@ -288,7 +288,7 @@ bring(struct pull *p, struct tb_job *job, struct pull_result *out, struct tb_err
 	p->fetch = f;
 	pthread_mutex_unlock(&p->mu);
 	fetch_free(old);
-	if (!status && n)
+	if (!status)
 		status = fetch_run(f, job, err);
 	if (f)
 		out->moved += fetch_moved(f);
