@@ -172,8 +172,12 @@ image_reference(const struct image_name *n)
 char *
 image_name_text(const struct image_name *n)
 {
-	return tb_asprintf("%s%s/%s%s%s%s%s", strcmp(n->scheme, "http") ? "" : "http://", n->host,
-			   n->repo, *n->tag ? ":" : "", n->tag, *n->digest ? "@" : "", n->digest);
+	/* a host that looks like a namespace */
+	bool bare = !strchr(n->repo, '/') && !strpbrk(n->host, ".:");
+	const char *scheme = !strcmp(n->scheme, "http") ? "http://" : bare ? "https://" : "";
+
+	return tb_asprintf("%s%s/%s%s%s%s%s", scheme, n->host, n->repo, *n->tag ? ":" : "",
+			   n->tag, *n->digest ? "@" : "", n->digest);
 }
 
 enum tb_status

@@ -21,7 +21,7 @@ static const struct row {
 	  "example.org/ns/m:latest" },
 	{ "http://127.0.0.1:5000/ns/m:t", "127.0.0.1:5000", "ns/m", "t",
 	  "http://127.0.0.1:5000/ns/m:t", "127.0.0.1:5000/ns/m:t" },
-	{ "https://h/m", "h", "m", "latest", "h/m:latest", "h/library/m:latest" },
+	{ "https://h/m", "h", "m", "latest", "https://h/m:latest", "h/library/m:latest" },
 	{ "docker://h:1/a/b/c/d:t", "h:1", "a/b/c/d", "t", "h:1/a/b/c/d:t", NULL },
 	{ "docker://http://h:1/m", "h:1", "m", "latest", "http://h:1/m:latest", "h:1/library/m:latest" },
 	{ "docker://docker.io/alpine:3", "docker.io", "library/alpine", "3",
@@ -58,13 +58,11 @@ a_name_says_where_to_ask(void **state)
 			assert_fails(image_name_local(&n, &local, &err), err, TB_EUSAGE, "be called");
 		}
 		image_name_free(&n);
-		/* what was written is understood as the same; a depth of one needs its docker:// */
-		if (strchr(strchr(text, '/') + 1, '/')) {
-			assert_ok(image_name_parse(&n, text, &err), err);
-			assert_string_equal(n.host, rows[i].host);
-			assert_string_equal(n.repo, rows[i].repo);
-			image_name_free(&n);
-		}
+		/* what was written is understood as the same */
+		assert_ok(image_name_parse(&n, text, &err), err);
+		assert_string_equal(n.host, rows[i].host);
+		assert_string_equal(n.repo, rows[i].repo);
+		image_name_free(&n);
 		free(text);
 	}
 }

@@ -68,6 +68,7 @@ pull_new(struct pull **out, struct op_ctx *ctx, const struct pull_request *req, 
 		return tb_nomem(err);
 	p->ctx = ctx;
 	p->replace = req->replace;
+	p->renamed = req->as != NULL;
 	p->streams = req->streams;
 	pthread_mutex_init(&p->mu, NULL);
 	status = name_it(p, req, err);
@@ -274,7 +275,9 @@ static enum tb_status
 bring(struct pull *p, struct tb_job *job, struct pull_result *out, struct tb_err *err)
 {
 	const struct fetch_source source = { pull_get, p->registry };
-	char *note = tb_asprintf("pull %s", p->from), *blobs = tb_path_join(p->root, "blobs");
+	char shown[640], *note = tb_asprintf("pull %s%s%s", p->from, p->renamed ? " " : "",
+					     p->renamed ? name_format(&p->local, shown) : "");
+	char *blobs = tb_path_join(p->root, "blobs");
 	const struct fetch_opts opts = { .dir = p->dir, .streams = p->streams, .note = note,
 					 .blobs = blobs };
 	struct fetch *f = NULL, *old;

@@ -32,7 +32,7 @@ struct pull {
 	struct model_name local;
 	char *from, *root, *dir;	/* dir: of the store, where what comes lies */
 	struct registry *registry;
-	bool replace;
+	bool replace, renamed;		/* renamed: another name than there was asked for */
 	unsigned streams;
 
 	struct registry_manifest text;
