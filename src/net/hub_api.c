@@ -21,6 +21,7 @@
 #define PAGES_MAX 1000
 #define ATTEMPTS 5
 #define REFUSED_PAUSE 60.0
+#define REFS_SHOWN 8
 #define STALL_SECONDS 30
 #define SKIP_MAX (1u << 20)	/* bytes before those wanted, of a server without ranges */
 
@@ -171,11 +172,47 @@ ask_document(struct hub *h, struct http *http, const char *url, const char *revi
 		if ((status = wait_for(pause, job, err)))
 			return status;
 	}
-	if (!status && (out->status < 200 || out->status > 299)) {
+	if (!status && (out->status < 200 || out->status > 299))
 		status = hub_refusal(out, h->what, revision, h->auth != NULL, err);
-		http_answer_free(out);
-	}
 	return status;
+}
+
+static void
+put_names(struct tb_buf *out, const cJSON *list, unsigned *n)
+{
+	for (const cJSON *e = json_first(list); e; e = json_next(e)) {
+		const char *name = json_str(json_get(e, "name"));
+
+		if (!name || (*n)++ >= REFS_SHOWN)
+			continue;
+		tb_buf_str(out, *n > 1 ? ", " : "");
+		tb_text_clip(out, name, 40, false);
+	}
+}
+
+/* Who asked for a branch that is not there hears which are. */
+static void
+say_refs(struct hub *h, struct http *http, struct tb_job *job, struct tb_err *err)
+{
+	char *url = tb_asprintf("%s/api/models/%s/refs", h->base, h->repo);
+	struct tb_err was = err ? *err : (struct tb_err){ .code = TB_OK };
+	struct tb_buf names = TB_BUF(2048);
+	struct http_answer a = { 0 };
+	cJSON *doc = NULL;
+	unsigned n = 0;
+
+	if (err && url && !ask_document(h, http, url, "", job, &a, NULL) &&
+	    !json_parse(&doc, tb_buf_cstr(&a.body), a.body.len, h->what, NULL)) {
+		put_names(&names, json_get(doc, "branches"), &n);
+		put_names(&names, json_get(doc, "tags"), &n);
+	}
+	if (n)
+		tb_fail(err, was.code, "%.250s; there are %s%s", was.msg, tb_buf_cstr(&names),
+			n > REFS_SHOWN ? ", ..." : "");
+	json_free(doc);
+	http_answer_free(&a);
+	tb_buf_free(&names);
+	free(url);
 }
 
 enum tb_status
@@ -185,18 +222,21 @@ hub_commit(struct hub *h, struct http *http, const char *revision, struct tb_job
 	char *url = hub_address(h, "api/models/", "revision", revision, "", "");
 	struct http_answer a = { 0 };
 	cJSON *doc = NULL;
-	const char *sha;
+	const char *sha, *code;
 	enum tb_status status = url ? ask_document(h, http, url, revision, job, &a, err)
 				    : tb_nomem(err);
 
 	if (!status)
 		status = json_parse(&doc, tb_buf_cstr(&a.body), a.body.len, h->what, err);
+	code = http_header(&a, "X-Error-Code");
 	sha = json_str(json_get(doc, "sha"));
 	if (!status && (!sha || !hub_is_commit(sha)))
 		status = tb_fail(err, TB_EFORMAT, "%s: it does not say which commit %.100s is; is that "
 				 "a hub of Hugging Face's kind?", h->what, revision);
 	if (!status)
 		memcpy(commit, sha, 41);
+	if (status == TB_ENOENT && code && !strcmp(code, "RevisionNotFound"))
+		say_refs(h, http, job, err);
 	json_free(doc);
 	http_answer_free(&a);
 	free(url);

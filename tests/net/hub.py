@@ -139,6 +139,10 @@ class Hub(Both):
             self.api(m[1], m[2], urllib.parse.unquote(url.path.split("/")[6]),
                      dict(urllib.parse.parse_qsl(url.query)))
             return
+        m = re.fullmatch(r"/api/models/([^/]+/[^/]+)/refs", path)
+        if m:
+            self.refs(m[1])
+            return
         m = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
         if m:
             self.resolve(m[1], m[2], m[3])
@@ -169,6 +173,13 @@ class Hub(Both):
             self.document(200, {"id": repo, "sha": commit, "private": False, "siblings": []})
         else:
             self.list(r, repo, commit, int(query.get("cursor", 0)))
+
+    def refs(self, repo):
+        r = self.known(repo)
+        if r:
+            names = [{"name": n, "ref": "refs/heads/" + n, "targetCommit": c}
+                     for n, c in r.says["refs"].items() if "/" not in n]
+            self.document(200, {"branches": names[:1], "tags": names[1:], "converts": []})
 
     def list(self, r, repo, commit, at):
         entries = r.list(commit)
