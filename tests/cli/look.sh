@@ -169,6 +169,26 @@ plan '[{"match": "GET .*/blobs/", "do": "close", "times": 0}]'
 expect 2 far tensors "$P/library/demo:int4"
 left
 
+# who is interrupted leaves nothing; what a killed one left, the next sweeps
+stalled() {
+	plan '[{"match": "GET .*/blobs/", "do": "stall", "at": 9, "seconds": 30, "times": 0}]'
+	"$TBTUI" -d "$T/far.db" --store "$T/empty" tensors --remote --insecure "$P/library/demo:int4" \
+		>"$T/out" 2>&1 &
+	pid=$!
+	for _ in $(seq 200); do
+		[ -z "$(find "$TMPDIR" -name 'sha256-*' 2>/dev/null)" ] || break
+		sleep 0.05
+	done
+	kill -"$1" $pid
+	wait $pid 2>/dev/null
+}
+stalled TERM
+left
+stalled KILL
+[ -n "$(find "$TMPDIR" -name 'tbtui-look-*')" ] || fail "a killed look leaves something, one would think"
+expect 0 far tensors "$A/library/demo:int4"
+left
+
 # ---- hubs ----
 unset HF_HUB_CACHE HUGGINGFACE_HUB_CACHE XDG_CACHE_HOME HF_TOKEN_PATH HUGGING_FACE_HUB_TOKEN
 python3 "$srcdir/tests/net/far_store.py" "$T/hub" hub || fail "far_store.py hub"

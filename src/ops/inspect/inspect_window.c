@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/partial.h"
 
 void
 inspect_matrix(const struct tensor *t, uint64_t *rows, uint64_t *cols)
@@ -57,6 +58,13 @@ read_stretch(const struct values *v, uint64_t first, size_t n, float *out, struc
 	return status;
 }
 
+/* Would all of the tensor be fetched, if it were mapped? */
+static bool
+is_far(const struct model_file *f)
+{
+	return tb_partial_of(f->id.dev, f->id.ino) != NULL;
+}
+
 /* The same of a tensor that lies far away. */
 static enum tb_status
 values_from_far(const struct model *m, const struct tensor *t, const struct inspect_window *w,
@@ -105,7 +113,7 @@ inspect_values(const struct model *m, const struct tensor *t, const struct inspe
 		return tb_fail(err, TB_EUSAGE, "at most %u values at a time", INSPECT_VALUES_MAX);
 	if (!size)
 		return TB_OK;
-	if (m->files[t->weight.file].from && !scheme_foreign(&t->scheme))
+	if (is_far(&m->files[t->weight.file]) && !scheme_foreign(&t->scheme))
 		return values_from_far(m, t, w, cols, out, err);
 	status = values_open(&r, m, t, NULL, err);
 	if (status)
