@@ -266,6 +266,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/import/import.c \
 	src/ops/import/import.h \
 	src/ops/import/import_config.c \
+	src/ops/import/import_image.c \
 	src/ops/import/import_plan.c \
 	src/ops/import/import_plan.h
 

@@ -95,6 +95,23 @@ copy 0 small:v1 "docker://$A_URL/me/small:v1"
 copy 0 small:v1 "oci:$T/three:small"
 copy 0 "oci:$T/three" "docker://$B_URL/me/small:v1"
 [ "$(manifest "$B_URL" me/small v1)" = "sha256:$(sha256sum <"$MANIFEST" | cut -d' ' -f1)" ] || fail "model"
+# and out of a layout into a store again, the same model
+run 0 import "oci:$T/three:small" back:v1
+cmp "$MANIFEST" "$STORE/manifests/registry.ollama.ai/library/back/v1" || fail "another manifest"
+run 2 import "oci:$T/three:small" back:v1
+err_has 'back:v1: exists already'
+run 0 import "oci:$T/three:small" back:v1 --replace
+run 0 export small:v1 "oci:$T/export"
+run 0 import "oci:$T/export:small:v1" exported:v1
+cmp "$MANIFEST" "$STORE/manifests/registry.ollama.ai/library/exported/v1" || fail "another manifest"
+run 2 import "oci:$L:multi" no:v1
+mkdir "$T/empty"
+rm -rf "$T/hurt"
+cp -r "$T/three" "$T/hurt"
+flip "$T/hurt/blobs/sha256/${OWN##*sha256-}" 200
+expect 2 "$TBTUI" --db "$T/empty.db" -s "$T/empty" import "oci:$T/hurt:small" hurt:v1
+err_has 'is damaged: its SHA-256'
+[ ! -e "$T/empty/manifests" ] || [ -z "$(find "$T/empty/manifests" -type f)" ] || fail "half a model"
 copy 2 small:v1 other:v1
 err_has 'tbtui pull'
 copy 2 small:v1 "oci:$T/three"

@@ -26,6 +26,7 @@ struct import {
 	struct ollama_writer *parts;	/* one a blob: made in any order, listed in order */
 	const struct ollama_amend *amend;
 	const char *root;
+	size_t nimage;			/* blobs of an image */
 	struct tb_job *job;
 };
 
@@ -255,19 +256,35 @@ write_model(struct import *im, struct tb_pool *pool, struct ollama_writer *w,
 	return status ? status : ollama_commit(w, name, replace, err);
 }
 
+/* What was an image's is a model's again: the same blobs. */
+static enum tb_status
+write_image(struct import *im, struct ollama_writer *w, const struct model_name *name,
+	    bool replace, struct tb_err *err)
+{
+	enum tb_status status = space_check(im->root, im->m->bytes, err);
+
+	if (!status)
+		status = import_image(im->m, w, im->job, err);
+	if (!status)
+		status = tb_job_check(im->job, err);
+	im->plan.bytes = im->m->bytes;
+	im->nimage = im->m->nfiles - 1;
+	return status ? status : ollama_commit(w, name, replace, err);
+}
+
 static enum tb_status
 open_source(const char *path, struct model **out, struct tb_err *err)
 {
 	struct store_roots none = { 0 };
 	char name[SCHEME_NAME_MAX];
 	struct model_loc loc;
-	enum tb_status status = tb_exists(path)
+	enum tb_status status = tb_exists(path) || tb_starts(path, "oci:")
 		? store_resolve(&none, path, &loc, err)
 		: tb_fail(err, TB_ENOENT, "%s: no such file or folder", path);
 
 	if (status)
 		return status;
-	if (kind_has_manifest(loc.kind))
+	if (kind_has_manifest(loc.kind) && kind_store(loc.kind) != &store_oci)
 		status = tb_fail(err, TB_EUNSUP, "%s: is %s; safetensors and GGUF files can be "
 				 "imported", path, kind_name(loc.kind));
 	else
@@ -300,7 +317,9 @@ import_run(struct import *im, const struct op_ctx *ctx, const struct model_name 
 	if (status)
 		return status;
 	status = ollama_writer_init(&w, im->root, err);
-	if (!status)
+	if (!status && kind_has_manifest(im->m->loc.kind))
+		status = write_image(im, &w, name, replace, err);
+	else if (!status)
 		status = write_model(im, ctx->pool, &w, name, replace, err);
 	if (!status || status == TB_ESYNC)
 		keep_manifest(kept, &w);
@@ -339,7 +358,7 @@ op_import(const struct op_ctx *ctx, const struct import_request *req, struct tb_
 	}
 	if (!status || status == TB_ESYNC) {
 		out->tensors = m->ntensors;
-		out->blobs = im.plan.nblobs;
+		out->blobs = im.nimage ? im.nimage : im.plan.nblobs;
 		out->bytes = im.plan.bytes;
 		out->seconds = tb_monotonic() - start;
 	} else {

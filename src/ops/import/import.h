@@ -20,7 +20,7 @@ struct op_ctx;
 struct tb_job;
 
 struct import_request {
-	const char *path;	/* directory, .safetensors or .gguf file */
+	const char *path;	/* directory, .safetensors or .gguf file; or "oci:DIR:NAME" */
 	const char *name;	/* what it will be called */
 	bool replace;		/* the name may be taken */
 	const struct ollama_amend *amend;	/* asked before the manifest is written; or NULL */

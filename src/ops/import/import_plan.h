@@ -43,6 +43,11 @@ enum tb_status import_plan_file(struct import_plan *p, const struct model *m, st
 	TB_MUST_USE;
 void import_plan_free(struct import_plan *p);
 
+/* import_image.c: the blobs of an image that is a model of Ollama's in a layout, as they are. */
+struct ollama_writer;
+struct tb_job;
+enum tb_status import_image(const struct model *m, struct ollama_writer *w, struct tb_job *job,
+			    struct tb_err *err) TB_MUST_USE;
 /* import_config.c: the config blob, as Ollama writes it for such a model; quant_type NULL: none
  * of its tensors is quantized.  The caller frees *out. */
 enum tb_status import_config(const struct model *m, const char *quant_type, char **out,
