@@ -179,8 +179,11 @@ take_away(void *arg)
 	struct tb_names names;
 
 	(void)arg;
-	while (!world.sent)
-		world_nap(0.001);
+	for (uint64_t sent = 0; !sent; world_nap(0.001)) {
+		pthread_mutex_lock(&world.lock);
+		sent = world.sent;
+		pthread_mutex_unlock(&world.lock);
+	}
 	assert_int_equal(tb_names_read(&names, world.dir, NULL), TB_OK);
 	for (size_t i = 0; i < names.n; i++) {
 		char path[8192];
