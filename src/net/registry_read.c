@@ -56,11 +56,14 @@ ask_patiently(struct registry *r, struct registry_at *p, struct http *h, const c
 	      const struct http_ask *ask, struct tb_job *job, struct http_answer *out,
 	      struct tb_err *err)
 {
+	/* behind a mirror there is always another to ask */
+	unsigned most = p == &r->places[r->nplaces - 1] ? TRIES : 1;
+
 	for (unsigned tries = 0;; tries++) {
 		enum tb_status status = place_ask(r, p, h, where, "pull", ask, job, out, err), late;
 		double seconds = pause_before(tries, out->retry_after);
 
-		if (tries + 1 >= TRIES || !http_again(out, status))
+		if (tries + 1 >= most || !http_again(out, status))
 			return status;
 		http_answer_free(out);
 		if ((late = pause_for(seconds, job, err)))
