@@ -136,7 +136,7 @@ for wrong in '"wrong": ["model.safetensors"]' '"wrong": ["config.json"]' \
 	[ -z "$(find "$REPO/blobs" "$REPO/snapshots" "$REPO/refs" -mindepth 1)" ] ||
 		fail "$wrong: $(find "$CACHE")"
 done
-says "{$REFS, \"fail\": {\"resolve\": [503, 2], \"tree\": [429, 1]}}"
+says "{$REFS, \"fail\": {\"resolve\": [503, 1], \"tree\": [429, 1]}}"
 run 0 pull hf:org/tiny
 rm -rf "$CACHE"
 says "{$REFS, \"whole\": true, \"uses\": 1}"
@@ -200,26 +200,27 @@ run 0 pull hf:org/gguf:Q8_0
 # ever seen.
 mkdir -p "$HUB/org/large/$A"
 says "{\"refs\": {\"main\": \"$A\"}, \"rate\": 2000000}" org/large
-head -c 24000000 /dev/urandom >"$T/noise"
+head -c 9000000 /dev/urandom >"$T/noise"
 { st w 1 1 3; cat "$T/noise"; } >"$HUB/org/large/$A/model.safetensors"
 echo '{}' >"$HUB/org/large/$A/config.json"
 L=$CACHE/models--org--large
 : >"$H_LOG"
-for n in 1 2 3 4; do
+for n in 1 2; do
 	"$TBTUI" --db "$T/index.db" -s "$CACHE" pull hf:org/large --streams 4 >"$T/out" 2>&1 &
 	pid=$!
-	sleep 0.6
+	sleep 0.4
 	kill -9 $pid 2>/dev/null
 	wait $pid 2>/dev/null
 	[ ! -e "$L/refs/main" ] || fail "too fast to be killed"
 	[ -z "$(find "$L/blobs" "$L/snapshots" -type f 2>/dev/null)" ] || fail "half of it is seen"
 done
 sent=$(awk -F'"sent": ' '/cdn/ { n += $2 } END { printf "%d", n }' "$H_LOG")
-[ "$sent" -gt 2000000 ] || fail "nothing came before: $sent"
+says "{\"refs\": {\"main\": \"$A\"}}" org/large
 run 0 --json pull hf:org/large --streams 4
 moved=$(sed -n 's/.*"bytes_moved":\([0-9]*\).*/\1/p' "$T/out")
 cmp "$L/snapshots/$A/model.safetensors" "$HUB/org/large/$A/model.safetensors" || fail "bytes"
-[ "$moved" -lt 23000000 ] || fail "$moved bytes of 24000000 came again, $sent before"
+# of a stretch on its way a MiB may be lost, at each kill
+[ "$moved" -lt $((9000000 - sent + 3000000)) ] || fail "$moved of 9000000 bytes came, $sent before"
 
 # What `hf` began to load is gone on with, and stays; what is no beginning of it does no harm.
 says "{\"refs\": {\"main\": \"$A\"}}" org/large
@@ -227,7 +228,7 @@ W=$(sha256sum <"$HUB/org/large/$A/model.safetensors" | cut -d' ' -f1)
 for begun in good wrong; do
 	rm -rf "$L"
 	mkdir -p "$L/blobs"
-	head -c 20000000 "$HUB/org/large/$A/model.safetensors" >"$L/blobs/$W.0a1b2c3d.incomplete"
+	head -c 8000000 "$HUB/org/large/$A/model.safetensors" >"$L/blobs/$W.0a1b2c3d.incomplete"
 	head -c 1000 "$HUB/org/large/$A/model.safetensors" >"$L/blobs/$W.ffffffff.incomplete"
 	[ $begun = good ] || printf x | dd of="$L/blobs/$W.0a1b2c3d.incomplete" bs=1 seek=999 \
 		conv=notrunc 2>/dev/null
@@ -235,7 +236,7 @@ for begun in good wrong; do
 	moved=$(sed -n 's/.*"bytes_moved":\([0-9]*\).*/\1/p' "$T/out")
 	cmp "$L/snapshots/$A/model.safetensors" "$HUB/org/large/$A/model.safetensors" || fail "bytes"
 	[ -e "$L/blobs/$W.0a1b2c3d.incomplete" ] || fail "it is gone"
-	[ $begun = wrong ] || [ "$moved" -lt 5000000 ] || fail "$moved bytes came"
+	[ $begun = wrong ] || [ "$moved" -lt 2000000 ] || fail "$moved bytes came"
 done
 
 # What another store has of it does not come again, whatever it is called there.

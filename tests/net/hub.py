@@ -101,7 +101,7 @@ class Both(frame.Handler):
                 n = failed.get(pattern, 0)
                 if re.search(pattern, self.path) and n < times:
                     failed[pattern] = n + 1
-                    self.fail(status, "busy: try later\n", Retry_After="1")
+                    self.fail(status, "busy: try later\n", Retry_After="0")
                     return True
         return False
 
