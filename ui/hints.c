@@ -92,6 +92,8 @@ tags_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct tagging *t = arg;
 	struct image_name n;
+	struct config_registry said;
+	struct registry_opts opts;
 	struct registry *r = NULL;
 	struct tb_names bare = { 0 };
 	struct http *h = NULL;
@@ -99,7 +101,8 @@ tags_run(void *arg, struct tb_job *job, struct tb_err *err)
 
 	if (status)
 		return status;
-	status = registry_new(&r, &n, NULL, err);
+	config_registry_opts(&t->ctx->config, &n, false, false, &said, &opts);
+	status = registry_new(&r, &n, &opts, err);
 	if (!status)
 		status = http_new(&h, err);
 	if (!status)

@@ -43,9 +43,16 @@ job_thread(void *arg)
 static void
 job_run(struct ui_job *j)
 {
-	struct tb_err err;
+	struct tb_err err = { 0 };
 
 	tb_job_begin(j->job);
+	if (j->ran && j->ops->again(j->arg, &err)) {
+		if (!err.code)
+			(void)tb_nomem(&err);
+		tb_job_end(j->job, err.code, &err);
+		return;
+	}
+	j->ran = true;
 	if (pthread_create(&j->thread, NULL, job_thread, j) == 0) {
 		j->running = true;
 		return;
@@ -143,14 +150,10 @@ static bool
 wait_again(struct jobs *js, struct ui_job *j)
 {
 	struct tb_job *fresh = tb_job_new(js->wake_fd);
-	struct tb_err err = { 0 };
 
-	if (!fresh || j->ops->again(j->arg, &err)) {
-		tb_job_free(fresh);
+	if (!fresh) {
 		j->progress.state = TB_JOB_FAILED;
-		j->progress.err = err;
-		if (!err.code)
-			(void)tb_nomem(&j->progress.err);
+		(void)tb_nomem(&j->progress.err);
 		return false;
 	}
 	tb_job_free(j->job);

@@ -48,7 +48,7 @@ struct job_ops {
 	/* At most `max` of its parts, while it runs or later; how many there are.  Comes on the
 	 * loop's thread while run() goes on. NULL: it has none. */
 	size_t (*parts)(void *arg, struct job_part *out, size_t max);
-	/* It was stopped, and may be run once more to go on from there: whatever has to be
+	/* It was stopped, and will be run once more to go on from there: whatever has to be
 	 * made anew.  NULL: what is stopped is cancelled, and cannot be paused. */
 	enum tb_status (*again)(void *arg, struct tb_err *err);
 	/* One line about what a cancelled one leaves, and what to do with it; may be NULL. */
@@ -67,6 +67,7 @@ struct ui_job {
 	char *result;		/* owned; NULL until it has ended, if it has something to say */
 	pthread_t thread;
 	bool running, ended;	/* a thread exists; callbacks are through */
+	bool ran;		/* once at least: again() comes before the next time */
 	bool held;		/* paused: waits until it is let go on */
 	bool stopping;		/* and its thread was told to stop for that */
 };

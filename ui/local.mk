@@ -32,8 +32,12 @@ ui_libui_a_SOURCES = \
 	ui/jobs.h \
 	ui/keys.c \
 	ui/keys.h \
+	ui/lefts.c \
+	ui/lefts.h \
 	ui/list.c \
 	ui/list.h \
+	ui/loader.c \
+	ui/loader.h \
 	ui/loop.c \
 	ui/loop.h \
 	ui/model_files.c \

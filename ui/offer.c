@@ -12,7 +12,6 @@
 #include "src/face/figures.h"
 #include "src/face/words.h"
 #include "src/net/credentials.h"
-#include "src/net/hub_name.h"
 #include "src/net/image_name.h"
 #include "src/net/url.h"
 #include "src/ops/home/home.h"
@@ -36,18 +35,18 @@ offer_free(struct offer *o)
 /* ---- in words ---- */
 
 static void
-plan_bytes(const struct pull_plan *p, struct tb_buf *out)
+plan_bytes(const struct load_plan *p, struct tb_buf *out)
 {
 	char text[WORD_MAX], bytes[16];
 
 	tb_buf_printf(out, LABEL "%s in %s\n", "Size", tb_human_bytes(p->bytes, bytes),
-		      word_count(p->blobs, "file", text));
+		      word_count(p->files, "file", text));
 	tb_buf_printf(out, LABEL, "To load");
 	if (!p->come)
 		tb_buf_str(out, "nothing: all of its files are there");
 	else
 		tb_buf_printf(out, "%s in %s", tb_human_bytes(p->come - p->begun, bytes),
-			      word_count(p->come_blobs, "file", text));
+			      word_count(p->come_files, "file", text));
 	if (p->begun)
 		tb_buf_printf(out, "; %s are there from a pull that did not end",
 			      tb_human_bytes(p->begun, bytes));
@@ -58,13 +57,13 @@ plan_bytes(const struct pull_plan *p, struct tb_buf *out)
 }
 
 static bool
-plan_fits(const struct pull_plan *p)
+plan_fits(const struct load_plan *p)
 {
 	return p->room == UINT64_MAX || p->come - p->begun <= p->room;
 }
 
 void
-offer_plan_text(const struct pull_plan *p, bool steady, struct tb_buf *out)
+offer_plan_text(const struct load_plan *p, bool steady, struct tb_buf *out)
 {
 	static const char *const names[] = {
 		[PULL_NEW] = "no model is called so there yet",
@@ -73,8 +72,13 @@ offer_plan_text(const struct pull_plan *p, bool steady, struct tb_buf *out)
 	};
 	char bytes[16];
 
-	tb_buf_printf(out, "%s\nfrom %s\n\n", p->name, p->from);
+	tb_buf_printf(out, "%s\n", p->name);
+	if (p->from)
+		tb_buf_printf(out, "from %s\n", p->from);
+	tb_buf_chr(out, '\n');
 	plan_bytes(p, out);
+	if (*p->left)
+		tb_buf_printf(out, LABEL "%s; --include GLOB loads others\n", "Not", p->left);
 	tb_buf_printf(out, LABEL, "Store");
 	word_path(p->root, out);
 	if (p->room != UINT64_MAX)
@@ -144,7 +148,7 @@ struct asking {
 	bool steady;
 	struct tb_buf text;
 	struct offer offer;		/* what done() hands on */
-	struct pull_plan plan;
+	struct load_plan plan;
 };
 
 /* In messages: the text follows. */
@@ -173,7 +177,7 @@ say_who(struct asking *q, struct tb_job *job)
 	struct url u = { 0 };
 	char *text = NULL;
 
-	if (hub_name_is(q->words.req.name) || image_name_parse(&n, q->words.req.name, NULL))
+	if (q->words.hub || image_name_parse(&n, q->words.req.name, NULL))
 		return;
 	text = tb_asprintf("%s://%s", *n.scheme ? n.scheme : q->words.req.insecure ? "http" : "https",
 			   n.host);
@@ -193,12 +197,13 @@ say_who(struct asking *q, struct tb_job *job)
 static enum tb_status
 ask_plan(struct asking *q, struct tb_job *job, struct tb_err *err)
 {
-	struct pull *p = NULL;
-	enum tb_status status = pull_new(&p, q->ctx, &q->words.req, err);
+	struct loader *l;
+	enum tb_status status = loader_new(&l, q->ctx, &q->words, err);
 
-	if (!status)
-		status = op_pull_plan(p, job, &q->plan, err);
-	pull_free(p);
+	if (status)
+		return status;
+	status = loader_plan(l, job, &q->plan, err);
+	loader_free(l);
 	if (status)
 		return status;
 	q->offer.taken = q->plan.taken;
@@ -304,7 +309,7 @@ ask_free(void *arg)
 	struct asking *q = arg;
 
 	offer_free(&q->offer);
-	pull_plan_free(&q->plan);
+	load_plan_free(&q->plan);
 	pull_words_free(&q->words);
 	tb_buf_free(&q->text);
 	free(q);

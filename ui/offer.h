@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "src/base/err.h"
-#include "src/ops/pull/pull.h"
+#include "ui/loader.h"
 
 struct away;
 struct tb_buf;
@@ -28,5 +28,5 @@ typedef void offer_fn(struct view *v, unsigned no, struct offer *o, bool end,
 uint64_t offer_ask(struct view *v, const char *line, unsigned no, offer_fn *heard);
 
 /* The words for it; steady: without figures of this machine. */
-void offer_plan_text(const struct pull_plan *p, bool steady, struct tb_buf *out);
+void offer_plan_text(const struct load_plan *p, bool steady, struct tb_buf *out);
 #endif

@@ -8,76 +8,13 @@
 
 #include "db/db.h"
 #include "src/base/mem.h"
-#include "src/base/opt.h"
 #include "src/base/text.h"
 #include "src/face/after.h"
 #include "src/face/words.h"
 #include "src/ops/home/home.h"
 #include "ui/view.h"
 
-#define WORDS_MAX 16
 #define NAMES_MAX 200	/* that are like that of the model */
-
-void
-pull_words_free(struct pull_words *w)
-{
-	free(w->line);
-	free(w->words);
-	*w = (struct pull_words){ 0 };
-}
-
-/* Cuts it at blanks, in place; behind words[0], which is the program's in an argv. */
-static int
-cut_words(char *text, char *words[WORDS_MAX + 1])
-{
-	int n = 1;
-
-	words[0] = text;
-	for (char *p = strtok_r(text, " \t", &text); p && n < WORDS_MAX;
-	     p = strtok_r(NULL, " \t", &text))
-		words[n++] = p;
-	words[n] = NULL;
-	return n;
-}
-
-enum tb_status
-pull_words_read(struct pull_words *out, const char *line, struct tb_err *err)
-{
-	struct pull_request *r = &out->req;
-	char *argv[WORDS_MAX + 1];
-	uint64_t streams = 0;
-	const struct tb_opt opts[] = {
-		{ 's', "store", TB_OPT_STR, &r->store, "DIR", "" },
-		{ 0, "insecure", TB_OPT_FLAG, &r->insecure, NULL, "" },
-		{ 0, "tls-skip-verify", TB_OPT_FLAG, &r->skip_verify, NULL, "" },
-		{ 0, "replace", TB_OPT_FLAG, &r->replace, NULL, "" },
-		{ 0, "streams", TB_OPT_U64, &streams, "N", "" },
-		{ 0, NULL, TB_OPT_FLAG, NULL, NULL, NULL },
-	};
-	enum tb_status status;
-	int n;
-
-	*out = (struct pull_words){ .line = tb_strdup(line), .words = tb_strdup(line) };
-	if (!out->line || !out->words) {
-		pull_words_free(out);
-		return tb_nomem(err);
-	}
-	n = cut_words(out->words, argv);
-	status = tb_opt_parse(opts, &n, argv, false, err);
-	if (!status && (n < 2 || n > 3))
-		status = tb_fail(err, TB_EUSAGE, "Type the model's name, and behind it what it shall"
-				 " be called here if that is something else.");
-	if (!status && streams > FETCH_STREAMS_MAX)
-		status = tb_fail(err, TB_EUSAGE, "--streams is %u at most", FETCH_STREAMS_MAX);
-	if (status) {
-		pull_words_free(out);
-		return status;
-	}
-	r->streams = (unsigned)streams;
-	r->name = argv[1];
-	r->as = argv[2];
-	return TB_OK;
-}
 
 /* ---- how it is shown ---- */
 
@@ -117,8 +54,8 @@ transfer_parts(transfer_look_fn *look, const void *arg, struct job_part *out, si
 struct pulling {
 	struct op_ctx *ctx;		/* borrowed */
 	struct pull_words words;
-	struct pull *pull;		/* owned; NULL: it could not be made anew */
-	struct pull_result result;
+	struct loader *loader;		/* owned; NULL: it could not be made anew */
+	struct load_result result;
 	struct tb_err late;		/* what after_writing() had to tell */
 };
 
@@ -127,8 +64,8 @@ pulling_free(void *arg)
 {
 	struct pulling *t = arg;
 
-	pull_free(t->pull);
-	pull_result_free(&t->result);
+	loader_free(t->loader);
+	load_result_free(&t->result);
 	pull_words_free(&t->words);
 	free(t);
 }
@@ -137,20 +74,10 @@ static enum tb_status
 pulling_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct pulling *t = arg;
-	enum tb_status status = op_pull(t->pull, job, &t->result, err);
+	enum tb_status status = loader_run(t->loader, job, &t->result, err);
 
 	after_writing(t->ctx, status, &t->late);
 	return status == TB_ESYNC ? TB_OK : status;
-}
-
-static enum tb_status
-pulling_again(void *arg, struct tb_err *err)
-{
-	struct pulling *t = arg;
-
-	pull_free(t->pull);
-	t->pull = NULL;
-	return pull_new(&t->pull, t->ctx, &t->words.req, err);
 }
 
 static size_t
@@ -158,7 +85,7 @@ pulling_look(const void *arg, struct fetch_row *rows, size_t max)
 {
 	const struct pulling *t = arg;
 
-	return t->pull ? pull_look(t->pull, rows, max) : 0;
+	return t->loader ? loader_look(t->loader, rows, max) : 0;
 }
 
 static size_t
@@ -167,47 +94,66 @@ pulling_parts(void *arg, struct job_part *out, size_t max)
 	return transfer_parts(pulling_look, arg, out, max);
 }
 
+/* What came by this run and before it: a job that is through has its rows still. */
+static uint64_t
+bytes_there(struct pulling *t)
+{
+	size_t n = pulling_parts(t, NULL, 0);
+	struct job_part *parts = n ? tb_calloc(n, sizeof(*parts)) : NULL;
+	uint64_t there = 0;
+
+	if (parts)
+		(void)pulling_parts(t, parts, n);
+	for (size_t i = 0; parts && i < n; i++)
+		there += parts[i].done;
+	free(parts);
+	return there;
+}
+
+static enum tb_status
+pulling_again(void *arg, struct tb_err *err)
+{
+	struct pulling *t = arg;
+
+	loader_free(t->loader);
+	t->loader = NULL;
+	load_result_free(&t->result);
+	return loader_new(&t->loader, t->ctx, &t->words, err);
+}
+
 static void
 pulling_say(void *arg, struct tb_buf *out)
 {
 	const struct pulling *t = arg;
-	const struct pull_result *r = &t->result;
+	const struct load_result *r = &t->result;
 	char text[WORD_MAX], bytes[16];
 
 	if (r->current)
 		tb_buf_printf(out, "%s is there already, all of it", r->name);
-	else if (r->come_blobs)
-		tb_buf_printf(out, "%s, %s came", word_count(r->come_blobs, "file", text),
+	else if (r->come_files)
+		tb_buf_printf(out, "%s, %s came", word_count(r->come_files, "file", text),
 			      tb_human_bytes(r->moved, bytes));
 	else
-		tb_buf_printf(out, "all of its %s were there", word_count(r->blobs, "file", text));
+		tb_buf_printf(out, "all of its %s were there", word_count(r->files, "file", text));
 	if (!r->current)
 		tb_buf_str(out, ". On Models: v verifies it, c talks with it");
 	if (r->mended)
 		tb_buf_printf(out, "; %s replaced", word_count(r->mended, "damaged file", text));
 	if (r->mended && r->undo)
 		tb_buf_printf(out, ", u puts back what was there");
-	if (r->kept.where)
-		tb_buf_printf(out, "; the one that it replaces is kept as %s", r->kept.where);
+	if (r->kept)
+		tb_buf_printf(out, "; the one that it replaces is kept as %s", r->kept);
 	if (t->late.code)
 		tb_buf_printf(out, ". %s", t->late.msg);
 }
 
-/* What came by this run and before it: a job that is through has its rows still. */
 static void
 pulling_left(void *arg, struct tb_buf *out)
 {
 	struct pulling *t = arg;
-	size_t n = pulling_parts(t, NULL, 0);
-	struct job_part *parts = n ? tb_calloc(n, sizeof(*parts)) : NULL;
-	uint64_t there = 0;
+	uint64_t there = bytes_there(t);
 	char bytes[16];
 
-	if (parts)
-		n = pulling_parts(t, parts, n);
-	for (size_t i = 0; parts && i < n; i++)
-		there += parts[i].done;
-	free(parts);
 	if (there)
 		tb_buf_printf(out, "%s of it stay, the next pull goes on with them: p on Models",
 			      tb_human_bytes(there, bytes));
@@ -215,12 +161,19 @@ pulling_left(void *arg, struct tb_buf *out)
 		tb_buf_str(out, "nothing had come yet");
 }
 
+static bool
+is_result(const struct db_model *m, const struct load_result *r)
+{
+	return r->path ? !strcmp(m->path, r->path)
+		       : !strcmp(m->name, r->name) && !strcmp(m->root, r->root);
+}
+
 /* The cursor of Models goes to what has come. */
 static void
 pulling_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
-	const struct pull_result *r = &((const struct pulling *)arg)->result;
-	const struct db_query q = { .filter = r->name, .limit = NAMES_MAX };
+	const struct load_result *r = &((const struct pulling *)arg)->result;
+	const struct db_query q = { .filter = r->path ? NULL : r->name, .limit = NAMES_MAX };
 	struct db_models found = { 0 };
 	size_t row;
 
@@ -228,11 +181,11 @@ pulling_done(struct view *v, void *arg, enum tb_status status, const struct tb_e
 	if (status || !r->name)
 		return;
 	view_refresh(v);
-	if (db_models(view_db(v), &q, &found, NULL))
+	if (r->path ? db_model_by_path(view_db(v), r->path, &found, NULL)
+		    : db_models(view_db(v), &q, &found, NULL))
 		found.n = 0;
 	for (size_t i = 0; i < found.n; i++)
-		if (!strcmp(found.rows[i].name, r->name) && !strcmp(found.rows[i].root, r->root) &&
-		    rows_find(v, (uint64_t)found.rows[i].id, &row))
+		if (is_result(&found.rows[i], r) && rows_find(v, (uint64_t)found.rows[i].id, &row))
 			list_goto(&v->list, row);
 	tb_arena_free(&found.mem);
 }

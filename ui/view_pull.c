@@ -10,6 +10,7 @@
 #include "src/face/words.h"
 #include "ui/away.h"
 #include "ui/hints.h"
+#include "ui/lefts.h"
 #include "ui/offer.h"
 #include "ui/pull.h"
 #include "ui/view.h"
@@ -24,6 +25,7 @@ struct pull_view {
 	struct pager text;
 	char error[1024];
 	struct hints hints;
+	struct lefts lefts;
 };
 
 static const char how_to[] =
@@ -105,6 +107,41 @@ pull_look_at(struct view *v, const char *line)
 		s->looking = false;
 }
 
+/* ---- what did not end ---- */
+
+static const struct rows_source lefts_rows = { ROWS_IN(struct pull_view, lefts.v, lefts.n) };
+
+static const struct table lefts_table = {
+	.cols = lefts_cols, .ncols = LEFTS_COLS, .rows = &lefts_rows, .cell = lefts_cell,
+};
+
+static const struct table *
+pull_table(const struct view *v)
+{
+	const struct pull_view *s = v->state;
+
+	return s->known || s->looking || *s->error || !s->lefts.n ? NULL : &lefts_table;
+}
+
+static void
+lefts_came(struct view *v, struct lefts *l)
+{
+	struct pull_view *s = v->state;
+
+	lefts_free(&s->lefts);
+	s->lefts = *l;
+	*l = (struct lefts){ 0 };
+	view_refresh(v);
+}
+
+/* Nobody wants to type: there is something to choose from, or nothing to be done. */
+static void
+leave_if_empty(struct view *v)
+{
+	if (!pull_table(v))
+		view_back(v);
+}
+
 /* ---- typing ---- */
 
 static void
@@ -119,7 +156,7 @@ pull_typed(void *arg, const char *text)
 		hints_seen(&s->hints, text);
 		pull_look_at(v, text);
 	} else if (!s->line) {
-		view_back(v);
+		leave_if_empty(v);
 	}
 }
 
@@ -212,6 +249,7 @@ static bool
 pull_act(struct view *v, enum action a)
 {
 	struct pull_view *s = v->state;
+	const struct left_row *left;
 
 	switch (a) {
 	case ACT_PULL:
@@ -220,6 +258,8 @@ pull_act(struct view *v, enum action a)
 	case ACT_OPEN:
 		if (s->known)
 			pull_load(v);
+		else if (pull_table(v) && (left = rows_current(v)))
+			pull_look_at(v, left->line);
 		else if (!s->looking)
 			ask_name(v);
 		return true;
@@ -240,14 +280,16 @@ pull_can(const struct view *v, enum action a)
 {
 	const struct pull_view *s = v->state;
 
-	return a == ACT_OPEN ? s->known : a == ACT_INSPECT ? v->holds != NULL : true;
+	return a == ACT_OPEN ? s->known || pull_table(v) : a == ACT_INSPECT ? v->holds != NULL : true;
 }
 
 static const char *
 pull_word(const struct view *v, enum action a)
 {
-	(void)v;
-	return a == ACT_OPEN ? "pull" : a == ACT_PULL ? "another name" : NULL;
+	const struct pull_view *s = v->state;
+
+	return a == ACT_OPEN ? pull_table(v) ? "go on" : "pull"
+	     : a == ACT_PULL ? s->line ? "another name" : "type a name" : NULL;
 }
 
 /* ---- drawing ---- */
@@ -274,18 +316,28 @@ pull_draw(struct view *v, struct area a)
 	else if (s->looking)
 		draw_waiting(a, "", "Asking...");
 	else
-		(void)put_wrap(inner, how_to, ROLE_TEXT);
+		(void)put_wrap(area_top(&inner, wrap_rows(how_to, inner.w)), how_to, ROLE_TEXT);
+	if (pull_table(v)) {
+		a.y = inner.y + 1;
+		a.h = inner.h - 1;
+		if (a.h > 1)
+			table_draw(a, v);
+	}
 }
 
 static void
 pull_summary(struct view *v, struct tb_buf *out)
 {
 	const struct pull_view *s = v->state;
+	char text[WORD_MAX];
 
 	if (s->looking)
 		tb_buf_str(out, "looking");
 	else if (s->known)
 		tb_buf_str(out, "nothing has been loaded yet");
+	else if (pull_table(v))
+		tb_buf_printf(out, "%s to go on with; prune on Blobs frees what is older than a day",
+			      word_count(s->lefts.n, "download", text));
 }
 
 static void
@@ -302,6 +354,7 @@ pull_where(struct view *v, struct tb_buf *out)
 static void
 pull_entered(struct view *v)
 {
+	lefts_ask(v, lefts_came);
 	if (!v->below || !v->below->away || v->below->away != v->holds)
 		ask_name(v);
 }
@@ -316,10 +369,11 @@ pull_close(struct view *v)
 	offer_free(&s->offer);
 	pager_free(&s->text);
 	hints_free(&s->hints);
+	lefts_free(&s->lefts);
 }
 
 const struct view_ops view_pull = {
 	.size = sizeof(struct pull_view), .close = pull_close, .entered = pull_entered,
-	.pager = pull_pager, .draw = pull_draw, .act = pull_act, .can = pull_can,
+	.table = pull_table, .pager = pull_pager, .draw = pull_draw, .act = pull_act, .can = pull_can,
 	.word = pull_word, .summary = pull_summary, .where = pull_where,
 };

@@ -32,6 +32,16 @@ test_words(void **state)
 	assert_string_equal(w.req.store, "/tmp/store");
 	assert_true(w.req.insecure && w.req.skip_verify && w.req.replace);
 	assert_int_equal(w.req.streams, 3);
+	assert_false(w.hub);
+	pull_words_free(&w);
+	assert_int_equal(pull_words_read(&w, "hf:a/b@v1 --include *.gguf --include x --exclude y", &err),
+			 TB_OK);
+	assert_true(w.hub);
+	assert_string_equal(w.include.v[0], "*.gguf");
+	assert_string_equal(w.include.v[1], "x");
+	assert_null(w.include.v[2]);
+	assert_string_equal(w.exclude.v[0], "y");
+	assert_null(w.exclude.v[1]);
 	pull_words_free(&w);
 }
 
@@ -43,6 +53,8 @@ test_wrong_words(void **state)
 		{ "--replace", "Type the model's name" }, { "a b c", "Type the model's name" },
 		{ "a --insecur", "--insecur" }, { "a --streams", "--streams" },
 		{ "a --streams 1000", "--streams is 64 at most" },
+		{ "a --include x", "files of hf:ORG/NAME" }, { "hf:a/b c", "as it is there" },
+		{ "hf:a/b --insecure", "HF_ENDPOINT" }, { "hf:a/b --replace", "side by side" },
 		{ "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18", "Type the model's name" },
 	};
 
@@ -59,7 +71,7 @@ test_wrong_words(void **state)
 }
 
 static void
-says(const struct pull_plan *p, bool steady, const char *want)
+says(const struct load_plan *p, bool steady, const char *want)
 {
 	struct tb_buf b = TB_BUF(1u << 16);
 
@@ -73,9 +85,9 @@ static void
 test_offer(void **state)
 {
 	char from[] = "registry.ollama.ai/library/llama3:8b", name[] = "llama3:8b", root[] = "/store";
-	struct pull_plan p = {
+	struct load_plan p = {
 		.from = from, .name = name, .root = root,
-		.blobs = 5, .come_blobs = 4, .bytes = 4700000000, .come = 4700000000,
+		.files = 5, .come_files = 4, .bytes = 4700000000, .come = 4700000000,
 		.room = 9000000000,
 	};
 
