@@ -916,6 +916,7 @@ dist_check_SCRIPTS += tests/cli/pull.sh tests/cli/pull_beside.sh tests/cli/pull_
 	tests/cli/pull_mirror.sh tests/cli/pull_ollama.sh
 dist_check_SCRIPTS += tests/cli/push.sh tests/cli/registry_auth.sh tests/cli/copy.sh
 EXTRA_DIST += tests/cli/copy.py
+dist_check_SCRIPTS += tests/cli/heal_remote.sh
 
 # Registries: what the tests of pull, push and their like talk to.
 EXTRA_DIST += tests/net/lib.sh tests/net/put.py tests/net/frame.py tests/net/ed25519.py \

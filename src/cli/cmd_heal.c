@@ -6,6 +6,7 @@
 
 #include "src/base/text.h"
 #include "src/cli/cli.h"
+#include "src/cli/unsafe.h"
 #include "src/face/after.h"
 #include "src/format/json.h"
 #include "src/ops/heal/heal.h"
@@ -68,6 +69,13 @@ item_json(const struct heal_item *item)
 		json_set_u64(one, "source_offset", p->from);
 		json_push(list, one);
 	}
+	for (size_t i = 0; i < item->nranges; i++) {
+		cJSON *one = json_object();
+
+		json_set_u64(one, "offset", item->ranges[i].off);
+		json_set_u64(one, "bytes", item->ranges[i].len);
+		json_push(list, one);
+	}
 	json_set(o, "ranges", list);
 	return o;
 }
@@ -104,6 +112,7 @@ plan_json(const struct heal_plan *p, bool dry_run)
 	json_set_u64(checked, "unknown", p->unknown);
 	json_set(o, "checked", checked);
 	json_set_u64(o, "bytes_written", p->write);
+	json_set_u64(o, "bytes_loaded", p->come);
 	json_set_f64(o, "seconds", p->seconds);
 	return cli_print_json(o);
 }
@@ -125,6 +134,9 @@ print_item(const struct heal_item *item)
 	cli_line("%s: %s %s", item->model, item_name(item), heal_wrong_text(item->wrong));
 	if (item->why) {
 		cli_line("    not healed: %s", item->why);
+	} else if (item->nranges) {
+		cli_line("    %s at %zu place%s of it from %s (%s)", tb_human_bytes(item->come, size),
+			 item->nranges, tb_plural(item->nranges), item->source, item->from);
 	} else if (item->source) {
 		cli_line("    %s from %s (%s)", tb_human_bytes(item->size, size), item->source,
 			 item->from);
@@ -201,8 +213,11 @@ heal_do(const struct cli *cli, struct task *t, bool dry_run, struct tb_err *err)
 	uint64_t checked, planned;
 	enum cli_exit status = CLI_OK;
 
+	cli_unsafe(cli, &t->ctx->config, "", t->req.insecure, t->req.skip_verify);
 	if (cli_run(cli, "heal", plan_run, t, err))
 		return cli_fail(err);
+	for (size_t i = 0; heal_remote_name(p, i); i++)
+		cli_unsafe(cli, &t->ctx->config, heal_remote_name(p, i), false, false);
 	checked = p->files - p->unknown;
 	planned = p->n - p->failed;
 	if (!cli->json && (!cli->quiet || p->failed || p->nbad || p->nunread))
@@ -240,9 +255,15 @@ COMMAND(cli_heal, "heal", "[REF...]",
 	bool dry_run = false;
 	struct task t = { 0 };
 	const struct tb_opt opts[] = {
-		{ 'f', "from", TB_OPT_LIST, &from, "REF|FILE|DIR",
+		{ 'f', "from", TB_OPT_LIST, &from, "REF|FILE|DIR|URL",
 		  "look there first for good bytes; repeatable. Other models, blobs and what was taken "
-		  "away before are looked at in any case" },
+		  "away before are looked at in any case; https://HOST/REPO is a registry's, asked last" },
+		{ 'r', "remote", TB_OPT_FLAG, &t.req.remote, NULL,
+		  "what nothing here has is loaded from the registry that the model's name speaks of: where "
+		  "a verify has recorded the sums of pieces, only those that differ" },
+		{ 0, "insecure", TB_OPT_FLAG, &t.req.insecure, NULL, "ask registries by plain HTTP" },
+		{ 0, "tls-skip-verify", TB_OPT_FLAG, &t.req.skip_verify, NULL,
+		  "take any certificate, whoever answers" },
 		{ 'n', "dry-run", TB_OPT_FLAG, &dry_run, NULL, "say what would be done, and do nothing" },
 		{ .name = NULL }
 	};
@@ -252,8 +273,11 @@ COMMAND(cli_heal, "heal", "[REF...]",
 
 	if (!cli_parse(cli, opts, &argc, argv, 0, -1, &status))
 		return status;
-	t.req = (struct heal_request){ (const char *const *)argv + 1, (size_t)argc - 1, from.v, from.n,
-				       !dry_run };
+	t.req.refs = (const char *const *)argv + 1;
+	t.req.nrefs = (size_t)argc - 1;
+	t.req.from = from.v;
+	t.req.nfrom = from.n;
+	t.req.recover = !dry_run;
 	t.ctx = &ctx;
 	if (cli_ctx(cli, &ctx, &err)) {
 		status = cli_fail(&err);

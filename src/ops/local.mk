@@ -136,6 +136,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/heal/heal.h \
 	src/ops/heal/heal_patch.c \
 	src/ops/heal/heal_plan.c \
+	src/ops/heal/heal_remote.c \
 	src/ops/heal/heal_run.h \
 	src/ops/heal/heal_source.c
 

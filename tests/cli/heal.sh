@@ -40,7 +40,7 @@ flip "$OWN" 300
 state "$STORE" >"$T/before"
 run 1 heal
 has "^two:latest: sha256:${OWN##*sha256-} does not have the bytes that it should$"
-has 'not healed: no source has its bytes, of [0-9]+ files and [0-9]+ models that are known; "tbtui heal --from DIR" looks elsewhere$'
+has 'not healed: no source has its bytes, of [0-9]+ files and [0-9]+ models; "tbtui heal --from DIR" or --remote looks elsewhere$'
 run 0 heal one
 run 1 --json heal two
 has '"actions":\[\],"bytes_freed":0,"undo":null,"undos":\[\],"unhealed":\[\{"action":"heal","model":"two:latest","blob":"sha256:[0-9a-f]+","path":".*","bytes":616,"wrong":"bytes","why":"no source'

@@ -120,6 +120,25 @@ make(struct healing *h, const struct heal_item *item, const char *to, struct tb_
 	return tb_out_commit(&o, to, false, err);
 }
 
+/* The same of what comes from a registry. */
+static enum tb_status
+load_far(struct healing *h, const struct heal_item *item, const char *to, struct tb_err *err)
+{
+	struct tb_out o = { .fd = -1 };
+	enum tb_status status = tb_out_open(&o, h->j.dir, err);
+
+	if (!status)
+		status = space_check(o.dir, item->size, err);
+	if (!status)
+		status = heal_bring(item, &o, h->job, err);
+	if (status) {
+		tb_out_abort(&o);
+		return status;
+	}
+	dress(item, o.fd);
+	return tb_out_commit(&o, to, false, err);
+}
+
 /* What the source had while it was hashed and what was written are two things. */
 static enum tb_status
 check(struct healing *h, const struct heal_item *item, const char *made, struct tb_err *err)
@@ -136,6 +155,9 @@ check(struct healing *h, const struct heal_item *item, const char *made, struct 
 	tb_file_close(&f);
 	if (status || good)
 		return status;
+	if (item->remote)
+		return tb_fail(err, TB_EIO, "%s: what came does not have the digest: it is damaged there,"
+			       " too, or on its way; the old file stays", item->source);
 	return tb_fail(err, TB_EIO, "%s: what was copied does not have the digest: it was written"
 		       " meanwhile, or the disk fails; the old file stays",
 		       item->source ? item->source : item->path);
@@ -151,9 +173,15 @@ stage(struct healing *h, size_t i, struct tb_err *err)
 
 	tb_job_what(h->job, "%s", item->model);
 	if (!status)
-		status = make(h, item, made, &why);
-	if (!status && (status = check(h, item, made, &why)))
+		status = item->remote ? load_far(h, item, made, &why) : make(h, item, made, &why);
+	if (!status && (status = check(h, item, made, &why))) {
 		journal_unstage(&h->j, h->slots[i]);
+		if (status == TB_EIO && item->nranges) {	/* the sums were of other bytes */
+			item->nranges = 0;
+			free(made);
+			return stage(h, i, err);
+		}
+	}
 	h->staged[i] = !status;
 	free(made);
 	return status ? item_fails(h, item, status, &why, err) : TB_OK;

@@ -1,6 +1,6 @@
 /* heal.h - files of models that are not there, or do not have the bytes that they should,
  * get them from where they are: another store or model, a folder or file that was named, what
- * was taken away and not thrown away yet.
+ * was taken away and not thrown away yet; and, if that is wanted, the registry that they come from.
  *
  * What a file should be is its digest: that of its name or manifest, or the one that a verify
  * has recorded.  What was written since it was recorded is a new version, and left alone.
@@ -36,16 +36,23 @@ struct heal_patch {
 	uint64_t from, off, len;	/* off: in the file that is healed */
 };
 
+struct heal_remote;
+struct heal_range { uint64_t off, len; };
+
 struct heal_item {
 	const char *path, *store;	/* store: the folder whose quarantine the old one goes to */
 	const char *model;		/* that uses it, the first of them */
 	const char *digest;		/* that it should have */
 	uint64_t size;			/* of the good one, once found */
 	enum heal_wrong wrong;
-	const char *source;		/* the file that has the bytes, or NULL */
+	const char *source;		/* the file that has the bytes, or the repository; or NULL */
 	const char *from;		/* the kind of source: "model", "quarantine", … */
 	struct heal_patch *patches;	/* in order; else they are those of the old one, but for these */
 	size_t npatches;
+	struct heal_remote *remote;	/* the plan's; NULL: the source is a file */
+	struct heal_range *ranges;	/* in order: what comes from there; none: all of it */
+	size_t nranges;
+	uint64_t come;			/* bytes that come */
 	bool manifest;			/* what it lists is known once it is healed */
 	bool done;
 	const char *why;		/* it was not healed, or cannot be; NULL */
@@ -57,8 +64,10 @@ struct heal_item {
 struct heal_request {
 	const char *const *refs;	/* models; none: all of the stores; borrowed */
 	size_t nrefs;
-	const char *const *from;	/* models, files, folders */
+	const char *const *from;	/* models, files, folders; addresses of repositories */
 	size_t nfrom;
+	bool remote;			/* ask the registries that the models' names speak of */
+	bool insecure, skip_verify;	/* plain HTTP; anybody's certificate */
 	bool recover;			/* deal with what was killed first: for who will do it */
 };
 
@@ -68,7 +77,7 @@ struct heal_plan {
 	uint64_t models, files, bytes;	/* looked at; bytes: hashed */
 	uint64_t believed;		/* of the files: verified within the last hour */
 	uint64_t unknown;		/* files of which nobody knows what they should be */
-	uint64_t write;			/* bytes that healing writes */
+	uint64_t write, come;		/* bytes that healing writes; of them: from registries */
 	uint64_t healed, failed;
 	const char **bad;		/* sentences: models that are damaged, and no digest says how */
 	size_t nbad;
@@ -78,6 +87,7 @@ struct heal_plan {
 	size_t nundo;
 	double seconds;
 	struct tb_arena mem;		/* all that is above */
+	struct heal_remote *remotes;	/* owned */
 };
 
 /* Looks, and changes nothing but for `recover`.  TB_OK also where nothing can be healed. */
@@ -87,4 +97,6 @@ enum tb_status op_heal_plan(struct op_ctx *ctx, const struct heal_request *req, 
 enum tb_status op_heal(struct op_ctx *ctx, struct heal_plan *plan, struct tb_job *job,
 		       struct tb_err *err) TB_MUST_USE;
 void heal_free(struct heal_plan *plan);
+/* A registry's repository that was asked, by its name; NULL: there are no more. */
+const char *heal_remote_name(const struct heal_plan *plan, size_t i);
 #endif

@@ -241,16 +241,17 @@ static enum tb_status
 price(struct heal_run *r, struct tb_err *err)
 {
 	struct heal_plan *p = r->plan;
-	char why[160];
+	char why[200];
 
-	snprintf(why, sizeof(why), "no source has its bytes, of %zu file%s and %zu model%s that are "
-		 "known; \"tbtui heal --from DIR\" looks elsewhere", r->nfiles,
-		 tb_plural(r->nfiles), r->ntwins, tb_plural(r->ntwins));
+	snprintf(why, sizeof(why), "no source has its bytes, of %zu file%s and %zu model%s; \"tbtui heal"
+		 " --from DIR\"%s looks elsewhere", r->nfiles, tb_plural(r->nfiles), r->ntwins,
+		 tb_plural(r->ntwins), r->req->remote ? "" : " or --remote");
 	for (size_t i = 0; i < p->n; i++) {
 		struct heal_item *item = &p->items[i];
 
 		if (item->source || item->npatches) {
 			p->write += item->size;
+			p->come += item->come;
 			continue;
 		}
 		p->failed++;
@@ -297,6 +298,8 @@ op_heal_plan(struct op_ctx *ctx, const struct heal_request *req, struct tb_job *
 		status = heal_find_sources(&r, err);
 	if (!status && out->n)
 		status = heal_find_patches(&r, err);
+	if (!status && out->n)
+		status = heal_find_remote(&r, err);
 	if (!status)
 		status = price(&r, err);
 	out->seconds = tb_monotonic() - from;
@@ -309,6 +312,7 @@ op_heal_plan(struct op_ctx *ctx, const struct heal_request *req, struct tb_job *
 void
 heal_free(struct heal_plan *plan)
 {
+	heal_remotes_free(plan);
 	tb_arena_free(&plan->mem);
 	*plan = (struct heal_plan){ 0 };
 }

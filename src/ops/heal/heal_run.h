@@ -57,6 +57,15 @@ enum tb_status heal_find_sources(struct heal_run *r, struct tb_err *err) TB_MUST
 /* heal_patch.c: tensors for the items that no source has. */
 enum tb_status heal_find_patches(struct heal_run *r, struct tb_err *err) TB_MUST_USE;
 
+/* heal_remote.c: registries for what nothing here has. */
+struct tb_out;
+bool heal_is_address(const char *from);
+enum tb_status heal_find_remote(struct heal_run *r, struct tb_err *err) TB_MUST_USE;
+/* Writes the whole file; its digest is for others to look at. */
+enum tb_status heal_bring(const struct heal_item *item, struct tb_out *o, struct tb_job *job,
+			  struct tb_err *err) TB_MUST_USE;
+void heal_remotes_free(struct heal_plan *plan);
+
 /* A file as it would be with its patches; opened for reading. */
 struct heal_whole {
 	struct tb_file base;

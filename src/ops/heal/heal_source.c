@@ -197,7 +197,8 @@ list_given(struct heal_run *r, const struct heal_source *s, struct tb_err *err)
 	enum tb_status status = TB_OK;
 
 	for (size_t i = 0; !status && i < r->req->nfrom; i++)
-		status = list_one(r, s, r->req->from[i], err);
+		if (!heal_is_address(r->req->from[i]))
+			status = list_one(r, s, r->req->from[i], err);
 	for (size_t i = 0; i < r->nfiles; i++)
 		r->files[i].given = true;
 	return status;
