@@ -127,12 +127,10 @@ err_has 'exists already, and is no OCI image layout'
 
 # Wrong bytes of the source arrive nowhere.
 server_start P proxy.py "$A_URL" --plan "$T/plan"
-for fault in '"do":"cut","at":70000' '"do":"status","status":503' '"do":"reset"'; do
-	n=$((${n:-0} + 1))
-	echo "[{\"match\":\"GET .*/blobs/\",$fault,\"times\":2}]" >"$T/plan"
-	copy 0 "docker://http://$P/me/app:v1" "docker://$B_URL/try$n/app:v1"
-	complete "$B_URL" "try$n/app" v1
-done
+blobs='"match":"GET .*/blobs/"'
+echo "[{$blobs,\"do\":\"cut\",\"at\":70000},{$blobs,\"do\":\"status\",\"status\":503},{$blobs,\"do\":\"reset\"}]" >"$T/plan"
+copy 0 "docker://http://$P/me/app:v1" "docker://$B_URL/try/app:v1"
+complete "$B_URL" try/app v1
 echo '[{"match":"GET .*/blobs/","do":"wrong","at":100,"times":0}]' >"$T/plan"
 copy 2 "docker://http://$P/me/app:v1" "docker://$B_URL/bad/app:v1"
 err_has 'is damaged: its SHA-256'

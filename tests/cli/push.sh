@@ -103,13 +103,13 @@ there "$A_URL" me/long v1 "$THIRD"
 [ "$(grep -c '"PATCH /v2/me/long' "$A_LOG")" -eq 5 ] || fail "not five pieces"
 
 server_start P proxy.py "$A_URL" --plan "$T/plan"
-for fault in '"match":"PATCH","do":"deaf","at":50000,"skip":2' '"match":"PUT","do":"close"' \
-	'"match":"PATCH","do":"lost","skip":1' '"match":"POST","do":"status","status":503' \
-	'"match":"HEAD","do":"reset"' '"match":"PUT .*/manifests/","do":"status","status":503' \
-	'"match":"PUT .*/manifests/","do":"lost"' '"match":"PATCH","do":"status","status":404,"skip":3'
+for faults in '{"match":"PATCH","do":"deaf","at":50000,"skip":2},{"match":"PUT .*/blobs/","do":"close"},
+	{"match":"HEAD","do":"reset"},{"match":"PUT .*/manifests/","do":"status","status":503}' \
+	'{"match":"PATCH","do":"lost","skip":1},{"match":"POST","do":"status","status":503},
+	{"match":"PATCH","do":"status","status":404,"skip":3},{"match":"PUT .*/manifests/","do":"lost"}'
 do
 	n=$((${n:-0} + 1))
-	echo "[{$fault}]" >"$T/plan"
+	echo "[$faults]" >"$T/plan"
 	rm -rf "$STORE/.tbtui"
 	run 0 push long:v1 "http://$P/try/long$n:v1" --chunk 100k
 	there "$A_URL" "try/long$n" v1 "$THIRD"
@@ -126,7 +126,7 @@ run 2 push long:v1 "http://$P/try/never:v1" --streams 1
 server_stop P
 
 # Ollama's own differs: whole blobs, or pieces, go elsewhere.
-for uploads in plain redirect direct; do
+for uploads in redirect direct; do	# "plain" is below
 	mkdir "$T/$uploads"
 	server_start O ollama_registry.py "$T/$uploads" --uploads $uploads
 	run 0 push long:v1 "http://$O/me/long:v1" --chunk 150k
