@@ -86,51 +86,6 @@ at_open(struct look *l, struct op_ctx *ctx, const struct look_request *req, stru
 	return status;
 }
 
-/* ---- the manifest ---- */
-
-/* The image of an index that has a single one. */
-static enum tb_status
-only_image(const struct registry_manifest *m, const char *name, char digest[TB_DIGEST_MAX],
-	   struct tb_err *err)
-{
-	unsigned n = 0;
-	cJSON *doc;
-	enum tb_status status = json_parse(&doc, m->text.p, m->text.len, name, err);
-
-	if (status)
-		return status;
-	for (const cJSON *d = json_first(json_get(doc, "manifests")); d; d = json_next(d)) {
-		const char *said = json_str(json_get(d, "digest"));
-
-		/* what others attest of an image is no image */
-		if (json_get(json_get(d, "annotations"), "vnd.docker.reference.type"))
-			continue;
-		if (!said || !digest_parse(said, digest))
-			status = tb_fail(err, TB_EFORMAT, "%s: an index with a bad digest", name);
-		n++;
-	}
-	json_free(doc);
-	if (!status && n != 1)
-		status = tb_fail(err, TB_EUSAGE, "%s: an index of %u images; name one of them: "
-				 "NAME@sha256:…", name, n);
-	return status;
-}
-
-static enum tb_status
-at_manifest(struct at_registry *at, struct http *h, const char *name, struct tb_job *job,
-	    struct registry_manifest *out, struct tb_err *err)
-{
-	enum tb_status status = registry_manifest(at->r, h, image_reference(&at->name), job, out, err);
-	char digest[TB_DIGEST_MAX];
-
-	if (status || (!tb_ends(out->type, "image.index.v1+json") &&
-		       !tb_ends(out->type, "manifest.list.v2+json")))
-		return status;
-	status = only_image(out, name, digest, err);
-	registry_manifest_free(out);
-	return status ? status : registry_manifest(at->r, h, digest, job, out, err);
-}
-
 /* ---- its layers ---- */
 
 /* Others say in many ways what a layer is; Ollama says it by its own types. */
@@ -289,13 +244,14 @@ look_registry(struct look *l, struct op_ctx *ctx, const struct look_request *req
 	struct registry_manifest m = { 0 };
 	struct http *h = NULL;
 	enum tb_status status = at_open(l, ctx, req, err);
+	const struct at_registry *at = l->source.arg;
 
-	if (!status && !(l->loc.name = name_of(&((struct at_registry *)l->source.arg)->name)))
+	if (!status && !(l->loc.name = name_of(&at->name)))
 		status = tb_nomem(err);
 	if (!status)
 		status = http_new(&h, err);
 	if (!status)
-		status = at_manifest(l->source.arg, h, l->loc.name, job, &m, err);
+		status = registry_image(at->r, h, image_reference(&at->name), job, &m, err);
 	if (h)
 		http_free(h);
 	if (!status)
