@@ -126,15 +126,19 @@ static const struct table parts_table = {
 	.no_match = "No file has that in its name; Esc shows all.",
 };
 
-/* In full what is the matter with the row under the cursor, else with the job. */
+/* In full what is the matter with the row under the cursor, else with the job.  Who has not
+ * gone to a row looks at the first ones, whichever they are. */
 static void
 parts_draw(struct view *v, struct area a)
 {
 	const struct ui_job *j = job_shown(v);
 	const struct part_row *r;
 	enum role role = ROLE_WARN;
+	bool first = !v->list.cur;
 
 	view_refresh(v);
+	if (first)
+		list_goto(&v->list, 0);
 	r = rows_seen(v);
 	if (r && *r->part.why)
 		draw_note(&a, r->part.why, role);

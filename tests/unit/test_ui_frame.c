@@ -208,6 +208,8 @@ test_cancel_key(void **state)
 	assert_true(shown("PROGRESS"));
 }
 
+static bool parts_loaded;	/* the second and third are done by now, a fourth came */
+
 /* Three files of a job: what is the matter is above, what is done below. */
 static size_t
 three_parts(void *arg, struct job_part *out, size_t max)
@@ -219,9 +221,14 @@ three_parts(void *arg, struct job_part *out, size_t max)
 	};
 
 	(void)arg;
-	for (size_t i = 0; i < 3 && i < max; i++)
+	for (size_t i = 0; i < 3 && i < max; i++) {
 		out[i] = parts[i];
-	return 3;
+		if (parts_loaded && i)
+			out[i].state = PART_DONE;
+	}
+	if (parts_loaded && max > 3)
+		out[3] = (struct job_part){ .name = "layer 3", .total = 100, .state = PART_RUNS };
+	return parts_loaded ? 4 : 3;
 }
 
 static enum tb_status
@@ -268,6 +275,16 @@ test_parts(void **state)
 	assert_non_null(strstr(row(LINES - 2), "runs · 1 of 3 files · 40 B of 100 B · 1 tried again"));
 	draw_at(24, 60);
 	assert_true(shown("50%"));
+	parts_loaded = true;		/* what is at work is above, and nobody looks at another */
+	draw_at(24, 120);
+	assert_non_null(strstr(row(2), "layer 3"));
+	assert_int_equal(ui.top->list.cur, 0);
+	ui_act(&ui, ACT_DOWN);
+	assert_int_equal(ui.top->list.cur, 1);
+	parts_loaded = false;		/* who looks at one stays there: it is the last now */
+	frame_draw(&ui);
+	assert_non_null(strstr(row(4), "config"));
+	assert_int_equal(ui.top->list.cur, 2);
 	ui_act(&ui, ACT_PAUSE);
 	assert_true(j->held);
 	sem_post(&gate);
