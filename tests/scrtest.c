@@ -7,7 +7,7 @@
  *	setup COMMAND		by the shell, in the fresh folder $TMP; must succeed
  *	serve COMMAND		by the shell, there too, and beside what follows: ended with the file
  *	port NUMBER FILE	what that file of the servers begins with is called NUMBER, of as many
- *				digits, in keys and on screens: waits for it
+ *				digits, in keys, env and on screens: waits for it
  *	size ROWS COLS		of the next run (24 80)
  *	run PROGRAM ARG...	words are split at blanks; $NAME is replaced in them
  *	keys TEXT		type <Esc>:q<Enter> and the like, then wait until idle;
@@ -293,11 +293,12 @@ cmd_env(struct scr *s, char *arg, struct tb_err *err)
 	char *eq = strchr(arg, '=');
 	enum tb_status status;
 
-	(void)s;
 	if (!eq || eq == arg)
 		return tb_fail(err, TB_EUSAGE, "env NAME=VALUE");
 	status = expand(&value, eq + 1, err);
 	if (!status) {
+		if (value.p)
+			name_ports(s, value.p, true);
 		char *name = tb_strndup(arg, (size_t)(eq - arg));
 
 		if (!name || setenv(name, tb_buf_cstr(&value), 1))
