@@ -197,6 +197,9 @@ def on_disk(store, source, text):
 
 # Registries, each behind a proxy of its own
 
+KINDS = ["stock", "locked", "ollama"]
+
+
 class Place:
     """A registry behind a proxy.  `direct` asks it beside the proxy."""
 

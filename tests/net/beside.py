@@ -10,7 +10,7 @@ import time
 
 import bed
 
-RATE = 12e6
+RATE, SLOW = 30e6, 8e6
 DAMAGE = r"(?m)^error +(?!incomplete|\s)"    # no model that runs, only bytes
 RACE = 60 * 60 * 24 * 30        # so much later, by its clock, prune is run: nothing is too young
 
@@ -98,7 +98,8 @@ class Beside:
     def meanwhile(self):
         """prune, verify and rm of another model while bytes come, and when they get their names."""
         store = bed.fresh("meanwhile")
-        victim = bed.make_model(store, "victim", "v1", [1000, 2000], 7)
+        bed.make_model(store, "victim", "v1", [1000, 2000], 7)
+        self.place.state.rate = SLOW
         child = bed.begin(store, *self.words())
         later = str(int(time.time()) + RACE)
         n = 0
@@ -106,12 +107,13 @@ class Beside:
             n += 1
             for words, env in ((("prune", "--yes"), {"TBTUI_NOW": later}), (("verify", "--quiet"), {}),
                                (("rm", "victim:v1", "--yes"), {}), (("undo",), {})):
-                rc, out, err = bed.run(store + "", *words, **env)
+                rc, out, err = bed.run(store, *words, **env)
                 why = bed.crashed(rc, out + err)
                 if why or re.search(DAMAGE, out + err):
                     self.wrong("meanwhile", "%s: %s" % (words, why), out, err)
                     bed.kill(child)
                     return
+        self.place.state.rate = RATE
         if child.returncode:
             self.wrong("meanwhile", "exit status %d" % child.returncode, self.said(store))
         if n < 2:

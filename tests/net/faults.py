@@ -52,7 +52,7 @@ def fault(rng, words, match):
 def draw(rng, push):
     """Some faults, and whether the run must end well all the same."""
     if push:
-        return [fault(rng, SENT, rng.choice([UPLOAD, UPLOAD, "HEAD "]))
+        return [fault(rng, SENT, rng.choice([UPLOAD, UPLOAD, "HEAD ", "PUT .*/manifests/"]))
                 for _ in range(rng.choice([1, 1, 2]))], True
     if N > 200 and rng.random() < 0.01:     # each costs half a minute
         return [{"match": BLOB, "do": rng.choice(["stall", "slow"]), "times": 1, "at": 1000}], True
@@ -70,9 +70,11 @@ class Rounds:
     def __init__(self):
         self.source = bed.fresh("source")
         sizes = [3000000, 1200000, 300000] + [4000 * i for i in range(1, 12)] + [2, 100]
-        self.texts = {"small": bed.make_model(self.source, "model", "small", sizes, SEED),
-                      "parts": bed.make_model(self.source, "model", "parts", [36 << 20] + sizes, SEED)}
-        self.places = [bed.Place(k) for k in ("stock", "locked", "ollama")]
+        self.texts = {"small": bed.make_model(self.source, "model", "small", sizes, SEED)}
+        if N > 100:             # one that comes in parts
+            sizes.append(36 << 20)
+            self.texts["parts"] = bed.make_model(self.source, "model", "parts", sizes, SEED)
+        self.places = [bed.Place(k) for k in bed.KINDS]
         bed.login(self.places)
         for p in self.places:
             for tag in self.texts:
@@ -91,7 +93,7 @@ class Rounds:
         place = rng.choice(self.places)
         push = rng.random() < 0.3
         faults, must = draw(rng, push)
-        self.tag = "parts" if rng.random() < 0.15 else "small"
+        self.tag = "parts" if "parts" in self.texts and rng.random() < 0.15 else "small"
         self.text = self.texts[self.tag]
         before = len(place.state.hit)
         place.state.plan(faults)

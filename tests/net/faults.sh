@@ -7,4 +7,4 @@ registry_start A
 registry_start B tls auth
 T=$T TBTUI=$TBTUI STOCK=$A_URL LOCKED=$B_URL NET_CA=$NET_CA NET_PEM=$NET/server.pem \
 	NET_LOGIN=$NET_USER:$NET_PASSWORD PYTHONDONTWRITEBYTECODE=1 \
-	python3 "$NET_SRC/faults.py" ${*:-40 1} || fail "see above"
+	python3 "$NET_SRC/faults.py" ${*:-16 1} || fail "see above"

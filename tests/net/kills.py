@@ -24,7 +24,7 @@ class Kills:
         self.sizes = [36 << 20, 9000000, 2200000] + [20000 * i for i in range(1, 25)] + [2, 100]
         self.text = bed.make_model(self.source, "model", "v1", self.sizes, SEED)
         self.total = sum(bed.layers_of(self.text).values())
-        self.places = [bed.Place(k, RATE) for k in ("stock", "locked", "ollama")]
+        self.places = [bed.Place(k, RATE) for k in bed.KINDS[0 if N > 20 else 1:]]
         bed.login(self.places)
         for p in self.places:
             p.put(self.source, "model", "v1", "library/model")
