@@ -915,7 +915,7 @@ EXTRA_DIST += tests/cli/demo_encode.py
 dist_check_SCRIPTS += tests/cli/pull.sh tests/cli/pull_beside.sh tests/cli/pull_images.sh \
 	tests/cli/pull_mirror.sh tests/cli/pull_ollama.sh
 dist_check_SCRIPTS += tests/cli/push.sh tests/cli/registry_auth.sh tests/cli/copy.sh
-EXTRA_DIST += tests/cli/copy.py
+EXTRA_DIST += tests/cli/copy_images.py
 dist_check_SCRIPTS += tests/cli/heal_remote.sh
 
 # Registries: what the tests of pull, push and their like talk to.

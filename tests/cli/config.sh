@@ -8,6 +8,7 @@ tb() {
 	shift
 	expect "$status" "$TBTUI" "$@"
 }
+unset XDG_CACHE_HOME
 CONFIG=$XDG_CONFIG_HOME/tbtui/config
 
 # Nothing at all: where it looked, and what to do.

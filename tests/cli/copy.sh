@@ -10,7 +10,7 @@ model "$STORE" small v1 1
 registry_start A
 registry_start B
 L=$T/one
-python3 "$srcdir/tests/cli/copy.py" "$L" >"$T/digests" || fail "no layout"
+python3 "$srcdir/tests/cli/copy_images.py" "$L" >"$T/digests" || fail "no layout"
 while read -r what digest; do
 	eval "$what=$digest"
 done <"$T/digests"
@@ -29,7 +29,7 @@ manifest() {
 	echo "sha256:$(sha256sum <"$T/m" | cut -d' ' -f1)"
 }
 
-# complete URL REPO TAG: all of copy.py is there
+# complete URL REPO TAG: all of copy_images.py is there
 complete() {
 	[ "$(manifest "$1" "$2" "$3")" = "$multi" ] || fail "$2:$3"
 	for d in $amd $arm $signature $witness; do

@@ -42,13 +42,13 @@ expect 0 "$TBTUI" --store "$T/demo" quantize demo:bf16 "$T/dense" -q keep
 sed -i 's/"chat_template":[ ]*"/&{# tool_calls, tools, tool_response #}/' "$T/dense/tokenizer_config.json"
 expect 0 "$TBTUI" quantize "$T/dense" "$T/x.gguf" -q keep
 echo '[{"role":"user","content":"x"}]' >"$T/talk.json"
-made() {
+tooled() {
 	printf 'FROM %s\nTEMPLATE """%s"""\n' "$T/x.gguf" "$1" >"$T/Modelfile"
-	expect 0 "$TBTUI" --store "$T/demo" create made --replace -f "$T/Modelfile"
-	expect 0 "$TBTUI" --store "$T/demo" template made "$T/talk.json"
+	expect 0 "$TBTUI" --store "$T/demo" create tooled --replace -f "$T/Modelfile"
+	expect 0 "$TBTUI" --store "$T/demo" template tooled "$T/talk.json"
 }
-made '[{{ .Prompt }}]'
+tooled '[{{ .Prompt }}]'
 err_has 'its TEMPLATE knows less: the Jinja template of its GGUF is used$'
-made '{{ range .Messages }}[{{ .Content }}]{{ if eq .Role "tool" }}{{ .ToolCalls }}{{ end }}{{ end }}{{ .Tools }}'
+tooled '{{ range .Messages }}[{{ .Content }}]{{ if eq .Role "tool" }}{{ .ToolCalls }}{{ end }}{{ end }}{{ .Tools }}'
 err_has 'used: its TEMPLATE, in Go.s language$'
 [ "$(cat "$T/out")" = '[x]null' ] || fail "not what the TEMPLATE writes: $(cat "$T/out")"

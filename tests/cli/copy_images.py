@@ -1,4 +1,4 @@
-"""A layout with all that belongs to an image: copy.py LAYOUT
+"""A layout with all that belongs to an image: copy_images.py LAYOUT
 
 An index "multi" of two images; a signature whose subject it is, and an attestation of that; a
 signature under cosign's tag of one of the images.  Prints "WHAT DIGEST" lines.
