@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +106,51 @@ nothing_that_lies_there_is_believed(void **state)
 		scribble(file_in(".done"), 100);
 	}
 	assert_int_equal(world_run(2), 3000);
+}
+
+static void
+write_file(const char *path, const void *p, size_t n)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_true(f && fwrite(p, 1, n, f) == n && !fclose(f));
+}
+
+static void
+what_has_other_names_is_not_written(void **state)
+{
+	const char *other = unit_path("other");
+	struct tb_err err;
+	struct stat st;
+
+	(void)state;
+	world_new(1, 20 * WORLD_PART, 407);
+	stop_after(world_size() / 2, 2);
+	assert_int_equal(link(file_in(""), other), 0);
+	scribble(other, 100);
+	assert_int_equal(world_run(2), world_size());
+	{
+		char text[10] = "";
+		FILE *f = fopen(other, "r");
+
+		assert_true(f && !fseek(f, 100, SEEK_SET) && fread(text, 1, 9, f) == 9 && !fclose(f));
+		assert_string_equal(text, "scribbled");
+	}
+
+	world_new(1, 3000, 408);	/* right, but not in the folder */
+	write_file(other, world.data[0], 3000);
+	assert_ok(tb_mkdirs(world.dir, &err), err);
+	{
+		struct fetch *f = world_fetch("pull x", 2);
+		char done[8192];
+
+		snprintf(done, sizeof(done), "%s/%s.done", world.dir, world.items[0].digest + 7);
+		assert_int_equal(symlink(other, done), 0);
+		assert_ok(fetch_run(f, NULL, &err), err);
+		world_is_right(f);
+		assert_true(!lstat(done, &st) && S_ISREG(st.st_mode));
+		fetch_free(f);
+	}
 }
 
 /* In a child that kills itself while bytes come. */
@@ -210,14 +256,6 @@ what_is_taken_away_comes_again(void **state)
 	assert_int_equal(pthread_join(id, NULL), 0);
 }
 
-static void
-write_file(const char *path, const void *p, size_t n)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_true(f && fwrite(p, 1, n, f) == n && !fclose(f));
-}
-
 /* Of thing i, in parts of 100,000 bytes, of which every other one is there. */
 static uint64_t
 ollama_left(size_t i, bool wrong)
@@ -276,16 +314,45 @@ what_others_began_is_used(void **state)
 	assert_int_equal(world_run(3), world_size() - 150000);
 }
 
+/* One byte, and then all the rest: no parts of one size. */
+static void
+what_others_say_of_parts_may_be_wrong(void **state)
+{
+	const struct fetch_item *it = &world.items[0];
+	struct tb_err err;
+	char path[8192], text[200];
+
+	(void)state;
+	world_new(1, 20 * WORLD_PART, 600);
+	world.blobs = unit_path("blobs");
+	assert_ok(tb_mkdirs(world.blobs, &err), err);
+	for (uint64_t n = 0; n < 2; n++) {
+		uint64_t size = n ? it->size - 30000 : 30000;
+
+		snprintf(text, sizeof(text), "{\"N\":%ju,\"Offset\":%ju,\"Size\":%ju,"
+			 "\"Completed\":%ju}\n", (uintmax_t)n, (uintmax_t)(n ? 30000 : 0),
+			 (uintmax_t)size, (uintmax_t)(size - 10));
+		snprintf(path, sizeof(path), "%s/sha256-%s-partial-%ju", world.blobs, it->digest + 7,
+			 (uintmax_t)n);
+		write_file(path, text, strlen(text));
+	}
+	snprintf(path, sizeof(path), "%s/sha256-%s-partial", world.blobs, it->digest + 7);
+	write_file(path, world.data[0], it->size);
+	assert_int_equal(world_run(2), world_size());
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cancel_loses_nothing),
 		cmocka_unit_test(nothing_that_lies_there_is_believed),
+		cmocka_unit_test(what_has_other_names_is_not_written),
 		cmocka_unit_test(a_kill_loses_little),
 		cmocka_unit_test(a_list_goes_with_its_run),
 		cmocka_unit_test(what_is_taken_away_comes_again),
 		cmocka_unit_test(what_others_began_is_used),
+		cmocka_unit_test(what_others_say_of_parts_may_be_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,8 @@ read_stretch(const char *path, struct stretch *s)
 	return ok;
 }
 
-/* Theirs in order, if they are parts of one size that leave nothing out; 0: they are not. */
+/* Theirs in order, if they are parts of one size (the last may be shorter) that leave nothing out;
+ * 0: they are not. */
 static size_t
 read_stretches(const struct fetch_file *file, const char *partial, struct stretch *s)
 {
@@ -78,7 +79,7 @@ read_stretches(const struct fetch_file *file, const char *partial, struct stretc
 	for (; n < THEIR_PARTS_MAX && end < file->it.size; n++) {
 		char *path = tb_asprintf("%s-%zu", partial, n);
 		bool ok = path && read_stretch(path, &s[n]) && s[n].off == end && s[n].size &&
-			  s[n].size <= file->it.size - end;
+			  s[n].size <= s[0].size && s[n].size <= file->it.size - end;
 
 		free(path);
 		if (!ok)

@@ -274,9 +274,12 @@ lock_file(const struct fetch *f, struct fetch_file *file, bool *again, struct st
 			return tb_fail_errno(err, "%s/%s", f->dir, file->name);
 		if (!S_ISREG(st->st_mode))
 			return tb_fail(err, TB_EUNSUP, "%s/%s: is no file", f->dir, file->name);
-		if (!fstatat(f->dir_fd, file->name, &named, AT_SYMLINK_NOFOLLOW) &&
-		    named.st_ino == st->st_ino && named.st_dev == st->st_dev)
+		*again = fstatat(f->dir_fd, file->name, &named, AT_SYMLINK_NOFOLLOW) ||
+			 named.st_ino != st->st_ino || named.st_dev != st->st_dev;
+		if (!*again && st->st_nlink == 1)
 			return TB_OK;
+		if (!*again)		/* what has other names is not ours to write */
+			remove_beside(f, file, "");
 		*again = true;
 	}
 	close(file->fd);
@@ -297,7 +300,10 @@ look_for_done(struct fetch *f, struct fetch_file *file, bool *right, struct tb_e
 	if (!*file->it.digest || fstatat(f->dir_fd, beside(&b, file, DONE_SUFFIX), &st,
 					 AT_SYMLINK_NOFOLLOW))
 		return TB_OK;
-	status = fetch_hash_file(f, file, b.s, right, err);
+	if (S_ISDIR(st.st_mode))
+		return tb_fail(err, TB_EUNSUP, "%s/%s: is a folder; take it away", f->dir, b.s);
+	/* what a link leads to is not in the folder: the link would become the blob */
+	status = S_ISREG(st.st_mode) ? fetch_hash_file(f, file, b.s, right, err) : TB_OK;
 	if (!status && !*right)
 		remove_beside(f, file, DONE_SUFFIX);
 	return status;
