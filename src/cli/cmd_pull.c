@@ -18,7 +18,7 @@ struct task {
 	struct pull *pull;
 	struct pull_plan plan;
 	struct pull_result res;
-	struct tb_err late;		/* what after_writing() had to tell */
+	struct tb_err late;		/* what after_pull() had to tell */
 };
 
 static enum tb_status
@@ -27,7 +27,7 @@ pull_run(void *arg, struct tb_job *job, struct tb_err *err)
 	struct task *t = arg;
 	enum tb_status status = op_pull(t->pull, job, &t->res, err);
 
-	after_writing(t->ctx, status, &t->late);
+	after_pull(t->ctx, job, status, &t->late);
 	return status;
 }
 

@@ -14,7 +14,7 @@ struct hub_task {
 	struct hub_pull *pull;
 	struct hub_pull_plan plan;
 	struct hub_pull_result res;
-	struct tb_err late;		/* what after_writing() had to tell */
+	struct tb_err late;		/* what after_pull() had to tell */
 };
 
 static enum tb_status
@@ -23,7 +23,7 @@ hub_pull_run(void *arg, struct tb_job *job, struct tb_err *err)
 	struct hub_task *t = arg;
 	enum tb_status status = op_hub_pull(t->pull, job, &t->res, err);
 
-	after_writing(t->ctx, status, &t->late);
+	after_pull(t->ctx, job, status, &t->late);
 	return status;
 }
 

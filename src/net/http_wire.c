@@ -186,7 +186,7 @@ say_failure(struct transfer *t, CURLcode code)
 	case CURLE_OUT_OF_MEMORY:
 		return tb_nomem(t->err);
 	case CURLE_COULDNT_RESOLVE_HOST:
-		what = "no such host; is the name right?";
+		what = "no such host; is the name right, and is there a network?";
 		break;
 	case CURLE_COULDNT_RESOLVE_PROXY:
 		what = "the proxy of the environment is not known";

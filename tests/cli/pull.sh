@@ -35,6 +35,8 @@ has "^$name: 578 kB in 43 blobs, in $S\$"
 has '^578 kB loaded from '
 cmp "$manifest" "$lib/demo/int4" || fail "the manifest has other bytes"
 whole "the first pull"
+expect 0 tb ls
+has "^$name "
 [ "$(count)" = 43 ] || fail "not 43 blobs"
 [ -z "$(find "$S/.tbtui" -type f -size +0)" ] || fail "something is left in .tbtui"
 expect 0 tb verify
