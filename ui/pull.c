@@ -18,6 +18,19 @@
 
 /* ---- how it is shown ---- */
 
+/* Without what all of a model's tensors begin with: clipped in its middle, the number of the
+ * layer stays. */
+static const char *
+row_name(const struct fetch_row *row)
+{
+	static const char *const same[] = { "tensor ", "model." };
+	const char *name = *row->what ? row->what : row->digest;
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(*same) && tb_starts(name, same[i]); i++)
+		name += strlen(same[i]);
+	return name;
+}
+
 static void
 row_part(const struct fetch_row *row, struct job_part *out)
 {
@@ -30,7 +43,7 @@ row_part(const struct fetch_row *row, struct job_part *out)
 
 	*out = (struct job_part){ .done = done < row->size ? done : row->size, .total = row->size,
 				  .state = states[row->state], .rate = row->rate };
-	snprintf(out->name, sizeof(out->name), "%s", *row->what ? row->what : row->digest);
+	snprintf(out->name, sizeof(out->name), "%s", row_name(row));
 	snprintf(out->why, sizeof(out->why), "%s", row->why);
 }
 

@@ -33,6 +33,7 @@ struct http_answer {
 	unsigned retry_after;		/* seconds that it wants to be left alone; 0: it says nothing */
 	bool elsewhere;			/* a redirect led to another server */
 	bool broken;			/* stays after a failure: of the way there, not of what was asked */
+	bool untrusted;			/* stays, too: its certificate is of nobody who is trusted here */
 };
 #define HTTP_ERROR_MAX 65536u
 void http_answer_free(struct http_answer *a);	/* also twice, also of zeros */

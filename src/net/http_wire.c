@@ -199,6 +199,7 @@ say_failure(struct transfer *t, CURLcode code)
 		break;
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
+		t->out->untrusted = true;
 		what = "its certificate is not to be trusted, nothing was sent";
 		break;
 	case CURLE_SSL_CONNECT_ERROR:

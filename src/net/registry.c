@@ -187,6 +187,16 @@ ask_as_known(struct registry_at *p, struct http *h, const char *scope, struct ht
 	return status;
 }
 
+/* Behind what is wrong, what to do about it. */
+static void
+say_whom_to_trust(const struct registry *r, struct tb_err *err)
+{
+	struct tb_err what = *err;
+
+	(void)tb_fail(err, what.code, "%.380s; if it has an authority of its own, write \"registry %s ca"
+		      " /FILE\" into the configuration", what.msg, r->places[r->nplaces - 1].host);
+}
+
 enum tb_status
 place_ask(struct registry *r, struct registry_at *p, struct http *h, const char *where,
 	  const char *actions, const struct http_ask *ask, struct tb_job *job,
@@ -208,6 +218,8 @@ place_ask(struct registry *r, struct registry_at *p, struct http *h, const char 
 		status = ask_as_known(p, h, scope, &whole, job, out, err);
 	else
 		status = http_do(h, &whole, job, out, err);
+	if (status && err && out->untrusted && !r->ca_file)
+		say_whom_to_trust(r, err);
 	free(scope);
 	free(url);
 	return status;

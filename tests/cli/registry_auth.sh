@@ -17,6 +17,7 @@ basic=$(printf '%s' "$NET_USER:$NET_PASSWORD" | base64)
 # ---- its certificate ----
 expect 2 from_demo push demo:int4 "$B/ns/demo"
 err_has 'its certificate is not to be trusted, nothing was sent'
+err_has "write \"registry $B ca /FILE\" into the configuration"
 expect 2 from_demo push demo:int4 "$B/ns/demo" --tls-skip-verify --quiet
 err_has 'WARNING: --tls-skip-verify: NOBODY CHECKS'
 echo "registry $B skip-verify" >"$CONFIG"
