@@ -157,7 +157,7 @@ pull_do(struct cli *cli, struct task *t, bool dry)
 	else if (!failed || failed == TB_ESYNC)
 		status = result_print(cli, &t->res);
 	if (failed)
-		return cli_fail(&err);
+		return cli_pull_failed(cli, &err, t->res.moved);
 	return t->late.code && status == CLI_OK ? cli_complain(&t->late) : status;
 }
 

@@ -134,6 +134,20 @@ hub_result_print(const struct cli *cli, const struct hub_pull_result *r)
 }
 
 enum cli_exit
+cli_pull_failed(const struct cli *cli, const struct tb_err *err, uint64_t moved)
+{
+	enum cli_exit status = cli_fail(err);
+	char text[100], bytes[16];
+
+	if (!moved || (err->code != TB_ECANCEL && err->code != TB_EIO))
+		return status;
+	snprintf(text, sizeof(text), "%s came, which is kept: the same command goes on with it",
+		 tb_human_bytes(moved, bytes));
+	cli_note(cli, text);
+	return status;
+}
+
+enum cli_exit
 cli_pull_hub(struct cli *cli, struct op_ctx *ctx, const struct hub_pull_request *req, bool dry)
 {
 	struct hub_task t = { .ctx = ctx };
@@ -149,8 +163,10 @@ cli_pull_hub(struct cli *cli, struct op_ctx *ctx, const struct hub_pull_request 
 		shown = hub_result_print(cli, &t.res);
 	if (t.late.code && shown == CLI_OK)
 		shown = cli_complain(&t.late);
+	if (status)
+		shown = cli_pull_failed(cli, &err, t.res.moved);
 	hub_pull_free(t.pull);
 	hub_pull_plan_free(&t.plan);
 	hub_pull_result_free(&t.res);
-	return status ? cli_fail(&err) : shown;
+	return shown;
 }

@@ -97,8 +97,10 @@ whole "behind a kill"
 rm -rf "$S/blobs" "$S/manifests" "$S/.tbtui"
 mkdir -p "$S/blobs" "$S/manifests"
 pull_begins two
-kill -TERM $pid
+sleep 0.3
+kill -INT $pid
 wait $pid && fail "a cancelled pull says it is done"
+grep -q 'B came, which is kept: the same command goes on with it$' "$T/pull" || { cat "$T/pull" >&2; fail "nothing is kept"; }
 [ "$(ls "$S/blobs" | wc -l)" = 0 ] && [ ! -e "$manifest" ] || fail "half a model behind a cancel"
 
 # ---- a disk that is full from the beginning, or gets full while bytes come ----

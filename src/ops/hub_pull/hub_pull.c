@@ -423,8 +423,12 @@ op_hub_pull(struct hub_pull *p, struct tb_job *job, struct hub_pull_result *out,
 	if (!status)
 		status = pull_rounds(p, job, out, err);
 	out->seconds = tb_monotonic() - start;
-	if (status && status != TB_ESYNC)
+	if (status && status != TB_ESYNC) {
+		uint64_t moved = out->moved;
+
 		hub_pull_result_free(out);
+		out->moved = moved;
+	}
 	return status;
 }
 

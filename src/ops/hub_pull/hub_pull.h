@@ -65,7 +65,7 @@ const struct hub_files *hub_pull_files(const struct hub_pull *p, const bool **ta
 struct hub_pull_result {
 	struct hub_pull_plan plan;	/* as it was before */
 	size_t mended;
-	uint64_t moved;			/* bytes that the servers sent */
+	uint64_t moved;			/* bytes that the servers sent; also of what failed */
 	uint64_t undo;			/* the operation that keeps what was damaged; 0: none */
 	double seconds;
 };

@@ -70,7 +70,7 @@ struct pull_result {
 	bool current;			/* it was all there and right: nothing was done */
 	size_t blobs, come_blobs, mended;
 	uint64_t bytes, come;		/* come: of the blobs that were not there */
-	uint64_t moved;			/* bytes that the servers sent */
+	uint64_t moved;			/* bytes that the servers sent; also of what failed */
 	uint64_t undo;			/* the operation that keeps what was damaged; 0: none */
 	double seconds;
 	struct kept kept;		/* the manifest that was replaced; owned */
