@@ -138,14 +138,30 @@ take_place(struct image_name *n, const char *s, bool host)
 	n->repo = tb_asprintf("%s%s", library ? "library/" : "", repo);
 }
 
+/* Whoever writes "USER:PASSWORD@HOST/..." shall not read it again on a terminal or in a log. */
+static enum tb_status
+say_no_name(const char *text, const char *rest, struct tb_err *err)
+{
+	size_t host = strcspn(rest, "/");
+
+	if (rest[host] && memchr(rest, '@', host))
+		return tb_fail(err, TB_EUSAGE, "what has a user or a password before its \"@\" is not a"
+			       " name in a registry; leave them out, and write a line \"HOST USER"
+			       " PASSWORD\" into ~/.config/tbtui/keys or use docker login");
+	return tb_fail(err, TB_EUSAGE, "\"%.200s\": not a name in a registry; like llama3:8b,"
+		       " HOST/NAMESPACE/MODEL:TAG or docker://HOST/REPOSITORY:TAG", text);
+}
+
 enum tb_status
 image_name_parse(struct image_name *n, const char *text, struct tb_err *err)
 {
+	const char *behind;
 	bool docker, well = false;
 	char *rest;
 
 	*n = (struct image_name){ 0 };
-	rest = tb_strdup(take_scheme(n, text, &docker));
+	behind = take_scheme(n, text, &docker);
+	rest = tb_strdup(behind);
 	if (rest && n->scheme) {
 		well = take_end(n, rest);
 		take_place(n, rest, has_host(rest, docker || *n->scheme));
@@ -159,8 +175,7 @@ image_name_parse(struct image_name *n, const char *text, struct tb_err *err)
 	    (*n->tag ? is_word(n->tag, strlen(n->tag)) && strlen(n->tag) <= TAG_MAX : *n->digest))
 		return TB_OK;
 	image_name_free(n);
-	return tb_fail(err, TB_EUSAGE, "\"%.200s\": not a name in a registry; like llama3:8b,"
-		       " HOST/NAMESPACE/MODEL:TAG or docker://HOST/REPOSITORY:TAG", text);
+	return say_no_name(text, behind, err);
 }
 
 const char *

@@ -112,6 +112,24 @@ what_is_no_name_is_refused(void **state)
 	}
 }
 
+static void
+a_password_is_not_said_again(void **state)
+{
+	static const char *const wrong[] = {
+		"u:sesame@h/a/m", "https://u:sesame@h/a/m", "docker://u:sesame@h/m:t",
+		"docker://http://u:sesame@h:5000/m@sha256:" HEX,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct image_name n;
+		struct tb_err err;
+
+		assert_fails(image_name_parse(&n, wrong[i], &err), err, TB_EUSAGE, "docker login");
+		assert_null(strstr(err.msg, "sesame"));
+	}
+}
+
 int
 main(void)
 {
@@ -119,6 +137,7 @@ main(void)
 		cmocka_unit_test(a_name_says_where_to_ask),
 		cmocka_unit_test(a_digest_is_asked_for_before_a_tag),
 		cmocka_unit_test(what_is_no_name_is_refused),
+		cmocka_unit_test(a_password_is_not_said_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
