@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
@@ -214,6 +215,10 @@ place_ask(struct registry *r, struct registry_at *p, struct http *h, const char 
 	whole.trust = p == &r->places[r->nplaces - 1] ? &r->trust : &r->mirrors;
 	if (!url || !scope)
 		status = tb_nomem(err);
+	else if (!strcmp(p->url.scheme, "https") && strncasecmp(url, "https:", 6))
+		/* a Link of its, or an upload's place that was kept: as redirects are */
+		status = tb_fail(err, TB_EUNSUP, "%s: it leads from https to http, which is refused",
+				 p->host);
 	else if (ours)
 		status = ask_as_known(p, h, scope, &whole, job, out, err);
 	else

@@ -630,6 +630,28 @@ servers_stop(void **state)
 	return 0;
 }
 
+/* A list's next page, an upload's next piece: nobody is there, and nobody is asked. */
+static void
+from_https_nothing_is_plain(void **state)
+{
+	struct image_name n;
+	struct registry *r;
+	struct http *h;
+	struct http_answer a;
+	struct tb_err err;
+
+	(void)state;
+	assert_ok(image_name_parse(&n, "https://127.0.0.1:1/a/b", &err), err);
+	assert_ok(registry_new(&r, &n, NULL, &err), err);
+	assert_ok(http_new(&h, &err), err);
+	assert_fails(registry_ask(r, h, "http://127.0.0.1:1/v2/a/b/tags/list?last=x", "pull",
+				  &(struct http_ask){ 0 }, NULL, &a, &err), err, TB_EUNSUP,
+		     "from https to http");
+	http_free(h);
+	registry_free(r);
+	image_name_free(&n);
+}
+
 int
 main(void)
 {
@@ -641,6 +663,7 @@ main(void)
 		cmocka_unit_test(a_token_is_renewed), cmocka_unit_test(a_password_buys_a_token),
 		cmocka_unit_test(a_password_stays_with_its_registry),
 		cmocka_unit_test(from_https_no_realm_is_plain),
+		cmocka_unit_test(from_https_nothing_is_plain),
 		cmocka_unit_test(a_key_signs_for_a_token),
 		cmocka_unit_test(a_registry_is_shown_it_without_asking),
 		cmocka_unit_test(a_program_is_asked),
