@@ -75,6 +75,19 @@ expect 0 tb heal --remote
 has "9\.0 MB from $P/ns/m:a \(registry\)"
 whole "gone"
 
+# ---- another model has the blob, too, and its registry is not there: this one has it ----
+mkdir -p "$S/manifests/127.0.0.1:1/ns/a"
+cp "$T/manifest" "$S/manifests/127.0.0.1:1/ns/a/a"
+for words in "" "$P/ns/m:a"; do
+	forget
+	hurt 5000000
+	# shellcheck disable=SC2086
+	expect 0 tb heal --remote $words
+	has "1\.0 MB .*from $P/ns/m:a \(registry\)"
+	whole "of two models"
+done
+rm -r "$S/manifests/127.0.0.1:1"
+
 # ---- one that was never verified: all of it ----
 forget
 rm "$T/index.db" "$T"/*.db 2>/dev/null

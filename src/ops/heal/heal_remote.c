@@ -10,10 +10,12 @@
 
 #include "db/db.h"
 #include "db/sums.h"
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/out.h"
 #include "src/base/sums.h"
 #include "src/base/text.h"
+#include "src/format/manifest.h"
 #include "src/net/http.h"
 #include "src/net/registry.h"
 #include "src/net/url.h"
@@ -249,11 +251,46 @@ ask_remote(struct heal_run *r, struct heal_item *item, const char *name, struct 
 	return item->source ? find_ranges(r, item, why) : tb_nomem(why);
 }
 
+/* Does its manifest name the digest? */
+static bool
+names_it(const struct model_loc *loc, const char *digest)
+{
+	char *text = NULL;
+	bool yes = !tb_file_slurp(loc->path, MANIFEST_MAX, &text, NULL, NULL) && strstr(text, digest);
+
+	free(text);
+	return yes;
+}
+
+/* Where the model comes from, then where others do that have the blob in common: those that
+ * were named first, for a registry that does not answer keeps people waiting. */
 static enum tb_status
-ask_for(struct heal_run *r, struct heal_item *item, const struct model_loc *loc, struct tb_err *err)
+ask_origins(struct heal_run *r, struct heal_item *item, uint32_t first, struct tb_err *why)
+{
+	enum tb_status status = TB_OK;
+
+	for (unsigned round = 0; round < 2; round++) {
+		for (size_t i = 0; i < r->content.nmodels && !item->remote; i++) {
+			const struct content_model *m = &r->content.models[i];
+			char *name = NULL;
+
+			if (m->wanted != !round)
+				continue;
+			status = manifest_origin(&m->loc, &name, why);
+			if (!status && name && (i == first || names_it(&m->loc, item->digest)))
+				status = ask_remote(r, item, name, why);
+			free(name);
+			if (status == TB_ECANCEL || status == TB_ENOMEM)
+				return status;
+		}
+	}
+	return status;
+}
+
+static enum tb_status
+ask_for(struct heal_run *r, struct heal_item *item, uint32_t model, struct tb_err *err)
 {
 	struct tb_err why = { 0 };
-	char *name = NULL;
 	enum tb_status status = TB_OK;
 
 	tb_job_what(r->job, "%s", item->model);
@@ -261,11 +298,8 @@ ask_for(struct heal_run *r, struct heal_item *item, const struct model_loc *loc,
 	     status != TB_ENOMEM; i++)
 		if (heal_is_address(r->req->from[i]))
 			status = ask_remote(r, item, r->req->from[i], &why);
-	if (status != TB_ECANCEL && status != TB_ENOMEM && !item->remote && r->req->remote) {
-		if ((status = manifest_origin(loc, &name, &why)) == TB_OK && name)
-			status = ask_remote(r, item, name, &why);
-		free(name);
-	}
+	if (status != TB_ECANCEL && status != TB_ENOMEM && !item->remote && r->req->remote)
+		status = ask_origins(r, item, model, &why);
 	if (status == TB_ECANCEL || status == TB_ENOMEM)
 		return tb_pass(err, &why);
 	if (!item->remote && *why.msg && !(item->why = tb_arena_str(&r->plan->mem, why.msg)))
@@ -283,7 +317,7 @@ heal_find_remote(struct heal_run *r, struct tb_err *err)
 
 		if (!item->source && !item->npatches && !item->why && item->size && !item->manifest &&
 		    tb_starts(item->digest, "sha256:"))
-			status = ask_for(r, item, &r->content.models[r->of[i]->model].loc, err);
+			status = ask_for(r, item, r->of[i]->model, err);
 	}
 	return status;
 }
