@@ -301,13 +301,16 @@ value_of(struct auth *a, struct http *h, const char *scope, struct tb_job *job, 
 
 enum tb_status
 auth_value(struct auth *a, struct http *h, const char *scope, struct tb_job *job, char **value,
-	   struct tb_err *err)
+	   struct auth_fate *fate, struct tb_err *err)
 {
 	enum tb_status status;
 
 	*value = NULL;
 	pthread_mutex_lock(&a->lock);
+	a->fate = (struct auth_fate){ 0 };
 	status = value_of(a, h, scope, job, value, err);
+	if (fate)
+		*fate = a->fate;
 	pthread_mutex_unlock(&a->lock);
 	return status;
 }
@@ -394,7 +397,7 @@ read_challenge(const struct auth *a, const struct http_answer *refused, struct c
 
 static enum tb_status
 answer_locked(struct auth *a, struct http *h, const struct http_answer *refused, const char *scope,
-       const char *used, struct tb_job *job, char **value, struct tb_err *err)
+	      const char *used, struct tb_job *job, char **value, struct tb_err *err)
 {
 	struct auth_grant *g = grant_of(a, scope, true);
 	struct challenge c;
@@ -419,13 +422,17 @@ answer_locked(struct auth *a, struct http *h, const struct http_answer *refused,
 
 enum tb_status
 auth_answer(struct auth *a, struct http *h, const struct http_answer *refused, const char *scope,
-	    const char *used, struct tb_job *job, char **value, struct tb_err *err)
+	    const char *used, struct tb_job *job, char **value, struct auth_fate *fate,
+	    struct tb_err *err)
 {
 	enum tb_status status;
 
 	*value = NULL;
 	pthread_mutex_lock(&a->lock);
+	a->fate = (struct auth_fate){ 0 };
 	status = answer_locked(a, h, refused, scope, used, job, value, err);
+	if (fate)
+		*fate = a->fate;
 	pthread_mutex_unlock(&a->lock);
 	return status;
 }

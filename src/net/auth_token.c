@@ -249,6 +249,7 @@ auth_buy(struct auth *a, struct http *h, const struct realm *r, enum auth_way wa
 	char *url = NULL, *auth = NULL;
 	struct http_answer answer;
 	enum tb_status status = TB_OK;
+	bool asked = false;
 
 	*out = (struct token){ 0 };
 	if (way == AUTH_REFRESH) {
@@ -263,7 +264,12 @@ auth_buy(struct auth *a, struct http *h, const struct realm *r, enum auth_way wa
 		ask.url = url;
 		ask.auth = auth;
 	}
-	if (!status && !(status = http_do(h, &ask, job, &answer, err))) {
+	if (!status) {
+		status = http_do(h, &ask, job, &answer, err);
+		a->fate = (struct auth_fate){ http_again(&answer, status), answer.retry_after };
+		asked = !status;
+	}
+	if (asked) {
 		status = answer.status == 200 ? read_token(r, &answer, out, err)
 					      : refused(r, &answer, err);
 		if (answer.body.p)

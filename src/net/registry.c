@@ -169,14 +169,18 @@ ask_as_known(struct registry_at *p, struct http *h, const char *scope, struct ht
 	     struct tb_job *job, struct http_answer *out, struct tb_err *err)
 {
 	char *value, *next;
-	enum tb_status status = auth_value(p->auth, h, scope, job, &value, err);
+	struct auth_fate fate;
+	enum tb_status status = auth_value(p->auth, h, scope, job, &value, &fate, err);
+	bool unknown = status != TB_OK;	/* who asks: the realm gave no token */
 
 	for (unsigned n = 0; !status && n < SHOWN_MAX; n++) {
 		ask->auth = value;
 		status = http_do(h, ask, job, out, err);
 		if (status || out->status != 401 || out->elsewhere || n + 1 == SHOWN_MAX)
 			break;
-		if ((status = auth_answer(p->auth, h, out, scope, value, job, &next, err)))
+		status = auth_answer(p->auth, h, out, scope, value, job, &next, &fate, err);
+		unknown = status != TB_OK;
+		if (unknown)
 			break;
 		http_answer_free(out);
 		auth_value_free(value);
@@ -184,6 +188,10 @@ ask_as_known(struct registry_at *p, struct http *h, const char *scope, struct ht
 	}
 	if (status)
 		http_answer_free(out);
+	if (unknown) {			/* for http_again() */
+		out->broken = fate.again;
+		out->retry_after = fate.retry_after;
+	}
 	auth_value_free(value);
 	return status;
 }

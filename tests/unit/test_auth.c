@@ -210,6 +210,7 @@ static struct {
 	bool realm_elsewhere;
 	const char *wants;		/* a line of who asks for a token; NULL: nobody needs to */
 	unsigned life;
+	unsigned busy;			/* requests for a token that it cannot answer yet */
 } manner;
 
 static void
@@ -218,6 +219,11 @@ answer(struct little_server *s, const char *request, struct tb_buf *out)
 	static unsigned n;
 	char text[200];
 
+	if (strstr(request, " /token") && manner.busy) {
+		manner.busy--;
+		tb_buf_str(out, "HTTP/1.1 503 Later\r\nRetry-After: 7\r\n" LITTLE_EMPTY);
+		return;
+	}
 	if (strstr(request, " /token")) {
 		if (manner.wants && !strstr(request, manner.wants)) {
 			tb_buf_str(out, "HTTP/1.1 401 No\r\nContent-Length: 45\r\nConnection: close\r\n\r\n"
@@ -260,6 +266,7 @@ fresh(const char *challenge, bool realm_elsewhere, const char *wants)
 	manner.realm_elsewhere = realm_elsewhere;
 	manner.wants = wants;
 	manner.life = 60;
+	manner.busy = 0;
 }
 
 static void
@@ -299,7 +306,7 @@ next_of(struct auth *a, const char *used, char **value, struct tb_err *err)
 	assert_int_equal(refused.status, 401);
 	little_forget(&registry);
 	little_forget(&elsewhere);
-	status = auth_answer(a, h, &refused, "repository:x:pull,push", used, NULL, value, err);
+	status = auth_answer(a, h, &refused, "repository:x:pull,push", used, NULL, value, NULL, err);
 	http_answer_free(&refused);
 	http_free(h);
 	free(url);
@@ -323,7 +330,7 @@ a_name_is_shown(void **state)
 	a = auth_of_registry(NULL);
 	assert_ok(next_of(a, NULL, &value, &err), err);
 	assert_string_equal(value, "Basic bWU6c2VzYW1l");
-	assert_ok(auth_value(a, NULL, "another", NULL, &again, &err), err);
+	assert_ok(auth_value(a, NULL, "another", NULL, &again, NULL, &err), err);
 	assert_string_equal(again, value);
 	auth_value_free(again);
 	assert_fails(next_of(a, value, &again, &err), err, TB_EUSAGE, "does not take the name");
@@ -342,7 +349,7 @@ a_token_is_got_for_nothing(void **state)
 	(void)state;
 	fresh(BEARER, true, NULL);
 	a = auth_of_registry(NULL);
-	assert_ok(auth_value(a, NULL, "repository:x:pull,push", NULL, &value, &err), err);
+	assert_ok(auth_value(a, NULL, "repository:x:pull,push", NULL, &value, NULL, &err), err);
 	assert_null(value);
 	assert_ok(next_of(a, NULL, &value, &err), err);
 	assert_memory_equal(value, "Bearer t", 8);
@@ -350,7 +357,7 @@ a_token_is_got_for_nothing(void **state)
 			       "push&scope=repository%3Ax%3Apull HTTP"));
 	assert_null(strstr(elsewhere.log, "Authorization"));
 	/* the next request shows it at once, and who did not yet know it gets the same */
-	assert_ok(auth_value(a, NULL, "repository:x:pull,push", NULL, &again, &err), err);
+	assert_ok(auth_value(a, NULL, "repository:x:pull,push", NULL, &again, NULL, &err), err);
 	assert_string_equal(again, value);
 	auth_value_free(again);
 	assert_ok(next_of(a, NULL, &again, &err), err);
@@ -458,12 +465,12 @@ from_https_no_realm_is_plain(void **state)
 	tb_buf_str(&refused.headers, "WWW-Authenticate: Bearer realm=\"http://a.example/token\"");
 	tb_buf_chr(&refused.headers, 0);
 	assert_ok(auth_new(&a, "https://a.example", NULL, &err), err);
-	assert_fails(auth_answer(a, NULL, &refused, "s", NULL, NULL, &value, &err), err, TB_EUNSUP,
+	assert_fails(auth_answer(a, NULL, &refused, "s", NULL, NULL, &value, NULL, &err), err, TB_EUNSUP,
 		     "without TLS");
 	tb_buf_clear(&refused.headers);
 	tb_buf_str(&refused.headers, "WWW-Authenticate: Digest realm=x");
 	tb_buf_chr(&refused.headers, 0);
-	assert_fails(auth_answer(a, NULL, &refused, "s", NULL, NULL, &value, &err), err, TB_EUNSUP,
+	assert_fails(auth_answer(a, NULL, &refused, "s", NULL, NULL, &value, NULL, &err), err, TB_EUNSUP,
 		     "Digest");
 	auth_free(a);
 	http_answer_free(&refused);
@@ -522,12 +529,18 @@ a_registry_is_shown_it_without_asking(void **state)
 	struct registry *r;
 	struct tb_err err;
 	struct http *h;
+	enum tb_status status;
 
 	(void)state;
 	fresh(BEARER, false, NULL);
 	assert_ok(image_name_parse(&n, name, &err), err);
 	assert_ok(registry_new(&r, &n, NULL, &err), err);
 	assert_ok(http_new(&h, &err), err);
+	manner.busy = 1;		/* whoever tries again what broke off does so for this, too */
+	status = registry_says(r, h, "manifests/a", &a, &err);
+	assert_fails(status, err, TB_EIO, "gives no token (503)");
+	assert_true(http_again(&a, status));
+	assert_int_equal(a.retry_after, 7);
 	assert_ok(registry_says(r, h, "manifests/a", &a, &err), err);
 	assert_string_equal(tb_buf_cstr(&a.body), "fine");
 	assert_int_equal(registry.asked, 3);		/* refused, the token, and again */
@@ -536,7 +549,9 @@ a_registry_is_shown_it_without_asking(void **state)
 	assert_ok(registry_says(r, h, "manifests/a", &a, &err), err);
 	assert_int_equal(registry.asked, 1);
 	http_answer_free(&a);
-	assert_fails(registry_says(r, h, "/v2/never/x", &a, &err), err, TB_EUSAGE, "who asks");
+	status = registry_says(r, h, "/v2/never/x", &a, &err);
+	assert_fails(status, err, TB_EUSAGE, "who asks");
+	assert_false(http_again(&a, status));
 	assert_int_equal(registry.asked, 1);		/* a new token would be no better */
 	http_free(h);
 	registry_free(r);
