@@ -71,8 +71,8 @@ enum tb_status fetch_new(struct fetch **out, const struct fetch_source *s,
 /* Two of one digest are one. */
 enum tb_status fetch_add(struct fetch *f, const struct fetch_item *it, struct tb_err *err)
 	TB_MUST_USE;
-/* Once, also of nothing (then lists of the same that were left go).  Sets the job's total (all sizes) and steps it.  Failed or cancelled: what came stays,
- * and the next run goes on with it. */
+/* Once, also of nothing (then lists of the same that were left go).  Sets the job's total (all
+ * sizes) and steps it.  Failed or cancelled: what came stays, and the next run goes on with it. */
 enum tb_status fetch_run(struct fetch *f, struct tb_job *job, struct tb_err *err) TB_MUST_USE;
 /* Of a file that is right, in the order of fetch_add(); NULL: it is not there (yet).  Another who
  * wanted the same may have taken it just now: then it is where that one put it. */
