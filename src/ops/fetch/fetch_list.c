@@ -153,7 +153,9 @@ fetch_list_begin(struct fetch *f, struct tb_err *err)
 
 	if (status)
 		return status;
-	(void)flock(f->list_fd, LOCK_EX | LOCK_NB);	/* nobody else can know it yet */
+	/* who looks whether it is in use may have it for a moment (see fetch_list_busy()) */
+	while (flock(f->list_fd, LOCK_EX) && errno == EINTR)
+		;
 	status = list_write(f, err);
 	if (!status)
 		fetch_list_sweep(f);
