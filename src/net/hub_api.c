@@ -17,7 +17,7 @@
 #include "src/net/hub_token.h"
 #include "src/net/url.h"
 
-#define PAGE_MAX (32u << 20)
+#define PAGE_MAX (8u << 20)	/* as JSON in memory it is forty times as much */
 #define PAGES_MAX 1000
 #define ATTEMPTS 5
 #define REFUSED_PAUSE 60.0

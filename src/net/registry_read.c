@@ -18,6 +18,7 @@
 #define SECONDS 120			/* that a manifest or a list may take */
 #define TAGS_MAX (4u << 20)		/* bytes of a page of them */
 #define TAG_PAGES 20
+#define TAGS_TAKEN 10000		/* of all pages: nobody reads more */
 #define TAGS_SAID 8			/* of one that is not there */
 
 /* What says of itself nothing better; the first is what Ollama asks for. */
@@ -222,7 +223,8 @@ take_tags(const struct http_answer *a, const char *what, struct tb_names *out, s
 
 	if (status)
 		return status;
-	for (const cJSON *t = json_first(json_get(doc, "tags")); !status && t; t = json_next(t)) {
+	for (const cJSON *t = json_first(json_get(doc, "tags")); !status && t && out->n < TAGS_TAKEN;
+	     t = json_next(t)) {
 		const char *tag = json_str(t);
 
 		if (tag && *tag && strlen(tag) <= 128)
@@ -261,7 +263,7 @@ registry_tags(struct registry *r, struct http *h, struct tb_job *job, struct tb_
 		if (!status)
 			status = take_tags(&a, "its list of tags", out, err);
 		free(where);
-		where = status ? NULL : next_page(&a);
+		where = status || out->n >= TAGS_TAKEN ? NULL : next_page(&a);
 		http_answer_free(&a);
 	}
 	free(where);

@@ -39,7 +39,7 @@ read_request(int fd, char *p, size_t max)
 static void
 answer_request(struct little_server *s, int fd, char *text)
 {
-	struct tb_buf out = TB_BUF(1 << 20);
+	struct tb_buf out = TB_BUF(16u << 20);
 	size_t n = read_request(fd, text, REQUEST_MAX - 1);
 
 	text[n] = 0;

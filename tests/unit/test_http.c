@@ -3,7 +3,10 @@
 #include "tests/unit/unit.h"
 
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/net/http.h"
+#include "src/net/hub_api.h"
+#include "src/net/registry.h"
 #include "tests/unit/little_server.h"
 
 static struct little_server one, two;		/* two origins */
@@ -37,6 +40,24 @@ static const struct row rows[] = {
 	{ "/cut", "HTTP/1.1 200 OK\r\nContent-Le" },
 };
 
+/* Lists that mean harm: without an end, and of nothing. */
+static bool
+answer_list(const char *path, struct tb_buf *out)
+{
+	bool tags = tb_starts(path, "/v2/a/many/tags/list"), hub = tb_starts(path, "/api/models/a/many/");
+	struct tb_buf body = TB_BUF(16u << 20);
+
+	tb_buf_str(&body, tags ? "{\"tags\":[\"t\"" : "[1");
+	for (unsigned i = 1; i < (tags ? 1000 : 5u << 20); i++)
+		tb_buf_str(&body, tags ? ",\"t\"" : ",1");
+	tb_buf_str(&body, tags ? "]}" : "]");
+	if (tags || hub)
+		tb_buf_printf(out, OK "%zu\r\nLink: </v2/a/many/tags/list?last=t>; rel=\"next\"\r\n"
+			      "\r\n%s", body.len, tb_buf_cstr(&body));
+	tb_buf_free(&body);
+	return tags || hub;
+}
+
 static void
 answer(struct little_server *s, const char *request, struct tb_buf *out)
 {
@@ -54,7 +75,8 @@ answer(struct little_server *s, const char *request, struct tb_buf *out)
 #pragma GCC diagnostic pop
 		return;
 	}
-	tb_buf_str(out, " ");	/* no HTTP */
+	if (!path || !answer_list(path + 1, out))
+		tb_buf_str(out, " ");	/* no HTTP */
 }
 
 static int
@@ -322,6 +344,41 @@ it_is_known_what_may_work_again(void **state)
 	assert_false(http_again(&a, TB_ELIMIT));
 }
 
+static void
+a_list_has_an_end(void **state)
+{
+	char *address = tb_asprintf("http://127.0.0.1:%u", one.port), *name;
+	struct hub_files files;
+	struct tb_names tags;
+	struct image_name n;
+	struct registry *r;
+	struct tb_err err;
+	struct http *h;
+	struct hub *hub;
+	unsigned before = one.asked;
+
+	(void)state;
+	name = tb_asprintf("%s/a/many", address);
+	assert_ok(http_new(&h, &err), err);
+	assert_ok(image_name_parse(&n, name, &err), err);
+	assert_ok(registry_new(&r, &n, NULL, &err), err);
+	assert_ok(registry_tags(r, h, NULL, &tags, &err), err);
+	assert_int_equal(tags.n, 10000);
+	assert_int_equal(one.asked - before, 10);
+	tb_names_free(&tags);
+	registry_free(r);
+	image_name_free(&n);
+
+	assert_int_equal(setenv("HF_ENDPOINT", address, 1), 0);
+	assert_ok(hub_new(&hub, "a/many", NULL, &err), err);
+	assert_fails(hub_list(hub, h, "main", NULL, &files, &err), err, TB_ELIMIT,
+		     "more than 8388608 bytes");
+	hub_free(hub);
+	http_free(h);
+	free(name);
+	free(address);
+}
+
 int
 main(void)
 {
@@ -333,6 +390,7 @@ main(void)
 		cmocka_unit_test(a_secret_stays_with_whom_it_is_for),
 		cmocka_unit_test(what_is_sent_goes_elsewhere_only_if_it_may),
 		cmocka_unit_test(it_is_known_what_may_work_again),
+		cmocka_unit_test(a_list_has_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, servers_start, servers_stop);
