@@ -55,8 +55,12 @@ cli_far_model(const struct cli *cli, struct cli_far *far, const char *ref, struc
 		return tb_fail(err, TB_EUSAGE, "--%s goes with --remote",
 			       far->insecure ? "insecure" : "tls-skip-verify");
 	status = cli_model(cli, ref, out, err);
-	if (status == TB_ENOENT && (strstr(ref, "://") || tb_starts(ref, "hf:")))
-		return tb_fail(err, TB_ENOENT, "%s: not here; --remote looks at it where it lies", ref);
+	if (status == TB_ENOENT && err && (strstr(ref, "://") || tb_starts(ref, "hf:"))) {
+		struct tb_err why = *err;	/* names what is here and similar */
+
+		return tb_fail(err, TB_ENOENT, "%.400s (--remote looks at it where it lies)",
+			       why.msg);
+	}
 	return status;
 }
 

@@ -195,6 +195,8 @@ run 2 pull hf:org/gguf
 err_has 'say which, like hf:org/gguf:Q4_0: Q4_0 \(.*\), Q8_0'
 run 0 pull hf:org/gguf:Q8_0
 [ "$(ls "$CACHE/models--org--gguf/snapshots/$A")" = m-Q8_0.gguf ] || fail "which"
+run 2 show hf:org/gguf
+err_has 'did you mean "hf:org/gguf/m-Q8_0\.gguf"\? \(--remote looks'
 
 # A large one, in parts, killed again and again: what came does not come twice, and no half of it is
 # ever seen.
