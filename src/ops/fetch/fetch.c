@@ -197,15 +197,6 @@ fetch_moved(const struct fetch *f)
 	return atomic_load(&f->moved);
 }
 
-const char *
-fetch_state_word(enum fetch_state s)
-{
-#define X(id, word) [id] = word,
-	static const char *const words[] = { FETCH_STATE_LIST(X) };
-#undef X
-	return words[s];
-}
-
 size_t
 fetch_look(struct fetch *f, struct fetch_row *rows, size_t max)
 {

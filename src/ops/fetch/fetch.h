@@ -82,18 +82,14 @@ uint64_t fetch_moved(const struct fetch *f);	/* bytes that came by this run */
 void fetch_clear(struct fetch *f);
 void fetch_free(struct fetch *f);	/* without fetch_clear() what is there stays */
 
-/* id, word for people */
-#define FETCH_STATE_LIST(X) \
-	X(FETCH_WAITING, "waiting") \
-	X(FETCH_LOADING, "loading") \
-	X(FETCH_HASHING, "checking") \
-	X(FETCH_AGAIN, "trying again") \
-	X(FETCH_DONE, "done") \
-	X(FETCH_FAILED, "failed")
-#define X(id, word) id,
-enum fetch_state { FETCH_STATE_LIST(X) };
-#undef X
-const char *fetch_state_word(enum fetch_state s);
+enum fetch_state {
+	FETCH_WAITING,			/* for its turn, or for another who loads it */
+	FETCH_LOADING,
+	FETCH_HASHING,			/* what was there before */
+	FETCH_AGAIN,			/* between two tries: why says it */
+	FETCH_DONE,
+	FETCH_FAILED,
+};
 
 struct fetch_row {
 	const char *what, *digest;	/* borrowed from the fetch */
