@@ -77,7 +77,7 @@ class Bench:
             len(text) > 4000 and "%d bytes of text" % len(text),
             place.state.leaks and "a password went elsewhere: %s" % place.state.leaks,
             set(os.listdir(bed.T)) - self.inside - {os.path.basename(store) + x for x in (
-                "", ".db", ".said", ".db-wal", ".db-shm")} and "something was written outside",
+                "", ".db", ".said", ".db-wal", ".db-shm", ".db.audits.db")} and "something was written outside",
             place.state.asked - before > 110 and "it asked %d times" % (place.state.asked - before),
         ) if w]
         place.state.leaks = []
