@@ -534,6 +534,7 @@ test_roots(void **state)
 	(void)state;
 	setenv("HOME", fixture_dir("home"), 1);
 	unsetenv("HF_HOME");
+	unsetenv("XDG_CACHE_HOME");
 	fixture_dir("home/.ollama/models");
 	fixture_dir("home/.cache/huggingface/hub");
 	assert_true(asprintf(&quoted, " \"%s\" ", fixture_dir("elsewhere")) > 0);

@@ -2,6 +2,7 @@
 
 #include "src/ops/fetch/fetch.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,23 @@ fetch_look(struct fetch *f, struct fetch_row *rows, size_t max)
 	}
 	pthread_mutex_unlock(&f->lock);
 	return f->n;
+}
+
+void
+fetch_forget(const struct fetch *f, const char *digest)
+{
+	struct fetch_file file = { .it = { .what = NULL } };
+	char done[FETCH_NAME_MAX + sizeof(DONE_SUFFIX)], *others;
+
+	snprintf(file.it.digest, sizeof(file.it.digest), "%s", digest);
+	if (f->dir_fd < 0 || !*digest || name_file(f, &file, NULL))
+		return;
+	snprintf(done, sizeof(done), "%s" DONE_SUFFIX, file.name);
+	if (faccessat(f->dir_fd, done, F_OK, AT_SYMLINK_NOFOLLOW) || !(others = fetch_list_others(f)))
+		return;
+	if (!fetch_list_names(others, file.name))
+		unlinkat(f->dir_fd, done, 0);
+	free(others);
 }
 
 void

@@ -80,6 +80,9 @@ const char *fetch_path(const struct fetch *f, size_t i);
 uint64_t fetch_moved(const struct fetch *f);	/* bytes that came by this run */
 /* They have been taken: what is in the folder goes, but for what others are at. */
 void fetch_clear(struct fetch *f);
+/* Before that, of what was not wanted of this fetch since it is in its place already: a run that
+ * was killed just then may have left it finished. */
+void fetch_forget(const struct fetch *f, const char *digest);
 void fetch_free(struct fetch *f);	/* without fetch_clear() what is there stays */
 
 enum fetch_state {

@@ -185,6 +185,9 @@ commit(struct pull *p, struct ollama_writer *w, struct pull_result *out, struct 
 static void
 let_go(struct pull *p, const struct ollama_writer *w)
 {
+	for (size_t i = 0; i < p->n; i++)
+		if (p->blobs[i].there != PULL_ABSENT && p->blobs[i].there != PULL_DAMAGED)
+			fetch_forget(p->fetch, p->blobs[i].layer->digest);
 	fetch_clear(p->fetch);
 	if (w->path)
 		(void)!utimensat(AT_FDCWD, w->path, NULL, 0);
