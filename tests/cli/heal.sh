@@ -98,6 +98,14 @@ has '^healed 1 of 1$'
 has 'tbtui undo 1'
 same "$OWN"
 
+# A blob that two models share, and that is missing, is one damage: of neither is more unknown.
+fresh
+rm "$COMMON"
+run 0 heal --from "$GOOD"
+same "$COMMON"
+has '^healed 1 of 1$'
+grep -q 'No digest says' "$T/out" && fail "the other model is told of apart"
+
 # Missing, cut, emptied, zeroed, longer; several at once, and a blob that two models share.
 fresh
 rm "$ONE"

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/format/manifest.h"
 
 #define BELIEVED_NS (3600 * INT64_C(1000000000))
 
@@ -167,6 +169,26 @@ add_item(struct heal_run *r, const struct look *k, struct tb_err *err)
 	return ok ? TB_OK : tb_nomem(err);
 }
 
+bool
+heal_names(const struct model_loc *loc, const char *digest)
+{
+	char *text = NULL;
+	bool yes = !tb_file_slurp(loc->path, MANIFEST_MAX, &text, NULL, NULL) && strstr(text, digest);
+
+	free(text);
+	return yes;
+}
+
+/* Is it one of those that the plan speaks of, which may be called by another model's name? */
+static bool
+is_told(const struct heal_plan *p, const struct model_loc *loc)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (heal_names(loc, p->items[i].digest))
+			return true;
+	return false;
+}
+
 /* Models that are damaged in a way that no digest of theirs says. */
 static enum tb_status
 tell_bad(struct heal_run *r, struct tb_err *err)
@@ -183,7 +205,7 @@ tell_bad(struct heal_run *r, struct tb_err *err)
 		char text[1200];
 
 		p->models += m->wanted;
-		if (!m->wanted || told[i] || !(m->failure || m->odd))
+		if (!m->wanted || told[i] || !(m->failure || m->odd) || is_told(p, &m->loc))
 			continue;
 		snprintf(text, sizeof(text), "%.150s: %.*s", m->loc.name,
 			 m->failure ? 900 : (int)strcspn(m->problems, "\n"),

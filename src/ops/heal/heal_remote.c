@@ -10,12 +10,10 @@
 
 #include "db/db.h"
 #include "db/sums.h"
-#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/out.h"
 #include "src/base/sums.h"
 #include "src/base/text.h"
-#include "src/format/manifest.h"
 #include "src/net/http.h"
 #include "src/net/registry.h"
 #include "src/net/url.h"
@@ -251,17 +249,6 @@ ask_remote(struct heal_run *r, struct heal_item *item, const char *name, struct 
 	return item->source ? find_ranges(r, item, why) : tb_nomem(why);
 }
 
-/* Does its manifest name the digest? */
-static bool
-names_it(const struct model_loc *loc, const char *digest)
-{
-	char *text = NULL;
-	bool yes = !tb_file_slurp(loc->path, MANIFEST_MAX, &text, NULL, NULL) && strstr(text, digest);
-
-	free(text);
-	return yes;
-}
-
 /* Where the model comes from, then where others do that have the blob in common: those that
  * were named first, for a registry that does not answer keeps people waiting. */
 static enum tb_status
@@ -277,7 +264,7 @@ ask_origins(struct heal_run *r, struct heal_item *item, uint32_t first, struct t
 			if (m->wanted != !round)
 				continue;
 			status = manifest_origin(&m->loc, &name, why);
-			if (!status && name && (i == first || names_it(&m->loc, item->digest)))
+			if (!status && name && (i == first || heal_names(&m->loc, item->digest)))
 				status = ask_remote(r, item, name, why);
 			free(name);
 			if (status == TB_ECANCEL || status == TB_ENOMEM)

@@ -82,6 +82,9 @@ enum tb_status heal_whole_read(const struct heal_whole *w, uint64_t off, void *b
 			       struct tb_err *err) TB_MUST_USE;
 void heal_whole_close(struct heal_whole *w);
 
+/* Does the model's manifest name the digest? */
+bool heal_names(const struct model_loc *loc, const char *digest);
+
 /* Hashes the file as `digest` is made (SHA-256, or git's): is it that? */
 enum tb_status heal_has_digest(const struct tb_file *f, const char *digest, struct tb_job *job,
 			       bool *yes, struct tb_err *err) TB_MUST_USE;
