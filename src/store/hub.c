@@ -2,6 +2,7 @@
 
 #include "src/store/hub.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -318,21 +319,45 @@ hub_walk(struct walk *w, const char *repo, const char *below, struct tb_err *err
 }
 
 /* "hf:org/name@REV": REV is a name in refs/, or how the revision's name begins. */
+/* Is `which` a word of the GGUF file's name, as "Q4_K_M" is of "tiny-Q4_K_M.gguf"? */
+static bool
+names_file(const char *file, const char *which)
+{
+	size_t n = strlen(which);
+
+	if (!n || !tb_ends(file, ".gguf"))
+		return false;
+	if (!strcmp(tb_path_name(file), which))
+		return true;
+	for (const char *p = file; (p = strcasestr(p, which)); p++)
+		if ((p == file || !isalnum((unsigned char)p[-1])) && !isalnum((unsigned char)p[n]))
+			return true;
+	return false;
+}
+
+/* "hf:ORG/NAME@REVISION", "hf:ORG/NAME:WHICH" or both, as pull takes it. */
 static bool
 hub_means(const char *ref, const struct model_loc *loc)
 {
-	const char *at = tb_starts(ref, "hf:") ? strchr(ref, '@') : NULL, *rev;
-	char meant[HUB_REVISION_MAX];
-	size_t n;
+	size_t n = tb_starts(ref, "hf:") ? 3 + strcspn(ref + 3, "@:") : 0, len;
+	const char *at = ref + n, *rev, *which;
+	char said[HUB_REVISION_MAX], meant[HUB_REVISION_MAX];
 
-	if (!at || !tb_starts(loc->name, "hf:") || !at[1])
+	if (!n || !*at || !at[1] || !tb_starts(loc->name, "hf:") || strncmp(loc->name, ref, n) != 0)
 		return false;
-	n = (size_t)(at - ref);
+	which = strchr(at, ':');
+	if (which && !names_file(loc->name + n, which + 1))
+		return false;
+	if (*at == ':')
+		return loc->name[n] == '/';
 	rev = strstr(loc->path, "/snapshots/");
-	if (strncmp(loc->name, ref, n) != 0 || (loc->name[n] && !strchr("@/", loc->name[n])) || !rev)
+	len = which ? (size_t)(which - at - 1) : strlen(at + 1);
+	if ((loc->name[n] && !strchr("@/", loc->name[n])) || !rev || !len || len >= sizeof(said))
 		return false;
-	hub_ref(loc->path, at + 1, meant);
-	return *meant ? tb_starts(rev + 11, meant) : tb_starts(rev + 11, at + 1);
+	memcpy(said, at + 1, len);
+	said[len] = 0;
+	hub_ref(loc->path, said, meant);
+	return tb_starts(rev + 11, *meant ? meant : said);
 }
 
 static size_t

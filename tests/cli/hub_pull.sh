@@ -197,6 +197,14 @@ run 0 pull hf:org/gguf:Q8_0
 [ "$(ls "$CACHE/models--org--gguf/snapshots/$A")" = m-Q8_0.gguf ] || fail "which"
 run 2 show hf:org/gguf
 err_has 'did you mean "hf:org/gguf/m-Q8_0\.gguf"\? \(--remote looks'
+for name in hf:org/gguf:Q8_0 hf:org/gguf:q8_0 hf:org/gguf:m-Q8_0.gguf "hf:org/gguf@$A:Q8_0" hf:org/gguf@main:Q8_0; do
+	run 0 show "$name"
+	has "^path +.*/snapshots/$A/m-Q8_0\.gguf\$"
+done
+for name in hf:org/gguf:Q4_0 hf:org/gguf:8_0 hf:org/gguf@none:Q8_0 hf:org/gguf:; do
+	run 2 show "$name"
+	grep -q "snapshots/" "$T/err" && fail "$name is another one"
+done
 
 # A large one, in parts, killed again and again: what came does not come twice, and no half of it is
 # ever seen.
