@@ -108,6 +108,19 @@ moved=$(($(sent) - before))
 grep -q '"cut"' "$P_LOG" || fail "nothing broke off"
 rm "$T/plan"
 
+# ---- a registry that knows no ranges: all of it comes, once ----
+forget
+expect 0 tb verify
+hurt 5000000
+hurt 8000000
+echo '[{"match": "GET .*/blobs/", "do": "whole", "times": 0}]' >"$T/plan"
+before=$(sent)
+expect 0 tb heal --remote
+whole "no ranges"
+moved=$(($(sent) - before))
+[ "$moved" -ge 9000000 ] && [ "$moved" -lt 30000000 ] || fail "$moved bytes came"
+rm "$T/plan"
+
 # ---- by another name, which says where ----
 forget
 mkdir -p "$S/manifests/registry.ollama.ai/library/mine"

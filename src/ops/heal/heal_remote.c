@@ -315,16 +315,20 @@ struct bringing {
 	const struct heal_item *item;
 	struct tb_out *o;
 	struct tb_job *job;
+	bool whole;			/* the registry knows no ranges */
+	uint64_t skip;			/* bytes that come before those wanted */
 };
 
 static enum tb_status
 write_piece(void *arg, const char *p, size_t n, bool *enough, struct tb_err *err)
 {
 	struct bringing *b = arg;
+	size_t gone = b->skip < n ? (size_t)b->skip : n;
 
 	(void)enough;
-	tb_job_step(b->job, n, 0);
-	return tb_out_write(b->o, p, n, err);
+	b->skip -= gone;
+	tb_job_step(b->job, n - gone, 0);
+	return tb_out_write(b->o, p + gone, n - gone, err);
 }
 
 static enum tb_status
@@ -338,22 +342,28 @@ wait_seconds(unsigned seconds, const struct tb_job *job, struct tb_err *err)
 	return status;
 }
 
-/* The next bytes, to `end`; what breaks off goes on where it was. */
+/* The next bytes, to `end`; what breaks off goes on where it was.  Of a registry without ranges
+ * the blob comes from its start, once: then also what is behind `end`. */
 static enum tb_status
 bring(struct bringing *b, uint64_t end, struct tb_err *err)
 {
 	const struct heal_item *item = b->item;
 	struct registry_fate fate;
-	enum tb_status status;
+	enum tb_status status = TB_OK;
 
-	for (unsigned n = 0;; n++) {
-		uint64_t at = b->o->pos;
-		const struct registry_range want = { .digest = item->digest, .size = item->size, .off = at,
-						     .len = end - at };
+	for (unsigned n = 0; b->o->pos < end; n++) {
+		uint64_t at = b->o->pos, off = b->whole ? 0 : at;
+		const struct registry_range want = { .digest = item->digest, .size = item->size, .off = off,
+						     .len = (b->whole ? item->size : end) - off };
 		unsigned pause;
 
+		b->skip = at - off;
 		status = registry_blob(item->remote->registry, item->remote->http, &want, write_piece, b,
 				       b->job, &fate, err);
+		if (status && fate.whole && !b->whole) {
+			b->whole = true;
+			continue;
+		}
 		if (!status || !fate.again || n >= TRIES)
 			return status;
 		if (b->o->pos > at)
@@ -362,6 +372,7 @@ bring(struct bringing *b, uint64_t end, struct tb_err *err)
 		if ((status = wait_seconds(pause < PAUSE_MAX ? pause : PAUSE_MAX, b->job, err)))
 			return status;
 	}
+	return status;
 }
 
 /* What is right in the old file. */
@@ -389,7 +400,7 @@ copy_to(struct bringing *b, const struct tb_file *old, uint64_t end, struct tb_e
 enum tb_status
 heal_bring(const struct heal_item *item, struct tb_out *o, struct tb_job *job, struct tb_err *err)
 {
-	struct bringing b = { item, o, job };
+	struct bringing b = { .item = item, .o = o, .job = job };
 	struct tb_file old;
 	enum tb_status status;
 
