@@ -120,7 +120,7 @@ lay_blob(struct laying *y, const struct manifest_layer *layer, struct tb_err *er
 {
 	enum media media = media_parse(layer->media_type);
 	bool tensors = format_of_media(media) != NULL;
-	char *below = blob_below(y, layer->digest), *path;
+	char *below = blob_below(y, layer->digest), *path = NULL;
 	struct look_file *f = NULL;
 	enum tb_status status = below ? look_in_stores(y->ctx, y->db, layer->digest, layer->size, &path,
 						       err) : tb_nomem(err);
@@ -134,8 +134,7 @@ lay_blob(struct laying *y, const struct manifest_layer *layer, struct tb_err *er
 		f->early = tensors || media == MEDIA_CONFIG || (media == MEDIA_UNKNOWN && !f->whole) ||
 			   (layer->name && !strcmp(layer->name, "config.json"));
 	}
-	if (below && !status)
-		free(path);
+	free(path);
 	free(below);
 	return status;
 }
