@@ -709,6 +709,15 @@ check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
 .PHONY: check-threads
 
+# With every byte of memory watched all but what compares the numbers and answers of many models,
+# one after another by the same code: a plain build does that.
+LONG_TESTS = tests/cli/arch.sh tests/cli/arch_vary.sh tests/cli/arch_mlx.sh \
+	tests/cli/gguf_back_arch.sh tests/cli/packs.sh tests/cli/rounds.sh tests/cli/against.sh \
+	tests/cli/demo_runs.sh tests/cli/demo_answers.sh tests/cli/schema.sh
+check-memory: all $(check_PROGRAMS) $(check_LIBRARIES) $(check_DATA)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(filter-out $(LONG_TESTS),$(TESTS))'
+.PHONY: check-memory
+
 check_PROGRAMS += tests/unit/test_matmul
 TESTS += tests/unit/test_matmul
 tests_unit_test_matmul_SOURCES = tests/unit/matrices.c tests/unit/matrices.h \
