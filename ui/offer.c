@@ -151,7 +151,9 @@ struct asking {
 	struct load_plan plan;
 };
 
-/* In messages: the text follows. */
+/* Of messages that are ours: a scan of what is looked at posts its own to the same job. */
+enum { OFFER_MSG_PLAN = 1000 };
+/* The text follows. */
 struct offer_head { enum pull_name taken; bool fits; };
 
 static void
@@ -164,7 +166,7 @@ post_plan(const struct asking *q, struct tb_job *job)
 	tb_buf_add(&b, q->text.p, q->text.len);
 	tb_buf_str(&b, "\nWhat is in it is being looked at…\n");
 	if (!tb_buf_failed(&b))
-		tb_job_post(job, 0, b.p, b.len);
+		tb_job_post(job, OFFER_MSG_PLAN, b.p, b.len);
 	tb_buf_free(&b);
 }
 
@@ -283,7 +285,7 @@ ask_message(struct view *v, void *arg, const struct tb_msg *msg)
 	struct offer o = { 0 };
 	struct offer_head head;
 
-	if (!v || msg->len < sizeof(head))
+	if (!v || msg->kind != OFFER_MSG_PLAN || msg->len < sizeof(head))
 		return;
 	memcpy(&head, msg->data, sizeof(head));
 	o.taken = head.taken;
