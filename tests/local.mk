@@ -713,7 +713,8 @@ check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
 # one after another by the same code: a plain build does that.
 LONG_TESTS = tests/cli/arch.sh tests/cli/arch_vary.sh tests/cli/arch_mlx.sh \
 	tests/cli/gguf_back_arch.sh tests/cli/packs.sh tests/cli/rounds.sh tests/cli/against.sh \
-	tests/cli/demo_runs.sh tests/cli/demo_answers.sh tests/cli/schema.sh
+	tests/cli/demo_runs.sh tests/cli/demo_answers.sh tests/cli/schema.sh tests/cli/gguf.sh \
+	tests/unit/test_reference
 check-memory: all $(check_PROGRAMS) $(check_LIBRARIES) $(check_DATA)
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(filter-out $(LONG_TESTS),$(TESTS))'
 .PHONY: check-memory
