@@ -696,6 +696,7 @@ THREAD_TESTS += tests/unit/test_ui_frame
 THREAD_TESTS += tests/unit/test_db_files
 THREAD_TESTS += tests/unit/test_fetch
 THREAD_TESTS += tests/unit/test_fetch_left
+THREAD_TESTS += tests/unit/test_chats
 THREAD_TESTS += tests/unit/test_heat
 THREAD_TESTS += tests/unit/test_inspect
 THREAD_TESTS += tests/unit/test_values

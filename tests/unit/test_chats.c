@@ -3,7 +3,9 @@
 
 #include "tests/unit/unit.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -524,6 +526,42 @@ test_many(void **state)
 	assert_true(tb_monotonic() - began < 10);
 }
 
+struct looker {
+	struct chat *chat;
+	_Atomic bool stop;
+	bool seen;
+};
+
+static void *
+look_on(void *arg)
+{
+	struct looker *l = arg;
+
+	while (!l->stop)
+		l->seen |= chat_number(l->chat) > 0;
+	return NULL;
+}
+
+/* A screen asks which session it is while an answer is written down. */
+static void
+test_asked_meanwhile(void **state)
+{
+	struct looker l = { .chat = parrot_chat(fresh("asked"), NULL) };
+	pthread_t thread;
+	struct tb_err err;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, look_on, &l), 0);
+	tell(l.chat, "hello");
+	assert_ok(chat_fork(l.chat, 0, &err), err);
+	tell(l.chat, "hello again");
+	usleep(1000);
+	l.stop = true;
+	pthread_join(thread, NULL);
+	assert_true(l.seen);
+	chat_free(l.chat);
+}
+
 int
 main(void)
 {
@@ -537,6 +575,7 @@ main(void)
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_asked_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,8 @@
  * it stands is the path from its beginning to its leaf.  Every answer hands the path to the
  * speaker.  A turn is called by its id, which it keeps for as long as there is the chat.
  *
- * One call at a time; chat_path() alone may come from any thread while another runs. */
+ * One call at a time; chat_path() and chat_number() alone may come from any thread while another
+ * runs. */
 #ifndef TBTUI_OPS_CHAT_H
 #define TBTUI_OPS_CHAT_H
 

@@ -240,16 +240,25 @@ kept_leave(struct chat *c)
 
 	db_chats_unclaim(&k->claim);
 	free(k->title);
-	*k = (struct keeping){ .index = k->index, .db = k->db, .claim = DB_UNCLAIMED };
+	k->title = NULL;
+	k->id = 0;
+	k->written = 0;
+	k->named = k->grown = false;
+	k->from_chat = k->from_turn = 0;
+	k->at = 0;
+	*k->notice = *k->told = 0;
 }
 
 void
 kept_close(struct chat *c)
 {
+	struct keeping *k = &c->keep;
+
 	kept_leave(c);
-	db_close(c->keep.db);
-	free(c->keep.index);
-	c->keep = (struct keeping){ .claim = DB_UNCLAIMED };
+	db_close(k->db);
+	free(k->index);
+	k->db = NULL;
+	k->index = NULL;
 }
 
 bool

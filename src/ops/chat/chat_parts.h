@@ -13,7 +13,7 @@ struct keeping {
 	char *index;			/* owned; NULL: nowhere */
 	struct db *db;			/* NULL until something is read or written; owned */
 	struct db_claim claim;		/* of id */
-	int64_t id;			/* 0: it has no row yet */
+	_Atomic int64_t id;		/* 0: it has no row yet; screens ask for it at any time */
 	size_t written;			/* turns that are in the file */
 	char *title;			/* owned; NULL: none yet */
 	bool named;			/* by the person */
