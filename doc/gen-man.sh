@@ -47,6 +47,15 @@ roff_line() {
 	sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\\&&/"
 }
 
+# The lines behind "Examples:", each with what it is for below it.
+examples() {
+	roff_line | sed "s/'/\\\\(aq/g" | awk '
+	/^Examples:/ { on = 1; print ".PP\nExamples:"; next }
+	!on || !/^  / { on = 0; next }
+	/^      / { print substr($0, 7); next }
+	{ print ".TP\n.B " substr($0, 3) }'
+}
+
 command_names() {
 	"$program" --help | awk '/^Commands:/ { on = 1; next } on && /^  [a-z]/ { print $1 }'
 }
@@ -55,8 +64,9 @@ commands() {
 	for c in $(command_names); do
 		text=$("$program" "$c" --help)
 		echo ".SS $(echo "$text" | sed -n '1s/^Usage: tbtui //p' | roff_line)"
-		echo "$text" | awk '/^(Options|Global options):/ { exit } NR > 1 && NF' | roff_line
+		echo "$text" | awk '/^(Options|Examples|Global options):/ { exit } NR > 1 && NF' | roff_line
 		echo "$text" | options
+		echo "$text" | examples
 	done
 }
 

@@ -142,8 +142,9 @@ tb_opt_parse(const struct tb_opt *opts, int *argc, char **argv, bool stop_at_ope
 	return status;
 }
 
-void
-tb_opt_row(const char *head, const char *text, FILE *out)
+/* What is explained, and the text, wrapped at 80 columns. */
+static void
+opt_row(const char *head, const char *text, FILE *out)
 {
 	int at = fprintf(out, "  %-*s", TEXT_AT - 3, head);
 
@@ -173,7 +174,7 @@ tb_opt_help(const struct tb_opt *opts, FILE *out)
 		snprintf(head, sizeof(head), "%c%c%c --%s%s%s", opts->letter ? '-' : ' ',
 			 opts->letter ? opts->letter : ' ', opts->letter ? ',' : ' ', opts->name,
 			 opts->arg ? " " : "", opts->arg ? opts->arg : "");
-		tb_opt_row(head, opts->help, out);
+		opt_row(head, opts->help, out);
 	}
 }
 

@@ -39,7 +39,5 @@ struct tb_opt {
 enum tb_status tb_opt_parse(const struct tb_opt *opts, int *argc, char **argv,
 			    bool stop_at_operand, struct tb_err *err) TB_MUST_USE;
 void tb_opt_help(const struct tb_opt *opts, FILE *out);
-/* One row of it: what is explained, and the text, wrapped at 80 columns. */
-void tb_opt_row(const char *head, const char *text, FILE *out);
 void tb_strs_free(struct tb_strs *l);
 #endif

@@ -25,21 +25,42 @@ static const struct cli_command *const cli_commands[] = {
 };
 #define CLI_NCOMMANDS (sizeof(cli_commands) / sizeof(*cli_commands))
 
+/* Headings of --help, each before the command that is the first under it. */
+static const struct { const char *first, *title; } groups[] = {
+	{ "pull", "Get and share" },
+	{ "scan", "See" },
+	{ "verify", "Trust" },
+	{ "dedupe", "Tidy up" },
+	{ "plan", "Convert" },
+	{ "chat", "Talk" },
+	{ "bench", "This machine" },
+};
+
+static const char *
+heading(const char *command)
+{
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+		if (!strcmp(groups[i].first, command))
+			return groups[i].title;
+	return NULL;
+}
+
 static void
 print_help(const struct tb_opt *opts)
 {
 	printf("Usage: tbtui [OPTION...] [COMMAND [ARG...]]\n"
 	       "       tbtui [OPTION...] PATH\n"
-	       "Without a command: the full-screen program; with a path, on that model or folder."
+	       "Without a command, tbtui shows its screens; with PATH, on that model or folder."
 	       "\n\nOptions:\n");
 	tb_opt_help(opts, stdout);
 	printf("\nCommands:\n");
 	for (size_t i = 0; i < CLI_NCOMMANDS; i++) {
 		const struct cli_command *c = cli_commands[i];
-		char head[64];
+		const char *title = heading(c->name);
 
-		snprintf(head, sizeof(head), "%s %s", c->name, c->args);
-		tb_opt_row(head, c->summary, stdout);
+		if (title)
+			printf("\n%s\n", title);
+		printf("  %-11s %s\n", c->name, c->summary);
 	}
 	printf("\n\"tbtui COMMAND --help\" explains a command; \"man tbtui\" has it all.\n");
 }

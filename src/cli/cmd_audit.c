@@ -398,7 +398,8 @@ audit(const struct audit *a, int argc, char **argv)
 	return status;
 }
 
-COMMAND(cli_audit, "audit", "[list|show N|diff N M|check FILE|export [N|REF...]]", "earlier verify runs")
+COMMAND(cli_audit, "audit", "[list|show N|diff N M|check FILE|export [N|REF...]]",
+	"list, show, compare and export earlier verify runs")
 {
 	struct op_ctx ctx;
 	struct audit a = { .cli = cli, .ctx = &ctx, .to.format = REPORT_TEXT };

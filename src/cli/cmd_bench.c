@@ -77,7 +77,7 @@ bench_table(const struct bench_result *r)
 	return cli_table_end(&t) ? CLI_OK : CLI_FAILED;
 }
 
-COMMAND(cli_bench, "bench", "[REF]", "our speed beside this machine's limits")
+COMMAND(cli_bench, "bench", "[REF]", "measure speed against this machine's limits")
 {
 	uint64_t pp = 512, tg = 64, depth = 0;
 	const char *only = NULL;

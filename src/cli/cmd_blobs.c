@@ -94,7 +94,8 @@ blobs_of(const struct cli *cli, struct cli_index *x, enum db_blob_set set, struc
 	return status;
 }
 
-COMMAND(cli_blobs, "blobs", "", "content-addressed files and how many models use them")
+COMMAND(cli_blobs, "blobs", "",
+	"list content-addressed files and how many models use each")
 {
 	bool orphans = false, shared = false, missing = false, left = false, copies = false;
 	struct db_query q = { 0 };
@@ -295,7 +296,7 @@ put_tensors(const struct cli *cli, const struct db_copies *tensors, cJSON *list)
 	}
 }
 
-COMMAND(cli_whose, "whose", "DIGEST|FILE", "the models that use a blob")
+COMMAND(cli_whose, "whose", "DIGEST|FILE", "show which models use a file or digest")
 {
 	struct db_blobs found = { 0 };
 	struct db_copies tensors = { 0 };

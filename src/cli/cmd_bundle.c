@@ -113,8 +113,7 @@ bundle_verify(struct cli *cli, struct bundle_source *src)
 	return result;
 }
 
-COMMAND(cli_bundle, "bundle", "list|verify FILE",
-	"what is in an archive of models, and whether each byte is right")
+COMMAND(cli_bundle, "bundle", "list|verify FILE", "list or verify an archive of models")
 {
 	const struct tb_opt opts[] = { { .name = NULL } };
 	struct bundle_source src;

@@ -94,7 +94,8 @@ calibrate(struct cli *cli, struct calibrating *c, char **argv)
 	return status;
 }
 
-COMMAND(cli_calibrate, "calibrate", "REF TEXT", "what matters in a model, measured on a text")
+COMMAND(cli_calibrate, "calibrate", "REF TEXT",
+	"measure on a text which weights matter (an imatrix)")
 {
 	struct calibrating c = { .req = { 0 } };
 	uint64_t chunk = 0;

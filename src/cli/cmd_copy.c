@@ -108,8 +108,7 @@ copy_do(const struct cli *cli, struct task *t)
 	return shown;
 }
 
-COMMAND(cli_copy, "copy", "SRC DST",
-	"images between registries (docker://HOST/REPOSITORY:TAG) and layouts (oci:DIR:NAME)")
+COMMAND(cli_copy, "copy", "SRC DST", "copy images between registries and OCI layouts")
 {
 	struct task t = { .req = { .src = NULL } };
 	uint64_t streams = 0;

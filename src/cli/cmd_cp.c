@@ -21,7 +21,7 @@ rename_or_copy(struct cli *cli, enum tidy_kind kind, int argc, char **argv)
 	return cli_tidy(cli, &req, dry);
 }
 
-COMMAND(cli_cp, "cp", "REF NAME", "a second name for a model; copies no data")
+COMMAND(cli_cp, "cp", "REF NAME", "give a model a second name; no data is copied")
 {
 	return rename_or_copy(cli, TIDY_CP, argc, argv);
 }
@@ -31,7 +31,7 @@ COMMAND(cli_tag, "tag", "REF NAME", "the same as cp")
 	return rename_or_copy(cli, TIDY_CP, argc, argv);
 }
 
-COMMAND(cli_mv, "mv", "REF NAME", "another name for a model, folder or file")
+COMMAND(cli_mv, "mv", "REF NAME", "rename a model, folder or file")
 {
 	return rename_or_copy(cli, TIDY_MV, argc, argv);
 }

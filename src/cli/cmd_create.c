@@ -130,7 +130,7 @@ create(struct cli *cli, struct task *t, const struct plan_args *a, const char *f
 	return status ? cli_fail(&err) : shown;
 }
 
-COMMAND(cli_create, "create", "NAME", "a model of a store from a Modelfile")
+COMMAND(cli_create, "create", "NAME", "make a model from a Modelfile")
 {
 	const char *file = NULL;
 	struct plan_args a = { 0 };

@@ -189,7 +189,8 @@ dedupe_do(const struct cli *cli, struct task *t, bool dry_run, struct tb_err *er
 	return p->done < todo || p->failed || p->nunread ? CLI_WRONG : CLI_OK;
 }
 
-COMMAND(cli_dedupe, "dedupe", "", "equal files become one, where the file system can")
+COMMAND(cli_dedupe, "dedupe", "",
+	"make equal files share their space, where the disk can")
 {
 	bool dry_run = false;
 	struct task t = { .req = { .min = LEAST } };

@@ -45,7 +45,8 @@ demo_print(const struct cli *cli, const struct task *t)
 	return CLI_OK;
 }
 
-COMMAND(cli_demo, "demo", "[DIR]", "a small store to look around in, with models that talk of tbtui")
+COMMAND(cli_demo, "demo", "[DIR]",
+	"write a small store to explore, with models that can talk")
 {
 	struct task t = { 0 };
 	const struct tb_opt opts[] = {

@@ -268,7 +268,8 @@ damaged(const struct cli *cli, const struct model *m)
 	return m->nproblems;
 }
 
-COMMAND(cli_diff, "diff", "REF REF", "tensors in which two models differ, across formats")
+COMMAND(cli_diff, "diff", "REF REF",
+	"compare two models tensor by tensor, across formats")
 {
 	struct diff_task k = { .sort = "name" };
 	bool values = false, bytes = false;

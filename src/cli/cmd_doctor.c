@@ -181,7 +181,7 @@ doctor_text(const struct doctor *d)
 	return CLI_OK;
 }
 
-COMMAND(cli_doctor, "doctor", "", "what this machine and this build can do")
+COMMAND(cli_doctor, "doctor", "", "report what this machine and this build can do")
 {
 	enum cli_exit status;
 	struct doctor d;

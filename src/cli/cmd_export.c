@@ -196,7 +196,7 @@ check(const struct export_args *x, const struct form *f)
 }
 
 COMMAND(cli_export, "export", "REF... DEST",
-	"a model as others take it: a folder, a GGUF file, an image, one archive for no network")
+	"write models as a folder, a GGUF file, an image or one archive")
 {
 	struct export_args x = { .as = NULL };
 	const struct form *form;

@@ -248,8 +248,7 @@ heal_do(const struct cli *cli, struct task *t, bool dry_run, struct tb_err *err)
 	return p->failed || p->nbad || p->nunread ? CLI_WRONG : checked ? CLI_OK : CLI_FAILED;
 }
 
-COMMAND(cli_heal, "heal", "[REF...]",
-	"bad or missing files of models replaced by good copies")
+COMMAND(cli_heal, "heal", "[REF...]", "replace bad or missing files with good copies")
 {
 	struct tb_strs from = { 0 };
 	bool dry_run = false;

@@ -128,7 +128,7 @@ read_as(const char *as, const char *path, bool *tensors, struct tb_err *err)
 }
 
 COMMAND(cli_import, "import", "PATH [NAME]",
-	"a safetensors directory or file, a GGUF file or a bundle, into a store")
+	"bring safetensors, a GGUF file or a bundle into a store")
 {
 	struct task t = { 0 };
 	struct plan_args a = { .quant = "keep" };

@@ -87,7 +87,7 @@ ls_models(const struct cli *cli, struct cli_index *x, struct db_query *q)
 	return status;
 }
 
-COMMAND(cli_ls, "ls", "[PATTERN]", "models of the index")
+COMMAND(cli_ls, "ls", "[PATTERN]", "list the models")
 {
 	struct db_query q = { 0 };
 	const struct tb_opt opts[] = {

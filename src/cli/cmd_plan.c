@@ -94,7 +94,8 @@ show(const struct cli *cli, const struct planned *p)
 						      : plan_text(cli, p->plan);
 }
 
-COMMAND(cli_plan, "plan", "SRC [DST]", "what a conversion would write, and its errors")
+COMMAND(cli_plan, "plan", "SRC [DST]",
+	"preview a conversion: size and error of every tensor")
 {
 	struct plan_args a = { 0 };
 	bool no_errors = false, errors = false;

@@ -223,7 +223,8 @@ pull_from_registry(struct cli *cli, struct op_ctx *ctx, const struct pull_args *
 	return status;
 }
 
-COMMAND(cli_pull, "pull", "NAME [AS]", "a model from a registry, or hf:ORG/NAME from a hub")
+COMMAND(cli_pull, "pull", "NAME [AS]",
+	"download a model from a registry, or hf:ORG/NAME from a hub")
 {
 	struct pull_args a = { .dry = false };
 	const struct tb_opt opts[] = {

@@ -114,7 +114,8 @@ push_do(const struct cli *cli, struct task *t)
 	return shown;
 }
 
-COMMAND(cli_push, "push", "REF [NAME]", "a model to a registry: what is not there yet, the manifest last")
+COMMAND(cli_push, "push", "REF [NAME]",
+	"upload a model to a registry: only what is missing there")
 {
 	struct task t = { .req = { .ref = NULL } };
 	uint64_t streams = 0;

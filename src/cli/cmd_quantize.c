@@ -236,7 +236,7 @@ cli_convert(struct cli *cli, const char *what, const struct plan_args *a, bool r
 }
 
 COMMAND(cli_quantize, "quantize", "SRC DST",
-	"convert into a store, a directory or a file")
+	"convert a model into a store, a directory or a file")
 {
 	struct plan_args a = { 0 };
 	const char *part = NULL;
@@ -292,17 +292,18 @@ regroup(struct cli *cli, int argc, char **argv, const char *experts)
 	return convert(cli, &a, t, argv);
 }
 
-COMMAND(cli_pack, "pack", "SRC DST", "experts into stacked blobs, lossless")
+COMMAND(cli_pack, "pack", "SRC DST", "stack experts into packed blobs, lossless")
 {
 	return regroup(cli, argc, argv, "stacked");
 }
 
-COMMAND(cli_unpack, "unpack", "SRC DST", "experts back to a tensor each, lossless")
+COMMAND(cli_unpack, "unpack", "SRC DST",
+	"split packed experts into a tensor each, lossless")
 {
 	return regroup(cli, argc, argv, "per-expert");
 }
 
-COMMAND(cli_slice, "slice", "SRC DST", "some tensors of a model, other names, other shards")
+COMMAND(cli_slice, "slice", "SRC DST", "keep, drop, rename or reshard tensors")
 {
 	struct slice_args s = { .shard_max = NULL };
 	struct plan_args a = { .quant = "keep", .experts = "keep", .slice = &s };

@@ -23,12 +23,12 @@ take_away(struct cli *cli, enum tidy_kind kind, int argc, char **argv, int min, 
 	return cli_tidy(cli, &req, dry);
 }
 
-COMMAND(cli_rm, "rm", "REF...", "take models away; undo brings them back")
+COMMAND(cli_rm, "rm", "REF...", "remove models; undo brings them back")
 {
 	return take_away(cli, TIDY_RM, argc, argv, 1, -1);
 }
 
-COMMAND(cli_prune, "prune", "", "take away what no model uses; undo brings it back")
+COMMAND(cli_prune, "prune", "", "remove what no model uses; undo brings it back")
 {
 	return take_away(cli, TIDY_PRUNE, argc, argv, 0, 0);
 }

@@ -201,7 +201,7 @@ keep_all(struct cli *cli)
 	cli->kv = cli->kv ? cli->kv : kv_type_name(KV_F32);
 }
 
-COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
+COMMAND(cli_logits, "logits", "REF", "list the likeliest next tokens of a text")
 {
 	struct scoring s = { .top = 10 };
 	const char *prompt = NULL;
@@ -231,7 +231,8 @@ COMMAND(cli_logits, "logits", "REF", "the likeliest next tokens of a text")
 	return status;
 }
 
-COMMAND(cli_perplexity, "perplexity", "REF FILE", "how well a model predicts a text")
+COMMAND(cli_perplexity, "perplexity", "REF FILE",
+	"measure how well a model predicts a text")
 {
 	struct scoring s = { .top = 10 };
 	const char *against = NULL;

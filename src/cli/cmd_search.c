@@ -83,8 +83,7 @@ search(const struct cli *cli, struct cli_index *x, struct db_query *q)
 	return status;
 }
 
-COMMAND(cli_search, "search", "WORD...",
-	"tensors of all models whose names have the words")
+COMMAND(cli_search, "search", "WORD...", "find tensors of all models by name")
 {
 	struct db_query q = { .limit = 1000 };
 	const struct tb_opt opts[] = {

@@ -174,8 +174,8 @@ serve_all(struct serving *s)
 	return status ? cli_fail(&err) : CLI_OK;
 }
 
-COMMAND(cli_serve, "serve", "REF...", "let other programs ask models over HTTP, as OpenAI's and "
-	"Ollama's servers")
+COMMAND(cli_serve, "serve", "REF...",
+	"serve models over HTTP, as OpenAI's and Ollama's servers do")
 {
 	struct serving s = { .cli = cli };
 	struct serve_opts *o = &s.opts;

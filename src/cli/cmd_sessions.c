@@ -394,7 +394,7 @@ run_verb(struct sessions *s, size_t verb, int argc, char **argv)
 
 COMMAND(cli_sessions, "sessions",
 	"[list|show N|search WORD...|export N|import FILE|rename N TITLE|rm N|restore N|empty]",
-	"the conversations that are kept; N may be \"last\"")
+	"list, search, export and restore kept conversations")
 {
 	struct sessions s = { .cli = cli };
 	const struct tb_opt opts[] = {

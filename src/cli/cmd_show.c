@@ -204,7 +204,7 @@ show_modelfile(const struct show *s)
 	return CLI_OK;
 }
 
-COMMAND(cli_show, "show", "REF", "one model: files, config, template, licence, totals")
+COMMAND(cli_show, "show", "REF", "show a model: files, config, template, licence, totals")
 {
 	const char *key = NULL;
 	bool modelfile = false;

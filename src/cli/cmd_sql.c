@@ -43,7 +43,8 @@ sql_row(void *arg, int n, const char *const *names, const char *const *values, s
 	return TB_OK;
 }
 
-COMMAND(cli_sql, "sql", "[QUERY]", "read-only SQL over the index; without QUERY its tables")
+COMMAND(cli_sql, "sql", "[QUERY]",
+	"query the index (read-only); without QUERY, list its tables")
 {
 	struct sql_rows r = { .titled = false };
 	cJSON *doc = NULL;

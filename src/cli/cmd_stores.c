@@ -117,7 +117,7 @@ stores_change(const struct cli *cli, const struct op_ctx *ctx, const char *word,
 }
 
 COMMAND(cli_stores, "stores", "[list|add DIR|remove DIR]",
-	"the places that are looked into without --store")
+	"list, add or remove the places searched for models")
 {
 	bool all = false;
 	const struct tb_opt opts[] = {

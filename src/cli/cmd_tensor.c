@@ -195,7 +195,7 @@ tensor_read(struct cli *cli, const char *name, struct tensor_task *k, struct tb_
 }
 
 COMMAND(cli_tensor, "tensor", "REF NAME",
-	"one tensor: facts, statistics, histogram, values, bytes")
+	"show one tensor: statistics, histogram, values, bytes")
 {
 	struct tensor_task k = { .bins = 32, .cells = "16x64" };
 	const struct tb_opt opts[] = {

@@ -258,7 +258,7 @@ tensors_print(const struct cli *cli, struct tensors_task *k)
 	return status;
 }
 
-COMMAND(cli_tensors, "tensors", "[REF]", "the tensors of a model")
+COMMAND(cli_tensors, "tensors", "[REF]", "list the tensors of a model")
 {
 	struct tensors_task k = { 0 };
 	const char *key = NULL;

@@ -178,7 +178,7 @@ text_decode(const struct cli *cli, const struct vocab *v, const char *list)
 }
 
 COMMAND(cli_tokenize, "tokenize", "REF [TEXT]",
-	"a text as token ids (-: standard input), or the vocabulary")
+	"split a text (-: standard input) into tokens, or list them all")
 {
 	bool bare = false, literal = false, spans = false;
 	const char *search = NULL, *decode = NULL;
@@ -284,7 +284,7 @@ template_print(const struct cli *cli, const struct tb_buf *text)
 }
 
 COMMAND(cli_template, "template", "REF FILE",
-	"a conversation (JSON) as the model's template writes it")
+	"render a conversation (JSON) with a model's chat template")
 {
 	bool finished = false;
 	const struct tb_opt opts[] = {

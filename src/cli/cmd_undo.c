@@ -207,7 +207,8 @@ undo_numbers(struct task *t, int argc, char **argv, uint64_t *numbers)
 	return CLI_OK;
 }
 
-COMMAND(cli_undo, "undo", "[N...]", "bring back what rm, prune, cp, mv, heal or dedupe did")
+COMMAND(cli_undo, "undo", "[N...]",
+	"take back what rm, prune, cp, mv, heal or dedupe did")
 {
 	struct task t = { 0 };
 	const char *older = NULL;

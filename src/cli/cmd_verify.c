@@ -181,7 +181,8 @@ verify(const struct cli *cli, struct op_ctx *ctx, const struct verify_request *r
 	return done == CLI_OK ? cli_run_exit(out.state) : done;
 }
 
-COMMAND(cli_verify, "verify", "[REF...]", "check digests, sizes and structure")
+COMMAND(cli_verify, "verify", "[REF...]",
+	"check digests, sizes and structure, and write reports")
 {
 	struct verify_request req = { 0 };
 	struct report_dest to = { .format = REPORT_TEXT };

@@ -16,9 +16,10 @@ cli_command_files = \
 	src/cli/cmd_show.c \
 	src/cli/cmd_tensors.c \
 	src/cli/cmd_tensor.c \
-	src/cli/cmd_diff.c \
 	src/cli/cmd_search.c \
+	src/cli/cmd_diff.c \
 	src/cli/cmd_blobs.c \
+	src/cli/cmd_sql.c \
 	src/cli/cmd_verify.c \
 	src/cli/cmd_audit.c \
 	src/cli/cmd_heal.c \
@@ -26,16 +27,15 @@ cli_command_files = \
 	src/cli/cmd_rm.c \
 	src/cli/cmd_cp.c \
 	src/cli/cmd_undo.c \
-	src/cli/cmd_sql.c \
+	src/cli/cmd_plan.c \
+	src/cli/cmd_quantize.c \
+	src/cli/cmd_calibrate.c \
 	src/cli/cmd_chat.c \
 	src/cli/cmd_sessions.c \
 	src/cli/cmd_serve.c \
 	src/cli/cmd_generate.c \
 	src/cli/cmd_score.c \
-	src/cli/cmd_calibrate.c \
 	src/cli/cmd_text.c \
-	src/cli/cmd_plan.c \
-	src/cli/cmd_quantize.c \
 	src/cli/cmd_bench.c \
 	src/cli/cmd_doctor.c \
 	src/cli/cmd_demo.c
@@ -56,6 +56,7 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/chat_session.c \
 	src/cli/chat_session.h \
 	src/cli/copies.c \
+	src/cli/examples.def \
 	src/cli/export_bom.c \
 	src/cli/generate_remote.c \
 	src/cli/generate_remote.h \

@@ -207,6 +207,23 @@ merge(struct cli *cli, const struct tb_opt *own, struct tb_opt *all, size_t max)
 }
 
 static void
+print_examples(const char *command)
+{
+	static const struct { const char *command, *line, *what; } examples[] = {
+#define E(command, line, what) { command, line, what },
+#include "src/cli/examples.def"
+#undef E
+	};
+	const char *before = "\nExamples:\n";
+
+	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+		if (!strcmp(examples[i].command, command)) {
+			printf("%s  %s\n      %s\n", before, examples[i].line, examples[i].what);
+			before = "";
+		}
+}
+
+static void
 print_help(const char *command, const struct tb_opt *own)
 {
 	const struct cli_command *c = cli_command(command);
@@ -214,10 +231,11 @@ print_help(const char *command, const struct tb_opt *own)
 	if (c)		/* a path is none */
 		printf("Usage: tbtui %s [OPTION...]%s%s\n%c%s.\n", c->name, *c->args ? " " : "",
 		       c->args, toupper((unsigned char)*c->summary), c->summary + 1);
-	if (own) {
+	if (own && own->name) {
 		printf("\nOptions:\n");
 		tb_opt_help(own, stdout);
 	}
+	print_examples(command);
 	printf("\nGlobal options: \"tbtui --help\".\n");
 }
 

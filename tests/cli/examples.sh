@@ -30,4 +30,19 @@ while IFS= read -r line; do
 	}
 	[ -s "$T/out" ] || [ "$line" = "tbtui chat demo:bf16" ] || fail "prints nothing: $line"
 done <"$T/examples"
+
+# Those of --help: their commands and options are there.
+n=0
+for c in $(tbtui --help | awk '/^Commands:/ { on = 1 } on && /^  [a-z]/ { print $1 }'); do
+	tbtui "$c" --help | sed -n '/^Examples:/,/^$/s/^  tbtui/tbtui/p'
+done >"$T/examples"
+while IFS= read -r line; do
+	n=$((n + 1))
+	sh -c "$line --help" >"$T/out" 2>"$T/err" </dev/null || fail "$line: $(cat "$T/err")"
+	head -n 1 "$T/out" | grep -q "^Usage: $(echo "$line" | cut -d' ' -f1,2) " || fail "$line: no command"
+	[ ${#line} -le 76 ] || fail "too long: $line"
+done <"$T/examples"
+[ $n -ge 40 ] || fail "only $n examples in --help"
+tbtui --help >"$T/out"
+! grep -E '^.{81}' "$T/out" || fail "--help is wider than 80 columns"
 exit 0
