@@ -184,16 +184,19 @@ has_row(const struct tb_opt *opts, size_t n, char letter, const char *name)
 	return false;
 }
 
-/* A command's rows, then the global ones that it does not use otherwise. */
-static void
-merge(struct cli *cli, const struct tb_opt *own, struct tb_opt *all, size_t max)
+/* A command's rows, then the global ones that it does not use otherwise: caller frees. */
+static struct tb_opt *
+merge(struct cli *cli, const struct tb_opt *own)
 {
-	struct tb_opt globals[CLI_GLOBALS];
-	size_t n = 0, nown;
+	struct tb_opt globals[CLI_GLOBALS], *all;
+	size_t n = 0, nown = 0;
 
-	for (; own && own[n].name && n + CLI_GLOBALS < max; n++)
+	while (own && own[nown].name)
+		nown++;
+	if (!(all = tb_calloc(nown + CLI_GLOBALS, sizeof(*all))))
+		cli_lost();
+	for (; n < nown; n++)
 		all[n] = own[n];
-	nown = n;
 	cli_global_opts(cli, globals);
 	for (size_t i = 0; globals[i].name; i++) {
 		if (has_row(all, nown, 0, globals[i].name))
@@ -204,6 +207,7 @@ merge(struct cli *cli, const struct tb_opt *own, struct tb_opt *all, size_t max)
 		n++;
 	}
 	all[n] = (struct tb_opt){ .name = NULL };
+	return all;
 }
 
 static void
@@ -243,13 +247,14 @@ bool
 cli_parse(struct cli *cli, const struct tb_opt *opts, int *argc, char **argv, int min, int max,
 	  enum cli_exit *status)
 {
-	struct tb_opt all[40];
+	struct tb_opt *all = merge(cli, opts);
 	const char *command = argv[0];
 	struct tb_err err;
+	enum tb_status wrong = tb_opt_parse(all, argc, argv, false, &err);
 
-	merge(cli, opts, all, sizeof(all) / sizeof(*all));
+	free(all);
 	*status = CLI_OK;
-	if (tb_opt_parse(all, argc, argv, false, &err) || cli_check(cli, &err)) {
+	if (wrong || cli_check(cli, &err)) {
 		*status = cli_fail(&err);
 		return false;
 	}
