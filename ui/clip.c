@@ -9,15 +9,13 @@
 #include <unistd.h>
 
 #include "db/chats.h"
-#include "src/base/base64.h"
 #include "src/base/mem.h"
 #include "src/base/out.h"
 #include "src/base/text.h"
+#include "src/face/clipboard.h"
 #include "src/face/words.h"
 #include "src/ops/home/home.h"
 #include "ui/view.h"
-
-#define BYTES_MAX 74994		/* more than that several terminals do not take */
 
 /* The file. */
 
@@ -91,33 +89,15 @@ to_file(struct view *v, char *path, const char *text, size_t len)
 	(void)view_job(v, &clip_file_job, f, "copy %zu bytes", len);
 }
 
-/* The terminal.  tmux keeps for itself what it is sent, or hands it on when asked to. */
-
-static void
-wrap_for_tmux(struct tb_buf *out, const char *seq)
-{
-	tb_buf_str(out, "\033Ptmux;");
-	for (; *seq; seq++) {
-		if (*seq == '\033')
-			tb_buf_chr(out, '\033');
-		tb_buf_chr(out, *seq);
-	}
-	tb_buf_str(out, "\033\\");
-}
+/* The terminal. */
 
 static void
 to_terminal(const char *text, size_t len)
 {
-	struct tb_buf seq = TB_BUF(1u << 20), all = TB_BUF(1u << 20);
-	const char *tmux = getenv("TMUX");
+	struct tb_buf all = TB_BUF(1u << 20);
 	size_t done = 0;
 
-	tb_buf_str(&seq, "\033]52;c;");
-	tb_base64(&seq, text, len);
-	tb_buf_chr(&seq, '\a');
-	tb_buf_add(&all, tb_buf_cstr(&seq), seq.len);
-	if (tmux && *tmux)
-		wrap_for_tmux(&all, tb_buf_cstr(&seq));
+	clipboard_put(text, len, &all);
 	while (done < all.len && !tb_buf_failed(&all)) {
 		ssize_t n = write(STDOUT_FILENO, all.p + done, all.len - done);
 
@@ -125,17 +105,7 @@ to_terminal(const char *text, size_t len)
 			break;
 		done += (size_t)n;
 	}
-	tb_buf_free(&seq);
 	tb_buf_free(&all);
-}
-
-/* Consoles have no clipboard. */
-static bool
-takes(size_t len)
-{
-	const char *term = getenv("TERM");
-
-	return len <= BYTES_MAX && term && strcmp(term, "linux");
 }
 
 void
@@ -151,14 +121,14 @@ clip_copy(struct view *v, const char *what, const char *text, size_t len)
 		view_say(v, "out of memory");
 	else if (!len)
 		view_say(v, "There is nothing in %s to copy.", what);
-	else if (!takes(len))
-		view_say(v, "%s: %s is in %s", len > BYTES_MAX ? "Too long for a clipboard"
+	else if (!clipboard_takes(len))
+		view_say(v, "%s: %s is in %s", len > CLIPBOARD_MAX ? "Too long for a clipboard"
 			 : "This terminal has no clipboard", what, tb_buf_cstr(&where));
 	else if (told)
 		view_say(v, "Copied %s: %zu bytes.", what, len);
 	else
 		view_say(v, "Copied %s: %zu bytes (also in %s).", what, len, tb_buf_cstr(&where));
-	if (path && len && takes(len)) {
+	if (path && len && clipboard_takes(len)) {
 		to_terminal(text, len);
 		told = true;
 	}

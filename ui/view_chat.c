@@ -120,7 +120,7 @@ show_result(struct view *v, struct talk_call *c)
 	if (c->moved || c->asks)
 		show_path(v);
 	if (c->did == TALK_COPY)
-		clip_copy(v, "the answer", text, c->say.len);
+		clip_copy(v, c->copied, text, c->say.len);
 	else if (c->did == TALK_TEXT)
 		transcript_help(&s->text, text);
 	else if (c->moved && *text)

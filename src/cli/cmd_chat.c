@@ -13,6 +13,7 @@
 #include "src/cli/run_model.h"
 #include "src/cli/table.h"
 #include "src/cli/wrap.h"
+#include "src/face/clipboard.h"
 #include "src/face/history.h"
 #include "src/face/talk.h"
 #include "src/format/json.h"
@@ -158,6 +159,25 @@ show_answer(struct chatting *c, const struct chat_answer *a)
 	return a->gen.stop == GEN_CANCELLED ? CLI_WRONG : status;
 }
 
+/* To the terminal's clipboard; where there is none it is printed. */
+static void
+show_copied(const struct talk_call *call)
+{
+	struct tb_buf out = TB_BUF(1u << 20);
+
+	if (isatty(STDOUT_FILENO) && clipboard_takes(call->say.len)) {
+		clipboard_put(call->say.p, call->say.len, &out);
+		cli_put_buf(&out);
+		fflush(stdout);
+		fprintf(stderr, "Copied %s: %zu bytes.\n", call->copied, call->say.len);
+	} else {
+		cli_put_lines(tb_buf_cstr(&call->say), call->say.len);
+		if (call->say.len && call->say.p[call->say.len - 1] != '\n')
+			putchar('\n');
+	}
+	tb_buf_free(&out);
+}
+
 /* What a command has to say: to be read on standard output, else beside it. */
 static enum cli_exit
 show_result(struct chatting *c, struct talk_call *call)
@@ -166,7 +186,9 @@ show_result(struct chatting *c, struct talk_call *call)
 	struct tb_buf clean = TB_BUF(SIZE_MAX);
 
 	tb_text_clean_lines(&clean, text, strlen(text));
-	if (*text)
+	if (call->did == TALK_COPY && !c->cli->json)
+		show_copied(call);
+	else if (*text)
 		fprintf(call->did == TALK_TEXT ? stdout : stderr, "%s\n", tb_buf_cstr(&clean));
 	fflush(stdout);
 	tb_buf_free(&clean);

@@ -3,6 +3,8 @@ noinst_LIBRARIES += src/face/libface.a
 src_face_libface_a_SOURCES = \
 	src/face/after.c \
 	src/face/after.h \
+	src/face/clipboard.c \
+	src/face/clipboard.h \
 	src/face/columns.c \
 	src/face/columns.h \
 	src/face/editor.c \

@@ -97,6 +97,7 @@ struct talk_call {
 
 	enum talk_did did;
 	struct tb_buf say;
+	char copied[64];		/* what that is, of TALK_COPY: "the answer" */
 	bool moved;			/* the path is another one */
 	bool other;			/* of another conversation, where ids mean other turns */
 	bool switched;			/* so is who answers */

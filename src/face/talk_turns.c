@@ -2,11 +2,16 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/text.h"
+#include "src/face/markdown.h"
 #include "src/face/talk_rows.h"
+
+#define CODE_COLUMNS 80		/* lines of code are as long as they are, however wide it is laid out */
 
 enum tb_status
 talk_run_clear(struct talk_call *c, struct tb_job *job, struct tb_err *err)
@@ -114,11 +119,42 @@ talk_run_other(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 	return chat_choose(c->talk->chat, turn, by, err);
 }
 
+/* A block of code of the text: the one with this number, or the first. */
+static enum tb_status
+copy_code(struct talk_call *c, const char *text, struct tb_err *err)
+{
+	const char *which = talk_word(&c->rest), *code;
+	struct mdown *m = mdown_new(0);
+	uint64_t i = 1;
+	size_t n, len;
+
+	if (!m)
+		return tb_nomem(err);
+	mdown_add(m, text, strlen(text));
+	mdown_end(m);
+	mdown_lay(m, CODE_COLUMNS);
+	n = mdown_codes(m);
+	if (!n) {
+		(void)talk_refuse(c, "There is no block of code in the last answer.");
+	} else if (*which && (!tb_parse_u64(which, &i) || i - 1 >= n)) {
+		(void)talk_refuse(c, "Blocks of code are numbered 1 to %zu there.", n);
+	} else {
+		code = mdown_code(m, (size_t)i - 1, &len);
+		tb_buf_add(&c->say, code, len);
+		if (n > 1)
+			snprintf(c->copied, sizeof(c->copied), "block %" PRIu64 " of %zu", i, n);
+		else
+			snprintf(c->copied, sizeof(c->copied), "the block of code");
+	}
+	mdown_free(m);
+	return TB_OK;
+}
+
 enum tb_status
 talk_run_copy(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 {
+	const char *what = talk_word(&c->rest), *text = NULL;
 	struct chat_path path;
-	const char *text = NULL;
 	enum tb_status status = chat_path(c->talk->chat, &path, err);
 
 	(void)job;
@@ -128,10 +164,15 @@ talk_run_copy(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 		if (!strcmp(path.turns[i].said.role, "assistant"))
 			text = path.turns[i].said.content;
 	c->did = TALK_COPY;
-	if (text)
-		tb_buf_str(&c->say, text);
-	else
+	snprintf(c->copied, sizeof(c->copied), "the answer");
+	if (*what && strcmp(what, "code"))
+		status = talk_refuse(c, "/copy takes nothing, or \"code\" and a number.");
+	else if (!text)
 		status = talk_refuse(c, "Nothing was answered yet.");
+	else if (*what)
+		status = copy_code(c, text, err);
+	else
+		tb_buf_str(&c->say, text);
 	chat_path_free(&path);
 	return status;
 }
