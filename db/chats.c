@@ -9,8 +9,8 @@
 #include "src/base/buf.h"
 #include "src/base/text.h"
 
-#define CHAT_COLUMNS "c.id, c.title, c.named, c.model, c.ref, c.weights, c.system, c.settings, " \
-	"c.leaf, c.turns, c.from_chat, c.from_turn, c.created_ns, c.updated_ns, c.removed_ns"
+#define CHAT_COLUMNS(settings) "c.id, c.title, c.named, c.model, c.ref, c.weights, c.system, " \
+	settings ", c.leaf, c.turns, c.from_chat, c.from_turn, c.created_ns, c.updated_ns, c.removed_ns"
 
 /* ---- reading ---- */
 
@@ -68,7 +68,7 @@ search(struct db *db, const struct db_chats_query *q, struct db_chats *out, stru
 		status = rows_select(db, ROWS(out, read_chat), err,
 			"WITH hit AS (SELECT t.chat, max(t.id) AS id FROM words JOIN turns t "
 			"  ON t.id = words.rowid WHERE words MATCH ?1 GROUP BY t.chat) "
-			"SELECT " CHAT_COLUMNS ", coalesce(t.n, 0), (SELECT snippet(words, 0, "
+			"SELECT " CHAT_COLUMNS("''") ", coalesce(t.n, 0), (SELECT snippet(words, 0, "
 			"  char(1), char(2), '…', 16) FROM words WHERE words MATCH ?1 AND rowid = hit.id) "
 			"FROM chats c LEFT JOIN hit ON hit.chat = c.id LEFT JOIN turns t ON t.id = hit.id "
 			"WHERE (hit.id IS NOT NULL OR tb_match(?2, c.title)) AND (c.removed_ns > 0) = ?3 "
@@ -85,7 +85,7 @@ db_chats_list(struct db *db, const struct db_chats_query *q, struct db_chats *ou
 	*out = (struct db_chats){ 0 };
 	if (q->words && *q->words)
 		return search(db, q, out, err);
-	return rows_select(db, ROWS(out, read_chat), err, "SELECT " CHAT_COLUMNS ", 0, '' FROM chats c "
+	return rows_select(db, ROWS(out, read_chat), err, "SELECT " CHAT_COLUMNS("''") ", 0, '' FROM chats c "
 			   "WHERE (c.removed_ns > 0) = ? ORDER BY c.updated_ns DESC, c.id DESC", "i",
 			   (int64_t)q->trash);
 }
@@ -94,8 +94,8 @@ enum tb_status
 db_chats_get(struct db *db, int64_t id, struct db_chats *out, struct tb_err *err)
 {
 	*out = (struct db_chats){ 0 };
-	return rows_select(db, ROWS(out, read_chat), err, "SELECT " CHAT_COLUMNS ", 0, '' FROM chats c "
-			   "WHERE c.id = ?", "i", id);
+	return rows_select(db, ROWS(out, read_chat), err, "SELECT " CHAT_COLUMNS("c.settings") ", 0, '' "
+			   "FROM chats c WHERE c.id = ?", "i", id);
 }
 
 enum tb_status

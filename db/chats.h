@@ -45,7 +45,7 @@ struct db_chats_query {
 				 * a turn or in the title */
 	bool trash;		/* those that were removed; else those that were not */
 };
-/* Newest first; of a search with the newest turn that has the words. */
+/* Newest first, without settings; of a search with the newest turn that has the words. */
 enum tb_status db_chats_list(struct db *db, const struct db_chats_query *q, struct db_chats *out,
 			     struct tb_err *err) TB_MUST_USE;
 /* n == 0: there is none. Also of the trash. */

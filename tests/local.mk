@@ -822,7 +822,7 @@ TESTS += tests/unit/test_chats
 tests_unit_test_chats_LDADD = $(TEST_OPS)
 dist_check_SCRIPTS += tests/cli/sessions.sh tests/cli/serve.sh tests/cli/chat_kill.sh
 EXTRA_DIST += tests/cli/serve.py tests/cli/chat_kill.py
-dist_check_SCRIPTS += tests/cli/calibrate.sh tests/cli/search.sh tests/cli/draft.sh tests/cli/generate.sh tests/cli/chat.sh tests/cli/messages.sh tests/cli/chat_lines.sh tests/cli/tools.sh \
+dist_check_SCRIPTS += tests/cli/calibrate.sh tests/cli/search.sh tests/cli/draft.sh tests/cli/generate.sh tests/cli/chat.sh tests/cli/messages.sh tests/cli/chat_lines.sh tests/cli/chat_set.sh tests/cli/tools.sh \
 	tests/cli/adapter.sh
 EXTRA_DIST += tests/cli/adapter.py tests/cli/chat_lines.py
 

@@ -62,6 +62,21 @@ show_end(struct talk *t, struct tb_err *err)
 	return TB_OK;
 }
 
+/* Texts that end an answer: those given now instead of those kept. */
+enum tb_status
+chat_sampling_apply(const struct run_sampling *s, struct chat_opts *o, uint32_t *context,
+		    struct tb_err *err)
+{
+	enum tb_status status = run_sampling_apply(s, &o->sampler, &o->max_tokens, context, err);
+
+	if (s->stops.n)
+		*o->stops = 0;
+	for (size_t i = 0; i < s->stops.n && !status; i++)
+		if ((status = chat_opts_add_stop(o, s->stops.v[i], err)))
+			status = tb_wrap(err, status, "--stop");
+	return status;
+}
+
 enum tb_status
 chat_session_begin(const struct chat_session *s, const struct cli *cli, struct talk *t,
 		   const struct run_sampling *sampling, const char *system, const char *prompt,
@@ -83,8 +98,7 @@ chat_session_begin(const struct chat_session *s, const struct cli *cli, struct t
 		return status;
 	if (system)
 		talk_tell(t, system);
-	if ((status = run_sampling_apply(sampling, &t->opts.sampler, &t->opts.max_tokens, &context,
-					 err)))
+	if ((status = chat_sampling_apply(sampling, &t->opts, &context, err)))
 		return status;
 	t->context = t->opts.context = context ? context : t->opts.context;
 	if ((status = chat_configure(t->chat, &t->opts, err)))

@@ -5,6 +5,7 @@
 #include "src/cli/run_model.h"
 
 struct talk;
+struct chat_opts;
 
 struct chat_session {
 	const char *which;	/* "last", "new", a number; NULL: not said */
@@ -18,6 +19,9 @@ struct chat_session {
 /* The model that answered in it. Caller frees. */
 enum tb_status chat_session_ref(const struct chat_session *s, const struct cli *cli, char **ref,
 				struct tb_err *err) TB_MUST_USE;
+/* What the options say of how answers are made. */
+enum tb_status chat_sampling_apply(const struct run_sampling *s, struct chat_opts *o,
+				   uint32_t *context, struct tb_err *err) TB_MUST_USE;
 /* What is said from now on is kept, unless it is one question (prompt) and no session was
  * named.  What was asked for here counts more than what was set then; what was said last is
  * shown. */

@@ -67,19 +67,6 @@ chat_work(void *arg, struct tb_job *job, struct tb_err *err)
 	return status;
 }
 
-/* With what the options say of thinking and tools. */
-static enum tb_status
-begin_talk(struct chatting *c, struct tb_err *err)
-{
-	enum tb_status status;
-
-	if (c->think && !chat_opts_set(&c->talk->opts, "think", c->think))
-		return tb_fail(err, TB_EUSAGE, "--think: on, off, low, medium, high or max");
-	if ((status = talk_begin(c->talk, err)) || !c->tools)
-		return status;
-	return talk_tools_read(c->talk, c->tools, err);
-}
-
 /* Calls are of the answer; how to go on is said beside it. */
 static void
 show_calls(const struct chatting *c, const struct chat_answer *a)
@@ -310,14 +297,23 @@ chat_reach(void *arg, struct tb_job *job, struct tb_err *err)
 	return speaker_remote_new(&r->speaker, r->url, &r->opts, job, err);
 }
 
-/* Answers are what --schema and its kin ask for. */
+/* What the options say counts more than what a session had. */
 static enum tb_status
-chat_hold(struct chatting *c, struct tb_err *err)
+insist(struct chatting *c, struct tb_err *err)
 {
 	const struct run_format *f = &c->format;
+	struct chat_opts *o = &c->talk->opts;
 	struct grammar *g;
-	enum tb_status status = run_format_apply(f, &g, err);
+	enum tb_status status = TB_OK;
 
+	if (c->think && !chat_opts_set(o, "think", c->think))
+		return tb_fail(err, TB_EUSAGE, "--think: on, off, low, medium, high or max");
+	if (c->think)
+		status = chat_configure(c->talk->chat, o, err);
+	if (!status && c->tools)
+		status = talk_tools_read(c->talk, c->tools, err);
+	if (!status)
+		status = run_format_apply(f, &g, err);
 	return status || !g ? status
 	     : chat_constrain(c->talk->chat, g, f->schema ? f->schema : f->grammar ? f->grammar
 								     : f->format, err);
@@ -352,14 +348,14 @@ chat_remote(struct chatting *c, struct run_model *model, const char *url,
 		c->talk->figures = c->cli->verbose;
 		if (system)
 			talk_tell(c->talk, system);
-		status = run_sampling_apply(s, &o->sampler, &o->max_tokens, &o->context, &err);
+		status = chat_sampling_apply(s, o, &o->context, &err);
 	}
 	if (!status)
-		status = begin_talk(c, &err);
+		status = talk_begin(c->talk, &err);
 	if (!status)
 		status = chat_session_begin(&c->session, c->cli, c->talk, s, system, prompt, &err);
 	if (!status)
-		status = chat_hold(c, &err);
+		status = insist(c, &err);
 	if (status)
 		cli_fail(&err);
 	else
@@ -391,16 +387,16 @@ chat_with(struct chatting *c, struct run_model *r, const struct run_sampling *sa
 		c->talk->figures = c->cli->verbose;
 		if (system)
 			talk_tell(c->talk, system);
-		status = run_sampling_apply(sampling, &o->sampler, &o->max_tokens, &o->context, &err);
+		status = chat_sampling_apply(sampling, o, &o->context, &err);
 	}
 	if (!status)
-		status = begin_talk(c, &err);
+		status = talk_begin(c->talk, &err);
 	if (!status && c->file)
 		status = cli_run(c->cli, "Reading", chat_open_file, c, &err);
 	if (!status)
 		status = chat_session_begin(&c->session, c->cli, c->talk, sampling, system, prompt, &err);
 	if (!status)
-		status = chat_hold(c, &err);
+		status = insist(c, &err);
 	if (status)
 		return cli_fail(&err);
 	end = prompt ? turn(c, talk_call_say(c->talk, prompt), &leave) : converse(c);
@@ -464,6 +460,7 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 	tb_buf_free(&c.with);
 	talk_unref(c.talk);
 	run_model_close(&r);
+	tb_strs_free(&sampling.stops);
 	free(url);
 	free(ref);
 	return status;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/base/mem.h"
 #include "src/cli/generate_remote.h"
 #include "src/cli/run_model.h"
 #include "src/engine/engine.h"
@@ -20,6 +21,7 @@ struct generating {
 	enum guess_how guess;
 	const char *file;
 	struct grammar *grammar;	/* NULL: any text; owned */
+	struct tb_strs *stops;		/* of --stop, and then of the model as well */
 	struct gen_opts opts;
 	struct token_ids ids;
 	struct gen_result result;
@@ -66,8 +68,13 @@ generate_with(struct cli *cli, struct run_model *r, struct generating *g)
 	g->model = r->model;
 	g->prompt = &r->text;
 	g->opts.text = run_text(cli);
-	g->opts.stops = (const char *const *)r->model->stops;
-	g->opts.nstops = g->raw ? 0 : r->model->nstops;
+	if (!tb_grow(&g->stops->v, &g->stops->cap, g->stops->n + r->model->nstops,
+		     sizeof(*g->stops->v)))
+		cli_lost();
+	for (size_t i = 0; !g->raw && i < r->model->nstops; i++)
+		g->stops->v[g->stops->n++] = r->model->stops[i];
+	g->opts.stops = g->stops->v;
+	g->opts.nstops = g->stops->n;
 	g->opts.specials = g->raw;
 	if (run_quietly(cli, generate_run, g, &err)) {
 		status = cli_fail(&err);
@@ -99,7 +106,7 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 	struct run_sampling sampling = RUN_SAMPLING;
 	struct run_guessing guessing = { .none = false };
 	struct run_format format = { .grammar = NULL };
-	struct generating g = { .context = 0 };
+	struct generating g = { .context = 0, .stops = &sampling.stops };
 	struct run_model r = { .ref = NULL };
 	const char *prompt = NULL;
 	uint64_t top = 0;
@@ -107,8 +114,8 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 	const struct tb_opt opts[] = {
 		{ 'p', "prompt", TB_OPT_STR, &prompt, "TEXT", "what to continue; - reads it from "
 		  "standard input" },
-		{ 0, "raw", TB_OPT_FLAG, &g.raw, NULL, "special tokens and stop strings are plain "
-		  "text" },
+		{ 0, "raw", TB_OPT_FLAG, &g.raw, NULL, "special tokens and the model's stop strings are "
+		  "plain text" },
 		{ 0, "top", TB_OPT_U64, &top, "K", "with --json: the K likeliest tokens at each place, "
 		  "at most " RUN_STRING(GEN_TOP) },
 		{ 0, "ignore-eos", TB_OPT_FLAG, &g.opts.ignore_eos, NULL, "go on behind the end" },
@@ -154,6 +161,7 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		       ? cli_fail(&err) : generate_with(cli, &r, &g);
 	}
 	run_model_close(&r);
+	tb_strs_free(&sampling.stops);
 	grammar_free(g.grammar);
 	free(url);
 	return status;

@@ -100,6 +100,7 @@ generate_remote(struct cli *cli, const char *url, const char *prompt,
 	struct sampler_opts sampler;
 	struct tb_buf text = TB_BUF(64u << 20);
 	struct continuing c = { .url = url, .ask = { .sampler = &sampler, .top = top, .grammar = grammar,
+						     .stops = s->stops.v, .nstops = s->stops.n,
 						     .piece = continue_piece, .arg = cli } };
 	enum cli_exit end = CLI_FAILED;
 	uint32_t context;

@@ -43,9 +43,10 @@ void run_model_close(struct run_model *r);
 struct run_sampling {
 	double temperature, top_p, min_p, repeat_penalty;
 	uint64_t top_k, seed, tokens, context;
+	struct tb_strs stops;		/* besides the model's */
 };
 #define RUN_SAMPLING { NAN, NAN, NAN, NAN, UINT64_MAX, UINT64_MAX, UINT64_MAX, \
-		       UINT64_MAX }
+		       UINT64_MAX, { NULL } }
 /* The rows of an option table that fill `s`; penalty: what is said of the default. */
 #define RUN_TEXT(x) #x
 #define RUN_STRING(x) RUN_TEXT(x)
@@ -64,6 +65,8 @@ struct run_sampling {
 	{ 0, "min-p", TB_OPT_F64, &(s).min_p, "P", "at least P times the likeliest" \
 	  RUN_ELSE(SAMPLER_MIN_P) }, \
 	{ 0, "repeat-penalty", TB_OPT_F64, &(s).repeat_penalty, "X", "1 = none" penalty }, \
+	{ 0, "stop", TB_OPT_LIST, &(s).stops, "TEXT", "end where TEXT comes, which is not shown; may " \
+	  "be repeated, and the model's own count, too" }, \
 	{ 0, "ctx", TB_OPT_U64, &(s).context, "N", "positions to keep; 0 = all that the " \
 	  "model has (its num_ctx, else 0)" }
 enum tb_status run_sampling_apply(const struct run_sampling *s, struct sampler_opts *o,

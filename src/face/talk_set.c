@@ -41,7 +41,8 @@ talk_option(const struct chat_opts *o, const char *name, char out[CHAT_OPT_MAX])
 {
 	(void)chat_opts_get(o, name, out);
 	if (!*out)
-		snprintf(out, CHAT_OPT_MAX, strcmp(name, "kv") ? "the server's" : "as usual");
+		snprintf(out, CHAT_OPT_MAX, !strcmp(name, "kv") ? "as usual"
+			 : !strcmp(name, "stop") ? "the model's" : "the server's");
 }
 
 void
@@ -147,7 +148,10 @@ set_parameter(struct talk_call *c, const char *name, const char *value)
 		return TB_OK;
 	}
 	if (!chat_opts_set(&t->opts, own, value))
-		return talk_refuse(c, "%s cannot be %.40s: it is %s", own, value, was);
+		return strcmp(own, "stop")
+			? talk_refuse(c, "%s cannot be %.40s: it is %s", own, value, was)
+			: talk_refuse(c, "stop takes up to %d texts, in quotes where blanks are in them: "
+				      "/set stop END \"\\n\\n\"", CHAT_STOPS);
 	remember_set(t, own, value);
 	talk_option(&t->opts, own, is);
 	return say_change(c, own, was, is);
@@ -197,7 +201,7 @@ talk_run_set(struct talk_call *c, struct tb_job *job, struct tb_err *err)
 		return set_parameter(c, "think", "off");
 	if (!strcmp(name, "think") && !*c->rest)
 		return set_parameter(c, name, "on");
-	return set_parameter(c, name, talk_word(&c->rest));
+	return set_parameter(c, name, strcmp(name, "stop") ? talk_word(&c->rest) : c->rest);
 }
 
 enum tb_status

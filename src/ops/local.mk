@@ -367,6 +367,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/chat/chat_park.c \
 	src/ops/chat/chat_parts.h \
 	src/ops/chat/chat_say.c \
+	src/ops/chat/chat_settings.c \
 	src/ops/chat/local_parts.c \
 	src/ops/chat/local_parts.h \
 	src/ops/chat/reading.c \

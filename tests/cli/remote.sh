@@ -98,6 +98,10 @@ has '"reasoning_content": "Hm, so\."'
 expect 0 "$TBTUI" generate "$U/v1#plain" -p "Long ago" -n 9
 has '^Once upon a time\.$'
 sent '"path": "/v1/completions".*"model": "plain", "prompt": "Long ago", .*"max_tokens": 9'
+expect 0 "$TBTUI" generate "$U/v1#plain" -p "Long ago" --stop END --stop ' . '
+sent '"prompt": "Long ago", .*"stop": \["END", " \. "\]'
+chat 0 plain --stop END
+sent '"messages": .*"stop": \["END"\]'
 expect 2 "$TBTUI" generate "$U/v1#plain" -p "Long ago" --raw
 err_has 'are for models here'
 

@@ -22,6 +22,8 @@ struct chat;
 struct speaker;
 struct chat_answer;
 
+#define CHAT_STOPS 16
+#define CHAT_STOPS_MAX 256	/* bytes of all of them, each with a NUL */
 struct chat_opts {
 	struct sampler_opts sampler;
 	const char *system;	/* borrowed for the call; NULL or "" = none */
@@ -32,22 +34,29 @@ struct chat_opts {
 				 * model does by itself */
 	enum guess_how guess;	/* fixed when a speaker is made */
 	enum kv_type kv;	/* KV_USUAL: as the model was opened */
+	char stops[CHAT_STOPS_MAX];	/* texts that end an answer, besides the model's own: one
+					 * behind the other, the last is empty */
 };
 /* The model's own wishes over our defaults, and a fresh seed. */
 void chat_opts_init(struct chat_opts *o, const struct chat_model *m);
 
 /* One of them by the name people know it by ("temperature", "top_p", "min_p", "top_k",
- * "repeat_penalty", "repeat_last_n", "num_predict", "seed", "kv", "think"); false: no such name or
- * value. */
+ * "repeat_penalty", "repeat_last_n", "num_predict", "seed", "kv", "think", "stop"); false: no such
+ * name or value.  "stop" takes several, each a word or in quotes, where \n, \t, \" and \\ are as in
+ * JSON; "" alone: none. */
 bool chat_opts_set(struct chat_opts *o, const char *name, const char *value);
-/* As chat_opts_set() takes it; "" for the kv that is usual.  false: no such name. */
-#define CHAT_OPT_MAX 32
+/* As chat_opts_set() takes it; "" for what is usual.  false: no such name. */
+#define CHAT_OPT_MAX (2 * CHAT_STOPS_MAX + 3 * CHAT_STOPS)
 bool chat_opts_get(const struct chat_opts *o, const char *name, char value[CHAT_OPT_MAX]);
 const char *chat_opts_name(size_t i);		/* NULL: there are no more */
-/* All of them as an object of strings, in fresh memory (NULL: none); and back, as far as they
- * are known here and can be. */
-char *chat_opts_json(const struct chat_opts *o);
-void chat_opts_read(struct chat_opts *o, const char *json);
+/* One more text that ends an answer.  TB_EUSAGE: it is empty, or there is no room for it. */
+enum tb_status chat_opts_add_stop(struct chat_opts *o, const char *text, struct tb_err *err)
+	TB_MUST_USE;
+/* All of them, borrowed; how many they are. */
+size_t chat_opts_stops(const struct chat_opts *o, const char *stops[CHAT_STOPS]);
+/* All of them into an object, as strings; and back, as far as they are known here and can be. */
+void chat_opts_put(const struct chat_opts *o, cJSON *object);
+void chat_opts_take(struct chat_opts *o, const cJSON *object);
 
 /* ---- who answers ---- */
 
@@ -114,8 +123,8 @@ int64_t chat_number(const struct chat *c);	/* 0: nothing is kept yet */
 const char *chat_title(const struct chat *c);	/* "": none yet; until the next call */
 /* What there is to say about keeping it, once: "" or a sentence. Borrowed until the next call. */
 const char *chat_notice(struct chat *c);
-/* Goes on with session `id` (0: the last one): turns, options, system message.  Of a chat in which
- * nothing was said yet and that is kept.  *o is what the options are now; o->system is borrowed
+/* Goes on with session `id` (0: the last one): turns, options, system message, what answers have
+ * to look like, tools.  Of a chat in which nothing was said yet and that is kept.  *o is what the options are now; o->system is borrowed
  * until they change.  One that is open elsewhere becomes a copy as soon as something is said. */
 enum tb_status chat_resume(struct chat *c, int64_t id, struct chat_opts *o, struct tb_err *err)
 	TB_MUST_USE;

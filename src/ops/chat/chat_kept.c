@@ -102,7 +102,7 @@ static enum tb_status
 put_chat(struct chat *c, size_t leaf, size_t turns, struct tb_err *err)
 {
 	struct keeping *k = &c->keep;
-	char *settings = chat_opts_json(&c->o);
+	char *settings = kept_settings(c);
 	struct db_chat row = {
 		.id = k->id, .title = k->title ? k->title : "", .model = c->speaker->name,
 		.ref = c->speaker->ref, .weights = chat_mark(c), .system = c->system, .settings = settings,

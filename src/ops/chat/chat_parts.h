@@ -56,6 +56,11 @@ struct turn *chat_turn_of(struct chat *c, uint64_t id, const char *role, size_t 
 void kept_write(struct chat *c, bool synced);
 /* An answer on its way, at most once a second. */
 void kept_write_coming(struct chat *c, size_t question, const char *text, const char *thinking);
+/* chat_settings.c: all that is set but the system's message, as it is kept; caller frees, NULL: no
+ * memory.  And back: *o is what the options are then. */
+char *kept_settings(const struct chat *c);
+enum tb_status kept_take_settings(struct chat *c, const char *json, struct chat_opts *o,
+				  struct tb_err *err) TB_MUST_USE;
 const char *chat_mark(struct chat *c);	/* of the speaker; "": it has none */
 char *kept_title_of(const char *text);	/* of the first message; caller frees */
 /* chat_park.c: takes up what was parked, as far as it still is what was read. */

@@ -147,7 +147,8 @@ take_options(struct chat *c, const struct db_chat *row, struct chat_opts *o, str
 	enum tb_status status;
 
 	*o = c->o;
-	chat_opts_read(o, row->settings);
+	if ((status = kept_take_settings(c, row->settings, o, err)))
+		return status;
 	o->system = *row->system ? row->system : NULL;
 	if ((status = chat_configure(c, o, err)))
 		return status;
@@ -170,6 +171,9 @@ tell_about(struct chat *c, const struct db_chat *row)
 	if (!*k->notice && c->unanswered)
 		snprintf(k->notice, sizeof(k->notice), "what was asked last was not answered: "
 			 "/regen asks it again");
+	if (!*k->notice && c->grammar)
+		snprintf(k->notice, sizeof(k->notice), "answers are held to %s, as they were; "
+			 "/format off ends that", tb_text_clean(c->grammar_name, was, sizeof(was)));
 }
 
 static enum tb_status

@@ -301,15 +301,18 @@ local_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *jo
 	const struct chat_model *m = l->m;
 	struct tb_buf before = TB_BUF(RENDER_MAX);
 	struct parts parts = { .ask = ask };
+	const char *stops[CHAT_STOPS + CHAT_MAX_STOPS];
 	struct gen_opts opts = {
 		.sampler = ask->opts->sampler, .max_tokens = ask->opts->max_tokens,
-		.stops = (const char *const *)m->stops, .nstops = m->nstops,
+		.stops = stops, .nstops = chat_opts_stops(ask->opts, stops),
 		.guesser = l->guesser, .top = ask->opts->top, .text = parts_add,
 		.text_arg = &parts, .specials = chat_model_hides_tags(m, ask->tools != NULL),
 	};
 	struct token_ids prompt = { 0 };
 	enum tb_status status = fit(l, ask, &prompt, &out->left_out, err);
 
+	for (size_t i = 0; i < m->nstops; i++)
+		stops[opts.nstops++] = m->stops[i];
 	if (!status)
 		status = read_then(l, &prompt, job, err);
 	if (!status)

@@ -78,10 +78,12 @@ far_answer(struct speaker *s, const struct speaker_ask *ask, struct tb_job *job,
 {
 	struct far *f = far(s);
 	struct tb_buf prefix = TB_BUF(16u << 20);
+	const char *stops[CHAT_STOPS];
 	struct remote_ask there = {
 		.sampler = &ask->opts->sampler, .max_tokens = ask->opts->max_tokens,
 		.top = ask->opts->top, .think = ask->opts->think, .tools = ask->tools,
 		.grammar = ask->grammar,
+		.stops = stops, .nstops = chat_opts_stops(ask->opts, stops),
 		.piece = ask->piece, .arg = ask->arg,
 	};
 	enum tb_status status = prefix_of(f, ask, &prefix, err);
