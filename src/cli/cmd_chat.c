@@ -26,17 +26,31 @@ struct chatting {
 	struct chat_session session;
 	struct tb_buf with;		/* files that go with the next message */
 	bool terminal;
+	bool hides_thinking;
 	struct run_format format;	/* what answers have to look like */
+};
+
+/* An answer on its way. */
+struct showing {
+	struct chatting *c;
+	struct talk_call *call;
+	struct wrap wrap;
+	bool thinking;			/* what came last is what it thinks */
 };
 
 /* On a terminal lines end between words. */
 static void
-show_wrapped(void *arg, const char *text, size_t len)
+show_text(struct showing *w, const char *text, size_t len)
 {
 	struct tb_buf clean = TB_BUF(len * 4 + 16), out = TB_BUF(len * 8 + (2u << 20));
 
+	if (w->wrap.columns == SIZE_MAX) {
+		cli_put_lines(text, len);
+		fflush(stdout);
+		return;
+	}
 	tb_text_clean_lines(&clean, text, len);
-	wrap_add(arg, tb_buf_cstr(&clean), clean.len, &out);
+	wrap_add(&w->wrap, tb_buf_cstr(&clean), clean.len, &out);
 	if (tb_buf_failed(&clean))
 		cli_lost();
 	cli_put_buf(&out);
@@ -45,23 +59,49 @@ show_wrapped(void *arg, const char *text, size_t len)
 	tb_buf_free(&out);
 }
 
-struct showing {
-	struct chatting *c;
-	struct talk_call *call;
-};
+/* Where what it thinks begins and ends: said, and shown by a weaker colour. */
+static void
+show_thinking(struct showing *w, bool begins)
+{
+	const bool mono = w->c->talk->ctx->mono;
+	struct tb_buf last = TB_BUF(2u << 20);
+
+	if (w->thinking == begins)
+		return;
+	w->thinking = begins;
+	wrap_end(&w->wrap, &last);
+	cli_put_buf(&last);
+	tb_buf_free(&last);
+	if (begins)
+		printf("%sThinking...\n", mono ? "" : "\033[2m");
+	else
+		printf("\n...done thinking.%s\n\n", mono ? "" : "\033[m");
+}
+
+/* What it thinks is for a person who watches. */
+static void
+show_piece(void *arg, enum gen_msg kind, const char *text, size_t len)
+{
+	struct showing *w = arg;
+
+	if (w->c->cli->json || (kind == GEN_MSG_THINKING &&
+				(w->c->hides_thinking || !isatty(STDOUT_FILENO))))
+		return;
+	show_thinking(w, kind == GEN_MSG_THINKING);
+	show_text(w, text, len);
+}
 
 static enum tb_status
 chat_work(void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct showing *w = arg;
-	struct chatting *c = w->c;
-	struct wrap wrap = WRAP(c->talk->unwrapped ? SIZE_MAX : cli_columns(STDOUT_FILENO));
 	struct tb_buf last = TB_BUF(2u << 20);
-	gen_text_fn *fn = c->cli->json || wrap.columns == SIZE_MAX ? run_text(c->cli)
-								   : show_wrapped;
-	enum tb_status status = talk_work(w->call, fn, &wrap, job, err);
+	enum tb_status status;
 
-	wrap_end(&wrap, &last);
+	w->wrap.columns = w->c->talk->unwrapped ? SIZE_MAX : cli_columns(STDOUT_FILENO);
+	status = talk_work(w->call, show_piece, w, job, err);
+	show_thinking(w, false);
+	wrap_end(&w->wrap, &last);
 	cli_put_buf(&last);
 	tb_buf_free(&last);
 	return status;
@@ -190,7 +230,7 @@ show_result(struct chatting *c, struct talk_call *call)
 static enum cli_exit
 say(struct chatting *c, struct talk_call *call)
 {
-	struct showing w = { c, call };
+	struct showing w = { c, call, .wrap = WRAP(SIZE_MAX) };
 	struct tb_err err;
 	enum tb_status status;
 
@@ -421,6 +461,8 @@ COMMAND(cli_chat, "chat", "[REF]", "talk with a model, line by line")
 		RUN_TEMPLATE_OPTION(cli),
 		{ 0, "think", TB_OPT_STR, &c.think, "HOW", "whether it thinks first, where its "
 		  "template knows of that: on, off, low, medium, high, max" },
+		{ 0, "hide-thinking", TB_OPT_FLAG, &c.hides_thinking, NULL, "do not show what it thinks before the "
+		  "answer (a terminal alone does)" },
 		{ 0, "tools", TB_OPT_STR, &c.tools, "FILE", "tools that it may call (JSON, as for "
 		  "OpenAI's API); calls are shown, nothing is run: /result TEXT is the answer" },
 		RUN_ENGINE_OPTIONS(cli),

@@ -307,7 +307,7 @@ talk_start(struct talk_call *c)
 }
 
 static enum tb_status
-talk_answer(struct talk_call *c, gen_text_fn *fn, void *arg, struct tb_job *job, struct tb_err *err)
+talk_answer(struct talk_call *c, chat_piece_fn *fn, void *arg, struct tb_job *job, struct tb_err *err)
 {
 	struct chat *chat = c->talk->chat;
 	const struct chat_message result = { .role = "tool", .content = c->text,
@@ -342,7 +342,7 @@ configure(struct talk_call *c, struct tb_err *err)
 }
 
 enum tb_status
-talk_work(struct talk_call *c, gen_text_fn *fn, void *arg, struct tb_job *job, struct tb_err *err)
+talk_work(struct talk_call *c, chat_piece_fn *fn, void *arg, struct tb_job *job, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 

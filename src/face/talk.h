@@ -125,7 +125,7 @@ void talk_at_once(struct talk_call *c);
 /* On the face's thread before and behind talk_work(), which blocks.  Pieces of an answer go
  * to fn, or, NULL, to the job. */
 void talk_start(struct talk_call *c);
-enum tb_status talk_work(struct talk_call *c, gen_text_fn *fn, void *arg, struct tb_job *job,
+enum tb_status talk_work(struct talk_call *c, chat_piece_fn *fn, void *arg, struct tb_job *job,
 			 struct tb_err *err) TB_MUST_USE;
 void talk_end(struct talk_call *c);
 

@@ -113,6 +113,21 @@ has '^At once\.$'
 chat 0 think
 has '^Yes\.$'
 has_not 'Hm'
+# a terminal shows what it thinks, before the answer and weaker, unless that is not wanted
+watched() {
+	python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' \
+		"$TBTUI" chat "$U/v1#think" -p hello "$@" >"$T/tty" 2>&1 </dev/null || fail "$(cat "$T/tty")"
+	tr -d '\r' <"$T/tty" >"$T/out"
+}
+watched
+has "^$(printf '\033')\[2mThinking\.\.\.\$"
+has '^Hm, so\.$'
+[ "$(grep -A4 '^Hm' "$T/out" | tr '\n' '|')" = "Hm, so.|...done thinking.$(printf '\033')[m||Yes.|" ] ||
+	fail "$(cat "$T/out")"
+watched --color never
+has '^Thinking\.\.\.$'
+watched --hide-thinking
+has_not 'Hm|hinking'
 chat 0 hostile
 printf 'a\357\277\275\357\277\275b\357\277\275[31mred\357\277\275\357\277\275nul \357\277\275 half \360\237\230\200 whole\n' >"$T/want"
 cmp "$T/want" "$T/out" || fail "hostile text: $(od -c "$T/out")"

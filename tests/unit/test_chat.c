@@ -262,11 +262,11 @@ struct stopper {
 };
 
 static void
-stop_after(void *arg, const char *text, size_t len)
+stop_after(void *arg, enum gen_msg kind, const char *text, size_t len)
 {
 	struct stopper *s = arg;
 
-	assert_true(len > 0 && text);
+	assert_true(kind == GEN_MSG_TEXT && len > 0 && text);
 	if (!--s->pieces)
 		tb_job_cancel(s->job);
 }

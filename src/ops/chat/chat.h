@@ -189,6 +189,9 @@ const struct chat_message *chat_messages(struct chat *c, size_t *n);
 
 /* ---- saying something ---- */
 
+/* A piece of the answer as it comes, whole characters: GEN_MSG_TEXT or GEN_MSG_THINKING. */
+typedef void chat_piece_fn(void *arg, enum gen_msg kind, const char *text, size_t len);
+
 struct chat_answer {
 	struct gen_result gen;		/* gen.text is the answer, without what was thought */
 	char *thinking, *tool_calls;	/* as those of struct chat_message; owned; NULL: none */
@@ -205,28 +208,28 @@ void chat_answer_free(struct chat_answer *a);
  * After tb_job_cancel() the partial answer is kept and this is TB_OK.  If nothing came yet, or
  * it failed, the path is that of before, and what was asked waits: chat_again() with turn 0
  * asks it again. */
-enum tb_status chat_say(struct chat *c, const char *text, gen_text_fn *fn, void *arg,
+enum tb_status chat_say(struct chat *c, const char *text, chat_piece_fn *fn, void *arg,
 			struct tb_job *job, struct chat_answer *out, struct tb_err *err) TB_MUST_USE;
 /* It is said, and not answered yet: one of several results of tools. */
 enum tb_status chat_tell(struct chat *c, const struct chat_message *m, struct tb_err *err)
 	TB_MUST_USE;
 /* What a tool gave: m->role "tool". */
-enum tb_status chat_say_message(struct chat *c, const struct chat_message *m, gen_text_fn *fn,
+enum tb_status chat_say_message(struct chat *c, const struct chat_message *m, chat_piece_fn *fn,
 				void *arg, struct tb_job *job, struct chat_answer *out,
 				struct tb_err *err) TB_MUST_USE;
 /* Another answer to what this turn answers, or to this turn of the person's; 0: to what was
  * asked last.  The one that is there stays, as its sibling. */
-enum tb_status chat_again(struct chat *c, uint64_t turn, gen_text_fn *fn, void *arg,
+enum tb_status chat_again(struct chat *c, uint64_t turn, chat_piece_fn *fn, void *arg,
 			  struct tb_job *job, struct chat_answer *out, struct tb_err *err) TB_MUST_USE;
 /* The person's turn (0: the last one) said otherwise, and answered.  What there was stays, as
  * its sibling. */
-enum tb_status chat_edit(struct chat *c, uint64_t turn, const char *text, gen_text_fn *fn,
+enum tb_status chat_edit(struct chat *c, uint64_t turn, const char *text, chat_piece_fn *fn,
 			 void *arg, struct tb_job *job, struct chat_answer *out,
 			 struct tb_err *err) TB_MUST_USE;
 /* Another answer beside this one (0: the last one), that begins with these tokens, or this
  * text (the other is NULL). */
 enum tb_status chat_continue(struct chat *c, uint64_t turn, const struct token_ids *ids,
-			     const char *text, gen_text_fn *fn, void *arg, struct tb_job *job,
+			     const char *text, chat_piece_fn *fn, void *arg, struct tb_job *job,
 			     struct chat_answer *out, struct tb_err *err) TB_MUST_USE;
 
 /* ---- moving in the tree ---- */

@@ -19,7 +19,7 @@ struct coming {
 	size_t before;			/* the leaf if nothing comes of it */
 	const struct token_ids *begins;
 	const char *prefix;
-	gen_text_fn *fn;
+	chat_piece_fn *fn;
 	void *arg;
 	struct tb_job *job;
 	struct tb_buf text, thinking;	/* what came until now */
@@ -42,8 +42,8 @@ take_piece(void *arg, enum gen_msg kind, const char *text, size_t len)
 	tb_buf_add(kind == GEN_MSG_THINKING ? &k->thinking : &k->text, text, len);
 	if (!k->fn)
 		tb_job_post(k->job, kind, text, len);
-	else if (kind == GEN_MSG_TEXT)
-		k->fn(k->arg, text, len);
+	else
+		k->fn(k->arg, kind, text, len);
 	kept_write_coming(k->c, k->question, tb_buf_cstr(&k->text), tb_buf_cstr(&k->thinking));
 }
 
@@ -186,7 +186,7 @@ chat_tell(struct chat *c, const struct chat_message *m, struct tb_err *err)
 }
 
 enum tb_status
-chat_say_message(struct chat *c, const struct chat_message *m, gen_text_fn *fn, void *arg,
+chat_say_message(struct chat *c, const struct chat_message *m, chat_piece_fn *fn, void *arg,
 		 struct tb_job *job, struct chat_answer *out, struct tb_err *err)
 {
 	struct coming k = { .c = c, .fn = fn, .arg = arg, .job = job };
@@ -195,7 +195,7 @@ chat_say_message(struct chat *c, const struct chat_message *m, gen_text_fn *fn, 
 }
 
 enum tb_status
-chat_say(struct chat *c, const char *text, gen_text_fn *fn, void *arg, struct tb_job *job,
+chat_say(struct chat *c, const char *text, chat_piece_fn *fn, void *arg, struct tb_job *job,
 	 struct chat_answer *out, struct tb_err *err)
 {
 	const struct chat_message m = { .role = "user", .content = text };
@@ -204,7 +204,7 @@ chat_say(struct chat *c, const char *text, gen_text_fn *fn, void *arg, struct tb
 }
 
 enum tb_status
-chat_edit(struct chat *c, uint64_t turn, const char *text, gen_text_fn *fn, void *arg,
+chat_edit(struct chat *c, uint64_t turn, const char *text, chat_piece_fn *fn, void *arg,
 	  struct tb_job *job, struct chat_answer *out, struct tb_err *err)
 {
 	const struct chat_message m = { .role = "user", .content = text };
@@ -250,7 +250,7 @@ answer_again(struct coming *k, uint64_t turn, struct chat_answer *out, struct tb
 }
 
 enum tb_status
-chat_again(struct chat *c, uint64_t turn, gen_text_fn *fn, void *arg, struct tb_job *job,
+chat_again(struct chat *c, uint64_t turn, chat_piece_fn *fn, void *arg, struct tb_job *job,
 	   struct chat_answer *out, struct tb_err *err)
 {
 	struct coming k = { .c = c, .fn = fn, .arg = arg, .job = job };
@@ -260,7 +260,7 @@ chat_again(struct chat *c, uint64_t turn, gen_text_fn *fn, void *arg, struct tb_
 
 enum tb_status
 chat_continue(struct chat *c, uint64_t turn, const struct token_ids *ids, const char *text,
-	      gen_text_fn *fn, void *arg, struct tb_job *job, struct chat_answer *out,
+	      chat_piece_fn *fn, void *arg, struct tb_job *job, struct chat_answer *out,
 	      struct tb_err *err)
 {
 	struct coming k = { .c = c, .begins = ids, .prefix = text, .fn = fn, .arg = arg,

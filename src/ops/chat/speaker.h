@@ -7,9 +7,6 @@
 
 #include "src/ops/chat/chat.h"
 
-/* A piece of the answer as it comes, whole characters: GEN_MSG_TEXT or GEN_MSG_THINKING. */
-typedef void speaker_piece_fn(void *arg, enum gen_msg kind, const char *text, size_t len);
-
 /* What is to be answered. Borrowed for the call. */
 struct speaker_ask {
 	const struct chat_message *messages;	/* the system's first, if there is one */
@@ -22,7 +19,7 @@ struct speaker_ask {
 	/* The answer begins so, and it is part of what comes out; NULL: with nothing. */
 	const struct token_ids *begins;	/* with these tokens: of a local model */
 	const char *prefix;		/* with this text */
-	speaker_piece_fn *piece;	/* never NULL; figures and notes go to the job */
+	chat_piece_fn *piece;	/* never NULL; figures and notes go to the job */
 	void *arg;
 };
 
