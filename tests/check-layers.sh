@@ -118,7 +118,7 @@ family create home plan output convert import translate
 family run home model_text
 family remote run
 family chat run remote
-family serve home run
+family serve home run about
 family calibrate run plan
 family bench home inspect
 family doctor home places about fetch

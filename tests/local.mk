@@ -706,6 +706,7 @@ THREAD_TESTS += tests/cli/scan.sh
 THREAD_TESTS += tests/cli/verify.sh
 THREAD_TESTS += tests/cli/quantize.sh
 THREAD_TESTS += tests/cli/generate.sh
+THREAD_TESTS += tests/cli/serve_models.sh
 check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
 .PHONY: check-threads
@@ -820,7 +821,7 @@ tests_unit_test_chat_LDADD = $(TEST_OPS)
 check_PROGRAMS += tests/unit/test_chats
 TESTS += tests/unit/test_chats
 tests_unit_test_chats_LDADD = $(TEST_OPS)
-dist_check_SCRIPTS += tests/cli/sessions.sh tests/cli/serve.sh tests/cli/chat_kill.sh
+dist_check_SCRIPTS += tests/cli/sessions.sh tests/cli/serve.sh tests/cli/serve_models.sh tests/cli/chat_kill.sh
 EXTRA_DIST += tests/cli/serve.py tests/cli/chat_kill.py
 dist_check_SCRIPTS += tests/cli/calibrate.sh tests/cli/search.sh tests/cli/draft.sh tests/cli/generate.sh tests/cli/chat.sh tests/cli/messages.sh tests/cli/chat_lines.sh tests/cli/chat_set.sh tests/cli/tools.sh \
 	tests/cli/adapter.sh

@@ -86,20 +86,25 @@ host_of(const struct serving *s, char out[80])
 }
 
 static void
-announce_json(const struct serving *s, const struct serve_model *m, size_t n)
+announce_json(const struct serving *s)
 {
 	cJSON *o = json_object(), *list = json_array();
+	struct serve_model m;
 	char host[80], url[120];
 
 	snprintf(url, sizeof(url), "http://%s:%u/v1", host_of(s, host), serve_port(s->serve));
 	json_set_str(o, "url", url);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; serve_model(s->serve, i, &m); i++) {
 		cJSON *one = json_object();
 
-		json_set_str(one, "model", m[i].name);
-		json_set_u64(one, "context", m[i].context);
-		json_set_u64(one, "weight_bytes", m[i].weights);
-		json_set_u64(one, "slot_bytes", m[i].each);
+		json_set_str(one, "model", m.name);
+		json_set_bool(one, "loaded", m.loaded);
+		json_set_u64(one, "bytes", m.bytes);
+		if (m.loaded) {
+			json_set_u64(one, "context", m.context);
+			json_set_u64(one, "weight_bytes", m.weights);
+			json_set_u64(one, "slot_bytes", m.each);
+		}
 		json_push(list, one);
 	}
 	json_set(o, "models", list);
@@ -111,19 +116,21 @@ announce_json(const struct serving *s, const struct serve_model *m, size_t n)
 static void
 announce(const struct serving *s)
 {
-	const struct serve_model *m;
+	struct serve_model m;
 	char host[80], weights[16], each[16];
-	size_t n;
 
-	m = serve_models(s->serve, &n);
 	if (s->cli->json) {
-		announce_json(s, m, n);
+		announce_json(s);
 		return;
 	}
-	for (size_t i = 0; i < n; i++)
-		cli_line("%s: %s of weights; %u at a time, up to %s each for %u tokens", m[i].name,
-			 tb_human_bytes(m[i].weights, weights), s->opts.slots,
-			 tb_human_bytes(m[i].each, each), m[i].context);
+	for (size_t i = 0; serve_model(s->serve, i, &m); i++)
+		if (m.loaded)
+			cli_line("%s: %s of weights; %u at a time, up to %s each for %u tokens", m.name,
+				 tb_human_bytes(m.weights, weights), s->opts.slots,
+				 tb_human_bytes(m.each, each), m.context);
+		else
+			cli_line("%s: %s, loaded when it is asked for", m.name,
+				 tb_human_bytes(m.bytes, weights));
 	printf("Listening at http://%s:%u/v1%s; Ctrl-C ends it.\n", host_of(s, host),
 	       serve_port(s->serve), s->opts.key_file ? ", for those who have the key" : "");
 	fflush(stdout);
@@ -177,10 +184,11 @@ serve_all(struct serving *s)
 COMMAND(cli_serve, "serve", "REF...",
 	"serve models over HTTP, as OpenAI's and Ollama's servers do")
 {
-	struct serving s = { .cli = cli };
+	struct serving s = { .cli = cli, .opts.keep = -1 };
 	struct serve_opts *o = &s.opts;
 	uint64_t port = SERVE_PORT, context = 0, slots = SERVE_SLOTS, queue = SERVE_QUEUE;
 	uint64_t seconds = SERVE_SECONDS;
+	const char *memory = NULL;
 	bool plain = false;
 	const struct tb_opt opts[] = {
 		{ 'p', "port", TB_OPT_U64, &port, "N", "where it listens; 0 = any that is free "
@@ -196,6 +204,13 @@ COMMAND(cli_serve, "serve", "REF...",
 		{ 0, "queue", TB_OPT_U64, &queue, "N", "requests that may wait behind them (64)" },
 		{ 0, "timeout", TB_OPT_U64, &seconds, "S", "seconds that an answer may take; 0 = any "
 		  "(600)" },
+		{ 0, "memory", TB_OPT_STR, &memory, "SIZE", "of models that are loaded at a time; others "
+		  "are when they are asked for, and what was asked longest ago makes room (three "
+		  "quarters of this machine's)" },
+		{ 0, "keep-alive", TB_OPT_F64, &o->keep, "S", "seconds after which a model that nobody "
+		  "asks goes from memory; keep_alive of Ollama's API says otherwise (never)" },
+		{ 0, "draft", TB_OPT_STR, &o->draft, "REF", "a small model of the same family that "
+		  "guesses ahead; the text is the same, only sooner" },
 		{ 0, "no-speculate", TB_OPT_FLAG, &plain, NULL, "guess nothing: token by token" },
 		RUN_ENGINE_OPTIONS(cli),
 		{ .name = NULL }
@@ -211,6 +226,10 @@ COMMAND(cli_serve, "serve", "REF...",
 	    take_small("ctx", context, 0, INT32_MAX, &err) ||
 	    take_small("timeout", seconds, 0, 1000000, &err))
 		return cli_fail(&err);
+	if (memory && !tb_parse_bytes(memory, &o->memory))
+		return cli_usage("serve: --memory: a size like 24GB");
+	if (plain && o->draft)
+		return cli_usage("serve: --draft and --no-speculate: take one of them");
 	o->refs = (const char *const *)argv + 1;
 	o->nrefs = (size_t)argc - 1;
 	o->port = (uint16_t)port;

@@ -67,7 +67,7 @@ tell_done(struct exchange *x, unsigned status, const char *how)
 {
 	const struct gen_figures *f = &x->task.result.figures;
 	const struct exchange_end end = {
-		.model = x->on->name, .status = status, .how = how,
+		.on = x->on, .model = x->on->name, .status = status, .how = how,
 		.figures = f->prompt_tokens + f->reused_tokens ? f : NULL,
 	};
 
@@ -169,7 +169,6 @@ read_prompt(struct exchange *x, struct tb_err *err)
 	return status;
 }
 
-/* On the server's thread alone, as chat_model_constrain() wants it. */
 static enum tb_status
 set_format(struct exchange *x, struct tb_err *err)
 {
@@ -433,8 +432,21 @@ hand_over(struct exchange *x, double seconds)
 }
 
 void
+exchange_refuse(struct hosted *h, struct httpd_request *http, struct serve_request *ask,
+		unsigned status, const char *message, const char *code, exchange_done_fn *done,
+		void *arg)
+{
+	struct exchange none = { .on = h, .http = http, .ask = *ask, .began = tb_monotonic(),
+				 .done = done, .arg = arg };
+
+	answer_error(&none, status, message, "server_error", code, status == 503 ? "Retry-After: 10"
+										  : NULL);
+	serve_request_free(ask);
+}
+
+void
 exchange_begin(struct hosted *h, struct httpd_request *http, struct serve_request *ask,
-	       double seconds, exchange_done_fn *done, void *arg)
+	       double since, double seconds, exchange_done_fn *done, void *arg)
 {
 	struct exchange *x = tb_calloc(1, sizeof(*x)), none = { .on = h, .http = http, .done = done,
 								.arg = arg };
@@ -442,7 +454,7 @@ exchange_begin(struct hosted *h, struct httpd_request *http, struct serve_reques
 	char retry[40];
 	enum tb_status status;
 
-	none.began = tb_monotonic();
+	none.began = since;
 	if (x) {
 		*x = none;
 		x->ask = *ask;

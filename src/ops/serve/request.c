@@ -9,6 +9,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/mem.h"
+#include "src/base/text.h"
 
 #define TEXTS_MAX (64u << 20)
 #define MESSAGES_MAX 100000u
@@ -383,6 +384,47 @@ take_think(struct serve_request *r, struct tb_err *err)
 	return TB_OK;
 }
 
+/* "5m", "1h30m", "-1s" as Go writes them. */
+static bool
+read_duration(const char *s, double *seconds)
+{
+	static const struct { const char *unit; double seconds; } units[] = {
+		{ "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 }, { "s", 1 }, { "m", 60 }, { "h", 3600 },
+	};
+	double sign = *s == '-' ? -1 : 1, n;
+
+	s += *s == '-' || *s == '+';
+	*seconds = 0;
+	if (!*s)
+		return false;
+	while (*s) {
+		size_t i = 0;
+		char *end;
+
+		n = *s >= '0' && *s <= '9' ? strtod(s, &end) : NAN;
+		if (!isfinite(n))
+			return false;
+		for (s = end; i < sizeof(units) / sizeof(*units) && !tb_starts(s, units[i].unit); i++)
+			;
+		if (i == sizeof(units) / sizeof(*units))
+			return false;
+		s += strlen(units[i].unit);
+		*seconds += sign * n * units[i].seconds;
+	}
+	return true;
+}
+
+static enum tb_status
+take_keep(struct serve_request *r, struct tb_err *err)
+{
+	const cJSON *v = said(r->doc, "keep_alive");
+
+	r->keeps = v && api_ollama(r->api);
+	if (r->keeps && !json_f64(v, &r->keep) && !(json_str(v) && read_duration(json_str(v), &r->keep)))
+		return refuse_request(r, "keep_alive", "seconds, or a time like \"5m\"", err);
+	return TB_OK;
+}
+
 /* What would make another answer and is not done. */
 static enum tb_status
 refuse_others(struct serve_request *r, struct tb_err *err)
@@ -421,7 +463,7 @@ take_all(struct serve_request *r, struct tb_err *err)
 	    (status = take_bool(r, said(r->doc, "stream_options"), "include_usage", &r->usage, err)) ||
 	    (status = refuse_others(r, err)) || (status = take_numbers(r, err)) ||
 	    (status = take_stops(r, err)) || (status = take_format(r, err)) ||
-	    (status = take_think(r, err)))
+	    (status = take_think(r, err)) || (status = take_keep(r, err)))
 		return status;
 	if (!api_ollama(r->api) && (status = take_logprobs(r, err)))
 		return status;

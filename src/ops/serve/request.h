@@ -50,6 +50,8 @@ struct serve_request {
 	const cJSON *schema;
 	enum chat_think think;
 	const char *think_level;
+	bool keeps;			/* said how long the model is to be kept unasked: … */
+	double keep;			/* … seconds; < 0: for ever */
 	const char *param;		/* what an error is about; NULL: the whole */
 };
 

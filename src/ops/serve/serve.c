@@ -16,7 +16,7 @@
 #include "src/net/httpd.h"
 #include "src/net/key.h"
 #include "src/ops/home/home.h"
-#include "src/ops/serve/exchange.h"
+#include "src/ops/serve/hosts.h"
 #include "src/ops/serve/reply.h"
 #include "src/store/model.h"
 
@@ -30,9 +30,7 @@
 struct serve {
 	struct serve_opts o;
 	char *key;			/* owned; NULL: none is asked for */
-	struct hosted *hosted;		/* owned, with models and batches */
-	struct serve_model *models;	/* owned */
-	size_t n;
+	struct hosts *hosts;		/* owned */
 	struct httpd *httpd;
 	int64_t began;			/* seconds since 1970 */
 	pthread_mutex_t lock;		/* of the log, and of … */
@@ -176,15 +174,6 @@ from_elsewhere(const struct serve *s, struct httpd_request *r)
 
 /* ---- what can be asked ---- */
 
-static struct hosted *
-find_model(struct serve *s, const char *name)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (!name || !strcmp(name, s->hosted[i].name) || !strcmp(name, s->models[i].ref))
-			return &s->hosted[i];
-	return NULL;
-}
-
 static void
 no_model(struct serve *s, struct httpd_request *r, const char *name)
 {
@@ -201,15 +190,15 @@ ask_model(struct serve *s, struct httpd_request *r, enum serve_api api)
 {
 	const struct tb_buf *body = httpd_body(r);
 	struct serve_request ask;
-	struct hosted *h = NULL;
 	struct tb_err err = { 0 };
-	bool ending;
+	bool found = false, ending;
+	size_t i;
 
 	if (serve_request_parse(&ask, api, tb_buf_cstr(body), body->len, &err))
 		answer_error(s, r, err.code == TB_ENOMEM ? 503 : 400, err.msg, ask.param, NULL, NULL);
-	else if (!(h = find_model(s, ask.model)))
+	else if (!(found = hosts_find(s->hosts, ask.model, &i)))
 		no_model(s, r, ask.model);
-	if (!h) {
+	if (!found) {
 		serve_request_free(&ask);
 		return;
 	}
@@ -222,7 +211,7 @@ ask_model(struct serve *s, struct httpd_request *r, enum serve_api api)
 		serve_request_free(&ask);
 		return;
 	}
-	exchange_begin(h, r, &ask, s->o.seconds, exchange_over, s);
+	hosts_ask(s->hosts, i, r, &ask);
 }
 
 static void
@@ -250,17 +239,20 @@ ask_ollama_generate(struct serve *s, struct httpd_request *r)
 }
 
 static cJSON *
-describe_model(const struct serve *s, size_t i)
+describe_model(const struct serve *s, const struct serve_model *m)
 {
-	cJSON *o = json_object(), *meta = json_object();
+	cJSON *o = json_object(), *meta;
 
-	json_set_str(o, "id", s->hosted[i].name);
+	json_set_str(o, "id", m->name);
 	json_set_str(o, "object", "model");
 	json_set_i64(o, "created", s->began);
 	json_set_str(o, "owned_by", "tbtui");
-	json_set_u64(meta, "n_ctx", s->models[i].context);
+	if (!m->context)	/* it was not loaded yet */
+		return o;
+	meta = json_object();
+	json_set_u64(meta, "n_ctx", m->context);
 	json_set(o, "meta", meta);
-	json_set_u64(o, "max_model_len", s->models[i].context);
+	json_set_u64(o, "max_model_len", m->context);
 	return o;
 }
 
@@ -268,32 +260,53 @@ static void
 say_models(struct serve *s, struct httpd_request *r)
 {
 	cJSON *o = json_object(), *data = json_array();
+	struct serve_model m;
 
 	json_set_str(o, "object", "list");
-	for (size_t i = 0; i < s->n; i++)
-		json_push(data, describe_model(s, i));
+	for (size_t i = 0; hosts_model(s->hosts, i, &m); i++)
+		json_push(data, describe_model(s, &m));
 	json_set(o, "data", data);
+	answer_json(s, r, o);
+}
+
+static void
+list_of_ollama(struct serve *s, struct httpd_request *r, bool loaded)
+{
+	cJSON *o = json_object(), *list = json_array();
+	struct serve_model m;
+	char time[32];
+
+	tb_time_rfc3339(s->began * 1000000000, time);
+	for (size_t i = 0; hosts_model(s->hosts, i, &m); i++) {
+		cJSON *one;
+
+		if (loaded && !m.loaded)
+			continue;
+		json_push(list, one = json_object());
+		json_set_str(one, "name", m.name);
+		json_set_str(one, "model", m.name);
+		if (!loaded)
+			json_set_str(one, "modified_at", time);
+		json_set_u64(one, "size", m.bytes);
+		if (loaded) {
+			json_set_u64(one, "size_vram", 0);
+			json_set_u64(one, "context_length", m.context);
+		}
+	}
+	json_set(o, "models", list);
 	answer_json(s, r, o);
 }
 
 static void
 list_tags(struct serve *s, struct httpd_request *r)
 {
-	cJSON *o = json_object(), *list = json_array();
-	char time[32];
+	list_of_ollama(s, r, false);
+}
 
-	tb_time_rfc3339(s->began * 1000000000, time);
-	for (size_t i = 0; i < s->n; i++) {
-		cJSON *m = json_object();
-
-		json_set_str(m, "name", s->hosted[i].name);
-		json_set_str(m, "model", s->hosted[i].name);
-		json_set_str(m, "modified_at", time);
-		json_set_u64(m, "size", s->models[i].weights);
-		json_push(list, m);
-	}
-	json_set(o, "models", list);
-	answer_json(s, r, o);
+static void
+list_loaded(struct serve *s, struct httpd_request *r)
+{
+	list_of_ollama(s, r, true);
 }
 
 static void
@@ -309,15 +322,9 @@ static void
 say_health(struct serve *s, struct httpd_request *r)
 {
 	cJSON *o = json_object();
-	unsigned speaking = 0, waiting = 0;
+	unsigned speaking, waiting;
 
-	for (size_t i = 0; i < s->n; i++) {
-		unsigned a, b;
-
-		batch_load(s->hosted[i].batch, &a, &b);
-		speaking += a;
-		waiting += b;
-	}
+	hosts_load(s->hosts, &speaking, &waiting);
 	json_set_str(o, "status", "ok");
 	json_set_u64(o, "speaking", speaking);
 	json_set_u64(o, "waiting", waiting);
@@ -335,6 +342,7 @@ static const struct route {
 	{ "/api/chat", true, false, ask_ollama_chat },
 	{ "/api/generate", true, false, ask_ollama_generate },
 	{ "/api/tags", false, false, list_tags },
+	{ "/api/ps", false, false, list_loaded },
 	{ "/api/version", false, true, say_version },
 	{ "/health", false, true, say_health },
 	{ "/", false, true, say_version },
@@ -346,14 +354,15 @@ show_model(struct serve *s, struct httpd_request *r)
 {
 	static const char path[] = "/v1/models/";
 	const char *name = httpd_path(r) + sizeof(path) - 1;
-	struct hosted *h;
+	struct serve_model m;
+	size_t i;
 
 	if (!tb_starts(httpd_path(r), path))
 		return false;
-	if (!(h = find_model(s, name)))
+	if (!hosts_find(s->hosts, name, &i) || !hosts_model(s->hosts, i, &m))
 		no_model(s, r, name);
 	else
-		answer_json(s, r, describe_model(s, (size_t)(h - s->hosted)));
+		answer_json(s, r, describe_model(s, &m));
 	return true;
 }
 
@@ -414,47 +423,6 @@ read_key_file(struct serve *s, struct tb_err *err)
 				   "blanks", s->o.key_file);
 }
 
-/* What a slot can come to, and how the model is called. */
-static enum tb_status
-note_model(struct serve *s, size_t i, const struct batch_opts *opts, struct tb_err *err)
-{
-	struct serve_model *m = &s->models[i];
-	const struct model_loc *loc = &s->hosted[i].model->model->loc;
-	struct engine_info info;
-	struct session *one;
-	enum tb_status status = session_new(&one, s->hosted[i].model->engine, opts->context, err);
-
-	if (status)
-		return status;
-	m->context = session_context(one);
-	m->each = session_bytes(one, m->context);
-	session_free(one);
-	engine_info(s->hosted[i].model->engine, &info);
-	m->weights = info.weight_bytes;
-	m->ref = s->o.refs[i];
-	m->name = tb_strdup(loc->name && *loc->name ? loc->name : m->ref);
-	s->hosted[i].name = m->name;
-	return m->name ? TB_OK : tb_nomem(err);
-}
-
-static enum tb_status
-load_model(struct serve *s, const struct op_ctx *ctx, size_t i, struct tb_job *job,
-	   struct tb_err *err)
-{
-	struct hosted *h = &s->hosted[i];
-	struct batch_opts opts = { .slots = s->o.slots, .queue = s->o.queue, .guess = s->o.guess };
-	enum tb_status status = chat_model_open(&h->model, ctx, s->o.refs[i], job, err);
-
-	if (status)
-		return status;
-	s->n = i + 1;
-	opts.context = s->o.context ? s->o.context
-		     : h->model->context ? h->model->context : SERVE_CONTEXT;
-	if ((status = note_model(s, i, &opts, err)))
-		return status;
-	return batch_new(&h->batch, h->model, &opts, err);
-}
-
 static enum tb_status
 begin(struct serve *s, const struct op_ctx *ctx, struct tb_job *job, struct tb_err *err)
 {
@@ -464,12 +432,8 @@ begin(struct serve *s, const struct op_ctx *ctx, struct tb_job *job, struct tb_e
 	};
 	enum tb_status status = read_key_file(s, err);
 
-	s->hosted = tb_calloc(s->o.nrefs + 1, sizeof(*s->hosted));
-	s->models = tb_calloc(s->o.nrefs + 1, sizeof(*s->models));
-	if (!status && (!s->hosted || !s->models))
-		status = tb_nomem(err);
-	for (size_t i = 0; i < s->o.nrefs && !status; i++)
-		status = load_model(s, ctx, i, job, err);
+	if (!status)
+		status = hosts_new(&s->hosts, ctx, &s->o, exchange_over, s, job, err);
 	return status ? status : httpd_start(&s->httpd, &opts, err);
 }
 
@@ -493,11 +457,10 @@ serve_begin(struct serve **out, const struct op_ctx *ctx, const struct serve_opt
 	return status;
 }
 
-const struct serve_model *
-serve_models(const struct serve *s, size_t *n)
+bool
+serve_model(const struct serve *s, size_t i, struct serve_model *out)
 {
-	*n = s->n;
-	return s->models;
+	return hosts_model(s->hosts, i, out);
 }
 
 uint16_t
@@ -542,16 +505,10 @@ serve_end(struct serve *s)
 	pthread_mutex_unlock(&s->lock);
 	if (s->httpd)
 		httpd_close_door(s->httpd);
-	for (size_t i = 0; i < s->n; i++)
-		batch_free(s->hosted[i].batch);	/* answers what is under way */
+	hosts_stop(s->hosts);
 	httpd_stop(s->httpd);
-	for (size_t i = 0; i < s->n; i++) {
-		chat_model_free(s->hosted[i].model);
-		free(s->models[i].name);
-	}
+	hosts_free(s->hosts);
 	api_key_free(s->key);
 	pthread_mutex_destroy(&s->lock);
-	free(s->hosted);
-	free(s->models);
 	free(s);
 }

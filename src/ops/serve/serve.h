@@ -33,6 +33,8 @@ typedef void serve_log_fn(void *arg, const struct serve_line *line);
 struct serve_model {
 	const char *ref;		/* borrowed */
 	char *name;			/* owned */
+	uint64_t bytes;			/* of its files */
+	bool loaded;			/* what is below is known once it was */
 	uint64_t weights;		/* bytes that are read for a token */
 	uint64_t each;			/* bytes that a slot can come to take */
 	uint32_t context;		/* of a slot */
@@ -48,16 +50,22 @@ struct serve_opts {			/* all borrowed */
 	uint32_t context;		/* of a slot; 0: as the model wants, or SERVE_CONTEXT */
 	unsigned slots, queue;
 	double seconds;			/* that an answer may take; 0: any */
+	uint64_t memory;		/* bytes of files of models in memory at a time; 0: as many as
+					 * three quarters of the machine's */
+	double keep;			/* seconds that one stays there unasked; < 0: for ever */
 	enum guess_how guess;
+	const char *draft;		/* a model that guesses ahead; NULL: none, or its own */
 	serve_log_fn *log;		/* on threads of the server, one at a time; NULL: none */
 	void *log_arg;
 };
-/* Loads the models and begins to listen; what is borrowed is borrowed until serve_end().
+/* Loads the models, as far as there is room for them, and begins to listen; what is borrowed, and
+ * ctx, is borrowed until serve_end().  The others are loaded when they are asked for.
  * TB_EUSAGE: an address that others can reach without a key. */
 enum tb_status serve_begin(struct serve **out, const struct op_ctx *ctx,
 			   const struct serve_opts *opts, struct tb_job *job,
 			   struct tb_err *err) TB_MUST_USE;
-const struct serve_model *serve_models(const struct serve *s, size_t *n);
+/* false: there are no more; the name is borrowed. */
+bool serve_model(const struct serve *s, size_t i, struct serve_model *out);
 uint16_t serve_port(const struct serve *s);
 /* Until the job is cancelled; then answers that are under way have some seconds to end. */
 void serve_until(struct serve *s, struct tb_job *job);
