@@ -301,13 +301,13 @@ value_of(struct auth *a, struct http *h, const char *scope, struct tb_job *job, 
 
 enum tb_status
 auth_value(struct auth *a, struct http *h, const char *scope, struct tb_job *job, char **value,
-	   struct auth_fate *fate, struct tb_err *err)
+	   struct http_fate *fate, struct tb_err *err)
 {
 	enum tb_status status;
 
 	*value = NULL;
 	pthread_mutex_lock(&a->lock);
-	a->fate = (struct auth_fate){ 0 };
+	a->fate = (struct http_fate){ 0 };
 	status = value_of(a, h, scope, job, value, err);
 	if (fate)
 		*fate = a->fate;
@@ -422,14 +422,14 @@ answer_locked(struct auth *a, struct http *h, const struct http_answer *refused,
 
 enum tb_status
 auth_answer(struct auth *a, struct http *h, const struct http_answer *refused, const char *scope,
-	    const char *used, struct tb_job *job, char **value, struct auth_fate *fate,
+	    const char *used, struct tb_job *job, char **value, struct http_fate *fate,
 	    struct tb_err *err)
 {
 	enum tb_status status;
 
 	*value = NULL;
 	pthread_mutex_lock(&a->lock);
-	a->fate = (struct auth_fate){ 0 };
+	a->fate = (struct http_fate){ 0 };
 	status = answer_locked(a, h, refused, scope, used, job, value, err);
 	if (fate)
 		*fate = a->fate;

@@ -22,6 +22,7 @@
 
 struct http;
 struct http_answer;
+struct http_fate;
 struct http_trust;
 struct tb_job;
 
@@ -36,21 +37,17 @@ enum tb_status auth_new(struct auth **out, const char *registry_url, const struc
 			struct tb_err *err) TB_MUST_USE;
 void auth_free(struct auth *a);		/* wiped; NULL is fine */
 
-/* Of what failed: may it work in a moment, since the realm is busy or broke off? */
-struct auth_fate {
-	bool again;
-	unsigned retry_after;		/* seconds; 0: it does not say */
-};
 /* What is known to be right for the scope (words, a blank between them), for http_ask's auth;
  * what is about to end is renewed.  *value NULL: nothing is known yet, ask without.  The
- * caller frees it with auth_value_free().  fate may be NULL. */
+ * caller frees it with auth_value_free().  fate: of what failed,
+ * whether the realm was busy or broke off; it may be NULL. */
 enum tb_status auth_value(struct auth *a, struct http *h, const char *scope, struct tb_job *job,
-			  char **value, struct auth_fate *fate, struct tb_err *err) TB_MUST_USE;
+			  char **value, struct http_fate *fate, struct tb_err *err) TB_MUST_USE;
 /* The registry answered 401 to `used` (NULL: nothing was shown): what to show next.  Call it
  * until the answer is another one or it fails: each call brings something else, or says
  * what is missing (TB_EUSAGE).  While one thread asks, others wait and share what it got. */
 enum tb_status auth_answer(struct auth *a, struct http *h, const struct http_answer *refused,
 			   const char *scope, const char *used, struct tb_job *job, char **value,
-			   struct auth_fate *fate, struct tb_err *err) TB_MUST_USE;
+			   struct http_fate *fate, struct tb_err *err) TB_MUST_USE;
 void auth_value_free(char *value);	/* wiped; NULL is fine */
 #endif

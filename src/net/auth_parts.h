@@ -45,7 +45,7 @@ struct auth {
 	bool signs;			/* there is a key: */
 	struct ssh_key key;
 	char *key_path;
-	struct auth_fate fate;		/* of the realm that was asked last */
+	struct http_fate fate;		/* of the realm that was asked last */
 };
 
 /* One token from the realm.  TB_EUSAGE: it gives none to who is shown that way. */

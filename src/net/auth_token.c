@@ -14,6 +14,7 @@
 #include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/net/key.h"
+#include "src/net/words.h"
 
 #define ANSWER_MAX 65536u
 #define ANSWER_SECONDS 30u
@@ -21,6 +22,7 @@
 #define LIFE_USUAL 60u			/* seconds, if nobody says */
 #define LIFE_MAX 86400u
 #define PARAMS_MAX 64			/* of an address */
+#define WORDS_COLUMNS 200		/* of a refusal's */
 
 /* "in hex, in base64: the SHA-256 of nothing", which stands for the body of a GET */
 #define NO_BODY "ZTNiMGM0NDI5OGZjMWMxNDlhZmJmNGM4OTk2ZmI5MjQyN2FlNDFlNDY0OWI5MzRjYTQ5NTk5MWI3ODUyYjg1NQ=="
@@ -191,38 +193,15 @@ read_token(const struct realm *r, const struct http_answer *a, struct token *out
 					   " answer has none", r->url.host);
 }
 
-/* A person's words of an error, cleaned; "" where it has none. */
-static void
-put_words(const struct http_answer *a, struct tb_buf *out)
-{
-	const cJSON *first;
-	const char *said;
-	cJSON *v;
-
-	if (json_parse(&v, tb_buf_cstr(&a->body), a->body.len, "an error", NULL))
-		return;
-	first = json_first(json_get(v, "errors"));
-	said = json_str(json_get(first, "message"));
-	if (!said)
-		said = json_str(json_get(v, "details"));
-	if (!said)
-		said = json_str(json_get(v, "error"));
-	if (said && *said) {
-		tb_buf_str(out, ": ");
-		tb_text_clip(out, said, 200, false);
-	}
-	json_free(v);
-}
-
 static enum tb_status
 refused(const struct realm *r, const struct http_answer *a, struct tb_err *err)
 {
 	struct tb_buf words = TB_BUF(2000);
 	bool passing = http_again(a, TB_OK);
 
-	put_words(a, &words);
-	tb_fail(err, passing ? TB_EIO : TB_EUSAGE, "%s gives no token (%d)%s%s", r->url.host, a->status,
-		tb_buf_cstr(&words), passing ? "; try again in a moment" : "");
+	server_words(a, WORDS_COLUMNS, &words);
+	tb_fail(err, passing ? TB_EIO : TB_EUSAGE, "%s gives no token (%d)%s%s%s", r->url.host,
+		a->status, words.len ? ": " : "", tb_buf_cstr(&words), passing ? "; try again in a moment" : "");
 	tb_buf_free(&words);
 	return passing ? TB_EIO : TB_EUSAGE;
 }
@@ -266,7 +245,7 @@ auth_buy(struct auth *a, struct http *h, const struct realm *r, enum auth_way wa
 	}
 	if (!status) {
 		status = http_do(h, &ask, job, &answer, err);
-		a->fate = (struct auth_fate){ http_again(&answer, status), answer.retry_after };
+		a->fate = http_fate(&answer, status);
 		asked = !status;
 	}
 	if (asked) {

@@ -48,9 +48,18 @@ enum tb_status http_location(const struct http_answer *a, char **out, struct tb_
 /* The same of another header. */
 enum tb_status http_header_url(const struct http_answer *a, const char *name, char **out,
 			       struct tb_err *err) TB_MUST_USE;
+bool http_well(const struct http_answer *a);	/* 2xx */
 /* May the same work in a moment?  Broken off, stalled, nobody there, and 408, 425, 429, 5xx;
  * `status` is what http_do() gave, whose *out is as it left it. */
 bool http_again(const struct http_answer *a, enum tb_status status);
+/* How something failed that took requests. */
+struct http_fate {
+	bool again;			/* it may work in a moment */
+	unsigned retry_after;		/* seconds that the server wants; 0: it says nothing */
+	bool whole;			/* of a stretch: the server knows no ranges, so only all of it, from 0
+					 * on, can be had */
+};
+struct http_fate http_fate(const struct http_answer *a, enum tb_status status);
 
 /* Status and headers of a 2xx are there and nothing of its body; what fails ends it. */
 typedef enum tb_status http_begin_fn(void *arg, const struct http_answer *a, struct tb_err *err);

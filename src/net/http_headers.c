@@ -77,6 +77,18 @@ http_location(const struct http_answer *a, char **out, struct tb_err *err)
 }
 
 bool
+http_well(const struct http_answer *a)
+{
+	return a->status >= 200 && a->status < 300;
+}
+
+struct http_fate
+http_fate(const struct http_answer *a, enum tb_status status)
+{
+	return (struct http_fate){ .again = http_again(a, status), .retry_after = a->retry_after };
+}
+
+bool
 http_again(const struct http_answer *a, enum tb_status status)
 {
 	if (status)

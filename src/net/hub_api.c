@@ -2,28 +2,23 @@
 
 #include "src/net/hub_api.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/net/hub_name.h"
 #include "src/net/hub_token.h"
+#include "src/net/patience.h"
+#include "src/net/stretch.h"
 #include "src/net/url.h"
 
 #define PAGE_MAX (8u << 20)	/* as JSON in memory it is forty times as much */
 #define PAGES_MAX 1000
-#define ATTEMPTS 5
-#define REFUSED_PAUSE 60.0
 #define REFS_SHOWN 8
-#define STALL_SECONDS 30
-#define SKIP_MAX (1u << 20)	/* bytes before those wanted, of a server without ranges */
 
 /* Where a file's bytes were last: the hub need not be asked for each part of it. */
 struct hub_place { char digest[TB_DIGEST_MAX]; char *url; };
@@ -137,20 +132,6 @@ hub_address(const struct hub *h, const char *front, const char *which, const cha
 	return tb_buf_take(&b);
 }
 
-static enum tb_status
-wait_for(double seconds, const struct tb_job *job, struct tb_err *err)
-{
-	double until = tb_monotonic() + seconds;
-	const struct timespec nap = { .tv_nsec = 40 * 1000000 };
-	enum tb_status status = tb_job_check(job, err);
-
-	while (!status && tb_monotonic() < until) {
-		nanosleep(&nap, NULL);
-		status = tb_job_check(job, err);
-	}
-	return status;
-}
-
 /* A document, asked for again if that may help. */
 static enum tb_status
 ask_document(struct hub *h, struct http *http, const char *url, const char *revision,
@@ -158,21 +139,22 @@ ask_document(struct hub *h, struct http *http, const char *url, const char *revi
 {
 	const struct http_ask ask = { .url = url, .headers = plain, .auth = h->auth, .max = PAGE_MAX,
 				      .idle = 30, .trust = h->trust };
-	enum tb_status status;
-	double pause = 0.25;
+	struct patience p = { .kind = PATIENCE_SMALL };
+	enum tb_status status, late;
 
-	for (unsigned i = 1;; i++, pause *= 3) {
+	for (;;) {
+		struct http_fate fate;
+		double seconds;
+
 		status = http_do(http, &ask, job, out, err);
-		if (i == ATTEMPTS || !http_again(out, status))
+		fate = http_fate(out, status);
+		if (!patience_left(&p, &fate, &seconds))
 			break;
-		if (out->retry_after > REFUSED_PAUSE)
-			break;
-		pause = out->retry_after > pause ? out->retry_after : pause;
 		http_answer_free(out);
-		if ((status = wait_for(pause, job, err)))
-			return status;
+		if ((late = patience_wait(seconds, job, err)))
+			return late;
 	}
-	if (!status && (out->status < 200 || out->status > 299))
+	if (!status && !http_well(out))
 		status = hub_refusal(out, h->what, revision, h->auth != NULL, err);
 	return status;
 }
@@ -364,130 +346,32 @@ note_place(struct hub *h, const char *digest, const char *url)
 	free(copy);
 }
 
-/* A stretch on its way. */
-struct getting {
-	const struct hub *hub;
-	const struct hub_range *want;
-	uint64_t skip, got;		/* skip: bytes that come before those wanted */
-	bool exact;			/* nothing should come behind what is wanted */
-	bool enough;			/* fn has */
-	http_body_fn *fn;
-	void *arg;
-};
-
-static bool
-wants_all(const struct hub_range *w)
-{
-	return !w->off && w->len == w->file->size;
-}
-
-/* Is it the stretch that was asked for? */
 static enum tb_status
-check_part(const struct getting *g, const struct http_answer *a, struct tb_err *err)
+ask_stretch(struct hub *h, struct http *http, const char *url, const char *auth,
+	    struct stretch *s, struct tb_job *job, struct http_answer *out, struct http_fate *fate,
+	    struct tb_err *err)
 {
-	const struct hub_range *w = g->want;
-	const char *range = http_header(a, "Content-Range");
-	uint64_t from, to;
-
-	if (!range || sscanf(range, "bytes %" SCNu64 "-%" SCNu64 "/", &from, &to) != 2)
-		return tb_fail(err, TB_EIO, "%s: %.200s: a part of it came, and it is not said which",
-			       g->hub->what, w->file->path);
-	if (from != w->off || to < from || to - from >= w->len)
-		return tb_fail(err, TB_EIO, "%s: %.200s: bytes %" PRIu64 " to %" PRIu64 " came, asked for "
-			       "were %" PRIu64 " to %" PRIu64, g->hub->what, w->file->path, from, to,
-			       w->off, w->off + w->len - 1);
-	return TB_OK;
-}
-
-static enum tb_status
-begin_stretch(void *arg, const struct http_answer *a, struct tb_err *err)
-{
-	struct getting *g = arg;
-	const struct hub_range *w = g->want;
-	const char *length = http_header(a, "Content-Length");
-	uint64_t n;
-
-	g->skip = 0;
-	g->exact = true;
-	if (a->status == 206 && !wants_all(w))
-		return check_part(g, a, err);
-	if (a->status != 200)
-		return tb_fail(err, TB_EIO, "%s: %.200s: answered with %d", g->hub->what, w->file->path,
-			       a->status);
-	if (length && tb_parse_u64(length, &n) && n != w->file->size)
-		return tb_fail(err, TB_EFORMAT, "%s: %.200s: it has %" PRIu64 " bytes there, and the list of "
-			       "files says %" PRIu64, g->hub->what, w->file->path, n, w->file->size);
-	if (wants_all(w))
-		return TB_OK;
-	if (w->whole) {
-		w->whole(g->arg);
-		return TB_OK;
-	}
-	g->skip = w->off;
-	g->exact = false;
-	if (w->off > SKIP_MAX)
-		return tb_fail(err, TB_EUNSUP, "%s: %.200s: no parts of it can be had, only all of it",
-			       g->hub->what, w->file->path);
-	return TB_OK;
-}
-
-static enum tb_status
-take_stretch(void *arg, const char *p, size_t n, bool *enough, struct tb_err *err)
-{
-	struct getting *g = arg;
-	uint64_t left = g->want->len - g->got;
-	size_t skipped = n < g->skip ? n : (size_t)g->skip;
+	struct http_ask ask = { .url = url, .auth = auth, .trust = h->trust };
 	enum tb_status status;
 
-	g->skip -= skipped;
-	p += skipped;
-	n -= skipped;
-	if (!n)
-		return TB_OK;
-	if (!g->exact && n > left)
-		n = (size_t)left;
-	g->got += n;
-	status = g->fn(g->arg, p, n, enough, err);
-	g->enough = *enough;
-	*enough |= !g->exact && g->got == g->want->len;
-	return status;
-}
-
-static enum tb_status
-ask_stretch(struct hub *h, struct http *http, const char *url, bool with_token, struct getting *g,
-	    struct tb_job *job, struct http_answer *out, struct tb_err *err)
-{
-	const struct hub_range *w = g->want;
-	char range[80];
-	const char *headers[] = { plain[0], wants_all(w) ? NULL : range, NULL };
-	const struct http_ask ask = { .url = url, .headers = headers, .idle = STALL_SECONDS,
-				      .auth = with_token ? h->auth : NULL, .max = UINT64_MAX,
-				      .begin = begin_stretch, .fn = take_stretch, .arg = g,
-				      .trust = h->trust };
-
-	snprintf(range, sizeof(range), "Range: bytes=%" PRIu64 "-%" PRIu64, w->off, w->off + w->len - 1);
-	return http_do(http, &ask, job, out, err);
-}
-
-static bool
-went_well(const struct http_answer *a)
-{
-	return a->status >= 200 && a->status < 300;
+	stretch_ask(s, &ask);
+	status = http_do(http, &ask, job, out, err);
+	return stretch_end(s, out, status, fate, err);
 }
 
 /* Where the last stretch came from, else where the hub leads to. */
 static enum tb_status
-get_stretch(struct hub *h, struct http *http, const char *commit, struct getting *g,
-	    struct tb_job *job, struct http_answer *a, struct tb_err *err)
+get_stretch(struct hub *h, struct http *http, const char *commit, const struct hub_file *f,
+	    struct stretch *s, struct tb_job *job, struct http_answer *a, struct http_fate *fate,
+	    struct tb_err *err)
 {
-	const struct hub_file *f = g->want->file;
 	char *url = known_place(h, f->digest);
 	enum tb_status status;
 
 	if (url) {
-		status = ask_stretch(h, http, url, false, g, job, a, err);
+		status = ask_stretch(h, http, url, NULL, s, job, a, fate, err);
 		free(url);
-		if (status || went_well(a) || http_again(a, status))
+		if (status || http_well(a) || fate->again)
 			return status;
 		note_place(h, f->digest, NULL);		/* such addresses hold for a time */
 		http_answer_free(a);
@@ -495,8 +379,8 @@ get_stretch(struct hub *h, struct http *http, const char *commit, struct getting
 	url = hub_address(h, "", "resolve", commit, f->path, "");
 	if (!url)
 		return tb_nomem(err);
-	status = ask_stretch(h, http, url, true, g, job, a, err);
-	if (!status && went_well(a) && a->elsewhere && a->url)
+	status = ask_stretch(h, http, url, h->auth, s, job, a, fate, err);
+	if (!status && http_well(a) && a->elsewhere && a->url)
 		note_place(h, f->digest, a->url);
 	free(url);
 	return status;
@@ -504,20 +388,18 @@ get_stretch(struct hub *h, struct http *http, const char *commit, struct getting
 
 enum tb_status
 hub_get(struct hub *h, struct http *http, const char *commit, const struct hub_range *want,
-	http_body_fn *fn, void *arg, struct tb_job *job, struct hub_fate *fate, struct tb_err *err)
+	http_body_fn *fn, void *arg, struct tb_job *job, struct http_fate *fate, struct tb_err *err)
 {
-	struct getting g = { .hub = h, .want = want, .fn = fn, .arg = arg };
+	struct stretch s = { .host = h->what, .what = want->file->path, .said_by = "its list of files",
+			     .size = want->file->size, .off = want->off, .len = want->len, .fn = fn,
+			     .arg = arg };
 	struct http_answer a = { 0 };
-	enum tb_status status = get_stretch(h, http, commit, &g, job, &a, err);
+	enum tb_status status;
 
-	*fate = (struct hub_fate){ .again = http_again(&a, status), .retry_after = a.retry_after };
-	if (!status && !went_well(&a)) {
+	*fate = (struct http_fate){ 0 };
+	status = get_stretch(h, http, commit, want->file, &s, job, &a, fate, err);
+	if (!status && !http_well(&a))
 		status = hub_refusal(&a, h->what, commit, h->auth != NULL, err);
-	} else if (!status && !g.enough && g.got < want->len) {
-		fate->again = true;
-		status = tb_fail(err, TB_EIO, "%s: %.200s: it ended after %" PRIu64 " of %" PRIu64 " bytes",
-				 h->what, want->file->path, g.got, want->len);
-	}
 	http_answer_free(&a);
 	return status;
 }

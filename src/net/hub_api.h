@@ -31,21 +31,12 @@ enum tb_status hub_list(struct hub *h, struct http *http, const char *commit, st
 
 struct hub_range {
 	const struct hub_file *file;
-	uint64_t off, len;		/* wanted of it */
-	/* Called with fn's arg where the server knows no ranges, so that all of the file comes from
-	 * its beginning; NULL: what is before the stretch is left out, if it is not much. */
-	void (*whole)(void *arg);
+	uint64_t off, len;		/* wanted of it; len > 0 */
 };
-/* How it failed. */
-struct hub_fate {
-	bool again;			/* it may work in a moment */
-	unsigned retry_after;		/* seconds that the server wants; 0: it says nothing */
-};
-/* Gives fn the bytes in order; that fewer came is an error, after those.  Whether they are right
- * is not for this to know. */
+/* Gives fn the bytes as stretch.h has it; that fewer came is an error, after those. */
 enum tb_status hub_get(struct hub *h, struct http *http, const char *commit,
 		       const struct hub_range *want, http_body_fn *fn, void *arg, struct tb_job *job,
-		       struct hub_fate *fate, struct tb_err *err) TB_MUST_USE;
+		       struct http_fate *fate, struct tb_err *err) TB_MUST_USE;
 
 /* What a hub's refusal means, and what to do: of `what` ("org/name at huggingface.co"); fails
  * always. */

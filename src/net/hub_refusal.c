@@ -2,29 +2,12 @@
 
 #include <string.h>
 
-#include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/format/json.h"
 #include "src/net/hub_api.h"
+#include "src/net/words.h"
 
 #define WORDS_MAX 160		/* columns */
 #define REVISION_SHOWN 60
-
-/* The server's own words: a header, or {"error": "…"}; "" where there are none. */
-static void
-own_words(const struct http_answer *a, struct tb_buf *out)
-{
-	const char *text = http_header(a, "X-Error-Message");
-	cJSON *doc = NULL;
-
-	if ((!text || !*text) && !json_parse(&doc, tb_buf_cstr(&a->body), a->body.len, "", NULL))
-		text = json_str(json_get(doc, "error"));
-	if ((!text || !*text) && tb_starts(a->type, "text/plain"))
-		text = tb_buf_cstr(&a->body);
-	if (text)
-		tb_text_clip(out, text, WORDS_MAX, false);
-	json_free(doc);
-}
 
 /* What a refusal is about, which says what to do. */
 enum about { ABOUT_FILE, ABOUT_REVISION, ABOUT_TOKEN, ABOUT_HUB };
@@ -80,7 +63,7 @@ hub_refusal(const struct http_answer *a, const char *what, const char *revision,
 					: "log in (hf auth login), or set HF_TOKEN");
 	if (a->retry_after)
 		tb_buf_printf(&text, "; try again in %u s", a->retry_after);
-	own_words(a, &words);
+	server_words(a, WORDS_MAX, &words);
 	if (words.len)
 		tb_buf_printf(&text, " (HTTP %d, \"%s\")", a->status, words.p);
 	else

@@ -32,6 +32,8 @@ src_net_libnet_a_SOURCES = \
 	src/net/hub_token.h \
 	src/net/key.c \
 	src/net/key.h \
+	src/net/patience.c \
+	src/net/patience.h \
 	src/net/registry.c \
 	src/net/registry.h \
 	src/net/registry_blob.c \
@@ -43,9 +45,13 @@ src_net_libnet_a_SOURCES = \
 	src/net/sse.h \
 	src/net/ssh_key.c \
 	src/net/ssh_key.h \
+	src/net/stretch.c \
+	src/net/stretch.h \
 	src/net/upload.c \
 	src/net/upload.h \
 	src/net/upload_ollama.c \
 	src/net/upload_run.h \
 	src/net/url.c \
-	src/net/url.h
+	src/net/url.h \
+	src/net/words.c \
+	src/net/words.h

@@ -9,6 +9,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/net/patience.h"
 #include "src/net/registry_parts.h"
 #include "src/net/url.h"
 
@@ -169,7 +170,7 @@ ask_as_known(struct registry_at *p, struct http *h, const char *scope, struct ht
 	     struct tb_job *job, struct http_answer *out, struct tb_err *err)
 {
 	char *value, *next;
-	struct auth_fate fate;
+	struct http_fate fate;
 	enum tb_status status = auth_value(p->auth, h, scope, job, &value, &fate, err);
 	bool unknown = status != TB_OK;	/* who asks: the realm gave no token */
 
@@ -244,4 +245,34 @@ registry_ask(struct registry *r, struct http *h, const char *where, const char *
 	     struct tb_err *err)
 {
 	return place_ask(r, &r->places[r->nplaces - 1], h, where, actions, ask, job, out, err);
+}
+
+enum tb_status
+place_ask_patiently(struct registry *r, struct registry_at *p, struct http *h, const char *where,
+		    const char *actions, const struct http_ask *ask, struct tb_job *job,
+		    struct http_answer *out, struct tb_err *err)
+{
+	bool last = p == &r->places[r->nplaces - 1];	/* behind a mirror there is another to ask */
+	struct patience patience = { .kind = PATIENCE_SMALL };
+
+	for (;;) {
+		enum tb_status status = place_ask(r, p, h, where, actions, ask, job, out, err), late;
+		const struct http_fate fate = http_fate(out, status);
+		double seconds;
+
+		if (!last || !patience_left(&patience, &fate, &seconds))
+			return status;
+		http_answer_free(out);
+		if ((late = patience_wait(seconds, job, err)))
+			return late;
+	}
+}
+
+enum tb_status
+registry_ask_patiently(struct registry *r, struct http *h, const char *where, const char *actions,
+		       const struct http_ask *ask, struct tb_job *job, struct http_answer *out,
+		       struct tb_err *err)
+{
+	return place_ask_patiently(r, &r->places[r->nplaces - 1], h, where, actions, ask, job, out,
+				   err);
 }

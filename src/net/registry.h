@@ -45,6 +45,11 @@ const char *registry_repo(const struct registry *r);
 enum tb_status registry_ask(struct registry *r, struct http *h, const char *where,
 			    const char *actions, const struct http_ask *ask, struct tb_job *job,
 			    struct http_answer *out, struct tb_err *err) TB_MUST_USE;
+/* The same of what is short, again where that may help. */
+enum tb_status registry_ask_patiently(struct registry *r, struct http *h, const char *where,
+				      const char *actions, const struct http_ask *ask,
+				      struct tb_job *job, struct http_answer *out,
+				      struct tb_err *err) TB_MUST_USE;
 /* What is no 2xx, as a sentence with the server's own words; `what` was asked for ("manifest
  * latest"). */
 enum tb_status registry_error(const struct registry *r, const struct http_answer *a,
@@ -75,18 +80,10 @@ struct registry_range {
 	uint64_t size;
 	uint64_t off, len;		/* wanted of it; len > 0 */
 };
-/* How it failed. */
-struct registry_fate {
-	bool again;			/* it may work in a moment */
-	unsigned retry_after;		/* seconds that the server wants; 0: it says nothing */
-	bool whole;			/* it knows no ranges: only all of it, from 0 on, can be had */
-};
-/* Gives fn the bytes of [off, off + len) in order, never others and never more; fewer are
- * an error, after those.  It is not for this to know whether they are right: hash them.
- * fn may end it with *enough. */
+/* Gives fn the bytes as stretch.h has it; fewer are an error, after those. */
 enum tb_status registry_blob(struct registry *r, struct http *h, const struct registry_range *want,
 			     http_body_fn *fn, void *arg, struct tb_job *job,
-			     struct registry_fate *fate, struct tb_err *err) TB_MUST_USE;
+			     struct http_fate *fate, struct tb_err *err) TB_MUST_USE;
 /* What a mirror gave may have been wrong: none is asked any more. */
 void registry_leave_mirrors(struct registry *r);
 #endif

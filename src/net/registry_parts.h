@@ -29,6 +29,11 @@ struct registry {
 enum tb_status place_ask(struct registry *r, struct registry_at *p, struct http *h, const char *where,
 			 const char *actions, const struct http_ask *ask, struct tb_job *job,
 			 struct http_answer *out, struct tb_err *err) TB_MUST_USE;
+/* The same, again where that may help. */
+enum tb_status place_ask_patiently(struct registry *r, struct registry_at *p, struct http *h,
+				   const char *where, const char *actions, const struct http_ask *ask,
+				   struct tb_job *job, struct http_answer *out, struct tb_err *err)
+	TB_MUST_USE;
 /* registry_error() of one of them. */
 enum tb_status place_error(const struct registry_at *p, const struct http_answer *a, const char *what,
 			   struct tb_err *err);

@@ -3,18 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "src/base/hash.h"
-#include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/format/manifest.h"
 #include "src/net/registry_parts.h"
 
-#define TRIES 4
-#define PAUSE_MAX 60.0			/* seconds, whatever the server wants */
 #define SECONDS 120			/* that a manifest or a list may take */
 #define TAGS_MAX (4u << 20)		/* bytes of a page of them */
 #define TAG_PAGES 20
@@ -25,52 +21,6 @@
 #define ACCEPT "Accept: application/vnd.docker.distribution.manifest.v2+json, " \
 	"application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, " \
 	"application/vnd.docker.distribution.manifest.list.v2+json"
-
-static enum tb_status
-pause_for(double seconds, const struct tb_job *job, struct tb_err *err)
-{
-	const struct timespec look = { .tv_nsec = 40000000 };
-	double end = tb_monotonic() + seconds;
-	enum tb_status status;
-
-	while (!(status = tb_job_check(job, err)) && tb_monotonic() < end)
-		nanosleep(&look, NULL);
-	return status;
-}
-
-/* Half a second, one, two, ..., a part of it by chance; or what the server wants. */
-static double
-pause_before(unsigned tries, unsigned wanted)
-{
-	uint64_t state = (uint64_t)(tb_monotonic() * 1e9);
-	double chance = (double)(tb_splitmix(&state) >> 40) / (1 << 24);
-	double seconds = 0.5 * (1 << tries) * (0.75 + chance / 2);
-
-	if (wanted > seconds)
-		seconds = wanted;
-	return seconds < PAUSE_MAX ? seconds : PAUSE_MAX;
-}
-
-/* place_ask() of what is short, again where that may help. */
-static enum tb_status
-ask_patiently(struct registry *r, struct registry_at *p, struct http *h, const char *where,
-	      const struct http_ask *ask, struct tb_job *job, struct http_answer *out,
-	      struct tb_err *err)
-{
-	/* behind a mirror there is always another to ask */
-	unsigned most = p == &r->places[r->nplaces - 1] ? TRIES : 1;
-
-	for (unsigned tries = 0;; tries++) {
-		enum tb_status status = place_ask(r, p, h, where, "pull", ask, job, out, err), late;
-		double seconds = pause_before(tries, out->retry_after);
-
-		if (tries + 1 >= most || !http_again(out, status))
-			return status;
-		http_answer_free(out);
-		if ((late = pause_for(seconds, job, err)))
-			return late;
-	}
-}
 
 static enum tb_status
 manifest_begin(void *arg, const struct http_answer *a, struct tb_err *err)
@@ -148,10 +98,10 @@ manifest_from(struct registry *r, struct registry_at *p, struct http *h, const c
 	enum tb_status status = where && what ? TB_OK : tb_nomem(err);
 
 	if (!status)
-		status = ask_patiently(r, p, h, where, &ask, job, &a, err);
+		status = place_ask_patiently(r, p, h, where, "pull", &ask, job, &a, err);
 	if (status == TB_ELIMIT)
 		status = tb_wrap(err, status, "%s", r->repo);
-	else if (!status && (a.status < 200 || a.status > 299))
+	else if (!status && !http_well(&a))
 		status = place_error(p, &a, what, err);
 	if (!status) {
 		tb_buf_free(&out->text);
@@ -258,7 +208,7 @@ registry_tags(struct registry *r, struct http *h, struct tb_job *job, struct tb_
 		struct http_answer a = { 0 };
 
 		status = registry_ask(r, h, where, "pull", &ask, job, &a, err);
-		if (!status && (a.status < 200 || a.status > 299))
+		if (!status && !http_well(&a))
 			status = registry_error(r, &a, "its list of tags", err);
 		if (!status)
 			status = take_tags(&a, "its list of tags", out, err);

@@ -2,20 +2,17 @@
 
 #include "src/net/upload_run.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "src/base/hash.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/net/patience.h"
 
-#define TRIES 6
 #define LOST_MAX 2u		/* sessions, without a piece between them */
-#define PAUSE_MAX 60u
 #define PIECE_MAX (1u << 20)	/* read and hashed at a time */
 #define CHUNK_MAX (UINT64_C(1) << 30)
 
@@ -302,7 +299,7 @@ session_look(struct upload_run *run, struct tb_err *err)
 
 	if (status)
 		return status;
-	if (a.status < 200 || a.status > 299 || !range_end(http_header(&a, "Range"), &end) ||
+	if (!http_well(&a) || !range_end(http_header(&a, "Range"), &end) ||
 	    end > run->u->size) {
 		if (run->again)		/* it is not well now */
 			status = upload_refused(run, &a, err);
@@ -367,7 +364,7 @@ send_chunk(struct upload_run *run, struct tb_err *err)
 	status = upload_ask(run, run->session, &ask, &a, err);
 	if (status)
 		return status;
-	if (a.status >= 200 && a.status < 300)
+	if (http_well(&a))
 		status = piece_went(run, &a, err);
 	else if (run->u->ollama && a.status == 307)
 		status = upload_elsewhere(run, &a, err);
@@ -458,45 +455,32 @@ attempt(struct upload_run *run, enum upload_how *how, struct tb_err *err)
 	return status;
 }
 
-/* Longer from try to try, and not all at once; as long as the registry wants. */
-static enum tb_status
-wait_a_little(unsigned wanted, unsigned tries, const struct tb_job *job, struct tb_err *err)
-{
-	double first = tb_monotonic(), seconds = wanted;
-	uint64_t dice = (uint64_t)(first * 1e9);
-
-	if (!wanted)
-		seconds = (0.5 + (double)(tb_splitmix(&dice) % 1000) / 1000) * 0.5 * (1u << tries);
-	if (seconds > PAUSE_MAX)
-		seconds = PAUSE_MAX;
-	while (tb_monotonic() - first < seconds) {
-		if (tb_job_check(job, err))
-			return TB_ECANCEL;
-		poll(NULL, 0, 40);
-	}
-	return TB_OK;
-}
-
 /* Also begun anew, if that may help. */
 static enum tb_status
 upload_tries(struct upload_run *run, enum upload_how *how, struct tb_err *err)
 {
 	const struct upload_told *told = &run->u->told;
+	struct patience p = { .kind = PATIENCE_CARRY };
 	uint64_t far = 0;
 	enum tb_status status;
 
-	for (unsigned tries = 0;; tries++) {
+	for (;;) {
+		struct http_fate fate;
+		double seconds;
+
 		status = attempt(run, how, err);
-		if (!status || run->wrong || !run->again || status == TB_ENOMEM || status == TB_ECANCEL)
+		if (!status || run->wrong || status == TB_ENOMEM || status == TB_ECANCEL)
 			return status;
-		if (run->there > far)
-			tries = 0;
-		far = run->there > far ? run->there : far;
-		if (tries == TRIES)
+		if (run->there > far) {
+			p.tries = 0;
+			far = run->there;
+		}
+		fate = (struct http_fate){ run->again, run->pause, false };
+		if (!patience_left(&p, &fate, &seconds))
 			return status;
 		if (told->again)
 			told->again(told->arg, err->msg);
-		if ((status = wait_a_little(run->pause, tries, run->u->job, err)))
+		if ((status = patience_wait(seconds, run->u->job, err)))
 			return status;
 	}
 }
@@ -522,30 +506,13 @@ upload_blob(const struct upload *u, enum upload_how *how, struct tb_err *err)
 	return status;
 }
 
-/* A request that is short, again where that may help. */
-static enum tb_status
-ask_patiently(struct registry *r, struct http *h, const char *path, const struct http_ask *ask,
-	      struct tb_job *job, struct http_answer *a, struct tb_err *err)
-{
-	for (unsigned tries = 0;; tries++) {
-		enum tb_status status = registry_ask(r, h, path, UPLOAD_ACTIONS, ask, job, a, err), late;
-		unsigned wanted = a->retry_after;
-
-		if (tries == TRIES || !http_again(a, status))
-			return status;
-		http_answer_free(a);
-		if ((late = wait_a_little(wanted, tries, job, err)))
-			return late;
-	}
-}
-
 enum tb_status
 upload_is_ollama(struct registry *r, struct http *h, bool *is, struct tb_job *job,
 		 struct tb_err *err)
 {
 	const struct http_ask ask = { .method = "GET", .stay = true, .idle = UPLOAD_IDLE };
 	struct http_answer a = { 0 };
-	enum tb_status status = ask_patiently(r, h, "/v2/", &ask, job, &a, err);
+	enum tb_status status = registry_ask_patiently(r, h, "/v2/", UPLOAD_ACTIONS, &ask, job, &a, err);
 
 	*is = false;
 	if (status)
@@ -566,14 +533,15 @@ upload_manifest(struct registry *r, struct http *h, const struct upload_manifest
 				.idle = UPLOAD_SETTLE };
 	struct http_answer a = { 0 };
 	const char *digest;
-	enum tb_status status = type && path ? ask_patiently(r, h, path, &ask, job, &a, err)
+	enum tb_status status = type && path ? registry_ask_patiently(r, h, path, UPLOAD_ACTIONS, &ask,
+								      job, &a, err)
 					     : tb_nomem(err);
 
 	if (!status) {
 		digest = http_header(&a, "Docker-Content-Digest");
 		if (m->lists)
 			*m->lists = http_header(&a, "OCI-Subject");
-		if (a.status < 200 || a.status > 299)
+		if (!http_well(&a))
 			status = registry_error(r, &a, path, err);
 		else if (digest && strcmp(digest, m->digest) != 0)
 			status = tb_fail(err, TB_EFORMAT, "%s: it took the manifest %.19s… for %.80s",

@@ -57,7 +57,7 @@ upload_direct(struct upload_run *run, const struct http_answer *begun, struct tb
 	free(url);
 	if (status)
 		return status;
-	if (a.status >= 200 && a.status < 300)
+	if (http_well(&a))
 		run->there = run->u->size;
 	else
 		status = upload_refused(run, &a, err);
@@ -128,7 +128,7 @@ upload_elsewhere(struct upload_run *run, const struct http_answer *led, struct t
 		status = upload_follow(run, led, "Docker-Upload-Location", err);
 	upload_body(run, &ask);
 	if (!status && !(status = upload_ask(run, to, &ask, &a, err))) {
-		status = a.status >= 200 && a.status < 300 ? piece_done(run, err)
+		status = http_well(&a) ? piece_done(run, err)
 							   : upload_refused(run, &a, err);
 		http_answer_free(&a);
 	}

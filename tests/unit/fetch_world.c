@@ -158,7 +158,8 @@ world_new(size_t n, uint64_t size, uint64_t seed)
 		assert_ok(tb_sha256_bytes(world.data[i], it->size, it->digest, &err), err);
 	}
 	snprintf(world.dir, sizeof(world.dir), "%s/pull-%ju", unit_tmp(), (uintmax_t)seed);
-	fetch_pace = (struct fetch_pace){ .pause = 0.002, .slow = 0.3, .busy = 0.02 };
+	patience_pace = 0.008;
+	fetch_pace = (struct fetch_pace){ .slow = 0.3, .busy = 0.02 };
 }
 
 struct fetch *

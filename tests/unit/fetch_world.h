@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "src/net/patience.h"
 #include "src/ops/fetch/fetch_parts.h"
 
 #define WORLD_PART (64u << 10)

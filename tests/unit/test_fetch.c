@@ -205,7 +205,7 @@ a_cancel_is_heard_at_once(void **state)
 		world.fault = faults[i];
 		world.times = -1;
 		world.job = tb_job_new(-1);
-		fetch_pace.pause = 3;
+		patience_pace = 12;
 		f = world_fetch("pull x", 2);
 		assert_int_equal(pthread_create(&id, NULL, cancel_soon, &when), 0);
 		assert_int_equal(fetch_run(f, world.job, &err), TB_ECANCEL);

@@ -11,12 +11,10 @@
 #include "src/base/mem.h"
 #include "src/base/pool.h"
 #include "src/base/text.h"
-#include "src/net/http.h"
+#include "src/net/patience.h"
 #include "src/ops/carry/site.h"
 
 #define RING (4u << 20)
-#define TRIES 6
-#define PAUSE_MAX 60.0
 #define LOOK_NS 50000000	/* between two looks at the job */
 
 struct pipe_stream {
@@ -122,7 +120,7 @@ is_stopped(struct pipe_stream *s)
 static enum tb_status
 pipe_pause(struct pipe_stream *s, double seconds, struct tb_err *err)
 {
-	double until = tb_monotonic() + (seconds < PAUSE_MAX ? seconds : PAUSE_MAX);
+	double until = tb_monotonic() + seconds;
 	enum tb_status status = TB_OK;
 
 	while (!status && tb_monotonic() < until && !is_stopped(s)) {
@@ -138,28 +136,30 @@ static enum tb_status
 pipe_fill(struct pipe_stream *s, struct http *h, struct tb_err *err)
 {
 	uint64_t before = s->end;
+	struct patience patience = { .kind = PATIENCE_CARRY };
 	enum tb_status status = TB_OK;
 	bool whole = false;
 
-	for (unsigned tries = 0; s->end < s->size && !is_stopped(s); tries++) {
+	while (s->end < s->size && !is_stopped(s)) {
 		struct registry_range want = { s->digest, s->size, whole ? 0 : s->end,
 					       s->size - (whole ? 0 : s->end) };
-		struct registry_fate fate = { 0 };
+		struct http_fate fate = { 0 };
+		double seconds;
 
 		s->skip = whole ? s->end : 0;
 		status = registry_blob(s->registry, h, &want, pipe_put, s, s->job, &fate, err);
 		if (!status || status == TB_ECANCEL || is_stopped(s))
 			return status;
-		tries = s->end > before ? 0 : tries;
+		if (s->end > before)
+			patience.tries = 0;
 		before = s->end;
 		if (fate.whole && !whole) {	/* from its start once more */
 			whole = true;
 			continue;
 		}
-		if (!fate.again || tries >= TRIES)
+		if (!patience_left(&patience, &fate, &seconds))
 			return status;
-		status = pipe_pause(s, fate.retry_after ? fate.retry_after : 0.5 * (1u << tries), err);
-		if (status)
+		if ((status = pipe_pause(s, seconds, err)))
 			return status;
 	}
 	return status;

@@ -5,18 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "src/base/hash.h"
 #include "src/base/text.h"
-#include "src/net/http.h"
+#include "src/net/patience.h"
 #include "src/ops/fetch/fetch_parts.h"
 
-#define TRIES 6u			/* in vain, one after the other */
-#define PAUSE_MAX 15.0
-#define AFTER_MAX 60u			/* seconds that a server may ask for */
-#define NAP 0.02
 #define NOTE_EVERY (64u << 10)		/* bytes that a kill may cost in a part */
 #define WINDOW 1.0			/* seconds that a rate is measured over */
 #define SLOW_PART 10			/* of the others' median */
@@ -24,7 +18,7 @@
 #define SLOW_OTHERS 2u			/* that must have a rate, before one is called slow */
 #define PROGRESS 4096u			/* bytes: after less a try counts as in vain */
 
-struct fetch_pace fetch_pace = { .pause = 0.25, .slow = 5, .busy = 0.2 };
+struct fetch_pace fetch_pace = { .slow = 5, .busy = 0.2 };
 
 struct fetch_sink {
 	struct fetch_worker *w;
@@ -53,7 +47,7 @@ fetch_retry(struct fetch_sink *s, bool may, unsigned after)
 {
 	s->said = true;
 	s->may = may;
-	s->after = after < AFTER_MAX ? after : AFTER_MAX;
+	s->after = after;
 }
 
 static int
@@ -183,24 +177,6 @@ say(struct fetch *f, struct fetch_file *file, enum fetch_state state, const char
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* Waits, more each time and not all at once. */
-static enum tb_status
-pause_for(struct fetch_worker *w, unsigned tries, unsigned after, struct tb_err *err)
-{
-	double shift = (double)(tb_splitmix(&w->random) >> 11) / (double)(UINT64_C(1) << 53);
-	double span = fetch_pace.pause * (double)(1u << tries) * (0.5 + shift), end;
-
-	if (span > PAUSE_MAX)
-		span = PAUSE_MAX;
-	end = tb_monotonic() + (after > span ? after : span);
-	while (tb_monotonic() < end && !tb_job_cancelled(w->f->job)) {
-		const struct timespec nap = { .tv_nsec = (long)(NAP * 1e9) };
-
-		nanosleep(&nap, NULL);
-	}
-	return tb_job_check(w->f->job, err);
-}
-
 /* One request; TB_OK: the part is complete. */
 static enum tb_status
 ask_once(struct http *h, struct fetch_sink *s, struct tb_err *err)
@@ -239,12 +215,14 @@ enum tb_status
 fetch_load(struct fetch_worker *w, struct http **h, struct fetch_file *file, struct fetch_part *p,
 	   struct tb_err *err)
 {
-	unsigned tries = 0;
+	struct patience patience = { .kind = PATIENCE_BYTES };
 	enum tb_status status = TB_OK;
 
 	while (p->got < p->len) {
 		struct fetch_sink s = { .w = w, .file = file, .part = p };
+		struct http_fate fate = { .again = true };
 		uint64_t before = p->got;
+		double seconds;
 
 		say(w->f, file, FETCH_LOADING, "");
 		status = ask_once(*h, &s, err);
@@ -255,13 +233,16 @@ fetch_load(struct fetch_worker *w, struct http **h, struct fetch_file *file, str
 			return status;
 		if (s.slow)
 			file->slow++;
-		tries = p->got - before >= PROGRESS ? 0 : tries + 1;
-		if (tries >= TRIES)
-			return tb_wrap(err, status, "tried %u times", TRIES);
+		if (p->got - before >= PROGRESS)
+			patience.tries = 0;
+		fate.retry_after = s.after;
+		if (!patience_left(&patience, &fate, &seconds))
+			return patience.tries > 1 ? tb_wrap(err, status, "tried %u times", patience.tries)
+						  : status;
 		say(w->f, file, FETCH_AGAIN, err->msg);
 		status = reconnect(h, err);
 		if (!status && !s.slow)
-			status = pause_for(w, tries, s.after, err);
+			status = patience_wait(seconds, w->f->job, err);
 		if (status)
 			return status;
 	}

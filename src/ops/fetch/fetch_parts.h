@@ -52,7 +52,6 @@ struct fetch_worker {
 	struct fetch *f;
 	pthread_t id;
 	unsigned n;
-	uint64_t random;
 	atomic_uint_fast64_t rate;	/* of its last seconds; 0: not known */
 };
 
@@ -85,7 +84,6 @@ struct fetch {
 
 /* For tests: seconds. */
 extern struct fetch_pace {
-	double pause;			/* before the first try that follows another */
 	double slow;			/* that a transfer may crawl for */
 	double busy;			/* between two looks whether another is done */
 } fetch_pace;

@@ -406,7 +406,6 @@ run_workers(struct fetch *f, struct tb_job *job, struct tb_err *err)
 
 		w->f = f;
 		w->n = made;
-		w->random = (uint64_t)(tb_monotonic() * 1e9) + made;
 		if (pthread_create(&w->id, NULL, work, w))
 			break;
 		f->running++;

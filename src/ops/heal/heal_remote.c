@@ -4,7 +4,6 @@
 
 #include "src/ops/heal/heal_run.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +13,11 @@
 #include "src/base/out.h"
 #include "src/base/sums.h"
 #include "src/base/text.h"
-#include "src/net/http.h"
+#include "src/net/patience.h"
 #include "src/net/registry.h"
 #include "src/net/url.h"
 
 #define PIECE (1u << 20)
-#define TRIES 6u		/* without a byte */
-#define PAUSE_MAX 60u		/* seconds */
 
 /* A repository of a registry. */
 struct heal_remote {
@@ -144,7 +141,7 @@ has_blob(struct heal_run *r, struct heal_remote *m, const struct heal_item *item
 	 struct tb_err *why)
 {
 	const struct registry_range first = { .digest = item->digest, .size = item->size, .len = 1 };
-	struct registry_fate fate;
+	struct http_fate fate;
 	enum tb_status status = registry_blob(m->registry, m->http, &first, no_more, there, r->job,
 					      &fate, why);
 
@@ -331,31 +328,21 @@ write_piece(void *arg, const char *p, size_t n, bool *enough, struct tb_err *err
 	return tb_out_write(b->o, p + gone, n - gone, err);
 }
 
-static enum tb_status
-wait_seconds(unsigned seconds, const struct tb_job *job, struct tb_err *err)
-{
-	double end = tb_monotonic() + seconds;
-	enum tb_status status;
-
-	while (!(status = tb_job_check(job, err)) && tb_monotonic() < end)
-		poll(NULL, 0, 40);
-	return status;
-}
-
 /* The next bytes, to `end`; what breaks off goes on where it was.  Of a registry without ranges
  * the blob comes from its start, once: then also what is behind `end`. */
 static enum tb_status
 bring(struct bringing *b, uint64_t end, struct tb_err *err)
 {
 	const struct heal_item *item = b->item;
-	struct registry_fate fate;
+	struct patience patience = { .kind = PATIENCE_BYTES };
+	struct http_fate fate;
 	enum tb_status status = TB_OK;
 
-	for (unsigned n = 0; b->o->pos < end; n++) {
+	while (b->o->pos < end) {
 		uint64_t at = b->o->pos, off = b->whole ? 0 : at;
 		const struct registry_range want = { .digest = item->digest, .size = item->size, .off = off,
 						     .len = (b->whole ? item->size : end) - off };
-		unsigned pause;
+		double seconds;
 
 		b->skip = at - off;
 		status = registry_blob(item->remote->registry, item->remote->http, &want, write_piece, b,
@@ -364,12 +351,11 @@ bring(struct bringing *b, uint64_t end, struct tb_err *err)
 			b->whole = true;
 			continue;
 		}
-		if (!status || !fate.again || n >= TRIES)
-			return status;
 		if (b->o->pos > at)
-			n = 0;
-		pause = fate.retry_after ? fate.retry_after : 1u << n;
-		if ((status = wait_seconds(pause < PAUSE_MAX ? pause : PAUSE_MAX, b->job, err)))
+			patience.tries = 0;
+		if (!status || !patience_left(&patience, &fate, &seconds))
+			return status;
+		if ((status = patience_wait(seconds, b->job, err)))
 			return status;
 	}
 	return status;

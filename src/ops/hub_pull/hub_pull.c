@@ -298,39 +298,22 @@ hub_pull_plan_free(struct hub_pull_plan *plan)
 
 /* ---- what comes ---- */
 
-/* fetch_put(), which has its own reasons to fail. */
-struct hub_sink {
-	struct fetch_sink *sink;
-	bool failed;
-};
-
-static enum tb_status
-put_stretch(void *arg, const char *p, size_t n, bool *enough, struct tb_err *err)
-{
-	struct hub_sink *s = arg;
-	enum tb_status status = fetch_put(s->sink, p, n, enough, err);
-
-	s->failed = status != TB_OK;
-	return status;
-}
-
-static void
-all_comes(void *arg)
-{
-	fetch_whole(((struct hub_sink *)arg)->sink);
-}
-
 static enum tb_status
 get_stretch_of(void *arg, struct http *h, const struct fetch_item *it, uint64_t off, uint64_t len,
-	  struct fetch_sink *sink, struct tb_job *job, struct tb_err *err)
+	       struct fetch_sink *sink, struct tb_job *job, struct tb_err *err)
 {
 	struct hub_pull *p = arg;
-	const struct hub_range want = { .file = it->ref, .off = off, .len = len, .whole = all_comes };
-	struct hub_sink s = { .sink = sink };
-	struct hub_fate fate;
-	enum tb_status status = hub_get(p->hub, h, p->commit, &want, put_stretch, &s, job, &fate, err);
+	struct hub_range want = { .file = it->ref, .off = off, .len = len };
+	struct http_fate fate;
+	enum tb_status status = hub_get(p->hub, h, p->commit, &want, fetch_put, sink, job, &fate, err);
 
-	if (status && !s.failed)
+	if (fate.whole) {			/* nothing came yet */
+		fetch_whole(sink);
+		want.off = 0;
+		want.len = it->size;
+		status = hub_get(p->hub, h, p->commit, &want, fetch_put, sink, job, &fate, err);
+	}
+	if (status)
 		fetch_retry(sink, fate.again, fate.retry_after);
 	return status;
 }

@@ -23,16 +23,13 @@ struct at_hub {
 
 static enum tb_status
 at_hub_get(void *arg, struct http *h, const struct look_file *f, uint64_t off, uint64_t len,
-	   http_body_fn *fn, void *fn_arg, struct tb_job *job, struct look_fate *fate,
+	   http_body_fn *fn, void *fn_arg, struct tb_job *job, struct http_fate *fate,
 	   struct tb_err *err)
 {
 	struct at_hub *at = arg;
 	const struct hub_range want = { .file = f->ref, .off = off, .len = len };
-	struct hub_fate how = { 0 };
-	enum tb_status status = hub_get(at->hub, h, at->commit, &want, fn, fn_arg, job, &how, err);
 
-	*fate = (struct look_fate){ how.again, how.retry_after };
-	return status;
+	return hub_get(at->hub, h, at->commit, &want, fn, fn_arg, job, fate, err);
 }
 
 static const char *

@@ -32,14 +32,13 @@ struct look_file {
 };
 
 /* How a request failed. */
-struct look_fate { bool again; unsigned retry_after; };
 
 /* Where the bytes are. */
 struct look_source {
 	/* [off, off + len) of the file, in order, to fn. */
 	enum tb_status (*get)(void *arg, struct http *h, const struct look_file *f, uint64_t off,
 			      uint64_t len, http_body_fn *fn, void *fn_arg, struct tb_job *job,
-			      struct look_fate *fate, struct tb_err *err);
+			      struct http_fate *fate, struct tb_err *err);
 	const char *(*host)(const void *arg);
 	/* What people call the file there, in fresh memory; NULL: no memory. */
 	char *(*place)(const void *arg, const struct look_file *f);

@@ -8,17 +8,15 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/search.h"
 #include "src/base/text.h"
+#include "src/net/patience.h"
 
-#define TRIES 4u
 #define PART (UINT64_C(4) << 20)	/* of a long stretch: a request */
-#define WAIT_MAX 60u			/* seconds */
 
 /* ---- what is there (under the lock) ---- */
 
@@ -130,18 +128,6 @@ fill_piece(void *arg, const char *p, size_t n, bool *enough, struct tb_err *err)
 	return fill_bytes(s, p, n, enough, err);
 }
 
-/* Before another attempt. */
-static enum tb_status
-rest(unsigned tries, const struct look_fate *fate, struct tb_job *job, struct tb_err *err)
-{
-	unsigned ms = fate->retry_after ? (fate->retry_after < WAIT_MAX ? fate->retry_after : WAIT_MAX) * 1000
-					: 250u << tries;
-
-	for (; ms > 0 && !tb_job_cancelled(job); ms = ms > 40 ? ms - 40 : 0)
-		nanosleep(&(struct timespec){ .tv_nsec = 40000000 }, NULL);
-	return tb_job_check(job, err);
-}
-
 static enum tb_status
 take_http(struct look *l, struct http **out, struct tb_err *err)
 {
@@ -191,12 +177,14 @@ static enum tb_status
 ask_source(struct filling *s, struct tb_err *err)
 {
 	struct look *l = s->f->look;
-	struct look_fate fate = { 0 };
+	struct patience patience = { .kind = PATIENCE_SMALL };
+	struct http_fate fate = { 0 };
 	struct http *h;
 	enum tb_status status = take_http(l, &h, err);
 
-	for (unsigned tries = 0; !status && s->at < s->end;) {
+	while (!status && s->at < s->end) {
 		uint64_t was = s->at;
+		double seconds;
 
 		status = l->source.get(l->source.arg, h, s->f, s->at, s->end - s->at, fill_piece, s,
 				       s->job, &fate, err);
@@ -204,11 +192,11 @@ ask_source(struct filling *s, struct tb_err *err)
 			status = tb_fail(err, TB_EIO, "%s: %s: bytes %ju to %ju did not come",
 					 look_host(l), s->f->name, (uintmax_t)s->at,
 					 (uintmax_t)s->end);
-		if (!status || !fate.again)
+		if (s->at > was)
+			patience.tries = 0;
+		if (!status || !patience_left(&patience, &fate, &seconds))
 			break;
-		tries = s->at > was ? 0 : tries + 1;
-		if (tries < TRIES)
-			status = rest(tries, &fate, s->job, err);
+		status = patience_wait(seconds, s->job, err);
 	}
 	if (h)
 		give_http(l, h);

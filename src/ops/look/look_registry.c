@@ -26,16 +26,13 @@ struct at_registry {
 
 static enum tb_status
 at_get(void *arg, struct http *h, const struct look_file *f, uint64_t off, uint64_t len,
-       http_body_fn *fn, void *fn_arg, struct tb_job *job, struct look_fate *fate,
+       http_body_fn *fn, void *fn_arg, struct tb_job *job, struct http_fate *fate,
        struct tb_err *err)
 {
 	struct at_registry *at = arg;
 	const struct registry_range want = { f->digest, f->size, off, len };
-	struct registry_fate how;
-	enum tb_status status = registry_blob(at->r, h, &want, fn, fn_arg, job, &how, err);
 
-	*fate = (struct look_fate){ how.again, how.retry_after };
-	return status;
+	return registry_blob(at->r, h, &want, fn, fn_arg, job, fate, err);
 }
 
 static const char *

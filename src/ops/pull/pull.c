@@ -204,22 +204,6 @@ pull_plan_free(struct pull_plan *plan)
 
 /* ---- what comes ---- */
 
-/* fetch_put(), which has its own reasons to fail. */
-struct pull_sink {
-	struct fetch_sink *sink;
-	bool failed;
-};
-
-static enum tb_status
-sink_put(void *arg, const char *p, size_t n, bool *enough, struct tb_err *err)
-{
-	struct pull_sink *s = arg;
-	enum tb_status status = fetch_put(s->sink, p, n, enough, err);
-
-	s->failed = status != TB_OK;
-	return status;
-}
-
 static enum tb_status
 pull_get(void *arg, struct http *h, const struct fetch_item *it, uint64_t off, uint64_t len,
 	 struct fetch_sink *sink, struct tb_job *job, struct tb_err *err)
@@ -227,20 +211,19 @@ pull_get(void *arg, struct http *h, const struct fetch_item *it, uint64_t off, u
 	struct registry *r = arg;
 	struct pull_blob *b = it->ref;
 	struct registry_range want = { it->digest, it->size, off, len };
-	struct pull_sink s = { .sink = sink };
-	struct registry_fate fate;
+	struct http_fate fate;
 	enum tb_status status;
 
 	if (!off && atomic_fetch_add(&b->begun, 1))	/* once more: why, is not said */
 		registry_leave_mirrors(r);
-	status = registry_blob(r, h, &want, sink_put, &s, job, &fate, err);
+	status = registry_blob(r, h, &want, fetch_put, sink, job, &fate, err);
 	if (fate.whole) {			/* nothing came yet */
 		fetch_whole(sink);
 		want.off = 0;
 		want.len = it->size;
-		status = registry_blob(r, h, &want, sink_put, &s, job, &fate, err);
+		status = registry_blob(r, h, &want, fetch_put, sink, job, &fate, err);
 	}
-	if (status && !s.failed)
+	if (status)
 		fetch_retry(sink, fate.again, fate.retry_after);
 	return status;
 }

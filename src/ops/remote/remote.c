@@ -192,7 +192,7 @@ remote_call(struct remote *r, const char *more, struct http_ask *ask, struct tb_
 		if (err)
 			err->code = status;
 	}
-	if (!status && (out->status < 200 || out->status > 299)) {
+	if (!status && !http_well(out)) {
 		status = remote_refused(r, out->status, tb_buf_cstr(&out->body), out->body.len, err);
 		http_answer_free(out);
 	}
