@@ -323,11 +323,10 @@ known_place(struct hub *h, const char *digest)
 	return url;
 }
 
-/* url NULL: it is there no more. */
 static void
 note_place(struct hub *h, const char *digest, const char *url)
 {
-	char *copy = url ? tb_strdup(url) : NULL;
+	char *copy = tb_strdup(url);
 	size_t i = 0;
 
 	pthread_mutex_lock(&h->lock);
@@ -337,13 +336,27 @@ note_place(struct hub *h, const char *digest, const char *url)
 		h->places[h->n] = (struct hub_place){ .url = NULL };
 		memcpy(h->places[h->n++].digest, digest, TB_DIGEST_MAX);
 	}
-	if (i < h->n) {
+	if (i < h->n && copy) {
 		free(h->places[i].url);
 		h->places[i].url = copy;
 		copy = NULL;
 	}
 	pthread_mutex_unlock(&h->lock);
 	free(copy);
+}
+
+/* It is there no more; another thread may know by now where it is. */
+static void
+forget_place(struct hub *h, const char *digest, const char *url)
+{
+	pthread_mutex_lock(&h->lock);
+	for (size_t i = 0; i < h->n; i++)
+		if (h->places[i].url && !strcmp(h->places[i].digest, digest) &&
+		    !strcmp(h->places[i].url, url)) {
+			free(h->places[i].url);
+			h->places[i].url = NULL;
+		}
+	pthread_mutex_unlock(&h->lock);
 }
 
 static enum tb_status
@@ -359,23 +372,38 @@ ask_stretch(struct hub *h, struct http *http, const char *url, const char *auth,
 	return stretch_end(s, out, status, fate, err);
 }
 
-/* Where the last stretch came from, else where the hub leads to. */
+/* From where the last stretch came.  *gone: nothing comes from there any more, as such addresses
+ * hold for a time only. */
+static enum tb_status
+get_again(struct hub *h, struct http *http, const char *url, const struct hub_file *f,
+	  struct stretch *s, struct tb_job *job, struct http_answer *a, struct http_fate *fate,
+	  bool *gone, struct tb_err *err)
+{
+	enum tb_status status = ask_stretch(h, http, url, NULL, s, job, a, fate, err);
+	bool broken = status && fate->again, refused = !status && !http_well(a) && !fate->again;
+
+	if (broken || refused)
+		forget_place(h, f->digest, url);
+	*gone = (broken && !s->given) || refused;
+	if (*gone)
+		http_answer_free(a);
+	return status;
+}
+
 static enum tb_status
 get_stretch(struct hub *h, struct http *http, const char *commit, const struct hub_file *f,
 	    struct stretch *s, struct tb_job *job, struct http_answer *a, struct http_fate *fate,
 	    struct tb_err *err)
 {
 	char *url = known_place(h, f->digest);
-	enum tb_status status;
+	enum tb_status status = TB_OK;
+	bool ask = !url;
 
-	if (url) {
-		status = ask_stretch(h, http, url, NULL, s, job, a, fate, err);
-		free(url);
-		if (status || http_well(a) || fate->again)
-			return status;
-		note_place(h, f->digest, NULL);		/* such addresses hold for a time */
-		http_answer_free(a);
-	}
+	if (url)
+		status = get_again(h, http, url, f, s, job, a, fate, &ask, err);
+	free(url);
+	if (!ask)
+		return status;
 	url = hub_address(h, "", "resolve", commit, f->path, "");
 	if (!url)
 		return tb_nomem(err);

@@ -220,6 +220,11 @@ err_has 'Q4_K_M'
 expect 2 hub tensors hf:far/none --remote
 expect 2 hub tensors hf:far/big --remote --insecure
 err_has 'HF_ENDPOINT'
+# An address of the other host ends without a word: the hub is asked for a new one.
+says=$T/hub/far/big/hub.json
+jq '. + { uses: 2, hangs: true }' "$says" >"$T/says" && mv "$T/says" "$says"
+expect 0 hub tensor hf:far/big model.layers.400.mlp.up_proj.weight --values 0:1,0:4 --remote
+has '^0 +0 +0'
 [ ! -e "$T/cache" ] || fail "a trace of what was only looked at"
 left
 exit 0

@@ -11,6 +11,7 @@ for each request:
 	whole	true: ranges are not known
 	holes	true: files of LFS's are large holes; they are called by what is not their digest
 	uses	addresses of the other host hold for so many requests
+	hangs	true: who asks for one that does not hold any more gets no answer
 	next	where the list goes on, instead of here
 	rate	bytes a second of each answer's
 	plain	true: the other host is named with http://
@@ -233,6 +234,8 @@ class Cdn(Both):
         with lock:
             used[url.query] = used.get(url.query, 0) + 1
             over = used[url.query] > r.says.get("uses", 1 << 30)
+        if over and r.says.get("hangs"):
+            raise frame.Gone
         if over:
             self.fail(403, "<Error><Code>AccessDenied</Code></Error>")
         elif not self.may_fail(r):
