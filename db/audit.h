@@ -143,7 +143,11 @@ struct db_hash {
 };
 enum tb_status db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
 			   struct tb_err *err) TB_MUST_USE;
-/* The same of a file that had another name then: an inode that is older than its hash has been
+/* Was the file at that path hashed as it is now, and is it what `digest` says?  Of another
+ * kind than SHA-256: whoever hashed it has compared it with its name.  db NULL: nobody knows. */
+enum tb_status db_hash_known(struct db *db, const char *path, const struct tb_ident *now,
+			     const char *digest, bool *known, struct tb_err *err) TB_MUST_USE;
+/* The last hash of a file that had another name then: an inode that is older than its hash has been
  * no other file since. */
 enum tb_status db_hash_moved(struct db *db, const struct tb_ident *id, int64_t born_ns,
 			     struct db_hash *out, bool *found, struct tb_err *err) TB_MUST_USE;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "src/base/text.h"
 #include "src/store/hub.h"
 
 static const char *const severities[] = {
@@ -299,6 +300,19 @@ db_hash_get(struct db *db, const char *path, struct db_hash *out, bool *found,
 	*found = *out->digest;
 	if (!status)
 		tb_arena_free(&list.mem);
+	return status;
+}
+
+enum tb_status
+db_hash_known(struct db *db, const char *path, const struct tb_ident *now, const char *digest,
+	      bool *known, struct tb_err *err)
+{
+	struct db_hash was;
+	bool found = false;
+	enum tb_status status = db ? db_hash_get(db, path, &was, &found, err) : TB_OK;
+
+	*known = !status && found && was.ok && tb_ident_equal(&was.id, now) &&
+		 (tb_starts(digest, "sha256:") ? !strcmp(was.digest, digest) : !was.recorded);
 	return status;
 }
 

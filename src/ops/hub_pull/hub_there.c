@@ -15,19 +15,6 @@
 
 /* ---- by names and sizes ---- */
 
-/* A verify that found it right compared it with its name, a SHA-1 of git's as well. */
-static enum tb_status
-is_known(struct db *db, const struct hub_blob *b, bool *sure, struct tb_err *err)
-{
-	struct db_hash was;
-	bool found;
-	enum tb_status status = db_hash_get(db, b->path, &was, &found, err);
-
-	*sure = !status && found && was.ok && !was.recorded && tb_ident_equal(&was.id, &b->was) &&
-		(!tb_starts(b->file->digest, "sha256:") || !strcmp(was.digest, b->file->digest));
-	return status;
-}
-
 static enum tb_status
 find_blob(struct hub_blob *b, struct db *db, struct tb_err *err)
 {
@@ -42,7 +29,8 @@ find_blob(struct hub_blob *b, struct db *db, struct tb_err *err)
 		b->there = HUB_DAMAGED;
 	else {
 		sure = sure && tb_ident_equal(&before, &b->was);
-		status = db && !sure ? is_known(db, b, &sure, err) : TB_OK;
+		if (!sure)
+			status = db_hash_known(db, b->path, &b->was, b->file->digest, &sure, err);
 		b->there = sure ? HUB_SURE : HUB_UNSURE;
 	}
 	return status;

@@ -14,12 +14,10 @@ bool
 look_is_known(struct db *db, const char *path, const char *digest, uint64_t size)
 {
 	struct tb_ident id;
-	struct db_hash h;
-	bool found;
+	bool known = false;
 
 	return !tb_file_ident(path, &id, NULL) && id.size == size &&
-	       !db_hash_get(db, path, &h, &found, NULL) && found && h.ok &&
-	       tb_ident_equal(&h.id, &id) && !strcmp(h.digest, digest);
+	       !db_hash_known(db, path, &id, digest, &known, NULL) && known;
 }
 
 enum tb_status

@@ -19,18 +19,6 @@
 /* ---- by names and sizes ---- */
 
 static enum tb_status
-is_known(struct db *db, const char *path, const struct pull_blob *b, bool *sure, struct tb_err *err)
-{
-	struct db_hash was;
-	bool found;
-	enum tb_status status = db_hash_get(db, path, &was, &found, err);
-
-	*sure = !status && found && was.ok && tb_ident_equal(&was.id, &b->was) &&
-		!strcmp(was.digest, b->layer->digest);
-	return status;
-}
-
-static enum tb_status
 find_blob(struct pull *p, struct db *db, struct pull_blob *b, struct tb_err *err)
 {
 	char *path = ollama_blob_path(p->root, b->layer->digest);
@@ -47,7 +35,8 @@ find_blob(struct pull *p, struct db *db, struct pull_blob *b, struct tb_err *err
 		b->there = PULL_DAMAGED;
 	else {
 		sure = sure && tb_ident_equal(&before, &b->was);
-		status = db && !sure ? is_known(db, path, b, &sure, err) : TB_OK;
+		if (!sure)
+			status = db_hash_known(db, path, &b->was, b->layer->digest, &sure, err);
 		b->there = sure ? PULL_SURE : PULL_UNSURE;
 	}
 	free(path);
