@@ -384,6 +384,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/serve/batch.h \
 	src/ops/serve/exchange.c \
 	src/ops/serve/exchange.h \
+	src/ops/serve/forced.c \
+	src/ops/serve/forced.h \
 	src/ops/serve/hosts.c \
 	src/ops/serve/hosts.h \
 	src/ops/serve/reply.c \

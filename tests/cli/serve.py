@@ -179,6 +179,54 @@ def test_tools():
     assert ask(CHAT, {"messages": messages}, 400)["error"]["param"] == "messages"
 
 
+def test_tool_choice():
+    """A model that has to call calls, also one that knows of no tools; in pieces and as a whole."""
+    def tool(name, **properties):
+        return {"type": "function", "function": {"name": name, "parameters": {
+            "type": "object", "properties": properties, "required": list(properties),
+            "additionalProperties": False, "$defs": {"day": {"enum": ["Mon", "Tue"]}}}}}
+
+    tools = [tool("count", n={"type": "integer", "minimum": 0, "maximum": 99}),
+             tool("meet", on={"$ref": "#/$defs/day"}, there={"type": "boolean"})]
+
+    def check(message, names):
+        assert not message.get("content"), message
+        call, = message["tool_calls"]
+        name, given = call["function"]["name"], json.loads(call["function"]["arguments"])
+        assert call["id"] and call["type"] == "function" and name in names, call
+        if name == "count":
+            assert list(given) == ["n"] and 0 <= given["n"] <= 99, call
+        else:
+            assert sorted(given) == ["on", "there"] and given["on"] in ("Mon", "Tue"), call
+            assert isinstance(given["there"], bool), call
+
+    for seed in range(6):
+        hot = dict(tools=tools, temperature=1.5, seed=seed, max_tokens=80)
+        for choice, names in (("required", ["count", "meet"]),
+                              ({"type": "function", "function": {"name": "meet"}}, ["meet"])):
+            body = say("How do I quit?", tool_choice=choice, **hot)
+            a = ask(CHAT, body)["choices"][0]
+            check(a["message"], names)
+            assert a["finish_reason"] == "tool_calls", a
+            delta = {}
+            for e in events(send("POST", CHAT, dict(body, stream=True))):
+                for c in e["choices"]:
+                    delta.update({k: v for k, v in c["delta"].items() if v})
+                    last = c["finish_reason"]
+            check(delta, names)
+            assert last == "tool_calls", last
+    cut = ask(CHAT, say("x", tools=tools, tool_choice="required") | {"max_tokens": 3})["choices"][0]
+    assert cut["finish_reason"] == "length" and cut["message"]["content"].startswith("{"), cut
+    assert "tool_calls" not in cut["message"], cut
+    none = {"type": "function", "function": {"name": "none"}}
+    for wrong in (none, "must", 3, {"type": "function"}):
+        assert ask(CHAT, say("x", tools=tools, tool_choice=wrong), 400)["error"]["param"] == "tool_choice"
+    other = tool("other")
+    other["function"]["parameters"]["$defs"]["day"] = {"enum": [1]}
+    assert "$defs/day" in ask(CHAT, say("x", tools=tools + [other], tool_choice="required"), 400)["error"]["message"]
+    assert ask(CHAT, say("How do I quit?", tools=tools, tool_choice="none"))["choices"][0]["message"]["content"]
+
+
 def test_ollama():
     name = json.loads(send("GET", "/api/tags").read())["models"][0]["name"]
     options = {"temperature": 0, "num_predict": 24}

@@ -13,6 +13,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/net/httpd.h"
+#include "src/ops/serve/forced.h"
 #include "src/ops/serve/reply.h"
 #include "src/text/answer.h"
 #include "src/text/constraint.h"
@@ -139,6 +140,13 @@ render(struct exchange *x, struct tb_buf *text, struct tb_err *err)
 	return status ? status : tb_buf_status(text, "the conversation", err);
 }
 
+/* Tools whose calls are looked for in the text: where it has to be a call it is one. */
+static const cJSON *
+tools_in_text(const struct exchange *x)
+{
+	return x->ask.must_call ? NULL : x->ask.tools;
+}
+
 static enum tb_status
 read_prompt(struct exchange *x, struct tb_err *err)
 {
@@ -157,8 +165,8 @@ read_prompt(struct exchange *x, struct tb_err *err)
 	if (!plain)
 		x->task.gen.behind = answer_thinks(m->template, tb_buf_cstr(&text));
 	if (!status && !plain)
-		status = answer_new(&x->answer, m->template, x->ask.tools, tb_buf_cstr(&text), on_part,
-				    x, err);
+		status = answer_new(&x->answer, m->template, tools_in_text(x), tb_buf_cstr(&text),
+				    on_part, x, err);
 	tb_buf_free(&text);
 	if (!status && !x->task.prompt.n)
 		status = tb_fail(err, TB_EUSAGE, "the prompt is empty");
@@ -176,9 +184,11 @@ set_format(struct exchange *x, struct tb_err *err)
 	enum tb_status status;
 	char *text;
 
-	if (ask->format == FORMAT_TEXT)
+	if (ask->must_call) {
+		status = forced_grammar(&x->grammar, ask->tools, ask->must_name, err);
+	} else if (ask->format == FORMAT_TEXT) {
 		return TB_OK;
-	if (ask->format == FORMAT_JSON) {
+	} else if (ask->format == FORMAT_JSON) {
 		status = grammar_json(&x->grammar, err);
 	} else {
 		if (!(text = json_print(ask->schema)))
@@ -189,7 +199,8 @@ set_format(struct exchange *x, struct tb_err *err)
 	if (!status)
 		status = chat_model_constrain(x->on->model, x->grammar, &x->constraint, err);
 	if (status)
-		x->ask.param = api_ollama(ask->api) ? "format" : "response_format";
+		x->ask.param = ask->must_call ? "tool_choice" : api_ollama(ask->api) ? "format"
+									     : "response_format";
 	return status;
 }
 
@@ -215,7 +226,7 @@ set_options(struct exchange *x)
 	o->ignore_eos = x->ask.ignore_eos;
 	o->begins = !x->ask.prompt && m->template;
 	o->constraint = x->constraint;
-	o->specials = !x->ask.prompt && m->template && chat_model_hides_tags(m, x->ask.tools != NULL);
+	o->specials = !x->ask.prompt && m->template && chat_model_hides_tags(m, tools_in_text(x) != NULL);
 	o->top = x->ask.logprobs && !x->ask.top ? 1 : x->ask.top;
 }
 
@@ -273,7 +284,7 @@ on_part(void *arg, enum answer_part part, const char *text, size_t len)
 	struct exchange *x = arg;
 	struct reply_piece thought = { .thinking = text, .thinking_len = len };
 
-	if (!x->ask.stream || !len)
+	if (!x->ask.stream || !len || (x->ask.must_call && part == ANSWER_TEXT))
 		return;
 	if (x->text.len)
 		send_waiting(x, NULL);
@@ -299,14 +310,22 @@ on_text(void *arg, const char *text, size_t len)
 		on_part(x, ANSWER_TEXT, text, len);
 }
 
+static const char *
+whole_text(const struct exchange *x)
+{
+	const char *text = x->answer ? answer_text(x->answer) : x->task.result.text;
+
+	return text ? text : "";
+}
+
 /* Calls of tools, in fresh memory; NULL: none. */
 static char *
 end_answer(struct exchange *x)
 {
-	if (!x->answer)
-		return NULL;
-	answer_end(x->answer);
-	return answer_calls(x->answer);
+	if (x->answer)
+		answer_end(x->answer);
+	return x->ask.must_call ? forced_call(whole_text(x), x->ask.tools)
+	     : x->answer ? answer_calls(x->answer) : NULL;
 }
 
 static void
@@ -333,6 +352,8 @@ end_stream(struct exchange *x, enum tb_status status, const struct tb_err *err)
 		send_piece(x, &called);
 		x->called = true;
 	}
+	if (x->ask.must_call && !called.calls)	/* it was cut off, and nothing of it was shown */
+		tb_buf_str(&x->text, whole_text(x));
 	free((char *)called.calls);
 	if (!status) {
 		send_waiting(x, &x->task.result);
@@ -359,7 +380,7 @@ end_whole(struct exchange *x, enum tb_status status, const struct tb_err *err)
 	}
 	p.calls = end_answer(x);
 	p.called = p.calls;
-	p.text = x->answer ? answer_text(x->answer) : g->text;
+	p.text = x->ask.must_call && p.calls ? "" : whole_text(x);
 	p.len = strlen(p.text);
 	p.text = p.len || !p.calls ? p.text : NULL;
 	p.thinking = x->answer ? answer_thinking(x->answer) : NULL;

@@ -342,23 +342,51 @@ take_logprobs(struct serve_request *r, struct tb_err *err)
 	return TB_OK;
 }
 
+static bool
+has_tool(const cJSON *tools, const char *name)
+{
+	for (const cJSON *t = json_first(tools); t; t = json_next(t))
+		if (!strcmp(json_str(json_path(t, "function.name")), name))
+			return true;
+	return false;
+}
+
+/* "auto", "none", "required", or one of them: { "function": { "name": … } }. */
+static enum tb_status
+take_choice(struct serve_request *r, struct tb_err *err)
+{
+	const cJSON *choice = said(r->doc, "tool_choice");
+	const char *word = json_str(choice);
+
+	if (!choice || api_ollama(r->api) || (word && !strcmp(word, "auto")))
+		return TB_OK;
+	if (word && !strcmp(word, "none")) {
+		r->tools = NULL;
+		return TB_OK;
+	}
+	r->must_call = true;
+	r->must_name = json_str(json_path(choice, "function.name"));
+	if (!r->must_name && !(word && !strcmp(word, "required")))
+		return refuse_request(r, "tool_choice", "auto, none, required or a function", err);
+	if (!r->tools || (r->must_name && !has_tool(r->tools, r->must_name)))
+		return refuse_request(r, "tool_choice", r->tools ? "no tool is called so"
+								 : "there are no tools", err);
+	return r->format == FORMAT_TEXT ? TB_OK
+	     : refuse_request(r, "tool_choice", "a call and a response_format exclude each other", err);
+}
+
 static enum tb_status
 take_tools(struct serve_request *r, struct tb_err *err)
 {
 	const cJSON *v = said(r->doc, "tools");
-	const char *choice = json_str(said(r->doc, "tool_choice"));
 
 	if (v && !json_is_array(v))
 		return refuse_request(r, "tools", "a list", err);
-	if (said(r->doc, "tool_choice") && (!choice || !strcmp(choice, "required")))
-		return refuse_request(r, "tool_choice", "auto or none; a model cannot be made to call a tool",
-			      err);
-	if (json_first(v) && !(choice && !strcmp(choice, "none")))
-		r->tools = v;
+	r->tools = json_first(v) ? v : NULL;
 	for (const cJSON *t = json_first(r->tools); t; t = json_next(t))
 		if (!json_str(json_path(t, "function.name")))
 			return refuse_request(r, "tools", "each has a function with a name", err);
-	return TB_OK;
+	return take_choice(r, err);
 }
 
 /* true, false or a level. */

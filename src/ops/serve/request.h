@@ -36,6 +36,8 @@ struct serve_request {
 	struct chat_message *messages;
 	size_t nmessages;
 	const cJSON *tools;		/* a list; NULL: none */
+	bool must_call;			/* one of them, and say nothing; … */
+	const char *must_name;		/* … this one; NULL: any */
 	const char *prompt;		/* of text that is continued; NULL: there are messages */
 	bool raw;			/* the prompt goes through no template */
 	bool stream, usage;		/* piece by piece; with a last piece of figures */
