@@ -240,6 +240,7 @@ src_ops_libops_a_SOURCES += \
 	src/ops/convert/blob.c \
 	src/ops/convert/blob.h \
 	src/ops/convert/blob_layout.c \
+	src/ops/convert/blob_verify.c \
 	src/ops/convert/convert.c \
 	src/ops/convert/convert.h \
 	src/ops/convert/convert_apart.c \

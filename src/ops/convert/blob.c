@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "src/base/file.h"
-#include "src/base/job.h"
 #include "src/base/mem.h"
-#include "src/base/sha256.h"
 #include "src/base/sums.h"
 #include "src/quant/repack.h"
 
@@ -183,6 +181,8 @@ blob_free(struct blob *b)
 	if (b->out.tmp)
 		tb_out_abort(&b->out);
 	free(b->tasks);
+	free(b->order);
+	free(b->pieces);
 	*b = (struct blob){ .out = { .fd = -1 } };
 }
 
@@ -269,96 +269,6 @@ blob_run(struct blob *b, struct blob_task *t, struct window *w, struct tb_err *e
 		t->chunk[i].sum = tb_sum_quick(data[i], t->chunk[i].len);
 		status = tb_out_pwrite(&b->out, t->chunk[i].off, data[i], t->chunk[i].len, err);
 	}
-	return status;
-}
-
-static int
-chunk_cmp(const void *va, const void *vb)
-{
-	const struct chunk *a = *(const struct chunk *const *)va;
-	const struct chunk *b = *(const struct chunk *const *)vb;
-
-	return (a->off > b->off) - (a->off < b->off);
-}
-
-/* All chunks in the order of the file. */
-static const struct chunk **
-sorted_chunks(const struct blob *b, size_t *n)
-{
-	const struct chunk **c = tb_calloc(b->ntasks * 3 + 1, sizeof(*c));
-
-	*n = 0;
-	if (!c)
-		return NULL;
-	c[(*n)++] = &b->header;
-	for (size_t i = 0; i < b->ntasks; i++)
-		for (int j = 0; j < 3; j++)
-			if (b->tasks[i].chunk[j].len)
-				c[(*n)++] = &b->tasks[i].chunk[j];
-	qsort(c, *n, sizeof(*c), chunk_cmp);
-	return c;
-}
-
-/* A header may be longer than the buffer: it has no sum of its own then but is read
- * in pieces like everything else. */
-static enum tb_status
-verify_chunk(struct blob *b, const struct tb_file *f, const struct chunk *c, struct tb_sha256 *sha,
-	     uint8_t *buf, size_t len, struct tb_err *err)
-{
-	uint8_t *all = c->len <= len ? buf : malloc(c->len);
-	enum tb_status status = all ? tb_file_read(f, c->off, all, c->len, err) : tb_nomem(err);
-
-	if (!status && tb_sum_quick(all, c->len) != c->sum)
-		status = tb_fail(err, TB_EIO, "%s: what was written at %ju reads differently",
-				 b->out.dir, (uintmax_t)c->off);
-	if (!status && sha->ctx)
-		tb_sha256_add(sha, all, c->len);
-	if (all != buf)
-		free(all);
-	return status;
-}
-
-static enum tb_status
-verify_chunks(struct blob *b, const struct tb_file *f, struct tb_sha256 *sha, uint8_t *buf,
-	      size_t len, struct tb_job *job, struct tb_err *err)
-{
-	size_t n;
-	const struct chunk **c = sorted_chunks(b, &n);
-	enum tb_status status = c ? TB_OK : tb_nomem(err);
-	uint64_t at = 0;
-
-	for (size_t i = 0; i < n && !status; at += c[i++]->len) {
-		if (c[i]->off != at)
-			status = tb_fail(err, TB_EFORMAT, "%s: bytes from %ju on were not written",
-					 b->out.dir, (uintmax_t)at);
-		else if (!(status = tb_job_check(job, err)))
-			status = verify_chunk(b, f, c[i], sha, buf, len, err);
-	}
-	free(c);
-	if (!status && (at != b->size || f->id.size != b->size))
-		status = tb_fail(err, TB_EIO, "%s: a file of %ju bytes, not %ju", b->out.dir,
-				 (uintmax_t)f->id.size, (uintmax_t)b->size);
-	return status;
-}
-
-enum tb_status
-blob_verify(struct blob *b, bool hash, uint8_t *buf, size_t len, struct tb_job *job,
-	    struct tb_err *err)
-{
-	struct tb_sha256 sha = { NULL };
-	struct tb_file f;
-	enum tb_status status = tb_file_open(&f, b->out.tmp, err);
-
-	if (status)
-		return status;
-	if (hash)
-		status = tb_sha256_init(&sha, err);
-	if (!status)
-		status = verify_chunks(b, &f, &sha, buf, len, job, err);
-	if (!status && hash)
-		tb_sha256_done(&sha, b->digest);
-	tb_sha256_free(&sha);
-	tb_file_close(&f);
 	return status;
 }
 

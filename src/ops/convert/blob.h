@@ -3,6 +3,8 @@
 #ifndef TBTUI_OPS_BLOB_H
 #define TBTUI_OPS_BLOB_H
 
+#include <stdatomic.h>
+
 #include "src/base/buf.h"
 #include "src/base/out.h"
 #include "src/format/safetensors.h"
@@ -46,6 +48,11 @@ struct blob {
 	struct chunk header;
 	struct blob_task *tasks;	/* owned */
 	size_t ntasks, cap;
+	const struct chunk **order;	/* all chunks as they lie in the file; owned */
+	size_t norder;
+	size_t *pieces;			/* the first chunk of each; owned */
+	size_t npieces;
+	atomic_size_t left;		/* pieces that nobody has verified */
 	char digest[TB_DIGEST_MAX];	/* after blob_verify() with `hash` */
 };
 
@@ -88,10 +95,13 @@ bool out_is_gpt_oss(const struct plan *p, const struct plan_out *o);
 /* The first out of a blob. */
 const struct plan_out *blob_outs(const struct plan *p, size_t blob, size_t *n);
 
-/* After all tasks: reads the whole file again, compares every chunk, hashes.  buf:
- * 1 MiB at least of scratch (len). */
-enum tb_status blob_verify(struct blob *b, bool hash, uint8_t *buf, size_t len, struct tb_job *job,
-			   struct tb_err *err) TB_MUST_USE;
+/* blob_verify.c.  After all tasks: cuts the file in b->npieces that are read again; one if
+ * it is to be hashed, too. */
+enum tb_status blob_seal(struct blob *b, bool hash, struct tb_err *err) TB_MUST_USE;
+/* Reads a piece again and compares every chunk, hashes; several at once, in any order.  buf:
+ * 1 MiB at least of scratch (len).  *last: all of the file is as it was written. */
+enum tb_status blob_verify(struct blob *b, size_t piece, bool hash, uint8_t *buf, size_t len,
+			   struct tb_job *job, bool *last, struct tb_err *err) TB_MUST_USE;
 /* Does a file that is there start with the header that blob_layout() made? */
 enum tb_status blob_starts(const char *path, const struct tb_buf *head, bool *same,
 			   struct tb_err *err) TB_MUST_USE;

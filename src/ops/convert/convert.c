@@ -17,13 +17,17 @@
 #define ROUND_BLOBS 64			/* open files, twice */
 #define ROUND_BYTES (512u << 20)	/* of source: enough to share out evenly */
 
+/* Of a blob a task to be run, or a piece to be verified. */
 struct step { struct blob *blob; struct blob_task *task; };
+struct check { struct blob *blob; size_t piece; };
 
 struct round {
 	struct blob blobs[ROUND_BLOBS];
 	size_t n;
 	struct step *steps;		/* owned */
 	size_t nsteps;
+	struct check *checks;		/* owned; when all steps are done */
+	size_t nchecks;
 };
 
 struct conversion {
@@ -44,6 +48,7 @@ close_round(struct round *r)
 	for (size_t i = 0; i < r->n; i++)
 		blob_free(&r->blobs[i]);
 	free(r->steps);
+	free(r->checks);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -96,7 +101,18 @@ open_round(struct conversion *c, struct tb_err *err)
 	return TB_OK;
 }
 
-/* Part i: a blob of the round before, or a task of this one. */
+/* A piece of a file; with the last one it is finished. */
+static enum tb_status
+run_check(struct conversion *c, const struct check *k, struct window *window, struct tb_err *err)
+{
+	bool last;
+	enum tb_status status = blob_verify(k->blob, k->piece, c->dest.ops->hash, window->src,
+					    4 * WINDOW_ELEMS, c->job, &last, err);
+
+	return status || !last ? status : c->dest.ops->blob(&c->dest, k->blob, err);
+}
+
+/* Part i: a piece of the round before, or a task of this one. */
 static enum tb_status
 run_part(void *arg, size_t i, unsigned worker, struct tb_err *err)
 {
@@ -105,18 +121,42 @@ run_part(void *arg, size_t i, unsigned worker, struct tb_err *err)
 	const struct step *w;
 	enum tb_status status;
 
-	if (i < c->before.n) {
-		status = blob_verify(&c->before.blobs[i], c->dest.ops->hash, window->src,
-				     4 * WINDOW_ELEMS, c->job, err);
-		return status ? status : c->dest.ops->blob(&c->dest, &c->before.blobs[i], err);
-	}
-	w = &c->now.steps[i - c->before.n];
+	if (i < c->before.nchecks)
+		return run_check(c, &c->before.checks[i], window, err);
+	w = &c->now.steps[i - c->before.nchecks];
 	if (w->task->first == 0)
 		tb_job_what(c->job, "%s", c->plan->rows[w->task->row].src->name);
 	status = blob_run(w->blob, w->task, window, err);
 	if (!status)
 		tb_job_step(c->job, blob_task_bytes(w->blob, w->task), w->task->last);
 	return status;
+}
+
+/* What was written becomes the round before; its blobs move. */
+static enum tb_status
+end_round(struct conversion *c, struct tb_err *err)
+{
+	struct round *r = &c->before;
+	enum tb_status status = TB_OK;
+	size_t k = 0;
+
+	free(c->now.steps);
+	c->now.steps = NULL;
+	*r = c->now;
+	memset(&c->now, 0, sizeof(c->now));
+	for (size_t i = 0; i < r->n && !status; i++) {
+		status = blob_seal(&r->blobs[i], c->dest.ops->hash, err);
+		r->nchecks += r->blobs[i].npieces;
+	}
+	if (status)
+		return status;
+	r->checks = tb_calloc(r->nchecks, sizeof(*r->checks));
+	if (!r->checks)
+		return tb_nomem(err);
+	for (size_t i = 0; i < r->n; i++)
+		for (size_t j = 0; j < r->blobs[i].npieces; j++)
+			r->checks[k++] = (struct check){ &r->blobs[i], j };
+	return TB_OK;
 }
 
 static enum tb_status
@@ -128,13 +168,9 @@ run_round(struct conversion *c, struct tb_err *err)
 		status = open_round(c, err);
 	if (status)
 		return status;
-	status = tb_pool_try(c->pool, c->before.n + c->now.nsteps, run_part, c, c->job, err);
+	status = tb_pool_try(c->pool, c->before.nchecks + c->now.nsteps, run_part, c, c->job, err);
 	close_round(&c->before);
-	free(c->now.steps);		/* points at blobs, which move */
-	c->now.steps = NULL;
-	c->before = c->now;
-	memset(&c->now, 0, sizeof(c->now));
-	return status;
+	return status ? status : end_round(c, err);
 }
 
 /* The folder that holds the working one is what somebody knows the name of. */
