@@ -250,6 +250,8 @@ src_ops_libops_a_SOURCES += \
 	src/ops/convert/convert_price.c \
 	src/ops/convert/convert_ready.c \
 	src/ops/convert/convert_target.c \
+	src/ops/convert/deliver.c \
+	src/ops/convert/deliver.h \
 	src/ops/convert/dest.h \
 	src/ops/convert/dest_dir.c \
 	src/ops/convert/dest_file.c \

@@ -249,12 +249,13 @@ produce_elems(const struct blob *b, const struct blob_task *t, struct window *w,
 }
 
 enum tb_status
-blob_run(struct blob *b, struct blob_task *t, struct window *w, struct tb_err *err)
+blob_make(struct blob *b, struct blob_task *t, struct window *w, struct made *out,
+	  struct tb_err *err)
 {
 	const struct tensor *src = b->plan->rows[t->row].src;
-	const void *data[3] = { w->src, NULL, NULL };	/* as many bytes as t->chunk says */
 	enum tb_status status = TB_OK;
 
+	*out = (struct made){ b, t, w, { w->src, NULL, NULL }, NULL };	/* as t->chunk says */
 	if (t->what == BLOB_COPY)
 		status = values_files_read(b->files, t->part, t->first, w->src, t->n, err);
 	else if (t->what == BLOB_GLOBAL)
@@ -262,13 +263,22 @@ blob_run(struct blob *b, struct blob_task *t, struct window *w, struct tb_err *e
 	else if (t->what == BLOB_ZEROS)
 		memset(w->src, 0, t->n);
 	else
-		status = produce_elems(b, t, w, data, err);
-	for (int i = 0; i < 3 && !status; i++) {
-		if (!t->chunk[i].len)
-			continue;
-		t->chunk[i].sum = tb_sum_quick(data[i], t->chunk[i].len);
-		status = tb_out_pwrite(&b->out, t->chunk[i].off, data[i], t->chunk[i].len, err);
-	}
+		status = produce_elems(b, t, w, out->data, err);
+	for (int i = 0; i < 3 && !status; i++)
+		if (t->chunk[i].len)
+			t->chunk[i].sum = tb_sum_quick(out->data[i], t->chunk[i].len);
+	return status;
+}
+
+enum tb_status
+blob_write(const struct made *m, struct tb_err *err)
+{
+	const struct chunk *c = m->task->chunk;
+	enum tb_status status = TB_OK;
+
+	for (int i = 0; i < 3 && !status; i++)
+		if (c[i].len)
+			status = tb_out_pwrite(&m->blob->out, c[i].off, m->data[i], c[i].len, err);
 	return status;
 }
 

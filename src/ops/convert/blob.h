@@ -45,6 +45,8 @@ struct blob {
 	struct values_files *files;	/* of the source; borrowed */
 	struct tb_out out;
 	uint64_t size;
+	bool writing;			/* somebody does; see deliver.h */
+	struct made *waiting;		/* for that one, in any order */
 	struct chunk header;
 	struct blob_task *tasks;	/* owned */
 	size_t ntasks, cap;
@@ -63,8 +65,17 @@ enum tb_status blob_open(struct blob *b, const struct plan *p, struct values_fil
 			 struct tb_err *err) TB_MUST_USE;
 void blob_free(struct blob *b);
 
-enum tb_status blob_run(struct blob *b, struct blob_task *t, struct window *w, struct tb_err *err)
-	TB_MUST_USE;
+/* What a task made, in the buffers of a window. */
+struct made {
+	struct blob *blob;
+	struct blob_task *task;
+	struct window *window;
+	const void *data[3];		/* of the chunks */
+	struct made *next;
+};
+enum tb_status blob_make(struct blob *b, struct blob_task *t, struct window *w, struct made *out,
+			 struct tb_err *err) TB_MUST_USE;
+enum tb_status blob_write(const struct made *m, struct tb_err *err) TB_MUST_USE;
 /* Source bytes that a task stands for, for progress. */
 uint64_t blob_task_bytes(const struct blob *b, const struct blob_task *t);
 

@@ -11,6 +11,7 @@
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/ops/convert/deliver.h"
 #include "src/ops/convert/dest.h"
 #include "src/ops/output/output.h"
 
@@ -36,7 +37,7 @@ struct conversion {
 	struct tb_job *job;
 	struct dest dest;
 	struct values_files *files;	/* of the source */
-	struct window *windows;		/* one a worker */
+	struct deliver deliver;
 	struct round now, before;
 	size_t *todo, ntodo;		/* files to be written; owned */
 	size_t next;			/* of them the first of the next round */
@@ -103,12 +104,14 @@ open_round(struct conversion *c, struct tb_err *err)
 
 /* A piece of a file; with the last one it is finished. */
 static enum tb_status
-run_check(struct conversion *c, const struct check *k, struct window *window, struct tb_err *err)
+run_check(struct conversion *c, const struct check *k, struct tb_err *err)
 {
 	bool last;
+	struct window *window = deliver_window(&c->deliver);
 	enum tb_status status = blob_verify(k->blob, k->piece, c->dest.ops->hash, window->src,
 					    4 * WINDOW_ELEMS, c->job, &last, err);
 
+	deliver_put(&c->deliver, window);
 	return status || !last ? status : c->dest.ops->blob(&c->dest, k->blob, err);
 }
 
@@ -117,16 +120,16 @@ static enum tb_status
 run_part(void *arg, size_t i, unsigned worker, struct tb_err *err)
 {
 	struct conversion *c = arg;
-	struct window *window = &c->windows[worker];
 	const struct step *w;
 	enum tb_status status;
 
+	(void)worker;
 	if (i < c->before.nchecks)
-		return run_check(c, &c->before.checks[i], window, err);
+		return run_check(c, &c->before.checks[i], err);
 	w = &c->now.steps[i - c->before.nchecks];
 	if (w->task->first == 0)
 		tb_job_what(c->job, "%s", c->plan->rows[w->task->row].src->name);
-	status = blob_run(w->blob, w->task, window, err);
+	status = deliver_task(&c->deliver, w->blob, w->task, err);
 	if (!status)
 		tb_job_step(c->job, blob_task_bytes(w->blob, w->task), w->task->last);
 	return status;
@@ -254,7 +257,7 @@ run_rounds(struct conversion *c, struct tb_err *err)
 	enum tb_status status = values_files_open(&c->files, c->plan->model, err);
 
 	if (!status)
-		status = windows_new(&c->windows, tb_pool_size(c->pool), err);
+		status = deliver_init(&c->deliver, tb_pool_size(c->pool), err);
 	while (!status && (c->next < c->ntodo || c->before.n))
 		status = run_round(c, err);
 	if (!status)
@@ -337,7 +340,7 @@ conversion_free(struct conversion *c, enum tb_status status)
 {
 	close_round(&c->now);
 	close_round(&c->before);
-	windows_free(c->windows, tb_pool_size(c->pool));
+	deliver_free(&c->deliver);
 	values_files_close(c->files);
 	c->dest.ops->end(&c->dest, status);
 	work_free(&c->dest.work);
