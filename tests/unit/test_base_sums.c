@@ -3,6 +3,9 @@
 #include "tests/unit/unit.h"
 
 #include <unistd.h>
+#ifdef HAVE_X86
+#include <cpuid.h>
+#endif
 
 #include "src/base/file.h"
 #include "src/base/sums.h"
@@ -217,6 +220,38 @@ odd_numbers_are_refused(void **state)
 	}
 }
 
+/* What is in use of the registers' upper halves, 0 where the CPU does not tell. */
+static unsigned
+upper_halves(void)
+{
+	unsigned in_use = 0;
+
+#ifdef HAVE_X86
+	unsigned b, c, d, more;
+
+	if (__get_cpuid_count(0xd, 1, &more, &b, &c, &d) && (more & 4))
+		__asm__ volatile("xgetbv" : "=a"(in_use), "=d"(d) : "c"(1));
+#endif
+	return in_use & 0x44;
+}
+
+/* Else everything after it is slow. */
+static void
+registers_are_left_clean(void **state)
+{
+	uint8_t *bytes = make_bytes();
+	struct tb_sums s;
+
+	(void)state;
+	assert_int_equal(upper_halves(), 0);
+	(void)tb_sum_quick(bytes, SIZE);
+	assert_int_equal(upper_halves(), 0);
+	sum_bytes(&s, bytes, MIB / 2);
+	assert_int_equal(upper_halves(), 0);
+	tb_sums_free(&s);
+	free(bytes);
+}
+
 int
 main(void)
 {
@@ -227,6 +262,7 @@ main(void)
 		cmocka_unit_test(what_differs_is_found),
 		cmocka_unit_test(what_is_kept_comes_back),
 		cmocka_unit_test(odd_numbers_are_refused),
+		cmocka_unit_test(registers_are_left_clean),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
