@@ -27,7 +27,7 @@ enum {
 /* What a job works on beside other things, and how far that is.  Texts from outside. */
 enum job_part_state { PART_FAILED, PART_AGAIN, PART_RUNS, PART_CHECKED, PART_WAITS, PART_DONE };
 struct job_part {
-	char name[128];
+	char name[256];
 	uint64_t done, total;		/* bytes */
 	enum job_part_state state;
 	double rate;			/* bytes a second; 0: none, or not known */

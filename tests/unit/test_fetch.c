@@ -40,6 +40,30 @@ one_digest_is_one_file(void **state)
 	fetch_free(f);
 }
 
+/* Who shows rows may be at it while another round takes the fetch's place. */
+static void
+rows_outlive_the_fetch(void **state)
+{
+	struct fetch_row rows[2];
+	struct fetch *f;
+	struct tb_err err;
+	char name[400];
+
+	(void)state;
+	world_new(1, 5000, 1);
+	memset(name, 'n', sizeof(name));
+	memcpy(name + sizeof(name) - FETCH_WHAT_MAX - 1, "\303\244", 2);	/* it would be cut in two */
+	memcpy(name + sizeof(name) - sizeof(".gguf"), ".gguf", sizeof(".gguf"));
+	world.items[1] = (struct fetch_item){ .what = name, .size = 9 };
+	f = world_fetch("pull x", 2);
+	assert_ok(fetch_add(f, &world.items[1], &err), err);
+	assert_int_equal(fetch_look(f, rows, 2), 2);
+	fetch_free(f);
+	assert_string_equal(rows[0].what, "a thing");
+	assert_string_equal(rows[0].digest, world.items[0].digest);
+	assert_string_equal(rows[1].what, name + sizeof(name) - FETCH_WHAT_MAX + 1);
+}
+
 static void
 other_digests(void **state)
 {
@@ -241,6 +265,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_comes_once),
 		cmocka_unit_test(one_digest_is_one_file),
+		cmocka_unit_test(rows_outlive_the_fetch),
 		cmocka_unit_test(other_digests),
 		cmocka_unit_test(faults_are_gone_round),
 		cmocka_unit_test(what_does_not_end_well),

@@ -409,8 +409,8 @@ carry_look(struct carry *c, struct fetch_row *rows, size_t max)
 		double took = item->state == FETCH_LOADING ? now - item->began : item->took;
 		struct fetch_row *r = &rows[i];
 
-		*r = (struct fetch_row){ .what = item->b.what, .digest = item->b.digest,
-					 .size = item->b.size, .got = item->got, .state = item->state };
+		*r = (struct fetch_row){ .size = item->b.size, .got = item->got, .state = item->state };
+		fetch_row_name(r, item->b.what, item->b.digest);
 		if (item->state == FETCH_DONE)
 			r->there = item->b.size - item->got;
 		if (item->got && took > 0)

@@ -198,6 +198,20 @@ fetch_moved(const struct fetch *f)
 	return atomic_load(&f->moved);
 }
 
+void
+fetch_row_name(struct fetch_row *r, const char *what, const char *digest)
+{
+	size_t n = strlen(what);
+
+	if (n >= sizeof(r->what)) {
+		what += n - sizeof(r->what) + 1;
+		while (((unsigned char)*what & 0xc0) == 0x80)
+			what++;
+	}
+	snprintf(r->what, sizeof(r->what), "%s", what);
+	snprintf(r->digest, sizeof(r->digest), "%s", digest);
+}
+
 size_t
 fetch_look(struct fetch *f, struct fetch_row *rows, size_t max)
 {
@@ -205,9 +219,9 @@ fetch_look(struct fetch *f, struct fetch_row *rows, size_t max)
 	for (size_t i = 0; rows && i < f->n && i < max; i++) {
 		const struct fetch_file *file = f->files[f->files[i]->same];
 
-		rows[i] = (struct fetch_row){ .what = f->files[i]->it.what,
-			.digest = file->it.digest, .size = file->it.size, .there = file->there,
+		rows[i] = (struct fetch_row){ .size = file->it.size, .there = file->there,
 			.got = atomic_load(&file->got), .state = file->state, .rate = file->rate };
+		fetch_row_name(&rows[i], f->files[i]->it.what, file->it.digest);
 		memcpy(rows[i].why, file->why, sizeof(rows[i].why));
 	}
 	pthread_mutex_unlock(&f->lock);

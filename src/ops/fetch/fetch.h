@@ -94,8 +94,11 @@ enum fetch_state {
 	FETCH_FAILED,
 };
 
+#define FETCH_WHAT_MAX 256
+/* A copy: it may be read when the fetch is no more. */
 struct fetch_row {
-	const char *what, *digest;	/* borrowed from the fetch */
+	char what[FETCH_WHAT_MAX];	/* its end, if it is longer */
+	char digest[TB_DIGEST_MAX];
 	uint64_t size, there, got;	/* there: before this run; got: by it */
 	enum fetch_state state;
 	double rate;			/* bytes a second */
@@ -103,6 +106,8 @@ struct fetch_row {
 };
 /* Thread-safe, also while it runs: the number of items; rows may be NULL. */
 size_t fetch_look(struct fetch *f, struct fetch_row *rows, size_t max);
+/* For who makes rows as well. */
+void fetch_row_name(struct fetch_row *r, const char *what, const char *digest);
 
 /* What of one run lies in such a folder, still at work or stopped. */
 struct fetch_left {
