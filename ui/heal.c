@@ -10,6 +10,7 @@
 #include "src/base/text.h"
 #include "src/face/after.h"
 #include "src/face/words.h"
+#include "src/net/image_name.h"
 #include "src/ops/heal/heal.h"
 #include "ui/view.h"
 
@@ -89,6 +90,8 @@ heal_agreed(struct view *v, void *arg)
 
 /* ---- what there is to heal, and with what ---- */
 
+static void start_look(struct view *v, struct healing *h, const char *what);
+
 static enum tb_status
 look_run(void *arg, struct tb_job *job, struct tb_err *err)
 {
@@ -97,16 +100,36 @@ look_run(void *arg, struct tb_job *job, struct tb_err *err)
 	return op_heal_plan((*h)->ctx, &(*h)->req, job, &(*h)->plan, err);
 }
 
+static int
+host_len(const char *repository)
+{
+	return (int)strcspn(repository, "/");
+}
+
+/* A registry that nobody has asked yet for what is bad still; NULL: there is none. */
+static const char *
+first_origin(const struct heal_plan *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->items[i].origin)
+			return p->items[i].origin;
+	return NULL;
+}
+
 static void
 look_say(void *arg, struct tb_buf *out)
 {
 	const struct heal_plan *p = &(*(struct healing **)arg)->plan;
 	size_t can = p->n - p->failed;
+	const char *origin = first_origin(p);
 	char text[WORD_MAX];
 
 	if (!p->n)
 		tb_buf_printf(out, "nothing is damaged in %s",
 			      word_count(p->files - p->unknown, "file", text));
+	else if (!can && origin)
+		tb_buf_printf(out, "%s, and no good copy here; H can ask %.*s for one",
+			      word_count(p->n, "damaged file", text), host_len(origin), origin);
 	else if (!can)
 		tb_buf_printf(out, "%s damaged: %s", word_count(p->n, "file", text), first_failure(p));
 	else
@@ -131,11 +154,37 @@ name_item(const struct heal_item *it, struct tb_buf *q)
 		tb_buf_printf(q, "%.*s…", DIGEST_SHOWN, name);
 	else
 		tb_buf_str(q, name);
-	tb_buf_printf(q, " (%s) from ", tb_human_bytes(it->size, bytes));
+	tb_buf_str(q, " (");
+	if (it->nranges)
+		tb_buf_printf(q, "%s of ", tb_human_bytes(it->come, bytes));
+	tb_buf_printf(q, "%s) from ", tb_human_bytes(it->size, bytes));
+	if (it->remote) {
+		tb_buf_str(q, source);
+		return;
+	}
 	if (!strcmp(file, name) && file > source + 1)
 		folder = tb_strndup(source, (size_t)(file - source) - 1);
 	word_path(folder ? folder : source, q);
 	free(folder);
+}
+
+/* What the configuration makes less safe is said each time. */
+static void
+unsafe_remotes(const struct healing *h, struct tb_buf *q)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = heal_remote_name(&h->plan, i)); i++) {
+		struct config_registry said;
+		struct image_name n;
+
+		if (image_name_parse(&n, name, NULL))
+			continue;
+		config_registry(&h->ctx->config, n.host, &said);
+		if (said.skip_verify)
+			tb_buf_printf(q, " NOBODY CHECKS WHO ANSWERS at %s: its digests are compared.", n.host);
+		image_name_free(&n);
+	}
 }
 
 static void
@@ -156,26 +205,87 @@ question(const struct healing *h, struct tb_buf *q)
 	}
 	if (can > told)
 		tb_buf_printf(q, " and %zu more", can - told);
-	tb_buf_printf(q, ". Writes %s; what is there now is kept and can be put back.",
+	tb_buf_str(q, ". ");
+	if (p->come)
+		tb_buf_printf(q, "Loads %s, writes ", tb_human_bytes(p->come, bytes));
+	else
+		tb_buf_str(q, "Writes ");
+	tb_buf_printf(q, "%s; what is there now is kept and can be put back.",
 		      tb_human_bytes(p->write, bytes));
 	if (can < p->n)
-		tb_buf_printf(q, " For %s there is no good copy.",
+		tb_buf_printf(q, " For %s there is no good copy",
 			      word_count(p->n - can, "other file", text));
+	if (can < p->n && first_origin(p))
+		tb_buf_printf(q, " here: H once more asks %.*s", host_len(first_origin(p)),
+			      first_origin(p));
+	tb_buf_str(q, can < p->n ? "." : "");
+	unsafe_remotes(h, q);
+}
+
+static void
+ask_healing(struct view *v, struct healing *h)
+{
+	struct tb_buf q = TB_BUF(65536);
+
+	question(h, &q);
+	view_ask_about(v, heal_agreed, h, heal_forget, tb_buf_cstr(&q));
+	tb_buf_free(&q);
+}
+
+/* ---- at a registry: only who was asked goes there ---- */
+
+static void
+registry_agreed(struct view *v, void *arg)
+{
+	struct healing *h = arg;
+
+	heal_free(&h->plan);
+	h->req.remote = true;
+	start_look(v, h, "ask for good copies for");
+}
+
+/* Whom, and for how much. */
+static void
+ask_registry(struct view *v, struct healing *h)
+{
+	const struct heal_plan *p = &h->plan;
+	const char *first = first_origin(p);
+	struct tb_buf q = TB_BUF(65536);
+	uint64_t bytes = 0;
+	size_t n = 0, others = 0;
+	char text[WORD_MAX], size[16];
+
+	for (size_t i = 0; i < p->n; i++) {
+		const char *origin = p->items[i].origin;
+
+		n += origin != NULL;
+		bytes += origin ? p->items[i].size : 0;
+		others += origin && (host_len(origin) != host_len(first) ||
+				     strncmp(origin, first, (size_t)host_len(first)) != 0);
+	}
+	tb_buf_printf(&q, "Ask %.*s%s for %s of ", host_len(first), first,
+		      others ? " and others that the models come from" : "",
+		      word_count(n, "damaged file", text));
+	tb_buf_printf(&q, "%s, %s? Nothing is loaded before you say so.", h->title,
+		      tb_human_bytes(bytes, size));
+	view_ask_about(v, registry_agreed, h, heal_forget, tb_buf_cstr(&q));
+	tb_buf_free(&q);
 }
 
 static void
 look_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *err)
 {
 	struct healing **h = arg;
-	struct tb_buf q = TB_BUF(65536);
+	bool can = !status && (*h)->plan.n > (*h)->plan.failed;
 
 	(void)err;
-	if (status || (*h)->plan.n == (*h)->plan.failed || !view_may_ask(v))
+	if (status || !(can || first_origin(&(*h)->plan)) || !view_may_ask(v))
 		return;
-	question(*h, &q);
-	view_ask_about(v, heal_agreed, *h, heal_forget, tb_buf_cstr(&q));
+	if (can)
+		ask_healing(v, *h);
+	else
+		ask_registry(v, *h);
 	*h = NULL;
-	tb_buf_free(&q);
 }
 
 static void
@@ -192,23 +302,34 @@ static const struct job_ops look_job = {
 	.free = look_free,
 };
 
+static void
+start_look(struct view *v, struct healing *h, const char *what)
+{
+	struct healing **look = view_alloc(v, sizeof(*look));
+
+	if (!look) {
+		heal_forget(h);
+		return;
+	}
+	*look = h;
+	(void)view_job(v, &look_job, look, "%s %s", what, h->title);
+}
+
 void
 task_heal(struct view *v, const char *const *refs, size_t nrefs, const char *title)
 {
-	struct healing *h = view_alloc(v, sizeof(*h)), **look = h ? view_alloc(v, sizeof(*look)) : NULL;
-	const char **copy = look ? tb_arena_get(&h->mem, (nrefs + 1) * sizeof(*copy)) : NULL;
+	struct healing *h = view_alloc(v, sizeof(*h));
+	const char **copy = h ? tb_arena_get(&h->mem, (nrefs + 1) * sizeof(*copy)) : NULL;
 	bool ok = copy && (h->title = tb_arena_str(&h->mem, title));
 
 	for (size_t i = 0; ok && i < nrefs; i++)
 		ok = (copy[i] = tb_arena_str(&h->mem, refs[i])) != NULL;
 	if (!ok) {
 		heal_forget(h);
-		free(look);
 		return;
 	}
 	h->ctx = view_ctx(v);
 	h->req.refs = copy;
 	h->req.nrefs = nrefs;
-	*look = h;
-	(void)view_job(v, &look_job, look, "look for copies for %s", title);
+	start_look(v, h, "look for copies for");
 }

@@ -53,6 +53,8 @@ struct heal_item {
 	struct heal_range *ranges;	/* in order: what comes from there; none: all of it */
 	size_t nranges;
 	uint64_t come;			/* bytes that come */
+	const char *origin;		/* nothing that was asked has it: where its model's name says that
+					 * it comes from, if that is a registry and was not; or NULL */
 	bool manifest;			/* what it lists is known once it is healed */
 	bool done;
 	const char *why;		/* it was not healed, or cannot be; NULL */

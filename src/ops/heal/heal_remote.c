@@ -291,6 +291,19 @@ ask_for(struct heal_run *r, struct heal_item *item, uint32_t model, struct tb_er
 	return TB_OK;
 }
 
+/* Somebody may still want to ask there. */
+static enum tb_status
+tell_origin(struct heal_run *r, struct heal_item *item, uint32_t model, struct tb_err *err)
+{
+	char *name = NULL;
+	enum tb_status status = manifest_origin(&r->content.models[model].loc, &name, err);
+
+	if (!status && name && !(item->origin = tb_arena_str(&r->plan->mem, name)))
+		status = tb_nomem(err);
+	free(name);
+	return status;
+}
+
 enum tb_status
 heal_find_remote(struct heal_run *r, struct tb_err *err)
 {
@@ -300,8 +313,11 @@ heal_find_remote(struct heal_run *r, struct tb_err *err)
 		struct heal_item *item = &r->plan->items[i];
 
 		if (!item->source && !item->npatches && !item->why && item->size && !item->manifest &&
-		    tb_starts(item->digest, "sha256:"))
+		    tb_starts(item->digest, "sha256:")) {
 			status = ask_for(r, item, r->of[i]->model, err);
+			if (!status && !item->remote && !r->req->remote)
+				status = tell_origin(r, item, r->of[i]->model, err);
+		}
 	}
 	return status;
 }
