@@ -26,6 +26,7 @@ struct pull_view {
 	char error[1024];
 	struct hints hints;
 	struct lefts lefts;
+	unsigned seen;			/* view_index() when they were looked for */
 };
 
 static const char how_to[] =
@@ -132,6 +133,21 @@ lefts_came(struct view *v, struct lefts *l)
 	s->lefts = *l;
 	*l = (struct lefts){ 0 };
 	view_refresh(v);
+}
+
+static void
+find_lefts(struct view *v)
+{
+	((struct pull_view *)v->state)->seen = view_index(v);
+	lefts_ask(v, lefts_came);
+}
+
+/* A pull has ended, of this program or another. */
+static void
+pull_refresh(struct view *v)
+{
+	if (((struct pull_view *)v->state)->seen != view_index(v))
+		find_lefts(v);
 }
 
 /* Nobody wants to type: there is something to choose from, or nothing to be done. */
@@ -255,6 +271,9 @@ pull_act(struct view *v, enum action a)
 	case ACT_PULL:
 		ask_name(v);
 		return true;
+	case ACT_RESCAN:
+		find_lefts(v);
+		return false;		/* the stores are read again, too */
 	case ACT_OPEN:
 		if (s->known)
 			pull_load(v);
@@ -354,7 +373,7 @@ pull_where(struct view *v, struct tb_buf *out)
 static void
 pull_entered(struct view *v)
 {
-	lefts_ask(v, lefts_came);
+	find_lefts(v);
 	if (!v->below || !v->below->away || v->below->away != v->holds)
 		ask_name(v);
 }
@@ -375,5 +394,5 @@ pull_close(struct view *v)
 const struct view_ops view_pull = {
 	.size = sizeof(struct pull_view), .close = pull_close, .entered = pull_entered,
 	.table = pull_table, .pager = pull_pager, .draw = pull_draw, .act = pull_act, .can = pull_can,
-	.word = pull_word, .summary = pull_summary, .where = pull_where,
+	.word = pull_word, .refresh = pull_refresh, .summary = pull_summary, .where = pull_where,
 };
