@@ -1,6 +1,6 @@
 /* hints.h - what Tab offers where the name of a model elsewhere is typed: names that the index
- * knows, what was typed before, ways to write one, and the tags of a repository, which are
- * asked for by a worker. */
+ * knows, what was typed before, ways to write one, and what there is behind "host/repo:" (tags),
+ * "hf:org/name@" (revisions) and "hf:org/name:" (GGUF files), which a worker asks for. */
 #ifndef TBTUI_UI_HINTS_H
 #define TBTUI_UI_HINTS_H
 
@@ -12,19 +12,22 @@ struct view;
 
 struct hints {
 	struct tb_names found;	/* for the word last asked about */
-	struct tb_names tags;	/* "host/repo:tag", of `repo` */
 	struct tb_names seen;	/* what was typed before */
-	char *repo;		/* as it was typed; owned; NULL: none was asked for */
+	struct tb_names there;	/* whole names, which begin with `front` */
+	char *front;		/* "host/repo:"; owned; NULL: nothing was asked for */
+	char *asked;		/* the front whose names are on their way; owned; NULL: none */
 };
 
 void hints_free(struct hints *h);
 void hints_seen(struct hints *h, const char *name);
+/* What stands behind such a front, as a word: "tag", "revision", "file". */
+const char *hints_kind(const char *front);
 /* The i-th that `word` may become; NULL behind the last.  With the first one all are found.
- * Where tags have to be asked for, tags() gets the names when they have come. */
-typedef void hints_tags_fn(struct view *v, const char *repo, struct tb_names *tags,
-			   const struct tb_err *err);
-const char *hints_at(struct view *v, struct hints *h, const char *word, size_t i,
-		     hints_tags_fn *tags);
-/* They have come: taken. */
-void hints_take_tags(struct hints *h, const char *repo, struct tb_names *tags);
+ * Where a server has to be asked, come() gets the names when they have come; NULL: they could not
+ * be had. */
+typedef void hints_fn(struct view *v, const char *front, struct tb_names *names,
+		      const struct tb_err *err);
+const char *hints_at(struct view *v, struct hints *h, const char *word, size_t i, hints_fn *come);
+/* For come(), in any case: takes them. */
+void hints_take(struct hints *h, const char *front, struct tb_names *names);
 #endif

@@ -35,10 +35,10 @@ static const char how_to[] =
 	"  host:5000/ns/model:tag        in another registry\n"
 	"  docker://host/repo:tag        in any repository of a registry\n"
 	"  hf:org/name                   at Hugging Face; hf:org/name@revision\n\n"
-	"Enter looks what it is: nothing is loaded before you say so. Tab completes names, and"
-	" behind a colon the tags that there are.\n\n"
-	"A second word is what it shall be called here. --replace, --store DIR and --streams N"
-	" may follow; --insecure is plain HTTP, --tls-skip-verify takes anybody's certificate.";
+	"Enter looks at it first: nothing is downloaded before you say so. Tab completes names, tags"
+	" behind a colon, and revisions behind hf:org/name@.\n\n"
+	"A second word is the name it gets here. --replace, --store DIR and --streams N may follow;"
+	" --insecure is plain HTTP, --tls-skip-verify accepts any certificate.";
 
 /* ---- looking ---- */
 
@@ -187,22 +187,19 @@ typing_changed(void *arg, const char *text)
 
 /* Tab was pressed when nobody knew them: it is pressed once more. */
 static void
-tags_came(struct view *v, const char *repo, struct tb_names *tags, const struct tb_err *err)
+names_came(struct view *v, const char *front, struct tb_names *names, const struct tb_err *err)
 {
 	struct pull_view *s = v->state;
-	bool waits = prompt_owner() == v && s->typed && tb_starts(s->typed, repo) &&
-		     s->typed[strlen(repo)] == ':';
+	bool waits = prompt_owner() == v && s->typed && tb_starts(s->typed, front);
 	char text[WORD_MAX];
 
-	if (!tags) {
-		if (waits)
-			view_say(v, "%s", err->msg);
-		return;
-	}
-	if (waits)
-		view_say(v, "%s has %s.", repo, word_count(tags->n, "tag", text));
-	hints_take_tags(&s->hints, repo, tags);
-	if (waits)
+	if (waits && names)
+		view_say(v, "%.*s has %s.", (int)strlen(front) - 1, front,
+			 word_count(names->n, hints_kind(front), text));
+	else if (waits)
+		view_say(v, "%s", err->msg);
+	hints_take(&s->hints, front, names);
+	if (waits && names)
 		prompt_byte('\t');
 }
 
@@ -212,7 +209,7 @@ candidate(void *arg, const char *word, size_t i)
 	struct view *v = arg;
 	struct pull_view *s = v->state;
 
-	return hints_at(v, &s->hints, word, i, tags_came);
+	return hints_at(v, &s->hints, word, i, names_came);
 }
 
 static void

@@ -159,42 +159,64 @@ ask_document(struct hub *h, struct http *http, const char *url, const char *revi
 	return status;
 }
 
-static void
-put_names(struct tb_buf *out, const cJSON *list, unsigned *n)
+#define REFS_MAX 5000			/* that anybody chooses from */
+
+static enum tb_status
+add_refs(struct tb_names *to, const cJSON *list, struct tb_err *err)
 {
-	for (const cJSON *e = json_first(list); e; e = json_next(e)) {
+	enum tb_status status = TB_OK;
+
+	for (const cJSON *e = json_first(list); e && !status; e = json_next(e)) {
 		const char *name = json_str(json_get(e, "name"));
 
-		if (!name || (*n)++ >= REFS_SHOWN)
-			continue;
-		tb_buf_str(out, *n > 1 ? ", " : "");
-		tb_text_clip(out, name, 40, false);
+		if (name && *name && to->n < REFS_MAX)
+			status = tb_names_add(to, name, err);
 	}
+	return status;
+}
+
+enum tb_status
+hub_refs(struct hub *h, struct http *http, struct tb_job *job, struct tb_names *out,
+	 struct tb_err *err)
+{
+	char *url = tb_asprintf("%s/api/models/%s/refs", h->base, h->repo);
+	struct http_answer a = { 0 };
+	cJSON *doc = NULL;
+	enum tb_status status = url ? ask_document(h, http, url, "", job, &a, err) : tb_nomem(err);
+
+	*out = (struct tb_names){ 0 };
+	if (!status)
+		status = json_parse(&doc, tb_buf_cstr(&a.body), a.body.len, h->what, err);
+	if (!status)
+		status = add_refs(out, json_get(doc, "branches"), err);
+	if (!status)
+		status = add_refs(out, json_get(doc, "tags"), err);
+	if (status)
+		tb_names_free(out);
+	json_free(doc);
+	http_answer_free(&a);
+	free(url);
+	return status;
 }
 
 /* Who asked for a branch that is not there hears which are. */
 static void
 say_refs(struct hub *h, struct http *http, struct tb_job *job, struct tb_err *err)
 {
-	char *url = tb_asprintf("%s/api/models/%s/refs", h->base, h->repo);
 	struct tb_err was = err ? *err : (struct tb_err){ .code = TB_OK };
-	struct tb_buf names = TB_BUF(2048);
-	struct http_answer a = { 0 };
-	cJSON *doc = NULL;
-	unsigned n = 0;
+	struct tb_buf text = TB_BUF(2048);
+	struct tb_names names = { 0 };
 
-	if (err && url && !ask_document(h, http, url, "", job, &a, NULL) &&
-	    !json_parse(&doc, tb_buf_cstr(&a.body), a.body.len, h->what, NULL)) {
-		put_names(&names, json_get(doc, "branches"), &n);
-		put_names(&names, json_get(doc, "tags"), &n);
-	}
-	if (n)
-		tb_fail(err, was.code, "%.250s; there are %s%s", was.msg, tb_buf_cstr(&names),
-			n > REFS_SHOWN ? ", ..." : "");
-	json_free(doc);
-	http_answer_free(&a);
-	tb_buf_free(&names);
-	free(url);
+	if (err && !hub_refs(h, http, job, &names, NULL))
+		for (size_t i = 0; i < names.n && i < REFS_SHOWN; i++) {
+			tb_buf_str(&text, i ? ", " : "");
+			tb_text_clip(&text, names.v[i], 40, false);
+		}
+	if (names.n)
+		tb_fail(err, was.code, "%.250s; there are %s%s", was.msg, tb_buf_cstr(&text),
+			names.n > REFS_SHOWN ? ", ..." : "");
+	tb_names_free(&names);
+	tb_buf_free(&text);
 }
 
 enum tb_status

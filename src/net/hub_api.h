@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "src/base/buf.h"
+#include "src/base/dir.h"
 #include "src/net/http.h"
 #include "src/net/hub_files.h"
 
@@ -25,6 +26,9 @@ const char *hub_host(const struct hub *h);	/* "huggingface.co", for sentences */
 /* The commit that a branch, a tag or a commit's own name means by now. */
 enum tb_status hub_commit(struct hub *h, struct http *http, const char *revision, struct tb_job *job,
 			  char commit[41], struct tb_err *err) TB_MUST_USE;
+/* Its branches, then its tags, as the hub has them; 5000 at most. */
+enum tb_status hub_refs(struct hub *h, struct http *http, struct tb_job *job, struct tb_names *out,
+			struct tb_err *err) TB_MUST_USE;
 /* All its files, sorted. */
 enum tb_status hub_list(struct hub *h, struct http *http, const char *commit, struct tb_job *job,
 			struct hub_files *out, struct tb_err *err) TB_MUST_USE;
