@@ -223,7 +223,8 @@ do_say(struct answer *a)
 static void
 take_call(struct answer *a, size_t n)
 {
-	bool named = a->mark && tb_starts(a->mark->begin, "<function=");	/* it says whose */
+	bool named = a->mark && (tb_starts(a->mark->begin, "<function=") ||	/* it says whose */
+				 tb_starts(a->mark->begin, "<function name="));
 	size_t skip = a->mark && !named ? strlen(a->mark->begin) : 0;
 	size_t len = n - skip;
 

@@ -170,33 +170,47 @@ go_can(const struct go_template *t, const char *source)
 
 /* ---- words in its source ---- */
 
+/* U+FF5C and U+2581, of which some tags are made. */
+#define BAR "\xef\xbd\x9c"
+#define LOW "\xe2\x96\x81"
+
 const struct chat_call_mark *
 call_mark_in(const char *source, size_t i)
 {
-	static const struct chat_call_mark rows[] = {
-		{ "<tool_call>", "</tool_call>" },
-		{ "<tool_calls>", "</tool_calls>" },
-		{ "<minimax:tool_call>", "</minimax:tool_call>" },
-		{ "<seed:tool_call>", "</seed:tool_call>" },
-		{ "<|tool_call_start|>", "<|tool_call_end|>" },
-		{ "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>" },
-		{ "<|tool_call|>", NULL },
-		{ "<\xef\xbd\x9ctool\xe2\x96\x81" "calls\xe2\x96\x81" "begin\xef\xbd\x9c>",
-		  "<\xef\xbd\x9ctool\xe2\x96\x81" "calls\xe2\x96\x81" "end\xef\xbd\x9c>" },
-		{ "<|START_ACTION|>", "<|END_ACTION|>" },
-		{ "[TOOL_CALLS]", NULL },
-		{ "<|python_tag|>", NULL },
-		{ "<toolcall>", "</toolcall>" },
-		{ "<TOOLCALL>", "</TOOLCALL>" },
-		{ "<function_call>", "</function_call>" },
-		{ "<function=", NULL },
-		{ "<functioncall>", NULL },
-		{ "functools[", NULL },
+	/* sign: what the source has of it where that is put together; NULL: the beginning */
+	static const struct { struct chat_call_mark mark; const char *sign; } rows[] = {
+		{ { "<tool_call>", "</tool_call>" }, NULL },
+		{ { "<tool_calls>", "</tool_calls>" }, NULL },
+		{ { "<minimax:tool_call>", "</minimax:tool_call>" }, NULL },
+		{ { "<seed:tool_call>", "</seed:tool_call>" }, NULL },
+		{ { "<|tool_call_start|>", "<|tool_call_end|>" }, NULL },
+		{ { "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>" }, NULL },
+		{ { "<|tool_call|>", NULL }, NULL },
+		{ { "<|tool_call>", "<tool_call|>" }, NULL },
+		{ { "<" BAR "tool" LOW "calls" LOW "begin" BAR ">",
+		    "<" BAR "tool" LOW "calls" LOW "end" BAR ">" }, NULL },
+		{ { "<" BAR "DSML" BAR "tool_calls>", "</" BAR "DSML" BAR "tool_calls>" },
+		  BAR "DSML" BAR },
+		{ { "<tool_calls:opensource>", "</tool_calls:opensource>" }, ":opensource" },
+		{ { "<|open|>tools<|sep|>", "<|close|>tools<|sep|>" }, "open_tag('tools')" },
+		{ { "<atem:function_calls>", "</atem:function_calls>" }, NULL },
+		{ { "<|tools_prefix|>", "<|tools_suffix|>" }, NULL },
+		{ { "<|START_ACTION|>", "<|END_ACTION|>" }, NULL },
+		{ { "[TOOL_CALLS]", NULL }, NULL },
+		{ { "<|python_tag|>", NULL }, NULL },
+		{ { "<toolcall>", "</toolcall>" }, NULL },
+		{ { "<TOOLCALL>", "</TOOLCALL>" }, NULL },
+		{ { "<function_call>", "</function_call>" }, NULL },
+		{ { "<|function_call|>", NULL }, NULL },
+		{ { "<function=", NULL }, NULL },
+		{ { "<function name=", NULL }, NULL },
+		{ { "<functioncall>", NULL }, NULL },
+		{ { "functools[", NULL }, NULL },
 	};
 
 	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++)
-		if (strstr(source, rows[k].begin) && !i--)
-			return &rows[k];
+		if (strstr(source, rows[k].sign ? rows[k].sign : rows[k].mark.begin) && !i--)
+			return &rows[k].mark;
 	return NULL;
 }
 

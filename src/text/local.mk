@@ -2,6 +2,8 @@ noinst_LIBRARIES += src/text/libtext.a
 src_text_libtext_a_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS) $(UTF8PROC_CFLAGS)
 src_text_libtext_a_SOURCES = \
 	src/text/answer.c \
+	src/text/bare_call.c \
+	src/text/bare_call.h \
 	src/text/answer.h \
 	src/text/chat_tags.c \
 	src/text/chat_tags.h \

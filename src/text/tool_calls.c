@@ -9,6 +9,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/mem.h"
+#include "src/text/bare_call.h"
 #include "src/text/python_call.h"
 
 #define CALLS_MAX 256
@@ -182,6 +183,11 @@ add_json(struct call_reading *r, const cJSON *v, bool nested)
 	}
 	v = json_is_object(function) ? function : v;
 	name = json_str(json_get(v, "name"));
+	if (!name && json_count(v) == 1 && json_is_object(json_first(v)) &&
+	    tool_named(r->tools, (struct part){ json_key(json_first(v)), strlen(json_key(json_first(v))) }))
+		return add_call(r, (struct part){ json_key(json_first(v)),
+						  strlen(json_key(json_first(v))) },
+				json_copy(json_first(v)));
 	if (!name)
 		name = json_str(json_get(v, "tool_name"));
 	if (!name)
@@ -229,13 +235,13 @@ read_json(struct call_reading *r, struct part p)
 /* As what its schema says: text stays text, else it is JSON if it can be. */
 static void
 set_value(struct call_reading *r, struct part function, cJSON *arguments, struct part key,
-	  struct part value)
+	  struct part value, bool is_text)
 {
 	const cJSON *schema = json_get(json_get(tool_named(r->tools, function), "parameters"),
 				       "properties");
 	char *name = tb_strndup(key.s, key.len), *text = tb_strndup(value.s, value.len);
 	const char *type = name ? json_str(json_get(json_get(schema, name), "type")) : NULL;
-	cJSON *v = type && !strcmp(type, "string") ? NULL : json_of(trimmed_part(value));
+	cJSON *v = is_text || (type && !strcmp(type, "string")) ? NULL : json_of(trimmed_part(value));
 
 	if (!name || json_get(arguments, name))
 		json_free(v);		/* the first one counts */
@@ -247,10 +253,11 @@ set_value(struct call_reading *r, struct part function, cJSON *arguments, struct
 	free(text);
 }
 
-/* How a form writes: <function=NAME><parameter=KEY>VALUE</parameter></function>. */
+/* How a form writes: <function=NAME><parameter=KEY>VALUE</parameter></function>.  What stands
+ * between key_end and `value` may say that the value is a text. */
 struct tag_form {
 	const char *call, *call_name_end, *call_end;
-	const char *key, *key_end, *value_end;
+	const char *key, *key_end, *value, *value_end, *text;
 };
 
 static struct part
@@ -265,10 +272,22 @@ without_newlines(struct part p)
 	return p;
 }
 
+/* <![CDATA[ … ]]> */
+static struct part
+without_cdata(struct part p)
+{
+	static const char begin[] = "<![CDATA[", end[] = "]]>";
+	size_t more = sizeof(begin) - 1, less = sizeof(end) - 1;
+
+	if (p.len < more + less || memcmp(p.s, begin, more) || memcmp(p.s + p.len - less, end, less))
+		return p;
+	return (struct part){ p.s + more, p.len - more - less };
+}
+
 static bool
 read_tags(struct call_reading *r, struct part p, const struct tag_form *f)
 {
-	struct part rest, body, name, key, value;
+	struct part rest, body, name, key, value, about;
 	bool some = false;
 
 	for (up_to(p, f->call, &p); p.len; up_to(p, f->call, &p)) {
@@ -278,8 +297,10 @@ read_tags(struct call_reading *r, struct part p, const struct tag_form *f)
 		name = trimmed_part(up_to(body, f->call_name_end, &body));
 		for (up_to(body, f->key, &rest); rest.len; up_to(rest, f->key, &rest)) {
 			key = trimmed_part(up_to(rest, f->key_end, &rest));
+			about = f->value ? up_to(rest, f->value, &rest) : (struct part){ "", 0 };
 			value = without_newlines(up_to(rest, f->value_end, &rest));
-			set_value(r, name, arguments, key, value);
+			set_value(r, name, arguments, key, without_cdata(value),
+				  f->text && find_in(about, f->text));
 		}
 		if (!add_call(r, name, arguments))
 			return false;
@@ -289,8 +310,13 @@ read_tags(struct call_reading *r, struct part p, const struct tag_form *f)
 }
 
 /* NAME <arg_key>K</arg_key><arg_value>V</arg_value> */
+struct arg_form {
+	const char *call, *call_end, *name_end;
+	const char *key, *key_end, *value, *value_end;
+};
+
 static bool
-read_arg_keys(struct call_reading *r, struct part p)
+read_arg_keys(struct call_reading *r, struct part p, const struct arg_form *f)
 {
 	struct part rest, name, key, value, one;
 	bool some = false;
@@ -298,16 +324,18 @@ read_arg_keys(struct call_reading *r, struct part p)
 	while (p.len) {
 		cJSON *arguments = json_object();
 
-		one = up_to(p, "</tool_call>", &p);
-		if (find_in(one, "<tool_call>"))
-			up_to(one, "<tool_call>", &one);
-		name = trimmed_part(up_to(one, "<arg_key>", &rest));
+		one = up_to(p, f->call_end, &p);
+		if (find_in(one, f->call))
+			up_to(one, f->call, &one);
+		name = trimmed_part(up_to(one, f->name_end, &rest));
+		if (strcmp(f->name_end, f->key))
+			up_to(rest, f->key, &rest);
 		while (rest.len) {
-			key = trimmed_part(up_to(rest, "</arg_key>", &rest));
-			up_to(rest, "<arg_value>", &rest);
-			value = up_to(rest, "</arg_value>", &rest);
-			set_value(r, name, arguments, key, value);
-			up_to(rest, "<arg_key>", &rest);
+			key = trimmed_part(up_to(rest, f->key_end, &rest));
+			up_to(rest, f->value, &rest);
+			value = up_to(rest, f->value_end, &rest);
+			set_value(r, name, arguments, key, value, false);
+			up_to(rest, f->key, &rest);
 		}
 		if (!add_call(r, name, arguments))
 			return false;
@@ -317,8 +345,33 @@ read_arg_keys(struct call_reading *r, struct part p)
 	return some;
 }
 
-/* NAME, a sign, and JSON behind it: [TOOL_CALLS]NAME[ARGS]{…}.  Where a word stands in the name's
- * place the name is the first line behind the sign. */
+/* call:NAME{key:value,…} */
+static bool
+read_bare(struct call_reading *r, struct part p)
+{
+	struct tb_buf json = TB_BUF(16u << 20);
+	bool some = false;
+
+	for (up_to(p, "call:", &p); p.len; up_to(p, "call:", &p)) {
+		const char *brace = memchr(p.s, '{', p.len);
+		struct part name = { p.s, brace ? (size_t)(brace - p.s) : 0 };
+		size_t len;
+
+		tb_buf_clear(&json);
+		p = (struct part){ p.s + name.len, p.len - name.len };
+		len = bare_object(p.s, p.len, &json);
+		if (!len || tb_buf_failed(&json) ||
+		    !add_call(r, trimmed_part(name), json_of((struct part){ json.p, json.len })))
+			break;
+		p = (struct part){ p.s + len, p.len - len };
+		some = !find_in(p, "call:");
+	}
+	tb_buf_free(&json);
+	return some;
+}
+
+/* NAME, a sign, and JSON behind it: [TOOL_CALLS]NAME[ARGS]{…}, functions.NAME:0<sign>{…}.  Where a
+ * word stands in the name's place the name is the first line behind the sign. */
 static bool
 read_named(struct call_reading *r, struct part p, const char *begin, const char *sign)
 {
@@ -329,7 +382,9 @@ read_named(struct call_reading *r, struct part p, const char *begin, const char 
 		name = up_to(p, sign, &p);
 		while (find_in(name, begin))
 			up_to(name, begin, &name);
-		name = trimmed_part(name);
+		name = trimmed_part(up_to(name, "[CALL_ID]", &rest));
+		if (name.len > 10 && !memcmp(name.s, "functions.", 10))
+			name = up_to((struct part){ name.s + 10, name.len - 10 }, ":", &rest);
 		if (is_part(name, "function")) {
 			name = up_to(p, "\n", &rest);
 			p = rest;
@@ -353,23 +408,47 @@ add_python(void *arg, const char *name, size_t len, cJSON *arguments)
 	return add_call(arg, (struct part){ name, len }, arguments);
 }
 
+/* "<" and the sign that some tags are made with: U+FF5C. */
+#define BAR "\xef\xbd\x9c"
+#define LOW "\xe2\x96\x81"
+
 static bool
 read_any(struct call_reading *r, struct part p)
 {
-	static const struct tag_form equal = { "<function=", ">", "</function>",
-					       "<parameter=", ">", "</parameter>" };
-	static const struct tag_form invoke = { "<invoke name=\"", "\"", "</invoke>",
-						"<parameter name=\"", "\">", "</parameter>" };
+	static const struct tag_form tags[] = {
+		{ "<function=", ">", "</function>", "<parameter=", ">", NULL, "</parameter>", NULL },
+		{ "<function name=\"", "\"", "</function>", "<param name=\"", "\"", ">", "</param>", NULL },
+		{ "<invoke name=\"", "\"", "</invoke>", "<parameter name=\"", "\"", ">", "</parameter>",
+		  NULL },
+		{ "<atem:invoke name=\"", "\"", "</atem:invoke>", "<atem:parameter name=\"", "\"", ">",
+		  "</atem:parameter>", NULL },
+		{ "<" BAR "DSML" BAR "invoke name=\"", "\"", "</" BAR "DSML" BAR "invoke>",
+		  "<" BAR "DSML" BAR "parameter name=\"", "\"", ">", "</" BAR "DSML" BAR "parameter>",
+		  "string=\"true\"" },
+		{ "<|open|>call tool=\"", "\"", "<|close|>call<|sep|>", "<|open|>argument key=\"", "\"",
+		  "<|sep|>", "<|close|>argument<|sep|>", "type=\"string\"" },
+	};
+	static const struct arg_form args[] = {
+		{ "<tool_call>", "</tool_call>", "<arg_key>", "<arg_key>", "</arg_key>", "<arg_value>",
+		  "</arg_value>" },
+		{ "<tool_call:opensource>", "</tool_call:opensource>", "<tool_sep:opensource>",
+		  "<arg_key:opensource>", "</arg_key:opensource>", "<arg_value:opensource>",
+		  "</arg_value:opensource>" },
+	};
 
-	if (find_in(p, equal.call))
-		return read_tags(r, p, &equal);
-	if (find_in(p, invoke.call))
-		return read_tags(r, p, &invoke);
-	if (find_in(p, "<arg_key>"))
-		return read_arg_keys(r, p);
-	if (find_in(p, "<\xef\xbd\x9ctool\xe2\x96\x81sep\xef\xbd\x9c>"))
-		return read_named(r, p, "<\xef\xbd\x9ctool\xe2\x96\x81" "call\xe2\x96\x81" "begin\xef\xbd\x9c>",
-				  "<\xef\xbd\x9ctool\xe2\x96\x81sep\xef\xbd\x9c>");
+	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++)
+		if (find_in(p, tags[i].call))
+			return read_tags(r, p, &tags[i]);
+	for (size_t i = 0; i < sizeof(args) / sizeof(*args); i++)
+		if (find_in(p, args[i].key) || (i && find_in(p, args[i].call)))
+			return read_arg_keys(r, trimmed_part(p), &args[i]);
+	if (trimmed_part(p).len > 5 && !memcmp(trimmed_part(p).s, "call:", 5))
+		return read_bare(r, p);
+	if (find_in(p, "<" BAR "tool" LOW "sep" BAR ">"))
+		return read_named(r, p, "<" BAR "tool" LOW "call" LOW "begin" BAR ">",
+				  "<" BAR "tool" LOW "sep" BAR ">");
+	if (find_in(p, "<|tool_call_argument_begin|>"))
+		return read_named(r, p, "<|tool_call_begin|>", "<|tool_call_argument_begin|>");
 	if (find_in(p, "[ARGS]"))
 		return read_named(r, p, "[TOOL_CALLS]", "[ARGS]");
 	if (python_calls(p.s, p.len, add_python, r))

@@ -4,6 +4,9 @@
 #include <stdio.h>
 
 #include "src/base/buf.h"
+#include "src/base/dir.h"
+#include "src/base/file.h"
+#include "src/base/text.h"
 #include "src/format/json.h"
 #include "src/text/answer.h"
 #include "tests/unit/unit.h"
@@ -175,6 +178,8 @@ test_forms(void **state)
 {
 	static const char mistral[] = "{{ messages }}[TOOL_CALLS]", llama[] = "{{ messages }}<|python_tag|>",
 		lfm[] = "{{ messages }}<|tool_call_start|>", phi[] = "{{ messages }}<|tool_call|>",
+		gemma[] = "{{ messages }}<|tool_call>call:", minicpm[] = "{{ messages }}<function name=",
+		kimi[] = "{{ messages }}<|tool_calls_section_begin|>",
 		minimax[] = "{{ messages }}<minimax:tool_call>", coder[] = "{{ messages }}<function=",
 		deepseek[] = "{{ messages }}<\xef\xbd\x9ctool\xe2\x96\x81" "calls\xe2\x96\x81" "begin\xef\xbd\x9c>";
 
@@ -203,12 +208,141 @@ test_forms(void **state)
 	       "<\xef\xbd\x9ctool\xe2\x96\x81" "call\xe2\x96\x81" "end\xef\xbd\x9c>"
 	       "<\xef\xbd\x9ctool\xe2\x96\x81" "calls\xe2\x96\x81" "end\xef\xbd\x9c>",
 	       (struct want){ "", NULL, OSLO });
+	splits(kimi, true, "", "<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0"
+	       "<|tool_call_argument_begin|>{\"city\": \"Oslo\"}<|tool_call_end|><|tool_calls_section_end|>",
+	       (struct want){ "", NULL, OSLO });
+	splits(mistral, true, "", "[TOOL_CALLS]weather[CALL_ID]abc123def[ARGS]{\"city\": \"Oslo\"}",
+	       (struct want){ "", NULL, OSLO });
+	splits(gemma, true, "", "I look.<|tool_call>call:weather{city:<|\"|>Oslo<|\"|>,days:3}<tool_call|>",
+	       (struct want){ "I look.", NULL, OSLO_3 });
+	splits(gemma, true, "", "<|tool_call>call:weather{city:<|\"|>a \"b\", {c}\n<|\"|>,days:[1.5,{of:null,"
+	       "<|\"|>so<|\"|>:true}]}<tool_call|>",
+	       (struct want){ "", NULL, "[{\"name\":\"weather\",\"arguments\":{\"city\":\"a \\\"b\\\", {c}\\n\","
+					"\"days\":[1.5,{\"of\":null,\"so\":true}]}}]" });
+	splits(gemma, true, "", "<|tool_call>call:weather{city:<|\"|>Oslo}<tool_call|>", (struct want){
+	       "<|tool_call>call:weather{city:<|\"|>Oslo}<tool_call|>", NULL, NULL });
+	splits(minicpm, true, "", "<function name=\"weather\"><param name=\"city\"><![CDATA[Oslo]]></param>"
+	       "<param name=\"days\">3</param></function>", (struct want){ "", NULL, OSLO_3 });
 	/* without a tag only what is there may be called, and only by an answer that is nothing else */
 	splits(plain_jinja, true, "", "{\"name\": \"other\", \"parameters\": {}}",
 	       (struct want){ "{\"name\": \"other\", \"parameters\": {}}", NULL, NULL });
 	splits(plain_jinja, true, "", "Use {\"name\": \"weather\"}",
 	       (struct want){ "Use {\"name\": \"weather\"}", NULL, NULL });
 	splits(plain_jinja, true, "", "[1, 2, 3]", (struct want){ "[1, 2, 3]", NULL, NULL });
+}
+
+/* With tools; call: and what the model has called; begins: the beginning of its answer. */
+static bool
+written(const struct chat_template *t, const cJSON *tools, bool call, bool begins,
+	struct tb_buf *out)
+{
+	static const struct chat_message said[] = {
+		{ .role = "user", .content = "Weather?" },
+		{ .role = "assistant", .content = "", .tool_calls = "[{\"id\":\"abc123def\",\"type\":"
+		  "\"function\",\"function\":{\"name\":\"weather\",\"arguments\":{\"city\":\"Oslo\","
+		  "\"days\":3}}}]" },
+	};
+	const struct chat_vars vars = { .messages = said, .nmessages = 1 + call, .tools = tools,
+					.bos_token = "<s>", .eos_token = "</s>",
+					.add_generation_prompt = begins };
+
+	return !chat_template_render(t, &vars, out, NULL);
+}
+
+/* What a template writes of a call, behind what it asks with (begins: with the beginning of an
+ * answer), is read as that. */
+static bool
+comes_back(const struct chat_template *t, const cJSON *tools, bool begins)
+{
+	struct tb_buf prompt = TB_BUF(1u << 20), all = TB_BUF(1u << 20);
+	struct tb_buf out[2] = { TB_BUF(1u << 20), TB_BUF(1u << 20) };
+	struct answer *a;
+	struct tb_err err;
+	char *calls;
+	size_t n = 0;
+	bool same = written(t, tools, false, begins, &prompt) && written(t, tools, true, false, &all);
+
+	while (n < prompt.len && n < all.len && prompt.p[n] == all.p[n])
+		n++;
+	assert_ok(answer_new(&a, t, tools, begins ? tb_buf_cstr(&prompt) : "", both, out, &err), err);
+	if (same)
+		answer_add(a, all.p + n, all.len - n);
+	answer_end(a);
+	calls = answer_calls(a);
+	same = calls && strstr(calls, "\"name\":\"weather\",\"arguments\":{\"city\":\"Oslo\",\"days\":3}}}]");
+	free(calls);
+	answer_free(a);
+	tb_buf_free(&prompt);
+	tb_buf_free(&all);
+	tb_buf_free(&out[0]);
+	tb_buf_free(&out[1]);
+	return same;
+}
+
+static bool
+template_comes_back(const char *source)
+{
+	static const char tools[] =
+		"[{\"type\":\"function\",\"function\":{\"name\":\"weather\",\"description\":\"of a city\","
+		"\"parameters\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\","
+		"\"description\":\"which\"},\"days\":{\"type\":\"integer\",\"description\":\"how many\"}},"
+		"\"required\":[\"city\"]}}}]";
+	struct chat_template *t;
+	struct tb_err err;
+	cJSON *list;
+	bool back;
+
+	assert_ok(chat_template_new(&t, source, strlen(source), &err), err);
+	assert_ok(json_parse(&list, tools, strlen(tools), "tools", &err), err);
+	back = comes_back(t, list, true) || comes_back(t, list, false);
+	chat_template_free(t);
+	json_free(list);
+	return back;
+}
+
+/* Those that do not write this conversation, and one whose form has no sign of its own. */
+static bool
+does_not_come_back(const char *name)
+{
+	static const char *const names[] = {
+		"Kimi-K2-Instruct.jinja", "deepseek-ai-DeepSeek-R1-Distill-Llama-8B.jinja",
+		"fireworks-ai-llama-3-firefunction-v2.jinja",
+		"ibm-granite-granite-3.3-2B-Instruct.jinja", "meetkai-functionary-medium-v3.2.jinja",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+static void
+test_templates(void **state)
+{
+	const char *dir = unit_shared("data/templates/llama.cpp");
+	struct tb_names names;
+	struct tb_err err;
+	size_t n = 0;
+
+	(void)state;
+	assert_ok(tb_names_read(&names, dir, &err), err);
+	for (size_t i = 0; i < names.n; i++) {
+		struct tb_path path;
+		char *source;
+
+		if (!tb_ends(names.v[i], ".jinja"))
+			continue;
+		assert_ok(tb_file_slurp(tb_path_in(&path, dir, names.v[i]), 1u << 20, &source, NULL, &err),
+			  err);
+		if (strstr(source, "tool_call") && !does_not_come_back(names.v[i])) {
+			if (!template_comes_back(source))
+				fail_msg("%s: what it writes of a call is not read as one", names.v[i]);
+			n++;
+		}
+		free(source);
+	}
+	tb_names_free(&names);
+	assert_true(n > 20);
 }
 
 /* How Go templates say it. */
@@ -240,6 +374,7 @@ main(void)
 		cmocka_unit_test(test_channels),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_templates),
 		cmocka_unit_test(test_go_tags),
 	};
 
