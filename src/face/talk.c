@@ -255,6 +255,8 @@ talk_call_free(struct talk_call *c)
 	chat_model_free(c->was);
 	tb_buf_free(&c->say);
 	tb_buf_free(&c->unwritten);
+	while (c->nsets)
+		free(c->sets[--c->nsets].value);
 	free(c->tool_name);
 	free(c->tool_call_id);
 	free(c->line);
@@ -300,6 +302,11 @@ talk_start(struct talk_call *c)
 	c->system = t->opts.system ? tb_strdup(t->opts.system) : NULL;
 	c->opts.system = c->system;
 	c->configure = t->changed;
+	for (size_t i = 0; i < t->nsets; i++) {
+		c->sets[c->nsets] = (struct talk_set){ t->sets[i].name, tb_strdup(t->sets[i].value) };
+		c->nsets += c->sets[c->nsets].value != NULL;
+	}
+	c->told = t->system != NULL;
 	c->unwritten = t->unwritten;
 	t->unwritten = TB_BUF(SAY_MAX);
 	t->changed = false;

@@ -92,6 +92,9 @@ struct talk_call {
 	struct chat_opts opts;		/* the talk's, when work began */
 	char *system;			/* of opts; owned */
 	bool configure;
+	struct talk_set sets[TALK_SETS];	/* copies of the talk's, which may change meanwhile … */
+	size_t nsets;
+	bool told;			/* … as may its system: is there one? */
 	struct tb_buf unwritten;	/* the talk's */
 	struct chat_model *was;		/* that another one has taken the place of; owned */
 

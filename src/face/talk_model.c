@@ -13,11 +13,9 @@
 static void
 set_opts(const struct talk_call *c, struct chat_opts *opts)
 {
-	const struct talk *t = c->talk;
-
-	for (size_t i = 0; i < t->nsets; i++)
-		(void)chat_opts_set(opts, t->sets[i].name, t->sets[i].value);
-	if (t->system)
+	for (size_t i = 0; i < c->nsets; i++)
+		(void)chat_opts_set(opts, c->sets[i].name, c->sets[i].value);
+	if (c->told)
 		opts->system = c->opts.system;
 	opts->guess = c->opts.guess;
 }
