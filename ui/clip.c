@@ -11,7 +11,6 @@
 #include "db/chats.h"
 #include "src/base/mem.h"
 #include "src/base/out.h"
-#include "src/base/text.h"
 #include "src/face/clipboard.h"
 #include "src/face/words.h"
 #include "src/ops/home/home.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/face/words.h"
 #include "ui/shade.h"
 #include "ui/tensor.h"

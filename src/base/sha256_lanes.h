@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/base/err.h"
-
 #define SHA_BLOCK 64u		/* bytes that one compression takes */
 #define SHA_AHEAD 2048u		/* asked of memory so many bytes before they are needed */
 #define SHA_STREAMS 16u		/* at most, side by side */

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "src/base/file.h"
-#include "src/base/mem.h"
 #include "src/base/out.h"
 #include "src/base/text.h"
 #include "src/face/after.h"

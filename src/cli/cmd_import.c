@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/cli/bundle_file.h"
 #include "src/cli/plan_args.h"

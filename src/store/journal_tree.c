@@ -14,7 +14,6 @@
 
 #include "src/base/dir.h"
 #include "src/base/file.h"
-#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/store/journal_parts.h"
 

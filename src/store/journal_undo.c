@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "src/base/file.h"
-#include "src/base/mem.h"
 #include "src/base/out.h"
 #include "src/base/text.h"
 #include "src/store/journal_parts.h"

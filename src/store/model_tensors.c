@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/mem.h"
 #include "src/base/search.h"
 #include "src/base/text.h"
 #include "src/store/headers.h"

@@ -11,7 +11,6 @@
 #include "src/base/text.h"
 #include "src/format/manifest.h"
 #include "src/store/oci.h"
-#include "src/store/walk.h"
 
 struct look {
 	const char *layout;

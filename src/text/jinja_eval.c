@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/base/text.h"
 #include "src/text/jinja.h"
 
 static const struct jinja_value *

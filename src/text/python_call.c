@@ -7,7 +7,6 @@
 
 #include "src/base/buf.h"
 #include "src/base/mem.h"
-#include "src/base/text.h"
 
 #define PYTHON_DEPTH_MAX 64
 #define PYTHON_TEXT_MAX (16u << 20)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/base/text.h"
 
 /* The words a stage makes. */
 struct spans {

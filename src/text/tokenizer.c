@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/text/tok.h"
 #include "src/text/tok_json.h"
 

@@ -14,7 +14,6 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/engine/probe.h"
-#include "src/engine/team.h"
 #include "src/format/safetensors.h"
 #include "src/ops/home/home.h"
 #include "src/ops/inspect/inspect.h"

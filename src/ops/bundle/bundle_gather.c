@@ -7,7 +7,6 @@
 
 #include "src/base/job.h"
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/format/manifest.h"
 #include "src/format/tar.h"
 #include "src/ops/bundle/bundle_parts.h"

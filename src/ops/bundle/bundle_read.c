@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "src/base/job.h"
-#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/tar.h"
 #include "src/ops/bundle/bundle_parts.h"

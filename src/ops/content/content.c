@@ -9,7 +9,6 @@
 
 #include "db/audit.h"
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/ops/blobdir/blobdir.h"
 #include "src/store/hub.h"
 #include "src/store/journal.h"

@@ -2,7 +2,6 @@
 #ifndef TBTUI_OPS_CREATE_PARTS_H
 #define TBTUI_OPS_CREATE_PARTS_H
 
-#include "src/base/arena.h"
 #include "src/base/buf.h"
 #include "src/format/json.h"
 #include "src/format/modelfile.h"

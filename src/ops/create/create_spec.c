@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/text.h"
 #include "src/ops/create/create_parts.h"
 
 /* Digits without zeros before them; what is behind. */

@@ -12,7 +12,6 @@
 #include "src/base/half.h"
 #include "src/base/mem.h"
 #include "src/base/out.h"
-#include "src/base/text.h"
 #include "src/format/safetensors.h"
 #include "src/ops/demo/demo.h"
 

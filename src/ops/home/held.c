@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "src/base/file.h"
-#include "src/base/mem.h"
 #include "src/store/journal.h"
 #include "src/store/store_kind.h"
 

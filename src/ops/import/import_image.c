@@ -7,8 +7,6 @@
 
 #include "src/base/file.h"
 #include "src/base/job.h"
-#include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/ops/import/import_plan.h"
 #include "src/ops/output/output.h"
 #include "src/store/ollama.h"

@@ -9,7 +9,6 @@
 
 #include "src/base/file.h"
 #include "src/base/out.h"
-#include "src/base/text.h"
 
 #define PIECE (64u << 10)	/* comes together before it is written */
 #define ITEM_MAX (64u << 20)	/* what a format adds between two calls of report_more() */

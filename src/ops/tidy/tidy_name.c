@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "src/base/file.h"
-#include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/manifest.h"
 #include "src/ops/tidy/tidy_parts.h"

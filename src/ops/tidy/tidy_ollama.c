@@ -12,7 +12,6 @@
 #include "src/base/mem.h"
 #include "src/base/out.h"
 #include "src/base/search.h"
-#include "src/base/text.h"
 #include "src/ops/blobdir/blobdir.h"
 #include "src/ops/fetch/fetch.h"
 #include "src/ops/tidy/tidy_parts.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "src/base/file.h"
-#include "src/base/mem.h"
 #include "src/ops/fetch/fetch.h"
 #include "src/ops/tidy/tidy_parts.h"
 

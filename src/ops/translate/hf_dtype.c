@@ -7,7 +7,6 @@
 
 #include "src/base/half.h"
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/model/values.h"
 #include "src/ops/translate/hf_parts.h"
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/mem.h"
 #include "src/format/json.h"
 #include "src/ops/translate/hf_parts.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/format/gguf_array.h"
 #include "src/format/json.h"
 #include "src/ops/translate/hf_parts.h"
 #include "src/ops/translate/same_ids.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "src/base/file.h"
-#include "src/base/text.h"
 #include "src/ops/model_text/model_text.h"
 #include "src/ops/translate/same_ids.h"
 #include "src/ops/translate/translate_config.h"

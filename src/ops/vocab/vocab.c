@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/ops/model_text/model_text.h"
 
 #define TEXT_MAX (1u << 30)
