@@ -47,27 +47,6 @@ lines_add(struct pager *p, const char *s, int width)
 	}
 }
 
-/* The rows of the last line of text are made again: it may go on. */
-void
-pager_append(struct pager *p, const char *text)
-{
-	size_t n = strlen(text);
-	char *grown;
-
-	if (!tb_grow(&p->text, &p->text_cap, p->len + n + 1, 1))
-		return;
-	grown = p->text + p->len;
-	memcpy(grown, text, n + 1);
-	p->len += n;
-	while (p->nlines && (p->line[p->nlines - 1].off >= p->len - n ||
-			     p->text[p->line[p->nlines - 1].off + p->line[p->nlines - 1].len] != '\n'))
-		p->nlines--;
-	if (!p->width)
-		return;
-	lines_add(p, p->nlines ? p->text + p->line[p->nlines - 1].off + p->line[p->nlines - 1].len + 1
-			       : p->text, p->width);
-}
-
 /* One row as it is shown: tabs opened, `left` columns gone. */
 static void
 row_text(const struct pager *p, size_t i, struct tb_buf *out)

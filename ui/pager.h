@@ -34,8 +34,6 @@ struct pager {
 
 /* Takes the text (NULL = empty); forgets place and search. */
 void pager_set(struct pager *p, char *text, bool wrap);
-/* Adds at the end; place and search stay. */
-void pager_append(struct pager *p, const char *text);
 void pager_free(struct pager *p);
 void pager_draw(struct area a, struct pager *p);
 void pager_scroll(struct pager *p, long by);	/* lines */

@@ -124,9 +124,10 @@ recipe_asks_scheme(const char *policy)
 	       !strcmp(policy, plan_policy_name(PLAN_MLX));
 }
 
-enum tb_status
-recipe_request(const struct recipe *s, const struct recipe_words *w, struct plan_request *req,
-	       struct tb_err *err)
+/* What plan_new() is asked for with those words; strings are borrowed from s. */
+static enum tb_status
+request(const struct recipe *s, const struct recipe_words *w, struct plan_request *req,
+	struct tb_err *err)
 {
 	bool gguf = w->dest == PLAN_TO_GGUF;
 
@@ -232,7 +233,7 @@ recipe_remake(struct view *v, const struct recipe_words *words, size_t nrules)
 	struct tb_err err = { 0 };
 	struct plan_request req;
 	struct plan *fresh = NULL;
-	enum tb_status status = recipe_request(s, words, &req, &err);
+	enum tb_status status = request(s, words, &req, &err);
 
 	if (!status)
 		status = plan_new(&fresh, &req, &err);

@@ -79,8 +79,8 @@ struct planning {
 	bool file;
 };
 
-bool
-recipe_is_file(const char *text)
+static bool
+is_file(const char *text)
 {
 	return strchr(text, '/') || tb_ends(text, ".json");
 }
@@ -212,7 +212,7 @@ plan_other(struct view *v, const struct recipe_other *r)
 	w->o = opened_ref(s->o);
 	w->ctx = view_ctx(v);
 	w->words = s->words;
-	w->file = recipe_is_file(r->text);
+	w->file = is_file(r->text);
 	w->text = tb_strdup(r->text);
 	if (w->text)
 		s->planning = view_job(v, &planning_job, w, "recipe %s", r->text);
@@ -311,7 +311,7 @@ named_other(struct view *v, const char *text)
 	struct recipe_other *r;
 
 	recipe_others_make(v);
-	if (tb_starts(text, "./") && recipe_is_file(text + 2))
+	if (tb_starts(text, "./") && is_file(text + 2))
 		text += 2;
 	r = add_other(s, text, true);
 	if (!r) {
@@ -334,7 +334,7 @@ try_compare(struct view *v, const char *text)
 
 	if (!*text)
 		return true;
-	if (!recipe_is_file(text) && plan_ask(&req, NULL, text, &err) &&
+	if (!is_file(text) && plan_ask(&req, NULL, text, &err) &&
 	    plan_ask(&req, text, NULL, &err)) {
 		view_complain(v, &err);
 		return false;
@@ -388,7 +388,7 @@ try_load(struct view *v, const char *text)
 
 	if (!*text)
 		return true;
-	snprintf(path, sizeof(path), "%s%s", recipe_is_file(text) ? "" : "./", text);
+	snprintf(path, sizeof(path), "%s%s", is_file(text) ? "" : "./", text);
 	r = named_other(v, path);
 	if (r) {		/* the file may be another one by now */
 		plan_free(r->plan);
@@ -470,7 +470,7 @@ try_save(struct view *v, const char *text)
 	w->o = opened_ref(s->o);
 	w->version = s->version;
 	w->plan = recipe_copy(s, &err);
-	w->path = tb_asprintf("%s%s", recipe_is_file(text) ? "" : "./", text);
+	w->path = tb_asprintf("%s%s", is_file(text) ? "" : "./", text);
 	if (w->plan && w->path) {
 		(void)view_job(v, &save_job, w, "save %s", text);
 	} else {

@@ -4,9 +4,6 @@
 
 #include "ui/recipe.h"
 
-/* What plan_new() is asked for with those words; strings are borrowed from s. */
-enum tb_status recipe_request(const struct recipe *s, const struct recipe_words *w,
-			      struct plan_request *req, struct tb_err *err) TB_MUST_USE;
 bool recipe_asks_scheme(const char *policy);	/* is a scheme to be said besides it? */
 /* Makes the plan anew from other words and the rules behind the first `nrules`, which are
  * new; false: it could not be, a message says why, and all stays. */
@@ -18,7 +15,6 @@ bool recipe_keep(struct recipe *s, size_t nrules);
  * every case.  Its rules become those of the recipe. */
 bool recipe_replace(struct view *v, const struct recipe_words *words, struct plan *fresh);
 void recipe_others_free(struct recipe *s);
-bool recipe_is_file(const char *text);
 /* This plan takes the place of the one there; the caller frees or keeps that. */
 void recipe_swap(struct view *v, struct plan *fresh);
 /* The rows have changed: what was written was another plan. */

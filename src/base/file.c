@@ -100,12 +100,6 @@ tb_file_afford(const struct tb_file *f, uint64_t off, size_t least, size_t *n, s
 	return status;
 }
 
-void
-tb_file_random(const struct tb_file *f)
-{
-	(void)!posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);
-}
-
 enum tb_status
 tb_file_read_random(const struct tb_file *f, uint64_t off, void *buf, size_t len,
 		    struct tb_err *err)
@@ -114,7 +108,7 @@ tb_file_read_random(const struct tb_file *f, uint64_t off, void *buf, size_t len
 
 	if (!f->partial && preadv2(f->fd, &v, 1, (off_t)off, RWF_NOWAIT) == (ssize_t)len)
 		return TB_OK;
-	tb_file_random(f);
+	(void)!posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);
 	return tb_file_read(f, off, buf, len, err);
 }
 

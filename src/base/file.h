@@ -37,10 +37,8 @@ enum tb_status tb_file_read(const struct tb_file *f, uint64_t off, void *buf, si
 enum tb_status tb_file_afford(const struct tb_file *f, uint64_t off, size_t least, size_t *n,
 			      struct tb_err *err) TB_MUST_USE;
 
-/* Only what is asked for will be read: nothing ahead of it. */
-void tb_file_random(const struct tb_file *f);
-/* Both in one, with a single call into the kernel where the bytes are cached: then nothing
- * is read ahead either way. */
+/* Only that is read, and nothing ahead of it; with a single call into the kernel where the
+ * bytes are cached. */
 enum tb_status tb_file_read_random(const struct tb_file *f, uint64_t off, void *buf, size_t len,
 				   struct tb_err *err) TB_MUST_USE;
 

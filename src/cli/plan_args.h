@@ -98,7 +98,4 @@ enum cli_exit cli_convert(struct cli *cli, const char *what, const struct plan_a
 enum cli_exit planned_json(const struct planned *p);
 /* plan_compare.c: several, side by side. */
 enum cli_exit planned_compare(const struct cli *cli, const struct planned *p);
-/* The schemes of a plan by what they take of it: "int4 71%, int8 24%, BF16 5%". */
-struct tb_buf;
-void plan_schemes(const struct plan *p, const bool *rows, struct tb_buf *out);
 #endif

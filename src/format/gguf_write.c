@@ -62,13 +62,6 @@ gguf_put_u32(struct gguf_keys *k, const char *key, uint32_t v)
 }
 
 void
-gguf_put_u64(struct gguf_keys *k, const char *key, uint64_t v)
-{
-	put_key(k, key, GGUF_U64);
-	put_le(&k->buf, v, 8);
-}
-
-void
 gguf_put_i32(struct gguf_keys *k, const char *key, int32_t v)
 {
 	put_key(k, key, GGUF_I32);

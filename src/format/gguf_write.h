@@ -20,7 +20,6 @@ struct gguf_keys {
 void gguf_keys_free(struct gguf_keys *k);
 
 void gguf_put_u32(struct gguf_keys *k, const char *key, uint32_t v);
-void gguf_put_u64(struct gguf_keys *k, const char *key, uint64_t v);
 void gguf_put_u16(struct gguf_keys *k, const char *key, uint16_t v);
 void gguf_put_i32(struct gguf_keys *k, const char *key, int32_t v);
 void gguf_put_f32(struct gguf_keys *k, const char *key, float v);

@@ -26,8 +26,9 @@ docker_entry_free(struct docker_entry *e)
 	*e = (struct docker_entry){ 0 };
 }
 
-bool
-docker_helper_name(const char *name)
+/* May it be part of a program's name? */
+static bool
+helper_name(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -132,7 +133,7 @@ static enum tb_status
 take_helper(const char *name, const char *server, const char *path, struct docker_entry *out,
 	    struct tb_err *err)
 {
-	if (!docker_helper_name(name))
+	if (!helper_name(name))
 		return tb_fail(err, TB_EFORMAT, "%s: \"%.60s\" is no name of a program", path, name);
 	out->helper = tb_strdup(name);
 	out->server = tb_strdup(server);

@@ -25,6 +25,4 @@ enum tb_status docker_helper_ask(const char *helper, const char *server, struct 
 /* What it answered, `len` bytes: {"Username", "Secret"}. */
 enum tb_status docker_helper_read(const char *text, size_t len, const char *helper,
 				  struct credentials *out, struct tb_err *err) TB_MUST_USE;
-/* May it be part of a program's name? */
-bool docker_helper_name(const char *name);
 #endif

@@ -11,8 +11,8 @@
 
 #define BLOCK_ELEMS (SEARCH_GROUPS * QUANT_GROUP_MAX)
 
-bool
-quant_searchable(const struct scheme *s)
+static bool
+searchable(const struct scheme *s)
 {
 	return s->kind == SCHEME_AFFINE || s->kind == SCHEME_MXFP4 || s->kind == SCHEME_MXFP8 ||
 	       s->kind == SCHEME_NVFP4;
@@ -130,7 +130,7 @@ quant_search(const struct scheme *s, enum flavour f, enum dtype t, const void *s
 	size_t step = (size_t)SEARCH_GROUPS * s->group;
 
 	quant_encode(s, f, t, src, n, out);
-	for (size_t i = 0; quant_searchable(s) && i < n; i += step)
+	for (size_t i = 0; searchable(s) && i < n; i += step)
 		search_block(&b, s, t, src, i,
 			     (unsigned)((n - i < step ? n - i : step) / s->group), w, out);
 }

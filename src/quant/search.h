@@ -16,7 +16,6 @@ struct quant_weights {
 	size_t at;		/* the column of the first element */
 };
 
-bool quant_searchable(const struct scheme *s);
 /* As quant_encode(): n elements, whole groups.  Schemes that are not searchable are encoded
  * as ever. */
 void quant_search(const struct scheme *s, enum flavour f, enum dtype src_dtype, const void *src,

@@ -58,25 +58,27 @@ too_deep(struct jinja_ctx *c)
 	return !jinja_step(c, 1);
 }
 
+static void print_value(struct jinja_ctx *c, struct go_value v, struct tb_buf *out);
+
 static void
-print_list(struct jinja_ctx *c, const struct go_list *l, enum go_detail how, struct tb_buf *out)
+print_list(struct jinja_ctx *c, const struct go_list *l, struct tb_buf *out)
 {
 	if (l->kind->print == GO_AS_TYPES && l->n < 2) {	/* "string", not ["string"] */
 		if (l->n)
-			go_print_value(c, l->v[0], how, out);
+			print_value(c, l->v[0], out);
 		return;
 	}
 	tb_buf_chr(out, '[');
 	for (size_t i = 0; i < l->n && jinja_ok(c); i++) {
 		if (i)
 			tb_buf_chr(out, ' ');
-		go_print_value(c, l->v[i], how, out);
+		print_value(c, l->v[i], out);
 	}
 	tb_buf_chr(out, ']');
 }
 
 static void
-print_map(struct jinja_ctx *c, const struct go_map *m, enum go_detail how, struct tb_buf *out)
+print_map(struct jinja_ctx *c, const struct go_map *m, struct tb_buf *out)
 {
 	tb_buf_str(out, "map[");
 	for (size_t i = 0; i < m->n && jinja_ok(c); i++) {
@@ -84,22 +86,19 @@ print_map(struct jinja_ctx *c, const struct go_map *m, enum go_detail how, struc
 			tb_buf_chr(out, ' ');
 		tb_buf_str(out, m->v[i].key);
 		tb_buf_chr(out, ':');
-		go_print_value(c, m->v[i].value, how, out);
+		print_value(c, m->v[i].value, out);
 	}
 	tb_buf_chr(out, ']');
 }
 
 static void
-print_object(struct jinja_ctx *c, const struct go_object *o, enum go_detail how,
-	     struct tb_buf *out)
+print_object(struct jinja_ctx *c, const struct go_object *o, struct tb_buf *out)
 {
 	tb_buf_chr(out, '{');
 	for (size_t i = 0; i < o->is->n && jinja_ok(c); i++) {
 		if (i)
 			tb_buf_chr(out, ' ');
-		if (how == GO_NAMES)
-			tb_buf_printf(out, "%s:", o->is->fields[i].name);
-		go_print_value(c, o->v[i], how, out);
+		print_value(c, o->v[i], out);
 	}
 	tb_buf_chr(out, '}');
 }
@@ -111,8 +110,8 @@ print_as(struct go_value v)
 	     : v.type == GO_STRUCT ? v.object->is->print : GO_AS_GO;
 }
 
-void
-go_print_value(struct jinja_ctx *c, struct go_value v, enum go_detail how, struct tb_buf *out)
+static void
+print_value(struct jinja_ctx *c, struct go_value v, struct tb_buf *out)
 {
 	c->depth++;
 	if (too_deep(c))
@@ -132,11 +131,11 @@ go_print_value(struct jinja_ctx *c, struct go_value v, enum go_detail how, struc
 	else if (v.type == GO_STR)
 		tb_buf_add(out, v.str.s, v.str.len);
 	else if (v.type == GO_LIST)
-		print_list(c, v.list, how, out);
+		print_list(c, v.list, out);
 	else if (v.type == GO_MAP)
-		print_map(c, v.map, how, out);
+		print_map(c, v.map, out);
 	else
-		print_object(c, v.object, how, out);
+		print_object(c, v.object, out);
 	c->depth--;
 }
 
@@ -145,7 +144,7 @@ go_print_any(struct jinja_ctx *c, struct go_value v, struct tb_buf *out)
 {
 	if (v.type == GO_STRUCT && v.object->is->pointer)
 		tb_buf_chr(out, '&');
-	go_print_value(c, v, GO_PLAIN, out);
+	print_value(c, v, out);
 }
 
 void
@@ -154,7 +153,7 @@ go_print(struct jinja_ctx *c, struct go_value v, struct tb_buf *out)
 	if (v.type == GO_NOTHING || v.type == GO_NIL)
 		tb_buf_str(out, "<no value>");
 	else
-		go_print_value(c, v, GO_PLAIN, out);
+		print_value(c, v, out);
 }
 
 /* ---- JSON ---- */

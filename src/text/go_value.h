@@ -92,8 +92,6 @@ const char *go_type_name(struct go_value v);
  * something else; as encoding/json writes it. */
 void go_print(struct jinja_ctx *c, struct go_value v, struct tb_buf *out);
 void go_print_any(struct jinja_ctx *c, struct go_value v, struct tb_buf *out);
-enum go_detail { GO_PLAIN, GO_NAMES /* %+v */ };
-void go_print_value(struct jinja_ctx *c, struct go_value v, enum go_detail how, struct tb_buf *out);
 void go_json(struct jinja_ctx *c, struct go_value v, struct tb_buf *out);
 void go_print_float(double f, struct tb_buf *out);
 #endif

@@ -55,7 +55,6 @@ struct jinja_node *jinja_parse(struct jinja_ctx *c, const char *source, size_t l
 /* Expressions; for the parser of statements. NULL after a failure. */
 struct jinja_node *jinja_node(struct jinja_parser *p, enum jinja_node_type type);
 struct jinja_node *jinja_parse_expr(struct jinja_parser *p);
-struct jinja_node *jinja_parse_no_cond(struct jinja_parser *p);	/* leaves "if" alone */
 /* One or more, a tuple when there is a comma. */
 struct jinja_node *jinja_parse_tuple(struct jinja_parser *p, bool cond);
 struct jinja_node *jinja_parse_target(struct jinja_parser *p);	/* of set and for */
@@ -87,15 +86,10 @@ struct jinja_value jinja_eval(struct jinja_ctx *c, struct jinja_scope *s,
 			      const struct jinja_node *n);
 void jinja_run(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *body,
 	       struct tb_buf *out);
-struct jinja_value jinja_call(struct jinja_ctx *c, const struct jinja_value *fn,
-			      const struct jinja_args *args);
 struct jinja_value jinja_call_macro(struct jinja_ctx *c, const struct jinja_macro *m,
 				    const struct jinja_args *args);
-struct jinja_value jinja_attr(struct jinja_ctx *c, const struct jinja_value *of, const char *name);
 struct jinja_value jinja_item(struct jinja_ctx *c, const struct jinja_value *of,
 			      const struct jinja_value *key);
-struct jinja_value jinja_slice(struct jinja_ctx *c, const struct jinja_value *of,
-			       const struct jinja_value part[3]);
 
 /* The tables; a name that is in none fails, for methods NULL. */
 struct jinja_value jinja_filter(struct jinja_ctx *c, const char *name,

@@ -27,8 +27,8 @@ undefined_error(struct jinja_ctx *c, const struct jinja_value *v)
 	jinja_fail(c, TB_EFORMAT, "'%.80s' is undefined", v->str.s);
 }
 
-struct jinja_value
-jinja_attr(struct jinja_ctx *c, const struct jinja_value *of, const char *name)
+static struct jinja_value
+attr(struct jinja_ctx *c, const struct jinja_value *of, const char *name)
 {
 	struct jinja_value key = jinja_text(name);
 	const struct jinja_value *hit;
@@ -53,35 +53,6 @@ jinja_attr(struct jinja_ctx *c, const struct jinja_value *of, const char *name)
 			return *hit;
 	}
 	return jinja_undefined(name);
-}
-
-struct jinja_value
-jinja_item(struct jinja_ctx *c, const struct jinja_value *of, const struct jinja_value *key)
-{
-	const struct jinja_value *hit;
-
-	if (of->type == J_UNDEFINED) {
-		undefined_error(c, of);
-		return *of;
-	}
-	if (of->type == J_DICT) {
-		hit = jinja_find(c, of->dict, key);
-		if (hit)
-			return *hit;
-	}
-	if (of->type == J_LIST && of->list->lazy)
-		return jinja_undefined("item");
-	if (key->type == J_INT && (of->type == J_LIST || of->type == J_STR)) {
-		int64_t n = jinja_len(c, of), i = key->i < 0 ? key->i + n : key->i;
-
-		if (i < 0 || i >= n)
-			return jinja_undefined("list item");
-		if (of->type == J_LIST)
-			return of->list->v[i];
-		return jinja_slice(c, of, (const struct jinja_value[]){ jinja_int(i),
-						jinja_int(i + 1), jinja_none() });
-	}
-	return key->type == J_STR ? jinja_attr(c, of, key->str.s) : jinja_undefined("item");
 }
 
 /* Python's slice.indices(): where to start and how many there are. */
@@ -146,8 +117,8 @@ slice_str(struct jinja_ctx *c, const struct jinja_value *str, int64_t start, int
 	return jinja_take(c, &out);
 }
 
-struct jinja_value
-jinja_slice(struct jinja_ctx *c, const struct jinja_value *of, const struct jinja_value part[3])
+static struct jinja_value
+slice(struct jinja_ctx *c, const struct jinja_value *of, const struct jinja_value part[3])
 {
 	struct jinja_value out;
 	int64_t start, step, count;
@@ -166,6 +137,35 @@ jinja_slice(struct jinja_ctx *c, const struct jinja_value *of, const struct jinj
 	for (int64_t i = 0; i < count && jinja_step(c, 1); i++)
 		jinja_push(c, out.list, of->list->v[start + i * step]);
 	return out;
+}
+
+struct jinja_value
+jinja_item(struct jinja_ctx *c, const struct jinja_value *of, const struct jinja_value *key)
+{
+	const struct jinja_value *hit;
+
+	if (of->type == J_UNDEFINED) {
+		undefined_error(c, of);
+		return *of;
+	}
+	if (of->type == J_DICT) {
+		hit = jinja_find(c, of->dict, key);
+		if (hit)
+			return *hit;
+	}
+	if (of->type == J_LIST && of->list->lazy)
+		return jinja_undefined("item");
+	if (key->type == J_INT && (of->type == J_LIST || of->type == J_STR)) {
+		int64_t n = jinja_len(c, of), i = key->i < 0 ? key->i + n : key->i;
+
+		if (i < 0 || i >= n)
+			return jinja_undefined("list item");
+		if (of->type == J_LIST)
+			return of->list->v[i];
+		return slice(c, of, (const struct jinja_value[]){ jinja_int(i),
+						jinja_int(i + 1), jinja_none() });
+	}
+	return key->type == J_STR ? attr(c, of, key->str.s) : jinja_undefined("item");
 }
 
 static struct jinja_value
@@ -411,8 +411,8 @@ jinja_arg_str(struct jinja_ctx *c, const struct jinja_args *args, size_t i, cons
 	return v;
 }
 
-struct jinja_value
-jinja_call(struct jinja_ctx *c, const struct jinja_value *fn, const struct jinja_args *args)
+static struct jinja_value
+call(struct jinja_ctx *c, const struct jinja_value *fn, const struct jinja_args *args)
 {
 	if (!jinja_ok(c))
 		return jinja_none();
@@ -437,7 +437,7 @@ eval_call(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n
 		return jinja_none();
 	args = make_args(c, s, n->list);
 	c->line = n->line;
-	return jinja_call(c, &fn, &args);
+	return call(c, &fn, &args);
 }
 
 static struct jinja_value
@@ -452,7 +452,7 @@ eval_slice(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *
 		if (part[i].type != J_NONE && part[i].type != J_INT)
 			jinja_fail(c, TB_EFORMAT, "a slice from %s", jinja_type_name(&part[i]));
 	}
-	return jinja_ok(c) ? jinja_slice(c, &of, part) : jinja_none();
+	return jinja_ok(c) ? slice(c, &of, part) : jinja_none();
 }
 
 static struct jinja_value
@@ -529,7 +529,7 @@ eval_any(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_node *n)
 		return make_dict(c, s, n);
 	case N_ATTR:
 		v = jinja_eval(c, s, n->a);
-		return jinja_ok(c) ? jinja_attr(c, &v, n->name) : v;
+		return jinja_ok(c) ? attr(c, &v, n->name) : v;
 	case N_ITEM:
 	case N_OP:
 		return eval_two(c, s, n);

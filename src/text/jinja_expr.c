@@ -475,8 +475,9 @@ parse_and(struct jinja_parser *p)
 	return n;
 }
 
-struct jinja_node *
-jinja_parse_no_cond(struct jinja_parser *p)
+/* Leaves "if" alone. */
+static struct jinja_node *
+parse_no_cond(struct jinja_parser *p)
 {
 	struct jinja_node *n = parse_and(p);
 
@@ -491,9 +492,9 @@ jinja_parse_expr(struct jinja_parser *p)
 	struct jinja_node *n = NULL;
 
 	if (enter(p)) {
-		n = jinja_parse_no_cond(p);
+		n = parse_no_cond(p);
 		while (jinja_ok(p->c) && jinja_skip_name(p, "if")) {
-			n = binary(p, N_COND, NULL, n, jinja_parse_no_cond(p));
+			n = binary(p, N_COND, NULL, n, parse_no_cond(p));
 			if (n && jinja_skip_name(p, "else"))
 				n->c = jinja_parse_expr(p);
 		}
@@ -512,7 +513,7 @@ ends_tuple(const struct jinja_parser *p)
 struct jinja_node *
 jinja_parse_tuple(struct jinja_parser *p, bool cond)
 {
-	struct jinja_node *n = cond ? jinja_parse_expr(p) : jinja_parse_no_cond(p), *tuple, *last;
+	struct jinja_node *n = cond ? jinja_parse_expr(p) : parse_no_cond(p), *tuple, *last;
 
 	if (!jinja_ok(p->c) || !jinja_is_op(p, ","))
 		return n;
@@ -521,7 +522,7 @@ jinja_parse_tuple(struct jinja_parser *p, bool cond)
 		return NULL;
 	tuple->list = last = n;
 	while (jinja_ok(p->c) && jinja_skip_op(p, ",") && !ends_tuple(p)) {
-		last->next = cond ? jinja_parse_expr(p) : jinja_parse_no_cond(p);
+		last->next = cond ? jinja_parse_expr(p) : parse_no_cond(p);
 		if (last->next)
 			last = last->next;
 	}

@@ -24,9 +24,8 @@ bool jinja_contains(struct jinja_ctx *c, const struct jinja_value *all,
 int64_t jinja_len(struct jinja_ctx *c, const struct jinja_value *v);	/* fails if it has none */
 size_t jinja_chars(const struct jinja_value *str);		/* code points */
 
-/* str() and repr() of Python, appended. */
+/* str() of Python, appended; repr() of what lies in a list. */
 void jinja_print(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out);
-void jinja_repr(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out);
 struct jinja_value jinja_to_str(struct jinja_ctx *c, const struct jinja_value *v);
 
 /* json.dumps(ensure_ascii=False, …) */

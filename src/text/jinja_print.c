@@ -81,6 +81,8 @@ repr_str(const struct jinja_value *v, struct tb_buf *out)
 		tb_buf_chr(out, ')');
 }
 
+static void repr(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out);
+
 static void
 repr_list(struct jinja_ctx *c, const struct jinja_list *l, struct tb_buf *out)
 {
@@ -88,7 +90,7 @@ repr_list(struct jinja_ctx *c, const struct jinja_list *l, struct tb_buf *out)
 	for (size_t i = 0; i < l->n && jinja_step(c, 1); i++) {
 		if (i)
 			tb_buf_str(out, ", ");
-		jinja_repr(c, &l->v[i], out);
+		repr(c, &l->v[i], out);
 	}
 	tb_buf_str(out, l->tuple ? l->n == 1 ? ",)" : ")" : "]");
 }
@@ -100,15 +102,15 @@ repr_dict(struct jinja_ctx *c, const struct jinja_dict *d, struct tb_buf *out)
 	for (size_t i = 0; i < d->n && jinja_step(c, 1); i++) {
 		if (i)
 			tb_buf_str(out, ", ");
-		jinja_repr(c, &d->v[i].key, out);
+		repr(c, &d->v[i].key, out);
 		tb_buf_str(out, ": ");
-		jinja_repr(c, &d->v[i].value, out);
+		repr(c, &d->v[i].value, out);
 	}
 	tb_buf_chr(out, '}');
 }
 
-void
-jinja_repr(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out)
+static void
+repr(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out)
 {
 	if (c->depth++ > JINJA_DEPTH_MAX)
 		jinja_fail(c, TB_ELIMIT, "values are nested too deeply");
@@ -135,7 +137,7 @@ jinja_print(struct jinja_ctx *c, const struct jinja_value *v, struct tb_buf *out
 	if (v->type == J_STR)
 		tb_buf_add(out, v->str.s, v->str.len);
 	else if (v->type != J_UNDEFINED)
-		jinja_repr(c, v, out);
+		repr(c, v, out);
 }
 
 struct jinja_value

@@ -70,8 +70,6 @@ enum tb_status schema_flatten(struct schema *s, const cJSON *of, unsigned deep, 
 	TB_MUST_USE;
 enum tb_status schema_merge(struct schema *s, const cJSON *a, const cJSON *b, unsigned deep,
 			    const cJSON **out) TB_MUST_USE;
-/* Where a reference leads; the path becomes it. */
-enum tb_status schema_find(struct schema *s, const char *ref, const cJSON **out) TB_MUST_USE;
 /* schema_apart.c: nothing that is said of a is a value that b takes. */
 bool schema_apart(struct schema *s, const cJSON *a, const cJSON *b, unsigned deep);
 

@@ -58,8 +58,9 @@ unescape(char *step)
 	*to = 0;
 }
 
-enum tb_status
-schema_find(struct schema *s, const char *ref, const cJSON **out)
+/* Where a reference leads; the path becomes it. */
+static enum tb_status
+follow_ref(struct schema *s, const char *ref, const cJSON **out)
 {
 	const cJSON *at = s->doc;
 	char *copy, *rest, *step;
@@ -317,7 +318,7 @@ take_apart(struct schema *s, const cJSON *of, cJSON **rest)
 enum tb_status
 schema_flatten(struct schema *s, const cJSON *of, unsigned deep, const cJSON **out)
 {
-	const cJSON *ref = json_get(of, "$ref"), *all = json_get(of, "allOf"), *to;
+	const cJSON *ref = json_get(of, "$ref"), *all = json_get(of, "allOf"), *to = NULL;
 	cJSON *rest;
 	enum tb_status status;
 
@@ -334,7 +335,7 @@ schema_flatten(struct schema *s, const cJSON *of, unsigned deep, const cJSON **o
 		return status;
 	*out = rest;
 	if (ref) {
-		if ((status = schema_find(s, json_str(ref), &to)))
+		if ((status = follow_ref(s, json_str(ref), &to)))
 			return status;
 		status = json_first(rest) ? schema_merge(s, rest, to, deep, out)
 					  : schema_flatten(s, to, deep + 1, out);

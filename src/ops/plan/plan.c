@@ -181,9 +181,10 @@ plan_set_row(const struct plan *p, struct plan_row *r, const struct plan_target 
 		r->error = r->loss = 0;
 }
 
-struct policy_choice
-policy_row_choice(const struct plan *p, const struct plan_request *req,
-		  const struct policy_model *m, const struct tensor *t)
+/* What a policy chooses for one row; not that of PLAN_LLAMA. */
+static struct policy_choice
+row_choice(const struct plan *p, const struct plan_request *req,
+	   const struct policy_model *m, const struct tensor *t)
 {
 	const struct scheme *asked = &req->target.scheme;
 	bool measures = plan_policy_measures(req->policy);
@@ -296,7 +297,7 @@ base_choices(struct plan *p, const struct plan_request *req, struct policy_choic
 	enum tb_status status = policy_model(req->model, &pm, err);
 
 	for (size_t i = 0; i < p->nrows && !status; i++)
-		base[i] = policy_row_choice(p, req, &pm, p->rows[i].src);
+		base[i] = row_choice(p, req, &pm, p->rows[i].src);
 	if (status || req->policy != PLAN_LLAMA)
 		return status;
 	for (size_t i = 0; i < p->nrows; i++)

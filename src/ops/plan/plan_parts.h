@@ -86,9 +86,6 @@ struct scheme llama_mix_scheme(unsigned mix);
 /* Would llama-quantize touch it, by its name in GGUF files? */
 bool llama_quantizes(const struct plan_out *o);
 
-/* What a policy chooses for one row; not that of PLAN_LLAMA. */
-struct policy_choice policy_row_choice(const struct plan *p, const struct plan_request *req,
-				       const struct policy_model *m, const struct tensor *t);
 bool plan_fits(const struct plan *p, size_t row, const struct plan_target *target);
 void plan_set_row(const struct plan *p, struct plan_row *r, const struct plan_target *target,
 		  enum plan_why why);

@@ -27,9 +27,6 @@ uint64_t walk_elems(const struct strided *v);
 uint64_t walk_place(const struct strided *v, uint64_t i);	/* of element i, in the source */
 /* How many elements from i on lie one after the other in the source, up to n. */
 uint64_t walk_stretch(const struct strided *v, uint64_t i, uint64_t n);
-/* Elements of the source from the first to behind the last that the inner dimensions from
- * `dim` on touch. */
-uint64_t walk_span(const struct strided *v, unsigned dim);
 
 /* Rows of heads of `head` rows, each of `cols`: Hugging Face's files have what turns
  * together half a head apart, GGUF files of llama side by side. */

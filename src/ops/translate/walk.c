@@ -37,16 +37,6 @@ walk_stretch(const struct strided *v, uint64_t i, uint64_t n)
 	return left < n ? left : n;
 }
 
-uint64_t
-walk_span(const struct strided *v, unsigned dim)
-{
-	uint64_t last = 0;
-
-	for (unsigned d = dim; d < v->ndim; d++)
-		last += (v->dim[d] - 1) * v->step[d];
-	return last + 1;
-}
-
 struct strided
 walk_to_pairs(uint64_t rows, uint64_t cols, uint64_t head)
 {
