@@ -133,7 +133,7 @@ do_done(struct view *v, void *arg, enum tb_status status, const struct tb_err *e
 	const struct keeping *k = arg;
 
 	(void)err;
-	if ((status && status != TB_ESYNC) || !k->plan.n)
+	if (!tb_written(status) || !k->plan.n)
 		return;
 	list_unmark_all(&v->list);
 	if (v->id == VIEW_MODEL && k->req.kind != TIDY_CP)

@@ -6,6 +6,7 @@
 #define TBTUI_BASE_ERR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #define TB_STATUS_LIST(X) \
 	X(TB_OK, "ok") \
@@ -27,6 +28,14 @@ enum tb_status { TB_STATUS_LIST(X) };
 
 #define TB_MUST_USE __attribute__((warn_unused_result))
 #define TB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* Is what was to be written there, whole and under its name?  So it is where only the sync
+ * of its folder failed: others may have seen it, and it is not taken back. */
+static inline bool
+tb_written(enum tb_status status)
+{
+	return status == TB_OK || status == TB_ESYNC;
+}
 
 struct tb_err {
 	enum tb_status code;	/* TB_OK until something failed */

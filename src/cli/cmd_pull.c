@@ -154,7 +154,7 @@ pull_do(struct cli *cli, struct task *t, bool dry)
 
 	if (!failed && dry)
 		status = plan_print(cli, &t->plan);
-	else if (!failed || failed == TB_ESYNC)
+	else if (tb_written(failed))
 		status = result_print(cli, &t->res);
 	if (failed)
 		return cli_pull_failed(cli, &err, t->res.moved);

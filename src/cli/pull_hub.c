@@ -159,7 +159,7 @@ cli_pull_hub(struct cli *cli, struct op_ctx *ctx, const struct hub_pull_request 
 		status = cli_run(cli, "pull", dry ? hub_plan_run : hub_pull_run, &t, &err);
 	if (!status && dry)
 		shown = hub_plan_print(cli, &t.plan);
-	else if ((!status || status == TB_ESYNC) && !dry)
+	else if (tb_written(status) && !dry)
 		shown = hub_result_print(cli, &t.res);
 	if (t.late.code && shown == CLI_OK)
 		shown = cli_complain(&t.late);

@@ -33,7 +33,7 @@ after_pull(struct op_ctx *ctx, struct tb_job *job, enum tb_status status, struct
 	struct scan_result scanned = { 0 };
 
 	late->code = TB_OK;
-	if ((status && status != TB_ESYNC) || !ctx->roots.n)
+	if (!tb_written(status) || !ctx->roots.n)
 		return;
 	if (op_scan(ctx, &(struct scan_request){ 0 }, job, &scanned, late))
 		(void)tb_wrap(late, late->code, "the index is not up to date");

@@ -411,7 +411,7 @@ commit_end(struct journal *j, struct tb_err *err)
 	for (size_t i = 0; i < j->nsteps; i++)
 		journal_clear(j, j->steps[i].path, j->steps[i].clear);
 	status = journal_set_state(j, JOURNAL_DONE, synced ? NULL : err);
-	return status && status != TB_ESYNC ? status : synced ? synced : status;
+	return !tb_written(status) ? status : synced ? synced : status;
 }
 
 enum tb_status
@@ -435,7 +435,7 @@ journal_commit(struct journal *j, const struct store_lock *lock, struct tb_err *
 	}
 	if (!status)
 		status = commit_end(j, err);
-	return status && status != TB_ESYNC ? commit_back(j, status, err) : status;
+	return !tb_written(status) ? commit_back(j, status, err) : status;
 }
 
 enum tb_status

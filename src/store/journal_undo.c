@@ -157,7 +157,7 @@ undo_go_on(struct journal *j, struct tb_err *err)
 		return status;
 	synced = journal_sync(j, err);
 	status = journal_set_state(j, JOURNAL_UNDONE, synced ? NULL : err);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		journal_forget(j);
 	return status ? status : synced;
 }
@@ -192,7 +192,7 @@ journal_undo(struct journal *j, const struct store_lock *lock, struct tb_err *er
 	status = journal_undo_check(j, err);
 	if (!status)
 		status = journal_set_state(j, JOURNAL_UNDOING, err);
-	return status && status != TB_ESYNC ? status : undo_go_on(j, err);
+	return !tb_written(status) ? status : undo_go_on(j, err);
 }
 
 /* ---- recovery ---- */

@@ -250,7 +250,7 @@ writer_make(struct ollama_writer *w, struct tb_out *o, const char *path, const c
 		return reuse(w, path, digest, err);
 	if (status == TB_EEXIST)
 		return tb_fail(err, TB_EIO, "%s: somebody else makes it, with other bytes", path);
-	if (status && status != TB_ESYNC)
+	if (!tb_written(status))
 		return status;
 	if (mends)
 		return status ? tb_fail(err, TB_EIO, "%s: cannot be synced", path) : TB_OK;
@@ -425,7 +425,7 @@ ollama_commit(struct ollama_writer *w, const struct model_name *name, bool repla
 		status = tb_buf_status(&text, "the manifest", err);
 	if (!status)
 		status = writer_publish(w, &text, replace, err);
-	if (!status || status == TB_ESYNC) {
+	if (tb_written(status)) {
 		const char *tag = w->kept_path ? tb_path_name(w->kept_path) : "";
 
 		forget_made(w);

@@ -391,7 +391,7 @@ op_image(const struct op_ctx *ctx, const struct image_request *req, struct tb_jo
 	store_unlock(&im.lock);
 	gather_free(&im.g);
 	bundle_free(&im.b);
-	if (status && status != TB_ESYNC)
+	if (!tb_written(status))
 		tb_names_free(&out->names);
 	return status;
 }

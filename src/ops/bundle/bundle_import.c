@@ -280,7 +280,7 @@ publish_manifest(struct take *t, size_t i, struct tb_err *err)
 
 	if (!status)
 		status = ollama_commit(&t->manifests[i].part, &name, t->req->replace, err);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		keep_manifest(&t->out->models[i].kept, &t->manifests[i].part);
 	return status;
 }
@@ -401,7 +401,7 @@ op_bundle_import(const struct op_ctx *ctx, const struct bundle_import *req, stru
 	take_free(&t);
 	bundle_free(&b);
 	out->seconds = tb_monotonic() - start;
-	if (status && status != TB_ESYNC)
+	if (!tb_written(status))
 		bundle_imported_free(out);
 	return status;
 }

@@ -380,7 +380,7 @@ op_convert(const struct op_ctx *ctx, const struct convert_request *req, struct t
 		status = make_ready(c, req, err);
 	if (!status)
 		status = run_rounds(c, err);
-	if (!status || status == TB_ESYNC) {
+	if (tb_written(status)) {
 		fill_result(c, out);
 		out->seconds = tb_monotonic() - begin;
 		out->kept = c->dest.kept;

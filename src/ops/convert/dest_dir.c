@@ -142,7 +142,7 @@ dir_blob(struct dest *d, struct blob *b, struct tb_err *err)
 	enum tb_status status = path ? tb_out_commit(&b->out, path, false, err) : tb_nomem(err);
 
 	free(path);
-	d->work.files[b->index].made = !status || status == TB_ESYNC;
+	d->work.files[b->index].made = tb_written(status);
 	if (status == TB_EEXIST && d->how == CONVERT_PART)
 		status = TB_OK;			/* another has finished the same */
 	d->work.files[b->index].there = !status;

@@ -117,7 +117,7 @@ store_blob(struct dest *d, struct blob *b, struct tb_err *err)
 		status = TB_OK;
 	else
 		status = tb_out_commit(&b->out, path, false, err);
-	w->made = !status || status == TB_ESYNC;	/* it has its name then, too */
+	w->made = tb_written(status);	/* it has its name then, too */
 	if (status == TB_EEXIST)
 		status = TB_OK;
 	if (status == TB_ESYNC)
@@ -250,7 +250,7 @@ store_commit(struct dest *d, struct tb_err *err)
 		status = name_parse(d->target->name, &name, err);
 	if (!status)
 		status = ollama_commit(&d->writer, &name, d->replace, err);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		keep_manifest(&d->kept, &d->writer);
 	return status;
 }
@@ -259,7 +259,7 @@ store_commit(struct dest *d, struct tb_err *err)
 static void
 store_end(struct dest *d, enum tb_status status)
 {
-	d->work.done = d->how != CONVERT_PART && (!status || status == TB_ESYNC);
+	d->work.done = d->how != CONVERT_PART && tb_written(status);
 	work_end(&d->work, d->how != CONVERT_PART && status != TB_ECANCEL);
 	ollama_writer_free(&d->writer);
 }

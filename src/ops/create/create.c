@@ -288,7 +288,7 @@ from_store(struct creation *c, struct tb_err *err)
 		status = tb_job_check(c->job, err);
 	if (!status)
 		status = ollama_commit(&w, &c->name, c->req->replace, err);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		keep_manifest(&c->res->kept, &w);
 	ollama_writer_free(&w);
 	free(config);
@@ -303,7 +303,7 @@ by_import(struct creation *c, const struct ollama_amend *amend, struct tb_err *e
 	struct import_result res;
 	enum tb_status status = op_import(c->ctx, &req, c->job, &res, err);
 
-	if (!status || status == TB_ESYNC) {
+	if (tb_written(status)) {
 		c->res->kept = res.kept;
 		res.kept = (struct kept){ 0 };
 	}
@@ -348,7 +348,7 @@ by_convert(struct creation *c, const struct ollama_amend *amend, struct tb_err *
 	req.plan = plan;
 	if (!status)
 		status = op_convert(c->ctx, &req, c->job, &res, err);
-	if (!status || status == TB_ESYNC) {
+	if (tb_written(status)) {
 		c->res->kept = res.kept;
 		res.kept = (struct kept){ 0 };
 	}
@@ -403,7 +403,7 @@ op_create(const struct op_ctx *ctx, const struct create_request *req, struct tb_
 	if (!status)
 		status = create_run(&c, err);
 	out->seconds = tb_monotonic() - start;
-	if (status && status != TB_ESYNC)
+	if (!tb_written(status))
 		create_result_free(out);
 	items_free(&c.items);
 	manifest_free(&c.manifest);

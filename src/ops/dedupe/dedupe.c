@@ -208,7 +208,7 @@ link_store(struct deduping *d, struct tb_err *err)
 	if (!status && !failed && steps)
 		status = journal_commit(&d->j, &lock, &why);
 	store_unlock(&lock);
-	if (!failed && steps && (!status || status == TB_ESYNC))
+	if (!failed && steps && tb_written(status))
 		d->plan->undo[d->plan->nundo++] = d->j.n;
 	journal_free(&d->j);
 	for (size_t i = d->first; (status || failed) && i < d->end; i++) {

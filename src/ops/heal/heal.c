@@ -249,9 +249,9 @@ put_in_place(struct healing *h, struct tb_err *err)
 	if (!status && steps)
 		status = journal_commit(&h->j, &lock, err);
 	store_unlock(&lock);
-	for (size_t i = h->first; (!status || status == TB_ESYNC) && i < h->end; i++)
+	for (size_t i = h->first; tb_written(status) && i < h->end; i++)
 		h->by_store[i]->done = h->staged[i];
-	if ((!status || status == TB_ESYNC) && steps)
+	if (tb_written(status) && steps)
 		h->plan->undo[h->plan->nundo++] = h->j.n;
 	return status;
 }

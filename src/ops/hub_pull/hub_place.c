@@ -196,7 +196,7 @@ mend(struct hub_pull *p, struct store_lock *lock, struct hub_pull_result *out, s
 	status = mend_steps(p, &j, &n, err);
 	if (!status && n)
 		status = journal_commit(&j, lock, err);
-	if ((!status || status == TB_ESYNC) && n) {
+	if (tb_written(status) && n) {
 		out->undo = j.n;
 		out->mended += n;
 	}

@@ -390,7 +390,7 @@ pull_rounds(struct hub_pull *p, struct tb_job *job, struct hub_pull_result *out,
 	if (!status && again)
 		status = tb_fail(err, TB_EIO, "%s: others take away what is pulled; try again later",
 				 p->repo);
-	if ((!status || status == TB_ESYNC) && p->fetch)
+	if (tb_written(status) && p->fetch)
 		fetch_clear(p->fetch);
 	return status;
 }
@@ -406,7 +406,7 @@ op_hub_pull(struct hub_pull *p, struct tb_job *job, struct hub_pull_result *out,
 	if (!status)
 		status = pull_rounds(p, job, out, err);
 	out->seconds = tb_monotonic() - start;
-	if (status && status != TB_ESYNC) {
+	if (!tb_written(status)) {
 		uint64_t moved = out->moved;
 
 		hub_pull_result_free(out);

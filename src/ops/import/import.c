@@ -321,7 +321,7 @@ import_run(struct import *im, const struct op_ctx *ctx, const struct model_name 
 		status = write_image(im, &w, name, replace, err);
 	else if (!status)
 		status = write_model(im, ctx->pool, &w, name, replace, err);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		keep_manifest(kept, &w);
 	else if (status == TB_EEXIST)
 		tb_fail(err, status, "%s: exists already (made meanwhile); name another, or replace "
@@ -356,7 +356,7 @@ op_import(const struct op_ctx *ctx, const struct import_request *req, struct tb_
 		im.amend = req->amend;
 		status = import_run(&im, ctx, &name, req->replace, &out->kept, err);
 	}
-	if (!status || status == TB_ESYNC) {
+	if (tb_written(status)) {
 		out->tensors = m->ntensors;
 		out->blobs = im.nimage ? im.nimage : im.plan.nblobs;
 		out->bytes = im.plan.bytes;

@@ -351,7 +351,7 @@ op_pull(struct pull *p, struct tb_job *job, struct pull_result *out, struct tb_e
 	if (!status)
 		status = pull_rounds(p, job, out, err);
 	out->seconds = tb_monotonic() - start;
-	if (status && status != TB_ESYNC) {
+	if (!tb_written(status)) {
 		uint64_t moved = out->moved;
 
 		pull_result_free(out);

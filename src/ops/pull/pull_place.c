@@ -116,7 +116,7 @@ mend_all(struct pull *p, struct pull_result *out, struct journal *j, struct tb_e
 	if (!status && n)
 		status = journal_commit(j, &lock, err);
 	store_unlock(&lock);
-	if ((!status || status == TB_ESYNC) && n) {
+	if (tb_written(status) && n) {
 		out->undo = j->n;
 		out->mended += n;
 	}
@@ -173,7 +173,7 @@ commit(struct pull *p, struct ollama_writer *w, struct pull_result *out, struct 
 	if (p->taken == PULL_SAME)
 		return TB_OK;
 	status = ollama_commit(w, &p->local, p->replace, &why);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		keep_manifest(&out->kept, w);
 	if (status == TB_EEXIST && !pull_find_name(p, NULL) && p->taken == PULL_SAME)
 		return TB_OK;
@@ -212,7 +212,7 @@ pull_place(struct pull *p, struct pull_result *out, bool *again, struct tb_err *
 		status = ollama_sync_blobs(&w, err);
 	if (!status)
 		status = commit(p, &w, out, err);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		let_go(p, &w);
 	ollama_writer_free(&w);
 	return status;

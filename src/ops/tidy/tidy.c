@@ -480,7 +480,7 @@ do_root(struct tidy *t, size_t root, uint64_t after, const struct store_lock *lo
 	}
 	if (!status && any)
 		status = journal_commit(&j, lock, err);
-	if (any && (!status || status == TB_ESYNC)) {
+	if (any && tb_written(status)) {
 		t->undo = j.n;
 		t->done = true;
 		if (tidy_is_ollama(t->roots.v[root]) && t->kind != TIDY_CP)
@@ -488,7 +488,7 @@ do_root(struct tidy *t, size_t root, uint64_t after, const struct store_lock *lo
 		if (again)
 			drop_returned(t, root);
 	}
-	for (size_t i = 0; i < t->n && (!status || status == TB_ESYNC); i++)
+	for (size_t i = 0; i < t->n && tb_written(status); i++)
 		if (t->v[i].root == root && t->v[i].what == TIDY_CLEAR)
 			(void)!rmdir(t->v[i].path);
 	journal_free(&j);
@@ -542,9 +542,9 @@ static void
 note_failure(struct tidy *t, size_t root, enum tb_status status, const struct tb_err *why,
 	     struct tb_err *first)
 {
-	if (status && status != TB_ESYNC)
+	if (!tb_written(status))
 		drop_failed(t, root);
-	if (status && (!first->code || first->code == TB_ESYNC || status == TB_ECANCEL))
+	if (status && (tb_written(first->code) || status == TB_ECANCEL))
 		*first = *why;
 }
 

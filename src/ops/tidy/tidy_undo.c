@@ -185,7 +185,7 @@ undo_one(const char *root, uint64_t n, bool dry, struct tb_job *job, struct tidy
 		status = tidy_needs(&j, err);
 	if (!status && !dry)
 		status = journal_undo(&j, &lock, err);
-	if (!status || status == TB_ESYNC) {
+	if (tb_written(status)) {
 		enum tb_status late = add_restored(out, &j, err);
 
 		out->done = !dry;
