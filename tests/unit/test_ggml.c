@@ -8,54 +8,32 @@
 #include <dirent.h>
 #include <stdio.h>
 
-#include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/format/gguf.h"
 #include "src/quant/codec.h"
 #include "src/quant/ggml.h"
 #include "src/quant/ggml_fields.h"
+#include "tests/unit/ggml_golden.h"
 
 /* Types that have a decoder: golden files must have been seen for each. */
 #define DECODERS 25
-
-static const struct gguf_tensor *
-tensor(const struct gguf *g, const char *name)
-{
-	for (size_t i = 0; i < g->ntensors; i++)
-		if (!strcmp(g->tensors[i].name, name))
-			return &g->tensors[i];
-	fail_msg("no tensor %s", name);
-	return NULL;
-}
-
-static void *
-data(const struct tb_file *f, const struct gguf_tensor *t)
-{
-	struct tb_err err = { 0 };
-	void *p = malloc(t->len);
-
-	assert_non_null(p);
-	assert_ok(tb_file_read(f, t->off, p, t->len, &err), err);
-	return p;
-}
 
 /* Bits, so that zeros have signs; said with the first that differs. */
 static void
 compare(const struct tb_file *f, const struct gguf *g, const char *name)
 {
-	const struct gguf_tensor *t = tensor(g, name);
+	const struct gguf_tensor *t = golden_tensor(g, name);
 	char other[32];
 	uint32_t *want;
 	float *got;
 	size_t n, bad = 0, first = 0;
 	struct scheme s = scheme_ggml(t->type);
 	struct quant_src q = { .global = 1 };
-	void *src = data(f, t);
+	void *src = golden_data(f, t);
 
 	snprintf(other, sizeof(other), "%s.f32", name);
-	want = data(f, tensor(g, other));
-	n = tensor(g, other)->len / 4;
+	want = golden_data(f, golden_tensor(g, other));
+	n = golden_tensor(g, other)->len / 4;
 	assert_int_equal(scheme_code_bytes(&s, n), t->len);
 	got = tb_calloc(n, sizeof(*got));
 	assert_non_null(got);
@@ -96,7 +74,7 @@ test_golden(void **state)
 		}
 		assert_ok(tb_file_open(&f, path, &err), err);
 		assert_ok(gguf_read(&g, &f, &err), err);
-		if (ggml_decodable(tensor(&g, "q.random")->type)) {
+		if (ggml_decodable(golden_tensor(&g, "q.random")->type)) {
 			compare(&f, &g, "q.random");
 			compare(&f, &g, "q.encoded");
 			seen++;

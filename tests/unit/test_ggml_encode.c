@@ -7,47 +7,25 @@
 #include <dirent.h>
 #include <stdio.h>
 
-#include "src/base/file.h"
 #include "src/base/half.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/format/ggml_type.h"
-#include "src/format/gguf.h"
 #include "src/quant/codec.h"
 #include "src/quant/ggml_encode.h"
+#include "tests/unit/ggml_golden.h"
 
 #define COLS 512	/* of the golden files' source */
 #define ROWS 16
-
-static const struct gguf_tensor *
-tensor(const struct gguf *g, const char *name)
-{
-	for (size_t i = 0; i < g->ntensors; i++)
-		if (!strcmp(g->tensors[i].name, name))
-			return &g->tensors[i];
-	fail_msg("no tensor %s", name);
-	return NULL;
-}
-
-static void *
-data(const struct tb_file *f, const struct gguf_tensor *t)
-{
-	struct tb_err err = { 0 };
-	void *p = malloc(t->len);
-
-	assert_non_null(p);
-	assert_ok(tb_file_read(f, t->off, p, t->len, &err), err);
-	return p;
-}
 
 /* Row for row, then as a scheme, all at once. */
 static void
 compare(const struct tb_file *f, const struct gguf *g)
 {
-	const struct gguf_tensor *t = tensor(g, "q.encoded");
+	const struct gguf_tensor *t = golden_tensor(g, "q.encoded");
 	struct scheme s = scheme_ggml(t->type);
-	uint8_t *want = data(f, t), *got = tb_calloc(1, t->len);
-	float *src = data(f, tensor(g, "src"));
+	uint8_t *want = golden_data(f, t), *got = tb_calloc(1, t->len);
+	float *src = golden_data(f, golden_tensor(g, "src"));
 	size_t bytes = t->len / ROWS;
 
 	assert_non_null(got);
@@ -90,7 +68,7 @@ test_golden(void **state)
 		}
 		assert_ok(tb_file_open(&f, path, &err), err);
 		assert_ok(gguf_read(&g, &f, &err), err);
-		if (ggml_encodable(tensor(&g, "q.encoded")->type)) {
+		if (ggml_encodable(golden_tensor(&g, "q.encoded")->type)) {
 			compare(&f, &g);
 			seen++;
 		}
@@ -142,10 +120,10 @@ same_tensor(const struct model *from, const struct model *to, const struct gguf_
 
 	if (t->type == GGML_F32 || !ggml_encodable(t->type))
 		return false;
-	half = tensor(&from->g, t->name);
+	half = golden_tensor(&from->g, t->name);
 	assert_int_equal(half->type, GGML_F16);
-	halves = data(&from->file, half);
-	want = data(&to->file, t);
+	halves = golden_data(&from->file, half);
+	want = golden_data(&to->file, t);
 	got = tb_calloc(1, t->len);
 	src = tb_calloc(half->len, 2);
 	assert_true(got && src);
