@@ -141,7 +141,7 @@ bundle_file_write(struct cli *cli, const char *const *refs, size_t n, const char
 		status = cli_run(cli, "export", write_run, &t, &err);
 	if (!status && !t.pipe)
 		status = tb_out_commit(&t.out, dest, replace, &err);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		shown = write_print(cli, &t, dest);
 	tb_out_abort(&t.out);
 	bundle_free(&t.b);
@@ -217,11 +217,10 @@ bundle_file_import(struct cli *cli, const char *file, const char *name, bool rep
 		status = cli_run(cli, "import", import_run, &t, &err);
 		bundle_file_close(&t.req.src);
 	}
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		shown = import_print(cli, &t.res);
-	if (t.late.code && shown == CLI_OK)
-		shown = cli_complain(&t.late);
+	shown = cli_made_end(status, &err, &t.late, shown);
 	bundle_imported_free(&t.res);
 	op_ctx_free(&t.ctx);
-	return status ? cli_fail(&err) : shown;
+	return shown;
 }

@@ -133,9 +133,22 @@ int cli_open(struct cli *cli, int argc, char **argv, const struct cli_screens *s
 /* plain.c, "tbtui --plain": numbered menus, a line at a time. */
 enum cli_exit plain_main(struct cli *cli);
 
-/* kept.c: what was replaced, as three lines, or none where nothing was; as "replaced" of an
+/* made.c: what was replaced, as three lines, or none where nothing was; as "replaced" of an
  * object: its name and two commands, or null. */
 struct kept;
 void kept_print(const struct kept *k);
 void kept_json(struct cJSON *doc, const struct kept *k);
+/* A model that a command has made in a store, as two or three lines or as JSON. */
+struct cli_made {
+	const char *name, *root;	/* root: of the store */
+	struct { const char *what; size_t n; } parts[2];	/* "layer", 3; what NULL: no more */
+	uint64_t bytes;
+	double seconds;
+	const struct kept *kept;
+};
+enum cli_exit cli_made(const struct cli *cli, const struct cli_made *m);
+/* How a command ends that writes to a store: why it failed (status, err), else what the index
+ * could not follow (*late, see face/after.h), else `shown`, as printing has ended. */
+enum cli_exit cli_made_end(enum tb_status status, const struct tb_err *err,
+			   const struct tb_err *late, enum cli_exit shown);
 #endif

@@ -10,21 +10,13 @@
 static cJSON *
 bundle_json(const struct bundle *b)
 {
-	cJSON *doc = json_object(), *models = json_array(), *o;
+	cJSON *doc = json_object();
 
 	json_set_str(doc, "made_by", b->made_by);
 	json_set_str(doc, "made", b->made);
 	json_set_u64(doc, "members", b->nmembers);
 	json_set_u64(doc, "bytes", b->bytes);
-	for (size_t i = 0; i < b->nmodels; i++) {
-		o = json_object();
-		json_set_str(o, "name", b->models[i].name);
-		json_set_str(o, "kind", b->models[i].kind);
-		json_set_str(o, "path", b->models[i].path);
-		json_set_u64(o, "bytes", b->models[i].bytes);
-		json_push(models, o);
-	}
-	json_set(doc, "models", models);
+	json_set(doc, "models", bundle_models_json(b));
 	return doc;
 }
 

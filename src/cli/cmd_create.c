@@ -11,7 +11,6 @@
 #include "src/cli/cli.h"
 #include "src/cli/plan_args.h"
 #include "src/face/after.h"
-#include "src/format/json.h"
 #include "src/format/modelfile.h"
 #include "src/ops/create/create.h"
 #include "src/ops/home/home.h"
@@ -31,30 +30,6 @@ create_task(void *arg, struct tb_job *job, struct tb_err *err)
 
 	after_writing(t->ctx, status, &t->late);
 	return status;
-}
-
-static enum cli_exit
-create_print(const struct cli *cli, const struct create_result *r)
-{
-	char bytes[16];
-	cJSON *doc;
-
-	if (cli->json) {
-		doc = json_object();
-		json_set_str(doc, "name", r->name);
-		json_set_str(doc, "store", r->root);
-		json_set_u64(doc, "layers", r->layers);
-		json_set_u64(doc, "bytes", r->bytes);
-		json_set_f64(doc, "seconds", r->seconds);
-		kept_json(doc, &r->kept);
-		return cli_print_json(doc);
-	}
-	if (cli->quiet)
-		return CLI_OK;
-	cli_line("%s: %zu layer%s, %s, in %s", r->name, r->layers, tb_plural(r->layers),
-		 tb_human_bytes(r->bytes, bytes), r->root);
-	kept_print(&r->kept);
-	return CLI_OK;
 }
 
 static void
@@ -99,6 +74,7 @@ create(struct cli *cli, struct task *t, const struct plan_args *a, const char *f
 	struct tb_buf text = TB_BUF(MODELFILE_MAX);
 	struct plan_request how = { .requantize = a->requantize, .rules = a->rules.v,
 				    .nrules = a->rules.n };
+	const struct create_result *r = &t->res;
 	enum cli_exit shown = CLI_OK;
 	struct op_ctx ctx = { 0 };
 	struct tb_err err;
@@ -119,15 +95,15 @@ create(struct cli *cli, struct task *t, const struct plan_args *a, const char *f
 		status = cli_run(cli, "create", create_task, t, &err);
 	}
 	print_notes(cli, t->res.notes);
-	if (!status || status == TB_ESYNC)
-		shown = create_print(cli, &t->res);
-	if (t->late.code && shown == CLI_OK)
-		shown = cli_complain(&t->late);
+	if (tb_written(status))
+		shown = cli_made(cli, &(struct cli_made){ r->name, r->root, { { "layer", r->layers } },
+							  r->bytes, r->seconds, &r->kept });
+	shown = cli_made_end(status, &err, &t->late, shown);
 	create_result_free(&t->res);
 	op_ctx_free(&ctx);
 	tb_buf_free(&text);
 	free(dir);
-	return status ? cli_fail(&err) : shown;
+	return shown;
 }
 
 COMMAND(cli_create, "create", "NAME", "make a model from a Modelfile")

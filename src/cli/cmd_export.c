@@ -134,13 +134,12 @@ export_oci(struct cli *cli, const struct export_args *x)
 	if (cli_ctx(cli, &t.ctx, &err))
 		return cli_fail(&err);
 	status = cli_run(cli, "export", image_run, &t, &err);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		shown = image_print(cli, &t);
-	if (t.late.code && shown == CLI_OK)
-		shown = cli_complain(&t.late);
+	shown = cli_made_end(status, &err, &t.late, shown);
 	tb_names_free(&t.res.names);
 	op_ctx_free(&t.ctx);
-	return status ? cli_fail(&err) : shown;
+	return shown;
 }
 
 /* several: takes any number of models; quant, dtype: the option means something. */

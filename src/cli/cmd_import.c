@@ -8,7 +8,6 @@
 #include "src/cli/bundle_file.h"
 #include "src/cli/plan_args.h"
 #include "src/face/after.h"
-#include "src/format/json.h"
 #include "src/ops/home/home.h"
 #include "src/ops/import/import.h"
 
@@ -27,32 +26,6 @@ import_run(void *arg, struct tb_job *job, struct tb_err *err)
 
 	after_writing(t->ctx, status, &t->late);
 	return status;
-}
-
-static enum cli_exit
-import_print(const struct cli *cli, const struct import_result *r)
-{
-	char bytes[16];
-	cJSON *doc;
-
-	if (cli->json) {
-		doc = json_object();
-		json_set_str(doc, "name", r->name);
-		json_set_str(doc, "store", r->root);
-		json_set_u64(doc, "tensors", r->tensors);
-		json_set_u64(doc, "blobs", r->blobs);
-		json_set_u64(doc, "bytes", r->bytes);
-		json_set_f64(doc, "seconds", r->seconds);
-		kept_json(doc, &r->kept);
-		return cli_print_json(doc);
-	}
-	if (cli->quiet)
-		return CLI_OK;
-	cli_line("%s: %zu tensor%s in %zu blob%s, %s, in %s", r->name, r->tensors,
-		 tb_plural(r->tensors), r->blobs, tb_plural(r->blobs),
-		 tb_human_bytes(r->bytes, bytes), r->root);
-	kept_print(&r->kept);
-	return CLI_OK;
 }
 
 /* ---- a GGUF as tensor layers: a conversion that keeps what it can ---- */
@@ -79,11 +52,9 @@ tensors_run(void *arg, struct tb_job *job, struct tb_err *err)
 static enum cli_exit
 tensors_print(const struct cli *cli, const struct as_tensors *t)
 {
-	const struct import_result r = { .name = t->res.where, .root = t->p.target.root,
-		.tensors = t->res.tensors, .blobs = t->p.plan->nblobs,
-		.bytes = t->p.plan->total.after, .seconds = t->res.seconds, .kept = t->res.kept };
-
-	return import_print(cli, &r);
+	return cli_made(cli, &(struct cli_made){ t->res.where, t->p.target.root,
+		{ { "tensor", t->res.tensors }, { "blob", t->p.plan->nblobs } },
+		t->p.plan->total.after, t->res.seconds, &t->res.kept });
 }
 
 static enum cli_exit
@@ -99,13 +70,12 @@ import_tensors(struct cli *cli, const struct plan_args *a, bool replace, char **
 				 "directories and files", argv[2]);
 	if (!status)
 		status = cli_run(cli, "import", tensors_run, &t, &err);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		shown = tensors_print(cli, &t);
-	if (t.late.code && shown == CLI_OK)
-		shown = cli_complain(&t.late);
+	shown = cli_made_end(status, &err, &t.late, shown);
 	convert_result_free(&t.res);
 	planned_free(&t.p);
-	return status ? cli_fail(&err) : shown;
+	return shown;
 }
 
 /* *tensors: the layers that are wanted.  A folder's are tensors anyway. */
@@ -126,6 +96,29 @@ read_as(const char *as, const char *path, bool *tensors, struct tb_err *err)
 	return status;
 }
 
+static enum cli_exit
+import_path(struct cli *cli, struct task *t)
+{
+	const struct import_result *r = &t->res;
+	enum cli_exit shown = CLI_OK;
+	enum tb_status status;
+	struct op_ctx ctx;
+	struct tb_err err;
+
+	if (cli_ctx(cli, &ctx, &err))
+		return cli_fail(&err);
+	t->ctx = &ctx;
+	status = cli_run(cli, "import", import_run, t, &err);
+	if (tb_written(status))
+		shown = cli_made(cli, &(struct cli_made){ r->name, r->root,
+			{ { "tensor", r->tensors }, { "blob", r->blobs } }, r->bytes, r->seconds,
+			&r->kept });
+	shown = cli_made_end(status, &err, &t->late, shown);
+	import_result_free(&t->res);
+	op_ctx_free(&ctx);
+	return shown;
+}
+
 COMMAND(cli_import, "import", "PATH [NAME]",
 	"bring safetensors, a GGUF file or a bundle into a store")
 {
@@ -142,9 +135,7 @@ COMMAND(cli_import, "import", "PATH [NAME]",
 		  "the name may be taken; the old one is kept" },
 		{ .name = NULL }
 	};
-	enum tb_status failed;
 	enum cli_exit status;
-	struct op_ctx ctx;
 	struct tb_err err;
 
 	if (!cli_parse(cli, opts, &argc, argv, 1, 2, &status))
@@ -160,16 +151,5 @@ COMMAND(cli_import, "import", "PATH [NAME]",
 		return import_tensors(cli, &a, t.req.replace, argv);
 	t.req.path = argv[1];
 	t.req.name = argv[2];
-	if (cli_ctx(cli, &ctx, &err))
-		return cli_fail(&err);
-	t.ctx = &ctx;
-	failed = cli_run(cli, "import", import_run, &t, &err);
-	status = failed && failed != TB_ESYNC ? CLI_FAILED : import_print(cli, &t.res);
-	if (failed)
-		status = cli_fail(&err);
-	else if (t.late.code && status == CLI_OK)
-		status = cli_complain(&t.late);
-	import_result_free(&t.res);
-	op_ctx_free(&ctx);
-	return status;
+	return import_path(cli, &t);
 }

@@ -213,17 +213,16 @@ convert(struct cli *cli, const struct plan_args *a, struct task t, char **argv)
 		status = open_map(&t, &err);
 	if (!status)
 		status = cli_run(cli, argv[0], quantize_run, &t, &err);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		shown = quantize_print(cli, &t);
-	if ((!status || status == TB_ESYNC) && write_map(&t, &why) && shown == CLI_OK)
+	if (tb_written(status) && write_map(&t, &why) && shown == CLI_OK)
 		shown = cli_complain(&why);
-	if (t.late.code && shown == CLI_OK)
-		shown = cli_complain(&t.late);
+	shown = cli_made_end(status, &err, &t.late, shown);
 	if (t.map)
 		tb_out_abort(&t.map_out);
 	convert_result_free(&t.res);
 	planned_free(&t.p);
-	return status ? cli_fail(&err) : shown;
+	return shown;
 }
 
 enum cli_exit

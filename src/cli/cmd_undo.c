@@ -170,15 +170,13 @@ undo(const struct cli *cli, struct task *t)
 		status = ask_empty(cli, t, &err);
 	if (!status)
 		status = cli_run(cli, "undo", undo_run, t, &err);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status))
 		shown = undo_print(cli, t);
 	if (shown == CLI_OK && (t->shown.unread.n || t->t.unread.n))
 		shown = CLI_WRONG;		/* there may be more */
 	tidy_free(&t->shown);
 	tidy_free(&t->t);
-	if (status)
-		return cli_fail(&err);
-	return t->late.code && shown == CLI_OK ? cli_complain(&t->late) : shown;
+	return cli_made_end(status, &err, &t->late, shown);
 }
 
 /* "90s", "15m", "12h", "30d", "2w"; a number alone is days. */

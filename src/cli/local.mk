@@ -64,9 +64,9 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/far.h \
 	src/cli/index.c \
 	src/cli/index.h \
-	src/cli/kept.c \
 	src/cli/line.c \
 	src/cli/line.h \
+	src/cli/made.c \
 	src/cli/open.c \
 	src/cli/plain.c \
 	src/cli/plan_args.c \

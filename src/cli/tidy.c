@@ -245,16 +245,13 @@ cli_tidy(struct cli *cli, const struct tidy_request *req, bool dry)
 		if (!status)
 			status = cli_run(cli, "tidy", tidy_run, &t, &err);
 	}
-	if (!status || status == TB_ESYNC || t.t.done)
+	if (tb_written(status) || t.t.done)
 		shown = tidy_print(cli, &ctx, &t.t, dry);
 	if (!status && !t.t.n && req->kind != TIDY_PRUNE && shown == CLI_OK)
 		shown = CLI_WRONG;		/* no match, or it could not be had */
 	if (!status && t.t.unread.n && req->kind == TIDY_PRUNE && shown == CLI_OK)
 		shown = CLI_WRONG;		/* there may be more to take */
-	if (status)
-		shown = cli_fail(&err);
-	else if (t.late.code && shown == CLI_OK)
-		shown = cli_complain(&t.late);
+	shown = cli_made_end(status, &err, &t.late, shown);
 	tidy_free(&t.t);
 	op_ctx_free(&ctx);
 	return shown;

@@ -16,6 +16,7 @@
 #include "src/ops/home/home.h"
 #include "src/ops/output/output.h"
 
+struct cJSON;
 struct tb_job;
 
 struct bundle_member {
@@ -39,6 +40,8 @@ struct bundle {
 	uint64_t bytes;			/* of the members */
 };
 void bundle_free(struct bundle *b);		/* of what an operation filled; zeroed is fine */
+/* Its models as the list has them: name, kind, path, bytes; caller frees. */
+struct cJSON *bundle_models_json(const struct bundle *b);
 
 /* Where the archive goes: some bytes more. */
 typedef enum tb_status bundle_put(void *arg, const char *data, size_t len, struct tb_err *err);

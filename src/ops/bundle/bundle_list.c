@@ -30,15 +30,11 @@ bundle_free(struct bundle *b)
 
 /* ---- written ---- */
 
-enum tb_status
-bundle_print(const struct bundle *b, struct tb_buf *out, struct tb_err *err)
+cJSON *
+bundle_models_json(const struct bundle *b)
 {
-	cJSON *doc = json_object(), *models = json_array(), *members = json_array(), *o;
-	char *text;
+	cJSON *models = json_array(), *o;
 
-	json_set_u64(doc, "bundle", 1);
-	json_set_str(doc, "made_by", b->made_by);
-	json_set_str(doc, "made", b->made);
 	for (size_t i = 0; i < b->nmodels; i++) {
 		o = json_object();
 		json_set_str(o, "name", b->models[i].name);
@@ -47,6 +43,18 @@ bundle_print(const struct bundle *b, struct tb_buf *out, struct tb_err *err)
 		json_set_u64(o, "bytes", b->models[i].bytes);
 		json_push(models, o);
 	}
+	return models;
+}
+
+enum tb_status
+bundle_print(const struct bundle *b, struct tb_buf *out, struct tb_err *err)
+{
+	cJSON *doc = json_object(), *members = json_array(), *o;
+	char *text;
+
+	json_set_u64(doc, "bundle", 1);
+	json_set_str(doc, "made_by", b->made_by);
+	json_set_str(doc, "made", b->made);
 	for (size_t i = 0; i < b->nmembers; i++) {
 		o = json_object();
 		json_set_str(o, "path", b->members[i].path);
@@ -54,7 +62,7 @@ bundle_print(const struct bundle *b, struct tb_buf *out, struct tb_err *err)
 		json_set_str(o, "sha256", b->members[i].digest + strlen("sha256:"));
 		json_push(members, o);
 	}
-	json_set(doc, "models", models);
+	json_set(doc, "models", bundle_models_json(b));
 	json_set(doc, "members", members);
 	text = json_print_pretty(doc);
 	json_free(doc);
