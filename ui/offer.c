@@ -10,6 +10,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/face/figures.h"
+#include "src/face/texts.h"
 #include "src/face/words.h"
 #include "src/net/credentials.h"
 #include "src/net/image_name.h"
@@ -21,7 +22,7 @@
 #include "ui/theme.h"
 #include "ui/view.h"
 
-#define TEXT_MAX (1u << 16)
+#define OFFER_MAX (1u << 16)
 #define LABEL "%-9s "
 
 void
@@ -88,18 +89,73 @@ offer_plan_text(const struct load_plan *p, bool steady, struct tb_buf *out)
 }
 
 static void
-model_memory(const struct memory *m, bool steady, struct tb_buf *out)
+memory_line(const struct memory *m, const struct memory_row *r, const char *label, bool steady,
+	    struct tb_buf *out)
 {
-	const struct memory_row *r = m->n ? &m->row[0] : NULL;
 	char bytes[16], text[WORD_MAX];
 
-	for (size_t i = 1; i < m->n && m->row[i].context <= 8192; i++)
-		r = &m->row[i];
-	if (r)
-		tb_buf_printf(out, LABEL "%s with a context of %s%s%s\n", "Memory",
-			      tb_human_bytes(r->total, bytes), word_count(r->context, "token", text),
-			      steady || !m->machine ? "" : ": ",
-			      steady ? "" : figures_fit(m, r->total));
+	tb_buf_printf(out, LABEL "%s with a context of %s%s%s\n", label,
+		      tb_human_bytes(r->total, bytes), word_count(r->context, "token", text),
+		      steady || !m->machine ? "" : ": ", steady ? "" : figures_fit(m, r->total));
+}
+
+/* What a usual context takes, and all that the model has. */
+static void
+model_memory(const struct memory *m, bool steady, struct tb_buf *out)
+{
+	size_t usual = 0;
+
+	if (!m->n)
+		return;
+	while (usual + 1 < m->n && m->row[usual + 1].context <= 8192)
+		usual++;
+	memory_line(m, &m->row[usual], "Memory", steady, out);
+	if (usual + 1 < m->n)
+		memory_line(m, &m->row[m->n - 1], "", steady, out);
+}
+
+/* No token comes faster than what it reads does. */
+static void
+model_speed(const struct memory *m, double speed, bool steady, struct tb_buf *out)
+{
+	double rate = m->token ? speed / (double)m->token : 0;
+	char token[16], all[16];
+
+	if (!m->runs || !m->token || !m->n || (m->machine && m->row[0].total > m->machine))
+		return;
+	tb_human_bytes(m->token, token);
+	if (steady)
+		tb_buf_printf(out, LABEL "- tokens a second at most: each reads %s\n", "Speed", token);
+	else if (rate > 0)
+		tb_buf_printf(out, LABEL "%.*f tokens a second at most: each reads %s, memory here"
+			      " gives %s/s\n", "Speed", rate < 10 ? 1 : 0, rate, token,
+			      tb_human_bytes((uint64_t)speed, all));
+}
+
+#define LICENCES_SHOWN 3
+struct licences { struct tb_buf *out; unsigned n; };
+
+/* How it begins says which one it is. */
+static bool
+licence_line(void *arg, enum text_kind kind, const char *name, const char *text)
+{
+	struct licences *l = arg;
+	struct tb_buf line = TB_BUF(4096);
+	size_t n;
+
+	(void)kind;
+	(void)name;
+	text += strspn(text, " \t\r\n");
+	n = strcspn(text, "\r\n");
+	tb_buf_add(&line, text, n < 200 ? n : 200);
+	if (line.len) {
+		tb_buf_printf(l->out, LABEL, "Licence");
+		tb_text_clip(l->out, tb_buf_cstr(&line), 60, false);
+		tb_buf_chr(l->out, '\n');
+		l->n++;
+	}
+	tb_buf_free(&line);
+	return l->n < LICENCES_SHOWN;
 }
 
 /* Whether a run would find all that it needs, and what not: a line each. */
@@ -125,6 +181,8 @@ model_text(const struct model *m, const struct look_facts *facts, unsigned threa
 	const char *dot = theme_sign(SIGN_DOT);
 	char number[16], text[WORD_MAX];
 	struct figures f;
+	struct licences licences = { out, 0 };
+	double speed = 0;
 
 	tb_buf_printf(out, "\n" LABEL "%s", "Model", *m->arch ? m->arch : "no architecture");
 	if (m->params)
@@ -132,9 +190,13 @@ model_text(const struct model *m, const struct look_facts *facts, unsigned threa
 	if (*m->scheme)
 		tb_buf_printf(out, " %s %s", dot, m->scheme);
 	tb_buf_printf(out, " %s %s\n", dot, word_count(m->ntensors, "tensor", text));
+	(void)!texts_each(m, 1u << TEXT_LICENCE, licence_line, &licences, NULL);
 	if (!m->ntensors || figures_of(m, threads, &f, NULL))
 		return;
+	if (!steady && f.memory.runs)
+		(void)!memory_speed(threads, &speed, NULL);
 	model_memory(&f.memory, steady, out);
+	model_speed(&f.memory, speed, steady, out);
 	model_runs(facts, f.memory.runs, out);
 }
 
@@ -160,7 +222,7 @@ static void
 post_plan(const struct asking *q, struct tb_job *job)
 {
 	const struct offer_head head = { q->offer.taken, q->offer.fits };
-	struct tb_buf b = TB_BUF(2 * TEXT_MAX);
+	struct tb_buf b = TB_BUF(2 * OFFER_MAX);
 
 	tb_buf_add(&b, &head, sizeof(head));
 	tb_buf_add(&b, q->text.p, q->text.len);
@@ -334,7 +396,7 @@ offer_ask(struct view *v, const char *line, unsigned no, offer_fn *heard)
 	q->heard = heard;
 	q->no = no;
 	q->steady = view_steady(v);
-	q->text = TB_BUF(TEXT_MAX);
+	q->text = TB_BUF(OFFER_MAX);
 	if (pull_words_read(&q->words, line, &err)) {
 		heard(v, no, NULL, true, &err);
 		ask_free(q);

@@ -71,6 +71,9 @@ struct memory {
 
 /* Bytes of this machine, or what a container leaves of it; 0: not known. */
 void memory_machine(uint64_t *total, uint64_t *available);
+/* Bytes a second that so many threads read together, measured now: a tenth of a second, in a piece
+ * of memory of its own.  0: there is too little of that. */
+enum tb_status memory_speed(unsigned threads, double *out, struct tb_err *err) TB_MUST_USE;
 void memory_needed(const struct model_shape *s, const struct params *p, unsigned threads,
 		   struct memory *out);
 #endif

@@ -7,8 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/mem.h"
 #include "src/engine/engine.h"
 #include "src/engine/need.h"
+#include "src/engine/probe.h"
+#include "src/engine/team.h"
+
+#define READ_BYTES ((size_t)256 << 20)	/* more than caches hold */
+#define READS 5
 
 /* ---- this machine ---- */
 
@@ -63,6 +69,34 @@ memory_machine(uint64_t *total, uint64_t *available)
 	*available = meminfo(text, "MemAvailable:");
 	if (limit)
 		*available = smaller(*available, limit > used ? limit - used : 1);
+}
+
+enum tb_status
+memory_speed(unsigned threads, double *out, struct tb_err *err)
+{
+	uint64_t total, available;
+	struct team *team;
+	char *data;
+
+	*out = 0;
+	memory_machine(&total, &available);
+	if (available && available < 2 * READ_BYTES)
+		return TB_OK;		/* measuring would take what is left */
+	team = team_new(threads);
+	data = team ? tb_aligned(READ_BYTES) : NULL;
+	if (!data) {
+		team_free(team);
+		return tb_nomem(err);
+	}
+	memset(data, 1, READ_BYTES);
+	for (unsigned i = 0; i < READS; i++) {
+		double rate = (double)READ_BYTES / probe_read(team, data, READ_BYTES);
+
+		*out = rate > *out ? rate : *out;
+	}
+	free(data);
+	team_free(team);
+	return TB_OK;
 }
 
 /* ---- what a model takes ---- */

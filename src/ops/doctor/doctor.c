@@ -16,8 +16,6 @@
 #include "src/engine/arch.h"
 #include "src/engine/blas.h"
 #include "src/engine/matrix.h"
-#include "src/engine/probe.h"
-#include "src/engine/team.h"
 #include "src/net/credentials.h"
 #include "src/net/key.h"
 #include "src/net/ssh_key.h"
@@ -25,8 +23,6 @@
 #include "src/ops/about/about.h"
 #include "src/ops/fetch/fetch.h"
 
-#define READ_BYTES ((size_t)256 << 20)	/* more than caches hold */
-#define READS 5
 #define OLLAMAS_HOST "registry.ollama.ai"
 #define MEMORY_LOW ((uint64_t)2 << 30)
 
@@ -136,28 +132,12 @@ look_at_kernels(struct doctor *d, struct tb_err *err)
 static enum tb_status
 look_at_memory(struct doctor *d, const struct op_ctx *ctx, struct tb_err *err)
 {
-	struct team *team = team_new(ctx->threads);
-	char *data;
+	double speed;
+	enum tb_status status = memory_speed(ctx->threads, &speed, err);
 
 	memory_machine(&d->memory, &d->available);
-	if (d->available && d->available < 2 * READ_BYTES) {
-		team_free(team);
-		return TB_OK;		/* measuring would take what is left */
-	}
-	data = team ? tb_aligned(READ_BYTES) : NULL;
-	if (!data) {
-		team_free(team);
-		return tb_nomem(err);
-	}
-	memset(data, 1, READ_BYTES);
-	for (unsigned i = 0; i < READS; i++) {
-		double rate = 1e-9 * (double)READ_BYTES / probe_read(team, data, READ_BYTES);
-
-		d->bandwidth = rate > d->bandwidth ? rate : d->bandwidth;
-	}
-	free(data);
-	team_free(team);
-	return TB_OK;
+	d->bandwidth = status ? 0 : 1e-9 * speed;
+	return status;
 }
 
 static void
