@@ -38,6 +38,21 @@ done
 complete "$TBTUI" plan demo:bf16 --policy llama:Q4
 has '^llama:Q4_K_S$'
 has_not 'Q5'
+mkdir -p "$XDG_CONFIG_HOME/tbtui"
+echo 'registry hub.example:5000 plain' >"$XDG_CONFIG_HOME/tbtui/config"
+complete "$TBTUI" pull h
+has '^hub\.example:5000/$'
+has '^hf:$'
+complete "$TBTUI" pull "$T/fo"
+has_not 'folder'
+complete "$TBTUI" push hu
+has_not '^hub'
+complete "$TBTUI" push demo:bf16 --replace hu
+has '^hub\.example:5000/$'
+complete "$TBTUI" copy docker://h
+has '^docker://hub\.example:5000/$'
+complete "$TBTUI" copy "$T/fo"
+has "^$T/folder\$"
 complete "$TBTUI" quantize demo:bf16 x --recipe mlx
 has '^mlx$'
 exit 0
