@@ -22,7 +22,7 @@ struct tb_job {
 	struct tb_progress p;
 	double began, last_wake;
 	double rate_at;			/* when rate_done was taken */
-	uint64_t rate_done;
+	uint64_t rate_done, there;	/* there: of done, without work */
 	int wake_fd;
 	bool woken;			/* a byte is in the pipe that nobody has taken */
 	struct tb_msg *head, **tail;
@@ -112,6 +112,20 @@ tb_job_step(struct tb_job *job, uint64_t bytes, uint64_t items)
 	pthread_mutex_lock(&job->mu);
 	job->p.done += bytes;
 	job->p.items += items;
+	wake(job, false);
+	pthread_mutex_unlock(&job->mu);
+}
+
+void
+tb_job_there(struct tb_job *job, uint64_t bytes, uint64_t items)
+{
+	if (!job)
+		return;
+	pthread_mutex_lock(&job->mu);
+	job->p.done += bytes;
+	job->p.items += items;
+	job->rate_done += bytes;
+	job->there += bytes;
 	wake(job, false);
 	pthread_mutex_unlock(&job->mu);
 }
@@ -231,7 +245,7 @@ tb_job_progress(struct tb_job *job, struct tb_progress *out)
 	if (job->p.state == TB_JOB_RUNNING)
 		refresh_rate(job);
 	else if (job->p.seconds > 0)
-		job->p.rate = (double)job->p.done / job->p.seconds;
+		job->p.rate = (double)(job->p.done - job->there) / job->p.seconds;
 	if (job->p.state != TB_JOB_RUNNING)
 		job->p.eta = -1;
 	*out = job->p;

@@ -44,6 +44,9 @@ void tb_job_free(struct tb_job *job);
 /* Of the whole job: who works for another operation leaves this to it. */
 void tb_job_total(struct tb_job *job, uint64_t bytes, uint64_t items);
 void tb_job_step(struct tb_job *job, uint64_t bytes, uint64_t items);
+/* The same of bytes that need not be worked on, as they were there before: they say nothing of
+ * how long the others take. */
+void tb_job_there(struct tb_job *job, uint64_t bytes, uint64_t items);
 void tb_job_what(struct tb_job *job, const char *fmt, ...) TB_PRINTF(2, 3);
 /* Queues a message (copied) for the owner; wakes at once. kind is the operation's own. */
 void tb_job_post(struct tb_job *job, int kind, const void *data, size_t len);

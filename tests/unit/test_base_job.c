@@ -20,6 +20,7 @@ a_job_may_be_missing(void **state)
 	tb_job_begin(NULL);
 	tb_job_total(NULL, 1, 1);
 	tb_job_step(NULL, 1, 1);
+	tb_job_there(NULL, 1, 1);
 	tb_job_what(NULL, "x");
 	tb_job_post(NULL, 1, "x", 1);
 	tb_job_cancel(NULL);
@@ -30,6 +31,30 @@ a_job_may_be_missing(void **state)
 	tb_job_progress(NULL, &p);
 	assert_int_equal(p.done, 0);
 	tb_job_free(NULL);
+}
+
+static void
+what_was_there_is_no_speed(void **state)
+{
+	struct tb_job *job = tb_job_new(-1);
+	struct tb_progress p;
+
+	(void)state;
+	assert_non_null(job);
+	tb_job_begin(job);
+	tb_job_total(job, 2000000000, 2);
+	tb_job_there(job, 1000000000, 1);
+	usleep(150000);
+	tb_job_step(job, 1000, 0);
+	tb_job_progress(job, &p);
+	assert_int_equal(p.done, 1000001000);
+	assert_int_equal(p.items, 1);
+	assert_true(p.rate > 0 && p.rate < 10000);
+	assert_true(p.eta > 10000);
+	tb_job_end(job, TB_OK, NULL);
+	tb_job_progress(job, &p);
+	assert_true(p.rate > 0 && p.rate < 10000);
+	tb_job_free(job);
 }
 
 /* An operation that reads more than it promised is at its end, not at 19355200 %. */
@@ -260,6 +285,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_may_be_missing),
 		cmocka_unit_test(progress_adds_up),
+		cmocka_unit_test(what_was_there_is_no_speed),
 		cmocka_unit_test(progress_ends_at_the_end),
 		cmocka_unit_test(ends_have_states),
 		cmocka_unit_test(one_wake_byte_at_a_time),

@@ -237,8 +237,10 @@ trip_end(struct carry *c, struct carry_item *item, enum upload_how how, enum tb_
 		c->sum->bytes += how == UPLOAD_SENT ? item->b.size : 0;
 	}
 	pthread_mutex_unlock(&c->lock);
-	if (!status)
+	if (!status && how == UPLOAD_SENT)
 		tb_job_step(c->job, step, 1);
+	else if (!status)
+		tb_job_there(c->job, step, 1);
 }
 
 static void

@@ -331,23 +331,54 @@ prepare(struct fetch *f, struct tb_err *err)
 	return f->workers ? TB_OK : tb_nomem(err);
 }
 
+/* What was last said of all files. */
+struct told { uint64_t bytes, got, files; };
+
 static void
-tell(struct fetch *f, struct tb_job *job, uint64_t *told, uint64_t *told_files)
+tell(const struct fetch *f, struct tb_job *job, struct told *told)
 {
-	uint64_t now = 0, files = 0;
+	struct told now = { 0 };
+	uint64_t step, came;
 
 	for (size_t i = 0; i < f->n; i++) {
 		const struct fetch_file *file = f->files[i];
+		uint64_t got = atomic_load(&file->got);
 
 		if (file->same != i)
 			continue;
-		now += file->there + atomic_load(&file->got);
-		files += file->state == FETCH_DONE;
+		now.bytes += file->there + got;
+		now.got += got;
+		now.files += file->state == FETCH_DONE;
 	}
-	if (now > *told || files > *told_files)
-		tb_job_step(job, now > *told ? now - *told : 0, files - *told_files);
-	*told = now > *told ? now : *told;
-	*told_files = files;
+	step = now.bytes > told->bytes ? now.bytes - told->bytes : 0;
+	came = now.got > told->got ? now.got - told->got : 0;
+	if (came > step)
+		came = step;
+	if (step > came)
+		tb_job_there(job, step - came, 0);
+	if (came || now.files > told->files)
+		tb_job_step(job, came, now.files - told->files);
+	now.bytes = told->bytes + step;
+	*told = now;
+}
+
+/* The largest of those that are worked on. */
+static void
+tell_what(const struct fetch *f, struct tb_job *job)
+{
+	static const struct { enum fetch_state state; const char *doing; } kinds[] = {
+		{ FETCH_LOADING, "" }, { FETCH_HASHING, "checking " }, { FETCH_AGAIN, "again " },
+	};
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+		for (size_t i = 0; i < f->n; i++) {
+			const struct fetch_file *file = f->files[f->order[i]];
+
+			if (file->state != kinds[k].state || !*file->it.what)
+				continue;
+			tb_job_what(job, "%s%s", kinds[k].doing, file->it.what);
+			return;
+		}
 }
 
 static void
@@ -371,7 +402,7 @@ static void
 look_after(struct fetch *f, struct tb_job *job)
 {
 	double told_at = 0, measured = tb_monotonic();
-	uint64_t told = 0, files = 0;
+	struct told told = { 0 };
 
 	while (f->running) {
 		struct timespec end = in_seconds(LOOK);
@@ -383,7 +414,8 @@ look_after(struct fetch *f, struct tb_job *job)
 			fail_all(f, TB_ECANCEL, &err);
 		now = tb_monotonic();
 		if (now - told_at >= TELL || !f->running) {
-			tell(f, job, &told, &files);
+			tell(f, job, &told);
+			tell_what(f, job);
 			told_at = now;
 		}
 		if (now - measured >= RATE) {
