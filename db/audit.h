@@ -115,6 +115,10 @@ struct db_verified {
 enum tb_status db_verified_model(struct db *db, const char *path, const struct db_verified *v,
 				 struct tb_err *err) TB_MUST_USE;
 
+/* Every byte of the model was found right by no run.  What a run has said of it as it is stays. */
+enum tb_status db_model_hashed(struct db *db, const char *path, uint64_t stamp, int64_t when_ns,
+			       struct tb_err *err) TB_MUST_USE;
+
 /* The models of a run, by name. */
 struct db_run_model {
 	const char *name, *path;

@@ -238,6 +238,17 @@ db_verified_model(struct db *db, const char *path, const struct db_verified *v,
 					 (int64_t)v->bytes, (int64_t)v->files, v->list);
 }
 
+enum tb_status
+db_model_hashed(struct db *db, const char *path, uint64_t stamp, int64_t when_ns,
+		struct tb_err *err)
+{
+	return db_exec(db, err, "INSERT INTO audit.verified(path, run, stamp, errors, when_ns, state)"
+		       " VALUES (?, 0, ?, 0, ?, ?) ON CONFLICT(path) DO UPDATE SET run = 0,"
+		       " stamp = excluded.stamp, errors = 0, when_ns = excluded.when_ns,"
+		       " state = excluded.state WHERE stamp <> excluded.stamp", "siii", path,
+		       (int64_t)stamp, when_ns, (int64_t)DB_HASHED);
+}
+
 static void
 read_run_model(struct db_rows *r, void *row)
 {

@@ -107,9 +107,9 @@ family look home output verify fetch hub_pull
 family diff home
 family convert home plan output model_text translate calibrate
 family import home output model_text metadata
-family hub_pull home output fetch
+family hub_pull home output fetch content
 family bundle home output import
-family pull home output fetch
+family pull home output fetch content
 family carry home fetch
 family push home carry fetch
 family copy home carry fetch

@@ -128,7 +128,8 @@ src_ops_libops_a_SOURCES += \
 # what is on the disk, and what is known of its bytes
 src_ops_libops_a_SOURCES += \
 	src/ops/content/content.c \
-	src/ops/content/content.h
+	src/ops/content/content.h \
+	src/ops/content/content_hashed.c
 
 # damaged files get the bytes that they should have
 src_ops_libops_a_SOURCES += \

@@ -69,6 +69,10 @@ cmp "$REPO/snapshots/$B/config.json" "$HUB/org/tiny/$B/config.json" || fail "byt
 asked '"server": "cdn".*authorization' | grep -qx 0 || fail "the other host saw the token"
 asked '"server": "hub".*Bearer hf_secret' | grep -qx 0 && fail "the hub did not see the token"
 [ -z "$(find "$REPO/.tbtui" -type f 2>/dev/null)" ] || fail "something is left: $(find "$REPO/.tbtui")"
+run 0 ls --json
+has '"name":"hf:org/tiny",.*"state":"hashed"'
+run 0 pull -n --json hf:org/tiny
+has '"bytes_to_check":0,'
 run 0 verify
 has '^clean: 1 model'
 unset HF_TOKEN
@@ -195,6 +199,8 @@ run 2 pull hf:org/gguf
 err_has 'say which, like hf:org/gguf:Q4_0: Q4_0 \(.*\), Q8_0'
 run 0 pull hf:org/gguf:Q8_0
 [ "$(ls "$CACHE/models--org--gguf/snapshots/$A")" = m-Q8_0.gguf ] || fail "which"
+run 0 ls --json 'hf:org/gguf*'
+has '"state":"hashed"'
 run 2 show hf:org/gguf
 err_has 'did you mean "hf:org/gguf/m-Q8_0\.gguf"\? \(--remote looks'
 for name in hf:org/gguf:Q8_0 hf:org/gguf:q8_0 hf:org/gguf:m-Q8_0.gguf "hf:org/gguf@$A:Q8_0" hf:org/gguf@main:Q8_0; do

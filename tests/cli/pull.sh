@@ -39,6 +39,17 @@ expect 0 tb ls
 has "^$name "
 [ "$(count)" = 43 ] || fail "not 43 blobs"
 [ -z "$(find "$S/.tbtui" -type f -size +0)" ] || fail "something is left in .tbtui"
+
+# What it has hashed is known: nobody hashes it again who need not.
+hashed() {
+	expect 0 tb ls --json
+	has "\"name\":\"$1\",.*\"state\":\"hashed\""
+}
+hashed "$name"
+expect 0 tb pull --dry-run --json "http://$name"
+has '"bytes_to_load":0,.*"bytes_to_check":0,'
+expect 2 tb verify --since 1h
+has '^1 model, all found good since .*; nothing read$'
 expect 0 tb verify
 has 'clean: 1 model'
 
@@ -50,6 +61,15 @@ expect 0 tb pull "http://$name" mine
 has "^mine:latest: 578 kB in 43 blobs, in $S\$"
 cmp "$S/manifests/registry.ollama.ai/library/mine/latest" "$manifest" || fail "another manifest"
 [ "$(requests blobs)" = "$before" ] || fail "blobs were loaded again"
+
+# ---- what was there and unknown is hashed once ----
+rm "$T"/index.db*
+expect 0 tb pull --dry-run --json "http://$name"
+has '"bytes_to_check":578054,'
+expect 0 tb pull "http://$name"
+expect 0 tb pull --dry-run --json "http://$name"
+has '"bytes_to_check":0,'
+hashed "$name"
 
 # ---- what a pull that was killed at its very end left is not kept ----
 one=$(ls "$S"/blobs/* | head -1)

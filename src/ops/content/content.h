@@ -64,6 +64,18 @@ void content_free(struct content *c);
 enum tb_status content_unread(const struct content *c, struct tb_arena *mem, const char ***out,
 			      size_t *n, struct tb_err *err) TB_MUST_USE;
 
+/* A file that somebody who is no verify has hashed, and found to be what `digest` says. */
+struct content_hashed {
+	const char *path, *digest;	/* borrowed */
+	struct tb_ident was;		/* then */
+	bool placed;			/* it got its name, and another time, after that */
+};
+/* content_hashed.c: notes them in the index as a verify does, if they are still what they were, and
+ * that those of the models (as store_resolve() takes them) are right of which every byte is known
+ * by now.  What cannot be noted is hashed again by who wants to know. */
+void content_note_hashed(const struct op_ctx *ctx, const struct content_hashed *v, size_t n,
+			 const char *const *models, size_t nmodels);
+
 /* What the bytes of the file are known to be, without reading it: its last hash if it is
  * what it was then, else what its name says; "": nobody knows. */
 const char *content_known(const struct content_file *f);

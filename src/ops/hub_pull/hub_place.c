@@ -10,6 +10,8 @@
 
 #include "src/base/mem.h"
 #include "src/base/replace.h"
+#include "src/base/text.h"
+#include "src/ops/content/content.h"
 #include "src/ops/home/home.h"
 #include "src/ops/hub_pull/hub_pull_parts.h"
 #include "src/store/journal.h"
@@ -60,13 +62,18 @@ sync_path(const char *path, bool all, struct tb_err *err)
 
 /* Before they can be seen; all at once where there are many. */
 static enum tb_status
-sync_blobs(const struct hub_pull *p, struct tb_err *err)
+sync_blobs(struct hub_pull *p, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	size_t n = 0;
 
-	for (size_t i = 0; i < p->n; i++)
-		n += hub_came_as(p, &p->blobs[i]) != NULL;
+	for (size_t i = 0; i < p->n; i++) {
+		const char *path = hub_came_as(p, &p->blobs[i]);
+
+		p->blobs[i].came = (struct tb_ident){ 0 };
+		if (path && !tb_file_ident(path, &p->blobs[i].came, NULL))
+			n++;
+	}
 	if (n > SYNC_EACH)
 		return sync_path(p->dir, true, err);
 	for (size_t i = 0; !status && i < p->n; i++) {
@@ -241,6 +248,46 @@ place_all(struct hub_pull *p, struct store_lock *lock, struct hub_pull_result *o
 	return status ? status : snapshot_name(p, err);
 }
 
+/* What of the snapshot is a model: its folder, or files of it. */
+static void
+hub_note_models(const struct hub_pull *p, const struct content_hashed *v, size_t n)
+{
+	char **models = tb_calloc(p->files.n + 1, sizeof(*models));
+	size_t nmodels = 0;
+
+	for (size_t i = 0; models && i < p->files.n; i++)
+		if (p->take[i] && tb_ends(p->files.v[i].path, ".gguf") &&
+		    (models[nmodels + 1] = snapshot_path(p, &p->files.v[i])))
+			nmodels++;
+	if (models) {
+		models[0] = p->snapshot;
+		content_note_hashed(p->ctx, v, n, (const char *const *)models, nmodels + 1);
+	}
+	for (size_t i = 0; i < nmodels; i++)
+		free(models[i + 1]);
+	free(models);
+}
+
+/* All of it is right: nobody need hash it for that once more. */
+static void
+hub_note_hashed(const struct hub_pull *p)
+{
+	struct content_hashed *v = tb_calloc(p->n + 1, sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; v && i < p->n; i++) {
+		const struct hub_blob *b = &p->blobs[i];
+		bool there = b->there == HUB_SURE;
+
+		if (there || b->came.ino)
+			v[n++] = (struct content_hashed){ b->path, b->file->digest, there ? b->was : b->came,
+							  !there };
+	}
+	if (n)
+		hub_note_models(p, v, n);
+	free(v);
+}
+
 enum tb_status
 hub_place(struct hub_pull *p, struct hub_pull_result *out, bool *again, struct tb_err *err)
 {
@@ -253,5 +300,7 @@ hub_place(struct hub_pull *p, struct hub_pull_result *out, bool *again, struct t
 	if (!status)
 		status = place_all(p, &lock, out, again, err);
 	store_unlock(&lock);
+	if ((!status || status == TB_ESYNC) && !*again)
+		hub_note_hashed(p);
 	return status;
 }

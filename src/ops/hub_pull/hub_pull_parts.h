@@ -23,6 +23,7 @@ struct hub_blob {
 	char *begun;			/* a file that may have some of it; NULL: none; owned */
 	enum hub_there there;
 	struct tb_ident was;		/* of the file that is there */
+	struct tb_ident came;		/* of the one that came; zero: none did */
 	size_t item;			/* of the fetch, where it comes */
 };
 

@@ -22,6 +22,7 @@ struct pull_blob {
 	const struct manifest_layer *layer;	/* the first that names it; of the manifest */
 	enum pull_there there;
 	struct tb_ident was;		/* of the file that is there */
+	struct tb_ident came;		/* of the one that came; zero: none did */
 	size_t item;			/* of the fetch, where it comes */
 	atomic_uint begun;		/* times that its first byte was asked for */
 };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/mem.h"
+#include "src/ops/content/content.h"
 #include "src/ops/home/home.h"
 #include "src/ops/pull/pull_parts.h"
 #include "src/store/journal.h"
@@ -43,13 +44,18 @@ sync_fd(int fd, const char *path, bool all, struct tb_err *err)
 
 /* Before they can be seen; all at once where there are many. */
 static enum tb_status
-sync_files(const struct pull *p, struct tb_err *err)
+sync_files(struct pull *p, struct tb_err *err)
 {
 	enum tb_status status = TB_OK;
 	size_t n = 0;
 
-	for (size_t i = 0; i < p->n; i++)
-		n += came_as(p, &p->blobs[i]) != NULL;
+	for (size_t i = 0; i < p->n; i++) {
+		const char *path = came_as(p, &p->blobs[i]);
+
+		p->blobs[i].came = (struct tb_ident){ 0 };
+		if (path && !tb_file_ident(path, &p->blobs[i].came, NULL))
+			n++;
+	}
 	if (n > SYNC_EACH)
 		return sync_fd(open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), p->dir, true, err);
 	for (size_t i = 0; !status && i < p->n; i++) {
@@ -193,6 +199,33 @@ let_go(struct pull *p, const struct ollama_writer *w)
 		(void)!utimensat(AT_FDCWD, w->path, NULL, 0);
 }
 
+/* All of it is right: nobody need hash it for that once more. */
+static void
+note_hashed(const struct pull *p)
+{
+	struct content_hashed *v = tb_calloc(p->n + 1, sizeof(*v));
+	char **paths = tb_calloc(p->n + 1, sizeof(*paths)), *model = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; v && paths && i < p->n; i++) {
+		const struct pull_blob *b = &p->blobs[i];
+		bool there = b->there == PULL_SURE;
+
+		if ((there || b->came.ino) && (paths[n] = ollama_blob_path(p->root, b->layer->digest))) {
+			v[n] = (struct content_hashed){ paths[n], b->layer->digest,
+							there ? b->was : b->came, !there };
+			n++;
+		}
+	}
+	if (n && !ollama_find_manifest(p->root, &p->local, &model, NULL) && model)
+		content_note_hashed(p->ctx, v, n, (const char *const[]){ model }, 1);
+	for (size_t i = 0; i < n; i++)
+		free(paths[i]);
+	free(model);
+	free(paths);
+	free(v);
+}
+
 enum tb_status
 pull_place(struct pull *p, struct pull_result *out, bool *again, struct tb_err *err)
 {
@@ -215,5 +248,7 @@ pull_place(struct pull *p, struct pull_result *out, bool *again, struct tb_err *
 	if (tb_written(status))
 		let_go(p, &w);
 	ollama_writer_free(&w);
+	if (!status || status == TB_ESYNC)
+		note_hashed(p);
 	return status;
 }
