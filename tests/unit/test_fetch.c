@@ -240,6 +240,23 @@ a_cancel_is_heard_at_once(void **state)
 	}
 }
 
+/* What cannot be cut anew stays cut as it was. */
+static void
+no_memory_for_parts_leaves_those_there_are(void **state)
+{
+	struct fetch_file file = { .it.size = 100 };
+
+	(void)state;
+	assert_true(fetch_parts_make(&file, 30));
+	assert_int_equal(file.nparts, 4);
+	file.it.size = UINT64_MAX / 2;
+	assert_false(fetch_parts_make(&file, 1));
+	assert_int_equal(file.nparts, 4);
+	assert_non_null(file.parts);
+	assert_int_equal(file.parts[3].len, 10);
+	free(file.parts);
+}
+
 static void
 room_is_looked_for_first(void **state)
 {
@@ -273,6 +290,7 @@ main(void)
 		cmocka_unit_test(two_of_the_same_at_once),
 		cmocka_unit_test(what_crawls_is_begun_anew),
 		cmocka_unit_test(a_cancel_is_heard_at_once),
+		cmocka_unit_test(no_memory_for_parts_leaves_those_there_are),
 		cmocka_unit_test(room_is_looked_for_first),
 	};
 

@@ -100,10 +100,12 @@ fetch_parts_make(struct fetch_file *file, uint64_t part)
 	uint64_t size = file->it.size;
 	size_t n = part == UINT64_MAX || !size ? 1 : (size_t)((size - 1) / part + 1);
 
-	free(file->parts);
-	file->parts = tb_calloc(n, sizeof(*file->parts));
-	if (!file->parts)
+	struct fetch_part *parts = tb_calloc(n, sizeof(*parts));
+
+	if (!parts)
 		return false;
+	free(file->parts);
+	file->parts = parts;
 	file->nparts = n;
 	file->next = file->front = 0;
 	file->stream = n == 1;

@@ -111,7 +111,7 @@ uint64_t fetch_file_room(const struct fetch *f, const struct fetch_file *file);
 /* What an item of that size is cut into; UINT64_MAX: nothing. */
 uint64_t fetch_part_size(const struct fetch *f, uint64_t size);
 
-/* Cuts it anew: nothing of it is there. */
+/* Cuts it anew: nothing of it is there.  false: no memory, and it is cut as it was. */
 bool fetch_parts_make(struct fetch_file *file, uint64_t part);
 
 /* fetch_adopt.c: copies what others have of it into the empty file, and fills in the parts; or
