@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/hash.h"
 #include "src/base/job.h"
 #include "src/base/mem.h"
 #include "src/base/pool.h"
@@ -31,6 +32,8 @@ struct carry {
 	struct kept_repos repos;	/* that may have some of it */
 	struct carry_item *v;		/* owned */
 	size_t n, cap;
+	uint32_t *slots;		/* the items by digest; see TB_SLOT(); owned */
+	size_t nslots;
 	uint64_t bytes;
 	pthread_mutex_t lock;
 	/* While it runs. */
@@ -75,20 +78,53 @@ carry_free(struct carry *c)
 		free((char *)c->v[i].b.from);
 	}
 	free(c->v);
+	free(c->slots);
 	kept_repos_free(&c->repos);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
+}
+
+static uint32_t *
+slot_of(const struct carry *c, const char *digest)
+{
+	uint64_t hash = tb_hash(digest, strlen(digest));
+
+	return TB_SLOT(c->slots, c->nslots, hash >> 32, i, !strcmp(c->v[i].b.digest, digest));
+}
+
+/* One more item finds a place, and the table stays half empty. */
+static bool
+grow_slots(struct carry *c)
+{
+	size_t n = c->nslots ? c->nslots * 2 : 64;
+	uint32_t *old = c->slots;
+
+	if (c->n + 1 <= c->nslots / 2)
+		return true;
+	c->slots = tb_calloc(n, sizeof(*c->slots));
+	if (!c->slots) {
+		c->slots = old;
+		return false;
+	}
+	c->nslots = n;
+	for (size_t i = 0; i < c->n; i++)
+		*slot_of(c, c->v[i].b.digest) = (uint32_t)i + 1;
+	free(old);
+	return true;
 }
 
 enum tb_status
 carry_add(struct carry *c, const struct site_blob *b, struct tb_err *err)
 {
 	struct carry_item item = { .b = *b };
+	uint32_t *slot;
 	bool well;
 
-	for (size_t i = 0; i < c->n; i++)
-		if (!strcmp(c->v[i].b.digest, b->digest))
-			return TB_OK;
+	if (!grow_slots(c))
+		return tb_nomem(err);
+	slot = slot_of(c, b->digest);
+	if (*slot)
+		return TB_OK;
 	item.b.what = tb_strdup(b->what ? b->what : "");
 	item.b.from = b->from ? tb_strdup(b->from) : NULL;
 	well = item.b.what && !item.b.from == !b->from;
@@ -96,6 +132,7 @@ carry_add(struct carry *c, const struct site_blob *b, struct tb_err *err)
 	well = well && tb_grow(&c->v, &c->cap, c->n + 1, sizeof(item));
 	if (well) {
 		c->v[c->n++] = item;
+		*slot = (uint32_t)c->n;
 		c->bytes += b->size;
 	}
 	pthread_mutex_unlock(&c->lock);
