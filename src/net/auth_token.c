@@ -206,6 +206,21 @@ refused(const struct realm *r, const struct http_answer *a, struct tb_err *err)
 	return passing ? TB_EIO : TB_EUSAGE;
 }
 
+/* Who reads of a host that cannot be asked has not named it. */
+static enum tb_status
+say_who_sent_us(const struct auth *a, const struct realm *r, enum tb_status status,
+		struct tb_err *err)
+{
+	char *host = url_host(&r->url);
+
+	if (!host || url_same_origin(&r->url, &a->url))
+		(void)tb_wrap(err, status, "%s, asked for a token", a->host);
+	else
+		(void)tb_wrap(err, status, "%s sends who asks to %s for a token", a->host, host);
+	free(host);
+	return status;
+}
+
 /* The form that an identity token is shown in. */
 static void
 put_form(const struct auth *a, const struct realm *r, struct tb_buf *out)
@@ -246,6 +261,8 @@ auth_buy(struct auth *a, struct http *h, const struct realm *r, enum auth_way wa
 	if (!status) {
 		status = http_do(h, &ask, job, &answer, err);
 		a->fate = http_fate(&answer, status);
+		if (status && status != TB_ECANCEL && status != TB_ENOMEM)
+			status = say_who_sent_us(a, r, status, err);
 		asked = !status;
 	}
 	if (asked) {

@@ -454,7 +454,7 @@ a_password_stays_with_its_registry(void **state)
 }
 
 static void
-from_https_no_realm_is_plain(void **state)
+realms_are_believed_little(void **state)
 {
 	char *value;
 	struct http_answer refused = { .status = 401, .headers = TB_BUF(1000) };
@@ -474,6 +474,11 @@ from_https_no_realm_is_plain(void **state)
 		     "Digest");
 	auth_free(a);
 	http_answer_free(&refused);
+	/* where nobody answers it is said who sent us there */
+	fresh("Bearer realm=\"http://127.0.0.1:1/?%u\"", false, NULL);
+	a = auth_of_registry(NULL);
+	assert_fails(next_of(a, NULL, &value, &err), err, TB_EIO, "sends who asks to 127.0.0.1:1 for a token: ");
+	auth_free(a);
 }
 
 /* As Ollama does it; first as nobody where it is not Ollama's own. */
@@ -677,7 +682,7 @@ main(void)
 		cmocka_unit_test(a_name_is_shown), cmocka_unit_test(a_token_is_got_for_nothing),
 		cmocka_unit_test(a_token_is_renewed), cmocka_unit_test(a_password_buys_a_token),
 		cmocka_unit_test(a_password_stays_with_its_registry),
-		cmocka_unit_test(from_https_no_realm_is_plain),
+		cmocka_unit_test(realms_are_believed_little),
 		cmocka_unit_test(from_https_nothing_is_plain),
 		cmocka_unit_test(a_key_signs_for_a_token),
 		cmocka_unit_test(a_registry_is_shown_it_without_asking),
