@@ -113,6 +113,12 @@ typedef enum tb_status cli_op(void *arg, struct tb_job *job, struct tb_err *err)
 enum tb_status cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg,
 		       struct tb_err *err) TB_MUST_USE;
 
+/* The same; last(cli, arg, err) says what failed where nothing behind it will be said any more, as
+ * a signal ends the program. */
+typedef void cli_last(const struct cli *cli, void *arg, const struct tb_err *err);
+enum tb_status cli_run_to(const struct cli *cli, const char *title, cli_op *fn, void *arg,
+			  cli_last *last, struct tb_err *err) TB_MUST_USE;
+
 /* How far it is, in at most `cols` columns (SIZE_MAX: no limit); appended. */
 struct tb_progress;
 void cli_progress_line(struct tb_buf *out, const char *title, const struct tb_progress *p,

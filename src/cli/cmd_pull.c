@@ -145,11 +145,20 @@ result_print(const struct cli *cli, const struct pull_result *r)
 
 /* ---- */
 
+static void
+pull_last(const struct cli *cli, void *arg, const struct tb_err *err)
+{
+	const struct task *t = arg;
+
+	(void)cli_pull_failed(cli, err, t->res.moved);
+}
+
 static enum cli_exit
 pull_do(struct cli *cli, struct task *t, bool dry)
 {
 	struct tb_err err;
-	enum tb_status failed = cli_run(cli, "pull", dry ? dry_run : pull_run, t, &err);
+	enum tb_status failed = cli_run_to(cli, "pull", dry ? dry_run : pull_run, t,
+					   pull_last, &err);
 	enum cli_exit status = CLI_OK;
 
 	if (!failed && dry)

@@ -120,6 +120,13 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 enum tb_status
 cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg, struct tb_err *err)
 {
+	return cli_run_to(cli, title, fn, arg, NULL, err);
+}
+
+enum tb_status
+cli_run_to(const struct cli *cli, const char *title, cli_op *fn, void *arg, cli_last *last,
+	   struct tb_err *err)
+{
 	bool show = cli->progress || (isatty(STDERR_FILENO) && !cli->quiet);
 	struct sigaction sa = { .sa_handler = on_signal }, old[NSIGNALS];
 	struct tb_job *job = tb_job_new(-1);
@@ -148,17 +155,19 @@ cli_run(const struct cli *cli, const char *title, cli_op *fn, void *arg, struct 
 	tb_job_begin(job);
 	status = fn(arg, job, err);
 	tb_job_end(job, status, err);
-	/* It has cleaned up behind itself: now the signal may do its work. */
+	/* It has cleaned up behind itself: now the signal may do its work, after the last words. */
 	for (size_t i = 0; i < NSIGNALS; i++)
 		sigaction(signals[i], &old[i], NULL);
-	if (ending)
-		raise(ending);
 	if (fd[1] >= 0)
 		close(fd[1]);
 	if (show)
 		pthread_join(thread, NULL);
 	if (fd[0] >= 0)
 		close(fd[0]);
+	if (ending && status && last)
+		last(cli, arg, err);
+	if (ending)
+		raise(ending);
 	interrupted = NULL;
 	tb_job_free(job);
 	return status;

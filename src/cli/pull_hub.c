@@ -147,6 +147,14 @@ cli_pull_failed(const struct cli *cli, const struct tb_err *err, uint64_t moved)
 	return status;
 }
 
+static void
+hub_pull_last(const struct cli *cli, void *arg, const struct tb_err *err)
+{
+	const struct hub_task *t = arg;
+
+	(void)cli_pull_failed(cli, err, t->res.moved);
+}
+
 enum cli_exit
 cli_pull_hub(struct cli *cli, struct op_ctx *ctx, const struct hub_pull_request *req, bool dry)
 {
@@ -156,7 +164,8 @@ cli_pull_hub(struct cli *cli, struct op_ctx *ctx, const struct hub_pull_request 
 	enum tb_status status = hub_pull_new(&t.pull, ctx, req, &err);
 
 	if (!status)
-		status = cli_run(cli, "pull", dry ? hub_plan_run : hub_pull_run, &t, &err);
+		status = cli_run_to(cli, "pull", dry ? hub_plan_run : hub_pull_run, &t, hub_pull_last,
+				    &err);
 	if (!status && dry)
 		shown = hub_plan_print(cli, &t.plan);
 	else if (tb_written(status) && !dry)

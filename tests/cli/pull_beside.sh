@@ -93,15 +93,19 @@ moved=$(sed -n 's/.*"bytes_moved":\([0-9]*\).*/\1/p' "$T/out")
 whole "behind a kill"
 [ -z "$(find "$S/.tbtui" -type f -size +0)" ] || fail "something is left over"
 
-# ---- cancelled ----
-rm -rf "$S/blobs" "$S/manifests" "$S/.tbtui"
-mkdir -p "$S/blobs" "$S/manifests"
-pull_begins two
-sleep 0.3
-kill -INT $pid
-wait $pid && fail "a cancelled pull says it is done"
-grep -q 'B came, which is kept: the same command goes on with it$' "$T/pull" || { cat "$T/pull" >&2; fail "nothing is kept"; }
-[ "$(ls "$S/blobs" | wc -l)" = 0 ] && [ ! -e "$manifest" ] || fail "half a model behind a cancel"
+# ---- cancelled, or told to end: what is kept is said, and the latter ends by its signal ----
+for signal in INT:2 TERM:143; do
+	rm -rf "$S/blobs" "$S/manifests" "$S/.tbtui"
+	mkdir -p "$S/blobs" "$S/manifests"
+	pull_begins two
+	sleep 0.3
+	kill -"${signal%:*}" $pid
+	wait $pid
+	[ $? = "${signal#*:}" ] || fail "a pull ends otherwise by $signal"
+	grep -q 'B came, which is kept: the same command goes on with it$' "$T/pull" ||
+		{ cat "$T/pull" >&2; fail "nothing is kept"; }
+	[ "$(ls "$S/blobs" | wc -l)" = 0 ] && [ ! -e "$manifest" ] || fail "half a model behind $signal"
+done
 
 # ---- a disk that is full from the beginning, or gets full while bytes come ----
 mkdir -p "$T/small"
