@@ -34,6 +34,7 @@ struct http_answer {
 	bool elsewhere;			/* a redirect led to another server */
 	bool broken;			/* stays after a failure: of the way there, not of what was asked */
 	bool untrusted;			/* stays, too: its certificate is of nobody who is trusted here */
+	bool no_tls;			/* stays, too: it does not speak TLS, or another kind of it */
 };
 #define HTTP_ERROR_MAX 65536u
 void http_answer_free(struct http_answer *a);	/* also twice, also of zeros */

@@ -203,6 +203,7 @@ say_failure(struct transfer *t, CURLcode code)
 		what = "its certificate is not to be trusted, nothing was sent";
 		break;
 	case CURLE_SSL_CONNECT_ERROR:
+		t->out->no_tls = true;
 		what = "no TLS there; is it http:// instead?";
 		break;
 	case CURLE_GOT_NOTHING:

@@ -92,7 +92,8 @@ check_plain(const struct registry_at *p, const struct image_name *n,
 	if (strcmp(p->url.scheme, "http") || o->plain || o->base || url_is_loopback(&p->url))
 		return TB_OK;
 	return tb_fail(err, TB_EUSAGE, "http://%s: without TLS all in between can read and change"
-		       " what is sent; use https://, or allow it with --insecure", p->host);
+		       " what is sent; use https://, or allow it with --insecure, or for good with"
+		       " \"registry %s plain\" in the configuration", p->host, p->host);
 }
 
 static enum tb_status
@@ -133,6 +134,7 @@ registry_new(struct registry **out, const struct image_name *n, const struct reg
 	if (!r->places)
 		r->nplaces = 0;
 	r->repo = tb_strdup(n->repo);
+	r->https = !strcmp(n->scheme, "https");
 	r->ca_file = o->ca_file ? tb_strdup(o->ca_file) : NULL;
 	r->trust = (struct http_trust){ .ca_file = r->ca_file, .skip = o->skip_verify };
 	r->mirrors = (struct http_trust){ .ca_file = r->ca_file };
@@ -207,6 +209,14 @@ say_whom_to_trust(const struct registry *r, struct tb_err *err)
 		      " /FILE\" into the configuration", what.msg, r->places[r->nplaces - 1].host);
 }
 
+/* Names of models say no scheme: who has pulled one by http:// asks by https behind that. */
+static void
+say_how_without_tls(const struct registry_at *p, struct tb_err *err)
+{
+	(void)tb_fail(err, err->code, "%s: no TLS there; if it is to be asked by plain HTTP, say --insecure,"
+		      " or write \"registry %s plain\" into the configuration", p->host, p->host);
+}
+
 enum tb_status
 place_ask(struct registry *r, struct registry_at *p, struct http *h, const char *where,
 	  const char *actions, const struct http_ask *ask, struct tb_job *job,
@@ -234,6 +244,8 @@ place_ask(struct registry *r, struct registry_at *p, struct http *h, const char 
 		status = http_do(h, &whole, job, out, err);
 	if (status && err && out->untrusted && !r->ca_file)
 		say_whom_to_trust(r, err);
+	if (status && err && out->no_tls && ours && !r->https)
+		say_how_without_tls(p, err);
 	free(scope);
 	free(url);
 	return status;

@@ -21,6 +21,7 @@ struct registry {
 	struct registry_at *places;		/* mirrors, then the registry itself */
 	size_t nplaces;
 	char *repo, *ca_file;
+	bool https;			/* as the name says itself */
 	struct http_trust trust;	/* of the registry itself */
 	struct http_trust mirrors;	/* of the others: what the user allowed was not for them */
 };

@@ -121,7 +121,7 @@ err_has 'not a name in a registry'
 expect 2 tb pull "docker://http://$A/a/b/c"
 err_has 'say behind it what it shall be called'
 expect 2 tb pull "$name"
-err_has 'no TLS there'
+err_has "no TLS there; .*--insecure, or write \"registry $A plain\" into the configuration\$"
 expect 2 tb pull "http://192.0.2.1/ns/demo"
 err_has 'all in between can read and change .* --insecure'
 expect 2 tb pull --insecure "https://$name"
