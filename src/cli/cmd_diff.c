@@ -9,6 +9,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/cli/problems.h"
 #include "src/cli/table.h"
 #include "src/cli/tensors.h"
 #include "src/face/words.h"
@@ -259,15 +260,6 @@ diff_models(struct cli *cli, struct diff_task *k, char **argv, struct tb_err *er
 	return status;
 }
 
-/* A part that cannot be read is not compared: what is left may be the same. */
-static bool
-damaged(const struct cli *cli, const struct model *m)
-{
-	for (size_t i = 0; i < m->nproblems; i++)
-		cli_note(cli, m->problems[i].message);
-	return m->nproblems;
-}
-
 COMMAND(cli_diff, "diff", "REF REF",
 	"compare two models tensor by tensor, across formats")
 {
@@ -301,7 +293,8 @@ COMMAND(cli_diff, "diff", "REF REF",
 		status = cli_fail(&err);
 	else {
 		status = diff_print(cli, &k);
-		if (damaged(cli, k.a) | damaged(cli, k.b))
+		/* a part that cannot be read is not compared: what is left may be the same */
+		if (cli_problems_note(cli, k.a) | cli_problems_note(cli, k.b))
 			status = CLI_FAILED;
 	}
 	diff_result_free(&k.res);

@@ -10,6 +10,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/text.h"
+#include "src/cli/problems.h"
 #include "src/cli/table.h"
 #include "src/face/texts.h"
 #include "src/ops/create/create.h"
@@ -170,8 +171,7 @@ show_text(const struct show *s)
 	texts_text(s);
 	if (m->nproblems)
 		printf("\nProblems\n");
-	for (size_t i = 0; i < m->nproblems; i++)
-		cli_line("%s", m->problems[i].message);
+	cli_problems_print(m);
 	if (m->remark) {
 		printf("\nRemark\n");
 		cli_line("%s", m->remark);

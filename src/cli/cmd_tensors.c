@@ -9,6 +9,7 @@
 #include "src/base/text.h"
 #include "src/cli/far.h"
 #include "src/cli/index.h"
+#include "src/cli/problems.h"
 #include "src/cli/table.h"
 #include "src/cli/tensors.h"
 #include "src/face/words.h"
@@ -244,8 +245,7 @@ tensors_print(const struct cli *cli, struct tensors_task *k)
 		status = cli_fail(&err);
 	else
 		status = cli->json ? tensors_json(k, rows, n) : tensors_text(cli, rows, n);
-	for (size_t i = 0; i < m->nproblems; i++)
-		cli_note(cli, m->problems[i].message);
+	(void)cli_problems_note(cli, m);
 	for (size_t i = 0; i < n && items && status == CLI_OK; i++)
 		status = *items[i].digest ? CLI_OK : CLI_FAILED;
 	free(items);

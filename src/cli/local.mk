@@ -75,6 +75,8 @@ src_cli_libcli_a_SOURCES = $(cli_command_files) \
 	src/cli/plan_json.c \
 	src/cli/print.c \
 	src/cli/progress.c \
+	src/cli/problems.c \
+	src/cli/problems.h \
 	src/cli/pull_hub.c \
 	src/cli/pull_hub.h \
 	src/cli/run_model.c \

@@ -12,6 +12,19 @@ has '^\{\{ bos_token'
 has 'chat_template.jinja: not a regular file$'
 [ ! -s "$T/err" ] || fail "told twice: $(cat "$T/err")"
 
+# Of very many problems the first are told.
+many=$T/many/manifests/registry.ollama.ai/library/many/x
+mkdir -p "$T/many/blobs" "${many%/*}"
+layers=$(seq 70 | while read -r i; do
+	printf ',{"mediaType":"application/vnd.ollama.image.tensor","digest":"sha256:%064d","size":9,"name":"t%d"}' "$i" "$i"
+done)
+echo "{\"schemaVersion\":2,\"config\":{\"mediaType\":\"application/vnd.docker.container.image.v1+json\",\"digest\":\"sha256:$(printf %064d 71)\",\"size\":2},\"layers\":[${layers#,}]}" >"$many"
+expect 1 "$TBTUI" -s "$T/many" show many:x
+has '^and 2[01] more$'
+expect 1 "$TBTUI" -s "$T/many" tensors many:x
+err_has 'and 2[01] more$'
+[ "$(wc -l <"$T/err")" = 51 ] || fail "$(wc -l <"$T/err") lines of problems"
+
 need_shared
 models=$TBTUI_SHARED/data/models
 moe=$models/stories260K-moe4
