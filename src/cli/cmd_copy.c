@@ -71,6 +71,9 @@ copy_print(const struct cli *cli, const struct task *t)
 	if (t->req.dry_run && *r->old)
 		cli_line("something else is there under that name, manifest %s", r->old);
 	cli_line("manifest %s", r->digest);
+	if (r->docker_in_layout)
+		cli_line("it is of Docker's kind, kept as it is: skopeo and podman find only OCI's by name in"
+			 " a layout; of a model here \"tbtui export --as oci\" makes one");
 	return CLI_OK;
 }
 

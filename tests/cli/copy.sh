@@ -92,7 +92,9 @@ grep -q "$arm" "$T/two/index.json" || fail "not replaced"
 # A model of a store; and what is asked for wrongly.
 copy 0 small:v1 "docker://$A_URL/me/small:v1"
 [ "$(manifest "$A_URL" me/small v1)" = "sha256:$(sha256sum <"$MANIFEST" | cut -d' ' -f1)" ] || fail "model"
+grep -q "of Docker's kind" "$T/out" && fail "of a registry"
 copy 0 small:v1 "oci:$T/three:small"
+has "^it is of Docker's kind, kept as it is: skopeo .* \"tbtui export --as oci\" makes one\$"
 copy 0 "oci:$T/three" "docker://$B_URL/me/small:v1"
 [ "$(manifest "$B_URL" me/small v1)" = "sha256:$(sha256sum <"$MANIFEST" | cut -d' ' -f1)" ] || fail "model"
 # and out of a layout into a store again, the same model

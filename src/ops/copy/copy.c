@@ -275,6 +275,7 @@ copy_all(struct copy *c, struct http *h, struct tb_job *job, struct copy_result 
 	if (status)
 		return status;
 	memcpy(out->digest, c->v[c->n - 1].m.digest, sizeof(out->digest));
+	out->docker_in_layout = c->to.is_layout && tb_starts(c->v[c->n - 1].m.type, "application/vnd.docker.");
 	out->manifests = c->n;
 	out->referrers = c->referrers;
 	out->blobs = copy_look(c, NULL, 0);

@@ -19,6 +19,7 @@ struct copy_request {			/* all copied */
 struct copy_result {
 	char *from, *to;		/* owned */
 	char digest[TB_DIGEST_MAX];	/* of the manifest, or the index */
+	bool docker_in_layout;		/* its manifest is of Docker's kind, and goes to a layout */
 	size_t manifests;		/* of images, indexes and what refers to them */
 	size_t referrers;		/* of them: those that were not asked for by name */
 	size_t blobs;
