@@ -716,12 +716,17 @@ check-threads: tbtui $(check_LIBRARIES) $(check_DATA) tests/scrtest
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
 .PHONY: check-threads
 
-# With every byte of memory watched all but what compares the numbers and answers of many models,
-# one after another by the same code: a plain build does that.
-LONG_TESTS = tests/cli/arch.sh tests/cli/arch_vary.sh tests/cli/arch_mlx.sh \
+# With every byte of memory watched all but the rules of the house, which read sources, and what
+# compares the numbers and answers of many models, one after another by the same code: a plain
+# build does that.
+LONG_TESTS = tests/check-layers.sh tests/check-length.sh tests/check-banned.sh \
+	tests/check-names.sh tests/check-security.sh \
+	tests/cli/arch.sh tests/cli/arch_vary.sh tests/cli/arch_mlx.sh \
 	tests/cli/gguf_back_arch.sh tests/cli/packs.sh tests/cli/rounds.sh tests/cli/against.sh \
 	tests/cli/demo_runs.sh tests/cli/demo_answers.sh tests/cli/schema.sh tests/cli/gguf.sh \
-	tests/unit/test_reference
+	tests/cli/search.sh tests/cli/examples.sh \
+	tests/unit/test_reference tests/unit/test_paths tests/unit/test_speculate \
+	tests/unit/test_passes
 check-memory: all $(check_PROGRAMS) $(check_LIBRARIES) $(check_DATA)
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(filter-out $(LONG_TESTS),$(TESTS))'
 .PHONY: check-memory
