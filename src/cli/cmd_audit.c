@@ -412,7 +412,7 @@ COMMAND(cli_audit, "audit", "[list|show N|diff N M|check FILE|export [N|REF...]]
 		{ 0, "cyclonedx", TB_OPT_FLAG, &a.cyclonedx, NULL,
 		  "export: a bill of materials as CycloneDX 1.6 in JSON, of a run or of models" },
 		{ 0, "unsealed", TB_OPT_FLAG, &a.unsealed, NULL,
-		  "check: also a report that has no seal, as older versions wrote them" },
+		  "check: accept reports without a seal, as older versions wrote them" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

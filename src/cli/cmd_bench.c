@@ -85,9 +85,11 @@ COMMAND(cli_bench, "bench", "[REF]", "measure speed against this machine's limit
 		{ 0, "pp", TB_OPT_U64, &pp, "N", "tokens of the prompt (512)" },
 		{ 0, "tg", TB_OPT_U64, &tg, "N", "tokens to generate (64)" },
 		RUN_ENGINE_OPTIONS(cli),
-		{ 0, "depth", TB_OPT_U64, &depth, "N", "tokens that are in the context before (0)" },
-		{ 0, "only", TB_OPT_STR, &only, "PARTS", "of limits, matrices, tokens, encode, hash, "
-		  "stats, model, with commas; with REF just model, else all others" },
+		{ 0, "depth", TB_OPT_U64, &depth, "N", "tokens already in the "
+		  "context (0)" },
+		{ 0, "only", TB_OPT_STR, &only, "PARTS", "some of limits, matrices, "
+		  "tokens, encode, hash, stats and model, separated by commas; "
+		  "default: model with REF, else all others" },
 		{ .name = NULL },
 	};
 	unsigned parts = 0;

@@ -100,12 +100,15 @@ COMMAND(cli_blobs, "blobs", "",
 	bool orphans = false, shared = false, missing = false, left = false, copies = false;
 	struct db_query q = { 0 };
 	const struct tb_opt opts[] = {
-		{ 0, "orphans", TB_OPT_FLAG, &orphans, NULL, "that no model uses, older than an hour" },
-		{ 0, "shared", TB_OPT_FLAG, &shared, NULL, "that two models or more use" },
-		{ 0, "missing", TB_OPT_FLAG, &missing, NULL, "that a model needs and are not there" },
+		{ 0, "orphans", TB_OPT_FLAG, &orphans, NULL, "only those that no "
+		  "model uses, older than an hour" },
+		{ 0, "shared", TB_OPT_FLAG, &shared, NULL, "only those that two or "
+		  "more models use" },
+		{ 0, "missing", TB_OPT_FLAG, &missing, NULL, "those that a model "
+		  "needs but are missing" },
 		{ 0, "left", TB_OPT_FLAG, &left, NULL, "partial downloads and other leftovers" },
 		{ 0, "duplicates", TB_OPT_FLAG, &copies, NULL,
-		  "the same content in several files, in whatever store or folder" },
+		  "the same content in several files, across stores and folders" },
 		{ 'S', "sort", TB_OPT_STR, &q.sort, "KEY",
 		  "digest, size, owners, kind, state or modified" },
 		{ .name = NULL }

@@ -100,12 +100,12 @@ COMMAND(cli_calibrate, "calibrate", "REF TEXT",
 	struct calibrating c = { .req = { 0 } };
 	uint64_t chunk = 0;
 	const struct tb_opt opts[] = {
-		{ 'o', "output", TB_OPT_STR, &c.req.path, "FILE", "what is written: an importance "
-		  "matrix, as llama.cpp has it" },
-		{ 0, "chunk", TB_OPT_U64, &chunk, "N", "tokens that are read together; default 512" },
-		{ 'n', "chunks", TB_OPT_U64, &c.req.chunks, "N", "so many of them at most" },
-		{ 0, "gram", TB_OPT_FLAG, &c.req.gram, NULL, "also products of columns, which "
-		  "quantize --feedback needs" },
+		{ 'o', "output", TB_OPT_STR, &c.req.path, "FILE", "the file to "
+		  "write: an importance matrix in llama.cpp's format" },
+		{ 0, "chunk", TB_OPT_U64, &chunk, "N", "tokens read at a time (512)" },
+		{ 'n', "chunks", TB_OPT_U64, &c.req.chunks, "N", "at most N chunks" },
+		{ 0, "gram", TB_OPT_FLAG, &c.req.gram, NULL, "also record products "
+		  "of columns, which quantize --feedback needs" },
 		{ 'f', "replace", TB_OPT_FLAG, &c.req.replace, NULL, "the file may exist" },
 		{ .name = NULL }
 	};

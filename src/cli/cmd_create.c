@@ -112,18 +112,19 @@ COMMAND(cli_create, "create", "NAME", "make a model from a Modelfile")
 	struct plan_args a = { 0 };
 	struct task t = { 0 };
 	const struct tb_opt opts[] = {
-		{ 'f', "file", TB_OPT_STR, &file, "FILE", "the Modelfile (without: ./Modelfile); -: "
-		  "standard input" },
+		{ 'f', "file", TB_OPT_STR, &file, "FILE", "the Modelfile (default: "
+		  "./Modelfile); - for standard input" },
 		{ 0, "replace", TB_OPT_FLAG, &t.req.replace, NULL,
-		  "the name may be taken; the old one is kept" },
+		  "replace a model of that name; the old one is kept" },
 		{ 'q', "quantize", TB_OPT_STR, &a.quant, "SCHEME", "what tensors become on the way: "
 		  SCHEME_WORDS SCHEME_DTYPES "keep" },
-		{ 0, "policy", TB_OPT_STR, &a.policy, "NAME", "which of them, as for quantize" },
-		{ 'r', "rule", TB_OPT_LIST, &a.rules, "PATTERN=SCHEME", "for names that a glob matches; "
-		  "repeatable, the last match wins" },
+		{ 0, "policy", TB_OPT_STR, &a.policy, "NAME", "which tensors, as for "
+		  "quantize" },
+		{ 'r', "rule", TB_OPT_LIST, &a.rules, "PATTERN=SCHEME", "for tensors "
+		  "whose names match a glob; repeatable, the last match wins" },
 		PLAN_EXPERT_OPTS(a),
 		{ 0, "requantize", TB_OPT_FLAG, &a.requantize, NULL,
-		  "change tensors that are quantized already, too" },
+		  "also convert tensors that are already quantized" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

@@ -196,9 +196,10 @@ COMMAND(cli_dedupe, "dedupe", "",
 	struct task t = { .req = { .min = LEAST } };
 	const struct tb_opt opts[] = {
 		{ 'n', "dry-run", TB_OPT_FLAG, &dry_run, NULL, "say what would be done, and do nothing" },
-		{ 0, "min", TB_OPT_U64, &t.req.min, "BYTES", "smaller files stay as they are (default: 65536)" },
+		{ 0, "min", TB_OPT_U64, &t.req.min, "BYTES", "leave smaller files "
+		  "alone (default: 65536)" },
 		{ 0, "reflink-only", TB_OPT_FLAG, &t.req.reflink_only, NULL,
-		  "no hard links, where the file system cannot share bytes of two files" },
+		  "never make hard links where the file system cannot share blocks" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

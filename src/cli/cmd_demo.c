@@ -51,7 +51,7 @@ COMMAND(cli_demo, "demo", "[DIR]",
 	struct task t = { 0 };
 	const struct tb_opt opts[] = {
 		{ 0, "random", TB_OPT_FLAG, &t.random, NULL,
-		  "models of random weights, smaller, which say nothing: for tests" },
+		  "smaller models with random weights, which talk nonsense: for tests" },
 		{ .name = NULL },
 	};
 	enum cli_exit status;

@@ -201,14 +201,16 @@ COMMAND(cli_export, "export", "REF... DEST",
 	const struct form *form;
 	const struct tb_opt opts[] = {
 		{ 0, "as", TB_OPT_STR, &x.as, "WHAT", "hf (a folder, nothing quantized), mlx (a folder, "
-		  "codes as they are), gguf, oci (an image more in a layout) or bundle (one archive, - for "
+		  "codes as they are), gguf, oci (an image added to a layout) or "
+		  "bundle (one archive, - for "
 		  "standard output); default: by DEST's name: .gguf, .tar, oci:DIR, else mlx" },
-		{ 0, "dtype", TB_OPT_STR, &x.dtype, "DTYPE", "of hf: what quantized tensors are decoded "
+		{ 0, "dtype", TB_OPT_STR, &x.dtype, "DTYPE", "with hf: what "
+		  "quantized tensors are decoded "
 		  "to: bf16 (default), f16 or f32" },
-		{ 'q', "quantize", TB_OPT_STR, &x.quant, "SCHEME", "of gguf: as quantize takes it, Q4_K_M "
-		  "(default: keep)" },
+		{ 'q', "quantize", TB_OPT_STR, &x.quant, "SCHEME", "with gguf: a "
+		  "scheme as for quantize, such as Q4_K_M (default: keep)" },
 		{ 'f', "replace", TB_OPT_FLAG, &x.replace, NULL,
-		  "the destination may exist; of a model the old one is kept" },
+		  "replace DEST if it exists; an old model is kept" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

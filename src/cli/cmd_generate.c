@@ -118,7 +118,8 @@ COMMAND(cli_generate, "generate", "REF", "continue a text")
 		  "plain text" },
 		{ 0, "top", TB_OPT_U64, &top, "K", "with --json: the K likeliest tokens at each place, "
 		  "at most " RUN_STRING(GEN_TOP) },
-		{ 0, "ignore-eos", TB_OPT_FLAG, &g.opts.ignore_eos, NULL, "go on behind the end" },
+		{ 0, "ignore-eos", TB_OPT_FLAG, &g.opts.ignore_eos, NULL, "go on "
+		  "past the end of the answer" },
 		RUN_SAMPLING_OPTIONS(sampling, " (1)"),
 		RUN_ADAPTER_OPTION(r),
 		RUN_ENGINE_OPTIONS(cli),

@@ -130,9 +130,10 @@ COMMAND(cli_import, "import", "PATH [NAME]",
 		{ 0, "as", TB_OPT_STR, &as, "WHAT",
 		  "a GGUF file: file (default) or tensors, layers by Hugging Face's names" },
 		{ 0, "decode", TB_OPT_STR, &a.decode, "DTYPE",
-		  "with --as tensors: bf16, f16 or f32, where no scheme has a block's codes" },
+		  "with --as tensors: what blocks are decoded to that no scheme can "
+		  "keep: bf16, f16 or f32" },
 		{ 'f', "replace", TB_OPT_FLAG, &t.req.replace, NULL,
-		  "the name may be taken; the old one is kept" },
+		  "replace a model of that name; the old one is kept" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

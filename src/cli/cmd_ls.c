@@ -93,7 +93,7 @@ COMMAND(cli_ls, "ls", "[PATTERN]", "list the models")
 	const struct tb_opt opts[] = {
 		{ 'S', "sort", TB_OPT_STR, &q.sort, "KEY", "name, kind, arch, params, scheme, size, "
 		  "exclusive, tensors, state or modified" },
-		{ 'r', "reverse", TB_OPT_FLAG, &q.reverse, NULL, "the other way round" },
+		{ 'r', "reverse", TB_OPT_FLAG, &q.reverse, NULL, "in reverse order" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

@@ -103,10 +103,11 @@ COMMAND(cli_plan, "plan", "SRC [DST]",
 	const struct tb_opt opts[] = {
 		PLAN_OPTS(a),
 		SPLIT_OPT(a),
-		{ 0, "save", TB_OPT_STR, &save_as, "FILE", "write the recipe down, for --recipe" },
+		{ 0, "save", TB_OPT_STR, &save_as, "FILE", "save the recipe, for "
+		  "--recipe" },
 		{ 0, "no-errors", TB_OPT_FLAG, &no_errors, NULL, "do not measure errors on samples" },
 		{ 0, "errors", TB_OPT_FLAG, &errors, NULL,
-		  "measure them of a remote model, too: samples of it are loaded" },
+		  "also measure errors of a remote model: samples of it are downloaded" },
 		FAR_OPTS(a.far),
 		{ .name = NULL }
 	};

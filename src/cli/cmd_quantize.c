@@ -245,13 +245,14 @@ COMMAND(cli_quantize, "quantize", "SRC DST",
 		PLAN_OPTS(a),
 		SPLIT_OPT(a),
 		{ 'f', "replace", TB_OPT_FLAG, &t.replace, NULL,
-		  "the destination may exist; the old one is kept" },
+		  "replace DST if it exists; the old one is kept" },
 		{ 0, "part", TB_OPT_STR, &part, "I/N",
-		  "write part I of N only; others may be written elsewhere at the same time" },
-		{ 0, "pre", TB_OPT_STR, &t.pre, "NAME", "to GGUF: what its pre-tokenizer is called, "
-		  "instead of what is found out" },
+		  "write only part I of N; other machines may write the others at "
+		  "the same time" },
+		{ 0, "pre", TB_OPT_STR, &t.pre, "NAME", "to GGUF: the name of its "
+		  "pre-tokenizer, instead of the one that is detected" },
 		{ 0, "assemble", TB_OPT_FLAG, &t.assemble, NULL,
-		  "make the model of what the parts have written" },
+		  "put the model together from its parts" },
 		{ .name = NULL }
 	};
 	enum cli_exit status = CLI_OK;
@@ -270,7 +271,8 @@ COMMAND(cli_quantize, "quantize", "SRC DST",
 }
 
 #define MAP_OPT(t) \
-	{ 0, "map", TB_OPT_STR, &(t).map, "FILE", "writes where each tensor's bytes went, as JSON" }
+	{ 0, "map", TB_OPT_STR, &(t).map, "FILE", "write where each tensor's bytes " \
+	  "went, as JSON" }
 
 static enum cli_exit
 regroup(struct cli *cli, int argc, char **argv, const char *experts)
@@ -281,7 +283,7 @@ regroup(struct cli *cli, int argc, char **argv, const char *experts)
 		PLAN_EXPERT_OPTS(a),
 		MAP_OPT(t),
 		{ 'f', "replace", TB_OPT_FLAG, &t.replace, NULL,
-		  "the destination may exist; the old one is kept" },
+		  "replace DST if it exists; the old one is kept" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;
@@ -313,12 +315,12 @@ COMMAND(cli_slice, "slice", "SRC DST", "keep, drop, rename or reshard tensors")
 		{ 0, "drop", TB_OPT_LIST, &s.drop, "PATTERN", "tensors that go; repeatable" },
 		{ 0, "rename", TB_OPT_LIST, &s.rename, "FROM=TO", "other names, one * on each side for "
 		  "what stays; repeatable, one after the other" },
-		{ 0, "shard-max", TB_OPT_STR, &s.shard_max, "SIZE", "bytes of a file of a directory "
-		  "(5GB); none: one file" },
+		{ 0, "shard-max", TB_OPT_STR, &s.shard_max, "SIZE", "largest size of "
+		  "a file in a directory (5GB); none: a single file" },
 		PLAN_OPTS(a),
 		MAP_OPT(t),
 		{ 'f', "replace", TB_OPT_FLAG, &t.replace, NULL,
-		  "the destination may exist; the old one is kept" },
+		  "replace DST if it exists; the old one is kept" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

@@ -11,7 +11,8 @@ take_away(struct cli *cli, enum tidy_kind kind, int argc, char **argv, int min, 
 	const struct tb_opt opts[] = {
 		{ 'n', "dry-run", TB_OPT_FLAG, &dry, NULL, "only say what would go" },
 		{ 0, "young", TB_OPT_FLAG, &req.young, NULL,
-		  "also blobs younger than an hour, which a model on its way may need" },
+		  "also blobs younger than an hour, which a download in progress may "
+		  "need" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

@@ -96,9 +96,9 @@ COMMAND(cli_scan, "scan", "[DIR...]", "index the stores")
 	struct scan_task a = { 0 };
 	const struct tb_opt opts[] = {
 		{ 'a', "again", TB_OPT_FLAG, &a.req.again, NULL,
-		  "open every model, also those that did not change" },
+		  "open every model, even those that have not changed" },
 		{ 0, "forget", TB_OPT_FLAG, &a.req.forget, NULL,
-		  "drop stores from the index whose folder is there no more" },
+		  "drop stores from the index whose folders are gone" },
 		{ .name = NULL }
 	};
 	enum cli_exit status;

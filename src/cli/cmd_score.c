@@ -237,10 +237,10 @@ COMMAND(cli_perplexity, "perplexity", "REF FILE",
 	struct scoring s = { .top = 10 };
 	const char *against = NULL;
 	const struct tb_opt opts[] = {
-		{ 0, "against", TB_OPT_STR, &against, "REF", "how far another model of the same "
-		  "vocabulary is from it, token by token" },
-		{ 0, "top", TB_OPT_U64, &s.top, "K", "how many tokens that they differ about; "
-		  "default 10" },
+		{ 0, "against", TB_OPT_STR, &against, "REF", "compare with another "
+		  "model of the same vocabulary, token by token" },
+		{ 0, "top", TB_OPT_U64, &s.top, "K", "how many of the tokens they "
+		  "differ about most (10)" },
 		RUN_ADAPTER_OPTION(s.r),
 		RUN_ENGINE_OPTIONS(cli),
 		{ .name = NULL }

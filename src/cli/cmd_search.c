@@ -88,9 +88,10 @@ COMMAND(cli_search, "search", "WORD...", "find tensors of all models by name")
 	struct db_query q = { .limit = 1000 };
 	const struct tb_opt opts[] = {
 		{ 'S', "sort", TB_OPT_STR, &q.sort, "KEY", "model, name or size" },
-		{ 'r', "reverse", TB_OPT_FLAG, &q.reverse, NULL, "the other way round" },
-		{ 'n', "limit", TB_OPT_U64, &q.limit, "N", "at most so many rows (1000); 0: all" },
-		{ 0, "offset", TB_OPT_U64, &q.offset, "N", "leave out the first N" },
+		{ 'r', "reverse", TB_OPT_FLAG, &q.reverse, NULL, "in reverse order" },
+		{ 'n', "limit", TB_OPT_U64, &q.limit, "N", "at most N rows (1000); "
+		  "0: all" },
+		{ 0, "offset", TB_OPT_U64, &q.offset, "N", "skip the first N" },
 		{ .name = NULL }
 	};
 	struct tb_buf words = TB_BUF(WORDS_MAX);

@@ -209,9 +209,10 @@ COMMAND(cli_serve, "serve", "REF...",
 		  "quarters of this machine's)" },
 		{ 0, "keep-alive", TB_OPT_F64, &o->keep, "S", "seconds after which a model that nobody "
 		  "asks goes from memory; keep_alive of Ollama's API says otherwise (never)" },
-		{ 0, "draft", TB_OPT_STR, &o->draft, "REF", "a small model of the same family that "
-		  "guesses ahead; the text is the same, only sooner" },
-		{ 0, "no-speculate", TB_OPT_FLAG, &plain, NULL, "guess nothing: token by token" },
+		{ 0, "draft", TB_OPT_STR, &o->draft, "REF", "a small model of the "
+		  "same family that guesses ahead; the text is the same, only faster" },
+		{ 0, "no-speculate", TB_OPT_FLAG, &plain, NULL, "do not guess ahead: "
+		  "token by token" },
 		RUN_ENGINE_OPTIONS(cli),
 		{ .name = NULL }
 	};

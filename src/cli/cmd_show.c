@@ -210,10 +210,10 @@ COMMAND(cli_show, "show", "REF", "show a model: files, config, template, licence
 	bool modelfile = false;
 	struct cli_far far = { 0 };
 	const struct tb_opt opts[] = {
-		{ 'k', "key", TB_OPT_STR, &key, "NAME", "the whole value of one key of its metadata: "
-		  "of GGUF, config.json (rope_scaling.factor) or safetensors" },
-		{ 0, "modelfile", TB_OPT_FLAG, &modelfile, NULL, "a Modelfile from which create makes it "
-		  "again" },
+		{ 'k', "key", TB_OPT_STR, &key, "NAME", "one metadata value in full: "
+		  "a key of GGUF, config.json (rope_scaling.factor) or safetensors" },
+		{ 0, "modelfile", TB_OPT_FLAG, &modelfile, NULL, "print a Modelfile "
+		  "from which create can make it again" },
 		FAR_OPTS(far),
 		{ .name = NULL }
 	};

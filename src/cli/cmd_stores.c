@@ -121,7 +121,8 @@ COMMAND(cli_stores, "stores", "[list|add DIR|remove DIR]",
 {
 	bool all = false;
 	const struct tb_opt opts[] = {
-		{ 'a', "all", TB_OPT_FLAG, &all, NULL, "list the usual places that are not there, too" },
+		{ 'a', "all", TB_OPT_FLAG, &all, NULL, "also list the usual places "
+		  "that do not exist" },
 		{ .name = NULL }
 	};
 	const char *word;

@@ -199,13 +199,15 @@ COMMAND(cli_tensor, "tensor", "REF NAME",
 {
 	struct tensor_task k = { .bins = 32, .cells = "16x64" };
 	const struct tb_opt opts[] = {
-		{ 0, "digest", TB_OPT_FLAG, &k.digest, NULL, "the same wherever the same bytes are" },
+		{ 0, "digest", TB_OPT_FLAG, &k.digest, NULL, "a digest of its bytes: "
+		  "equal bytes have equal digests" },
 		{ 0, "stats", TB_OPT_FLAG, &k.stats, NULL, "statistics over all values" },
 		{ 0, "again", TB_OPT_FLAG, &k.again, NULL,
-		  "compute statistics that are kept from last time" },
+		  "compute statistics anew, even if they are kept from before" },
 		{ 0, "hist", TB_OPT_FLAG, &k.hist, NULL, "a histogram" },
 		{ 0, "bins", TB_OPT_U64, &k.bins, "N", "of the histogram (32)" },
-		{ 0, "heat", TB_OPT_FLAG, &k.heat, NULL, "a map: how large values are where" },
+		{ 0, "heat", TB_OPT_FLAG, &k.heat, NULL, "a map of how large values "
+		  "are" },
 		{ 0, "cells", TB_OPT_STR, &k.cells, "ROWSxCOLS", "of the map (16x64)" },
 		{ 0, "values", TB_OPT_STR, &k.values, "R0:R1,C0:C1",
 		  "rows and columns of values, without R1 and C1" },

@@ -269,10 +269,11 @@ COMMAND(cli_tensors, "tensors", "[REF]", "list the tensors of a model")
 		{ 'S', "sort", TB_OPT_STR, &key, "KEY",
 		  "name, size, params, dtype, scheme or offset" },
 		{ 0, "digests", TB_OPT_FLAG, &k.digests, NULL,
-		  "with what is the same wherever the same bytes are" },
+		  "add a digest of each tensor: equal bytes have equal digests" },
 		FAR_OPTS(k.far),
 		{ 0, "duplicates", TB_OPT_FLAG, &copies, NULL,
-		  "without REF: those with kept digests that are on the disk more than once" },
+		  "without REF: tensors with recorded digests that are on the disk "
+		  "more than once" },
 		{ .name = NULL }
 	};
 	struct model *m = NULL;

@@ -190,7 +190,8 @@ COMMAND(cli_tokenize, "tokenize", "REF [TEXT]",
 		{ 0, "spans", TB_OPT_FLAG, &spans, NULL, "with the bytes of TEXT each came from" },
 		{ 0, "search", TB_OPT_STR, &search, "PART",
 		  "instead the tokens of the vocabulary that hold PART (\"\": all)" },
-		{ 0, "decode", TB_OPT_STR, &decode, "ID,...", "instead the text that ids stand for" },
+		{ 0, "decode", TB_OPT_STR, &decode, "ID,...", "instead print the "
+		  "text of these token ids" },
 		{ .name = NULL }
 	};
 	struct model *m = NULL;

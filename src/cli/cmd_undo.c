@@ -214,9 +214,9 @@ COMMAND(cli_undo, "undo", "[N...]",
 	const struct tb_opt opts[] = {
 		{ 'l', "list", TB_OPT_FLAG, &list, NULL, "what can be undone, and what it holds" },
 		{ 0, "empty", TB_OPT_FLAG, &t.empty, NULL,
-		  "delete for good what these operations (none: all) took away" },
+		  "delete for good what these operations took away (none named: all)" },
 		{ 0, "older", TB_OPT_STR, &older, "AGE",
-		  "with --empty: only operations so old (30d, 12h)" },
+		  "with --empty: only operations at least this old (30d, 12h)" },
 		{ 'n', "dry-run", TB_OPT_FLAG, &t.dry, NULL, "only say what would be done" },
 		{ .name = NULL }
 	};

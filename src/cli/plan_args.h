@@ -35,26 +35,26 @@ struct plan_args {
 	  "which tensors (help lists all): ollama (default), uniform, mlx[:mixed_3_6], llama:Q4_K_M, keep; or by" \
 	  " their errors: budget:SIZE, budget:BITSbpw, loss:ERROR" }, \
 	{ 0, "recipe", TB_OPT_LIST, &(a).recipes, "FILE", \
-	  "all of that, as plan --save wrote it; a scheme or policy will do. Several are" \
-	  " compared by plan" }, \
+	  "a recipe that plan --save wrote, or just a scheme or policy; plan " \
+	  "compares several" }, \
 	{ 'r', "rule", TB_OPT_LIST, &(a).rules, "PATTERN=SCHEME", \
-	  "for names that a glob matches; repeatable, the last match wins" }, \
+	  "for tensors whose names match a glob; repeatable, the last match wins" }, \
 	{ 0, "flavour", TB_OPT_STR, &(a).flavour, "NAME", "whose rounding: metal (default), mlx-cpu" }, \
 	PLAN_EXPERT_OPTS(a), \
 	{ 0, "decode", TB_OPT_STR, &(a).decode, "DTYPE", \
-	  "as what numbers of a GGUF's blocks are taken: bf16, f16 or f32 (default: what " \
-	  "the model had)" }, \
+	  "what a GGUF's blocks are decoded to: bf16, f16 or f32 (default: what the " \
+	  "model had)" }, \
 	{ 0, "requantize", TB_OPT_FLAG, &(a).requantize, NULL, \
-	  "change tensors that are quantized already, too" }, \
+	  "also convert tensors that are already quantized" }, \
 	{ 0, "search", TB_OPT_FLAG, &(a).search, NULL, \
-	  "look for scales with less error than the usual ones; slower" }, \
+	  "search for scales with a smaller error; slower" }, \
 	{ 0, "imatrix", TB_OPT_STR, &(a).imatrix, "FILE", \
 	  "count errors by what tbtui calibrate or llama-imatrix measured; searches" }, \
 	{ 0, "feedback", TB_OPT_FLAG, &(a).feedback, NULL, \
-	  "let columns make up for what others lost (GPTQ); of calibrate --gram" }
+	  "let columns make up for the errors of others (GPTQ); needs calibrate --gram" }
 #define SPLIT_OPT(a) \
 	{ 0, "split-max", TB_OPT_STR, &(a).split_max, "SIZE", \
-	  "to GGUF: several files with at most so many bytes of tensors, as 4GB" }
+	  "to GGUF: several files, each with at most SIZE of tensors (4GB)" }
 void plan_args_free(struct plan_args *a);
 /* What the options ask for, but for source and destination, and nothing that has to be
  * measured; rules are borrowed. */

@@ -19,8 +19,8 @@ struct run_model {
 	struct tb_buf text;
 };
 #define RUN_ADAPTER_OPTION(r) \
-	{ 0, "adapter", TB_OPT_LIST, &(r).adapters, "FILE|DIR", "add a LoRA to the weights: a GGUF " \
-	  "file, or what PEFT wrote; may be repeated" }
+	{ 0, "adapter", TB_OPT_LIST, &(r).adapters, "FILE|DIR", "apply a LoRA: a " \
+	  "GGUF file or a folder that PEFT wrote; repeatable" }
 /* *r: zeros, or what the option above filled.  prompt: the text of -p, "-": standard input;
  * NULL: none.  run_model_close() in every case. */
 enum tb_status run_model_open(struct run_model *r, const struct cli *cli, const char *ref,
@@ -36,8 +36,8 @@ void run_model_close(struct run_model *r);
 
 /* And in what words it is talked to. */
 #define RUN_TEMPLATE_OPTION(cli) \
-	{ 0, "template", TB_OPT_STR, &(cli)->template_file, "FILE", "write the conversation with " \
-	  "this template, in Jinja or in Go's language (.gotmpl), instead of the model's own" }
+	{ 0, "template", TB_OPT_STR, &(cli)->template_file, "FILE", "use this " \
+	  "template, Jinja or Go (.gotmpl), instead of the model's own" }
 
 /* Values of sampling options; what was not given keeps the model's wish. */
 struct run_sampling {
@@ -56,19 +56,22 @@ struct run_sampling {
 	  "num_predict, else to the end of the answer or of the context)" }, \
 	{ 0, "temp", TB_OPT_F64, &(s).temperature, "T", "temperature; 0 = always the likeliest" \
 	  RUN_ELSE(SAMPLER_TEMPERATURE) }, \
-	{ 0, "seed", TB_OPT_U64, &(s).seed, "S", "of the random numbers (the model's, else " \
-	  "another one each time)" }, \
-	{ 0, "top-k", TB_OPT_U64, &(s).top_k, "K", "among the K likeliest; 0 = all" \
+	{ 0, "seed", TB_OPT_U64, &(s).seed, "S", "seed of the random numbers (the " \
+	  "model's, else a new one each time)" }, \
+	{ 0, "top-k", TB_OPT_U64, &(s).top_k, "K", "choose among the K likeliest; 0 " \
+	  "= all" \
 	  RUN_ELSE(SAMPLER_TOP_K) }, \
-	{ 0, "top-p", TB_OPT_F64, &(s).top_p, "P", "among those that add up to P" \
+	{ 0, "top-p", TB_OPT_F64, &(s).top_p, "P", "choose among the likeliest that " \
+	  "add up to P" \
 	  RUN_ELSE(SAMPLER_TOP_P) }, \
-	{ 0, "min-p", TB_OPT_F64, &(s).min_p, "P", "at least P times the likeliest" \
+	{ 0, "min-p", TB_OPT_F64, &(s).min_p, "P", "only tokens at least P times as " \
+	  "likely as the likeliest" \
 	  RUN_ELSE(SAMPLER_MIN_P) }, \
 	{ 0, "repeat-penalty", TB_OPT_F64, &(s).repeat_penalty, "X", "1 = none" penalty }, \
-	{ 0, "stop", TB_OPT_LIST, &(s).stops, "TEXT", "end where TEXT comes, which is not shown; may " \
-	  "be repeated, and the model's own count, too" }, \
-	{ 0, "ctx", TB_OPT_U64, &(s).context, "N", "positions to keep; 0 = all that the " \
-	  "model has (its num_ctx, else 0)" }
+	{ 0, "stop", TB_OPT_LIST, &(s).stops, "TEXT", "stop at TEXT, which is not " \
+	  "shown; repeatable, besides the model's own" }, \
+	{ 0, "ctx", TB_OPT_U64, &(s).context, "N", "tokens of context; 0 = all that " \
+	  "the model has (its num_ctx, else 0)" }
 enum tb_status run_sampling_apply(const struct run_sampling *s, struct sampler_opts *o,
 				  uint32_t *tokens, uint32_t *context, struct tb_err *err)
 	TB_MUST_USE;
@@ -79,25 +82,27 @@ struct run_guessing {
 	bool none;
 };
 #define RUN_GUESSING_OPTIONS(g) \
-	{ 0, "draft", TB_OPT_STR, &(g).draft, "REF", "a small model of the same family that " \
-	  "guesses ahead; the text is the same, only sooner" }, \
-	{ 0, "no-speculate", TB_OPT_FLAG, &(g).none, NULL, "guess nothing: token by token" }
+	{ 0, "draft", TB_OPT_STR, &(g).draft, "REF", "a small model of the same " \
+	  "family that guesses ahead; the text is the same, only faster" }, \
+	{ 0, "no-speculate", TB_OPT_FLAG, &(g).none, NULL, "do not guess ahead: " \
+	  "token by token" }
 /* What the answer has to look like. */
 struct run_format {
 	const char *grammar, *schema, *format;
 };
 #define RUN_FORMAT_OPTIONS(f) \
-	{ 0, "schema", TB_OPT_STR, &(f).schema, "FILE", "say only JSON that the schema in it takes" }, \
-	{ 0, "grammar", TB_OPT_STR, &(f).grammar, "FILE", "say only what the grammar in it allows " \
-	  "(GBNF, as llama.cpp has it)" }, \
-	{ 0, "format", TB_OPT_STR, &(f).format, "json|FILE", "say only JSON, or what the schema or " \
-	  "grammar in it allows" }
+	{ 0, "schema", TB_OPT_STR, &(f).schema, "FILE", "answer only in JSON that " \
+	  "fits the schema in FILE" }, \
+	{ 0, "grammar", TB_OPT_STR, &(f).grammar, "FILE", "answer only what the " \
+	  "grammar in FILE allows (llama.cpp's GBNF)" }, \
+	{ 0, "format", TB_OPT_STR, &(f).format, "json|FILE", "answer only in JSON, " \
+	  "or as the schema or grammar in FILE allows" }
 /* *out NULL: nothing was asked for.  grammar_free(). */
 enum tb_status run_format_apply(const struct run_format *f, struct grammar **out,
 				struct tb_err *err) TB_MUST_USE;
 #define RUN_SESSION_OPTION(file) \
-	{ 0, "session-file", TB_OPT_STR, &(file), "FILE", "keep what was read there; what begins " \
-	  "with the same text need not be read again the next time" }
+	{ 0, "session-file", TB_OPT_STR, &(file), "FILE", "keep the model's state in " \
+	  "FILE: a text with the same beginning starts sooner the next time" }
 /* Loads what guesses. */
 enum tb_status run_guessing_apply(const struct run_guessing *g, const struct cli *cli,
 				  struct run_model *r, enum guess_how *how, struct tb_err *err)
