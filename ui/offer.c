@@ -127,8 +127,8 @@ model_speed(const struct memory *m, double speed, bool steady, struct tb_buf *ou
 	if (steady)
 		tb_buf_printf(out, LABEL "- tokens a second at most: each reads %s\n", "Speed", token);
 	else if (rate > 0)
-		tb_buf_printf(out, LABEL "%.*f tokens a second at most: each reads %s, memory here"
-			      " gives %s/s\n", "Speed", rate < 10 ? 1 : 0, rate, token,
+		tb_buf_printf(out, LABEL "%.*f tokens a second at most: each reads %s, at"
+			      " %s/s\n", "Speed", rate < 10 ? 1 : 0, rate, token,
 			      tb_human_bytes((uint64_t)speed, all));
 }
 
