@@ -19,6 +19,7 @@ struct gguf_keys {
 #define GGUF_KEYS() ((struct gguf_keys){ .buf = TB_BUF(GGUF_HEAD_MAX) })
 void gguf_keys_free(struct gguf_keys *k);
 
+/* One more key with a value of that type; key and s are copied. */
 void gguf_put_u32(struct gguf_keys *k, const char *key, uint32_t v);
 void gguf_put_u16(struct gguf_keys *k, const char *key, uint16_t v);
 void gguf_put_i32(struct gguf_keys *k, const char *key, int32_t v);

@@ -19,6 +19,9 @@ const struct chat_call_mark *call_mark_in(const char *source, size_t i);
 const char *go_call_tag(struct jinja_ctx *c, const struct go_template *t);
 bool is_harmony(const char *source);
 
+/* What can be told of thinking, and what the template can do, from a template in Go or the source
+ * of one in Jinja.  Texts in the results are constants or the
+ * template's. */
 struct chat_thinking go_thinking(struct jinja_ctx *c, const struct go_template *t);
 struct chat_thinking jinja_thinking(const char *source);
 struct chat_template_can go_can(const struct go_template *t, const char *source);

@@ -80,6 +80,9 @@ struct jinja_macro {
 	struct jinja_scope *caller_scope;
 };
 
+/* jinja_set(): a name of
+ * this scope, not of those above.  jinja_eval(): an expression.  jinja_run(): what statements
+ * print, appended to out. */
 void jinja_set(struct jinja_ctx *c, struct jinja_scope *s, const char *name,
 	       struct jinja_value v);
 struct jinja_value jinja_eval(struct jinja_ctx *c, struct jinja_scope *s,
@@ -88,6 +91,7 @@ void jinja_run(struct jinja_ctx *c, struct jinja_scope *s, const struct jinja_no
 	       struct tb_buf *out);
 struct jinja_value jinja_call_macro(struct jinja_ctx *c, const struct jinja_macro *m,
 				    const struct jinja_args *args);
+/* of[key]; undefined where there is none; fails where `of` itself is undefined. */
 struct jinja_value jinja_item(struct jinja_ctx *c, const struct jinja_value *of,
 			      const struct jinja_value *key);
 

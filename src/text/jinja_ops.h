@@ -5,13 +5,15 @@
 #include "src/format/json.h"
 #include "src/text/jinja_value.h"
 
+/* In the arena of c; keys and strings are copied. */
 struct jinja_value jinja_from_json(struct jinja_ctx *c, const cJSON *v);
+/* NULL: the dict has no such key.  1, 1.0 and true are one key, as in Python. */
 const struct jinja_value *jinja_find(struct jinja_ctx *c, const struct jinja_dict *d,
 				     const struct jinja_value *key);
 
 bool jinja_is_num(const struct jinja_value *v);		/* bool counts, as in Python */
-double jinja_num(const struct jinja_value *v);
-bool jinja_true(const struct jinja_value *v);
+double jinja_num(const struct jinja_value *v);		/* of what jinja_is_num() */
+bool jinja_true(const struct jinja_value *v);		/* not none, undefined, 0, false or empty */
 bool jinja_equal(struct jinja_ctx *c, const struct jinja_value *a, const struct jinja_value *b);
 /* < 0, 0, > 0, of two strings; of any values: fails when they have no order. */
 int jinja_str_order(const struct jinja_value *a, const struct jinja_value *b);
