@@ -220,7 +220,6 @@ plan_count(struct plan *p)
 		t.after += r->after;
 		t.tensors++;
 		t.changed += changed;
-		t.sampled += changed && r->error >= 0;
 		if (changed && r->error > t.worst)
 			t.worst = r->error;
 		all &= r->loss >= 0;

@@ -199,7 +199,7 @@ struct plan_blob {			/* what is stored together */
 
 struct plan_total {
 	uint64_t before, after;		/* bytes of data */
-	size_t tensors, changed, sampled;
+	size_t tensors, changed;
 	double bits;			/* a weight, over all */
 	double worst;			/* error of the worst sampled row; < 0 = none yet */
 	double error;			/* of the whole: root of the mean of the rows' losses,
