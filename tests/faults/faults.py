@@ -790,6 +790,26 @@ def gone_meanwhile():
     return wrongs
 
 
+def too_many_files():
+    """No descriptor for one of the files of a store's models: verify says why it ends."""
+    wrongs, counts = 0, T + "/counts"
+    argv = [TBTUI, "-t", "1", "-s", T + "/template/store", "-d", T + "/x/many.db", "verify"]
+    under = {"LD_PRELOAD": SHIM, "FAULT_UNDER": T + "/template/store"}
+    with open(counts, "wb") as f:
+        f.write(bytes(8 * len(NAMES)))
+    run(argv, {**under, "FAULT_COUNT": counts})
+    with open(counts, "rb") as f:
+        opens = struct.unpack("%dQ" % len(NAMES), f.read())[NAMES.index("open")]
+    for n in range(1, opens + 1, 1 if LONG else 4):
+        rc, out, err = run(argv, {**under, "FAULT_FN": "open", "FAULT_AT": str(n),
+                                  "FAULT_ERRNO": str(errno.EMFILE)})
+        if rc and (rc != 2 or "too many open files" not in err):
+            wrongs += 1
+            report_bad("verify, no descriptor for open %d" % n, "exit status %s" % rc, err)
+    print("%d files opened, no descriptor for some: %d bad outcomes" % (opens, wrongs))
+    return wrongs
+
+
 def main():
     os.makedirs(T + "/home")
     os.makedirs(T + "/x")
@@ -801,7 +821,7 @@ def main():
         print("%-28s" % op + "".join("%9d" % COUNTS[op][f] for f in FUNCTIONS), flush=True)
     parts = {"calls": fail_calls, "kills": lambda: kill_all("kills"),
              "moments": lambda: kill_all("moments"), "pairs": run_pairs}
-    return sum(parts[p]() for p in PARTS) + gone_meanwhile()
+    return sum(parts[p]() for p in PARTS) + gone_meanwhile() + too_many_files()
 
 
 try:

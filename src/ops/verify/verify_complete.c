@@ -29,7 +29,23 @@ gap_add(struct verify_gaps *g, enum finding_code code, const char *tensor, const
 	    tb_grow(&g->v, &g->cap, g->n + 1, sizeof(*g->v)))
 		g->v[g->n++] = gap;
 	else
-		g->nomem = true;
+		gaps_short(g, NULL);
+}
+
+void
+gaps_short(struct verify_gaps *g, const struct tb_err *why)
+{
+	if (!g->nomem && why)
+		g->why = tb_arena_str(&g->mem, why->msg);
+	g->nomem = true;
+}
+
+enum tb_status
+gaps_status(const struct verify_gaps *g, struct tb_err *err)
+{
+	if (!g->nomem)
+		return TB_OK;
+	return g->why ? tb_fail(err, TB_ENOMEM, "%s", g->why) : tb_nomem(err);
 }
 
 void
@@ -149,7 +165,7 @@ verify_complete(const struct model *m, struct verify_gaps *g, struct tb_err *err
 	complete_headers(m, g, &vocab, err);
 	if (!kind_is_bare(m->loc.kind))
 		complete_texts(m, vocab, g);
-	return g->nomem ? tb_nomem(err) : TB_OK;
+	return gaps_status(g, err);
 }
 
 enum tb_status
@@ -169,7 +185,9 @@ verify_headers(const struct model *m, struct tb_buf *out, size_t *n, struct tb_e
 		tb_buf_printf(out, "%s\n", g.v[i].message);
 		++*n;
 	}
-	status = g.nomem ? tb_nomem(err) : tb_buf_status(out, m->loc.name, err);
+	status = gaps_status(&g, err);
+	if (!status)
+		status = tb_buf_status(out, m->loc.name, err);
 	gaps_free(&g);
 	return status;
 }

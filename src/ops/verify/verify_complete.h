@@ -22,13 +22,18 @@ struct verify_gaps {
 	struct verify_gap *v;		/* owned */
 	struct tb_arena mem;		/* their texts */
 	size_t n, cap;
-	bool nomem;
+	bool nomem;			/* or no file descriptors */
+	const char *why;		/* what said so, or NULL: memory */
 	bool holes;			/* files lack that may have held any tensor */
 };
 
 /* tensor: NULL if it is about none. */
 void gap_add(struct verify_gaps *g, enum finding_code code, const char *tensor,
 	     const char *fmt, ...) TB_PRINTF(4, 5);
+/* Nothing is wrong with the model: the process has come to an end (TB_ENOMEM).  The first reason is
+ * kept for gaps_status(); why: NULL if there is none to tell. */
+void gaps_short(struct verify_gaps *g, const struct tb_err *why);
+enum tb_status gaps_status(const struct verify_gaps *g, struct tb_err *err) TB_MUST_USE;
 void gaps_free(struct verify_gaps *g);
 bool gaps_about(const struct verify_gaps *g, const char *tensor);	/* is one told of it? */
 

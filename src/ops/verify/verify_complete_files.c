@@ -156,7 +156,7 @@ check_tokenizer(const struct model *m, uint32_t vocab, struct verify_gaps *g)
 	else if (status == TB_EUNSUP)
 		gap_add(g, F_NOT_RUN, NULL, "tokenizer (%s): %s", source, why.msg);
 	else if (status == TB_ENOMEM)
-		g->nomem = true;
+		gaps_short(g, &why);
 	else if (vocab && size > vocab && !model_has_keys(m))
 		gap_add(g, F_TOKENIZER, NULL, "tokenizer (%s): %zu tokens, the model knows %u", source,
 			size, vocab);
@@ -177,7 +177,7 @@ check_template(const struct model *m, struct verify_gaps *g)
 	else if (status == TB_EUNSUP)
 		gap_add(g, F_NOT_RUN, NULL, "chat template: %s", why.msg);
 	else if (status == TB_ENOMEM)
-		g->nomem = true;
+		gaps_short(g, &why);
 	chat_template_free(t);
 	free(bos);
 	free(eos);

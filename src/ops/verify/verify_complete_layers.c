@@ -63,7 +63,7 @@ check_names(const struct model *m, struct verify_gaps *g)
 	struct named *of = tb_calloc(m->nfiles, sizeof(*of));
 
 	if (!of) {
-		g->nomem = true;
+		gaps_short(g, NULL);
 		return;
 	}
 	for (size_t i = 0; i < m->ntensors; i++)

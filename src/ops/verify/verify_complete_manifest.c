@@ -85,7 +85,8 @@ check_doubles(const struct manifest *doc, struct verify_gaps *g)
 {
 	const struct manifest_layer **v = malloc((doc->nlayers + 1) * sizeof(*v));
 
-	g->nomem |= !v;
+	if (!v)
+		gaps_short(g, NULL);
 	for (size_t i = 0; v && i < doc->nlayers; i++)
 		v[i] = &doc->layers[i];
 	if (v && doc->nlayers > 1)

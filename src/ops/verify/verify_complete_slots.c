@@ -210,7 +210,7 @@ tell_slots(struct look *l, struct tb_err *err)
 	for (uint32_t i = 0; i < l->hp->layers; i++)	/* of which the rest is there */
 		some |= l->fits[i] && l->absent[i];
 	if (some && slots_visit(l->hp, l->m, &v, err))
-		l->g->nomem = true;
+		gaps_short(l->g, err);
 	if (a.more)
 		gap_add(l->g, F_INCOMPLETE, NULL, "%u more tensors are not there", a.more);
 	if (l->unsup && !l->m->nproblems && !l->g->n)
@@ -268,7 +268,7 @@ complete_slots(const struct model *m, struct hparams *hp, struct verify_gaps *g,
 	enum tb_status status = hparams_model(hp, m, &why);
 
 	if (status == TB_ENOMEM)
-		g->nomem = true;
+		gaps_short(g, &why);
 	if (status) {
 		without_numbers(m, status, &why, g);
 		return false;
@@ -282,8 +282,10 @@ complete_slots(const struct model *m, struct hparams *hp, struct verify_gaps *g,
 	}
 	l.fits = tb_calloc(hp->layers, sizeof(*l.fits));
 	l.absent = tb_calloc(hp->layers, sizeof(*l.absent));
-	if (!l.fits || !l.absent || slots_visit(hp, m, &v, err))
-		g->nomem = true;
+	if (!l.fits || !l.absent)
+		gaps_short(g, NULL);
+	else if (slots_visit(hp, m, &v, err))
+		gaps_short(g, err);
 	else
 		tell_slots(&l, err);
 	free(l.fits);

@@ -152,10 +152,14 @@ read_model(const struct verify_run *r, struct verify_model *v, struct tb_err *er
 	enum tb_status status = model_open(&m, &v->loc, err);
 
 	if (!status) {
-		if (!keep_model(v, m) || !verify_read_sidecars(v, m) ||
-		    (r->req->deep && !verify_keep_bytes(v, m)) ||
-		    verify_complete(m, &v->gaps, err) || verify_hash_manifest(v, err))
+		if (!keep_model(v, m) || (r->req->deep && !verify_keep_bytes(v, m)))
 			status = tb_nomem(err);
+		else
+			status = verify_read_sidecars(v, m, err);
+		if (!status)
+			status = verify_complete(m, &v->gaps, err);
+		if (!status)
+			status = verify_hash_manifest(v, err);
 		model_free(m);
 	} else if (status != TB_ENOMEM) {
 		v->failure = tb_arena_str(&v->mem, err->msg);

@@ -181,8 +181,9 @@ const char *verify_name(const struct verify_file *f, struct verify_where *at,
 			char out[VERIFY_NAME_MAX]);
 
 /* verify_sidecar.c: what lists of sums beside a folder's or a file's bytes say of them;
- * false: no memory. */
-bool verify_read_sidecars(struct verify_model *to, const struct model *m) TB_MUST_USE;
+ * fails for want of memory or descriptors alone. */
+enum tb_status verify_read_sidecars(struct verify_model *to, const struct model *m,
+				     struct tb_err *err) TB_MUST_USE;
 
 /* verify_files.c: hashes every distinct file once, after verify_store(). */
 enum tb_status verify_files(struct verify_run *r, struct tb_err *err) TB_MUST_USE;

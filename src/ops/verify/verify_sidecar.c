@@ -31,7 +31,6 @@ struct sidecar {
 	bool *differ;			/* for each file: two lists do; owned */
 	unsigned sums, bad, first_bad, absent, outside;
 	char first[200];		/* that is absent */
-	bool nomem;
 };
 
 /* ---- lines ---- */
@@ -135,7 +134,8 @@ put_sum(struct sidecar *s, struct verify_file *f, const char *digest)
 	if (f->sums)
 		return;
 	f->sums = tb_arena_str(&s->to->mem, s->name);
-	s->nomem |= !f->sums;
+	if (!f->sums)
+		gaps_short(&s->to->gaps, NULL);
 	snprintf(f->digest, sizeof(f->digest), "%s", digest);
 }
 
@@ -204,13 +204,13 @@ read_list(struct sidecar *s, const char *name, const char *own)
 
 	s->name = name;
 	s->sums = s->bad = s->absent = s->outside = 0;
-	status = path ? tb_file_slurp(path, LIST_MAX, &text, &len, &why) : TB_ENOMEM;
+	status = path ? tb_file_slurp(path, LIST_MAX, &text, &len, &why) : tb_nomem(&why);
 	if (!status && memchr(text, 0, len))
 		status = tb_fail(&why, TB_EFORMAT, "%.200s: is no text", name);
 	if (!status)
 		read_lines(s, text, own);
 	else if (status == TB_ENOMEM)
-		s->nomem = true;
+		gaps_short(&s->to->gaps, &why);
 	else if (status != TB_ENOENT)
 		gap_add(&s->to->gaps, F_SUMS_BAD, NULL, "%s", why.msg);
 	if (!status && s->bad)
@@ -269,10 +269,14 @@ read_download(struct sidecar *s, struct verify_file *f, const char *name)
 {
 	char *path = tb_asprintf("%s/.cache/huggingface/download/%s.metadata", s->dir, name);
 	char *text = NULL, *etag, *when, digest[TB_DIGEST_MAX];
+	enum tb_status status;
+	struct tb_err why;
 	size_t n, len;
 
-	s->nomem |= !path;
-	if (!path || tb_file_slurp(path, 4096, &text, &len, NULL)) {
+	status = path ? tb_file_slurp(path, 4096, &text, &len, &why) : tb_nomem(&why);
+	if (status == TB_ENOMEM)
+		gaps_short(&s->to->gaps, &why);
+	if (status) {
 		free(path);
 		return;
 	}
@@ -290,27 +294,33 @@ read_download(struct sidecar *s, struct verify_file *f, const char *name)
 	free(path);
 }
 
-bool
-verify_read_sidecars(struct verify_model *to, const struct model *m)
+enum tb_status
+verify_read_sidecars(struct verify_model *to, const struct model *m, struct tb_err *err)
 {
 	bool folder = kind_is_folder(m->loc.kind);
 	struct sidecar s = { .to = to, .m = m, .differ = tb_calloc(m->nfiles + 1, sizeof(bool)) };
 	const char *slash = folder ? NULL : strrchr(m->loc.path, '/');
 	char *dir = slash ? tb_strndup(m->loc.path, (size_t)(slash - m->loc.path)) : NULL;
 	struct tb_names beside = { 0 };
+	enum tb_status status = TB_OK;
+	struct tb_err why;
 
 	s.dir = folder ? m->loc.path : dir;
 	s.beside = &beside;
-	s.nomem = !s.differ || (slash && !dir);
-	if (!s.nomem && s.dir && *s.dir && !kind_has_manifest(m->loc.kind) &&
-	    !tb_names_read(&beside, s.dir, NULL)) {
+	if (!s.differ || (slash && !dir))
+		gaps_short(&to->gaps, NULL);
+	else if (s.dir && *s.dir && !kind_has_manifest(m->loc.kind))
+		status = tb_names_read(&beside, s.dir, &why);
+	if (status == TB_ENOMEM)
+		gaps_short(&to->gaps, &why);
+	else if (!status && beside.n) {
 		read_beside(&s);
 		for (size_t i = 0; folder && i < m->nfiles; i++)
 			if (!*to->files[i].digest && m->files[i].name &&
 			    tb_names_have(&beside, ".cache"))
 				read_download(&s, &to->files[i], m->files[i].name);
 	}
-	for (size_t i = 0; !s.nomem && i < m->nfiles; i++)
+	for (size_t i = 0; !to->gaps.nomem && i < m->nfiles; i++)
 		if (s.differ[i]) {
 			*to->files[i].digest = 0;
 			to->files[i].sums = NULL;
@@ -318,5 +328,5 @@ verify_read_sidecars(struct verify_model *to, const struct model *m)
 	tb_names_free(&beside);
 	free(s.differ);
 	free(dir);
-	return !s.nomem && !to->gaps.nomem;
+	return gaps_status(&to->gaps, err);
 }
