@@ -14,7 +14,7 @@ layer() {
 		for inc in $(sed -n 's/^#[[:space:]]*include[[:space:]]*"\([^"]*\)".*/\1/p' "$f"); do
 			case $inc in
 			config.h) continue ;;
-			src/*/*) of=src/$(echo "$inc" | cut -d/ -f2) ;;
+			src/*/*) of=${inc#src/} of=src/${of%%/*} ;;
 			*/*) of=${inc%%/*} ;;
 			*.def | *.inc) continue ;;
 			*) echo "$f: include \"$inc\" by its full path"; bad=1; continue ;;
@@ -52,7 +52,7 @@ only() {
 	shift
 	for f in $(grep -rlE --include='*.[ch]' "^#[[:space:]]*include[[:space:]]*<$h" src db ui); do
 		of=${f%%/*}
-		[ "$of" != src ] || of=src/$(echo "$f" | cut -d/ -f2)
+		[ "$of" != src ] || { of=${f#src/} of=src/${of%%/*}; }
 		case " $* " in
 		*" $of "*) ;;
 		*) echo "$f: may not include <$h>"; bad=1 ;;
