@@ -112,7 +112,13 @@ mkdir -p "$T/small"
 cat >"$T/full.sh" <<'END'
 mount -t tmpfs -o size="$3"k none "$2" || exit 77
 mkdir "$2/blobs" "$2/manifests"
-[ "$4" = 0 ] || { sleep 0.5; cat /dev/zero >"$2/other" 2>/dev/null; } &
+[ "$4" = 0 ] || {	# the room was enough when the pull began
+	for _ in $(seq 500); do
+		[ -z "$(find "$2/.tbtui/pull" -type f -size +0 2>/dev/null)" ] || break
+		sleep 0.02
+	done
+	cat /dev/zero >"$2/other" 2>/dev/null
+} &
 "$1" --db "$2/../small.db" -s "$2" pull "$5" two >"$2/../out" 2>"$2/../err"
 got=$?
 wait
