@@ -727,7 +727,7 @@ LONG_TESTS = tests/check-layers.sh tests/check-length.sh tests/check-banned.sh \
 	tests/cli/search.sh tests/cli/examples.sh \
 	tests/unit/test_reference tests/unit/test_paths tests/unit/test_speculate \
 	tests/unit/test_passes
-check-memory: all $(check_PROGRAMS) $(check_LIBRARIES) $(check_DATA)
+check-memory: all-am $(check_PROGRAMS) $(check_LIBRARIES) $(check_DATA)
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(filter-out $(LONG_TESTS),$(TESTS))'
 .PHONY: check-memory
 

@@ -59,3 +59,4 @@ src_base_libbase_a_SOURCES = \
 	src/base/transpose_avx512.h \
 	src/base/time.c \
 	src/base/utf8.c
+src/base/libbase_a-sha256_ni.$(OBJEXT) : src_base_libbase_a_CFLAGS += $(KERNEL_CFLAGS)

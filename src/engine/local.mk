@@ -41,7 +41,7 @@ if X86
 ENGINE_AVX512 = -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c $(KERNEL_CFLAGS)
 noinst_LIBRARIES += src/engine/libavx2.a src/engine/libavx512.a src/engine/libvnni.a \
 	src/engine/libbf16.a
-src_engine_libavx2_a_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
+src_engine_libavx2_a_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS) $(KERNEL_CFLAGS)
 src_engine_libavx2_a_SOURCES = \
 	src/engine/mv_avx2_floats.c \
 	src/engine/mv_avx2_ggml.c \
@@ -151,3 +151,8 @@ src_engine_libengine_a_SOURCES += \
 	src/engine/watch.h \
 	src/engine/weights.c \
 	src/engine/weights.h
+
+# kernels that choose the instructions function by function
+src/engine/libengine_a-attn_ops.$(OBJEXT) : src_engine_libengine_a_CFLAGS += $(KERNEL_CFLAGS)
+src/engine/libengine_a-scan.$(OBJEXT) : src_engine_libengine_a_CFLAGS += $(KERNEL_CFLAGS)
+src/engine/libengine_a-vec.$(OBJEXT) : src_engine_libengine_a_CFLAGS += $(KERNEL_CFLAGS)

@@ -86,12 +86,12 @@ QUANT_SIMD = \
 	src/quant/stats_simd.h
 if X86
 noinst_LIBRARIES += src/quant/libquant_avx2.a src/quant/libquant_avx512.a
-src_quant_libquant_avx2_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX2_CFLAGS) -mbmi2
+src_quant_libquant_avx2_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX2_CFLAGS) -mbmi2 $(KERNEL_CFLAGS)
 src_quant_libquant_avx2_a_SOURCES = src/quant/quant_avx2.c src/quant/simd_avx2.h \
 	src/quant/compare_avx2.c src/quant/ggml_encode_avx2.c \
 	src/quant/ggml_encode_k_avx2.c \
 	src/quant/search_avx2.c src/quant/stats_avx2.c $(QUANT_SIMD)
-src_quant_libquant_avx512_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX512_CFLAGS) -mbmi2
+src_quant_libquant_avx512_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd $(AVX512_CFLAGS) -mbmi2 $(KERNEL_CFLAGS)
 src_quant_libquant_avx512_a_SOURCES = src/quant/quant_avx512.c src/quant/simd_avx512.h \
 	src/quant/compare_avx512.c src/quant/ggml_encode_avx512.c \
 	src/quant/ggml_encode_k_avx512.c \
