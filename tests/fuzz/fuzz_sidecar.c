@@ -38,7 +38,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			to.files[i] = (struct verify_file){ .path = m->files[i].path,
 							    .id = m->files[i].id };
 		if (to.files)
-			(void)!verify_read_sidecars(&to, m);
+			(void)!verify_read_sidecars(&to, m, NULL);
 		gaps_free(&to.gaps);
 		free(to.files);
 		tb_arena_free(&to.mem);
