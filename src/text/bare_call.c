@@ -2,6 +2,7 @@
 
 #include "src/text/bare_call.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define QUOTE "<|\"|>"
@@ -57,15 +58,17 @@ quoted(struct bare *b)
 static bool
 key(struct bare *b)
 {
-	const char *begin = b->p;
+	const char *begin = b->p, *end;
 
 	if (skip(b, QUOTE))
 		return quoted(b);
 	while (b->p < b->end && !strchr(":,{}[]", *b->p))
 		b->p++;
-	if (b->p == begin)
+	for (end = b->p; end > begin && strchr(" \t\r\n", end[-1]); end--)
+		;
+	if (end == begin)
 		return false;
-	put_bare_text(b, begin, b->p);
+	put_bare_text(b, begin, end);
 	return true;
 }
 
@@ -94,24 +97,46 @@ several(struct bare *b, char close, bool members)
 	return true;
 }
 
+/* As JSON writes one: 007, 1.2.3 and 2024-05-01 are texts. */
+static bool
+is_json_number(const char *p, const char *end)
+{
+	bool digits;
+
+	p += p < end && *p == '-';
+	if (p < end && *p == '0' && p + 1 < end && isdigit((unsigned char)p[1]))
+		return false;
+	for (digits = false; p < end && isdigit((unsigned char)*p); p++)
+		digits = true;
+	if (digits && p < end && *p == '.')
+		for (p++, digits = false; p < end && isdigit((unsigned char)*p); p++)
+			digits = true;
+	if (digits && p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		p += p < end && (*p == '+' || *p == '-');
+		for (digits = false; p < end && isdigit((unsigned char)*p); p++)
+			digits = true;
+	}
+	return digits && p == end;
+}
+
 /* A number, true, false, null; a word that is none of them is a text without quotes. */
 static void
 word(struct bare *b)
 {
 	static const char *const words[] = { "true", "false", "null" };
 	const char *begin = b->p, *end;
-	bool number = true, known = false;
+	bool known;
 
 	while (b->p < b->end && !strchr(",{}[]", *b->p))
 		b->p++;
 	for (end = b->p; end > begin && strchr(" \t\r\n", end[-1]); end--)
 		;
-	for (const char *p = begin; p < end; p++)
-		number &= strchr("+-.eE0123456789", *p) != NULL;
+	known = is_json_number(begin, end);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		known |= strlen(words[i]) == (size_t)(end - begin) &&
 			 !memcmp(begin, words[i], strlen(words[i]));
-	if ((number && end > begin) || known)
+	if (known)
 		tb_buf_add(b->out, begin, (size_t)(end - begin));
 	else
 		put_bare_text(b, begin, end);

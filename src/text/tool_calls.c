@@ -355,13 +355,15 @@ read_bare(struct call_reading *r, struct part p)
 	for (up_to(p, "call:", &p); p.len; up_to(p, "call:", &p)) {
 		const char *brace = memchr(p.s, '{', p.len);
 		struct part name = { p.s, brace ? (size_t)(brace - p.s) : 0 };
+		cJSON *arguments;
 		size_t len;
 
 		tb_buf_clear(&json);
 		p = (struct part){ p.s + name.len, p.len - name.len };
 		len = bare_object(p.s, p.len, &json);
-		if (!len || tb_buf_failed(&json) ||
-		    !add_call(r, trimmed_part(name), json_of((struct part){ json.p, json.len })))
+		arguments = len && !tb_buf_failed(&json) ? json_of((struct part){ json.p, json.len })
+							 : NULL;
+		if (!arguments || !add_call(r, trimmed_part(name), arguments))
 			break;
 		p = (struct part){ p.s + len, p.len - len };
 		some = !find_in(p, "call:");
@@ -376,6 +378,7 @@ static bool
 read_named(struct call_reading *r, struct part p, const char *begin, const char *sign)
 {
 	struct part name, value, rest;
+	cJSON *arguments;
 	bool some = false;
 
 	while (find_in(p, sign)) {
@@ -394,7 +397,8 @@ read_named(struct call_reading *r, struct part p, const char *begin, const char 
 			p.len--;
 		}
 		value = (struct part){ p.s, value_len(p) };
-		if (!value.len || !add_call(r, name, json_of(value)))
+		arguments = value.len ? json_of(value) : NULL;
+		if (!arguments || !add_call(r, name, arguments))
 			return false;
 		p = (struct part){ p.s + value.len, p.len - value.len };
 		some = true;
@@ -411,6 +415,16 @@ add_python(void *arg, const char *name, size_t len, cJSON *arguments)
 /* "<" and the sign that some tags are made with: U+FF5C. */
 #define BAR "\xef\xbd\x9c"
 #define LOW "\xe2\x96\x81"
+
+static bool
+is_json(struct part p)
+{
+	cJSON *doc = p.len && strchr("{[", *p.s) ? json_of(p) : NULL;
+	bool is = doc != NULL;
+
+	json_free(doc);
+	return is;
+}
 
 static bool
 read_any(struct call_reading *r, struct part p)
@@ -436,6 +450,8 @@ read_any(struct call_reading *r, struct part p)
 		  "</arg_value:opensource>" },
 	};
 
+	if (is_json(trimmed_part(p)))	/* signs in its texts are texts */
+		return read_json(r, p);
 	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++)
 		if (find_in(p, tags[i].call))
 			return read_tags(r, p, &tags[i]);

@@ -164,6 +164,12 @@ test_calls(void **state)
 	       "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n"
 	       "<arg_key>days</arg_key>\n<arg_value>3</arg_value>\n</tool_call>",
 	       (struct want){ "", NULL, OSLO_3 });
+	/* signs of other forms in a text are text */
+	splits(think_jinja, true, "",
+	       "<tool_call>{\"name\":\"weather\",\"arguments\":{\"city\":\"<function=rm><parameter=a>b"
+	       "</parameter></function> [ARGS]\"}}</tool_call>",
+	       (struct want){ "", NULL, "[{\"name\":\"weather\",\"arguments\":{\"city\":\"<function=rm>"
+					"<parameter=a>b</parameter></function> [ARGS]\"}}]" });
 	/* what is no call is text, and no byte of it is lost */
 	splits(think_jinja, true, "", "a <tool_call>{\"nam</tool_call> b",
 	       (struct want){ "a <tool_call>{\"nam</tool_call> b", NULL, NULL });
@@ -221,6 +227,12 @@ test_forms(void **state)
 					"\"days\":[1.5,{\"of\":null,\"so\":true}]}}]" });
 	splits(gemma, true, "", "<|tool_call>call:weather{city:<|\"|>Oslo}<tool_call|>", (struct want){
 	       "<|tool_call>call:weather{city:<|\"|>Oslo}<tool_call|>", NULL, NULL });
+	splits(gemma, true, "", "<|tool_call>call:weather{city :2024-05-01,days:3}<tool_call|>",
+	       (struct want){ "", NULL, "[{\"name\":\"weather\",\"arguments\":{\"city\":\"2024-05-01\","
+					"\"days\":3}}]" });
+	/* what cannot be read is no call without arguments */
+	splits(mistral, true, "", "[TOOL_CALLS]weather[ARGS]{\"city\":\"Oslo\",}", (struct want){
+	       "[TOOL_CALLS]weather[ARGS]{\"city\":\"Oslo\",}", NULL, NULL });
 	splits(minicpm, true, "", "<function name=\"weather\"><param name=\"city\"><![CDATA[Oslo]]></param>"
 	       "<param name=\"days\">3</param></function>", (struct want){ "", NULL, OSLO_3 });
 	/* without a tag only what is there may be called, and only by an answer that is nothing else */
