@@ -263,28 +263,38 @@ most_wanted(struct hosts *h)
 	return most;
 }
 
-/* Of those that are here, and idle if that is asked for; NULL: none. */
+/* Of those that are idle, or, busy, that need not leave yet; NULL: none. */
 static struct host *
 asked_longest_ago(struct hosts *h, bool idle)
 {
 	struct host *t = NULL;
 
 	for (size_t i = 0; i < h->n; i++)
-		if (h->host[i].where != AWAY && (!idle || is_idle(&h->host[i])) &&
+		if ((idle ? is_idle(&h->host[i]) : h->host[i].where == HERE) &&
 		    (!t || h->host[i].used < t->used))
 			t = &h->host[i];
 	return t;
 }
 
+/* now: not only when those that leave have gone. */
 static bool
-has_room(const struct hosts *h, const struct host *more)
+has_room(const struct hosts *h, const struct host *more, bool now)
 {
 	uint64_t room = h->memory;
 
 	for (size_t i = 0; i < h->n; i++)
-		if (h->host[i].where != AWAY)
+		if (h->host[i].where == HERE || (now && h->host[i].where == LEAVING))
 			room -= room < h->host[i].is.bytes ? room : h->host[i].is.bytes;
 	return more->is.bytes <= room;
+}
+
+static bool
+any_here(const struct hosts *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (h->host[i].where != AWAY)
+			return true;
+	return false;
 }
 
 /* false: somebody is answered who has to come to an end first. */
@@ -293,12 +303,14 @@ make_way(struct hosts *h, struct host *more)
 {
 	struct host *t;
 
-	while (!has_room(h, more) && (t = asked_longest_ago(h, false))) {
-		if (!(t = asked_longest_ago(h, true))) {
-			asked_longest_ago(h, false)->where = LEAVING;
-			return false;
+	while (!has_room(h, more, true)) {
+		if ((t = asked_longest_ago(h, true))) {
+			let_go(h, t);
+			continue;
 		}
-		let_go(h, t);
+		while (!has_room(h, more, false) && (t = asked_longest_ago(h, false)))
+			t->where = LEAVING;
+		return !any_here(h);
 	}
 	return true;
 }
@@ -319,9 +331,12 @@ bring_host(struct hosts *h, struct host *t)
 			       h->ending ? "the server is ending" : err.msg);
 		return;
 	}
-	on.made = t->on.made;
-	t->on = on;
-	t->is = is;
+	t->on.model = on.model;		/* names and numbers are read without the lock */
+	t->on.batch = on.batch;
+	t->is.weights = is.weights;
+	t->is.each = is.each;
+	t->is.context = is.context;
+	t->is.loaded = true;
 	t->where = HERE;
 	t->used = tb_monotonic();
 }
@@ -431,7 +446,7 @@ hosts_begin(struct hosts *h, struct tb_job *job, struct tb_err *err)
 	for (size_t i = 0; i < h->n && !status; i++) {
 		struct host *t = &h->host[i];
 
-		if (i && !has_room(h, t))
+		if (i && !has_room(h, t, true))
 			continue;
 		if ((status = load_host(h, &t->on, &t->is, job, err)))
 			break;
