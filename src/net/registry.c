@@ -242,9 +242,9 @@ place_ask(struct registry *r, struct registry_at *p, struct http *h, const char 
 		status = ask_as_known(p, h, scope, &whole, job, out, err);
 	else
 		status = http_do(h, &whole, job, out, err);
-	if (status && err && out->untrusted && !r->ca_file)
+	if (status && err && out->untrusted && !out->elsewhere && !r->ca_file)
 		say_whom_to_trust(r, err);
-	if (status && err && out->no_tls && ours && !r->https)
+	if (status && err && out->no_tls && !out->elsewhere && ours && !r->https)
 		say_how_without_tls(p, err);
 	free(scope);
 	free(url);
