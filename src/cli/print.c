@@ -184,7 +184,8 @@ has_row(const struct tb_opt *opts, size_t n, char letter, const char *name)
 	return false;
 }
 
-/* A command's rows, then the global ones that it does not use otherwise: caller frees. */
+/* A command's rows, then the global ones that it does not use otherwise: caller frees.  NULL: no
+ * memory. */
 static struct tb_opt *
 merge(struct cli *cli, const struct tb_opt *own)
 {
@@ -194,7 +195,7 @@ merge(struct cli *cli, const struct tb_opt *own)
 	while (own && own[nown].name)
 		nown++;
 	if (!(all = tb_calloc(nown + CLI_GLOBALS, sizeof(*all))))
-		cli_lost();
+		return NULL;
 	for (; n < nown; n++)
 		all[n] = own[n];
 	cli_global_opts(cli, globals);
@@ -250,7 +251,7 @@ cli_parse(struct cli *cli, const struct tb_opt *opts, int *argc, char **argv, in
 	struct tb_opt *all = merge(cli, opts);
 	const char *command = argv[0];
 	struct tb_err err;
-	enum tb_status wrong = tb_opt_parse(all, argc, argv, false, &err);
+	enum tb_status wrong = all ? tb_opt_parse(all, argc, argv, false, &err) : tb_nomem(&err);
 
 	free(all);
 	*status = CLI_OK;
