@@ -15,6 +15,8 @@
 #include "ui/view.h"
 
 #define NAMES_MAX 500		/* of the index */
+#define THERE_MAX 5000		/* of a server */
+#define BARE_MAX 255
 
 static const char *const ways[] = { "hf:", "docker://", "https://", "http://" };
 
@@ -85,8 +87,14 @@ hints_kind(const char *front)
 static enum tb_status
 add_whole(struct asking *q, const char *bare, struct tb_err *err)
 {
-	char *name = tb_asprintf("%s%s", q->front, bare);
-	enum tb_status status = name ? tb_names_add(&q->names, name, err) : tb_nomem(err);
+	char *name;
+	enum tb_status status;
+
+	/* a word on a line that somebody has to read, and no option beside it */
+	if (q->names.n >= THERE_MAX || strlen(bare) > BARE_MAX || strpbrk(bare, " \t\r\n\033"))
+		return TB_OK;
+	name = tb_asprintf("%s%s", q->front, bare);
+	status = name ? tb_names_add(&q->names, name, err) : tb_nomem(err);
 
 	free(name);
 	return status;
