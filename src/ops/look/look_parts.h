@@ -31,8 +31,6 @@ struct look_file {
 	struct tb_partial partial;
 };
 
-/* How a request failed. */
-
 /* Where the bytes are. */
 struct look_source {
 	/* [off, off + len) of the file, in order, to fn. */

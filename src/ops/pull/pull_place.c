@@ -248,7 +248,7 @@ pull_place(struct pull *p, struct pull_result *out, bool *again, struct tb_err *
 	if (tb_written(status))
 		let_go(p, &w);
 	ollama_writer_free(&w);
-	if (!status || status == TB_ESYNC)
+	if (tb_written(status) && !*again)
 		note_hashed(p);
 	return status;
 }
